@@ -18,8 +18,8 @@ type window struct {
 	mu      sync.Mutex
 	changed sync.Cond
 	lines   []*batchLine
-	bytes   int // of lines that wait, and of results that do
-	// at most so many, but always one.
+	bytes   int // the size of lines without a result, and of results that wait
+	// maxLines and maxBytes are limits, but one line always fits.
 	maxLines, maxBytes int
 }
 

@@ -25,7 +25,7 @@ import (
 	"mcpc/internal/yaml"
 )
 
-// A runFile is a file of saved calls, and which of its steps are to be taken.
+// A runFile is a file of saved calls, and which of its steps are selected (by index).
 type runFile struct {
 	saved.File
 	path     string
@@ -34,9 +34,8 @@ type runFile struct {
 	selected map[int]bool
 }
 
-// savedFiles are the files that are meant: those that are named, and of a folder all
-// that are called so.
-func findFiles(paths []string) (all []string, err error) {
+// findFiles returns the paths of files, and of all *.mcpc.yaml in a folder.
+func findFiles(paths []string) (files []string, err error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
@@ -46,7 +45,7 @@ func findFiles(paths []string) (all []string, err error) {
 			)
 		}
 		if !info.IsDir() {
-			all = append(all, path)
+			files = append(files, path)
 			continue
 		}
 		found, err := findInFolder(path)
@@ -59,12 +58,13 @@ func findFiles(paths []string) (all []string, err error) {
 				wire.Run("export last --as mcpc-yaml -o smoke.mcpc.yaml")+" writes one from the last command",
 			)
 		}
-		all = append(all, found...)
+		files = append(files, found...)
 	}
-	return all, nil
+	return files, nil
 }
 
-// meantByPaths returns the hint for words that are a call, or the command of a server; "" if they are neither.
+// suggestCommand returns the hint for words that look like a call or the command of a server, else
+// "".
 func suggestCommand(f *cmdutil.Factory, words []string) wire.Hint {
 	if len(words) > 1 {
 		if at, _ := arguments.Operator(words[1]); at > 0 || strings.HasPrefix(words[1], "{") {
@@ -78,16 +78,21 @@ func suggestCommand(f *cmdutil.Factory, words []string) wire.Hint {
 	return ""
 }
 
-// savedIn looks for files in a folder and those in it, in the order of their names.
-// Folders that are hidden or hold what others wrote are left out.
+// findInFolder returns the files in a folder and its subfolders, in the order of their names. It
+// skips hidden folders and node_modules.
 func findInFolder(folder string) (found []string, err error) {
 	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-		switch name := d.Name(); {
-		case err != nil:
+		if err != nil {
 			return usage.New(path+": "+usage.Bare(err).Error(), "")
-		case d.IsDir() && path != folder && (strings.HasPrefix(name, ".") || name == "node_modules"):
-			return fs.SkipDir
-		case !d.IsDir() && (strings.HasSuffix(name, ".mcpc.yaml") || strings.HasSuffix(name, ".mcpc.yml")):
+		}
+		name := d.Name()
+		if d.IsDir() {
+			if path != folder && (strings.HasPrefix(name, ".") || name == "node_modules") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if strings.HasSuffix(name, ".mcpc.yaml") || strings.HasSuffix(name, ".mcpc.yml") {
 			found = append(found, path)
 		}
 		return nil
@@ -95,7 +100,7 @@ func findInFolder(folder string) (found []string, err error) {
 	return found, err
 }
 
-// A problem is one of a file, with its place.
+// A problem is a problem of a file with its place; where is the place as text.
 type problem struct {
 	saved.Problem
 	place       yaml.Place
@@ -110,23 +115,24 @@ func (p problem) String() string {
 	return text
 }
 
-// problems are those of all files.
+// problems are the problems of one or more files.
 type problems []problem
 
-// err is the error of what must not be; nil where all of it is mild.
+// asError returns the error for the problems, nil if all of them are mild.
 func (all problems) asError() error {
-	all = slices.DeleteFunc(slices.Clone(all), func(p problem) bool { return p.Mild })
-	switch len(all) {
+	serious := slices.DeleteFunc(slices.Clone(all), func(p problem) bool { return p.Mild })
+	switch len(serious) {
 	case 0:
 		return nil
 	case 1:
-		return usage.New(
-			all[0].where+": "+all[0].Text,
-			cmp.Or(wire.Hint(all[0].hint), wire.Run("run --help")+" shows an example of a file"),
-		)
+		hint := wire.Hint(serious[0].hint)
+		if hint == "" {
+			hint = wire.Run("run --help") + " shows an example of a file"
+		}
+		return usage.New(serious[0].where+": "+serious[0].Text, hint)
 	}
-	e := &usage.Errors{Text: fmt.Sprintf("%d problems in the saved calls; nothing was sent", len(all))}
-	for _, p := range all {
+	e := &usage.Errors{Text: fmt.Sprintf("%d problems in the saved calls; nothing was sent", len(serious))}
+	for _, p := range serious {
 		text := p.Text
 		if p.hint != "" {
 			text += "; " + p.hint
@@ -136,7 +142,7 @@ func (all problems) asError() error {
 	return e
 }
 
-// readSaved reads a file and checks all that can be without a server.
+// readSaved reads a file, and checks what can be checked without a server.
 func readSaved(f *cmdutil.Factory, path string, given map[string]saved.Value) (*runFile, problems) {
 	file := &runFile{path: path, selected: map[int]bool{}}
 	text, err := f.Env.ReadFile(path, host.MostInput)
@@ -157,8 +163,8 @@ func readSaved(f *cmdutil.Factory, path string, given map[string]saved.Value) (*
 	return file, file.findProblems(f, given)
 }
 
-// problems are all that a file has by itself, in the order of the text. What is said of
-// a value that could not be read comes of that.
+// findProblems parses the file and returns its problems, in the order of the text. It drops
+// problems of a value that YAML could not read: they only follow from that.
 func (file *runFile) findProblems(f *cmdutil.Factory, given map[string]saved.Value) (all problems) {
 	unread := map[string]bool{}
 	for _, p := range file.doc.Problems {
@@ -190,8 +196,8 @@ func (f *runFile) newProblem(p saved.Problem, place yaml.Place) problem {
 	return out
 }
 
-// choose settles which steps are taken: all of them, or with --only those of that name
-// and those before them that capture what they use.
+// selectSteps selects the steps to run: all of them, or with --only the steps of these names and
+// the earlier steps that capture what they use.
 func (r *runner) selectSteps() error {
 	var names []string
 	found := map[string]bool{}
@@ -200,13 +206,15 @@ func (r *runner) selectSteps() error {
 		for i := len(f.Steps) - 1; i >= 0; i-- {
 			s := f.Steps[i]
 			names = append(names, s.Name)
-			meant := len(r.options.only) == 0 || slices.Contains(r.options.only, s.Name)
+			isSelected := len(r.options.only) == 0 || slices.Contains(r.options.only, s.Name)
 			found[s.Name] = true
 			for _, c := range s.Capture {
-				meant = meant || needs[c.Name]
+				if needs[c.Name] {
+					isSelected = true
+				}
 			}
-			f.selected[i] = meant
-			if !meant {
+			f.selected[i] = isSelected
+			if !isSelected {
 				continue
 			}
 			for _, use := range append(s.Uses(), variablesInQueries(s)...) {
@@ -225,7 +233,7 @@ func (r *runner) selectSteps() error {
 	return nil
 }
 
-// completeSteps offers the names of the steps in the files that are typed already.
+// completeSteps completes the names of the steps in the files on the command line.
 func completeSteps(_ *cobra.Command, args []string, typed string) (names []string, _ cobra.ShellCompDirective) {
 	paths, _ := findFiles(args)
 	for _, path := range paths {

@@ -19,7 +19,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A judgement holds what came of a step against what its file expects.
+// A judgement compares the response of a step with what its file expects.
 type judgement struct {
 	run      *fileRun
 	ctx      context.Context
@@ -28,20 +28,20 @@ type judgement struct {
 	result   *report.Step
 }
 
-// judge looks at how the request ended first: what did not end as expected has
-// nothing that the rest could be about.
+// judge checks the kind of the outcome first: if it is not the expected one, the other expectations
+// have nothing to check.
 func (j *judgement) judge() {
 	e := j.step.Expect
 	kind := j.response.out.Kind
-	endsRight := kind == e.Kind
+	isExpected := kind == e.Kind
 	if e.Exit >= 0 {
-		endsRight = kind.ExitCode() == e.Exit
+		isExpected = kind.ExitCode() == e.Exit
 	}
-	if !endsRight {
+	if !isExpected {
 		j.missOutcome()
 		return
 	}
-	j.captureVars() // first, so that what is expected can be about it
+	j.captureVars() // first, because the expectations may use the variables
 	for _, w := range e.Texts {
 		j.checkText(w)
 	}
@@ -56,7 +56,8 @@ func (j *judgement) judge() {
 	}
 }
 
-// miss notes an expectation that does not hold.
+// addMiss records an expectation that does not hold. at is the JSON pointer of the expectation in
+// the file.
 func (j *judgement) addMiss(at, want, got string) {
 	place := j.run.file.doc.Place(at)
 	if j.result.State == report.Passed {
@@ -65,14 +66,14 @@ func (j *judgement) addMiss(at, want, got string) {
 	j.result.Misses = append(j.result.Misses, report.Miss{Line: place.Line, Column: place.Column, Want: want, Got: got})
 }
 
-// fails notes what cannot be judged at all.
+// addError records an expectation that cannot be checked.
 func (j *judgement) addError(at, text string) {
 	j.addMiss(at, "", text)
 	j.result.State = report.Broken
 }
 
-// wrongEnding says how the request ended. Where that says nothing about the server's
-// response, the step could not be taken.
+// missOutcome records that the outcome is not the expected one. If the outcome says nothing about
+// the server's response, the step is broken.
 func (j *judgement) missOutcome() {
 	e := j.step.Expect
 	out := j.response.out
@@ -81,13 +82,11 @@ func (j *judgement) missOutcome() {
 		want = fmt.Sprintf("exit code %d", e.Exit)
 	}
 	got := failure.KindAndCode(out)
-	switch said := j.printedText(); {
-	case out.Kind == wire.ToolError || out.Good():
-		if said != "" {
-			got += ": " + jsonraw.Excerpt([]byte(said), maxShown)
-		}
-	default:
+	hasResult := out.Kind == wire.ToolError || out.Good()
+	if !hasResult {
 		got += ": " + failure.Headline(out)
+	} else if text := j.printedText(); text != "" {
+		got += ": " + jsonraw.Excerpt([]byte(text), maxShown)
 	}
 	for _, f := range out.Findings {
 		got += "; " + strings.TrimSpace(f.Where+" "+f.Text)
@@ -98,8 +97,9 @@ func (j *judgement) missOutcome() {
 		at = e.At + "/exit"
 	}
 	j.addMiss(at, want, got)
-	if unopened := !j.run.opening.Good(); unopened && e.Exit <= 0 && e.Kind == wire.OK ||
-		slices.Contains(brokenKinds, out.Kind) {
+	expectsSuccess := e.Exit <= 0 && e.Kind == wire.OK
+	isUnopened := !j.run.opening.Good()
+	if isUnopened && expectsSuccess || slices.Contains(brokenKinds, out.Kind) {
 		j.result.State = report.Broken
 		if j.run.firstBroken.Good() {
 			j.run.firstBroken = out
@@ -107,12 +107,12 @@ func (j *judgement) missOutcome() {
 	}
 }
 
-// unjudged are the endings that make a step an error and not a failure, unless they were
-// expected: whether mcpc knew the server before changes nothing.
+// brokenKinds are the outcomes that make a step an error and not a failure, unless the step expects
+// them.
 var brokenKinds = []wire.Kind{wire.Transport, wire.Timeout, wire.Auth, wire.Usage, wire.Signal}
 
-// hint says what in the file would take an ending that was not expected; the traffic
-// is to be seen elsewhere.
+// hintForOutcome returns a hint for an outcome that was not expected: what to write in the file to
+// expect it. It is "" if the report has a command that shows the exchange.
 func (j *judgement) hintForOutcome() wire.Hint {
 	e := j.step.Expect
 	out := j.response.out
@@ -123,8 +123,7 @@ func (j *judgement) hintForOutcome() wire.Hint {
 		about = "text"
 	}
 	rpc := out.RPC()
-	if rpc != nil && rpc.Code == -32021 &&
-		jsonraw.First(jsonraw.First(rpc.Data, "requiredCapabilities"), "elicitation") != nil {
+	if rpc != nil && rpc.Code == -32021 && needsElicitation(rpc.Data) {
 		return "answer: {FIELD: VALUE} in the file answers server requests, as --answer does"
 	}
 	if about != "" && e.Exit < 0 && e.Kind == wire.OK && out.Reached == wire.Answered {
@@ -136,11 +135,16 @@ func (j *judgement) hintForOutcome() wire.Hint {
 	return ""
 }
 
-// mostGot is how many bytes of what came are shown.
+// needsElicitation reports whether the data of an error -32021 names the capability elicitation.
+func needsElicitation(data json.RawMessage) bool {
+	return jsonraw.First(jsonraw.First(data, "requiredCapabilities"), "elicitation") != nil
+}
+
+// maxShown is the number of bytes of a response that a report shows.
 const maxShown = 300
 
-// printed is what a command would print of it: the text of a result, or what an
-// error says.
+// printedText returns what a command would print of the response: the text of a result, or the
+// message of an error.
 func (j *judgement) printedText() string {
 	out := j.response.out
 	if !j.run.factory.HasAnswer(out) || j.response.answer.Human == nil {
@@ -162,13 +166,12 @@ func (j *judgement) checkText(w saved.Wanted) {
 		j.addError(w.At, err.Error())
 		return
 	}
-	if said := j.printedText(); !strings.Contains(said, want) {
-		j.addMiss(w.At, fmt.Sprintf("a text with %q", want), fmt.Sprintf("%q", jsonraw.Excerpt([]byte(said), maxShown)))
+	if text := j.printedText(); !strings.Contains(text, want) {
+		j.addMiss(w.At, fmt.Sprintf("a text with %q", want), fmt.Sprintf("%q", jsonraw.Excerpt([]byte(text), maxShown)))
 	}
 }
 
-// judged is the JSON that jq looks at: the result, or where there is none the whole
-// message, such as one with an error.
+// judgedJSON returns the input of jq: the result, or the whole message if it has no result, or nil.
 func (j *judgement) judgedJSON() []byte {
 	out := j.response.out
 	if out.Result != nil {
@@ -180,13 +183,13 @@ func (j *judgement) judgedJSON() []byte {
 	return nil
 }
 
-// query is a jq expression with the variables that have a value by now.
+// compileQuery compiles a jq expression with the variables that have a value by now.
 func (j *judgement) compileQuery(expr string) (*jq.Program, error) {
-	var all []jq.Variable
+	var variables []jq.Variable
 	for name, v := range j.run.vars {
-		all = append(all, jq.Variable{Name: name, Value: v.JSON})
+		variables = append(variables, jq.Variable{Name: name, Value: v.JSON})
 	}
-	return jq.Compile(expr, all...)
+	return jq.Compile(expr, variables...)
 }
 
 func (j *judgement) checkQuery(w saved.Wanted) {
@@ -201,17 +204,21 @@ func (j *judgement) checkQuery(w saved.Wanted) {
 		return
 	}
 	holds, got, err := program.Holds(j.ctx, raw)
-	switch {
-	case err != nil:
+	if err != nil {
 		j.addMiss(w.At, w.Text, j.describeError(err))
-	case !holds && !program.Compares() && got != "false":
-		j.addMiss(w.At, w.Text+" to give true", jsonraw.Excerpt([]byte(got), maxShown))
-	case !holds:
-		j.addMiss(w.At, w.Text, jsonraw.Excerpt([]byte(got), maxShown))
+		return
 	}
+	if holds {
+		return
+	}
+	want := w.Text
+	if !program.Compares() && got != "false" { // the expression may not be meant as a condition
+		want += " to give true"
+	}
+	j.addMiss(w.At, want, jsonraw.Excerpt([]byte(got), maxShown))
 }
 
-// failedQuery is what came of a jq expression in the place of a value.
+// describeError returns what a report says of a jq expression that failed.
 func (j *judgement) describeError(err error) string {
 	if j.ctx.Err() != nil {
 		return "it was interrupted"
@@ -222,7 +229,7 @@ func (j *judgement) describeError(err error) string {
 	return "a jq error: " + strings.TrimPrefix(err.Error(), "error: ")
 }
 
-// capture gives variables their values, of which there must be one each.
+// captureVars evaluates the capture expressions of the step. Each must give exactly one value.
 func (j *judgement) captureVars() {
 	for _, c := range j.step.Capture {
 		program, err := j.compileQuery(c.Query)
@@ -256,7 +263,7 @@ func describeValues(values []json.RawMessage) string {
 	return fmt.Sprintf("%d values", len(values))
 }
 
-// see is the command that shows the traffic of a step.
+// showCommand returns the command that shows the exchange of a step, "" if nothing was sent.
 func (r *fileRun) showCommand(t stepResponse) wire.Hint {
 	switch t.out.Kind {
 	case wire.InvalidArguments, wire.Refused, wire.Usage:

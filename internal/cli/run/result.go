@@ -10,7 +10,7 @@ import (
 	"mcpc/internal/saved"
 )
 
-// holdsResult holds what came against the result that is expected.
+// checkResult compares the result with the expected one.
 func (j *judgement) checkResult(e saved.Expect) {
 	want, err := j.run.fill(e.Result)
 	got := j.judgedJSON()
@@ -24,13 +24,15 @@ func (j *judgement) checkResult(e saved.Expect) {
 	}
 }
 
+// checkValue compares a value with the expected one at the JSON pointer at. The value may have more
+// members than expected.
 func (j *judgement) checkValue(want, got json.RawMessage, at string) {
 	if toolcall.TextOf(want) == saved.Any {
 		return
 	}
 	if members, others, both := recorded.Objects(want, got); both {
 		for _, m := range members {
-			if other, there := others.Get(m.Name); there {
+			if other, exists := others.Get(m.Name); exists {
 				j.checkValue(m.Value, other, jsonraw.Pointer(at, m.Name))
 			} else {
 				j.addMiss(jsonraw.Pointer(at, m.Name), m.Name+": "+jsonraw.Excerpt(m.Value, maxShown), "no "+m.Name)

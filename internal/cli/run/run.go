@@ -1,4 +1,4 @@
-// Package run has the command run, which runs saved calls.
+// Package run implements the command run, which runs saved calls.
 package run
 
 import (
@@ -23,7 +23,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// runOptions are what `mcpc run` was asked.
+// runOptions are the flags and arguments of `mcpc run`.
 type runOptions struct {
 	paths, only, vars []string
 	junit             string
@@ -33,7 +33,7 @@ type runOptions struct {
 	trace             cmdutil.TraceOptions
 }
 
-// smokeSteps are the file that the examples speak of.
+// smokeSteps is the file of the examples.
 const smokeSteps = `    server: demo
     vars: {a: 1}
     steps:
@@ -43,6 +43,7 @@ const smokeSteps = `    server: demo
         expect: {within: 5s}
 `
 
+// NewRun returns the command run.
 func NewRun(f *cmdutil.Factory) *cobra.Command {
 	var o runOptions
 	cmd := &cobra.Command{
@@ -116,19 +117,19 @@ type runner struct {
 	given   map[string]saved.Value
 	files   []*runFile
 	done    []report.File
-	// broken is the ending of the first step that could not be taken, and stopped is
-	// set where no further one is to be.
+	// firstBroken is the outcome of the first step that could not run.
 	firstBroken wire.Outcome
-	stopped     bool
+	// stopped is set if no further step may run.
+	stopped bool
 	// unclosed is the first failure to close a connection.
 	unclosed error
-	// live writes lines as steps end, in a style; nil where all of it is one document.
+	// live gets a line after each step, in liveStyle; nil if the report is one document.
 	live      io.Writer
 	liveStyle term.Style
 }
 
-// newRunner reads the files. What is wrong with them is said before anything is sent.
-// With --list the runner has the files that are right, also beside an error.
+// newRunner reads and validates the files, before anything is sent. With --list it returns the
+// valid files even with an error about the others.
 func newRunner(f *cmdutil.Factory, o runOptions) (*runner, error) {
 	r := &runner{factory: f, options: o}
 	var err error
@@ -148,34 +149,36 @@ func newRunner(f *cmdutil.Factory, o runOptions) (*runner, error) {
 		}
 		return nil, err
 	}
-	var wrong problems
+	var all problems
 	for _, path := range paths {
-		f, bad := readSaved(f, path, r.given)
-		for i := range bad {
-			bad[i].Mild = bad[i].Mild || o.list && bad[i].Unset
+		file, found := readSaved(f, path, r.given)
+		if o.list { // to list steps needs no values
+			for i := range found {
+				found[i].Mild = found[i].Mild || found[i].Unset
+			}
 		}
-		wrong = append(wrong, bad...)
-		if !o.list || bad.asError() == nil {
-			r.files = append(r.files, f)
+		all = append(all, found...)
+		if !o.list || found.asError() == nil {
+			r.files = append(r.files, file)
 		}
 	}
-	bad := wrong.asError()
-	if bad != nil && len(r.files) == 0 || bad != nil && !o.list {
-		return nil, bad
+	invalid := all.asError()
+	if invalid != nil && (!o.list || len(r.files) == 0) {
+		return nil, invalid
 	}
-	for _, w := range wrong {
-		if w.Mild {
-			f.Warn(w.String())
+	for _, p := range all {
+		if p.Mild {
+			f.Warn(p.String())
 		}
 	}
 	r.warnUnused()
-	if err := r.selectSteps(); err != nil && bad == nil {
+	if err := r.selectSteps(); err != nil && invalid == nil {
 		return nil, err
 	}
-	return r, bad
+	return r, invalid
 }
 
-// run is the walk over all files.
+// run runs all files, and prints and writes the reports.
 func (r *runner) run(ctx context.Context) error {
 	f := r.factory
 	out := cmdutil.Writable(f.Output)
@@ -185,19 +188,18 @@ func (r *runner) run(ctx context.Context) error {
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	f.NoInput = true // what asks a person is no test
+	f.NoInput = true // a test never asks the user
 	f.Record.Many = true
-	switch {
-	case f.OneDocument() || f.Output != "":
-	case r.options.junit == "-":
-		r.live = f.Stderr()
-		r.liveStyle = f.ErrStyle
-	default:
+	if !f.OneDocument() && f.Output == "" {
 		r.live = f.Stdout()
 		r.liveStyle = f.OutStyle
+		if r.options.junit == "-" {
+			r.live = f.Stderr()
+			r.liveStyle = f.ErrStyle
+		}
 	}
-	for _, f := range r.files {
-		r.runFile(ctx, f)
+	for _, file := range r.files {
+		r.runFile(ctx, file)
 	}
 	f.Progress.Done()
 	err := r.unclosed
@@ -207,13 +209,13 @@ func (r *runner) run(ctx context.Context) error {
 		err = cmdutil.Join(err, cmdutil.Print(ctx, f, r.answer()))
 	}
 	if r.options.junit == "-" {
-		_ = report.JUnit(f.Stdout(), r.done) // which ends the run where it cannot be written
+		_ = report.JUnit(f.Stdout(), r.done) // stdout reports a failed write at the end
 	}
 	return cmdutil.Join(err, cmdutil.Exit(r.outcome()), cmdutil.Exit(r.writeJUnit()))
 }
 
-// answer is what a run prints when it is over: one document, or with -o alone what
-// a person reads.
+// answer returns what the command prints at the end of a run: one document, or with -o the text
+// report.
 func (r *runner) answer() cmdutil.Answer {
 	if r.factory.OneDocument() {
 		return cmdutil.Document(report.JSON(r.done), r.writeReport)
@@ -221,7 +223,7 @@ func (r *runner) answer() cmdutil.Answer {
 	return cmdutil.Answer{Human: r.writeReport}
 }
 
-// report is all of it for a person.
+// writeReport writes the whole report as text.
 func (r *runner) writeReport(w io.Writer, st term.Style) error {
 	for _, f := range r.done {
 		if err := report.WriteHead(w, st, f); err != nil {
@@ -248,27 +250,31 @@ func (r *runner) writeJUnit() wire.Outcome {
 	return wire.Outcome{}
 }
 
-// ending is that of the whole run. An expectation that does not hold comes before a
-// step that could not be taken, and both after an interruption.
+// outcome returns the outcome of the run. An interruption counts first, then failed steps, then
+// steps that could not run.
 func (r *runner) outcome() wire.Outcome {
-	missed := report.Count(r.done, report.Failed)
+	failed := report.Count(r.done, report.Failed)
 	broken := report.Count(r.done, report.Broken)
+	out := wire.Outcome{
+		Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Hint: r.firstShowCommand(),
+	}
 	switch {
 	case r.firstBroken.Kind == wire.Signal:
 		return r.firstBroken
-	case missed > 0:
-		return wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Hint: r.firstShowCommand(),
-			Text: fmt.Sprintf("%d of %s failed", missed, english.Plural(r.stepsDone(), "step"))}
+	case failed > 0:
+		out.Text = fmt.Sprintf("%d of %s failed", failed, english.Plural(r.stepsDone(), "step"))
+		return out
 	case broken > 0 && !r.firstBroken.Good():
 		return r.firstBroken
 	case broken > 0:
-		return wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Hint: r.firstShowCommand(),
-			Text: fmt.Sprintf("%d of %s could not run", broken, english.Plural(r.stepsDone(), "step"))}
+		out.Text = fmt.Sprintf("%d of %s could not run", broken, english.Plural(r.stepsDone(), "step"))
+		return out
+	default:
+		return wire.Outcome{}
 	}
-	return wire.Outcome{}
 }
 
-// stepsDone counts the steps of all files so far.
+// stepsDone returns the number of steps in the report so far.
 func (r *runner) stepsDone() int {
 	n := 0
 	for _, f := range r.done {
@@ -277,7 +283,7 @@ func (r *runner) stepsDone() int {
 	return n
 }
 
-// firstSight is the command that shows the first step that went wrong.
+// firstShowCommand returns the hint with the command that shows the first failed step, or "".
 func (r *runner) firstShowCommand() wire.Hint {
 	for _, f := range r.done {
 		for _, s := range f.Steps {
@@ -289,7 +295,7 @@ func (r *runner) firstShowCommand() wire.Hint {
 	return ""
 }
 
-// listed is what --list prints: the server of each file, and its steps.
+// listAnswer returns what --list prints: the server and the steps of each file.
 func (r *runner) listAnswer() cmdutil.Answer {
 	type step struct {
 		Name    string   `json:"name"`
@@ -303,30 +309,24 @@ func (r *runner) listAnswer() cmdutil.Answer {
 		Server string `json:"server"`
 		Steps  []step `json:"steps"`
 	}
-	all := []file{}
+	files := []file{}
 	var rows [][]string
 	for _, f := range r.files {
-		one := file{Path: f.path, Server: recorded.ShownServer(f.File), Steps: []step{}}
+		listed := file{Path: f.path, Server: recorded.ShownServer(f.File), Steps: []step{}}
 		for i, s := range f.Steps {
 			if !f.selected[i] {
 				continue
 			}
 			line := f.doc.Place(s.At).Line
-			one.Steps = append(one.Steps, step{s.Name, line, string(s.Verb), s.Subject, s.Uses()})
-			rows = append(
-				rows,
-				[]string{
-					fmt.Sprintf("%s:%d", f.path, line),
-					s.Name,
-					string(s.Verb) + " " + s.Subject,
-					one.Server,
-					strings.Join(s.Uses(), ", "),
-				},
-			)
+			listed.Steps = append(listed.Steps, step{s.Name, line, string(s.Verb), s.Subject, s.Uses()})
+			rows = append(rows, []string{
+				fmt.Sprintf("%s:%d", f.path, line), s.Name, string(s.Verb) + " " + s.Subject,
+				listed.Server, strings.Join(s.Uses(), ", "),
+			})
 		}
-		all = append(all, one)
+		files = append(files, listed)
 	}
-	raw, _ := json.Marshal(all)
+	raw, _ := json.Marshal(files)
 	return cmdutil.Document(raw, func(w io.Writer, st term.Style) error {
 		return term.Table(w, st, []string{"WHERE", "NAME", "DOES", "SERVER", "USES"}, rows)
 	})

@@ -27,20 +27,19 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A fileRun is one file while its steps are taken.
+// A fileRun is the run of one file.
 type fileRun struct {
 	*runner
-	factory *cmdutil.Factory // with the flags of the file
+	factory *cmdutil.Factory // has the flags of the file
 	file    *runFile
 	vars    map[string]saved.Value
 	conn    *connect.Conn // nil where there is none
-	// opening is how the conversation could not be opened; the first step that is
-	// taken ends with it.
+	// opening is why the connection could not be opened: it is the outcome of the first step.
 	opening wire.Outcome
 	result  report.File
 }
 
-// file runs the steps of one file, in one conversation.
+// runFile runs the steps of one file over one connection.
 func (r *runner) runFile(ctx context.Context, file *runFile) {
 	f := r.factory.Invocation()
 	run := &fileRun{runner: r, factory: f, file: file, vars: map[string]saved.Value{}}
@@ -73,12 +72,12 @@ func (r *runner) runFile(ctx context.Context, file *runFile) {
 	r.done = append(r.done, run.result)
 }
 
-// open opens the conversation of the file. The server is that of the command line or
-// MCPC_SERVER, else that of the file, else selected as for every command.
+// open opens the connection of the file. The server is that of the command line, -s or MCPC_SERVER,
+// else the server of the file, else the default server.
 func (r *fileRun) open(ctx context.Context) {
 	f := r.factory
 	argv := r.options.argv
-	named := argv != nil || f.ServerGiven || f.Getenv(host.EnvName("server")) != ""
+	isNamed := argv != nil || f.ServerGiven || f.Getenv(host.EnvName("server")) != ""
 	fill := func(text string) string {
 		filled, err := saved.FillText(text, r.lookup)
 		if err != nil && r.opening.Good() {
@@ -86,7 +85,7 @@ func (r *fileRun) open(ctx context.Context) {
 		}
 		return filled
 	}
-	if !named && r.file.Command != nil {
+	if !isNamed && r.file.Command != nil {
 		argv = sliceutil.Map(r.file.Command, fill)
 		if !r.options.allowExec {
 			r.opening = wire.Outcome{
@@ -97,7 +96,7 @@ func (r *fileRun) open(ctx context.Context) {
 			}
 			return
 		}
-	} else if !named && r.file.Server != "" {
+	} else if !isNamed && r.file.Server != "" {
 		f.Server = fill(r.file.Server)
 		f.ServerGiven = true
 	}
@@ -105,17 +104,17 @@ func (r *fileRun) open(ctx context.Context) {
 	for _, h := range r.file.Headers {
 		f.Headers = append(f.Headers, h.Name+": "+fill(h.Value))
 	}
-	if how := r.file.Answering; how.Commands() && !r.options.allowExec {
+	if answering := r.file.Answering; answering.Commands() && !r.options.allowExec {
 		r.opening = wire.Outcome{
 			Kind:  wire.Refused,
 			Phase: "arguments",
-			Text:  r.file.path + " would run " + fill(how.OnElicit+how.OnSampling),
+			Text:  r.file.path + " would run " + fill(answering.OnElicit+answering.OnSampling),
 			Hint:  "--allow-exec starts it",
 		}
 		return
 	}
-	before := r.fileAnswers(fill)
-	f.Answers = f.Answers.Over(&before)
+	answers := r.fileAnswers(fill)
+	f.Answers = f.Answers.Over(&answers)
 	f.Protocol = cmp.Or(f.Protocol, r.file.Protocol)
 	if err := f.CheckFlags(); err != nil {
 		r.opening = usage.Outcome(err)
@@ -133,12 +132,13 @@ func (r *fileRun) open(ctx context.Context) {
 	}
 }
 
-// answering is how the file answers what the server asks.
+// fileAnswers returns how the file answers requests of the server.
 func (r *fileRun) fileAnswers(fill func(string) string) host.Answers {
-	how := r.file.Answering
-	flags := host.Answers{Defaults: how.Defaults, Decline: how.Decline, OnElicit: fill(how.OnElicit),
-		Sampling: fill(how.Sampling), OnSampling: fill(how.OnSampling), Roots: sliceutil.Map(how.Roots, fill),
-		Extensions: sliceutil.Map(how.Extensions, fill)}
+	a := r.file.Answering
+	flags := host.Answers{
+		Defaults: a.Defaults, Decline: a.Decline, OnElicit: fill(a.OnElicit), Sampling: fill(a.Sampling),
+		OnSampling: fill(a.OnSampling), Roots: sliceutil.Map(a.Roots, fill), Extensions: sliceutil.Map(a.Extensions, fill),
+	}
 	if r.file.Answer == nil {
 		return flags
 	}
@@ -154,7 +154,7 @@ func (r *fileRun) fileAnswers(fill func(string) string) host.Answers {
 	return flags
 }
 
-// filled is a value with all variables; those without a type are texts, as in a list.
+// fill returns a value with all variables replaced; variables without a type become strings.
 func (r *fileRun) fill(raw json.RawMessage) (json.RawMessage, error) {
 	filled, _, err := saved.Fill(json.RawMessage("["+string(raw)+"]"), r.lookup)
 	if err != nil {
@@ -163,11 +163,11 @@ func (r *fileRun) fill(raw json.RawMessage) (json.RawMessage, error) {
 	return filled[1 : len(filled)-1], nil
 }
 
-// lookup gives the value of a variable. What comes from the environment is secret.
+// lookup returns the value of a variable. Values from the environment become secrets.
 func (r *fileRun) lookup(name string) (saved.Value, error) {
 	if variable, ok := strings.CutPrefix(name, saved.Environment); ok {
-		value, set := lookupEnviron(r.factory, variable)
-		if !set {
+		value, isSet := lookupEnviron(r.factory, variable)
+		if !isSet {
 			return saved.Value{}, fmt.Errorf("the environment has no variable %s", variable)
 		}
 		r.factory.Secrets.Learn(value)
@@ -180,8 +180,8 @@ func (r *fileRun) lookup(name string) (saved.Value, error) {
 	return v, nil
 }
 
-// lookupText gives the value of a variable as a text: a prompt's arguments are texts, whatever the type of
-// the variable.
+// lookupText returns the value of a variable as a string, for a prompt's arguments, which are
+// always strings.
 func (r *fileRun) lookupText(name string) (saved.Value, error) {
 	v, err := r.lookup(name)
 	if err != nil {
@@ -192,7 +192,7 @@ func (r *fileRun) lookupText(name string) (saved.Value, error) {
 	return v, nil
 }
 
-// step takes one step and judges what came.
+// runStep runs one step and judges the response.
 func (r *fileRun) runStep(ctx context.Context, s saved.Step) {
 	result := report.Step{Name: s.Name, Line: r.file.doc.Place(s.At).Line, State: report.Passed}
 	if why := r.skipReason(ctx, s); why != "" {
@@ -214,10 +214,10 @@ func (r *fileRun) runStep(ctx context.Context, s saved.Step) {
 	result.Took = taken.took
 	j := &judgement{run: r, ctx: ctx, step: s, response: taken, result: &result}
 	j.judge()
-	if len(result.Misses) > 0 || r.live == nil { // else it is not printed, and a long file need not be read
+	if len(result.Misses) > 0 || r.live == nil { // only then it is printed; it reads the recording
 		result.See = r.showCommand(taken)
 	}
-	if result.State != report.Passed && ctx.Err() != nil { // so may an expression be that has no end
+	if result.State != report.Passed && ctx.Err() != nil { // an interrupted expression may fail a step
 		result.State = report.Broken
 		r.interrupt()
 	}
@@ -230,13 +230,13 @@ func (r *fileRun) runStep(ctx context.Context, s saved.Step) {
 	r.addResult(result)
 }
 
-// interrupted is the ending of a run that no further step is taken of.
+// interrupt sets the outcome of the run, and stops it.
 func (r *runner) interrupt() {
 	r.firstBroken = wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}
 	r.stopped = true
 }
 
-// skipped says why a step is not run, "" where it is.
+// skipReason returns why a step is not run, "" if it is run.
 func (r *fileRun) skipReason(ctx context.Context, s saved.Step) string {
 	if r.stopped || ctx.Err() != nil {
 		if r.options.failFast && ctx.Err() == nil {
@@ -264,20 +264,16 @@ func (r *fileRun) skipReason(ctx context.Context, s saved.Step) string {
 	return ""
 }
 
-// add keeps what came of a step, without secrets, and shows it.
+// addResult adds the result of a step to the report, without secrets, and prints it.
 func (r *fileRun) addResult(s report.Step) {
 	hide := r.factory.Secrets.Text
-	s.Name, s.Why, s.See, s.Hint = hide(
-		s.Name,
-	), hide(
-		s.Why,
-	), wire.Hint(
-		hide(string(s.See)),
-	), wire.Hint(
-		hide(string(s.Hint)),
-	)
+	s.Name = hide(s.Name)
+	s.Why = hide(s.Why)
+	s.See = wire.Hint(hide(string(s.See)))
+	s.Hint = wire.Hint(hide(string(s.Hint)))
 	for i, m := range s.Misses {
-		s.Misses[i].Want, s.Misses[i].Got = hide(m.Want), hide(m.Got)
+		s.Misses[i].Want = hide(m.Want)
+		s.Misses[i].Got = hide(m.Got)
 	}
 	r.result.Steps = append(r.result.Steps, s)
 	if r.live != nil {
@@ -286,22 +282,24 @@ func (r *fileRun) addResult(s report.Step) {
 	}
 }
 
-// A taken step is how its request ended, and what it gave.
+// A stepResponse is the outcome of a step's request, and what a command would print of it.
 type stepResponse struct {
 	out wire.Outcome
-	// method is what was asked last, answer what a command would print.
+	// method is the method of the last request.
 	method string
+	// answer is what a command would print.
 	answer cmdutil.Answer
 	took   time.Duration
 }
 
+// methodOf maps the verbs of steps to methods.
 var methodOf = map[saved.Verb]string{
 	saved.Call:   "tools/call",
 	saved.Read:   "resources/read",
 	saved.Prompt: "prompts/get",
 }
 
-// take asks the server for what a step wants.
+// request makes the request of a step.
 func (r *fileRun) request(ctx context.Context, s saved.Step) (t stepResponse) {
 	t.method = cmp.Or(methodOf[s.Verb], s.Subject)
 	t.out = r.opening
@@ -309,16 +307,17 @@ func (r *fileRun) request(ctx context.Context, s saved.Step) (t stepResponse) {
 		return t
 	}
 	subject, err := saved.FillText(s.Subject, r.lookup)
-	args := json.RawMessage(nil)
-	untyped := []saved.Untyped(nil)
-	switch {
-	case err != nil || s.Args == nil:
-	case s.Verb == saved.Raw:
-		args, err = r.fill(s.Args)
-	case s.Verb == saved.Prompt:
-		args, untyped, err = saved.Fill(s.Args, r.lookupText)
-	default:
-		args, untyped, err = saved.Fill(s.Args, r.lookup)
+	var args json.RawMessage
+	var untyped []saved.Untyped
+	if err == nil && s.Args != nil {
+		switch s.Verb {
+		case saved.Raw:
+			args, err = r.fill(s.Args)
+		case saved.Prompt:
+			args, untyped, err = saved.Fill(s.Args, r.lookupText)
+		default:
+			args, untyped, err = saved.Fill(s.Args, r.lookup)
+		}
 	}
 	if err != nil {
 		t.out = usage.Outcome(err)
@@ -329,18 +328,12 @@ func (r *fileRun) request(ctx context.Context, s saved.Step) (t stepResponse) {
 	switch s.Verb {
 	case saved.Call:
 		given.Document = jsonraw.OrEmpty(args)
-		t.out, _ = toolcall.CallTool(
-			ctx,
-			r.conn,
-			&toolcall.Request{Name: subject, Given: given, NoValidate: s.Loose, Yes: r.options.yes},
-		)
+		t.out, _ = toolcall.CallTool(ctx, r.conn,
+			&toolcall.Request{Name: subject, Given: given, NoValidate: s.Loose, Yes: r.options.yes})
 	case saved.Prompt:
 		given.Document = jsonraw.OrEmpty(args)
-		t.out = toolcall.GetPrompt(
-			ctx,
-			r.conn,
-			toolcall.PromptOptions{Name: subject, Arguments: given.Texts(), NoValidate: s.Loose},
-		)
+		t.out = toolcall.GetPrompt(ctx, r.conn,
+			toolcall.PromptOptions{Name: subject, Arguments: given.Texts(), NoValidate: s.Loose})
 	case saved.Read:
 		t.out = r.read(ctx, subject, given)
 	case saved.List:
@@ -348,14 +341,15 @@ func (r *fileRun) request(ctx context.Context, s saved.Step) (t stepResponse) {
 	default:
 		t.out = r.conn.Do(ctx, client.Call{Method: subject, Params: args, Once: true})
 	}
-	t.answer, t.took = cmdutil.AnswerOf(t.out), t.out.Took
+	t.answer = cmdutil.AnswerOf(t.out)
+	t.took = t.out.Took
 	if t.took == 0 && t.out.Reached == wire.Answered {
 		t.took = r.factory.Now().Sub(begun)
 	}
 	return t
 }
 
-// wordsOf are arguments without a type as words of a command line.
+// untypedWords returns arguments without a type as words of a command line.
 func untypedWords(untyped []saved.Untyped) (words []arguments.Word) {
 	for _, u := range untyped {
 		w := arguments.Word{
@@ -368,7 +362,7 @@ func untypedWords(untyped []saved.Untyped) (words []arguments.Word) {
 	return words
 }
 
-// read reads a resource, or what a template becomes with values.
+// read reads a resource. With values the URI is a template, which is expanded first.
 func (r *fileRun) read(ctx context.Context, uri string, values arguments.Given) wire.Outcome {
 	if values.Document == nil {
 		return toolcall.ReadResource(ctx, r.conn, uri)
@@ -388,7 +382,7 @@ func (r *fileRun) read(ctx context.Context, uri string, values arguments.Given) 
 	return toolcall.ReadResource(ctx, r.conn, uri)
 }
 
-// list lists one kind, all pages of it.
+// list lists all pages of one kind.
 func (r *fileRun) list(ctx context.Context, word string) (t stepResponse) {
 	k, _ := connect.KindNamed(word)
 	var l connect.Listing
@@ -401,6 +395,7 @@ func (r *fileRun) list(ctx context.Context, word string) (t stepResponse) {
 			l.Lists[0].Entries = r.conn.SortEntries(k, list.List)
 		}
 	}
-	t.answer, t.took = r.factory.ListAnswer(l, false, false), r.factory.Now().Sub(begun)
+	t.answer = r.factory.ListAnswer(l, false, false)
+	t.took = r.factory.Now().Sub(begun)
 	return t
 }

@@ -20,10 +20,10 @@ import (
 	"mcpc/internal/usage"
 )
 
-// unresolved returns variables that nothing gives a value, jq expressions that cannot be
-// read, and an unknown protocol revision.
+// findUnresolved returns the problems of names in a file: variables without a value, invalid jq
+// expressions, an unknown protocol revision, and unknown kinds of lists.
 func findUnresolved(f *cmdutil.Factory, file *runFile, given map[string]saved.Value) (all []saved.Problem) {
-	known := slices.Collect(maps.Keys(given)) // the names that have a value before the first step
+	known := slices.Collect(maps.Keys(given)) // the names that have a value at this step
 	for _, v := range file.Vars {
 		known = append(known, v.Name)
 	}
@@ -32,19 +32,16 @@ func findUnresolved(f *cmdutil.Factory, file *runFile, given map[string]saved.Va
 	check := func(at string, raw json.RawMessage) {
 		saved.EachReference(raw, at, func(at, name string) {
 			if variable, ok := strings.CutPrefix(name, saved.Environment); ok {
-				if _, set := lookupEnviron(f, variable); !set {
-					all = append(
-						all,
-						saved.Problem{
-							At:    at,
-							Unset: true,
-							Text:  "the environment has no variable " + variable,
-							Hint:  file.hintToSet(variable),
-						},
-					)
+				if _, isSet := lookupEnviron(f, variable); !isSet {
+					all = append(all, saved.Problem{
+						At: at, Unset: true, Text: "the environment has no variable " + variable,
+						Hint: file.hintToSet(variable),
+					})
 				}
 			} else if saved.IsName(name) && !slices.Contains(known, name) {
-				all = append(all, saved.Problem{At: at, Unset: true, Got: name, Known: known, Text: "no variable is named " + name + " here"})
+				all = append(all, saved.Problem{
+					At: at, Unset: true, Got: name, Known: known, Text: "no variable is named " + name + " here",
+				})
 			}
 		})
 	}
@@ -52,10 +49,9 @@ func findUnresolved(f *cmdutil.Factory, file *runFile, given map[string]saved.Va
 		names := slices.DeleteFunc(slices.Clone(known), func(name string) bool { return !saved.IsName(name) })
 		null := func(name string) jq.Variable { return jq.Variable{Name: name, Value: json.RawMessage("null")} }
 		if _, err := jq.Compile(expr, sliceutil.Map(names, null)...); err != nil {
-			all = append(
-				all,
-				saved.Problem{At: at, Unset: strings.Contains(err.Error(), "variable not defined"), Text: err.Error()},
-			)
+			all = append(all, saved.Problem{
+				At: at, Unset: strings.Contains(err.Error(), "variable not defined"), Text: err.Error(),
+			})
 		}
 	}
 	check("/server", jsonraw.Quote(file.Server))
@@ -67,15 +63,10 @@ func findUnresolved(f *cmdutil.Factory, file *runFile, given map[string]saved.Va
 		check("/answer", file.Answer)
 	}
 	if file.Protocol != "" && !slices.Contains(client.Revisions(), file.Protocol) {
-		all = append(
-			all,
-			saved.Problem{
-				At:    "/protocol",
-				Got:   file.Protocol,
-				Known: client.Revisions(),
-				Text:  fmt.Sprintf("unknown revision %q", file.Protocol),
-			},
-		)
+		all = append(all, saved.Problem{
+			At: "/protocol", Got: file.Protocol, Known: client.Revisions(),
+			Text: fmt.Sprintf("unknown revision %q", file.Protocol),
+		})
 	}
 	for _, s := range file.Steps {
 		check(s.At+"/"+string(s.Verb), jsonraw.Quote(s.Subject))
@@ -96,22 +87,17 @@ func findUnresolved(f *cmdutil.Factory, file *runFile, given map[string]saved.Va
 			check(w.At, jsonraw.Quote(w.Text))
 		}
 		if _, ok := connect.KindNamed(s.Subject); !ok && s.Verb == saved.List && s.Subject != "" {
-			all = append(
-				all,
-				saved.Problem{
-					At:    s.At + "/list",
-					Got:   s.Subject,
-					Known: connect.KindWords(),
-					Text:  fmt.Sprintf("cannot list %q", s.Subject),
-				},
-			)
+			all = append(all, saved.Problem{
+				At: s.At + "/list", Got: s.Subject, Known: connect.KindWords(),
+				Text: fmt.Sprintf("cannot list %q", s.Subject),
+			})
 		}
 	}
 	return all
 }
 
-// howToSet is the hint for a variable of the environment that is not set: the comment
-// that export writes says what its value is.
+// hintToSet returns the hint for a variable of the environment that is not set. It points to the
+// comment of export that describes the value, if the file has it.
 func (f *runFile) hintToSet(variable string) string {
 	for i, line := range strings.Split(f.text, "\n") {
 		if strings.HasPrefix(line, "# Set "+variable+" to ") {
@@ -121,7 +107,7 @@ func (f *runFile) hintToSet(variable string) string {
 	return "set " + variable
 }
 
-// givenVars reads the --var flags.
+// givenVars parses the --var flags.
 func givenVars(f *cmdutil.Factory, typed []string) (map[string]saved.Value, error) {
 	values := map[string]saved.Value{}
 	for _, text := range typed {
@@ -144,7 +130,7 @@ func givenVars(f *cmdutil.Factory, typed []string) (map[string]saved.Value, erro
 	return values, nil
 }
 
-// fromEnviron reads a variable that a file names.
+// lookupEnviron returns a variable of the environment.
 func lookupEnviron(f *cmdutil.Factory, name string) (value string, set bool) {
 	for _, entry := range f.Environ() {
 		if n, v, _ := strings.Cut(entry, "="); n == name {
@@ -154,7 +140,7 @@ func lookupEnviron(f *cmdutil.Factory, name string) (value string, set bool) {
 	return "", false
 }
 
-// warnUnused tells of a --var that no file has a place for.
+// warnUnused warns of a --var that no file uses.
 func (r *runner) warnUnused() {
 	var used []string
 	for _, f := range r.files {
@@ -174,17 +160,18 @@ func (r *runner) warnUnused() {
 	}
 }
 
-// usedInQueries are words behind a $ in the jq expressions of a step.
+// variablesInQueries returns the names after a $ in the jq expressions of a step.
 func variablesInQueries(s saved.Step) (names []string) {
-	all := slices.Clone(s.Expect.Queries)
+	queries := sliceutil.Map(s.Expect.Queries, func(w saved.Wanted) string { return w.Text })
 	for _, c := range s.Capture {
-		all = append(all, saved.Wanted{Text: c.Query})
+		queries = append(queries, c.Query)
 	}
-	for _, w := range all {
-		for _, part := range strings.Split(w.Text, "$")[1:] {
-			end := strings.IndexFunc(part, func(r rune) bool {
-				return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-			})
+	isNoNameRune := func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}
+	for _, query := range queries {
+		for _, part := range strings.Split(query, "$")[1:] {
+			end := strings.IndexFunc(part, isNoNameRune)
 			if end < 0 {
 				end = len(part)
 			}
