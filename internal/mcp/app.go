@@ -19,7 +19,7 @@ const PageType = "text/html;profile=mcp-app"
 type App struct {
 	Tool string `json:"tool"`
 	URI  string `json:"resourceUri"`
-	// Visibility says to whom the tool is offered: "model", "app" (the page), or both.
+	// Visibility lists where the tool is offered: "model", "app" (the page), or both.
 	Visibility []string `json:"visibility"`
 	// DeprecatedKey is set if the tool names the page only by _meta["ui/resourceUri"].
 	DeprecatedKey bool `json:"deprecatedKey"`

@@ -73,7 +73,7 @@ func Scan(definition json.RawMessage, own Names) (marks []Mark) {
 	return scanTexts(definition, own)
 }
 
-// scanTexts is Scan for a definition that is not clean.
+// scanTexts scans a definition as Scan does, without the quick check of IsClean.
 func scanTexts(definition json.RawMessage, own Names) (marks []Mark) {
 	total := 0
 	scanned := 0
