@@ -272,7 +272,8 @@ func (c *call) response(m *wire.Message, out wire.Outcome) []byte {
 	if got != nil && got.Kind == wire.Response && (c.c.Stateless || !wire.AsksForInput(got.Result)) {
 		return wire.ComposeResult(m.ID, bridge.Result(c.c.Stateless, isStateless, method, got.Result))
 	}
-	if got != nil && got.Kind == wire.ErrorResponse && out.Kind != wire.Transport { // a transport error is about the session, not the call
+	// A transport error is about the session, not the call.
+	if got != nil && got.Kind == wire.ErrorResponse && out.Kind != wire.Transport {
 		return mcpserver.ComposeError(m.ID, bridge.Error(c.c.Stateless, isStateless, method, got.Error.Raw))
 	}
 	c.l.tellExit(out)
