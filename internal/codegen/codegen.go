@@ -6,7 +6,7 @@
 // quotes or become identifiers of ASCII letters, texts stand in comments on lines of
 // their own. The same list gives the same bytes.
 //
-// It is a package of its own, because the command has only the flags and the files: whoever has the
+// It is a package of its own, because the command has only the flags and the files: a program that has the
 // list of a server's tools can write its wrappers.
 package codegen
 
