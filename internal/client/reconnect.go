@@ -143,7 +143,7 @@ func hasVagueCode(m *wire.Message) bool {
 		return false
 	}
 	code := m.Error.Code
-	return code == 0 || -32019 <= code && code <= -32000 && code != codeNoResource && code != codeDraftVersion
+	return code == 0 || wire.RangeOfCode(code) == wire.ServerCodes && code != codeNoResource && code != codeDraftVersion
 }
 
 // isRepeatable reports whether requests of the method have no effect, or the same effect if they

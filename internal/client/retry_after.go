@@ -41,7 +41,7 @@ func waitRetryAfter(ctx context.Context, c *connection, r reply, attempt int) bo
 // AskedPause returns how long an overloaded server (HTTP 429 or 503) asks for no requests; 0 for
 // any other outcome.
 func AskedPause(o wire.Outcome, now time.Time) time.Duration {
-	if o.HTTP == nil || o.HTTP.Status != http.StatusTooManyRequests && o.HTTP.Status != http.StatusServiceUnavailable {
+	if o.HTTP == nil || !transport.IsOverloaded(o.HTTP.Status) {
 		return 0
 	}
 	return retryAfter(o.HTTP, 1, now)

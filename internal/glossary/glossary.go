@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"mcpc/internal/wire"
 )
 
 //go:embed words.txt
@@ -179,12 +181,12 @@ func isSignalExit(n int64) bool { return n > 128 && n <= 192 }
 
 // codeRange returns the name of the entry for JSON-RPC codes without an entry of their own.
 func codeRange(code int64) string {
-	switch {
-	case code <= -32000 && code >= -32019:
+	switch wire.RangeOfCode(code) {
+	case wire.ServerCodes:
 		return "-32000..-32019"
-	case code <= -32020 && code >= -32099:
+	case wire.MCPCodes:
 		return "-32020..-32099"
-	case code <= -32100 && code >= -32768:
+	case wire.JSONRPCCodes:
 		return "-32100..-32768"
 	}
 	return "application code"

@@ -27,6 +27,7 @@ func EndsSession(m *wire.Message) (ended, sure bool) {
 	if slices.Contains(requestCodes, code) {
 		return false, true
 	}
+	codes := wire.RangeOfCode(code)
 	// Servers also use "invalid request" (-32600) and codes of their own, some with the request's id.
-	return true, code == -32600 || -32099 <= code && code <= -32000
+	return true, code == -32600 || codes == wire.ServerCodes || codes == wire.MCPCodes
 }

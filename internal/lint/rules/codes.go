@@ -5,12 +5,13 @@ import (
 	"strconv"
 
 	"mcpc/internal/lint/conv"
+	"mcpc/internal/wire"
 )
 
 var codes = []Check{
 	{ID: "L013", Kind: conv.OnError, Do: func(e *conv.Event) {
 		code := errorCode(e)
-		if code >= -32099 && code <= -32020 && code != -32042 && !slices.Contains(mcpCodes, code) {
+		if wire.RangeOfCode(code) == wire.MCPCodes && code != -32042 && !slices.Contains(mcpCodes, code) {
 			findCode(e, "-32020, -32021 or -32022")
 		}
 	}},
@@ -23,7 +24,7 @@ var codes = []Check{
 		}
 	}},
 	{ID: "L015", Kind: conv.OnError, Do: func(e *conv.Event) {
-		if code := errorCode(e); code >= -32019 && code <= -32000 && code != -32002 {
+		if code := errorCode(e); wire.RangeOfCode(code) == wire.ServerCodes && code != -32002 {
 			want := "a code outside -32768..-32000"
 			if released, ok := preRelease[code]; ok {
 				want = strconv.FormatInt(released, 10) + ", which had this number before the release"
@@ -32,7 +33,7 @@ var codes = []Check{
 		}
 	}},
 	{ID: "L016", Kind: conv.OnError, Do: func(e *conv.Event) {
-		if code := errorCode(e); code >= -32768 && code < -32099 && !slices.Contains(jsonRPCCodes, code) {
+		if code := errorCode(e); wire.RangeOfCode(code) == wire.JSONRPCCodes && !slices.Contains(jsonRPCCodes, code) {
 			findCode(e, "a code outside -32768..-32000")
 		}
 	}},

@@ -89,13 +89,12 @@ func CodeMeaning(code int64) string {
 			return row.meaning
 		}
 	}
-	if code <= -32000 && code >= -32019 {
+	switch wire.RangeOfCode(code) {
+	case wire.ServerCodes:
 		return "a server-defined code: the specification does not define it"
-	}
-	if code <= -32020 && code >= -32099 {
+	case wire.MCPCodes:
 		return "a code reserved for MCP, but not defined"
-	}
-	if code <= -32100 && code >= -32768 {
+	case wire.JSONRPCCodes:
 		return "a code reserved for JSON-RPC, but not defined"
 	}
 	return "a server-defined code: see the server's documentation"

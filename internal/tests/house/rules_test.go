@@ -20,10 +20,13 @@ import (
 // lower floors, and of its own floor as floorRules say.
 var floors = [][]string{
 	{
-		"compress", "english", "glossary", "httpconn", "jsonraw", "loopback", "pause", "recent", "sanitize", "shellwords",
+		"compress", "english", "httpconn", "jsonraw", "loopback", "pause", "recent", "sanitize", "shellwords",
 		"sliceutil", "spool", "sse", "tty",
 	},
-	{"exchange", "match", "mcp", "mcpserver", "otlp", "redact", "schema", "skill", "suggest", "usage", "wire", "yaml"},
+	{
+		"exchange", "glossary", "match", "mcp", "mcpserver", "otlp", "redact", "schema", "skill", "suggest", "usage", "wire",
+		"yaml",
+	},
 	{
 		"bench", "capture", "card", "client", "codegen", "demo", "diff", "lint", "mock", "question",
 		"render", "saved", "shape", "state", "target", "telemetry", "validate",
