@@ -21,9 +21,8 @@ const (
 	idJAGType      = "urn:ietf:params:oauth:token-type:id-jag"
 )
 
-// exchange is the enterprise's own token endpoint: the sign-on of its user for an
-// assertion that is good once, at one authorization server and for one resource
-// (RFC 8693).
+// exchange handles the token endpoint of the enterprise. It exchanges a user's id token for an
+// assertion that can be used once, at one authorization server and for one resource (RFC 8693).
 func (s *authServer) exchange(w http.ResponseWriter, req *http.Request) {
 	form := req.PostFormValue
 	if form("grant_type") != exchangeGrant || form("requested_token_type") != idJAGType {
@@ -52,8 +51,8 @@ func (s *authServer) exchange(w http.ResponseWriter, req *http.Request) {
 		map[string]any{"access_token": assertion, "issued_token_type": idJAGType, "token_type": "N_A", "expires_in": 60})
 }
 
-// assertionLocked redeems an assertion: the platform's, for the program that it is
-// about, or one of exchange, for the client that it was made for (RFC 7523).
+// assertionLocked issues a token for an assertion: the platform's, or one made by exchange for this
+// client (RFC 7523). s.mu is locked.
 func (s *authServer) assertionLocked(w http.ResponseWriter, req *http.Request) {
 	form := req.PostFormValue
 	id, secret, named := req.BasicAuth()

@@ -128,8 +128,8 @@ func (s *authServer) register(w http.ResponseWriter, req *http.Request) {
 		map[string]any{"client_id": id, "redirect_uris": body.Redirects, "token_endpoint_auth_method": "none"})
 }
 
-// authorize is where a user would log in and agree. What cannot be sent back to the
-// client is told to the user.
+// authorize handles the authorization endpoint, at which the demo's user agrees at once. An error
+// that cannot be sent to the client is shown to the user.
 func (s *authServer) authorize(w http.ResponseWriter, req *http.Request) {
 	q := req.URL.Query()
 	s.mu.Lock()
@@ -216,8 +216,7 @@ func (s *authServer) token(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// revoke forgets a token, of whatever sort; that it does not know one is no error
-// (RFC 7009, section 2.2).
+// revoke deletes a token of any kind. An unknown token is no error (RFC 7009, section 2.2).
 func (s *authServer) revoke(w http.ResponseWriter, req *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -225,7 +224,7 @@ func (s *authServer) revoke(w http.ResponseWriter, req *http.Request) {
 	delete(s.refresh, req.PostFormValue("token"))
 }
 
-// take gets what is good once.
+// take returns and deletes a grant that can be used once.
 func take(from map[string]grant, key string) (grant, bool) {
 	g, ok := from[key]
 	delete(from, key)
@@ -249,8 +248,8 @@ func (s *authServer) grantLocked(w http.ResponseWriter, g grant, refreshable boo
 	answerJSON(w, http.StatusOK, answer)
 }
 
-// guarded lets a request through that has a token for this server, and for a tool
-// one with the scope for tools.
+// guarded passes on requests with a token for this server. Tool calls need a token with the scope
+// for tools.
 func (s *authServer) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		access, _ := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")

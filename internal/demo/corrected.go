@@ -17,8 +17,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// corrected answers with the errors of the specification what the SDK's handler answers with
-// text, and accepts what it refuses by mistake. All else goes to it unchanged.
+// corrected replaces the text errors of the SDK's handler by the errors of the specification, and
+// accepts requests that the SDK refuses by mistake. It passes on all others unchanged.
 func corrected(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
@@ -157,8 +157,8 @@ func answer(w http.ResponseWriter, status int, id json.RawMessage, failed *jsonr
 	_, _ = w.Write(message)
 }
 
-// malformed refuses what the SDK passes on: arguments that are no object, and an unknown log
-// level.
+// malformed rejects requests that the SDK accepts: arguments that are not an object, and unknown
+// log levels.
 func malformed(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		var level any

@@ -20,7 +20,7 @@ const titledForms = "2025-11-25"
 // strings.
 const stateless = "2026-07-28"
 
-// revisions are what the demo speaks.
+// revisions returns the revisions that the demo supports, newest first.
 func revisions() []string {
 	return []string{stateless, titledForms, "2025-06-18", "2025-03-26", "2024-11-05"}
 }
@@ -99,9 +99,9 @@ func streamable(s *mcp.Server, opts mcp.StreamableHTTPOptions) http.Handler {
 	return sameOrigin(corrected(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &opts)))
 }
 
-// sameOrigin refuses browsers on other sites. Servers MUST check Origin (all
-// revisions, transports); the SDK checks Host alone, and Go of GET nothing and of several
-// Origin fields the first.
+// sameOrigin rejects requests of web pages from other sites. Servers MUST check Origin (all
+// revisions, transports). The SDK checks only Host; Go's protection ignores GET and all but the
+// first Origin.
 func sameOrigin(h http.Handler) http.Handler {
 	guarded := http.NewCrossOriginProtection().Handler(h)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -128,11 +128,9 @@ func notFoundAsBefore(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// saysStateless reports which of the two eras a request is made in. A version
-// from the future counts as stateless, so that it is refused with the list of
-// what is spoken here; so does the Mcp-Method header alone, so that a request
-// which merely forgot its version is told that, and not that 2026-07-28 is
-// unknown.
+// saysStateless reports whether the request belongs to a revision without sessions. An unknown
+// later version counts as one: it is rejected with the list of supported versions. So does a
+// request with Mcp-Method but no version: its error then says that the version is missing.
 func saysStateless(h http.Header) bool {
 	if v := h.Get("Mcp-Protocol-Version"); v != "" {
 		return v >= stateless

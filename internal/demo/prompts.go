@@ -107,7 +107,7 @@ func says(s string) []*mcp.PromptMessage {
 
 func resourceTypes() []string { return []string{"Text", "Blob"} }
 
-// teams are the departments of completable-prompt and who works there.
+// teams returns the members of the departments for completable-prompt.
 func teams() map[string][]string {
 	return map[string][]string{
 		"Engineering": {"Alice", "Bob", "Charlie"},
@@ -117,7 +117,7 @@ func teams() map[string][]string {
 	}
 }
 
-// complete answers completion/complete: values that start with what is typed.
+// complete handles completion/complete. It returns the candidates that begin with the typed value.
 func complete(_ context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 	p := req.Params
 	candidates, ok := candidatesFor(p)
@@ -152,7 +152,7 @@ func candidatesFor(p *mcp.CompleteParams) (values []string, ok bool) {
 	return nil, false
 }
 
-// resourceIDs offers the number that is typed already, as any will do.
+// resourceIDs returns a typed number as the only candidate, because every number is valid.
 func resourceIDs(typed string) []string {
 	if typed == "" {
 		return []string{"1", "2", "3"}

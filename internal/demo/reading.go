@@ -26,7 +26,7 @@ type Reader struct {
 	Tools                              []Reading
 }
 
-// ServeReader is Serve for another server than the demo.
+// ServeReader works like Serve, but serves a Reader.
 func ServeReader(ctx context.Context, in io.Reader, out io.Writer, r Reader) error {
 	return serveOver(ctx, in, out, func(context.Context) *mcp.Server {
 		s := mcp.NewServer(&mcp.Implementation{Name: r.Name, Title: r.Title, Version: r.Version},
@@ -39,7 +39,8 @@ func ServeReader(ctx context.Context, in io.Reader, out io.Writer, r Reader) err
 	})
 }
 
-// onlyTools refuses the methods of features that a Reader does not declare: the SDK answers them with empty lists.
+// onlyTools rejects the methods of features that a Reader does not declare: the SDK returns empty
+// lists.
 func onlyTools(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch feature, _, _ := strings.Cut(method, "/"); feature {

@@ -123,7 +123,7 @@ func readDynamic(kind string) mcp.ResourceHandler {
 	}
 }
 
-// dynamicResource makes up resource number id; kind is Text or Blob.
+// dynamicResource returns the resource with a number; kind is Text or Blob.
 func dynamicResource(kind, id string) *mcp.ResourceContents {
 	if kind == "Text" {
 		return &mcp.ResourceContents{
@@ -150,7 +150,7 @@ func contents(c *mcp.ResourceContents) *mcp.ReadResourceResult {
 
 func logo() []byte { return embedded("logo.png") }
 
-// embedded reads a file that was there when this package was built.
+// embedded returns an embedded file. It panics if the file does not exist.
 func embedded(name string) []byte {
 	body, err := content.ReadFile("content/" + name)
 	if err != nil {

@@ -51,7 +51,7 @@ func serveOver(ctx context.Context, in io.Reader, out io.Writer, server func(end
 	return err
 }
 
-// endWith cancels whatever a request is waiting for when ending is done.
+// endWith cancels the context of each request when ending is done.
 func endWith(ending context.Context) mcp.Middleware {
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {

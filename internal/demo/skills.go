@@ -37,8 +37,13 @@ const (
 func addSkills(s *mcp.Server, withBroken bool) {
 	t := &skillTable{}
 	t.load(withBroken)
-	for method, handle := range map[string]func(*skillParams) (*skillResult, error){"skills/list": t.list, "skills/get": t.get, "resources/directory/read": t.directory} {
-		if err := mcp.AddReceivingCustomMethod(s, method, func(_ context.Context, _ *mcp.ServerSession, p *skillParams) (*skillResult, error) {
+	methods := map[string]func(*skillParams) (*skillResult, error){
+		"skills/list":              t.list,
+		"skills/get":               t.get,
+		"resources/directory/read": t.directory,
+	}
+	for method, handle := range methods {
+		serve := func(_ context.Context, _ *mcp.ServerSession, p *skillParams) (*skillResult, error) {
 			if p == nil {
 				p = &skillParams{}
 			}
@@ -48,7 +53,8 @@ func addSkills(s *mcp.Server, withBroken bool) {
 				r.Scope = "public"
 			}
 			return r, err
-		}); err != nil {
+		}
+		if err := mcp.AddReceivingCustomMethod(s, method, serve); err != nil {
 			panic(fmt.Sprintf("skills: %v", err))
 		}
 	}
@@ -114,7 +120,7 @@ func (t *skillTable) load(withBroken bool) {
 	}
 }
 
-// entry makes the entry of a skill; that of a broken one is wrong.
+// entry returns the entry of a skill; the entry of a broken skill is wrong.
 func (t *skillTable) entry(uri string, uris []string) *skillEntry {
 	front, err := skill.FrontMatter(t.content[uri])
 	if err != nil {
@@ -221,7 +227,7 @@ func skillTypeOf(uri string) string {
 	return kind
 }
 
-// reads answers resources/read of a file of a skill.
+// reads handles resources/read for the files of skills.
 func (t *skillTable) reads(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		read, ok := req.(*mcp.ReadResourceRequest)

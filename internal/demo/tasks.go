@@ -23,7 +23,7 @@ const (
 	mostTasks    = 1000
 )
 
-// taskMethods are those of the extension.
+// taskMethods returns the methods of the extension.
 func taskMethods() []string { return []string{"tasks/get", "tasks/update", "tasks/cancel"} }
 
 // A taskManager adds the extension io.modelcontextprotocol/tasks to a server of the Go SDK, which has no
@@ -195,7 +195,11 @@ func awaitAnswers(ctx context.Context, requests mcp.InputRequestMap) (mcp.InputR
 	return t.answers, nil
 }
 
-func (t *task) setLocked(status string) { t.status, t.updated = status, t.m.now() }
+// setLocked sets the status and the time of the update. t.m.mu is locked.
+func (t *task) setLocked(status string) {
+	t.status = status
+	t.updated = t.m.now()
+}
 
 // finish ends the task with what tools/call would have returned. An error is a JSON-RPC
 // error; a tool's own is part of the result, and the task completed.
@@ -230,11 +234,11 @@ func (m *taskManager) expireLocked() {
 	}
 }
 
-// get answers tasks/get.
+// get handles tasks/get.
 func (m *taskManager) get(t *task, _ *taskParams) (*taskRecord, error) { return t.detailLocked(), nil }
 
-// cancel answers tasks/cancel. It asks the tool to stop; what the task ends with is for
-// tasks/get to tell. A task that has ended stays as it is.
+// cancel handles tasks/cancel. It asks the tool to stop; tasks/get returns how the task ended. A
+// task that has ended does not change.
 func (m *taskManager) cancel(t *task, _ *taskParams) (*taskRecord, error) {
 	if t.status == taskWorking || t.status == taskInputRequired {
 		t.stopped = true
@@ -243,8 +247,7 @@ func (m *taskManager) cancel(t *task, _ *taskParams) (*taskRecord, error) {
 	return &taskRecord{ResultType: completeResult}, nil
 }
 
-// update answers tasks/update: answers to what is pending, or to some of it. Other keys
-// are ignored.
+// update handles tasks/update: answers to some or all pending requests. Unknown keys are ignored.
 func (m *taskManager) update(t *task, p *taskParams) (*taskRecord, error) {
 	known := map[string]json.RawMessage{}
 	for key, raw := range p.InputResponses {

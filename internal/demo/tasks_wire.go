@@ -40,7 +40,7 @@ type taskRecord struct {
 	Error          *jsonrpc.Error      `json:"error,omitempty"`
 }
 
-// creation is the result of the call that became a task, which was working then.
+// creation returns the result of the call that became a task.
 func (t *task) creation() *taskRecord {
 	created := t.created.UTC().Format(taskTime)
 	return &taskRecord{
@@ -49,10 +49,12 @@ func (t *task) creation() *taskRecord {
 	}
 }
 
-// detailLocked is the task as tasks/get has it.
+// detailLocked returns the task as the result of tasks/get. t.m.mu is locked.
 func (t *task) detailLocked() *taskRecord {
 	r := t.creation()
-	r.ResultType, r.Status, r.LastUpdatedAt = completeResult, t.status, t.updated.UTC().Format(taskTime)
+	r.ResultType = completeResult
+	r.Status = t.status
+	r.LastUpdatedAt = t.updated.UTC().Format(taskTime)
 	switch t.status {
 	case taskInputRequired:
 		r.InputRequests = mcp.InputRequestMap{}
@@ -67,8 +69,8 @@ func (t *task) detailLocked() *taskRecord {
 	return r
 }
 
-// gated makes a method of the SDK of a handler for a task that there is. The handler is
-// called with m.mu held. Before the extension the methods do not exist.
+// gated returns an SDK method that looks up the task and calls handle with m.mu locked. In older
+// revisions the method does not exist.
 func (m *taskManager) gated(
 	method string,
 	handle func(*task, *taskParams) (*taskRecord, error),
@@ -94,7 +96,7 @@ func (m *taskManager) gated(
 	}
 }
 
-// declaresTasks reports that a request declares the extension.
+// declaresTasks reports whether the request declares the extension.
 func declaresTasks(meta map[string]any) bool {
 	capabilities, _ := meta[mcp.MetaKeyClientCapabilities].(map[string]any)
 	extensions, _ := capabilities["extensions"].(map[string]any)
@@ -129,7 +131,7 @@ func readTaskAnswers(raw map[string]json.RawMessage, requests mcp.InputRequestMa
 	return answers, nil
 }
 
-// FitsRequest reports that an answer is of the kind that its request asks for.
+// FitsRequest reports whether an answer is of the type that its request asks for.
 func FitsRequest(request mcp.InputRequest, answer mcp.InputResponse) (fits bool) {
 	switch request.(type) {
 	case *mcp.ElicitParams:

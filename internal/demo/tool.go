@@ -60,7 +60,7 @@ func (t tool) add(s *mcp.Server) {
 // noInput is the schema of a tool without arguments.
 const noInput = `{"type":"object","properties":{},"additionalProperties":false}`
 
-// reads are the hints of a tool that changes nothing.
+// reads returns the hints of a tool that changes nothing.
 func reads() *mcp.ToolAnnotations {
 	return &mcp.ToolAnnotations{
 		ReadOnlyHint:    true,
@@ -70,12 +70,12 @@ func reads() *mcp.ToolAnnotations {
 	}
 }
 
-// acts are the hints of a tool that does something harmless, again each time.
+// acts returns the hints of a tool with a harmless effect, which it repeats with each call.
 func acts() *mcp.ToolAnnotations {
 	return &mcp.ToolAnnotations{DestructiveHint: new(false), OpenWorldHint: new(false)}
 }
 
-// asks are the hints of a tool whose answer comes from outside.
+// asks returns the hints of a tool whose result depends on the client.
 func asks() *mcp.ToolAnnotations {
 	return &mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: new(false), OpenWorldHint: new(true)}
 }

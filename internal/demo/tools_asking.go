@@ -31,7 +31,8 @@ func askingTools() []tool {
 		description: "Trigger a Request from the Server for LLM Sampling",
 		input: `{"type":"object","properties":{
 			"prompt":{"type":"string","description":"The prompt to send to the LLM"},
-			"maxTokens":{"type":"integer","default":100,"description":"Maximum number of tokens to generate","minimum":1,"maximum":1000000}
+			"maxTokens":{"type":"integer","default":100,"description":"Maximum number of tokens to generate",` +
+			`"minimum":1,"maximum":1000000}
 		},"required":["prompt"],"additionalProperties":false,"$schema":"http://json-schema.org/draft-07/schema#"}`,
 		hints: asks(),
 		run:   triggerSampling,
@@ -51,11 +52,16 @@ const elicitationSchema = `{"type":"object","properties":{
 	"name":{"title":"Name","type":"string","description":"What to call you","minLength":1},
 	"check":{"title":"Agree","type":"boolean","description":"Agree to the terms and conditions","default":false},
 	"email":{"title":"Email","type":"string","format":"email","description":"Never sent anywhere"},
-	"integer":{"title":"Integer","type":"integer","description":"Your favorite integer","minimum":1,"maximum":100,"default":42},
-	"number":{"title":"Number","type":"number","description":"Your favorite number","minimum":0,"maximum":1000,"default":3.14},
-	"friend":{"title":"Friend","type":"string","description":"Choose a friend","enum":["Ada","Grace","Barbara"],"default":"Ada"},
-	"hero":{"title":"Hero","type":"string","description":"Choose a hero","oneOf":[{"const":"hero-1","title":"Superman"},{"const":"hero-2","title":"Wonder Woman"}],"default":"hero-1"},
-	"instruments":{"title":"Instruments","type":"array","description":"Choose some instruments","minItems":1,"maxItems":2,"items":{"type":"string","enum":["Guitar","Piano","Violin"]},"default":["Piano"]}
+	"integer":{"title":"Integer","type":"integer","description":"Your favorite integer","minimum":1,` +
+	`"maximum":100,"default":42},
+	"number":{"title":"Number","type":"number","description":"Your favorite number","minimum":0,` +
+	`"maximum":1000,"default":3.14},
+	"friend":{"title":"Friend","type":"string","description":"Choose a friend","enum":["Ada","Grace",` +
+	`"Barbara"],"default":"Ada"},
+	"hero":{"title":"Hero","type":"string","description":"Choose a hero","oneOf":[{"const":"hero-1",` +
+	`"title":"Superman"},{"const":"hero-2","title":"Wonder Woman"}],"default":"hero-1"},
+	"instruments":{"title":"Instruments","type":"array","description":"Choose some instruments","minItems":1,` +
+	`"maxItems":2,"items":{"type":"string","enum":["Guitar","Piano","Violin"]},"default":["Piano"]}
 },"required":["name"]}`
 
 // earlyElicitationSchema is the same form before titledForms: a default is a boolean's alone,
@@ -67,7 +73,8 @@ const earlyElicitationSchema = `{"type":"object","properties":{
 	"integer":{"title":"Integer","type":"integer","description":"Your favorite integer","minimum":1,"maximum":100},
 	"number":{"title":"Number","type":"number","description":"Your favorite number","minimum":0,"maximum":1000},
 	"friend":{"title":"Friend","type":"string","description":"Choose a friend","enum":["Ada","Grace","Barbara"]},
-	"hero":{"title":"Hero","type":"string","description":"Choose a hero","enum":["hero-1","hero-2"],"enumNames":["Superman","Wonder Woman"]}
+	"hero":{"title":"Hero","type":"string","description":"Choose a hero","enum":["hero-1","hero-2"],` +
+	`"enumNames":["Superman","Wonder Woman"]}
 },"required":["name"]}`
 
 func triggerElicitation(ctx context.Context, c call) (*mcp.CallToolResult, error) {
@@ -172,7 +179,7 @@ func ask[T interface {
 	return answer, nil, nil
 }
 
-// askNow sends a request to the client and waits for its answer.
+// askNow sends a request to the client and waits for the answer.
 func askNow(ctx context.Context, ss *mcp.ServerSession, q mcp.InputRequest) (mcp.InputResponse, error) {
 	switch q := q.(type) {
 	case *mcp.ElicitParams:
@@ -185,8 +192,8 @@ func askNow(ctx context.Context, ss *mcp.ServerSession, q mcp.InputRequest) (mcp
 	return nil, fmt.Errorf("cannot ask %T", q)
 }
 
-// cannotAsk refuses a call whose client did not declare what it takes. Since
-// 2026-07-28 there is an error for it, which tells the client what to declare.
+// cannotAsk rejects a call if the client lacks a capability. Since 2026-07-28 an error code tells
+// the client which capability to declare.
 func (c call) cannotAsk(capability, required string) (*mcp.CallToolResult, error) {
 	said := "This tool needs a client that declares the " + capability + " capability."
 	if c.ProtocolVersion() < stateless {

@@ -7,7 +7,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// contentTools return each kind of content that a result can hold.
+// contentTools returns tools that return each type of content.
 func contentTools() []tool {
 	return []tool{{
 		name:        "get-tiny-image",
@@ -21,7 +21,8 @@ func contentTools() []tool {
 		title:       "Get Annotated Message Tool",
 		description: "Demonstrates how annotations can be used to provide metadata about content.",
 		input: `{"type":"object","properties":{
-			"messageType":{"type":"string","enum":["error","success","debug"],"description":"Type of message to demonstrate different annotation patterns"},
+			"messageType":{"type":"string","enum":["error","success","debug"],` +
+			`"description":"Type of message to demonstrate different annotation patterns"},
 			"includeImage":{"type":"boolean","default":false,"description":"Whether to include an example image"}
 		},"required":["messageType"],"additionalProperties":false,"$schema":"http://json-schema.org/draft-07/schema#"}`,
 		hints: reads(),
@@ -31,7 +32,8 @@ func contentTools() []tool {
 		title:       "Get Resource Links Tool",
 		description: "Returns up to ten resource links that reference different types of resources",
 		input: `{"type":"object","properties":{
-			"count":{"type":"integer","minimum":1,"maximum":10,"default":3,"description":"Number of resource links to return (1-10)"}
+			"count":{"type":"integer","minimum":1,"maximum":10,"default":3,` +
+			`"description":"Number of resource links to return (1-10)"}
 		},"additionalProperties":false,"$schema":"http://json-schema.org/draft-07/schema#"}`,
 		hints: reads(),
 		run:   getResourceLinks,

@@ -8,7 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// failingTools fail, each in its own layer.
+// failingTools returns tools that fail, each on another channel.
 func failingTools() []tool {
 	return []tool{{
 		name:        "fail",
@@ -27,7 +27,8 @@ func failingTools() []tool {
 		description: "Answers with a JSON-RPC error in the place of a result. " +
 			"Over HTTP most codes arrive under status 200; without sessions some have their own status.",
 		input: `{"type":"object","properties":{
-			"code":{"type":"integer","description":"The error's code","default":-32000,"minimum":-2147483648,"maximum":2147483647},
+			"code":{"type":"integer","description":"The error's code","default":-32000,"minimum":-2147483648,` +
+			`"maximum":2147483647},
 			"message":{"type":"string","description":"The error's message","default":"This tool always raises an error."}
 		},"additionalProperties":false}`,
 		hints: reads(),

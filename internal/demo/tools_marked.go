@@ -8,8 +8,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// markedTools are about a mark in their definition that tells a client to do
-// more than call them.
+// markedTools returns tools with a mark in their definition that asks the client to do more than
+// call them.
 func markedTools() []tool {
 	return []tool{{
 		name:  "route-by-region",
@@ -34,12 +34,13 @@ func markedTools() []tool {
 			return result(text("Everything is forgotten. (Nothing was stored, so nothing is lost.)")), nil
 		},
 	}, {
-		name:        "show-weather",
-		title:       "Show Weather Tool",
-		description: "Says what the weather is like, and names a page that shows it (MCP Apps), for clients that have a browser.",
-		input:       noInput,
-		hints:       reads(),
-		meta:        mcp.Meta{"ui": map[string]any{"resourceUri": pageURI}},
+		name:  "show-weather",
+		title: "Show Weather Tool",
+		description: "Says what the weather is like, and names a page that shows it (MCP Apps), " +
+			"for clients that have a browser.",
+		input: noInput,
+		hints: reads(),
+		meta:  mcp.Meta{"ui": map[string]any{"resourceUri": pageURI}},
 		run: func(context.Context, call) (*mcp.CallToolResult, error) {
 			return result(text("Sunny, 24 degrees. (It always is, here.)")), nil
 		},

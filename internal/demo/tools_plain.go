@@ -8,7 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// plainTools answer from their arguments alone.
+// plainTools returns tools whose results depend only on their arguments.
 func plainTools() []tool {
 	return []tool{{
 		name:        "echo",
@@ -48,7 +48,8 @@ func plainTools() []tool {
 			"temperature":{"type":"number","description":"Temperature in celsius"},
 			"conditions":{"type":"string","description":"Weather conditions description"},
 			"humidity":{"type":"number","description":"Humidity percentage"}
-		},"required":["temperature","conditions","humidity"],"additionalProperties":false,"$schema":"http://json-schema.org/draft-07/schema#"}`,
+		},"required":["temperature","conditions","humidity"],"additionalProperties":false,` +
+			`"$schema":"http://json-schema.org/draft-07/schema#"}`,
 		hints: reads(),
 		run:   getStructuredContent,
 	}}
@@ -58,7 +59,7 @@ func echo(_ context.Context, c call) (*mcp.CallToolResult, error) {
 	return result(text("Echo: " + c.args.text("message"))), nil
 }
 
-// getSum is exact, and repeats both numbers as they were written.
+// getSum adds exactly, and repeats both numbers as they were received.
 func getSum(_ context.Context, c call) (*mcp.CallToolResult, error) {
 	sum := new(big.Rat).Add(c.args.number("a"), c.args.number("b"))
 	return result(text(fmt.Sprintf("The sum of %s and %s is %s.", c.args["a"], c.args["b"], decimalText(sum)))), nil

@@ -9,8 +9,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// roundTools ask for more than a form: a page to visit, and several things one
-// after the other.
+// roundTools returns tools that ask for more than one form: a page to visit, or several forms one
+// after another.
 func roundTools() []tool {
 	visited := &visits{asked: map[string]bool{}}
 	return []tool{{
@@ -20,7 +20,8 @@ func roundTools() []tool {
 		input: `{"type":"object","properties":{
 			"url":{"type":"string","description":"The page to visit","default":"https://example.com/mcpc-demo"},
 			"message":{"type":"string","description":"What to say","default":"Please open the link to complete this action."},
-			"errorPath":{"type":"boolean","description":"Ask with the error -32042, in the revisions that have it","default":false}
+			"errorPath":{"type":"boolean","description":"Ask with the error -32042, in the revisions that have it",` +
+			`"default":false}
 		},"additionalProperties":false}`,
 		hints: asks(),
 		run:   visited.trigger,
@@ -41,7 +42,7 @@ type visits struct {
 	asked map[string]bool
 }
 
-// first reports the first of every two visits.
+// first reports whether this is the first of two calls for a key.
 func (v *visits) first(key string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -70,7 +71,8 @@ func (v *visits) trigger(ctx context.Context, c call) (*mcp.CallToolResult, erro
 		return pending, err
 	}
 	if answer.Action == "accept" && page.ElicitationID != "" {
-		if err := c.Session.NotifyElicitationComplete(ctx, &mcp.ElicitationCompleteParams{ElicitationID: page.ElicitationID}); err != nil {
+		done := &mcp.ElicitationCompleteParams{ElicitationID: page.ElicitationID}
+		if err := c.Session.NotifyElicitationComplete(ctx, done); err != nil {
 			return nil, err
 		}
 	}
@@ -79,15 +81,16 @@ func (v *visits) trigger(ctx context.Context, c call) (*mcp.CallToolResult, erro
 
 // The forms of orderTea, and the states that stand for what is known.
 const (
-	nameForm  = `{"type":"object","properties":{"name":{"type":"string","minLength":1,"description":"Whose tea is it?"}},"required":["name"]}`
-	teaForm   = `{"type":"object","properties":{"tea":{"type":"string","enum":["green","black","mint"],"default":"mint"}},"required":["tea"]}`
+	nameForm = `{"type":"object","properties":{"name":{"type":"string","minLength":1,` +
+		`"description":"Whose tea is it?"}},"required":["name"]}`
+	teaForm = `{"type":"object","properties":{"tea":{"type":"string","enum":["green","black","mint"],` +
+		`"default":"mint"}},"required":["tea"]}`
 	sugarForm = `{"type":"object","properties":{"sugar":{"type":"integer","minimum":0,"maximum":9,"default":1}}}`
 	named     = "named:"
 )
 
-// orderTea. Where the server may send requests it asks one thing after the
-// other. Where it may not, what it knows already travels in the state, which the
-// client brings back unread: nothing is kept here.
+// orderTea asks for a name, and then for the tea and the sugar. If the server may not send
+// requests, the name is in the state that the client returns: the server stores nothing.
 func orderTea(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	caps := c.ClientCapabilities()
 	if caps == nil || caps.Elicitation == nil {
@@ -121,7 +124,10 @@ func orderTea(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 
 func askOneByOne(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	var answers [3]mcp.InputResponse
-	for i, form := range []*mcp.ElicitParams{formOf("Who?", nameForm), formOf("How much sugar?", sugarForm), formOf("Which tea?", teaForm)} {
+	forms := []*mcp.ElicitParams{
+		formOf("Who?", nameForm), formOf("How much sugar?", sugarForm), formOf("Which tea?", teaForm),
+	}
+	for i, form := range forms {
 		answer, err := askNow(ctx, c.Session, form)
 		if err != nil {
 			return toolError("The client answered with an error: " + err.Error()), nil
@@ -141,7 +147,7 @@ func formOf(message, schema string) *mcp.ElicitParams {
 	return &mcp.ElicitParams{Mode: "form", Message: message, RequestedSchema: json.RawMessage(schema)}
 }
 
-// accepted is the content of an accepted form.
+// accepted returns the content of an accepted form. It returns false for any other answer.
 func accepted(answer mcp.InputResponse) (map[string]any, bool) {
 	r, ok := answer.(*mcp.ElicitResult)
 	if !ok || r.Action != "accept" {
@@ -159,7 +165,7 @@ func tea(name string, kind, sugar mcp.InputResponse) *mcp.CallToolResult {
 	return result(text("Tea for " + name + ": " + asText(leaves["tea"]) + ", sugar " + asText(sweet["sugar"]) + "."))
 }
 
-// asText is a value of a form as a text.
+// asText returns a value of a form as text.
 func asText(v any) string {
 	if s, ok := v.(string); ok {
 		return s

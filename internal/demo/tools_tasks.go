@@ -11,13 +11,14 @@ import (
 	"mcpc/internal/pause"
 )
 
-// taskTools are the tools that become tasks, and one that does not. All but greet and slow_compute need a client that
-// declares the extension.
+// taskTools returns the tools that become tasks, and greet, which does not. All but greet and
+// slow_compute need a client that declares the extension.
 func taskTools() []tool {
 	return []tool{{
 		name:        "greet",
 		description: "Greets, and is never a task",
-		input:       `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"],"additionalProperties":false}`,
+		input: `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"],` +
+			`"additionalProperties":false}`,
 		run: func(_ context.Context, c call) (*mcp.CallToolResult, error) {
 			return result(text("Hello, " + c.args.text("name") + "!")), nil
 		},

@@ -12,15 +12,15 @@ import (
 	"mcpc/internal/pause"
 )
 
-// waitingTools have something to say before they answer, or keep the client
-// waiting for it.
+// waitingTools returns tools that send notifications or delay their result.
 func waitingTools(s *mcp.Server) []tool {
 	return []tool{{
 		name:        "trigger-long-running-operation",
 		title:       "Trigger Long Running Operation Tool",
 		description: "Demonstrates a long running operation with progress updates.",
 		input: `{"type":"object","properties":{
-			"duration":{"type":"number","default":10,"description":"Duration of the operation in seconds","minimum":0,"maximum":3600},
+			"duration":{"type":"number","default":10,"description":"Duration of the operation in seconds",` +
+			`"minimum":0,"maximum":3600},
 			"steps":{"type":"integer","default":5,"description":"Number of steps in the operation","minimum":1,"maximum":100000}
 		},"additionalProperties":false,"$schema":"http://json-schema.org/draft-07/schema#"}`,
 		hints: reads(),
@@ -60,8 +60,8 @@ func waitingTools(s *mcp.Server) []tool {
 	}}
 }
 
-// longRunning waits in steps and reports each one. With duration 0 it does
-// not wait and cannot be cancelled: what it sends is then always the same.
+// longRunning waits in steps and reports each one. With duration 0 it does not wait and cannot be
+// cancelled, so that its messages are always the same.
 func longRunning(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	steps := c.args.whole("steps")
 	seconds, _ := c.args.number("duration").Float64()

@@ -65,7 +65,7 @@ type judgeOptions struct {
 // fileOptions are the files that are written.
 type fileOptions struct{ histogram, samples, junit, export string }
 
-// reports are those that are written as a whole, at the end.
+// reports returns the files that are written as a whole, at the end.
 func (o fileOptions) reports() cmdutil.ReportFiles {
 	return cmdutil.ReportFiles{{Flag: "--histogram", Name: o.histogram}, {Flag: "--junit", Name: o.junit}}
 }
@@ -79,7 +79,7 @@ const (
 	defaultRun     = 10 * time.Second
 )
 
-// New makes the command bench.
+// New returns the command bench.
 func New(f *cmdutil.Factory) *cobra.Command {
 	var o options
 	var document string
@@ -158,7 +158,7 @@ mcpc help exit-codes: no call succeeded, or the run ended because calls failed.`
 	return cmd
 }
 
-// settle reads the words of the command line, and refuses values that no type could refuse.
+// settle parses the arguments, and rejects options that are invalid or cannot be combined.
 func (o *options) settle(f *cmdutil.Factory, words []string, document string) (err error) {
 	if !f.ServerGiven && o.argv == nil {
 		if len(words) < 2 && !(len(words) == 1 && (words[0] == "demo" || cmdutil.IsURL(words[0]))) {
@@ -205,7 +205,7 @@ func (o *options) settle(f *cmdutil.Factory, words []string, document string) (e
 	return o.files.reports().Settle(f.OneDocument() && f.Output == "")
 }
 
-// plans are the plan and the one of the warm-up.
+// plans returns the plan of the measured calls and the plan of the warm-up.
 func (o loadOptions) plans() (plan, warmup bench.Plan, err error) {
 	bad := func(text, hint string) (bench.Plan, bench.Plan, error) {
 		return plan, warmup, usage.New(text, wire.Hint(hint))
@@ -217,10 +217,14 @@ func (o loadOptions) plans() (plan, warmup bench.Plan, err error) {
 	if o.iKnow {
 		plan.InFlight = mostInFlight
 	}
-	switch none := plan.Duration == 0 && plan.Requests == 0; {
+	badRate := o.given("rate") && !(o.rate > 0 && o.rate <= 1e6)
+	badUsers := o.given("users") && (o.users <= 0 || o.users > mostInFlight)
+	badRequests := o.given("requests") && o.requests <= 0
+	none := plan.Duration == 0 && plan.Requests == 0
+	switch {
 	case o.rate != 0 && o.users != 0:
 		return bad("--rate is the open model and --users the closed one", "use only one of them")
-	case o.given("rate") && !(o.rate > 0 && o.rate <= 1e6) || o.given("users") && (o.users <= 0 || o.users > mostInFlight) || o.given("requests") && o.requests <= 0:
+	case badRate || badUsers || badRequests:
 		return bad("--rate, --users and --requests must be more than 0, and --users at most 4096", "")
 	case plan.Duration > longestRun:
 		return bad("--duration must be at most 1h", "a longer load is the work of a load engine")
@@ -243,7 +247,7 @@ func (o loadOptions) plans() (plan, warmup bench.Plan, err error) {
 	return plan, warmup, err
 }
 
-// warmupOf is the plan for --warmup: the same load for another time.
+// warmupOf returns the plan for --warmup: the same load for another time or number of calls.
 func (o loadOptions) warmupOf(plan bench.Plan) (bench.Plan, error) {
 	plan.Duration = 0
 	plan.Requests = 0
@@ -262,7 +266,7 @@ func (o loadOptions) warmupOf(plan bench.Plan) (bench.Plan, error) {
 	return plan, nil
 }
 
-// settle reads the expectations and the earlier result.
+// settle parses the expectations and reads the earlier result.
 func (o *judgeOptions) settle(f *cmdutil.Factory, tool string, plan bench.Plan) error {
 	o.expectations = nil
 	for _, text := range o.expect {
@@ -306,7 +310,8 @@ func (o *judgeOptions) settle(f *cmdutil.Factory, tool string, plan bench.Plan) 
 	return nil
 }
 
-// expectHint helps with an expectation that cannot be read: with its name, if that is the mistake.
+// expectHint returns the hint for an invalid expectation. It suggests a metric if the name is
+// unknown.
 func expectHint(text string) wire.Hint {
 	const example = wire.Hint("--expect 'p99<200ms' or 'error_rate<0.1%'")
 	name, _, _ := strings.Cut(strings.ReplaceAll(text, ">", "<"), "<")

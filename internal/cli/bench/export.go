@@ -20,16 +20,19 @@ import (
 	"mcpc/internal/wire"
 )
 
-// exportable refuses options that no exported load test can have.
+// exportable rejects options that an exported load test cannot have.
 func (o *options) exportable(f *cmdutil.Factory) error {
-	switch {
-	case o.files.export == "":
+	if o.files.export == "" {
 		return nil
+	}
+	isCompared := o.judge.compare != "" || o.judge.against != ""
+	hasFiles := o.files.histogram != "" || o.files.samples != "" || o.files.junit != ""
+	switch {
 	case o.files.export != "k6":
 		return usage.New(fmt.Sprintf("--export makes load tests for k6, not for %q", o.files.export), "--export k6 -o DIR")
 	case f.Output == "":
 		return usage.New("a load test is a directory: --export k6 needs -o DIR", "--export k6 -o load")
-	case o.judge.compare != "" || o.judge.against != "" || o.files.histogram != "" || o.files.samples != "" || o.files.junit != "" || o.cold > 0:
+	case isCompared || hasFiles || o.cold > 0:
 		return usage.New("--export makes no calls: --compare, --against, --cold and files of results are for a run here",
 			"use only one of them")
 	}
@@ -41,8 +44,8 @@ func (o *options) exportable(f *cmdutil.Factory) error {
 	return nil
 }
 
-// export writes the call and the load as a load test for k6. The tool's definition is requested,
-// and nothing is called.
+// export writes the call and the load as a load test for k6. It requests the tool's definition, but
+// does not call the tool.
 func export(ctx context.Context, f *cmdutil.Factory, o *options) error {
 	dir := f.Output
 	f.Output = ""
@@ -67,7 +70,7 @@ func export(ctx context.Context, f *cmdutil.Factory, o *options) error {
 	return nil
 }
 
-// plan is the load for k6.
+// plan returns the load test for k6.
 func (a *aim) plan(f *cmdutil.Factory, o *options) (k6.Plan, error) {
 	if a.c.Transport() != transport.StreamableHTTP {
 		return k6.Plan{}, usage.New(

@@ -29,8 +29,8 @@ func (r reports) files() cmdutil.ReportFiles {
 	return files
 }
 
-// print writes the result for a person or as JSON: to standard error where a report goes to
-// standard output.
+// print writes the result for people or as JSON. If a report goes to standard output, the result
+// goes to standard error.
 func (r reports) print(ctx context.Context, f *cmdutil.Factory) error {
 	human := func(w io.Writer, st term.Style) error { return writeText(w, st, r.d) }
 	if file := r.files().OnStdout(); file != nil {
@@ -47,7 +47,7 @@ func (r reports) print(ctx context.Context, f *cmdutil.Factory) error {
 	return cmdutil.Print(ctx, f, cmdutil.Document(raw, human))
 }
 
-// verdict is the judgement for JUnit, in which an expectation is a rule.
+// verdict returns the result for JUnit, with a rule for each expectation.
 func (r reports) verdict() *verdict.Report {
 	v := &verdict.Report{Command: "bench", Version: r.d.Version, Target: r.d.Results[0].Target}
 	add := func(id, title, why string, held bool) {

@@ -22,7 +22,7 @@ import (
 // turn is how long the targets of --against take turns.
 const turn = time.Second
 
-// run measures, shows and judges.
+// run measures, prints the result and judges it.
 func run(ctx context.Context, f *cmdutil.Factory, o *options) error {
 	if out := o.files.reports().Writable(); !out.Good() {
 		return cmdutil.Exit(out)
@@ -73,7 +73,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o *options) error {
 		cmdutil.Exit(ending(d, aims)), closeOthers(ctx, aims))
 }
 
-// openAll connects to the target, and to the one of --against.
+// openAll connects to the target, and to the second target of --against.
 func openAll(ctx context.Context, f *cmdutil.Factory, o *options) (aims []*aim, err error) {
 	first, out := open(ctx, f, o, o.argv)
 	if !out.Good() {
@@ -94,7 +94,7 @@ func openAll(ctx context.Context, f *cmdutil.Factory, o *options) (aims []*aim, 
 	return aims, nil
 }
 
-// closeOthers closes the connections but the first, which is the command's.
+// closeOthers closes all connections except the first, which the command closes.
 func closeOthers(ctx context.Context, aims []*aim) (err error) {
 	for _, a := range aims[1:] {
 		err = cmdutil.Join(err, a.f.Close(ctx, a.c))
@@ -102,7 +102,7 @@ func closeOthers(ctx context.Context, aims []*aim) (err error) {
 	return err
 }
 
-// measured makes the calls: those of the warm-up, and those that count.
+// measured makes the calls of the warm-up and of the plan, and returns the result.
 func measured(
 	ctx context.Context,
 	f *cmdutil.Factory,
@@ -147,7 +147,7 @@ func measured(
 	return d
 }
 
-// observer shows a person how far the calls are.
+// observer returns a function that shows the progress at a terminal.
 func observer(f *cmdutil.Factory, what string) func(calls, failed int64) {
 	if !f.ErrStyle.Terminal {
 		return nil
@@ -162,8 +162,8 @@ func observer(f *cmdutil.Factory, what string) func(calls, failed int64) {
 	}
 }
 
-// inTurns makes the calls of the plan at each target, for a while at one and then at the other,
-// in the order A B B A: what drifts with time changes both alike.
+// inTurns makes the calls of the plan at two targets in turns, in the order A B B A: a drift over
+// time affects both equally.
 func inTurns(ctx context.Context, plan bench.Plan, aims []*aim) {
 	length := turn
 	if plan.IsOpen() {
@@ -195,7 +195,7 @@ func inTurns(ctx context.Context, plan bench.Plan, aims []*aim) {
 	}
 }
 
-// judge adds to a result what it is compared with.
+// judge adds the expectations and the comparison to the result.
 func judge(d *bench.Document, o *options, aims []*aim) {
 	for i, r := range d.Results {
 		if why := r.Limit(aims[i].c.Target.Kind == target.Demo); why != "" && d.Invalid == "" {
@@ -212,7 +212,7 @@ func judge(d *bench.Document, o *options, aims []*aim) {
 	}
 }
 
-// ending is the one of the command by what was measured.
+// ending returns the outcome of the command for the result.
 func ending(d *bench.Document, aims []*aim) wire.Outcome {
 	for i, r := range d.Results {
 		if out := worst(r, aims[i].c.Where); !out.Good() {

@@ -13,7 +13,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// writeText writes a result for a person, and for a pipe as lines of cells.
+// writeText writes a result for people, or as lines of cells into a pipe.
 func writeText(w io.Writer, st term.Style, d *bench.Document) error {
 	t := &text{w: w, st: st}
 	for i, r := range d.Results {
@@ -66,7 +66,7 @@ func (t *text) table(head []string, rows [][]string) {
 	}
 }
 
-// headed is a table whose columns only their heads tell apart: a pipe gets those, too.
+// headed writes a table that needs its head. A pipe gets the head too.
 func (t *text) headed(head []string, rows [][]string) {
 	if !t.st.Pretty() && len(rows) > 0 {
 		rows = append([][]string{head}, rows...)
@@ -74,7 +74,7 @@ func (t *text) headed(head []string, rows [][]string) {
 	t.table(head, rows)
 }
 
-// head says what was measured, and what the latencies are.
+// head writes what was measured, and what the latencies are.
 func (t *text) head(d *bench.Document, r *bench.Result) {
 	t.line(t.st.Strong(t.st.Line(d.Tool)) + t.st.Line(" at "+r.Target))
 	load := []string{fmt.Sprintf("closed model: %s", english.Plural(d.Load.Users, "user"))}
@@ -100,7 +100,7 @@ func (t *text) head(d *bench.Document, r *bench.Result) {
 	t.line("latencies: " + d.Load.Meaning)
 }
 
-// latencies are the quantiles, with their intervals.
+// latencies writes the quantiles with their intervals.
 func (t *text) latencies(r *bench.Result) {
 	if r.Service.Calls == 0 {
 		t.line("no call succeeded, so there are no latencies")
@@ -128,7 +128,7 @@ func (t *text) latencies(r *bench.Result) {
 	t.headed(head, rows)
 }
 
-// latency shows a latency: its bound, if calls timed out before they could take longer.
+// latency returns a latency as text: a lower bound if calls timed out.
 func (t *text) latency(v bench.Value) string {
 	if v.AtLeast {
 		return t.st.Ornament(">=", "≥") + " " + micros(t.st, v.Value)
@@ -136,7 +136,7 @@ func (t *text) latency(v bench.Value) string {
 	return micros(t.st, v.Value)
 }
 
-// interval is that of a value, in its unit.
+// interval returns the interval of a value as text, or "" if there is none.
 func (t *text) interval(v bench.Value, unit func(term.Style, float64) string) string {
 	if v.Low == nil || v.High == nil {
 		return ""
@@ -164,7 +164,7 @@ func (t *text) stages(r *bench.Result) {
 // barColumns is how long the longest bar is at most.
 const barColumns = 50
 
-// bars picture the distribution at a terminal.
+// bars draws the distribution at a terminal.
 func (t *text) bars(l *bench.Latency) {
 	if !t.st.Terminal || len(l.Bars) == 0 {
 		return
@@ -225,7 +225,7 @@ func (t *text) setup(r *bench.Result) {
 	t.table([]string{"apart", "took", ""}, rows)
 }
 
-// notes are what else a reader has to know of a result.
+// notes writes remarks about a result.
 func (t *text) notes(r *bench.Result) {
 	note := func(text string) { t.line(t.st.Alert("note:") + " " + t.st.Line(text)) }
 	if n := r.Channels[bench.Timeout].Calls; n > 0 {
@@ -287,7 +287,7 @@ func (t *text) expectation(e bench.Expectation) {
 	t.line(t.st.Paint(sgr, fmt.Sprintf("%-4s", mark)) + " " + t.st.Line(e.Text+": "+why))
 }
 
-// micros is a number of microseconds, to three digits.
+// micros returns a number of microseconds as text with three digits.
 func micros(st term.Style, us float64) string {
 	if us >= 1e6 {
 		return number(us/1e6) + " s"
@@ -298,7 +298,7 @@ func micros(st term.Style, us float64) string {
 	return number(us) + " " + st.Ornament("us", "µs")
 }
 
-// number is a number to three digits, or all of those before the point.
+// number returns a number as text with three digits, or all digits before the point.
 func number(f float64) string {
 	if f >= 99.95 || f == 0 {
 		return fmt.Sprintf("%.0f", f)

@@ -33,7 +33,8 @@ type aim struct {
 	rec      *bench.Recorder
 }
 
-// dialing is how the connections are opened: new ones, since that is measured too.
+// dialing returns the options of the connections. They are always new, because connecting is
+// measured.
 func dialing(o *options, argv []string) connect.Options {
 	return connect.Options{
 		Argv:              argv,
@@ -89,7 +90,7 @@ func (a *aim) step(name string, took ...time.Duration) {
 	a.setup = append(a.setup, bench.Step{Name: name, MedianUS: took[len(took)/2].Microseconds(), Times: len(took)})
 }
 
-// openCold measures new connections up to the result of their first call.
+// openCold measures new connections until the result of their first call.
 func (a *aim) openCold(ctx context.Context, o *options, argv []string) wire.Outcome {
 	var opened, answered []time.Duration
 	for range o.cold {
@@ -114,15 +115,15 @@ func (a *aim) openCold(ctx context.Context, o *options, argv []string) wire.Outc
 	return wire.Outcome{}
 }
 
-// endpoint is the URL of the server, "" where it has none.
+// endpoint returns the URL of the server, or "" if it has none.
 func (a *aim) endpoint() string { return cmp.Or(a.c.Saved, a.c.OneOff).Endpoint }
 
-// elsewhere reports that the server is on another machine.
+// elsewhere reports whether the server is on another machine.
 func (a *aim) elsewhere() bool {
 	return a.c.Transport() != transport.Stdio && !cmdutil.IsLocal(a.endpoint())
 }
 
-// make makes one call. A bug in it ends this call alone.
+// make makes one call. A panic in it ends only this call.
 func (a *aim) make(ctx context.Context) (ending bench.Ending) {
 	defer func() {
 		if crash := recover(); crash != nil {
@@ -162,7 +163,7 @@ type progressTimes struct {
 	stages []bench.Stage
 }
 
-// note takes a notification of progress.
+// note records a progress notification.
 func (p *progressTimes) note() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -175,14 +176,14 @@ func (p *progressTimes) note() {
 	p.last = now
 }
 
-// taken are those so far: more may still come.
+// taken returns the stages so far; more may follow.
 func (p *progressTimes) taken() []bench.Stage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.stages)
 }
 
-// result is what was measured of the server.
+// result returns the measurement of this server.
 func (a *aim) result() *bench.Result {
 	r := a.rec.Result()
 	r.Setup = a.setup
@@ -192,7 +193,7 @@ func (a *aim) result() *bench.Result {
 	return r
 }
 
-// pipelined says how calls cross that have one pipe.
+// pipelined returns a remark on how calls share one pipe, or "".
 func pipelined(r *bench.Result, load bench.Load) string {
 	if r.Transport != string(transport.Stdio) {
 		return ""
@@ -203,8 +204,8 @@ func pipelined(r *bench.Result, load bench.Load) string {
 	return "; calls at the same time share one pipe"
 }
 
-// worst is the ending of a run in which no call succeeded, or which ended because calls failed:
-// that of the most frequent channel. It is a good one for any other run.
+// worst returns the outcome of the most frequent failure if no call succeeded or the run ended
+// because of failures. It returns OK otherwise.
 func worst(r *bench.Result, where string) wire.Outcome {
 	most := ""
 	calls := int64(0)

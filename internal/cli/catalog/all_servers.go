@@ -43,7 +43,7 @@ func (o *surveyOptions) flags(f *pflag.FlagSet) {
 	f.IntVar(&o.parallel, "parallel", 8, "number of concurrent requests (default 8)")
 }
 
-// check refuses what makes no sense for several servers.
+// check rejects options that make no sense for several servers.
 func (o *surveyOptions) check(f *cmdutil.Factory, command string, argv []string) error {
 	switch {
 	case f.Shell != nil:
@@ -158,7 +158,7 @@ func inVain(words []string, answered int) wire.Outcome {
 			strings.Join(sliceutil.Map(words, strconv.Quote), " and ")}
 }
 
-// askAll asks them, so many at once, and shows how many answered.
+// askAll asks all servers, a limited number at once, and shows the progress.
 func askAll(ctx context.Context, f *cmdutil.Factory, o surveyOptions, all []*Surveyed) {
 	var mu sync.Mutex
 	waiting := []string{}

@@ -21,8 +21,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// holding are the entries that hold all of the words, in whatever they say of
-// themselves to a reader: names, titles, descriptions, names of arguments.
+// holding returns the entries that contain all words in their names, titles, descriptions or names
+// of arguments.
 func holding(items []json.RawMessage, words []string) []json.RawMessage {
 	if len(words) == 0 {
 		return items
@@ -51,7 +51,7 @@ func textsOf(raw json.RawMessage) (texts []string) {
 	return texts
 }
 
-// sectionsOf are what a person reads: the entries of each server below its name.
+// sectionsOf returns the entries of each server for people, below its name.
 func sectionsOf(all []*Surveyed, st term.Style, o surveyOptions) (parts []render.Section) {
 	for _, s := range all {
 		for _, l := range s.lists {
@@ -89,8 +89,8 @@ func (s *Surveyed) summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// surveyJSON has each server with its lists, whose entries are the server's own bytes,
-// or with the bill of its tools.
+// surveyJSON returns each server with its lists, whose entries are the server's bytes, or with the
+// bill of its tools.
 func surveyJSON(all []*Surveyed, left []cmdutil.Unasked, bills bool) json.RawMessage {
 	var rows []json.RawMessage
 	text := func(row json.RawMessage, name, value string) json.RawMessage {
@@ -136,9 +136,8 @@ func surveyJSON(all []*Surveyed, left []cmdutil.Unasked, bills bool) json.RawMes
 	return raw
 }
 
-// EndingOfAll tells of each failure, and is the worst of them; told is set where there
-// is no more to say than that. That only servers were known which wait for a yes is no
-// success.
+// EndingOfAll reports each failure and returns the worst outcome. Told is set if nothing more has
+// to be reported. It is a failure if all known servers wait for approval.
 func EndingOfAll(
 	ctx context.Context,
 	f *cmdutil.Factory,
