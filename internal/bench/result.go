@@ -348,12 +348,14 @@ func (r *Result) Limit(inside bool) string {
 		calls += c.Calls
 	}
 	const prefix = "the generator was the limit: "
-	switch g := r.Made; {
-	case float64(g.Missed) > maxMissed*float64(calls):
+	g := r.Made
+	if float64(g.Missed) > maxMissed*float64(calls) {
 		return fmt.Sprintf(prefix+"%d of %d planned calls could not be sent", g.Missed, calls)
-	case g.Late > Beyond && float64(g.Late) > maxLate*float64(calls):
+	}
+	if g.Late > Beyond && float64(g.Late) > maxLate*float64(calls) {
 		return fmt.Sprintf(prefix+"%d of %d calls began more than %s late", g.Late, calls, lateThreshold)
-	case g.CPU > maxCPU && !inside:
+	}
+	if g.CPU > maxCPU && !inside {
 		return fmt.Sprintf(prefix+"this process used %.0f %% of all processors", 100*g.CPU)
 	}
 	return ""
@@ -393,14 +395,16 @@ func (r *Result) Main() *Latency {
 func ReadDocument(raw []byte) (*Document, error) {
 	var d Document
 	err := json.Unmarshal(raw, &d)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, errors.New("not JSON of mcpc bench")
-	case d.Format == "":
+	}
+	if d.Format == "" {
 		return nil, errors.New("not a result of mcpc bench")
-	case d.Format != Format:
+	}
+	if d.Format != Format {
 		return nil, fmt.Errorf("its format is %q, and this mcpc reads %q", d.Format, Format)
-	case len(d.Results) == 0 || d.Results[0] == nil || d.Results[0].Service == nil:
+	}
+	if len(d.Results) == 0 || d.Results[0] == nil || d.Results[0].Service == nil {
 		return nil, errors.New("it has no result")
 	}
 	return &d, nil

@@ -235,14 +235,16 @@ func isForbiddenVariable(name string) bool {
 	upper := strings.ToUpper(name)
 	begins := func(begin string) bool { return strings.HasPrefix(upper, begin) }
 	ends := func(end string) bool { return strings.HasSuffix(upper, end) }
-	switch {
-	case !variableName().MatchString(name):
+	if !variableName().MatchString(name) {
 		return true
-	case slices.Contains(harmless, upper):
+	}
+	if slices.Contains(harmless, upper) {
 		return false
-	case slices.ContainsFunc(forbiddenBegins, begins) || slices.ContainsFunc(forbiddenEnds, ends):
+	}
+	if slices.ContainsFunc(forbiddenBegins, begins) || slices.ContainsFunc(forbiddenEnds, ends) {
 		return true
-	case strings.Contains(name, "_"):
+	}
+	if strings.Contains(name, "_") {
 		return false
 	}
 	return !slices.Contains(allowedWords, upper) && !slices.ContainsFunc(allowedEnds, ends)

@@ -310,14 +310,16 @@ func sendAnswer(ctx context.Context, c *connection, m *wire.Message, raw []byte,
 // the request itself. Other refusals without a request id, such as 400 from servers that follow the
 // TypeScript SDK's example, only make the session suspect.
 func (e *legacy) sessionStateAfter(r reply, unconfirmed bool) sessionState {
-	switch {
-	case unconfirmed && isModernError(r.Message):
+	if unconfirmed && isModernError(r.Message) {
 		return expired
-	case r.HTTP == nil:
+	}
+	if r.HTTP == nil {
 		return valid
-	case e.sessionID() != "" && r.HTTP.Status == http.StatusNotFound:
+	}
+	if e.sessionID() != "" && r.HTTP.Status == http.StatusNotFound {
 		return stateAfterNotFound(r.Message)
-	case (unconfirmed || e.sessionID() != "") && lacksRequestID(r), e.sessionID() != "" && mayRefuseSession(r):
+	}
+	if (unconfirmed || e.sessionID() != "") && lacksRequestID(r) || e.sessionID() != "" && mayRefuseSession(r) {
 		return suspect
 	}
 	return valid

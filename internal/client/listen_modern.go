@@ -31,15 +31,17 @@ func (e *modern) listen(ctx context.Context, c *connection, sub *subscription) (
 	})
 	r := c.requestWithPrevious(ctx, e, call, sub.acknowledgementLimit(c.s.opt.Limits.Idle), previousID)
 	o := c.outcome(e, call, r)
-	switch {
-	case context.Cause(ctx) == errServerClosed:
+	if context.Cause(ctx) == errServerClosed {
 		return wire.Outcome{Method: call.Method, Where: o.Where, Reached: wire.Answered}, noRetry
-	case ctx.Err() != nil:
+	}
+	if ctx.Err() != nil {
 		return o, noRetry
-	case o.Good():
+	}
+	if o.Good() {
 		e.checkListenEnd(c, sub, r.Message)
 		return o, noRetry
-	case canResubscribe(r.Fault, sub.load().wasActive):
+	}
+	if canResubscribe(r.Fault, sub.load().wasActive) {
 		if pause.IsOver(c.transport().Gone()) {
 			return o, reconnect
 		}

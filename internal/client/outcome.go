@@ -24,7 +24,8 @@ func (c *connection) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 	}
 	c.reportResponseProblems(r.Message)
 	defer func() { o = r.unanswered.applyTo(o) }()
-	switch m := r.Message; {
+	m := r.Message
+	switch {
 	case m == nil:
 	case m.Error != nil && m.Kind == wire.ErrorResponse:
 		o.Kind = wire.RPCFailed

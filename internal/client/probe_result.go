@@ -64,14 +64,16 @@ func classifyProbe(r reply, overStdio bool) probeResult {
 func classifyFault(r reply, overStdio bool) probeResult {
 	f := r.Fault
 	_, isLimit := f.Err.(transport.TimeoutError) // the limit of the probe, not of the connection
-	switch {
-	case f.Kind == wire.Timeout && (overStdio || isLimit || f.Reached != wire.Unsent):
+	if f.Kind == wire.Timeout && (overStdio || isLimit || f.Reached != wire.Unsent) {
 		return probeResult{kind: tryHandshake, why: "server/discover was not answered in time", silent: true}
-	case overStdio && f.Kind == wire.Transport:
+	}
+	if overStdio && f.Kind == wire.Transport {
 		return probeResult{kind: tryHandshake, why: "the server exited on server/discover", respawn: true}
-	case !overStdio && f.Kind == wire.BadResponse:
+	}
+	if !overStdio && f.Kind == wire.BadResponse {
 		return probeResult{kind: tryHandshake, why: "server/discover got no JSON-RPC message"}
-	case r.HTTP != nil && (transport.IsRefusal(r.HTTP.Status) || rejectsProbe(r.HTTP, r.HTTP.Body)):
+	}
+	if r.HTTP != nil && (transport.IsRefusal(r.HTTP.Status) || rejectsProbe(r.HTTP, r.HTTP.Body)) {
 		return probeResult{kind: tryHandshake, why: fmt.Sprintf("server/discover got HTTP %d", r.HTTP.Status)}
 	}
 	return probeResult{}

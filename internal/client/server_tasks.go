@@ -159,14 +159,16 @@ func (c *connection) answerTaskRequest(ctx context.Context, m *wire.Message) []b
 	}
 	id, _ := jsonraw.Text(jsonraw.First(m.Params, "taskId"))
 	e := c.serverTasks.find(id)
-	switch {
-	case e == nil:
+	if e == nil {
 		return wire.ComposeError(m.ID, -32602, "Invalid params: there is no such task")
-	case m.Method == "tasks/result":
+	}
+	if m.Method == "tasks/result" {
 		return c.taskResult(ctx, m, e)
-	case m.Method == "tasks/cancel" && !c.serverTasks.end(e, TaskCancelled, cancelledAnswer, c.s.opt.Now()):
+	}
+	if m.Method == "tasks/cancel" && !c.serverTasks.end(e, TaskCancelled, cancelledAnswer, c.s.opt.Now()) {
 		return wire.ComposeError(m.ID, -32602, "Invalid params: the task has ended already")
-	case m.Method == "tasks/cancel":
+	}
+	if m.Method == "tasks/cancel" {
 		c.addFinding(wire.Info, "withdrawn", "the server cancelled its request")
 		e.withdraw()
 	}

@@ -94,7 +94,8 @@ func (s Source) wrappers(reserved ...string) (all []wrapper, left []LeftOut) {
 		}
 		w := wrapper{tool: tool, ident: names.take(identOf(tool.Name, "Tool"))}
 		in := &reader{doc: schema.New(tool.InputSchema), names: names}
-		if w.input = in.read(tool.InputSchema, w.ident+"Args", 0); w.input.sort == dict && isClosed(tool.InputSchema) {
+		w.input = in.read(tool.InputSchema, w.ident+"Args", 0)
+		if w.input.sort == dict && isClosed(tool.InputSchema) {
 			w.input = nil
 		}
 		if tool.OutputSchema != nil {
@@ -171,7 +172,8 @@ const (
 
 func (r *reader) read(raw json.RawMessage, name string, depth int) *typ {
 	members, err := jsonraw.Object(raw)
-	if r.count++; err != nil || depth > deepest || r.count > mostTypes {
+	r.count++
+	if err != nil || depth > deepest || r.count > mostTypes {
 		return &typ{}
 	}
 	if ref, ok := members.Get("$ref"); ok {
@@ -265,7 +267,8 @@ func (r *reader) plain(members jsonraw.Members, name string, depth int) *typ {
 func (r *reader) object(t *typ, members jsonraw.Members, name string, depth int) {
 	properties, _ := jsonraw.Object(members.Value("properties"))
 	if _, twice := properties.Duplicate(); twice || len(properties) == 0 {
-		t.sort, t.item = dict, &typ{}
+		t.sort = dict
+		t.item = &typ{}
 		if more, _ := members.Get("additionalProperties"); len(more) > 0 && more[0] == '{' {
 			t.item = r.read(more, name+"Value", depth+1)
 		}
@@ -315,7 +318,8 @@ func wrapped(s string, width int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(s) {
 		if line != "" && len(line)+1+len(word) > width {
-			lines, line = append(lines, line), ""
+			lines = append(lines, line)
+			line = ""
 		}
 		if line != "" {
 			line += " "

@@ -86,9 +86,11 @@ func (g *goWriter) tool(w wrapper) {
 	g.types(w.output, w.ident+"Output is what "+w.ident+" gives.", false)
 	g.line("")
 	g.comment("", fmt.Sprintf("%s calls the tool %s. %s", w.ident, strconv.Quote(w.tool.Name), w.tool.Description))
-	args, value := "", "struct{}{}"
+	args := ""
+	value := "struct{}{}"
 	if w.input != nil {
-		args, value = ", args "+goType(w.input, true), "args"
+		args = ", args " + goType(w.input, true)
+		value = "args"
 	}
 	name := strconv.Quote(w.tool.Name)
 	if w.output == nil {
@@ -142,10 +144,10 @@ func choicesOf(t *typ) string {
 }
 
 func tagOf(f field) string {
-	switch {
-	case !f.required:
+	if !f.required {
 		return f.name + ",omitzero"
-	case f.name == "-": // which alone would leave the member out
+	}
+	if f.name == "-" { // which alone would leave the member out
 		return "-,"
 	}
 	return f.name

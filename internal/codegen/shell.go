@@ -34,13 +34,12 @@ func Shell(s Source) (code []byte, left []LeftOut) {
 		g.shTool(i+1, w)
 	}
 	where := ""
-	switch {
-	case s.Command != nil:
+	if s.Command != nil {
 		where = " --"
 		for _, word := range s.Command {
 			where += " " + shText(word)
 		}
-	case s.Target != "":
+	} else if s.Target != "" {
 		where = " -s " + shText(s.Target)
 	}
 	return []byte(strings.NewReplacer("@SERVER@", oneLine(s.Server), "@LIST@\n", list.String(), "@FUNCTIONS@\n", g.b.String(),
@@ -106,10 +105,9 @@ func shFlags(name string, fields []field) []string {
 	}
 	var b strings.Builder
 	for i, r := range name {
-		switch {
-		case r == '_':
+		if r == '_' {
 			r = '-'
-		case r >= 'A' && r <= 'Z':
+		} else if r >= 'A' && r <= 'Z' {
 			if i > 0 {
 				b.WriteByte('-')
 			}

@@ -39,7 +39,8 @@ func TypeScript(s Source) (code []byte, left []LeftOut) {
 	if s.OnlyTypes {
 		return []byte(g.b.String()), left
 	}
-	target, command := "undefined", "undefined"
+	target := "undefined"
+	command := "undefined"
 	if s.Target != "" {
 		target = jsText(s.Target)
 	}
@@ -58,7 +59,8 @@ type tsWriter struct{ b strings.Builder }
 func (g *tsWriter) line(format string, args ...any) { fmt.Fprintf(&g.b, format+"\n", args...) }
 
 func (g *tsWriter) comment(indent, s string) {
-	if s = oneLine(s); s == "" {
+	s = oneLine(s)
+	if s == "" {
 		return
 	}
 	lines := wrapped(s, 100)
@@ -110,9 +112,11 @@ func (g *tsWriter) method(w wrapper) {
 	name := strings.ToLower(w.ident[:1]) + w.ident[1:]
 	g.line("")
 	g.comment("  ", fmt.Sprintf("Calls the tool %s. %s", strconv.Quote(w.tool.Name), w.tool.Description))
-	args, value := "", "{}"
+	args := ""
+	value := "{}"
 	if w.input != nil {
-		args, value = "args: "+tsType(w.input), "args"
+		args = "args: " + tsType(w.input)
+		value = "args"
 		if w.input.sort == object && !slices.ContainsFunc(w.input.fields, func(f field) bool { return f.required }) {
 			args += " = {}"
 		}

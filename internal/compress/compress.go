@@ -192,10 +192,11 @@ func (g *gzipReader) Read(to []byte) (int, error) {
 	if err != io.EOF {
 		return n, err
 	}
-	switch head, failed := g.src.Peek(2); {
-	case len(head) == 0:
+	head, failed := g.src.Peek(2)
+	if len(head) == 0 {
 		return n, failed
-	case head[0] != 0x1f || len(head) == 2 && head[1] != 0x8b:
+	}
+	if head[0] != 0x1f || len(head) == 2 && head[1] != 0x8b {
 		return n, errTrailing
 	}
 	err = g.member.Reset(g.src)

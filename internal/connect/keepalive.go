@@ -39,17 +39,19 @@ func (k *Keeping) Check() error {
 
 // checkKeepable returns a failure if the server cannot be kept or needs no process that keeps it.
 func (c *Conn) checkKeepable(server client.Server) wire.Outcome {
-	switch {
-	case !canKeep:
+	if !canKeep {
 		return usage.Outcome(usage.New("--keep needs unix sockets and process sessions, which this system does not have",
 			"without --keep each command starts the server"))
-	case server.Pipe != nil:
+	}
+	if server.Pipe != nil {
 		return usage.Outcome(usage.New("--keep needs a command after --; the demo server runs inside mcpc",
 			wire.Run("init --keep -- mcpc demo --stdio")))
-	case server.URL != "":
+	}
+	if server.URL != "" {
 		return usage.Outcome(usage.New("--keep needs a command after --; over HTTP the server keeps the session",
 			"later commands use it without --keep"))
-	case c.Store == nil:
+	}
+	if c.Store == nil {
 		_, err := state.Open(c.Env.State)
 		return StateFailed(err)
 	}

@@ -222,12 +222,13 @@ func similarName(k Kind, name string, names []string) string {
 // sorts names.
 func hintForName(k Kind, name string, names []string) wire.Hint {
 	near := similarName(k, name, names)
-	switch {
-	case near != "":
+	if near != "" {
 		return wire.Hint("did you mean " + near + "?")
-	case len(names) == 0:
+	}
+	if len(names) == 0 {
 		return wire.Hint("the server lists no " + k.Many)
-	case len(names) <= fewNames && len(strings.Join(names, ", ")) <= 200:
+	}
+	if len(names) <= fewNames && len(strings.Join(names, ", ")) <= 200 {
 		slices.Sort(names)
 		return wire.Hint("there are: " + strings.Join(names, ", "))
 	}

@@ -77,17 +77,19 @@ type posted struct {
 // method for a response, a request without a session for one with.
 func (p *posted) refusal(version string) *jsonrpc.Error {
 	said := p.Params.Meta.Version
-	switch {
-	case p.ID != nil && p.Method == nil && p.Result == nil && p.Error == nil:
+	if p.ID != nil && p.Method == nil && p.Result == nil && p.Error == nil {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "a request has a method"}
-	case said == "" || version == "" || version >= stateless:
+	}
+	if said == "" || version == "" || version >= stateless {
 		return nil
-	case said != version:
+	}
+	if said != version {
 		return &jsonrpc.Error{
 			Code:    mcp.CodeHeaderMismatch,
 			Message: "MCP-Protocol-Version is " + version + ", and the request's revision " + said,
 		}
-	case !slices.Contains(revisions(), said):
+	}
+	if !slices.Contains(revisions(), said) {
 		return unsupported(said)
 	}
 	return nil

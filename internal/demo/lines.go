@@ -28,7 +28,8 @@ func (r *readable) Read(p []byte) (int, error) {
 		}
 		var line []byte
 		line, r.err = r.lines.ReadBytes('\n')
-		switch text := bytes.TrimSpace(line); {
+		text := bytes.TrimSpace(line)
+		switch {
 		case len(text) == 0:
 		case jsonraw.Valid(text) != nil:
 			r.answer(wire.ComposeError(nil, -32700, "Parse error"))

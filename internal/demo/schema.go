@@ -135,14 +135,16 @@ func (s *schema) problem(raw json.RawMessage) string {
 
 func (s *schema) numberProblem(text string) string {
 	r, err := decimal(text)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err.Error()
-	case s.Type == "integer" && !r.IsInt():
+	}
+	if s.Type == "integer" && !r.IsInt() {
 		return "expected integer, got " + text
-	case s.Minimum != "" && r.Cmp(bound(s.Minimum)) < 0:
+	}
+	if s.Minimum != "" && r.Cmp(bound(s.Minimum)) < 0 {
 		return fmt.Sprintf("must be at least %s, got %s", s.Minimum, text)
-	case s.Maximum != "" && r.Cmp(bound(s.Maximum)) > 0:
+	}
+	if s.Maximum != "" && r.Cmp(bound(s.Maximum)) > 0 {
 		return fmt.Sprintf("must be at most %s, got %s", s.Maximum, text)
 	}
 	return ""

@@ -30,16 +30,16 @@ func Ago(now, then time.Time) string {
 		return "-"
 	}
 	d := now.Sub(then)
-	switch {
-	case d < time.Minute:
+	if d < time.Minute {
 		return "just now"
-	case d < time.Hour:
-		return fmt.Sprintf("%d min ago", int(d.Minutes()))
-	case d < 24*time.Hour:
-		return fmt.Sprintf("%d h ago", int(d.Hours()))
-	default:
-		return then.Format("2006-01-02")
 	}
+	if d < time.Hour {
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	}
+	if d < 24*time.Hour {
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	}
+	return then.Format("2006-01-02")
 }
 
 // Duration formats a duration without parts that are 0: 10m and not 10m0s.

@@ -504,14 +504,16 @@ func (s *State) resultFault(p *Part) string {
 		s.Findings = append(s.Findings, wire.Finding{Rule: "batch", Level: wire.Warning, Text: "the response is in an array"})
 	}
 	isResult := m != nil && m.Kind == wire.Response
-	switch {
-	case s.ForeignType != "" && s.Status/100 == 2 && p.Frame.Kind == wire.Body:
+	if s.ForeignType != "" && s.Status/100 == 2 && p.Frame.Kind == wire.Body {
 		return "expected application/json or text/event-stream, got " + s.ForeignType
-	case isInArray && p.BatchSize > 1:
+	}
+	if isInArray && p.BatchSize > 1 {
 		return "the response is in an array"
-	case p.Facts.Traits.NoID && isResult:
+	}
+	if p.Facts.Traits.NoID && isResult {
 		return "the response has no id"
-	case !isResult:
+	}
+	if !isResult {
 		return ""
 	}
 	result, err := m.ResultMembers()
@@ -535,7 +537,8 @@ func (s *State) shapeFault(result jsonraw.Members) string {
 	_, task := result.Get("task")
 	flag, _ := result.Get("isError")
 	_, isPlain := wire.ParseIsError(flag)
-	switch tool := s.Method == "tools/call"; {
+	tool := s.Method == "tools/call"
+	switch {
 	case name == "" || structured || task:
 	case tool && !isPlain:
 		return "isError is neither true nor false: " + jsonraw.Excerpt(flag, 40)
@@ -587,7 +590,8 @@ func (c *Cancel) Who() string { return [...]string{"client", "server"}[c.By] }
 
 // cancel ends an exchange whose response is no longer awaited. A client that closes a stream may also say why.
 func (s *State) cancel(c Cancel, at time.Time) {
-	switch before := s.Cancel; {
+	before := s.Cancel
+	switch {
 	case before != nil && before.Closed && !c.Closed:
 		before.Why = cmp.Or(c.Why, before.Why)
 		before.Closed = false

@@ -165,12 +165,13 @@ func candidates(typed string) []string {
 // kindOfNumber returns the kind of a number that was typed without one: "exit", "http", "code", or
 // "negated code" for a code without its minus sign.
 func kindOfNumber(n int64) string {
-	switch {
-	case n >= 0 && n < 100 || isSignalExit(n):
+	if n >= 0 && n < 100 || isSignalExit(n) {
 		return "exit"
-	case n >= 100 && n < 600:
+	}
+	if n >= 100 && n < 600 {
 		return "http"
-	case n >= 32000 && n <= 32768:
+	}
+	if n >= 32000 && n <= 32768 {
 		return "negated code"
 	}
 	return "code"

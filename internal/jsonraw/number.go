@@ -55,7 +55,8 @@ func plainWhole(number string) (plain string, ok bool) {
 	}
 	zeros := 0
 	for i := range len(number) {
-		switch c := number[i]; {
+		c := number[i]
+		switch {
 		case c == '0':
 			zeros++
 		case c < '0' || c > '9':

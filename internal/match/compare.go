@@ -280,14 +280,16 @@ func (c *comparer) pair(was, is *jsonvalue.Node, at *frame, on branches) {
 // leaf compares two differing values as a whole: it accepts matching secrets and adds a difference
 // otherwise.
 func (c *comparer) leaf(was, is *jsonvalue.Node, at *frame, how How) {
-	switch fit := hidden.Compare(was, is); {
-	case fit == hidden.ByHash:
+	fit := hidden.Compare(was, is)
+	if fit == hidden.ByHash {
 		c.pass(at, ByHash, nil)
 		return
-	case fit == hidden.ByLength && c.least <= fit:
+	}
+	if fit == hidden.ByLength && c.least <= fit {
 		c.pass(at, ByLength, nil)
 		return
-	case c.least == hidden.ByPlace && hidden.Unknown(was, is):
+	}
+	if c.least == hidden.ByPlace && hidden.Unknown(was, is) {
 		c.pass(at, ByPlace, nil)
 		return
 	}
@@ -345,7 +347,9 @@ func (c *comparer) lone(was, is *jsonvalue.Node, at *frame, on branches) {
 	}
 	on = on.member(n.Name)
 	c.meet(on.rule())
-	switch rule, kind := on.rule(), on.kind(); {
+	rule := on.rule()
+	kind := on.kind()
+	switch {
 	case kind == Ignore || kind == Protocol:
 		c.pass(at, kind, rule)
 	case on.empty() && hollow(n, on) && len(n.Kids) == 0:

@@ -42,10 +42,10 @@ var countTexts = []struct {
 func (c Counts) String() string {
 	var all []string
 	for _, t := range countTexts {
-		switch n := c[t.kind]; {
-		case n > 0 && len(all) == 0:
+		n := c[t.kind]
+		if n > 0 && len(all) == 0 {
 			all = append(all, english.Plural(n, "value")+" "+t.text)
-		case n > 0:
+		} else if n > 0 {
 			all = append(all, fmt.Sprintf("%d %s", n, t.text))
 		}
 	}

@@ -144,14 +144,17 @@ func (r *ruleReader) section(m jsonraw.Member) (s Section, ok bool) {
 // an extension, unless its name is similar to a known method.
 func methodProblem(method, name string) string {
 	methods := table().methods
-	switch near := suggest.Nearest(method, methods); {
-	case method == "*" && name != "":
+	near := suggest.Nearest(method, methods)
+	if method == "*" && name != "" {
 		return "* is all methods, and no name follows it"
-	case method != "*" && !slices.Contains(methods, method) && near != "":
+	}
+	if method != "*" && !slices.Contains(methods, method) && near != "" {
 		return suggest.OrMeant(fmt.Sprintf("unknown method %q", method), method, methods)
-	case name != "" && !slices.ContainsFunc(table().rows, func(v volatile) bool { return v.action == "name" && v.about(Params, method) }):
+	}
+	if name != "" && !slices.ContainsFunc(table().rows, func(v volatile) bool { return v.action == "name" && v.about(Params, method) }) {
 		return fmt.Sprintf("requests of the method %s have no name; %q follows it", method, name)
-	case method != "*" && !slices.Contains(methods, method) && !strings.Contains(method, "/"):
+	}
+	if method != "*" && !slices.Contains(methods, method) && !strings.Contains(method, "/") {
 		return fmt.Sprintf("unknown method %q; a section is called after a method, as in tools/call get-sum, or *", method)
 	}
 	return ""

@@ -238,10 +238,11 @@ func (p *proposer) reordered(all []*jsonvalue.Node, on branches, depth int) ([]p
 	}
 	sliceutil.Sort(keys, func(a, b string) int { return rank(a) - rank(b) })
 	for _, key := range keys {
-		switch places, moved := pairing(all, key, on.item(-1, -1)); {
-		case places != nil && !moved:
+		places, moved := pairing(all, key, on.item(-1, -1))
+		if places != nil && !moved {
 			return nil, false
-		case places != nil:
+		}
+		if places != nil {
 			proposals := []proposal{{matcher: Matcher{Kind: Unordered, Arg: key}}}
 			return append(proposals, p.paired(all, places, on, depth)...), true
 		}

@@ -73,16 +73,17 @@ func argumentText(arguments json.RawMessage, a mirrored) (string, bool) {
 	for _, name := range a.path {
 		value = jsonraw.First(value, name)
 	}
-	switch text, isText := jsonraw.Text(value); {
-	case len(value) == 0 || string(value) == "null":
+	text, isText := jsonraw.Text(value)
+	if len(value) == 0 || string(value) == "null" {
 		return "", false
-	case isText:
-		return text, true
-	case a.kind == "integer":
-		return integerText(string(value)), true
-	default:
-		return string(value), true
 	}
+	if isText {
+		return text, true
+	}
+	if a.kind == "integer" {
+		return integerText(string(value)), true
+	}
+	return string(value), true
 }
 
 // integerText writes a JSON number that is an integer in decimal: 1e3 is 1000.

@@ -54,7 +54,8 @@ func foldToASCII(name string) string {
 // the same.
 func appendLook(b []byte, name string) []byte {
 	for i := 0; i < len(name); i++ {
-		switch c := name[i]; {
+		c := name[i]
+		switch {
 		case c == '1' || c == 'I' || c == '|':
 			b = append(b, 'l')
 		case c == '0':

@@ -100,7 +100,8 @@ func (w *writer) fixed(n int, name string, v uint64) {
 // time writes a moment as nanoseconds since 1970. The zero time and what lies before 1970 are
 // left out; a time after 2261, which an int64 cannot hold, becomes the last one that it can.
 func (w *writer) time(n int, name string, t time.Time) {
-	switch seconds := t.Unix(); {
+	seconds := t.Unix()
+	switch {
 	case seconds < 0:
 	case seconds >= math.MaxInt64/int64(time.Second):
 		w.fixed(n, name, math.MaxInt64)

@@ -128,14 +128,15 @@ func (e *eventRewriter) rewrite(event []byte, ev sse.Event) ([]byte, error) {
 	}
 	isFirst := e.count == 1
 	isSubscription := request == nil || request.Method == "subscriptions/listen"
-	switch {
-	case d.Name == "list-changed" && isFirst && isSubscription && !f.recorded:
+	if d.Name == "list-changed" && isFirst && isSubscription && !f.recorded {
 		f.record(wire.Received, "")
 		return append(event, replaceData([]byte("event: message\n"), d.listChanged())...), nil
-	case d.Name == "drop response" && isResponse:
+	}
+	if d.Name == "drop response" && isResponse {
 		f.record(wire.Received, "")
 		return nil, f.waitForClient()
-	case d.Name == "reorder" && isFirst, d.Name != "reorder" && isResponse && !f.recorded:
+	}
+	if d.Name == "reorder" && isFirst || d.Name != "reorder" && isResponse && !f.recorded {
 		return e.applyRule(d, event, ev.Data)
 	}
 	return event, nil

@@ -282,17 +282,19 @@ func (f *faultedRequest) applyToHead(resp *http.Response) error {
 	if d == nil {
 		return nil
 	}
-	switch {
-	case d.Name == "delay":
+	if d.Name == "delay" {
 		f.record(wire.Received, "")
 		return pause.For(f.req.Context(), d.Wait)
-	case d.Name == "hang":
+	}
+	if d.Name == "hang" {
 		f.record(wire.Received, "")
 		return f.waitForClient()
-	case d.Name == "cut" && d.N == 0 && !d.Events:
+	}
+	if d.Name == "cut" && d.N == 0 && !d.Events {
 		f.record(wire.Received, "")
 		return f.cutConnection()
-	case d.Name == "header" && !d.OfRequest:
+	}
+	if d.Name == "header" && !d.OfRequest {
 		f.record(wire.Received, "")
 		setField(resp.Header, d.Field)
 	}

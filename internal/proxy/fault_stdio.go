@@ -235,7 +235,8 @@ func (p *Pipe) takeDecision(m *wire.Message) *decision {
 func (p *Pipe) applyRule(d *decision, line []byte) error {
 	raw := bytes.TrimRight(line, "\r\n")
 	out, done := d.changedMessages(raw)
-	switch pace := d.responsePace(); {
+	pace := d.responsePace()
+	switch {
 	case d.Name == "hang":
 		return nil
 	case d.Name == "delay":

@@ -166,7 +166,8 @@ func (j *Judge) Add(f wire.Frame) {
 		w.stop(quietSince)
 		return true
 	})
-	switch m := wire.ParseMessage(f.Raw); {
+	m := wire.ParseMessage(f.Raw)
+	switch {
 	case f.Fault != nil:
 		j.startWatch(f)
 	case f.Kind == wire.Head && f.Dir == wire.Sent && f.HTTP.Field("Last-Event-ID") != "":

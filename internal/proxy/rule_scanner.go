@@ -32,7 +32,8 @@ func (w *ruleScanner) next() string {
 func firstWord(text string) string {
 	var closing byte // the character that ends the open quotes or slashes; 0 outside of them
 	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
+		c := text[i]
+		switch {
 		case closing != 0 && c == '\\':
 			i++
 		case closing != 0:

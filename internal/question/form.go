@@ -187,12 +187,13 @@ func (f Field) Limits() string {
 
 // rangeText describes the range from low to high, either of which may be nil.
 func rangeText(low, high json.RawMessage, unit string) string {
-	switch {
-	case low != nil && high != nil:
+	if low != nil && high != nil {
 		return string(low) + " to " + string(high) + unit
-	case low != nil:
+	}
+	if low != nil {
 		return "at least " + countText(low, unit)
-	case high != nil:
+	}
+	if high != nil {
 		return "at most " + countText(high, unit)
 	}
 	return ""

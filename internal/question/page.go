@@ -31,12 +31,13 @@ func ParsePage(params json.RawMessage) (Page, error) {
 	members, _ := jsonraw.Object(params)
 	p := Page{Message: members.Text("message"), URL: members.Text("url")}
 	u, err := url.Parse(p.URL)
-	switch {
-	case err != nil || strings.ContainsAny(p.URL, " \t\r\n\\"):
+	if err != nil || strings.ContainsAny(p.URL, " \t\r\n\\") {
 		return p, errors.New("the URL is invalid")
-	case u.Scheme != "http" && u.Scheme != "https":
+	}
+	if u.Scheme != "http" && u.Scheme != "https" {
 		return p, errors.New("only http and https URLs are opened")
-	case u.Hostname() == "":
+	}
+	if u.Hostname() == "" {
 		return p, errors.New("the URL has no host")
 	}
 	host := u.Hostname()

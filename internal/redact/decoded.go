@@ -204,14 +204,14 @@ const longestCodePoint = 6
 func undoneCodePoint(text, raw []byte) (_ []byte, size int) {
 	r := rune(0)
 	for i := len(`\u{`); i < len(raw) && i <= len(`\u{`)+longestCodePoint; i++ {
-		switch digit := hexValues[raw[i]]; {
-		case raw[i] == '}' && i > len(`\u{`):
+		digit := hexValues[raw[i]]
+		if raw[i] == '}' && i > len(`\u{`) {
 			return utf8.AppendRune(text, r), i + 1
-		case digit == 255:
-			return text, 0
-		default:
-			r = r<<4 | rune(digit)
 		}
+		if digit == 255 {
+			return text, 0
+		}
+		r = r<<4 | rune(digit)
 	}
 	return text, 0
 }
@@ -235,7 +235,8 @@ func (k *known) isEscaped(raw []byte) bool {
 		if i == len(raw) {
 			break
 		}
-		switch c := raw[i]; {
+		c := raw[i]
+		switch {
 		case c == 'u' && i+1 < len(raw) && raw[i+1] == '{',
 			'0' <= c && c <= '3' && i+2 < len(raw) && isOctal(raw[i+1]) && isOctal(raw[i+2]):
 			return true

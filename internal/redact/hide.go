@@ -371,7 +371,8 @@ func wordAt(raw []byte, at int, assigned bool, quote string) []span {
 // secret name.
 func valuesWithin(raw []byte, at int, quote string) (values []span, end int) {
 	for i, depth := at, 0; i < len(raw); i++ {
-		switch c := raw[i]; {
+		c := raw[i]
+		switch {
 		case c == '[' || c == '{':
 			depth++
 		case c == ']' || c == '}':

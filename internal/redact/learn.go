@@ -160,7 +160,8 @@ func (s *Secrets) LearnCommand(argv []string) {
 // URL. PWD is no password there.
 func (s *Secrets) LearnEnvironment(environ []string) {
 	for _, entry := range environ {
-		switch name, value, _ := strings.Cut(entry, "="); {
+		name, value, _ := strings.Cut(entry, "=")
+		switch {
 		case name == "PWD" || name == "OLDPWD":
 		case secretName(name):
 			s.Learn(value)

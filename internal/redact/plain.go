@@ -46,14 +46,16 @@ func isPlainWindow(s *Secrets, raw []byte, goesOn bool) bool {
 		}
 		at = i + 1
 	}
-	switch {
-	case bytes.IndexByte(raw, 0) >= 0:
+	if bytes.IndexByte(raw, 0) >= 0 {
 		return false
-	case bytes.IndexByte(raw, '&') >= 0 && len(hideForm(raw, false).replaced) > 0:
+	}
+	if bytes.IndexByte(raw, '&') >= 0 && len(hideForm(raw, false).replaced) > 0 {
 		return false
-	case bytes.Contains(raw, []byte(keyWord)), bytes.Contains(raw, []byte(curlWord)):
+	}
+	if bytes.Contains(raw, []byte(keyWord)) || bytes.Contains(raw, []byte(curlWord)) {
 		return false
-	case hasLongRun(raw) && (hasToken(raw) || holdsCoded(raw)):
+	}
+	if hasLongRun(raw) && (hasToken(raw) || holdsCoded(raw)) {
 		return false
 	}
 	return s == nil || s.values.hasNone(raw)

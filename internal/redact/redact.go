@@ -205,16 +205,18 @@ func RedactField(f wire.Field) wire.Field {
 	if plainFields[f.Name] {
 		return f
 	}
-	switch name := strings.ToLower(f.Name); {
-	case strings.HasSuffix(name, "authorization"):
+	name := strings.ToLower(f.Name)
+	if strings.HasSuffix(name, "authorization") {
 		scheme, rest, ok := strings.Cut(f.Value, " ")
 		if ok && authSchemes[strings.ToLower(scheme)] {
 			return wire.Field{Name: f.Name, Value: scheme + " " + hide(rest)}
 		}
 		return wire.Field{Name: f.Name, Value: hide(f.Value)}
-	case secretName(name):
+	}
+	if secretName(name) {
 		return wire.Field{Name: f.Name, Value: hide(f.Value)}
-	case isURLField(name):
+	}
+	if isURLField(name) {
 		return wire.Field{Name: f.Name, Value: RedactURL(f.Value)}
 	}
 	return f

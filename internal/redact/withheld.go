@@ -104,7 +104,8 @@ func withheldText(raw []byte) []byte {
 	var safe []jsonraw.Member
 	for _, m := range members {
 		value := m.Value
-		switch text, isText := jsonraw.Text(value); {
+		text, isText := jsonraw.Text(value)
+		switch {
 		case m.Name == "jsonrpc" || m.Name == "id" && !isText:
 		case m.Name == "id" && len(text) < shortestKnown, m.Name == "method" && isMethod(text):
 		case m.Name == "id" || m.Name == "method":

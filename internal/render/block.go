@@ -99,14 +99,16 @@ func parseBlock(raw json.RawMessage, path string) block {
 // typeOf returns the type of a content block without a type member, or "".
 func typeOf(members jsonraw.Members) string {
 	mime := members.Text("mimeType")
-	switch {
-	case members.Value("data") != nil && strings.HasPrefix(mime, "image/"):
+	if members.Value("data") != nil && strings.HasPrefix(mime, "image/") {
 		return "image"
-	case members.Value("data") != nil && strings.HasPrefix(mime, "audio/"):
+	}
+	if members.Value("data") != nil && strings.HasPrefix(mime, "audio/") {
 		return "audio"
-	case members.Value("text") != nil:
+	}
+	if members.Value("text") != nil {
 		return "text"
-	case members.Value("resource") != nil:
+	}
+	if members.Value("resource") != nil {
 		return "resource"
 	}
 	return ""

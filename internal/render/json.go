@@ -115,7 +115,8 @@ func colored(s term.Style, text []byte) []byte {
 		n := tokenLength(text[i:])
 		token := string(text[i : i+n])
 		i += n
-		switch c := token[0]; {
+		c := token[0]
+		switch {
 		case c == '"' && i < len(text) && text[i] == ':':
 			token = s.Paint(term.Cyan, token)
 		case c == '"':

@@ -102,14 +102,16 @@ func decodeBase64(text string) ([]byte, error) {
 func mismatch(mime, found string) string {
 	declared, _, _ := strings.Cut(strings.ToLower(mime), ";")
 	declared = mcp.CanonicalMedia(strings.TrimSpace(declared))
-	switch {
-	case declared == found || found == "application/zip" || found == "application/gzip":
+	if declared == found || found == "application/zip" || found == "application/gzip" {
 		return ""
-	case found == "" && isSniffable(declared):
+	}
+	if found == "" && isSniffable(declared) {
 		return "but the bytes are something else"
-	case found != "" && declared == "":
+	}
+	if found != "" && declared == "" {
 		return "the bytes are " + found
-	case found != "" && isSniffable(declared):
+	}
+	if found != "" && isSniffable(declared) {
 		return "but the bytes are " + found
 	}
 	return ""

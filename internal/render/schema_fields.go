@@ -186,14 +186,16 @@ func (f *fields) value(raw json.RawMessage) string { return valueLine(f.Style, r
 func (f *fields) rangeText(s schema.Schema, low, high, noun string) string {
 	least := s.First(low)
 	most := s.First(high)
-	switch {
-	case least != nil && string(least) == string(most):
+	if least != nil && string(least) == string(most) {
 		return f.countText(least, noun)
-	case least != nil && string(least) != "0" && most != nil:
+	}
+	if least != nil && string(least) != "0" && most != nil {
 		return f.value(least) + " to " + f.countText(most, noun)
-	case most != nil:
+	}
+	if most != nil {
 		return "at most " + f.countText(most, noun)
-	case least != nil && string(least) != "0":
+	}
+	if least != nil && string(least) != "0" {
 		return "at least " + f.countText(least, noun)
 	}
 	return ""

@@ -53,14 +53,16 @@ func impliedTypes(st term.Style, s schema.Schema, choices, depth int) []string {
 			types = append(types, t)
 		}
 	}
-	switch {
-	case len(types) > choices:
+	if len(types) > choices {
 		return append(types[:choices], st.Ellipsis())
-	case len(types) > 0:
+	}
+	if len(types) > 0 {
 		return types
-	case s.First("properties") != nil:
+	}
+	if s.First("properties") != nil {
 		return []string{"object"}
-	case s.First("items") != nil:
+	}
+	if s.First("items") != nil {
 		return []string{"array"}
 	}
 	return []string{"any"}

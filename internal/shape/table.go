@@ -166,20 +166,22 @@ func (t *shapes) define(line string) {
 // parseKind parses a type.
 func (t *shapes) parseKind(word string) *kind {
 	end := strings.LastIndexAny(word, "]}")
-	switch {
-	case word[0] == '[' && !strings.Contains(word, "|"):
+	if word[0] == '[' && !strings.Contains(word, "|") {
 		k := &kind{items: t.parseKind(word[1:end])}
 		if most := word[end+1:]; most != "" {
 			k.maxItems = mustAtoi(most)
 		}
 		return k
-	case word[0] == '{':
+	}
+	if word[0] == '{' {
 		return &kind{values: t.parseKind(word[1:end])}
-	case strings.Contains(word, "|"):
+	}
+	if strings.Contains(word, "|") {
 		k := &kind{}
 		t.parseAlternatives(k, word)
 		return k
-	case word[0] >= 'A' && word[0] <= 'Z':
+	}
+	if word[0] >= 'A' && word[0] <= 'Z' {
 		return t.definition(word)
 	}
 	return &kind{plain: word}
@@ -355,14 +357,16 @@ func (k *kind) describe() string {
 
 // wantedType returns the type of a missing value in words; "" if there are several.
 func (k *kind) wantedType() string {
-	switch {
-	case k.alternatives != nil:
+	if k.alternatives != nil {
 		return ""
-	case k.items != nil:
+	}
+	if k.items != nil {
 		return "an array"
-	case k.values != nil || k.members != nil:
+	}
+	if k.values != nil || k.members != nil {
 		return "an object"
-	case k.plain == "" || k.plain == "any":
+	}
+	if k.plain == "" || k.plain == "any" {
 		return ""
 	}
 	return k.describe()

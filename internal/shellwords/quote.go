@@ -26,7 +26,8 @@ func Quote(s string) string {
 func PrintfText(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
+		c := s[i]
+		switch {
 		case c == '%':
 			b.WriteString("%%")
 		case c < 0x20 || c > 0x7e || c == '\\' || c == '\'' || c == '"' || c == '$' || c == '`':

@@ -55,10 +55,10 @@ func Split(line string, lookup func(name string) string) ([]string, error) {
 	}
 	var parse syntax.ParseError
 	var lang syntax.LangError
-	switch {
-	case errors.As(err, &parse):
+	if errors.As(err, &parse) {
 		return nil, fmt.Errorf("at column %d: %s", parse.Pos.Col(), parse.Text)
-	case errors.As(err, &lang):
+	}
+	if errors.As(err, &lang) {
 		return nil, fmt.Errorf("at column %d: %s is not allowed in a line", lang.Pos.Col(), lang.Feature)
 	}
 	return nil, err

@@ -58,10 +58,10 @@ const (
 func safe(p string) error {
 	segments := strings.Split(p, "/")
 	bad := func(why string) error { return fmt.Errorf("%q is no path to store: %s", p, why) }
-	switch {
-	case p == "" || !utf8.ValidString(p):
+	if p == "" || !utf8.ValidString(p) {
 		return bad("it is empty or not UTF-8")
-	case len(p) > mostPath || len(segments) > mostDepth:
+	}
+	if len(p) > mostPath || len(segments) > mostDepth {
 		return bad("it is too long")
 	}
 	for _, s := range segments {

@@ -101,18 +101,20 @@ func (e *Entry) readFiles(files []json.RawMessage) error {
 		f.URI, f.Digest = members.Text("uri"), members.Text("digest")
 		size, err := strconv.ParseInt(string(members.Value("size")), 10, 64)
 		f.Size = size
-		switch {
-		case !strings.HasPrefix(f.URI, e.Root+"/") || hides(f.URI):
+		if !strings.HasPrefix(f.URI, e.Root+"/") || hides(f.URI) {
 			return fmt.Errorf("it lists %s, which is not in its folder", f.URI)
-		case err != nil || size < 0:
+		}
+		if err != nil || size < 0 {
 			return fmt.Errorf("the size of %s is not a number of bytes", f.URI)
-		case !digestPattern().MatchString(f.Digest):
+		}
+		if !digestPattern().MatchString(f.Digest) {
 			return fmt.Errorf("the digest of %s is not sha256: and 64 digits of 0-9 a-f", f.URI)
 		}
 		if _, twice := e.File(f.URI); twice {
 			return fmt.Errorf("it lists %s twice", f.URI)
 		}
-		if total += min(size, MostBytes+1); len(e.Files) == MostFiles || total > MostBytes {
+		total += min(size, MostBytes+1)
+		if len(e.Files) == MostFiles || total > MostBytes {
 			return fmt.Errorf("it has more than %d files or %d MiB", MostFiles, MostBytes>>20)
 		}
 		e.Files = append(e.Files, f)
@@ -164,10 +166,10 @@ func (e *Entry) Resolve(name string) (uri string, err error) {
 	if _, listed := e.File(uri); listed {
 		return uri, nil
 	}
-	switch {
-	case !strings.HasPrefix(uri, e.Root+"/"):
+	if !strings.HasPrefix(uri, e.Root+"/") {
 		return "", fmt.Errorf("%s is not a file of the skill %s", uri, e.Name)
-	case !e.Dynamic:
+	}
+	if !e.Dynamic {
 		return "", fmt.Errorf("%s is not among the files that the skill lists", uri)
 	}
 	_, err = e.Path(uri)
@@ -190,14 +192,16 @@ func (m *Mismatch) Error() string {
 func (e *Entry) Verify(uri string, content []byte) error {
 	f, listed := e.File(uri)
 	got := Digest(content)
-	switch {
-	case !listed && !e.Dynamic:
+	if !listed && !e.Dynamic {
 		return &Mismatch{uri, "name", "not listed", "which files there are"}
-	case listed && f.Size != int64(len(content)):
+	}
+	if listed && f.Size != int64(len(content)) {
 		return &Mismatch{uri, "size", strconv.Itoa(len(content)), strconv.FormatInt(f.Size, 10)}
-	case listed && f.Digest != got:
+	}
+	if listed && f.Digest != got {
 		return &Mismatch{uri, "digest", got, f.Digest}
-	case uri != e.URI:
+	}
+	if uri != e.URI {
 		return nil
 	}
 	if got, want, same := CompareFront(content, e.Front); !same {
@@ -234,21 +238,24 @@ func FrontMatter(content []byte) (json.RawMessage, error) {
 	if !ok {
 		return nil, errors.New("there is none")
 	}
-	end, ends := 0, false
+	end := 0
+	ends := false
 	for line := range bytes.Lines(rest) {
 		// A line that only begins so does not end it: another program would read on.
-		if ends = string(bytes.TrimRight(line, " \t\n")) == "---"; ends {
+		ends = string(bytes.TrimRight(line, " \t\n")) == "---"
+		if ends {
 			break
 		}
 		end += len(line)
 	}
 	front := rest[:end]
-	switch {
-	case !ends:
+	if !ends {
 		return nil, errors.New("there is none")
-	case len(front) > mostFront:
+	}
+	if len(front) > mostFront {
 		return nil, errors.New("it is longer than 64 KiB")
-	case bytes.ContainsAny(front, "\r\u0085\u2028\u2029"):
+	}
+	if bytes.ContainsAny(front, "\r\u0085\u2028\u2029") {
 		return nil, errors.New("it has a character that only some programs take for the end of a line")
 	}
 	doc, err := yaml.ParseCore(front)
@@ -267,7 +274,8 @@ func compare(a, b json.RawMessage) (name string, left, right json.RawMessage, sa
 	first, _ := jsonraw.Object(a)
 	second, _ := jsonraw.Object(b)
 	for _, m := range append(slices.Clone(first), second...) {
-		left, right := first.Value(m.Name), second.Value(m.Name)
+		left := first.Value(m.Name)
+		right := second.Value(m.Name)
 		if !equal(left, right) {
 			return m.Name, orNull(left), orNull(right), false
 		}
@@ -331,10 +339,10 @@ func Changed(before, now json.RawMessage) (changes []string) {
 	old, _ := jsonraw.Object(before)
 	fresh, _ := jsonraw.Object(now)
 	for _, m := range fresh {
-		switch was, there := old.Get(m.Name); {
-		case !there:
+		was, there := old.Get(m.Name)
+		if !there {
 			changes = append(changes, "added: "+m.Name)
-		case !bytes.Equal(was, m.Value):
+		} else if !bytes.Equal(was, m.Value) {
 			changes = append(changes, "changed: "+m.Name)
 		}
 	}

@@ -61,16 +61,16 @@ func decode(raw []byte) (State, error) {
 func describe(raw []byte, err error) error {
 	var syntax *json.SyntaxError
 	var typeErr *json.UnmarshalTypeError
-	switch {
-	case len(raw) == 0:
+	if len(raw) == 0 {
 		return errors.New("it is empty")
-	case errors.As(err, &syntax):
-		return fmt.Errorf("it is not JSON at byte %d of %d", syntax.Offset, len(raw))
-	case errors.As(err, &typeErr):
-		return fmt.Errorf("it has the wrong shape at byte %d", typeErr.Offset)
-	default:
-		return errors.New("a value in it cannot be read")
 	}
+	if errors.As(err, &syntax) {
+		return fmt.Errorf("it is not JSON at byte %d of %d", syntax.Offset, len(raw))
+	}
+	if errors.As(err, &typeErr) {
+		return fmt.Errorf("it has the wrong shape at byte %d", typeErr.Offset)
+	}
+	return errors.New("a value in it cannot be read")
 }
 
 // validKey reports whether a key is safe as the name of a file.

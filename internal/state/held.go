@@ -68,14 +68,16 @@ func (s *Store) SocketDirs(kind string) []string {
 func CheckHeld(socket string) error {
 	dir := filepath.Dir(socket)
 	fi, err := os.Lstat(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
-	case err != nil:
+	}
+	if err != nil {
 		return &Error{Reason: Unreadable, Path: dir, Err: err}
-	case !fi.IsDir() || !ownedByUs(fi):
+	}
+	if !fi.IsDir() || !ownedByUs(fi) {
 		return unsafePath(dir, "it is not a directory of yours", wire.Hint("ls -ld "+quoted(dir)))
-	case fi.Mode().Perm()&0o077 != 0:
+	}
+	if fi.Mode().Perm()&0o077 != 0 {
 		return unsafePath(dir, "others can look into it", wire.Hint("chmod 700 "+quoted(dir)))
 	}
 	fi, err = os.Lstat(socket)

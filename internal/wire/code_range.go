@@ -13,12 +13,13 @@ const (
 
 // RangeOfCode returns the range of an error code.
 func RangeOfCode(code int64) CodeRange {
-	switch {
-	case code <= -32000 && code >= -32019:
+	if code <= -32000 && code >= -32019 {
 		return ServerCodes
-	case code <= -32020 && code >= -32099:
+	}
+	if code <= -32020 && code >= -32099 {
 		return MCPCodes
-	case code <= -32100 && code >= -32768:
+	}
+	if code <= -32100 && code >= -32768 {
 		return JSONRPCCodes
 	}
 	return ApplicationCodes

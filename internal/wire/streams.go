@@ -103,8 +103,8 @@ func (c *connState) concerns(t *thread, ref int64, item int) {
 // closed handles the end of a stream. The end of a pipe, or of the stream of HTTP+SSE, ends all
 // requests that wait for a response on it. It reports whether t is one of them.
 func (c *connState) closed(ref int64, frame *Frame, t *thread) (ended bool) {
-	switch whole := frame.Stream == 0; {
-	case whole || t != nil && t == c.sse:
+	whole := frame.Stream == 0
+	if whole || t != nil && t == c.sse {
 		byNumber := func(a, b *thread) int { return cmp.Compare(a.number, b.number) }
 		for _, waits := range slices.SortedFunc(maps.Keys(c.unanswered.all), byNumber) {
 			if whole || waits.accepted {
@@ -113,7 +113,7 @@ func (c *connState) closed(ref int64, frame *Frame, t *thread) (ended bool) {
 				ended = ended || waits == t
 			}
 		}
-	case t != nil && !t.accepted:
+	} else if t != nil && !t.accepted {
 		c.unanswered.remove(t)
 		if frame.Close != nil && frame.Close.How == "cut" {
 			c.noteFailure(t)

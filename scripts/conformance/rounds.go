@@ -63,14 +63,16 @@ func (f *fixtures) asksTwice(_ context.Context, req *mcp.CallToolRequest, _ map[
 	}
 	state, ok := f.signed(p.Name, p.RequestState)
 	name, isSecond := strings.CutPrefix(state, named)
-	switch {
-	case !ok:
+	if !ok {
 		return nil, invalid("requestState is not what this server sent")
-	case !isSecond && !answered(first, p.InputResponses):
+	}
+	if !isSecond && !answered(first, p.InputResponses) {
 		return f.asking(p.Name, first, begun), nil
-	case !isSecond:
+	}
+	if !isSecond {
 		return f.asking(p.Name, second, named+text(accepted(p.InputResponses["step1"])["name"])), nil
-	case !answered(second, p.InputResponses):
+	}
+	if !answered(second, p.InputResponses) {
 		return f.asking(p.Name, second, state), nil
 	}
 	return says(name + " likes " + text(accepted(p.InputResponses["step2"])["color"]) + "."), nil

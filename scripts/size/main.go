@@ -194,7 +194,8 @@ func (p *pkg) smallUsedOnce(mentions map[string]int) (places []string) {
 			if !ok || f.Body == nil || mentions[p.key(f.Name.Name)] != 2 {
 				continue
 			}
-			first, last := p.fset.Position(f.Pos()), p.fset.Position(f.End())
+			first := p.fset.Position(f.Pos())
+			last := p.fset.Position(f.End())
 			if last.Line-first.Line+1 <= maxSmall {
 				places = append(places, p.path+"."+f.Name.Name)
 			}
@@ -227,7 +228,8 @@ func (p *pkg) freeFunctions(name string) (places []string) {
 // methods and by literals.
 func (p *pkg) embeddedOnce() (places []string) {
 	structs := map[string]bool{}
-	embeds, uses := map[string]int{}, map[string]int{}
+	embeds := map[string]int{}
+	uses := map[string]int{}
 	for _, file := range p.files {
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {

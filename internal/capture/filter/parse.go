@@ -324,7 +324,8 @@ func (p *parser) parseQuoted() (string, error) {
 	start := p.at
 	var b strings.Builder
 	for i := start + 1; i < len(p.text); i++ {
-		switch c := p.text[i]; {
+		c := p.text[i]
+		switch {
 		case c == '\\' && i+1 < len(p.text) && (p.text[i+1] == '"' || p.text[i+1] == '\\'):
 			i++
 			b.WriteByte(p.text[i])

@@ -149,14 +149,16 @@ func eachEntry(in *partReader, look func(raw json.RawMessage) error) error {
 		})
 	})
 	var failed writeError
-	switch {
-	case errors.As(err, &failed):
+	if errors.As(err, &failed) {
 		return failed.error
-	case errors.Is(err, io.EOF):
+	}
+	if errors.Is(err, io.EOF) {
 		return &ArchiveError{Err: io.ErrUnexpectedEOF}
-	case err == nil && !found:
+	}
+	if err == nil && !found {
 		return &ArchiveError{Err: errors.New("it has no log.entries")}
-	case err != nil:
+	}
+	if err != nil {
 		return &ArchiveError{Err: err}
 	}
 	return nil
@@ -304,7 +306,8 @@ func (e *readEntry) readBodies() (sent, received []byte) {
 		e.unreadRequest = errNotInArchive
 	}
 	received, e.unreadResponse = bodyOf(string(content.Text), content.Encoding, e.Response.Headers)
-	switch size := int(content.Size); {
+	size := int(content.Size)
+	switch {
 	case !e.Response.exists():
 		e.unreadResponse = errNoResponse
 	case e.unreadResponse != nil || len(e.Events) > 0:

@@ -241,7 +241,8 @@ func (c *Capture) StreamBefore(r *Row, request wire.Frame) (*wire.HTTPHead, erro
 			return nil, err
 		}
 		line, _ := capture.ParseLine(raw) // the Findings report damaged lines
-		switch frame := line.Frame; {
+		frame := line.Frame
+		switch {
 		case line.Head != nil:
 			run++
 		case frame == nil || line.In != mark || mark == "" && run != r.head || frame.Conn != request.Conn:
@@ -257,14 +258,16 @@ func (c *Capture) StreamBefore(r *Row, request wire.Frame) (*wire.HTTPHead, erro
 // latest of those that opened no conversation. See LaterThan. Returns nil if there is no row.
 func (c *Capture) Main() *Row {
 	rank := func(r *Row) int {
-		switch {
-		case r.Own:
+		if r.Own {
 			return 3
-		case r.Elsewhere, r.Apart:
+		}
+		if r.Elsewhere || r.Apart {
 			return 0
-		case r.Dir == wire.Received:
+		}
+		if r.Dir == wire.Received {
 			return 1
-		case !r.Opens() && !r.HTTPOnly:
+		}
+		if !r.Opens() && !r.HTTPOnly {
 			return 2
 		}
 		return 1

@@ -53,16 +53,18 @@ func grantWords() []string {
 // files with secrets.
 func (o *loginOptions) check(f *cmdutil.Factory) error {
 	hasProof := o.secret != "" || o.secretFile != "" || o.client.KeyFile != "" || o.client.AssertionFile != ""
-	switch {
-	case o.grant != "" && !slices.Contains(auth.Grants, auth.Grant(o.grant)):
+	if o.grant != "" && !slices.Contains(auth.Grants, auth.Grant(o.grant)) {
 		all := wire.Hint("grants are " + strings.Join(grantWords(), ", "))
 		hint := suggest.DidYouMean("--grant %s", o.grant, grantWords(), all)
 		return usage.New(fmt.Sprintf("unknown grant %q", o.grant), hint)
-	case o.secret != "" && o.secretFile != "":
+	}
+	if o.secret != "" && o.secretFile != "" {
 		return usage.New("--client-secret and --client-secret-file exclude each other", "")
-	case o.client.ID == "" && hasProof:
+	}
+	if o.client.ID == "" && hasProof {
 		return usage.New("a secret, a key or an assertion needs a client", "add --client-id ID")
-	case o.port < 0 || o.port > 65535:
+	}
+	if o.port < 0 || o.port > 65535 {
 		return usage.New(fmt.Sprintf("%d is not a port", o.port), "")
 	}
 	if err := checkTokenStore(o.store); err != nil {

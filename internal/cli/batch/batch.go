@@ -104,17 +104,19 @@ The recording keeps the first 2 MiB; --record FILE keeps everything.`,
 // openInput validates the options, and opens the file of calls or standard input.
 func openInput(f *cmdutil.Factory, o batchOptions) (io.ReadCloser, error) {
 	isStdin := o.input == "-"
-	switch {
-	case o.parallel < 1 || o.parallel > maxParallel:
+	if o.parallel < 1 || o.parallel > maxParallel {
 		return nil, usage.New(
 			fmt.Sprintf("--parallel must be 1 to %d, not %d", maxParallel, o.parallel),
 			wire.Run("batch --help"),
 		)
-	case f.Output != "":
+	}
+	if f.Output != "" {
 		return nil, usage.New("batch writes as it runs, so it has no -o", "use > FILE")
-	case f.Wire:
+	}
+	if f.Wire {
 		return nil, usage.New("batch writes one line per call, so it has no --wire", "--record FILE saves the messages")
-	case isStdin && f.Answers.Sampling == "-":
+	}
+	if isStdin && f.Answers.Sampling == "-" {
 		return nil, usage.New("stdin can be read only once", "read the calls or the sampling answer from a file")
 	}
 	if isStdin {

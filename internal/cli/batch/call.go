@@ -63,16 +63,16 @@ func (call *batchCall) check() error {
 	const example = `{"tool":"NAME","arguments":{}} or {"method":"METHOD","params":{}}`
 	isTool := call.tool != ""
 	isMethod := call.method != ""
-	switch {
-	case isTool == isMethod:
+	if isTool == isMethod {
 		return usage.New("a call has either \"tool\" or \"method\"", example)
-	case isTool && call.params != nil || isMethod && call.arguments != nil:
-		return usage.New("\"arguments\" goes with \"tool\", \"params\" with \"method\"", example)
-	case strings.HasPrefix(call.method, "notifications/"):
-		return usage.New("a notification has no response", wire.Run("raw")+" sends one")
-	default:
-		return nil
 	}
+	if isTool && call.params != nil || isMethod && call.arguments != nil {
+		return usage.New("\"arguments\" goes with \"tool\", \"params\" with \"method\"", example)
+	}
+	if strings.HasPrefix(call.method, "notifications/") {
+		return usage.New("a notification has no response", wire.Run("raw")+" sends one")
+	}
+	return nil
 }
 
 // checkMember returns an error for a member that no call may have.

@@ -45,17 +45,19 @@ func (r *lineReader) next() (*batchLine, error) {
 		}
 		raw = bytes.TrimSpace(raw)
 		l := &batchLine{number: r.number, raw: raw}
-		switch {
-		case long:
+		if long {
 			l.raw = nil
 			l.err = usage.New(fmt.Sprintf("the line is longer than %d bytes", r.limit),
 				"--max-message-size SIZE raises the limit, 0 removes it")
 			return l, nil
-		case len(raw) > 0:
+		}
+		if len(raw) > 0 {
 			return l, nil
-		case err == io.EOF || r.ended:
+		}
+		if err == io.EOF || r.ended {
 			return nil, io.EOF
-		case err != nil:
+		}
+		if err != nil {
 			r.ended = true
 			l.err = fmt.Errorf("reading the calls: %w", usage.Bare(err))
 			return l, nil

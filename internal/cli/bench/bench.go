@@ -185,14 +185,16 @@ func (o *options) settle(f *cmdutil.Factory, words []string, document string) (e
 	if err != nil {
 		return err
 	}
-	switch {
-	case o.cold < 0 || o.cold > 1000:
+	if o.cold < 0 || o.cold > 1000 {
 		return usage.New(fmt.Sprintf("--cold must be 0 to 1000, not %d", o.cold), wire.Run("bench --help"))
-	case f.Wire:
+	}
+	if f.Wire {
 		return usage.New("bench prints what it measured, so it has no --wire", "--record FILE saves the messages")
-	case o.judge.against != "" && o.judge.compare != "":
+	}
+	if o.judge.against != "" && o.judge.compare != "" {
 		return usage.New("--against and --compare both name what to compare with", "use only one of them")
-	case o.judge.against != "" && o.files.histogram != "":
+	}
+	if o.judge.against != "" && o.files.histogram != "" {
 		return usage.New("--histogram writes one distribution, and --against measures two",
 			"--samples writes the calls of both")
 	}

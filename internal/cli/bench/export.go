@@ -27,12 +27,13 @@ func (o *options) exportable(f *cmdutil.Factory) error {
 	}
 	isCompared := o.judge.compare != "" || o.judge.against != ""
 	hasFiles := o.files.histogram != "" || o.files.samples != "" || o.files.junit != ""
-	switch {
-	case o.files.export != "k6":
+	if o.files.export != "k6" {
 		return usage.New(fmt.Sprintf("--export makes load tests for k6, not for %q", o.files.export), "--export k6 -o DIR")
-	case f.Output == "":
+	}
+	if f.Output == "" {
 		return usage.New("a load test is a directory: --export k6 needs -o DIR", "--export k6 -o load")
-	case isCompared || hasFiles || o.cold > 0:
+	}
+	if isCompared || hasFiles || o.cold > 0 {
 		return usage.New("--export makes no calls: --compare, --against, --cold and files of results are for a run here",
 			"use only one of them")
 	}

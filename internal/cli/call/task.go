@@ -181,16 +181,16 @@ func timeLeft(c *connect.Conn, task client.Task, kept state.Task) string {
 		return ""
 	}
 	d := begun.Add(task.TTL).Sub(c.Env.Now())
-	switch {
-	case d <= 0:
+	if d <= 0 {
 		return "over"
-	case d < 2*time.Minute:
-		return term.Duration(d)
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
-	default:
-		return fmt.Sprintf("%d h", int(d.Hours()))
 	}
+	if d < 2*time.Minute {
+		return term.Duration(d)
+	}
+	if d < 2*time.Hour {
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	}
+	return fmt.Sprintf("%d h", int(d.Hours()))
 }
 
 // runTaskResult returns the action that prints a task's result and exits as the call would have.

@@ -80,8 +80,7 @@ resource makes exit code 1.`,
 
 // describeWhat reads the kind and the name. A URI alone tells its kind.
 func describeWhat(words []string) (o describeOptions, err error) {
-	switch {
-	case len(words) == 2:
+	if len(words) == 2 {
 		k, ok := connect.KindNamed(words[0])
 		if !ok {
 			return o, usage.New(
@@ -95,14 +94,17 @@ func describeWhat(words []string) (o describeOptions, err error) {
 			)
 		}
 		return describeOptions{kind: k, name: words[1]}, nil
-	case len(words) != 1:
+	}
+	if len(words) != 1 {
 		return o, usage.New(
 			"describe takes one name, optionally after its kind",
 			wire.RunOnServer("list all")+" shows what is available",
 		)
-	case !strings.Contains(words[0], "://"):
+	}
+	if !strings.Contains(words[0], "://") {
 		return describeOptions{kind: connect.ToolKind, name: words[0]}, nil
-	case strings.Contains(words[0], "{"):
+	}
+	if strings.Contains(words[0], "{") {
 		return describeOptions{kind: connect.TemplateKind, name: words[0]}, nil
 	}
 	return describeOptions{kind: connect.ResourceKind, name: words[0]}, nil

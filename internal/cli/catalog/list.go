@@ -97,14 +97,16 @@ func listAs(ctx context.Context, f *cmdutil.Factory, o listOptions, named bool) 
 	if err := o.watch.check(f); err != nil {
 		return err
 	}
-	switch {
-	case o.bill && (o.watch.on || named && !slices.Equal(o.kinds, connect.Kinds[:1])):
+	if o.bill && (o.watch.on || named && !slices.Equal(o.kinds, connect.Kinds[:1])) {
 		return usage.New("--bill applies to tools only, without --watch, --json or --jq", wire.RunOnServer("list --bill"))
-	case o.all:
+	}
+	if o.all {
 		return listAll(ctx, f, o)
-	case o.bill:
+	}
+	if o.bill {
 		return runBill(ctx, f, o)
-	case o.watch.on:
+	}
+	if o.watch.on {
 		return watchLists(ctx, f, o)
 	}
 	return runList(ctx, f, o)

@@ -179,10 +179,11 @@ func completeArgument(schema *validate.Schema, before []string, typed string) ([
 // operatorFor returns what follows the name of a property of this type on a command line: "=",
 // "[]=" or ".".
 func operatorFor(place validate.Expected) string {
-	switch types := place.Types(); {
-	case len(types) == 1 && types[0] == "array":
+	types := place.Types()
+	if len(types) == 1 && types[0] == "array" {
 		return "[]="
-	case len(types) == 1 && types[0] == "object" && len(place.Names()) > 0:
+	}
+	if len(types) == 1 && types[0] == "object" && len(place.Names()) > 0 {
 		return "."
 	}
 	return "="

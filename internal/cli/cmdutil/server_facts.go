@@ -55,12 +55,13 @@ var TransportWords = map[transport.Name]string{
 // SessionWord describes whether the server keeps a session, without its id.
 func SessionWord(c *connect.Conn) string {
 	id := c.Memory().SessionID
-	switch {
-	case id != "":
+	if id != "" {
 		return ", session " + redact.Redacted(id)
-	case client.Stateless(c.Revision()):
+	}
+	if client.Stateless(c.Revision()) {
 		return ", stateless"
-	case c.Transport() == transport.Stdio:
+	}
+	if c.Transport() == transport.Stdio {
 		return ""
 	}
 	return ", no session id"

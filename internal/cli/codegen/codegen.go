@@ -56,7 +56,8 @@ secret. The same list of tools gives the same code.`,
   mcpc codegen --go --package weather -- mcpc demo --stdio`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
-			if o.argv, err = meant.OnlyURL(f, cmd, args); err != nil {
+			o.argv, err = meant.OnlyURL(f, cmd, args)
+			if err != nil {
 				return err
 			}
 			languages := 0
@@ -143,14 +144,14 @@ func named(c *connect.Conn) string {
 // aimCode says in the code which server it calls, unless a secret is in that.
 func aimCode(c *connect.Conn, src *codegen.Source) {
 	t := c.Target
-	switch {
-	case t.Kind == target.Command && slices.Equal(redact.RedactCommand(t.Command), t.Command):
+	if t.Kind == target.Command && slices.Equal(redact.RedactCommand(t.Command), t.Command) {
 		src.Command = t.Command
-	case t.Kind != target.Command && redact.RedactURL(t.String()) == t.String():
+	} else if t.Kind != target.Command && redact.RedactURL(t.String()) == t.String() {
 		src.Target = t.String()
 	}
 	if words := src.Target + strings.Join(src.Command, " "); words == "" || c.Env.Secrets.Text(words) != words {
-		src.Target, src.Command = "", nil
+		src.Target = ""
+		src.Command = nil
 		what := "URL"
 		if t.Kind == target.Command {
 			what = "command"

@@ -130,14 +130,16 @@ func (f *Form) askField(field question.Field, current json.RawMessage) (json.Raw
 			return nil, err
 		}
 		word := strings.TrimSpace(text)
-		switch {
-		case word == "/decline" && !f.own:
+		if word == "/decline" && !f.own {
 			return nil, errDeclined
-		case word == "" && (len(current) > 0 || !field.Required):
+		}
+		if word == "" && (len(current) > 0 || !field.Required) {
 			return current, nil
-		case word == "-" && !field.Required:
+		}
+		if word == "-" && !field.Required {
 			return nil, nil
-		case word == "":
+		}
+		if word == "" {
 			asker := "server"
 			if f.own {
 				asker = "tool"
@@ -170,14 +172,16 @@ var hints = map[question.Kind]string{
 // typedForm returns a value as a user would type it.
 func (f *Form) typedForm(field question.Field, value json.RawMessage) string {
 	text, isText := jsonraw.Text(value)
-	switch {
-	case isText:
+	if isText {
 		return text
-	case string(value) == "true":
+	}
+	if string(value) == "true" {
 		return "yes"
-	case string(value) == "false":
+	}
+	if string(value) == "false" {
 		return "no"
-	case field.Kind == question.Choices:
+	}
+	if field.Kind == question.Choices {
 		items, _ := jsonraw.Array(value)
 		return strings.Join(sliceutil.Map(items, toolcall.TextOf), ", ")
 	}

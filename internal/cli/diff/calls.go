@@ -133,16 +133,18 @@ func compareCalls(a, b []recordedCall) (changes []diff.Change, pairs int, err er
 // compareAnswers compares two responses to the same request.
 func compareAnswers(was, is answeredCall) (changes []diff.Change) {
 	name := describeCall(is.Method, is.Params)
-	switch {
-	case was.failure == "" && is.failure != "":
+	if was.failure == "" && is.failure != "" {
 		return []diff.Change{diff.CallChange("call-fails", name, "", "", "", nil, jsonraw.Quote(is.failure))}
-	case was.failure != "" && is.failure == "":
+	}
+	if was.failure != "" && is.failure == "" {
 		return []diff.Change{diff.CallChange("call-works", name, "", "", "", jsonraw.Quote(was.failure), nil)}
-	case was.failure != is.failure:
+	}
+	if was.failure != is.failure {
 		return []diff.Change{
 			diff.CallChange("call-fails-otherwise", name, "", "", "", jsonraw.Quote(was.failure), jsonraw.Quote(is.failure)),
 		}
-	case was.result == nil:
+	}
+	if was.result == nil {
 		return nil
 	}
 	found := match.Compare(was.result, is.result, match.Comparison{Part: match.Result, Method: is.Method,

@@ -31,10 +31,10 @@ func (l *loader) loadRecording(w source) (side, error) {
 	recorded.Warn(l.f, c)
 	l.f.HideIn(c)
 	all := []*rows.Row{row}
-	switch parts := ringWord().FindStringSubmatch(w.text); {
-	case c.Path == w.text:
+	parts := ringWord().FindStringSubmatch(w.text)
+	if c.Path == w.text {
 		all = c.Rows()
-	case parts != nil && parts[2] == "":
+	} else if parts != nil && parts[2] == "" {
 		all = slices.DeleteFunc(slices.Clone(c.Rows()), func(r *rows.Row) bool { return r.RunID() != row.RunID() })
 	}
 	r := recordingReader{s: side{name: cmdutil.ShownFile(w.text)}, lists: map[pageKey]*pages{}}

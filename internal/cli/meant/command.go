@@ -23,14 +23,16 @@ import (
 
 // meantByFile returns the hint for a file that is no server; "" if there is none.
 func meantByFile(name string) wire.Hint {
-	switch {
-	case !cmdutil.IsFile(name):
+	if !cmdutil.IsFile(name) {
 		return ""
-	case strings.HasSuffix(name, ".mcpc.yaml"):
+	}
+	if strings.HasSuffix(name, ".mcpc.yaml") {
 		return "did you mean " + wire.Run("run "+shellwords.Quote(name)) + "?"
-	case capture.NamesRecording(name):
+	}
+	if capture.NamesRecording(name) {
 		return "did you mean " + wire.Run("log --file "+shellwords.Quote(name)) + "?"
-	case strings.HasSuffix(name, ".json"), strings.HasSuffix(name, ".toml"):
+	}
+	if strings.HasSuffix(name, ".json") || strings.HasSuffix(name, ".toml") {
 		return wire.Run("servers") + " lists configured servers, and -s NAME selects one"
 	}
 	return ""

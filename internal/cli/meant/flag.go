@@ -58,7 +58,8 @@ func meantByFlag(f *cmdutil.Factory, cmd *cobra.Command, name string, isShort bo
 	if isShort == (len(name) == 1) {
 		hint = meaningOf(f, cmd).flagMeant(cmd, name)
 	}
-	switch near := suggest.Nearest(name, names); {
+	near := suggest.Nearest(name, names)
+	switch {
 	case hint != "" && takesArguments && cmd.Flags().NArg() > 0 && !strings.Contains(string(hint), "arguments"):
 		return hint + "; an argument has no dashes: " + wire.Hint(name) + "=VALUE"
 	case hint != "":

@@ -69,7 +69,8 @@ var runBy = map[string][]string{
 // there is none.
 func startedBy(words []string) []string {
 	first := words[0]
-	switch run := runBy[strings.ToLower(filepath.Ext(first))]; {
+	run := runBy[strings.ToLower(filepath.Ext(first))]
+	switch {
 	case slices.Contains(runners, first):
 		return words
 	case cmdutil.IsFile(first) && run != nil:

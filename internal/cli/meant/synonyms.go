@@ -76,14 +76,17 @@ func plainWord(word string) string {
 
 // classOf returns the class of the first of some words.
 func classOf(words []string) string {
-	switch word := words[0]; {
-	case cmdutil.IsURL(word):
+	word := words[0]
+	if cmdutil.IsURL(word) {
 		return "URL"
-	case strings.Contains(word, "://"):
+	}
+	if strings.Contains(word, "://") {
 		return "URI"
-	case strings.HasSuffix(word, ".yaml"):
+	}
+	if strings.HasSuffix(word, ".yaml") {
 		return "FILE"
-	case BeginsCommand(words):
+	}
+	if BeginsCommand(words) {
 		return "--"
 	}
 	return "NAME"

@@ -31,7 +31,8 @@ func NoArguments(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	hint := cmdutil.RunOf(cmd, " --help") + " shows what it takes"
-	switch meant := Synonym(f, cmd.Name(), args[0]); {
+	meant := Synonym(f, cmd.Name(), args[0])
+	switch {
 	case meant != "":
 		hint = meant
 	case f.CommandIs(cmd.Name(), cmdutil.Alone) && args[0] != "demo":

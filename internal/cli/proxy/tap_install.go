@@ -210,19 +210,21 @@ func stateWords(f *cmdutil.Factory) []string {
 
 // confirmedEdit asks the user to confirm the change, unless --yes is given.
 func confirmedEdit(ctx context.Context, f *cmdutil.Factory, file string, o installOptions) wire.Outcome {
-	switch {
-	case o.yes:
+	if o.yes {
 		return wire.Outcome{}
-	case !f.Interactive():
+	}
+	if !f.Interactive() {
 		return wire.Outcome{
 			Kind:  wire.Refused,
 			Where: file,
 			Text:  "the change was not confirmed",
 			Hint:  "--yes writes it without a confirmation",
 		}
-	case f.Ask(ctx, "Write this change?"):
+	}
+	if f.Ask(ctx, "Write this change?") {
 		return wire.Outcome{}
-	case ctx.Err() != nil:
+	}
+	if ctx.Err() != nil {
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 	}
 	return wire.Outcome{Kind: wire.Refused, Where: file, Text: "the change was not confirmed"}

@@ -58,7 +58,8 @@ func (a *Aim) SelectServer(f *cmdutil.Factory, g Request) wire.Outcome {
 	}
 	again := a.Verb + " " + shellwords.Quote(a.Word)
 	hint := wire.Run(again + " --to TARGET")
-	switch address := g.Address(); {
+	address := g.Address()
+	switch {
 	case g.Capture.Bundled(): // a bundle may come from anyone: do not suggest its server
 	case slices.Contains(f.SessionNames(""), g.Row.Target):
 		hint = wire.Run(again + " --to " + shellwords.Quote(g.Row.Target))

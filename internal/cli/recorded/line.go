@@ -27,7 +27,8 @@ func AddLine(s *traffic.Script, g Request) error {
 		words = append(words, "--protocol", revision)
 	}
 	var argv []string
-	switch address := g.Address(); {
+	address := g.Address()
+	switch {
 	case IsAddress(address):
 		words = append(words, "-s", s.URL(address))
 	case address != "":

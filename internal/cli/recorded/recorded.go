@@ -311,15 +311,17 @@ func Unreadable(path string, err error) wire.Outcome {
 		hint := wire.Hint(strings.ReplaceAll(fault.Hint, "FILE", shellwords.Quote(path)))
 		return usage.Outcome(usage.New(path+": "+fault.Text, hint))
 	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) {
 		return usage.Outcome(usage.New("no such file: "+path, wire.Run("log")+" lists mcpc's own recordings by number"))
-	case errors.Is(err, rows.ErrNoCapture):
+	}
+	if errors.Is(err, rows.ErrNoCapture) {
 		return usage.Outcome(usage.New(path+": "+err.Error(),
 			"recordings are captures (.jsonl), bundles (.mcpcz.html) and HTTP archives (.har)"))
-	case errors.Is(err, packed.ErrNone), errors.Is(err, packed.ErrTooLarge), errors.As(err, &damage):
+	}
+	if errors.Is(err, packed.ErrNone) || errors.Is(err, packed.ErrTooLarge) || errors.As(err, &damage) {
 		return usage.Outcome(usage.New(path+": "+err.Error(), "docs/capture.md describes compressed recordings"))
-	case errors.As(err, &version):
+	}
+	if errors.As(err, &version) {
 		return usage.Outcome(usage.New(path+": "+err.Error(),
 			"docs/capture.md describes the format; "+wire.Run("log")+" lists mcpc's own recordings"))
 	}

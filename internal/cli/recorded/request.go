@@ -84,15 +84,17 @@ func AddCurl(s *traffic.Script, g Request) error {
 		return err
 	}
 	head := g.head()
-	switch {
-	case g.Exchange.Request.Stream == 0:
+	if g.Exchange.Request.Stream == 0 {
 		g.addPipeline(s)
 		return nil
-	case head == nil:
+	}
+	if head == nil {
 		return &traffic.ScriptError{Text: "its HTTP request headers were not recorded"}
-	case g.IsBare():
+	}
+	if g.IsBare() {
 		return s.Curl(traffic.HTTPRequest{Method: head.Method, URL: head.URL, Fields: head.Fields, Body: g.bareBody()}, "")
-	case g.OnOtherStream():
+	}
+	if g.OnOtherStream() {
 		return g.addStream(s, head)
 	}
 	if len(g.Exchange.Between) > 0 && g.Row.Notes.Rounds > 0 {

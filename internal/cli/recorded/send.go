@@ -29,16 +29,18 @@ func RequestOf(f *cmdutil.Factory, word string) (Request, wire.Outcome) {
 // RequestIn returns the request of a row. Word names it in hints.
 func RequestIn(f *cmdutil.Factory, c *rows.Capture, row *rows.Row, word string) (Request, wire.Outcome) {
 	exchange, err := row.Exchange()
-	switch {
-	case err != nil:
+	if err != nil {
 		return Request{}, usage.LocalIO("reading "+row.Path(), err)
-	case rows.ByServer(row):
+	}
+	if rows.ByServer(row) {
 		return Request{}, usage.Outcome(usage.New(NameOf(row)+" is a server request, not a client request",
 			wire.Run("show "+shellwords.Quote(word))+" shows it"))
-	case exchange != nil && exchange.Request.Raw == nil:
+	}
+	if exchange != nil && exchange.Request.Raw == nil {
 		return Request{}, usage.Outcome(usage.New(NameOf(row)+" contains no JSON-RPC request",
 			wire.Run("export "+shellwords.Quote(word)+" --as curl")+" sends it again"))
-	case exchange == nil:
+	}
+	if exchange == nil {
 		return Request{}, usage.Outcome(usage.New("nothing was sent in "+NameOf(row),
 			wire.Run("show "+shellwords.Quote(word))+" shows how it ended"))
 	}

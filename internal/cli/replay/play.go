@@ -162,10 +162,11 @@ func (p *player) one(ctx context.Context, row *rows.Row) item {
 	notRun := func(why string) item {
 		return item{row: row, Report: Report{Verdict: NotRun}, Why: why}
 	}
-	switch gone := p.gone.Load(); {
-	case p.c == nil:
+	gone := p.gone.Load()
+	if p.c == nil {
 		return notRun(unreached)
-	case gone != nil:
+	}
+	if gone != nil {
 		return notRun("the server was gone")
 	}
 	if p.o.pace == "as-recorded" {

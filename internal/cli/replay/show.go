@@ -318,7 +318,8 @@ func (w *show) finish(ctx context.Context, out wire.Outcome) error {
 		files = files.WithholdSARIF(w.f)
 	}
 	err := files.Write()
-	switch stdout := files.OnStdout(); {
+	stdout := files.OnStdout()
+	switch {
 	case stdout != nil:
 		err = cmdutil.Join(err, stdout.Print(w.f))
 	case w.out == nil:

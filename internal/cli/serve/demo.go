@@ -74,10 +74,10 @@ func runDemo(ctx context.Context, f *cmdutil.Factory, o demoOptions) error {
 		if failed := end(); failed != nil {
 			return failed
 		}
-		switch {
-		case ctx.Err() != nil:
+		if ctx.Err() != nil {
 			return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
-		case err != nil:
+		}
+		if err != nil {
 			return cmdutil.Exit(wire.Outcome{Kind: wire.BadResponse, Text: "the client: " + err.Error(), Err: err})
 		}
 		return nil

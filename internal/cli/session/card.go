@@ -41,14 +41,16 @@ func (o *cardOptions) flags(flags *pflag.FlagSet) {
 
 // check returns an error for flags that exclude each other. named is set if another server is given.
 func (o *cardOptions) check(f *cmdutil.Factory, named bool) error {
-	switch {
-	case o.source == "" && (o.pick != "" || o.inputs != nil || o.dryRun || o.yes):
+	if o.source == "" && (o.pick != "" || o.inputs != nil || o.dryRun || o.yes) {
 		return usage.New("--pick, --input, --dry-run and --yes need --card", wire.Run("init --experimental --card FILE"))
-	case o.source == "":
+	}
+	if o.source == "" {
 		return nil
-	case !o.experimental:
+	}
+	if !o.experimental {
 		return usage.New("--card reads formats that are drafts and may change", "add --experimental")
-	case named || f.ServerGiven:
+	}
+	if named || f.ServerGiven {
 		return usage.New("two servers are given: one with --card, and another", "use only one of them")
 	}
 	return nil

@@ -30,14 +30,16 @@ func (f FoundCard) Choose(pick []int) (choice card.Choice, lines []string) {
 	if slices.ContainsFunc(usable, func(c card.Choice) bool { return c.Remote }) {
 		usable = slices.DeleteFunc(usable, func(c card.Choice) bool { return !c.Remote })
 	}
-	switch {
-	case len(pick) == 1 && pick[0] <= len(all):
+	if len(pick) == 1 && pick[0] <= len(all) {
 		return all[pick[0]-1], nil
-	case len(pick) > 0:
+	}
+	if len(pick) > 0 {
 		return choice, lines
-	case len(all) == 1: // if it cannot be used, its own error says why
+	}
+	if len(all) == 1 { // if it cannot be used, its own error says why
 		return all[0], nil
-	case len(usable) == 1:
+	}
+	if len(usable) == 1 {
 		return usable[0], nil
 	}
 	return choice, lines[:min(len(lines), maxLines)]

@@ -138,14 +138,16 @@ func (l *loader) fetchFromHost(ctx context.Context, name string) (raw []byte, fr
 	}
 	for i, path := range wellKnown {
 		got, out := l.fetch(ctx, scheme+name+path)
-		switch {
-		case !out.Good():
+		if !out.Good() {
 			return nil, "", out
-		case got.Status == http.StatusNotFound, got.Status == http.StatusGone, !strings.Contains(got.Type, "json"):
+		}
+		if got.Status == http.StatusNotFound || got.Status == http.StatusGone || !strings.Contains(got.Type, "json") {
 			continue // many sites answer every address with a page
-		case got.Status != http.StatusOK:
+		}
+		if got.Status != http.StatusOK {
 			return nil, "", missingDocument(got.URL, fmt.Sprintf("the host answered HTTP %d", got.Status))
-		case i > 0:
+		}
+		if i > 0 {
 			l.env.UI.Warn(name + " has its card at " + path + ", which is outdated: the address is " + wellKnown[0])
 		}
 		return got.Raw, got.URL, wire.Outcome{}
@@ -176,12 +178,13 @@ func (l *loader) fetch(ctx context.Context, where string) (auth.Fetched, wire.Ou
 	l.visited = append(l.visited, where)
 	got, err := l.net.Fetch(ctx, where, accepted)
 	failed, ok := errors.AsType[*auth.Error](err)
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return got, wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
-	case ok:
+	}
+	if ok {
 		return got, unusableDocument(where, failed.Text, failed.Kind())
-	case got.TooLarge:
+	}
+	if got.TooLarge {
 		return got, unusableDocument(where, "answered with more than 1 MiB", wire.BadResponse)
 	}
 	if l.env.Verbose > 0 {

@@ -28,7 +28,8 @@ func WithContext(c *rows.Capture, listed []*rows.Row) []*rows.Row {
 	for i, r := range c.Rows() {
 		talk := live.TalkOf(r)
 		a := all[talk]
-		switch opens := mcp.IsOpening(r.Method); {
+		opens := mcp.IsOpening(r.Method)
+		switch {
 		case a == nil:
 		case opens && (talk.Conn >= 0 || len(a.opens) == 0):
 			a.opens = append(a.opens, r)

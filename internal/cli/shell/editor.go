@@ -33,7 +33,8 @@ func openEditor(history []string, complete completer) (*editor, error) {
 		return nil, err
 	}
 	e := &editor{state: liner.NewLiner(), plain: plain}
-	if e.raw, err = liner.TerminalMode(); err != nil {
+	e.raw, err = liner.TerminalMode()
+	if err != nil {
 		e.Close()
 		return nil, err
 	}
@@ -68,12 +69,13 @@ func (e *editor) Line(prompt string) (string, error) {
 	_ = e.raw.ApplyMode()
 	defer e.rest()
 	line, err := e.state.Prompt(prompt)
-	switch {
-	case err == nil:
+	if err == nil {
 		return line, nil
-	case errors.Is(err, liner.ErrPromptAborted):
+	}
+	if errors.Is(err, liner.ErrPromptAborted) {
 		return "", errInterrupted
-	case errors.Is(err, liner.ErrInvalidPrompt):
+	}
+	if errors.Is(err, liner.ErrInvalidPrompt) {
 		return "", err
 	}
 	return "", io.EOF

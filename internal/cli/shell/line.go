@@ -146,7 +146,8 @@ func (s *shellRun) Getenv(name string) string {
 // complete gives what may stand for the word that is being typed.
 func (s *shellRun) complete(head string) (before string, found []string) {
 	start := strings.LastIndexAny(head, " \t") + 1
-	before, typed := head[:start], head[start:]
+	before = head[:start]
+	typed := head[start:]
 	words, err := shellwords.Split(before, s.value)
 	if err != nil || strings.ContainsAny(typed, "'\"$\\`") {
 		return head, nil

@@ -103,7 +103,8 @@ func openShell(ctx context.Context, f *cmdutil.Factory, cmd *cobra.Command, argv
 		return cmdutil.Exit(out)
 	}
 	c.StopTicking()
-	c.Lent, c.StopTicking = true, nil
+	c.Lent = true
+	c.StopTicking = nil
 	s := &shellRun{f: f, c: c, own: map[string]bool{}, stop: stop && !typed}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { s.own[host.EnvName(f.Name)] = true })
 	f.Shell = s
@@ -111,7 +112,8 @@ func openShell(ctx context.Context, f *cmdutil.Factory, cmd *cobra.Command, argv
 	for _, word := range wordsOfShell(f) {
 		words[word] = true
 	}
-	f.OutStyle.Hints.ShellCommands, f.ErrStyle.Hints.ShellCommands = words, words
+	f.OutStyle.Hints.ShellCommands = words
+	f.ErrStyle.Hints.ShellCommands = words
 	defer func() { err = s.close(ctx) }()
 	if typed && f.OutStyle.Terminal && canEdit() {
 		s.interact(ctx)
@@ -125,7 +127,8 @@ func openShell(ctx context.Context, f *cmdutil.Factory, cmd *cobra.Command, argv
 func (s *shellRun) close(ctx context.Context) error {
 	f := s.f
 	f.Shell = nil
-	s.c.Lent, s.c.StopTicking = false, nil
+	s.c.Lent = false
+	s.c.StopTicking = nil
 	f.Record.Many = true
 	closed := f.Close(ctx, s.c)
 	if _, ok := errors.AsType[cmdutil.ErrInterrupted](context.Cause(ctx)); ok {
@@ -228,11 +231,11 @@ func (s *shellRun) interact(ctx context.Context) {
 			f.Progress.Newline()
 			return
 		}
-		switch {
-		case errors.Is(l.Err, errInterrupted):
+		if errors.Is(l.Err, errInterrupted) {
 			head = ""
 			continue
-		case l.Err != nil:
+		}
+		if l.Err != nil {
 			fmt.Fprintln(f.Stderr())
 			return
 		}
@@ -319,10 +322,10 @@ func (s *shellRun) keep(ctx context.Context, line string) bool {
 
 // Lend gives the shell's conversation to the invocation of a line.
 func (s *shellRun) Lend(f *cmdutil.Factory, how connect.Options) (*connect.Conn, wire.Outcome) {
-	switch {
-	case how.Argv != nil:
+	if how.Argv != nil {
 		return &connect.Conn{Env: &f.Env}, usage.Outcome(usage.New("the shell uses one server; a line cannot name another", "exit, and "+wire.Run("shell -- COMMAND")))
-	case how.OnNotification != nil:
+	}
+	if how.OnNotification != nil {
 		return &connect.Conn{Env: &f.Env}, usage.Outcome(usage.New("notifications cannot be streamed in the shell", "use "+wire.Run("listen")+" or "+wire.Run("list --watch")+" in another terminal"))
 	}
 	if o := cmdutil.Writable(f.Output); !o.Good() {

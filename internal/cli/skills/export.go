@@ -124,7 +124,8 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 		if err := x.write(root, c); err != nil {
 			out := usage.LocalIO("writing the skill "+x.Name, err)
 			if errors.Is(err, errForeign) || errors.Is(err, errLink) || errors.Is(err, errEdited) {
-				out.Kind, out.Hint = wire.Refused, "move it away, or export to another directory"
+				out.Kind = wire.Refused
+				out.Hint = "move it away, or export to another directory"
 			}
 			return cmdutil.Exit(out)
 		}
@@ -158,7 +159,8 @@ func placed(c *connect.Conn, e *skill.Entry) (export, error) {
 // read reads and verifies the files of the skill.
 func (x *export) read(ctx context.Context, c *connect.Conn) (out wire.Outcome) {
 	v := verdict{}
-	if x.content, out = verified(ctx, c, x.Entry, &v); !out.Good() {
+	x.content, out = verified(ctx, c, x.Entry, &v)
+	if !out.Good() {
 		return out
 	}
 	if len(v.Unlisted) > 0 {
@@ -220,10 +222,10 @@ func confirmed(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, dir str
 	open := 0
 	for _, x := range all {
 		now, changes := pin.Skill(c, x.Entry)
-		switch {
-		case now == pin.Approved:
+		if now == pin.Approved {
 			continue
-		case now == pin.Changed:
+		}
+		if now == pin.Changed {
 			f.Warn("the skill " + x.Name + " of " + c.Where + " changed since it was approved:\n  " + strings.Join(changes, "\n  "))
 		}
 		open++

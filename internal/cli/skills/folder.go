@@ -78,8 +78,10 @@ func (x export) write(root *os.Root, c *connect.Conn) error {
 	if err != nil {
 		return err
 	}
-	parent, temp := path.Dir(x.folder), ""
-	if temp = path.Join(parent, ".mcpc-"+rand.Text()); root.MkdirAll(temp, 0o755) != nil {
+	parent := path.Dir(x.folder)
+	temp := ""
+	temp = path.Join(parent, ".mcpc-"+rand.Text())
+	if root.MkdirAll(temp, 0o755) != nil {
 		return fmt.Errorf("%s cannot be made", parent)
 	}
 	defer root.RemoveAll(temp)
@@ -89,7 +91,8 @@ func (x export) write(root *os.Root, c *connect.Conn) error {
 			return err
 		}
 		name = path.Join(temp, name)
-		if err = root.MkdirAll(path.Dir(name), 0o755); err == nil {
+		err = root.MkdirAll(path.Dir(name), 0o755)
+		if err == nil {
 			err = writeNew(root, name, content)
 		}
 		if err != nil {

@@ -119,7 +119,8 @@ func readFile(ctx context.Context, c *connect.Conn, e *skill.Entry, uri string) 
 	if err != nil {
 		out.Kind, out.Text, out.Name, out.Where = wire.OutputInvalid, "the skill "+e.Name+" is not used: "+err.Error(), uri, c.Where
 		out.Hint = wire.RunOnServer("skills get "+e.Name) + " shows the entry as it is now"
-		out.Result, out.Message = nil, nil
+		out.Result = nil
+		out.Message = nil
 		return nil, out
 	}
 	return content, out
@@ -177,7 +178,8 @@ func runVerify(ctx context.Context, f *cmdutil.Factory, words, argv []string) er
 		e := &entries[i]
 		v := verdict{Name: e.Name, URI: e.URI}
 		files, failed := verified(ctx, c, e, &v)
-		if v.Files = len(files); failed.Good() {
+		v.Files = len(files)
+		if failed.Good() {
 			v.OK = len(v.Unlisted) == 0
 		} else {
 			v.Problem = strings.TrimPrefix(failed.Text, "the skill "+e.Name+" is not used: ")
@@ -257,13 +259,15 @@ func verified(ctx context.Context, c *connect.Conn, e *skill.Entry, v *verdict) 
 			}
 		}
 	}
-	files, total := map[string][]byte{}, 0
+	files = map[string][]byte{}
+	total := 0
 	for _, uri := range uris {
 		content, out := readFile(ctx, c, e, uri)
 		if !out.Good() {
 			return files, out
 		}
-		if total += len(content); total > skill.MostBytes {
+		total += len(content)
+		if total > skill.MostBytes {
 			return files, wire.Outcome{Kind: wire.OutputInvalid, Method: "resources/read", Name: uri, Where: c.Where, Reached: wire.Answered, Phase: "result",
 				Text: fmt.Sprintf("the skill %s is not used: its files have more than %d MiB", e.Name, skill.MostBytes>>20)}
 		}
@@ -288,14 +292,16 @@ func walk(ctx context.Context, c *connect.Conn, e *skill.Entry) (files []string,
 			if cursor != nil {
 				params = jsonraw.With(params, "cursor", cursor)
 			}
-			if out = c.Do(ctx, client.Call{Method: "resources/directory/read", Params: params}); !out.Good() {
+			out = c.Do(ctx, client.Call{Method: "resources/directory/read", Params: params})
+			if !out.Good() {
 				return nil, out
 			}
 			items, _ := out.Message.ResultItems("resources")
 			for _, item := range items {
 				members, _ := jsonraw.Object(item)
 				uri := members.Text("uri")
-				switch rest, below := strings.CutPrefix(uri, folders[i]+"/"); {
+				rest, below := strings.CutPrefix(uri, folders[i]+"/")
+				switch {
 				case !below || strings.Contains(strings.TrimSuffix(rest, "/"), "/") || rest == "":
 					c.Env.UI.Warn(fmt.Sprintf("%s is not directly in %s; it was left out", uri, folders[i]))
 				case members.Text("mimeType") == "inode/directory":
@@ -305,13 +311,17 @@ func walk(ctx context.Context, c *connect.Conn, e *skill.Entry) (files []string,
 				}
 			}
 			next := jsonraw.First(out.Result, "nextCursor")
-			if pages++; len(files) > skill.MostFiles || len(folders) > mostFolders || pages > mostPages {
-				out.Kind, out.Where = wire.OutputInvalid, c.Where
+			pages++
+			if len(files) > skill.MostFiles || len(folders) > mostFolders || pages > mostPages {
+				out.Kind = wire.OutputInvalid
+				out.Where = c.Where
 				out.Text = fmt.Sprintf("the skill %s is not used: its folder has more than %d files or %d folders, or the list of them does not end", e.Name, skill.MostFiles, mostFolders)
-				out.Result, out.Message = nil, nil
+				out.Result = nil
+				out.Message = nil
 				return nil, out
 			}
-			if cursor = next; cursor == nil {
+			cursor = next
+			if cursor == nil {
 				break
 			}
 		}

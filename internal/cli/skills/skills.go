@@ -214,7 +214,8 @@ func runList(ctx context.Context, f *cmdutil.Factory, argv []string) error {
 	})
 	ans := cmdutil.Answer{Method: "skills/list", Result: jsonraw.With(nil, "skills", arguments.AsList(list.Items)), Messages: list.Pages}
 	ans.Human = func(w io.Writer, st term.Style) error {
-		head, names := []string{"NAME", "FILES", "APPROVED", "URI", "DESCRIPTION"}, map[string]bool{}
+		head := []string{"NAME", "FILES", "APPROVED", "URI", "DESCRIPTION"}
+		names := map[string]bool{}
 		for _, row := range rows {
 			names[row[0]] = true
 		}

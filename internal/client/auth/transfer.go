@@ -55,14 +55,16 @@ func ReadTransfer(raw []byte) (Transfer, error) {
 	if t.TokenType == "" {
 		t.TokenType = "Bearer"
 	}
-	switch {
-	case t.ClientID == "":
+	if t.ClientID == "" {
 		return t, damaged("it has no client_id")
-	case t.AccessToken == "" && t.RefreshToken == "":
+	}
+	if t.AccessToken == "" && t.RefreshToken == "" {
 		return t, damaged("it has neither access_token nor refresh_token")
-	case !isTokenText(t.AccessToken + t.RefreshToken):
+	}
+	if !isTokenText(t.AccessToken + t.RefreshToken) {
 		return t, damaged("a token has a character that none can have")
-	case !slices.Contains(transferable, t.GrantType):
+	}
+	if !slices.Contains(transferable, t.GrantType) {
 		return t, damaged("a token of this grant_type cannot be imported: log in with " + wire.Run("login --grant").String())
 	}
 	return t, nil

@@ -110,15 +110,17 @@ func (c *Conn) readGreeting(limit time.Duration) *transport.Fault {
 	}
 	facts, end, err := readHello(c.reader)
 	c.Status = facts
-	switch {
-	case end != nil:
+	if end != nil {
 		return end.fault(nil)
-	case errors.Is(err, net.ErrClosed):
+	}
+	if errors.Is(err, net.ErrClosed) {
 		return &transport.Fault{Kind: wire.Timeout, Phase: "connect", Err: err, Hint: "--connect-timeout TIME waits longer",
 			Text: "the keep process did not respond within " + limit.String()}
-	case err != nil:
+	}
+	if err != nil {
 		return &transport.Fault{Kind: wire.Transport, Phase: "connect", Err: err, Text: "the keep process has exited"}
-	case facts.Format != format:
+	}
+	if facts.Format != format {
 		return &transport.Fault{Kind: wire.Transport, Phase: "connect", Text: "the server is kept by another version of mcpc"}
 	}
 	return nil

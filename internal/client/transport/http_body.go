@@ -75,16 +75,18 @@ func (t *HTTP) readWhole(ctx context.Context, rt *roundTrip, kind string, out *O
 	}
 	m := wire.ParseMessage(body)
 	charset := charsetOf(rt.resp)
-	switch {
-	case out.AnyReply:
+	if out.AnyReply {
 		return Reply{Message: m, HTTP: rt.facts(body)}
-	case len(bytes.TrimSpace(body)) == 0:
+	}
+	if len(bytes.TrimSpace(body)) == 0 {
 		text := fmt.Sprintf("no response to request %s: HTTP %d with an empty body", IDText(out.ID), rt.resp.StatusCode)
 		return Failed(badResponseFault(text, nil))
-	case kind != "application/json":
+	}
+	if kind != "application/json" {
 		f = badResponseFault("expected application/json or text/event-stream, got "+typeOf(rt.resp, kind), body)
 		return Reply{Fault: f, HTTP: rt.facts(body)}
-	case charset != "" && !isUTF8(body):
+	}
+	if charset != "" && !isUTF8(body) {
 		return Reply{Fault: badResponseFault("the response is not UTF-8 but charset "+charset, body), HTTP: rt.facts(body)}
 	}
 	t.reportCharset(rt)

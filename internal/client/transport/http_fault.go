@@ -179,7 +179,8 @@ func statusFault(resp *http.Response, body []byte) *Fault {
 	status := fmt.Sprintf("HTTP %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
 	f := &Fault{Kind: wire.Transport, Phase: "wait", Reached: wire.Answered, raw: body,
 		Status: resp.StatusCode, Text: "the server answered " + status}
-	switch code := resp.StatusCode; {
+	code := resp.StatusCode
+	switch {
 	case code == http.StatusUnauthorized:
 		f.Kind = wire.Auth
 		f.Text = "authentication required (" + status + ")"
@@ -290,7 +291,8 @@ func TooLarge(limit int64) *Fault {
 // cutFault returns the fault for a response that ended after n bytes, before it was complete.
 func cutFault(ctx context.Context, n int64, err error) *Fault {
 	f := &Fault{Kind: wire.Transport, Phase: "read", Reached: wire.Unknown, Err: err}
-	switch cause := context.Cause(ctx); {
+	cause := context.Cause(ctx)
+	switch {
 	case cause != nil:
 		f.Text = cause.Error()
 		f.Err = cause

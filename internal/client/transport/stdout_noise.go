@@ -263,7 +263,8 @@ func looksLikeMessage(line []byte) bool {
 
 // describeNonMessage returns in parentheses what a line that is not a message looks like, or "".
 func describeNonMessage(m *wire.Message) string {
-	switch line := m.Raw; {
+	line := m.Raw
+	switch {
 	case isUTF16(line):
 		return " (it looks like UTF-16 instead of UTF-8)"
 	case HasByteOrderMark(line):

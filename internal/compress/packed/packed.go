@@ -191,12 +191,14 @@ func (r *Reader) readTable(size int64) bool {
 func (r *Reader) findFrames(size int64) error {
 	for r.last().at < size {
 		text, length, err := r.frameAt(r.last().at, size)
-		switch first := len(r.frames) == 1; {
-		case len(r.frames) > maxFrames, first && errors.Is(err, ErrTooLarge):
+		first := len(r.frames) == 1
+		if len(r.frames) > maxFrames || first && errors.Is(err, ErrTooLarge) {
 			return ErrTooLarge
-		case first && errors.Is(err, zstd.ErrMagicMismatch):
+		}
+		if first && errors.Is(err, zstd.ErrMagicMismatch) {
 			return ErrNone
-		case err != nil:
+		}
+		if err != nil {
 			r.end = &DamagedError{r.Size()}
 			return nil
 		}

@@ -100,7 +100,8 @@ func ReadPath(text string, flat bool) (path []Part, err error) {
 	name := []byte(nil)
 	named := false
 	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
+		c := text[i]
+		switch {
 		case c == '\\' && i+1 < len(text):
 			i++
 			name = append(name, text[i])

@@ -61,15 +61,17 @@ func (r *Answerer) elicit(ctx context.Context, q client.Asking) client.Answer {
 	if page {
 		what = "page"
 	}
-	switch {
-	case r.Decline:
+	if r.Decline {
 		r.noteAnswer(q.Method, "declined")
 		return Refusal("--decline", what, client.Answer{Result: question.Decline()})
-	case r.OnElicit != "":
+	}
+	if r.OnElicit != "" {
 		return Refusal("--on-elicit", what, r.elicitByCommand(ctx, q, page))
-	case page && r.person:
+	}
+	if page && r.person {
 		return r.byUser(what, r.A.UI.VisitPage(ctx, q, r.C.Label()))
-	case !page && r.Answers.Scripted():
+	}
+	if !page && r.Answers.Scripted() {
 		if a, ok := r.fromScript(q); ok || !r.person {
 			return a
 		}

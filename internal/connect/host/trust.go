@@ -98,14 +98,16 @@ func ServerFacts(e *Env, s target.Server) (rows [][]string) {
 
 // folderOf returns the folder in which the server's command would run, or "" for a URL.
 func folderOf(s target.Server) string {
-	switch {
-	case s.Kind != target.Stdio:
+	if s.Kind != target.Stdio {
 		return ""
-	case s.Cwd != "" && !filepath.IsAbs(s.Cwd) && !strings.HasPrefix(s.Cwd, "$"):
+	}
+	if s.Cwd != "" && !filepath.IsAbs(s.Cwd) && !strings.HasPrefix(s.Cwd, "$") {
 		return filepath.Join(s.Folder, s.Cwd)
-	case s.Cwd != "":
+	}
+	if s.Cwd != "" {
 		return s.Cwd
-	case s.Client.Project:
+	}
+	if s.Client.Project {
 		return s.Folder
 	}
 	return "the current directory"

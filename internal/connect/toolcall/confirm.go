@@ -95,18 +95,20 @@ func confirm(ctx context.Context, c *connect.Conn, tool *connect.Definition, o R
 		offered = "/always for exactly this tool"
 	}
 	answer := c.Env.UI.AskAlways(ctx, question, offered)
-	switch {
-	case answer == "yes":
+	if answer == "yes" {
 		return wire.Outcome{}
-	case answer == "always" && lock != nil:
+	}
+	if answer == "always" && lock != nil {
 		if err := lock.Confirm(ctx, c.Env, c.Store); err != nil {
 			c.Env.WarnOfState("it could not be stored: " + err.Error())
 		}
 		return wire.Outcome{}
-	case answer == "always" && always:
+	}
+	if answer == "always" && always {
 		trustTool(ctx, c, tool)
 		return wire.Outcome{}
-	case ctx.Err() != nil:
+	}
+	if ctx.Err() != nil {
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 	}
 	refused.Text = "the call was not confirmed"

@@ -45,14 +45,16 @@ func askForTask(c *connect.Conn, call *client.Call, tool *connect.Definition, o 
 // command can use the task.
 func endsWithCommand(c *connect.Conn) (why string, hint wire.Hint) {
 	const wait = "without --task the call waits for the result"
-	switch {
-	case c.IsKept() && !c.Passing:
+	if c.IsKept() && !c.Passing {
 		return "", ""
-	case c.Transport() == transport.Stdio:
+	}
+	if c.Transport() == transport.Stdio {
 		return "the server exits with this command, and the task with it", wait
-	case c.Transport() != transport.StreamableHTTP:
+	}
+	if c.Transport() != transport.StreamableHTTP {
 		return "the session ends with this command, and the task with it", wait
-	case c.Memory().SessionID != "" && (c.Saved == nil || c.Passing):
+	}
+	if c.Memory().SessionID != "" && (c.Saved == nil || c.Passing) {
 		return "the task belongs to a session that ends with this command",
 			wire.RunOnServer("init") + " opens a session that is kept; " + wait
 	}

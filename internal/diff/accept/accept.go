@@ -133,10 +133,10 @@ func (r *reader) readEntry(raw json.RawMessage, at string) {
 		value, there := members.Get(name)
 		text, ok := jsonraw.Text(value)
 		*to = text
-		switch needed := name == "fingerprint" || name == "reason" || name == "until"; {
-		case there && !ok:
+		needed := name == "fingerprint" || name == "reason" || name == "until"
+		if there && !ok {
 			r.report(r.doc.Place(at+"/"+name), "%s is a text, got %s", name, jsonraw.Excerpt(value, 40))
-		case needed && strings.TrimSpace(text) == "":
+		} else if needed && strings.TrimSpace(text) == "" {
 			r.report(r.doc.Place(at+"/"+name), "the entry has no %s", name)
 		}
 	}

@@ -170,14 +170,16 @@ func (c *Conversation) Revs() (revs []Rev) {
 // revOf returns the revision of a server message that is no reply: the stream's, or else the
 // session's, or else the one stated in requests.
 func (c *Conversation) revOf(s *Stream) Rev {
-	switch {
-	case s != nil && s.Call != nil && s.Call.Stamped && c.PerRequest:
+	if s != nil && s.Call != nil && s.Call.Stamped && c.PerRequest {
 		return s.Call.Rev
-	case c.Session != Unknown:
+	}
+	if c.Session != Unknown {
 		return c.Session
-	case c.PerRequest:
+	}
+	if c.PerRequest {
 		return R26
-	case s != nil && s.Call != nil && !s.Call.Stamped:
+	}
+	if s != nil && s.Call != nil && !s.Call.Stamped {
 		return s.Call.Rev
 	}
 	return Unknown

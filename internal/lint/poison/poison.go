@@ -152,14 +152,16 @@ func lastRunes(text string) string {
 
 // isHidden reports whether a reader does not see r: control, format and filler characters.
 func isHidden(r rune) bool {
-	switch {
-	case r == '\n' || r == '\t' || r == '\r':
+	if r == '\n' || r == '\t' || r == '\r' {
 		return false
-	case r < ' ', r >= 0x7f && r < 0xa0:
+	}
+	if r < ' ' || r >= 0x7f && r < 0xa0 {
 		return true
-	case r >= 0x200b && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2060 && r <= 0x2069, r == 0xfeff:
+	}
+	if r >= 0x200b && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2060 && r <= 0x2069 || r == 0xfeff {
 		return true
-	case r >= 0xe0000 && r <= 0xe01ef, r == 0x3164, r == 0x115f, r == 0x1160:
+	}
+	if r >= 0xe0000 && r <= 0xe01ef || r == 0x3164 || r == 0x115f || r == 0x1160 {
 		return true
 	}
 	return false

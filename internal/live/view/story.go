@@ -207,14 +207,16 @@ func (s *story) Text(stream, waits bool) string {
 // never describes what is missing because a stream was not resumed.
 func (s *story) never(c *cutting, stream bool) string {
 	after := "anything after " + cutText(c.last, 60)
-	switch {
-	case stream && c.last == "":
+	if stream && c.last == "" {
 		return "what the server sent afterwards is lost"
-	case stream:
+	}
+	if stream {
 		return after + " is lost"
-	case s.Complete:
+	}
+	if s.Complete {
 		return "but the answer came"
-	case c.last == "":
+	}
+	if c.last == "" {
 		return "the answer is lost"
 	}
 	return "the answer and " + after + " are lost"

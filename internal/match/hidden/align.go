@@ -28,14 +28,16 @@ func align(was, is *jsonvalue.Node) (a, b json.RawMessage) {
 	if !redact.IsUnknown(string(was.Raw)) && !redact.IsUnknown(string(is.Raw)) {
 		return was.Raw, is.Raw
 	}
-	switch {
-	case was.Kind == jsonvalue.Object && is.Kind == jsonvalue.Object:
+	if was.Kind == jsonvalue.Object && is.Kind == jsonvalue.Object {
 		return alignMembers(Names(was.Kids, is.Kids))
-	case was.Kind == jsonvalue.Array && is.Kind == jsonvalue.Array:
+	}
+	if was.Kind == jsonvalue.Array && is.Kind == jsonvalue.Array {
 		return alignItems(was.Kids, is.Kids)
-	case Unknown(was, is) && was.Hidden:
+	}
+	if Unknown(was, is) && was.Hidden {
 		return was.Raw, was.Raw
-	case Unknown(was, is):
+	}
+	if Unknown(was, is) {
 		return is.Raw, is.Raw
 	}
 	return was.Raw, is.Raw

@@ -86,14 +86,16 @@ func ecmaNumber(text string) string {
 	}
 	k := len(digits)
 	n := k + exponent // the point follows so many digits
-	switch {
-	case digits == "0":
+	if digits == "0" {
 		return "0"
-	case k <= n && n <= 21:
+	}
+	if k <= n && n <= 21 {
 		return sign + digits + strings.Repeat("0", n-k)
-	case 0 < n && n <= 21:
+	}
+	if 0 < n && n <= 21 {
 		return sign + digits[:n] + "." + digits[n:]
-	case -6 < n && n <= 0:
+	}
+	if -6 < n && n <= 0 {
 		return sign + "0." + strings.Repeat("0", -n) + digits
 	}
 	if k > 1 {

@@ -67,14 +67,17 @@ func ParsePath(text string) (Path, error) {
 
 // parseStep parses one step. dot is set after a dot, which steps in brackets do not need.
 func parseStep(text string, dot bool) (step Step, length int, problem string) {
-	switch name := identifier(text); {
-	case strings.HasPrefix(text, "["):
+	name := identifier(text)
+	if strings.HasPrefix(text, "[") {
 		return parseBrackets(text)
-	case !dot:
+	}
+	if !dot {
 		return Step{}, 0, `expected ".", "[" or the end: only paths as .a.b[0].c and .a[].b are understood`
-	case name != "":
+	}
+	if name != "" {
 		return Step{Name: name}, len(name), ""
-	case strings.HasPrefix(text, `"`):
+	}
+	if strings.HasPrefix(text, `"`) {
 		name, length := quotedName(text)
 		if length == 0 {
 			return Step{}, 0, "the name has no closing quote, or is not a JSON string"

@@ -27,15 +27,17 @@ func (e *environment) certificates(signal string) (*tls.Config, error) {
 		return nil, err
 	}
 	keyVariable, key, err := e.file(signal, "CLIENT_KEY")
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case variable == "" && keyVariable == "":
+	}
+	if variable == "" && keyVariable == "" {
 		return config, nil
-	case variable == "":
+	}
+	if variable == "" {
 		return nil, usage.New(keyVariable+" is set without the client certificate",
 			"set OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE, too")
-	case keyVariable == "":
+	}
+	if keyVariable == "" {
 		return nil, usage.New(variable+" is set without the key", "set OTEL_EXPORTER_OTLP_CLIENT_KEY, too")
 	}
 	pair, err := tls.X509KeyPair(certificate, key)

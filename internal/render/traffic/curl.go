@@ -136,14 +136,16 @@ func (s *Script) Field(f wire.Field) string {
 // field returns a header field for curl, which has its own syntax for a field without a value.
 func (s *Script) field(f wire.Field, session string) string {
 	name := strings.ToLower(f.Name)
-	switch {
-	case ConnectionFields[name] || !wire.IsToken(f.Name) || strings.ContainsAny(f.Value, "\r\n\x00"):
+	if ConnectionFields[name] || !wire.IsToken(f.Name) || strings.ContainsAny(f.Value, "\r\n\x00") {
 		return ""
-	case name == "mcp-session-id" && session != "":
+	}
+	if name == "mcp-session-id" && session != "" {
 		return `"` + f.Name + ": $" + session + `"`
-	case f.Value == "" && name == "user-agent":
+	}
+	if f.Value == "" && name == "user-agent" {
 		return "'User-Agent:'" // a client that sends none
-	case f.Value == "":
+	}
+	if f.Value == "" {
 		return shellwords.Quote(f.Name + ";")
 	}
 	return s.Word(f.Name+": "+f.Value, f.Name)

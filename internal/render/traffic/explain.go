@@ -247,14 +247,16 @@ func (e *explainer) event(f wire.Frame) {
 
 // messageRole returns the role of a message, a key of titles.
 func messageRole(d wire.Direction, k wire.MessageKind) string {
-	switch {
-	case k == wire.Notification:
+	if k == wire.Notification {
 		return "notification"
-	case k == wire.Request && d == wire.Sent:
+	}
+	if k == wire.Request && d == wire.Sent {
 		return "request"
-	case k == wire.Request:
+	}
+	if k == wire.Request {
 		return "ask"
-	case d == wire.Sent:
+	}
+	if d == wire.Sent {
 		return "reply"
 	}
 	return "response"

@@ -78,12 +78,13 @@ func (r *Report) Markdown(w io.Writer) error {
 // badgeValue returns the text at the right of a badge and the colour behind it.
 func (r *Report) badgeValue() (value, color string) {
 	color = badgeColors[r.Worst()]
-	switch {
-	case r.Count(Error) > 0:
+	if r.Count(Error) > 0 {
 		return english.Plural(r.Count(Error), "error"), color
-	case r.Unfinished() != "":
+	}
+	if r.Unfinished() != "" {
 		return "not judged", "#616161"
-	case r.Count(Warn) > 0:
+	}
+	if r.Count(Warn) > 0 {
 		return english.Plural(r.Count(Warn), "warning"), color
 	}
 	return "passed", color

@@ -28,10 +28,9 @@ func Main(m interface{ Run() int }, programs map[string]func()) {
 		"mcpc": func() { os.Exit(runProgram()) }, "spied": spied, "repeating": repeating, "visit": visit,
 	}
 	maps.Copy(all, programs)
-	switch {
-	case shellTools[name] != nil:
+	if shellTools[name] != nil {
 		shellTools[name]()
-	case all[name] != nil:
+	} else if all[name] != nil {
 		all[name]()
 		os.Exit(0)
 	}

@@ -46,7 +46,8 @@ func repeating() {
 	}
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		m := wire.ParseMessage(in.Bytes())
-		switch result, ok := results[m.Method]; {
+		result, ok := results[m.Method]
+		switch {
 		case m.Kind != wire.Request:
 		case ok:
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)

@@ -251,12 +251,13 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 // end runs a command and returns how it ended.
 func end(ts *testscript.TestScript, argv []string) string {
 	inProcess := !worldOf(ts).programs
-	switch {
-	case argv[0] == "mcpc" && inProcess:
+	if argv[0] == "mcpc" && inProcess {
 		return strconv.Itoa(mcpc(ts, argv[1:]))
-	case argv[0] == "sh" && inProcess:
+	}
+	if argv[0] == "sh" && inProcess {
 		return strconv.Itoa(shell(ts, argv[1:]))
-	case argv[0] == "exec":
+	}
+	if argv[0] == "exec" {
 		return endOfProgram(ts, argv[1:])
 	}
 	return endOfProgram(ts, argv)
@@ -447,7 +448,8 @@ func ends(ts *testscript.TestScript, neg bool, args []string) {
 	stop := time.AfterFunc(program.Patience, func() { _ = cmd.Process.Kill() })
 	defer stop.Stop()
 	_ = cmd.Wait()
-	out, words := ts.ReadFile(args[0]+".out"), ts.ReadFile(args[0]+".err")
+	out := ts.ReadFile(args[0] + ".out")
+	words := ts.ReadFile(args[0] + ".err")
 	if got := program.Ending(cmd.ProcessState); got != args[1] {
 		ts.Fatalf("%s ended with %s, want %s\n%s", args[0], got, args[1], words)
 	}

@@ -79,10 +79,10 @@ func (c *sedCommand) addresses(number int, line string) bool {
 // substitute returns the line with B for A, and whether there was an A.
 func (c *sedCommand) substitute(line string) (string, bool) {
 	at := c.old.FindStringSubmatchIndex(line)
-	switch {
-	case at == nil:
+	if at == nil {
 		return line, false
-	case c.global:
+	}
+	if c.global {
 		return c.old.ReplaceAllString(line, c.new), true
 	}
 	return line[:at[0]] + string(c.old.ExpandString(nil, c.new, line, at)) + line[at[1]:], true

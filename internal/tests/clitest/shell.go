@@ -65,16 +65,17 @@ func shared(w io.Writer) io.Writer {
 func (s Shell) commands(program interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 	return func(ctx context.Context, args []string) error {
 		at := interp.HandlerCtx(ctx)
-		switch {
-		case args[0] == "mcpc" && !s.Process:
+		if args[0] == "mcpc" && !s.Process {
 			if err := s.enter(at.Dir); err != nil {
 				return err
 			}
 			run := Run{Args: args[1:], Env: exported(at.Env), Stdin: at.Stdin, Stdout: at.Stdout, Stderr: at.Stderr}
 			return exitStatus(run.Do())
-		case args[0] == "grep":
+		}
+		if args[0] == "grep" {
 			return exitStatus(textTool{at.Dir, at.Stdin, at.Stdout, at.Stderr}.grep(args[1:]))
-		case args[0] == "sed":
+		}
+		if args[0] == "sed" {
 			return exitStatus(textTool{at.Dir, at.Stdin, at.Stdout, at.Stderr}.sed(args[1:]))
 		}
 		return program(ctx, args)

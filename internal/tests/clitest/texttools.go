@@ -51,10 +51,9 @@ func (t textTool) grep(args []string) int {
 	}
 	has := func(flag string) bool { return strings.Contains(flags, flag) }
 	for i, pattern := range patterns {
-		switch {
-		case has("F"):
+		if has("F") {
 			patterns[i] = regexp.QuoteMeta(pattern)
-		case !has("E"):
+		} else if !has("E") {
 			patterns[i] = fromBasic(pattern)
 		}
 	}

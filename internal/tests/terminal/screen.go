@@ -68,7 +68,8 @@ func (s *Screen) print(text string) {
 	if wide == 2 {
 		s.cells[s.y][s.x+1] = ""
 	}
-	s.x, s.last = s.x+wide, text
+	s.x = s.x + wide
+	s.last = text
 }
 
 func (s *Screen) down() {
@@ -194,7 +195,8 @@ func (s *Screen) erase(kind int) {
 }
 
 func (s *Screen) eraseLine(kind int) {
-	from, to := s.x, s.w
+	from := s.x
+	to := s.w
 	if kind > 0 {
 		from = 0
 	}
