@@ -159,16 +159,17 @@ func quantilesOf(blocks []counts, quantiles []float64) (s statistic) {
 // A tally is a part of a whole, counted in one block.
 type tally struct{ part, whole float64 }
 
-// ratioOf returns the statistic of the ratio of all parts to all wholes.
+// ratioOf returns the statistic sum of parts / sum of wholes. Its evaluate computes the ratio of a sample in
+// which block i occurs draws[i] times.
 func ratioOf(blocks []tally) (s statistic) {
 	ratio := func(t tally) float64 { return t.part / max(t.whole, 1e-9) }
 	for _, b := range blocks {
 		s.series = append(s.series, ratio(b))
 	}
 	s.cost = len(blocks)
-	s.evaluate = func(times []int64) []float64 {
+	s.evaluate = func(draws []int64) []float64 {
 		var sum tally
-		for i, k := range times {
+		for i, k := range draws {
 			sum.part += float64(k) * blocks[i].part
 			sum.whole += float64(k) * blocks[i].whole
 		}

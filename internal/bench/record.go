@@ -128,7 +128,7 @@ const maxPause = time.Minute
 
 // add records a call and reports whether the run has to stop.
 func (r *Recorder) add(s Sample) (stop bool) {
-	if s.Channel == "" {
+	if s.Channel == "" { // the call was not made
 		return false
 	}
 	r.samples.write(r.target, s)

@@ -47,9 +47,10 @@ func Run(f *cmdutil.Factory, args []string, signals <-chan os.Signal) (code int,
 		case sig := <-signals:
 			isForPager := sig == os.Interrupt && f.Paging.Load()
 			if f.Relaying.Load() || isForPager {
-				continue
+				continue // the child process gets the signal too, and decides
 			}
 			if stop := f.Line.Swap(nil); stop != nil && sig == os.Interrupt {
+				// Ctrl-C ends one line of the shell, not the shell.
 				(*stop)(cmdutil.ErrInterrupted{Sig: sig})
 				continue
 			}

@@ -101,7 +101,8 @@ const (
 )
 
 // retryAction returns how a call continues after the reply r. It asks the server whether a
-// suspect session is still valid. unconfirmed is as in connectionState.
+// suspect session is still valid. unconfirmed says that the session was resumed and that no request of it
+// has succeeded yet.
 func (c *connection) retryAction(ctx context.Context, call *Call, r reply, unconfirmed bool) retryAction {
 	mayRepeat := !call.Once && isRepeatable(call.Method)
 	isConnectionLost := r.Fault != nil && r.Fault.Kind == wire.Transport && r.Fault.Reached == wire.Unknown &&
@@ -109,7 +110,8 @@ func (c *connection) retryAction(ctx context.Context, call *Call, r reply, uncon
 	if !call.Once && r.Message != nil && c.switchVersion(r.Message.Error) {
 		return resend
 	}
-	if r.Fault != nil && pause.IsOver(c.transport().Gone()) {
+	serverExited := r.Fault != nil && pause.IsOver(c.transport().Gone())
+	if serverExited {
 		if mayRepeat && c.s.opt.Server.Keepalive == nil {
 			return reconnect
 		}

@@ -122,7 +122,8 @@ func normalize(word string) string {
 	return strings.Join(strings.Fields(plain), " ")
 }
 
-// candidates returns the words of the file that typed can mean, the nearest first.
+// candidates returns the words of words.txt that typed can mean, the nearest first. A number is looked up as
+// an exit code, an HTTP status or a JSON-RPC code; 32601 can be -32601.
 func candidates(typed string) []string {
 	word := strings.TrimSuffix(normalize(typed), ":")
 	all := []string{word}

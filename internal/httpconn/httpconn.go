@@ -22,8 +22,8 @@ import (
 	"syscall"
 )
 
-// Prepare wraps the DialContext of std, so that connections are checked when GotConn reports that
-// they are reused. It returns std.
+// Prepare makes the connections of std checkable: when one is reused, GotConn has its next write check
+// whether the server has closed it. It returns std.
 func Prepare(std *http.Transport) *http.Transport {
 	dial := std.DialContext
 	if dial == nil {

@@ -338,7 +338,8 @@ func transportIs(transport string, e *conv.Event) bool {
 	return e.HTTP
 }
 
-// Frames returns the frames of exchanges without duplicates, in the order of their numbers.
+// Frames returns the numbered frames of exchanges, each once, in the order of their numbers. The messages of
+// a batch have one number: they are joined to the one frame that was sent.
 func Frames(exchanges []*wire.Exchange) (frames []wire.Frame) {
 	type place struct {
 		conn int

@@ -185,8 +185,9 @@ func replaceData(event, data []byte) []byte {
 	return append(out, '\n')
 }
 
-// readEvent returns the next event with the blank line after it. With an error it returns no event,
-// and buf holds the rest of the stream.
+// readEvent returns the next event with the blank line after it. After an event of more than maxMessage
+// bytes it returns the rest of the stream in pieces. With an error it returns no event, and buf holds
+// the rest of the stream.
 func (e *eventRewriter) readEvent() ([]byte, error) {
 	for searched := 0; ; {
 		if at := eventEnd(e.buf[searched:]); at >= 0 {
@@ -205,7 +206,7 @@ func (e *eventRewriter) readEvent() ([]byte, error) {
 				return event, nil
 			}
 		}
-		searched = max(0, len(e.buf)-3)
+		searched = max(0, len(e.buf)-3) // 3 of the 4 bytes of a blank line may be here already
 		piece := make([]byte, readSize)
 		n, err := e.src.Read(piece)
 		e.buf = append(e.buf, piece[:n]...)

@@ -45,7 +45,7 @@ type Field struct {
 	Default json.RawMessage
 	// Options are the valid values of a Choice or Choices.
 	Options []Option
-	// Format is email, uri, date or date-time; other formats are ignored.
+	// Format is the name of a format. checkFormat knows email, uri, date and date-time, and accepts any text for others.
 	Format string
 	// Schema is the property's own schema.
 	Schema json.RawMessage

@@ -219,8 +219,9 @@ func (k *kind) isOptional() bool {
 	return slices.ContainsFunc(k.alternatives, func(o *kind) bool { return o.plain == "nothing" })
 }
 
-// matchesPlainAlternative reports whether a value matches one of the alternatives in a revision.
-// allPlain reports whether all of them are plain.
+// matchesPlainAlternative reports whether a value matches an alternative that is plain: a type of JSON, not
+// an object of the specification. Alternatives of other revisions do not count. allPlain reports whether
+// all that count are plain.
 func (k *kind) matchesPlainAlternative(raw json.RawMessage, revision int) (matches, allPlain bool) {
 	allPlain = true
 	for i, o := range k.alternatives {

@@ -21,8 +21,8 @@ func Quote(s string) string {
 	return `"$(printf '` + PrintfText(s) + `')"`
 }
 
-// PrintfText spells every byte outside printable ASCII in octal. $(…) drops line
-// ends at the end of its text, which no name that a person can call ends in.
+// PrintfText quotes s for "$(printf '…')": it spells every byte outside printable ASCII in octal. The shell
+// drops line ends at the end of the output; no tool name that a person can call has one there.
 func PrintfText(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

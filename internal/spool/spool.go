@@ -120,7 +120,7 @@ func (b *Buffer) makeRoom(n int) error {
 		b.held = b.held[:0:min(cap(b.held), 2*b.piece)]
 		return err
 	}
-	// Large steps copy little; what is not written to takes no memory.
+	// Growing eightfold copies few bytes. Pages that are not written to take no memory.
 	size := len(b.held) + max(n, 7*len(b.held))
 	if !b.inMemory {
 		size = min(size, b.maxInMemory)

@@ -78,7 +78,7 @@ func (t *Terminal) enterRawMode() error {
 	return nil
 }
 
-// Ask sends the questions and reads the answers. patience is how many seconds it waits for another
+// Ask sends the questions and reads the answers. patience multiplies the time that it waits for another
 // byte: more than 1 for a slow connection.
 func (t *Terminal) Ask(patience int) Facts {
 	t.waiting.Store(true)
@@ -99,7 +99,7 @@ func (t *Terminal) Ask(patience int) Facts {
 		if err != nil {
 			return Facts{}
 		}
-		if n == 0 {
+		if n == 0 { // the read timed out
 			silent++
 			continue
 		}
@@ -195,8 +195,8 @@ const CanCancelRead = true
 const pollInterval = 20_000
 
 // Read calls f.Read for the terminal f. If ctx ends first it returns the cause, and leaves later
-// input to the next reader. If the terminal is not the process's own, Read may not notice that ctx
-// ended while it reads a line that Ctrl-C discarded.
+// input to the next reader. If the terminal cannot be opened again, Ctrl-C can discard a line that was
+// already readable; Read then waits for the next line and does not notice that ctx ended.
 func Read(ctx context.Context, f *os.File, block []byte) (int, error) {
 	fd := int(f.Fd())
 	if fd >= unix.FD_SETSIZE {

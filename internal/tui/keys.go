@@ -98,8 +98,8 @@ func actions() []action {
 			"page before",
 			func(m *model) tea.Cmd { return m.step(-max(m.h/2, 1)) },
 		},
-		{"first", []string{"g", "home"}, "first line", func(m *model) tea.Cmd { return m.step(-1 << 30) }},
-		{"newest", []string{"G", "end"}, "newest, and follow what comes", func(m *model) tea.Cmd { return m.step(1 << 30) }},
+		{"first", []string{"g", "home"}, "first line", func(m *model) tea.Cmd { return m.step(-toEnd) }},
+		{"newest", []string{"G", "end"}, "newest, and follow what comes", func(m *model) tea.Cmd { return m.step(toEnd) }},
 		{"open", []string{"enter"}, "show what is selected", (*model).enter},
 		{"back", []string{"esc"}, "go back out", (*model).leave},
 		{"pane", []string{"tab"}, "next pane", func(m *model) tea.Cmd { return m.nextPane(1) }},
@@ -132,7 +132,10 @@ func (m *model) show(n int) tea.Cmd {
 	return m.askList(true)
 }
 
-// step moves the selection of the focused pane by n.
+// toEnd is a step that is longer than any list.
+const toEnd = 1 << 30
+
+// step moves the selection of the focused pane by n. A list of rows that is moved toEnd follows new rows.
 func (m *model) step(n int) tea.Cmd {
 	switch m.focus {
 	case paneTalks:
@@ -148,7 +151,7 @@ func (m *model) step(n int) tea.Cmd {
 	l := m.list()
 	to := min(max(l.sel+n, 0), max(l.total-1, 0))
 	l.move(to)
-	if n >= 1<<20 {
+	if n >= toEnd {
 		l.follow = true
 	}
 	var cmds []tea.Cmd

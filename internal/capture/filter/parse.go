@@ -154,13 +154,7 @@ func (p *parser) parseTerm() (node, error) {
 			return p.parsePattern(name)
 		}
 		if rest != "" && strings.ContainsRune("<>=!", rune(rest[0])) && isField(strings.ToLower(name)) {
-			err := p.errorAt(start, "a colon is missing behind the field %s; quote it to search for the text", name)
-			value := strings.TrimPrefix(strings.TrimPrefix(p.parseWord("")[len(name):], "="), "=")
-			err.(*Error).Meant = suggestTerm(strings.ToLower(name), value)
-			if f, _ := p.findField(name); f != nil && f.knownValues() != nil && !slices.Contains(f.knownValues(), strings.ToLower(value)) {
-				err.(*Error).Meant = cmp.Or(termWithValue(value), err.(*Error).Meant)
-			}
-			return nil, err
+			return nil, p.missingColon(start, name)
 		}
 	}
 	word := p.parseWord("")
@@ -168,6 +162,26 @@ func (p *parser) parseTerm() (node, error) {
 		return nil, p.errorAt(start, "a search term is missing here")
 	}
 	return fullText{newNeedle(word)}, nil
+}
+
+// missingColon returns the error for a term such as dur>500ms, which lacks a colon after the field. It
+// suggests the term with the colon or, if the field cannot have the value, the term that can.
+func (p *parser) missingColon(start int, field string) error {
+	rest := p.parseWord("")[len(field):]
+	value := strings.TrimPrefix(strings.TrimPrefix(rest, "="), "=")
+	suggestion := suggestTerm(strings.ToLower(field), value)
+	f, _ := p.findField(field)
+	if f != nil && f.knownValues() != nil && !slices.Contains(f.knownValues(), strings.ToLower(value)) {
+		if term := termWithValue(value); term != "" {
+			suggestion = term
+		}
+	}
+	return &Error{
+		Filter: p.text,
+		Offset: start,
+		Text:   fmt.Sprintf("a colon is missing after the field %s; quote it to search for the text", field),
+		Meant:  suggestion,
+	}
 }
 
 // findField returns the field with a name, which begins at p.at.

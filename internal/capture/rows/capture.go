@@ -254,32 +254,36 @@ func (c *Capture) StreamBefore(r *Row, request wire.Frame) (*wire.HTTPHead, erro
 	}
 }
 
-// Main returns the exchange that is meant if none is named: the command's own exchange, else the
-// latest of those that opened no conversation. See LaterThan. Returns nil if there is no row.
+// Main returns the exchange that a command shows if the user names none. It prefers the command's own
+// exchange, then a request of the client that opened no conversation, then any other exchange of this
+// conversation; of equals the latest by LaterThan. Returns nil if there is no row.
 func (c *Capture) Main() *Row {
+	const (
+		unrelated = iota
+		other
+		request
+		own
+	)
 	rank := func(r *Row) int {
 		if r.Own {
-			return 3
+			return own
 		}
 		if r.Elsewhere || r.Apart {
-			return 0
+			return unrelated
 		}
-		if r.Dir == wire.Received {
-			return 1
+		if r.Dir == wire.Sent && !r.Opens() && !r.HTTPOnly {
+			return request
 		}
-		if !r.Opens() && !r.HTTPOnly {
-			return 2
-		}
-		return 1
+		return other
 	}
 	var best *Row
 	for _, p := range c.Pages() {
 		p.Select(func(r *Row) bool {
 			if best == nil || rank(r) > rank(best) || rank(r) == rank(best) && !best.LaterThan(r) {
 				best = r
-				if p.rows == nil {
-					own := *r
-					best = &own
+				if p.rows == nil { // the page's memory is used again for its next row
+					kept := *r
+					best = &kept
 				}
 			}
 			return false

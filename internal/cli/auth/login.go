@@ -222,7 +222,7 @@ func loginOutcome(err error, server string) wire.Outcome {
 	case auth.IsTransient(err):
 		o.Hint = "try again later; " + o.Hint
 	case auth.Is(err, auth.NoResponse):
-		o.Reached = wire.Answered // the metadata arrived
+		o.Reached = wire.Answered // the server sent its metadata; the browser did not come back
 		o.Hint = "without a browser use --grant device; " +
 			wire.Run("login "+shellwords.Quote(server)) + " registers again, if the page reports an unknown client"
 	}

@@ -224,8 +224,8 @@ func (b *batch) summary(ctx context.Context) wire.Outcome {
 	return b.finalOutcome(ctx, failures)
 }
 
-// finalOutcome returns the most severe outcome of all lines. failures counts the failed lines by
-// kind.
+// finalOutcome returns the most severe outcome of all lines. failures is the text of the counts by kind. A
+// result that could not be written is reported rather than the interruption.
 func (b *batch) finalOutcome(ctx context.Context, failures string) wire.Outcome {
 	if ctx.Err() != nil && b.results.unprinted() == nil {
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}

@@ -92,12 +92,14 @@ server's tools, and the sum.`,
 	return cmd
 }
 
-// listAs picks among the ways to list: as it is, of all servers, as a bill, going on.
+// listAs runs the kind of list that the flags select: once, of all servers (--all), with the size of each
+// tool (--bill), or repeatedly (--watch). named says that the user named what to list.
 func listAs(ctx context.Context, f *cmdutil.Factory, o listOptions, named bool) error {
 	if err := o.watch.check(f); err != nil {
 		return err
 	}
-	if o.bill && (o.watch.on || named && !slices.Equal(o.kinds, connect.Kinds[:1])) {
+	onlyTools := !named || slices.Equal(o.kinds, connect.Kinds[:1])
+	if o.bill && (o.watch.on || !onlyTools) {
 		return usage.New("--bill applies to tools only, without --watch, --json or --jq", wire.RunOnServer("list --bill"))
 	}
 	if o.all {

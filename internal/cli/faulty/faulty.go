@@ -242,6 +242,7 @@ func Overhear(f *cmdutil.Factory, where, by string, s *Faults) *proxy.Watcher {
 	return proxy.NewWatcher(watching)
 }
 
+// see counts a frame, and notes it for the report of what the client did after each fault.
 func (s *Faults) see(frame wire.Frame) {
 	if s == nil {
 		return

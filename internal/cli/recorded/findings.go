@@ -109,7 +109,7 @@ func (j *RowFindings) index(c *rows.Capture) *indexed {
 	if x.err != nil {
 		return x
 	}
-	if !j.Live || allEnded(c) {
+	if !j.Live || allEnded(c) { // nothing follows: read the rest, and report missing answers
 		x.err = x.reader.close(context.Background())
 	} else if x.reader.frames.Behind() {
 		x.err = x.reader.read(context.Background())

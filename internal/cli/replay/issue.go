@@ -80,7 +80,9 @@ func (p *player) issue(ctx context.Context, row *rows.Row, x *wire.Exchange) ite
 	return p.compared(it, x, now, out)
 }
 
-// compared compares the recorded exchange with the present one.
+// compared returns it with the verdict on the present exchange now, whose outcome is out. It learns the
+// handles of both results, and notes an outcome that ends the replay. A worse answer to a request that
+// still has a recorded handle is Unmatched, not Worse: the handle explains it.
 func (p *player) compared(it item, x, now *wire.Exchange, out wire.Outcome) item {
 	row := it.row
 	c := match.Comparison{
@@ -106,14 +108,18 @@ func (p *player) compared(it item, x, now *wire.Exchange, out wire.Outcome) item
 	if it.Verdict == Missing || present.Exchange == nil && it.Verdict.Fails() {
 		it.Why = out.Text
 	}
-	m := wire.ParseMessage(x.Request.Raw)
-	hasHandle := strings.HasSuffix(m.Method, "/list") && jsonraw.First(m.Params, "cursor") != nil ||
-		mcp.IsTaskMethod(m.Method) && jsonraw.First(m.Params, "taskId") != nil
-	if it.Verdict == Worse && (hasHandle || it.lacks) {
+	if it.Verdict == Worse && (it.lacks || hasHandle(wire.ParseMessage(x.Request.Raw))) {
 		it.Verdict = Unmatched
 		it.Why = "the recorded handle was sent, because no answer gave another one"
 	}
 	return it
+}
+
+// hasHandle reports whether a request names a cursor or a task of an earlier answer.
+func hasHandle(m *wire.Message) bool {
+	hasCursor := strings.HasSuffix(m.Method, "/list") && jsonraw.First(m.Params, "cursor") != nil
+	hasTask := mcp.IsTaskMethod(m.Method) && jsonraw.First(m.Params, "taskId") != nil
+	return hasCursor || hasTask
 }
 
 // ofConnection are the methods that change something, which ends with the connection.

@@ -267,7 +267,8 @@ func (r *Recording) LastRow(file, method string) (last *rows.Row) {
 	return last
 }
 
-// read reads what was recorded until now.
+// read opens the recording of this run as r.own, or reads the frames that were added since. file is the
+// file that the run is written to; "" is the newest of the ring.
 func (r *Recording) read(file string) error {
 	r.Flush()
 	if r.own != nil {

@@ -184,8 +184,8 @@ func isQuestion(ch diff.Change) bool {
 // maxShown limits how many bytes of a new value are shown.
 const maxShown = 300
 
-// raiseQuestions raises changes that the user has to confirm to the level risky, and adds the text
-// that a model would read. It modifies changes.
+// raiseQuestions sets the level of each change that the user has to confirm to at least Risky. To changes
+// of two rules it adds the text that a model would read. It modifies changes.
 func raiseQuestions(changes []diff.Change) []diff.Change {
 	for i, ch := range changes {
 		if !isQuestion(ch) {

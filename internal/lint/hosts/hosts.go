@@ -160,6 +160,8 @@ func Matrix(tools []json.RawMessage) (rows []Row) {
 // maxProblems bounds the problems of one tool with one host.
 const maxProblems = 20
 
+// check returns the limits of the host that a tool with this name and schema exceeds, at most maxProblems.
+// A limit that is not documented for certain gives Unclear in place of Refused.
 func (h Host) check(name string, tree *schema.Tree) (problems []Problem) {
 	for _, d := range h.Data {
 		report := func(verdict Verdict, at, format string, args ...any) {

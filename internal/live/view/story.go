@@ -96,13 +96,14 @@ func breaks(f wire.Frame, x *wire.Exchange) bool {
 	if f.Close == nil || f.Close.How == "cancelled" || x.Response.Raw != nil && f.Seq > x.Response.Seq {
 		return false
 	}
-	if f.Close.How == "end" {
-		return x.Request.Raw != nil && f.Close.By == wire.Received && !isWholeBody(f, x) &&
-			!slices.ContainsFunc(x.Between, func(m wire.Frame) bool {
-				return m.Stream == f.Stream && m.Dir == wire.Received && wire.ParseMessage(m.Raw).Traits().Reply // of a round
-			})
+	if f.Close.How != "end" {
+		return true
 	}
-	return true
+	isReplyOfRound := func(m wire.Frame) bool {
+		return m.Stream == f.Stream && m.Dir == wire.Received && wire.ParseMessage(m.Raw).Traits().Reply
+	}
+	byServer := x.Request.Raw != nil && f.Close.By == wire.Received
+	return byServer && !isWholeBody(f, x) && !slices.ContainsFunc(x.Between, isReplyOfRound)
 }
 
 // isWholeBody reports whether the stream that a frame closes was an HTTP response that is not a

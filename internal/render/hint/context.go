@@ -57,7 +57,8 @@ func (c Context) Command(words string) string {
 }
 
 // Text returns a hint as text, and whether it contains a command. It puts a command that ends in a
-// server's command between backquotes if text follows, so that a reader sees where it ends.
+// server's command between backquotes if text follows, so that a reader sees where it ends. Only the
+// first of several commands shows a long server command.
 func (c Context) Text(h wire.Hint) (text string, hasCommand bool) {
 	parts := h.Parts()
 	for i, part := range parts {
@@ -80,7 +81,8 @@ func (c Context) Text(h wire.Hint) (text string, hasCommand bool) {
 	return text, hasCommand
 }
 
-// localCommand returns the command line that runs words without a server, with the user's flags.
+// localCommand returns the command line for words that does not name the server: words alone inside the
+// shell, else with mcpc and the user's flags.
 func (c Context) localCommand(words string) string {
 	name, _, _ := strings.Cut(words, " ")
 	if c.ShellCommands[name] {

@@ -168,7 +168,7 @@ func paintAll(s Style, spans []span) string {
 // A piece is a word, possibly in several styles, with the blanks before it.
 type piece []span
 
-// splitWords splits spans at blanks.
+// splitWords splits text into words, each with the blanks before it. A word may go over several spans.
 func splitWords(runs []span) (all []piece) {
 	var w piece
 	inWord := false // w has more than blanks

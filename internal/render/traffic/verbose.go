@@ -181,8 +181,8 @@ func (v *verbose) fields(f wire.Frame) {
 	}
 }
 
-// messageLocked writes the line of a body or an event. If shared is true, head is the head of the
-// request on the same line.
+// messageLocked writes the line of a body or an event. If shared is true, head is the HTTP header of the
+// request: it is written on the same line, and its fields below.
 func (v *verbose) messageLocked(f, head wire.Frame, shared bool) {
 	var parts []string
 	if shared {
@@ -192,8 +192,8 @@ func (v *verbose) messageLocked(f, head wire.Frame, shared bool) {
 		parts = append(parts, v.event(f.SSE))
 	}
 	if len(f.Raw) > 0 {
-		otherEvent := f.SSE != nil && f.SSE.Event != "" && f.SSE.Event != "message"
-		if !otherEvent {
+		isMessage := f.SSE == nil || f.SSE.Event == "" || f.SSE.Event == "message"
+		if isMessage { // the data of other events, such as endpoint, is no JSON
 			parts = append(parts, v.messageText(f))
 		}
 		parts = append(parts, "("+term.Size(len(f.Raw))+")")
