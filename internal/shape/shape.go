@@ -68,7 +68,7 @@ func (c *checker) checkWhole(k *kind, raw []byte, known func() (jsonraw.Members,
 func (t *shapes) resultShape(method string, at int, m *wire.Message) *kind {
 	members, _ := m.ResultMembers()
 	_, task := members.Get("task")
-	if wire.AsksForInput(m.Result) {
+	if m.AsksForInput() {
 		return t.kinds["InputRequiredResult"]
 	}
 	if members.Text("resultType") == "task" {

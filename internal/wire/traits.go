@@ -59,7 +59,7 @@ func (m *Message) Traits() Traits {
 		t.Progress = keyInside(m.Params, "progressToken")
 	case m.Method == "notifications/cancelled":
 		t.Cancels = keyInside(m.Params, "requestId")
-	case AsksForInput(m.Result):
+	case m.AsksForInput():
 		t.More = true
 		t.State = string(inside(m.Result, "requestState"))
 	}
@@ -140,15 +140,28 @@ func keyInside(raw []byte, names ...string) string {
 	return ""
 }
 
+// AsksForInput reports whether the message is a result that requests input from the client and is not
+// final. It reads no value but resultType if the message was indexed while it was received: a large
+// result then stays in its file.
+func (m *Message) AsksForInput() bool {
+	if m.index.Known && m.Result != nil {
+		return m.index.Members.Text("resultType") == inputRequired
+	}
+	return AsksForInput(m.Result)
+}
+
+// inputRequired is the resultType of a result that requests input.
+const inputRequired = "input_required"
+
 // AsksForInput reports whether a result requests input from the client and is not final (2026-07-28
 // basic/patterns/mrtr).
 func AsksForInput(result []byte) bool {
 	// A result without these bytes need not be read: only \u escapes letters.
-	if !bytes.Contains(result, []byte("input_required")) && !bytes.Contains(result, []byte(`\u`)) {
+	if !bytes.Contains(result, []byte(inputRequired)) && !bytes.Contains(result, []byte(`\u`)) {
 		return false
 	}
 	kind, _ := jsonraw.Text(jsonraw.First(result, "resultType"))
-	return kind == "input_required"
+	return kind == inputRequired
 }
 
 // inside returns the value in raw under the path of names, or nil.
