@@ -32,7 +32,7 @@ func certificate(fault string) (tls.Certificate, error) {
 		template.DNSNames = []string{"elsewhere.example"}
 		template.IPAddresses = nil
 	default:
-		return tls.Certificate{}, fmt.Errorf("unknown fault of a certificate: %q", fault)
+		return tls.Certificate{}, fmt.Errorf("unknown certificate fault: %q", fault)
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -48,8 +48,8 @@ are never shown.`,
 		Short:             "check each step of a server's login, and which rule it breaks",
 		Long: `Check the steps of a login up to the browser: the challenge, the resource
 metadata, the authorization server metadata. Each document is shown, and each
-rule with pass or fail. Nothing is registered and no login is started. A broken
-rule makes exit code 1; a server without authentication breaks none. The default
+rule with pass or fail. Nothing is registered and no login is started. If a
+rule is broken, the exit code is 1; a server without authentication breaks none. The default
 TARGET is the server that rejected the last command, as for mcpc login.`,
 		Example: `  mcpc auth explain https://mcp.example/mcp
   mcpc auth explain https://mcp.example/mcp --json

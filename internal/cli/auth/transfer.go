@@ -32,8 +32,8 @@ access_token, refresh_token, token_type and scope, and with client_id,
 client_secret, expires_at (RFC 3339), server and issuer; client_id and one token
 are required. mcpc auth export writes such a file.
 
--s is the server, and without it the file names it. Its authorization server is
-discovered as for mcpc login, and must be the file's issuer.`,
+-s names the server; without -s the file does. The authorization server of that
+server is discovered as for mcpc login, and must be the issuer in the file.`,
 		Example: `  mcpc auth import token.json
   mcpc auth import token.json -s https://mcp.example/mcp --account work
   mcpc auth import - <token.json`,

@@ -90,23 +90,24 @@ func New(f *cmdutil.Factory) *cobra.Command {
 what -s takes; without it, name a server with -s or give its command after --.
 Arguments are those of mcpc call. There are two models:
 
-  --rate R    open: R calls start in a second, whatever the server does. The
+  --rate R    open: R calls start each second, whatever the server does. The
               latency is the response time, from the planned start of a call.
   --users N   closed: N users make one call after another (--think pauses in
               between). Latencies are service times: a slow server slows the
               load, and a stall delays few calls. This is the default, with one
               user for 10 s.
 
-Calls that succeed have latencies, and calls that time out: they took at least
---timeout. The others are counted by channel alone.
+Latencies are those of calls that succeed and of calls that time out (at least
+--timeout). Other calls are only counted, by kind of failure.
 Quantiles are shown if at least 10 calls lie beyond them. Intervals have 95 %
 confidence (bootstrap over blocks of at least 1 s). Connecting and listing are
-measured apart, and so are --warmup and --cold.
+measured separately, and so are --warmup and --cold.
 
 Only a tool that is marked as read-only is called without --yes. More than 256
-calls in flight, a --rate above 200, and users who call a server elsewhere more
-than 200 times a second need --i-know. A pause that the server asks for (HTTP
-429, 503) is kept. A run ends if more than half of the calls fail for 10 s.
+calls in flight, a --rate above 200, and users who call a server on another
+machine more than 200 times a second need --i-know. A pause that the server asks for (HTTP
+429, 503) is observed. A run ends early if over 10 s more than half of the calls
+fail.
 
 Exit code 0: measured; 1: an expectation failed or could not be judged, a number
 got worse (--compare, --against), or the generator was the limit; 2: the plan
@@ -129,19 +130,19 @@ mcpc help exit-codes: no call succeeded, or the run ended because calls failed.`
 	}
 	flags := cmd.Flags()
 	o.load.given = flags.Changed
-	flags.Float64Var(&o.load.rate, "rate", 0, "open model: start so many `calls` in a second")
+	flags.Float64Var(&o.load.rate, "rate", 0, "open model: start this many `calls` each second")
 	flags.IntVar(&o.load.users, "users", 0, "closed model: `N` users, each with one call at a time")
 	flags.Var(&o.load.duration, "duration", "start calls for this time")
 	flags.IntVar(&o.load.requests, "requests", 0, "make `N` calls")
 	flags.StringArrayVar(&o.judge.expect, "expect", nil,
 		"fail unless `METRIC<VALUE`: p50, p90, p95, p99, p99.9, max, error_rate, rate")
-	flags.StringVar(&o.judge.compare, "compare", "", "compare with the result of an earlier run: a `file` of --json -o")
-	flags.StringVar(&o.judge.against, "against", "", "measure a second `target` in turns, and compare")
+	flags.StringVar(&o.judge.compare, "compare", "", "compare with the result of an earlier run: a `file` written by --json -o")
+	flags.StringVar(&o.judge.against, "against", "", "measure a second `target` in alternation, and compare")
 	flags.StringVar(&o.load.warmup, "warmup", "", "first make calls that are not counted: `TIME` or number of calls")
-	flags.BoolVar(&o.load.poisson, "poisson", false, "with --rate: random gaps, as many independent clients have")
+	flags.BoolVar(&o.load.poisson, "poisson", false, "with --rate: random gaps, like those of many independent clients")
 	flags.Var(&o.load.think, "think", "with --users: pause between two calls")
 	flags.BoolVar(&o.load.iKnow, "i-know", false,
-		"allow more than 200 calls a second and 256 in flight: the server is yours")
+		"allow more than 200 calls a second and 256 in flight, on a server of your own")
 	flags.StringVar(&document, "args", "", "the arguments: `JSON`, @FILE or - for standard input")
 	flags.IntVar(&o.cold, "cold", 0, "also open `N` connections, and measure each until its first result")
 	flags.BoolVar(&o.validate, "validate", false, "validate each result against its schemas")
@@ -150,7 +151,7 @@ mcpc help exit-codes: no call succeeded, or the run ended because calls failed.`
 	flags.StringVar(&o.files.samples, "samples", "", "write a line of JSON for each call to a `file`")
 	flags.StringVar(&o.files.junit, "junit", "", "write a JUnit report of the expectations to a `file`, - for stdout")
 	flags.StringVar(&o.files.export, "export", "",
-		"measure nothing, and write a load test for an `engine` into the directory -o: k6")
+		"write a load test for this `engine` (k6) into the directory of -o, and measure nothing")
 	flags.BoolVarP(&o.call.Yes, "yes", "y", false, "call a tool that may change something")
 	o.trace.AddFlags(flags)
 	_ = cmd.RegisterFlagCompletionFunc("against", f.CompleteServer)

@@ -44,8 +44,9 @@ func NewListen(f *cmdutil.Factory) *cobra.Command {
 supports. A lost connection is opened again; changes in between are not
 reported.
 
---for starts when the server acknowledges the subscription. If it does not
-within that time, or 5 s, the exit code is 9; --timeout TIME waits longer.
+The time of --for starts when the server acknowledges the subscription. If it
+does not do so within that time, or within 5 s if that is longer, the exit code
+is 9; --timeout TIME waits longer.
 
 --jsonl prints each notification unchanged, one per line; so do --json and
 --wire, and --jq filters each.`,

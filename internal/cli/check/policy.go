@@ -39,7 +39,7 @@ func (o *ruleOptions) declare(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.only, "only", nil, "judge only these `rules`: ids and tags, as in L106,tools")
 	flags.StringVar(&o.file, "rules", "", "`file` with rules that are off or have another severity (*.mcpc-rules.yaml)")
 	flags.StringVar(&o.baseline, "baseline", "", "`file` with findings that do not count")
-	flags.BoolVar(&o.hosts, "hosts", false, "show each tool as the model interfaces of hosts take it")
+	flags.BoolVar(&o.hosts, "hosts", false, "show how the model APIs of hosts accept each tool")
 	flags.BoolVar(&o.update, "update-baseline", false, "write the findings to the file of --baseline")
 }
 

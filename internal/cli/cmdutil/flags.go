@@ -96,7 +96,7 @@ func (g *Factory) AddGlobals(f *pflag.FlagSet) {
 	f.StringVar(&g.Auth.Account, "account", "", "`name` of the account, if there are several at the server")
 	f.StringVar(&g.Auth.TokenFile, "token-file", "", "send the token in `FILE` (or in MCPC_TOKEN)")
 	f.BoolVar(&g.Auth.NoPrompt, "no-auth-prompt", false, "never prompt for a login; exit with code 4")
-	f.StringVar(&g.Network.CACert, "cacert", "", "`file` with CA certificates to trust, not the system's (PEM)")
+	f.StringVar(&g.Network.CACert, "cacert", "", "`file` with CA certificates to trust instead of the system's (PEM)")
 	f.StringVar(&g.Network.Cert, "cert", "", "`file` with the client certificate (PEM, may contain the key)")
 	f.StringVar(&g.Network.Key, "key", "", "`file` with the private key of --cert (PEM, not encrypted)")
 	f.BoolVar(&g.Network.Insecure, "insecure", false, "do not verify the server's certificate; never remembered")

@@ -41,7 +41,7 @@ func NewCodegen(f *cmdutil.Factory) *cobra.Command {
 error has the kind and exit code of mcpc.
 
 --go writes a package with one method per tool, and types from its inputSchema
-and outputSchema; each call is a process of mcpc. It needs Go 1.24 and its
+and outputSchema; each call runs an mcpc process. It needs Go 1.24 and its
 standard library. --ts writes a module that keeps one connection; it runs
 without a compiler in Node 22.18, 23.6 or later. --types leaves out all but the
 types. --cli writes a POSIX shell script: a command with a subcommand for each

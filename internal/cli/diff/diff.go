@@ -52,7 +52,7 @@ func NewDiff(f *cmdutil.Factory) *cobra.Command {
 	var o diffOptions
 	cmd := &cobra.Command{
 		Use:   "diff A [B] [-- COMMAND...] | --lock TARGET",
-		Short: "compare two descriptions of a server, by rules with levels",
+		Short: "compare two descriptions of a server, and rate each change",
 		Long: `Compare what a server declared: tools, prompts, resources, capabilities,
 instructions, and recorded calls. A is before and B is after; each is one of
 

@@ -36,8 +36,8 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.rules, "fault", nil, "fault `rules`: a file, a rule, or preset:NAME (mcpc help faults)")
 	flags.StringVar(&o.seed, "fault-seed", "", "`seed` of the random numbers of fault rules")
 	flags.StringVar(&o.report, "fault-report", "",
-		"write what the client did after each fault to `file` as JSON; -: to stderr as text")
-	flags.StringVar(&o.control, "control", "", "`socket` for mcpc fault, which changes the rules meanwhile")
+		"write what the client did after each fault to a `file`, as JSON; - writes text to stderr")
+	flags.StringVar(&o.control, "control", "", "`socket` for mcpc fault, which changes the rules of the running command")
 }
 
 // Words returns the flags as arguments for another mcpc command. The report needs a file, because

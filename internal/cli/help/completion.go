@@ -48,7 +48,7 @@ is contacted except the built-in demo server.
   fish        echo 'mcpc completion fish | source' >> ~/.config/fish/config.fish
   powershell  mcpc completion powershell | Out-String | Invoke-Expression
 
-zsh needs compinit: omit its first line if ~/.zshrc has it already.
+zsh needs compinit: omit the first zsh line if ~/.zshrc calls compinit already.
 
 Names with characters that are special to the shell are omitted.`,
 		Example: `  mcpc completion bash

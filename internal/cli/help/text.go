@@ -112,7 +112,7 @@ func rootText(groups []cmdutil.Group, root *cobra.Command, short bool) string {
 	for _, g := range GlobalGroups {
 		helpFlags(&b, g.head, sliceutil.Map(strings.Fields(g.Names), root.PersistentFlags().Lookup))
 	}
-	b.WriteString("\n" + howToName + "\nEvery flag has a variable: --max-time is MCPC_MAX_TIME.\n")
+	b.WriteString("\n" + howToName + "\nEvery flag has an environment variable: --max-time is MCPC_MAX_TIME.\n")
 	return b.String()
 }
 

@@ -42,15 +42,15 @@ func New(f *cmdutil.Factory) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "inspect [FILE] [FILTER...] [-- COMMAND...]",
-		Short: "look at traffic as it crosses, at a terminal or in a browser",
-		Long: `Show the recorded exchanges and those that come: requests and answers, how long
-they took, what went wrong. FILE is a capture, a bundle or an HTTP archive
-(HAR); without one it is all that is recorded. mcpc help filters describes
+		Short: "watch traffic as it happens, at a terminal or in a browser",
+		Long: `Show the recorded exchanges, and new ones as they come: requests and answers,
+how long they took, what went wrong. FILE is a capture, a bundle or an HTTP archive
+(HAR); without one, everything recorded is shown. mcpc help filters describes
 FILTER.
 
 At a terminal the view fills the screen; ? shows the keys. --web serves it as a
 page to this machine only, prints a URL that works once, and opens it in a
-browser. The page reads; --allow lets it also act: resend sends recorded
+browser. The page is read-only unless --allow lets it act: resend sends recorded
 requests again, call calls tools, intercept holds messages of taps and proxies.
 No recorded command is ever started.
 
@@ -73,7 +73,7 @@ MCP server over stdio whose tools only read.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&o.filter, "filter", "f", "", "show what this `filter` selects, which can be changed in the view")
+	flags.StringVarP(&o.filter, "filter", "f", "", "show what this `filter` selects; the filter can be changed in the view")
 	flags.BoolVar(&o.web, "web", false, "show it in a browser")
 	flags.BoolVar(&o.mcp, "mcp", false, "serve it to an agent over stdio, read only")
 	flags.StringSliceVar(&o.allow, "allow", nil, "`what` the view may do: resend, call, intercept")

@@ -65,7 +65,7 @@ func newFaultOrder(
 }
 
 func newFaultAdd(f *cmdutil.Factory) *cobra.Command {
-	return newFaultOrder(f, "add RULES", "add fault rules behind the others",
+	return newFaultOrder(f, "add RULES", "add fault rules after the others",
 		`  mcpc fault add 'when method:tools/call #1 do hang' --control faults.sock
   mcpc fault add preset:slow --control faults.sock
   mcpc fault add rules.txt --control faults.sock`,

@@ -51,8 +51,8 @@ are passed on and not followed. The only change: if an HTTP+SSE server names its
 endpoint by its own URL, the URL is replaced by the proxy's. Only clients on
 this machine are served, and no web page of another origin.
 
-mcpc log lists an exchange up to 0.3 s after its response. --fault lets messages
-fail: see mcpc help faults.`,
+mcpc log lists an exchange up to 0.3 s after its response. --fault makes
+messages fail: see mcpc help faults.`,
 		Example: `  mcpc proxy --to http://localhost:3001/mcp --listen 127.0.0.1:3002
   mcpc proxy --to http://localhost:3001/mcp --listen 127.0.0.1:3002 -v
   mcpc proxy --to /a=http://localhost:3001/mcp --to /b=http://localhost:3003/mcp
@@ -77,8 +77,8 @@ fail: see mcpc help faults.`,
 	flags := cmd.Flags()
 	flags.StringArrayVar(&o.to, "to", nil, "`URL` of the server; /path=URL for one of several")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:3002", "listen `addr`ess, loopback only; port 0: a free one")
-	flags.BoolVar(&o.web, "web", false, "show the traffic in a browser, as mcpc inspect --web")
-	flags.BoolVar(&o.tui, "tui", false, "show the traffic at the terminal, as mcpc inspect; elsewhere print lines")
+	flags.BoolVar(&o.web, "web", false, "show the traffic in a browser, like mcpc inspect --web")
+	flags.BoolVar(&o.tui, "tui", false, "show the traffic like mcpc inspect if this is a terminal, otherwise print lines")
 	o.fault.AddFlags(flags)
 	o.trace.AddFlags(flags)
 	return cmd

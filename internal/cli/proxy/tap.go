@@ -48,7 +48,7 @@ Stdin, stdout and stderr are passed through unchanged, and so are signals and
 the exit status; 128+n means ended by signal n. Traffic that cannot be recorded
 is forwarded anyway, and without -v mcpc prints nothing itself. mcpc log lists
 the traffic, with --follow while it happens. For clients that interpret "--",
-such as MCP Inspector, it may be omitted. --fault lets messages fail: see mcpc
+such as MCP Inspector, it may be omitted. --fault makes messages fail: see mcpc
 help faults.`,
 		Example: `  mcpc tap -- mcpc demo --stdio </dev/null
   mcpc list -- mcpc tap -- mcpc demo --stdio

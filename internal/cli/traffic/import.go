@@ -20,7 +20,7 @@ import (
 func NewImport(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "import FILE.har",
-		Short: "make a recording of an HTTP archive (HAR)",
+		Short: "make a recording from an HTTP archive (HAR)",
 		Long: `Make a recording of an HTTP archive (HAR 1.2), as browsers, Charles, mitmproxy
 and mcpc export write it. - is stdin. The requests of MCP are written to stdout
 or to the file of -o; other requests are left out and counted. Secrets are

@@ -121,7 +121,7 @@ func ProxyFor(given string, getenv func(string) string) (ProxyFunc, error) {
 		return nil, errors.New("not a proxy URL: use http://HOST:PORT, https://… or socks5://…")
 	}
 	if u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "socks5" && u.Scheme != "socks5h" {
-		return nil, fmt.Errorf("a proxy URL is http, https or socks5, not %q", u.Scheme)
+		return nil, fmt.Errorf("the scheme of a proxy URL must be http, https or socks5, not %q", u.Scheme)
 	}
 	return http.ProxyURL(u), nil
 }

@@ -75,7 +75,7 @@ func (p *Pipe) framedMessage(after int) *Fault {
 	return &Fault{Kind: wire.BadResponse, Phase: "read", raw: begin,
 		Text: "the server frames its messages with Content-Length, as language servers do, " +
 			"and MCP has one message per line",
-		Hint: "check that it is an MCP server and no language server; some have an option for the framing"}
+		Hint: "check that it is an MCP server and not a language server; some servers have an option for the framing"}
 }
 
 // readBytes is a writer that sees the bytes of a pipe before they are split into lines.

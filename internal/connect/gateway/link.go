@@ -85,7 +85,7 @@ func (l *link) connected(ctx context.Context) (*connect.Conn, wire.Outcome) {
 		select {
 		case <-attempt:
 		case <-ctx.Done():
-			return nil, wire.Outcome{Kind: wire.Timeout, Text: "the connection is not there yet"}
+			return nil, wire.Outcome{Kind: wire.Timeout, Text: "the connection is not open yet"}
 		}
 	}
 	l.mu.Lock()

@@ -148,7 +148,7 @@ func (l *link) watch(ctx context.Context, uri string) wire.Outcome {
 		if slices.Contains(agreed.URIs, uri) {
 			return wire.Outcome{}
 		}
-		out = wire.Outcome{Kind: wire.RPCFailed, Text: "it does not tell of changes of " + uri}
+		out = wire.Outcome{Kind: wire.RPCFailed, Text: "it does not report changes of " + uri}
 	case out = <-ended:
 	case <-ctx.Done():
 		out = wire.Outcome{Kind: wire.Signal, Text: "the request was cancelled"}

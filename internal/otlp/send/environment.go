@@ -152,7 +152,7 @@ func (e *environment) headers(signal string) http.Header {
 			name = strings.TrimSpace(name)
 			value, err := url.PathUnescape(strings.TrimSpace(value))
 			if !found || err != nil || !wire.IsToken(name) || strings.ContainsFunc(value, unicode.IsControl) {
-				e.warn("ignored a part of " + variable + ": it must be name=value,name=value, with percent-encoding")
+				e.warn("ignored a part of " + variable + ": each part must be name=value, with percent-encoding")
 				continue
 			}
 			header.Set(name, value)

@@ -45,9 +45,9 @@ func (o *Options) Declare(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.words, "call", nil, "also call this tool: `TOOL[=JSON]`")
 	_ = flags.SetAnnotation("call", cmdutil.ExampleAnnotation, []string{`--call get-sum='{"a":1,"b":2}'`})
 	flags.BoolVar(&o.ReadOnly, "call-read-only", false, "also call the tools that are read-only and need no arguments")
-	flags.BoolVar(&o.Auth, "auth", false, "also request without a token how to get one")
+	flags.BoolVar(&o.Auth, "auth", false, "also send a request without a token, to see how a client gets one")
 	flags.BoolVar(&o.deep, "deep", false, "the same as --negative --call-read-only --auth")
-	flags.StringVar(&o.rate, "rate", "", "at most so many requests: `5/s`, 30/m, 0 for no limit")
+	flags.StringVar(&o.rate, "rate", "", "limit of requests: `5/s`, 30/m, 0 for no limit")
 	flags.IntVar(&o.MaxRequests, "max-requests", 200, "stop after this `number` of requests (0 for no limit)")
 	flags.Int64Var(&o.seed, "seed", 1, "`number` from which random values are made")
 }
