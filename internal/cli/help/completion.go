@@ -23,16 +23,16 @@ import (
 	"mcpc/internal/wire"
 )
 
-// bashCompletion is a script of our own: cobra's needs the package
-// bash-completion, and has the shell evaluate the line that is being typed.
+// bashCompletion is mcpc's own script: cobra's script needs the package bash-completion, and makes
+// the shell evaluate the line that the user is typing.
 //
 //go:embed completion.bash
 var bashCompletion string
 
-// shells are those that there is a script for.
+// shells are the shells for which mcpc has a completion script.
 var shells = []string{"bash", "zsh", "fish", "powershell"}
 
-// NewCompletion is `mcpc completion SHELL`.
+// NewCompletion returns the command `mcpc completion SHELL`.
 func NewCompletion(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
@@ -86,14 +86,15 @@ Names with characters that are special to the shell are omitted.`,
 	}
 }
 
-// Evaluations are the places where cobra's scripts have the shell run the line that
-// is being typed, and their replacements: TAB runs nothing but mcpc.
+// Evaluations has, by shell, the text in cobra's script that makes the shell evaluate the line that
+// the user is typing, and its replacement, with which TAB runs only mcpc.
 var Evaluations = map[string][2]string{
 	"zsh": {"    out=$(eval ${requestComp} 2>/dev/null)\n",
 		"    local -a asked\n    asked=(\"${(@Q)${(z)requestComp}}\")\n    out=$(\"${asked[@]}\" 2>/dev/null)\n"},
 	"fish": {"    set -l results (eval $requestComp 2> /dev/null)\n",
-		"    set -l typed (commandline -ct)\n    set -l results (MCPC_ACTIVE_HELP=0 $args[1] __complete $args[2..-1] \"$typed\" 2> /dev/null)\n"},
-	// Invoke-Expression evaluates expressions, so a line that has any is not completed.
+		"    set -l typed (commandline -ct)\n" +
+			"    set -l results (MCPC_ACTIVE_HELP=0 $args[1] __complete $args[2..-1] \"$typed\" 2> /dev/null)\n"},
+	// Invoke-Expression evaluates expressions, so a line with an expression is not completed.
 	"powershell": {"    # Get the current command line and convert into a string\n",
 		`    foreach ($Element in $CommandAst.CommandElements) {
         if ($Element -is [System.Management.Automation.Language.CommandParameterAst] -and -not $Element.Argument) { continue }
@@ -104,7 +105,8 @@ var Evaluations = map[string][2]string{
 `},
 }
 
-// unevaluated is cobra's script without its evaluations.
+// unevaluated returns cobra's completion script for a shell, with the replacement from Evaluations:
+// the script evaluates nothing that the user types.
 func unevaluated(root *cobra.Command, shell string) string {
 	var b strings.Builder
 	switch shell {
@@ -118,8 +120,8 @@ func unevaluated(root *cobra.Command, shell string) string {
 	return strings.Replace(b.String(), Evaluations[shell][0], Evaluations[shell][1], 1)
 }
 
-// OwnFirst has cobra's command for shells offer a command's own flags first, and the flags
-// of all commands after them, in the order of help; cobra itself does it the other way round.
+// OwnFirst changes cobra's completion command: it offers a command's own flags first, then the
+// flags of all commands in the order of help. cobra itself offers the flags of all commands first.
 func OwnFirst(complete *cobra.Command) {
 	offer := complete.Run
 	complete.Run = func(cmd *cobra.Command, args []string) {
@@ -131,7 +133,7 @@ func OwnFirst(complete *cobra.Command) {
 		lines := strings.SplitAfter(strings.TrimSuffix(offered.String(), "\n"), "\n")
 		if last := len(lines) - 1; strings.HasPrefix(lines[0], "-") {
 			for i := range lines {
-				lines[i] = strings.ReplaceAll(lines[i], "`", "") // of a placeholder
+				lines[i] = strings.ReplaceAll(lines[i], "`", "") // around the name of the value
 			}
 			sliceutil.Sort(lines[:last], func(x, y string) int { return cmp.Compare(globalRank(root, x), globalRank(root, y)) })
 			lines[last] = fmt.Sprint(":", int(cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder))
@@ -140,8 +142,8 @@ func OwnFirst(complete *cobra.Command) {
 	}
 }
 
-// globalRank is where help has the flag of a line that cobra offers among those of all
-// commands; -1 is none of them.
+// globalRank returns the position in GlobalGroups of the flag in a line of cobra's completions; -1
+// if the flag is not a flag of all commands. The line is not empty.
 func globalRank(root *cobra.Command, line string) int {
 	name := strings.TrimLeft(strings.Fields(line)[0], "-")
 	if f := root.PersistentFlags().ShorthandLookup(name[:1]); f != nil && len(name) == 1 {
@@ -154,13 +156,14 @@ func globalRank(root *cobra.Command, line string) int {
 	return slices.Index(names, name)
 }
 
-// AddCompletions prepares the tree for a shell that completes a line: words after -- are another program's, a word of
-// which its command says nothing may be a file, and the flags of all commands have values.
+// AddCompletions prepares the commands for completion. It completes words after -- as file names,
+// and also the words of a command that declares no completion. It adds the values of the flags that
+// all commands have.
 func AddCompletions(f *cmdutil.Factory, root *cobra.Command) {
 	files := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	// cobra's own count of the words before -- is that of a line to which it has added a --.
+	// cobra cannot report the position of --: it adds a -- of its own to the line.
 	afterDashes := slices.Contains(f.Args[:len(f.Args)-1], "--")
 	for _, cmd := range AllOf(root) {
 		if afterDashes && cmd.ValidArgsFunction != nil ||

@@ -21,7 +21,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// NewExplain is `mcpc explain WORD`, which asks no server.
+// NewExplain returns the command `mcpc explain WORD`, which contacts no server.
 func NewExplain(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain [TERM...]",
@@ -59,8 +59,9 @@ Without a term it lists all terms.`,
 	}
 }
 
-// explained finds the entries for what was typed: one word of several parts, or
-// several words.
+// explained returns the entries for the arguments: for all of them as one term, else for the text
+// before ": " of a pasted error message, else for each argument as a term. It returns all entries
+// if there are no arguments, and a usage error for an unknown term.
 func explained(entries []glossary.Entry, args []string) (found []glossary.Entry, err error) {
 	if len(args) == 0 {
 		return entries, nil
@@ -87,6 +88,8 @@ func explained(entries []glossary.Entry, args []string) (found []glossary.Entry,
 	return found, nil
 }
 
+// unexplained returns the usage error for an unknown term. all is the joined arguments, word the
+// argument that is unknown. The hint suggests a similar term, or the check rule of that name.
 func unexplained(entries []glossary.Entry, word, all string) error {
 	known := glossaryWords(entries)
 	hint := wire.Run("explain") + " lists all terms"
@@ -102,6 +105,7 @@ func unexplained(entries []glossary.Entry, word, all string) error {
 	return usage.New(fmt.Sprintf("unknown term: %s", arguments.Shortened(all)), hint)
 }
 
+// glossaryWords returns the words of all entries, including synonyms.
 func glossaryWords(entries []glossary.Entry) (words []string) {
 	for _, e := range entries {
 		words = append(words, e.Words...)
@@ -109,6 +113,7 @@ func glossaryWords(entries []glossary.Entry) (words []string) {
 	return words
 }
 
+// entriesJSON returns the object {"entries": [...]} as one line.
 func entriesJSON(entries []glossary.Entry) json.RawMessage {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -117,8 +122,8 @@ func entriesJSON(entries []glossary.Entry) json.RawMessage {
 	return json.RawMessage(strings.TrimSpace(b.String()))
 }
 
-// writeGlossary lists the words that are known, group by group; into a pipe goes
-// one line for each.
+// writeGlossary lists the terms by group. If the output is not a terminal, it writes one line for
+// each term: group, term and title, separated by tabs.
 func writeGlossary(w io.Writer, st term.Style, entries []glossary.Entry, groups []glossary.Group) error {
 	var b strings.Builder
 	for _, g := range groups {
@@ -144,6 +149,7 @@ func writeGlossary(w io.Writer, st term.Style, entries []glossary.Entry, groups 
 	return err
 }
 
+// writeEntries writes the entries in full, with an empty line between them.
 func writeEntries(w io.Writer, st term.Style, entries []glossary.Entry) error {
 	for i, e := range entries {
 		if i > 0 {
@@ -164,6 +170,7 @@ func writeEntries(w io.Writer, st term.Style, entries []glossary.Entry) error {
 	return nil
 }
 
+// completeExplain offers the terms that are one word.
 func completeExplain(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	entries, _ := glossary.Read()
 	words := slices.DeleteFunc(glossaryWords(entries), func(w string) bool { return strings.Contains(w, " ") })

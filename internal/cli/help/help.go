@@ -16,8 +16,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// NewHelp is `mcpc help`, which cobra's own would end well also where there is no
-// such command.
+// NewHelp returns the command `mcpc help`. It replaces cobra's own help command, which succeeds
+// even if the named command does not exist.
 func NewHelp(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
@@ -60,7 +60,7 @@ func NewHelp(f *cmdutil.Factory) *cobra.Command {
 	}
 }
 
-// AllOf walks the tree, hidden commands left out.
+// AllOf returns cmd and all commands below it, without hidden commands and the commands below them.
 func AllOf(cmd *cobra.Command) (all []*cobra.Command) {
 	if cmd.Hidden {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// NewMan is `mcpc man DIR`. The pages say what --help says; they are written here
-// and not by cobra's documents, whose way through Markdown undoes every table.
+// NewMan returns the command `mcpc man DIR`. The pages have the text of --help. cobra's generator
+// is not used: it converts the text to Markdown first, which breaks tables.
 func NewMan(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
@@ -62,7 +62,7 @@ func writeManual(f *cmdutil.Factory, root *cobra.Command, dir string) error {
 	return nil
 }
 
-// section is 1 for commands and 7 for what is told about them.
+// section returns the section of a manual page: 1 for commands, 7 for topics.
 func section(c *cobra.Command) string {
 	if IsTopic(c) {
 		return "7"
@@ -72,7 +72,8 @@ func section(c *cobra.Command) string {
 
 func ManName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
-// ManPage is one page, in the macros of man(7): what help says, with its headings.
+// ManPage returns the manual page of a command or topic, in the macros of man(7). Its text and
+// headings are the ones of help.
 func ManPage(f *cmdutil.Factory, c *cobra.Command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".TH %s %s \"\" \"mcpc\" \"mcpc manual\"\n", strings.ToUpper(ManName(c)), section(c))
@@ -95,8 +96,9 @@ func ManPage(f *cmdutil.Factory, c *cobra.Command) string {
 	return b.String()
 }
 
-// manBlock writes lines without an empty one between them. A paragraph is filled to the width of the terminal; tables,
-// examples and flags stay as they are, at the left edge: their lines have up to 80 columns.
+// manBlock returns the roff for a block of lines without empty lines. troff fills a paragraph to
+// the width of the terminal. Tables, examples and flags keep their lines, at the left edge: the
+// lines have up to 80 columns.
 func manBlock(block string) string {
 	if isParagraph(block) {
 		return Roff(block) + "\n"
@@ -110,8 +112,8 @@ func manBlock(block string) string {
 // minFilled is the width of the shortest line of a paragraph before its last one.
 const minFilled = 60
 
-// isParagraph reports whether lines are a text that was wrapped: none is indented or has columns, and all but the last
-// are about as wide as lines may be.
+// isParagraph reports whether a block is wrapped text: no line is empty, indented or has columns,
+// and every line before the last one has at least minFilled bytes.
 func isParagraph(block string) bool {
 	lines := strings.Split(block, "\n")
 	for i, line := range lines {
@@ -122,11 +124,12 @@ func isParagraph(block string) bool {
 	return true
 }
 
-// roffed are the characters that troff would take for something else, or print as
-// another one: a pasted command must hold the ASCII that it is made of.
+// roffed replaces characters that troff interprets or prints as different characters. A user who
+// copies a command from a page must get its ASCII characters.
 var roffed = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`)
 
-// Roff makes a text mean itself; no line of it is a request.
+// Roff escapes a text for troff, so that the page shows the text unchanged. A line that begins with
+// a dot is not a troff request.
 func Roff(text string) string {
 	lines := strings.Split(roffed.Replace(text), "\n")
 	for i, line := range lines {

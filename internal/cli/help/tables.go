@@ -11,12 +11,12 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
-// What help shows first, and where it leads on.
+// The order and the groups of flags in help, and its references to other pages.
 
-// A helpGroup is some flags under a heading.
+// A helpGroup is a heading and the names of its flags, separated by spaces.
 type helpGroup struct{ head, Names string }
 
-// GlobalGroups are the flags of all commands, each of which is in one of them.
+// GlobalGroups has each flag of all commands in exactly one group.
 var GlobalGroups = []helpGroup{
 	{"Common global flags", "server json wire jq output verbose explain log-level protocol header header-file timeout"},
 	{"Connection", "account token-file no-auth-prompt cacert cert key insecure proxy resolve unix-socket"},
@@ -25,10 +25,10 @@ var GlobalGroups = []helpGroup{
 	{"Limits", "strict connect-timeout max-time probe-timeout max-items max-message-size max-pages"},
 }
 
-// MaxCommon is how many flags a command shows first, in the order of their declaration.
+// MaxCommon is the number of flags that -h shows for a command, in the order of their declaration.
 const MaxCommon = 8
 
-// SeeAlso is where a command's help leads on: commands, topics, words.
+// SeeAlso has, for a command, the commands, topics and terms that its help refers to.
 var SeeAlso = map[string]string{
 	"auth":          "login, logout, auth explain",
 	"auth explain":  "login, explain http 401",
@@ -102,8 +102,8 @@ var SeeAlso = map[string]string{
 	"version":       "help revisions",
 }
 
-// OwnFlags are a command's flags without those of all commands, and without those
-// that answer a server.
+// OwnFlags returns the visible flags that only this command declares, without --help and without
+// the flags that answer a server's requests.
 func OwnFlags(cmd *cobra.Command) (own []*pflag.Flag) {
 	answers := cmdutil.AnsweringFlags(cmd)
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
@@ -114,8 +114,8 @@ func OwnFlags(cmd *cobra.Command) (own []*pflag.Flag) {
 	return own
 }
 
-// sharedFlags are the flags of all commands that a newcomer needs with this one:
-// those of a command that talks to a server.
+// sharedFlags returns the flags of all commands that the help of cmd shows first. It returns nil
+// for a command that connects to no server.
 func sharedFlags(cmd *cobra.Command) []*pflag.Flag {
 	talks := strings.Contains(cmd.Use, "[-- COMMAND...]") && cmd.LocalNonPersistentFlags().Lookup("to") == nil
 	if !talks && cmd.Parent().Name() != "tasks" {
@@ -124,9 +124,9 @@ func sharedFlags(cmd *cobra.Command) []*pflag.Flag {
 	names := "server json jq"
 	switch cmd.Name() {
 	case "inspect":
-		return nil // it takes none of them
+		return nil // inspect has none of these flags
 	case "batch", "run":
-		names = "server jq" // what they write is JSON, and not one result
+		names = "server jq" // they write JSON, for more than one result
 	case "codegen":
 		names = "server"
 	}

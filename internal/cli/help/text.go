@@ -12,14 +12,14 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
-// The texts of help: -h is what fits a screen, --help is all of it. They are
-// written here and not by cobra's templates, which would cost every start of the
-// program.
+// The texts of help: -h fits on a screen, --help is complete. cobra's templates are not used: they
+// would make every start of the program slower.
 
-// Help writes a command's help.
+// Help writes the help of a command or topic to standard output: the short help for -h and for mcpc
+// without a command, else the full help in the pager.
 func Help(f *cmdutil.Factory, cmd *cobra.Command, _ []string) {
 	if f.Shell == nil {
-		_ = cmdutil.FromEnvironment(cmd, f.Getenv) // MCPC_NO_PAGER: --help runs before prepare
+		_ = cmdutil.FromEnvironment(cmd, f.Getenv) // for MCPC_NO_PAGER: --help runs before prepare
 	}
 	own := cmdutil.BeforeDashes(f.Args)
 	short := slices.Contains(own, "-h") || !cmd.HasParent() && !slices.Contains(own, "help")
@@ -42,7 +42,7 @@ func HelpText(f *cmdutil.Factory, cmd *cobra.Command, short bool) string {
 	if text == "" {
 		text = strings.ToUpper(cmd.Short[:1]) + cmd.Short[1:] + "."
 	}
-	if short { // the first paragraph, without a sentence that only leads on to the next one
+	if short { // the first paragraph, without a sentence that only introduces the next one
 		text, _, _ = strings.Cut(text, "\n\n")
 		if end := strings.LastIndex(text, "."); end > 0 {
 			text = text[:end+1]
@@ -71,7 +71,8 @@ func HelpText(f *cmdutil.Factory, cmd *cobra.Command, short bool) string {
 		helpFlags(&b, "More flags", more)
 		if len(answers) > 0 {
 			b.WriteString("\nServer requests are answered at a terminal, or by (mcpc help answering):\n")
-			cmdutil.HelpRow(&b, "  ", strings.Join(sliceutil.Map(answers, func(f *pflag.Flag) string { return "--" + f.Name }), ", "))
+			cmdutil.HelpRow(&b, "  ", strings.Join(
+				sliceutil.Map(answers, func(f *pflag.Flag) string { return "--" + f.Name }), ", "))
 		}
 	}
 	if also := SeeAlso[strings.TrimPrefix(cmd.CommandPath(), "mcpc ")]; also != "" {
@@ -82,7 +83,8 @@ func HelpText(f *cmdutil.Factory, cmd *cobra.Command, short bool) string {
 	return b.String()
 }
 
-// rootText is the first thing that a person sees.
+// rootText returns the help of mcpc itself: usage, examples and the groups of commands. If short is
+// set, it lists the commands of all groups except the first without their descriptions.
 func rootText(groups []cmdutil.Group, root *cobra.Command, short bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nUsage:\n  mcpc COMMAND [FLAGS]\n\nExamples:\n%s\n", root.Long, root.Example)
@@ -116,17 +118,19 @@ func rootText(groups []cmdutil.Group, root *cobra.Command, short bool) string {
 	return b.String()
 }
 
-// howToName says how a server is named.
+// howToName is the text of help on how to name a server.
 const howToName = `Name a server with -s: a URL, "demo", a session, or a server of another program
 (mcpc servers). The command of a stdio server goes after --: mcpc list -- npx -y
 SERVER. The default is the session of the last mcpc init, or
 http://localhost:3001/mcp.`
 
+// commandList returns the names of commands, separated by commas.
 func commandList(all []*cobra.Command) string {
 	return strings.Join(sliceutil.Map(all, (*cobra.Command).Name), ", ")
 }
 
-// helpCommands lists commands with what they do; before stands before each name.
+// helpCommands lists commands and their short descriptions under head. It writes before in front of
+// each name.
 func helpCommands(b *strings.Builder, head, before string, all []*cobra.Command) {
 	helpRows(
 		b,
@@ -135,6 +139,8 @@ func helpCommands(b *strings.Builder, head, before string, all []*cobra.Command)
 	)
 }
 
+// helpRows writes a heading and rows of a name and a description, aligned. It writes nothing if
+// there are no rows.
 func helpRows(b *strings.Builder, head string, rows [][2]string) {
 	if len(rows) == 0 {
 		return
@@ -149,7 +155,7 @@ func helpRows(b *strings.Builder, head string, rows [][2]string) {
 	}
 }
 
-// helpFlags lists flags with what they do, in 80 columns.
+// helpFlags lists flags and their descriptions under head, in 80 columns.
 func helpFlags(b *strings.Builder, head string, flags []*pflag.Flag) {
 	var rows [][2]string
 	for _, f := range flags {

@@ -17,8 +17,8 @@ import (
 //go:embed topic_*.txt
 var topicTexts embed.FS
 
-// NewTopics are the help topics that are no commands: `mcpc help exit-codes`. What they
-// say is their Long.
+// NewTopics returns the help topics, as for `mcpc help exit-codes`. A topic is a command that
+// cannot be run. Its Long is the text of the topic.
 func NewTopics() (topics []*cobra.Command) {
 	for _, t := range [][2]string{
 		{"agents", "a short guide for programs that run mcpc"},
@@ -42,8 +42,8 @@ func TextOfTopic(name string) string {
 	return strings.TrimSuffix(string(text), "\n")
 }
 
-// TopicText is what mcpc help TOPIC prints: of some of them a table too, which is drawn
-// where it is asked for.
+// TopicText returns the text that mcpc help TOPIC prints. For some topics it adds a table that it
+// makes from the program's own data.
 func TopicText(c *cobra.Command, st term.Style) string {
 	var b strings.Builder
 	b.WriteString(strings.TrimRight(c.Long, "\n") + "\n")
@@ -59,7 +59,7 @@ func TopicText(c *cobra.Command, st term.Style) string {
 	return b.String()
 }
 
-// IsTopic tells a topic from a command.
+// IsTopic reports whether c is a help topic and not a command.
 func IsTopic(c *cobra.Command) bool {
 	return !c.Hidden && c.HasParent() && !c.Runnable() && !c.HasSubCommands()
 }
@@ -76,7 +76,7 @@ func mockWords() string {
 	return b.String()
 }
 
-// faultWords are the actions of fault rules, and the presets as they are written.
+// faultWords returns the list of the actions of fault rules, and the text of each preset.
 func faultWords() string {
 	var b strings.Builder
 	b.WriteString("Actions:\n")

@@ -36,10 +36,10 @@ func NewVersion(f *cmdutil.Factory) *cobra.Command {
 	}
 }
 
-// builtFrom is the commit that the program was built from and the time of it, in RFC
-// 3339: as the release script says, else as the go command wrote it into the program,
-// with + where something was changed since. A program built away from its repository
-// has none.
+// builtFrom returns the commit that the program was built from, and its time in RFC 3339. The
+// release script sets both; otherwise they are the values that the go command wrote into the
+// program, with + after the commit if files had changed. They are "unknown" and "" without this
+// information.
 func builtFrom(f *cmdutil.Factory) (commit, date string) {
 	info, ok := debug.ReadBuildInfo()
 	if f.Commit != "" || !ok {
@@ -59,7 +59,7 @@ func builtFrom(f *cmdutil.Factory) (commit, date string) {
 	return short(cmp.Or(commit, "unknown")) + changed, date
 }
 
-// short shortens a commit to 12 characters, and keeps a trailing +.
+// short returns the first 12 characters of a commit, with a trailing + if it has one.
 func short(commit string) string {
 	plain, changed := strings.CutSuffix(commit, "+")
 	plain = plain[:min(len(plain), 12)]
@@ -69,6 +69,7 @@ func short(commit string) string {
 	return plain
 }
 
+// PrintVersion prints the version, the commit and the build time for people or as JSON.
 func PrintVersion(ctx context.Context, f *cmdutil.Factory) error {
 	commit, date := builtFrom(f)
 	when := "null"
