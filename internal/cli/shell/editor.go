@@ -9,24 +9,24 @@ import (
 	"github.com/peterh/liner"
 )
 
-// errInterrupted is the error of a line that Ctrl-C gave up.
+// errInterrupted is the error of a line that the user cancelled with Ctrl-C.
 var errInterrupted = errors.New("the line was cancelled")
 
-// An editor reads lines from the terminal of the process. It is the one user of peterh/liner. Between two lines the
-// terminal is as it was before.
+// An editor reads lines from the terminal of the process. No other code uses peterh/liner. Between
+// two lines the terminal has the mode from before openEditor.
 type editor struct {
 	state *liner.State
-	// plain is the terminal between two lines, raw while one is edited.
+	// plain is the terminal's mode between two lines, raw its mode while the user edits a line.
 	plain, raw liner.ModeApplier
 }
 
-// A completer returns what may stand for the word that ends at the end of head: the part
-// of head before that word, and the words. One that does not begin with what is typed
-// is not offered: liner would put what all of them have in common in its place.
+// A completer completes the word that ends at the end of head. It returns the part of head before
+// the word, and the candidates. The editor drops candidates that do not begin with the typed word:
+// liner would replace the word with the common prefix of all candidates.
 type completer func(head string) (before string, words []string)
 
-// openEditor takes the terminal; a caller must Close it. The history is older lines, the
-// oldest first.
+// openEditor returns an editor for the terminal. The caller must close it. history has the earlier
+// lines, the oldest first.
 func openEditor(history []string, complete completer) (*editor, error) {
 	plain, err := liner.TerminalMode()
 	if err != nil {
@@ -54,17 +54,17 @@ func openEditor(history []string, complete completer) (*editor, error) {
 	return e, nil
 }
 
-// goingOn are the words that begin with what is typed.
+// goingOn returns the words that begin with the typed text. It changes words.
 func goingOn(words []string, typed string) []string {
 	return slices.DeleteFunc(words, func(word string) bool { return !strings.HasPrefix(word, typed) })
 }
 
-// canEdit reports whether the terminal is one on which a line can be edited; standard input and output
-// are known to be one.
+// canEdit reports whether lines can be edited on the terminal. Standard input and output must be a
+// terminal.
 func canEdit() bool { return liner.TerminalSupported() }
 
-// Line reads one line, without its end. The error is errInterrupted for Ctrl-C, and
-// io.EOF for Ctrl-D on an empty line and for a terminal that is gone.
+// Line reads one line, without the newline. The error is errInterrupted for Ctrl-C, and io.EOF for
+// Ctrl-D on an empty line and for a closed terminal.
 func (e *editor) Line(prompt string) (string, error) {
 	_ = e.raw.ApplyMode()
 	defer e.rest()
@@ -81,13 +81,13 @@ func (e *editor) Line(prompt string) (string, error) {
 	return "", io.EOF
 }
 
-// Remember adds a line to what the arrow keys and Ctrl-R find.
+// Remember adds a line to the history that the arrow keys and Ctrl-R search.
 func (e *editor) Remember(line string) { e.state.AppendHistory(line) }
 
-// rest restores the mode that the terminal had before openEditor, for the time between two lines.
+// rest restores the mode that the terminal had before openEditor.
 func (e *editor) rest() { _ = e.plain.ApplyMode() }
 
-// Close gives the terminal back for good. It may be called while Line waits.
+// Close restores the terminal and releases it. It may be called while Line waits.
 func (e *editor) Close() {
 	_ = e.state.Close()
 	e.rest()

@@ -19,17 +19,17 @@ import (
 	"mcpc/internal/wire"
 )
 
-// lineFlags are the flags of all commands that a line of the shell may have: the others
-// are the conversation's.
+// lineFlags are the flags of all commands that a line of the shell may have. The other flags apply
+// to the whole shell.
 var lineFlags = []string{"json", "wire", "jq", "output", "explain", "verbose", "help"}
 
-// wordsOfShell are the commands of mcpc that are words of its shell too.
+// wordsOfShell returns help and the commands of mcpc that a line of the shell may run.
 func wordsOfShell(f *cmdutil.Factory) []string {
 	words := slices.DeleteFunc(f.Commands(), func(c cmdutil.Maker) bool { return c.Is&cmdutil.InShell == 0 })
 	return append([]string{"help"}, sliceutil.Map(words, func(c cmdutil.Maker) string { return c.Name })...)
 }
 
-// line takes one line, and notes what it came to.
+// line runs one line, prints its error, and keeps the worst outcome of all lines in s.worst.
 func (s *shellRun) line(ctx context.Context, text string) {
 	f := s.f.Invocation()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -55,7 +55,8 @@ func (s *shellRun) line(ctx context.Context, text string) {
 	}
 }
 
-// value returns the value of $NAME.
+// value returns the value of $NAME: the last result as one line of JSON for $last, else the
+// environment variable.
 func (s *shellRun) value(name string) string {
 	if name == "last" {
 		return string(jsonraw.OneLine(s.last))
@@ -63,7 +64,8 @@ func (s *shellRun) value(name string) string {
 	return s.f.Getenv(name)
 }
 
-// run takes the words of one line: a few of the shell's own, else those of mcpc.
+// run runs the words of one line: the shell's own commands exit, quit, help and ?, else a command
+// of mcpc. It ignores the word mcpc before a command.
 func (s *shellRun) run(ctx context.Context, f *cmdutil.Factory, cancel context.CancelCauseFunc, words []string) error {
 	if words[0] == "mcpc" && len(words) > 1 {
 		words = words[1:]
@@ -88,9 +90,11 @@ Any of them takes --json, --wire, --jq EXPR, -o FILE, --explain and -v.
 "$last" is the result of the line before; exit or Ctrl-D ends.
 `
 
-// command runs a command of mcpc in the shell's conversation. Where a person types,
-// Ctrl-C ends it alone; a script ends with it.
-func (s *shellRun) command(ctx context.Context, f *cmdutil.Factory, cancel context.CancelCauseFunc, words []string) error {
+// command runs a command of mcpc in the shell's session. If a user types the lines, Ctrl-C ends
+// only this command; in a script it ends the script too.
+func (s *shellRun) command(
+	ctx context.Context, f *cmdutil.Factory, cancel context.CancelCauseFunc, words []string,
+) error {
 	if s.number == 0 {
 		defer f.Line.Store(f.Line.Swap(&cancel))
 	}
@@ -112,7 +116,9 @@ func (s *shellRun) command(ctx context.Context, f *cmdutil.Factory, cancel conte
 	return cmdutil.Exit(out)
 }
 
-// MayRun refuses what is no word of the shell, and flags that are the conversation's.
+// MayRun returns a usage error for a command that the shell does not have, and for a flag that
+// applies to the whole shell. If it returns nil, it applies the line's flags --verbose and
+// --explain.
 func (s *shellRun) MayRun(f *cmdutil.Factory, cmd *cobra.Command) error {
 	top := cmd
 	for top.HasParent() && top.Parent().HasParent() {
@@ -126,7 +132,10 @@ func (s *shellRun) MayRun(f *cmdutil.Factory, cmd *cobra.Command) error {
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		shared := cmd.InheritedFlags().Lookup(flag.Name) != nil && !slices.Contains(lineFlags, flag.Name)
 		if shared || slices.Contains(answers, flag) {
-			bad = usage.New("--"+flag.Name+" applies to the whole shell, not to a line", "exit, and "+wire.Run("shell --"+flag.Name))
+			bad = usage.New(
+				"--"+flag.Name+" applies to the whole shell, not to a line",
+				"exit, and "+wire.Run("shell --"+flag.Name),
+			)
 		}
 	})
 	if bad == nil {
@@ -135,7 +144,8 @@ func (s *shellRun) MayRun(f *cmdutil.Factory, cmd *cobra.Command) error {
 	return bad
 }
 
-// Getenv leaves out the variables of the shell's own flags, which have their values.
+// Getenv returns an environment variable; "" for the variables of the shell's own flags, because
+// each line begins with the values of these flags.
 func (s *shellRun) Getenv(name string) string {
 	if s.own[name] {
 		return ""
@@ -143,7 +153,7 @@ func (s *shellRun) Getenv(name string) string {
 	return s.f.Getenv(name)
 }
 
-// complete gives what may stand for the word that is being typed.
+// complete completes the last word of head, as a completer does.
 func (s *shellRun) complete(head string) (before string, found []string) {
 	start := strings.LastIndexAny(head, " \t") + 1
 	before = head[:start]
@@ -158,7 +168,7 @@ func (s *shellRun) complete(head string) (before string, found []string) {
 	f := s.f.Invocation()
 	f.Args = append(slices.Clone(words), typed)
 	root := f.NewRootWithFlags()
-	root.InitDefaultHelpCmd() // which is there only when a line is run
+	root.InitDefaultHelpCmd() // cobra itself adds it only when it runs a line
 	cmd, args, err := root.Find(words)
 	if err != nil || !cmd.HasParent() {
 		return before, nil
@@ -183,8 +193,9 @@ func (s *shellRun) complete(head string) (before string, found []string) {
 	return before, found
 }
 
-// quotedOn quotes a word that begins with what is typed, so that it still does: a
-// value as a whole where it has not begun, else what is not typed yet.
+// quotedOn returns a completed word, quoted for the shell so that it still begins with the typed
+// text. It quotes the whole value of NAME=VALUE if the user has not begun the value, else only the
+// part after the typed text.
 func quotedOn(word, typed string) string {
 	if shellwords.Quote(word) == word || !strings.HasPrefix(word, typed) {
 		return word
@@ -203,7 +214,8 @@ func withBlanks(words []string) []string {
 	return words
 }
 
-// FlagsLike are the flags of a line that begin so.
+// FlagsLike returns the flags that a line with cmd may have and that begin with the typed text,
+// each with two hyphens before and a space after it.
 func FlagsLike(cmd *cobra.Command, typed string) (found []string) {
 	answers := cmdutil.AnsweringFlags(cmd)
 	add := func(f *pflag.Flag) {

@@ -28,23 +28,25 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A shellRun is one conversation and the lines that are typed in it.
+// A shellRun is the state of one run of mcpc shell: its connection, and the results of its lines.
 type shellRun struct {
 	f *cmdutil.Factory
 	c *connect.Conn
-	// own are the variables of the flags of mcpc shell itself, with which each line begins.
+	// own has the environment variables of the flags of mcpc shell. Each line begins with the values
+	// of these flags.
 	own map[string]bool
-	// last is the result of the line before, worst what the lines came to.
+	// last is the result of the previous line, worst the most severe outcome of all lines.
 	last  json.RawMessage
 	worst wire.Outcome
 	ended bool
 	stop  bool
 	lists cmdutil.ShellLists
-	// number is that of the first line of a command in a script, from 1; 0 where a person types.
+	// number is the line number of a script at which the current command begins, from 1; 0 if a user
+	// types the lines.
 	number int
 }
 
-// continuation is the prompt for a line that continues the one before.
+// continuation is the prompt for a line that continues the previous line.
 const continuation = "> "
 
 func NewShell(f *cmdutil.Factory) *cobra.Command {
@@ -93,7 +95,8 @@ batch. At a terminal it is 0.`,
 	return cmd
 }
 
-// openShell opens the conversation, and reads lines until they end.
+// openShell connects to the server, and runs lines until the input ends, a line is exit, or ctx
+// ends.
 func openShell(ctx context.Context, f *cmdutil.Factory, cmd *cobra.Command, argv []string, stop bool) (err error) {
 	typed := f.IsTyped()
 	f.NoInput = f.NoInput || !typed
@@ -123,7 +126,7 @@ func openShell(ctx context.Context, f *cmdutil.Factory, cmd *cobra.Command, argv
 	return nil
 }
 
-// close ends the conversation, and returns with what the lines ended.
+// close closes the connection, and returns the worst outcome of the lines, or the failure to close.
 func (s *shellRun) close(ctx context.Context) error {
 	f := s.f
 	f.Shell = nil
@@ -138,14 +141,15 @@ func (s *shellRun) close(ctx context.Context) error {
 		return closed
 	}
 	s.worst.Many = true
-	return cmdutil.Join(&cmdutil.ExitError{Outcome: s.worst, Said: true}, closed) // each line has said its own
+	return cmdutil.Join(&cmdutil.ExitError{Outcome: s.worst, Said: true}, closed) // each line has printed its own error
 }
 
-// script reads lines that are not typed, or typed without the line editor.
+// script runs the lines of a pipe or a file, or lines that a user types without the line editor. It
+// returns when the lines end or ctx ends.
 func (s *shellRun) script(ctx context.Context, typed bool) {
 	in := bufio.NewReader(s.f.In)
 	if !typed {
-		// What reads standard input would take the lines behind its own.
+		// A command that reads standard input would read the following lines of the script.
 		if none, err := os.Open(os.DevNull); err == nil {
 			defer none.Close()
 			s.f.In = none
@@ -160,7 +164,7 @@ func (s *shellRun) script(ctx context.Context, typed bool) {
 			lines <- console.TypedLine{Text: text, Err: err}
 		}
 	}()
-	var head, unfinished string // the start of a command of several lines, and as it was typed
+	var head, unfinished string // the start of a command of several lines, parsed and as typed
 	read := 0
 	for !s.ended && ctx.Err() == nil {
 		if typed && unfinished != "" {
@@ -182,7 +186,7 @@ func (s *shellRun) script(ctx context.Context, typed bool) {
 				unfinished = text
 				continue
 			}
-			if l.Text == "" && unfinished != "" { // the script ended: what is missing is an error of the line
+			if l.Text == "" && unfinished != "" { // the script ended: the missing part is an error of the line
 				text = unfinished
 			}
 			head = ""
@@ -198,7 +202,8 @@ func (s *shellRun) script(ctx context.Context, typed bool) {
 	}
 }
 
-// interact reads lines that a person edits.
+// interact runs lines that a user edits, until Ctrl-D, exit, or the end of ctx. It falls back to
+// script if the terminal cannot be opened.
 func (s *shellRun) interact(ctx context.Context) {
 	f := s.f
 	e, err := openEditor(s.history(), s.complete)
@@ -245,7 +250,8 @@ func (s *shellRun) interact(ctx context.Context) {
 			head = rest
 			continue
 		}
-		// A line end within quotes is no part of a line of the history.
+		// A line with a newline within quotes is not kept: each line of the history is one line of the
+		// file.
 		if text := strings.TrimSpace(line); text != "" && !strings.Contains(text, "\n") && s.keep(ctx, line) {
 			e.Remember(text)
 		}
@@ -254,14 +260,18 @@ func (s *shellRun) interact(ctx context.Context) {
 	}
 }
 
-// Entries are what the server lists of a kind now.
+// Entries returns the current entries of the server's list of a kind.
 func (s *shellRun) Entries(k connect.Kind) []state.Tool { return s.lists.Of(s.c, k) }
 
+// LineNumber returns the line number at which the current command of a script begins; 0 if a user
+// types.
 func (s *shellRun) LineNumber() int { return s.number }
 
+// Answered keeps the result of a line as $last.
 func (s *shellRun) Answered(result json.RawMessage) { s.last = result }
 
-// prompt names the server in a word.
+// prompt returns the prompt: a short name of the server and "> ". The name is that of the session,
+// else of the program, else the host of the URL.
 func (s *shellRun) prompt() string {
 	name := s.c.Target.Name
 	place := cmp.Or(s.c.Saved, s.c.OneOff)
@@ -278,13 +288,14 @@ func (s *shellRun) prompt() string {
 	return s.f.ErrStyle.Line(name) + "> "
 }
 
-// historyName is the file of the lines, and mostKept how many of them are.
+// HistoryName is the file of the history in the state directory; mostKept bounds its lines.
 const (
 	HistoryName = "shell_history"
 	mostKept    = 1000
 )
 
-// history are the lines of earlier shells, the oldest first.
+// history returns the lines of earlier shells, the oldest first. Returns nil if there is no state
+// directory or the file cannot be read.
 func (s *shellRun) history() []string {
 	if s.c.Store == nil {
 		return nil
@@ -296,8 +307,8 @@ func (s *shellRun) history() []string {
 	return strings.Split(strings.TrimSuffix(string(raw), "\n"), "\n")
 }
 
-// keep remembers a line, unless it may hold a secret: it reports whether it was one
-// to remember. That it could not be written is no reason to stop.
+// keep saves a line in the history, and reports whether the line belongs there. A line that begins
+// with a space or may contain a secret does not. A failure to write is only a warning, with -v.
 func (s *shellRun) keep(ctx context.Context, line string) bool {
 	text := strings.TrimSpace(line)
 	if strings.HasPrefix(line, " ") || s.f.Secrets.Text(text) != text {
@@ -320,13 +331,21 @@ func (s *shellRun) keep(ctx context.Context, line string) bool {
 	return true
 }
 
-// Lend gives the shell's conversation to the invocation of a line.
+// Lend returns the shell's connection for the invocation of a line. The outcome is a usage error if
+// the line names a server or streams notifications, and a local error if its output file is not
+// writable.
 func (s *shellRun) Lend(f *cmdutil.Factory, how connect.Options) (*connect.Conn, wire.Outcome) {
 	if how.Argv != nil {
-		return &connect.Conn{Env: &f.Env}, usage.Outcome(usage.New("the shell uses one server; a line cannot name another", "exit, and "+wire.Run("shell -- COMMAND")))
+		return &connect.Conn{Env: &f.Env}, usage.Outcome(usage.New(
+			"the shell uses one server; a line cannot name another",
+			"exit, and "+wire.Run("shell -- COMMAND"),
+		))
 	}
 	if how.OnNotification != nil {
-		return &connect.Conn{Env: &f.Env}, usage.Outcome(usage.New("notifications cannot be streamed in the shell", "use "+wire.Run("listen")+" or "+wire.Run("list --watch")+" in another terminal"))
+		return &connect.Conn{Env: &f.Env}, usage.Outcome(usage.New(
+			"notifications cannot be streamed in the shell",
+			"use "+wire.Run("listen")+" or "+wire.Run("list --watch")+" in another terminal",
+		))
 	}
 	if o := cmdutil.Writable(f.Output); !o.Good() {
 		return &connect.Conn{Env: &f.Env}, o
