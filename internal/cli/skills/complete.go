@@ -12,7 +12,8 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
-// skillsOf are the skills of the server that can be loaded, as it listed them last.
+// skillsOf returns the skills in the cached list of the server, without entries that cannot be
+// loaded.
 func skillsOf(f *cmdutil.Factory, cmd *cobra.Command) (all []skill.Entry) {
 	for _, entry := range f.CompletedEntries(cmd, connect.SkillKind) {
 		if e, err := skill.Parse(entry.Raw); err == nil {
@@ -22,8 +23,9 @@ func skillsOf(f *cmdutil.Factory, cmd *cobra.Command) (all []skill.Entry) {
 	return all
 }
 
-// completeSkills offers skills by their names, or by their URIs if several have the name: at most
-// this many, and any number if most is negative.
+// completeSkills returns a completer for up to most names of skills, or for any number if most is
+// negative. It offers the URI of a skill if several skills have its name or the typed word has a
+// colon.
 func completeSkills(f *cmdutil.Factory, most int) cmdutil.Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if most >= 0 && len(args) >= most {
@@ -40,12 +42,16 @@ func completeSkills(f *cmdutil.Factory, most int) cmdutil.Completer {
 			}
 			return e.Name
 		})
-		words = slices.DeleteFunc(cmdutil.CompletedWords(words, typed), func(word string) bool { return slices.Contains(args, word) })
+		words = slices.DeleteFunc(
+			cmdutil.CompletedWords(words, typed),
+			func(word string) bool { return slices.Contains(args, word) },
+		)
 		return words[:min(len(words), cmdutil.MaxOffered)], cmdutil.NoFiles
 	}
 }
 
-// completeSkillFile offers a skill, and then the files that its entry lists.
+// completeSkillFile returns a completer for the name of a skill, followed by a file that the entry
+// of the skill lists.
 func completeSkillFile(f *cmdutil.Factory) cmdutil.Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
@@ -54,7 +60,10 @@ func completeSkillFile(f *cmdutil.Factory) cmdutil.Completer {
 		var words []string
 		for _, e := range skillsOf(f, cmd) {
 			if len(args) == 1 && (e.Name == args[0] || e.URI == args[0]) {
-				words = append(words, sliceutil.Map(e.Files, func(file skill.File) string { return strings.TrimPrefix(file.URI, e.Root+"/") })...)
+				words = append(words, sliceutil.Map(
+					e.Files,
+					func(file skill.File) string { return strings.TrimPrefix(file.URI, e.Root+"/") },
+				)...)
 			}
 		}
 		return cmdutil.CompletedWords(words, typed), cmdutil.NoFiles

@@ -25,6 +25,7 @@ import (
 	"mcpc/internal/wire"
 )
 
+// newExport returns the command `mcpc skills export`.
 func newExport(f *cmdutil.Factory) *cobra.Command {
 	yes := false
 	cmd := &cobra.Command{
@@ -62,18 +63,20 @@ changed since. Beside SKILL.md the file
 	return cmd
 }
 
-// An export is a skill that was verified, and where it is written.
+// An export is a skill and the folder to which it is written. content has its files by URI; it is
+// nil before read.
 type export struct {
 	*skill.Entry
 	folder  string // below DIR, with slashes
 	content map[string][]byte
 }
 
-// exports is what skills export wrote, in the form of --json.
+// exports is the JSON document of skills export: the skills that it wrote.
 type exports struct {
 	Skills []exported `json:"skills"`
 }
 
+// exported is one skill that was written. Files is the number of its files.
 type exported struct {
 	Name   string `json:"name"`
 	URI    string `json:"uri"`
@@ -81,6 +84,10 @@ type exported struct {
 	Files  int    `json:"files"`
 }
 
+// runExport verifies the named skills, or all listed skills if words is empty, asks for a
+// confirmation, and writes them below dir. It writes nothing if a skill fails to verify or is
+// refused. It returns the failure of a listed skill that could not be loaded after it wrote the
+// other skills.
 func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv []string, yes bool) error {
 	c, out := open(ctx, f, argv)
 	if !out.Good() {
@@ -92,7 +99,10 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 	}
 	isSkill := slices.ContainsFunc(entries, func(e skill.Entry) bool { return e.Name == dir || e.URI == dir })
 	if _, err := os.Stat(dir); len(words) == 0 && err != nil && isSkill { // the directory was forgotten
-		return usage.New("skills export takes a directory before the skill "+dir, wire.RunOnServer("skills export DIR "+dir)+" exports it; ./ before it makes it a directory")
+		return usage.New(
+			"skills export takes a directory before the skill "+dir,
+			wire.RunOnServer("skills export DIR "+dir)+" exports it; ./ before it makes it a directory",
+		)
 	}
 	var all []export
 	for i := range entries {
@@ -109,7 +119,8 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 	for i := range all {
 		if out := all[i].read(ctx, c); !out.Good() {
 			if len(words) == 0 && (out.Kind == wire.Refused || out.Kind == wire.OutputInvalid) {
-				out.Hint = wire.RunOnServer("skills verify") + " checks all skills; " + wire.RunOnServer("skills export DIR NAME...") + " exports the ones that are named"
+				out.Hint = wire.RunOnServer("skills verify") + " checks all skills; " +
+					wire.RunOnServer("skills export DIR NAME...") + " exports the ones that are named"
 			}
 			return cmdutil.Exit(out)
 		}
@@ -142,7 +153,8 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 	return cmdutil.Join(printed, cmdutil.Exit(broken))
 }
 
-// placed is where a skill is written, if all paths of its entry can be written anywhere.
+// placed returns the export of a skill with its folder. It fails if a path in the entry cannot be a
+// file on every system, or if two paths collide.
 func placed(c *connect.Conn, e *skill.Entry) (export, error) {
 	folder, err := e.Folder()
 	if err == nil {
@@ -156,7 +168,8 @@ func placed(c *connect.Conn, e *skill.Entry) (export, error) {
 	return export{Entry: e, folder: path.Join(label(c), folder)}, err
 }
 
-// read reads and verifies the files of the skill.
+// read reads and verifies the files of the skill into x.content. It refuses a skill with a file
+// that its entry does not list, or with a path that cannot be a file on every system.
 func (x *export) read(ctx context.Context, c *connect.Conn) (out wire.Outcome) {
 	v := verdict{}
 	x.content, out = verified(ctx, c, x.Entry, &v)
@@ -174,11 +187,16 @@ func (x *export) read(ctx context.Context, c *connect.Conn) (out wire.Outcome) {
 	return out
 }
 
+// refused returns the outcome for a skill that mcpc does not write.
 func refused(c *connect.Conn, e *skill.Entry, why error) wire.Outcome {
-	return wire.Outcome{Kind: wire.Refused, Name: e.URI, Where: c.Where, Phase: "result", Reached: wire.Answered, Text: "the skill " + e.Name + " is refused: " + why.Error()}
+	return wire.Outcome{
+		Kind: wire.Refused, Name: e.URI, Where: c.Where, Phase: "result", Reached: wire.Answered,
+		Text: "the skill " + e.Name + " is refused: " + why.Error(),
+	}
 }
 
-// outermost leaves out skills that are in the folder of another one, which lists their files too.
+// outermost returns the skills that are not in the folder of another skill. It reports each skill
+// that it leaves out: as a note if the entry of the outer skill lists it, else as a warning.
 func outermost(f *cmdutil.Factory, all []export) []export {
 	return slices.DeleteFunc(slices.Clone(all), func(x export) bool {
 		outer := slices.IndexFunc(all, func(o export) bool { return strings.HasPrefix(x.folder, o.folder+"/") })
@@ -188,14 +206,16 @@ func outermost(f *cmdutil.Factory, all []export) []export {
 		if slices.Contains(all[outer].Inner(), x.URI) {
 			f.Note("the files of " + x.Name + " are among those of " + all[outer].Name)
 		} else {
-			f.Warn("the skill " + x.Name + " is left out: it is in the folder of " + all[outer].Name + ", which does not list it")
+			f.Warn("the skill " + x.Name + " is left out: it is in the folder of " + all[outer].Name +
+				", which does not list it")
 		}
 		return true
 	})
 }
 
-// label is the folder of a server: the name of its session, else where it is, in characters that any
-// file system has.
+// label returns the name of a server's folder: the name of its session, else its URL or command.
+// Other characters than letters, digits, hyphens and dots become underscores. It has 1 to 100
+// bytes.
 func label(c *connect.Conn) string {
 	name := c.Where
 	if c.Saved != nil {
@@ -217,8 +237,12 @@ func label(c *connect.Conn) string {
 	return text[:min(len(text), 100)]
 }
 
-// confirmed shows what would be written, and asks. What was approved before is not asked for again.
-func confirmed(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, dir string, all []export, yes bool) wire.Outcome {
+// confirmed shows the skills that would be written, and asks the user. It asks nothing if all
+// skills were approved before, or if yes is set. The outcome is Refused if the user does not
+// confirm or cannot be asked.
+func confirmed(
+	ctx context.Context, f *cmdutil.Factory, c *connect.Conn, dir string, all []export, yes bool,
+) wire.Outcome {
 	open := 0
 	for _, x := range all {
 		now, changes := pin.Skill(c, x.Entry)
@@ -226,7 +250,8 @@ func confirmed(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, dir str
 			continue
 		}
 		if now == pin.Changed {
-			f.Warn("the skill " + x.Name + " of " + c.Where + " changed since it was approved:\n  " + strings.Join(changes, "\n  "))
+			f.Warn("the skill " + x.Name + " of " + c.Where + " changed since it was approved:\n  " +
+				strings.Join(changes, "\n  "))
 		}
 		open++
 		if !yes {
@@ -240,7 +265,8 @@ func confirmed(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, dir str
 	if open == 0 || yes {
 		return wire.Outcome{}
 	}
-	no := wire.Outcome{Kind: wire.Refused, Phase: "arguments", Where: c.Where, Text: "not written: an agent follows what skills say, and they were not confirmed",
+	no := wire.Outcome{Kind: wire.Refused, Phase: "arguments", Where: c.Where,
+		Text: "not written: an agent follows what skills say, and they were not confirmed",
 		Hint: wire.RunOnServer("skills read NAME") + " shows a skill; --yes writes without asking"}
 	if !f.Interactive() || !f.Ask(ctx, "Write "+english.Plural(len(all), "skill")+" to "+term.Line(dir)+"?") {
 		return no

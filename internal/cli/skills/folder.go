@@ -19,20 +19,21 @@ import (
 	"mcpc/internal/skill"
 )
 
-// markName is the file that says where a skill comes from. No file of a skill can be called so.
+// markName is the file that names the server and the URI of an exported skill. A file of a skill
+// cannot have this name, because it begins with a dot.
 const markName = ".mcpc-origin.json"
 
-// A mark is the content of that file.
+// A mark is the content of the file markName.
 type mark struct {
 	Server string `json:"server"`
-	// ID is the hash by which mcpc knows the server.
+	// ID identifies the server: pin.Server.
 	ID     string          `json:"id"`
 	URI    string          `json:"uri"`
 	Files  json.RawMessage `json:"files"`
 	Remark string          `json:"remark"`
 }
 
-// made opens a directory, and makes it first if there is none.
+// made opens a directory, and creates it first if it does not exist.
 func made(dir string) (*os.Root, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -43,13 +44,14 @@ func made(dir string) (*os.Root, error) {
 // errForeign is the error of a folder that mcpc did not write.
 var errForeign = errors.New("there is a folder that mcpc did not write for this skill of this server")
 
-// errLink is the error of a path below the directory that leads through a link.
+// errLink is the error of a path below the directory that passes through a link.
 var errLink = errors.New("it is no folder, and links are not followed")
 
-// errEdited is the error of a folder in which something was changed after it was written.
+// errEdited is the error of a folder that a user changed after mcpc wrote it.
 var errEdited = errors.New("it was changed after it was written, and would be lost")
 
-// straight fails if a folder above that of the skill is a link.
+// straight returns errLink if a folder between root and the folder of the skill is a link or a
+// file. It returns nil if such a folder does not exist.
 func (x export) straight(root *os.Root) error {
 	for at, c := range x.folder {
 		if c != '/' {
@@ -69,7 +71,8 @@ func (x export) straight(root *os.Root) error {
 	return nil
 }
 
-// write puts the skill into its folder as a whole: beside it first, and then in its place.
+// write writes the skill into a temporary folder next to its own folder, and then renames it, so
+// that the folder has either all old or all new files.
 func (x export) write(root *os.Root, c *connect.Conn) error {
 	if err := x.straight(root); err != nil {
 		return err
@@ -120,6 +123,7 @@ func (x export) write(root *os.Root, c *connect.Conn) error {
 	return root.Rename(temp, x.folder)
 }
 
+// writeNew writes a file that must not exist.
 func writeNew(root *os.Root, name string, content []byte) error {
 	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -129,8 +133,8 @@ func writeNew(root *os.Root, name string, content []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// before reports whether the folder of the skill is there, and fails if it was not written for this
-// skill of this server, or was changed since.
+// before reports whether the folder of the skill exists. The error is errForeign if mcpc did not
+// write it for this skill of this server, and errEdited if it was changed after mcpc wrote it.
 func (x export) before(root *os.Root, c *connect.Conn) (there bool, err error) {
 	info, err := root.Lstat(x.folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -147,7 +151,8 @@ func (x export) before(root *os.Root, c *connect.Conn) (there bool, err error) {
 	return true, x.edited(root, m)
 }
 
-// edited fails if a file in the folder is neither as it was written nor as it is to be.
+// edited returns errEdited if a file in the folder has neither the content that m records nor the
+// new content.
 func (x export) edited(root *os.Root, m mark) error {
 	known := map[string][]string{}
 	for _, files := range []json.RawMessage{m.Files, x.digests()} {
@@ -170,7 +175,7 @@ func (x export) edited(root *os.Root, m mark) error {
 	})
 }
 
-// digests are those of the files of the skill, by their URIs.
+// digests returns a JSON object with the digest of each file of the skill, by URI.
 func (x export) digests() (all json.RawMessage) {
 	for _, uri := range slices.Sorted(maps.Keys(x.content)) {
 		all = jsonraw.With(all, uri, jsonraw.Quote(skill.Digest(x.content[uri])))

@@ -38,7 +38,10 @@ folder of SKILL.md. A file that the entry does not list is not read.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			if len(own) < 1 || len(own) > 2 {
-				return usage.New("skills read takes a skill, and a file of it", wire.RunOnServer("skills get NAME")+" shows its files")
+				return usage.New(
+					"skills read takes a skill, and a file of it",
+					wire.RunOnServer("skills get NAME")+" shows its files",
+				)
 			}
 			return runRead(cmd.Context(), f, append(own, "")[:2], argv)
 		},
@@ -65,6 +68,8 @@ too; of a dynamic skill these are the files that are read.`,
 	}
 }
 
+// runRead prints a file of a skill after it verifies the file. words has the skill and the file; an
+// empty file name is SKILL.md.
 func runRead(ctx context.Context, f *cmdutil.Factory, words, argv []string) error {
 	c, out := open(ctx, f, argv)
 	if !out.Good() {
@@ -76,7 +81,12 @@ func runRead(ctx context.Context, f *cmdutil.Factory, words, argv []string) erro
 	}
 	uri, err := e.Resolve(words[1])
 	if err != nil {
-		return cmdutil.Exit(c.Unsent("resources/read", words[1], "not read: "+err.Error(), wire.RunOnServer("skills get "+e.Name)+" shows the files of the skill"))
+		return cmdutil.Exit(c.Unsent(
+			"resources/read",
+			words[1],
+			"not read: "+err.Error(),
+			wire.RunOnServer("skills get "+e.Name)+" shows the files of the skill",
+		))
 	}
 	content, out := readFile(ctx, c, &e, uri)
 	if !out.Good() {
@@ -102,8 +112,8 @@ func runRead(ctx context.Context, f *cmdutil.Factory, words, argv []string) erro
 	return nil
 }
 
-// readFile reads and verifies a file of a skill. The outcome of one that differs is OutputInvalid, and
-// nothing of it is returned.
+// readFile reads a file of a skill and verifies it against the entry. If the file differs from its
+// entry, the outcome is OutputInvalid and no content is returned.
 func readFile(ctx context.Context, c *connect.Conn, e *skill.Entry, uri string) ([]byte, wire.Outcome) {
 	out := toolcall.ReadResource(ctx, c, uri)
 	if !out.Good() {
@@ -117,7 +127,8 @@ func readFile(ctx context.Context, c *connect.Conn, e *skill.Entry, uri string) 
 		err = fmt.Errorf("%s has more than %d MiB", uri, skill.MostBytes>>20)
 	}
 	if err != nil {
-		out.Kind, out.Text, out.Name, out.Where = wire.OutputInvalid, "the skill "+e.Name+" is not used: "+err.Error(), uri, c.Where
+		out.Kind, out.Text, out.Name, out.Where = wire.OutputInvalid,
+			"the skill "+e.Name+" is not used: "+err.Error(), uri, c.Where
 		out.Hint = wire.RunOnServer("skills get "+e.Name) + " shows the entry as it is now"
 		out.Result = nil
 		out.Message = nil
@@ -126,7 +137,8 @@ func readFile(ctx context.Context, c *connect.Conn, e *skill.Entry, uri string) 
 	return content, out
 }
 
-// contentOf is the one content of a file: the bytes of text, or those of blob.
+// contentOf returns the bytes of a file from the result of resources/read, which must have exactly
+// one content: its text, or its blob decoded from base64.
 func contentOf(out wire.Outcome) ([]byte, error) {
 	items, _ := out.Message.ResultItems("contents")
 	if len(items) != 1 {
@@ -143,26 +155,29 @@ func contentOf(out wire.Outcome) ([]byte, error) {
 	return base64.StdEncoding.DecodeString(members.Text("blob"))
 }
 
-// verdicts is what skills verify found.
+// verdicts is the JSON document of skills verify.
 type verdicts struct {
 	Skills []verdict `json:"skills"`
 }
 
+// A verdict is the result for one skill. Problem is "" if the skill is valid.
 type verdict struct {
 	Name  string `json:"name"`
 	URI   string `json:"uri"`
 	OK    bool   `json:"ok"`
 	Files int    `json:"files"`
-	// Unlisted are files that the server has and the entry has not.
+	// Unlisted has the URIs of files that the server has and the entry does not list.
 	Unlisted []string `json:"unlisted,omitempty"`
 	Problem  string   `json:"problem,omitempty"`
 }
 
-// unlisted is the problem of a skill with files that its entry does not list.
+// unlisted returns the problem text for v.Unlisted.
 func (v verdict) unlisted() string {
 	return "its entry does not list " + strings.Join(v.Unlisted, ", ") + ": changed, needs approval again"
 }
 
+// runVerify verifies the named skills, or all listed skills if words is empty, and prints a verdict
+// for each. It stops at the first failure of another kind, such as a transport error.
 func runVerify(ctx context.Context, f *cmdutil.Factory, words, argv []string) error {
 	c, out := open(ctx, f, argv)
 	if !out.Good() {
@@ -191,7 +206,10 @@ func runVerify(ctx context.Context, f *cmdutil.Factory, words, argv []string) er
 		}
 		if len(v.Unlisted) > 0 && failed.Good() {
 			v.Problem = v.unlisted()
-			failed = wire.Outcome{Kind: wire.OutputInvalid, Method: "resources/directory/read", Name: e.URI, Where: c.Where, Reached: wire.Answered, Phase: "result", Text: "the skill " + e.Name + ": " + v.Problem}
+			failed = wire.Outcome{
+				Kind: wire.OutputInvalid, Method: "resources/directory/read", Name: e.URI, Where: c.Where,
+				Reached: wire.Answered, Phase: "result", Text: "the skill " + e.Name + ": " + v.Problem,
+			}
 		}
 		if failed.Kind == wire.OutputInvalid {
 			failed.Hint = wire.RunOnServer("skills get "+e.Name) + " shows the entry as it is now"
@@ -200,7 +218,10 @@ func runVerify(ctx context.Context, f *cmdutil.Factory, words, argv []string) er
 			bad = failed
 		}
 		found.Skills = append(found.Skills, v)
-		rows = append(rows, []string{map[bool]string{true: "ok", false: "differs"}[v.OK], e.Name, fmt.Sprint(v.Files), v.URI, v.Problem})
+		rows = append(rows, []string{
+			map[bool]string{true: "ok", false: "differs"}[v.OK],
+			e.Name, fmt.Sprint(v.Files), v.URI, v.Problem,
+		})
 	}
 	raw, err := json.Marshal(found)
 	if err != nil {
@@ -213,8 +234,9 @@ func runVerify(ctx context.Context, f *cmdutil.Factory, words, argv []string) er
 	return cmdutil.Join(err, cmdutil.Exit(bad))
 }
 
-// namedSkills returns the skills that words name, or all that are listed. broken is not good where one of these
-// cannot be loaded.
+// namedSkills returns the skills that words name, without repetitions, or all listed skills if
+// words is empty. broken is the outcome for a listed skill that cannot be loaded; it is OK for
+// named skills.
 func namedSkills(ctx context.Context, c *connect.Conn, words []string) (all []skill.Entry, broken, out wire.Outcome) {
 	if len(words) == 0 {
 		all, _, broken, out = listed(ctx, c)
@@ -232,8 +254,12 @@ func namedSkills(ctx context.Context, c *connect.Conn, words []string) (all []sk
 	return all, broken, wire.Outcome{}
 }
 
-// verified reads and verifies all files of a skill: SKILL.md first. v gets the files that are not listed.
-func verified(ctx context.Context, c *connect.Conn, e *skill.Entry, v *verdict) (files map[string][]byte, out wire.Outcome) {
+// verified reads and verifies all files of a skill, SKILL.md first, and returns their contents by
+// URI. If the server can list folders, it sets v.Unlisted to the files that the entry does not
+// list.
+func verified(
+	ctx context.Context, c *connect.Conn, e *skill.Entry, v *verdict,
+) (files map[string][]byte, out wire.Outcome) {
 	uris := []string{e.URI}
 	for _, file := range e.Files {
 		if file.URI != e.URI {
@@ -268,7 +294,8 @@ func verified(ctx context.Context, c *connect.Conn, e *skill.Entry, v *verdict) 
 		}
 		total += len(content)
 		if total > skill.MostBytes {
-			return files, wire.Outcome{Kind: wire.OutputInvalid, Method: "resources/read", Name: uri, Where: c.Where, Reached: wire.Answered, Phase: "result",
+			return files, wire.Outcome{Kind: wire.OutputInvalid, Method: "resources/read", Name: uri, Where: c.Where,
+				Reached: wire.Answered, Phase: "result",
 				Text: fmt.Sprintf("the skill %s is not used: its files have more than %d MiB", e.Name, skill.MostBytes>>20)}
 		}
 		files[uri] = content
@@ -276,13 +303,14 @@ func verified(ctx context.Context, c *connect.Conn, e *skill.Entry, v *verdict) 
 	return files, wire.Outcome{}
 }
 
-// mostFolders bounds the folders of a skill that are listed, mostPages the requests for it.
+// mostFolders bounds the folders of a skill that walk lists, mostPages the requests for it.
 const (
 	mostFolders = 256
 	mostPages   = 1024
 )
 
-// walk lists the files of a skill with resources/directory/read.
+// walk returns the URIs of the files of a skill, which it lists with resources/directory/read. It
+// fails with OutputInvalid if a limit is exceeded.
 func walk(ctx context.Context, c *connect.Conn, e *skill.Entry) (files []string, out wire.Outcome) {
 	folders := []string{e.Root}
 	for i, pages := 0, 0; i < len(folders); i++ {
@@ -315,7 +343,12 @@ func walk(ctx context.Context, c *connect.Conn, e *skill.Entry) (files []string,
 			if len(files) > skill.MostFiles || len(folders) > mostFolders || pages > mostPages {
 				out.Kind = wire.OutputInvalid
 				out.Where = c.Where
-				out.Text = fmt.Sprintf("the skill %s is not used: its folder has more than %d files or %d folders, or the list of them does not end", e.Name, skill.MostFiles, mostFolders)
+				out.Text = fmt.Sprintf(
+					"the skill %s is not used: its folder has more than %d files or %d folders, or the list of them does not end",
+					e.Name,
+					skill.MostFiles,
+					mostFolders,
+				)
 				out.Result = nil
 				out.Message = nil
 				return nil, out

@@ -106,22 +106,33 @@ files. No file is read.`,
 			if !out.Good() {
 				return cmdutil.Exit(out)
 			}
-			return cmdutil.Show(cmd.Context(), f, wire.Outcome{}, cmdutil.Document(e.Raw, func(w io.Writer, st term.Style) error { return render.DescribeSkill(w, st, e) }), "skills/list", "skills/get")
+			return cmdutil.Show(
+				cmd.Context(),
+				f,
+				wire.Outcome{},
+				cmdutil.Document(
+					e.Raw,
+					func(w io.Writer, st term.Style) error { return render.DescribeSkill(w, st, e) },
+				),
+				"skills/list",
+				"skills/get",
+			)
 		},
 	}
 }
 
-// mostMessage bounds an answer: the largest skill in Base64, and more.
+// mostMessage bounds a response, in bytes. The largest skill in base64 is smaller.
 const mostMessage = 64 << 20
 
-// open opens a connection to a server whose skills are meant.
+// open connects to a server and declares the skills extension.
 func open(ctx context.Context, f *cmdutil.Factory, argv []string) (*connect.Conn, wire.Outcome) {
 	f.Limits.Message = cmp.Or(f.Limits.Message, mostMessage)
 	return f.Open(ctx, connect.Options{Argv: argv, MultiCall: true, Extensions: []string{skill.Extension}})
 }
 
-// listed returns the entries of skills/list. One that cannot be loaded is told, and not among them:
-// broken is then the ending of a command that is about all of them.
+// listed returns the entries of skills/list, and the list itself. It warns of each entry that
+// cannot be loaded and leaves it out. broken is the outcome for the last such entry, OK if all can
+// be loaded.
 func listed(ctx context.Context, c *connect.Conn) (all []skill.Entry, list client.List, broken, out wire.Outcome) {
 	list, out = c.Listed(ctx, connect.SkillKind, nil)
 	if !out.Good() {
@@ -147,7 +158,9 @@ func listed(ctx context.Context, c *connect.Conn) (all []skill.Entry, list clien
 	return all, list, broken, out
 }
 
-// find returns the skill that a word names: by its URI, whether it is listed or not, or by its name.
+// find returns the skill that a word names: with skills/get if the word is a URI, which need not be
+// listed, else from skills/list by name, which may begin with folders. It fails if several skills
+// have the name.
 func find(ctx context.Context, c *connect.Conn, word string) (skill.Entry, wire.Outcome) {
 	if strings.Contains(word, "://") {
 		if !strings.HasSuffix(word, "/SKILL.md") {
@@ -155,7 +168,8 @@ func find(ctx context.Context, c *connect.Conn, word string) (skill.Entry, wire.
 		}
 		out := c.Do(ctx, client.Call{Method: "skills/get", Params: jsonraw.With(nil, "uri", jsonraw.Quote(word))})
 		if out.Kind == wire.RPCFailed {
-			out.Hint = wire.RunOnServer("skills list") + " lists the skills; a file is named after its skill: " + wire.RunOnServer("skills read NAME FILE")
+			out.Hint = wire.RunOnServer("skills list") + " lists the skills; a file is named after its skill: " +
+				wire.RunOnServer("skills read NAME FILE")
 		}
 		out = c.ExplainUnsupported(out, skill.Extension)
 		if !out.Good() {
@@ -188,18 +202,22 @@ func find(ctx context.Context, c *connect.Conn, word string) (skill.Entry, wire.
 		if near := suggest.Nearest(word, sliceutil.Map(all, func(e skill.Entry) string { return e.Name })); near != "" {
 			hint = wire.Hint("did you mean " + near + "?")
 		}
-		return skill.Entry{}, c.Unsent("skills/list", word, fmt.Sprintf("the server lists no skill %q that can be loaded", word), hint)
+		return skill.Entry{}, c.Unsent(
+			"skills/list", word, fmt.Sprintf("the server lists no skill %q that can be loaded", word), hint)
 	}
 	uris := sliceutil.Map(fit, func(e skill.Entry) string { return e.URI })
-	return skill.Entry{}, c.Unsent("skills/list", word, fmt.Sprintf("%d skills are called %s", len(fit), word), wire.Hint("use one of: "+strings.Join(uris, ", ")))
+	return skill.Entry{}, c.Unsent(
+		"skills/list", word, fmt.Sprintf("%d skills are called %s", len(fit), word),
+		wire.Hint("use one of: "+strings.Join(uris, ", ")))
 }
 
-// notLoaded is the ending where an entry breaks a rule.
+// notLoaded returns the outcome for an entry that breaks a rule.
 func notLoaded(c *connect.Conn, uri string, why error) wire.Outcome {
-	return wire.Outcome{Kind: wire.BadResponse, Method: "skills/get", Name: uri, Where: c.Where, Phase: "result", Reached: wire.Answered,
-		Text: "the skill is not loaded: " + why.Error()}
+	return wire.Outcome{Kind: wire.BadResponse, Method: "skills/get", Name: uri, Where: c.Where, Phase: "result",
+		Reached: wire.Answered, Text: "the skill is not loaded: " + why.Error()}
 }
 
+// runList prints the skills that the server lists, and whether the user approved their files.
 func runList(ctx context.Context, f *cmdutil.Factory, argv []string) error {
 	c, out := open(ctx, f, argv)
 	if !out.Good() {
@@ -212,7 +230,9 @@ func runList(ctx context.Context, f *cmdutil.Factory, argv []string) error {
 	rows := sliceutil.Map(all, func(e skill.Entry) []string {
 		return []string{e.Name, render.SkillFiles(&e), standing(c, &e), e.URI, e.Description}
 	})
-	ans := cmdutil.Answer{Method: "skills/list", Result: jsonraw.With(nil, "skills", arguments.AsList(list.Items)), Messages: list.Pages}
+	ans := cmdutil.Answer{
+		Method: "skills/list", Result: jsonraw.With(nil, "skills", arguments.AsList(list.Items)), Messages: list.Pages,
+	}
 	ans.Human = func(w io.Writer, st term.Style) error {
 		head := []string{"NAME", "FILES", "APPROVED", "URI", "DESCRIPTION"}
 		names := map[string]bool{}
@@ -222,7 +242,7 @@ func runList(ctx context.Context, f *cmdutil.Factory, argv []string) error {
 		if !st.Terminal || st.Columns() >= 100 || len(names) < len(rows) {
 			return term.Table(w, st, head, rows)
 		}
-		without := func(row []string) []string { return slices.Concat(row[:3], row[4:]) } // the URI
+		without := func(row []string) []string { return slices.Concat(row[:3], row[4:]) } // without the URI
 		return term.Table(w, st, without(head), sliceutil.Map(rows, without))
 	}
 	if len(list.Items) == 0 {
@@ -231,8 +251,8 @@ func runList(ctx context.Context, f *cmdutil.Factory, argv []string) error {
 	return cmdutil.Show(ctx, f, out, ans, "skills/list")
 }
 
-// standing says whether the files of a skill are those that were approved. Those of a dynamic one are
-// confirmed each time.
+// standing returns as text whether the files of a skill are the files that the user approved. The
+// files of a dynamic skill are confirmed each time.
 func standing(c *connect.Conn, e *skill.Entry) string {
 	if e.Dynamic {
 		return "each time"
