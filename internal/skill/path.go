@@ -6,14 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// Folder is the path below a folder of its server at which a skill is stored: that of its URI, with
-// slashes. The error says why there is none.
+// Folder returns the path of the skill's folder below the folder of its server, with slashes: Root
+// without the scheme. It fails if the path cannot be a folder on every system.
 func (e *Entry) Folder() (string, error) {
 	_, rest, _ := strings.Cut(e.Root, "://")
 	return rest, safe(rest)
 }
 
-// Path is where a file of the skill is, relative to its folder, with slashes.
+// Path returns the path of a file relative to the folder of the skill, with slashes. It fails if
+// the URI is not in the folder, or if the path cannot be a file on every system.
 func (e *Entry) Path(uri string) (string, error) {
 	rest, ok := strings.CutPrefix(uri, e.Root+"/")
 	if !ok {
@@ -22,8 +23,8 @@ func (e *Entry) Path(uri string) (string, error) {
 	return rest, safe(rest)
 }
 
-// Collision names two files of the skill that are one on a file system that does not tell upper from
-// lower case, or where one is the folder of the other.
+// Collision returns an error if two files of the skill have paths that differ only in upper and
+// lower case, or if a file is also the folder of another file.
 func (e *Entry) Collision() error {
 	seen := map[string]string{}
 	for _, f := range e.Files {
@@ -45,8 +46,8 @@ func (e *Entry) Collision() error {
 }
 
 // reserved are the names of devices on Windows, with any extension.
-var reserved = []string{"con", "prn", "aux", "nul", "com0", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9",
-	"lpt0", "lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9"}
+var reserved = []string{"con", "prn", "aux", "nul", "com0", "com1", "com2", "com3", "com4", "com5", "com6", "com7",
+	"com8", "com9", "lpt0", "lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9"}
 
 const (
 	mostPath    = 1024
@@ -54,7 +55,8 @@ const (
 	mostDepth   = 32
 )
 
-// safe reports why a path of a server is not one of a file below a folder, on any system.
+// safe returns an error if a path from a server cannot be a file below a folder on every system. It
+// accepts no path that leaves the folder.
 func safe(p string) error {
 	segments := strings.Split(p, "/")
 	bad := func(why string) error { return fmt.Errorf("%q is no path to store: %s", p, why) }

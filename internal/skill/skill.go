@@ -1,7 +1,8 @@
 // Package skill reads the skills that a server lists (extension io.modelcontextprotocol/skills,
 // SEP-2640) and verifies their files. It does no I/O.
 //
-// All of an entry is a server's: nothing of it is a path, a command or a right before it was checked.
+// Entries come from a server: no part of an entry is used as a path, a command or a permission
+// before it is checked.
 package skill
 
 import (
@@ -26,16 +27,16 @@ import (
 // Extension is the id of the extension.
 const Extension = "io.modelcontextprotocol/skills"
 
-// The limits of a skill that a client has to cope with; larger ones are refused.
+// The limits of a skill that a client must support. mcpc refuses larger skills.
 const (
 	MostFiles = 512
 	MostBytes = 16 << 20
 )
 
-// An Entry is an entry of skills/list, or the one of skills/get.
+// An Entry is an entry of the result of skills/list, or the skill of the result of skills/get.
 type Entry struct {
 	Raw json.RawMessage
-	// URI is that of its SKILL.md, Root the one of the folder, without a slash at the end.
+	// URI is the URI of SKILL.md, Root the URI of its folder, without a slash at the end.
 	URI, Root         string
 	Name, Description string
 	// Front is the front matter as the server parsed it.
@@ -45,21 +46,24 @@ type Entry struct {
 	Dynamic bool
 }
 
-// A File is what an entry says of a file.
+// A File is a file as an entry lists it. Size is in bytes; Digest begins with "sha256:".
 type File struct {
 	URI, Digest string
 	Size        int64
 }
 
-// main is the file with the instructions.
+// main is the end of the URI of the file with the instructions.
 const main = "/SKILL.md"
 
 var (
-	namePattern   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`) })
+	namePattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`)
+	})
 	digestPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^sha256:[0-9a-f]{64}$`) })
 )
 
-// Parse reads an entry. The error says why the skill is not loaded.
+// Parse parses an entry. The error says which rule the entry breaks; the returned Entry then has
+// the members that were read before.
 func Parse(raw json.RawMessage) (Entry, error) {
 	members, bad := jsonraw.Object(raw)
 	if bad != nil {
@@ -93,6 +97,7 @@ func Parse(raw json.RawMessage) (Entry, error) {
 	return e, e.readFiles(files)
 }
 
+// readFiles appends the listed files to e.Files. It stops at the first file that breaks a rule.
 func (e *Entry) readFiles(files []json.RawMessage) error {
 	total := int64(0)
 	for _, raw := range files {
@@ -125,13 +130,13 @@ func (e *Entry) readFiles(files []json.RawMessage) error {
 	return nil
 }
 
-// hides reports a URI with characters that are not in one, such as those that a terminal does not
-// show.
+// hides reports whether a URI has a character that URIs must not have: a space, a control character
+// or an invisible character.
 func hides(uri string) bool {
 	return strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r == 0x7f || !unicode.IsPrint(r) })
 }
 
-// File is what the entry says of a file.
+// File returns the listed file with this URI, and whether the entry lists it.
 func (e *Entry) File(uri string) (File, bool) {
 	i := slices.IndexFunc(e.Files, func(f File) bool { return f.URI == uri })
 	if i < 0 {
@@ -140,7 +145,7 @@ func (e *Entry) File(uri string) (File, bool) {
 	return e.Files[i], true
 }
 
-// Inner are the skills in the folder of this one, as far as it lists them.
+// Inner returns the URIs of the skills in the folder of this skill that its entry lists.
 func (e *Entry) Inner() (uris []string) {
 	for _, f := range e.Files {
 		if f.URI != e.URI && strings.HasSuffix(f.URI, main) {
@@ -150,8 +155,9 @@ func (e *Entry) Inner() (uris []string) {
 	return uris
 }
 
-// Resolve returns the URI of a file that is named as in a link of the skill: relative to its folder,
-// whatever file the link is in, or a URI. The error says why the file is not read.
+// Resolve returns the URI of a file of the skill. name is a path relative to the folder of the
+// skill, as in the links of its files, or a URI; "" is SKILL.md. It fails for a file outside of the
+// folder, and for a file that a skill which is not Dynamic does not list.
 func (e *Entry) Resolve(name string) (uri string, err error) {
 	uri = name
 	if name == "" {
@@ -176,10 +182,11 @@ func (e *Entry) Resolve(name string) (uri string, err error) {
 	return uri, err
 }
 
-// A Mismatch is a file that is not what its entry says. Nothing of its content is used.
+// A Mismatch is the error of a file that differs from its entry. The content must not be used.
 type Mismatch struct {
 	URI string
-	// What differs: "size", "digest" or "front matter".
+	// What is the property that differs: "name" of a file that is not listed, "size", "digest" or
+	// "front matter". Got is the value of the file, Want the value of the entry.
 	What, Got, Want string
 }
 
@@ -187,8 +194,9 @@ func (m *Mismatch) Error() string {
 	return fmt.Sprintf("%s: the %s is %s, and the skill's entry says %s", m.URI, m.What, m.Got, m.Want)
 }
 
-// Verify compares the content of a file with the entry: its size, then its digest, and of SKILL.md
-// its front matter. The error is a [*Mismatch].
+// Verify compares the content of a file with the entry: the size, then the digest, then, for
+// SKILL.md, the front matter. A file of a Dynamic skill needs no listed size and digest. The error
+// is a [*Mismatch].
 func (e *Entry) Verify(uri string, content []byte) error {
 	f, listed := e.File(uri)
 	got := Digest(content)
@@ -210,14 +218,15 @@ func (e *Entry) Verify(uri string, content []byte) error {
 	return nil
 }
 
-// Digest returns the digest of a file as entries write it.
+// Digest returns the digest of a file in the form of entries: "sha256:" and 64 hexadecimal digits.
 func Digest(content []byte) string {
 	sum := sha256.Sum256(content)
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// CompareFront compares the front matter of a SKILL.md with that of its entry; got and want are what
-// differs first.
+// CompareFront reports whether the front matter of a SKILL.md equals the front matter of its entry.
+// If not, got and want have the first member that differs, or got says why the file cannot be
+// parsed.
 func CompareFront(content []byte, entry json.RawMessage) (got, want string, same bool) {
 	front, err := FrontMatter(content)
 	if err != nil {
@@ -241,7 +250,8 @@ func FrontMatter(content []byte) (json.RawMessage, error) {
 	end := 0
 	ends := false
 	for line := range bytes.Lines(rest) {
-		// A line that only begins so does not end it: another program would read on.
+		// A line that only begins with three hyphens does not end the front matter: other programs would
+		// read further.
 		ends = string(bytes.TrimRight(line, " \t\n")) == "---"
 		if ends {
 			break
@@ -268,8 +278,8 @@ func FrontMatter(content []byte) (json.RawMessage, error) {
 	return doc.JSON, nil
 }
 
-// compare compares two objects member by member; null is as if it were absent. name is the first
-// member that differs.
+// compare reports whether two objects have equal members. A member that is null equals a missing
+// one. If the objects differ, name is the first member that differs, left and right its values.
 func compare(a, b json.RawMessage) (name string, left, right json.RawMessage, same bool) {
 	first, _ := jsonraw.Object(a)
 	second, _ := jsonraw.Object(b)
@@ -283,6 +293,7 @@ func compare(a, b json.RawMessage) (name string, left, right json.RawMessage, sa
 	return "", nil, nil, true
 }
 
+// orNull returns raw, or null if raw is nil.
 func orNull(raw json.RawMessage) json.RawMessage {
 	if raw == nil {
 		return json.RawMessage("null")
@@ -290,6 +301,8 @@ func orNull(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
+// equal reports whether two JSON values are equal: numbers by value, texts after decoding, objects
+// in any order of members. nil equals null.
 func equal(a, b json.RawMessage) bool {
 	if isNull(a) || isNull(b) {
 		return isNull(a) && isNull(b)
@@ -319,8 +332,8 @@ func equal(a, b json.RawMessage) bool {
 
 func isNull(raw json.RawMessage) bool { return raw == nil || string(bytes.TrimSpace(raw)) == "null" }
 
-// Print identifies all files of a skill, for an approval: a change of one, and one more or less, is
-// another print. A Dynamic skill has none, nil, since its files are not known.
+// Print returns a fingerprint of all files of a skill, for approvals: a JSON object with the digest
+// of each file by URI. Returns nil for a Dynamic skill, because its files are not known.
 func (e *Entry) Print() json.RawMessage {
 	if e.Dynamic {
 		return nil
@@ -334,7 +347,7 @@ func (e *Entry) Print() json.RawMessage {
 	return all
 }
 
-// Changed says what is different between two prints, a line for each file.
+// Changed returns a line for each file that was added, changed or removed between two prints.
 func Changed(before, now json.RawMessage) (changes []string) {
 	old, _ := jsonraw.Object(before)
 	fresh, _ := jsonraw.Object(now)
