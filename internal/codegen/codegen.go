@@ -1,13 +1,10 @@
-// Package codegen writes typed wrappers of a server's tools: a Go package or a
-// TypeScript module that needs nothing but mcpc on the path. It makes types of
-// schemas and names of names; it connects to no server and starts no process.
+// Package codegen generates typed wrappers of a server's tools: a Go package, a TypeScript module
+// or a shell script that needs only mcpc on the path. It derives types from schemas and identifiers
+// from names. It connects to no server and starts no process.
 //
-// Everything that it writes from a server's list is hostile: names stand between
-// quotes or become identifiers of ASCII letters, texts stand in comments on lines of
-// their own. The same list gives the same bytes.
-//
-// It is a package of its own, because the command has only the flags and the files: a program that has the
-// list of a server's tools can write its wrappers.
+// All text in a server's list may be hostile: names are quoted or become identifiers of ASCII
+// letters and digits, and other texts are only in comments, on one line each. The same list gives
+// the same bytes.
 package codegen
 
 import (
@@ -22,33 +19,34 @@ import (
 	"mcpc/internal/schema"
 )
 
-// A Source is what is written from.
+// A Source is the input of the generators.
 type Source struct {
-	// Server is how the server calls itself.
+	// Server is the server's name, for comments.
 	Server string
-	// Target are the words behind -s, and Command those behind --, that name it; both
-	// are nil where the code is to leave that open.
+	// Target is the value of -s for the server, Command the words after --. If both are empty, the
+	// caller of the generated code has to set the server.
 	Target  string
 	Command []string
 	Tools   []mcp.Tool
-	// OnlyTypes leaves out what calls the tools.
+	// OnlyTypes leaves out the functions that call the tools.
 	OnlyTypes bool
 }
 
-// A LeftOut is a tool that got no wrapper, and why.
+// A LeftOut is a tool without a wrapper, and the reason.
 type LeftOut struct{ Name, Why string }
 
-// A wrapper is a tool as both languages need it.
+// A wrapper is a tool with its types, in a form that all languages share.
 type wrapper struct {
 	tool  mcp.Tool
-	ident string // in capitals: GetSum
-	// input is nil where the tool takes no arguments, output where it declares none.
+	ident string // with capitals, as GetSum
+	// input is nil if the tool takes no arguments, output if the tool declares no outputSchema.
 	input, output *typ
-	// args and out name input and output where they are not objects, and only types are written.
+	// args and out are the names of input and output if these are not objects and OnlyTypes is set;
+	// otherwise "".
 	args, out string
 }
 
-// A sort of type.
+// A sort is a kind of type.
 type sort int
 
 const (
@@ -57,31 +55,32 @@ const (
 	integer
 	number
 	boolean
-	object // with members
-	dict   // of items by name
+	object // with declared members
+	dict   // an object whose members all have the type item
 	list
 )
 
-// A typ is a type of both languages.
+// A typ is a type that each language writes in its own syntax.
 type typ struct {
 	sort
-	name     string // of an object
+	name     string // of an object; otherwise ""
 	about    string
 	fields   []field
 	item     *typ
 	nullable bool
-	// choices are the literals of an enum, nil where there is none.
+	// choices are the values of an enum; nil if the type is not an enum.
 	choices []json.RawMessage
 }
 
+// A field is a member of an object. about is its description.
 type field struct {
 	name, ident, about string
 	required           bool
 	typ                *typ
 }
 
-// wrappers takes the tools apart. Names of types and functions are different from
-// each other and from reserved.
+// wrappers returns a wrapper for each tool, and the tools that are left out. The names of types and
+// functions differ from each other and from reserved.
 func (s Source) wrappers(reserved ...string) (all []wrapper, left []LeftOut) {
 	names := names{}
 	for _, name := range reserved {
@@ -113,9 +112,10 @@ func (s Source) wrappers(reserved ...string) (all []wrapper, left []LeftOut) {
 	return all, left
 }
 
-// names hands out each name once.
+// names has the names that are in use.
 type names map[string]bool
 
+// take returns name, with a number after it if name is in use, and marks the result as in use.
 func (n names) take(name string) string {
 	for i := 1; ; i++ {
 		try := name
@@ -129,8 +129,8 @@ func (n names) take(name string) string {
 	}
 }
 
-// identOf makes an identifier of a name, each word of it with a capital; fallback
-// stands before what begins with a digit or has no letters at all.
+// identOf returns an identifier of ASCII letters and digits for a name: each word begins with a
+// capital. It puts fallback before the result if the result is empty or begins with a digit.
 func identOf(name, fallback string) string {
 	var b strings.Builder
 	upper := true
@@ -155,21 +155,23 @@ func identOf(name, fallback string) string {
 	return ident
 }
 
-// A reader makes types of one schema. What it cannot express is anything.
+// A reader derives types from one schema. A schema that it cannot express becomes anything.
 type reader struct {
 	doc   *schema.Document
 	names names
-	// within are the references that are being followed, count the types so far.
+	// within has the references on the current path, count is the number of types so far.
 	within map[string]bool
 	count  int
 }
 
-// deepest is how far types are looked for; schemas may refer to themselves.
+// deepest bounds the depth of types, mostTypes their number: schemas may refer to themselves.
 const (
 	deepest   = 12
 	mostTypes = 2000
 )
 
+// read returns the type of a schema. name is the name of the type if it is an object. The type is
+// anything if the schema is not an object, refers to itself, or exceeds a limit.
 func (r *reader) read(raw json.RawMessage, name string, depth int) *typ {
 	members, err := jsonraw.Object(raw)
 	r.count++
@@ -197,7 +199,8 @@ func (r *reader) read(raw json.RawMessage, name string, depth int) *typ {
 	return t
 }
 
-// alternatives reads what is one type or null, or an enum; nil where it is neither.
+// alternatives returns the type of a schema with anyOf, oneOf, allOf, enum or const; nil for other
+// schemas. Alternatives of one type and null are nullable; other alternatives are anything.
 func (r *reader) alternatives(members jsonraw.Members, name string, depth int) *typ {
 	for _, key := range []string{"anyOf", "oneOf", "allOf"} {
 		raw, there := members.Get(key)
@@ -235,6 +238,7 @@ func (r *reader) alternatives(members jsonraw.Members, name string, depth int) *
 	return t
 }
 
+// plain returns the type that the keyword type declares.
 func (r *reader) plain(members jsonraw.Members, name string, depth int) *typ {
 	raw, declared := members.Get("type")
 	kinds := schema.AllTypes
@@ -264,6 +268,8 @@ func (r *reader) plain(members jsonraw.Members, name string, depth int) *typ {
 	return t
 }
 
+// object completes t as the type of an object: a dict if the schema declares no properties or
+// declares one twice.
 func (r *reader) object(t *typ, members jsonraw.Members, name string, depth int) {
 	properties, _ := jsonraw.Object(members.Value("properties"))
 	if _, twice := properties.Duplicate(); twice || len(properties) == 0 {
@@ -285,7 +291,8 @@ func (r *reader) object(t *typ, members jsonraw.Members, name string, depth int)
 	}
 }
 
-// isClosed reports whether a schema takes no members at all.
+// isClosed reports whether a schema allows no members: no properties, and additionalProperties
+// missing or false.
 func isClosed(raw json.RawMessage) bool {
 	members, _ := jsonraw.Object(raw)
 	properties, _ := jsonraw.Object(members.Value("properties"))
@@ -293,8 +300,8 @@ func isClosed(raw json.RawMessage) bool {
 	return len(properties) == 0 && (!there || string(more) == "false")
 }
 
-// oneLine is a server's text as it may stand in a comment: on one line, not too long,
-// and with nothing in it that hides or ends a comment.
+// oneLine returns a server's text for a comment: on one line, of about 600 bytes at most, with
+// invisible characters as <U+XXXX>, and without a sequence that ends a comment.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	var b strings.Builder
@@ -309,11 +316,12 @@ func oneLine(s string) string {
 		}
 		b.WriteRune(r)
 	}
-	// gofmt and go vet look for marks of the compiler in comments, too.
+	// gofmt and go vet read build constraints in comments.
 	return strings.NewReplacer("*/", "* /", "+build", "+ build").Replace(b.String())
 }
 
-// wrapped parts a text into lines.
+// wrapped splits a text into lines of at most width bytes; a longer word has its own line. It
+// returns one empty line for an empty text.
 func wrapped(s string, width int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(s) {

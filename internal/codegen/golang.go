@@ -11,11 +11,13 @@ import (
 //go:embed client.go.txt
 var goClient string
 
-// goReserved are the names of client.go.txt, and those of a Client's members.
-var goReserved = []string{"Client", "Error", "RPCError", "Result", "Content", "New", "Call", "Mcpc", "Server", "Command", "Yes", "Flags"}
+// goReserved are the names that client.go.txt declares, and the names of the members of its Client.
+var goReserved = []string{"Client", "Error", "RPCError", "Result", "Content", "New", "Call", "Mcpc", "Server",
+	"Command", "Yes", "Flags"}
 
-// Go writes a package of that name: a type for the arguments of each tool, one for its
-// output where it declares that, and a method that calls it.
+// Go returns the source of a Go package with the name pkg: for each tool a type of its arguments, a
+// type of its output if it declares an outputSchema, and a method that calls it. left has the tools
+// without a wrapper.
 func Go(s Source, pkg string) (code []byte, left []LeftOut) {
 	all, left := s.wrappers(goReserved...)
 	g := &goWriter{}
@@ -42,7 +44,7 @@ func Go(s Source, pkg string) (code []byte, left []LeftOut) {
 	return []byte(g.b.String()), left
 }
 
-// goTypes writes the types alone.
+// goTypes completes the source in g as a package that has only the types, and returns it.
 func goTypes(g *goWriter, all []wrapper, pkg string) []byte {
 	g.line("// Package %s has the types of the tools of an MCP server.", pkg)
 	g.line("package %s", pkg)
@@ -61,7 +63,7 @@ func goTypes(g *goWriter, all []wrapper, pkg string) []byte {
 	return []byte(g.b.String())
 }
 
-// alias names a type that is not a struct.
+// alias declares a name for a type that is not a struct. It writes nothing if name is "".
 func (g *goWriter) alias(name, about string, t *typ, input bool) {
 	if name != "" {
 		g.line("")
@@ -70,17 +72,19 @@ func (g *goWriter) alias(name, about string, t *typ, input bool) {
 	}
 }
 
+// A goWriter collects Go source.
 type goWriter struct{ b strings.Builder }
 
 func (g *goWriter) line(format string, args ...any) { fmt.Fprintf(&g.b, format+"\n", args...) }
 
-// comment writes a text as comment lines.
+// comment writes a text as comment lines of about 100 columns.
 func (g *goWriter) comment(indent, s string) {
 	for _, line := range wrapped(oneLine(s), 100) {
 		g.line("%s// %s", indent, line)
 	}
 }
 
+// tool writes the types of a tool and the method that calls it.
 func (g *goWriter) tool(w wrapper) {
 	g.types(w.input, w.ident+"Args are the arguments of "+w.ident+".", true)
 	g.types(w.output, w.ident+"Output is what "+w.ident+" gives.", false)
@@ -105,7 +109,8 @@ func (g *goWriter) tool(w wrapper) {
 	g.line("}")
 }
 
-// types writes the objects of a type, the outer one first.
+// types writes the structs of a type, the outer struct first. about is the comment of the type; its
+// first word is replaced with the type's name. input is set for types of arguments.
 func (g *goWriter) types(t *typ, about string, input bool) {
 	if t == nil {
 		return
@@ -131,7 +136,7 @@ func (g *goWriter) types(t *typ, about string, input bool) {
 	g.types(t.item, "It is a part of another type.", input)
 }
 
-// choicesOf names the values of an enum.
+// choicesOf returns the list of an enum's values for a comment; "" if the type is not an enum.
 func choicesOf(t *typ) string {
 	if t.choices == nil {
 		return ""
@@ -143,22 +148,24 @@ func choicesOf(t *typ) string {
 	return " (one of " + strings.Join(all, ", ") + ")"
 }
 
+// tagOf returns the json tag of a field.
 func tagOf(f field) string {
 	if !f.required {
 		return f.name + ",omitzero"
 	}
-	if f.name == "-" { // which alone would leave the member out
+	if f.name == "-" { // the tag "-" alone leaves the member out
 		return "-,"
 	}
 	return f.name
 }
 
-// goStruct reports whether the names of all members can stand in a tag of a struct,
-// whose alphabet is small; else the type is a map.
+// goStruct reports whether the names of all members are valid in struct tags, which allow few
+// characters. If not, the type becomes a map.
 func goStruct(t *typ) bool {
 	for _, f := range t.fields {
 		bad := strings.IndexFunc(f.name, func(r rune) bool {
-			return !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) && (r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r))
+			return !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) &&
+				(r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r))
 		})
 		if f.name == "" || bad >= 0 {
 			return false
@@ -167,19 +174,23 @@ func goStruct(t *typ) bool {
 	return true
 }
 
-// goField is the type of a member: a pointer where it may be missing or null.
+// goField returns the Go type of a member: a pointer if the member is not required and its type has
+// no nil value.
 func goField(f field, input bool) string {
 	name := goType(f.typ, input)
-	pointed := strings.HasPrefix(name, "[]") || strings.HasPrefix(name, "map[") || strings.HasPrefix(name, "*") || name == "any" || name == "json.RawMessage"
+	pointed := strings.HasPrefix(name, "[]") || strings.HasPrefix(name, "map[") || strings.HasPrefix(name, "*") ||
+		name == "any" || name == "json.RawMessage"
 	if f.required || pointed {
 		return name
 	}
 	return "*" + name
 }
 
-// goNames are the types of plain values.
+// goNames has the Go types of plain values.
 var goNames = map[sort]string{text: "string", integer: "int64", number: "float64", boolean: "bool"}
 
+// goType returns the Go type for t. A type that Go cannot express is any for arguments (input is
+// set), else json.RawMessage.
 func goType(t *typ, input bool) string {
 	name := "json.RawMessage"
 	if input {

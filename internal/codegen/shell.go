@@ -12,9 +12,9 @@ import (
 //go:embed client.sh.txt
 var shClient string
 
-// Shell writes a POSIX shell script: a command whose subcommands are the tools, with a flag for each
-// member of the inputSchema. mcpc types and validates the values. A member whose name cannot be a
-// flag is set with --args.
+// Shell returns a POSIX shell script: a command with a subcommand for each tool, and a flag for
+// each member of the tool's inputSchema. mcpc converts and validates the values. --args sets
+// members with names that cannot be flags. left has the tools without a subcommand.
 func Shell(s Source) (code []byte, left []LeftOut) {
 	all, left := s.wrappers()
 	var tools, list strings.Builder
@@ -42,14 +42,16 @@ func Shell(s Source) (code []byte, left []LeftOut) {
 	} else if s.Target != "" {
 		where = " -s " + shText(s.Target)
 	}
-	return []byte(strings.NewReplacer("@SERVER@", oneLine(s.Server), "@LIST@\n", list.String(), "@FUNCTIONS@\n", g.b.String(),
+	return []byte(strings.NewReplacer(
+		"@SERVER@", oneLine(s.Server), "@LIST@\n", list.String(), "@FUNCTIONS@\n", g.b.String(),
 		"@TOOLS@\n", tools.String(), " @WHERE@", where).Replace(shClient)), left
 }
 
-// flagName are the names of members that can be flags.
+// flagName matches names of members that can be flags.
 var flagName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`) })
 
-// shTool writes what is known of a tool's flags, and its help.
+// shTool writes two shell functions for a tool: flags_N sets the name and kind of a flag, and
+// help_N prints the help.
 func (g *tsWriter) shTool(number int, w wrapper) {
 	var fields []field
 	if w.input != nil {
@@ -85,7 +87,7 @@ func (g *tsWriter) shTool(number int, w wrapper) {
 	g.line("  cat <<'END_OF_HELP'")
 	for _, line := range wrapped(oneLine(w.tool.Description), 78) {
 		if line != "" {
-			// The indent keeps a line from ending the text.
+			// The indent keeps a line from ending the here-document.
 			g.line("  %s", line)
 		}
 	}
@@ -97,8 +99,8 @@ func (g *tsWriter) shTool(number int, w wrapper) {
 	g.line("}")
 }
 
-// shFlags are the flags of a member: its name and, where no other member has it, its name in lower
-// case with dashes. nil where it can have none.
+// shFlags returns the flags of a member: its name, and before it the name in lower case with dashes
+// unless another member has that name. It returns nil if the member's name cannot be a flag.
 func shFlags(name string, fields []field) []string {
 	if !flagName().MatchString(name) || name == "args" || name == "help" {
 		return nil
@@ -121,13 +123,15 @@ func shFlags(name string, fields []field) []string {
 			dashed = name
 		}
 	}
-	if dashed == name || dashed == "args" || dashed == "help" || strings.HasPrefix(dashed, "-") || dashedBefore(dashed, name, fields) {
+	if dashed == name || dashed == "args" || dashed == "help" || strings.HasPrefix(dashed, "-") ||
+		dashedBefore(dashed, name, fields) {
 		return []string{name}
 	}
 	return []string{dashed, name}
 }
 
-// dashedBefore reports whether a member before that of this name has the same dashed form.
+// dashedBefore reports whether a member before name in fields equals dashed, if case, dashes and
+// underscores are ignored.
 func dashedBefore(dashed, name string, fields []field) bool {
 	plain := func(s string) string { return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(s)) }
 	for _, f := range fields {
@@ -141,9 +145,12 @@ func dashedBefore(dashed, name string, fields []field) bool {
 	return false
 }
 
-// shValue names the value of a flag in the help.
+// shValue returns the placeholder of a flag's value in the help, such as TEXT, with "(required)"
+// after it if the member is required.
 func shValue(f field) string {
-	value := map[sort]string{text: "TEXT", integer: "INTEGER", number: "NUMBER", boolean: "[=false]", anything: "VALUE"}[f.typ.sort]
+	value := map[sort]string{
+		text: "TEXT", integer: "INTEGER", number: "NUMBER", boolean: "[=false]", anything: "VALUE",
+	}[f.typ.sort]
 	if value == "" {
 		value = "JSON"
 	}
@@ -163,5 +170,5 @@ func shortened(s string, most int) string {
 	return s
 }
 
-// shText is a word of the shell between single quotes.
+// shText returns a text as a shell word in single quotes.
 func shText(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

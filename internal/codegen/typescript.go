@@ -14,12 +14,14 @@ import (
 //go:embed client.ts.txt
 var tsClient string
 
-// tsReserved are the names of client.ts.txt, and what each object of JavaScript has.
-var tsReserved = []string{"Options", "McpcError", "Result", "Content", "Client", "Call", "Close", "Connection", "Waiting", "Constructor", "Then"}
+// tsReserved are the names that client.ts.txt declares, and names of members that every JavaScript
+// object has.
+var tsReserved = []string{"Options", "McpcError", "Result", "Content", "Client", "Call", "Close", "Connection",
+	"Waiting", "Constructor", "Then"}
 
-// TypeScript writes a module: an interface for the arguments of each tool, one for its
-// output where it declares that, and a method that calls it. Nothing in it needs to be
-// compiled: node takes the types away.
+// TypeScript returns the source of a module: for each tool an interface of its arguments, an
+// interface of its output if it declares an outputSchema, and a method that calls it. The module
+// needs no compiler: Node strips the types. left has the tools without a wrapper.
 func TypeScript(s Source) (code []byte, left []LeftOut) {
 	all, left := s.wrappers(tsReserved...)
 	g := &tsWriter{}
@@ -54,10 +56,12 @@ func TypeScript(s Source) (code []byte, left []LeftOut) {
 	return []byte(g.b.String()), left
 }
 
+// A tsWriter collects TypeScript source, or lines of a shell script.
 type tsWriter struct{ b strings.Builder }
 
 func (g *tsWriter) line(format string, args ...any) { fmt.Fprintf(&g.b, format+"\n", args...) }
 
+// comment writes a text as a doc comment. It writes nothing for an empty text.
 func (g *tsWriter) comment(indent, s string) {
 	s = oneLine(s)
 	if s == "" {
@@ -75,6 +79,7 @@ func (g *tsWriter) comment(indent, s string) {
 	g.line("%s */", indent)
 }
 
+// types writes the interfaces of a type, the outer interface first. t may be nil.
 func (g *tsWriter) types(t *typ) {
 	if t == nil {
 		return
@@ -99,7 +104,7 @@ func (g *tsWriter) types(t *typ) {
 	g.types(t.item)
 }
 
-// alias names a type that is not an interface.
+// alias declares a name for a type that is not an interface. It writes nothing if name is "".
 func (g *tsWriter) alias(name string, t *typ) {
 	if name != "" {
 		g.line("")
@@ -108,6 +113,7 @@ func (g *tsWriter) alias(name string, t *typ) {
 	}
 }
 
+// method writes the method that calls a tool.
 func (g *tsWriter) method(w wrapper) {
 	name := strings.ToLower(w.ident[:1]) + w.ident[1:]
 	g.line("")
@@ -131,6 +137,7 @@ func (g *tsWriter) method(w wrapper) {
 	g.line("  }")
 }
 
+// tsType returns the TypeScript type for t; unknown for anything.
 func tsType(t *typ) string {
 	name := "unknown"
 	switch t.sort {
@@ -156,7 +163,8 @@ func tsType(t *typ) string {
 	return name
 }
 
-// tsLiterals is an enum as a union; "" where a value is no literal.
+// tsLiterals returns the values of an enum as a union of literals; "" if a value is an object or an
+// array, or if there are no values.
 func tsLiterals(choices []json.RawMessage) string {
 	var all []string
 	for _, c := range choices {
@@ -173,7 +181,7 @@ func tsLiterals(choices []json.RawMessage) string {
 	return strings.Join(all, " | ")
 }
 
-// jsText is a string literal of JavaScript in ASCII, so that nothing in it hides.
+// jsText returns a text as a JavaScript string literal in ASCII, without invisible characters.
 func jsText(s string) string {
 	var b strings.Builder
 	for _, r := range string(jsonraw.Quote(s)) {
