@@ -24,7 +24,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// codegenOptions are what `mcpc codegen` was asked.
+// codegenOptions are the flags and the server's command of `mcpc codegen`.
 type codegenOptions struct {
 	goCode, tsCode, cli bool
 	types               bool
@@ -32,6 +32,7 @@ type codegenOptions struct {
 	argv                []string
 }
 
+// NewCodegen returns the command `mcpc codegen`.
 func NewCodegen(f *cmdutil.Factory) *cobra.Command {
 	var o codegenOptions
 	cmd := &cobra.Command{
@@ -91,6 +92,8 @@ secret. The same list of tools gives the same code.`,
 	return cmd
 }
 
+// runCodegen lists the tools of the server and writes the code. It warns of tools that are left
+// out, of ambiguous names, and of secrets in the code.
 func runCodegen(ctx context.Context, f *cmdutil.Factory, o codegenOptions) error {
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: true})
 	if !out.Good() {
@@ -131,7 +134,8 @@ func runCodegen(ctx context.Context, f *cmdutil.Factory, o codegenOptions) error
 	return nil
 }
 
-// named is how the server calls itself, and where it is.
+// named returns the name and version that the server declares, followed by its address in
+// parentheses, or only its address.
 func named(c *connect.Conn) string {
 	info, _ := jsonraw.Object(c.Info().ServerInfo)
 	name := strings.TrimSpace(info.Text("name") + " " + info.Text("version"))
@@ -141,7 +145,8 @@ func named(c *connect.Conn) string {
 	return name + " (" + c.Where + ")"
 }
 
-// aimCode says in the code which server it calls, unless a secret is in that.
+// aimCode sets the server that the generated code calls: src.Command or src.Target. If they contain
+// a secret, it leaves both empty and prints a note.
 func aimCode(c *connect.Conn, src *codegen.Source) {
 	t := c.Target
 	if t.Kind == target.Command && slices.Equal(redact.RedactCommand(t.Command), t.Command) {
@@ -160,6 +165,7 @@ func aimCode(c *connect.Conn, src *codegen.Source) {
 	}
 }
 
+// asLeftOut converts a LeftOut of a list, with a name that is safe for the terminal.
 func asLeftOut(l connect.LeftOut) codegen.LeftOut {
 	return codegen.LeftOut{Name: term.Line(l.Name), Why: l.Why}
 }
