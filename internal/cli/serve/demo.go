@@ -15,7 +15,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// demoOptions are what `mcpc demo` was asked.
+// demoOptions are the flags of `mcpc demo`.
 type demoOptions struct {
 	demo.Options
 	listen      string
@@ -23,6 +23,7 @@ type demoOptions struct {
 	fault       faulty.Options
 }
 
+// NewDemo returns the command `mcpc demo`.
 func NewDemo(f *cmdutil.Factory) *cobra.Command {
 	var o demoOptions
 	cmd := &cobra.Command{
@@ -62,6 +63,7 @@ code is accepted. With --tasks it also has tools that run as tasks.`,
 	return cmd
 }
 
+// runDemo serves the demo server over stdio or HTTP until the client closes the input or ctx ends.
 func runDemo(ctx context.Context, f *cmdutil.Factory, o demoOptions) error {
 	faults, err := o.fault.Start(f, faulty.Link(o.stdio))
 	if err != nil {
@@ -94,6 +96,7 @@ func runDemo(ctx context.Context, f *cmdutil.Factory, o demoOptions) error {
 	return faults.ServeHTTP(ctx, "demo", listener, demoHandler(f, o))
 }
 
+// demoHandler returns the handler of /mcp and /sse, or of the server that requires a token.
 func demoHandler(f *cmdutil.Factory, o demoOptions) http.Handler {
 	mcp := demo.Handler(o.Options)
 	if o.auth {

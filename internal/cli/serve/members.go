@@ -21,10 +21,11 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A named is a server, and the name that it is to have.
+// A named is a server as -s takes it, and the name under which mcpc serve offers it.
 type named struct{ name, id string }
 
-// membersOf are the servers that are served. Nothing is started.
+// membersOf returns the servers to serve: the servers in args, and with --all the known servers. It
+// connects to no server. It fails for an unknown server and for two servers with the same name.
 func membersOf(f *cmdutil.Factory, o options, args []string) ([]gateway.Member, error) {
 	servers := known(f, o.all)
 	for _, word := range args {
@@ -44,7 +45,7 @@ func membersOf(f *cmdutil.Factory, o options, args []string) ([]gateway.Member, 
 	seen := map[string]bool{}
 	for i, s := range servers {
 		names[i] = s.name
-		if seen[strings.ToLower(s.name)] { // patterns do not tell upper from lower case
+		if seen[strings.ToLower(s.name)] { // patterns ignore case
 			return nil, usage.New(fmt.Sprintf("two servers are named %q", s.name), "NAME=SERVER gives another name")
 		}
 		seen[strings.ToLower(s.name)] = true
@@ -64,8 +65,8 @@ func membersOf(f *cmdutil.Factory, o options, args []string) ([]gateway.Member, 
 	return members, nil
 }
 
-// checkPatterns refuses a pattern that can fit no tool of the servers on the command line. Those of --all are others
-// at another time.
+// checkPatterns returns a usage error for a pattern of --allow or --deny that cannot match a tool
+// of the members. With --all it only requires the form NAME/TOOL, because the known servers change.
 func (o *options) checkPatterns(members []gateway.Member) error {
 	for _, flag := range []struct {
 		name     string
@@ -92,7 +93,8 @@ func (o *options) checkPatterns(members []gateway.Member) error {
 	return nil
 }
 
-// known are all servers that need no question, by their own names where these differ.
+// known returns all known servers that need no approval, or nil if all is false. A server has its
+// own name if no other server has the name, else its id. It reports the servers that need approval.
 func known(f *cmdutil.Factory, all bool) (servers []named) {
 	if !all {
 		return nil
@@ -116,10 +118,12 @@ func known(f *cmdutil.Factory, all bool) (servers []named) {
 	return servers
 }
 
-// nameCharacters are those of a NAME. A URL has others before its first =.
+// nameCharacters are the characters of NAME in NAME=SERVER. In a URL, the text before the first =
+// has other characters.
 const nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
-// parted reads [NAME=]SERVER. A URL without a name is called by its host.
+// parted parses [NAME=]SERVER. Without NAME, the name of a URL is its host, the name of CLIENT:NAME
+// is its second part, and any other server is named as in word.
 func parted(word string) named {
 	if name, id, ok := strings.Cut(word, "="); ok && strings.Trim(name, nameCharacters) == "" && name != "" {
 		return named{name, id}
@@ -133,20 +137,23 @@ func parted(word string) named {
 	return named{word, word}
 }
 
-// isCommand reports whether a word that names no server is a command, or a program or a file of one.
+// isCommand reports whether a word that names no server seems to be a server's command: a program,
+// a file, or a command line.
 func isCommand(f *cmdutil.Factory, word string) bool {
 	_, hint := meant.ByPath(f, word)
 	return hint != ""
 }
 
-// sessionHint says how the command of a server is served.
+// sessionHint is the hint for a server's command in place of a server's name.
 var sessionHint = "a server's command is served as a session: " + wire.Run("init --as NAME -- COMMAND...") +
 	", then " + wire.Run("serve NAME")
 
-// serving is the variable by which mcpc serve knows that another one started it.
+// serving is the environment variable that mcpc serve sets for the servers that it starts. mcpc
+// serve refuses to run if it is set.
 const serving = "MCPC_SERVING"
 
-// invocation is that of one connection to a server, and what ends its recording.
+// invocation returns the environment of one connection to a server, which asks the user nothing and
+// puts name into each line of its messages. The returned function ends the recording.
 func invocation(f *cmdutil.Factory, name, id string) (*host.Env, func()) {
 	said := &lines{to: f.Stderr(), name: f.ErrStyle.Line(name)}
 	b := f.WithoutPrompts(said, id)
@@ -156,21 +163,24 @@ func invocation(f *cmdutil.Factory, name, id string) (*host.Env, func()) {
 	return &b.Env, func() { b.Env.EndRecording(wire.Outcome{}, 0) }
 }
 
-// quiet is the UI of a server that is served: what is shown to a user who is asked is not shown.
+// quiet is the UI for the connections of mcpc serve: it does not ask the user, and does not show
+// what precedes a question.
 type quiet struct{ *cmdutil.Factory }
 
 func (quiet) ShowServer(string, target.Server) {}
 func (quiet) Interactive() bool                { return false }
 func (quiet) CanAsk() bool                     { return false }
 
-// ShowChanges shows what is noted. What the user is asked about is left out with a line of its own.
+// ShowChanges shows changes of level Info. mcpc reports other changes in a line of their own when
+// it leaves out the tool.
 func (q quiet) ShowChanges(level wire.Level, headline string, changes []diff.Change) {
 	if level == wire.Info {
 		q.Factory.ShowChanges(level, headline, changes)
 	}
 }
 
-// lines puts the name of a server into each line of standard error that is about it.
+// lines writes complete lines to a writer, with the name of a server after "mcpc: ". It keeps an
+// incomplete line in rest. mu guards rest and writes.
 type lines struct {
 	to   io.Writer
 	name string

@@ -1,4 +1,5 @@
-// Package serve has the commands that serve MCP themselves: serve, which joins servers, and demo.
+// Package serve has the commands that are MCP servers: serve, which offers several servers as one,
+// and demo.
 package serve
 
 import (
@@ -22,14 +23,14 @@ import (
 	"mcpc/internal/wire"
 )
 
-// options are what `mcpc serve` was asked.
+// options are the flags of `mcpc serve`.
 type options struct {
 	all, noPrefix   bool
 	allow, deny     []string
 	http, tokenFile string
 }
 
-// New makes the command.
+// New returns the command `mcpc serve`.
 func New(f *cmdutil.Factory) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
@@ -90,10 +91,11 @@ Over stdio the command ends with exit code 0 when the client closes the input.`,
 	return cmd
 }
 
-// idle is how long a server may be silent while a request runs, as --timeout: an agent has limits of its own.
+// idle is the default of --timeout: how long a server may be silent during a request. It is long,
+// because agents have their own limits.
 const idle = 10 * time.Minute
 
-// check refuses what makes no sense for several servers.
+// check returns a usage error for flags and arguments that make no sense for several servers.
 func (o *options) check(f *cmdutil.Factory, args []string) error {
 	switch {
 	case f.Shell != nil:
@@ -102,7 +104,7 @@ func (o *options) check(f *cmdutil.Factory, args []string) error {
 		return usage.New("serve takes servers as arguments, not with -s", sessionHint)
 	case f.ServerGiven:
 		return usage.New("serve takes servers as arguments, not with -s", wire.Run("serve "+shellwords.Quote(f.Server)))
-	case f.Getenv(serving) != "": // with the entry of an agent among the servers of --all, each would start the next
+	case f.Getenv(serving) != "": // otherwise an entry for mcpc serve among the servers of --all would start itself
 		return usage.New("mcpc serve was started by another mcpc serve", "give the other one the servers of this one")
 	case o.all && len(args) > 0:
 		return usage.New("--all and the names of servers exclude each other", "")
@@ -122,7 +124,7 @@ func (o *options) check(f *cmdutil.Factory, args []string) error {
 	return nil
 }
 
-// run serves until the client or the user ends it.
+// run serves until the client closes the input or the user interrupts it.
 func run(ctx context.Context, f *cmdutil.Factory, o options, args []string) error {
 	members, err := membersOf(f, o, args)
 	if err != nil {
@@ -161,12 +163,12 @@ func run(ctx context.Context, f *cmdutil.Factory, o options, args []string) erro
 			return cmdutil.Exit(usage.LocalIO("the client", err))
 		}
 		return nil
-	case <-ctx.Done(): // no signal interrupts a read
+	case <-ctx.Done(): // a signal does not interrupt the read of standard input
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
 	}
 }
 
-// tell writes a note for the user, and the end of a server's stderr in lines of its own.
+// tell writes a note for the user, followed by the last lines of a server's standard error.
 func tell(f *cmdutil.Factory, text string, stderr []string) {
 	f.Note(f.ErrStyle.Line(text))
 	var b strings.Builder
@@ -176,7 +178,9 @@ func tell(f *cmdutil.Factory, text string, stderr []string) {
 	_, _ = io.WriteString(f.Stderr(), b.String())
 }
 
-// admit gives what refuses HTTP requests without the token; nil where none is needed.
+// admit returns a function that returns the HTTP status and text with which a request without the
+// token is refused, or 0. Returns nil without --client-token-file. It fails if the file has no
+// token.
 func (o *options) admit(f *cmdutil.Factory) (func(*http.Request) (int, string), error) {
 	if o.tokenFile == "" {
 		return nil, nil
@@ -202,6 +206,7 @@ func (o *options) admit(f *cmdutil.Factory) (func(*http.Request) (int, string), 
 	}, nil
 }
 
+// serveHTTP serves g over HTTP at a loopback address, [HOST:]PORT, until ctx ends.
 func serveHTTP(ctx context.Context, f *cmdutil.Factory, g *gateway.Gateway, address string) error {
 	if _, err := strconv.ParseUint(address, 10, 16); err == nil {
 		address = "127.0.0.1:" + address
