@@ -1,7 +1,7 @@
 // Package sliceutil has functions for slices that package slices lacks.
 package sliceutil
 
-// Map is what each of all becomes; nil of none.
+// Map returns the results of becomes for each element of all; nil if all is empty.
 func Map[T, U any](all []T, becomes func(T) U) (others []U) {
 	for _, one := range all {
 		others = append(others, becomes(one))

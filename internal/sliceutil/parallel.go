@@ -4,11 +4,11 @@ import (
 	"sync"
 )
 
-// share is how many small things are worth another goroutine.
+// share is the number of calls of do that one goroutine makes.
 const share = 250
 
-// Parallel calls do for each number below n: where they are many, on all cores and in no
-// order. A panic of do is the caller's.
+// Parallel calls do with each number from 0 below n. If n is larger than share, it calls do
+// concurrently and in no order. It re-raises a panic of do in the caller's goroutine.
 func Parallel(n int, do func(i int)) {
 	some := func(from int) {
 		for i := from; i < min(from+share, n); i++ {
