@@ -18,16 +18,16 @@ import (
 	"mcpc/internal/wire"
 )
 
-// IsName reports whether an argument may be called by a word: letters first, and no more signs
-// than - and _.
+// IsName reports whether a word may be the name of an argument: it does not begin with a digit, is
+// not a JSON scalar, and has no special characters except - and _.
 func IsName(word string) bool {
 	return shellwords.Inert(word) && !arguments.IsScalar(word) && !strings.ContainsAny(word, " ./:@%+,=") &&
 		!strings.Contains("0123456789", word[:1])
 }
 
-// UnnamedArguments gives an error of arguments without names a hint that has them, unless that
-// would be as wrong. before are the words of the command, "call NAME", and args what
-// follows.
+// UnnamedArguments returns err, the error of arguments without names, with a hint that names them.
+// It returns err unchanged if the arguments of the hint would be invalid too, or read a file.
+// before has the words of the command, as "call NAME", args the words after them.
 func UnnamedArguments(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, before, args []string, err error) error {
 	line := func(words []string) string {
 		return strings.Join(connect.QuotedWords(slices.Concat(before, words)), " ")
@@ -35,7 +35,7 @@ func UnnamedArguments(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, be
 	if words := arguments.BrokenObject(args); len(words) > 0 {
 		return hintedAnew(err, "did you mean "+wire.RunOnServer(line(words))+"?")
 	}
-	for _, arg := range args { // a flag whose hyphens an editor has made a dash
+	for _, arg := range args { // an editor made a dash of the hyphens of a flag
 		if name := strings.TrimLeft(arg, "–—"); name != arg && IsName(name) {
 			return hintedAnew(err, "arguments have no dashes: "+wire.Hint(name)+"=VALUE")
 		}
@@ -70,10 +70,11 @@ func UnnamedArguments(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, be
 	return hintedAnew(err, "did you mean "+wire.RunOnServer(command)+"?")
 }
 
-// hintedAnew returns a usage error with another hint.
+// hintedAnew returns a usage error with its hint replaced. An error that shows the invalid bytes or
+// has several texts keeps them.
 func hintedAnew(err error, hint wire.Hint) error {
 	if notJSON, ok := errors.AsType[*usage.JSONError](err); ok {
-		notJSON.Hint = hint // beside the bytes that it shows
+		notJSON.Hint = hint // the error still shows the invalid bytes
 		return notJSON
 	}
 	several := &usage.Errors{}
@@ -84,9 +85,9 @@ func hintedAnew(err error, hint wire.Hint) error {
 	return usage.New(err.Error(), hint)
 }
 
-// namedWords gives words a name that have none: a:1 is a=1, three words a = 1 are one,
-// and others have the names of the tool in turn, which is guessed. left are those for
-// which it has none.
+// namedWords returns the arguments in the form NAME=VALUE: a:1 becomes a=1, the three words a = 1
+// become one, and other words get the names of the tool in order. guessed is set if it used a name
+// in order. left has the words for which no name was left.
 func namedWords(args, names []string) (words []string, guessed bool, left []string) {
 	for i := 0; i < len(args); i++ {
 		word := args[i]
@@ -142,8 +143,9 @@ func namedWords(args, names []string) (words []string, guessed bool, left []stri
 	return named, guessed, left
 }
 
-// argumentNames returns the names of the arguments of a remembered tool or prompt that are words to every shell, the
-// required ones first.
+// argumentNames returns the names of the arguments of a cached tool or prompt, the required
+// arguments first, without names that a shell would have to quote. Returns nil if the tool is not
+// cached.
 func argumentNames(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, name string) (names []string) {
 	entry := f.EntryOf(cmd, k, name)
 	if entry == nil {

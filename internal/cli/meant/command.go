@@ -1,5 +1,5 @@
-// Package meant is what a person perhaps meant by the words and flags of a command line that mcpc does not know: it
-// makes the hint of the error, and never does what it says.
+// Package meant makes hints for command lines with unknown words and flags: it guesses the command
+// line that the user meant. It never runs the command line of a hint.
 package meant
 
 import (
@@ -21,7 +21,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// meantByFile returns the hint for a file that is no server; "" if there is none.
+// meantByFile returns the hint for a file that is not a server, by its extension; "" if mcpc has no
+// hint for the file, or if the file does not exist.
 func meantByFile(name string) wire.Hint {
 	if !cmdutil.IsFile(name) {
 		return ""
@@ -38,7 +39,8 @@ func meantByFile(name string) wire.Hint {
 	return ""
 }
 
-// UnknownCommand returns the error for a word that is no command of cmd.
+// UnknownCommand returns the usage error for args if args[0] is not a subcommand of cmd; nil if
+// args is empty.
 func UnknownCommand(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -57,13 +59,14 @@ func UnknownCommand(f *cmdutil.Factory, cmd *cobra.Command, args []string) error
 	return usage.New(fmt.Sprintf("unknown command %q", args[0]), hint)
 }
 
-// meantByWords returns the hint for words of which the first is no command of cmd; "" if they are unknown, too.
+// meantByWords returns the hint for args if args[0] is not a subcommand of cmd; "" if mcpc does not
+// know the words as a command line of a different program either.
 func meantByWords(f *cmdutil.Factory, cmd *cobra.Command, args []string) wire.Hint {
 	meant := meaningOf(f, cmd)
 	words, argv := cmdutil.SplitDash(cmd, args)
 	if at := slices.IndexFunc(words, func(w string) bool { return len(w) > 1 && w[0] == '-' }); at > 0 {
 		words = words[:at]
-		argv = nil // of a line that was not parsed, as before --help
+		argv = nil // the line was not parsed, as with --help
 	}
 	if len(words) == 0 {
 		words = args[:1]
@@ -79,7 +82,7 @@ func meantByWords(f *cmdutil.Factory, cmd *cobra.Command, args []string) wire.Hi
 		return ""
 	}
 	if quoted := strings.Fields(args[0]); len(args) == 1 && len(quoted) > 1 {
-		return meantByWords(f, cmd, quoted) // a command line in quotes
+		return meantByWords(f, cmd, quoted) // the words are one command line in quotes
 	}
 	command := startedBy(args)
 	hint := cmp.Or(meantByFile(args[0]), dashed(args))
@@ -103,8 +106,8 @@ func meantByWords(f *cmdutil.Factory, cmd *cobra.Command, args []string) wire.Hi
 	return ""
 }
 
-// meantByCall returns the hint for a tool that is called without the word call, else the other hint: a name that
-// means something else here may be a tool's, too.
+// meantByCall returns the hint to write call before words if the second word is an argument of a
+// tool; otherwise other. A word that has a hint of its own may also be the name of a tool.
 func meantByCall(words []string, other wire.Hint) wire.Hint {
 	if len(words) < 2 || strings.Contains(string(other), "call ") {
 		return other
@@ -115,7 +118,8 @@ func meantByCall(words []string, other wire.Hint) wire.Hint {
 	return other
 }
 
-// meantByServer returns the hint for the host of a server, or for its name before a command; "" if there is none.
+// meantByServer returns the hint for words that begin with the host of a server, or with the name
+// of a server before a command; "" for other words.
 func meantByServer(f *cmdutil.Factory, cmd *cobra.Command, words []string) wire.Hint {
 	url := urlOfHost(words[0])
 	rest := words[1:]
@@ -135,7 +139,7 @@ func meantByServer(f *cmdutil.Factory, cmd *cobra.Command, words []string) wire.
 	before := f.Server
 	given := f.ServerGiven
 	f.Server = server
-	f.ServerGiven = true // for the commands of the hint
+	f.ServerGiven = true // the commands in the hint ask this server
 	hint := meaningOf(f, cmd).commandMeant(rest, nil)
 	if hint == "" {
 		f.Server = before
@@ -144,9 +148,12 @@ func meantByServer(f *cmdutil.Factory, cmd *cobra.Command, words []string) wire.
 	return hint
 }
 
-// dashed returns the hint for words with a dash that an editor made of two hyphens; "" if there is none.
+// dashed returns the hint for a word that begins with a dash, which an editor made of two hyphens;
+// "" if no word begins with a dash.
 func dashed(words []string) wire.Hint {
-	at := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "–") || strings.HasPrefix(w, "—") })
+	at := slices.IndexFunc(words, func(w string) bool {
+		return strings.HasPrefix(w, "–") || strings.HasPrefix(w, "—")
+	})
 	if at < 0 {
 		return ""
 	}

@@ -14,7 +14,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// UnknownFlag returns the error for a flag that could not be read, with the flag that was perhaps meant.
+// UnknownFlag returns the usage error for a flag that cannot be parsed, with a hint at the flag
+// that the user may have meant. err is the error of pflag.
 func UnknownFlag(f *cmdutil.Factory, cmd *cobra.Command, err error) error {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
@@ -27,7 +28,7 @@ func UnknownFlag(f *cmdutil.Factory, cmd *cobra.Command, err error) error {
 		return usage.New(cmdutil.FlagText(err), hint)
 	}
 	words := cmd.Flags().Args()
-	if len(words) > 0 && !cmd.HasParent() { // the flags are those of another command, or of a server's
+	if len(words) > 0 && !cmd.HasParent() { // the flags belong to another command, or to a server's command
 		isSynonym := !slices.Contains(runners, words[0]) && meaningOf(f, cmd).commandMeant(words, nil) != ""
 		if isSynonym || StartedAmong(f, cmd) == nil {
 			return UnknownCommand(f, cmd, words)
@@ -39,7 +40,8 @@ func UnknownFlag(f *cmdutil.Factory, cmd *cobra.Command, err error) error {
 	)
 }
 
-// meantByFlag returns the hint for a flag that the command does not have; isShort is set for one with a single dash.
+// meantByFlag returns the hint for a flag that the command does not have. isShort is set for a flag
+// with a single hyphen.
 func meantByFlag(f *cmdutil.Factory, cmd *cobra.Command, name string, isShort bool) wire.Hint {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })

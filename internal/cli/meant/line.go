@@ -13,7 +13,8 @@ import (
 	"mcpc/internal/cli/cmdutil"
 )
 
-// WithCodes lets a code follow explain as it is: -32602 is no flag there.
+// WithCodes returns args with "code " before each negative number after the word explain, so that
+// -32602 is not parsed as a flag.
 func WithCodes(args []string) []string {
 	at := slices.Index(args, "explain")
 	if at < 0 || slices.Contains(args[:at], "--") {
@@ -29,8 +30,8 @@ func WithCodes(args []string) []string {
 	return args
 }
 
-// WithNegations writes -name:x and -(…) as "not", which no flag is: -n is one. They
-// mean nothing else on a command line.
+// WithNegations returns args with the filter terms -name:x and -(…) written as "not name:x" and
+// "not (…)", so that they are not parsed as flags. It leaves the words after -- unchanged.
 func WithNegations(args []string) []string {
 	words := slices.Clone(args)
 	for i, word := range words {
@@ -54,8 +55,8 @@ func isTerm(word string) bool {
 	})
 }
 
-// Execute runs a command line and returns how it ended. A word that names no command is an
-// error, also before --help.
+// Execute runs a command line and returns its error. An unknown command is an error even with
+// --help.
 func Execute(ctx context.Context, f *cmdutil.Factory, root *cobra.Command, words []string) error {
 	var unknown error
 	help := root.HelpFunc()

@@ -21,7 +21,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// runners are programs that start a server which they are told.
+// runners are programs that start the server named by their arguments.
 var runners = []string{
 	"npx",
 	"bunx",
@@ -52,7 +52,7 @@ var runners = []string{
 	"pwsh",
 }
 
-// runBy are programs that run a file of that ending.
+// runBy has, by file extension, the command that runs such a file.
 var runBy = map[string][]string{
 	".js":  {"node"},
 	".mjs": {"node"},
@@ -65,8 +65,8 @@ var runBy = map[string][]string{
 	".sh":  {"sh"},
 }
 
-// startedBy returns the command of a server that words are, perhaps: a program or a file comes first. Returns nil if
-// there is none.
+// startedBy returns the command that words may be, if they begin with a program, a file or an npm
+// package. It adds the program that runs the file or the package. Returns nil for other words.
 func startedBy(words []string) []string {
 	first := words[0]
 	run := runBy[strings.ToLower(filepath.Ext(first))]
@@ -85,7 +85,7 @@ func startedBy(words []string) []string {
 	return nil
 }
 
-// isPackage reports whether a word is the name of an npm package in a scope.
+// isPackage reports whether a word is the name of a scoped npm package, as @SCOPE/NAME.
 func isPackage(word string) bool {
 	scope, name, found := strings.Cut(word, "/")
 	return found && strings.HasPrefix(scope, "@") && len(scope) > 1 && name != "" && !strings.Contains(name, "/") &&
@@ -97,8 +97,8 @@ func isProgram(word string) bool {
 	return err == nil
 }
 
-// ServerCommand returns the command of a server that words are: a program that runs servers, with what it runs, or a
-// file with the program that runs it. It returns nil for other words.
+// ServerCommand returns the command of a server that words are: a program of runners with
+// arguments, or a file with the program that runs it. Returns nil for other words.
 func ServerCommand(words []string) []string {
 	if len(words) == 0 || len(words) == 1 && !cmdutil.IsFile(words[0]) {
 		return nil
@@ -109,8 +109,9 @@ func ServerCommand(words []string) []string {
 	return nil
 }
 
-// StartedAmong returns the command of a server among the words of a command line with an unknown flag, which may be the
-// server's. Returns nil if the first word may be the name of a tool that is called as a program is.
+// StartedAmong returns the command of a server in a command line with an unknown flag, because the
+// flag may belong to that command. Returns nil if there is no such command, or if the first word
+// may be the name of a tool.
 func StartedAmong(f *cmdutil.Factory, cmd *cobra.Command) []string {
 	first := cmd.Flags().Arg(0)
 	at := slices.Index(f.Args, first)
@@ -120,8 +121,9 @@ func StartedAmong(f *cmdutil.Factory, cmd *cobra.Command) []string {
 	return startedBy(f.Args[at:])
 }
 
-// CommandStarting returns the command line of mcpc that speaks with a server's command. If the last word is one of
-// mcpc's commands, it is that one. Words that are secret are left out.
+// CommandStarting returns the command line of mcpc that starts the server with the command argv. It
+// uses the last word of argv as the command of mcpc if it is one, else verb, else list. It replaces
+// the arguments with ... if they may contain a secret.
 func CommandStarting(f *cmdutil.Factory, verb string, argv []string) wire.Hint {
 	if last := argv[len(argv)-1]; len(argv) > 1 && f.CommandIs(last, cmdutil.Alone) {
 		verb = last
@@ -139,8 +141,9 @@ func CommandStarting(f *cmdutil.Factory, verb string, argv []string) wire.Hint {
 	return wire.Run(line)
 }
 
-// ByPath returns what -s names if that is no server but something on this machine, and the hint for it; what is "" for
-// the name of a program, as a server's may be.
+// ByPath returns what text, the value of -s, is if it is not a server: "a folder", "a file", "a
+// command" or "a path that does not exist", and the hint for it. Both are "" for a URL and for
+// unknown text. what is "" for the name of a program, because a server may have that name.
 func ByPath(f *cmdutil.Factory, text string) (what string, hint wire.Hint) {
 	if text == "" || strings.Contains(text, "://") {
 		return "", ""
@@ -158,7 +161,7 @@ func ByPath(f *cmdutil.Factory, text string) (what string, hint wire.Hint) {
 	case len(words) > 0 && startedBy(words) != nil:
 		hint = behind(shellwords.Quote(startedBy(words)[0]))
 		if len(words) > 1 {
-			return "a command", behind(shellwords.Quote(startedBy(words)[0]) + " ...") // a word may be a secret
+			return "a command", behind(shellwords.Quote(startedBy(words)[0]) + " ...") // the other words may contain a secret
 		}
 	case strings.HasPrefix(text, "/"), strings.HasPrefix(text, "."), strings.HasPrefix(text, "~"):
 		return "a path that does not exist", behind("COMMAND")
@@ -166,14 +169,14 @@ func ByPath(f *cmdutil.Factory, text string) (what string, hint wire.Hint) {
 	return "", hint
 }
 
-// Misplaced returns the error of a command that takes a name if its first word seems to name the server, or if its
-// arguments follow --: no tool is called as a URL, and each word after a name has a name of its own.
+// Misplaced returns a usage error if the first word after a command that takes a name seems to be
+// the server, or if the arguments of a tool or prompt follow --. Returns nil otherwise.
 func Misplaced(f *cmdutil.Factory, verb string, words, argv []string) error {
 	const where = " takes a name; name the server with -s"
 	takesWords := verb == "call" || verb == "prompt"
 	isOther := func(word string) bool { at, _ := arguments.Operator(word); return at < 1 }
 	if takesWords && len(argv) > 0 && !slices.ContainsFunc(argv, isOther) {
-		f.NameServer(nil) // what follows -- is no server's command
+		f.NameServer(nil) // the words after -- are not a server's command
 		return usage.New(
 			"a server's command goes after --, and these are arguments",
 			"did you mean "+wire.RunOnServer(
@@ -205,10 +208,12 @@ func Misplaced(f *cmdutil.Factory, verb string, words, argv []string) error {
 	return nil
 }
 
-// flagsOfMCPC are flags that users type after the command of a server, and that few servers have.
+// flagsOfMCPC are flags of mcpc that users write after a server's command by mistake, and that few
+// servers have.
 var flagsOfMCPC = []string{"json", "jq", "wire", "explain", "no-validate", "curl", "dry-run", "max-time"}
 
-// NoteFlagsAfterDashes notes a flag of mcpc among the arguments of a server's command, where mcpc does not read it.
+// NoteFlagsAfterDashes prints a note if a flag of mcpc is among the arguments of a server's
+// command, where mcpc does not read it.
 func NoteFlagsAfterDashes(f *cmdutil.Factory, cmd *cobra.Command, argv []string) {
 	if len(argv) == 0 || !f.CommandIs(cmd.Name(), cmdutil.Asks) || filepath.Base(argv[0]) == "mcpc" {
 		return
@@ -223,7 +228,7 @@ func NoteFlagsAfterDashes(f *cmdutil.Factory, cmd *cobra.Command, argv []string)
 	}
 }
 
-// BehindDashes returns the hint for words that a command has no use for.
+// BehindDashes returns the hint for words that the command verb does not take. words is not empty.
 func BehindDashes(f *cmdutil.Factory, verb string, words []string) wire.Hint {
 	if hint := dashed(words); hint != "" {
 		return hint
@@ -237,7 +242,7 @@ func BehindDashes(f *cmdutil.Factory, verb string, words []string) wire.Hint {
 	return "a server's command goes after --, a URL or a session after -s"
 }
 
-// urlOfHost returns the URL of a host that was named without its scheme; "" if a word is none.
+// urlOfHost returns the URL for a word that is a host without a scheme; "" for other words.
 func urlOfHost(word string) string {
 	host, _, _ := strings.Cut(word, "/")
 	name, port, hasPort := strings.Cut(host, ":")
@@ -254,8 +259,8 @@ func urlOfHost(word string) string {
 	return ""
 }
 
-// BeginsCommand reports whether words are the command of a server: a runner, a file with its extension or an
-// npm package in a scope comes first.
+// BeginsCommand reports whether words are the command of a server: they begin with a program of
+// runners, a file that can be run, or a scoped npm package.
 func BeginsCommand(words []string) bool {
 	return len(words) > 1 && slices.Contains(runners, words[0]) ||
 		(cmdutil.IsFile(words[0]) || isPackage(words[0])) && startedBy(words) != nil

@@ -1,17 +1,19 @@
 package meant
 
-// A CommandSynonym says what a command of another program is called here. Its words are one or two that a
-// user types, with commas between the alternatives; _ and / are written as -, and the second word may be the
-// class of a word: URL, URI, FILE, NAME, or -- for the command of a server. In the hint, a command line of
-// mcpc is in backquotes, and {X} stands for the words that follow, or for X if there are none. {@} is {} for
-// a command that takes a name after -s only.
+// A CommandSynonym is the hint for commands of other programs. Words has the alternatives,
+// separated by commas: each is one word, or two, as a user types them, with _ and / written as -.
+// The second word may be the class of a word: URL, URI, FILE, NAME, or -- for the command of a
+// server. In Hint, a command line of mcpc is in backquotes. {X} is replaced with the following
+// words, or with X if no words follow. {@} is {} for a command that takes a name only after -s.
 type CommandSynonym struct{ Words, Hint string }
 
-// CommandSynonyms has the words of curl, kubectl, gh, mcptools, mcporter, mcp-remote and of the protocol.
+// CommandSynonyms has the words of curl, kubectl, gh, mcptools, mcporter, mcp-remote and of the
+// protocol.
 var CommandSynonyms = []CommandSynonym{
 	// one server
 	{
-		"connect, open, attach, session new, session create, session start, new session, create session, sessions new, sessions create, sessions open, sessions add",
+		"connect, open, attach, session new, session create, session start, new session, create session, " +
+			"sessions new, sessions create, sessions open, sessions add",
 		"did you mean `init {}`?",
 	},
 	{"add, register, config add, servers add, mcp add, alias, alias add, server add",
@@ -51,7 +53,8 @@ var CommandSynonyms = []CommandSynonym{
 
 	// sessions and known servers
 	{
-		"ps, session, session list, session ls, sessions list, sessions ls, sessions show, sessions status, context, contexts, profile, profiles, daemon",
+		"ps, session, session list, session ls, sessions list, sessions ls, sessions show, sessions status, " +
+			"context, contexts, profile, profiles, daemon",
 		"did you mean `sessions`?",
 	},
 	{"use, switch, select, use-context, sessions NAME, sessions switch, sessions select, session use",
@@ -138,14 +141,15 @@ var CommandSynonyms = []CommandSynonym{
 	{"filter", "did you mean `help filters`?"},
 }
 
-// A FlagSynonym says what the flags of other programs are called here, for some commands or, if it names none, for all;
-// mcpc is a command line without a command, and a command after which a / stands has no words yet. Its hint is as that
-// of a CommandSynonym, where {X} is the value of the flag, {flag} the flag and {command} the command.
+// A FlagSynonym is the hint for flags of other programs. Commands has the commands of mcpc that it
+// is for, separated by spaces; "" is all. mcpc is a command line without a command, and NAME/ the
+// command NAME without words. Hint has the form of a CommandSynonym, with the value of the flag for
+// {X}, the flag for {flag}, and the command for {command}.
 type FlagSynonym struct{ Commands, Flags, Hint string }
 
-// FlagSynonyms has the flags of these programs.
+// FlagSynonyms has the flags of the programs of CommandSynonyms.
 var FlagSynonyms = []FlagSynonym{
-	// mcpc without a command, as MCP Inspector has it
+	// mcpc without a command, as users of MCP Inspector type it
 	{"mcpc", "cli", "no flag is needed: `list -- COMMAND`, `call NAME -- COMMAND`"},
 	{"mcpc", "method", "did you mean `raw {METHOD}`?"},
 	{"mcpc", "tool, tool-name, tool-arg, call", "did you mean `call {NAME}`?"},
@@ -216,7 +220,7 @@ var FlagSynonyms = []FlagSynonym{
 	{"inspect", "ui, browser, gui", "did you mean --web?"},
 	{"inspect", "open, no-browser", "--web opens a browser, and --no-open only prints the URL"},
 
-	// servers that mcpc is
+	// commands of mcpc that are servers
 	{"proxy", "target, upstream, url, backend, remote, t, endpoint", "did you mean --to {URL}?"},
 	{"proxy mock demo", "port, p, bind, addr, address, host, l", "did you mean --listen 127.0.0.1:{3002}?"},
 	{"mock demo", "http", "did you mean --listen 127.0.0.1:3001?"},

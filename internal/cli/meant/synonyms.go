@@ -16,8 +16,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// commandMeant returns the hint for words that are a command of another program; "" if they are none. argv is the
-// command of a server after them.
+// commandMeant returns the hint for words that are a command of a different program; "" if they are
+// not. words is not empty. argv is the command of a server after --; nil if there is no --.
 func (m meaning) commandMeant(words, argv []string) wire.Hint {
 	first := strings.TrimSpace(plainWord(m.path) + " " + plainWord(words[0]))
 	keys := []string{first}
@@ -40,12 +40,13 @@ func (m meaning) commandMeant(words, argv []string) wire.Hint {
 	return ""
 }
 
-// Synonym returns the hint for words after a command of mcpc, or without one, that are a command of another program;
-// "" if they are none.
+// Synonym returns the hint for words that are a command of a different program; "" if they are not.
+// command is the command of mcpc before them, "" if there is none.
 func Synonym(f *cmdutil.Factory, command string, words ...string) wire.Hint {
 	return meaning{f, command, f.ServerGiven}.commandMeant(words, nil)
 }
 
+// synonymOf returns the synonym with these words, in the form of the tables; nil if there is none.
 func synonymOf(words string) *CommandSynonym {
 	at := slices.IndexFunc(CommandSynonyms, func(s CommandSynonym) bool { return hasWord(s.Words, words) })
 	if at < 0 {
@@ -54,10 +55,11 @@ func synonymOf(words string) *CommandSynonym {
 	return &CommandSynonyms[at]
 }
 
-// hasWord reports whether word is one of a list that is separated by commas.
+// hasWord reports whether word is in a list that is separated by commas and spaces.
 func hasWord(list, word string) bool { return slices.Contains(strings.Split(list, ", "), word) }
 
-// plainWord returns a word as the tables have it: listTools, list_tools and list/tools are list-tools.
+// plainWord returns a word in the form of the tables, in lower case with hyphens: listTools,
+// list_tools and list/tools become list-tools.
 func plainWord(word string) string {
 	var b strings.Builder
 	var before rune
@@ -74,7 +76,8 @@ func plainWord(word string) string {
 	return b.String()
 }
 
-// classOf returns the class of the first of some words.
+// classOf returns the class of the first word: URL, URI, FILE, NAME, or -- for a server's command.
+// words is not empty.
 func classOf(words []string) string {
 	word := words[0]
 	if cmdutil.IsURL(word) {
@@ -95,19 +98,20 @@ func classOf(words []string) string {
 // A meaning makes hints for a command line that mcpc does not know.
 type meaning struct {
 	f *cmdutil.Factory
-	// path is the command of mcpc that was recognised; "" if none was.
+	// path is the recognised command of mcpc; "" if the line has no known command.
 	path string
 	// there is set if the command line names a server with -s.
 	there bool
 }
 
-// meaningOf returns the meaning for a command line with the command cmd.
+// meaningOf returns the meaning for a command line in which cmd was recognised.
 func meaningOf(f *cmdutil.Factory, cmd *cobra.Command) meaning {
 	return meaning{f, strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), "mcpc"), " "),
 		f.ServerGiven || cmd.Flags().Changed("server")}
 }
 
-// filled returns the hint of a synonym whose command is followed by rest and the command of a server.
+// filled returns the hint of a synonym with its placeholders filled: rest are the words after the
+// command, argv is the command of a server.
 func (m meaning) filled(text string, rest, argv []string) wire.Hint {
 	words := pasted(rest)
 	typed := words
@@ -132,7 +136,8 @@ func (m meaning) filled(text string, rest, argv []string) wire.Hint {
 	})
 }
 
-// pasted returns words for a command line. After the first one they are left out if one of them may be secret.
+// pasted returns words, quoted for a command line. It replaces all words after the first with ...
+// if one of them may be a secret, and all words if the first may be.
 func pasted(words []string) string {
 	shown := redact.RedactCommand(words)
 	if slices.Equal(shown, words) {
@@ -144,8 +149,9 @@ func pasted(words []string) string {
 	return "..."
 }
 
-// hint returns the hint of a synonym; fill returns the replacement of a text in braces. Commands that ask a
-// server ask that of the command line if there is one.
+// hint returns the hint for the text of a synonym. fill returns the replacement for a name in
+// braces. A command that asks a server gets the -s of the command line, if the command line has
+// one.
 func (m meaning) hint(text string, fill func(string) string) (hint wire.Hint) {
 	braces := regexp.MustCompile(`\{[^{}"]*\}`)
 	for i, part := range strings.Split(text, "`") {
@@ -165,8 +171,8 @@ func (m meaning) hint(text string, fill func(string) string) (hint wire.Hint) {
 	return hint
 }
 
-// flagMeant returns the hint for a flag of another program; "" if it is none. A hint that names a flag of mcpc is
-// given for commands that have the flag only.
+// flagMeant returns the hint for a flag of a different program; "" if the flag is unknown. It skips
+// hints that name a flag which cmd does not have.
 func (m meaning) flagMeant(cmd *cobra.Command, flag string) wire.Hint {
 	value := typedValue(m.f.Args, flag)
 	named := regexp.MustCompile(`^did you mean --([a-z-]+)`)
@@ -194,7 +200,8 @@ func (m meaning) flagMeant(cmd *cobra.Command, flag string) wire.Hint {
 	return ""
 }
 
-// typedValue returns the value of an unknown flag; "" if it has none that can be pasted as it is.
+// typedValue returns the value of an unknown flag in args; "" if the flag has no value, or a value
+// that a hint cannot repeat without quoting.
 func typedValue(args []string, flag string) string {
 	dashes := "--"
 	if len(flag) == 1 {

@@ -14,8 +14,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// OnlyURL takes a URL among the words of a command for the server's, refuses other words, and returns the command of a
-// server after --.
+// OnlyURL returns the command of a server after --. It takes a URL among the words before -- as the
+// server, and returns a usage error for other words.
 func OnlyURL(f *cmdutil.Factory, cmd *cobra.Command, args []string) (argv []string, err error) {
 	words, argv := cmdutil.SplitDash(cmd, args)
 	words, err = f.WithoutURL(words, argv)
@@ -25,7 +25,7 @@ func OnlyURL(f *cmdutil.Factory, cmd *cobra.Command, args []string) (argv []stri
 	return argv, NoArguments(f, cmd, words)
 }
 
-// NoArguments refuses words that a command has no use for.
+// NoArguments returns a usage error if args is not empty.
 func NoArguments(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
