@@ -27,15 +27,15 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A survey asks all servers that mcpc knows by name for their lists, several at once.
-// Whatever one of them does, the others are shown.
+// A survey lists the entries of all known servers, several servers at once. The failure of one
+// server does not affect the others.
 
-// surveyOptions are what the commands that make one have in common.
+// surveyOptions are the options that list --all and grep share.
 type surveyOptions struct {
 	kinds    []connect.Kind
-	words    []string // all of which an entry has to hold
+	words    []string // an entry has to contain all of them
 	long     bool
-	bill     bool // in place of the lists
+	bill     bool // the cost of the tools in place of the lists
 	parallel int
 }
 
@@ -43,7 +43,8 @@ func (o *surveyOptions) flags(f *pflag.FlagSet) {
 	f.IntVar(&o.parallel, "parallel", 8, "number of concurrent requests (default 8)")
 }
 
-// check rejects options that make no sense for several servers.
+// check returns a usage error for options that make no sense for several servers. command is the
+// command line of mcpc, for the text.
 func (o *surveyOptions) check(f *cmdutil.Factory, command string, argv []string) error {
 	switch {
 	case f.Shell != nil:
@@ -73,10 +74,10 @@ func (o *surveyOptions) check(f *cmdutil.Factory, command string, argv []string)
 type Surveyed struct {
 	*cmdutil.KnownServer
 	lists []connect.Sorted
-	// revision is the negotiated one; "" if no connection was opened.
+	// revision is the negotiated revision; "" if no connection was opened.
 	revision string
 	Out      wire.Outcome
-	said     string // on standard error
+	said     string // the text for standard error
 }
 
 // runSurvey selects the servers, asks them all, and prints what they have and what failed.
@@ -84,7 +85,7 @@ func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
 	all, unasked := f.KnownServers()
 	asked := sliceutil.Map(all, func(s *cmdutil.KnownServer) *Surveyed { return &Surveyed{KnownServer: s} })
 	host.TuneGC(&f.Env, false)
-	f.Talking.Store(true) // a Ctrl-C ends the conversations in order
+	f.Talking.Store(true) // Ctrl-C closes the connections in order
 	defer f.Talking.Store(false)
 	stop := f.StartSpinner()
 	askAll(ctx, f, o, asked)
@@ -147,7 +148,8 @@ func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
 	return cmdutil.Join(err, cmdutil.Exit(out))
 }
 
-// inVain returns the outcome of a search for words in the lists of so many servers that found nothing.
+// inVain returns the outcome of a search for words that found nothing. answered is the number of
+// servers that were searched.
 func inVain(words []string, answered int) wire.Outcome {
 	if answered == 0 {
 		return wire.Outcome{Kind: wire.NoMatch, Text: "there is no server to search",

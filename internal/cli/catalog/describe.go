@@ -25,7 +25,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// describeOptions are what `mcpc describe` was asked.
+// describeOptions are the arguments and flags of `mcpc describe`.
 type describeOptions struct {
 	kind connect.Kind
 	name string
@@ -78,7 +78,8 @@ a resource the exit code is 1.`,
 	return cmd
 }
 
-// describeWhat reads the kind and the name. A URI alone tells its kind.
+// describeWhat parses the arguments: a name with its kind before it, or alone. A URI alone is that
+// of a resource, a template or a skill.
 func describeWhat(words []string) (o describeOptions, err error) {
 	if len(words) == 2 {
 		k, ok := connect.KindNamed(words[0])
@@ -124,7 +125,7 @@ func runDescribe(ctx context.Context, f *cmdutil.Factory, o describeOptions) err
 	if !out.Good() {
 		out.Method = o.kind.Method
 		if out.Kind == wire.InvalidArguments {
-			out.Reached = wire.Answered // the list was all that there was to ask for
+			out.Reached = wire.Answered // no request but the list was needed
 			if hint := otherKind(ctx, c, o); hint != "" {
 				out.Hint = hint
 			}
@@ -137,8 +138,8 @@ func runDescribe(ctx context.Context, f *cmdutil.Factory, o describeOptions) err
 	return cmdutil.Show(ctx, f, out, cmdutil.Document(found.raw, found.human), o.kind.Method)
 }
 
-// otherKind leads on to a prompt, a resource or a skill that has the name, where the server
-// has no tool of it.
+// otherKind returns the hint for a prompt, a resource or a skill that has the name, if the user
+// asked for a tool; "" if there is none.
 func otherKind(ctx context.Context, c *connect.Conn, o describeOptions) wire.Hint {
 	if o.kind != connect.ToolKind {
 		return ""
@@ -163,7 +164,7 @@ func otherKind(ctx context.Context, c *connect.Conn, o describeOptions) wire.Hin
 	return ""
 }
 
-// described is a definition, and how a person is shown it.
+// described is a definition, and the function that shows it to people.
 type described struct {
 	raw   json.RawMessage
 	human func(w io.Writer, st term.Style) error
@@ -189,7 +190,7 @@ func describeTool(ctx context.Context, c *connect.Conn, name string, withApp boo
 	}}, out
 }
 
-// readApp reads the page that a tool names.
+// readApp reads the page of a tool. It warns if the page cannot be read; the App then has no page.
 func readApp(ctx context.Context, c *connect.Conn, tool mcp.Tool) *mcp.App {
 	out := toolcall.ReadResource(ctx, c, tool.UI)
 	var contents []json.RawMessage
@@ -203,8 +204,8 @@ func readApp(ctx context.Context, c *connect.Conn, tool mcp.Tool) *mcp.App {
 	return &app
 }
 
-// showApp prints what a tool declares of its page as one line of JSON. A tool without one makes
-// exit code 1.
+// showApp prints the App of a tool as one line of JSON. It returns exit code 1 for a tool without a
+// page.
 func showApp(ctx context.Context, f *cmdutil.Factory, name string, argv []string) error {
 	c, out := f.Open(ctx, connect.Options{Argv: argv})
 	if !out.Good() {
@@ -237,7 +238,8 @@ func showApp(ctx context.Context, f *cmdutil.Factory, name string, argv []string
 	)
 }
 
-// describeSkill finds a skill by its URI, or by the name that no other has.
+// describeSkill finds a skill by its URI, the URI of its folder, or its name. It fails if several
+// skills have the name.
 func describeSkill(ctx context.Context, c *connect.Conn, name string) (described, wire.Outcome) {
 	list, out := c.Listed(ctx, connect.SkillKind, nil)
 	if !out.Good() {

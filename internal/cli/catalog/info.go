@@ -57,8 +57,8 @@ func runInfo(ctx context.Context, f *cmdutil.Factory, argv []string) error {
 	return cmdutil.Show(ctx, f, out, ans, "server/discover", "initialize")
 }
 
-// askHeld asks a held server for its info. Where that takes a handshake there was one, and
-// what it said then is the answer; a ping tells that it is still there.
+// askHeld returns the info of a server whose connection is already open. If only initialize returns
+// the info, it sends a ping, and returns the result that the server gave to initialize.
 func askHeld(ctx context.Context, c *connect.Conn) wire.Outcome {
 	method := client.PingMethod(c.Revision())
 	out := c.Do(ctx, client.Call{Method: method})
@@ -70,7 +70,10 @@ func askHeld(ctx context.Context, c *connect.Conn) wire.Outcome {
 	}
 	result := jsonraw.With(nil, "protocolVersion", jsonraw.Quote(c.Revision()))
 	info := c.Info()
-	for _, m := range []jsonraw.Member{{Name: "capabilities", Value: info.Capabilities}, {Name: "serverInfo", Value: info.ServerInfo}} {
+	for _, m := range []jsonraw.Member{
+		{Name: "capabilities", Value: info.Capabilities},
+		{Name: "serverInfo", Value: info.ServerInfo},
+	} {
 		if m.Value != nil {
 			result = jsonraw.With(result, m.Name, m.Value)
 		}
@@ -82,7 +85,7 @@ func askHeld(ctx context.Context, c *connect.Conn) wire.Outcome {
 	return out
 }
 
-// present tells a person all that a server said of itself.
+// present writes all facts that a server declares about itself, for people.
 func present(c *connect.Conn, w io.Writer, st term.Style, result json.RawMessage) error {
 	info := c.Info()
 	server, _ := jsonraw.Object(info.ServerInfo)
@@ -114,7 +117,8 @@ func present(c *connect.Conn, w io.Writer, st term.Style, result json.RawMessage
 	})
 }
 
-// parted puts a blank line before what a person reads next.
+// parted writes the output of write, with an empty line before it at a terminal. It writes nothing
+// if the output is empty.
 func parted(w io.Writer, st term.Style, write func(io.Writer) error) error {
 	var b strings.Builder
 	if err := write(&b); err != nil || b.Len() == 0 {
@@ -128,7 +132,8 @@ func parted(w io.Writer, st term.Style, write func(io.Writer) error) error {
 	return err
 }
 
-// otherRevisions are those that the server names beside the negotiated one.
+// otherRevisions returns the revisions in supportedVersions of the result, without the negotiated
+// revision.
 func otherRevisions(result jsonraw.Members, negotiated string) []string {
 	raw, _ := result.Get("supportedVersions")
 	items, _ := jsonraw.Array(raw)
@@ -138,8 +143,8 @@ func otherRevisions(result jsonraw.Members, negotiated string) []string {
 	)
 }
 
-// writeDeclarations shows what a server declares, of which nothing is cut: a pipe
-// gets a row for each, a reader each kind once.
+// writeDeclarations writes the rows of declarations, without shortening them. At a terminal it
+// writes each kind once.
 func writeDeclarations(w io.Writer, st term.Style, rows [][]string) error {
 	if !st.Terminal {
 		return term.Table(w, st, nil, rows)
@@ -174,8 +179,8 @@ func declarations(capabilities json.RawMessage) (rows [][]string) {
 	return rows
 }
 
-// capabilityText names the options that are set where that says all, and is the JSON
-// otherwise.
+// capabilityText returns the names of the options that a capability sets. It returns the JSON if an
+// option is not a boolean or an empty object.
 func capabilityText(raw json.RawMessage) string {
 	members, err := jsonraw.Object(raw)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package catalog has the commands about what a server has: list, describe, info, grep and listen.
+// Package catalog has the commands that show a server's lists, definitions, info and notifications:
+// list, describe, info, grep and listen.
 package catalog
 
 import (
@@ -19,14 +20,14 @@ import (
 	"mcpc/internal/wire"
 )
 
-// listOptions are what `mcpc list` was asked.
+// listOptions are the arguments and flags of `mcpc list`.
 type listOptions struct {
 	kinds []connect.Kind
 	argv  []string
 	long  bool
 	bill  bool
 	watch watchOptions
-	// all asks every known server.
+	// all lists the entries of all known servers.
 	all    bool
 	survey surveyOptions
 }
@@ -114,7 +115,7 @@ func listAs(ctx context.Context, f *cmdutil.Factory, o listOptions, named bool) 
 	return runList(ctx, f, o)
 }
 
-// kindsOf reads what is to be listed.
+// kindsOf returns the kinds to list: tools if words is empty, all kinds for "all".
 func kindsOf(f *cmdutil.Factory, words []string) ([]connect.Kind, error) {
 	if len(words) == 0 {
 		return connect.Kinds[:1], nil
@@ -142,7 +143,7 @@ func kindsOf(f *cmdutil.Factory, words []string) ([]connect.Kind, error) {
 	)
 }
 
-// listAll lists what every known server has.
+// listAll lists the entries of all known servers.
 func listAll(ctx context.Context, f *cmdutil.Factory, o listOptions) error {
 	if o.watch.on {
 		return usage.New("--watch needs one server", "-s NAME names it")
@@ -166,7 +167,8 @@ func runList(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error)
 	var l connect.Listing
 	out = addLists(ctx, f, &l, c, o, all)
 	ans := f.ListAnswer(l, all, o.long)
-	// A list that a limit cut is shown as far as it came, as are the lists beside one that failed. Neither is a success.
+	// A list that a limit cut is shown as far as it was received, and so are the other lists if one
+	// fails. Neither is a success.
 	isPart := out.Kind == wire.BadResponse || all && !out.Good() && out.Kind != wire.Signal
 	if len(ans.Messages) > 0 && isPart && !f.HasAnswer(out) {
 		err = cmdutil.Print(ctx, f, ans)
@@ -174,7 +176,7 @@ func runList(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error)
 	if out.Good() && l.Shown == 0 {
 		f.Note("the server lists no " + nothing(o.kinds, l.Unusable > 0))
 	}
-	f.Record.Many = all && out.Good() // else it names the list that failed
+	f.Record.Many = all && out.Good() // otherwise the recording names the list that failed
 	err = cmdutil.Join(err, cmdutil.Show(ctx, f, out, ans))
 	for _, list := range l.Lists {
 		c.NoteListLength(ctx, list, f.ShowsTables())
@@ -183,8 +185,9 @@ func runList(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error)
 	return err
 }
 
-// addLists fetches the lists. It returns the outcome of the first list that failed, or a good one, and warns of further
-// lists that failed. It goes on after a failure that says nothing about the other lists.
+// addLists adds the lists to l. It returns the outcome of the first list that failed, OK if none
+// failed, and warns of further failures. It continues after a failure that does not affect the
+// other lists.
 func addLists(
 	ctx context.Context, f *cmdutil.Factory, l *connect.Listing, c *connect.Conn, o listOptions, all bool,
 ) (out wire.Outcome) {
@@ -204,7 +207,8 @@ func addLists(
 	return out
 }
 
-// nothing names what a server turned out not to have, or none that can be used.
+// nothing returns the name of the kinds that a server does not have, with "usable" before it if the
+// server has only entries that mcpc cannot use.
 func nothing(asked []connect.Kind, unusable bool) string {
 	what := strings.Join(connect.KindWords(), ", ")
 	if len(asked) == 1 {

@@ -21,12 +21,12 @@ import (
 	"mcpc/internal/wire"
 )
 
-// listenOptions are what `mcpc listen` was asked.
+// listenOptions are the flags of `mcpc listen`, and the server's command.
 type listenOptions struct {
 	argv                      []string
 	tools, prompts, resources bool
 	uris                      []string
-	// logs is a level, anyLevel where none was named, "" for no log messages.
+	// logs is a level, anyLevel for --logs without a level, "" for no log messages.
 	logs  string
 	jsonl bool
 	until cmdutil.ListenLimits
@@ -80,9 +80,19 @@ is 9; --timeout TIME waits longer.
 	return cmd
 }
 
+// check returns a usage error for invalid flags. It sets o.jsonl if a flag of all commands selects
+// JSON.
 func (o *listenOptions) check(f *cmdutil.Factory) error {
 	if o.logs != "" && o.logs != anyLevel && !slices.Contains(mcp.LogLevels, o.logs) {
-		return usage.New(fmt.Sprintf("unknown log level %q", o.logs), suggest.DidYouMean("--logs=%s", o.logs, mcp.LogLevels, wire.Hint("levels are "+strings.Join(mcp.LogLevels, ", "))))
+		return usage.New(
+			fmt.Sprintf("unknown log level %q", o.logs),
+			suggest.DidYouMean(
+				"--logs=%s",
+				o.logs,
+				mcp.LogLevels,
+				wire.Hint("levels are "+strings.Join(mcp.LogLevels, ", ")),
+			),
+		)
 	}
 	if f.Output != "" {
 		return usage.New("listen writes until it is stopped, so it has no -o", "use > FILE")
@@ -91,11 +101,13 @@ func (o *listenOptions) check(f *cmdutil.Factory) error {
 	return o.until.Check()
 }
 
-// everything reports that no kind was named.
+// everything reports whether no flag selects a kind of notification.
 func (o *listenOptions) everything() bool {
 	return !o.tools && !o.prompts && !o.resources && len(o.uris) == 0 && o.logs == ""
 }
 
+// runListen subscribes to the notifications and prints them until a limit, an interrupt, or the end
+// of the subscription.
 func runListen(ctx context.Context, f *cmdutil.Factory, o listenOptions) (err error) {
 	ear := cmdutil.NewNoticeQueue(ctx)
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: true, OnNotification: ear.Add})
@@ -107,12 +119,15 @@ func runListen(ctx context.Context, f *cmdutil.Factory, o listenOptions) (err er
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	out, err = cmdutil.EachNotification(ctx, f, c, ear, want.listening(f, c, o.until), o.until, func(n cmdutil.Notice) (int, error) {
-		if !want.takes(n.Method) {
-			return 0, nil
-		}
-		return 1, printNotice(ctx, f, o, n)
-	})
+	out, err = cmdutil.EachNotification(
+		ctx, f, c, ear, want.listening(f, c, o.until), o.until,
+		func(n cmdutil.Notice) (int, error) {
+			if !want.takes(n.Method) {
+				return 0, nil
+			}
+			return 1, printNotice(ctx, f, o, n)
+		},
+	)
 	if out.Good() && out.Method != "" {
 		f.Note("the server closed the subscription")
 	}
@@ -121,6 +136,7 @@ func runListen(ctx context.Context, f *cmdutil.Factory, o listenOptions) (err er
 	return cmdutil.Join(err, cmdutil.Exit(out))
 }
 
+// printNotice prints a notification for people, or unchanged on one line with --jsonl.
 func printNotice(ctx context.Context, f *cmdutil.Factory, o listenOptions, n cmdutil.Notice) error {
 	if o.jsonl {
 		return cmdutil.PrintLine(ctx, f, n.Raw)
@@ -131,17 +147,18 @@ func printNotice(ctx context.Context, f *cmdutil.Factory, o listenOptions, n cmd
 	return nil
 }
 
-// A wish is what is listened to, and what of it has to be asked for.
+// A wish is the set of notifications that listen prints. The SubscriptionFilter is the part that
+// needs a subscription.
 type wish struct {
 	client.SubscriptionFilter
-	// all also takes notifications that no flag selects.
+	// all is set if listen also prints notifications that no flag selects.
 	all   bool
 	logs  bool
 	level string
 }
 
-// subscriptionFor holds what was asked against what the server declares. What it does not
-// offer is left out and told of; where nothing is left nothing is sent.
+// subscriptionFor returns the wish for the flags, without notifications that the server does not
+// declare, which it reports in a note. It fails if the server declares none of the notifications.
 func subscriptionFor(c *connect.Conn, o listenOptions) (wish, wire.Outcome) {
 	all := o.everything()
 	w := wish{all: all, level: o.logs}
@@ -160,7 +177,8 @@ func subscriptionFor(c *connect.Conn, o listenOptions) (wish, wire.Outcome) {
 		w.URIs = o.uris
 	}
 	if client.Stateless(c.Revision()) && o.logs != "" {
-		c.Env.UI.Warn("in this revision log messages are sent with the request that they belong to: use --log-level LEVEL with mcpc call")
+		c.Env.UI.Warn("in this revision log messages are sent with the request that they belong to: " +
+			"use --log-level LEVEL with mcpc call")
 	} else if !client.Stateless(c.Revision()) {
 		w.logs = offer(o.logs != "", "logging", "", "log messages")
 	}
@@ -178,17 +196,20 @@ func subscriptionFor(c *connect.Conn, o listenOptions) (wish, wire.Outcome) {
 
 func changesOf(list string) string { return "changes of the list of " + list }
 
-// nothingToHear is the ending where the server offers nothing of what was asked.
+// nothingToHear returns the outcome for a server that declares none of the notifications. all is
+// set if no flag selects a kind.
 func nothingToHear(c *connect.Conn, all bool) wire.Outcome {
 	o := wire.Outcome{Kind: wire.InvalidArguments, Where: c.Where, Phase: "arguments",
-		Text: "the server supports none of the requested notifications", Hint: wire.RunOnServer("info") + " shows the server's capabilities"}
+		Text: "the server supports none of the requested notifications",
+		Hint: wire.RunOnServer("info") + " shows the server's capabilities"}
 	if all && c.Offers("resources", "subscribe") {
-		o.Text, o.Hint = "the server does not declare list-change notifications", "it supports resource updates: "+wire.RunOnServer("listen --resource URI")
+		o.Text, o.Hint = "the server does not declare list-change notifications",
+			"it supports resource updates: "+wire.RunOnServer("listen --resource URI")
 	}
 	return o
 }
 
-// names is what is listened to, in words.
+// names returns a description of each kind of notification in the wish.
 func (w wish) names() (names []string) {
 	for i, on := range []bool{w.Tools, w.Prompts, w.Resources} {
 		if on {
@@ -204,7 +225,7 @@ func (w wish) names() (names []string) {
 	return names
 }
 
-// takes reports whether a notification is one that was asked for.
+// takes reports whether the wish includes notifications of the method. Progress is never included.
 func (w wish) takes(method string) bool {
 	named := map[string]bool{
 		"notifications/tools/list_changed":     w.Tools,
@@ -216,11 +237,14 @@ func (w wish) takes(method string) bool {
 	return method != "notifications/progress" && (w.all || named[method])
 }
 
-// listening is the wish as the client takes it. What the server agreed to is told
-// each time.
+// listening returns the request of the client for the wish. It prints a note when the server
+// accepts the subscription, loses it, and accepts it again.
 func (w wish) listening(f *cmdutil.Factory, c *connect.Conn, until cmdutil.ListenLimits) client.ListenRequest {
 	var before atomic.Bool
-	return client.ListenRequest{SubscriptionFilter: w.SubscriptionFilter, LogLevel: w.level, Patience: until.Patience(c.Env.Limits.Idle),
+	return client.ListenRequest{
+		SubscriptionFilter: w.SubscriptionFilter,
+		LogLevel:           w.level,
+		Patience:           until.Patience(c.Env.Limits.Idle),
 		Began: func(agreed client.SubscriptionFilter) {
 			f.Progress.Done()
 			if before.Swap(true) {

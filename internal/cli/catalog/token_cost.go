@@ -16,26 +16,28 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
-// A bill is what a server's list of tools costs a model, which has all of it in its
-// context before it calls the first one.
+// A bill is the estimated cost of a server's list of tools for a model: the whole list is in the
+// model's context before the model calls a tool.
 type bill struct {
 	Tools  []billed   `json:"tools"`
 	Tokens int        `json:"tokens"`
 	Bytes  billedSize `json:"bytes"`
-	// BytesPerToken is how tokens are estimated: no model's own tokenizer is asked.
+	// BytesPerToken is the constant of the estimate. No tokenizer of a model is used.
 	BytesPerToken int `json:"bytesPerToken"`
 }
 
+// A billed is the cost of one tool, or the sum of several.
 type billed struct {
 	Name   string     `json:"name"`
 	Tokens int        `json:"tokens"`
 	Bytes  billedSize `json:"bytes"`
-	// AppOnly is a tool that a model never gets: it is for its page alone (MCP Apps).
+	// AppOnly is set if the tool is only for its page and not for a model (MCP Apps).
 	AppOnly bool `json:"appOnly,omitempty"`
 }
 
-// A billedSize is in bytes of JSON without blanks. Model is what clients hand to a
-// model: name, description and inputSchema; All is the entry with everything else.
+// A billedSize has sizes in bytes of JSON without white space. Model is the size of the members
+// that clients give to a model: name, description and inputSchema. All is the size of the whole
+// entry.
 type billedSize struct {
 	Model       int `json:"model"`
 	Description int `json:"description"`
@@ -43,11 +45,12 @@ type billedSize struct {
 	All         int `json:"all"`
 }
 
-// bytesPerToken is what a token is taken for. That of English prose is near; names and
-// brackets make more tokens of a schema, other scripts make fewer or more.
+// bytesPerToken is the assumed number of bytes in a token. It is about right for English prose.
+// Schemas have more tokens, because of names and brackets; other scripts have fewer or more.
 const bytesPerToken = 4
 
-// billOf makes the bill of a list, the largest tool first.
+// billOf returns the bill of a list of tools, the largest tool first. It skips entries that are not
+// objects.
 func billOf(list client.List) bill {
 	b := bill{Tools: []billed{}, BytesPerToken: bytesPerToken}
 	for _, raw := range list.Items {
@@ -83,6 +86,7 @@ func billOf(list client.List) bill {
 	return b
 }
 
+// add adds the cost of one to the sums of the bill.
 func (b *bill) add(one billed) {
 	b.Tokens += one.Tokens
 	b.Bytes.Model += one.Bytes.Model
@@ -91,7 +95,7 @@ func (b *bill) add(one billed) {
 	b.Bytes.All += one.Bytes.All
 }
 
-// runBill lists the tools and prints what they cost.
+// runBill lists the tools and prints their bill.
 func runBill(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error) {
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv})
 	if !out.Good() {
@@ -102,7 +106,7 @@ func runBill(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error)
 	raw, _ := json.Marshal(b)
 	ans := cmdutil.Document(raw, b.write)
 	if f.Output != "" && !f.JSON && f.Jq == "" {
-		ans.Result = nil // a file gets what a person reads
+		ans.Result = nil // a file gets the text for people
 	}
 	err = cmdutil.Show(ctx, f, out, ans)
 	if out.Good() {
@@ -112,17 +116,20 @@ func runBill(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error)
 	return err
 }
 
+// explainBill prints a note on the estimate, unless the output is JSON.
 func explainBill(f *cmdutil.Factory) {
 	if !f.OneDocument() {
 		f.Note(
 			fmt.Sprintf(
-				"tokens are estimated at %d bytes of name, description and inputSchema; ENTRY counts everything that the server sends",
+				"tokens are estimated at %d bytes of name, description and inputSchema; "+
+					"ENTRY counts everything that the server sends",
 				bytesPerToken,
 			),
 		)
 	}
 }
 
+// write writes the table of the tools, with the sums in the last row.
 func (b bill) write(w io.Writer, st term.Style) error {
 	var rows [][]string
 	for _, one := range b.Tools {
@@ -140,7 +147,8 @@ var billHead = []string{"TOKENS", "SHARE", "DESCRIPTION", "SCHEMA", "ENTRY"}
 
 func (b bill) sum() billed { return billed{Tokens: b.Tokens, Bytes: b.Bytes} }
 
-// cells are what one costs, and its share of the bill.
+// cells returns the cells of a row of the table: the cost of one, and its share of the bill in
+// percent.
 func (b bill) cells(one billed) []string {
 	share := 100
 	if b.Bytes.Model > 0 {
@@ -150,9 +158,9 @@ func (b bill) cells(one billed) []string {
 		fmt.Sprint(one.Bytes.Description), fmt.Sprint(one.Bytes.InputSchema), fmt.Sprint(one.Bytes.All)}
 }
 
-// A billOfAll is what the tools of several servers cost together.
+// A billOfAll is the cost of the tools of several servers.
 type billOfAll struct {
-	// Rows are the servers as a survey gives them, servers those that have tools, the
+	// Rows are the servers in the JSON of a survey. servers has the servers with a list of tools, the
 	// largest first.
 	Rows          json.RawMessage `json:"servers"`
 	Tokens        int             `json:"tokens"`
@@ -166,6 +174,7 @@ type serverBill struct {
 	bill
 }
 
+// billOfServers returns the bill for the lists of a survey. It leaves Rows nil.
 func billOfServers(asked []*Surveyed) billOfAll {
 	var sum bill
 	all := billOfAll{BytesPerToken: bytesPerToken}
@@ -182,6 +191,7 @@ func billOfServers(asked []*Surveyed) billOfAll {
 	return all
 }
 
+// write writes the table of the servers, with the sums in the last row.
 func (b billOfAll) write(w io.Writer, st term.Style) error {
 	sum := bill{Tokens: b.Tokens, Bytes: b.Bytes}
 	var rows [][]string

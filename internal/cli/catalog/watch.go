@@ -21,7 +21,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// watchOptions are what `mcpc list --watch` was asked.
+// watchOptions are the flags of `mcpc list --watch`.
 type watchOptions struct {
 	on    bool
 	jsonl bool
@@ -48,12 +48,13 @@ func (o *watchOptions) check(f *cmdutil.Factory) error {
 	return o.until.Check()
 }
 
-// A watcher knows what a server listed last, and which of it is no longer true.
+// A watcher has the last lists of a server, and the kinds whose lists have changed since. mu guards
+// stale.
 type watcher struct {
 	f *cmdutil.Factory
 	c *connect.Conn
 	o listOptions
-	// known is what was listed last; nil before the first time.
+	// known has the items of the last lists; nil before the lists are read.
 	known map[connect.Kind][]item
 	read  time.Time
 	// unprinted is the first failure to print, which ends the command.
@@ -64,16 +65,18 @@ type watcher struct {
 	wake  chan struct{}
 }
 
-// An item is one entry of a list.
+// An item is one entry of a list. about is the first line of its description.
 type item struct {
 	name, about string
 	raw         json.RawMessage
 }
 
-// betweenReads is the shortest time between two reads of the lists: however often
-// a server says that they changed.
+// betweenReads is the shortest time between two reads of the lists, even if the server notifies of
+// changes more often.
 const betweenReads = time.Second
 
+// watchLists prints the lists and their changes until a limit, an interrupt, or the end of the
+// subscription.
 func watchLists(ctx context.Context, f *cmdutil.Factory, o listOptions) error {
 	w := &watcher{f: f, o: o, stale: map[connect.Kind]bool{}, wake: make(chan struct{}, 1)}
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: true, OnNotification: w.heard})
@@ -93,8 +96,8 @@ func watchLists(ctx context.Context, f *cmdutil.Factory, o listOptions) error {
 	return cmdutil.Join(w.unprinted, cmdutil.Exit(out))
 }
 
-// filter asks for the changes of what is listed. A server that tells of none of
-// them cannot be watched.
+// filter returns the subscription to the changes of the lists. It fails if the server declares no
+// notifications for any of them, and prints a note if it declares them for some.
 func (w *watcher) filter() (f client.SubscriptionFilter, out wire.Outcome) {
 	var missing []string
 	for _, k := range w.o.kinds {
@@ -117,8 +120,8 @@ func (w *watcher) filter() (f client.SubscriptionFilter, out wire.Outcome) {
 	return f, wire.Outcome{}
 }
 
-// follow reads the lists when listening begins, and again after each notification and each
-// reconnect, because one may have been missed. --for counts from when they are shown.
+// follow reads the lists when the subscription begins, and again after each notification and each
+// reconnect, because notifications may have been lost. --for begins when the lists are first shown.
 func (w *watcher) follow(ctx context.Context, filter client.SubscriptionFilter) wire.Outcome {
 	f := w.f
 	left := w.o.watch.until.Count
@@ -163,7 +166,7 @@ func (w *watcher) follow(ctx context.Context, filter client.SubscriptionFilter) 
 	}
 }
 
-// heard notes which list is no longer true.
+// heard marks the kinds whose list has changed according to the notification m.
 func (w *watcher) heard(m *wire.Message) {
 	for _, k := range connect.Kinds {
 		if m.Method == "notifications/"+k.Capability+"/list_changed" {
@@ -172,6 +175,7 @@ func (w *watcher) heard(m *wire.Message) {
 	}
 }
 
+// mark marks the lists of the kinds as changed and wakes follow. It is safe for concurrent use.
 func (w *watcher) mark(kinds ...connect.Kind) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -184,6 +188,7 @@ func (w *watcher) mark(kinds ...connect.Kind) {
 	}
 }
 
+// takeStale returns the marked kinds and clears the marks.
 func (w *watcher) takeStale() map[connect.Kind]bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -192,10 +197,9 @@ func (w *watcher) takeStale() map[connect.Kind]bool {
 	return stale
 }
 
-// reread reads what is no longer true and shows what became of it; it gives how
-// many changes there were. That a list cannot be read now is no reason to stop,
-// unless it never could. What was read is shown also when ctx ends meanwhile, and
-// until whole does.
+// reread reads the lists that have changed, prints the changes, and returns their number. It waits
+// until betweenReads has passed since the last read. A list that cannot be read is only a warning,
+// unless it is the first read. It reads until ctx ends, and prints changes until whole ends.
 func (w *watcher) reread(whole, ctx context.Context) (changes int, out wire.Outcome) {
 	if wait := betweenReads - w.f.Now().Sub(w.read); wait > 0 {
 		select {
@@ -228,7 +232,7 @@ func (w *watcher) reread(whole, ctx context.Context) (changes int, out wire.Outc
 	return changes, wire.Outcome{}
 }
 
-// first lists everything, as without --watch.
+// first reads and prints all lists, as list does without --watch.
 func (w *watcher) first(ctx context.Context) wire.Outcome {
 	var l connect.Listing
 	several := len(w.o.kinds) > 1
@@ -246,15 +250,14 @@ func (w *watcher) first(ctx context.Context) wire.Outcome {
 		}
 	}
 	if !w.o.watch.jsonl {
-		w.f.NoPager = true // it goes on below
+		w.f.NoPager = true // changes follow the lists
 		w.unprinted = cmdutil.Print(ctx, w.f, w.f.ListAnswer(l, several, w.o.long))
 	}
 	w.f.Note("watching for changes; Ctrl-C stops")
 	return wire.Outcome{}
 }
 
-// itemsOf names the entries of a list: what has no name cannot be told from
-// others.
+// itemsOf returns the items of a list, without entries that have no name, which cannot be compared.
 func itemsOf(k connect.Kind, list client.List) (items []item) {
 	for _, raw := range list.Items {
 		members, _ := jsonraw.Object(raw)
@@ -266,8 +269,8 @@ func itemsOf(k connect.Kind, list client.List) (items []item) {
 	return items
 }
 
-// compare shows what is new, what is gone and what is another of the same name,
-// and counts it.
+// compare prints the items that were added, removed or changed between two lists, and returns their
+// number. Items with the same name are compared by their JSON.
 func (w *watcher) compare(ctx context.Context, k connect.Kind, old, now []item) int {
 	var changes []render.Change
 	show := func(sign, change, about string, it item, was json.RawMessage) {
@@ -297,7 +300,7 @@ func (w *watcher) compare(ctx context.Context, k connect.Kind, old, now []item) 
 
 func (it item) isNamed(other item) bool { return it.name == other.name }
 
-// differing names the members of which one has another value than the other.
+// differing returns the names of the members that are different in two objects.
 func differing(a, b json.RawMessage) (names []string) {
 	left, _ := jsonraw.Object(a)
 	right, _ := jsonraw.Object(b)
@@ -311,8 +314,8 @@ func differing(a, b json.RawMessage) (names []string) {
 	return names
 }
 
-// line writes an entry for scripts: what happened to it, what it was before and
-// what it is now, as it came.
+// line prints one change as a line of JSON, if --jsonl is set: the kind of change, and the entry
+// before and after it as the server sent it. was and now may be nil.
 func (w *watcher) line(ctx context.Context, change string, k connect.Kind, name string, was, now json.RawMessage) {
 	if !w.o.watch.jsonl {
 		return
