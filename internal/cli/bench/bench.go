@@ -1,5 +1,5 @@
-// Package bench has the command bench, which measures how fast a tool answers under a planned
-// load. Package internal/bench plans, measures and compares; this one connects and shows.
+// Package bench has the command bench, which measures how fast a tool responds under a planned
+// load. Package internal/bench plans, measures and compares; this package connects and shows.
 package bench
 
 import (
@@ -20,19 +20,19 @@ import (
 	"mcpc/internal/wire"
 )
 
-// options are what `mcpc bench` was asked.
+// options are the arguments and flags of `mcpc bench`.
 type options struct {
 	argv []string
 	call toolcall.Request
 	load loadOptions
 	plan bench.Plan
-	// warmup comes before the plan, and is not counted; it has neither time nor calls where
-	// there is none.
+	// warmup is made before the plan, and not counted. Its duration and number of calls are 0 if
+	// there is no warm-up.
 	warmup bench.Plan
-	// cold is how many connections are opened to measure how long the first call takes.
+	// cold is the number of new connections that measure the time to the first result.
 	cold int
-	// validate holds each result against its schemas, progress asks for notifications of
-	// progress and measures them.
+	// validate checks each result against its schemas. progress requests progress notifications and
+	// measures their times.
 	validate, progress bool
 	judge              judgeOptions
 	files              fileOptions
@@ -49,11 +49,11 @@ type loadOptions struct {
 	requests int
 	warmup   string
 	iKnow    bool
-	// given reports whether a flag was.
+	// given reports whether the command line has a flag.
 	given func(flag string) bool
 }
 
-// judgeOptions are what the result is compared with.
+// judgeOptions are the expectations and the earlier result or second target of a comparison.
 type judgeOptions struct {
 	expect           []string
 	compare, against string
@@ -62,15 +62,15 @@ type judgeOptions struct {
 	before       *bench.Document
 }
 
-// fileOptions are the files that are written.
+// fileOptions are the names of the files to write; "" for none.
 type fileOptions struct{ histogram, samples, junit, export string }
 
-// reports returns the files that are written as a whole, at the end.
+// reports returns the files that are written at the end of the run.
 func (o fileOptions) reports() cmdutil.ReportFiles {
 	return cmdutil.ReportFiles{{Flag: "--histogram", Name: o.histogram}, {Flag: "--junit", Name: o.junit}}
 }
 
-// What is made without --i-know, and with it.
+// The limits of the load. politeRate and politeInFlight apply without --i-know.
 const (
 	politeRate     = 200
 	politeInFlight = 256
@@ -208,7 +208,8 @@ func (o *options) settle(f *cmdutil.Factory, words []string, document string) (e
 	return o.files.reports().Settle(f.OneDocument() && f.Output == "")
 }
 
-// plans returns the plan of the measured calls and the plan of the warm-up.
+// plans returns the plan of the measured calls and the plan of the warm-up. It returns a usage
+// error for an invalid load, and for a load above the polite limits without --i-know.
 func (o loadOptions) plans() (plan, warmup bench.Plan, err error) {
 	bad := func(text, hint string) (bench.Plan, bench.Plan, error) {
 		return plan, warmup, usage.New(text, wire.Hint(hint))
@@ -250,7 +251,8 @@ func (o loadOptions) plans() (plan, warmup bench.Plan, err error) {
 	return plan, warmup, err
 }
 
-// warmupOf returns the plan for --warmup: the same load for another time or number of calls.
+// warmupOf returns the plan for --warmup: the load of plan with the duration or number of calls of
+// --warmup, or with neither.
 func (o loadOptions) warmupOf(plan bench.Plan) (bench.Plan, error) {
 	plan.Duration = 0
 	plan.Requests = 0
@@ -269,7 +271,8 @@ func (o loadOptions) warmupOf(plan bench.Plan) (bench.Plan, error) {
 	return plan, nil
 }
 
-// settle parses the expectations and reads the earlier result.
+// settle parses the expectations and reads the earlier result of --compare. It rejects an
+// expectation that needs more calls than the plan has, and a result of a different load model.
 func (o *judgeOptions) settle(f *cmdutil.Factory, tool string, plan bench.Plan) error {
 	o.expectations = nil
 	for _, text := range o.expect {

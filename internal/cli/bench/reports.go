@@ -11,12 +11,13 @@ import (
 	"mcpc/internal/render/verdict"
 )
 
-// reports write a result.
+// reports has a result and the options that say where it is written.
 type reports struct {
 	o *options
 	d *bench.Document
 }
 
+// files returns the report files, with the functions that write them.
 func (r reports) files() cmdutil.ReportFiles {
 	files := r.o.files.reports()
 	for i := range files {

@@ -19,10 +19,11 @@ import (
 	"mcpc/internal/wire"
 )
 
-// turn is how long the targets of --against take turns.
+// turn is the length of one turn of a target with --against.
 const turn = time.Second
 
-// run measures, prints the result and judges it.
+// run makes the calls, prints the result, writes the files, and returns the error of a missed
+// expectation or a failed run.
 func run(ctx context.Context, f *cmdutil.Factory, o *options) error {
 	if out := o.files.reports().Writable(); !out.Good() {
 		return cmdutil.Exit(out)
@@ -62,7 +63,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o *options) error {
 	}
 	f.Progress.Done()
 	judge(d, o, aims)
-	f.Record.WriteWaiting() // which learns the secrets in the frames that wait
+	f.Record.WriteWaiting() // parsing the waiting frames learns their secrets
 	redact.Within(&f.Secrets, d)
 	show := reports{o, d}
 	interrupted := wire.Outcome{}
@@ -147,7 +148,7 @@ func measured(
 	return d
 }
 
-// observer returns a function that shows the progress at a terminal.
+// observer returns a function that shows the progress; nil if standard error is not a terminal.
 func observer(f *cmdutil.Factory, what string) func(calls, failed int64) {
 	if !f.ErrStyle.Terminal {
 		return nil
@@ -167,7 +168,7 @@ func observer(f *cmdutil.Factory, what string) func(calls, failed int64) {
 func inTurns(ctx context.Context, plan bench.Plan, aims []*aim) {
 	length := turn
 	if plan.IsOpen() {
-		length = max(turn, time.Duration(10/plan.Rate*float64(time.Second))) // of ten calls or more
+		length = max(turn, time.Duration(10/plan.Rate*float64(time.Second))) // long enough for ten calls
 	}
 	left := make([]time.Duration, len(aims))
 	for i := range left {
@@ -189,7 +190,7 @@ func inTurns(ctx context.Context, plan bench.Plan, aims []*aim) {
 		if !over {
 			bench.Run(ctx, p, rec, aims[i].make)
 		}
-		if rec.Ended() != "" || over && n%2 == 1 { // the second of the two had its turns
+		if rec.Ended() != "" || over && n%2 == 1 { // both targets had the same number of turns
 			return
 		}
 	}

@@ -38,24 +38,27 @@ func writeText(w io.Writer, st term.Style, d *bench.Document) error {
 	return t.err
 }
 
-// text writes the parts of a result, until one cannot be written.
+// text writes the parts of a result. After a failure, kept in err, it writes nothing more.
 type text struct {
 	w   io.Writer
 	st  term.Style
 	err error
 }
 
+// line writes s and a newline.
 func (t *text) line(s string) {
 	if t.err == nil {
 		_, t.err = io.WriteString(t.w, s+"\n")
 	}
 }
 
+// table writes a table, with an empty line before it at a terminal. It removes empty cells at the
+// end of rows.
 func (t *text) table(head []string, rows [][]string) {
 	if t.st.Pretty() && len(rows) > 0 {
 		t.line("")
 	}
-	for i, row := range rows { // an empty cell at the end is none
+	for i, row := range rows {
 		for len(row) > 0 && row[len(row)-1] == "" {
 			row = row[:len(row)-1]
 		}
@@ -74,7 +77,7 @@ func (t *text) headed(head []string, rows [][]string) {
 	t.table(head, rows)
 }
 
-// head writes what was measured, and what the latencies are.
+// head writes the tool, the target, the load, and the definition of the latencies.
 func (t *text) head(d *bench.Document, r *bench.Result) {
 	t.line(t.st.Strong(t.st.Line(d.Tool)) + t.st.Line(" at "+r.Target))
 	load := []string{fmt.Sprintf("closed model: %s", english.Plural(d.Load.Users, "user"))}
@@ -161,7 +164,7 @@ func (t *text) stages(r *bench.Result) {
 	t.table([]string{"on the way", "times", "p50", "p99", "max"}, rows)
 }
 
-// barColumns is how long the longest bar is at most.
+// barColumns bounds the length of a bar.
 const barColumns = 50
 
 // bars draws the distribution at a terminal.
@@ -185,7 +188,7 @@ func (t *text) bars(l *bench.Latency) {
 	t.table([]string{"up to", "calls", ""}, rows)
 }
 
-// channelsShown are those that are shown also where no call ended so.
+// channelsShown are the channels that the table has even if no call ended with them.
 var channelsShown = []string{
 	bench.OK,
 	string(wire.ToolError),
@@ -194,6 +197,7 @@ var channelsShown = []string{
 	string(wire.Timeout),
 }
 
+// channels writes the table of the numbers of calls by channel.
 func (t *text) channels(r *bench.Result) {
 	names := slices.Clone(channelsShown)
 	for _, name := range slices.Sorted(maps.Keys(r.Channels)) {
@@ -213,6 +217,7 @@ func (t *text) channels(r *bench.Result) {
 	t.table([]string{"ended with", "calls", "a second", "95 % interval"}, rows)
 }
 
+// setup writes the table of the steps that were measured apart from the calls.
 func (t *text) setup(r *bench.Result) {
 	var rows [][]string
 	for _, s := range r.Setup {
@@ -251,6 +256,7 @@ func (t *text) notes(r *bench.Result) {
 	}
 }
 
+// comparison writes the table of the changes between two results.
 func (t *text) comparison(changes []bench.Change) {
 	var rows [][]string
 	for _, c := range changes {
@@ -273,6 +279,7 @@ func (t *text) comparison(changes []bench.Change) {
 	t.headed([]string{"compared", "verdict", "change", "before", "after"}, rows)
 }
 
+// expectation writes a line with the verdict on an expectation.
 func (t *text) expectation(e bench.Expectation) {
 	mark := "ok"
 	sgr := term.Green

@@ -18,17 +18,17 @@ import (
 	"mcpc/internal/wire"
 )
 
-// aim is a server with the call that is made there.
+// aim is a connection to a server, the call to make there, and the measurement of the calls.
 type aim struct {
 	f *cmdutil.Factory
 	c *connect.Conn
-	// call is what is made.
+	// call is the request of each measured call.
 	call client.Call
 	tool *connect.Definition
-	// sent is what the schema made of the arguments.
+	// sent has the arguments, converted by the schema.
 	sent  toolcall.Request
 	setup []bench.Step
-	// validate holds each result against the outputSchema.
+	// validate is set to check each result against the outputSchema.
 	validate bool
 	rec      *bench.Recorder
 }
@@ -85,6 +85,7 @@ func open(ctx context.Context, f *cmdutil.Factory, o *options, argv []string) (*
 	return a, a.openCold(ctx, o, argv)
 }
 
+// step records the median of the durations of a step of the setup. took is not empty.
 func (a *aim) step(name string, took ...time.Duration) {
 	slices.Sort(took)
 	a.setup = append(a.setup, bench.Step{Name: name, MedianUS: took[len(took)/2].Microseconds(), Times: len(took)})
@@ -123,7 +124,8 @@ func (a *aim) elsewhere() bool {
 	return a.c.Transport() != transport.Stdio && !cmdutil.IsLocal(a.endpoint())
 }
 
-// make makes one call. A panic in it ends only this call.
+// make makes one call and returns its channel and stages. It recovers from a panic and returns the
+// channel of internal errors. The Ending is empty if the run was interrupted.
 func (a *aim) make(ctx context.Context) (ending bench.Ending) {
 	defer func() {
 		if crash := recover(); crash != nil {
@@ -155,7 +157,8 @@ func (a *aim) make(ctx context.Context) (ending bench.Ending) {
 	return bench.Ending{Channel: string(out.Kind), Pause: client.AskedPause(out, a.f.Now())}
 }
 
-// progressTimes are when a call told of its progress.
+// progressTimes records the times between the progress notifications of a call. mu guards last and
+// stages.
 type progressTimes struct {
 	now    func() time.Time
 	mu     sync.Mutex
