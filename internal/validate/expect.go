@@ -272,7 +272,8 @@ func (s *Schema) stepInto(e Expected, into func(*jsonschema.Schema) []*jsonschem
 	return orUnknown(in, left), found
 }
 
-// descend is stepInto with a limit.
+// descend does the work of stepInto. It subtracts the number of schemas that it collects from left,
+// and stops if left becomes negative.
 func descend(e Expected, into func(*jsonschema.Schema) []*jsonschema.Schema, left *int) (in Expected, found bool) {
 	var subs []*jsonschema.Schema
 	for _, s := range e.every {

@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// unchanged is the identity function, for orList.
+// unchanged returns s. It is the conversion of orList for words that need none.
 func unchanged(s string) string { return s }
 
 // An explainer writes findings about a value.

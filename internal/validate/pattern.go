@@ -90,8 +90,8 @@ var (
 	wideClass   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\[WDSPpux]|[^\x00-\x7f]`) })
 )
 
-// engine is the library's regular expression engine. It never fails, so that an unsupported pattern
-// does not invalidate the rest of the schema.
+// engine compiles a pattern for the library. It never fails, so that an unsupported pattern does
+// not invalidate the rest of the schema: such a pattern keeps the reason in why.
 func (ps *patterns) engine(source string) (jsonschema.Regexp, error) {
 	p, err := ps.compile(source)
 	if err != nil {
