@@ -11,7 +11,8 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// PageType is the media type of a page of MCP Apps (extension io.modelcontextprotocol/ui, 2026-01-26).
+// PageType is the media type of a page of MCP Apps (extension io.modelcontextprotocol/ui,
+// 2026-01-26).
 const PageType = "text/html;profile=mcp-app"
 
 // An App is what a tool and its UI resource declare about a page of MCP Apps. mcpc shows it and

@@ -21,9 +21,9 @@ const (
 	sentinelEnd   = "?="
 )
 
-// EncodeHeader makes any text fit for a header field: as it is where it is
-// plain, else as base64 between markers. Plain text that looks encoded is
-// encoded too, so that decoding always gives back what went in.
+// EncodeHeader returns a text as the value of a header field: unchanged if IsPlainHeader reports
+// true, else in base64 between sentinels. It also encodes plain text that looks encoded, so that
+// decoding always returns the text.
 func EncodeHeader(value string) string {
 	if IsPlainHeader(value) {
 		return value
@@ -31,6 +31,8 @@ func EncodeHeader(value string) string {
 	return sentinelStart + base64.StdEncoding.EncodeToString([]byte(value)) + sentinelEnd
 }
 
+// IsPlainHeader reports whether a header field can carry the text unchanged: printable ASCII
+// without white space at its ends, which does not look encoded.
 func IsPlainHeader(value string) bool {
 	if value != strings.Trim(value, " \t") {
 		return false
@@ -43,17 +45,17 @@ func IsPlainHeader(value string) bool {
 	return !strings.HasPrefix(value, sentinelStart) || !strings.HasSuffix(value, sentinelEnd)
 }
 
-// A mirrored argument: the path of property names to it, and the header name
-// that its property asks for.
+// mirrored is an argument that a header field repeats: the path of property names to it, the name
+// in its x-mcp-header, and the type of its property.
 type mirrored struct {
 	path []string
 	name string
 	kind string
 }
 
-// HeaderFields mirrors the arguments whose properties carry x-mcp-header. An
-// argument that is absent or null has no field; an empty string has an empty
-// one.
+// HeaderFields returns the header fields for the arguments with x-mcp-header in the schema. A
+// missing or null argument has no field; an empty string has an empty field. Returns nil if an
+// annotation is invalid.
 func HeaderFields(schema, arguments json.RawMessage) []wire.Field {
 	annotated, problem := headerParams(schema)
 	if problem != "" {
@@ -68,6 +70,8 @@ func HeaderFields(schema, arguments json.RawMessage) []wire.Field {
 	return fields
 }
 
+// argumentText returns the text of an argument for its header field; false if it is missing or
+// null.
 func argumentText(arguments json.RawMessage, a mirrored) (string, bool) {
 	value := arguments
 	for _, name := range a.path {
@@ -86,7 +90,8 @@ func argumentText(arguments json.RawMessage, a mirrored) (string, bool) {
 	return string(value), true
 }
 
-// integerText writes a JSON number that is an integer in decimal: 1e3 is 1000.
+// integerText returns a JSON number in decimal if it is an integer, as 1000 for 1e3. It returns
+// other and very large numbers unchanged.
 func integerText(number string) string {
 	if len(number) > 64 {
 		return number
@@ -97,9 +102,9 @@ func integerText(number string) string {
 	return number
 }
 
-// UnsafeHeaders names the arguments that a header field cannot carry: integers beyond
-// ±(2^53-1), which many readers of the field take for another number (2026-07-28
-// server/tools, "x-mcp-header").
+// UnsafeHeaders returns a finding for each argument that a header field cannot carry: integers
+// beyond ±(2^53-1), which many programs cannot represent exactly (2026-07-28 server/tools,
+// "x-mcp-header").
 func UnsafeHeaders(schema, arguments json.RawMessage) (found []wire.Finding) {
 	annotated, _ := headerParams(schema)
 	for _, a := range annotated {
@@ -107,7 +112,7 @@ func UnsafeHeaders(schema, arguments json.RawMessage) (found []wire.Finding) {
 		if !ok || a.kind != "integer" {
 			continue
 		}
-		if n, _ := strconv.ParseFloat(text, 64); math.Abs(n) > 1<<53-1 { // beyond its range n is infinite
+		if n, _ := strconv.ParseFloat(text, 64); math.Abs(n) > 1<<53-1 { // n is infinite for larger numbers
 			found = append(found, wire.Finding{Rule: "x-mcp-header", Level: wire.Error, Where: "/" + strings.Join(a.path, "/"),
 				Text: "is sent in the header field Mcp-Param-" + a.name + ", which allows integers up to 9007199254740991"})
 		}
@@ -115,15 +120,16 @@ func UnsafeHeaders(schema, arguments json.RawMessage) (found []wire.Finding) {
 	return found
 }
 
-// HeaderProblem says why a tool's x-mcp-header annotations make the tool
-// unusable by HTTP, or is "". One broken annotation spoils the whole tool
-// (2026-07-28 server/tools, "x-mcp-header").
+// HeaderProblem returns why the x-mcp-header annotations of an inputSchema make the tool unusable
+// over HTTP; "" if they are valid. One invalid annotation makes the whole tool unusable (2026-07-28
+// server/tools, "x-mcp-header").
 func HeaderProblem(schema json.RawMessage) string {
 	_, problem := headerParams(schema)
 	return problem
 }
 
-// headerParams returns the annotated properties of an inputSchema, and what is wrong with the first invalid annotation.
+// headerParams returns the annotated properties of an inputSchema, and what is wrong with the first
+// invalid annotation.
 func headerParams(input json.RawMessage) ([]mirrored, string) {
 	if !bytes.Contains(input, []byte(headerKeyword)) && !bytes.Contains(input, []byte(`\u`)) {
 		return nil, ""
@@ -135,13 +141,13 @@ func headerParams(input json.RawMessage) ([]mirrored, string) {
 
 const (
 	headerKeyword = "x-mcp-header"
-	// maxSchemaDepth bounds what a hostile schema can cost; each level is read
-	// once more than the one above it.
+	// maxSchemaDepth bounds the work for a hostile schema: each level is parsed once more than the
+	// level above it.
 	maxSchemaDepth = 64
 )
 
-// headerWalk visits schema positions only: the same key inside default, const,
-// enum or examples is data, and a property may be called x-mcp-header.
+// headerWalk visits the schemas in a schema. It does not visit default, const, enum and examples,
+// where x-mcp-header is data, and distinguishes the keyword from a property with this name.
 type headerWalk struct {
 	found   []mirrored
 	names   map[string]bool
@@ -149,8 +155,8 @@ type headerWalk struct {
 	depth   int
 }
 
-// schema visits one schema. reachable is set while only "properties" were
-// passed on the way.
+// schema visits one schema and the schemas in it. reachable is set if only "properties" lead from
+// the root to the schema. It stops at the first problem.
 func (w *headerWalk) schema(raw json.RawMessage, path []string, reachable bool) {
 	members, err := jsonraw.Object(raw)
 	if err != nil || w.problem != "" {
@@ -232,9 +238,10 @@ const (
 	HeaderWrongType               // the property is not a string, integer or boolean
 )
 
-// JudgeHeaderName returns the first fault of the x-mcp-header annotation raw on a property of a type (2026-07-28
-// server/tools, "x-mcp-header"). reachable is set if only "properties" lead to the property. used has the names of the
-// earlier annotations of the tool in lower case; JudgeHeaderName adds this one.
+// JudgeHeaderName returns the first fault of the x-mcp-header annotation raw on a property of a
+// type (2026-07-28 server/tools, "x-mcp-header"). reachable is set if only "properties" lead to the
+// property. used has the names of the earlier annotations of the tool in lower case;
+// JudgeHeaderName adds this one.
 func JudgeHeaderName(raw json.RawMessage, kind string, reachable bool, used map[string]bool) HeaderFault {
 	name, ok := jsonraw.Text(raw)
 	if !ok || !wire.IsToken(name) {

@@ -81,6 +81,7 @@ func ParseSkill(raw json.RawMessage) (Resource, *wire.Finding) {
 	return r, nil
 }
 
+// parseResource parses an entry of a list of resources. uri is the member that has the URI.
 func parseResource(raw json.RawMessage, uri string) (Resource, *wire.Finding) {
 	members, err := jsonraw.Object(raw)
 	if err != nil {

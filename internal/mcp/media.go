@@ -37,8 +37,8 @@ var synonyms = map[string]string{
 	"application/x-zip-compressed": "application/zip",
 }
 
-// CanonicalMedia returns the registered name of a media type that has a signature and is often called otherwise, as
-// image/jpg is; any other type is returned unchanged.
+// CanonicalMedia returns the registered name of a media type that has a signature and is often
+// called otherwise, as image/jpg is; any other type is returned unchanged.
 func CanonicalMedia(mime string) string {
 	if registered, ok := synonyms[mime]; ok {
 		return registered

@@ -5,13 +5,15 @@ import (
 	"strings"
 )
 
-// OpeningMethods are the methods that open a conversation. Clients send one before all other requests.
+// OpeningMethods are the methods that open a conversation. Clients send one before all other
+// requests.
 var OpeningMethods = []string{"initialize", "server/discover"}
 
 // IsOpening reports whether the method opens a conversation.
 func IsOpening(method string) bool { return slices.Contains(OpeningMethods, method) }
 
-// OnlyReads reports whether requests of the method only read: the server changes nothing when it gets one.
+// OnlyReads reports whether requests of the method only read: the server changes nothing when it
+// gets one.
 func OnlyReads(method string) bool {
 	switch method {
 	case "server/discover", "ping", "completion/complete",
@@ -29,7 +31,8 @@ var listMembers = map[string]string{
 	"resources/templates/list": "resourceTemplates", "roots/list": "roots", "tasks/list": "tasks", "skills/list": "skills",
 }
 
-// ListMember returns the name of the array member that a list method's result has its entries in; "" for other methods.
+// ListMember returns the name of the array member that a list method's result has its entries in;
+// "" for other methods.
 func ListMember(method string) string { return listMembers[method] }
 
 // ServerLists are the list methods that every revision has.
@@ -44,13 +47,14 @@ var CacheableMethods = append([]string{"server/discover", "resources/read"}, Ser
 // IsCacheable reports whether results of the method have ttlMs and cacheScope in 2026-07-28.
 func IsCacheable(method string) bool { return slices.Contains(CacheableMethods, method) }
 
-// InputMethods are the methods whose results may be input_required (2026-07-28 basic/patterns/mrtr).
+// InputMethods are the methods whose results may be input_required (2026-07-28
+// basic/patterns/mrtr).
 var InputMethods = []string{"tools/call", "prompts/get", "resources/read"}
 
 // MayRequireInput reports whether results of the method may be input_required.
 func MayRequireInput(method string) bool { return slices.Contains(InputMethods, method) }
 
-// IsTaskMethod reports whether the method is about tasks. Requests of such a method are never cancelled with
-// notifications/cancelled, which would look like an attempt to cancel the task (2025-11-25
-// basic/utilities/cancellation; extension, "Task Cancellation").
+// IsTaskMethod reports whether the method is about tasks. Requests of such a method are never
+// cancelled with notifications/cancelled, which would look like an attempt to cancel the task
+// (2025-11-25 basic/utilities/cancellation; extension, "Task Cancellation").
 func IsTaskMethod(method string) bool { return strings.HasPrefix(method, "tasks/") }

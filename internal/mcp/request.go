@@ -47,8 +47,8 @@ func ServerInfo(result jsonraw.Members) json.RawMessage {
 	return result.Value("serverInfo")
 }
 
-// NameMember returns which member of a request's params is the value of Mcp-Name; "" if the method has no such header
-// field (2026-07-28 basic/transports/streamable-http, "Standard headers").
+// NameMember returns which member of a request's params is the value of Mcp-Name; "" if the method
+// has no such header field (2026-07-28 basic/transports/streamable-http, "Standard headers").
 func NameMember(method string) string {
 	switch method {
 	case "tools/call", "prompts/get":
@@ -64,5 +64,6 @@ func NameMember(method string) string {
 // TasksExtension is the id of the extension that brings tasks in 2026-07-28.
 const TasksExtension = "io.modelcontextprotocol/tasks"
 
-// LogLevels are the levels of log messages, the least severe first (2025-11-25 server/utilities/logging).
+// LogLevels are the levels of log messages, the least severe first (2025-11-25
+// server/utilities/logging).
 var LogLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}

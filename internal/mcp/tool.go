@@ -1,5 +1,5 @@
-// Package mcp parses the entries of a server's lists (tools, prompts, resources, URI templates), and
-// the ids and tokens in messages.
+// Package mcp parses the entries of a server's lists (tools, prompts, resources, URI templates),
+// and the ids and tokens in messages.
 package mcp
 
 import (
@@ -101,6 +101,7 @@ func ToolHints(entry json.RawMessage) Hints {
 	return hintsIn(hints)
 }
 
+// hintsIn returns the hints in the members of annotations.
 func hintsIn(annotations jsonraw.Members) Hints {
 	return Hints{
 		ReadOnly:    parseHint(annotations.Value("readOnlyHint")),
@@ -184,6 +185,7 @@ func missingMember(rule, member string, value json.RawMessage) *wire.Finding {
 	return badEntry(rule, "the entry's %s is not a string: %s", member, jsonraw.Excerpt(value, 40))
 }
 
+// badEntry returns a warning about an entry of a list.
 func badEntry(rule, format string, args ...any) *wire.Finding {
 	return &wire.Finding{Rule: rule, Level: wire.Warning, Text: fmt.Sprintf(format, args...)}
 }

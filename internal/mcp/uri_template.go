@@ -85,6 +85,7 @@ func ParseURITemplate(text string) (URITemplate, error) {
 	return t, nil
 }
 
+// parseExpression parses the text between the braces of an expression.
 func parseExpression(inner string) (templatePart, error) {
 	part := templatePart{operator: operators[len(operators)-1]}
 	for _, e := range operators {
@@ -258,6 +259,8 @@ type compositeItem struct {
 	hasKey     bool
 }
 
+// compositeItems returns the items of an array or the members of an object, without nulls. It fails
+// if an item is an array or an object.
 func compositeItems(raw json.RawMessage) (items []compositeItem, err error) {
 	add := func(key string, value json.RawMessage, keyed bool) {
 		if len(value) > 0 && (value[0] == '[' || value[0] == '{') {
