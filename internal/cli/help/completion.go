@@ -97,8 +97,10 @@ var Evaluations = map[string][2]string{
 	// Invoke-Expression evaluates expressions, so a line with an expression is not completed.
 	"powershell": {"    # Get the current command line and convert into a string\n",
 		`    foreach ($Element in $CommandAst.CommandElements) {
-        if ($Element -is [System.Management.Automation.Language.CommandParameterAst] -and -not $Element.Argument) { continue }
-        if ($Element.GetType().Name -ne 'StringConstantExpressionAst' -and $Element.GetType().Name -ne 'ConstantExpressionAst') { return }
+        if ($Element -is [System.Management.Automation.Language.CommandParameterAst] -and` +
+			` -not $Element.Argument) { continue }
+        if ($Element.GetType().Name -ne 'StringConstantExpressionAst' -and` +
+			` $Element.GetType().Name -ne 'ConstantExpressionAst') { return }
     }
 
     # Get the current command line and convert into a string

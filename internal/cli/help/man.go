@@ -46,6 +46,7 @@ manual path, as ~/.local/share/man usually is, man mcpc shows the first.`,
 	}
 }
 
+// writeManual writes a page for each visible command and topic below dir.
 func writeManual(f *cmdutil.Factory, root *cobra.Command, dir string) error {
 	pages := AllOf(root)
 	for _, c := range pages {
@@ -70,6 +71,7 @@ func section(c *cobra.Command) string {
 	return "1"
 }
 
+// ManName returns the name of a manual page, as mcpc-call.
 func ManName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
 // ManPage returns the manual page of a command or topic, in the macros of man(7). Its text and

@@ -33,6 +33,7 @@ func Help(f *cmdutil.Factory, cmd *cobra.Command, _ []string) {
 	}
 }
 
+// HelpText returns the help of a command: for -h if short is set, else for --help.
 func HelpText(f *cmdutil.Factory, cmd *cobra.Command, short bool) string {
 	if !cmd.HasParent() {
 		return rootText(f.Groups(), cmd, short)

@@ -37,6 +37,7 @@ func NewTopics() (topics []*cobra.Command) {
 	return topics
 }
 
+// TextOfTopic returns the embedded text of a topic; "" for an unknown topic.
 func TextOfTopic(name string) string {
 	text, _ := topicTexts.ReadFile("topic_" + strings.ReplaceAll(name, "-", "_") + ".txt")
 	return strings.TrimSuffix(string(text), "\n")
@@ -64,6 +65,7 @@ func IsTopic(c *cobra.Command) bool {
 	return !c.Hidden && c.HasParent() && !c.Runnable() && !c.HasSubCommands()
 }
 
+// mockWords returns the list of the words of mock scripts.
 func mockWords() string {
 	var b strings.Builder
 	for _, w := range mock.Words {

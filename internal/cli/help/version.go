@@ -20,6 +20,7 @@ import (
 	"mcpc/internal/wire"
 )
 
+// NewVersion returns the command `mcpc version`.
 func NewVersion(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
