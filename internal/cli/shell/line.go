@@ -207,6 +207,7 @@ func quotedOn(word, typed string) string {
 	return word[:from] + shellwords.Quote(word[from:])
 }
 
+// withBlanks adds a space to each word, in place.
 func withBlanks(words []string) []string {
 	for i := range words {
 		words[i] += " "

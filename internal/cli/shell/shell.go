@@ -49,6 +49,7 @@ type shellRun struct {
 // continuation is the prompt for a line that continues the previous line.
 const continuation = "> "
 
+// NewShell returns the command `mcpc shell`.
 func NewShell(f *cmdutil.Factory) *cobra.Command {
 	var stop bool
 	cmd := &cobra.Command{
