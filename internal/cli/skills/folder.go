@@ -72,7 +72,7 @@ func (x export) straight(root *os.Root) error {
 }
 
 // write writes the skill into a temporary folder next to its own folder, and then renames it, so
-// that the folder has either all old or all new files.
+// that the folder never has only a part of the files.
 func (x export) write(root *os.Root, c *connect.Conn) error {
 	if err := x.straight(root); err != nil {
 		return err

@@ -24,6 +24,7 @@ import (
 	"mcpc/internal/wire"
 )
 
+// newRead returns the command `mcpc skills read`.
 func newRead(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "read NAME|URI [FILE] [-- COMMAND...]",
@@ -48,6 +49,7 @@ folder of SKILL.md. A file that the entry does not list is not read.`,
 	}
 }
 
+// newVerify returns the command `mcpc skills verify`.
 func newVerify(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify [NAME|URI...] [-- COMMAND...]",

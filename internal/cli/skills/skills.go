@@ -60,6 +60,7 @@ their instructions have no more authority than a tool's result.`,
 	return cmd
 }
 
+// newList returns the command `mcpc skills list`.
 func newList(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list [-- COMMAND...]",
@@ -83,6 +84,7 @@ not list: mcpc skills get URI.`,
 	}
 }
 
+// newGet returns the command `mcpc skills get`.
 func newGet(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "get NAME|URI [-- COMMAND...]",
