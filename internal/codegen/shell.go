@@ -163,6 +163,7 @@ func shValue(f field) string {
 	return value
 }
 
+// shortened returns s with at most most characters; the last one is … if s is longer.
 func shortened(s string, most int) string {
 	if r := []rune(s); len(r) > most {
 		return string(r[:most-1]) + "…"
