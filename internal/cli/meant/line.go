@@ -45,6 +45,8 @@ func WithNegations(args []string) []string {
 	return words
 }
 
+// isTerm reports whether a word without its hyphen is a term of a filter: a group, a quoted text,
+// or a field with its value.
 func isTerm(word string) bool {
 	if strings.HasPrefix(word, "(") || strings.HasPrefix(word, `"`) {
 		return true

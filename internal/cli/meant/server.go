@@ -92,6 +92,7 @@ func isPackage(word string) bool {
 		shellwords.Inert(word)
 }
 
+// isProgram reports whether a word is an executable file or a program on the path.
 func isProgram(word string) bool {
 	_, err := exec.LookPath(word)
 	return err == nil
