@@ -33,6 +33,7 @@ func holding(items []json.RawMessage, words []string) []json.RawMessage {
 	})
 }
 
+// textsOf returns the texts of an entry that a search for words covers. Texts may be "".
 func textsOf(raw json.RawMessage) (texts []string) {
 	m, _ := jsonraw.Object(raw)
 	for _, name := range []string{"name", "title", "description", "uri", "uriTemplate"} {

@@ -32,6 +32,7 @@ type describeOptions struct {
 	argv []string
 }
 
+// NewDescribe returns the command `mcpc describe`.
 func NewDescribe(f *cmdutil.Factory) *cobra.Command {
 	appInfo := false
 	cmd := &cobra.Command{
@@ -111,6 +112,8 @@ func describeWhat(words []string) (o describeOptions, err error) {
 	return describeOptions{kind: connect.ResourceKind, name: words[0]}, nil
 }
 
+// runDescribe prints the definition. If there is no tool of that name, the hint names an entry of a
+// different kind.
 func runDescribe(ctx context.Context, f *cmdutil.Factory, o describeOptions) error {
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv})
 	if !out.Good() {
@@ -170,6 +173,8 @@ type described struct {
 	human func(w io.Writer, st term.Style) error
 }
 
+// describeTool returns the definition of a tool. It reads the tool's page if withApp is set. The
+// text for people also has suspicious parts of the definition.
 func describeTool(ctx context.Context, c *connect.Conn, name string, withApp bool) (described, wire.Outcome) {
 	tool, out := c.Define(ctx, name)
 	if !out.Good() {
@@ -275,6 +280,7 @@ func describeSkill(ctx context.Context, c *connect.Conn, name string) (described
 	}, out
 }
 
+// describeEntry returns the definition of an entry that is not a tool.
 func describeEntry(ctx context.Context, c *connect.Conn, k connect.Kind, name string) (described, wire.Outcome) {
 	if k == connect.SkillKind {
 		return describeSkill(ctx, c, name)
@@ -299,6 +305,8 @@ func describeEntry(ctx context.Context, c *connect.Conn, k connect.Kind, name st
 	return described{raw, human}, out
 }
 
+// shownBy parses an entry, and returns a function that shows it to people. The Finding is nil if
+// the entry is valid.
 func shownBy[T any](raw json.RawMessage, parse func(json.RawMessage) (T, *wire.Finding),
 	show func(io.Writer, term.Style, T) error) (func(io.Writer, term.Style) error, *wire.Finding) {
 	one, bad := parse(raw)

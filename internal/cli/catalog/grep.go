@@ -11,6 +11,7 @@ import (
 	"mcpc/internal/wire"
 )
 
+// NewGrep returns the command `mcpc grep`.
 func NewGrep(f *cmdutil.Factory) *cobra.Command {
 	o := surveyOptions{kinds: connect.Kinds}
 	cmd := &cobra.Command{

@@ -20,6 +20,7 @@ import (
 	"mcpc/internal/wire"
 )
 
+// NewInfo returns the command `mcpc info`.
 func NewInfo(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "info [URL] [-- COMMAND...]",
@@ -44,6 +45,7 @@ server/discover or initialize unchanged.`,
 	return cmd
 }
 
+// runInfo prints the info of the server. It does not open a new connection if one is already open.
 func runInfo(ctx context.Context, f *cmdutil.Factory, argv []string) error {
 	c, out := f.Open(ctx, connect.Options{Argv: argv, RequireServerInfo: true, NoResume: true, UseKept: true})
 	if !out.Good() {

@@ -32,6 +32,7 @@ type listOptions struct {
 	survey surveyOptions
 }
 
+// NewList returns the command `mcpc list`.
 func NewList(f *cmdutil.Factory) *cobra.Command {
 	var o listOptions
 	cmd := &cobra.Command{
@@ -155,6 +156,7 @@ func listAll(ctx context.Context, f *cmdutil.Factory, o listOptions) error {
 	return runSurvey(ctx, f, o.survey)
 }
 
+// runList lists the entries of one server once.
 func runList(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error) {
 	all := len(o.kinds) > 1
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: all})

@@ -34,6 +34,7 @@ type listenOptions struct {
 
 const anyLevel = "any"
 
+// NewListen returns the command `mcpc listen`.
 func NewListen(f *cmdutil.Factory) *cobra.Command {
 	var o listenOptions
 	cmd := &cobra.Command{

@@ -34,6 +34,8 @@ func (o *watchOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.jsonl, "jsonl", false, "with --watch: print one JSON document per entry and change")
 }
 
+// check returns a usage error for invalid flags. It sets o.jsonl if a flag of all commands selects
+// JSON.
 func (o *watchOptions) check(f *cmdutil.Factory) error {
 	if !o.on && (o.jsonl || o.until != cmdutil.ListenLimits{}) {
 		return usage.New(
