@@ -147,6 +147,7 @@ func (t *text) interval(v bench.Value, unit func(term.Style, float64) string) st
 	return unit(t.st, *v.Low) + " to " + unit(t.st, *v.High)
 }
 
+// stages writes the table of the durations of the stages of calls.
 func (t *text) stages(r *bench.Result) {
 	var rows [][]string
 	for _, name := range slices.Sorted(maps.Keys(r.Stages)) {
