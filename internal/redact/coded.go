@@ -2,18 +2,21 @@ package redact
 
 import "unicode/utf8"
 
-// A text may stand within another in base64 or in hexadecimal digits, and have escapes
-// of its own there: what is known is then not to be found by its patterns.
+// A text may be written within another text in base64 or in hexadecimal digits, and may have
+// escapes of its own there. The patterns of known values cannot find a secret in it, so it is
+// decoded.
 
-// shortestRun is how long such a text is at least, and beginsWithin how many of its
-// bytes tell that it is one: of what is no text none passes.
+// shortestRun is the minimum length of a run of base64 or hexadecimal digits that is decoded. The
+// first beginsWithin bytes of the decoded run decide whether it is text. longestBlob is how many
+// bytes of a run are searched for the beginning of a text.
 const (
 	shortestRun  = 16
 	beginsWithin = 12
 	longestBlob  = 4 * shortestRun
 )
 
-// eachCoded calls found for the texts within a text, with where their bytes come from.
+// eachCoded decodes each run of base64 or hexadecimal digits in raw that contains text. It calls
+// found with the decoded text, and with origin, which maps a range of the text to a range of raw.
 func eachCoded(raw []byte, found func(text []byte, origin func(from, to int) (int, int))) {
 	done := 0
 	for i := shortestRun - 1; i < len(raw); {
@@ -26,7 +29,7 @@ func eachCoded(raw []byte, found func(text []byte, origin func(from, to int) (in
 			from--
 		}
 		if i-from == shortestRun {
-			i += shortestRun // it goes on in what was no text
+			i += shortestRun // the run continues binary data before it
 			continue
 		}
 		to := i
@@ -59,7 +62,8 @@ func eachCoded(raw []byte, found func(text []byte, origin func(from, to int) (in
 	}
 }
 
-// blobEnd is where what is no text ends at the latest that begins before a place.
+// blobEnd returns the end of the base64 run around at if the run is binary data longer than
+// longestBlob bytes, else at.
 func blobEnd(raw []byte, at int) int {
 	if at+longestBlob >= len(raw) || base64Values[raw[at+longestBlob]] == 255 {
 		return at
@@ -70,9 +74,9 @@ func blobEnd(raw []byte, at int) int {
 	return at
 }
 
-// textIn is where in a run a text begins that is told by the beginning of the run, and how
-// many bits a character of it has; 0 where there is none. What stands before may be a path,
-// bytes that are no text, or a part of a text that was cut.
+// textIn returns the place in a run where coded text begins, and the number of bits per character:
+// 4 for hexadecimal digits, 6 for base64. The width is 0 if the run has no text. The bytes before
+// the place may be a path, binary data, or the cut end of a text.
 func textIn(run []byte) (at, width int) {
 	for ; at+shortestRun <= len(run); at++ {
 		if isTextAt(run[at:], 4) {
@@ -88,9 +92,11 @@ func textIn(run []byte) (at, width int) {
 	return 0, 0
 }
 
+// isTextAt reports whether the first shortestRun characters of run decode to text at a width of 4
+// or 6 bits.
 func isTextAt(run []byte, width int) bool {
 	var room [shortestRun]byte
-	for _, n := range []int{4, shortestRun} { // most are none by their first bytes
+	for _, n := range []int{4, shortestRun} { // the first bytes rule out most runs
 		text := uncoded(room[:0], run[:n], width)
 		if len(text) < n*width/8 || !isText(text[:min(len(text), beginsWithin)]) {
 			return false
@@ -99,6 +105,8 @@ func isTextAt(run []byte, width int) bool {
 	return true
 }
 
+// isText reports whether text is valid UTF-8 without control characters other than white space. A
+// character cut at the end is allowed.
 func isText(text []byte) bool {
 	for len(text) > 0 {
 		r, size := utf8.DecodeRune(text)
@@ -110,8 +118,8 @@ func isText(text []byte) bool {
 	return true
 }
 
-// uncoded appends what the characters of a run stand for, as far as they stand for
-// anything.
+// uncoded appends the decoded bytes of a run to text. It stops at the first character that is not
+// of the alphabet for width, which is 4 for hexadecimal digits and 6 for base64.
 func uncoded(text, run []byte, width int) []byte {
 	values := &base64Values
 	if width == 4 {

@@ -9,26 +9,27 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// A decodedView is a text as it reads when one level of escapes is undone: those of a JSON
-// string, of a URL and a form, of HTML, and line ends in base64. All of them are undone
-// at once, because what is compared with a view was treated in the same way.
+// A decodedView is a text after decoding one level of escapes: of JSON strings, URLs, forms and
+// HTML, and line ends in base64. Known values are decoded in the same way, so all kinds are decoded
+// at once.
 type decodedView struct {
 	text []byte
 	raw  []byte
-	// marks say for some places of the text where in raw they come from.
+	// marks map some places of text to places of raw, in ascending order.
 	marks []viewMark
 }
 
+// A viewMark records that text[at:] was decoded from raw[from:].
 type viewMark struct{ at, from int }
 
 const (
-	// mostLevels is how many levels of escapes are undone: a message in a message in a
-	// form in a line of a capture has four, wrapped base64 two by itself.
+	// mostLevels is how many levels of escapes are decoded: a message in a message in a form in a line
+	// of a capture has four, wrapped base64 alone has two.
 	mostLevels = 6
-	// markEvery is how many bytes of a view lie between two marks.
+	// markEvery is the distance between two marks, in bytes of the view.
 	markEvery = 512
-	// longestEntity is how long the name of a character is in HTML, wrappedLine how long
-	// a line of base64 is at least that is a part of more.
+	// longestEntity is the maximum length of an HTML entity. wrappedLine is the minimum length of a
+	// line of base64 that continues on the next line.
 	longestEntity = 33
 	wrappedLine   = 60
 )
@@ -63,7 +64,7 @@ func decode(raw []byte, kinds class) (v decodedView, ok bool) {
 	return v, ok
 }
 
-// copy appends raw[from:to], which needs no decoding, with marks.
+// copy appends raw[from:to] without decoding, and adds marks.
 func (v *decodedView) copy(from, to int) {
 	last := 0
 	if n := len(v.marks); n > 0 {
@@ -91,7 +92,7 @@ func (v *decodedView) origin(from, to int) (rawFrom, rawTo int) {
 		m = v.marks[next-1]
 	}
 	rawFrom = -1
-	// What was undone can depend on what stands before it in the text.
+	// Decoding can depend on the text before an escape.
 	text := append([]byte(nil), v.text[max(0, m.at-wrappedLine):m.at]...)
 	skipped := m.at - len(text)
 	for i := m.from; i < len(v.raw); {
@@ -115,8 +116,9 @@ func (v *decodedView) origin(from, to int) (rawFrom, rawTo int) {
 	return max(rawFrom, 0), len(v.raw)
 }
 
-// undone appends to text what the escape at a place of raw stands for; size is how long
-// the escape is, 0 where there is none.
+// undone decodes the escape at raw[at:] and appends the result to text. size is the length of the
+// escape in bytes, or 0 if there is no escape. A line end within base64 is an escape that decodes
+// to nothing.
 func undone(text, raw []byte, at int) (_ []byte, size int) {
 	switch raw[at] {
 	case '\\':
@@ -146,7 +148,7 @@ func undone(text, raw []byte, at int) (_ []byte, size int) {
 	return text, 0
 }
 
-// isWrapped reports whether a text ends with a line of base64.
+// isWrapped reports whether the last wrappedLine bytes of text are all base64 characters.
 func isWrapped(text []byte) bool {
 	if len(text) < wrappedLine {
 		return false
@@ -159,8 +161,8 @@ func isWrapped(text []byte) bool {
 	return true
 }
 
-// stringEscapes are the characters behind a backslash, and what they stand for in a
-// string of JSON or of a programming language.
+// stringEscapes maps the character after a backslash to its meaning in a string of JSON or of a
+// programming language.
 var stringEscapes = [256]byte{
 	'"':  '"',
 	'\\': '\\',
@@ -173,6 +175,8 @@ var stringEscapes = [256]byte{
 	't':  '\t',
 }
 
+// undoneInString decodes the backslash escape at the beginning of raw and appends the result to
+// text. size is the length of the escape in bytes, or 0 if raw begins with none.
 func undoneInString(text, raw []byte) (_ []byte, size int) {
 	if len(raw) < 2 {
 		return text, 0
@@ -197,10 +201,11 @@ func undoneInString(text, raw []byte) (_ []byte, size int) {
 	return text, 0
 }
 
-// longestCodePoint is how many digits \u{10FFFF} has.
+// longestCodePoint is the number of digits of \u{10FFFF}.
 const longestCodePoint = 6
 
-// undoneCodePoint appends the character of an escape \u{61}.
+// undoneCodePoint decodes the escape \u{…} at the beginning of raw and appends its character to
+// text. size is the length of the escape in bytes, or 0 if it is invalid.
 func undoneCodePoint(text, raw []byte) (_ []byte, size int) {
 	r := rune(0)
 	for i := len(`\u{`); i < len(raw) && i <= len(`\u{`)+longestCodePoint; i++ {
@@ -218,9 +223,9 @@ func undoneCodePoint(text, raw []byte) (_ []byte, size int) {
 
 func isOctal(c byte) bool { return '0' <= c && c <= '7' }
 
-// isEscaped reports that a text has escapes that may hide a secret. The quotes and line
-// ends of a text within JSON do not, unless such characters stand in a known value: of
-// those there are many, and looking at what they stand for costs a multiple.
+// isEscaped reports whether raw has escapes that may hide a known value. The common escapes of
+// JSON, quotes and line ends, count only if a known value has these characters. Decoding every text
+// with such escapes would take several times as long.
 func (k *known) isEscaped(raw []byte) bool {
 	for i := 0; ; i++ {
 		next := bytes.IndexByte(raw[i:], '\\')
@@ -253,7 +258,7 @@ func (k *known) isEscaped(raw []byte) bool {
 	return k.isCoded(raw, '%') || k.isCoded(raw, '&') || k.isCoded(raw, '\n') || k.isCoded(raw, '\r')
 }
 
-// isCoded reports whether an escape that begins with c may hide a secret.
+// isCoded reports whether raw has an escape that begins with c and that undone can decode.
 func (k *known) isCoded(raw []byte, c byte) bool {
 	var room [16]byte
 	for i := 0; ; i++ {

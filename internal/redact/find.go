@@ -5,19 +5,20 @@ import (
 	"slices"
 )
 
-// A Found is a secret in a text, and what it is told by.
+// A Found is a secret in a text, and how it was recognized.
 type Found struct {
 	From, To int
 	Kind     FoundKind
-	// Secret is the known value, which must never be shown. It is "" where there is none.
+	// Secret is the known value, which must never be shown. It is "" for other kinds.
 	Secret string
 }
 
-// A FoundKind says by what a secret is told.
+// A FoundKind says how a secret was recognized.
 type FoundKind string
 
-// The kinds of what is found: a known value, a parameter or the user information of a
-// URL or a form, what is named like a secret, what looks like a token, and a private key.
+// FoundKnown is a known value, FoundURL a parameter or the user information of a URL or a form,
+// FoundName a value with the name of a secret, FoundToken a token of a well-known service, and
+// FoundKey a private key.
 const (
 	FoundKnown FoundKind = "known"
 	FoundURL   FoundKind = "url"
@@ -43,11 +44,11 @@ func (s *Secrets) Find(raw []byte) []Found {
 			all = append(all, Found{From: at[0], To: at[1], Kind: look.kind})
 		}
 	}
-	return joined(append(all, known(true)...)) // what was learnt by its name may stand elsewhere, too
+	return joined(append(all, known(true)...)) // values learned from their names may occur elsewhere, too
 }
 
-// joined merges overlapping finds, in order of position. A merged find has the kind of the
-// one that was found first.
+// joined merges overlapping finds and sorts them by position. A merged find has the kind and the
+// secret of the find that comes first in each.
 func joined(each []Found) (all []Found) {
 	order := make([]int, len(each))
 	for i := range order {

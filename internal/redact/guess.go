@@ -9,24 +9,25 @@ import (
 	"sync"
 )
 
-// What leaves the machine is looked at more closely than what is recorded: what looks random
-// is hidden as well, although it may be no secret. Identifiers have to survive, so that
+// Text that leaves the machine is checked more strictly than text that is recorded: random-looking
+// text is hidden as well, although it may not be a secret. Identifiers must survive, so that
 // requests and responses can be matched.
 
-// A Guess is how much is hidden that only looks like a secret.
+// A Guess says how much text is hidden that only looks like a secret.
 type Guess int
 
 const (
 	// GuessNone hides what Secrets always hides.
 	GuessNone Guess = iota
-	// GuessLikely also hides what looks like a random secret.
+	// GuessLikely also hides random-looking text.
 	GuessLikely
-	// GuessStrict also hides what names a person or a machine: e-mail addresses, the
-	// names of home directories and IPv4 addresses, but those that mean the own machine.
+	// GuessStrict also hides text that identifies a person or a machine: e-mail addresses, the names
+	// of home directories and IPv4 addresses, except loopback, unspecified and broadcast addresses.
 	GuessStrict
 )
 
-// The kinds of what is guessed.
+// The kinds of guessed secrets: FoundRandom is random-looking text, FoundMail an e-mail address,
+// FoundHome a home directory, and FoundIP an IPv4 address.
 const (
 	FoundRandom FoundKind = "random"
 	FoundMail   FoundKind = "email"
@@ -48,15 +49,17 @@ var guessPatterns = sync.OnceValue(func() []guessPattern {
 	}
 })
 
+// A guessPattern recognizes one kind of text from a level of guessing on.
 type guessPattern struct {
 	kind FoundKind
+	// from is the lowest level at which the pattern is used.
 	from Guess
-	// mark is a part of each match: without it no match is looked for.
+	// mark is a part of each match. A text without it is not searched.
 	mark    string
 	pattern *regexp.Regexp
 }
 
-// appendGuesses appends what looks like a secret in a text.
+// appendGuesses appends the places in raw that look like secrets at a level of guessing.
 func appendGuesses(all []sighting, raw []byte, level Guess) []sighting {
 	if level == GuessNone {
 		return all
@@ -84,15 +87,16 @@ func appendGuesses(all []sighting, raw []byte, level Guess) []sighting {
 }
 
 const (
-	// shortestRandom is how long a random secret is at least, where nothing else tells it,
-	// and shortestNamed where it has a suspicious name. Longer than longestRandom is data.
+	// shortestRandom is the minimum length of a random secret without a suspicious name, shortestNamed
+	// that of one with such a name. A run longer than longestRandom is data.
 	shortestRandom = 32
 	shortestNamed  = 12
 	longestRandom  = 512
 )
 
-// eachRun calls found for the runs of the characters of base64, in either alphabet, that
-// may be a secret by their length. In a path each part is a run, unless none is long enough.
+// eachRun calls found for the runs of base64 characters, in either alphabet, with the length of a
+// secret. If a part of a path has at least shortestRandom bytes, eachRun calls found for such parts
+// instead of the whole path.
 func eachRun(raw []byte, found func(from, to int)) {
 	for i := shortestNamed - 1; i < len(raw); i += shortestNamed {
 		if !isRunByte(raw[i]) {
@@ -139,12 +143,13 @@ func isEscapeBefore(raw []byte, from int) bool {
 	return size > 1
 }
 
+// isRunByte reports whether c is a character of base64, in either alphabet.
 func isRunByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '+' ||
 		c == '/'
 }
 
-// openRuns are the beginnings of what is random and no secret: digests with their name, and
+// openRuns are the beginnings of random text that is not secret: digests with their names, and
 // files in base64 by their first bytes.
 var openRuns = []string{
 	"sha1-",
@@ -161,8 +166,8 @@ var openRuns = []string{
 	"AAAAIGZ0eX",
 }
 
-// openIDs are the names of members that tell things apart, and suspicious are parts of names
-// that secrets have.
+// openIDs are the names of members that identify things. suspicious are parts of the names of
+// secrets.
 var (
 	openIDs = map[string]bool{
 		"id":            true,
@@ -200,7 +205,8 @@ var (
 	}
 )
 
-// looksSecret reports whether a run looks random and is not the value of an identifier.
+// looksSecret reports whether raw[from:to] looks random and is not the value of an identifier. A
+// run shorter than shortestRandom must also have a suspicious name.
 func looksSecret(raw []byte, from, to int) bool {
 	run := raw[from:to]
 	if !isRandom(run) {
@@ -219,10 +225,11 @@ func looksSecret(raw []byte, from, to int) bool {
 		return false
 	}
 	at, width := textIn(run)
-	return width == 0 || !isText(uncoded(nil, run[at:], width)) // what is a text is looked at as that
+	return width == 0 || !isText(uncoded(nil, run[at:], width)) // coded text is checked after decoding
 }
 
-// nameBefore returns the name of the member or parameter whose value begins at the end of text.
+// nameBefore returns the name of the member or parameter whose value follows text, or nil if text
+// does not end with a ":" or "=".
 func nameBefore(text []byte) []byte {
 	text = bytes.TrimRight(text, ` "'\`+"\t")
 	if len(text) == 0 || text[len(text)-1] != ':' && text[len(text)-1] != '=' {
@@ -231,12 +238,11 @@ func nameBefore(text []byte) []byte {
 	return wordBefore(text[:len(text)-1])
 }
 
-// isRandom reports what no person would write: letters of both cases and digits that
-// alternate, or small letters and digits without a separator. Neither digests in hexadecimal
-// nor UUIDs are among them.
+// isRandom reports whether a run looks generated: letters of both cases with digits in between, or
+// small letters and digits without a separator. Hexadecimal digests and UUIDs do not count.
 func isRandom(run []byte) bool {
 	k := makeupOf(run)
-	borders := 0 // between a letter and a digit
+	borders := 0 // changes between a letter and a digit
 	beyondHex := false
 	for i, c := range run {
 		beyondHex = beyondHex || 'g' <= c && c <= 'z'

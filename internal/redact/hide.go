@@ -11,18 +11,19 @@ import (
 	"mcpc/internal/spool"
 )
 
-// What follows finds secrets in bytes that may be JSON, JSON within a JSON string,
-// a log line or half of anything: it goes by the characters alone, and in one
-// pass, because it runs over everything that is recorded.
+// The functions below find secrets in bytes that may be JSON, JSON within a JSON string, a log line
+// or a fragment. They look at the characters alone and pass over the bytes once, because they check
+// everything that is recorded.
 
-// openMembers end like secrets and are none, or seldom, where they name a member
-// and not a parameter of a URL: a token of progress, a key of a map, an error's
-// code, a session's name. Others carry what the other side needs to be understood.
+// openMembers are names that end like the names of secrets but seldom name one if they name a
+// member and not a parameter of a URL: a progress token, a key of a map, the code of an error, the
+// name of a session. The other side needs some of their values to understand the message.
 var openMembers = map[string]bool{"progresstoken": true, "code": true, "key": true, "session": true, "sig": true,
 	"pass": true, "primarykey": true, "foreignkey": true, "publickey": true, "sortkey": true, "cachekey": true,
-	"filekey": true, "issuekey": true, "objectkey": true, "partitionkey": true, "projectkey": true, "spacekey": true, "tagkey": true}
+	"filekey": true, "issuekey": true, "objectkey": true, "partitionkey": true, "projectkey": true, "spacekey": true,
+	"tagkey": true}
 
-// secretMember reports whether the word before a ":" or a "=" is a secret name.
+// secretMember reports whether the word before a ":" or a "=" is the name of a secret.
 func secretMember(word []byte) bool {
 	if len(word) < 3 || len(word) > 64 {
 		return false
@@ -31,7 +32,7 @@ func secretMember(word []byte) bool {
 	n := 0
 	for _, c := range word {
 		c |= 'a' - 'A'
-		if 'a' <= c && c <= 'z' { // which no other byte of a word becomes
+		if 'a' <= c && c <= 'z' { // no other byte of a word becomes a small letter
 			letters[n] = c
 			n++
 		}
@@ -43,24 +44,25 @@ func secretMember(word []byte) bool {
 	return secretLetters(name) && !openMembers[name]
 }
 
-// An edit is bytes of which some are replaced, from the front to the end.
+// An edit replaces ranges of raw, in ascending order.
 type edit struct {
 	raw []byte
-	// out is beside raw, done how much of raw is in it.
+	// out is the spooled result, nil before the first replacement. done is how many bytes of raw it
+	// covers.
 	out  *spool.Buffer
 	done int
-	// failed is set where out could not be written.
+	// failed is the first error of writing out.
 	failed error
-	// replaced is what was, in bytes of raw: the begin and the end of each place.
+	// replaced are the replaced ranges of raw, as begin and end.
 	replaced [][2]int
-	// secrets are the values that were replaced, as they are to be learnt, linked the values in URLs, and named
-	// the values after a name.
+	// secrets are the replaced values that are to be learned. linked are the replaced values in URLs,
+	// named the replaced values that follow a name.
 	secrets, linked, named []string
 }
 
-// byForm finds secrets by how they look: private keys, in a form, in a URL, after a name, tokens of
-// well-known services. It is the one list for all that is recorded, exported and checked. Variables is as in
-// Secrets.
+// byForm finds secrets by their form: private keys, fields of a form, parts of a URL, values after
+// a name, and tokens of well-known services. It is the one list for all text that is recorded,
+// exported and checked. variables means the same as Secrets.Variables.
 var byForm = [...]struct {
 	kind FoundKind
 	hide func(raw []byte, variables bool) edit
@@ -69,7 +71,8 @@ var byForm = [...]struct {
 	{FoundToken, hideTokens},
 }
 
-// put replaces raw[from:to].
+// put replaces raw[from:to] with shown. from must not be before the end of the previous
+// replacement.
 func (e *edit) put(from, to int, shown string) {
 	if e.out == nil {
 		e.out = spool.Beside(e.raw, int64(len(e.raw)+len(e.raw)/16))
@@ -79,6 +82,8 @@ func (e *edit) put(from, to int, shown string) {
 	e.done, e.replaced = to, append(e.replaced, [2]int{from, to})
 }
 
+// result returns the edited bytes and the number of replacements. It returns raw itself if there
+// are none, and a withheld text if the result could not be written.
 func (e *edit) result() ([]byte, int) {
 	if len(e.replaced) == 0 {
 		return e.raw, 0
@@ -92,26 +97,27 @@ func (e *edit) result() ([]byte, int) {
 	return safe, len(e.replaced)
 }
 
-// copyTo copies what is not replaced before a place.
+// copyTo copies raw from done up to at to the result.
 func (e *edit) copyTo(at int) {
 	for piece := range spool.Pieces(e.raw[e.done:at]) {
 		e.write(piece)
 	}
 }
 
+// write appends p to the result, unless an earlier write failed.
 func (e *edit) write(p []byte) {
 	if e.failed == nil {
 		_, e.failed = e.out.Write(p)
 	}
 }
 
-// hideNamed hides the values that stand behind a secret name and ":" or "=".
+// hideNamed hides the values that follow a secret name and ":" or "=".
 func hideNamed(raw []byte, variables bool) edit {
 	e := edit{raw: raw}
 	colon := -1
 	equals := -1
 	kept := 0
-	var defaults map[int]bool // where the defaults of schemas begin that describe a secret
+	var defaults map[int]bool // where the defaults of schemas that describe a secret begin
 	for at := 0; ; {
 		if colon < at {
 			colon = spool.Index(raw, ":", at)
@@ -157,7 +163,7 @@ func hideNamed(raw []byte, variables bool) edit {
 			}
 			e.put(v.from, v.to, v.shown(secret))
 			if isDefault && len(secret) < 20 && !strings.ContainsAny(secret, "0123456789") {
-				continue // it is a word, which may stand anywhere
+				continue // it is a word, which may occur anywhere
 			}
 			e.named = append(e.named, v.plainText(secret))
 			e.named = append(e.named, basicSecrets(string(wordBefore(raw[:v.from])), secret)...)
@@ -166,8 +172,8 @@ func hideNamed(raw []byte, variables bool) edit {
 	}
 }
 
-// isPlaceholder reports a value that stands for a secret in an example, such as "Bearer token", YOUR_API_KEY or
-// <password>. It is hidden nowhere.
+// isPlaceholder reports whether value is a placeholder for a secret in an example, such as "Bearer
+// token", YOUR_API_KEY or <password>. hideNamed does not hide it.
 func isPlaceholder(value string) bool {
 	if len(value) > longestPlaceholder || strings.ContainsAny(value, "0123456789") {
 		return false
@@ -187,32 +193,34 @@ func isPlaceholder(value string) bool {
 	return false
 }
 
+// longestPlaceholder is the maximum length of a placeholder in bytes.
 const longestPlaceholder = 40
 
-// accessKeys are parts of the names of keys that give access.
+// accessKeys are parts of the names of keys that grant access.
 var accessKeys = []string{"access", "account", "admin", "api", "app", "auth", "client", "consumer", "crypt", "deploy",
 	"hmac", "licen", "master", "private", "secret", "service", "shared", "sign", "ssh", "storage", "subscription"}
 
 // joinedParts joins the parts of a value such as created_at.
 var joinedParts = strings.NewReplacer("_", "", "-", "")
 
-// namesThings reports whether name is the name of a key that need not give access. If its value is a
-// word, the key is an identifier, as in facetKey="environment".
+// namesThings reports whether name ends with "key" but has none of the accessKeys in it. If the
+// value is a word, as in facetKey="environment", it is an identifier and not a secret.
 func namesThings(name []byte) bool {
 	letters := strings.Map(lettersOnly, string(name))
 	return strings.HasSuffix(letters, "key") &&
 		!slices.ContainsFunc(accessKeys, func(part string) bool { return strings.Contains(letters, part) })
 }
 
-// variable is a value that is a variable of the environment, in a shell or in a file of
-// saved calls, which is no secret itself.
+// variable matches a reference to an environment variable, in a shell or in a file of saved calls.
+// The reference itself is not a secret.
 var variable = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(
 		`^\s*(?i:(?:bearer|basic|token) )?['"\\]*\$(?:[A-Z_][A-Z0-9_]*|\{(?:env\.)?[A-Z_][A-Z0-9_]*\})(?:['"\\\s,;)}\]]|$)`,
 	)
 })
 
-// wordBefore returns the last word of text, with or without quotes.
+// wordBefore returns the last word of text, without the quotes and the space after it. The word has
+// at most 65 bytes.
 func wordBefore(text []byte) []byte {
 	to := len(text)
 	for to > 0 && classes[text[to-1]]&space != 0 {
@@ -228,21 +236,22 @@ func wordBefore(text []byte) []byte {
 	return text[from:to]
 }
 
-// A span is where in the bytes a secret value stands.
+// A span is the place of a secret value in the bytes.
 type span struct {
 	from, to int
-	// quote is what stands on both sides of what replaces a JSON number.
+	// quote is put on both sides of the placeholder for a JSON number.
 	quote string
-	// slashes is how many backslashes stand before the quotes of the value.
+	// slashes is the number of backslashes before each quote of the value.
 	slashes int
 }
 
+// shown returns the placeholder for secret, in quotes if it replaces a JSON number.
 func (v span) shown(secret string) string {
 	return v.quote + Redacted(v.plainText(secret)) + v.quote
 }
 
-// plainText returns secret with its JSON escapes undone, once for each level of JSON
-// strings within JSON strings that it is in.
+// plainText returns secret with its JSON escapes decoded, once for each level of JSON strings that
+// it is in.
 func (v span) plainText(secret string) string {
 	for slashes := 2*v.slashes + 1; slashes > 0 && strings.Contains(secret, `\`); slashes /= 2 {
 		text, ok := jsonraw.Text([]byte(`"` + secret + `"`))
@@ -254,8 +263,9 @@ func (v span) plainText(secret string) string {
 	return secret
 }
 
-// secretValues finds what is secret behind a secret name: one string or word, or
-// all strings of an array or an object. Before end nothing more is to be found.
+// secretValues returns the secret values at raw[at:], after a secret name and its ":" or "=": one
+// string or word, or all strings and numbers of an array or an object. It returns none for a JSON
+// Schema. The search for names continues at end.
 func secretValues(raw []byte, at int) (values []span, end int) {
 	value := len(raw) - len(bytes.TrimLeft(raw[at:], jsonraw.WhiteSpace))
 	if value == len(raw) {
@@ -284,6 +294,7 @@ func quoteBefore(text []byte) string {
 	return string(text[len(bytes.TrimRight(quoted, `\`)):])
 }
 
+// nonEmpty returns v as a list, or nil if v is empty.
 func nonEmpty(v span) []span {
 	if v.from >= v.to {
 		return nil
@@ -291,8 +302,9 @@ func nonEmpty(v span) []span {
 	return []span{v}
 }
 
-// quotedAt finds the text between quotes at a place. In JSON within a JSON string
-// a quote follows one backslash, one level deeper three.
+// quotedAt returns the text between the quotes at a place. In JSON within a JSON string a quote
+// follows one backslash, one level deeper three. If the closing quote is missing, the text reaches
+// to the end of raw. quotedAt reports false if no quote begins at the place.
 func quotedAt(raw []byte, at int) (v span, ok bool) {
 	open := at
 	for open < len(raw) && raw[open] == '\\' {
@@ -314,8 +326,8 @@ func quotedAt(raw []byte, at int) (v span, ok bool) {
 		for i-before > from && raw[i-before-1] == '\\' {
 			before++
 		}
-		// A backslash of the text is written as 2*(slashes+1) of them, and one before a
-		// quote of the text as slashes+1. Fewer end a text around this one, which was cut.
+		// The text escapes a backslash of its own as 2*(slashes+1) backslashes, and a quote of its own
+		// with slashes+1. Fewer backslashes end an enclosing text, because this text was cut.
 		if before < slashes || before%(2*(slashes+1)) == slashes {
 			return span{from: from, to: i - min(before, slashes), slashes: slashes}, true
 		}
@@ -323,7 +335,8 @@ func quotedAt(raw []byte, at int) (v span, ok bool) {
 	return span{from: from, to: len(raw), slashes: slashes}, true // it was cut: the rest is the secret
 }
 
-// schemeOf returns the length of the scheme and the space before credentials.
+// schemeOf returns the length of the authentication scheme and the space at the beginning of value,
+// or 0 if there is no known scheme.
 func schemeOf(value []byte) int {
 	word, _, ok := bytes.Cut(value, []byte(" "))
 	if ok && authSchemes[strings.ToLower(string(word))] {
@@ -332,24 +345,25 @@ func schemeOf(value []byte) int {
 	return 0
 }
 
-// marks are how Redacted begins in a text, and in a URL now and once.
+// marks are the beginnings of the placeholder: in a text, in a URL, and in URLs of old recordings.
 var marks = [...]string{"••••(len", "****(len-", "%E2%80%A2%E2%80%A2%E2%80%A2%E2%80%A2%28len"}
 
+// beginsHidden reports whether word begins with a placeholder.
 func beginsHidden(word string) bool {
 	return slices.ContainsFunc(marks[:], func(mark string) bool { return strings.HasPrefix(word, mark) })
 }
 
-// wordAt finds a value without quotes. Behind a "=" any is one; behind a ":" the
-// text may be prose, "the token: it has expired", so that only a line that begins
-// with the name, or a word that looks like a secret, is one. What replaces a number
-// behind a ":" is put between quotes like those of the name.
+// wordAt returns the unquoted value at a place, or nil if it is not a secret. After "=" any word is
+// a secret. After ":" the text may be prose, as in "the token: it has expired", so a word counts
+// only if it is long, has digits or is a number. quote is for the placeholder of a number after
+// ":".
 func wordAt(raw []byte, at int, assigned bool, quote string) []span {
 	end := at
 	for end < len(raw) && classes[raw[end]]&wordEnd == 0 {
 		end++
 	}
 	word := string(raw[at:end])
-	if beginsHidden(word) || strings.HasPrefix(word, "-----BEGIN") { // which goes on after a blank
+	if beginsHidden(word) || strings.HasPrefix(word, "-----BEGIN") { // the placeholder or the key continues after a blank
 		return nil
 	}
 	if authSchemes[strings.ToLower(word)] && end < len(raw) && raw[end] == ' ' {
@@ -367,8 +381,8 @@ func wordAt(raw []byte, at int, assigned bool, quote string) []span {
 	return nil
 }
 
-// valuesWithin finds the strings and numbers of an array or object that has a
-// secret name.
+// valuesWithin returns the strings and numbers of the array or object at a place, except the names
+// of members. end is the place of its closing bracket, or the end of raw.
 func valuesWithin(raw []byte, at int, quote string) (values []span, end int) {
 	for i, depth := at, 0; i < len(raw); i++ {
 		c := raw[i]
@@ -404,8 +418,8 @@ func valuesWithin(raw []byte, at int, quote string) (values []span, end int) {
 	return values, len(raw)
 }
 
-// defaultIn returns where the value of the member "default" begins, after its colon, if the value at a place is a JSON
-// Schema with one; else 0.
+// defaultIn returns the place after the colon of the member "default" if the value at a place is a
+// JSON Schema with a default, else 0.
 func defaultIn(raw []byte, at int) (from int) {
 	value := len(raw) - len(bytes.TrimLeft(raw[at:], jsonraw.WhiteSpace))
 	schema := raw[value:min(len(raw), value+schemaWithin)]
@@ -421,10 +435,10 @@ func defaultIn(raw []byte, at int) (from int) {
 	return from
 }
 
-// schemaWithin bounds how far a value is read to see whether it is a schema.
+// schemaWithin is how many bytes of a value are checked for a schema.
 const schemaWithin = 4 << 10
 
-// schemaTypes are the values of "type" that tell a JSON Schema.
+// schemaTypes are the values of "type" that identify a JSON Schema.
 var schemaTypes = map[string]bool{"string": true, "object": true, "array": true, "number": true, "integer": true,
 	"boolean": true, "null": true}
 
@@ -448,7 +462,7 @@ func isSchema(raw []byte) bool {
 	return schema
 }
 
-// hideURLs hides what RedactURL does in the URLs that stand in a text.
+// hideURLs hides the secrets that RedactURL finds in the URLs of a text.
 func hideURLs(raw []byte, _ bool) edit {
 	e := edit{raw: raw}
 	kept := 0

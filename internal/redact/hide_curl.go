@@ -8,10 +8,10 @@ import (
 	"mcpc/internal/spool"
 )
 
-// longestCurl is how many bytes of a command of curl are looked at.
+// longestCurl is how many bytes after the name curl are checked.
 const longestCurl = 4 << 10
 
-// curlUser matches a flag of curl with a user's name and a password, which is the group.
+// curlUser matches a flag of curl with a user name and a password. The group is the password.
 var curlUser = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`[\s"'\\](?:-[uU][\s=]*|--(?:proxy-)?user[\s=]+)["'\\]*[^\s:"'\\]+:([^\s"'\\$]+)`)
 })
@@ -37,12 +37,11 @@ func hideCurl(raw []byte, _ bool) edit {
 	}
 }
 
-// curlWord begins a command of curl.
+// curlWord is the name of the command curl.
 const curlWord = "curl"
 
-// curlEnd returns where the commands of curl end of which the first one's name ends at from: at a blank line, or
-// longestCurl after the last name. Commands that overlap are looked at together, so that no byte is looked at
-// twice.
+// curlEnd returns the end of the curl command whose name ends at from: a blank line, or longestCurl
+// bytes after the last name. Overlapping commands count as one, so that no byte is checked twice.
 func curlEnd(raw []byte, from int) int {
 	for {
 		end := min(len(raw), from+longestCurl)

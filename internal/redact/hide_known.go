@@ -9,7 +9,8 @@ import (
 	"mcpc/internal/spool"
 )
 
-// slowBytes implements Bytes for text that is not plain.
+// slowBytes implements Bytes for text that is not plain. It hides a UTF-16 text with a secret as a
+// whole.
 func (s *Secrets) slowBytes(raw []byte) (safe []byte, n int) {
 	for _, text := range Wide(raw) {
 		if _, n := s.bytes(text); n > 0 {
@@ -19,6 +20,7 @@ func (s *Secrets) slowBytes(raw []byte) (safe []byte, n int) {
 	return s.bytes(raw)
 }
 
+// bytes returns raw without its secrets and the number of replacements. It does not decode UTF-16.
 func (s *Secrets) bytes(raw []byte) (safe []byte, n int) {
 	safe = raw
 	next := func(text []byte, more int) (found int) {
@@ -29,14 +31,15 @@ func (s *Secrets) bytes(raw []byte) (safe []byte, n int) {
 		n += more
 		return more
 	}
-	// What is known goes first, as a whole: a look for names may end within a value. A private key has its
-	// own ends, and lines that are known. A token is known as a whole, where a known value is its begin.
+	// Known values are replaced first, as a whole, because a search for names may end within a value.
+	// Private keys come before them: they have their own ends, and may contain known lines. Tokens are
+	// learned first, because a known value may be the beginning of one.
 	keys := hideKeys(raw, false)
 	s.learnEdit(keys)
 	tally(s, FoundKey, next(keys.result()))
 	if s != nil && !s.values.areNone() {
 		eachToken(safe, func(from, to int) bool {
-			s.Learn(string(bytes.TrimRight(safe[from:to], "."))) // which may end a sentence
+			s.Learn(string(bytes.TrimRight(safe[from:to], "."))) // a dot may end a sentence
 			return true
 		})
 	}
@@ -47,28 +50,29 @@ func (s *Secrets) bytes(raw []byte) (safe []byte, n int) {
 		s.learnEdit(e)
 		tally(s, look.kind, next(e.result()))
 	}
-	if valueCount(s) > before { // what was learnt may stand elsewhere, too
+	if valueCount(s) > before { // values learned above may occur elsewhere, too
 		next(s.hideKnown(safe, false))
 	}
 	return safe, n
 }
 
-// A sighting is where a secret stands, and which one it is.
+// A sighting is the place of a secret in a text, and the secret's value.
 type sighting struct {
 	from, to int
 	secret   string
 	kind     FoundKind
 }
 
-// tally counts places that were hidden.
+// tally calls s.Tally n times, if it is set.
 func tally(s *Secrets, kind FoundKind, n int) {
 	for ; s != nil && s.Tally != nil && n > 0; n-- {
 		s.Tally(kind)
 	}
 }
 
-// hideKnown hides the known values, and learns first what is named like a secret where
-// escapes are undone.
+// hideKnown replaces the known values in raw, and returns the number of replacements. If learn is
+// set, it first learns the values of secret names in decoded text. It withholds raw as a whole if a
+// part of it takes too much work.
 func (s *Secrets) hideKnown(raw []byte, learn bool) ([]byte, int) {
 	if s == nil {
 		return raw, 0
@@ -82,7 +86,7 @@ func (s *Secrets) hideKnown(raw []byte, learn bool) ([]byte, int) {
 		from, to, quote := numberAround(raw, p.from, p.to)
 		from = max(e.done, escapeBefore(raw, e.done, from))
 		if from >= to {
-			continue // within the number before
+			continue // within the previous number
 		}
 		shown := quote + Redacted(p.secret) + quote
 		if inLink(raw[:from]) {
@@ -94,8 +98,8 @@ func (s *Secrets) hideKnown(raw []byte, learn bool) ([]byte, int) {
 	return e.result()
 }
 
-// sightings are where known values stand in a text, apart and in order; beyond is set
-// where a part cost too much to look at, which is one of them as a whole then.
+// sightings returns the places of known values in raw, sorted and without overlap. beyond reports
+// that a window took too much work: the whole window is then one sighting.
 func (s *Secrets) sightings(raw []byte, learn bool) (all []sighting, beyond bool) {
 	for from := 0; from < len(raw); {
 		to, end, _ := s.windowAt(raw, from)
@@ -117,21 +121,21 @@ func (s *Secrets) sightings(raw []byte, learn bool) (all []sighting, beyond bool
 	return merged(all), beyond
 }
 
-// window is how much of a text is looked at at once, so that the views of a large one need
-// little memory. Tests have a smaller one.
+// window is how many bytes of a text are searched at once, so that the decoded views of a large
+// text need little memory. Tests make it smaller.
 var window = 1 << 20
 
 const (
-	// mostWork is how often the bytes of a window are looked at, all levels together:
-	// what is hostile may have a text in a text at each, and is withheld then. What is
-	// short costs little.
+	// mostWork is how often the bytes of a window are searched, over all levels together. A hostile
+	// text may nest coded texts at every level; it is then withheld. Short texts always get the work
+	// of shortestWork bytes.
 	mostWork     = 32
 	shortestWork = 4 << 10
 )
 
-// windowAt is where the window ends that begins at from, and how far behind it what begins in
-// it is looked at. It is apart where nothing goes on behind it but what is short: there is no
-// word, no name with its colon, no run of token bytes or base64 on both sides.
+// windowAt returns the end of the window that begins at from, and the end of the text that is
+// searched with it. Only secrets that begin in the window count. apart reports whether the window
+// ends at a separator, so that no word, name or run continues after it.
 func (s *Secrets) windowAt(raw []byte, from int) (to, end int, apart bool) {
 	if len(raw)-from <= 2*window {
 		return len(raw), len(raw), true
@@ -155,15 +159,17 @@ func (s *Secrets) windowAt(raw []byte, from int) (to, end int, apart bool) {
 	return to, end, false
 }
 
-// A lookout looks for known values in a text and in its decoded forms.
+// A lookout searches a text and its decoded forms for known values.
 type lookout struct {
 	s *Secrets
-	// learn is set where what is named like a secret is learnt first.
+	// learn is set if the values of secret names are learned first.
 	learn bool
-	// left is how many bytes may still be looked at; less than 0 once there were more.
+	// left is how many bytes may still be searched. It is negative once the limit was reached.
 	left int
 }
 
+// look returns the sightings in raw and in the texts that are decoded from it, up to levels deep.
+// Their places are in raw.
 func (l *lookout) look(raw []byte, levels int) (all []sighting) {
 	l.left -= len(raw)
 	within := func(text []byte, origin func(from, to int) (int, int)) {
@@ -193,8 +199,8 @@ func (l *lookout) look(raw []byte, levels int) (all []sighting) {
 	return appendGuesses(l.s.values.appendSightings(all, raw), raw, l.s.Guess)
 }
 
-// learnFrom learns from a text with escapes. Each kind of them is undone alone, because a
-// name and a value end where they do in one kind of text.
+// learnFrom learns from a text with escapes. It decodes each kind of escape separately, because
+// names and values have their ends in a text of one kind.
 func (l *lookout) learnFrom(raw []byte) {
 	for _, kind := range []class{stringEscape, percentEscape, entityEscape} {
 		if !l.learn || l.left < 0 {
@@ -207,28 +213,28 @@ func (l *lookout) learnFrom(raw []byte) {
 	}
 }
 
-// learnFrom learns what Bytes would hide in a text for its name or its form.
+// learnFrom learns the values that Bytes would hide in a text by their names or forms.
 func (s *Secrets) learnFrom(text []byte) {
 	for _, look := range byForm {
 		s.learnEdit(look.hide(text, s.Variables))
 	}
 }
 
-// learnEdit notes the values that an edit replaced.
+// learnEdit learns the values that an edit replaced.
 func (s *Secrets) learnEdit(e edit) {
 	s.Learn(e.secrets...)
 	s.learnNamed(e.named...)
 	s.learnLinked(e.linked)
 }
 
-// merged joins sightings that overlap, in the order in which they stand. The longest of
-// them says whose they are.
+// merged sorts sightings by place and joins overlapping ones. A joined sighting has the secret and
+// the kind of the longest.
 func merged(each []sighting) (all []sighting) {
 	slices.SortStableFunc(
 		each,
 		func(a, b sighting) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to)) },
 	)
-	length := 0 // that of the longest in the last one
+	length := 0 // of the longest sighting joined into the last one
 	for _, p := range each {
 		last := len(all) - 1
 		if last < 0 || p.from >= all[last].to {
@@ -246,8 +252,8 @@ func merged(each []sighting) (all []sighting) {
 	return all
 }
 
-// escapeBefore is at, or where the escape of a JSON string begins that would be cut
-// there.
+// escapeBefore returns the beginning of the JSON string escape that a cut at at would split, or at
+// if there is none. It does not go back beyond done.
 func escapeBefore(raw []byte, done, at int) int {
 	for from := at - 1; from >= max(done, at-5); from-- {
 		if raw[from] != '\\' {
@@ -293,10 +299,10 @@ func numberAround(raw []byte, from, to int) (int, int, string) {
 	return begin, end, string(before[len(bytes.TrimRight(before[:quote], `\`)) : quote+1])
 }
 
-// longestLink is how far back the begin of a URL is looked for.
+// longestLink is how far back the beginning of a URL is searched for, in bytes.
 const longestLink = 8 << 10
 
-// inLink reports whether a text ends within a URL.
+// inLink reports whether a text ends within a URL. It checks the last longestLink bytes.
 func inLink(before []byte) bool {
 	before = before[max(0, len(before)-longestLink):]
 	from := len(before)

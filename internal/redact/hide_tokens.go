@@ -7,7 +7,8 @@ import (
 	"mcpc/internal/spool"
 )
 
-// A class is what a byte may be a part of, or the end of.
+// A class is a set of roles that a byte can have: a part of a word, an end of one, the beginning of
+// an escape.
 type class uint16
 
 const (
@@ -25,14 +26,14 @@ const (
 	zero
 )
 
-// escape is all that begins an escape.
+// escape is every class whose bytes begin an escape.
 const escape = stringEscape | percentEscape | entityEscape | brokenLine
 
-// classes are those of each byte: a table, because it is asked for every byte that
-// is recorded.
+// classes has the classes of each byte. It is a table because every recorded byte is looked up.
 var classes = func() (of [256]class) {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./"
-	for members, c := range map[string]class{letters: nameByte, letters + "+=~": tokenByte, jsonraw.WhiteSpace: space, "\"'\\": quote,
+	for members, c := range map[string]class{letters: nameByte, letters + "+=~": tokenByte, jsonraw.WhiteSpace: space,
+		"\"'\\":                quote,
 		" \t\r\n\"'\\,;&}])<>": wordEnd, " \t\r\n\"'\\<>`": linkEnd, "\\": stringEscape,
 		"%": percentEscape, "&": entityEscape, "\r\n": brokenLine, ":=": assigns, "\x00": zero} {
 		for _, b := range []byte(members) {
@@ -42,9 +43,10 @@ var classes = func() (of [256]class) {
 	return of
 }()
 
+// isNameByte reports whether c can be a part of a name.
 func isNameByte(c byte) bool { return classes[c]&nameByte != 0 }
 
-// shortestToken is how many characters follow the begin of a token, unless its form says more.
+// shortestToken is how many characters follow the beginning of a token, unless its form says more.
 const shortestToken = 16
 
 // hideTokens hides the tokens of well-known services.
@@ -58,7 +60,7 @@ func hideTokens(raw []byte, _ bool) edit {
 	return e
 }
 
-// hasToken reports whether hideTokens hides anything.
+// hasToken reports whether hideTokens hides anything in raw.
 func hasToken(raw []byte) (found bool) {
 	eachToken(raw, func(int, int) bool {
 		found = true
@@ -67,8 +69,8 @@ func hasToken(raw []byte) (found bool) {
 	return found
 }
 
-// eachToken calls found for the tokens in a text, in order, until it returns false. A token is a run of
-// token bytes, or the rest of one, so that every 16th byte shows whether one can be there.
+// eachToken calls found for the tokens in a text, in order, until found returns false. A token is a
+// run of token bytes or the rest of one, so checking every 16th byte is enough to find the runs.
 func eachToken(raw []byte, found func(from, to int) bool) {
 	kept := 0
 	for from := 0; from+shortestToken <= len(raw); {
@@ -78,7 +80,7 @@ func eachToken(raw []byte, found func(from, to int) bool) {
 			last--
 		}
 		if last > from {
-			from = last // after bytes that are in no run, or in one that is too short
+			from = last // after bytes that belong to no run, or to a run that is too short
 			continue
 		}
 		to := tokenEnd(raw, from+shortestToken)
@@ -89,7 +91,8 @@ func eachToken(raw []byte, found func(from, to int) bool) {
 	}
 }
 
-// tokenIn returns where in the run raw[from:to] a token begins that ends with it; to if none does.
+// tokenIn returns the place in the run raw[from:to] where a token begins that ends with the run, or
+// to if there is no such token.
 func tokenIn(raw []byte, from, to int) int {
 	if bytes.HasSuffix(raw[:from], []byte("Bearer ")) || bytes.HasSuffix(raw[:from], []byte("bearer ")) {
 		if bytes.ContainsAny(raw[from:to], "0123456789") {
@@ -99,7 +102,7 @@ func tokenIn(raw []byte, from, to int) int {
 	last := to - shortestToken
 	ends := runEnds{run: raw[from:to]}
 	for at := from; at <= last; at++ {
-		if at > from+mostGlued { // only an assignment parts a token from a longer name
+		if at > from+mostGlued { // after that only an assignment separates a token from a longer name
 			equals := spool.Index(raw[:to], "=", at-1)
 			at = equals + 1
 			if at > last {
@@ -130,4 +133,5 @@ func tokenEnd(raw []byte, at int) int {
 	return at
 }
 
+// isTokenByte reports whether c can be a part of a token.
 func isTokenByte(c byte) bool { return classes[c]&tokenByte != 0 }

@@ -10,17 +10,17 @@ import (
 const (
 	// keyWord is in each private key that is written as text (RFC 7468, RFC 4880).
 	keyWord = "PRIVATE"
-	// longestKey is how many bytes a key has, and shortestKeyLine how many characters of base64 in a row
-	// tell it from a text about keys.
+	// longestKey is the maximum size of a key in bytes. shortestKeyLine is how many characters of
+	// base64 in a row distinguish a key from a text about keys.
 	longestKey      = 64 << 10
 	shortestKeyLine = 12
-	// longestKeyName is how long the words before PRIVATE KEY are.
+	// longestKeyName is the maximum length of the words before PRIVATE KEY.
 	longestKeyName = 40
 )
 
-// plainKey returns a key with its escaped line ends undone, however often they were escaped.
+// plainKey returns a key with its escaped line ends decoded, at any level of escaping.
 func plainKey(text string) string {
-	if strings.Contains(text, "%") { // in a URL or a form; no key has one
+	if strings.Contains(text, "%") { // as in a URL or a form; a key itself has no percent sign
 		text = unescaped(text)
 	}
 	var b strings.Builder
@@ -42,8 +42,8 @@ func plainKey(text string) string {
 	return b.String()
 }
 
-// hideKeys hides private keys: from -----BEGIN to -----END, with line ends of any kind between, or to the
-// end of the text or the string where a key was cut.
+// hideKeys hides private keys, from -----BEGIN to -----END with line ends of any kind in between. A
+// key that was cut reaches to the end of the text or string.
 func hideKeys(raw []byte, _ bool) edit {
 	e := edit{raw: raw}
 	for at := 0; ; {
@@ -67,7 +67,8 @@ func hideKeys(raw []byte, _ bool) edit {
 	}
 }
 
-// keyBegin returns where a key begins, at done or later: before is the text up to the word PRIVATE of its first line.
+// keyBegin returns the place where a key begins, not before done. before is the text up to the word
+// PRIVATE in the key's first line. It reports false if the line is not the first line of a key.
 func keyBegin(before []byte, done int) (from int, ok bool) {
 	near := max(done, len(before)-longestKeyName)
 	at := bytes.LastIndex(before[near:], []byte("BEGIN"))
@@ -81,7 +82,7 @@ func keyBegin(before []byte, done int) (from int, ok bool) {
 		}
 	}
 	if from > done && (before[from-1] == ' ' || before[from-1] == '+') {
-		from-- // SSH2 has a blank after the dashes
+		from-- // SSH2 has a space after the dashes
 	}
 	dashes := from
 	for dashes > done && before[dashes-1] == '-' {
@@ -90,7 +91,8 @@ func keyBegin(before []byte, done int) (from int, ok bool) {
 	return dashes, from-dashes >= 4
 }
 
-// keyEnd returns where a key ends: at is after the word PRIVATE of its first line. It returns 0 if there is no key.
+// keyEnd returns the place where a key ends. at is the place after the word PRIVATE in the key's
+// first line. It returns 0 if the text is not a key.
 func keyEnd(raw []byte, at int) int {
 	line := raw[at:min(len(raw), at+longestKeyName)]
 	dashes := bytes.Index(line, []byte("----"))
@@ -128,8 +130,9 @@ func keyEnd(raw []byte, at int) int {
 	return body + size
 }
 
-// nextKey returns where another key begins after the first line of one; len(rest) if none does. No key has a key in
-// it, and without this each of many first lines would be followed by a search of longestKey bytes.
+// nextKey returns the place where the next key begins in rest, or len(rest) if there is none. Keys
+// do not nest, and without this check each of many first lines would cost a search of longestKey
+// bytes.
 func nextKey(rest []byte) int {
 	for at := 0; ; {
 		dashes := bytes.Index(rest[at:], []byte("----"))
@@ -147,10 +150,10 @@ func nextKey(rest []byte) int {
 	}
 }
 
-// keyLineLength is how long the lines of a key are (RFC 7468, section 2).
+// keyLineLength is the length of the lines of a key (RFC 7468, section 2).
 const keyLineLength = 64
 
-// keyLines returns the lines of a key as it is usually written: they may cross one by one.
+// keyLines returns the full base64 lines of a key in its usual form. They may be sent one by one.
 func keyLines(key string) (lines []string) {
 	isOther := func(c rune) bool { return c > 127 || c == '-' || c == '_' || base64Values[c] == 255 }
 	for _, run := range strings.FieldsFunc(key, isOther) {
@@ -162,7 +165,7 @@ func keyLines(key string) (lines []string) {
 	return lines
 }
 
-// holdsKeyLine reports whether body has a run of base64 as long as a line of a key.
+// holdsKeyLine reports whether body has at least shortestKeyLine characters of base64 in a row.
 func holdsKeyLine(body []byte) bool {
 	run := 0
 	for _, c := range body {

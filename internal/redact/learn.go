@@ -10,7 +10,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// LearnField notes what RedactField hides of a header field.
+// LearnField learns the secrets that RedactField hides in a header field. A nil s learns nothing.
 func (s *Secrets) LearnField(f wire.Field) {
 	if s == nil {
 		return
@@ -23,7 +23,7 @@ func (s *Secrets) LearnField(f wire.Field) {
 		s.learnNamed(f.Value)
 		cookies := strings.Split(f.Value, ";")
 		if strings.EqualFold(f.Name, "Set-Cookie") {
-			cookies = cookies[:1] // the rest are its attributes
+			cookies = cookies[:1] // the other parts are attributes of the cookie
 		}
 		for _, cookie := range cookies {
 			_, value, _ := strings.Cut(cookie, "=")
@@ -38,8 +38,9 @@ func (s *Secrets) LearnField(f wire.Field) {
 	}
 }
 
-// basicSecrets returns the password in credentials of the scheme Basic, which are
-// "user:password" in base64 (RFC 7617, section 2), and the credentials.
+// basicSecrets returns the credentials of the scheme Basic, decoded as "user:password" from base64
+// (RFC 7617, section 2), and the password. It returns nil for other schemes and invalid
+// credentials.
 func basicSecrets(scheme, credentials string) []string {
 	if !strings.EqualFold(scheme, "basic") {
 		return nil
@@ -54,14 +55,14 @@ func basicSecrets(scheme, credentials string) []string {
 	return nil
 }
 
-// LearnURL notes the user information and the secret parameters of a URL, and of the
-// URLs in its parameters.
+// LearnURL learns the user information and the secret parameters of a URL, and of the URLs in its
+// parameters.
 //
-// A value that is a word, such as a password "postgres", is a secret in URLs alone: elsewhere it cannot
-// be told from the word.
+// A value that is a word, such as the password "postgres", counts as a secret in URLs only:
+// elsewhere it is not distinguishable from the word.
 func (s *Secrets) LearnURL(raw string) { s.learnLinked(urlSecrets(raw, 3)) }
 
-// learnLinked notes values that were found in a URL.
+// learnLinked learns values that were found in a URL. Words count as secrets in URLs only.
 func (s *Secrets) learnLinked(values []string) {
 	if s == nil {
 		return
@@ -75,9 +76,10 @@ func (s *Secrets) learnLinked(values []string) {
 	}
 }
 
-// learnNamed notes values that were found by their names in messages. A value that is a word, such as a password
-// "postgres", is hidden after its name alone: elsewhere it cannot be told from the word. What the user gave, in the
-// environment, in a command or as a header field, is hidden everywhere.
+// learnNamed learns values that were found by their names in messages. It skips words such as the
+// password "postgres": elsewhere they are not distinguishable from the word, so only hideNamed
+// hides them. Values that the user gave, in the environment, in a command or as a header field, are
+// hidden everywhere.
 func (s *Secrets) learnNamed(values ...string) {
 	for _, value := range values {
 		if !isWord(value) {
@@ -86,14 +88,15 @@ func (s *Secrets) learnNamed(values ...string) {
 	}
 }
 
-// longestWord is how long a word is at most, and longestCluster how many consonants it has in a row.
+// longestWord is the maximum length of a word, longestCluster the maximum number of its consonants
+// in a row.
 const (
 	longestWord    = 16
 	longestCluster = 4
 )
 
-// isWord reports whether a value looks like an ordinary word: pronounceable letters in one case or
-// with an initial capital, and at most two digits at the end.
+// isWord reports whether a value looks like an ordinary word: at least three pronounceable letters,
+// in one case or with an initial capital, and at most two digits at the end.
 func isWord(value string) bool {
 	letters := strings.TrimRight(value, "0123456789")
 	if len(letters) < 3 || len(value)-len(letters) > 2 || len(value) > longestWord {
@@ -118,16 +121,18 @@ func isWord(value string) bool {
 	return 5*vowels >= len(letters)
 }
 
+// isUpper reports whether c is a capital ASCII letter.
 func isUpper(c byte) bool { return 'A' <= c && c <= 'Z' }
 
-// urlSecrets returns what LearnURL notes; levels is as in redactURL.
+// urlSecrets returns the values that LearnURL learns, which may be empty. It checks URLs within
+// URLs levels deep.
 func urlSecrets(raw string, levels int) (all []string) {
 	if levels == 0 || !strings.ContainsAny(raw, "@=") {
 		return nil
 	}
 	if u, err := url.Parse(raw); err == nil {
 		all = append(all, userSecret(u))
-	} else if _, rest, ok := strings.Cut(raw, "//"); ok { // its password holds what it may not hold
+	} else if _, rest, ok := strings.Cut(raw, "//"); ok { // the password contains an invalid character
 		user := rest[:max(0, strings.LastIndexByte(rest, '@'))]
 		_, password, _ := strings.Cut(user, ":")
 		all = append(all, unescaped(password))
@@ -143,21 +148,21 @@ func urlSecrets(raw string, levels int) (all []string) {
 	return all
 }
 
-// LearnCommand notes the secrets among the words of a command.
+// LearnCommand learns the secrets among the words of a command.
 func (s *Secrets) LearnCommand(argv []string) {
 	for i, word := range argv {
 		if _, secret, found := secretWord(argv, i); found {
 			s.Learn(secret)
 		} else if isTextWord(word) {
-			s.text(word) // which learns what it hides
+			s.text(word) // text learns the secrets that it hides
 		} else {
 			s.LearnURL(word)
 		}
 	}
 }
 
-// LearnEnvironment notes the secrets of an environment of "NAME=value", also those of a
-// URL. PWD is no password there.
+// LearnEnvironment learns the secrets of an environment of "NAME=value", including secrets in URLs.
+// It skips PWD and OLDPWD, which do not name passwords.
 func (s *Secrets) LearnEnvironment(environ []string) {
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
@@ -171,7 +176,8 @@ func (s *Secrets) LearnEnvironment(environ []string) {
 	}
 }
 
-// hideForm hides what a form holds that was sent as a body, as in the query of a URL.
+// hideForm hides the secrets of a form that was sent as a body, by the rules for the query of a
+// URL. It hides nothing if raw is not a form, or longer than longestForm.
 func hideForm(raw []byte, _ bool) edit {
 	e := edit{raw: raw}
 	if len(raw) == 0 || !isNameByte(raw[0]) && raw[0] != '%' || len(raw) > longestForm || !slices.Contains(raw, '&') ||
@@ -186,4 +192,5 @@ func hideForm(raw []byte, _ bool) edit {
 	return e
 }
 
+// longestForm is the maximum size of a form in bytes.
 const longestForm = 1 << 20

@@ -9,53 +9,56 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// A known is an index of values that are secret wherever they stand, and of the ways
-// in which they may be written. A value more costs the same whether there are ten or
-// ten thousand, and a search reads four of every five bytes once. The zero known is empty.
+// A known is an index of the values that are secret everywhere, and of the ways in which they may
+// be written. The time of a search does not depend on the number of values. A search reads four of
+// every five bytes once. The zero known is empty.
 //
-// Of each pattern shortestKnown bytes are its mark. Wherever a pattern stands, one of the
-// five quadruples of bytes in its mark begins at a multiple of five: a set of bits tells
-// whether bytes can be such a quadruple, and a table finds the patterns by their marks.
+// The mark of a pattern is shortestKnown bytes of it. Wherever the pattern occurs, one of the five
+// quadruples of bytes in its mark begins at a multiple of five. A bit set shows whether bytes can
+// be such a quadruple, and a table finds the patterns by their marks.
 type known struct {
 	texts    []knownText
 	patterns []pattern
-	// is finds the values themselves.
+	// is has the values themselves.
 	is map[string]bool
-	// marked are the patterns with a mark, quads and marks are the sets of bits.
+	// marked has the patterns of each mark. quads and marks are the bit sets.
 	marked       map[uint64]chain
 	quads, marks []uint64
-	// size is how many bytes the values have.
+	// size is the total length of the values in bytes.
 	size int
-	// longest is the length of the longest text, letters are the bytes in them; wide is
-	// set where some are of more than ASCII.
+	// longest is the length of the longest plain text, letters are the bytes in plain texts. wide is
+	// set if a plain text has bytes beyond ASCII.
 	longest int
 	letters [256]bool
 	wide    bool
 }
 
-// A knownText is a value, or what becomes of one when its escapes are undone.
+// A knownText is a value, or the value after decoding or encoding. Finding text means finding
+// value.
 type knownText struct{ text, value string }
 
-// A pattern is a way to write a text.
+// A pattern is a spelling of a text.
 type pattern struct {
+	// text is the index of the pattern's text in known.texts.
 	text int32
-	// at is where in the pattern its mark begins.
+	// at is the place of the mark in the pattern.
 	at int32
-	// next is the pattern with the same mark that was noted before, or -1.
+	// next is the previous pattern with the same mark, or -1.
 	next int32
 	how  spelling
 }
 
-// A chain is the patterns with one mark: the one that was noted last, and how many.
+// A chain is the list of patterns with the same mark: the index of the last one, and their number.
 type chain struct{ first, n int32 }
 
-// A spelling says how a text is written. Escapes are none: they are undone first.
+// A spelling is the encoding of a text. Escapes are not spellings: they are decoded before a
+// search.
 type spelling uint8
 
 const (
 	asItIs spelling = iota
 	inHex
-	// base64 depends on how many bytes stand before the text in its group of three.
+	// The base64 of a text depends on how many bytes precede it in its group of three.
 	inBase64
 	inBase64After1
 	inBase64After2
@@ -64,13 +67,14 @@ const (
 const (
 	stride     = 5
 	quadLength = shortestKnown - stride + 1
-	// spread is by which an index is spread over its set.
+	// spread multiplies a mark or a quadruple to spread it over its bit set.
 	spread = 0x9E3779B97F4A7C15
 	// mostPlaces is how many places of a pattern are tried for its mark.
 	mostPlaces = 8
 )
 
-// add notes a value that is not there yet.
+// add adds a value, which must not be in the index yet, with its escaped, decoded and encoded
+// forms.
 func (k *known) add(value string) {
 	if k.is == nil {
 		k.is = map[string]bool{}
@@ -82,14 +86,14 @@ func (k *known) add(value string) {
 	k.is[value] = true
 	k.size += len(value)
 	k.addText(value, value, true, true)
-	// In JSON that is then written in base64.
+	// The value in a JSON string that is then written in base64.
 	if quoted := jsonraw.Quote(value); len(quoted) != len(value)+2 {
 		k.addText(string(quoted[1:len(quoted)-1]), value, false, true)
 	}
 	if form := inForm(value); form != value {
 		k.addText(form, value, true, false)
 	}
-	// What looks like an escape is undone in the value as in the text where it stands.
+	// A value that looks escaped is decoded like the text in which it occurs.
 	for text, level := []byte(value), 0; level < mostLevels; level++ {
 		v, ok := decode(text, escape)
 		if !ok {
@@ -103,10 +107,11 @@ func (k *known) add(value string) {
 	}
 }
 
-// inForm is a text as a form has it when its escapes are undone: with a plus in the place
-// of a blank.
+// inForm returns text with "+" for each space, as in a form after decoding its escapes.
 func inForm(text string) string { return strings.ReplaceAll(text, " ", "+") }
 
+// addText adds the patterns of a form of value: the text as it is if plain is set, and the text in
+// hexadecimal digits and base64 if coded is set. It ignores texts shorter than shortestKnown.
 func (k *known) addText(text, value string, plain, coded bool) {
 	if len(text) < shortestKnown {
 		return
@@ -127,8 +132,8 @@ func (k *known) addText(text, value string, plain, coded bool) {
 	}
 }
 
-// addPattern notes a pattern of the last text by a mark that few others have: tokens of
-// one service begin alike.
+// addPattern adds the patterns of the last text in a spelling. It chooses a mark that few other
+// patterns have, because the tokens of one service begin alike.
 func (k *known) addPattern(text string, how spelling) {
 	last := how.length(text) - shortestKnown
 	best := 0
@@ -137,7 +142,7 @@ func (k *known) addPattern(text string, how spelling) {
 		at := last * i / (mostPlaces - 1)
 		mark, other := how.marks(text, at)
 		n := 2 * k.marked[mark].n
-		if mark != other { // which costs a pattern more
+		if mark != other { // a second mark costs another pattern
 			n++
 		}
 		if fewest < 0 || n < fewest {
@@ -155,8 +160,9 @@ func (k *known) addPattern(text string, how spelling) {
 	}
 }
 
+// addMark adds a pattern of the last text with its mark, and grows the bit sets if they are full.
 func (k *known) addMark(mark uint64, at int, how spelling) {
-	if len(k.patterns) == len(k.quads) { // 64 bits for each are 13 for each quadruple
+	if len(k.patterns) == len(k.quads) { // 64 bits per pattern are 13 per quadruple
 		k.quads, k.marks = make([]uint64, 2*len(k.quads)), make([]uint64, 2*len(k.marks))
 		for mark := range k.marked {
 			k.set(mark)
@@ -171,7 +177,7 @@ func (k *known) addMark(mark uint64, at int, how spelling) {
 	k.set(mark)
 }
 
-// set sets the bits of a mark and of its quadruples.
+// set adds a mark and its quadruples to the bit sets.
 func (k *known) set(mark uint64) {
 	shift := k.shift()
 	for i := range stride {
@@ -182,9 +188,11 @@ func (k *known) set(mark uint64) {
 	k.marks[at/64] |= 1 << (at % 64)
 }
 
+// shift returns how many bits of a spread value are dropped to get its place in a bit set.
 func (k *known) shift() int { return 64 - 6 - bits.TrailingZeros(uint(len(k.quads))) }
 
-// scan calls found for the known texts in a text.
+// scan calls found for the known texts in text, with the range of each and its value. Ranges may
+// overlap.
 func (k *known) scan(text []byte, found func(from, to int, value string)) {
 	if k.is == nil {
 		return
@@ -208,6 +216,8 @@ func (k *known) scan(text []byte, found func(from, to int, value string)) {
 	}
 }
 
+// longestAt returns the range and the value of the longest known text whose mark is at text[at:],
+// or 0, 0, "" if there is none.
 func (k *known) longestAt(text []byte, at int, mark uint64) (from, to int, value string) {
 	of, ok := k.marked[mark]
 	if !ok {
@@ -226,7 +236,7 @@ func (k *known) longestAt(text []byte, at int, mark uint64) (from, to int, value
 	return from, to, value
 }
 
-// length returns the number of characters that depend on the text alone.
+// length returns the number of encoded characters that depend on the text alone.
 func (how spelling) length(text string) int {
 	switch how {
 	case asItIs:
@@ -237,8 +247,9 @@ func (how spelling) length(text string) int {
 	return (8*len(text) - how.firstBit()) / 6
 }
 
-// marks are shortestKnown characters of a text from a place on, and the same in the other
-// letters that there are for it.
+// marks returns shortestKnown encoded characters of text from a place on, as an integer, and the
+// same in the other alphabet: capital digits or base64url. Both are equal if there is only one
+// alphabet.
 func (how spelling) marks(text string, at int) (mark, other uint64) {
 	var one, two [shortestKnown]byte
 	for i := range one {
@@ -257,8 +268,8 @@ func (how spelling) marks(text string, at int) (mark, other uint64) {
 	return binary.LittleEndian.Uint64(one[:]), binary.LittleEndian.Uint64(two[:])
 }
 
-// match gives where a text stands that is written like this from a place on; 0, 0 where
-// it does not.
+// match returns the range of in that is text in the spelling, beginning at a place, or 0, 0 if
+// there is no match.
 func (how spelling) match(in []byte, at int, text string) (from, to int) {
 	if at < 0 || at+how.length(text) > len(in) {
 		return 0, 0
@@ -285,7 +296,8 @@ func (how spelling) match(in []byte, at int, text string) (from, to int) {
 	return how.withShared(in, at, text)
 }
 
-// withShared adds the characters that a text in base64 shares with its neighbours.
+// withShared returns the range of a base64 text with the characters that it shares with its
+// neighbours, and its padding.
 func (how spelling) withShared(in []byte, at int, text string) (from, to int) {
 	from = at
 	to = at + how.length(text)
@@ -303,9 +315,11 @@ func (how spelling) withShared(in []byte, at int, text string) (from, to int) {
 	return from, to
 }
 
-// firstBit returns the bit of the text at which its first complete character begins.
+// firstBit returns the bit of the text at which its first complete character begins. It is for
+// base64 only.
 func (how spelling) firstBit() int { return [...]int{0, 4, 2}[how-inBase64] }
 
+// sextet returns the six bits of text that begin at a bit, padded with zeros at the end of text.
 func sextet(text string, bit int) byte {
 	both := uint16(text[bit/8]) << 8
 	if bit/8+1 < len(text) {
@@ -321,7 +335,8 @@ var (
 	base64URLLetters = [64]byte([]byte(lettersAndDigits + "-_"))
 )
 
-// base64Values and hexValues are what a character stands for; 255 where for nothing.
+// base64Values and hexValues have the value of each character, 255 for characters of neither
+// alphabet.
 var base64Values, hexValues = func() (base64, hex [256]byte) {
 	for i := range 256 {
 		base64[i] = 255

@@ -6,13 +6,13 @@ import (
 	"mcpc/internal/spool"
 )
 
-// Nearly all that is recorded has no secret. isPlain tells that in one pass over the bytes, with a
-// second look only at what may be one: a long run, an escape, a URL.
+// Nearly all recorded text has no secret. isPlain recognizes that in one pass over the bytes, and
+// looks closer only at long runs, escapes and URLs.
 
 // isPlain reports whether Bytes certainly hides nothing in a text and learns nothing from it. A text
 // without secrets need not be plain.
 func (s *Secrets) isPlain(raw []byte) bool {
-	if len(raw) > 0 && raw[0] >= 0xFE || s != nil && s.Guess != GuessNone { // which begins UTF-16
+	if len(raw) > 0 && raw[0] >= 0xFE || s != nil && s.Guess != GuessNone { // UTF-16 may begin with these bytes
 		return false
 	}
 	for from := 0; from < len(raw); {
@@ -69,8 +69,8 @@ func indexByte(raw []byte, c byte, at int) int {
 	return len(raw)
 }
 
-// hasLongRun reports whether there is a run of token bytes that is long enough for a token or for
-// base64. It checks bytes at intervals that such a run cannot miss.
+// hasLongRun reports whether raw has a run of token bytes that is long enough for a token or for
+// base64, other than openWords. It checks bytes at intervals that such a run cannot miss.
 func hasLongRun(raw []byte) bool {
 	for i := shortestRun - 1; i < len(raw); {
 		from := i + 1
@@ -106,7 +106,8 @@ func beginsURL(raw []byte, colon int, goesOn bool) bool {
 	return to == len(raw) && goesOn || bytes.ContainsAny(raw[colon:to], "@=")
 }
 
-// isNamedSecret reports whether a text ends with a secret name, by the rules of hideNamed.
+// isNamedSecret reports whether text ends with a secret name, by the rules of hideNamed. The
+// exception is progressToken.
 func isNamedSecret(text []byte) bool {
 	word := wordBefore(text)
 	return string(word) != "progressToken" && secretMember(word)
@@ -118,12 +119,16 @@ func holdsCoded(raw []byte) (found bool) {
 	return found
 }
 
-// openWords are long runs that stand in most messages and in heads. None is a token or a text in
-// base64, which takes long to tell.
+// openWords are long runs that occur in most messages and heads. They are neither tokens nor base64
+// text; checking that each time would be slow.
 var openWords = map[string]bool{
-	"notifications/progress": true, "notifications/message": true, "notifications/cancelled": true, "notifications/initialized": true,
-	"notifications/tools/list_changed": true, "sampling/createMessage": true, "elicitation/create": true, "completion/complete": true,
+	"notifications/progress": true, "notifications/message": true, "notifications/cancelled": true,
+	"notifications/initialized":        true,
+	"notifications/tools/list_changed": true, "sampling/createMessage": true, "elicitation/create": true,
+	"completion/complete":      true,
 	"resources/templates/list": true, "structuredContent": true, "additionalProperties": true, "supportedVersions": true,
-	"io.modelcontextprotocol/clientInfo": true, "io.modelcontextprotocol/clientCapabilities": true, "io.modelcontextprotocol/protocolVersion": true,
-	"io.modelcontextprotocol/serverInfo": true, "application/json": true, "text/event-stream": true, "MCP-Protocol-Version": true, "Mcp-Protocol-Version": true,
+	"io.modelcontextprotocol/clientInfo": true, "io.modelcontextprotocol/clientCapabilities": true,
+	"io.modelcontextprotocol/protocolVersion": true,
+	"io.modelcontextprotocol/serverInfo":      true, "application/json": true, "text/event-stream": true,
+	"MCP-Protocol-Version": true, "Mcp-Protocol-Version": true,
 }

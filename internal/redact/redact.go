@@ -14,42 +14,43 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Redacted returns the placeholder for a secret: its length in bytes and the start of its
-// hash, so that two secrets can be told apart or seen to be one.
+// Redacted returns the placeholder for a secret. It has the secret's length in bytes and the start
+// of its hash, so that equal secrets can be recognized.
 func Redacted(secret string) string { return redactedBytes([]byte(secret)) }
 
-// redactedBytes returns the placeholder of a secret, as Redacted does, for large texts in files.
+// redactedBytes implements Redacted for large texts, which may be in files.
 func redactedBytes(secret []byte) string {
 	sum := sha256.New()
 	_, _ = spool.WriteAll(sum, secret)
 	return fmt.Sprintf("••••(len %d, sha256:%x)", len(secret), sum.Sum(nil)[:2])
 }
 
-// inURL rewrites what Redacted returned with characters that a URL holds unescaped:
-// percent-encoded, it would not be readable.
+// inURL rewrites a placeholder with characters that a URL can hold unescaped, because it would not
+// be readable with percent escapes.
 func inURL(shown string) string {
 	if !strings.Contains(shown, " ") && !strings.Contains(shown, "•") {
-		return shown // all that forURL replaces has one of them
+		return shown // every text that forURL replaces has one of them
 	}
 	return forURL.Replace(shown)
 }
 
 var forURL = strings.NewReplacer("•", "*", "len ", "len-", ", ", ",")
 
-// What Redacted writes, and what becomes of it in a URL: now, and in recordings of a
-// time when it was escaped there. What is cut at its first blank is none either. Nothing
-// else fits, in which a secret could hide.
+// The forms of the placeholder: in a text, in a URL, and in URLs of old recordings, which escaped
+// it. The patterns match nothing else, so that no secret can hide in a text that looks like a
+// placeholder.
 const (
 	shownMark      = `••••\(len \d+, sha256:[0-9a-f]{4}\)`
 	shownInURL     = `\*{4}\(len-\d+,sha256:[0-9a-f]{4}\)`
 	shownOnceInURL = `(?:%E2%80%A2){4}%28len\+\d+%2C\+sha256%3A[0-9a-f]{4}%29`
 )
 
+// hidden matches a whole placeholder, or one that was cut at its first space.
 var hidden = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:` + shownMark + `|` + shownInURL + `|••••\(len)$`)
 })
 
-// isHidden reports whether a value contains a placeholder.
+// isHidden reports whether value is a placeholder, or the beginning of one up to its first space.
 func isHidden(value string) bool {
 	return beginsHidden(value) && hidden().MatchString(value)
 }
@@ -62,9 +63,9 @@ func hide(secret string) string {
 	return Redacted(secret)
 }
 
-// secretNames and secretEndings tell the header fields and the parameters whose
-// values are credentials or act as such. They are compared with the letters of
-// the name alone: X-Api-Key, api_key and apiKey[0] are one name.
+// secretNames and secretEndings identify the header fields and parameters whose values are
+// credentials or act as such. They are compared with the letters of a name alone: X-Api-Key,
+// api_key and apiKey[0] are one name.
 var (
 	secretNames   = []string{"code", "dpop", "pass", "session", "sid", "sig", "usercode", "devicecode", "authcode"}
 	secretEndings = []string{
@@ -99,10 +100,11 @@ var (
 		"sqlpass",
 		"userpass",
 	}
-	// openNames end like secrets and are none.
+	// openNames end like the names of secrets but do not name one.
 	openNames = map[string]bool{"idempotencykey": true, "secwebsocketkey": true}
 )
 
+// secretName reports whether name is the name of a secret. It compares letters only, in any case.
 func secretName(name string) bool { return secretLetters(strings.Map(lettersOnly, name)) }
 
 // secretLetters implements secretName for the lower-case letters of a name.
@@ -118,8 +120,8 @@ func secretLetters(name string) bool {
 	return false
 }
 
-// byLastTwo are the secretNames and secretEndings by their last two letters, which
-// tell most other names: this is asked about every member that is recorded.
+// byLastTwo has the secretNames and secretEndings by their last two letters, which rule out most
+// other names. It is used for every member that is recorded.
 var byLastTwo = sync.OnceValue(func() *[32 * 26][]secretText {
 	of := new([32 * 26][]secretText)
 	note := func(s secretText) {
@@ -135,7 +137,7 @@ var byLastTwo = sync.OnceValue(func() *[32 * 26][]secretText {
 	return of
 })
 
-// A secretText is a whole name or how one ends.
+// A secretText is a whole name or the end of a name.
 type secretText struct {
 	text  string
 	whole bool
@@ -144,9 +146,9 @@ type secretText struct {
 // pairOf returns the index of two lower-case letters in byLastTwo.
 func pairOf(a, b byte) int { return 32*int(a-'a') + int(b-'a') }
 
-// RedactCommand hides the secrets among the words of a command: what follows a
-// flag that is named like one, or its "=", in a URL its user and parameters, and in a text
-// what is named like one there.
+// RedactCommand returns the words of a command without their secrets: the word after a flag with a
+// secret name, the text after its "=", the user information and parameters of a URL, and the values
+// of secret names in a text.
 func RedactCommand(argv []string) []string {
 	out := make([]string, len(argv))
 	for i, word := range argv {
@@ -183,6 +185,7 @@ func secretWord(argv []string, i int) (before, secret string, found bool) {
 	return "", "", false
 }
 
+// lettersOnly maps a letter to lower case and drops every other character.
 func lettersOnly(r rune) rune {
 	if r >= 'A' && r <= 'Z' {
 		return r + 'a' - 'A'
@@ -193,14 +196,14 @@ func lettersOnly(r rune) rune {
 	return -1
 }
 
-// authSchemes are the words before the credentials of an Authorization field.
-// Any other first word may be a part of the secret.
+// authSchemes are the words before the credentials of an Authorization field. A different first
+// word may be a part of the secret.
 var authSchemes = map[string]bool{"basic": true, "bearer": true, "digest": true, "dpop": true, "negotiate": true,
 	"ntlm": true, "token": true, "apikey": true}
 
-// RedactField hides the value of a field that carries a secret. The scheme of
-// an Authorization field stays readable. Where the value is a URL, what is
-// secret in it is hidden. What was hidden before stays as it is.
+// RedactField hides the value of a field that carries a secret. The scheme of an Authorization
+// field stays readable. If the value is a URL, RedactField hides the secrets in it. Placeholders
+// stay unchanged.
 func RedactField(f wire.Field) wire.Field {
 	if plainFields[f.Name] {
 		return f
@@ -223,7 +226,7 @@ func RedactField(f wire.Field) wire.Field {
 }
 
 // plainFields are fields that nearly all requests and responses have, with values that are neither
-// secrets nor URLs: telling that by their names costs more than the rest of a recorded head.
+// secrets nor URLs. Checking their names would take longer than the rest of a recorded head.
 var plainFields = map[string]bool{
 	"Accept":               true,
 	"Accept-Encoding":      true,
@@ -239,6 +242,7 @@ var plainFields = map[string]bool{
 	"Vary":                 true,
 }
 
+// isURLField reports whether the value of a header field is a URL.
 func isURLField(name string) bool {
 	if plainFields[name] {
 		return false
@@ -247,13 +251,12 @@ func isURLField(name string) bool {
 	return name == "location" || name == "content-location" || name == "referer"
 }
 
-// RedactURL hides the user information and the values of the secret parameters
-// of a URL, in its query and its fragment, and in the URLs that it carries in
-// its parameters. Everything else stays as it was written. What was hidden
-// before stays as it is.
+// RedactURL hides the user information and the values of the secret parameters of a URL, in its
+// query, its fragment and the URLs in its parameters. The rest of the URL and placeholders stay
+// unchanged.
 func RedactURL(raw string) string { return redactURL(raw, 3) }
 
-// redactURL looks into URLs within URLs so many levels deep: each costs a pass.
+// redactURL implements RedactURL for URLs within URLs up to levels deep. Each level costs a pass.
 func redactURL(raw string, levels int) string {
 	if levels == 0 || !strings.ContainsAny(raw, "@=") {
 		return raw
@@ -273,9 +276,9 @@ func redactURL(raw string, levels int) string {
 	return redactParams(raw, levels)
 }
 
-// userSecret returns what is secret in the user information of a URL: the password, or the name alone
-// in a URL of HTTP, where it is often a token. Elsewhere, as in postgres://postgres@host/db, a name
-// without a password is "" since it is no secret.
+// userSecret returns the secret in the user information of a URL: the password, or in an HTTP URL
+// without password the user name, which is often a token. In other URLs, such as
+// postgres://postgres@host/db, a name without a password is not a secret: userSecret returns "".
 func userSecret(u *url.URL) string {
 	password, _ := u.User.Password()
 	if password == "" && isHTTP(u.Scheme) {
@@ -284,8 +287,8 @@ func userSecret(u *url.URL) string {
 	return password
 }
 
-// isHTTP reports the scheme of a URL that is requested by HTTP, also by git or as a WebSocket. Without
-// a scheme it may be one.
+// isHTTP reports whether scheme is HTTP or WebSocket, also as in git+https. An empty scheme may be
+// HTTP.
 func isHTTP(scheme string) bool {
 	for _, name := range []string{"", "http", "https", "ws", "wss"} {
 		if scheme == name || name != "" && strings.HasSuffix(scheme, "+"+name) {
@@ -295,9 +298,8 @@ func isHTTP(scheme string) bool {
 	return false
 }
 
-// redactBroken works on the text of a URL that url.Parse cannot take apart: often
-// its password holds a character that it may not hold. Only the last "@" then
-// tells where the user information ends.
+// redactBroken implements redactURL for a URL that url.Parse rejects, often because of an invalid
+// character in its password. Only the last "@" then shows where the user information ends.
 func redactBroken(raw string, start, levels int) string {
 	safe := redactParams(raw, levels)
 	if strings.Count(safe, "@") < strings.Count(raw, "@") {
@@ -309,10 +311,11 @@ func redactBroken(raw string, start, levels int) string {
 	return safe
 }
 
-// paramBegins are the characters behind which a parameter may begin.
+// paramBegins are the characters after which a parameter may begin.
 const paramBegins = "?&;#"
 
-// redactParams hides secret values as far as the next "&", whatever they hold.
+// redactParams hides the values of secret parameters up to the next "&", and redacts URLs in other
+// values.
 func redactParams(raw string, levels int) string {
 	var b strings.Builder
 	for {
@@ -333,7 +336,8 @@ func redactParams(raw string, levels int) string {
 	}
 }
 
-// redactParam returns the value at the start of rest, and the value without its secrets.
+// redactParam returns the value at the start of rest, and the value without its secrets. name is
+// the parameter's name with its "=".
 func redactParam(name, rest string, levels int) (value, safe string) {
 	if secretName(unescaped(name)) {
 		value, _, _ = strings.Cut(rest, "&")
@@ -363,12 +367,13 @@ func unescaped(s string) string {
 	return s
 }
 
-// hiddenIn matches what Redacted returns, in the form of a text or of a URL.
+// hiddenIn matches placeholders in a text, in a URL and in a URL of an old recording.
 var hiddenIn = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(shownMark + `|` + shownInURL + `|` + shownOnceInURL)
 })
 
-// HiddenIn returns the ranges of the placeholders in a text, as begin and end in bytes.
+// HiddenIn returns the ranges of the placeholders in a text, each as begin and end in bytes. It
+// returns nil if there are none.
 func HiddenIn(text string) [][]int {
 	if !slices.ContainsFunc(marks[:], func(mark string) bool { return strings.Contains(text, mark) }) {
 		return nil // most texts have none, and the pattern is slow
@@ -379,8 +384,8 @@ func HiddenIn(text string) [][]int {
 // userMark replaces the user information of a URL. It shows neither its length nor its hash.
 const userMark = "redacted"
 
-// UnknownIn returns where a text has no longer what was sent: the places of HiddenIn, and hidden user
-// information of URLs.
+// UnknownIn returns the ranges of a text that do not show the original: the placeholders and the
+// hidden user information of URLs, in ascending order.
 func UnknownIn(text string) [][]int {
 	all := HiddenIn(text)
 	for at := 0; ; {
@@ -399,18 +404,19 @@ func UnknownIn(text string) [][]int {
 // IsUnknown reports whether a text has hidden parts.
 func IsUnknown(text string) bool { return len(UnknownIn(text)) > 0 }
 
-// WithWords returns a text with a word in each place in which something was hidden, the same for the same
-// secret. It serves where the text itself must be plausible, as a name.
+// WithWords returns raw with each placeholder replaced by a word, the same word for the same
+// secret. It is for places where the text must be plausible, such as a name.
 func WithWords(raw []byte) []byte {
 	return replaced(raw, HiddenIn(string(raw)), func(mark string) string { return "x" + HashesIn(mark)[0] })
 }
 
-// Blank returns a text with the same mark in each place in which something was hidden, whatever it was.
+// Blank returns raw with each hidden part replaced by the same mark.
 func Blank(raw []byte) []byte {
 	return replaced(raw, UnknownIn(string(raw)), func(string) string { return "••••" })
 }
 
-// replaced returns a text with other words in some places; itself if there are none.
+// replaced returns raw with each of the places replaced by the result of by. It returns raw itself
+// if there are no places.
 func replaced(raw []byte, places [][]int, by func(mark string) string) []byte {
 	if len(places) == 0 {
 		return raw
@@ -425,7 +431,7 @@ func replaced(raw []byte, places [][]int, by func(mark string) string) []byte {
 	return append(b, raw[done:]...)
 }
 
-// HashesIn returns the hashes of all secrets that were hidden in a text.
+// HashesIn returns the hashes of the placeholders in a text, in order.
 func HashesIn(text string) (all []string) {
 	for _, at := range HiddenIn(text) {
 		_, hash, ok := strings.Cut(text[at[0]:at[1]], "sha256")

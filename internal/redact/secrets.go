@@ -11,31 +11,31 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Secrets hides what is secret in frames and texts before they are recorded or
-// shown: the values of members, assignments and header fields that are named like
-// secrets, what looks like a well-known token, and, wherever they stand, the
-// values that it was told or came across. Its zero value and nil know no values.
+// Secrets hides the secrets in frames and texts before they are recorded or shown: the values of
+// members, assignments and header fields with secret names, text that looks like a well-known
+// token, and every occurrence of the values that it learned. The zero value and nil have no learned
+// values. Methods may be called from several goroutines.
 //
-// What is not named like a secret and looks like none cannot be told from any
-// other text.
+// A secret without a secret name that does not look like one cannot be recognized.
 type Secrets struct {
-	// Full is told once, when no more values can be known. What crosses from then on is
+	// Full is called once, when a value cannot be learned because there are too many. Later text is
 	// withheld. It may be nil.
 	Full func()
-	// Variables is set where a value that is only a variable of the environment is no
-	// secret: in a file that is checked, and not in what is recorded.
+	// Variables is set if a reference to an environment variable is not a secret: in a file that is
+	// checked, not in recorded text.
 	Variables bool
-	// Guess is how much is hidden that only looks like a secret.
+	// Guess says how much text is hidden that only looks like a secret.
 	Guess Guess
 	// Tally is called for each place that Bytes and Frame hide. It may be nil.
 	Tally func(FoundKind)
 
 	values knownValues
-	// full is set when a value could not be noted.
+	// full is set once a value could not be learned.
 	full atomic.Bool
 }
 
-// Learn notes values that are secret wherever they stand.
+// Learn learns values that are secret everywhere, and the long lines of values with several lines.
+// It ignores placeholders and values shorter than shortestKnown. A nil s learns nothing.
 func (s *Secrets) Learn(values ...string) {
 	if s == nil {
 		return
@@ -48,7 +48,7 @@ func (s *Secrets) Learn(values ...string) {
 		if !strings.Contains(value, "\n") {
 			continue
 		}
-		for line := range strings.Lines(value) { // as those of a key, which are frames of their own on stderr
+		for line := range strings.Lines(value) { // such as the lines of a key, which are separate frames on stderr
 			line = strings.TrimSpace(line)
 			if len(line) >= shortestLine && !strings.ContainsAny(line, jsonraw.WhiteSpace) {
 				s.learn(line)
@@ -57,19 +57,21 @@ func (s *Secrets) Learn(values ...string) {
 	}
 }
 
-// shortestLine is how long a line of a value must be to be looked for alone.
+// shortestLine is the minimum length of a line that is learned separately.
 const shortestLine = 16
 
+// learn adds a value. It sets full and calls Full if there are too many.
 func (s *Secrets) learn(value string) {
 	if !s.values.add(value) && !s.full.Swap(true) && s.Full != nil {
 		s.Full()
 	}
 }
 
-// Knows reports whether a value is known as it is.
+// Knows reports whether value is a learned value. s must not be nil.
 func (s *Secrets) Knows(value string) bool { return s.values.has(value) }
 
-// Holds reports whether a text has a known value, a private key or a token in it.
+// Holds reports whether a text contains a known value, a private key or a token. It also reports
+// true if there are too many secrets to check.
 func (s *Secrets) Holds(raw []byte) bool {
 	if s.Withholds() || holdsForm(raw) {
 		return true
@@ -91,7 +93,7 @@ func holdsForm(raw []byte) bool {
 	return found
 }
 
-// valueCount returns how many values are known.
+// valueCount returns the number of known values, 0 if s is nil.
 func valueCount(s *Secrets) int {
 	if s == nil {
 		return 0
@@ -99,7 +101,7 @@ func valueCount(s *Secrets) int {
 	return s.values.count()
 }
 
-// Hide adds a pattern of the user's own: what it matches is secret wherever it stands.
+// Hide adds a pattern of the user. Every match is a secret.
 func (s *Secrets) Hide(pattern *regexp.Regexp) { s.values.addPattern(pattern) }
 
 // Command returns the words of a command without their secrets.
@@ -111,7 +113,8 @@ func (s *Secrets) Command(argv []string) []string {
 	return words
 }
 
-// Text returns a text without its secrets.
+// Text returns a text without its secrets. It hides the whole text if there are too many secrets to
+// track.
 func (s *Secrets) Text(text string) string {
 	if s.Withholds() {
 		return hide(text)
@@ -119,6 +122,7 @@ func (s *Secrets) Text(text string) string {
 	return s.text(text)
 }
 
+// text implements Text for Secrets that can track all values.
 func (s *Secrets) text(text string) string {
 	safe, n := s.Bytes([]byte(text))
 	if n > 0 {
@@ -127,14 +131,14 @@ func (s *Secrets) text(text string) string {
 	return s.hideCut(text)
 }
 
-// Of the begin of a value that an excerpt cuts: how much of a text is looked at before the cut, and
-// how long a begin is hidden.
+// longestCut is how many bytes before the cut of an excerpt are checked for the beginning of a
+// value. A beginning is hidden if it has at least shortestCut bytes.
 const (
 	longestCut  = 512
 	shortestCut = 4
 )
 
-// hideCut hides the begin of a known value where an excerpt ends within the value.
+// hideCut hides the beginning of a known value if an excerpt ends within the value.
 func (s *Secrets) hideCut(text string) string {
 	if s == nil {
 		return text
@@ -154,7 +158,8 @@ func (s *Secrets) hideCut(text string) string {
 	}
 }
 
-// Frame returns f without its secrets. It never modifies the bytes of f.
+// Frame returns f without its secrets, or without its text if there are too many secrets to track.
+// It never modifies the bytes of f.
 func (s *Secrets) Frame(f wire.Frame) wire.Frame {
 	f = s.frame(f)
 	if s.Withholds() {
@@ -163,6 +168,7 @@ func (s *Secrets) Frame(f wire.Frame) wire.Frame {
 	return f
 }
 
+// frame implements Frame for Secrets that can track all values.
 func (s *Secrets) frame(f wire.Frame) wire.Frame {
 	if len(f.Raw) > 0 {
 		safe, n := s.Bytes(f.Raw)
@@ -204,8 +210,8 @@ func (s *Secrets) frame(f wire.Frame) wire.Frame {
 	return f
 }
 
-// Bytes returns raw without its secrets, and their number. It returns raw itself if there are none,
-// and never modifies it. A UTF-16 text with a secret is hidden as a whole.
+// Bytes returns raw without its secrets, and the number of replacements. It returns raw itself if
+// there are none, and never modifies it. A UTF-16 text with a secret is hidden as a whole.
 func (s *Secrets) Bytes(raw []byte) (safe []byte, n int) {
 	if s.isPlain(raw) {
 		return raw, 0
@@ -228,9 +234,10 @@ func (s *Secrets) head(h *wire.HTTPHead) *wire.HTTPHead {
 	return &safe
 }
 
+// field returns a header field without its secrets, and learns them.
 func (s *Secrets) field(f wire.Field) wire.Field {
 	plain := f
-	if isURLField(f.Name) { // which may end where a value does not
+	if isURLField(f.Name) { // a URL may end in the middle of a known value
 		plain.Value = s.text(f.Value)
 	}
 	safe := RedactField(plain)

@@ -6,20 +6,21 @@ import (
 	"strings"
 )
 
-// A token may be glued to what stands before it: to the n of a line end that is escaped
-// in JSON, to a name and its "=", to a word that a program forgot to part from it. Words
-// of every day hold the beginnings of tokens too: a task-1234, a pnpm_config.
+// A token may be glued to the text before it: to the n of a line end that is escaped in JSON, to a
+// name and its "=", to a word without a separator. Ordinary words contain the beginnings of tokens
+// too: a task-1234, a pnpm_config.
 
-// mostGlued is how many bytes may precede a token in its run, and longestGlued how many
-// the token may have: more than that is data, in which any beginning occurs by chance.
+// mostGlued is the maximum number of bytes before a token in its run. longestGlued and longestJWT
+// are the maximum lengths of a glued token: a longer one is data, in which any beginning occurs by
+// chance.
 const (
 	mostGlued    = 40
 	longestGlued = 512
 	longestJWT   = 16 << 10
 )
 
-// isApart reports a place at which a word begins: behind what is a part of none, behind
-// a "=", and behind what is escaped in JSON or in a URL.
+// isApart reports whether a word begins at a place: after a byte that is not part of a token, after
+// "=", or after an escape of JSON or of a URL.
 func isApart(raw []byte, at int) bool {
 	if at == 0 || !isTokenByte(raw[at-1]) || raw[at-1] == '=' {
 		return true
@@ -33,12 +34,13 @@ func isApart(raw []byte, at int) bool {
 	return at > 2 && raw[at-3] == '%' && areHex(raw[at-2:at])
 }
 
+// areHex reports whether all digits are hexadecimal.
 func areHex(digits []byte) bool {
 	return !slices.ContainsFunc(digits, func(c byte) bool { return hexValues[c] == 255 })
 }
 
-// mayBeGlued reports a token that is one although it is glued to a word: there is little before it, and it
-// looks like those of its service.
+// mayBeGlued reports whether body is a token although it follows a word without a separator: at
+// most mostGlued bytes precede it, and it looks like a token of its service.
 func (f tokenForm) mayBeGlued(raw []byte, at int, body []byte) bool {
 	before := 0
 	for at-before > 0 && isTokenByte(raw[at-before-1]) {
@@ -54,7 +56,7 @@ func (f tokenForm) mayBeGlued(raw []byte, at int, body []byte) bool {
 		return false
 	}
 	if f.of != nil {
-		return true // its characters were looked at
+		return true // fits has checked its characters
 	}
 	k := makeupOf(body)
 	switch f.begin {
@@ -68,7 +70,8 @@ func (f tokenForm) mayBeGlued(raw []byte, at int, body []byte) bool {
 	return k.mixed()
 }
 
-// isPlainKey: many words end in a vowel and "sk".
+// isPlainKey reports whether the body of an "sk-" token is a key after the byte before. Many words
+// end in a vowel and "sk", so after a vowel the rules are stricter.
 func isPlainKey(before byte, body []byte, k makeup) bool {
 	if strings.IndexByte("aeiouAEIOU", before) >= 0 {
 		named := bytes.HasPrefix(body, []byte("proj-")) || bytes.HasPrefix(body, []byte("ant-")) ||
@@ -78,11 +81,13 @@ func isPlainKey(before byte, body []byte, k makeup) bool {
 	return k.mixed() || makeupOf(body[:shortestToken]).other == 0 && !areHex(body)
 }
 
-// makeup counts what bytes are made of.
+// A makeup counts the characters of a text by kind.
 type makeup struct{ upper, lower, digit, other int }
 
+// mixed reports whether the text has capitals, small letters and digits.
 func (k makeup) mixed() bool { return k.upper > 0 && k.lower > 0 && k.digit > 0 }
 
+// makeupOf returns the makeup of a text.
 func makeupOf(text []byte) (k makeup) {
 	for _, c := range text {
 		switch {

@@ -7,17 +7,17 @@ import (
 	"sync"
 )
 
-// A tokenForm is how the tokens of a service look: a fixed begin, and at least so many characters of an
-// alphabet after it.
+// A tokenForm is the form of a service's tokens: a fixed beginning, and a minimum number of
+// characters of an alphabet after it.
 type tokenForm struct {
 	begin string
 	least int
-	// of are the characters of the first least bytes after the begin; nil is for any characters of a
-	// token, with a digit among them.
+	// of is the alphabet of the first least bytes after the beginning. If it is nil, the body may have
+	// any token bytes, with a digit among them.
 	of *[256]bool
-	// apart is set for a begin that words have as well: nothing may be glued to it.
+	// apart is set for a beginning that words have as well: nothing may be glued to it.
 	apart bool
-	// keepsBegin is set for the place of a secret in a URL.
+	// keepsBegin is set if the beginning is the readable part of a URL and stays unhidden.
 	keepsBegin bool
 	// also is another condition, or nil.
 	also func(body []byte) bool
@@ -33,6 +33,7 @@ var (
 	base64Set = alphabet(lettersAndDigits + "+/=_-")
 )
 
+// alphabet returns the set of the bytes in letters.
 func alphabet(letters string) *[256]bool {
 	of := new([256]bool)
 	for _, c := range []byte(letters) {
@@ -41,8 +42,8 @@ func alphabet(letters string) *[256]bool {
 	return of
 }
 
-// tokenTable has the forms by alphabet and length, each line the begins of one kind. It follows what the
-// services publish about their tokens.
+// tokenTable has the forms of tokens: each line has the beginnings with the same alphabet and
+// minimum length. It follows the services' documentation of their tokens.
 var tokenTable = []struct {
 	of     *[256]bool
 	least  int
@@ -132,11 +133,12 @@ var tokenTable = []struct {
 	{wordBytes, 100, "EAACEdEose0cBA"},
 }
 
-// oldForms have fewer conditions: their begins are those of many tokens, in several lengths.
+// oldForms have fewer conditions: they are the beginnings of many kinds of tokens, in several
+// lengths.
 var oldForms = []string{"sk-", "sk_live_", "sk_test_", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-",
 	"xoxp-", "AIza", "eyJ", "hf_", "npm_", "pypi-"}
 
-// otherForms are those that need more than an alphabet.
+// otherForms are the forms that need more than an alphabet and a length.
 var otherForms = []tokenForm{
 	{begin: "SK", least: 32, of: hexDigits, apart: true, also: isNotLonger(32)},
 	{begin: "key-", least: 32, of: alnum, apart: true, also: isNotLonger(32)},
@@ -155,6 +157,7 @@ var otherForms = []tokenForm{
 	{begin: "discordapp.com/api/webhooks/", least: 60, of: alphabetOf(wordBytes, "/"), keepsBegin: true},
 }
 
+// alphabetOf returns the set of the bytes in of and in more.
 func alphabetOf(of *[256]bool, more string) *[256]bool {
 	all := *of
 	for _, c := range []byte(more) {
@@ -163,12 +166,13 @@ func alphabetOf(of *[256]bool, more string) *[256]bool {
 	return &all
 }
 
-// isNotLonger reports a body of n letters and digits that another character or nothing follows.
+// isNotLonger returns a condition: a body has exactly n characters before its end or before the
+// first character that is not a letter or digit.
 func isNotLonger(n int) func(body []byte) bool {
 	return func(body []byte) bool { return len(body) == n || !alnum[body[n]] }
 }
 
-// formsBy returns the forms by the first byte of their begin, the longest begin first.
+// formsBy returns the forms by the first byte of their beginning, the longest beginning first.
 var formsBy = sync.OnceValue(func() *[256][]tokenForm {
 	by := new([256][]tokenForm)
 	add := func(f tokenForm) { by[f.begin[0]] = append(by[f.begin[0]], f) }
@@ -189,8 +193,9 @@ var formsBy = sync.OnceValue(func() *[256][]tokenForm {
 	return by
 })
 
-// fits reports whether the rest of a run after the begin of a form is that of a token; ends are those of
-// the run. A JSON Web Token has three parts; without them it is JSON in base64, as cursors are.
+// fits reports whether body, the rest of a run after the beginning of the form, completes a token.
+// ends describes the run. A JSON Web Token must have three parts: otherwise it is JSON in base64,
+// such as a cursor.
 func (f tokenForm) fits(body []byte, ends *runEnds) bool {
 	if len(body) < f.least {
 		return false
@@ -208,15 +213,18 @@ func (f tokenForm) fits(body []byte, ends *runEnds) bool {
 	return (k.digit > 0 || k.upper > 0 && k.lower > 0) && (f.also == nil || f.also(body))
 }
 
-// runEnds are the shortest ends of a run of token bytes with a digit, and with two dots. They are looked for
-// once: a token may begin at many places of a run, and each would search the whole rest of it.
+// runEnds caches the lengths of the shortest ends of a run of token bytes with a digit and with two
+// dots. A token may begin at many places of a run, and each would otherwise search the rest of the
+// run.
 type runEnds struct {
 	run   []byte
 	found bool
-	// digit and dots are the lengths of the ends, more than that of the run if there is none.
+	// digit and dots are the lengths of the ends. They exceed the run's length if there is no such
+	// end.
 	digit, dots int
 }
 
+// find computes digit and dots once.
 func (e *runEnds) find() {
 	if e.found {
 		return

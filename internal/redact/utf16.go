@@ -8,9 +8,9 @@ import (
 	"mcpc/internal/spool"
 )
 
-// Wide decodes bytes as UTF-16 in both byte orders, if a zero or a byte order mark shows that they
-// may be UTF-16. JSON-RPC is UTF-8, but other text may contain a secret. Wide drops zeros, so that it
-// reads UTF-32 as well.
+// Wide returns raw decoded as UTF-16 in both byte orders. It returns nil if raw has neither a zero
+// byte nor a byte order mark. JSON-RPC is UTF-8, but other text may contain a secret. Wide drops
+// zeros, so that it reads UTF-32 as well.
 func Wide(raw []byte) (texts [][]byte) {
 	if spool.Index(raw, "\x00", 0) == len(raw) && !bytes.HasPrefix(raw, []byte("\xFF\xFE")) &&
 		!bytes.HasPrefix(raw, []byte("\xFE\xFF")) {

@@ -10,28 +10,29 @@ import (
 	"mcpc/internal/spool"
 )
 
-// knownValues are the values that are secret wherever they stand, and the user's own
-// patterns. Several goroutines may use them at once.
+// knownValues are the values that are secret everywhere, and the patterns of the user. Several
+// goroutines may use them at once.
 type knownValues struct {
+	// mu guards index, patterns and linked.
 	mu       sync.RWMutex
 	index    known
 	patterns []*regexp.Regexp
-	// linked are words that are secret in URLs alone.
+	// linked are words that are secret in URLs only.
 	linked map[string]bool
-	// most replaces mostKnown in tests.
+	// most replaces mostKnown in tests. 0 means mostKnown.
 	most int
 }
 
-// shortestKnown is how long a value must be to be looked for everywhere: shorter
-// ones stand in texts by chance. mostKnown and mostBytes bound what is known: each
-// value takes some 500 bytes of memory, and itself.
+// shortestKnown is the minimum length of a value that is searched for: shorter values occur in
+// texts by chance. mostKnown and mostBytes bound the known values: each value takes about 500 bytes
+// of memory in addition to its own.
 const (
 	shortestKnown = 8
 	mostKnown     = 200_000
 	mostBytes     = 64 << 20
 )
 
-// add notes a value. It reports whether the value is known then: there may be too many.
+// add adds a value. It reports false if the value is not known because there are too many.
 func (k *knownValues) add(value string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -45,13 +46,15 @@ func (k *knownValues) add(value string) bool {
 	return true
 }
 
+// addPattern adds a pattern of the user.
 func (k *knownValues) addPattern(pattern *regexp.Regexp) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.patterns = append(k.patterns, pattern)
 }
 
-// addLinked notes a word that is secret in URLs.
+// addLinked adds a word that is secret in URLs. It ignores the word if there are mostLinked
+// already.
 func (k *knownValues) addLinked(value string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -64,17 +67,19 @@ func (k *knownValues) addLinked(value string) {
 	k.linked[strings.Clone(value)] = true
 }
 
-// mostLinked bounds the words that are looked for in URLs. Where they stand as they are, URLs are hidden
-// without that.
+// mostLinked bounds the words that are searched for in URLs. Without them, secrets in URLs are
+// still hidden by their names and positions.
 const mostLinked = 1000
 
+// has reports whether value is a known value.
 func (k *knownValues) has(value string) bool {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	return k.index.is[value]
 }
 
-// begunIn returns the known value of which the begin ends a text, and how many bytes that is; 0 if none does.
+// begunIn returns the known value whose beginning ends text, and the length of that beginning: the
+// longest if there are several, "" and 0 if there are none.
 func (k *knownValues) begunIn(text string) (longest string, most int) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -98,6 +103,7 @@ func (k *knownValues) begunIn(text string) (longest string, most int) {
 	return longest, most
 }
 
+// count returns the number of known values and words.
 func (k *knownValues) count() int {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -111,21 +117,23 @@ func (k *knownValues) areNone() bool {
 	return len(k.index.is) == 0 && len(k.patterns) == 0 && len(k.linked) == 0
 }
 
-// overlap returns the distance that a value beginning in a window may extend past the window's end.
+// overlap returns how many bytes after a window are searched for the rest of a value that begins in
+// it.
 func (k *knownValues) overlap() int {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	return max(window/16, min(16*k.index.longest, 8*window))
 }
 
-// isEscaped reports whether a text has escapes that may hide a value.
+// isEscaped reports whether a text has escapes that may hide a known value.
 func (k *knownValues) isEscaped(raw []byte) bool {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	return k.index.isEscaped(raw)
 }
 
-// hasNone reports whether appendSightings finds nothing in a text, with or without decoding escapes.
+// hasNone reports whether raw has neither a known value nor an escape that may hide one. It reports
+// false if the user has patterns. It does not check words in URLs.
 func (k *knownValues) hasNone(raw []byte) bool {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -137,7 +145,8 @@ func (k *knownValues) hasNone(raw []byte) bool {
 	return none
 }
 
-// appendSightings appends where values and matches of patterns stand in a text, as they are.
+// appendSightings appends the places of known values, of secret words in URLs and of matches of
+// patterns in raw. It decodes no escapes.
 func (k *knownValues) appendSightings(all []sighting, raw []byte) []sighting {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -159,8 +168,8 @@ func (k *knownValues) appendSightings(all []sighting, raw []byte) []sighting {
 	return all
 }
 
-// eachLinkPart calls found for the parts of URLs in a text that may be secret: the name and the password
-// of the user, and the values of parameters.
+// eachLinkPart calls found for the parts of the URLs in raw that may be secret: the user's name and
+// password, and the values of parameters.
 func eachLinkPart(raw []byte, found func(from, to int)) {
 	for at := 0; ; {
 		begin := spool.Index(raw, "://", at)

@@ -10,14 +10,14 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Where more secret values crossed than can be kept, later ones cannot be recognized.
-// What crosses from then on is withheld: of a message there is what tells to which
-// exchange it belongs, of a head what tells how it is to be read.
+// If there are more secret values than can be kept, later ones cannot be recognized. All later text
+// is withheld: of a message the members that identify its exchange remain, of a head the fields
+// that say how to read it.
 
 // Withholds reports whether there are more secrets than can be tracked.
 func (s *Secrets) Withholds() bool { return s != nil && s.full.Load() }
 
-// openFields are header fields whose values are no secret.
+// openFields are header fields whose values are not secret.
 var openFields = []string{
 	"accept",
 	"accept-encoding",
@@ -37,7 +37,7 @@ var openFields = []string{
 	"vary",
 }
 
-// withheld returns a frame without its text.
+// withheld returns a frame with its text and every value that may be secret hidden.
 func withheld(f wire.Frame) wire.Frame {
 	if len(f.Raw) > 0 {
 		f.Size, f.Raw, f.Hidden = f.Bytes(), withheldText(f.Raw), f.Hidden+1
@@ -95,7 +95,8 @@ func withheldURL(raw string) string {
 	return origin
 }
 
-// withheldText returns a message with a hidden payload, or only a mark.
+// withheldText returns a message with its params, result and error hidden. If raw is not a JSON
+// object, it returns a placeholder for raw.
 func withheldText(raw []byte) []byte {
 	members, err := jsonraw.Object(raw)
 	if err != nil {

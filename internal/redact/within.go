@@ -2,12 +2,13 @@ package redact
 
 import "reflect"
 
-// Within hides the secrets in all texts that v, a pointer, leads to: those of structs, lists
-// and maps. Fields that are not exported stay as they are.
+// Within hides the secrets in all texts of v, a pointer: strings and bytes of structs, slices and
+// maps at any depth. Fields that are not exported stay unchanged.
 func Within(s *Secrets, v any) { within(s, reflect.ValueOf(v)) }
 
 var bytesType = reflect.TypeFor[[]byte]()
 
+// within implements Within for a value of any kind.
 func within(s *Secrets, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
