@@ -10,8 +10,8 @@ import (
 	"mcpc/internal/match/jsonvalue"
 )
 
-// The limits of what a Binder knows at a time, beyond which it forgets the oldest, and the
-// shortest text that is a handle wherever it is.
+// mostHandles and mostHandleBytes bound the handles that a Binder keeps: it forgets the oldest
+// beyond them. shortestHandle is the minimum length of a text that is replaced wherever it occurs.
 const (
 	mostHandles     = 100_000
 	mostHandleBytes = 32 << 20
@@ -43,13 +43,13 @@ type Binder struct {
 	pairs     []pair // the oldest first
 	bytes     int
 	forgotten int
-	// missing are the recorded handles of Bindings, by kind and token, that have no counterpart.
-	// differ are the kinds of Bindings with a handle that differs from the recorded one, used the
-	// kinds with a handle that was put into a request, and retyped the kinds with a handle that a
-	// request has as a string and an answer as a number, or the other way.
+	// missing are the recorded handles of Bindings without a counterpart, by kind and token. differ
+	// are the kinds of Bindings with a handle that differs from the recorded one. used are the kinds
+	// with a handle that was put into a request. retyped are the kinds with a handle that a request
+	// has as a string and an answer as a number, or the other way.
 	missing               map[[2]string]bool
 	differ, used, retyped map[string]bool
-	// most and mostBytes are mostHandles and mostHandleBytes.
+	// most and mostBytes are mostHandles and mostHandleBytes, except in tests.
 	most, mostBytes int
 }
 
@@ -96,9 +96,9 @@ func (b *Binder) Forgotten() int {
 	return b.forgotten
 }
 
-// Bind learns one handle that is outside of the parts of a message: a JSON-RPC id, or a session id as
-// a JSON string. The kinds of volatile.txt are id, progressToken, cursor, taskId,
-// elicitationId and requestState.
+// Bind learns one handle that is outside of the parts of a message: a JSON-RPC id, or a session id
+// as a JSON string. The kinds of volatile.txt are id, progressToken, cursor, taskId, elicitationId
+// and requestState. Bind ignores values that are not JSON scalars.
 func (b *Binder) Bind(kind string, was, is json.RawMessage) {
 	wasNode, err := jsonvalue.Parse(was)
 	isNode, other := jsonvalue.Parse(is)
@@ -108,7 +108,8 @@ func (b *Binder) Bind(kind string, was, is json.RawMessage) {
 }
 
 // Learn learns the handles in a recorded part of a message and its current counterpart, which is
-// nil if it does not exist. It uses Part, Method and the revisions of c.
+// nil if it does not exist. It uses Part, Method and the revisions of c. It notes the handles of
+// Bindings that have no counterpart.
 func (b *Binder) Learn(c Comparison, was, is json.RawMessage) {
 	wasNode, err := jsonvalue.Parse(was)
 	isNode, other := jsonvalue.Parse(is)
@@ -141,6 +142,7 @@ func (b *Binder) Learn(c Comparison, was, is json.RawMessage) {
 	}
 }
 
+// learnFrom learns the handles of the protocol in two values. on are the branches of the value.
 func (b *Binder) learnFrom(was, is *jsonvalue.Node, on branches) {
 	if kind := on.rule().handle(); kind != "" {
 		b.learn(kind, was, is, false)
@@ -159,6 +161,7 @@ func (b *Binder) learnFrom(was, is *jsonvalue.Node, on branches) {
 	}
 }
 
+// learn adds a pair of handles if both are scalars, and forgets the oldest pairs beyond the limits.
 func (b *Binder) learn(kind string, was, is *jsonvalue.Node, named bool) {
 	if !was.IsLeaf() || !is.IsLeaf() {
 		return
@@ -218,8 +221,9 @@ func longText(token string) (string, bool) {
 func token(n *jsonvalue.Node) string { return string(n.Kind) + n.Text }
 
 // ToIs replaces the handles in a recorded part of a message by the handles of the current run, and
-// returns their number. It replaces values that the protocol or a Binding declares as handles, and
-// every text of at least 8 characters that equals a handle. All other bytes stay unchanged.
+// returns the number of replacements. It replaces values that the protocol or a Binding declares as
+// handles, named handles in the data of a request, and every text of at least 8 characters that
+// equals a handle. All other bytes stay unchanged.
 func (b *Binder) ToIs(c Comparison, raw json.RawMessage) (json.RawMessage, int) {
 	return b.replace(c, raw, &b.toIs)
 }
@@ -236,16 +240,18 @@ type replacing struct {
 	// data are the values of a request in which named handles are replaced.
 	data  map[*jsonvalue.Node]bool
 	edits []replacement
-	// kinds are those of the handles that were put in, retyped those of named handles that were not, because the value
-	// has another type.
+	// kinds are the kinds of the handles that were put in. retyped are the kinds of the named handles
+	// that were not put in, because the value has a different type.
 	kinds, retyped []string
 }
 
+// A replacement is the new JSON of a value.
 type replacement struct {
 	at  *jsonvalue.Node
 	new json.RawMessage
 }
 
+// replace implements ToIs and ToWas with the handles of one direction.
 func (b *Binder) replace(c Comparison, raw json.RawMessage, with *handles) (json.RawMessage, int) {
 	n, err := jsonvalue.Parse(raw)
 	if raw == nil || err != nil {
@@ -281,6 +287,8 @@ func (b *Binder) replace(c Comparison, raw json.RawMessage, with *handles) (json
 	return edited(raw, r.edits), len(r.edits)
 }
 
+// walk collects the replacements in a value and the values below it. on are the branches of the
+// value.
 func (r *replacing) walk(n *jsonvalue.Node, on branches) {
 	for i, kid := range n.Kids {
 		if r.data[n] {
@@ -304,7 +312,7 @@ func (r *replacing) walk(n *jsonvalue.Node, on branches) {
 	known = known && isBound
 	value := to.value
 	kinds := []string{kind}
-	if !known && r.bound[n] != "" { // the user says that it is there
+	if !known && r.bound[n] != "" { // a Binding declares the value as a handle
 		value = asType(n, r.of[[2]string{kind, retyped(n)}].value)
 		known = value != nil
 	}

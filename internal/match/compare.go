@@ -12,10 +12,11 @@ import (
 	"mcpc/internal/match/jsonvalue"
 )
 
+// The limits of a Report.
 const (
-	mostDifferences = 1000 // that a Report lists
+	mostDifferences = 1000 // differences in a Report
 	mostNotes       = 1000
-	mostListed      = 8 << 20 // bytes of the places in a Report, beyond which none is added
+	mostListed      = 8 << 20 // bytes of the pointers and paths in a Report
 )
 
 // A Comparison configures Compare.
@@ -139,8 +140,11 @@ func absent(was, is json.RawMessage) Report {
 	return Report{}
 }
 
+// single returns a report of one difference.
 func single(d Difference) Report { return Report{Differences: []Difference{d}, Distance: 1} }
 
+// compareBytes compares two values that must have equal bytes. If only the bytes differ, the report
+// has one difference, Spelled.
 func compareBytes(was, is json.RawMessage, a, b *jsonvalue.Node) Report {
 	if bytes.Equal(was, is) {
 		return Report{}
@@ -252,6 +256,7 @@ func (c *comparer) meet(rule *Rule) {
 	}
 }
 
+// pair compares the values at a place. on are the branches of the values.
 func (c *comparer) pair(was, is *jsonvalue.Node, at *frame, on branches) {
 	rule := on.rule()
 	c.meet(rule)
@@ -303,6 +308,7 @@ func (c *comparer) leaf(was, is *jsonvalue.Node, at *frame, how How) {
 	c.differ(at, was, is, how, cost)
 }
 
+// members compares the members of two objects, which are sorted by name.
 func (c *comparer) members(was, is *jsonvalue.Node, at *frame, on branches) {
 	left := was.Kids
 	right := is.Kids
@@ -337,7 +343,7 @@ func (c *comparer) members(was, is *jsonvalue.Node, at *frame, on branches) {
 	}
 }
 
-// lone judges a member that only one side has. on are the branches of the object.
+// lone compares a member that only one side has. on are the branches of the object.
 func (c *comparer) lone(was, is *jsonvalue.Node, at *frame, on branches) {
 	n := was
 	how := Removed

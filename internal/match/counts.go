@@ -25,8 +25,8 @@ func (c Counts) Matched() (n int) {
 	return n
 }
 
-// countTexts are the parts of a summary, in their order. Members of the protocol are not
-// listed: they belong to no answer.
+// countTexts are the parts of a summary, in their order. Members of the protocol are not listed,
+// because they are not part of an answer.
 var countTexts = []struct {
 	kind Kind
 	text string

@@ -23,6 +23,7 @@ const mostRules = 1000
 // Problems are the errors in a file, each with its place.
 type Problems []yaml.Error
 
+// Error returns the problems, one on each line.
 func (p Problems) Error() string {
 	var all []string
 	for _, problem := range p {
@@ -31,10 +32,10 @@ func (p Problems) Error() string {
 	return strings.Join(all, "\n")
 }
 
-// ParseRules reads a file of matchers. Its members are sections: "*", a method, or a method,
-// a blank and the name of a tool or a prompt or the URI of a resource. A section has paths
-// with their matchers. They are about the result; those under params or error, which are
-// members of the section, are about that part of the message:
+// ParseRules reads a file of matchers. Its members are sections. The name of a section is "*", a
+// method, or a method, a space and the name of a tool or a prompt or the URI of a resource. A
+// section has paths with their matchers. Paths apply to the result; paths under params or error,
+// which are members of the section, apply to that part of the message:
 //
 //	tools/call get-forecast:
 //	  .structuredContent.at: time
@@ -83,15 +84,17 @@ type ruleReader struct {
 	count    int
 }
 
+// bad reports an error at a value.
 func (r *ruleReader) bad(pointer, format string, args ...any) {
 	r.problems = append(r.problems, yaml.Error{Place: r.doc.Place(pointer), Text: fmt.Sprintf(format, args...)})
 }
 
+// badName reports an error at the name of a member.
 func (r *ruleReader) badName(pointer, format string, args ...any) {
 	r.problems = append(r.problems, yaml.Error{Place: r.doc.NamePlace(pointer), Text: fmt.Sprintf(format, args...)})
 }
 
-// badAt reports an error within a text that begins at a place, behind a quote if there is one.
+// badAt reports an error within a text that begins at a place, after its quote if it has one.
 func (r *ruleReader) badAt(place yaml.Place, err error) {
 	e, ok := errors.AsType[*jsonvalue.SyntaxError](err)
 	if !ok {
@@ -105,6 +108,8 @@ func (r *ruleReader) badAt(place yaml.Place, err error) {
 	r.problems = append(r.problems, yaml.Error{Place: place, Text: e.Text})
 }
 
+// object returns the members of an object. If raw is neither an object nor null, it reports an
+// error that begins with what.
 func (r *ruleReader) object(raw json.RawMessage, pointer, what string) jsonraw.Members {
 	members, err := jsonraw.Object(raw)
 	if err != nil && string(raw) != "null" {
@@ -113,6 +118,7 @@ func (r *ruleReader) object(raw json.RawMessage, pointer, what string) jsonraw.M
 	return members
 }
 
+// section reads one section. It reports false if the section's name is invalid.
 func (r *ruleReader) section(m jsonraw.Member) (s Section, ok bool) {
 	at := jsonraw.Pointer("", m.Name)
 	s.Method, s.Name, _ = strings.Cut(m.Name, " ")
@@ -151,7 +157,9 @@ func methodProblem(method, name string) string {
 	if method != "*" && !slices.Contains(methods, method) && near != "" {
 		return suggest.OrMeant(fmt.Sprintf("unknown method %q", method), method, methods)
 	}
-	if name != "" && !slices.ContainsFunc(table().rows, func(v volatile) bool { return v.action == "name" && v.about(Params, method) }) {
+	if name != "" && !slices.ContainsFunc(table().rows, func(v volatile) bool {
+		return v.action == "name" && v.about(Params, method)
+	}) {
 		return fmt.Sprintf("requests of the method %s have no name; %q follows it", method, name)
 	}
 	if method != "*" && !slices.Contains(methods, method) && !strings.Contains(method, "/") {
@@ -160,6 +168,7 @@ func methodProblem(method, name string) string {
 	return ""
 }
 
+// rule appends the rule of one path to rules, unless the path or the matcher is invalid.
 func (r *ruleReader) rule(rules []Rule, part Part, m jsonraw.Member, pointer string) []Rule {
 	r.count++
 	place := r.doc.NamePlace(pointer)
@@ -182,8 +191,8 @@ func (r *ruleReader) rule(rules []Rule, part Part, m jsonraw.Member, pointer str
 }
 
 // Format returns rules as the content of a file. ParseRules reads the same rules from it, except
-// for places and order. Sections with the same method and name are merged; the last rule for a
-// path wins.
+// for places and order. Sections with the same method and name are merged; the last rule for a path
+// wins.
 func Format(rules *Rules) ([]byte, error) {
 	var file json.RawMessage
 	for _, s := range rules.Sections {

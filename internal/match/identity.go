@@ -23,8 +23,10 @@ const (
 	Loose
 )
 
+// levelNames are the names of the levels.
 var levelNames = []string{"strict", "exact", "loose"}
 
+// String returns the name of the level.
 func (l Level) String() string { return levelNames[l] }
 
 // ParseLevel returns the level with a name.
@@ -56,6 +58,7 @@ type identity struct {
 	ruled bool
 }
 
+// identify returns the identity of a request.
 func (x *Index) identify(r Request) identity {
 	var id identity
 	n, err := jsonvalue.Parse(r.Params)
@@ -99,7 +102,7 @@ func sketchOf(n *jsonvalue.Node, on branches) sketch {
 		}
 		for i, kid := range n.Kids {
 			if n.Kind == jsonvalue.Object {
-				add(kid, on.member(kid.Name), path+"\xff"+kid.Name) // 0xff is in no text
+				add(kid, on.member(kid.Name), path+"\xff"+kid.Name) // no text contains 0xff
 			} else {
 				add(kid, on.item(i, i), path+"\xff[]")
 			}

@@ -141,7 +141,7 @@ func (x *Index) Compare(live Request, candidate int) Report {
 }
 
 // compiled returns the branches for params from a cache. Requests with the same method share them,
-// unless the rules have a section for the name.
+// unless the rules have a section for the name. It is safe for concurrent use.
 func (x *Index) compiled(method, name, was, is string) branches {
 	sections := x.options.Rules.about(method, name)
 	if len(sections) == 0 || sections[len(sections)-1].Name == "" {
@@ -190,7 +190,7 @@ func (s *search) compare(candidate int32) (Report, int) {
 // the first candidate is compared, or every candidate if there are matchers.
 func (s *search) sameKey() {
 	candidates := slices.Clone(s.x.keys[s.id.key])
-	if s.id.ruled { // those that are the same request without the rules of a file first
+	if s.id.ruled { // candidates that are equal without the rules of a file come first
 		sliceutil.Sort(candidates, func(a, b int32) int {
 			isPlain := func(candidate int32) int {
 				return map[bool]int{true: 0, false: 1}[s.x.entries[candidate].plain == s.id.plain]
@@ -230,7 +230,9 @@ func (s *search) hit(candidates []int32) {
 }
 
 // nearest compares the candidates with the most similar sketches: first candidates with the same
-// method and name, then others if there are fewer than three.
+// method and name, then others if there are fewer than three. Candidates without a difference
+// become Hits, all others Near. On the level Loose, the candidates with the same method and name
+// are Hits.
 func (s *search) nearest() {
 	limit := mostCompared
 	same := s.x.buckets[[2]string{s.live.Method, s.id.name}]
@@ -290,9 +292,10 @@ func byDistance(all []Near) []Near {
 	return all
 }
 
-// rank returns up to limit candidates with the most similar sketches, the most similar first.
+// rank returns up to limit candidates with the most similar sketches, the most similar first. A
+// similar name counts like similar params.
 func (s *search) rank(candidates []int32, limit int) []int32 {
-	// A key orders by unlikeness, then by place.
+	// A key sorts by dissimilarity, then by position.
 	keys := make([]int, len(candidates))
 	for i, candidate := range candidates {
 		s.Scanned++

@@ -36,7 +36,8 @@ func (c *comparer) items(was, is *jsonvalue.Node, at *frame, on branches) {
 	}
 }
 
-// unordered pairs the items with the same key. Items that share a key are paired in order.
+// unordered pairs the items with the same key. Items that share a key are paired in order. If items
+// moved and the lists are equally long, it counts the list as accepted.
 func (c *comparer) unordered(was, is *jsonvalue.Node, at *frame, on branches, rule *Rule) {
 	a := was.Kids
 	b := is.Kids

@@ -7,7 +7,8 @@ import (
 	"mcpc/internal/match/jsonvalue"
 )
 
-// A mask hashes values without the parts that matchers ignore.
+// A mask computes hashes of values without the parts that matchers ignore. handles collects the
+// hashes of handles. ruled is set if a matcher decides on a value.
 type mask struct {
 	handles maphash.Hash
 	ruled   bool
@@ -22,6 +23,8 @@ func masked(n *jsonvalue.Node, on branches) uint64 {
 	return m.hash(n, on)
 }
 
+// hash returns the hash of a value, 0 for a value that a matcher decides on. on are the branches of
+// the value.
 func (m *mask) hash(n *jsonvalue.Node, on branches) uint64 {
 	if len(on) == 0 {
 		return n.Hash
@@ -42,6 +45,7 @@ func (m *mask) hash(n *jsonvalue.Node, on branches) uint64 {
 	return 0
 }
 
+// parts returns the hash of a value from its members or items.
 func (m *mask) parts(n *jsonvalue.Node, on branches, unordered bool) uint64 {
 	h := jsonvalue.NewHash()
 	h.WriteByte(n.Kind)

@@ -17,25 +17,25 @@ import (
 // A Kind is the reason why two differing values are accepted as equal.
 type Kind string
 
-// The kinds of a matcher in a file.
+// The kinds of a matcher in a file: the values that each accepts.
 const (
-	Ignore    Kind = "ignore"    // anything, also nothing
+	Ignore    Kind = "ignore"    // any value, or a missing one
 	Type      Kind = "type"      // the same JSON type
-	Regex     Kind = "regex"     // both are texts in which the expression is found
-	Number    Kind = "number"    // both are numbers, at most so far apart
-	Time      Kind = "time"      // both are times in the same form
-	UUID      Kind = "uuid"      // both are UUIDs
-	Unordered Kind = "unordered" // lists in any order, whose items are paired by a key
+	Regex     Kind = "regex"     // texts that match the expression
+	Number    Kind = "number"    // numbers within the tolerance
+	Time      Kind = "time"      // times in the same format
+	UUID      Kind = "uuid"      // UUIDs
+	Unordered Kind = "unordered" // lists in any order; items are paired by a key
 )
 
 // The kinds that do not occur in files.
 const (
-	Protocol   Kind = "protocol"   // a member that belongs to the protocol and not to the answer
+	Protocol   Kind = "protocol"   // a member that belongs to the protocol, not to the answer
 	Bound      Kind = "bound"      // a handle
-	Normalised Kind = "normalised" // a number in another spelling, {} for nothing
-	ByHash     Kind = "hash"       // a secret that is hidden on one side has the same hash
-	ByLength   Kind = "length"     // a secret that is hidden on one side has the same length
-	ByPlace    Kind = "unknown"    // a secret is hidden on one side: its value is unknown
+	Normalised Kind = "normalised" // a number in another notation, or {} for a missing value
+	ByHash     Kind = "hash"       // a secret that is hidden on one side, with the same hash
+	ByLength   Kind = "length"     // a secret that is hidden on one side, with the same length
+	ByPlace    Kind = "unknown"    // a secret that is hidden on one side, with an unknown value
 )
 
 // matcherWords are the first words of matchers in files.
@@ -62,7 +62,7 @@ type Matcher struct {
 
 	expression *regexp.Regexp
 	tolerance  *big.Rat
-	pair       []string // the values that pass, by their bytes; nil is any
+	pair       []string // the values that Protocol accepts, as JSON; nil for any
 }
 
 // ParseMatcher parses a matcher: "ignore", "type", "regex EXPRESSION", "number", "number +-0.5",
@@ -119,6 +119,7 @@ func ParseMatcher(text string) (Matcher, error) {
 	)
 }
 
+// regexMatcher returns the matcher of an expression. at is the expression's offset, for errors.
 func regexMatcher(text string, at int) (Matcher, error) {
 	if text == "" || len(text) > longestExpression {
 		return Matcher{}, &jsonvalue.SyntaxError{
@@ -199,7 +200,8 @@ func (m Matcher) accepts(was, is *jsonvalue.Node) bool {
 	return false
 }
 
-// leafwise reports whether the matcher decides on a value as a whole.
+// leafwise reports whether the matcher decides on a value as a whole. Unordered decides on the
+// items.
 func (m Matcher) leafwise() bool { return m.Kind != "" && m.Kind != Unordered }
 
 // timeForms are the accepted forms of a time, the most specific first.
@@ -209,13 +211,14 @@ var timeForms = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "200
 const (
 	// longestTime bounds a text that is parsed as a time, in bytes.
 	longestTime = 64
-	// The digits before the point of the times from 2001 to 2286 in seconds since 1970, and
-	// in milliseconds.
+	// secondsDigits and millisecondsDigits are the numbers of digits before the point of a time from
+	// 2001 to 2286, in seconds and in milliseconds since 1970.
 	secondsDigits      = 10
 	millisecondsDigits = 13
 )
 
-// timeForm returns a positive number for the time format of a value, or 0 if it is no time.
+// timeForm returns a positive number for the time format of a value, or 0 if the value is not a
+// time.
 func timeForm(n *jsonvalue.Node) int {
 	if n.Kind == jsonvalue.String && len(n.Text) <= longestTime {
 		for i, form := range timeForms {

@@ -12,7 +12,7 @@ import (
 // accepts everything that any of them accepts: of two matchers for one place it keeps the wider.
 func Merge(proposals ...[]Rule) []Rule {
 	var all []Rule
-	var of []int // the set that each was in
+	var of []int // the index of each rule's proposal
 	for set, rules := range proposals {
 		for _, rule := range rules {
 			rule.Path = slices.Clone(rule.Path)
@@ -20,8 +20,8 @@ func Merge(proposals ...[]Rule) []Rule {
 			of = append(of, set)
 		}
 	}
-	// What has parts in one message may have none in another, or items in their order that
-	// may not be told by the key that another message needs.
+	// A value with parts in one message may have none in another. The key of a list in one message may
+	// not identify the items of the list in another. Both need the matcher type.
 	for i, whole := range all {
 		for j, rule := range all {
 			if of[i] != of[j] && isBelow(whole, rule) && !staysAbove(whole, rule) {
@@ -40,7 +40,7 @@ func Merge(proposals ...[]Rule) []Rule {
 	var merged []Rule
 	for i, rule := range all {
 		for _, other := range all {
-			// Of two paths to one value, that counts which the other covers.
+			// Of two paths to one value, the one that covers the other decides.
 			if other.Part == rule.Part && other.Path.Overlaps(rule.Path) &&
 				(other.Path.Covers(rule.Path) || !rule.Path.Covers(other.Path)) {
 				all[i].Matcher = wider(all[i].Matcher, other.Matcher)
@@ -59,8 +59,9 @@ func isBelow(whole, rule Rule) bool {
 	return rule.Part == whole.Part && len(rule.Path) > n && whole.Path.Overlaps(rule.Path[:n])
 }
 
-// staysAbove reports whether whole accepts the same values as before if rule, from another message,
-// is added below it. This holds for lists, if the rule is for their items and their key is equal.
+// staysAbove reports whether whole accepts the same values as before if rule, from a different
+// message, is added below it. This holds for Ignore, and for a list with a key if rule is for its
+// items and does not cover the key.
 func staysAbove(whole, rule Rule) bool {
 	first := rule.Path[len(whole.Path)]
 	rest := rule.Path[len(whole.Path)+1:]

@@ -12,11 +12,11 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
-// dataMembers are the members of params with data of the caller, in which a named handle is
-// replaced: not the name of a tool.
+// dataMembers are the members of params with data of the caller, in which named handles are
+// replaced. The name of a tool is not data.
 var dataMembers = []string{"arguments", "argument", "context", "uri"}
 
-// isHandle reports whether a value can be told from others of its kind: a boolean cannot.
+// isHandle reports whether a value can identify something: a number or a text that is not empty.
 func isHandle(n *jsonvalue.Node) bool {
 	return n.Kind == jsonvalue.String && n.Text != "" || n.Kind == jsonvalue.Number
 }
@@ -61,13 +61,15 @@ func (b *Binder) lacksIn(n *jsonvalue.Node) bool {
 	})
 }
 
+// lacks reports whether a handle is known to have no counterpart.
 func (b *Binder) lacks(kind, token string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.missing[[2]string{kind, token}]
 }
 
-// retyped returns the token of the number that a string is, or of the string that a number is; "" if there is none.
+// retyped returns the token of the same handle in the other type: of the number that a string
+// spells, or of a number as a string. It returns "" if n is neither.
 func retyped(n *jsonvalue.Node) string {
 	if n.Kind == jsonvalue.Number {
 		return string(jsonvalue.String) + string(n.Raw)
@@ -83,7 +85,8 @@ func isNumber(text string) bool {
 	return text != "" && text[0] >= '0' && text[0] <= '9' && jsonraw.Valid([]byte(text)) == nil
 }
 
-// asType returns a value, a string or a number, as what n is; nil if it cannot be.
+// asType returns a handle in the type of n: a string that spells a number as the number, or a
+// number as a string. It returns nil if the types are equal or the value cannot be converted.
 func asType(n *jsonvalue.Node, value json.RawMessage) json.RawMessage {
 	text, isText := jsonraw.Text(value)
 	switch {
@@ -109,8 +112,8 @@ func (b *Binder) Unused() (kinds []string) {
 	return kinds
 }
 
-// IsRetyped reports whether a request has a named handle of a Binding as a string that is a number elsewhere, or the
-// other way, so that it was not replaced.
+// IsRetyped reports whether a request has a named handle of a Binding as a string that is a number
+// elsewhere, or the other way, so that it was not replaced.
 func (b *Binder) IsRetyped(kind string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -159,7 +162,7 @@ func (b *Binder) recorded(was, is *jsonvalue.Node, edits []replacement) []replac
 	return edits
 }
 
-// edited returns a value with replacements.
+// edited returns a value with replacements. It sorts the edits by position.
 func edited(raw json.RawMessage, edits []replacement) json.RawMessage {
 	if len(edits) == 0 {
 		return raw
@@ -183,7 +186,7 @@ type namedHandle struct {
 	kind string
 }
 
-// text returns what stands for the handle in a longer text.
+// text returns the handle as it is written in a longer text: without quotes.
 func (h namedHandle) text() string {
 	if text, ok := jsonraw.Text(h.value); ok {
 		return text
@@ -191,7 +194,8 @@ func (h namedHandle) text() string {
 	return string(h.value)
 }
 
-// word returns the handle that a word of a text is: a string, or a whole number.
+// word returns the counterpart of the handle that equals a word of a text, as a string or as a
+// number.
 func (h namedHandles) word(word string) (namedHandle, bool) {
 	to, known := h[string(jsonvalue.String)+word]
 	if !known && isNumber(word) {
@@ -200,7 +204,7 @@ func (h namedHandles) word(word string) (namedHandle, bool) {
 	return to, known
 }
 
-// differsBy reports whether putting the handles into a value gives another one.
+// differsBy reports whether n equals want after replacing the handles in n.
 func (h namedHandles) differsBy(want, n *jsonvalue.Node) bool {
 	if to, known := h[token(n)]; known {
 		if node, err := jsonvalue.Parse(to.value); err == nil && token(node) == token(want) {
@@ -214,8 +218,8 @@ func (h namedHandles) differsBy(want, n *jsonvalue.Node) bool {
 	return text == want.Text
 }
 
-// inRequest returns what replaces a value of a request, and the kind of the handle in it; nil
-// if nothing does.
+// inRequest returns the replacement for a value of a request, and the kinds of the handles in it.
+// It returns nil if the value has no handles.
 func (h namedHandles) inRequest(n *jsonvalue.Node) (json.RawMessage, []string) {
 	if to, known := h[token(n)]; known {
 		return to.value, []string{to.kind}
@@ -233,8 +237,8 @@ func (h namedHandles) inRequest(n *jsonvalue.Node) (json.RawMessage, []string) {
 	return jsonraw.Quote(text), kinds
 }
 
-// inText puts handles into a text whose words they are, as far as it may be, and returns their
-// kinds. A word is whole if it is a whole segment of a URI.
+// inText replaces the handles that are words of a text, if may allows it, and returns their kinds.
+// may gets the counterpart, the word and whether the word is a whole segment of a URI.
 func (h namedHandles) inText(text string, may func(to namedHandle, word string, whole bool) bool) (string, []string) {
 	var out strings.Builder
 	var kinds []string

@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
+// The limits of Propose.
 const (
 	// mostProposed bounds the rules for the parts of one value. If there would be more, one rule
 	// for the whole value is proposed.
@@ -47,6 +48,7 @@ func Propose(values []json.RawMessage, c Comparison) ([]Rule, error) {
 	return rules, nil
 }
 
+// A proposer proposes rules. least is the weakest fit with which a hidden value matches.
 type proposer struct{ least hidden.Fit }
 
 // A proposal is a matcher and a reversed path.
@@ -66,8 +68,8 @@ func (p *proposer) visit(all []*jsonvalue.Node, on branches, depth int) []propos
 		}
 		return []proposal{{matcher: Matcher{Kind: Ignore}}}
 	}
-	passes := func(n *jsonvalue.Node) bool { // as a whole, already
-		hasParts := on.kind() == "" && len(first.Kids)+len(n.Kids) > 0 // which are looked at one by one
+	passes := func(n *jsonvalue.Node) bool { // reports whether n needs no rule
+		hasParts := on.kind() == "" && len(first.Kids)+len(n.Kids) > 0 // parts are compared one by one
 		return n.Is(first) || !hasParts && compareNodes(first, n, on, p.least).Same()
 	}
 	if each(all, passes) {
@@ -89,6 +91,7 @@ func (p *proposer) visit(all []*jsonvalue.Node, on branches, depth int) []propos
 	return parts
 }
 
+// each reports whether is holds for all nodes.
 func each(all []*jsonvalue.Node, is func(*jsonvalue.Node) bool) bool {
 	return !slices.ContainsFunc(all, func(n *jsonvalue.Node) bool { return !is(n) })
 }
@@ -108,7 +111,9 @@ func narrowest(all []*jsonvalue.Node) Matcher {
 	return Matcher{Kind: Ignore}
 }
 
-// tolerance returns the matcher for numbers whose tolerance is the largest distance from the first.
+// tolerance returns the matcher for numbers with their largest distance from the first one. It
+// returns Ignore if a value is not a number, and a matcher for any number if the numbers rise or
+// are too large.
 func tolerance(all []*jsonvalue.Node) Matcher {
 	if jsonvalue.Rising(all) {
 		return Matcher{Kind: Number}
@@ -133,6 +138,7 @@ func tolerance(all []*jsonvalue.Node) Matcher {
 	return Matcher{Kind: Number}
 }
 
+// members visits the members of objects by name.
 func (p *proposer) members(all []*jsonvalue.Node, on branches, depth int) (proposals []proposal) {
 	var names []string
 	for _, n := range all {
@@ -148,7 +154,7 @@ func (p *proposer) members(all []*jsonvalue.Node, on branches, depth int) (propo
 	return proposals
 }
 
-// under prepends a step to the paths of proposals.
+// under adds a step at the front of the paths of proposals, which are reversed.
 func under(step jsonvalue.Step, proposals []proposal) []proposal {
 	for i := range proposals {
 		proposals[i].path = append(proposals[i].path, step)
@@ -156,6 +162,7 @@ func under(step jsonvalue.Step, proposals []proposal) []proposal {
 	return proposals
 }
 
+// items visits the items of lists. Lists of different lengths get one matcher.
 func (p *proposer) items(all []*jsonvalue.Node, on branches, depth int) []proposal {
 	if each(all, func(n *jsonvalue.Node) bool { return len(n.Kids) == len(all[0].Kids) }) {
 		if proposals, ok := p.reordered(all, on, depth); ok {
@@ -220,10 +227,11 @@ func wider(a, b Matcher) Matcher {
 var preferredKeys = []string{"id", "key", "uri", "name"}
 
 // reordered proposes the matcher unordered if all lists have the items of the first list in a
-// different order. It identifies items by a key or, without a key, by the whole item.
+// different order. It identifies items by a key or, without a key, by the whole item. It reports
+// false if the items are in the same order or cannot be paired.
 func (p *proposer) reordered(all []*jsonvalue.Node, on branches, depth int) ([]proposal, bool) {
 	keys := []string{""}
-	if items := all[0].Kids; len(items) > 0 && items[0].Kind == jsonvalue.Object { // each has the key
+	if items := all[0].Kids; len(items) > 0 && items[0].Kind == jsonvalue.Object { // the key must be in each item
 		for _, kid := range items[0].Kids[:min(len(items[0].Kids), mostKeys)] {
 			if kid.IsLeaf() {
 				keys = append(keys, jsonraw.Pointer("", kid.Name))
@@ -234,7 +242,7 @@ func (p *proposer) reordered(all []*jsonvalue.Node, on branches, depth int) ([]p
 		if at := slices.Index(preferredKeys, strings.TrimPrefix(key, "/")); at >= 0 {
 			return at - len(preferredKeys)
 		}
-		return len(key) // "" before those that are not preferred
+		return len(key) // "" comes before keys that are not preferred
 	}
 	sliceutil.Sort(keys, func(a, b string) int { return rank(a) - rank(b) })
 	for _, key := range keys {
@@ -282,8 +290,8 @@ func pairing(all []*jsonvalue.Node, key string, on branches) (places [][]int, mo
 	return places, moved
 }
 
-// paired visits items that were paired. Their indexes have no meaning, so that the proposals for one
-// item are proposals for all.
+// paired visits items that were paired. Their indexes have no meaning, so the proposals for one
+// item apply to all items.
 func (p *proposer) paired(all []*jsonvalue.Node, places [][]int, on branches, depth int) (proposals []proposal) {
 	for i := range all[0].Kids {
 		items := make([]*jsonvalue.Node, len(all))

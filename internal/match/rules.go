@@ -39,7 +39,8 @@ func (r *Rule) handle() string {
 	return ""
 }
 
-// A branch is a node in the tree of rules: the steps that lead to it are the prefix of their paths.
+// A branch is a node in the tree of rules. The steps to it are a prefix of the paths of the rules
+// below it.
 type branch struct {
 	names map[string]*branch
 	items map[int]*branch
@@ -49,6 +50,7 @@ type branch struct {
 	empty bool
 }
 
+// next returns the branch after a step. It adds the branch if it does not exist.
 func (b *branch) next(step jsonvalue.Step) *branch {
 	if step.All {
 		if b.each == nil {
@@ -68,6 +70,7 @@ func (b *branch) next(step jsonvalue.Step) *branch {
 	return childOf(b.names, step.Name)
 }
 
+// childOf returns the branch with a key. It adds the branch if it does not exist.
 func childOf[K comparable](all map[K]*branch, key K) *branch {
 	if all[key] == nil {
 		all[key] = &branch{}
@@ -75,6 +78,7 @@ func childOf[K comparable](all map[K]*branch, key K) *branch {
 	return all[key]
 }
 
+// at returns the branch at the end of a path. It adds the branches that do not exist.
 func (b *branch) at(path jsonvalue.Path) *branch {
 	for _, step := range path {
 		b = b.next(step)
@@ -85,6 +89,7 @@ func (b *branch) at(path jsonvalue.Path) *branch {
 // branches are the branches that apply to one value, by descending precedence.
 type branches []*branch
 
+// rule returns the rule with the highest precedence, or nil.
 func (b branches) rule() *Rule {
 	for _, one := range b {
 		if one.rule != nil {
@@ -102,6 +107,7 @@ func (b branches) kind() Kind {
 	return ""
 }
 
+// empty reports whether an empty object equals a missing one.
 func (b branches) empty() bool {
 	for _, one := range b {
 		if one.empty {
@@ -111,6 +117,7 @@ func (b branches) empty() bool {
 	return false
 }
 
+// member returns the branches of a member.
 func (b branches) member(name string) (next branches) {
 	for _, one := range b {
 		if under := one.names[name]; under != nil {
@@ -196,7 +203,7 @@ func (b *branch) protocol(v volatile, both bool) {
 		b.at(v.path).empty = true
 		return
 	case action == "name" || (action == "since" || action == "was") && both:
-		return // compared as any other member
+		return // compared like every other member
 	case action == "was":
 		matcher.pair = strings.Split(of, ",")
 		of = ""

@@ -14,7 +14,7 @@ import (
 //go:embed volatile.txt
 var volatileText string
 
-// A Part is the member of a message in which a path begins.
+// A Part is the member of a message to which a path is relative.
 type Part string
 
 // The parts of a message. Params are the params of a request or a notification.
@@ -24,27 +24,29 @@ const (
 	Error  Part = "error"
 )
 
+// parts are the names of the parts.
 var parts = []string{string(Params), string(Result), string(Error)}
 
 // A volatile is one line of volatile.txt.
 type volatile struct {
 	part    Part
 	methods []string // nil for all
-	// from and to are revisions by their index, the last included.
+	// from and to are the indexes of the first and the last revision.
 	from, to       int
 	path           jsonvalue.Path
 	action, source string
 }
 
+// A volatileTable is the content of volatile.txt.
 type volatileTable struct {
 	revisions, methods []string
 	rows               []volatile
 }
 
-// table parses volatile.txt at the first call.
+// table returns the content of volatile.txt, which is parsed once.
 var table = sync.OnceValue(func() *volatileTable { return readTable(volatileText) })
 
-// readTable parses volatile.txt. The file is embedded, so that tests find its errors.
+// readTable parses volatile.txt. It panics on errors: the file is embedded, so tests find them.
 func readTable(text string) *volatileTable {
 	t := &volatileTable{}
 	for line := range strings.Lines(text) {
@@ -62,6 +64,7 @@ func readTable(text string) *volatileTable {
 	return t
 }
 
+// row parses the words of a row. It panics on errors.
 func (t *volatileTable) row(words []string) volatile {
 	path, err := jsonvalue.ParsePath(words[3])
 	if err != nil || len(words) != 6 || !slices.Contains(parts, words[0]) {
@@ -81,6 +84,7 @@ func (t *volatileTable) row(words []string) volatile {
 	return v
 }
 
+// number returns the index of a revision. It panics if the revision is unknown.
 func (t *volatileTable) number(revision string) int {
 	n := slices.Index(t.revisions, revision)
 	if n < 0 {
@@ -89,13 +93,14 @@ func (t *volatileTable) number(revision string) int {
 	return n
 }
 
-// in reports whether a row applies to a revision. All rows apply to a revision that the table does
-// not have, such as "".
+// in reports whether a row applies to a revision. Every row applies to an unknown revision, such as
+// "".
 func (v *volatile) in(revision string) bool {
 	n := slices.Index(table().revisions, revision)
 	return n < 0 || v.from <= n && n <= v.to
 }
 
+// about reports whether a row applies to a part of the messages of a method.
 func (v *volatile) about(part Part, method string) bool {
 	return v.part == part && (v.methods == nil || slices.Contains(v.methods, method))
 }

@@ -10,8 +10,9 @@ import (
 	"mcpc/internal/redact"
 )
 
-// Align hides in both values what is hidden in one, so that a comparison finds no difference there.
-// It returns values without hidden parts unchanged.
+// Align hides in both values the parts that are hidden in one, so that a comparison finds no
+// difference there. It returns values without hidden parts, and values that are not JSON,
+// unchanged.
 func Align(was, is json.RawMessage) (_, _ json.RawMessage) {
 	if !redact.IsUnknown(string(was)) && !redact.IsUnknown(string(is)) {
 		return was, is
@@ -24,6 +25,7 @@ func Align(was, is json.RawMessage) (_, _ json.RawMessage) {
 	return align(a, b)
 }
 
+// align implements Align for two nodes.
 func align(was, is *jsonvalue.Node) (a, b json.RawMessage) {
 	if !redact.IsUnknown(string(was.Raw)) && !redact.IsUnknown(string(is.Raw)) {
 		return was.Raw, is.Raw
@@ -71,7 +73,7 @@ func alignMembers(was, is []*jsonvalue.Node) (a, b json.RawMessage) {
 	return jsonraw.Append(empty, before...), jsonraw.Append(empty, after...)
 }
 
-// alignItems aligns the items of two lists by their places.
+// alignItems aligns the items of two lists by their indexes.
 func alignItems(was, is []*jsonvalue.Node) (a, b json.RawMessage) {
 	var before, after []json.RawMessage
 	for i := range max(len(was), len(is)) {
@@ -104,8 +106,8 @@ func isWhole(n *jsonvalue.Node) bool {
 	return len(at) == 1 && at[0][0] == 0 && at[0][1] == len(n.Text)
 }
 
-// Lists aligns two lists of entries as Align does. It pairs the entries by their name, the member
-// key.
+// Lists aligns two lists of entries as Align does. It pairs the entries by their names. key is the
+// member with the name.
 func Lists(was, is []json.RawMessage, key string) (_, _ []json.RawMessage) {
 	hides := func(raw json.RawMessage) bool { return redact.IsUnknown(string(raw)) }
 	if !slices.ContainsFunc(was, hides) && !slices.ContainsFunc(is, hides) {
@@ -147,6 +149,7 @@ type entryNames struct {
 	hidden []int
 }
 
+// namesOf returns the names of entries.
 func namesOf(all []json.RawMessage, key string) entryNames {
 	n := entryNames{names: make([]string, len(all)), first: map[string]int{}}
 	for i, raw := range all {
@@ -162,8 +165,8 @@ func namesOf(all []json.RawMessage, key string) entryNames {
 	return n
 }
 
-// fitting returns the place of the first unused entry whose name fits name, if one of both names has
-// a placeholder. It returns -1 if there is no such entry.
+// fitting returns the place of the first unused entry whose name fits name, if at least one of the
+// names has a placeholder. It returns -1 if there is no such entry.
 func (n entryNames) fitting(name string, used map[int]bool) int {
 	if !redact.IsUnknown(name) {
 		for _, i := range n.hidden {
@@ -181,7 +184,8 @@ func (n entryNames) fitting(name string, used map[int]bool) int {
 	return -1
 }
 
-// Places returns the JSON pointers of the values with hidden parts; "" is the value itself.
+// Places returns the JSON pointers of the values with hidden parts. "" is the value itself. A
+// member with a hidden name counts as a whole.
 func Places(raw json.RawMessage) (pointers []string) {
 	n, err := jsonvalue.Parse(raw)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package hidden compares texts with the placeholders of secrets that package redact puts
-// in their place: by the hash of the secret, or by its length.
+// Package hidden compares texts with the placeholders that package redact puts in the place of
+// secrets: by the hash of the secret, or by its length.
 package hidden
 
 import (
@@ -13,7 +13,7 @@ import (
 	"mcpc/internal/redact"
 )
 
-// mostMarks bounds the placeholders in a text that is compared by them.
+// mostMarks bounds the placeholders of a text that fitHidden compares.
 const mostMarks = 100
 
 // A mark is the content of a placeholder: the length of the secret in bytes, and the first digits of
@@ -26,7 +26,7 @@ type mark struct {
 // markOf parses a placeholder that redact.HiddenIn found. The length follows "len" and one
 // character. The hash ends before the closing bracket, which is escaped in old URLs.
 func markOf(text string) mark {
-	if !strings.Contains(text, "sha256") { // of the user information of a URL
+	if !strings.Contains(text, "sha256") { // a placeholder for the user information of a URL
 		return mark{length: -1}
 	}
 	_, digits, _ := strings.Cut(text, "len")
@@ -47,8 +47,8 @@ const (
 	ByHash
 )
 
-// fitHidden compares a text with a text that has placeholders. The text between the placeholders
-// must be equal.
+// fitHidden compares a text with a text that has placeholders, and returns the weakest fit of the
+// placeholders. The text between the placeholders must be equal.
 func fitHidden(hidden, text string) Fit {
 	places := redact.UnknownIn(hidden)
 	if len(places) == 0 || len(places) > mostMarks {
@@ -58,7 +58,7 @@ func fitHidden(hidden, text string) Fit {
 	if !strings.HasPrefix(text, begin) {
 		return None
 	}
-	marks := map[int]int{} // where placeholders of the other text begin and end
+	marks := map[int]int{} // the beginning and end of each placeholder in text
 	for _, place := range redact.UnknownIn(text) {
 		marks[place[0]] = place[1]
 	}
@@ -81,8 +81,10 @@ func fitHidden(hidden, text string) Fit {
 	return worst
 }
 
-// lengthIn returns the length of the secret at the beginning of text, or -1 if after does not follow
-// it. A placeholder in text is hidden bytes long, and an escaped secret is longer than the mark says.
+// lengthIn returns the length of the secret at the beginning of text, or -1 if after does not
+// follow it. hidden is the length of a placeholder at the beginning of text, if it is positive.
+// last is set for the last placeholder: after must then be the end of text. An escaped secret is
+// longer than m.length.
 func (m mark) lengthIn(text string, hidden int, after string, last bool) int {
 	switch {
 	case last && strings.HasSuffix(text, after):
@@ -99,8 +101,8 @@ func (m mark) lengthIn(text string, hidden int, after string, last bool) int {
 	return strings.Index(text, after)
 }
 
-// fits compares a placeholder with a text, and with the text as it is escaped in a JSON string or in
-// a URL.
+// fits compares a placeholder with a text, and with the text after decoding the escapes of a JSON
+// string or of a URL.
 func (m mark) fits(text string) Fit {
 	if places := redact.HiddenIn(text); len(places) == 1 && places[0][0] == 0 && places[0][1] == len(text) {
 		return m.like(markOf(text))
@@ -126,6 +128,7 @@ func (m mark) fits(text string) Fit {
 	return best
 }
 
+// like compares two placeholders.
 func (m mark) like(other mark) Fit {
 	if m == other {
 		return ByHash
@@ -136,8 +139,8 @@ func (m mark) like(other mark) Fit {
 	return ByPlace
 }
 
-// hiddenText returns the text to compare with a placeholder. A hidden number is a string with the
-// number's notation.
+// hiddenText returns the text to compare with a placeholder. A placeholder for a number has the
+// hash of the number's notation.
 func hiddenText(n *jsonvalue.Node) string {
 	if n.Kind == jsonvalue.Number {
 		return string(n.Raw)
@@ -151,7 +154,8 @@ func Comparable(was, is *jsonvalue.Node) bool {
 	return (was.Hidden || is.Hidden) && text(was) && text(is)
 }
 
-// Compare compares two values by the placeholders in one of them.
+// Compare compares two values by the placeholders in one of them. It returns None if neither has
+// any.
 func Compare(was, is *jsonvalue.Node) Fit {
 	best := None
 	if !Comparable(was, is) {
@@ -197,6 +201,7 @@ func Names(was, is []*jsonvalue.Node) (_, _ []*jsonvalue.Node) {
 	return rename(was, is), is
 }
 
+// hasName reports whether one of the members has a name.
 func hasName(all []*jsonvalue.Node, name string) bool {
 	return slices.ContainsFunc(all, func(n *jsonvalue.Node) bool { return n.Name == name })
 }

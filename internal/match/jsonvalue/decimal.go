@@ -10,11 +10,11 @@ import (
 
 // The limits of decimal numbers.
 const (
-	// plainExponent is how long an exponent may be, with its e and its sign, that fits 32 bits.
+	// plainExponent is the maximum length of an exponent that fits 32 bits, with its e and its sign.
 	plainExponent = 10
-	// mostExponent is how many digits an exponent may have that is computed with.
+	// mostExponent is the maximum number of digits of an exponent that Decimal adds to.
 	mostExponent = 1000
-	// MostScale bounds the exponent and the digits of numbers that are subtracted.
+	// MostScale bounds the exponent and the digits of numbers that Rational reads.
 	MostScale = 1000
 )
 
@@ -85,7 +85,7 @@ func ecmaNumber(text string) string {
 		return text // too large for a program that reads numbers as doubles
 	}
 	k := len(digits)
-	n := k + exponent // the point follows so many digits
+	n := k + exponent // the number of digits before the point
 	if digits == "0" {
 		return "0"
 	}

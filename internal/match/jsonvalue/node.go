@@ -19,7 +19,7 @@ const mostNodes = 500_000
 // ErrTooLarge is the error of JSON with more than mostNodes values.
 var ErrTooLarge = errors.New("the value has more parts than are compared")
 
-// The kinds of a node: the first byte of its JSON, but '0' for all numbers and 'b' for booleans.
+// The kinds of a node: the first byte of its JSON, except '0' for all numbers and 'b' for booleans.
 const (
 	Object = '{'
 	Array  = '['
@@ -57,7 +57,8 @@ func NewHash() (h maphash.Hash) {
 	return h
 }
 
-// Parse parses one JSON value. Nil is an empty object, as for omitted params.
+// Parse parses one JSON value. Nil is an empty object, as for omitted params. The error is
+// ErrTooLarge or an error of jsonraw.Valid.
 func Parse(raw json.RawMessage) (*Node, error) {
 	if raw == nil {
 		raw = json.RawMessage("{}")
@@ -73,14 +74,14 @@ func Parse(raw json.RawMessage) (*Node, error) {
 	return n, nil
 }
 
-// A parser reads JSON that is valid, and so no deeper than jsonraw.MaxDepth.
+// A parser reads valid JSON, which is no deeper than jsonraw.MaxDepth.
 type parser struct {
 	raw       json.RawMessage
 	at, count int
 	free      []Node
 }
 
-// next skips white space and the commas and colons between values.
+// next skips white space, commas and colons, and returns the byte after them.
 func (p *parser) next() byte {
 	for bytes.IndexByte([]byte(" \t\r\n,:"), p.raw[p.at]) >= 0 {
 		p.at++
@@ -88,6 +89,7 @@ func (p *parser) next() byte {
 	return p.raw[p.at]
 }
 
+// value reads one value with its parts.
 func (p *parser) value() *Node {
 	first := p.next()
 	if len(p.free) == 0 {
@@ -123,6 +125,7 @@ func (p *parser) value() *Node {
 	return n
 }
 
+// members reads the members of an object and sorts them by name.
 func (p *parser) members(n *Node) {
 	p.at++
 	for p.next() != '}' {
@@ -140,6 +143,7 @@ func (p *parser) members(n *Node) {
 	slices.SortStableFunc(n.Kids, func(a, b *Node) int { return CompareNames(a.Name, b.Name) })
 }
 
+// items reads the items of an array.
 func (p *parser) items(n *Node) {
 	p.at++
 	for p.next() != ']' {
@@ -151,6 +155,7 @@ func (p *parser) items(n *Node) {
 	p.at++
 }
 
+// skipString skips a string with its quotes.
 func (p *parser) skipString() {
 	for p.at++; p.raw[p.at] != '"'; p.at++ {
 		if p.raw[p.at] == '\\' {
@@ -160,7 +165,7 @@ func (p *parser) skipString() {
 	p.at++
 }
 
-// sum sets the hash, the leaves and Hidden of a node from its parts.
+// sum sets the hash, the leaves and Hidden of a node from its text and its parts.
 func (n *Node) sum() {
 	h := NewHash()
 	h.WriteByte(n.Kind)
@@ -191,8 +196,8 @@ func WriteUint(h *maphash.Hash, n uint64) {
 	h.Write(b[:])
 }
 
-// textOf returns the text of a JSON string. If the string has an unpaired surrogate, it returns the
-// raw string after a byte that occurs in no text.
+// textOf returns the text of a JSON string. If the string has an unpaired surrogate, it returns
+// 0xff, which occurs in no text, and the string as it is written.
 func textOf(quoted []byte) string {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return string(quoted[1 : len(quoted)-1])
@@ -236,8 +241,8 @@ func CompareNames(a, b string) int {
 	return len(a) - len(b)
 }
 
-// unitOrder orders the first bytes in which two texts in UTF-8 differ: characters beyond
-// U+FFFF, which begin with 0xF0 or more, are surrogates in UTF-16 and precede U+E000.
+// unitOrder returns the rank of the first byte in which two texts in UTF-8 differ. Characters
+// beyond U+FFFF, which begin with 0xF0 or more, are surrogates in UTF-16 and precede U+E000.
 func unitOrder(c byte) int {
 	if c >= 0xF0 {
 		return 0xED*32 + 1 + int(c-0xF0)
@@ -255,6 +260,7 @@ func Canonical(raw json.RawMessage) (json.RawMessage, error) {
 	return n.appendTo(nil), nil
 }
 
+// appendTo appends the canonical JSON of the value.
 func (n *Node) appendTo(b []byte) []byte {
 	switch n.Kind {
 	case String:
@@ -277,6 +283,7 @@ func (n *Node) appendTo(b []byte) []byte {
 	return append(b, n.Kind+2) // the closing bracket
 }
 
+// appendText appends a text of textOf as a JSON string.
 func appendText(b []byte, text string) []byte {
 	if len(text) > 0 && text[0] == '\xff' {
 		return append(b, text[1:]...)
@@ -284,8 +291,8 @@ func appendText(b []byte, text string) []byte {
 	return append(b, jsonraw.Quote(text)...)
 }
 
-// Alike returns the similarity of two texts, from 0 to 1: the share of their common prefix and
-// suffix.
+// Alike returns the similarity of two texts, from 0 to 1: the length of their common prefix and
+// suffix divided by the length of the longer text.
 func Alike(a, b string) float64 {
 	longer := max(len(a), len(b))
 	shorter := min(len(a), len(b))

@@ -10,11 +10,11 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// The limits of a path.
+// The limits of a path. mostFound bounds the values that one path selects.
 const (
 	MostSteps = 64
 	mostIndex = 1_000_000
-	mostFound = 100_000 // values that one path selects
+	mostFound = 100_000 // values
 )
 
 // A Path is a simple jq path: .a.b[0].c, .a[].b, ._meta["x/y"], and "." for
@@ -29,12 +29,13 @@ type Step struct {
 	Item, All bool
 }
 
-// A SyntaxError says where a text stops being what is understood. Offset counts bytes.
+// A SyntaxError is an error in a text. Offset is the position of the error in bytes.
 type SyntaxError struct {
 	Offset int
 	Text   string
 }
 
+// Error returns the text with the offset.
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.Text, e.Offset) }
 
 // ParsePath reads a path. Errors are *SyntaxError.
@@ -65,7 +66,8 @@ func ParsePath(text string) (Path, error) {
 	return path, nil
 }
 
-// parseStep parses one step. dot is set after a dot, which steps in brackets do not need.
+// parseStep parses one step, and returns its length and the text of an error or "". dot is set
+// after a dot, which steps in brackets do not need.
 func parseStep(text string, dot bool) (step Step, length int, problem string) {
 	name := identifier(text)
 	if strings.HasPrefix(text, "[") {
@@ -87,6 +89,7 @@ func parseStep(text string, dot bool) (step Step, length int, problem string) {
 	return Step{}, 0, `a name is missing; one with other characters than letters, digits and _ is quoted, as in .["a-b"]`
 }
 
+// parseBrackets parses one step in brackets, and returns its length and the text of an error or "".
 func parseBrackets(text string) (step Step, length int, problem string) {
 	if strings.HasPrefix(text, "[]") {
 		return Step{All: true}, 2, ""
@@ -150,6 +153,7 @@ func (p Path) String() string {
 	return b.String()
 }
 
+// write writes the step. first is set for the first step, which needs a dot even before a bracket.
 func (s Step) write(b *strings.Builder, first bool) {
 	quoted := !s.All && !s.Item && (s.Name == "" || identifier(s.Name) != s.Name)
 	if first && (s.All || s.Item || quoted) {
