@@ -33,15 +33,15 @@ import (
 	"mcpc/internal/wire"
 )
 
-// BundleOptions are those of mcpc export --as bundle.
+// BundleOptions are the options of mcpc export --as bundle.
 type BundleOptions struct {
 	Redact []string
 	Strict bool
 	Note   string
 	Yes    bool
-	// Words are the filter as it was given.
+	// Words are the words of the filter.
 	Words []string
-	// Added is how many exchanges the caller has added to those that were meant.
+	// Added is the number of exchanges that the caller added to the selected ones.
 	Added int
 }
 
@@ -68,6 +68,7 @@ func (o *BundleOptions) Given() bool {
 	return o.Redact != nil || o.Note != "" || o.Yes || o.Strict
 }
 
+// levelOf returns the level of guessing for a bundle.
 func levelOf(strict bool) redact.Guess {
 	if strict {
 		return redact.GuessStrict
@@ -75,17 +76,18 @@ func levelOf(strict bool) redact.Guess {
 	return redact.GuessLikely
 }
 
-// A Bundle is one that is not written yet: its capture is, without secrets.
+// A Bundle is a bundle that is not written yet. Its capture has no secrets.
 type Bundle struct {
 	*bundle.Content
 	capture *rows.Capture
-	// numbers are those that the exchanges had, added is how many of these were not meant.
+	// numbers are the numbers of the exchanges in the recording. added is how many exchanges were not
+	// selected.
 	numbers []string
 	added   int
 }
 
-// NewBundle makes a bundle of the exchanges that pick picks, and closes their capture. A caller
-// closes the bundle.
+// NewBundle makes a bundle of the exchanges that pick returns, and closes the capture of pick. The
+// caller closes the bundle.
 func NewBundle(
 	ctx context.Context,
 	f *cmdutil.Factory,
@@ -96,12 +98,12 @@ func NewBundle(
 	if err != nil {
 		return nil, err
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(25)) // the rows of a large recording stay all the time
+	defer debug.SetGCPercent(debug.SetGCPercent(25)) // the rows of a large recording stay in memory
 	b, err := copied(ctx, f, o, &Hider{Factory: f, Rules: rules, Level: levelOf(o.Strict)}, pick)
 	if err != nil {
 		return nil, err
 	}
-	runtime.GC() // what was read of the recording itself is not needed any more
+	runtime.GC() // the recording itself is no longer needed
 	if err := b.complete(f, o); err != nil {
 		b.Close()
 		return nil, cmdutil.Exit(usage.LocalIO("making the bundle", usage.Bare(err)))
@@ -109,16 +111,17 @@ func NewBundle(
 	return b, nil
 }
 
-// Close removes the bundle's own capture.
+// Close closes the temporary capture of the bundle.
 func (b *Bundle) Close() { b.Content.Capture.Close() }
 
-// Write writes the bundle.
+// Write writes the bundle as one file.
 func (b *Bundle) Write(w io.Writer) error { return bundle.Write(w, *b.Content) }
 
-// WritePage writes the page of the bundle alone.
+// WritePage writes only the page of the bundle.
 func (b *Bundle) WritePage(w io.Writer) error { return bundle.WritePage(w, *b.Content) }
 
-// copied makes the capture of the bundle.
+// copied makes the capture of the bundle: it hides the secrets in the exchanges of pick, and closes
+// their capture.
 func copied(
 	ctx context.Context,
 	f *cmdutil.Factory,
@@ -150,7 +153,7 @@ func copied(
 	return &Bundle{Content: d, numbers: sliceutil.Map(all, (*rows.Row).Number), added: added}, nil
 }
 
-// complete makes the other members of the capture, which has no secrets any more.
+// complete makes the other parts of the bundle from its capture, which has no secrets.
 func (b *Bundle) complete(f *cmdutil.Factory, o BundleOptions) (err error) {
 	b.capture, err = rows.OpenFrom(bundle.CaptureName, b.Content.Capture)
 	if err != nil {
@@ -176,7 +179,8 @@ func (b *Bundle) complete(f *cmdutil.Factory, o BundleOptions) (err error) {
 	if b.added > 0 {
 		m.Notes = append(
 			m.Notes,
-			english.Plural(b.added, "exchange")+" added to those that were chosen: handshakes and lists of tools of their conversations",
+			english.Plural(b.added, "exchange")+
+				" added to those that were chosen: handshakes and lists of tools of their conversations",
 		)
 	}
 	if now := sliceutil.Map(c.Rows(), (*rows.Row).Number); len(now) == len(b.numbers) && len(now) <= MostRows &&
@@ -208,13 +212,13 @@ func (b *Bundle) complete(f *cmdutil.Factory, o BundleOptions) (err error) {
 	return err
 }
 
-// mostInReport is how many exchanges a bundle's report has.
+// mostInReport bounds the exchanges in a bundle's report.
 const mostInReport = 100
 
-// A listing is what a server listed last.
+// A listing has the last lists of a server.
 type listing struct {
 	Server string `json:"server"`
-	// Info is serverInfo, null where it was not recorded.
+	// Info is serverInfo, or null if it was not recorded.
 	Info              json.RawMessage   `json:"serverInfo"`
 	Tools             []json.RawMessage `json:"tools"`
 	Prompts           []json.RawMessage `json:"prompts"`
@@ -260,7 +264,9 @@ func listsOf(c *rows.Capture) ([]byte, error) {
 	return append(raw, '\n'), err
 }
 
-// Confirmed shows what leaves the machine, and asks.
+// Confirmed shows what is in the bundle and asks the user to write it. With yes set it asks
+// nothing. The outcome is OK if the bundle may be written, Refused if not, Signal after an
+// interrupt.
 func (b *Bundle) Confirmed(ctx context.Context, f *cmdutil.Factory, yes bool) wire.Outcome {
 	m := b.Manifest
 	hidden := fmt.Sprintf(
@@ -332,7 +338,8 @@ func (b *Bundle) renumbered() (text string) {
 	return text
 }
 
-// tellLeft shows what is left that may be private.
+// tellLeft prints what may be private in the bundle: the longest words, and what only --strict
+// hides.
 func (b *Bundle) tellLeft(f *cmdutil.Factory) error {
 	w := f.Stderr()
 	words, err := Longest(b.capture)

@@ -28,29 +28,31 @@ import (
 	"mcpc/internal/wire"
 )
 
-// mostChecked bounds a file that is checked, in bytes.
+// mostChecked bounds the size of a checked file in bytes.
 const mostChecked = 1 << 30
 
-// A leak is a secret in a file: where it stands and what it is told by, without itself.
+// A leak is a secret in a file: its place and the reason why it is a secret. The output does not
+// have its text.
 type leak struct {
-	// Member is that of a bundle; "" in any other file.
+	// Member is the member of a bundle, "" in other files.
 	Member string           `json:"member,omitempty"`
 	Line   int              `json:"line"`
 	Column int              `json:"column"`
 	Length int              `json:"length"`
 	Kind   redact.FoundKind `json:"kind"`
 	From   string           `json:"from"`
-	// text is the secret in its spelling.
+	// text is the secret as it is written in the file.
 	text string
 }
 
-// checker knows what a file must not hold, and where each value is known from.
+// checker searches files for secrets. from has the source of each known value.
 type checker struct {
 	a    *cmdutil.Factory
 	from map[string]string
 }
 
-// CheckFile looks for secrets in any file.
+// CheckFile searches a file of any format for secrets and prints their places. It returns an error
+// if it finds any.
 func CheckFile(f *cmdutil.Factory, name string, strict bool) error {
 	f.Secrets.Variables = true
 	c := &checker{a: f, from: map[string]string{}}
@@ -80,15 +82,16 @@ func CheckFile(f *cmdutil.Factory, name string, strict bool) error {
 				Kind:  wire.CheckFailed,
 				Phase: "result",
 				Text:  fmt.Sprintf("%s contains %s", name, english.Plural(n, "secret")),
-				Hint:  "for a recording, " + wire.Run("export FILE --as jsonl") + " writes a copy without these secrets (--redact-file adds more)",
+				Hint: "for a recording, " + wire.Run("export FILE --as jsonl") +
+					" writes a copy without these secrets (--redact-file adds more)",
 			},
 		)
 	}
 	return nil
 }
 
-// leaksOf looks into a file, or into each member of a bundle: for what a bundle may not have,
-// which is more than what is recorded.
+// leaksOf returns the secrets in a file, or in each member of a bundle. A bundle is checked more
+// strictly than a recording, because it leaves the machine.
 func (c *checker) leaksOf(name string, strict bool) (leaks []leak, err error) {
 	if strict {
 		c.a.Secrets.Guess = redact.GuessStrict
@@ -125,7 +128,7 @@ func (c *checker) leaksOf(name string, strict bool) (leaks []leak, err error) {
 	return c.leaks(raw), nil
 }
 
-// leaksPacked looks into the text of a compressed recording.
+// leaksPacked returns the secrets in the text of a compressed recording.
 func (c *checker) leaksPacked(name string) (leaks []leak, err error) {
 	f, err := rows.Lines(name)
 	if err == nil {
@@ -138,8 +141,8 @@ func (c *checker) leaksPacked(name string) (leaks []leak, err error) {
 	return leaks, nil
 }
 
-// toldOnce leaves out of the report and the page of a bundle what other members have: they are
-// made of those.
+// toldOnce drops the leaks in the report and the page of a bundle that other members have too: both
+// are made from the other members.
 func toldOnce(leaks []leak) []leak {
 	made := func(l leak) bool { return l.Member == bundle.ReportName || l.Member == bundle.PageName }
 	elsewhere := map[string]bool{}
@@ -152,16 +155,17 @@ func toldOnce(leaks []leak) []leak {
 }
 
 const (
-	// checkedAtOnce is how many bytes of a member are looked at together, with the rest of
-	// their last line.
+	// checkedAtOnce is how many bytes of a member are checked together, with the rest of their last
+	// line.
 	checkedAtOnce = 1 << 20
-	// longestChecked is how many of one line are, and lookedAtAgain how many of these with
-	// what follows: columns count from there.
+	// longestChecked is how many bytes of one line are checked together. The last lookedAtAgain of
+	// them are checked again with the bytes that follow. Columns then count from there.
 	longestChecked = 64 << 20
 	lookedAtAgain  = 64 << 10
 )
 
-// leaksByLine looks into a member, some lines at a time, or so many bytes of one line.
+// leaksByLine returns the secrets that r contains. It checks several lines at a time, or a part of
+// one line if the line is longer than longest.
 func (c *checker) leaksByLine(r io.Reader, longest int) (all []leak, err error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	var part []byte
@@ -192,6 +196,7 @@ func (c *checker) leaksByLine(r io.Reader, longest int) (all []leak, err error) 
 	}
 }
 
+// know learns values. from is their source in reports.
 func (c *checker) know(from string, values ...string) {
 	for _, value := range values {
 		if value != "" && c.from[value] == "" {
@@ -201,7 +206,7 @@ func (c *checker) know(from string, values ...string) {
 	}
 }
 
-// environment knows the secrets of the environment, and what it says of the account.
+// environment learns the secrets of the environment.
 func (c *checker) environment() {
 	if c.a.Environ == nil {
 		return
@@ -216,11 +221,12 @@ func (c *checker) environment() {
 	}
 }
 
-// state knows the tokens of the store, and the ids and cookies of sessions.
+// state learns the tokens of the store, and the ids and cookies of sessions. It warns about secrets
+// that cannot be opened.
 func (c *checker) state() error {
 	store, err := state.Open(c.a.State)
 	if err != nil {
-		return nil // without a place for the state there is none
+		return nil // there is no state without a directory for it
 	}
 	st, err := store.Load()
 	if err != nil {
@@ -267,8 +273,8 @@ func (c *checker) state() error {
 	return nil
 }
 
-// leaks returns the secrets found in raw, in order; those of a text in UTF-16 by their
-// places in that text.
+// leaks returns the secrets in raw, in order, and in raw decoded as UTF-16, with their places in
+// the decoded text.
 func (c *checker) leaks(raw []byte) []leak {
 	all := c.leaksIn(raw)
 	for _, text := range redact.Wide(raw) {
@@ -277,6 +283,8 @@ func (c *checker) leaks(raw []byte) []leak {
 	return all
 }
 
+// leaksIn returns the secrets in raw, in order. It returns an empty list, not nil, if there are
+// none.
 func (c *checker) leaksIn(raw []byte) []leak {
 	all := []leak{}
 	line := 1
@@ -306,11 +314,14 @@ func (c *checker) source(f redact.Found) string {
 		redact.FoundKnown: "a value that is marked as a secret elsewhere in the file, or encoded differently",
 		redact.FoundURL:   "user information or a secret parameter of a URL or a form",
 		redact.FoundName:  "a value of a field named like a secret",
-		redact.FoundToken: "it looks like an API token", redact.FoundKey: "it is a private key", redact.FoundRandom: "it looks random",
-		redact.FoundMail: "an e-mail address", redact.FoundHome: "the name of a home directory", redact.FoundIP: "an IP address",
+		redact.FoundToken: "it looks like an API token", redact.FoundKey: "it is a private key",
+		redact.FoundRandom: "it looks random",
+		redact.FoundMail:   "an e-mail address", redact.FoundHome: "the name of a home directory",
+		redact.FoundIP: "an IP address",
 	}[f.Kind]
 }
 
+// writeLeaks writes leaks as JSON, or one on each line.
 func writeLeaks(w io.Writer, asJSON bool, name string, leaks []leak) error {
 	if asJSON {
 		enc := json.NewEncoder(w)
@@ -322,7 +333,9 @@ func writeLeaks(w io.Writer, asJSON bool, name string, leaks []leak) error {
 		if l.Member != "" {
 			place += ":" + l.Member
 		}
-		if _, err := fmt.Fprintf(w, "%s:%d:%d: %s: %s\n", term.Line(place), l.Line, l.Column, l.Kind, term.Line(l.From)); err != nil {
+		if _, err := fmt.Fprintf(
+			w, "%s:%d:%d: %s: %s\n", term.Line(place), l.Line, l.Column, l.Kind, term.Line(l.From),
+		); err != nil {
 			return err
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"mcpc/internal/mcp"
 )
 
-// WithContext adds the rows without which others cannot be understood, and no mock can be made of
-// them: the handshakes of their conversations, and the pages of the tools/list that told the client most before the
-// last of them.
+// WithContext returns the listed rows with the rows that are needed to understand them or to make a
+// mock of them: the handshakes of their conversations, and the tools/list pages that showed the
+// client the most tools before the last listed row.
 func WithContext(c *rows.Capture, listed []*rows.Row) []*rows.Row {
 	in := map[*rows.Row]bool{}
 	for _, r := range listed {
@@ -33,7 +33,8 @@ func WithContext(c *rows.Capture, listed []*rows.Row) []*rows.Row {
 		case a == nil:
 		case opens && (talk.Conn >= 0 || len(a.opens) == 0):
 			a.opens = append(a.opens, r)
-		case opens && r.Channel == exchange.ChannelOK && i < a.last: // of a client that began anew for each request
+		case opens && r.Channel == exchange.ChannelOK && i < a.last:
+			// The client opens a connection for each request.
 			a.opens = []*rows.Row{r}
 		case r.Method == view.ToolsList:
 			a.list(pages.Page(r), r, i)
@@ -47,17 +48,19 @@ func WithContext(c *rows.Capture, listed []*rows.Row) []*rows.Row {
 	return slices.DeleteFunc(slices.Clone(c.Rows()), func(r *rows.Row) bool { return !in[r] })
 }
 
-// around has what is added to the chosen rows of one conversation; last is the place of the last of
-// these in the capture.
+// An around has the rows that are added to the listed rows of one conversation. last is the index
+// of the last listed row in the capture.
 type around struct {
 	last  int
 	opens []*rows.Row
-	// lists are the pages of each tools/list, early is how many of them began before the last row.
+	// lists are the pages of each tools/list. early is how many lists began before the last listed
+	// row.
 	lists [][]*rows.Row
 	early int
 }
 
-// list adds a page of tools/list.
+// list adds a page of tools/list. A page without a cursor begins a new list. at is the index of r
+// in the capture.
 func (a *around) list(p *view.ListPage, r *rows.Row, at int) {
 	switch {
 	case p == nil:

@@ -1,3 +1,3 @@
-// Package share prepares what leaves this machine: recorded exchanges without their secrets, as
-// few as show a fault, and what the page of a bundle shows of them.
+// Package share prepares recorded exchanges for use on other machines: it hides their secrets,
+// selects the exchanges that show a fault, and makes the page of a bundle.
 package share

@@ -22,8 +22,8 @@ func Crossing(all []*rows.Row) []*rows.Row {
 	return slices.DeleteFunc(slices.Clone(all), func(row *rows.Row) bool { return row.Kinds == 0 })
 }
 
-// As writes exchanges of a capture in a format, but no bundle. A format that it does not know
-// is an error.
+// As writes exchanges of a capture in a format other than bundle. It returns an error for an
+// unknown format.
 func As(f *cmdutil.Factory, format string, w io.Writer, c *rows.Capture, all []*rows.Row) error {
 	switch format {
 	case "har":
@@ -53,8 +53,8 @@ func As(f *cmdutil.Factory, format string, w io.Writer, c *rows.Capture, all []*
 	return fmt.Errorf("unknown format %q", format)
 }
 
-// commands writes a script that sends the requests of exchanges. An exchange that has no
-// command is a comment, or the error if it is the only one.
+// commands writes a script with the commands that add makes of the exchanges. It writes a comment
+// for an exchange without a command, or returns the error if it is the only exchange.
 func commands(f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows.Row, script *traffic.Script,
 	add func(*traffic.Script, recorded.Request) error) error {
 	for i, row := range rows {
@@ -87,7 +87,7 @@ func Failed(err error) wire.Outcome {
 	return usage.LocalIO("exporting", usage.Bare(err))
 }
 
-// reports writes a report about each exchange.
+// reports writes an issue report about each exchange.
 func reports(f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows.Row) error {
 	for i, row := range rows {
 		exchange, err := row.Exchange()

@@ -19,14 +19,14 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Rule is one --redact: an expression that gives values, or a pattern.
+// A Rule is one --redact option: a jq expression for values, or a pattern.
 type Rule struct {
 	text    string
 	values  *jq.Program
 	pattern *regexp.Regexp
 }
 
-// ReadRules reads the values of --redact.
+// ReadRules parses the values of --redact. The error is a usage error.
 func ReadRules(texts []string) (rules []Rule, err error) {
 	for _, text := range texts {
 		r := Rule{text: text}
@@ -46,24 +46,26 @@ func ReadRules(texts []string) (rules []Rule, err error) {
 	return rules, nil
 }
 
-// A Hider hides in the exchanges of a capture what may not leave this machine.
+// A Hider hides secrets in the exchanges of a capture that leaves this machine.
 type Hider struct {
 	Factory *cmdutil.Factory
 	Rules   []Rule
 	Level   redact.Guess
-	// counts are how many places were hidden, by what they were told.
+	// counts are the numbers of hidden places, by the texts of HiddenAs.
 	counts map[string]int
 }
 
-// HiddenAs says by what a secret was told.
+// HiddenAs has the texts for the kinds of secrets, in the plural.
 var HiddenAs = map[redact.FoundKind]string{
-	redact.FoundKnown: "known values", redact.FoundURL: "parameters and users of URLs", redact.FoundName: "values by their names",
+	redact.FoundKnown: "known values", redact.FoundURL: "parameters and users of URLs",
+	redact.FoundName:  "values by their names",
 	redact.FoundToken: "tokens by their form", redact.FoundKey: "private keys", redact.FoundRandom: "random texts",
 	redact.FoundMail: "e-mail addresses", redact.FoundHome: "names of home directories", redact.FoundIP: "IPv4 addresses",
 }
 
-// Learn reads through all exchanges of a capture: a value that is named like a secret in one
-// place may stand in another one, before it or without its name. --redact is about those of rows.
+// Learn learns the secrets of all exchanges of a capture. A value with a secret name in one place
+// may occur in another place before it, or without its name. The expressions of --redact apply to
+// the rows in all.
 func (h *Hider) Learn(ctx context.Context, c *rows.Capture, all []*rows.Row) error {
 	s := &h.Factory.Secrets
 	s.Guess = h.Level
@@ -84,7 +86,7 @@ func (h *Hider) Learn(ctx context.Context, c *rows.Capture, all []*rows.Row) err
 	for _, row := range c.Rows() {
 		err := row.EachFrame(func(f wire.Frame) error {
 			if !meant[row] {
-				return nil // it was hidden in it, and so learnt
+				return nil // reading the frame has hidden and learned its secrets
 			}
 			return h.learnBy(ctx, f.Raw)
 		})
@@ -100,10 +102,11 @@ func (h *Hider) Learn(ctx context.Context, c *rows.Capture, all []*rows.Row) err
 	return nil
 }
 
-// shortestRedacted is how long a value of --redact must be: shorter ones stand within words.
+// shortestRedacted is the minimum length of a value of --redact. Shorter values occur within words.
 const shortestRedacted = 4
 
-// learnBy learns what the expressions of --redact give of a message.
+// learnBy learns the values that the expressions of --redact select in a message. It returns a
+// usage error for a value that is too short.
 func (h *Hider) learnBy(ctx context.Context, raw []byte) error {
 	if len(raw) == 0 || jsonraw.Valid(raw) != nil {
 		return nil
@@ -112,7 +115,7 @@ func (h *Hider) learnBy(ctx context.Context, raw []byte) error {
 		if r.values == nil {
 			continue
 		}
-		values, _ := r.values.Values(ctx, raw) // which many messages do not have
+		values, _ := r.values.Values(ctx, raw) // many messages do not have the values
 		for _, value := range values {
 			for _, text := range textsIn(value, nil) {
 				switch {
@@ -136,7 +139,7 @@ func (h *Hider) learnBy(ctx context.Context, raw []byte) error {
 	return nil
 }
 
-// textsIn appends the strings and numbers in a value.
+// textsIn appends the strings and numbers in a value, at any depth.
 func textsIn(value json.RawMessage, all []string) []string {
 	if members, err := jsonraw.Object(value); err == nil {
 		for _, m := range members {
@@ -157,7 +160,8 @@ func textsIn(value json.RawMessage, all []string) []string {
 	return all
 }
 
-// Draft copies the exchanges without their secrets, and returns what of their bundle is known by then.
+// Draft copies the exchanges without their secrets into a temporary capture, and returns the bundle
+// with what is hidden in it.
 func (h *Hider) Draft(c *rows.Capture, rows []*rows.Row) (*bundle.Content, error) {
 	file, err := bundle.Temporary()
 	if err != nil {
@@ -197,12 +201,13 @@ func (h *Hider) Draft(c *rows.Capture, rows []*rows.Row) (*bundle.Content, error
 	return d, nil
 }
 
-// placeholders reads the lines of a capture that were written, and counts what is hidden in them.
+// placeholders counts the placeholders in the written lines of a capture, and the values they hide.
 type placeholders struct {
 	hidden int
 	values map[string]bool
 }
 
+// Write counts the placeholders in a line.
 func (p *placeholders) Write(line []byte) (int, error) {
 	for _, at := range redact.HiddenIn(string(line)) {
 		p.hidden++
@@ -211,7 +216,7 @@ func (p *placeholders) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// HiddenIn counts what is hidden in the rows of a capture, as in a bundle of them.
+// HiddenIn returns the number of placeholders in the rows of a capture.
 func HiddenIn(c *rows.Capture) (int, error) {
 	p := placeholders{values: map[string]bool{}}
 	err := c.Copy(&p, c.Rows())

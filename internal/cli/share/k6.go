@@ -22,11 +22,11 @@ import (
 	"mcpc/internal/wire"
 )
 
-// loadTime is how long a load test of recorded calls takes where its user does not say.
+// loadTime is the default duration of a load test.
 const loadTime = 30 * time.Second
 
-// WriteK6 writes the calls of clients among recorded exchanges as a load test for k6, into the
-// directory -o.
+// WriteK6 writes the client calls among recorded exchanges as a load test for k6, into the
+// directory of -o. It returns an error if no exchange can be sent by k6.
 func WriteK6(f *cmdutil.Factory, c *rows.Capture, rows []*rows.Row) error {
 	l := &load{capture: c, version: f.Version, left: map[string]int{}}
 	for _, row := range rows {
@@ -56,29 +56,29 @@ func WriteK6(f *cmdutil.Factory, c *rows.Capture, rows []*rows.Row) error {
 	return nil
 }
 
-// A load is a load test that is made of a recording.
+// A load collects the parts of a load test from a recording.
 type load struct {
 	capture *rows.Capture
 	version string
 	plan    k6.Plan
 	binder  k6.Binder
 	bound   int
-	// address is the server of the plan.
+	// address is the URL of the server in the plan.
 	address string
-	// fields are the header fields that users gave, by their names in lower case: the values in
-	// all calls, and in how many calls each name was.
+	// fields are the header fields that users added, by their names in lower case: one entry for each
+	// call with the field.
 	fields map[string][]wire.Field
-	// left counts what is left out, by the reason.
+	// left has the number of omitted exchanges by reason.
 	left map[string]int
 }
 
-// The reasons for leaving out what no script of k6 can send, when nothing else is there.
+// The reasons that WriteK6 explains if there are no other exchanges.
 const (
 	overStdio = "over stdio"
 	overSSE   = "over HTTP+SSE"
 )
 
-// refused says why there is no load test, and what to do instead.
+// refused has the reason why there is no load test, and a hint for the user.
 var refused = map[string][2]string{
 	overStdio: {
 		"k6 sends HTTP only, and these exchanges were sent over stdio, to a process of their own",
@@ -90,7 +90,7 @@ var refused = map[string][2]string{
 	},
 }
 
-// leftOut lists what is left out, with the reasons.
+// leftOut returns a text with the numbers of omitted exchanges and the reasons.
 func (l *load) leftOut() string {
 	var all []string
 	n := 0
@@ -101,7 +101,7 @@ func (l *load) leftOut() string {
 	return english.Plural(n, "exchange") + " left out: " + strings.Join(all, ", ")
 }
 
-// add adds the call of a row, or counts why it is none.
+// add adds the call of a row, or counts the reason for omitting it.
 func (l *load) add(row *rows.Row) error {
 	if reason := unrepeatable(row); reason != "" {
 		l.left[reason]++
@@ -143,7 +143,7 @@ func (l *load) add(row *rows.Row) error {
 	return nil
 }
 
-// traceFields belong to one request.
+// traceFields are header fields that belong to one request.
 var traceFields = []string{"traceparent", "tracestate", "baggage"}
 
 // begin copies the properties that all calls share from the first call.
@@ -153,7 +153,7 @@ func (l *load) begin(g recorded.Request) {
 	l.plan = k6.Plan{Version: l.version, URL: l.address, Revision: revisionOf(g), Duration: loadTime}
 	l.plan.Stateless = client.Stateless(l.plan.Revision)
 	if g.Capture.Bundled() {
-		l.plan.URL = "" // a stranger may have named the server
+		l.plan.URL = "" // the server's name may come from a stranger
 	}
 }
 
@@ -205,8 +205,9 @@ func (l *load) unsendable(g recorded.Request) string {
 	return ""
 }
 
-// headers returns the fields that all calls have. A field with several values belongs to single
-// requests and is omitted, except for credentials, which change when they are renewed.
+// headers returns the header fields that all calls have, with their last values. A field with
+// several values belongs to single requests and is omitted, except for credentials, which change
+// when they are renewed.
 func (l *load) headers() (all []wire.Field) {
 	for _, name := range slices.Sorted(maps.Keys(l.fields)) {
 		fields := l.fields[name]
@@ -219,7 +220,7 @@ func (l *load) headers() (all []wire.Field) {
 	return all
 }
 
-// tell prints notes about the test.
+// tell prints notes about the load test.
 func (l *load) tell(f *cmdutil.Factory, secrets []k6.Secret) {
 	if l.plan.URL == "" {
 		f.Note("the recording is from a bundle: set MCP_URL to the URL of the server")

@@ -15,14 +15,15 @@ import (
 	"mcpc/internal/wire"
 )
 
+// mostLongest is the number of words that Longest returns.
 const (
 	mostLongest = 10
-	// longestWord is how long a word may be that is kept for a person to see.
+	// longestWord is the maximum length of a returned word. Longer words are cut.
 	longestWord = 1 << 10
 )
 
-// protocols are the members of messages whose values are the protocol's or a schema's, and
-// names that a server gives.
+// protocols are the members of messages whose values are defined by the protocol or a schema, or
+// are names that a server gives.
 var protocols = []string{
 	"_meta",
 	"jsonrpc",
@@ -44,8 +45,8 @@ var protocols = []string{
 	"nextCursor",
 }
 
-// Longest returns the longest words of a capture, as candidates for hiding: in the values of
-// messages, in commands, and in stderr.
+// Longest returns the longest words of a capture, the longest first, as candidates for hiding. It
+// reads the values of messages, commands and stderr.
 func Longest(c *rows.Capture) (words []string, err error) {
 	l := longest{}
 	for _, head := range c.Heads {
@@ -69,9 +70,11 @@ func Longest(c *rows.Capture) (words []string, err error) {
 	return l.words, nil
 }
 
+// A longest collects the longest words.
 type longest struct{ words []string }
 
-// message keeps words of the strings in JSON, or of what is none.
+// message collects the words of the strings in JSON. It skips the members in protocols and invalid
+// JSON.
 func (l *longest) message(raw json.RawMessage) {
 	if members, err := jsonraw.Object(raw); err == nil {
 		for _, m := range members {
@@ -88,13 +91,16 @@ func (l *longest) message(raw json.RawMessage) {
 	}
 }
 
+// text collects the words of a text.
 func (l *longest) text(text []byte) {
-	for word := range bytes.FieldsFuncSeq(text, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'\\,;(){}[]<>•", r) }) {
+	for word := range bytes.FieldsFuncSeq(text, func(r rune) bool {
+		return r <= ' ' || strings.ContainsRune("\"'\\,;(){}[]<>•", r)
+	}) {
 		l.keep(word[:min(len(word), longestWord)])
 	}
 }
 
-// keep keeps a word that is among the longest, each once.
+// keep adds a word if it is among the longest and not in the list yet.
 func (l *longest) keep(word []byte) {
 	n := len(l.words)
 	if n == mostLongest && len(word) <= len(l.words[n-1]) || slices.Contains(l.words, string(word)) {
@@ -105,7 +111,7 @@ func (l *longest) keep(word []byte) {
 	l.words = l.words[:min(len(l.words), mostLongest)]
 }
 
-// shortestDoubt is how long a word is that may still be a secret.
+// shortestDoubt is the minimum length of a word that may be a secret.
 const shortestDoubt = 20
 
 // Doubts returns long words of letters and digits in a capture, shortened. They may be secrets.

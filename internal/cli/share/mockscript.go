@@ -16,8 +16,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A script is what `mcpc mock --script` plays, as it is written: the server first, and a
-// rule for each recorded request. What a script cannot say is a comment.
+// A script writes a script for `mcpc mock --script`: the server first, then a rule for each
+// recorded request. It writes a comment for anything that a script cannot express.
 type script struct {
 	speaks       []string
 	session      string
@@ -27,12 +27,14 @@ type script struct {
 	// onlyHTTP is set if a rule has an action that only HTTP has.
 	onlyHTTP bool
 	out      *bufio.Writer
-	// times are how often each method has come.
+	// times are the numbers of requests so far, by method.
 	times map[string]int
+	// named returns the description of the server in a response, for a comment.
 	named func(response []byte) string
 }
 
-// writeMockScript writes rows as a script. named is what a response says of its server, for a comment.
+// writeMockScript writes rows as a script. named returns the description of the server in a
+// response, for a comment.
 func writeMockScript(w io.Writer, rows []*rows.Row, named func(response []byte) string) error {
 	s := &script{times: map[string]int{}, named: named, out: bufio.NewWriterSize(w, 64<<10)}
 	for _, row := range rows {
@@ -49,7 +51,7 @@ func writeMockScript(w io.Writer, rows []*rows.Row, named func(response []byte) 
 	return s.out.Flush()
 }
 
-// head writes what the server is.
+// head writes the properties of the server.
 func (s *script) head() {
 	s.out.WriteString("# exported by mcpc from a recording; mcpc help mock-scripts describes the format\n")
 	if s.server != "" {
@@ -96,7 +98,8 @@ func (s *script) learn(row *rows.Row) error {
 	return err
 }
 
-// add writes what the server did for a row that learn has not taken.
+// add writes the rule of a row. It skips opening requests and successful lists of tools, which head
+// has written.
 func (s *script) add(row *rows.Row) error {
 	if mcp.IsOpening(row.Method) || row.Method == "tools/list" && row.Channel == exchange.ChannelOK {
 		return nil
@@ -117,7 +120,8 @@ func (s *script) add(row *rows.Row) error {
 	return err
 }
 
-// opening copies the server's description of itself from the result of an opening request.
+// opening takes the session id, the capabilities and the description of the server from an opening
+// request and its result.
 func (s *script) opening(row *rows.Row, x *wire.Exchange) {
 	if isWord(row.Session()) {
 		s.session = row.Session()
@@ -128,7 +132,7 @@ func (s *script) opening(row *rows.Row, x *wire.Exchange) {
 	s.server = s.named(x.Response.Raw)
 }
 
-// list replaces the tools by the last list. It merges the pages of a list.
+// list adds a page of tools. A page without a cursor replaces the earlier tools.
 func (s *script) list(x *wire.Exchange) {
 	items, _ := jsonraw.Array(jsonraw.First(wire.ParseMessage(x.Response.Raw).Result, "tools"))
 	if jsonraw.First(wire.ParseMessage(x.Request.Raw).Params, "cursor") == nil {
@@ -141,7 +145,7 @@ func (s *script) list(x *wire.Exchange) {
 	}
 }
 
-// rule writes what the server did for one request.
+// rule writes the rule for one request: the server's notifications and its response.
 func (s *script) rule(row *rows.Row, x *wire.Exchange) {
 	s.times[row.Method]++
 	fmt.Fprintf(s.out, "\non %s #%d\n", row.Method, s.times[row.Method])
@@ -188,7 +192,8 @@ func (s *script) rule(row *rows.Row, x *wire.Exchange) {
 	}
 }
 
-// notification returns a message in which the progress token is a placeholder for the next request's.
+// notification returns a notification of the server with tokenMark in the place of its progress
+// token.
 func notification(m *wire.Message) []byte {
 	if jsonraw.First(m.Params, "progressToken") == nil {
 		return m.Raw
@@ -197,17 +202,19 @@ func notification(m *wire.Message) []byte {
 	return jsonraw.With(m.Raw, "params", marked)
 }
 
-// tokenMark stands for the token until the text is safe.
+// tokenMark marks the progress token until safeText replaces it with $TOKEN.
 const tokenMark = "mcpc token of the request"
 
-// safeText returns JSON on one line, in which the mock replaces only the token.
+// safeText returns JSON on one line in which $TOKEN is the only variable.
 func safeText(raw []byte) string {
 	text := strings.ReplaceAll(string(jsonraw.OneLine(raw)), "$", `\u0024`)
 	return strings.ReplaceAll(text, `"`+tokenMark+`"`, "$TOKEN")
 }
 
+// inside writes a line of a rule.
 func (s *script) inside(line string) { s.out.WriteString("    " + line + "\n") }
 
+// comment writes a comment about a row.
 func (s *script) comment(row *rows.Row, text string) {
 	fmt.Fprintf(s.out, "\n# %s: %s\n", commented(row.Number()+" "+row.Method), text)
 }
@@ -218,12 +225,13 @@ func isWord(text string) bool {
 		text[0] != '#'
 }
 
+// isObject reports whether raw is a JSON object.
 func isObject(raw []byte) bool {
 	_, err := jsonraw.Object(raw)
 	return err == nil
 }
 
-// commented returns a text on one line for a comment.
+// commented returns a text on one line for a comment, with spaces for control characters.
 func commented(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' {

@@ -13,13 +13,13 @@ import (
 	"mcpc/internal/live/view"
 )
 
-// A Page is what the page of a bundle shows, as JSON: documents of package view.
+// A Page is the content of a bundle's page as JSON. It consists of documents of package view.
 type Page struct {
 	Title    string          `json:"title"`
 	Manifest bundle.Manifest `json:"manifest"`
 	Report   string          `json:"report"`
 	Notes    string          `json:"notes,omitempty"`
-	// Left says what the page does not show.
+	// Left says which exchanges the page does not show, or is "".
 	Left          string                 `json:"left,omitempty"`
 	Conversations []view.Conversation    `json:"conversations"`
 	Rows          []view.Row             `json:"rows"`
@@ -31,17 +31,18 @@ type Page struct {
 }
 
 const (
-	// MostRows, mostPageBodies and mostPageBody bound the page: its exchanges, the bytes
-	// of all their bodies, and those of one.
+	// MostRows bounds the exchanges of the page, mostPageBodies the bytes of all their bodies, and
+	// mostPageBody the bytes of one body.
 	MostRows       = 10_000
 	mostPageBodies = 16 << 20
 	mostPageBody   = 256 << 10
-	// mostReport is how much of the report the page has, in bytes.
+	// mostReport bounds the report in the page, in bytes. rowsAtOnce is how many exchanges are read at
+	// a time.
 	mostReport = 1 << 20
 	rowsAtOnce = 1000
 )
 
-// Of returns the data with the exchanges of a capture, with ages relative to the time at.
+// Of returns the page with the exchanges of a capture as JSON. Ages are relative to the time at.
 func (d Page) Of(c *rows.Capture, at time.Time) ([]byte, error) {
 	d.Report = d.Report[:jsonraw.RuneStart([]byte(d.Report), min(len(d.Report), mostReport))]
 	now := func() time.Time { return at }
@@ -58,7 +59,7 @@ func (d Page) Of(c *rows.Capture, at time.Time) ([]byte, error) {
 	return jsonraw.Marshal(d)
 }
 
-// fill adds the exchanges and all else that the views show.
+// fill adds the exchanges and all other documents of the views.
 func (d *Page) fill(ctx context.Context, v *view.Views) (err error) {
 	d.Rows = []view.Row{}
 	d.Blocks = map[string][]view.Line{}
@@ -82,7 +83,7 @@ func (d *Page) fill(ctx context.Context, v *view.Views) (err error) {
 		d.Left = ""
 	}
 	room := mostPageBodies
-	cut := func(b *view.Body) { // leaves of a body what there is room for
+	cut := func(b *view.Body) { // cut shortens a body to the remaining room
 		if b == nil {
 			return
 		}

@@ -12,8 +12,8 @@ import (
 	"mcpc/internal/yaml"
 )
 
-// exportSaved writes rows as a file that mcpc run takes. Lists that other requests were
-// checked with are omitted, unless there is nothing else.
+// exportSaved writes rows as a file for mcpc run. It omits lists that other requests were checked
+// with, unless there is nothing else.
 func exportSaved(f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows.Row) error {
 	s, err := savedSteps(f, c, rows, false)
 	if err == nil && len(s.File.Steps)+len(s.Endless) == 0 && s.Lists > 0 {
@@ -44,7 +44,7 @@ func exportSaved(f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows.
 	return err
 }
 
-// savedSteps makes steps of rows. lists is set where every list becomes one.
+// savedSteps makes steps of rows. If lists is set, every list becomes a step.
 func savedSteps(f *cmdutil.Factory, c *rows.Capture, rows []*rows.Row, lists bool) (*recorded.ExportSaver, error) {
 	s := &recorded.ExportSaver{KeepLists: lists}
 	for _, row := range rows {
@@ -56,7 +56,9 @@ func savedSteps(f *cmdutil.Factory, c *rows.Capture, rows []*rows.Row, lists boo
 			s.Omit("not sent")
 			continue
 		}
-		if err := s.Add(recorded.Request{Row: row, Exchange: exchange, Capture: c, Version: f.Version}, len(rows) > 1); err != nil {
+		if err := s.Add(
+			recorded.Request{Row: row, Exchange: exchange, Capture: c, Version: f.Version}, len(rows) > 1,
+		); err != nil {
 			return nil, err
 		}
 	}
