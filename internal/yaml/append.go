@@ -41,7 +41,7 @@ func Appended(text []byte, name string, item json.RawMessage) ([]byte, error) {
 	return more.Bytes(), nil
 }
 
-// Replaced returns a text in which the member at a place has a new value. It reports false unless the
+// Replaced returns text with a new value for the member at a place. It reports false unless the
 // member is at the end of the text and in the notation of Write.
 func Replaced(text []byte, at Place, name string, old, value json.RawMessage) ([]byte, bool) {
 	var ends [2][]byte
@@ -56,6 +56,7 @@ func Replaced(text []byte, at Place, name string, old, value json.RawMessage) ([
 	return append(bytes.Clone(before), ends[1]...), ok && bytes.HasSuffix(before, []byte{'\n'})
 }
 
+// indented returns text with indent before each line that is not blank.
 func indented(text []byte, indent string) []byte {
 	var b bytes.Buffer
 	for line := range strings.Lines(string(text)) {
@@ -67,7 +68,8 @@ func indented(text []byte, indent string) []byte {
 	return b.Bytes()
 }
 
-// dashOf returns the indentation before the dash of an item.
+// dashOf returns the indentation before the dash of an item. It reports false if the item's line
+// does not begin with a dash.
 func dashOf(text []byte, doc Document, pointer string) (indent string, ok bool) {
 	place, there := doc.values[pointer]
 	lines := strings.Split(string(text), "\n")

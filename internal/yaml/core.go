@@ -13,6 +13,8 @@ import (
 // are texts.
 func ParseCore(text []byte) (Document, error) { return parse(text, true) }
 
+// coreInteger and coreDecimal match the numbers of the core schema. coreNoNumber matches numbers
+// that JSON does not have.
 var (
 	coreInteger = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:0o[0-7]+|0x[0-9a-fA-F]+)$`) })
 	coreDecimal = sync.OnceValue(func() *regexp.Regexp {
@@ -26,7 +28,8 @@ var (
 // mostDigits bounds an integer that is converted, whose cost grows faster than its length.
 const mostDigits = 1000
 
-// coreScalar returns a plain value that is neither null nor a boolean as JSON, or else its error.
+// coreScalar returns a plain number as JSON, or the text of an error. It returns nil and "" if text
+// is not a number.
 func coreScalar(text string) (json.RawMessage, string) {
 	if coreInteger().MatchString(text) && len(text) <= mostDigits {
 		n, _ := new(big.Int).SetString(text, 0)

@@ -27,6 +27,7 @@ func Write(raw json.RawMessage) ([]byte, error) {
 	return []byte(shown(b.String())), nil
 }
 
+// node returns the YAML node of a JSON value.
 func node(raw json.RawMessage) (*yaml.Node, error) {
 	if bad := jsonraw.Valid(raw); bad != nil {
 		return nil, fmt.Errorf("writing YAML: %w", bad)
@@ -56,7 +57,7 @@ func node(raw json.RawMessage) (*yaml.Node, error) {
 	if s, ok := jsonraw.Text(raw); ok {
 		return text(s), nil
 	}
-	// Numbers and words keep their characters.
+	// Numbers, booleans and null keep their characters.
 	return &yaml.Node{Kind: yaml.ScalarNode, Value: strings.TrimSpace(string(raw))}, nil
 }
 
@@ -68,7 +69,8 @@ func flat(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// text returns the node of a string. It quotes a string that would be read as another type.
+// text returns the node of a string. The encoder quotes a string that would be read as a different
+// type.
 func text(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
 	if strings.ContainsFunc(s, hides) {
@@ -82,7 +84,8 @@ func text(s string) *yaml.Node {
 // hides reports whether a character is invisible or changes the direction of text.
 func hides(r rune) bool { return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) }
 
-// shown escapes invisible characters. They are all within double quotes, which text has added.
+// shown escapes invisible characters. They occur only within double quotes, because text quotes
+// their strings.
 func shown(out string) string {
 	if !strings.ContainsFunc(out, hides) {
 		return out

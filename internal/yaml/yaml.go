@@ -1,10 +1,10 @@
-// Package yaml reads YAML as JSON and remembers where each value stood, and writes
-// JSON as YAML. It does not know what a document is about.
+// Package yaml reads YAML as JSON and remembers the place of each value, and writes JSON as YAML.
+// It does not depend on the meaning of a document.
 //
-// A document is what JSON can say: one value, names that are texts and stand once,
-// numbers as JSON writes them, whose digits are kept. What YAML alone can say and
-// what reads differently in its versions (01234, 0x10, .inf, two documents, <<) is
-// an error with its place, and so is what grows without an end when it is read.
+// A document is limited to what JSON can express: one value, names that are unique texts, and
+// numbers in the notation of JSON, whose digits are kept. It is an error, with its place, if a
+// document uses what only YAML can express, what its versions read differently (01234, 0x10, .inf,
+// two documents, <<), or aliases that expand beyond the limits.
 package yaml
 
 import (
@@ -49,7 +49,7 @@ type Problem struct {
 	Pointer string
 }
 
-// NamePlace returns the place of the name of a member.
+// NamePlace returns the place of the name of the member at a JSON pointer, or else Place(pointer).
 func (d Document) NamePlace(pointer string) Place {
 	if place, ok := d.names[pointer]; ok {
 		return place
@@ -57,7 +57,7 @@ func (d Document) NamePlace(pointer string) Place {
 	return d.Place(pointer)
 }
 
-// Place returns the place of the value at a JSON pointer, or of the closest existing parent.
+// Place returns the place of the value at a JSON pointer, or of its closest existing parent.
 func (d Document) Place(pointer string) Place {
 	for {
 		if place, ok := d.values[pointer]; ok {
@@ -71,7 +71,7 @@ func (d Document) Place(pointer string) Place {
 	}
 }
 
-// Limits for hostile documents: aliases expand a short text to a long one.
+// The limits of a document. Aliases expand a short text to a long one.
 const (
 	mostValues = 200_000
 	deepest    = 200
@@ -82,6 +82,7 @@ const (
 // Problems, the error is the first of them and the rest of the document can be used.
 func Parse(text []byte) (Document, error) { return parse(text, false) }
 
+// parse implements Parse, and ParseCore if core is set.
 func parse(text []byte, core bool) (Document, error) {
 	if !utf8.Valid(text) {
 		return Document{}, &Error{Place{1, 1}, "the text is not UTF-8"}
@@ -114,10 +115,10 @@ func parse(text []byte, core bool) (Document, error) {
 	return doc, nil
 }
 
-// syntaxError is the library's error with a place. What the library says of lines is
-// where the part began that could not be read, or the line before it; here it is the
-// first line with which the text has this error, and its first character. read is the
-// number of lines that were read until the error was found.
+// syntaxError returns the library's error with a better place. The library gives the line where the
+// unreadable part begins, or the line before it. syntaxError finds the first line with which the
+// text has this error, and returns the line's first character. read is the number of lines that
+// were read before the error.
 func syntaxError(text string, read int, err error) error {
 	said := strings.TrimPrefix(err.Error(), "yaml: ")
 	named := 0
@@ -137,13 +138,14 @@ func syntaxError(text string, read int, err error) error {
 	}
 	line := strings.TrimRight(lines[at-1], "\r\n")
 	begin := strings.TrimLeft(line, " ")
-	// Within { } and [ ] a tab is fine: there the error is the same without one.
+	// A tab is allowed within { } and [ ]: the error is then the same without the tab.
 	if strings.HasPrefix(begin, "\t") && !sameError(strings.ReplaceAll(text, "\t", " "), err) {
 		said = "a tab in the indentation; YAML allows spaces only"
 	}
 	return &Error{Place{at, 1 + len(line) - len(begin)}, said}
 }
 
+// sameError reports whether text has the error err.
 func sameError(text string, err error) bool {
 	d := yaml.NewDecoder(&lineReader{rest: text})
 	for {
@@ -154,7 +156,7 @@ func sameError(text string, err error) bool {
 	}
 }
 
-// A lineReader gives one line at a time, and counts them.
+// A lineReader returns at most one line from each Read, and counts the lines.
 type lineReader struct {
 	rest  string
 	lines int
@@ -173,7 +175,7 @@ func (r *lineReader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// A reader writes nodes as JSON.
+// A reader converts nodes to JSON, in b.
 type reader struct {
 	core          bool
 	b             []byte
@@ -182,10 +184,12 @@ type reader struct {
 	problems      []Problem
 }
 
+// bad adds a problem.
 func (r *reader) bad(at Place, pointer, text string) {
 	r.problems = append(r.problems, Problem{Error{at, text}, pointer})
 }
 
+// value appends the JSON of a node. It returns an error if the document exceeds the limits.
 func (r *reader) value(n *yaml.Node, pointer string, depth int) error {
 	at := Place{n.Line, n.Column}
 	r.count++
@@ -222,6 +226,7 @@ func (r *reader) value(n *yaml.Node, pointer string, depth int) error {
 	return nil
 }
 
+// mapping appends the JSON object of a mapping, without the members that have problems.
 func (r *reader) mapping(n *yaml.Node, pointer string, depth int) error {
 	seen := map[string]bool{}
 	r.b = append(r.b, '{')
@@ -255,7 +260,7 @@ func (r *reader) mapping(n *yaml.Node, pointer string, depth int) error {
 	return nil
 }
 
-// scalar is a value without parts as JSON, or what is wrong with it.
+// scalar returns a value without parts as JSON, or the text of its error.
 func (r *reader) scalar(n *yaml.Node) (json.RawMessage, string) {
 	tag := n.ShortTag()
 	if r.core && n.Style == 0 && tag != "!!null" && tag != "!!bool" {
@@ -280,7 +285,7 @@ func (r *reader) scalar(n *yaml.Node) (json.RawMessage, string) {
 			"%s is not a JSON number, and other programs read it differently: quote it as a string, '%s'",
 			n.Value, n.Value,
 		)
-	case "!!str", "!!timestamp": // a date is a text to JSON, and 1e400 no text
+	case "!!str", "!!timestamp": // a date is a string in JSON, and 1e400 is a number
 		if n.Style == 0 && n.Tag == "!!str" && isNumber(n.Value) {
 			return json.RawMessage(n.Value), ""
 		}
@@ -289,6 +294,7 @@ func (r *reader) scalar(n *yaml.Node) (json.RawMessage, string) {
 	return nil, fmt.Sprintf("values of type %s are not supported", n.Tag)
 }
 
+// isNumber reports whether text is a JSON number.
 func isNumber(text string) bool {
 	return text != "" && strings.ContainsRune("-0123456789", rune(text[0])) && jsonraw.Valid([]byte(text)) == nil
 }
