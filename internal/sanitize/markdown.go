@@ -2,8 +2,8 @@ package sanitize
 
 import "strings"
 
-// markup are the characters that mean something to Markdown or GitHub, which turns @name into a mention, #1 into a link
-// and a URL into another: an empty comment behind them ends that.
+// markup escapes the characters with a meaning in Markdown or on GitHub, which turns @name into a
+// mention, #1 into a link and a URL into a link. An empty comment after them prevents that.
 var markup = strings.NewReplacer(
 	"\\",
 	"\\\\",
@@ -39,10 +39,10 @@ var markup = strings.NewReplacer(
 	"www<!-- -->.",
 )
 
-// Markdown returns a text on one line of Markdown that means nothing there: no markup, no link and no mention.
+// Markdown returns a text on one line of Markdown without markup, links or mentions.
 func Markdown(text string) string { return markup.Replace(Line(text, Signs)) }
 
-// MarkdownCode returns a text as code within a line of Markdown; "" stays "".
+// MarkdownCode returns a text as code within a line of Markdown. It returns "" for "".
 func MarkdownCode(text string) string {
 	if text == "" {
 		return ""
@@ -59,7 +59,8 @@ func MarkdownCode(text string) string {
 // MarkdownCell formats text as MarkdownCode does, and escapes "|" for a table cell.
 func MarkdownCell(text string) string { return strings.ReplaceAll(MarkdownCode(text), "|", "\\|") }
 
-// MarkdownFence returns the mark before and after a block of code that the text cannot end.
+// MarkdownFence returns the mark before and after a block of code. The text cannot end the block,
+// because the mark has more backticks than any row in the text.
 func MarkdownFence(text string) string { return strings.Repeat("`", max(3, longestTicks(text)+1)) }
 
 // longestTicks returns the length of the longest row of backticks.

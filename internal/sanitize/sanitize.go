@@ -1,5 +1,5 @@
-// Package sanitize makes text from a server or a file safe to show: what could act on a
-// terminal or hide from the reader becomes visible text.
+// Package sanitize makes text from a server or a file safe to show: characters that control a
+// terminal or are invisible become visible text.
 package sanitize
 
 import (
@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// A Picture writes the visible form of the character r, whose bytes are raw. An
-// invalid byte comes as utf8.RuneError with a raw of length one.
+// A Picture appends the visible form of the character r, whose bytes are raw. r is utf8.RuneError
+// and raw has one byte for an invalid byte.
 type Picture func(b []byte, r rune, raw string) []byte
 
 // Signs appends the picture of a character for a reader: ␛, ␊, \x9b for an invalid byte, ⟨U+202E⟩.
@@ -47,7 +47,7 @@ func JSON(b []byte, r rune, raw string) []byte {
 		return append(b, `\ufffd`...)
 	}
 	if r == '\r' {
-		return append(b, ' ') // between tokens: strings hold no raw controls
+		return append(b, ' ') // it is between tokens, since strings contain no raw control characters
 	}
 	if r > 0xffff {
 		high, low := utf16.EncodeRune(r)
@@ -65,8 +65,8 @@ func Line(s string, show Picture) string { return (&cleaner{show: show}).all(s) 
 // as part of CRLF, because a lone one overwrites the line.
 func Block(s string, show Picture) string { return (&cleaner{block: true, show: show}).all(s) }
 
-// Hidden counts the characters of s that Block would make visible: the ones
-// that a reader of the plain text would not have seen.
+// Hidden returns the number of characters of s that Block makes visible: a reader of the plain text
+// would not see them.
 func Hidden(s string) int {
 	n := 0
 	Block(s, func(b []byte, _ rune, _ string) []byte {
@@ -91,6 +91,7 @@ func NewWriter(w io.Writer, show Picture) io.WriteCloser {
 	return &writer{w: w, c: cleaner{block: true, show: show}}
 }
 
+// A writer is the writer of NewWriter. held are bytes whose form depends on the next bytes.
 type writer struct {
 	w    io.Writer
 	c    cleaner
@@ -110,6 +111,7 @@ func (s *writer) Write(p []byte) (int, error) {
 
 func (s *writer) Close() error { return s.pass(s.held, true) }
 
+// pass writes the sanitized text and keeps the bytes that need more text. final is set at the end.
 func (s *writer) pass(text string, final bool) error {
 	out, used := s.c.clean(nil, text, final)
 	s.held = text[used:]
@@ -120,10 +122,10 @@ func (s *writer) pass(text string, final bool) error {
 	return err
 }
 
-// PlainBytes reports printable ASCII and line feeds.
+// PlainBytes reports whether raw consists of printable ASCII and line feeds.
 func PlainBytes(raw []byte) bool {
 	for ; len(raw) >= 8; raw = raw[8:] {
-		// The highest bit of a byte is set where it is above ASCII, or below a blank, or DEL.
+		// The highest bit of a byte is set if the byte is above ASCII, below the space, or DEL.
 		x := binary.LittleEndian.Uint64(raw)
 		if (x|^(x+0x60*each)|(x+each))&(0x80*each) != 0 && !plain(raw[:8]) {
 			return false
@@ -134,6 +136,7 @@ func PlainBytes(raw []byte) bool {
 
 const each = 0x0101010101010101
 
+// plain implements PlainBytes byte by byte.
 func plain(raw []byte) bool {
 	for _, b := range raw {
 		if b != '\n' && (b < 0x20 || b > 0x7e) {
@@ -143,18 +146,18 @@ func plain(raw []byte) bool {
 	return true
 }
 
-// A cleaner walks over text and has a picture shown of what is not plain. It
-// remembers the characters before, since an emoji may hold joiners that would
-// be hidden text anywhere else.
+// A cleaner sanitizes text with show. It remembers the previous characters, because an emoji may
+// contain joiners that would be invisible text elsewhere.
 type cleaner struct {
 	block bool
 	show  Picture
-	// prev is the character before; emoji says that it ends an emoji, which a
-	// joiner may follow; chosen that a variation selector was among it already.
+	// prev is the previous character. emoji is set if it ends an emoji, which a joiner may follow.
+	// chosen is set if the emoji has a variation selector already.
 	prev          rune
 	emoji, chosen bool
 }
 
+// all returns the sanitized text of s.
 func (c *cleaner) all(s string) string {
 	if IsPlain(s) {
 		return s
@@ -173,8 +176,8 @@ func IsPlain(s string) bool {
 	return true
 }
 
-// clean appends the cleaned text to b and says how much of s it has used. What
-// is left needs the characters that follow it; there is none when s is final.
+// clean appends the sanitized text to b, and returns the number of bytes of s that it used. The
+// rest needs the characters that follow it. If final is set, there is no rest.
 func (c *cleaner) clean(b []byte, s string, final bool) (out []byte, used int) {
 	for used < len(s) {
 		rest := s[used:]
@@ -204,8 +207,10 @@ const (
 	keycap        = 0x20e3
 )
 
+// looksAhead reports whether the form of r depends on the next character.
 func looksAhead(r rune) bool { return r == '\r' || r == joiner || r == emojiSelector }
 
+// stays reports whether the character r before next stays unchanged. size is its length in bytes.
 func (c *cleaner) stays(r, next rune, size int) bool {
 	switch {
 	case r == utf8.RuneError && size == 1:
@@ -214,9 +219,8 @@ func (c *cleaner) stays(r, next rune, size int) bool {
 		return c.block
 	case r == '\r':
 		return c.block && next == '\n'
-	// A joiner between two emoji and one selector behind one are how families
-	// and hearts are spelled, and cannot carry text. Everywhere else, and the
-	// second time in a row, they can.
+	// Families and hearts are written with a joiner between two emoji and one selector after one.
+	// These cannot carry text. A joiner elsewhere or a second selector can.
 	case r == joiner:
 		return c.emoji && pictographic(next)
 	case r == emojiSelector:
@@ -225,6 +229,7 @@ func (c *cleaner) stays(r, next rune, size int) bool {
 	return !invisible(r)
 }
 
+// follow records that r was written.
 func (c *cleaner) follow(r rune) {
 	switch {
 	case r == emojiSelector:
@@ -239,9 +244,9 @@ func (c *cleaner) follow(r rune) {
 	c.prev = r
 }
 
-// invisible says whether r acts on a terminal or leaves nothing to see: the
-// controls, the format characters (bidi, zero-width, tags), the separators of
-// lines, and what Unicode asks a renderer to ignore by default.
+// invisible reports whether r controls a terminal or is invisible: a control character, a format
+// character (bidirectional, zero-width, tag), a line or paragraph separator, or a character that
+// Unicode calls default-ignorable.
 func invisible(r rune) bool {
 	if r < 0x80 {
 		return r < 0x20 || r == 0x7f
@@ -249,19 +254,19 @@ func invisible(r rune) bool {
 	if unicode.Is(unicode.Cc, r) || r == 0x2028 || r == 0x2029 {
 		return true
 	}
-	// Noncharacters are never text, and what a terminal does with one is open.
+	// Noncharacters are never text, and their effect on a terminal is undefined.
 	if r&0xfffe == 0xfffe || r >= 0xfdd0 && r <= 0xfdef {
 		return true
 	}
 	if unicode.Is(unicode.Cf, r) {
-		// Signs that go before a number in Arabic and Kaithi: they are drawn.
+		// Signs before a number in Arabic and Kaithi are visible.
 		return !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 	}
 	return unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point, ignorable)
 }
 
-// ignorable are the default-ignorable ranges that no table of package unicode
-// names: unassigned ones, kept for more format characters.
+// ignorable are the default-ignorable ranges without a table in package unicode: they are
+// unassigned and reserved for format characters.
 var ignorable = &unicode.RangeTable{
 	R16: []unicode.Range16{{Lo: 0xfff0, Hi: 0xfff8, Stride: 1}},
 	R32: []unicode.Range32{{Lo: 0xe0000, Hi: 0xe0fff, Stride: 1}},
@@ -271,6 +276,7 @@ var ignorable = &unicode.RangeTable{
 // It accepts too many characters, which only allows them to be joined to an emoji.
 func pictographic(r rune) bool { return unicode.Is(pictographs, r) }
 
+// pictographs are the ranges that pictographic accepts.
 var pictographs = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{Lo: 0x00a9, Hi: 0x00a9, Stride: 1}, {Lo: 0x00ae, Hi: 0x00ae, Stride: 1},
