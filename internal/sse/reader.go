@@ -47,17 +47,20 @@ type Reader struct {
 	err     error
 	// skipLF is set after a CR: an LF that follows belongs to the same line end.
 	skipLF bool
-	began  bool
-	ev     Event
-	seen   bool // a field of the current event was seen
-	size   int
-	// from is the offset in buf at which the current event begins. past is its part in earlier
-	// blocks, or the beginning of this part.
+	// began is set after the first line, which may have a byte order mark.
+	began bool
+	ev    Event
+	seen  bool // a field of the current event was seen
+	// size is the number of bytes of the current event, for the limit.
+	size int
+	// from is the offset in buf at which the current event begins. past are the bytes of the event in
+	// earlier blocks, at most mostPast.
 	from int
 	past []byte
 	// held is the number of events of the block that were not released.
 	held int
-	// Spool stores a line that is too long for memory, until the process ends.
+	// Spool is the directory for lines that are too long for memory. If it is "", all lines stay in
+	// memory.
 	Spool spool.Dir
 }
 
@@ -66,7 +69,7 @@ func NewReader(src io.Reader, limit int64) *Reader {
 	return &Reader{src: src, limit: limit}
 }
 
-// A TooLargeError reports an event over the limit, in bytes.
+// A TooLargeError is the error of an event over the limit, in bytes.
 type TooLargeError struct{ Limit int64 }
 
 func (e TooLargeError) Error() string { return "larger than the limit" }
@@ -96,7 +99,7 @@ func (r *Reader) Next() (Event, error) {
 	}
 }
 
-// Release tells the reader that the data of the last event of Next is no longer used.
+// Release marks the data of one event of Next as no longer used.
 func (r *Reader) Release() { r.held-- }
 
 // field adds one non-empty line to the current event.
@@ -160,7 +163,8 @@ func (r *Reader) rest() []byte {
 	return bytes.TrimLeft(bytes.TrimPrefix(rest, []byte(ByteOrderMark)), "\r\n")
 }
 
-// milliseconds parses a retry field, which has ASCII digits only. It returns at most one year.
+// milliseconds parses a retry field, which has ASCII digits only. It returns at most one year, and
+// reports false if the field is invalid.
 func milliseconds(digits []byte) (time.Duration, bool) {
 	const year = 365 * 24 * time.Hour
 	var d time.Duration
@@ -173,7 +177,8 @@ func milliseconds(digits []byte) (time.Duration, bool) {
 	return d, len(digits) > 0
 }
 
-// line returns the next line without its line end.
+// line returns the next line without its line end. It returns a TooLargeError if the line exceeds
+// the limit.
 func (r *Reader) line() ([]byte, error) {
 	for {
 		if line, ok := r.buffered(); ok {
@@ -214,9 +219,10 @@ func (r *Reader) buffered() ([]byte, bool) {
 	return line, true
 }
 
-// Sizes of the buffer: a block of it holds many short events, and is read into where it has room for a fair
-// piece. The first is smaller: most streams have one event. Comments may go on for ever, so that no more than
-// mostPast is kept of lines that may have to be shown as dropped.
+// A block of the buffer has eventBlock bytes and contains many short events. The first block has
+// firstBlock bytes, because most streams have one event. fill reads into a block with at least
+// eventRoom free bytes. mostPast bounds the bytes that are kept of an event, because comments may
+// continue forever.
 const (
 	firstBlock = 4 << 10
 	eventBlock = 64 << 10
