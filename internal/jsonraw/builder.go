@@ -21,6 +21,7 @@ func (o *Builder) Raw(name string, value json.RawMessage) {
 // Grow reserves n bytes.
 func (o *Builder) Grow(n int) { o.b = slices.Grow(o.b, n) }
 
+// name appends the name of a member and the colon.
 func (o *Builder) name(name string) {
 	if len(o.b) == 0 {
 		o.b = append(o.b, '{')

@@ -28,10 +28,11 @@ func Indent(raw json.RawMessage) json.RawMessage {
 // A canonicalWriter writes values in one form.
 type canonicalWriter struct {
 	b []byte
-	// plain rewrites numbers and strings, lines breaks and indents.
+	// plain rewrites numbers and strings. lines adds line ends and indentation.
 	plain, lines bool
 }
 
+// all returns raw in the form of the writer, or unchanged if it is invalid.
 func (w *canonicalWriter) all(raw json.RawMessage) json.RawMessage {
 	if Valid(raw) != nil {
 		return raw
@@ -40,6 +41,7 @@ func (w *canonicalWriter) all(raw json.RawMessage) json.RawMessage {
 	return w.b
 }
 
+// value appends a value at a depth.
 func (w *canonicalWriter) value(raw json.RawMessage, depth int) {
 	switch {
 	case depth >= deepestSorted:
@@ -83,6 +85,7 @@ func (w *canonicalWriter) list(begin, end byte, n, depth int, part func(i int)) 
 	w.b = append(w.b, end)
 }
 
+// line begins a line at a depth, if lines is set.
 func (w *canonicalWriter) line(depth int) {
 	if w.lines {
 		w.b = append(w.b, '\n')

@@ -7,6 +7,7 @@ import (
 	"strings"
 )
 
+// OrNull returns raw, or null if raw is empty.
 func OrNull(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return json.RawMessage("null")
@@ -27,9 +28,9 @@ func OneLine(raw []byte) []byte {
 	return []byte(strings.NewReplacer("\r", " ", "\n", " ").Replace(string(raw)))
 }
 
-// With returns object with the member name set to value. It replaces every occurrence of the member
-// in place, or appends the member. All other bytes stay unchanged. Empty bytes are {}; it returns
-// other values than objects unchanged.
+// With returns object with the member name set to value, or to null if value is empty. It replaces
+// every occurrence of the member in place, or appends the member. All other bytes stay unchanged.
+// Empty bytes are {}. It returns a value that is not an object unchanged.
 func With(object json.RawMessage, name string, value json.RawMessage) json.RawMessage {
 	if len(bytes.Trim(object, WhiteSpace)) == 0 {
 		object = json.RawMessage("{}")
@@ -37,7 +38,7 @@ func With(object json.RawMessage, name string, value json.RawMessage) json.RawMe
 	value = OrNull(value)
 	var out json.RawMessage
 	members := 0
-	taken := 0 // of object, the first so many bytes are in out
+	taken := 0 // the number of bytes of object that are in out
 	err := EachMember(object, func(i int, is string, from, to int) bool {
 		members = i + 1
 		if is == name {
@@ -121,7 +122,7 @@ func Marshal(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// OrEmpty returns params, or {} if params is empty.
+// OrEmpty returns params, or {} if params is nil.
 func OrEmpty(params json.RawMessage) json.RawMessage {
 	if params == nil {
 		return json.RawMessage("{}")

@@ -21,7 +21,8 @@ func EscapedCharacter(raw []byte) (r rune, size int) {
 	return 0, 0
 }
 
-// EscapedRune decodes a backslash, a u and four hexadecimal digits.
+// EscapedRune decodes a backslash, a u and four hexadecimal digits at the beginning of raw. It
+// reports false if raw begins differently.
 func EscapedRune(raw []byte) (rune, bool) {
 	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
 		return 0, false
@@ -31,7 +32,8 @@ func EscapedRune(raw []byte) (rune, bool) {
 	return rune(high)<<8 | rune(low), ok && whole
 }
 
-// HexByte decodes two hexadecimal digits.
+// HexByte decodes two hexadecimal digits at the beginning of raw, which must have at least two
+// bytes. It reports false if they are not digits.
 func HexByte(raw []byte) (byte, bool) {
 	high := hexDigit(raw[0])
 	low := hexDigit(raw[1])
@@ -49,8 +51,8 @@ func hexDigit(c byte) byte {
 	return 255
 }
 
-// AppendEscaped appends the inside of a JSON string. Nothing is escaped but what
-// JSON demands (RFC 8259, section 7).
+// AppendEscaped appends text to b as the inside of a JSON string. It escapes only the characters
+// that JSON requires (RFC 8259, section 7).
 func AppendEscaped(b, text []byte) []byte {
 	from := 0
 	for i, c := range text {

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// CutMark ends an excerpt. The number of omitted bytes follows it.
+// CutMark marks the end of an excerpt. The number of omitted bytes follows it.
 const CutMark = "… +"
 
 // Excerpt returns at most n bytes of raw for an error text, cut between characters, with the number

@@ -4,21 +4,22 @@ import (
 	"encoding/json"
 )
 
-// MaxParts bounds the members of an envelope and the messages of a batch. Each part costs hundreds
-// of bytes, but takes only two in a hostile batch.
+// MaxParts bounds the members of an envelope and the messages of a batch. A part in a hostile batch
+// may have only two bytes, but takes hundreds of bytes of memory.
 const MaxParts = 10_000
 
-// The members of params or result are looked up again and again. The pass that
-// reads the envelope sees them anyway, so it notes them, and the items of those that
-// are arrays. Otherwise every lookup would cost another pass over the message.
+// The members of params or result are looked up repeatedly. The pass that reads the envelope sees
+// them anyway, so it remembers them, and the items of members that are arrays. Otherwise every
+// lookup would cost a pass over the message.
 
 // An Index remembers the members of the object params or result. The zero value has none.
 type Index struct {
+	// Known is set if Members are all members of the object.
 	Known   bool
 	Members Members
 	// few is the memory for the first members.
 	few [4]Member
-	// Lists are the items of members that are arrays, by the index of the member.
+	// Lists are the items of members that are arrays. At are the indexes of these members in Members.
 	Lists [][]json.RawMessage
 	At    []int
 	// Single is set if the message is known to have no duplicate members.
@@ -30,7 +31,7 @@ type Index struct {
 const MaxNoted = 500
 
 // Envelope parses a message with at most MaxParts members. It uses room as the memory of the
-// members if they fit, and fills in with the members of params or result. in stays empty if the
+// members if they fit, and fills in with the members of params or result. in.Known is false if the
 // message has both, or one of them twice. unpaired is set if a string has an unpaired surrogate.
 func Envelope(raw []byte, in *Index, room Members) (members Members, unpaired bool, err *SyntaxError) {
 	s := scanner{raw: raw}
@@ -72,7 +73,7 @@ func Envelope(raw []byte, in *Index, room Members) (members Members, unpaired bo
 	return members, s.unpaired, nil
 }
 
-// read reads one member under params or result.
+// read reads one member of params or result and adds it to the index.
 func (n *Index) read(s *scanner, name string) bool {
 	from := s.at
 	fine := false
@@ -95,8 +96,8 @@ func (n *Index) read(s *scanner, name string) bool {
 	return fine
 }
 
-// add remembers one member, with its items if whole is set. It drops everything if there are too
-// many members.
+// add remembers one member, and its items if whole is set. It drops everything if there are more
+// than MaxNoted members.
 func (n *Index) add(member Member, items []json.RawMessage, whole bool) {
 	n.Known = n.Known && len(n.Members) < MaxNoted
 	if !n.Known {

@@ -1,4 +1,4 @@
-// Package jsonraw reads and composes JSON whose bytes are kept.
+// Package jsonraw reads and composes JSON and keeps the bytes of values unchanged.
 package jsonraw
 
 import (
@@ -102,7 +102,7 @@ func Prefix(text []byte) (value, rest []byte) {
 
 // notA returns the error for raw that is not an object, or not an array.
 func notA(raw []byte, rule, text string) *SyntaxError {
-	if len(raw) == 0 { // as of a member that is not there
+	if len(raw) == 0 { // such as a missing member
 		return &SyntaxError{Rule: "syntax", Text: "the JSON ends too early"}
 	}
 	if err := Valid(raw); err != nil {
@@ -114,12 +114,12 @@ func notA(raw []byte, rule, text string) *SyntaxError {
 // Object parses a JSON object. The values alias raw. With an error, it returns the members before
 // the error.
 func Object(raw []byte) (Members, *SyntaxError) {
-	var room [16]Member // as most objects have, or fewer
+	var room [16]Member // most objects have at most 16 members
 	members, err := AppendMembers(room[:0], raw)
 	return append(make(Members, 0, len(members)), members...), err
 }
 
-// AppendMembers appends to members what Object returns.
+// AppendMembers parses a JSON object as Object does, and appends the members to members.
 func AppendMembers(members Members, raw []byte) (Members, *SyntaxError) {
 	s := scanner{raw: raw, twice: true}
 	if s.next() != '{' {
@@ -147,7 +147,7 @@ func AppendMembers(members Members, raw []byte) (Members, *SyntaxError) {
 // bytes after it.
 func First(raw []byte, name string) (value json.RawMessage) {
 	if begin := bytes.TrimLeft(raw, WhiteSpace); len(begin) == 0 || begin[0] != '{' {
-		return nil // EachMember takes long to say why
+		return nil // EachMember takes long to find the error
 	}
 	_ = EachMember(raw, func(_ int, is string, from, to int) bool {
 		if is == name {
@@ -189,7 +189,7 @@ func EachMember(raw []byte, f func(i int, name string, from, to int) bool) *Synt
 // error.
 func Array(raw []byte) ([]json.RawMessage, *SyntaxError) { return ArrayUpTo(raw, math.MaxInt) }
 
-// ArrayUpTo parses a JSON array as Array does, but reads at most a number of items.
+// ArrayUpTo parses a JSON array as Array does, but returns an error if it has more than most items.
 func ArrayUpTo(raw []byte, most int) (items []json.RawMessage, err *SyntaxError) {
 	s := scanner{raw: raw, twice: true}
 	if s.next() != '[' {
@@ -276,6 +276,7 @@ func Compact(raw []byte) []byte {
 	return b.Bytes()
 }
 
+// IsASCII reports whether all bytes of text are ASCII.
 func IsASCII(text string) bool {
 	for i := range len(text) {
 		if text[i] >= utf8.RuneSelf {

@@ -7,6 +7,7 @@ import (
 	"strings"
 )
 
+// IsNumber reports whether a JSON value is a number. It checks the first byte only.
 func IsNumber(raw json.RawMessage) bool {
 	return len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
 }

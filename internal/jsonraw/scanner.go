@@ -29,7 +29,7 @@ type scanner struct {
 	// twice is set once an object has a duplicate member, or may have one. The names are not
 	// compared after that.
 	twice bool
-	// kept is the offset from which the bytes of a file are still in memory.
+	// kept is the offset up to which the bytes of a file were released from memory.
 	kept int
 }
 
@@ -123,8 +123,8 @@ func (s *scanner) object(each func(name string) bool) bool {
 	return true
 }
 
-// memberName reads the name of a member and the colon, and moves to the value. The names of the
-// innermost open object begin at index outer.
+// memberName reads the name of a member and the colon, and moves to the value. outer is the index
+// in s.names of the first name of the innermost open object.
 func (s *scanner) memberName(outer int) (quoted []byte, escaped, ok bool) {
 	from := s.at
 	escaped, ok = s.text()
@@ -145,7 +145,8 @@ func (s *scanner) memberName(outer int) (quoted []byte, escaped, ok bool) {
 	return quoted, escaped, true
 }
 
-// name remembers a name of the innermost open object. Its names follow the names of outer objects.
+// name remembers a name of the innermost open object, and sets twice if the object has it already
+// or there are too many names. The names of the object begin at outer.
 func (s *scanner) name(outer, from, to int) {
 	if s.twice {
 		return
@@ -186,8 +187,8 @@ func (s *scanner) array(each func() bool) bool {
 	return true
 }
 
-// goesOn reads the comma after a member or an item, and reports whether another one follows. It
-// stops before the closing bracket, which must not follow a comma.
+// goesOn reads the comma after a member or an item. It reports true before the closing bracket and
+// before the next part, and false if neither follows. The closing bracket must not follow a comma.
 func (s *scanner) goesOn(closes byte) bool {
 	s.kept = spool.Passed(s.raw, s.kept, s.at)
 	switch s.next() {
@@ -221,7 +222,8 @@ func (s *scanner) value() bool {
 	}
 }
 
-// text reads a string. If escaped is false, the bytes between the quotes are its value.
+// text reads a string. If escaped is false, the bytes between the quotes are its value. It
+// remembers the length of a long string in a file.
 func (s *scanner) text() (escaped, ok bool) {
 	if !s.is('"') {
 		return false, false
@@ -308,6 +310,7 @@ func (s *scanner) number() bool {
 	return true
 }
 
+// digits reads digits, and reports whether there is at least one.
 func (s *scanner) digits() bool {
 	from := s.at
 	for s.at < len(s.raw) && s.raw[s.at] >= '0' && s.raw[s.at] <= '9' {
@@ -316,6 +319,7 @@ func (s *scanner) digits() bool {
 	return s.at > from
 }
 
+// word reads a word, and reports false if it does not follow.
 func (s *scanner) word(w string) bool {
 	if !bytes.HasPrefix(s.raw[s.at:], []byte(w)) {
 		return false
@@ -324,6 +328,7 @@ func (s *scanner) word(w string) bool {
 	return true
 }
 
+// is reports whether the next byte is c.
 func (s *scanner) is(c byte) bool { return s.at < len(s.raw) && s.raw[s.at] == c }
 
 // next skips white space and returns the next byte, or 0 at the end.

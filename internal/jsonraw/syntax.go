@@ -20,7 +20,7 @@ const WhiteSpace = " \t\r\n"
 
 // A SyntaxError is an error in JSON, with its offset.
 type SyntaxError struct {
-	// Offset counts bytes from the start.
+	// Offset is the number of bytes before the error.
 	Offset int64
 	// Rule is "depth", "utf8", "syntax", "not_object", "not_array", "trailing"
 	// or, in a message, "too_many".
@@ -30,10 +30,10 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.Text, e.Offset) }
 
-// nameOf decodes a name. It does not allocate for usual names.
+// nameOf decodes the name of a member. It does not allocate for usual names.
 func nameOf(quoted []byte, escaped bool) string {
 	if escaped {
-		name, _ := jsontext.AppendUnquote(nil, quoted) // half a surrogate pair reads U+FFFD
+		name, _ := jsontext.AppendUnquote(nil, quoted) // an unpaired surrogate becomes U+FFFD
 		return string(name)
 	}
 	bare := quoted[1 : len(quoted)-1]

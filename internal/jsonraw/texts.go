@@ -64,8 +64,8 @@ func (t *textReader) read(p []byte, last bool) (n int, ended, ok bool) {
 	return n, ended, ok
 }
 
-// nextByte returns the place of the first c in p from a place on, or len(p). known is the place that was found
-// before.
+// nextByte returns the index of the first c in p[from:], counted in p, or len(p). known is the
+// result of the previous call, or -1.
 func nextByte(p []byte, from, known int, c byte) int {
 	if known >= from {
 		return known
@@ -76,8 +76,8 @@ func nextByte(p []byte, from, known int, c byte) int {
 	return len(p)
 }
 
-// hasControl reports whether a text has a byte below a blank. It looks at eight bytes at once: subtracting a blank from
-// a smaller byte sets its highest bit.
+// hasControl reports whether a text has a byte below the space. It checks eight bytes at once:
+// subtracting a space from a smaller byte sets its highest bit.
 func hasControl(p []byte) bool {
 	const each, high = 0x0101010101010101, 0x8080808080808080
 	for ; len(p) >= 8; p = p[8:] {

@@ -12,6 +12,7 @@ import (
 // at the same time. A piece is valid until the next one. An unpaired surrogate is decoded as U+FFFD.
 func Unescaped(quoted []byte) iter.Seq[[]byte] { return unescaped(quoted, spool.Piece) }
 
+// unescaped implements Unescaped for pieces of about size bytes.
 func unescaped(quoted []byte, size int) iter.Seq[[]byte] {
 	rest := quoted[1 : len(quoted)-1]
 	return ahead(make([]byte, 2*(size+utf8.UTFMax)), func(piece []byte) []byte {
