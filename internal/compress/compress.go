@@ -1,5 +1,5 @@
-// Package compress undoes the content codings of HTTP: gzip, deflate, br and zstd (RFC 9110, section 8.4;
-// RFC 7932; RFC 9659).
+// Package compress decodes the content codings of HTTP: gzip, deflate, br and zstd (RFC 9110,
+// section 8.4; RFC 7932; RFC 9659).
 package compress
 
 import (
@@ -19,28 +19,30 @@ import (
 )
 
 const (
-	// maxCodings is how many codings of one body are undone.
+	// maxCodings bounds the codings of one body.
 	maxCodings = 4
-	// maxWindow is the largest window that zstd may have as a content coding (RFC 9659, section 3).
+	// maxWindow is the largest window that zstd may have as a content coding, in bytes (RFC 9659,
+	// section 3).
 	maxWindow = 8 << 20
-	// freeSize is how many bytes any body may become, and maxRatio how many times as long as it was one that becomes
-	// longer. gzip reaches 1,032.
+	// freeSize is the size in bytes that any body may grow to. maxRatio bounds the growth of larger
+	// bodies: their size divided by the compressed size. gzip reaches 1,032.
 	freeSize = 64 << 20
 	maxRatio = 2000
-	// maxDrained is how many bytes are read after the end of a body, so that its connection can be used again.
+	// maxDrained bounds the bytes that are read after the end of the data, so that the connection can
+	// be used again.
 	maxDrained = 64 << 10
 )
 
-// An UnknownError is the error of a coding that is not known.
+// An UnknownError is the error of an unsupported coding.
 type UnknownError struct{ Coding string }
 
 func (e *UnknownError) Error() string { return "the content coding " + e.Coding + " is not supported" }
 
-// A DamagedError is the error of bytes that are not what Coding says, or that end too early.
+// A DamagedError is the error of bytes that cannot be decoded as Coding, or that end too early.
 type DamagedError struct {
 	Coding string
 	Err    error
-	// Begun is set if the body begins with the signature of that coding.
+	// Begun is set if the body begins with the signature of the coding.
 	Begun bool
 }
 
@@ -51,7 +53,7 @@ func (e *DamagedError) Error() string {
 	if e.Begun {
 		return "the compressed body is damaged (" + e.Err.Error() + ")"
 	}
-	if e.Coding == "gzip" || e.Coding == "zstd" { // which begin with a signature
+	if e.Coding == "gzip" || e.Coding == "zstd" { // both begin with a signature
 		return "the body is declared as " + e.Coding + ", but is not " + e.Coding
 	}
 	return "the body is declared as " + e.Coding + ", but cannot be decoded as " + e.Coding
@@ -59,14 +61,14 @@ func (e *DamagedError) Error() string {
 
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// A GrowsError is the error of a body that becomes too large.
+// A GrowsError is the error of a body that grows too much.
 type GrowsError struct{ Coding string }
 
 func (e *GrowsError) Error() string {
 	return fmt.Sprintf("the compressed body grows more than %d times (%s)", maxRatio, e.Coding)
 }
 
-// IsUnreadable reports whether an error is one of the bytes' coding, and not one of their source.
+// IsUnreadable reports whether an error is about the coding of a body, not about its source.
 func IsUnreadable(err error) bool {
 	_, unknown := errors.AsType[*UnknownError](err)
 	_, damaged := errors.AsType[*DamagedError](err)
@@ -74,11 +76,11 @@ func IsUnreadable(err error) bool {
 	return unknown || damaged || grows
 }
 
-// Codings returns the content codings that a header declares, in the order in which they were applied and without
-// identity, in lower case. It returns nil if there are none.
+// Codings returns the content codings that a header declares, in the order in which they were
+// applied and without identity, in lower case. It returns nil if there are none.
 func Codings(h http.Header) []string { return Split(strings.Join(h.Values("Content-Encoding"), ",")) }
 
-// Split returns the codings that the value of a Content-Encoding field lists, as Codings does.
+// Split returns the codings in the value of a Content-Encoding field, as Codings does.
 func Split(field string) (codings []string) {
 	for name := range strings.SplitSeq(field, ",") {
 		name = strings.ToLower(strings.TrimSpace(name))
@@ -93,7 +95,7 @@ func Split(field string) (codings []string) {
 	return codings
 }
 
-// Check returns an UnknownError if NewReader cannot undo all codings, and nil if it can.
+// Check returns an UnknownError if NewReader cannot decode all codings, else nil.
 func Check(codings []string) error {
 	for _, name := range codings {
 		if decoders[name] == nil {
@@ -108,8 +110,8 @@ func Check(codings []string) error {
 
 // NewReader returns a reader that decodes src, or src itself if it has no codings. It reads nothing
 // until its first Read, and returns flushed data as soon as src has it. An empty body stays empty.
-// An error of src is returned as it is. The reader fails if the decoded bytes become too many, and
-// with an unknown coding: call Check first.
+// The reader returns an error of src unchanged. It fails with a GrowsError if the body grows too
+// much, and with an UnknownError if Check fails.
 func NewReader(src io.Reader, codings []string) io.Reader {
 	if err := Check(codings); err != nil {
 		return failingReader{err}
@@ -129,8 +131,8 @@ func Decode(body []byte, codings []string, limit int) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(NewReader(bytes.NewReader(body), codings), int64(limit)+1))
 }
 
-// Trailing returns the coding whose data ended before the body did, or "". r was returned by
-// NewReader and read to its end. It ignores the bytes after the data, as browsers do.
+// Trailing returns the coding whose data ended before the body, or "". r was returned by NewReader
+// and read to its end. The bytes after the data are ignored, as in browsers.
 func Trailing(r io.Reader) string {
 	for decoder, ok := r.(*reader); ok; decoder, ok = decoder.src.r.(*reader) {
 		if decoder.trailing {
@@ -140,11 +142,13 @@ func Trailing(r io.Reader) string {
 	return ""
 }
 
+// A failingReader returns its error from each Read.
 type failingReader struct{ err error }
 
 func (f failingReader) Read([]byte) (int, error) { return 0, f.err }
 
-// decoders begin to decode. They may read the head of the body, which has at least one byte.
+// decoders start decoders by coding. A decoder may read the beginning of the body, which has at
+// least one byte.
 var decoders = map[string]func(*bufio.Reader) (io.Reader, error){
 	"gzip": newGzipReader,
 	"br":   func(src *bufio.Reader) (io.Reader, error) { return brotli.NewReader(src), nil },
@@ -155,8 +159,8 @@ var decoders = map[string]func(*bufio.Reader) (io.Reader, error){
 	"deflate": inflate,
 }
 
-// inflate returns a decoder of deflate: in the zlib format or, as some servers send it, without its
-// header (RFC 9110, section 8.4.1.2).
+// inflate returns a decoder of deflate. Some servers send it without the zlib header (RFC 9110,
+// section 8.4.1.2).
 func inflate(src *bufio.Reader) (io.Reader, error) {
 	head, err := src.Peek(2)
 	if err == nil && head[0]&0x0f == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0 {
@@ -166,7 +170,7 @@ func inflate(src *bufio.Reader) (io.Reader, error) {
 	return flate.NewReader(src), nil
 }
 
-// A zlibReader decodes deflate whose header is right.
+// A zlibReader decodes deflate with a valid zlib header.
 type zlibReader struct{ io.Reader }
 
 // A gzipReader decodes the members of a gzip body.
@@ -175,9 +179,10 @@ type gzipReader struct {
 	member *gzip.Reader
 }
 
-// errTrailing ends a body in which other bytes follow its data.
+// errTrailing is the error of other bytes after the data.
 var errTrailing = errors.New("other bytes follow the compressed data")
 
+// newGzipReader returns a decoder of gzip. It reads the first header.
 func newGzipReader(src *bufio.Reader) (io.Reader, error) {
 	member, err := gzip.NewReader(src)
 	if err != nil {
@@ -187,6 +192,8 @@ func newGzipReader(src *bufio.Reader) (io.Reader, error) {
 	return &gzipReader{src, member}, nil
 }
 
+// Read decodes the members one after the other. It returns errTrailing if other bytes follow a
+// member.
 func (g *gzipReader) Read(to []byte) (int, error) {
 	n, err := g.member.Read(to)
 	if err != io.EOF {
@@ -204,17 +211,19 @@ func (g *gzipReader) Read(to []byte) (int, error) {
 	return n, err
 }
 
-// A reader undoes one coding.
+// A reader decodes one coding.
 type reader struct {
 	src     source
 	coding  string
 	decoder io.Reader
-	given   int64
-	err     error
+	// given is the number of decoded bytes.
+	given int64
+	err   error
 	// trailing is set if other bytes follow the data.
 	trailing bool
 }
 
+// Read decodes bytes. It returns an error after the first one again.
 func (r *reader) Read(to []byte) (int, error) {
 	if r.err != nil || len(to) == 0 {
 		return 0, r.err
@@ -235,17 +244,19 @@ func (r *reader) Read(to []byte) (int, error) {
 	return n, r.err
 }
 
+// startDecoder starts the decoder. It returns io.EOF for an empty body.
 func (r *reader) startDecoder() error {
 	src := bufio.NewReader(&r.src)
 	if _, err := src.Peek(1); err != nil {
-		return err // also the end of an empty body
+		return err // io.EOF for an empty body
 	}
 	decoder, err := decoders[r.coding](src)
 	r.decoder = decoder
 	return err
 }
 
-// meaning returns the error of the source if that failed, and says of others what they are about.
+// classifyError returns the error of the source if the source failed, io.EOF at the end of the
+// data, and a DamagedError for other errors. It drains the source at the end of the data.
 func (r *reader) classifyError(err error) error {
 	if _, grows := errors.AsType[*GrowsError](err); err == nil || grows {
 		return err
@@ -264,7 +275,8 @@ func (r *reader) classifyError(err error) error {
 	return &DamagedError{r.coding, err, r.hasBegun(err)}
 }
 
-// hasBegun reports whether a body with an error begins with the signature of its coding.
+// hasBegun reports whether the body began with the signature of its coding. err is the error of the
+// decoder.
 func (r *reader) hasBegun(err error) bool {
 	switch r.decoder.(type) {
 	case *gzipReader, zlibReader:
@@ -273,7 +285,7 @@ func (r *reader) hasBegun(err error) bool {
 	return r.coding == "zstd" && !errors.Is(err, zstd.ErrMagicMismatch)
 }
 
-// A source counts what is read, and keeps the error with which it ended.
+// A source counts the bytes that are read from r, and keeps its error.
 type source struct {
 	r    io.Reader
 	read int64

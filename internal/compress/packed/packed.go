@@ -17,24 +17,24 @@ import (
 )
 
 const (
-	// Extension ends the names of such files, and Magic begins their bytes.
+	// Extension is the suffix of file names, and Magic the first bytes of a file.
 	Extension = ".zst"
 	Magic     = "\x28\xB5\x2F\xFD"
-	// frameSize is how many bytes of text a frame has that Write writes.
+	// frameSize is the size of the text in each frame that Write writes, in bytes.
 	frameSize = 256 << 10
-	// mostFrame is how many bytes of text a frame may have that is read, mostFrames how many frames
-	// a file, and MaxText how many bytes of text Write writes.
+	// maxFrameText bounds the text of a frame that is read, in bytes. maxFrames bounds the frames of a
+	// file. MaxText bounds the text that Write writes, in bytes.
 	maxFrameText = 1 << 20
 	maxFrames    = 64 << 10
 	MaxText      = maxFrames * frameSize
-	// mostAround is how many bytes a frame may have more than its text.
+	// maxFrameOverhead bounds the bytes that a frame has in addition to its text.
 	maxFrameOverhead = 1 << 10
 
 	tableMagic  = 0x184D2A5E
 	footerMagic = 0x8F92EAB1
 	headSize    = 8
 	footerSize  = 9
-	// withSums is the bit of the descriptor for entries with a checksum, reserved are those that
+	// withSums is the bit of the descriptor for entries with a checksum. reserved are the bits that
 	// must be 0.
 	withSums, reserved = 0x80, 0x7c
 )
@@ -44,10 +44,12 @@ var (
 	ErrNone = errors.New("not compressed with zstd")
 	// ErrTooLarge is the error of text that needs too much memory or has too many frames.
 	ErrTooLarge = errors.New("it has frames of more than 1 MiB, or too many of them; zstd -d decompresses it")
-	errNotSame  = errors.New("it is not decompressed to the same text")
+	// errNotSame is the error of a frame that does not decompress to its text.
+	errNotSame = errors.New("it is not decompressed to the same text")
 )
 
-// A DamagedError says that of a text only the beginning can be read.
+// A DamagedError is the error of a file of which only the beginning can be read: Text bytes of
+// text.
 type DamagedError struct{ Text int64 }
 
 func (e *DamagedError) Error() string {
@@ -66,7 +68,7 @@ var decoder = sync.OnceValue(func() *zstd.Decoder {
 })
 
 // Write compresses a text. It decompresses each frame again and compares it, because the caller may
-// delete the text afterwards.
+// delete the text afterwards. It returns ErrTooLarge if the text exceeds MaxText.
 func Write(w io.Writer, r io.Reader) error {
 	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest),
 		zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(frameSize), zstd.WithLowerEncoderMem(true))
@@ -103,15 +105,15 @@ func Write(w io.Writer, r io.Reader) error {
 	return err
 }
 
-// slots is how many frames a Reader keeps.
+// slots is the number of frames that a Reader keeps in memory.
 const slots = 4
 
 // A Reader reads a compressed text at any offset. Several goroutines may use it.
 type Reader struct {
 	src io.ReaderAt
-	// frames are where they begin, and the end of the last.
+	// frames are the beginnings of the frames, and the end of the last frame.
 	frames []place
-	// end is the error of a look behind the last frame.
+	// end is the error of reading after the last frame.
 	end   error
 	slots [slots]slot
 }
@@ -119,8 +121,8 @@ type Reader struct {
 // A place is the offset of a frame in the file and the offset of its text.
 type place struct{ at, text int64 }
 
-// A slot holds the text of the last frame that was read of those with the same index modulo slots.
-// It has no text if none was read.
+// A slot holds the text of one frame: the last one that was read with this index modulo slots. It
+// has no text if no such frame was read.
 type slot struct {
 	mu        sync.Mutex
 	frame     int
@@ -128,7 +130,7 @@ type slot struct {
 }
 
 // Open reads the table of the frames. If the file has no valid table, it finds the frames from the
-// beginning. Errors are those of the file, ErrNone and ErrTooLarge; ReadAt reports damage.
+// beginning. It returns errors of the file, ErrNone and ErrTooLarge. ReadAt reports damage.
 func Open(src io.ReaderAt, size int64) (*Reader, error) {
 	r := &Reader{src: src, frames: []place{{}}, end: io.EOF}
 	if r.readTable(size) {
@@ -141,6 +143,7 @@ func Open(src io.ReaderAt, size int64) (*Reader, error) {
 // Size returns the length of the text that can be read.
 func (r *Reader) Size() int64 { return r.last().text }
 
+// last returns the end of the last frame.
 func (r *Reader) last() place { return r.frames[len(r.frames)-1] }
 
 // add adds a frame, given by its length in the file and the length of its text.
@@ -161,7 +164,7 @@ func (r *Reader) readTable(size int64) bool {
 		return false
 	}
 	each := int64(8)
-	if kind&withSums != 0 { // of which the frames have their own
+	if kind&withSums != 0 { // the frames have their own checksums
 		each += 4
 	}
 	table := make([]byte, headSize+count*each)
@@ -186,8 +189,8 @@ func (r *Reader) readTable(size int64) bool {
 	return r.last().at == begin
 }
 
-// findFrames finds the frames by their headers, one after the other. The last complete frame is the
-// end.
+// findFrames finds the frames by their headers, one after the other. The text ends after the last
+// complete frame.
 func (r *Reader) findFrames(size int64) error {
 	for r.last().at < size {
 		text, length, err := r.frameAt(r.last().at, size)
@@ -207,7 +210,8 @@ func (r *Reader) findFrames(size int64) error {
 	return nil
 }
 
-// frameAt returns the length of the text of a frame, and of the frame itself.
+// frameAt returns the length of the text of a frame and the length of the frame, without
+// decompressing it.
 func (r *Reader) frameAt(at, size int64) (text, length int64, err error) {
 	var head zstd.Header
 	begin := make([]byte, min(zstd.HeaderMaxSize, size-at))
