@@ -56,7 +56,7 @@ const (
 	Call          = "call"
 )
 
-// kinds orders the changes of a report.
+// kinds are the kinds of subjects in the order of a report.
 var kinds = []string{
 	Server, Revision, Authorization, Capability, Instructions, List,
 	Tool, Prompt, Resource, Template, Call,

@@ -11,7 +11,8 @@ import (
 	"mcpc/internal/schema"
 )
 
-// compareDefinition compares two definitions of one subject member by member.
+// compareDefinition compares two definitions of one subject member by member. It adds nothing if
+// they differ only in null members.
 func (c *comparison) compareDefinition(s Subject, a, b entry) {
 	a.raw = withoutNulls(a.raw)
 	b.raw = withoutNulls(b.raw)
@@ -89,6 +90,7 @@ func dropNulls(raw json.RawMessage, levels int) json.RawMessage {
 // wholeInput names the root of an inputSchema in sentences.
 const wholeInput = "the object of arguments"
 
+// compareInputSchema compares the inputSchemas of a tool, which are nil if missing.
 func (c *comparison) compareInputSchema(s Subject, a, b json.RawMessage) {
 	if a == nil || b == nil {
 		c.add(s, "input-undecided", "/inputSchema", a, b, detail{place: wholeInput})
@@ -103,6 +105,7 @@ func (c *comparison) compareInputSchema(s Subject, a, b json.RawMessage) {
 	}
 }
 
+// compareOutputSchema compares the outputSchemas of a tool, which are nil if missing.
 func (c *comparison) compareOutputSchema(s Subject, a, b json.RawMessage) {
 	if a == nil {
 		c.add(s, "output-schema-added", "/outputSchema", nil, b, detail{})
@@ -139,12 +142,14 @@ var inputOnlyKinds = []string{
 // memberRules maps a direction and a kind of difference to the rule about a member of an object.
 var memberRules = map[string]string{
 	in + "member-added": "argument-added", in + "member-added-closed": "argument-added",
-	in + "member-required-added": "argument-required-added", in + "member-required-added-closed": "argument-required-added",
-	in + "member-removed": "argument-removed", in + "member-removed-closed": "argument-removed-closed",
+	in + "member-required-added":        "argument-required-added",
+	in + "member-required-added-closed": "argument-required-added",
+	in + "member-removed":               "argument-removed", in + "member-removed-closed": "argument-removed-closed",
 	in + "member-required": "argument-required", in + "member-optional": "argument-optional",
 	out + "member-added": "output-member-added", out + "member-added-closed": "output-member-added-closed",
-	out + "member-required-added": "output-member-added", out + "member-required-added-closed": "output-member-added-closed",
-	out + "member-removed": "output-member-removed", out + "member-removed-closed": "output-member-removed",
+	out + "member-required-added":        "output-member-added",
+	out + "member-required-added-closed": "output-member-added-closed",
+	out + "member-removed":               "output-member-removed", out + "member-removed-closed": "output-member-removed",
 	out + "member-required": "output-member-required", out + "member-optional": "output-member-optional",
 }
 
@@ -213,6 +218,7 @@ func hintValue(annotations json.RawMessage, name string) bool {
 	return annotationHints[name].byDefault
 }
 
+// compareAnnotations compares the annotations of a tool. Absent annotations have their defaults.
 func (c *comparison) compareAnnotations(s Subject, a, b json.RawMessage) {
 	isReadOnly := hintValue(a, "readOnlyHint") || hintValue(b, "readOnlyHint")
 	before := len(c.changes)
@@ -323,6 +329,7 @@ func (c *comparison) compareArguments(s Subject, a, b json.RawMessage) {
 	}
 }
 
+// isRequired reports whether an argument of a prompt is required.
 func isRequired(e entry) bool { return string(e.members.Value("required")) == "true" }
 
 // compareArgument compares one argument of a prompt. pointer and d locate the argument.

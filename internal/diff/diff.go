@@ -28,7 +28,7 @@ type Snapshot struct {
 	Capabilities json.RawMessage
 	// Instructions is a JSON string, or null if the server is known to have no instructions.
 	Instructions json.RawMessage
-	// Authorization reports whether the server requires authorization.
+	// Authorization says whether the server requires authorization.
 	Authorization *bool
 
 	// Tools, Prompts, Resources and Templates are the entries of the server's lists.

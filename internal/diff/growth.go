@@ -37,8 +37,8 @@ func CostOf(raw json.RawMessage) Cost {
 	return Cost{len(handed), (len(handed) + bytesPerToken - 1) / bytesPerToken}
 }
 
-// A Growth is the cost of a tool before and after. Tool is "" for the sum of all tools. The cost
-// is zero where the tool does not exist.
+// A Growth is the cost of a tool before and after. Tool is "" for the sum of all tools. The cost is
+// zero if the tool does not exist.
 type Growth struct {
 	Tool    string
 	Was, Is Cost

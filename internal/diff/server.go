@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// compareServer compares everything but the lists. It skips parts that one snapshot lacks.
+// compareServer compares everything except the lists. It skips parts that one snapshot lacks.
 func (c *comparison) compareServer(a, b Snapshot) {
 	if a.Implementation != nil && b.Implementation != nil {
 		was := withoutNulls(a.Implementation)
@@ -49,7 +49,8 @@ func (c *comparison) compareServer(a, b Snapshot) {
 func (c *comparison) eachChangedMember(a, b json.RawMessage, f func(name string, was, is json.RawMessage)) {
 	was, _ := jsonraw.Object(a)
 	is, _ := jsonraw.Object(b)
-	// Implementations disagree which of two members with one name counts, so all are compared.
+	// Implementations disagree on which of two members with one name counts, so all of them are
+	// compared.
 	values := map[string]*[2][]json.RawMessage{}
 	for i, members := range []jsonraw.Members{was, is} {
 		for _, m := range members {
@@ -84,6 +85,7 @@ func isSameJSON(a, b json.RawMessage) bool {
 	return string(a) == string(b) || string(jsonraw.Canonical(a)) == string(jsonraw.Canonical(b))
 }
 
+// toSet returns the set of texts.
 func toSet(texts []string) map[string]bool {
 	all := map[string]bool{}
 	for _, text := range texts {
@@ -92,6 +94,7 @@ func toSet(texts []string) map[string]bool {
 	return all
 }
 
+// compareRevisions adds a change for each removed and each added revision.
 func (c *comparison) compareRevisions(a, b []string) {
 	was := toSet(a)
 	is := toSet(b)
@@ -169,7 +172,7 @@ func (c *comparison) compareTTL(a, b Snapshot) {
 	}
 }
 
-// Limits up to which a change of a text is harmless. The limit in bytes is needed as well: an
+// The limits below which a change of a text is harmless. The limit in bytes is needed as well: an
 // instruction for a model can be a small share of a long text, or one word of a language without
 // spaces.
 const (

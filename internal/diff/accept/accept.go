@@ -36,7 +36,7 @@ type Entry struct {
 	// Until is the last day of the acceptance, as 2006-01-02 in UTC.
 	Until string
 	Place yaml.Place
-	// fingerprintPlace is where the fingerprint stands, and ruleAt the rule.
+	// fingerprintPlace and rulePlace are the places of the fingerprint and the rule.
 	fingerprintPlace, rulePlace yaml.Place
 }
 
@@ -71,17 +71,20 @@ func Parse(text []byte) ([]Entry, []Problem) {
 	return r.entries, r.problems
 }
 
+// A reader collects the entries and the problems of a file.
 type reader struct {
 	doc      yaml.Document
 	entries  []Entry
 	problems []Problem
 }
 
+// report adds a problem.
 func (r *reader) report(at yaml.Place, format string, args ...any) {
 	r.problems = append(r.problems, Problem{at, fmt.Sprintf(format, args...)})
 }
 
-// readMapping returns the members of a mapping and reports unknown names.
+// readMapping returns the members of a mapping, and reports unknown names. It reports a value that
+// is not a mapping, and returns nil.
 func (r *reader) readMapping(raw json.RawMessage, at string, known []string) jsonraw.Members {
 	members, err := jsonraw.Object(raw)
 	if err != nil {
@@ -99,6 +102,7 @@ func (r *reader) readMapping(raw json.RawMessage, at string, known []string) jso
 	return members
 }
 
+// readFile reads the entries of the file. An empty file has none.
 func (r *reader) readFile() {
 	if string(r.doc.JSON) == "null" {
 		return // an empty file accepts nothing
@@ -117,6 +121,7 @@ func (r *reader) readFile() {
 	}
 }
 
+// readEntry reads one entry, and reports missing and invalid members.
 func (r *reader) readEntry(raw json.RawMessage, at string) {
 	known := []string{"fingerprint", "rule", "subject", "reason", "until"}
 	members := r.readMapping(raw, at, known)
@@ -158,6 +163,7 @@ func (r *reader) readEntry(raw json.RawMessage, at string) {
 
 const fingerprintDigits = 15
 
+// isFingerprint reports whether text has the form of a fingerprint.
 func isFingerprint(text string) bool {
 	return len(text) == 1+fingerprintDigits && text[0] == 'c' && strings.Trim(text, "0123456789abcdef") == ""
 }
@@ -215,9 +221,11 @@ func Apply(changes []diff.Change, entries []Entry, today string) Result {
 	return result
 }
 
-// maxMistyped is how many digits of a fingerprint may be wrong for it to be taken for another.
+// maxMistyped is the maximum number of wrong digits in a mistyped fingerprint.
 const maxMistyped = 3
 
+// findMistyped returns the known fingerprint that differs from print in at most maxMistyped digits,
+// or "".
 func findMistyped(print string, known []string) string {
 	for _, k := range known {
 		wrong := 0

@@ -36,22 +36,22 @@ const versionMember = "mcpcLock"
 type Reason string
 
 const (
-	// NotJSON: the bytes are not one JSON value, as after a merge with conflicts.
+	// NotJSON means that the bytes are not one JSON value, as after a merge with conflicts.
 	NotJSON Reason = "not_json"
-	// NotALock: the file is neither a lock file nor a list of tools.
+	// NotALock means that the file is neither a lock file nor a list of tools.
 	NotALock Reason = "not_a_lock"
-	// Newer: the file has a version that is newer than Version.
+	// Newer means that the file has a version above Version.
 	Newer Reason = "newer"
-	// Damaged: a definition does not have its hash, or a member is not what it has to be.
+	// Damaged means that a definition does not match its hash, or that a member has the wrong form.
 	Damaged Reason = "damaged"
-	// Partial: the file has one page of a list, and more pages are missing.
+	// Partial means that the file has only some pages of a list.
 	Partial Reason = "partial"
 )
 
-// An Error says why a file could not be used, and a way out. Its text is one sentence.
+// An Error is the reason why a file cannot be used, with a hint for the user. Text is one sentence.
 type Error struct {
 	Reason Reason
-	// Pointer is the JSON pointer of the fault; "" is the whole file.
+	// Pointer is the JSON pointer of the error. "" is the whole file.
 	Pointer string
 	Text    string
 	Hint    string
@@ -59,6 +59,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Text }
 
+// newError returns an Error. format and args make its text.
 func newError(reason Reason, pointer, hint, format string, args ...any) *Error {
 	return &Error{reason, pointer, fmt.Sprintf(format, args...), hint}
 }
@@ -177,6 +178,7 @@ func Parse(raw []byte) (diff.Snapshot, error) {
 	return s, nil
 }
 
+// parseObject parses the JSON object of a lock file.
 func parseObject(raw []byte) (jsonraw.Members, error) {
 	if err := jsonraw.Valid(raw); err != nil {
 		hint := "fix the JSON, or " + rewriteHint
@@ -192,6 +194,7 @@ func parseObject(raw []byte) (jsonraw.Members, error) {
 	return members, nil
 }
 
+// checkVersion returns an error unless the file has a version that Parse reads.
 func checkVersion(members jsonraw.Members) error {
 	value, there := members.Get(versionMember)
 	n, err := strconv.Atoi(string(value))
@@ -214,6 +217,7 @@ func checkVersion(members jsonraw.Members) error {
 	return nil
 }
 
+// parseRevisions parses the list of revisions. It returns nil if raw is nil.
 func parseRevisions(raw json.RawMessage) ([]string, error) {
 	if raw == nil {
 		return nil, nil
@@ -233,6 +237,7 @@ func parseRevisions(raw json.RawMessage) ([]string, error) {
 	return all, nil
 }
 
+// parseTTL parses the object ttlMs. It returns nil if raw is nil.
 func parseTTL(raw json.RawMessage) (map[string]int64, error) {
 	if raw == nil {
 		return nil, nil
@@ -255,7 +260,8 @@ func parseTTL(raw json.RawMessage) (map[string]int64, error) {
 	return all, nil
 }
 
-// parseDefinitions parses one list and checks each definition against its hash.
+// parseDefinitions parses one list and checks each definition against its hash. It returns nil if
+// raw is nil.
 func parseDefinitions(raw json.RawMessage, list, key string) ([]json.RawMessage, error) {
 	if raw == nil {
 		return nil, nil

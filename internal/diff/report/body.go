@@ -11,18 +11,20 @@ import (
 )
 
 const (
-	// maxInSentence is the length up to which a value stands whole in the sentence of a change.
+	// maxInSentence is the maximum length of a value, in bytes, that the sentence of a change contains
+	// as a whole.
 	maxInSentence = 50
 	// contextLines is how many equal lines are shown on each side of a difference.
 	contextLines = 2
-	// maxLines bounds the lines of one value, of which lastLines are its last.
+	// maxLines bounds the lines of one value that are shown. lastLines of them are the last lines.
 	maxLines, lastLines = 60, 20
-	// maxMarkedBytes bounds two lines, in bytes, whose words are compared, and mostPairs how many
-	// are.
+	// maxMarkedBytes bounds the size in bytes of two lines whose words are compared. maxMarkedPairs
+	// bounds the number of such pairs.
 	maxMarkedBytes, maxMarkedPairs = 16 << 10, 1000
 )
 
-// valueLines splits a value into lines. It unquotes a string and indents other JSON.
+// valueLines splits a value into lines. It unquotes a string and indents other JSON. It returns nil
+// if raw is nil.
 func valueLines(raw json.RawMessage) []string {
 	if raw == nil {
 		return nil
@@ -34,7 +36,7 @@ func valueLines(raw json.RawMessage) []string {
 	return strings.Split(strings.TrimRight(text, "\n"), "\n")
 }
 
-// isInSentence reports a change whose sentence has all of its value.
+// isInSentence reports whether the sentence of a change contains its values as a whole.
 func isInSentence(c diff.Change) bool {
 	text := strings.HasPrefix(c.Rule, "description-") || strings.HasPrefix(c.Rule, "instructions-")
 	if c.Was == nil || c.Is == nil {
@@ -42,7 +44,8 @@ func isInSentence(c diff.Change) bool {
 	}
 	named := strings.Contains(c.Rule, "-enum-") || strings.Contains(c.Rule, "-type-")
 	return !text &&
-		(named || len(c.Was) <= maxInSentence && len(c.Is) <= maxInSentence && !bytes.ContainsAny(c.Was, "{[") && !bytes.ContainsAny(c.Is, "{["))
+		(named || len(c.Was) <= maxInSentence && len(c.Is) <= maxInSentence &&
+			!bytes.ContainsAny(c.Was, "{[") && !bytes.ContainsAny(c.Is, "{["))
 }
 
 // A Pair is a row of two columns. Either side may be empty. Same is set if both sides are equal.
@@ -59,7 +62,7 @@ func Sides(c diff.Change) []Pair {
 		return nil
 	}
 	all := collapseEqual(alignLines(valueLines(c.Was), valueLines(c.Is)))
-	if len(all) > maxLines { // the end is shown as well: a text may say there what it is about
+	if len(all) > maxLines { // the end is shown too, because the change may be there
 		more := formatLine(Dim, "… %d more lines", len(all)-maxLines)
 		all = slices.Concat(all[:maxLines-lastLines], []Pair{{Left: more, Right: more, Same: true}}, all[len(all)-lastLines:])
 	}
@@ -148,8 +151,9 @@ func collapseEqual(all []Pair) (kept []Pair) {
 	return kept
 }
 
-// collapseRun replaces the middle of a run of equal lines by a count. It keeps the lines next to a
-// difference; the first run has no difference before it, and the last run none after it.
+// collapseRun replaces the middle of a run of equal lines by a count. It keeps contextLines lines
+// next to each difference. The first run has no difference before it, the last run has no
+// difference after it.
 func collapseRun(equal []Pair, first, last bool) (kept []Pair) {
 	begin := contextLines
 	end := len(equal) - contextLines

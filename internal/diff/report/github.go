@@ -38,11 +38,13 @@ func GitHub(r Report, file string) []byte {
 	return []byte(b.String())
 }
 
-// escapeData escapes the message of a workflow command, and escapeProperty a property value.
+// escapeData returns the message of a workflow command with its special characters escaped.
 func escapeData(text string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(displayText(text))
 }
 
+// escapeProperty returns a property value of a workflow command with its special characters
+// escaped.
 func escapeProperty(text string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapeData(text))
 }

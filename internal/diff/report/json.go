@@ -87,7 +87,7 @@ func JSON(r Report) json.RawMessage {
 	return sanitize.Bytes(raw, sanitize.JSON)
 }
 
-// asJSON is JSON of a server as a part of the report; what is not JSON is a string.
+// asJSON returns JSON of a server as a part of the report. Invalid JSON becomes a string.
 func asJSON(raw json.RawMessage) json.RawMessage {
 	if raw != nil && jsonraw.Valid(raw) != nil {
 		return jsonraw.Quote(string(raw))
@@ -95,6 +95,7 @@ func asJSON(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
+// jsonEntries returns the JSON form of entries, nil if there are none.
 func jsonEntries(entries []accept.Entry) (all []jsonEntry) {
 	for _, e := range entries {
 		all = append(all, jsonEntry{e.Fingerprint, e.Rule, e.Reason, e.Until, e.Place.Line})

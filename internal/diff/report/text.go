@@ -35,6 +35,7 @@ type Span struct {
 // A Line is one line of a view.
 type Line []Span
 
+// String returns the text of the line without roles.
 func (l Line) String() string {
 	var b strings.Builder
 	for _, s := range l {
@@ -43,12 +44,15 @@ func (l Line) String() string {
 	return b.String()
 }
 
+// formatLine returns a line of one span, safe to show.
 func formatLine(role Role, format string, args ...any) Line {
 	return Line{{role, displayText(fmt.Sprintf(format, args...))}}
 }
 
+// displayText returns a text on one line that is safe to show.
 func displayText(text string) string { return sanitize.Line(text, sanitize.Signs) }
 
+// changeRole returns the role of the level of a change, or AcceptedRole.
 func changeRole(c diff.Change) Role {
 	if c.Accepted != "" {
 		return AcceptedRole
@@ -86,7 +90,8 @@ func Text(r Report, all bool) (lines []Line) {
 	return append(lines, formatLine(Plain, "%s", r.Summary()))
 }
 
-// describeHarmless says what n harmless changes of a subject are: the only one, or their rules.
+// describeHarmless returns a text about the harmless changes of a subject: the sentence of the only
+// change, or the rules of all changes. n is their number.
 func describeHarmless(r Report, s diff.Subject, n int) string {
 	count := map[string]int{}
 	rules := []string{}
