@@ -9,7 +9,8 @@ import (
 type Found struct {
 	From, To int
 	Kind     FoundKind
-	// Secret is the known value, which must never be shown. It is "" for other kinds.
+	// Secret is the value to hide, which must never be shown. It is "" for a secret that was found by
+	// its form.
 	Secret string
 }
 

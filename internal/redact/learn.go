@@ -10,7 +10,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// LearnField learns the secrets that RedactField hides in a header field. A nil s learns nothing.
+// LearnField learns the secrets that RedactField hides in a header field, and the secrets of a URL
+// in its value. A nil s learns nothing.
 func (s *Secrets) LearnField(f wire.Field) {
 	if s == nil {
 		return

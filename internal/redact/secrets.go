@@ -14,7 +14,7 @@ import (
 // Secrets hides the secrets in frames and texts before they are recorded or shown: the values of
 // members, assignments and header fields with secret names, text that looks like a well-known
 // token, and every occurrence of the values that it learned. The zero value and nil have no learned
-// values. Methods may be called from several goroutines.
+// values. Several goroutines may call its methods, as long as its fields do not change.
 //
 // A secret without a secret name that does not look like one cannot be recognized.
 type Secrets struct {
