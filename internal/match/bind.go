@@ -228,7 +228,7 @@ func (b *Binder) ToIs(c Comparison, raw json.RawMessage) (json.RawMessage, int) 
 	return b.replace(c, raw, &b.toIs)
 }
 
-// ToWas is the inverse of ToIs: it replaces current handles by recorded ones.
+// ToWas replaces current handles by recorded ones, as the inverse of ToIs.
 func (b *Binder) ToWas(c Comparison, raw json.RawMessage) (json.RawMessage, int) {
 	return b.replace(c, raw, &b.toWas)
 }
