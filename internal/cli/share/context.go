@@ -11,8 +11,8 @@ import (
 )
 
 // WithContext returns the listed rows with the rows that are needed to understand them or to make a
-// mock of them: the handshakes of their conversations, and the tools/list pages that showed the
-// client the most tools before the last listed row.
+// mock of them: the handshakes of their conversations, and the tools/list with the most pages,
+// preferably one before the last listed row.
 func WithContext(c *rows.Capture, listed []*rows.Row) []*rows.Row {
 	in := map[*rows.Row]bool{}
 	for _, r := range listed {
