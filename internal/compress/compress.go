@@ -256,7 +256,8 @@ func (r *reader) startDecoder() error {
 }
 
 // classifyError returns the error of the source if the source failed, io.EOF at the end of the
-// data, and a DamagedError for other errors. It drains the source at the end of the data.
+// data, nil and a GrowsError unchanged, and a DamagedError for other errors. It drains the source
+// at the end of the data.
 func (r *reader) classifyError(err error) error {
 	if _, grows := errors.AsType[*GrowsError](err); err == nil || grows {
 		return err
