@@ -361,7 +361,7 @@ func (x *query) step(s *Store, files *idleCloser) bool {
 }
 
 // duration returns how long an exchange took, or until now if it is open. It returns 0 for rows of
-// streams and pipes, which last as long as their client runs.
+// streams and pipes, which last until their client ends.
 func (x *query) duration(r *rows.Row) time.Duration {
 	if r.Method == rows.MethodStream || r.Method == rows.MethodPipe {
 		return 0

@@ -358,7 +358,7 @@ func (s *signal) raise() {
 	}
 }
 
-// next is the number of the last change, and a channel that is closed by the next one.
+// next returns the number of the last change, and a channel that the next change closes.
 func (s *signal) next() (seq uint64, changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,8 +18,8 @@ import (
 	"mcpc/internal/proxy"
 )
 
-// A peer is the connection to a command. Without a conn it stands for a socket that is being dialed or
-// that the Group cannot use.
+// A peer is the connection to a command. It has no conn while its socket is being dialed, or if the
+// Group cannot use the socket.
 type peer struct {
 	g     *Group
 	conn  net.Conn

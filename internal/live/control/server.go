@@ -92,8 +92,7 @@ type client struct {
 	watches chan struct{}
 }
 
-// serve carries out orders until the connection ends, and then releases what was held for the
-// client.
+// serve carries out orders until the connection ends, and then releases the messages that it held.
 func (s *Server) serve(conn net.Conn) {
 	c := &client{s: s, conn: conn}
 	defer conn.Close()

@@ -25,7 +25,7 @@ const (
 	minShift = 10 * time.Millisecond
 )
 
-// A side is one of two compared conversations.
+// A side has the rows of one of two compared conversations.
 type side struct {
 	tools map[string]*Definition
 	// more is true if the client did not fetch the last page of the list.

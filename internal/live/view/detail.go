@@ -21,7 +21,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// What a Detail has at most; Body returns the rest.
+// The limits of a Detail. Body returns the rest.
 const (
 	maxBody      = 256 << 10 // bytes of the request and of the response
 	maxFrameBody = 4 << 10   // bytes of each frame
@@ -320,8 +320,9 @@ type asked struct {
 	settled              bool
 }
 
-// compareWithOthers adds to d how the duration compares with that of the same requests, and the
-// previous one of them.
+// compareWithOthers adds to d how its duration compares with the durations of exchanges with the
+// same request, and the key of the previous exchange with this request. It adds nothing for streams
+// and pipes.
 func (v *Views) compareWithOthers(d *Detail, one asked) error {
 	if one.method == "" || one.method == rows.MethodStream || one.method == rows.MethodPipe {
 		return nil

@@ -348,7 +348,7 @@ func rowResponse(r *rows.Row, f wire.Frame) string {
 	return text
 }
 
-// wrongText says what is wrong with an invalid response. It returns "" for other outcomes.
+// wrongText returns a text about the error of an invalid response, or "" for other outcomes.
 func wrongText(r *rows.Row) string {
 	if r.Channel != string(wire.BadResponse) && r.Channel != string(wire.OutputInvalid) {
 		return ""

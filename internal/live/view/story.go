@@ -123,7 +123,7 @@ func refused(f wire.Frame) bool {
 	return f.Close != nil && f.Close.How == "cut" && strings.HasPrefix(f.Close.Text, "dial ")
 }
 
-// notOpened says that a connection could not be opened, and why.
+// notOpened returns a sentence about a connection that could not be opened.
 func notOpened(why string) string { return "could not be opened: " + cutText(why, maxShort) }
 
 // closingWords describes the end of a stream.

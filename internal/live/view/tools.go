@@ -107,8 +107,7 @@ type serverTools struct {
 	stats   rows.Stats
 }
 
-// A fetched has the last list that a client fetched, and the last one that it fetched completely, or
-// nil.
+// A fetched has the last list that a client fetched, and the last complete list. Both may be nil.
 type fetched struct {
 	last, whole *listing
 	// changed is when the server announced changed tools after the last list; zero if it did not.
