@@ -35,7 +35,7 @@ type answer struct {
 	apply      change
 }
 
-// restart starts a read, and cancels a running one of the same subject.
+// restart starts a read, and cancels a running read of the same subject.
 func (a *asker) restart(about subject, question func(context.Context) change) tea.Cmd {
 	s := &a.slots[about]
 	if s.busy {
@@ -53,7 +53,7 @@ func (a *asker) restart(about subject, question func(context.Context) change) te
 	}
 }
 
-// refresh starts a read, or marks a running one of the same subject to be repeated.
+// refresh starts a read. If a read of the same subject is running, it runs again afterwards.
 func (a *asker) refresh(about subject, question func(context.Context) change) tea.Cmd {
 	if a.slots[about].busy {
 		a.slots[about].again = true

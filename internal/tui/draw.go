@@ -27,8 +27,8 @@ func (m *model) wide() bool { return m.w >= wideFrom }
 type place struct {
 	head             int // lines above the panes
 	body             int // lines of the panes
-	left             int // columns of the conversations, 0 where they are not shown
-	main, detail     int // columns, 0 where not shown
+	left             int // columns of the conversations, 0 if they are not shown
+	main, detail     int // columns, 0 if not shown
 	mainTall, detTop int // lines of the list, and the first line of a detail below it
 }
 
@@ -152,7 +152,7 @@ func (m *model) drawPanes(p place) (rows [][]drawn) {
 // drawHeader draws the names of the views, the counts, the filter line and what waits for the user.
 func (m *model) drawHeader(p place) (lines []cells.Line) {
 	tabs := m.drawTabs()
-	counts := m.drawCounts(false) // in words where there is room
+	counts := m.drawCounts(false) // in words if there is room
 	if tabs.Width()+counts.Width() > m.w {
 		counts = m.drawCounts(true)
 	}

@@ -134,7 +134,7 @@ func (m *model) drawMain(w, h int) []drawn {
 	return append(words, m.list().draw(m.view, m.clock(), client, server, w, h-len(words))...)
 }
 
-// drawEmpty says why the list is empty, and what the user can do.
+// drawEmpty draws the reason why the list is empty, and a hint for the user.
 func (m *model) drawEmpty(w int) (lines []drawn) {
 	head := ""
 	hint := ""

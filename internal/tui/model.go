@@ -22,7 +22,7 @@ const (
 	paneForm
 )
 
-// What is asked for: of each, one question is open at a time.
+// The subjects of reads. At most one read of each subject runs at a time.
 const (
 	askStatus subject = iota
 	askTalks
@@ -51,7 +51,7 @@ type model struct {
 	bar    bar
 }
 
-// A bar is the state of the status line besides counts.
+// A bar is the state of the status line except its counts.
 type bar struct {
 	flash   string
 	bad     bool

@@ -189,9 +189,13 @@ func (o *outside) Run() error {
 	return o.err
 }
 
-// The editor uses the streams of the process, so the streams given here are ignored.
-func (o *outside) SetStdin(io.Reader)  {}
+// SetStdin does nothing: the editor uses the streams of the process.
+func (o *outside) SetStdin(io.Reader) {}
+
+// SetStdout does nothing.
 func (o *outside) SetStdout(io.Writer) {}
+
+// SetStderr does nothing.
 func (o *outside) SetStderr(io.Writer) {}
 
 // editOutside runs the user's editor on a text, and then run with the edited text.

@@ -1,6 +1,6 @@
-// Package cells makes lines of a fixed width for a terminal. A Span can only be made by
-// functions that sanitize its text, so that no line holds a control character. It is a package of its own, so that package
-// tui cannot make a Span in another way.
+// Package cells makes lines of a fixed width for a terminal. Only functions that sanitize text make
+// a Span, so no line holds a control character. Package tui cannot make a Span in a different way,
+// because cells is a separate package.
 package cells
 
 import (
