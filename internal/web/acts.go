@@ -34,6 +34,7 @@ type posted struct {
 	Note    string          `json:"note"`
 }
 
+// A text is the JSON of an action that returns a text.
 type text struct {
 	Text string `json:"text"`
 }

@@ -24,6 +24,7 @@ func (s *Server) answer(w http.ResponseWriter) func(v any, err error) error {
 	}
 }
 
+// json writes v as JSON.
 func (s *Server) json(w http.ResponseWriter, v any) error {
 	raw, err := json.Marshal(v)
 	if err != nil {

@@ -11,6 +11,8 @@ import (
 )
 
 const (
+	// tokenLife is how long a token is valid. maxPages bounds the admitted pages and the open streams
+	// of events.
 	tokenLife = time.Minute
 	maxPages  = 16
 )
@@ -18,6 +20,7 @@ const (
 // A digest is the hash of a secret. The door does not store the secret itself.
 type digest [sha256.Size]byte
 
+// digestOf returns the digest of a secret.
 func digestOf(secret string) digest { return sha256.Sum256([]byte(secret)) }
 
 // A door admits pages by a one-time token, and recognizes them by their keys.
@@ -54,7 +57,8 @@ func (d *door) secret() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// token returns a new token that admits one page. The previous token becomes invalid.
+// token returns a new token that admits one page within tokenLife. The previous token becomes
+// invalid.
 func (d *door) token() string {
 	token := d.secret()
 	d.mu.Lock()
@@ -64,8 +68,9 @@ func (d *door) token() string {
 	return token
 }
 
-// enter admits a page by its token, and returns the page's key. If there are too many pages, it
-// removes the one that was quiet for longest. It fails if all of them read events.
+// enter admits a page by its token, and returns the page's key. The token becomes invalid. If there
+// are maxPages pages, enter removes the page that was inactive for longest, and returns errPages if
+// all of them read events. It returns errToken for an invalid token.
 func (d *door) enter(token string) (key string, err error) {
 	given := digestOf(token)
 	d.mu.Lock()
@@ -106,7 +111,8 @@ func (d *door) know(key string) bool {
 	return true
 }
 
-// open counts a stream of events of a page. The caller calls done at its end.
+// open counts a stream of events of a page. The caller calls done at the end of the stream. It
+// returns an error if too many streams are open or the key is unknown.
 func (d *door) open(key string) (done func(), err error) {
 	if d.streams() >= maxPages {
 		return nil, errPages

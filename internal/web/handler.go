@@ -15,11 +15,12 @@ import (
 )
 
 // policy allows the page to load its own files and nothing else.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
+	"connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 const (
-	// maxPosted limits the bytes of a request body.
+	// maxPosted bounds a request body in bytes. postTime bounds the time for reading it.
 	maxPosted = 8 << 20
 	postTime  = 30 * time.Second
 )

@@ -14,10 +14,10 @@ import (
 // maxRows limits the rows that a page gets at a time.
 const maxRows = 200
 
-// An asked has the parameters of a request.
+// An asked has the query parameters of a request.
 type asked struct{ url.Values }
 
-// number parses a parameter as a whole number.
+// number parses a parameter as a whole number. It returns usual if the parameter is missing.
 func (a asked) number(name string, usual int) (int, error) {
 	if a.Get(name) == "" {
 		return usual, nil
@@ -112,6 +112,7 @@ var reads = map[string]func(ctx context.Context, s *Server, a asked) (any, error
 	},
 }
 
+// readRows returns a part of the rows.
 func readRows(ctx context.Context, s *Server, a asked) (any, error) {
 	q, err := a.part()
 	if err != nil {
@@ -122,6 +123,7 @@ func readRows(ctx context.Context, s *Server, a asked) (any, error) {
 	return p, err
 }
 
+// readTalk returns a part of the rows as blocks of lines.
 func readTalk(ctx context.Context, s *Server, a asked) (any, error) {
 	q, err := a.part()
 	if err != nil {
@@ -135,6 +137,7 @@ func readTalk(ctx context.Context, s *Server, a asked) (any, error) {
 	}{filled(blocks), p}, err
 }
 
+// readLanes returns the lanes of a period.
 func readLanes(ctx context.Context, s *Server, a asked) (any, error) {
 	from, err := a.time("from")
 	if err != nil {
@@ -147,6 +150,7 @@ func readLanes(ctx context.Context, s *Server, a asked) (any, error) {
 	return list(s.Reader.Lanes(ctx, a.query(), from, to))
 }
 
+// readDiff returns the differences of two exchanges.
 func readDiff(ctx context.Context, s *Server, a asked) (any, error) {
 	request, response, err := s.Reader.Diff(ctx, a.Get("a"), a.Get("b"))
 	return struct {
@@ -166,4 +170,5 @@ func filled[T any](all []T) []T {
 	return all
 }
 
+// list returns all as a result of a read, with an empty list for nil.
 func list[T any](all []T, err error) (any, error) { return filled(all), err }

@@ -63,7 +63,7 @@ type Server struct {
 	last time.Time // when a page was last active
 }
 
-// New returns a Server. It refuses a listener that other machines can reach.
+// New returns a Server. It returns an error unless the listener is on a loopback address.
 func New(o Options) (*Server, error) {
 	addr, ok := o.Listener.Addr().(*net.TCPAddr)
 	if !ok || !addr.IP.IsLoopback() {
@@ -99,6 +99,7 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
+// or returns d, or usual if d is zero.
 func or(d, usual time.Duration) time.Duration {
 	if d == 0 {
 		return usual
@@ -111,8 +112,8 @@ func (s *Server) URL() string {
 	return "http://" + s.Listener.Addr().String() + "/#t=" + s.door.token()
 }
 
-// Serve handles requests until ctx ends. It returns ErrIdle if no page was open for a long time. It
-// closes the listener and all connections.
+// Serve handles requests until ctx ends, and then closes the listener and all connections. It
+// returns ErrIdle if no page was open for the idle time, and nil if ctx ends.
 func (s *Server) Serve(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -157,7 +158,7 @@ func (s *Server) watch(ctx context.Context, stop context.CancelCauseFunc) {
 	}
 }
 
-// quiet returns how long no page has been active.
+// quiet returns the time since a page was last active, or 0 if a page reads events.
 func (s *Server) quiet() time.Duration {
 	if s.door.streams() > 0 {
 		return 0
@@ -167,7 +168,7 @@ func (s *Server) quiet() time.Duration {
 	return s.Now().Sub(s.last)
 }
 
-// busy notes that a page is active.
+// busy records that a page is active now.
 func (s *Server) busy() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
