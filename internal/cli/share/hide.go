@@ -160,8 +160,8 @@ func textsIn(value json.RawMessage, all []string) []string {
 	return all
 }
 
-// Draft copies the exchanges without their secrets into a temporary capture, and returns the bundle
-// with what is hidden in it.
+// Draft copies the exchanges without their secrets into a temporary capture. It returns a bundle
+// with the capture and the counts of the hidden values.
 func (h *Hider) Draft(c *rows.Capture, rows []*rows.Row) (*bundle.Content, error) {
 	file, err := bundle.Temporary()
 	if err != nil {
