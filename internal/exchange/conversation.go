@@ -11,21 +11,24 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Conversation holds what messages and HTTP heads say of all exchanges between a client and a server.
+// A Conversation holds what messages and HTTP heads state about all exchanges between a client and
+// a server.
 type Conversation struct {
-	// Revision is the protocol revision. Era is "legacy" if the conversation was opened by initialize, "modern" if
-	// each request states its revision. Both are "" until a frame says so.
+	// Revision is the protocol revision. Era is "legacy" if initialize opened the conversation,
+	// "modern" if each request states its revision. Both are "" until a frame states them.
 	Revision, Era string
 	// Target is the URL of the last request, without its query.
 	Target string
-	// Streamable is set if the last request was certainly one of Streamable HTTP.
+	// Streamable is set if the last request certainly belonged to Streamable HTTP.
 	Streamable bool
-	// Client and Server are what the two sides call themselves.
+	// Client and Server are the names that the two sides report for themselves.
 	Client, Server Implementation
-	// Session is the hash that stands for the id of the session, or the id itself where it is not hidden; "" without one.
+	// Session is the hash that recordings have in place of the session id, or the id itself if it is
+	// not hidden. It is "" if there is no session.
 	Session string
 
-	// head is the last head of a request, and facts is what it says: most requests have the same head.
+	// head is the last head of a request, and facts are its contents. Most requests have the same
+	// head.
 	head  *wire.HTTPHead
 	facts headFacts
 }
@@ -36,7 +39,8 @@ type Implementation struct{ Name, Version string }
 // String returns the name and the version; "" if there is neither.
 func (i Implementation) String() string { return strings.TrimSpace(i.Name + " " + i.Version) }
 
-// implementationIn reads an Implementation from JSON. It returns the zero value if raw has none.
+// implementationIn parses an Implementation from JSON. It returns the zero value if raw is nil or
+// has no name and version.
 func implementationIn(raw json.RawMessage) Implementation {
 	if raw == nil {
 		return Implementation{}
@@ -45,14 +49,14 @@ func implementationIn(raw json.RawMessage) Implementation {
 	return Implementation{members.Text("name"), members.Text("version")}
 }
 
-// headFacts are what the head of a request says of its conversation.
+// headFacts are the contents of a request head that describe its conversation.
 type headFacts struct {
 	target, session, revision, era string
 	streamable                     bool
 }
 
-// AddHead reads the head of a request. A request of the modern era names its method in the head; one of the legacy era
-// names the revision alone.
+// AddHead updates c with the head of a request. A head that names a method belongs to the modern
+// era; a head with only the revision belongs to the legacy era.
 func (c *Conversation) AddHead(h *wire.HTTPHead) {
 	if c.head != h {
 		c.head = h
@@ -69,7 +73,7 @@ func (c *Conversation) AddHead(h *wire.HTTPHead) {
 	}
 }
 
-// factsOfHead reads the fields of a head.
+// factsOfHead returns the facts of a request head.
 func factsOfHead(h *wire.HTTPHead) headFacts {
 	facts := headFacts{revision: h.Field("Mcp-Protocol-Version"), era: "legacy"}
 	facts.target, _, _ = strings.Cut(h.URL, "?")
@@ -101,13 +105,13 @@ const (
 	metaVersion = metaPrefix + "protocolVersion"
 )
 
-// addRequest reads what a request of the method says of its conversation.
+// addRequest updates c with the client, the revision and the era that a request states.
 func (c *Conversation) addRequest(method string, m *wire.Message) {
 	params, _ := m.ParamMembers()
 	meta, _ := params.Get("_meta")
 	if method == "initialize" {
 		c.Revision = ""
-		c.Era = "legacy" // a revision that was tried before does not hold any more
+		c.Era = "legacy" // an earlier initialize may have tried a different revision
 		who, _ := params.Get("clientInfo")
 		c.Client = implementationIn(who)
 	}
@@ -120,7 +124,8 @@ func (c *Conversation) addRequest(method string, m *wire.Message) {
 	}
 }
 
-// ServerIn returns what a result says of the server: in its _meta, or in itself if the request opens a conversation.
+// ServerIn returns the server that a result names. A request that opens a conversation has the name
+// in its result, any other request in the _meta of its result.
 func ServerIn(method string, m *wire.Message) Implementation {
 	result, _ := m.ResultMembers()
 	if Opens(method) {
@@ -129,12 +134,13 @@ func ServerIn(method string, m *wire.Message) Implementation {
 	return implementationIn(jsonraw.First(result.Value("_meta"), metaPrefix+"serverInfo"))
 }
 
-// Opens reports whether a request of the method opens a conversation, as clients send it by themselves.
+// Opens reports whether clients send requests of the method to open a conversation, without a call
+// by the user.
 func Opens(method string) bool {
 	return mcp.IsOpening(method) || method == "logging/setLevel"
 }
 
-// NameOf returns the name, URI or task that a request is about; "" if it names none.
+// NameOf returns the name, URI or task that a request concerns, or "" if it names none.
 func NameOf(m *wire.Message) string {
 	params, _ := m.ParamMembers()
 	for _, name := range []string{"name", "uri", "taskId"} {

@@ -1,5 +1,6 @@
-// Package exchange decides how an exchange ends: a request, and everything that belongs to it. A State is given the
-// frames that wire.Correlator places with one exchange, in their order, and says how the exchange stands.
+// Package exchange decides the outcome of an exchange: a request and all frames that belong to it.
+// A State receives the frames that wire.Correlator assigns to one exchange, in their order, and
+// holds the current outcome.
 package exchange
 
 import (
@@ -16,86 +17,93 @@ import (
 	"mcpc/internal/wire"
 )
 
-// The channels beside the names of a wire.Kind: how an exchange stands.
+// The channels that no wire.Kind has.
 const (
 	// ChannelOK is a good response.
 	ChannelOK = "ok"
-	// ChannelOpen is an exchange without a response, which may still come.
+	// ChannelOpen is an exchange without a response. The response may still come.
 	ChannelOpen = "open"
 	// ChannelCancelled is a request whose response is no longer awaited: see Cancel.
 	ChannelCancelled = "cancelled"
-	// ChannelProbe is a request that an older server answered as one that does not know it.
+	// ChannelProbe is a request that an older server rejected because it does not know the method.
 	ChannelProbe = "probe"
-	// ChannelUnreadable is a body that could not be decoded, or that an imported archive lacks: how the exchange ended
-	// is not known, which is no failure.
+	// ChannelUnreadable is a response body that could not be decoded, or that an imported archive
+	// lacks. The outcome is unknown, and not a failure.
 	ChannelUnreadable = "unreadable"
 )
 
-// OtherChannels are the channels that no wire.Kind has; none of them is a failure.
+// OtherChannels are the channels that no wire.Kind has. None of them is a failure.
 var OtherChannels = []string{ChannelOK, ChannelOpen, ChannelCancelled, ChannelProbe, ChannelUnreadable}
 
-// A State is how an exchange stands after the frames that were added.
+// A State is the state of an exchange after the frames added until now.
 type State struct {
-	// Time is when the request crossed.
+	// Time is the time of the request.
 	Time time.Time
-	// Dir is Received if the server asked.
+	// Dir is the direction of the request: Received if the server sent it.
 	Dir wire.Direction
-	// Method is the request's. Name is the tool, prompt, URI, task or cursor that it is about, or "".
+	// Method is the method of the request. Name is the tool, prompt, URI, task or cursor that the
+	// request names, or "".
 	Method, Name string
-	// ID is the request's, as a person writes it: 7, abc; "" without one.
+	// ID is the id of the request as a person writes it: 7, abc. It is "" if the request has no id.
 	ID string
-	// Apart is set on a stream or pipe with messages that name no request, HTTPOnly on an HTTP request that carries no
-	// message of JSON-RPC and failed. Neither is an exchange.
+	// Apart is set for a stream or pipe with messages that name no request. HTTPOnly is set for a
+	// failed HTTP request without a JSON-RPC message. Neither is an exchange.
 	Apart, HTTPOnly bool
 
-	// Channel is the name of a wire.Kind or one of OtherChannels. Cancel says more of a cancelled exchange; it is nil
-	// otherwise.
+	// Channel is the name of a wire.Kind or one of OtherChannels. Cancel describes a cancellation; it
+	// is nil if the exchange was not cancelled.
 	Channel string
 	Cancel  *Cancel
-	// Exit is the exit status that the channel has, and that of the process if the exchange is a command's own; -1 if
-	// there is none yet.
+	// Exit is the exit status of the channel, and of the process if a command made the exchange. It is
+	// -1 until the exchange has an outcome.
 	Exit int
-	// Code is that of a JSON-RPC error, 0 without one.
+	// Code is the code of a JSON-RPC error, or 0.
 	Code int64
-	// Status is that of the last HTTP response, 0 over a pipe.
+	// Status is the status of the last HTTP response, or 0 over a pipe.
 	Status int
-	// Text says what ended the exchange, if it was not the response; Text and Hint are a command's own last words if
-	// the exchange is its own.
+	// Text is the reason if the exchange ended without the response. If a command made the exchange,
+	// Text and Hint are the error that the command printed.
 	Text, Hint string
-	// Findings are what is wrong with the messages.
+	// Findings are the faults of the messages.
 	Findings []wire.Finding
 
-	// Revision and Era are those of the conversation when the request crossed; "" if nothing said so.
+	// Revision and Era are the revision and the era of the conversation at the time of the request, or
+	// "" if unknown.
 	Revision, Era string
 
-	// Duration is from the request to the response, to the cancellation, or to the last frame if there is neither.
+	// Duration is the time from the request to the response or the cancellation. Without either, it is
+	// the time to the last frame.
 	Duration time.Duration
-	// First is from the request to the first frame that came for it; 0 without one.
+	// First is the time from the request to the first frame of the response, or 0 before that frame.
 	First time.Duration
-	// Held is for how long messages were held for a user before the response. Neither Duration nor First counts it.
-	// Waiting is how many are held now. Edited is set if a user changed, dropped or answered one.
+	// Held is the time for which messages were held for a user before the response. Duration and First
+	// exclude it. Waiting is the number of messages held now. Edited is set if a user changed, dropped
+	// or answered a message.
 	Held    time.Duration
 	Waiting int
 	Edited  bool
 
-	// Sent and Received are the bytes of all messages as they crossed, and of what came in their place. LastSent is
-	// the part of Sent that the last message has.
+	// Sent and Received are the total bytes of the messages and of noise in each direction. LastSent
+	// is the size of the last sent message.
 	Sent, Received, LastSent int64
 	Notes                    Notes
-	// Notified are the methods of the notifications, each once, at most MaxNotified.
+	// Notified are the methods of the notifications, each once. It has at most MaxNotified entries.
 	Notified []string
-	// Kinds are the kinds of the frames.
+	// Kinds is the set of kinds of the frames.
 	Kinds Kinds
-	// Orphan is set if a response came that answers nothing, or answers again.
+	// Orphan is set if a response was received that belongs to no request, or to a request that
+	// already has a response.
 	Orphan bool
 
-	// Unanswered is set if Channel was decided without a response, which may still come. Reported is set if the caller
-	// of the request reported the outcome, which no later response changes.
+	// Unanswered is set if Channel was decided without a response, which may still come. Reported is
+	// set if the sender of the request reported the outcome. A later response does not change a
+	// reported outcome.
 	Unanswered, Reported bool
-	// WrongID is set if a response with another id came while the exchange was open, Resumable if the stream of the
-	// response can be taken up again, Streamed if the last HTTP response is one of server-sent events.
+	// WrongID is set if a response with a different id was received while the exchange was open.
+	// Resumable is set if the client can resume the stream of the response. Streamed is set if the
+	// last HTTP response has server-sent events.
 	WrongID, Resumable, Streamed bool
-	// ForeignType is the media type of the last HTTP response if no response may have it, else "".
+	// ForeignType is the media type of the last HTTP response if MCP does not allow it, else "".
 	ForeignType string
 }
 
@@ -106,22 +114,22 @@ const MaxNotified = 16
 type Part struct {
 	wire.Place
 	Frame *wire.Frame
-	// Message is nil if the frame has none or if it was not parsed.
+	// Message is nil if the frame has no message or if the message was not parsed.
 	Message *wire.Message
 	// Facts describe the message. They are not nil.
 	Facts *Facts
-	// Size is how many bytes crossed.
+	// Size is the number of bytes of the frame.
 	Size int
-	// BatchSize is how many messages the array has that contains the message; 0 if none does.
+	// BatchSize is the length of the array that contains the message, or 0 outside an array.
 	BatchSize int
-	// Conversation is that of the exchange.
+	// Conversation is the conversation of the exchange.
 	Conversation *Conversation
-	// EndIsReported is set if the end of a pipe does not end the exchange, since the recorder reports how the server
-	// ended.
+	// EndIsReported is set if the recorder reports how the server ended. The end of a pipe does not
+	// end the exchange then.
 	EndIsReported bool
 }
 
-// Add adds the next frame.
+// Add updates the state with the next frame of the exchange. Frames must be added in their order.
 func (s *State) Add(p *Part) {
 	if p.Role != wire.Carries {
 		s.Kinds = s.Kinds.With(p.Frame.Kind)
@@ -149,7 +157,8 @@ func (s *State) Add(p *Part) {
 	}
 }
 
-// isOfResponse reports whether a frame is of the response. The head of a 202 is not: the response comes elsewhere.
+// isOfResponse reports whether a frame belongs to the response. The head of a 202 does not: the
+// response is on a different stream.
 func (s *State) isOfResponse(p *Part) bool {
 	if s.Apart || p.Frame.Dir == s.Dir || p.Frame.HTTP != nil && p.Frame.HTTP.Status == http.StatusAccepted {
 		return false
@@ -157,15 +166,16 @@ func (s *State) isOfResponse(p *Part) bool {
 	return p.Role == wire.Heads || p.Role == wire.Answers || p.Role == wire.Accompanies
 }
 
-// notified adds the method of a notification to Notified.
+// addNotified adds the method of a notification to Notified, unless it is already there or Notified
+// is full.
 func (s *State) addNotified(method string) {
 	if len(s.Notified) < MaxNotified && !slices.Contains(s.Notified, method) {
 		s.Notified = append(s.Notified, method)
 	}
 }
 
-// addByRole changes the state by what a frame is to the exchange. This switch and the methods that it calls decide how
-// every exchange ends.
+// addByRole updates the state by the role of a frame in the exchange. This switch and the methods
+// that it calls decide the outcome of every exchange.
 func (s *State) addByRole(p *Part) {
 	switch p.Role {
 	case wire.Asks:
@@ -195,7 +205,7 @@ func (s *State) addByRole(p *Part) {
 			s.addResponseHead(p.Frame.HTTP)
 		}
 	case wire.Resumes:
-		s.LastSent = 0 // the frames that follow are not about that message
+		s.LastSent = 0 // the following frames do not concern that message
 		s.Notes.Resumed++
 		if s.Unanswered || s.Cancel != nil && s.Cancel.Closed {
 			s.reopen()
@@ -212,10 +222,11 @@ func (s *State) addByRole(p *Part) {
 	}
 }
 
-// maxSize is larger than any message. A recording that claims more would make sums overflow.
+// maxSize limits the size of a message in the sums, so that a damaged recording cannot make them
+// overflow.
 const maxSize = 1 << 30
 
-// Count adds the size of a message in bytes.
+// Count adds the size of a message, in bytes, to Sent or Received.
 func (s *State) Count(dir wire.Direction, size int) {
 	size = min(size, maxSize)
 	if dir == wire.Received {
@@ -226,7 +237,8 @@ func (s *State) Count(dir wire.Direction, size int) {
 	s.Sent += s.LastSent
 }
 
-// Ask reads the request. A request of the modern era says which revision it speaks.
+// Ask sets the method, name and id from the request, and the revision and era from the
+// conversation. A request of the modern era updates the revision of the conversation.
 func (s *State) Ask(m *wire.Message, c *Conversation) {
 	s.Method, s.Name = m.Method, NameOf(m)
 	s.ID = string(m.ID)
@@ -238,7 +250,7 @@ func (s *State) Ask(m *wire.Message, c *Conversation) {
 	s.Revision = c.Revision
 }
 
-// reopen continues an exchange whose request was sent again, or continues.
+// reopen clears the outcome, because the request was sent again or continues.
 func (s *State) reopen() {
 	s.Channel = ChannelOpen
 	s.Exit = -1
@@ -247,13 +259,13 @@ func (s *State) reopen() {
 	s.Cancel = nil
 }
 
-// Finish sets the outcome.
+// Finish sets Channel and Exit to the outcome, and clears Text.
 func (s *State) Finish(kind wire.Kind) {
 	s.Channel, s.Exit, s.Text = cmp.Or(string(kind), ChannelOK), kind.ExitCode(), ""
 }
 
-// Fail ends an exchange that is open without a response: one may still come. It does nothing if the exchange
-// is not open.
+// Fail sets the outcome of an open exchange without a response. The response may still come. Fail
+// does nothing if the exchange is not open.
 func (s *State) Fail(kind wire.Kind, text string) {
 	if !s.Open() {
 		return
@@ -263,7 +275,8 @@ func (s *State) Fail(kind wire.Kind, text string) {
 	s.Text = text
 }
 
-// answer reads the response.
+// addResponse sets the outcome by the response. The response to the request that opens a
+// conversation also sets the server and the revision of the conversation.
 func (s *State) addResponse(p *Part) {
 	m := p.Message
 	fault := s.resultFault(p)
@@ -304,8 +317,8 @@ func (s *State) addResponse(p *Part) {
 	}
 }
 
-// accompany reads a message that belongs to the exchange and is neither its request nor its response. Bytes that are
-// no message end an exchange that has no better ending.
+// addAccompanying updates the state with a message of the exchange that is neither its request nor
+// its response. An invalid message fails an open exchange.
 func (s *State) addAccompanying(p *Part) {
 	if p.Frame.Dir == wire.Sent {
 		return
@@ -322,8 +335,9 @@ func (s *State) addAccompanying(p *Part) {
 	}
 }
 
-// closeStream reads the end of a stream. A response with status 200 had to bring the answer, unless it can be taken up
-// again. Over HTTP+SSE a request is only accepted (202), and the answer comes elsewhere.
+// closeStream updates the state at the end of a stream. A stream with status 200 must have the
+// response before its end, unless the client can resume the stream. Over HTTP+SSE the status is
+// 202, and the response is on a different stream.
 func (s *State) closeStream(f *wire.Frame, c *Conversation) {
 	switch {
 	case f.Close.How == "cut":
@@ -354,7 +368,8 @@ func (s *State) closeStream(f *wire.Frame, c *Conversation) {
 
 const textStreamEnded = "the stream ended before the response"
 
-// addResponseHead reads the head of a response; h may be nil.
+// addResponseHead updates the state with the head of a response. A status of 300 or more fails an
+// open exchange. h may be nil.
 func (s *State) addResponseHead(h *wire.HTTPHead) {
 	if h == nil {
 		return
@@ -382,8 +397,8 @@ func (s *State) addResponseHead(h *wire.HTTPHead) {
 	}
 }
 
-// hold reads what became of a message that was held for a user. A message that is held after the response takes none of
-// the response's time.
+// addHold updates the state with a message that is or was held for a user. The time of a message
+// held after the response does not count. A dropped message fails an open exchange.
 func (s *State) addHold(f *wire.Frame) {
 	h := f.Held
 	if h.How == "waiting" {
@@ -401,12 +416,12 @@ func (s *State) addHold(f *wire.Frame) {
 	}
 }
 
-// HeldFor returns for how long a message was held.
+// HeldFor returns how long a message was held.
 func HeldFor(h *wire.HeldFacts) time.Duration {
 	return time.Duration(min(max(h.Milliseconds, 0), 1e9)) * time.Millisecond
 }
 
-// concern counts messages of other exchanges that have to do with this one.
+// countRelated counts a message of a different exchange that concerns this exchange.
 func (s *State) countRelated(p *Part) {
 	switch {
 	case p.Frame.Dir == wire.Sent:
@@ -417,7 +432,7 @@ func (s *State) countRelated(p *Part) {
 	}
 }
 
-// endConnection reads the end of the pipe or stream on which the response was to come.
+// endConnection ends an open exchange, because the pipe or stream for its response ended.
 func (s *State) endConnection(p *Part) {
 	f := p.Frame
 	switch {
@@ -431,8 +446,8 @@ func (s *State) endConnection(p *Part) {
 	}
 }
 
-// unreadable ends an exchange whose response could not be decoded, unless HTTP said already that it failed. A response
-// may still come on another stream.
+// addUnreadable ends an open exchange because its response could not be decoded. The response may
+// still come on a different stream.
 func (s *State) addUnreadable(f *wire.Frame) {
 	if s.Open() && (f.Dir != s.Dir || s.HTTPOnly) {
 		s.Channel = ChannelUnreadable
@@ -442,7 +457,8 @@ func (s *State) addUnreadable(f *wire.Frame) {
 	}
 }
 
-// EndApart ends a stream or pipe that is Apart: nothing more is received on it. It does nothing to an exchange.
+// EndApart finishes a stream or pipe that is Apart, after its last message. It does nothing to an
+// exchange.
 func (s *State) EndApart() {
 	if s.Apart && s.Open() {
 		s.Finish(wire.OK)
@@ -452,23 +468,23 @@ func (s *State) EndApart() {
 // Open reports whether the exchange has no outcome.
 func (s *State) Open() bool { return s.Channel == ChannelOpen }
 
-// Failed reports whether the outcome is a failure. A cancelled request, a probe and a result that requires
-// input are not.
+// Failed reports whether the outcome is a failure. A cancelled request, a probe and a result that
+// requires input are not failures.
 func (s *State) Failed() bool {
 	return s.Channel != string(wire.InputRequired) && !slices.Contains(OtherChannels, s.Channel)
 }
 
-// LostAnswer reports whether the stream ended on which the response was to come.
+// LostAnswer reports whether the stream for the response ended before the response.
 func (s *State) LostAnswer() bool { return s.Streamed && s.Unanswered && s.Status == http.StatusOK }
 
-// Facts are what a State needs to know of a message.
+// Facts are the properties of a message that decide the outcome.
 type Facts struct {
 	Traits wire.Traits
 	// ToolError is set if the result's isError is true.
 	ToolError bool
 }
 
-// FactsOf returns the facts of a message that was parsed.
+// FactsOf returns the facts of a parsed message.
 func FactsOf(m *wire.Message) Facts {
 	facts := Facts{Traits: m.Traits()}
 	if m.Kind == wire.Response {
@@ -481,22 +497,23 @@ func FactsOf(m *wire.Message) Facts {
 // NoFacts describes a frame without a message.
 var NoFacts Facts
 
-// A response that no client can accept is not a good outcome, whatever it contains. Only what every client has to
-// reject is judged here, and no more than one message shows.
+// A response that every client must reject is a failure, whatever it contains. resultFault finds
+// only these faults, and only faults that show in a single message.
 
-// arrays are the members that results other than lists have to have, by method (server/tools, server/resources,
-// server/prompts).
+// requiredArrays are the members that results other than lists must have, by method (server/tools,
+// server/resources, server/prompts).
 var requiredArrays = map[string]string{
 	"tools/call": "content", "resources/read": "contents", "prompts/get": "messages",
 }
 
-// oneForList are the members of arrays for which clients accept one item, too.
+// oneForList are the members for which clients accept a single item in place of an array.
 var oneForList = []string{"content", "contents", "messages"}
 
-// batchesUntil is before 2025-06-18, the first revision without arrays of messages.
+// lastBatchRevision sorts before 2025-06-18, the first revision without arrays of messages.
 const lastBatchRevision = "2025-06"
 
-// resultFault returns why a client has to reject the response; "" if it need not.
+// resultFault returns why every client must reject the response, or "" if it is valid. It adds a
+// finding for a fault that some clients accept.
 func (s *State) resultFault(p *Part) string {
 	m := p.Message
 	isInArray := p.Item >= 0 && p.Conversation.Revision > lastBatchRevision
@@ -526,7 +543,8 @@ func (s *State) resultFault(p *Part) string {
 	return ""
 }
 
-// shapeFault returns what a complete result lacks that every revision requires.
+// shapeFault returns the fault of a complete result that lacks a required member or has it with the
+// wrong type, or "". It adds a finding for a fault that some clients accept.
 func (s *State) shapeFault(result jsonraw.Members) string {
 	name := requiredArrays[s.Method]
 	if mcp.IsServerList(s.Method) {
@@ -553,8 +571,8 @@ func (s *State) shapeFault(result jsonraw.Members) string {
 	return ""
 }
 
-// missing returns the fault of a result without a member that it has to have. A tool's result without content is a
-// finding and no fault: some clients accept it.
+// missingMember returns the fault of a result without the required member. A tool result without
+// content is a finding and no fault, because some clients accept it.
 func (s *State) missingMember(name string) string {
 	if s.Method == "tools/call" {
 		s.Findings = append(s.Findings,
@@ -564,31 +582,33 @@ func (s *State) missingMember(name string) string {
 	return "the result of " + s.Method + " has no " + name
 }
 
-// inputRequestsIn counts the requests in a result that requires input.
+// inputRequestsIn returns the number of requests in a result that requires input.
 func inputRequestsIn(m *wire.Message) int {
 	result, _ := m.ResultMembers()
 	requests, _ := jsonraw.Object(result.Value("inputRequests"))
 	return len(requests)
 }
 
-// A Cancel is how a request was cancelled.
+// A Cancel describes how a request was cancelled.
 type Cancel struct {
-	// By is the side that did: Sent is the client.
+	// By is the side that cancelled: Sent is the client.
 	By wire.Direction
-	// Why is the reason that it gave, or what it did.
+	// Why is the reason in the cancellation, or a description of what the side did.
 	Why string
 	// After is the time from the request to the Cancel.
 	After time.Duration
-	// Late is set if a response came after all.
+	// Late is set if a response was received after the cancellation.
 	Late bool
-	// Closed is set if a stream was closed without a message: it may be taken up again.
+	// Closed is set if the client closed the stream without a message. The client may resume the
+	// stream.
 	Closed bool
 }
 
 // Who returns the side that cancelled: client or server.
 func (c *Cancel) Who() string { return [...]string{"client", "server"}[c.By] }
 
-// cancel ends an exchange whose response is no longer awaited. A client that closes a stream may also say why.
+// cancel ends an open exchange, because its sender ignores the response from now on. A client that
+// closed the stream may give its reason in a later message.
 func (s *State) cancel(c Cancel, at time.Time) {
 	before := s.Cancel
 	switch {
@@ -609,7 +629,7 @@ func (s *State) cancel(c Cancel, at time.Time) {
 	}
 }
 
-// reasonIn returns the reason that a cancellation gives, "" without one.
+// reasonIn returns the reason in a cancellation, or "".
 func reasonIn(m *wire.Message) string {
 	if m == nil {
 		return ""
@@ -618,25 +638,27 @@ func reasonIn(m *wire.Message) string {
 	return params.Text("reason")
 }
 
-// Notes count what belongs to an exchange beside its request and response.
+// Notes count the frames of an exchange other than its request and response.
 type Notes struct {
-	// Notifications are the server's.
+	// Notifications counts the notifications of the server.
 	Notifications int
-	// Questions are what the server asked meanwhile, by requests of its own or in results that require input.
+	// Questions counts the requests of the server during the exchange, in messages or in results that
+	// require input.
 	Questions int
-	// Guessed are notifications and questions that may belong to another request as well.
+	// Guessed counts notifications and questions that may belong to a different request.
 	Guessed int
-	// Retries are the requests that were sent again.
+	// Retries counts the repetitions of the request.
 	Retries int
-	// Resumed are the streams that were taken up again.
+	// Resumed counts the streams that the client resumed.
 	Resumed int
-	// Rounds are the requests after the first that continue it.
+	// Rounds counts the requests that continue the first request.
 	Rounds int
-	// Cuts are the streams that broke.
+	// Cuts counts the broken streams.
 	Cuts int
 }
 
-// String returns the counts as a person reads them: "2 notifications, 1 retry"; "" if there are none.
+// String returns the counts as a person reads them: "2 notifications, 1 retry". It returns "" if
+// all counts are zero.
 func (n Notes) String() string {
 	var parts []string
 	for _, note := range []struct {
