@@ -18,20 +18,20 @@ type conn struct {
 	version, session string
 	server           endpoint
 	conversation     exchange.Conversation
-	// proto is the version in the last HTTP head, "" on a pipe.
+	// proto is the HTTP version in the last head, or "" on a pipe.
 	proto string
-	// started is the time of the session's beginning, zero if there is no session. last is the time
-	// of its last frame.
+	// started is the start time of the session, or zero if there is no session. last is the time of
+	// the last frame.
 	started, last time.Time
 }
 
-// An endpoint is the address of a server. The zero value is no address.
+// An endpoint is the address of a server. The zero value is unknown or a command.
 type endpoint struct {
 	address string
 	port    int64
 }
 
-// endpointOf returns the endpoint of a URL, and the zero value for a command.
+// endpointOf returns the endpoint of a URL. It returns the zero value for a command.
 func endpointOf(target string) endpoint {
 	u, err := url.Parse(target)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -47,24 +47,26 @@ func endpointOf(target string) endpoint {
 	return e
 }
 
-// conn returns the conversation with the number.
+// conn returns the state of the conversation with the number. It creates the state of a new
+// conversation.
 func (b *Builder) conn(number int) *conn {
 	c := b.conns.Get(number)
 	if c == nil {
 		c = &conn{server: b.target}
 	}
-	b.conns.Put(number, c) // also where it is there already: put keeps what is in use from being forgotten
+	b.conns.Put(number, c) // an existing conversation too: the map discards the least recently put ones
 	return c
 }
 
-// head reads an HTTP head.
+// head updates c with an HTTP head, and keeps the trace context in the head of a request for its
+// body.
 func (b *Builder) head(c *conn, f *wire.Frame) {
 	h := f.HTTP
-	if f.Dir == wire.Received || c.proto == "" { // a request says what its client could speak
+	if f.Dir == wire.Received || c.proto == "" { // the version in a request is only what its client proposes
 		c.proto = bounded(h.Proto, longestName)
 	}
 	if id := h.Field("Mcp-Session-Id"); id != "" {
-		c.session = bounded(hashIn(id, hashIn(redact.Redacted(id), "")), longestName) // the head may have it still, or not
+		c.session = bounded(hashIn(id, hashIn(redact.Redacted(id), "")), longestName) // the id may already be hashed
 	}
 	if f.Dir == wire.Received {
 		return
@@ -87,7 +89,8 @@ func (b *Builder) head(c *conn, f *wire.Frame) {
 	}
 }
 
-// endSession counts the session of a conversation, if there is one.
+// endSession adds the duration of the session to the metrics. broke is set if the connection
+// failed. It does nothing if c has no session.
 func (b *Builder) endSession(c *conn, at time.Time, broke bool) {
 	if c.started.IsZero() {
 		return

@@ -12,19 +12,19 @@ type Context struct {
 	Trace   otlp.TraceID
 	Span    otlp.SpanID
 	Sampled bool
-	// State is the tracestate, "" for none.
+	// State is the tracestate, or "".
 	State string
 	// Remote is set if the context is from another process.
 	Remote bool
 }
 
-// Valid reports whether there is a context.
+// Valid reports whether the context has a trace and a span.
 func (c Context) Valid() bool { return c.Trace != otlp.TraceID{} && c.Span != otlp.SpanID{} }
 
 const traceparentLength = len("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
 
-// ParseContext parses a traceparent by W3C Trace Context. It reports false for invalid text, and
-// drops an invalid tracestate.
+// ParseContext parses a traceparent as W3C Trace Context defines it. It reports false for an
+// invalid traceparent and ignores an invalid tracestate.
 func ParseContext(traceparent, tracestate string) (Context, bool) {
 	if len(traceparent) < traceparentLength || traceparent[2] != '-' || traceparent[35] != '-' || traceparent[52] != '-' {
 		return Context{}, false
@@ -48,7 +48,7 @@ func ParseContext(traceparent, tracestate string) (Context, bool) {
 	return c, true
 }
 
-// Traceparent returns the context as a traceparent, "" for no context.
+// Traceparent formats the context as a traceparent. It returns "" for an invalid context.
 func (c Context) Traceparent() string {
 	if !c.Valid() {
 		return ""
@@ -75,7 +75,7 @@ const (
 	longestStateText = 256
 )
 
-// isState reports whether a tracestate is valid: its members have different keys.
+// isState reports whether a tracestate is valid. Its members must have different keys.
 func isState(text string) bool {
 	if text == "" || len(text) > longestState {
 		return false

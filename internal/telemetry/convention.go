@@ -2,9 +2,9 @@ package telemetry
 
 import "mcpc/internal/otlp"
 
-// The convention is open-telemetry/semantic-conventions-genai, of which nothing is released yet.
-// Its registry calls itself by ConventionSchema on the branch that the files were read from;
-// ConventionCommit is the one of model/mcp/common.yaml, which has the rules for errors.
+// The convention is open-telemetry/semantic-conventions-genai, which has no release yet.
+// ConventionSchema is the name of its registry on the branch from which the files were read.
+// ConventionCommit is the commit of model/mcp/common.yaml, which defines the errors.
 // testdata/convention.json lists the names and all files with their commits.
 const (
 	ConventionVersion = "1.42.0-dev"
@@ -12,7 +12,7 @@ const (
 	ConventionCommit  = "0e5e6a8d59d38c9c19556a5164a83cc11a7d53ff"
 )
 
-// Scope is that of all spans and histograms of this package.
+// Scope returns the scope of all spans and histograms of this package.
 func Scope() otlp.Scope {
 	return otlp.Scope{
 		Name: "mcpc", Version: ConventionVersion, SchemaURL: ConventionSchema,
@@ -33,7 +33,7 @@ const (
 	operationName          = "gen_ai.operation.name"
 	toolArguments          = "gen_ai.tool.call.arguments"
 	toolResult             = "gen_ai.tool.call.result"
-	promptVariable         = "gen_ai.prompt.variable." // and the name of the variable
+	promptVariable         = "gen_ai.prompt.variable." // a prefix: the name of the variable follows
 	networkTransport       = "network.transport"
 	networkProtocolName    = "network.protocol.name"
 	networkProtocolVersion = "network.protocol.version"
@@ -43,13 +43,14 @@ const (
 	errorType              = "error.type"
 )
 
-// What the convention has no name for. The status of HTTP is from the convention for HTTP.
+// Attributes that the convention does not define. The HTTP status is from the convention for HTTP.
 const (
 	httpStatus = "http.response.status_code"
-	// roundNumber counts the rounds of a request from 1, roundCount is on the span over them.
+	// roundNumber is the number of a round of a request, from 1. roundCount is an attribute of the
+	// span over all rounds.
 	roundNumber = "mcpc.round"
 	roundCount  = "mcpc.rounds"
-	// incomplete is set where no answer and no reason was seen.
+	// incomplete is set if neither a response nor a reason was received.
 	incomplete = "mcpc.incomplete"
 
 	progressValue = "mcpc.progress"
@@ -62,7 +63,7 @@ const (
 	heldFor       = "mcpc.held.duration" // in seconds
 )
 
-// The names of events that are no notifications.
+// The names of events other than notifications.
 const (
 	eventRetry  = "mcpc.retry"
 	eventResume = "mcpc.resume"
@@ -72,7 +73,7 @@ const (
 	eventHeld   = "mcpc.held"
 )
 
-// callersFault are the codes of JSON-RPC that are no errors of the side that answers.
+// callersFault are the JSON-RPC codes of errors that the sender of the request made.
 var callersFault = map[int64]bool{-32700: true, -32600: true, -32601: true, -32602: true, -32002: true}
 
 func text(key, value string) otlp.Attribute { return otlp.Attribute{Key: key, Value: value} }

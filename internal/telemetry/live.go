@@ -10,23 +10,23 @@ import (
 )
 
 const (
-	// mostWaiting and mostWaitingBytes bound the frames that wait for their Builder.
+	// mostWaiting and mostWaitingBytes limit the queue of frames.
 	mostWaiting      = 8192
 	mostWaitingBytes = 64 << 20
 )
 
-// A Live passes frames to a Builder in its own goroutine, so that the Builder delays no traffic. It
-// drops frames if there is no room, and with them the open spans, because those would lack a
-// message.
+// A Live passes frames to a Builder in its own goroutine, so that the Builder does not delay the
+// traffic. If its queue is full, it drops frames, and with them all open requests, because the
+// dropped frames may contain their responses.
 type Live struct {
 	builder *Builder
 	frames  chan waitingFrame
 	bytes   atomic.Int64
-	// gap is set by Tap and Gap when a frame was dropped, and cleared with the next frame.
+	// gap is set by Tap and Gap after a dropped frame. The next frame clears it.
 	gap atomic.Bool
 	// forgotten counts the requests that the Builder dropped. Only the goroutine uses it.
 	forgotten int
-	// failures are the requests without a response that the command reported.
+	// failures are the requests that failed without a response, as reported by the command.
 	failures chan failure
 
 	mu    sync.RWMutex
@@ -42,7 +42,7 @@ type failure struct {
 	at   time.Time
 }
 
-// A waitingFrame is a frame, and whether frames before it were dropped.
+// A waitingFrame is a frame in the queue. behindGap is set if frames before it were dropped.
 type waitingFrame struct {
 	wire.Frame
 	behindGap bool
@@ -51,7 +51,7 @@ type waitingFrame struct {
 // settleEvery is the interval of Settle while there are no frames.
 const settleEvery = 5 * time.Second
 
-// NewLive starts the goroutine. now is the clock. The caller must call Close.
+// NewLive starts a Live. now returns the current time. The caller must call Close.
 func NewLive(b *Builder, now func() time.Time) *Live {
 	l := &Live{
 		builder:  b,
@@ -63,7 +63,8 @@ func NewLive(b *Builder, now func() time.Time) *Live {
 	return l
 }
 
-// Tap passes a frame on. It never blocks, and may be called from several goroutines.
+// Tap queues a frame, or drops it if the queue is full. It never blocks, does nothing after Close,
+// and may be called from several goroutines.
 func (l *Live) Tap(f wire.Frame) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -83,7 +84,7 @@ func (l *Live) Tap(f wire.Frame) {
 	}
 }
 
-// drop discards a frame that was counted as waiting.
+// drop removes size bytes from the count of queued bytes and records the gap.
 func (l *Live) drop(size int64) {
 	l.bytes.Add(-size)
 	l.gap.Store(true)
@@ -103,7 +104,7 @@ func (l *Live) run(now func() time.Time) {
 		case <-ticker.C:
 			l.builder.Settle(now())
 		case failed := <-l.failures:
-			for len(l.frames) > 0 { // the frames that came before it
+			for len(l.frames) > 0 { // the frames received before the failure
 				l.add(<-l.frames)
 			}
 			l.builder.Fail(failed.id, failed.kind, failed.text, failed.at)
@@ -119,7 +120,8 @@ func (l *Live) add(f waitingFrame) {
 	l.builder.Add(int64(f.Seq), f.Frame)
 }
 
-// Fail reports the outcome of a request without a response, as Builder.Fail takes it.
+// Fail passes a failed request to Builder.Fail, after all queued frames. It does nothing after
+// Close.
 func (l *Live) Fail(id json.RawMessage, kind wire.Kind, text string, at time.Time) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -128,11 +130,11 @@ func (l *Live) Fail(id json.RawMessage, kind wire.Kind, text string, at time.Tim
 	}
 }
 
-// Gap reports that frames were lost before they reached the Live.
+// Gap records that frames were lost before Tap.
 func (l *Live) Gap() { l.gap.Store(true) }
 
-// Close ends all open requests and returns the number of requests without a span because frames
-// were lost.
+// Close waits for the queued frames and ends all open requests. It returns the number of requests
+// without a span because frames were lost.
 func (l *Live) Close(at time.Time) (lost int) {
 	l.mu.Lock()
 	if !l.ended {

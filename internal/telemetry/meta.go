@@ -6,11 +6,11 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// maxBaggage limits the bytes of baggage that is passed on (W3C Baggage, "Limits").
+// maxBaggage limits the bytes of forwarded baggage (W3C Baggage, "Limits").
 const maxBaggage = 8192
 
-// Meta returns the members of _meta that carry the context (SEP-414). It omits baggage that no
-// header field could hold.
+// Meta returns the members of _meta for the context (SEP-414). It omits baggage that is not valid
+// in a header field.
 func (c Context) Meta(baggage string) []jsonraw.Member {
 	members := []jsonraw.Member{{Name: "traceparent", Value: jsonraw.Quote(c.Traceparent())}}
 	if c.State != "" {

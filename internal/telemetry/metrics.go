@@ -47,22 +47,24 @@ var instruments = [...]otlp.Histogram{
 // boundaries are the bucket boundaries of all metrics, in seconds.
 var boundaries = []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300}
 
-// mostSets is how many sets of attributes a metric has; what more there were counts in one point.
+// mostSets is the maximum number of attribute sets of a metric. Values with further sets count in
+// the point with the attribute overflow.
 const (
 	mostSets = 2000
 	overflow = "otel.metric.overflow"
 )
 
-// Metrics count durations. Their methods may be called from several goroutines.
+// Metrics collect durations. All methods may be called from several goroutines.
 type Metrics struct {
-	// Start is the time when counting began; zero means the time of the first value.
+	// Start is the start time of the counts. If it is zero, the first value sets it to the start of
+	// its duration.
 	Start time.Time
 
 	mu     sync.Mutex
 	points [len(instruments)]map[string]*otlp.HistogramPoint
 }
 
-// observe counts a duration that ended at a time.
+// observe adds a duration that ended at the time at. A negative duration counts as 0.
 func (m *Metrics) observe(of instrument, attributes []otlp.Attribute, at time.Time, took time.Duration) {
 	attributes = slices.Clone(attributes)
 	slices.SortFunc(attributes, func(a, b otlp.Attribute) int { return strings.Compare(a.Key, b.Key) })
@@ -87,7 +89,7 @@ func (m *Metrics) observe(of instrument, attributes []otlp.Attribute, at time.Ti
 	p.Counts[i]++
 }
 
-// appendValue appends a value of an attribute in a form that is unique to the value.
+// appendValue appends an attribute value in a form that differs for different values.
 func appendValue(key []byte, value any) []byte {
 	switch v := value.(type) {
 	case string:
@@ -120,7 +122,7 @@ func (m *Metrics) point(of instrument, at []byte, attributes []otlp.Attribute) *
 	return p
 }
 
-// Collect returns the counts: since the last Collect if delta is set, else since Start. delta must
+// Collect returns the counts since the last Collect if delta is set, else since Start. delta must
 // be the same in every call.
 func (m *Metrics) Collect(now time.Time, delta bool) (all []otlp.Histogram) {
 	m.mu.Lock()

@@ -8,16 +8,17 @@ import (
 	"mcpc/internal/wire"
 )
 
-// An operation is what a request or notification states about itself.
+// An operation describes a request or notification by its contents.
 type operation struct {
 	method, tool, prompt, uri string
-	// id is the request's id, "" if it has none.
+	// id is the id of the request, or "".
 	id string
 	// version is the protocol version, session the hash of the session id.
 	version, session string
 	// jsonrpc is the JSON-RPC version if it is not 2.0.
 	jsonrpc string
-	// arguments and variables are those of a tool or a prompt, if Options.Content is set.
+	// arguments are the arguments of a tool call, variables the variables of a prompt. Both are empty
+	// unless Options.Content is set.
 	arguments string
 	variables []otlp.Attribute
 }
@@ -27,7 +28,8 @@ const maxVariables = 64
 
 const metaVersion = "io.modelcontextprotocol/protocolVersion"
 
-// operation reads a request or notification.
+// operation returns the operation of a request or notification. It updates the protocol version of
+// the conversation; initialize also ends the session.
 func (b *Builder) operation(p placed) operation {
 	o := operation{
 		method:  bounded(p.Message.Method, longestName),
@@ -52,7 +54,7 @@ func (b *Builder) operation(p placed) operation {
 		o.version = bounded(params.Text("protocolVersion"), longestName)
 		o.session = ""
 		b.endSession(p.conn, p.Frame.Time, false)
-		p.conn.version = "" // what was tried before does not hold
+		p.conn.version = "" // an earlier initialize may have tried a different version
 	}
 	if version, ok := jsonraw.Text(jsonraw.First(params.Value("_meta"), metaVersion)); ok { // stateless, so no session
 		o.version = bounded(version, longestName)
@@ -73,7 +75,7 @@ func (o *operation) content(method string, arguments []byte) {
 	case method == "prompts/get":
 		members, _ := jsonraw.Object(arguments)
 		for _, m := range members[:min(len(members), maxVariables)] {
-			var one jsonraw.Builder // its name may tell a secret
+			var one jsonraw.Builder // redact with the name, which may mark the value as secret
 			one.Text(m.Name, bounded(jsonraw.TextOrRaw(m.Value), longestLookedAt))
 			safe, _ := noSecrets.Bytes(one.Bytes())
 			shown, _ := jsonraw.Object(safe)
@@ -119,11 +121,11 @@ func (o *operation) attributes(c *conn, kind otlp.Kind, dir wire.Direction) []ot
 	return all
 }
 
-// details returns the attributes of spans alone.
+// details returns the attributes that only spans have.
 func (o *operation) details(kind otlp.Kind) []otlp.Attribute {
 	all := textIfAny(sessionID, o.session)
 	all = append(all, textIfAny(resourceURI, o.uri)...)
-	if kind == otlp.Internal { // over requests with an id each
+	if kind == otlp.Internal { // this span covers several requests
 		return all
 	}
 	all = append(all, textIfAny(requestID, o.id)...)
@@ -132,7 +134,7 @@ func (o *operation) details(kind otlp.Kind) []otlp.Attribute {
 }
 
 // contextIn returns the trace context in a message, and the context in the head of its HTTP request
-// if that differs. Only the first counts if the message has one.
+// if both exist and differ. If only one exists, it is the first result.
 func (b *Builder) contextIn(p placed) (context, header Context) {
 	params, _ := p.Message.ParamMembers()
 	meta, _ := jsonraw.Object(params.Value("_meta"))

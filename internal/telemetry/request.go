@@ -13,28 +13,28 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A request is an exchange whose spans have not been emitted.
+// A request is an exchange that still has spans to emit.
 type request struct {
 	number int
-	// again tells apart the spans of a request that is sent again after its first ones were
-	// emitted; 0 is the first time.
+	// again makes the span ids of a request unique that is sent again after its spans were emitted. It
+	// is 0 for the first time.
 	again uint64
 	ref   int64
-	// dir is Received where the server asked.
+	// dir is Received if the server sent the request.
 	dir   wire.Direction
 	conn  *conn
 	op    operation
 	state exchange.State
 
 	round round
-	// root is the span over all rounds, nil where there was one only. waits is set while the
-	// client has to go on, and asked is when it was asked to.
+	// root is the span over all rounds, or nil if there is only one round. waits is set while the
+	// client must send the next round, and asked is the time of the response that requires it.
 	root  *root
 	waits bool
 	asked time.Time
 
-	// failed is set if it ended without a response, which may still come until a time. ended is when it did. queued says
-	// that it is in settling.
+	// failed is set if the request ended without a response, at ended. A response may still come
+	// before until. queued is set while the request is in Builder.settling.
 	failed bool
 	ended  time.Time
 	until  time.Time
@@ -82,7 +82,7 @@ func (b *Builder) apply(p placed) *request {
 	return r
 }
 
-// add adds a frame to the state, which keeps only what the outcome needs.
+// add updates the state with a frame. It clears the parts of the state that spans do not need.
 func (r *request) add(p placed) {
 	r.state.Add(&p.Part)
 	r.state.Findings = nil
@@ -91,9 +91,10 @@ func (r *request) add(p placed) {
 	r.state.ID = ""
 }
 
-// ask reads a request: a new one, a repeated one, or that of the next round.
+// ask adds a request: a new one, a repeated one, or the request of the next round. It returns the
+// request that the message belongs to.
 func (b *Builder) ask(r *request, p placed) *request {
-	if r == nil || p.Role == wire.Asks { // no number is given twice
+	if r == nil || p.Role == wire.Asks { // exchange numbers are unique
 		return b.begin(p)
 	}
 	if p.Role == wire.Repeats {
@@ -115,8 +116,7 @@ func (b *Builder) ask(r *request, p placed) *request {
 	return r
 }
 
-// notify adds a notification: as an event of its request, or as a separate span if it belongs to no
-// open request.
+// notify adds a notification as an event of its request. If r is nil, it emits a separate span.
 func (b *Builder) notify(r *request, p placed) {
 	if r == nil {
 		b.extra++
@@ -159,14 +159,14 @@ func (b *Builder) concerns(own *request, p placed) {
 	own.round.parent = b.contextOf(of)
 }
 
-// answer ends the request, or its round if the response asks for another.
+// answer ends the request, or its round if the response requires another round.
 func (b *Builder) answer(r *request, p placed, wasCancelled bool) {
 	if wasCancelled {
 		b.event(r, p.Frame.Time, eventLate)
 		if b.o.Between || r.dir == wire.Received {
 			b.finish(r, b.ending(r))
 		}
-		return // why mcpc cancelled it is still to be reported
+		return // Fail reports why mcpc cancelled the request
 	}
 	r.failed = false
 	r.ended = p.Frame.Time
@@ -181,7 +181,8 @@ func (b *Builder) answer(r *request, p placed, wasCancelled bool) {
 	b.finish(r, end)
 }
 
-// readResponse reads the parts of a response that spans have in addition to its outcome.
+// readResponse sets the fields of end and the attributes of r that only the response has. The
+// response to initialize starts a session.
 func (b *Builder) readResponse(r *request, m *wire.Message, end *ending) {
 	if version, ok := jsonraw.Text(jsonraw.First(m.Raw, "jsonrpc")); ok && version != "2.0" {
 		r.op.jsonrpc = bounded(version, 32)
@@ -213,28 +214,28 @@ func (b *Builder) readResponse(r *request, m *wire.Message, end *ending) {
 
 const cancelled = "cancelled"
 
-// An ending is the outcome of a request for its spans: a success if kind is "".
+// An ending is the outcome of a request as its spans show it. It is a success if kind is "".
 type ending struct {
 	at time.Time
-	// kind is the error.type. code is the code of a JSON-RPC error, and status that of HTTP, if
-	// they are the reason.
+	// kind is the error.type. code is the JSON-RPC error code and status the HTTP status, if that is
+	// the reason.
 	kind, code string
 	status     int
-	// callers is set if only the side that asked made the error.
+	// callers is set if the sender of the request made the error.
 	callers bool
 	message string
 	result  string
-	// incomplete is set if neither a response nor a reason was seen.
+	// incomplete is set if neither a response nor a reason was received.
 	incomplete bool
 }
 
-// ending returns the outcome of a request whose state has one.
+// ending returns the outcome of a request that is not open.
 func (b *Builder) ending(r *request) ending {
 	s := &r.state
 	end := ending{at: r.ended, message: shown(s.Text)}
 	switch {
 	case s.Channel == exchange.ChannelCancelled && r.op.method == "subscriptions/listen":
-		end.message = "" // this is how a subscription ends
+		end.message = "" // a subscription always ends by cancellation
 	case s.Channel == exchange.ChannelCancelled:
 		end.kind = cancelled
 		end.message = "cancelled by the " + s.Cancel.Who()
@@ -254,8 +255,8 @@ func (b *Builder) ending(r *request) ending {
 	return end
 }
 
-// fails records that a frame ended a request without a response: a response may follow, or the
-// request may be sent again.
+// fails marks r as failed if the frame ended it without a response. The spans are emitted later,
+// because a response may follow or the request may be sent again.
 func (b *Builder) fails(r *request, f *wire.Frame) {
 	if r.failed || r.waits || r.state.Open() || !r.state.Unanswered && r.state.Cancel == nil {
 		return
@@ -271,7 +272,7 @@ func (b *Builder) fails(r *request, f *wire.Frame) {
 	}
 }
 
-// beside reads frames without a message.
+// beside adds the events of frames without a message: broken streams, faults and holds.
 func (b *Builder) beside(r *request, f *wire.Frame) {
 	switch {
 	case f.Close != nil && f.Close.How == "cut":
@@ -287,7 +288,7 @@ func (b *Builder) beside(r *request, f *wire.Frame) {
 	}
 }
 
-// held adds the time for which a message was held for a user.
+// held adds the event and the duration of a hold that ended.
 func (b *Builder) held(r *request, f *wire.Frame) {
 	h := f.Held
 	if h.How == "waiting" {

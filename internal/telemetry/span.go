@@ -13,11 +13,11 @@ import (
 type round struct {
 	number int
 	start  time.Time
-	// heldBefore is the time for which the request was held for a user, heldAfter that of the
-	// response.
+	// heldBefore is how long the request was held for a user, heldAfter how long the response was
+	// held.
 	heldBefore, heldAfter time.Duration
-	// parent is the parent of the span; zero begins a trace. named is set if the message named the
-	// parent, and own is not nil if the message named the span itself.
+	// parent is the parent of the span. The span begins a trace if parent is zero. named is set if the
+	// message named a context. own is not nil if that context is the span itself.
 	parent  Context
 	named   bool
 	own     *Context
@@ -33,7 +33,8 @@ type root struct {
 	start   time.Time
 }
 
-// beginRound starts a round and derives its parent. The requests of a command name their own span.
+// beginRound starts a round and determines its parent. With Options.Own, the context in a sent
+// request is its own span.
 func (b *Builder) beginRound(e *request, p placed) {
 	r := &e.round
 	r.start = p.Frame.Time
@@ -62,8 +63,8 @@ func (b *Builder) beginRound(e *request, p placed) {
 	r.sameTrace(e.root.context)
 }
 
-// sameTrace replaces a parent by a link if its trace differs from that of the span that the message
-// named.
+// sameTrace replaces a parent in a different trace than the span itself by a link. It does nothing
+// unless the message named the span itself.
 func (r *round) sameTrace(parent Context) {
 	if r.own == nil || !parent.Valid() || parent.Trace == r.own.Trace {
 		return
@@ -76,7 +77,7 @@ func link(to Context) otlp.Link {
 	return otlp.Link{Trace: to.Trace, Span: to.Span, TraceState: to.State}
 }
 
-// digest returns the hash that the ids of an exchange are derived from. Neither half is zero.
+// digest returns the hash from which the ids of an exchange derive. Neither of its halves is zero.
 func (b *Builder) digest(e *request, round int, side string) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	var n [24]byte
@@ -95,7 +96,7 @@ func (b *Builder) spanID(e *request, round int, side string) otlp.SpanID {
 	return otlp.SpanID(sum[:8])
 }
 
-// trace returns the trace of the exchange's round, and whether its spans are emitted.
+// trace returns the trace of the exchange's current round, and whether its spans are emitted.
 func (b *Builder) trace(e *request) (trace otlp.TraceID, sampled bool) {
 	r := &e.round
 	of := r.parent
@@ -113,14 +114,14 @@ func (b *Builder) trace(e *request) (trace otlp.TraceID, sampled bool) {
 	return trace, b.o.Sample == nil || b.o.Sample(trace, of)
 }
 
-// The sides of a request that have a span, with the names that their ids are derived from.
+// The sides of a request that have a span. The ids of the spans derive from these names.
 const (
 	serverSide = "server"
 	clientSide = "client"
 	rootSide   = "root"
 )
 
-// sides returns the kinds of the spans of a request in a direction, the outer one first.
+// sides returns the kinds of the spans of a request in the direction, outer span first.
 func (b *Builder) sides(dir wire.Direction) []otlp.Kind {
 	if b.o.Between {
 		return []otlp.Kind{otlp.Server, otlp.Client}
@@ -131,7 +132,7 @@ func (b *Builder) sides(dir wire.Direction) []otlp.Kind {
 	return []otlp.Kind{otlp.Server}
 }
 
-// idOf returns the id of the span on one side of the round.
+// idOf returns the id of the span of the given kind in the current round.
 func (b *Builder) idOf(e *request, kind otlp.Kind) otlp.SpanID {
 	if e.round.own != nil {
 		return e.round.own.Span
@@ -142,8 +143,8 @@ func (b *Builder) idOf(e *request, kind otlp.Kind) otlp.SpanID {
 	return b.spanID(e, e.round.number, serverSide)
 }
 
-// contextOf returns the context of a request's innermost span, the parent of the server's requests
-// during it.
+// contextOf returns the context of a request's innermost span. The server's requests during it have
+// this span as parent.
 func (b *Builder) contextOf(e *request) Context {
 	sides := b.sides(e.dir)
 	trace, sampled := b.trace(e)
@@ -158,7 +159,8 @@ func (r *round) state() string {
 	return r.parent.State
 }
 
-// event adds an event to a request.
+// event adds an event to the current round of a request. Above the limits it only counts the event
+// as dropped.
 func (b *Builder) event(e *request, at time.Time, name string, attributes ...otlp.Attribute) {
 	if len(e.round.events) >= mostEvents || b.events >= mostEventsInAll {
 		e.round.dropped++
@@ -168,7 +170,7 @@ func (b *Builder) event(e *request, at time.Time, name string, attributes ...otl
 	e.round.events = append(e.round.events, otlp.Event{Time: at, Name: name, Attributes: attributes})
 }
 
-// finish ends an exchange and emits its spans.
+// finish emits the remaining spans of an exchange and removes it.
 func (b *Builder) finish(e *request, end ending) {
 	if !e.waits {
 		b.endRound(e, end, false)
@@ -180,11 +182,12 @@ func (b *Builder) finish(e *request, end ending) {
 	delete(b.open, e.number)
 }
 
-// endRound emits the spans of a round. more is set if the response asks for another round.
+// endRound emits the spans of the current round. more is set if the response requires another
+// round.
 func (b *Builder) endRound(e *request, end ending, more bool) {
 	r := &e.round
 	trace, sampled := b.trace(e)
-	if e.root == nil && more { // the span over all rounds, to which the first one belongs now
+	if e.root == nil && more { // the span over all rounds becomes the parent of the first round
 		e.root = &root{
 			parent: r.parent, start: r.start,
 			context: Context{Trace: trace, Span: b.spanID(e, 0, rootSide), Sampled: sampled, State: r.state()},
@@ -231,8 +234,8 @@ func (b *Builder) endRound(e *request, end ending, more bool) {
 	r.links = nil
 }
 
-// leaveOut subtracts the time for which messages were held from a span: the client waits during it,
-// the server does not. The frame of a server's request is from after that time.
+// leaveOut subtracts the time for which messages were held from a span. The client waits during
+// that time, the server does not. The time of a frame with a server request is after the hold.
 func (r *round) leaveOut(s *otlp.Span, dir wire.Direction) {
 	if dir == wire.Received && s.Kind == otlp.Server {
 		s.Start = s.Start.Add(-r.heldBefore)
@@ -240,7 +243,7 @@ func (r *round) leaveOut(s *otlp.Span, dir wire.Direction) {
 		s.End = s.End.Add(-r.heldAfter)
 		s.Start = s.Start.Add(r.heldBefore)
 		if s.Start.After(s.End) {
-			s.Start = s.End // it was dropped, or answered by the user
+			s.Start = s.End // the user dropped or answered the request
 		}
 	}
 }
@@ -273,7 +276,8 @@ func (b *Builder) endRoot(e *request, end ending) {
 	b.emit(e.ref, s)
 }
 
-// errorOn returns the error.type on one side, "" if the request succeeded for it.
+// errorOn returns the error.type for one side. It returns "" for a success, and for the server if
+// the client made the error.
 func (end *ending) errorOn(kind otlp.Kind) string {
 	if end.callers && kind == otlp.Server {
 		return ""
@@ -286,7 +290,7 @@ func (end *ending) attributes(kind otlp.Kind) []otlp.Attribute {
 	return append(textIfAny(errorType, end.errorOn(kind)), textIfAny(statusCode, end.code)...)
 }
 
-// details returns the attributes of spans alone.
+// details returns the attributes that only spans have.
 func (end *ending) details() []otlp.Attribute {
 	all := textIfAny(toolResult, end.result)
 	if end.status > 0 {
@@ -298,7 +302,7 @@ func (end *ending) details() []otlp.Attribute {
 	return all
 }
 
-// judge sets the status of a span.
+// judge sets the status of a span to failed if its side has an error.
 func (end *ending) judge(s *otlp.Span) {
 	if end.errorOn(s.Kind) != "" {
 		s.Failed = true

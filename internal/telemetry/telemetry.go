@@ -16,63 +16,61 @@ import (
 
 // Options configure a Builder. All fields but Seed may be zero.
 type Options struct {
-	// Between is set for a tap or a proxy, which sees both sides: each request has a SERVER span
-	// for its arrival and a CLIENT span below it for its forwarding. Otherwise mcpc is the client:
-	// sent requests have a CLIENT span, received ones a SERVER span.
+	// Between is set for a tap or a proxy, which receives the frames of both sides. Each request has a
+	// SERVER span for its arrival and a CLIENT span below it for its forwarding. Otherwise mcpc is the
+	// client: sent requests have a CLIENT span, received requests a SERVER span.
 	Between bool
-	// Own is set if the trace context in a sent request is that of its own span, as mcpc writes it
-	// when it exports. Otherwise the context is the parent, from the environment.
+	// Own is set if the trace context in a sent request is the context of its own span, as mcpc writes
+	// it when it exports. Otherwise the context is the parent, from the environment.
 	Own bool
-	// Parent is the parent of spans whose message names none. If it is zero too, each span begins a
-	// trace.
+	// Parent is the parent of spans whose message has no trace context. If Parent is zero too, each
+	// span begins a trace.
 	Parent Context
 	// Seed and the number of an exchange determine its ids: the same frames have the same ids. Each
-	// exported conversation needs its own seed.
+	// exported conversation needs a different seed.
 	Seed string
-	// Content adds arguments, results and the variables of prompts to spans. URINames adds the URI
-	// of a resource to their names.
+	// Content adds arguments, results and the variables of prompts to spans. URINames adds the URI of
+	// a resource to span names.
 	Content, URINames bool
 	// Target is the URL or the command of the server. The URLs in HTTP heads replace it.
 	Target string
-	// Hide redacts the secrets of each frame first. It may be nil.
+	// Hide redacts the secrets of each frame before it is used. It may be nil.
 	Hide func(wire.Frame) wire.Frame
-	// Sample decides whether the spans of a request are emitted; metrics count every request. The
-	// parent is zero if there is none. A nil Sample emits all spans, even if the sender did not
-	// sample them.
+	// Sample reports whether the spans of a request are emitted. Metrics count every request. The
+	// parent is zero if the span begins a trace. A nil Sample emits all spans, even if the parent is
+	// not sampled.
 	Sample func(trace otlp.TraceID, parent Context) bool
-	// Emit receives each span when it has ended. ref is the reference of the frame with the request
-	// or notification. It may be nil.
+	// Emit receives each span at its end. ref is the reference of the frame with the request or
+	// notification. Emit may be nil.
 	Emit func(ref int64, s otlp.Span)
-	// Metrics receive the durations. They may be nil.
+	// Metrics collect the durations. It may be nil.
 	Metrics *Metrics
 }
 
 const (
-	// mostOpen is how many exchanges may be without an end; the oldest ones are ended.
+	// mostOpen is the maximum number of open exchanges. Above it the oldest exchange is ended.
 	mostOpen = 10_000
-	// mostEvents is how many events a span has, mostEventsInAll how many wait with the
-	// exchanges that have not ended.
+	// mostEvents is the maximum number of events of a span, mostEventsInAll of all open exchanges.
 	mostEvents      = 128
 	mostEventsInAll = 100_000
-	// grace is how long a request that failed or was cancelled may be sent again, or its
-	// stream taken up again, before its span is emitted. A server may ask for mostRetryAfter
-	// more.
+	// grace is how long the spans of a failed or cancelled request wait for a repetition of the
+	// request or a resumed stream. A Retry-After extends this time by at most mostRetryAfter.
 	grace          = 10 * time.Second
 	mostRetryAfter = time.Minute
 )
 
-// A Builder converts the frames of one run to spans and metrics. Its methods are called by one
-// goroutine. Its memory is bounded.
+// A Builder converts the frames of one run to spans and metrics. Its methods must be called from
+// one goroutine. Its memory is limited.
 type Builder struct {
 	o          Options
 	correlator wire.Correlator
 	target     endpoint
-	// headed are the contexts in the heads of POSTs whose body follows.
+	// headed are the trace contexts in the heads of POST requests until their bodies.
 	headed recent.Map[stream, Context]
-	// taken are the ids of spans that their message named.
+	// taken are the span ids that messages named as their own.
 	taken recent.Map[otlp.SpanID, bool]
-	// extra counts the requests and notifications that have spans in addition to the first ones of
-	// exchanges.
+	// extra counts the requests and notifications that have spans in addition to the first spans of an
+	// exchange.
 	extra uint64
 	// events counts the events of the open exchanges.
 	events int
@@ -82,8 +80,8 @@ type Builder struct {
 	apart recent.Map[int, bool]
 
 	open map[int]*request
-	// begun are the numbers of the open exchanges in the order of their beginning, settling those
-	// that ended without a response. Both may contain exchanges that have ended.
+	// begun are the numbers of the open exchanges, oldest first. settling are the numbers of the
+	// exchanges that ended without a response. Both may contain exchanges that were finished since.
 	begun, settling []int
 	evicted         int
 	now             time.Time
@@ -99,7 +97,8 @@ func New(o Options) *Builder {
 	return b
 }
 
-// Add processes the next frame of the run. Emit gets the ref of a request with its spans.
+// Add processes the next frame of the run. Emit receives ref with the spans of a request in the
+// frame.
 func (b *Builder) Add(ref int64, f wire.Frame) {
 	if b.o.Hide != nil {
 		f = b.o.Hide(f)
@@ -144,8 +143,8 @@ func (b *Builder) Add(ref int64, f wire.Frame) {
 	}
 }
 
-// Settle ends the requests that failed so long before now that they will not be sent again. Add
-// does this by the times of the frames; if there are no frames for a while, the caller must.
+// Settle emits the spans of failed requests after their grace period. Add calls it with the time of
+// each frame. If there are no frames for a while, the caller must call it.
 func (b *Builder) Settle(now time.Time) {
 	if now.After(b.now) {
 		b.now = now
@@ -166,8 +165,8 @@ func (b *Builder) Settle(now time.Time) {
 	}
 }
 
-// Fail ends requests of the client without a response, as reported by their caller: the request
-// with the id, or all if id is nil.
+// Fail ends requests of the client that failed without a response, as reported by their sender. It
+// ends the request with the id, or all requests if id is nil.
 func (b *Builder) Fail(id json.RawMessage, kind wire.Kind, text string, at time.Time) {
 	for _, n := range slices.Sorted(maps.Keys(b.open)) {
 		e := b.open[n]
@@ -183,7 +182,7 @@ func (b *Builder) Fail(id json.RawMessage, kind wire.Kind, text string, at time.
 }
 
 // Forget drops the requests without a response and returns their number. A caller that lost frames
-// uses it: the lost frames may contain the responses.
+// calls it, because the lost frames may contain the responses.
 func (b *Builder) Forget() (n int) {
 	for _, e := range b.open {
 		if !e.failed {
@@ -195,7 +194,7 @@ func (b *Builder) Forget() (n int) {
 	return n
 }
 
-// Close ends the open requests and sessions. No frame may be added after it.
+// Close ends the open requests and sessions. Add must not be called after it.
 func (b *Builder) Close(at time.Time) {
 	if at.After(b.now) {
 		b.now = at
@@ -211,19 +210,19 @@ func (b *Builder) Close(at time.Time) {
 // Evicted returns the number of exchanges that were ended because too many had no response.
 func (b *Builder) Evicted() int { return b.evicted }
 
-// giveUp ends an exchange that will get no further frames.
+// giveUp ends an exchange that has no further frames.
 func (b *Builder) giveUp(e *request) {
 	switch {
 	case e.failed:
 		b.finish(e, b.ending(e))
-	case e.waits: // the client did not go on
+	case e.waits: // the client did not send the next round
 		b.finish(e, ending{at: e.asked, kind: string(wire.InputRequired)})
 	default:
 		b.finish(e, ending{at: b.now, incomplete: true})
 	}
 }
 
-// begin adds the exchange of a request.
+// begin adds the exchange of a request. At the limit mostOpen it ends the oldest exchange first.
 func (b *Builder) begin(p placed) *request {
 	for len(b.open) >= mostOpen {
 		if e := b.open[b.begun[0]]; e != nil {
@@ -244,7 +243,7 @@ func (b *Builder) begin(p placed) *request {
 		number: p.Exchange, ref: p.ref, dir: p.Frame.Dir, conn: p.conn, op: b.operation(p),
 		state: exchange.State{Time: p.Frame.Time, Dir: p.Frame.Dir, Channel: exchange.ChannelOpen},
 	}
-	if p.Role != wire.Asks { // the spans of the first time have been emitted
+	if p.Role != wire.Asks { // the earlier spans of the exchange were already emitted
 		b.extra++
 		e.again = b.extra
 	}

@@ -13,32 +13,32 @@ const (
 	longestName    = 256
 	longestMessage = 1 << 10
 	longestContent = 4 << 10
-	// longestLookedAt is how much of a content is searched for secrets, before it is cut.
+	// longestLookedAt is how many bytes of a content are searched for secrets before the content is
+	// cut.
 	longestLookedAt = 64 << 10
 )
 
-// bounded returns text as valid UTF-8 of at most n bytes, cut at a character. The result does not
-// share the memory of a longer text.
+// bounded returns text as valid UTF-8 of at most n bytes, cut at a character. The result is a copy.
 func bounded(text string, n int) string {
 	if len(text) > n {
 		text = text[:jsonraw.RuneStart([]byte(text[:min(len(text), n+utf8.UTFMax)]), n)]
 	}
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) > n { // a replacement is longer than what it replaces
+	if len(text) > n { // U+FFFD may be longer than the invalid bytes
 		text = text[:jsonraw.RuneStart([]byte(text), n)]
 	}
 	return strings.Clone(text)
 }
 
-// noSecrets is without values: it hides what is named like a secret or looks like one.
+// noSecrets has no values. It redacts values that have the name or the form of a secret.
 var noSecrets *redact.Secrets
 
-// shown returns a text of a message without secrets.
+// shown returns the text of a message without secrets, at most longestMessage bytes.
 func shown(text string) string {
 	return bounded(noSecrets.Text(bounded(text, longestLookedAt)), longestMessage)
 }
 
-// content returns a value of a message as JSON without secrets.
+// content returns a JSON value of a message without secrets, at most longestContent bytes.
 func content(raw json.RawMessage) string {
 	safe, _ := noSecrets.Bytes(raw[:min(len(raw), longestLookedAt)])
 	return bounded(string(safe), longestContent)
@@ -55,7 +55,8 @@ func idText(id json.RawMessage) string {
 	return bounded(string(id), longestName)
 }
 
-// hashIn returns the hash that recordings have in place of a secret, or other if the text has none.
+// hashIn returns the hash that recordings have in place of a secret, or other if the text has no
+// hash.
 func hashIn(text, other string) string {
 	if all := redact.HashesIn(text); len(all) > 0 {
 		return all[0]
