@@ -12,14 +12,14 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// errAnswer is the error of a body that is not the message that the protocol demands.
+// errAnswer is the error for a body that is not a valid OTLP response.
 var errAnswer = errors.New("not an OTLP response")
 
-// ParsePartial reads the partial_success of an ExportTraceServiceResponse or an
-// ExportMetricsServiceResponse: how many spans or data points were rejected, and what the
-// collector says about it, which may also be a warning where nothing was rejected. A body
-// without partial_success, or an empty one, is a full success. An error says that body is not
-// such a response.
+// ParsePartial parses the partial_success of an ExportTraceServiceResponse or
+// ExportMetricsServiceResponse. It returns the number of rejected spans or data points, and the
+// message of the collector. The message may be a warning if nothing was rejected. An empty body, or
+// a body without partial_success, is a full success. It returns an error if body is not a valid
+// response.
 func ParsePartial(f Format, body []byte) (rejected int64, message string, err error) {
 	if f == JSON {
 		return partialJSON(body)
@@ -65,8 +65,8 @@ func partialJSON(body []byte) (rejected int64, message string, err error) {
 	return rejected, partial.ErrorMessage, nil
 }
 
-// StatusMessage reads the message of a google.rpc.Status, the body of a failure. It is empty
-// where body is something else.
+// StatusMessage returns the message of a google.rpc.Status, the body of an error response. It
+// returns "" if body has a different form.
 func StatusMessage(f Format, body []byte) string {
 	if f == JSON {
 		text, _ := jsonraw.Text(jsonraw.First(body, "message"))
@@ -79,14 +79,14 @@ func StatusMessage(f Format, body []byte) string {
 	return string(text.data)
 }
 
-// A field is the value of a field of a protobuf message, by its wire type.
+// A field is the value of a protobuf field, by its wire type.
 type field struct {
 	varint uint64
-	data   []byte // nil if it is no length-delimited field
+	data   []byte // nil unless the field is length-delimited
 }
 
-// lastField reads a whole message, and returns its field n: of several the last one, as
-// protobuf demands.
+// lastField parses a message and returns its field n, or the zero value. Of repeated fields it
+// returns the last, as protobuf requires. It returns an error if the message is invalid.
 func lastField(message []byte, n int) (found field, err error) {
 	for len(message) > 0 {
 		number, kind, value, rest, ok := cutField(message)

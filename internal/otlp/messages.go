@@ -19,12 +19,12 @@ const (
 	temporalityCumulative = 2
 )
 
-// AppendTraces appends one ExportTraceServiceRequest, which has the bytes of a TracesData.
+// AppendTraces appends an ExportTraceServiceRequest, which is encoded like a TracesData.
 func AppendTraces(dst []byte, f Format, r Resource, s Scope, spans []Span) []byte {
 	return appendRequest(dst, f, names{"resourceSpans", "scopeSpans", "spans"}, r, s, spans, writeSpan)
 }
 
-// AppendMetrics appends one ExportMetricsServiceRequest, which has the bytes of a MetricsData.
+// AppendMetrics appends an ExportMetricsServiceRequest, which is encoded like a MetricsData.
 func AppendMetrics(dst []byte, f Format, r Resource, s Scope, ms []Histogram) []byte {
 	return appendRequest(dst, f, names{"resourceMetrics", "scopeMetrics", "metrics"}, r, s, ms, writeMetric)
 }
@@ -78,7 +78,7 @@ func writeAttribute(w *writer, a *Attribute) {
 	w.message(2, "value", func() { writeValue(w, a.Value) })
 }
 
-// writeValue writes the fields of an AnyValue, of which one is set even if it is zero.
+// writeValue writes the fields of an AnyValue. It writes a value even if it is zero.
 func writeValue(w *writer, v any) {
 	switch v := v.(type) {
 	case string:
@@ -89,7 +89,7 @@ func writeValue(w *writer, v any) {
 		w.alwaysInt(3, "intValue", v)
 	case float64:
 		w.alwaysDouble(4, "doubleValue", v)
-	default: // a type that Attribute does not allow: visible, not lost
+	default: // Attribute does not allow other types
 		w.alwaysText(1, "stringValue", fmt.Sprint(v))
 	}
 }
@@ -116,7 +116,7 @@ func writeSpan(w *writer, s *Span) {
 	w.bits(16, "flags", s.flags())
 }
 
-// flags returns the flags of the trace, and whether the parent is remote, which is known.
+// flags returns the trace flags with the bits for a remote parent.
 func (s *Span) flags() uint32 {
 	flags := uint32(flagHasIsRemote)
 	if s.Sampled {
@@ -163,7 +163,7 @@ func writePoint(w *writer, p *HistogramPoint) {
 	w.uints(6, "bucketCounts", p.Counts)
 	w.doubles(7, "explicitBounds", p.Bounds)
 	writeAttributes(w, 9, p.Attributes)
-	if p.Count > 0 { // no values have no extremes
+	if p.Count > 0 { // without values there is no minimum
 		w.alwaysDouble(11, "min", p.Min)
 		w.alwaysDouble(12, "max", p.Max)
 	}

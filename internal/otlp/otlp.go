@@ -2,13 +2,13 @@
 // and histograms, and writes them as protobuf and as JSON. Package send delivers them.
 //
 // The official Go SDK with its exporters would make the program 9.4 MB larger and its start 12 %
-// slower, the generated message types 1.4 MB larger; the tests hold what is written here against
-// those types.
+// slower, the generated message types 1.4 MB larger; the tests compare the messages of this package
+// with the generated types.
 package otlp
 
 import "time"
 
-// A TraceID identifies a trace, a SpanID a span in it. Zero is none.
+// A TraceID identifies a trace, a SpanID a span in it. The zero value is unset.
 type (
 	TraceID [16]byte
 	SpanID  [8]byte
@@ -20,7 +20,7 @@ type Attribute struct {
 	Value any
 }
 
-// A Resource says what produced the telemetry: service.name and the like.
+// A Resource describes the producer of the telemetry, with attributes such as service.name.
 type Resource struct {
 	Attributes []Attribute
 	SchemaURL  string
@@ -47,7 +47,7 @@ const (
 type Span struct {
 	Trace TraceID
 	ID    SpanID
-	// Parent is zero for a root. Remote says that the parent was read from a message.
+	// Parent is zero for a root span. Remote is set if the parent was read from a message.
 	Parent SpanID
 	Remote bool
 	// TraceState is the W3C tracestate, Sampled the flag of the trace.
@@ -62,7 +62,7 @@ type Span struct {
 	// Failed sets the status ERROR, Message its description; otherwise the status is unset.
 	Failed  bool
 	Message string
-	// DroppedEvents counts events that were left out.
+	// DroppedEvents counts events that are missing in Events.
 	DroppedEvents uint32
 }
 
@@ -73,7 +73,7 @@ type Event struct {
 	Attributes []Attribute
 }
 
-// A Link points to a related span of another, or the same, trace.
+// A Link points to a related span in any trace.
 type Link struct {
 	Trace      TraceID
 	Span       SpanID
@@ -81,10 +81,10 @@ type Link struct {
 	Attributes []Attribute
 }
 
-// A Histogram is one metric: points with explicit bounds.
+// A Histogram is one metric, a histogram with explicit bounds.
 type Histogram struct {
 	Name, Description, Unit string
-	// Delta says that the points count since the last export, not since the beginning.
+	// Delta is set if the points count since the last export, not since the start.
 	Delta  bool
 	Points []HistogramPoint
 }

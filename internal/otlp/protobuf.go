@@ -2,8 +2,8 @@ package otlp
 
 import "encoding/binary"
 
-// The wire types of protobuf. Its own library is not used: it reads the program's file at every
-// start.
+// The wire types of protobuf. The official library is not used, because it slows the start of the
+// program.
 const (
 	varintType  = 0
 	fixed64Type = 1
@@ -11,8 +11,8 @@ const (
 	fixed32Type = 5
 )
 
-// mostNumber is the highest number of a field that is read: protobuf's own library takes more
-// than a message may have.
+// mostNumber is the highest field number that cutField accepts, as in the official library. It is
+// above the limit of the specification.
 const mostNumber = 1<<31 - 1
 
 func appendTag(b []byte, n int, kind byte) []byte {
@@ -24,9 +24,8 @@ func appendBytes[T string | []byte](b []byte, s T) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// cutField returns the first field of a message: its number, its wire type, its value without
-// the length, and what comes after it. ok is false where it is none that proto3 has; a group is
-// none.
+// cutField returns the first field of a message: its number, its wire type and its value without
+// the length. rest is the message after the field. ok is false if the field is invalid or a group.
 func cutField(message []byte) (number uint64, kind byte, value, rest []byte, ok bool) {
 	tag, n := binary.Uvarint(message)
 	number = tag >> 3

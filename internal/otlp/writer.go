@@ -12,27 +12,27 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// A writer appends the fields of messages in one of the two encodings. As proto3 demands, its
-// methods leave out a field with the zero value of its type; those named always… write it.
+// A writer appends the fields of messages in one of the two encodings. As proto3 requires, its
+// methods omit a field with the zero value of its type. The methods named always… write it.
 type writer struct {
 	b    []byte
 	json bool
 }
 
-// key begins a member of a JSON object.
+// key writes the name of a JSON object member, with a comma if it is not the first member.
 func (w *writer) key(name string) {
 	w.comma()
 	w.b = append(append(append(w.b, '"'), name...), '"', ':')
 }
 
-// comma separates a member or an element of JSON from the one before it.
+// comma writes a comma unless the member or element is the first.
 func (w *writer) comma() {
 	if last := w.b[len(w.b)-1]; last != '{' && last != '[' {
 		w.b = append(w.b, ',')
 	}
 }
 
-// text writes a string. Bytes that are not UTF-8, which both encodings forbid, become U+FFFD.
+// text writes a string. Invalid UTF-8, which both encodings forbid, becomes U+FFFD.
 func (w *writer) text(n int, name, s string) {
 	if s != "" {
 		w.alwaysText(n, name, s)
@@ -49,7 +49,7 @@ func (w *writer) alwaysText(n int, name, s string) {
 	w.b = appendBytes(appendTag(w.b, n, bytesType), s)
 }
 
-// id writes the identifier of a trace or a span; a zero one is left out.
+// id writes the id of a trace or a span. It omits an id of zeros.
 func (w *writer) id(n int, name string, id []byte) {
 	if !slices.ContainsFunc(id, func(c byte) bool { return c != 0 }) {
 		return
@@ -62,7 +62,7 @@ func (w *writer) id(n int, name string, id []byte) {
 	w.b = appendBytes(appendTag(w.b, n, bytesType), id)
 }
 
-// number writes a uint32 or the number of an enumeration.
+// number writes a uint32 or an enumeration value.
 func (w *writer) number(n int, name string, v uint32) {
 	switch {
 	case v == 0:
@@ -85,7 +85,7 @@ func (w *writer) bits(n int, name string, v uint32) {
 	}
 }
 
-// fixed writes a fixed64, which JSON has as a string.
+// fixed writes a fixed64, which is a string in JSON.
 func (w *writer) fixed(n int, name string, v uint64) {
 	switch {
 	case v == 0:
@@ -97,8 +97,8 @@ func (w *writer) fixed(n int, name string, v uint64) {
 	}
 }
 
-// time writes a moment as nanoseconds since 1970. The zero time and what lies before 1970 are
-// left out; a time after 2261, which an int64 cannot hold, becomes the last one that it can.
+// time writes a time as nanoseconds since 1970. It omits the zero time and times before 1970. A
+// time after 2261 becomes the maximum of an int64.
 func (w *writer) time(n int, name string, t time.Time) {
 	seconds := t.Unix()
 	switch {
@@ -145,7 +145,7 @@ func (w *writer) uintElement(v uint64) {
 	w.b = append(strconv.AppendUint(append(w.b, '"'), v, 10), '"')
 }
 
-// doubleElement writes a double as JSON. What JSON has no number for is a string.
+// doubleElement writes a double as JSON. NaN and the infinities become strings.
 func (w *writer) doubleElement(v float64) {
 	switch {
 	case math.IsNaN(v):
@@ -189,7 +189,7 @@ func packed[T any](w *writer, n int, name string, vs []T, element func(T), bits 
 	}
 }
 
-// message writes a message that is there even if it has no fields.
+// message writes a message, even if it has no fields.
 func (w *writer) message(n int, name string, fields func()) {
 	if w.json {
 		w.key(name)
@@ -199,7 +199,7 @@ func (w *writer) message(n int, name string, fields func()) {
 	w.nested(n, fields)
 }
 
-// messages writes a list of messages.
+// messages writes a list of messages. It omits an empty list.
 func messages[T any](w *writer, n int, name string, items []T, fields func(*writer, *T)) {
 	if len(items) == 0 {
 		return
@@ -227,7 +227,7 @@ func (w *writer) object(fields func()) {
 	w.b = append(w.b, '}')
 }
 
-// nested writes the fields of a message, then their length before them.
+// nested writes the fields of a message and inserts their length before them.
 func (w *writer) nested(n int, fields func()) {
 	w.b = appendTag(w.b, n, bytesType)
 	start := len(w.b)
