@@ -8,8 +8,9 @@ import (
 	"mcpc/internal/usage"
 )
 
-// certificates reads the files with the authority and the certificate of the client. A file that
-// cannot be read is an error: without it another server would be trusted, or none.
+// certificates returns the TLS settings with the authority and the client certificate of the
+// variables. It returns an error if a file is invalid, because without the authority mcpc would
+// trust a different server.
 func (e *environment) certificates(signal string) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	variable, authority, err := e.file(signal, "CERTIFICATE")
@@ -48,7 +49,7 @@ func (e *environment) certificates(signal string) (*tls.Config, error) {
 	return config, nil
 }
 
-// file reads the file that a variable names; the name of the variable is empty if none is set.
+// file reads the file that a variable names. variable is "" if no variable is set.
 func (e *environment) file(signal, option string) (variable string, content []byte, err error) {
 	for _, variable := range forSignal(signal, option) {
 		if path := e.get(variable); path != "" {

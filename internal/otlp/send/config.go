@@ -1,5 +1,5 @@
-// Package send delivers spans and histograms to a collector by OTLP over HTTP. Traffic never
-// waits for it: what the collector does not take in time is dropped and counted.
+// Package send delivers spans and histograms to a collector by OTLP over HTTP. Traffic never waits
+// for the delivery: telemetry that the collector does not accept in time is dropped and counted.
 package send
 
 import (
@@ -25,36 +25,37 @@ const (
 	defaultInterval      = time.Minute
 )
 
-// A Config says what is sent where. It holds secrets, which its text does not show.
+// A Config describes what telemetry is sent, and to which collector. It holds secrets, which String
+// omits.
 type Config struct {
 	Traces, Metrics Signal
 	Sampler         Sampler
-	// Delta says that metrics count since the last export, not since the beginning.
+	// Delta is set if metrics count since the last export, not since the start.
 	Delta bool
-	// Warnings are about variables that were ignored.
+	// Warnings describe the variables that were ignored.
 	Warnings []string
 
-	delay      time.Duration // after which waiting spans are sent
-	queue      int           // spans that wait at most
-	batch      int           // spans of a request at most
-	interval   time.Duration // between two exports of metrics
+	delay      time.Duration // maximum time that a span waits
+	queue      int           // maximum number of waiting spans
+	batch      int           // maximum number of spans in a request
+	interval   time.Duration // time between two exports of metrics
 	attributes []otlp.Attribute
 }
 
-// A Signal is how traces or metrics are sent.
+// A Signal is the delivery of traces or of metrics.
 type Signal struct {
-	// target returns the collector; nil if the signal is not sent. It is a function because fmt
-	// does not look into one, whatever the verb and the value around it.
+	// target returns the collector; it is nil if the signal is not sent. It is a function so that fmt
+	// cannot print the secrets of the collector.
 	target  func() *target
 	format  otlp.Format
 	gzip    bool
-	timeout time.Duration // of a request; 0 is none
-	limit   time.Duration // of an export with its retries; 0 is none
+	timeout time.Duration // of a request; 0 means no timeout
+	limit   time.Duration // of an export with its retries; 0 means no limit
 }
 
-// A target is a collector, with the secrets that it gets.
+// A target is a collector with the secrets that are sent to it.
 type target struct {
-	url    *url.URL // without user information, which is in header
+	url    *url.URL // without user information, which header contains
 	header http.Header
 	tls    *tls.Config
 }
@@ -62,7 +63,7 @@ type target struct {
 // On reports whether the signal is sent.
 func (s Signal) On() bool { return s.target != nil }
 
-// String returns the address without user information and query, which may be secret.
+// String returns the address without user information and query, which may contain secrets.
 func (s Signal) String() string {
 	if !s.On() {
 		return "off"
@@ -74,7 +75,7 @@ func (s Signal) String() string {
 // GoString is String.
 func (s Signal) GoString() string { return s.String() }
 
-// String says where telemetry is sent.
+// String returns the addresses to which telemetry is sent.
 func (c Config) String() string {
 	return "traces: " + c.Traces.String() + ", metrics: " + c.Metrics.String()
 }
@@ -82,8 +83,8 @@ func (c Config) String() string {
 // GoString is String.
 func (c Config) GoString() string { return c.String() }
 
-// FromEnvironment returns the settings for an endpoint: the base URL of a collector, or "env",
-// which means as the OTEL_* variables say. All other settings are read from these variables.
+// FromEnvironment returns the settings for an endpoint: the base URL of a collector, or "env" for
+// the endpoint in the OTEL_* variables. All other settings are always read from these variables.
 // The error is a usage error.
 func FromEnvironment(getenv func(string) string, endpoint string) (Config, error) {
 	e := &environment{getenv: getenv}
@@ -130,8 +131,8 @@ func (e *environment) config(endpoint string) (c Config, err error) {
 	return c, nil
 }
 
-// checkOn refuses settings that send nothing because there is no endpoint, and warns of a signal
-// that is not sent.
+// checkOn returns an error if no signal is sent because there is no endpoint. It warns if only one
+// signal is not sent.
 func (e *environment) checkOn(c Config) error {
 	traces := e.wanted("TRACES")
 	metrics := e.wanted("METRICS")
@@ -149,12 +150,12 @@ func (e *environment) checkOn(c Config) error {
 	return nil
 }
 
-// wanted reports whether the variables do not turn a signal off.
+// wanted reports whether a signal is on. The variables can turn it off.
 func (e *environment) wanted(signal string) bool {
 	return lookup(e, []string{"OTEL_" + signal + "_EXPORTER"}, exporter, true)
 }
 
-// signal reads the settings of one signal, TRACES or METRICS.
+// signal returns the settings of a signal, TRACES or METRICS.
 func (e *environment) signal(name, path, endpoint string) (s Signal, err error) {
 	if !e.wanted(name) {
 		return Signal{}, nil
@@ -201,8 +202,8 @@ func (c Config) Resource(r otlp.Resource) otlp.Resource {
 	return r
 }
 
-// Secrets lists what must not be shown or recorded: the values of the header fields, credentials
-// in them, and the values in the queries of the URLs.
+// Secrets returns the texts that must not be shown or recorded: the values of the header fields,
+// credentials in them, and the values in the queries of the URLs.
 func (c Config) Secrets() (all []string) {
 	for _, s := range []Signal{c.Traces, c.Metrics} {
 		if !s.On() {

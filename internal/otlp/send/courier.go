@@ -25,14 +25,14 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Limits of an exchange with a collector.
+// The limits for the requests to a collector.
 const (
 	largestRequest = 64 << 20 // bytes before compression, as the protocol recommends
 	largestAnswer  = 64 << 10 // bytes of a body, and of a header
 	excerptLength  = 200      // bytes of an answer in an error
 	firstBackoff   = time.Second
 	longestBackoff = 30 * time.Second
-	longestWait    = 365 * 24 * time.Hour // that a collector can ask for
+	longestWait    = 365 * 24 * time.Hour // limit of Retry-After
 )
 
 // A courier delivers the exports of one signal.
@@ -46,23 +46,23 @@ type courier struct {
 	failing bool          // the last export was not accepted; Exporter.mu protects it
 }
 
-// An Error says why an export was not accepted.
+// An Error is the reason why an export was not accepted.
 type Error struct {
-	// Kind is Transport, Auth, Timeout or BadResponse, and Usage if traces are turned off.
+	// Kind is Transport, Auth, Timeout or BadResponse. It is Usage if traces are turned off.
 	Kind wire.Kind
-	// Status is the HTTP status; 0 if there was no answer.
+	// Status is the HTTP status, or 0 without a response.
 	Status int
-	// Text is safe on a terminal.
+	// Text is the message. It is safe on a terminal.
 	Text string
 
 	transient bool          // another attempt may succeed
-	after     time.Duration // how long the collector asks to wait
+	after     time.Duration // minimum delay before the next attempt
 	cut       bool          // the caller ended the attempt
 }
 
 func (e *Error) Error() string { return e.Text }
 
-// A result is what a collector said of an export, or why it could not be delivered.
+// A result is the collector's response to an export, or the error of its delivery.
 type result struct {
 	rejected int64
 	message  string // of a partial success
@@ -82,8 +82,8 @@ func newCourier(s Signal, o Options, secrets *redact.Secrets, backoff time.Durat
 	return &courier{signal: s, target: s.target(), options: o, client: client, secrets: secrets, backoff: backoff}
 }
 
-// deliver sends one export, and sends it again after transient failures until ctx ends. It gives
-// up where the next attempt would lie after the deadline, which may be known only once closing is
+// deliver sends an export, and repeats it after transient failures until ctx ends. It returns if
+// the next attempt would start after the deadline. The deadline may be unknown until closing is
 // closed.
 func (c *courier) deliver(
 	ctx context.Context,
@@ -108,7 +108,7 @@ func (c *courier) deliver(
 	for backoff := c.backoff; ; backoff = min(2*backoff, longestBackoff) {
 		r := c.attempt(ctx, body)
 		if r.err != nil && r.err.cut && last.err != nil {
-			return last // it says more
+			return last // the error of the last full attempt says more than the interruption
 		}
 		if r.err == nil || !r.err.transient || ctx.Err() != nil {
 			return r
@@ -121,7 +121,7 @@ func (c *courier) deliver(
 	}
 }
 
-// attempt sends an export once.
+// attempt sends an export once and reads the response.
 func (c *courier) attempt(parent context.Context, body []byte) result {
 	ctx, cancel := limited(parent, c.signal.timeout)
 	defer cancel()
@@ -133,7 +133,7 @@ func (c *courier) attempt(parent context.Context, body []byte) result {
 	if request.Header.Get("User-Agent") == "" {
 		request.Header.Set("User-Agent", c.options.UserAgent)
 	}
-	request.Header["Idempotency-Key"] = nil // is not sent: net/http may repeat the request on a new connection
+	request.Header["Idempotency-Key"] = nil // not sent; net/http may then repeat the request on a new connection
 	request.Header.Set("Content-Type", contentTypes[c.signal.format])
 	if c.signal.gzip {
 		request.Header.Set("Content-Encoding", "gzip")
@@ -152,7 +152,8 @@ func (c *courier) attempt(parent context.Context, body []byte) result {
 
 var contentTypes = map[otlp.Format]string{otlp.Protobuf: "application/x-protobuf", otlp.JSON: "application/json"}
 
-// judge says what an answer means: by OTLP, other statuses than 429, 502, 503 and 504 are final.
+// judge returns the result for a response. By OTLP, only the statuses 429, 502, 503 and 504 are
+// transient.
 func (c *courier) judge(answer *http.Response, raw []byte) result {
 	format := c.signal.format
 	if strings.HasPrefix(answer.Header.Get("Content-Type"), contentTypes[otlp.JSON]) {
@@ -192,14 +193,15 @@ func (c *courier) judge(answer *http.Response, raw []byte) result {
 	return result{rejected: rejected, message: c.excerpt(message)}
 }
 
-// retryAfter returns how long the value of Retry-After asks to wait, at most longestWait; 0 if it cannot be read.
+// retryAfter returns the delay in a Retry-After field, at most longestWait. It returns 0 if the
+// value is invalid.
 func (c *courier) retryAfter(value string) time.Duration {
 	wait, _ := httpconn.RetryAfter(value, c.options.Now())
 	return min(wait, longestWait)
 }
 
-// noAnswer makes an Error of one of the network. It is transient unless the two sides do not
-// understand each other: TLS, or an answer that is not HTTP.
+// noAnswer returns the Error for a request without a response. It is transient unless TLS failed or
+// the response is not HTTP.
 func (c *courier) noAnswer(parent context.Context, err error) *Error {
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		err = failed.Err // without the URL, whose query may be secret
@@ -242,7 +244,7 @@ func (c *courier) noAnswer(parent context.Context, err error) *Error {
 	return e
 }
 
-// innermost returns the cause of an error, without the operations around it.
+// innermost returns the cause of an error, without the operations that wrap it.
 func innermost(err error) error {
 	for {
 		cause := errors.Unwrap(err)
@@ -253,14 +255,14 @@ func innermost(err error) error {
 	}
 }
 
-// cut is the Error of an attempt that the caller ended.
+// cut returns the Error for an attempt that the caller ended.
 func (c *courier) cut() *Error {
 	e := c.failed(wire.Timeout, 0, "no answer before the export had to end")
 	e.cut = true
 	return e
 }
 
-// partial says in words what a partial success says; it is empty for a full one.
+// partial describes a partial success of n spans or points. It returns "" for a full success.
 func (c *courier) partial(r result, n int) string {
 	text := r.message
 	if r.rejected > 0 {
@@ -276,7 +278,7 @@ func (c *courier) failed(kind wire.Kind, status int, text string) *Error {
 	return &Error{Kind: kind, Status: status, Text: c.target.url.Host + ": " + text}
 }
 
-// excerpt makes a text of a collector short and safe.
+// excerpt returns the start of a text from the collector, without secrets and control characters.
 func (c *courier) excerpt(text string) string {
 	text = c.secrets.Text(strings.TrimSpace(text))
 	return sanitize.Line(jsonraw.Excerpt([]byte(text), excerptLength), sanitize.Signs)

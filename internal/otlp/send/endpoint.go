@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// FromVariables is the endpoint that means: as the OTEL_* variables say.
+// FromVariables is the name for the endpoint in the OTEL_* variables.
 const FromVariables = "env"
 
 // The paths of the signals below a base endpoint.
@@ -20,7 +20,8 @@ const (
 	metricsPath = "v1/metrics"
 )
 
-// endpoint returns where a signal is sent; nil if the variables, which were asked, say nothing.
+// endpoint returns the URL to which a signal is sent. given is a base URL or FromVariables. It
+// returns nil if the variables set no endpoint.
 func (e *environment) endpoint(signal, path, given string) (*url.URL, error) {
 	if given != FromVariables {
 		return below("--otlp", given, path)
@@ -40,7 +41,8 @@ func (e *environment) endpoint(signal, path, given string) (*url.URL, error) {
 	return nil, nil
 }
 
-// below returns the URL of a signal relative to a base endpoint.
+// below returns the URL of a signal under a base endpoint. It returns an error if the base endpoint
+// already ends with the path.
 func below(source, text, path string) (*url.URL, error) {
 	u, err := parseEndpoint(source, text)
 	if err != nil {
@@ -63,7 +65,8 @@ const endpointHint = wire.Hint(
 	"an endpoint is http://HOST:PORT or https://HOST:PORT; collectors use port 4318 for OTLP over HTTP",
 )
 
-// parseEndpoint reads the URL of a collector. Its errors show no password.
+// parseEndpoint parses the URL of a collector. source names the setting in errors. The errors
+// contain no password.
 func parseEndpoint(source, text string) (*url.URL, error) {
 	text = strings.TrimSpace(text)
 	wrong := func(why string, hint wire.Hint) (*url.URL, error) {

@@ -15,25 +15,24 @@ import (
 	"mcpc/internal/wire"
 )
 
-// An environment reads the OTEL_* variables. As the specification of OpenTelemetry demands, an
-// empty one is not set, and one that cannot be read is ignored with a warning.
+// An environment reads the OTEL_* variables. As the OpenTelemetry specification requires, an empty
+// variable counts as unset, and an invalid one is ignored with a warning.
 type environment struct {
 	getenv   func(string) string
 	warnings []string
 }
 
-// get returns a variable without blanks around it.
+// get returns the value of a variable without surrounding spaces.
 func (e *environment) get(name string) string { return strings.TrimSpace(e.getenv(name)) }
 
-// warn notes a warning; several settings may read one variable.
+// warn adds a warning unless it is already there, because several settings may read one variable.
 func (e *environment) warn(text string) {
 	if !slices.Contains(e.warnings, text) {
 		e.warnings = append(e.warnings, text)
 	}
 }
 
-// lookup reads the first of the variables that is set and can be read; without one it returns
-// the default.
+// lookup returns the value of the first variable that is set and valid, or otherwise.
 func lookup[T any](e *environment, names []string, read func(string) (T, error), otherwise T) T {
 	for _, name := range names {
 		text := e.get(name)
@@ -49,13 +48,13 @@ func lookup[T any](e *environment, names []string, read func(string) (T, error),
 	return otherwise
 }
 
-// forSignal names the variable of a signal, TRACES or METRICS, and the one of all signals, which
-// the first overrides.
+// forSignal returns the variable for a signal, TRACES or METRICS, and then the variable for all
+// signals.
 func forSignal(signal, option string) []string {
 	return []string{"OTEL_EXPORTER_OTLP_" + signal + "_" + option, "OTEL_EXPORTER_OTLP_" + option}
 }
 
-// milliseconds reads a duration or a timeout; 0 is valid.
+// milliseconds parses a number of milliseconds. 0 is valid.
 func milliseconds(text string) (time.Duration, error) {
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil {
@@ -64,7 +63,7 @@ func milliseconds(text string) (time.Duration, error) {
 	return time.Duration(n) * time.Millisecond, nil
 }
 
-// positive refuses zero.
+// positive returns a function that parses like read and returns an error for 0.
 func positive[T int | time.Duration](read func(string) (T, error)) func(string) (T, error) {
 	return func(text string) (T, error) {
 		v, err := read(text)
@@ -83,7 +82,7 @@ func integer(text string) (int, error) {
 	return int(n), nil
 }
 
-// oneOf reads a word of a set, in any case.
+// oneOf returns a function that parses a word from a set, in any case.
 func oneOf[T any](words map[string]T) func(string) (T, error) {
 	return func(text string) (v T, err error) {
 		v, known := words[strings.ToLower(text)]
@@ -99,7 +98,8 @@ func oneOf[T any](words map[string]T) func(string) (T, error) {
 	}
 }
 
-// exporter reads OTEL_TRACES_EXPORTER or OTEL_METRICS_EXPORTER, a list: whether OTLP is in it.
+// exporter parses OTEL_TRACES_EXPORTER or OTEL_METRICS_EXPORTER, a list. It reports whether the
+// list has OTLP.
 func exporter(text string) (on bool, err error) {
 	names := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r == ',' || r == ' ' })
 	if slices.Contains(names, "otlp") {
@@ -111,8 +111,8 @@ func exporter(text string) (on bool, err error) {
 	return false, errors.New("mcpc supports none, otlp")
 }
 
-// attributes reads OTEL_RESOURCE_ATTRIBUTES: name=value,name=value, with percent-encoding. One
-// pair that cannot be read makes the whole value invalid.
+// attributes parses OTEL_RESOURCE_ATTRIBUTES: name=value,name=value, with percent-encoding. An
+// invalid pair makes the whole value invalid.
 func attributes(text string) (all []otlp.Attribute, err error) {
 	for pair := range strings.SplitSeq(text, ",") {
 		if strings.TrimSpace(pair) == "" {
@@ -129,14 +129,15 @@ func attributes(text string) (all []otlp.Attribute, err error) {
 	return all, nil
 }
 
-// setAttribute adds an attribute, in place of one with the same name.
+// setAttribute adds an attribute and removes an earlier one with the same name.
 func setAttribute(all []otlp.Attribute, name string, value any) []otlp.Attribute {
 	all = slices.DeleteFunc(all, func(a otlp.Attribute) bool { return a.Key == name })
 	return append(all, otlp.Attribute{Key: name, Value: value})
 }
 
-// headers reads the header fields of a signal: name=value,name=value, the values with
-// percent-encoding. Warnings do not quote them, as they are secrets.
+// headers returns the header fields of a signal: name=value,name=value, with percent-encoding in
+// the values. It ignores invalid pairs with a warning. Warnings contain no values, because values
+// are secrets.
 func (e *environment) headers(signal string) http.Header {
 	header := http.Header{}
 	for _, variable := range forSignal(signal, "HEADERS") {

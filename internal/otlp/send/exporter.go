@@ -13,63 +13,62 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Options are what an Exporter needs of the program.
+// Options are the settings of an Exporter that the program determines.
 type Options struct {
-	// Now is the clock.
+	// Now returns the current time.
 	Now func() time.Time
-	// Proxy finds the HTTP proxy for a request; nil is none.
+	// Proxy returns the HTTP proxy for a request. It may be nil.
 	Proxy func(*http.Request) (*url.URL, error)
 	// UserAgent is the name and version of the program.
 	UserAgent string
-	// Resource and Scope are sent with everything; the settings may add attributes to Resource.
+	// Resource and Scope are sent with each export. The settings may add attributes to Resource.
 	Resource otlp.Resource
 	Scope    otlp.Scope
-	// Collect returns the metrics so far, or since it was called last, as Config.Delta says. It
-	// is called at each interval and once by Close; nil sends no metrics.
+	// Collect returns the metrics since the start, or since its last call if Config.Delta is set. It
+	// is called at each interval and once by Close. If it is nil, no metrics are sent.
 	Collect func(now time.Time) []otlp.Histogram
-	// Failing is called with the reason when an export is not accepted, unless the one before it
-	// was not either, and not once the Exporter is being closed. It may be nil.
+	// Failing is called with the reason for the first of consecutive failed exports. It is not called
+	// after Close. It may be nil.
 	Failing func(reason string)
 }
 
-// An Exporter sends spans and metrics in the background. All its methods may be called at the
-// same time.
+// An Exporter sends spans and metrics in the background. Its methods may be called concurrently.
 type Exporter struct {
 	config          Config
 	options         Options
 	traces, metrics *courier
 
-	ctx     context.Context // ends when Close gives up
+	ctx     context.Context // done when Close stops waiting
 	giveUp  context.CancelFunc
 	workers sync.WaitGroup
-	some    chan struct{} // has an element if spans may wait
-	full    chan struct{} // has an element if a whole batch waits
-	closing chan struct{} // is closed by Close
+	some    chan struct{} // has an element if there may be spans in the queue
+	full    chan struct{} // has an element if the queue has a full batch
+	closing chan struct{} // closed by Close
 
 	mu       sync.Mutex
 	waiting  []otlp.Span
 	report   Report
 	closed   bool
-	deadline time.Time // when Close gives up; zero if never
+	deadline time.Time // when Close stops waiting; zero for no limit
 }
 
-// Counts say what became of spans, or of the points of metrics.
+// Counts are the numbers of spans, or of metric points, by outcome.
 type Counts struct {
 	Sent     int64 // accepted by the collector
-	Dropped  int64 // never sent, as too many waited
-	Rejected int64 // by the collector, with a partial success
-	Failed   int64 // not accepted in time, or refused as a whole
+	Dropped  int64 // not sent, because the queue was full
+	Rejected int64 // rejected by the collector with a partial success
+	Failed   int64 // in exports that the collector rejected or did not accept in time
 }
 
-// A Report says what an Exporter did.
+// A Report is the summary of all exports.
 type Report struct {
 	Spans, Metrics Counts
-	// Problem is the last error, or the last warning of the collector, in words. It is safe on a
-	// terminal and shows no secret of the settings.
+	// Problem is the last error or warning of the collector. It is safe on a terminal and contains no
+	// secret of the settings.
 	Problem string
 }
 
-// New returns an Exporter, which must be closed.
+// New starts an Exporter. The caller must call Close.
 func New(c Config, o Options) *Exporter { return newExporter(c, o, firstBackoff) }
 
 func newExporter(c Config, o Options, backoff time.Duration) *Exporter {
@@ -95,7 +94,7 @@ func newExporter(c Config, o Options, backoff time.Duration) *Exporter {
 	return e
 }
 
-// Span queues a span. It never blocks: a span for which there is no room is counted as dropped.
+// Span queues a span. It never blocks. If the queue is full, it counts the span as dropped.
 func (e *Exporter) Span(s otlp.Span) {
 	if e.traces == nil {
 		return
@@ -115,7 +114,7 @@ func (e *Exporter) Span(s otlp.Span) {
 	}
 }
 
-// notify puts an element into a channel unless it has one.
+// notify puts an element into a channel of capacity 1 unless it is full.
 func notify(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -123,8 +122,8 @@ func notify(c chan struct{}) {
 	}
 }
 
-// sendSpans sends what waits, a batch at a time: when a batch is full, or a while after the first
-// span, and all of it when the Exporter is closed.
+// sendSpans sends the queued spans in batches until the Exporter is closed. It sends a batch when
+// it is full, or a while after its first span. After Close it sends the rest.
 func (e *Exporter) sendSpans() {
 	for {
 		n, closed := e.state()
@@ -156,7 +155,7 @@ func (e *Exporter) state() (waiting int, closed bool) {
 	return len(e.waiting), e.closed
 }
 
-// take removes a batch from the queue.
+// take removes a batch from the queue and returns it.
 func (e *Exporter) take() []otlp.Span {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -172,7 +171,7 @@ func (e *Exporter) take() []otlp.Span {
 	return batch
 }
 
-// sendMetrics sends the metrics at each interval, and when the Exporter is closed.
+// sendMetrics sends the metrics at each interval, and once after Close.
 func (e *Exporter) sendMetrics() {
 	for closed := false; !closed; {
 		e.waitFor(e.config.interval, nil)
@@ -190,7 +189,7 @@ func (e *Exporter) sendMetrics() {
 	}
 }
 
-// deliver sends one export within its limit of time, and until Close gives up.
+// deliver sends one export within its time limit. It returns early when Close stops waiting.
 func (e *Exporter) deliver(c *courier, body []byte) result {
 	ctx, cancel := limited(e.ctx, c.signal.limit)
 	defer cancel()
@@ -201,7 +200,7 @@ func (e *Exporter) deliver(c *courier, body []byte) result {
 	})
 }
 
-// count adds what became of n spans or points.
+// count adds the result for n spans or points to counts and to the report.
 func (e *Exporter) count(c *courier, counts *Counts, n int, r result) {
 	e.mu.Lock()
 	began := r.err != nil && !c.failing && !e.closed && e.options.Failing != nil
@@ -219,14 +218,14 @@ func (e *Exporter) count(c *courier, counts *Counts, n int, r result) {
 		counts.Rejected += rejected
 		counts.Sent += int64(n) - rejected
 	}
-	// That the time was over says less than what came before it.
+	// An earlier error says more than the end of the time.
 	if text != "" && (r.err == nil || !r.err.cut || e.report.Problem == "") {
 		e.report.Problem = text
 	}
 }
 
-// Post sends spans and waits for the answer, for which it tries again until ctx ends. The error
-// is an *Error.
+// Post sends spans and waits for the response. It repeats transient failures until ctx ends. The
+// error is an *Error.
 func (e *Exporter) Post(ctx context.Context, spans []otlp.Span) error {
 	if e.traces == nil {
 		return &Error{Kind: wire.Usage, Text: "no traces are sent: the OTEL_* variables turn them off"}
@@ -242,7 +241,8 @@ func (e *Exporter) Post(ctx context.Context, spans []otlp.Span) error {
 	return nil
 }
 
-// Close sends what waits, gives up when ctx ends, and reports what became of everything.
+// Close sends the queued spans and the metrics, stops waiting when ctx ends, and returns the
+// summary.
 func (e *Exporter) Close(ctx context.Context) Report {
 	e.mu.Lock()
 	if !e.closed {

@@ -10,18 +10,18 @@ import (
 	"mcpc/internal/otlp"
 )
 
-// A Sampler decides which traces are sent. Its zero value is parentbased_always_on, the default.
+// A Sampler selects the traces that are sent. Its zero value is parentbased_always_on, the default.
 type Sampler struct {
-	// threshold is how random a trace must be to be sampled, of 56 bits: 0 samples each.
+	// threshold is the lowest random value of a sampled trace, of 56 bits. 0 samples each trace.
 	threshold    uint64
 	ignoreParent bool
 }
 
-// never is a threshold that no trace reaches.
+// never is a threshold above every random value.
 const never = 1 << 56
 
-// Sample decides about a span. hasParent says that it has a parent, and parentSampled that the
-// parent is sampled.
+// Sample reports whether a span is sampled. hasParent is set if the span has a parent, and
+// parentSampled if the parent is sampled.
 func (s Sampler) Sample(trace otlp.TraceID, hasParent, parentSampled bool) bool {
 	if hasParent && !s.ignoreParent {
 		return parentSampled
@@ -30,7 +30,7 @@ func (s Sampler) Sample(trace otlp.TraceID, hasParent, parentSampled bool) bool 
 	return binary.BigEndian.Uint64(trace[8:])&(never-1) >= s.threshold
 }
 
-// sampler reads OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG.
+// sampler returns the Sampler of OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG.
 func (e *environment) sampler() (s Sampler) {
 	const name = "OTEL_TRACES_SAMPLER"
 	root, byParent := strings.CutPrefix(lookup(e, []string{name}, samplerName, "parentbased_always_on"), "parentbased_")

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// waitFor waits for a time, for the channel, or until the Exporter is closed.
+// waitFor returns after d, when early receives a value, or when the Exporter is closed.
 func (e *Exporter) waitFor(d time.Duration, early <-chan struct{}) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -16,7 +16,8 @@ func (e *Exporter) waitFor(d time.Duration, early <-chan struct{}) {
 	}
 }
 
-// wait waits before the next attempt. It reports false if there is no time for one.
+// wait waits for d before the next attempt. It returns false if ctx ends, or at once if the
+// deadline is earlier than the attempt.
 func (c *courier) wait(
 	ctx context.Context,
 	d time.Duration,
@@ -36,12 +37,12 @@ func (c *courier) wait(
 		case <-ctx.Done():
 			return false
 		case <-closing:
-			closing = nil // the deadline is known now
+			closing = nil // the next loop checks the deadline
 		}
 	}
 }
 
-// limited is context.WithTimeout, where 0 is no limit.
+// limited returns a context with a timeout. 0 means no timeout.
 func limited(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	if d == 0 {
 		return context.WithCancel(ctx)
