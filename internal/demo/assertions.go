@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// What a platform says of the demo's program, and what says that its user has signed
-// on at the enterprise: elsewhere these are signed and end soon.
+// The assertions of a platform about its workload and of an enterprise about the login of its user.
+// Real assertions are signed and expire soon.
 const (
 	demoAssertion = "demo-assertion"
 	demoIDToken   = "demo-id-token"

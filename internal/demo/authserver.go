@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// The scopes of the protected demo: one to look, one to call tools, so that there
-// is something to step up to.
+// The scopes of the protected demo: one to connect, and one to call tools. The client must request
+// the second scope later (step-up).
 const (
 	scopeRead = "mcp:read"
 	scopeCall = "mcp:call"
@@ -30,16 +30,17 @@ const (
 
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
 
-// tokenLife is how long a token of the demo is good.
+// tokenLife is how long a token of the demo is valid.
 const tokenLife = 5 * time.Minute
 
-// Protect puts a handler of MCP at /mcp behind a login, with an authorization server
-// beside it: resource metadata, dynamic registration, authorization code with PKCE,
-// the device grant, refresh tokens that are good once, revocation, client credentials
-// (client "demo", secret "demo-secret"), a workload's assertion ("demo-assertion"), and at
-// /idp/token an enterprise that exchanges a sign-on ("demo-id-token", client "demo-sso").
-// Its only user agrees to everything at once. It is for trying the flow out, and
-// protects nothing. Now is the clock for the ends of tokens.
+// Protect serves an MCP handler at /mcp that requires a login, together with an authorization
+// server. The server supports resource metadata, dynamic registration, authorization code with
+// PKCE, the device grant, single-use refresh tokens, revocation, client credentials (client "demo",
+// secret "demo-secret") and a workload's assertion ("demo-assertion"). At /idp/token an enterprise
+// exchanges an id token ("demo-id-token", client "demo-sso").
+//
+// Its only user approves every request at once. It is for experiments and protects nothing. now
+// returns the current time, for the expiry of tokens.
 func Protect(mcp http.Handler, now func() time.Time) http.Handler {
 	s := &authServer{
 		now:        now,
@@ -62,7 +63,7 @@ func Protect(mcp http.Handler, now func() time.Time) http.Handler {
 	return mux
 }
 
-// An authServer remembers what it handed out for as long as the process lives.
+// An authServer keeps the clients, codes and tokens that it issued until the process ends.
 type authServer struct {
 	now func() time.Time
 
@@ -72,7 +73,7 @@ type authServer struct {
 	assertions             map[string]grant
 }
 
-// A grant records what a client was authorized to do, and until when.
+// A grant is what a client was authorized to do, with the time of its expiry.
 type grant struct {
 	client, redirect, challenge, resource string
 	scopes                                []string
@@ -128,8 +129,8 @@ func (s *authServer) register(w http.ResponseWriter, req *http.Request) {
 		map[string]any{"client_id": id, "redirect_uris": body.Redirects, "token_endpoint_auth_method": "none"})
 }
 
-// authorize handles the authorization endpoint, at which the demo's user agrees at once. An error
-// that cannot be sent to the client is shown to the user.
+// authorize handles the authorization endpoint. The demo user approves at once. Errors that cannot
+// be sent to the client are shown to the user.
 func (s *authServer) authorize(w http.ResponseWriter, req *http.Request) {
 	q := req.URL.Query()
 	s.mu.Lock()
@@ -154,8 +155,8 @@ func (s *authServer) authorize(w http.ResponseWriter, req *http.Request) {
 	http.Redirect(w, req, redirect.String(), http.StatusFound)
 }
 
-// device issues a device code (RFC 8628). The user code need not be entered: the demo's
-// user agrees at once.
+// device issues a device code (RFC 8628). The demo user approves at once, so the user code need not
+// be entered.
 func (s *authServer) device(w http.ResponseWriter, req *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,7 +225,7 @@ func (s *authServer) revoke(w http.ResponseWriter, req *http.Request) {
 	delete(s.refresh, req.PostFormValue("token"))
 }
 
-// take returns and deletes a grant that can be used once.
+// take deletes and returns a grant that is valid for one use.
 func take(from map[string]grant, key string) (grant, bool) {
 	g, ok := from[key]
 	delete(from, key)
@@ -248,8 +249,8 @@ func (s *authServer) grantLocked(w http.ResponseWriter, g grant, refreshable boo
 	answerJSON(w, http.StatusOK, answer)
 }
 
-// guarded passes on requests with a token for this server. Tool calls need a token with the scope
-// for tools.
+// guarded returns a handler that passes requests with a token for this server to next. Tool calls
+// require a token with the scope for tools.
 func (s *authServer) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		access, _ := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
@@ -287,7 +288,8 @@ func answerError(w http.ResponseWriter, code string) {
 	answerJSON(w, http.StatusBadRequest, map[string]string{"error": code})
 }
 
-// callsTool reads the body of a request and puts it back.
+// callsTool reports whether the body of a request has a tool call. The body can be read again after
+// it.
 func callsTool(req *http.Request) bool {
 	if req.Method != http.MethodPost {
 		return false

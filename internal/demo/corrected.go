@@ -17,8 +17,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// corrected replaces the text errors of the SDK's handler by the errors of the specification, and
-// accepts requests that the SDK refuses by mistake. It passes on all others unchanged.
+// corrected returns a handler that replaces the text errors of the SDK by JSON-RPC errors of the
+// specification. It also accepts valid requests that the SDK rejects. All other requests pass
+// unchanged.
 func corrected(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
@@ -37,7 +38,7 @@ func corrected(next http.Handler) http.Handler {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		correctHeaders(w.Header(), r.Header)
 		p := posted{valid: json.Valid(body)}
-		_ = json.Unmarshal(body, &p) // a batch is left to the SDK
+		_ = json.Unmarshal(body, &p) // the SDK handles a batch
 		if refusal := p.refusal(r.Header.Get("Mcp-Protocol-Version")); refusal != nil {
 			answer(w, http.StatusBadRequest, p.ID, refusal)
 			return
@@ -46,8 +47,8 @@ func corrected(next http.Handler) http.Handler {
 	})
 }
 
-// correctHeaders prepares the headers of a request without a session: the SDK compares
-// Mcp-Name as it came, and refuses a request with Last-Event-ID.
+// correctHeaders changes the headers of a request without a session for the SDK. The SDK compares
+// Mcp-Name without decoding it, and rejects a request with Last-Event-ID.
 func correctHeaders(response, request http.Header) {
 	if !saysStateless(request) {
 		return
@@ -59,9 +60,9 @@ func correctHeaders(response, request http.Header) {
 	}
 }
 
-// A posted message, as far as a refusal needs it.
+// posted has the parts of a POST message that decide whether it is rejected.
 type posted struct {
-	valid  bool            // it is JSON
+	valid  bool            // set if the body is JSON
 	ID     json.RawMessage `json:"id"`
 	Method *string         `json:"method"`
 	Result json.RawMessage `json:"result"`
@@ -73,8 +74,8 @@ type posted struct {
 	} `json:"params"`
 }
 
-// refusal returns the error of what the SDK takes for something else: a request without a
-// method for a response, a request without a session for one with.
+// refusal returns the error for a message that the SDK misreads, or nil. The SDK handles a request
+// without a method as a response, and a request without a session as one with a session.
 func (p *posted) refusal(version string) *jsonrpc.Error {
 	said := p.Params.Meta.Version
 	if p.ID != nil && p.Method == nil && p.Result == nil && p.Error == nil {
@@ -100,8 +101,8 @@ func unsupported(version string) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: mcp.CodeUnsupportedProtocolVersion, Message: "unsupported protocol version", Data: data}
 }
 
-// outdated returns the error of a request in a version that never was, and that the SDK takes
-// for one of the older ones.
+// outdated returns the error for a request with a version that does not exist, or nil. The SDK
+// handles such a request like one in an older version.
 func outdated(msg jsonrpc.Message) *jsonrpc.Response {
 	req, ok := msg.(*jsonrpc.Request)
 	if !ok || !req.IsCall() {
@@ -115,7 +116,7 @@ func outdated(msg jsonrpc.Message) *jsonrpc.Response {
 	return nil
 }
 
-// explained turns a refusal that is text into a JSON-RPC error.
+// explained is a response writer that converts a text error into a JSON-RPC error.
 type explained struct {
 	http.ResponseWriter
 	request posted
@@ -159,8 +160,8 @@ func answer(w http.ResponseWriter, status int, id json.RawMessage, failed *jsonr
 	_, _ = w.Write(message)
 }
 
-// malformed rejects requests that the SDK accepts: arguments that are not an object, and unknown
-// log levels.
+// malformed returns a handler that rejects requests that the SDK accepts by mistake: arguments that
+// are not an object, and unknown log levels.
 func malformed(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		var level any

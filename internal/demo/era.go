@@ -12,8 +12,8 @@ import (
 	"mcpc/internal/loopback"
 )
 
-// titledForms is the first revision in which a form has choices with titles, choices of
-// several, and defaults of any type (client/elicitation).
+// titledForms is the first revision with forms that have choices with titles, multiple choices, and
+// defaults of any type (client/elicitation).
 const titledForms = "2025-11-25"
 
 // stateless is the first revision without a handshake. Revisions compare as
@@ -25,41 +25,38 @@ func revisions() []string {
 	return []string{stateless, titledForms, "2025-06-18", "2025-03-26", "2024-11-05"}
 }
 
-// sessionIdle is how long an idle session is kept, which bounds the memory of
-// abandoned ones. It is far longer than a user's lunch break, so that no session
-// expires by surprise.
+// sessionIdle is how long an idle session is kept. It limits the memory of abandoned sessions, and
+// is long enough that no session of a working user expires.
 const sessionIdle = 24 * time.Hour
 
-// Options are the choices of [Handler]. The zero value serves what most
-// servers serve.
+// Options are the options of [Handler]. The zero value behaves like most servers.
 type Options struct {
-	// Stateless gives the handshake revisions no session either: no
-	// Mcp-Session-Id, GET and DELETE answer 405, and nothing is resumable.
+	// Stateless disables sessions in the revisions with a handshake: there is no Mcp-Session-Id, GET
+	// and DELETE return 405, and no stream can be resumed.
 	Stateless bool
-	// JSON answers with one application/json body where the default is an
-	// event stream. Progress and log messages then have no way to the client
-	// but the GET stream of a session.
+	// JSON responds with one application/json body in place of an event stream. Progress and log
+	// messages are then only sent on the GET stream of a session.
 	JSON bool
 	// Tasks adds the extension tasks, and tools that run as tasks. It needs Now.
 	Tasks bool
-	// BrokenSkills adds skills whose entries are wrong.
+	// BrokenSkills adds skills with invalid entries.
 	BrokenSkills bool
-	// Now is the clock of tasks.
+	// Now returns the current time for tasks.
 	Now func() time.Time
-	// PageSize is how many entries a page of a list has, 0 for so few that a list has several pages.
+	// PageSize is the number of entries in a page of a list. 0 selects a size with which lists have
+	// several pages.
 	PageSize int
-	// Extend changes the server before it serves, nil not at all: a program of tests adds what it needs.
+	// Extend changes the server before it starts, for test programs. It may be nil.
 	Extend func(*mcp.Server)
 }
 
-// Handler returns the Streamable HTTP endpoint. It serves at whatever path it
-// is mounted on, every revision on that one URL: 2026-07-28 without sessions,
-// the older ones with (unless opts say otherwise) sessions and resumable
-// streams. Requests from a foreign Origin or Host are answered 403.
+// Handler returns the Streamable HTTP endpoint. It serves every revision at any path: 2026-07-28
+// without sessions, and the older revisions with sessions and resumable streams, unless opts
+// disable them. It responds with 403 to requests with a foreign Origin or Host.
 //
-// The SDK's handler serves one or the other, never both: with sessions it
-// leaves 2026-07-28 out of server/discover and refuses it everywhere else.
-// Hence two of them, around the same server.
+// A handler of the SDK serves either sessions or 2026-07-28. With sessions it omits 2026-07-28 from
+// server/discover and rejects it in requests. Handler therefore uses two SDK handlers for the same
+// server.
 func Handler(opts Options) http.Handler {
 	s := newServer(context.Background(), opts)
 	modern := streamable(s, mcp.StreamableHTTPOptions{
@@ -88,8 +85,8 @@ func Handler(opts Options) http.Handler {
 	})
 }
 
-// SSEHandler returns the HTTP+SSE transport of 2024-11-05: GET opens the event
-// stream, whose first event names the URL to POST messages to.
+// SSEHandler returns the HTTP+SSE transport of 2024-11-05. GET opens the event stream. The first
+// event has the URL for POST messages.
 func SSEHandler(opts Options) http.Handler {
 	s := newServer(context.Background(), opts)
 	return sameOrigin(mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return s }, nil))
@@ -99,9 +96,9 @@ func streamable(s *mcp.Server, opts mcp.StreamableHTTPOptions) http.Handler {
 	return sameOrigin(corrected(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &opts)))
 }
 
-// sameOrigin rejects requests of web pages from other sites. Servers MUST check Origin (all
-// revisions, transports). The SDK checks only Host; Go's protection ignores GET and all but the
-// first Origin.
+// sameOrigin returns a handler that rejects requests from web pages of other sites. Servers MUST
+// check Origin (all revisions, transports). The SDK checks only Host; the check of net/http ignores
+// GET and all Origin fields except the first.
 func sameOrigin(h http.Handler) http.Handler {
 	guarded := http.NewCrossOriginProtection().Handler(h)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -113,8 +110,9 @@ func sameOrigin(h http.Handler) http.Handler {
 	})
 }
 
-// notFoundAsBefore gives an unknown resource the code that it had until 2025-11-25
-// (server/resources, "Error Handling"). The SDK knows the newer one alone.
+// notFoundAsBefore returns a handler that responds to an unknown resource with the error code of
+// the revisions up to 2025-11-25 (server/resources, "Error Handling"). The SDK only has the newer
+// code.
 func notFoundAsBefore(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, req)
@@ -128,9 +126,10 @@ func notFoundAsBefore(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// saysStateless reports whether the request belongs to a revision without sessions. An unknown
-// later version counts as one: it is rejected with the list of supported versions. So does a
-// request with Mcp-Method but no version: its error then says that the version is missing.
+// saysStateless reports whether the request belongs to a revision without sessions. It reports true
+// for an unknown later version, because the error for it lists the supported versions. It also
+// reports true for a request with Mcp-Method and no version, because the error then states that the
+// version is missing.
 func saysStateless(h http.Header) bool {
 	if v := h.Get("Mcp-Protocol-Version"); v != "" {
 		return v >= stateless

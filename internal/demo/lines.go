@@ -10,13 +10,13 @@ import (
 	"mcpc/internal/wire"
 )
 
-// readable is an input of lines for the SDK, which would end at the first line that is not a message: such lines are
-// answered here.
+// readable is an input of lines for the SDK. It responds to invalid lines itself, because the SDK
+// would stop at the first one.
 type readable struct {
 	lines *bufio.Reader
 	in    io.Closer
 	out   io.Writer
-	// rest is what was not read yet of a line; err ends the input after it.
+	// rest is the unread part of a line. err is returned after it.
 	rest []byte
 	err  error
 }
@@ -50,7 +50,7 @@ func (r *readable) Close() error { return r.in.Close() }
 
 func (r *readable) answer(raw []byte) { _, _ = r.out.Write(append(raw, '\n')) }
 
-// whole is a writer for messages of several goroutines.
+// whole is a writer that may be used by several goroutines.
 type whole struct {
 	mu  sync.Mutex
 	out io.Writer

@@ -10,8 +10,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A prompt is what prompts/list says about it and what prompts/get makes of
-// its arguments, all of which are strings.
+// A prompt is an entry of prompts/list, with the function that makes the result of prompts/get from
+// the arguments. All arguments are strings.
 type prompt struct {
 	mcp.Prompt
 	get func(args map[string]string) ([]*mcp.PromptMessage, error)

@@ -10,23 +10,23 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A Reading is a tool that reads, and changes nothing.
+// A Reading is a read-only tool.
 type Reading struct {
 	Name, Title, Description string
-	// Input is a JSON object schema, of the keywords that the tools of the demo use.
+	// Input is a JSON object schema. It has only keywords that schema supports.
 	Input string
-	// Call returns a text and the same as a JSON object. Arguments fit Input, and have its
-	// defaults. An error is a tool error.
+	// Call returns a text and a JSON object with the same contents. The arguments are valid for Input
+	// and have its defaults. An error becomes a tool error.
 	Call func(ctx context.Context, arguments json.RawMessage) (text string, structured json.RawMessage, err error)
 }
 
-// A Reader is a server that has such tools, and nothing else.
+// A Reader is a server that only has Readings.
 type Reader struct {
 	Name, Title, Version, Instructions string
 	Tools                              []Reading
 }
 
-// ServeReader works like Serve, but serves a Reader.
+// ServeReader serves a Reader over a byte stream, like Serve.
 func ServeReader(ctx context.Context, in io.Reader, out io.Writer, r Reader) error {
 	return serveOver(ctx, in, out, func(context.Context) *mcp.Server {
 		s := mcp.NewServer(&mcp.Implementation{Name: r.Name, Title: r.Title, Version: r.Version},
@@ -39,8 +39,8 @@ func ServeReader(ctx context.Context, in io.Reader, out io.Writer, r Reader) err
 	})
 }
 
-// onlyTools rejects the methods of features that a Reader does not declare: the SDK returns empty
-// lists.
+// onlyTools returns a handler that rejects the methods of features that a Reader does not declare.
+// The SDK would return empty lists.
 func onlyTools(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch feature, _, _ := strings.Cut(method, "/"); feature {

@@ -23,8 +23,8 @@ const (
 	blobTemplate = dynamic + "blob/{resourceId}"
 )
 
-// addResources adds three documents, all of them as one, one image, one page, and
-// two templates that make as many more as anyone asks for.
+// addResources adds three documents, a resource with all of them, an image, a page, and two
+// templates for any number of further resources.
 func addResources(s *mcp.Server) {
 	names := []string{"features.md", "how-it-works.md", "instructions.md"}
 	for _, name := range names {
@@ -59,7 +59,7 @@ func addDocument(s *mcp.Server, name string) {
 	})
 }
 
-// addFolder adds a resource with several contents, as a directory has.
+// addFolder adds a resource with several contents, like a directory.
 func addFolder(s *mcp.Server, names []string) {
 	s.AddResource(&mcp.Resource{
 		URI:         documents,
@@ -76,8 +76,8 @@ func addFolder(s *mcp.Server, names []string) {
 	})
 }
 
-// addPage adds an HTML page for clients with a browser (extension MCP Apps). Its
-// _meta.ui has the hosts that it may connect to and the permissions that it needs.
+// addPage adds an HTML page for clients with a browser (extension MCP Apps). Its _meta.ui lists the
+// hosts and permissions that it needs.
 func addPage(s *mcp.Server) {
 	s.AddResource(&mcp.Resource{
 		URI:         pageURI,
@@ -123,7 +123,7 @@ func readDynamic(kind string) mcp.ResourceHandler {
 	}
 }
 
-// dynamicResource returns the resource with a number; kind is Text or Blob.
+// dynamicResource returns the resource with the id. kind is Text or Blob.
 func dynamicResource(kind, id string) *mcp.ResourceContents {
 	if kind == "Text" {
 		return &mcp.ResourceContents{

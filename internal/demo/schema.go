@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// A schema is the part of JSON Schema that the tools here use, no more. The
-// low-level Server.AddTool leaves checking arguments to the tool, and this is
-// kept apart from mcpc's own validator so that the two can disagree.
+// A schema is the part of JSON Schema that the tools of this package use. The low-level
+// Server.AddTool does not check arguments. This check is independent of mcpc's validator, so that
+// tests can compare the two.
 type schema struct {
 	Type                 string             `json:"type"`
 	Properties           map[string]*schema `json:"properties"`
@@ -25,14 +25,13 @@ type schema struct {
 	Maximum              json.Number        `json:"maximum"`
 	Default              json.RawMessage    `json:"default"`
 
-	// Not rules, listed so that a test can tell a rule that is not checked.
+	// These fields are not rules. They are listed so that parseSchema rejects other keywords.
 	Dialect     string `json:"$schema"`
 	Description string `json:"description"`
 	Header      string `json:"x-mcp-header"`
 }
 
-// parseSchema panics on text that uses more than a [schema] knows: the texts
-// are all in this package.
+// parseSchema parses a schema of this package. It panics on keywords that [schema] does not have.
 func parseSchema(text string) *schema {
 	var s schema
 	dec := json.NewDecoder(strings.NewReader(text))
@@ -43,8 +42,8 @@ func parseSchema(text string) *schema {
 	return &s
 }
 
-// arguments are a tool's arguments, checked and with defaults filled in, each
-// as the bytes that came.
+// arguments are the valid arguments of a tool with their defaults. Each value has the bytes that
+// were received.
 type arguments map[string]json.RawMessage
 
 func (a arguments) has(name string) bool { return a[name] != nil }
@@ -56,7 +55,7 @@ func (a arguments) text(name string) (s string) {
 
 func (a arguments) flag(name string) bool { return string(a[name]) == "true" }
 
-// number returns an exact number, 0 for one that is absent.
+// number returns the exact value of a number, or 0 if the argument is absent.
 func (a arguments) number(name string) *big.Rat {
 	r, err := decimal(string(a[name]))
 	if err != nil {
@@ -65,11 +64,11 @@ func (a arguments) number(name string) *big.Rat {
 	return r
 }
 
-// whole returns an integer, which the schema has bounded.
+// whole returns the value of an integer. The schema must limit it to the range of int.
 func (a arguments) whole(name string) int { return int(a.number(name).Num().Int64()) }
 
-// arguments decodes raw, or says what is wrong with it, one problem per item.
-// Absent arguments are an empty object.
+// arguments parses raw and adds the defaults. It returns the problems if raw is invalid. Absent
+// arguments count as an empty object.
 func (s *schema) arguments(raw json.RawMessage) (arguments, []string) {
 	args := arguments{}
 	if len(raw) > 0 {
@@ -111,7 +110,7 @@ func (s *schema) unexpected(args arguments) (problems []string) {
 	return problems
 }
 
-// problem says what is wrong with one value, or "".
+// problem returns why a value is invalid, or "".
 func (s *schema) problem(raw json.RawMessage) string {
 	got := kind(raw)
 	switch s.Type {
@@ -161,7 +160,7 @@ func (s *schema) enumProblem(raw json.RawMessage) string {
 	return fmt.Sprintf("expected one of %q, got %q", s.Enum, text)
 }
 
-// kind names the JSON type of a valid value.
+// kind returns the JSON type of a valid value.
 func kind(raw json.RawMessage) string {
 	switch bytes.TrimLeft(raw, " \t\r\n")[0] {
 	case '{':
@@ -183,13 +182,13 @@ func bound(n json.Number) *big.Rat {
 	return r
 }
 
-// maxDigits bounds the numbers that decimal reads. Rat.SetString writes an
-// exponent out: 1e999999999 would cost a gigabyte.
+// maxDigits limits the numbers that decimal parses. Rat.SetString expands exponents: 1e999999999
+// would use a gigabyte.
 const maxDigits = 1000
 
 var errTooLong = errors.New("more digits than this server counts")
 
-// decimal reads the text of a JSON number, exactly.
+// decimal parses a JSON number exactly.
 func decimal(text string) (*big.Rat, error) {
 	if at := strings.IndexAny(text, "eE"); at >= 0 {
 		if n, err := strconv.Atoi(text[at+1:]); err != nil || max(n, -n) > maxDigits {
@@ -206,8 +205,8 @@ func decimal(text string) (*big.Rat, error) {
 	return r, nil
 }
 
-// decimalText writes a sum of decimals without an exponent and without
-// rounding, which FloatPrec says how to do.
+// decimalText formats a number without an exponent and without rounding. The number must be a sum
+// of decimals.
 func decimalText(r *big.Rat) string {
 	digits, _ := r.FloatPrec()
 	return r.FloatString(digits)

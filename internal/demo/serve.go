@@ -10,30 +10,28 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Serve speaks MCP over a byte stream with stdio framing, one JSON message per
-// line, in every revision the client may choose, until in ends or ctx is done.
+// Serve serves MCP over a byte stream with one JSON message per line (stdio), in every revision,
+// until in ends or ctx is done.
 //
-// When in ends, calls that are still waiting are told to give up, every call
-// read so far is answered, and Serve returns nil. When ctx is done it does the
-// same and returns the cause. A line that is not a message is answered with an error.
+// When in ends, Serve cancels the calls that still wait, responds to every call that was read, and
+// returns nil. When ctx is done, it does the same and returns the cause. It responds to an invalid
+// line with an error. It ignores the options for HTTP.
 //
-// Of opts, what is about HTTP does not matter.
-//
-// Serve closes in if it can be closed, so that nothing is left reading from
-// it. It never closes out. A write that blocks blocks Serve: a peer that stops
-// reading has to close its end.
+// Serve closes in if it has a Close method, so that no goroutine continues to read from it. It
+// never closes out. A write that blocks also blocks Serve: a client that stops reading must close
+// its end.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, opts Options) error {
 	return serveOver(ctx, in, out, func(end context.Context) *mcp.Server { return newServer(end, opts) })
 }
 
-// serveOver serves a server; end is done when its calls have to give up.
+// serveOver runs a server over a byte stream. The context end is done when the calls must stop.
 func serveOver(ctx context.Context, in io.Reader, out io.Writer, server func(end context.Context) *mcp.Server) error {
 	ending, unwind := context.WithCancel(context.WithoutCancel(ctx))
 	defer unwind()
 	s := server(ending)
 	s.AddReceivingMiddleware(endWith(ending))
-	// Run sees no cancellation: it would wait for running tools before it
-	// stops reading. The connection stops reading, and unwinds them first.
+	// Run gets a context without cancellation: it would wait for running tools before it stops
+	// reading. The connection stops reading and cancels the tools first.
 	out = &whole{out: out}
 	closed, ok := in.(io.ReadCloser)
 	if !ok {
@@ -51,7 +49,7 @@ func serveOver(ctx context.Context, in io.Reader, out io.Writer, server func(end
 	return err
 }
 
-// endWith cancels the context of each request when ending is done.
+// endWith returns a middleware that cancels the context of each request when ending is done.
 func endWith(ending context.Context) mcp.Middleware {
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
@@ -63,7 +61,7 @@ func endWith(ending context.Context) mcp.Middleware {
 	}
 }
 
-// stream is the SDK's transport with an orderly end, see [conn].
+// stream is the SDK's transport with an orderly end; see [conn].
 type stream struct {
 	mcp.IOTransport
 	stop   context.Context
@@ -80,27 +78,26 @@ func (t *stream) Connect(ctx context.Context) (mcp.Connection, error) {
 	return c, nil
 }
 
-// A conn holds the end of the input back until every call is answered.
+// A conn delays the end of its input until every call has a response.
 //
-// The SDK takes the end of its input for a peer that is gone: it cancels what
-// runs and drops what is not written yet, so that
+// The SDK handles the end of its input as a lost client: it cancels running calls and drops
+// unwritten messages. Without conn
 //
 //	mcpc demo --stdio < requests.jsonl
 //
-// would lose its last answers, or not, from one run to the next.
+// would sometimes lose its last responses.
 //
-// Wrapping costs one thing. The SDK tells its own connections which revision
-// was negotiated and cannot tell this one, so that a JSON-RPC batch, gone
-// since 2025-06-18, is accepted here in every revision.
+// The wrapper has one disadvantage. The SDK passes the negotiated revision to its own connections
+// only, so a JSON-RPC batch, removed in 2025-06-18, is accepted in every revision.
 type conn struct {
 	mcp.Connection
-	stop   context.Context    // done: read no more
-	unwind context.CancelFunc // tells handlers that wait to give up
+	stop   context.Context    // done when reading must stop
+	unwind context.CancelFunc // cancels the handlers that wait
 
 	mu      sync.Mutex
 	changed sync.Cond
-	open    int  // calls that were read and are not answered
-	broken  bool // a write failed: the rest will never be answered
+	open    int  // number of calls without a response
+	broken  bool // a write failed: the open calls get no response
 }
 
 func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
@@ -138,8 +135,7 @@ func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if _, ok := msg.(*jsonrpc.Response); ok {
 		c.open--
 	}
-	// The SDK writes nothing more after a failure that no cancellation
-	// explains.
+	// The SDK writes nothing after a failed write, unless the cause was a cancellation.
 	c.broken = c.broken || err != nil && ctx.Err() == nil
 	c.changed.Broadcast()
 	return err

@@ -10,18 +10,16 @@ import (
 	"mcpc/internal/skill"
 )
 
-// pageSize is small enough that listing the tools takes three pages: a client
-// that ignores nextCursor is caught by the first list it asks for.
+// pageSize is small enough that the list of tools has three pages. A client that ignores nextCursor
+// fails at its first list.
 const pageSize = 8
 
-// freshFor is how long, in milliseconds, a client may keep what it was told.
-// Nothing here changes but by the tool change-list, which tells; five minutes is
-// long enough for a shell loop to live on one tools/list and short enough to watch
-// a cache expire.
+// freshFor is how long, in milliseconds, a client may cache a result. Results change only by the
+// tool change-list, which sends a notification. Five minutes suffice for a shell loop with one
+// tools/list, and are short enough to test an expired cache.
 const freshFor = 5 * 60 * 1000
 
-// newServer returns the demo server, which can hold any number of sessions. When end is
-// done, its tasks end.
+// newServer returns the demo server, for any number of sessions. Its tasks end when end is done.
 func newServer(end context.Context, opts Options) *mcp.Server {
 	size := opts.PageSize
 	if size == 0 {
@@ -39,7 +37,7 @@ func newServer(end context.Context, opts Options) *mcp.Server {
 		Title:   "mcpc demo server",
 		Version: "1.0.0",
 	}, &mcp.ServerOptions{
-		// A document too, so that it can be read again later.
+		// The instructions are a resource too, so that a client can read them later.
 		Instructions:      string(embedded("instructions.md")),
 		PageSize:          size,
 		CompletionHandler: complete,
@@ -47,7 +45,8 @@ func newServer(end context.Context, opts Options) *mcp.Server {
 			Logging:    &mcp.LoggingCapabilities{},
 			Extensions: extensions,
 		},
-		// These have nothing to do: the SDK keeps the list, and advertises subscriptions only to a server that has them.
+		// These handlers do nothing: the SDK keeps the subscriptions, but declares the capability only
+		// for a server with handlers.
 		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
 		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {

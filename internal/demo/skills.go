@@ -32,8 +32,8 @@ const (
 	skillsFreshFor = 5 * 60 * 1000
 )
 
-// addSkills adds the skills (extension io.modelcontextprotocol/skills, SEP-2640), which the Go SDK has not;
-// withBroken adds those whose entries are wrong.
+// addSkills adds the skills (extension io.modelcontextprotocol/skills, SEP-2640), which the Go SDK
+// lacks. withBroken adds the skills with invalid entries.
 func addSkills(s *mcp.Server, withBroken bool) {
 	t := &skillTable{}
 	t.load(withBroken)
@@ -82,7 +82,7 @@ type skillResult struct {
 type skillEntry struct {
 	URI         string          `json:"uri"`
 	Frontmatter json.RawMessage `json:"frontmatter"`
-	// Resources are files, or "dynamic".
+	// Resources is a list of files, or "dynamic".
 	Resources any `json:"resources"`
 }
 
@@ -92,7 +92,7 @@ type skillFile struct {
 	Size   int    `json:"size"`
 }
 
-// A skillTable has all files by their URIs.
+// A skillTable contains all files by their URIs.
 type skillTable struct {
 	content map[string][]byte
 	skills  []*skillEntry
@@ -120,7 +120,7 @@ func (t *skillTable) load(withBroken bool) {
 	}
 }
 
-// entry returns the entry of a skill; the entry of a broken skill is wrong.
+// entry returns the entry of a skill. The entry of a broken skill is invalid on purpose.
 func (t *skillTable) entry(uri string, uris []string) *skillEntry {
 	front, err := skill.FrontMatter(t.content[uri])
 	if err != nil {
@@ -186,7 +186,7 @@ func (t *skillTable) get(p *skillParams) (*skillResult, error) {
 	return &skillResult{ResultType: "complete", Skill: t.skills[i]}, nil
 }
 
-// directory lists the children of a folder.
+// directory returns the entries of a folder.
 func (t *skillTable) directory(p *skillParams) (*skillResult, error) {
 	seen := map[string]*mcp.Resource{}
 	for uri := range t.content {
@@ -227,7 +227,7 @@ func skillTypeOf(uri string) string {
 	return kind
 }
 
-// reads handles resources/read for the files of skills.
+// reads returns a handler for resources/read that serves the files of skills.
 func (t *skillTable) reads(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		read, ok := req.(*mcp.ReadResourceRequest)

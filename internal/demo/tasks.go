@@ -26,15 +26,16 @@ const (
 // taskMethods returns the methods of the extension.
 func taskMethods() []string { return []string{"tasks/get", "tasks/update", "tasks/cancel"} }
 
-// A taskManager adds the extension io.modelcontextprotocol/tasks to a server of the Go SDK, which has no
-// tasks: a tool's handler calls BeginTask, and what it does from there on is a task that the client polls
-// with tasks/get, answers with tasks/update and ends with tasks/cancel. What the handler returned before is
-// an ordinary result, so that input rounds come first and what is quick needs no task (extension, "Creating
-// tasks").
+// A taskManager adds the extension io.modelcontextprotocol/tasks to a server of the Go SDK, which
+// lacks tasks. A tool handler calls BeginTask. The rest of the handler is then a task, which the
+// client polls with tasks/get, answers with tasks/update and ends with tasks/cancel. A handler that
+// returns before BeginTask has an ordinary result, such as an input round or a quick response
+// (extension, "Creating tasks").
 //
-// Tasks exist since 2026-07-28, for requests that declare the extension. They are kept in memory until their time to
-// live has passed, at most mostTasks of them. Status notifications are optional and not sent: the SDK's filter of
-// subscriptions/listen has no task ids, and the acknowledgement says so.
+// Tasks exist since 2026-07-28, for requests that declare the extension. They are kept in memory
+// until their time to live has passed, at most mostTasks of them. Status notifications are optional
+// and not sent: the SDK's filter of subscriptions/listen has no task ids, and the acknowledgement
+// reports that.
 type taskManager struct {
 	now func() time.Time
 	end context.Context
@@ -52,7 +53,7 @@ const (
 	taskCancelled     = "cancelled"
 )
 
-// A task is a tool call that has outlived its request. taskManager.mu guards it.
+// A task is a tool call that continues after its request. taskManager.mu protects it.
 type task struct {
 	m       *taskManager
 	id      string
@@ -62,18 +63,18 @@ type task struct {
 	stop    func()
 	stopped bool // by tasks/cancel
 
-	asked    map[string]bool // each key of pending that there ever was
+	asked    map[string]bool // all keys that pending ever had
 	pending  mcp.InputRequestMap
 	answers  mcp.InputResponseMap
-	answered chan struct{} // closed when nothing is pending any more
+	answered chan struct{} // closed when no request is pending
 
 	result mcp.Result
 	err    *jsonrpc.Error
 }
 
-// addTasks adds the extension's methods to a server, and lets its tools begin tasks. When end is
-// done, so is each task. Now is the clock. The caller declares Extension among the
-// server's capabilities.
+// addTasks adds the extension's methods to a server and lets its tools begin tasks. All tasks end
+// when end is done. now returns the current time. The caller declares the extension in the server's
+// capabilities.
 func addTasks(end context.Context, s *mcp.Server, now func() time.Time) *taskManager {
 	m := &taskManager{now: now, end: end, tasks: map[string]*task{}}
 	for i, handler := range []func(*task, *taskParams) (*taskRecord, error){m.get, m.update, m.cancel} {
@@ -85,10 +86,10 @@ func addTasks(end context.Context, s *mcp.Server, now func() time.Time) *taskMan
 	return m
 }
 
-// A taskStarter is what Begin finds in the context of a call whose client declared tasks.
+// A taskStarter is in the context of a call whose client declared tasks. BeginTask reads it.
 type taskStarter struct {
 	m     *taskManager
-	began chan struct{} // closed when task is there
+	began chan struct{} // closed when task is set
 	task  *task
 }
 
@@ -96,7 +97,7 @@ type taskStarterKey struct{}
 
 type taskKey struct{}
 
-// calls answers tools/call when the handler returns, or when it begins a task.
+// calls returns a handler for tools/call that responds when the tool returns or begins a task.
 func (m *taskManager) calls(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		call, ok := req.(*mcp.CallToolRequest)
@@ -126,10 +127,10 @@ func (m *taskManager) calls(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// BeginTask makes a task of the rest of a tool call, and returns the task's context, which
-// outlives the request. It is called by the goroutine that runs the tool's handler, at
-// most once. The error, -32021, tells a client that did not declare the extension to do so;
-// a tool that can do without a task ignores it, and goes on within the request.
+// BeginTask makes a task of the rest of a tool call. It returns the task's context, which is not
+// cancelled with the request. The goroutine that runs the tool's handler calls it, at most once. If
+// the client did not declare the extension, the error has the code -32021. A tool that can run
+// without a task ignores the error and continues within the request.
 func BeginTask(ctx context.Context) (context.Context, error) {
 	s, ok := ctx.Value(taskStarterKey{}).(*taskStarter)
 	if !ok {
@@ -164,8 +165,8 @@ func BeginTask(ctx context.Context) (context.Context, error) {
 	return context.WithValue(ctx, taskKey{}, t), nil
 }
 
-// awaitAnswers puts requests to the client of the task whose context ctx is, and returns the answers
-// when the last one is there. The keys of requests have to be new to the task.
+// awaitAnswers sends requests to the client of the task in ctx, and returns the answers when it has
+// all of them. The keys of the requests must be new in the task.
 func awaitAnswers(ctx context.Context, requests mcp.InputRequestMap) (mcp.InputResponseMap, error) {
 	t, ok := ctx.Value(taskKey{}).(*task)
 	if !ok {
@@ -201,8 +202,8 @@ func (t *task) setLocked(status string) {
 	t.updated = t.m.now()
 }
 
-// finish ends the task with what tools/call would have returned. An error is a JSON-RPC
-// error; a tool's own is part of the result, and the task completed.
+// finish ends the task with the result of tools/call. An error becomes a JSON-RPC error. A tool
+// error is part of the result, and the task is completed.
 func (t *task) finish(result mcp.Result, err error) {
 	t.stop()
 	t.m.mu.Lock()
@@ -224,7 +225,7 @@ func (t *task) finish(result mcp.Result, err error) {
 	}
 }
 
-// expireLocked forgets the tasks whose time has passed, and ends them.
+// expireLocked ends and removes the tasks whose time to live has passed. m.mu is locked.
 func (m *taskManager) expireLocked() {
 	for id, t := range m.tasks {
 		if m.now().Sub(t.created) > timeToLive {
@@ -237,8 +238,8 @@ func (m *taskManager) expireLocked() {
 // get handles tasks/get.
 func (m *taskManager) get(t *task, _ *taskParams) (*taskRecord, error) { return t.detailLocked(), nil }
 
-// cancel handles tasks/cancel. It asks the tool to stop; tasks/get returns how the task ended. A
-// task that has ended does not change.
+// cancel handles tasks/cancel. It cancels the context of the tool; tasks/get returns the outcome.
+// It does nothing to a task that has ended.
 func (m *taskManager) cancel(t *task, _ *taskParams) (*taskRecord, error) {
 	if t.status == taskWorking || t.status == taskInputRequired {
 		t.stopped = true
@@ -247,7 +248,7 @@ func (m *taskManager) cancel(t *task, _ *taskParams) (*taskRecord, error) {
 	return &taskRecord{ResultType: completeResult}, nil
 }
 
-// update handles tasks/update: answers to some or all pending requests. Unknown keys are ignored.
+// update handles tasks/update: answers to pending requests. It ignores unknown keys.
 func (m *taskManager) update(t *task, p *taskParams) (*taskRecord, error) {
 	known := map[string]json.RawMessage{}
 	for key, raw := range p.InputResponses {

@@ -14,12 +14,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// largestTaskBody is the largest request of a task method that is read, in bytes.
+// largestTaskBody is the maximum size in bytes of a request of a task method.
 const largestTaskBody = 4 << 20
 
-// checkTaskNames refuses a request of a task method whose header Mcp-Name is not the task's id
-// (extension, "Routing headers"). The SDK compares Mcp-Method with the body for all
-// methods, and Mcp-Name for those that it knows.
+// checkTaskNames returns a handler that rejects a request of a task method if its header Mcp-Name
+// is not the task's id (extension, "Routing headers"). The SDK compares Mcp-Method with the body
+// for all methods, and Mcp-Name only for the methods that it supports.
 func checkTaskNames(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost || !slices.Contains(taskMethods(), r.Header.Get("Mcp-Method")) {
@@ -68,8 +68,8 @@ func refuseTask(w http.ResponseWriter, id json.RawMessage, why string) {
 	_, _ = w.Write(b)
 }
 
-// decodedField returns the text that the value of a header stands for, which is in Base64 where it
-// says so (transports, "Value encoding").
+// decodedField decodes the value of a header field, which may be marked as Base64 (transports,
+// "Value encoding"). It returns false if the Base64 is invalid.
 func decodedField(value string) (string, bool) {
 	inner, begins := strings.CutPrefix(value, "=?base64?")
 	inner, ends := strings.CutSuffix(inner, "?=")

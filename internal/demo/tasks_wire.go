@@ -11,21 +11,21 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// completeResult is the resultType of all results but the one that creates a task.
+// completeResult is the resultType of all results except the result that creates a task.
 const completeResult = "complete"
 
-// taskTime is how times are written, in UTC.
+// taskTime is the format of times, which are in UTC.
 const taskTime = "2006-01-02T15:04:05.000Z07:00"
 
-// taskParams are those of all three methods.
+// taskParams are the params of all three methods.
 type taskParams struct {
 	mcp.ParamsBase
 	TaskID         string                     `json:"taskId"`
 	InputResponses map[string]json.RawMessage `json:"inputResponses"`
 }
 
-// A taskRecord is the result of each method, and of the call that becomes a task. An acknowledgement has only a
-// resultType; any other record has a value in each member up to PollIntervalMs.
+// A taskRecord is the result of each method, and of the call that becomes a task. An
+// acknowledgement only has a resultType. Any other record has all members up to PollIntervalMs.
 type taskRecord struct {
 	mcp.ResultBase
 	ResultType     string              `json:"resultType"`
@@ -58,7 +58,7 @@ func (t *task) detailLocked() *taskRecord {
 	switch t.status {
 	case taskInputRequired:
 		r.InputRequests = mcp.InputRequestMap{}
-		for key, request := range t.pending { // the answers come while this is written
+		for key, request := range t.pending { // answers may be added during encoding
 			r.InputRequests[key] = request
 		}
 	case taskCompleted:
@@ -69,8 +69,8 @@ func (t *task) detailLocked() *taskRecord {
 	return r
 }
 
-// gated returns an SDK method that looks up the task and calls handle with m.mu locked. In older
-// revisions the method does not exist.
+// gated returns an SDK method that looks up the task and calls handle with m.mu locked. The method
+// does not exist in older revisions.
 func (m *taskManager) gated(
 	method string,
 	handle func(*task, *taskParams) (*taskRecord, error),
@@ -112,8 +112,8 @@ func tasksNotDeclared() error {
 	}
 }
 
-// readTaskAnswers reads the answers to requests, each of which has to be of the kind that its
-// request asks for.
+// readTaskAnswers parses the answers to requests. It returns an error if an answer does not have
+// the type that its request requires.
 func readTaskAnswers(raw map[string]json.RawMessage, requests mcp.InputRequestMap) (mcp.InputResponseMap, error) {
 	b, err := json.Marshal(raw)
 	if err != nil {
@@ -131,7 +131,7 @@ func readTaskAnswers(raw map[string]json.RawMessage, requests mcp.InputRequestMa
 	return answers, nil
 }
 
-// FitsRequest reports whether an answer is of the type that its request asks for.
+// FitsRequest reports whether an answer has the type that its request requires.
 func FitsRequest(request mcp.InputRequest, answer mcp.InputResponse) (fits bool) {
 	switch request.(type) {
 	case *mcp.ElicitParams:

@@ -9,8 +9,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A tool is one row of the tables in this package: what tools/list says about
-// it, and what tools/call does.
+// A tool is a row of the tables in this package: an entry of tools/list, and the function for
+// tools/call.
 type tool struct {
 	name, title, description string
 
@@ -49,8 +49,8 @@ func (t tool) add(s *mcp.Server) {
 	s.AddTool(def, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		args, problems := schema.arguments(req.Params.Arguments)
 		if len(problems) > 0 {
-			// "Input validation errors" are tool execution errors, so that a
-			// model can read what it did wrong (2025-11-25, tools, error handling).
+			// Invalid arguments are a tool error, so that the model can correct them (2025-11-25, tools,
+			// error handling).
 			return toolError("Invalid arguments for tool " + t.name + ":\n- " + strings.Join(problems, "\n- ")), nil
 		}
 		return t.run(ctx, call{req, args})
@@ -90,8 +90,8 @@ func toolError(s string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{text(s)}, IsError: true}
 }
 
-// structured returns a result whose text mirrors its structured content, byte
-// for byte: "for backwards compatibility" (2025-06-18, tools, structured content).
+// structured returns a result with structured content and the same bytes as text, "for backwards
+// compatibility" (2025-06-18, tools, structured content).
 func structured(value string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{
 		Content:           []mcp.Content{text(value)},

@@ -12,11 +12,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// askingTools ask the client for something before they can answer.
+// askingTools returns tools that need an answer of the client for their result.
 //
-// Until 2025-11-25 the server sends a request of its own and waits. Since
-// 2026-07-28 the call ends with what is asked, and the client calls again with
-// the answer: multi round-trip requests.
+// Until 2025-11-25 the server sends a request and waits. Since 2026-07-28 the call ends with the
+// request, and the client repeats the call with the answer (multi round-trip requests).
 func askingTools() []tool {
 	return []tool{{
 		name:        "trigger-elicitation-request",
@@ -47,7 +46,7 @@ func askingTools() []tool {
 	}}
 }
 
-// elicitationSchema has one field of each kind that a form can have.
+// elicitationSchema has one field of each kind that forms support.
 const elicitationSchema = `{"type":"object","properties":{
 	"name":{"title":"Name","type":"string","description":"What to call you","minLength":1},
 	"check":{"title":"Agree","type":"boolean","description":"Agree to the terms and conditions","default":false},
@@ -64,8 +63,8 @@ const elicitationSchema = `{"type":"object","properties":{
 	`"maxItems":2,"items":{"type":"string","enum":["Guitar","Piano","Violin"]},"default":["Piano"]}
 },"required":["name"]}`
 
-// earlyElicitationSchema is the same form before titledForms: a default is a boolean's alone,
-// and there is no choice of several, nor one with titles but as enumNames.
+// earlyElicitationSchema is the same form for revisions before titledForms: only booleans have
+// defaults, there are no multiple choices, and titles of choices are in enumNames.
 const earlyElicitationSchema = `{"type":"object","properties":{
 	"name":{"title":"Name","type":"string","description":"What to call you","minLength":1},
 	"check":{"title":"Agree","type":"boolean","description":"Agree to the terms and conditions","default":false},
@@ -142,15 +141,15 @@ func getRootsList(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	return result(text(strings.Join(lines, "\n\n"))), nil
 }
 
-// question names the one thing that a call here asks for, and askedState is
-// what the client must bring back beside the answer, unread.
+// question is the key of the only request of a call here. askedState is the state that the client
+// must return with the answer.
 const (
 	question   = "answer"
 	askedState = "the-state-of-the-demo"
 )
 
-// ask returns the client's answer or, where there is none yet, what the call
-// ends with.
+// ask returns the client's answer. Before the answer it returns the result or error that ends the
+// call.
 func ask[T interface {
 	comparable
 	mcp.InputResponse
@@ -192,8 +191,8 @@ func askNow(ctx context.Context, ss *mcp.ServerSession, q mcp.InputRequest) (mcp
 	return nil, fmt.Errorf("cannot ask %T", q)
 }
 
-// cannotAsk rejects a call if the client lacks a capability. Since 2026-07-28 an error code tells
-// the client which capability to declare.
+// cannotAsk returns the outcome of a call whose client lacks a capability. Since 2026-07-28 it is
+// an error with the required capability.
 func (c call) cannotAsk(capability, required string) (*mcp.CallToolResult, error) {
 	said := "This tool needs a client that declares the " + capability + " capability."
 	if c.ProtocolVersion() < stateless {

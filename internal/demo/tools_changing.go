@@ -7,13 +7,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// extra is the entry that comes and goes.
+// extra is the name of the entry that change-list adds and removes.
 const (
 	extra    = "extra"
 	extraURI = documents + extra
 )
 
-// changingTools change what the server lists.
+// changingTools returns tools that change the lists of the server.
 func changingTools(s *mcp.Server) []tool {
 	return []tool{{
 		name:  "change-list",

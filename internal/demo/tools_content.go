@@ -76,7 +76,7 @@ func annotated(s string, priority float64, audience ...mcp.Role) *mcp.TextConten
 	return &mcp.TextContent{Text: s, Annotations: &mcp.Annotations{Audience: audience, Priority: priority}}
 }
 
-// getResourceLinks counts from 1; odd numbers are blobs, as they are there.
+// getResourceLinks returns links to the resources from 1. Odd numbers are blobs.
 func getResourceLinks(_ context.Context, c call) (*mcp.CallToolResult, error) {
 	count := c.args.whole("count")
 	res := result(text(fmt.Sprintf("Here are %d resource links to resources available in this server:", count)))

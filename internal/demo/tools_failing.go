@@ -8,7 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// failingTools returns tools that fail, each on another channel.
+// failingTools returns tools that fail, each on a different channel.
 func failingTools() []tool {
 	return []tool{{
 		name:        "fail",

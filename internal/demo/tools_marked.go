@@ -8,8 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// markedTools returns tools with a mark in their definition that asks the client to do more than
-// call them.
+// markedTools returns tools with definitions that require more of the client than a call.
 func markedTools() []tool {
 	return []tool{{
 		name:  "route-by-region",
@@ -53,8 +52,8 @@ const (
 	pageType = "text/html;profile=mcp-app"
 )
 
-// routeByRegion answers one line per annotated argument: its value as it came,
-// and the header as it came, still encoded.
+// routeByRegion returns one line per annotated argument: its received value, and the received
+// header, still encoded.
 func routeByRegion(_ context.Context, c call) (*mcp.CallToolResult, error) {
 	lines := []string{"Routed to region " + c.args.text("region") + "."}
 	for _, p := range []struct{ argument, header string }{

@@ -9,8 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// roundTools returns tools that ask for more than one form: a page to visit, or several forms one
-// after another.
+// roundTools returns tools that need a page visit of the user or several forms in sequence.
 func roundTools() []tool {
 	visited := &visits{asked: map[string]bool{}}
 	return []tool{{
@@ -35,8 +34,8 @@ func roundTools() []tool {
 	}}
 }
 
-// visits records for which session and URL the error -32042 was sent: a second call
-// means that the user has visited the page.
+// visits records the sessions and URLs for which the error -32042 was sent. A second call means
+// that the user has visited the page.
 type visits struct {
 	mu    sync.Mutex
 	asked map[string]bool
@@ -79,7 +78,7 @@ func (v *visits) trigger(ctx context.Context, c call) (*mcp.CallToolResult, erro
 	return result(text("The user's answer to visiting " + page.URL + ": " + answer.Action)), nil
 }
 
-// The forms of orderTea, and the states that stand for what is known.
+// The forms of orderTea, and the states that record which answers are known.
 const (
 	nameForm = `{"type":"object","properties":{"name":{"type":"string","minLength":1,` +
 		`"description":"Whose tea is it?"}},"required":["name"]}`
@@ -89,8 +88,8 @@ const (
 	named     = "named:"
 )
 
-// orderTea asks for a name, and then for the tea and the sugar. If the server may not send
-// requests, the name is in the state that the client returns: the server stores nothing.
+// orderTea requests a name, and then the tea and the sugar. In revisions without server requests,
+// the client returns the name in the state, and the server stores nothing.
 func orderTea(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	caps := c.ClientCapabilities()
 	if caps == nil || caps.Elicitation == nil {

@@ -11,8 +11,8 @@ import (
 	"mcpc/internal/pause"
 )
 
-// taskTools returns the tools that become tasks, and greet, which does not. All but greet and
-// slow_compute need a client that declares the extension.
+// taskTools returns the tools that become tasks, and greet, which does not. All except greet and
+// slow_compute require a client that declares the extension.
 func taskTools() []tool {
 	return []tool{{
 		name:        "greet",
@@ -61,7 +61,7 @@ func taskTools() []tool {
 	}}
 }
 
-// waitInTask begins a task, and waits.
+// waitInTask begins a task and waits for d.
 func waitInTask(ctx context.Context, d time.Duration) error {
 	ctx, err := BeginTask(ctx)
 	if err != nil {
@@ -111,8 +111,8 @@ func collectNames(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 
 const anyNameForm = `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`
 
-// askInTask begins a task, puts forms to its client and returns the answers. Without answers it returns how the call
-// ends: with a result for a client that has no forms, or with an error.
+// askInTask begins a task, sends forms to its client and returns the answers. Without answers it
+// returns the outcome of the call: a result for a client without forms, or an error.
 func askInTask(
 	ctx context.Context,
 	c call,

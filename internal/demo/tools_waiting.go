@@ -60,8 +60,8 @@ func waitingTools(s *mcp.Server) []tool {
 	}}
 }
 
-// longRunning waits in steps and reports each one. With duration 0 it does not wait and cannot be
-// cancelled, so that its messages are always the same.
+// longRunning waits in steps and reports progress after each step. With duration 0 it does not wait
+// and cannot be cancelled, so that its messages are always the same.
 func longRunning(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	steps := c.args.whole("steps")
 	seconds, _ := c.args.number("duration").Float64()
@@ -81,7 +81,7 @@ func report(ctx context.Context, c call, step, steps int) {
 	if token == nil {
 		return
 	}
-	// A peer that does not hear about progress hears the answer.
+	// A client that receives no progress still receives the response.
 	_ = c.Session.NotifyProgress(context.WithoutCancel(ctx), &mcp.ProgressNotificationParams{
 		ProgressToken: token,
 		Progress:      float64(step),
@@ -106,11 +106,11 @@ func sendLogMessages(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	return result(text(fmt.Sprintf("Sent %d of %d log messages.", *sent, len(levels())))), nil
 }
 
-// sentKey is where the context of a call has its count of sent log messages.
+// sentKey is the key in the context of a call for the number of sent log messages.
 type sentKey struct{}
 
-// countLogs counts the log messages that the SDK really sends: it leaves out those below
-// the level that the client requested.
+// countLogs returns a handler that counts the log messages that the SDK sends. The SDK drops
+// messages below the level that the client requested.
 func countLogs(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if sent, ok := ctx.Value(sentKey{}).(*int); ok && method == "notifications/message" {
@@ -120,7 +120,7 @@ func countLogs(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// hangUpRetry is what the client is told to wait before it comes back.
+// hangUpRetry is the time that the client must wait before it reconnects.
 const hangUpRetry = 10 * time.Millisecond
 
 func hangUp(_ context.Context, c call) (*mcp.CallToolResult, error) {
