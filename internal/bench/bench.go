@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A Plan says how many calls are made, and when.
+// A Plan is the number and the schedule of the calls.
 type Plan struct {
 	// Rate is the number of calls per second in the open model; 0 selects the closed model.
 	Rate float64
@@ -20,9 +20,9 @@ type Plan struct {
 	// Users is the number of users in the closed model. Think is the pause of a user between calls.
 	Users int
 	Think time.Duration
-	// Most limits the calls per second of all users together; 0 is no limit.
+	// Most limits the calls per second of all users together; 0 means no limit.
 	Most float64
-	// Duration limits the time in which calls start, Requests their number; 0 is no limit. At least
+	// Duration limits the time in which calls start, Requests their number; 0 means no limit. At least
 	// one of them is set.
 	Duration time.Duration
 	Requests int
@@ -45,7 +45,7 @@ func (p Plan) Calls() int {
 	return byTime
 }
 
-// The channels that this package knows. The caller may use other names for failures. A call with
+// The channels that this package uses. The caller may use other names for failures. A call with
 // Timeout took at least as long as its time limit.
 const (
 	OK        = "ok"
@@ -60,7 +60,7 @@ type Call func(ctx context.Context) Ending
 type Ending struct {
 	// Channel is OK or the kind of failure; "" is an interrupted call, which is not counted.
 	Channel string
-	// Pause is how long the server asks to be sent no calls.
+	// Pause is how long the server asks clients to send no calls.
 	Pause time.Duration
 	// Stages are intermediate times of a successful call.
 	Stages []Stage

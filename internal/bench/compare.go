@@ -12,7 +12,7 @@ type Change struct {
 	Verdict Verdict `json:"verdict"`
 }
 
-// A Verdict says whether a number changed.
+// A Verdict is the outcome of comparing a number of two results.
 type Verdict string
 
 // The verdicts. Unknown is the verdict for numbers without intervals.

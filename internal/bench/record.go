@@ -32,7 +32,7 @@ type Recorder struct {
 	blocks        []block
 	stages        map[string]counts
 	gen           generator
-	// minTimeout are the shortest times of calls that timed out; 0 if none did.
+	// minTimeout are the shortest times of calls that timed out, or 0.
 	minTimeout minLatencies
 	recent     window
 	// ended is the reason why the run ended early, or "". The server accepts calls again from

@@ -29,7 +29,7 @@ type Document struct {
 	Results      []*Result     `json:"results"`
 	Comparison   []Change      `json:"comparison,omitempty"`
 	Expectations []Expectation `json:"expectations,omitempty"`
-	// Invalid is the reason why the result says nothing about the server, or "".
+	// Invalid is the reason why the result does not describe the server, or "".
 	Invalid string `json:"invalid,omitempty"`
 }
 
@@ -62,7 +62,7 @@ const (
 	ClosedMeaning = "service times; closed loop: a slow server slows the load"
 )
 
-// LoadOf describes a plan.
+// LoadOf returns the description of a plan.
 func LoadOf(p Plan) Load {
 	if p.IsOpen() {
 		return Load{
@@ -133,8 +133,8 @@ type Value struct {
 	High    *float64 `json:"high,omitempty"`
 }
 
-// widened returns the interval of the value, widened by a factor. It returns false if there is
-// none.
+// widened returns the interval of the value, widened by a factor. It returns false if the value has
+// no interval.
 func (v Value) widened(wider float64) (Interval, bool) {
 	if v.Low == nil || v.High == nil {
 		return Interval{}, false
@@ -172,7 +172,7 @@ func (l *Latency) WriteHistogram(w io.Writer) error {
 	return err
 }
 
-// A Generated says how well this machine made the calls.
+// A Generated describes how well this machine generated the calls.
 type Generated struct {
 	// CPU is the fraction of all processors that this process used.
 	CPU   float64 `json:"cpu"`
@@ -339,9 +339,9 @@ const (
 	maxLate   = 0.01
 )
 
-// Limit returns the reason why the result describes the generator, not the server, or "". Inside is
-// set if the server runs in this process: then the CPU time says nothing. Up to Beyond late calls
-// are allowed in any case.
+// Limit returns the reason why the result describes the generator and not the server, or "". inside
+// is set if the server runs in this process; the CPU time is not checked then. Up to Beyond late
+// calls are always allowed.
 func (r *Result) Limit(inside bool) string {
 	calls := r.Made.Missed
 	for _, c := range r.Channels {

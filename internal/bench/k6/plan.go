@@ -249,7 +249,8 @@ func lines(calls []Call, v *variables, marks []jsonraw.Member, stateless bool) (
 	return b.Bytes(), bound, nil
 }
 
-// Sendable returns an error that names what the params are not, if they cannot be sent unchanged.
+// Sendable returns an error if params cannot be sent unchanged. The error names the required form:
+// "UTF-8" or "a JSON object".
 func Sendable(params json.RawMessage) error {
 	params = bytes.TrimSpace(jsonraw.OrEmpty(params))
 	if !utf8.Valid(params) {

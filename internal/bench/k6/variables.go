@@ -38,7 +38,8 @@ type (
 	}
 )
 
-// text splits a text at the placeholders of secrets. It returns the string if there is none.
+// text splits a text at the placeholders of secrets. It returns a string if the text has no
+// placeholder, else a list of parts.
 func (v *variables) text(text, where string) any {
 	return joinParts(v.split(nil, text, where))
 }
