@@ -111,7 +111,7 @@ func (s *Script) result(m *wire.Message, result string) answer {
 	return answer{message: wire.ComposeResult(m.ID, json.RawMessage(result)), status: 200}
 }
 
-// refuse answers a request with an error; data is JSON, or "" for none.
+// refuse answers a request with an error. data is JSON, or "" for an error without data.
 func (s *Script) refuse(m *wire.Message, code int64, message, data string) answer {
 	status := 200
 	if code == -32022 {
@@ -122,7 +122,7 @@ func (s *Script) refuse(m *wire.Message, code int64, message, data string) answe
 	return answer{message: failure(m, code, message, data), status: status}
 }
 
-// failure returns the error response to m; data is JSON, or "" for none.
+// failure returns the error response to m. data is JSON, or "" for an error without data.
 func failure(m *wire.Message, code int64, message, data string) []byte {
 	raw := wire.ComposeError(m.ID, code, message)
 	if data != "" {

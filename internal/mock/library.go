@@ -16,7 +16,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A library holds the recorded exchanges and finds the one that a live request repeats.
+// A library holds the recorded exchanges. It finds the exchange that a live request repeats.
 type library struct {
 	level match.Level
 	tally *tally
@@ -65,7 +65,8 @@ func (l *library) learn(m, got *wire.Message, revision string) int {
 	return n
 }
 
-// load returns the recorded request n for the Index, which does not keep it. The caller holds mu.
+// load returns recorded request n for the Index, which does not store requests. The caller holds
+// mu.
 func (l *library) load(n int) match.Request {
 	x := l.all[n]
 	m, err := x.Request()
@@ -153,7 +154,7 @@ func (l *library) choose(m *wire.Message, hits []int, asked bool) []int {
 	return hits
 }
 
-// preferred returns the exchanges that satisfy ok, or all of them if none does.
+// preferred returns the exchanges that satisfy ok, or all exchanges if no exchange satisfies it.
 func preferred(all []int, ok func(int) bool) []int {
 	selected := slices.DeleteFunc(slices.Clone(all), func(n int) bool { return !ok(n) })
 	if len(selected) == 0 {

@@ -76,8 +76,8 @@ func (y *play) gap(i int) time.Duration {
 	return d
 }
 
-// run plays the steps from an index on and returns the response. It returns nil if the client gave
-// up, or if the request was cancelled in the recording.
+// run plays the steps from an index on and returns the response. It returns nil if the live client
+// cancelled the request, or if the recorded client did.
 func (y *play) run(ctx context.Context, from int, send func([]byte)) []byte {
 	y.send = send
 	for i := from; i < len(y.steps); i++ {
@@ -160,7 +160,7 @@ func (y *play) bound(raw []byte) []byte {
 
 // ask sends the requests of a step and waits for the answers. If that ends the request, it returns
 // true and the response: a round for a stateless client, or an error for a client that cannot
-// answer. A nil response means that the client gave up.
+// answer. A nil response means that the client cancelled the request.
 func (y *play) ask(ctx context.Context, s step, at int) (reply []byte, stop bool) {
 	asks := y.askable(s)
 	for _, a := range asks {

@@ -36,8 +36,8 @@ type Recorded struct {
 
 // Unrequested is a message of the server that belongs to no request of the client.
 type Unrequested struct {
-	// After is the index of the exchange whose request the message followed, -1 if it preceded all
-	// of them.
+	// After is the index of the exchange whose request the message followed, or -1 if the message
+	// preceded all requests.
 	After   int
 	Time    time.Time
 	Message *wire.Message
@@ -79,7 +79,7 @@ type PlayerOptions struct {
 	Report func(line string)
 	// Hide redacts the secrets in a text.
 	Hide func(text string) string
-	// Now is the clock. SessionID returns a new session id.
+	// Now returns the current time. SessionID returns a new session id.
 	Now       func() time.Time
 	SessionID func() string
 }
@@ -93,8 +93,8 @@ type Player struct {
 	tasks     *tasks
 	hub       mcpserver.Hub
 	server    *mcpserver.Server
-	// after maps the index of an exchange to the messages that followed it, -1 to those before the
-	// first.
+	// after maps the index of an exchange to the messages that followed it. The key -1 has the
+	// messages before the first exchange.
 	after map[int][]Unrequested
 }
 
@@ -191,7 +191,8 @@ func (p *Player) miss(m *wire.Message, near []match.Near) []byte {
 	return mcpserver.ComposeError(m.ID, failure)
 }
 
-// A Pace says how long a Player waits before it sends a message. The zero value does not wait.
+// A Pace determines how long a Player waits before it sends a message. The zero value does not
+// wait.
 type Pace struct {
 	// Factor multiplies the recorded times. Fixed is the time before each response.
 	Factor float64
@@ -222,7 +223,7 @@ func ParsePace(text string) (Pace, error) {
 func (p Pace) Waits() bool { return p.Factor > 0 || p.Fixed > 0 }
 
 // Of returns the pause before a message. recorded is the time since the preceding message in the
-// recording; response says that the message is the response.
+// recording. response is set if the message is the response.
 func (p Pace) Of(recorded time.Duration, response bool) time.Duration {
 	if p.Fixed > 0 && response {
 		return p.Fixed

@@ -154,8 +154,8 @@ func Parse(text string) (*Script, error) {
 	return s, nil
 }
 
-// declare sets the capabilities of a script that states none: tools, and every family with a rule
-// that does not answer "method not found".
+// declare sets the capabilities of a script that states none. They are tools, and each capability
+// with a rule that does not respond "method not found".
 func (s *Script) declare() {
 	s.Capabilities = json.RawMessage(`{"tools":{}}`)
 	unknown := func(a action) bool { return a.word == "error" && strings.HasPrefix(a.rest, "-32601") }

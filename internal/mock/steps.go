@@ -67,14 +67,14 @@ type stepWriter struct {
 	steps  []step
 	byID   map[string]*ask
 	before time.Time
-	// open is set while the last step asks and none of its requests is answered.
+	// open is set while the last step has server requests and no answer to them.
 	open  bool
 	asked int
 	// ended is set after the response.
 	ended bool
 }
 
-// add appends the step for a message. last says that the message is the response.
+// add appends the step for a message. last is set if the message is the response.
 func (s *stepWriter) add(m *wire.Message, f wire.Frame, guessed, last bool) {
 	wait := max(0, f.Time.Sub(s.before))
 	s.before = f.Time

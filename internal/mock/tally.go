@@ -84,8 +84,8 @@ func (t *tally) differed(line string) {
 // text returns the start of a value, without secrets and control characters.
 func (t *tally) text(value string) string { return shown(t.hide(value)) }
 
-// value is text for the JSON value at a pointer. The last name in the pointer may mark the value as
-// secret.
+// value returns the start of the JSON value at a pointer, without secrets and control characters.
+// The last name in the pointer may mark the value as secret.
 func (t *tally) value(pointer string, raw []byte) string {
 	if raw == nil {
 		return ""
@@ -127,7 +127,7 @@ func (t *tally) compareAnswer(where string, a *ask, got *wire.Message) {
 		line, t.text(d.Pointer), t.value(d.Pointer, d.Was), t.value(d.Pointer, d.Is)))
 }
 
-// Coverage says how much of the recording was played.
+// Coverage describes how much of the recording was played.
 type Coverage struct {
 	Exchanges   []Covered `json:"exchanges"`
 	Played      int       `json:"played"`
@@ -136,8 +136,8 @@ type Coverage struct {
 	NearMisses  int       `json:"nearMisses"`
 }
 
-// Covered says how often one recorded exchange was played. An exchange also counts as played if the
-// same request of a different run was answered in its place.
+// Covered describes how often one recorded exchange was played. An exchange also counts as played
+// if the same request of a different run was answered in its place.
 type Covered struct {
 	Number string `json:"exchange"`
 	Method string `json:"method"`
@@ -168,7 +168,7 @@ func (p *Player) Coverage() Coverage {
 	return c
 }
 
-// The most bytes of a value in a report, and of the line of a miss.
+// The maximum bytes of a value in a report, and of the line of a miss.
 const (
 	maxShown = 200
 	maxLine  = 160
