@@ -151,8 +151,8 @@ func (e *endpoint) stateless(w http.ResponseWriter, r *http.Request, m *wire.Mes
 	e.answer(r.Context(), o, e.h.Prepare(c, m))
 }
 
-// wrongHeader returns what is wrong with the header fields of a stateless request, which must
-// repeat parts of its body. It returns "" if they are correct.
+// wrongHeader returns the fault of the header fields of a stateless request, or "". The fields must
+// repeat parts of the body.
 func wrongHeader(h http.Header, c Caller, m *wire.Message) string {
 	want := []struct{ field, value string }{{"Mcp-Protocol-Version", c.Revision}, {"Mcp-Method", m.Method}}
 	for _, f := range want {
@@ -261,8 +261,8 @@ func (e *endpoint) drop(id string) {
 	}
 }
 
-// session returns the session that a request names. If there is none, it refuses the request and
-// returns nil.
+// session returns the session that a request names. If the session does not exist, it refuses the
+// request and returns nil.
 func (e *endpoint) session(w http.ResponseWriter, r *http.Request) *httpSession {
 	id := r.Header.Get("Mcp-Session-Id")
 	e.mu.Lock()

@@ -36,9 +36,9 @@ var listKinds = []struct{ member, method, capability string }{
 	{"resourcesListChanged", "notifications/resources/list_changed", "resources"},
 }
 
-// Listen serves one subscription until ctx is done or the client is gone. It acknowledges what the
-// server declares, calls begun once the subscription is open, and returns the final response, or
-// nil if ctx is done.
+// Listen serves one subscription until ctx is done or the client has disconnected. It acknowledges
+// the subscriptions that the server declares, calls begun once the subscription is open, and
+// returns the final response, or nil if ctx is done.
 func (h *Hub) Listen(
 	ctx context.Context,
 	c Caller,

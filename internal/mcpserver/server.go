@@ -24,8 +24,8 @@ type Handler interface {
 
 // A Job produces the response to one request.
 type Job struct {
-	// Run returns the response, or nil if none must be sent. It passes the messages that precede
-	// the response to send.
+	// Run returns the response, or nil if no response must be sent. It passes the messages that
+	// precede the response to send.
 	Run func(ctx context.Context, send func([]byte)) []byte
 	// Waits is set if Run takes time or needs the client.
 	Waits bool
@@ -68,12 +68,13 @@ type Caller struct {
 	Stateless    bool
 	Revision     string
 	Capabilities json.RawMessage
-	// Level is the lowest level of the log messages that the client wants. "" means none for a
-	// stateless client, and all in a session.
+	// Level is the lowest level of the log messages that the client wants. "" means no log messages
+	// for a stateless client, and all log messages in a session.
 	Level string
 	// Session is nil for stateless requests over HTTP.
 	Session *Session
-	// Over is closed when the client is gone. It is nil if only the request's context reports that.
+	// Over is closed when the client has disconnected. It is nil if only the context of the request
+	// reports that.
 	Over <-chan struct{}
 }
 

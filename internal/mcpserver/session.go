@@ -20,7 +20,7 @@ type Session struct {
 	id, revision string
 	// Push sends a message that belongs to no request. It does not block.
 	Push func(raw []byte)
-	// over ends with the session; End ends both.
+	// over is the context of the session. End cancels it.
 	over context.Context
 	End  context.CancelFunc
 

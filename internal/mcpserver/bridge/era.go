@@ -1,5 +1,5 @@
 // Package bridge converts messages between the two eras of the protocol: members of results, error
-// codes and capabilities. It also says what a server of each era supports.
+// codes and capabilities. It also lists what a server of each era supports.
 package bridge
 
 import (
@@ -72,8 +72,7 @@ const (
 	MetaSubscription = metaPrefix + "subscriptionId"
 )
 
-// ServerCapability returns the server capability that a method belongs to, "" if it belongs to
-// none.
+// ServerCapability returns the server capability that a method belongs to, or "".
 func ServerCapability(method string) string {
 	before, _, _ := strings.Cut(method, "/")
 	if before == "completion" {
@@ -160,8 +159,8 @@ func Plain(params json.RawMessage) json.RawMessage {
 	return params
 }
 
-// Question converts the params of a server's request for a client of an era. Only the legacy era
-// has an elicitationId for a URL; id is used if params have none.
+// Question converts the params of a server request for a client of an era. In the legacy era only,
+// a URL request has an elicitationId. It is id if params have no elicitationId.
 func Question(stateless bool, method string, params json.RawMessage, id string) json.RawMessage {
 	if stateless && method == "elicitation/create" {
 		return jsonraw.Without(params, "elicitationId")
@@ -173,8 +172,7 @@ func Question(stateless bool, method string, params json.RawMessage, id string) 
 	return params
 }
 
-// ClientCapability returns the client capability that a request of the server needs, "" if it needs
-// none.
+// ClientCapability returns the client capability that a request of the server needs, or "".
 func ClientCapability(method string) string {
 	switch method {
 	case "elicitation/create":
