@@ -1,6 +1,6 @@
-// Package conv reads a conversation between an MCP client and an MCP server frame by frame, and
-// emits events for checks: a message, a tool in a list, the end of a stream. Each event has the
-// request it belongs to and the revision to judge it by. Its memory is bounded.
+// Package conv reads a conversation between an MCP client and an MCP server frame by frame. It
+// emits events for checks: a message, a tool in a list, the end of a stream. Each event has its
+// request and the revision for the checks. The memory of a Conversation is limited.
 package conv
 
 import (

@@ -117,7 +117,7 @@ func (e *Event) Spot() Spot { return Spot{e.Frame.Conn, e.Frame.Seq} }
 // Find reports a violation at a pointer below the event's value.
 func (e *Event) Find(pointer, got, want string) { e.Hit(Hit{Pointer: pointer, Got: got, Want: want}) }
 
-// FindAs is Find with a severity different from the rule's.
+// FindAs reports a violation like Find, with a severity other than the rule's.
 func (e *Event) FindAs(s Severity, pointer, got, want string) {
 	e.Hit(Hit{Severity: s, Pointer: pointer, Got: got, Want: want})
 }

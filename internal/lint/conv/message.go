@@ -120,9 +120,9 @@ func (c *Conversation) done(call *Call) {
 	}
 }
 
-// callOf returns the request of a response: the one of the same HTTP exchange first, because some
-// clients use the same id for all requests. loose is set if the response has no id and the request
-// is the only one waiting.
+// callOf returns the request of a response. It prefers a request in the same HTTP exchange, because
+// some clients use one id for all requests. loose is set if the response has no id and only one
+// request is waiting.
 func (c *Conversation) callOf(m *wire.Message, s *Stream) (call *Call, loose bool) {
 	key := Key(m.ID)
 	if s != nil && s.Call != nil && s.Call.key == key {

@@ -37,7 +37,7 @@ func ListOf(method string) (member, name string) {
 	return "", ""
 }
 
-// mostParts bounds the events per message and kind.
+// mostParts limits the events per message and kind.
 const mostParts = 10_000
 
 // parts emits the events for the contents of a result.
