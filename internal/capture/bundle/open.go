@@ -20,7 +20,7 @@ import (
 	"mcpc/internal/capture/rows"
 )
 
-// The names of the members, in the order in which they stand in the file.
+// The names of the members, in their order in the file.
 const (
 	ManifestName = "MANIFEST.json"
 	CaptureName  = "capture.jsonl"
@@ -33,16 +33,16 @@ const (
 // formatVersion is the version of the bundle format. A reader refuses a higher one.
 const formatVersion = 1
 
-// What is read of a bundle, at most: members, bytes of the capture, and bytes for each
-// byte of the archive where there are more than a few.
+// The limits for reading a bundle: the number of members, the bytes of the capture, and the bytes
+// per byte of the archive from minRatioBytes on.
 const (
 	maxMembers       = 64
 	maxCaptureBytes  = 2 << 30
 	maxRatio         = 200
 	minRatioBytes    = 64 << 20
 	maxManifestBytes = 4 << 20
-	// mostDirectory is how much is read to find the members, in bytes: each of them takes
-	// memory, and how many there are an archive may say wrong.
+	// maxDirectoryBytes limits the bytes of the directory. Each member takes memory, and the number of
+	// members in the archive may be wrong.
 	maxDirectoryBytes = 1 << 20
 )
 
@@ -120,7 +120,8 @@ func openArchive(path string) (*archive, error) {
 	return a, nil
 }
 
-// pageBegins is how the page of a bundle begins, and zipBegins an archive without one.
+// pagePrefix is the start of a bundle with a page, zipPrefix the start of an archive without a
+// page.
 const (
 	pagePrefix = "<!DOCTYPE html><!-- mcpc bundle "
 	zipPrefix  = "PK\x03\x04"
@@ -162,7 +163,7 @@ func (a *archive) readDirectory() error {
 	return nil
 }
 
-// A readUpTo reads so many bytes of a file.
+// A limitedReaderAt returns an error after left bytes were read.
 type limitedReaderAt struct {
 	io.ReaderAt
 	left int64
@@ -356,7 +357,7 @@ func EachMember(path string, look func(name string, r io.Reader) error) error {
 	return nil
 }
 
-// mostPage bounds a page that is read, in bytes.
+// maxPageBytes limits the bytes of a page.
 const maxPageBytes = 256 << 20
 
 func passMember(name string, r io.Reader, look func(name string, r io.Reader) error) error {

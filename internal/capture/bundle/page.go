@@ -15,7 +15,7 @@ import (
 //go:embed page/index.html
 var pageHTML string
 
-// pageEnds hides from a browser what follows the page in the file.
+// pageEnd hides the data after the page from a browser.
 const pageEnd = "<plaintext hidden>"
 
 // buildPage returns the page that shows the data, as consecutive texts. The data is an object with

@@ -232,7 +232,7 @@ func noteDamage(c *Capture, err error) bool {
 // indexes; "" is for a run of a Ring, whose index is beside it.
 func OpenIndexed(path, dir string) (*Capture, error) { return openIndexed(path, dir, minIndexedBytes) }
 
-// openIndexed is OpenIndexed for files of at least minBytes bytes.
+// openIndexed opens a capture like OpenIndexed, with an index for files of at least minBytes bytes.
 func openIndexed(path, dir string, minBytes int64) (*Capture, error) {
 	c, err := beginIndexed(path, dir, minBytes)
 	if err != nil {
@@ -251,7 +251,8 @@ func BeginIndexed(path, dir string) (*Capture, error) {
 	return beginIndexed(path, dir, minIndexedBytes)
 }
 
-// beginIndexed is BeginIndexed for files of at least minBytes bytes.
+// beginIndexed returns a capture like BeginIndexed, with an index for files of at least minBytes
+// bytes.
 func beginIndexed(path, dir string, minBytes int64) (*Capture, error) {
 	info, err := Stat(path)
 	if err != nil {

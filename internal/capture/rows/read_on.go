@@ -174,8 +174,8 @@ func (c *Capture) Refresh() (changed []*Row, err error) {
 	return changed, err
 }
 
-// ReadOn is Refresh in steps: it stops after the line with which it has read at least maxBytes
-// bytes, and then reports more. The errors are those of Open.
+// ReadOn reads new lines like Refresh, but in steps: it stops after the line with which it has read
+// at least maxBytes bytes, and then returns true for more. It returns the errors of Open.
 func (c *Capture) ReadOn(maxBytes int) (changed []*Row, more bool, err error) {
 	c.changed = nil
 	if c.progress.offset > 0 && !c.indexUnreported {
