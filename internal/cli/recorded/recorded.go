@@ -73,7 +73,8 @@ func OpenFile(f *cmdutil.Factory, path string) (*rows.Capture, error) {
 	return openWith(f, path, rows.Open)
 }
 
-// OpenIndexed is like OpenFile, but uses an index in the state directory, and creates it if needed.
+// OpenIndexed opens a capture like OpenFile, with an index in the state directory. It creates the
+// index if needed.
 func OpenIndexed(f *cmdutil.Factory, path string) (*rows.Capture, error) {
 	ring, err := f.Env.Ring()
 	if err != nil {
