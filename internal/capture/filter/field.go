@@ -104,7 +104,13 @@ var fields = []field{
 		bounds:   sizeBounds,
 		measured: true,
 	},
-	{name: "time", takes: "a time: 2026-01-31, >=15:04, 15:00..15:30", number: requestTime, bounds: timeBounds, measured: true},
+	{
+		name:     "time",
+		takes:    "a time: 2026-01-31, >=15:04, 15:00..15:30",
+		number:   requestTime,
+		bounds:   timeBounds,
+		measured: true,
+	},
 	{
 		name:     "since",
 		takes:    "how long ago, or a time: 10m, 2h, 3d, 2026-01-31, 15:04",

@@ -190,7 +190,8 @@ func (p *parser) findField(name string) (*field, error) {
 	lower = cmp.Or(otherNames[lower], lower)
 	for i := range fields {
 		if fields[i].name == lower && p.live && !slices.Contains(liveFields, lower) {
-			return nil, p.errorAt(p.at, "%s is not known while a message is on its way: use %s", lower, strings.Join(liveFields, ", "))
+			return nil, p.errorAt(p.at, "%s is not known while a message is on its way: use %s", lower,
+				strings.Join(liveFields, ", "))
 		}
 		if fields[i].name == lower {
 			return &fields[i], nil

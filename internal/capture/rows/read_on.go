@@ -46,7 +46,9 @@ func (x *rowMaker) finishOldRuns() {
 		old := c.endedRuns[0]
 		c.endedRuns = c.endedRuns[1:]
 		c.endedRows -= len(old.exchanges)
-		*old = rowMaker{capture: c, head: old.head, headIndex: old.headIndex, rows: old.rows, repeating: old.repeating, finished: true}
+		*old = rowMaker{
+			capture: c, head: old.head, headIndex: old.headIndex, rows: old.rows, repeating: old.repeating, finished: true,
+		}
 	}
 }
 

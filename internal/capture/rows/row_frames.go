@@ -208,7 +208,8 @@ func (l rowLines) lineAt(offset int, first int64) (line rowLine, next int) {
 		item, itemBytes = binary.Uvarint(l[next:])
 		next += itemBytes
 	}
-	if offsetBytes <= 0 || lengthBytes <= 0 || itemBytes < 0 || itemBytes == 0 && flags&2 != 0 || length > maxLineBytes || item > maxLineBytes {
+	if offsetBytes <= 0 || lengthBytes <= 0 || itemBytes < 0 || itemBytes == 0 && flags&2 != 0 ||
+		length > maxLineBytes || item > maxLineBytes {
 		return rowLine{at: -1, item: -1}, len(l)
 	}
 	line = rowLine{at: first + at, length: int32(length), item: -1, role: wire.Role(flags >> 2), guess: flags&1 != 0}
