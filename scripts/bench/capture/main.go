@@ -67,7 +67,7 @@ func generate(bin, mcpc, out string, size int64, calls int) error {
 	return errors.Join(w.Flush(), file.Close())
 }
 
-// record gives the capture of a run.
+// record runs `mcpc batch` and returns the capture of the run.
 func record(server string, flags []string, mcpc, dir string, calls int) ([]byte, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -105,7 +105,8 @@ func freePort() (string, error) {
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port), nil
 }
 
-// answers waits until the server listens.
+// answers waits until the server listens. It returns an error if the server does not listen in
+// time.
 func answers(address string) (err error) {
 	for range 500 {
 		var conn net.Conn
@@ -122,7 +123,7 @@ var (
 	text       = []byte(`\"type\":\"text\",\"text\":\"`)
 )
 
-// shifted is a run as the n-th of a file: the id of the run and all times are its own.
+// shifted returns run n of a file: a copy of run with a different id and later times.
 func shifted(run []byte, n int) ([]byte, error) {
 	_, rest, ok := bytes.Cut(run, []byte(`"in":"`))
 	mark, _, ended := bytes.Cut(rest, []byte(`"`))

@@ -28,7 +28,7 @@ import (
 // A result is what load prints.
 type result struct {
 	Requests int `json:"requests"`
-	// Rate is in requests a second, P50 and P99 in milliseconds.
+	// Rate is in requests per second, P50 and P99 in milliseconds.
 	Rate float64 `json:"rate"`
 	P50  float64 `json:"p50"`
 	P99  float64 `json:"p99"`
@@ -80,7 +80,7 @@ func measure(to, name string, times, parallel int) (result, error) {
 	return result{len(all), float64(len(all)) / whole.Seconds(), ms(50), ms(99)}, nil
 }
 
-// lastRequest is the last request of a plan as bytes.
+// lastRequest returns the last request of a plan as bytes.
 func lastRequest(u *url.URL, name string) ([]byte, error) {
 	requests, err := plan.Load(name)
 	if err != nil {
@@ -97,7 +97,7 @@ func lastRequest(u *url.URL, name string) ([]byte, error) {
 	return raw.Bytes(), err
 }
 
-// repeat sends requests over one connection while some are left.
+// repeat sends requests over one connection until left is 0, and returns their durations.
 func repeat(address string, raw []byte, left *atomic.Int64) (took []time.Duration, err error) {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {

@@ -8,20 +8,20 @@ import (
 	"os"
 )
 
-// SessionField names the one value that cannot be repeated: who replays a plan
-// puts the session there that the server has just given.
+// SessionField is the header field that cannot be repeated. A program that sends a plan replaces
+// its value by the session id of the server.
 const SessionField = "Mcp-Session-Id"
 
-// A Request is one request: method, header fields and body as they were.
+// A Request is one request of a plan: method, header fields and body as the client sent them.
 type Request struct {
 	Method string
 	Header http.Header
 	Body   string
-	// Print is set where the answer is part of what the command prints.
+	// Print is set if the response is part of the output of the command.
 	Print bool
 }
 
-// Save writes a plan for Load.
+// Save writes a plan to a file.
 func Save(name string, requests []Request) error {
 	raw, err := json.Marshal(requests)
 	if err != nil {
@@ -30,7 +30,7 @@ func Save(name string, requests []Request) error {
 	return os.WriteFile(name, raw, 0o600)
 }
 
-// Load reads what Save wrote.
+// Load reads a plan that Save wrote.
 func Load(name string) (requests []Request, err error) {
 	raw, err := os.ReadFile(name)
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"sync/atomic"
 )
 
-// listCapture prints how many requests of clients a capture has. It parses each line and each
-// message with encoding/json on all processors, and keeps nothing: which answer belongs to which
-// request is left out, and so is all that a second look would need.
+// listCapture prints the number of client requests in a capture. It parses each line and each
+// message with encoding/json on all processors. It keeps nothing and does not assign responses to
+// requests.
 func listCapture(name string) error {
 	file, err := os.Open(name)
 	if err != nil {
@@ -56,7 +56,7 @@ func listCapture(name string) error {
 	return err
 }
 
-// eachPiece calls take with each piece of a file, which has whole lines.
+// eachPiece calls take with each piece of a file. A piece has whole lines.
 func eachPiece(file io.Reader, take func(piece []byte) error) error {
 	r := bufio.NewReader(file)
 	for {

@@ -23,8 +23,8 @@ import (
 	"mcpc/scripts/bench/plan"
 )
 
-// answers reads the answers, where they are not only copied. spooled is set where they are copied
-// by way of a file.
+// answers reads the responses. It is nil if they are only copied. spooled is set if they are copied
+// through a file.
 var (
 	answers *reader
 	spooled bool
@@ -82,9 +82,9 @@ func replay(url, name string, times, parallel int) error {
 	return nil
 }
 
-// repeat sends one request many times.
+// repeat sends a request the given number of times, up to parallel requests at once.
 func repeat(url string, r plan.Request, times, parallel int) error {
-	// As many connections stay open as there are requests at a time.
+	// Keep one connection open for each parallel request.
 	http.DefaultTransport.(*http.Transport).MaxIdleConnsPerHost = parallel
 	turns, failed := make(chan struct{}, parallel), make(chan error, parallel)
 	var senders sync.WaitGroup
@@ -115,7 +115,7 @@ func repeat(url string, r plan.Request, times, parallel int) error {
 	}
 }
 
-// sendWhole writes an answer in one piece, with a line end behind it.
+// sendWhole sends a request and prints the response in one write, with a line end.
 func sendWhole(url string, r plan.Request) error {
 	var body bytes.Buffer
 	if _, err := sendTo(&body, url, r); err != nil {
@@ -126,7 +126,7 @@ func sendWhole(url string, r plan.Request) error {
 	return err
 }
 
-// sendTo gives the session id that came with the answer, or "".
+// sendTo sends a request and writes the response. It returns the session id in the response, or "".
 func sendTo(to io.Writer, url string, r plan.Request) (session string, err error) {
 	req, err := http.NewRequest(r.Method, url, strings.NewReader(r.Body))
 	if err != nil {
@@ -154,8 +154,8 @@ func sendTo(to io.Writer, url string, r plan.Request) (session string, err error
 	return resp.Header.Get(plan.SessionField), err
 }
 
-// spool copies an answer by way of a file, and reads its quotes and backslashes, without which
-// it is not known whether it is whole. It needs as much memory for a long answer as for a short one.
+// spool copies a response through a file. It counts quotes and backslashes, to find whether the
+// response is complete. Its memory does not depend on the size of the response.
 func spool(to io.Writer, body io.Reader) error {
 	f, err := os.CreateTemp("", "raw")
 	if err != nil {
@@ -179,10 +179,10 @@ func spool(to io.Writer, body io.Reader) error {
 	return err
 }
 
-// marks counts the quotes that begin or end a text.
+// marks counts the quotes that begin or end a string.
 type marks struct {
 	quotes  int
-	escaped bool // the next byte belongs to a backslash
+	escaped bool // the next byte is escaped by a backslash
 }
 
 func (m *marks) Write(p []byte) (int, error) {

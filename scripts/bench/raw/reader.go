@@ -13,20 +13,20 @@ import (
 	"mcpc/scripts/bench/plan"
 )
 
-// A reader is the least that a Go program can do that does not know the answers in advance: it
-// parses each message with encoding/json, follows the cursor that it found, and finds the
-// result behind the progress. With cursorOnly it takes nothing else from a page than the
-// cursor, and copies the page.
+// A reader is a minimal client that does not know the responses in advance. It parses each message
+// with encoding/json, follows the cursors, and finds the result after the progress. With cursorOnly
+// it parses only the cursor of a page, and copies the page.
 type reader struct {
 	cursorOnly bool
 
 	mu     sync.Mutex
 	cursor string
-	// progress is the last that was told.
+	// progress is the last progress in a notification.
 	progress float64
 }
 
-// check sees to it that the cursor which the plan sends is the one that was read.
+// check returns an error if the cursor in the next request differs from the cursor in the last
+// page.
 func (a *reader) check(r plan.Request) error {
 	var asked struct{ Params struct{ Cursor string } }
 	a.mu.Lock()
@@ -37,7 +37,7 @@ func (a *reader) check(r plan.Request) error {
 	return nil
 }
 
-// A message is what is read of one.
+// A message has the members of a message that a reader parses.
 type message struct {
 	ID     json.RawMessage
 	Method string
@@ -79,7 +79,7 @@ func (a *reader) readEvents(to io.Writer, body io.Reader) error {
 	}
 }
 
-// follow takes the cursor from a page, which has nothing else for it.
+// follow parses the cursor of a page and copies the page.
 func (a *reader) follow(to io.Writer, page []byte) error {
 	var m struct{ Result struct{ NextCursor string } }
 	if err := json.Unmarshal(page, &m); err != nil {
@@ -90,7 +90,7 @@ func (a *reader) follow(to io.Writer, page []byte) error {
 	return err
 }
 
-// take takes one message, and writes what is in a result.
+// take parses one message and writes the contents of a result. answered is set for a response.
 func (a *reader) take(to io.Writer, raw []byte) (answered bool, err error) {
 	var m message
 	if err := json.Unmarshal(raw, &m); err != nil {

@@ -18,30 +18,30 @@ import (
 // A runner runs a contender once, against a URL.
 type runner func(ctx context.Context, url string) (sample, error)
 
-// An entry is one contender of a row: how it runs, and what that cost.
+// An entry is one contender of a row, with its runner and its samples.
 type entry struct {
 	name string
 	run  runner
-	// limit is the time for one run, budget the time for all; 0 is none.
+	// limit is the time limit of one run, budget the time limit of all runs. 0 means no limit.
 	limit, budget time.Duration
-	// quiet is set where it prints none of the answers.
+	// quiet is set if the contender does not print the responses.
 	quiet bool
-	// requests counts the HTTP requests of one run, where they were counted.
+	// requests is the number of HTTP requests of one run, if they were counted.
 	requests int
 	samples  []sample
-	// failed says why it has no result; "" where it has one.
+	// failed is the reason why the contender has no result, or "".
 	failed string
 }
 
-// Another project's program that takes longer than peerLimit is stopped, and it takes part in
-// a row until its runs took peerBudget.
+// The limits for programs of other projects. A run is stopped after peerLimit. A program takes part
+// in a row until its runs took peerBudget.
 const (
 	peerLimit  = time.Minute
 	peerBudget = 10 * time.Second
 )
 
-// round runs a contender once, if it still takes part. It returns an error if the bench
-// cannot go on without.
+// round runs a contender once, unless it failed or its budget is spent. It returns an error if the
+// benchmark must stop.
 func (e *entry) round(ctx context.Context, r *row) error {
 	spent := time.Duration(0)
 	for _, s := range e.samples {
@@ -74,20 +74,20 @@ func (e *entry) round(ctx context.Context, r *row) error {
 	return nil
 }
 
-// A memory says what an mcpc remembers of earlier runs.
+// A memory is what an mcpc remembers of earlier runs.
 type memory int
 
 const (
 	nothing memory = iota
-	// called: the same command has run before.
+	// called means that the same command has run before.
 	called
-	// session: init opened a session, and the command has run in it.
+	// session means that init opened a session, and that the command has run in it.
 	session
 )
 
-// client runs an mcpc with args. What it remembers is in a state directory for each program and
-// URL, and is there after the first run; where it is to remember nothing, the directory is
-// removed after each run.
+// client returns a runner for an mcpc with args. Each program and URL has a state directory with
+// the memory of earlier runs. If the mcpc must remember nothing, the directory is removed after
+// each run.
 func (b *bench) client(bin string, remembers memory, args ...string) runner {
 	ready := map[string]bool{}
 	return func(ctx context.Context, url string) (sample, error) {
@@ -124,8 +124,8 @@ func (b *bench) client(bin string, remembers memory, args ...string) runner {
 	}
 }
 
-// plain runs a program that takes the URL where {URL} is, and the URL of HTTP+SSE where {SSE}
-// is.
+// plain returns a runner for a program. It replaces {URL} in its arguments by the URL, and {SSE} by
+// the URL of HTTP+SSE.
 func (b *bench) plain(argv ...string) runner {
 	return func(ctx context.Context, url string) (sample, error) {
 		own := make([]string, len(argv))
@@ -140,8 +140,8 @@ func (b *bench) tool(name string) string { return filepath.Join(b.bin, name) }
 
 const sumArguments = `{"a":2,"b":3}`
 
-// The words of other programs for what a row measures. The Go SDK's client has no version,
-// and the others but it and curl do not ask for progress.
+// The command lines of other programs for the measured operations. The Go SDK's client has no
+// version. Of these programs, only that client and curl request progress.
 var (
 	peerNames = []string{"Go SDK", "mcptools", "Inspector", "mcporter"}
 	peerWords = map[string]map[string][]string{
@@ -163,7 +163,7 @@ var (
 	}
 )
 
-// peers returns the other programs that can do what words names.
+// peers returns the other programs that support the operation.
 func (b *bench) peers(words string) (entries []*entry) {
 	programs := map[string][]string{"Go SDK": {b.tool("sdk")}, "mcptools": {b.tool("mcptools")}}
 	if b.node != "" {
@@ -179,8 +179,8 @@ func (b *bench) peers(words string) (entries []*entry) {
 	return entries
 }
 
-// curl sends a plan with one curl for each request, without a shell around
-// them: what a script pays at least.
+// curl returns a runner that sends a plan with one curl process per request, without a shell. It is
+// the minimum cost of a script.
 func (b *bench) curl(requests []plan.Request) runner {
 	return func(ctx context.Context, url string) (all sample, err error) {
 		session := ""
@@ -211,7 +211,7 @@ func (b *bench) curlOnce(ctx context.Context, url string, r plan.Request, sessio
 		argv = append(argv, "-H", name+": "+value)
 	}
 	head := filepath.Join(b.dir, "curl-head")
-	if more { // only what follows could need the session
+	if more { // only a later request needs the session
 		argv = append(argv, "-D", head)
 	}
 	s, err = b.launch(ctx, append(argv, url)...)

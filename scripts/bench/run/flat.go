@@ -6,17 +6,18 @@ import (
 	"regexp"
 )
 
-// A pair is one command with a small and a large answer, whose peak memory is to be the same.
+// A pair is one command with a small and a large response. Both should have the same peak memory.
 type pair struct {
 	key, name    string
 	sizes        [2]string
 	small, large *row
 }
 
-// flatLimit is how many times the small answer's memory the large one may take.
+// flatLimit is the maximum ratio of the memory for the large response to the memory for the small
+// response.
 const flatLimit = 1.1
 
-// pairs are what flatness measures.
+// pairs returns the pairs that flatness measures.
 func pairs() (list []*pair) {
 	for _, record := range []bool{false, true} {
 		add := func(key, name, small, large string, sized func(large bool) *row) {
@@ -40,7 +41,7 @@ func pairs() (list []*pair) {
 	return list
 }
 
-// flatness measures the pairs, one after the other, since some servers are large.
+// flatness measures the pairs one at a time, because some servers are large.
 func (b *bench) flatness(ctx context.Context, only *regexp.Regexp) error {
 	b.rounds = max(1, b.rounds/4)
 	list := pairs()
@@ -63,7 +64,7 @@ func (b *bench) flatness(ctx context.Context, only *regexp.Regexp) error {
 	return nil
 }
 
-// flatVerdict sums the pairs up.
+// flatVerdict returns the overall verdict of the pairs.
 func flatVerdict(list []*pair) string {
 	measured, flat := 0, 0
 	for _, p := range list {
@@ -83,12 +84,13 @@ func flatVerdict(list []*pair) string {
 	return fmt.Sprintf("not met, %d of %d", flat, measured)
 }
 
-// times is how many times the small answer's memory the large one takes.
+// times returns the ratio of the memory for the large response to the memory for the small
+// response.
 func (p *pair) times() float64 {
 	return median(p.large.entry("mcpc").peaks()) / median(p.small.entry("mcpc").peaks())
 }
 
-// enterAlone measures mcpc beside nothing.
+// enterAlone starts the server of a row and returns mcpc as its only contender.
 func enterAlone(ctx context.Context, b *bench, r *row) ([]*entry, error) {
 	address, err := b.serve(ctx, r.server...)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// install copies the programs that are measured. How a file was written decides how it lies in
-// memory: what a linker wrote starts a millisecond later than a copy, and what was written in
-// larger steps than these counts ten megabytes more. So all are written alike.
+// install copies the measured programs. How a file was written affects its layout in memory: a file
+// written by a linker starts a millisecond later than a copy, and a file written in larger steps
+// uses ten more megabytes. All programs are therefore written in the same way.
 func (b *bench) install() error {
 	own := filepath.Join(b.dir, "bin")
 	if err := os.Mkdir(own, 0o700); err != nil {
@@ -48,7 +48,7 @@ func copyProgram(to, from string) error {
 	if err != nil {
 		return err
 	}
-	// Neither file copies by itself, in steps of its own.
+	// These wrappers hide the copy methods of the files, which copy in larger steps.
 	_, err = io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{r}, make([]byte, 32<<10))
 	return errors.Join(err, w.Close())
 }

@@ -22,11 +22,11 @@ type config struct {
 	rounds int
 	// bin is the directory of the programs of this module.
 	bin, mcpc, against string
-	// node and modules are empty where the programs on Node do not take part.
+	// node and modules are empty if the Node programs do not take part.
 	node, modules string
 	only          string
 	flat          bool
-	// history and docs are the files that are written to, commit is what is measured.
+	// history and docs are the files to which the results are written. commit is the measured commit.
 	history, docs, commit string
 }
 
@@ -73,7 +73,7 @@ func run(ctx context.Context, c config) error {
 	all := rows()
 	var list []*row
 	for _, r := range all {
-		// The start is a part of all that is measured.
+		// The start is a part of every measured time.
 		if r.key == startKey || only.MatchString(r.key) {
 			list = append(list, r)
 		}
@@ -97,7 +97,7 @@ func run(ctx context.Context, c config) error {
 	return b.appendHistory(c.history, list)
 }
 
-// A bench is one run.
+// A bench is one run of the benchmark.
 type bench struct {
 	config
 	dir     string
@@ -105,19 +105,19 @@ type bench struct {
 	servers []*process
 	// urls are the addresses of the servers by their flags.
 	urls map[string]string
-	// states are the state directories that are kept.
+	// states are the state directories that are kept between runs.
 	states map[string]string
 	made   int
 }
 
-// path returns a new name in the directory of this run.
+// path returns a new file name in the directory of this run.
 func (b *bench) path(what string) string {
 	b.made++
 	return filepath.Join(b.dir, fmt.Sprintf("%s-%d", what, b.made))
 }
 
-// measure prepares the rows and lets every contender of each of them run once in each round.
-// Each round begins with the next contender, so that none is always first.
+// measure prepares the rows, and runs every contender of each row once per round. Each round begins
+// with a different contender, so that no contender is always first.
 func (b *bench) measure(ctx context.Context, list []*row) error {
 	for _, r := range list {
 		began := time.Now()

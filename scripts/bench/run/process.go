@@ -15,35 +15,34 @@ import (
 	"time"
 )
 
-// A sample is what one run of one contender cost.
+// A sample is the cost of one run of a contender.
 type sample struct {
 	took, cpu time.Duration
 	// peak is in bytes, p99 the 99th percentile of the latencies of many requests.
 	peak int64
 	p99  time.Duration
-	// out counts the bytes that were printed.
+	// out is the number of printed bytes.
 	out int64
 }
 
-// add joins the cost of a second process to that of the first.
+// add returns the cost of two processes.
 func (s sample) add(other sample) sample {
 	return sample{took: s.took + other.took, cpu: s.cpu + other.cpu, peak: max(s.peak, other.peak), out: s.out + other.out}
 }
 
-// An exitError is an exit code that is not 0.
+// An exitError is an exit code other than 0.
 type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// A running is a program that was started by way of the program launch.
+// A running is a program that was started with the program launch.
 type running struct {
 	cmd  *exec.Cmd
 	cost *os.File
 	out  output
 }
 
-// launch runs a program to its end. Standard output is read to its end, standard error goes to
-// /dev/null.
+// launch runs a program to its end. It reads standard output and discards standard error.
 func (b *bench) launch(ctx context.Context, argv ...string) (sample, error) {
 	r, err := b.start(ctx, argv...)
 	if err != nil {
@@ -64,7 +63,7 @@ func (b *bench) start(ctx context.Context, argv ...string) (*running, error) {
 	defer w.Close()
 	r := &running{cmd: exec.CommandContext(ctx, b.tool("launch"), append([]string{program}, argv[1:]...)...), cost: cost}
 	r.cmd.Env, r.cmd.Dir, r.cmd.Stdout, r.cmd.ExtraFiles = b.env, b.dir, &r.out, []*os.File{w}
-	// Cancelling ctx kills the whole process group: the program too, not launch alone.
+	// Cancelling ctx kills the process group: launch and the measured program.
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	r.cmd.Cancel = func() error { return r.signal(syscall.SIGKILL) }
 	r.cmd.WaitDelay = time.Second
@@ -97,7 +96,7 @@ func (r *running) wait() (sample, error) {
 	return s, nil
 }
 
-// An output counts what is written to it and keeps its beginning.
+// An output counts the bytes that are written to it and keeps the first ones.
 type output struct {
 	n     int64
 	start bytes.Buffer
@@ -109,7 +108,7 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A process is a server that was started here.
+// A process is a server that the benchmark started.
 type process struct {
 	cmd   *exec.Cmd
 	ended chan struct{}
@@ -123,8 +122,8 @@ func (b *bench) stopServers() {
 	b.servers, b.urls = nil, map[string]string{}
 }
 
-// serve starts the server with these flags, once, waits until it listens, and returns its
-// address.
+// serve starts the server with the flags, unless it already runs. It waits until the server
+// listens, and returns its address.
 func (b *bench) serve(ctx context.Context, flags ...string) (address string, err error) {
 	key := strings.Join(flags, "\t")
 	if b.urls[key] != "" {

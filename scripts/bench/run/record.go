@@ -13,8 +13,8 @@ import (
 	"mcpc/scripts/bench/plan"
 )
 
-// A recorder is a proxy before a server, which counts the requests and keeps
-// them. It runs while a case is prepared and not while it is measured.
+// A recorder is a proxy in front of a server that counts and stores the requests. It is used while
+// a row is prepared, not while it is measured.
 type recorder struct {
 	*httptest.Server
 	url string
@@ -30,8 +30,8 @@ func newRecorder(target string) (*recorder, error) {
 	}
 	r := &recorder{}
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: u.Scheme, Host: u.Host})
-	proxy.FlushInterval = -1                    // events go on as they come
-	proxy.ErrorLog = log.New(io.Discard, "", 0) // a client need not wait for an answer
+	proxy.FlushInterval = -1                    // send each event at once
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // a client may disconnect before the response
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, _ := io.ReadAll(req.Body)
 		req.Body = io.NopCloser(bytes.NewReader(body))
@@ -45,14 +45,14 @@ func newRecorder(target string) (*recorder, error) {
 func (r *recorder) note(req *http.Request, body string) {
 	header := req.Header.Clone()
 	for _, own := range []string{"Connection", "Content-Length", "Te"} {
-		header.Del(own) // every client sets those itself
+		header.Del(own) // every client sets these fields itself
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.seen = append(r.seen, plan.Request{Method: req.Method, Header: header, Body: body})
 }
 
-// take gives what was seen since it was last asked.
+// take returns and removes the stored requests.
 func (r *recorder) take() []plan.Request {
 	r.mu.Lock()
 	defer r.mu.Unlock()

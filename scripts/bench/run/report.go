@@ -13,7 +13,7 @@ import (
 
 func median(values []float64) float64 { return quantile(values, 0.5) }
 
-// quantile interpolates between the values around the place.
+// quantile returns a quantile of the values, interpolated between the two nearest values.
 func quantile(values []float64, q float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	if len(sorted) == 0 {
@@ -45,10 +45,10 @@ func (e *entry) each(of func(sample) float64) []float64 {
 	return out
 }
 
-// peak is the largest of all rounds, in MB.
+// peak returns the largest peak memory of all rounds, in MB.
 func (e *entry) peak() float64 { return slices.Max(append(e.peaks(), 0)) }
 
-// ratios are how many times as long as another a contender takes, round by round.
+// ratios returns the ratio of the time of e to the time of other for each round.
 func ratios(e, other *entry) []float64 { return over(e.took(), other.took()) }
 
 func over(values, others []float64) []float64 {
@@ -58,17 +58,17 @@ func over(values, others []float64) []float64 {
 	return values[:min(len(values), len(others))]
 }
 
-// p99 is the median of the ratios of the 99th percentiles.
+// p99 returns the median of the ratios of the 99th percentiles.
 func p99(e, other *entry) float64 {
 	of := func(s sample) float64 { return milliseconds(s.p99) }
 	return median(over(e.each(of), other.each(of)))
 }
 
-// startKey is the key of the row of the start.
+// startKey is the key of the row that measures the start.
 const startKey = "version"
 
-// goalTable is the table of the goals: a line for each row, and no value where it was not
-// measured.
+// goalTable returns the table of the goals, with a line for each row. Rows without samples have no
+// values.
 func goalTable(list []*row) []string {
 	lines := []string{"| | ms | times | floor | goal | peak MB | goal | requests | goal | rounds | verdict |", "|" + strings.Repeat(" --- |", 11)}
 	for _, r := range list {
@@ -117,7 +117,7 @@ func (r *row) measured() (cells [6]string, verdict string) {
 	return cells, met(true)
 }
 
-// unmeasured is the verdict of what has no samples.
+// unmeasured is the verdict of a row without samples.
 const unmeasured = "not measured"
 
 func met(yes bool) string {
@@ -127,7 +127,7 @@ func met(yes bool) string {
 	return "not met"
 }
 
-// time is the goal for the time.
+// time returns the text of the goal for the time.
 func (g goal) time() string {
 	text := most(g.times, "%.2f")
 	if g.took > 0 {
@@ -149,7 +149,8 @@ func most(limit float64, format string) string {
 	return fmt.Sprintf("≤ "+format, limit)
 }
 
-// peerTable has the other programs' times in multiples of mcpc's, with their peak memory.
+// peerTable returns the table with the times of the other programs as multiples of mcpc's time, and
+// their peak memory.
 func peerTable(list []*row) []string {
 	columns := append([]string{readsAll, "curl"}, peerNames...)
 	lines := []string{"| times mcpc's, and MB | " + strings.Join(columns, " | ") + " |", "| --- " + strings.Repeat("| --- ", len(columns)) + "|"}
@@ -177,7 +178,7 @@ func (r *row) cell(name string) string {
 	return fmt.Sprintf("%.1f (%.0f MB)", median(ratios(e, r.entry("mcpc"))), e.peak())
 }
 
-// printContenders prints what each contender of each row cost.
+// printContenders prints the cost of each contender of each row.
 func printContenders(w io.Writer, list []*row) {
 	fmt.Fprintln(w, "Medians; × is the median of the ratios within a round, with its quartiles; MB is the largest peak.")
 	for _, r := range list {
@@ -190,7 +191,7 @@ func printContenders(w io.Writer, list []*row) {
 	}
 }
 
-// publish prints a table with a line about the run before it, and writes it into the page.
+// publish prints a table after a line about the run, and writes both into the page.
 func (b *bench) publish(table string, lines []string) error {
 	fmt.Printf("\n%s\n\n%s\n", b.about(), strings.Join(lines, "\n"))
 	if b.docs == "" {
@@ -204,7 +205,7 @@ func (b *bench) about() string {
 		runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 }
 
-// writeDocs replaces what is between the markers of a table in the page.
+// writeDocs replaces the text between the markers of a table in the page.
 func (b *bench) writeDocs(table string, lines []string) error {
 	raw, err := os.ReadFile(b.docs)
 	if err != nil {
@@ -219,13 +220,13 @@ func (b *bench) writeDocs(table string, lines []string) error {
 	return os.WriteFile(b.docs, []byte(text), 0o644)
 }
 
-// A table in the page is between these lines.
+// ends is the line after a table in the page.
 const ends = "<!-- end of the table -->"
 
 func begins(table string) string { return "<!-- scripts/bench.sh writes this table: " + table + " -->" }
 
-// appendHistory writes a line for each measure of mcpc. The first line of the
-// file says what the columns are.
+// appendHistory writes a line for each measurement of mcpc. The first line of the file names the
+// columns.
 func (b *bench) appendHistory(name string, list []*row) error {
 	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"mcpc/scripts/bench/plan"
 )
 
-// enterRequests starts the server of a row, notes what mcpc sends, and gives it to those
-// contenders that only repeat it.
+// enterRequests starts the server of a row, records the requests of mcpc, and returns the
+// contenders. Some contenders only repeat these requests.
 func enterRequests(ctx context.Context, b *bench, r *row) ([]*entry, error) {
 	address, err := b.serve(ctx, r.server...)
 	if err != nil {
@@ -46,7 +46,7 @@ func enterRequests(ctx context.Context, b *bench, r *row) ([]*entry, error) {
 	return append(entries, b.peers(r.peers)...), nil
 }
 
-// clients returns the mcpc that is measured, and the one that is measured beside it.
+// clients returns the measured mcpc, and the mcpc that it is compared with.
 func (b *bench) clients(run func(bin string) runner) []*entry {
 	entries := []*entry{{name: "mcpc", run: run(b.mcpc)}}
 	if b.against != "" {
@@ -55,8 +55,8 @@ func (b *bench) clients(run func(bin string) runner) []*entry {
 	return entries
 }
 
-// record lets the clients run before a recorder, which counts their requests, and returns what
-// the first sent. What a client sends once to have something to remember does not count.
+// record runs the clients with a recorder, which counts their requests, and returns the requests of
+// the first client. It omits the requests that a client only sends in its first run.
 func (b *bench) record(ctx context.Context, r *row, clients ...*entry) (first []plan.Request, err error) {
 	rec, err := newRecorder(r.url)
 	if err != nil {
@@ -81,8 +81,8 @@ func (b *bench) record(ctx context.Context, r *row, clients ...*entry) (first []
 	return first, nil
 }
 
-// printed marks the requests whose answers are the command's answer: those with
-// the method that was asked last.
+// printed marks the requests with responses that the command prints: all requests with the method
+// of the last request.
 func printed(requests []plan.Request) []plan.Request {
 	last := ""
 	for _, r := range requests {

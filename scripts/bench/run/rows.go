@@ -7,43 +7,44 @@ import (
 	"time"
 )
 
-// A goal is what a row is judged by; what is 0 is no goal.
+// A goal has the limits for a row. A limit of 0 is unset.
 type goal struct {
-	// times is how many times as long as the first contender mcpc may take, with words for it
-	// where they say more.
+	// times is the maximum ratio of the time of mcpc to the time of the first contender. words
+	// describe it in the tables if they say more than the number.
 	times float64
 	words string
-	// took is how long it may take.
+	// took is the maximum time.
 	took time.Duration
-	// mb is its peak memory in MB.
+	// mb is the maximum peak memory in MB.
 	mb float64
-	// requests counts what it may send.
+	// requests is the maximum number of requests.
 	requests int
-	// p99 says that times limits the 99th percentile of the latencies as well.
+	// p99 is set if times also limits the 99th percentile of the latencies.
 	p99 bool
 }
 
-// A row is a line of the tables: one thing that is measured, for every contender that can do it.
+// A row is a line of the tables: one measured operation with its contenders.
 type row struct {
-	// key is its name in the history, name its name in the tables.
+	// key is the name of the row in the history, name its name in the tables.
 	key, name string
 	goal      goal
-	// enter returns the contenders; the first is what the others are compared to.
+	// enter returns the contenders. All others are compared with the first.
 	enter func(ctx context.Context, b *bench, r *row) ([]*entry, error)
-	// server are the flags of the server, args those of mcpc, remembers what it knows.
+	// server are the flags of the server, args the arguments of mcpc, and remembers its memory of
+	// earlier runs.
 	server, args []string
 	remembers    memory
-	// raw are the flags of the raw program; minimal is set where it sends only what is needed
-	// for a call, and not what mcpc sends.
+	// raw are the flags of the program raw. minimal is set if raw sends only the requests that a call
+	// needs, and not all requests of mcpc.
 	raw     []string
 	minimal bool
-	// floor names a contender that does no more than what no program can leave out that does what
-	// mcpc does, and peers the words of other projects' programs; "" is none.
+	// floor is the name of the contender that does only the unavoidable part of the work. peers is the
+	// operation for the programs of other projects. Both may be "".
 	floor string
 	peers string
-	// least is how many bytes an answer has at least.
+	// least is the minimum size of a response in bytes.
 	least int64
-	// most is in how many rounds it takes part, if that is fewer than there are: it takes long.
+	// most is the maximum number of rounds of a slow row. 0 means all rounds.
 	most int
 
 	url     string
@@ -57,23 +58,23 @@ func (r *row) entry(name string) *entry {
 	return nil
 }
 
-// Sizes of what is measured.
+// The sizes of the measured inputs.
 const (
 	gigabyte   = 1_000_000_000
 	batchCalls = 20_000
-	proxyCalls = 60_000 // so many that the recording goes on in a second file
+	proxyCalls = 60_000 // enough for a recording with a second file
 )
 
-// What is mostly start must not be slower than before the goals were set: the ratios of the mcpc
-// of that time, commit 23ce062b, to raw in the same 100 rounds, and a tenth for a machine that is
-// never quiet.
+// Rows that mostly measure the start must not be slower than commit 23ce062b, from before the
+// goals. The limits are the ratios of its time to the time of raw in the same 100 rounds, plus a
+// tenth for noise.
 const (
 	startBefore = 5.1 * 1.1
 	warmBefore  = 4.3 * 1.1
 	asBefore    = "10 % over 23ce062b"
 )
 
-// Goals of rows that are alike: users notice more time or memory than this, not less.
+// The goals that several rows share. Users notice a larger time or memory.
 const (
 	maxText   = 2.5 // times the raw program's time
 	maxList   = 2
@@ -90,7 +91,7 @@ const (
 	listsCapture    = "raw -capture"
 )
 
-// rows are the table of the goals.
+// rows returns the rows of the table of goals.
 func rows() []*row {
 	return []*row{
 		{key: startKey, name: "`version`, beside `raw -h`", goal: goal{times: startBefore, words: asBefore}, enter: enterVersion, floor: startsValidator},
@@ -137,7 +138,7 @@ func text(key, name string, bytes int, g goal, args ...string) *row {
 		args: append([]string{"call", "get-sum", sumArguments, "--max-message-size", "0", "--no-record"}, args...)}
 }
 
-// tools is a list with 100 tools in a page.
+// tools returns a row for a list with 100 tools per page.
 func tools(key, name string, n int, g goal, args ...string) *row {
 	return &row{key: key, name: name, goal: g, server: []string{"-tools", fmt.Sprint(n), "-pages", fmt.Sprint(n / 100)}, least: int64(n) * 50,
 		args: append([]string{"list", "--max-items", "0", "--max-pages", "0", "--no-record"}, args...), raw: []string{"-cursor"}, floor: readsAll}
@@ -162,7 +163,7 @@ func secondLook(key, name string, g goal, args ...string) *row {
 	return r
 }
 
-// slow are the rounds of a row that takes long, or else all.
+// slow returns the value of row.most for a slow row, or 0.
 func slow(yes bool) (most int) {
 	if yes {
 		return 3

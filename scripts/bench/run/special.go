@@ -16,7 +16,7 @@ import (
 	"mcpc/scripts/bench/plan"
 )
 
-// enterVersion measures what it takes to start and to end.
+// enterVersion returns the contenders for the time of starting and exiting.
 func enterVersion(_ context.Context, b *bench, _ *row) ([]*entry, error) {
 	entries := []*entry{{name: "raw -h", run: b.plain(b.tool("raw"), "-h")}}
 	entries = append(entries, b.clients(func(bin string) runner { return b.plain(bin, "version") })...)
@@ -25,8 +25,9 @@ func enterVersion(_ context.Context, b *bench, _ *row) ([]*entry, error) {
 	return append(entries, b.peers("version")...), nil
 }
 
-// enterBatch measures many calls in one process, checked and in order, beside a program that
-// sends the same request as often and as many at a time, and does neither.
+// enterBatch returns a function for the contenders of many calls in one process. The other program
+// sends the same request equally often and with the same concurrency. It does not check or order
+// the responses.
 func enterBatch(parallel int) func(context.Context, *bench, *row) ([]*entry, error) {
 	return func(ctx context.Context, b *bench, r *row) ([]*entry, error) {
 		sent, err := b.callPlan(ctx, r)
@@ -46,7 +47,7 @@ func enterBatch(parallel int) func(context.Context, *bench, *row) ([]*entry, err
 	}
 }
 
-// callPlan starts the server of a row and returns the file with the requests of one call.
+// callPlan starts the server of a row and returns the name of a file with the requests of one call.
 func (b *bench) callPlan(ctx context.Context, r *row) (string, error) {
 	address, err := b.serve(ctx, r.server...)
 	if err != nil {
@@ -69,7 +70,8 @@ func writeCalls(name string, n int) error {
 	return os.WriteFile(name, []byte(strings.Repeat(`{"tool":"get-sum","arguments":`+sumArguments+"}\n", n)), 0o600)
 }
 
-// enterCapture measures a look into a capture of 1 GB, which is written once, beside grep.
+// enterCapture returns the contenders for reading a capture of 1 GB: mcpc and grep. It writes the
+// capture once.
 func enterCapture(ctx context.Context, b *bench, r *row) ([]*entry, error) {
 	file := filepath.Join(b.dir, "capture.jsonl")
 	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
@@ -85,8 +87,8 @@ func enterCapture(ctx context.Context, b *bench, r *row) ([]*entry, error) {
 	return append(entries, b.clients(func(bin string) runner { return b.client(bin, r.remembers, args...) })...), nil
 }
 
-// enterProxy measures the rate of 64 connections through a proxy, its peak memory and the
-// latencies, beside net/http/httputil's and without any.
+// enterProxy returns the contenders for 64 connections through a proxy: mcpc, net/http/httputil,
+// and no proxy. It measures the rate, the peak memory of the proxy and the latencies.
 func enterProxy(ctx context.Context, b *bench, r *row) ([]*entry, error) {
 	sent, err := b.callPlan(ctx, r)
 	if err != nil {
@@ -103,7 +105,7 @@ func enterProxy(ctx context.Context, b *bench, r *row) ([]*entry, error) {
 	return entries, nil
 }
 
-// load sends the requests, and takes what they cost from what is printed.
+// load runs the program load and returns the cost that it prints.
 func (b *bench) load(ctx context.Context, sent, url string) (sample, error) {
 	r, err := b.start(ctx, b.tool("load"), "-times", strconv.Itoa(proxyCalls), "-parallel", "64", url, sent)
 	if err != nil {
@@ -120,8 +122,8 @@ func (b *bench) load(ctx context.Context, sent, url string) (sample, error) {
 	return s, err
 }
 
-// through runs the load through a proxy, which is started for it. The time is that of the load,
-// the processor time and the memory are the proxy's.
+// through returns a runner that starts a proxy and runs the load through it. The sample has the
+// time of the load, and the processor time and memory of the proxy.
 func (b *bench) through(sent string, argv ...string) runner {
 	return func(ctx context.Context, url string) (sample, error) {
 		port, err := freePort()

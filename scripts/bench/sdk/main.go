@@ -25,7 +25,7 @@ func run(ctx context.Context, url, command string, args []string) error {
 	progress := func(context.Context, *mcp.ProgressNotificationClientRequest) {}
 	client := mcp.NewClient(&mcp.Implementation{Name: "bench-sdk", Version: "1.8.0"},
 		&mcp.ClientOptions{ProgressNotificationHandler: progress})
-	// Without DisableStandaloneSSE it would send one request more.
+	// Without DisableStandaloneSSE the client would send one more request.
 	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: url, DisableStandaloneSSE: true}, nil)
 	if err != nil {
 		return err

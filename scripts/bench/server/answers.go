@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// listPages writes all pages of the tool list once, without the beginning of the result. A
-// definition has the size of a usual one, half a kilobyte.
+// listPages returns all pages of the tool list, without the start of the result. A definition has a
+// usual size, half a kilobyte.
 func listPages(tools, pages int) [][]byte {
 	out := make([][]byte, pages)
 	for page := range out {
@@ -46,8 +46,8 @@ func writeTool(b *bytes.Buffer, i int) {
 		`"required":["a","b"]},"annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}`, name, i)
 }
 
-// call writes the result of a call, in pieces where it is large, so that the
-// server stays small. A client is not told the length of a large one.
+// call writes the result of a call. It writes a large result in pieces without its length, to use
+// little memory.
 func (s *server) call(w http.ResponseWriter, req request) {
 	if s.text == 0 && s.events == 0 {
 		s.result(w, req, req.resultStart(false)+`"content":[{"type":"text","text":"`+sum(req)+`"}]}`)
@@ -77,8 +77,8 @@ func sum(req request) string {
 	return strconv.FormatFloat(req.Params.Arguments.A+req.Params.Arguments.B, 'f', -1, 64)
 }
 
-// writeProgress writes what comes before the result; with ids in the era where
-// a stream may be resumed.
+// writeProgress writes the notifications before the result. They have event ids in the era with
+// resumable streams.
 func (s *server) writeProgress(w io.Writer, req request) {
 	token := req.Params.Meta.ProgressToken
 	for i := 1; i <= s.events && token != nil; i++ {
@@ -90,10 +90,10 @@ func (s *server) writeProgress(w io.Writer, req request) {
 	}
 }
 
-// line is a line of a log, escaped for a JSON string.
+// line is a log line, escaped for a JSON string.
 var line = strings.Repeat("2026-11-21 10:00:00 worker 7 did what it was told, ", 2) + `and said \"so\".\n`
 
-// writeAnswer writes head, text, then so many bytes more of log lines, and tail.
+// writeAnswer writes head, text, more bytes of log lines, and tail.
 func writeAnswer(w io.Writer, head, text string, more int, tail string) {
 	block := strings.Repeat(line, 512)
 	_, _ = io.WriteString(w, head+text)

@@ -1,6 +1,6 @@
-// Command server answers MCP requests as fast as a program can, so that a measurement shows
-// the client and not the server: Streamable HTTP at /mcp, in both eras unless -legacy is set,
-// and HTTP+SSE at /sse. Every tool adds a and b; flags set the size of the answers.
+// Command server responds to MCP requests as fast as possible, so that a measurement shows the cost
+// of the client. It serves Streamable HTTP at /mcp, in both eras unless -legacy is set, and
+// HTTP+SSE at /sse. Every tool adds a and b. Flags set the size of the responses.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// The revisions it speaks: one of each era.
+// The revisions that the server supports: one of each era.
 const (
 	legacyRevision = "2025-11-25"
 	modernRevision = "2026-07-28"
@@ -22,13 +22,13 @@ const (
 
 type server struct {
 	legacy bool
-	// delay is how long it waits before it answers.
+	// delay is the time before each response.
 	delay time.Duration
-	// text is how many bytes a call's text has, 0 for the sum; events how many
-	// progress notifications come before it; sse answers calls with a stream.
+	// text is the number of bytes in the text of a call, or 0 for the sum. events is the number of
+	// progress notifications before the result. sse is set if the response to a call is a stream.
 	text, events int
 	sse          bool
-	// pages are the tools of each page, and its cursor.
+	// pages are the tools of each page with its cursor.
 	pages   [][]byte
 	streams streams
 }
@@ -48,7 +48,7 @@ func main() {
 	log.Fatal(http.ListenAndServe(net.JoinHostPort("127.0.0.1", strconv.Itoa(*port)), s))
 }
 
-// A request is what the server reads of one.
+// A request has the members of a request that the server reads.
 type request struct {
 	ID     json.RawMessage
 	Method string
@@ -57,7 +57,7 @@ type request struct {
 		Arguments struct{ A, B float64 }
 		Meta      struct{ ProgressToken json.RawMessage } `json:"_meta"`
 	}
-	// modern is set where the request belongs to the modern era.
+	// modern is set if the request belongs to the modern era.
 	modern bool
 }
 
@@ -75,7 +75,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case json.NewDecoder(r.Body).Decode(&req) != nil:
 		w.WriteHeader(http.StatusBadRequest)
 	case s.legacy && modern:
-		// The refusal of a server on the TypeScript SDK.
+		// A server on the TypeScript SDK responds with this error.
 		refuse(w, http.StatusBadRequest, nil, -32000, "Bad Request: Server not initialized")
 	case req.ID == nil:
 		w.WriteHeader(http.StatusAccepted)
@@ -106,8 +106,8 @@ func (s *server) answer(w http.ResponseWriter, req request) {
 	}
 }
 
-// resultStart is the beginning of a result: the modern era has members of its
-// own there, and two more where a client may keep the result.
+// resultStart returns the start of a result. It has additional members in the modern era, and two
+// more if the client may cache the result.
 func (r request) resultStart(cacheable bool) string {
 	switch {
 	case !r.modern:
@@ -130,7 +130,7 @@ func (s *server) list(w http.ResponseWriter, req request) {
 	s.result(w, req, req.resultStart(true)+string(s.pages[page]))
 }
 
-// result writes a response in one body, whose length the client is told.
+// result writes a response in one body with its length.
 func (s *server) result(w http.ResponseWriter, req request, result string) {
 	body := `{"jsonrpc":"2.0","id":` + string(req.ID) + `,"result":` + result + `}`
 	w.Header().Set("Content-Type", "application/json")

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// messagePath begins the paths that clients on HTTP+SSE post to, the number of the stream ends
-// them.
+// messagePath is the start of the paths for POST requests over HTTP+SSE. The number of the stream
+// follows it.
 const messagePath = "/message/"
 
 // streams are the open streams of clients on HTTP+SSE, by path.
@@ -19,7 +19,7 @@ type streams struct {
 	byPath map[string]chan func(http.ResponseWriter)
 }
 
-// serve opens a stream, names its endpoint and sends the answers until the client goes.
+// serve opens a stream, sends its endpoint, and sends the responses until the client disconnects.
 func (s *streams) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.made++
@@ -44,7 +44,7 @@ func (s *streams) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// send gives the stream at path an answer to write.
+// send passes a response to the stream at path.
 func (s *streams) send(path string, answer func(http.ResponseWriter)) {
 	s.mu.Lock()
 	stream := s.byPath[path]
@@ -54,8 +54,8 @@ func (s *streams) send(path string, answer func(http.ResponseWriter)) {
 	}
 }
 
-// An event is an answer that is written to a stream: without the header fields of a body of
-// its own, and behind "data: ", which is already there where the answer is a stream itself.
+// An event is a response writer for a stream. It omits the header fields and writes "data: " before
+// the body, unless the response is a stream itself.
 type event struct {
 	to     http.ResponseWriter
 	header http.Header
