@@ -28,11 +28,11 @@ const (
 		`"titledMulti":{"type":"array","items":{"anyOf":[{"const":"value1","title":"First Choice"},{"const":"value2","title":"Second Choice"},{"const":"value3","title":"Third Choice"}]}}}}`
 )
 
-// An asking tool returns a text when it has the answers to what it asks for.
+// An asking is a tool that returns a text when it has the answers to its requests.
 type asking struct {
 	name, description string
 	input             string
-	state             string // what requestState says, or "" for none
+	state             string // the text in requestState, or ""
 	requests          func(args map[string]any) mcp.InputRequestMap
 	answer            func(mcp.InputResponseMap) string
 }
@@ -113,7 +113,7 @@ func sampling(prompt string, maxTokens int64) *mcp.CreateMessageWithToolsParams 
 		Messages: []*mcp.SamplingMessageV2{{Role: "user", Content: []mcp.Content{&mcp.TextContent{Text: prompt}}}}}
 }
 
-// accepted is the content of an accepted form, or nil.
+// accepted returns the content of an accepted form, or nil.
 func accepted(answer mcp.InputResponse) map[string]any {
 	if r, ok := answer.(*mcp.ElicitResult); ok && r.Action == "accept" {
 		return r.Content
@@ -137,7 +137,7 @@ func completed(key string) func(mcp.InputResponseMap) string {
 	return func(a mcp.InputResponseMap) string { return "Elicitation completed: " + elicited(a[key]) }
 }
 
-// sampled is the text of a model's message.
+// sampled returns the text of a model's message.
 func sampled(answer mcp.InputResponse) (said string) {
 	if r, ok := answer.(*mcp.CreateMessageWithToolsResult); ok {
 		for _, c := range r.Content {

@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// contentTools return one result each.
+// contentTools returns tools with a constant result.
 func contentTools() []tool {
 	rows := []tool{}
 	for _, c := range []struct {
@@ -29,7 +29,7 @@ func contentTools() []tool {
 	} {
 		rows = append(rows, tool{name: c.name, description: c.description,
 			run: func(context.Context, *mcp.CallToolRequest, map[string]any) (*mcp.CallToolResult, error) {
-				res := *c.result // the SDK writes into what it gets
+				res := *c.result // a copy, because the SDK changes the result
 				return &res, nil
 			}})
 	}
@@ -46,7 +46,7 @@ func embedded(uri, mimeType, text string) *mcp.EmbeddedResource {
 
 func redPixel() *mcp.ImageContent { return &mcp.ImageContent{Data: pixel(), MIMEType: "image/png"} }
 
-// pixel is a PNG of one red pixel.
+// pixel returns a PNG of one red pixel.
 func pixel() []byte {
 	img := image.NewRGBA(image.Rect(0, 0, 1, 1))
 	img.Set(0, 0, color.RGBA{R: 255, A: 255})

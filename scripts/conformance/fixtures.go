@@ -15,7 +15,7 @@ type tool struct {
 	run               func(context.Context, *mcp.CallToolRequest, map[string]any) (*mcp.CallToolResult, error)
 }
 
-// fixtures are what the rows share.
+// fixtures is the state that the tools share.
 type fixtures struct {
 	server *mcp.Server
 	key    []byte // signs requestState
@@ -55,7 +55,7 @@ func fails(s string) *mcp.CallToolResult {
 	return res
 }
 
-// text is an argument or an answer that is a string.
+// text returns v if it is a string, else "".
 func text(v any) string {
 	s, _ := v.(string)
 	return s

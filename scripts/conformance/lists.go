@@ -34,7 +34,7 @@ func addResources(s *mcp.Server) {
 		})
 }
 
-// A prompt is one row of the table of prompts; its arguments are required.
+// A prompt is one row of the table of prompts. Its arguments are required.
 type prompt struct {
 	name, description string
 	arguments         []string
@@ -80,7 +80,7 @@ func (f *fixtures) prompts() []prompt {
 	}
 }
 
-// prompts returns messages of the user: the content before, and the text.
+// prompts returns a result with messages of the user: the content before, and the text.
 func prompts(text string, before ...mcp.Content) *mcp.GetPromptResult {
 	res := &mcp.GetPromptResult{}
 	for _, c := range append(before, &mcp.TextContent{Text: text}) {
@@ -89,7 +89,8 @@ func prompts(text string, before ...mcp.Content) *mcp.GetPromptResult {
 	return res
 }
 
-// completes answers completion/complete for the arguments of test_prompt_with_arguments.
+// completes returns a handler that answers completion/complete for the arguments of
+// test_prompt_with_arguments.
 func completes(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		c, ok := req.(*mcp.CompleteRequest)

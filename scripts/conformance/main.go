@@ -18,7 +18,7 @@ import (
 	"mcpc/internal/demo"
 )
 
-// maxListed is the page size: more entries than any list has.
+// maxListed is the page size. It is larger than every list.
 const maxListed = 200
 
 func main() {

@@ -18,10 +18,10 @@ import (
 	"mcpc/internal/pause"
 )
 
-// asks returns the answers to requests or, where they are not all there yet, the result
-// that asks for them. In revisions with a handshake the SDK sends that result's requests
-// to the client, and calls the tool again with the answers. State, if it is not "", goes
-// with the requests, signed; the client has to bring it back.
+// asks returns the answers to requests. If answers are missing, it returns the result that requires
+// them. In revisions with a handshake the SDK sends the requests of that result to the client, and
+// calls the tool again with the answers. A state other than "" is sent signed with the requests,
+// and the client must return it.
 func (f *fixtures) asks(req *mcp.CallToolRequest, requests mcp.InputRequestMap, state string) (mcp.InputResponseMap, *mcp.CallToolResult, error) {
 	p := req.Params
 	if err := missing(p.GetMeta(), req.ClientCapabilities(), requests); err != nil {
@@ -46,7 +46,8 @@ func (f *fixtures) asking(tool string, requests mcp.InputRequestMap, state strin
 	return res
 }
 
-// asksTwice keeps nothing between the rounds: what it knows is in the state.
+// asksTwice requires two rounds. It stores nothing between the rounds: the first answer is in the
+// state.
 func (f *fixtures) asksTwice(_ context.Context, req *mcp.CallToolRequest, _ map[string]any) (*mcp.CallToolResult, error) {
 	p := req.Params
 	first := mcp.InputRequestMap{"step1": form("Step 1: What is your name?", nameForm)}
@@ -78,7 +79,8 @@ func (f *fixtures) asksTwice(_ context.Context, req *mcp.CallToolRequest, _ map[
 	return says(name + " likes " + text(accepted(p.InputResponses["step2"])["color"]) + "."), nil
 }
 
-// asksWhatCanBe asks for what the client declares, of three things.
+// asksWhatCanBe sends the requests, of three, that the client declares support for. If the client
+// supports no request, it sends all three.
 func (f *fixtures) asksWhatCanBe(_ context.Context, req *mcp.CallToolRequest, _ map[string]any) (*mcp.CallToolResult, error) {
 	possible := mcp.InputRequestMap{}
 	for key, request := range threeRequests() {
@@ -100,7 +102,7 @@ func (f *fixtures) promptThatAsks(req *mcp.GetPromptRequest) (*mcp.GetPromptResu
 	requests := mcp.InputRequestMap{"user_context": form("What context should the prompt use?", contextForm)}
 	if err := missing(req.Params.GetMeta(), req.ClientCapabilities(), requests); err != nil {
 		if _, ok := errors.AsType[*jsonrpc.Error](err); !ok {
-			err = invalid(err.Error()) // a prompt has no error of its own
+			err = invalid(err.Error()) // a prompt result cannot be an error
 		}
 		return nil, err
 	}
@@ -110,8 +112,7 @@ func (f *fixtures) promptThatAsks(req *mcp.GetPromptRequest) (*mcp.GetPromptResu
 	return prompts("Use this context: " + text(accepted(req.Params.InputResponses["user_context"])["context"])), nil
 }
 
-// answered reports that there is an answer of the right kind for each request. Others are
-// ignored.
+// answered reports whether each request has an answer of the right type. It ignores other answers.
 func answered(requests mcp.InputRequestMap, answers mcp.InputResponseMap) bool {
 	for key, request := range requests {
 		if !demo.FitsRequest(request, answers[key]) {
@@ -121,8 +122,8 @@ func answered(requests mcp.InputRequestMap, answers mcp.InputResponseMap) bool {
 	return true
 }
 
-// missing is the error for a client that has not declared what requests need: -32021
-// where requests are part of a result, or a text.
+// missing returns the error for a client that lacks a capability for the requests, or nil. In
+// revisions with input rounds it is a JSON-RPC error with code -32021, else a text.
 func missing(meta map[string]any, c *mcp.ClientCapabilities, requests mcp.InputRequestMap) error {
 	if c == nil {
 		c = &mcp.ClientCapabilities{}
@@ -157,12 +158,13 @@ func missing(meta map[string]any, c *mcp.ClientCapabilities, requests mcp.InputR
 	return &jsonrpc.Error{Code: mcp.CodeMissingRequiredClientCapabilities, Message: "This needs a client with other capabilities.", Data: data}
 }
 
-// sign makes a requestState of a text, good for one tool as long as the process lives.
+// sign returns a signed requestState with a text. It is valid for one tool until the process ends.
 func (f *fixtures) sign(tool, state string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(state)) + "." + base64.RawURLEncoding.EncodeToString(f.mac(tool, state))
 }
 
-// signed is the text of a requestState that sign made.
+// signed returns the text of a requestState that sign returned. It returns false if the signature
+// is invalid.
 func (f *fixtures) signed(tool, requestState string) (string, bool) {
 	before, after, _ := strings.Cut(requestState, ".")
 	state, err := base64.RawURLEncoding.DecodeString(before)
@@ -179,7 +181,7 @@ func (f *fixtures) mac(tool, state string) []byte {
 	return h.Sum(nil)
 }
 
-// asksFirst asks within the call and then becomes a task: input rounds come before the task.
+// asksFirst requests input within the call and then becomes a task.
 func (f *fixtures) asksFirst(ctx context.Context, req *mcp.CallToolRequest, _ map[string]any) (*mcp.CallToolResult, error) {
 	answers, pending, err := f.asks(req, mcp.InputRequestMap{"user_name": form("What is your name?", nameForm)}, "name")
 	if answers == nil {

@@ -13,10 +13,11 @@ import (
 	"mcpc/internal/pause"
 )
 
-// moment is what lies between two notifications.
+// moment is the time between two notifications.
 const moment = 50 * time.Millisecond
 
-// runningTools do something before they return, or change what the server lists.
+// runningTools returns tools that send messages before their result, or change the lists of the
+// server.
 func (f *fixtures) runningTools() []tool {
 	var changed sync.Mutex // one change at a time
 	return []tool{
@@ -56,7 +57,7 @@ func (f *fixtures) logs(ctx context.Context, req *mcp.CallToolRequest, _ map[str
 		if i > 0 && pause.For(ctx, moment) != nil {
 			return nil, ctx.Err()
 		}
-		// The SDK leaves out what the client did not ask for.
+		// The SDK drops messages below the level that the client requested.
 		if err := req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Logger: "mcpc-demo", Data: data}); err != nil {
 			return nil, err
 		}
@@ -80,7 +81,7 @@ func (f *fixtures) progresses(ctx context.Context, req *mcp.CallToolRequest, _ m
 	return says("The tool has made progress."), nil
 }
 
-// reconnects ends the stream where the revision has streams to resume.
+// reconnects ends the stream if the revision has resumable streams.
 func (f *fixtures) reconnects(ctx context.Context, req *mcp.CallToolRequest, _ map[string]any) (*mcp.CallToolResult, error) {
 	if req.Extra != nil && req.Extra.CloseSSEStream != nil {
 		req.Extra.CloseSSEStream(mcp.CloseSSEStreamArgs{RetryAfter: 2 * moment})
@@ -91,7 +92,7 @@ func (f *fixtures) reconnects(ctx context.Context, req *mcp.CallToolRequest, _ m
 	return says("Reconnection test completed."), nil
 }
 
-// wideSchema has the keywords that a server has to hand on unchanged.
+// wideSchema has the keywords that a server must send unchanged.
 const wideSchema = `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object",
 	"$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},
 	"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},

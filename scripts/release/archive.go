@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// papers go into every archive, from the repository.
+// papers are the files of the repository that every archive has.
 var papers = []string{"README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md"}
 
-// contents are what an archive holds: bytes by their paths.
+// contents are the files of an archive: bytes by path.
 type contents map[string][]byte
 
-// mode is that of a file in an archive: programs can be started.
+// mode returns the file mode in an archive. Programs are executable.
 func mode(name string) int64 {
 	switch filepath.Base(name) {
 	case "mcpc", "mcpc.exe", "mcpc.js":
@@ -26,12 +26,12 @@ func mode(name string) int64 {
 	return 0o644
 }
 
-// stem is what the files of a target are called, without their endings.
+// stem returns the names of a target's files, without their extensions.
 func (r *release) stem(t target) string {
 	return fmt.Sprintf("mcpc_%s_%s_%s", r.version, t.os, t.arch)
 }
 
-// archive is the name of a target's archive.
+// archive returns the name of a target's archive.
 func (r *release) archive(t target) string {
 	if t.os == "windows" {
 		return r.stem(t) + ".zip"
@@ -56,14 +56,14 @@ func (r *release) archives() error {
 		if err := r.write(r.archive(t), raw); err != nil {
 			return err
 		}
-		if err := r.sum(r.archive(t)); err != nil { // the recipes want it
+		if err := r.sum(r.archive(t)); err != nil { // the recipes have the hash
 			return err
 		}
 	}
 	return nil
 }
 
-// fill gathers what the archive of a target holds.
+// fill adds the files of a target's archive to b.
 func (r *release) fill(b contents, t target) (err error) {
 	if b[t.exe()], err = os.ReadFile(r.binary(t)); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (r *release) fill(b contents, t target) (err error) {
 	})
 }
 
-// tarred is a tar.gz in which nothing depends on who packed it, or when.
+// tarred returns a tar.gz that does not depend on the user or the time of packing.
 func tarred(b contents, prefix string, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	gz, _ := gzip.NewWriterLevel(&out, gzip.BestCompression)
@@ -105,7 +105,7 @@ func tarred(b contents, prefix string, at time.Time) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// zipped is the same as a zip.
+// zipped returns the same contents as a zip.
 func zipped(b contents, prefix string, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// A target is a platform in Go's words.
+// A target is a platform by Go's names.
 type target struct{ os, arch string }
 
 var everywhere = []target{
@@ -20,7 +20,7 @@ var everywhere = []target{
 
 func (t target) String() string { return t.os + "/" + t.arch }
 
-// exe is what the program is called there.
+// exe returns the file name of the program on the target.
 func (t target) exe() string {
 	if t.os == "windows" {
 		return "mcpc.exe"
@@ -28,7 +28,7 @@ func (t target) exe() string {
 	return "mcpc"
 }
 
-// pick reads --only.
+// pick returns the targets that --only names, or all targets if only is "".
 func pick(only string) ([]target, error) {
 	if only == "" {
 		return everywhere, nil
@@ -44,15 +44,15 @@ func pick(only string) ([]target, error) {
 	return some, nil
 }
 
-// binary is where the program for a target was built.
+// binary returns the path of the program for a target.
 func (r *release) binary(t target) string {
 	return filepath.Join(r.out, "build", t.os+"_"+t.arch, t.exe())
 }
 
-// inlined says for packages, of which the last pattern that matches counts, whether small
-// functions are compiled into those that call them. With all of them the program has 29.9 MB,
-// with these 27.2: what goes through bytes and messages one by one keeps its speed, and
-// what runs once for a command or a connection needs none.
+// inlined determines for which packages the compiler inlines small functions. The last matching
+// pattern counts. The program has 29.9 MB if all packages are inlined, and 27.2 MB with this list.
+// The listed packages process single bytes and messages, and keep their speed. Code that runs once
+// per command or connection does not need it.
 var inlined = []struct {
 	packages string
 	hot      bool
@@ -67,7 +67,7 @@ var inlined = []struct {
 	{"mcpc/internal/client/transport mcpc/internal/validate", true},
 }
 
-// compiled are the compiler's flags that say so.
+// compiled returns the compiler flags for inlined.
 func compiled() (flags []string) {
 	for _, some := range inlined {
 		for _, pattern := range strings.Fields(some.packages) {
@@ -81,12 +81,11 @@ func compiled() (flags []string) {
 	return flags
 }
 
-// most is how large the program may be, in bytes.
+// most is the maximum size of the program in bytes.
 const most = 30_000_000
 
-// build compiles the program for every target, without libc and without the
-// folders of this machine. Functions begin at each 16 bytes: at each 32, as amd64 has it
-// otherwise, are 0.2 MB of nothing.
+// build compiles the program for every target, without libc and without paths of this machine.
+// Functions are aligned to 16 bytes: the default of 32 on amd64 adds 0.2 MB of padding.
 func (r *release) build() error {
 	facts := fmt.Sprintf("-s -w -buildid= -funcalign=16 -X main.version=%s -X main.commit=%s -X main.date=%s", r.version, r.commit, r.time.Format("2006-01-02T15:04:05Z"))
 	for _, t := range r.targets {
@@ -103,7 +102,7 @@ func (r *release) build() error {
 	return nil
 }
 
-// small refuses a program for linux/amd64 that is too large.
+// small returns an error if the program for linux/amd64 is too large.
 func small(t target, path string) error {
 	info, err := os.Stat(path)
 	if err == nil && t.String() == "linux/amd64" && info.Size() > most {
@@ -112,8 +111,8 @@ func small(t target, path string) error {
 	return err
 }
 
-// command runs in the repository, and is deaf to settings of the machine that would
-// change what is built.
+// command returns a command that runs in the repository. It overrides the settings of the machine
+// that would change the build.
 func (r *release) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Stderr = r.root, os.Stderr
@@ -121,7 +120,7 @@ func (r *release) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// extras makes the completions and the manual pages with a program of this machine.
+// extras writes the completions and the manual pages. It runs a program for this machine.
 func (r *release) extras() error {
 	r.extra = filepath.Join(r.out, "build", "extra")
 	own, err := r.own()
@@ -143,7 +142,8 @@ func (r *release) extras() error {
 	return nil
 }
 
-// own is the program for this machine.
+// own returns the path of the program for this machine. It builds it if this machine is not a
+// target.
 func (r *release) own() (string, error) {
 	here := target{runtime.GOOS, runtime.GOARCH}
 	if slices.Contains(r.targets, here) {
@@ -156,8 +156,8 @@ func (r *release) own() (string, error) {
 	return own, nil
 }
 
-// again makes the release once more, from a copy of the sources in another folder
-// and in another time zone, and compares every hash.
+// again makes the release a second time, from a copy of the sources in a different folder and time
+// zone. It returns an error if a hash differs.
 func (r *release) again() error {
 	dir, err := os.MkdirTemp("", "mcpc-release")
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// A module is one that is linked in.
+// A module is a module that is linked into the program.
 type module struct{ path, version, dir string }
 
-// licenceFile is what modules call the file of their licence.
+// licenceFile matches the names of licence files.
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice)(\.(txt|md))?$`)
 
-// licences gathers those of all that is linked into any of the targets. A module
-// without one, or with one that asks for more than to be named, ends the release.
+// licences collects the licences of all modules that are linked into any target. It returns an
+// error for a module without a licence, or with a licence that requires more than attribution.
 func (r *release) licences() error {
 	modules, err := r.modules()
 	if err != nil {
@@ -42,7 +42,7 @@ func (r *release) licences() error {
 	return nil
 }
 
-// modules are those linked into any target, by path.
+// modules returns the modules that are linked into any target, by path.
 func (r *release) modules() (map[string]module, error) {
 	all := map[string]module{}
 	for _, t := range r.targets {
@@ -61,7 +61,7 @@ func (r *release) modules() (map[string]module, error) {
 	return all, nil
 }
 
-// licenceOf reads the licence of a module and names it as SPDX does.
+// licenceOf returns the licence of a module and its SPDX identifier.
 func licenceOf(m module) (kind, text string, err error) {
 	entries, err := os.ReadDir(m.dir)
 	if err != nil {
@@ -82,8 +82,8 @@ func licenceOf(m module) (kind, text string, err error) {
 	return kind, text, nil
 }
 
-// kindOf knows the permissive licences by a sentence of theirs, and what may not
-// stand beside it.
+// kindOf returns the SPDX identifier of a permissive licence, which it recognizes by a typical
+// sentence. It returns "" for other texts and for texts with further conditions.
 func kindOf(text string) string {
 	words := strings.Join(strings.Fields(text), " ")
 	has := func(s string) bool { return strings.Contains(words, s) }

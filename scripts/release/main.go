@@ -1,6 +1,6 @@
-// Command release makes what is given to users; scripts/release.sh runs it. Two
-// runs on one commit give the same bytes: times are that of the commit, names are
-// in order, and nothing knows the folder that it was made in.
+// Command release makes the files that users get; scripts/release.sh runs it. Two runs on one
+// commit give the same bytes: all times are the time of the commit, names are sorted, and no file
+// depends on the folder of the build.
 package main
 
 import (
@@ -16,24 +16,24 @@ import (
 	"time"
 )
 
-// A release is what one run makes. Paths are absolute.
+// A release is the result of one run. Paths are absolute.
 type release struct {
 	root, out string
-	// version is without the v; downloads is the one place that knows where the files
-	// will be found, below downloads/vVERSION/.
+	// version has no leading v. downloads is the URL below which the files will be published, in
+	// downloads/vVERSION/.
 	version, downloads string
 	commit             string
 	time               time.Time
 	targets            []target
 	// extra is a folder with the man pages and the completions.
 	extra string
-	// notices are the licences of all that is linked in, one text.
+	// notices are the licences of all linked modules as one text.
 	notices []byte
-	// sums are the SHA-256 of the files in out, by their names.
+	// sums are the SHA-256 hashes of the files in out, by name.
 	sums map[string]string
 }
 
-// placeholder is where a snapshot says that its files are: nowhere.
+// placeholder is the download URL of a snapshot. It does not exist.
 const placeholder = "https://downloads.example/mcpc"
 
 func main() {
@@ -67,7 +67,8 @@ func run() error {
 	return nil
 }
 
-// settle reads what the run is told, and refuses a release that is not said whole.
+// settle reads the settings of the run. It returns an error if a release lacks a setting or the
+// checkout has changes.
 func (r *release) settle(only string) (err error) {
 	epoch, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64)
 	if err != nil {
@@ -92,7 +93,7 @@ func (r *release) settle(only string) (err error) {
 	return err
 }
 
-// make fills r.out.
+// make writes all files into r.out.
 func (r *release) make() error {
 	r.sums = map[string]string{}
 	if err := os.RemoveAll(r.out); err != nil {
@@ -106,7 +107,7 @@ func (r *release) make() error {
 	return os.RemoveAll(filepath.Join(r.out, "build"))
 }
 
-// checksums writes them as sha256sum does, and is the last step.
+// checksums writes the hashes in the format of sha256sum. It is the last step.
 func (r *release) checksums() error {
 	err := filepath.WalkDir(r.out, func(path string, d os.DirEntry, err error) error {
 		name, _ := filepath.Rel(r.out, path)
@@ -128,14 +129,14 @@ func (r *release) checksums() error {
 	return r.write("checksums.txt", []byte(list.String()))
 }
 
-// sum notes the hash of a file in r.out.
+// sum adds the hash of a file in r.out to r.sums.
 func (r *release) sum(name string) error {
 	raw, err := os.ReadFile(filepath.Join(r.out, name))
 	r.sums[name] = fmt.Sprintf("%x", sha256.Sum256(raw))
 	return err
 }
 
-// write makes a file in r.out.
+// write creates a file in r.out.
 func (r *release) write(name string, raw []byte) error {
 	path := filepath.Join(r.out, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

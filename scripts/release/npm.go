@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// nodeOS and nodeArch are what Node calls a platform.
+// nodeOS and nodeArch are the names of platforms in Node.
 var (
 	nodeOS   = map[string]string{"windows": "win32"}
 	nodeArch = map[string]string{"amd64": "x64"}
@@ -17,7 +17,7 @@ var (
 
 func inNode(words map[string]string, word string) string { return cmp.Or(words[word], word) }
 
-// npmName is that of the package with the program for a target.
+// npmName returns the name of the package with the program for a target.
 func npmName(t target) string {
 	return "mcpc-" + inNode(nodeOS, t.os) + "-" + inNode(nodeArch, t.arch)
 }
@@ -37,8 +37,8 @@ type manifest struct {
 	Optional    map[string]string `json:"optionalDependencies,omitempty"`
 }
 
-// npm makes a package for each target, of which npm installs the one that fits, and
-// the package mcpc, which starts it. No script runs when they are installed.
+// npm writes a package for each target, and the package mcpc, which starts the program. npm
+// installs only the package for its platform. The packages run no scripts at installation.
 func (r *release) npm() error {
 	whole := r.manifest("mcpc", "mcpc.js")
 	whole.Bin, whole.Optional = map[string]string{"mcpc": "mcpc.js"}, map[string]string{}
@@ -67,7 +67,7 @@ func (r *release) manifest(name string, files ...string) manifest {
 		Files: slices.Concat(files, []string{"README.md", "LICENSE"})}
 }
 
-// npmPackage packs as npm pack does.
+// npmPackage writes a package in the format of npm pack.
 func (r *release) npmPackage(m manifest, b contents) error {
 	raw, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {

@@ -17,14 +17,13 @@ const (
 	maintainers = "the mcpc authors"
 )
 
-// completionsOf are where a distribution looks for what shells complete.
+// completionsOf are the paths of shell completions in each distribution.
 var completionsOf = map[string]map[string]string{
 	"deb": {"mcpc.bash": "/usr/share/bash-completion/completions/mcpc", "_mcpc": "/usr/share/zsh/vendor-completions/_mcpc", "mcpc.fish": "/usr/share/fish/vendor_completions.d/mcpc.fish"},
 	"rpm": {"mcpc.bash": "/usr/share/bash-completion/completions/mcpc", "_mcpc": "/usr/share/zsh/site-functions/_mcpc", "mcpc.fish": "/usr/share/fish/vendor_completions.d/mcpc.fish"},
 }
 
-// packages makes a deb and an rpm for each Linux. They run nothing when they are
-// installed.
+// packages writes a deb and an rpm for each Linux target. They run no scripts at installation.
 func (r *release) packages() error {
 	for _, t := range r.targets {
 		if t.os != "linux" {
@@ -63,7 +62,7 @@ func (r *release) pack(t target, format string) error {
 	return r.write(packager.ConventionalFileName(info), out.Bytes())
 }
 
-// installed are the files of a package.
+// installed returns the files of a package.
 func (r *release) installed(t target, format string) (all files.Contents, err error) {
 	add := func(from, to string, mode os.FileMode) {
 		all = append(all, &files.Content{Source: from, Destination: to, FileInfo: &files.ContentFileInfo{Mode: mode, MTime: r.time, Owner: "root", Group: "root"}})

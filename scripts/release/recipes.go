@@ -18,10 +18,10 @@ import (
 //go:embed recipes
 var recipes embed.FS
 
-// A file is what a recipe says of an archive.
+// A file describes an archive for a recipe.
 type file struct{ URL, Sum, Stem string }
 
-// file gives the facts of a target's archive.
+// file returns the description of a target's archive.
 func (r *release) file(os, arch string) file {
 	t := target{os, arch}
 	name := r.archive(t)
@@ -56,8 +56,8 @@ func (r *release) filled(name string) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// container writes a folder from which an image is built without a network: the
-// program, and the certificates that https wants.
+// container writes a folder from which an image is built without a network. It has the program and
+// the certificates for HTTPS.
 func (r *release) container() error {
 	raw, err := recipes.ReadFile("recipes/Containerfile")
 	if err != nil {
@@ -68,7 +68,7 @@ func (r *release) container() error {
 	}
 	var roots bytes.Buffer
 	for root := range bundle.Roots() {
-		if root.Constraint != nil { // a file of certificates cannot say it
+		if root.Constraint != nil { // a certificate file cannot contain the constraint
 			continue
 		}
 		if err := pem.Encode(&roots, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}); err != nil {

@@ -9,8 +9,8 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// bills writes a bill of materials for each target, in CycloneDX: what the go
-// command wrote into the program, with the licences.
+// bills writes a CycloneDX bill of materials for each target: the build information in the program,
+// with the licences.
 func (r *release) bills() error {
 	modules, err := r.modules()
 	if err != nil {

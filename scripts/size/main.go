@@ -21,7 +21,7 @@ import (
 	"strings"
 )
 
-// maxSmall is how many lines a small function has.
+// maxSmall is the maximum number of lines of a small function.
 const maxSmall = 8
 
 func main() {
@@ -54,7 +54,7 @@ type pkg struct {
 	lines   int
 }
 
-// load parses the packages below internal, but those of tests.
+// load parses the packages below internal, except packages of tests.
 func load() ([]*pkg, error) {
 	out, err := exec.Command("go", "list", "-f",
 		"{{.ImportPath}}\t{{.Dir}}\t{{join .GoFiles \" \"}} {{join .IgnoredGoFiles \" \"}}\t{{join .Imports \" \"}}", "./internal/...").Output()

@@ -31,8 +31,8 @@ func collect(file string) error {
 	return collector.Run(context.Background())
 }
 
-// factories are the components that docs/fleet/collector.yaml names. The collector's own
-// telemetry goes nowhere.
+// factories returns the components that docs/fleet/collector.yaml names. The collector's own
+// telemetry is dropped.
 func factories() (f otelcol.Factories, err error) {
 	if f.Receivers, err = otelcol.MakeFactoryMap(otlpreceiver.NewFactory()); err != nil {
 		return f, err

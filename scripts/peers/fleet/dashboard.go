@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// panelTypes are those that docs/fleet uses.
+// panelTypes are the panel types in docs/fleet.
 var panelTypes = map[string]variants.PanelcfgConfig{
 	"heatmap":    heatmap.VariantConfig(),
 	"stat":       stat.VariantConfig(),
@@ -24,7 +24,7 @@ var panelTypes = map[string]variants.PanelcfgConfig{
 	"timeseries": timeseries.VariantConfig(),
 }
 
-// A panel is the part of one that Grafana's general type does not read.
+// A panel is the part of a panel that the general type of Grafana does not parse.
 type panel struct {
 	Title, Type string
 	Options     json.RawMessage
@@ -34,8 +34,8 @@ type panel struct {
 	Targets []struct{ Expr string }
 }
 
-// readDashboard reads a dashboard with Grafana's own types, which refuse unknown members, and
-// the queries with the parser of Prometheus.
+// readDashboard parses a dashboard with Grafana's types, which reject unknown members, and its
+// queries with the parser of Prometheus.
 func readDashboard(raw []byte) error {
 	cog.NewRuntime().RegisterDataqueryVariant(prometheus.VariantConfig())
 	var whole dashboard.Dashboard
@@ -57,7 +57,8 @@ func readDashboard(raw []byte) error {
 	return nil
 }
 
-// some is nil for an empty list of errors, which Grafana's types return for what is right.
+// some returns err, or nil for an empty list of errors. Grafana's types return an empty list for
+// valid input.
 func some(err error) error {
 	if list, ok := err.(cog.BuildErrors); ok && len(list) == 0 {
 		return nil

@@ -38,7 +38,7 @@ func run(args []string) error {
 	return fmt.Errorf("fleet %s: no such command", args[0])
 }
 
-// each reads files.
+// each calls read with the contents of each file.
 func each(names []string, read func([]byte) error) error {
 	for _, name := range names {
 		raw, err := os.ReadFile(name)

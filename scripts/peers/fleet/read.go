@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// kinds are the types that docs/fleet uses.
+// kinds are the Kubernetes types in docs/fleet.
 var kinds = map[string]func() any{
 	"apps/v1 Deployment": func() any { return &appsv1.Deployment{} },
 	"v1 Service":         func() any { return &corev1.Service{} },

@@ -19,15 +19,15 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric/pmetricotlp"
 )
 
-// A metricStore is the part of Prometheus that a dashboard sees: its translation of OTLP with
-// the default settings, its storage and its queries.
+// A metricStore is the part of Prometheus that a dashboard uses: the translation of OTLP with
+// default settings, the storage and the queries.
 type metricStore struct {
 	db     *tsdb.DB
 	engine *promql.Engine
 }
 
-// store serves until a signal: OTLP at /v1/metrics, and queries at /api/v1/query, whose answer is
-// the value alone.
+// store serves OTLP at /v1/metrics and queries at /api/v1/query until a signal. The response to a
+// query is only the value.
 func store(port, dir string) error {
 	db, err := tsdb.Open(dir, nil, nil, tsdb.DefaultOptions(), nil)
 	if err != nil {

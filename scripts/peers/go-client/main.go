@@ -62,7 +62,7 @@ func run(ctx context.Context, kind string, rest []string) error {
 		if call.Name != "trigger-long-running-operation" {
 			continue
 		}
-		for range 3 { // they may be handled after the result
+		for range 3 { // the client may handle them after the result
 			select {
 			case told := <-progress:
 				print("told", told, nil)
@@ -85,7 +85,7 @@ func run(ctx context.Context, kind string, rest []string) error {
 		result, err := session.GetPrompt(ctx, &mcp.GetPromptParams{Name: name, Arguments: map[string]string{"name": "Ada"}})
 		print(name, result, err)
 	}
-	_ = session.Close() // some servers die of a signal only
+	_ = session.Close() // some servers exit only after a signal
 	return nil
 }
 

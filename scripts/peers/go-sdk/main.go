@@ -23,7 +23,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// pageSize makes tools/list three pages, the last of them short.
+// pageSize makes three pages of tools/list. The last page is shorter.
 const pageSize = 4
 
 func main() {
@@ -72,7 +72,7 @@ func newServer(mode string) *mcp.Server {
 	return server
 }
 
-// complete knows two names to greet.
+// complete returns the matching names of two names.
 func complete(_ context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 	result := &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: []string{}}}
 	for _, name := range []string{"Ada", "Alan"} {

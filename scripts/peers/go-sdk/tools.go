@@ -10,9 +10,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The tools that every peer of ours offers. Names, arguments and texts of
-// echo, get-sum, get-structured-content and trigger-long-running-operation are
-// those of server-everything, so that one table of calls fits all servers.
+// The tools of every peer in this repository. The names, arguments and texts of echo, get-sum,
+// get-structured-content and trigger-long-running-operation are the same as in server-everything,
+// so that one table of calls is valid for all servers.
 
 const noteURI = "peer://note"
 
@@ -46,8 +46,8 @@ func addTools(server *mcp.Server) {
 		Description: "Its region travels in the header Mcp-Param-Region as well",
 		InputSchema: json.RawMessage(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"query":{"type":"string"}},"required":["region"]}`),
 	}, regionQuery)
-	// The low-level call hands over the arguments' bytes: a typed handler would
-	// read the number into a Go int and refuse a larger one.
+	// The low-level handler receives the bytes of the arguments. A typed handler would parse the
+	// number into a Go int and reject a larger number.
 	server.AddTool(&mcp.Tool{
 		Name:        "repeat-integer",
 		Description: "Answers the integer that it got, digit by digit",
@@ -126,8 +126,8 @@ func longRunning(ctx context.Context, req *mcp.CallToolRequest, in operation) (*
 	return text(fmt.Sprintf("Long running operation completed. Duration: %v seconds, Steps: %d.", in.Duration, in.Steps)), nil, nil
 }
 
-// report drops the error: without a stream (mode json) progress cannot arrive,
-// and the call goes on all the same.
+// report sends progress and ignores the error: in mode json there is no stream for progress, and
+// the call continues.
 func report(ctx context.Context, req *mcp.CallToolRequest, step, steps int) {
 	token := req.Params.GetProgressToken()
 	if token == nil {
@@ -173,8 +173,9 @@ func rpcError(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error
 	}
 }
 
-// askName is written for 2026-07-28 (ask by returning, get called again). For
-// an older client the SDK sends elicitation/create and calls it again itself.
+// askName requests a name. It is written for 2026-07-28, where a call returns the request and is
+// repeated with the answer. For an older client the SDK sends elicitation/create and repeats the
+// call itself.
 func askName(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	answer, ok := req.Params.InputResponses["name"].(*mcp.ElicitResult)
 	if !ok {
@@ -194,8 +195,8 @@ func nameQuestion() *mcp.ElicitParams {
 	}
 }
 
-// addTouch adds a tool that adds itself again: the list stays the same, so
-// that tests can share a server, but the SDK announces a change.
+// addTouch adds a tool that adds itself again. The list stays the same, so that tests can share a
+// server, and the SDK sends a notification of a change.
 func addTouch(server *mcp.Server) {
 	tool := &mcp.Tool{
 		Name:        "touch",

@@ -15,8 +15,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// pageSize divides the number of tools, because then this SDK sends a
-// nextCursor that leads to an empty last page.
+// pageSize divides the number of tools. This SDK then sends a nextCursor for an empty last page.
 const pageSize = 5
 
 func main() {

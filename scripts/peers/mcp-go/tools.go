@@ -11,9 +11,9 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// The tools that every peer of ours offers. Names, arguments and texts of
-// echo, get-sum, get-structured-content and trigger-long-running-operation are
-// those of server-everything, so that one table of calls fits all servers.
+// The tools of every peer in this repository. The names, arguments and texts of echo, get-sum,
+// get-structured-content and trigger-long-running-operation are the same as in server-everything,
+// so that one table of calls is valid for all servers.
 
 const noteURI = "peer://note"
 
@@ -103,8 +103,8 @@ func longRunning(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolRes
 	return mcp.NewToolResultText(fmt.Sprintf("Long running operation completed. Duration: %v seconds, Steps: %d.", duration, steps)), nil
 }
 
-// report drops the error: without a stream progress cannot arrive, and the
-// call goes on all the same.
+// report sends progress and ignores the error: without a stream there is no way to send progress,
+// and the call continues.
 func report(ctx context.Context, req mcp.CallToolRequest, step, steps int) {
 	if req.Params.Meta == nil || req.Params.Meta.ProgressToken == nil {
 		return
@@ -138,8 +138,9 @@ func rpcError(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error)
 	return nil, errors.New("the peer says no")
 }
 
-// askName is written for 2026-07-28 (ask by returning, get called again). For
-// an older client the SDK sends elicitation/create and calls it again itself.
+// askName requests a name. It is written for 2026-07-28, where a call returns the request and is
+// repeated with the answer. For an older client the SDK sends elicitation/create and repeats the
+// call itself.
 func askName(_ context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	answer := server.ElicitationResponse(req.Params.InputResponses, "name")
 	if answer == nil {
@@ -160,10 +161,9 @@ func nameQuestion() mcp.ElicitationParams {
 	}
 }
 
-// addTouch adds a tool that adds itself again: the list stays the same, so
-// that tests can share a server, but the SDK announces a change. Its broadcast
-// of resources/updated reaches every session of the handshake era, subscribed
-// or not, and no subscriptions/listen stream over HTTP.
+// addTouch adds a tool that adds itself again. The list stays the same, so that tests can share a
+// server, and the SDK sends a notification of a change. The SDK sends resources/updated to every
+// session of the handshake era, subscribed or not, and to no subscriptions/listen stream over HTTP.
 func addTouch(peer *server.MCPServer) {
 	peer.AddTool(mcp.NewTool("touch",
 		mcp.WithDescription("Announces that the tools and the note changed, though neither did"),

@@ -104,13 +104,13 @@ func queries(store *memory.Store) http.Handler {
 	return router
 }
 
-// noSettings is the configuration of a component that has none.
+// noSettings is the configuration of a component without settings.
 type noSettings struct{}
 
 func noConfig() component.Config { return &noSettings{} }
 
-// factories are the components of the collector: the OTLP receiver, and s as the exporter
-// kept. Its own logs, metrics and traces go nowhere.
+// factories returns the components of the collector: the OTLP receiver, and s as the exporter
+// "kept". The collector's own logs, metrics and traces are dropped.
 func factories(s *sink) (otelcol.Factories, error) {
 	receivers, err := otelcol.MakeFactoryMap(otlpreceiver.NewFactory())
 	if err != nil {
@@ -124,7 +124,7 @@ func factories(s *sink) (otelcol.Factories, error) {
 	return otelcol.Factories{Receivers: receivers, Exporters: exporters, Telemetry: telemetry.NewFactory(noConfig)}, err
 }
 
-// A sink keeps what the collector received.
+// A sink stores the telemetry that the collector received.
 type sink struct {
 	component.StartFunc
 	component.ShutdownFunc

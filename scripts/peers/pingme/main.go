@@ -23,7 +23,7 @@ const (
 	invalidParams  = -32602
 )
 
-// Member order and spacing are the servlet's, so results are literals.
+// The results are literals, to keep the member order and the spaces of the servlet.
 const (
 	initializeResult = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"pingme-server","version":"1.0.0"}}`
 	listResult       = `{"tools":[{"name":"PingME","description":"Returns a magic word. Takes no arguments.","inputSchema":{"type":"object","properties":{},"required":[]}}]}`
@@ -56,13 +56,13 @@ func serve(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, reply)
 }
 
-// answer returns the reply to one message, or "" for the only notification
-// that the server knows.
+// answer returns the response to one message, or "" for the only notification that the server
+// supports.
 func answer(body []byte) string {
 	if len(body) > 0 && !json.Valid(body) {
 		return failure("null", parseError, "Parse error")
 	}
-	// What is not an object (empty, a scalar, a batch) is a request without members.
+	// A body other than an object (empty, a scalar, a batch) counts as a request without members.
 	var request map[string]json.RawMessage
 	_ = json.Unmarshal(body, &request)
 
@@ -107,7 +107,7 @@ func failure(id string, code int, message string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, id, code, quoted)
 }
 
-// text is a JSON string's value, and "" for anything else.
+// text returns the value of a JSON string, or "" for other JSON.
 func text(raw json.RawMessage) string {
 	var s string
 	_ = json.Unmarshal(raw, &s)
