@@ -1,4 +1,5 @@
-// Package canary tests that secrets are neither kept nor shown: canaries in every place of a conversation are
-// looked for in all that mcpc writes. The commands run in the process of the tests, and their servers as
-// processes. Real processes of mcpc are those that crash, and one that is killed in a call.
+// Package canary tests that secrets are neither stored nor shown. Every place of a conversation has
+// a canary, and the tests search all output of mcpc for it. The commands run in the process of the
+// tests, and their servers as processes. mcpc runs as a process in the tests in which it crashes or
+// is killed during a call.
 package canary

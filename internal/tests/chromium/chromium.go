@@ -32,17 +32,17 @@ import (
 	"mcpc/internal/pause"
 )
 
-// patience is how long a page has for anything.
+// patience is the time limit for every step of a page.
 const patience = 90 * time.Second
 
-// A Browser is a Chromium without a window and with a profile of its own.
+// A Browser is a Chromium without a window and with a separate profile.
 type Browser struct {
 	ctx context.Context
-	// profile is the profile of a shared Chromium, "" for its first one.
+	// profile is the profile in a shared Chromium, or "" for its first profile.
 	profile cdp.BrowserContextID
 }
 
-// Start starts a Browser, which ends with the test.
+// Start starts a Browser. It ends with the test.
 func Start(t testing.TB, more ...chromedp.ExecAllocatorOption) *Browser {
 	t.Helper()
 	ctx, end, err := launch(more...)
@@ -53,10 +53,10 @@ func Start(t testing.TB, more ...chromedp.ExecAllocatorOption) *Browser {
 	return &Browser{ctx: ctx}
 }
 
-// endShared ends the Chromium of shared. It is nil until that one is started.
+// endShared ends the shared Chromium. It is nil until shared is called.
 var endShared func()
 
-// shared starts the Chromium that the tests of a package share.
+// shared starts the Chromium that the tests of a package share, once.
 var shared = sync.OnceValues(func() (context.Context, error) {
 	ctx, end, err := launch()
 	endShared = end
@@ -72,8 +72,8 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Share returns the Chromium that the tests of a package share, which starts faster than one of their own. It has an
-// empty profile for each test. The TestMain of the package calls Main.
+// Share returns a Browser in the Chromium that the tests of a package share. It starts faster than
+// a separate Chromium and has an empty profile. The TestMain of the package must call Main.
 func Share(t testing.TB) *Browser {
 	t.Helper()
 	ctx, err := shared()
@@ -90,7 +90,7 @@ func Share(t testing.TB) *Browser {
 			t.Error(err)
 		}
 	})
-	// Tabs open in the window of their profile.
+	// A new tab opens in a window of its profile, so the profile needs a window.
 	_, err = target.CreateTarget("about:blank").WithBrowserContextID(profile).WithNewWindow(true).Do(browser)
 	if err != nil {
 		t.Fatalf("chromium opens no window: %v", err)
@@ -98,7 +98,8 @@ func Share(t testing.TB) *Browser {
 	return &Browser{ctx: ctx, profile: profile}
 }
 
-// launch starts Chromium, and returns the context of its first tab and a function that ends it.
+// launch starts Chromium. It returns the context of the first tab and a function that ends
+// Chromium.
 func launch(more ...chromedp.ExecAllocatorOption) (ctx context.Context, end func(), err error) {
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
@@ -112,7 +113,7 @@ func launch(more ...chromedp.ExecAllocatorOption) (ctx context.Context, end func
 		chromedp.NoDefaultBrowserCheck, chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
 		chromedp.WSURLReadTimeout(patience), chromedp.WindowSize(1280, 800)}
 	ctx, stop := chromedp.NewExecAllocator(context.Background(), append(options, more...)...)
-	ctx, leave := chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {})) // newer events than it knows
+	ctx, leave := chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {})) // chromedp logs events that it does not support
 	end = func() {
 		leave()
 		stop()
@@ -128,16 +129,17 @@ func launch(more ...chromedp.ExecAllocatorOption) (ctx context.Context, end func
 // removeProfile removes the profile of a Chromium that has ended.
 func removeProfile(profile string) {
 	if socket, err := os.Readlink(filepath.Join(profile, "SingletonSocket")); err == nil {
-		_ = os.RemoveAll(filepath.Dir(socket)) // a directory of its own, which a killed Chromium leaves
+		_ = os.RemoveAll(filepath.Dir(socket)) // a killed Chromium leaves the directory of its socket
 	}
-	// Its last processes still write for a moment, and make a directory again that was removed.
+	// The last processes of Chromium still write for a moment, and may create the directory again.
 	end := time.Now().Add(patience)
 	for (isUsed(profile) || os.RemoveAll(profile) != nil) && time.Now().Before(end) {
 		_ = pause.For(context.Background(), 50*time.Millisecond)
 	}
 }
 
-// isUsed reports a process whose command line names a folder, as those of a Chromium do.
+// isUsed reports whether a process has the folder in its command line, as the processes of Chromium
+// do.
 func isUsed(folder string) bool {
 	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	return slices.ContainsFunc(lines, func(name string) bool {
@@ -146,7 +148,7 @@ func isUsed(folder string) bool {
 	})
 }
 
-// A Page is a tab, and what was seen of it.
+// A Page is a tab with the faults and requests that it reported.
 type Page struct {
 	Ctx context.Context
 	t   testing.TB
@@ -174,7 +176,7 @@ func (b *Browser) Tab(t testing.TB) *Page {
 	return p
 }
 
-// see notes an event of the tab.
+// see records the fault or the request in an event of the tab.
 func (p *Page) see(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -200,21 +202,22 @@ func (p *Page) see(event any) {
 	}
 }
 
-// Faults are errors on the console, exceptions, and violations of the page's policy.
+// Faults returns the errors on the console, the exceptions, and the violations of the page's
+// policy.
 func (p *Page) Faults() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]string(nil), p.faults...)
 }
 
-// Forget forgets the faults and the requests seen until now.
+// Forget removes the recorded faults and requests.
 func (p *Page) Forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.faults, p.requested = nil, nil
 }
 
-// Requested are the URLs asked for, of all hosts but host.
+// Requested returns the requested URLs of all hosts except host.
 func (p *Page) Requested(host string) (others []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -227,22 +230,23 @@ func (p *Page) Requested(host string) (others []string) {
 	return others
 }
 
-// Run does something in the tab.
+// Run runs actions in the tab. The test fails if an action fails.
 func (p *Page) Run(actions ...chromedp.Action) {
 	p.t.Helper()
-	// The first action of a tab makes it, so its context is that of the tab.
+	// The first action creates the tab, so it must run in the context of the tab.
 	if err := chromedp.Run(p.Ctx, append([]chromedp.Action{}, actions...)...); err != nil {
 		p.t.Fatal(err)
 	}
 }
 
-// Go goes to a URL.
+// Go loads a URL.
 func (p *Page) Go(to string) {
 	p.t.Helper()
 	p.Run(chromedp.Navigate(to))
 }
 
-// Eval gives the value of an expression, which may be a promise, as JSON in into.
+// Eval evaluates an expression, awaits its value if it is a promise, and decodes the value into
+// into. into may be nil.
 func (p *Page) Eval(expression string, into any) {
 	p.t.Helper()
 	if err := p.eval(expression, into); err != nil {
@@ -267,14 +271,14 @@ func (p *Page) eval(expression string, into any) error {
 	}))
 }
 
-// Text is an expression's value as text.
+// Text returns the value of an expression as text.
 func (p *Page) Text(expression string) (text string) {
 	p.t.Helper()
 	p.Eval("String("+expression+")", &text)
 	return text
 }
 
-// Await waits until an expression is true.
+// Await waits until an expression is true. The test fails after patience.
 func (p *Page) Await(expression string) {
 	p.t.Helper()
 	var err error
@@ -290,8 +294,8 @@ func (p *Page) Await(expression string) {
 	p.t.Fatalf("%s did not come true (%v); faults %q; the page says\n%s", expression, err, p.Faults(), body)
 }
 
-// Keys types; "\r", "\t" and kb.Escape are keys. As from a keyboard, and unlike with
-// chromedp.KeyEvent, a key and its character are one event, which a page can keep to itself.
+// Keys types text. "\r", "\t" and kb.Escape are keys. As from a keyboard, and unlike with
+// chromedp.KeyEvent, a key and its character are one event, so that the page can prevent it.
 func (p *Page) Keys(keys string) {
 	p.t.Helper()
 	for _, r := range keys {
@@ -306,27 +310,27 @@ func (p *Page) Keys(keys string) {
 	}
 }
 
-// Size sets the window's size, and how much larger everything is drawn.
+// Size sets the size and the zoom of the window.
 func (p *Page) Size(width, height int64, zoom float64) {
 	p.t.Helper()
 	p.Run(emulation.SetDeviceMetricsOverride(int64(float64(width)/zoom), int64(float64(height)/zoom), zoom, false))
 }
 
-// Scheme sets "dark" or "light".
+// Scheme sets the colour scheme: "dark" or "light".
 func (p *Page) Scheme(name string) {
 	p.t.Helper()
 	p.Run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}))
 }
 
-// Shot gives a picture of the tab as PNG.
+// Shot returns a picture of the tab as PNG.
 func (p *Page) Shot() (picture []byte) {
 	p.t.Helper()
 	p.Run(chromedp.CaptureScreenshot(&picture))
 	return picture
 }
 
-// Clean fails the test where the page has faults, but for those with a text that is expected, or
-// asked another host.
+// Clean fails the test if the page has faults, except faults with an expected text, or requested a
+// different host.
 func (p *Page) Clean(host string, expected ...string) {
 	p.t.Helper()
 	faults := slices.DeleteFunc(p.Faults(), func(fault string) bool {

@@ -1,5 +1,6 @@
-// Package clients has configurations of programs that use MCP, in the shapes that they write, with a secret wherever
-// they have a place for one. A person checked testdata/servers.txt against them.
+// Package clients has configurations of programs that use MCP, in the formats that they write. They
+// have a secret in every place for one. A person compared testdata/servers.txt with the
+// configurations.
 package clients
 
 import (
@@ -18,12 +19,12 @@ import (
 	"mcpc/internal/tests/program"
 )
 
-// A Machine is a user's folder with the configurations of all programs, a project, and
-// programs in the PATH that tell when they are run.
+// A Machine is a home folder with the configurations of all programs, a project, and programs in
+// the PATH that record their runs.
 type Machine struct {
 	T             *testing.T
 	Home, Project string
-	// Ran is the file in which the programs say that they were run.
+	// Ran is the file in which the programs record their runs.
 	Ran string
 	// Env is the environment of the commands.
 	Env []string
@@ -50,7 +51,7 @@ func New(t *testing.T) *Machine {
 	for _, name := range []string{"npx", "uvx", "docker", "python3", "noisy"} {
 		m.Write(filepath.Join(bin, name), "#!/usr/bin/env sh\necho "+name+" >> '"+m.Ran+"'\n")
 	}
-	// Every connection to a server that is not on this machine arrives here.
+	// All connections to servers on other machines arrive at this listener.
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -110,8 +111,8 @@ func (m *Machine) replace(name, old, now string) {
 	m.Write(name, strings.ReplaceAll(string(text), old, now))
 }
 
-// MCPC runs a command in a folder of the project, and returns its standard output. It must end as wanted and show
-// no secret.
+// MCPC runs a command in a folder of the project, and returns its standard output. The test fails
+// if the exit code is not as wanted, or if the output has a secret.
 func (m *Machine) MCPC(want string, args ...string) (stdout string) {
 	m.T.Helper()
 	got := m.Output(args...)
@@ -140,8 +141,7 @@ func (m *Machine) Output(args ...string) clitest.Output {
 	return clitest.Output{Stdout: out.String(), Stderr: errs.String(), Code: cmd.ProcessState.ExitCode()}
 }
 
-// Untouched checks that no program was run, no connection was opened, and no secret is
-// kept.
+// Untouched checks that no program was run, no connection was opened, and no secret is stored.
 func (m *Machine) Untouched() {
 	m.T.Helper()
 	if ran, err := os.ReadFile(m.Ran); err == nil {
@@ -153,7 +153,7 @@ func (m *Machine) Untouched() {
 	m.KeepsNoSecret()
 }
 
-// KeepsNoSecret looks for secrets in the state.
+// KeepsNoSecret fails the test if the state has a secret.
 func (m *Machine) KeepsNoSecret() {
 	m.T.Helper()
 	_ = filepath.WalkDir(m.state(), func(path string, d os.DirEntry, err error) error {

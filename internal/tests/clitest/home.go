@@ -7,11 +7,11 @@ import (
 	"mcpc/internal/tests/program"
 )
 
-// A Home is a directory with a home and a state of its own, in which a test runs commands. mcpc runs in the
-// process of the test, other commands are programs.
+// A Home is a directory with a separate home and state, in which a test runs commands. mcpc runs in
+// the process of the test, other commands as programs.
 type Home struct{ program.Home }
 
-// EnterHome returns a new home, which is the directory of the process until the test ends.
+// EnterHome returns a new home. It is the working directory of the process until the test ends.
 func EnterHome(t *testing.T) *Home {
 	t.Helper()
 	dir := t.TempDir()
@@ -19,7 +19,7 @@ func EnterHome(t *testing.T) *Home {
 	return &Home{program.Home{Dir: dir, Env: Env(dir), T: t}}
 }
 
-// NewHome returns a home that is not the directory of the process: the names of files in command lines of mcpc
+// NewHome returns a home that is not the working directory. File names in the command lines of mcpc
 // must be absolute. Tests with such a home may run in parallel.
 func NewHome(t testing.TB) *Home {
 	t.Helper()

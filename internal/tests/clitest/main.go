@@ -19,9 +19,10 @@ import (
 	"mcpc/internal/cli/console"
 )
 
-// Main runs the tests of a package with the programs mcpc, spied, repeating and visit in the PATH, and
-// further ones by their names. They are this test binary itself, and so are sh, bash, grep and sed: a machine may
-// lack them. These shells know no signals, no limits and no descriptors but the three standard streams.
+// Main runs the tests of a package with the programs mcpc, spied, repeating, visit and the given
+// ones in the PATH. They are all links to the test binary, and so are sh, bash, grep and sed,
+// because a machine may lack them. These shells support no signals, no limits and only the three
+// standard streams.
 func Main(m interface{ Run() int }, programs map[string]func()) {
 	name := filepath.Base(os.Args[0])
 	all := map[string]func(){
@@ -48,18 +49,18 @@ func shellMain() { os.Exit(shellProgram(os.Args[1:])) }
 // mcpcProgram is the file of the program mcpc.
 var mcpcProgram string
 
-// shells is the directory of programs sh and bash that are this test binary.
+// shells is the directory with the links sh and bash.
 var shells string
 
-// RealPath returns the PATH without them, for scripts that need a real shell.
+// RealPath returns the PATH without the test's shells, for scripts that need a real shell.
 func RealPath() string {
 	return strings.TrimPrefix(os.Getenv("PATH"), shells+string(os.PathListSeparator))
 }
 
-// WithRealShells are tests for which sh, bash, grep and sed are the programs of the machine.
+// WithRealShells runs tests with the programs sh, bash, grep and sed of the machine.
 type WithRealShells struct{ Tests interface{ Run() int } }
 
-// Run runs the tests.
+// Run runs the tests and returns their exit code.
 func (w WithRealShells) Run() int {
 	if err := os.Setenv("PATH", RealPath()); err != nil {
 		return failed(err)
@@ -67,7 +68,7 @@ func (w WithRealShells) Run() int {
 	return w.Tests.Run()
 }
 
-// LookPath returns the file of a program in a PATH.
+// LookPath returns the file of a program in a PATH. It returns an error if the program is missing.
 func LookPath(program, path string) (string, error) {
 	for _, dir := range filepath.SplitList(path) {
 		name := filepath.Join(dir, program)
@@ -103,11 +104,11 @@ func withPrograms(m interface{ Run() int }, names []string) int {
 		}
 	}
 	os.Setenv("PATH", strings.Join([]string{shells, dir, os.Getenv("PATH")}, string(os.PathListSeparator)))
-	// Tests that run beside each other mostly wait: there are more of them than processors.
+	// Parallel tests mostly wait, so more of them than processors run at once.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		return failed(err)
 	}
-	log.SetOutput(io.Discard) // net/http logs what a server sends unasked
+	log.SetOutput(io.Discard) // net/http logs unexpected responses of servers
 	return m.Run()
 }
 
@@ -116,11 +117,11 @@ func failed(err error) int {
 	return 1
 }
 
-// runProgram is main of cmd/mcpc.
+// runProgram runs mcpc like main of cmd/mcpc, and returns the exit code.
 func runProgram() int {
 	f := cli.New(os.Stdin, os.Stdout, os.Stderr)
 	f.Leave = os.Exit
-	f.Program, _ = exec.LookPath("mcpc") // the link, not the test binary behind it
+	f.Program, _ = exec.LookPath("mcpc") // the link, not the test binary
 	f.Getenv = os.Getenv
 	f.Environ = os.Environ
 	f.Now = time.Now
@@ -138,9 +139,9 @@ func runProgram() int {
 	return code
 }
 
-// heed undoes that a shell without job control ignores Ctrl-C, and nohup a hang-up, for what it starts in the
-// background: every process that a test starts would inherit it. The tests themselves still end by
-// Ctrl-C alone.
+// heed stops ignoring the signals. A shell without job control ignores Ctrl-C for its background
+// processes, and nohup ignores a hang-up. Every process that a test starts would inherit that.
+// Ctrl-C still ends the tests.
 func heed(sigs ...os.Signal) {
 	ignored := make(chan os.Signal, 1)
 	for _, sig := range sigs {

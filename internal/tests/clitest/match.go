@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Matches reports whether a text is as a test or a page shows it, where a line of "..." is any number of lines,
-// and "..." in a line any text.
+// Matches reports whether a text matches a pattern of a test or a page. A line of "..." matches any
+// number of lines, and "..." in a line matches any text.
 func Matches(want, got string) bool {
 	pattern := regexp.QuoteMeta(want)
 	pattern = regexp.MustCompile(`(?m)^\\\.\\\.\\\.\n`).ReplaceAllString(pattern, `(?s:.*)`)

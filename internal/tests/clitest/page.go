@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A Page is the page of mcpc inspect --web, as a browser asks for it.
+// A Page is the page of mcpc inspect --web, as requested by a browser.
 type Page struct {
 	// Head has the header fields of the last response.
 	Head http.Header
@@ -25,7 +25,7 @@ type Page struct {
 
 var pageAddress = regexp.MustCompile(`(?m)^(http://\S+)/#t=([^&\s]+)\S*\n`)
 
-// Page starts the page with further words of the command. It ends with the test.
+// Page starts `mcpc inspect --web` with further arguments. It ends with the test.
 func (h *Home) Page(words ...string) *Page {
 	h.T.Helper()
 	s := Start(h.T, h.Env, append([]string{"inspect", "--web", "--no-open"}, words...)...)
@@ -47,7 +47,7 @@ func (h *Home) Page(words ...string) *Page {
 	return p
 }
 
-// Send sends a request of the page, and returns the body of the response.
+// Send sends a request of the page and returns the response body.
 func (p *Page) Send(method, path, body string) []byte {
 	p.t.Helper()
 	req, err := http.NewRequest(method, p.base+path, strings.NewReader(body))
@@ -75,7 +75,7 @@ func (p *Page) Send(method, path, body string) []byte {
 // Post sends a POST request.
 func (p *Page) Post(path, body string) []byte { return p.Send("POST", path, body) }
 
-// Has sends an act, whose response must have a text.
+// Has posts an act. The test fails if the response does not have the text want.
 func (p *Page) Has(act, body, want string) {
 	p.t.Helper()
 	if got := p.Post("/api/do/"+act, body); !bytes.Contains(got, []byte(want)) {

@@ -11,9 +11,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// repeating is the program of that name: a server on standard input and output that repeats a word in all
-// definitions and results:
-// the variable DB_PASSWORD, or the user or the password of the URL that is its argument.
+// repeating runs the program repeating: a server over stdio that repeats a word in all definitions
+// and results. The word is the variable DB_PASSWORD, or the user or password in the URL that is its
+// argument.
 func repeating() {
 	word := os.Getenv("DB_PASSWORD")
 	place := "postgres://app:WORD@h/t"

@@ -1,6 +1,6 @@
 // Package clitest runs mcpc in the process of a test: single command lines (Run), shell scripts
-// in which mcpc is a command (Shell), and testscript files (Scripts). A program named mcpc is in
-// the PATH too, for servers over stdio and for what only a process shows.
+// with the command mcpc (Shell), and testscript files (Scripts). The PATH also has a program mcpc,
+// for servers over stdio and for tests that need a process.
 package clitest
 
 import (
@@ -23,17 +23,17 @@ import (
 // directory of the process: a test that uses them sets it with t.Chdir.
 type Run struct {
 	Args []string
-	// Env is the whole environment, as in exec.Cmd; of several values the last counts.
+	// Env is the whole environment, as in exec.Cmd. The last value of a variable counts.
 	Env []string
-	// Stdin is empty if it is nil. A stream that implements term.Screen is a terminal.
+	// Stdin may be nil for an empty input. A stream that implements term.Screen is a terminal.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// Signals are what the program is sent while it runs.
+	// Signals are sent to the command while it runs.
 	Signals <-chan os.Signal
 }
 
-// Do runs the command and returns its exit code, or the signal that ended it with 128 and its
-// number, as a shell does.
+// Do runs the command and returns its exit code. For a signal that ended the command it returns 128
+// plus the number of the signal, as a shell does.
 func (r Run) Do() int {
 	stdin := r.Stdin
 	if stdin == nil {
@@ -66,16 +66,16 @@ func (r Run) getenv(name string) string {
 	return ""
 }
 
-// A stream passes on what a command writes, until the command has ended: what is still at work
-// in its process then would end with it.
+// A stream writes the output of a command until the command ends. Later output is dropped, because
+// goroutines of a real process would have ended.
 type stream struct {
 	mu    sync.Mutex
 	to    io.Writer
 	ended bool
 }
 
-// asIs returns the file or the screen that is written to, which a command may ask about itself,
-// or else the stream.
+// asIs returns the underlying writer if it is a file or a screen, because a command may query it.
+// Otherwise it returns the stream.
 func (s *stream) asIs() io.Writer {
 	switch s.to.(type) {
 	case *os.File, term.Screen:
@@ -99,14 +99,13 @@ func (s *stream) end() {
 	s.ended = true
 }
 
-// An Output is what a command wrote and how it ended.
+// An Output is the output of a command and how the command ended.
 type Output struct {
 	Stdout, Stderr string
 	Code           int
 }
 
-// MCPC runs a command line with a state directory of the test's own, and with further variables of the
-// environment.
+// MCPC runs a command line with a separate state directory and further environment variables.
 func MCPC(t *testing.T, env []string, args ...string) Output {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -114,7 +113,7 @@ func MCPC(t *testing.T, env []string, args ...string) Output {
 	return Output{stdout.String(), stderr.String(), code}
 }
 
-// Env returns an environment in which all of mcpc's files are in dir.
+// Env returns an environment with all files of mcpc in dir.
 func Env(dir string) []string {
 	return append(program.CleanEnv(), "HOME="+dir, "MCPC_STATE="+dir+"/state", "LC_ALL=C.UTF-8")
 }

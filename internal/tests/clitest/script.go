@@ -54,8 +54,8 @@ func Scripts(t *testing.T) {
 	runScripts(t, "script", false)
 }
 
-// ScriptsOfPrograms runs the files of testdata/programs in the same way, but mcpc and sh are programs in
-// them. They start programs that a machine may lack, such as a shell with signals.
+// ScriptsOfPrograms runs the files of testdata/programs like Scripts, with mcpc and sh as programs.
+// These scripts start programs that a machine may lack, such as a shell with signals.
 func ScriptsOfPrograms(t *testing.T) {
 	runScripts(t, "programs", true)
 }
@@ -77,7 +77,7 @@ func runScripts(t *testing.T, name string, programs bool) {
 	testscript.RunT(serial{t}, testscript.Params{
 		Dir:                dir,
 		RequireUniqueNames: true,
-		WorkdirRoot:        program.ShortDir(t), // testscript leaves its own if not every script runs
+		WorkdirRoot:        program.ShortDir(t), // testscript does not remove its directory if a script is skipped
 		Setup:              func(env *testscript.Env) error { return setUp(env, dir, programs) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"mcpc": runMCPC, "sh": runShell, "input": setInput, "exits": exits, "needs": needs,
@@ -89,7 +89,8 @@ func runScripts(t *testing.T, name string, programs bool) {
 	})
 }
 
-// serial is a test whose scripts run one after the other: they share the directory of the process.
+// serial is a test with scripts that run one after the other, because they share the working
+// directory.
 type serial struct{ *testing.T }
 
 func (serial) Parallel() {}
@@ -102,7 +103,7 @@ func (serial) Verbose() bool { return testing.Verbose() }
 
 type worldKey struct{}
 
-// A world has what a script started and set.
+// A world is the state of a script.
 type world struct {
 	dir        string // of the script files
 	programs   bool   // mcpc and sh are programs
@@ -151,7 +152,7 @@ func (w *world) close() {
 
 var setsVariable = regexp.MustCompile(`(?m)^\s*env ([A-Za-z_][A-Za-z0-9_]*)=`)
 
-// environ returns the environment of a command of the script. testscript has no list of it.
+// environ returns the environment of a command of the script. testscript does not provide it.
 func environ(ts *testscript.TestScript) []string {
 	w := worldOf(ts)
 	names := slices.Clone(w.variables)
@@ -174,7 +175,7 @@ func setenv(ts *testscript.TestScript, name, value string) {
 	worldOf(ts).variables = append(worldOf(ts).variables, name)
 }
 
-// takeInput returns the standard input of the next command.
+// takeInput returns and clears the standard input of the next command.
 func takeInput(ts *testscript.TestScript) io.Reader {
 	w := worldOf(ts)
 	in := w.input
@@ -192,7 +193,8 @@ func setInput(ts *testscript.TestScript, neg bool, args []string) {
 	worldOf(ts).input = strings.NewReader(ts.ReadFile(args[0]))
 }
 
-// enter makes the directories of the script those of the process.
+// enter sets the working directory and the temporary directory of the process to the directories of
+// the script.
 func enter(ts *testscript.TestScript) {
 	ts.Check(os.Chdir(ts.MkAbs(".")))
 	ts.Check(os.Setenv("TMPDIR", ts.Getenv("TMPDIR")))
@@ -232,7 +234,7 @@ func runShell(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// exits runs a command that must end with an exact exit code: "!" would accept any failure.
+// exits runs a command that must end with the given exit code, because "!" accepts any failure.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND...")
@@ -284,7 +286,7 @@ func needs(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// failure checks the JSON error, whose members always stand (design, section 7).
+// failure checks the members of the JSON error. All members must be present (design, section 7).
 func failure(ts *testscript.TestScript, neg bool, args []string) {
 	text := strings.TrimRight(ts.ReadFile("stderr"), "\n")
 	line := text[strings.LastIndex(text, "\n")+1:]
@@ -318,8 +320,8 @@ func jsonHas(ts *testscript.TestScript, neg bool, args []string) {
 	checkMembers(ts, doc, args[1:])
 }
 
-// checkMembers holds a document against `path.to.1.member=value`; a value that
-// is a string stands without quotes, and nothing means that there is none.
+// checkMembers compares a document with lines of the form `path.to.1.member=value`. A string value
+// is written without quotes. An empty value means that the member is missing.
 func checkMembers(ts *testscript.TestScript, doc any, wants []string) {
 	for _, want := range wants {
 		path, value, _ := strings.Cut(want, "=")
@@ -369,7 +371,8 @@ func jsonLike(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// serverNamed stops and returns the script's server of a name, at an address that $NAME keeps.
+// serverNamed stops and returns the script's server with the name. Its address stays the same, in
+// $NAME.
 func serverNamed(ts *testscript.TestScript, name string) *servers.Server {
 	w := worldOf(ts)
 	s := w.servers[name]
@@ -465,8 +468,8 @@ func address(ts *testscript.TestScript, neg bool, args []string) {
 	setenv(ts, args[0], found)
 }
 
-// gone waits until no process is left whose command line matches; the script makes it unique by
-// naming files in $WORK.
+// gone waits until no process has a matching command line. Scripts make the command line unique
+// with file names in $WORK.
 func gone(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: gone REGEXP")

@@ -8,14 +8,14 @@ import (
 	"mcpc/internal/tests/servers"
 )
 
-// closeLater closes something when the script ends.
+// closeLater closes c when the script ends.
 func closeLater(ts *testscript.TestScript, c io.Closer) {
 	w := worldOf(ts)
 	w.fronts = append(w.fronts, c)
 }
 
-// secure puts TLS in front of a server. mtls judges the client while shaking hands,
-// mtls13 with TLS 1.3, where the request has left by then.
+// secure starts TLS in front of a server. mtls requires a client certificate in the handshake.
+// mtls13 uses TLS 1.3, where the client sends its request before the check.
 func secure(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: secure NAME URL [mtls|mtls13]")
@@ -37,7 +37,7 @@ func secure(ts *testscript.TestScript, neg bool, args []string) {
 	setenv(ts, args[0]+"_port", front.Port())
 }
 
-// socket puts a unix socket in front of a server.
+// socket starts a unix socket in front of a server.
 func socket(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: socket PATH URL")
@@ -47,7 +47,7 @@ func socket(ts *testscript.TestScript, neg bool, args []string) {
 	closeLater(ts, front)
 }
 
-// tunnel is a proxy, for tunnels and for plain requests.
+// tunnel starts a proxy for tunnels and for plain requests.
 func tunnel(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: tunnel NAME [USER:PASSWORD]")
@@ -62,8 +62,8 @@ func tunnel(ts *testscript.TestScript, neg bool, args []string) {
 	setenv(ts, args[0], front.Address())
 }
 
-// socks is a SOCKS5 proxy at $NAME that leads every connection to the server at a
-// URL, whatever host it was asked for (RFC 1928); the host is in the file NAME.log.
+// socks starts a SOCKS5 proxy at $NAME that connects every client with the server at a URL,
+// whatever host the client requests (RFC 1928). It writes the requested host to NAME.log.
 func socks(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: socks NAME URL")
@@ -74,7 +74,8 @@ func socks(ts *testscript.TestScript, neg bool, args []string) {
 	setenv(ts, args[0], front.Address())
 }
 
-// startProtected: protected NAME [HOW...].
+// startProtected starts the server of the command `protected NAME [HOW...]`, or changes its
+// failures.
 func startProtected(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: protected NAME [HOW...]")

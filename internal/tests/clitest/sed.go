@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// A sedCommand is p, d or s for the lines that it addresses.
+// A sedCommand is a command p, d or s with the lines that it selects.
 type sedCommand struct {
-	line   int            // a number of a line, or 0
-	from   *regexp.Regexp // lines that match, or nil
-	toEnd  bool           // and all lines after the first of them
+	line   int            // line number, or 0
+	from   *regexp.Regexp // matching lines, or nil
+	toEnd  bool           // all lines from the first matching line on
 	not    bool           // all other lines
 	verb   byte
 	old    *regexp.Regexp
@@ -76,7 +76,7 @@ func (c *sedCommand) addresses(number int, line string) bool {
 	return (matches || c.toEnd && c.begun) != c.not
 }
 
-// substitute returns the line with B for A, and whether there was an A.
+// substitute returns the line after the substitution, and whether the pattern matched.
 func (c *sedCommand) substitute(line string) (string, bool) {
 	at := c.old.FindStringSubmatchIndex(line)
 	if at == nil {
@@ -88,7 +88,7 @@ func (c *sedCommand) substitute(line string) (string, bool) {
 	return line[:at[0]] + string(c.old.ExpandString(nil, c.new, line, at)) + line[at[1]:], true
 }
 
-// sed knows the options n, E and i, which changes one file.
+// sed runs sed with the options n, E and i. -i changes one file.
 func (t textTool) sed(args []string) int {
 	flags := ""
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {

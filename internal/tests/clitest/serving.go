@@ -12,9 +12,9 @@ import (
 	"mcpc/internal/tests/program"
 )
 
-// A Started is a command of mcpc that runs in the background of a test, in its process.
+// A Started is a command of mcpc that runs in the background, in the process of the test.
 type Started struct {
-	// URL is the URL at which the command says that it listens. Only Serve sets it.
+	// URL is the URL that the command reports. Only Serve sets it.
 	URL string
 	// Signals are sent to the command.
 	Signals chan<- os.Signal
@@ -25,7 +25,7 @@ type Started struct {
 	code           int
 }
 
-// A Buffer can be written and read at the same time.
+// A Buffer is a buffer for concurrent writing and reading.
 type Buffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -37,7 +37,7 @@ func (b *Buffer) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
-// String returns what was written.
+// String returns the written text.
 func (b *Buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -50,7 +50,7 @@ func Start(t testing.TB, env []string, args ...string) *Started {
 	return StartWith(t, Run{Args: args, Env: env})
 }
 
-// StartWith starts a run. Its signals and its output are those of the result.
+// StartWith starts a run. It replaces the signals and the output of run.
 func StartWith(t testing.TB, run Run) *Started {
 	t.Helper()
 	signals := make(chan os.Signal, 4)
@@ -68,7 +68,8 @@ func StartWith(t testing.TB, run Run) *Started {
 
 var listening = regexp.MustCompile(`listening on (http://[^ ;]+)`)
 
-// Serve starts a command that serves, with a state of its own and further variables, and waits until it listens.
+// Serve starts a command that serves, with a separate state and further variables, and waits until
+// it listens.
 func Serve(t testing.TB, env []string, args ...string) *Started {
 	t.Helper()
 	s := Start(t, append(Env(t.TempDir()), env...), args...)

@@ -20,13 +20,13 @@ type Shell struct {
 	Env            []string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// Process has mcpc run as a program, with its own signals, streams and end.
+	// Process runs mcpc as a program, with separate signals, streams and exit.
 	Process bool
-	// call is asked about each command before it runs; it may be nil.
+	// call is called before each command. It may be nil.
 	call interp.CallHandlerFunc
 }
 
-// Run runs a script and returns its exit code. Words are $0, $1 and so on.
+// Run runs a script and returns its exit code. words are $0, $1 and so on.
 func (s Shell) Run(ctx context.Context, script string, words ...string) (int, error) {
 	name := "sh"
 	if len(words) > 0 {
@@ -53,7 +53,7 @@ func (s Shell) Run(ctx context.Context, script string, words ...string) (int, er
 	return 0, err
 }
 
-// shared returns a writer that the commands of a pipeline can share. A file is one.
+// shared returns a writer that the commands of a pipeline can share. It returns a file unchanged.
 func shared(w io.Writer) io.Writer {
 	if file, ok := w.(*os.File); ok {
 		return file
@@ -61,7 +61,8 @@ func shared(w io.Writer) io.Writer {
 	return &stream{to: w}
 }
 
-// commands runs the commands that need no program.
+// commands returns a handler that runs mcpc, grep and sed in this process, and all other commands
+// with program.
 func (s Shell) commands(program interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 	return func(ctx context.Context, args []string) error {
 		at := interp.HandlerCtx(ctx)
@@ -82,7 +83,7 @@ func (s Shell) commands(program interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 	}
 }
 
-// enter makes a directory that the script changed to the one of the process.
+// enter sets the working directory of the process to dir, if the script changed it.
 func (s Shell) enter(dir string) error {
 	if dir == s.Dir {
 		return nil
@@ -97,7 +98,7 @@ func exitStatus(code int) error {
 	return interp.ExitStatus(code)
 }
 
-// exported returns the variables that a program gets.
+// exported returns the exported variables, sorted.
 func exported(env expand.Environ) []string {
 	values := map[string]string{}
 	env.Each(func(name string, v expand.Variable) bool {
@@ -115,7 +116,7 @@ func exported(env expand.Environ) []string {
 	return entries
 }
 
-// shellProgram is main of sh: sh -c SCRIPT [WORD...], or sh FILE [WORD...].
+// shellProgram runs sh: sh -c SCRIPT [WORD...], or sh FILE [WORD...]. It returns the exit code.
 func shellProgram(args []string) int {
 	if len(args) == 0 {
 		return failed(errors.New("usage: sh -c SCRIPT, or sh FILE"))

@@ -4,5 +4,5 @@ package clitest
 
 import "context"
 
-// becomeProgram leaves an exec to the shell.
+// becomeProgram returns args unchanged: the shell runs an exec itself.
 func becomeProgram(_ context.Context, args []string) ([]string, error) { return args, nil }

@@ -11,8 +11,8 @@ import (
 	"mvdan.cc/sh/v3/interp"
 )
 
-// becomeProgram makes the process the program of an exec, as a shell does: a signal to the shell is one to the
-// program. The shell must have no other commands at work.
+// becomeProgram replaces the process by the program of an exec, so that the program receives the
+// signals to the shell. The shell must have no other running commands.
 func becomeProgram(ctx context.Context, args []string) ([]string, error) {
 	if args[0] != "exec" || len(args) < 2 {
 		return args, nil

@@ -12,10 +12,10 @@ import (
 	"mcpc/internal/tests/servers"
 )
 
-// spied is the program of that name: spied SCRIPT LOG plays a script over stdio, as mcpc mock does, and
-// logs what it reads.
+// spied runs the program spied: `spied SCRIPT LOG` plays a script over stdio, like mcpc mock, and
+// logs its input.
 func spied() {
-	console.CatchBrokenPipes() // as mcpc does; a program that waits for nothing else would end as a deadlock
+	console.CatchBrokenPipes() // as mcpc does; otherwise the runtime may report a deadlock
 	text, err := os.ReadFile(os.Args[1])
 	if err != nil {
 		panic(err)

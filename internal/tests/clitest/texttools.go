@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// The programs grep and sed, as far as the scripts of the tests use them: a machine may have Go, git
-// and coreutils alone.
+// The programs grep and sed, with the options that the scripts of the tests use. A machine may have
+// only Go, git and coreutils.
 
 // A textTool is one run of grep or sed.
 type textTool struct {
@@ -21,8 +21,8 @@ type textTool struct {
 	stdout, stderr io.Writer
 }
 
-// grep knows the options a, c, e, E, F, h, i, l, m1, o, q, r, v and x. It returns 0 if a line was selected,
-// 1 if none was, 2 for an error.
+// grep runs grep with the options a, c, e, E, F, h, i, l, m1, o, q, r, v and x. It returns 0 if a
+// line matched, 1 if no line matched, and 2 for an error.
 func (t textTool) grep(args []string) int {
 	flags := ""
 	var patterns []string
@@ -126,7 +126,7 @@ type namedInput struct {
 	io.ReadCloser
 }
 
-// path returns the path of a file that is named from the tool's directory.
+// path returns the path of a file name relative to the tool's directory.
 func (t textTool) path(name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -134,7 +134,8 @@ func (t textTool) path(name string) string {
 	return filepath.Join(t.dir, name)
 }
 
-// open opens files, and with deep those in directories; without names it returns standard input.
+// open opens files, and with deep the files in directories. Without names it returns standard
+// input.
 func (t textTool) open(names []string, deep bool) ([]namedInput, error) {
 	if len(names) == 0 {
 		return []namedInput{{"-", io.NopCloser(t.stdin)}}, nil
@@ -173,8 +174,8 @@ func linesOf(r io.Reader) func(yield func(string) bool) {
 	}
 }
 
-// fromBasic turns a basic regular expression into one of Go: \(, \{, \|, \+ and \? are operators,
-// and without the backslash they are characters.
+// fromBasic converts a basic regular expression to the syntax of Go: \(, \{, \|, \+ and \? are
+// operators there, and plain characters without the backslash.
 func fromBasic(pattern string) string {
 	var b strings.Builder
 	for i := 0; i < len(pattern); i++ {
@@ -202,7 +203,7 @@ func fromBasic(pattern string) string {
 	return b.String()
 }
 
-// asProgram returns main of grep or sed.
+// asProgram returns a main function for grep or sed.
 func asProgram(tool func(textTool, []string) int) func() {
 	return func() {
 		os.Exit(tool(textTool{".", os.Stdin, os.Stdout, os.Stderr}, os.Args[1:]))

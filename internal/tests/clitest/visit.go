@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// visit is the program of that name, a browser: it follows redirects from one address and prints
-// where it ended.
+// visit runs the program visit, a browser: it follows the redirects from an address and prints the
+// last URL.
 func visit() {
 	resp, err := http.Get(os.Args[1])
 	if err != nil {

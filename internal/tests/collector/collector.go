@@ -1,4 +1,4 @@
-// Package collector has an OpenTelemetry collector for tests, which reads what it receives with the
+// Package collector has an OpenTelemetry collector for tests. It parses the requests with the
 // official types.
 package collector
 
@@ -17,8 +17,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A Collector receives telemetry at loopback. Its fields other than URL may be read while Mu is
-// held, or once nothing is sent any more.
+// A Collector receives telemetry on the loopback interface. Mu guards the fields except URL. They
+// may be read without Mu after the last request.
 type Collector struct {
 	URL string
 
@@ -28,11 +28,11 @@ type Collector struct {
 	Metrics []string
 	// Resource are the attributes of all resources.
 	Resource map[string]string
-	// Header is that of the last request.
+	// Header is the header of the last request.
 	Header http.Header
-	// Raw are all bodies.
+	// Raw has the bodies of all requests.
 	Raw []byte
-	// Bad is an error of a request that could not be read.
+	// Bad is the error of an invalid request.
 	Bad error
 }
 
@@ -109,8 +109,8 @@ func (c *Collector) note(attributes []*commonpb.KeyValue) {
 	}
 }
 
-// Named returns the only span with a name and a kind. The test fails if there is not exactly one,
-// or if the collector received anything that it could not read.
+// Named returns the only span with the name and the kind. The test fails if there is not exactly
+// one such span, or if the collector received an invalid request.
 func (c *Collector) Named(t testing.TB, name string, kind tracepb.Span_SpanKind) *tracepb.Span {
 	t.Helper()
 	c.Mu.Lock()

@@ -1,4 +1,4 @@
-// Package commands has the tree of the commands of mcpc for tests that look at each.
+// Package commands has the tree of the commands of mcpc, for tests that inspect each command.
 package commands
 
 import (
@@ -12,7 +12,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 )
 
-// NewFactory returns a Factory whose commands are only looked at.
+// NewFactory returns a Factory for commands that are only inspected, not run.
 func NewFactory() *cmdutil.Factory {
 	f := cli.New(nil, os.Stdout, os.Stderr)
 	f.Now = time.Now

@@ -1,5 +1,5 @@
-// Package connecttest is for the tests of internal/connect: a user with prepared answers that records what was shown,
-// an Env with a fixed clock, and servers in the process of the test.
+// Package connecttest has helpers for the tests of internal/connect: a user with prepared answers
+// that records the shown texts, an Env with a fixed clock, and servers in the process of the test.
 package connecttest
 
 import (
@@ -30,11 +30,11 @@ import (
 // A User is the user of a test. The fields are set before a connection uses them.
 type User struct {
 	host.Quiet
-	// AtTerminal is set if the user can be asked.
+	// AtTerminal is set if the user can answer questions.
 	AtTerminal bool
-	// Says are the answers to AskAlways, in order; "no" follows the last.
+	// Says are the answers to AskAlways, in order. Later answers are "no".
 	Says []string
-	// Lines are the answers to TypedLine, in order; an error follows the last.
+	// Lines are the answers to TypedLine, in order. Later calls return an error.
 	Lines []string
 	// Stdin is the text that Input returns for "-".
 	Stdin string
@@ -53,7 +53,8 @@ func (u *User) show(text string) {
 	u.shown = append(u.shown, text)
 }
 
-// Shown returns what the user was shown since the last time, each line with its kind: note, warn, ask, log and others.
+// Shown returns the texts shown to the user since its last call. Each line begins with its kind:
+// note, warn, ask, log and others.
 func (u *User) Shown() []string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -62,33 +63,33 @@ func (u *User) Shown() []string {
 	return shown
 }
 
-// Note notes a note.
+// Note records a note.
 func (u *User) Note(text string) { u.show("note: " + text) }
 
-// Warn notes a warning.
+// Warn records a warning.
 func (u *User) Warn(text string) { u.show("warn: " + text) }
 
-// Interactive reports whether the user can be asked.
+// Interactive returns AtTerminal.
 func (u *User) Interactive() bool { return u.AtTerminal }
 
-// CanAsk reports whether the user can be asked.
+// CanAsk returns AtTerminal.
 func (u *User) CanAsk() bool { return u.AtTerminal }
 
-// ShowsProgress reports that progress is shown.
+// ShowsProgress returns true.
 func (u *User) ShowsProgress() bool { return true }
 
-// ShowProgress notes the message of a notification of progress.
+// ShowProgress records the message of a progress notification.
 func (u *User) ShowProgress(params jsonraw.Members) { u.show("progress: " + params.Text("message")) }
 
-// ShowLog notes a log message.
+// ShowLog records a log message.
 func (u *User) ShowLog(level, logger string, data json.RawMessage) {
 	u.show("log: " + level + " " + logger + " " + string(data))
 }
 
-// Waiting notes what a task does and what Ctrl-C does.
+// Waiting records the state of a task and the effect of Ctrl-C.
 func (u *User) Waiting(text, ctrlC string) { u.show("waiting: " + text + "; Ctrl-C " + ctrlC) }
 
-// AskAlways notes a question and returns the next answer.
+// AskAlways records a question and returns the next answer.
 func (u *User) AskAlways(_ context.Context, question, always string) string {
 	u.show(strings.TrimSpace("ask: " + question + " " + always))
 	if len(u.Says) == 0 {
@@ -99,7 +100,7 @@ func (u *User) AskAlways(_ context.Context, question, always string) string {
 	return answer
 }
 
-// TypedLine notes a prompt and returns the next line.
+// TypedLine records a prompt and returns the next line.
 func (u *User) TypedLine(_ context.Context, prompt string, secret bool) (string, error) {
 	if secret {
 		prompt = "(secret) " + prompt
@@ -113,7 +114,7 @@ func (u *User) TypedLine(_ context.Context, prompt string, secret bool) (string,
 	return line, nil
 }
 
-// Input returns the argument itself, the contents of @FILE, or standard input.
+// Input returns the argument itself, the contents of @FILE, or Stdin for "-".
 func (u *User) Input(arg string) (raw []byte, from string, err error) {
 	if arg == "-" || arg == "@-" {
 		return []byte(u.Stdin), "stdin", nil
@@ -125,10 +126,10 @@ func (u *User) Input(arg string) (raw []byte, from string, err error) {
 	return []byte(arg), "the argument", nil
 }
 
-// ShowServer notes the headline of a server that has to be confirmed.
+// ShowServer records the headline of a server that the user must confirm.
 func (u *User) ShowServer(headline string, _ target.Server) { u.show("server: " + headline) }
 
-// ShowChanges notes a headline and the rules of the changes.
+// ShowChanges records a headline and the rules of the changes.
 func (u *User) ShowChanges(level wire.Level, headline string, changes []diff.Change) {
 	var rules []string
 	for _, c := range changes {
@@ -137,7 +138,7 @@ func (u *User) ShowChanges(level wire.Level, headline string, changes []diff.Cha
 	u.show(strings.TrimSpace("changes " + level.String() + ": " + headline + " " + strings.Join(rules, " ")))
 }
 
-// FillArguments notes which arguments are asked for and returns the prepared ones.
+// FillArguments records the names of the requested arguments and returns the prepared values.
 func (u *User) FillArguments(
 	_ context.Context, tool string, form question.Form, _ host.FormCheck,
 ) map[string]json.RawMessage {
@@ -149,19 +150,19 @@ func (u *User) FillArguments(
 	return u.Arguments
 }
 
-// FillForm notes the server that sent the form and returns the user's answer.
+// FillForm records the server that sent the form and returns the prepared answer.
 func (u *User) FillForm(_ context.Context, _ client.Asking, from string, _ host.FormCheck) client.Answer {
 	u.show("form of " + from)
 	return u.Form
 }
 
-// VisitPage notes the server that sent the page and returns the user's answer.
+// VisitPage records the server that sent the page and returns the prepared answer.
 func (u *User) VisitPage(_ context.Context, _ client.Asking, from string) client.Answer {
 	u.show("page of " + from)
 	return u.Form
 }
 
-// WriteMessage notes the server that asks for a message and returns the user's answer.
+// WriteMessage records the server that requests a message and returns the prepared answer.
 func (u *User) WriteMessage(_ context.Context, _ client.Asking, from string) client.Answer {
 	u.show("message for " + from)
 	return u.Form
@@ -229,7 +230,7 @@ func Play(t testing.TB, script string) *Server {
 	return s
 }
 
-// Requests returns the requests with a method that were received until now.
+// Requests returns the received requests with the method.
 func (s *Server) Requests(method string) []mock.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,7 +239,7 @@ func (s *Server) Requests(method string) []mock.Request {
 	})
 }
 
-// Params returns the params of each request with a method, without their _meta.
+// Params returns the params of each received request with the method, without their _meta.
 func (s *Server) Params(method string) []string {
 	var all []string
 	for _, r := range s.Requests(method) {

@@ -16,7 +16,7 @@ func File(t testing.TB, name string) string {
 	return module.Path(t, "docs/fleet/"+name)
 }
 
-// A Panel is a panel of a dashboard, with what it asks.
+// A Panel is a panel of a dashboard with its queries.
 type Panel struct {
 	ID      int
 	Title   string

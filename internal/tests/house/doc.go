@@ -1,4 +1,4 @@
-// Package house has tests of the source: which package may import which, which names only certain
-// files may use, which phrases no text has, and that everything compiles for other systems.
+// Package house has tests of the source: the allowed imports of each package, names that only
+// certain files may use, phrases that no text may have, and compilation for other systems.
 // docs/architecture.md has the reasons.
 package house

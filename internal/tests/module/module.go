@@ -10,8 +10,8 @@ import (
 )
 
 // Root returns the directory of go.mod: the working directory, which go test sets to the directory
-// of the test's package, or the nearest one above it. The first call decides, so that a test can
-// change its working directory after it.
+// of the package, or the nearest directory above it with a go.mod. Later calls return the result of
+// the first call, so that a test can change its working directory.
 var Root = sync.OnceValues(func() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -29,8 +29,8 @@ var Root = sync.OnceValues(func() (string, error) {
 	}
 })
 
-// Path returns the absolute path of a file that is named as from the root of the module, with
-// slashes. "" names the root.
+// Path returns the absolute path of a file. name is relative to the root of the module, with
+// slashes. "" is the root.
 func Path(t testing.TB, name string) string {
 	t.Helper()
 	dir, err := Root()
@@ -40,7 +40,7 @@ func Path(t testing.TB, name string) string {
 	return filepath.Join(dir, filepath.FromSlash(name))
 }
 
-// Read returns the text of a file that is named as from the root of the module.
+// Read returns the text of a file. name is relative to the root of the module.
 func Read(t testing.TB, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(Path(t, name))

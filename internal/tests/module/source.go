@@ -49,11 +49,11 @@ func Packages(t testing.TB) []Package {
 	return all
 }
 
-// ForTests reports whether a package is one that only tests use.
+// ForTests reports whether only tests use the package.
 func (p Package) ForTests() bool { return strings.HasPrefix(p.ImportPath, "mcpc/internal/tests/") }
 
-// EachFile parses each Go file of the program: no tests, and none of the packages that only tests
-// use. see gets the file's name as from the root of the module, with slashes.
+// EachFile parses each Go file of the program, without tests and packages for tests. see receives
+// the file name relative to the root of the module, with slashes.
 func EachFile(t testing.TB, see func(name string, fset *token.FileSet, file *ast.File)) {
 	t.Helper()
 	root := Path(t, "")

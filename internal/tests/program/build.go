@@ -10,16 +10,16 @@ import (
 	"sync"
 	"testing"
 
-	// Go repeats a test when a package that it imports has changed, and these tests run it as a program.
+	// These tests run mcpc as a program. The import makes go test rerun them when the program changes.
 	_ "mcpc/internal/cli"
 	"mcpc/internal/tests/module"
 )
 
-// place is the directory of the programs that were built. Tests.Run sets it.
+// place is the directory of the built programs. Tests.Run sets it.
 var place string
 
 // Main runs the tests of a package with mcpc in the PATH, and exits. others are directories of
-// programs of this module that are in the PATH too.
+// further programs of this module for the PATH.
 func Main(m *testing.M, others ...string) {
 	tests := Tests{m}
 	os.Exit(tests.run(func() error {
@@ -38,8 +38,8 @@ func Main(m *testing.M, others ...string) {
 // Tests are the tests of a package that build programs.
 type Tests struct{ M interface{ Run() int } }
 
-// Run runs the tests, and removes the programs that they built. It does not change the PATH: it is
-// for a TestMain that puts a program of its own there.
+// Run runs the tests and removes the programs that they built. It does not change the PATH, because
+// the TestMain may put a different program there.
 func (ts Tests) Run() int { return ts.run(func() error { return nil }) }
 
 func (ts Tests) run(prepare func() error) int {
@@ -69,26 +69,26 @@ var endings struct {
 	all []func()
 }
 
-// AtEnd makes Main and Run call a function after the last test, before the functions that were added earlier. It is
-// for a server that several tests share.
+// AtEnd registers a function that Main and Run call after the last test. The functions run in
+// reverse order. It is for a server that several tests share.
 func AtEnd(end func()) {
 	endings.Lock()
 	defer endings.Unlock()
 	endings.all = append(endings.all, end)
 }
 
-// Built returns the path of mcpc as users get it, without the race detector. The first call builds
+// Built returns the path of mcpc without the race detector, as users get it. The first call builds
 // it.
 func Built(t testing.TB) string {
 	t.Helper()
 	return Build(t, "cmd/mcpc")
 }
 
-// builds are functions that build a program, by its directory.
+// builds are functions that build a program, by directory.
 var builds sync.Map
 
-// Build returns the path of the program of a directory, which is named as from the root of the
-// module. The first call builds it.
+// Build returns the path of the program in a directory. dir is relative to the root of the module.
+// The first call builds it.
 func Build(t testing.TB, dir string) string {
 	t.Helper()
 	binary, err := build(dir)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A Home is a directory in which a test runs commands, with a home and a state of its own.
+// A Home is a directory with a separate home and state, in which a test runs commands.
 type Home struct {
 	Dir string
 	// Env is the environment of the commands.
@@ -15,7 +15,7 @@ type Home struct {
 	T   testing.TB
 }
 
-// NewHome returns an empty one.
+// NewHome returns an empty home.
 func NewHome(t testing.TB) *Home {
 	t.Helper()
 	dir := t.TempDir()

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// MustHave returns the path of a program that a test starts. If it is missing the test fails: a
-// test that is skipped looks like one that passed.
+// MustHave returns the path of a program that a test starts. The test fails if it is missing,
+// because a skipped test looks like a passed one.
 func MustHave(t testing.TB, name string) string {
 	t.Helper()
 	path, err := LookFor(name)
@@ -27,7 +27,8 @@ func MustHave(t testing.TB, name string) string {
 	return path
 }
 
-// LookFor returns the path of a program, or an error that names the command which installs it.
+// LookFor returns the path of a program. If it is missing, the error names the command that
+// installs it.
 func LookFor(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {
@@ -36,11 +37,11 @@ func LookFor(name string) (string, error) {
 	return path, nil
 }
 
-// inPathCount counts the programs of InPath.
+// inPathCount counts the programs that InPath wrote.
 var inPathCount atomic.Int64
 
-// InPath writes a program into the directory of mcpc in the PATH, and returns its name. What reads
-// $BROWSER or $PAGER would split a path at its blanks.
+// InPath writes a program into the directory of mcpc in the PATH, and returns its name. A name is
+// needed because readers of $BROWSER and $PAGER split a path at spaces.
 func InPath(t testing.TB, text string) string {
 	t.Helper()
 	self, err := exec.LookPath("mcpc")
@@ -55,8 +56,8 @@ func InPath(t testing.TB, text string) string {
 	return filepath.Base(name)
 }
 
-// ShortDir returns a temporary directory whose path is short enough for sockets in it. It is removed
-// after the test, as soon as no process writes there any more.
+// ShortDir returns a temporary directory with a path that is short enough for unix sockets. It is
+// removed after the test, once no process writes to it.
 func ShortDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "mcpc")
@@ -77,12 +78,11 @@ func ShortDir(t testing.TB) string {
 	return dir
 }
 
-// givenPorts are the ports that FreePort has returned: tests that run side by side get different
-// ones.
+// givenPorts are the ports that FreePort has returned, so that parallel tests get different ports.
 var givenPorts sync.Map
 
-// FreePort returns a free port for a server that takes a moment to listen. It is not an ephemeral
-// port, so that the system gives it to no other process meanwhile.
+// FreePort returns a free port for a server that listens later. It is not an ephemeral port, so
+// that the system does not assign it to a different process.
 func FreePort(t testing.TB) string {
 	t.Helper()
 	for {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Patience is how long a test waits for what must happen. It is spent only if something is broken.
+// Patience is the time limit for an expected event. A passing test does not reach it.
 const Patience = 30 * time.Second
 
 // CleanEnv returns the environment of the test without the variables that control mcpc.
@@ -43,14 +43,14 @@ func Ending(p *os.ProcessState) string {
 	return strconv.Itoa(p.ExitCode())
 }
 
-// A Process is a process of the system.
+// A Process is a running process of the system.
 type Process struct {
 	Pid int
 	// Line is its command line.
 	Line string
 }
 
-// Processes returns the processes whose command line matches the pattern.
+// Processes returns the processes with a command line that matches the pattern.
 func Processes(t testing.TB, pattern string) []Process {
 	t.Helper()
 	found, err := FindProcesses(pattern)
@@ -60,8 +60,8 @@ func Processes(t testing.TB, pattern string) []Process {
 	return found
 }
 
-// FindProcesses returns the processes whose command line matches the pattern. It reads /proc, or what
-// ps prints on a system without it.
+// FindProcesses returns the processes with a command line that matches the pattern. It reads /proc,
+// or the output of ps on a system without /proc.
 func FindProcesses(pattern string) ([]Process, error) {
 	want, err := regexp.Compile(pattern)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// ProcessesLeft waits until no process is left that has the marker in its environment, and returns
-// the processes that stay.
+// ProcessesLeft waits until no process has the marker in its environment. It returns the processes
+// that remain after Patience.
 func ProcessesLeft(t testing.TB, marker string) (left []string) {
 	t.Helper()
 	for deadline := time.Now().Add(Patience); ; time.Sleep(5 * time.Millisecond) {

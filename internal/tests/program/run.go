@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// Run runs mcpc with an empty state and the variables of env besides those that every test has.
+// Run runs mcpc with an empty state and the variables of env in addition to the variables of every
+// test.
 func Run(t testing.TB, env []string, args ...string) (exit int, stdout, stderr string) {
 	t.Helper()
 	cmd := exec.Command(Built(t), append([]string{"--state", t.TempDir()}, args...)...)
@@ -20,7 +21,7 @@ func Run(t testing.TB, env []string, args ...string) (exit int, stdout, stderr s
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
-// Shell returns a command that runs a line of a shell in a directory.
+// Shell returns a command that runs a shell command line in a directory.
 func Shell(dir string, env []string, line string) *exec.Cmd {
 	cmd := exec.Command("sh", "-c", line)
 	cmd.Dir = dir
@@ -28,8 +29,7 @@ func Shell(dir string, env []string, line string) *exec.Cmd {
 	return cmd
 }
 
-// Around returns the part of a text around the place where it has another text, or "" if it does not
-// have it.
+// Around returns an excerpt of text around part, or "" if text does not contain part.
 func Around(text, part string) string {
 	i := strings.Index(text, part)
 	if i < 0 {

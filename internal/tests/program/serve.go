@@ -13,7 +13,7 @@ import (
 
 // A Serving is a command of mcpc that serves until it is interrupted: demo, proxy, mock.
 type Serving struct {
-	// URL is the URL at which the command says that it listens.
+	// URL is the URL that the command reports.
 	URL string
 	Cmd *exec.Cmd
 
@@ -21,8 +21,8 @@ type Serving struct {
 	err string // the name of a file with its standard error
 }
 
-// Serve starts a command that serves, and waits until it listens. It is killed when the test ends.
-// variables are added to its environment.
+// Serve starts a command that serves, with variables added to its environment, and waits until it
+// listens. It is killed when the test ends.
 func Serve(t testing.TB, variables map[string]string, args ...string) *Serving {
 	t.Helper()
 	s := Start(t, func(cmd *exec.Cmd) {
@@ -43,8 +43,8 @@ func Serve(t testing.TB, variables map[string]string, args ...string) *Serving {
 	}
 }
 
-// Start starts a command whose standard error Stderr returns. change can change it before; nil
-// changes nothing. It is killed when the test ends.
+// Start starts a command and writes its standard error to a file for Stderr. change may change the
+// command before the start; it may be nil. The command is killed when the test ends.
 func Start(t testing.TB, change func(*exec.Cmd), args ...string) *Serving {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
@@ -68,7 +68,7 @@ func Start(t testing.TB, change func(*exec.Cmd), args ...string) *Serving {
 	return s
 }
 
-// Stderr returns what the command has written to its standard error.
+// Stderr returns the standard error of the command until now.
 func (s *Serving) Stderr() string {
 	text, _ := os.ReadFile(s.err)
 	return string(text)

@@ -7,8 +7,8 @@ import (
 )
 
 // ListedSession opens a session with a server that plays a script of package mock over stdio, and
-// lists what the server has. It returns the directory and the environment of commands that use the
-// session.
+// lists the contents of the server. It returns the directory and the environment for commands that
+// use the session.
 func ListedSession(t testing.TB, script string) (dir string, env []string) {
 	t.Helper()
 	dir = t.TempDir()

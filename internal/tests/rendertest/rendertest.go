@@ -1,5 +1,5 @@
-// Package rendertest has what the tests of the packages of render share: golden files, a
-// text that acts on terminals, and what no output may hold.
+// Package rendertest has helpers for the tests of the packages of render: golden files, a text with
+// control sequences, and a check for forbidden characters.
 package rendertest
 
 import (
@@ -15,11 +15,11 @@ import (
 	"mcpc/internal/sanitize"
 )
 
-// HostileText is what a server may put wherever a text is allowed: an escape
-// sequence, a bidi override, a line of its own, a C1 control, a joiner.
+// HostileText is a text that a hostile server may send: it has an escape sequence, a bidi override,
+// a line break, a C1 control and a joiner.
 const HostileText = "ok\x1b[2J\u202ekcatta\u202c\nmcpc: all is well\r\u009b31m\u200b"
 
-// AssertVisible fails where anything in text could act on a terminal or hide.
+// AssertVisible fails the test if text has a character that affects a terminal or is invisible.
 func AssertVisible(t *testing.T, text string) {
 	t.Helper()
 	for line := range strings.SplitSeq(text, "\n") {
@@ -36,7 +36,7 @@ func AssertVisible(t *testing.T, text string) {
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// Golden compares got with testdata/name; with -update it becomes that file.
+// Golden compares got with testdata/name. With -update it writes got to that file.
 func Golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -58,13 +58,14 @@ func Golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// StyleName are the settings of a style, as the golden files name them.
+// StyleName returns the settings of a style as in the names of golden files.
 func StyleName(terminal, color bool, width int, ascii bool) string {
 	return fmt.Sprintf("{Terminal:%t Color:%t Width:%d ASCII:%t}", terminal, color, width, ascii)
 }
 
-// Forbidden is written from the requirement and not from the code: no control
-// byte, no C1, nothing that sets direction or is not seen.
+// Forbidden reports whether output must not contain r: control characters, C1, and characters that
+// change the direction or are invisible. It is written from the requirement, independently of the
+// code under test.
 func Forbidden(r rune) bool {
 	switch {
 	case r <= 0x08, r >= 0x0b && r <= 0x1f && r != '\r', r >= 0x7f && r <= 0x9f:

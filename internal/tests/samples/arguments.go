@@ -1,16 +1,16 @@
 package samples
 
-// An ArgumentRow is what a user types after `mcpc call TOOL`. The real servers of package peers have
-// the tools too.
+// An ArgumentRow is a command line after `mcpc call TOOL`. The real servers of package peers have
+// the same tools.
 type ArgumentRow struct {
 	Tool  string
 	Words []string
-	// Want is the JSON that is sent: or "2" or "3", the exit code, and a part of the error, if nothing
-	// is sent.
+	// Want is the JSON that is sent. If nothing is sent, it is the exit code, "2" or "3", and a part
+	// of the error.
 	Want string
 }
 
-// ArgumentFiles are files in the directory in which the rows are typed.
+// ArgumentFiles are files in the working directory of the rows.
 var ArgumentFiles = map[string]string{
 	"args.json": `{"value": 7}` + "\n", "bom.json": "\xEF\xBB\xBF" + `{"message":"marked"}`, "note.txt": "two\nlines\n",
 	"list.json": `[1, 2.50]`, "broken.json": `[1,`, "latin1.txt": "\xe9",
@@ -25,9 +25,9 @@ var ArgumentSchemas = map[string]string{
 	"repeat-integer":         `{"type":"object","properties":{"value":{"type":"integer"}},"required":["value"]}`,
 }
 
-// ArgumentRows are all rows.
+// ArgumentRows are the rows for all tools.
 var ArgumentRows = []ArgumentRow{
-	// Where a text is wanted every text is one.
+	// Any word is valid for a string.
 	{"echo", words("message=hi"), `{"message":"hi"}`},
 	{"echo", words("message=01234"), `{"message":"01234"}`},
 	{"echo", words("message=1e3"), `{"message":"1e3"}`},
@@ -70,10 +70,10 @@ var ArgumentRows = []ArgumentRow{
 	{"get-sum", words("a=0x10", "b=NaN"), "3 /b must be a number"},
 	{"get-sum", words("a=true", "b=1"), "3 must be a number"},
 	{"get-sum", words("a=1", `{"b":2}`), "2 the JSON object goes first"},
-	// One of several.
+	// Words for an enumeration.
 	{"get-structured-content", words("location=New York"), `{"location":"New York"}`},
 	{"get-structured-content", words("location=new york"), "3 must be New York, Chicago or Los Angeles (did you mean New York?)"},
-	// What the schema does not speak of is a text, and := says what else it is.
+	// Without a schema a value is a string. := gives a different type.
 	{"region-query", words("region=eu", "n=1"), `{"region":"eu","n":"1"}`},
 	{"region-query", words("region=eu", "n:=1", "t:=true", "z:=null"), `{"region":"eu","n":1,"t":true,"z":null}`},
 	{"region-query", words("region=eu", "to.zip=1", "to.x.y:=2", "to.zap=3"), `{"region":"eu","to":{"zip":"1","x":{"y":2},"zap":"3"}}`},

@@ -7,14 +7,14 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// Evil is in every place of a hostile recording for a text: escapes, control bytes, a line that a shell
-// or a Markdown would take for its own.
+// Evil is the text in every place of a hostile recording: escape sequences, control bytes, and a
+// line that a shell or Markdown would interpret.
 const Evil = "evil\x1b[2J\x1b]0;t\x07\rEVIL\u202e\u009b31m\n```\n$(touch OWNED)`touch OWNED`'; touch OWNED; '\"\n# x"
 
 func quotedEvil() string { return string(jsonraw.Quote(Evil)) }
 
-// HostileCaptures returns recordings by name. Whatever a recording contains, each command ends as its
-// documentation says, no terminal obeys it, and exported commands run nothing of it.
+// HostileCaptures returns recordings by name. With any of them, each command must exit as
+// documented, print no control sequence, and export no code that runs.
 func HostileCaptures() map[string]string {
 	e := quotedEvil()
 	head := `{"mcpc-traffic":1,"mcpc":` + e + `,"started":"2026-01-01T00:00:00Z","target":` + e + `,"argv":["mcpc",` + e + `,"--",` + e + `],"by":"command","of":` + e + "}\n"

@@ -1,3 +1,3 @@
-// Package samples has inputs that tests of several packages use: words that a user types as the
-// arguments of a tool, and recordings that a stranger wrote.
+// Package samples has inputs for the tests of several packages: arguments of tool calls, and
+// untrusted recordings.
 package samples

@@ -1,7 +1,7 @@
 package samples
 
-// HostileTools is a script of package mock whose tools, prompts and resources have names that a shell
-// would run, that act on the terminal, or that hide what they are. Some are good.
+// HostileTools is a script of package mock. Most names of its tools, prompts and resources would
+// run in a shell, affect a terminal, or hide a part of themselves.
 const HostileTools = `speaks 2025-11-25
 tool {"name":"$(touch x)","inputSchema":{"type":"object"}}
 tool {"name":"` + "`touch x`" + `","inputSchema":{"type":"object"}}

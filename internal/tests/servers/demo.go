@@ -8,9 +8,9 @@ import (
 	"mcpc/internal/demo"
 )
 
-// Demo returns the handler that `mcpc demo` with those flags serves: Streamable HTTP at /mcp and
-// HTTP+SSE at /sse, or with --auth a server that requires a token. Flags that concern the process
-// and not what is served are errors: --stdio, --listen, --fault and the like.
+// Demo returns the handler that `mcpc demo` with the flags serves: Streamable HTTP at /mcp and
+// HTTP+SSE at /sse, or with --auth a server that requires a token. It returns an error for flags
+// that concern the process, such as --stdio, --listen and --fault.
 func Demo(flags ...string) (http.Handler, error) {
 	options := demo.Options{Now: time.Now}
 	protected := false

@@ -19,7 +19,7 @@ type Front struct {
 	closer   io.Closer
 }
 
-// Address returns the host and port of a front that listens on TCP, and the path of a unix socket.
+// Address returns the host and port of a TCP front, or the path of a unix socket.
 func (f *Front) Address() string { return f.listener.Addr().String() }
 
 // Close ends the front.
@@ -59,8 +59,8 @@ func NewSocket(path, target string) (*Front, error) {
 }
 
 // NewTunnel starts an HTTP proxy, for CONNECT and for plain requests. It writes the method and host
-// of each request to the file of that name. credentials are USER:PASSWORD, which the proxy then
-// requires, or "".
+// of each request to the file logName. The proxy requires the credentials USER:PASSWORD unless they
+// are "".
 func NewTunnel(logName, credentials string) (*Front, error) {
 	l, err := listenTCP()
 	if err != nil {
@@ -109,14 +109,14 @@ func connect(w http.ResponseWriter, address string) {
 	go copyAndClose(client, server)
 }
 
-// copyAndClose copies until from ends, and closes to.
+// copyAndClose copies from from until its end, and closes to.
 func copyAndClose(to io.WriteCloser, from io.Reader) {
 	_, _ = io.Copy(to, from)
 	to.Close()
 }
 
 // NewSOCKS starts a SOCKS5 proxy (RFC 1928) that connects every client with the server at the URL,
-// whatever host the client names. That host is then the text of the file of that name.
+// whatever host the client requests. It writes that host to the file logName.
 func NewSOCKS(logName, target string) (*Front, error) {
 	to, err := url.Parse(target)
 	if err != nil {

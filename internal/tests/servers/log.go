@@ -11,8 +11,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Log is a file to which a server writes what it receives, a line for each message. Each line is
-// in the file before the message is answered, so that a test can search the file and wait for it.
+// A Log is a file with a line for each message that a server received. The line is written before
+// the response, so that a test can search the file and wait for it.
 type Log struct {
 	name string
 	mu   sync.Mutex
@@ -24,7 +24,7 @@ func NewLog(name string) *Log { return &Log{name: name} }
 // Name returns the name of the file.
 func (l *Log) Name() string { return l.name }
 
-// Printf writes a line. It panics if the file cannot be written: the test could not be trusted.
+// Printf writes a line. It panics if writing fails, because the test would be unreliable.
 func (l *Log) Printf(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -36,7 +36,7 @@ func (l *Log) Printf(format string, args ...any) {
 	fmt.Fprintf(file, format+"\n", args...)
 }
 
-// loggedFields are the header fields that tests look for.
+// loggedFields are the header fields that tests search for.
 var loggedFields = []string{"Mcp-Protocol-Version", "Mcp-Session-Id", "Mcp-Method", "Mcp-Name", "Mcp-Param-Region",
 	"Mcp-Param-Priority", "Mcp-Param-Dry-Run", "Authorization", "X-Canary", "Last-Event-Id"}
 
@@ -51,13 +51,13 @@ func (l *Log) Request(method string, header http.Header, m *wire.Message) {
 	l.Printf("%s", line)
 }
 
-// Input returns a writer for the input of a server that speaks stdio. It writes each complete line
-// to the log: `IN tools/call {"jsonrpc":...}`.
+// Input returns a writer for the input of a stdio server. It writes each complete line to the log:
+// `IN tools/call {"jsonrpc":...}`.
 func (l *Log) Input() io.Writer { return &inputLog{log: l} }
 
 type inputLog struct {
 	log *Log
-	// rest is the beginning of a line whose end was not written yet.
+	// rest is the start of an incomplete line.
 	rest []byte
 }
 

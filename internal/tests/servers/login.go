@@ -16,7 +16,7 @@ import (
 	"mcpc/internal/demo"
 )
 
-// A failure is a wrong answer at one path of a server that requires a login.
+// A failure is a wrong response at one path of a server that requires a login.
 type failure struct {
 	path   string
 	answer http.HandlerFunc
@@ -47,14 +47,14 @@ var failures = map[string]failure{
 	"several":   {resourcePath, nameTwoIssuers},
 }
 
-// neverAnswer waits until the client has closed the connection, which net/http notices only after
-// the body was read.
+// neverAnswer waits until the client closes the connection. It reads the body first, because
+// net/http detects a closed connection only after that.
 func neverAnswer(_ http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
 }
 
-// webPage answers with HTML where JSON is expected.
+// webPage returns a handler that responds with HTML in place of JSON.
 func webPage(status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -67,7 +67,7 @@ func redirect(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
 }
 
-// refuseWithControls refuses with a description that would clear a terminal.
+// refuseWithControls responds with an error. Its description has a sequence that clears a terminal.
 func refuseWithControls(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusBadRequest)
@@ -87,7 +87,7 @@ func refuseToken(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusUnauthorized)
 }
 
-// authorizeAt returns metadata whose authorization endpoint is the address.
+// authorizeAt returns a handler for metadata with the address as authorization endpoint.
 func authorizeAt(address string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"issuer": "http://" + r.Host, "authorization_endpoint": address,
@@ -99,33 +99,32 @@ func nameUnreachableIssuer(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"resource":"http://%s/mcp","authorization_servers":["http://127.0.0.1:1"]}`, r.Host)
 }
 
-// nameTwoIssuers names one that cannot be reached before the demo's own.
+// nameTwoIssuers responds with an unreachable issuer before the demo's issuer.
 func nameTwoIssuers(w http.ResponseWriter, r *http.Request) {
 	const text = `{"resource":"http://%s/mcp","authorization_servers":["http://127.0.0.1:1","http://%s"],` +
 		`"scopes_supported":["mcp:read"]}`
 	fmt.Fprintf(w, text, r.Host, r.Host)
 }
 
-// A Login is the server of `mcpc demo --auth`, which requires a token and is its own authorization
-// server, and which can be made to fail. Its tokens stay valid whatever fails.
+// A Login is the server of `mcpc demo --auth`: it requires a token and contains the authorization
+// server. It can be made to fail. Its tokens stay valid during failures.
 type Login struct {
 	server *httptest.Server
 	log    *Log
-	// demo answers what neither answers nor failures do.
+	// demo handles the requests without an entry in answers or failing.
 	demo http.Handler
-	// answers replace answers of the demo, by path. They never change.
+	// answers replace responses of the demo, by path. They never change.
 	answers map[string]string
 
-	// failing are the failures at the moment.
+	// failing are the current failures.
 	failing atomic.Pointer[[]failure]
-	// paths are the paths that were requested.
+	// paths are the requested paths.
 	paths    sync.Map
 	requests atomic.Int64
 }
 
-// NewLogin returns a server that writes the method and path of each request to the log. answers,
-// which ParseAnswers reads, replace answers of the demo; nil replaces none. The caller must Close
-// the server.
+// NewLogin returns a server that writes the method and path of each request to the log. answers
+// from ParseAnswers replace responses of the demo; it may be nil. The caller must Close the server.
 func NewLogin(log *Log, answers map[string]string) *Login {
 	good := demo.Protect(demo.Handler(demo.Options{}), time.Now)
 	l := &Login{log: log, demo: good, answers: answers}
@@ -156,10 +155,10 @@ func (l *Login) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.demo.ServeHTTP(w, r)
 }
 
-// ParseAnswers reads lines of a path and an answer, which replaces the demo's: to a request without
-// a token, and for PATH+token to a request with one. An answer is "STATUS Name: value" or
-// "STATUS {...}". BASE, HERE, REDIRECT and STATE in it stand for the server's origin, the same
-// escaped, and the redirect_uri and state of the request.
+// ParseAnswers parses lines of a path and a response that replaces the response of the demo: for
+// PATH to a request without a token, and for PATH+token to a request with a token. A response is
+// "STATUS Name: value" or "STATUS {...}". BASE, HERE, REDIRECT and STATE in it are replaced by the
+// origin of the server, the escaped origin, and the redirect_uri and state of the request.
 func ParseAnswers(text string) (map[string]string, error) {
 	answers := map[string]string{}
 	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
@@ -172,7 +171,7 @@ func ParseAnswers(text string) (map[string]string, error) {
 	return answers, nil
 }
 
-// writeAnswer writes an answer of ParseAnswers.
+// writeAnswer writes a response from ParseAnswers.
 func writeAnswer(w http.ResponseWriter, r *http.Request, answer string) {
 	base := "http://" + r.Host
 	answer = strings.NewReplacer("BASE", base, "HERE", url.QueryEscape(base),
@@ -187,7 +186,7 @@ func writeAnswer(w http.ResponseWriter, r *http.Request, answer string) {
 	_, _ = io.WriteString(w, rest)
 }
 
-// Fail makes the server fail in the named ways from now on, and in no other.
+// Fail sets the current failures by name. It removes all earlier failures.
 func (l *Login) Fail(names ...string) error {
 	failing := make([]failure, 0, len(names))
 	for _, name := range names {
@@ -201,10 +200,10 @@ func (l *Login) Fail(names ...string) error {
 	return nil
 }
 
-// Origin returns the server's URL without a path. MCP is spoken at its path /mcp.
+// Origin returns the server's URL without a path. The MCP endpoint has the path /mcp.
 func (l *Login) Origin() string { return l.server.URL }
 
-// URL returns the URL at which the server speaks MCP.
+// URL returns the URL of the MCP endpoint.
 func (l *Login) URL() string { return l.server.URL + "/mcp" }
 
 // Requests returns how many requests the server has received.
@@ -216,7 +215,7 @@ func (l *Login) Received(path string) bool {
 	return received
 }
 
-// Close ends the server. It does not wait for requests that are never answered.
+// Close ends the server. It does not wait for requests without a response.
 func (l *Login) Close() error {
 	l.server.CloseClientConnections()
 	l.server.Close()

@@ -19,7 +19,7 @@ type Received struct {
 	Body        []byte
 }
 
-// A Scribe is a server that keeps every request in memory.
+// A Scribe is a server that stores every request in memory.
 type Scribe struct {
 	*httptest.Server
 
@@ -27,7 +27,7 @@ type Scribe struct {
 	all []Received
 }
 
-// NewScribe returns a server that answers with the handler. It is closed when the test ends.
+// NewScribe returns a server that responds with the handler. It is closed when the test ends.
 func NewScribe(t testing.TB, h http.Handler) *Scribe {
 	t.Helper()
 	s := &Scribe{}
@@ -50,7 +50,8 @@ func (s *Scribe) All() []Received {
 	return slices.Clone(s.all)
 }
 
-// Last returns the last request with this method of JSON-RPC. The test fails if there is none.
+// Last returns the last request with the JSON-RPC method. The test fails if there is no such
+// request.
 func (s *Scribe) Last(t testing.TB, method string) Received {
 	t.Helper()
 	for _, r := range slices.Backward(s.All()) {
@@ -62,7 +63,7 @@ func (s *Scribe) Last(t testing.TB, method string) Received {
 	return Received{}
 }
 
-// Forget removes the requests.
+// Forget removes the stored requests.
 func (s *Scribe) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

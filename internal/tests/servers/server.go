@@ -17,20 +17,20 @@ import (
 )
 
 // A Server is an address on the loopback interface at which tests start and stop servers. It keeps
-// its port while nothing is running there, because a port that is given back can belong to another
-// process a moment later. Connections are then closed at once.
+// its port while no server runs there, because a released port can be assigned to a different
+// process. It closes connections at once during that time.
 type Server struct {
 	listener net.Listener
 	log      *Log
 
-	// mu guards what is running.
+	// mu guards the fields of the running server.
 	mu      sync.Mutex
 	current *life
 	end     func()
 }
 
-// New returns a server at a free port, without anything running. What runs there later writes to
-// the file of that name. The caller must Close the server.
+// New returns an address with a free port and without a running server. Servers at the address log
+// to the file logName. The caller must Close it.
 func New(logName string) (*Server, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -61,10 +61,10 @@ func (s *Server) Address() string { return s.listener.Addr().String() }
 // Port returns the port.
 func (s *Server) Port() string { return strconv.Itoa(s.listener.Addr().(*net.TCPAddr).Port) }
 
-// Log returns the log of all servers that ran here.
+// Log returns the log of all servers at this address.
 func (s *Server) Log() *Log { return s.log }
 
-// accept gives each connection to what is running, and closes it if nothing is.
+// accept passes each connection to the running server. It closes the connection if no server runs.
 func (s *Server) accept() {
 	for {
 		conn, err := s.listener.Accept()
@@ -80,7 +80,8 @@ func (s *Server) accept() {
 	}
 }
 
-// start stops what is running and gives new connections to a life. end must end it and wait for it.
+// start stops the running server and passes new connections to l. end must end the new server and
+// wait for it.
 func (s *Server) start(l *life, end func()) {
 	s.Stop()
 	s.mu.Lock()
@@ -89,7 +90,7 @@ func (s *Server) start(l *life, end func()) {
 	s.end = end
 }
 
-// Stop ends what is running. Its connections are closed.
+// Stop ends the running server and closes its connections.
 func (s *Server) Stop() {
 	s.mu.Lock()
 	end := s.end
@@ -99,13 +100,13 @@ func (s *Server) Stop() {
 	end()
 }
 
-// Close stops what is running and gives the port back.
+// Close stops the running server and releases the port.
 func (s *Server) Close() error {
 	s.Stop()
 	return s.listener.Close()
 }
 
-// Play plays a script of package mock in place of what is running.
+// Play plays a script of package mock in place of the running server.
 func (s *Server) Play(text string) error {
 	script, err := mock.Parse(text)
 	if err != nil {
@@ -124,7 +125,7 @@ func (s *Server) Play(text string) error {
 	return nil
 }
 
-// Demo runs the demo server in place of what is running, as `mcpc demo` with those flags would.
+// Demo runs the demo server in place of the running server, like `mcpc demo` with the flags.
 func (s *Server) Demo(flags ...string) error {
 	handler, err := Demo(flags...)
 	if err != nil {
@@ -134,9 +135,8 @@ func (s *Server) Demo(flags ...string) error {
 	return nil
 }
 
-// Serve runs an HTTP handler in place of what is running. Each request is written to the log
-// before the handler sees it, and has the server's address as its host, whatever name the client
-// used.
+// Serve runs an HTTP handler in place of the running server. Each request is logged before the
+// handler receives it. Its host is the address of the server, whatever name the client used.
 func (s *Server) Serve(handler http.Handler) {
 	l := s.newLife()
 	recording := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -156,18 +156,18 @@ func (s *Server) Serve(handler http.Handler) {
 		_ = server.Serve(l)
 	}()
 	s.start(l, func() {
-		_ = l.Close() // before the connections, so that none is accepted after them
+		_ = l.Close() // before the connections, so that no connection is accepted later
 		server.Close()
 		<-done
 	})
 }
 
-// newHTTPServer returns a server that does not report what clients do wrong.
+// newHTTPServer returns a server that does not log the errors of clients.
 func newHTTPServer(handler http.Handler) *http.Server {
 	return &http.Server{Handler: handler, ErrorLog: log.New(io.Discard, "", 0)}
 }
 
-// A life is the listener of what runs at a server's address until it is stopped.
+// A life is the listener of one running server at the address. It ends when the server is stopped.
 type life struct {
 	net.Listener
 	conns chan net.Conn
@@ -179,7 +179,7 @@ func (s *Server) newLife() *life {
 	return &life{Listener: s.listener, conns: make(chan net.Conn), over: make(chan struct{})}
 }
 
-// take gives it a connection, and reports false if it is over.
+// take passes a connection to the listener. It returns false if the life has ended.
 func (l *life) take(conn net.Conn) bool {
 	select {
 	case l.conns <- conn:
@@ -207,7 +207,7 @@ func (l *life) Accept() (net.Conn, error) {
 	}
 }
 
-// Close ends the life. The address stays taken.
+// Close ends the life. The address keeps its port.
 func (l *life) Close() error {
 	l.once.Do(func() { close(l.over) })
 	return nil

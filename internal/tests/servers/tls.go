@@ -16,21 +16,21 @@ import (
 	"time"
 )
 
-// ClientCheck says whether a TLS front requires a certificate of its clients.
+// ClientCheck selects whether a TLS front requires a client certificate.
 type ClientCheck int
 
 const (
-	// NoClientCheck requires none.
+	// NoClientCheck requires no certificate.
 	NoClientCheck ClientCheck = iota
-	// ClientCheckTLS12 requires one during the handshake.
+	// ClientCheckTLS12 requires a certificate during the handshake.
 	ClientCheckTLS12
-	// ClientCheckTLS13 requires one with TLS 1.3: a client without one has sent its request when it
-	// is refused.
+	// ClientCheckTLS13 requires a certificate with TLS 1.3. A client without a certificate has sent
+	// its request when it is rejected.
 	ClientCheckTLS13
 )
 
-// A TLSFront is TLS in front of a server. Authority has signed the certificate of the front and
-// Client, which the front accepts of clients.
+// A TLSFront is TLS in front of a server. Authority has signed the certificate of the front and the
+// client certificate Client.
 type TLSFront struct {
 	*Front
 	Authority, Client *Certificate
@@ -90,7 +90,7 @@ type Certificate struct {
 	key    *ecdsa.PrivateKey
 }
 
-// newCertificate returns a certificate that an authority has signed, or an authority if it is nil.
+// newCertificate returns a certificate that authority signed, or a new authority if it is nil.
 func newCertificate(authority *Certificate) (*Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -114,8 +114,8 @@ func newCertificate(authority *Certificate) (*Certificate, error) {
 	return c, err
 }
 
-// Write writes the certificate to a file in PEM, and the key if keyName is not "": to a file of its
-// own, or before the certificate if both names are the same.
+// Write writes the certificate to a PEM file. The key is written to keyName unless it is "". If
+// both names are the same, the file has the key and then the certificate.
 func (c *Certificate) Write(certName, keyName string) error {
 	raw, err := x509.MarshalPKCS8PrivateKey(c.key)
 	if err != nil {

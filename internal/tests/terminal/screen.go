@@ -12,15 +12,15 @@ type Screen struct {
 	cells [][]string
 	// x and y are the position of the cursor.
 	x, y int
-	// top and bottom are the first and the last line of the region that scrolls.
+	// top and bottom are the first and the last line of the scrolling region.
 	top, bottom int
 	// last is the last character, which a sequence can repeat.
 	last string
-	// unknown are the final characters of sequences that a Screen does not know.
+	// unknown are the final characters of unsupported control sequences.
 	unknown []string
 }
 
-// NewScreen returns an empty screen of so many columns and lines.
+// NewScreen returns an empty screen with w columns and h lines.
 func NewScreen(w, h int) *Screen {
 	s := &Screen{w: w, h: h, bottom: h - 1}
 	for range h {
@@ -37,11 +37,11 @@ func (s *Screen) blank() []string {
 	return line
 }
 
-// Unknown returns the final characters of the sequences that Show did not know. What it returns is
-// not to be trusted if there are any.
+// Unknown returns the final characters of unsupported control sequences in the output. If there are
+// any, the result of Show may be wrong.
 func (s *Screen) Unknown() []string { return s.unknown }
 
-// Show draws an output, and returns the lines of the screen.
+// Show draws an output and returns the lines of the screen.
 func (s *Screen) Show(output string) string {
 	p := ansi.NewParser()
 	p.SetHandler(ansi.Handler{Print: func(r rune) { s.print(string(r)) }, Execute: s.control, HandleCsi: s.csi, HandleEsc: s.escape})
@@ -184,7 +184,7 @@ func (s *Screen) csi(cmd ansi.Cmd, params ansi.Params) {
 	}
 }
 
-// erase clears below the cursor, above it, or all.
+// erase clears the screen: after the cursor (0), before the cursor (1), or completely.
 func (s *Screen) erase(kind int) {
 	for y := range s.h {
 		if kind >= 2 || kind == 0 && y > s.y || kind == 1 && y < s.y {

@@ -23,11 +23,11 @@ import (
 // A Terminal is a pseudo-terminal with one command.
 type Terminal struct {
 	Cmd *exec.Cmd
-	// PTY is the side of the terminal from which a person reads.
+	// PTY is the side of the terminal that a person reads.
 	PTY *os.File
 
 	t testing.TB
-	// done is closed once all output was read.
+	// done is closed after all output was read.
 	done chan struct{}
 
 	// mu guards the output.
@@ -35,9 +35,8 @@ type Terminal struct {
 	out bytes.Buffer
 }
 
-// Start starts a command on a terminal of 24 lines and so many columns, with a home and a state of
-// its own, without a pager, and with the variables of env besides. The command is killed when the
-// test ends.
+// Start starts a command on a terminal of 24 lines and the given columns. The command has a
+// separate home and state, no pager, and the variables of env. It is killed when the test ends.
 func Start(t testing.TB, columns int, env []string, argv ...string) *Terminal {
 	t.Helper()
 	cmd := exec.Command(argv[0], argv[1:]...)
@@ -48,7 +47,7 @@ func Start(t testing.TB, columns int, env []string, argv ...string) *Terminal {
 	return StartCommand(t, 24, columns, cmd)
 }
 
-// StartCommand starts a command on a terminal of a size. It is killed when the test ends.
+// StartCommand starts a command on a terminal of the given size. It is killed when the test ends.
 func StartCommand(t testing.TB, lines, columns int, cmd *exec.Cmd) *Terminal {
 	t.Helper()
 	f, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: uint16(lines), Cols: uint16(columns)})
@@ -79,14 +78,14 @@ func (tm *Terminal) read() {
 	}
 }
 
-// Output returns what the command has written to the terminal.
+// Output returns the output of the command until now.
 func (tm *Terminal) Output() string {
 	tm.mu.Lock()
 	defer tm.mu.Unlock()
 	return tm.out.String()
 }
 
-// Resize changes the size of the terminal, and forgets the output until then.
+// Resize changes the size of the terminal and clears the recorded output.
 func (tm *Terminal) Resize(lines, columns int) {
 	tm.mu.Lock()
 	tm.out.Reset()
@@ -105,7 +104,7 @@ func (tm *Terminal) Await(pattern string) {
 	}
 }
 
-// Type writes what a person types.
+// Type sends typed text to the command.
 func (tm *Terminal) Type(text string) {
 	tm.t.Helper()
 	if _, err := io.WriteString(tm.PTY, text); err != nil {
@@ -113,7 +112,8 @@ func (tm *Terminal) Type(text string) {
 	}
 }
 
-// Ends waits for the command's end, checks its exit code or signal, and returns all that it wrote.
+// Ends waits for the end of the command, checks its exit code or signal, and returns its whole
+// output.
 func (tm *Terminal) Ends(want string) string {
 	tm.t.Helper()
 	out := tm.EndsSomehow()
@@ -123,7 +123,8 @@ func (tm *Terminal) Ends(want string) string {
 	return out
 }
 
-// EndsSomehow waits for the command's end, however it ends, and returns all that it wrote.
+// EndsSomehow waits for the end of the command, with any exit code or signal, and returns its whole
+// output.
 func (tm *Terminal) EndsSomehow() string {
 	tm.t.Helper()
 	stop := time.AfterFunc(program.Patience, func() { _ = tm.Cmd.Process.Kill() })
@@ -143,8 +144,8 @@ func (tm *Terminal) EndsSomehow() string {
 	return tm.Output()
 }
 
-// Shown returns the lines that an output leaves on the screen, without colours. It ignores
-// sequences that move the cursor to another line; a Screen obeys them.
+// Shown returns the lines of an output, without colours. It ignores control sequences that move the
+// cursor to a different line; a Screen supports them.
 func Shown(output string) []string {
 	var lines []string
 	plain := strings.ReplaceAll(Colors.ReplaceAllString(output, ""), "\r\n", "\n")
