@@ -2,8 +2,8 @@ package otlp
 
 import "encoding/binary"
 
-// The wire types of protobuf. The official library is not used, because it slows the start of the
-// program.
+// The wire types of protobuf. The official library is not used, because it reads the program's file
+// at every start.
 const (
 	varintType  = 0
 	fixed64Type = 1

@@ -72,7 +72,7 @@ func (s Signal) String() string {
 	return u.Scheme + "://" + u.Host + u.EscapedPath()
 }
 
-// GoString is String.
+// GoString returns the same text as String, so that %#v shows no secret.
 func (s Signal) GoString() string { return s.String() }
 
 // String returns the addresses to which telemetry is sent.
@@ -80,7 +80,7 @@ func (c Config) String() string {
 	return "traces: " + c.Traces.String() + ", metrics: " + c.Metrics.String()
 }
 
-// GoString is String.
+// GoString returns the same text as String, so that %#v shows no secret.
 func (c Config) GoString() string { return c.String() }
 
 // FromEnvironment returns the settings for an endpoint: the base URL of a collector, or "env" for
@@ -131,8 +131,8 @@ func (e *environment) config(endpoint string) (c Config, err error) {
 	return c, nil
 }
 
-// checkOn returns an error if no signal is sent because there is no endpoint. It warns if only one
-// signal is not sent.
+// checkOn returns an error if no signal has an endpoint. It adds a warning for a signal that is not
+// sent.
 func (e *environment) checkOn(c Config) error {
 	traces := e.wanted("TRACES")
 	metrics := e.wanted("METRICS")
