@@ -1,10 +1,12 @@
-// Command conformance serves the demo server with what the server scenarios of the official MCP conformance suite call:
-// tools, prompts and resources whose names, arguments and responses the suite gives in the description of each scenario.
-// The suite reads the first page of a list only, so each list is on one page.
+// Command conformance serves the demo server with the tools, prompts and resources for the server
+// scenarios of the official MCP conformance suite. The suite defines their names, arguments and
+// responses in the description of each scenario. It reads only the first page of a list, so each
+// list has one page.
 //
 //	go run ./scripts/conformance 127.0.0.1:3001
 //
-// The SDK checks the input schema of a tool. How a tool asks the client depends on the revision: see [fixtures.asks].
+// The SDK checks the input schema of a tool. How a tool requests input from the client depends on
+// the revision: see [fixtures.asks].
 package main
 
 import (

@@ -1,7 +1,7 @@
 // Command capture writes a large capture: `mcpc batch` records calls to the bench server in
-// both eras, and these runs are repeated, each with an id and times of its own, until the file
-// has as many bytes as wanted. The last result of a run has the text "needle" and the number
-// of the run.
+// both eras, and these runs are repeated, each with a different id and different times, until
+// the file has the requested size. The last result of a run has the text "needle" and the
+// number of the run.
 //
 //	capture -bin DIR -mcpc FILE -bytes 1000000000 -o FILE
 package main

@@ -1,11 +1,10 @@
-// Command launch runs a program and writes to file descriptor 3 what it cost:
+// Command launch runs a program and writes its cost to file descriptor 3:
 // nanoseconds from start to end, nanoseconds of processor time, peak resident
 // memory in bytes, and the exit code.
 //
-// It is a program of its own because Linux counts the memory of the process
-// that starts another one towards the peak of the one that is started. This one
-// has two megabytes; a runner with an HTTP server in it would hide what small
-// programs need.
+// It is a separate program because Linux counts the memory of a parent process
+// towards the peak of its child. This program uses two megabytes; a runner with
+// an HTTP server would hide the memory of small programs.
 package main
 
 import (
@@ -19,7 +18,7 @@ import (
 
 func main() {
 	argv := os.Args[1:]
-	// A signal to the process group ends the program that is measured, and not this one.
+	// A signal to the process group ends the measured program, not this program.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM)
 	began := time.Now()
 	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}})

@@ -1,9 +1,9 @@
-// Command run measures mcpc beside other programs by the goals in rows, and prints what they
-// cost, with a verdict for each goal. scripts/bench.sh builds what it needs and calls it.
+// Command run compares mcpc with other programs, by the goals in rows, and prints their cost with
+// a verdict for each goal. scripts/bench.sh builds the programs and runs this command.
 //
-// The machine is never quiet. So all contenders run once in each round, and a
-// ratio is taken within its round; what is reported is the median of those
-// ratios, and two runs are never compared by their milliseconds.
+// The speed of the machine varies. So all contenders run once in each round, and a ratio
+// compares two times of one round. The report has the median of these ratios. Times in
+// milliseconds of two runs are never compared.
 package main
 
 import (

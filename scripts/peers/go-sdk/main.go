@@ -6,7 +6,7 @@
 //	json       sessions, JSON answers
 //	stateless  no sessions: the only mode that speaks 2026-07-28 over HTTP
 //	sse        the HTTP+SSE transport of 2024-11-05, with a ping to the client
-//	           every two seconds, and the end where a second brings no answer
+//	           every two seconds; it ends if there is no answer within a second
 package main
 
 import (
