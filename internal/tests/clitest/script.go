@@ -21,35 +21,35 @@ import (
 	"mcpc/internal/tests/servers"
 )
 
-// Scripts runs the files of testdata/script, one after the other. They are in the language of
-// testscript, with these commands:
+// Scripts runs the files of testdata/script, one after the other. They are testscript files with
+// these commands:
 //
 //	mcpc ARG...            runs in this process; "! mcpc" must fail
-//	exits CODE COMMAND...  runs a command; CODE is its exact exit code, or SIGINT and the like for the
-//	                       signal that it died of. mcpc runs in this process, "exec mcpc" as a program
+//	exits CODE COMMAND...  runs a command; CODE is its exact exit code, or the name of the signal
+//	                       that ended it, such as SIGINT. mcpc runs in this process, "exec mcpc" as a program
 //	sh -c SCRIPT, sh FILE  runs a script of a Shell
-//	input FILE             gives the next mcpc or sh a standard input ("stdin" is for exec)
-//	needs PROGRAM...       fails if one of them is not installed
-//	failure PATH=VALUE...  the last line of stderr is the JSON error with these members; [!] there is none
+//	input FILE             sets the standard input of the next mcpc or sh ("stdin" is for exec)
+//	needs PROGRAM...       fails if a program is not installed
+//	failure PATH=VALUE...  the last line of stderr is the JSON error with these members; [!] there is no error
 //	json FILE PATH=VALUE.. the file is exactly one JSON document with these members
-//	jsonlike FILE1 FILE2   two files are the same JSON
-//	demo NAME [FLAG...]    (re)starts mcpc demo; its URL is $NAME, that of the old transport $NAME_old,
+//	jsonlike FILE1 FILE2   the files have equal JSON values
+//	demo NAME [FLAG...]    (re)starts mcpc demo; its URL is $NAME, its HTTP+SSE URL $NAME_old,
 //	                       its host and port $NAME_address; the requests are in the file NAME.log
 //	play NAME PLAY         the same for a script of internal/mock
 //	down NAME              ends a server; its address stays taken
 //	start NAME COMMAND...  runs a program in the background, into NAME.out and NAME.err
 //	await FILE REGEXP      waits until the file matches
 //	signal NAME SIGNAL     sends a program in the background a signal
-//	ends NAME CODE         waits for its end; CODE, stdout and stderr as with exits
+//	ends NAME CODE         waits for its end; CODE, stdout and stderr as for exits
 //	address NAME FILE      sets $NAME to the first URL in the file
-//	protected NAME [HOW..] mcpc demo --auth at $NAME, which fails as servers.Login.Fail says from now on; its
+//	protected NAME [HOW..] mcpc demo --auth at $NAME, with the failures HOW of servers.Login.Fail; its
 //	                       requests are in NAME.log
-//	secure NAME URL [mtls] TLS in front of a server, with a certificate of ca.pem; mtls wants a
-//	                       certificate of the client: client.pem, client.key, both.pem
+//	secure NAME URL [mtls] TLS in front of a server, with a certificate of ca.pem; mtls requires a
+//	                       client certificate: client.pem, client.key, both.pem
 //	socket PATH URL        a unix socket in front of a server
 //	tunnel NAME [USER:PW]  a proxy at $NAME; its requests are in the file NAME.log
-//	socks NAME URL         a SOCKS5 proxy at $NAME that leads to one server
-//	gone REGEXP            waits until no process with such a command line is left
+//	socks NAME URL         a SOCKS5 proxy at $NAME for one server
+//	gone REGEXP            waits until no process has a matching command line
 func Scripts(t *testing.T) {
 	runScripts(t, "script", false)
 }
