@@ -192,8 +192,10 @@ func TestTerminalCtrlCAtAQuestion(t *testing.T) {
 		}
 	}
 	for _, words := range [][]string{
-		{"trigger-url-elicitation"}, {"trigger-sampling-request", `{"prompt":"Say hi"}`, "--sampling", "-"},
-		{"get-sum", "a=1"}, {"trigger-elicitation-request"},
+		{"trigger-url-elicitation"},
+		{"trigger-sampling-request", `{"prompt":"Say hi"}`, "--sampling", "-"},
+		{"get-sum", "a=1"},
+		{"trigger-elicitation-request"},
 	} {
 		tm := terminal.Start(t, 80, nil, append([]string{"mcpc", "-s", "demo", "call"}, words...)...)
 		tm.Await(`> $`)

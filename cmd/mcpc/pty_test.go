@@ -187,8 +187,10 @@ on tools/call
 // A failure's hint says where its recording is, unless it was shown or there is none.
 func TestTerminalHintAtRecord(t *testing.T) {
 	t.Parallel()
-	for args, want := range map[string]bool{"-s http://127.0.0.1:1/ ping": true, "-v -s http://127.0.0.1:1/ ping": false, "-s demo call fail": false,
-		"--no-record -s http://127.0.0.1:1/ ping": false, "--json -s http://127.0.0.1:1/ ping": false, "call": false} {
+	for args, want := range map[string]bool{
+		"-s http://127.0.0.1:1/ ping": true, "-v -s http://127.0.0.1:1/ ping": false, "-s demo call fail": false,
+		"--no-record -s http://127.0.0.1:1/ ping": false, "--json -s http://127.0.0.1:1/ ping": false, "call": false,
+	} {
 		out := terminal.Start(t, 80, nil, append([]string{"mcpc"}, strings.Fields(args)...)...).EndsSomehow()
 		if strings.Contains(out, "mcpc show last shows the exchange") != want {
 			t.Errorf("mcpc %s: %q", args, out)

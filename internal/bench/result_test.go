@@ -128,8 +128,10 @@ func TestFallingBehind(t *testing.T) {
 }
 
 func TestExpectations(t *testing.T) {
-	r := &Result{Channels: map[string]Channel{OK: {Calls: 990, Rate: 99}}, Errors: Value{Value: 0.01},
-		Service: &Latency{Calls: 990, Quantiles: map[string]Value{"p50": {Value: 20_000}, "p90": {Value: 40_000}, "max": {Value: 1e6}}}}
+	r := &Result{
+		Channels: map[string]Channel{OK: {Calls: 990, Rate: 99}}, Errors: Value{Value: 0.01},
+		Service: &Latency{Calls: 990, Quantiles: map[string]Value{"p50": {Value: 20_000}, "p90": {Value: 40_000}, "max": {Value: 1e6}}},
+	}
 	for text, want := range map[string]string{
 		"p50<200ms": "held", "p50 < 20.1ms": "held", "p50<20ms": "missed", "p90<=50ms": "held", "max<1s": "missed", "max<2s": "held", "p50>1ms": "held",
 		"error_rate<0.1%": "missed", "error_rate<2%": "held", "error_rate<0.02": "held", "rate>50": "held", "rate>100/s": "missed", "rate<100": "held",
@@ -213,8 +215,12 @@ func TestPlansKnowTheirCalls(t *testing.T) {
 		plan Plan
 		want int
 	}{
-		{Plan{Rate: 100, Duration: 3 * time.Second}, 300}, {Plan{Rate: 100, Requests: 50}, 50}, {Plan{Rate: 100, Requests: 500, Duration: 3 * time.Second}, 300},
-		{Plan{Users: 2, Requests: 50}, 50}, {Plan{Users: 2, Duration: time.Second}, 0}, {Plan{Users: 2, Requests: 50, Duration: time.Second}, 0},
+		{Plan{Rate: 100, Duration: 3 * time.Second}, 300},
+		{Plan{Rate: 100, Requests: 50}, 50},
+		{Plan{Rate: 100, Requests: 500, Duration: 3 * time.Second}, 300},
+		{Plan{Users: 2, Requests: 50}, 50},
+		{Plan{Users: 2, Duration: time.Second}, 0},
+		{Plan{Users: 2, Requests: 50, Duration: time.Second}, 0},
 	} {
 		if got := c.plan.Calls(); got != c.want {
 			t.Errorf("%+v has %d calls, want %d", c.plan, got, c.want)

@@ -211,8 +211,10 @@ func TestCallsThatTimeOutTookTheLimit(t *testing.T) {
 		"closed": {Users: 1, Requests: 200}, "open": {Rate: 50, Requests: 200, InFlight: 256},
 	} {
 		for channel, want := range map[string]map[string]string{
-			Timeout: {"max<500ms": "at least 999.936ms", "p95<500ms": "at least 999.936ms", "p50<500ms": "held",
-				"max<1s": "at least 999.936ms", "max<1.1s": "held", "p90<10ms": "20ms", "max>500ms": "held"},
+			Timeout: {
+				"max<500ms": "at least 999.936ms", "p95<500ms": "at least 999.936ms", "p50<500ms": "held",
+				"max<1s": "at least 999.936ms", "max<1.1s": "held", "p90<10ms": "20ms", "max>500ms": "held",
+			},
 			// Any other failure may be faster than a call that succeeds.
 			"tool_error": {"max<500ms": "held", "p50<500ms": "held", "p95<500ms": "p95 needs 200 calls that succeed or time out, and there were 180"},
 		} {

@@ -105,8 +105,10 @@ func TestQueueCountsWhatWaits(t *testing.T) {
 
 // A date is written as package time writes it.
 func TestTimesAreThoseOfPackageTime(t *testing.T) {
-	for _, at := range []time.Time{noon, noon.Add(1), noon.Add(120 * time.Millisecond), noon.Add(time.Second - 1), noon.Add(time.Second),
-		noon.In(time.FixedZone("", -3600)), time.Unix(-1, 5), time.Date(12345, 1, 2, 3, 4, 5, 600, time.UTC), noon} {
+	for _, at := range []time.Time{
+		noon, noon.Add(1), noon.Add(120 * time.Millisecond), noon.Add(time.Second - 1), noon.Add(time.Second),
+		noon.In(time.FixedZone("", -3600)), time.Unix(-1, 5), time.Date(12345, 1, 2, 3, 4, 5, 600, time.UTC), noon,
+	} {
 		got, want := string(appendRFC3339(nil, at)), at.UTC().Format(time.RFC3339Nano)
 		if got != want {
 			t.Errorf("got %s, want %s", got, want)

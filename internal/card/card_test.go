@@ -97,8 +97,14 @@ func TestDrift(t *testing.T) {
 		name, version, revision string
 		want                    int
 	}{
-		{"com.example/weather", "1.0.0", "r1", 0}, {"weather", "1.0.0", "r2", 0}, {"the weather", "1.0.0", "r2", 0}, {"", "", "r1", 0},
-		{"other", "1.0.0", "r1", 1}, {"weather", "1.0.1", "r1", 1}, {"weather", "1.0.0", "r3", 1}, {"other", "2", "r3", 3},
+		{"com.example/weather", "1.0.0", "r1", 0},
+		{"weather", "1.0.0", "r2", 0},
+		{"the weather", "1.0.0", "r2", 0},
+		{"", "", "r1", 0},
+		{"other", "1.0.0", "r1", 1},
+		{"weather", "1.0.1", "r1", 1},
+		{"weather", "1.0.0", "r3", 1},
+		{"other", "2", "r3", 3},
 	} {
 		if got := s.Drift(c, x.name, x.version, x.revision); len(got) != x.want {
 			t.Errorf("%+v: got %q", x, got)

@@ -185,9 +185,12 @@ func (c *connection) request(ctx context.Context, e era, call *Call, idle time.D
 // requestWithPrevious does what request does for a call that may have been sent before: previousID
 // is the id of that request, or nil.
 func (c *connection) requestWithPrevious(ctx context.Context, e era, call *Call, idle time.Duration,
-	previousID json.RawMessage) reply {
-	out := &outgoing{Outgoing: transport.Outgoing{ID: call.ID, Method: call.Method, Again: previousID},
-		isAcknowledged: call.isAcknowledged, untimed: call.untimed, progressed: call.Progressed}
+	previousID json.RawMessage,
+) reply {
+	out := &outgoing{
+		Outgoing:       transport.Outgoing{ID: call.ID, Method: call.Method, Again: previousID},
+		isAcknowledged: call.isAcknowledged, untimed: call.untimed, progressed: call.Progressed,
+	}
 	if out.ID == nil {
 		out.ID = c.s.nextID()
 	}
@@ -275,8 +278,10 @@ func (c *connection) serveRequest(m *wire.Message) {
 // it responds.
 func (c *connection) reportUnanswerable(m *wire.Message, why string) {
 	c.Diagnose(
-		transport.Diagnostic{Text: "in the meantime the server requested " + m.Method + ", which cannot be answered: " + why,
-			Hint: "a server request needs an id; waiting longer does not help"},
+		transport.Diagnostic{
+			Text: "in the meantime the server requested " + m.Method + ", which cannot be answered: " + why,
+			Hint: "a server request needs an id; waiting longer does not help",
+		},
 	)
 	c.addFinding(wire.Warning, "id", "the server's request "+m.Method+" was not answered: "+why)
 }

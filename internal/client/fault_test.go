@@ -83,12 +83,18 @@ func TestReached(t *testing.T) {
 		phase   string
 		text    string
 	}{
-		{"read and closed", func(_ *net.TCPConn, in *bufio.Reader) { readRequest(in) },
-			wire.Transport, wire.Unknown, "wait", "was lost before a response"},
-		{"read and reset", func(conn *net.TCPConn, in *bufio.Reader) { readRequest(in); conn.SetLinger(0) },
-			wire.Transport, wire.Unknown, "wait", "was lost before a response"},
-		{"half a status line", func(conn *net.TCPConn, in *bufio.Reader) { readRequest(in); io.WriteString(conn, "HTTP/1.1 2") },
-			wire.Transport, wire.Unknown, "wait", "malformed HTTP status code"},
+		{
+			"read and closed", func(_ *net.TCPConn, in *bufio.Reader) { readRequest(in) },
+			wire.Transport, wire.Unknown, "wait", "was lost before a response",
+		},
+		{
+			"read and reset", func(conn *net.TCPConn, in *bufio.Reader) { readRequest(in); conn.SetLinger(0) },
+			wire.Transport, wire.Unknown, "wait", "was lost before a response",
+		},
+		{
+			"half a status line", func(conn *net.TCPConn, in *bufio.Reader) { readRequest(in); io.WriteString(conn, "HTTP/1.1 2") },
+			wire.Transport, wire.Unknown, "wait", "malformed HTTP status code",
+		},
 		{"no HTTP", func(conn *net.TCPConn, in *bufio.Reader) {
 			readRequest(in)
 			io.WriteString(conn, "SSH-2.0-OpenSSH_9.9\r\n\r\n")

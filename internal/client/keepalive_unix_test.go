@@ -54,8 +54,10 @@ func holdServer(t *testing.T, habit string, change func(*keepalive.Options), mor
 	ours, theirs := net.Pipe()
 	hs.opener = ours
 	hs.opened <- ours
-	h := keepalive.Options{Command: process.Command{Args: []string{self, "helper", habit}, Env: append(os.Environ(), "GORACE=atexit_sleep_ms=0")},
-		Socket: hs.socket, Opener: theirs, Now: time.Now}
+	h := keepalive.Options{
+		Command: process.Command{Args: []string{self, "helper", habit}, Env: append(os.Environ(), "GORACE=atexit_sleep_ms=0")},
+		Socket:  hs.socket, Opener: theirs, Now: time.Now,
+	}
 	if change != nil {
 		change(&h)
 	}
@@ -95,8 +97,10 @@ func (hs *heldServer) options(opener bool, more []func(*Options)) Options {
 		}
 		return keepalive.Dial(ctx, hs.socket)
 	}}
-	opt := Options{Server: Server{Keepalive: by, Name: "held"}, Version: "0", Now: time.Now, KnownRevision: "2025-11-25",
-		NextID: func() int64 { return hs.ids.Add(1) }}
+	opt := Options{
+		Server: Server{Keepalive: by, Name: "held"}, Version: "0", Now: time.Now, KnownRevision: "2025-11-25",
+		NextID: func() int64 { return hs.ids.Add(1) },
+	}
 	if !opener {
 		opt.Resume = &hs.memory
 	}

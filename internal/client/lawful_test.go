@@ -190,8 +190,10 @@ func (l *laws) brokenStamps(header http.Header, body []byte) string {
 	if header.Get("Mcp-Method") != *m.Method {
 		return "Mcp-Method is not the method"
 	}
-	name := map[string]string{"tools/call": m.Params.Name, "prompts/get": m.Params.Name, "resources/read": m.Params.URI,
-		"tasks/get": m.Params.TaskID, "tasks/update": m.Params.TaskID, "tasks/cancel": m.Params.TaskID}[*m.Method]
+	name := map[string]string{
+		"tools/call": m.Params.Name, "prompts/get": m.Params.Name, "resources/read": m.Params.URI,
+		"tasks/get": m.Params.TaskID, "tasks/update": m.Params.TaskID, "tasks/cancel": m.Params.TaskID,
+	}[*m.Method]
 	if header.Get("Mcp-Name") != mcp.EncodeHeader(name) {
 		return "Mcp-Name is not the name"
 	}

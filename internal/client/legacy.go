@@ -96,8 +96,10 @@ func (e *legacy) initialize(ctx context.Context, c *connection) wire.Outcome {
 	call := &Call{Method: "initialize", Params: initParams.raw}
 	id := c.s.nextID()
 	out := &outgoing{
-		Outgoing: transport.Outgoing{Raw: wire.ComposeRequest(id, call.Method, call.Params), ID: id, Method: call.Method,
-			Resumable: true, Batches: true},
+		Outgoing: transport.Outgoing{
+			Raw: wire.ComposeRequest(id, call.Method, call.Params), ID: id, Method: call.Method,
+			Resumable: true, Batches: true,
+		},
 		lasting: true,
 	}
 	sessionID := ""

@@ -190,8 +190,11 @@ func (f SubscriptionFilter) missingFrom(other SubscriptionFilter) (names []strin
 	for _, kind := range []struct {
 		name     string
 		has, not bool
-	}{{"the list of tools", f.Tools, other.Tools}, {"the list of prompts", f.Prompts, other.Prompts},
-		{"the list of resources", f.Resources, other.Resources}} {
+	}{
+		{"the list of tools", f.Tools, other.Tools},
+		{"the list of prompts", f.Prompts, other.Prompts},
+		{"the list of resources", f.Resources, other.Resources},
+	} {
 		if kind.has && !kind.not {
 			names = append(names, kind.name)
 		}

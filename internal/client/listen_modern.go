@@ -21,8 +21,10 @@ func (e *modern) listen(ctx context.Context, c *connection, sub *subscription) (
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	filter, _ := json.Marshal(sub.SubscriptionFilter)
-	call := &Call{Method: "subscriptions/listen", ID: c.s.nextID(),
-		Params: jsonraw.With(nil, "notifications", filter), isAcknowledged: func() bool { return sub.load().active }}
+	call := &Call{
+		Method: "subscriptions/listen", ID: c.s.nextID(),
+		Params: jsonraw.With(nil, "notifications", filter), isAcknowledged: func() bool { return sub.load().active },
+	}
 	previousID := sub.load().id
 	sub.update(func(t *subscriptionState) {
 		t.id = call.ID

@@ -25,12 +25,14 @@ func (tr *transcript) listen(s *Session, who, rest string) {
 	level, _ := jsonraw.Object([]byte(filter))
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
-	o := s.Listen(ctx, ListenRequest{SubscriptionFilter: f, LogLevel: level.Text("level"),
+	o := s.Listen(ctx, ListenRequest{
+		SubscriptionFilter: f, LogLevel: level.Text("level"),
 		Began: func(given SubscriptionFilter) {
 			raw, _ := json.Marshal(given)
 			tr.say("%sbegan: %s", who, raw)
 		},
-		Lost: func(why string) { tr.say("%slost: %s", who, why) }})
+		Lost: func(why string) { tr.say("%slost: %s", who, why) },
+	})
 	tr.say("%slisten: %s", who, tr.told(o))
 }
 

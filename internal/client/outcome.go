@@ -14,8 +14,10 @@ const codeInternal = -32603
 
 // outcome returns the outcome for a reply. e is nil if the era is not known.
 func (c *connection) outcome(e era, call *Call, r reply) (o wire.Outcome) {
-	o = wire.Outcome{Method: call.Method, Name: r.name, ID: r.id, Where: c.s.opt.Server.Name,
-		Phase: "result", Reached: wire.Answered, Message: r.Message, HTTP: r.HTTP}
+	o = wire.Outcome{
+		Method: call.Method, Name: r.name, ID: r.id, Where: c.s.opt.Server.Name,
+		Phase: "result", Reached: wire.Answered, Message: r.Message, HTTP: r.HTTP,
+	}
 	if f := r.Fault; f != nil {
 		o = f.ApplyTo(o)
 		hasNoResponse := f.Kind == wire.Transport || f.Kind == wire.Timeout
@@ -67,8 +69,10 @@ func (c *connection) reportResponseProblems(m *wire.Message) {
 		return
 	}
 	if where := m.DuplicateInResult(); m.Kind == wire.Response && where != "" {
-		c.Finding(wire.Finding{Rule: "duplicate_member", Level: wire.Warning, Where: where,
-			Text: "the result has the member " + where + " twice, and parsers disagree on which one applies"})
+		c.Finding(wire.Finding{
+			Rule: "duplicate_member", Level: wire.Warning, Where: where,
+			Text: "the result has the member " + where + " twice, and parsers disagree on which one applies",
+		})
 	}
 	for _, p := range m.Problems {
 		if p.Rule == "surrogate" {

@@ -36,13 +36,15 @@ func TestProgressPasses(t *testing.T) {
 		events = text.Bytes()
 		var all []*wire.Message
 		heard := 0
-		opt := Options{Server: Server{URL: server.URL}, Protocol: rev2607, SkipDiscover: true, Now: time.Now,
+		opt := Options{
+			Server: Server{URL: server.URL}, Protocol: rev2607, SkipDiscover: true, Now: time.Now,
 			Passing: func(*wire.Message) bool { return !keep },
 			Notified: func(m *wire.Message) {
 				if heard++; keep {
 					all = append(all, m)
 				}
-			}}
+			},
+		}
 		s, o := Open(context.Background(), opt)
 		if !o.Good() {
 			t.Fatal(o.Text)

@@ -96,8 +96,10 @@ func TestJudgeProbe(t *testing.T) {
 		{"500", httpOnly, refusedWith(500, wire.Transport), giveUp, ""},
 		{"500 whose text names the method", httpOnly, saying(500, "Unknown method server/discover"), tryHandshake, ""},
 		{"501 whose text names the revision", httpOnly, saying(501, `{"error":"version 2026-07-28"}`), tryHandshake, ""},
-		{"an error with 500 that names the revision", httpOnly,
-			replied(500, rpc("-32603", `"Unsupported protocol version: 2026-07-28"`)), tryHandshake, ""},
+		{
+			"an error with 500 that names the revision", httpOnly,
+			replied(500, rpc("-32603", `"Unsupported protocol version: 2026-07-28"`)), tryHandshake, "",
+		},
 		{"502 whose text names the method", httpOnly, saying(502, "server/discover failed"), giveUp, ""},
 		{"501", httpOnly, refusedWith(501, wire.Transport), giveUp, ""},
 		{"503", httpOnly, refusedWith(503, wire.Transport), giveUp, ""},

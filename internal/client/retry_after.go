@@ -24,8 +24,10 @@ func waitRetryAfter(ctx context.Context, c *connection, r reply, attempt int) bo
 	if r.HTTP == nil {
 		return false
 	}
-	busy := []int{http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway,
-		http.StatusServiceUnavailable, http.StatusGatewayTimeout}
+	busy := []int{
+		http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway,
+		http.StatusServiceUnavailable, http.StatusGatewayTimeout,
+	}
 	wait := retryAfter(r.HTTP, attempt, c.s.opt.Now())
 	if !slices.Contains(busy, r.HTTP.Status) || wait > maxRetryAfter {
 		return false

@@ -56,8 +56,10 @@ func TestClosedWhileIdle(t *testing.T) {
 		}
 		return &lateReader{conn.(*net.TCPConn), func() { once.Do(func() { close(ended) }) }, hold}, nil
 	}
-	s, o := Open(t.Context(), Options{Server: Server{URL: "http://server.example/"}, Protocol: rev2607, SkipDiscover: true, Dial: dial,
-		Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: l.Addr().String()})})
+	s, o := Open(t.Context(), Options{
+		Server: Server{URL: "http://server.example/"}, Protocol: rev2607, SkipDiscover: true, Dial: dial,
+		Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: l.Addr().String()}),
+	})
 	if !o.Good() {
 		t.Fatal(o.Text)
 	}
@@ -145,8 +147,10 @@ func TestClosedAfterItWasChosen(t *testing.T) {
 		t.Cleanup(last.release)
 		return last, nil
 	}
-	s, o := Open(t.Context(), Options{Server: Server{URL: "http://server.example/"}, Protocol: rev2607, SkipDiscover: true, Dial: dial,
-		Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: l.Addr().String()})})
+	s, o := Open(t.Context(), Options{
+		Server: Server{URL: "http://server.example/"}, Protocol: rev2607, SkipDiscover: true, Dial: dial,
+		Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: l.Addr().String()}),
+	})
 	if !o.Good() {
 		t.Fatal(o.Text)
 	}

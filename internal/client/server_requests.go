@@ -137,8 +137,10 @@ func (u *unanswered) applyTo(o wire.Outcome) wire.Outcome {
 	}
 	if u.undeclared != "" {
 		if o.Kind == wire.RPCFailed || o.Kind == wire.ToolError {
-			o.Findings = append(slices.Clip(o.Findings), wire.Finding{Rule: wire.Undeclared, Level: wire.Info, Got: u.undeclared,
-				Text: "the server requested " + u.undeclared + ", which was not offered; it was rejected"})
+			o.Findings = append(slices.Clip(o.Findings), wire.Finding{
+				Rule: wire.Undeclared, Level: wire.Info, Got: u.undeclared,
+				Text: "the server requested " + u.undeclared + ", which was not offered; it was rejected",
+			})
 		}
 		return o
 	}
@@ -165,8 +167,10 @@ func (u *unanswered) applyTo(o wire.Outcome) wire.Outcome {
 		}
 	}
 	if o.Message == u.request && failure != nil {
-		o.Findings = append(slices.Clip(o.Findings), wire.Finding{Rule: "rpc_error", Level: wire.Info,
-			Text: fmt.Sprintf("the server then returned the error %d %q", failure.Code, failure.Message)})
+		o.Findings = append(slices.Clip(o.Findings), wire.Finding{
+			Rule: "rpc_error", Level: wire.Info,
+			Text: fmt.Sprintf("the server then returned the error %d %q", failure.Code, failure.Message),
+		})
 	}
 	return o
 }

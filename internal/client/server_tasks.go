@@ -61,8 +61,10 @@ func (es *serverTasks) add(params json.RawMessage, now time.Time, withdraw func(
 	if ms, err := strconv.ParseInt(string(ttl), 10, 64); err != nil || ms < 0 {
 		ttl = json.RawMessage("null")
 	}
-	e := &serverTask{id: rand.Text(), ttl: ttl, created: now, withdraw: withdraw, over: make(chan struct{}),
-		status: TaskWorking, updated: now}
+	e := &serverTask{
+		id: rand.Text(), ttl: ttl, created: now, withdraw: withdraw, over: make(chan struct{}),
+		status: TaskWorking, updated: now,
+	}
 	es.all = append(es.all, e)
 	return e
 }

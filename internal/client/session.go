@@ -311,8 +311,10 @@ func (s *Session) Transport() transport.Name { return s.connection().transport()
 // Memory returns what a later run needs to resume the session.
 func (s *Session) Memory() Memory {
 	c := s.connection()
-	return Memory{Revision: c.revision(), Transport: c.transport().Name(), SessionID: c.era().sessionID(),
-		Cookies: s.connector.CookieField(s.opt.Server.URL), Declared: c.era().declared(), Info: c.load().info}
+	return Memory{
+		Revision: c.revision(), Transport: c.transport().Name(), SessionID: c.era().sessionID(),
+		Cookies: s.connector.CookieField(s.opt.Server.URL), Declared: c.era().declared(), Info: c.load().info,
+	}
 }
 
 // Close ends pending requests and closes the connection. endSession also asks the server to end the

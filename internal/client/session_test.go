@@ -227,8 +227,10 @@ func TestCloseEndsRequests(t *testing.T) {
 			}
 			serverOut.Close()
 		}()
-		s, o := Open(context.Background(), Options{Protocol: rev2607, SkipDiscover: true,
-			Server: Server{Pipe: func() (io.Reader, io.WriteCloser) { return clientIn, clientOut }}})
+		s, o := Open(context.Background(), Options{
+			Protocol: rev2607, SkipDiscover: true,
+			Server: Server{Pipe: func() (io.Reader, io.WriteCloser) { return clientIn, clientOut }},
+		})
 		if !o.Good() {
 			t.Fatal(o.Text)
 		}
@@ -269,8 +271,10 @@ func TestAnswersNobodyTakes(t *testing.T) {
 		said := make(chan struct{})
 		var mu sync.Mutex
 		found := map[string]int{}
-		opt := Options{Server: Server{Pipe: deafPipe(strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n", 1000), said)},
-			Resume: nil, Protocol: rev2511, Now: time.Now}
+		opt := Options{
+			Server: Server{Pipe: deafPipe(strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n", 1000), said)},
+			Resume: nil, Protocol: rev2511, Now: time.Now,
+		}
 		opt.Found = func(f wire.Finding) {
 			mu.Lock()
 			defer mu.Unlock()

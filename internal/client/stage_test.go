@@ -48,8 +48,10 @@ type visit struct {
 }
 
 func newStage(t *testing.T, script []txtar.File, l *laws) *stage {
-	s := &stage{t: t, laws: l, rest: expand(script), requests: make(chan *visit), lines: make(chan string),
-		stop: make(chan struct{}), played: make(chan struct{})}
+	s := &stage{
+		t: t, laws: l, rest: expand(script), requests: make(chan *visit), lines: make(chan string),
+		stop: make(chan struct{}), played: make(chan struct{}),
+	}
 	go s.play()
 	return s
 }
@@ -88,8 +90,12 @@ func opening(words []string) []txtar.File {
 		ask, result = "Mcp-Session-Id: -\n"+ask, "Mcp-Session-Id: "+words[1]+"\n\n"+result
 		done = "Mcp-Session-Id: " + words[1] + "\n" + done
 	}
-	return []txtar.File{{Name: "> POST", Data: []byte(ask)}, {Name: "< 200 json", Data: []byte(result)},
-		{Name: "> POST", Data: []byte(done)}, {Name: "< 202"}}
+	return []txtar.File{
+		{Name: "> POST", Data: []byte(ask)},
+		{Name: "< 200 json", Data: []byte(result)},
+		{Name: "> POST", Data: []byte(done)},
+		{Name: "< 202"},
+	}
 }
 
 func (s *stage) dial(ctx context.Context, _, _ string) (net.Conn, error) {

@@ -45,9 +45,11 @@ func (tr *transcript) task(ctx context.Context, s *Session, rest string) {
 }
 
 func (tr *transcript) waiting() Waiting {
-	return Waiting{Tool: "t", Answered: []string{"answered before"},
+	return Waiting{
+		Tool: "t", Answered: []string{"answered before"},
 		Seen:    func(task Task) { tr.say("seen: %s", tr.shown(task)) },
-		Answers: func(keys []string) { tr.say("answered: %q", keys) }}
+		Answers: func(keys []string) { tr.say("answered: %q", keys) },
+	}
 }
 
 func (tr *transcript) shown(task Task) string {

@@ -12,8 +12,10 @@ import (
 var goClient string
 
 // goReserved are the names that client.go.txt declares, and the names of the members of its Client.
-var goReserved = []string{"Client", "Error", "RPCError", "Result", "Content", "New", "Call", "Mcpc", "Server",
-	"Command", "Yes", "Flags"}
+var goReserved = []string{
+	"Client", "Error", "RPCError", "Result", "Content", "New", "Call", "Mcpc", "Server",
+	"Command", "Yes", "Flags",
+}
 
 // Go returns the source of a Go package with the name pkg: for each tool a type of its arguments, a
 // type of its output if it declares an outputSchema, and a method that calls it. left has the tools

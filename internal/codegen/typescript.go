@@ -16,8 +16,10 @@ var tsClient string
 
 // tsReserved are the names that client.ts.txt declares, and names of members that every JavaScript
 // object has.
-var tsReserved = []string{"Options", "McpcError", "Result", "Content", "Client", "Call", "Close", "Connection",
-	"Waiting", "Constructor", "Then"}
+var tsReserved = []string{
+	"Options", "McpcError", "Result", "Content", "Client", "Call", "Close", "Connection",
+	"Waiting", "Constructor", "Then",
+}
 
 // TypeScript returns the source of a module: for each tool an interface of its arguments, an
 // interface of its output if it declares an outputSchema, and a method that calls it. The module

@@ -453,8 +453,10 @@ func (c *Conn) RefusedCall(name, text string, hint wire.Hint) wire.Outcome {
 
 // Unsent returns the failure of a request that is not sent because of a list.
 func (c *Conn) Unsent(method, name, text string, hint wire.Hint) wire.Outcome {
-	return wire.Outcome{Kind: wire.InvalidArguments, Method: method, Name: name, Where: c.Where,
-		Phase: "arguments", Text: text, Hint: hint}
+	return wire.Outcome{
+		Kind: wire.InvalidArguments, Method: method, Name: name, Where: c.Where,
+		Phase: "arguments", Text: text, Hint: hint,
+	}
 }
 
 // Entry finds an entry of kind k by the name or URI that requests it, otherwise by its name. If the

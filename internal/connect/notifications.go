@@ -143,8 +143,10 @@ func (c *Conn) malformedOutcome() wire.Outcome {
 	if !failed {
 		return wire.Outcome{}
 	}
-	return wire.Outcome{Kind: wire.BadResponse, Where: c.Where, Phase: "result", Reached: wire.Answered,
-		Text: "a message besides the response does not conform to the revision"}
+	return wire.Outcome{
+		Kind: wire.BadResponse, Where: c.Where, Phase: "result", Reached: wire.Answered,
+		Text: "a message besides the response does not conform to the revision",
+	}
 }
 
 // storeRenewal reports that the session was opened again, and stores the new one at once: other

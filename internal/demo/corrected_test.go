@@ -27,8 +27,10 @@ func TestHTTPRefusalsHaveCodes(t *testing.T) {
 		{"cut off, no session", s.stateless("tools/list", ""), `{`, 400, `{"error":{"code":-32700,`},
 		{"no JSON-RPC", in, `{"jsonrpc":"1.0","id":1,"method":"ping"}`, 400, `{"error":{"code":-32600,`},
 		{"no method", in, `{"jsonrpc":"2.0","id":1}`, 400, `{"error":{"code":-32600,`},
-		{"unknown older version", s.stateless("tools/list", "").with("MCP-Protocol-Version", "1900-01-01"), request(1, "tools/list", older), 400,
-			`{"error":{"code":-32022,"message":"unsupported protocol version","data":{"supported":["2026-07-28","2025-11-25",`},
+		{
+			"unknown older version", s.stateless("tools/list", "").with("MCP-Protocol-Version", "1900-01-01"), request(1, "tools/list", older), 400,
+			`{"error":{"code":-32022,"message":"unsupported protocol version","data":{"supported":["2026-07-28","2025-11-25",`,
+		},
 		{"two versions", s.stateless("tools/list", "").with("MCP-Protocol-Version", "2025-11-25"), request(1, "tools/list", meta), 400, `{"error":{"code":-32020,`},
 		{"arguments in an array", in, toolsCall(1, "echo", `[]`), 200, `"code":-32602`},
 		{"unknown level, no session", s.stateless("tools/list", ""), request(1, "tools/list", strings.Replace(meta, `"_meta":{`, `"_meta":{"io.modelcontextprotocol/logLevel":"loud",`, 1)), 400, `"code":-32602`},

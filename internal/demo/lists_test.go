@@ -102,10 +102,12 @@ func TestPrompts(t *testing.T) {
 			{`"name":"args-prompt","arguments":{"city":"Chicago"}`, message("What's weather in Chicago?")},
 			{`"name":"args-prompt","arguments":{"city":"Chicago","state":"IL"}`, message("What's weather in Chicago, IL?")},
 			{`"name":"completable-prompt","arguments":{"department":"Sales","name":"Eve"}`, message("Please promote Eve to the head of the Sales team.")},
-			{`"name":"resource-prompt","arguments":{"resourceType":"Text","resourceId":"1"}`,
+			{
+				`"name":"resource-prompt","arguments":{"resourceType":"Text","resourceId":"1"}`,
 				message("This prompt includes the Text resource with id: 1. Please analyze the following resource:") +
 					`,{"content":{"type":"resource","resource":{"uri":"demo://resource/dynamic/text/1","mimeType":"text/plain",` +
-					`"text":"Resource 1: This is a plaintext resource"}},"role":"user"}`},
+					`"text":"Resource 1: This is a plaintext resource"}},"role":"user"}`,
+			},
 		} {
 			got := string(p.do(request(i, "prompts/get", c.params)).Result)
 			if !strings.HasSuffix(got, `"messages":[`+c.want+`]}`) {
@@ -115,10 +117,14 @@ func TestPrompts(t *testing.T) {
 		for i, c := range []struct{ params, want string }{
 			{`"name":"nope"`, `{"code":-32602,"message":"unknown prompt \"nope\""}`},
 			{`"name":"args-prompt"`, `{"code":-32602,"message":"prompt args-prompt: required argument \"city\" is missing"}`},
-			{`"name":"resource-prompt","arguments":{"resourceType":"Text","resourceId":"x"}`,
-				`{"code":-32602,"message":"resourceId: expected a positive integer, got \"x\""}`},
-			{`"name":"resource-prompt","arguments":{"resourceType":"Cat","resourceId":"1"}`,
-				`{"code":-32602,"message":"resourceType: expected one of [\"Text\" \"Blob\"], got \"Cat\""}`},
+			{
+				`"name":"resource-prompt","arguments":{"resourceType":"Text","resourceId":"x"}`,
+				`{"code":-32602,"message":"resourceId: expected a positive integer, got \"x\""}`,
+			},
+			{
+				`"name":"resource-prompt","arguments":{"resourceType":"Cat","resourceId":"1"}`,
+				`{"code":-32602,"message":"resourceType: expected one of [\"Text\" \"Blob\"], got \"Cat\""}`,
+			},
 		} {
 			want(t, c.params, string(p.do(request(i, "prompts/get", c.params)).Error), c.want)
 		}

@@ -80,8 +80,10 @@ func TestStatelessRefusals(t *testing.T) {
 				`"data":{"supported":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],"requested":"2027-01-01"}}`},
 			{"older revision", request(1, "tools/list", strings.Replace(meta, "2026-07-28", "1900-01-01", 1)), `{"code":-32022,"message":"unsupported protocol version",` +
 				`"data":{"supported":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],"requested":"1900-01-01"}}`},
-			{"no capabilities", request(2, "tools/list", incapable),
-				`{"code":-32602,"message":"missing or invalid _meta field \"io.modelcontextprotocol/clientCapabilities\""}`},
+			{
+				"no capabilities", request(2, "tools/list", incapable),
+				`{"code":-32602,"message":"missing or invalid _meta field \"io.modelcontextprotocol/clientCapabilities\""}`,
+			},
 			{"removed method", request(3, "ping", meta), `{"code":-32601,"message":"method not found: \"ping\""}`},
 			{"unknown tool", toolsCall(4, "nope", `{}`, meta), `{"code":-32602,"message":"unknown tool \"nope\""}`},
 		} {

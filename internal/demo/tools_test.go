@@ -46,13 +46,19 @@ func results() []struct{ tool, arguments, want string } {
 		{"get-structured-content", `{"location":"Los Angeles"}`, structuredAnd(`{"temperature":73,"conditions":"Sunny / Clear","humidity":48}`)},
 		{"get-tiny-image", `{}`, `{"content":[{"type":"text","text":"Here's the image you requested:"},` + image("") +
 			`,{"type":"text","text":"The image above is the mcpc logo."}]}`},
-		{"get-annotated-message", `{"messageType":"error","includeImage":true}`,
+		{
+			"get-annotated-message", `{"messageType":"error","includeImage":true}`,
 			`{"content":[{"type":"text","text":"Error: Operation failed","annotations":{"audience":["user","assistant"],"priority":1}},` +
-				image(`,"annotations":{"audience":["user"],"priority":0.5}`) + `]}`},
-		{"get-annotated-message", `{"messageType":"success"}`,
-			`{"content":[{"type":"text","text":"Operation completed successfully","annotations":{"audience":["user"],"priority":0.7}}]}`},
-		{"get-annotated-message", `{"messageType":"debug"}`,
-			`{"content":[{"type":"text","text":"Debug: Cache hit ratio 0.95, latency 150ms","annotations":{"audience":["assistant"],"priority":0.3}}]}`},
+				image(`,"annotations":{"audience":["user"],"priority":0.5}`) + `]}`,
+		},
+		{
+			"get-annotated-message", `{"messageType":"success"}`,
+			`{"content":[{"type":"text","text":"Operation completed successfully","annotations":{"audience":["user"],"priority":0.7}}]}`,
+		},
+		{
+			"get-annotated-message", `{"messageType":"debug"}`,
+			`{"content":[{"type":"text","text":"Debug: Cache hit ratio 0.95, latency 150ms","annotations":{"audience":["assistant"],"priority":0.3}}]}`,
+		},
 		{"get-resource-links", `{"count":2}`, `{"content":[{"type":"text","text":"Here are 2 resource links to resources available in this server:"},` +
 			`{"type":"resource_link","mimeType":"application/octet-stream","uri":"demo://resource/dynamic/blob/1","name":"Blob Resource 1","description":"Resource 1: binary blob resource"},` +
 			`{"type":"resource_link","mimeType":"text/plain","uri":"demo://resource/dynamic/text/2","name":"Text Resource 2","description":"Resource 2: plaintext resource"}]}`},

@@ -46,8 +46,10 @@ func snapshot(raw []byte) diff.Snapshot {
 		}
 		return items
 	}
-	s := diff.Snapshot{Implementation: members.Value("serverInfo"), Capabilities: members.Value("capabilities"), Instructions: members.Value("instructions"),
-		Tools: list("tools"), Prompts: list("prompts"), Resources: list("resources"), Templates: list("resourceTemplates")}
+	s := diff.Snapshot{
+		Implementation: members.Value("serverInfo"), Capabilities: members.Value("capabilities"), Instructions: members.Value("instructions"),
+		Tools: list("tools"), Prompts: list("prompts"), Resources: list("resources"), Templates: list("resourceTemplates"),
+	}
 	for _, item := range list("revisions") {
 		text, _ := jsonraw.Text(item)
 		s.Revisions = append(s.Revisions, text)

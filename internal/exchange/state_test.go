@@ -25,8 +25,10 @@ func closed(by wire.Direction, how, text string) step {
 // onStream puts steps on an HTTP request: its head comes first, then the response's with a status and Content-Type.
 func onStream(status int, contentType string, steps ...step) []step {
 	request := step{Kind: wire.Head, HTTP: &wire.HTTPHead{Method: "POST", URL: "http://x/mcp"}}
-	response := step{Kind: wire.Head, Dir: wire.Received, HTTP: &wire.HTTPHead{Status: status,
-		Fields: []wire.Field{{Name: "Content-Type", Value: contentType}}}}
+	response := step{Kind: wire.Head, Dir: wire.Received, HTTP: &wire.HTTPHead{
+		Status: status,
+		Fields: []wire.Field{{Name: "Content-Type", Value: contentType}},
+	}}
 	all := []step{request, steps[0], response}
 	for _, s := range steps[1:] {
 		if s.Kind == wire.Body && contentType == "text/event-stream" && s.Dir == wire.Received {
@@ -95,14 +97,22 @@ func TestOutcomes(t *testing.T) {
 		{"open", pipe(sent(call)), "open -"},
 		{"tool error", pipe(sent(call), received(`{"jsonrpc":"2.0","id":1,"result":{"content":[],"isError":true}}`)), "tool_error 5"},
 		{"JSON-RPC error", pipe(sent(call), received(`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no"}}`)), "rpc_error 6"},
-		{"input required", pipe(sent(call), received(`{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","inputRequests":{"a":{}}}}`)),
-			"input_required 11"},
-		{"a list without its list", pipe(sent(list), received(`{"jsonrpc":"2.0","id":1,"result":{}}`)),
-			"bad_response 8 the result of tools/list has no tools"},
-		{"cancelled by the client", pipe(sent(call), sent(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"why"}}`)),
-			"cancelled - cancelled by the client: why"},
-		{"response after the cancellation", pipe(sent(call), sent(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`), received(good)),
-			"cancelled - cancelled by the client; late"},
+		{
+			"input required", pipe(sent(call), received(`{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","inputRequests":{"a":{}}}}`)),
+			"input_required 11",
+		},
+		{
+			"a list without its list", pipe(sent(list), received(`{"jsonrpc":"2.0","id":1,"result":{}}`)),
+			"bad_response 8 the result of tools/list has no tools",
+		},
+		{
+			"cancelled by the client", pipe(sent(call), sent(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"why"}}`)),
+			"cancelled - cancelled by the client: why",
+		},
+		{
+			"response after the cancellation", pipe(sent(call), sent(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`), received(good)),
+			"cancelled - cancelled by the client; late",
+		},
 		{"the server ends the pipe", pipe(sent(call), closed(wire.Received, "exit", "exit status 3")), "transport 7 exit status 3"},
 		{"the client ends the pipe", pipe(sent(call), closed(wire.Sent, "end", "")), "cancelled - cancelled by the client: the client ended the connection"},
 		{"two at once", pipe(sent(call), sent(strings.Replace(list, "1,", "2,", 1)), received(good)), "ok 0|open -"},
@@ -112,19 +122,29 @@ func TestOutcomes(t *testing.T) {
 		{"HTTP 401", onStream(401, object, sent(call), end), "auth 4"},
 		{"HTTP 503", onStream(503, object, sent(call), end), "transport 7"},
 		{"HTTP 400 with an error", onStream(400, object, sent(call), received(`{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"no"}}`), end), "rpc_error 6"},
-		{"a foreign type", onStream(200, "text/html", sent(call), received(good), end),
-			"bad_response 8 expected application/json or text/event-stream, got text/html"},
-		{"another id", onStream(200, object, sent(call), received(strings.Replace(good, "1,", "7,", 1)), end),
-			"bad_response 8 the response has another id than the request"},
+		{
+			"a foreign type", onStream(200, "text/html", sent(call), received(good), end),
+			"bad_response 8 expected application/json or text/event-stream, got text/html",
+		},
+		{
+			"another id", onStream(200, object, sent(call), received(strings.Replace(good, "1,", "7,", 1)), end),
+			"bad_response 8 the response has another id than the request",
+		},
 		{"no response", onStream(200, object, sent(call), end), "bad_response 8 the HTTP response ended without a JSON-RPC response"},
 		{"no event", onStream(200, events, sent(call), end), "transport 7 the stream ended before the response"},
 		{"cut", onStream(200, events, sent(call), closed(wire.Received, "cut", "unexpected EOF")), "transport 7 unexpected EOF"},
-		{"the client closes the stream", onStream(200, events, sent(call), closed(wire.Sent, "cancelled", "")),
-			"cancelled - cancelled by the client: the client closed the stream"},
-		{"dropped by a user", pipe(sent(call), step{Kind: wire.Held, Held: &wire.HeldFacts{How: "dropped", Kind: "request", ID: "1"}}),
-			"transport 7 the user dropped the request"},
-		{"not decoded", onStream(200, object, sent(call), step{Kind: wire.Noise, Dir: wire.Received, Unread: "encoded as x"}, end),
-			"unreadable - encoded as x"},
+		{
+			"the client closes the stream", onStream(200, events, sent(call), closed(wire.Sent, "cancelled", "")),
+			"cancelled - cancelled by the client: the client closed the stream",
+		},
+		{
+			"dropped by a user", pipe(sent(call), step{Kind: wire.Held, Held: &wire.HeldFacts{How: "dropped", Kind: "request", ID: "1"}}),
+			"transport 7 the user dropped the request",
+		},
+		{
+			"not decoded", onStream(200, object, sent(call), step{Kind: wire.Noise, Dir: wire.Received, Unread: "encoded as x"}, end),
+			"unreadable - encoded as x",
+		},
 	} {
 		var got []string
 		for _, s := range states(c.steps) {

@@ -84,8 +84,10 @@ func Read() (entries []Entry, groups []Group) {
 
 // member returns the member with a key in words.txt; nil for "see", which is a list.
 func (e *Entry) member(key string) *string {
-	return map[string]*string{"means": &e.Means, "revisions": &e.Revisions, "from": &e.From,
-		"exit": &e.Exit, "next": &e.Next, "where": &e.Where}[key]
+	return map[string]*string{
+		"means": &e.Means, "revisions": &e.Revisions, "from": &e.From,
+		"exit": &e.Exit, "next": &e.Next, "where": &e.Where,
+	}[key]
 }
 
 // Find returns the entries for a word: one, several if it has several meanings, or none. Entries of

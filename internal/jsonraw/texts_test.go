@@ -53,8 +53,10 @@ func slowTexts(raw []byte) map[int]longText {
 
 // A text is read as it is, wherever the pieces end.
 func FuzzText(f *testing.F) {
-	for _, raw := range []string{`""`, `{"a":"b\n\"\\","c":["\u00e9é\uD83D\uDE00😀 and more than thirty-two bytes of text in one run"]}`, `"\ud800" "\ud800x"`,
-		`"\ud800\ud800\udc00x"`, `"\udc00\\u0041\u0000"`, "\"\xf0\x9f\"", "\"\x01\"", `"\x"`, `"\u12"`, `"cut`, `"cut\`, "\"cut\xf0\x9f", `"é`, "\"12345678\x80\x80\"", `"\u0041`} {
+	for _, raw := range []string{
+		`""`, `{"a":"b\n\"\\","c":["\u00e9é\uD83D\uDE00😀 and more than thirty-two bytes of text in one run"]}`, `"\ud800" "\ud800x"`,
+		`"\ud800\ud800\udc00x"`, `"\udc00\\u0041\u0000"`, "\"\xf0\x9f\"", "\"\x01\"", `"\x"`, `"\u12"`, `"cut`, `"cut\`, "\"cut\xf0\x9f", `"é`, "\"12345678\x80\x80\"", `"\u0041`,
+	} {
 		f.Add([]byte(raw))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {

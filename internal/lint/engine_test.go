@@ -232,8 +232,10 @@ func TestProbesAreAdded(t *testing.T) {
 	for _, j := range l.Report().Judgements {
 		got[j.ID] = strings.TrimSpace(string(j.Verdict) + " " + j.Why)
 	}
-	for id, want := range map[string]string{"L043": "pass", "L061": "fail", "L062": "pass", "L063": "not run HTTP 429",
-		"L064": "not applicable holds for HTTP"} {
+	for id, want := range map[string]string{
+		"L043": "pass", "L061": "fail", "L062": "pass", "L063": "not run HTTP 429",
+		"L064": "not applicable holds for HTTP",
+	} {
 		if got[id] != want {
 			t.Errorf("%s: %s", id, got[id])
 		}

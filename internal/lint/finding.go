@@ -90,8 +90,10 @@ func (f *found) add(r *Rule, run string, e *conv.Event, h conv.Hit) Finding {
 		Subject:     subject,
 		Times:       1,
 		Fingerprint: strings.TrimSpace(cut(mark)),
-		Evidence: []Evidence{{Run: run, Conn: spot.Conn, Seq: spot.Seq, Pointer: at,
-			Got: cut(h.Got), Want: cut(h.Want)}},
+		Evidence: []Evidence{{
+			Run: run, Conn: spot.Conn, Seq: spot.Seq, Pointer: at,
+			Got: cut(h.Got), Want: cut(h.Want),
+		}},
 	}
 	if e.Rev == conv.Unknown {
 		here.before = e.Conversation

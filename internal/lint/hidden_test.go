@@ -15,8 +15,10 @@ func judgedList(name string, hidden int, hide func(raw []byte) []byte) Report {
 	l.Tap(wire.Frame{Seq: 1, Dir: wire.Sent, Kind: wire.Body, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)})
 	l.Tap(wire.Frame{Seq: 2, Dir: wire.Received, Kind: wire.Body, Raw: []byte(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}`)})
 	l.Tap(wire.Frame{Seq: 3, Dir: wire.Sent, Kind: wire.Body, Raw: []byte(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)})
-	l.Tap(wire.Frame{Seq: 4, Dir: wire.Received, Kind: wire.Body, Hidden: hidden,
-		Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"%s","description":"d","inputSchema":{"type":"object"}}]}}`, name)})
+	l.Tap(wire.Frame{
+		Seq: 4, Dir: wire.Received, Kind: wire.Body, Hidden: hidden,
+		Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"%s","description":"d","inputSchema":{"type":"object"}}]}}`, name),
+	})
 	l.Close()
 	return l.Report()
 }

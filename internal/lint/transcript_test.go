@@ -283,8 +283,10 @@ func (t *transcript) send(message string) {
 	t.add(wire.Frame{Kind: wire.Body, Raw: []byte(message)})
 }
 
-var cacheable = map[string]bool{"server/discover": true, "tools/list": true, "prompts/list": true, "resources/list": true,
-	"resources/templates/list": true, "resources/read": true}
+var cacheable = map[string]bool{
+	"server/discover": true, "tools/list": true, "prompts/list": true, "resources/list": true,
+	"resources/templates/list": true, "resources/read": true,
+}
 
 func (t *transcript) result(text string) {
 	result := raw(text)

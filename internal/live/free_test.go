@@ -17,8 +17,10 @@ import (
 // were dropped of one that has ended.
 func TestDroppedRowsAreFreed(t *testing.T) {
 	ring := capture.NewRing(t.TempDir())
-	r := capture.NewRecorder(capture.Recording{Open: ring.Create, Rotation: capture.Rotation{Ring: ring, Bytes: 8 << 10, Files: 100, Carry: rows.Carry},
-		Head: capture.Head{Started: noon, Target: "t", By: capture.ByTap}})
+	r := capture.NewRecorder(capture.Recording{
+		Open: ring.Create, Rotation: capture.Rotation{Ring: ring, Bytes: 8 << 10, Files: 100, Carry: rows.Carry},
+		Head: capture.Head{Started: noon, Target: "t", By: capture.ByTap},
+	})
 	for i := range 400 {
 		at := noon.Add(time.Duration(i) * time.Second)
 		r.Tap(wire.Frame{Seq: uint64(2*i + 1), Time: at, Conn: 1, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`, i)})

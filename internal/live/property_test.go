@@ -258,8 +258,10 @@ func TestRecordingThatTurns(t *testing.T) {
 // turn records in several files; beside what comes and goes a call is under way all the time.
 func turn(t testing.TB, ring *capture.Ring, random *rand.Rand, bytes int64) {
 	t.Helper()
-	r := capture.NewRecorder(capture.Recording{Open: ring.Create, Rotation: capture.Rotation{Ring: ring, Bytes: bytes, Files: 100, Carry: rows.Carry},
-		Head: capture.Head{Mcpc: "0", Started: noon, Target: "t", By: capture.ByTap}})
+	r := capture.NewRecorder(capture.Recording{
+		Open: ring.Create, Rotation: capture.Rotation{Ring: ring, Bytes: bytes, Files: 100, Carry: rows.Carry},
+		Head: capture.Head{Mcpc: "0", Started: noon, Target: "t", By: capture.ByTap},
+	})
 	seq := uint64(0)
 	cross := func(dir wire.Direction, format string, args ...any) {
 		seq++

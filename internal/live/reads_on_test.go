@@ -32,8 +32,10 @@ type call struct{ conn, id int }
 
 func begin(ring *capture.Ring, clock *time.Time, by string, bytes int64) *recorder {
 	r := &recorder{clock: clock}
-	r.Recorder = capture.NewRecorder(capture.Recording{Open: ring.Create, Rotation: capture.Rotation{Ring: ring, Bytes: bytes, Files: 4, Carry: rows.Carry},
-		Head: capture.Head{Mcpc: "0", Started: *clock, Target: "t", By: by}})
+	r.Recorder = capture.NewRecorder(capture.Recording{
+		Open: ring.Create, Rotation: capture.Rotation{Ring: ring, Bytes: bytes, Files: 4, Carry: rows.Carry},
+		Head: capture.Head{Mcpc: "0", Started: *clock, Target: "t", By: by},
+	})
 	return r
 }
 

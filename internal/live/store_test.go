@@ -34,10 +34,14 @@ func calls(head capture.Head, from, count int) []byte {
 	}
 	for i := from; i < from+count; i++ {
 		at := head.Started.Add(time.Duration(i) * time.Second)
-		b = capture.AppendFrame(b, wire.Frame{Seq: uint64(2*i + 1), Time: at, Conn: 1,
-			Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"tool-%d","arguments":{"n":"number %d"}}}`, i, i%7, i)})
-		b = capture.AppendFrame(b, wire.Frame{Seq: uint64(2*i + 2), Time: at.Add(time.Duration(i%90+1) * time.Millisecond), Conn: 1, Dir: wire.Received,
-			Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"answer %d"}],"isError":%t}}`, i, i, i%10 == 9)})
+		b = capture.AppendFrame(b, wire.Frame{
+			Seq: uint64(2*i + 1), Time: at, Conn: 1,
+			Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"tool-%d","arguments":{"n":"number %d"}}}`, i, i%7, i),
+		})
+		b = capture.AppendFrame(b, wire.Frame{
+			Seq: uint64(2*i + 2), Time: at.Add(time.Duration(i%90+1) * time.Millisecond), Conn: 1, Dir: wire.Received,
+			Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"answer %d"}],"isError":%t}}`, i, i, i%10 == 9),
+		})
 	}
 	return b
 }
@@ -130,8 +134,11 @@ func TestFileThatGrows(t *testing.T) {
 	write(t, path, more[half:])
 	until(t, s, "14 rows", func() bool { return s.Status().Rows == 14 && s.Status().Open == 0 })
 	for _, test := range []struct{ query, sort, want string }{
-		{"dur:>11ms", "", "12 13 14"}, {"dur:>11ms", "-took", "14 13 12"}, {"", "-time", "14 13 12 11 10 9 8 7 6 5 4 3 2 1"},
-		{"body:answer is:error or dur:14ms", "", "10 14"}, {"is:open", "", ""},
+		{"dur:>11ms", "", "12 13 14"},
+		{"dur:>11ms", "-took", "14 13 12"},
+		{"", "-time", "14 13 12 11 10 9 8 7 6 5 4 3 2 1"},
+		{"body:answer is:error or dur:14ms", "", "10 14"},
+		{"is:open", "", ""},
 	} {
 		if got := found(t, s, Query{Filter: test.query, Sort: test.sort}); got != test.want {
 			t.Errorf("%q by %q finds %s, want %s", test.query, test.sort, got, test.want)

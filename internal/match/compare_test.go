@@ -109,12 +109,16 @@ func TestCompare(t *testing.T) {
 		{".a[1]: ignore", `{"a":[1,1]}`, `{"a":[2,2]}`, `.a[0] changed was 1 is 2; 1 value ignored`},
 		{".a[]: ignore; .a[0]: type", `{"a":[1,1]}`, `{"a":["",""]}`, `.a[0] type was 1 is ""; 1 value ignored`},
 		{".a[]: type", `{"a":[1]}`, `{"a":[1,2]}`, `.a[1] added is 2; `},
-		{".rows[].at: time", `{"rows":[{"id":1,"at":"2026-01-01"}]}`, `{"rows":[{"id":0,"at":"2026-01-01"},{"id":1,"at":"2026-02-02"}]}`,
-			`.rows[0] added is {"id":0,"at":"2026-01-01"}; 1 value matched as a time`},
+		{
+			".rows[].at: time", `{"rows":[{"id":1,"at":"2026-01-01"}]}`, `{"rows":[{"id":0,"at":"2026-01-01"},{"id":1,"at":"2026-02-02"}]}`,
+			`.rows[0] added is {"id":0,"at":"2026-01-01"}; 1 value matched as a time`,
+		},
 		// lists in any order
 		{".a: unordered by /id", `{"a":[{"id":1,"v":1},{"id":2,"v":2}]}`, `{"a":[{"id":2,"v":2},{"id":1,"v":1}]}`, "1 value in another order"},
-		{".a: unordered by /id", `{"a":[{"id":1,"v":1},{"id":2,"v":2}]}`, `{"a":[{"id":2.0,"v":9},{"id":1,"v":1}]}`,
-			`.a[1].v changed was 2 is 9 at /a/0/v; 1 value in another order, 1 normalised`},
+		{
+			".a: unordered by /id", `{"a":[{"id":1,"v":1},{"id":2,"v":2}]}`, `{"a":[{"id":2.0,"v":9},{"id":1,"v":1}]}`,
+			`.a[1].v changed was 2 is 9 at /a/0/v; 1 value in another order, 1 normalised`,
+		},
 		{".a: unordered by /id", `{"a":[{"id":1},{"id":2}]}`, `{"a":[{"id":3},{"id":1}]}`, `.a[1] removed was {"id":2}; .a[0] added is {"id":3}; 1 value in another order`},
 		{".a: unordered by /id; .a[].t: time", `{"a":[{"id":1,"t":"2026-01-01"},{"id":2}]}`, `{"a":[{"id":2},{"id":1,"t":"2026-01-03"}]}`, "1 value matched as a time, 1 in another order"},
 		{".a: unordered by /id", `{"a":[{"id":1},{"id":1,"b":2},{}]}`, `{"a":[{},{"id":1},{"id":1,"b":3}]}`, `.a[1].b changed was 2 is 3 at /a/2/b; 1 value in another order`},

@@ -31,10 +31,17 @@ var countTexts = []struct {
 	kind Kind
 	text string
 }{
-	{Ignore, "ignored"}, {Type, "matched by type"}, {Regex, "matched by regex"}, {Number, "matched by number"},
-	{Time, "matched as a time"}, {UUID, "matched as a uuid"}, {Unordered, "in another order"},
-	{Bound, "bound"}, {Normalised, "normalised"},
-	{ByHash, "matched a redacted value"}, {ByLength, "matched a redacted value by its length"},
+	{Ignore, "ignored"},
+	{Type, "matched by type"},
+	{Regex, "matched by regex"},
+	{Number, "matched by number"},
+	{Time, "matched as a time"},
+	{UUID, "matched as a uuid"},
+	{Unordered, "in another order"},
+	{Bound, "bound"},
+	{Normalised, "normalised"},
+	{ByHash, "matched a redacted value"},
+	{ByLength, "matched a redacted value by its length"},
 	{ByPlace, "redacted and not compared"},
 }
 

@@ -149,8 +149,10 @@ func TestFormattedRulesAreReadAgain(t *testing.T) {
 }
 
 func TestMatchersAreWrittenAsTheyAreRead(t *testing.T) {
-	for text, want := range map[string]string{"ignore": "", "type": "", "regex a b": "", "number": "", "number +-1.50": "", "number ±2": "number +-2", "number +- 2": "number +-2",
-		"time": "", "uuid": "", "unordered": "", "unordered by  /a": "unordered by /a", "unordered by /a/b": ""} {
+	for text, want := range map[string]string{
+		"ignore": "", "type": "", "regex a b": "", "number": "", "number +-1.50": "", "number ±2": "number +-2", "number +- 2": "number +-2",
+		"time": "", "uuid": "", "unordered": "", "unordered by  /a": "unordered by /a", "unordered by /a/b": "",
+	} {
 		m, err := ParseMatcher(text)
 		if want == "" {
 			want = text
@@ -166,10 +168,23 @@ func TestMatcherAccepts(t *testing.T) {
 		matcher, was, is string
 		want             bool
 	}{
-		{"ignore", `1`, `{}`, true}, {"type", `1`, `2`, true}, {"type", `1`, `"2"`, false}, {"unordered", `[1]`, `[1.0]`, true}, {"unordered", `[1,2]`, `[2,1]`, false},
-		{"time", `"x"`, `"x"`, true}, {"time", `"Mon, 02 Jan 2006 15:04:05 GMT"`, `"Tue, 03 Jan 2006 15:04:05 GMT"`, true}, {"time", `{`, `{`, false}, {"time", `1`, `{`, false},
-		{"time", `"` + strings.Repeat(" ", 100) + `2026-01-01"`, `"2026-01-01"`, false}, {"time", `-1700000000`, `-1700000001`, false}, {"time", `-170000000`, `-170000001`, false}, {"time", `17e8`, `1700000001`, true},
-		{"uuid", id1, id2, true}, {"uuid", `1`, id2, false}, {"number +-0", `1`, `1.0`, true}, {"number +-0", `1`, `1.1`, false},
+		{"ignore", `1`, `{}`, true},
+		{"type", `1`, `2`, true},
+		{"type", `1`, `"2"`, false},
+		{"unordered", `[1]`, `[1.0]`, true},
+		{"unordered", `[1,2]`, `[2,1]`, false},
+		{"time", `"x"`, `"x"`, true},
+		{"time", `"Mon, 02 Jan 2006 15:04:05 GMT"`, `"Tue, 03 Jan 2006 15:04:05 GMT"`, true},
+		{"time", `{`, `{`, false},
+		{"time", `1`, `{`, false},
+		{"time", `"` + strings.Repeat(" ", 100) + `2026-01-01"`, `"2026-01-01"`, false},
+		{"time", `-1700000000`, `-1700000001`, false},
+		{"time", `-170000000`, `-170000001`, false},
+		{"time", `17e8`, `1700000001`, true},
+		{"uuid", id1, id2, true},
+		{"uuid", `1`, id2, false},
+		{"number +-0", `1`, `1.0`, true},
+		{"number +-0", `1`, `1.1`, false},
 	} {
 		m, err := ParseMatcher(c.matcher)
 		if err != nil {

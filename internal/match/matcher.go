@@ -205,8 +205,10 @@ func (m Matcher) accepts(was, is *jsonvalue.Node) bool {
 func (m Matcher) leafwise() bool { return m.Kind != "" && m.Kind != Unordered }
 
 // timeForms are the accepted forms of a time, the most specific first.
-var timeForms = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999",
-	"2006-01-02 15:04:05.999999999Z07:00", time.DateOnly, time.RFC1123, time.RFC1123Z, time.UnixDate, time.ANSIC}
+var timeForms = []string{
+	time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999",
+	"2006-01-02 15:04:05.999999999Z07:00", time.DateOnly, time.RFC1123, time.RFC1123Z, time.UnixDate, time.ANSIC,
+}
 
 const (
 	// longestTime bounds a text that is parsed as a time, in bytes.

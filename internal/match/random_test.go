@@ -37,8 +37,10 @@ func (m maker) value(depth int) string {
 	case kind < 7:
 		return []string{"0", "1", "-1", "1.5", "9007199254740993", "1e400", "-0.001"}[m.IntN(7)]
 	}
-	return string(jsonraw.Quote([]string{"", "red", "green", "a long text with words", "2026-01-02T03:04:05Z",
-		"123e4567-e89b-12d3-a456-426614174000", "é\n\"\\", "••••(len 5, sha256:2cf2)"}[m.IntN(8)]))
+	return string(jsonraw.Quote([]string{
+		"", "red", "green", "a long text with words", "2026-01-02T03:04:05Z",
+		"123e4567-e89b-12d3-a456-426614174000", "é\n\"\\", "••••(len 5, sha256:2cf2)",
+	}[m.IntN(8)]))
 }
 
 func (m maker) object(depth int) json.RawMessage {

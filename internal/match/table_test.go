@@ -105,8 +105,16 @@ func TestMembersOfOneRevisionAlone(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	for _, c := range []struct{ method, params, want string }{
-		{"tools/call", `{"name":"x"}`, "x"}, {"prompts/get", `{"name":"x"}`, "x"}, {"resources/read", `{"uri":"file:///a"}`, "file:///a"},
-		{"tools/list", `{"name":"x"}`, ""}, {"tools/call", `{"name":7}`, ""}, {"tools/call", `{}`, ""}, {"tools/call", `{"name":"x","name":"y"}`, "x"}, {"tools/call", `[]`, ""}, {"tools/call", "", ""}, {"tools/call", `{"na`, ""},
+		{"tools/call", `{"name":"x"}`, "x"},
+		{"prompts/get", `{"name":"x"}`, "x"},
+		{"resources/read", `{"uri":"file:///a"}`, "file:///a"},
+		{"tools/list", `{"name":"x"}`, ""},
+		{"tools/call", `{"name":7}`, ""},
+		{"tools/call", `{}`, ""},
+		{"tools/call", `{"name":"x","name":"y"}`, "x"},
+		{"tools/call", `[]`, ""},
+		{"tools/call", "", ""},
+		{"tools/call", `{"na`, ""},
 	} {
 		if got := NameOf(c.method, json.RawMessage(c.params)); got != c.want {
 			t.Errorf("%s %s: %q", c.method, c.params, got)

@@ -14,22 +14,38 @@ func TestAppOf(t *testing.T) {
 		policy                  string
 		origins, shown, problem []string
 	}{
-		{"no csp", `{"ui":{"resourceUri":"ui://x/a"}}`, `{` + page + `}`,
+		{
+			"no csp", `{"ui":{"resourceUri":"ui://x/a"}}`, `{` + page + `}`,
 			"default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; media-src 'self' data:; connect-src 'none'",
-			[]string{}, []string{"model", "app"}, []string{}},
-		{"all domains", `{"ui":{"resourceUri":"ui://x/a","visibility":["app"]}}`,
+			[]string{},
+			[]string{"model", "app"},
+			[]string{},
+		},
+		{
+			"all domains", `{"ui":{"resourceUri":"ui://x/a","visibility":["app"]}}`,
 			`{` + page + `,"_meta":{"ui":{"csp":{"connectDomains":["https://c"],"resourceDomains":["https://*.r","https://c"],"frameDomains":["https://f"],"baseUriDomains":["https://b"]}}}}`,
 			"default-src 'none'; script-src 'self' 'unsafe-inline' https://*.r https://c; style-src 'self' 'unsafe-inline' https://*.r https://c; connect-src 'self' https://c; " +
 				"img-src 'self' data: https://*.r https://c; font-src 'self' https://*.r https://c; media-src 'self' data: https://*.r https://c; frame-src https://f; object-src 'none'; base-uri https://b",
-			[]string{"https://c", "https://*.r", "https://f", "https://b"}, []string{"app"}, []string{}},
-		{"a directive in an origin", `{"ui":{"resourceUri":"ui://x/a"}}`,
+			[]string{"https://c", "https://*.r", "https://f", "https://b"},
+			[]string{"app"},
+			[]string{},
+		},
+		{
+			"a directive in an origin", `{"ui":{"resourceUri":"ui://x/a"}}`,
 			`{` + page + `,"_meta":{"ui":{"csp":{"connectDomains":["https://c; script-src *","https://d"],"frameDomains":[1]}}}}`,
 			"default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; connect-src 'self' https://d; " +
 				"img-src 'self' data:; font-src 'self'; media-src 'self' data:; frame-src 'none'; object-src 'none'; base-uri 'self'",
-			[]string{"https://d"}, []string{"model", "app"}, []string{"csp.connectDomains has an entry that is not an origin"}},
-		{"neither page nor ui", `{"ui/resourceUri":"https://x"}`, `{"mimeType":"text/html","blob":"PGE+!"}`,
+			[]string{"https://d"},
+			[]string{"model", "app"},
+			[]string{"csp.connectDomains has an entry that is not an origin"},
+		},
+		{
+			"neither page nor ui", `{"ui/resourceUri":"https://x"}`, `{"mimeType":"text/html","blob":"PGE+!"}`,
 			"default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; media-src 'self' data:; connect-src 'none'",
-			[]string{}, []string{"model", "app"}, []string{"the URI does not begin with ui://", "mimeType is not text/html;profile=mcp-app", "blob is not base64", "the content is not an HTML document"}},
+			[]string{},
+			[]string{"model", "app"},
+			[]string{"the URI does not begin with ui://", "mimeType is not text/html;profile=mcp-app", "blob is not base64", "the content is not an HTML document"},
+		},
 	} {
 		tool, _ := ParseTool(json.RawMessage(`{"name":"t","inputSchema":{"type":"object"},"_meta":` + c.meta + `}`))
 		a := AppOf(tool, []json.RawMessage{json.RawMessage(c.content)})

@@ -86,17 +86,32 @@ func TestHeaderParams(t *testing.T) {
 		want                    []string
 	}{
 		{"no annotation", `{"properties":{"a":{"type":"string"}}}`, `{"a":"x"}`, nil},
-		{"string, integer, boolean", `{"properties":{"s":{"type":"string","x-mcp-header":"S"},"i":{"type":"integer","x-mcp-header":"I"},"b":{"type":"boolean","x-mcp-header":"B"}}}`,
-			`{"s":"x","i":-7,"b":false}`, []string{"Mcp-Param-S: x", "Mcp-Param-I: -7", "Mcp-Param-B: false"}},
-		{"nested", `{"properties":{"a":{"properties":{"b":{"properties":{"c":{"type":"string","x-mcp-header":"C"}}}}}}}`,
-			`{"a":{"b":{"c":"deep"}}}`, []string{"Mcp-Param-C: deep"}},
-		{"absent, null and empty", `{"properties":{"a":{"type":"string","x-mcp-header":"A"},"n":{"type":"string","x-mcp-header":"N"},"e":{"type":"string","x-mcp-header":"E"}}}`,
-			`{"n":null,"e":""}`, []string{"Mcp-Param-E: "}},
+		{
+			"string, integer, boolean", `{"properties":{"s":{"type":"string","x-mcp-header":"S"},"i":{"type":"integer","x-mcp-header":"I"},"b":{"type":"boolean","x-mcp-header":"B"}}}`,
+			`{"s":"x","i":-7,"b":false}`,
+			[]string{"Mcp-Param-S: x", "Mcp-Param-I: -7", "Mcp-Param-B: false"},
+		},
+		{
+			"nested", `{"properties":{"a":{"properties":{"b":{"properties":{"c":{"type":"string","x-mcp-header":"C"}}}}}}}`,
+			`{"a":{"b":{"c":"deep"}}}`,
+			[]string{"Mcp-Param-C: deep"},
+		},
+		{
+			"absent, null and empty", `{"properties":{"a":{"type":"string","x-mcp-header":"A"},"n":{"type":"string","x-mcp-header":"N"},"e":{"type":"string","x-mcp-header":"E"}}}`,
+			`{"n":null,"e":""}`,
+			[]string{"Mcp-Param-E: "},
+		},
 		{"defaults are not applied", `{"properties":{"a":{"type":"string","default":"d","x-mcp-header":"A"}}}`, `{}`, nil},
-		{"integers in other spellings", `{"properties":{"a":{"type":"integer","x-mcp-header":"A"},"b":{"type":"integer","x-mcp-header":"B"},"c":{"type":"integer","x-mcp-header":"C"}}}`,
-			`{"a":1e3,"b":42.0,"c":9007199254740991}`, []string{"Mcp-Param-A: 1000", "Mcp-Param-B: 42", "Mcp-Param-C: 9007199254740991"}},
-		{"not what the schema says", `{"properties":{"a":{"type":"integer","x-mcp-header":"A"},"b":{"type":"boolean","x-mcp-header":"B"}}}`,
-			`{"a":"x y ","b":[1]}`, []string{"Mcp-Param-A: =?base64?eCB5IA==?=", "Mcp-Param-B: [1]"}},
+		{
+			"integers in other spellings", `{"properties":{"a":{"type":"integer","x-mcp-header":"A"},"b":{"type":"integer","x-mcp-header":"B"},"c":{"type":"integer","x-mcp-header":"C"}}}`,
+			`{"a":1e3,"b":42.0,"c":9007199254740991}`,
+			[]string{"Mcp-Param-A: 1000", "Mcp-Param-B: 42", "Mcp-Param-C: 9007199254740991"},
+		},
+		{
+			"not what the schema says", `{"properties":{"a":{"type":"integer","x-mcp-header":"A"},"b":{"type":"boolean","x-mcp-header":"B"}}}`,
+			`{"a":"x y ","b":[1]}`,
+			[]string{"Mcp-Param-A: =?base64?eCB5IA==?=", "Mcp-Param-B: [1]"},
+		},
 		{"numbers without an end", `{"properties":{"a":{"type":"integer","x-mcp-header":"A"}}}`, `{"a":1e999999999}`, []string{"Mcp-Param-A: 1e999999999"}},
 		{"the path leads nowhere", `{"properties":{"a":{"properties":{"b":{"type":"string","x-mcp-header":"B"}}}}}`, `{"a":"x"}`, nil},
 		{"no arguments", `{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}`, ``, nil},
@@ -118,8 +133,10 @@ func TestHeaderParams(t *testing.T) {
 // Integers that a header field cannot carry are named, however they are written.
 func TestHeaderUnsafe(t *testing.T) {
 	const schema = `{"properties":{"a":{"type":"integer","x-mcp-header":"A"},"b":{"type":"string","x-mcp-header":"B"},"c":{"type":"integer"}}}`
-	for value, unsafe := range map[string]bool{"1": false, "-9007199254740991": false, "9007199254740991": false, "9007199254740991.0": false, "null": false,
-		"9007199254740992": true, "-9007199254740992": true, "9007199254740993": true, "1e30": true, "-1e80": true, "1e999999999": true, `"x"`: false} {
+	for value, unsafe := range map[string]bool{
+		"1": false, "-9007199254740991": false, "9007199254740991": false, "9007199254740991.0": false, "null": false,
+		"9007199254740992": true, "-9007199254740992": true, "9007199254740993": true, "1e30": true, "-1e80": true, "1e999999999": true, `"x"`: false,
+	} {
 		found := UnsafeHeaders(json.RawMessage(schema), json.RawMessage(`{"a":`+value+`,"b":"9007199254740992","c":9007199254740992}`))
 		if (len(found) == 1 && found[0].Where == "/a") != unsafe || len(found) > 1 {
 			t.Errorf("%s: got %v", value, found)
@@ -166,8 +183,10 @@ func TestHeaderProblem(t *testing.T) {
 		"reached by $ref":    `{"properties":{"p":{"$ref":"#/$defs/d"}},"$defs":{"d":` + annotated + `}}`,
 		"too deep":           property(strings.Repeat(`{"properties":{"p":`, 80) + annotated + strings.Repeat(`}}`, 80)),
 	}
-	for _, keyword := range []string{"items", "contains", "additionalProperties", "propertyNames", "not", "if", "then", "else",
-		"unevaluatedProperties", "unevaluatedItems", "additionalItems", "contentSchema"} {
+	for _, keyword := range []string{
+		"items", "contains", "additionalProperties", "propertyNames", "not", "if", "then", "else",
+		"unevaluatedProperties", "unevaluatedItems", "additionalItems", "contentSchema",
+	} {
 		invalid["under "+keyword] = property(fmt.Sprintf(`{"type":"object",%q:%s}`, keyword, annotated))
 		invalid["properties under "+keyword] = fmt.Sprintf(`{%q:{"properties":{"p":%s}}}`, keyword, annotated)
 	}

@@ -42,8 +42,10 @@ func ParsePrompt(raw json.RawMessage) (Prompt, *wire.Finding) {
 	items, _ := jsonraw.Array(members.Value("arguments"))
 	for _, item := range items {
 		argument, _ := jsonraw.Object(item)
-		p.Arguments = append(p.Arguments, PromptArgument{Name: argument.Text("name"), Title: argument.Text("title"),
-			Description: argument.Text("description"), Required: string(argument.Value("required")) == "true"})
+		p.Arguments = append(p.Arguments, PromptArgument{
+			Name: argument.Text("name"), Title: argument.Text("title"),
+			Description: argument.Text("description"), Required: string(argument.Value("required")) == "true",
+		})
 	}
 	return p, nil
 }
@@ -87,8 +89,10 @@ func parseResource(raw json.RawMessage, uri string) (Resource, *wire.Finding) {
 	if err != nil {
 		return Resource{}, badEntry("resource", "the entry is not an object: %s", jsonraw.Excerpt(raw, 60))
 	}
-	r := Resource{Raw: raw, URI: members.Text(uri), Name: members.Text("name"), Title: members.Text("title"),
-		Description: members.Text("description"), MIMEType: members.Text("mimeType"), Size: -1}
+	r := Resource{
+		Raw: raw, URI: members.Text(uri), Name: members.Text("name"), Title: members.Text("title"),
+		Description: members.Text("description"), MIMEType: members.Text("mimeType"), Size: -1,
+	}
 	if r.URI == "" {
 		return Resource{}, missingMember("resource", uri, members.Value(uri))
 	}

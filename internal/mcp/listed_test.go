@@ -11,7 +11,8 @@ func TestParsePrompt(t *testing.T) {
 	raw := json.RawMessage(`{"name":"p","title":"P","description":"d","arguments":[{"name":"a","required":true,"description":"x"},{"name":"b","required":"yes"},7]}`)
 	got, bad := ParsePrompt(raw)
 	want := Prompt{Raw: raw, Name: "p", Title: "P", Description: "d", Arguments: []PromptArgument{
-		{Name: "a", Description: "x", Required: true}, {Name: "b"}, {}}}
+		{Name: "a", Description: "x", Required: true}, {Name: "b"}, {},
+	}}
 	if diff := cmp.Diff(want, got); diff != "" || bad != nil {
 		t.Errorf("finding %v, difference:\n%s", bad, diff)
 	}

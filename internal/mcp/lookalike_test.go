@@ -10,8 +10,10 @@ import (
 
 func TestLookalikes(t *testing.T) {
 	names := []string{"get-sum", "gеt-sum", "echo", "list1", "listl", "ｅcho", "get‑sum", "еcho", "поиск", "find_ф", "get\u200b-sum", "résumé", "modem", "modern", "a", "а"}
-	want := map[string]string{"gеt-sum": "get-sum", "listl": "list1", "ｅcho": "echo", "get‑sum": "get-sum", "еcho": "echo",
-		"get\u200b-sum": "get-sum", "modern": "modem", "а": "a"}
+	want := map[string]string{
+		"gеt-sum": "get-sum", "listl": "list1", "ｅcho": "echo", "get‑sum": "get-sum", "еcho": "echo",
+		"get\u200b-sum": "get-sum", "modern": "modem", "а": "a",
+	}
 	for i, like := range Lookalikes(names) {
 		if like != want[names[i]] {
 			t.Errorf("%q looks like %q, want %q", names[i], like, want[names[i]])
@@ -22,8 +24,10 @@ func TestLookalikes(t *testing.T) {
 	for _, f := range found {
 		texts = append(texts, f.Text)
 	}
-	for _, want := range []string{`the tool "gеt-sum" looks like "get-sum" but differs: it has U+0435`, `the tool "listl" looks like "list1" but differs`,
-		`the name of the tool "find_ф" mixes alphabets: it has U+0444`} {
+	for _, want := range []string{
+		`the tool "gеt-sum" looks like "get-sum" but differs: it has U+0435`, `the tool "listl" looks like "list1" but differs`,
+		`the name of the tool "find_ф" mixes alphabets: it has U+0444`,
+	} {
 		if !strings.Contains(strings.Join(texts, "\n"), want) {
 			t.Errorf("%q is not among %q", want, texts)
 		}

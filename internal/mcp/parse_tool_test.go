@@ -16,9 +16,11 @@ func parseMembers(raw json.RawMessage) (Tool, *wire.Finding) {
 	if err != nil {
 		return Tool{}, badEntry("tool", "the entry is not an object: %s", jsonraw.Excerpt(raw, 60))
 	}
-	t := Tool{Raw: raw, Name: members.Text("name"), Title: members.Text("title"), Description: members.Text("description"),
+	t := Tool{
+		Raw: raw, Name: members.Text("name"), Title: members.Text("title"), Description: members.Text("description"),
 		InputSchema: valueOrNone(members, "inputSchema"), OutputSchema: valueOrNone(members, "outputSchema"),
-		Meta: valueOrNone(members, "_meta")}
+		Meta: valueOrNone(members, "_meta"),
+	}
 	if t.Name == "" {
 		return Tool{}, missingMember("tool", "name", members.Value("name"))
 	}
@@ -33,8 +35,10 @@ func parseMembers(raw json.RawMessage) (Tool, *wire.Finding) {
 	t.AppOnly = AppOnly(t.Meta)
 	if hints, err := jsonraw.Object(members.Value("annotations")); err == nil {
 		t.Title = cmp.Or(t.Title, hints.Text("title"))
-		for name, to := range map[string]**bool{"readOnlyHint": &t.Hints.ReadOnly, "destructiveHint": &t.Hints.Destructive,
-			"idempotentHint": &t.Hints.Idempotent, "openWorldHint": &t.Hints.OpenWorld} {
+		for name, to := range map[string]**bool{
+			"readOnlyHint": &t.Hints.ReadOnly, "destructiveHint": &t.Hints.Destructive,
+			"idempotentHint": &t.Hints.Idempotent, "openWorldHint": &t.Hints.OpenWorld,
+		} {
 			if value := string(hints.Value(name)); value == "true" || value == "false" {
 				*to = new(value == "true")
 			}

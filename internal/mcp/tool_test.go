@@ -14,15 +14,23 @@ func TestParseTool(t *testing.T) {
 	const schema = `"inputSchema":{"type":"object"}`
 	for _, c := range []struct{ raw, want string }{
 		{`{"name":"a",` + schema + `}`, `a title="" in={"type":"object"} hints=----`},
-		{` {"name":"a","title":"T","description":"D\n",` + schema + `,"outputSchema":{ }} `,
-			`a title="T" description="D\n" in={"type":"object"} out={ } hints=----`},
-		{`{"name":"a",` + schema + `,"annotations":{"title":"T","readOnlyHint":true,"destructiveHint":false,"idempotentHint":null,"openWorldHint":"true"}}`,
-			`a title="T" in={"type":"object"} hints=yn--`},
+		{
+			` {"name":"a","title":"T","description":"D\n",` + schema + `,"outputSchema":{ }} `,
+			`a title="T" description="D\n" in={"type":"object"} out={ } hints=----`,
+		},
+		{
+			`{"name":"a",` + schema + `,"annotations":{"title":"T","readOnlyHint":true,"destructiveHint":false,"idempotentHint":null,"openWorldHint":"true"}}`,
+			`a title="T" in={"type":"object"} hints=yn--`,
+		},
 		{`{"name":"a","title":"T",` + schema + `,"annotations":{"title":"U","openWorldHint":true}}`, `a title="T" in={"type":"object"} hints=---y`},
-		{`{"name":"a",` + schema + `,"annotations":[],"title":7,"outputSchema":null}`,
-			`a title="" in={"type":"object"} hints=----`},
-		{`{"name":"a",` + schema + `,"title":null,"_meta":null,"execution":null,"annotations":null}`,
-			`a title="" in={"type":"object"} hints=----`},
+		{
+			`{"name":"a",` + schema + `,"annotations":[],"title":7,"outputSchema":null}`,
+			`a title="" in={"type":"object"} hints=----`,
+		},
+		{
+			`{"name":"a",` + schema + `,"title":null,"_meta":null,"execution":null,"annotations":null}`,
+			`a title="" in={"type":"object"} hints=----`,
+		},
 		{`{"name":"a b/ü\"","inputSchema":{},"execution":{},"x":1}`, `a b/ü" title="" in={} hints=----`},
 		{`{"name":"a","Name":"b",` + schema + `}`, `a title="" in={"type":"object"} hints=----`},
 		{`null`, `the entry is not an object: null`},

@@ -31,13 +31,15 @@ func (*opening) Notified(Caller, *wire.Message) {}
 // Where there are too many sessions, the one that was used least recently ends.
 func TestTheSessionUsedLeastRecentlyEnds(t *testing.T) {
 	h, n := &opening{}, 0
-	h.s = New(h, Options{Name: "test", Eras: bridge.BothEras, MostSessions: 2, SessionID: func() string { n++; return fmt.Sprintf("s%d", n) },
+	h.s = New(h, Options{
+		Name: "test", Eras: bridge.BothEras, MostSessions: 2, SessionID: func() string { n++; return fmt.Sprintf("s%d", n) },
 		Admit: func(r *http.Request) (int, string) {
 			if r.Header.Get("X-Refused") != "" {
 				return http.StatusUnauthorized, "refused"
 			}
 			return 0, ""
-		}})
+		},
+	})
 	server := httptest.NewServer(h.s.Handler(t.Context()))
 	defer server.Close()
 	post := func(session, method string) int {

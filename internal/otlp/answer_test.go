@@ -21,10 +21,12 @@ func responseType(t *testing.T, count string) protoreflect.MessageDescriptor {
 		Name: proto.String("x.proto"), Syntax: proto.String("proto3"),
 		MessageType: []*descriptorpb.DescriptorProto{
 			{Name: proto.String("Response"), Field: []*descriptorpb.FieldDescriptorProto{
-				field("partial_success", 1, descriptorpb.FieldDescriptorProto_TYPE_MESSAGE, proto.String(".Partial"))}},
+				field("partial_success", 1, descriptorpb.FieldDescriptorProto_TYPE_MESSAGE, proto.String(".Partial")),
+			}},
 			{Name: proto.String("Partial"), Field: []*descriptorpb.FieldDescriptorProto{
 				field(count, 1, descriptorpb.FieldDescriptorProto_TYPE_INT64, nil),
-				field("error_message", 2, descriptorpb.FieldDescriptorProto_TYPE_STRING, nil)}},
+				field("error_message", 2, descriptorpb.FieldDescriptorProto_TYPE_STRING, nil),
+			}},
 		},
 	}, nil)
 	if err != nil {

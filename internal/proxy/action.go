@@ -87,48 +87,82 @@ func Actions() (rows []ActionUsage) {
 }
 
 var actionKinds = []actionKind{
-	{"delay", "TIME [+-TIME]", "the response or the message comes later",
-		LinkHTTP | LinkStdio, requestsSent | notificationsSent | withoutMessage | fromServer, readDelay},
-	{"throttle", "SIZE/s", "the response comes with so many bytes per second (10kb/s)",
-		LinkHTTP | LinkStdio, requestsSent | withoutMessage, readThrottle},
-	{"status", "CODE [retry-after SECONDS]", "respond with this status; the server gets nothing",
-		LinkHTTP, requestsSent | notificationsSent | withoutMessage, readStatus},
-	{"401", "", "respond that the token is invalid; the server gets nothing",
-		LinkHTTP, requestsSent | notificationsSent | withoutMessage, nil},
-	{"expire-session", "", "404 for this and every later request of its session",
-		LinkHTTP, requestsSent | notificationsSent | withoutMessage, nil},
-	{"rpc", `CODE ["MESSAGE"] [DATA]`, "respond with a JSON-RPC error; the server gets nothing",
-		LinkHTTP | LinkStdio, requestsSent, readRPC},
-	{"tool-error", "TEXT", "respond to a tool call with isError; the server gets nothing",
-		LinkHTTP | LinkStdio, requestsSent, readText},
+	{
+		"delay", "TIME [+-TIME]", "the response or the message comes later",
+		LinkHTTP | LinkStdio, requestsSent | notificationsSent | withoutMessage | fromServer, readDelay,
+	},
+	{
+		"throttle", "SIZE/s", "the response comes with so many bytes per second (10kb/s)",
+		LinkHTTP | LinkStdio, requestsSent | withoutMessage, readThrottle,
+	},
+	{
+		"status", "CODE [retry-after SECONDS]", "respond with this status; the server gets nothing",
+		LinkHTTP, requestsSent | notificationsSent | withoutMessage, readStatus,
+	},
+	{
+		"401", "", "respond that the token is invalid; the server gets nothing",
+		LinkHTTP, requestsSent | notificationsSent | withoutMessage, nil,
+	},
+	{
+		"expire-session", "", "404 for this and every later request of its session",
+		LinkHTTP, requestsSent | notificationsSent | withoutMessage, nil,
+	},
+	{
+		"rpc", `CODE ["MESSAGE"] [DATA]`, "respond with a JSON-RPC error; the server gets nothing",
+		LinkHTTP | LinkStdio, requestsSent, readRPC,
+	},
+	{
+		"tool-error", "TEXT", "respond to a tool call with isError; the server gets nothing",
+		LinkHTTP | LinkStdio, requestsSent, readText,
+	},
 	{"drop request", "", "the server never gets it, and the client no response", LinkHTTP | LinkStdio, requestsSent, nil},
 	{"drop response", "", "all comes but the response", LinkHTTP | LinkStdio, requestsSent, nil},
-	{"drop notification", "", "a notification of either side is lost",
-		LinkHTTP | LinkStdio, notificationsSent | fromServer, nil},
+	{
+		"drop notification", "", "a notification of either side is lost",
+		LinkHTTP | LinkStdio, notificationsSent | fromServer, nil,
+	},
 	{"duplicate", "", "the response or the message comes twice", LinkHTTP | LinkStdio, requestsSent | fromServer, nil},
-	{"reorder", "N", "it comes behind the next N messages, or after 2s; HTTP: the first message of its stream",
-		LinkHTTP | LinkStdio, requestsSent | fromServer, readCount},
-	{"cut", "after N bytes|after event N [fin|rst]",
+	{
+		"reorder", "N", "it comes behind the next N messages, or after 2s; HTTP: the first message of its stream",
+		LinkHTTP | LinkStdio, requestsSent | fromServer, readCount,
+	},
+	{
+		"cut", "after N bytes|after event N [fin|rst]",
 		"the connection ends after N bytes of the response (0: before its head), or N events (HTTP)",
-		LinkHTTP | LinkStdio, requestsSent | withoutMessage, readCut},
-	{"hang", "", "the server gets it, and nothing of the response comes; stdio: nor of anything later",
-		LinkHTTP | LinkStdio, requestsSent | withoutMessage, nil},
-	{"stall", "TIME", "the response stops for a while after its first piece",
-		LinkHTTP | LinkStdio, requestsSent | withoutMessage, readWait},
-	{"slow-loris", "[TIME]", "the response comes byte by byte, with this time between (1s)",
-		LinkHTTP | LinkStdio, requestsSent | withoutMessage, readLoris},
-	{"replace", "PATH [VALUE] [keep-headers]", "write VALUE at a path; none removes it",
-		LinkHTTP | LinkStdio, requestsSent | notificationsSent | fromServer, readReplace},
-	{"header", "[request] NAME: [VALUE]", "set a header field of the response, or the request; none removes it",
-		LinkHTTP, requestsSent | notificationsSent | withoutMessage, readHeader},
-	{"truncate", "N", "only the first N bytes of the response or message come",
-		LinkHTTP | LinkStdio, requestsSent | fromServer, readCount},
+		LinkHTTP | LinkStdio, requestsSent | withoutMessage, readCut,
+	},
+	{
+		"hang", "", "the server gets it, and nothing of the response comes; stdio: nor of anything later",
+		LinkHTTP | LinkStdio, requestsSent | withoutMessage, nil,
+	},
+	{
+		"stall", "TIME", "the response stops for a while after its first piece",
+		LinkHTTP | LinkStdio, requestsSent | withoutMessage, readWait,
+	},
+	{
+		"slow-loris", "[TIME]", "the response comes byte by byte, with this time between (1s)",
+		LinkHTTP | LinkStdio, requestsSent | withoutMessage, readLoris,
+	},
+	{
+		"replace", "PATH [VALUE] [keep-headers]", "write VALUE at a path; none removes it",
+		LinkHTTP | LinkStdio, requestsSent | notificationsSent | fromServer, readReplace,
+	},
+	{
+		"header", "[request] NAME: [VALUE]", "set a header field of the response, or the request; none removes it",
+		LinkHTTP, requestsSent | notificationsSent | withoutMessage, readHeader,
+	},
+	{
+		"truncate", "N", "only the first N bytes of the response or message come",
+		LinkHTTP | LinkStdio, requestsSent | fromServer, readCount,
+	},
 	{"garbage", "N", "N random bytes come instead of it", LinkHTTP | LinkStdio, requestsSent | fromServer, readCount},
 	{"bad-utf8", "", "it has bytes that are no UTF-8", LinkHTTP | LinkStdio, requestsSent | fromServer, nil},
 	{"banner", "TEXT", "a line on stdout before the response", LinkStdio, requestsSent, readText},
 	{"ttl", "N", "the response has ttlMs N", LinkHTTP | LinkStdio, requestsSent, readCount},
-	{"list-changed", "[tools|prompts|resources]", "the client is told that the list has changed",
-		LinkHTTP | LinkStdio, requestsSent | withoutMessage, readList},
+	{
+		"list-changed", "[tools|prompts|resources]", "the client is told that the list has changed",
+		LinkHTTP | LinkStdio, requestsSent | withoutMessage, readList,
+	},
 	{"kill child", "", "the server is killed instead of getting it", LinkChild, requestsSent | notificationsSent, nil},
 }
 

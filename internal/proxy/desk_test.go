@@ -106,8 +106,10 @@ func TestRowsOfResponses(t *testing.T) {
 func TestRowRemembersNoLongNames(t *testing.T) {
 	d := desk(t, "name:x")
 	long := strings.Repeat("a", 1<<20)
-	for _, raw := range []string{`{"jsonrpc":"2.0","id":"` + long + `","method":"ping"}`, `{"jsonrpc":"2.0","id":1,"method":"` + long + `"}`,
-		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"` + long + `"}}`, `{"jsonrpc":"2.0","id":3,"method":"ping"}`} {
+	for _, raw := range []string{
+		`{"jsonrpc":"2.0","id":"` + long + `","method":"ping"}`, `{"jsonrpc":"2.0","id":1,"method":"` + long + `"}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"` + long + `"}}`, `{"jsonrpc":"2.0","id":3,"method":"ping"}`,
+	} {
 		d.Row("demo", "", wire.Sent, nil, wire.ParseMessage([]byte(raw)))
 	}
 	if n := len(maps.Collect(d.pending.All())); n != 1 {

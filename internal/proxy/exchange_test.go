@@ -216,8 +216,10 @@ func TestProxyTellsSessionsApart(t *testing.T) {
 // The old transport answers on a stream of its own. Its endpoint is named by a path,
 // by a URL, below the proxy's path or beside it.
 func TestProxyCarriesTheOldTransport(t *testing.T) {
-	for name, endpoint := range map[string]string{"a path": "/messages?sessionId=%s", "a relative one": "messages?sessionId=%s",
-		"a URL": "http://$HOST/messages?sessionId=%s#x", "no scheme": "//$HOST/messages?sessionId=%s"} {
+	for name, endpoint := range map[string]string{
+		"a path": "/messages?sessionId=%s", "a relative one": "messages?sessionId=%s",
+		"a URL": "http://$HOST/messages?sessionId=%s#x", "no scheme": "//$HOST/messages?sessionId=%s",
+	} {
 		t.Run(name, func(t *testing.T) {
 			streams := map[string]chan string{"a": make(chan string), "b": make(chan string)}
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -185,8 +185,10 @@ func (f *faultedRequest) respond() *http.Response {
 
 // newResponse returns a response of the Proxy itself.
 func (f *faultedRequest) newResponse(status int, h http.Header, body []byte) *http.Response {
-	return &http.Response{StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: h,
-		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: f.req}
+	return &http.Response{
+		StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: h,
+		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: f.req,
+	}
 }
 
 // waitForClient waits until the client gives up, and returns the context's error.

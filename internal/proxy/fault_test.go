@@ -204,8 +204,10 @@ func piped(t *testing.T, rules, sent, received string) (toServer, toClient strin
 	t.Helper()
 	w := NewWatcher(WatcherOptions{Now: time.Now, Tap: func(f wire.Frame) { frames = append(frames, f) }})
 	var server, client bytes.Buffer
-	p := &Pipe{Desk: faultSet(t, LinkStdio|LinkChild, rules), Watcher: w, Context: t.Context(), Target: "demo", ToServer: &server, ToClient: &client,
-		End: func() { server.WriteString("killed") }}
+	p := &Pipe{
+		Desk: faultSet(t, LinkStdio|LinkChild, rules), Watcher: w, Context: t.Context(), Target: "demo", ToServer: &server, ToClient: &client,
+		End: func() { server.WriteString("killed") },
+	}
 	if err := errors.Join(p.Sent(strings.NewReader(sent)), p.Received(strings.NewReader(received))); err != nil {
 		t.Fatal(err)
 	}
@@ -243,11 +245,13 @@ func TestFaultsOnPipes(t *testing.T) {
 		{"when name:x do banner Loading ...", call1, result1, call1, "Loading ...\n" + result1},
 		{"when name:x do list-changed", call1, result1, call1, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + "\n" + result1},
 		{"when name:x do replace .params.name \"y\"", call1, result1, strings.Replace(call1, `"x"`, `"y"`, 1), result1},
-		{"when method:subscriptions/listen do list-changed", `{"jsonrpc":"2.0","id":4,"method":"subscriptions/listen","params":{}}` + "\n",
+		{
+			"when method:subscriptions/listen do list-changed", `{"jsonrpc":"2.0","id":4,"method":"subscriptions/listen","params":{}}` + "\n",
 			`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":4}}}` + "\n" + progress,
 			`{"jsonrpc":"2.0","id":4,"method":"subscriptions/listen","params":{}}` + "\n",
 			`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":4}}}` + "\n" +
-				`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":4}}}` + "\n" + progress},
+				`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":4}}}` + "\n" + progress,
+		},
 	} {
 		toServer, toClient, frames := piped(t, c.rules, c.sent, c.received)
 		if toServer != c.toServer || toClient != c.toClient {

@@ -73,19 +73,37 @@ func TestHeldOnPipes(t *testing.T) {
 			"sent waiting request tools/call x", "sent released request tools/call x",
 			"sent waiting notification notifications/x", "sent released notification notifications/x",
 			"received waiting response tools/call x", "received released response tools/call x",
-			"received waiting notification notifications/message", "received released notification notifications/message"}},
+			"received waiting notification notifications/message", "received released notification notifications/message",
+		}},
 		"not wanted": {"name:y", nil, call1, result1, call1, result1, nil},
-		"edited request": {"method:tools/call dir:sent", decider{"sent": edited}, strings.Replace(call1, "\n", "\r\n", 1), result1, "{\"edited\":true}\r\n", result1,
-			[]string{"sent waiting request tools/call x", "sent edited request tools/call x {\n \"edited\": true }"}},
-		"edited response": {"method:tools/call dir:received", decider{"received": edited}, call1, result1 + progress, call1, "{\"edited\":true}\n" + progress,
-			[]string{"received waiting response tools/call x", "received edited response tools/call x " + strings.TrimSpace(result1)}},
+		"edited request": {
+			"method:tools/call dir:sent",
+			decider{"sent": edited},
+			strings.Replace(call1, "\n", "\r\n", 1), result1, "{\"edited\":true}\r\n", result1,
+			[]string{"sent waiting request tools/call x", "sent edited request tools/call x {\n \"edited\": true }"},
+		},
+		"edited response": {
+			"method:tools/call dir:received",
+			decider{"received": edited},
+			call1, result1 + progress, call1, "{\"edited\":true}\n" + progress,
+			[]string{"received waiting response tools/call x", "received edited response tools/call x " + strings.TrimSpace(result1)},
+		},
 		"dropped": {"", decider{"tools/call": {How: Dropped}, "result": {How: Dropped}}, call1, result1, "", "", []string{
 			"sent waiting request tools/call x", "sent dropped request tools/call x",
-			"received waiting response tools/call x", "received dropped response tools/call x " + strings.TrimSpace(result1)}},
-		"answered for the server": {"name:x", decider{"sent": result}, call1, "", "", `{"jsonrpc":"2.0","id":1,"result":{"by":"hand"}}` + "\n",
-			[]string{"sent waiting request tools/call x", "sent answered request tools/call x"}},
-		"answered for the client": {"method:elicitation/create", decider{"received": result}, "", question + "\n" + progress, `{"jsonrpc":"2.0","id":7,"result":{"by":"hand"}}` + "\n", progress,
-			[]string{"received waiting request elicitation/create", "received answered request elicitation/create"}},
+			"received waiting response tools/call x", "received dropped response tools/call x " + strings.TrimSpace(result1),
+		}},
+		"answered for the server": {
+			"name:x",
+			decider{"sent": result},
+			call1, "", "", `{"jsonrpc":"2.0","id":1,"result":{"by":"hand"}}` + "\n",
+			[]string{"sent waiting request tools/call x", "sent answered request tools/call x"},
+		},
+		"answered for the client": {
+			"method:elicitation/create",
+			decider{"received": result},
+			"", question + "\n" + progress, `{"jsonrpc":"2.0","id":7,"result":{"by":"hand"}}` + "\n", progress,
+			[]string{"received waiting request elicitation/create", "received answered request elicitation/create"},
+		},
 	} {
 		var frames []wire.Frame
 		w := NewWatcher(WatcherOptions{Now: time.Now, Tap: func(f wire.Frame) { frames = append(frames, f) }})
@@ -228,20 +246,33 @@ func TestHeldOverHTTP(t *testing.T) {
 		held       []string
 	}{
 		"released": {"", nil, toolCall, plain, []string{"tools/callx" + toolCall}, []string{
-			"sent waiting request tools/call x", "sent released request tools/call x", "received waiting response tools/call x", "received released response tools/call x"}},
+			"sent waiting request tools/call x", "sent released request tools/call x", "received waiting response tools/call x", "received released response tools/call x",
+		}},
 		"edited request": {"dir:sent", decider{"sent": {How: Edited, Raw: []byte(other)}}, toolCall, plain, []string{"tools/cally" + other}, []string{
-			"sent waiting request tools/call x", "sent edited request tools/call x " + other}},
+			"sent waiting request tools/call x", "sent edited request tools/call x " + other,
+		}},
 		"invalid request": {"dir:sent", decider{"sent": {How: Edited, Raw: []byte("{")}}, toolCall, "", []string{"tools/callx{"}, []string{
-			"sent waiting request tools/call x", "sent edited request tools/call x {"}},
+			"sent waiting request tools/call x", "sent edited request tools/call x {",
+		}},
 		"edited response": {"dir:received name:x", decider{"received": {How: Edited, Raw: []byte("[1]")}}, toolCall, "[1]", []string{"tools/callx" + toolCall}, []string{
-			"received waiting response tools/call x", "received edited response tools/call x " + plain}},
+			"received waiting response tools/call x", "received edited response tools/call x " + plain,
+		}},
 		"answered for the server": {"name:x", decider{"sent": {How: Answered, Raw: []byte(`{"by":"hand"}`)}}, toolCall, `{"jsonrpc":"2.0","id":1,"result":{"by":"hand"}}`, nil, []string{
-			"sent waiting request tools/call x", "sent answered request tools/call x"}},
+			"sent waiting request tools/call x", "sent answered request tools/call x",
+		}},
 		"dropped notification": {"", decider{"sent": {How: Dropped}}, strings.TrimSpace(note), "", nil, []string{
-			"sent waiting notification notifications/x", "sent dropped notification notifications/x"}},
-		"answered for the client": {"method:elicitation/create", decider{"received": {How: Answered, Raw: []byte(`{"action":"accept"}`)}}, asks,
-			"data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"got\":" + byHand + "}}\n\n", []string{"tools/callasks" + asks, byHand}, []string{
-				"received waiting request elicitation/create", "received answered request elicitation/create"}},
+			"sent waiting notification notifications/x", "sent dropped notification notifications/x",
+		}},
+		"answered for the client": {
+			"method:elicitation/create",
+			decider{"received": {How: Answered, Raw: []byte(`{"action":"accept"}`)}},
+			asks,
+			"data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"got\":" + byHand + "}}\n\n",
+			[]string{"tools/callasks" + asks, byHand},
+			[]string{
+				"received waiting request elicitation/create", "received answered request elicitation/create",
+			},
+		},
 	} {
 		bodies := make(chan string, 9)
 		server := httptest.NewServer(asking(make(chan string, 1), bodies))

@@ -42,8 +42,10 @@ func TestBareRequestsAreListedWhereTheyFail(t *testing.T) {
 	defer server.Close()
 	b := proxied(t, WatcherOptions{}, server.URL, "/dead=http://127.0.0.1:1/mcp")
 	const note = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
-	for _, ask := range []string{"GET /dead", "POST /dead " + note, "DELETE /dead", "GET /secret", "GET /none", "DELETE /none", "DELETE /lost",
-		"POST /took " + note, "POST /lost " + note, "GET /fine", "GET /dies", `POST /fine {"jsonrpc":"2.0","id":1,"method":"ping"}`, "DELETE /lost"} {
+	for _, ask := range []string{
+		"GET /dead", "POST /dead " + note, "DELETE /dead", "GET /secret", "GET /none", "DELETE /none", "DELETE /lost",
+		"POST /took " + note, "POST /lost " + note, "GET /fine", "GET /dies", `POST /fine {"jsonrpc":"2.0","id":1,"method":"ping"}`, "DELETE /lost",
+	} {
 		method, rest, _ := strings.Cut(ask, " ")
 		path, body, _ := strings.Cut(rest, " ")
 		req, err := http.NewRequest(method, b.url+path, strings.NewReader(body))

@@ -12,12 +12,18 @@ func TestIntroductions(t *testing.T) {
 	desk := &Desk{}
 	const target = "http://127.0.0.1/mcp"
 	for _, step := range []struct{ request, result, client, server string }{
-		{`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/clientInfo":{"name":"one","version":"1"}}}}`,
-			`{"jsonrpc":"2.0","id":1,"result":{}}`, "one 1", ""},
-		{`{"jsonrpc":"2.0","id":2,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/clientInfo":{"name":"two","version":"2"}}}}`,
-			`{"jsonrpc":"2.0","id":2,"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"3"}}}}`, "one 1", "s 3"},
-		{`{"jsonrpc":"2.0","id":3,"method":"initialize","params":{"clientInfo":{"name":"three","version":"3"}}}`,
-			`{"jsonrpc":"2.0","id":3,"result":{"serverInfo":{"name":"t","version":"4"}}}`, "three 3", "t 4"},
+		{
+			`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/clientInfo":{"name":"one","version":"1"}}}}`,
+			`{"jsonrpc":"2.0","id":1,"result":{}}`, "one 1", "",
+		},
+		{
+			`{"jsonrpc":"2.0","id":2,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/clientInfo":{"name":"two","version":"2"}}}}`,
+			`{"jsonrpc":"2.0","id":2,"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"3"}}}}`, "one 1", "s 3",
+		},
+		{
+			`{"jsonrpc":"2.0","id":3,"method":"initialize","params":{"clientInfo":{"name":"three","version":"3"}}}`,
+			`{"jsonrpc":"2.0","id":3,"result":{"serverInfo":{"name":"t","version":"4"}}}`, "three 3", "t 4",
+		},
 	} {
 		introduction := Introduction{}
 		introduction.Learn(desk, target, "", wire.Frame{Dir: wire.Sent, Kind: wire.Body, Raw: []byte(step.request)})

@@ -157,8 +157,10 @@ func whole(t *testing.T, method, url, body string, fields ...string) string {
 	for i := 0; i < len(fields); i += 2 {
 		req.Header.Add(fields[i], fields[i+1])
 	}
-	client := http.Client{Transport: &http.Transport{DisableCompression: true, DisableKeepAlives: true},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := http.Client{
+		Transport:     &http.Transport{DisableCompression: true, DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	resp, err := client.Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -575,8 +577,10 @@ func TestProxyOutlivesItsRecording(t *testing.T) {
 	server := httptest.NewServer(&echo{})
 	defer server.Close()
 	told := 0
-	recorder := capture.NewRecorder(capture.Recording{OnError: func(error) { told++ },
-		Open: func() (io.WriteCloser, int, error) { return nil, 0, errors.New("no space left on device") }})
+	recorder := capture.NewRecorder(capture.Recording{
+		OnError: func(error) { told++ },
+		Open:    func() (io.WriteCloser, int, error) { return nil, 0, errors.New("no space left on device") },
+	})
 	b := proxied(t, WatcherOptions{Tap: recorder.Tap}, server.URL)
 	for range 5 {
 		if got := whole(t, "POST", b.url+"/mcp", "{}"); !strings.HasPrefix(got, "200") {

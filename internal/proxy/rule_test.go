@@ -139,8 +139,10 @@ func TestTheFirstRuleThatFiresWins(t *testing.T) {
 }
 
 func TestServerMessagesAreAskedAboutWhereTheFilterSaysSo(t *testing.T) {
-	for text, want := range map[string]bool{"when do delay 1s": false, "when progressNote do delay 1s": false, "when dir:received do delay 1s": true,
-		"when method:notifications/* do delay 1s": true, "when dir:sent do delay 1s": false} {
+	for text, want := range map[string]bool{
+		"when do delay 1s": false, "when progressNote do delay 1s": false, "when dir:received do delay 1s": true,
+		"when method:notifications/* do delay 1s": true, "when dir:sent do delay 1s": false,
+	} {
 		if got := newSet(t, 1, LinkStdio, text).ask(wire.Received, progressNote) != nil; got != want {
 			t.Errorf("%s: %t", text, got)
 		}
@@ -184,8 +186,10 @@ func TestRulesOfATime(t *testing.T) {
 }
 
 func TestActionsThatATransportCannotDo(t *testing.T) {
-	for text, link := range map[string]Link{"status 503": LinkStdio | LinkChild, "401": LinkStdio, "header A: b": LinkStdio, "expire-session": LinkStdio,
-		"cut after event 2": LinkStdio, "banner x": LinkHTTP, "kill child": LinkStdio} {
+	for text, link := range map[string]Link{
+		"status 503": LinkStdio | LinkChild, "401": LinkStdio, "header A: b": LinkStdio, "expire-session": LinkStdio,
+		"cut after event 2": LinkStdio, "banner x": LinkHTTP, "kill child": LinkStdio,
+	} {
 		rules, err := ParseRules("--fault", "when do "+text, noon)
 		if err != nil {
 			t.Fatal(err)

@@ -82,8 +82,10 @@ func ParseForm(params json.RawMessage) (Form, error) {
 // parseField returns the field for a property of the schema.
 func parseField(name string, schema json.RawMessage) Field {
 	members, _ := jsonraw.Object(schema)
-	f := Field{Name: name, Title: members.Text("title"), Description: members.Text("description"),
-		Format: members.Text("format"), Kind: Other, Schema: schema}
+	f := Field{
+		Name: name, Title: members.Text("title"), Description: members.Text("description"),
+		Format: members.Text("format"), Kind: Other, Schema: schema,
+	}
 	f.Default, _ = members.Get("default")
 	switch members.Text("type") {
 	case "string":

@@ -84,8 +84,10 @@ func TestGuessing(t *testing.T) {
 
 // TestTheSameValueHasOnePseudonym: whatever stands around a value, it is told by one text.
 func TestTheSameValueHasOnePseudonym(t *testing.T) {
-	for _, text := range []string{`"` + randomText + `"`, `"a\n` + randomText + `"`, `"{\"a\":\"` + randomText + `\"}"`, `%20` + randomText, "Bearer " + randomText,
-		`{"api_key":"` + randomText + `"}`, `password=` + randomText} {
+	for _, text := range []string{
+		`"` + randomText + `"`, `"a\n` + randomText + `"`, `"{\"a\":\"` + randomText + `\"}"`, `%20` + randomText, "Bearer " + randomText,
+		`{"api_key":"` + randomText + `"}`, `password=` + randomText,
+	} {
 		s := &Secrets{Guess: GuessLikely}
 		if safe, _ := s.Bytes([]byte(text)); !strings.Contains(string(safe), Redacted(randomText)) {
 			t.Errorf("%s: %s", text, safe)

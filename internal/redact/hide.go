@@ -18,10 +18,12 @@ import (
 // openMembers are names that end like the names of secrets but seldom name one if they name a
 // member and not a parameter of a URL: a progress token, a key of a map, the code of an error, the
 // name of a session. The other side needs some of their values to understand the message.
-var openMembers = map[string]bool{"progresstoken": true, "code": true, "key": true, "session": true, "sig": true,
+var openMembers = map[string]bool{
+	"progresstoken": true, "code": true, "key": true, "session": true, "sig": true,
 	"pass": true, "primarykey": true, "foreignkey": true, "publickey": true, "sortkey": true, "cachekey": true,
 	"filekey": true, "issuekey": true, "objectkey": true, "partitionkey": true, "projectkey": true, "spacekey": true,
-	"tagkey": true}
+	"tagkey": true,
+}
 
 // secretMember reports whether the word before a ":" or a "=" is the name of a secret.
 func secretMember(word []byte) bool {
@@ -67,7 +69,11 @@ var byForm = [...]struct {
 	kind FoundKind
 	hide func(raw []byte, variables bool) edit
 }{
-	{FoundKey, hideKeys}, {FoundURL, hideForm}, {FoundURL, hideURLs}, {FoundName, hideCurl}, {FoundName, hideNamed},
+	{FoundKey, hideKeys},
+	{FoundURL, hideForm},
+	{FoundURL, hideURLs},
+	{FoundName, hideCurl},
+	{FoundName, hideNamed},
 	{FoundToken, hideTokens},
 }
 
@@ -197,8 +203,10 @@ func isPlaceholder(value string) bool {
 const longestPlaceholder = 40
 
 // accessKeys are parts of the names of keys that grant access.
-var accessKeys = []string{"access", "account", "admin", "api", "app", "auth", "client", "consumer", "crypt", "deploy",
-	"hmac", "licen", "master", "private", "secret", "service", "shared", "sign", "ssh", "storage", "subscription"}
+var accessKeys = []string{
+	"access", "account", "admin", "api", "app", "auth", "client", "consumer", "crypt", "deploy",
+	"hmac", "licen", "master", "private", "secret", "service", "shared", "sign", "ssh", "storage", "subscription",
+}
 
 // joinedParts joins the parts of a value such as created_at.
 var joinedParts = strings.NewReplacer("_", "", "-", "")
@@ -439,8 +447,10 @@ func defaultIn(raw []byte, at int) (from int) {
 const schemaWithin = 4 << 10
 
 // schemaTypes are the values of "type" that identify a JSON Schema.
-var schemaTypes = map[string]bool{"string": true, "object": true, "array": true, "number": true, "integer": true,
-	"boolean": true, "null": true}
+var schemaTypes = map[string]bool{
+	"string": true, "object": true, "array": true, "number": true, "integer": true,
+	"boolean": true, "null": true,
+}
 
 // isSchema reports whether raw begins like a JSON Schema. A schema with the name of a secret
 // describes a secret and does not contain one.

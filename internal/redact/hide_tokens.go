@@ -32,10 +32,12 @@ const escape = stringEscape | percentEscape | entityEscape | brokenLine
 // classes has the classes of each byte. It is a table because every recorded byte is looked up.
 var classes = func() (of [256]class) {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./"
-	for members, c := range map[string]class{letters: nameByte, letters + "+=~": tokenByte, jsonraw.WhiteSpace: space,
+	for members, c := range map[string]class{
+		letters: nameByte, letters + "+=~": tokenByte, jsonraw.WhiteSpace: space,
 		"\"'\\":                quote,
 		" \t\r\n\"'\\,;&}])<>": wordEnd, " \t\r\n\"'\\<>`": linkEnd, "\\": stringEscape,
-		"%": percentEscape, "&": entityEscape, "\r\n": brokenLine, ":=": assigns, "\x00": zero} {
+		"%": percentEscape, "&": entityEscape, "\r\n": brokenLine, ":=": assigns, "\x00": zero,
+	} {
 		for _, b := range []byte(members) {
 			of[b] |= c
 		}

@@ -35,8 +35,10 @@ func isInFile(text []byte) bool {
 // is in a file, too.
 func TestLargeTextsAreEditedInFiles(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 3))
-	secrets := []string{"known, as {it} is", "password: abcdef1", `"token":"s\"t"`, "Bearer abcdefghijkl0123456789",
-		"ghp_abcdefghij0123456789", "http://u:p@host/?a=b", `\"api_key\":\"` + strings.Repeat("k1", 3000) + `\"`}
+	secrets := []string{
+		"known, as {it} is", "password: abcdef1", `"token":"s\"t"`, "Bearer abcdefghijkl0123456789",
+		"ghp_abcdefghij0123456789", "http://u:p@host/?a=b", `\"api_key\":\"` + strings.Repeat("k1", 3000) + `\"`,
+	}
 	for trial := range 12 {
 		var text bytes.Buffer
 		for text.Len() < spool.Memory+spool.Memory/4 {

@@ -124,8 +124,10 @@ func TestPatternsOfTheUser(t *testing.T) {
 
 // A program has its secrets in variables that are named like them, and in the URLs of others.
 func TestSecretsOfAnEnvironment(t *testing.T) {
-	for _, entry := range []string{"SOME_TOKEN=CANARYzq5x", "DB_PASS=CANARYzq5x", "SMTP_PASS=CANARYzq5x", "MYSQL_PWD=CANARYzq5x",
-		"DATABASE_URL=postgres://app:CANARYzq5x@db/x", "REDIS_URL=redis://:CANARYzq5x@h:6379", "HOOK=https://h/?token=CANARYzq5x"} {
+	for _, entry := range []string{
+		"SOME_TOKEN=CANARYzq5x", "DB_PASS=CANARYzq5x", "SMTP_PASS=CANARYzq5x", "MYSQL_PWD=CANARYzq5x",
+		"DATABASE_URL=postgres://app:CANARYzq5x@db/x", "REDIS_URL=redis://:CANARYzq5x@h:6379", "HOOK=https://h/?token=CANARYzq5x",
+	} {
 		var s Secrets
 		s.LearnEnvironment([]string{entry})
 		if got := s.Text("it is CANARYzq5x."); got != "it is "+Redacted("CANARYzq5x")+"." {

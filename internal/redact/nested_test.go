@@ -92,8 +92,10 @@ func TestSecretNumbersInText(t *testing.T) {
 func TestSecretsInCutNestedJSON(t *testing.T) {
 	for _, c := range []struct{ text, secret, want string }{
 		{`{"text":"{\"password\":\"CANARYzq5","after":"kept"}`, "CANARYzq5", `{"text":"{\"password\":\"HIDDEN","after":"kept"}`},
-		{`{"text":"{\"text\":\"{\\\"password\\\":\\\"CANARYzq5\"}","after":"kept"}`, "CANARYzq5",
-			`{"text":"{\"text\":\"{\\\"password\\\":\\\"HIDDEN\"}","after":"kept"}`},
+		{
+			`{"text":"{\"text\":\"{\\\"password\\\":\\\"CANARYzq5\"}","after":"kept"}`, "CANARYzq5",
+			`{"text":"{\"text\":\"{\\\"password\\\":\\\"HIDDEN\"}","after":"kept"}`,
+		},
 		{`{"text":"{\"password\":\"CANARYzq5`, "CANARYzq5", `{"text":"{\"password\":\"HIDDEN`},
 	} {
 		safe, _ := new(Secrets).Bytes([]byte(c.text))

@@ -107,9 +107,11 @@ func TestNoSecretIsPlainInWindows(t *testing.T) {
 	value := "known, as {it} is"
 	s.Learn(value)
 	long := strings.Repeat(" ", 3*window)
-	for _, secret := range []string{value, hex.EncodeToString([]byte(value)), base64.StdEncoding.EncodeToString([]byte(value)), `known, \u0061s {it} is`,
+	for _, secret := range []string{
+		value, hex.EncodeToString([]byte(value)), base64.StdEncoding.EncodeToString([]byte(value)), `known, \u0061s {it} is`,
 		"known, as%20{it} is", "password: abcdef1", "token = 5", `"password"` + long + `:"x"`, "Bearer abcdefghijkl0123456789", "ghp_abcdefghij0123456789",
-		"Bearer " + strings.Repeat("a1", window), "http://u:p@host/", "http://" + strings.Repeat("u,", window) + "@host/", "\x00"} {
+		"Bearer " + strings.Repeat("a1", window), "http://u:p@host/", "http://" + strings.Repeat("u,", window) + "@host/", "\x00",
+	} {
 		for _, filler := range []string{"so it goes, ", `{"a":1},[2]`, strings.Repeat("x", 700) + " y"} {
 			filler = strings.Repeat(filler, 1+3*window/len(filler))
 			if !checkPlain(t, s, []byte(filler+filler)) {

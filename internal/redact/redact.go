@@ -198,8 +198,10 @@ func lettersOnly(r rune) rune {
 
 // authSchemes are the words before the credentials of an Authorization field. A different first
 // word may be a part of the secret.
-var authSchemes = map[string]bool{"basic": true, "bearer": true, "digest": true, "dpop": true, "negotiate": true,
-	"ntlm": true, "token": true, "apikey": true}
+var authSchemes = map[string]bool{
+	"basic": true, "bearer": true, "digest": true, "dpop": true, "negotiate": true,
+	"ntlm": true, "token": true, "apikey": true,
+}
 
 // RedactField hides the value of a field that carries a secret. The scheme of an Authorization
 // field stays readable. If the value is a URL, RedactField hides the secrets in it. Placeholders

@@ -73,7 +73,11 @@ func TestRedactURL(t *testing.T) {
 	shown := inURL(Redacted(canary))
 	for _, c := range []struct{ raw, want string }{
 		{"http://localhost:3001/mcp", "http://localhost:3001/mcp"},
-		{"", ""}, {"not a URL", "not a URL"}, {"?", "?"}, {"#", "#"}, {"http://h/?a&b=&=c#", "http://h/?a&b=&=c#"},
+		{"", ""},
+		{"not a URL", "not a URL"},
+		{"?", "?"},
+		{"#", "#"},
+		{"http://h/?a&b=&=c#", "http://h/?a&b=&=c#"},
 		{"HTTP://Host/%7e/a%2fb?q=%41+b&x", "HTTP://Host/%7e/a%2fb?q=%41+b&x"},
 		{"https://h/@scope/name", "https://h/@scope/name"},
 		{"https://h/?mail=a@b", "https://h/?mail=a@b"},
@@ -180,8 +184,10 @@ func TestRedactCommand(t *testing.T) {
 // A server cannot pass a secret off as one that is hidden already.
 func TestHiddenIsHiddenWholly(t *testing.T) {
 	shape := Redacted("x")
-	for _, secret := range []string{shape + canary, canary + shape, strings.Replace(shape, "1", canary, 1),
-		shape[:len(shape)-1] + canary + ")", shape + "\n" + canary} {
+	for _, secret := range []string{
+		shape + canary, canary + shape, strings.Replace(shape, "1", canary, 1),
+		shape[:len(shape)-1] + canary + ")", shape + "\n" + canary,
+	} {
 		if got := RedactField(wire.Field{Name: "Mcp-Session-Id", Value: secret}).Value; strings.Contains(got, canary) {
 			t.Errorf("%q survives as %q", secret, got)
 		}

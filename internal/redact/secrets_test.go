@@ -101,8 +101,11 @@ func TestCookiesAreLearnt(t *testing.T) {
 		{wire.Field{Name: "Cookie", Value: "a=first-known"}, []string{"first-known"}, nil},
 		{wire.Field{Name: "COOKIE", Value: "a=first-known; b=second-known;c=third-known"}, []string{"first-known", "second-known", "third-known"}, nil},
 		{wire.Field{Name: "Cookie", Value: `a=first=known== ; b="second-known"`}, []string{"first=known==", "second-known"}, nil},
-		{wire.Field{Name: "set-cookie", Value: "sid=first-known; Domain=host.example; Path=/a/longer/path; Expires=Wed, 21 Oct 2026 07:28:00 GMT"},
-			[]string{"first-known"}, []string{"host.example", "/a/longer/path", "Wed, 21 Oct 2026 07:28:00 GMT"}},
+		{
+			wire.Field{Name: "set-cookie", Value: "sid=first-known; Domain=host.example; Path=/a/longer/path; Expires=Wed, 21 Oct 2026 07:28:00 GMT"},
+			[]string{"first-known"},
+			[]string{"host.example", "/a/longer/path", "Wed, 21 Oct 2026 07:28:00 GMT"},
+		},
 	} {
 		var s Secrets
 		s.LearnField(c.field)
@@ -163,8 +166,10 @@ func TestSecretsInURLs(t *testing.T) {
 	var s Secrets
 	s.Learn(canary)
 	shown := "****(len-9,sha256:e8a7)"
-	frame := s.Frame(wire.Frame{Kind: wire.Head, HTTP: &wire.HTTPHead{URL: "http://h/mcp?sid=" + canary + "&q=" + canary},
-		Raw: []byte("see http://h/mcp?sid=" + canary + " token=" + shown)})
+	frame := s.Frame(wire.Frame{
+		Kind: wire.Head, HTTP: &wire.HTTPHead{URL: "http://h/mcp?sid=" + canary + "&q=" + canary},
+		Raw: []byte("see http://h/mcp?sid=" + canary + " token=" + shown),
+	})
 	want := "http://h/mcp?sid=" + shown + "&q=" + shown
 	for range 2 {
 		if got := frame.HTTP.URL; got != want {

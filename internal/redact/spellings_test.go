@@ -184,8 +184,10 @@ func unspelled(name, text string) string {
 
 // trialOf makes one by chance.
 func trialOf(r *rand.Rand) trial {
-	letters := [][]rune{[]rune(lettersAndDigits), []rune(lettersAndDigits + "-_.~+/=:@!$&'()*,;"),
-		[]rune(" !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~\n\tabcXYZ0189"), []rune("abcäöüßéλжあ中😀🔑\u00a01234")}[r.IntN(4)]
+	letters := [][]rune{
+		[]rune(lettersAndDigits), []rune(lettersAndDigits + "-_.~+/=:@!$&'()*,;"),
+		[]rune(" !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~\n\tabcXYZ0189"), []rune("abcäöüßéλжあ中😀🔑\u00a01234"),
+	}[r.IntN(4)]
 	some := func(n int) string {
 		var b strings.Builder
 		for range n {
@@ -237,8 +239,10 @@ func TestCodedTextsAreFoundBehindOthers(t *testing.T) {
 	const secret = "cAn/A8+x"
 	encoded := base64.StdEncoding.EncodeToString
 	spelled := inBytes(secret, `\u%04x`)
-	for _, coded := range []string{encoded([]byte(encoded([]byte(secret)))), encoded([]byte(spelled)), hex.EncodeToString([]byte(spelled)),
-		encoded([]byte("\x1b[31m" + spelled)), encoded([]byte("gr\xfc\xdfe " + spelled))} {
+	for _, coded := range []string{
+		encoded([]byte(encoded([]byte(secret)))), encoded([]byte(spelled)), hex.EncodeToString([]byte(spelled)),
+		encoded([]byte("\x1b[31m" + spelled)), encoded([]byte("gr\xfc\xdfe " + spelled)),
+	} {
 		for _, before := range []string{"", "a", "_-", "0x", "/fil/", "/file/", "/files/", "some/long/path-of_words/"} {
 			s := &Secrets{}
 			s.Learn(secret)

@@ -135,8 +135,10 @@ var tokenTable = []struct {
 
 // oldForms have fewer conditions: they are the beginnings of many kinds of tokens, in several
 // lengths.
-var oldForms = []string{"sk-", "sk_live_", "sk_test_", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-",
-	"xoxp-", "AIza", "eyJ", "hf_", "npm_", "pypi-"}
+var oldForms = []string{
+	"sk-", "sk_live_", "sk_test_", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-",
+	"xoxp-", "AIza", "eyJ", "hf_", "npm_", "pypi-",
+}
 
 // otherForms are the forms that need more than an alphabet and a length.
 var otherForms = []tokenForm{

@@ -150,8 +150,10 @@ func TestPrivateKeysAreFoundInEveryForm(t *testing.T) {
 }
 
 func TestTextsAboutKeysAreNoKeys(t *testing.T) {
-	for _, text := range []string{"-----BEGIN PUBLIC KEY-----\n" + keyLine(1) + "\n-----END PUBLIC KEY-----", "a file that begins with -----BEGIN PRIVATE KEY----- is a key",
-		"-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----", "a PRIVATE KEY", "PRIVATE", "-----BEGIN CERTIFICATE-----\n" + keyLine(1) + "\n-----END CERTIFICATE-----"} {
+	for _, text := range []string{
+		"-----BEGIN PUBLIC KEY-----\n" + keyLine(1) + "\n-----END PUBLIC KEY-----", "a file that begins with -----BEGIN PRIVATE KEY----- is a key",
+		"-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----", "a PRIVATE KEY", "PRIVATE", "-----BEGIN CERTIFICATE-----\n" + keyLine(1) + "\n-----END CERTIFICATE-----",
+	} {
 		if safe, n := new(Secrets).Bytes([]byte(text)); n > 0 {
 			t.Errorf("%s", safe)
 		}
@@ -200,8 +202,10 @@ func TestWordsOfURLs(t *testing.T) {
 }
 
 func TestIsWord(t *testing.T) {
-	for word, want := range map[string]bool{"postgres": true, "Postgres": true, "POSTGRES": true, "inventory": true, "admin12": true, "hunter2hunter2": false,
-		"xkqzvbnmplk": false, "aB3dE5gH": false, "correcthorsebattery": false, "12345678": false, "ab": false, "pass-word": false, "": false} {
+	for word, want := range map[string]bool{
+		"postgres": true, "Postgres": true, "POSTGRES": true, "inventory": true, "admin12": true, "hunter2hunter2": false,
+		"xkqzvbnmplk": false, "aB3dE5gH": false, "correcthorsebattery": false, "12345678": false, "ab": false, "pass-word": false, "": false,
+	} {
 		if got := isWord(word); got != want {
 			t.Errorf("%s: %v", word, got)
 		}

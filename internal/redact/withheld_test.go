@@ -19,8 +19,10 @@ func TestWhatCannotBeKnownIsWithheld(t *testing.T) {
 			`{"jsonrpc":"2.0","id":7,"result":{"token":"` + secret + `"}}`, `{"jsonrpc":"2.0","id":"` + secret + `","method":"tools/call","params":{"x":"` + secret + `"}}`,
 			`{"jsonrpc":"2.0","method":"` + secret + `","more":"` + secret + `","error":"` + secret + `"}`, "a line: " + secret,
 		} {
-			f := s.Frame(wire.Frame{Raw: []byte(raw), HTTP: &wire.HTTPHead{Method: "POST", URL: "http://h/x/" + secret + "?a=" + secret,
-				Fields: []wire.Field{{Name: "X-Y", Value: secret}, {Name: "Content-Type", Value: "application/json"}}}, SSE: &sse.Facts{Event: secret, ID: &secret}, Close: &wire.CloseFacts{Text: secret}})
+			f := s.Frame(wire.Frame{Raw: []byte(raw), HTTP: &wire.HTTPHead{
+				Method: "POST", URL: "http://h/x/" + secret + "?a=" + secret,
+				Fields: []wire.Field{{Name: "X-Y", Value: secret}, {Name: "Content-Type", Value: "application/json"}},
+			}, SSE: &sse.Facts{Event: secret, ID: &secret}, Close: &wire.CloseFacts{Text: secret}})
 			all := string(f.Raw) + f.HTTP.URL + fmt.Sprint(f.HTTP.Fields) + f.SSE.Event + *f.SSE.ID + f.Close.Text + s.Text("it is "+secret)
 			if strings.Contains(all, secret) {
 				t.Fatalf("%d: %s", i, all)

@@ -20,8 +20,10 @@ func Payload(method string, result json.RawMessage) (write func(io.Writer) (what
 	blocks := resultBlocks(method, result)
 	texts, media := splitBlocks(blocks)
 	if len(media) > 1 {
-		return nil, &PayloadError{false, fmt.Sprintf("the result has %d binary blocks, but -o saves one", len(media)),
-			wire.Hint("select one, for example --jq '" + media[0].path + "' | base64 -d")}
+		return nil, &PayloadError{
+			false, fmt.Sprintf("the result has %d binary blocks, but -o saves one", len(media)),
+			wire.Hint("select one, for example --jq '" + media[0].path + "' | base64 -d"),
+		}
 	}
 	if len(media) == 1 {
 		data, err := decodePayload(media[0])

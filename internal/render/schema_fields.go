@@ -223,8 +223,10 @@ func (f *fields) limitText(s schema.Schema, name, words string) string {
 // omittedKeywords names the keywords that limit a value but are not shown, or returns "".
 func (f *fields) omittedKeywords(s schema.Schema) string {
 	var names []string
-	for _, name := range []string{"not", "if", "dependentRequired", "dependentSchemas", "dependencies",
-		"propertyNames", "contains", "prefixItems", "unevaluatedProperties"} {
+	for _, name := range []string{
+		"not", "if", "dependentRequired", "dependentSchemas", "dependencies",
+		"propertyNames", "contains", "prefixItems", "unevaluatedProperties",
+	} {
 		if s.Get(name) != nil {
 			names = append(names, name)
 		}

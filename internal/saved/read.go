@@ -38,8 +38,10 @@ func (r *reader) object(raw json.RawMessage, at, what string, known ...string) j
 	}
 	for _, m := range members {
 		if len(known) > 0 && !slices.Contains(known, m.Name) {
-			p := Problem{At: jsonraw.Pointer(at, m.Name), OnName: true, Got: m.Name, Known: known,
-				Text: fmt.Sprintf("%s has no key %q", what, m.Name)}
+			p := Problem{
+				At: jsonraw.Pointer(at, m.Name), OnName: true, Got: m.Name, Known: known,
+				Text: fmt.Sprintf("%s has no key %q", what, m.Name),
+			}
 			if hint := keysElsewhere[m.Name]; hint != "" {
 				p.Hint = hint
 				p.Known = nil
@@ -210,8 +212,10 @@ func (r *reader) vars(raw json.RawMessage, at string) (vars []Var) {
 // name checks the name of a variable.
 func (r *reader) name(name, at string) {
 	if !IsName(name) {
-		r.problems = append(r.problems, Problem{At: at, OnName: true,
-			Text: fmt.Sprintf("%q is not a variable name: letters, digits and _, and no digit first", name)})
+		r.problems = append(r.problems, Problem{
+			At: at, OnName: true,
+			Text: fmt.Sprintf("%q is not a variable name: letters, digits and _, and no digit first", name),
+		})
 	}
 }
 

@@ -118,8 +118,10 @@ func TestNamedLikeASecretIsMild(t *testing.T) {
 }
 
 func TestFill(t *testing.T) {
-	values := map[string]Value{"n": {JSON: json.RawMessage("9007199254740993")}, "s": {JSON: jsonraw.Quote(`a"b`)}, "o": {JSON: json.RawMessage(`{"x":[1, 2]}`)},
-		"out": {JSON: jsonraw.Quote("7"), Untyped: true}, "env.X": {JSON: jsonraw.Quote("top"), Untyped: true}}
+	values := map[string]Value{
+		"n": {JSON: json.RawMessage("9007199254740993")}, "s": {JSON: jsonraw.Quote(`a"b`)}, "o": {JSON: json.RawMessage(`{"x":[1, 2]}`)},
+		"out": {JSON: jsonraw.Quote("7"), Untyped: true}, "env.X": {JSON: jsonraw.Quote("top"), Untyped: true},
+	}
 	look := func(name string) (Value, error) {
 		if v, ok := values[name]; ok {
 			return v, nil

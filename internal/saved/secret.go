@@ -63,8 +63,10 @@ func (r *reader) secretsIn(name string, raw json.RawMessage, at string) {
 			return
 		}
 		if holdsSecret(string(jsonraw.With(nil, name, jsonraw.Quote(text)))) {
-			r.problems = append(r.problems, Problem{At: at, Mild: true,
-				Text: fmt.Sprintf("%s is named like a secret; use the environment: ${env.NAME}", name)})
+			r.problems = append(r.problems, Problem{
+				At: at, Mild: true,
+				Text: fmt.Sprintf("%s is named like a secret; use the environment: ${env.NAME}", name),
+			})
 		}
 	})
 }

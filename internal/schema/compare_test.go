@@ -92,8 +92,10 @@ var pairs = []struct{ a, b, want string }{
 	{`{"type":"object","additionalProperties":true}`, `{"type":"object"}`, `equivalent-form `},
 	{`{"$ref":"#/$defs/a","$defs":{"a":{"type":"string"}}}`, `{"type":"string"}`, `equivalent-form `},
 	{`{"$ref":"#/$defs/a","$defs":{"a":{"type":"string"}}}`, `{"$ref":"#/$defs/a","$defs":{"a":{"type":"number"}}}`, `type-changed /type`},
-	{`{"properties":{"x":{"$ref":"#/$defs/a"},"y":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"string"}}}`,
-		`{"properties":{"x":{"$ref":"#/$defs/a"},"y":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"null"}}}`, `type-changed /properties/x/type, type-changed /properties/y/type`},
+	{
+		`{"properties":{"x":{"$ref":"#/$defs/a"},"y":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"string"}}}`,
+		`{"properties":{"x":{"$ref":"#/$defs/a"},"y":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"null"}}}`, `type-changed /properties/x/type, type-changed /properties/y/type`,
+	},
 	{`{"$ref":"#/$defs/a~1b%20","$defs":{"a/b ":{"type":"string"}}}`, `{"type":"null"}`, `type-changed /type`},
 	{`{"$ref":"#/nowhere"}`, `{"$ref":"#/elsewhere"}`, `undecided /$ref`},
 	{`{"$ref":"https://example.com/a"}`, `{}`, `undecided /$ref`},
@@ -120,8 +122,10 @@ var pairs = []struct{ a, b, want string }{
 	{`{"allOf":[{"multipleOf":2},{"multipleOf":3}],"type":"integer"}`, `{"multipleOf":6,"type":"integer"}`, `equivalent-form `},
 	{`{"allOf":[{"multipleOf":2},{"multipleOf":3}],"type":"integer"}`, `{"multipleOf":5,"type":"integer"}`, `undecided /multipleOf`},
 	{`{"anyOf":[{"$ref":"#/$defs/a"},{"type":"null"}],"$defs":{"a":{"type":"string"}}}`, `{"type":["string","null"]}`, `equivalent-form `},
-	{`{"type":"object","properties":{"n":{"type":"integer","maximum":10}},"required":["n"],"not":{"required":["z"]}}`,
-		`{"type":"object","properties":{"n":{"type":"integer","maximum":10}},"required":["n"],"not":{"type":"object","required":["z"]}}`, `equivalent-form `},
+	{
+		`{"type":"object","properties":{"n":{"type":"integer","maximum":10}},"required":["n"],"not":{"required":["z"]}}`,
+		`{"type":"object","properties":{"n":{"type":"integer","maximum":10}},"required":["n"],"not":{"type":"object","required":["z"]}}`, `equivalent-form `,
+	},
 	{`{"type":"object","dependentRequired":{"n":["m"]}}`, `{"type":"object","dependentRequired":{"n":["m"]},"if":true}`, `equivalent-form `},
 	{`{"description":"a"}`, `{"description":"b"}`, `description-changed /description`},
 	{`{"title":"a","x-y":1}`, `{"title":"b","x-y":2}`, `note-changed /title, note-changed /x-y`},
@@ -132,37 +136,55 @@ var pairs = []struct{ a, b, want string }{
 	{`true`, `{}`, `equivalent-form `},
 	{`{"properties":{"a":true}}`, `{"properties":{"a":false}}`, `type-narrowed /properties/a/type`},
 	{`null`, `{"type":"object"}`, `type-narrowed /type`},
-	{`{"properties":{"x":{"$ref":"#/$defs/a"},"y":{"type":"string"}},"$defs":{"a":{"$ref":"#/properties/y"}}}`,
-		`{"properties":{"x":{"$ref":"#/$defs/a"},"y":{"type":"number"}},"$defs":{"a":{"$ref":"#/properties/y"}}}`, `type-changed /properties/x/type, type-changed /properties/y/type`},
-	{`{"anyOf":[{"$ref":"#/$defs/a"},{"type":"null"}],"$defs":{"a":{"properties":{"x":{}}}}}`,
-		`{"anyOf":[{"$ref":"#/$defs/a"},{"type":"null"}],"$defs":{"a":{"properties":{"x":{"type":"string"}}}}}`, `type-narrowed /anyOf/0/properties/x/type`},
+	{
+		`{"properties":{"x":{"$ref":"#/$defs/a"},"y":{"type":"string"}},"$defs":{"a":{"$ref":"#/properties/y"}}}`,
+		`{"properties":{"x":{"$ref":"#/$defs/a"},"y":{"type":"number"}},"$defs":{"a":{"$ref":"#/properties/y"}}}`, `type-changed /properties/x/type, type-changed /properties/y/type`,
+	},
+	{
+		`{"anyOf":[{"$ref":"#/$defs/a"},{"type":"null"}],"$defs":{"a":{"properties":{"x":{}}}}}`,
+		`{"anyOf":[{"$ref":"#/$defs/a"},{"type":"null"}],"$defs":{"a":{"properties":{"x":{"type":"string"}}}}}`, `type-narrowed /anyOf/0/properties/x/type`,
+	},
 }
 
 // A schema and the same one or null, as generators write an optional model.
 var optionals = []struct{ a, b, want string }{
 	{ref("E", enumE), oneOfNull("E", enumE), `alternative-added /properties/c/oneOf/0`},
 	{ref("P", pointP), anyOfNull("P", pointP), `alternative-added /properties/c/anyOf/1`},
-	{ref("P", pointP), anyOfNull("P", strings.Replace(pointP, `"required":["x"]`, `"required":["x","y"]`, 1)),
-		`member-required-added /properties/c/anyOf/0/properties/y, alternative-added /properties/c/anyOf/1`},
+	{
+		ref("P", pointP), anyOfNull("P", strings.Replace(pointP, `"required":["x"]`, `"required":["x","y"]`, 1)),
+		`member-required-added /properties/c/anyOf/0/properties/y, alternative-added /properties/c/anyOf/1`,
+	},
 	{property(pointP, ""), anyOfNull("P", pointP), `alternative-added /properties/c/anyOf/1`},
-	{property(`{"allOf":[{"$ref":"#/$defs/P"}],"default":null}`, `"P":`+pointP), anyOfNull("P", pointP),
-		`default-removed /properties/c/default, alternative-added /properties/c/anyOf/1`},
-	{property(`{"$ref":"#/$defs/P","description":"Where."}`, `"P":`+pointP),
+	{
+		property(`{"allOf":[{"$ref":"#/$defs/P"}],"default":null}`, `"P":`+pointP), anyOfNull("P", pointP),
+		`default-removed /properties/c/default, alternative-added /properties/c/anyOf/1`,
+	},
+	{
+		property(`{"$ref":"#/$defs/P","description":"Where."}`, `"P":`+pointP),
 		property(`{"anyOf":[{"$ref":"#/$defs/P"},{"type":"null"}],"description":"Where."}`, `"P":`+pointP),
-		`alternative-added /properties/c/anyOf/1`},
+		`alternative-added /properties/c/anyOf/1`,
+	},
 	{ref("P", pointP), anyOfNull("Q", pointP), `alternative-added /properties/c/anyOf/1`},
-	{property(`{"type":"string","maxLength":9}`, ""),
+	{
+		property(`{"type":"string","maxLength":9}`, ""),
 		property(`{"anyOf":[{"type":"string","maxLength":5},{"type":"null"}]}`, ""),
-		`length-tightened /properties/c/anyOf/0/maxLength, alternative-added /properties/c/anyOf/1`},
-	{anyOfNull("P", pointP), property(`{"anyOf":[{"$ref":"#/$defs/P"},{"type":"string"},{"type":"integer"}]}`, `"P":`+pointP),
+		`length-tightened /properties/c/anyOf/0/maxLength, alternative-added /properties/c/anyOf/1`,
+	},
+	{
+		anyOfNull("P", pointP), property(`{"anyOf":[{"$ref":"#/$defs/P"},{"type":"string"},{"type":"integer"}]}`, `"P":`+pointP),
 		`alternative-removed /properties/c/anyOf/1, alternative-added /properties/c/anyOf/1, ` +
-			`alternative-added /properties/c/anyOf/2`},
+			`alternative-added /properties/c/anyOf/2`,
+	},
 	{ref("N", nodeN), anyOfNull("N", nodeN), `alternative-added /properties/c/anyOf/1`},
-	{ref("N", nodeN), anyOfNull("N", strings.Replace(nodeN, `"properties"`, `"required":["n"],"properties"`, 1)),
-		`member-required /properties/c/anyOf/0/properties/n, alternative-added /properties/c/anyOf/1`},
-	{property(`{"type":"array","items":{"$ref":"#/$defs/P"}}`, `"P":`+pointP),
+	{
+		ref("N", nodeN), anyOfNull("N", strings.Replace(nodeN, `"properties"`, `"required":["n"],"properties"`, 1)),
+		`member-required /properties/c/anyOf/0/properties/n, alternative-added /properties/c/anyOf/1`,
+	},
+	{
+		property(`{"type":"array","items":{"$ref":"#/$defs/P"}}`, `"P":`+pointP),
 		property(`{"type":"array","items":{"anyOf":[{"$ref":"#/$defs/P"},{"type":"null"}]}}`, `"P":`+pointP),
-		`alternative-added /properties/c/items/anyOf/1`},
+		`alternative-added /properties/c/items/anyOf/1`,
+	},
 }
 
 const (
@@ -212,9 +234,11 @@ func TestCompare(t *testing.T) {
 // Keywords that limit nothing are no change, as a generator of schemas in another version writes them.
 func TestKeywordsThatLimitNothing(t *testing.T) {
 	const plain = `{"type":"object","additionalProperties":{}}`
-	for _, keyword := range []string{`"propertyNames":{"type":"string"}`, `"propertyNames":{ }`, `"propertyNames":true`,
+	for _, keyword := range []string{
+		`"propertyNames":{"type":"string"}`, `"propertyNames":{ }`, `"propertyNames":true`,
 		`"unevaluatedProperties":{}`, `"unevaluatedItems":true`, `"patternProperties":{}`, `"dependentRequired":{}`,
-		`"dependentSchemas":{}`, `"dependencies":{}`} {
+		`"dependentSchemas":{}`, `"dependencies":{}`,
+	} {
 		with := `{"type":"object","additionalProperties":{},` + keyword + `}`
 		for _, p := range [][2]string{{plain, with}, {with, plain}} {
 			if got := kindsOf(schema.Compare(json.RawMessage(p[0]), json.RawMessage(p[1]), options())); got != "equivalent-form " {
@@ -222,8 +246,10 @@ func TestKeywordsThatLimitNothing(t *testing.T) {
 			}
 		}
 	}
-	for _, keyword := range []string{`"propertyNames":{"type":"string","pattern":"^x"}`, `"propertyNames":false`,
-		`"propertyNames":{"type":"integer"}`} {
+	for _, keyword := range []string{
+		`"propertyNames":{"type":"string","pattern":"^x"}`, `"propertyNames":false`,
+		`"propertyNames":{"type":"integer"}`,
+	} {
 		with := `{"type":"object","additionalProperties":{},` + keyword + `}`
 		if got := kindsOf(schema.Compare(json.RawMessage(plain), json.RawMessage(with), options())); got == "" {
 			t.Errorf("%s %s: got no change", plain, with)
@@ -240,10 +266,14 @@ func TestWhatIsNotTriedIsNotTheSame(t *testing.T) {
 		{`{"type":"object"}`, `{"type":"object","patternProperties":{"^zz":false}}`, "undecided /patternProperties"},
 		{`{"type":"object"}`, `{"type":"object","propertyNames":{"maxLength":50}}`, "undecided /propertyNames"},
 		{`{"type":"array"}`, `{"type":"array","contains":{"const":"rare"}}`, "undecided /contains"},
-		{`{"type":"object","properties":{"k":{"type":"string"}},"if":{"properties":{"k":{"const":"b"}}},"then":{"required":["x"]}}`,
-			`{"type":"object","properties":{"k":{"type":"string"}}}`, "undecided /if, undecided /then"},
-		{`{"type":"object","properties":{"k":{"type":"string"}},"if":{"properties":{"k":{"const":"b"}},"required":["k"]},"then":{"required":["x"]}}`,
-			`{"type":"object","properties":{"k":{"type":"string"}}}`, "undecided /if, undecided /then"},
+		{
+			`{"type":"object","properties":{"k":{"type":"string"}},"if":{"properties":{"k":{"const":"b"}}},"then":{"required":["x"]}}`,
+			`{"type":"object","properties":{"k":{"type":"string"}}}`, "undecided /if, undecided /then",
+		},
+		{
+			`{"type":"object","properties":{"k":{"type":"string"}},"if":{"properties":{"k":{"const":"b"}},"required":["k"]},"then":{"required":["x"]}}`,
+			`{"type":"object","properties":{"k":{"type":"string"}}}`, "undecided /if, undecided /then",
+		},
 		{`{"type":"string","maxLength":100000}`, `{"type":"string","maxLength":100001}`, "length-loosened /maxLength"},
 		{`{"type":"integer","maximum":9007199254740993}`, `{"type":"integer","maximum":9007199254740992}`, "range-tightened /maximum"},
 		{`{"type":"integer","multipleOf":1e-9}`, `{"type":"integer","multipleOf":2e-9}`, "multiple-tightened /multipleOf"},

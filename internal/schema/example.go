@@ -143,8 +143,14 @@ func kindOf(s Schema, types []string) string {
 		}
 	}
 	for _, hint := range [][2]string{
-		{"properties", "object"}, {"required", "object"}, {"items", "array"}, {"prefixItems", "array"},
-		{"minimum", "number"}, {"exclusiveMinimum", "number"}, {"maximum", "number"}, {"multipleOf", "number"},
+		{"properties", "object"},
+		{"required", "object"},
+		{"items", "array"},
+		{"prefixItems", "array"},
+		{"minimum", "number"},
+		{"exclusiveMinimum", "number"},
+		{"maximum", "number"},
+		{"multipleOf", "number"},
 	} {
 		if s.First(hint[0]) != nil {
 			return hint[1]
@@ -155,13 +161,23 @@ func kindOf(s Schema, types []string) string {
 
 // sampleTexts are examples for the formats of JSON Schema, and for words in members' names.
 var sampleTexts = []struct{ format, word, text string }{
-	{"date-time", "", "2026-01-31T12:00:00Z"}, {"date", "date", "2026-01-31"},
-	{"time", "", "12:00:00Z"}, {"duration", "", "P1D"},
-	{"email", "email", "user@example.com"}, {"hostname", "", "example.com"},
-	{"ipv4", "", "192.0.2.1"}, {"ipv6", "", "2001:db8::1"},
-	{"uri", "uri", "https://example.com/"}, {"url", "url", "https://example.com/"}, {"uri-reference", "", "/a"},
-	{"uuid", "", "3f2504e0-4f89-41d3-9a0c-0305e82c3301"}, {"byte", "", "YQ=="},
-	{"", "path", "."}, {"", "language", "en"}, {"", "city", "Paris"}, {"", "location", "Paris"},
+	{"date-time", "", "2026-01-31T12:00:00Z"},
+	{"date", "date", "2026-01-31"},
+	{"time", "", "12:00:00Z"},
+	{"duration", "", "P1D"},
+	{"email", "email", "user@example.com"},
+	{"hostname", "", "example.com"},
+	{"ipv4", "", "192.0.2.1"},
+	{"ipv6", "", "2001:db8::1"},
+	{"uri", "uri", "https://example.com/"},
+	{"url", "url", "https://example.com/"},
+	{"uri-reference", "", "/a"},
+	{"uuid", "", "3f2504e0-4f89-41d3-9a0c-0305e82c3301"},
+	{"byte", "", "YQ=="},
+	{"", "path", "."},
+	{"", "language", "en"},
+	{"", "city", "Paris"},
+	{"", "location", "Paris"},
 }
 
 func sampleText(s Schema, name string) string {

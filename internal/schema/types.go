@@ -31,8 +31,13 @@ var typeNames = []struct {
 	name string
 	set  Types
 }{
-	{"object", Object}, {"array", Array}, {"string", String}, {"number", Number}, {"integer", Whole},
-	{"boolean", Boolean}, {"null", Null},
+	{"object", Object},
+	{"array", Array},
+	{"string", String},
+	{"number", Number},
+	{"integer", Whole},
+	{"boolean", Boolean},
+	{"null", Null},
 }
 
 // TypeNamed returns the types that a word of the keyword "type" allows, or 0 for an unknown word.

@@ -15,9 +15,11 @@ func TestWalkSeesSchemasAndNoData(t *testing.T) {
 	for _, n := range tree.Nodes {
 		got = append(got, fmt.Sprintf("%s %d %s %t", n.At, n.Depth, n.Property, n.Plain))
 	}
-	want := []string{" 0  true", "/properties/a 1 a true", "/properties/a/items 2  false", "/properties/a/items/not 3  false", "/properties/b 1 b true",
+	want := []string{
+		" 0  true", "/properties/a 1 a true", "/properties/a/items 2  false", "/properties/a/items/not 3  false", "/properties/b 1 b true",
 		"/properties/default 1 default true", "/allOf/0 1  false", "/allOf/0/if 2  false", "/items/0 1  false", "/items/1 1  false",
-		"/dependencies/z 1  false", "/additionalProperties 1  false", "/$defs/d 1  false", "/$defs/d/properties/e 2 e false"}
+		"/dependencies/z 1  false", "/additionalProperties 1  false", "/$defs/d 1  false", "/$defs/d/properties/e 2 e false",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -200,8 +200,10 @@ func constMethod(definition json.RawMessage) string {
 // lenient are places in which the table says less than the schema, which the room that
 // knows what they mean looks at: the schemas of forms, and JSON Schema itself. The last
 // revision has a JSON value that may be no fraction and no null, which is a slip.
-var lenient = []string{"/requestedSchema/properties/", "/experimental/any", "/extensions/any", "/logging/any", "/completions/any",
-	"/metadata/any", "/_meta/any", "/inputSchema/properties/any/any"}
+var lenient = []string{
+	"/requestedSchema/properties/", "/experimental/any", "/extensions/any", "/logging/any", "/completions/any",
+	"/metadata/any", "/_meta/any", "/inputSchema/properties/any/any",
+}
 
 // The table says what the official schemas say, of all that they allow and of it with any
 // one thing changed.

@@ -78,8 +78,12 @@ func TestResolve(t *testing.T) {
 		{"a/b.md", "skill://x/one/a/b.md"},
 		{"./a/../a/b.md", "skill://x/one/a/b.md"},
 		{"skill://x/one/a/b.md", "skill://x/one/a/b.md"},
-		{"b.md", ""}, {"../one/SKILL.md", ""}, {"/SKILL.md", ""}, {"a/../../one/SKILL.md", ""},
-		{"skill://x/two/SKILL.md", ""}, {"file:///etc/passwd", ""},
+		{"b.md", ""},
+		{"../one/SKILL.md", ""},
+		{"/SKILL.md", ""},
+		{"a/../../one/SKILL.md", ""},
+		{"skill://x/two/SKILL.md", ""},
+		{"file:///etc/passwd", ""},
 	} {
 		if got, err := e.Resolve(c.name); got != c.want && c.want != "" || (err == nil) != (c.want != "") {
 			t.Errorf("%q: %q, %v; want %q", c.name, got, err, c.want)

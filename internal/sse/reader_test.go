@@ -72,7 +72,8 @@ var eventCases = []struct {
 	{"one", "data: a\n\n", []string{`data="a"`}},
 	{"lines are joined", "data: YHOO\ndata: +2\ndata: 10\n\n", []string{`data="YHOO\n+2\n10"`}},
 	{"the specification's example", ": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n\n", []string{
-		`comment`, `id="1" data="first event"`, `id="" data="second event"`, `data=" third event"`}},
+		`comment`, `id="1" data="first event"`, `id="" data="second event"`, `data=" third event"`,
+	}},
 	{"colon-less data", "data\n\ndata\ndata\n\ndata:", []string{`data=""`, `data="\n"`, `rest="data:"`}},
 	{"one space only", "data:test\n\ndata: test\n\ndata:  test\n\ndata:\ttest\n\n", []string{`data="test"`, `data="test"`, `data=" test"`, `data="\ttest"`}},
 	{"CR", "data: a\rdata: b\r\rdata: c\r\r", []string{`data="a\nb"`, `data="c"`}},
@@ -93,8 +94,10 @@ var eventCases = []struct {
 	{"id with NUL", "id: a\x00b\ndata: x\n\nid: c\nid: d\x00\ndata: y\n\n", []string{`data="x"`, `id="c" data="y"`}},
 	{"the last id counts", "id: a\nid: b\ndata: x\n\n", []string{`id="b" data="x"`}},
 	{"retry", "retry: 1500\n\nretry: 0\n\n", []string{"retry=1.5s", "retry=0s"}},
-	{"retry that is no number", "retry: -1\ndata: a\n\nretry: 1.5\ndata: b\n\nretry: x\ndata: c\n\nretry:\ndata: d\n\nretry: \xd9\xa1\ndata: e\n\n",
-		[]string{`data="a"`, `data="b"`, `data="c"`, `data="d"`, `data="e"`}},
+	{
+		"retry that is no number", "retry: -1\ndata: a\n\nretry: 1.5\ndata: b\n\nretry: x\ndata: c\n\nretry:\ndata: d\n\nretry: \xd9\xa1\ndata: e\n\n",
+		[]string{`data="a"`, `data="b"`, `data="c"`, `data="d"`, `data="e"`},
+	},
 	{"a bad retry does not undo a good one", "retry: 5\nretry: x\n\n", []string{"retry=5ms"}},
 	{"retry for ever", "retry: 99999999999999999999999\n\n", []string{"retry=8760h0m0s"}},
 	{"priming event", "id: 1\ndata:\n\nid: 2\n\n", []string{`id="1" data=""`, `id="2"`}},

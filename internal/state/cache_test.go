@@ -116,8 +116,11 @@ func TestFreshUntil(t *testing.T) {
 		ttl  *int64
 		want time.Time
 	}{
-		{nil, at.Add(5 * time.Minute)}, {ms(0), at}, {ms(-1), at},
-		{ms(1000), at.Add(time.Second)}, {ms(1 << 62), at.Add(math.MaxInt64 / time.Millisecond * time.Millisecond)},
+		{nil, at.Add(5 * time.Minute)},
+		{ms(0), at},
+		{ms(-1), at},
+		{ms(1000), at.Add(time.Second)},
+		{ms(1 << 62), at.Add(math.MaxInt64 / time.Millisecond * time.Millisecond)},
 	} {
 		if got := (ToolList{FetchedAt: at, TTLms: c.ttl}).FreshUntil(); !got.Equal(c.want) {
 			t.Errorf("ttl %v: %v, want %v", c.ttl, got, c.want)

@@ -19,24 +19,42 @@ var prefix = []string{"/usr/bin/mcpc", "tap", "--"}
 // stays.
 func TestWrapAndUnwrap(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"plain": {`{"servers":{"a":{"command":"npx","args":["-y","x"]},"b":{"command":"npx"}}}`,
-			`{"servers":{"a":{"command":"/usr/bin/mcpc","args":["tap", "--", "npx", "-y","x"]},"b":{"command":"npx"}}}`},
-		"no arguments": {`{"servers":{"a":{"command":"npx"}}}`,
-			`{"servers":{"a":{"command":"/usr/bin/mcpc", "args": ["tap", "--", "npx"]}}}`},
-		"empty arguments": {`{"servers":{"a":{"args":[ ],"command":"npx"}}}`,
-			`{"servers":{"a":{"args":["tap", "--", "npx"  ],"command":"/usr/bin/mcpc"}}}`},
-		"escapes": {`{"servers":{"\u0061":{"command":"\/bin\/x \"y\"","args":["\\"]}}}`,
-			`{"servers":{"\u0061":{"command":"/usr/bin/mcpc","args":["tap", "--", "\/bin\/x \"y\"", "\\"]}}}`},
-		"comments": {"\xEF\xBB\xBF// \"servers\": {\r\n{\"servers\": { /* \"a\": */ \"a\": {\r\n\t\"args\": [ // }\r\n\t\t\"-y\",\r\n\t],\r\n\t\"command\": \"npx\", // x\r\n},},}\r\n",
-			"\xEF\xBB\xBF// \"servers\": {\r\n{\"servers\": { /* \"a\": */ \"a\": {\r\n\t\"args\": [\"tap\", \"--\", \"npx\",  // }\r\n\t\t\"-y\",\r\n\t],\r\n\t\"command\": \"/usr/bin/mcpc\", // x\r\n},},}\r\n"},
-		"other members": {`{"a":{"command":"no"},"servers":{"x":{"a":1e3},"a":{"env":{"command":"no"},"command":"npx","args":[]}}}`,
-			`{"a":{"command":"no"},"servers":{"x":{"a":1e3},"a":{"env":{"command":"no"},"command":"/usr/bin/mcpc","args":["tap", "--", "npx" ]}}}`},
-		"a command with a path": {`{"servers":{"a":{"command":{"path":"npx","args":["-y"],"env":{}}}}}`,
-			`{"servers":{"a":{"command":{"path":"/usr/bin/mcpc","args":["tap", "--", "npx", "-y"],"env":{}}}}}`},
-		"a command with a path and no arguments": {`{"servers":{"a":{"command":{"path":"npx"},"args":["not of it"]}}}`,
-			`{"servers":{"a":{"command":{"path":"/usr/bin/mcpc", "args": ["tap", "--", "npx"]},"args":["not of it"]}}}`},
-		"empty arguments as Wrap would add them": {`{"servers":{"a":{"command":"npx", "args": []}}}`,
-			`{"servers":{"a":{"command":"/usr/bin/mcpc", "args": ["tap", "--", "npx" ]}}}`},
+		"plain": {
+			`{"servers":{"a":{"command":"npx","args":["-y","x"]},"b":{"command":"npx"}}}`,
+			`{"servers":{"a":{"command":"/usr/bin/mcpc","args":["tap", "--", "npx", "-y","x"]},"b":{"command":"npx"}}}`,
+		},
+		"no arguments": {
+			`{"servers":{"a":{"command":"npx"}}}`,
+			`{"servers":{"a":{"command":"/usr/bin/mcpc", "args": ["tap", "--", "npx"]}}}`,
+		},
+		"empty arguments": {
+			`{"servers":{"a":{"args":[ ],"command":"npx"}}}`,
+			`{"servers":{"a":{"args":["tap", "--", "npx"  ],"command":"/usr/bin/mcpc"}}}`,
+		},
+		"escapes": {
+			`{"servers":{"\u0061":{"command":"\/bin\/x \"y\"","args":["\\"]}}}`,
+			`{"servers":{"\u0061":{"command":"/usr/bin/mcpc","args":["tap", "--", "\/bin\/x \"y\"", "\\"]}}}`,
+		},
+		"comments": {
+			"\xEF\xBB\xBF// \"servers\": {\r\n{\"servers\": { /* \"a\": */ \"a\": {\r\n\t\"args\": [ // }\r\n\t\t\"-y\",\r\n\t],\r\n\t\"command\": \"npx\", // x\r\n},},}\r\n",
+			"\xEF\xBB\xBF// \"servers\": {\r\n{\"servers\": { /* \"a\": */ \"a\": {\r\n\t\"args\": [\"tap\", \"--\", \"npx\",  // }\r\n\t\t\"-y\",\r\n\t],\r\n\t\"command\": \"/usr/bin/mcpc\", // x\r\n},},}\r\n",
+		},
+		"other members": {
+			`{"a":{"command":"no"},"servers":{"x":{"a":1e3},"a":{"env":{"command":"no"},"command":"npx","args":[]}}}`,
+			`{"a":{"command":"no"},"servers":{"x":{"a":1e3},"a":{"env":{"command":"no"},"command":"/usr/bin/mcpc","args":["tap", "--", "npx" ]}}}`,
+		},
+		"a command with a path": {
+			`{"servers":{"a":{"command":{"path":"npx","args":["-y"],"env":{}}}}}`,
+			`{"servers":{"a":{"command":{"path":"/usr/bin/mcpc","args":["tap", "--", "npx", "-y"],"env":{}}}}}`,
+		},
+		"a command with a path and no arguments": {
+			`{"servers":{"a":{"command":{"path":"npx"},"args":["not of it"]}}}`,
+			`{"servers":{"a":{"command":{"path":"/usr/bin/mcpc", "args": ["tap", "--", "npx"]},"args":["not of it"]}}}`,
+		},
+		"empty arguments as Wrap would add them": {
+			`{"servers":{"a":{"command":"npx", "args": []}}}`,
+			`{"servers":{"a":{"command":"/usr/bin/mcpc", "args": ["tap", "--", "npx" ]}}}`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := inServers.Wrap([]byte(c.text), "a", prefix)
@@ -110,18 +128,30 @@ func TestClientFiles(t *testing.T) {
 // A TOML file keeps its comments and its looks, whichever way it is written.
 func TestWrapAndUnwrapTOML(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"table": {"# mine\n[mcp_servers.a] # a\ncommand = \"npx\" # why\nargs = [ # these\n  \"-y\", # yes\n  \"x\",\n]\n[mcp_servers.b]\ncommand = \"npx\"\n",
-			"# mine\n[mcp_servers.a] # a\ncommand = \"/usr/bin/mcpc\" # why\nargs = [\"tap\", \"--\", \"npx\",  # these\n  \"-y\", # yes\n  \"x\",\n]\n[mcp_servers.b]\ncommand = \"npx\"\n"},
-		"arguments first": {"[mcp_servers.a]\r\nargs=[]\r\ncommand='C:\\x.exe'\r\n",
-			"[mcp_servers.a]\r\nargs=[\"tap\", \"--\", 'C:\\x.exe' ]\r\ncommand=\"/usr/bin/mcpc\"\r\n"},
-		"empty arguments": {"[mcp_servers.a]\ncommand = \"x\"\nargs = []\n",
-			"[mcp_servers.a]\ncommand = \"/usr/bin/mcpc\"\nargs = [\"tap\", \"--\", \"x\" ]\n"},
-		"blank arguments": {"[mcp_servers.a]\ncommand = \"x\"\nargs = [ ]\n",
-			"[mcp_servers.a]\ncommand = \"/usr/bin/mcpc\"\nargs = [\"tap\", \"--\", \"x\"  ]\n"},
-		"no arguments": {"[mcp_servers.a]\n  command = \"x\" # y\n  [mcp_servers.a.env]\n  command = \"no\"\n",
-			"[mcp_servers.a]\n  command = \"/usr/bin/mcpc\"\n  args = [\"tap\", \"--\", \"x\"] # y\n  [mcp_servers.a.env]\n  command = \"no\"\n"},
-		"in braces": {"[mcp_servers]\n\"a\" = { env = {command = \"no\"}, command = \"x\" }\n",
-			"[mcp_servers]\n\"a\" = { env = {command = \"no\"}, command = \"/usr/bin/mcpc\", args = [\"tap\", \"--\", \"x\"] }\n"},
+		"table": {
+			"# mine\n[mcp_servers.a] # a\ncommand = \"npx\" # why\nargs = [ # these\n  \"-y\", # yes\n  \"x\",\n]\n[mcp_servers.b]\ncommand = \"npx\"\n",
+			"# mine\n[mcp_servers.a] # a\ncommand = \"/usr/bin/mcpc\" # why\nargs = [\"tap\", \"--\", \"npx\",  # these\n  \"-y\", # yes\n  \"x\",\n]\n[mcp_servers.b]\ncommand = \"npx\"\n",
+		},
+		"arguments first": {
+			"[mcp_servers.a]\r\nargs=[]\r\ncommand='C:\\x.exe'\r\n",
+			"[mcp_servers.a]\r\nargs=[\"tap\", \"--\", 'C:\\x.exe' ]\r\ncommand=\"/usr/bin/mcpc\"\r\n",
+		},
+		"empty arguments": {
+			"[mcp_servers.a]\ncommand = \"x\"\nargs = []\n",
+			"[mcp_servers.a]\ncommand = \"/usr/bin/mcpc\"\nargs = [\"tap\", \"--\", \"x\" ]\n",
+		},
+		"blank arguments": {
+			"[mcp_servers.a]\ncommand = \"x\"\nargs = [ ]\n",
+			"[mcp_servers.a]\ncommand = \"/usr/bin/mcpc\"\nargs = [\"tap\", \"--\", \"x\"  ]\n",
+		},
+		"no arguments": {
+			"[mcp_servers.a]\n  command = \"x\" # y\n  [mcp_servers.a.env]\n  command = \"no\"\n",
+			"[mcp_servers.a]\n  command = \"/usr/bin/mcpc\"\n  args = [\"tap\", \"--\", \"x\"] # y\n  [mcp_servers.a.env]\n  command = \"no\"\n",
+		},
+		"in braces": {
+			"[mcp_servers]\n\"a\" = { env = {command = \"no\"}, command = \"x\" }\n",
+			"[mcp_servers]\n\"a\" = { env = {command = \"no\"}, command = \"/usr/bin/mcpc\", args = [\"tap\", \"--\", \"x\"] }\n",
+		},
 		"dotted": {"mcp_servers . a.command = \"x\"\n", "mcp_servers . a.command = \"/usr/bin/mcpc\"\nmcp_servers . a.args = [\"tap\", \"--\", \"x\"]\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,11 +13,17 @@ func TestHidden(t *testing.T) {
 		text       string
 		gone, stay []string
 	}{
-		"JSON": {inServers, `{"servers":{"a":{"command":"npx","args":["-y"],"env":{"PGPASS":"hunter3","DSN":"hunter4","N":5432,"E":""}},
+		"JSON": {
+			inServers, `{"servers":{"a":{"command":"npx","args":["-y"],"env":{"PGPASS":"hunter3","DSN":"hunter4","N":5432,"E":""}},
 			"b":{"url":"http://x/mcp","headers":{"X-Note":"hunter5","X-List":["hunter6"]},"requestInit":{"Headers":{"X":"hunter7"}}}}}`,
-			[]string{"hunter", "5432"}, []string{"PGPASS", "DSN", `"E":""`, `"command":"npx","args":["-y"]`, "X-Note", "http://x/mcp"}},
-		"comments": {inServers, "{\"servers\": {\"a\": {\"command\": \"npx\", // kept\n\"envs\": {\n// \"OLD\": \"hunter1\",\n\"A\": \"hunter2\", /* hunter3 */\n},\n}}}",
-			[]string{"hunter"}, []string{"// kept", `"A":`}},
+			[]string{"hunter", "5432"},
+			[]string{"PGPASS", "DSN", `"E":""`, `"command":"npx","args":["-y"]`, "X-Note", "http://x/mcp"},
+		},
+		"comments": {
+			inServers, "{\"servers\": {\"a\": {\"command\": \"npx\", // kept\n\"envs\": {\n// \"OLD\": \"hunter1\",\n\"A\": \"hunter2\", /* hunter3 */\n},\n}}}",
+			[]string{"hunter"},
+			[]string{"// kept", `"A":`},
+		},
 		"a list":                {inServers, `{"servers":{"a":{"command":"npx","env":["A=hunter1"]}}}`, []string{"hunter"}, []string{`"npx"`}},
 		"elsewhere":             {inServers, `{"env":{"A":"hunter1"},"x":[{"environment":{"B":"hunter2"}}],"servers":{}}`, []string{"hunter"}, []string{`"B":`}},
 		"escapes":               {inServers, `{"servers":{"a":{"\u0065nv":{"A":"hunter\"1"}}}}`, []string{"hunter"}, []string{`"A":`}},

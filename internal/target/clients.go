@@ -51,10 +51,13 @@ var (
 var Clients = []Client{
 	{Name: "claude-desktop", Title: "Claude Desktop", Member: mcpServers, paths: map[string]string{
 		"": "$CONFIG/Claude/claude_desktop_config.json", "windows": "$APPDATA/Claude/claude_desktop_config.json",
-		"darwin": macFolder + "Claude/claude_desktop_config.json"}},
+		"darwin": macFolder + "Claude/claude_desktop_config.json",
+	}},
 	{Name: "claude-code", Title: "Claude Code (project)", Member: mcpServers, Project: true, paths: samePath(".mcp.json")},
-	{Name: "claude-code-local", Title: "Claude Code (local)", Member: []string{"projects", "$PROJECT", "mcpServers"},
-		paths: samePath("$HOME/.claude.json")},
+	{
+		Name: "claude-code-local", Title: "Claude Code (local)", Member: []string{"projects", "$PROJECT", "mcpServers"},
+		paths: samePath("$HOME/.claude.json"),
+	},
 	{Name: "claude-code-user", Title: "Claude Code (user)", Member: mcpServers, paths: samePath("$HOME/.claude.json")},
 	{Name: "cursor", Title: "Cursor", Member: mcpServers, paths: samePath("$HOME/.cursor/mcp.json")},
 	{
@@ -65,7 +68,8 @@ var Clients = []Client{
 		paths:   samePath(".cursor/mcp.json"),
 	},
 	{Name: "vscode", Title: "Visual Studio Code", Member: codeServers, paths: map[string]string{
-		"": vscode + "mcp.json", "windows": "$APPDATA/Code/User/mcp.json", "darwin": macFolder + "Code/User/mcp.json"}},
+		"": vscode + "mcp.json", "windows": "$APPDATA/Code/User/mcp.json", "darwin": macFolder + "Code/User/mcp.json",
+	}},
 	{
 		Name:    "vscode-project",
 		Title:   "Visual Studio Code (project)",
@@ -105,7 +109,8 @@ var Clients = []Client{
 		paths:          samePath(".gemini/settings.json"),
 	},
 	{Name: "zed", Title: "Zed", Member: zedServers, paths: map[string]string{
-		"": "$CONFIG/zed/settings.json", "windows": "$APPDATA/Zed/settings.json"}},
+		"": "$CONFIG/zed/settings.json", "windows": "$APPDATA/Zed/settings.json",
+	}},
 	{
 		Name:    "zed-project",
 		Title:   "Zed (project)",
@@ -114,7 +119,8 @@ var Clients = []Client{
 		paths:   samePath(".zed/settings.json"),
 	},
 	{Name: "goose", Title: "Goose", Member: []string{"extensions"}, Keyring: true, paths: map[string]string{
-		"": "$CONFIG/goose/config.yaml", "windows": "$APPDATA/Block/goose/config/config.yaml"}},
+		"": "$CONFIG/goose/config.yaml", "windows": "$APPDATA/Block/goose/config/config.yaml",
+	}},
 	{
 		Name:      "inspector",
 		Title:     "MCP Inspector",

@@ -114,8 +114,10 @@ func (s Server) Fingerprint() string {
 // command names.
 func loadsCode(name string) bool {
 	name = strings.ToUpper(name)
-	for _, prefix := range []string{"LD_", "DYLD_", "NODE_", "NPM_CONFIG_", "PYTHON", "UV_", "PIP_", "RUBY", "PERL5",
-		"JAVA_TOOL", "GIT_", "DOTNET_"} {
+	for _, prefix := range []string{
+		"LD_", "DYLD_", "NODE_", "NPM_CONFIG_", "PYTHON", "UV_", "PIP_", "RUBY", "PERL5",
+		"JAVA_TOOL", "GIT_", "DOTNET_",
+	} {
 		if strings.HasPrefix(name, prefix) {
 			return true
 		}

@@ -8,12 +8,14 @@ import (
 )
 
 func TestVariables(t *testing.T) {
-	lookup := Lookup{Home: "/home/ada",
+	lookup := Lookup{
+		Home: "/home/ada",
 		Env: func(name string) (string, bool) {
 			v := map[string]string{"A": "1", "B_2": "two"}[name]
 			return v, v != ""
 		},
-		Input: func(in ClientInput) (string, error) { return "<" + in.ID + ">", nil }}
+		Input: func(in ClientInput) (string, error) { return "<" + in.ID + ">", nil },
+	}
 	s := Server{Folder: "/srv/app", Inputs: []ClientInput{{ID: "key"}}}
 	plain := s
 	plain.Client.plainVariables = true
@@ -21,11 +23,25 @@ func TestVariables(t *testing.T) {
 		server     Server
 		text, want string
 	}{
-		{s, "", ""}, {s, "a$b ${} $", "a$b ${} $"}, {s, "${A}", "1"}, {s, "x${A}${env:B_2}y", "x1twoy"},
-		{s, "${NO:-other}", "other"}, {s, "${NO:-}", ""}, {s, "${A:-other}", "1"}, {s, "${NO:-a:-b}", "a:-b"},
-		{s, "${workspaceFolder}/x", "/srv/app/x"}, {s, "${workspaceFolderBasename}", "app"}, {s, "${userHome}", "/home/ada"},
-		{s, "${input:key}", "<key>"}, {s, "$A", "$A"}, {plain, "$A-$B_2", "1-two"}, {plain, "$$A", "$1"}, {plain, "5$", "5$"},
-		{s, "${A", "${A"}, {s, "${A}${A}", "11"}, {s, "$${A}", "$1"},
+		{s, "", ""},
+		{s, "a$b ${} $", "a$b ${} $"},
+		{s, "${A}", "1"},
+		{s, "x${A}${env:B_2}y", "x1twoy"},
+		{s, "${NO:-other}", "other"},
+		{s, "${NO:-}", ""},
+		{s, "${A:-other}", "1"},
+		{s, "${NO:-a:-b}", "a:-b"},
+		{s, "${workspaceFolder}/x", "/srv/app/x"},
+		{s, "${workspaceFolderBasename}", "app"},
+		{s, "${userHome}", "/home/ada"},
+		{s, "${input:key}", "<key>"},
+		{s, "$A", "$A"},
+		{plain, "$A-$B_2", "1-two"},
+		{plain, "$$A", "$1"},
+		{plain, "5$", "5$"},
+		{s, "${A", "${A"},
+		{s, "${A}${A}", "11"},
+		{s, "$${A}", "$1"},
 	} {
 		if got, err := c.server.expand(c.text, lookup); err != nil || got != c.want {
 			t.Errorf("%q: got %q, %v, want %q", c.text, got, err, c.want)
@@ -93,8 +109,10 @@ func TestOddEntries(t *testing.T) {
 		`{"a": {"command": "x", "args": null}}`: {Kind: Stdio, Command: []string{"x"}},
 		`{"a": {"command": "x", "url": "https://h/", "type": "http"}}`: {Kind: HTTP, URL: "https://h/"},
 		`{"a": {"command": "x", "url": "https://h/"}}`:                 {Kind: Stdio, Command: []string{"x"}},
-		`{"a": {"command": "x", "env": {"A": 1, "B": true, "C": null, "D": {}, "E": "e"}}}`: {Kind: Stdio, Command: []string{"x"},
-			Env: []Setting{{"A", "1"}, {"B", "true"}, {"E", "e"}}},
+		`{"a": {"command": "x", "env": {"A": 1, "B": true, "C": null, "D": {}, "E": "e"}}}`: {
+			Kind: Stdio, Command: []string{"x"},
+			Env: []Setting{{"A", "1"}, {"B", "true"}, {"E", "e"}},
+		},
 	} {
 		all := Servers(inServers, "f", "", json.RawMessage(`{"servers": `+text+`}`))
 		if len(all) != 1 {

@@ -300,8 +300,10 @@ func parseInputs(top jsonraw.Members) (inputs []ClientInput) {
 	items, _ := jsonraw.Array(firstValue(top, "inputs"))
 	for _, item := range items {
 		m, _ := jsonraw.Object(item)
-		in := ClientInput{ID: firstText(m, "id"), Description: firstText(m, "description"), Default: firstText(m, "default"),
-			Secret: string(firstValue(m, "password")) == "true"}
+		in := ClientInput{
+			ID: firstText(m, "id"), Description: firstText(m, "description"), Default: firstText(m, "default"),
+			Secret: string(firstValue(m, "password")) == "true",
+		}
 		in.Options, _ = parseStrings(firstValue(m, "options"))
 		if in.ID != "" {
 			inputs = append(inputs, in)

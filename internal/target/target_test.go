@@ -167,7 +167,8 @@ func TestRefused(t *testing.T) {
 func checkWords(t *testing.T, e interface {
 	error
 	Hint() wire.Hint
-}) {
+},
+) {
 	t.Helper()
 	for _, s := range []string{e.Error(), e.Hint().String()} {
 		if s == "" || strings.HasSuffix(s, ".") && !strings.HasSuffix(s, "...") || strings.Contains(s, "\n") {
@@ -268,9 +269,14 @@ func TestCommandAsText(t *testing.T) {
 func TestKeysTellServersApart(t *testing.T) {
 	seen := map[string]bool{}
 	for _, tt := range []Target{
-		{Kind: URL, URL: "http://x/"}, {Kind: Session, Name: "http://x/"}, {Kind: Demo}, {Kind: Session, Name: "demo"},
-		{Kind: Command, Command: []string{"a", "b c"}}, {Kind: Command, Command: []string{"a", "b", "c"}},
-		{Kind: Command, Command: []string{"a b c"}}, {Kind: Command, Command: []string{`a","b`}},
+		{Kind: URL, URL: "http://x/"},
+		{Kind: Session, Name: "http://x/"},
+		{Kind: Demo},
+		{Kind: Session, Name: "demo"},
+		{Kind: Command, Command: []string{"a", "b c"}},
+		{Kind: Command, Command: []string{"a", "b", "c"}},
+		{Kind: Command, Command: []string{"a b c"}},
+		{Kind: Command, Command: []string{`a","b`}},
 	} {
 		if k := tt.Key(); seen[k] {
 			t.Errorf("%q twice", k)

@@ -29,8 +29,14 @@ func BenchmarkCall(b *testing.B) {
 				f.Seq, f.Time = seq, at
 				builder.Add(int64(seq), f)
 			}
-			fields := []wire.Field{{Name: "Accept", Value: "application/json, text/event-stream"}, {Name: "Content-Type", Value: "application/json"},
-				{Name: "Mcp-Method", Value: "tools/call"}, {Name: "Mcp-Name", Value: "echo"}, {Name: "Mcp-Protocol-Version", Value: "2026-07-28"}, {Name: "User-Agent", Value: "mcpc/1"}}
+			fields := []wire.Field{
+				{Name: "Accept", Value: "application/json, text/event-stream"},
+				{Name: "Content-Type", Value: "application/json"},
+				{Name: "Mcp-Method", Value: "tools/call"},
+				{Name: "Mcp-Name", Value: "echo"},
+				{Name: "Mcp-Protocol-Version", Value: "2026-07-28"},
+				{Name: "User-Agent", Value: "mcpc/1"},
+			}
 			events := []wire.Field{{Name: "Content-Type", Value: "text/event-stream"}}
 			b.ReportAllocs()
 			for i := range b.N {

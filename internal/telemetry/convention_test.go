@@ -44,8 +44,10 @@ func readConvention(t testing.TB) (c convention) {
 }
 
 // beyond are the attributes of spans and events that the convention for MCP does not have.
-var beyond = []string{"http.response.status_code", "mcpc.round", "mcpc.rounds", "mcpc.incomplete",
-	"mcpc.progress", "mcpc.progress.total", "mcpc.log.level", "mcpc.fault.rule", "mcpc.fault.action", "mcpc.held.how", "mcpc.held.kind", "mcpc.held.duration"}
+var beyond = []string{
+	"http.response.status_code", "mcpc.round", "mcpc.rounds", "mcpc.incomplete",
+	"mcpc.progress", "mcpc.progress.total", "mcpc.log.level", "mcpc.fault.rule", "mcpc.fault.action", "mcpc.held.how", "mcpc.held.kind", "mcpc.held.duration",
+}
 
 // eventsBeyond are the names of events that are no notifications.
 var eventsBeyond = []string{"mcpc.retry", "mcpc.resume", "mcpc.stream.cut", "mcpc.late_answer", "mcpc.fault", "mcpc.held"}
@@ -108,8 +110,12 @@ func (r recording) run(o Options) (all []emitted) {
 
 // variants are Options of all kinds.
 func variants() []Options {
-	return []Options{{Seed: "a", Own: true}, {Seed: "b", Between: true}, {Seed: "c", Content: true, URINames: true, Between: true},
-		{Seed: "d", Parent: Context{Trace: otlp.TraceID{1}, Span: otlp.SpanID{1}, Sampled: true}, Target: "http://127.0.0.1:80/mcp"}}
+	return []Options{
+		{Seed: "a", Own: true},
+		{Seed: "b", Between: true},
+		{Seed: "c", Content: true, URINames: true, Between: true},
+		{Seed: "d", Parent: Context{Trace: otlp.TraceID{1}, Span: otlp.SpanID{1}, Sampled: true}, Target: "http://127.0.0.1:80/mcp"},
+	}
 }
 
 // Everything that is emitted has a name that the convention has, and what it requires is there.

@@ -117,9 +117,11 @@ func (a *actor) Export(_ context.Context, e view.Export) (view.Exported, error) 
 
 // asks is a question with a form.
 func asks() view.Question {
-	return view.Question{ID: "q1", Row: "42.3", Server: "github", Method: "elicitation/create", Message: "Which repository?", Since: clockStart, Until: clockStart.Add(5 * time.Minute),
+	return view.Question{
+		ID: "q1", Row: "42.3", Server: "github", Method: "elicitation/create", Message: "Which repository?", Since: clockStart, Until: clockStart.Add(5 * time.Minute),
 		Schema: json.RawMessage(`{"type":"object","required":["repo"],"properties":{"repo":{"type":"string","title":"Repository","minLength":2},"private":{"type":"boolean","default":true},
-			"kind":{"type":"string","enum":["bug","idea"],"default":"idea"},"labels":{"type":"array","items":{"type":"string","enum":["a","b"]}},"count":{"type":"integer","minimum":1}}}`)}
+			"kind":{"type":"string","enum":["bug","idea"],"default":"idea"},"labels":{"type":"array","items":{"type":"string","enum":["a","b"]}},"count":{"type":"integer","minimum":1}}}`),
+	}
 }
 
 func heldMessage(id string) view.Held {

@@ -21,8 +21,11 @@ func TestAreaWraps(t *testing.T) {
 		t.Fatalf("the rows are %q, want %q", got, want)
 	}
 	for _, step := range []struct{ keys, want string }{
-		{"right right down", "0123456789abXcdefghijKLMNO"}, {"down down down", "end 日本語日本X語"},
-		{"up up up up up up", "01X23456789abcdefghijKLMNO"}, {"pgdown", "end 日本語日本X語"}, {"pgup end", "0123456789abcdefghijKLMNOX"},
+		{"right right down", "0123456789abXcdefghijKLMNO"},
+		{"down down down", "end 日本語日本X語"},
+		{"up up up up up up", "01X23456789abcdefghijKLMNO"},
+		{"pgdown", "end 日本語日本X語"},
+		{"pgup end", "0123456789abcdefghijKLMNOX"},
 	} {
 		for key := range strings.FieldsSeq(step.keys) {
 			a.Key(key, "")

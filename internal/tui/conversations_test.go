@@ -61,8 +61,11 @@ func TestServersOfTheSameNameAreToldApart(t *testing.T) {
 		all  []view.Conversation
 		want []string
 	}{
-		{"two targets", []view.Conversation{talk("s 1.0", "http://a/mcp"), talk("s 1.0", "http://b/mcp"), talk("t 1.0", "http://b/mcp")},
-			[]string{"c → s (http://a/mcp)", "c → s (http://b/mcp)", "c → t"}},
+		{
+			"two targets",
+			[]view.Conversation{talk("s 1.0", "http://a/mcp"), talk("s 1.0", "http://b/mcp"), talk("t 1.0", "http://b/mcp")},
+			[]string{"c → s (http://a/mcp)", "c → s (http://b/mcp)", "c → t"},
+		},
 		{"one target", []view.Conversation{talk("s 1.0", "http://a/mcp"), talk("s 1.1", "http://a/mcp")}, []string{"c → s", "c → s"}},
 		{"no names", []view.Conversation{talk("", "node"), talk("", "deno")}, []string{"c → node", "c → deno"}},
 	} {

@@ -117,8 +117,10 @@ func (d *menu) draw(w, h int) (lines []drawn) {
 	}
 	for i := d.top; i < min(d.top+room, len(all)); i++ {
 		c := all[i]
-		line := cells.Line{cells.Blank(1), cells.Fit(cells.Strong, c.key, keys), cells.Blank(2),
-			cells.Fit(cells.Plain, c.text, wide), cells.Blank(2), cells.Text(cells.Faint, c.note)}
+		line := cells.Line{
+			cells.Blank(1), cells.Fit(cells.Strong, c.key, keys), cells.Blank(2),
+			cells.Fit(cells.Plain, c.text, wide), cells.Blank(2), cells.Text(cells.Faint, c.note),
+		}
 		lines = append(lines, drawn{Line: line, Selected: i == d.sel})
 	}
 	return lines

@@ -41,9 +41,11 @@ func at(seconds float64) time.Time {
 func newReader() *reader {
 	r := &reader{seq: 1, changed: make(chan struct{})}
 	row := func(n int, s float64, method, name, channel string, took float64) view.Row {
-		return view.Row{Key: fmt.Sprintf("42.%d", n), Time: at(s), Talk: "42.1", Client: "Claude Desktop", Server: "github", Target: "github", Method: method, Name: name,
+		return view.Row{
+			Key: fmt.Sprintf("42.%d", n), Time: at(s), Talk: "42.1", Client: "Claude Desktop", Server: "github", Target: "github", Method: method, Name: name,
 			Dir: "sent", State: "done", Channel: channel, Seconds: took, Sent: 120, Received: 3100, Tokens: 800, Status: 200,
-			Phases: []view.Phase{{Name: "wait", Seconds: took * 0.6}, {Name: "events", Seconds: took * 0.4}}}
+			Phases: []view.Phase{{Name: "wait", Seconds: took * 0.6}, {Name: "events", Seconds: took * 0.4}},
+		}
 	}
 	add := func(row view.Row, lines ...view.Line) {
 		for i := range lines {
@@ -77,9 +79,11 @@ func newReader() *reader {
 	stream := row(7, 30, "(server stream)", "", "ok", 0)
 	stream.Dir = "received"
 	add(stream, view.Line{Dir: "received", Kind: "notification", Text: "tools/list_changed: no tools/list followed", Level: "warning"})
-	r.talks = []view.Conversation{{ID: "42.1", Client: "Claude Desktop", Server: "github", By: "tap", Rows: 83, Open: 1, Failed: 4, Live: true, First: true, Began: at(0), Last: at(40)},
+	r.talks = []view.Conversation{
+		{ID: "42.1", Client: "Claude Desktop", Server: "github", By: "tap", Rows: 83, Open: 1, Failed: 4, Live: true, First: true, Began: at(0), Last: at(40)},
 		{ID: "41.1", Client: "Claude Desktop", Server: "files", By: "tap", Rows: 12, Began: at(-600), Last: at(-500)},
-		{ID: "40.1", Client: "cursor", Server: "github", By: "proxy", Rows: 4, Live: true, Began: at(-900), Last: at(-880)}}
+		{ID: "40.1", Client: "cursor", Server: "github", By: "proxy", Rows: 4, Live: true, Began: at(-900), Last: at(-880)},
+	}
 	return r
 }
 
@@ -179,15 +183,19 @@ func (r *reader) Detail(_ context.Context, key string) (view.Detail, error) {
 			continue
 		}
 		body := func(text string) *view.Body { return &view.Body{Text: text, Bytes: len(text)} }
-		d := view.Detail{Row: b.Row, Lines: b.Lines, Facts: [][2]string{{"client", "Claude Desktop 1.4"}, {"server", "github 2.1"}, {"transport", "stdio"}, {"session", "3f2a"}},
+		d := view.Detail{
+			Row: b.Row, Lines: b.Lines, Facts: [][2]string{{"client", "Claude Desktop 1.4"}, {"server", "github 2.1"}, {"transport", "stdio"}, {"session", "3f2a"}},
 			Why: "The server took 60 % of the time before its first byte.", Group: "slower than 97 % of name:search_issues (p50 44 ms)", Before: "42.1",
 			Request:     body(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"search_issues","arguments":{"q":"crash on start","limit":10}}}`),
 			Response:    body(`{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"line one\nline two with a lot of words that go on and on until the edge of the screen"},{"type":"text","text":"日本語"}],"isError":false}}`),
 			InputSchema: json.RawMessage(`{"type":"object","properties":{"q":{"type":"string"}},"required":["q"]}`),
 			Wrong:       []view.Wrong{{Pointer: "/limit", Text: "/limit is not in the schema"}}, Stderr: []string{"warn: cache is cold"},
-			Findings: []view.Finding{{Rule: "L106", Severity: "warning", Text: "The result has no structuredContent.", Fix: "Return structuredContent.", Pointer: "/result"}}}
-		d.Frames = []view.Frame{{N: 1, Dir: "sent", Kind: "head", Line: "POST /mcp", Time: b.Row.Time, Head: [][2]string{{"Content-Type", "application/json"}, {"Mcp-Session-Id", "3f2a"}}},
-			{N: 2, Dir: "received", Kind: "message", Time: b.Row.Time.Add(100 * time.Millisecond), ID: "k3-2", Event: "message", Body: d.Response}}
+			Findings: []view.Finding{{Rule: "L106", Severity: "warning", Text: "The result has no structuredContent.", Fix: "Return structuredContent.", Pointer: "/result"}},
+		}
+		d.Frames = []view.Frame{
+			{N: 1, Dir: "sent", Kind: "head", Line: "POST /mcp", Time: b.Row.Time, Head: [][2]string{{"Content-Type", "application/json"}, {"Mcp-Session-Id", "3f2a"}}},
+			{N: 2, Dir: "received", Kind: "message", Time: b.Row.Time.Add(100 * time.Millisecond), ID: "k3-2", Event: "message", Body: d.Response},
+		}
 		return d, nil
 	}
 	return view.Detail{}, view.ErrGone
@@ -201,32 +209,40 @@ func (r *reader) Tools(context.Context, view.Query) ([]view.Tool, error) {
 	}
 	schema := json.RawMessage(`{"type":"object","required":["title"],"properties":{"title":{"type":"string","description":"what is wrong"},"urgent":{"type":"boolean","default":false},
 		"kind":{"type":"string","enum":["bug","idea"]},"labels":{"type":"array","items":{"type":"string","enum":["a","b"]}},"count":{"type":"integer","minimum":1},"extra":{"type":"object"}}}`)
-	return []view.Tool{{Server: "github", Name: "create_issue", Description: "Creates an issue.", Bytes: 812, Listed: "yes", Page: "1 of 2", Schema: "usable", Called: 4, Failed: 1, P50: 0.4, P95: 1.1, LastError: "no such repository", LastRow: "42.6", InputSchema: schema, Target: "github"},
+	return []view.Tool{
+		{Server: "github", Name: "create_issue", Description: "Creates an issue.", Bytes: 812, Listed: "yes", Page: "1 of 2", Schema: "usable", Called: 4, Failed: 1, P50: 0.4, P95: 1.1, LastError: "no such repository", LastRow: "42.6", InputSchema: schema, Target: "github"},
 		{Server: "github", Name: "delete_repo", Bytes: 400, Listed: "only on page 2, which was not fetched by Claude Desktop", Page: "2 of 2", Schema: "usable", Reason: "The client fetched page 1 of 2: it does not know this tool.", InputSchema: schema, Target: "github"},
-		{Server: "github", Name: "search_issues", Bytes: 655, Listed: "yes", Page: "1 of 2", Schema: "type is not object", Reason: "inputSchema is not an object: clients leave the tool out.", Called: 9, P50: 0.044, P95: 1.2, LastRow: "42.3"}}, nil
+		{Server: "github", Name: "search_issues", Bytes: 655, Listed: "yes", Page: "1 of 2", Schema: "type is not object", Reason: "inputSchema is not an object: clients leave the tool out.", Called: 9, P50: 0.044, P95: 1.2, LastRow: "42.3"},
+	}, nil
 }
 
 func (r *reader) Streams(context.Context, view.Query) ([]view.Stream, error) {
 	if r.noDocs {
 		return nil, nil
 	}
-	return []view.Stream{{Row: "42.7", Client: "Claude Desktop", Server: "github", What: "GET", Opened: at(0), Events: 12, LastID: "k4-12", Quiet: 46, Open: true, Text: "open, quiet for 46 s"},
-		{Row: "42.3", Client: "Claude Desktop", Server: "github", What: "response to tools/call search_issues", Opened: at(8), Events: 5, LastID: "k3-2", Problem: true, Text: "cut by the server after event k3-2; never resumed: the answer is lost"}}, nil
+	return []view.Stream{
+		{Row: "42.7", Client: "Claude Desktop", Server: "github", What: "GET", Opened: at(0), Events: 12, LastID: "k4-12", Quiet: 46, Open: true, Text: "open, quiet for 46 s"},
+		{Row: "42.3", Client: "Claude Desktop", Server: "github", What: "response to tools/call search_issues", Opened: at(8), Events: 5, LastID: "k3-2", Problem: true, Text: "cut by the server after event k3-2; never resumed: the answer is lost"},
+	}, nil
 }
 
 func (r *reader) Secrets(context.Context, view.Query) ([]view.Secret, error) {
 	if r.noDocs {
 		return nil, nil
 	}
-	return []view.Secret{{Hash: "1a2b3c", Kind: "bearer token", Places: []string{"header Authorization"}, Servers: []string{"github", "files"}, Times: 83, Rows: []string{"42.3"}},
-		{Hash: "99ee01", Kind: "GitHub token", Places: []string{"argument token", "result"}, Servers: []string{"github"}, Times: 2, Rows: []string{"42.4"}}}, nil
+	return []view.Secret{
+		{Hash: "1a2b3c", Kind: "bearer token", Places: []string{"header Authorization"}, Servers: []string{"github", "files"}, Times: 83, Rows: []string{"42.3"}},
+		{Hash: "99ee01", Kind: "GitHub token", Places: []string{"argument token", "result"}, Servers: []string{"github"}, Times: 2, Rows: []string{"42.4"}},
+	}, nil
 }
 
 func (r *reader) Lanes(_ context.Context, q view.Query, from, to time.Time) ([]view.Lane, error) {
 	lane := view.Lane{Talk: "42.1", Title: "Claude Desktop → github"}
 	for i, b := range r.blocks {
-		lane.Bars = append(lane.Bars, view.Bar{Key: b.Row.Key, From: b.Row.Time, To: b.Row.Time.Add(duration(max(b.Row.Seconds, 0.01))), Level: i % 2, Label: b.Row.Method + " " + b.Row.Name,
-			Channel: b.Row.Channel, State: b.Row.State, Failed: b.Row.Failed, Phases: b.Row.Phases, Times: 1})
+		lane.Bars = append(lane.Bars, view.Bar{
+			Key: b.Row.Key, From: b.Row.Time, To: b.Row.Time.Add(duration(max(b.Row.Seconds, 0.01))), Level: i % 2, Label: b.Row.Method + " " + b.Row.Name,
+			Channel: b.Row.Channel, State: b.Row.State, Failed: b.Row.Failed, Phases: b.Row.Phases, Times: 1,
+		})
 	}
 	return []view.Lane{lane}, nil
 }

@@ -16,8 +16,10 @@ func TestSummaryShowsMessages(t *testing.T) {
 		return &view.Body{Text: text}
 	}
 	for _, c := range []struct{ method, request, response, want string }{
-		{"tools/call", `{"id":1,"method":"tools/call","params":{"name":"add","arguments":{"a": 1, "b": 2},"_meta":{"x":1}}}`, `{"id":1,"result":{"content":[{"type":"text","text":"The sum\nis 3."},{"type":"image","data":"AA=="}]}}`,
-			"arguments  {\"a\":1,\"b\":2}\nresult     The sum\n           is 3.\n           [image]"},
+		{
+			"tools/call", `{"id":1,"method":"tools/call","params":{"name":"add","arguments":{"a": 1, "b": 2},"_meta":{"x":1}}}`, `{"id":1,"result":{"content":[{"type":"text","text":"The sum\nis 3."},{"type":"image","data":"AA=="}]}}`,
+			"arguments  {\"a\":1,\"b\":2}\nresult     The sum\n           is 3.\n           [image]",
+		},
 		{"tools/call", `{"id":1,"method":"tools/call","params":{"name":"add"}}`, `{"id":1,"result":{"content":[],"structuredContent":{"sum": 3}}}`, `result  {"sum":3}`},
 		{"resources/read", `{"id":1,"params":{"uri":"demo://x","_meta":{}}}`, `{"id":1,"error":{"code":-32002,"message":"none"}}`, "params  {\"uri\":\"demo://x\"}\nerror   {\"code\":-32002,\"message\":\"none\"}"},
 		{"ping", `{"id":1,"method":"ping"}`, `{"id":1,"result":{"_meta":{"y":1}}}`, ""},

@@ -161,8 +161,10 @@ func timeLines(clock screenClock, doc *view.Detail, w int) (lines []fact) {
 	parts := phases(r, whole)
 	lines = append(lines, fact{line: cells.Bar(parts, whole, min(w, 72))}, fact{})
 	for _, p := range parts {
-		lines = append(lines, fact{line: cells.Line{cells.Mark(p.Name), cells.Fit(cells.Plain, " "+p.Name, 12),
-			cells.Right(cells.Strong, tookText(p.Size), 10), cells.Text(cells.Faint, "  "+phaseText[p.Name])}})
+		lines = append(lines, fact{line: cells.Line{
+			cells.Mark(p.Name), cells.Fit(cells.Plain, " "+p.Name, 12),
+			cells.Right(cells.Strong, tookText(p.Size), 10), cells.Text(cells.Faint, "  "+phaseText[p.Name]),
+		}})
 	}
 	for _, text := range []string{doc.Why, doc.Group, doc.Cut} {
 		if text != "" {

@@ -77,11 +77,15 @@ func TestHostileSchemas(t *testing.T) {
 		{"self through if", `{"if":{"type":"string"},"else":{"oneOf":[{"$ref":"#"}]}}`, "refers to itself"},
 		{"self through dependentSchemas", `{"dependentSchemas":{"a":{"$ref":"#"}}}`, "refers to itself"},
 		{"self through $dynamicRef", `{"$dynamicAnchor":"x","allOf":[{"$dynamicRef":"#x"}]}`, "refers to itself"},
-		{"self through $recursiveRef", `{"$schema":"https://json-schema.org/draft/2019-09/schema","anyOf":[{"$recursiveRef":"#"}]}`,
-			"refers to itself"},
+		{
+			"self through $recursiveRef", `{"$schema":"https://json-schema.org/draft/2019-09/schema","anyOf":[{"$recursiveRef":"#"}]}`,
+			"refers to itself",
+		},
 		{"mutual", defs(2, func(i int) string { return fmt.Sprintf(`{"$ref":"#/$defs/d%d"}`, 1-i) }), "refers to itself"},
-		{"ring of 1000", defs(1000, func(i int) string { return fmt.Sprintf(`{"allOf":[{"$ref":"#/$defs/d%d"}]}`, (i+1)%1000) }),
-			"refers to itself"},
+		{
+			"ring of 1000", defs(1000, func(i int) string { return fmt.Sprintf(`{"allOf":[{"$ref":"#/$defs/d%d"}]}`, (i+1)%1000) }),
+			"refers to itself",
+		},
 		{"2^30 allOf", fanOut(30, "allOf"), "its subschemas multiply"},
 		{"2^30 anyOf", fanOut(30, "anyOf"), "its subschemas multiply"},
 		{"2^60 oneOf", fanOut(60, "oneOf"), "its subschemas multiply"},
@@ -94,10 +98,14 @@ func TestHostileSchemas(t *testing.T) {
 		{"9 000 subschemas", `{"allOf":[` + repeat(9_000, same("{}")) + `]}`, "too long to compile"},
 		{"5 000 references elsewhere", `{"x":{` + repeat(4_000, func(i int) string { return fmt.Sprintf(`"x%d":{}`, i) }) + `},"allOf":[` +
 			repeat(4_000, func(i int) string { return fmt.Sprintf(`{"$ref":"#/x/x%d"}`, i) }) + `]}`, "too long to compile"},
-		{"4 000 ids", `{"allOf":[` + repeat(4_000, func(i int) string { return fmt.Sprintf(`{"$id":"http://h/%d"}`, i) }) + `]}`,
-			"too long to compile"},
-		{"long pointers", `{"properties":{"` + strings.Repeat("k", 500_000) + `":{"allOf":[` + repeat(2_000, same("{}")) + `]}}}`,
-			"too long to compile"},
+		{
+			"4 000 ids", `{"allOf":[` + repeat(4_000, func(i int) string { return fmt.Sprintf(`{"$id":"http://h/%d"}`, i) }) + `]}`,
+			"too long to compile",
+		},
+		{
+			"long pointers", `{"properties":{"` + strings.Repeat("k", 500_000) + `":{"allOf":[` + repeat(2_000, same("{}")) + `]}}}`,
+			"too long to compile",
+		},
 		{"a chain of references elsewhere", `{"$ref":"#/x/x0","x":{` + repeat(4_000, func(i int) string {
 			return fmt.Sprintf(`"x%d":{"$ref":"#/x/x%d"}`, i, i+1)
 		}) + `}}`, "too long to compile"},
@@ -106,8 +114,10 @@ func TestHostileSchemas(t *testing.T) {
 		}) + `]}`, "too long to compile"},
 		{"a long id", `{"$id":"http://` + strings.Repeat("x", 500_000) + `","$defs":{"a":{}},"allOf":[` +
 			repeat(3_000, same(`{"$ref":"#/$defs/a"}`)) + `]}`, "too long to compile"},
-		{"long ids in ids", strings.Repeat(`{"$id":"`+strings.Repeat("a/", 6_000)+`","not":`, 60) + "{}" + strings.Repeat("}", 60),
-			"too long to compile"},
+		{
+			"long ids in ids", strings.Repeat(`{"$id":"`+strings.Repeat("a/", 6_000)+`","not":`, 60) + "{}" + strings.Repeat("}", 60),
+			"too long to compile",
+		},
 		{"a reference to find behind a long name", `{"properties":{"` + strings.Repeat("A", 400_000) + `":{"enum":[` +
 			repeat(100_000, same("0")) + `]},"z":{"$ref":"http://x/y"}}}`, "points outside the schema"},
 		{"dynamic tangle", `{"$defs":{` + repeat(900, func(i int) string {
@@ -119,15 +129,21 @@ func TestHostileSchemas(t *testing.T) {
 		{"a number", `{"minimum":1e1000000}`, "more than 1000 digits"},
 		{"a number that big.Rat refuses", `{"minimum":1e9999999999999}`, "more than 1000 digits"},
 		{"the same hash in required", `{"required":` + sameHash(5000) + `}`, "too long to compile"},
-		{"the same hash in enum", `{"$schema":"http://json-schema.org/draft-04/schema#","enum":` + sameHash(5000) + `}`,
-			"too long to compile"},
-		{"patterns that expand", `{"allOf":[` + repeat(100, func(i int) string { return fmt.Sprintf(`{"pattern":"(x{0,1000})y%d"}`, i) }) + `]}`,
-			"its patterns expand to more than"},
+		{
+			"the same hash in enum", `{"$schema":"http://json-schema.org/draft-04/schema#","enum":` + sameHash(5000) + `}`,
+			"too long to compile",
+		},
+		{
+			"patterns that expand", `{"allOf":[` + repeat(100, func(i int) string { return fmt.Sprintf(`{"pattern":"(x{0,1000})y%d"}`, i) }) + `]}`,
+			"its patterns expand to more than",
+		},
 		{"a pattern that expands", `{"pattern":"` + strings.Repeat("(ab{0,500}){0,2}", 100) + `"}`, "its patterns expand to more than"},
 		{"patterns of classes", `{"pattern":"` + strings.Repeat(`\\p{L}`, 20_000) + `"}`, "its patterns are too long"},
 		{"patterns that fold", `{"pattern":"(?i)` + strings.Repeat(`[B-\\x{1e000}]`, 2_000) + `"}`, "its patterns are too long"},
-		{"patterns in names", `{"patternProperties":{` + repeat(100, func(i int) string { return fmt.Sprintf(`"(x{0,1000})y%d":{}`, i) }) + `}}`,
-			"its patterns expand to more than"},
+		{
+			"patterns in names", `{"patternProperties":{` + repeat(100, func(i int) string { return fmt.Sprintf(`"(x{0,1000})y%d":{}`, i) }) + `}}`,
+			"its patterns expand to more than",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			start := time.Now()
@@ -170,14 +186,20 @@ func TestHostileValues(t *testing.T) {
 		{"too deep", `{}`, arrays(1001), "nested deeper than 1000 levels"},
 		{"calls nested a million deep", chain, arrays(900), refused},
 		{"(x{0,1000})y on 100 kB", `{"pattern":"(x{0,1000})y"}`, `"` + strings.Repeat("x", 100_000) + `"`, refused},
-		{"(x{0,1000})y on 100 kB as a name", `{"patternProperties":{"(x{0,1000})y":{}}}`,
-			`{"` + strings.Repeat("x", 100_000) + `":1}`, refused},
+		{
+			"(x{0,1000})y on 100 kB as a name", `{"patternProperties":{"(x{0,1000})y":{}}}`,
+			`{"` + strings.Repeat("x", 100_000) + `":1}`, refused,
+		},
 		{"^(a+)+$ on 50 kB", `{"pattern":"^(a+)+$"}`, `"` + strings.Repeat("a", 50_000) + `!"`, "findings"},
 		{"base64 of 900 kB", `{"pattern":"^[A-Za-z0-9+/]*=*$"}`, `"` + strings.Repeat("QUJD", 225_000) + `"`, "fine"},
-		{"1000 patterns on 100 000 names", `{"patternProperties":{` + repeat(1000, func(i int) string { return fmt.Sprintf(`"^x%d":{}`, i) }) + `}}`,
-			`{` + repeat(100_000, func(i int) string { return fmt.Sprintf(`"a%d":1`, i) }) + `}`, refused},
-		{"enum of 10 000 on 10 000", `{"items":{"enum":[` + repeat(10_000, strconv.Itoa) + `]}}`,
-			`[` + repeat(10_000, same("-1")) + `]`, refused},
+		{
+			"1000 patterns on 100 000 names", `{"patternProperties":{` + repeat(1000, func(i int) string { return fmt.Sprintf(`"^x%d":{}`, i) }) + `}}`,
+			`{` + repeat(100_000, func(i int) string { return fmt.Sprintf(`"a%d":1`, i) }) + `}`, refused,
+		},
+		{
+			"enum of 10 000 on 10 000", `{"items":{"enum":[` + repeat(10_000, strconv.Itoa) + `]}}`,
+			`[` + repeat(10_000, same("-1")) + `]`, refused,
+		},
 		{"1e999999999 against a limit", `{"minimum":5}`, `1e999999999`, refused},
 		{"1e1000000 against a limit", `{"minimum":5}`, `1e1000000`, refused},
 		{"a million digits", `{"type":"integer"}`, strings.Repeat("7", 1_000_000), refused},
@@ -186,17 +208,27 @@ func TestHostileValues(t *testing.T) {
 		{"the same hash", `{"uniqueItems":true}`, sameHash(10_000), "fine"},
 		{"100 000 wrong items", `{"items":{"type":"string"}}`, `[` + repeat(100_000, same("1")) + `]`, "findings"},
 		{"a million wrong items", `{"items":{"type":"string"}}`, `[` + repeat(1_000_000, same("1")) + `]`, refused},
-		{"wrong items 900 deep", `{"type":"array","items":{"$ref":"#"}}`,
-			strings.Repeat("[", 900) + repeat(100_000, same("1")) + strings.Repeat("]", 900), refused},
-		{"unevaluated under 500 branches", `{"allOf":[` + repeat(500, same(`{"properties":{"a":{}}}`)) + `],"unevaluatedProperties":false}`,
-			`{` + repeat(5_000, func(i int) string { return fmt.Sprintf(`"a%d":1`, i) }) + `}`, refused},
+		{
+			"wrong items 900 deep", `{"type":"array","items":{"$ref":"#"}}`,
+			strings.Repeat("[", 900) + repeat(100_000, same("1")) + strings.Repeat("]", 900), refused,
+		},
+		{
+			"unevaluated under 500 branches", `{"allOf":[` + repeat(500, same(`{"properties":{"a":{}}}`)) + `],"unevaluatedProperties":false}`,
+			`{` + repeat(5_000, func(i int) string { return fmt.Sprintf(`"a%d":1`, i) }) + `}`, refused,
+		},
 		{"$dynamicRef, 900 deep", `{"$dynamicAnchor":"n","items":{"$dynamicRef":"#n"}}`, arrays(900), "fine"},
-		{"a schema for schemas, 40 deep", `{"$ref":"https://json-schema.org/draft/2020-12/schema"}`,
-			strings.Repeat(`{"items":`, 40) + "{}" + strings.Repeat("}", 40), "fine"},
-		{"a schema for schemas, 8 deep", `{"$ref":"https://json-schema.org/draft/2020-12/schema"}`,
-			strings.Repeat(`{"items":`, 8) + "{}" + strings.Repeat("}", 8), "fine"},
-		{"a schema for draft-07 schemas, 400 deep", `{"$ref":"http://json-schema.org/draft-07/schema#"}`,
-			strings.Repeat(`{"items":`, 400) + "{}" + strings.Repeat("}", 400), "fine"},
+		{
+			"a schema for schemas, 40 deep", `{"$ref":"https://json-schema.org/draft/2020-12/schema"}`,
+			strings.Repeat(`{"items":`, 40) + "{}" + strings.Repeat("}", 40), "fine",
+		},
+		{
+			"a schema for schemas, 8 deep", `{"$ref":"https://json-schema.org/draft/2020-12/schema"}`,
+			strings.Repeat(`{"items":`, 8) + "{}" + strings.Repeat("}", 8), "fine",
+		},
+		{
+			"a schema for draft-07 schemas, 400 deep", `{"$ref":"http://json-schema.org/draft-07/schema#"}`,
+			strings.Repeat(`{"items":`, 400) + "{}" + strings.Repeat("}", 400), "fine",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, _ := mustCompile(t, tt.schema)

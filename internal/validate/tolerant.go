@@ -35,8 +35,10 @@ func CompileTolerant(raw []byte) (*Schema, []wire.Finding, error) {
 	if bad != nil {
 		return nil, nil, err
 	}
-	invalid := wire.Finding{Rule: "schema", Level: wire.Warning, Where: failed.Where,
-		Text: failed.Text + "; read as it was probably meant"}
+	invalid := wire.Finding{
+		Rule: "schema", Level: wire.Warning, Where: failed.Where,
+		Text: failed.Text + "; read as it was probably meant",
+	}
 	return s, append([]wire.Finding{invalid}, warnings...), nil
 }
 

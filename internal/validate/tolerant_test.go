@@ -21,8 +21,10 @@ func TestCompileTolerant(t *testing.T) {
 		{`{"properties":{"a":{"required":true},"b":{"required":true}},"required":["b"]}`, `{"a":1,"b":1}`, `{"a":1}`},
 		{`{"items":{"properties":{"a":{"required":true}}}}`, `[{"a":1}]`, `[{}]`},
 		{`{"type":"object","required":null,"properties":null,"title":null}`, `{}`, `1`},
-		{`{"properties":{"a":null,"b":{"type":"integer","enum":null}},"additionalProperties":false}`,
-			`{"a":1,"b":1}`, `{"b":"x"}`},
+		{
+			`{"properties":{"a":null,"b":{"type":"integer","enum":null}},"additionalProperties":false}`,
+			`{"a":1,"b":1}`, `{"b":"x"}`,
+		},
 		{`{"anyOf":[{"type":"integer","format":null},{"type":"null"}]}`, `null`, `"x"`},
 		{`{"const":null,"title":null}`, `null`, `1`},
 		{`{"type":"bool"}`, `true`, `"true"`},
@@ -53,8 +55,10 @@ func TestCompileTolerant(t *testing.T) {
 			t.Errorf("%s: accepts %s", c.schema, c.bad)
 		}
 	}
-	for _, schema := range []string{`{"type":"date"}`, `{"required":true}`, `{"minimum":"1"}`, `[]`, `{`,
-		`{"$schema":"x:y","title":null}`, `{"properties":{"a":{"$ref":"#/none","title":null}}}`} {
+	for _, schema := range []string{
+		`{"type":"date"}`, `{"required":true}`, `{"minimum":"1"}`, `[]`, `{`,
+		`{"$schema":"x:y","title":null}`, `{"properties":{"a":{"$ref":"#/none","title":null}}}`,
+	} {
 		_, _, want := Compile([]byte(schema))
 		if _, _, err := CompileTolerant([]byte(schema)); err == nil || err.Error() != want.Error() {
 			t.Errorf("%s: got %v, want %v", schema, err, want)
@@ -84,8 +88,10 @@ func TestReadable(t *testing.T) {
 		{`"properties":{"type":"uuid"},"x":{"type":"integer"}`, "integer"},
 		{`"x":{"type":"integer","minimum":1,"exclusiveMinimum":true},"y":{"type":"date"}`, "integer"},
 	} {
-		for _, head := range []string{``, `"$schema":"https://example.com/dialect",`,
-			`"$schema":"http://json-schema.org/draft-04/schema#",`} {
+		for _, head := range []string{
+			``, `"$schema":"https://example.com/dialect",`,
+			`"$schema":"http://json-schema.org/draft-04/schema#",`,
+		} {
 			schema := `{` + head + `"type":"object","properties":{` + good + `,` + c.bad + `},"additionalProperties":false}`
 			s := Readable([]byte(schema))
 			if s == nil {
@@ -105,8 +111,10 @@ func TestReadable(t *testing.T) {
 			}
 		}
 	}
-	for _, schema := range []string{`[]`, `{`, `null`,
-		`{"allOf":[` + repeat(maxLeftOut+10, same(`{"minLength":-1}`)) + `]}`} {
+	for _, schema := range []string{
+		`[]`, `{`, `null`,
+		`{"allOf":[` + repeat(maxLeftOut+10, same(`{"minLength":-1}`)) + `]}`,
+	} {
 		if s := Readable([]byte(schema)); s != nil {
 			t.Errorf("%.40s is read", schema)
 		}

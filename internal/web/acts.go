@@ -45,43 +45,61 @@ var acts = sync.OnceValue(func() map[string]act {
 	intercept := func(p view.Powers) bool { return p.Intercept }
 	export := func(p view.Powers) bool { return p.Export }
 	return map[string]act{
-		"answer": {func(p view.Powers) bool { return p.Call || p.Resend || p.Intercept }, "call, resend or intercept", false,
+		"answer": {
+			func(p view.Powers) bool { return p.Call || p.Resend || p.Intercept }, "call, resend or intercept", false,
 			func(ctx context.Context, a view.Actor, p posted) (any, error) {
 				return okay, a.Answer(ctx, p.ID, p.Answer)
-			}},
-		"intercept": {intercept, "intercept", false,
+			},
+		},
+		"intercept": {
+			intercept, "intercept", false,
 			func(ctx context.Context, a view.Actor, p posted) (any, error) {
 				return okay, a.Intercept(ctx, p.On, p.Filter)
-			}},
-		"release": {intercept, "intercept", false,
+			},
+		},
+		"release": {
+			intercept, "intercept", false,
 			func(ctx context.Context, a view.Actor, p posted) (any, error) {
 				return okay, a.Release(ctx, p.ID, p.Text)
-			}},
-		"drop": {intercept, "intercept", false,
-			func(ctx context.Context, a view.Actor, p posted) (any, error) { return okay, a.Drop(ctx, p.ID) }},
-		"reveal": {intercept, "intercept", false,
+			},
+		},
+		"drop": {
+			intercept, "intercept", false,
+			func(ctx context.Context, a view.Actor, p posted) (any, error) { return okay, a.Drop(ctx, p.ID) },
+		},
+		"reveal": {
+			intercept, "intercept", false,
 			func(ctx context.Context, a view.Actor, p posted) (any, error) {
 				shown, err := a.Reveal(ctx, p.ID)
 				return text{shown}, err
-			}},
-		"resend": {func(p view.Powers) bool { return p.Resend }, "resend", true,
+			},
+		},
+		"resend": {
+			func(p view.Powers) bool { return p.Resend }, "resend", true,
 			func(ctx context.Context, a view.Actor, p posted) (any, error) {
 				if string(p.Message) == "null" {
 					p.Message = nil
 				}
 				return a.Resend(ctx, p.Key, p.Message, p.Confirmed)
-			}},
-		"call": {func(p view.Powers) bool { return p.Call }, "call", true,
-			func(ctx context.Context, a view.Actor, p posted) (any, error) { return a.Call(ctx, p.Call) }},
-		"mark": {func(p view.Powers) bool { return p.Mark }, "", false,
+			},
+		},
+		"call": {
+			func(p view.Powers) bool { return p.Call }, "call", true,
+			func(ctx context.Context, a view.Actor, p posted) (any, error) { return a.Call(ctx, p.Call) },
+		},
+		"mark": {
+			func(p view.Powers) bool { return p.Mark }, "", false,
 			func(_ context.Context, a view.Actor, p posted) (any, error) {
 				return okay, a.Mark(p.Key, p.Mark, p.Note)
-			}},
-		"copy": {always, "", false,
+			},
+		},
+		"copy": {
+			always, "", false,
 			func(ctx context.Context, a view.Actor, p posted) (any, error) {
 				made, err := a.Copy(ctx, p.Key, p.Form)
 				return text{made}, err
-			}},
+			},
+		},
 		"preview": {
 			export,
 			"",

@@ -44,13 +44,20 @@ func TestReads(t *testing.T) {
 		{"talk?", `{"blocks":[],"page":{"rows":[],"from":0,"total":0,"seq":0}}`},
 		{"conversations", `[]`},
 		{"row?key=1.2", `404 {"error":"not kept any more"}`},
-		{"tools", `[]`}, {"streams", `[]`}, {"secrets", `[]`}, {"suggest?filter=x", `[]`}, {"questions", `[]`}, {"held", `[]`},
+		{"tools", `[]`},
+		{"streams", `[]`},
+		{"secrets", `[]`},
+		{"suggest?filter=x", `[]`},
+		{"questions", `[]`},
+		{"held", `[]`},
 		{"lanes?from=2026-01-02T03:04:05.6Z&to=2026-01-02T03:04:07%2B01:00", `[{"talk":"","title":"2026-01-02 03:04:05.6 +0000 UTC2026-01-02 02:04:07 +0000 UTC","bars":null}]`},
-		{"lanes?from=1", `400 {"error":"from is not a time"}`}, {"lanes?to=1", `400 {"error":"to is not a time"}`},
+		{"lanes?from=1", `400 {"error":"from is not a time"}`},
+		{"lanes?to=1", `400 {"error":"to is not a time"}`},
 		{"diff?a=1&b=2", `{"request":[],"response":[]}`},
 		{"compare?a=1&b=2", `{"a":"1","b":"2","tools":null,"schemas":null,"calls":null,"timing":null}`},
 		{"body?key=1.1&frame=2", "héllo"},
-		{"body?frame=1", `404 {"error":"not kept any more"}`}, {"body?frame=x", `400 {"error":"frame is not a whole number"}`},
+		{"body?frame=1", `404 {"error":"not kept any more"}`},
+		{"body?frame=x", `400 {"error":"frame is not a whole number"}`},
 	} {
 		a := s.ask("GET", "/api/"+c.path, "", nil)
 		got := string(a.body)
@@ -145,15 +152,24 @@ func TestImagesAreDrawnAnew(t *testing.T) {
 	}
 	huge := bytes.Clone(raw.Bytes())
 	copy(huge[6:], []byte{255, 255, 255, 255}) // 65,535 by 65,535 pixels
-	body, err := json.Marshal(map[string]any{"result": map[string]any{"a/b~": "x", "content": []any{map[string]any{"data": raw.Bytes()}, map[string]any{"data": "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(raw.Bytes())},
-		map[string]any{"data": large.Bytes()}, map[string]any{"data": huge}, map[string]any{"data": "<svg onload=alert(1)>"}, map[string]any{"data": []byte("<svg onload=alert(1)>")}, map[string]any{"data": raw.Bytes()[:12]}}}})
+	body, err := json.Marshal(map[string]any{"result": map[string]any{"a/b~": "x", "content": []any{
+		map[string]any{"data": raw.Bytes()},
+		map[string]any{"data": "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(raw.Bytes())},
+		map[string]any{"data": large.Bytes()},
+		map[string]any{"data": huge},
+		map[string]any{"data": "<svg onload=alert(1)>"},
+		map[string]any{"data": []byte("<svg onload=alert(1)>")},
+		map[string]any{"data": raw.Bytes()[:12]},
+	}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.reader.bodies[1] = body
-	for path, want := range map[string]string{"/result/content/0/data": "3x2", "/result/content/1/data": "3x2", "/result/content/2/data": "2048x5", "/result/content/3/data": "pixels", "/result/content/4/data": "base64",
+	for path, want := range map[string]string{
+		"/result/content/0/data": "3x2", "/result/content/1/data": "3x2", "/result/content/2/data": "2048x5", "/result/content/3/data": "pixels", "/result/content/4/data": "base64",
 		"/result/content/5/data": "no PNG", "/result/content/6/data": "damaged", "/result/content/7/data": "not there", "/result/content/x/data": "not there", "/result/content/-1/data": "not there", "": "not there", "/result": "not there",
-		"/result/a~1b~0": "base64", "/x/y/z": "not there"} {
+		"/result/a~1b~0": "base64", "/x/y/z": "not there",
+	} {
 		a := s.ask("GET", "/api/image?key=1.1&frame=1&path="+url.QueryEscape(path), "", nil)
 		if a.status != 200 {
 			if a.status != 422 || !strings.Contains(string(a.body), want) {

@@ -53,7 +53,8 @@ func TestModulesBecomeOneScript(t *testing.T) {
 func TestModulesThatCannotBecomeOneScript(t *testing.T) {
 	for _, c := range []struct{ a, b, want string }{
 		{"import { b } from './c.js';", "", "c.js"},
-		{"const a = '</SCRIPT>';", "", "ends a script"}, {"const a = '<!--';", "", "ends a script"},
+		{"const a = '</SCRIPT>';", "", "ends a script"},
+		{"const a = '<!--';", "", "ends a script"},
 	} {
 		_, err := joined(fstest.MapFS{"a.js": {Data: []byte(c.a)}, "b.js": {Data: []byte(c.b)}}, "a.js")
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -85,6 +85,7 @@ func (f *fakeReader) Conversations() []view.Conversation { return nil }
 func (f *fakeReader) Talk(context.Context, view.Query) ([]view.Block, view.Page, error) {
 	return nil, view.Page{}, nil
 }
+
 func (f *fakeReader) Detail(_ context.Context, key string) (view.Detail, error) {
 	if f.during != nil {
 		f.during()
@@ -94,6 +95,7 @@ func (f *fakeReader) Detail(_ context.Context, key string) (view.Detail, error) 
 	}
 	return view.Detail{Row: view.Row{Key: key}}, nil
 }
+
 func (f *fakeReader) Body(_ context.Context, _ string, frame int) ([]byte, error) {
 	if body, ok := f.bodies[frame]; ok {
 		return body, nil
@@ -110,9 +112,11 @@ func (f *fakeReader) Diff(context.Context, string, string) (_, _ []view.Change, 
 	}
 	return
 }
+
 func (f *fakeReader) Lanes(_ context.Context, _ view.Query, from, to time.Time) ([]view.Lane, error) {
 	return []view.Lane{{Title: from.UTC().String() + to.UTC().String()}}, nil
 }
+
 func (f *fakeReader) Compare(_ context.Context, a, b string) (view.Comparison, error) {
 	return view.Comparison{A: a, B: b}, nil
 }
@@ -137,43 +141,53 @@ func (f *fakeActor) Answer(_ context.Context, id string, a view.Answer) error {
 	f.note("answer", id, a)
 	return nil
 }
+
 func (f *fakeActor) Intercept(_ context.Context, on bool, text string) error {
 	f.note("intercept", on, text)
 	_, err := filter.Parse(text, time.Unix(0, 0), nil)
 	return err
 }
+
 func (f *fakeActor) Release(_ context.Context, id, text string) error {
 	f.note("release", id, text)
 	return nil
 }
+
 func (f *fakeActor) Drop(_ context.Context, id string) error {
 	f.note("drop", id)
 	return errors.New("it went already")
 }
+
 func (f *fakeActor) Reveal(_ context.Context, id string) (string, error) {
 	f.note("reveal", id)
 	return "hunter2", nil
 }
+
 func (f *fakeActor) Resend(_ context.Context, key string, m json.RawMessage, confirmed bool) (view.Sent, error) {
 	f.note("resend", key, m, confirmed)
 	return view.Sent{Key: "1.2"}, nil
 }
+
 func (f *fakeActor) Call(_ context.Context, c view.Call) (view.Sent, error) {
 	f.note("call", c)
 	return view.Sent{Confirm: "sure?"}, nil
 }
+
 func (f *fakeActor) Mark(key string, mark bool, note string) error {
 	f.note("mark", key, mark, note)
 	return nil
 }
+
 func (f *fakeActor) Copy(_ context.Context, key, form string) (string, error) {
 	f.note("copy", key, form)
 	return "curl", nil
 }
+
 func (f *fakeActor) Preview(_ context.Context, e view.Export) (view.Exported, error) {
 	f.note("preview", e)
 	return view.Exported{Rows: 1, Hidden: 2}, nil
 }
+
 func (f *fakeActor) Export(_ context.Context, e view.Export) (view.Exported, error) {
 	f.note("export", e)
 	made := view.Exported{Rows: 1, File: "a\"\r\nb.har"}
@@ -210,8 +224,10 @@ func start(t *testing.T, o Options) *site {
 		o.Now = time.Now
 	}
 	if o.Assets == nil {
-		o.Assets = fstest.MapFS{"index.html": {Data: []byte("<!DOCTYPE html>")}, "a.js": {Data: []byte("1")}, "b.css": {Data: []byte("p{}")}, "v/c.mjs": {Data: []byte("2")},
-			"secret.key": {Data: []byte("3")}}
+		o.Assets = fstest.MapFS{
+			"index.html": {Data: []byte("<!DOCTYPE html>")}, "a.js": {Data: []byte("1")}, "b.css": {Data: []byte("p{}")}, "v/c.mjs": {Data: []byte("2")},
+			"secret.key": {Data: []byte("3")},
+		}
 	}
 	server, err := New(o)
 	if err != nil {

@@ -55,8 +55,10 @@ func (g growing) Conversations() (all []view.Conversation) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for i := range *g.talks {
-		all = append(all, view.Conversation{ID: fmt.Sprint("1.", i+1), Client: "app", Server: fmt.Sprint("server", i+1, " 1"),
-			Began: time.Unix(1_700_000_000+int64(i), 0), Rows: 3, First: i == *g.talks-1})
+		all = append(all, view.Conversation{
+			ID: fmt.Sprint("1.", i+1), Client: "app", Server: fmt.Sprint("server", i+1, " 1"),
+			Began: time.Unix(1_700_000_000+int64(i), 0), Rows: 3, First: i == *g.talks-1,
+		})
 	}
 	return all
 }
@@ -110,8 +112,10 @@ func TestPeerNewConversation(t *testing.T) {
 type unanswered struct{ *dummy }
 
 func (u unanswered) Conversations() []view.Conversation {
-	return []view.Conversation{{ID: "1.1", Client: "app", Server: "tea 1", Began: u.at, Last: u.at.Add(10 * time.Second),
-		Rows: 4, Open: 1, Live: true}}
+	return []view.Conversation{{
+		ID: "1.1", Client: "app", Server: "tea 1", Began: u.at, Last: u.at.Add(10 * time.Second),
+		Rows: 4, Open: 1, Live: true,
+	}}
 }
 
 func (u unanswered) Lanes(context.Context, view.Query, time.Time, time.Time) ([]view.Lane, error) {
@@ -120,8 +124,10 @@ func (u unanswered) Lanes(context.Context, view.Query, time.Time, time.Time) ([]
 		{Key: "1.1", From: u.at, To: after(5), Label: "ended", Channel: "ok", State: "done"},
 		{Key: "1.2", From: after(2), To: time.Now(), Level: 1, Label: "open", Channel: "open", State: "open"},
 		{Key: "1.3", From: after(6), To: after(10), Label: "asked", Channel: "input_required", State: "done"},
-		{Key: "1.4", From: after(6), To: after(10), Level: 2, Label: "failed", Channel: "tool_error", State: "done",
-			Failed: true},
+		{
+			Key: "1.4", From: after(6), To: after(10), Level: 2, Label: "failed", Channel: "tool_error", State: "done",
+			Failed: true,
+		},
 	}}}, nil
 }
 

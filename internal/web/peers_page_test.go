@@ -24,8 +24,10 @@ var allPowers = view.Powers{Resend: true, Call: true, Intercept: true, Mark: tru
 
 // newDummy is a Reader with plain texts.
 func newDummy() *dummy {
-	return &dummy{fakeReader: &fakeReader{more: make(chan struct{}), seq: 1}, text: "plain words", words: sane, rows: 60, long: 4, raw: `{"type":"object","properties":{"message":{"type":"string"}}}`,
-		body: `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"# Hello\n\n- one\n- [two](https://example.com)"}]}}`, at: time.Unix(1_700_000_000, 0)}
+	return &dummy{
+		fakeReader: &fakeReader{more: make(chan struct{}), seq: 1}, text: "plain words", words: sane, rows: 60, long: 4, raw: `{"type":"object","properties":{"message":{"type":"string"}}}`,
+		body: `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"# Hello\n\n- one\n- [two](https://example.com)"}]}}`, at: time.Unix(1_700_000_000, 0),
+	}
 }
 
 // open opens the page of a Reader in a Browser.
@@ -78,14 +80,21 @@ const hostileText = `<script>window.hacked=1</script><img src=x onerror="window.
 // TestPeerHostileText has what a server could try in every field of every document.
 func TestPeerHostileText(t *testing.T) {
 	b := chromium.Share(t)
-	raw, err := json.Marshal(map[string]any{hostileText: hostileText, "type": hostileText, "properties": map[string]any{hostileText: map[string]any{"type": "string", "title": hostileText, "description": hostileText,
-		"default": hostileText, "enum": []string{hostileText}}, "__proto__": map[string]any{"hacked": 1}}})
+	raw, err := json.Marshal(map[string]any{hostileText: hostileText, "type": hostileText, "properties": map[string]any{hostileText: map[string]any{
+		"type": "string", "title": hostileText, "description": hostileText,
+		"default": hostileText, "enum": []string{hostileText},
+	}, "__proto__": map[string]any{"hacked": 1}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	message, err := json.Marshal(map[string]any{"jsonrpc": hostileText, "id": hostileText, "method": hostileText, "params": map[string]any{"arguments": json.RawMessage(raw)},
-		"result": map[string]any{"content": []any{map[string]any{"type": hostileText, "text": hostileText}, map[string]any{"type": "resource_link", "uri": "javascript:window.hacked=1", "name": hostileText},
-			map[string]any{"type": "image", "mimeType": "text/html", "data": strings.Repeat("PHNjcmlwdD4", 40)}}}})
+	message, err := json.Marshal(map[string]any{
+		"jsonrpc": hostileText, "id": hostileText, "method": hostileText, "params": map[string]any{"arguments": json.RawMessage(raw)},
+		"result": map[string]any{"content": []any{
+			map[string]any{"type": hostileText, "text": hostileText},
+			map[string]any{"type": "resource_link", "uri": "javascript:window.hacked=1", "name": hostileText},
+			map[string]any{"type": "image", "mimeType": "text/html", "data": strings.Repeat("PHNjcmlwdD4", 40)},
+		}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

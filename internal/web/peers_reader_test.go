@@ -121,6 +121,7 @@ func (f *dummy) Status() view.Status { return dummyOf[view.Status](f) }
 func (f *dummy) Rows(_ context.Context, q view.Query) (view.Page, error) {
 	return f.page(q), nil
 }
+
 func (f *dummy) Talk(_ context.Context, q view.Query) (all []view.Block, p view.Page, err error) {
 	p = f.page(q)
 	for _, r := range p.Rows {
@@ -131,6 +132,7 @@ func (f *dummy) Talk(_ context.Context, q view.Query) (all []view.Block, p view.
 	p.Rows = nil
 	return all, p, nil
 }
+
 func (f *dummy) Conversations() []view.Conversation {
 	all := dummyOf[[]view.Conversation](f)
 	if f.words != nil {
@@ -139,6 +141,7 @@ func (f *dummy) Conversations() []view.Conversation {
 	}
 	return all
 }
+
 func (f *dummy) Detail(_ context.Context, key string) (view.Detail, error) {
 	d := dummyOf[view.Detail](f)
 	if f.words != nil {
@@ -151,18 +154,23 @@ func (f *dummy) Body(context.Context, string, int) ([]byte, error) { return []by
 func (f *dummy) Tools(context.Context, view.Query) ([]view.Tool, error) {
 	return dummyOf[[]view.Tool](f), nil
 }
+
 func (f *dummy) Streams(context.Context, view.Query) ([]view.Stream, error) {
 	return dummyOf[[]view.Stream](f), nil
 }
+
 func (f *dummy) Secrets(context.Context, view.Query) ([]view.Secret, error) {
 	return dummyOf[[]view.Secret](f), nil
 }
+
 func (f *dummy) Lanes(context.Context, view.Query, time.Time, time.Time) ([]view.Lane, error) {
 	return dummyOf[[]view.Lane](f), nil
 }
+
 func (f *dummy) Diff(context.Context, string, string) (a, b []view.Change, err error) {
 	return dummyOf[[]view.Change](f), dummyOf[[]view.Change](f), nil
 }
+
 func (f *dummy) Compare(context.Context, string, string) (view.Comparison, error) {
 	return dummyOf[view.Comparison](f), nil
 }

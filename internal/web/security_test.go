@@ -87,9 +87,11 @@ func TestCookieAndKeyAreBothNeeded(t *testing.T) {
 	s := start(t, Options{Actor: &fakeActor{}}).enter()
 	other := start(t, Options{}).enter()
 	for _, path := range []string{"/api/status", "/api/events", "/api/rows", "/api/body?key=1.1&frame=0", "/api/nothing", "/api/do/copy", "/nothing", "/secret.key", "/enter", "/a.js/"} {
-		for name, change := range map[string]map[string]string{"neither": {"Cookie": "-", "X-Mcpc": "-"}, "no key": {"X-Mcpc": "-"}, "no cookie": {"Cookie": "-"}, "1": {"X-Mcpc": "1"},
+		for name, change := range map[string]map[string]string{
+			"neither": {"Cookie": "-", "X-Mcpc": "-"}, "no key": {"X-Mcpc": "-"}, "no cookie": {"Cookie": "-"}, "1": {"X-Mcpc": "1"},
 			"another server's key": {"X-Mcpc": other.key}, "another server's cookie": {"Cookie": strings.Replace(other.cookie, other.cookie[:strings.Index(other.cookie, "=")], s.cookie[:strings.Index(s.cookie, "=")], 1)},
-			"an empty cookie": {"Cookie": s.cookie[:strings.Index(s.cookie, "=")+1]}, "the key in both": {"Cookie": s.cookie[:strings.Index(s.cookie, "=")+1] + s.key}} {
+			"an empty cookie": {"Cookie": s.cookie[:strings.Index(s.cookie, "=")+1]}, "the key in both": {"Cookie": s.cookie[:strings.Index(s.cookie, "=")+1] + s.key},
+		} {
 			if a := s.ask("GET", path, "", change); a.status != 401 {
 				t.Errorf("GET %s, %s: %d %s", path, name, a.status, a.body)
 			}
@@ -124,8 +126,10 @@ func TestForeignRequestsAreRefused(t *testing.T) {
 			t.Errorf("POST %s: %d", host, a.status)
 		}
 	}
-	for _, host := range []string{"evil.example", "evil.example" + port, "127.0.0.1", "localhost", "127.0.0.1:1", "localhost" + port + "0", "LOCALHOST" + port, "127.0.0.2" + port, "::1" + port,
-		"localhost.evil.example" + port, "localhost." + port, "user@localhost" + port, "0.0.0.0" + port} {
+	for _, host := range []string{
+		"evil.example", "evil.example" + port, "127.0.0.1", "localhost", "127.0.0.1:1", "localhost" + port + "0", "LOCALHOST" + port, "127.0.0.2" + port, "::1" + port,
+		"localhost.evil.example" + port, "localhost." + port, "user@localhost" + port, "0.0.0.0" + port,
+	} {
 		for _, path := range []string{"/", "/a.js", "/api/status", "/enter"} {
 			if a := s.ask("GET", path, "", map[string]string{"Host": host}); a.status != 403 && a.status != 400 { // 400: net/http itself
 				t.Errorf("%s %s: %d", host, path, a.status)
@@ -140,15 +144,28 @@ func TestForeignRequestsAreRefused(t *testing.T) {
 		change map[string]string
 		status int
 	}{
-		{"POST", map[string]string{"Origin": "-"}, 403}, {"POST", map[string]string{"Origin": "null"}, 403}, {"POST", map[string]string{"Origin": "http://evil.example"}, 403},
-		{"POST", map[string]string{"Origin": "http://127.0.0.1:1"}, 403}, {"POST", map[string]string{"Origin": "http://localhost" + port}, 403}, {"POST", map[string]string{"Origin": "https://127.0.0.1" + port}, 403},
+		{"POST", map[string]string{"Origin": "-"}, 403},
+		{"POST", map[string]string{"Origin": "null"}, 403},
+		{"POST", map[string]string{"Origin": "http://evil.example"}, 403},
+		{"POST", map[string]string{"Origin": "http://127.0.0.1:1"}, 403},
+		{"POST", map[string]string{"Origin": "http://localhost" + port}, 403},
+		{"POST", map[string]string{"Origin": "https://127.0.0.1" + port}, 403},
 		{"POST", map[string]string{"Origin": s.base + " http://evil.example"}, 403},
-		{"POST", map[string]string{"Sec-Fetch-Site": "-"}, 403}, {"POST", map[string]string{"Sec-Fetch-Site": "cross-site"}, 403}, {"POST", map[string]string{"Sec-Fetch-Site": "same-site"}, 403},
+		{"POST", map[string]string{"Sec-Fetch-Site": "-"}, 403},
+		{"POST", map[string]string{"Sec-Fetch-Site": "cross-site"}, 403},
+		{"POST", map[string]string{"Sec-Fetch-Site": "same-site"}, 403},
 		{"POST", map[string]string{"Sec-Fetch-Site": "none"}, 403},
-		{"POST", map[string]string{"Content-Type": "-"}, 415}, {"POST", map[string]string{"Content-Type": "text/plain"}, 415}, {"POST", map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, 415},
+		{"POST", map[string]string{"Content-Type": "-"}, 415},
+		{"POST", map[string]string{"Content-Type": "text/plain"}, 415},
+		{"POST", map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, 415},
 		{"POST", map[string]string{"Content-Type": "application/json; charset=utf-8"}, 200},
-		{"GET", map[string]string{"Sec-Fetch-Site": "cross-site"}, 403}, {"GET", map[string]string{"Sec-Fetch-Site": "-"}, 404},
-		{"OPTIONS", map[string]string{"Origin": "http://evil.example", "Access-Control-Request-Method": "GET"}, 405}, {"HEAD", nil, 405}, {"PUT", nil, 405}, {"DELETE", nil, 405}, {"PATCH", nil, 405},
+		{"GET", map[string]string{"Sec-Fetch-Site": "cross-site"}, 403},
+		{"GET", map[string]string{"Sec-Fetch-Site": "-"}, 404},
+		{"OPTIONS", map[string]string{"Origin": "http://evil.example", "Access-Control-Request-Method": "GET"}, 405},
+		{"HEAD", nil, 405},
+		{"PUT", nil, 405},
+		{"DELETE", nil, 405},
+		{"PATCH", nil, 405},
 	} {
 		if a := s.ask(c.method, "/api/do/copy", "{}", c.change); a.status != c.status {
 			t.Errorf("%s %q: %d, not %d: %s", c.method, c.change, a.status, c.status, a.body)
@@ -170,16 +187,29 @@ func TestForeignRequestsAreRefused(t *testing.T) {
 func TestEveryAnswerHasTheHeads(t *testing.T) {
 	s := start(t, Options{Actor: &fakeActor{}}).enter()
 	s.reader.bodies[0] = []byte("<script>alert(1)</script>")
-	for _, c := range []struct{ method, path, host string }{{"GET", "/", ""}, {"GET", "/a.js", ""}, {"GET", "/api/status", ""}, {"GET", "/api/body?frame=0", ""},
-		{"GET", "/api/nothing", ""}, {"GET", "/", "evil.example"}, {"HEAD", "/", ""}, {"OPTIONS", "/api/status", ""}, {"POST", "/enter", ""}, {"POST", "/api/do/mark", ""}, {"POST", "/api/do/copy", ""}} {
+	for _, c := range []struct{ method, path, host string }{
+		{"GET", "/", ""},
+		{"GET", "/a.js", ""},
+		{"GET", "/api/status", ""},
+		{"GET", "/api/body?frame=0", ""},
+		{"GET", "/api/nothing", ""},
+		{"GET", "/", "evil.example"},
+		{"HEAD", "/", ""},
+		{"OPTIONS", "/api/status", ""},
+		{"POST", "/enter", ""},
+		{"POST", "/api/do/mark", ""},
+		{"POST", "/api/do/copy", ""},
+	} {
 		change := map[string]string{}
 		if c.host != "" {
 			change["Host"] = c.host
 		}
 		a := s.ask(c.method, c.path, "{}", change)
-		for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin",
+		for name, want := range map[string]string{
+			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin",
 			"Cross-Origin-Resource-Policy": "same-origin", "Cache-Control": "no-store",
-			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"} {
+			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+		} {
 			if got := a.head.Values(name); len(got) != 1 || got[0] != want {
 				t.Errorf("%s %s: %s is %q", c.method, c.path, name, got)
 			}

@@ -16,10 +16,14 @@ func TestCompose(t *testing.T) {
 		want string
 	}{
 		{"request", ComposeRequest(raw(`7`), "tools/list", nil), `{"jsonrpc":"2.0","id":7,"method":"tools/list"}`},
-		{"request with params", ComposeRequest(raw(`"a"`), "a", raw(`{ "x" : 1.10 , "y":"<&>\u003c" }`)),
-			`{"jsonrpc":"2.0","id":"a","method":"a","params":{ "x" : 1.10 , "y":"<&>\u003c" }}`},
-		{"request on several lines", ComposeRequest(raw(`7`), "a", raw("{\r\n  \"x\": \"a  b\"\n}")),
-			`{"jsonrpc":"2.0","id":7,"method":"a","params":{"x":"a  b"}}`},
+		{
+			"request with params", ComposeRequest(raw(`"a"`), "a", raw(`{ "x" : 1.10 , "y":"<&>\u003c" }`)),
+			`{"jsonrpc":"2.0","id":"a","method":"a","params":{ "x" : 1.10 , "y":"<&>\u003c" }}`,
+		},
+		{
+			"request on several lines", ComposeRequest(raw(`7`), "a", raw("{\r\n  \"x\": \"a  b\"\n}")),
+			`{"jsonrpc":"2.0","id":7,"method":"a","params":{"x":"a  b"}}`,
+		},
 		{"a strange method", ComposeRequest(raw(`7`), "a\"\n<é>", nil), `{"jsonrpc":"2.0","id":7,"method":"a\"\n<é>"}`},
 		{"no id", ComposeRequest(nil, "a", nil), `{"jsonrpc":"2.0","id":null,"method":"a"}`},
 		{"empty params", ComposeRequest(raw(`7`), "a", raw(``)), `{"jsonrpc":"2.0","id":7,"method":"a","params":null}`},
@@ -28,8 +32,10 @@ func TestCompose(t *testing.T) {
 		{"result", ComposeResult(raw(`0`), raw(`{}`)), `{"jsonrpc":"2.0","id":0,"result":{}}`},
 		{"result on several lines", ComposeResult(raw(`0`), raw("{\n\"roots\": []\n}")), `{"jsonrpc":"2.0","id":0,"result":{"roots":[]}}`},
 		{"no result", ComposeResult(raw(`0`), nil), `{"jsonrpc":"2.0","id":0,"result":null}`},
-		{"error", ComposeError(raw(`"x"`), -32601, "no \"such\"\nmethod"),
-			`{"jsonrpc":"2.0","id":"x","error":{"code":-32601,"message":"no \"such\"\nmethod"}}`},
+		{
+			"error", ComposeError(raw(`"x"`), -32601, "no \"such\"\nmethod"),
+			`{"jsonrpc":"2.0","id":"x","error":{"code":-32601,"message":"no \"such\"\nmethod"}}`,
+		},
 		{"error without id", ComposeError(nil, 0, ""), `{"jsonrpc":"2.0","id":null,"error":{"code":0,"message":""}}`},
 	} {
 		if string(c.got) != c.want {

@@ -148,7 +148,8 @@ func TestFold(t *testing.T) {
 		{"bytes that are no message, on a pipe", `
 			> 0 {"id":1,"method":"a"}
 			< 0 Listening`, []string{"1 → 0"}},
-		{"HTTP", `
+		{
+			"HTTP", `
 			> 1 head
 			> 1 {"id":1,"method":"initialize"}
 			< 1 head
@@ -162,8 +163,10 @@ func TestFold(t *testing.T) {
 			< 3 event 1-0
 			< 3 event 1-1 {"method":"notifications/message"}
 			< 3 event 1-2 {"id":2,"result":{}}`,
-			[]string{"2 → 4, between 6, heads 1 3, carriers 5 7", "9 → 13, between 12, heads 8 10"}},
-		{"interleaved HTTP", `
+			[]string{"2 → 4, between 6, heads 1 3, carriers 5 7", "9 → 13, between 12, heads 8 10"},
+		},
+		{
+			"interleaved HTTP", `
 			> 1 head
 			> 1 {"id":1,"method":"a"}
 			> 2 head
@@ -177,7 +180,8 @@ func TestFold(t *testing.T) {
 			< 3 head
 			< 2 {"id":2,"result":{}}
 			< 1 event 3 {"id":1,"result":{}}`,
-			[]string{"2 → 13, between 6 8 10, heads 1 5, carriers 9 11", "4 → 12, heads 3 7", "8 → 10, carriers 9 11"}},
+			[]string{"2 → 13, between 6 8 10, heads 1 5, carriers 9 11", "4 → 12, heads 3 7", "8 → 10, carriers 9 11"},
+		},
 		{"an answer to an answer, with the id of what is open", `
 			> 1 head
 			> 1 {"id":1,"method":"a"}
@@ -243,7 +247,8 @@ func TestFold(t *testing.T) {
 			> 3 again 2 {"id":3,"method":"a","params":{"x":3}}
 			< 3 {"id":3,"result":{}}
 			> 4 again 3 {"id":4,"method":"a","params":{"x":3}}`, []string{"1 → 6, between 3 5, heads 2", "7 → 0"}},
-		{"a resumed stream", `
+		{
+			"a resumed stream", `
 			> 1 head
 			> 1 {"id":1,"method":"a"}
 			< 1 head
@@ -260,7 +265,8 @@ func TestFold(t *testing.T) {
 			> 4 head 1-2
 			< 4 head
 			< 4 event 1-3 {"id":1,"result":{}}`,
-			[]string{"2 → 16, between 5 13, heads 1 3 11 12 14 15", "8 → 10, heads 7 9"}},
+			[]string{"2 → 16, between 5 13, heads 1 3 11 12 14 15", "8 → 10, heads 7 9"},
+		},
 		{"a stream of its own", `
 			> 1 head
 			< 1 head
@@ -300,13 +306,15 @@ func TestFold(t *testing.T) {
 			> 0 {"id":1,"method":"subscriptions/listen"}
 			> 0 {"id":2,"method":"a"}
 			< 0 {"method":"notifications/message"}`, []string{"1 → 0", "2 → 0, between 3?", "0 → 0, between 3"}},
-		{"progress of what the server asked", `
+		{
+			"progress of what the server asked", `
 			> 1 {"id":1,"method":"a","params":{"_meta":{"progressToken":1}}}
 			> 2 {"id":2,"method":"b"}
 			< 2 event 1 {"id":1,"method":"sampling/createMessage","params":{"_meta":{"progressToken":1}}}
 			> 3 {"method":"notifications/progress","params":{"progressToken":1,"progress":1}}
 			< 2 event 2 {"method":"notifications/cancelled","params":{"requestId":1}}`,
-			[]string{"1 → 0", "2 → 0, between 3 4 5", "3 → 0, between 4 5"}},
+			[]string{"1 → 0", "2 → 0, between 3 4 5", "3 → 0, between 4 5"},
+		},
 		{"a handshake over HTTP", `
 			> 1 {"id":1,"method":"initialize"}
 			< 1 {"id":1,"result":{}}
@@ -341,13 +349,16 @@ func TestFold(t *testing.T) {
 			> 1 head
 			< 1 head
 			< 1 event 0 {"method":"x"}`, []string{"2 → 0, between 5?, heads 1", "0 → 0, between 5, heads 3 4"}},
-		{"a batch", `
+		{
+			"a batch", `
 			> 1 head
 			> 1 [{"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0","id":2,"method":"b"},{"jsonrpc":"2.0","method":"c"}]
 			< 1 head
 			< 1 [{"jsonrpc":"2.0","id":2,"result":2},{"jsonrpc":"2.0","id":1,"result":1}]`,
-			[]string{"2 → 4, between 2, heads 1 3", "2 → 4"}},
-		{"two rounds", `
+			[]string{"2 → 4, between 2, heads 1 3", "2 → 4"},
+		},
+		{
+			"two rounds", `
 			> 1 {"id":1,"method":"a","params":{"x":1}}
 			< 1 {"id":1,"result":{"resultType":"input_required","requestState":"s"}}
 			> 2 {"id":2,"method":"a","params":{"x":2}}
@@ -358,8 +369,10 @@ func TestFold(t *testing.T) {
 			< 4 {"id":4,"result":{"text":"input_required"}}
 			> 5 {"id":5,"method":"a","params":{"inputResponses":{}}}
 			> 6 {"id":6,"method":"b","params":{"requestState":"t"}}`,
-			[]string{"1 → 8, between 2 5 6 7", "3 → 4", "9 → 0", "10 → 0"}},
-		{"rounds of two calls with the same state", `
+			[]string{"1 → 8, between 2 5 6 7", "3 → 4", "9 → 0", "10 → 0"},
+		},
+		{
+			"rounds of two calls with the same state", `
 			> 1 {"id":1,"method":"a","params":{"name":"x"}}
 			< 1 {"id":1,"result":{"resultType":"input_required","requestState":"s"}}
 			> 2 {"id":2,"method":"a","params":{"name":"y"}}
@@ -370,14 +383,17 @@ func TestFold(t *testing.T) {
 			> 5 {"id":5,"method":"a","params":{"name":"x","requestState":"s"}}
 			> 6 {"id":6,"method":"b","params":{"requestState":"s","uri":"u"}}
 			> 7 {"id":7,"method":"a","params":{"name":"x","requestState":"s"}}`,
-			[]string{"1 → 0, between 2 8", "3 → 4", "5 → 0, between 6 9", "7 → 0", "10 → 0"}},
-		{"the newest of two calls with the same state goes on", `
+			[]string{"1 → 0, between 2 8", "3 → 4", "5 → 0, between 6 9", "7 → 0", "10 → 0"},
+		},
+		{
+			"the newest of two calls with the same state goes on", `
 			> 1 {"id":1,"method":"a","params":{"name":"x"}}
 			< 1 {"id":1,"result":{"resultType":"input_required","requestState":"s"}}
 			> 2 {"id":2,"method":"a","params":{"name":"x"}}
 			< 2 {"id":2,"result":{"resultType":"input_required","requestState":"s"}}
 			> 3 {"id":3,"method":"a","params":{"name":"x","requestState":"s"}}`,
-			[]string{"1 → 2", "3 → 0, between 4 5"}},
+			[]string{"1 → 2", "3 → 0, between 4 5"},
+		},
 		{"null ids", `
 			> 0 {"id":null,"method":"a"}
 			< 0 {"id":null,"result":1}`, []string{"1 → 2"}},

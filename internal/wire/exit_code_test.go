@@ -71,9 +71,11 @@ func TestEveryKindHasOneEnding(t *testing.T) {
 
 // The codes are a contract: they are written down a second time here.
 func TestExitCodes(t *testing.T) {
-	want := map[Kind]int{"": 0, "check_failed": 1, "no_match": 1, "usage": 2, "invalid_arguments": 3, "auth": 4, "tool_error": 5, "rpc_error": 6,
+	want := map[Kind]int{
+		"": 0, "check_failed": 1, "no_match": 1, "usage": 2, "invalid_arguments": 3, "auth": 4, "tool_error": 5, "rpc_error": 6,
 		"transport": 7, "bad_response": 8, "timeout": 9, "output_invalid": 10, "input_required": 11, "refused": 12, "local_io": 13,
-		"internal": 70, "signal": 128, "no such kind": 70}
+		"internal": 70, "signal": 128, "no such kind": 70,
+	}
 	for k, code := range want {
 		if got := k.ExitCode(); got != code {
 			t.Errorf("%q exits with %d, want %d", k, got, code)
@@ -109,8 +111,10 @@ func TestNames(t *testing.T) {
 	for r := Unsent; r <= Answered; r++ {
 		got = append(got, r.String())
 	}
-	want := []string{"sent", "received", "body", "head", "event", "stderr", "noise", "closed",
-		"invalid", "request", "notification", "response", "error", "batch", "info", "warning", "error", "not_sent", "unknown", "answered"}
+	want := []string{
+		"sent", "received", "body", "head", "event", "stderr", "noise", "closed",
+		"invalid", "request", "notification", "response", "error", "batch", "info", "warning", "error", "not_sent", "unknown", "answered",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -50,8 +50,10 @@ func (tr *traffic) body(l *life, dir Direction, stream int, format string, args 
 }
 
 func (tr *traffic) event(l *life, stream int, id, format string, args ...any) {
-	tr.cross(l, Frame{Kind: Event, Dir: Received, Stream: stream, SSE: &sse.Facts{ID: &id},
-		Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0",`+format+`}`, args...)})
+	tr.cross(l, Frame{
+		Kind: Event, Dir: Received, Stream: stream, SSE: &sse.Facts{ID: &id},
+		Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0",`+format+`}`, args...),
+	})
 }
 
 // begin plans a life: what happens on the way to an answer is drawn by lot.

@@ -20,8 +20,10 @@ func seeds(f *testing.F, add func(raw []byte)) {
 			add(s.raw)
 		}
 	}
-	for _, s := range []string{``, `{}`, `[]`, ` [1,[]] `, `"\ud800"`, "\xEF\xBB\xBF{}", "{\"a\":\"\xff\"}", `{"a":1,"a":{"a":1}}`,
-		`{"jsonrpc":"2.0","id":1.0,"result":null}`, `{"jsonrpc":"2.0","error":{"code":"1","message":"\ud800"}}`, `{"a":1e400,}`} {
+	for _, s := range []string{
+		``, `{}`, `[]`, ` [1,[]] `, `"\ud800"`, "\xEF\xBB\xBF{}", "{\"a\":\"\xff\"}", `{"a":1,"a":{"a":1}}`,
+		`{"jsonrpc":"2.0","id":1.0,"result":null}`, `{"jsonrpc":"2.0","error":{"code":"1","message":"\ud800"}}`, `{"a":1e400,}`,
+	} {
 		add([]byte(s))
 	}
 }

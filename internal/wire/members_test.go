@@ -165,12 +165,30 @@ func TestText(t *testing.T) {
 		raw, want string
 		ok        bool
 	}{
-		{`""`, "", true}, {` "a" `, "a", true}, {`"\"\\\/\b\f\n\r\t\u00e9"`, "\"\\/\b\f\n\r\té", true},
-		{`"\ud83d\ude00"`, "😀", true}, {`"a\ud83db"`, "a\uFFFDb", true}, {`"\ude00\ud83d"`, "\uFFFD\uFFFD", true},
-		{`"\u0000"`, "\x00", true}, {`"'"`, "'", true}, {"\"\u2028\x7f\"", "\u2028\x7f", true},
-		{``, "", false}, {`"`, "", false}, {`"\"`, "", false}, {`"a`, "", false}, {`a"`, "", false}, {`"a"b"`, "", false},
-		{`"a" "b"`, "", false}, {`1`, "", false}, {`null`, "", false}, {`["a"]`, "", false}, {"\"a\nb\"", "", false},
-		{"\"\xff\"", "", false}, {"\u00a0\"a\"", "", false}, {`"\x"`, "", false}, {`"\ud83`, "", false},
+		{`""`, "", true},
+		{` "a" `, "a", true},
+		{`"\"\\\/\b\f\n\r\t\u00e9"`, "\"\\/\b\f\n\r\té", true},
+		{`"\ud83d\ude00"`, "😀", true},
+		{`"a\ud83db"`, "a\uFFFDb", true},
+		{`"\ude00\ud83d"`, "\uFFFD\uFFFD", true},
+		{`"\u0000"`, "\x00", true},
+		{`"'"`, "'", true},
+		{"\"\u2028\x7f\"", "\u2028\x7f", true},
+		{``, "", false},
+		{`"`, "", false},
+		{`"\"`, "", false},
+		{`"a`, "", false},
+		{`a"`, "", false},
+		{`"a"b"`, "", false},
+		{`"a" "b"`, "", false},
+		{`1`, "", false},
+		{`null`, "", false},
+		{`["a"]`, "", false},
+		{"\"a\nb\"", "", false},
+		{"\"\xff\"", "", false},
+		{"\u00a0\"a\"", "", false},
+		{`"\x"`, "", false},
+		{`"\ud83`, "", false},
 	} {
 		if got, ok := jsonraw.Text([]byte(c.raw)); got != c.want || ok != c.ok {
 			t.Errorf("Text(%q) = %q, %v", c.raw, got, ok)

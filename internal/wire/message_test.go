@@ -138,14 +138,18 @@ func TestParseMessage(t *testing.T) {
 		{"overlong", "{" + v + "\"method\":\"\xc0\xaf\"}", `invalid [error utf8]`},
 		{"CESU surrogates", "{" + v + "\"method\":\"\xed\xa0\xbd\xed\xb8\x80\"}", `invalid [error utf8]`},
 		{"no-break space between", "{" + v + "\u00a0\"method\":\"a\"}", `invalid [error syntax]`},
-		{"deep", `{` + v + `"id":1,"result":` + strings.Repeat("[", jsonraw.MaxDepth-1) + strings.Repeat("]", jsonraw.MaxDepth-1) + `}`,
-			`response id=1 result=` + strings.Repeat("[", 200) + fmt.Sprintf("… +%d bytes", 2*jsonraw.MaxDepth-202)},
+		{
+			"deep", `{` + v + `"id":1,"result":` + strings.Repeat("[", jsonraw.MaxDepth-1) + strings.Repeat("]", jsonraw.MaxDepth-1) + `}`,
+			`response id=1 result=` + strings.Repeat("[", 200) + fmt.Sprintf("… +%d bytes", 2*jsonraw.MaxDepth-202),
+		},
 		{"too deep", `{` + v + `"id":1,"result":` + strings.Repeat("[", jsonraw.MaxDepth) + strings.Repeat("]", jsonraw.MaxDepth) + `}`, `invalid [error depth]`},
 		{"too deep and broken", strings.Repeat("[", 100_000), `invalid [error depth]`},
 
 		{"batch", `[{` + v + `"method":"a"},{` + v + `"id":1,"result":1}]`, "batch\n  notification method=a\n  response id=1 result=1"},
-		{"batch of anything", ` [1,{},[ ],{` + v + `"id":1,"id":1}] `,
-			"batch\n  invalid [error not_object]\n  invalid [error jsonrpc]\n  invalid [error nested_batch]\n  invalid id=1 [error duplicate_member]"},
+		{
+			"batch of anything", ` [1,{},[ ],{` + v + `"id":1,"id":1}] `,
+			"batch\n  invalid [error not_object]\n  invalid [error jsonrpc]\n  invalid [error nested_batch]\n  invalid id=1 [error duplicate_member]",
+		},
 		{"batch with mark", "\xEF\xBB\xBF[{" + v + `"method":"a"}]`, "batch [warning bom]\n  notification method=a"},
 		{"empty batch", `[ ]`, `invalid [error empty_batch]`},
 		{"broken batch", `[{` + v + `"method":"a"},]`, `invalid [error syntax]`},
@@ -200,14 +204,40 @@ func TestAnswers(t *testing.T) {
 		id, theirs string
 		want       bool
 	}{
-		{`7`, `7`, true}, {`7`, `8`, false}, {`7`, `"7"`, false}, {`"7"`, `7`, false}, {`7`, `70`, false}, {`7`, `-7`, false},
-		{`7`, `7.0`, true}, {`7.0`, `7`, true}, {`7`, `7.000000`, true}, {`7`, `7e0`, true}, {`7`, `0.7E+1`, true},
-		{`7`, `70e-1`, true}, {`7`, `7.5`, false}, {`7`, `7.0000000000000000001`, false}, {`10`, `1e1`, true},
-		{`100`, `10.0`, false}, {`10`, `1`, false}, {`0`, `-0`, true}, {`0`, `0.0e9`, true}, {`0`, `null`, false},
-		{`9007199254740993`, `9007199254740993.0`, true}, {`9007199254740993`, `9007199254740992`, false},
-		{`7`, `7e99999999999999999999`, false}, {`7e99999999999999999999`, `7e99999999999999999999`, true},
-		{`"a"`, `"a"`, true}, {`"a"`, `"\u0061"`, true}, {`"a"`, `"A"`, false}, {`"a"`, `"a "`, false}, {`""`, `""`, true},
-		{`null`, `null`, true}, {`null`, `"null"`, false}, {`true`, `true`, true}, {`true`, `"true"`, false}, {` 7`, `7`, false},
+		{`7`, `7`, true},
+		{`7`, `8`, false},
+		{`7`, `"7"`, false},
+		{`"7"`, `7`, false},
+		{`7`, `70`, false},
+		{`7`, `-7`, false},
+		{`7`, `7.0`, true},
+		{`7.0`, `7`, true},
+		{`7`, `7.000000`, true},
+		{`7`, `7e0`, true},
+		{`7`, `0.7E+1`, true},
+		{`7`, `70e-1`, true},
+		{`7`, `7.5`, false},
+		{`7`, `7.0000000000000000001`, false},
+		{`10`, `1e1`, true},
+		{`100`, `10.0`, false},
+		{`10`, `1`, false},
+		{`0`, `-0`, true},
+		{`0`, `0.0e9`, true},
+		{`0`, `null`, false},
+		{`9007199254740993`, `9007199254740993.0`, true},
+		{`9007199254740993`, `9007199254740992`, false},
+		{`7`, `7e99999999999999999999`, false},
+		{`7e99999999999999999999`, `7e99999999999999999999`, true},
+		{`"a"`, `"a"`, true},
+		{`"a"`, `"\u0061"`, true},
+		{`"a"`, `"A"`, false},
+		{`"a"`, `"a "`, false},
+		{`""`, `""`, true},
+		{`null`, `null`, true},
+		{`null`, `"null"`, false},
+		{`true`, `true`, true},
+		{`true`, `"true"`, false},
+		{` 7`, `7`, false},
 	} {
 		for _, body := range []string{`"result":{}`, `"error":{"code":1,"message":""}`} {
 			m := ParseMessage([]byte(`{"jsonrpc":"2.0","id":` + c.theirs + `,` + body + `}`))
@@ -247,8 +277,13 @@ func TestExcerpt(t *testing.T) {
 		n    int
 		want string
 	}{
-		{"", 0, ""}, {"abc", 3, "abc"}, {"abcd", 3, "abc… +1 bytes"}, {"abc", 0, "… +3 bytes"},
-		{"aé", 2, "a… +2 bytes"}, {"a😀b", 4, "a… +5 bytes"}, {"a😀b", 5, "a😀… +1 bytes"},
+		{"", 0, ""},
+		{"abc", 3, "abc"},
+		{"abcd", 3, "abc… +1 bytes"},
+		{"abc", 0, "… +3 bytes"},
+		{"aé", 2, "a… +2 bytes"},
+		{"a😀b", 4, "a… +5 bytes"},
+		{"a😀b", 5, "a😀… +1 bytes"},
 		{strings.Repeat("\x80", 9), 8, "\x80\x80\x80\x80… +5 bytes"},
 	} {
 		if got := jsonraw.Excerpt([]byte(c.raw), c.n); got != c.want {

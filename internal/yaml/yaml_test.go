@@ -35,12 +35,39 @@ func TestParseGivesJSON(t *testing.T) {
 // The core schema of YAML 1.2: what other versions make numbers of are texts.
 func TestParseCore(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"014", "14"}, {"-007", "-7"}, {"+12", "12"}, {"00", "0"}, {"-0", "-0"}, {"08", "8"},
-		{"0x10", "16"}, {"0o14", "12"}, {"0xffffffffffffffffffff", "1208925819614629174706175"},
-		{".5", "0.5"}, {"-.5e-3", "-0.5e-3"}, {"5.", "5"}, {"5.e3", "5e3"}, {"1.50", "1.50"}, {"+1E+400", "1E+400"},
-		{"1_000", `"1_000"`}, {"0b11", `"0b11"`}, {"0o8", `"0o8"`}, {"+0x10", `"+0x10"`}, {"1:30", `"1:30"`}, {"2026-09-13", `"2026-09-13"`},
-		{"yes", `"yes"`}, {"True", "true"}, {"NULL", "null"}, {"~", "null"}, {"<<", `"<<"`}, {"'014'", `"014"`}, {"!!str 14", `"14"`},
-		{".inf", ""}, {"-.INF", ""}, {".NaN", ""}, {"!!int 014", ""}, {"!x 1", ""},
+		{"014", "14"},
+		{"-007", "-7"},
+		{"+12", "12"},
+		{"00", "0"},
+		{"-0", "-0"},
+		{"08", "8"},
+		{"0x10", "16"},
+		{"0o14", "12"},
+		{"0xffffffffffffffffffff", "1208925819614629174706175"},
+		{".5", "0.5"},
+		{"-.5e-3", "-0.5e-3"},
+		{"5.", "5"},
+		{"5.e3", "5e3"},
+		{"1.50", "1.50"},
+		{"+1E+400", "1E+400"},
+		{"1_000", `"1_000"`},
+		{"0b11", `"0b11"`},
+		{"0o8", `"0o8"`},
+		{"+0x10", `"+0x10"`},
+		{"1:30", `"1:30"`},
+		{"2026-09-13", `"2026-09-13"`},
+		{"yes", `"yes"`},
+		{"True", "true"},
+		{"NULL", "null"},
+		{"~", "null"},
+		{"<<", `"<<"`},
+		{"'014'", `"014"`},
+		{"!!str 14", `"14"`},
+		{".inf", ""},
+		{"-.INF", ""},
+		{".NaN", ""},
+		{"!!int 014", ""},
+		{"!x 1", ""},
 	} {
 		d, err := ParseCore([]byte("a: " + c.text + "\n"))
 		if got := string(d.JSON); got != `{"a":`+c.want+`}` && c.want != "" || (err == nil) != (c.want != "") {
@@ -151,8 +178,10 @@ func TestPlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for pointer, want := range map[string]string{"": "1:1", "/server": "1:9", "/steps/0": "3:5", "/steps/0/args/a~1b": "4:17",
-		"/steps/0/none": "3:5", "/other": "1:1"} {
+	for pointer, want := range map[string]string{
+		"": "1:1", "/server": "1:9", "/steps/0": "3:5", "/steps/0/args/a~1b": "4:17",
+		"/steps/0/none": "3:5", "/other": "1:1",
+	} {
 		if got := d.Place(pointer).String(); got != want {
 			t.Errorf("Place(%s): got %s, want %s", pointer, got, want)
 		}

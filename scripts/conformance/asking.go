@@ -44,53 +44,79 @@ func (f *fixtures) askingTools() []tool {
 		{name: "test_tool_with_task", description: "Asks for a name, and then becomes a task", run: f.asksFirst},
 	}
 	for _, a := range askings() {
-		rows = append(rows, tool{name: a.name, description: a.description, input: a.input,
+		rows = append(rows, tool{
+			name: a.name, description: a.description, input: a.input,
 			run: func(_ context.Context, req *mcp.CallToolRequest, args map[string]any) (*mcp.CallToolResult, error) {
 				answers, pending, err := f.asks(req, a.requests(args), a.state)
 				if answers == nil {
 					return pending, err
 				}
 				return says(a.answer(answers)), nil
-			}})
+			},
+		})
 	}
 	return rows
 }
 
 func askings() []asking {
 	return []asking{
-		{name: "test_sampling", description: "Asks for a text of a model", requests: func(args map[string]any) mcp.InputRequestMap {
-			return mcp.InputRequestMap{"sampling": sampling(text(args["prompt"]), 100)}
-		}, answer: func(a mcp.InputResponseMap) string { return "LLM response: " + sampled(a["sampling"]) },
-			input: `{"type":"object","properties":{"prompt":{"type":"string","description":"The prompt to send to the LLM"}},"required":["prompt"],"additionalProperties":false}`},
-		{name: "test_elicitation", description: "Asks for a name and an address", requests: func(args map[string]any) mcp.InputRequestMap {
-			return mcp.InputRequestMap{"user": form(text(args["message"]), userForm)}
-		}, answer: func(a mcp.InputResponseMap) string { return "User response: " + elicited(a["user"]) },
-			input: `{"type":"object","properties":{"message":{"type":"string","description":"The message to show the user"}},"required":["message"],"additionalProperties":false}`},
-		{name: "test_elicitation_sep1034_defaults", description: "Asks with a form that has defaults",
-			requests: one("form", form("Please review the defaults.", defaultsForm)), answer: completed("form")},
-		{name: "test_elicitation_sep1330_enums", description: "Asks with a form that has each kind of choice",
-			requests: one("form", form("Please choose.", enumsForm)), answer: completed("form")},
-		{name: "test_missing_capability", description: "Needs a client with sampling",
-			requests: one("sampling", sampling("Say hello.", 50)), answer: func(a mcp.InputResponseMap) string { return sampled(a["sampling"]) }},
-		{name: "test_streaming_elicitation", description: "Asks for a confirmation",
-			requests: one("confirm", form("Please confirm", okForm)), answer: completed("confirm")},
-		{name: "test_input_required_result_elicitation", description: "Asks for a name",
+		{
+			name: "test_sampling", description: "Asks for a text of a model", requests: func(args map[string]any) mcp.InputRequestMap {
+				return mcp.InputRequestMap{"sampling": sampling(text(args["prompt"]), 100)}
+			}, answer: func(a mcp.InputResponseMap) string { return "LLM response: " + sampled(a["sampling"]) },
+			input: `{"type":"object","properties":{"prompt":{"type":"string","description":"The prompt to send to the LLM"}},"required":["prompt"],"additionalProperties":false}`,
+		},
+		{
+			name: "test_elicitation", description: "Asks for a name and an address", requests: func(args map[string]any) mcp.InputRequestMap {
+				return mcp.InputRequestMap{"user": form(text(args["message"]), userForm)}
+			}, answer: func(a mcp.InputResponseMap) string { return "User response: " + elicited(a["user"]) },
+			input: `{"type":"object","properties":{"message":{"type":"string","description":"The message to show the user"}},"required":["message"],"additionalProperties":false}`,
+		},
+		{
+			name: "test_elicitation_sep1034_defaults", description: "Asks with a form that has defaults",
+			requests: one("form", form("Please review the defaults.", defaultsForm)), answer: completed("form"),
+		},
+		{
+			name: "test_elicitation_sep1330_enums", description: "Asks with a form that has each kind of choice",
+			requests: one("form", form("Please choose.", enumsForm)), answer: completed("form"),
+		},
+		{
+			name: "test_missing_capability", description: "Needs a client with sampling",
+			requests: one("sampling", sampling("Say hello.", 50)), answer: func(a mcp.InputResponseMap) string { return sampled(a["sampling"]) },
+		},
+		{
+			name: "test_streaming_elicitation", description: "Asks for a confirmation",
+			requests: one("confirm", form("Please confirm", okForm)), answer: completed("confirm"),
+		},
+		{
+			name: "test_input_required_result_elicitation", description: "Asks for a name",
 			requests: one("user_name", form("What is your name?", nameForm)),
-			answer:   func(a mcp.InputResponseMap) string { return "Hello, " + text(accepted(a["user_name"])["name"]) + "!" }},
-		{name: "test_input_required_result_sampling", description: "Asks for a text of a model",
+			answer:   func(a mcp.InputResponseMap) string { return "Hello, " + text(accepted(a["user_name"])["name"]) + "!" },
+		},
+		{
+			name: "test_input_required_result_sampling", description: "Asks for a text of a model",
 			requests: one("capital_question", sampling("What is the capital of France?", 100)),
-			answer:   func(a mcp.InputResponseMap) string { return sampled(a["capital_question"]) }},
-		{name: "test_input_required_result_list_roots", description: "Asks for the roots",
-			requests: one("client_roots", &mcp.ListRootsParams{}), answer: func(a mcp.InputResponseMap) string { return rooted(a["client_roots"]) }},
-		{name: "test_input_required_result_request_state", description: "Asks for a confirmation, with a signed state", state: "confirming",
-			requests: one("confirm", form("Please confirm", okForm)), answer: func(mcp.InputResponseMap) string { return "state-ok" }},
-		{name: "test_input_required_result_tampered_state", description: "Refuses a state that it has not signed", state: "confirming",
-			requests: one("confirm", form("Please confirm", okForm)), answer: completed("confirm")},
-		{name: "test_input_required_result_multiple_inputs", description: "Asks for a form, a text of a model and the roots at once", state: "three",
+			answer:   func(a mcp.InputResponseMap) string { return sampled(a["capital_question"]) },
+		},
+		{
+			name: "test_input_required_result_list_roots", description: "Asks for the roots",
+			requests: one("client_roots", &mcp.ListRootsParams{}), answer: func(a mcp.InputResponseMap) string { return rooted(a["client_roots"]) },
+		},
+		{
+			name: "test_input_required_result_request_state", description: "Asks for a confirmation, with a signed state", state: "confirming",
+			requests: one("confirm", form("Please confirm", okForm)), answer: func(mcp.InputResponseMap) string { return "state-ok" },
+		},
+		{
+			name: "test_input_required_result_tampered_state", description: "Refuses a state that it has not signed", state: "confirming",
+			requests: one("confirm", form("Please confirm", okForm)), answer: completed("confirm"),
+		},
+		{
+			name: "test_input_required_result_multiple_inputs", description: "Asks for a form, a text of a model and the roots at once", state: "three",
 			requests: func(map[string]any) mcp.InputRequestMap { return threeRequests() },
 			answer: func(a mcp.InputResponseMap) string {
 				return text(accepted(a["user_name"])["name"]) + ": " + sampled(a["greeting"]) + " " + rooted(a["client_roots"])
-			}},
+			},
+		},
 	}
 }
 
@@ -109,8 +135,10 @@ func form(message, schema string) *mcp.ElicitParams {
 }
 
 func sampling(prompt string, maxTokens int64) *mcp.CreateMessageWithToolsParams {
-	return &mcp.CreateMessageWithToolsParams{MaxTokens: maxTokens,
-		Messages: []*mcp.SamplingMessageV2{{Role: "user", Content: []mcp.Content{&mcp.TextContent{Text: prompt}}}}}
+	return &mcp.CreateMessageWithToolsParams{
+		MaxTokens: maxTokens,
+		Messages:  []*mcp.SamplingMessageV2{{Role: "user", Content: []mcp.Content{&mcp.TextContent{Text: prompt}}}},
+	}
 }
 
 // accepted returns the content of an accepted form, or nil.

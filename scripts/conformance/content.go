@@ -27,11 +27,13 @@ func contentTools() []tool {
 			embedded("test://mixed-content-resource", "application/json", `{"test":"data","value":123}`))},
 		{"test_error_handling", "Returns a tool error", fails("This tool intentionally returns an error for testing")},
 	} {
-		rows = append(rows, tool{name: c.name, description: c.description,
+		rows = append(rows, tool{
+			name: c.name, description: c.description,
 			run: func(context.Context, *mcp.CallToolRequest, map[string]any) (*mcp.CallToolResult, error) {
 				res := *c.result // a copy, because the SDK changes the result
 				return &res, nil
-			}})
+			},
+		})
 	}
 	return rows
 }

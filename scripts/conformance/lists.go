@@ -63,16 +63,20 @@ func (f *fixtures) prompts() []prompt {
 		{name: "test_simple_prompt", description: "A text", get: func(*mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 			return prompts("This is a simple prompt for testing."), nil
 		}},
-		{name: "test_prompt_with_arguments", description: "A text with two arguments in it", arguments: []string{"arg1", "arg2"},
+		{
+			name: "test_prompt_with_arguments", description: "A text with two arguments in it", arguments: []string{"arg1", "arg2"},
 			get: func(req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 				args := req.Params.Arguments
 				return prompts(fmt.Sprintf("Prompt with arguments: arg1='%s', arg2='%s'", args["arg1"], args["arg2"])), nil
-			}},
-		{name: "test_prompt_with_embedded_resource", description: "A resource and a text", arguments: []string{"resourceUri"},
+			},
+		},
+		{
+			name: "test_prompt_with_embedded_resource", description: "A resource and a text", arguments: []string{"resourceUri"},
 			get: func(req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 				resource := embedded(req.Params.Arguments["resourceUri"], "text/plain", "Embedded resource content for testing.")
 				return prompts("Please process the embedded resource above.", resource), nil
-			}},
+			},
+		},
 		{name: "test_prompt_with_image", description: "An image and a text", get: func(*mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 			return prompts("Please analyze the image above.", redPixel()), nil
 		}},

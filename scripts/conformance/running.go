@@ -25,15 +25,18 @@ func (f *fixtures) runningTools() []tool {
 		{name: "test_logging_tool", description: "Sends three log messages", run: f.logs},
 		{name: "test_tool_with_progress", description: "Sends three progress notifications", run: f.progresses},
 		{name: "test_reconnection", description: "Closes its event stream before it returns", run: f.reconnects},
-		{name: "test_trigger_tool_change", description: "Changes the list of tools, and changes it back",
+		{
+			name: "test_trigger_tool_change", description: "Changes the list of tools, and changes it back",
 			run: func(context.Context, *mcp.CallToolRequest, map[string]any) (*mcp.CallToolResult, error) {
 				changed.Lock()
 				defer changed.Unlock()
 				tool{name: "test_passing_tool", description: "Is there for a moment", run: f.passes}.add(f.server)
 				f.server.RemoveTools("test_passing_tool")
 				return says("The list of tools has changed."), nil
-			}},
-		{name: "test_trigger_prompt_change", description: "Changes the list of prompts, and changes it back",
+			},
+		},
+		{
+			name: "test_trigger_prompt_change", description: "Changes the list of prompts, and changes it back",
 			run: func(context.Context, *mcp.CallToolRequest, map[string]any) (*mcp.CallToolResult, error) {
 				changed.Lock()
 				defer changed.Unlock()
@@ -43,7 +46,8 @@ func (f *fixtures) runningTools() []tool {
 					})
 				f.server.RemovePrompts("test_passing_prompt")
 				return says("The list of prompts has changed."), nil
-			}},
+			},
+		},
 		{name: "json_schema_2020_12_tool", description: "Tool with JSON Schema 2020-12 features", input: wideSchema, run: repeats},
 	}
 }

@@ -14,8 +14,14 @@ import (
 type target struct{ os, arch string }
 
 var everywhere = []target{
-	{"darwin", "amd64"}, {"darwin", "arm64"}, {"freebsd", "amd64"}, {"freebsd", "arm64"},
-	{"linux", "amd64"}, {"linux", "arm64"}, {"windows", "amd64"}, {"windows", "arm64"},
+	{"darwin", "amd64"},
+	{"darwin", "arm64"},
+	{"freebsd", "amd64"},
+	{"freebsd", "arm64"},
+	{"linux", "amd64"},
+	{"linux", "arm64"},
+	{"windows", "amd64"},
+	{"windows", "arm64"},
 }
 
 func (t target) String() string { return t.os + "/" + t.arch }

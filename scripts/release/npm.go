@@ -63,8 +63,10 @@ func (r *release) npm() error {
 }
 
 func (r *release) manifest(name string, files ...string) manifest {
-	return manifest{Name: name, Version: r.version, Description: summary, Homepage: r.downloads, License: "Apache-2.0",
-		Files: slices.Concat(files, []string{"README.md", "LICENSE"})}
+	return manifest{
+		Name: name, Version: r.version, Description: summary, Homepage: r.downloads, License: "Apache-2.0",
+		Files: slices.Concat(files, []string{"README.md", "LICENSE"}),
+	}
 }
 
 // npmPackage writes a package in the format of npm pack.

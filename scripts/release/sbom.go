@@ -33,8 +33,10 @@ func (r *release) bills() error {
 				return err
 			}
 			url := "pkg:golang/" + dep.Path + "@" + dep.Version
-			parts = append(parts, cdx.Component{BOMRef: url, Type: cdx.ComponentTypeLibrary, Name: dep.Path, Version: dep.Version,
-				PackageURL: url, Licenses: licensed(kind), Properties: &[]cdx.Property{{Name: "go.sum", Value: dep.Sum}}})
+			parts = append(parts, cdx.Component{
+				BOMRef: url, Type: cdx.ComponentTypeLibrary, Name: dep.Path, Version: dep.Version,
+				PackageURL: url, Licenses: licensed(kind), Properties: &[]cdx.Property{{Name: "go.sum", Value: dep.Sum}},
+			})
 		}
 		bill.Components = &parts
 		var out bytes.Buffer

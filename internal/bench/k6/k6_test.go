@@ -40,8 +40,10 @@ func plans() map[string]Plan {
 			Headers: []wire.Field{{Name: "Authorization", Value: "Bearer " + token}, {Name: "X-Tenant", Value: hostile}},
 			Calls: []Call{
 				{Method: "tools/call", Tool: "create", Params: json.RawMessage(`{"name":"create","arguments":{"n":1.0,"big":9007199254740993}}`)},
-				{Method: "tools/call", Tool: "read", Params: json.RawMessage(`{"name":"read","arguments":{"id":"order-17","again":"` + token + `"}}`),
-					Bound: []Bound{{From: 33, To: 43, Call: 0, Path: []any{"structuredContent", "orders", 0, "id"}}}},
+				{
+					Method: "tools/call", Tool: "read", Params: json.RawMessage(`{"name":"read","arguments":{"id":"order-17","again":"` + token + `"}}`),
+					Bound: []Bound{{From: 33, To: 43, Call: 0, Path: []any{"structuredContent", "orders", 0, "id"}}},
+				},
 			},
 			Open: true, Rate: 20.5, Duration: 90 * time.Second, Warmup: 1500 * time.Millisecond, Expect: expectations("p99<200ms", "p99.9 < 1s", "error_rate<0.1%", "rate>=50/s"),
 		},

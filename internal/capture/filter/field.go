@@ -58,8 +58,10 @@ type trait struct {
 }
 
 var fields = []field{
-	{name: "method", takes: "a method: tools/call, tools/*", text: func(r *rows.Row) string { return r.Method },
-		also: func(r *rows.Row) []string { return r.Notified }},
+	{
+		name: "method", takes: "a method: tools/call, tools/*", text: func(r *rows.Row) string { return r.Method },
+		also: func(r *rows.Row) []string { return r.Notified },
+	},
 	{name: "name", takes: "a name: get-sum, get-*", text: func(r *rows.Row) string { return r.Name }},
 	{name: "target", takes: "a server: demo, *example.com*", text: func(r *rows.Row) string { return r.Target }},
 	{

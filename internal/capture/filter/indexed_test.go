@@ -45,8 +45,10 @@ func TestFiltersFindTheSameWithAnIndex(t *testing.T) {
 		}
 		defer indexed.Close()
 		found := 0
-		for _, text := range slices.Concat(spelled, []string{"zebra", "ZEBRA!", "b/z", "/zebra", `body~/zebra/`, `body~/(?i)zeb(ra|x)/`, `body~/Gr.+e/`, `body~/a\/b|quoted/`,
-			"ipsum", "nothing", `body:kkelvin`, "here", "-zebra", `zebra or quoted`, `secret:*`}) {
+		for _, text := range slices.Concat(spelled, []string{
+			"zebra", "ZEBRA!", "b/z", "/zebra", `body~/zebra/`, `body~/(?i)zeb(ra|x)/`, `body~/Gr.+e/`, `body~/a\/b|quoted/`,
+			"ipsum", "nothing", `body:kkelvin`, "here", "-zebra", `zebra or quoted`, `secret:*`,
+		}) {
 			if !strings.Contains(text, ":") && !strings.Contains(text, "~") && !strings.HasPrefix(text, "-") && !strings.Contains(text, " or ") {
 				text = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 			}

@@ -201,8 +201,10 @@ func (p *parser) findField(name string) (*field, error) {
 	if p.live {
 		known = liveFields
 	}
-	return nil, &Error{Filter: p.text, Offset: p.at, Word: lower, Known: known,
-		Text: fmt.Sprintf("unknown field %q; quote it to search for the text", name)}
+	return nil, &Error{
+		Filter: p.text, Offset: p.at, Word: lower, Known: known,
+		Text: fmt.Sprintf("unknown field %q; quote it to search for the text", name),
+	}
 }
 
 func (p *parser) parseFieldTerm(name string) (node, error) {

@@ -217,10 +217,13 @@ var timeLayouts = []struct {
 	lasts  time.Duration
 }{
 	{"2006-01-02", 0}, // a day does not always have 24 hours
-	{"2006-01-02T15:04", time.Minute}, {"2006-01-02 15:04", time.Minute},
-	{"2006-01-02T15:04:05", time.Second}, {"2006-01-02 15:04:05", time.Second},
+	{"2006-01-02T15:04", time.Minute},
+	{"2006-01-02 15:04", time.Minute},
+	{"2006-01-02T15:04:05", time.Second},
+	{"2006-01-02 15:04:05", time.Second},
 	{time.RFC3339Nano, 1},
-	{"15:04", time.Minute}, {"15:04:05", time.Second},
+	{"15:04", time.Minute},
+	{"15:04:05", time.Second},
 }
 
 // timeBounds parses a day, a minute or an instant. It returns nanoseconds since 1970.

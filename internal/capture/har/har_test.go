@@ -111,31 +111,58 @@ func TestHARofOtherThings(t *testing.T) {
 		frames []wire.Frame
 		want   string // of each entry: method, URL, status, type, text, encoding, error
 	}{
-		{"stdio", []wire.Frame{sentBody(0, call), got(0, wire.Body, `{"jsonrpc":"2.0","id":1,"result":{}}`)},
-			`POST stdio://local/node%20server.js 200 application/json {"jsonrpc":"2.0","id":1,"result":{}}  `},
-		{"no text", []wire.Frame{requestHead(1, "http://x/"), sentBody(1, call), responseHead(1, 200, nil, isJSON), got(1, wire.Body, "\xff\x00")},
-			"POST http://x/ 200 application/json /wA= base64 "},
+		{
+			"stdio",
+			[]wire.Frame{sentBody(0, call), got(0, wire.Body, `{"jsonrpc":"2.0","id":1,"result":{}}`)},
+			`POST stdio://local/node%20server.js 200 application/json {"jsonrpc":"2.0","id":1,"result":{}}  `,
+		},
+		{
+			"no text",
+			[]wire.Frame{requestHead(1, "http://x/"), sentBody(1, call), responseHead(1, 200, nil, isJSON), got(1, wire.Body, "\xff\x00")},
+			"POST http://x/ 200 application/json /wA= base64 ",
+		},
 		{"cut", []wire.Frame{requestHead(1, "http://x/"), sentBody(1, call), cut}, "POST http://x/ 0 application/json   cut reset"},
-		{"a batch is one", []wire.Frame{requestHead(1, "http://x/"), sentBody(1, batch), responseHead(1, 202, nil, isJSON)},
-			"POST http://x/ 202 application/json   "},
-		{"redirect", []wire.Frame{requestHead(1, "http://x/"), sentBody(1, call), responseHead(1, 302, nil, wire.Field{Name: "Location", Value: "/y"})},
-			"POST http://x/ 302    "},
-		{"sent again", []wire.Frame{requestHead(1, "http://x/"), sentBody(1, call), responseHead(1, 503, nil, isJSON), requestHead(2, "http://x/"), sentBody(2, call),
-			responseHead(2, 200, nil, isJSON), got(2, wire.Body, `{"jsonrpc":"2.0","id":1,"result":{}}`)},
-			"POST http://x/ 503 application/json   \n" + `POST http://x/ 200 application/json {"jsonrpc":"2.0","id":1,"result":{}}  `},
-		{"elsewhere", []wire.Frame{requestHead(2, "http://x/post"), sentBody(2, call), responseHead(2, 202, nil), got(1, wire.Event, `{"jsonrpc":"2.0","id":1,"result":{}}`)},
-			"POST http://x/post 202    \n" + `GET http://x/post 200 text/event-stream data: {"jsonrpc":"2.0","id":1,"result":{}}  `},
-		{"no events", []wire.Frame{requestHead(1, "http://x/"), sentBody(1, call), responseHead(1, 200, nil, wire.Field{Name: "Content-Type", Value: "text/event-stream"}),
-			got(1, wire.Noise, "{}\n"), got(1, wire.Event, "a"), got(1, wire.Noise, "data: b\n")},
-			"POST http://x/ 200 text/event-stream {}\ndata: a\n\ndata: b  "},
+		{
+			"a batch is one",
+			[]wire.Frame{requestHead(1, "http://x/"), sentBody(1, batch), responseHead(1, 202, nil, isJSON)},
+			"POST http://x/ 202 application/json   ",
+		},
+		{
+			"redirect",
+			[]wire.Frame{requestHead(1, "http://x/"), sentBody(1, call), responseHead(1, 302, nil, wire.Field{Name: "Location", Value: "/y"})},
+			"POST http://x/ 302    ",
+		},
+		{
+			"sent again",
+			[]wire.Frame{
+				requestHead(1, "http://x/"), sentBody(1, call), responseHead(1, 503, nil, isJSON), requestHead(2, "http://x/"), sentBody(2, call),
+				responseHead(2, 200, nil, isJSON), got(2, wire.Body, `{"jsonrpc":"2.0","id":1,"result":{}}`),
+			},
+			"POST http://x/ 503 application/json   \n" + `POST http://x/ 200 application/json {"jsonrpc":"2.0","id":1,"result":{}}  `,
+		},
+		{
+			"elsewhere",
+			[]wire.Frame{requestHead(2, "http://x/post"), sentBody(2, call), responseHead(2, 202, nil), got(1, wire.Event, `{"jsonrpc":"2.0","id":1,"result":{}}`)},
+			"POST http://x/post 202    \n" + `GET http://x/post 200 text/event-stream data: {"jsonrpc":"2.0","id":1,"result":{}}  `,
+		},
+		{
+			"no events",
+			[]wire.Frame{
+				requestHead(1, "http://x/"), sentBody(1, call), responseHead(1, 200, nil, wire.Field{Name: "Content-Type", Value: "text/event-stream"}),
+				got(1, wire.Noise, "{}\n"), got(1, wire.Event, "a"), got(1, wire.Noise, "data: b\n"),
+			},
+			"POST http://x/ 200 text/event-stream {}\ndata: a\n\ndata: b  ",
+		},
 		{"noise of a pipe", []wire.Frame{sentBody(0, call), got(0, wire.Noise, "ready")}, "POST stdio://local/node%20server.js 0 application/json   "},
 		{"no URL", []wire.Frame{requestHead(1, "a b"), sentBody(1, call)}, "POST about:invalid#a%20b 0 application/json   "},
 	} {
 		var lines []string
 		for _, e := range entriesOf(t, captureOf(t, c.frames...)) {
 			r := e.Response
-			lines = append(lines, strings.Join([]string{e.Request.Method, e.Request.URL, strings.TrimSuffix(string(mustJSON(t, r.Status)), "\n"), r.Content.MimeType,
-				strings.TrimSpace(r.Content.Text), r.Content.Encoding, r.Error}, " "))
+			lines = append(lines, strings.Join([]string{
+				e.Request.Method, e.Request.URL, strings.TrimSuffix(string(mustJSON(t, r.Status)), "\n"), r.Content.MimeType,
+				strings.TrimSpace(r.Content.Text), r.Content.Encoding, r.Error,
+			}, " "))
 		}
 		if got := strings.Join(lines, "\n"); got != c.want {
 			t.Errorf("%s:\ngot\n%s\nwant\n%s", c.name, got, c.want)

@@ -233,8 +233,11 @@ func TestShapesOfArchives(t *testing.T) {
 		"size not known":            {plain, []string{received, `"x":0`, `"size":10`, `"size":-1`}, unread, lacking},
 		"body in another file":      {plain, []string{received, `"_file":"a.json"`}, unread, lacking},
 		"body not included":         {plain, []string{received, `"comment":"left out","text":"{\"json"`}, unread, lacking},
-		"a stream without its body": {plain, []string{received, `"x":0`, fields, isStream, `"size":10`, `"size":-1`},
-			unread, lacking},
+		"a stream without its body": {
+			plain,
+			[]string{received, `"x":0`, fields, isStream, `"size":10`, `"size":-1`},
+			unread, lacking,
+		},
 		"broken by the server":       {plain, []string{received, `"text":"{\"jsonrpc\":"`}, bad, all},
 		"an empty answer":            {plain, []string{received, `"text":""`, `"size":10`, `"size":0`}, bad, all},
 		"another type of the stream": {events, []string{fields, isStream}, ok, all},
@@ -278,10 +281,12 @@ func TestEntriesInAnyOrder(t *testing.T) {
 }
 
 func TestOtherFilesAreNoArchives(t *testing.T) {
-	for text, want := range map[string]string{"": "unexpected EOF", "7": "JSON object was expected", "{}": "no log.entries", `{"log":{}}`: "no log.entries", `{"log":{"entries":{}}}`: "must be an array",
+	for text, want := range map[string]string{
+		"": "unexpected EOF", "7": "JSON object was expected", "{}": "no log.entries", `{"log":{}}`: "no log.entries", `{"log":{"entries":{}}}`: "must be an array",
 		"4092:9:websocket;0:~8:response": "flow file of mitmproxy", `{"log":{"entries":[{}`: "unexpected EOF",
 		`{"log":{"entries":[}}`: "invalid character", "hello": "invalid character",
-		"\xFF\xFE{\x00": "in UTF-16", "\xFE\xFF\x00{": "in UTF-16"} {
+		"\xFF\xFE{\x00": "in UTF-16", "\xFE\xFF\x00{": "in UTF-16",
+	} {
 		_, err := Import(new(bytes.Buffer), strings.NewReader(text), "1", nil)
 		if _, ok := errors.AsType[*ArchiveError](err); !ok || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

@@ -30,10 +30,12 @@ func large(tb testing.TB, name string, calls, bytes int) int64 {
 		at := noon.Add(time.Duration(i) * time.Millisecond)
 		for n, frame := range []wire.Frame{
 			{Kind: wire.Head, HTTP: &wire.HTTPHead{Method: "POST", URL: "http://127.0.0.1:3001/mcp", Proto: "HTTP/1.1", Fields: []wire.Field{
-				{Name: "Accept", Value: "application/json, text/event-stream"}, {Name: "Mcp-Method", Value: "tools/call"}, {Name: "User-Agent", Value: "bench"}}}},
+				{Name: "Accept", Value: "application/json, text/event-stream"}, {Name: "Mcp-Method", Value: "tools/call"}, {Name: "User-Agent", Value: "bench"},
+			}}},
 			{Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"tool-%d","arguments":{"n":%d}}}`, i, i%10, i)},
 			{Dir: wire.Received, Kind: wire.Head, HTTP: &wire.HTTPHead{Status: 200, Proto: "HTTP/1.1", Fields: []wire.Field{
-				{Name: "Content-Type", Value: "application/json"}, {Name: "Content-Length", Value: "10000"}}}},
+				{Name: "Content-Type", Value: "application/json"}, {Name: "Content-Length", Value: "10000"},
+			}}},
 			{Dir: wire.Received, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"%s"}],"isError":%t}}`, i, text, i%50 == 0)},
 		} {
 			frame.Seq, frame.Stream, frame.Time = uint64(4*i+n+1), i+1, at.Add(time.Duration(n)*time.Microsecond)

@@ -110,8 +110,10 @@ const RuleTorn = "torn_line"
 // Findings returns warnings about the lines that were skipped.
 func (c *Capture) Findings() []wire.Finding {
 	if c.progress.torn {
-		return append(c.findings[:len(c.findings):len(c.findings)], wire.Finding{Rule: RuleTorn, Level: wire.Warning,
-			Text: "the last line is incomplete and was skipped"})
+		return append(c.findings[:len(c.findings):len(c.findings)], wire.Finding{
+			Rule: RuleTorn, Level: wire.Warning,
+			Text: "the last line is incomplete and was skipped",
+		})
 	}
 	return c.findings
 }

@@ -84,8 +84,10 @@ func (t *traffic) next() (frames []wire.Frame) {
 		if t.IntN(4) == 0 {
 			status = []int{202, 204, 401, 404, 405, 503}[t.IntN(6)]
 		}
-		add(wire.Frame{Dir: wire.Received, Kind: wire.Head, HTTP: &wire.HTTPHead{Status: status, Proto: "HTTP/1.1",
-			Fields: []wire.Field{{Name: "Content-Type", Value: []string{"application/json", "text/event-stream", "text/html"}[t.IntN(3)]}}}})
+		add(wire.Frame{Dir: wire.Received, Kind: wire.Head, HTTP: &wire.HTTPHead{
+			Status: status, Proto: "HTTP/1.1",
+			Fields: []wire.Field{{Name: "Content-Type", Value: []string{"application/json", "text/event-stream", "text/html"}[t.IntN(3)]}},
+		}})
 	}
 	for t.IntN(4) == 0 {
 		body(wire.Received, []string{
@@ -103,8 +105,10 @@ func (t *traffic) next() (frames []wire.Frame) {
 		if t.IntN(15) == 0 {
 			id++
 		}
-		answers := []string{`"result":{}`, `"result":{"content":[],"isError":true}`, `"error":{"code":-32601,"message":"no"}`,
-			`"result":{"resultType":"input_required","requestState":"s","inputRequests":{}}`}
+		answers := []string{
+			`"result":{}`, `"result":{"content":[],"isError":true}`, `"error":{"code":-32601,"message":"no"}`,
+			`"result":{"resultType":"input_required","requestState":"s","inputRequests":{}}`,
+		}
 		body(wire.Received, `{"jsonrpc":"2.0","id":%d,%s}`, id, answers[min(t.IntN(4), t.IntN(4))])
 	}
 	if stream > 0 && t.IntN(12) > 0 {
@@ -129,8 +133,10 @@ func TestCarryRepeatsTheUnfinishedRows(t *testing.T) {
 			}
 			return Carry(w, part, spans)
 		}
-		r := capture.NewRecorder(capture.Recording{Open: ring.Create, Rotation: capture.Rotation{Ring: ring, Bytes: 12 << 10, Files: 1000, Carry: carry},
-			Head: capture.Head{Started: noon, Target: "t", By: capture.ByProxy}, OnError: func(err error) { t.Error(err) }})
+		r := capture.NewRecorder(capture.Recording{
+			Open: ring.Create, Rotation: capture.Rotation{Ring: ring, Bytes: 12 << 10, Files: 1000, Carry: carry},
+			Head: capture.Head{Started: noon, Target: "t", By: capture.ByProxy}, OnError: func(err error) { t.Error(err) },
+		})
 		var under [][]wire.Frame
 		for seq := range 400 {
 			if len(under) < 5 {

@@ -66,8 +66,10 @@ func TestCompressedCaptureIsTheSame(t *testing.T) {
 		plain.Close()
 		before := opened(t, path, "", false)
 		packedPath := compressed(t, path, lines)
-		for what, c := range map[string]*Capture{"opened before": before, "by its old name": opened(t, path, "", true), "by its new name": opened(t, packedPath, "", true),
-			"as a file of the user's": opened(t, packedPath, filepath.Join(t.TempDir(), "indexes"), false)} {
+		for what, c := range map[string]*Capture{
+			"opened before": before, "by its old name": opened(t, path, "", true), "by its new name": opened(t, packedPath, "", true),
+			"as a file of the user's": opened(t, packedPath, filepath.Join(t.TempDir(), "indexes"), false),
+		} {
 			if diff := cmp.Diff(want, allOf(t, c)); diff != "" {
 				t.Errorf("%s, %s (-plain +compressed): %s", name, what, diff)
 			}

@@ -12,7 +12,10 @@ import (
 // the same as no bytes to who searches them.
 func FuzzBytesIn(f *testing.F) {
 	for _, frame := range []wire.Frame{
-		{Seq: 1, Raw: []byte("{\"a\":\"b\\n\"}\n")}, {Kind: wire.Closed, Close: &wire.CloseFacts{How: "cut"}}, {Raw: []byte{}}, {Raw: []byte("\x01\xff")},
+		{Seq: 1, Raw: []byte("{\"a\":\"b\\n\"}\n")},
+		{Kind: wire.Closed, Close: &wire.CloseFacts{How: "cut"}},
+		{Raw: []byte{}},
+		{Raw: []byte("\x01\xff")},
 		{Kind: wire.Head, HTTP: &wire.HTTPHead{URL: "http://x/?}"}, Hidden: 1, Size: 2},
 	} {
 		f.Add(bytes.TrimSpace(capture.AppendFrame(nil, frame)))

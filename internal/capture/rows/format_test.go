@@ -27,26 +27,40 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 123456789, time.UTC)
 func sample() (capture.Head, []wire.Frame, capture.End) {
 	id, retry := "e-1", 1500*time.Millisecond
 	at := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Millisecond) }
-	head := capture.Head{Mcpc: "0.1.0", Started: noon, Target: "http://127.0.0.1:3001/mcp", Argv: []string{"mcpc", "call", "a\"b"},
-		Run: 42, By: "command", Of: "41.2"}
+	head := capture.Head{
+		Mcpc: "0.1.0", Started: noon, Target: "http://127.0.0.1:3001/mcp", Argv: []string{"mcpc", "call", "a\"b"},
+		Run: 42, By: "command", Of: "41.2",
+	}
 	frames := []wire.Frame{
-		{Seq: 1, Time: at(1), Kind: wire.Head, Stream: 1, HTTP: &wire.HTTPHead{Method: "POST", URL: "http://127.0.0.1:3001/mcp",
-			Proto: "HTTP/1.1", Fields: []wire.Field{{Name: "Accept", Value: "application/json"}}}},
+		{Seq: 1, Time: at(1), Kind: wire.Head, Stream: 1, HTTP: &wire.HTTPHead{
+			Method: "POST", URL: "http://127.0.0.1:3001/mcp",
+			Proto: "HTTP/1.1", Fields: []wire.Field{{Name: "Accept", Value: "application/json"}},
+		}},
 		{Seq: 2, Time: at(1), Kind: wire.Body, Stream: 1, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)},
-		{Seq: 3, Time: at(5), Dir: wire.Received, Kind: wire.Head, Stream: 1, HTTP: &wire.HTTPHead{Status: 200, Proto: "HTTP/1.1",
-			Timing: &wire.Timing{DNS: 1, Connect: 2, TLS: 3, FirstByte: 4}}},
-		{Seq: 4, Time: at(6), Dir: wire.Received, Kind: wire.Event, Stream: 1, Raw: []byte("{\"a\":\"\\u0001\n\t\r\x00\x1f\u2028\"}"),
-			SSE: &sse.Facts{Event: "message", ID: &id, Retry: &retry}},
+		{Seq: 3, Time: at(5), Dir: wire.Received, Kind: wire.Head, Stream: 1, HTTP: &wire.HTTPHead{
+			Status: 200, Proto: "HTTP/1.1",
+			Timing: &wire.Timing{DNS: 1, Connect: 2, TLS: 3, FirstByte: 4},
+		}},
+		{
+			Seq: 4, Time: at(6), Dir: wire.Received, Kind: wire.Event, Stream: 1, Raw: []byte("{\"a\":\"\\u0001\n\t\r\x00\x1f\u2028\"}"),
+			SSE: &sse.Facts{Event: "message", ID: &id, Retry: &retry},
+		},
 		{Seq: 5, Time: at(7), Dir: wire.Received, Kind: wire.Event, Stream: 1, Raw: []byte{}, SSE: &sse.Facts{Comment: true}},
 		{Seq: 6, Time: at(8), Dir: wire.Received, Kind: wire.Stderr, Conn: 7, Raw: []byte("caf\xe9 \x1b[31m")},
 		{Seq: 7, Time: at(9), Dir: wire.Received, Kind: wire.Noise, Raw: []byte("x"), Hidden: 1, Size: 30},
-		{Seq: 8, Time: at(10), Dir: wire.Received, Kind: wire.Closed, Stream: 1,
-			Close: &wire.CloseFacts{By: wire.Received, How: "cut", Text: "connection reset"}},
-		{Seq: 9, Time: at(10), Dir: wire.Received, Kind: wire.Fault, Stream: 1, Fault: &wire.FaultFacts{Rule: `when "a" do rpc 1 "x"`, Source: "rules.txt", Line: 2,
-			Action: "rpc", ID: "1", Method: "tools/call", Name: "echo", Seed: 18446744073709551615, Text: "nothing"}},
+		{
+			Seq: 8, Time: at(10), Dir: wire.Received, Kind: wire.Closed, Stream: 1,
+			Close: &wire.CloseFacts{By: wire.Received, How: "cut", Text: "connection reset"},
+		},
+		{Seq: 9, Time: at(10), Dir: wire.Received, Kind: wire.Fault, Stream: 1, Fault: &wire.FaultFacts{
+			Rule: `when "a" do rpc 1 "x"`, Source: "rules.txt", Line: 2,
+			Action: "rpc", ID: "1", Method: "tools/call", Name: "echo", Seed: 18446744073709551615, Text: "nothing",
+		}},
 	}
-	end := capture.End{Time: at(11), Exit: 7, Kind: wire.Transport, Method: "tools/call", Name: "echo", Text: "it was cut", Hint: "try again",
-		Took: 10 * time.Millisecond, Findings: []wire.Finding{{Rule: "type", Level: wire.Error, Where: "/a", Text: "no", Want: "string", Got: "1"}}}
+	end := capture.End{
+		Time: at(11), Exit: 7, Kind: wire.Transport, Method: "tools/call", Name: "echo", Text: "it was cut", Hint: "try again",
+		Took: 10 * time.Millisecond, Findings: []wire.Finding{{Rule: "type", Level: wire.Error, Where: "/a", Text: "no", Want: "string", Got: "1"}},
+	}
 	return head, frames, end
 }
 
@@ -138,7 +152,8 @@ type testLines struct {
 func wholeLines(r interface {
 	io.Reader
 	io.ReaderAt
-}) *testLines {
+},
+) *testLines {
 	return &testLines{lineReader: newLineReader(r)}
 }
 
@@ -227,10 +242,12 @@ func FuzzFrame(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte, text string, n int64) {
 		text = strings.ToValidUTF8(text, "?")
 		duration := time.Duration(n)
-		in := wire.Frame{Seq: uint64(n) >> 1, Time: noon, Dir: wire.Received, Kind: wire.Event, Stream: int(n), Conn: int(n >> 3), Raw: raw,
+		in := wire.Frame{
+			Seq: uint64(n) >> 1, Time: noon, Dir: wire.Received, Kind: wire.Event, Stream: int(n), Conn: int(n >> 3), Raw: raw,
 			Hidden: 1, Size: int(n), SSE: &sse.Facts{Event: text, ID: &text, Retry: &duration},
 			HTTP:  &wire.HTTPHead{Method: text, URL: text, Status: int(n), Proto: text, Fields: []wire.Field{{Name: text, Value: text}}},
-			Close: &wire.CloseFacts{By: wire.Received, How: text, Text: text}}
+			Close: &wire.CloseFacts{By: wire.Received, How: text, Text: text},
+		}
 		b := capture.AppendHead(nil, capture.Head{Mcpc: text, Target: text, Argv: []string{text}, By: text})
 		b = capture.AppendEnd(capture.AppendFrame(b, in), capture.End{Text: text})
 		if bytes.Count(b, []byte("\n")) != 3 {

@@ -51,8 +51,10 @@ func TestCaptureGrowsByAnyByte(t *testing.T) {
 	timed := capture.AppendFrame(capture.AppendFrame(capture.AppendHead(nil, capture.Head{Started: noon, Run: 1, By: capture.ByCommand}),
 		wire.Frame{Seq: 1, Time: noon, Stream: 1, Kind: wire.Head, HTTP: &wire.HTTPHead{Method: "POST", URL: "http://x/"}}),
 		wire.Frame{Seq: 2, Time: noon, Stream: 1, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)})
-	timed = capture.AppendFrame(timed, wire.Frame{Seq: 3, Time: noon, Dir: wire.Received, Stream: 1, Kind: wire.Head,
-		HTTP: &wire.HTTPHead{Status: 200, Proto: "HTTP/1.1", Timing: &wire.Timing{FirstByte: time.Millisecond}}})
+	timed = capture.AppendFrame(timed, wire.Frame{
+		Seq: 3, Time: noon, Dir: wire.Received, Stream: 1, Kind: wire.Head,
+		HTTP: &wire.HTTPHead{Status: 200, Proto: "HTTP/1.1", Timing: &wire.Timing{FirstByte: time.Millisecond}},
+	})
 	for name, c := range map[string]struct {
 		whole []byte
 		steps func(whole []byte, at int) int // where the next write ends

@@ -32,8 +32,10 @@ func (c *Capture) beginIndex(info fs.FileInfo, dir string) {
 		return
 	}
 	defer file.Close()
-	w := &indexWriter{dir: dir, file: infoOf(file),
-		head: indexHead{Magic: indexMagic, Size: info.Size(), Modified: info.ModTime().UnixNano()}}
+	w := &indexWriter{
+		dir: dir, file: infoOf(file),
+		head: indexHead{Magic: indexMagic, Size: info.Size(), Modified: info.ModTime().UnixNano()},
+	}
 	if isCapture(file) && w.createTemp(c.indexPath) == nil {
 		if now, err := w.temp.Stat(); err == nil && isAtRest(file, info, now.ModTime()) {
 			for _, p := range c.pages {

@@ -43,8 +43,11 @@ func TestReaderSkipsOverlongLines(t *testing.T) {
 		length int
 		left   bool
 	}{
-		{mostInTest - 1, false}, {mostInTest, false},
-		{mostInTest + 1, true}, {mostInTest + 256<<10, true}, {3*mostInTest + 7, true},
+		{mostInTest - 1, false},
+		{mostInTest, false},
+		{mostInTest + 1, true},
+		{mostInTest + 256<<10, true},
+		{3*mostInTest + 7, true},
 	} {
 		before := slices.Concat(capture.AppendHead(nil, capture.Head{Started: noon}), asks(1))
 		raw := slices.Concat(before, longLine(c.length), asks(2))

@@ -34,7 +34,8 @@ type lineReader struct {
 func newLineReader(r interface {
 	io.Reader
 	io.ReaderAt
-}) *lineReader {
+},
+) *lineReader {
 	return &lineReader{src: bufio.NewReaderSize(r, 256<<10), file: r, maxBytes: maxLineBytes}
 }
 

@@ -19,8 +19,10 @@ func TestWhatIsKnownByNowIsHidden(t *testing.T) {
 	for _, raw := range []string{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"known-one"}}`, "\xff known-one"} {
 		r.Tap(wire.Frame{Seq: 1, Raw: []byte(raw), HTTP: &wire.HTTPHead{Fields: []wire.Field{{Name: "X", Value: "known-one"}}}})
 	}
-	r.End(capture.End{Kind: wire.Timeout, Exit: 9, Name: "known-one", Method: "known-one", Text: "known-one", Hint: "known-one",
-		Findings: []wire.Finding{{Text: "known-one"}}})
+	r.End(capture.End{
+		Kind: wire.Timeout, Exit: 9, Name: "known-one", Method: "known-one", Text: "known-one", Hint: "known-one",
+		Findings: []wire.Finding{{Text: "known-one"}},
+	})
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -32,8 +32,22 @@ type reference struct {
 }
 
 func newReference() *reference {
-	return &reference{map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{},
-		map[int]string{}, map[int]string{}, map[int]string{}, "", map[string]bool{}, map[int]bool{}, map[int]bool{}, 0}
+	return &reference{
+		map[string]string{},
+		map[string]string{},
+		map[string]string{},
+		map[string]string{},
+		map[string]string{},
+		map[string]string{},
+		map[int]string{},
+		map[int]string{},
+		map[int]string{},
+		"",
+		map[string]bool{},
+		map[int]bool{},
+		map[int]bool{},
+		0,
+	}
 }
 
 // A plain message is what a reader of the specification looks at.
@@ -97,8 +111,10 @@ func (r *reference) row(f wire.Frame) (row, guess string) {
 
 // ofSession reports what is about the offers of the server, and of no request.
 func (m plainMessage) ofSession() bool {
-	return slices.Contains([]string{"notifications/tools/list_changed", "notifications/prompts/list_changed",
-		"notifications/resources/list_changed", "notifications/resources/updated"}, m.Method)
+	return slices.Contains([]string{
+		"notifications/tools/list_changed", "notifications/prompts/list_changed",
+		"notifications/resources/list_changed", "notifications/resources/updated",
+	}, m.Method)
 }
 
 func (m plainMessage) names() string {

@@ -17,13 +17,17 @@ import (
 // beginning to the end, with a notification beside each ping.
 func busy(t *testing.T, n int, turn capture.Rotation) {
 	t.Helper()
-	r := capture.NewRecorder(capture.Recording{Open: turn.Ring.Create, Rotation: turn, Head: capture.Head{Mcpc: "0", Started: noon, Target: "t", By: capture.ByTap},
-		OnError: func(err error) { t.Error(err) }})
+	r := capture.NewRecorder(capture.Recording{
+		Open: turn.Ring.Create, Rotation: turn, Head: capture.Head{Mcpc: "0", Started: noon, Target: "t", By: capture.ByTap},
+		OnError: func(err error) { t.Error(err) },
+	})
 	seq := uint64(0)
 	cross := func(dir wire.Direction, format string, args ...any) {
 		seq++
-		r.Tap(wire.Frame{Seq: seq, Time: noon.Add(time.Duration(seq) * time.Millisecond), Dir: dir, Kind: wire.Body,
-			Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0",`+format+`}`, args...)})
+		r.Tap(wire.Frame{
+			Seq: seq, Time: noon.Add(time.Duration(seq) * time.Millisecond), Dir: dir, Kind: wire.Body,
+			Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0",`+format+`}`, args...),
+		})
 	}
 	cross(wire.Sent, `"id":"i","method":"initialize","params":{"protocolVersion":"v"}`)
 	cross(wire.Received, `"id":"i","result":{"protocolVersion":"v","capabilities":{}}`)
@@ -113,13 +117,15 @@ func TestARecordingThatTurnsIsBounded(t *testing.T) {
 func TestARecordingThatCannotTurnGoesOn(t *testing.T) {
 	ring := capture.NewRing(t.TempDir())
 	made := 0
-	r := capture.NewRecorder(capture.Recording{Rotation: capture.Rotation{Ring: ring, Bytes: 4 << 10, Files: 3, Carry: Carry}, Head: capture.Head{Started: noon, By: capture.ByProxy},
+	r := capture.NewRecorder(capture.Recording{
+		Rotation: capture.Rotation{Ring: ring, Bytes: 4 << 10, Files: 3, Carry: Carry}, Head: capture.Head{Started: noon, By: capture.ByProxy},
 		Open: func() (io.WriteCloser, int, error) {
 			if made++; made > 1 {
 				return nil, 0, os.ErrPermission
 			}
 			return ring.Create()
-		}})
+		},
+	})
 	for i := range 200 {
 		r.Tap(wire.Frame{Seq: uint64(i), Time: noon, Dir: wire.Sent, Kind: wire.Body, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`, i)})
 	}
@@ -136,8 +142,10 @@ func TestARecordingThatCannotTurnGoesOn(t *testing.T) {
 // answers that come on the stream are those of their requests, and a late one is no orphan.
 func TestATurnKeepsStreamsAndCancellations(t *testing.T) {
 	ring := capture.NewRing(t.TempDir())
-	r := capture.NewRecorder(capture.Recording{Open: ring.Create, Rotation: capture.Rotation{Ring: ring, Bytes: 16 << 10, Files: 1000, Carry: Carry},
-		Head: capture.Head{Started: noon, Target: "t", By: capture.ByProxy}, OnError: func(err error) { t.Error(err) }})
+	r := capture.NewRecorder(capture.Recording{
+		Open: ring.Create, Rotation: capture.Rotation{Ring: ring, Bytes: 16 << 10, Files: 1000, Carry: Carry},
+		Head: capture.Head{Started: noon, Target: "t", By: capture.ByProxy}, OnError: func(err error) { t.Error(err) },
+	})
 	seq := 0
 	cross := func(line string, args ...any) {
 		f := scripted(fmt.Sprintf(line, args...), seq)

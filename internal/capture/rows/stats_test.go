@@ -30,10 +30,17 @@ func TestPercentilesAreDurationsThatWereMeasured(t *testing.T) {
 		want time.Duration
 	}{
 		{timed(), 50, 0},
-		{timed(7), 0, 7}, {timed(7), 50, 7}, {timed(7), 100, 7},
-		{timed(9, 1), 50, 1}, {timed(9, 1), 51, 9}, {timed(9, 1, 5), 50, 5},
-		{timed(hundred...), 50, 50}, {timed(hundred...), 95, 95}, {timed(hundred...), 99, 99},
-		{timed(hundred...), 99.9, 100}, {timed(hundred...), 0, 1},
+		{timed(7), 0, 7},
+		{timed(7), 50, 7},
+		{timed(7), 100, 7},
+		{timed(9, 1), 50, 1},
+		{timed(9, 1), 51, 9},
+		{timed(9, 1, 5), 50, 5},
+		{timed(hundred...), 50, 50},
+		{timed(hundred...), 95, 95},
+		{timed(hundred...), 99, 99},
+		{timed(hundred...), 99.9, 100},
+		{timed(hundred...), 0, 1},
 	} {
 		if got := c.of.Percentile(c.p); got != c.want {
 			t.Errorf("p%v of %d: got %d, want %d", c.p, c.of.Timed(), got, c.want)

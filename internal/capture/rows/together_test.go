@@ -19,12 +19,16 @@ import (
 // besides are runs that look alike to who does not see whose a line is: the same ids on
 // the same streams.
 var besides = map[string][]string{
-	"probe": {`>1 get`, `>2 {"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`, `<2 {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"v1"}}`,
-		`>3 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"long"}}`},
-	"real": {`>1 post`, `>1 {"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`, `<1 status 200`,
+	"probe": {
+		`>1 get`, `>2 {"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`, `<2 {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"v1"}}`,
+		`>3 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"long"}}`,
+	},
+	"real": {
+		`>1 post`, `>1 {"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`, `<1 status 200`,
 		`<1 {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"v2","x":"` + strings.Repeat("x ", 1000) + `"}}`,
 		`>2 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"fail"}}`,
-		`<2 {"jsonrpc":"2.0","id":2,"result":{"content":[],"isError":true}}`},
+		`<2 {"jsonrpc":"2.0","id":2,"result":{"content":[],"isError":true}}`,
+	},
 }
 
 func recorderBeside(path, in string) *capture.Recorder {

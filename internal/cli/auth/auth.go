@@ -79,8 +79,10 @@ func listTokens(ctx context.Context, f *cmdutil.Factory) error {
 	for _, t := range records.Tokens {
 		fact := tokenFacts(t)
 		facts = append(facts, fact)
-		rows = append(rows, []string{fact.Server, cmp.Or(fact.Account, "-"), fact.Issuer,
-			cmp.Or(strings.Join(fact.Scopes, " "), "-"), expiryText(f, t), fact.Kept})
+		rows = append(rows, []string{
+			fact.Server, cmp.Or(fact.Account, "-"), fact.Issuer,
+			cmp.Or(strings.Join(fact.Scopes, " "), "-"), expiryText(f, t), fact.Kept,
+		})
 	}
 	raw, _ := json.Marshal(map[string]any{"tokens": facts})
 	ans := cmdutil.Document(raw, func(w io.Writer, st term.Style) error {

@@ -38,8 +38,10 @@ func TestCrowdRenewsOneByOne(t *testing.T) {
 		case "/.well-known/oauth-protected-resource/mcp":
 			answer(200, map[string]any{"resource": base + "/mcp", "authorization_servers": []string{base}})
 		case "/.well-known/oauth-authorization-server":
-			answer(200, map[string]any{"issuer": base, "authorization_endpoint": base + "/authorize", "token_endpoint": base + "/token",
-				"code_challenge_methods_supported": []string{"S256"}})
+			answer(200, map[string]any{
+				"issuer": base, "authorization_endpoint": base + "/authorize", "token_endpoint": base + "/token",
+				"code_challenge_methods_supported": []string{"S256"},
+			})
 		case "/authorize":
 			http.Redirect(w, r, r.FormValue("redirect_uri")+"?"+url.Values{"code": {"c"}, "state": {r.FormValue("state")}}.Encode(), http.StatusFound)
 		case "/token":

@@ -371,8 +371,10 @@ func loginStore(f *cmdutil.Factory, where string) (*auth.Store, error) {
 	}
 	store.Seals = store.Keyring.Answers()
 	if where == "keyring" && !store.Seals {
-		return nil, &auth.Error{Rule: auth.StoreFailed, Text: "no keyring is available",
-			Hint: "--token-store file stores the token in a file with mode 0600"}
+		return nil, &auth.Error{
+			Rule: auth.StoreFailed, Text: "no keyring is available",
+			Hint: "--token-store file stores the token in a file with mode 0600",
+		}
 	}
 	return store, nil
 }

@@ -30,8 +30,10 @@ func TestLoginToServerThatAnswersAnError(t *testing.T) {
 		case r.URL.Path == "/.well-known/oauth-protected-resource/mcp":
 			answer(http.StatusOK, map[string]any{"resource": base + "/mcp", "authorization_servers": []string{base}})
 		case r.URL.Path == "/.well-known/oauth-authorization-server":
-			answer(http.StatusOK, map[string]any{"issuer": base, "authorization_endpoint": base + "/authorize",
-				"token_endpoint": base + "/token", "code_challenge_methods_supported": []string{"S256"}})
+			answer(http.StatusOK, map[string]any{
+				"issuer": base, "authorization_endpoint": base + "/authorize",
+				"token_endpoint": base + "/token", "code_challenge_methods_supported": []string{"S256"},
+			})
 		case r.URL.Path == "/authorize":
 			back := url.Values{"code": {"c"}, "state": {r.FormValue("state")}}
 			http.Redirect(w, r, r.FormValue("redirect_uri")+"?"+back.Encode(), http.StatusFound)
@@ -44,8 +46,10 @@ func TestLoginToServerThatAnswersAnError(t *testing.T) {
 				ID json.RawMessage `json:"id"`
 			}
 			_ = json.NewDecoder(r.Body).Decode(&request)
-			answer(http.StatusOK, map[string]any{"jsonrpc": "2.0", "id": request.ID,
-				"error": map[string]any{"code": -32001, "message": "missing token"}})
+			answer(http.StatusOK, map[string]any{
+				"jsonrpc": "2.0", "id": request.ID,
+				"error": map[string]any{"code": -32001, "message": "missing token"},
+			})
 		}
 	}))
 	defer s.Close()

@@ -67,54 +67,64 @@ func taskActions(f *cmdutil.Factory) []taskAction {
 	return []taskAction{
 		{
 			run: func(ctx context.Context, c *connect.Conn, kept state.Task) error { return runTaskGet(ctx, f, c, kept) },
-			Command: cobra.Command{Use: "get [ID]", Short: "show a task's status",
+			Command: cobra.Command{
+				Use: "get [ID]", Short: "show a task's status",
 				Example: `  mcpc tasks get last
   mcpc tasks get last --json
-  mcpc tasks get last --jq .status`},
+  mcpc tasks get last --jq .status`,
+			},
 		},
 		{
 			run:              runTaskResult(f, false),
 			answersQuestions: true,
 			printsContent:    true,
-			Command: cobra.Command{Use: "wait [ID]", Short: "wait for a task and print its result",
+			Command: cobra.Command{
+				Use: "wait [ID]", Short: "wait for a task and print its result",
 				Long: `Poll a task, at the server's interval, until it has finished; then print its
 result and exit as the call would have. Input requests are handled as in a call
 (mcpc help answering). Ctrl-C leaves the task running.`,
 				Example: `  mcpc tasks wait last
   mcpc tasks wait last --json
-  mcpc tasks wait last --answer-defaults --max-time 30m`},
+  mcpc tasks wait last --answer-defaults --max-time 30m`,
+			},
 		},
 		{
 			run:           runTaskResult(f, true),
 			printsContent: true,
-			Command: cobra.Command{Use: "result [ID]", Short: "print the result of a finished task",
+			Command: cobra.Command{
+				Use: "result [ID]", Short: "print the result of a finished task",
 				Long: `Print the result of a finished task, and exit as the call would have. If the
 task has not finished the exit code is 1.`,
 				Example: `  mcpc tasks result last
   mcpc tasks result last --json
-  mcpc tasks result last -o report.md`},
+  mcpc tasks result last -o report.md`,
+			},
 		},
 		{
 			run: func(ctx context.Context, c *connect.Conn, kept state.Task) error {
 				return runTaskUpdate(ctx, f, c, kept)
 			},
 			answersQuestions: true,
-			Command: cobra.Command{Use: "update [ID]", Short: "answer a task's input requests, without waiting for it",
+			Command: cobra.Command{
+				Use: "update [ID]", Short: "answer a task's input requests, without waiting for it",
 				Long: `Answer a task's input requests, with flags or at the terminal. Answered requests
 are not repeated. Up to revision ` + client.AskingRevision + ` a server
 requests input only while a client waits: use mcpc tasks wait with these flags.`,
 				Example: `  mcpc tasks update last --answer city=Paris
   mcpc tasks update last --answer '{"city":"Paris"}'
-  mcpc tasks update last --decline`},
+  mcpc tasks update last --decline`,
+			},
 		},
 		{
 			run: func(ctx context.Context, c *connect.Conn, kept state.Task) error {
 				return runTaskCancel(ctx, f, c, kept)
 			},
-			Command: cobra.Command{Use: "cancel [ID]", Short: "cancel a task",
+			Command: cobra.Command{
+				Use: "cancel [ID]", Short: "cancel a task",
 				Example: `  mcpc tasks cancel last
   mcpc tasks cancel last --json
-  mcpc tasks cancel last && mcpc tasks list`},
+  mcpc tasks cancel last && mcpc tasks list`,
+			},
 		},
 	}
 }

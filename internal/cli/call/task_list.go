@@ -81,8 +81,10 @@ func runTaskList(ctx context.Context, f *cmdutil.Factory) error {
 	ans.Human = func(w io.Writer, st term.Style) error {
 		cells := sliceutil.Map(tasks.rows, func(row taskRow) []string {
 			begun := english.Ago(c.Env.Now(), cmp.Or(row.kept.BegunAt, row.Created))
-			return []string{row.ID, string(row.Status), cmp.Or(row.kept.Tool, "-"), begun,
-				cmp.Or(timeLeft(c, row.Task, row.kept), "-"), cmp.Or(row.kept.Session, "-"), row.Message}
+			return []string{
+				row.ID, string(row.Status), cmp.Or(row.kept.Tool, "-"), begun,
+				cmp.Or(timeLeft(c, row.Task, row.kept), "-"), cmp.Or(row.kept.Session, "-"), row.Message,
+			}
 		})
 		return term.Table(w, st, []string{"ID", "STATUS", "TOOL", "BEGUN", "LEFT", "SESSION", "MESSAGE"}, cells)
 	}

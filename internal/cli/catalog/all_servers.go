@@ -152,12 +152,16 @@ func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
 // servers that were searched.
 func inVain(words []string, answered int) wire.Outcome {
 	if answered == 0 {
-		return wire.Outcome{Kind: wire.NoMatch, Text: "there is no server to search",
-			Hint: wire.Run("init TARGET") + " opens a session, " + wire.Run("servers") + " lists other programs' servers"}
+		return wire.Outcome{
+			Kind: wire.NoMatch, Text: "there is no server to search",
+			Hint: wire.Run("init TARGET") + " opens a session, " + wire.Run("servers") + " lists other programs' servers",
+		}
 	}
-	return wire.Outcome{Kind: wire.NoMatch, Reached: wire.Answered, Hint: wire.Run("list --all") + " shows all tools",
+	return wire.Outcome{
+		Kind: wire.NoMatch, Reached: wire.Answered, Hint: wire.Run("list --all") + " shows all tools",
 		Text: "no entry of " + english.Plural(answered, "server") + " holds " +
-			strings.Join(sliceutil.Map(words, strconv.Quote), " and ")}
+			strings.Join(sliceutil.Map(words, strconv.Quote), " and "),
+	}
 }
 
 // askAll asks all servers, a limited number at once, and shows the progress.
@@ -173,8 +177,10 @@ func askAll(ctx context.Context, f *cmdutil.Factory, o surveyOptions, all []*Sur
 			{
 				Name:  "progress",
 				Value: json.RawMessage(fmt.Sprint(done)),
-			}, {Name: "total", Value: json.RawMessage(fmt.Sprint(len(all)))},
-			{Name: "message", Value: jsonraw.Quote(strings.Join(waiting, ", "))}})
+			},
+			{Name: "total", Value: json.RawMessage(fmt.Sprint(len(all)))},
+			{Name: "message", Value: jsonraw.Quote(strings.Join(waiting, ", "))},
+		})
 	}
 	room := make(chan struct{}, o.parallel)
 	var group sync.WaitGroup
@@ -200,8 +206,10 @@ func askOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surveye
 	b := f.WithoutPrompts(&said, s.ID)
 	defer func() {
 		if crash := recover(); crash != nil {
-			s.Out = wire.Outcome{Kind: wire.Internal, Where: s.ID, Text: fmt.Sprint(crash),
-				Hint: "please report it with " + wire.Run("-s "+shellwords.Quote(s.ID)+" list")}
+			s.Out = wire.Outcome{
+				Kind: wire.Internal, Where: s.ID, Text: fmt.Sprint(crash),
+				Hint: "please report it with " + wire.Run("-s "+shellwords.Quote(s.ID)+" list"),
+			}
 		}
 		s.Out = b.WithoutSecrets(s.Out)
 		b.Record.Many = s.Out.Good() // else it names the list that failed

@@ -174,6 +174,8 @@ func EndingOfAll(
 	if len(failed) == 0 || len(asked) == 1 {
 		return worst, false
 	}
-	return wire.Outcome{Kind: worst.Kind, Reached: worst.Reached,
-		Text: fmt.Sprintf("%d of %d servers failed: %s", len(failed), len(asked), strings.Join(failed, ", "))}, true
+	return wire.Outcome{
+		Kind: worst.Kind, Reached: worst.Reached,
+		Text: fmt.Sprintf("%d of %d servers failed: %s", len(failed), len(asked), strings.Join(failed, ", ")),
+	}, true
 }

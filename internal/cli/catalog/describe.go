@@ -308,7 +308,8 @@ func describeEntry(ctx context.Context, c *connect.Conn, k connect.Kind, name st
 // shownBy parses an entry, and returns a function that shows it to people. The Finding is nil if
 // the entry is valid.
 func shownBy[T any](raw json.RawMessage, parse func(json.RawMessage) (T, *wire.Finding),
-	show func(io.Writer, term.Style, T) error) (func(io.Writer, term.Style) error, *wire.Finding) {
+	show func(io.Writer, term.Style, T) error,
+) (func(io.Writer, term.Style) error, *wire.Finding) {
 	one, bad := parse(raw)
 	return func(w io.Writer, st term.Style) error { return show(w, st, one) }, bad
 }

@@ -200,9 +200,11 @@ func changesOf(list string) string { return "changes of the list of " + list }
 // nothingToHear returns the outcome for a server that declares none of the notifications. all is
 // set if no flag selects a kind.
 func nothingToHear(c *connect.Conn, all bool) wire.Outcome {
-	o := wire.Outcome{Kind: wire.InvalidArguments, Where: c.Where, Phase: "arguments",
+	o := wire.Outcome{
+		Kind: wire.InvalidArguments, Where: c.Where, Phase: "arguments",
 		Text: "the server supports none of the requested notifications",
-		Hint: wire.RunOnServer("info") + " shows the server's capabilities"}
+		Hint: wire.RunOnServer("info") + " shows the server's capabilities",
+	}
 	if all && c.Offers("resources", "subscribe") {
 		o.Text, o.Hint = "the server does not declare list-change notifications",
 			"it supports resource updates: "+wire.RunOnServer("listen --resource URI")

@@ -154,8 +154,10 @@ func (b bill) cells(one billed) []string {
 	if b.Bytes.Model > 0 {
 		share = (100*one.Bytes.Model + b.Bytes.Model/2) / b.Bytes.Model
 	}
-	return []string{fmt.Sprint(one.Tokens), fmt.Sprintf("%d%%", share),
-		fmt.Sprint(one.Bytes.Description), fmt.Sprint(one.Bytes.InputSchema), fmt.Sprint(one.Bytes.All)}
+	return []string{
+		fmt.Sprint(one.Tokens), fmt.Sprintf("%d%%", share),
+		fmt.Sprint(one.Bytes.Description), fmt.Sprint(one.Bytes.InputSchema), fmt.Sprint(one.Bytes.All),
+	}
 }
 
 // A billOfAll is the cost of the tools of several servers.

@@ -113,8 +113,10 @@ func (w *watcher) filter() (f client.SubscriptionFilter, out wire.Outcome) {
 	}
 	text := "the server does not report changes of its " + strings.Join(missing, ", ")
 	if len(missing) == len(w.o.kinds) {
-		return f, wire.Outcome{Kind: wire.InvalidArguments, Where: w.c.Where, Phase: "arguments",
-			Text: text, Hint: "omit --watch to list once"}
+		return f, wire.Outcome{
+			Kind: wire.InvalidArguments, Where: w.c.Where, Phase: "arguments",
+			Text: text, Hint: "omit --watch to list once",
+		}
 	}
 	if len(missing) > 0 {
 		w.f.Note(text)
@@ -130,7 +132,8 @@ func (w *watcher) follow(ctx context.Context, filter client.SubscriptionFilter) 
 	on := cmdutil.StartListening(
 		ctx,
 		w.c,
-		client.ListenRequest{SubscriptionFilter: filter, Patience: w.o.watch.until.Patience(f.Limits.Idle),
+		client.ListenRequest{
+			SubscriptionFilter: filter, Patience: w.o.watch.until.Patience(f.Limits.Idle),
 			Began: func(client.SubscriptionFilter) { w.mark(w.o.kinds...) },
 			Lost:  func(why string) { f.Note(why + "; retrying") },
 		},

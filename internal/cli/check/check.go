@@ -192,8 +192,10 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	if o.capture != "" {
 		r, out = judgeCapture(judging, f, o.capture)
 	} else {
-		r, out = probe.Judge(judging, probe.Request{Factory: f, Argv: o.argv, Era: o.era, Off: p.offIDs(),
-			Tools: recorded.LintTools, Send: o.probes})
+		r, out = probe.Judge(judging, probe.Request{
+			Factory: f, Argv: o.argv, Era: o.era, Off: p.offIDs(),
+			Tools: recorded.LintTools, Send: o.probes,
+		})
 	}
 	if r == nil {
 		return cmdutil.Exit(out)
@@ -235,7 +237,9 @@ func outcomeOf(r *verdict.Report, failOn string, out wire.Outcome) wire.Outcome 
 		text += " of " + english.Plural(len(rules), "rule")
 	}
 	first := r.Findings[0].Rule
-	return wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result",
+	return wire.Outcome{
+		Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result",
 		Text: text + " at or above " + failOn,
-		Hint: wire.Run("check --explain "+first) + " explains a rule"}
+		Hint: wire.Run("check --explain "+first) + " explains a rule",
+	}
 }

@@ -127,9 +127,11 @@ const (
 // oldTaskServer is one of 2025-11-25 with a tool that runs as a task, which has ended; then come
 // the answers to its cancellation.
 func oldTaskServer(cancelled override) []override {
-	return []override{cancelled, reply(oldTasks, `"initialize"`, "2025-11-25"), reply(taskTool, `"tools/list"`),
+	return []override{
+		cancelled, reply(oldTasks, `"initialize"`, "2025-11-25"), reply(taskTool, `"tools/list"`),
 		reply(`{"task":{`+taskFields+`,"ttl":60000}}`, `"tools/call"`, `"task":`), reply(`{"content":[]}`, `"tools/call"`),
-		reply(`{"content":[],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"5f0f7f7f1e8a4b1c9c51"}}}`, `"tasks/result"`)}
+		reply(`{"content":[],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"5f0f7f7f1e8a4b1c9c51"}}}`, `"tasks/result"`),
+	}
 }
 
 // probeCases have for each rule a server that breaks it and one that keeps it: the same with
@@ -141,19 +143,24 @@ var probeCases = []struct {
 }{
 	{"L011", "--negative --era modern", []override{reply(`{}`, "mcpc/doesNotExist")}, nil},
 	{"L012", "--negative --era modern", []override{reply(`{}`, `"jsonrpc"`).without(`"method"`)}, []override{
-		refusal(400, -32700, "", "tools/list").without(`"jsonrpc"`), refusal(400, -32600, "", `"jsonrpc"`).without(`"method"`)}},
+		refusal(400, -32700, "", "tools/list").without(`"jsonrpc"`), refusal(400, -32600, "", `"jsonrpc"`).without(`"method"`),
+	}},
 	{"L046", "--negative --era modern", []override{reply(`{"tools":[]}`, "1900-01-01")}, []override{
-		refusal(400, -32022, `,"data":{"supported":["2026-07-28"],"requested":"1900-01-01"}`, "1900-01-01")}},
+		refusal(400, -32022, `,"data":{"supported":["2026-07-28"],"requested":"1900-01-01"}`, "1900-01-01"),
+	}},
 	{"L047", "--negative --era modern", []override{
-		refusal(400, -32022, `,"data":{"supported":["2026-07-28"],"requested":"1900-01-01"}`, "1900-01-01")}, []override{
-		refusal(400, -32022, `,"data":{"supported":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],"requested":"1900-01-01"}`, "1900-01-01")}},
+		refusal(400, -32022, `,"data":{"supported":["2026-07-28"],"requested":"1900-01-01"}`, "1900-01-01"),
+	}, []override{
+		refusal(400, -32022, `,"data":{"supported":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],"requested":"1900-01-01"}`, "1900-01-01"),
+	}},
 	{"L048", "--negative --era modern", []override{reply(`{"tools":[]}`, `"tools/list"`).without("clientCapabilities")}, nil},
 	{"L049", "--negative --era modern", []override{refusal(400, -32602, "", "clientCapabilities").without("clientInfo")}, nil},
 	{"L053", "--negative --era modern", []override{reply(`{}`, `"resources/subscribe"`)}, nil},
 	{"L057", "--negative --era modern", []override{reply(`{"prompts":[],"resultType":"complete"}`, `"prompts/list"`).later(1)}, nil},
 	{"L061", "--negative --era modern", []override{reply(`{"tools":[]}`, "POST").without("Mcp-Method: ")}, nil},
 	{"L062", "--negative --era modern", []override{reply(`{"tools":[]}`, "Mcp-Method: mcpc/other")}, []override{
-		refusal(400, -32020, "", "Mcp-Protocol-Version: 2025-11-25", `protocolVersion":"2026-07-28"`)}},
+		refusal(400, -32020, "", "Mcp-Protocol-Version: 2025-11-25", `protocolVersion":"2026-07-28"`),
+	}},
 	{"L064", "--negative --era modern", []override{reply(`{"tools":[]}`, "Mcp-Method: TOOLS/LIST")}, nil},
 	{"L065", "--negative --era modern", []override{refusal(400, -32020, "", "Mcp-Name: =?base64?").without("%%%")}, []override{reply(`{"messages":[]}`, "Mcp-Name: =?base64?").without("%%%")}},
 	{"L066", "--negative --era modern", []override{reply(`{"messages":[]}`, "%%%")}, nil},
@@ -169,8 +176,10 @@ var probeCases = []struct {
 	{"L091", "--negative --era legacy", []override{refusal(400, -32600, "", "mcpc-unknown-session")}, nil},
 	{"L093", "--negative --era legacy", []override{reply(`{"tools":[]}`, "banana")}, nil},
 	{"L094", "--negative --era legacy", []override{refusal(400, -32600, "", `"tools/list"`).without("Mcp-Protocol-Version: ")}, nil},
-	{"L027", "--era legacy", []override{reply(`{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}`, "1999-01-01"),
-		reply(`{"protocolVersion":"2025-03-26","capabilities":{},"serverInfo":{"name":"x","version":"1"}}`, `"protocolVersion":"2025-06-18"`)}, nil},
+	{"L027", "--era legacy", []override{
+		reply(`{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}`, "1999-01-01"),
+		reply(`{"protocolVersion":"2025-03-26","capabilities":{},"serverInfo":{"name":"x","version":"1"}}`, `"protocolVersion":"2025-06-18"`),
+	}, nil},
 	{"L028", "--era legacy", []override{reply(`{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"x","version":"1"}}`, "1999-01-01")}, nil},
 	{"L031", "--era legacy", []override{reply(`{"pong":true}`, `"ping"`)}, nil},
 	{"L034", "--era legacy", []override{reply(`{"tools":[]}`, `"tools/list"`).without("Mcp-Session-Id: ")}, nil},
@@ -185,29 +194,45 @@ var probeCases = []struct {
 	{"L044", "--era modern", []override{reply(`{"supportedVersions":["2025-11-25"],"capabilities":{},"resultType":"complete","ttlMs":0,"cacheScope":"private"}`, `"server/discover"`).without(`"id":1,`)}, nil},
 	{"L148", "--era modern", []override{reply(`{"supportedVersions":["2026-07-28"],"capabilities":{},"resultType":"complete"}`,
 		`"server/discover"`).without(`"id":1,`)}, nil},
-	{"L115", "--era modern", []override{reply(`{"tools":[{"name":"b"},{"name":"a"}],"resultType":"complete"}`, `"tools/list"`).later(1),
-		reply(`{"tools":[{"name":"a"},{"name":"b"}],"resultType":"complete"}`, `"tools/list"`)}, nil},
+	{"L115", "--era modern", []override{
+		reply(`{"tools":[{"name":"b"},{"name":"a"}],"resultType":"complete"}`, `"tools/list"`).later(1),
+		reply(`{"tools":[{"name":"a"},{"name":"b"}],"resultType":"complete"}`, `"tools/list"`),
+	}, nil},
 	{"L177", "--era modern", []override{refusal(404, -32601, "", "subscriptions/listen")}, nil},
 	{"L124", `--era legacy --call get-sum={"a":1,"b":2}`, []override{refusal(200, -32602, "", "get-sum", `"arguments":{}`)}, nil},
 	{"L126", `--era legacy --call get-sum={"a":1,"b":2}`, []override{reply(`{"content":[]}`, "get-sum", `"mcpc"`)}, nil},
 	{"L008", "--negative --era 2025-03-26", []override{refusal(400, -32600, "", "[{")}, nil},
-	{"L036", "--era modern", []override{reply(onlyModern, `"server/discover"`)}, []override{reply(onlyModern, `"server/discover"`),
-		refusal(404, -32601, "", `"prompts/list"`), refusal(404, -32601, "", `"resources/list"`)}},
+	{"L036", "--era modern", []override{reply(onlyModern, `"server/discover"`)}, []override{
+		reply(onlyModern, `"server/discover"`),
+		refusal(404, -32601, "", `"prompts/list"`), refusal(404, -32601, "", `"resources/list"`),
+	}},
 	{"L043", "--era modern", []override{refusal(404, -32601, "", `"server/discover"`).later(1)}, nil},
 	{"L050", askingTool, []override{reply(aQuestion, "order-tea").later(1)}, nil},
 	{"L051", "--era modern --call order-tea", []override{refusal(400, -32021, `,"data":{"requiredCapabilities":[]}`, "order-tea")}, nil},
-	{"L052", "--negative --era modern", []override{reply(onlyModern, `"server/discover"`), refusal(400, -32022, "", `"initialize"`)},
-		[]override{reply(onlyModern, `"server/discover"`), refusal(400, -32022, noFeature, `"initialize"`)}},
+	{
+		"L052", "--negative --era modern",
+		[]override{reply(onlyModern, `"server/discover"`), refusal(400, -32022, "", `"initialize"`)},
+		[]override{reply(onlyModern, `"server/discover"`), refusal(400, -32022, noFeature, `"initialize"`)},
+	},
 	{"L067", route, []override{reply(done, "Mcp-Param-Region: mcpc-other")}, nil},
 	{"L068", route, []override{refusal(400, -32020, "", `"tools/call"`).without(`"priority":7`)}, nil},
 	{"L069", route, []override{refusal(400, -32020, "", "Mcp-Param-Priority: 7.0")}, nil},
 	{"L070", route, []override{refusal(400, -32020, "", `"region":""`)}, []override{reply(done, `"region":""`, "Mcp-Param-Region: \n")}},
-	{"L071", "--era modern", []override{reply(onlyModern, `"server/discover"`), refusal(400, -32600, "", `"initialize"`), {when: []string{"GET\n"}, status: 404}, {when: []string{"DELETE\n"}, status: 405}},
-		[]override{reply(onlyModern, `"server/discover"`), refusal(400, -32600, "", `"initialize"`), {when: []string{"GET\n"}, status: 405}, {when: []string{"DELETE\n"}, status: 405}}},
-	{"L150", "--era modern --auth -H Authorization:mcpc", []override{
-		reply(`{"tools":[],"resultType":"complete","ttlMs":0,"cacheScope":"public"}`, `"tools/list"`, "Authorization: ").later(1), reply(`{"tools":[{"name":"t"}],"resultType":"complete","ttlMs":0,"cacheScope":"public"}`, `"tools/list"`).without("Authorization: ")},
-		[]override{reply(`{"tools":[],"resultType":"complete","ttlMs":0,"cacheScope":"private"}`, `"tools/list"`, "Authorization: ").later(1),
-			reply(`{"tools":[{"name":"t"}],"resultType":"complete","ttlMs":0,"cacheScope":"private"}`, `"tools/list"`).without("Authorization: ")}},
+	{
+		"L071", "--era modern",
+		[]override{reply(onlyModern, `"server/discover"`), refusal(400, -32600, "", `"initialize"`), {when: []string{"GET\n"}, status: 404}, {when: []string{"DELETE\n"}, status: 405}},
+		[]override{reply(onlyModern, `"server/discover"`), refusal(400, -32600, "", `"initialize"`), {when: []string{"GET\n"}, status: 405}, {when: []string{"DELETE\n"}, status: 405}},
+	},
+	{
+		"L150", "--era modern --auth -H Authorization:mcpc",
+		[]override{
+			reply(`{"tools":[],"resultType":"complete","ttlMs":0,"cacheScope":"public"}`, `"tools/list"`, "Authorization: ").later(1), reply(`{"tools":[{"name":"t"}],"resultType":"complete","ttlMs":0,"cacheScope":"public"}`, `"tools/list"`).without("Authorization: "),
+		},
+		[]override{
+			reply(`{"tools":[],"resultType":"complete","ttlMs":0,"cacheScope":"private"}`, `"tools/list"`, "Authorization: ").later(1),
+			reply(`{"tools":[{"name":"t"}],"resultType":"complete","ttlMs":0,"cacheScope":"private"}`, `"tools/list"`).without("Authorization: "),
+		},
+	},
 	{"L157", askingTool, []override{reply(done, `"decline"`)}, nil},
 	{"L158", askingTool, []override{refusal(400, -32602, "", `"inputResponses":{}`)}, nil},
 	{"L184", `tasks --era modern --call slow_compute={"seconds":1}`, []override{refusal(400, -32602, "", `"tasks/get"`)}, nil},
@@ -264,8 +289,11 @@ func TestMissingMethodsAreReportedOnce(t *testing.T) {
 		lists, absent string
 	}{
 		{[]override{noTemplates}, map[string]string{"L035": "pass", "L136": "pass"}, "no templates", "failed"},
-		{[]override{noTemplates, refusal(200, -32601, "", `"resources/list"`), refusal(200, -32601, "", `"resources/read"`)},
-			map[string]string{"L035": "error", "L136": "not run"}, "resources/list failed, no templates", "L136"},
+		{
+			[]override{noTemplates, refusal(200, -32601, "", `"resources/list"`), refusal(200, -32601, "", `"resources/read"`)},
+			map[string]string{"L035": "error", "L136": "not run"},
+			"resources/list failed, no templates", "L136",
+		},
 		{[]override{refusal(200, -32603, "", `"resources/templates/list"`)}, nil, "resources/templates/list failed", "no templates"},
 	} {
 		verdicts, report := checked(t, started(t, overridden(t, probedServers[""](), c.overrides)), "--era legacy")

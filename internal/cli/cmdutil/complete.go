@@ -76,7 +76,8 @@ func openDemo(c *connect.Conn) bool {
 		return false
 	}
 	session, out := client.Open(context.Background(), client.Options{
-		Server: client.Server{Pipe: connect.DemoPipe, Name: c.Where}, Version: c.Env.Version, Now: c.Env.Now})
+		Server: client.Server{Pipe: connect.DemoPipe, Name: c.Where}, Version: c.Env.Version, Now: c.Env.Now,
+	})
 	c.Session = session
 	return out.Good()
 }

@@ -28,8 +28,10 @@ func FlagText(err error) string {
 // already.
 func flagCause(bad *pflag.InvalidValueError) string {
 	number, isNumber := errors.AsType[*strconv.NumError](bad)
-	wants, ok := map[string]string{"int": "an integer", "int64": "an integer", "count": "an integer",
-		"bool": "true or false"}[bad.GetFlag().Value.Type()]
+	wants, ok := map[string]string{
+		"int": "an integer", "int64": "an integer", "count": "an integer",
+		"bool": "true or false",
+	}[bad.GetFlag().Value.Type()]
 	if isNumber && ok && errors.Is(number.Err, strconv.ErrRange) {
 		wants += " that is not that large"
 	} else if !isNumber || !ok {

@@ -57,8 +57,16 @@ func TestLimitsOfFlags(t *testing.T) {
 
 func TestDurationsOfFlags(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"5", "5s"}, {"1.5", "1.5s"}, {"500ms", "500ms"}, {"2m", "2m0s"}, {"0", "0s"}, {"0s", "0s"},
-		{"-1", ""}, {"-2s", ""}, {"soon", ""}, {"", ""},
+		{"5", "5s"},
+		{"1.5", "1.5s"},
+		{"500ms", "500ms"},
+		{"2m", "2m0s"},
+		{"0", "0s"},
+		{"0s", "0s"},
+		{"-1", ""},
+		{"-2s", ""},
+		{"soon", ""},
+		{"", ""},
 	} {
 		var s Seconds
 		err := s.Set(c.text)
@@ -73,10 +81,28 @@ func TestSizesOfFlags(t *testing.T) {
 		text string
 		want int64
 	}{
-		{"4096", 4096}, {"1KiB", 1024}, {"2 mb", 2e6}, {"1g", 1 << 30}, {"3k", 3072}, {"12b", 12}, {"64MiB",
-			64 << 20}, {"1GB", 1e9}, {"0", -1},
-		{"9007199254740992", 1 << 53}, {"9007199254740993", 0}, {"8388609GiB", 0}, {"-1", 0}, {"1.5m", 0}, {"m", 0}, {"1tb",
-			0},
+		{"4096", 4096},
+		{"1KiB", 1024},
+		{"2 mb", 2e6},
+		{"1g", 1 << 30},
+		{"3k", 3072},
+		{"12b", 12},
+		{
+			"64MiB",
+			64 << 20,
+		},
+		{"1GB", 1e9},
+		{"0", -1},
+		{"9007199254740992", 1 << 53},
+		{"9007199254740993", 0},
+		{"8388609GiB", 0},
+		{"-1", 0},
+		{"1.5m", 0},
+		{"m", 0},
+		{
+			"1tb",
+			0,
+		},
 	} {
 		var s size
 		err := s.Set(c.text)
@@ -90,8 +116,10 @@ func TestSizesOfFlags(t *testing.T) {
 }
 
 func TestFlagsFromTheEnvironment(t *testing.T) {
-	variables := map[string]string{"MCPC_MAX_TIME": "3s", "MCPC_PROTOCOL": "x", "MCPC_SERVER": "other", "MCPC_JSON": "1",
-		"MCPC_HEADER": "A: b"}
+	variables := map[string]string{
+		"MCPC_MAX_TIME": "3s", "MCPC_PROTOCOL": "x", "MCPC_SERVER": "other", "MCPC_JSON": "1",
+		"MCPC_HEADER": "A: b",
+	}
 	f, cmd := parsed(t, "--protocol", "2025-11-25")
 	if err := FromEnvironment(cmd, func(name string) string { return variables[name] }); err != nil {
 		t.Fatal(err)
@@ -134,7 +162,9 @@ func TestValuesThatNoTypeRefuses(t *testing.T) {
 
 func TestMaxCharsThatCannotBe(t *testing.T) {
 	for _, c := range []struct{ words, want string }{
-		{"", ""}, {"--max-chars 100", ""}, {"--max-chars 100 --json", ""},
+		{"", ""},
+		{"--max-chars 100", ""},
+		{"--max-chars 100 --json", ""},
 		{"--max-chars 99", "--max-chars must be 100 or more, not 99 | --max-chars 4000 is about 1000 tokens"},
 		{"--max-chars -1", "--max-chars must be 100 or more, not -1 | --max-chars 4000 is about 1000 tokens"},
 		{"--max-chars 100 --wire", "--wire prints messages unchanged, so it has no --max-chars | use --json --max-chars"},
@@ -177,8 +207,13 @@ func TestJSONOfALineThatCannotBeRead(t *testing.T) {
 		words, variable string
 		want            bool
 	}{
-		{"list --json --bad", "", true}, {"list --bad", "", false}, {"list -- x --json", "", false},
-		{"list", "1", true}, {"list", "true", true}, {"list", "0", false}, {"list", "perhaps", false},
+		{"list --json --bad", "", true},
+		{"list --bad", "", false},
+		{"list -- x --json", "", false},
+		{"list", "1", true},
+		{"list", "true", true},
+		{"list", "0", false},
+		{"list", "perhaps", false},
 	} {
 		f, _ := testFactory(t)
 		f.Getenv = func(name string) string { return map[string]string{"MCPC_JSON": c.variable}[name] }

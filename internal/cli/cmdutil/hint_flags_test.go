@@ -15,10 +15,14 @@ func someCommands() []Group {
 		return func(*Factory) *cobra.Command { return &cobra.Command{Use: use, Run: func(*cobra.Command, []string) {}} }
 	}
 	return []Group{
-		{"SERVER", []Maker{Command("list", makes("list [URL]"), Asks|Alone), Command("call", makes("call NAME"), Asks),
-			Command("info", makes("info [URL]"), Asks|Alone), Command("run", makes("run FILE"), Asks)}},
-		{"TRAFFIC", []Maker{Command("log", makes("log"), Local), Command("demo", makes("demo"), 0),
-			Command("grep", makes("grep"), Local)}},
+		{"SERVER", []Maker{
+			Command("list", makes("list [URL]"), Asks|Alone), Command("call", makes("call NAME"), Asks),
+			Command("info", makes("info [URL]"), Asks|Alone), Command("run", makes("run FILE"), Asks),
+		}},
+		{"TRAFFIC", []Maker{
+			Command("log", makes("log"), Local), Command("demo", makes("demo"), 0),
+			Command("grep", makes("grep"), Local),
+		}},
 	}
 }
 
@@ -51,8 +55,10 @@ func TestHintsRepeatTypedFlags(t *testing.T) {
 		{"-H X-One:1 -H X-Two:2", "mcpc --header X-One:1 --header X-Two:2 list", "mcpc log"},
 		{"-H Authorization:abc", `mcpc --header "Authorization: $AUTHORIZATION" list`, "mcpc log"},
 		{"--proxy http://u:secret@h:1", `mcpc --proxy "$PROXY" list`, "mcpc log"},
-		{"--resolve a:1:b --unix-socket s --cacert c --cert d --key k --account me",
-			"mcpc --account me --cacert c --cert d --key k --resolve a:1:b --unix-socket s list", "mcpc log"},
+		{
+			"--resolve a:1:b --unix-socket s --cacert c --cert d --key k --account me",
+			"mcpc --account me --cacert c --cert d --key k --resolve a:1:b --unix-socket s list", "mcpc log",
+		},
 		{"--header-file learnt-secret", `mcpc --header-file "$HEADER_FILE" list`, "mcpc log"},
 	} {
 		f, root := mcpc(t)
@@ -75,8 +81,10 @@ func TestHintsRepeatTypedFlags(t *testing.T) {
 func TestHintsHideWhatIsLearntLater(t *testing.T) {
 	f, root := mcpc(t)
 	cmd, _, _ := root.Find([]string{"list"})
-	if err := cmd.ParseFlags([]string{"--state", "dir-of-somebody", "-H", "X-Id: number-of-somebody", "--protocol",
-		"2025-11-25"}); err != nil {
+	if err := cmd.ParseFlags([]string{
+		"--state", "dir-of-somebody", "-H", "X-Id: number-of-somebody", "--protocol",
+		"2025-11-25",
+	}); err != nil {
 		t.Fatal(err)
 	}
 	f.NoteTyped(cmd.Flags())

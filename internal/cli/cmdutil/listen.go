@@ -27,13 +27,17 @@ func ListenLoopback(address string) (net.Listener, wire.Outcome) {
 		return nil, usage.Outcome(usage.New(fmt.Sprintf("--listen must be HOST:PORT, not %q", address), wire.Hint(hint)))
 	}
 	if !loopback.IsLoopback(host) {
-		return nil, wire.Outcome{Kind: wire.Refused, Text: fmt.Sprintf("the listen address must be loopback, not %q", host),
-			Hint: wire.Hint("--listen 127.0.0.1:" + port)}
+		return nil, wire.Outcome{
+			Kind: wire.Refused, Text: fmt.Sprintf("the listen address must be loopback, not %q", host),
+			Hint: wire.Hint("--listen 127.0.0.1:" + port),
+		}
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, wire.Outcome{Kind: wire.LocalIO, Text: "listening on " + address + ": " + err.Error(), Err: err,
-			Hint: "--listen 127.0.0.1:0 takes a free port"}
+		return nil, wire.Outcome{
+			Kind: wire.LocalIO, Text: "listening on " + address + ": " + err.Error(), Err: err,
+			Hint: "--listen 127.0.0.1:0 takes a free port",
+		}
 	}
 	return listener, wire.Outcome{}
 }

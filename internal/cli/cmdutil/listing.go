@@ -141,8 +141,10 @@ func (f *Factory) ListAnswer(l connect.Listing, several, long bool) Answer {
 	ans.Human = func(w io.Writer, st term.Style) error {
 		var parts []render.Section
 		for _, s := range l.Lists {
-			parts = append(parts, render.Section{Heading: s.Many, Prefix: s.One,
-				Write: func(w io.Writer) error { return writeTable(s, w, st, long) }})
+			parts = append(parts, render.Section{
+				Heading: s.Many, Prefix: s.One,
+				Write: func(w io.Writer) error { return writeTable(s, w, st, long) },
+			})
 		}
 		return render.Sections(w, st, parts)
 	}

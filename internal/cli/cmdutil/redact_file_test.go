@@ -28,8 +28,10 @@ func TestLinesOfARedactFile(t *testing.T) {
 		text string
 		line int
 	}{
-		{"abcd", 3}, {"longer-secret", 4}, {`abc "d`, 5}, {"id-42", 6}, {"NAME", 7}, {"/usr/share/x", 8}, {"abc",
-			0}, {"a comment", 0},
+		{"abcd", 3}, {"longer-secret", 4}, {`abc "d`, 5}, {"id-42", 6}, {"NAME", 7}, {"/usr/share/x", 8}, {
+			"abc",
+			0,
+		}, {"a comment", 0},
 	} {
 		if got := f.RedactionFor(c.text); got != c.line {
 			t.Errorf("%q is of line %d, want %d", c.text, got, c.line)
@@ -77,8 +79,10 @@ func TestOutcomesWithoutSecrets(t *testing.T) {
 		Kind: wire.RPCFailed, Text: "no " + secret, Hint: "try " + secret, Method: secret, Name: secret, Where: "http://h/" +
 			secret,
 		Process: &wire.ProcessFacts{Stderr: "bad " + secret},
-		HTTP: &wire.HTTPFacts{URL: "http://h/?a=" + secret, ContentType: secret, Body: []byte("<" + secret + ">"),
-			Fields: []wire.Field{{Name: "X", Value: secret}, {Name: "Authorization", Value: "Bearer abc"}}},
+		HTTP: &wire.HTTPFacts{
+			URL: "http://h/?a=" + secret, ContentType: secret, Body: []byte("<" + secret + ">"),
+			Fields: []wire.Field{{Name: "X", Value: secret}, {Name: "Authorization", Value: "Bearer abc"}},
+		},
 		Message:  wire.ParseMessage(raw),
 		Input:    &wire.InputFacts{Raw: []byte(`{"a":"` + secret + `",}`), Offset: int64(len(secret) + 8)},
 		Findings: []wire.Finding{{Text: secret, Got: secret}},

@@ -90,8 +90,10 @@ func TestCollectorsThatRefuse(t *testing.T) {
 // Recorded exchanges become spans with the same ids each time, in a file or at a collector.
 func TestSpansOfRecordings(t *testing.T) {
 	env := []string{"MCPC_STATE=" + filepath.Join(t.TempDir(), "state")}
-	for _, words := range []string{"-s demo call get-sum a=1 b=2", "-s demo call get-sum a=x --no-validate",
-		"-s demo info"} {
+	for _, words := range []string{
+		"-s demo call get-sum a=1 b=2", "-s demo call get-sum a=x --no-validate",
+		"-s demo info",
+	} {
 		clitest.MCPC(t, env, strings.Fields(words)...)
 	}
 	all := func(words string) clitest.Output { return clitest.MCPC(t, env, strings.Fields(words)...) }

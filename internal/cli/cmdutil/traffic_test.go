@@ -14,8 +14,10 @@ import (
 func exchange(f *Factory, id, method string) {
 	watch := *f.Watch.Load()
 	now := time.Unix(100, 0)
-	watch(wire.Frame{Seq: 1, Time: now, Dir: wire.Sent,
-		Raw: []byte(`{"jsonrpc":"2.0","id":` + id + `,"method":"` + method + `"}`)})
+	watch(wire.Frame{
+		Seq: 1, Time: now, Dir: wire.Sent,
+		Raw: []byte(`{"jsonrpc":"2.0","id":` + id + `,"method":"` + method + `"}`),
+	})
 	watch(wire.Frame{Seq: 2, Time: now, Dir: wire.Received, Raw: []byte(`{"jsonrpc":"2.0","id":` + id + `,"result":{}}`)})
 }
 
@@ -26,10 +28,14 @@ func TestExplainedExchanges(t *testing.T) {
 		note     string
 		has, not string
 	}{
-		{"tools/call", "earlier requests of this command: initialize, tools/list (-vv shows them)", `"method":"tools/call"`,
-			`"method":"tools/list"`},
-		{"tools/list tools/call", "earlier requests of this command: initialize (-vv shows them)", `"method":"tools/list"`,
-			`"method":"initialize"`},
+		{
+			"tools/call", "earlier requests of this command: initialize, tools/list (-vv shows them)", `"method":"tools/call"`,
+			`"method":"tools/list"`,
+		},
+		{
+			"tools/list tools/call", "earlier requests of this command: initialize (-vv shows them)", `"method":"tools/list"`,
+			`"method":"initialize"`,
+		},
 		{"prompts/get", "", `"method":"initialize"`, "earlier requests"},
 	} {
 		f, _, stderr := answering(t, "--explain")

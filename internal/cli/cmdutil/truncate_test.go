@@ -61,10 +61,20 @@ func TestEndingsWithAnAnswer(t *testing.T) {
 		kind        wire.Kind
 		plain, wire bool
 	}{
-		{wire.OK, true, true}, {wire.ToolError, true, true}, {wire.OutputInvalid, true, true}, {wire.InputRequired, true,
-			true},
-		{wire.CheckFailed, true, true}, {wire.RPCFailed, false, true}, {wire.Timeout, false, false}, {wire.Usage, false,
-			false},
+		{wire.OK, true, true},
+		{wire.ToolError, true, true},
+		{wire.OutputInvalid, true, true},
+		{
+			wire.InputRequired, true,
+			true,
+		},
+		{wire.CheckFailed, true, true},
+		{wire.RPCFailed, false, true},
+		{wire.Timeout, false, false},
+		{
+			wire.Usage, false,
+			false,
+		},
 	} {
 		f, stdout, _ := answering(t)
 		err := Show(t.Context(), f, wire.Outcome{Kind: c.kind}, document("{}"))

@@ -124,8 +124,10 @@ func TestInputOfArguments(t *testing.T) {
 
 // A person is the model: what is typed is the message, unless it is declined.
 func TestMessagesOfAPerson(t *testing.T) {
-	q := client.Asking{Method: "sampling/createMessage",
-		Params: json.RawMessage(`{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":100}`)}
+	q := client.Asking{
+		Method: "sampling/createMessage",
+		Params: json.RawMessage(`{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":100}`),
+	}
 	for _, c := range []struct{ name, typed, text string }{
 		{"a dot ends it", "Hello\nyou\n.\n\n", "Hello\\nyou"},
 		{"Ctrl-D in a text is an end, and then a refusal", "Hello\n", ""},
@@ -187,8 +189,10 @@ func TestPagesAtATerminal(t *testing.T) {
 		{"yes, and done", page, "y\n\n", `{"action":"accept"}`, "Press Enter when you are done there", true},
 		{"yes, and cancelled", page, "y\n", `{"action":"cancel"}`, "Press Enter when you are done there", true},
 		{"no", page, "no\n", `{"action":"decline"}`, "  domain: example.com\n", false},
-		{"declined", page, "d\n", `{"action":"decline"}`,
-			"srv requests that you visit a page: Log in\n  https://example.com/a?b=c\n", false},
+		{
+			"declined", page, "d\n", `{"action":"decline"}`,
+			"srv requests that you visit a page: Log in\n  https://example.com/a?b=c\n", false,
+		},
 		{"cancelled", page, "c\n", `{"action":"cancel"}`, "Open it? [y]es, [d]ecline, [c]ancel> ", false},
 		{"Ctrl-D", page, "", `{"action":"cancel"}`, "", false},
 		{"no page", "file:///etc/passwd", "y\n", `{"action":"decline"}`, "  not opened: ", false},

@@ -47,8 +47,10 @@ type Console struct {
 
 // New returns a Console with the given streams, for a command with the settings and secrets of env.
 func New(in io.Reader, out, err io.Writer, env *host.Env) Console {
-	return Console{In: in, Out: out, Err: err, Hidden: new(atomic.Bool), Paging: new(atomic.Bool),
-		terminal: new(atomic.Pointer[tty.Terminal]), forms: new(int), env: env}
+	return Console{
+		In: in, Out: out, Err: err, Hidden: new(atomic.Bool), Paging: new(atomic.Bool),
+		terminal: new(atomic.Pointer[tty.Terminal]), forms: new(int), env: env,
+	}
 }
 
 // For returns a Console for another invocation at the same terminal.

@@ -43,7 +43,8 @@ func form(t *testing.T, d *Dialog, params string) *Form {
 		t.Fatal(err)
 	}
 	return &Form{Dialog: d, Form: parsed, Asker: "srv", Broken: func(json.RawMessage,
-		json.RawMessage) []wire.Finding {
+		json.RawMessage,
+	) []wire.Finding {
 		return nil
 	}}
 }
@@ -54,8 +55,10 @@ func TestAnswersOfForms(t *testing.T) {
 	accepted := func(content string) string { return `{"action":"accept","content":` + content + `}` }
 	for _, c := range []struct{ name, typed, want string }{
 		{"defaults", "Ann|||||||", accepted(`{"name":"Ann","age":30,"news":true,"tags":["x","y"]}`)},
-		{"values", "Ann|7|no|2|y|{\"at\":1}|send",
-			accepted(`{"name":"Ann","age":7,"news":false,"color":"b","tags":["y"],"place":{"at":1}}`)},
+		{
+			"values", "Ann|7|no|2|y|{\"at\":1}|send",
+			accepted(`{"name":"Ann","age":7,"news":false,"color":"b","tags":["y"],"place":{"at":1}}`),
+		},
 		{"values left out", "Ann|-|-|-|-|-|s", accepted(`{"name":"Ann"}`)},
 		{"a required name", "|-|Ann|||||||", accepted(`{"name":"-","age":30,"news":true,"tags":["x","y"]}`)},
 		{"a wrong number", "Ann|seven|7|||||", accepted(`{"name":"Ann","age":7,"news":true,"tags":["x","y"]}`)},
@@ -159,8 +162,10 @@ func TestArgumentsThatAreAskedFor(t *testing.T) {
 
 func TestChoicesAreWordsOrLetters(t *testing.T) {
 	for _, c := range []struct{ typed, enter, want string }{
-		{"yes", "", "yes"}, {" Y ", "", "yes"}, {"n", "", "no"}, {"|no", "", "no"}, {"|", "yes", "yes"}, {"ye|never|NO",
-			"yes", "no"}, {"", "", ""},
+		{"yes", "", "yes"}, {" Y ", "", "yes"}, {"n", "", "no"}, {"|no", "", "no"}, {"|", "yes", "yes"}, {
+			"ye|never|NO",
+			"yes", "no",
+		}, {"", "", ""},
 	} {
 		lines := strings.Split(c.typed, "|")
 		if c.typed == "" {

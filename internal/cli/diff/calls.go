@@ -147,8 +147,10 @@ func compareAnswers(was, is answeredCall) (changes []diff.Change) {
 	if was.result == nil {
 		return nil
 	}
-	found := match.Compare(was.result, is.result, match.Comparison{Part: match.Result, Method: is.Method,
-		Name: match.NameOf(is.Method, is.Params), WasRevision: was.Revision, IsRevision: is.Revision, HiddenUnknown: true})
+	found := match.Compare(was.result, is.result, match.Comparison{
+		Part: match.Result, Method: is.Method,
+		Name: match.NameOf(is.Method, is.Params), WasRevision: was.Revision, IsRevision: is.Revision, HiddenUnknown: true,
+	})
 	for i, d := range found.Differences {
 		if i == maxPerCall {
 			more := len(found.Differences) - i + found.More

@@ -29,8 +29,10 @@ func TestReportsOfWhatAClientDid(t *testing.T) {
 		v.Line = line
 		return v
 	}
-	verdicts := []proxy.Verdict{verdict(1, proxy.Stopped, false), verdict(2, proxy.Repeated, true),
-		verdict(1, proxy.Stopped, false)}
+	verdicts := []proxy.Verdict{
+		verdict(1, proxy.Stopped, false), verdict(2, proxy.Repeated, true),
+		verdict(1, proxy.Stopped, false),
+	}
 	var b bytes.Buffer
 	WriteVerdicts(&b, verdicts, func(text string) string { return "<" + text + ">" })
 	lines := strings.Split(b.String(), "\n")
@@ -66,11 +68,18 @@ func TestWordsForRules(t *testing.T) {
 		rules   int
 		failure string
 	}{
-		{"preset:slow", 1, ""}, {"preset:nosuch", 0, "nosuch"},
-		{"when method:ping do hang", 1, ""}, {" when method:ping do hang", 1, ""}, {"when method:ping do nonsense", 0,
-			"nonsense"},
-		{"-", 1, ""}, {"none", 0, "reading none: no such file or directory"},
-		{"a b", 0, `"a b" is neither a file nor a rule`}, {"", 0, `"" is neither a file nor a rule`},
+		{"preset:slow", 1, ""},
+		{"preset:nosuch", 0, "nosuch"},
+		{"when method:ping do hang", 1, ""},
+		{" when method:ping do hang", 1, ""},
+		{
+			"when method:ping do nonsense", 0,
+			"nonsense",
+		},
+		{"-", 1, ""},
+		{"none", 0, "reading none: no such file or directory"},
+		{"a b", 0, `"a b" is neither a file nor a rule`},
+		{"", 0, `"" is neither a file nor a rule`},
 	} {
 		rules, err := Read(quiet(), c.word)
 		if len(rules) < c.rules || (err != nil) != (c.failure != "") || err != nil &&
@@ -92,11 +101,16 @@ func TestFlagsOfFaults(t *testing.T) {
 		{[]string{"--fault", "when method:ping do hang", "--fault-seed", "7"}, "", true},
 		{[]string{"--fault-seed", "7"}, "there are no fault rules to report on, or to seed", false},
 		{[]string{"--fault-report", "x"}, "there are no fault rules to report on, or to seed", false},
-		{[]string{"--fault", "when method:ping do hang", "--fault-seed", "x"}, `--fault-seed must be a whole number, not "x"`,
-			false},
+		{
+			[]string{"--fault", "when method:ping do hang", "--fault-seed", "x"},
+			`--fault-seed must be a whole number, not "x"`,
+			false,
+		},
 		{[]string{"--fault", "when method:ping do nonsense"}, "nonsense", false},
-		{[]string{"--fault", "when method:ping do hang", "--fault-report", "none/x"},
-			"--fault-report: no such directory: none", false},
+		{
+			[]string{"--fault", "when method:ping do hang", "--fault-report", "none/x"},
+			"--fault-report: no such directory: none", false,
+		},
 	} {
 		var o Options
 		flags := pflag.NewFlagSet("", pflag.ContinueOnError)

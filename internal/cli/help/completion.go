@@ -89,13 +89,18 @@ Names with characters that are special to the shell are omitted.`,
 // Evaluations has, by shell, the text in cobra's script that makes the shell evaluate the line that
 // the user is typing, and its replacement, with which TAB runs only mcpc.
 var Evaluations = map[string][2]string{
-	"zsh": {"    out=$(eval ${requestComp} 2>/dev/null)\n",
-		"    local -a asked\n    asked=(\"${(@Q)${(z)requestComp}}\")\n    out=$(\"${asked[@]}\" 2>/dev/null)\n"},
-	"fish": {"    set -l results (eval $requestComp 2> /dev/null)\n",
+	"zsh": {
+		"    out=$(eval ${requestComp} 2>/dev/null)\n",
+		"    local -a asked\n    asked=(\"${(@Q)${(z)requestComp}}\")\n    out=$(\"${asked[@]}\" 2>/dev/null)\n",
+	},
+	"fish": {
+		"    set -l results (eval $requestComp 2> /dev/null)\n",
 		"    set -l typed (commandline -ct)\n" +
-			"    set -l results (MCPC_ACTIVE_HELP=0 $args[1] __complete $args[2..-1] \"$typed\" 2> /dev/null)\n"},
+			"    set -l results (MCPC_ACTIVE_HELP=0 $args[1] __complete $args[2..-1] \"$typed\" 2> /dev/null)\n",
+	},
 	// Invoke-Expression evaluates expressions, so a line with an expression is not completed.
-	"powershell": {"    # Get the current command line and convert into a string\n",
+	"powershell": {
+		"    # Get the current command line and convert into a string\n",
 		`    foreach ($Element in $CommandAst.CommandElements) {
         if ($Element -is [System.Management.Automation.Language.CommandParameterAst] -and` +
 			` -not $Element.Argument) { continue }
@@ -104,7 +109,8 @@ var Evaluations = map[string][2]string{
     }
 
     # Get the current command line and convert into a string
-`},
+`,
+	},
 }
 
 // unevaluated returns cobra's completion script for a shell, with the replacement from Evaluations:

@@ -161,8 +161,15 @@ func writeEntries(w io.Writer, st term.Style, entries []glossary.Entry) error {
 		if strings.HasPrefix(e.Where, "mcpc ") || strings.HasPrefix(e.Where, "docs/") {
 			page = "documentation"
 		}
-		err := term.Facts(w, st, [][]string{{"means", e.Means}, {"revisions", e.Revisions}, {"from", e.From},
-			{"exit", e.Exit}, {"next", e.Next}, {page, e.Where}, {"see", strings.Join(e.See, ", ")}})
+		err := term.Facts(w, st, [][]string{
+			{"means", e.Means},
+			{"revisions", e.Revisions},
+			{"from", e.From},
+			{"exit", e.Exit},
+			{"next", e.Next},
+			{page, e.Where},
+			{"see", strings.Join(e.See, ", ")},
+		})
 		if err != nil {
 			return err
 		}

@@ -50,8 +50,10 @@ func (a *reading) instructions() string {
 func agent(ctx context.Context, f *cmdutil.Factory, v *liveview.View, filters string) error {
 	a := &reading{v: v, filter: filters, now: f.Now, limit: maxSearching}
 	f.Talking.Store(true)
-	err := demo.ServeReader(ctx, f.In, f.Out, demo.Reader{Name: "mcpc-inspect", Title: "mcpc inspect", Version: f.Version,
-		Instructions: a.instructions(), Tools: a.tools()})
+	err := demo.ServeReader(ctx, f.In, f.Out, demo.Reader{
+		Name: "mcpc-inspect", Title: "mcpc inspect", Version: f.Version,
+		Instructions: a.instructions(), Tools: a.tools(),
+	})
 	if ctx.Err() != nil {
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
 	}

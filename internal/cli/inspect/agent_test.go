@@ -124,8 +124,10 @@ func TestAgentGetsPastLongEntries(t *testing.T) {
 func TestAgentShowIsBounded(t *testing.T) {
 	long := strings.Repeat("\u009b\U000e0041é", 1<<13)
 	finding, wrong := view.Finding{Rule: long, Text: long, Fix: long}, view.Wrong{Pointer: long, Text: long}
-	d := view.Detail{Row: view.Row{Key: "1", Name: long, Client: long}, Why: long, Cut: long, Group: long, Before: long, Facts: [][2]string{{long, long}}, Stderr: []string{long},
-		Request: &view.Body{Text: long, Bytes: len(long)}, Response: &view.Body{Text: long, Bytes: len(long)}}
+	d := view.Detail{
+		Row: view.Row{Key: "1", Name: long, Client: long}, Why: long, Cut: long, Group: long, Before: long, Facts: [][2]string{{long, long}}, Stderr: []string{long},
+		Request: &view.Body{Text: long, Bytes: len(long)}, Response: &view.Body{Text: long, Bytes: len(long)},
+	}
 	for range 1000 {
 		d.Findings, d.Wrong, d.Lines = append(d.Findings, finding), append(d.Wrong, wrong), append(d.Lines, view.Line{Text: long, Kind: "x"})
 	}

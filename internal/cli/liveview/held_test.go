@@ -111,8 +111,10 @@ func TestAnswersInTheClientsPlace(t *testing.T) {
 		m := wire.ParseMessage(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, i, c.method, c.params))
 		verdict := make(chan proxy.Ruling, 1)
 		go func() {
-			verdict <- desk.Hold(context.Background(), proxy.Candidate{Message: m, Row: desk.Row("demo", "", wire.Received, nil, m),
-				Note: func(wire.HeldFacts, []byte) {}})
+			verdict <- desk.Hold(context.Background(), proxy.Candidate{
+				Message: m, Row: desk.Row("demo", "", wire.Received, nil, m),
+				Note: func(wire.HeldFacts, []byte) {},
+			})
 		}()
 		awaitHeld(t, g, 1)
 		id, answer := g.Held()[0].ID, view.Answer{Action: c.action}

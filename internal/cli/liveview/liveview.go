@@ -46,9 +46,11 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 	debug.SetGCPercent(25) // saves memory, because the rows stay as long as the view is open
 	judge := &recorded.RowFindings{Live: true}
 	v := &View{}
-	how := live.Options{Path: o.Path, Now: f.Now, Judge: judge,
+	how := live.Options{
+		Path: o.Path, Now: f.Now, Judge: judge,
 		Open: func(path string) (*rows.Capture, error) { return recorded.OpenFile(f, path) },
-		Hide: func(c *rows.Capture) { f.HideIn(c) }}
+		Hide: func(c *rows.Capture) { f.HideIn(c) },
+	}
 	title := "all recordings"
 	file := false
 	var out wire.Outcome

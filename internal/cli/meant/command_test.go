@@ -47,11 +47,15 @@ func TestUnknownCommands(t *testing.T) {
 	inFolder(t, "server.py", "own*", "steps.mcpc.yaml", "old.jsonl", "old.jsonl.zst", "bug.mcpcz.html", "mcp.json", "app.toml", "text")
 	const shows = "mcpc --help shows the commands"
 	for _, c := range []struct{ line, text, hint string }{
-		{"http://h/mcp", "a URL is not a command",
-			"mcpc init http://h/mcp opens a session, mcpc list http://h/mcp shows its tools"},
+		{
+			"http://h/mcp", "a URL is not a command",
+			"mcpc init http://h/mcp opens a session, mcpc list http://h/mcp shows its tools",
+		},
 		{"https://h/mcp call a", "a URL is not a command", "did you mean mcpc call a -s https://h/mcp?"},
-		{"https://h/mcp other", "a URL is not a command",
-			"mcpc init https://h/mcp opens a session, mcpc list https://h/mcp shows its tools"},
+		{
+			"https://h/mcp other", "a URL is not a command",
+			"mcpc init https://h/mcp opens a session, mcpc list https://h/mcp shows its tools",
+		},
 		{"lst", "", "did you mean mcpc list?"},
 		{"ls", "", "did you mean mcpc list?"},
 		{"tools/call", "", "did you mean mcpc call NAME?"},
@@ -110,7 +114,10 @@ func TestUnknownCommands(t *testing.T) {
 func TestExecuteRefusesAnUnknownCommandBeforeItsHelp(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{"lst --help", `unknown command "lst" | did you mean mcpc list?`},
-		{"list --help", ""}, {"--help", ""}, {"help", ""}, {"", ""},
+		{"list --help", ""},
+		{"--help", ""},
+		{"help", ""},
+		{"", ""},
 	} {
 		f, root := mcpc(t)
 		root.SetOut(f.Out)
@@ -179,8 +186,10 @@ func TestMisplacedServers(t *testing.T) {
 		{"call", "", ""},
 		{"call name", "", ""},
 		{"call name a=1", "", ""},
-		{"call name", "a=1 b:=2",
-			"a server's command goes after --, and these are arguments | did you mean mcpc call name a=1 b:=2?"},
+		{
+			"call name", "a=1 b:=2",
+			"a server's command goes after --, and these are arguments | did you mean mcpc call name a=1 b:=2?",
+		},
 		{"call name", "node a=1", ""},
 		{"read name", "a=1", ""},
 		{"call http://h/", "", "call" + takes + "mcpc list http://h/ shows the tools"},

@@ -22,10 +22,14 @@ func someCommands() []cmdutil.Group {
 		}, is)
 	}
 	return []cmdutil.Group{
-		{Head: "SERVER", Commands: []cmdutil.Maker{command("list [URL]", cmdutil.Asks|cmdutil.Alone),
-			command("call NAME", cmdutil.Asks), command("info [URL]", cmdutil.Asks|cmdutil.Alone), command("run FILE", cmdutil.Asks)}},
-		{Head: "TRAFFIC", Commands: []cmdutil.Maker{command("log", cmdutil.Local), command("demo", 0),
-			command("grep", cmdutil.Local)}},
+		{Head: "SERVER", Commands: []cmdutil.Maker{
+			command("list [URL]", cmdutil.Asks|cmdutil.Alone),
+			command("call NAME", cmdutil.Asks), command("info [URL]", cmdutil.Asks|cmdutil.Alone), command("run FILE", cmdutil.Asks),
+		}},
+		{Head: "TRAFFIC", Commands: []cmdutil.Maker{
+			command("log", cmdutil.Local), command("demo", 0),
+			command("grep", cmdutil.Local),
+		}},
 	}
 }
 

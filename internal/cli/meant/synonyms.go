@@ -106,8 +106,10 @@ type meaning struct {
 
 // meaningOf returns the meaning for a command line in which cmd was recognised.
 func meaningOf(f *cmdutil.Factory, cmd *cobra.Command) meaning {
-	return meaning{f, strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), "mcpc"), " "),
-		f.ServerGiven || cmd.Flags().Changed("server")}
+	return meaning{
+		f, strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), "mcpc"), " "),
+		f.ServerGiven || cmd.Flags().Changed("server"),
+	}
 }
 
 // filled returns the hint of a synonym with its placeholders filled: rest are the words after the

@@ -19,13 +19,17 @@ func TestURLAmongWords(t *testing.T) {
 	}{
 		{"", "", "", ""},
 		{"http://h/", "http://h/", "", ""},
-		{"http://h/ other", "http://h/", "",
-			`list takes a URL, not "other" | a server's command goes after --, a URL or a session after -s`},
+		{
+			"http://h/ other", "http://h/", "",
+			`list takes a URL, not "other" | a server's command goes after --, a URL or a session after -s`,
+		},
 		{"other", "", "", `list takes a URL, not "other" | a server's command goes after --, a URL or a session after -s`},
 		{"node x", "", "", `list takes a URL, not "node x" | a server's command goes after --: mcpc list -- node x`},
 		{"http://h/ https://i/", "", "", "two servers are given | use only one of them"},
-		{"-s demo http://u:p@h/", "demo", "",
-			"two servers are given: http://redacted@h/ and one with -s | use only one of them"},
+		{
+			"-s demo http://u:p@h/", "demo", "",
+			"two servers are given: http://redacted@h/ and one with -s | use only one of them",
+		},
 		{"http://h/ -- node", "", "", "two servers are given: http://h/ and one after -- | use only one of them"},
 	} {
 		f, root := mcpc(t)

@@ -50,8 +50,11 @@ func TestOrdersToARunningCommand(t *testing.T) {
 		{[]string{"add", "when method:ping do nonsense"}, 2, "", "nonsense"},
 		{[]string{"add", "no-such-file"}, 2, "", "no-such-file"},
 		{[]string{"add", "preset:nosuch"}, 2, "", "nosuch"},
-		{[]string{"add"}, 2, "",
-			"fault add takes a file, a rule, or preset:NAME\nhint: mcpc help faults describes the rules"},
+		{
+			[]string{"add"},
+			2, "",
+			"fault add takes a file, a rule, or preset:NAME\nhint: mcpc help faults describes the rules",
+		},
 		{[]string{"remove"}, 2, "", "fault remove takes the number of a rule\nhint: mcpc fault list shows them"},
 		{[]string{"remove", "0"}, 2, "", "fault remove takes the number of a rule"},
 		{[]string{"remove", "9"}, 2, "", "hint: mcpc help faults describes the rules"},

@@ -263,8 +263,10 @@ func TestAClientThatRepeatsACallIsNamed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
-				"Mcp-Protocol-Version": {eras()[0]}, "Mcp-Method": {method}}
+			req.Header = http.Header{
+				"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+				"Mcp-Protocol-Version": {eras()[0]}, "Mcp-Method": {method},
+			}
 			if name != "" {
 				req.Header.Set("Mcp-Name", name)
 			}

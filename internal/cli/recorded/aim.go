@@ -70,8 +70,10 @@ func (a *Aim) SelectServer(f *cmdutil.Factory, g Request) wire.Outcome {
 	case address != "": // the name of a closed session
 		hint = wire.Run(again + " -- COMMAND")
 	}
-	return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Hint: hint,
-		Text: a.Verb + " needs --to, --allow-exec or a command after --"}
+	return wire.Outcome{
+		Kind: wire.Refused, Phase: "arguments", Hint: hint,
+		Text: a.Verb + " needs --to, --allow-exec or a command after --",
+	}
 }
 
 // isServerName reports whether -s accepts a name.

@@ -123,8 +123,10 @@ func openArchive(f *cmdutil.Factory, path string, in *os.File) (*rows.Capture, e
 // streamBegins are the first bytes of the formats that openStream reads: JSON, perhaps after white
 // space or a byte order mark; a bundle with or without a page; a compressed capture; and UTF-16,
 // which has its own error.
-var streamBegins = []string{"{", "\t", "\n", "\r", " ", sse.ByteOrderMark, "<!", "PK", packed.Magic,
-	"\xFF\xFE", "\xFE\xFF"}
+var streamBegins = []string{
+	"{", "\t", "\n", "\r", " ", sse.ByteOrderMark, "<!", "PK", packed.Magic,
+	"\xFF\xFE", "\xFE\xFF",
+}
 
 // openStream opens a recording that can be read only once, such as stdin. It copies it to a
 // temporary file.

@@ -84,8 +84,10 @@ func VerdictFinding(f lint.Finding) verdict.Finding {
 	}
 	for _, e := range f.Evidence {
 		_, conn := InRun(e.Conn)
-		out.Evidence = append(out.Evidence, verdict.Evidence{Run: e.Run, Conn: conn, Seq: e.Seq, Pointer: e.Pointer,
-			Got: e.Got, Want: e.Want, Stderr: e.Stderr})
+		out.Evidence = append(out.Evidence, verdict.Evidence{
+			Run: e.Run, Conn: conn, Seq: e.Seq, Pointer: e.Pointer,
+			Got: e.Got, Want: e.Want, Stderr: e.Stderr,
+		})
 	}
 	return out
 }

@@ -121,8 +121,10 @@ func TestExchangesAsCommands(t *testing.T) {
 		{"export 1 --as curl", "\n  -H 'X-One: 1' \\\n  --data-raw '{"},
 		{"export 2 --as mcpc", `call --no-validate get-sum '{"a":"x"}'`},
 		{"export 3 --as mcpc", "raw ping"},
-		{"export 4 --as mcpc",
-			"mcpc --protocol 2025-11-25 -s URL raw prompts/get '{\"name\":\"simple-prompt\",\"arguments\":{}}'"},
+		{
+			"export 4 --as mcpc",
+			"mcpc --protocol 2025-11-25 -s URL raw prompts/get '{\"name\":\"simple-prompt\",\"arguments\":{}}'",
+		},
 		{"export 4 --as curl", "Mcp-Session-Id"},
 		{"export 5 --as mcpc", `raw resources/read '{"uri":"demo://resource/static/document/features.md"}'`},
 		{"export 6 --as mcpc", `mcpc --protocol 2026-07-28 -s demo call --yes get-sum '{"a":1,"b":2}'`},
@@ -163,17 +165,23 @@ func TestRowsAndExchangesAsJSON(t *testing.T) {
 	p := begin(t)
 	p.records("-s URL call get-sum a=1 b=2", "-s URL call nosuch --no-validate")
 	for _, c := range []struct{ line, stdout string }{
-		{"log --jq .exchanges[3]|.number,.method,.name,.channel,.exit,.http,.era,.dir",
-			"1.4\ntools/call\nget-sum\nok\n0\n200\nmodern\nsent\n"},
+		{
+			"log --jq .exchanges[3]|.number,.method,.name,.channel,.exit,.http,.era,.dir",
+			"1.4\ntools/call\nget-sum\nok\n0\n200\nmodern\nsent\n",
+		},
 		{"log --jq .exchanges[-1]|.exit", "6\n"},
-		{"show 1.4 --jq .exchange.number,.request.params.name,.response.result.content[0].text,(.frames|length)",
-			"1.4\nget-sum\nThe sum of 1 and 2 is 3.\n"},
+		{
+			"show 1.4 --jq .exchange.number,.request.params.name,.response.result.content[0].text,(.frames|length)",
+			"1.4\nget-sum\nThe sum of 1 and 2 is 3.\n",
+		},
 		{"show 1.4 --jq .findings,.check", "null\nnull\n"},
 	} {
 		p.contains(c.line, 0, c.stdout, "")
 	}
-	for _, fact := range []string{"outcome      rpc_error (exit code 6), error -32602", "http status",
-		"command      mcpc -s URL call nosuch --no-validate"} {
+	for _, fact := range []string{
+		"outcome      rpc_error (exit code 6), error -32602", "http status",
+		"command      mcpc -s URL call nosuch --no-validate",
+	} {
 		p.contains("show 2", 0, fact, "")
 	}
 }

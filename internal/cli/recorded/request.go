@@ -321,5 +321,7 @@ func asToolCall(method string, params json.RawMessage) (name string, arguments j
 }
 
 // SavedKinds are the outcomes that a saved step can expect.
-var SavedKinds = []wire.Kind{wire.OK, wire.ToolError, wire.RPCFailed, wire.OutputInvalid, wire.InputRequired,
-	wire.Auth, wire.Transport, wire.BadResponse, wire.Timeout}
+var SavedKinds = []wire.Kind{
+	wire.OK, wire.ToolError, wire.RPCFailed, wire.OutputInvalid, wire.InputRequired,
+	wire.Auth, wire.Transport, wire.BadResponse, wire.Timeout,
+}

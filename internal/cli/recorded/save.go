@@ -318,8 +318,10 @@ func setAnswers(flags host.Answers, f *saved.File, variable func(string) string)
 		f.Answer = nil
 	}
 	text := func(s string) string { return saved.LiteralText(s, variable) }
-	f.Answering = saved.Answering{Defaults: flags.Defaults, Decline: flags.Decline,
-		OnElicit: text(flags.OnElicit), Sampling: text(flags.Sampling), OnSampling: text(flags.OnSampling)}
+	f.Answering = saved.Answering{
+		Defaults: flags.Defaults, Decline: flags.Decline,
+		OnElicit: text(flags.OnElicit), Sampling: text(flags.Sampling), OnSampling: text(flags.OnSampling),
+	}
 	for _, dir := range flags.Roots {
 		f.Answering.Roots = append(f.Answering.Roots, text(dir))
 	}

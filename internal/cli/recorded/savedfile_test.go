@@ -35,13 +35,19 @@ func fileText(t *testing.T, name string) string {
 func TestCallsAreSavedAsSteps(t *testing.T) {
 	mcpc := in(t)
 	for _, c := range []struct{ line, note string }{
-		{"-s demo call get-sum a=1 b=2 --save x.mcpc.yaml",
-			"saved as step 1 of x.mcpc.yaml; run it with: mcpc run x.mcpc.yaml; --expect-result also saves the result\n"},
-		{"-s demo call get-sum a=x --no-validate --save x.mcpc.yaml",
-			"saved as step 2 of x.mcpc.yaml, which expects the outcome tool_error; run it with: mcpc run x.mcpc.yaml\n"},
+		{
+			"-s demo call get-sum a=1 b=2 --save x.mcpc.yaml",
+			"saved as step 1 of x.mcpc.yaml; run it with: mcpc run x.mcpc.yaml; --expect-result also saves the result\n",
+		},
+		{
+			"-s demo call get-sum a=x --no-validate --save x.mcpc.yaml",
+			"saved as step 2 of x.mcpc.yaml, which expects the outcome tool_error; run it with: mcpc run x.mcpc.yaml\n",
+		},
 		{"-s demo call nosuch a=1 --save x.mcpc.yaml", "not saved: the call was not sent\n"},
-		{"-s demo call echo message=hi --yes --expect-result --save x.mcpc.yaml",
-			"saved as step 3 of x.mcpc.yaml; run it with: mcpc run x.mcpc.yaml --yes\n"},
+		{
+			"-s demo call echo message=hi --yes --expect-result --save x.mcpc.yaml",
+			"saved as step 3 of x.mcpc.yaml; run it with: mcpc run x.mcpc.yaml --yes\n",
+		},
 	} {
 		if out := mcpc(c.line); !strings.Contains(out.Stderr, "mcpc: note: "+c.note) {
 			t.Errorf("%s: got %s", c.line, out.Stderr)
@@ -111,10 +117,14 @@ func TestFilesThatDoNotFit(t *testing.T) {
 		line, stderr string
 		code         int
 	}{
-		{"-s http://127.0.0.1:1/ call get-sum a=1 b=2 --save x.mcpc.yaml",
-			"--save x.mcpc.yaml: the file is for demo, and the call is for http://127.0.0.1:1/\nhint: --save with another file\n", 2},
-		{"-s demo call get-sum a=1 b=2 --answer-defaults --save x.mcpc.yaml",
-			"the call has answers to server requests, and the file has none", 2},
+		{
+			"-s http://127.0.0.1:1/ call get-sum a=1 b=2 --save x.mcpc.yaml",
+			"--save x.mcpc.yaml: the file is for demo, and the call is for http://127.0.0.1:1/\nhint: --save with another file\n", 2,
+		},
+		{
+			"-s demo call get-sum a=1 b=2 --answer-defaults --save x.mcpc.yaml",
+			"the call has answers to server requests, and the file has none", 2,
+		},
 		{"-s demo call get-sum a=1 b=2 --save bad.mcpc.yaml", "bad.mcpc.yaml", 2},
 		{"-s demo call get-sum a=1 b=2 --save none/x.mcpc.yaml", "--save: no such directory: none\n", 13},
 	} {
@@ -180,8 +190,10 @@ func TestAnswersInFiles(t *testing.T) {
 	const extension = `--extension com.example/x={"a":1}`
 	mcpc(`-s demo call get-sum a=1 b=2 --answer {"name":"x"} --root . ` + extension + " --save x.mcpc.yaml")
 	got := fileText(t, "x.mcpc.yaml")
-	for _, text := range []string{"answer:\n  name: x\n", "roots:\n  - .\n",
-		"extensions:\n  - com.example/x={\"a\":1}\n"} {
+	for _, text := range []string{
+		"answer:\n  name: x\n", "roots:\n  - .\n",
+		"extensions:\n  - com.example/x={\"a\":1}\n",
+	} {
 		if !strings.Contains(got, text) {
 			t.Errorf("%q is missing in\n%s", text, got)
 		}

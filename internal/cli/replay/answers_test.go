@@ -26,8 +26,10 @@ func TestAnswers(t *testing.T) {
 		during, anytime []*question
 		asked           []asking
 	}{
-		"by key": {during: []*question{q("a", form, "{}", "1"), q("b", form, "{}", "2")},
-			asked: []asking{{"b", form, "{}", "2"}, {"a", form, "{}", "1"}, {"a", form, "{}", ""}}},
+		"by key": {
+			during: []*question{q("a", form, "{}", "1"), q("b", form, "{}", "2")},
+			asked:  []asking{{"b", form, "{}", "2"}, {"a", form, "{}", "1"}, {"a", form, "{}", ""}},
+		},
 		"another key":          {during: []*question{q("a", form, `{"x":1}`, "1")}, asked: []asking{{"b", form, `{"x":2}`, ""}}},
 		"another key, same":    {during: []*question{q("a", form, `{"x":1}`, "1")}, asked: []asking{{"b", form, `{"x":1}`, "1"}}},
 		"by params":            {during: []*question{q("", form, `{"x":1}`, "1"), q("", form, `{"x":2}`, "2")}, asked: []asking{{"", form, `{"x":2}`, "2"}, {"", form, `{"x":3}`, "1"}}},

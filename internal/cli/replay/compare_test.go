@@ -181,8 +181,12 @@ func TestDurations(t *testing.T) {
 		most    float64
 		want    Verdict
 	}{
-		{time.Second, time.Minute, 0, Same}, {time.Second, 2 * time.Second, 2, Same}, {time.Second, 2*time.Second + 1, 2, Differs},
-		{time.Millisecond, 51*time.Millisecond - 1, 2, Same}, {time.Millisecond, 51 * time.Millisecond, 2, Differs}, {0, time.Hour, 2, Same},
+		{time.Second, time.Minute, 0, Same},
+		{time.Second, 2 * time.Second, 2, Same},
+		{time.Second, 2*time.Second + 1, 2, Differs},
+		{time.Millisecond, 51*time.Millisecond - 1, 2, Same},
+		{time.Millisecond, 51 * time.Millisecond, 2, Differs},
+		{0, time.Hour, 2, Same},
 	} {
 		r := Compare(Side{Exchange: x, Took: c.was}, Side{Exchange: x, Took: c.is}, Options{MaxSlowdown: c.most})
 		if r.Verdict != c.want {
@@ -233,8 +237,10 @@ func TestQuestions(t *testing.T) {
 	}{
 		{[]string{asked, response(`{}`)}, ""},
 		{[]string{asked, round, next, second}, `a elicitation/create {"message":"A"} {"action":"decline"}; b roots/list  {"roots":[]}; a sampling/createMessage  `},
-		{[]string{asked, `<{"jsonrpc":"2.0","id":9,"method":"elicitation/create","params":{"message":"M"}}`, `>{"jsonrpc":"2.0","id":9,"result":{"action":"accept"}}`, response(`{}`)},
-			` elicitation/create {"message":"M"} {"action":"accept"}`},
+		{
+			[]string{asked, `<{"jsonrpc":"2.0","id":9,"method":"elicitation/create","params":{"message":"M"}}`, `>{"jsonrpc":"2.0","id":9,"result":{"action":"accept"}}`, response(`{}`)},
+			` elicitation/create {"message":"M"} {"action":"accept"}`,
+		},
 	} {
 		var all []string
 		for _, q := range Questions(folded(t, false, c.messages...)) {

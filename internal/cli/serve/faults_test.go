@@ -246,8 +246,10 @@ func TestCompletion(t *testing.T) {
 // Of entries with one name the first is served, however many there are, and it is told once.
 func TestOneNameManyTimes(t *testing.T) {
 	tools := strings.Repeat(`{"name":"t","inputSchema":{"type":"object"},"description":"other"},{"name":7},`, 20000)
-	url := answering(t, map[string]string{"tools/list": `{"result":{"tools":[{"name":"t","inputSchema":{"type":"object"},"description":"first"},` + strings.TrimSuffix(tools, ",") + `]}}`,
-		"prompts/list": `{"result":{"prompts":[` + strings.TrimSuffix(strings.Repeat(`{"name":"p"},`, 20000), ",") + `]}}`})
+	url := answering(t, map[string]string{
+		"tools/list":   `{"result":{"tools":[{"name":"t","inputSchema":{"type":"object"},"description":"first"},` + strings.TrimSuffix(tools, ",") + `]}}`,
+		"prompts/list": `{"result":{"prompts":[` + strings.TrimSuffix(strings.Repeat(`{"name":"p"},`, 20000), ",") + `]}}`,
+	})
 	s := serve(t, "one="+url)
 	u := s.open("2025-06-18", "", `{}`)
 	list := u.do("tools/list", `{}`)

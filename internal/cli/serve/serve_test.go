@@ -138,8 +138,10 @@ const everything = `{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{"
 func (s *served) open(revision, url string, capabilities string) *user {
 	s.t.Helper()
 	u := &user{t: s.t, notes: make(chan *wire.Message, 1000)}
-	opt := client.Options{Protocol: revision, Version: "9", Capabilities: json.RawMessage(capabilities), Verbatim: true, Now: time.Now, Asker: u.answer, GetStream: true,
-		Notified: func(m *wire.Message) { u.notes <- m }}
+	opt := client.Options{
+		Protocol: revision, Version: "9", Capabilities: json.RawMessage(capabilities), Verbatim: true, Now: time.Now, Asker: u.answer, GetStream: true,
+		Notified: func(m *wire.Message) { u.notes <- m },
+	}
 	if opt.Server.URL = url; url == "" {
 		opt.Server.Pipe = func() (io.Reader, io.WriteCloser) { return s.out, s.in }
 	}
@@ -296,8 +298,10 @@ func TestChangesInEachPairOfRevisions(t *testing.T) {
 		defer listening.Wait()
 		defer stop()
 		listening.Go(func() {
-			u.Listen(ctx, client.ListenRequest{SubscriptionFilter: client.SubscriptionFilter{Tools: true, Prompts: true, Resources: true, URIs: []string{uri}},
-				Began: func(agreed client.SubscriptionFilter) { began <- agreed }})
+			u.Listen(ctx, client.ListenRequest{
+				SubscriptionFilter: client.SubscriptionFilter{Tools: true, Prompts: true, Resources: true, URIs: []string{uri}},
+				Began:              func(agreed client.SubscriptionFilter) { began <- agreed },
+			})
 		})
 		if agreed := <-began; len(agreed.URIs) != 1 {
 			t.Fatalf("agreed: %+v", agreed)

@@ -24,10 +24,12 @@ func publicSite(t *testing.T, proxy *url.URL, answer http.HandlerFunc) *loader {
 	site := httptest.NewTLSServer(answer)
 	t.Cleanup(site.Close)
 	roots := site.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
-	way := auth.Network{TLS: &tls.Config{RootCAs: roots}, Pinned: func(address string) bool { return address == "example.com:443" },
+	way := auth.Network{
+		TLS: &tls.Config{RootCAs: roots}, Pinned: func(address string) bool { return address == "example.com:443" },
 		Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, network, site.Listener.Addr().String())
-		}}
+		},
+	}
 	way.Proxy = func(req *http.Request) (*url.URL, error) {
 		if req.URL.Host == "example.com" {
 			return nil, nil

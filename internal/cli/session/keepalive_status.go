@@ -120,9 +120,11 @@ func closeKept(ctx context.Context, f *cmdutil.Factory, store *state.Store, s st
 		if pid == 0 {
 			pid = s.Held.PID
 		}
-		return cmdutil.Exit(wire.Outcome{Kind: wire.Transport, Phase: "close", Where: s.Name, Err: err,
+		return cmdutil.Exit(wire.Outcome{
+			Kind: wire.Transport, Phase: "close", Where: s.Name, Err: err,
 			Text: "the keep process does not stop the server: " + host.Reason(err),
-			Hint: wire.Hint(fmt.Sprintf("kill -9 %d stops both", pid))})
+			Hint: wire.Hint(fmt.Sprintf("kill -9 %d stops both", pid)),
+		})
 	default:
 		f.Note("closed " + s.Name + " and stopped its server")
 	}

@@ -82,10 +82,12 @@ func listServers(f *cmdutil.Factory) []serverRow {
 	}
 	rows := []serverRow{}
 	for _, s := range f.Env.ConfiguredServers() {
-		r := serverRow{ID: s.ID(), Name: s.Name, From: s.Client.Name, Title: s.Client.Title, File: s.File, Kind: s.Kind,
+		r := serverRow{
+			ID: s.ID(), Name: s.Name, From: s.Client.Name, Title: s.Client.Title, File: s.File, Kind: s.Kind,
 			Command: f.Secrets.Command(s.Command), Cwd: s.Cwd, Env: append(target.Names(s.Env), s.Passed...),
 			URL: f.Secrets.Text(redact.RedactURL(s.URL)), Headers: target.Names(s.Headers), Uses: s.Variables(),
-			Disabled: s.Disabled, Problem: s.Problem, standing: host.StandingOf(trusts, s), server: &s}
+			Disabled: s.Disabled, Problem: s.Problem, standing: host.StandingOf(trusts, s), server: &s,
+		}
 		r.Trusted = r.standing == host.Confirmed
 		r.place = r.URL
 		if len(r.Command) > 0 {

@@ -43,9 +43,11 @@ func TestConfigurationsAreOnlyRead(t *testing.T) {
 	m.MCPC("0", "servers")
 	m.MCPC("0", "servers", "--json")
 	m.MCPC("0", "servers", "github")
-	for _, name := range []string{"claude-desktop:github", "claude-desktop:postgres", "claude-code-user:airtable", "claude-code:github", "claude-code:db",
+	for _, name := range []string{
+		"claude-desktop:github", "claude-desktop:postgres", "claude-code-user:airtable", "claude-code:github", "claude-code:db",
 		"vscode-project:Perplexity", "vscode-project:fetch", "vscode:playwright", "cursor:github", "cline:github.com/upstash/context7-mcp",
-		"codex:context7", "gemini:python", "zed:local", "zed:older", "goose:github", "inspector:everything-server-default"} {
+		"codex:context7", "gemini:python", "zed:local", "zed:older", "goose:github", "inspector:everything-server-default",
+	} {
 		for _, args := range [][]string{{"list"}, {"call", "x", "--yes"}, {"init"}, {"info"}, {"raw", "ping"}, {"-vvv", "read", "x:y"}, {"listen", "--for", "1s"}} {
 			m.MCPC("12", append(args, "-s", name)...)
 		}
@@ -83,9 +85,11 @@ func TestABrokenConfigurationHidesNoOther(t *testing.T) {
 	if got.Code != 0 || !strings.Contains(got.Stdout, "\tzed\t") || strings.Contains(got.Stdout, "\tcursor\t") {
 		t.Errorf("%+v", got)
 	}
-	for _, says := range []string{"Cursor: ~/.cursor/mcp.json is omitted: the file is not JSON: line 1, column ", "Codex: ~/.codex/config.toml is omitted: the file is not TOML at line 2",
+	for _, says := range []string{
+		"Cursor: ~/.cursor/mcp.json is omitted: the file is not JSON: line 1, column ", "Codex: ~/.codex/config.toml is omitted: the file is not TOML at line 2",
 		"Goose: ~/.config/goose/config.yaml is omitted: unsupported YAML at line ", "Windsurf: ~/.codeium/windsurf/mcp_config.json is omitted: the file is not JSON: line 1, column 34",
-		"Gemini CLI: ~/.gemini/settings.json is omitted: the file is not JSON: too many brackets are open"} {
+		"Gemini CLI: ~/.gemini/settings.json is omitted: the file is not JSON: too many brackets are open",
+	} {
 		if strings.Count(got.Stderr, says) != 1 {
 			t.Errorf("not once: %s\n%s", says, got.Stderr)
 		}

@@ -56,7 +56,8 @@ func As(f *cmdutil.Factory, format string, w io.Writer, c *rows.Capture, all []*
 // commands writes a script with the commands that add makes of the exchanges. It writes a comment
 // for an exchange without a command, or returns the error if it is the only exchange.
 func commands(f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows.Row, script *traffic.Script,
-	add func(*traffic.Script, recorded.Request) error) error {
+	add func(*traffic.Script, recorded.Request) error,
+) error {
 	for i, row := range rows {
 		if i > 0 {
 			script.Space()
@@ -104,8 +105,10 @@ func reports(f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows.Row)
 			facts = append(facts, []string{"server version", server})
 		}
 		report := traffic.IssueReport{
-			View: traffic.View{Title: recorded.Title(row), Exchange: exchange, Findings: row.Findings,
-				Facts: append(facts, recorded.Facts(row, f.Now())...)},
+			View: traffic.View{
+				Title: recorded.Title(row), Exchange: exchange, Findings: row.Findings,
+				Facts: append(facts, recorded.Facts(row, f.Now())...),
+			},
 		}
 		if exchange != nil {
 			var s traffic.Script

@@ -39,8 +39,12 @@ func TestHARFitsItsSchema(t *testing.T) {
 	}
 	b := clitest.EnterHome(t)
 	l := servers.NewScribe(t, demo.Handler(demo.Options{}))
-	for _, run := range [][]string{{"-s", l.URL + "/mcp?x=1&y=%C3%A9"}, {"-s", l.URL + "/sse", "--protocol", client.Revisions()[len(client.Revisions())-1]}, {"-s", "demo"},
-		{"-s", "http://127.0.0.1:1/mcp"}} {
+	for _, run := range [][]string{
+		{"-s", l.URL + "/mcp?x=1&y=%C3%A9"},
+		{"-s", l.URL + "/sse", "--protocol", client.Revisions()[len(client.Revisions())-1]},
+		{"-s", "demo"},
+		{"-s", "http://127.0.0.1:1/mcp"},
+	} {
 		b.MCPC(append([]string{"call", "get-sum", `{"a":1,"b":2}`, "--record", "own.jsonl"}, run...)...)
 	}
 	for _, file := range []string{path, "own.jsonl"} {

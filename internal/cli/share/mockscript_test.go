@@ -72,14 +72,27 @@ func TestRulesOfRequests(t *testing.T) {
 			`< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":1}}`,
 			`< {"jsonrpc":"2.0","id":2,"result":{}}`,
 		}, "    event {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":$TOKEN,\"progress\":1}}\n    result {}\n"},
-		{"no response", []string{`> {"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"p"}}`},
-			"    # no response was recorded\n    hang\n"},
-		{"a request of the server", []string{opened, agreed,
-			`< {"jsonrpc":"2.0","id":"q","method":"roots/list"}`, `> {"jsonrpc":"2.0","id":"q","result":{"roots":[]}}`},
-			"roots/list: the server asked; a script answers requests only\n"},
-		{"a method that is no word", []string{`> {"jsonrpc":"2.0","id":2,"method":"a b"}`,
-			`< {"jsonrpc":"2.0","id":2,"result":{}}`},
-			"a b: a script has no rule for a method with this name\n"},
+		{
+			"no response",
+			[]string{`> {"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"p"}}`},
+			"    # no response was recorded\n    hang\n",
+		},
+		{
+			"a request of the server",
+			[]string{
+				opened, agreed,
+				`< {"jsonrpc":"2.0","id":"q","method":"roots/list"}`, `> {"jsonrpc":"2.0","id":"q","result":{"roots":[]}}`,
+			},
+			"roots/list: the server asked; a script answers requests only\n",
+		},
+		{
+			"a method that is no word",
+			[]string{
+				`> {"jsonrpc":"2.0","id":2,"method":"a b"}`,
+				`< {"jsonrpc":"2.0","id":2,"result":{}}`,
+			},
+			"a b: a script has no rule for a method with this name\n",
+		},
 	} {
 		var b bytes.Buffer
 		if err := writeMockScript(&b, recording(t, c.frames...), func([]byte) string { return "y 1" }); err != nil {
@@ -106,8 +119,10 @@ func TestTheRecordedServerIsNamed(t *testing.T) {
 }
 
 func TestWordsOfAScript(t *testing.T) {
-	for text, want := range map[string]bool{"tools/call": true, "": false, "a b": false, "#x": false, `a\b`: false,
-		"ä": false} {
+	for text, want := range map[string]bool{
+		"tools/call": true, "": false, "a b": false, "#x": false, `a\b`: false,
+		"ä": false,
+	} {
 		if isWord(text) != want {
 			t.Errorf("%q: got %v", text, !want)
 		}

@@ -265,9 +265,11 @@ func confirmed(
 	if open == 0 || yes {
 		return wire.Outcome{}
 	}
-	no := wire.Outcome{Kind: wire.Refused, Phase: "arguments", Where: c.Where,
+	no := wire.Outcome{
+		Kind: wire.Refused, Phase: "arguments", Where: c.Where,
 		Text: "not written: an agent follows what skills say, and they were not confirmed",
-		Hint: wire.RunOnServer("skills read NAME") + " shows a skill; --yes writes without asking"}
+		Hint: wire.RunOnServer("skills read NAME") + " shows a skill; --yes writes without asking",
+	}
 	if !f.Interactive() || !f.Ask(ctx, "Write "+english.Plural(len(all), "skill")+" to "+term.Line(dir)+"?") {
 		return no
 	}

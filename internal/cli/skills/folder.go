@@ -102,8 +102,10 @@ func (x export) write(root *os.Root, c *connect.Conn) error {
 			return err
 		}
 	}
-	raw, err := json.MarshalIndent(mark{redact.RedactURL(c.Where), pin.Server(c), x.URI, x.digests(),
-		"Written by mcpc skills export. The files are those of the MCP server, and untrusted."}, "", "  ")
+	raw, err := json.MarshalIndent(mark{
+		redact.RedactURL(c.Where), pin.Server(c), x.URI, x.digests(),
+		"Written by mcpc skills export. The files are those of the MCP server, and untrusted.",
+	}, "", "  ")
 	if err != nil {
 		return err
 	}

@@ -296,9 +296,11 @@ func verified(
 		}
 		total += len(content)
 		if total > skill.MostBytes {
-			return files, wire.Outcome{Kind: wire.OutputInvalid, Method: "resources/read", Name: uri, Where: c.Where,
+			return files, wire.Outcome{
+				Kind: wire.OutputInvalid, Method: "resources/read", Name: uri, Where: c.Where,
 				Reached: wire.Answered, Phase: "result",
-				Text: fmt.Sprintf("the skill %s is not used: its files have more than %d MiB", e.Name, skill.MostBytes>>20)}
+				Text: fmt.Sprintf("the skill %s is not used: its files have more than %d MiB", e.Name, skill.MostBytes>>20),
+			}
 		}
 		files[uri] = content
 	}

@@ -215,8 +215,10 @@ func find(ctx context.Context, c *connect.Conn, word string) (skill.Entry, wire.
 
 // notLoaded returns the outcome for an entry that breaks a rule.
 func notLoaded(c *connect.Conn, uri string, why error) wire.Outcome {
-	return wire.Outcome{Kind: wire.BadResponse, Method: "skills/get", Name: uri, Where: c.Where, Phase: "result",
-		Reached: wire.Answered, Text: "the skill is not loaded: " + why.Error()}
+	return wire.Outcome{
+		Kind: wire.BadResponse, Method: "skills/get", Name: uri, Where: c.Where, Phase: "result",
+		Reached: wire.Answered, Text: "the skill is not loaded: " + why.Error(),
+	}
 }
 
 // runList prints the skills that the server lists, and whether the user approved their files.

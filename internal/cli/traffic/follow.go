@@ -47,8 +47,10 @@ func openKeyOf(row *rows.Row) openKey {
 }
 
 func newFollower(a *cmdutil.Factory, o logOptions, fits func(*rows.Row) bool) *follower {
-	return &follower{f: a, o: o, matches: fits, printedOpen: map[openKey]bool{}, printedCancelled: map[openKey]bool{},
-		waiting: map[rows.RowKey]*rows.Row{}, printed: map[rows.RowKey]*rows.Row{}, ended: map[int]int64{}}
+	return &follower{
+		f: a, o: o, matches: fits, printedOpen: map[openKey]bool{}, printedCancelled: map[openKey]bool{},
+		waiting: map[rows.RowKey]*rows.Row{}, printed: map[rows.RowKey]*rows.Row{}, ended: map[int]int64{},
+	}
 }
 
 const (

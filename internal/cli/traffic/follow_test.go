@@ -68,8 +68,10 @@ func TestFollowedOnceThatIsUnderWay(t *testing.T) {
 		t.Errorf("it hangs, and %q came, then %q", got, again)
 	}
 	path := filepath.Join(f.State, host.TrafficDir, "000001.jsonl")
-	grow(t, path, capture.AppendFrame(nil, wire.Frame{Seq: 9, Time: minute.Add(9 * time.Second), Dir: wire.Received, Kind: wire.Body,
-		Raw: []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)}))
+	grow(t, path, capture.AppendFrame(nil, wire.Frame{
+		Seq: 9, Time: minute.Add(9 * time.Second), Dir: wire.Received, Kind: wire.Body,
+		Raw: []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`),
+	}))
 	if got := inWords(follow.nextRows()); got != "" {
 		t.Errorf("it may not be at rest, and %s came", got)
 	}
@@ -155,8 +157,10 @@ func turned(t *testing.T) (all []growth) {
 	seq := uint64(0)
 	cross := func(dir wire.Direction, format string, args ...any) {
 		seq++
-		r.Tap(wire.Frame{Seq: seq, Time: noon.Add(time.Duration(seq) * time.Millisecond), Dir: dir, Kind: wire.Body,
-			Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0",`+format+`}`, args...)})
+		r.Tap(wire.Frame{
+			Seq: seq, Time: noon.Add(time.Duration(seq) * time.Millisecond), Dir: dir, Kind: wire.Body,
+			Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0",`+format+`}`, args...),
+		})
 	}
 	cross(wire.Sent, `"id":"i","method":"initialize","params":{"protocolVersion":"v"}`)
 	cross(wire.Received, `"id":"i","result":{"protocolVersion":"v","capabilities":{}}`)

@@ -44,14 +44,18 @@ func recordings(t *testing.T, runs ...[]string) *cmdutil.Factory {
 				t.Fatal(err)
 			}
 			at := minute.Add(time.Duration(asked) * time.Second)
-			b = capture.AppendFrame(b, wire.Frame{Seq: uint64(id*2 + 1), Time: at, Dir: wire.Sent, Kind: wire.Body,
-				Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q}`, id, method)})
+			b = capture.AppendFrame(b, wire.Frame{
+				Seq: uint64(id*2 + 1), Time: at, Dir: wire.Sent, Kind: wire.Body,
+				Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q}`, id, method),
+			})
 			if answered != "-" {
 				var second int
 				fmt.Sscan(answered, &second)
 				at = minute.Add(time.Duration(second) * time.Second)
-				b = capture.AppendFrame(b, wire.Frame{Seq: uint64(id*2 + 2), Time: at, Dir: wire.Received, Kind: wire.Body,
-					Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":{}}`, id)})
+				b = capture.AppendFrame(b, wire.Frame{
+					Seq: uint64(id*2 + 2), Time: at, Dir: wire.Received, Kind: wire.Body,
+					Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":{}}`, id),
+				})
 			}
 			if at.After(last) {
 				last = at

@@ -118,8 +118,10 @@ type schedView struct {
 
 func newWorld(t *testing.T, seed uint64) *world {
 	dir := t.TempDir()
-	w := &world{t: t, random: rand.New(rand.NewPCG(seed, 7)), f: cmdutil.New(nil, nil, nil), late: map[string]bool{},
-		file: filepath.Join(dir, "named.jsonl"), clock: time.Now().Add(-48 * time.Hour).Truncate(time.Second).UTC()}
+	w := &world{
+		t: t, random: rand.New(rand.NewPCG(seed, 7)), f: cmdutil.New(nil, nil, nil), late: map[string]bool{},
+		file: filepath.Join(dir, "named.jsonl"), clock: time.Now().Add(-48 * time.Hour).Truncate(time.Second).UTC(),
+	}
 	w.f.State = filepath.Join(dir, "state")
 	begin := time.Now().Add(24 * time.Hour)
 	var calls atomic.Int64 // the clock advances at each look; views look from their own goroutines
@@ -179,8 +181,10 @@ func (w *world) reopen(side *sideReaders) {
 		if most > 0 && side.path != "" {
 			continue
 		}
-		s, err := live.NewStepped(live.Options{Path: side.path, Ring: w.ring, Most: most, Now: w.f.Now, Indexes: w.ring.Indexes(),
-			Open: func(path string) (*rows.Capture, error) { return recorded.OpenIndexed(w.f, path) }})
+		s, err := live.NewStepped(live.Options{
+			Path: side.path, Ring: w.ring, Most: most, Now: w.f.Now, Indexes: w.ring.Indexes(),
+			Open: func(path string) (*rows.Capture, error) { return recorded.OpenIndexed(w.f, path) },
+		})
 		if err != nil {
 			w.t.Fatalf("view of %q: %v", side.path, err)
 		}
@@ -380,8 +384,10 @@ func (w *world) other(run int) []byte {
 	b := capture.AppendHead(nil, capture.Head{Mcpc: "0", Started: w.clock, Target: "other", Run: run, By: capture.ByProxy})
 	for i := range 1 + w.random.IntN(30) {
 		w.ids++
-		for dir, raw := range []string{`{"jsonrpc":"2.0","id":"call-%d","method":"tools/call","params":{"name":"other","arguments":{"text":"about call-%d, "}}}`,
-			`{"jsonrpc":"2.0","id":"call-%d","result":{"content":[]}}`} {
+		for dir, raw := range []string{
+			`{"jsonrpc":"2.0","id":"call-%d","method":"tools/call","params":{"name":"other","arguments":{"text":"about call-%d, "}}}`,
+			`{"jsonrpc":"2.0","id":"call-%d","result":{"content":[]}}`,
+		} {
 			w.clock = w.clock.Add(time.Millisecond)
 			args := []any{w.ids, w.ids}
 			b = capture.AppendFrame(b, wire.Frame{Seq: uint64(2*i + dir + 1), Time: w.clock, Conn: 1, Dir: wire.Direction(dir), Raw: fmt.Appendf(nil, raw, args[:2-dir]...)})

@@ -68,9 +68,11 @@ func showStats(f *cmdutil.Factory, cmd *cobra.Command, o logOptions) error {
 
 // statsRow returns the row of a group for people.
 func statsRow(g *rows.Group) traffic.StatsRow {
-	f := traffic.StatsRow{What: describeRequest(g.Method, g.Name), Count: g.Count, Open: g.Open, Cancelled: g.Cancelled,
+	f := traffic.StatsRow{
+		What: describeRequest(g.Method, g.Name), Count: g.Count, Open: g.Open, Cancelled: g.Cancelled,
 		Timed: g.Timed(), Bytes: g.Sent + g.Received, Tokens: g.Tokens(),
-		P50: g.Percentile(50), P95: g.Percentile(95), P99: g.Percentile(99)}
+		P50: g.Percentile(50), P95: g.Percentile(95), P99: g.Percentile(99),
+	}
 	for _, failure := range g.Failures() {
 		f.Failures = append(f.Failures, traffic.FailureCount(failure))
 	}

@@ -38,8 +38,10 @@ func logTable(w io.Writer, style term.Style, all []*rows.Row, now time.Time) err
 // pipeCells returns the cells of rows for a pipe.
 func pipeCells(all []*rows.Row, now time.Time) [][]string {
 	return sliceutil.Map(all, func(r *rows.Row) []string {
-		return []string{r.Number(), r.Time.Format(time.RFC3339Nano), r.Target, r.Method, r.Name, r.Channel, exitCode(r),
-			recorded.Took(r, now), strconv.FormatInt(r.Size(), 10), notesOf(r), foreignRecorder(r)}
+		return []string{
+			r.Number(), r.Time.Format(time.RFC3339Nano), r.Target, r.Method, r.Name, r.Channel, exitCode(r),
+			recorded.Took(r, now), strconv.FormatInt(r.Size(), 10), notesOf(r), foreignRecorder(r),
+		}
 	})
 }
 

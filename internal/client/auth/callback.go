@@ -61,8 +61,10 @@ type callback struct {
 func listenOn(host string, port int, path string) (*callback, error) {
 	listener, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
-		return nil, &Error{Rule: StoreFailed, Text: "no port for the redirect URI: " + err.Error(), Err: err,
-			Hint: "--callback-port 0 takes a free one"}
+		return nil, &Error{
+			Rule: StoreFailed, Text: "no port for the redirect URI: " + err.Error(), Err: err,
+			Hint: "--callback-port 0 takes a free one",
+		}
 	}
 	c := &callback{listener: listener, answers: make(chan url.Values, 1), host: host, path: path}
 	c.server = &http.Server{
@@ -159,8 +161,10 @@ func (c *callback) wait(parent context.Context, a *authorization, req Request) (
 		if len(c.answers) > 0 {
 			return <-c.answers, nil
 		}
-		return nil, &Error{Rule: NoResponse, Text: "no browser could be started: " + err.Error(), Err: err,
-			Hint: "--grant device shows a code to enter in any browser; --no-browser reads the redirect URL from stdin"}
+		return nil, &Error{
+			Rule: NoResponse, Text: "no browser could be started: " + err.Error(), Err: err,
+			Hint: "--grant device shows a code to enter in any browser; --no-browser reads the redirect URL from stdin",
+		}
 	case <-ctx.Done():
 		text := fmt.Sprintf("no response from the browser within %.0f minutes", loginTime.Minutes())
 		if parent.Err() != nil {
@@ -189,8 +193,10 @@ func readPasted(
 			return nil, wrong
 		}
 		if errors.Is(err, io.EOF) {
-			return nil, &Error{Rule: NoResponse, Text: "no URL was pasted: end of input", Err: err,
-				Hint: "use a terminal, --grant device, --grant client_credentials, or MCPC_TOKEN"}
+			return nil, &Error{
+				Rule: NoResponse, Text: "no URL was pasted: end of input", Err: err,
+				Hint: "use a terminal, --grant device, --grant client_credentials, or MCPC_TOKEN",
+			}
 		}
 		if err != nil {
 			return nil, &Error{Rule: NoResponse, Text: "no URL was pasted: " + err.Error(), Err: err}
@@ -198,11 +204,15 @@ func readPasted(
 		u, err := url.Parse(strings.TrimSpace(text))
 		switch {
 		case err != nil || !isRedirectURI(u):
-			wrong = &Error{Rule: ResponseInvalid, Text: "this is not the redirect URI",
-				Hint: wire.Hint("it begins with " + a.redirect + "? and contains the code")}
+			wrong = &Error{
+				Rule: ResponseInvalid, Text: "this is not the redirect URI",
+				Hint: wire.Hint("it begins with " + a.redirect + "? and contains the code"),
+			}
 		case !a.matches(u.Query()):
-			wrong = &Error{Rule: ResponseInvalid, Text: "this URL belongs to another login",
-				Hint: "paste the URL to which the browser is redirected after opening the URL above"}
+			wrong = &Error{
+				Rule: ResponseInvalid, Text: "this URL belongs to another login",
+				Hint: "paste the URL to which the browser is redirected after opening the URL above",
+			}
 		default:
 			return u.Query(), nil
 		}

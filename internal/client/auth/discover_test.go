@@ -44,10 +44,14 @@ func TestParseChallenges(t *testing.T) {
 		{[]string{"Bearer error=\"y\",\r\n\t scope=\"z\""}, []Challenge{one("bearer", "error", "y", "scope", "z")}},
 		{[]string{`Bearer scope="first", scope="second"`}, []Challenge{one("bearer", "scope", "first")}},
 		{[]string{`Bearer resource_metadata=https://h.example/x?a=b`}, []Challenge{one("bearer", "resource_metadata", "https://h.example/x?a=b")}},
-		{[]string{`Bearer resource_metadata="a", error="e", resource_metadata=b`},
-			[]Challenge{one("bearer", "resource_metadata", "a", "error", "e", "resource_metadata", "b")}},
-		{[]string{`Bearer resource_metadata='https://h.example/x', scope='a b'`},
-			[]Challenge{one("bearer", "resource_metadata", "https://h.example/x", "scope", "a b")}},
+		{
+			[]string{`Bearer resource_metadata="a", error="e", resource_metadata=b`},
+			[]Challenge{one("bearer", "resource_metadata", "a", "error", "e", "resource_metadata", "b")},
+		},
+		{
+			[]string{`Bearer resource_metadata='https://h.example/x', scope='a b'`},
+			[]Challenge{one("bearer", "resource_metadata", "https://h.example/x", "scope", "a b")},
+		},
 		{[]string{`Bearer scope="does not end`}, []Challenge{one("bearer", "scope", "does not end")}},
 		{[]string{`"", ((`, ``}, nil},
 	} {
@@ -110,8 +114,10 @@ func TestWhereResourceMetadataIsLookedFor(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
-			w.documents = map[string]string{serverAt: usualServer, resourceAt + "/private": "status 401",
-				"/page": "<html>", c.at: `{"resource":"BASE","authorization_servers":["BASE"]}`}
+			w.documents = map[string]string{
+				serverAt: usualServer, resourceAt + "/private": "status 401",
+				"/page": "<html>", c.at: `{"resource":"BASE","authorization_servers":["BASE"]}`,
+			}
 			req := Request{Endpoint: w.url + c.endpoint, Grant: AuthorizationCode}
 			var fields []string
 			for _, named := range strings.Fields(c.named) {

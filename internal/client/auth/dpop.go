@@ -35,9 +35,11 @@ func (l *login) bindToKey() (err error) {
 		return nil
 	}
 	rule := `"dpop_signing_alg_values_supported" has ` + proofAlgorithm + " (RFC 9449 section 5.1)"
-	err = l.flow.check(rule, isDeclared, &Error{Rule: NoProof,
+	err = l.flow.check(rule, isDeclared, &Error{
+		Rule: NoProof,
 		Text: "the authorization server does not declare DPoP with " + proofAlgorithm,
-		Hint: wire.Run("logout") + ", then " + wire.Run("login") + " without --dpop, gets a bearer token"})
+		Hint: wire.Run("logout") + ", then " + wire.Run("login") + " without --dpop, gets a bearer token",
+	})
 	if err != nil {
 		return err
 	}
@@ -144,8 +146,10 @@ func (p prover) proof(method string, u *url.URL) (string, error) {
 	half := (len(point) + 1) / 2
 	token := jwt.NewWithClaims(jwt.GetSigningMethod(proofAlgorithm), claims)
 	token.Header["typ"] = "dpop+jwt"
-	token.Header["jwk"] = map[string]string{"kty": "EC", "crv": "P-256",
-		"x": base64.RawURLEncoding.EncodeToString(point[1:half]), "y": base64.RawURLEncoding.EncodeToString(point[half:])}
+	token.Header["jwk"] = map[string]string{
+		"kty": "EC", "crv": "P-256",
+		"x": base64.RawURLEncoding.EncodeToString(point[1:half]), "y": base64.RawURLEncoding.EncodeToString(point[half:]),
+	}
 	return token.SignedString(p.key)
 }
 

@@ -154,8 +154,10 @@ func TestGuardProvesEachRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	keep := func(b *Records) {
-		b.putToken(Token{Issuer: w.url, Resource: mcp.URL + "/mcp", Endpoint: mcp.URL + "/mcp", Client: "id", Grant: AuthorizationCode,
-			Access: "plain:old", Refresh: "plain:refresh-1", Key: key, TokenEndpoint: w.url + "/token"})
+		b.putToken(Token{
+			Issuer: w.url, Resource: mcp.URL + "/mcp", Endpoint: mcp.URL + "/mcp", Client: "id", Grant: AuthorizationCode,
+			Access: "plain:old", Refresh: "plain:refresh-1", Key: key, TokenEndpoint: w.url + "/token",
+		})
 	}
 	if err := store.Change(t.Context(), keep); err != nil {
 		t.Fatal(err)

@@ -58,8 +58,10 @@ func (flow *Flow) checkLoginPage(ctx context.Context, where string) error {
 	switch status {
 	case http.StatusNotFound, http.StatusGone, http.StatusMethodNotAllowed, http.StatusUnauthorized:
 		return flow.check("a server without metadata has the default endpoints (2025-03-26 basic/authorization)", false,
-			&Error{Rule: NoServer, Hint: operatorToken + "; --issuer URL names an authorization server",
-				Text: "the server names no authorization server and is none: " + answered})
+			&Error{
+				Rule: NoServer, Hint: operatorToken + "; --issuer URL names an authorization server",
+				Text: "the server names no authorization server and is none: " + answered,
+			})
 	}
 	flow.report(Step{Text: answered})
 	return nil

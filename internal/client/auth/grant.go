@@ -93,9 +93,11 @@ func (flow *Flow) exchangeIDToken(ctx context.Context, store *Store, c Client, t
 	idpFlow := *flow
 	idpFlow.Net = NewNet(NearnessOf(ctx, c.IDP.TokenEndpoint), flow.Net.route)
 	defer idpFlow.Net.Close()
-	form := url.Values{"grant_type": {exchangeType}, "requested_token_type": {"urn:ietf:params:oauth:token-type:id-jag"},
+	form := url.Values{
+		"grant_type": {exchangeType}, "requested_token_type": {"urn:ietf:params:oauth:token-type:id-jag"},
 		"audience": {t.Issuer}, "resource": {t.Resource}, "subject_token": {idToken},
-		"subject_token_type": {"urn:ietf:params:oauth:token-type:id_token"}}
+		"subject_token_type": {"urn:ietf:params:oauth:token-type:id_token"},
+	}
 	if len(t.Requested) > 0 {
 		form.Set("scope", strings.Join(t.Requested, " "))
 	}
@@ -110,9 +112,11 @@ func (flow *Flow) exchangeIDToken(ctx context.Context, store *Store, c Client, t
 // readSecretFile reads a token from a file.
 func readSecretFile(flow *Flow, name string) (string, error) {
 	if name == "" {
-		return "", &Error{Rule: KeyUnusable, Text: "the client has no stored assertion",
+		return "", &Error{
+			Rule: KeyUnusable, Text: "the client has no stored assertion",
 			Hint: "use " + wire.Run("login TARGET --client-id ID") +
-				" with --assertion FILE, or with all --idp-… flags and --id-token FILE"}
+				" with --assertion FILE, or with all --idp-… flags and --id-token FILE",
+		}
 	}
 	raw, err := flow.Read(name)
 	if err != nil {

@@ -76,9 +76,11 @@ func TestIDJAG(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"grant_type": exchangeType, "requested_token_type": "urn:ietf:params:oauth:token-type:id-jag",
+	for name, want := range map[string]string{
+		"grant_type": exchangeType, "requested_token_type": "urn:ietf:params:oauth:token-type:id-jag",
 		"audience": w.url, "resource": w.url + "/mcp", "subject_token": "id-token-1", "client_id": "sso",
-		"subject_token_type": "urn:ietf:params:oauth:token-type:id_token", "actor_token": ""} {
+		"subject_token_type": "urn:ietf:params:oauth:token-type:id_token", "actor_token": "",
+	} {
 		if got := idp.forms[0].Get(name); got != want {
 			t.Errorf("exchange: %s is %q, want %q", name, got, want)
 		}

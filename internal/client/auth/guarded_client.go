@@ -86,15 +86,19 @@ func NewNet(near Nearness, way Network) *Net {
 	}
 	through := byServer{server: way.Server, serverOnly: transport.Clone(), others: transport}
 	through.serverOnly.TLSClientConfig = way.ServerTLS
-	n.web = &http.Client{Transport: through, Timeout: way.within(tokenTime),
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	n.reader = &http.Client{Transport: through, Timeout: way.within(fetchTime),
+	n.web = &http.Client{
+		Transport: through, Timeout: way.within(tokenTime),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	n.reader = &http.Client{
+		Transport: through, Timeout: way.within(fetchTime),
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
 			if len(via) > maxRedirects {
 				return blocked("more than three metadata redirects")
 			}
 			return n.checkURL(req.URL.String())
-		}}
+		},
+	}
 	return n
 }
 

@@ -40,8 +40,10 @@ func TestHintsAreNoShellCommandsOfAServer(t *testing.T) {
 
 // A registration that cannot be used is an error, and is not kept for the next login.
 func TestRegistrationsOfNoUse(t *testing.T) {
-	for _, answer := range []string{`{"client_id":"x","token_endpoint_auth_method":"private_key_jwt"}`, `{"client_id":"x","token_endpoint_auth_method":"tls_client_auth"}`,
-		`{"client_id":"` + strings.Repeat("x", maxURL) + `"}`} {
+	for _, answer := range []string{
+		`{"client_id":"x","token_endpoint_auth_method":"private_key_jwt"}`, `{"client_id":"x","token_endpoint_auth_method":"tls_client_auth"}`,
+		`{"client_id":"` + strings.Repeat("x", maxURL) + `"}`,
+	} {
 		w, store := newWorld(t), newStore()
 		w.registration = func(map[string]any) (int, string) { return 201, answer }
 		_, err := w.login(store, nil)

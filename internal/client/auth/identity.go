@@ -92,9 +92,11 @@ func (l *login) chooseClient(ctx context.Context, s *Server, redirect string) (C
 			text = "the grant " + string(l.req.Grant) + " needs a registered client"
 		}
 		rule := `a client can be registered (specification, page authorization, "Client Registration Approaches")`
-		return Client{}, l.flow.check(rule, false, &Error{Rule: NoRegistration, Text: text,
+		return Client{}, l.flow.check(rule, false, &Error{
+			Rule: NoRegistration, Text: text,
 			Hint: "register a client at the authorization server, then use --client-id ID " +
-				"(and --client-secret-file FILE), or --client-metadata-url URL"})
+				"(and --client-secret-file FILE), or --client-metadata-url URL",
+		})
 	}
 	c, err := l.register(ctx, s, redirect)
 	// Some servers accept the name of the host and not its address.
@@ -143,10 +145,12 @@ func (l *login) checkClientIssuer(id, issuer string) error {
 		return nil
 	}
 	rule := `a client belongs to one issuer (specification, page authorization, "Client Registration")`
-	return l.flow.check(rule, false, &Error{Rule: IssuerMismatch,
+	return l.flow.check(rule, false, &Error{
+		Rule: IssuerMismatch,
 		Text: fmt.Sprintf("the server names another authorization server, %s, but the client %s belongs to %s",
 			issuer, id, l.known.Clients[earlier].Issuer),
-		Hint: "if the client is also registered at the new one, pass it with --issuer"})
+		Hint: "if the client is also registered at the new one, pass it with --issuer",
+	})
 }
 
 // reportClient reports the client that the login uses, and returns it.
@@ -205,8 +209,10 @@ func (l *login) register(ctx context.Context, s *Server, redirect string) (Clien
 		return Client{}, err
 	}
 	secret, err := l.store.Seal(string(answer.Secret))
-	c := Client{Issuer: s.Issuer, ID: string(answer.ID), Origin: Registered, Grant: l.req.Grant, Secret: secret,
-		Method: answer.Method, Redirects: answer.Redirects, Scopes: l.scopes}
+	c := Client{
+		Issuer: s.Issuer, ID: string(answer.ID), Origin: Registered, Grant: l.req.Grant, Secret: secret,
+		Method: answer.Method, Redirects: answer.Redirects, Scopes: l.scopes,
+	}
 	if redirect != "" {
 		c.Redirects = union(c.Redirects, []string{redirect})
 	}

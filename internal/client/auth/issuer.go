@@ -17,8 +17,10 @@ func (flow *Flow) chooseIssuers(
 	if req.Issuer != "" {
 		all := strings.Join(r.AuthorizationServers, ", ")
 		err := flow.check("the issuer is one that the server names (RFC 9728 section 7.6)", offersIssuer(r, req.Issuer),
-			&Error{Rule: NotOffered, Hint: "--issuer with one of them",
-				Text: "the server's authorization servers do not include " + req.Issuer + ": " + all})
+			&Error{
+				Rule: NotOffered, Hint: "--issuer with one of them",
+				Text: "the server's authorization servers do not include " + req.Issuer + ": " + all,
+			})
 		return []string{req.Issuer}, err
 	}
 	if last != "" && offersIssuer(r, last) {
@@ -34,8 +36,10 @@ func (flow *Flow) chooseIssuers(
 	}
 	chosen, err := req.Choose(ctx, all)
 	if err != nil {
-		return nil, &Error{Rule: Denied, Text: "no authorization server was chosen: " + err.Error(), Err: err,
-			Hint: "use " + wire.Run("login --issuer URL") + ": " + wire.Hint(strings.Join(all, ", "))}
+		return nil, &Error{
+			Rule: Denied, Text: "no authorization server was chosen: " + err.Error(), Err: err,
+			Hint: "use " + wire.Run("login --issuer URL") + ": " + wire.Hint(strings.Join(all, ", ")),
+		}
 	}
 	return []string{chosen}, nil
 }

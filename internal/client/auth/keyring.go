@@ -84,8 +84,10 @@ func query(fn func() (string, error)) (string, error) {
 
 // keyringError returns the error for a keyring that does not return the key.
 func keyringError(err error) error {
-	return &Error{Rule: StoreFailed, Text: "the keyring does not return the key of the token store", Err: err,
-		Hint: "unlock it, or log in again with --token-store file"}
+	return &Error{
+		Rule: StoreFailed, Text: "the keyring does not return the key of the token store", Err: err,
+		Hint: "unlock it, or log in again with --token-store file",
+	}
 }
 
 // cipher returns the cipher with the keyring's key. If create is set and the keyring has no key, it

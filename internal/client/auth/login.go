@@ -133,14 +133,18 @@ func (flow *Flow) Discover(ctx context.Context, req Request, known Records) (Fou
 // refused is the JSON-RPC error of a request without a token, or "".
 func (flow *Flow) notProtected(refused string) error {
 	if refused != "" {
-		return &Error{Rule: NotAsked,
+		return &Error{
+			Rule: NotAsked,
 			Text: fmt.Sprintf("the server has no resource metadata and requires no token, but answered %q", refused),
-			Hint: operatorToken + "; an API key goes into -H 'NAME: VALUE'"}
+			Hint: operatorToken + "; an API key goes into -H 'NAME: VALUE'",
+		}
 	}
 	flow.report(Step{Text: "the server requires no authorization: it accepted a request without a token " +
 		"and has no resource metadata"})
-	return &Error{Rule: NotAsked, Text: "the server has no resource metadata and requires no token",
-		Hint: "use it without a login"}
+	return &Error{
+		Rule: NotAsked, Text: "the server has no resource metadata and requires no token",
+		Hint: "use it without a login",
+	}
 }
 
 // A login is the state of one login.
@@ -255,8 +259,10 @@ func (l *login) runUnattended(ctx context.Context) error {
 		return err
 	}
 	if l.req.Grant == ClientCredentials && p.secret == "" && p.client.KeyFile == "" {
-		return &Error{Rule: NoRegistration, Text: "client_credentials needs a secret or a key",
-			Hint: "--client-secret-file FILE or --private-key FILE goes with --client-id"}
+		return &Error{
+			Rule: NoRegistration, Text: "client_credentials needs a secret or a key",
+			Hint: "--client-secret-file FILE or --private-key FILE goes with --client-id",
+		}
 	}
 	form, err := l.flow.unattendedForm(ctx, l.store, p.client, l.token)
 	if err != nil {
@@ -329,8 +335,10 @@ func (l *login) runBrowser(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	form := url.Values{"grant_type": {string(AuthorizationCode)}, "code": {code},
-		"redirect_uri": {a.redirect}, "code_verifier": {a.verifier}}
+	form := url.Values{
+		"grant_type": {string(AuthorizationCode)}, "code": {code},
+		"redirect_uri": {a.redirect}, "code_verifier": {a.verifier},
+	}
 	return l.requestToken(ctx, p, l.token.withResource(form))
 }
 
@@ -375,8 +383,10 @@ func (l *login) listen() (*callback, error) {
 // request.
 func (l *login) authorize(ctx context.Context, c Client, back *callback) (string, *authorization, error) {
 	s := l.found.Server
-	a := &authorization{state: oauth2.GenerateVerifier(), verifier: oauth2.GenerateVerifier(), issuer: s.Issuer,
-		redirect: back.redirect(), resource: !l.token.OmitResource, issRequired: bool(s.NamesItself)}
+	a := &authorization{
+		state: oauth2.GenerateVerifier(), verifier: oauth2.GenerateVerifier(), issuer: s.Issuer,
+		redirect: back.redirect(), resource: !l.token.OmitResource, issRequired: bool(s.NamesItself),
+	}
 	l.flow.addSecrets(a.verifier) // the state is shown in the URL, and is worthless without the verifier
 	config := oauth2.Config{
 		ClientID:    c.ID,

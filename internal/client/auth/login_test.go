@@ -41,8 +41,10 @@ func TestLogin(t *testing.T) {
 		t.Fatal(err)
 	}
 	redirect := w.asked.Get("redirect_uri")
-	for name, want := range map[string]string{"response_type": "code", "client_id": "registered-id", "code_challenge_method": "S256",
-		"resource": w.url + "/mcp", "scope": "a b", "redirect_uri": redirect} {
+	for name, want := range map[string]string{
+		"response_type": "code", "client_id": "registered-id", "code_challenge_method": "S256",
+		"resource": w.url + "/mcp", "scope": "a b", "redirect_uri": redirect,
+	} {
 		if got := w.asked.Get(name); got != want {
 			t.Errorf("authorization request: %s is %q, want %q", name, got, want)
 		}
@@ -51,8 +53,10 @@ func TestLogin(t *testing.T) {
 		t.Errorf("the browser is to come back to %s with the state %q", redirect, w.asked.Get("state"))
 	}
 	form := w.forms[0]
-	for name, want := range map[string]string{"grant_type": "authorization_code", "code": "code-secret-1", "redirect_uri": redirect,
-		"resource": w.url + "/mcp", "client_id": "registered-id"} {
+	for name, want := range map[string]string{
+		"grant_type": "authorization_code", "code": "code-secret-1", "redirect_uri": redirect,
+		"resource": w.url + "/mcp", "client_id": "registered-id",
+	} {
 		if got := form.Get(name); got != want {
 			t.Errorf("token request: %s is %q, want %q", name, got, want)
 		}
@@ -251,10 +255,14 @@ func TestWhichClient(t *testing.T) {
 		registered    int
 	}{
 		{name: "the given one, of all", server: withDocuments, given: Client{ID: "given"}, document: document, want: "given"},
-		{name: "the one that was given before", server: withDocuments, want: "before",
-			before: Client{ID: "before", Origin: Given, Grant: AuthorizationCode}},
-		{name: "the document, not the one that was given before", server: withDocuments, document: document, want: document,
-			before: Client{ID: "before", Origin: Given, Grant: AuthorizationCode}},
+		{
+			name: "the one that was given before", server: withDocuments, want: "before",
+			before: Client{ID: "before", Origin: Given, Grant: AuthorizationCode},
+		},
+		{
+			name: "the document, not the one that was given before", server: withDocuments, document: document, want: document,
+			before: Client{ID: "before", Origin: Given, Grant: AuthorizationCode},
+		},
 		{name: "the document", server: withDocuments, document: document, want: document},
 		{name: "no document where the server knows none", server: usualServer, document: document, want: "registered-id", registered: 1},
 		{name: "registered now", server: usualServer, want: "registered-id", registered: 1},
@@ -846,8 +854,10 @@ func TestSecretsAreLearnt(t *testing.T) {
 	if _, err := walk.Login(t.Context(), newStore(), w.request()); err != nil {
 		t.Fatal(err)
 	}
-	for _, secret := range []string{"client-secret-1", "code-secret-1", "access-secret-1", "refresh-secret-1",
-		w.forms[0].Get("code_verifier")} {
+	for _, secret := range []string{
+		"client-secret-1", "code-secret-1", "access-secret-1", "refresh-secret-1",
+		w.forms[0].Get("code_verifier"),
+	} {
 		if !slices.Contains(learnt, secret) {
 			t.Errorf("%q was not told", secret)
 		}

@@ -68,8 +68,10 @@ func readMetadata(raw []byte, into any, what string, rule Rule) (metadata, *Erro
 	err := json.Unmarshal(raw, into)
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if ok && wrong.Field != "" {
-		return m, &Error{Rule: rule,
-			Text: fmt.Sprintf("the %s has a %q of type %s, not %s", what, wrong.Field, wrong.Value, wrong.Type)}
+		return m, &Error{
+			Rule: rule,
+			Text: fmt.Sprintf("the %s has a %q of type %s, not %s", what, wrong.Field, wrong.Value, wrong.Type),
+		}
 	}
 	if err != nil {
 		return m, &Error{Rule: rule, Text: "the " + what + " is not a valid JSON object", Err: errNoObject}
@@ -85,8 +87,10 @@ func (m metadata) checkLists(flow *Flow, section string, names ...string) error 
 		if kind := m.kind(name); kind == "" || kind == "array" {
 			continue
 		}
-		if err := flow.tolerate(fmt.Sprintf("%q is an array (%s)", name, section), &Error{Rule: m.rule,
-			Text: "the " + m.what + " has " + m.describeType(name)}); err != nil {
+		if err := flow.tolerate(fmt.Sprintf("%q is an array (%s)", name, section), &Error{
+			Rule: m.rule,
+			Text: "the " + m.what + " has " + m.describeType(name),
+		}); err != nil {
 			return err
 		}
 	}

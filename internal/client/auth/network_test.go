@@ -21,11 +21,13 @@ func TestPinnedNamesOpenNothingElse(t *testing.T) {
 	defer server.Close()
 	there := server.Listener.Addr().String()
 	config := server.Client().Transport.(*http.Transport).TLSClientConfig
-	n := NewNet(Public, Network{TLS: config,
+	n := NewNet(Public, Network{
+		TLS:    config,
 		Pinned: func(address string) bool { return address == "example.com:443" },
 		Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, network, there)
-		}})
+		},
+	})
 	defer n.Close()
 	if _, status, err := n.get(t.Context(), "https://example.com/x", nil); err != nil || status != http.StatusOK {
 		t.Errorf("the pinned name: %d, %v", status, err)
@@ -75,8 +77,10 @@ func TestTheServersPapersAreForTheServer(t *testing.T) {
 	var toServer, toOther atomic.Int64
 	server, other := start(&toServer), start(&toOther)
 	pair := server.TLS.Certificates[0]
-	papers := &tls.Config{InsecureSkipVerify: true,
-		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }}
+	papers := &tls.Config{
+		InsecureSkipVerify:   true,
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil },
+	}
 	way := Network{Server: server.Listener.Addr().String(), ServerTLS: papers}
 	n := NewNet(Loopback, way)
 	defer n.Close()

@@ -15,9 +15,11 @@ import (
 // RFC 6749, section 3.1: an endpoint has no fragment, and no parameter is in the request
 // twice: servers take the first one, which is not the client's.
 func TestEndpointsThatBringTheRequestsParameters(t *testing.T) {
-	for _, end := range []string{"#", "#at", "?tenant=1#at", "?client_id=evil", "?redirect_uri=https%3A%2F%2Fevil.example", "?state=x", "?tenant=1&stat%65=x",
+	for _, end := range []string{
+		"#", "#at", "?tenant=1#at", "?client_id=evil", "?redirect_uri=https%3A%2F%2Fevil.example", "?state=x", "?tenant=1&stat%65=x",
 		"?response_type=token", "?code_challenge=x", "?code_challenge_method=plain",
-		"?response_mode=form_post", "?request=x", "?request_uri=https%3A%2F%2Fevil.example"} {
+		"?response_mode=form_post", "?request=x", "?request_uri=https%3A%2F%2Fevil.example",
+	} {
 		w := newWorld(t)
 		w.documents[serverAt] = strings.Replace(usualServer, "BASE/authorize", "BASE/authorize"+end, 1)
 		_, err := w.login(newStore(), nil)
@@ -65,9 +67,11 @@ func TestEndpointsThatBringAResource(t *testing.T) {
 
 // A server may send any number, or none, as a time.
 func TestTimesThatMakeNoSense(t *testing.T) {
-	for expires, want := range map[string]time.Duration{"3600": time.Hour, `"3600"`: time.Hour, "36e2": time.Hour, "3600.5": time.Hour, "0": 0, "-5": 0, "-5e18": 0,
+	for expires, want := range map[string]time.Duration{
+		"3600": time.Hour, `"3600"`: time.Hour, "36e2": time.Hour, "3600.5": time.Hour, "0": 0, "-5": 0, "-5e18": 0,
 		`"soon"`: 0, "null": 0, "[]": 0, "1e18": maxSeconds * time.Second, "1e400": maxSeconds * time.Second, "1000000000000000000": maxSeconds * time.Second,
-		"2147483648": (1 << 31) * time.Second} {
+		"2147483648": (1 << 31) * time.Second,
+	} {
 		w, store := newWorld(t), newStore()
 		w.token = func(url.Values, http.Header) (int, string) {
 			return 200, `{"access_token":"x","token_type":"Bearer","expires_in":` + expires + `}`
@@ -101,9 +105,16 @@ func TestTokensThatAreNone(t *testing.T) {
 		access, refresh string
 		ok              bool
 	}{
-		{"a-._~+/b==", "r", true}, {"12|abc:{x}", "", true},
-		{`a\r\nX-Evil: 1`, "r", false}, {`a\n`, "r", false}, {"a b", "r", false}, {`a\u0000`, "r", false}, {"ä", "r", false}, {`a\u007f`, "r", false},
-		{"a", `r\r\nX-Evil: 1`, false}, {"a", "r\u200b", false},
+		{"a-._~+/b==", "r", true},
+		{"12|abc:{x}", "", true},
+		{`a\r\nX-Evil: 1`, "r", false},
+		{`a\n`, "r", false},
+		{"a b", "r", false},
+		{`a\u0000`, "r", false},
+		{"ä", "r", false},
+		{`a\u007f`, "r", false},
+		{"a", `r\r\nX-Evil: 1`, false},
+		{"a", "r\u200b", false},
 	} {
 		w, store := newWorld(t), newStore()
 		w.token = func(url.Values, http.Header) (int, string) {
@@ -136,9 +147,18 @@ func TestDeviceTimesThatMakeNoSense(t *testing.T) {
 		want              Rule
 	}{
 		{"60", "0.001", NoResponse}, // usual: seconds are whole
-		{"60", "-5", NoResponse}, {"60", "1e18", TokenRefused}, {"60", "1000000000000000000", TokenRefused}, {"60", "10000000000", TokenRefused},
-		{"60", "9223372036854775807", TokenRefused}, {"60", "901", TokenRefused}, {"60", `"x"`, NoResponse},
-		{"-5", "1", ""}, {"0", "1", ""}, {"1e18", "1", ""}, {"1000000000000000000", "1", ""}, {`"60"`, `"1"`, ""},
+		{"60", "-5", NoResponse},
+		{"60", "1e18", TokenRefused},
+		{"60", "1000000000000000000", TokenRefused},
+		{"60", "10000000000", TokenRefused},
+		{"60", "9223372036854775807", TokenRefused},
+		{"60", "901", TokenRefused},
+		{"60", `"x"`, NoResponse},
+		{"-5", "1", ""},
+		{"0", "1", ""},
+		{"1e18", "1", ""},
+		{"1000000000000000000", "1", ""},
+		{`"60"`, `"1"`, ""},
 	} {
 		t.Run(c.expires+" "+c.interval, func(t *testing.T) {
 			t.Parallel()
@@ -165,8 +185,10 @@ func TestDeviceTimesThatMakeNoSense(t *testing.T) {
 
 // RFC 8628, section 3.2: what has to be there is.
 func TestDeviceCodesThatAreNone(t *testing.T) {
-	for _, answer := range []string{`{}`, `[]`, `"x"`, `{"device_code":"d","user_code":"A"}`, `{"device_code":"d","verification_uri":"BASE/verify"}`,
-		`{"user_code":"A","verification_uri":"BASE/verify"}`} {
+	for _, answer := range []string{
+		`{}`, `[]`, `"x"`, `{"device_code":"d","user_code":"A"}`, `{"device_code":"d","verification_uri":"BASE/verify"}`,
+		`{"user_code":"A","verification_uri":"BASE/verify"}`,
+	} {
 		w := newWorld(t)
 		w.documents[serverAt] = strings.Replace(usualServer, "{", `{"device_authorization_endpoint":"BASE/device",`, 1)
 		w.documents["/device"] = answer

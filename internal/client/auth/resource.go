@@ -76,8 +76,10 @@ func (flow *Flow) findResource(ctx context.Context, endpoint *url.URL, c Challen
 	}
 	if firstErr == nil && len(named) > 0 {
 		answers := strings.Join(refused[:min(len(refused), len(named))], ", ")
-		firstErr = &Error{Rule: ResourceMissing,
-			Text: "the resource metadata that the challenge names cannot be read: " + answers}
+		firstErr = &Error{
+			Rule: ResourceMissing,
+			Text: "the resource metadata that the challenge names cannot be read: " + answers,
+		}
 	}
 	return nil, firstErr
 }
@@ -99,8 +101,10 @@ func readResource(flow *Flow, raw []byte, endpoint *url.URL, issuer string) (*Re
 	}
 	const namesOne = `"authorization_servers" names at least one server ` +
 		`(specification, page authorization, "Authorization Server Location")`
-	namesNone := &Error{Rule: ResourceInvalid, Text: "the resource metadata names no authorization server",
-		Hint: "if you know the server's authorization server: --issuer URL"}
+	namesNone := &Error{
+		Rule: ResourceInvalid, Text: "the resource metadata names no authorization server",
+		Hint: "if you know the server's authorization server: --issuer URL",
+	}
 	if m.kind("authorization_servers") != "" {
 		namesNone.Text += ": it has " + m.describeType("authorization_servers")
 	}
@@ -119,9 +123,11 @@ func readResource(flow *Flow, raw []byte, endpoint *url.URL, issuer string) (*Re
 	if name == "" {
 		name = "nothing"
 	}
-	mismatch := &Error{Rule: ResourceMismatch, Other: r.ID, At: endpoint.String(),
+	mismatch := &Error{
+		Rule: ResourceMismatch, Other: r.ID, At: endpoint.String(),
 		Text: "the resource metadata is for another server: " + name + ", not " + endpoint.String(),
-		Hint: "its tokens would be for another server; contact the server's operator"}
+		Hint: "its tokens would be for another server; contact the server's operator",
+	}
 	isCovered := Covers(r.ID, endpoint.String())
 	if err := flow.check(`"resource" is this server (RFC 9728 section 3.3)`, isCovered, mismatch); err != nil {
 		return nil, err

@@ -36,8 +36,10 @@ func (flow *Flow) checkResponse(a *authorization, answer url.Values) (string, er
 	}
 	isIssuer := slices.Equal(answer["iss"], []string{a.issuer}) || !answer.Has("iss") && !a.issRequired
 	err = flow.check(`"iss" names the issuer, where it must be there (RFC 9207 section 2.4)`, isIssuer,
-		&Error{Rule: ResponseIssuer, Text: "the browser's response is not from " + a.issuer,
-			Hint: "possible mix-up attack; nothing was sent"})
+		&Error{
+			Rule: ResponseIssuer, Text: "the browser's response is not from " + a.issuer,
+			Hint: "possible mix-up attack; nothing was sent",
+		})
 	if err != nil {
 		return "", err
 	}
@@ -47,11 +49,15 @@ func (flow *Flow) checkResponse(a *authorization, answer url.Values) (string, er
 			rule = Denied
 		}
 		text := answer.Get("error_description")
-		return "", &Error{Rule: rule, Text: "the authorization server denied the request" + errorDetails(code, text, 0),
-			Err: clientErrors[code], Hint: hintFor(code, text, a.resource)}
+		return "", &Error{
+			Rule: rule, Text: "the authorization server denied the request" + errorDetails(code, text, 0),
+			Err: clientErrors[code], Hint: hintFor(code, text, a.resource),
+		}
 	}
 	code := answer.Get("code")
 	flow.addSecrets(code)
-	return code, flow.check("\"code\" is present (RFC 6749 section 4.1.2)", code != "", &Error{Rule: ResponseInvalid,
-		Text: "the browser's response has no code"})
+	return code, flow.check("\"code\" is present (RFC 6749 section 4.1.2)", code != "", &Error{
+		Rule: ResponseInvalid,
+		Text: "the browser's response has no code",
+	})
 }

@@ -128,8 +128,10 @@ func checkPKCE(flow *Flow, s *Server, n needs) error {
 	}
 	hasS256 := `"code_challenge_methods_supported" has S256 ` +
 		`(specification, page authorization, "Authorization Code Protection")`
-	return flow.check(hasS256, slices.Contains(s.Challenges, "S256"), &Error{Rule: NoPKCE, Hint: wire.Hint(hint),
-		Text: "the authorization server does not declare PKCE with S256, so a code could be stolen"})
+	return flow.check(hasS256, slices.Contains(s.Challenges, "S256"), &Error{
+		Rule: NoPKCE, Hint: wire.Hint(hint),
+		Text: "the authorization server does not declare PKCE with S256, so a code could be stolen",
+	})
 }
 
 // A namedEndpoint is an endpoint with its name in the metadata.
@@ -173,8 +175,10 @@ func checkEndpoints(flow *Flow, s *Server, g Grant) error {
 
 // ownParameters are the parameters of an authorization request that only the client may set, and the
 // parameters that could replace them (RFC 6749, section 4.1.1; RFC 7636; RFC 8707; RFC 9101).
-var ownParameters = append([]string{"response_type", "client_id", "redirect_uri", "state", "code_challenge",
-	"code_challenge_method", "response_mode", "request", "request_uri"}, replacedParameters...)
+var ownParameters = append([]string{
+	"response_type", "client_id", "redirect_uri", "state", "code_challenge",
+	"code_challenge_method", "response_mode", "request", "request_uri",
+}, replacedParameters...)
 
 // replacedParameters are the parameters that an endpoint's URL may contain: the client's value
 // replaces them.
@@ -188,8 +192,10 @@ func checkEndpointURL(flow *Flow, e namedEndpoint) error {
 		return err
 	}
 	rule := fmt.Sprintf("%q has no fragment (RFC 6749 sections 3.1 and 3.2)", e.name)
-	err = flow.check(rule, !strings.Contains(e.url, "#"), &Error{Rule: ServerInvalid,
-		Text: fmt.Sprintf("the authorization server's %s has a fragment: %q", e.name, e.url)})
+	err = flow.check(rule, !strings.Contains(e.url, "#"), &Error{
+		Rule: ServerInvalid,
+		Text: fmt.Sprintf("the authorization server's %s has a fragment: %q", e.name, e.url),
+	})
 	if err != nil || e.name != "authorization_endpoint" {
 		return err
 	}
@@ -198,7 +204,9 @@ func checkEndpointURL(flow *Flow, e namedEndpoint) error {
 		return !query.Has(name) || slices.Contains(replacedParameters, name)
 	})
 	rule = `"authorization_endpoint" contains no parameter that the client must set (RFC 6749 section 3.1)`
-	return flow.check(rule, len(own) == 0, &Error{Rule: ServerInvalid,
+	return flow.check(rule, len(own) == 0, &Error{
+		Rule: ServerInvalid,
 		Text: fmt.Sprintf("the authorization_endpoint sets the client's own parameters (%s): %q",
-			strings.Join(own, ", "), e.url)})
+			strings.Join(own, ", "), e.url),
+	})
 }

@@ -239,8 +239,10 @@ func TestRedirectURIs(t *testing.T) {
 			}
 		}
 	}
-	for _, uri := range []string{"https://localhost/cb", "http://evil.example/", "http://127.0.0.1/?a=b", "http://localhost/#x", "localhost:1",
-		"http://u@localhost/", "urn:ietf:wg:oauth:2.0:oob", "http://127.0.0.1.evil.example/"} {
+	for _, uri := range []string{
+		"https://localhost/cb", "http://evil.example/", "http://127.0.0.1/?a=b", "http://localhost/#x", "localhost:1",
+		"http://u@localhost/", "urn:ietf:wg:oauth:2.0:oob", "http://127.0.0.1.evil.example/",
+	} {
 		if CheckRedirect(uri) == nil {
 			t.Errorf("%s was accepted", uri)
 		}

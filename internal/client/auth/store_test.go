@@ -50,8 +50,12 @@ func TestNewerTokenOfAResourceIsSent(t *testing.T) {
 // A login replaces the token of the same account only.
 func TestPutKeepsOtherAccounts(t *testing.T) {
 	var b Records
-	for _, token := range []Token{{Resource: "r", Account: "work", Issuer: "old"}, {Resource: "r", Account: "private"},
-		{Resource: "s", Account: "work"}, {Resource: "r", Account: "work", Issuer: "new"}} {
+	for _, token := range []Token{
+		{Resource: "r", Account: "work", Issuer: "old"},
+		{Resource: "r", Account: "private"},
+		{Resource: "s", Account: "work"},
+		{Resource: "r", Account: "work", Issuer: "new"},
+	} {
 		b.putToken(token)
 	}
 	var kept []string
@@ -66,8 +70,12 @@ func TestPutKeepsOtherAccounts(t *testing.T) {
 // A client is known to one issuer, by one way to become known, for one grant.
 func TestClientIsForOneGrant(t *testing.T) {
 	var b Records
-	clients := []Client{{Issuer: "i", Origin: Registered, Grant: AuthorizationCode}, {Issuer: "other", Origin: Registered, Grant: AuthorizationCode},
-		{Issuer: "i", Origin: Given, Grant: AuthorizationCode}, {Issuer: "i", Origin: Registered, Grant: DeviceCode}}
+	clients := []Client{
+		{Issuer: "i", Origin: Registered, Grant: AuthorizationCode},
+		{Issuer: "other", Origin: Registered, Grant: AuthorizationCode},
+		{Issuer: "i", Origin: Given, Grant: AuthorizationCode},
+		{Issuer: "i", Origin: Registered, Grant: DeviceCode},
+	}
 	for _, prefix := range []string{"old", "new"} {
 		for i, c := range clients {
 			c.ID = fmt.Sprint(prefix, i)

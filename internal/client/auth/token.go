@@ -220,12 +220,16 @@ func readTokenResponse(where string, raw []byte, status int) (*tokenResponse, er
 		jsonErr = json.Unmarshal(asJSON, &a)
 	}
 	if isUnavailable(status, a.Error) {
-		return &a, &Error{Rule: Unavailable,
-			Text: "the authorization server could not handle the token request" + errorDetails(a.Error, a.Description, status)}
+		return &a, &Error{
+			Rule: Unavailable,
+			Text: "the authorization server could not handle the token request" + errorDetails(a.Error, a.Description, status),
+		}
 	}
 	if status/100 != 2 || a.Error != "" {
-		return &a, &Error{Rule: TokenRefused, Err: causes[a.Error],
-			Text: "the authorization server rejected the token request" + errorDetails(a.Error, a.Description, status)}
+		return &a, &Error{
+			Rule: TokenRefused, Err: causes[a.Error],
+			Text: "the authorization server rejected the token request" + errorDetails(a.Error, a.Description, status),
+		}
 	}
 	if jsonErr != nil {
 		return &a, &Error{Rule: TokenRefused, Text: hostOf(where) + " sent an invalid token response"}
@@ -290,8 +294,10 @@ func checkToken(flow *Flow, t *tokenResponse, key *ecdsa.PrivateKey) error {
 			&Error{Rule: TokenType, Text: fmt.Sprintf("the token type is %q, not DPoP", t.Type)})
 	}
 	if t.Type == "" {
-		return flow.tolerate("\"token_type\" is there (RFC 6749 section 5.1)", &Error{Rule: TokenType,
-			Text: "the token response has no token_type; it is used as Bearer"})
+		return flow.tolerate("\"token_type\" is there (RFC 6749 section 5.1)", &Error{
+			Rule: TokenType,
+			Text: "the token response has no token_type; it is used as Bearer",
+		})
 	}
 	return flow.check(`"token_type" is Bearer (RFC 6749 section 7.1)`, strings.EqualFold(t.Type, "bearer"),
 		&Error{Rule: TokenType, Text: fmt.Sprintf("unsupported token type %q", t.Type)})
@@ -309,10 +315,12 @@ var (
 
 // causes maps the error codes that mcpc handles to errors (RFC 6749, section 5.2; RFC 8628, section
 // 3.5), including the codes that GitHub and Slack send instead.
-var causes = map[string]error{"invalid_request": errInvalidRequest, "invalid_grant": errInvalidGrant,
+var causes = map[string]error{
+	"invalid_request": errInvalidRequest, "invalid_grant": errInvalidGrant,
 	"invalid_client": errInvalidClient, "authorization_pending": errPending, "slow_down": errSlowDown,
 	"bad_refresh_token": errInvalidGrant, "bad_verification_code": errInvalidGrant,
-	"invalid_refresh_token": errInvalidGrant, "incorrect_client_credentials": errInvalidClient}
+	"invalid_refresh_token": errInvalidGrant, "incorrect_client_credentials": errInvalidClient,
+}
 
 // hints maps error codes to what the user can do.
 var hints = map[string]wire.Hint{

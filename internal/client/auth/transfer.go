@@ -42,9 +42,11 @@ var transferable = []Grant{AuthorizationCode, DeviceCode, ClientCredentials}
 func ReadTransfer(raw []byte) (Transfer, error) {
 	var t Transfer
 	damaged := func(text string) error {
-		return &Error{Rule: KeyUnusable, Text: "not a token file: " + text,
+		return &Error{
+			Rule: KeyUnusable, Text: "not a token file: " + text,
 			Hint: `it is one JSON object: {"access_token":…,"refresh_token":…,"client_id":…}; ` +
-				wire.Run("auth export TARGET -o FILE") + " writes one"}
+				wire.Run("auth export TARGET -o FILE") + " writes one",
+		}
 	}
 	if err := json.Unmarshal(raw, &t); err != nil {
 		return t, damaged("it is not a JSON object of texts, with expires_at in the form of RFC 3339")

@@ -278,8 +278,10 @@ func (g *Transport) refusalOf(resp *http.Response, t Token, own bool) *Refusal {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	r := &Refusal{Status: resp.StatusCode, URL: resp.Request.URL.String(), Fields: slices.Clone(fields),
-		Challenge: c, Sent: t.Access != "", OwnField: own, Grant: t.Grant, Scopes: missing(c.Scopes(), t.Requested)}
+	r := &Refusal{
+		Status: resp.StatusCode, URL: resp.Request.URL.String(), Fields: slices.Clone(fields),
+		Challenge: c, Sent: t.Access != "", OwnField: own, Grant: t.Grant, Scopes: missing(c.Scopes(), t.Requested),
+	}
 	if t.Access == "" && !own {
 		r.Err = g.tokenErr
 	}

@@ -52,8 +52,10 @@ func newProtected(t *testing.T, takes ...string) *protected {
 func stored(t *testing.T, w *world, endpoint string, change func(*Token)) *Store {
 	t.Helper()
 	store := newStore()
-	token := Token{Issuer: w.url, Resource: endpoint, Endpoint: endpoint, Client: "id", Grant: AuthorizationCode, Access: "plain:old",
-		Refresh: "plain:refresh-1", TokenEndpoint: w.url + "/token", Requested: []string{"a"}}
+	token := Token{
+		Issuer: w.url, Resource: endpoint, Endpoint: endpoint, Client: "id", Grant: AuthorizationCode, Access: "plain:old",
+		Refresh: "plain:refresh-1", TokenEndpoint: w.url + "/token", Requested: []string{"a"},
+	}
 	if change != nil {
 		change(&token)
 	}
@@ -64,10 +66,12 @@ func stored(t *testing.T, w *world, endpoint string, change func(*Token)) *Store
 }
 
 func guardFor(w *world, endpoint string, store *Store) *Transport {
-	g := &Transport{Endpoint: endpoint, Store: store, Now: func() time.Time { return now },
+	g := &Transport{
+		Endpoint: endpoint, Store: store, Now: func() time.Time { return now },
 		NewFlow: func(context.Context) *Flow {
 			return &Flow{Net: NewNet(Loopback, Network{}), Now: func() time.Time { return now }, Read: os.ReadFile}
-		}}
+		},
+	}
 	g.Over(http.DefaultTransport)
 	return g
 }
@@ -342,8 +346,10 @@ func TestClientIsForgottenByTheServer(t *testing.T) {
 		code   string
 		kept   int
 	}{
-		{Registered, "invalid_client", 0}, {Registered, "incorrect_client_credentials", 0},
-		{Registered, "invalid_grant", 1}, {Given, "invalid_client", 1},
+		{Registered, "invalid_client", 0},
+		{Registered, "incorrect_client_credentials", 0},
+		{Registered, "invalid_grant", 1},
+		{Given, "invalid_client", 1},
 	} {
 		w, p := newWorld(t), newProtected(t)
 		w.token = func(url.Values, http.Header) (int, string) { return 401, `{"error":"` + c.code + `"}` }

@@ -114,8 +114,10 @@ func (c *Conn) readGreeting(limit time.Duration) *transport.Fault {
 		return end.fault(nil)
 	}
 	if errors.Is(err, net.ErrClosed) {
-		return &transport.Fault{Kind: wire.Timeout, Phase: "connect", Err: err, Hint: "--connect-timeout TIME waits longer",
-			Text: "the keep process did not respond within " + limit.String()}
+		return &transport.Fault{
+			Kind: wire.Timeout, Phase: "connect", Err: err, Hint: "--connect-timeout TIME waits longer",
+			Text: "the keep process did not respond within " + limit.String(),
+		}
 	}
 	if err != nil {
 		return &transport.Fault{Kind: wire.Transport, Phase: "connect", Err: err, Text: "the keep process has exited"}
@@ -155,8 +157,10 @@ func (e *ending) fault(err error) *transport.Fault {
 		return &transport.Fault{Kind: e.Kind, Phase: "connect", Text: e.Text, Hint: string(e.Hint), Err: err}
 	}
 	if e.Text != "" {
-		return &transport.Fault{Kind: wire.Transport, Phase: "read", Err: err, Text: "the kept server was stopped: " + e.Text,
-			Process: &wire.ProcessFacts{Stderr: e.Stderr}}
+		return &transport.Fault{
+			Kind: wire.Transport, Phase: "read", Err: err, Text: "the kept server was stopped: " + e.Text,
+			Process: &wire.ProcessFacts{Stderr: e.Stderr},
+		}
 	}
 	return transport.EndFault(&wire.ProcessFacts{Ended: e.Ended, Stderr: e.Stderr}, err)
 }
@@ -166,8 +170,10 @@ func (c *Conn) endFault(err error) *transport.Fault {
 	if c.ending != nil {
 		return c.ending.fault(err)
 	}
-	return &transport.Fault{Kind: wire.Transport, Phase: "read", Err: err, Process: c.stderr.Facts(),
-		Text: "the keep process has exited, and the server with it"}
+	return &transport.Fault{
+		Kind: wire.Transport, Phase: "read", Err: err, Process: c.stderr.Facts(),
+		Text: "the keep process has exited, and the server with it",
+	}
 }
 
 // Read returns the server's standard output. It processes the other messages of the supervisor.

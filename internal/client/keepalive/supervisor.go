@@ -140,9 +140,11 @@ type supervisor struct {
 // keeping it, no command has used it for the idle time, ctx ends, the server exits, or it no longer
 // reads its stdin. It then removes the socket and ends the process.
 func Run(ctx context.Context, opt Options) {
-	s := &supervisor{Options: opt, since: opt.Now(), outputEnded: make(chan struct{}), stopping: make(chan struct{}),
+	s := &supervisor{
+		Options: opt, since: opt.Now(), outputEnded: make(chan struct{}), stopping: make(chan struct{}),
 		connections: map[*user]bool{}, pending: map[string]*request{}, abandoned: transport.NewRecentIDs(),
-		storedChanges: map[string][]byte{}, storedStderr: process.NewTail()}
+		storedChanges: map[string][]byte{}, storedStderr: process.NewTail(),
+	}
 	s.wake = sync.NewCond(&s.mu)
 	s.idle.used = opt.Now()
 	s.idle.timer = time.AfterFunc(time.Hour, func() { // it is started when no command uses the server

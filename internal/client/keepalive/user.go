@@ -131,8 +131,10 @@ func (s *supervisor) join(conn net.Conn, opener bool) {
 		conn.Close()
 		return
 	}
-	hello := Status{Format: format, PID: os.Getpid(), Server: s.child.PID(), Since: s.since,
-		Idle: s.Idle, Left: s.idleLeftLocked(), Users: len(s.users), Opening: s.opening}
+	hello := Status{
+		Format: format, PID: os.Getpid(), Server: s.child.PID(), Since: s.since,
+		Idle: s.Idle, Left: s.idleLeftLocked(), Users: len(s.users), Opening: s.opening,
+	}
 	s.connections[u] = true
 	u.appendLocked(markHello, jsonOf(hello))
 	s.writers.Go(func() { u.write(&s.mu) })

@@ -58,8 +58,10 @@ type Process struct {
 // Start starts the command. The server's output is read after Watch only.
 func Start(command Command) (*Process, error) {
 	argv := command.Args
-	p := &Process{cmd: exec.Command(argv[0], argv[1:]...), Exited: make(chan struct{}), reaped: make(chan struct{}),
-		closing: make(chan struct{}), stderrEnded: make(chan struct{}), Stderr: NewTail()}
+	p := &Process{
+		cmd: exec.Command(argv[0], argv[1:]...), Exited: make(chan struct{}), reaped: make(chan struct{}),
+		closing: make(chan struct{}), stderrEnded: make(chan struct{}), Stderr: NewTail(),
+	}
 	p.cmd.Env = command.Env
 	p.cmd.Dir = command.Dir
 	if err := p.openPipes(); err != nil {

@@ -69,8 +69,10 @@ func TestThrough(t *testing.T) {
 		t.Fatal(err)
 	}
 	rec := &Recorder{Now: time.Now, Tap: func(f wire.Frame) { frames = append(frames, f) }}
-	via := NewConnector(ConnectorOptions{Clock: c, Proxy: noProxy,
-		Through: func(base http.RoundTripper) http.RoundTripper { g.base = base; return g }}, rec)
+	via := NewConnector(ConnectorOptions{
+		Clock: c, Proxy: noProxy,
+		Through: func(base http.RoundTripper) http.RoundTripper { g.base = base; return g },
+	}, rec)
 	id := json.RawMessage("1")
 	out := &Outgoing{ID: id, Method: "ping", Raw: wire.ComposeRequest(id, "ping", nil)}
 	if r := NewHTTP(server.URL, via, 0, nil, nil).Call(t.Context(), out); r.Fault != nil || r.Message == nil {

@@ -24,8 +24,11 @@ func TestWhichCookiesAreSent(t *testing.T) {
 		to   string
 		want string
 	}{
-		{"of a balancer", []string{"AWSALB=a/b+c==; Expires=Wed, 01 Dec 2099 00:00:00 GMT; Path=/", "AWSALBCORS=d; Path=/; SameSite=None; Secure"},
-			from, "AWSALB=a/b+c==; AWSALBCORS=d"},
+		{
+			"of a balancer",
+			[]string{"AWSALB=a/b+c==; Expires=Wed, 01 Dec 2099 00:00:00 GMT; Path=/", "AWSALBCORS=d; Path=/; SameSite=None; Secure"},
+			from, "AWSALB=a/b+c==; AWSALBCORS=d",
+		},
 		{"the newest of a name", []string{"a=1", "b=2", "a=3"}, from, "b=2; a=3"},
 		{"deleted by its age", []string{"a=1", "a=; Max-Age=0"}, from, ""},
 		{"deleted by its date", []string{"a=1", "a=; Expires=Thu, 01 Jan 1970 00:00:00 GMT"}, from, ""},

@@ -153,8 +153,10 @@ func (g *GetStream) handle(m *wire.Message) {
 // reportRefusal reports that the server did not open the stream. A server need not offer one, so that is
 // only information.
 func (g *GetStream) reportRefusal(ctx context.Context, f *Fault) {
-	finding := wire.Finding{Rule: "no_stream", Level: wire.Info,
-		Text: "the server has no GET stream for notifications (" + f.answer() + ")"}
+	finding := wire.Finding{
+		Rule: "no_stream", Level: wire.Info,
+		Text: "the server has no GET stream for notifications (" + f.answer() + ")",
+	}
 	switch {
 	case f.Status == http.StatusConflict:
 		finding.Rule = "stream_held"
@@ -172,8 +174,10 @@ func (g *GetStream) reportRefusal(ctx context.Context, f *Fault) {
 
 // reportClosed reports that the stream is closed and will not be reopened.
 func (g *GetStream) reportClosed(ctx context.Context, f *Fault) {
-	g.finish(ctx, f, wire.Finding{Rule: "stream_lost", Level: wire.Warning,
-		Text: "the GET stream for notifications is closed: " + f.answer()})
+	g.finish(ctx, f, wire.Finding{
+		Rule: "stream_lost", Level: wire.Warning,
+		Text: "the GET stream for notifications is closed: " + f.answer(),
+	})
 }
 
 // finish sets Refusal to f. It reports the finding unless a listener is active, which reports

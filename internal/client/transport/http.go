@@ -228,8 +228,10 @@ var shownFields = [...]string{"Location", "Retry-After", "Www-Authenticate", "Al
 // facts returns the facts of the response for a report, with body as its body.
 func (rt *roundTrip) facts(body []byte) *wire.HTTPFacts {
 	resp := rt.resp
-	facts := &wire.HTTPFacts{Status: resp.StatusCode, URL: rt.shown,
-		ContentType: resp.Header.Get("Content-Type"), Body: body}
+	facts := &wire.HTTPFacts{
+		Status: resp.StatusCode, URL: rt.shown,
+		ContentType: resp.Header.Get("Content-Type"), Body: body,
+	}
 	for _, name := range shownFields {
 		for _, value := range resp.Header[name] {
 			if name == "Location" {

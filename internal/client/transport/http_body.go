@@ -212,8 +212,10 @@ func (t *HTTP) readBody(ctx context.Context, rt *roundTrip) ([]byte, *Fault) {
 		unread.raw = body
 	}
 	if coding := compress.Trailing(decoder); coding != "" {
-		t.inbox.Repeated(wire.Finding{Rule: "encoding", Level: wire.Warning,
-			Text: "the body of a response has other bytes after its " + coding + " data, ignored"},
+		t.inbox.Repeated(wire.Finding{
+			Rule: "encoding", Level: wire.Warning,
+			Text: "the body of a response has other bytes after its " + coding + " data, ignored",
+		},
 			"bodies of responses have other bytes after their compressed data, ignored")
 	}
 	return body, unread
@@ -243,9 +245,11 @@ func incompleteBody(ctx context.Context, resp *http.Response, body []byte, isDec
 
 // spoolFault returns the fault of a large message that could not be written to a file.
 func spoolFault(err error) *Fault {
-	return &Fault{Kind: wire.LocalIO, Phase: "read", Reached: wire.Answered, Err: err,
+	return &Fault{
+		Kind: wire.LocalIO, Phase: "read", Reached: wire.Answered, Err: err,
 		Text: "keeping the response in a temporary file: " + usage.Bare(err).Error(),
-		Hint: "free space on the disk, or use one that has it with --state DIR"}
+		Hint: "free space on the disk, or use one that has it with --state DIR",
+	}
 }
 
 // decoded returns a reader of the decoded body. mcpc does not ask for compression, but some servers

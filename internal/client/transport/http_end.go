@@ -58,16 +58,20 @@ func (t *HTTP) DeleteSession(ctx context.Context, out *Outgoing, noWait bool) {
 	rt, f := t.roundTrip(ctx, http.MethodDelete, out)
 	if f != nil {
 		if context.Cause(ctx) != errNotAwaited {
-			t.inbox.Finding(wire.Finding{Rule: "session_end", Level: wire.Info,
-				Text: "the session could not be deleted on the server: " + f.Text})
+			t.inbox.Finding(wire.Finding{
+				Rule: "session_end", Level: wire.Info,
+				Text: "the session could not be deleted on the server: " + f.Text,
+			})
 		}
 		return
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(rt.resp.Body, shortBody))
 	rt.resp.Body.Close()
 	if status := rt.resp.StatusCode; status/100 != 2 && !IsRefusal(status) {
-		t.inbox.Finding(wire.Finding{Rule: "session_end", Level: wire.Info,
+		t.inbox.Finding(wire.Finding{
+			Rule: "session_end", Level: wire.Info,
 			Text: fmt.Sprintf("the server may still have the session: it answered DELETE with HTTP %d %s",
-				status, http.StatusText(status))})
+				status, http.StatusText(status)),
+		})
 	}
 }

@@ -177,8 +177,10 @@ func (rt *roundTrip) refusal(body []byte) *Fault {
 // statusFault returns the fault for an HTTP status, with body as the received bytes.
 func statusFault(resp *http.Response, body []byte) *Fault {
 	status := fmt.Sprintf("HTTP %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
-	f := &Fault{Kind: wire.Transport, Phase: "wait", Reached: wire.Answered, raw: body,
-		Status: resp.StatusCode, Text: "the server answered " + status}
+	f := &Fault{
+		Kind: wire.Transport, Phase: "wait", Reached: wire.Answered, raw: body,
+		Status: resp.StatusCode, Text: "the server answered " + status,
+	}
 	code := resp.StatusCode
 	switch {
 	case code == http.StatusUnauthorized:
@@ -283,9 +285,11 @@ func badResponseFault(text string, body []byte) *Fault {
 
 // TooLarge returns the fault for a message of more than limit bytes.
 func TooLarge(limit int64) *Fault {
-	return &Fault{Kind: wire.BadResponse, Phase: "read", Reached: wire.Answered,
+	return &Fault{
+		Kind: wire.BadResponse, Phase: "read", Reached: wire.Answered,
 		Text: fmt.Sprintf("a message is larger than %d bytes", limit),
-		Hint: "--max-message-size SIZE raises the limit, 0 removes it"}
+		Hint: "--max-message-size SIZE raises the limit, 0 removes it",
+	}
 }
 
 // cutFault returns the fault for a response that ended after n bytes, before it was complete.

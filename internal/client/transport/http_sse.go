@@ -130,15 +130,19 @@ func resolveEndpoint(sse, endpoint string) (string, *Fault) {
 	}
 	ref, err := base.Parse(endpoint)
 	if err != nil || endpoint == "" {
-		return "", &Fault{Kind: wire.BadResponse, Phase: "connect", Reached: wire.Answered,
-			Text: "the endpoint event has no URL", raw: []byte(endpoint), Err: err}
+		return "", &Fault{
+			Kind: wire.BadResponse, Phase: "connect", Reached: wire.Answered,
+			Text: "the endpoint event has no URL", raw: []byte(endpoint), Err: err,
+		}
 	}
 	if origin(ref) != origin(base) {
 		other := url.URL{Scheme: ref.Scheme, Host: ref.Host, Path: base.Path}
 		quoted := shellwords.Quote(redact.RedactURL(other.String()))
-		return "", &Fault{Kind: wire.Refused, Phase: "connect",
+		return "", &Fault{
+			Kind: wire.Refused, Phase: "connect",
 			Hint: "if the server is there and you trust it, name it so: -s " + quoted,
-			Text: "the endpoint event names another origin, " + ref.Scheme + "://" + ref.Host + "; nothing is sent there"}
+			Text: "the endpoint event names another origin, " + ref.Scheme + "://" + ref.Host + "; nothing is sent there",
+		}
 	}
 	return ref.String(), nil
 }
@@ -179,8 +183,10 @@ func (t *httpSSE) Call(ctx context.Context, out *Outgoing) Reply {
 		}
 		// Some servers send the response on the stream as well, so a response in the body does not end the call.
 		if r.HTTP != nil && wire.ParseMessage(r.HTTP.Body).Answers(out.ID) {
-			t.inbox.Diagnose(Diagnostic{"the response came in the body of the POST and not on the event stream",
-				"an HTTP+SSE server must respond on the stream, and to the POST with 202: an error of the server, -vv shows both"})
+			t.inbox.Diagnose(Diagnostic{
+				"the response came in the body of the POST and not on the event stream",
+				"an HTTP+SSE server must respond on the stream, and to the POST with 202: an error of the server, -vv shows both",
+			})
 		}
 	case r := <-w.answer:
 		unhook()

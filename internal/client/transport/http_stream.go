@@ -88,8 +88,10 @@ func (t *HTTP) readEvents(ctx context.Context, rt *roundTrip, out *Outgoing) Rep
 			break
 		}
 		if attempt == 1 {
-			t.inbox.Finding(wire.Finding{Rule: "stream_lost", Level: wire.Warning,
-				Text: fmt.Sprintf("the stream was interrupted (%s): reconnecting, up to %d times", f.Text, maxResumes)})
+			t.inbox.Finding(wire.Finding{
+				Rule: "stream_lost", Level: wire.Warning,
+				Text: fmt.Sprintf("the stream was interrupted (%s): reconnecting, up to %d times", f.Text, maxResumes),
+			})
 		}
 	}
 	if pos.stray != nil {
@@ -246,9 +248,11 @@ func (t *HTTP) reportRepeated(ev sse.Event) {
 	if what == "" {
 		what = m.Kind.String()
 	}
-	t.inbox.Finding(wire.Finding{Rule: "repeated_event", Level: wire.Info,
+	t.inbox.Finding(wire.Finding{
+		Rule: "repeated_event", Level: wire.Info,
 		Text: fmt.Sprintf("a resumed stream repeated the event %s (%s); the copy was dropped",
-			jsonraw.Excerpt([]byte(*ev.ID), 40), what)})
+			jsonraw.Excerpt([]byte(*ev.ID), 40), what),
+	})
 }
 
 // maxDropped is how many bytes outside of events are kept.
@@ -310,8 +314,10 @@ func reportNonJSONEvent(in Inbox, m *wire.Message) {
 	in.Repeated(wire.Finding{Rule: "stream_noise", Level: wire.Warning, Text: text},
 		"events on the stream are not JSON, ignored")
 	if looksLikeMessage(m.Raw) {
-		in.Diagnose(Diagnostic{"in the meantime an event was received that is not JSON" + describeNonMessage(m),
-			"if that event was the response, no other will follow; -vvv shows its bytes"})
+		in.Diagnose(Diagnostic{
+			"in the meantime an event was received that is not JSON" + describeNonMessage(m),
+			"if that event was the response, no other will follow; -vvv shows its bytes",
+		})
 	}
 }
 
@@ -323,8 +329,10 @@ func ignoredText(m *wire.Message) string {
 // reportStray reports a response that no open request waits for. Some servers repeat the responses of
 // all requests on a resumed stream.
 func reportStray(in Inbox, m *wire.Message) {
-	in.Finding(wire.Finding{Rule: "orphan", Level: wire.Info,
-		Text: "received a response to no open request, with id " + IDText(m.ID)})
+	in.Finding(wire.Finding{
+		Rule: "orphan", Level: wire.Info,
+		Text: "received a response to no open request, with id " + IDText(m.ID),
+	})
 }
 
 // reportEventType reports an event whose type is not "message". An event without data only sets the
@@ -334,8 +342,10 @@ func reportEventType(in Inbox, ev sse.Event) {
 		return
 	}
 	name := jsonraw.Excerpt([]byte(ev.Event), 40)
-	in.Repeated(wire.Finding{Rule: "event", Level: wire.Warning,
-		Text: fmt.Sprintf("an event of type %q is not a message; it was skipped", name)},
+	in.Repeated(wire.Finding{
+		Rule: "event", Level: wire.Warning,
+		Text: fmt.Sprintf("an event of type %q is not a message; it was skipped", name),
+	},
 		fmt.Sprintf("events of type %q are not messages; they were skipped", name))
 }
 
@@ -439,8 +449,10 @@ func (rt *roundTrip) streamEnd(ctx context.Context, err error) *Fault {
 	}
 	if errors.Is(err, io.EOF) && ctx.Err() == nil {
 		rt.via.rec.closed(rt.stream, wire.Received, "end", "")
-		return &Fault{Kind: wire.Transport, Phase: "read", Reached: wire.Unknown,
-			Text: "the stream ended before the response"}
+		return &Fault{
+			Kind: wire.Transport, Phase: "read", Reached: wire.Unknown,
+			Text: "the stream ended before the response",
+		}
 	}
 	rt.recordCut(ctx, err)
 	f := cutFault(ctx, 0, err)

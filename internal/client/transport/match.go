@@ -33,8 +33,10 @@ func irregularResponse(m *wire.Message, out *Outgoing) (*wire.Message, *wire.Fin
 		if !item.Answers(out.ID) || item.Kind == wire.Invalid {
 			return nil, nil
 		}
-		return item, &wire.Finding{Rule: "batch", Level: wire.Warning,
-			Text: "the response is in an array, which the revision does not support"}
+		return item, &wire.Finding{
+			Rule: "batch", Level: wire.Warning,
+			Text: "the response is in an array, which the revision does not support",
+		}
 	}
 	if isReply(m) && hasOtherID(m, out.ID) {
 		return m, &wire.Finding{Rule: "id", Level: wire.Warning, Text: "the response has id " + IDText(m.ID) +

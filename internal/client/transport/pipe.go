@@ -144,8 +144,10 @@ func (p *Pipe) afterWrite(n int, err error) Reply {
 	if pause.Within(p.done, time.Second) {
 		return p.endedReply(reached)
 	}
-	return Failed(&Fault{Kind: wire.Transport, Phase: "send", Reached: reached,
-		Text: "the server does not read its stdin", Err: err})
+	return Failed(&Fault{
+		Kind: wire.Transport, Phase: "send", Reached: reached,
+		Text: "the server does not read its stdin", Err: err,
+	})
 }
 
 // Listen starts delivering received messages.
@@ -240,9 +242,11 @@ func (p *Pipe) handleLine(line []byte) *Fault {
 	isEcho := func(out *Outgoing) bool { return bytes.Equal(out.Raw, line) && !out.AnyReply }
 	if m.Kind == wire.Request && p.hasWaiter(isEcho) {
 		p.rec.Body(wire.Received, wire.Body, 0, line, nil)
-		return &Fault{Kind: wire.BadResponse, Phase: "read", raw: line,
+		return &Fault{
+			Kind: wire.BadResponse, Phase: "read", raw: line,
 			Text: "the command echoes its input",
-			Hint: "check that it is an MCP server; a terminal in between also echoes: use docker run -i and ssh without -t"}
+			Hint: "check that it is an MCP server; a terminal in between also echoes: use docker run -i and ssh without -t",
+		}
 	}
 	if m.Kind == wire.Invalid && p.noise.multiline == nil {
 		if parts := SplitLine(line, p.isResponse); parts != nil {

@@ -61,30 +61,38 @@ func (r *Recorder) Body(dir wire.Direction, kind wire.FrameKind, stream int, raw
 
 // Sent records a message of the client. again is the id of the request that it repeats, or nil.
 func (r *Recorder) Sent(stream int, raw []byte, again json.RawMessage) {
-	r.frame(wire.Frame{Dir: wire.Sent, Kind: wire.Body, Stream: stream, Raw: raw[:len(raw):len(raw)],
-		Again: string(again)})
+	r.frame(wire.Frame{
+		Dir: wire.Sent, Kind: wire.Body, Stream: stream, Raw: raw[:len(raw):len(raw)],
+		Again: string(again),
+	})
 }
 
 // request records the head of an HTTP request.
 func (r *Recorder) request(stream int, req *http.Request) {
-	head := &wire.HTTPHead{Method: req.Method, URL: redact.RedactURL(req.URL.String()),
-		Proto: "HTTP/1.1", Fields: r.fieldsOf(req.Header)}
+	head := &wire.HTTPHead{
+		Method: req.Method, URL: redact.RedactURL(req.URL.String()),
+		Proto: "HTTP/1.1", Fields: r.fieldsOf(req.Header),
+	}
 	r.frame(wire.Frame{Dir: wire.Sent, Kind: wire.Head, Stream: stream, HTTP: head})
 }
 
 // response records the head of an HTTP response.
 func (r *Recorder) response(stream int, resp *http.Response, timing *wire.Timing) {
 	if r.on() {
-		head := &wire.HTTPHead{Status: resp.StatusCode, Proto: resp.Proto,
-			Fields: r.fieldsOf(resp.Header), Timing: timing}
+		head := &wire.HTTPHead{
+			Status: resp.StatusCode, Proto: resp.Proto,
+			Fields: r.fieldsOf(resp.Header), Timing: timing,
+		}
 		r.frame(wire.Frame{Dir: wire.Received, Kind: wire.Head, Stream: stream, HTTP: head})
 	}
 }
 
 // closed records the end of a stream: by which side, how, and a text for people.
 func (r *Recorder) closed(stream int, by wire.Direction, how, text string) {
-	r.frame(wire.Frame{Dir: by, Kind: wire.Closed, Stream: stream,
-		Close: &wire.CloseFacts{By: by, How: how, Text: text}})
+	r.frame(wire.Frame{
+		Dir: by, Kind: wire.Closed, Stream: stream,
+		Close: &wire.CloseFacts{By: by, How: how, Text: text},
+	})
 }
 
 // fieldsOf returns header fields sorted by name, redacted; net/http does not keep their order.

@@ -72,10 +72,12 @@ func (p *Pipe) framedMessage(after int) *Fault {
 	if !p.noise.frame.isComplete || size != after || size != p.noise.frame.length || !looksLikeMessage(begin) {
 		return nil
 	}
-	return &Fault{Kind: wire.BadResponse, Phase: "read", raw: begin,
+	return &Fault{
+		Kind: wire.BadResponse, Phase: "read", raw: begin,
 		Text: "the server frames its messages with Content-Length, as language servers do, " +
 			"and MCP has one message per line",
-		Hint: "check that it is an MCP server and not a language server; some servers have an option for the framing"}
+		Hint: "check that it is an MCP server and not a language server; some servers have an option for the framing",
+	}
 }
 
 // readBytes is a writer that sees the bytes of a pipe before they are split into lines.
@@ -105,8 +107,10 @@ func (p *Pipe) handleNonMessage(m *wire.Message) *Fault {
 		"non-JSON-RPC line on the server's stdout%s, ignored: %q",
 		why, jsonraw.Excerpt(line, maxShown))}, NoiseSummary)
 	if looksLikeMessage(line) || isLengthHeader(line) {
-		p.inbox.Diagnose(Diagnostic{"in the meantime a non-JSON-RPC line was received" + why,
-			"if that line was the response, no other will follow; -vvv shows its bytes"})
+		p.inbox.Diagnose(Diagnostic{
+			"in the meantime a non-JSON-RPC line was received" + why,
+			"if that line was the response, no other will follow; -vvv shows its bytes",
+		})
 	}
 	bad := func(text string) *Fault { return &Fault{Kind: wire.BadResponse, Phase: "read", raw: line, Text: text} }
 	p.noise.lines++

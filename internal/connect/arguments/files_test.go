@@ -18,8 +18,10 @@ import (
 // FuzzArguments: arguments are sent as the bytes that were typed or that stand
 // in a file, or not at all; and the reason is said.
 func FuzzArguments(f *testing.F) {
-	for _, s := range []string{`{"message":"x"}`, ` {"a":1.10,"b":9007199254740993} `, `{"a":1,"a":2}`, `{"":0,"":0}`, `{"a":{"b":1,"b":2}}`, `{"\u0061":1,"a":2}`,
-		`a=1`, `[]`, `{} {}`, `null`, "\xEF\xBB\xBF{}", "{\"a\":\"\xff\"}", `{"a":"\ud800"}`, `@`, `@nothing`, ``, strings.Repeat(`{"a":`, 2000)} {
+	for _, s := range []string{
+		`{"message":"x"}`, ` {"a":1.10,"b":9007199254740993} `, `{"a":1,"a":2}`, `{"":0,"":0}`, `{"a":{"b":1,"b":2}}`, `{"\u0061":1,"a":2}`,
+		`a=1`, `[]`, `{} {}`, `null`, "\xEF\xBB\xBF{}", "{\"a\":\"\xff\"}", `{"a":"\ud800"}`, `@`, `@nothing`, ``, strings.Repeat(`{"a":`, 2000),
+	} {
 		f.Add([]byte(s))
 	}
 	name := filepath.Join(f.TempDir(), "arguments")

@@ -85,8 +85,10 @@ func TestArgumentsOfOddSchemas(t *testing.T) {
 		{`{"properties":{"l":{"type":"array"}}}`, "l=[5]", `{"l":[5]}`},
 		{`{"properties":{"o":{"type":"object"}}}`, `o={"a":1}`, `{"o":{"a":1}}`},
 		{`{"properties":{"t":{"$ref":"#"},"n":{"type":"integer"}}}`, "t.t.t.n=1", `{"t":{"t":{"t":{"n":1}}}}`},
-		{`{"anyOf":[{"properties":{"t":{"$ref":"#"}}},{"properties":{"t":{"$ref":"#"}}}]}`, strings.Repeat("t.", 40) + "t=1",
-			strings.Repeat(`{"t":`, 41) + `"1"` + strings.Repeat("}", 41)}, // the first alternative fits everywhere
+		{
+			`{"anyOf":[{"properties":{"t":{"$ref":"#"}}},{"properties":{"t":{"$ref":"#"}}}]}`, strings.Repeat("t.", 40) + "t=1",
+			strings.Repeat(`{"t":`, 41) + `"1"` + strings.Repeat("}", 41),
+		}, // the first alternative fits everywhere
 		{`{"oneOf":[{"properties":{"t":{"$ref":"#"}}},{"properties":{"t":{"$ref":"#"}}}]}`, strings.Repeat("t.", 40) + "t=1", "3 too complex"},
 		{`{"properties":{"n":false}}`, "n=1", "3 "},
 		{`true`, "n=1", `{"n":"1"}`},

@@ -30,8 +30,10 @@ func (r *Answerer) runCommand(
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, &client.Answer{
-			Ending: wire.Outcome{Kind: wire.LocalIO, Text: fmt.Sprintf("%s: the command failed: %v", flag, err),
-				Hint: "it reads the params on stdin and must exit with 0"},
+			Ending: wire.Outcome{
+				Kind: wire.LocalIO, Text: fmt.Sprintf("%s: the command failed: %v", flag, err),
+				Hint: "it reads the params on stdin and must exit with 0",
+			},
 		}
 	}
 	return bytes.TrimSpace(out), nil

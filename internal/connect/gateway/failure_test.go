@@ -39,12 +39,16 @@ func TestFailuresHaveTheMainLinesOfStderr(t *testing.T) {
 		lines[i] = fmt.Sprintf("at %d", i)
 	}
 	long := "\x1b[31mError: no key " + secret + "\x1b[0m" + strings.Repeat("é", maxStderrLine)
-	exited := wire.Outcome{Kind: wire.Transport, Text: "the server exited (exit status 1) before it answered",
-		Process: &wire.ProcessFacts{Ended: "exit status 1", Stderr: strings.Join(lines, "\n") + "\n\n" + long + "\r\n"}}
+	exited := wire.Outcome{
+		Kind: wire.Transport, Text: "the server exited (exit status 1) before it answered",
+		Process: &wire.ProcessFacts{Ended: "exit status 1", Stderr: strings.Join(lines, "\n") + "\n\n" + long + "\r\n"},
+	}
 	for name, out := range map[string]wire.Outcome{"exited": exited, "silent": {Text: "exited", Process: &wire.ProcessFacts{Ended: "x"}}, "HTTP": {Text: "HTTP 503"}} {
 		var told []string
-		l := &link{Member: &Member{Name: "one"}, env: &host.Env{Shared: new(host.Shared)},
-			p: &peer{g: &Gateway{Options: Options{Tell: func(text string, stderr ...string) { told = append(append(told, text), stderr...) }}}}}
+		l := &link{
+			Member: &Member{Name: "one"}, env: &host.Env{Shared: new(host.Shared)},
+			p: &peer{g: &Gateway{Options: Options{Tell: func(text string, stderr ...string) { told = append(append(told, text), stderr...) }}}},
+		}
 		l.env.Secrets.Learn(secret)
 		l.tellExit(out)
 		got := string(l.failure(mcpserver.Caller{}, &wire.Message{Kind: wire.Request, ID: json.RawMessage("1"), Method: "tools/call"}, out))
@@ -65,8 +69,10 @@ func TestFailuresHaveTheMainLinesOfStderr(t *testing.T) {
 func TestRestartHasTheEndOfStderr(t *testing.T) {
 	t.Parallel()
 	var told []string
-	l := &link{Member: &Member{Name: "one"}, env: &host.Env{Shared: new(host.Shared)},
-		p: &peer{g: &Gateway{Options: Options{Tell: func(text string, stderr ...string) { told = append(append(told, text), stderr...) }}}}}
+	l := &link{
+		Member: &Member{Name: "one"}, env: &host.Env{Shared: new(host.Shared)},
+		p: &peer{g: &Gateway{Options: Options{Tell: func(text string, stderr ...string) { told = append(append(told, text), stderr...) }}}},
+	}
 	l.reportRenewal(client.Renewal{Why: "it was restarted", Process: &wire.ProcessFacts{Ended: "exit status 1", Stderr: "Error: no key\n"}})
 	l.reportRenewal(client.Renewal{Why: "a new session was opened"})
 	ended := wire.ProcessFacts{Ended: "exit status 2", Stderr: "Error: no disk\n"}

@@ -99,8 +99,10 @@ type Gateway struct {
 
 // New returns a Gateway.
 func New(o Options) *Gateway {
-	g := &Gateway{Options: o, states: o.Token() + "-", told: map[string]bool{}, used: map[string]bool{},
-		sessions: map[*mcpserver.Session]*peer{}, suspended: map[string]*suspension{}}
+	g := &Gateway{
+		Options: o, states: o.Token() + "-", told: map[string]bool{}, used: map[string]bool{},
+		sessions: map[*mcpserver.Session]*peer{}, suspended: map[string]*suspension{},
+	}
 	g.server = mcpserver.New(
 		g,
 		mcpserver.Options{

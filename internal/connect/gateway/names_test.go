@@ -8,10 +8,18 @@ import (
 func TestShownName(t *testing.T) {
 	none := func(string) bool { return false }
 	for _, c := range []struct{ prefix, name, want string }{
-		{"fs", "read", "fs__read"}, {"", "read", "read"}, {"fs", "read_file", "fs__read_file"}, {"fs", "a__b", "fs__a__b"}, {"fs", "_x", "fs___x"},
-		{"fs", "a.b", "fs__a_b_" + hashOf("fs__a.b", 0)}, {"", "é", "__" + hashOf("é", 0)}, {"fs", "", "fs___" + hashOf("fs__", 0)},
-		{"fs", "x_0123abcd", "fs__x_0123abcd_" + hashOf("fs__x_0123abcd", 0)}, {"fs", "x_0123ABCD", "fs__x_0123ABCD"},
-		{"fs", strings.Repeat("x", 60), "fs__" + strings.Repeat("x", 60)}, {"fs", strings.Repeat("x", 61), "fs__" + strings.Repeat("x", 51) + "_" + hashOf("fs__"+strings.Repeat("x", 61), 0)},
+		{"fs", "read", "fs__read"},
+		{"", "read", "read"},
+		{"fs", "read_file", "fs__read_file"},
+		{"fs", "a__b", "fs__a__b"},
+		{"fs", "_x", "fs___x"},
+		{"fs", "a.b", "fs__a_b_" + hashOf("fs__a.b", 0)},
+		{"", "é", "__" + hashOf("é", 0)},
+		{"fs", "", "fs___" + hashOf("fs__", 0)},
+		{"fs", "x_0123abcd", "fs__x_0123abcd_" + hashOf("fs__x_0123abcd", 0)},
+		{"fs", "x_0123ABCD", "fs__x_0123ABCD"},
+		{"fs", strings.Repeat("x", 60), "fs__" + strings.Repeat("x", 60)},
+		{"fs", strings.Repeat("x", 61), "fs__" + strings.Repeat("x", 51) + "_" + hashOf("fs__"+strings.Repeat("x", 61), 0)},
 	} {
 		if got := shownName(c.prefix, c.name, none); got != c.want {
 			t.Errorf("%q %q: got %q, want %q", c.prefix, c.name, got, c.want)
@@ -21,8 +29,13 @@ func TestShownName(t *testing.T) {
 
 func TestPrefixes(t *testing.T) {
 	for _, c := range []struct{ names, want string }{
-		{"fs web", "fs web"}, {"@fs", "fs"}, {"_a__b_", "a_b"}, {"my.server", "my_server"}, {"localhost:3001", "localhost_3001"},
-		{"a.b a:b a-b", "a_b-" + hashOf("a.b", 0) + " a_b-" + hashOf("a:b", 0) + " a-b"}, {"é", hashOf("é", 0)},
+		{"fs web", "fs web"},
+		{"@fs", "fs"},
+		{"_a__b_", "a_b"},
+		{"my.server", "my_server"},
+		{"localhost:3001", "localhost_3001"},
+		{"a.b a:b a-b", "a_b-" + hashOf("a.b", 0) + " a_b-" + hashOf("a:b", 0) + " a-b"},
+		{"é", hashOf("é", 0)},
 		{"abcdefghijklmnopqrstuvwxyz", "abcdefghijklmno-" + hashOf("abcdefghijklmnopqrstuvwxyz", 0)},
 	} {
 		if got := strings.Join(Prefixes(strings.Fields(c.names)), " "); got != c.want {

@@ -74,8 +74,12 @@ func TestDeclares(t *testing.T) {
 	for _, c := range []struct {
 		names []string
 		want  bool
-	}{{[]string{"tools"}, true}, {[]string{"resources", "subscribe"}, true}, {[]string{"prompts", "subscribe"}, false},
-		{[]string{"tasks"}, false}} {
+	}{
+		{[]string{"tools"}, true},
+		{[]string{"resources", "subscribe"}, true},
+		{[]string{"prompts", "subscribe"}, false},
+		{[]string{"tasks"}, false},
+	} {
 		if got := declares(c.names...); got != c.want {
 			t.Errorf("%q: %t", c.names, got)
 		}

@@ -181,8 +181,13 @@ func (w *Network) Options(insecure bool) (all [][2]string) {
 	if insecure {
 		all = append(all, [2]string{"--insecure"})
 	}
-	named := [][2]string{{"--cacert", w.CACert}, {"--cert", w.Cert}, {"--key", w.Key},
-		{"--proxy", redact.RedactURL(string(w.Proxy))}, {"--unix-socket", w.Socket}}
+	named := [][2]string{
+		{"--cacert", w.CACert},
+		{"--cert", w.Cert},
+		{"--key", w.Key},
+		{"--proxy", redact.RedactURL(string(w.Proxy))},
+		{"--unix-socket", w.Socket},
+	}
 	if w.Proxy == network.NoProxy {
 		named[3] = [2]string{"--noproxy", "*"}
 	}
@@ -224,9 +229,11 @@ func (w *Network) ForAuth() auth.Network {
 	if w == nil {
 		return auth.Network{}
 	}
-	return auth.Network{Server: w.server, ServerTLS: w.TLS, TLS: w.others, Proxy: w.ProxyFunc,
+	return auth.Network{
+		Server: w.server, ServerTLS: w.TLS, TLS: w.others, Proxy: w.ProxyFunc,
 		Pinned: func(address string) bool { return len(w.Pins.Places(address)) > 0 },
-		Dial:   w.Dialer(authDialTime)}
+		Dial:   w.Dialer(authDialTime),
+	}
 }
 
 // authDialTime limits connecting to an authorization server.

@@ -40,7 +40,6 @@ func (e *Env) ReadFile(name string, limit int64) ([]byte, error) {
 		defer f.Close()
 		return ReadUpTo(f, limit)
 	})
-
 }
 
 // InputLimit returns the limit for input that is sent, in bytes. --max-message-size sets it.

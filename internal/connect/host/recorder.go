@@ -223,8 +223,10 @@ func (e *Env) EndRecording(o wire.Outcome, exit int) {
 // endOf returns how the command ended, for the recording.
 func endOf(e *Env, o wire.Outcome, exit int) capture.End {
 	hint := e.UI.HintText(o.Hint)
-	return capture.End{Time: e.Now(), Exit: exit, Kind: o.Kind, Method: o.Method, Name: o.Name,
-		Text: o.Text, Hint: hint, Took: o.Took, Findings: o.Findings}
+	return capture.End{
+		Time: e.Now(), Exit: exit, Kind: o.Kind, Method: o.Method, Name: o.Name,
+		Text: o.Text, Hint: hint, Took: o.Took, Findings: o.Findings,
+	}
 }
 
 // GaveUp records that the command continues without waiting for the response to its last request. A

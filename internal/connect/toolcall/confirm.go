@@ -47,9 +47,11 @@ const whyChanged = "changed since it was approved"
 // notConfirmed returns the outcome of a call that the user did not confirm. lock is the lock file
 // with the tool's present definition, or nil.
 func notConfirmed(c *connect.Conn, o Request, why string, lock *pin.Lock) wire.Outcome {
-	refused := wire.Outcome{Kind: wire.Refused, Method: "tools/call", Name: o.Name, Where: c.Where, Phase: "arguments",
+	refused := wire.Outcome{
+		Kind: wire.Refused, Method: "tools/call", Name: o.Name, Where: c.Where, Phase: "arguments",
 		Text: fmt.Sprintf("the tool %q %s, and the call was not confirmed", o.Name, why),
-		Hint: "--yes calls it without a confirmation"}
+		Hint: "--yes calls it without a confirmation",
+	}
 	if why == whyChanged {
 		refused.Hint = "--yes approves the tool as it is now, and calls it"
 		if lock != nil {

@@ -35,26 +35,40 @@ func TestConfirmed(t *testing.T) {
 		asks                string // the end of the question
 	}{
 		{name: "a plain tool", tool: plain, confirm: "auto"},
-		{name: "a plain tool, always", tool: plain, confirm: "always",
-			want: `refused | the tool "x" needs a confirmation (--confirm always), and the call was not confirmed | ` + hint},
-		{name: "a destructive one", tool: destructive, confirm: "auto",
-			want: `refused | the tool "x" is marked as destructive, and the call was not confirmed | ` + hint},
+		{
+			name: "a plain tool, always", tool: plain, confirm: "always",
+			want: `refused | the tool "x" needs a confirmation (--confirm always), and the call was not confirmed | ` + hint,
+		},
+		{
+			name: "a destructive one", tool: destructive, confirm: "auto",
+			want: `refused | the tool "x" is marked as destructive, and the call was not confirmed | ` + hint,
+		},
 		{name: "a destructive one, never", tool: destructive, confirm: "never"},
 		{name: "a destructive one, --yes", tool: destructive, confirm: "always", yes: true},
-		{name: "yes", tool: destructive, atTerminal: true, says: []string{"yes"},
-			asks: `is marked as destructive. Call it with {"a":"1"}?`},
-		{name: "no", tool: destructive, atTerminal: true, says: []string{"no"}, want: notConfirmed,
-			asks: `Call it with {"a":"1"}?`},
-		{name: "no always for a destructive one", tool: destructive, atTerminal: true, says: []string{"always"},
+		{
+			name: "yes", tool: destructive, atTerminal: true, says: []string{"yes"},
+			asks: `is marked as destructive. Call it with {"a":"1"}?`,
+		},
+		{
+			name: "no", tool: destructive, atTerminal: true, says: []string{"no"}, want: notConfirmed,
+			asks: `Call it with {"a":"1"}?`,
+		},
+		{
+			name: "no always for a destructive one", tool: destructive, atTerminal: true, says: []string{"always"},
 			want: notConfirmed,
-			asks: `Call it with {"a":"1"}?`},
-		{name: "of a file", tool: plain, configured: true,
+			asks: `Call it with {"a":"1"}?`,
+		},
+		{
+			name: "of a file", tool: plain, configured: true,
 			want: `refused | the tool "x" belongs to a server of /f.json that is not trusted, ` +
 				"and the call was not confirmed | " +
-				"(--yes calls it without a confirmation; mcpc trust cursor:s trusts the server)"},
+				"(--yes calls it without a confirmation; mcpc trust cursor:s trusts the server)",
+		},
 		{name: "of a trusted server", tool: plain, configured: true, trusted: true},
-		{name: "of a file, asked", tool: plain, configured: true, atTerminal: true, says: []string{"yes"},
-			asks: `Call it with {"a":"1"}? /always for exactly this tool`},
+		{
+			name: "of a file, asked", tool: plain, configured: true, atTerminal: true, says: []string{"yes"},
+			asks: `Call it with {"a":"1"}? /always for exactly this tool`,
+		},
 		{name: "of a file, never", tool: plain, configured: true, confirm: "never"},
 	} {
 		d := sit(t, both+"tool {\"name\":\"x\","+c.tool+"}\n")
@@ -96,8 +110,10 @@ func TestATrustedTool(t *testing.T) {
 		}
 	}
 	c := d.dial()
-	c.Origin = &target.Server{Client: client, File: "/f.json", Name: "s", Kind: target.HTTP,
-		URL: "http://another.example/mcp"}
+	c.Origin = &target.Server{
+		Client: client, File: "/f.json", Name: "s", Kind: target.HTTP,
+		URL: "http://another.example/mcp",
+	}
 	o := toolcall.Request{Name: "x"}
 	o.Given.Document = json.RawMessage("{}")
 	if out, _ := toolcall.CallTool(t.Context(), c, &o); out.Kind != wire.Refused {
@@ -123,9 +139,11 @@ func TestAChangedTool(t *testing.T) {
 		shown           string // a part of it
 		approved        bool   // afterwards
 	}{
-		{name: "nobody to ask",
+		{
+			name: "nobody to ask",
 			want: `refused | the tool "x" changed since it was approved, and the call was not confirmed | ` +
-				"(--yes approves the tool as it is now, and calls it)", shown: "changes warning"},
+				"(--yes approves the tool as it is now, and calls it)", shown: "changes warning",
+		},
 		{name: "--yes", yes: true, shown: "changes warning", approved: true},
 		{name: "never", confirm: "never", shown: "changes warning"},
 		{name: "yes", atTerminal: true, says: []string{"yes"}, shown: asked, approved: true},

@@ -117,8 +117,10 @@ func checkDefinition(c *connect.Conn, raw json.RawMessage, o PromptOptions) (out
 func NotStrings(given jsonraw.Members) (findings []wire.Finding) {
 	for _, m := range given {
 		if _, ok := jsonraw.Text(m.Value); !ok {
-			findings = append(findings, wire.Finding{Rule: "type", Level: wire.Error, Where: jsonraw.Pointer("", m.Name),
-				Text: "must be a string", Got: jsonraw.Excerpt(m.Value, 40)})
+			findings = append(findings, wire.Finding{
+				Rule: "type", Level: wire.Error, Where: jsonraw.Pointer("", m.Name),
+				Text: "must be a string", Got: jsonraw.Excerpt(m.Value, 40),
+			})
 		}
 	}
 	return findings

@@ -55,17 +55,23 @@ func TestWhatBecomesATask(t *testing.T) {
 			"\n", "must", 0, "tool_error | the task was cancelled: by its owner", true, true},
 		{"optional and not asked for", earlierTasks, "may", 0, "", false, false},
 		{"optional", earlierTasks + earlierTask, "may", -1, "", true, true},
-		{"forbidden", earlierTasks, "plain", -1,
+		{
+			"forbidden", earlierTasks, "plain", -1,
 			"invalid_arguments | the tool does not run as a task: its taskSupport is absent, which " +
-				"means forbidden | (without --task the call waits for the result)", false, false},
-		{"in no session", earlierTasks + "session s-1\n", "may", -1,
-			"invalid_arguments | the task belongs to a session that ends with this command | (", false, false},
+				"means forbidden | (without --task the call waits for the result)", false, false,
+		},
+		{
+			"in no session", earlierTasks + "session s-1\n", "may", -1,
+			"invalid_arguments | the task belongs to a session that ends with this command | (", false, false,
+		},
 		{"at once", laterTasks, "may", time.Hour, "", false, false},
 		{"by the server", laterTasks + laterTask + "on tasks/get\n" +
 			later(`"status":"completed","result":{"content":[{"type":"text","text":"done"}]}`), "may", 0, "", false, false},
 		{"by the server, and left", laterTasks + laterTask, "may", -1, "", false, true},
-		{"unknown", laterTasks + laterTask + unknown, "may", 0,
-			"rpc_error | no such task | (the server does not know this task", false, false},
+		{
+			"unknown", laterTasks + laterTask + unknown, "may", 0,
+			"rpc_error | no such task | (the server does not know this task", false, false,
+		},
 		{"failed", laterTasks + laterTask + "on tasks/get\n" +
 			later(`"status":"failed","error":{"code":-32603,"message":"broken"}`), "may", 0, "rpc_error | broken", false, false},
 	} {
@@ -162,8 +168,10 @@ func TestPlaceOfATask(t *testing.T) {
 		conn *connect.Conn
 		want state.Task
 	}{
-		"one-off": {oneOff, state.Task{Endpoint: url}}, "session": {session, state.Task{Session: "box", Key: "k",
-			Endpoint: url}},
+		"one-off": {oneOff, state.Task{Endpoint: url}}, "session": {session, state.Task{
+			Session: "box", Key: "k",
+			Endpoint: url,
+		}},
 		"passing": {passing, state.Task{Endpoint: url}},
 	} {
 		var got state.Task
@@ -225,21 +233,31 @@ func TestGetPrompt(t *testing.T) {
 		{"misspelled", "p", `{"txt":"x"}`, "", false, invalid +
 			`/text is required and missing; "txt" is not an argument of this prompt`, 0, ""},
 		{"no text", "p", `{"text":1}`, "", false, invalid + "/text must be a string", 0, ""},
-		{"unlisted", "p", `{"text":"x","tune":"y"}`, "", false, "", 1,
-			`warn: the prompt p has no argument "tune"; did you mean tone?`},
+		{
+			"unlisted", "p", `{"text":"x","tune":"y"}`, "", false, "", 1,
+			`warn: the prompt p has no argument "tune"; did you mean tone?`,
+		},
 		{"unchecked", "p", `{"tone":1}`, "", true, "", 1, ""},
 		{"unknown", "q", `{}`, "", false, `invalid_arguments | the server has no prompt "q" | (there are: p)`, 0, ""},
-		{"refused", "p", `{"text":"x"}`, "on prompts/get #1\n    error -32602 bad\n", false,
-			"rpc_error | bad | (mcpc describe prompt p shows its arguments)", 1, ""},
-		{"refused unchecked", "p", `{"text":"x"}`, "on prompts/get #1\n    error -32602 bad\n", true, "rpc_error | bad", 1,
-			""},
-		{"no prompts", "p", `{}`, "on prompts/list #1\n    error -32601 no\n", false,
-			"rpc_error | no | (mcpc info shows the server's capabilities)", 0, ""},
+		{
+			"refused", "p", `{"text":"x"}`, "on prompts/get #1\n    error -32602 bad\n", false,
+			"rpc_error | bad | (mcpc describe prompt p shows its arguments)", 1, "",
+		},
+		{
+			"refused unchecked", "p", `{"text":"x"}`, "on prompts/get #1\n    error -32602 bad\n", true, "rpc_error | bad", 1,
+			"",
+		},
+		{
+			"no prompts", "p", `{}`, "on prompts/list #1\n    error -32601 no\n", false,
+			"rpc_error | no | (mcpc info shows the server's capabilities)", 0, "",
+		},
 	} {
 		d := sit(t, prompts+c.script)
 		conn := d.dial()
-		out := toolcall.GetPrompt(t.Context(), conn, toolcall.PromptOptions{Name: c.prompt,
-			Arguments: json.RawMessage(c.arguments), NoValidate: c.noValidate})
+		out := toolcall.GetPrompt(t.Context(), conn, toolcall.PromptOptions{
+			Name:      c.prompt,
+			Arguments: json.RawMessage(c.arguments), NoValidate: c.noValidate,
+		})
 		sent := len(d.server.Requests("prompts/get"))
 		shown := strings.Join(d.user.Shown(), "\n")
 		if ended(out) != c.want || sent != c.sent || shown != c.shown {
@@ -289,8 +307,10 @@ on resources/list
 `
 	for _, c := range []struct{ name, uri, answer, want string }{
 		{"good", "test://one", `result {"contents":[]}`, ""},
-		{"a template", "test://{a}/{b}", "error -32002 none",
-			"rpc_error | none | (a template needs values: mcpc read 'test://{a}/{b}' a=VALUE b=VALUE)"},
+		{
+			"a template", "test://{a}/{b}", "error -32002 none",
+			"rpc_error | none | (a template needs values: mcpc read 'test://{a}/{b}' a=VALUE b=VALUE)",
+		},
 		{"misspelled", "test://onne", "error -32002 none", "rpc_error | none | (did you mean test://one?)"},
 		{"one of the list", "test://one", "error -32002 none", "rpc_error | none"},
 		{"another code", "test://onne", "error -32000 none", "rpc_error | none"},

@@ -70,8 +70,10 @@ func JSON(r Report) json.RawMessage {
 		rule, _ := diff.RuleOf(c.Rule)
 		out.Changes = append(
 			out.Changes,
-			jsonChange{c.Rule, c.Level, c.Subject.Kind, c.Subject.Name, c.Pointer, c.Text, asJSON(c.Was), asJSON(c.Is),
-				rule.Fix, c.Fingerprint, c.Accepted, c.Until},
+			jsonChange{
+				c.Rule, c.Level, c.Subject.Kind, c.Subject.Name, c.Pointer, c.Text, asJSON(c.Was), asJSON(c.Is),
+				rule.Fix, c.Fingerprint, c.Accepted, c.Until,
+			},
 		)
 	}
 	if r.Sum.Was != r.Sum.Is || len(r.Tools) > 0 {

@@ -4,12 +4,13 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"mcpc/internal/sanitize"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 	"unicode"
+
+	"mcpc/internal/sanitize"
 
 	"golang.org/x/tools/txtar"
 

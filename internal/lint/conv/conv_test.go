@@ -73,22 +73,40 @@ func TestRevisionIsNegotiated(t *testing.T) {
 		frames []wire.Frame
 		want   []string
 	}{
-		"older": {[]wire.Frame{probe, body(wire.Received, `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"m"}}`),
-			body(wire.Sent, `{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`),
-			body(wire.Received, `{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-06-18"}}`)},
-			[]string{"response server/discover ?", "error server/discover ?", "response initialize 25a", "result initialize 25a", "conversation  25a"}},
-		"older only": {[]wire.Frame{probe, body(wire.Received, `{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2025-11-25"]}}`)},
-			[]string{"response server/discover ?", "result server/discover ?", "conversation  26"}},
-		"2026": {[]wire.Frame{probe, body(wire.Received, `{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"]}}`)},
-			[]string{"response server/discover 26", "result server/discover 26", "conversation  26"}},
-		"2026, with an error": {[]wire.Frame{probe, body(wire.Received, `{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"m"}}`)},
-			[]string{"response server/discover 26", "error server/discover 26", "conversation  26"}},
-		"2026, without a probe": {[]wire.Frame{body(wire.Sent, `{"jsonrpc":"2.0","id":1,"method":"tools/list",%s}`, stamped),
-			body(wire.Received, `{"jsonrpc":"2.0","id":1,"result":{"tools":[{}]}}`)},
-			[]string{"response tools/list 26", "result tools/list 26", "tool tools/list 26", "conversation  26"}},
-		"batch": {[]wire.Frame{body(wire.Sent, `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"x"}]`),
-			body(wire.Received, `[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","method":"y"}]`)},
-			[]string{"batch  ?", "response ping ?", "result ping ?", "notification y ?", "conversation  ?"}},
+		"older": {
+			[]wire.Frame{
+				probe, body(wire.Received, `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"m"}}`),
+				body(wire.Sent, `{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`),
+				body(wire.Received, `{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-06-18"}}`),
+			},
+			[]string{"response server/discover ?", "error server/discover ?", "response initialize 25a", "result initialize 25a", "conversation  25a"},
+		},
+		"older only": {
+			[]wire.Frame{probe, body(wire.Received, `{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2025-11-25"]}}`)},
+			[]string{"response server/discover ?", "result server/discover ?", "conversation  26"},
+		},
+		"2026": {
+			[]wire.Frame{probe, body(wire.Received, `{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"]}}`)},
+			[]string{"response server/discover 26", "result server/discover 26", "conversation  26"},
+		},
+		"2026, with an error": {
+			[]wire.Frame{probe, body(wire.Received, `{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"m"}}`)},
+			[]string{"response server/discover 26", "error server/discover 26", "conversation  26"},
+		},
+		"2026, without a probe": {
+			[]wire.Frame{
+				body(wire.Sent, `{"jsonrpc":"2.0","id":1,"method":"tools/list",%s}`, stamped),
+				body(wire.Received, `{"jsonrpc":"2.0","id":1,"result":{"tools":[{}]}}`),
+			},
+			[]string{"response tools/list 26", "result tools/list 26", "tool tools/list 26", "conversation  26"},
+		},
+		"batch": {
+			[]wire.Frame{
+				body(wire.Sent, `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"x"}]`),
+				body(wire.Received, `[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","method":"y"}]`),
+			},
+			[]string{"batch  ?", "response ping ?", "result ping ?", "notification y ?", "conversation  ?"},
+		},
 	} {
 		if diff := cmp.Diff(test.want, events(test.frames...)); diff != "" {
 			t.Errorf("%s: %s", name, diff)

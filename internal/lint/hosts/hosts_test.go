@@ -42,8 +42,10 @@ func TestMatrix(t *testing.T) {
 		{"t", `{` + closed + `,"properties":{"a":{"type":"string"}},"required":["a"]}`, "ok ok ok ok ok"},
 		{"t", `{` + closed + `,"properties":{"a-b":{"type":"string"}},"required":["a-b"]}`, "ok ok ok refused ok"},
 		{"t", `{` + closed + `,"properties":{"$a":{"type":"string"}},"required":["$a"]}`, "ok refused refused refused ok"},
-		{"t", `{` + closed + `,"properties":{"a":{` + closed + `,"properties":{"$a":{"type":"string"}},"required":["$a"]}},"required":["a"]}`,
-			"ok ok ok ok ok"},
+		{
+			"t", `{` + closed + `,"properties":{"a":{` + closed + `,"properties":{"$a":{"type":"string"}},"required":["$a"]}},"required":["a"]}`,
+			"ok ok ok ok ok",
+		},
 		{"t", `{` + closed + `,"properties":{"a":true},"required":["a"]}`, "refused ok ok ok refused"},
 		{"t", `{` + closed + `,"anyOf":[{}]}`, "refused ok ok ok ok"},
 		{"t", `{` + closed + `,"properties":{"a":{"oneOf":[{}]}},"required":["a"]}`, "changed ok changed changed ok"},

@@ -108,8 +108,10 @@ func scanTexts(definition json.RawMessage, own Names) (marks []Mark) {
 func joinWords(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // prose are members whose texts describe a tool or its arguments.
-var prose = map[string]bool{"name": true, "title": true, "description": true, "$comment": true, "default": true,
-	"const": true, "enum": true, "examples": true}
+var prose = map[string]bool{
+	"name": true, "title": true, "description": true, "$comment": true, "default": true,
+	"const": true, "enum": true, "examples": true,
+}
 
 // appendTexts appends all strings of a value and the names of its members: a model may read each of
 // them.

@@ -54,6 +54,8 @@ func errorCode(e *conv.Event) int64 {
 }
 
 func findCode(e *conv.Event, want string) {
-	e.Hit(conv.Hit{Subject: "error " + strconv.FormatInt(errorCode(e), 10), Pointer: "/code",
-		Got: strconv.FormatInt(errorCode(e), 10) + " " + e.Message.Error.Message, Want: want})
+	e.Hit(conv.Hit{
+		Subject: "error " + strconv.FormatInt(errorCode(e), 10), Pointer: "/code",
+		Got: strconv.FormatInt(errorCode(e), 10) + " " + e.Message.Error.Message, Want: want,
+	})
 }

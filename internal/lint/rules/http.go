@@ -120,9 +120,11 @@ func wantStatus(want int) func(*conv.Event) {
 }
 
 // subscriptionMethods are the notifications that a subscription carries.
-var subscriptionMethods = map[string]bool{"notifications/tools/list_changed": true, "notifications/prompts/list_changed": true,
+var subscriptionMethods = map[string]bool{
+	"notifications/tools/list_changed": true, "notifications/prompts/list_changed": true,
 	"notifications/resources/list_changed": true, "notifications/resources/updated": true, "notifications/tasks": true,
-	"notifications/subscriptions/acknowledged": true, "notifications/cancelled": true}
+	"notifications/subscriptions/acknowledged": true, "notifications/cancelled": true,
+}
 
 // judgedElsewhere are notifications that other rules judge, on any stream.
 var judgedElsewhere = map[string]bool{

@@ -106,8 +106,10 @@ var capabilities = []Check{
 	{
 		ID:   "L037",
 		Kind: conv.OnNotice,
-		Methods: []string{"notifications/tools/list_changed", "notifications/prompts/list_changed",
-			"notifications/resources/list_changed", "notifications/resources/updated"},
+		Methods: []string{
+			"notifications/tools/list_changed", "notifications/prompts/list_changed",
+			"notifications/resources/list_changed", "notifications/resources/updated",
+		},
 		When: hasServerCapabilities,
 		Do:   checkDeclaredChanges,
 	},

@@ -47,8 +47,10 @@ var notices = []Check{
 			return
 		}
 		if e.Frame.Hidden > 0 && len(redact.HiddenIn(string(e.Raw("data")))) > 0 {
-			e.Hit(conv.Hit{Severity: conv.Warn, Pointer: "/data", AboutHidden: true,
-				Got: "a secret, or a session id, hidden in the recording", Want: "no credentials"})
+			e.Hit(conv.Hit{
+				Severity: conv.Warn, Pointer: "/data", AboutHidden: true,
+				Got: "a secret, or a session id, hidden in the recording", Want: "no credentials",
+			})
 		}
 	}},
 	{ID: "L178", Kind: conv.OnNotice, When: isOfSubscription, Do: checkSubscriptionTag},

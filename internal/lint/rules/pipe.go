@@ -81,8 +81,10 @@ func checkAfterCancel(e *conv.Event) {
 	if e.Rev < conv.R26 {
 		severity = conv.Warn
 	}
-	e.Hit(conv.Hit{Root: true, Severity: severity, Subject: e.Call.Method, Got: e.Show(e.Message.Raw),
-		Want: "nothing more for the request with id " + string(e.Call.ID)})
+	e.Hit(conv.Hit{
+		Root: true, Severity: severity, Subject: e.Call.Method, Got: e.Show(e.Message.Raw),
+		Want: "nothing more for the request with id " + string(e.Call.ID),
+	})
 }
 
 // maxUnbuffered is the time from which an open request shows that the server buffers its output.

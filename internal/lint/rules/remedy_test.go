@@ -14,8 +14,10 @@ func TestRemedy(t *testing.T) {
 		{`{"properties":{"type":"bool"}}`, "/properties/type", ""},
 		{`{"properties":{"a":null}}`, "/properties/a", "{} for any value, or no member a"},
 		{`{"required":"a"}`, "/required", `"required":["a"]`},
-		{`{"properties":{"a":{"required":true}}}`, "/properties/a/required",
-			`"required", an array of names, beside the "properties" that has this one`},
+		{
+			`{"properties":{"a":{"required":true}}}`, "/properties/a/required",
+			`"required", an array of names, beside the "properties" that has this one`,
+		},
 		{`{"minimum":3,"exclusiveMinimum":true}`, "/exclusiveMinimum", `"exclusiveMinimum":3 instead of minimum`},
 		{`{"maximum":3,"exclusiveMaximum":false}`, "/exclusiveMaximum", "no exclusiveMaximum"},
 		{`{"exclusiveMinimum":true}`, "/exclusiveMinimum", ""},

@@ -11,8 +11,10 @@ import (
 )
 
 // ruleByKind maps the kinds of package poison to rules.
-var ruleByKind = map[poison.Kind]string{poison.Hidden: "L129", poison.Instruction: "L129", poison.OtherTool: "poison-names",
-	poison.Secret: "poison-secrets", poison.Size: "poison-size"}
+var ruleByKind = map[poison.Kind]string{
+	poison.Hidden: "L129", poison.Instruction: "L129", poison.OtherTool: "poison-names",
+	poison.Secret: "poison-secrets", poison.Size: "poison-size",
+}
 
 var poisoned = []Check{
 	{ID: "L129", Kind: conv.OnTool, Do: findMarks("L129")},

@@ -37,8 +37,10 @@ func dirOf(t *testing.T) string {
 // serverIn listens as the command with a pid.
 func serverIn(t *testing.T, dir string, pid int) *Server {
 	t.Helper()
-	s := &Server{Desk: &proxy.Desk{Link: proxy.LinkStdio, Now: time.Now}, Live: true, Now: time.Now, Hidden: func(text string) string { return text },
-		Hello: func() Hello { return Hello{Pid: pid, By: "tap", Target: "demo", Run: 3, Version: "1"} }}
+	s := &Server{
+		Desk: &proxy.Desk{Link: proxy.LinkStdio, Now: time.Now}, Live: true, Now: time.Now, Hidden: func(text string) string { return text },
+		Hello: func() Hello { return Hello{Pid: pid, By: "tap", Target: "demo", Run: 3, Version: "1"} },
+	}
 	done, err := s.Listen(filepath.Join(dir, fmt.Sprintf("%d.sock", pid)))
 	if err != nil {
 		t.Fatal(err)
@@ -200,9 +202,16 @@ func TestOrders(t *testing.T) {
 	defer conn.Close()
 	lines := bufio.NewReader(conn)
 	for _, c := range [][2]string{
-		{`{"do":"dance"}`, `"error":"unknown order \"dance\""`}, {`nonsense`, `"error":`}, {`{"do":7}`, `"error":`},
-		{`{"do":"list"}`, `"rules":null`}, {`{"do":"add","source":"x","rules":"when do hang"}`, `"rule":"when do hang"`}, {`{"do":"remove","number":1}`, `"removed":1`},
-		{`{"do":"remove","number":1}`, `there is no rule`}, {`{"do":"label","label":"mine"}`, `{`}, {`{"do":"hello"}`, `"label":"mine"`}, {`{"do":"release","number":9}`, ErrGone.Error()},
+		{`{"do":"dance"}`, `"error":"unknown order \"dance\""`},
+		{`nonsense`, `"error":`},
+		{`{"do":7}`, `"error":`},
+		{`{"do":"list"}`, `"rules":null`},
+		{`{"do":"add","source":"x","rules":"when do hang"}`, `"rule":"when do hang"`},
+		{`{"do":"remove","number":1}`, `"removed":1`},
+		{`{"do":"remove","number":1}`, `there is no rule`},
+		{`{"do":"label","label":"mine"}`, `{`},
+		{`{"do":"hello"}`, `"label":"mine"`},
+		{`{"do":"release","number":9}`, ErrGone.Error()},
 	} {
 		fmt.Fprintln(conn, c[0])
 		reply, err := lines.ReadString('\n')

@@ -21,8 +21,10 @@ func TestAbsentConversationSaysWhy(t *testing.T) {
 		began := now.Add(time.Duration(run-10) * time.Hour)
 		lines := capture.AppendHead(nil, capture.Head{Started: began, Target: "t", By: capture.ByProxy, Run: run})
 		for i := range calls {
-			lines = capture.AppendFrame(lines, wire.Frame{Seq: uint64(i + 1), Time: began.Add(time.Duration(i) * time.Second), Conn: 1,
-				Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`, i)})
+			lines = capture.AppendFrame(lines, wire.Frame{
+				Seq: uint64(i + 1), Time: began.Add(time.Duration(i) * time.Second), Conn: 1,
+				Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`, i),
+			})
 		}
 		if err := os.WriteFile(ring.Path(run), lines, 0o600); err != nil {
 			t.Fatal(err)

@@ -14,8 +14,10 @@ import (
 // A name of a megabyte may be that of each row.
 func TestLongNamesAreCutInRows(t *testing.T) {
 	long := strings.Repeat("é", 200_000)
-	lines := []string{`0 > {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"clientInfo":{"name":"` + long + `"}}}`,
-		`1 < {"jsonrpc":"2.0","id":0,"result":{"serverInfo":{"name":"` + long + `"}}}`}
+	lines := []string{
+		`0 > {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"clientInfo":{"name":"` + long + `"}}}`,
+		`1 < {"jsonrpc":"2.0","id":0,"result":{"serverInfo":{"name":"` + long + `"}}}`,
+	}
 	for i := range 20 {
 		lines = append(lines, fmt.Sprintf(`%d > {"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"a  b"}}`, 10+i, i+1))
 	}

@@ -35,10 +35,12 @@ var busy = opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)) + `
 `
 
 func TestDocumentsOfABusyRecording(t *testing.T) {
-	v := views(t, made(t, busy), view.Options{Title: "busy",
+	v := views(t, made(t, busy), view.Options{
+		Title: "busy",
 		Findings: func(*rows.Row) ([]view.Finding, error) {
 			return []view.Finding{{Rule: "L106", Severity: "warn", Text: "a rule was broken"}}, nil
-		}})
+		},
+	})
 	ctx := t.Context()
 	check := func(name string, value any, err error) {
 		t.Helper()
@@ -247,8 +249,10 @@ func TestGroupSaysHowSlow(t *testing.T) {
 		text.WriteString(called(1, i+1, i*1000, i+1, "a", "{}", okResult))
 	}
 	v := views(t, made(t, text.String()), view.Options{})
-	for key, want := range map[string]string{"100": "the slowest of 100 tools/call a (p50 50 ms)", "97": "slower than 96 % of tools/call a (p50 50 ms)",
-		"3": "quicker than 97 % of tools/call a (p50 51 ms)"} {
+	for key, want := range map[string]string{
+		"100": "the slowest of 100 tools/call a (p50 50 ms)", "97": "slower than 96 % of tools/call a (p50 50 ms)",
+		"3": "quicker than 97 % of tools/call a (p50 51 ms)",
+	} {
 		if d, err := v.Detail(t.Context(), key); err != nil || d.Group != want {
 			t.Errorf("%s: %q, %v", key, d.Group, err)
 		}

@@ -13,8 +13,10 @@ func TestExplain(t *testing.T) {
 		{"a command", true, "refused", "refused"},
 		{"nothing failed", false, "", ""},
 	} {
-		d := Detail{Row: Row{Failed: c.failed, Text: c.text}, Lines: []Line{{Kind: "request", Text: "call x"}, {Kind: "response", Text: "tool error: no"}},
-			Facts: [][2]string{{"outcome", "tool_error"}, {"took", "1 ms"}}, Wrong: []Wrong{{"/a", "/a must be number"}, {"", "missing b"}}}
+		d := Detail{
+			Row: Row{Failed: c.failed, Text: c.text}, Lines: []Line{{Kind: "request", Text: "call x"}, {Kind: "response", Text: "tool error: no"}},
+			Facts: [][2]string{{"outcome", "tool_error"}, {"took", "1 ms"}}, Wrong: []Wrong{{"/a", "/a must be number"}, {"", "missing b"}},
+		}
 		explain(&d)
 		if d.Row.Text != c.want {
 			t.Errorf("%s: the text is %q, want %q", c.name, d.Row.Text, c.want)

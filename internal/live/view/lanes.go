@@ -77,8 +77,10 @@ func laneTitle(r *rows.Row) string {
 // bar returns a row as a single Bar.
 func (m maker) bar(r *rows.Row) Bar {
 	row := m.row(live.KeyOf(r), r)
-	return Bar{Key: row.Key, From: r.Time, To: r.Time.Add(seconds(row.Seconds)), Label: titleOf(r),
-		Channel: r.Channel, State: row.State, Failed: row.Failed, Phases: row.Phases, Times: 1}
+	return Bar{
+		Key: row.Key, From: r.Time, To: r.Time.Add(seconds(row.Seconds)), Label: titleOf(r),
+		Channel: r.Channel, State: row.State, Failed: row.Failed, Phases: row.Phases, Times: 1,
+	}
 }
 
 // titleOf returns the shortest name of a request: the tool, or the method and name.

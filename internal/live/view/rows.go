@@ -239,8 +239,10 @@ func (v *Views) Talk(ctx context.Context, q Query) ([]Block, Page, error) {
 		blocks[i] = Block{Row: m.row(keys[i], r), Lines: []Line{}}
 		if r != nil {
 			if x, err := readExchange(r, maxTalked); err != nil {
-				blocks[i].Lines = []Line{{Dir: r.Dir.String(), Time: r.Time, Kind: "request", Text: titleOf(r), Times: 1},
-					{Time: r.Time, Kind: "remark", Text: err.Error(), Times: 1}}
+				blocks[i].Lines = []Line{
+					{Dir: r.Dir.String(), Time: r.Time, Kind: "request", Text: titleOf(r), Times: 1},
+					{Time: r.Time, Kind: "remark", Text: err.Error(), Times: 1},
+				}
 			} else {
 				blocks[i].Lines = linesOf(r, x, m.v.waits(r))
 				blocks[i].Row.Phases = phasesOf(x, m.endOf(r))

@@ -12,7 +12,8 @@ const slowCall = `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name"
 
 // stories are captures of one call, and what its Detail says.
 var stories = []struct{ name, capture, cut, why string }{
-	{"resumed", `
+	{
+		"resumed", `
 0 > 3 POST
 0 > 3 ` + slowCall + `
 20 < 3 200 text/event-stream
@@ -25,16 +26,20 @@ var stories = []struct{ name, capture, cut, why string }{
 400 < 4 #k3-4 {"jsonrpc":"2.0","id":4,"result":{"content":[{"type":"text","text":"done"}]}}
 401 < 4 end
 `, "cut by the server after event k3-2; resumed 200 ms later from k3-2; 2 events came; nothing lost",
-		"370 ms of 400 ms after the server's first message, while 2 messages came before the answer"},
-	{"never resumed", `
+		"370 ms of 400 ms after the server's first message, while 2 messages came before the answer",
+	},
+	{
+		"never resumed", `
 0 > 3 POST
 0 > 3 ` + slowCall + `
 20 < 3 200 text/event-stream
 30 < 3 #k4-2 {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}
 100 < 3 cut unexpected EOF
 `, "cut by the server after event k4-2; never resumed: the answer and anything after k4-2 are lost",
-		"70 ms of 100 ms after the server's first message"},
-	{"resumed from an earlier event", `
+		"70 ms of 100 ms after the server's first message",
+	},
+	{
+		"resumed from an earlier event", `
 0 > 3 POST
 0 > 3 ` + slowCall + `
 20 < 3 200 text/event-stream
@@ -45,8 +50,10 @@ var stories = []struct{ name, capture, cut, why string }{
 310 < 4 200 text/event-stream
 320 < 4 #c {"jsonrpc":"2.0","id":4,"result":{"content":[]}}
 `, "cut by the server after event b; resumed 200 ms later from a; 1 event came; it asked from a, so events may come twice",
-		"290 ms of 320 ms after the server's first message, while 2 messages came before the answer"},
-	{"cut twice", `
+		"290 ms of 320 ms after the server's first message, while 2 messages came before the answer",
+	},
+	{
+		"cut twice", `
 0 > 3 POST
 0 > 3 ` + slowCall + `
 20 < 3 200 text/event-stream
@@ -60,8 +67,10 @@ var stories = []struct{ name, capture, cut, why string }{
 410 < 5 200 text/event-stream
 420 < 5 #c {"jsonrpc":"2.0","id":4,"result":{"content":[]}}
 `, "cut 2 times, the last time by the server after event b; resumed 70 ms later from b; 1 event came; nothing lost",
-		"390 ms of 420 ms after the server's first message, while 2 messages came before the answer"},
-	{"resumed twice", `
+		"390 ms of 420 ms after the server's first message, while 2 messages came before the answer",
+	},
+	{
+		"resumed twice", `
 0 > 3 POST
 0 > 3 ` + slowCall + `
 20 < 3 200 text/event-stream
@@ -73,7 +82,8 @@ var stories = []struct{ name, capture, cut, why string }{
 410 < 5 200 text/event-stream
 420 < 5 #b {"jsonrpc":"2.0","id":4,"result":{"content":[]}}
 `, "cut by the server after event a; resumed 200 ms later from a; 1 event came; nothing lost",
-		"390 ms of 420 ms after the server's first message, while 1 message came before the answer"},
+		"390 ms of 420 ms after the server's first message, while 1 message came before the answer",
+	},
 	{"closed by the client", `
 0 > 3 POST
 0 > 3 ` + slowCall + `
@@ -127,14 +137,16 @@ var stories = []struct{ name, capture, cut, why string }{
 20 < 3 200 application/json
 21 < 3 end
 `, "", "10 ms of 21 ms waiting for the server's first byte"},
-	{"ended early", `
+	{
+		"ended early", `
 0 > 3 POST
 0 > 3 ` + slowCall + `
 20 < 3 200 text/event-stream
 30 < 3 #k4-2 {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}
 100 < 3 end
 `, "cut by the server after event k4-2; not resumed yet: else the answer and anything after k4-2 are lost",
-		"open for 3600 s; the last message came or went 3600 s ago"},
+		"open for 3600 s; the last message came or went 3600 s ago",
+	},
 	{"accepted, answered on the stream of HTTP+SSE", `
 0 > 2 GET
 1 < 2 200 text/event-stream

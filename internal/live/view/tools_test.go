@@ -66,54 +66,84 @@ func toolsText(tools []view.Tool) string {
 
 func TestWhyAClientDoesNotSeeATool(t *testing.T) {
 	for _, c := range []struct{ name, capture, want string }{
-		{"called and listed", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)) + called(1, 3, 10, 5, "a", "{}", okResult) + called(1, 4, 20, 5, "a", "{}", badResult),
-			"a | listed: yes | page: 1 of 1 | schema: usable | called: 2 | \n  tool error: no such row\n"},
-		{"not called", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)),
-			"a | listed: yes | page: 1 of 1 | schema: usable | called: 0 | \n"},
-		{"not listed", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)) + called(1, 3, 10, 5, "b", "{}", badResult),
+		{
+			"called and listed", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)) + called(1, 3, 10, 5, "a", "{}", okResult) + called(1, 4, 20, 5, "a", "{}", badResult),
+			"a | listed: yes | page: 1 of 1 | schema: usable | called: 2 | \n  tool error: no such row\n",
+		},
+		{
+			"not called", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)),
+			"a | listed: yes | page: 1 of 1 | schema: usable | called: 0 | \n",
+		},
+		{
+			"not listed", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)) + called(1, 3, 10, 5, "b", "{}", badResult),
 			"b | listed: no | page:  | schema:  | called: 1 | the server did not list it for claude\n  tool error: no such row\n" +
-				"a | listed: yes | page: 1 of 1 | schema: usable | called: 0 | \n"},
-		{"no list", opened(1, "claude") + called(1, 3, 10, 5, "b", "{}", okResult),
-			"b | listed: no | page:  | schema:  | called: 1 | no tools/list was recorded\n"},
-		{"page 2 fetched by another", opened(1, "claude") + page(1, 2, 5, "", "p2", tool("a", anyObject)) +
-			opened(2, "cursor") + page(2, 2, 6, "", "p2", tool("a", anyObject)) + page(2, 3, 7, "p2", "", tool("b", anyObject)) + called(2, 4, 10, 5, "a", "{}", okResult),
+				"a | listed: yes | page: 1 of 1 | schema: usable | called: 0 | \n",
+		},
+		{
+			"no list", opened(1, "claude") + called(1, 3, 10, 5, "b", "{}", okResult),
+			"b | listed: no | page:  | schema:  | called: 1 | no tools/list was recorded\n",
+		},
+		{
+			"page 2 fetched by another", opened(1, "claude") + page(1, 2, 5, "", "p2", tool("a", anyObject)) +
+				opened(2, "cursor") + page(2, 2, 6, "", "p2", tool("a", anyObject)) + page(2, 3, 7, "p2", "", tool("b", anyObject)) + called(2, 4, 10, 5, "a", "{}", okResult),
 			"b | listed: only on page 2, which was not fetched by claude | page: 2 of 2 | schema: usable | called: 0 | it is on page 2 of the list, and claude fetched no further than page 1\n" +
-				"a | listed: yes | page: 1 of 2 | schema: usable | called: 1 | \n"},
-		{"page 2 fetched by none", opened(1, "claude") + page(1, 2, 5, "", "p2", tool("a", anyObject)) + called(1, 4, 10, 5, "a", "{}", okResult),
+				"a | listed: yes | page: 1 of 2 | schema: usable | called: 1 | \n",
+		},
+		{
+			"page 2 fetched by none", opened(1, "claude") + page(1, 2, 5, "", "p2", tool("a", anyObject)) + called(1, 4, 10, 5, "a", "{}", okResult),
 			"(tools on page 2) | listed: no | page: 2 | schema:  | called: 0 | the list has a page 2, which was not fetched by claude\n" +
-				"a | listed: yes | page: 1 of 1 or more | schema: usable | called: 1 | \n"},
-		{"schema", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", `{"type":"objekt"}`)),
-			"a | listed: yes | page: 1 of 1 | schema: SCHEMA | called: 0 | clients may leave it out, because its schema is not usable: SCHEMA\n"},
-		{"schema of no object", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", `{"type":"array"}`)+","+tool("b", `{}`)),
+				"a | listed: yes | page: 1 of 1 or more | schema: usable | called: 1 | \n",
+		},
+		{
+			"schema", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", `{"type":"objekt"}`)),
+			"a | listed: yes | page: 1 of 1 | schema: SCHEMA | called: 0 | clients may leave it out, because its schema is not usable: SCHEMA\n",
+		},
+		{
+			"schema of no object", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", `{"type":"array"}`)+","+tool("b", `{}`)),
 			"a | listed: yes | page: 1 of 1 | schema: /inputSchema/type must be \"object\", got \"array\" | called: 0 | clients may leave it out, because its schema is not usable: /inputSchema/type must be \"object\", got \"array\"\n" +
-				"b | listed: yes | page: 1 of 1 | schema: /inputSchema/type must be \"object\", got nothing | called: 0 | clients may leave it out, because its schema is not usable: /inputSchema/type must be \"object\", got nothing\n"},
-		{"name", opened(1, "claude") + page(1, 2, 5, "", "", tool("a b", anyObject)) + called(1, 3, 10, 5, "a b", "{}", okResult),
-			"a b | listed: yes | page: 1 of 1 | schema: usable | called: 1 | clients may refuse its name, which is not 1 to 128 characters of A-Z a-z 0-9 _ . -\n"},
-		{"all of that", opened(1, "claude") + page(1, 2, 5, "", "", tool("a b", `{}`)+","+tool("a b", `{}`)),
+				"b | listed: yes | page: 1 of 1 | schema: /inputSchema/type must be \"object\", got nothing | called: 0 | clients may leave it out, because its schema is not usable: /inputSchema/type must be \"object\", got nothing\n",
+		},
+		{
+			"name", opened(1, "claude") + page(1, 2, 5, "", "", tool("a b", anyObject)) + called(1, 3, 10, 5, "a b", "{}", okResult),
+			"a b | listed: yes | page: 1 of 1 | schema: usable | called: 1 | clients may refuse its name, which is not 1 to 128 characters of A-Z a-z 0-9 _ . -\n",
+		},
+		{
+			"all of that", opened(1, "claude") + page(1, 2, 5, "", "", tool("a b", `{}`)+","+tool("a b", `{}`)),
 			"a b | listed: yes | page: 1 of 1 | schema: /inputSchema/type must be \"object\", got nothing | called: 0 | clients may leave it out, because its schema is not usable: /inputSchema/type must be \"object\", got nothing; " +
-				"clients may refuse its name, which is not 1 to 128 characters of A-Z a-z 0-9 _ . -; the list has 2 tools of this name, and clients call one of them\n"},
-		{"listed twice", opened(1, "claude") + page(1, 2, 5, "", "p2", tool("a", anyObject)) + page(1, 3, 6, "p2", "", tool("a", `{"type":"object","required":["n"]}`)+","+tool("b", anyObject)),
+				"clients may refuse its name, which is not 1 to 128 characters of A-Z a-z 0-9 _ . -; the list has 2 tools of this name, and clients call one of them\n",
+		},
+		{
+			"listed twice", opened(1, "claude") + page(1, 2, 5, "", "p2", tool("a", anyObject)) + page(1, 3, 6, "p2", "", tool("a", `{"type":"object","required":["n"]}`)+","+tool("b", anyObject)),
 			"a | listed: yes | page: 1 of 2 | schema: usable | called: 0 | the list has 2 tools of this name, and clients call one of them\n" +
-				"b | listed: yes | page: 2 of 2 | schema: usable | called: 0 | \n"},
+				"b | listed: yes | page: 2 of 2 | schema: usable | called: 0 | \n",
+		},
 		{"list_changed", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)) + `
 @1 2000 < {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
 `, "a | listed: yes | page: 1 of 1 | schema: usable | called: 0 | the server said at 11:00:02 that its tools changed, and claude did not list them again\n"},
-		{"list_changed followed", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)) + `
+		{
+			"list_changed followed", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)) + `
 @1 2000 < {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
 ` + page(1, 3, 3000, "", "", tool("a", `{"type":"object","properties":{"n":{"type":"number"}},"required":["n"]}`)+","+tool("b", anyObject)) + called(1, 4, 3001, 5, "a", "{}", okResult),
 			"a | listed: yes | page: 1 of 1 | schema: usable | called: 1 | \n  argument n is new and required\n" +
-				"b | listed: yes | page: 1 of 1 | schema: usable | called: 0 | \n"},
-		{"once whole", opened(1, "claude") + page(1, 2, 5, "", "p2", tool("a", anyObject)) + page(1, 3, 6, "p2", "", tool("b", anyObject)) + page(1, 4, 7, "", "p2", tool("a", anyObject)),
-			"a | listed: yes | page: 1 of 2 | schema: usable | called: 0 | \nb | listed: yes | page: 2 of 2 | schema: usable | called: 0 | \n"},
-		{"from an unknown page", opened(1, "claude") + page(1, 2, 5, "", "p2", tool("a", anyObject)) + page(1, 3, 6, "p9", "", tool("b", anyObject)),
+				"b | listed: yes | page: 1 of 1 | schema: usable | called: 0 | \n",
+		},
+		{
+			"once whole", opened(1, "claude") + page(1, 2, 5, "", "p2", tool("a", anyObject)) + page(1, 3, 6, "p2", "", tool("b", anyObject)) + page(1, 4, 7, "", "p2", tool("a", anyObject)),
+			"a | listed: yes | page: 1 of 2 | schema: usable | called: 0 | \nb | listed: yes | page: 2 of 2 | schema: usable | called: 0 | \n",
+		},
+		{
+			"from an unknown page", opened(1, "claude") + page(1, 2, 5, "", "p2", tool("a", anyObject)) + page(1, 3, 6, "p9", "", tool("b", anyObject)),
 			"a | listed: not for claude | page: 1 of 1 or more | schema: usable | called: 0 | the last list that claude fetched does not have it\n" +
-				"b | listed: yes | page:  | schema: usable | called: 0 | \n"},
+				"b | listed: yes | page:  | schema: usable | called: 0 | \n",
+		},
 		{"changed before", opened(1, "claude") + `
 @1 3 < {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
 ` + page(1, 2, 5, "", "", tool("a", anyObject)), "a | listed: yes | page: 1 of 1 | schema: usable | called: 0 | \n"},
-		{"removed", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)+","+tool("b", anyObject)) + page(1, 3, 3000, "", "", tool("a", anyObject)) + called(1, 4, 3001, 5, "a", "{}", okResult),
+		{
+			"removed", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)+","+tool("b", anyObject)) + page(1, 3, 3000, "", "", tool("a", anyObject)) + called(1, 4, 3001, 5, "a", "{}", okResult),
 			"b | listed: not for claude | page: 1 of 1 | schema: usable | called: 0 | the last list that claude fetched does not have it\n" +
-				"a | listed: yes | page: 1 of 1 | schema: usable | called: 1 | \n"},
+				"a | listed: yes | page: 1 of 1 | schema: usable | called: 1 | \n",
+		},
 	} {
 		tools, err := views(t, made(t, c.capture), view.Options{}).Tools(t.Context(), view.Query{})
 		if err != nil {

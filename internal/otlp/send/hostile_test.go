@@ -48,10 +48,16 @@ var hostile = []struct {
 		w.WriteHeader(403)
 		_, _ = w.Write([]byte("bad key " + r.Header.Get("X-Key")))
 	}, Counts{Failed: 10}, "HTTP 403: bad key ••••(len 22, sha256:", 1, wire.Auth},
-	{"a page", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>hello</html>")) },
-		Counts{Failed: 10}, "HTTP 200: not an OTLP response: <html>hello</html>", 1, wire.BadResponse},
-	{"a long page", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(strings.Repeat("\x00<", 300))) },
-		Counts{Failed: 10}, "HTTP 200: not an OTLP response: ␀<", 1, wire.BadResponse},
+	{
+		"a page", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>hello</html>")) },
+		Counts{Failed: 10},
+		"HTTP 200: not an OTLP response: <html>hello</html>", 1, wire.BadResponse,
+	},
+	{
+		"a long page", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(strings.Repeat("\x00<", 300))) },
+		Counts{Failed: 10},
+		"HTTP 200: not an OTLP response: ␀<", 1, wire.BadResponse,
+	},
 	{"an endless answer", func(w http.ResponseWriter, _ *http.Request) {
 		for {
 			if _, err := w.Write(make([]byte, 1<<16)); err != nil {
@@ -62,23 +68,35 @@ var hostile = []struct {
 	{"an endless header", func(w http.ResponseWriter, _ *http.Request) {
 		hangUp(w, "HTTP/1.1 200 OK\r\n"+strings.Repeat("X: "+strings.Repeat("x", 1000)+"\r\n", 200))
 	}, Counts{Failed: 10}, "net/http: server response headers exceeded 65536 bytes", 1, wire.BadResponse},
-	{"another protocol", func(w http.ResponseWriter, _ *http.Request) { hangUp(w, "SSH-2.0-OpenSSH_9.9\r\n") },
-		Counts{Failed: 10}, `malformed HTTP response "SSH-2.0-OpenSSH_9.9"`, 1, wire.BadResponse},
-	{"some rejected", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("\x0a\x06\x08\x03\x12\x02no")) },
-		Counts{Sent: 7, Rejected: 3}, "3 of 10 rejected: no", 1, wire.Transport},
-	{"more rejected than sent", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte("\x0a\x06\x08\xff\xff\xff\xff\x7f"))
+	{
+		"another protocol", func(w http.ResponseWriter, _ *http.Request) { hangUp(w, "SSH-2.0-OpenSSH_9.9\r\n") },
+		Counts{Failed: 10},
+		`malformed HTTP response "SSH-2.0-OpenSSH_9.9"`, 1, wire.BadResponse,
 	},
-		Counts{Rejected: 10}, "10 of 10 rejected", 1, wire.Transport},
+	{
+		"some rejected", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("\x0a\x06\x08\x03\x12\x02no")) },
+		Counts{Sent: 7, Rejected: 3},
+		"3 of 10 rejected: no", 1, wire.Transport,
+	},
+	{
+		"more rejected than sent", func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte("\x0a\x06\x08\xff\xff\xff\xff\x7f"))
+		},
+		Counts{Rejected: 10},
+		"10 of 10 rejected", 1, wire.Transport,
+	},
 	{"less than none rejected", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("\x0a\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
 	}, Counts{Sent: 10}, "", 1, ""},
 	{"a warning", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("\x0a\x05\x12\x03old")) }, Counts{Sent: 10}, "old", 1, ""},
-	{"a wait of a day", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Retry-After", "86400")
-		w.WriteHeader(429)
+	{
+		"a wait of a day", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "86400")
+			w.WriteHeader(429)
+		},
+		Counts{Failed: 10},
+		"HTTP 429: Too Many Requests", 1, wire.Transport,
 	},
-		Counts{Failed: 10}, "HTTP 429: Too Many Requests", 1, wire.Transport},
 	{"a wait of centuries", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "9223372036854775807")
 		w.WriteHeader(503)
@@ -87,11 +105,14 @@ var hostile = []struct {
 		w.Header().Set("Retry-After", "Fri, 31 Dec 9999 23:59:59 GMT")
 		w.WriteHeader(503)
 	}, Counts{Failed: 10}, "HTTP 503: Service Unavailable", 1, wire.Transport},
-	{"a redirect", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Location", "/elsewhere")
-		w.WriteHeader(307)
+	{
+		"a redirect", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "/elsewhere")
+			w.WriteHeader(307)
+		},
+		Counts{Failed: 10},
+		"HTTP 307: redirects are not followed", 1, wire.Transport,
 	},
-		Counts{Failed: 10}, "HTTP 307: redirects are not followed", 1, wire.Transport},
 }
 
 func TestHostileCollectors(t *testing.T) {

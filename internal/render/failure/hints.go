@@ -26,30 +26,48 @@ type codeRow struct {
 
 // codeRows are the codes that JSON-RPC and MCP define. mcpc invents no meaning for other codes.
 var codeRows = []codeRow{
-	{-32700, "parse error: the server could not read the request as JSON",
-		"-vvv shows the bytes that were sent"},
+	{
+		-32700, "parse error: the server could not read the request as JSON",
+		"-vvv shows the bytes that were sent",
+	},
 	{
 		-32600,
 		"invalid request: the server does not accept the message as a JSON-RPC request; " +
 			"some servers also use this for sessions or revisions",
 		"-vv shows the request; " + wire.RunOnServer("init") + " opens a new session",
 	},
-	{-32601, "method not found: the server does not have this method, or has not declared the capability for it",
-		wire.RunOnServer("info") + " shows the server's capabilities"},
-	{-32602, "invalid params: an unknown name, a missing or wrong argument, or an invalid cursor",
-		"{list} shows what there is"},
-	{-32603, "internal error in the server; the request may be valid",
-		"check the server's log"},
-	{-32002, "resource not found (the code of older revisions)",
-		"{list} shows what there is"},
-	{-32020, "header mismatch: an Mcp-* header is missing, malformed, or differs from the body",
-		"-vvv shows the headers and the body that were sent"},
-	{-32021, "missing client capability: data.requiredCapabilities names what the client did not declare",
-		"{flags}"},
-	{-32022, "unsupported protocol version: data.supported lists the revisions that the server speaks",
-		"without --protocol mcpc negotiates a common revision"},
-	{-32042, "URL elicitation required: the user must visit a page first; data.elicitations has the URL",
-		"visit the URL if you trust it, then run the command again; at a terminal mcpc offers to open it"},
+	{
+		-32601, "method not found: the server does not have this method, or has not declared the capability for it",
+		wire.RunOnServer("info") + " shows the server's capabilities",
+	},
+	{
+		-32602, "invalid params: an unknown name, a missing or wrong argument, or an invalid cursor",
+		"{list} shows what there is",
+	},
+	{
+		-32603, "internal error in the server; the request may be valid",
+		"check the server's log",
+	},
+	{
+		-32002, "resource not found (the code of older revisions)",
+		"{list} shows what there is",
+	},
+	{
+		-32020, "header mismatch: an Mcp-* header is missing, malformed, or differs from the body",
+		"-vvv shows the headers and the body that were sent",
+	},
+	{
+		-32021, "missing client capability: data.requiredCapabilities names what the client did not declare",
+		"{flags}",
+	},
+	{
+		-32022, "unsupported protocol version: data.supported lists the revisions that the server speaks",
+		"without --protocol mcpc negotiates a common revision",
+	},
+	{
+		-32042, "URL elicitation required: the user must visit a page first; data.elicitations has the URL",
+		"visit the URL if you trust it, then run the command again; at a terminal mcpc offers to open it",
+	},
 	{0, "JSON-RPC defines no code 0; the server probably sets no code", ""},
 }
 

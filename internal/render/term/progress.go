@@ -270,8 +270,10 @@ func (p *Progress) speed(now time.Time, share float64) []string {
 	if left > float64(24*time.Hour) {
 		return nil
 	}
-	return []string{formatNumber(math.Round(10*p.last.progress/elapsed.Seconds())/10) + "/s",
-		"eta " + Duration(max(time.Duration(left).Round(time.Second), time.Second))}
+	return []string{
+		formatNumber(math.Round(10*p.last.progress/elapsed.Seconds())/10) + "/s",
+		"eta " + Duration(max(time.Duration(left).Round(time.Second), time.Second)),
+	}
 }
 
 const barWidth = 20

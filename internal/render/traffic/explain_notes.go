@@ -169,11 +169,15 @@ func sessionLost(x *wire.Exchange, response wire.Frame) bool {
 // fieldNotes are the notes for header fields that matter to MCP, by lower-case name.
 var fieldNotes = map[string]struct{ sent, received string }{
 	"accept": {"the client accepts a JSON document or an event stream", ""},
-	"content-type": {"the body is one JSON-RPC message",
-		"expected: application/json or text/event-stream"},
+	"content-type": {
+		"the body is one JSON-RPC message",
+		"expected: application/json or text/event-stream",
+	},
 	"mcp-protocol-version": {"the protocol revision of this message", "the protocol revision of this message"},
-	"mcp-session-id": {"the session id: sent with every request; hidden here, because it works like a password",
-		"the server opened a session: the client sends this id from now on"},
+	"mcp-session-id": {
+		"the session id: sent with every request; hidden here, because it works like a password",
+		"the server opened a session: the client sends this id from now on",
+	},
 	"mcp-method":       {"the body's method, so that a proxy can route without reading the body; both must agree", ""},
 	"mcp-name":         {"the body's name or URI, for proxies; must agree with the body", ""},
 	"last-event-id":    {"resume the stream after this event", ""},

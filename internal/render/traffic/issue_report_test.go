@@ -17,12 +17,16 @@ func TestMarkdownHoldsEverything(t *testing.T) {
 		return wire.Frame{Dir: dir, Raw: []byte(raw), Time: time.Unix(0, 0).Add(after), Hidden: 1}
 	}
 	quoted, _ := json.Marshal(evil)
-	x := &wire.Exchange{Request: frame(wire.Sent, `{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":`+string(quoted)+`}}`, 0),
+	x := &wire.Exchange{
+		Request: frame(wire.Sent, `{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":`+string(quoted)+`}}`, 0),
 		Between: []wire.Frame{frame(wire.Received, evil, time.Second)}, Response: frame(wire.Received, evil, 2*time.Second),
-		Beside: []wire.Frame{{Dir: wire.Received, Kind: wire.Stderr, Raw: []byte(evil)}}}
+		Beside: []wire.Frame{{Dir: wire.Received, Kind: wire.Stderr, Raw: []byte(evil)}},
+	}
 	var b bytes.Buffer
-	err := WriteIssueReport(&b, IssueReport{View: View{Title: evil, Facts: [][]string{{"server", evil}}, Exchange: x,
-		Findings: []wire.Finding{{Rule: "r", Text: evil}}}, Reproduce: evil})
+	err := WriteIssueReport(&b, IssueReport{View: View{
+		Title: evil, Facts: [][]string{{"server", evil}}, Exchange: x,
+		Findings: []wire.Finding{{Rule: "r", Text: evil}},
+	}, Reproduce: evil})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,21 +34,47 @@ func TestCurl(t *testing.T) {
 		post HTTPRequest
 		want string
 	}{
-		{"quoting", HTTPRequest{"POST", "http://x/a?b='&c=$d", []wire.Field{{Name: "A", Value: "it's $x `y`"}}, []byte(`{"a":"'\\ $(id)"}`)},
-			"<-sSN>\n<http://x/a?b='&c=$d>\n<-H>\n<A: it's $x `y`>\n<-H>\n<Accept:>\n<-H>\n<User-Agent:>\n<-H>\n<Content-Type:>\n<--data-raw>\n<{\"a\":\"'\\\\ $(id)\"}>\n"},
-		{"a body that curl would take for a file", HTTPRequest{"POST", "http://x/", nil, []byte("@/etc/passwd")},
-			"<-sSN>\n<http://x/>\n<-H>\n<Accept:>\n<-H>\n<User-Agent:>\n<-H>\n<Content-Type:>\n<--data-raw>\n<@/etc/passwd>\n"},
-		{"no file in a field either, and none of the connection", HTTPRequest{"POST", "http://x/", []wire.Field{{Name: "@/etc/passwd", Value: "x"},
-			{Name: "Content-Length", Value: "7"}, {Name: "A", Value: "x\r\nB: y"}, {Name: "Accept", Value: ""}, {Name: "User-Agent", Value: ""}, {Name: "Content-Type", Value: "x"}}, []byte("1")},
-			"<-sSN>\n<http://x/>\n<-H>\n<Accept;>\n<-H>\n<User-Agent:>\n<-H>\n<Content-Type: x>\n<--data-raw>\n<1>\n"},
-		{"a method", HTTPRequest{"a|b`c", "http://[::1]/{a}", nil, nil},
-			"<-sSN>\n<-g>\n<-X>\n<a|b`c>\n<http://[::1]/{a}>\n<-H>\n<Accept:>\n<-H>\n<User-Agent:>\n"},
-		{"secrets", HTTPRequest{"POST", "https://redacted@x/?key=" + strings.NewReplacer("•", "%E2%80%A2", "(", "%28", " ", "+", ",", "%2C", ":", "%3A", ")", "%29").Replace(other),
-			[]wire.Field{{Name: "Authorization", Value: "Bearer " + secret}, {Name: "X-Api-Key", Value: other}, {Name: "Accept", Value: "a"}, {Name: "User-Agent", Value: "b"}, {Name: "Content-Type", Value: "c"}},
-			[]byte(`{"t":"` + secret + `"}`)},
-			"<-sSN>\n<https://u:p@x/?key=K>\n<-H>\n<Authorization: Bearer T>\n<-H>\n<X-Api-Key: X>\n<-H>\n<Accept: a>\n<-H>\n<User-Agent: b>\n<-H>\n<Content-Type: c>\n<--data-raw>\n<{\"t\":\"T\"}>\n"},
-		{"bytes that are no word", HTTPRequest{"POST", "http://x/", nil, []byte("a\x00\xff%\\'\n")},
-			"<-sSN>\n<http://x/>\n<-H>\n<Accept:>\n<-H>\n<User-Agent:>\n<-H>\n<Content-Type:>\n<--data-binary>\n<@->\n"},
+		{
+			"quoting",
+			HTTPRequest{"POST", "http://x/a?b='&c=$d", []wire.Field{{Name: "A", Value: "it's $x `y`"}}, []byte(`{"a":"'\\ $(id)"}`)},
+			"<-sSN>\n<http://x/a?b='&c=$d>\n<-H>\n<A: it's $x `y`>\n<-H>\n<Accept:>\n<-H>\n<User-Agent:>\n<-H>\n<Content-Type:>\n<--data-raw>\n<{\"a\":\"'\\\\ $(id)\"}>\n",
+		},
+		{
+			"a body that curl would take for a file",
+			HTTPRequest{"POST", "http://x/", nil, []byte("@/etc/passwd")},
+			"<-sSN>\n<http://x/>\n<-H>\n<Accept:>\n<-H>\n<User-Agent:>\n<-H>\n<Content-Type:>\n<--data-raw>\n<@/etc/passwd>\n",
+		},
+		{
+			"no file in a field either, and none of the connection",
+			HTTPRequest{"POST", "http://x/", []wire.Field{
+				{Name: "@/etc/passwd", Value: "x"},
+				{Name: "Content-Length", Value: "7"},
+				{Name: "A", Value: "x\r\nB: y"},
+				{Name: "Accept", Value: ""},
+				{Name: "User-Agent", Value: ""},
+				{Name: "Content-Type", Value: "x"},
+			}, []byte("1")},
+			"<-sSN>\n<http://x/>\n<-H>\n<Accept;>\n<-H>\n<User-Agent:>\n<-H>\n<Content-Type: x>\n<--data-raw>\n<1>\n",
+		},
+		{
+			"a method",
+			HTTPRequest{"a|b`c", "http://[::1]/{a}", nil, nil},
+			"<-sSN>\n<-g>\n<-X>\n<a|b`c>\n<http://[::1]/{a}>\n<-H>\n<Accept:>\n<-H>\n<User-Agent:>\n",
+		},
+		{
+			"secrets",
+			HTTPRequest{
+				"POST", "https://redacted@x/?key=" + strings.NewReplacer("•", "%E2%80%A2", "(", "%28", " ", "+", ",", "%2C", ":", "%3A", ")", "%29").Replace(other),
+				[]wire.Field{{Name: "Authorization", Value: "Bearer " + secret}, {Name: "X-Api-Key", Value: other}, {Name: "Accept", Value: "a"}, {Name: "User-Agent", Value: "b"}, {Name: "Content-Type", Value: "c"}},
+				[]byte(`{"t":"` + secret + `"}`),
+			},
+			"<-sSN>\n<https://u:p@x/?key=K>\n<-H>\n<Authorization: Bearer T>\n<-H>\n<X-Api-Key: X>\n<-H>\n<Accept: a>\n<-H>\n<User-Agent: b>\n<-H>\n<Content-Type: c>\n<--data-raw>\n<{\"t\":\"T\"}>\n",
+		},
+		{
+			"bytes that are no word",
+			HTTPRequest{"POST", "http://x/", nil, []byte("a\x00\xff%\\'\n")},
+			"<-sSN>\n<http://x/>\n<-H>\n<Accept:>\n<-H>\n<User-Agent:>\n<-H>\n<Content-Type:>\n<--data-binary>\n<@->\n",
+		},
 	} {
 		var s Script
 		if err := s.Curl(c.post, ""); err != nil {

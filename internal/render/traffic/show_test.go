@@ -111,8 +111,10 @@ func TestShownWithoutRequest(t *testing.T) {
 		"exit status 0":      "  the client closed the server's stdin; the server then exited (exit status 0)\n",
 		"signal: terminated": "  the client closed the server's stdin; the server was then terminated (signal: terminated)\n",
 	} {
-		closed := wire.Frame{Time: time.Unix(101, 0), Dir: wire.Sent, Kind: wire.Closed,
-			Close: &wire.CloseFacts{By: wire.Sent, How: "end", Text: "the server exited (" + how + ")"}}
+		closed := wire.Frame{
+			Time: time.Unix(101, 0), Dir: wire.Sent, Kind: wire.Closed,
+			Close: &wire.CloseFacts{By: wire.Sent, How: "end", Text: "the server exited (" + how + ")"},
+		}
 		x := &wire.Exchange{Between: []wire.Frame{message}, Beside: []wire.Frame{closed}}
 		var b bytes.Buffer
 		if err := Show(&b, term.Style{Width: 120}, View{Title: "#1", Exchange: x}); err != nil {

@@ -117,8 +117,10 @@ func (r *Report) JUnit(w io.Writer) error {
 		s.Add(c)
 	}
 	if r.Incomplete != "" {
-		s.Add(JUnitCase{Name: "complete", Class: s.Name,
-			Failure: &JUnitText{Message: term.Line(r.Incomplete), Type: "incomplete"}})
+		s.Add(JUnitCase{
+			Name: "complete", Class: s.Name,
+			Failure: &JUnitText{Message: term.Line(r.Incomplete), Type: "incomplete"},
+		})
 	}
 	for _, rule := range r.Rules {
 		c := JUnitCase{Name: rule.ID + " " + term.Line(rule.Title), Class: s.Name}

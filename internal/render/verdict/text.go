@@ -14,8 +14,10 @@ const (
 )
 
 // colors are the colours of severities, of states of the ladder and of verdicts on hosts.
-var colors = map[string]string{Error: term.Red, Warn: term.Yellow, Info: term.Cyan, OK: term.Green, Failed: term.Red,
-	"refused": term.Red, "unclear": term.Yellow, "changed": term.Cyan}
+var colors = map[string]string{
+	Error: term.Red, Warn: term.Yellow, Info: term.Cyan, OK: term.Green, Failed: term.Red,
+	"refused": term.Red, "unclear": term.Yellow, "changed": term.Cyan,
+}
 
 // Text writes the report for a person: the summary, the ladder, and the findings by rule.
 func (r *Report) Text(w io.Writer, st term.Style) error {

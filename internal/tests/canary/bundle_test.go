@@ -206,8 +206,10 @@ func spellings(secret string) map[string]string {
 	}
 	quoted := jsonraw.Quote(longest)
 	coded := base64.StdEncoding.EncodeToString([]byte("xx" + longest + "xx"))
-	return map[string]string{"as it is": longest, "in JSON": string(quoted[1 : len(quoted)-1]), "in JSON in JSON": inJSONString(string(quoted[1 : len(quoted)-1])),
-		"in a URL": url.QueryEscape(longest), "in hexadecimal": hex.EncodeToString([]byte(longest)), "in base64": coded[4 : len(coded)-6]}
+	return map[string]string{
+		"as it is": longest, "in JSON": string(quoted[1 : len(quoted)-1]), "in JSON in JSON": inJSONString(string(quoted[1 : len(quoted)-1])),
+		"in a URL": url.QueryEscape(longest), "in hexadecimal": hex.EncodeToString([]byte(longest)), "in base64": coded[4 : len(coded)-6],
+	}
 }
 
 type bundleMember struct {

@@ -131,12 +131,22 @@ func TestNoSecretIsKeptOrShown(t *testing.T) {
 		got := home.MCPC(args...) // most of them fail, each in its own way
 		findCanaries(t, "standard error of "+strings.Join(args[:2], " "), []byte(got.Stderr))
 	}
-	headers := []string{"-s", url, "-H", "Authorization: Bearer " + c["bearer"], "-H", "X-Api-Key: " + c["api key field"], "-H", "Cookie: a=" + c["cookie"],
-		"-H", "Proxy-Authorization: Basic " + c["proxy field"], "-H", "X-Own-Secret: " + c["own field"]}
+	headers := []string{
+		"-s", url, "-H", "Authorization: Bearer " + c["bearer"], "-H", "X-Api-Key: " + c["api key field"], "-H", "Cookie: a=" + c["cookie"],
+		"-H", "Proxy-Authorization: Basic " + c["proxy field"], "-H", "X-Own-Secret: " + c["own field"],
+	}
 	arguments := `{"password":"` + c["argument"] + `","deep":{"api_key":"` + c["nested argument"] + `","list":[1]},"note":"` + c["own field"] + `"}`
 	for _, loud := range [][]string{{"-vvv"}, {"-vvv", "--explain"}, {"--json"}} {
-		for _, what := range [][]string{{"call", "leak", arguments}, {"call", "fail", arguments}, {"call", "html", arguments}, {"call", "away", arguments},
-			{"call", "nope", arguments}, {"list"}, {"raw", "x/y", arguments}, {"ping"}} {
+		for _, what := range [][]string{
+			{"call", "leak", arguments},
+			{"call", "fail", arguments},
+			{"call", "html", arguments},
+			{"call", "away", arguments},
+			{"call", "nope", arguments},
+			{"list"},
+			{"raw", "x/y", arguments},
+			{"ping"},
+		} {
 			stderrOf(append(append(append([]string{}, what...), loud...), headers...)...)
 		}
 		stderrOf(append([]string{"ping", "-s", strings.Replace(s.URL, "://", "://user:"+c["url password"]+"@", 1)}, loud...)...)
@@ -163,9 +173,18 @@ func TestNoSecretIsKeptOrShown(t *testing.T) {
 		t.Errorf("only %d files were written", n)
 	}
 	// What is read back is shown as it was kept, and the killed run with it.
-	for _, args := range [][]string{{"log", "--json"}, {"show", "last"}, {"show", "1", "--json"}, {"show", "1", "--raw"},
-		{"export", "1", "is:error,probe", "--as", "curl"}, {"export", "1", "is:error,probe", "--as", "mcpc"}, {"export", "2", "-method:x", "--as", "har"},
-		{"export", "last", "--as", "markdown"}, {"export", "1", "--as", "jsonl"}, {"export", "last", "--as", "curl"}} {
+	for _, args := range [][]string{
+		{"log", "--json"},
+		{"show", "last"},
+		{"show", "1", "--json"},
+		{"show", "1", "--raw"},
+		{"export", "1", "is:error,probe", "--as", "curl"},
+		{"export", "1", "is:error,probe", "--as", "mcpc"},
+		{"export", "2", "-method:x", "--as", "har"},
+		{"export", "last", "--as", "markdown"},
+		{"export", "1", "--as", "jsonl"},
+		{"export", "last", "--as", "curl"},
+	} {
 		got := home.MCPC(args...)
 		out := []byte(got.Stdout)
 		if got.Code != 0 {

@@ -71,8 +71,10 @@ func TestNoSecretIsShownByACrash(t *testing.T) {
 		crashes, stacks := 0, 0
 		for n := 1; ; n++ {
 			dir := t.TempDir()
-			args := []string{"call", "leak", `{"password":"` + c["argument"] + `"}`, "-vvv", "-s", s.URL + "/mcp?access_token=" + c["url query"],
-				"-H", "Authorization: Bearer " + c["bearer"], "-H", "X-Own-Secret: " + c["own field"]}
+			args := []string{
+				"call", "leak", `{"password":"` + c["argument"] + `"}`, "-vvv", "-s", s.URL + "/mcp?access_token=" + c["url query"],
+				"-H", "Authorization: Bearer " + c["bearer"], "-H", "X-Own-Secret: " + c["own field"],
+			}
 			if where == "beside" { // only the pipe of a child is read by a goroutine of its own
 				args = []string{"call", "echo", `{"message":"password=` + c["argument"] + `"}`, "-vvv", "--", "mcpc", "demo", "--stdio"}
 			}

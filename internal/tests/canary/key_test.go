@@ -82,8 +82,10 @@ func findKeys(t *testing.T, where string, keys []string, text []byte) {
 	t.Helper()
 	for i, key := range keys {
 		line := strings.Split(key, "\n")[1]
-		for _, form := range []string{line[8:48], base64.StdEncoding.EncodeToString([]byte(line[9:39]))[2:36], base64.StdEncoding.EncodeToString([]byte(line[10:40]))[2:36],
-			base64.StdEncoding.EncodeToString([]byte(line[11:41]))[2:36], hex.EncodeToString([]byte(line[8:32]))} {
+		for _, form := range []string{
+			line[8:48], base64.StdEncoding.EncodeToString([]byte(line[9:39]))[2:36], base64.StdEncoding.EncodeToString([]byte(line[10:40]))[2:36],
+			base64.StdEncoding.EncodeToString([]byte(line[11:41]))[2:36], hex.EncodeToString([]byte(line[8:32])),
+		} {
 			if at := bytes.Index(text, []byte(form)); at >= 0 {
 				t.Errorf("%s has the key %d (%s): ...%s", where, i, strings.Split(key, "\n")[0], text[max(0, at-200):min(len(text), at+60)])
 				return

@@ -74,10 +74,12 @@ func leakyLogin(t *testing.T, h *earshot) *httptest.Server {
 		case "/.well-known/oauth-protected-resource/mcp":
 			answer(200, map[string]any{"resource": base + "/mcp", "authorization_servers": []string{base}})
 		case "/.well-known/oauth-authorization-server":
-			answer(200, map[string]any{"issuer": base, "authorization_endpoint": base + "/authorize", "token_endpoint": base + "/token",
+			answer(200, map[string]any{
+				"issuer": base, "authorization_endpoint": base + "/authorize", "token_endpoint": base + "/token",
 				"device_authorization_endpoint": base + "/device", "revocation_endpoint": base + "/revoke", "registration_endpoint": base + "/register",
 				"code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"client_secret_post"},
-				"dpop_signing_alg_values_supported": []string{"ES256"}})
+				"dpop_signing_alg_values_supported": []string{"ES256"},
+			})
 		case "/register":
 			answer(201, map[string]any{"client_id": "id", "client_secret": c["registered secret"]})
 		case "/device":
@@ -160,12 +162,19 @@ func TestNoSecretOfALoginIsKeptOrShown(t *testing.T) {
 	if err := os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw}), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ways := [][]string{{}, {"--grant", "authorization_code", "--dpop"}, {"--grant", "device"}, append([]string{"--grant", "client_credentials"}, own...),
+	ways := [][]string{
+		{},
+		{"--grant", "authorization_code", "--dpop"},
+		{"--grant", "device"},
+		append([]string{"--grant", "client_credentials"}, own...),
 		append([]string{"--grant", "client_credentials", "--client-id", "robot"}, "--client-secret", c["client secret"]),
 		append([]string{"--grant", "jwt-bearer", "--assertion", file("assertion")}, own...),
-		append([]string{"--grant", "id-jag", "--idp-token-endpoint", s.URL + "/token", "--idp-client-id", "sso",
-			"--idp-client-secret-file", file("idp secret"), "--id-token", file("id token")}, own...),
-		{"--grant", "client_credentials", "--client-id", "by-key", "--private-key", key}}
+		append([]string{
+			"--grant", "id-jag", "--idp-token-endpoint", s.URL + "/token", "--idp-client-id", "sso",
+			"--idp-client-secret-file", file("idp secret"), "--id-token", file("id token"),
+		}, own...),
+		{"--grant", "client_credentials", "--client-id", "by-key", "--private-key", key},
+	}
 	for _, loud := range [][]string{{"-vvv"}, {"--json"}} {
 		for _, way := range ways {
 			run("A=b", "logout", target) // what is bound once would be bound again

@@ -297,8 +297,10 @@ func TestNoSecretIsInAFileOrReport(t *testing.T) {
 		d                    *declared
 		find                 func(t *testing.T, where string, text []byte)
 	}{
-		{"keys", "PRIVATE KEY", "x=" + keysAt(keys, 0), declaredKeys(keys),
-			func(t *testing.T, where string, text []byte) { findKeys(t, where, keys, text) }},
+		{
+			"keys", "PRIVATE KEY", "x=" + keysAt(keys, 0), declaredKeys(keys),
+			func(t *testing.T, where string, text []byte) { findKeys(t, where, keys, text) },
+		},
 		{"canaries", "cAn/", canaryArgument, declaredCanaries(), findManyCanaries},
 	} {
 		for _, over := range []string{"stdio", "http"} {

@@ -273,8 +273,12 @@ func (b canaryBench) lookAtAll() {
 			}
 		}
 	}
-	for _, args := range [][]string{{"log", "--json"}, {"stats"}, {"export", "1", "-method:x", "--as", "har", "-o", filepath.Join(b.dir, "1.har")},
-		{"export", "--check", filepath.Join(b.dir, "1.har")}} {
+	for _, args := range [][]string{
+		{"log", "--json"},
+		{"stats"},
+		{"export", "1", "-method:x", "--as", "har", "-o", filepath.Join(b.dir, "1.har")},
+		{"export", "--check", filepath.Join(b.dir, "1.har")},
+	} {
 		out, said, code := b.mcpc("", args...)
 		out = append(out, said...)
 		if findManyCanaries(b.T, strings.Join(args, " "), out); code != 0 {

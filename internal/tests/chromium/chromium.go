@@ -109,9 +109,11 @@ func launch(more ...chromedp.ExecAllocatorOption) (ctx context.Context, end func
 	if err != nil {
 		return nil, nil, err
 	}
-	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(chromium), chromedp.UserDataDir(profile), chromedp.Flag("headless", "new"), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
+	options := []chromedp.ExecAllocatorOption{
+		chromedp.ExecPath(chromium), chromedp.UserDataDir(profile), chromedp.Flag("headless", "new"), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
 		chromedp.NoDefaultBrowserCheck, chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
-		chromedp.WSURLReadTimeout(patience), chromedp.WindowSize(1280, 800)}
+		chromedp.WSURLReadTimeout(patience), chromedp.WindowSize(1280, 800),
+	}
 	ctx, stop := chromedp.NewExecAllocator(context.Background(), append(options, more...)...)
 	ctx, leave := chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {})) // chromedp logs events that it does not support
 	end = func() {

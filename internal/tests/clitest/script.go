@@ -118,8 +118,10 @@ type world struct {
 func worldOf(ts *testscript.TestScript) *world { return ts.Value(worldKey{}).(*world) }
 
 func setUp(env *testscript.Env, dir string, programs bool) error {
-	w := &world{dir: dir, programs: programs, servers: map[string]*servers.Server{}, background: map[string]*exec.Cmd{},
-		logins: map[string]*servers.Login{}}
+	w := &world{
+		dir: dir, programs: programs, servers: map[string]*servers.Server{}, background: map[string]*exec.Cmd{},
+		logins: map[string]*servers.Login{},
+	}
 	env.Values[worldKey{}] = w
 	env.Defer(w.close)
 	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))

@@ -37,8 +37,10 @@ func (s Shell) Run(ctx context.Context, script string, words ...string) (int, er
 	if err != nil {
 		return 0, err
 	}
-	options := []interp.RunnerOption{interp.Dir(s.Dir), interp.Env(expand.ListEnviron(s.Env...)), interp.Params(words...),
-		interp.StdIO(s.Stdin, shared(s.Stdout), shared(s.Stderr)), interp.ExecHandlers(s.commands)}
+	options := []interp.RunnerOption{
+		interp.Dir(s.Dir), interp.Env(expand.ListEnviron(s.Env...)), interp.Params(words...),
+		interp.StdIO(s.Stdin, shared(s.Stdout), shared(s.Stderr)), interp.ExecHandlers(s.commands),
+	}
 	if s.call != nil {
 		options = append(options, interp.CallHandler(s.call))
 	}

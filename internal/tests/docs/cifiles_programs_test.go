@@ -31,10 +31,14 @@ func TestCIFiles(t *testing.T) {
 		steps   func(t *testing.T, raw []byte) (skipped, run, kept []string)
 		skipped []string
 	}{
-		"github-actions.yml": {githubSteps, []string{"actions/checkout@v4", "actions/setup-go@v5", "Install mcpc",
-			"github/codeql-action/upload-sarif@v4", "actions/upload-artifact@v4"}},
-		"gitlab-ci.yml": {gitlabSteps, []string{`git clone --depth 1 --branch "$MCPC_VERSION" "$MCPC_REPOSITORY" /tmp/mcpc`,
-			"(cd /tmp/mcpc; go install ./cmd/mcpc)"}},
+		"github-actions.yml": {githubSteps, []string{
+			"actions/checkout@v4", "actions/setup-go@v5", "Install mcpc",
+			"github/codeql-action/upload-sarif@v4", "actions/upload-artifact@v4",
+		}},
+		"gitlab-ci.yml": {gitlabSteps, []string{
+			`git clone --depth 1 --branch "$MCPC_VERSION" "$MCPC_REPOSITORY" /tmp/mcpc`,
+			"(cd /tmp/mcpc; go install ./cmd/mcpc)",
+		}},
 	} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()

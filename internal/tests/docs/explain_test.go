@@ -25,8 +25,10 @@ import (
 // where it is to be explained.
 func TestEveryRuleIsExplained(t *testing.T) {
 	entries, _ := glossary.Read()
-	rules := map[string]string{wire.RuleMore: "internal/wire/finding.go", rows.RuleTorn: "internal/capture/rows/capture.go",
-		transport.RuleStdoutNoise: "internal/client/transport/stdout_noise.go"}
+	rules := map[string]string{
+		wire.RuleMore: "internal/wire/finding.go", rows.RuleTorn: "internal/capture/rows/capture.go",
+		transport.RuleStdoutNoise: "internal/client/transport/stdout_noise.go",
+	}
 	module.EachFile(t, func(name string, _ *token.FileSet, file *ast.File) {
 		for _, rule := range rulesIn(file) {
 			rules[rule] = name

@@ -110,11 +110,17 @@ func TestHelpHasOneVoice(t *testing.T) {
 // beginning. The built-in demo server has no tasks, so that none is remembered, and
 // there is no server at mcp.example.
 var exampleEndings = []struct{ begins, exit string }{
-	{"mcpc tasks get last", "2"}, {"mcpc tasks wait last", "2"}, {"mcpc tasks result last", "2"}, {"mcpc tasks cancel last", "2"}, {"mcpc tasks update last", "2"},
+	{"mcpc tasks get last", "2"},
+	{"mcpc tasks wait last", "2"},
+	{"mcpc tasks result last", "2"},
+	{"mcpc tasks cancel last", "2"},
+	{"mcpc tasks update last", "2"},
 	{"mcpc tasks list", "3"},
 	{"mcpc inspect", "2"}, // it needs a terminal
-	{"mcpc login https://mcp.example/mcp", "7"}, {"mcpc auth explain https://mcp.example/mcp", "7"},
-	{"mcpc auth import", "7"}, {"mcpc auth export", "2"}, // no token is stored
+	{"mcpc login https://mcp.example/mcp", "7"},
+	{"mcpc auth explain https://mcp.example/mcp", "7"},
+	{"mcpc auth import", "7"},
+	{"mcpc auth export", "2"}, // no token is stored
 }
 
 // Each example runs, in a directory that has what the examples speak of: two
@@ -380,8 +386,10 @@ func TestHelpKeepsFlagsTogether(t *testing.T) {
 		"mcpc call":   {"dry-run curl offline", "save expect-result"},
 		"mcpc init":   {"keep idle"},
 		"mcpc listen": {"tools prompts resources resource logs", "for count jsonl"},
-		"mcpc login": {"scope no-browser callback-port", "client-id client-secret-file client-secret client-metadata-url", "private-key key-id alg",
-			"assertion audience", "id-token idp-token-endpoint idp-client-id idp-client-secret-file"},
+		"mcpc login": {
+			"scope no-browser callback-port", "client-id client-secret-file client-secret client-metadata-url", "private-key key-id alg",
+			"assertion audience", "id-token idp-token-endpoint idp-client-id idp-client-secret-file",
+		},
 		"mcpc run": {"allow-exec yes", "fail-fast junit"},
 	}
 	word := regexp.MustCompile(`(?m)^  (?:-., |    )--(\S+)|^\S.*:$`)

@@ -59,9 +59,12 @@ type typedAt struct{ prompt, text string }
 func formSession(t *testing.T) string {
 	tm := terminal.Start(t, 80, nil, "mcpc", "-s", "demo", "call", "order-tea")
 	for _, at := range []typedAt{
-		{`at least 1 character> $`, "Ada\n"}, {`\[c\]ancel> $`, "s\n"},
-		{`0 to 9 \[1\]> $`, "2\n"}, {`sugar  2(?s:.)*\[c\]ancel> $`, "s\n"},
-		{`\[mint\]> $`, "1\n"}, {`tea  "green"(?s:.)*\[c\]ancel> $`, "s\n"},
+		{`at least 1 character> $`, "Ada\n"},
+		{`\[c\]ancel> $`, "s\n"},
+		{`0 to 9 \[1\]> $`, "2\n"},
+		{`sugar  2(?s:.)*\[c\]ancel> $`, "s\n"},
+		{`\[mint\]> $`, "1\n"},
+		{`tea  "green"(?s:.)*\[c\]ancel> $`, "s\n"},
 	} {
 		tm.Await(at.prompt)
 		tm.Type(at.text)

@@ -28,10 +28,13 @@ type peerContent struct {
 func contentOf(p peer) *peerContent {
 	switch {
 	case strings.HasPrefix(p.name, "everything"):
-		return &peerContent{4, 7, 2,
+		return &peerContent{
+			4, 7, 2,
 			[]string{"demo://resource/dynamic/text/{resourceId}", "resourceId=3", "Resource 3: This is a plaintext resource"},
-			[]string{"args-prompt", "city=Paris", "What's weather in Paris?"}, "args-prompt",
-			[]string{"prompt", "completable-prompt", "name", "", "department=Sales", "Eve"}}
+			[]string{"args-prompt", "city=Paris", "What's weather in Paris?"},
+			"args-prompt",
+			[]string{"prompt", "completable-prompt", "name", "", "department=Sales", "Eve"},
+		}
 	case strings.HasPrefix(p.name, "go-sdk"), strings.HasPrefix(p.name, "mcp-go"), strings.HasPrefix(p.name, "ts-server"):
 		content := &peerContent{1, 1, 0, []string{"peer://note", "a note"}, []string{"greeting", "name=Ada", "Greet Ada."}, "greeting", nil}
 		if strings.HasPrefix(p.name, "go-sdk") {

@@ -34,8 +34,10 @@ func TestPeerGeneratedCode(t *testing.T) {
 				}
 				return string(out)
 			}
-			for file, text := range map[string]string{"tools.ts": m.want(0, with(target, "codegen", "--ts")...).stdout,
-				"tools": m.want(0, with(target, "codegen", "--cli")...).stdout, "main.ts": generatedTypeScript} {
+			for file, text := range map[string]string{
+				"tools.ts": m.want(0, with(target, "codegen", "--ts")...).stdout,
+				"tools":    m.want(0, with(target, "codegen", "--cli")...).stdout, "main.ts": generatedTypeScript,
+			} {
 				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}

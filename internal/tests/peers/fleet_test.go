@@ -133,8 +133,10 @@ func TestPeersFleetDashboards(t *testing.T) {
 	}
 	peer := peerNamed(t, "go-sdk-http") // which has sessions, and a tool that fails
 	for _, service := range []string{"one", "two"} {
-		env := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": otlp, "OTEL_METRIC_EXPORT_INTERVAL": "100", "OTEL_SERVICE_NAME": service,
-			"OTEL_RESOURCE_ATTRIBUTES": "service.namespace=mcp"}
+		env := map[string]string{
+			"OTEL_EXPORTER_OTLP_ENDPOINT": otlp, "OTEL_METRIC_EXPORT_INTERVAL": "100", "OTEL_SERVICE_NAME": service,
+			"OTEL_RESOURCE_ATTRIBUTES": "service.namespace=mcp",
+		}
 		proxy := program.Serve(t, env, "proxy", "--to", peer.start(t)[1], "--listen", "127.0.0.1:0", "--otlp", "env")
 		job := fmt.Sprintf(`{job="mcp/%s"}`, service)
 		for round := 1; round <= 2; round++ { // a rate needs two values that differ

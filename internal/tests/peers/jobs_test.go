@@ -43,8 +43,10 @@ type lab struct {
 // newLab has recordings made by the clients, which end before it returns.
 func newLab(t *testing.T) *lab {
 	t.Helper()
-	l := bareLab(t, map[string]string{"everything-http": "", "everything-2026-01-http": "", "ts-server-http": "",
-		"go-sdk-events": "when name:trigger-long-running-operation do cut after event 2"})
+	l := bareLab(t, map[string]string{
+		"everything-http": "", "everything-2026-01-http": "", "ts-server-http": "",
+		"go-sdk-events": "when name:trigger-long-running-operation do cut after event 2",
+	})
 	v1, v2 := append(nodeArgv(t), filepath.Join(peersDir(t), "ts-clients", "v1.mjs")), append(nodeArgv(t), filepath.Join(peersDir(t), "ts-clients", "v2.mjs"))
 	tap := func(name string) []string {
 		return append([]string{"stdio", "mcpc", "tap", "--"}, peerNamed(t, name).start(t)[1:]...)
@@ -88,8 +90,10 @@ func bareLab(t *testing.T, rules map[string]string) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &lab{t: t, home: home, env: append(program.CleanEnv(), "MCPC_STATE="+home, "HOME="+home, "LC_ALL=C.UTF-8"), proxies: map[string]string{},
-		tools: append(nodeArgv(t), script, filepath.Join(peersDir(t), "ts-clients", "package.json"))}
+	l := &lab{
+		t: t, home: home, env: append(program.CleanEnv(), "MCPC_STATE="+home, "HOME="+home, "LC_ALL=C.UTF-8"), proxies: map[string]string{},
+		tools: append(nodeArgv(t), script, filepath.Join(peersDir(t), "ts-clients", "package.json")),
+	}
 	type ready struct{ name, at string }
 	found := make(chan ready)
 	for name, rule := range rules {
@@ -347,24 +351,38 @@ type job struct {
 }
 
 var jobsByFilter = []job{
-	{name: "1 my client does not see a tool", budget: 2, words: []string{"client:job-pages"}, keys: []string{"4"},
-		sees: []string{`the list has a page 2, which was not fetched by job-pages`}},
-	{name: "2 a call hangs", words: []string{"client:job-hang is:open,cancelled"}, budget: 3, keys: []string{"2", "~waterfall|outcome", "g", "\r"},
+	{
+		name: "1 my client does not see a tool", budget: 2, words: []string{"client:job-pages"}, keys: []string{"4"},
+		sees: []string{`the list has a page 2, which was not fetched by job-pages`},
+	},
+	{
+		name: "2 a call hangs", words: []string{"client:job-hang is:open,cancelled"}, budget: 3, keys: []string{"2", "~waterfall|outcome", "g", "\r"},
 		sees:     []string{`trigger-lo`, `cancelled`, `cancelled by the client`, `the user pressed stop`},
-		pageSees: []string{`trigger-lo`, `cancelled by the client`}},
+		pageSees: []string{`trigger-lo`, `cancelled by the client`},
+	},
 	// The server waits 600 ms before it responds.
-	{name: "3 the slow one of 500", budget: 2, words: []string{"client:job-many"}, keys: []string{"2", "S"},
+	{
+		name: "3 the slow one of 500", budget: 2, words: []string{"client:job-many"}, keys: []string{"2", "S"},
 		sees:     []string{`trigger-long-r\S*[\s│]+ok[\s│]+(\d[\d.]* m?s)`},
 		pageSees: []string{`trigger-long-run[^]*?(\d[\d.]* m?s)`},
-		atLeast:  500 * time.Millisecond},
-	{name: "4 what did the server ask", words: []string{"client:job-asks has:question"}, budget: 0,
-		sees: []string{`2 (rows|exchanges)`, `asks: elicitation/create`, `asks: sampling/createMessage`, `answered`}},
-	{name: "5 a cut stream", budget: 1, words: []string{"client:job-cut"}, keys: []string{"5"},
-		sees: []string{`cut by the server after event \S+; resumed \S+ m?s later from\s+\S+; \d events? came; nothing\s+lost`}},
-	{name: "a failing call of the Inspector", words: []string{"client:inspector-cli is:error"}, budget: 1, keys: []string{"\r"},
-		sees: []string{`prompts/get`, `-32602`, `not found`}},
-	{name: "9 secrets", budget: 1, words: []string{"client:job-secrets"}, keys: []string{"6"},
-		sees: []string{`authorization`, `header Authorization`, `api_key`, `argument api_key`}},
+		atLeast:  500 * time.Millisecond,
+	},
+	{
+		name: "4 what did the server ask", words: []string{"client:job-asks has:question"}, budget: 0,
+		sees: []string{`2 (rows|exchanges)`, `asks: elicitation/create`, `asks: sampling/createMessage`, `answered`},
+	},
+	{
+		name: "5 a cut stream", budget: 1, words: []string{"client:job-cut"}, keys: []string{"5"},
+		sees: []string{`cut by the server after event \S+; resumed \S+ m?s later from\s+\S+; \d events? came; nothing\s+lost`},
+	},
+	{
+		name: "a failing call of the Inspector", words: []string{"client:inspector-cli is:error"}, budget: 1, keys: []string{"\r"},
+		sees: []string{`prompts/get`, `-32602`, `not found`},
+	},
+	{
+		name: "9 secrets", budget: 1, words: []string{"client:job-secrets"}, keys: []string{"6"},
+		sees: []string{`authorization`, `header Authorization`, `api_key`, `argument api_key`},
+	},
 }
 
 func TestPeerJobs(t *testing.T) {

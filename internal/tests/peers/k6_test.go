@@ -113,7 +113,9 @@ func TestPeersK6RunsARecording(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "load")
 			m, record := newRunner(t), filepath.Join(t.TempDir(), "r.jsonl")
 			for _, words := range [][]string{
-				{"call", "--no-validate", "echo", `{"message":"hi"}`}, {"call", "--no-validate", "get-sum", `{"a":"no number","b":[]}`}, {"raw", "nothing/here"},
+				{"call", "--no-validate", "echo", `{"message":"hi"}`},
+				{"call", "--no-validate", "get-sum", `{"a":"no number","b":[]}`},
+				{"raw", "nothing/here"},
 				{"call", "--no-validate", "echo", `{"message":"password=canary-password"}`},
 			} {
 				m.run(append([]string{"-s", server.URL + endpoint, "--protocol", c.revision, "--record", record, "-H", "Authorization: Bearer " + token, "-H", "X-Api-Key: " + key}, words...)...)

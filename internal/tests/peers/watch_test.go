@@ -54,7 +54,8 @@ func noting(t *testing.T, to string) (at string, notes *crossedNotes) {
 		t.Fatal(err)
 	}
 	notes = &crossedNotes{requests: map[string]int{}}
-	forward := &httputil.ReverseProxy{FlushInterval: -1, Transport: &http.Transport{DisableCompression: true},
+	forward := &httputil.ReverseProxy{
+		FlushInterval: -1, Transport: &http.Transport{DisableCompression: true},
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = target.Scheme, target.Host, target.Host
 		},
@@ -63,7 +64,8 @@ func noting(t *testing.T, to string) (at string, notes *crossedNotes) {
 				notes.add("answer", fmt.Sprint(r.StatusCode), r.Header, body)
 			}}
 			return nil
-		}}
+		},
+	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {

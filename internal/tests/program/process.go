@@ -28,8 +28,10 @@ func CleanEnv() []string {
 }
 
 // Signals are the signals that a test sends, by name.
-var Signals = map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM,
-	"SIGHUP": syscall.SIGHUP, "SIGPIPE": syscall.SIGPIPE, "SIGKILL": syscall.SIGKILL, "SIGABRT": syscall.SIGABRT}
+var Signals = map[string]syscall.Signal{
+	"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM,
+	"SIGHUP": syscall.SIGHUP, "SIGPIPE": syscall.SIGPIPE, "SIGKILL": syscall.SIGKILL, "SIGABRT": syscall.SIGABRT,
+}
 
 // Ending returns how a process ended: its exit code, or the name of the signal that killed it.
 func Ending(p *os.ProcessState) string {

@@ -39,8 +39,10 @@ func passOn(target string) (http.Handler, error) {
 		return nil, err
 	}
 	to.Path = ""
-	return &httputil.ReverseProxy{FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
-		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }}, nil
+	return &httputil.ReverseProxy{
+		FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
+	}, nil
 }
 
 func listenTCP() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }
@@ -70,8 +72,10 @@ func NewTunnel(logName, credentials string) (*Front, error) {
 	if credentials != "" {
 		required = "Basic " + base64.StdEncoding.EncodeToString([]byte(credentials))
 	}
-	plain := &httputil.ReverseProxy{Rewrite: func(*httputil.ProxyRequest) {}, FlushInterval: -1,
-		ErrorLog: log.New(io.Discard, "", 0)}
+	plain := &httputil.ReverseProxy{
+		Rewrite: func(*httputil.ProxyRequest) {}, FlushInterval: -1,
+		ErrorLog: log.New(io.Discard, "", 0),
+	}
 	file, err := os.Create(logName)
 	if err != nil {
 		l.Close()

@@ -37,8 +37,10 @@ func (l *Log) Printf(format string, args ...any) {
 }
 
 // loggedFields are the header fields that tests search for.
-var loggedFields = []string{"Mcp-Protocol-Version", "Mcp-Session-Id", "Mcp-Method", "Mcp-Name", "Mcp-Param-Region",
-	"Mcp-Param-Priority", "Mcp-Param-Dry-Run", "Authorization", "X-Canary", "Last-Event-Id"}
+var loggedFields = []string{
+	"Mcp-Protocol-Version", "Mcp-Session-Id", "Mcp-Method", "Mcp-Name", "Mcp-Param-Region",
+	"Mcp-Param-Priority", "Mcp-Param-Dry-Run", "Authorization", "X-Canary", "Last-Event-Id",
+}
 
 // Request writes an HTTP request: `POST tools/call {"jsonrpc":...} Mcp-Method=tools/call ...`.
 func (l *Log) Request(method string, header http.Header, m *wire.Message) {

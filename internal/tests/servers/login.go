@@ -90,8 +90,10 @@ func refuseToken(w http.ResponseWriter, _ *http.Request) {
 // authorizeAt returns a handler for metadata with the address as authorization endpoint.
 func authorizeAt(address string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		_ = json.NewEncoder(w).Encode(map[string]any{"issuer": "http://" + r.Host, "authorization_endpoint": address,
-			"token_endpoint": "http://" + r.Host + "/token", "code_challenge_methods_supported": []string{"S256"}})
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"issuer": "http://" + r.Host, "authorization_endpoint": address,
+			"token_endpoint": "http://" + r.Host + "/token", "code_challenge_methods_supported": []string{"S256"},
+		})
 	}
 }
 

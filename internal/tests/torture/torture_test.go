@@ -60,8 +60,10 @@ func TestTorture(t *testing.T) {
 				}
 				t.Run(name+"/"+command, func(t *testing.T) {
 					t.Parallel()
-					r := rack{binary: binary, launcher: launcher, args: args, hit: hit, command: command,
-						first: name == "http", whole: name == "stdio" && command == "call"}
+					r := rack{
+						binary: binary, launcher: launcher, args: args, hit: hit, command: command,
+						first: name == "http", whole: name == "stdio" && command == "call",
+					}
 					if command != "init" {
 						r.before = t.TempDir()
 						r.prepare(t, target)
@@ -230,8 +232,10 @@ func (r *rack) run(t *testing.T, o *ordeal) remains {
 	if ctx.Err() != nil {
 		t.Errorf("call %d, %s, fails: it hangs", o.nth, o.failed)
 	}
-	got := remains{code: cmd.ProcessState.ExitCode(), stdout: program.Read(t, files[0].Name()), stderr: program.Read(t, files[1].Name()),
-		file: program.Read(t, filepath.Join(dirs["work"], "answer"))}
+	got := remains{
+		code: cmd.ProcessState.ExitCode(), stdout: program.Read(t, files[0].Name()), stderr: program.Read(t, files[1].Name()),
+		file: program.Read(t, filepath.Join(dirs["work"], "answer")),
+	}
 	left := leftOvers(t, world)
 	store, err := state.Open(dirs["state"])
 	if err == nil {

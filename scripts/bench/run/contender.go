@@ -155,8 +155,10 @@ var (
 		"call": {
 			"Go SDK":   {"{URL}", "call", "get-sum", sumArguments},
 			"mcptools": {"call", "get-sum", "--params", sumArguments, "--format", "json", "{SSE}"},
-			"Inspector": {"--cli", "{URL}", "--transport", "http", "--protocol-era", "auto",
-				"--method", "tools/call", "--tool-name", "get-sum", "--tool-arg", "a=2", "b=3"},
+			"Inspector": {
+				"--cli", "{URL}", "--transport", "http", "--protocol-era", "auto",
+				"--method", "tools/call", "--tool-name", "get-sum", "--tool-arg", "a=2", "b=3",
+			},
 			"mcporter": {"call", "--allow-http", "{URL}.get-sum", "--args", sumArguments, "--output", "json"},
 		},
 		"progress": {"Go SDK": {"{URL}", "call", "get-sum", sumArguments}},

@@ -134,19 +134,25 @@ func secondCall(key, name string, g goal, server ...string) *row {
 }
 
 func text(key, name string, bytes int, g goal, args ...string) *row {
-	return &row{key: key, name: name, goal: g, server: []string{"-text", fmt.Sprint(bytes)}, least: int64(bytes) * 9 / 10, most: slow(bytes >= gigabyte), floor: printsWhole,
-		args: append([]string{"call", "get-sum", sumArguments, "--max-message-size", "0", "--no-record"}, args...)}
+	return &row{
+		key: key, name: name, goal: g, server: []string{"-text", fmt.Sprint(bytes)}, least: int64(bytes) * 9 / 10, most: slow(bytes >= gigabyte), floor: printsWhole,
+		args: append([]string{"call", "get-sum", sumArguments, "--max-message-size", "0", "--no-record"}, args...),
+	}
 }
 
 // tools returns a row for a list with 100 tools per page.
 func tools(key, name string, n int, g goal, args ...string) *row {
-	return &row{key: key, name: name, goal: g, server: []string{"-tools", fmt.Sprint(n), "-pages", fmt.Sprint(n / 100)}, least: int64(n) * 50,
-		args: append([]string{"list", "--max-items", "0", "--max-pages", "0", "--no-record"}, args...), raw: []string{"-cursor"}, floor: readsAll}
+	return &row{
+		key: key, name: name, goal: g, server: []string{"-tools", fmt.Sprint(n), "-pages", fmt.Sprint(n / 100)}, least: int64(n) * 50,
+		args: append([]string{"list", "--max-items", "0", "--max-pages", "0", "--no-record"}, args...), raw: []string{"-cursor"}, floor: readsAll,
+	}
 }
 
 func events(key, name string, n int, g goal) *row {
-	return &row{key: key, name: name, goal: g, server: []string{"-events", fmt.Sprint(n), "-sse"}, least: 2,
-		args: []string{"call", "get-sum", sumArguments, "--no-record"}, floor: readsAll}
+	return &row{
+		key: key, name: name, goal: g, server: []string{"-events", fmt.Sprint(n), "-sse"}, least: 2,
+		args: []string{"call", "get-sum", sumArguments, "--no-record"}, floor: readsAll,
+	}
 }
 
 func batch(parallel int, g goal) *row {

@@ -71,7 +71,8 @@ func (s *metricStore) receive(w http.ResponseWriter, r *http.Request) {
 	}
 	appender := s.db.AppenderV2(r.Context())
 	_, err = prometheusremotewrite.NewPrometheusConverter(appender).FromMetrics(r.Context(), request.Metrics(), prometheusremotewrite.Settings{
-		AddMetricSuffixes: true, LabelNameUnderscoreSanitization: true, LabelNamePreserveMultipleUnderscores: true, LookbackDelta: 5 * time.Minute})
+		AddMetricSuffixes: true, LabelNameUnderscoreSanitization: true, LabelNamePreserveMultipleUnderscores: true, LookbackDelta: 5 * time.Minute,
+	})
 	if err == nil {
 		err = appender.Commit()
 	}

@@ -422,8 +422,10 @@ func repeatWordsFor(q probeRequest, revision string) string {
 	}
 	namesSession := func(e wire.Field) bool { return e.Name == "Mcp-Session-Id" && e.Value != "" }
 	if !client.Stateless(revision) && slices.ContainsFunc(q.edits, namesSession) { // it cannot open a session
-		q = probeRequest{raw: wire.ComposeRequest(json.RawMessage("1"), q.method, q.params), bare: true,
-			edits: append([]wire.Field{field("MCP-Protocol-Version", revision)}, q.edits...)}
+		q = probeRequest{
+			raw: wire.ComposeRequest(json.RawMessage("1"), q.method, q.params), bare: true,
+			edits: append([]wire.Field{field("MCP-Protocol-Version", revision)}, q.edits...),
+		}
 		revision = client.Revisions()[slices.IndexFunc(client.Revisions(), client.Stateless)]
 	}
 	words := []string{"raw", "--protocol", revision}

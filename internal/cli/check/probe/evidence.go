@@ -46,8 +46,10 @@ func (rec Recording) Fill(r *verdict.Report, report lint.Report) {
 		if j.Verdict == lint.Fail {
 			word = string(conv.Error)
 		}
-		r.Rules = append(r.Rules, verdict.Rule{ID: j.ID, Verdict: word, Why: j.Why, Severity: string(j.Rule.Severity),
-			Title: j.Rule.Title, Source: j.Rule.Page(j.Rule.To), Fix: j.Rule.Fix, Tags: j.Rule.Tags})
+		r.Rules = append(r.Rules, verdict.Rule{
+			ID: j.ID, Verdict: word, Why: j.Why, Severity: string(j.Rule.Severity),
+			Title: j.Rule.Title, Source: j.Rule.Page(j.Rule.To), Fix: j.Rule.Fix, Tags: j.Rule.Tags,
+		})
 	}
 	rowAt := rec.locate(report.Findings)
 	words := map[*rows.Row]string{nil: ""} // many findings may have the same row: it is read once

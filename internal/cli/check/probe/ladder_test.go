@@ -52,8 +52,10 @@ func TestStepsThatAreNotReached(t *testing.T) {
 		want  string
 	}{
 		{[]string{"process:ok", "revision:failed"}, "process:ok revision:failed lists:not reached schemas:not reached"},
-		{[]string{"dns:ok", "tcp:failed"},
-			"dns:ok tcp:failed tls:not reached http:not reached revision:not reached auth:not reached lists:not reached schemas:not reached"},
+		{
+			[]string{"dns:ok", "tcp:failed"},
+			"dns:ok tcp:failed tls:not reached http:not reached revision:not reached auth:not reached lists:not reached schemas:not reached",
+		},
 		{[]string{"process:ok", "revision:ok"}, "process:ok revision:ok"},
 	} {
 		var l ladder
@@ -88,10 +90,14 @@ func TestCertificatesThatExpire(t *testing.T) {
 		{"no certificate", chain(), verdict.Skipped, "", ""},
 		{"a long time", chain(90), verdict.OK, "TLS 1.3, the certificate expires in 90 days (2027-01-30)", ""},
 		{"two weeks", chain(14), verdict.OK, "TLS 1.3, the certificate expires in 14 days (2026-11-15)", ""},
-		{"less", chain(90, 13), verdict.Warning, "TLS 1.3, the certificate expires in 13 days (2026-11-14)",
-			"renew the certificate"},
-		{"a day", chain(1), verdict.Warning, "TLS 1.3, the certificate expires in 1 day (2026-11-02)",
-			"renew the certificate"},
+		{
+			"less", chain(90, 13), verdict.Warning, "TLS 1.3, the certificate expires in 13 days (2026-11-14)",
+			"renew the certificate",
+		},
+		{
+			"a day", chain(1), verdict.Warning, "TLS 1.3, the certificate expires in 1 day (2026-11-02)",
+			"renew the certificate",
+		},
 	} {
 		state, text, fix := certificateStep(c.connection, now)
 		if state != c.state || text != c.text || fix != c.fix {
@@ -106,13 +112,19 @@ func TestSchemasThatCannotBeUsed(t *testing.T) {
 	for _, c := range []struct{ tools, state, text string }{
 		{``, verdict.Skipped, "there are none"},
 		{`{"name":"a"}`, verdict.Skipped, "there are none"},
-		{`{"name":"a","inputSchema":` + good + `}|{"name":"b","inputSchema":` + good + `,"outputSchema":` + good + `}`,
-			verdict.OK, "3 can be used"},
-		{`{"name":"a","inputSchema":` + bad + `}|{"name":"b","inputSchema":` + good + `,"outputSchema":` + bad + `}`,
+		{
+			`{"name":"a","inputSchema":` + good + `}|{"name":"b","inputSchema":` + good + `,"outputSchema":` + good + `}`,
+			verdict.OK, "3 can be used",
+		},
+		{
+			`{"name":"a","inputSchema":` + bad + `}|{"name":"b","inputSchema":` + good + `,"outputSchema":` + bad + `}`,
 			verdict.Warning,
-			"2 of 3 cannot be used: inputSchema of a, outputSchema of b"},
-		{strings.Repeat(`|{"name":"a","inputSchema":`+bad+`}`, 5), verdict.Warning,
-			"5 of 5 cannot be used: inputSchema of a, inputSchema of a, inputSchema of a"},
+			"2 of 3 cannot be used: inputSchema of a, outputSchema of b",
+		},
+		{
+			strings.Repeat(`|{"name":"a","inputSchema":`+bad+`}`, 5), verdict.Warning,
+			"5 of 5 cannot be used: inputSchema of a, inputSchema of a, inputSchema of a",
+		},
 	} {
 		var l ladder
 		var tools []json.RawMessage

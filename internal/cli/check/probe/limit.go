@@ -24,7 +24,9 @@ func Ended(cause error) wire.Outcome {
 	if !timedOut {
 		return wire.Outcome{Kind: wire.Signal, Phase: "result", Text: "interrupted", Err: cause}
 	}
-	return wire.Outcome{Kind: wire.Timeout, Reached: wire.Answered, Phase: "result", Err: cause,
+	return wire.Outcome{
+		Kind: wire.Timeout, Reached: wire.Answered, Phase: "result", Err: cause,
 		Text: limit.Error() + ": the report has what was found so far",
-		Hint: wire.Hint(limit.Flag + " TIME waits longer")}
+		Hint: wire.Hint(limit.Flag + " TIME waits longer"),
+	}
 }

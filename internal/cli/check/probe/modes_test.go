@@ -42,8 +42,10 @@ func TestModesOfProbes(t *testing.T) {
 			"L145 pass|L083 pass|L008 not applicable"},
 		{url + " --era legacy --negative" + call, "L011 pass|L027 pass|L028 pass|L031 pass|L091 pass|L093 pass|L095 pass|" +
 			"L124 pass|L136 pass|L043 not applicable"},
-		{"demo --era modern --negative",
-			"L011 pass|L061 not applicable|L083 not applicable|L095 not applicable|L124 not run"},
+		{
+			"demo --era modern --negative",
+			"L011 pass|L061 not applicable|L083 not applicable|L095 not applicable|L124 not run",
+		},
 		{"demo --era legacy", "client-cursor not applicable|client-list-changed not applicable|" +
 			"L031 pass|L034 pass|L035 pass|L036 pass|L039 pass|L115 not applicable|L092 not applicable"},
 	} {

@@ -78,10 +78,14 @@ var singleProbes = []single{
 		request: editedList(field("Mcp-Session-Id", "mcpc-unknown-session")),
 		want:    want{statuses: []int{http.StatusNotFound}, text: "HTTP 404"},
 	},
-	{id: "L090", subject: "no session id", exempt: exemptIfSessionless, request: editedList(field("Mcp-Session-Id", "")),
-		want: want{statuses: []int{http.StatusBadRequest}, text: "HTTP 400"}},
-	{id: "L093", subject: "MCP-Protocol-Version: banana", request: editedList(field("MCP-Protocol-Version", "banana")),
-		want: want{statuses: []int{http.StatusBadRequest}, text: "HTTP 400"}},
+	{
+		id: "L090", subject: "no session id", exempt: exemptIfSessionless, request: editedList(field("Mcp-Session-Id", "")),
+		want: want{statuses: []int{http.StatusBadRequest}, text: "HTTP 400"},
+	},
+	{
+		id: "L093", subject: "MCP-Protocol-Version: banana", request: editedList(field("MCP-Protocol-Version", "banana")),
+		want: want{statuses: []int{http.StatusBadRequest}, text: "HTTP 400"},
+	},
 	{id: "L094", subject: "no MCP-Protocol-Version", request: editedList(field("MCP-Protocol-Version", "")), want: anyResult},
 	{
 		id:      "L123",

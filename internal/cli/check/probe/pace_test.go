@@ -154,8 +154,10 @@ func TestFactsOfResponses(t *testing.T) {
 
 // A check that ends by its time limit has a report, one that a signal ends has none.
 func TestEndsOfChecks(t *testing.T) {
-	if out := Ended(transport.TimeoutError{Flag: "--max-time", What: "the check did not end",
-		After: time.Second}); out.Kind != wire.Timeout ||
+	if out := Ended(transport.TimeoutError{
+		Flag: "--max-time", What: "the check did not end",
+		After: time.Second,
+	}); out.Kind != wire.Timeout ||
 		!strings.HasSuffix(out.Text, ": the report has what was found so far") || out.Hint != "--max-time TIME waits longer" {
 		t.Errorf("got %+v", out)
 	}

@@ -272,8 +272,10 @@ func newFinding(m miss, rev conv.Rev) lint.Finding {
 		Subject:     m.subject,
 		Times:       1,
 		Fingerprint: strings.TrimSpace(r.ID + " " + m.subject + " " + m.pointer),
-		Evidence: []lint.Evidence{{Conn: m.at.Conn, Seq: m.at.Seq, Pointer: m.pointer, Got: strings.ToValidUTF8(got, ""),
-			Want: m.want, Stderr: m.stderr}},
+		Evidence: []lint.Evidence{{
+			Conn: m.at.Conn, Seq: m.at.Seq, Pointer: m.pointer, Got: strings.ToValidUTF8(got, ""),
+			Want: m.want, Stderr: m.stderr,
+		}},
 	}
 }
 

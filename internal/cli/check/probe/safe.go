@@ -416,8 +416,10 @@ func acknowledged(ctx context.Context, b *bench) []miss {
 		Resources: b.declares("resources", "listChanged"),
 	}
 	a, _ := b.doPatiently(ctx, b.clean, "", func(ctx context.Context) wire.Outcome {
-		return b.clean.Listen(ctx, client.ListenRequest{SubscriptionFilter: filter,
-			Began: func(client.SubscriptionFilter) { began = true; stop() }, Lost: func(string) { stop() }})
+		return b.clean.Listen(ctx, client.ListenRequest{
+			SubscriptionFilter: filter,
+			Began:              func(client.SubscriptionFilter) { began = true; stop() }, Lost: func(string) { stop() },
+		})
 	})
 	if began {
 		return nil

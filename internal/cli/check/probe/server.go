@@ -127,8 +127,10 @@ type Request struct {
 // judged.
 func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 	f := o.Factory
-	j := &judge{f: f, o: o, linter: lint.New(lint.Options{Tools: o.Tools, Hide: hidesIn(f), OwnClient: true}),
-		muted: map[int]bool{}, lastFrames: map[int]lastFrames{}, probed: map[conv.Spot]probedRequest{}}
+	j := &judge{
+		f: f, o: o, linter: lint.New(lint.Options{Tools: o.Tools, Hide: hidesIn(f), OwnClient: true}),
+		muted: map[int]bool{}, lastFrames: map[int]lastFrames{}, probed: map[conv.Spot]probedRequest{},
+	}
 	defer f.StartSpinner()()
 	f.ShowTraffic(f.Verbose, f.Explain)
 	pins, _ := Pins(o.Era, f.Protocol)
