@@ -48,9 +48,9 @@ raced=(
 
 format() {
 	local unformatted
-	unformatted=$(gofmt -l cmd internal scripts)
+	unformatted=$(go run mvdan.cc/gofumpt@v0.12.0 -l cmd internal scripts)
 	if [[ -n $unformatted ]]; then
-		printf 'gofmt would change:\n%s\n' "$unformatted"
+		printf 'gofumpt would change:\n%s\n' "$unformatted"
 		return 1
 	fi
 }

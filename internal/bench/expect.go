@@ -66,7 +66,7 @@ func ParseExpectation(text string) (e Expectation, err error) {
 		}
 		var d time.Duration
 		if _, bare := strconv.ParseFloat(value, 64); bare == nil && value != "0" {
-			return e, fmt.Errorf("%s needs a unit: %s%c%sms", value, e.Metric, text[at], value)
+			return e, fmt.Errorf("%s needs a unit: %s%s%sms", value, e.Metric, e.Sign, value)
 		}
 		d, err = time.ParseDuration(value)
 		e.Limit = float64(d.Microseconds())

@@ -39,8 +39,16 @@ type asking struct {
 
 func (f *fixtures) askingTools() []tool {
 	rows := []tool{
-		{name: "test_input_required_result_multi_round", description: "Asks twice, one thing after the other", run: f.asksTwice},
-		{name: "test_input_required_result_capabilities", description: "Asks for what the client can answer", run: f.asksWhatCanBe},
+		{
+			name:        "test_input_required_result_multi_round",
+			description: "Asks twice, one thing after the other",
+			run:         f.asksTwice,
+		},
+		{
+			name:        "test_input_required_result_capabilities",
+			description: "Asks for what the client can answer",
+			run:         f.asksWhatCanBe,
+		},
 		{name: "test_tool_with_task", description: "Asks for a name, and then becomes a task", run: f.asksFirst},
 	}
 	for _, a := range askings() {
@@ -61,13 +69,15 @@ func (f *fixtures) askingTools() []tool {
 func askings() []asking {
 	return []asking{
 		{
-			name: "test_sampling", description: "Asks for a text of a model", requests: func(args map[string]any) mcp.InputRequestMap {
+			name: "test_sampling", description: "Asks for a text of a model",
+			requests: func(args map[string]any) mcp.InputRequestMap {
 				return mcp.InputRequestMap{"sampling": sampling(text(args["prompt"]), 100)}
 			}, answer: func(a mcp.InputResponseMap) string { return "LLM response: " + sampled(a["sampling"]) },
 			input: `{"type":"object","properties":{"prompt":{"type":"string","description":"The prompt to send to the LLM"}},"required":["prompt"],"additionalProperties":false}`,
 		},
 		{
-			name: "test_elicitation", description: "Asks for a name and an address", requests: func(args map[string]any) mcp.InputRequestMap {
+			name: "test_elicitation", description: "Asks for a name and an address",
+			requests: func(args map[string]any) mcp.InputRequestMap {
 				return mcp.InputRequestMap{"user": form(text(args["message"]), userForm)}
 			}, answer: func(a mcp.InputResponseMap) string { return "User response: " + elicited(a["user"]) },
 			input: `{"type":"object","properties":{"message":{"type":"string","description":"The message to show the user"}},"required":["message"],"additionalProperties":false}`,
@@ -82,7 +92,10 @@ func askings() []asking {
 		},
 		{
 			name: "test_missing_capability", description: "Needs a client with sampling",
-			requests: one("sampling", sampling("Say hello.", 50)), answer: func(a mcp.InputResponseMap) string { return sampled(a["sampling"]) },
+			requests: one(
+				"sampling",
+				sampling("Say hello.", 50),
+			), answer: func(a mcp.InputResponseMap) string { return sampled(a["sampling"]) },
 		},
 		{
 			name: "test_streaming_elicitation", description: "Asks for a confirmation",
@@ -100,18 +113,27 @@ func askings() []asking {
 		},
 		{
 			name: "test_input_required_result_list_roots", description: "Asks for the roots",
-			requests: one("client_roots", &mcp.ListRootsParams{}), answer: func(a mcp.InputResponseMap) string { return rooted(a["client_roots"]) },
+			requests: one(
+				"client_roots",
+				&mcp.ListRootsParams{},
+			), answer: func(a mcp.InputResponseMap) string { return rooted(a["client_roots"]) },
 		},
 		{
-			name: "test_input_required_result_request_state", description: "Asks for a confirmation, with a signed state", state: "confirming",
-			requests: one("confirm", form("Please confirm", okForm)), answer: func(mcp.InputResponseMap) string { return "state-ok" },
+			name:        "test_input_required_result_request_state",
+			description: "Asks for a confirmation, with a signed state", state: "confirming",
+			requests: one(
+				"confirm",
+				form("Please confirm", okForm),
+			), answer: func(mcp.InputResponseMap) string { return "state-ok" },
 		},
 		{
-			name: "test_input_required_result_tampered_state", description: "Refuses a state that it has not signed", state: "confirming",
+			name: "test_input_required_result_tampered_state", description: "Refuses a state that it has not signed",
+			state:    "confirming",
 			requests: one("confirm", form("Please confirm", okForm)), answer: completed("confirm"),
 		},
 		{
-			name: "test_input_required_result_multiple_inputs", description: "Asks for a form, a text of a model and the roots at once", state: "three",
+			name:        "test_input_required_result_multiple_inputs",
+			description: "Asks for a form, a text of a model and the roots at once", state: "three",
 			requests: func(map[string]any) mcp.InputRequestMap { return threeRequests() },
 			answer: func(a mcp.InputResponseMap) string {
 				return text(accepted(a["user_name"])["name"]) + ": " + sampled(a["greeting"]) + " " + rooted(a["client_roots"])
@@ -126,7 +148,10 @@ func one(key string, request mcp.InputRequest) func(map[string]any) mcp.InputReq
 
 func threeRequests() mcp.InputRequestMap {
 	return mcp.InputRequestMap{
-		"user_name": form("What is your name?", nameForm), "greeting": sampling("Generate a greeting", 50), "client_roots": &mcp.ListRootsParams{},
+		"user_name": form(
+			"What is your name?",
+			nameForm,
+		), "greeting": sampling("Generate a greeting", 50), "client_roots": &mcp.ListRootsParams{},
 	}
 }
 

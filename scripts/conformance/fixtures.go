@@ -39,10 +39,14 @@ func (t tool) add(s *mcp.Server) {
 		t.input = `{"type":"object","additionalProperties":false}`
 	}
 	def := &mcp.Tool{Name: t.name, Description: t.description, InputSchema: json.RawMessage(t.input)}
-	mcp.AddTool(s, def, func(ctx context.Context, req *mcp.CallToolRequest, args map[string]any) (*mcp.CallToolResult, any, error) {
-		res, err := t.run(ctx, req, args)
-		return res, nil, err
-	})
+	mcp.AddTool(
+		s,
+		def,
+		func(ctx context.Context, req *mcp.CallToolRequest, args map[string]any) (*mcp.CallToolResult, any, error) {
+			res, err := t.run(ctx, req, args)
+			return res, nil, err
+		},
+	)
 }
 
 func says(s string) *mcp.CallToolResult {

@@ -22,7 +22,8 @@ func addResources(s *mcp.Server) {
 				return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{&c}}, nil
 			})
 	}
-	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "test://template/{id}/data", Name: "template", MIMEType: "application/json"},
+	s.AddResourceTemplate(
+		&mcp.ResourceTemplate{URITemplate: "test://template/{id}/data", Name: "template", MIMEType: "application/json"},
 		func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 			uri := req.Params.URI
 			id := strings.TrimSuffix(strings.TrimPrefix(uri, "test://template/"), "/data")
@@ -30,8 +31,11 @@ func addResources(s *mcp.Server) {
 			if err != nil {
 				return nil, err
 			}
-			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: "application/json", Text: string(body)}}}, nil
-		})
+			return &mcp.ReadResourceResult{
+				Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: "application/json", Text: string(body)}},
+			}, nil
+		},
+	)
 }
 
 // A prompt is one row of the table of prompts. Its arguments are required.
@@ -45,7 +49,10 @@ func (f *fixtures) addPrompts() {
 	for _, p := range f.prompts() {
 		def := &mcp.Prompt{Name: p.name, Description: p.description}
 		for _, name := range p.arguments {
-			def.Arguments = append(def.Arguments, &mcp.PromptArgument{Name: name, Description: "Test argument " + name, Required: true})
+			def.Arguments = append(
+				def.Arguments,
+				&mcp.PromptArgument{Name: name, Description: "Test argument " + name, Required: true},
+			)
 		}
 		f.server.AddPrompt(def, func(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 			for _, name := range p.arguments {
@@ -64,7 +71,8 @@ func (f *fixtures) prompts() []prompt {
 			return prompts("This is a simple prompt for testing."), nil
 		}},
 		{
-			name: "test_prompt_with_arguments", description: "A text with two arguments in it", arguments: []string{"arg1", "arg2"},
+			name: "test_prompt_with_arguments", description: "A text with two arguments in it",
+			arguments: []string{"arg1", "arg2"},
 			get: func(req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 				args := req.Params.Arguments
 				return prompts(fmt.Sprintf("Prompt with arguments: arg1='%s', arg2='%s'", args["arg1"], args["arg2"])), nil
@@ -77,10 +85,18 @@ func (f *fixtures) prompts() []prompt {
 				return prompts("Please process the embedded resource above.", resource), nil
 			},
 		},
-		{name: "test_prompt_with_image", description: "An image and a text", get: func(*mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-			return prompts("Please analyze the image above.", redPixel()), nil
-		}},
-		{name: "test_input_required_result_prompt", description: "Asks the client before it returns a text", get: f.promptThatAsks},
+		{
+			name:        "test_prompt_with_image",
+			description: "An image and a text",
+			get: func(*mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+				return prompts("Please analyze the image above.", redPixel()), nil
+			},
+		},
+		{
+			name:        "test_input_required_result_prompt",
+			description: "Asks the client before it returns a text",
+			get:         f.promptThatAsks,
+		},
 	}
 }
 
@@ -98,7 +114,8 @@ func prompts(text string, before ...mcp.Content) *mcp.GetPromptResult {
 func completes(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		c, ok := req.(*mcp.CompleteRequest)
-		if !ok || c.Params.Ref.Name != "test_prompt_with_arguments" || !slices.Contains([]string{"arg1", "arg2"}, c.Params.Argument.Name) {
+		if !ok || c.Params.Ref.Name != "test_prompt_with_arguments" ||
+			!slices.Contains([]string{"arg1", "arg2"}, c.Params.Argument.Name) {
 			return next(ctx, method, req)
 		}
 		values := []string{}

@@ -22,7 +22,11 @@ import (
 // them. In revisions with a handshake the SDK sends the requests of that result to the client, and
 // calls the tool again with the answers. A state other than "" is sent signed with the requests,
 // and the client must return it.
-func (f *fixtures) asks(req *mcp.CallToolRequest, requests mcp.InputRequestMap, state string) (mcp.InputResponseMap, *mcp.CallToolResult, error) {
+func (f *fixtures) asks(
+	req *mcp.CallToolRequest,
+	requests mcp.InputRequestMap,
+	state string,
+) (mcp.InputResponseMap, *mcp.CallToolResult, error) {
 	p := req.Params
 	if err := missing(p.GetMeta(), req.ClientCapabilities(), requests); err != nil {
 		return nil, nil, err
@@ -48,7 +52,11 @@ func (f *fixtures) asking(tool string, requests mcp.InputRequestMap, state strin
 
 // asksTwice requires two rounds. It stores nothing between the rounds: the first answer is in the
 // state.
-func (f *fixtures) asksTwice(_ context.Context, req *mcp.CallToolRequest, _ map[string]any) (*mcp.CallToolResult, error) {
+func (f *fixtures) asksTwice(
+	_ context.Context,
+	req *mcp.CallToolRequest,
+	_ map[string]any,
+) (*mcp.CallToolResult, error) {
 	p := req.Params
 	first := mcp.InputRequestMap{"step1": form("Step 1: What is your name?", nameForm)}
 	second := mcp.InputRequestMap{"step2": form("Step 2: What is your favorite color?", colorForm)}
@@ -81,7 +89,11 @@ func (f *fixtures) asksTwice(_ context.Context, req *mcp.CallToolRequest, _ map[
 
 // asksWhatCanBe sends the requests, of three, that the client declares support for. If the client
 // supports no request, it sends all three.
-func (f *fixtures) asksWhatCanBe(_ context.Context, req *mcp.CallToolRequest, _ map[string]any) (*mcp.CallToolResult, error) {
+func (f *fixtures) asksWhatCanBe(
+	_ context.Context,
+	req *mcp.CallToolRequest,
+	_ map[string]any,
+) (*mcp.CallToolResult, error) {
 	possible := mcp.InputRequestMap{}
 	for key, request := range threeRequests() {
 		if missing(req.Params.GetMeta(), req.ClientCapabilities(), mcp.InputRequestMap{key: request}) == nil {
@@ -155,12 +167,20 @@ func missing(meta map[string]any, c *mcp.ClientCapabilities, requests mcp.InputR
 	if meta[mcp.MetaKeyProtocolVersion] == nil {
 		return errors.New("this needs a client with other capabilities: " + string(data))
 	}
-	return &jsonrpc.Error{Code: mcp.CodeMissingRequiredClientCapabilities, Message: "This needs a client with other capabilities.", Data: data}
+	return &jsonrpc.Error{
+		Code:    mcp.CodeMissingRequiredClientCapabilities,
+		Message: "This needs a client with other capabilities.",
+		Data:    data,
+	}
 }
 
 // sign returns a signed requestState with a text. It is valid for one tool until the process ends.
 func (f *fixtures) sign(tool, state string) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(state)) + "." + base64.RawURLEncoding.EncodeToString(f.mac(tool, state))
+	return base64.RawURLEncoding.EncodeToString(
+		[]byte(state),
+	) + "." + base64.RawURLEncoding.EncodeToString(
+		f.mac(tool, state),
+	)
 }
 
 // signed returns the text of a requestState that sign returned. It returns false if the signature
@@ -182,7 +202,11 @@ func (f *fixtures) mac(tool, state string) []byte {
 }
 
 // asksFirst requests input within the call and then becomes a task.
-func (f *fixtures) asksFirst(ctx context.Context, req *mcp.CallToolRequest, _ map[string]any) (*mcp.CallToolResult, error) {
+func (f *fixtures) asksFirst(
+	ctx context.Context,
+	req *mcp.CallToolRequest,
+	_ map[string]any,
+) (*mcp.CallToolResult, error) {
 	answers, pending, err := f.asks(req, mcp.InputRequestMap{"user_name": form("What is your name?", nameForm)}, "name")
 	if answers == nil {
 		return pending, err

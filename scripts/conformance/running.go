@@ -48,7 +48,12 @@ func (f *fixtures) runningTools() []tool {
 				return says("The list of prompts has changed."), nil
 			},
 		},
-		{name: "json_schema_2020_12_tool", description: "Tool with JSON Schema 2020-12 features", input: wideSchema, run: repeats},
+		{
+			name:        "json_schema_2020_12_tool",
+			description: "Tool with JSON Schema 2020-12 features",
+			input:       wideSchema,
+			run:         repeats,
+		},
 	}
 }
 
@@ -62,14 +67,21 @@ func (f *fixtures) logs(ctx context.Context, req *mcp.CallToolRequest, _ map[str
 			return nil, ctx.Err()
 		}
 		// The SDK drops messages below the level that the client requested.
-		if err := req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Logger: "mcpc-demo", Data: data}); err != nil {
+		if err := req.Session.Log(ctx, &mcp.LoggingMessageParams{
+			Level: "info", Logger: "mcpc-demo",
+			Data: data,
+		}); err != nil {
 			return nil, err
 		}
 	}
 	return says("The tool has logged three messages."), nil
 }
 
-func (f *fixtures) progresses(ctx context.Context, req *mcp.CallToolRequest, _ map[string]any) (*mcp.CallToolResult, error) {
+func (f *fixtures) progresses(
+	ctx context.Context,
+	req *mcp.CallToolRequest,
+	_ map[string]any,
+) (*mcp.CallToolResult, error) {
 	token := req.Params.GetProgressToken()
 	for i, progress := range []float64{0, 50, 100} {
 		if i > 0 && pause.For(ctx, moment) != nil {
@@ -78,7 +90,10 @@ func (f *fixtures) progresses(ctx context.Context, req *mcp.CallToolRequest, _ m
 		if token == nil {
 			continue
 		}
-		if err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: progress, Total: 100}); err != nil {
+		if err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+			ProgressToken: token,
+			Progress:      progress, Total: 100,
+		}); err != nil {
 			return nil, err
 		}
 	}
@@ -86,7 +101,11 @@ func (f *fixtures) progresses(ctx context.Context, req *mcp.CallToolRequest, _ m
 }
 
 // reconnects ends the stream if the revision has resumable streams.
-func (f *fixtures) reconnects(ctx context.Context, req *mcp.CallToolRequest, _ map[string]any) (*mcp.CallToolResult, error) {
+func (f *fixtures) reconnects(
+	ctx context.Context,
+	req *mcp.CallToolRequest,
+	_ map[string]any,
+) (*mcp.CallToolResult, error) {
 	if req.Extra != nil && req.Extra.CloseSSEStream != nil {
 		req.Extra.CloseSSEStream(mcp.CloseSSEStreamArgs{RetryAfter: 2 * moment})
 		if pause.For(ctx, moment) != nil {

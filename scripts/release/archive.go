@@ -90,7 +90,14 @@ func tarred(b contents, prefix string, at time.Time) ([]byte, error) {
 	gz, _ := gzip.NewWriterLevel(&out, gzip.BestCompression)
 	w := tar.NewWriter(gz)
 	for _, name := range sorted(b) {
-		head := &tar.Header{Typeflag: tar.TypeReg, Name: prefix + name, Mode: mode(name), Size: int64(len(b[name])), ModTime: at, Format: tar.FormatUSTAR}
+		head := &tar.Header{
+			Typeflag: tar.TypeReg,
+			Name:     prefix + name,
+			Mode:     mode(name),
+			Size:     int64(len(b[name])),
+			ModTime:  at,
+			Format:   tar.FormatUSTAR,
+		}
 		if err := w.WriteHeader(head); err != nil {
 			return nil, err
 		}

@@ -67,9 +67,18 @@ var inlined = []struct {
 	{"runtime/... internal/... sync/... math math/bits sort cmp slices maps bytes strings strconv unicode/...", true},
 	{"bufio io time hash/... compress/... encoding/base64 encoding/binary", true},
 	{"crypto/internal/... crypto/cipher crypto/aes crypto/sha256 net/http", true},
-	{"github.com/go-json-experiment/... github.com/santhosh-tekuri/jsonschema/... github.com/klauspost/compress/...", true},
-	{"mcpc/internal/jsonraw mcpc/internal/wire mcpc/internal/sse mcpc/internal/redact mcpc/internal/sanitize mcpc/internal/mcp", true},
-	{"mcpc/internal/capture mcpc/internal/capture/rows mcpc/internal/compress/packed mcpc/internal/capture/filter mcpc/internal/proxy mcpc/internal/live", true},
+	{
+		"github.com/go-json-experiment/... github.com/santhosh-tekuri/jsonschema/... github.com/klauspost/compress/...",
+		true,
+	},
+	{
+		"mcpc/internal/jsonraw mcpc/internal/wire mcpc/internal/sse mcpc/internal/redact mcpc/internal/sanitize mcpc/internal/mcp",
+		true,
+	},
+	{
+		"mcpc/internal/capture mcpc/internal/capture/rows mcpc/internal/compress/packed mcpc/internal/capture/filter mcpc/internal/proxy mcpc/internal/live",
+		true,
+	},
 	{"mcpc/internal/client/transport mcpc/internal/validate", true},
 }
 
@@ -93,9 +102,18 @@ const most = 30_000_000
 // build compiles the program for every target, without libc and without paths of this machine.
 // Functions are aligned to 16 bytes: the default of 32 on amd64 adds 0.2 MB of padding.
 func (r *release) build() error {
-	facts := fmt.Sprintf("-s -w -buildid= -funcalign=16 -X main.version=%s -X main.commit=%s -X main.date=%s", r.version, r.commit, r.time.Format("2006-01-02T15:04:05Z"))
+	facts := fmt.Sprintf(
+		"-s -w -buildid= -funcalign=16 -X main.version=%s -X main.commit=%s -X main.date=%s",
+		r.version,
+		r.commit,
+		r.time.Format("2006-01-02T15:04:05Z"),
+	)
 	for _, t := range r.targets {
-		args := slices.Concat([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags", facts, "-o", r.binary(t)}, compiled(), []string{"./cmd/mcpc"})
+		args := slices.Concat(
+			[]string{"build", "-trimpath", "-buildvcs=false", "-ldflags", facts, "-o", r.binary(t)},
+			compiled(),
+			[]string{"./cmd/mcpc"},
+		)
 		cmd := r.command("go", args...)
 		cmd.Env = append(cmd.Env, "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch)
 		if err := cmd.Run(); err != nil {
@@ -112,7 +130,12 @@ func (r *release) build() error {
 func small(t target, path string) error {
 	info, err := os.Stat(path)
 	if err == nil && t.String() == "linux/amd64" && info.Size() > most {
-		return fmt.Errorf("mcpc for %s has %d bytes, %d more than it may: see go tool nm -size -sort size, and inlined in scripts/release/build.go", t, info.Size(), info.Size()-most)
+		return fmt.Errorf(
+			"mcpc for %s has %d bytes, %d more than it may: see go tool nm -size -sort size, and inlined in scripts/release/build.go",
+			t,
+			info.Size(),
+			info.Size()-most,
+		)
 	}
 	return err
 }

@@ -36,7 +36,15 @@ func (r *release) licences() error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(&out, "\n%s\n%s %s (%s)\n\n%s\n", strings.Repeat("=", 78), m.path, m.version, kind, strings.TrimSpace(text))
+		fmt.Fprintf(
+			&out,
+			"\n%s\n%s %s (%s)\n\n%s\n",
+			strings.Repeat("=", 78),
+			m.path,
+			m.version,
+			kind,
+			strings.TrimSpace(text),
+		)
 	}
 	r.notices = out.Bytes()
 	return nil
@@ -46,7 +54,14 @@ func (r *release) licences() error {
 func (r *release) modules() (map[string]module, error) {
 	all := map[string]module{}
 	for _, t := range r.targets {
-		cmd := r.command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}{{end}}{{end}}", "./cmd/mcpc")
+		cmd := r.command(
+			"go",
+			"list",
+			"-deps",
+			"-f",
+			"{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}{{end}}{{end}}",
+			"./cmd/mcpc",
+		)
 		cmd.Env = append(cmd.Env, "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch)
 		out, err := cmd.Output()
 		if err != nil {
@@ -88,7 +103,10 @@ func kindOf(text string) string {
 	words := strings.Join(strings.Fields(text), " ")
 	has := func(s string) bool { return strings.Contains(words, s) }
 	switch {
-	case has("GNU GENERAL PUBLIC LICENSE"), has("GNU LESSER GENERAL PUBLIC LICENSE"), has("GNU AFFERO"), has("Mozilla Public License"):
+	case has("GNU GENERAL PUBLIC LICENSE"),
+		has("GNU LESSER GENERAL PUBLIC LICENSE"),
+		has("GNU AFFERO"),
+		has("Mozilla Public License"):
 		return ""
 	case has("Apache License Version 2.0"):
 		return "Apache-2.0"

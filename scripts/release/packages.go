@@ -19,8 +19,16 @@ const (
 
 // completionsOf are the paths of shell completions in each distribution.
 var completionsOf = map[string]map[string]string{
-	"deb": {"mcpc.bash": "/usr/share/bash-completion/completions/mcpc", "_mcpc": "/usr/share/zsh/vendor-completions/_mcpc", "mcpc.fish": "/usr/share/fish/vendor_completions.d/mcpc.fish"},
-	"rpm": {"mcpc.bash": "/usr/share/bash-completion/completions/mcpc", "_mcpc": "/usr/share/zsh/site-functions/_mcpc", "mcpc.fish": "/usr/share/fish/vendor_completions.d/mcpc.fish"},
+	"deb": {
+		"mcpc.bash": "/usr/share/bash-completion/completions/mcpc",
+		"_mcpc":     "/usr/share/zsh/vendor-completions/_mcpc",
+		"mcpc.fish": "/usr/share/fish/vendor_completions.d/mcpc.fish",
+	},
+	"rpm": {
+		"mcpc.bash": "/usr/share/bash-completion/completions/mcpc",
+		"_mcpc":     "/usr/share/zsh/site-functions/_mcpc",
+		"mcpc.fish": "/usr/share/fish/vendor_completions.d/mcpc.fish",
+	},
 }
 
 // packages writes a deb and an rpm for each Linux target. They run no scripts at installation.
@@ -46,7 +54,10 @@ func (r *release) pack(t target, format string) error {
 	info := nfpm.WithDefaults(&nfpm.Info{
 		Name: "mcpc", Arch: t.arch, Platform: "linux", Version: r.version, VersionSchema: "semver", Release: "1", Section: "net", Priority: "optional",
 		Maintainer: maintainers, Description: summary, Homepage: r.downloads, License: "Apache-2.0", MTime: r.time,
-		Overridables: nfpm.Overridables{Contents: all, RPM: nfpm.RPM{Summary: summary, Compression: "gzip:9", BuildHost: "localhost"}},
+		Overridables: nfpm.Overridables{
+			Contents: all,
+			RPM:      nfpm.RPM{Summary: summary, Compression: "gzip:9", BuildHost: "localhost"},
+		},
 	})
 	if err := nfpm.PrepareForPackager(info, format); err != nil {
 		return err
@@ -65,7 +76,14 @@ func (r *release) pack(t target, format string) error {
 // installed returns the files of a package.
 func (r *release) installed(t target, format string) (all files.Contents, err error) {
 	add := func(from, to string, mode os.FileMode) {
-		all = append(all, &files.Content{Source: from, Destination: to, FileInfo: &files.ContentFileInfo{Mode: mode, MTime: r.time, Owner: "root", Group: "root"}})
+		all = append(
+			all,
+			&files.Content{
+				Source:      from,
+				Destination: to,
+				FileInfo:    &files.ContentFileInfo{Mode: mode, MTime: r.time, Owner: "root", Group: "root"},
+			},
+		)
 	}
 	add(r.binary(t), "/usr/bin/mcpc", 0o755)
 	for name, to := range completionsOf[format] {

@@ -26,7 +26,15 @@ func (r *release) bills() error {
 			BOMRef: "mcpc", Type: cdx.ComponentTypeApplication, Name: "mcpc", Version: r.version, Licenses: licensed("Apache-2.0"),
 			Properties: &[]cdx.Property{{Name: "platform", Value: t.String()}, {Name: "commit", Value: r.commit}},
 		}}
-		parts := []cdx.Component{{BOMRef: "go", Type: cdx.ComponentTypePlatform, Name: "go", Version: strings.TrimPrefix(info.GoVersion, "go"), Licenses: licensed("BSD-3-Clause")}}
+		parts := []cdx.Component{
+			{
+				BOMRef:   "go",
+				Type:     cdx.ComponentTypePlatform,
+				Name:     "go",
+				Version:  strings.TrimPrefix(info.GoVersion, "go"),
+				Licenses: licensed("BSD-3-Clause"),
+			},
+		}
 		for _, dep := range info.Deps {
 			kind, _, err := licenceOf(modules[dep.Path])
 			if err != nil {

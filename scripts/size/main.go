@@ -56,8 +56,13 @@ type pkg struct {
 
 // load parses the packages below internal, except packages of tests.
 func load() ([]*pkg, error) {
-	out, err := exec.Command("go", "list", "-f",
-		"{{.ImportPath}}\t{{.Dir}}\t{{join .GoFiles \" \"}} {{join .IgnoredGoFiles \" \"}}\t{{join .Imports \" \"}}", "./internal/...").Output()
+	out, err := exec.Command(
+		"go",
+		"list",
+		"-f",
+		"{{.ImportPath}}\t{{.Dir}}\t{{join .GoFiles \" \"}} {{join .IgnoredGoFiles \" \"}}\t{{join .Imports \" \"}}",
+		"./internal/...",
+	).Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w", err)
 	}
@@ -152,7 +157,11 @@ func count(packages []*pkg) []tally {
 		of("structs that are embedded once and used nowhere else", embedded),
 		of(fmt.Sprintf("functions of at most %d lines that are named once", maxSmall), small),
 	}
-	for _, t := range [][2]string{{"internal/connect", "Conn"}, {"internal/tui", "model"}, {"internal/cli/cmdutil", "Factory"}} {
+	for _, t := range [][2]string{
+		{"internal/connect", "Conn"},
+		{"internal/tui", "model"},
+		{"internal/cli/cmdutil", "Factory"},
+	} {
 		var free []string
 		for _, p := range packages {
 			if p.path == t[0] {

@@ -32,8 +32,8 @@ func NewAuth(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "auth [COMMAND]",
 		Short: "list stored tokens, or explain how a server's login works",
-		Long: `List the stored tokens: server, issuer, scopes and expiry. The tokens themselves
-are never shown.`,
+		Long: `List the stored tokens: server, issuer, scopes and expiry. The tokens
+themselves are never shown.`,
 		Example: `  mcpc auth
   mcpc auth --json
   mcpc auth --jq '.tokens[].issuer'`,
@@ -49,8 +49,9 @@ are never shown.`,
 		Long: `Check the steps of a login up to the browser: the challenge, the resource
 metadata, the authorization server metadata. Each document is shown, and each
 rule with pass or fail. Nothing is registered and no login is started. If a
-rule is broken, the exit code is 1; a server without authentication breaks none. The default
-TARGET is the server that rejected the last command, as for mcpc login.`,
+rule is broken, the exit code is 1; a server without authentication breaks
+none. The default TARGET is the server that rejected the last command, as for
+mcpc login.`,
 		Example: `  mcpc auth explain https://mcp.example/mcp
   mcpc auth explain https://mcp.example/mcp --json
   mcpc auth explain https://mcp.example/mcp -v`,

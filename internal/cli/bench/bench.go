@@ -105,14 +105,14 @@ measured separately, and so are --warmup and --cold.
 
 Only a tool that is marked as read-only is called without --yes. More than 256
 calls in flight, a --rate above 200, and users who call a server on another
-machine more than 200 times a second need --i-know. A pause that the server asks for (HTTP
-429, 503) is observed. A run ends early if over 10 s more than half of the calls
-fail.
+machine more than 200 times a second need --i-know. A pause that the server
+asks for (HTTP 429, 503) is observed. A run ends early if over 10 s more than
+half of the calls fail.
 
-Exit code 0: measured; 1: an expectation failed or could not be judged, a number
-got worse (--compare, --against), or the generator was the limit; 2: the plan
-has too few calls to judge an expectation; 5, 6, 7, 9 and others of
-mcpc help exit-codes: no call succeeded, or the run ended because calls failed.`,
+Exit code 0: measured; 1: an expectation failed or could not be judged, a
+number got worse (--compare, --against), or the generator was the limit; 2: the
+plan has too few calls to judge an expectation; 5, 6, 7, 9 and others of mcpc
+help exit-codes: no call succeeded, or the run ended because calls failed.`,
 		Example: `  mcpc bench demo get-sum a=1 b=2 --requests 2000
   mcpc bench demo get-sum a=1 b=2 --rate 10 --requests 10 --expect 'max<9s'
   mcpc bench demo echo message=hi --users 4 --requests 400 --json`,
@@ -136,7 +136,8 @@ mcpc help exit-codes: no call succeeded, or the run ended because calls failed.`
 	flags.IntVar(&o.load.requests, "requests", 0, "make `N` calls")
 	flags.StringArrayVar(&o.judge.expect, "expect", nil,
 		"fail unless `METRIC<VALUE`: p50, p90, p95, p99, p99.9, max, error_rate, rate")
-	flags.StringVar(&o.judge.compare, "compare", "", "compare with the result of an earlier run: a `file` written by --json -o")
+	flags.StringVar(&o.judge.compare, "compare", "",
+		"compare with the result of an earlier run: a `file` written by --json -o")
 	flags.StringVar(&o.judge.against, "against", "", "measure a second `target` in alternation, and compare")
 	flags.StringVar(&o.load.warmup, "warmup", "", "first make calls that are not counted: `TIME` or number of calls")
 	flags.BoolVar(&o.load.poisson, "poisson", false, "with --rate: random gaps, like those of many independent clients")

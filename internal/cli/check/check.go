@@ -54,20 +54,20 @@ func NewCheck(f *cmdutil.Factory) *cobra.Command {
 		Short: "judge a server, or recorded traffic, by the specification",
 		Long: `Judge a server by the rules of the specification, or the traffic in a capture.
 The steps of a connection come first: DNS, TCP, TLS, HTTP, revision,
-authorization, lists, schemas; for a failed one a fix is shown. The rules follow: those
-about something that the server does not declare are not applicable, and never a
-failure.
+authorization, lists, schemas; for a failed one a fix is shown. The rules
+follow: those about something that the server does not declare are not
+applicable, and never a failure.
 
-By default the server gets well-formed requests that change nothing, at most 5 a
-second unless it is on this machine. --negative adds malformed requests, --call
-and --call-read-only tool calls, --deep all of them. A CAPTURE is a file, - for
-stdin, the number of a run (42) or of an exchange (42.3), or "last"; nothing is
-sent.
+By default the server gets well-formed requests that change nothing, at most 5
+a second unless it is on this machine. --negative adds malformed requests,
+--call and --call-read-only tool calls, --deep all of them. A CAPTURE is a
+file, - for stdin, the number of a run (42) or of an exchange (42.3), or
+"last"; nothing is sent.
 
 Exit code 0: no finding at or above --fail-on; 1: findings; 4, 7, 8, 9: the
 server could not be judged, or not as a whole: 9 if --max-time ended the check,
-7 if a request ended the server and it could not be restarted. In these cases no
-SARIF file is written: findings that it lacks would be taken for fixed.`,
+7 if a request ended the server and it could not be restarted. In these cases
+no SARIF file is written: findings that it lacks would be taken for fixed.`,
 		Example: `  mcpc check demo
   mcpc check demo --era both --json
   mcpc check demo --fail-on warn --sarif check.sarif
@@ -94,7 +94,8 @@ SARIF file is written: findings that it lacks would be taken for fixed.`,
 
 func (o *options) declare(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&o.era, "era", "", "`which` revisions: legacy (with a handshake), modern (without), both, or one (default: negotiated)")
+	flags.StringVar(&o.era, "era", "",
+		"`which` revisions: legacy (with a handshake), modern (without), both, or one (default: negotiated)")
 	flags.StringVar(&o.failOn, "fail-on", verdict.Error, "exit with 1 from this `severity` on: error, warn or never")
 	o.rules.declare(flags)
 	o.probes.Declare(flags)

@@ -28,8 +28,9 @@ func NewExplain(f *cmdutil.Factory) *cobra.Command {
 		Short: "explain a code, a status, a method or a term",
 		Long: `Explain a term of the protocol, of a server or of mcpc: a JSON-RPC code, an
 exit code, an HTTP status, a method, a member of a message, or the name of a
-warning. The explanation says in which revisions it occurs, which side sends it,
-what to do next, and which page of the specification describes it. No server is contacted.
+warning. The explanation says in which revisions it occurs, which side sends
+it, what to do next, and which page of the specification describes it. No
+server is contacted.
 
 Without a term it lists all terms.`,
 		Example: `  mcpc explain -32602

@@ -44,20 +44,20 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Use:   "inspect [FILE] [FILTER...] [-- COMMAND...]",
 		Short: "watch traffic as it happens, at a terminal or in a browser",
 		Long: `Show the recorded exchanges, and new ones as they come: requests and answers,
-how long they took, what went wrong. FILE is a capture, a bundle or an HTTP archive
-(HAR); without one, everything recorded is shown. mcpc help filters describes
-FILTER.
+how long they took, what went wrong. FILE is a capture, a bundle or an HTTP
+archive (HAR); without one, everything recorded is shown. mcpc help filters
+describes FILTER.
 
 At a terminal the view fills the screen; ? shows the keys. --web serves it as a
 page to this machine only, prints a URL that works once, and opens it in a
-browser. The page is read-only unless --allow lets it act: resend sends recorded
-requests again, call calls tools, intercept holds messages of taps and proxies.
-No recorded command is ever started.
+browser. The page is read-only unless --allow lets it act: resend sends
+recorded requests again, call calls tools, intercept holds messages of taps and
+proxies. No recorded command is ever started.
 
 With -- COMMAND mcpc starts that server, records it as always, and the view can
 call its tools. At the terminal --allow call also starts servers that are
-configured or remembered. --mcp serves the recordings to an agent instead, as an
-MCP server over stdio whose tools only read.`,
+configured or remembered. --mcp serves the recordings to an agent instead, as
+an MCP server over stdio whose tools only read.`,
 		Example: `  mcpc inspect
   mcpc inspect --web
   mcpc inspect bug.mcpcz.html
@@ -73,7 +73,8 @@ MCP server over stdio whose tools only read.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&o.filter, "filter", "f", "", "show what this `filter` selects; the filter can be changed in the view")
+	flags.StringVarP(&o.filter, "filter", "f", "",
+		"show what this `filter` selects; the filter can be changed in the view")
 	flags.BoolVar(&o.web, "web", false, "show it in a browser")
 	flags.BoolVar(&o.mcp, "mcp", false, "serve it to an agent over stdio, read only")
 	flags.StringSliceVar(&o.allow, "allow", nil, "`what` the view may do: resend, call, intercept")

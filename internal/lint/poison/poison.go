@@ -245,7 +245,10 @@ func mayContain[T []byte | string](s *stemIndex, lower T) bool {
 }
 
 // allStems are the stems of all phrases that Scan looks for.
-var allStems = sync.OnceValue(func() *stemIndex { return newStemIndex(instructions.stems, secretRequests.stems, orderWords.stems) })
+var allStems = sync.OnceValue(func() *stemIndex {
+	return newStemIndex(instructions.stems, secretRequests.stems,
+		orderWords.stems)
+})
 
 // IsClean reports whether Scan finds nothing in a definition, whatever the names of the server's
 // tools are. It is true for most definitions and does not parse them: they are short, and have no

@@ -31,7 +31,10 @@ var auth = []Check{
 		}
 	})},
 	{ID: "L206", Kind: conv.OnEnd, When: hasRefusals, Do: forEachRefusal(checkStepUp)},
-	{ID: "L205", Kind: conv.OnEnd, When: func(e *conv.Event) bool { return len(authTrafficOf(e).redirects) > 0 }, Do: checkIssuer},
+	{
+		ID: "L205", Kind: conv.OnEnd, When: func(e *conv.Event) bool { return len(authTrafficOf(e).redirects) > 0 },
+		Do: checkIssuer,
+	},
 	{
 		ID:   "L209",
 		Kind: conv.OnEnd,

@@ -84,9 +84,12 @@ var lists = []Check{
 	{ID: "client-list-changed", Kind: conv.OnSent, Methods: listMethods, Do: func(e *conv.Event) {
 		*conv.State[conv.Spot](e.Conversation, "changed "+e.Method) = conv.Spot{}
 	}},
-	{ID: "client-list-changed", Kind: conv.OnResult, Methods: listMethods, Do: func(e *conv.Event) { // the request was sent before the change
-		*conv.State[conv.Spot](e.Conversation, "changed "+e.Method) = conv.Spot{}
-	}},
+	{
+		ID: "client-list-changed", Kind: conv.OnResult, Methods: listMethods,
+		Do: func(e *conv.Event) { // the request was sent before the change
+			*conv.State[conv.Spot](e.Conversation, "changed "+e.Method) = conv.Spot{}
+		},
+	},
 	{ID: "client-list-changed", Kind: conv.OnEnd, Whole: true, Do: func(e *conv.Event) {
 		for _, method := range listMethods {
 			if spot := *conv.State[conv.Spot](e.Conversation, "changed "+method); spot.Seq > 0 {

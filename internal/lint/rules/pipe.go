@@ -35,7 +35,10 @@ var pipe = []Check{
 	}},
 	{ID: "L023", Kind: conv.OnClose, Do: noteEarlyExit},
 	{ID: "L024", Kind: conv.OnReply, When: isCancelled, Do: checkAfterCancel},
-	{ID: "L024", Kind: conv.OnNotice, Methods: []string{"notifications/progress"}, When: isCancelled, Do: checkAfterCancel},
+	{
+		ID: "L024", Kind: conv.OnNotice, Methods: []string{"notifications/progress"}, When: isCancelled,
+		Do: checkAfterCancel,
+	},
 	{ID: "L025", Kind: conv.OnClose, Do: func(e *conv.Event) {
 		if e.Frame.Close != nil && e.Frame.Close.By == wire.Sent {
 			*conv.State[time.Time](e.Conversation, "stdin closed") = e.Frame.Time

@@ -60,7 +60,10 @@ var questions = []Check{
 			e.Find("/elicitationId", e.Got("elicitationId"), "a string")
 		}
 	}},
-	{ID: "L165", Kind: conv.OnError, When: func(e *conv.Event) bool { return errorCode(e) == -32042 }, Do: checkRequiredURLs},
+	{
+		ID: "L165", Kind: conv.OnError, When: func(e *conv.Event) bool { return errorCode(e) == -32042 },
+		Do: checkRequiredURLs,
+	},
 	{ID: "L166", Kind: conv.OnQuestion, Methods: elicit, Do: func(e *conv.Event) {
 		if e.Raw("elicitationId") != nil {
 			e.Find("/elicitationId", e.Got("elicitationId"), "no elicitationId")

@@ -193,7 +193,7 @@ func (v *verbose) messageLocked(f, head wire.Frame, shared bool) {
 	}
 	if len(f.Raw) > 0 {
 		isMessage := f.SSE == nil || f.SSE.Event == "" || f.SSE.Event == "message"
-		if isMessage { // the data of other events, such as endpoint, is no JSON
+		if isMessage { // the data of other events, such as endpoint, is not JSON
 			parts = append(parts, v.messageText(f))
 		}
 		parts = append(parts, "("+term.Size(len(f.Raw))+")")

@@ -89,7 +89,12 @@ func record(server string, flags []string, mcpc, dir string, calls int) ([]byte,
 	}
 	capture := filepath.Join(dir, "run-"+port+".jsonl")
 	batch := exec.CommandContext(ctx, mcpc, "-s", "http://127.0.0.1:"+port+"/mcp", "--record", capture, "batch")
-	batch.Stdin, batch.Env = &input, append(os.Environ(), "XDG_STATE_HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+dir)
+	batch.Stdin, batch.Env = &input, append(
+		os.Environ(),
+		"XDG_STATE_HOME="+dir,
+		"XDG_CONFIG_HOME="+dir,
+		"XDG_CACHE_HOME="+dir,
+	)
 	if output, err := batch.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, output)
 	}

@@ -169,7 +169,10 @@ var (
 func (b *bench) peers(words string) (entries []*entry) {
 	programs := map[string][]string{"Go SDK": {b.tool("sdk")}, "mcptools": {b.tool("mcptools")}}
 	if b.node != "" {
-		programs["Inspector"] = []string{b.node, filepath.Join(b.modules, "@modelcontextprotocol/inspector/clients/launcher/build/index.js")}
+		programs["Inspector"] = []string{
+			b.node,
+			filepath.Join(b.modules, "@modelcontextprotocol/inspector/clients/launcher/build/index.js"),
+		}
 		programs["mcporter"] = []string{b.node, filepath.Join(b.modules, "mcporter/dist/cli.js")}
 	}
 	for _, name := range peerNames {
@@ -200,7 +203,13 @@ func (b *bench) curl(requests []plan.Request) runner {
 	}
 }
 
-func (b *bench) curlOnce(ctx context.Context, url string, r plan.Request, session string, more bool) (s sample, given string, err error) {
+func (b *bench) curlOnce(
+	ctx context.Context,
+	url string,
+	r plan.Request,
+	session string,
+	more bool,
+) (s sample, given string, err error) {
 	argv := []string{"curl", "-q", "-sS", "-X", r.Method}
 	if r.Body != "" {
 		argv = append(argv, "--data-raw", r.Body)

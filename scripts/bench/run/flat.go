@@ -29,14 +29,50 @@ func pairs() (list []*pair) {
 		}
 		bytes := map[bool]int{false: gigabyte / 10, true: gigabyte}
 		number := map[bool]int{false: 10_000, true: 1_000_000}
-		add("text-json", "text, `--json`", "100 MB", "1 GB", func(large bool) *row { return text("", "", bytes[large], goal{}, "--json") })
+		add(
+			"text-json",
+			"text, `--json`",
+			"100 MB",
+			"1 GB",
+			func(large bool) *row { return text("", "", bytes[large], goal{}, "--json") },
+		)
 		add("text", "text", "100 MB", "1 GB", func(large bool) *row { return text("", "", bytes[large], goal{}) })
-		add("text-sse-json", "text in an event, `--json`", "100 MB", "1 GB", func(large bool) *row { return inEvent(text("", "", bytes[large], goal{}, "--json")) })
-		add("text-sse", "text in an event", "100 MB", "1 GB", func(large bool) *row { return inEvent(text("", "", bytes[large], goal{})) })
-		add("list-json", "list, `--json`", "10,000 tools", "1,000,000", func(large bool) *row { return tools("", "", number[large], goal{}, "--json") })
-		add("list", "list", "10,000 tools", "1,000,000", func(large bool) *row { return tools("", "", number[large], goal{}) })
+		add(
+			"text-sse-json",
+			"text in an event, `--json`",
+			"100 MB",
+			"1 GB",
+			func(large bool) *row { return inEvent(text("", "", bytes[large], goal{}, "--json")) },
+		)
+		add(
+			"text-sse",
+			"text in an event",
+			"100 MB",
+			"1 GB",
+			func(large bool) *row { return inEvent(text("", "", bytes[large], goal{})) },
+		)
+		add(
+			"list-json",
+			"list, `--json`",
+			"10,000 tools",
+			"1,000,000",
+			func(large bool) *row { return tools("", "", number[large], goal{}, "--json") },
+		)
+		add(
+			"list",
+			"list",
+			"10,000 tools",
+			"1,000,000",
+			func(large bool) *row { return tools("", "", number[large], goal{}) },
+		)
 		few := map[bool]int{false: 1_000, true: 1_000_000}
-		add("progress", "progress events", "1,000", "1,000,000", func(large bool) *row { return events("", "", few[large], goal{}) })
+		add(
+			"progress",
+			"progress events",
+			"1,000",
+			"1,000,000",
+			func(large bool) *row { return events("", "", few[large], goal{}) },
+		)
 	}
 	return list
 }
@@ -101,7 +137,10 @@ func enterAlone(ctx context.Context, b *bench, r *row) ([]*entry, error) {
 }
 
 func flatTable(list []*pair) []string {
-	lines := []string{"| mcpc's peak memory | small | large | MB small | MB large | times | goal | verdict |", "| --- | --- | --- | --- | --- | --- | --- | --- |"}
+	lines := []string{
+		"| mcpc's peak memory | small | large | MB small | MB large | times | goal | verdict |",
+		"| --- | --- | --- | --- | --- | --- | --- | --- |",
+	}
 	for _, p := range list {
 		cells := "| | | |"
 		verdict := unmeasured
@@ -110,7 +149,10 @@ func flatTable(list []*pair) []string {
 			cells = fmt.Sprintf("| %.0f | %.0f | %.2f |", median(small.peaks()), median(large.peaks()), p.times())
 			verdict = met(p.times() <= flatLimit)
 		}
-		lines = append(lines, fmt.Sprintf("| %s | %s | %s %s ≤ %.1f | %s |", p.name, p.sizes[0], p.sizes[1], cells, flatLimit, verdict))
+		lines = append(
+			lines,
+			fmt.Sprintf("| %s | %s | %s %s ≤ %.1f | %s |", p.name, p.sizes[0], p.sizes[1], cells, flatLimit, verdict),
+		)
 	}
 	return lines
 }

@@ -62,7 +62,13 @@ func run(ctx context.Context, c config) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := &bench{config: c, dir: dir, urls: map[string]string{}, states: map[string]string{}, env: []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}}
+	b := &bench{
+		config: c,
+		dir:    dir,
+		urls:   map[string]string{},
+		states: map[string]string{},
+		env:    []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"},
+	}
 	defer b.stopServers()
 	if err := b.install(); err != nil {
 		return err
@@ -142,7 +148,14 @@ func (b *bench) measure(ctx context.Context, list []*row) error {
 					return fmt.Errorf("%s: %w", r.key, err)
 				}
 			}
-			fmt.Fprintf(os.Stderr, "bench: round %d of %d, %s took %.1f s\n", round+1, b.rounds, r.key, time.Since(began).Seconds())
+			fmt.Fprintf(
+				os.Stderr,
+				"bench: round %d of %d, %s took %.1f s\n",
+				round+1,
+				b.rounds,
+				r.key,
+				time.Since(began).Seconds(),
+			)
 		}
 	}
 	return nil

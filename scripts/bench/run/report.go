@@ -70,14 +70,32 @@ const startKey = "version"
 // goalTable returns the table of the goals, with a line for each row. Rows without samples have no
 // values.
 func goalTable(list []*row) []string {
-	lines := []string{"| | ms | times | floor | goal | peak MB | goal | requests | goal | rounds | verdict |", "|" + strings.Repeat(" --- |", 11)}
+	lines := []string{
+		"| | ms | times | floor | goal | peak MB | goal | requests | goal | rounds | verdict |",
+		"|" + strings.Repeat(" --- |", 11),
+	}
 	for _, r := range list {
 		g, cells, verdict := r.goal, [6]string{}, unmeasured
 		if r.entries != nil {
 			cells, verdict = r.measured()
 		}
-		lines = append(lines, fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |", r.name, cells[0], cells[1], cells[5], g.time(), cells[2],
-			most(g.mb, "%.0f"), cells[3], most(float64(g.requests), "%.0f"), cells[4], verdict))
+		lines = append(
+			lines,
+			fmt.Sprintf(
+				"| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |",
+				r.name,
+				cells[0],
+				cells[1],
+				cells[5],
+				g.time(),
+				cells[2],
+				most(g.mb, "%.0f"),
+				cells[3],
+				most(float64(g.requests), "%.0f"),
+				cells[4],
+				verdict,
+			),
+		)
 	}
 	return lines
 }
@@ -100,7 +118,13 @@ func (r *row) measured() (cells [6]string, verdict string) {
 	judge("time", took, milliseconds(g.took))
 	judge("memory", e.peak(), g.mb)
 	judge("requests", float64(e.requests), float64(g.requests))
-	cells = [6]string{fmt.Sprintf("%.1f", took), fmt.Sprintf("%.2f", times), fmt.Sprintf("%.1f", e.peak()), "", fmt.Sprint(len(e.samples))}
+	cells = [6]string{
+		fmt.Sprintf("%.1f", took),
+		fmt.Sprintf("%.2f", times),
+		fmt.Sprintf("%.1f", e.peak()),
+		"",
+		fmt.Sprint(len(e.samples)),
+	}
 	if g.p99 {
 		judge("p99", p99(e, base), g.times)
 		cells[1] += fmt.Sprintf(", p99 %.2f", p99(e, base))
@@ -153,7 +177,10 @@ func most(limit float64, format string) string {
 // their peak memory.
 func peerTable(list []*row) []string {
 	columns := append([]string{readsAll, "curl"}, peerNames...)
-	lines := []string{"| times mcpc's, and MB | " + strings.Join(columns, " | ") + " |", "| --- " + strings.Repeat("| --- ", len(columns)) + "|"}
+	lines := []string{
+		"| times mcpc's, and MB | " + strings.Join(columns, " | ") + " |",
+		"| --- " + strings.Repeat("| --- ", len(columns)) + "|",
+	}
 	for _, r := range list {
 		if r.peers == "" && r.floor != readsAll && !r.minimal && r.key != startKey {
 			continue
@@ -182,11 +209,33 @@ func (r *row) cell(name string) string {
 func printContenders(w io.Writer, list []*row) {
 	fmt.Fprintln(w, "Medians; × is the median of the ratios within a round, with its quartiles; MB is the largest peak.")
 	for _, r := range list {
-		fmt.Fprintf(w, "\n%-50s %9s %9s %7s %15s %8s %9s %7s\n", r.name, "ms", "CPU ms", "×", "quartiles", "peak MB", "requests", "rounds")
+		fmt.Fprintf(
+			w,
+			"\n%-50s %9s %9s %7s %15s %8s %9s %7s\n",
+			r.name,
+			"ms",
+			"CPU ms",
+			"×",
+			"quartiles",
+			"peak MB",
+			"requests",
+			"rounds",
+		)
 		for _, e := range r.entries {
 			x := ratios(e, r.entries[0])
-			fmt.Fprintf(w, "  %-48s %9.1f %9.1f %7.2f %15s %8.1f %9d %7d %s\n", e.name, median(e.took()), median(e.cpu()), median(x),
-				fmt.Sprintf("%.2f..%.2f", quantile(x, 0.25), quantile(x, 0.75)), e.peak(), e.requests, len(e.samples), e.failed)
+			fmt.Fprintf(
+				w,
+				"  %-48s %9.1f %9.1f %7.2f %15s %8.1f %9d %7d %s\n",
+				e.name,
+				median(e.took()),
+				median(e.cpu()),
+				median(x),
+				fmt.Sprintf("%.2f..%.2f", quantile(x, 0.25), quantile(x, 0.75)),
+				e.peak(),
+				e.requests,
+				len(e.samples),
+				e.failed,
+			)
 		}
 	}
 }
@@ -201,8 +250,15 @@ func (b *bench) publish(table string, lines []string) error {
 }
 
 func (b *bench) about() string {
-	return fmt.Sprintf("Measured on %s: mcpc %s, rounds: %d, %s/%s, %d cores.", time.Now().UTC().Format(time.DateOnly), b.commit, b.rounds,
-		runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	return fmt.Sprintf(
+		"Measured on %s: mcpc %s, rounds: %d, %s/%s, %d cores.",
+		time.Now().UTC().Format(time.DateOnly),
+		b.commit,
+		b.rounds,
+		runtime.GOOS,
+		runtime.GOARCH,
+		runtime.NumCPU(),
+	)
 }
 
 // writeDocs replaces the text between the markers of a table in the page.

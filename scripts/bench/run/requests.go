@@ -41,7 +41,10 @@ func enterRequests(ctx context.Context, b *bench, r *row) ([]*entry, error) {
 		entries = append(entries, &entry{name: r.floor, run: raw("raw-schemas"), requests: len(sent)})
 	}
 	if r.peers != "" || r.minimal {
-		entries = append(entries, &entry{name: "curl", run: b.curl(sent), requests: len(sent), limit: peerLimit, budget: peerBudget})
+		entries = append(
+			entries,
+			&entry{name: "curl", run: b.curl(sent), requests: len(sent), limit: peerLimit, budget: peerBudget},
+		)
 	}
 	return append(entries, b.peers(r.peers)...), nil
 }

@@ -94,43 +94,160 @@ const (
 // rows returns the rows of the table of goals.
 func rows() []*row {
 	return []*row{
-		{key: startKey, name: "`version`, beside `raw -h`", goal: goal{times: startBefore, words: asBefore}, enter: enterVersion, floor: startsValidator},
-		warmCall("warm-json", "`call` in a session, JSON arguments", goal{times: warmBefore, words: asBefore, requests: 1}, sumArguments),
-		warmCall("warm-words", "`call` in a session, `a=2 b=3`", goal{times: warmBefore, words: asBefore, requests: 1}, "a=2", "b=3"),
+		{
+			key:   startKey,
+			name:  "`version`, beside `raw -h`",
+			goal:  goal{times: startBefore, words: asBefore},
+			enter: enterVersion,
+			floor: startsValidator,
+		},
+		warmCall(
+			"warm-json",
+			"`call` in a session, JSON arguments",
+			goal{times: warmBefore, words: asBefore, requests: 1},
+			sumArguments,
+		),
+		warmCall(
+			"warm-words",
+			"`call` in a session, `a=2 b=3`",
+			goal{times: warmBefore, words: asBefore, requests: 1},
+			"a=2",
+			"b=3",
+		),
 		secondCall("second-2026", "second `call` of a URL, 2026-07-28", goal{requests: 1}),
 		secondCall("second-2025", "second `call` of a URL, 2025-11-25", goal{requests: 4}, "-legacy"),
-		secondCall("second-2026-50ms", "the same, 50 ms a request, 2026-07-28", goal{times: 1.1, requests: 1}, "-delay", "50ms"),
-		secondCall("second-2025-50ms", "the same, 50 ms a request, 2025-11-25", goal{times: 1.1, requests: 4}, "-legacy", "-delay", "50ms"),
-		withPeers("call", text("text-100mb-json", "100 MB of text, `--json`", 100_000_000, goal{times: maxText, mb: maxMB}, "--json")),
+		secondCall(
+			"second-2026-50ms",
+			"the same, 50 ms a request, 2026-07-28",
+			goal{times: 1.1, requests: 1},
+			"-delay",
+			"50ms",
+		),
+		secondCall(
+			"second-2025-50ms",
+			"the same, 50 ms a request, 2025-11-25",
+			goal{times: 1.1, requests: 4},
+			"-legacy",
+			"-delay",
+			"50ms",
+		),
+		withPeers(
+			"call",
+			text("text-100mb-json", "100 MB of text, `--json`", 100_000_000, goal{times: maxText, mb: maxMB}, "--json"),
+		),
 		text("text-100mb", "100 MB of text", 100_000_000, goal{times: maxText, mb: maxMB}),
-		inEvent(text("text-100mb-sse-json", "100 MB of text in an event, `--json`", 100_000_000, goal{times: maxText, mb: maxMB}, "--json")),
+		inEvent(
+			text(
+				"text-100mb-sse-json",
+				"100 MB of text in an event, `--json`",
+				100_000_000,
+				goal{times: maxText, mb: maxMB},
+				"--json",
+			),
+		),
 		inEvent(text("text-100mb-sse", "100 MB of text in an event", 100_000_000, goal{times: maxText, mb: maxMB})),
-		withPeers("call", text("text-1gb-json", "1 GB of text, `--json`", gigabyte, goal{times: maxText, mb: maxMB}, "--json")),
+		withPeers(
+			"call",
+			text("text-1gb-json", "1 GB of text, `--json`", gigabyte, goal{times: maxText, mb: maxMB}, "--json"),
+		),
 		text("text-1gb", "1 GB of text", gigabyte, goal{times: maxText, mb: maxMB}),
-		withPeers("list", tools("list-10k-json", "list of 10,000 tools, `--json`", 10_000, goal{times: maxList, mb: maxMB}, "--json")),
+		withPeers(
+			"list",
+			tools("list-10k-json", "list of 10,000 tools, `--json`", 10_000, goal{times: maxList, mb: maxMB}, "--json"),
+		),
 		tools("list-10k", "list of 10,000 tools", 10_000, goal{times: maxList, mb: maxMB}),
-		withPeers("list", tools("list-100k-json", "list of 100,000 tools, `--json`", 100_000, goal{times: maxList, mb: maxMB}, "--json")),
+		withPeers(
+			"list",
+			tools("list-100k-json", "list of 100,000 tools, `--json`", 100_000, goal{times: maxList, mb: maxMB}, "--json"),
+		),
 		tools("list-100k", "list of 100,000 tools", 100_000, goal{times: maxList, mb: maxMB}),
 		withPeers("progress", events("progress-100k", "100,000 progress events", 100_000, goal{mb: maxMB})),
 		recorded(events("progress-100k-record", "100,000 progress events, recorded", 100_000, goal{mb: maxMB})),
 		batch(1, goal{times: 1 / 0.6, words: batchRate}),
 		batch(8, goal{times: 1 / 0.6, words: batchRate}),
 		batch(64, goal{times: 1 / 0.6, words: batchRate}),
-		firstLook("capture-first", "capture of 1 GB, first look: `log -n 5`", goal{took: 12 * time.Second, mb: 350}, "log", "-n", "5", "--file", "{FILE}"),
-		secondLook("capture-log", "capture of 1 GB, second look: `log -n 5`", goal{took: time.Second, mb: 350}, "log", "-n", "5", "--file", "{FILE}"),
-		secondLook("capture-show", "capture of 1 GB, second look: `show N`", goal{took: time.Second, mb: 350}, "show", "{FILE}#20000"),
-		secondLook("capture-field", "capture of 1 GB, second look: `log method:tools/list`", goal{took: time.Second, mb: 350}, "log", "-n", "5", "--file", "{FILE}", "method:tools/list"),
-		secondLook("capture-text", "capture of 1 GB, second look: `log needle`, beside `grep -c`", goal{took: 8 * time.Second, mb: 350}, "log", "--file", "{FILE}", "needle"),
-		{key: "proxy-64", name: "`proxy`, 64 connections, beside ReverseProxy", goal: goal{times: 1.15, mb: maxMB, p99: true}, enter: enterProxy},
+		firstLook(
+			"capture-first",
+			"capture of 1 GB, first look: `log -n 5`",
+			goal{took: 12 * time.Second, mb: 350},
+			"log",
+			"-n",
+			"5",
+			"--file",
+			"{FILE}",
+		),
+		secondLook(
+			"capture-log",
+			"capture of 1 GB, second look: `log -n 5`",
+			goal{took: time.Second, mb: 350},
+			"log",
+			"-n",
+			"5",
+			"--file",
+			"{FILE}",
+		),
+		secondLook(
+			"capture-show",
+			"capture of 1 GB, second look: `show N`",
+			goal{took: time.Second, mb: 350},
+			"show",
+			"{FILE}#20000",
+		),
+		secondLook(
+			"capture-field",
+			"capture of 1 GB, second look: `log method:tools/list`",
+			goal{took: time.Second, mb: 350},
+			"log",
+			"-n",
+			"5",
+			"--file",
+			"{FILE}",
+			"method:tools/list",
+		),
+		secondLook(
+			"capture-text",
+			"capture of 1 GB, second look: `log needle`, beside `grep -c`",
+			goal{took: 8 * time.Second, mb: 350},
+			"log",
+			"--file",
+			"{FILE}",
+			"needle",
+		),
+		{
+			key:   "proxy-64",
+			name:  "`proxy`, 64 connections, beside ReverseProxy",
+			goal:  goal{times: 1.15, mb: maxMB, p99: true},
+			enter: enterProxy,
+		},
 	}
 }
 
 func warmCall(key, name string, g goal, args ...string) *row {
-	return &row{key: key, name: name, goal: g, args: append([]string{"call", "get-sum"}, args...), remembers: session, minimal: true, least: 2, floor: startsAndSends}
+	return &row{
+		key:       key,
+		name:      name,
+		goal:      g,
+		args:      append([]string{"call", "get-sum"}, args...),
+		remembers: session,
+		minimal:   true,
+		least:     2,
+		floor:     startsAndSends,
+	}
 }
 
 func secondCall(key, name string, g goal, server ...string) *row {
-	return &row{key: key, name: name, goal: g, server: server, args: []string{"call", "get-sum", sumArguments}, remembers: called, minimal: true, least: 2, peers: "call", floor: startsAndSends}
+	return &row{
+		key:       key,
+		name:      name,
+		goal:      g,
+		server:    server,
+		args:      []string{"call", "get-sum", sumArguments},
+		remembers: called,
+		minimal:   true,
+		least:     2,
+		peers:     "call",
+		floor:     startsAndSends,
+	}
 }
 
 func text(key, name string, bytes int, g goal, args ...string) *row {
@@ -144,7 +261,9 @@ func text(key, name string, bytes int, g goal, args ...string) *row {
 func tools(key, name string, n int, g goal, args ...string) *row {
 	return &row{
 		key: key, name: name, goal: g, server: []string{"-tools", fmt.Sprint(n), "-pages", fmt.Sprint(n / 100)}, least: int64(n) * 50,
-		args: append([]string{"list", "--max-items", "0", "--max-pages", "0", "--no-record"}, args...), raw: []string{"-cursor"}, floor: readsAll,
+		args: append(
+			[]string{"list", "--max-items", "0", "--max-pages", "0", "--no-record"},
+			args...), raw: []string{"-cursor"}, floor: readsAll,
 	}
 }
 
@@ -156,11 +275,27 @@ func events(key, name string, n int, g goal) *row {
 }
 
 func batch(parallel int, g goal) *row {
-	return &row{key: fmt.Sprintf("batch-%d", parallel), name: fmt.Sprintf("`batch`, %d at a time", parallel), goal: g, enter: enterBatch(parallel), least: 20 * batchCalls, floor: readsAll}
+	return &row{
+		key:   fmt.Sprintf("batch-%d", parallel),
+		name:  fmt.Sprintf("`batch`, %d at a time", parallel),
+		goal:  g,
+		enter: enterBatch(parallel),
+		least: 20 * batchCalls,
+		floor: readsAll,
+	}
 }
 
 func firstLook(key, name string, g goal, args ...string) *row {
-	return &row{key: key, name: name, goal: g, args: args, enter: enterCapture, floor: listsCapture, least: 50, most: slow(true)}
+	return &row{
+		key:   key,
+		name:  name,
+		goal:  g,
+		args:  args,
+		enter: enterCapture,
+		floor: listsCapture,
+		least: 50,
+		most:  slow(true),
+	}
 }
 
 func secondLook(key, name string, g goal, args ...string) *row {

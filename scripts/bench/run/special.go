@@ -20,8 +20,12 @@ import (
 func enterVersion(_ context.Context, b *bench, _ *row) ([]*entry, error) {
 	entries := []*entry{{name: "raw -h", run: b.plain(b.tool("raw"), "-h")}}
 	entries = append(entries, b.clients(func(bin string) runner { return b.plain(bin, "version") })...)
-	entries = append(entries, &entry{name: "empty Go", run: b.plain(b.tool("empty"))}, &entry{name: startsValidator, run: b.plain(b.tool("schemas"))},
-		&entry{name: "curl", run: b.plain("curl", "--version")})
+	entries = append(
+		entries,
+		&entry{name: "empty Go", run: b.plain(b.tool("empty"))},
+		&entry{name: startsValidator, run: b.plain(b.tool("schemas"))},
+		&entry{name: "curl", run: b.plain("curl", "--version")},
+	)
 	return append(entries, b.peers("version")...), nil
 }
 
@@ -40,9 +44,12 @@ func enterBatch(parallel int) func(context.Context, *bench, *row) ([]*entry, err
 		}
 		times, users := strconv.Itoa(batchCalls), strconv.Itoa(parallel)
 		raw := func(flags ...string) runner {
-			return b.plain(slices.Concat([]string{b.tool("raw")}, flags, []string{"-times", times, "-parallel", users, "{URL}", sent})...)
+			return b.plain(
+				slices.Concat([]string{b.tool("raw")}, flags, []string{"-times", times, "-parallel", users, "{URL}", sent})...)
 		}
-		entries := append([]*entry{{name: "raw", run: raw()}}, b.clients(func(bin string) runner { return b.client(bin, nothing, "batch", calls, "--parallel", users) })...)
+		entries := append(
+			[]*entry{{name: "raw", run: raw()}},
+			b.clients(func(bin string) runner { return b.client(bin, nothing, "batch", calls, "--parallel", users) })...)
 		return append(entries, &entry{name: readsAll, run: raw("-read")}), nil
 	}
 }
@@ -94,11 +101,16 @@ func enterProxy(ctx context.Context, b *bench, r *row) ([]*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries := []*entry{{name: "ReverseProxy", run: b.through(sent, b.tool("reverseproxy"), "-port", "{PORT}", "-to", "{URL}")}}
+	entries := []*entry{
+		{name: "ReverseProxy", run: b.through(sent, b.tool("reverseproxy"), "-port", "{PORT}", "-to", "{URL}")},
+	}
 	entries = append(entries, b.clients(func(bin string) runner {
 		return b.through(sent, bin, "--state", "{STATE}", "proxy", "--to", "{URL}", "--listen", "127.0.0.1:{PORT}")
 	})...)
-	entries = append(entries, &entry{name: "direct", run: func(ctx context.Context, url string) (sample, error) { return b.load(ctx, sent, url) }})
+	entries = append(
+		entries,
+		&entry{name: "direct", run: func(ctx context.Context, url string) (sample, error) { return b.load(ctx, sent, url) }},
+	)
 	for _, e := range entries {
 		e.quiet = true
 	}

@@ -53,7 +53,11 @@ func (s *server) call(w http.ResponseWriter, req request) {
 		s.result(w, req, req.resultStart(false)+`"content":[{"type":"text","text":"`+sum(req)+`"}]}`)
 		return
 	}
-	head := `{"jsonrpc":"2.0","id":` + string(req.ID) + `,"result":` + req.resultStart(false) + `"content":[{"type":"text","text":"`
+	head := `{"jsonrpc":"2.0","id":` + string(
+		req.ID,
+	) + `,"result":` + req.resultStart(
+		false,
+	) + `"content":[{"type":"text","text":"`
 	tail := `"}]}}`
 	text := sum(req)
 	if s.text > 0 {
@@ -85,8 +89,14 @@ func (s *server) writeProgress(w io.Writer, req request) {
 		if !req.modern {
 			fmt.Fprintf(w, "id: stream-1_%d\n", i)
 		}
-		fmt.Fprintf(w, `data: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":%d}}`+
-			"\n\n", token, i, s.events)
+		fmt.Fprintf(
+			w,
+			`data: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":%d}}`+
+				"\n\n",
+			token,
+			i,
+			s.events,
+		)
 	}
 }
 

@@ -144,5 +144,9 @@ func refuse(w http.ResponseWriter, status int, id json.RawMessage, code int, tex
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":` + string(id) + `,"error":{"code":` + strconv.Itoa(code) + `,"message":"` + text + `"}}`))
+	_, _ = w.Write(
+		[]byte(
+			`{"jsonrpc":"2.0","id":` + string(id) + `,"error":{"code":` + strconv.Itoa(code) + `,"message":"` + text + `"}}`,
+		),
+	)
 }

@@ -66,7 +66,20 @@ func some(err error) error {
 	return err
 }
 
-var variables = strings.NewReplacer("${side}", "server", "$identity", "job", "$service", ".*", "$tool", ".+", "$__rate_interval", "4m", "$__range", "6h")
+var variables = strings.NewReplacer(
+	"${side}",
+	"server",
+	"$identity",
+	"job",
+	"$service",
+	".*",
+	"$tool",
+	".+",
+	"$__rate_interval",
+	"4m",
+	"$__range",
+	"6h",
+)
 
 func (p panel) read() error {
 	of, ok := panelTypes[p.Type]

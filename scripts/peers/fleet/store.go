@@ -34,7 +34,12 @@ func store(port, dir string) error {
 		return err
 	}
 	defer db.Close()
-	s := &metricStore{db: db, engine: promql.NewEngine(promql.EngineOpts{MaxSamples: 1e6, Timeout: time.Minute, Parser: parser.NewParser(parser.Options{})})}
+	s := &metricStore{
+		db: db,
+		engine: promql.NewEngine(
+			promql.EngineOpts{MaxSamples: 1e6, Timeout: time.Minute, Parser: parser.NewParser(parser.Options{})},
+		),
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/metrics", s.receive)
 	mux.HandleFunc("GET /api/v1/query", s.query)
@@ -70,9 +75,10 @@ func (s *metricStore) receive(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	appender := s.db.AppenderV2(r.Context())
-	_, err = prometheusremotewrite.NewPrometheusConverter(appender).FromMetrics(r.Context(), request.Metrics(), prometheusremotewrite.Settings{
-		AddMetricSuffixes: true, LabelNameUnderscoreSanitization: true, LabelNamePreserveMultipleUnderscores: true, LookbackDelta: 5 * time.Minute,
-	})
+	_, err = prometheusremotewrite.NewPrometheusConverter(appender).
+		FromMetrics(r.Context(), request.Metrics(), prometheusremotewrite.Settings{
+			AddMetricSuffixes: true, LabelNameUnderscoreSanitization: true, LabelNamePreserveMultipleUnderscores: true, LookbackDelta: 5 * time.Minute,
+		})
 	if err == nil {
 		err = appender.Commit()
 	}

@@ -34,17 +34,23 @@ func addTools(server *mcp.Server) {
 		Name:        "get-structured-content",
 		Description: "Returns structured content along with an output schema",
 		Annotations: readOnly,
-		InputSchema: json.RawMessage(`{"type":"object","properties":{"location":{"type":"string","enum":["New York","Chicago","Los Angeles"]}},"required":["location"]}`),
+		InputSchema: json.RawMessage(
+			`{"type":"object","properties":{"location":{"type":"string","enum":["New York","Chicago","Los Angeles"]}},"required":["location"]}`,
+		),
 	}, getStructuredContent)
 	mcp.AddTool(server, &mcp.Tool{
 		Name:        "trigger-long-running-operation",
 		Description: "Sleeps for duration seconds and reports each of its steps as progress",
-		InputSchema: json.RawMessage(`{"type":"object","properties":{"duration":{"type":"number","default":10},"steps":{"type":"integer","minimum":1,"default":5}}}`),
+		InputSchema: json.RawMessage(
+			`{"type":"object","properties":{"duration":{"type":"number","default":10},"steps":{"type":"integer","minimum":1,"default":5}}}`,
+		),
 	}, longRunning)
 	mcp.AddTool(server, &mcp.Tool{
 		Name:        "region-query",
 		Description: "Its region travels in the header Mcp-Param-Region as well",
-		InputSchema: json.RawMessage(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"query":{"type":"string"}},"required":["region"]}`),
+		InputSchema: json.RawMessage(
+			`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"query":{"type":"string"}},"required":["region"]}`,
+		),
 	}, regionQuery)
 	// The low-level handler receives the bytes of the arguments. A typed handler would parse the
 	// number into a Go int and reject a larger number.
@@ -123,7 +129,9 @@ func longRunning(ctx context.Context, req *mcp.CallToolRequest, in operation) (*
 		}
 		report(ctx, req, step, in.Steps)
 	}
-	return text(fmt.Sprintf("Long running operation completed. Duration: %v seconds, Steps: %d.", in.Duration, in.Steps)), nil, nil
+	return text(
+		fmt.Sprintf("Long running operation completed. Duration: %v seconds, Steps: %d.", in.Duration, in.Steps),
+	), nil, nil
 }
 
 // report sends progress and ignores the error: in mode json there is no stream for progress, and

@@ -42,9 +42,12 @@ func addTools(peer *server.MCPServer, tasks bool) {
 		mcp.WithInteger("steps", mcp.Min(1), mcp.DefaultNumber(5)),
 		mayBeTask,
 	), longRunning)
-	peer.AddTool(mcp.NewToolWithRawSchema("region-query",
+	peer.AddTool(mcp.NewToolWithRawSchema(
+		"region-query",
 		"Its region travels in the header Mcp-Param-Region as well",
-		json.RawMessage(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"query":{"type":"string"}},"required":["region"]}`),
+		json.RawMessage(
+			`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"query":{"type":"string"}},"required":["region"]}`,
+		),
 	), regionQuery)
 	peer.AddTool(mcp.NewTool("repeat-integer",
 		mcp.WithDescription("Answers the integer that it got, digit by digit"),
@@ -100,7 +103,9 @@ func longRunning(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolRes
 		}
 		report(ctx, req, step, steps)
 	}
-	return mcp.NewToolResultText(fmt.Sprintf("Long running operation completed. Duration: %v seconds, Steps: %d.", duration, steps)), nil
+	return mcp.NewToolResultText(
+		fmt.Sprintf("Long running operation completed. Duration: %v seconds, Steps: %d.", duration, steps),
+	), nil
 }
 
 // report sends progress and ignores the error: without a stream there is no way to send progress,

@@ -116,10 +116,22 @@ func factories(s *sink) (otelcol.Factories, error) {
 	if err != nil {
 		return otelcol.Factories{}, err
 	}
-	kept := exporter.NewFactory(component.MustNewType("kept"), noConfig,
-		exporter.WithTraces(func(context.Context, exporter.Settings, component.Config) (exporter.Traces, error) { return s, nil }, component.StabilityLevelStable),
-		exporter.WithMetrics(func(context.Context, exporter.Settings, component.Config) (exporter.Metrics, error) { return s, nil }, component.StabilityLevelStable),
-		exporter.WithLogs(func(context.Context, exporter.Settings, component.Config) (exporter.Logs, error) { return s, nil }, component.StabilityLevelStable))
+	kept := exporter.NewFactory(
+		component.MustNewType("kept"),
+		noConfig,
+		exporter.WithTraces(
+			func(context.Context, exporter.Settings, component.Config) (exporter.Traces, error) { return s, nil },
+			component.StabilityLevelStable,
+		),
+		exporter.WithMetrics(
+			func(context.Context, exporter.Settings, component.Config) (exporter.Metrics, error) { return s, nil },
+			component.StabilityLevelStable,
+		),
+		exporter.WithLogs(
+			func(context.Context, exporter.Settings, component.Config) (exporter.Logs, error) { return s, nil },
+			component.StabilityLevelStable,
+		),
+	)
 	exporters, err := otelcol.MakeFactoryMap(kept)
 	return otelcol.Factories{Receivers: receivers, Exporters: exporters, Telemetry: telemetry.NewFactory(noConfig)}, err
 }

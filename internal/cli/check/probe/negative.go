@@ -59,17 +59,24 @@ var singleProbes = []single{
 		}
 	}, want: anyResult},
 	{id: "L064", subject: "Mcp-Method in another case", request: func(b *bench) probeRequest {
-		return probeRequest{method: b.plainMethod(), edits: []wire.Field{field("Mcp-Method", strings.ToUpper(b.plainMethod()))}}
+		return probeRequest{method: b.plainMethod(), edits: []wire.Field{field("Mcp-Method",
+			strings.ToUpper(b.plainMethod()))}}
 	}, want: badHeader},
 	{id: "L065", subject: "Mcp-Name in base64", exempt: exemptIfNothingNamed, request: func(b *bench) probeRequest {
 		return b.namedRequest(func(name string) string {
 			return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(name)) + "?="
 		})
 	}, want: anyResult},
-	{id: "L066", subject: "Mcp-Name with invalid base64", exempt: exemptIfNothingNamed, request: func(b *bench) probeRequest {
-		return b.namedRequest(func(string) string { return "=?base64?%%%?=" })
-	}, want: badHeader},
-	{id: "L073", subject: "Mcp-Session-Id", request: editedList(field("Mcp-Session-Id", "mcpc-bogus-session")), want: anyResult},
+	{
+		id: "L066", subject: "Mcp-Name with invalid base64", exempt: exemptIfNothingNamed,
+		request: func(b *bench) probeRequest {
+			return b.namedRequest(func(string) string { return "=?base64?%%%?=" })
+		}, want: badHeader,
+	},
+	{
+		id: "L073", subject: "Mcp-Session-Id", request: editedList(field("Mcp-Session-Id", "mcpc-bogus-session")),
+		want: anyResult,
+	},
 	{id: "L073", subject: "Last-Event-ID", request: editedList(field("Last-Event-ID", "mcpc-check")), want: anyResult},
 	{
 		id:      "L091",
@@ -86,7 +93,10 @@ var singleProbes = []single{
 		id: "L093", subject: "MCP-Protocol-Version: banana", request: editedList(field("MCP-Protocol-Version", "banana")),
 		want: want{statuses: []int{http.StatusBadRequest}, text: "HTTP 400"},
 	},
-	{id: "L094", subject: "no MCP-Protocol-Version", request: editedList(field("MCP-Protocol-Version", "")), want: anyResult},
+	{
+		id: "L094", subject: "no MCP-Protocol-Version", request: editedList(field("MCP-Protocol-Version", "")),
+		want: anyResult,
+	},
 	{
 		id:      "L123",
 		subject: "an unknown tool",
@@ -110,7 +120,8 @@ var singleProbes = []single{
 		subject: "a prompt without its arguments",
 		exempt:  exemptIf("no prompt needs an argument", func(b *bench) bool { return b.lists.promptWith(true) == "" }),
 		request: func(b *bench) probeRequest {
-			return probeRequest{method: "prompts/get", params: jsonraw.With(nil, "name", jsonraw.Quote(b.lists.promptWith(true)))}
+			return probeRequest{method: "prompts/get", params: jsonraw.With(nil, "name",
+				jsonraw.Quote(b.lists.promptWith(true)))}
 		},
 		want: invalidParams,
 	},
@@ -220,7 +231,10 @@ func withoutMetaMembers(names ...string) func(*bench) probeRequest {
 		for _, name := range names {
 			marks = jsonraw.Without(marks, meta+name)
 		}
-		return probeRequest{raw: jsonraw.With(raw, "params", jsonraw.With(params, "_meta", marks)), edits: b.marks(b.plainMethod())}
+		return probeRequest{
+			raw:   jsonraw.With(raw, "params", jsonraw.With(params, "_meta", marks)),
+			edits: b.marks(b.plainMethod()),
+		}
 	}
 }
 
