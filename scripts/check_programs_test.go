@@ -19,7 +19,7 @@ import (
 // commandsOf are the programs that each step of check.sh runs, in order. A step or a command
 // that is taken out of check.sh is missed here.
 var commandsOf = map[string][]string{
-	"format":      {"gofmt -l cmd internal scripts"},
+	"format":      {"go run mvdan.cc/gofumpt@v0.12.0 -l cmd internal scripts"},
 	"vet":         {"go vet -tags programs ./...", "go vet -tags peers,torture ./internal/tests/... ./internal/web/..."},
 	"vet-windows": {"windows go vet ./cmd/... ./internal/..."},
 	"modules":     {"go mod tidy -diff", "go mod verify"},
@@ -78,7 +78,7 @@ func newBar(t *testing.T) bar {
 	}
 	b.write(t, "scripts/check.sh", string(script))
 	for _, name := range []string{
-		"bin/go", "bin/gofmt", "scripts/preflight.sh", "scripts/peers.sh", "scripts/conformance.sh",
+		"bin/go", "scripts/preflight.sh", "scripts/peers.sh", "scripts/conformance.sh",
 		"scripts/windows.sh", "scripts/release.sh", "scripts/release/try.sh", "scripts/size.sh",
 	} {
 		b.write(t, name, stub)
@@ -228,7 +228,7 @@ func TestEachStepFailsTheBar(t *testing.T) {
 		t.Run("format/"+do, func(t *testing.T) {
 			t.Parallel()
 			b := bar{b.dir, t.TempDir()}
-			b.fails(t, "format", "gofmt", do)
+			b.fails(t, "format", commandsOf["format"][0], do)
 		})
 	}
 }
@@ -252,7 +252,7 @@ func (b bar) fails(t *testing.T, step, command, do string) {
 // A directory is checked by one bar at a time. What a killed one left is no obstacle.
 func TestOneBarOfADirectory(t *testing.T) {
 	b := newBar(t)
-	if status, output, _ := b.run(t, "gofmt", "again", "format"); status != 1 || !strings.Contains(output, " checks this directory already\n") {
+	if status, output, _ := b.run(t, commandsOf["format"][0], "again", "format"); status != 1 || !strings.Contains(output, " checks this directory already\n") {
 		t.Errorf("a second bar: status %d: %s", status, output)
 	}
 	name, err := exec.Command("bash", "-c", `cd "$1"; echo "check-$EUID-$(cksum <<<"$PWD" | cut -d ' ' -f 1)"`, "bash", b.dir).Output()

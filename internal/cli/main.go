@@ -75,7 +75,7 @@ func reportSignal(f *cmdutil.Factory, args []string, sig os.Signal) {
 		return
 	}
 	o := wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
-	if f.Record.Crossed.Load() || f.Talking.Load() {
+	if f.Record.Crossed.Load() || f.Talking.Load() { // something may have reached the server
 		o.Reached = wire.Unknown
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -112,7 +112,7 @@ func reportPanic(f *cmdutil.Factory, panicValue any, stack []byte) cmdutil.ExitE
 	if f.Progress == nil { // it panicked before the styles were set
 		f.SettleStyles()
 	}
-	f.Env.LearnArgs()
+	f.Env.LearnArgs() // so that the report shows no secret of the command line
 	o := wire.Outcome{
 		Kind: wire.Internal,
 		Text: fmt.Sprint(panicValue),

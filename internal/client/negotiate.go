@@ -254,6 +254,7 @@ func (c *connection) mayAcceptInitialize(o wire.Outcome) bool {
 		isChallenge := func(f wire.Field) bool { return strings.EqualFold(f.Name, "WWW-Authenticate") }
 		return o.HTTP != nil && !slices.ContainsFunc(o.HTTP.Fields, isChallenge)
 	case wire.Transport:
+		// A redirect, or a network proxy that requires a login, answers initialize in the same way.
 		isForAll := o.HTTP != nil && (o.HTTP.Status/100 == 3 || o.HTTP.Status == http.StatusProxyAuthRequired)
 		return o.Reached != wire.Unsent && !isForAll && c.transport().Name() != transport.Stdio
 	case wire.RPCFailed:

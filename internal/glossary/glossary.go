@@ -91,7 +91,7 @@ func (e *Entry) member(key string) *string {
 }
 
 // Find returns the entries for a word: one, several if it has several meanings, or none. Entries of
-// the protocol come before exit codes. Numbers need no word before them.
+// the protocol come before exit codes. A number may be typed without its kind: 404 is "http 404".
 func Find(entries []Entry, word string) (found []Entry) {
 	for _, name := range candidates(word) {
 		var exits []Entry

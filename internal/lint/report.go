@@ -63,8 +63,8 @@ func (l *Linter) Sort(findings []Finding) {
 	})
 }
 
-// Add records that the caller's probe judged a rule. Without findings the rule passed. Unknown ids
-// are ignored.
+// Add records that the caller's probe judged a rule. Without findings the rule passed. Findings without
+// evidence and unknown ids are ignored.
 func (l *Linter) Add(id string, findings ...Finding) {
 	i, ok := l.index[id]
 	if !ok {

@@ -64,7 +64,8 @@ func (c *checker) checkWhole(k *kind, raw []byte, known func() (jsonraw.Members,
 	c.check(k, raw)
 }
 
-// resultShape returns the shape of a result, which depends on its content for some methods.
+// resultShape returns the shape of a result, which depends on its content for some methods. at is the
+// number of the revision in shapes.txt, from 1.
 func (t *shapes) resultShape(method string, at int, m *wire.Message) *kind {
 	members, _ := m.ResultMembers()
 	_, task := members.Get("task")
@@ -74,7 +75,7 @@ func (t *shapes) resultShape(method string, at int, m *wire.Message) *kind {
 	if members.Text("resultType") == "task" {
 		return t.kinds["TaskResult"]
 	}
-	if task && method == "tools/call" && at == 4 {
+	if task && method == "tools/call" && at == 4 { // only 2025-11-25 has the task as a member
 		return t.kinds["CreateTaskResult"]
 	}
 	return t.shapeOf("result", method, at)

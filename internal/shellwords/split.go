@@ -9,8 +9,10 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Unfinished reports whether a command goes on in the next line, because the text ends in a backslash or within quotes.
-// head is what the next line is appended to: the text without that backslash, or with a line end within the quotes.
+// Unfinished reports whether a command goes on in the next line, because the text ends in a backslash or
+// within quotes. head is what the next line is appended to: the text without that backslash or, if a quote is
+// open, with a line end. Backslashes and quotes in a
+// # comment do not count.
 func Unfinished(text string) (head string, more bool) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
 	var quote byte // ' or ", or $ for $'...'

@@ -347,7 +347,7 @@ func (e *Entry) Print() json.RawMessage {
 	return all
 }
 
-// Changed returns a line for each file that was added, changed or removed between two prints.
+// Changed returns a line for each file that was added, changed or removed between two fingerprints.
 func Changed(before, now json.RawMessage) (changes []string) {
 	old, _ := jsonraw.Object(before)
 	fresh, _ := jsonraw.Object(now)

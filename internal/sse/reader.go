@@ -270,7 +270,8 @@ func (r *Reader) fillSpool(rest []byte) {
 	if err == nil {
 		r.buf, err = line.Bytes()
 	}
-	r.start, r.from, r.held, r.scanned = 0, 0, 1, len(rest)+from.passed // a block in a file is not used again
+	// held is not 0, so that fill does not use the block of the file again
+	r.start, r.from, r.held, r.scanned = 0, 0, 1, len(rest)+from.passed
 	if err != nil {
 		line.Close()
 		r.buf = nil

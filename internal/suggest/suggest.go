@@ -47,8 +47,8 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// onlyCompletion returns the known word that begins with prefix, in lower case, or "" if there are
-// several.
+// onlyCompletion returns the only known word that begins with prefix in any case, or "" if there are none or
+// several. prefix is in lower case.
 func onlyCompletion(prefix string, known []string) string {
 	completion := ""
 	for _, k := range known {

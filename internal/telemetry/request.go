@@ -229,7 +229,8 @@ type ending struct {
 	incomplete bool
 }
 
-// ending returns the outcome of a request that is not open.
+// ending returns how a request ended. It is incomplete if the request is still open, or if its response
+// could not be read.
 func (b *Builder) ending(r *request) ending {
 	s := &r.state
 	end := ending{at: r.ended, message: shown(s.Text)}

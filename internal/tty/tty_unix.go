@@ -78,7 +78,8 @@ func (t *Terminal) enterRawMode() error {
 	return nil
 }
 
-// Ask sends the questions and reads the answers. patience multiplies the time that it waits for another
+// Ask asks the terminal what it supports. It returns empty Facts if the answers are not complete in time.
+// patience multiplies the time that it waits for another
 // byte: more than 1 for a slow connection.
 func (t *Terminal) Ask(patience int) Facts {
 	t.waiting.Store(true)
@@ -106,7 +107,7 @@ func (t *Terminal) Ask(patience int) Facts {
 		silent = 0
 		reply = append(reply, block[:n]...)
 		if f := parse(reply); f.Answered || f.Interrupted {
-			t.waiting.Store(!f.Answered)
+			t.waiting.Store(!f.Answered) // after Ctrl-C, answers may still arrive
 			return f
 		}
 	}

@@ -40,10 +40,11 @@ func (f *Correlator) Sent(id []byte) (exchange int, known bool) {
 	return number - 1, number > 0
 }
 
-// noteSent records the requests in a frame for Sent, with their exchange numbers from 1.
+// noteSent records the requests in a frame for Sent. It stores the number of the exchange plus 1, because 0
+// means unknown.
 func (f *Correlator) noteSent(t *Traits, places []Place) {
 	for _, p := range places {
-		if p.Role > Continues {
+		if p.Role > Continues { // not a request
 			continue
 		}
 		if p.Item < 0 {

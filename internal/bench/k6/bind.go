@@ -32,7 +32,7 @@ type Binder struct {
 
 // Bind returns the handles in the params of the next call of a Plan, and learns the handles in its
 // recorded result. Handles are cursors, and texts in the arguments and the structuredContent of
-// tools. A text that the client sent first is no handle. Values that the Headers repeat are not
+// tools. A text that the client sent before any result had it is no handle. Values that the Headers repeat are not
 // replaced.
 func (b *Binder) Bind(call Call, result json.RawMessage) (bound []Bound) {
 	if b.sent == nil {
@@ -57,7 +57,8 @@ func (b *Binder) Bind(call Call, result json.RawMessage) (bound []Bound) {
 	if answer, err := jsonvalue.Parse(result); err == nil {
 		eachText(answer, nil, func(n *jsonvalue.Node, path []any) {
 			key := handleKey(call.Method, n, path, "nextCursor", "structuredContent")
-			if key[1] != "" && (key[0] != "" || !b.sent[n.Text]) {
+			isCursor := key[0] != ""
+			if key[1] != "" && (isCursor || !b.sent[n.Text]) {
 				b.handles[key] = Bound{Call: b.calls, Path: append([]any{}, path...)}
 			}
 		})

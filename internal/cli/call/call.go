@@ -138,7 +138,7 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 		}
 	}
 	if o.trace.Given() {
-		if err := o.trace.Command(f, "call"); err != nil {
+		if err := o.trace.Command(f, "call"); err != nil { // starts tracing
 			return err
 		}
 	}

@@ -60,7 +60,7 @@ type request struct {
 	do func(ctx context.Context, c *connect.Conn, given consent) (wire.Outcome, consent)
 }
 
-// Resend sends a recorded request again.
+// Resend sends a recorded request again, or message in its place if message is not nil.
 func (a *Actor) Resend(ctx context.Context, key string, message json.RawMessage, confirmed bool) (view.Sent, error) {
 	if !a.ActorOptions.Powers.Resend {
 		return view.Sent{}, notAllowed("resend")

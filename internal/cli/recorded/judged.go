@@ -64,7 +64,7 @@ func JudgeRow(row *rows.Row) (lint.Report, error) {
 		}
 	})
 	r.run = row.RunIndex()
-	err := r.close(context.Background())
+	err := r.close(context.Background()) // reads the whole run
 	report := r.linter.Report()
 	report.Findings = findings
 	r.linter.Sort(report.Findings)

@@ -101,7 +101,8 @@ func (c *Conversation) body(f *wire.Frame, s *Stream) {
 	case !s.MCP:
 		c.send(Event{Kind: OnOther, Frame: f, Stream: s, Value: f.Raw, Rev: c.revOf(s)})
 		return
-	case c.SSE && s.Sent != wire.Invalid, s.Status() >= 300 && !bytes.Contains(f.Raw, []byte(`"jsonrpc"`)):
+	case c.SSE && s.Sent != wire.Invalid, // over HTTP+SSE the answer is in the stream, not in the response to a POST
+		s.Status() >= 300 && !bytes.Contains(f.Raw, []byte(`"jsonrpc"`)):
 		return
 	}
 	c.message(f, s)
