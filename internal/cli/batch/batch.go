@@ -63,8 +63,9 @@ fails is omitted with a warning and counts as exit 2.
 
 Arguments and results are validated as in mcpc call. There are no prompts: flags
 answer server requests (mcpc help answering), and destructive tools need --yes.
-After Ctrl-C every call that was sent has a line. The exit code is the most
-severe of all lines: a signal's, 70, 13, 12, 4, 9, 7, 8, 6, 11, 10, 5, 3, 2.
+After Ctrl-C mcpc still writes a line for every call that was sent. The exit
+code is the most severe of all lines: a signal's, 70, 13, 12, 4, 9, 7, 8, 6, 11,
+10, 5, 3, 2.
 
 The recording keeps the first 2 MiB; --record FILE keeps everything.`,
 		Example: `  echo '{"tool":"get-sum","arguments":{"a":1,"b":2}}' | mcpc -s demo batch

@@ -51,10 +51,11 @@ func NewCall(f *cmdutil.Factory) *cobra.Command {
 		Short: "call a tool",
 		Long: `Call a tool and print its result.
 
-Arguments are NAME=VALUE words, typed by the tool's inputSchema, or one JSON
-object, @FILE or - for stdin; words after an object change its members (mcpc
-help arguments). Arguments are validated against the inputSchema before they are
-sent, and structuredContent against the outputSchema.`,
+Arguments are NAME=VALUE words, whose types come from the tool's inputSchema, or
+one JSON object: as text, from @FILE, or - for stdin. NAME=VALUE after the
+object changes one of its members (mcpc help arguments). Arguments are validated
+against the inputSchema before they are sent, and structuredContent against the
+outputSchema.`,
 		Example: `  mcpc -s demo call get-sum a=1 b=2
   mcpc -s demo call get-sum '{"a":1}' b=2
   mcpc -s demo call get-structured-content location='New York' --json
@@ -108,7 +109,7 @@ sent, and structuredContent against the outputSchema.`,
 func (o *callOptions) flags(f *cmdutil.Factory, cmd *cobra.Command, document *string) {
 	flags := cmd.Flags()
 	flags.StringVar(document, "args", "", "the arguments: `JSON`, @FILE or - for standard input")
-	flags.BoolVarP(&o.Yes, "yes", "y", false, "call without a confirmation")
+	flags.BoolVarP(&o.Yes, "yes", "y", false, "call without asking for confirmation")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print the request without sending it")
 	flags.BoolVar(&o.curl, "curl", false, "print the request as a curl command")
 	flags.BoolVar(&o.offline, "offline", false, "with --dry-run or --curl: do not request the tool's definition")
@@ -118,7 +119,7 @@ func (o *callOptions) flags(f *cmdutil.Factory, cmd *cobra.Command, document *st
 	f.AddCut(flags)
 	flags.StringVar(&o.saveFile, "save", "", "add the call to a `file` of saved calls for mcpc run")
 	flags.BoolVar(&o.expectResult, "expect-result", false,
-		"save the result as expectation; if saved twice in a row, only what both have in common")
+		"with --save: expect this result; if the call is saved again, expect what both results share")
 	flags.Var((*cmdutil.Seconds)(&o.Task), "task", "start a task, print its id and do not wait (mcpc tasks)")
 	flags.Lookup("task").NoOptDefVal = "0"
 	flags.BoolVar(&o.events, "events", false,

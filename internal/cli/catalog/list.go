@@ -46,10 +46,10 @@ the columns.
 
 The annotations are hints of the server: ro is read-only, destr destructive,
 idem idempotent, open interacts with external systems, ui has a UI resource, app
-only is for that UI and not for a model (--bill does not count it). Names that
-can be confused with others are marked. Some servers list more tools if the
-client declares elicitation, as mcpc does at a terminal; a note gives the other
-number, if mcpc has seen it.
+only marks a tool for that UI and not for a model (--bill does not count it).
+Names that can be confused with others are marked. Some servers list more tools
+if the client declares elicitation, as mcpc does at a terminal; a note gives the
+size of the other list if mcpc has seen it.
 
 "all" lists everything for which the server declares a capability. In a pipe
 each line then begins with the kind; --json prints one document.
@@ -57,10 +57,10 @@ each line then begins with the kind; --json prints one document.
 --watch keeps running, lists again when the server reports a change, and prints
 the differences: "+" is new, "-" is removed, "~" is changed.
 
---all queries all known servers: the sessions, and the servers of mcpc servers.
-Servers that are disabled or not trusted are named and skipped. If servers fail,
-the exit code is the most severe one. With --bill it prints the size of each
-server's tools, and the sum.`,
+--all queries all known servers: the sessions, and the servers that mcpc servers
+lists. Servers that are disabled or not trusted are named and skipped. If
+servers fail, the exit code is the most severe one. With --bill it prints the
+size of each server's tools, and the sum.`,
 		Example: `  mcpc -s demo list
   mcpc -s demo list resources
   mcpc -s demo list all --long

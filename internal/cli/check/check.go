@@ -51,12 +51,12 @@ func NewCheck(f *cmdutil.Factory) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "check [TARGET | CAPTURE] [-- COMMAND...]",
-		Short: "judge a server, or recorded traffic, by the specification",
-		Long: `Judge a server by the rules of the specification, or the traffic in a capture.
-The steps of a connection come first: DNS, TCP, TLS, HTTP, revision,
-authorization, lists, schemas; for a failed one a fix is shown. The rules
-follow: those about something that the server does not declare are not
-applicable, and never a failure.
+		Short: "check a server, or recorded traffic, against the specification",
+		Long: `Check a server, or the traffic in a recording, against the rules of the
+specification. The report begins with the steps of a connection: DNS, TCP, TLS,
+HTTP, revision, authorization, lists, schemas. If a step failed, a fix is shown.
+The rules follow. A rule about something that the server does not declare is not
+applicable, and never fails.
 
 By default the server gets well-formed requests that change nothing, at most 5
 a second unless it is on this machine. --negative adds malformed requests,
@@ -65,9 +65,9 @@ file, - for stdin, the number of a run (42) or of an exchange (42.3), or
 "last"; nothing is sent.
 
 Exit code 0: no finding at or above --fail-on; 1: findings; 4, 7, 8, 9: the
-server could not be judged, or not as a whole: 9 if --max-time ended the check,
-7 if a request ended the server and it could not be restarted. In these cases
-no SARIF file is written: findings that it lacks would be taken for fixed.`,
+server could not be checked, or only in part: 9 if --max-time ended the check, 7
+if the server exited during a request and could not be restarted. In these cases
+no SARIF file is written, because its readers take a missing finding as fixed.`,
 		Example: `  mcpc check demo
   mcpc check demo --era both --json
   mcpc check demo --fail-on warn --sarif check.sarif

@@ -36,10 +36,10 @@ type ruleOptions struct {
 const hostsRule = "hosts-core"
 
 func (o *ruleOptions) declare(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&o.only, "only", nil, "judge only these `rules`: ids and tags, as in L106,tools")
+	flags.StringSliceVar(&o.only, "only", nil, "check only these `rules`: ids and tags, as in L106,tools")
 	flags.StringVar(&o.file, "rules", "", "`file` with rules that are off or have another severity (*.mcpc-rules.yaml)")
 	flags.StringVar(&o.baseline, "baseline", "", "`file` with findings that do not count")
-	flags.BoolVar(&o.hosts, "hosts", false, "show how the model APIs of hosts accept each tool")
+	flags.BoolVar(&o.hosts, "hosts", false, "show whether the model APIs of hosts accept each tool")
 	flags.BoolVar(&o.update, "update-baseline", false, "write the findings to the file of --baseline")
 }
 

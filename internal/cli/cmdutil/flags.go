@@ -79,7 +79,7 @@ func (g *Factory) NoteTimes() {
 // AddGlobals declares the flags of all commands. The defaults of the limits are in internal/client:
 // there 0 means the default, while 0 as a flag's value means no limit.
 func (g *Factory) AddGlobals(f *pflag.FlagSet) {
-	f.VarP((*targetFlag)(&g.Server), "server", "s", "URL, session, name that mcpc servers lists, \"demo\"; or -- COMMAND")
+	f.VarP((*targetFlag)(&g.Server), "server", "s", "URL, session, \"demo\" or a name from mcpc servers; or -- COMMAND")
 	f.StringVar(&g.Protocol, "protocol", "", "pin a `revision`: "+strings.Join(client.Revisions(), ", "))
 	f.StringArrayVarP(&g.Headers, "header", "H", nil, "HTTP header `field` \"Name: value\"; \"Name:\" removes one")
 	f.StringArrayVar(&g.HeaderFiles, "header-file", nil, "`file` with header fields, one per line")
@@ -123,12 +123,12 @@ func (g *Factory) AddGlobals(f *pflag.FlagSet) {
 
 // AddIndex declares --index on a command that names a tool.
 func (f *Factory) AddIndex(flags *pflag.FlagSet) {
-	flags.IntVar(&f.Index, "index", 0, "which of several tools with the same name, from 1")
+	flags.IntVar(&f.Index, "index", 0, "if several tools have the same name: call number N of them, from 1")
 }
 
 // AddFresh declares --fresh on a command that checks its requests against the server's lists.
 func (f *Factory) AddFresh(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.Fresh, "fresh", false, "fetch definitions again, whatever is cached")
+	flags.BoolVar(&f.Fresh, "fresh", false, "ignore cached definitions, and fetch them again")
 }
 
 // AnsweringFlags returns the flags of cmd that mcpc help answering explains.

@@ -29,7 +29,7 @@ type TraceOptions struct {
 // AddFlags declares the flags.
 func (o *TraceOptions) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.endpoint, "otlp", "",
-		"send spans and metrics to the OpenTelemetry collector at `URL`; env for the one that the OTEL_* variables name")
+		"send spans and metrics to the OpenTelemetry collector at `URL`; env takes the URL from the OTEL_* variables")
 	flags.BoolVar(&o.content, "otlp-content", false, "add arguments and results to spans, without secrets")
 	flags.BoolVar(&o.uriNames, "otlp-uri-names", false, "add the URI of a resource to the names of spans")
 }

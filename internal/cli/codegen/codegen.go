@@ -38,18 +38,18 @@ func NewCodegen(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "codegen --go | --ts | --cli [URL] [-- COMMAND...]",
 		Short: "generate code that calls a server's tools",
-		Long: `Generate code that calls a server's tools. It needs only mcpc on the path; an
-error has the kind and exit code of mcpc.
+		Long: `Generate code that calls a server's tools. The code needs only mcpc in the PATH;
+its errors have the kinds and exit codes of mcpc.
 
 --go writes a package with one method per tool, and types from its inputSchema
 and outputSchema; each call runs an mcpc process. It needs Go 1.24 and its
 standard library. --ts writes a module that keeps one connection; it runs
-without a compiler in Node 22.18, 23.6 or later. --types leaves out all but the
-types. --cli writes a POSIX shell script: a command with a subcommand for each
-tool, and a flag for each argument.
+without a compiler in Node 22.18, 23.6 or later. --types writes only the types.
+--cli writes a POSIX shell script: a command with a subcommand for each tool,
+and a flag for each argument.
 
 The code names the server that it was generated from, unless its URL contains a
-secret. The same list of tools gives the same code.`,
+secret. The same list of tools always produces the same code.`,
 		Example: `  mcpc -s demo codegen --go -o tools.go
   mcpc -s demo codegen --ts -o tools.ts
   mcpc -s demo codegen --ts --types
@@ -86,7 +86,7 @@ secret. The same list of tools gives the same code.`,
 	flags.BoolVar(&o.goCode, "go", false, "write Go")
 	flags.BoolVar(&o.tsCode, "ts", false, "write TypeScript")
 	flags.BoolVar(&o.cli, "cli", false, "write a command as a shell script")
-	flags.BoolVar(&o.types, "types", false, "write the types alone")
+	flags.BoolVar(&o.types, "types", false, "write only the types")
 	flags.StringVar(&o.pkg, "package", "tools", "Go package `name`")
 	f.AddAnswering(flags)
 	return cmd

@@ -71,7 +71,7 @@ func HelpText(f *cmdutil.Factory, cmd *cobra.Command, short bool) string {
 	} else {
 		helpFlags(&b, "More flags", more)
 		if len(answers) > 0 {
-			b.WriteString("\nServer requests are answered at a terminal, or by (mcpc help answering):\n")
+			b.WriteString("\nFlags that answer server requests (mcpc help answering):\n")
 			cmdutil.HelpRow(&b, "  ", strings.Join(
 				sliceutil.Map(answers, func(f *pflag.Flag) string { return "--" + f.Name }), ", "))
 		}

@@ -37,23 +37,24 @@ func NewMock(f *cmdutil.Factory) *cobra.Command {
 	var o mockOptions
 	cmd := &cobra.Command{
 		Use:   "mock CAPTURE [FILTER...] | --script FILE",
-		Short: "play a recorded server, or a script of faults",
-		Long: `Play the server of a recording to any client, over HTTP or stdio, in all
-revisions, whatever it was recorded in: results, lists and instructions byte for
-byte, notifications, progress and the server's requests in the recorded order.
-A request finds its recorded answer by method and params; one that was not
-recorded is an error that names the nearest ones, and is reported. The end shows
-which exchanges were played. The recording is a number, last, a file or - for
-stdin, as in mcpc log; a FILTER (mcpc help filters) selects exchanges, and the
-handshakes stay.
+		Short: "run a mock server from a recording or a script",
+		Long: `Run a mock server that sends the responses of a recording to any client, over
+HTTP or stdio, in every revision: results, lists and instructions byte for byte,
+and notifications, progress and server requests in the recorded order. A request
+gets the response that was recorded for its method and params. If there is none,
+the response is an error that names the most similar recorded requests, and mcpc
+reports it. At the end mcpc prints which exchanges were used. CAPTURE is the
+number of a run, last, a file or - for stdin, as in mcpc log; a FILTER (mcpc
+help filters) selects exchanges. Handshakes are always kept.
 
-With --match strict the params are equal as values, with exact byte by byte, and
-with loose only the method and the name are, and the nearest params are taken.
---era both serves clients with a handshake (legacy) and without (modern).
+--match strict compares the params as values, and exact compares them byte by
+byte; loose compares only the method and the name, and takes the recorded
+request with the most similar params. --era both serves clients with a handshake
+(legacy) and without (modern).
 
 With --script, run a mock server from a script, to test how a client handles
-faults. Without rules it behaves like a correct server; the script lists the
-differences. This is fault.txt of the examples below:
+faults. The script lists what the server does wrong; the rest is correct
+behavior. This is fault.txt of the examples below:
 
     speaks ` + client.Revisions()[1] + `
     tool echo {"type":"object"}
@@ -61,9 +62,10 @@ differences. This is fault.txt of the examples below:
     on tools/call #2
         error -32000 out of order
 
-It supports that revision, has one tool, and responds to the second call with an
-error. An action that the transport does not support, such as status with
---stdio, is an error at the start. mcpc help mock-scripts describes all of it.`,
+This server supports that revision, has one tool, and responds to the second
+call with an error. An action that the transport does not support, such as
+status with --stdio, is an error at the start. mcpc help mock-scripts describes
+all of it.`,
 		Example: `  mcpc call get-sum a=1 b=2 -s demo --record sums.jsonl
   mcpc call get-sum a=1 b=2 -- mcpc mock sums.jsonl --stdio
   mcpc mock sums.jsonl --listen 127.0.0.1:3001 --fail-on-miss
@@ -94,7 +96,7 @@ error. An action that the transport does not support, such as status with
 	flags := cmd.Flags()
 	flags.StringVar(&o.script, "script", "", "script `file`, or - for stdin")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:3001",
-		"HTTP listen `addr`ess, loopback only; port 0: a free one (default 127.0.0.1:3001)")
+		"HTTP listen `addr`ess, loopback only; port 0 selects a free port (default 127.0.0.1:3001)")
 	flags.BoolVar(&o.stdio, "stdio", false, "use stdio")
 	o.play.addTo(cmd)
 	o.fault.AddFlags(flags)

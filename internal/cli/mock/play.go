@@ -40,9 +40,9 @@ func (o *playOptions) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.era, "era", "both", "`era` to serve: both, legacy or modern (default both)")
 	flags.StringVar(&o.match, "match", "strict",
-		"`level` at which a request is a recorded one: strict, loose or exact (default strict)")
+		"`level` of comparison with recorded requests: strict, loose or exact (default strict)")
 	flags.StringVar(&o.repeat, "repeat", "in-order",
-		"`way` to answer a request recorded several times: in-order, last or cycle (default in-order)")
+		"response to a request that was recorded several times, by `way`: in-order, last or cycle (default in-order)")
 	flags.StringVar(&o.latency, "latency", "none",
 		"`pace`: none, as-recorded, a factor (x0.5) or a time (200ms) (default none)")
 	flags.StringVar(&o.onMiss, "on-miss", "error",

@@ -25,7 +25,7 @@ import (
 func NewFault(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fault",
-		Short: "change the fault rules of a running command, or judge a client",
+		Short: "change a running command's fault rules, or report how a client reacted",
 		Long: `Change the fault rules of a proxy, tap, mock or demo that runs with --control
 SOCKET, or report from a recording what a client did after each fault. mcpc help
 faults describes the rules.`,
@@ -166,11 +166,11 @@ func newFaultReport(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "report [CAPTURE]",
 		Short: "what a client did after each fault of a recording",
-		Long: `Report what the client did after each fault of a recording: a run, "last", a
-file, or - for stdin. A client should not repeat a call of a tool that may
-change something (one without readOnlyHint or idempotentHint) after a fault that
-leaves open whether it was executed, nor wait for more than a minute for
-nothing: then the exit code is 1.`,
+		Long: `Report what the client did after each fault in a recording. CAPTURE is the
+number of a run, "last", a file, or - for stdin. The exit code is 1 if the
+client repeated a call that may have been executed, of a tool without
+readOnlyHint or idempotentHint, or if it waited for more than a minute for a
+response that never came.`,
 		Example: `  mcpc fault report last
   mcpc fault report last --json
   mcpc fault report last --jq '.faults[] | select(.bad)'`,

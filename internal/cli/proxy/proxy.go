@@ -48,8 +48,9 @@ each under its own path.
 Bodies are forwarded unchanged, as they arrive. Header fields keep their values,
 including Authorization and cookies, which are meant for that server; redirects
 are passed on and not followed. The only change: if an HTTP+SSE server names its
-endpoint by its own URL, the URL is replaced by the proxy's. Only clients on
-this machine are served, and no web page of another origin.
+endpoint by its own URL, the URL is replaced by the proxy's. The proxy serves
+only clients on this machine, and rejects requests from web pages of another
+origin.
 
 mcpc log lists an exchange up to 0.3 s after its response. --fault makes
 messages fail: see mcpc help faults.`,
@@ -76,7 +77,7 @@ messages fail: see mcpc help faults.`,
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&o.to, "to", nil, "`URL` of the server; /path=URL for one of several")
-	flags.StringVar(&o.listen, "listen", "127.0.0.1:3002", "listen `addr`ess, loopback only; port 0: a free one")
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:3002", "listen `addr`ess, loopback only; port 0 selects a free port")
 	flags.BoolVar(&o.web, "web", false, "show the traffic in a browser, like mcpc inspect --web")
 	flags.BoolVar(&o.tui, "tui", false, "show the traffic like mcpc inspect if this is a terminal, otherwise print lines")
 	o.fault.AddFlags(flags)

@@ -57,14 +57,14 @@ one from recorded calls. This is smoke.mcpc.yaml of the examples below:
 ` + smokeSteps + `
 With --junit - the JUnit report goes to stdout, and the text report to stderr.
 
-The server is the file's, unless -s, MCPC_SERVER or a command after -- names
-another. A command in a file is started only with --allow-exec.
+The file names the server; -s, MCPC_SERVER or a command after -- replaces it. A
+command in a file is started only with --allow-exec.
 
 Exit code 0: all steps passed; 1: a step failed; 2: a file is invalid or the
-server is unknown. A step that ends with transport, timeout or auth and does not
-expect it is an error, not a failure; so is a step of a file that was refused
-because --allow-exec is missing. If there are errors and no failures, the exit
-code is that of the first error.`,
+server is unknown. A step that ends with the kind transport, timeout or auth
+without expecting it is an error, not a failure. So is each step of a file whose
+command was not started because --allow-exec is missing. If there are errors and
+no failures, the exit code is that of the first error.`,
 		Example: `  mcpc run smoke.mcpc.yaml
   mcpc run . --junit report.xml --fail-fast
   mcpc run smoke.mcpc.yaml --var a=40 --only adds
@@ -100,8 +100,8 @@ code is that of the first error.`,
 	flags.StringArrayVar(&o.only, "only", nil, "run only the steps with this `name`, and those they need")
 	flags.BoolVar(&o.failFast, "fail-fast", false, "stop at the first failed step")
 	flags.StringVar(&o.junit, "junit", "", "write a JUnit report to a `file`")
-	flags.BoolVar(&o.allowExec, "allow-exec", false, "allow starting a server command in a file")
-	flags.BoolVarP(&o.yes, "yes", "y", false, "call without a confirmation")
+	flags.BoolVar(&o.allowExec, "allow-exec", false, "start the server command that a file names")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "call without asking for confirmation")
 	flags.BoolVar(&o.list, "list", false, "list the steps without running them")
 	_ = cmd.RegisterFlagCompletionFunc("only", completeSteps)
 	o.trace.AddFlags(flags)

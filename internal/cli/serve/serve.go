@@ -80,7 +80,7 @@ Over stdio the command ends with exit code 0 when the client closes the input.`,
 		&o.http,
 		"http",
 		"",
-		"serve over HTTP at this `addr`ess, loopback only: [HOST:]PORT; port 0: a free one",
+		"serve over HTTP at this `addr`ess, loopback only: [HOST:]PORT; port 0 selects a free port",
 	)
 	flags.StringVar(
 		&o.tokenFile,

@@ -32,10 +32,10 @@ type cardOptions struct {
 // flags declares the flags.
 func (o *cardOptions) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.source, "card", "", "server card, server.json or AI catalog: a `file`, URL or host")
-	flags.BoolVar(&o.experimental, "experimental", false, "allow what is a draft and may change: --card")
+	flags.BoolVar(&o.experimental, "experimental", false, "allow features that are drafts and may change: --card")
 	flags.StringVar(&o.pick, "pick", "", "with --card: the `number` of the server in the list")
 	flags.StringArrayVar(&o.inputs, "input", nil, "with --card: value of an input, `NAME=VALUE`")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "with --card: show what would be reached or run")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "with --card: show what mcpc would connect to or run")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "with --card: approve the server without asking")
 }
 

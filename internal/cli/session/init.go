@@ -48,16 +48,16 @@ handshake), print what was negotiated, and remember the session for later
 commands. TARGET is a URL, "demo", or a name from mcpc servers; the command of a
 stdio server follows --.
 
-A stdio server is started by each command, in the directory of init, and exits
-with it. --keep keeps it running, with its state, until mcpc close or until it
-has been idle for --idle.
+Each command starts its own process of a stdio server, in the directory where
+init was run, and ends it. --keep keeps it running, with its state, until mcpc
+close or until it has been idle for --idle.
 
---explain also shows the session id, once, at a terminal, of a server on this
-machine. It is hidden elsewhere, since it works like a password.
+At a terminal, --explain also shows the session id of a server on this machine,
+this one time. It is hidden everywhere else, because it works like a password.
 
 --card takes the server from a server card, a registry entry (server.json) or an
-AI catalog, shows what would be reached or run, and asks. These formats are
-drafts, so that it needs --experimental (mcpc help targets).`,
+AI catalog, shows what mcpc would connect to or run, and asks for confirmation.
+These formats are drafts, so --card needs --experimental (mcpc help targets).`,
 		Example: `  mcpc init demo
   mcpc init demo --as box --protocol ` + client.Revisions()[1] + `
   mcpc init demo --json

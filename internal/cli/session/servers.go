@@ -36,8 +36,8 @@ Goose, MCP Inspector, and the current project. -s NAME uses one with any
 command; if a name is in several files, use PROGRAM:NAME. With a NAME the whole
 entry is shown.
 
-No server is started or contacted. Of variables and header fields only the names
-are shown (mcpc help targets).`,
+No server is started or contacted. The values of variables and header fields are
+hidden (mcpc help targets).`,
 		Example: `  mcpc servers
   mcpc servers other
   mcpc servers --jq '.servers[] | select(.kind == "stdio") | .id'`,

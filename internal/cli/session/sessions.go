@@ -164,8 +164,8 @@ func NewClose(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "close [NAME]",
 		Short: "close a session",
-		Long: `Close a session: delete it on the server and forget it; a kept server is
-stopped. The default is the current session.`,
+		Long: `Close a session: delete it on the server and forget it. A server that init
+--keep left running is stopped. The default is the current session.`,
 		Example: `  mcpc close
   mcpc close box
   mcpc close --all`,
@@ -182,7 +182,7 @@ stopped. The default is the current session.`,
 			return closeSessions(cmd.Context(), f, name, all)
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "end all sessions")
+	cmd.Flags().BoolVar(&all, "all", false, "close all sessions")
 	return cmd
 }
 

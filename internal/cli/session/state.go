@@ -31,7 +31,7 @@ func NewState(f *cmdutil.Factory) *cobra.Command {
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "repair",
-		Short: "replace a damaged state file, and keep the old one",
+		Short: "replace a damaged state file, and keep a backup",
 		Example: `  mcpc state repair
   mcpc state repair --state ./state
   mcpc state repair --json`,

@@ -17,8 +17,8 @@ func newSessionUse(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "use NAME",
 		Short: "make a remembered session the current one",
-		Long: `Make a session the current one, which is used when no server is given. Nothing
-is sent.`,
+		Long: `Make a session the current one: commands use it if no server is given. No
+request is sent.`,
 		Example: `  mcpc sessions use box
   mcpc sessions use box && mcpc list
   mcpc sessions use other --json`,

@@ -65,11 +65,11 @@ func newList(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list [-- COMMAND...]",
 		Short: "list the skills; no file is read",
-		Long: `List the skills: name, files and their size, whether the files are those that
-were approved by mcpc skills export, URI and description. A skill whose files
-are not listed is "dynamic", and confirmed each time. Terminals of less than 100
-columns show no URI if the names differ. A server may serve skills that it does
-not list: mcpc skills get URI.`,
+		Long: `List the skills: name, files and their size, whether the files still are the
+ones that mcpc skills export approved, URI and description. A skill whose files
+are not listed is "dynamic": mcpc asks for confirmation each time. A terminal
+narrower than 100 columns shows the URIs only if two skills have the same name.
+A server may serve skills that it does not list: mcpc skills get URI.`,
 		Example: `  mcpc -s demo skills list
   mcpc -s demo skills list --jq '.skills[].uri'
   mcpc skills list -- mcpc demo --stdio`,

@@ -95,7 +95,7 @@ mcpc help filters describes FILTER.`,
 	flags := cmd.Flags()
 	flags.IntVarP(&o.count, "count", "n", 0, "number of exchanges; 0 is all (default 20 at a terminal, or all of run:N)")
 	flags.StringVar(&o.sort, "sort", "time", "sort `key`: time, dur (duration) or size, largest last")
-	flags.StringVar(&o.file, "file", "", "read this recording, a `file` or - for stdin, instead of the own ones")
+	flags.StringVar(&o.file, "file", "", "read this recording, a `file` or - for stdin, instead of mcpc's own recordings")
 	flags.BoolVar(&o.lines, "jsonl", false, "print one JSON object per exchange; --jq filters each")
 	flags.BoolVarP(&o.follow, "follow", "f", false, "print new exchanges as they end, and open ones after 1 s")
 	flags.BoolVar(&o.prune, "prune", false, "only delete recordings beyond 2000 runs, 512 MiB, 30 days")

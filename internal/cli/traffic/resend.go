@@ -52,7 +52,7 @@ The new exchange is recorded with the number of the old one.`,
 	flags.StringVar(&o.To, "to", "", "`target` to send it to, as with -s")
 	flags.BoolVar(&o.edit, "edit", false, "edit the params in $VISUAL or $EDITOR first")
 	flags.BoolVar(&o.AllowExec, "allow-exec", false, "allow starting the recorded stdio command")
-	flags.BoolVarP(&o.yes, "yes", "y", false, "call without a confirmation")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "call without asking for confirmation")
 	f.AddCut(flags)
 	f.AddFresh(flags)
 	f.AddAnswering(flags)

@@ -24,9 +24,10 @@ func NewStats(f *cmdutil.Factory) *cobra.Command {
 		Use:   "stats [FILE] [FILTER...]",
 		Short: "count recorded exchanges, with durations and sizes",
 		Long: `Count the recorded exchanges by request: number, failures, durations and sizes.
-OPEN, if there are any, are those without a response, which did not fail.
-P50, P95 and P99 are exact percentiles of the duration. SIZE is the size of the
-messages in both directions, and TOKENS an estimate at four bytes per token.
+OPEN counts requests without a response that did not fail; the column is shown
+only if there are any. P50, P95 and P99 are exact percentiles of the duration.
+SIZE is the size of the messages in both directions, and TOKENS an estimate at
+four bytes per token.
 
 FILE is another recording, as in mcpc log; - is stdin. A filter selects
 exchanges: see mcpc help filters.`,
@@ -42,7 +43,7 @@ exchanges: see mcpc help filters.`,
 			return showStats(f, cmd, o)
 		},
 	}
-	cmd.Flags().StringVar(&o.file, "file", "", "read this recording, a `file` or - for stdin, instead of the own ones")
+	cmd.Flags().StringVar(&o.file, "file", "", "read this recording, a `file` or - for stdin, instead of mcpc's own recordings")
 	return cmd
 }
 

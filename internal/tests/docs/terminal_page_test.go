@@ -29,9 +29,9 @@ func TestTerminalsPage(t *testing.T) {
 		title, words string
 		session      func(*testing.T) string
 	}{
-		{"A server request", "`order-tea` asks twice. Typed input follows the `>`.", formSession},
-		{"Progress", "One line of the terminal, redrawn ten times a second at most and cleared when the result arrives. Here are its\n" +
-			"states, step by step.", progressSession},
+		{"A server request", "The tool `order-tea` asks three questions. What the user types follows the `>`.", formSession},
+		{"Progress", "mcpc shows progress in one line, which it redraws at most ten times a second and clears when the\n" +
+			"result arrives. These are the states of that line, one after another:", progressSession},
 		{"Listening", "While this runs, another terminal calls `touch-resource` and `change-list`.", listenSession},
 	} {
 		want += fmt.Sprintf("\n## %s\n\n%s\n\n```text\n%s```\n", part.title, part.words, part.session(t))
@@ -49,8 +49,9 @@ func TestTerminalsPage(t *testing.T) {
 
 const terminalIntro = `# At a terminal
 
-What mcpc prints at a terminal. These are recordings of real runs against the built-in demo server (` + "`mcpc demo`" + `), without
-colours; a test repeats and compares them. In a pipe there are no prompts and no progress, and the result is the same.
+This page shows what mcpc prints at a terminal. The examples are real runs against the built-in demo
+server (` + "`mcpc demo`" + `), without colors; a test repeats each run and compares the output. In a pipe
+mcpc prints no prompts and no progress; the result is the same.
 `
 
 // typedAt is what a person answers to a prompt.

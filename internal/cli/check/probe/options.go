@@ -49,7 +49,7 @@ func (o *Options) Declare(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.deep, "deep", false, "the same as --negative --call-read-only --auth")
 	flags.StringVar(&o.rate, "rate", "", "limit of requests: `5/s`, 30/m, 0 for no limit")
 	flags.IntVar(&o.MaxRequests, "max-requests", 200, "stop after this `number` of requests (0 for no limit)")
-	flags.Int64Var(&o.seed, "seed", 1, "`number` from which random values are made")
+	flags.Int64Var(&o.seed, "seed", 1, "seed for random values, a `number`")
 }
 
 // Validate parses the values of the flags, and refuses invalid ones.
