@@ -102,9 +102,9 @@ func (p *Parser) parseFrame(m jsonraw.Members) (*wire.Frame, error) {
 		case "size":
 			f.Size = int(integer(raw))
 		case "again":
-			f.Again, _ = jsonraw.Text(raw)
+			f.PreviousID, _ = jsonraw.Text(raw)
 		case "unread":
-			f.Unread, _ = jsonraw.Text(raw)
+			f.DecodeError, _ = jsonraw.Text(raw)
 		case "http":
 			head := p.heads[string(raw)]
 			if head == nil {

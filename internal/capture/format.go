@@ -186,8 +186,8 @@ func appendMembers(b []byte, f wire.Frame) []byte {
 	}
 	b = appendInt(b, "hidden", int64(f.Hidden))
 	b = appendInt(b, "size", int64(f.Size))
-	b = appendText(b, "unread", f.Unread)
-	b = appendText(b, "again", f.Again)
+	b = appendText(b, "unread", f.DecodeError)
+	b = appendText(b, "again", f.PreviousID)
 	return b
 }
 

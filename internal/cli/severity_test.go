@@ -26,13 +26,13 @@ var severities = []wire.Kind{
 }
 
 func TestWorseDecidesEveryPair(t *testing.T) {
-	for _, e := range wire.Endings {
+	for _, e := range wire.ExitCodes {
 		if !slices.Contains(severities, e.Kind) {
 			t.Errorf("%q is missing", e.Kind)
 		}
 	}
-	if len(severities) != len(wire.Endings) {
-		t.Errorf("%d kinds are listed, want %d", len(severities), len(wire.Endings))
+	if len(severities) != len(wire.ExitCodes) {
+		t.Errorf("%d kinds are listed, want %d", len(severities), len(wire.ExitCodes))
 	}
 	for i, a := range severities {
 		for j, b := range severities {

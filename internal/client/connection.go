@@ -80,14 +80,14 @@ func (s *Session) connect(
 	}
 	began := s.opt.Now()
 	o := c.open(ctx, known, resume)
-	if o.Good() {
+	if o.OK() {
 		rejectNoise(c, c.load().noise, &o)
 	}
-	if !o.Good() && o.ID != nil {
+	if !o.OK() && o.ID != nil {
 		began = c.load().sentAt // time of the request that failed, not of a probe before it
 	}
 	o.Took = s.opt.Now().Sub(began)
-	if !o.Good() {
+	if !o.OK() {
 		c.close(context.WithoutCancel(ctx), true)
 		return nil, o
 	}
@@ -242,9 +242,10 @@ func (c *connection) Receive(m *wire.Message) (free bool) {
 	case wire.Response, wire.ErrorResponse:
 		c.reportOrphan(m.ID)
 	default:
-		f := wire.Finding{Rule: "message", Level: wire.Warning, Text: "received an invalid JSON-RPC message: " + m.Problem()}
+		text := "received an invalid JSON-RPC message: " + m.Problem()
+		f := wire.Finding{Rule: "message", Severity: wire.Warning, Text: text}
 		if string(m.Raw) == "{}" { // servers send it as the first event of a resumed stream
-			f.Level = wire.Info
+			f.Severity = wire.Info
 			c.Finding(f)
 			return false
 		}

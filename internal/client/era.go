@@ -14,22 +14,22 @@ import (
 // with initialize (legacy.go). Since 2026-07-28 requests are independent and there is no
 // handshake (modern.go).
 const (
-	rev2024 = "2024-11-05"
-	rev2503 = "2025-03-26"
-	rev2506 = "2025-06-18"
-	rev2511 = "2025-11-25"
-	rev2607 = "2026-07-28"
+	rev20241105 = "2024-11-05"
+	rev20250326 = "2025-03-26"
+	rev20250618 = "2025-06-18"
+	rev20251125 = "2025-11-25"
+	rev20260728 = "2026-07-28"
 )
 
 // revisions are the revisions that mcpc speaks, newest first.
-var revisions = []string{rev2607, rev2511, rev2506, rev2503, rev2024}
+var revisions = []string{rev20260728, rev20251125, rev20250618, rev20250326, rev20241105}
 
 // Revisions returns the protocol revisions that mcpc speaks, newest first.
 func Revisions() []string { return slices.Clone(revisions) }
 
 // Stateless reports whether the requests of a revision are independent of each other, without a
 // handshake and a session. It reports false for "".
-func Stateless(revision string) bool { return revision >= rev2607 }
+func Stateless(revision string) bool { return revision >= rev20260728 }
 
 // PingMethod returns the method that checks whether a server responds: ping, or server/discover
 // since 2026-07-28, which has no ping.
@@ -42,11 +42,11 @@ func PingMethod(revision string) string {
 
 // CompletesInContext reports whether a completion request of the revision can contain the values of
 // other arguments (since 2025-06-18).
-func CompletesInContext(revision string) bool { return revision >= rev2506 }
+func CompletesInContext(revision string) bool { return revision >= rev20250618 }
 
 // HasOutputSchemas reports whether tools of the revision may declare an outputSchema, which results
 // must match (since 2025-06-18).
-func HasOutputSchemas(revision string) bool { return revision >= rev2506 }
+func HasOutputSchemas(revision string) bool { return revision >= rev20250618 }
 
 // newest returns the newest revision of mcpc that is among theirs and for which want returns true;
 // "" if there is none.

@@ -59,12 +59,12 @@ func readRequest(in *bufio.Reader) bool {
 // called opens a connection of the stateless era, which sends nothing, and calls a tool once.
 func called(t *testing.T, url string, more ...func(*Options)) wire.Outcome {
 	t.Helper()
-	opt := Options{Server: Server{URL: url}, Protocol: rev2607, SkipDiscover: true, Now: time.Now}
+	opt := Options{Server: Server{URL: url}, Protocol: rev20260728, SkipDiscover: true, Now: time.Now}
 	for _, change := range more {
 		change(&opt)
 	}
 	s, o := Open(context.Background(), opt)
-	if !o.Good() {
+	if !o.OK() {
 		t.Fatal(o.Text)
 	}
 	defer s.Close(context.Background(), true)
@@ -186,12 +186,12 @@ func TestUnsent(t *testing.T) {
 		{"a method that is no field value", plain.URL, nil, wire.Transport, "connect", "invalid header field value"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			opt := Options{Server: Server{URL: c.url}, Protocol: rev2607, SkipDiscover: true, Now: time.Now}
+			opt := Options{Server: Server{URL: c.url}, Protocol: rev20260728, SkipDiscover: true, Now: time.Now}
 			if c.more != nil {
 				c.more(&opt)
 			}
 			s, o := Open(context.Background(), opt)
-			if !o.Good() {
+			if !o.OK() {
 				t.Fatal(o.Text)
 			}
 			defer s.Close(context.Background(), true)
@@ -221,13 +221,13 @@ func TestNotSentTwice(t *testing.T) {
 				`{"jsonrpc":"2.0","id":1,"result":{"content":[ ]}}  `)
 		}
 	})
-	s, o := Open(context.Background(), Options{Server: Server{URL: url}, Protocol: rev2607, SkipDiscover: true})
-	if !o.Good() {
+	s, o := Open(context.Background(), Options{Server: Server{URL: url}, Protocol: rev20260728, SkipDiscover: true})
+	if !o.OK() {
 		t.Fatal(o.Text)
 	}
 	defer s.Close(context.Background(), true)
 	call := Call{Method: "tools/call", Params: json.RawMessage(`{"name":"a"}`)}
-	if o := s.Do(context.Background(), call); !o.Good() {
+	if o := s.Do(context.Background(), call); !o.OK() {
 		t.Fatal(o.Text)
 	}
 	if o := s.Do(context.Background(), call); o.Kind != wire.Transport || o.Reached != wire.Unknown {
@@ -286,14 +286,14 @@ func TestRedirectHint(t *testing.T) {
 // Ctrl-C while nothing answers the dialing lets go at once.
 func TestInterruptWhileConnecting(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	opt := Options{Server: Server{URL: "http://127.0.0.1:1"}, Protocol: rev2607, SkipDiscover: true, Now: time.Now}
+	opt := Options{Server: Server{URL: "http://127.0.0.1:1"}, Protocol: rev20260728, SkipDiscover: true, Now: time.Now}
 	opt.Dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
 		cancel()
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
 	s, o := Open(context.Background(), opt)
-	if !o.Good() {
+	if !o.OK() {
 		t.Fatal(o.Text)
 	}
 	defer s.Close(context.Background(), true)
@@ -321,7 +321,7 @@ func TestFaultsKeepSecrets(t *testing.T) {
 	say := func(o wire.Outcome) {
 		mu.Lock()
 		defer mu.Unlock()
-		fmt.Fprintf(&told, "%s %s %s %v %+v\n", o.Text, o.Hint, o.Where, o.Err, o.HTTP)
+		fmt.Fprintf(&told, "%s %s %s %v %+v\n", o.Text, o.Hint, o.ServerName, o.Err, o.HTTP)
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -345,7 +345,7 @@ func TestFaultsKeepSecrets(t *testing.T) {
 	}))
 	defer server.Close()
 	for _, opt := range []Options{
-		{Server: Server{URL: server.URL + "/mcp?token=" + canary}, Protocol: rev2511},
+		{Server: Server{URL: server.URL + "/mcp?token=" + canary}, Protocol: rev20251125},
 		{Server: Server{URL: server.URL + "/sse?key=" + canary, Transport: transport.HTTPSSE}},
 		{Server: Server{URL: "http://127.0.0.1:1/mcp?token=" + canary}},
 		{Server: Server{URL: "http://[::1/mcp?token=" + canary}},
@@ -355,7 +355,7 @@ func TestFaultsKeepSecrets(t *testing.T) {
 		opt.Fields = []wire.Field{{Name: "Authorization", Value: "Bearer " + canary}, {Name: "X-Api-Key", Value: canary}}
 		s, o := Open(context.Background(), opt)
 		say(o)
-		if o.Good() {
+		if o.OK() {
 			say(s.Do(context.Background(), Call{Method: "tools/call"}))
 			say(s.Do(context.Background(), Call{Method: "tools/list"}))
 			s.Close(context.Background(), true)
@@ -393,9 +393,9 @@ func TestNothingIsRecordedAfterClose(t *testing.T) {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	opt := Options{Server: Server{URL: server.URL, Transport: transport.HTTPSSE}, Protocol: rev2024, SkipDiscover: true, Now: time.Now, Tap: tap}
+	opt := Options{Server: Server{URL: server.URL, Transport: transport.HTTPSSE}, Protocol: rev20241105, SkipDiscover: true, Now: time.Now, Tap: tap}
 	s, o := Open(context.Background(), opt)
-	if o.Good() {
+	if o.OK() {
 		s.Do(context.Background(), Call{Method: "tools/list"})
 		s.Close(context.Background(), true)
 	}

@@ -123,8 +123,8 @@ func (fs *findings) reportRepeated() {
 }
 
 // addFinding reports a finding without a location in a message.
-func (fs *findings) addFinding(level wire.Level, rule, text string) {
-	fs.Finding(wire.Finding{Rule: rule, Level: level, Text: text})
+func (fs *findings) addFinding(level wire.Severity, rule, text string) {
+	fs.Finding(wire.Finding{Rule: rule, Severity: level, Text: text})
 }
 
 // Finding reports f.
@@ -153,13 +153,13 @@ func (c *connection) reportOrphan(id json.RawMessage) {
 		return
 	}
 	f := wire.Finding{
-		Rule:  "orphan",
-		Level: wire.Warning,
-		Text:  "received a response to no open request, with id " + transport.IDText(id),
+		Rule:     "orphan",
+		Severity: wire.Warning,
+		Text:     "received a response to no open request, with id " + transport.IDText(id),
 	}
 	switch {
 	case givenUp:
-		f.Level = wire.Info
+		f.Severity = wire.Info
 		c.Finding(f)
 	case known:
 		f.Text = "received a second response to the request with id " + transport.IDText(id) + "; it was ignored"

@@ -61,7 +61,7 @@ func runHelper(habit string) int {
 		hang()
 	case "opens":
 		server := Server{Command: []string{os.Args[0], "helper", "forks"}, Name: "forks"}
-		if _, o := Open(context.Background(), Options{Server: server, Version: "0", Now: time.Now}); !o.Good() {
+		if _, o := Open(context.Background(), Options{Server: server, Version: "0", Now: time.Now}); !o.OK() {
 			fmt.Fprintln(os.Stderr, o.Text)
 			return 1
 		}

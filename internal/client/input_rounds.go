@@ -93,7 +93,7 @@ type inputRounds struct {
 func (r *inputRounds) nextCall(ctx context.Context, o wire.Outcome) (next Call, end wire.Outcome, ok bool) {
 	next = r.call
 	r.firstDecline = nil
-	if o.RPC() != nil {
+	if o.RPCError() != nil {
 		end, ok = r.visitPages(ctx, o)
 		return next, end, ok
 	}
@@ -215,7 +215,7 @@ func isAccepted(result json.RawMessage) bool {
 // be sent again. Otherwise end is the outcome: the error itself if the user declines or the client
 // did not declare the capability.
 func (r *inputRounds) visitPages(ctx context.Context, o wire.Outcome) (end wire.Outcome, ok bool) {
-	pages, err := jsonraw.Array(jsonraw.First(o.RPC().Data, "elicitations"))
+	pages, err := jsonraw.Array(jsonraw.First(o.RPCError().Data, "elicitations"))
 	if err != nil || len(pages) == 0 {
 		return o, false
 	}
@@ -229,7 +229,7 @@ func (r *inputRounds) visitPages(ctx context.Context, o wire.Outcome) (end wire.
 			return abandoned(ctx, o), false
 		}
 		if a.Ending.Kind != wire.OK && (a.Result != nil || a.Ending.Kind != wire.InputRequired) {
-			o.Result = o.RPC().Data
+			o.Result = o.RPCError().Data
 			return a.applyTo(o), false
 		}
 		if a.Result == nil || !isAccepted(a.Result) {

@@ -70,7 +70,7 @@ func holdServer(t *testing.T, habit string, change func(*keepalive.Options), mor
 		hs.ended()
 	})
 	s, o := Open(context.Background(), hs.options(true, more))
-	if !o.Good() {
+	if !o.OK() {
 		t.Fatal(o.Text)
 	}
 	hs.memory, hs.first = s.Memory(), s
@@ -114,7 +114,7 @@ func (hs *heldServer) options(opener bool, more []func(*Options)) Options {
 func (hs *heldServer) another(more ...func(*Options)) *Session {
 	hs.t.Helper()
 	s, o := Open(context.Background(), hs.options(false, more))
-	if !o.Good() {
+	if !o.OK() {
 		hs.t.Fatal(o.Text)
 	}
 	return s
@@ -130,7 +130,7 @@ func (hs *heldServer) keep() {
 
 func ask(t *testing.T, s *Session, method, want string) {
 	t.Helper()
-	if o := s.Do(context.Background(), Call{Method: method}); !o.Good() || string(o.Result) != want {
+	if o := s.Do(context.Background(), Call{Method: method}); !o.OK() || string(o.Result) != want {
 		t.Errorf("%s: got %s %q %s, want %s", method, o.Kind, o.Text, o.Result, want)
 	}
 }
@@ -322,7 +322,7 @@ func TestHeldSameID(t *testing.T) {
 	go func() { ended[b] <- b.Do(context.Background(), Call{Method: "add", ID: []byte("77")}) }()
 	// The second one waits at the supervisor: the server has counted nothing.
 	for range 20 {
-		if o := c.Do(context.Background(), Call{Method: "ping"}); !o.Good() {
+		if o := c.Do(context.Background(), Call{Method: "ping"}); !o.OK() {
 			t.Fatal(o.Text)
 		}
 	}
@@ -428,7 +428,7 @@ i{"jsonrpc":"2.0","id":904,"method":"cancelled"}
 			t.Errorf("got %s, want %s", line, want)
 		}
 	}
-	if o := <-ended; !o.Good() {
+	if o := <-ended; !o.OK() {
 		t.Error(o.Text)
 	}
 	a.Close(context.Background(), false)
@@ -448,7 +448,7 @@ func TestHeldKeepsQuestions(t *testing.T) {
 	hs := holdServer(t, "remembers", nil, roots)
 	sign := filepath.Join(filepath.Dir(hs.socket), "sign")
 	later := Call{Method: "notifications/ask-later", Params: json.RawMessage(`{"file":` + string(jsonraw.Quote(sign)) + `}`)}
-	if o := hs.first.Notify(context.Background(), later); !o.Good() {
+	if o := hs.first.Notify(context.Background(), later); !o.OK() {
 		t.Fatal(o.Text)
 	}
 	hs.keep()
@@ -529,7 +529,7 @@ func TestHeldEndings(t *testing.T) {
 		hs.keep()
 		s := hs.another()
 		o := s.Do(context.Background(), Call{Method: "die"})
-		if o.Kind != wire.Transport || o.Process == nil || o.Process.Ended != "exit status 3" || o.Process.Stderr != "last words\n" {
+		if o.Kind != wire.Transport || o.Process == nil || o.Process.HowEnded != "exit status 3" || o.Process.Stderr != "last words\n" {
 			t.Errorf("got %s %q %+v", o.Kind, o.Text, o.Process)
 		}
 		s.Close(context.Background(), false)
@@ -555,7 +555,7 @@ func TestHeldEndings(t *testing.T) {
 func TestHeldStderr(t *testing.T) {
 	t.Parallel()
 	hs := holdServer(t, "remembers", nil)
-	if o := hs.first.Notify(context.Background(), Call{Method: "notifications/none"}); !o.Good() {
+	if o := hs.first.Notify(context.Background(), Call{Method: "notifications/none"}); !o.OK() {
 		t.Fatal(o.Text)
 	}
 	hs.keep()

@@ -42,7 +42,7 @@ func (e *legacy) declared() json.RawMessage { return e.load().declared }
 
 // batches reports true up to 2025-03-26, which defined arrays of messages; earlier revisions did
 // not exclude them, and 2025-06-18 removed them.
-func (e *legacy) batches() bool { return e.revision() < rev2506 }
+func (e *legacy) batches() bool { return e.revision() < rev20250618 }
 
 // open performs the handshake. If the server refuses the offered revision and names others, open
 // offers the newest of them once.
@@ -52,7 +52,7 @@ func (e *legacy) open(ctx context.Context, c *connection) wire.Outcome {
 		e.offered = other
 		o = e.initialize(ctx, c)
 	}
-	if !o.Good() {
+	if !o.OK() {
 		return o
 	}
 	call := &Call{Method: "notifications/initialized"}
@@ -60,7 +60,7 @@ func (e *legacy) open(ctx context.Context, c *connection) wire.Outcome {
 		ctx,
 		&transport.Outgoing{Method: call.Method, Raw: wire.ComposeNotification(call.Method, nil), Fields: e.headerFields()},
 	)
-	if refused := c.outcome(e, call, r); !refused.Good() {
+	if refused := c.outcome(e, call, r); !refused.OK() {
 		return refused
 	}
 	return o
@@ -69,7 +69,7 @@ func (e *legacy) open(ctx context.Context, c *connection) wire.Outcome {
 // alternativeRevision returns another revision to offer after a refusal, or "". It returns "" if
 // the server lists a stateless revision, which needs no handshake.
 func alternativeRevision(c *connection, offered string, o wire.Outcome) string {
-	theirs := supportedIn(o.RPC())
+	theirs := supportedIn(o.RPCError())
 	if o.Kind != wire.RPCFailed || c.s.opt.Protocol != "" || newest(theirs, Stateless) != "" {
 		return ""
 	}
@@ -111,7 +111,7 @@ func (e *legacy) initialize(ctx context.Context, c *connection) wire.Outcome {
 		}
 	}
 	o := c.outcome(e, call, c.exchange(ctx, e, out, c.s.opt.Limits.Idle))
-	if !o.Good() {
+	if !o.OK() {
 		return o
 	}
 	return e.acceptResult(c, o, sessionID)
@@ -195,7 +195,7 @@ func isSessionID(id string) bool {
 func (e *legacy) headerFields() []wire.Field {
 	now := e.load()
 	var fields []wire.Field
-	if now.revision >= rev2506 {
+	if now.revision >= rev20250618 {
 		fields = append(fields, wire.Field{Name: "Mcp-Protocol-Version", Value: now.revision})
 	}
 	if now.sessionID != "" {
@@ -255,7 +255,7 @@ func (e *legacy) handleRequest(c *connection, m *wire.Message) {
 		c.s.pending.noteUnanswered(&unanswered{undeclared: m.Method})
 		c.addFinding(
 			wire.Info,
-			wire.Undeclared,
+			wire.RuleUndeclared,
 			fmt.Sprintf("the server requested %s, which was not declared; it was rejected with %d", what, code),
 		)
 	case why != "":

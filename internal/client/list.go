@@ -115,7 +115,7 @@ func walk(
 		}
 		var renewed bool
 		o, renewed = s.doRound(ctx, &call)
-		if !o.Good() {
+		if !o.OK() {
 			stale := o.Kind == wire.RPCFailed && rpcCode(o) == -32602
 			return l, o, cursor != nil && (stale || renewed)
 		}
@@ -135,7 +135,7 @@ func walk(
 			l.Count -= p.count
 			l.pages--
 			l.Findings = append(l.Findings, wire.Finding{
-				Rule: "cursor", Level: wire.Warning,
+				Rule: "cursor", Severity: wire.Warning,
 				Text: `the empty nextCursor returned the same page again: the list ends there`,
 			})
 			l.Whole = true
@@ -150,7 +150,7 @@ func walk(
 			l.Whole = true
 			if repeated {
 				l.Findings = append(l.Findings, wire.Finding{
-					Rule: "cursor", Level: wire.Warning,
+					Rule: "cursor", Severity: wire.Warning,
 					Text: "three pages in a row were the same: the server may not understand its own cursors",
 				})
 			}
@@ -224,7 +224,7 @@ func (l *List) addPage(o wire.Outcome) (p page, items []json.RawMessage) {
 		p.next = nil
 	} else if p.next[0] != '"' {
 		l.Findings = append(l.Findings, wire.Finding{
-			Rule: "cursor", Level: wire.Warning,
+			Rule: "cursor", Severity: wire.Warning,
 			Text: "nextCursor is not a string, so the list ends here: " + jsonraw.Excerpt(p.next, 40),
 		})
 		p.next = nil

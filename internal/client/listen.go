@@ -96,7 +96,7 @@ func (s *Session) listenOnce(ctx context.Context, sub *subscription) (wire.Outco
 	if c.load().isLost || pause.IsOver(c.transport().Gone()) {
 		fresh, o := s.reconnect(ctx, c, nextRevision(c, reply{}))
 		switch {
-		case o.Good():
+		case o.OK():
 			c = fresh
 		case o.Kind == wire.Transport || o.Kind == wire.Timeout:
 			return o, resend

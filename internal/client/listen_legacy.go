@@ -25,16 +25,16 @@ func (e *legacy) listen(ctx context.Context, c *connection, sub *subscription) (
 	accepted.URIs = nil
 	for _, uri := range sub.URIs {
 		o, next := e.sendSetup(ctx, c, sub, "resources/subscribe", "uri", uri)
-		if o.Good() {
+		if o.OK() {
 			accepted.URIs = append(accepted.URIs, uri)
-		} else if next != noRetry || o.RPC() == nil {
+		} else if next != noRetry || o.RPCError() == nil {
 			return o, next
 		}
 	}
 	if sub.LogLevel != "" {
 		o, next := e.sendSetup(ctx, c, sub, "logging/setLevel", "level", sub.LogLevel)
-		isRefused := next == noRetry && o.RPC() != nil
-		if !o.Good() && !isRefused {
+		isRefused := next == noRetry && o.RPCError() != nil
+		if !o.OK() && !isRefused {
 			return o, next
 		}
 	}
@@ -65,7 +65,7 @@ func (e *legacy) sendSetup(
 	o := c.outcome(e, call, r)
 	next := c.retryAction(ctx, call, r, c.load().unconfirmed)
 	c.markAnswered(r)
-	if o.RPC() != nil && next == noRetry {
+	if o.RPCError() != nil && next == noRetry {
 		c.addFinding(wire.Warning, "refused", "the server refused "+method+" for "+value+": "+o.Text)
 	}
 	return o, next

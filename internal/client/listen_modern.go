@@ -34,12 +34,12 @@ func (e *modern) listen(ctx context.Context, c *connection, sub *subscription) (
 	r := c.requestWithPrevious(ctx, e, call, sub.acknowledgementLimit(c.s.opt.Limits.Idle), previousID)
 	o := c.outcome(e, call, r)
 	if context.Cause(ctx) == errServerClosed {
-		return wire.Outcome{Method: call.Method, Where: o.Where, Reached: wire.Answered}, noRetry
+		return wire.Outcome{Method: call.Method, ServerName: o.ServerName, Reached: wire.Answered}, noRetry
 	}
 	if ctx.Err() != nil {
 		return o, noRetry
 	}
-	if o.Good() {
+	if o.OK() {
 		e.checkListenEnd(c, sub, r.Message)
 		return o, noRetry
 	}

@@ -47,7 +47,7 @@ func (e *modern) getStream() func() []wire.Field { return nil }
 func (e *modern) open(ctx context.Context, c *connection) wire.Outcome {
 	call := &Call{Method: "server/discover"}
 	o := c.outcome(e, call, c.request(ctx, e, call, c.s.opt.Limits.Idle))
-	if o.Good() {
+	if o.OK() {
 		e.learn(c, o.Result)
 	}
 	return o
@@ -128,7 +128,7 @@ func (e *modern) validateResult(call *Call, response *wire.Message) (wire.Kind, 
 	if !ok || kind == "complete" {
 		return validateCompleteResult(call.Method, members)
 	}
-	if wire.AsksForInput(response.Result) && mcp.MayRequireInput(call.Method) {
+	if wire.RequiresInput(response.Result) && mcp.MayRequireInput(call.Method) {
 		return validateInputRequired(members)
 	}
 	resultType := jsonraw.Excerpt(raw, 40)
@@ -275,7 +275,7 @@ func (c *connection) switchVersion(e *wire.RPCError) bool {
 // definitions that the fields Mcp-Param-* are derived from are then outdated (2026-07-28
 // basic/transports/streamable-http).
 func HeaderMismatch(o wire.Outcome) bool {
-	return o.RPC() != nil && o.RPC().Code == codeHeaderMismatch
+	return o.RPCError() != nil && o.RPCError().Code == codeHeaderMismatch
 }
 
 // UnknownMethod reports whether the server does not have the method (-32601 in every revision).
@@ -286,6 +286,6 @@ func UnknownMethod(o wire.Outcome) bool {
 // DeniesTool reports whether the server has no such tool, or has it with another definition (-32602
 // in every revision).
 func DeniesTool(o wire.Outcome) bool {
-	e := o.RPC()
+	e := o.RPCError()
 	return e != nil && (e.Code == -32602 && !e.BlamesResult() || e.Code == codeHeaderMismatch)
 }

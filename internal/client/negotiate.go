@@ -21,7 +21,7 @@ import (
 // known is the revision of an earlier run, or "": it is used until the server contradicts it.
 func (c *connection) open(ctx context.Context, known string, resume *Memory) wire.Outcome {
 	pinned := c.s.opt.Protocol
-	if o := c.connect(ctx, pinned != "" && Stateless(pinned), resume); !o.Good() {
+	if o := c.connect(ctx, pinned != "" && Stateless(pinned), resume); !o.OK() {
 		return o
 	}
 	switch {
@@ -188,7 +188,7 @@ func (c *connection) negotiate(ctx context.Context) wire.Outcome {
 				f.era = e
 				f.revisionSource = found.why
 			})
-			if o.Good() {
+			if o.OK() {
 				e.learn(c, o.Result)
 			}
 			return o
@@ -210,7 +210,7 @@ func (c *connection) negotiate(ctx context.Context) wire.Outcome {
 				o.Text = found.text
 			}
 			if c.s.opt.KnownRevision == "" && c.mayAcceptInitialize(o) {
-				o.Pin = newest(revisions, handshake)
+				o.TryRevision = newest(revisions, handshake)
 			}
 			return o
 		}
@@ -281,7 +281,7 @@ func (c *connection) fallBackToInitialize(ctx context.Context, found probeResult
 		found.why += ", and so was initialize after it: the server was restarted without it"
 	}
 	c.transport().Close()
-	if o := c.connect(ctx, false, nil); !o.Good() {
+	if o := c.connect(ctx, false, nil); !o.OK() {
 		return o
 	}
 	c.update(func(f *connectionState) { f.revisionSource = found.why })
@@ -293,7 +293,7 @@ func (c *connection) fallBackToInitialize(ctx context.Context, found probeResult
 func (c *connection) probeAgain(ctx context.Context, refusal wire.Outcome) wire.Outcome {
 	e := &modern{version: newest(revisions, Stateless)}
 	o := e.open(ctx, c)
-	if theirs, _ := supportedVersions(o.Result); !o.Good() || !slices.Contains(theirs, e.version) {
+	if theirs, _ := supportedVersions(o.Result); !o.OK() || !slices.Contains(theirs, e.version) {
 		return refusal
 	}
 	c.update(func(f *connectionState) {
@@ -306,7 +306,7 @@ func (c *connection) probeAgain(ctx context.Context, refusal wire.Outcome) wire.
 // mayBeSpoiltByProbe reports whether o, the outcome of initialize over stdio, may be an effect of
 // the probe: the process exited, or refused initialize without naming a revision.
 func (c *connection) mayBeSpoiltByProbe(ctx context.Context, o wire.Outcome) bool {
-	refused := o.Kind == wire.RPCFailed && o.RPC() != nil && len(supportedIn(o.RPC())) == 0
+	refused := o.Kind == wire.RPCFailed && o.RPCError() != nil && len(supportedIn(o.RPCError())) == 0
 	return c.transport().Name() == transport.Stdio && o.Method == "initialize" && (refused || o.Kind == wire.Transport) &&
 		ctx.Err() == nil
 }
@@ -316,10 +316,10 @@ func (c *connection) mayBeSpoiltByProbe(ctx context.Context, o wire.Outcome) boo
 func (c *connection) openLegacy(ctx context.Context, revision string, probe *probeResult) wire.Outcome {
 	c.update(func(f *connectionState) { f.era = &legacy{offered: revision} })
 	o := c.era().open(ctx, c)
-	if o.Good() {
+	if o.OK() {
 		return o
 	}
-	again := newest(supportedIn(o.RPC()), Stateless)
+	again := newest(supportedIn(o.RPCError()), Stateless)
 	if again != "" && c.s.opt.Protocol == "" && rpcCode(o) == codeUnsupportedVersion {
 		return c.openModern(ctx, again, "initialize was refused with -32022", false)
 	}
@@ -382,10 +382,10 @@ func (c *connection) openModern(ctx context.Context, revision, why string, quick
 		return wire.Outcome{}
 	}
 	o := c.era().open(ctx, c)
-	if c.switchVersion(o.RPC()) {
+	if c.switchVersion(o.RPCError()) {
 		o = c.era().open(ctx, c)
 	}
-	if !o.Good() {
+	if !o.OK() {
 		return explainHandshake(o, revision)
 	}
 	theirs, ok := supportedVersions(o.Result)
@@ -409,8 +409,8 @@ func explainHandshake(o wire.Outcome, revision string) wire.Outcome {
 
 // rpcCode returns the code of the JSON-RPC error in o, or 0.
 func rpcCode(o wire.Outcome) int64 {
-	if o.RPC() == nil {
+	if o.RPCError() == nil {
 		return 0
 	}
-	return o.RPC().Code
+	return o.RPCError().Code
 }

@@ -15,7 +15,7 @@ const codeInternal = -32603
 // outcome returns the outcome for a reply. e is nil if the era is not known.
 func (c *connection) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 	o = wire.Outcome{
-		Method: call.Method, Name: r.name, ID: r.id, Where: c.s.opt.Server.Name,
+		Method: call.Method, Name: r.name, ID: r.id, ServerName: c.s.opt.Server.Name,
 		Phase: "result", Reached: wire.Answered, Message: r.Message, HTTP: r.HTTP,
 	}
 	if f := r.Fault; f != nil {
@@ -70,7 +70,7 @@ func (c *connection) reportResponseProblems(m *wire.Message) {
 	}
 	if where := m.DuplicateInResult(); m.Kind == wire.Response && where != "" {
 		c.Finding(wire.Finding{
-			Rule: "duplicate_member", Level: wire.Warning, Where: where,
+			Rule: "duplicate_member", Severity: wire.Warning, Pointer: where,
 			Text: "the result has the member " + where + " twice, and parsers disagree on which one applies",
 		})
 	}

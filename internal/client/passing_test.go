@@ -37,7 +37,7 @@ func TestProgressPasses(t *testing.T) {
 		var all []*wire.Message
 		heard := 0
 		opt := Options{
-			Server: Server{URL: server.URL}, Protocol: rev2607, SkipDiscover: true, Now: time.Now,
+			Server: Server{URL: server.URL}, Protocol: rev20260728, SkipDiscover: true, Now: time.Now,
 			Passing: func(*wire.Message) bool { return !keep },
 			Notified: func(m *wire.Message) {
 				if heard++; keep {
@@ -46,7 +46,7 @@ func TestProgressPasses(t *testing.T) {
 			},
 		}
 		s, o := Open(context.Background(), opt)
-		if !o.Good() {
+		if !o.OK() {
 			t.Fatal(o.Text)
 		}
 		defer s.Close(context.Background(), true)
@@ -54,7 +54,7 @@ func TestProgressPasses(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		o = s.Do(context.Background(), Call{Method: "tools/call", Params: json.RawMessage(`{"name":"a","_meta":{"progressToken":"t"}}`)})
 		runtime.ReadMemStats(&after)
-		if !o.Good() || heard != n || keep && len(all) != n {
+		if !o.OK() || heard != n || keep && len(all) != n {
 			t.Fatalf("%s: %d notifications", o.Text, heard)
 		}
 		for i, m := range all {

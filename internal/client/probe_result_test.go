@@ -50,8 +50,8 @@ func TestJudgeProbe(t *testing.T) {
 		// revision is what was found, or is asked for again.
 		revision string
 	}{
-		{"a result with our revision", both, replied(200, result(`{"supportedVersions":["2026-07-28","2025-11-25"]}`)), speaksModern, rev2607},
-		{"the newest of several", both, replied(200, result(`{"supportedVersions":["2025-11-25","2031-01-01","2026-07-28"]}`)), speaksModern, rev2607},
+		{"a result with our revision", both, replied(200, result(`{"supportedVersions":["2026-07-28","2025-11-25"]}`)), speaksModern, rev20260728},
+		{"the newest of several", both, replied(200, result(`{"supportedVersions":["2025-11-25","2031-01-01","2026-07-28"]}`)), speaksModern, rev20260728},
 		{"a result with handshakes only", both, replied(200, result(`{"supportedVersions":["2025-11-25"]}`)), tryHandshake, ""},
 		{"a result with no versions", both, replied(200, result(`{"supportedVersions":[]}`)), tryHandshake, ""},
 		{"a result with strange versions", both, replied(200, result(`{"supportedVersions":[1,null]}`)), tryHandshake, ""},
@@ -59,7 +59,7 @@ func TestJudgeProbe(t *testing.T) {
 		{"a result of another shape", both, replied(200, result(`{"supportedVersions":"2026-07-28"}`)), tryHandshake, ""},
 		{"an empty result", both, replied(200, result(`{}`)), tryHandshake, ""},
 		{"a result that is no object", both, replied(200, result(`null`)), tryHandshake, ""},
-		{"-32022 with our revision", both, replied(400, rpc("-32022", `{"supported":["2026-07-28"]}`)), askAgain, rev2607},
+		{"-32022 with our revision", both, replied(400, rpc("-32022", `{"supported":["2026-07-28"]}`)), askAgain, rev20260728},
 		{"-32022 with handshakes only", both, replied(400, rpc("-32022", `{"supported":["2025-11-25","2024-11-05"]}`)), tryHandshake, ""},
 		{"-32022 with an old handshake only", both, replied(400, rpc("-32022", `{"supported":["2024-10-07"]}`)), tryHandshake, ""},
 		{"-32022, disjoint", both, replied(400, rpc("-32022", `{"supported":["2031-01-01"]}`)), giveUp, ""},
@@ -67,7 +67,7 @@ func TestJudgeProbe(t *testing.T) {
 		{"-32022 without data", both, replied(400, rpc("-32022", ``)), giveUp, ""},
 		{"-32022 with an empty list", both, replied(400, rpc("-32022", `{"supported":[]}`)), giveUp, ""},
 		{"-32022 with broken data", both, replied(400, rpc("-32022", `[1]`)), giveUp, ""},
-		{"-32004 with our revision", both, replied(400, rpc("-32004", `{"supported":["2026-07-28"]}`)), askAgain, rev2607},
+		{"-32004 with our revision", both, replied(400, rpc("-32004", `{"supported":["2026-07-28"]}`)), askAgain, rev20260728},
 		{"-32004 without data", both, replied(400, rpc("-32004", ``)), tryHandshake, ""},
 		{"-32020", both, replied(400, rpc("-32020", ``)), giveUp, ""},
 		{"-32021", both, replied(400, rpc("-32021", `{"requiredCapabilities":{}}`)), giveUp, ""},
@@ -80,7 +80,7 @@ func TestJudgeProbe(t *testing.T) {
 		{"a message that is no response", stdioOnly, replied(0, `{"jsonrpc":"2.0","id":1,"result":1,"error":{}}`), tryHandshake, ""},
 		{"404 and -32601", httpOnly, replied(404, rpc("-32601", ``)), tryHandshake, ""},
 		{"an error with 500", httpOnly, replied(500, rpc("-32603", ``)), giveUp, ""},
-		{"-32022 with 500", httpOnly, replied(500, rpc("-32022", `{"supported":["2026-07-28"]}`)), askAgain, rev2607},
+		{"-32022 with 500", httpOnly, replied(500, rpc("-32022", `{"supported":["2026-07-28"]}`)), askAgain, rev20260728},
 		{"400", httpOnly, refusedWith(400, wire.Transport), tryHandshake, ""},
 		{"404", httpOnly, refusedWith(404, wire.Transport), tryHandshake, ""},
 		{"405", httpOnly, refusedWith(405, wire.Transport), tryHandshake, ""},
@@ -146,9 +146,9 @@ func TestJudgeProbeNamesBothLists(t *testing.T) {
 
 // What a reply says about the conversation in which it came.
 func TestJudge(t *testing.T) {
-	session := &legacy{guarded: guarded[agreement]{value: agreement{revision: rev2511, sessionID: "s"}}}
-	sessionless := &legacy{guarded: guarded[agreement]{value: agreement{revision: rev2511}}}
-	fresh := &modern{version: rev2607}
+	session := &legacy{guarded: guarded[agreement]{value: agreement{revision: rev20251125, sessionID: "s"}}}
+	sessionless := &legacy{guarded: guarded[agreement]{value: agreement{revision: rev20251125}}}
+	fresh := &modern{version: rev20260728}
 	notFound := `{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"},"id":null}`
 	for _, c := range []struct {
 		name        string

@@ -54,7 +54,7 @@ func closeAndCheck(t *testing.T, s *Session, ended string) {
 	case <-time.After(patience):
 		t.Fatal("it does not close")
 	}
-	if got := p.Ending().Ended; got != ended {
+	if got := p.Ending().HowEnded; got != ended {
 		t.Errorf("the process ended with %s, want %s", got, ended)
 	}
 	empty(t, p.Group)
@@ -84,10 +84,10 @@ func TestProcessGoodServer(t *testing.T) {
 		opt.Server.Env = []string{"ONLY=this", "GORACE=atexit_sleep_ms=0"}
 		opt.Server.Dir = t.TempDir()
 	})
-	if !o.Good() {
+	if !o.OK() {
 		t.Fatal(o.Text)
 	}
-	if o := toolCall(context.Background(), s); !o.Good() || o.Took <= 0 {
+	if o := toolCall(context.Background(), s); !o.OK() || o.Took <= 0 {
 		t.Errorf("got %q %q after %s", o.Kind, o.Text, o.Took)
 	}
 	o = s.Do(context.Background(), Call{Method: "env"})
@@ -123,7 +123,7 @@ func TestProcessEndsAtStart(t *testing.T) {
 		"kills-itself": {killed, "about to crash\n"},
 	} {
 		_, o := started(t, habit)
-		if o.Kind != wire.Transport || o.Process == nil || o.Process.Ended != want.ended || o.Process.Stderr != want.stderr {
+		if o.Kind != wire.Transport || o.Process == nil || o.Process.HowEnded != want.ended || o.Process.Stderr != want.stderr {
 			t.Errorf("%s: got %s %q %+v, want %+v", habit, o.Kind, o.Text, o.Process, want)
 		}
 		if o.Method != "initialize" || !strings.Contains(o.Text, want.ended) {
@@ -135,14 +135,14 @@ func TestProcessEndsAtStart(t *testing.T) {
 func TestProcessEndsMidCall(t *testing.T) {
 	t.Parallel()
 	s, o := started(t, "exits-mid-call")
-	if !o.Good() {
+	if !o.OK() {
 		t.Fatal(o.Text)
 	}
 	o = toolCall(context.Background(), s)
 	if o.Kind != wire.Transport || o.Reached != wire.Unknown || o.Retryable {
 		t.Errorf("got %s %s %t", o.Kind, o.Reached, o.Retryable)
 	}
-	if o.Process == nil || o.Process.Ended != "exit status 2" || o.Process.Stderr != "panic: boom\n" {
+	if o.Process == nil || o.Process.HowEnded != "exit status 2" || o.Process.Stderr != "panic: boom\n" {
 		t.Errorf("got %+v", o.Process)
 	}
 	closeAndCheck(t, s, "exit status 2")
@@ -152,10 +152,10 @@ func TestProcessEndsMidCall(t *testing.T) {
 func TestProcessEndsAfterCall(t *testing.T) {
 	t.Parallel()
 	s, o := started(t, "exits-after-call")
-	if !o.Good() {
+	if !o.OK() {
 		t.Fatal(o.Text)
 	}
-	if o := toolCall(context.Background(), s); !o.Good() || string(o.Result) != `{"content":[]}` {
+	if o := toolCall(context.Background(), s); !o.OK() || string(o.Result) != `{"content":[]}` {
 		t.Errorf("got %s %q %s", o.Kind, o.Text, o.Result)
 	}
 	closeAndCheck(t, s, "exit status 0")
@@ -171,12 +171,12 @@ func TestProcessShutdown(t *testing.T) {
 	} {
 		t.Run(habit, func(t *testing.T) {
 			t.Parallel()
-			s, o := started(t, habit, func(opt *Options) { opt.Protocol, opt.SkipDiscover = rev2607, true })
-			if !o.Good() {
+			s, o := started(t, habit, func(opt *Options) { opt.Protocol, opt.SkipDiscover = rev20260728, true })
+			if !o.OK() {
 				t.Fatal(o.Text)
 			}
 			if habit != "never-reads" {
-				if o := toolCall(context.Background(), s); !o.Good() {
+				if o := toolCall(context.Background(), s); !o.OK() {
 					t.Error(o.Text)
 				}
 			}
@@ -189,13 +189,13 @@ func TestProcessShutdown(t *testing.T) {
 // not waited for, and what it left is ended.
 func TestProcessLeavesADaemon(t *testing.T) {
 	t.Parallel()
-	s, o := started(t, "forks-and-exits", func(opt *Options) { opt.Protocol, opt.SkipDiscover = rev2607, true })
-	if !o.Good() {
+	s, o := started(t, "forks-and-exits", func(opt *Options) { opt.Protocol, opt.SkipDiscover = rev20260728, true })
+	if !o.OK() {
 		t.Fatal(o.Text)
 	}
 	group := childOf(s).Group
 	o = toolCall(context.Background(), s)
-	if o.Kind != wire.Transport || o.Process == nil || o.Process.Ended != "exit status 0" || o.Process.Stderr != "the daemon goes on\n" {
+	if o.Kind != wire.Transport || o.Process == nil || o.Process.HowEnded != "exit status 0" || o.Process.Stderr != "the daemon goes on\n" {
 		t.Errorf("got %s %q %+v", o.Kind, o.Text, o.Process)
 	}
 	empty(t, group)
@@ -206,10 +206,10 @@ func TestProcessFloodsAndLongLines(t *testing.T) {
 	t.Parallel()
 	for habit, size := range map[string]int{"floods-stderr": 0, "writes-long-lines": 15 << 20} {
 		s, o := started(t, habit)
-		if !o.Good() {
+		if !o.OK() {
 			t.Fatal(habit, o.Text)
 		}
-		if o := toolCall(context.Background(), s); !o.Good() || len(o.Result) < size {
+		if o := toolCall(context.Background(), s); !o.OK() || len(o.Result) < size {
 			t.Errorf("%s: got %s %q and %d bytes", habit, o.Kind, o.Text, len(o.Result))
 		}
 		closeAndCheck(t, s, "exit status 0")
@@ -219,7 +219,7 @@ func TestProcessFloodsAndLongLines(t *testing.T) {
 func TestProcessLineOverTheLimit(t *testing.T) {
 	t.Parallel()
 	s, o := started(t, "writes-long-lines", func(opt *Options) { opt.Limits.Message = 1 << 20 })
-	if !o.Good() {
+	if !o.OK() {
 		t.Fatal(o.Text)
 	}
 	if o := toolCall(context.Background(), s); o.Kind != wire.BadResponse || !strings.Contains(o.Text, "larger than") {
@@ -276,8 +276,8 @@ func TestProcessNoiseIsCountedForOneProcess(t *testing.T) {
 // Half-open pipes: the server lives and does not talk, or does not listen.
 func TestProcessHalfOpen(t *testing.T) {
 	t.Parallel()
-	s, o := started(t, "closes-stdout", func(opt *Options) { opt.Protocol, opt.SkipDiscover = rev2607, true })
-	if !o.Good() {
+	s, o := started(t, "closes-stdout", func(opt *Options) { opt.Protocol, opt.SkipDiscover = rev20260728, true })
+	if !o.OK() {
 		t.Fatal(o.Text)
 	}
 	if o := toolCall(context.Background(), s); o.Kind != wire.Transport || o.Text != "the server closed its standard output" {
@@ -285,8 +285,8 @@ func TestProcessHalfOpen(t *testing.T) {
 	}
 	closeAndCheck(t, s, "exit status 0")
 
-	s, o = started(t, "closes-stdin", func(opt *Options) { opt.Protocol, opt.SkipDiscover = rev2607, true })
-	if !o.Good() {
+	s, o = started(t, "closes-stdin", func(opt *Options) { opt.Protocol, opt.SkipDiscover = rev20260728, true })
+	if !o.OK() {
 		t.Fatal(o.Text)
 	}
 	// The child needs a moment to close its end; a line that is larger than
@@ -302,9 +302,9 @@ func TestProcessHalfOpen(t *testing.T) {
 func TestProcessMayStartSlowly(t *testing.T) {
 	t.Parallel()
 	s, o := started(t, "answers-once", func(opt *Options) {
-		opt.Protocol, opt.SkipDiscover, opt.Limits.Idle, opt.Limits.Start = rev2607, true, time.Nanosecond, patience
+		opt.Protocol, opt.SkipDiscover, opt.Limits.Idle, opt.Limits.Start = rev20260728, true, time.Nanosecond, patience
 	})
-	if !o.Good() {
+	if !o.OK() {
 		t.Fatal(o.Text)
 	}
 	for i, want := range []wire.Kind{wire.OK, wire.Timeout} {
@@ -320,9 +320,9 @@ func TestProcessMayStartSlowly(t *testing.T) {
 func TestProcessNeverReads(t *testing.T) {
 	t.Parallel()
 	s, o := started(t, "never-reads", func(opt *Options) {
-		opt.Protocol, opt.SkipDiscover, opt.Limits.Idle = rev2607, true, 300*time.Millisecond
+		opt.Protocol, opt.SkipDiscover, opt.Limits.Idle = rev20260728, true, 300*time.Millisecond
 	})
-	if !o.Good() {
+	if !o.OK() {
 		t.Fatal(o.Text)
 	}
 	call := Call{Method: "tools/call", Params: []byte(`{"name":"` + strings.Repeat("a", 1<<20) + `"}`)}

@@ -26,8 +26,8 @@ func (s *Session) doRound(ctx context.Context, call *Call) (o wire.Outcome, rene
 	defer func() { o.Took = s.opt.Now().Sub(began) }()
 	if pause.IsOver(now.transport.Gone()) && !call.Bare && s.opt.Server.Keepalive == nil {
 		c, o = s.reconnect(ctx, c, c.revision())
-		if !o.Good() {
-			return o.As(wire.Before), false
+		if !o.OK() {
+			return o.WithPart(wire.BeforeOperation), false
 		}
 		renewed = true
 	}
@@ -61,7 +61,7 @@ func (s *Session) doRound(ctx context.Context, call *Call) (o wire.Outcome, rene
 		if next == reconnect {
 			lost := c
 			c, o = s.reconnect(ctx, lost, nextRevision(lost, r))
-			if !o.Good() {
+			if !o.OK() {
 				return withPart(call, o, mayHaveArrived), false
 			}
 			renewed = true
@@ -77,13 +77,13 @@ func (s *Session) doRound(ctx context.Context, call *Call) (o wire.Outcome, rene
 // the server.
 func withPart(call *Call, o wire.Outcome, mayHaveArrived bool) wire.Outcome {
 	switch {
-	case o.Good() || o.Method == call.Method && (!mayHaveArrived || o.Reached != wire.Unsent):
+	case o.OK() || o.Method == call.Method && (!mayHaveArrived || o.Reached != wire.Unsent):
 	case !mayHaveArrived:
-		o = o.As(wire.Before)
+		o = o.WithPart(wire.BeforeOperation)
 	case isRepeatable(call.Method):
-		o.Part = wire.After
+		o.Part = wire.AfterOperation
 	default:
-		o = o.As(wire.After)
+		o = o.WithPart(wire.AfterOperation)
 	}
 	return o
 }
@@ -186,7 +186,7 @@ func (s *Session) reconnect(ctx context.Context, old *connection, known string) 
 	old.markLost()
 	old.close(ctx, false)
 	c, o := s.connect(ctx, known, nil, old.takeProbeReply())
-	if !o.Good() {
+	if !o.OK() {
 		return nil, o
 	}
 	if !s.setConnection(c) {
@@ -221,7 +221,7 @@ func newRenewal(old, fresh *connection, ended bool) Renewal {
 		r := Renewal{Why: "the server had exited: it was restarted"}
 		if process, ok := t.(interface{ Ending() *wire.ProcessFacts }); ok {
 			r.Process = process.Ending()
-			r.Why = "the server had exited" + r.Process.InBrackets() + ": it was restarted"
+			r.Why = "the server had exited" + r.Process.EndInParentheses() + ": it was restarted"
 		}
 		return r
 	}

@@ -57,15 +57,15 @@ func TestClosedWhileIdle(t *testing.T) {
 		return &lateReader{conn.(*net.TCPConn), func() { once.Do(func() { close(ended) }) }, hold}, nil
 	}
 	s, o := Open(t.Context(), Options{
-		Server: Server{URL: "http://server.example/"}, Protocol: rev2607, SkipDiscover: true, Dial: dial,
+		Server: Server{URL: "http://server.example/"}, Protocol: rev20260728, SkipDiscover: true, Dial: dial,
 		Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: l.Addr().String()}),
 	})
-	if !o.Good() {
+	if !o.OK() {
 		t.Fatal(o.Text)
 	}
 	defer s.Close(context.Background(), false)
 	for n := 1; n <= 2; n++ {
-		if o = s.Do(t.Context(), Call{Method: "tools/call", Params: []byte(`{"name":"a"}`)}); !o.Good() {
+		if o = s.Do(t.Context(), Call{Method: "tools/call", Params: []byte(`{"name":"a"}`)}); !o.OK() {
 			t.Fatalf("call %d: %s %s", n, o.Kind, o.Text)
 		}
 		select {
@@ -148,10 +148,10 @@ func TestClosedAfterItWasChosen(t *testing.T) {
 		return last, nil
 	}
 	s, o := Open(t.Context(), Options{
-		Server: Server{URL: "http://server.example/"}, Protocol: rev2607, SkipDiscover: true, Dial: dial,
+		Server: Server{URL: "http://server.example/"}, Protocol: rev20260728, SkipDiscover: true, Dial: dial,
 		Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: l.Addr().String()}),
 	})
-	if !o.Good() {
+	if !o.OK() {
 		t.Fatal(o.Text)
 	}
 	defer s.Close(context.Background(), false)
@@ -172,7 +172,7 @@ func TestClosedAfterItWasChosen(t *testing.T) {
 		}
 	}})
 	for n := 1; n <= 3; n++ {
-		if o = s.Do(ctx, Call{Method: "tools/call", Params: []byte(`{"name":"a"}`)}); !o.Good() {
+		if o = s.Do(ctx, Call{Method: "tools/call", Params: []byte(`{"name":"a"}`)}); !o.OK() {
 			t.Fatalf("call %d: %s %s", n, o.Kind, o.Text)
 		}
 	}

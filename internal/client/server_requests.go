@@ -138,20 +138,20 @@ func (u *unanswered) applyTo(o wire.Outcome) wire.Outcome {
 	if u.undeclared != "" {
 		if o.Kind == wire.RPCFailed || o.Kind == wire.ToolError {
 			o.Findings = append(slices.Clip(o.Findings), wire.Finding{
-				Rule: wire.Undeclared, Level: wire.Info, Got: u.undeclared,
+				Rule: wire.RuleUndeclared, Severity: wire.Info, Got: u.undeclared,
 				Text: "the server requested " + u.undeclared + ", which was not offered; it was rejected",
 			})
 		}
 		return o
 	}
-	failure := o.RPC()
+	failure := o.RPCError()
 	no := u.answer.Result != nil || u.answer.Declined
 	switch o.Kind {
 	case wire.OK, wire.ToolError, wire.OutputInvalid:
 		if no && o.Kind == wire.ToolError {
 			o.Findings = append(
 				slices.Clip(o.Findings),
-				wire.Finding{Rule: "refused", Level: wire.Info, Text: u.answer.Ending.Text},
+				wire.Finding{Rule: "refused", Severity: wire.Info, Text: u.answer.Ending.Text},
 			)
 		}
 		if no {
@@ -168,7 +168,7 @@ func (u *unanswered) applyTo(o wire.Outcome) wire.Outcome {
 	}
 	if o.Message == u.request && failure != nil {
 		o.Findings = append(slices.Clip(o.Findings), wire.Finding{
-			Rule: "rpc_error", Level: wire.Info,
+			Rule: "rpc_error", Severity: wire.Info,
 			Text: fmt.Sprintf("the server then returned the error %d %q", failure.Code, failure.Message),
 		})
 	}

@@ -273,7 +273,7 @@ func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 		s.connector.SetCookieField(opt.Server.URL, opt.Resume.Cookies)
 	}
 	c, o := s.connect(ctx, opt.KnownRevision, opt.Resume, nil)
-	if !o.Good() {
+	if !o.OK() {
 		s.connector.SuggestTLS(ctx, opt.Server.URL, &o)
 		s.connector.SuggestLoopback(ctx, opt.Server.URL, &o)
 		s.Close(ctx, false)
@@ -382,7 +382,7 @@ func (s *Session) requestsInput(o wire.Outcome) bool {
 	if o.Kind == wire.InputRequired {
 		return o.Message != nil && o.Message.Kind == wire.Response
 	}
-	return o.RPC() != nil && o.RPC().Code == codeURLElicitation && s.opt.Asker != nil && !Stateless(s.Revision())
+	return o.RPCError() != nil && o.RPCError().Code == codeURLElicitation && s.opt.Asker != nil && !Stateless(s.Revision())
 }
 
 // Notify sends a notification with the era's metadata.

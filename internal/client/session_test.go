@@ -95,10 +95,10 @@ func (f *fake) options() Options {
 func TestRequestCounts(t *testing.T) {
 	f := newFake(t)
 	s, o := Open(context.Background(), f.options())
-	if !o.Good() {
+	if !o.OK() {
 		t.Fatal(o.Text)
 	}
-	if l, o := s.ListUntil(context.Background(), "tools/list", nil); !o.Good() || len(l.Items) != 1 {
+	if l, o := s.ListUntil(context.Background(), "tools/list", nil); !o.OK() || len(l.Items) != 1 {
 		t.Fatal(o.Text, l.Items)
 	}
 	memory := s.Memory()
@@ -111,10 +111,10 @@ func TestRequestCounts(t *testing.T) {
 	opt := f.options()
 	opt.Resume, opt.KnownRevision = &memory, memory.Revision
 	s, o = Open(context.Background(), opt)
-	if !o.Good() {
+	if !o.OK() {
 		t.Fatal(o.Text)
 	}
-	if o := s.Do(context.Background(), Call{Method: "tools/call", Params: json.RawMessage(`{"name":"a"}`)}); !o.Good() {
+	if o := s.Do(context.Background(), Call{Method: "tools/call", Params: json.RawMessage(`{"name":"a"}`)}); !o.OK() {
 		t.Error(o.Text)
 	}
 	s.Close(context.Background(), false)
@@ -134,7 +134,7 @@ func TestManyLoseOneSession(t *testing.T) {
 	opt.Found, opt.Notified = func(wire.Finding) {}, func(*wire.Message) {}
 	opt.Tap = func(wire.Frame) {}
 	s, o := Open(context.Background(), opt)
-	if !o.Good() {
+	if !o.OK() {
 		t.Fatal(o.Text)
 	}
 	for round := range 3 {
@@ -143,7 +143,7 @@ func TestManyLoseOneSession(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 16 {
 			wg.Go(func() {
-				if o := s.Do(context.Background(), Call{Method: "tools/list", Progress: true}); !o.Good() {
+				if o := s.Do(context.Background(), Call{Method: "tools/list", Progress: true}); !o.OK() {
 					t.Errorf("round %d: %s", round, o.Text)
 				}
 				_, _, _, _, _ = s.Revision(), s.Why(), s.Info(), s.Memory(), s.Transport()
@@ -165,9 +165,9 @@ func TestManyLoseOneSession(t *testing.T) {
 func TestManyResumeALostSession(t *testing.T) {
 	f := newFake(t)
 	opt := f.options()
-	opt.Resume = &Memory{Revision: rev2511, SessionID: "old", Transport: transport.StreamableHTTP}
+	opt.Resume = &Memory{Revision: rev20251125, SessionID: "old", Transport: transport.StreamableHTTP}
 	s, o := Open(context.Background(), opt)
-	if !o.Good() {
+	if !o.OK() {
 		t.Fatal(o.Text)
 	}
 	start := make(chan struct{})
@@ -177,7 +177,7 @@ func TestManyResumeALostSession(t *testing.T) {
 		wg.Go(func() {
 			<-start
 			switch o := s.Do(context.Background(), Call{Method: "tools/call", Params: json.RawMessage(`{"name":"a"}`)}); {
-			case o.Good():
+			case o.OK():
 				good.Add(1)
 			case o.Kind == wire.Transport && o.Reached == wire.Unsent:
 				unsent.Add(1)
@@ -201,7 +201,7 @@ func TestManyResumeALostSession(t *testing.T) {
 func TestCloseWhileCalling(t *testing.T) {
 	f := newFake(t)
 	s, o := Open(context.Background(), f.options())
-	if !o.Good() {
+	if !o.OK() {
 		t.Fatal(o.Text)
 	}
 	var wg sync.WaitGroup
@@ -228,10 +228,10 @@ func TestCloseEndsRequests(t *testing.T) {
 			serverOut.Close()
 		}()
 		s, o := Open(context.Background(), Options{
-			Protocol: rev2607, SkipDiscover: true,
+			Protocol: rev20260728, SkipDiscover: true,
 			Server: Server{Pipe: func() (io.Reader, io.WriteCloser) { return clientIn, clientOut }},
 		})
-		if !o.Good() {
+		if !o.OK() {
 			t.Fatal(o.Text)
 		}
 		ended := make(chan wire.Outcome)
@@ -273,7 +273,7 @@ func TestAnswersNobodyTakes(t *testing.T) {
 		found := map[string]int{}
 		opt := Options{
 			Server: Server{Pipe: deafPipe(strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n", 1000), said)},
-			Resume: nil, Protocol: rev2511, Now: time.Now,
+			Resume: nil, Protocol: rev20251125, Now: time.Now,
 		}
 		opt.Found = func(f wire.Finding) {
 			mu.Lock()
@@ -305,7 +305,7 @@ func TestIDs(t *testing.T) {
 	next := int64(100)
 	opt.NextID = func() int64 { next++; return next }
 	s, o := Open(context.Background(), opt)
-	if !o.Good() {
+	if !o.OK() {
 		t.Fatal(o.Text)
 	}
 	defer s.Close(context.Background(), true)
@@ -321,11 +321,11 @@ func TestIDs(t *testing.T) {
 func TestBareOptions(t *testing.T) {
 	f := newFake(t)
 	f.asks = true
-	s, o := Open(context.Background(), Options{Server: Server{URL: f.URL}, Resume: &Memory{Revision: rev2511, SessionID: "old", Transport: transport.StreamableHTTP}})
-	if !o.Good() {
+	s, o := Open(context.Background(), Options{Server: Server{URL: f.URL}, Resume: &Memory{Revision: rev20251125, SessionID: "old", Transport: transport.StreamableHTTP}})
+	if !o.OK() {
 		t.Fatal(o.Text)
 	}
-	if o := s.Do(context.Background(), Call{Method: "tools/list", Progress: true}); !o.Good() || o.Took != 0 {
+	if o := s.Do(context.Background(), Call{Method: "tools/list", Progress: true}); !o.OK() || o.Took != 0 {
 		t.Errorf("got %s %q after %s", o.Kind, o.Text, o.Took)
 	}
 	s.Close(context.Background(), true)
@@ -335,14 +335,14 @@ func TestBareOptions(t *testing.T) {
 func TestResumeNonsense(t *testing.T) {
 	f := newFake(t)
 	for _, m := range []Memory{
-		{Revision: rev2511, SessionID: "a\r\nX-Evil: 1", Transport: transport.StreamableHTTP},
+		{Revision: rev20251125, SessionID: "a\r\nX-Evil: 1", Transport: transport.StreamableHTTP},
 		{Revision: "2031-01-01", SessionID: "a", Transport: transport.StreamableHTTP},
-		{Revision: rev2511, SessionID: "a", Transport: transport.Stdio},
+		{Revision: rev20251125, SessionID: "a", Transport: transport.Stdio},
 	} {
 		opt := f.options()
 		opt.Resume = &m
 		s, o := Open(context.Background(), opt)
-		if !o.Good() || s.Memory().SessionID == m.SessionID {
+		if !o.OK() || s.Memory().SessionID == m.SessionID {
 			t.Errorf("%+v: got %s %q", m, o.Kind, o.Text)
 		}
 		s.Close(context.Background(), true)

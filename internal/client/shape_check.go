@@ -80,7 +80,7 @@ func rejectNoise(c *connection, noise []byte, o *wire.Outcome) {
 	o.Message = nil
 	o.Kind = wire.BadResponse
 	shown := fmt.Sprintf("%q", jsonraw.Excerpt(noise, maxNoiseShown))
-	o.Findings = []wire.Finding{{Rule: rule, Level: wire.Error, Text: shown}}
+	o.Findings = []wire.Finding{{Rule: rule, Severity: wire.Error, Text: shown}}
 }
 
 // checkOdd reports, once per session and rule, problems of responses that are accepted because
@@ -90,11 +90,11 @@ func checkOdd(c *connection, r reply, o *wire.Outcome) {
 	odd := r.Odd
 	for _, p := range r.Message.Problems {
 		switch {
-		case odd != nil || p.Level == wire.Error:
+		case odd != nil || p.Severity == wire.Error:
 		case p.Rule == "shape":
-			odd = &wire.Finding{Rule: p.Rule, Level: wire.Warning, Text: "the response has a member too many: " + p.Text}
+			odd = &wire.Finding{Rule: p.Rule, Severity: wire.Warning, Text: "the response has a member too many: " + p.Text}
 		case p.Rule == "jsonrpc":
-			odd = &wire.Finding{Rule: p.Rule, Level: wire.Warning, Text: "the response is " + p.Text}
+			odd = &wire.Finding{Rule: p.Rule, Severity: wire.Warning, Text: "the response is " + p.Text}
 		}
 	}
 	switch {
@@ -130,10 +130,10 @@ func reportShape(c *connection, what string, findings []wire.Finding) {
 	for _, f := range findings {
 		c.Finding(
 			wire.Finding{
-				Rule:  RuleShape,
-				Level: min(f.Level, wire.Warning),
-				Where: f.Where,
-				Text:  what + ": " + strings.TrimSpace(f.Where+" "+f.Text),
+				Rule:     RuleShape,
+				Severity: min(f.Severity, wire.Warning),
+				Pointer:  f.Pointer,
+				Text:     what + ": " + strings.TrimSpace(f.Pointer+" "+f.Text),
 			},
 		)
 	}

@@ -82,7 +82,7 @@ func (s *Session) TaskOffer(support string) TaskOffer {
 // TaskIn returns the task in the outcome of a call. It reports false if o is not OK or has no valid
 // task.
 func (s *Session) TaskIn(call Call, o wire.Outcome) (Task, bool) {
-	if !o.Good() || o.Message == nil {
+	if !o.OK() || o.Message == nil {
 		return Task{}, false
 	}
 	members, _ := o.Message.ResultMembers()
@@ -206,7 +206,7 @@ func (s *Session) Await(ctx context.Context, task Task, w Waiting) wire.Outcome 
 
 // await does what Await does, without the time limit.
 func (s *Session) await(ctx context.Context, task Task, w *Waiting) wire.Outcome {
-	asked := wire.Outcome{Method: "tasks/get", Name: task.ID, Where: s.opt.Server.Name}
+	asked := wire.Outcome{Method: "tasks/get", Name: task.ID, ServerName: s.opt.Server.Name}
 	// Only a task that is known to be working is worth a wait before the first request.
 	for wait := task.Status == TaskWorking; ; wait = true {
 		pause := defaultPoll
@@ -218,7 +218,7 @@ func (s *Session) await(ctx context.Context, task Task, w *Waiting) wire.Outcome
 		}
 		token := task.token
 		task, asked = s.Task(ctx, task.ID)
-		if !asked.Good() {
+		if !asked.OK() {
 			return asked
 		}
 		task.token = token
@@ -238,7 +238,7 @@ func (s *Session) await(ctx context.Context, task Task, w *Waiting) wire.Outcome
 // modern era, whose tasks contain their input requests.
 func (s *Session) Inform(ctx context.Context, id string, w Waiting) wire.Outcome {
 	task, o := s.Task(ctx, id)
-	if !o.Good() || task.Status != TaskNeedsYou {
+	if !o.OK() || task.Status != TaskNeedsYou {
 		return o
 	}
 	if end, over := s.connection().era().advanceTask(ctx, s, task, o, &w); over {

@@ -11,7 +11,7 @@ import (
 )
 
 // AskingRevision is the only revision in which a client requests tasks.
-const AskingRevision = rev2511
+const AskingRevision = rev20251125
 
 // metaRelatedTask is the member of _meta that names the task that a message belongs to.
 const metaRelatedTask = "io.modelcontextprotocol/related-task"
@@ -23,7 +23,7 @@ func (e *legacy) taskOffer(capabilities json.RawMessage, support string) TaskOff
 	tasks := jsonraw.First(capabilities, "tasks")
 	calls := jsonraw.First(jsonraw.First(jsonraw.First(tasks, "requests"), "tools"), "call")
 	offer := TaskOffer{Asked: true}
-	if revision := e.revision(); revision != rev2511 {
+	if revision := e.revision(); revision != rev20251125 {
 		offer.Why = "revision " + revision + " has no tasks"
 		return offer
 	}
@@ -52,7 +52,7 @@ func withTasks(capabilities json.RawMessage, offered string) json.RawMessage {
 	if jsonraw.First(capabilities, "sampling") != nil {
 		requests = jsonraw.With(requests, "sampling", json.RawMessage(`{"createMessage":{}}`))
 	}
-	if requests == nil || offered != rev2511 {
+	if requests == nil || offered != rev20251125 {
 		return capabilities
 	}
 	return jsonraw.With(
@@ -79,7 +79,7 @@ func taskMethods(capabilities json.RawMessage) map[string]bool {
 // support returns the declared capabilities that have a meaning in the negotiated revision.
 func (e *legacy) support() clientSupport {
 	o := parseSupport(e.declared())
-	if e.revision() != rev2511 {
+	if e.revision() != rev20251125 {
 		o.tasks = nil
 	}
 	return o
@@ -141,11 +141,11 @@ func (e *legacy) advanceTask(
 	switch {
 	case out.Message == nil: // the failure of tasks/result itself
 		return out, true
-	case out.RPC() != nil && !task.Status.Ended():
+	case out.RPCError() != nil && !task.Status.Ended():
 		if now, o := s.Task(ctx, task.ID); now.Status == TaskCancelled {
 			return cancelledOutcome(o, now), true
 		}
-	case out.Good() && task.Status == TaskFailed:
+	case out.OK() && task.Status == TaskFailed:
 		out = withFailure(out, wire.ToolError, "the task failed, though its result has no isError")
 	}
 	return asToolCall(out, w.Tool), true

@@ -140,7 +140,7 @@ func (e *modern) answerInputs(
 		keys = append(keys, request.Name)
 	}
 	if len(keys) > 0 && ctx.Err() == nil {
-		if refused := s.AnswerTask(ctx, task.ID, answers); !refused.Good() {
+		if refused := s.AnswerTask(ctx, task.ID, answers); !refused.OK() {
 			return refused, true
 		}
 		w.Answered = append(w.Answered, keys...)

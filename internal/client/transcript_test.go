@@ -112,7 +112,7 @@ func (tr *transcript) read() {
 			tr.script = append(tr.script, f)
 		}
 	}
-	tr.opt.Found = func(f wire.Finding) { tr.say("found: %s %s: %s", f.Level, f.Rule, f.Text) }
+	tr.opt.Found = func(f wire.Finding) { tr.say("found: %s %s: %s", f.Severity, f.Rule, f.Text) }
 	tr.opt.Notified = func(m *wire.Message) { tr.say("notified: %s", m.Method) }
 	tr.opt.Reconnected = func(r Renewal) { tr.say("renewed: %s", r.Why) }
 	if tr.section("frames") != nil {
@@ -225,7 +225,7 @@ func (tr *transcript) play() {
 	began := time.Now()
 	s, o := Open(context.Background(), tr.opt)
 	synctest.Wait() // for what the GET stream has brought by now
-	if o.Good() {
+	if o.OK() {
 		tr.say("open: ok %s over %s, %s", s.Revision(), s.Transport(), s.Why())
 		for _, step := range tr.steps {
 			tr.step(s, strings.TrimSpace(step))
@@ -340,11 +340,11 @@ func ttl(ms *int64) string {
 // told is an outcome on one line.
 func (tr *transcript) told(o wire.Outcome) string {
 	kind := string(o.Kind)
-	if o.Good() {
+	if o.OK() {
 		kind = "ok"
 	}
 	parts := []string{kind, o.Reached.String()}
-	if !o.Good() {
+	if !o.OK() {
 		parts = append(parts, "("+o.Method+", "+o.Phase+")")
 	}
 	if o.Retryable {
@@ -353,7 +353,7 @@ func (tr *transcript) told(o wire.Outcome) string {
 	if o.HTTP != nil && o.HTTP.Status != 200 {
 		parts = append(parts, fmt.Sprintf("http=%d", o.HTTP.Status))
 	}
-	if rpc := o.RPC(); rpc != nil {
+	if rpc := o.RPCError(); rpc != nil {
 		parts = append(parts, fmt.Sprintf("code=%d", rpc.Code))
 	}
 	if o.Result != nil {

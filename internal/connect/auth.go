@@ -205,7 +205,7 @@ var refusalWords = sync.OnceValue(func() *regexp.Regexp {
 // invalid. Such servers send neither a status 401 nor a code for it, so only the message can tell.
 // The message changes nothing but the hint.
 func explainRefusedByRPC(e *host.Env, o wire.Outcome) wire.Outcome {
-	rpc := o.RPC()
+	rpc := o.RPCError()
 	if rpc == nil || o.Hint != "" || rpc.Code == -32601 || rpc.Code == -32602 || !refusalWords().MatchString(rpc.Message) {
 		return o
 	}

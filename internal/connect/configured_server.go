@@ -37,11 +37,11 @@ func (c *Conn) askConsent(ctx context.Context) wire.Outcome {
 		what = "changed since it was approved"
 	}
 	refused := wire.Outcome{
-		Kind:  wire.Refused,
-		Where: s.ID(),
-		Phase: "arguments",
-		Text:  fmt.Sprintf("server %q from %s %s", s.Name, c.Env.Tilde(s.File), what),
-		Hint:  wire.Run("trust "+shellwords.Quote(s.ID())) + " shows and approves it",
+		Kind:       wire.Refused,
+		ServerName: s.ID(),
+		Phase:      "arguments",
+		Text:       fmt.Sprintf("server %q from %s %s", s.Name, c.Env.Tilde(s.File), what),
+		Hint:       wire.Run("trust "+shellwords.Quote(s.ID())) + " shows and approves it",
 	}
 	if s.Client.Name == target.CardClient.Name {
 		refused.Hint = "--yes approves it without asking"
@@ -140,7 +140,7 @@ func (c *Conn) findCard(s *CardServer) wire.Outcome {
 	}
 	from := &state.Origin{Client: target.CardClient.Name, File: s.File, Folder: s.Folder, Entry: string(s.Entry)}
 	out := c.FindOrigin(from)
-	if out.Good() {
+	if out.OK() {
 		c.card = s
 		c.setTarget(target.Target{Kind: target.Known, Name: c.Origin.Name, Source: target.FromFlag})
 	}
@@ -159,7 +159,7 @@ func (c *Conn) SettleOrigin(ctx context.Context, draft bool) wire.Outcome {
 	}
 	c.Env.LearnServer(s) // before anything of it is shown
 	if !draft {
-		if out := c.askConsent(ctx); !out.Good() {
+		if out := c.askConsent(ctx); !out.OK() {
 			return out
 		}
 		var err error
@@ -244,7 +244,7 @@ func (c *Conn) unresolvedOutcome(ctx context.Context, err error) wire.Outcome {
 			out.Hint = wire.Hint("set " + missing.Env + " in the environment")
 		}
 	}
-	out.Where = c.Origin.ID()
+	out.ServerName = c.Origin.ID()
 	return out
 }
 

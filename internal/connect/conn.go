@@ -160,17 +160,17 @@ func Dial(ctx context.Context, e *host.Env, how Options) (*Conn, wire.Outcome) {
 	} else {
 		o = c.Find(how.Argv)
 	}
-	if o.Good() && how.Remembers {
+	if o.OK() && how.Remembers {
 		o = TryState(ctx, e)
 	}
-	if !o.Good() {
+	if !o.OK() {
 		return c, o
 	}
 	opt, o := c.ClientOptions(ctx, how)
-	if o.Good() && how.Fits != nil {
+	if o.OK() && how.Fits != nil {
 		o = how.Fits(c)
 	}
-	if !o.Good() {
+	if !o.OK() {
 		return c, o
 	}
 	// A revision that the user asked for is verified unless SkipNegotiation is set.
@@ -179,12 +179,12 @@ func Dial(ctx context.Context, e *host.Env, how Options) (*Conn, wire.Outcome) {
 	e.Talking.Store(true)
 	c.Dialed = true
 	session, o := client.Open(ctx, opt)
-	if !o.Good() {
+	if !o.OK() {
 		if c.Target.Source == target.FromDefault && o.Kind == wire.Transport && o.Reached == wire.Unsent {
 			o.Hint = c.defaultURLHint()
 		}
 		if !how.NoResume {
-			o = o.As(wire.Before)
+			o = o.WithPart(wire.BeforeOperation)
 		}
 		return c, o
 	}
@@ -214,7 +214,7 @@ func (c *Conn) ClientOptions(ctx context.Context, how Options) (client.Options, 
 	if err != nil {
 		return client.Options{}, usage.Outcome(err)
 	}
-	if o := c.SettleOrigin(ctx, how.Draft); !o.Good() {
+	if o := c.SettleOrigin(ctx, how.Draft); !o.OK() {
 		return client.Options{}, o
 	}
 	fields = c.WithFields(fields)
@@ -250,7 +250,7 @@ func (c *Conn) ClientOptions(ctx context.Context, how Options) (client.Options, 
 	}
 	c.SetServer(&opt)
 	if how.Keep != nil {
-		if o := c.checkKeepable(opt.Server); !o.Good() {
+		if o := c.checkKeepable(opt.Server); !o.OK() {
 			return opt, o
 		}
 	}

@@ -107,7 +107,7 @@ func (c *Conn) Tools(ctx context.Context, enough func([]json.RawMessage) bool) (
 // first page for which enough returns true. Without a session that list is cached too.
 func (c *Conn) Listed(ctx context.Context, k Kind, enough func([]json.RawMessage) bool) (client.List, wire.Outcome) {
 	list, o := c.ListUntil(ctx, k.Method, enough)
-	if o.Good() && (list.Whole || c.Saved == nil && enough != nil) {
+	if o.OK() && (list.Whole || c.Saved == nil && enough != nil) {
 		cache := c.newListCache(k)
 		for _, raw := range list.Items {
 			cache.add(raw, "")
@@ -363,7 +363,7 @@ func (c *Conn) Define(ctx context.Context, name string) (*Definition, wire.Outco
 		}
 	}
 	all, o := c.Tools(ctx, enough)
-	if !o.Good() {
+	if !o.OK() {
 		return nil, o
 	}
 	c.Box.fill(all, c.Env.Now())
@@ -454,7 +454,7 @@ func (c *Conn) RefusedCall(name, text string, hint wire.Hint) wire.Outcome {
 // Unsent returns the failure of a request that is not sent because of a list.
 func (c *Conn) Unsent(method, name, text string, hint wire.Hint) wire.Outcome {
 	return wire.Outcome{
-		Kind: wire.InvalidArguments, Method: method, Name: name, Where: c.Where,
+		Kind: wire.InvalidArguments, Method: method, Name: name, ServerName: c.Where,
 		Phase: "arguments", Text: text, Hint: hint,
 	}
 }
@@ -477,7 +477,7 @@ func (c *Conn) Entry(ctx context.Context, k Kind, name string) (json.RawMessage,
 		enough = nil // the whole list is cached
 	}
 	list, out := c.Listed(ctx, k, enough)
-	if !out.Good() {
+	if !out.OK() {
 		return nil, out
 	}
 	for _, member := range []string{k.Key, "name"} {

@@ -37,14 +37,14 @@ func ExampleDial() {
 	withDemo(func(ctx context.Context, env *host.Env) {
 		conn, outcome := connect.Dial(ctx, env, connect.Options{})
 		defer conn.Close(ctx)
-		if !outcome.Good() {
+		if !outcome.OK() {
 			fmt.Println(outcome.Kind, outcome.Text)
 			return
 		}
 		fmt.Println("protocol", conn.Revision())
 
 		tool, outcome := conn.Define(ctx, "get-sum")
-		if !outcome.Good() {
+		if !outcome.OK() {
 			fmt.Println(outcome.Kind, outcome.Text)
 			return
 		}
@@ -65,7 +65,7 @@ func ExampleConn_callTool() {
 		for _, document := range []string{`{"a":1,"b":2}`, `{"a":1,"b":"two"}`} {
 			request := toolcall.Request{Name: "get-sum", Given: arguments.Given{Document: json.RawMessage(document)}}
 			outcome, _ := toolcall.CallTool(ctx, conn, &request)
-			if !outcome.Good() {
+			if !outcome.OK() {
 				fmt.Println(outcome.Kind)
 				continue
 			}

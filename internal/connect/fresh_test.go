@@ -55,7 +55,7 @@ func TestRememberedWhileFresh(t *testing.T) {
 		}
 		for _, second := range []bool{false, true} {
 			conn, o := connect.Dial(t.Context(), env, connect.Options{})
-			if !o.Good() {
+			if !o.OK() {
 				t.Fatal(o.Text)
 			}
 			if !second {
@@ -67,7 +67,7 @@ func TestRememberedWhileFresh(t *testing.T) {
 				}
 			}
 			conn.Close(t.Context())
-			if !o.Good() {
+			if !o.OK() {
 				t.Fatal(o.Text)
 			}
 		}

@@ -132,7 +132,7 @@ func (c *Conn) ExplainUnsupported(out wire.Outcome, capability string) wire.Outc
 // declare. Clients that respect the declaration never use it.
 func (c *Conn) WarnUndeclared(out wire.Outcome, capability string) {
 	declared, known := c.Declares(capability)
-	if declared || !known || !out.Good() && out.Message == nil {
+	if declared || !known || !out.OK() && out.Message == nil {
 		return
 	}
 	c.Mu.Lock()

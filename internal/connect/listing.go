@@ -103,7 +103,7 @@ func (l *Listing) warn(c *Conn, k Kind, leftOut []LeftOut, names []string, out w
 	for _, left := range leftOut {
 		c.Env.UI.Warn(left.text(k.Method))
 	}
-	if out.Good() { // otherwise a page may have been received twice
+	if out.OK() { // otherwise a page may have been received twice
 		for _, text := range Ambiguous(names) {
 			c.Env.UI.Warn(text)
 		}

@@ -86,10 +86,10 @@ func TestOwnTokens(t *testing.T) {
 			}
 		}
 		conn, out := connect.Dial(t.Context(), env, connect.Options{})
-		if !strings.HasPrefix(out.Text, c.says) && !strings.Contains(out.Text, c.says) || (c.says == "") != out.Good() {
+		if !strings.HasPrefix(out.Text, c.says) && !strings.Contains(out.Text, c.says) || (c.says == "") != out.OK() {
 			t.Errorf("%s: %s", c.name, ended(out))
 		}
-		if out.Good() {
+		if out.OK() {
 			if got := server.Requests("initialize")[0].Header.Get("Authorization"); got != c.want {
 				t.Errorf("%s: sent %q", c.name, got)
 			}
@@ -227,7 +227,7 @@ func TestLearnSecrets(t *testing.T) {
 	env, _ := connecttest.Env(t, "http://h.example/mcp?token=t0ken-of-url")
 	env.Environ = func() []string { return []string{"GITHUB_TOKEN=t0ken-of-environ"} }
 	c := &connect.Conn{Env: env}
-	if out := c.Find(nil); !out.Good() {
+	if out := c.Find(nil); !out.OK() {
 		t.Fatal(ended(out))
 	}
 	c.OneOff.Command, c.OneOff.SessionID = []string{"run", "--password", "passw0rd-of-command"}, "id-of-session-1"
@@ -275,7 +275,7 @@ func TestTap(t *testing.T) {
 	env.Trace.Tap = fields(&traced)
 	c, out := connect.Dial(t.Context(), env, connect.Options{})
 	defer c.Close(t.Context())
-	if !out.Good() || len(traced) == 0 || len(watched) == 0 ||
+	if !out.OK() || len(traced) == 0 || len(watched) == 0 ||
 		slices.Contains(watched, "k3y-of-field") {
 		t.Errorf("watched %q, traced %q, %s", watched, traced, ended(out))
 	}

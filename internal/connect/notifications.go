@@ -70,7 +70,7 @@ func (c *Conn) reportFinding(e *host.Env, saved *state.Session, f wire.Finding) 
 	if f.Rule == transport.RuleStdoutNoise && e.Verbose == 0 && !e.Strict && c.isKnownNoise(saved, f) {
 		return
 	}
-	if f.Level > wire.Info || e.Verbose > 0 {
+	if f.Severity > wire.Info || e.Verbose > 0 {
 		e.Record.WriteWaiting() // learns the secrets in the waiting frames
 		e.UI.Warn(e.Secrets.Text(f.Text))
 	}
@@ -144,7 +144,7 @@ func (c *Conn) malformedOutcome() wire.Outcome {
 		return wire.Outcome{}
 	}
 	return wire.Outcome{
-		Kind: wire.BadResponse, Where: c.Where, Phase: "result", Reached: wire.Answered,
+		Kind: wire.BadResponse, ServerName: c.Where, Phase: "result", Reached: wire.Answered,
 		Text: "a message besides the response does not conform to the revision",
 	}
 }
@@ -180,7 +180,7 @@ func (c *Conn) setLogLevel(ctx context.Context) {
 	}
 	params := jsonraw.With(nil, "level", jsonraw.Quote(c.Env.LogLevel))
 	out := c.Do(ctx, client.Call{Method: "logging/setLevel", Params: params})
-	if !out.Good() {
+	if !out.OK() {
 		c.Env.UI.Warn("the log level could not be set: " + out.Text)
 		return
 	}

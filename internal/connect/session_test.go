@@ -28,7 +28,7 @@ func dial(t *testing.T, env *host.Env, how connect.Options) *connect.Conn {
 	t.Helper()
 	c, out := connect.Dial(t.Context(), env, how)
 	t.Cleanup(func() { c.Close(context.Background()) })
-	if !out.Good() {
+	if !out.OK() {
 		t.Fatal(ended(out))
 	}
 	return c
@@ -54,7 +54,7 @@ func TestSessionsGoOn(t *testing.T) {
 	for range 2 {
 		c := dial(t, again(env), connect.Options{})
 		for range 2 {
-			if out := c.Do(t.Context(), client.Call{Method: "ping"}); !out.Good() {
+			if out := c.Do(t.Context(), client.Call{Method: "ping"}); !out.OK() {
 				t.Fatal(ended(out))
 			}
 		}
@@ -87,7 +87,7 @@ func TestSessionsAreRenewed(t *testing.T) {
 		SessionID: "s-0",
 	})
 	c := dial(t, env, connect.Options{})
-	if out := c.Do(t.Context(), client.Call{Method: "ping"}); !out.Good() {
+	if out := c.Do(t.Context(), client.Call{Method: "ping"}); !out.OK() {
 		t.Fatal(ended(out))
 	}
 	_, st, err := env.LoadState()
@@ -160,7 +160,7 @@ on initialize #2
 		t.Errorf("shown %q", shown)
 	}
 	for range 2 {
-		if _, out := c.Listed(t.Context(), connect.PromptKind, nil); !out.Good() {
+		if _, out := c.Listed(t.Context(), connect.PromptKind, nil); !out.OK() {
 			t.Error(ended(out))
 		}
 	}
@@ -242,7 +242,7 @@ on resources/templates/list
 			}
 			if isLeft {
 				left = append(left, k.Many)
-			} else if !out.Good() {
+			} else if !out.OK() {
 				t.Errorf("%s: %s", k.Many, ended(out))
 			}
 		}
@@ -349,7 +349,7 @@ func TestDefineFetchesWhatIsNeeded(t *testing.T) {
 			env.Server = "box"
 		}
 		conn := dial(t, env, c.how)
-		if _, out := conn.DefineOnce(t.Context(), "a"); !out.Good() || len(server.Requests("tools/list")) != c.want {
+		if _, out := conn.DefineOnce(t.Context(), "a"); !out.OK() || len(server.Requests("tools/list")) != c.want {
 			t.Errorf("%+v: %d requests, %s", c, len(server.Requests("tools/list")), ended(out))
 		}
 	}
@@ -425,10 +425,10 @@ on ping
 `)
 	env, _ := connecttest.Env(t, server.URL)
 	c := dial(t, env, connect.Options{})
-	if _, out := c.Define(t.Context(), "x"); !out.Good() || c.Remembered("x") == nil {
+	if _, out := c.Define(t.Context(), "x"); !out.OK() || c.Remembered("x") == nil {
 		t.Fatal("it is not remembered")
 	}
-	if _, out := c.Listed(t.Context(), connect.PromptKind, nil); !out.Good() ||
+	if _, out := c.Listed(t.Context(), connect.PromptKind, nil); !out.OK() ||
 		c.RememberedEntry(connect.PromptKind, "p") == nil {
 		t.Fatal("the prompt is not remembered")
 	}
@@ -436,7 +436,7 @@ on ping
 		"p"); got.String() != "there is a prompt with this name: mcpc prompt p" {
 		t.Error(got.String())
 	}
-	if out := c.Do(t.Context(), client.Call{Method: "ping"}); !out.Good() {
+	if out := c.Do(t.Context(), client.Call{Method: "ping"}); !out.OK() {
 		t.Fatal(ended(out))
 	}
 	if c.Remembered("x") != nil || c.LastKnown("x") != nil || c.RememberedEntry(connect.PromptKind, "p") != nil {
@@ -466,7 +466,7 @@ on ping
 			how.OnNotification = func(m *wire.Message) { taken = append(taken, m.Method) }
 		}
 		c := dial(t, env, how)
-		if out := c.Do(t.Context(), client.Call{Method: "ping", Progress: true}); !out.Good() {
+		if out := c.Do(t.Context(), client.Call{Method: "ping", Progress: true}); !out.OK() {
 			t.Fatal(ended(out))
 		}
 		shown := strings.Join(user.Shown(), "\n")
@@ -491,7 +491,7 @@ on ping
 `).URL)
 		env.Strict = strict
 		c := dial(t, env, connect.Options{})
-		if out := c.Do(t.Context(), client.Call{Method: "ping"}); !out.Good() {
+		if out := c.Do(t.Context(), client.Call{Method: "ping"}); !out.OK() {
 			t.Fatal(ended(out))
 		}
 		warned := slices.DeleteFunc(user.Shown(), func(text string) bool { return !strings.HasPrefix(text, "warn: ") })
@@ -535,12 +535,12 @@ func TestDemoPipe(t *testing.T) {
 	t.Parallel()
 	env, _ := connecttest.Env(t, "demo")
 	c := dial(t, env, connect.Options{RequireServerInfo: true})
-	if _, out := c.Define(t.Context(), "get-sum"); !out.Good() || c.ServerInfo() == nil {
+	if _, out := c.Define(t.Context(), "get-sum"); !out.OK() || c.ServerInfo() == nil {
 		t.Error(ended(out))
 	}
 	for _, k := range []connect.Kind{connect.ResourceKind, connect.TemplateKind, connect.SkillKind} {
 		list, out := c.Listed(t.Context(), k, nil)
-		if e := c.SortEntries(k, list); !out.Good() || e.Count() == 0 || e.Count() != list.Count {
+		if e := c.SortEntries(k, list); !out.OK() || e.Count() == 0 || e.Count() != list.Count {
 			t.Errorf("%s: %d of %d, %s", k.Many, e.Count(), list.Count, ended(out))
 		}
 	}
@@ -705,7 +705,7 @@ func TestServersThatAreNotThere(t *testing.T) {
 	env, _ := connecttest.Env(t, "http://127.0.0.1:1/mcp")
 	c, out := connect.Dial(t.Context(), env, connect.Options{})
 	defer c.Close(t.Context())
-	if out.Kind != wire.Transport || out.Part != wire.Before || out.Reached != wire.Unsent {
+	if out.Kind != wire.Transport || out.Part != wire.BeforeOperation || out.Reached != wire.Unsent {
 		t.Errorf("%+v", out)
 	}
 	refused := wire.Outcome{Kind: wire.Usage, Text: fmt.Sprint("not ", "this")}
@@ -730,7 +730,7 @@ on resources/list
 		env, _ := connecttest.Env(t, server.URL)
 		raw, out := dial(t, env, connect.Options{}).Entry(t.Context(), connect.ResourceKind, name)
 		uri, _ := jsonraw.Text(jsonraw.First(raw, "uri"))
-		if uri != want || out.Good() != (want != "") {
+		if uri != want || out.OK() != (want != "") {
 			t.Errorf("%s: found %q, %s", name, uri, ended(out))
 		}
 	}
@@ -742,7 +742,7 @@ func TestToolsAreRememberedByFields(t *testing.T) {
 	server := connecttest.Play(t, "speaks 2025-11-25\ntool x\n")
 	env, _ := connecttest.Env(t, server.URL)
 	env.Headers = []string{"X-User: a"}
-	if _, out := dial(t, env, connect.Options{}).Define(t.Context(), "x"); !out.Good() {
+	if _, out := dial(t, env, connect.Options{}).Define(t.Context(), "x"); !out.OK() {
 		t.Fatal(ended(out))
 	}
 	for field, want := range map[string]bool{"X-User: a": true, "X-User: b": false, "X-Other: a": false} {

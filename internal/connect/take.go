@@ -38,7 +38,7 @@ func (l *Listing) Take(ctx context.Context, c *Conn, k Kind, several bool, how T
 	list, out := c.Walk(ctx, k.Method, t.readPage)
 	t.wait()
 	out = c.finishList(k, list, out)
-	if out.Good() && list.Whole {
+	if out.OK() && list.Whole {
 		t.cache.save(ctx, list.TTL)
 	}
 	c.dropCachedTools(k)

@@ -55,14 +55,14 @@ func (c *Conn) Find(argv []string) wire.Outcome {
 		c.childDir = saved.Folder
 		c.Env.Auth.Account = cmp.Or(c.Env.Auth.Account, saved.Account)
 		if saved.From != nil {
-			if out := c.FindOrigin(saved.From); !out.Good() {
+			if out := c.FindOrigin(saved.From); !out.OK() {
 				return out
 			}
 		}
 	}
 	if t.Kind == target.Known {
 		s, out := c.Env.ServerNamed(t.Name)
-		if !out.Good() {
+		if !out.OK() {
 			return out
 		}
 		c.Origin = &s

@@ -110,13 +110,13 @@ func TestFind(t *testing.T) {
 		conn := &connect.Conn{Env: env}
 		out := conn.Find(c.argv)
 		got := conn.Where
-		if !out.Good() {
+		if !out.OK() {
 			got = strings.ReplaceAll(ended(out), filepath.ToSlash(dir), "~")
 		}
 		if !strings.HasPrefix(got, c.where) || strings.Contains(got, "s3cret") || conn.Target.Kind != c.kind {
 			t.Errorf("%s: %s, of kind %s", c.name, got, conn.Target.Kind)
 		}
-		if out.Good() && (conn.Saved == nil) != (c.kind != target.Session) || out.Good() &&
+		if out.OK() && (conn.Saved == nil) != (c.kind != target.Session) || out.OK() &&
 			(conn.OneOff == nil) != (c.kind == target.Session) {
 			t.Errorf("%s: saved %v, one-off %v", c.name, conn.Saved, conn.OneOff)
 		}
@@ -138,7 +138,7 @@ func TestFindWithADamagedState(t *testing.T) {
 			t.Fatal(err)
 		}
 		out := (&connect.Conn{Env: env}).Find(nil)
-		if out.Good() != good || !good && (out.Kind != wire.LocalIO || out.Phase != "state") {
+		if out.OK() != good || !good && (out.Kind != wire.LocalIO || out.Phase != "state") {
 			t.Errorf("%q: %s", server, ended(out))
 		}
 		if tried := connect.TryState(t.Context(), env); tried.Kind != wire.LocalIO || tried.Hint.String() == "" {
@@ -149,7 +149,7 @@ func TestFindWithADamagedState(t *testing.T) {
 		t.Error(ended(out))
 	}
 	env, _ := connecttest.Env(t, "")
-	if out := connect.TryState(t.Context(), env); !out.Good() {
+	if out := connect.TryState(t.Context(), env); !out.OK() {
 		t.Error(ended(out))
 	}
 }
@@ -225,10 +225,10 @@ func TestConfiguredServersNeedConsent(t *testing.T) {
 		conn, out := connect.Dial(t.Context(), env, connect.Options{})
 		got := strings.ReplaceAll(ended(out), project, "~")
 		shown := strings.Join(user.Shown(), "\n")
-		if !strings.HasPrefix(got, c.want) || (c.want == "") != out.Good() || !strings.Contains(shown, c.shown) {
+		if !strings.HasPrefix(got, c.want) || (c.want == "") != out.OK() || !strings.Contains(shown, c.shown) {
 			t.Errorf("%s: %s, shown %q", c.name, got, shown)
 		}
-		if out.Good() {
+		if out.OK() {
 			var fields []string
 			for _, f := range conn.Fields {
 				fields = append(fields, f.Name+"="+f.Value)
@@ -262,7 +262,7 @@ func TestAChangedConfiguredServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, out := env.ServerNamed("cursor:s")
-	if !out.Good() {
+	if !out.OK() {
 		t.Fatal(ended(out))
 	}
 	s.URL = "http://before.example/mcp"
@@ -315,10 +315,10 @@ func TestCardServers(t *testing.T) {
 	} {
 		env, _ := connecttest.Env(t, "")
 		conn, out := connect.Dial(t.Context(), env, connect.Options{Card: &c.card})
-		if got := ended(out); !strings.HasPrefix(got, c.want) || (c.want == "") != out.Good() {
+		if got := ended(out); !strings.HasPrefix(got, c.want) || (c.want == "") != out.OK() {
 			t.Errorf("%s: %s", c.name, got)
 		}
-		if out.Good() && (len(conn.Fields) != 1 || conn.Fields[0].Value != "k3y-of-card" ||
+		if out.OK() && (len(conn.Fields) != 1 || conn.Fields[0].Value != "k3y-of-card" ||
 			conn.OneOff.From.Entry != string(c.card.Entry)) {
 			t.Errorf("%s: %+v, from %+v", c.name, conn.Fields, conn.OneOff.From)
 		}

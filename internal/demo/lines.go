@@ -34,7 +34,7 @@ func (r *readable) Read(p []byte) (int, error) {
 		case jsonraw.Valid(text) != nil:
 			r.answer(wire.ComposeError(nil, -32700, "Parse error"))
 		default:
-			if m := wire.ParseMessage(text); m.Kind == wire.Invalid || m.OtherVersion {
+			if m := wire.ParseMessage(text); m.Kind == wire.Invalid || m.HasOtherVersion {
 				r.answer(wire.ComposeError(m.ID, -32600, "Invalid Request"))
 				continue
 			}

@@ -131,13 +131,13 @@ type Part struct {
 
 // Add updates the state with the next frame of the exchange. Frames must be added in their order.
 func (s *State) Add(p *Part) {
-	if p.Role != wire.Carries {
+	if p.Role != wire.RoleCarrier {
 		s.Kinds = s.Kinds.With(p.Frame.Kind)
 	}
-	if p.Message != nil && p.Item <= 0 && p.Role < wire.Heads {
+	if p.Message != nil && p.Item <= 0 && p.Role < wire.RoleHead {
 		s.Findings = append(s.Findings, p.Message.Problems...)
 	}
-	if p.Message != nil && p.Message.Kind == wire.Notification && p.Role != wire.Concerns {
+	if p.Message != nil && p.Message.Kind == wire.Notification && p.Role != wire.RoleRelated {
 		s.addNotified(p.Message.Method)
 	}
 	s.addByRole(p)
@@ -147,11 +147,11 @@ func (s *State) Add(p *Part) {
 	if p.Frame.SSE != nil && p.Frame.SSE.ID != nil {
 		s.Resumable = true
 	}
-	if (p.Role < wire.Heads || p.Role == wire.Cancels || p.Frame.Kind == wire.Noise) && p.Item <= 0 {
+	if (p.Role < wire.RoleHead || p.Role == wire.RoleCancellation || p.Frame.Kind == wire.Noise) && p.Item <= 0 {
 		s.Count(p.Frame.Dir, p.Size)
 	}
-	isOpen := (s.Open() || s.Apart) && p.Role != wire.Concerns
-	isResponse := p.Role == wire.Answers && !s.Reported && s.Cancel == nil
+	isOpen := (s.Open() || s.Apart) && p.Role != wire.RoleRelated
+	isResponse := p.Role == wire.RoleResponse && !s.Reported && s.Cancel == nil
 	if isOpen || isResponse || s.Unanswered {
 		s.Duration = max(s.Duration, p.Frame.Time.Sub(s.Time)-s.Held)
 	}
@@ -163,7 +163,7 @@ func (s *State) isOfResponse(p *Part) bool {
 	if s.Apart || p.Frame.Dir == s.Dir || p.Frame.HTTP != nil && p.Frame.HTTP.Status == http.StatusAccepted {
 		return false
 	}
-	return p.Role == wire.Heads || p.Role == wire.Answers || p.Role == wire.Accompanies
+	return p.Role == wire.RoleHead || p.Role == wire.RoleResponse || p.Role == wire.RoleOtherMessage
 }
 
 // addNotified adds the method of a notification to Notified, unless it is already there or Notified
@@ -178,41 +178,41 @@ func (s *State) addNotified(method string) {
 // that it calls decide the outcome of every exchange.
 func (s *State) addByRole(p *Part) {
 	switch p.Role {
-	case wire.Asks:
+	case wire.RoleRequest:
 		s.Ask(p.Message, p.Conversation)
-	case wire.Repeats:
+	case wire.RoleRepeat:
 		s.Notes.Retries++
 		s.reopen()
-	case wire.Continues:
+	case wire.RoleContinuation:
 		s.Notes.Rounds++
 		s.reopen()
-	case wire.Answers:
+	case wire.RoleResponse:
 		if s.Cancel != nil {
 			s.Cancel.Late = true
 		} else if !s.Reported {
 			s.addResponse(p)
 		}
-	case wire.Accompanies:
+	case wire.RoleOtherMessage:
 		s.addAccompanying(p)
-	case wire.Cancels:
+	case wire.RoleCancellation:
 		s.cancel(Cancel{By: p.Frame.Dir, Why: reasonIn(p.Message)}, p.Frame.Time)
-	case wire.Ends:
+	case wire.RoleStreamEnd:
 		s.endConnection(p)
-	case wire.Concerns:
+	case wire.RoleRelated:
 		s.countRelated(p)
-	case wire.Heads:
+	case wire.RoleHead:
 		if p.Frame.Dir == wire.Received {
 			s.addResponseHead(p.Frame.HTTP)
 		}
-	case wire.Resumes:
+	case wire.RoleResumption:
 		s.LastSent = 0 // the following frames do not concern that message
 		s.Notes.Resumed++
 		if s.Unanswered || s.Cancel != nil && s.Cancel.Closed {
 			s.reopen()
 		}
-	case wire.Surrounds:
+	case wire.RoleNonMessage:
 		switch {
-		case p.Frame.Unread != "":
+		case p.Frame.DecodeError != "":
 			s.addUnreadable(p.Frame)
 		case p.Frame.Kind == wire.Closed && p.Frame.Close != nil:
 			s.closeStream(p.Frame, p.Conversation)
@@ -298,7 +298,7 @@ func (s *State) addResponse(p *Part) {
 		s.Finish(wire.Transport)
 	case m.Kind == wire.Invalid:
 		s.Finish(wire.BadResponse)
-	case p.Facts.Traits.More:
+	case p.Facts.Traits.RequiresInput:
 		s.Finish(wire.InputRequired)
 		s.Notes.Questions += inputRequestsIn(m)
 	default:
@@ -323,7 +323,7 @@ func (s *State) addAccompanying(p *Part) {
 	if p.Frame.Dir == wire.Sent {
 		return
 	}
-	if p.Facts.Traits.Reply {
+	if p.Facts.Traits.IsReply {
 		s.Orphan = true
 		s.WrongID = s.WrongID || s.Open()
 	}
@@ -425,7 +425,7 @@ func HeldFor(h *wire.HeldFacts) time.Duration {
 func (s *State) countRelated(p *Part) {
 	switch {
 	case p.Frame.Dir == wire.Sent:
-	case p.Guess:
+	case p.IsGuess:
 		s.Notes.Guessed++
 	case p.Facts.Traits.Kind == wire.Request:
 		s.Notes.Questions++
@@ -452,7 +452,7 @@ func (s *State) addUnreadable(f *wire.Frame) {
 	if s.Open() && (f.Dir != s.Dir || s.HTTPOnly) {
 		s.Channel = ChannelUnreadable
 		s.Exit = -1
-		s.Text = f.Unread
+		s.Text = f.DecodeError
 		s.Unanswered = true
 	}
 }
@@ -518,7 +518,8 @@ func (s *State) resultFault(p *Part) string {
 	m := p.Message
 	isInArray := p.Item >= 0 && p.Conversation.Revision > lastBatchRevision
 	if isInArray && p.BatchSize == 1 { // some clients accept it
-		s.Findings = append(s.Findings, wire.Finding{Rule: "batch", Level: wire.Warning, Text: "the response is in an array"})
+		s.Findings = append(s.Findings,
+			wire.Finding{Rule: "batch", Severity: wire.Warning, Text: "the response is in an array"})
 	}
 	isResult := m != nil && m.Kind == wire.Response
 	if s.ForeignType != "" && s.Status/100 == 2 && p.Frame.Kind == wire.Body {
@@ -527,7 +528,7 @@ func (s *State) resultFault(p *Part) string {
 	if isInArray && p.BatchSize > 1 {
 		return "the response is in an array"
 	}
-	if p.Facts.Traits.NoID && isResult {
+	if p.Facts.Traits.LacksID && isResult {
 		return "the response has no id"
 	}
 	if !isResult {
@@ -564,7 +565,7 @@ func (s *State) shapeFault(result jsonraw.Members) string {
 		return s.missingMember(name)
 	case slices.Contains(oneForList, name) && (value[0] == '{' || tool && value[0] == '"'):
 		text := "in the result of " + s.Method + " " + name + " is not an array"
-		s.Findings = append(s.Findings, wire.Finding{Rule: "content", Level: wire.Warning, Text: text})
+		s.Findings = append(s.Findings, wire.Finding{Rule: "content", Severity: wire.Warning, Text: text})
 	case value[0] != '[':
 		return "in the result of " + s.Method + " " + name + " is not an array: " + jsonraw.Excerpt(value, 40)
 	}
@@ -576,7 +577,7 @@ func (s *State) shapeFault(result jsonraw.Members) string {
 func (s *State) missingMember(name string) string {
 	if s.Method == "tools/call" {
 		s.Findings = append(s.Findings,
-			wire.Finding{Rule: "content", Level: wire.Error, Text: "the result of the tool call has no content"})
+			wire.Finding{Rule: "content", Severity: wire.Error, Text: "the result of the tool call has no content"})
 		return ""
 	}
 	return "the result of " + s.Method + " has no " + name

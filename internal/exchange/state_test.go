@@ -60,14 +60,14 @@ func states(steps []step) []*State {
 			*facts = FactsOf(m)
 		}
 		for _, place := range correlator.Add(int64(i), f, &facts.Traits) {
-			if place.Role == wire.Asks || place.Role == wire.Begins {
-				all = append(all, &State{Time: f.Time, Dir: f.Dir, Channel: ChannelOpen, Apart: place.Role == wire.Begins})
+			if place.Role == wire.RoleRequest || place.Role == wire.RoleBeginning {
+				all = append(all, &State{Time: f.Time, Dir: f.Dir, Channel: ChannelOpen, Apart: place.Role == wire.RoleBeginning})
 			}
 			p := &Part{Place: place, Frame: f, Message: m, Facts: facts, Size: len(f.Raw), Conversation: &conversation}
 			if place.Ref != int64(i) {
 				p.Frame, p.Message, p.Facts = &steps[place.Ref], nil, &NoFacts
 			}
-			if place.Role != wire.Begins {
+			if place.Role != wire.RoleBeginning {
 				all[place.Exchange].Add(p)
 			}
 		}
@@ -142,7 +142,7 @@ func TestOutcomes(t *testing.T) {
 			"transport 7 the user dropped the request",
 		},
 		{
-			"not decoded", onStream(200, object, sent(call), step{Kind: wire.Noise, Dir: wire.Received, Unread: "encoded as x"}, end),
+			"not decoded", onStream(200, object, sent(call), step{Kind: wire.Noise, Dir: wire.Received, DecodeError: "encoded as x"}, end),
 			"unreadable - encoded as x",
 		},
 	} {

@@ -29,7 +29,7 @@ func TestEveryRuleHasItsGate(t *testing.T) {
 		}
 		seen[r.ID] = true
 		modes[r.Mode]++
-		if r.From > r.To || r.From == conv.Unknown && r.To != conv.R26 {
+		if r.From > r.To || r.From == conv.Unknown && r.To != conv.Rev20260728 {
 			t.Errorf("%s: revisions %d to %d", r.ID, r.From, r.To)
 		}
 		for what, known := range map[string]bool{
@@ -101,13 +101,13 @@ func TestPage(t *testing.T) {
 		rev  conv.Rev
 		want string
 	}{
-		{"L003", conv.R25a, "2025-06-18/basic/index"},
-		{"L002", conv.R24, "2024-11-05/basic/messages"},
-		{"L002", conv.R26, "2026-07-28/basic/index"},
-		{"L019", conv.R25b, "2025-11-25/basic/transports"},
-		{"L019", conv.R26, "2026-07-28/basic/transports/stdio"},
-		{"L054", conv.R26, "2026-07-28/basic/index"},
-		{"L010", conv.R25b, "schema/2025-11-25/schema.json"},
+		{"L003", conv.Rev20250618, "2025-06-18/basic/index"},
+		{"L002", conv.Rev20241105, "2024-11-05/basic/messages"},
+		{"L002", conv.Rev20260728, "2026-07-28/basic/index"},
+		{"L019", conv.Rev20251125, "2025-11-25/basic/transports"},
+		{"L019", conv.Rev20260728, "2026-07-28/basic/transports/stdio"},
+		{"L054", conv.Rev20260728, "2026-07-28/basic/index"},
+		{"L010", conv.Rev20251125, "schema/2025-11-25/schema.json"},
 		{"L003", conv.Unknown, "2026-07-28/basic/index"},
 	} {
 		if r, _ := lint.Find(test.rule); r.Page(test.rev) != test.want {
@@ -197,7 +197,7 @@ func TestExchangesAndFramesAgree(t *testing.T) {
 			}
 			var live []string
 			one := judge(frames, lint.Options{Found: func(f lint.Finding) { live = append(live, f.Rule) }})
-			other := lint.Judge(wire.Fold(frames), lint.Options{Tools: tools})
+			other := lint.Judge(wire.GroupFrames(frames), lint.Options{Tools: tools})
 			if slices.Sort(live); !slices.Equal(slices.Compact(live), broken(one)) {
 				t.Errorf("%s: live %v, in the end %v", name, live, broken(one))
 			}
@@ -332,7 +332,7 @@ func TestBatchesOfExchanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := lint.Judge(wire.Fold(frames), lint.Options{}); !slices.Equal(broken(r), []string{"L007"}) {
+	if r := lint.Judge(wire.GroupFrames(frames), lint.Options{}); !slices.Equal(broken(r), []string{"L007"}) {
 		t.Error(r.Findings)
 	}
 }

@@ -364,9 +364,9 @@ func Frames(exchanges []*wire.Exchange) (frames []wire.Frame) {
 	for _, e := range exchanges {
 		add(e.Heads...)
 		add(e.Request, e.Response)
-		add(e.Between...)
+		add(e.OtherMessages...)
 		add(e.Carriers...)
-		add(e.Beside...)
+		add(e.NonMessages...)
 	}
 	sliceutil.Sort(frames, func(a, b wire.Frame) int {
 		if a.Conn != b.Conn {

@@ -180,7 +180,7 @@ var transports = map[string]string{"stdio": "stdio", "http": "HTTP", "streamable
 // spokenBeside names the revisions of the conversations that a rule does not apply to.
 func (l *Linter) spokenBeside(rule Rule) string {
 	var names []string
-	for r := conv.R24; r <= conv.R26; r++ {
+	for r := conv.Rev20241105; r <= conv.Rev20260728; r++ {
 		if l.revs[r] && (r < rule.From || r > rule.To) {
 			names = append(names, r.String())
 		}

@@ -139,7 +139,7 @@ func parseRange(text string) (from, to conv.Rev, err error) {
 	first, last, ranged := strings.Cut(text, "-")
 	switch {
 	case text == "all":
-		return conv.Unknown, conv.R26, nil
+		return conv.Unknown, conv.Rev20260728, nil
 	case strings.HasPrefix(text, "<="):
 		first = "24"
 		last = text[2:]
@@ -164,7 +164,7 @@ func (r Rule) revisions() string {
 	if r.From == r.To {
 		return r.From.String()
 	}
-	if r.To == conv.R26 {
+	if r.To == conv.Rev20260728 {
 		return r.From.String() + " and later"
 	}
 	return r.From.String() + " to " + r.To.String()

@@ -96,7 +96,7 @@ func (t *transcript) step(word, rest string) error {
 	case "legacy":
 		t.legacy(rest)
 	case "modern":
-		t.rev = conv.R26.String()
+		t.rev = conv.Rev20260728.String()
 		t.request("server/discover", "{}")
 		t.result(`{"supportedVersions":["2026-07-28"],"capabilities":` + cmp.Or(rest, "{}") + `}`)
 	case "client":

@@ -114,7 +114,7 @@ func UnsafeHeaders(schema, arguments json.RawMessage) (found []wire.Finding) {
 		}
 		if n, _ := strconv.ParseFloat(text, 64); math.Abs(n) > 1<<53-1 { // n is infinite for larger numbers
 			found = append(found, wire.Finding{
-				Rule: "x-mcp-header", Level: wire.Error, Where: "/" + strings.Join(a.path, "/"),
+				Rule: "x-mcp-header", Severity: wire.Error, Pointer: "/" + strings.Join(a.path, "/"),
 				Text: "is sent in the header field Mcp-Param-" + a.name + ", which allows integers up to 9007199254740991",
 			})
 		}

@@ -138,7 +138,7 @@ func TestHeaderUnsafe(t *testing.T) {
 		"9007199254740992": true, "-9007199254740992": true, "9007199254740993": true, "1e30": true, "-1e80": true, "1e999999999": true, `"x"`: false,
 	} {
 		found := UnsafeHeaders(json.RawMessage(schema), json.RawMessage(`{"a":`+value+`,"b":"9007199254740992","c":9007199254740992}`))
-		if (len(found) == 1 && found[0].Where == "/a") != unsafe || len(found) > 1 {
+		if (len(found) == 1 && found[0].Pointer == "/a") != unsafe || len(found) > 1 {
 			t.Errorf("%s: got %v", value, found)
 		}
 	}

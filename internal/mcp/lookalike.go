@@ -139,7 +139,7 @@ func Confusable(kind string, names []string) (found []wire.Finding) {
 		default:
 			continue
 		}
-		found = append(found, wire.Finding{Rule: "confusable_name", Level: wire.Warning, Text: text})
+		found = append(found, wire.Finding{Rule: "confusable_name", Severity: wire.Warning, Text: text})
 	}
 	return found
 }

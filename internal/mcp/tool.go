@@ -187,5 +187,5 @@ func missingMember(rule, member string, value json.RawMessage) *wire.Finding {
 
 // badEntry returns a warning about an entry of a list.
 func badEntry(rule, format string, args ...any) *wire.Finding {
-	return &wire.Finding{Rule: rule, Level: wire.Warning, Text: fmt.Sprintf(format, args...)}
+	return &wire.Finding{Rule: rule, Severity: wire.Warning, Text: fmt.Sprintf(format, args...)}
 }

@@ -55,7 +55,7 @@ func TestParseTool(t *testing.T) {
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.raw, diff)
 		}
-		if bad != nil && (bad.Rule != "tool" || bad.Level != wire.Warning || tool.Raw != nil) {
+		if bad != nil && (bad.Rule != "tool" || bad.Severity != wire.Warning || tool.Raw != nil) {
 			t.Errorf("%s: %+v beside %+v", c.raw, bad, tool)
 		}
 		if bad == nil && string(tool.Raw) != c.raw {

@@ -101,7 +101,7 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case jsonraw.Valid(body) != nil:
 		refuse(w, http.StatusBadRequest, nil, Failure(-32700, "Parse error", nil))
-	case m.Kind == wire.Invalid || m.OtherVersion:
+	case m.Kind == wire.Invalid || m.HasOtherVersion:
 		refuse(w, http.StatusBadRequest, m.ID, Failure(-32600, "Invalid Request", nil))
 	case e.isStateless(r, m):
 		e.stateless(w, r, m)

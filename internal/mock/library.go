@@ -167,7 +167,7 @@ func preferred(all []int, ok func(int) bool) []int {
 // caller holds mu.
 func (l *library) sum(n int) uint64 {
 	r := l.load(n)
-	return wire.ParseMessage(wire.ComposeRequest(json.RawMessage("0"), r.Method, r.Params)).Traits().Asks
+	return wire.ParseMessage(wire.ComposeRequest(json.RawMessage("0"), r.Method, r.Params)).Traits().ContentHash
 }
 
 // answeredRuns returns the runs of the exchanges with hits, by the checksums of their requests. The

@@ -34,21 +34,21 @@ func talk(lines string) (frames []wire.Frame) {
 
 // recordingOf makes a recording of frames, as the command does of a capture.
 func recordingOf(frames []wire.Frame) (r Recording) {
-	all := wire.Fold(frames)
+	all := wire.GroupFrames(frames)
 	guessed := func(f wire.Frame) bool {
-		return slices.ContainsFunc(all, func(x *wire.Exchange) bool { return x.Guessed(f) })
+		return slices.ContainsFunc(all, func(x *wire.Exchange) bool { return x.IsGuess(f) })
 	}
 	for _, x := range all {
 		m := wire.ParseMessage(x.Request.Raw)
 		if x.Request.Raw == nil {
-			for _, f := range x.Between {
+			for _, f := range x.OtherMessages {
 				if got := wire.ParseMessage(f.Raw); f.Dir == wire.Received && got.Kind == wire.Notification && !guessed(f) {
 					r.Unrequested = append(r.Unrequested, Unrequested{After: len(r.Exchanges) - 1, Time: f.Time, Message: got})
 				}
 			}
 			continue
 		}
-		if x.ByServer() || m.Method == "subscriptions/listen" {
+		if x.IsFromServer() || m.Method == "subscriptions/listen" {
 			continue
 		}
 		revision := "2025-11-25"
@@ -477,7 +477,7 @@ func TestRootsBesideAnotherQuestion(t *testing.T) {
 	for i := range frames {
 		frames[i].Seq = uint64(i + 1)
 	}
-	steps := stepsOf(wire.Fold(frames)[0])
+	steps := stepsOf(wire.GroupFrames(frames)[0])
 	if len(steps) == 0 || len(steps[0].asks) == 0 {
 		t.Fatalf("got %+v", steps)
 	}

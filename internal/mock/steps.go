@@ -50,11 +50,11 @@ func stepsOf(x *wire.Exchange) []step {
 		ended = true
 		s.ended = true
 	}
-	for _, f := range x.Between {
+	for _, f := range x.OtherMessages {
 		if !ended && f.Seq > x.Response.Seq {
 			end()
 		}
-		s.add(wire.ParseMessage(f.Raw), f, x.Guessed(f), false)
+		s.add(wire.ParseMessage(f.Raw), f, x.IsGuess(f), false)
 	}
 	if !ended {
 		end()
@@ -91,7 +91,7 @@ func (s *stepWriter) add(m *wire.Message, f wire.Frame, guessed, last bool) {
 		s.open = false
 	case m.Kind == wire.Request:
 		s.addAsk(m, wait, f.Time, guessed)
-	case m.Kind == wire.Response && wire.AsksForInput(m.Result):
+	case m.Kind == wire.Response && wire.RequiresInput(m.Result):
 		asks := []*ask{}
 		members, _ := jsonraw.Object(jsonraw.First(m.Result, "inputRequests"))
 		for _, r := range members {

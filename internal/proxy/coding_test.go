@@ -108,7 +108,7 @@ func codingServer(c coding, seen <-chan bool) http.HandlerFunc {
 func messagesOf(frames []wire.Frame) (all []string) {
 	for _, f := range frames {
 		if f.Kind != wire.Head {
-			all = append(all, fmt.Sprintf("%d %s %s %q %d %s", f.Stream, f.Dir, f.Kind, f.Raw, f.Hidden, f.Unread))
+			all = append(all, fmt.Sprintf("%d %s %s %q %d %s", f.Stream, f.Dir, f.Kind, f.Raw, f.Hidden, f.DecodeError))
 		}
 	}
 	return all
@@ -186,8 +186,8 @@ func TestUnreadableBodiesAreReported(t *testing.T) {
 		}
 		var unread []string
 		for _, f := range b.seen() {
-			if f.Unread != "" {
-				unread = append(unread, f.Unread)
+			if f.DecodeError != "" {
+				unread = append(unread, f.DecodeError)
 			}
 		}
 		if want := []string{c.want}; !cmp.Equal(unread, want) || !cmp.Equal(reasons, want) {

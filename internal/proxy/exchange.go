@@ -112,7 +112,7 @@ func (x *exchange) undecodable(raw []byte, reason error) wire.Frame {
 	if unread := x.p.Watcher.o.Unread; unread != nil {
 		unread(reason)
 	}
-	f := wire.Frame{Kind: wire.Noise, Raw: []byte{}, Unread: reason.Error()}
+	f := wire.Frame{Kind: wire.Noise, Raw: []byte{}, DecodeError: reason.Error()}
 	if len(raw) > 0 {
 		f.Raw = []byte(redact.Redacted(string(raw)))
 		f.Size = len(raw)
@@ -156,8 +156,8 @@ func (x *exchange) assignConversation(t wire.Traits) {
 	if x.head == nil {
 		return
 	}
-	if x.conn == 0 && (t.State != "" || t.Answers) {
-		x.conn = x.p.conns.find(connKey{x.target, byState, stateKeyOf(t) + t.State}, x.clientAddr)
+	if x.conn == 0 && (t.RequestState != "" || t.HasInputResponses) {
+		x.conn = x.p.conns.find(connKey{x.target, byState, stateKeyOf(t) + t.RequestState}, x.clientAddr)
 	}
 	if x.conn == 0 && (x.opensSession || x.head.Method == http.MethodGet) {
 		x.conn = x.p.conns.find(connKey{x.target, byProbe, x.clientAddr}, x.clientAddr)
@@ -273,11 +273,11 @@ func (x *exchange) rememberState(raw []byte) {
 	if !x.standalone || !bytes.Contains(raw, []byte("input_required")) {
 		return
 	}
-	if t := wire.ParseMessage(raw).Traits(); t.More {
+	if t := wire.ParseMessage(raw).Traits(); t.RequiresInput {
 		if x.body != nil {
 			x.stateKey = stateKeyOf(wire.ParseMessage(x.body).Traits())
 		}
-		x.p.conns.put(connKey{x.target, byState, x.stateKey + t.State}, x.conn, x.clientAddr)
+		x.p.conns.put(connKey{x.target, byState, x.stateKey + t.RequestState}, x.conn, x.clientAddr)
 	}
 }
 

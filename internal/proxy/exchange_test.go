@@ -275,7 +275,7 @@ func TestWhatGivesAStateBackIsRead(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"\u0069nputResponses":{}}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","\u0070arams":{"requestState":"s"}}`,
 	} {
-		if traits := wire.ParseMessage([]byte(text)).Traits(); traits.State == "" && !traits.Answers || !mayHaveState([]byte(text)) {
+		if traits := wire.ParseMessage([]byte(text)).Traits(); traits.RequestState == "" && !traits.HasInputResponses || !mayHaveState([]byte(text)) {
 			t.Errorf("%s: %+v, may give back: %v", text, traits, mayHaveState([]byte(text)))
 		}
 	}

@@ -115,7 +115,7 @@ func (e *eventRewriter) rewrite(event []byte, ev sse.Event) ([]byte, error) {
 	ev.Data = data
 	f.learnServer(m, e.session)
 	request := f.subject.Message // nil for a GET stream
-	isResponse := request != nil && request.Kind == wire.Request && m.Answers(request.ID)
+	isResponse := request != nil && request.Kind == wire.Request && m.IsResponseTo(request.ID)
 	isFromServer := !isResponse && (m.Kind == wire.Request || m.Kind == wire.Notification)
 	if isFromServer && f.p.Desk.hasRules.Load() {
 		row := f.p.Desk.Row(f.target(), e.session, wire.Received, nil, m)

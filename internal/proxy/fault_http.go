@@ -356,7 +356,7 @@ func setBody(resp *http.Response, data []byte) {
 
 // learnServer lets later filters know the server's name.
 func (f *faultedRequest) learnServer(m *wire.Message, session string) {
-	if f.subject.Message != nil && m.Answers(f.subject.Message.ID) {
+	if f.subject.Message != nil && m.IsResponseTo(f.subject.Message.ID) {
 		f.p.Desk.Live.Answered(f.subject.Row, session, m)
 	}
 }
@@ -427,7 +427,7 @@ func (f *faultedRequest) holdResponse(resp *http.Response, m *wire.Message, sess
 
 // rowOf returns the row that filters are matched with for a message of the server.
 func (f *faultedRequest) rowOf(m *wire.Message, session string) *rows.Row {
-	if asked := f.subject.Message; asked != nil && m.Answers(asked.ID) {
+	if asked := f.subject.Message; asked != nil && m.IsResponseTo(asked.ID) {
 		row := *f.subject.Row
 		row.Dir = wire.Received
 		return &row

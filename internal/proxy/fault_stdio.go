@@ -221,7 +221,7 @@ func (p *Pipe) takeDecision(m *wire.Message) *decision {
 	defer p.mu.Unlock()
 	id := t.ID
 	if m.Method != "" {
-		id = t.Subscription
+		id = t.SubscriptionID
 	}
 	d := p.pending[id]
 	if d == nil || id == "" || m.Method != "" && d.Name != "list-changed" {

@@ -81,7 +81,7 @@ func TestBareRequestsAreListedWhereTheyFail(t *testing.T) {
 		}
 		got = append(got, fmt.Sprintf("%s %s %s %d%s", row.Method, path, row.Channel, row.Status, said))
 		x, err := row.Exchange()
-		if err != nil || x == nil || len(x.Heads) == 0 || x.Heads[0].HTTP.URL == "" || len(x.Beside) != 1 {
+		if err != nil || x == nil || len(x.Heads) == 0 || x.Heads[0].HTTP.URL == "" || len(x.NonMessages) != 1 {
 			t.Errorf("%s: %+v, %v", row.Method, x, err)
 		}
 	}

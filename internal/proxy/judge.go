@@ -271,7 +271,7 @@ func (j *Judge) handleResponse(f wire.Frame, m *wire.Message) {
 	}
 	j.closeIf(func(w *watch) bool {
 		sameStream := w.key.conn == f.Conn && (f.Stream == 0 || w.key.stream == f.Stream)
-		if !sameStream || w.ID == "" || !m.Answers([]byte(w.ID)) {
+		if !sameStream || w.ID == "" || !m.IsResponseTo([]byte(w.ID)) {
 			return false
 		}
 		w.ended = f.Time

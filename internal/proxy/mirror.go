@@ -36,7 +36,7 @@ func mirrorHeader(h http.Header, before, after []byte, encode func(string) strin
 		if argument, isParam := strings.CutPrefix(strings.ToLower(name), "mcp-param-"); isParam {
 			pointers = candidateArguments(argument, arguments)
 		}
-		value := wire.Field{Value: values[0]}.Plain()
+		value := wire.Field{Value: values[0]}.DecodedValue()
 		i := slices.IndexFunc(pointers, func(pointer string) bool {
 			return fieldText(oldTree, pointer) == value && fieldText(newTree, pointer) != value
 		})

@@ -609,13 +609,13 @@ func TestProxyCarriesManyAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	exchanges := slices.DeleteFunc(wire.Fold(b.seen()), (*wire.Exchange).ByServer) // what comes back is a request
+	exchanges := slices.DeleteFunc(wire.GroupFrames(b.seen()), (*wire.Exchange).IsFromServer) // what comes back is a request
 	if len(exchanges) != 64*5 {
 		t.Errorf("%d exchanges, want %d", len(exchanges), 64*5)
 	}
 	for _, e := range exchanges {
-		if len(e.Between) != 1 || !bytes.Equal(e.Request.Raw, e.Between[0].Raw) {
-			t.Fatalf("%s got %+v", e.Request.Raw, e.Between)
+		if len(e.OtherMessages) != 1 || !bytes.Equal(e.Request.Raw, e.OtherMessages[0].Raw) {
+			t.Fatalf("%s got %+v", e.Request.Raw, e.OtherMessages)
 		}
 	}
 }

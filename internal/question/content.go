@@ -38,7 +38,7 @@ func (f Form) Missing(content json.RawMessage) (names []string) {
 // in another format than their field's.
 func (f Form) Check(content json.RawMessage) (findings []wire.Finding) {
 	add := func(rule, name, text string) {
-		findings = append(findings, wire.Finding{Rule: rule, Level: wire.Error, Where: "/" + name, Text: text})
+		findings = append(findings, wire.Finding{Rule: rule, Severity: wire.Error, Pointer: "/" + name, Text: text})
 	}
 	members, _ := jsonraw.Object(content)
 	for _, m := range members {

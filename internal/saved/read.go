@@ -399,7 +399,7 @@ const Good = "ok"
 func (r *reader) kind(raw json.RawMessage, at string) wire.Kind {
 	word, _ := jsonraw.Text(raw)
 	known := []string{Good}
-	for _, e := range wire.Endings {
+	for _, e := range wire.ExitCodes {
 		if e.Kind != wire.OK && e.Kind != wire.Signal {
 			known = append(known, string(e.Kind))
 		}

@@ -26,7 +26,7 @@ func satisfies(t *testing.T, name string, raw []byte) {
 		t.Errorf("%s: %s: %v", name, example, err)
 	}
 	for _, f := range findings {
-		t.Errorf("%s: %s: %s %s", name, example, f.Where, f.Text)
+		t.Errorf("%s: %s: %s %s", name, example, f.Pointer, f.Text)
 	}
 }
 

@@ -247,7 +247,7 @@ func (o *oracle) compare(m message, judge *validate.Schema, raw json.RawMessage)
 		return
 	}
 	for _, f := range theirs {
-		if len(ours) == 0 && slices.ContainsFunc(lenient, func(place string) bool { return strings.Contains(f.Where, place) }) {
+		if len(ours) == 0 && slices.ContainsFunc(lenient, func(place string) bool { return strings.Contains(f.Pointer, place) }) {
 			return
 		}
 	}

@@ -69,7 +69,7 @@ func (c *checker) checkWhole(k *kind, raw []byte, known func() (jsonraw.Members,
 func (t *shapes) resultShape(method string, at int, m *wire.Message) *kind {
 	members, _ := m.ResultMembers()
 	_, task := members.Get("task")
-	if m.AsksForInput() {
+	if m.RequiresInput() {
 		return t.kinds["InputRequiredResult"]
 	}
 	if members.Text("resultType") == "task" {
@@ -141,7 +141,7 @@ func (c *checker) findings() (all []wire.Finding) {
 			left := strconv.Itoa(len(c.problems) - i)
 			return append(
 				all,
-				wire.Finding{Rule: wire.RuleMore, Level: wire.Error, Text: left + " more places are not shown", Got: left},
+				wire.Finding{Rule: wire.RuleMore, Severity: wire.Error, Text: left + " more places are not shown", Got: left},
 			)
 		}
 		text := p.text
@@ -152,7 +152,7 @@ func (c *checker) findings() (all []wire.Finding) {
 		if p.isMild {
 			level = wire.Info
 		}
-		all = append(all, wire.Finding{Rule: Rule, Level: level, Where: p.where, Text: text, Want: p.want})
+		all = append(all, wire.Finding{Rule: Rule, Severity: level, Pointer: p.where, Text: text, Want: p.want})
 	}
 	return all
 }

@@ -10,7 +10,7 @@ import (
 
 func check(revision, method, message string) (texts []string) {
 	for _, f := range Check(revision, method, wire.ParseMessage([]byte(message))) {
-		texts = append(texts, strings.TrimSpace(f.Where+" "+f.Text))
+		texts = append(texts, strings.TrimSpace(f.Pointer+" "+f.Text))
 	}
 	return texts
 }
@@ -92,7 +92,7 @@ func TestWhatAServerSaysUnasked(t *testing.T) {
 		m := wire.ParseMessage([]byte(`{"jsonrpc":"2.0",` + message + `}`))
 		var got string
 		for _, f := range Check("2025-06-18", m.Method, m) {
-			got += strings.TrimSpace(f.Where + " " + f.Text)
+			got += strings.TrimSpace(f.Pointer + " " + f.Text)
 		}
 		if got != want {
 			t.Errorf("%s: got %q, want %q", message, got, want)

@@ -25,13 +25,13 @@ func (o *oracle) add(ref int64, f *wire.Frame) {
 	}
 	for _, p := range o.correlator.Add(ref, f, &t) {
 		switch p.Role {
-		case wire.Asks:
+		case wire.RoleRequest:
 			o.requests++
 			o.refs[ref] = true
-		case wire.Continues:
+		case wire.RoleContinuation:
 			o.requests++
 			o.refs[ref] = true
-		case wire.Repeats:
+		case wire.RoleRepeat:
 			o.again++
 			o.refs[ref] = true
 		}

@@ -52,12 +52,12 @@ type placed struct {
 func (b *Builder) apply(p placed) *request {
 	r := b.open[p.Exchange]
 	switch p.Role {
-	case wire.Begins:
+	case wire.RoleBeginning:
 		b.apart.Put(p.Exchange, true)
 		return nil
-	case wire.Asks, wire.Repeats, wire.Continues:
+	case wire.RoleRequest, wire.RoleRepeat, wire.RoleContinuation:
 		return b.ask(r, p)
-	case wire.Accompanies, wire.Cancels:
+	case wire.RoleOtherMessage, wire.RoleCancellation:
 		if p.Facts.Traits.Kind == wire.Notification {
 			b.notify(r, p)
 		}
@@ -68,15 +68,15 @@ func (b *Builder) apply(p placed) *request {
 	wasCancelled := r.state.Cancel != nil
 	r.add(p)
 	switch p.Role {
-	case wire.Answers:
+	case wire.RoleResponse:
 		b.answer(r, p, wasCancelled)
-	case wire.Resumes:
+	case wire.RoleResumption:
 		b.event(r, p.Frame.Time, eventResume)
 		r.failed = false
-	case wire.Surrounds:
+	case wire.RoleNonMessage:
 		b.beside(r, p.Frame)
 		b.fails(r, p.Frame)
-	case wire.Ends, wire.Cancels, wire.Accompanies, wire.Heads:
+	case wire.RoleStreamEnd, wire.RoleCancellation, wire.RoleOtherMessage, wire.RoleHead:
 		b.fails(r, p.Frame)
 	}
 	return r
@@ -94,10 +94,10 @@ func (r *request) add(p placed) {
 // ask adds a request: a new one, a repeated one, or the request of the next round. It returns the
 // request that the message belongs to.
 func (b *Builder) ask(r *request, p placed) *request {
-	if r == nil || p.Role == wire.Asks { // exchange numbers are unique
+	if r == nil || p.Role == wire.RoleRequest { // exchange numbers are unique
 		return b.begin(p)
 	}
-	if p.Role == wire.Repeats {
+	if p.Role == wire.RoleRepeat {
 		var why []otlp.Attribute
 		if r.failed {
 			end := b.ending(r)
@@ -108,7 +108,7 @@ func (b *Builder) ask(r *request, p placed) *request {
 	r.add(p)
 	r.failed = false
 	r.op.id = idText(p.Message.ID)
-	if p.Role == wire.Continues {
+	if p.Role == wire.RoleContinuation {
 		r.waits = false
 		r.round = round{number: r.round.number + 1}
 		b.beginRound(r, p)
@@ -149,7 +149,7 @@ func notice(m *wire.Message) []otlp.Attribute {
 // that request, unless the message names a parent.
 func (b *Builder) concerns(own *request, p placed) {
 	of := b.open[p.Exchange]
-	if own == nil || of == nil || of == own || p.Guess || p.Facts.Traits.Kind != wire.Request ||
+	if own == nil || of == nil || of == own || p.IsGuess || p.Facts.Traits.Kind != wire.Request ||
 		p.Frame.Dir != wire.Received {
 		return
 	}
@@ -172,7 +172,7 @@ func (b *Builder) answer(r *request, p placed, wasCancelled bool) {
 	r.ended = p.Frame.Time
 	end := b.ending(r)
 	b.readResponse(r, p.Message, &end)
-	if p.Facts.Traits.More {
+	if p.Facts.Traits.RequiresInput {
 		b.endRound(r, end, true)
 		r.waits = true
 		r.asked = p.Frame.Time

@@ -129,7 +129,7 @@ func (b *Builder) Add(ref int64, f wire.Frame) {
 			item := exchange.FactsOf(p.Message)
 			p.Facts = &item
 		}
-		if place.Role == wire.Concerns {
+		if place.Role == wire.RoleRelated {
 			b.concerns(own, p)
 		} else {
 			own = b.apply(p)
@@ -243,11 +243,11 @@ func (b *Builder) begin(p placed) *request {
 		number: p.Exchange, ref: p.ref, dir: p.Frame.Dir, conn: p.conn, op: b.operation(p),
 		state: exchange.State{Time: p.Frame.Time, Dir: p.Frame.Dir, Channel: exchange.ChannelOpen},
 	}
-	if p.Role != wire.Asks { // the earlier spans of the exchange were already emitted
+	if p.Role != wire.RoleRequest { // the earlier spans of the exchange were already emitted
 		b.extra++
 		e.again = b.extra
 	}
-	p.Role = wire.Asks
+	p.Role = wire.RoleRequest
 	e.add(p)
 	b.open[e.number] = e
 	b.begun = append(b.begun, e.number)

@@ -110,7 +110,7 @@ func (p *transcript) step(word, rest string) (steps []step, err error) {
 		if p.http {
 			request("POST")
 		}
-		add(wire.Frame{Kind: wire.Body, Raw: []byte(rest), Again: p.again})
+		add(wire.Frame{Kind: wire.Body, Raw: []byte(rest), PreviousID: p.again})
 		p.again = ""
 	case "again":
 		p.again = rest

@@ -163,7 +163,7 @@ func (f *form) Content() (content json.RawMessage, ok bool) {
 		findings = append(findings, more...)
 	}
 	for _, finding := range findings {
-		name, _, _ := strings.Cut(strings.TrimPrefix(finding.Where, "/"), "/")
+		name, _, _ := strings.Cut(strings.TrimPrefix(finding.Pointer, "/"), "/")
 		ok = f.wrong(name, finding.Text)
 	}
 	return content, ok

@@ -89,8 +89,8 @@ func TestWarnings(t *testing.T) {
 			})
 			wantLines(t, warnings, tt.warnings)
 			for _, w := range warnings {
-				if w.Level != wire.Warning {
-					t.Errorf("level %v", w.Level)
+				if w.Severity != wire.Warning {
+					t.Errorf("level %v", w.Severity)
 				}
 			}
 			wantLines(t, mustCheck(t, s, tt.value), tt.want)

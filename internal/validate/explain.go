@@ -31,12 +31,12 @@ func (x explainer) finding(p problem) wire.Finding {
 		said.text += fmt.Sprintf(" (the closest of %d alternatives)", p.closest)
 	}
 	return wire.Finding{
-		Rule:  p.rule,
-		Level: wire.Error,
-		Where: jsonraw.Pointer("", p.at...),
-		Text:  said.text,
-		Want:  said.want,
-		Got:   said.got,
+		Rule:     p.rule,
+		Severity: wire.Error,
+		Pointer:  jsonraw.Pointer("", p.at...),
+		Text:     said.text,
+		Want:     said.want,
+		Got:      said.got,
 	}
 }
 

@@ -93,7 +93,7 @@ func (l *library) invalidSchemaError(broken *jsonschema.SchemaValidationError, s
 	if len(found) == 0 {
 		return &Error{Reason: NotASchema, Where: base, Text: "not a valid schema"}
 	}
-	where := base + found[0].Where
+	where := base + found[0].Pointer
 	text := strings.TrimSpace(brief(where) + " " + found[0].Text)
 	if len(found) > 1 {
 		text += fmt.Sprintf(" (the first of %d problems)", total)

@@ -103,10 +103,10 @@ func (x explainer) findings(root *jsonschema.ValidationError) (out []wire.Findin
 	}
 	if rest := t.total - len(t.first); rest > 0 {
 		out = append(out, wire.Finding{
-			Rule:  RuleMore,
-			Level: wire.Info,
-			Text:  fmt.Sprintf("%d more violations are not shown", rest),
-			Got:   strconv.Itoa(rest),
+			Rule:     RuleMore,
+			Severity: wire.Info,
+			Text:     fmt.Sprintf("%d more violations are not shown", rest),
+			Got:      strconv.Itoa(rest),
 		})
 	}
 	return out, len(out) + max(0, t.total-len(t.first)-1)

@@ -290,9 +290,9 @@ func (sv *survey) dialect(spoken dialect) (dialect, []wire.Finding) {
 	}
 	older := dialects[1]
 	return older, []wire.Finding{{
-		Rule:  "dialect",
-		Level: wire.Warning,
-		Where: sv.tuple,
+		Rule:     "dialect",
+		Severity: wire.Warning,
+		Pointer:  sv.tuple,
 		Text: fmt.Sprintf("an array in \"items\" is not %s, and there is no \"$schema\": read as %s",
 			spoken.name, older.name),
 		Want: `"prefixItems"`,

@@ -36,7 +36,7 @@ func CompileTolerant(raw []byte) (*Schema, []wire.Finding, error) {
 		return nil, nil, err
 	}
 	invalid := wire.Finding{
-		Rule: "schema", Level: wire.Warning, Where: failed.Where,
+		Rule: "schema", Severity: wire.Warning, Pointer: failed.Where,
 		Text: failed.Text + "; read as it was probably meant",
 	}
 	return s, append([]wire.Finding{invalid}, warnings...), nil

@@ -85,7 +85,7 @@ func dropPatterns(s *jsonschema.Schema, lenient map[*jsonschema.Schema]bool) []w
 			s.PatternProperties[re] = &jsonschema.Schema{Bool: &yes}
 		}
 	}
-	sliceutil.Sort(warnings, func(a, b wire.Finding) int { return cmp.Compare(a.Where, b.Where) })
+	sliceutil.Sort(warnings, func(a, b wire.Finding) int { return cmp.Compare(a.Pointer, b.Pointer) })
 	return warnings
 }
 
@@ -146,5 +146,5 @@ func dropNegations(s *jsonschema.Schema, lenient map[*jsonschema.Schema]bool) []
 
 func notChecked(s *jsonschema.Schema, rule, at, text string) wire.Finding {
 	where, _ := pointerOf(s.Location)
-	return wire.Finding{Rule: rule, Level: wire.Warning, Where: where + at, Text: text}
+	return wire.Finding{Rule: rule, Severity: wire.Warning, Pointer: where + at, Text: text}
 }

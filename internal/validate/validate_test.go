@@ -31,7 +31,7 @@ func mustCheck(t testing.TB, s *Schema, value string) []wire.Finding {
 func lines(found []wire.Finding) []string {
 	var out []string
 	for _, f := range found {
-		out = append(out, strings.TrimSpace(f.Where+" "+f.Text))
+		out = append(out, strings.TrimSpace(f.Pointer+" "+f.Text))
 	}
 	return out
 }
@@ -224,7 +224,7 @@ func TestWantAndGot(t *testing.T) {
 		schema, value string
 		want          wire.Finding
 	}{
-		{`{"properties":{"a":{"type":"number"}}}`, `{"a":"x"}`, wire.Finding{Rule: "type", Where: "/a", Want: "number", Got: "string"}},
+		{`{"properties":{"a":{"type":"number"}}}`, `{"a":"x"}`, wire.Finding{Rule: "type", Pointer: "/a", Want: "number", Got: "string"}},
 		{`{"required":["b"]}`, `{}`, wire.Finding{Rule: "required", Want: `"b"`}},
 		{
 			`{"properties":{"limit":{}},"additionalProperties":false}`, `{"limt":1}`,
@@ -245,7 +245,7 @@ func TestWantAndGot(t *testing.T) {
 		if len(found) != 1 {
 			t.Fatalf("%s: %d findings", tt.schema, len(found))
 		}
-		tt.want.Level, tt.want.Text = wire.Error, found[0].Text
+		tt.want.Severity, tt.want.Text = wire.Error, found[0].Text
 		if found[0] != tt.want {
 			t.Errorf("got  %+v\nwant %+v", found[0], tt.want)
 		}
@@ -263,7 +263,7 @@ func TestManyFindings(t *testing.T) {
 			t.Errorf("finding %d is %q", i, line)
 		}
 	}
-	want := wire.Finding{Rule: RuleMore, Level: wire.Info, Text: "103 more violations are not shown", Got: "103"}
+	want := wire.Finding{Rule: RuleMore, Severity: wire.Info, Text: "103 more violations are not shown", Got: "103"}
 	if last := found[MaxFindings]; last != want {
 		t.Errorf("the last is %+v", last)
 	}

@@ -92,8 +92,8 @@ func TestHostileMessagesAreCheap(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		m := ParseMessage([]byte(raw))
-		m.Answers(m.ID)
-		m.Answers([]byte("7"))
+		m.IsResponseTo(m.ID)
+		m.IsResponseTo([]byte("7"))
 		runtime.ReadMemStats(&after)
 		if n := after.TotalAlloc - before.TotalAlloc; n > 16*size {
 			t.Errorf("%s: %d bytes for a message of %d", name, n, len(raw))

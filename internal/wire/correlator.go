@@ -23,36 +23,36 @@ type Role int
 
 // The roles of a frame.
 const (
-	// Asks is the first request of an exchange, from the client or the server.
-	Asks Role = iota
-	// Repeats is the same request sent again.
-	Repeats
-	// Continues is the request of the next round, after a result that required input.
-	Continues
-	// Answers is the response.
-	Answers
-	// Accompanies is any other message that belongs to the exchange.
-	Accompanies
-	// Heads is an HTTP head.
-	Heads
-	// Resumes is the head of a GET that resumes a stream.
-	Resumes
-	// Surrounds is a frame that is not a message: the end of a stream, a line on standard error.
-	Surrounds
-	// Carries is an HTTP frame of a client's message that is no request: the heads and the end
+	// RoleRequest is the first request of an exchange, from the client or the server.
+	RoleRequest Role = iota
+	// RoleRepeat is the same request sent again.
+	RoleRepeat
+	// RoleContinuation is the request of the next round, after a result that required input.
+	RoleContinuation
+	// RoleResponse is the response.
+	RoleResponse
+	// RoleOtherMessage is any other message that belongs to the exchange.
+	RoleOtherMessage
+	// RoleHead is an HTTP head.
+	RoleHead
+	// RoleResumption is the head of a GET that resumes a stream.
+	RoleResumption
+	// RoleNonMessage is a frame that is not a message: the end of a stream, a line on standard error.
+	RoleNonMessage
+	// RoleCarrier is an HTTP frame of a client's message that is no request: the heads and the end
 	// of its POST, and any data in the response that is not a message.
-	Carries
-	// Cancels is the notification that cancels the request.
-	Cancels
-	// Ends is the end of a stream or pipe, other than the request's own, that was to carry the
+	RoleCarrier
+	// RoleCancellation is the notification that cancels the request.
+	RoleCancellation
+	// RoleStreamEnd is the end of a stream or pipe, other than the request's own, that was to carry the
 	// response.
-	Ends
-	// Begins begins an Exchange without a request, for a separate stream or a pipe. The frame
+	RoleStreamEnd
+	// RoleBeginning begins an Exchange without a request, for a separate stream or a pipe. The frame
 	// has a second place there.
-	Begins
-	// Concerns is a message of another Exchange that concerns this one: the server's request on
+	RoleBeginning
+	// RoleRelated is a message of another Exchange that concerns this one: the server's request on
 	// its stream, or a message that may be about it.
-	Concerns
+	RoleRelated
 )
 
 // A Place is the place of a frame in an exchange.
@@ -65,10 +65,10 @@ type Place struct {
 	Ref int64
 	// Item is the index in a batch, or -1.
 	Item int
-	// Guess is set if a message concerns a request only because no other request was waiting.
-	Guess bool
-	// Same is the number, from 1, of an earlier Exchange whose equal request failed, or 0.
-	Same int
+	// IsGuess is set if a message concerns a request only because no other request was waiting.
+	IsGuess bool
+	// FailedBefore is the number, from 1, of an earlier Exchange whose equal request failed, or 0.
+	FailedBefore int
 }
 
 // Remember sets the minimum number of conversations to remember; the maximum is twice that. The
@@ -162,7 +162,7 @@ type connState struct {
 // place adds a place of the current frame. It holds the frame if the thread has no exchange yet.
 func (c *connState) place(t *thread, role Role, ref int64, item int) {
 	if t.number == unlisted {
-		if role != Accompanies || t.refused {
+		if role != RoleOtherMessage || t.refused {
 			t.hold(role, ref)
 			return
 		}
@@ -189,7 +189,7 @@ func (c *connState) placeNonMessage(ref int64, frame *Frame) {
 		t = c.latest
 	}
 	if ended := frame.Kind == Closed && c.closed(ref, frame, t); t != nil && !ended {
-		c.place(t, Surrounds, ref, -1)
+		c.place(t, RoleNonMessage, ref, -1)
 	}
 }
 
@@ -204,10 +204,10 @@ func (c *connState) placeHeld(ref int64, frame *Frame, stream *thread) {
 		own = of.byID.Get(idKey([]byte(frame.Held.ID)))
 	}
 	if own != nil {
-		c.place(own, Surrounds, ref, -1)
+		c.place(own, RoleNonMessage, ref, -1)
 	}
 	if stream != nil && stream != own {
-		c.place(stream, Surrounds, ref, -1)
+		c.place(stream, RoleNonMessage, ref, -1)
 	}
 }
 
@@ -222,7 +222,7 @@ func (c *connState) placeMessage(ref int64, frame *Frame, m *Traits, item int) {
 		c.placeRequest(ref, frame, m, item)
 	case m.Kind == Request:
 		c.placeQuestion(ref, frame, m, item)
-	case m.Reply && frame.Dir == Received:
+	case m.IsReply && frame.Dir == Received:
 		c.placeResponse(ref, frame, m, item)
 	default:
 		c.placeOther(ref, frame, m, item)
@@ -234,19 +234,19 @@ func (c *connState) placeMessage(ref int64, frame *Frame, m *Traits, item int) {
 }
 
 func (c *connState) placeRequest(ref int64, frame *Frame, m *Traits, item int) {
-	role := Repeats
+	role := RoleRepeat
 	same := 0
 	t := c.sent.byID.Get(m.ID)
-	if t == nil || !t.open || t.sum != m.Sum {
-		t = c.sentAgain(frame.Again, item)
+	if t == nil || !t.open || t.sum != m.BytesHash {
+		t = c.sentAgain(frame.PreviousID, item)
 	}
 	if t == nil {
 		t = c.rounds.removeContinued(m)
-		role = Continues
+		role = RoleContinuation
 	}
 	if t == nil {
 		t = &thread{number: *c.count, method: m.Method, name: m.Name}
-		role = Asks
+		role = RoleRequest
 		same = c.failedBefore(m)
 		*c.count++
 		c.latest = t
@@ -255,15 +255,15 @@ func (c *connState) placeRequest(ref int64, frame *Frame, m *Traits, item int) {
 		c.opening = t
 	}
 	t.id = m.ID
-	t.sum = m.Sum
+	t.sum = m.BytesHash
 	t.open = true
-	t.asks = m.Asks
+	t.asks = m.ContentHash
 	t.accepted = false
 	c.sent.put(t, m)
 	c.unanswered.add(t)
 	c.place(t, role, ref, item)
 	if same > 0 {
-		c.places[len(c.places)-1].Same = same
+		c.places[len(c.places)-1].FailedBefore = same
 	}
 	c.bind(t, frame)
 }
@@ -286,18 +286,18 @@ func (c *connState) sentAgain(again string, item int) *thread {
 // failedBefore returns the number, from 1, of the last exchange with an equal request that failed
 // in transport, or 0. It returns each exchange only once.
 func (c *connState) failedBefore(m *Traits) int {
-	t := c.failed.Get(m.Asks)
+	t := c.failed.Get(m.ContentHash)
 	if t == nil || !t.open {
 		return 0
 	}
-	c.failed.Delete(m.Asks)
+	c.failed.Delete(m.ContentHash)
 	return t.number + 1
 }
 
 // bind places the waiting head of a request, and assigns the stream to its thread.
 func (c *connState) bind(t *thread, frame *Frame) {
 	if ref, ok := c.waiting[frame.Stream]; ok {
-		c.place(t, Heads, ref, -1)
+		c.place(t, RoleHead, ref, -1)
 		delete(c.waiting, frame.Stream)
 	}
 	// A batch is one HTTP request: it belongs to the first of its requests.
@@ -331,7 +331,7 @@ func (c *connState) placeResponse(ref int64, frame *Frame, m *Traits, item int) 
 	if t == nil || !t.open {
 		t = c.sent.byID.Get(keyOfOtherType(m.ID)) // clients take an id of the other type
 	}
-	if m.NoID && (t == nil || !t.open) {
+	if m.LacksID && (t == nil || !t.open) {
 		t = c.onlyWaiting(frame.Stream)
 	}
 	if t == nil || !t.open {
@@ -340,8 +340,8 @@ func (c *connState) placeResponse(ref int64, frame *Frame, m *Traits, item int) 
 	}
 	t.open = false
 	c.unanswered.remove(t)
-	c.place(t, Answers, ref, item)
-	if m.More {
+	c.place(t, RoleResponse, ref, item)
+	if m.RequiresInput {
 		c.rounds.add(t, m)
 	}
 }
@@ -364,20 +364,20 @@ func (c *connState) placeOther(ref int64, frame *Frame, m *Traits, item int) {
 	stream := c.streams.Get(frame.Stream)
 	// All on the stream of an answer belongs to its request. The body of a 202 is no answer.
 	ofAnswer := stream != nil && !stream.apart && !stream.accepted && frame.Dir == Received
-	if m.Blank || m.Kind == Invalid && !m.Reply && !ofAnswer {
+	if m.IsBlank || m.Kind == Invalid && !m.IsReply && !ofAnswer {
 		c.placeNonMessage(ref, frame) // an event that says nothing but its id, bytes that are no message
 		return
 	}
 	t := c.threadNamed(frame, m)
-	role := Accompanies
+	role := RoleOtherMessage
 	switch {
 	case t == nil:
 		t = c.onStream(frame)
-	case m.Cancels != "" && t.open:
-		role = Cancels
+	case m.CancelledID != "" && t.open:
+		role = RoleCancellation
 		c.unanswered.remove(t)
-	case m.Reply && frame.Dir == Sent && t.open:
-		role = Answers
+	case m.IsReply && frame.Dir == Sent && t.open:
+		role = RoleResponse
 		t.open = false
 	}
 	if frame.Dir == Sent && frame.Stream > 0 && stream == nil {
@@ -391,7 +391,7 @@ func (c *connState) placeOther(ref int64, frame *Frame, m *Traits, item int) {
 	c.concerns(t, ref, item)
 	if t.apart && frame.Dir == Received && m.mayBeOfAny() {
 		if to := c.unanswered.single(); to != nil {
-			c.places = append(c.places, Place{Exchange: to.number, Role: Concerns, Ref: ref, Item: item, Guess: true})
+			c.places = append(c.places, Place{Exchange: to.number, Role: RoleRelated, Ref: ref, Item: item, IsGuess: true})
 		}
 	}
 }
@@ -399,36 +399,36 @@ func (c *connState) placeOther(ref int64, frame *Frame, m *Traits, item int) {
 // mayBeOfAny reports whether a notification may belong to any request: it names none, and is not
 // about the server's lists, which belong to the session.
 func (t *Traits) mayBeOfAny() bool {
-	return t.Kind == Notification && t.Progress == "" && t.Cancels == "" && t.Subscription == "" &&
+	return t.Kind == Notification && t.ReportedToken == "" && t.CancelledID == "" && t.SubscriptionID == "" &&
 		!strings.HasSuffix(t.Method, "/list_changed") && t.Method != "notifications/resources/updated"
 }
 
 // threadNamed returns the exchange that a message names, or nil.
 func (c *connState) threadNamed(frame *Frame, m *Traits) *thread {
 	of := &c.sent
-	if frame.Dir == Sent && (m.Reply || m.Progress != "") || frame.Dir == Received && m.Cancels != "" {
+	if frame.Dir == Sent && (m.IsReply || m.ReportedToken != "") || frame.Dir == Received && m.CancelledID != "" {
 		of = &c.asked
 	}
 	switch {
-	case m.Reply && frame.Dir == Received && c.carriers.Get(frame.Stream) != nil:
+	case m.IsReply && frame.Dir == Received && c.carriers.Get(frame.Stream) != nil:
 		return nil // what it came for is no request
-	case m.Reply:
+	case m.IsReply:
 		if t := c.streams.Get(frame.Stream); t != nil && t.id == m.ID && m.ID != "" {
 			return t
 		}
 		return of.byID.Get(m.ID)
-	case m.Progress != "":
-		if t := c.streams.Get(frame.Stream); t != nil && t.token == m.Progress && frame.Dir == Received {
+	case m.ReportedToken != "":
+		if t := c.streams.Get(frame.Stream); t != nil && t.token == m.ReportedToken && frame.Dir == Received {
 			return t
 		}
-		return of.byToken.Get(m.Progress)
-	case m.Cancels != "":
-		if t := of.byID.Get(m.Cancels); t != nil || frame.Dir == Sent {
+		return of.byToken.Get(m.ReportedToken)
+	case m.CancelledID != "":
+		if t := of.byID.Get(m.CancelledID); t != nil || frame.Dir == Sent {
 			return t
 		}
-		return c.sent.byID.Get(m.Cancels) // a subscription that the server ends
-	case m.Subscription != "" && frame.Dir == Received:
-		return c.sent.byID.Get(m.Subscription)
+		return c.sent.byID.Get(m.CancelledID) // a subscription that the server ends
+	case m.SubscriptionID != "" && frame.Dir == Received:
+		return c.sent.byID.Get(m.SubscriptionID)
 	case m.Method == "notifications/initialized" && frame.Dir == Sent:
 		return c.opening // which it completes
 	}

@@ -10,9 +10,9 @@ type Exchange struct {
 	// Response is the response. Its Raw is nil if none was received. From a batch, Request and
 	// Response contain only their own message.
 	Response Frame
-	// Between are the other messages that belong to the request, in both directions: notifications,
+	// OtherMessages are the other messages that belong to the request, in both directions: notifications,
 	// the server's requests and the responses to them, retries, earlier rounds and late messages.
-	Between []Frame
+	OtherMessages []Frame
 	// guessed are the messages in Between that name no request, and belong to this one only because
 	// no other request was waiting.
 	guessed map[uint64]bool
@@ -21,8 +21,8 @@ type Exchange struct {
 	// Carriers are the HTTP frames of the client's messages in Between that have their own HTTP
 	// request.
 	Carriers []Frame
-	// Beside are the frames that are not messages: the ends of streams, lines on standard error.
-	Beside []Frame
+	// NonMessages are the frames that are not messages: the ends of streams, lines on standard error.
+	NonMessages []Frame
 }
 
 // HeadsOf returns the heads of the HTTP request that carried a message in Between, or nil if the
@@ -36,16 +36,16 @@ func (e *Exchange) HeadsOf(message Frame) (heads []Frame) {
 	return heads
 }
 
-// Guessed reports whether a message in Between belongs to the request only because no other request
+// IsGuess reports whether a message in Between belongs to the request only because no other request
 // was waiting.
-func (e *Exchange) Guessed(message Frame) bool { return e.guessed[message.Seq] }
+func (e *Exchange) IsGuess(message Frame) bool { return e.guessed[message.Seq] }
 
-// ByServer reports whether the server sent the request.
-func (e *Exchange) ByServer() bool { return e.Request.Raw != nil && e.Request.Dir == Received }
+// IsFromServer reports whether the server sent the request.
+func (e *Exchange) IsFromServer() bool { return e.Request.Raw != nil && e.Request.Dir == Received }
 
-// Fold groups frames into exchanges, in the order of their first frames. It leaves out frames that
+// GroupFrames groups frames into exchanges, in the order of their first frames. It leaves out frames that
 // are not messages and belong to no exchange.
-func Fold(frames []Frame) (all []*Exchange) {
+func GroupFrames(frames []Frame) (all []*Exchange) {
 	var folder Correlator
 	for i := range frames {
 		var t Traits
@@ -55,7 +55,7 @@ func Fold(frames []Frame) (all []*Exchange) {
 			t = m.Traits()
 		}
 		for _, p := range folder.Add(int64(i), &frames[i], &t) {
-			if p.Role == Asks || p.Role == Begins {
+			if p.Role == RoleRequest || p.Role == RoleBeginning {
 				all = append(all, &Exchange{})
 			}
 			frame := frames[p.Ref]
@@ -70,27 +70,27 @@ func Fold(frames []Frame) (all []*Exchange) {
 
 // Add adds a frame at its place. Frames must be added in the order in which they were sent.
 func (e *Exchange) Add(frame Frame, p Place) {
-	if p.Guess {
+	if p.IsGuess {
 		if e.guessed == nil {
 			e.guessed = map[uint64]bool{}
 		}
 		e.guessed[frame.Seq] = true
 	}
 	switch p.Role {
-	case Asks:
+	case RoleRequest:
 		e.Request = frame
-	case Continues:
-		e.Between = append(e.Between, e.Response, frame)
+	case RoleContinuation:
+		e.OtherMessages = append(e.OtherMessages, e.Response, frame)
 		e.Response = Frame{}
-	case Answers:
+	case RoleResponse:
 		e.Response = frame
-	case Repeats, Accompanies, Cancels, Concerns:
-		e.Between = append(e.Between, frame)
-	case Heads, Resumes:
+	case RoleRepeat, RoleOtherMessage, RoleCancellation, RoleRelated:
+		e.OtherMessages = append(e.OtherMessages, frame)
+	case RoleHead, RoleResumption:
 		e.Heads = append(e.Heads, frame)
-	case Surrounds, Ends:
-		e.Beside = append(e.Beside, frame)
-	case Carries:
+	case RoleNonMessage, RoleStreamEnd:
+		e.NonMessages = append(e.NonMessages, frame)
+	case RoleCarrier:
 		e.Carriers = append(e.Carriers, frame)
 	}
 }

@@ -42,7 +42,7 @@ func transcript(text string) (frames []Frame) {
 			_, _ = fmt.Sscan(after, &f.HTTP.Status)
 		case "again":
 			id, raw, _ := strings.Cut(after, " ")
-			f.Again, f.Raw = id, []byte(raw)
+			f.PreviousID, f.Raw = id, []byte(raw)
 		default:
 			f.Raw = []byte(rest)
 		}
@@ -61,13 +61,13 @@ func folded(exchanges []*Exchange) (lines []string) {
 		for _, part := range []struct {
 			name   string
 			frames []Frame
-		}{{"between", e.Between}, {"heads", e.Heads}, {"carriers", e.Carriers}} {
+		}{{"between", e.OtherMessages}, {"heads", e.Heads}, {"carriers", e.Carriers}} {
 			for i, f := range part.frames {
 				if i == 0 {
 					line += ", " + part.name
 				}
 				line += fmt.Sprint(" ", f.Seq)
-				if part.name == "between" && e.Guessed(f) {
+				if part.name == "between" && e.IsGuess(f) {
 					line += "?"
 				}
 			}
@@ -399,7 +399,7 @@ func TestFold(t *testing.T) {
 			< 0 {"id":null,"result":1}`, []string{"1 → 2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, folded(Fold(transcript(c.frames)))); diff != "" {
+			if diff := cmp.Diff(c.want, folded(GroupFrames(transcript(c.frames)))); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -424,8 +424,8 @@ func TestRequestsAreLinkedToFailedOnes(t *testing.T) {
 			traits = ParseMessage(frame.Raw).Traits()
 		}
 		for _, p := range f.Add(int64(i), &frame, &traits) {
-			if p.Role == Asks {
-				got = append(got, p.Same)
+			if p.Role == RoleRequest {
+				got = append(got, p.FailedBefore)
 			}
 		}
 	}
@@ -436,7 +436,7 @@ func TestRequestsAreLinkedToFailedOnes(t *testing.T) {
 
 // Of a batch each exchange shows its own messages.
 func TestFoldTakesBatchesApart(t *testing.T) {
-	all := Fold(transcript(`
+	all := GroupFrames(transcript(`
 		> 0 [{"id":1,"jsonrpc":"2.0","method":"a"}, {"id":2,"jsonrpc":"2.0","method":"b"}]
 		< 0 [{"id":2,"jsonrpc":"2.0","result":"b"}, {"id":1,"jsonrpc":"2.0","result":"a"}]`))
 	var got []string
@@ -455,7 +455,7 @@ func TestFoldTakesBatchesApart(t *testing.T) {
 // A head may lack its facts, and a fold over many open requests is not slow.
 func TestFoldBearsAnything(t *testing.T) {
 	frames := []Frame{{Kind: Head}, {Kind: Head, Dir: Received}, {Kind: Body}, {Kind: Event}, {Kind: Noise}, {Kind: Stderr}, {Kind: Closed}}
-	if got := Fold(frames); got != nil {
+	if got := GroupFrames(frames); got != nil {
 		t.Errorf("%d exchanges of nothing", len(got))
 	}
 	frames = nil
@@ -465,7 +465,7 @@ func TestFoldBearsAnything(t *testing.T) {
 	for i := range 20_000 {
 		frames = append(frames, Frame{Dir: Received, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":1}`, i)})
 	}
-	all := Fold(frames)
+	all := GroupFrames(frames)
 	if len(all) != 20_000 || all[19_999].Response.Raw == nil {
 		t.Errorf("%d exchanges", len(all))
 	}

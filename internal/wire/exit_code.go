@@ -26,7 +26,7 @@ const (
 )
 
 // An Ending is one row of the table of exit codes.
-type Ending struct {
+type ExitCode struct {
 	// Code is the exit status of the process. For Signal it is 128, and the number of the signal is
 	// added.
 	Code int
@@ -39,9 +39,9 @@ type Ending struct {
 	Stdout string
 }
 
-// Endings is the table of exit codes, in the order of the codes. It is a part of the command line's
+// ExitCodes is the table of exit codes, in the order of the codes. It is a part of the command line's
 // contract: `mcpc help exit-codes` prints it.
-var Endings = []Ending{
+var ExitCodes = []ExitCode{
 	{0, OK, "success", "yes", "the result"},
 	{1, CheckFailed, "a check failed", "-", "the findings"},
 	{1, NoMatch, "mcpc grep found nothing", "-", "empty"},
@@ -76,7 +76,7 @@ var Precedence = []Kind{
 
 // ExitCode returns the exit status of the process for k.
 func (k Kind) ExitCode() int {
-	for _, e := range Endings {
+	for _, e := range ExitCodes {
 		if e.Kind == k {
 			return e.Code
 		}

@@ -41,7 +41,7 @@ func kinds(t *testing.T) (all []Kind) {
 func TestEveryKindHasOneEnding(t *testing.T) {
 	rows, codes := map[Kind]int{}, map[int]Kind{}
 	last := -1
-	for _, e := range Endings {
+	for _, e := range ExitCodes {
 		rows[e.Kind]++
 		if other, ok := codes[e.Code]; ok && e.Kind != NoMatch { // as grep has it
 			t.Errorf("%q and %q both exit with %d", other, e.Kind, e.Code)
@@ -59,8 +59,8 @@ func TestEveryKindHasOneEnding(t *testing.T) {
 		}
 	}
 	all := kinds(t)
-	if len(all) != 17 || len(all) != len(Endings) {
-		t.Errorf("%d kinds and %d endings", len(all), len(Endings))
+	if len(all) != 17 || len(all) != len(ExitCodes) {
+		t.Errorf("%d kinds and %d endings", len(all), len(ExitCodes))
 	}
 	for _, k := range all {
 		if rows[k] != 1 {
@@ -122,10 +122,10 @@ func TestNames(t *testing.T) {
 
 func TestOutcome(t *testing.T) {
 	failed := Outcome{Kind: RPCFailed, Message: ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"error":{"code":0,"message":"no"}}`))}
-	if (Outcome{}).RPC() != nil || !(Outcome{}).Good() {
+	if (Outcome{}).RPCError() != nil || !(Outcome{}).OK() {
 		t.Error("the empty outcome is good")
 	}
-	if e := failed.RPC(); e == nil || e.Code != 0 || failed.Good() {
+	if e := failed.RPCError(); e == nil || e.Code != 0 || failed.OK() {
 		t.Errorf("%+v", e)
 	}
 }

@@ -1,23 +1,23 @@
 package wire
 
 // A Level is the severity of a Finding.
-type Level int
+type Severity int
 
-// The levels of a Finding, lightest first.
+// The severities of a Finding, lightest first.
 const (
-	Info Level = iota
+	Info Severity = iota
 	Warning
 	Error
 )
 
-func (l Level) String() string { return [...]string{"info", "warning", "error"}[l] }
+func (l Severity) String() string { return [...]string{"info", "warning", "error"}[l] }
 
 // MarshalText returns the name of the level.
-func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+func (l Severity) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
 // UnmarshalText reads the name of a level; an unknown name is Info.
-func (l *Level) UnmarshalText(name []byte) error {
-	*l = map[string]Level{"warning": Warning, "error": Error}[string(name)]
+func (l *Severity) UnmarshalText(name []byte) error {
+	*l = map[string]Severity{"warning": Warning, "error": Error}[string(name)]
 	return nil
 }
 
@@ -25,18 +25,18 @@ func (l *Level) UnmarshalText(name []byte) error {
 // their number.
 const RuleMore = "more"
 
-// Undeclared is the rule of a finding about a server's request for a capability that the client did
+// RuleUndeclared is the rule of a finding about a server's request for a capability that the client did
 // not declare; Got is the method.
-const Undeclared = "undeclared"
+const RuleUndeclared = "undeclared"
 
 // A Finding is one violation of a rule by a value or a message: of a schema, or of the
 // specification.
 type Finding struct {
 	// Rule is a short stable name: "type", "required", "duplicate_member".
-	Rule  string `json:"rule"`
-	Level Level  `json:"level"`
-	// Where is a JSON pointer (RFC 6901) into the value; "" is the whole value.
-	Where string `json:"where,omitempty"`
+	Rule     string   `json:"rule"`
+	Severity Severity `json:"level"`
+	// Pointer is a JSON pointer (RFC 6901) into the value; "" is the whole value.
+	Pointer string `json:"where,omitempty"`
 	// Text says what is wrong, in lower case and without a full stop.
 	Text string `json:"text,omitempty"`
 	// Want is what the rule requires and Got the actual value, as short JSON or words. Either may be

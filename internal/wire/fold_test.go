@@ -140,7 +140,7 @@ func seqs(e *Exchange) []uint64 {
 	if e.Response.Raw != nil {
 		all = append(all, e.Response.Seq)
 	}
-	for _, f := range slices.Concat(e.Between, e.Heads) {
+	for _, f := range slices.Concat(e.OtherMessages, e.Heads) {
 		all = append(all, f.Seq)
 	}
 	slices.Sort(all)
@@ -162,8 +162,8 @@ func TestFoldGivesBackTheLivesOfRequests(t *testing.T) {
 			want[l.seqs[0]] = l.seqs
 		}
 		got := map[uint64][]uint64{}
-		for _, e := range Fold(tr.frames) {
-			if e.ByServer() { // it belongs to the life of what the client asked
+		for _, e := range GroupFrames(tr.frames) {
+			if e.IsFromServer() { // it belongs to the life of what the client asked
 				continue
 			}
 			all := seqs(e)

@@ -70,16 +70,16 @@ type Frame struct {
 	Hidden int
 	// Size is the number of bytes sent, or 0 if it equals len(Raw).
 	Size int
-	// Unread says why a body could not be decoded, or is "". The body's bytes are left out.
-	Unread string
-	// Again is the id, as JSON, of the earlier request that mcpc's own client repeats with this
+	// DecodeError says why a body could not be decoded, or is "". The body's bytes are left out.
+	DecodeError string
+	// PreviousID is the id, as JSON, of the earlier request that mcpc's own client repeats with this
 	// one, or "".
-	Again string
-	HTTP  *HTTPHead
-	SSE   *sse.Facts
-	Close *CloseFacts
-	Fault *FaultFacts
-	Held  *HeldFacts
+	PreviousID string
+	HTTP       *HTTPHead
+	SSE        *sse.Facts
+	Close      *CloseFacts
+	Fault      *FaultFacts
+	Held       *HeldFacts
 }
 
 // An HTTPHead is the head of an HTTP request (Method and URL set) or response (Status set), without
@@ -206,9 +206,9 @@ func ParseFrameKind(text string) (FrameKind, bool) {
 // caller.
 type Tap func(Frame)
 
-// Plain returns the value of a header field as text. Values that a field must not contain are sent
+// DecodedValue returns the value of a header field as text. Values that a field must not contain are sent
 // in base64 (2026-07-28 basic/transports/streamable-http, "Value encoding").
-func (f Field) Plain() string {
+func (f Field) DecodedValue() string {
 	encoded, hasStart := strings.CutPrefix(f.Value, "=?base64?")
 	encoded, hasEnd := strings.CutSuffix(encoded, "?=")
 	if !hasStart || !hasEnd {

@@ -40,7 +40,7 @@ func FuzzParseMessage(f *testing.F) {
 		if again := ParseMessage(bytes.Clone(raw)); !reflect.DeepEqual(m, again) {
 			t.Errorf("read again it is %s, was %s", view(again), view(m))
 		}
-		if m.Kind == Request && !ParseMessage(ComposeResult(m.ID, nil)).Answers(m.ID) {
+		if m.Kind == Request && !ParseMessage(ComposeResult(m.ID, nil)).IsResponseTo(m.ID) {
 			t.Errorf("an answer to %s is none", m.ID)
 		}
 		assertLikeOthers(t, raw)
@@ -231,8 +231,8 @@ func FuzzFold(f *testing.F) {
 			}
 		}
 		found := 0
-		for _, e := range Fold(frames) {
-			for _, frame := range e.Between {
+		for _, e := range GroupFrames(frames) {
+			for _, frame := range e.OtherMessages {
 				if m := ParseMessage(frame.Raw); frame.Dir == Sent && m.Kind == Request {
 					found++
 				}
@@ -241,7 +241,7 @@ func FuzzFold(f *testing.F) {
 				continue // a stream
 			}
 			found++
-			if m := ParseMessage(e.Request.Raw); m.Kind != Request || e.ByServer() != (e.Request.Dir == Received) {
+			if m := ParseMessage(e.Request.Raw); m.Kind != Request || e.IsFromServer() != (e.Request.Dir == Received) {
 				t.Errorf("the request is %s", view(m))
 			}
 		}

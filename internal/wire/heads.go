@@ -15,7 +15,7 @@ func (c *connState) placeHead(ref int64, h *Frame) {
 	c.streams.Delete(h.Stream)
 	c.carriers.Delete(h.Stream)
 	if t := c.bookmarks.Get(h.HTTP.Field("Last-Event-ID")); t != nil {
-		c.place(t, Resumes, ref, -1)
+		c.place(t, RoleResumption, ref, -1)
 		c.streams.Put(h.Stream, t)
 		if t.open {
 			c.unanswered.add(t)
@@ -36,7 +36,7 @@ func (c *connState) placeResponseHead(ref int64, h *Frame) {
 		return
 	}
 	t := c.onStream(h)
-	c.place(t, Heads, ref, -1)
+	c.place(t, RoleHead, ref, -1)
 	if h.HTTP == nil {
 		return
 	}
@@ -94,8 +94,8 @@ func (c *connState) placeCarrier(ref int64, frame *Frame) bool {
 }
 
 func (c *connState) placeCarried(t *thread, ref int64) {
-	c.place(t, Carries, ref, -1)
+	c.place(t, RoleCarrier, ref, -1)
 	if t.parent != nil {
-		c.place(t.parent, Carries, ref, -1)
+		c.place(t.parent, RoleCarrier, ref, -1)
 	}
 }

@@ -25,8 +25,8 @@ func RunOnServer(words string) Hint { return Hint(serverMark + words + endMark) 
 
 // A HintPart is text, or the words of a command. There is set for a command of RunOnServer.
 type HintPart struct {
-	Text           string
-	Command, There bool
+	Text                   string
+	IsCommand, NeedsServer bool
 }
 
 // Parts returns the texts and the commands of the hint, in order.
@@ -42,7 +42,7 @@ func (h Hint) Parts() (parts []HintPart) {
 			parts = append(parts, HintPart{Text: text[:at]})
 		}
 		if at < len(text) {
-			parts = append(parts, HintPart{Text: text[at+1:], Command: true, There: text[at:at+1] == serverMark})
+			parts = append(parts, HintPart{Text: text[at+1:], IsCommand: true, NeedsServer: text[at:at+1] == serverMark})
 		}
 	}
 	return parts
@@ -52,7 +52,7 @@ func (h Hint) Parts() (parts []HintPart) {
 func (h Hint) String() string {
 	var b strings.Builder
 	for _, part := range h.Parts() {
-		if part.Command {
+		if part.IsCommand {
 			b.WriteString("mcpc ")
 		}
 		b.WriteString(part.Text)

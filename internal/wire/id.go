@@ -9,10 +9,10 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// Answers reports whether m is the response to the request with this id. The JSON type counts: "7"
+// IsResponseTo reports whether m is the response to the request with this id. The JSON type counts: "7"
 // does not answer 7, but 7.0 does, because it is the same number. An Invalid response still answers
 // the request that it names: no better response will follow.
-func (m *Message) Answers(id json.RawMessage) bool {
+func (m *Message) IsResponseTo(id json.RawMessage) bool {
 	return m.reply && len(id) > 0 && (bytes.Equal(m.ID, id) || idKey(m.ID) == idKey(id))
 }
 

@@ -45,7 +45,7 @@ func TestNullBesideResult(t *testing.T) {
 		if m.Kind != c.kind {
 			t.Errorf("%s is a %v, want %v", c.raw, m.Kind, c.kind)
 		}
-		if c.kind != Invalid && (len(m.Problems) != 1 || m.Problems[0].Rule != "shape" || m.Problems[0].Level != Warning) {
+		if c.kind != Invalid && (len(m.Problems) != 1 || m.Problems[0].Rule != "shape" || m.Problems[0].Severity != Warning) {
 			t.Errorf("%s: problems %v", c.raw, m.Problems)
 		}
 		if c.kind == ErrorResponse && (m.Result != nil || m.Error.Code != 1) {

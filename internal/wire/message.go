@@ -48,11 +48,11 @@ type Message struct {
 	// Items are the messages of a Batch.
 	Items []*Message
 	// Problems are the ways in which Raw breaks JSON-RPC 2.0. A message whose
-	// Kind is Invalid has at least one of level Error.
+	// Kind is Invalid has at least one of severity Error.
 	Problems []Finding
-	// OtherVersion is set for a response with an id whose "jsonrpc" is missing or not "2.0". If a
+	// HasOtherVersion is set for a response with an id whose "jsonrpc" is missing or not "2.0". If a
 	// request has this id, it is the response; otherwise it may be a log line.
-	OtherVersion bool
+	HasOtherVersion bool
 	// reply is set if the message has a result or an error and no method, even if Kind is Invalid.
 	reply bool
 	// index is the index of the members of Params or Result.
@@ -139,11 +139,11 @@ func (m *Message) addSyntaxError(text []byte, err *jsonraw.SyntaxError) {
 
 func (m *Message) addError(rule, format string, args ...any) {
 	m.Kind = Invalid
-	m.Problems = append(m.Problems, Finding{Rule: rule, Level: Error, Text: fmt.Sprintf(format, args...)})
+	m.Problems = append(m.Problems, Finding{Rule: rule, Severity: Error, Text: fmt.Sprintf(format, args...)})
 }
 
 func (m *Message) addWarning(rule, format string, args ...any) {
-	m.Problems = append(m.Problems, Finding{Rule: rule, Level: Warning, Text: fmt.Sprintf(format, args...)})
+	m.Problems = append(m.Problems, Finding{Rule: rule, Severity: Warning, Text: fmt.Sprintf(format, args...)})
 }
 
 // parseBatch parses an array. An empty array is no batch, and a batch contains no batches (JSON-RPC
@@ -205,7 +205,7 @@ func (m *Message) parseEnvelope(members jsonraw.Members) {
 			m.addError("jsonrpc", "%s", text)
 			return
 		}
-		m.OtherVersion = true
+		m.HasOtherVersion = true
 		m.addWarning("jsonrpc", "%s", text)
 	}
 	switch {
@@ -316,7 +316,7 @@ func (m *Message) checkID() {
 // Problem returns the first reason why m is Invalid, or "".
 func (m *Message) Problem() string {
 	for _, p := range m.Problems {
-		if p.Level == Error {
+		if p.Severity == Error {
 			return p.Text
 		}
 	}

@@ -34,7 +34,7 @@ func view(m *Message) string {
 		part("data", e.Data)
 	}
 	for _, p := range m.Problems {
-		fmt.Fprintf(&b, " [%s %s]", p.Level, p.Rule)
+		fmt.Fprintf(&b, " [%s %s]", p.Severity, p.Rule)
 	}
 	for _, item := range m.Items {
 		b.WriteString("\n  " + view(item))
@@ -48,7 +48,7 @@ func TestRealMessages(t *testing.T) {
 		m := ParseMessage(s.raw)
 		fmt.Fprintf(&b, "# %s\n%s\n", s.name, view(m))
 		for _, p := range m.Problems {
-			fmt.Fprintf(&b, "  %s: %s\n", p.Level, p.Text)
+			fmt.Fprintf(&b, "  %s: %s\n", p.Severity, p.Text)
 		}
 	}
 	golden(t, "messages.txt", b.String())
@@ -241,7 +241,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		for _, body := range []string{`"result":{}`, `"error":{"code":1,"message":""}`} {
 			m := ParseMessage([]byte(`{"jsonrpc":"2.0","id":` + c.theirs + `,` + body + `}`))
-			if got := m.Answers(json.RawMessage(c.id)); got != c.want {
+			if got := m.IsResponseTo(json.RawMessage(c.id)); got != c.want {
 				t.Errorf("%s answers %s: %v", c.theirs, c.id, got)
 			}
 		}
@@ -262,11 +262,11 @@ func TestAnswersOfOtherShapes(t *testing.T) {
 		`{"jsonrpc":"2.0","id":7,"result":1,"error":{"code":1,"message":""}}`:         true,
 		`{"jsonrpc":"2.0","id":7,"error":{"code":"1","message":""},"x":{"result":1}}`: true,
 	} {
-		if got := ParseMessage([]byte(raw)).Answers(json.RawMessage("7")); got != want {
+		if got := ParseMessage([]byte(raw)).IsResponseTo(json.RawMessage("7")); got != want {
 			t.Errorf("%s answers 7: %v", raw, got)
 		}
 	}
-	if ParseMessage([]byte(`{"jsonrpc":"2.0","result":1}`)).Answers(nil) {
+	if ParseMessage([]byte(`{"jsonrpc":"2.0","result":1}`)).IsResponseTo(nil) {
 		t.Error("no id answers no id")
 	}
 }

@@ -17,19 +17,19 @@ type Outcome struct {
 	Method, Name string
 	// ID is the id of the last request, or nil if none was sent.
 	ID json.RawMessage
-	// Many is set for the summary of many exchanges: Kind is the worst, Text the summary.
-	Many bool
-	// Where is the server's name for people.
-	Where string
+	// IsSummary is set for the summary of many exchanges: Kind is the worst, Text the summary.
+	IsSummary bool
+	// ServerName is the server's name for people.
+	ServerName string
 	// Line is the line of the script with the request, from 1, or 0.
 	Line int
 	// Text says what happened, in lower case and without a full stop.
 	Text string
 	// Hint is a command or sentence with the next step, or "".
 	Hint Hint
-	// Pin is a revision to try with --protocol if only the probe for the revision failed, or "".
+	// TryRevision is a revision to try with --protocol if only the probe for the revision failed, or "".
 	// With --protocol the probe is not sent.
-	Pin string
+	TryRevision string
 	// Phase is the phase in which the exchange ended: "arguments", "connect", "discover",
 	// "initialize", "send", "wait", "read", "result", "close".
 	Phase string
@@ -76,24 +76,24 @@ func (r Reached) String() string {
 // A Part is the relation of an exchange to the operation, the request that the user asked for.
 type Part int
 
-// The parts. Operation is the request itself. Before is an exchange such as a handshake, when
-// nothing of the operation was sent yet. After is an exchange that follows the operation.
+// The parts. Operation is the request itself. BeforeOperation is an exchange such as a handshake, when
+// nothing of the operation was sent yet. AfterOperation is an exchange that follows the operation.
 const (
 	Operation Part = iota
-	Before
-	After
+	BeforeOperation
+	AfterOperation
 )
 
-// As sets the part of a failed exchange, and whether the whole operation can be retried. Before the
+// WithPart sets the part of a failed exchange, and whether the whole operation can be retried. Before the
 // operation a retry is safe, because nothing was executed. After it, a safe retry of this exchange
 // does not make the operation safe to retry.
-func (o Outcome) As(part Part) Outcome {
+func (o Outcome) WithPart(part Part) Outcome {
 	o.Part = part
 	switch part {
-	case Before:
+	case BeforeOperation:
 		broke := o.Kind == Transport || o.Kind == Timeout
 		o.Retryable = o.Retryable || broke && o.Reached == Unknown
-	case After:
+	case AfterOperation:
 		o.Retryable = false
 	}
 	return o
@@ -102,7 +102,7 @@ func (o Outcome) As(part Part) Outcome {
 // OperationSent reports whether the operation may have reached the server, whichever exchange
 // failed.
 func (o Outcome) OperationSent() bool {
-	return o.Part == After || o.Part == Operation && o.Reached != Unsent
+	return o.Part == AfterOperation || o.Part == Operation && o.Reached != Unsent
 }
 
 // HTTPFacts are the parts of an HTTP response other than its message.
@@ -118,8 +118,8 @@ type HTTPFacts struct {
 
 // ProcessFacts describe the process of a stdio server that failed.
 type ProcessFacts struct {
-	// Ended says how the process ended, such as "exit status 1" or "signal: killed".
-	Ended string
+	// HowEnded says how the process ended, such as "exit status 1" or "signal: killed".
+	HowEnded string
 	// Stderr is the last output to standard error.
 	Stderr string
 }
@@ -167,27 +167,27 @@ func (p *ProcessFacts) MainLines() (shown []string, total int) {
 	return shown, len(lines)
 }
 
-// InBrackets returns how the process ended, in parentheses after a blank, or "".
-func (p *ProcessFacts) InBrackets() string {
-	if p == nil || p.Ended == "" {
+// EndInParentheses returns how the process ended, in parentheses after a blank, or "".
+func (p *ProcessFacts) EndInParentheses() string {
+	if p == nil || p.HowEnded == "" {
 		return ""
 	}
-	return " (" + p.Ended + ")"
+	return " (" + p.HowEnded + ")"
 }
 
 // InputFacts are a user's input and the offset of its first invalid byte.
 type InputFacts struct {
 	Raw    []byte
 	Offset int64
-	// Words is set for command words, for which Offset has no meaning.
-	Words bool
+	// IsCommandLine is set for command words, for which Offset has no meaning.
+	IsCommandLine bool
 }
 
-// Good reports whether the exchange succeeded.
-func (o Outcome) Good() bool { return o.Kind == OK }
+// OK reports whether the exchange succeeded.
+func (o Outcome) OK() bool { return o.Kind == OK }
 
-// RPC returns the JSON-RPC error of the response, or nil.
-func (o Outcome) RPC() *RPCError {
+// RPCError returns the JSON-RPC error of the response, or nil.
+func (o Outcome) RPCError() *RPCError {
 	if o.Message == nil {
 		return nil
 	}

@@ -11,19 +11,19 @@ func TestPartsOfAnOutcome(t *testing.T) {
 		part            Part
 		sent, retryable bool
 	}{
-		{"a handshake without an answer", Outcome{Kind: Timeout, Reached: Unknown}, Before, false, true},
-		{"a handshake that was lost", Outcome{Kind: Transport, Reached: Unknown}, Before, false, true},
-		{"a handshake that was refused", Outcome{Kind: RPCFailed, Reached: Answered}, Before, false, false},
-		{"a handshake that was answered with nonsense", Outcome{Kind: BadResponse, Reached: Answered}, Before, false, false},
-		{"nobody is there", Outcome{Kind: Transport, Retryable: true}, Before, false, true},
-		{"no such command", Outcome{Kind: Transport}, Before, false, false},
-		{"a question that was lost behind it", Outcome{Kind: Transport, Reached: Unknown, Retryable: true}, After, true, false},
-		{"a question that did not leave", Outcome{Kind: Transport, Retryable: true}, After, true, false},
+		{"a handshake without an answer", Outcome{Kind: Timeout, Reached: Unknown}, BeforeOperation, false, true},
+		{"a handshake that was lost", Outcome{Kind: Transport, Reached: Unknown}, BeforeOperation, false, true},
+		{"a handshake that was refused", Outcome{Kind: RPCFailed, Reached: Answered}, BeforeOperation, false, false},
+		{"a handshake that was answered with nonsense", Outcome{Kind: BadResponse, Reached: Answered}, BeforeOperation, false, false},
+		{"nobody is there", Outcome{Kind: Transport, Retryable: true}, BeforeOperation, false, true},
+		{"no such command", Outcome{Kind: Transport}, BeforeOperation, false, false},
+		{"a question that was lost behind it", Outcome{Kind: Transport, Reached: Unknown, Retryable: true}, AfterOperation, true, false},
+		{"a question that did not leave", Outcome{Kind: Transport, Retryable: true}, AfterOperation, true, false},
 		{"the request itself", Outcome{Kind: Transport, Reached: Unknown}, Operation, true, false},
 		{"the request itself, which only reads", Outcome{Kind: Transport, Reached: Unknown, Retryable: true}, Operation, true, true},
 		{"the request itself, unsent", Outcome{Kind: Transport, Retryable: true}, Operation, false, true},
 	} {
-		if got := c.o.As(c.part); got.OperationSent() != c.sent || got.Retryable != c.retryable {
+		if got := c.o.WithPart(c.part); got.OperationSent() != c.sent || got.Retryable != c.retryable {
 			t.Errorf("%s: sent %t, retryable %t", c.name, got.OperationSent(), got.Retryable)
 		}
 	}

@@ -14,15 +14,15 @@ type requests struct{ byID, byToken recent.Map[string, *thread] }
 // put records a request with the traits of its message.
 func (r *requests) put(t *thread, m *Traits) {
 	r.byID.Put(m.ID, t)
-	t.token = m.Token
-	if m.Token != "" {
-		r.byToken.Put(m.Token, t)
+	t.token = m.ProgressToken
+	if m.ProgressToken != "" {
+		r.byToken.Put(m.ProgressToken, t)
 	}
 }
 
-// Sent returns the exchange of the client's last request with an id. The first call searches all
+// FindSent returns the exchange of the client's last request with an id. The first call searches all
 // conversations and prefers the exchange that began last.
-func (f *Correlator) Sent(id []byte) (exchange int, known bool) {
+func (f *Correlator) FindSent(id []byte) (exchange int, known bool) {
 	if f.sent == nil {
 		numbers := map[string]int{}
 		for _, c := range f.conns.All() {
@@ -44,7 +44,7 @@ func (f *Correlator) Sent(id []byte) (exchange int, known bool) {
 // means unknown.
 func (f *Correlator) noteSent(t *Traits, places []Place) {
 	for _, p := range places {
-		if p.Role > Continues { // not a request
+		if p.Role > RoleContinuation { // not a request
 			continue
 		}
 		if p.Item < 0 {
@@ -110,7 +110,7 @@ const maxRounds = 1000
 // add records an exchange with the requestState in m, its result.
 func (r *rounds) add(t *thread, m *Traits) {
 	if len(*r) < maxRounds {
-		t.state = m.State
+		t.state = m.RequestState
 		*r = append(*r, t)
 	}
 }
@@ -119,11 +119,11 @@ func (r *rounds) add(t *thread, m *Traits) {
 // several match: m has the same method and name, and the requestState of the result or
 // inputResponses. A server may use the same requestState for all its tools.
 func (r *rounds) removeContinued(m *Traits) *thread {
-	if m.State == "" && !m.Answers {
+	if m.RequestState == "" && !m.HasInputResponses {
 		return nil
 	}
 	for i, t := range slices.Backward(*r) {
-		if t.state == m.State && t.method == m.Method && t.name == m.Name {
+		if t.state == m.RequestState && t.method == m.Method && t.name == m.Name {
 			*r = slices.Delete(*r, i, i+1)
 			return t
 		}

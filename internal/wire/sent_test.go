@@ -14,14 +14,14 @@ func TestSent(t *testing.T) {
 	r := rand.New(rand.NewPCG(27, 1))
 	for range 50 {
 		var once, often Correlator
-		often.Sent([]byte("0"))
+		often.FindSent([]byte("0"))
 		last, ids := map[string]int{}, map[string]bool{"99": true}
 		add := func(raw string, dir Direction) {
 			m := ParseMessage([]byte(raw))
 			traits, f := m.Traits(), &Frame{Kind: Body, Dir: dir, Conn: r.IntN(4), Raw: m.Raw}
 			once.Add(1, f, &traits)
 			for _, p := range often.Add(1, f, &traits) {
-				if dir == Sent && p.Role <= Continues {
+				if dir == Sent && p.Role <= RoleContinuation {
 					item := m
 					if p.Item >= 0 {
 						item = m.Items[p.Item]
@@ -52,7 +52,7 @@ func TestSent(t *testing.T) {
 			for id := range ids {
 				want, there := last[idKey([]byte(id))]
 				for i, f := range []*Correlator{&once, &often} {
-					if got, ok := f.Sent([]byte(id)); ok != there || got != want && there {
+					if got, ok := f.FindSent([]byte(id)); ok != there || got != want && there {
 						t.Fatalf("%d: %s is %d, %t; want %d, %t", i, id, got, ok, want, there)
 					}
 				}

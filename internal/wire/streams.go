@@ -37,7 +37,7 @@ func (c *connState) list(t *thread, ref int64) {
 	if len(t.held) > 0 {
 		ref = t.held[0].ref
 	}
-	c.place(t, Begins, ref, -1)
+	c.place(t, RoleBeginning, ref, -1)
 	for _, h := range t.held {
 		c.place(t, h.role, h.ref, -1)
 	}
@@ -65,7 +65,7 @@ func (c *connState) onStream(f *Frame) *thread {
 	case f.Stream > 0 && f.Dir == Received:
 		t = &thread{number: unlisted, apart: true}
 		if head, ok := c.waiting[f.Stream]; ok {
-			t.hold(Heads, head)
+			t.hold(RoleHead, head)
 			delete(c.waiting, f.Stream)
 		}
 		c.streams.Put(f.Stream, t)
@@ -88,7 +88,7 @@ func (c *connState) placeQuestion(ref int64, frame *Frame, m *Traits, item int) 
 		t.guess = true
 	}
 	c.asked.put(t, m)
-	c.place(t, Asks, ref, item)
+	c.place(t, RoleRequest, ref, item)
 	c.concerns(t, ref, item)
 }
 
@@ -96,7 +96,8 @@ func (c *connState) placeQuestion(ref int64, frame *Frame, m *Traits, item int) 
 // may have caused it.
 func (c *connState) concerns(t *thread, ref int64, item int) {
 	if t.parent != nil {
-		c.places = append(c.places, Place{Exchange: t.parent.number, Role: Concerns, Ref: ref, Item: item, Guess: t.guess})
+		related := Place{Exchange: t.parent.number, Role: RoleRelated, Ref: ref, Item: item, IsGuess: t.guess}
+		c.places = append(c.places, related)
 	}
 }
 
@@ -108,7 +109,7 @@ func (c *connState) closed(ref int64, frame *Frame, t *thread) (ended bool) {
 		byNumber := func(a, b *thread) int { return cmp.Compare(a.number, b.number) }
 		for _, waits := range slices.SortedFunc(maps.Keys(c.unanswered.all), byNumber) {
 			if whole || waits.accepted {
-				c.place(waits, Ends, ref, -1)
+				c.place(waits, RoleStreamEnd, ref, -1)
 				c.unanswered.remove(waits)
 				ended = ended || waits == t
 			}

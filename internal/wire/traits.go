@@ -13,28 +13,28 @@ type Traits struct {
 	Method string
 	// Name is the JSON of a request's name or URI, or "".
 	Name string
-	// Reply is set for a result or an error without a method, even if Kind is Invalid.
-	Reply bool
+	// IsReply is set for a result or an error without a method, even if Kind is Invalid.
+	IsReply bool
 	// ID is the key of the id, or "".
 	ID string
-	// NoID is set for a reply without an id.
-	NoID bool
-	// Token is the progress token in a request, Progress the token in a notification.
-	Token, Progress string
-	// Cancels is the id of the request that a notification cancels.
-	Cancels string
-	// Subscription is the id of the request that subscribed to a notification (2026-07-28
+	// LacksID is set for a reply without an id.
+	LacksID bool
+	// ProgressToken is the progress token in a request, Progress the token in a notification.
+	ProgressToken, ReportedToken string
+	// CancelledID is the id of the request that a notification cancels.
+	CancelledID string
+	// SubscriptionID is the id of the request that subscribed to a notification (2026-07-28
 	// basic/utilities/subscriptions).
-	Subscription string
-	// State is the requestState of a result or of the request that continues it.
-	State string
-	// Answers is set for a request with inputResponses, More for a result that requires input.
-	Answers, More bool
-	// Blank is set for a message that consists of white space.
-	Blank bool
-	// Sum is equal for requests with the same bytes. Asks is equal for requests with the same
+	SubscriptionID string
+	// RequestState is the requestState of a result or of the request that continues it.
+	RequestState string
+	// HasInputResponses is set for a request with inputResponses, More for a result that requires input.
+	HasInputResponses, RequiresInput bool
+	// IsBlank is set for a message that consists of white space.
+	IsBlank bool
+	// BytesHash is equal for requests with the same bytes. Asks is equal for requests with the same
 	// method and params, whatever their ids and progress tokens.
-	Sum, Asks uint64
+	BytesHash, ContentHash uint64
 	// Items are the messages of a batch.
 	Items []Traits
 }
@@ -43,7 +43,7 @@ var sumSeed = maphash.MakeSeed()
 
 // Traits returns the properties of a message that determine its exchange.
 func (m *Message) Traits() Traits {
-	t := Traits{Kind: m.Kind, Method: m.Method, Reply: m.reply, NoID: m.namesNoRequest()}
+	t := Traits{Kind: m.Kind, Method: m.Method, IsReply: m.reply, LacksID: m.namesNoRequest()}
 	if m.ID != nil {
 		t.ID = idKey(m.ID)
 	}
@@ -53,21 +53,21 @@ func (m *Message) Traits() Traits {
 			t.Items = append(t.Items, item.Traits())
 		}
 	case m.Kind == Request:
-		t.Sum = maphash.Bytes(sumSeed, m.Raw)
+		t.BytesHash = maphash.Bytes(sumSeed, m.Raw)
 		t.request(m)
 	case m.Method == "notifications/progress":
-		t.Progress = keyInside(m.Params, "progressToken")
+		t.ReportedToken = keyInside(m.Params, "progressToken")
 	case m.Method == "notifications/cancelled":
-		t.Cancels = keyInside(m.Params, "requestId")
-	case m.AsksForInput():
-		t.More = true
-		t.State = string(inside(m.Result, "requestState"))
+		t.CancelledID = keyInside(m.Params, "requestId")
+	case m.RequiresInput():
+		t.RequiresInput = true
+		t.RequestState = string(inside(m.Result, "requestState"))
 	}
 	if m.Kind == Notification {
-		t.Subscription = keyInside(m.Params, "_meta", "io.modelcontextprotocol/subscriptionId")
+		t.SubscriptionID = keyInside(m.Params, "_meta", "io.modelcontextprotocol/subscriptionId")
 	}
 	if m.Kind == Invalid {
-		t.Blank = len(bytes.Trim(m.Raw, jsonraw.WhiteSpace)) == 0
+		t.IsBlank = len(bytes.Trim(m.Raw, jsonraw.WhiteSpace)) == 0
 	}
 	return t
 }
@@ -104,15 +104,15 @@ func (t *Traits) request(m *Message) {
 		})
 	}
 	if token != nil {
-		t.Token = idKey(token)
+		t.ProgressToken = idKey(token)
 	}
 	t.Name = string(name)
 	if name == nil {
 		t.Name = string(uri)
 	}
-	t.State = string(state)
-	t.Answers = answers != nil
-	t.Asks = asks(m, token)
+	t.RequestState = string(state)
+	t.HasInputResponses = answers != nil
+	t.ContentHash = asks(m, token)
 }
 
 // mayName reports whether an object may have a member with a name, which may be escaped. It is
@@ -140,22 +140,22 @@ func keyInside(raw []byte, names ...string) string {
 	return ""
 }
 
-// AsksForInput reports whether the message is a result that requests input from the client and is not
+// RequiresInput reports whether the message is a result that requests input from the client and is not
 // final. It reads no value but resultType if the message was indexed while it was received: a large
 // result then stays in its file.
-func (m *Message) AsksForInput() bool {
+func (m *Message) RequiresInput() bool {
 	if m.index.Known && m.Result != nil {
 		return m.index.Members.Text("resultType") == inputRequired
 	}
-	return AsksForInput(m.Result)
+	return RequiresInput(m.Result)
 }
 
 // inputRequired is the resultType of a result that requests input.
 const inputRequired = "input_required"
 
-// AsksForInput reports whether a result requests input from the client and is not final (2026-07-28
+// RequiresInput reports whether a result requests input from the client and is not final (2026-07-28
 // basic/patterns/mrtr).
-func AsksForInput(result []byte) bool {
+func RequiresInput(result []byte) bool {
 	// A result without these bytes need not be read: only \u escapes letters.
 	if !bytes.Contains(result, []byte(inputRequired)) && !bytes.Contains(result, []byte(`\u`)) {
 		return false

@@ -26,7 +26,7 @@ func TestAsksForInput(t *testing.T) {
 		{`{}`, false},
 		{``, false},
 	} {
-		if got := AsksForInput([]byte(c.result)); got != c.want {
+		if got := RequiresInput([]byte(c.result)); got != c.want {
 			t.Errorf("%.60s: got %v, want %v", c.result, got, c.want)
 		}
 	}

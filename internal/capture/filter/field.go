@@ -181,7 +181,7 @@ func hasSecret(hash, line string) bool {
 // channels returns the names of all channels.
 func channels() []string {
 	names := slices.Clone(exchange.OtherChannels)
-	for _, e := range wire.Endings {
+	for _, e := range wire.ExitCodes {
 		if e.Kind != wire.OK {
 			names = append(names, string(e.Kind))
 		}

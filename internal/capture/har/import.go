@@ -580,9 +580,9 @@ func (x *importer) writeHTTP(r *run, e *readEntry, sent, received []byte) error 
 	)
 	x.countMissing(e)
 	if e.unreadRequest != nil {
-		add(wire.Sent, wire.Noise, e.Started, wire.Frame{Raw: []byte{}, Unread: e.unreadRequest.Error()})
+		add(wire.Sent, wire.Noise, e.Started, wire.Frame{Raw: []byte{}, DecodeError: e.unreadRequest.Error()})
 	} else if e.Request.Post != nil {
-		add(wire.Sent, wire.Body, e.Started, wire.Frame{Raw: sent, Again: r.repeatedID(e, sent)})
+		add(wire.Sent, wire.Body, e.Started, wire.Frame{Raw: sent, PreviousID: r.repeatedID(e, sent)})
 	}
 	if e.Response.Status > 0 {
 		answered := &wire.HTTPHead{Status: int(e.Response.Status), Proto: e.Response.HTTPVersion}
@@ -592,7 +592,7 @@ func (x *importer) writeHTTP(r *run, e *readEntry, sent, received []byte) error 
 	switch {
 	case e.unreadResponse != nil:
 		size := max(int(e.Response.Content.Size), 0)
-		add(wire.Received, wire.Noise, end, wire.Frame{Raw: []byte{}, Size: size, Unread: e.unreadResponse.Error()})
+		add(wire.Received, wire.Noise, end, wire.Frame{Raw: []byte{}, Size: size, DecodeError: e.unreadResponse.Error()})
 	case isStream(e):
 		events := eventsOf(e, received, head, end)
 		for _, f := range events {

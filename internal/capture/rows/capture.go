@@ -111,7 +111,7 @@ const RuleTorn = "torn_line"
 func (c *Capture) Findings() []wire.Finding {
 	if c.progress.torn {
 		return append(c.findings[:len(c.findings):len(c.findings)], wire.Finding{
-			Rule: RuleTorn, Level: wire.Warning,
+			Rule: RuleTorn, Severity: wire.Warning,
 			Text: "the last line is incomplete and was skipped",
 		})
 	}

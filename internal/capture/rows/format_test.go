@@ -59,7 +59,7 @@ func sample() (capture.Head, []wire.Frame, capture.End) {
 	}
 	end := capture.End{
 		Time: at(11), Exit: 7, Kind: wire.Transport, Method: "tools/call", Name: "echo", Text: "it was cut", Hint: "try again",
-		Took: 10 * time.Millisecond, Findings: []wire.Finding{{Rule: "type", Level: wire.Error, Where: "/a", Text: "no", Want: "string", Got: "1"}},
+		Took: 10 * time.Millisecond, Findings: []wire.Finding{{Rule: "type", Severity: wire.Error, Pointer: "/a", Text: "no", Want: "string", Got: "1"}},
 	}
 	return head, frames, end
 }

@@ -23,12 +23,13 @@ func (x *rowMaker) addToHTTPOnly(f *wire.Frame, m *wire.Message, at span, places
 		return
 	}
 	for _, place := range places {
-		if place.Role < wire.Answers || place.Role == wire.Resumes || place.Role == wire.Begins && f.Dir == wire.Received {
+		isBeginning := place.Role == wire.RoleBeginning && f.Dir == wire.Received
+		if place.Role < wire.RoleResponse || place.Role == wire.RoleResumption || isBeginning {
 			delete(x.httpOnly, f.Stream) // the request belongs to an exchange
 			return
 		}
 	}
-	place := wire.Place{Role: wire.Surrounds}
+	place := wire.Place{Role: wire.RoleNonMessage}
 	switch f.Kind {
 	case wire.Event:
 		return // a stream may have many events
@@ -38,7 +39,7 @@ func (x *rowMaker) addToHTTPOnly(f *wire.Frame, m *wire.Message, at span, places
 			request.row.Method = m.Method
 		}
 	case wire.Head:
-		place.Role = wire.Heads
+		place.Role = wire.RoleHead
 		request.status = f.HTTP.Status
 	}
 	request.addFrame(x, f, at, place)
@@ -71,7 +72,7 @@ func (x *rowMaker) beginHTTPOnly(f *wire.Frame, at span) {
 	row.Revision = c.Revision
 	request := &httpOnly{row: &row}
 	x.httpOnly[f.Stream] = request
-	request.addFrame(x, f, at, wire.Place{Role: wire.Heads})
+	request.addFrame(x, f, at, wire.Place{Role: wire.RoleHead})
 }
 
 // addFrame adds a frame to the row of the request.
@@ -96,9 +97,9 @@ func httpOnlyExchange(frames []wire.Frame) *wire.Exchange {
 		case f.Kind == wire.Head:
 			x.Heads = append(x.Heads, f)
 		case f.Kind == wire.Body:
-			x.Between = append(x.Between, f)
+			x.OtherMessages = append(x.OtherMessages, f)
 		default:
-			x.Beside = append(x.Beside, f)
+			x.NonMessages = append(x.NonMessages, f)
 		}
 	}
 	return x

@@ -194,11 +194,11 @@ func (c *codec) findings(all *[]wire.Finding) {
 	}
 	for i := range *all {
 		f := &(*all)[i]
-		num(c, &f.Level)
-		if f.Level < wire.Info || f.Level > wire.Error {
+		num(c, &f.Severity)
+		if f.Severity < wire.Info || f.Severity > wire.Error {
 			c.fail()
 		}
-		for _, s := range []*string{&f.Rule, &f.Where, &f.Text, &f.Want, &f.Got} {
+		for _, s := range []*string{&f.Rule, &f.Pointer, &f.Text, &f.Want, &f.Got} {
 			c.text(s)
 		}
 	}

@@ -220,7 +220,7 @@ func noteDamage(c *Capture, err error) bool {
 		return false
 	}
 	c.writer.giveUp(c)
-	found := wire.Finding{Rule: "damaged_file", Level: wire.Warning, Text: damage.Error()}
+	found := wire.Finding{Rule: "damaged_file", Severity: wire.Warning, Text: damage.Error()}
 	if n := len(c.findings); n == 0 || c.findings[n-1].Rule != found.Rule {
 		c.findings = append(c.findings, found)
 	}

@@ -31,7 +31,7 @@ func (x *rowMaker) detectProbe(r *Row, added *placed) {
 		return
 	}
 	switch added.Role {
-	case wire.Answers, wire.Heads, wire.Ends:
+	case wire.RoleResponse, wire.RoleHead, wire.RoleStreamEnd:
 	default:
 		return
 	}
@@ -48,11 +48,11 @@ func (x *rowMaker) detectProbe(r *Row, added *placed) {
 		x.resolveRefused(initializes, func(refused *Row) bool {
 			return refused.Era == "modern" && x.sameConversation(refused, added.conn)
 		})
-	case added.Role == wire.Ends && discovers && r.Failed():
+	case added.Role == wire.RoleStreamEnd && discovers && r.Failed():
 		// The server exited. An initialize request to the next server process decides.
 		x.probes.refused = append(x.probes.refused, int32(r.nth))
-	case added.Role == wire.Ends || !r.Failed() || !r.isRefusal():
-		if added.Role == wire.Answers { // the status looked like a refusal, the response is none
+	case added.Role == wire.RoleStreamEnd || !r.Failed() || !r.isRefusal():
+		if added.Role == wire.RoleResponse { // the status looked like a refusal, the response is none
 			x.resolveRefused(false, func(refused *Row) bool { return refused.nth == r.nth })
 		}
 	case discovers:

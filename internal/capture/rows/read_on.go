@@ -419,7 +419,7 @@ type scanner struct {
 
 // addFinding adds a warning to the findings of the capture.
 func (s *scanner) addFinding(rule, text string) {
-	s.capture.findings = append(s.capture.findings, wire.Finding{Rule: rule, Level: wire.Warning, Text: text})
+	s.capture.findings = append(s.capture.findings, wire.Finding{Rule: rule, Severity: wire.Warning, Text: text})
 }
 
 // checkBegun returns ErrNoCapture if no head was read.

@@ -45,7 +45,7 @@ var ErrNoCapture = errors.New("not a capture: it does not begin as a recording o
 // report passes a warning to OnFinding.
 func (r *lineReader) report(rule, text string) {
 	if r.OnFinding != nil {
-		r.OnFinding(wire.Finding{Rule: rule, Level: wire.Warning, Text: text})
+		r.OnFinding(wire.Finding{Rule: rule, Severity: wire.Warning, Text: text})
 	}
 }
 

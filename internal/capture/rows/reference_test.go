@@ -249,9 +249,9 @@ func assertRows(t *testing.T, frames []wire.Frame) (path string) {
 		for l := range row.lines.all() {
 			f, place := at[l.at], l.place()
 			switch {
-			case place.Role == wire.Concerns && place.Guess && row.Dir == wire.Sent && want[f.Seq] != "" && want[f.Seq][0] != 'q':
+			case place.Role == wire.RoleRelated && place.IsGuess && row.Dir == wire.Sent && want[f.Seq] != "" && want[f.Seq][0] != 'q':
 				guessed[f.Seq] = key
-			case place.Role <= wire.Accompanies || place.Role == wire.Cancels:
+			case place.Role <= wire.RoleOtherMessage || place.Role == wire.RoleCancellation:
 				if got[f.Seq] != "" {
 					t.Errorf("frame %d is on %s and on %s", f.Seq, got[f.Seq], key)
 				}
@@ -278,7 +278,7 @@ func rowKey(t *testing.T, row *Row) string {
 	case row.Apart && row.Method == MethodPipe:
 		return fmt.Sprint("conversation of ", row.Conn)
 	case row.Apart:
-		return fmt.Sprint("stream ", x.Between[0].Stream, " of ", row.Conn)
+		return fmt.Sprint("stream ", x.OtherMessages[0].Stream, " of ", row.Conn)
 	case row.Dir == wire.Received:
 		return fmt.Sprint("question ", x.Request.Seq, " of ", row.Conn)
 	}

@@ -83,7 +83,7 @@ func TestNothingIsLostWhereARecordingTurns(t *testing.T) {
 			t.Errorf("%s %s %s: %s, %q, %q", row.Number(), row.Method, row.ID, row.Channel, row.Revision, row.Era)
 		}
 		if row.Method == "tools/call" {
-			if x, err := row.Exchange(); err != nil || row.Notes.Notifications != pings || len(x.Between) != pings || x.Response.Raw == nil {
+			if x, err := row.Exchange(); err != nil || row.Notes.Notifications != pings || len(x.OtherMessages) != pings || x.Response.Raw == nil {
 				t.Errorf("the long call has %d notifications, %v", row.Notes.Notifications, err)
 			}
 		}

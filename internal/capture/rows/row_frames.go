@@ -156,13 +156,13 @@ type rowLine struct {
 const usualLinesBytes = 32
 
 func newRowLine(s span, p wire.Place) rowLine {
-	return rowLine{s.at, int32(s.length), int32(p.Item), p.Role, p.Guess}
+	return rowLine{s.at, int32(s.length), int32(p.Item), p.Role, p.IsGuess}
 }
 
 func (l rowLine) span() span { return span{l.at, int(l.length)} }
 
 func (l rowLine) place() wire.Place {
-	return wire.Place{Role: l.role, Guess: l.guess, Item: int(l.item)}
+	return wire.Place{Role: l.role, IsGuess: l.guess, Item: int(l.item)}
 }
 
 // rowLines are the lines of a row in a compact encoding, because a capture may have millions of

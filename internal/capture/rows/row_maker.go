@@ -148,7 +148,7 @@ func (x *rowMaker) addFrame(f *wire.Frame, m *wire.Message, at span) {
 	}
 	var ownRow *Row // the row that the frame itself belongs to
 	for _, place := range places {
-		if place.Role == wire.Asks || place.Role == wire.Begins {
+		if place.Role == wire.RoleRequest || place.Role == wire.RoleBeginning {
 			x.exchanges = append(x.exchanges, int32(x.newExchangeRow(f, place).nth))
 		}
 		part := &placed{line: at, conn: c, Part: exchange.Part{
@@ -159,10 +159,10 @@ func (x *rowMaker) addFrame(f *wire.Frame, m *wire.Message, at span) {
 			continue
 		}
 		row := x.capture.at(int(x.exchanges[place.Exchange]))
-		if place.Same > 0 {
-			row.SameAs = x.capture.at(int(x.exchanges[place.Same-1])).numberOnly()
+		if place.FailedBefore > 0 {
+			row.SameAs = x.capture.at(int(x.exchanges[place.FailedBefore-1])).numberOnly()
 		}
-		if place.Role == wire.Concerns {
+		if place.Role == wire.RoleRelated {
 			ownRow.relateTo(row, place)
 		} else {
 			ownRow = row
@@ -244,7 +244,7 @@ func (x *rowMaker) newExchangeRow(f *wire.Frame, place wire.Place) *Row {
 	if x.head.Between() {
 		row.Target = c.Target
 	}
-	if place.Role == wire.Asks {
+	if place.Role == wire.RoleRequest {
 		return row
 	}
 	row.Apart = true
@@ -269,7 +269,7 @@ type placed struct {
 
 // apply adds a frame to the row.
 func (r *Row) apply(p *placed) {
-	if p.Role == wire.Begins {
+	if p.Role == wire.RoleBeginning {
 		return // the same frame has another place too, with its role in the row
 	}
 	r.lines.add(newRowLine(p.line, p.Place))
@@ -340,7 +340,7 @@ func (x *rowMaker) addEnd(e *capture.End, at span) {
 
 // endExchange sets the outcome of a request that the client gave up.
 func (x *rowMaker) endExchange(e *capture.End, at span) {
-	number, ok := x.correlator.Sent(e.ID)
+	number, ok := x.correlator.FindSent(e.ID)
 	if !ok {
 		return
 	}
@@ -398,7 +398,7 @@ func (r *Row) relateTo(other *Row, place wire.Place) {
 		}
 	} else {
 		r.Within = other
-		r.Guess = place.Guess
+		r.Guess = place.IsGuess
 	}
 }
 
@@ -454,7 +454,7 @@ func (h *pendingFrames) remove(places []wire.Place, at span) {
 // trackRow notes whether a row waits for a response, or was cancelled and may still get one. It
 // also notes a row that opens a conversation.
 func (x *rowMaker) trackRow(r *Row, role wire.Role) {
-	if role == wire.Asks && r.Opens() {
+	if role == wire.RoleRequest && r.Opens() {
 		x.openings = append(x.openings, int32(r.nth))
 	}
 	if r.Open() || r.Cancel != nil && !r.Cancel.Late {

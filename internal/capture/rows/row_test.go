@@ -77,7 +77,7 @@ func scripted(line string, i int) wire.Frame {
 		f.Kind, f.SSE, f.Raw = wire.Event, &sse.Facts{ID: &id}, []byte(data)
 	case "again":
 		id, raw, _ := strings.Cut(more, " ")
-		f.Again, f.Raw = id, []byte(raw)
+		f.PreviousID, f.Raw = id, []byte(raw)
 	default:
 		f.Raw = []byte(rest)
 	}
@@ -502,7 +502,7 @@ func TestRowsAreFolded(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				if frames, _ := row.Frames(); x != nil && len(frames) != begun(x)+len(x.Heads)+len(x.Between)+len(x.Carriers)+len(x.Beside)+answers(x) {
+				if frames, _ := row.Frames(); x != nil && len(frames) != begun(x)+len(x.Heads)+len(x.OtherMessages)+len(x.Carriers)+len(x.NonMessages)+answers(x) {
 					t.Errorf("%s: %d frames make %+v", row.Number(), len(frames), x)
 				}
 			}

@@ -99,7 +99,7 @@ type Failure struct {
 
 // Failures counts the failed rows by channel, in the order of the exit codes.
 func (g *Group) Failures() (all []Failure) {
-	for _, e := range wire.Endings {
+	for _, e := range wire.ExitCodes {
 		if n := g.failed[string(e.Kind)]; n > 0 {
 			all = append(all, Failure{string(e.Kind), n})
 		}

@@ -107,14 +107,14 @@ func listTokens(ctx context.Context, f *cmdutil.Factory) error {
 func openWithoutToken(ctx context.Context, c *connect.Conn) (*auth.Transport, wire.Outcome) {
 	g := &auth.Transport{Now: c.Env.Now}
 	opt, out := c.ClientOptions(ctx, connect.Options{NoResume: true, RequireServerInfo: true})
-	if !out.Good() {
+	if !out.OK() {
 		return g, out
 	}
 	c.Env.Guard = nil
 	opt.Through = g.Over
 	opt.Extensions = nil
 	session, out := client.Open(ctx, opt)
-	if out.Good() {
+	if out.OK() {
 		session.Close(ctx, true)
 	}
 	return g, out
@@ -138,7 +138,7 @@ func explainAuth(ctx context.Context, f *cmdutil.Factory) error {
 		selectRejecting(f, records)
 	}
 	c, out := findServer(ctx, f)
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	endpoint := endpointOf(c)
@@ -147,7 +147,7 @@ func explainAuth(ctx context.Context, f *cmdutil.Factory) error {
 	}
 	g, out := openWithoutToken(ctx, c)
 	r := g.Unsolved()
-	if r == nil && !out.Good() {
+	if r == nil && !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	var steps []auth.Step

@@ -135,10 +135,10 @@ func runLogin(ctx context.Context, f *cmdutil.Factory, o loginOptions) error {
 	f.Record.Many = true // a refused request is not the outcome
 	out := connect.TryState(ctx, &f.Env)
 	var req auth.Request
-	if out.Good() {
+	if out.OK() {
 		req, out = loginRequest(ctx, f, "login https://…")
 	}
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	if err := f.Env.RememberNetwork(req.Endpoint); err != nil {
@@ -213,7 +213,7 @@ func warnOnTolerated(f *cmdutil.Factory, flow *auth.Flow) {
 
 // loginOutcome returns the outcome of a failed login. server is the server's URL without secrets.
 func loginOutcome(err error, server string) wire.Outcome {
-	o := wire.Outcome{Where: server, Hint: wire.Run("auth explain "+shellwords.Quote(server)) + " shows each step"}
+	o := wire.Outcome{ServerName: server, Hint: wire.Run("auth explain "+shellwords.Quote(server)) + " shows each step"}
 	switch {
 	case auth.Is(err, auth.StoreFailed):
 		o.Reached = wire.Answered // the token or client arrived and could not be stored
@@ -275,7 +275,7 @@ func loginRequest(ctx context.Context, f *cmdutil.Factory, command string) (auth
 		return requestFor(f, *pending), wire.Outcome{}
 	}
 	c, out := findServer(ctx, f)
-	if !out.Good() {
+	if !out.OK() {
 		return auth.Request{}, out
 	}
 	if c.Target.Source == target.FromDefault {
@@ -312,7 +312,7 @@ func selectRejecting(f *cmdutil.Factory, records auth.Records) bool {
 func findServer(ctx context.Context, f *cmdutil.Factory) (*connect.Conn, wire.Outcome) {
 	c := &connect.Conn{Env: &f.Env}
 	out := c.Find(nil)
-	if out.Good() {
+	if out.OK() {
 		out = c.SettleOrigin(ctx, false)
 	}
 	return c, out
@@ -352,7 +352,7 @@ func askForChallenge(
 		}
 		f.Note("the server required no authentication, but answered " + f.ErrStyle.Line(strconv.Quote(req.Refused)) +
 			"; trying its metadata")
-	case out.Good() || out.Kind == wire.Auth:
+	case out.OK() || out.Kind == wire.Auth:
 		f.Note("the server did not require authentication; trying its metadata")
 	default:
 		return req, out

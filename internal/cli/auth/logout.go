@@ -79,7 +79,7 @@ func runLogout(ctx context.Context, f *cmdutil.Factory, o logoutOptions) error {
 	}
 	selectRejecting(f, records)
 	c, out := findServer(ctx, f)
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	where := c.Where

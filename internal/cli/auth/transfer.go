@@ -96,10 +96,10 @@ func runImport(ctx context.Context, f *cmdutil.Factory, name, where string) erro
 	}
 	out := connect.TryState(ctx, &f.Env)
 	var req auth.Request
-	if out.Good() {
+	if out.OK() {
 		req, out = loginRequest(ctx, f, "auth import FILE -s https://…")
 	}
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	if err := f.Env.RememberNetwork(req.Endpoint); err != nil {
@@ -166,7 +166,7 @@ func runExport(ctx context.Context, f *cmdutil.Factory, yes bool) error {
 	if f.Output == "" {
 		return usage.New("a token is written to a file: auth export needs -o FILE", wire.Run("auth export -o token.json"))
 	}
-	if out := cmdutil.Writable(f.Output); !out.Good() {
+	if out := cmdutil.Writable(f.Output); !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	store, err := f.Env.Tokens()
@@ -174,12 +174,12 @@ func runExport(ctx context.Context, f *cmdutil.Factory, yes bool) error {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
 	c, out := findServer(ctx, f)
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	t, final, err := store.Export(ctx, endpointOf(c), f.Auth.Account)
 	if err != nil {
-		return cmdutil.Exit(connect.AuthFailed(err, wire.Outcome{Where: c.Where}))
+		return cmdutil.Exit(connect.AuthFailed(err, wire.Outcome{ServerName: c.Where}))
 	}
 	f.Secrets.Learn(t.Secrets()...)
 	if !yes {

@@ -177,7 +177,7 @@ func runBatch(ctx context.Context, f *cmdutil.Factory, o batchOptions, in io.Rea
 		f.Progress.Done() // a progress line would cover the lines that the user types
 	}
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, MultiCall: true, FewLists: true})
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	b := newBatch(f, o)
@@ -229,11 +229,11 @@ func (b *batch) summary(ctx context.Context) wire.Outcome {
 // result that could not be written is reported rather than the interruption.
 func (b *batch) finalOutcome(ctx context.Context, failures string) wire.Outcome {
 	if ctx.Err() != nil && b.results.unprinted() == nil {
-		return wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}
+		return wire.Outcome{Kind: wire.Signal, Text: "interrupted", IsSummary: true, Reached: wire.Unknown}
 	}
 	t := &b.results.tally
-	out := wire.Outcome{Kind: t.mostSevere(), Where: b.c.Where, Many: true}
-	if out.Good() {
+	out := wire.Outcome{Kind: t.mostSevere(), ServerName: b.c.Where, IsSummary: true}
+	if out.OK() {
 		return out
 	}
 	out.Reached = wire.Unknown

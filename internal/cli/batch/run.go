@@ -83,12 +83,12 @@ func (b *batch) handle(ctx context.Context, l *batchLine) {
 	if l.omitted {
 		return
 	}
-	if !out.Good() {
+	if !out.OK() {
 		out = b.f.WithoutSecrets(connect.ExplainAuthFailure(&b.f.Env, out))
 	}
 	l.kind = out.Kind
 	l.out = report.CallLine(b.f.ErrStyle, l.number, echo, out, b.f.HasAnswer(out), took)
-	if b.stop && !out.Good() {
+	if b.stop && !out.OK() {
 		b.window.end()
 	}
 }

@@ -51,7 +51,7 @@ func export(ctx context.Context, f *cmdutil.Factory, o *options) error {
 	dir := f.Output
 	f.Output = ""
 	a, out := open(ctx, f, o, o.argv)
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	plan, err := a.plan(f, o)

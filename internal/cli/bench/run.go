@@ -25,10 +25,10 @@ const turn = time.Second
 // run makes the calls, prints the result, writes the files, and returns the error of a missed
 // expectation or a failed run.
 func run(ctx context.Context, f *cmdutil.Factory, o *options) error {
-	if out := o.files.reports().Writable(); !out.Good() {
+	if out := o.files.reports().Writable(); !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	if out := cmdutil.WritableAs("--samples", o.files.samples); !out.Good() {
+	if out := cmdutil.WritableAs("--samples", o.files.samples); !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	if err := o.trace.Command(f, "bench"); err != nil {
@@ -68,7 +68,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o *options) error {
 	show := reports{o, d}
 	interrupted := wire.Outcome{}
 	if ctx.Err() != nil {
-		interrupted = wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}
+		interrupted = wire.Outcome{Kind: wire.Signal, Text: "interrupted", IsSummary: true, Reached: wire.Unknown}
 	}
 	return cmdutil.Join(cmdutil.Exit(interrupted), show.print(context.WithoutCancel(ctx), f), show.files().Write(), err,
 		cmdutil.Exit(ending(d, aims)), closeOthers(ctx, aims))
@@ -77,7 +77,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o *options) error {
 // openAll connects to the target, and to the second target of --against.
 func openAll(ctx context.Context, f *cmdutil.Factory, o *options) (aims []*aim, err error) {
 	first, out := open(ctx, f, o, o.argv)
-	if !out.Good() {
+	if !out.OK() {
 		return nil, cmdutil.Exit(out)
 	}
 	aims = []*aim{first}
@@ -89,7 +89,7 @@ func openAll(ctx context.Context, f *cmdutil.Factory, o *options) (aims []*aim, 
 	g.ServerGiven = true
 	second, out := open(ctx, g, o, nil)
 	aims = append(aims, second)
-	if !out.Good() {
+	if !out.OK() {
 		return nil, cmdutil.Join(cmdutil.Exit(out), closeOthers(ctx, aims))
 	}
 	return aims, nil
@@ -216,7 +216,7 @@ func judge(d *bench.Document, o *options, aims []*aim) {
 // ending returns the outcome of the command for the result.
 func ending(d *bench.Document, aims []*aim) wire.Outcome {
 	for i, r := range d.Results {
-		if out := worst(r, aims[i].c.Where); !out.Good() {
+		if out := worst(r, aims[i].c.Where); !out.OK() {
 			return out
 		}
 	}

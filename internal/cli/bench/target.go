@@ -52,13 +52,13 @@ func open(ctx context.Context, f *cmdutil.Factory, o *options, argv []string) (*
 	began := f.Now()
 	c, out := f.Open(ctx, dialing(o, argv))
 	a.c = c
-	if !out.Good() {
+	if !out.OK() {
 		return a, out
 	}
 	a.step("connect", f.Now().Sub(began))
 	began = f.Now()
 	a.tool, out = c.DefineOnce(ctx, o.call.Name)
-	if !out.Good() {
+	if !out.OK() {
 		return a, out
 	}
 	a.step("tools/list", f.Now().Sub(began))
@@ -68,17 +68,17 @@ func open(ctx context.Context, f *cmdutil.Factory, o *options, argv []string) (*
 			mark = "is marked as destructive"
 		}
 		return a, wire.Outcome{
-			Kind:   wire.Refused,
-			Method: "tools/call",
-			Name:   o.call.Name,
-			Where:  c.Where,
-			Phase:  "arguments",
-			Text:   fmt.Sprintf("the tool %q %s, and would be called many times", o.call.Name, mark),
-			Hint:   "--yes calls it",
+			Kind:       wire.Refused,
+			Method:     "tools/call",
+			Name:       o.call.Name,
+			ServerName: c.Where,
+			Phase:      "arguments",
+			Text:       fmt.Sprintf("the tool %q %s, and would be called many times", o.call.Name, mark),
+			Hint:       "--yes calls it",
 		}
 	}
 	a.call, a.tool, out = toolcall.Prepare(ctx, c, &a.sent)
-	if !out.Good() {
+	if !out.OK() {
 		return a, out
 	}
 	a.call.Progress = o.progress
@@ -97,15 +97,15 @@ func (a *aim) openCold(ctx context.Context, o *options, argv []string) wire.Outc
 	for range o.cold {
 		began := a.f.Now()
 		c, out := connect.Dial(ctx, &a.f.Invocation().Env, dialing(o, argv))
-		if out.Good() {
+		if out.OK() {
 			opened = append(opened, a.f.Now().Sub(began))
 			out = c.Do(ctx, a.call)
 			answered = append(answered, a.f.Now().Sub(began))
 		}
-		if closed := c.Close(ctx); out.Good() {
+		if closed := c.Close(ctx); out.OK() {
 			out = closed
 		}
-		if !out.Good() {
+		if !out.OK() {
 			return out
 		}
 	}
@@ -139,16 +139,16 @@ func (a *aim) make(ctx context.Context) (ending bench.Ending) {
 	}
 	out := a.c.Do(ctx, call)
 	stages := progress.taken()
-	if a.call.Task != nil && out.Good() {
+	if a.call.Task != nil && out.OK() {
 		if task, ok := a.c.TaskIn(a.call, out); ok {
 			stages = append(stages, bench.Stage{Name: "task created", Took: out.Took})
 			out = a.c.Await(ctx, task, client.Waiting{Tool: a.sent.Name})
 		}
 	}
-	if a.validate && out.Good() {
+	if a.validate && out.OK() {
 		out = toolcall.CheckResult(a.c, a.tool, out)
 	}
-	if out.Good() {
+	if out.OK() {
 		return bench.Ending{Channel: bench.OK, Stages: stages}
 	}
 	if out.Kind == wire.Signal || ctx.Err() != nil {
@@ -227,12 +227,12 @@ func worst(r *bench.Result, where string) wire.Outcome {
 		text = r.Ended + ": " + text
 	}
 	return wire.Outcome{
-		Kind:    wire.Kind(most),
-		Method:  "tools/call",
-		Where:   where,
-		Many:    true,
-		Reached: wire.Unknown,
-		Text:    text,
-		Hint:    wire.Run("log last") + " shows the first calls",
+		Kind:       wire.Kind(most),
+		Method:     "tools/call",
+		ServerName: where,
+		IsSummary:  true,
+		Reached:    wire.Unknown,
+		Text:       text,
+		Hint:       wire.Run("log last") + " shows the first calls",
 	}
 }

@@ -134,7 +134,7 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 		return usage.New("--offline needs --dry-run or --curl", "remove it")
 	}
 	if o.saveFile != "" {
-		if out := cmdutil.AppendableAs("--save", o.saveFile); !out.Good() {
+		if out := cmdutil.AppendableAs("--save", o.saveFile); !out.OK() {
 			return cmdutil.Exit(out)
 		}
 	}
@@ -159,7 +159,7 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 	if out.Kind == wire.Transport && c.Target.Source == target.FromDefault {
 		out.Hint = cmp.Or(c.SuggestServer(o.Name), out.Hint)
 	}
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	out, begun := toolcall.CallTool(ctx, c, &o.Request)

@@ -98,7 +98,7 @@ func parseCompleteArgs(f *cmdutil.Factory, words []string) (o completeOptions, e
 	}
 	members, _ := jsonraw.Object(o.chosen)
 	if bad := toolcall.NotStrings(members); len(bad) > 0 {
-		return o, fmt.Errorf("the value of %q is not a string", strings.TrimPrefix(bad[0].Where, "/"))
+		return o, fmt.Errorf("the value of %q is not a string", strings.TrimPrefix(bad[0].Pointer, "/"))
 	}
 	return o, nil
 }
@@ -106,7 +106,7 @@ func parseCompleteArgs(f *cmdutil.Factory, words []string) (o completeOptions, e
 // runComplete requests the completion and prints the values.
 func runComplete(ctx context.Context, f *cmdutil.Factory, o completeOptions) error {
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, OneAnswer: true})
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	argument := jsonraw.With(jsonraw.With(nil, "name", jsonraw.Quote(o.argument)), "value", jsonraw.Quote(o.value))
@@ -121,14 +121,14 @@ func runComplete(ctx context.Context, f *cmdutil.Factory, o completeOptions) err
 	out = c.ExplainUnsupported(c.Do(ctx, client.Call{Method: "completion/complete", Params: params}), "completions")
 	ans := cmdutil.AnswerOf(out)
 	values := completionValues(f, o, out)
-	rpc := out.RPC()
+	rpc := out.RPCError()
 	if rpc != nil && rpc.Code == -32602 {
 		out.Hint = wire.Hint(describeArguments(ctx, c, o))
 		if known := c.RememberedNames(o.kind); !slices.Contains(known, o.name) {
 			out.Hint = suggest.DidYouMean("%s", o.name, known, out.Hint)
 		}
 	}
-	if out.Good() && len(values) == 0 {
+	if out.OK() && len(values) == 0 {
 		if text := describeArguments(ctx, c, o); text != "" {
 			f.Note(text)
 		}
@@ -143,7 +143,7 @@ func describeArguments(ctx context.Context, c *connect.Conn, o completeOptions) 
 	var names []string
 	if o.kind == connect.PromptKind {
 		raw, out := c.Entry(ctx, o.kind, o.name)
-		if !out.Good() {
+		if !out.OK() {
 			return ""
 		}
 		prompt, _ := mcp.ParsePrompt(raw)
@@ -163,7 +163,7 @@ func describeArguments(ctx context.Context, c *connect.Conn, o completeOptions) 
 // completionValues returns the values in a result. It prints a note if there are none, or more than
 // these.
 func completionValues(f *cmdutil.Factory, o completeOptions, out wire.Outcome) []json.RawMessage {
-	if !out.Good() {
+	if !out.OK() {
 		return nil
 	}
 	completion := jsonraw.First(out.Result, "completion")

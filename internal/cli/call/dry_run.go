@@ -31,15 +31,15 @@ func dryRun(ctx context.Context, f *cmdutil.Factory, o callOptions) (err error) 
 		return usage.New("--task is negotiated with the server, which --dry-run does not contact", "use only one of the two")
 	}
 	c := &connect.Conn{Env: &f.Env}
-	if out := cmdutil.Writable(f.Output); !out.Good() {
+	if out := cmdutil.Writable(f.Output); !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	out := c.Find(o.argv)
 	var opt client.Options
-	if out.Good() {
+	if out.OK() {
 		opt, out = c.ClientOptions(ctx, connect.Options{Draft: true})
 	}
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	if o.curl && opt.Server.URL == "" {
@@ -53,7 +53,7 @@ func dryRun(ctx context.Context, f *cmdutil.Factory, o callOptions) (err error) 
 		out = checkArgumentsOffline(c, tool, &o.Request)
 	}
 	requestsDefinition := !o.offline && tool == nil && needsDefinition(opt, o)
-	if !o.offline && tool != nil && (!out.Good() || toolcall.Unlisted(tool, &o.Request)) {
+	if !o.offline && tool != nil && (!out.OK() || toolcall.Unlisted(tool, &o.Request)) {
 		requestsDefinition = true
 	}
 	if requestsDefinition {
@@ -61,7 +61,7 @@ func dryRun(ctx context.Context, f *cmdutil.Factory, o callOptions) (err error) 
 	} else if tool == nil && !o.offline {
 		out = toolcall.Unchecked(c, nil, &o.Request)
 	}
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Join(err, cmdutil.Exit(out))
 	}
 	if tool != nil {
@@ -97,13 +97,13 @@ func requestDefinition(
 ) (tool *connect.Definition, out wire.Outcome, err error) {
 	conn, out := f.Open(ctx, connect.Options{Argv: argv})
 	defer func() { err = f.Close(ctx, conn) }()
-	if !out.Good() {
+	if !out.OK() {
 		return nil, out, nil
 	}
 	tool, out = conn.Define(ctx, o.Name)
-	if o.NoValidate && (out.Good() || out.Kind == wire.InvalidArguments) {
+	if o.NoValidate && (out.OK() || out.Kind == wire.InvalidArguments) {
 		out = toolcall.Unchecked(conn, tool, o)
-	} else if out.Good() {
+	} else if out.OK() {
 		out = toolcall.CheckArguments(conn, tool, o)
 	}
 	if c.Saved == nil {

@@ -212,7 +212,7 @@ func (e *events) ask(
 // reject prints a rejected event for an answer.
 func (e *events) reject(id jsonraw.Member, why error, findings []wire.Finding) {
 	list := jsonraw.ListOf(findings, func(f wire.Finding) json.RawMessage {
-		return jsonraw.With(jsonraw.With(nil, "where", jsonraw.Quote(f.Where)), "text", jsonraw.Quote(f.Text))
+		return jsonraw.With(jsonraw.With(nil, "where", jsonraw.Quote(f.Pointer)), "text", jsonraw.Quote(f.Text))
 	})
 	e.write(
 		"rejected",

@@ -91,7 +91,7 @@ func runPing(ctx context.Context, f *cmdutil.Factory, argv []string) (
 	began := f.Now()
 	c, out = f.Open(ctx, connect.Options{Argv: argv})
 	ready = f.Now().Sub(began)
-	if !out.Good() {
+	if !out.OK() {
 		if out.Method == "server/discover" { // the ping itself in stateless revisions
 			out.Part = wire.Operation
 		}

@@ -11,7 +11,7 @@ import (
 func TestIsNotReady(t *testing.T) {
 	t.Parallel()
 	starting := map[wire.Kind]bool{wire.Transport: true, wire.Timeout: true, wire.BadResponse: true}
-	for _, e := range wire.Endings {
+	for _, e := range wire.ExitCodes {
 		if got := isNotReady(wire.Outcome{Kind: e.Kind}); got != starting[e.Kind] {
 			t.Errorf("%s: %t", e.Kind, got)
 		}

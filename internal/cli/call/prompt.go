@@ -60,7 +60,7 @@ that.`,
 // runPrompt gets the prompt and prints it.
 func runPrompt(ctx context.Context, f *cmdutil.Factory, o toolcall.PromptOptions) error {
 	c, out := f.Open(ctx, connect.Options{Argv: o.Argv, OneAnswer: true})
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	out = toolcall.GetPrompt(ctx, c, o)

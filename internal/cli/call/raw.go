@@ -126,7 +126,7 @@ func messageWord(message string) string {
 // runRaw sends the request, notification or bytes, and prints the response.
 func runRaw(ctx context.Context, f *cmdutil.Factory, o rawOptions) (err error) {
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, OneAnswer: true, SkipNegotiation: true})
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	call := client.Call{Method: o.method, Params: o.params, ID: RawID(o.id), Bare: o.bare, Once: true}

@@ -102,7 +102,7 @@ func resolveURI(f *cmdutil.Factory, o *readOptions, args []string, template bool
 // runRead reads the resource and prints its contents.
 func runRead(ctx context.Context, f *cmdutil.Factory, o readOptions) error {
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, OneAnswer: true})
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	if len(o.unsetVariables) > 0 {
@@ -116,7 +116,7 @@ func runRead(ctx context.Context, f *cmdutil.Factory, o readOptions) error {
 // noteContents warns if the resource has no contents. It names several contents if the output has
 // no headings for them.
 func noteContents(f *cmdutil.Factory, out wire.Outcome) {
-	if !out.Good() {
+	if !out.OK() {
 		return
 	}
 	names := render.Contents(out.Result)

@@ -142,7 +142,7 @@ func newTaskCommand(f *cmdutil.Factory, v taskAction) *cobra.Command {
 		}
 		ctx := cmd.Context()
 		c, out := f.Open(ctx, connect.Options{})
-		if !out.Good() {
+		if !out.OK() {
 			return cmdutil.Exit(out)
 		}
 		if kept.Endpoint == "" {
@@ -208,7 +208,7 @@ func timeLeft(c *connect.Conn, task client.Task, kept state.Task) string {
 func runTaskResult(f *cmdutil.Factory, once bool) func(context.Context, *connect.Conn, state.Task) error {
 	return func(ctx context.Context, c *connect.Conn, kept state.Task) error {
 		out := toolcall.AwaitTask(ctx, c, client.Task{ID: kept.ID}, kept, once)
-		if tool := c.LastKnown(kept.Tool); out.Good() && tool != nil {
+		if tool := c.LastKnown(kept.Tool); out.OK() && tool != nil {
 			out = toolcall.JudgeResult(ctx, c, tool, out)
 		}
 		return cmdutil.Show(ctx, f, out, cmdutil.AnswerOf(out), "tasks/get", "tasks/result", "tasks/update")
@@ -233,7 +233,7 @@ func runTaskUpdate(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, kep
 		kept.Answered = append(kept.Answered, keys...)
 		toolcall.KeepTask(ctx, c, kept)
 	}})
-	if out.Good() && len(answered) == 0 {
+	if out.OK() && len(answered) == 0 {
 		out.Kind = wire.CheckFailed
 		out.Text = "the task has no open input request"
 		out.Hint = wire.Run("tasks wait " + shellwords.Quote(kept.ID))
@@ -258,7 +258,7 @@ func runTaskCancel(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, kep
 		)
 	}
 	out := c.CancelTask(ctx, kept.ID)
-	if out.RPC() != nil && out.RPC().Code == -32602 {
+	if out.RPCError() != nil && out.RPCError().Code == -32602 {
 		out.Hint = "the task has ended, or is unknown to the server: see " + wire.Run("tasks get "+shellwords.Quote(kept.ID))
 	}
 	ans := cmdutil.AnswerOf(out)

@@ -62,14 +62,14 @@ type serverTasks struct {
 // runTaskList prints the tasks of a server.
 func runTaskList(ctx context.Context, f *cmdutil.Factory) error {
 	c, out := f.Open(ctx, connect.Options{RequireServerInfo: true})
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	tasks, out := collectTasks(ctx, c)
 	offer := c.TaskOffer("optional")
-	if out.Good() && offer.Why != "" && !offer.Lists && len(tasks.rows) == 0 {
+	if out.OK() && offer.Why != "" && !offer.Lists && len(tasks.rows) == 0 {
 		out = c.Unsent("tasks/list", "", offer.Why, wire.RunOnServer("info")+" shows the server's capabilities")
-	} else if out.Good() {
+	} else if out.OK() {
 		noteTasks(c, tasks)
 	}
 	entries := sliceutil.Map(tasks.rows, func(row taskRow) json.RawMessage { return row.raw })
@@ -124,7 +124,7 @@ func collectTasks(ctx context.Context, c *connect.Conn) (s serverTasks, out wire
 			if !one.Ended {
 				s.otherServers++
 			}
-		case !out.Good() || listed[one.ID]:
+		case !out.OK() || listed[one.ID]:
 		case one.Ended:
 			toolcall.DropTask(ctx, c, one)
 		default:
@@ -154,7 +154,7 @@ func addRemembered(ctx context.Context, c *connect.Conn, kept state.Task, s *ser
 		c.Env.UI.Note("the server no longer knows the task " + kept.ID)
 		return wire.Outcome{}
 	}
-	if !out.Good() {
+	if !out.OK() {
 		return out
 	}
 	s.rows = append(s.rows, taskRow{task, out.Result, kept})

@@ -106,7 +106,7 @@ func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
 	found := 0
 	answered := 0
 	for _, s := range asked {
-		if s.Out.Good() {
+		if s.Out.OK() {
 			answered++
 		}
 		for _, l := range s.lists {
@@ -123,7 +123,7 @@ func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
 	}
 	out, told := EndingOfAll(ctx, f, asked, unasked)
 	if len(o.words) > 0 && found == 0 {
-		if nothing := inVain(o.words, answered); out.Good() {
+		if nothing := inVain(o.words, answered); out.OK() {
 			return cmdutil.Exit(nothing)
 		} else if answered > 0 {
 			f.Note("no match: " + nothing.Text)
@@ -207,12 +207,12 @@ func askOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surveye
 	defer func() {
 		if crash := recover(); crash != nil {
 			s.Out = wire.Outcome{
-				Kind: wire.Internal, Where: s.ID, Text: fmt.Sprint(crash),
+				Kind: wire.Internal, ServerName: s.ID, Text: fmt.Sprint(crash),
 				Hint: "please report it with " + wire.Run("-s "+shellwords.Quote(s.ID)+" list"),
 			}
 		}
 		s.Out = b.WithoutSecrets(s.Out)
-		b.Record.Many = s.Out.Good() // else it names the list that failed
+		b.Record.Many = s.Out.OK() // else it names the list that failed
 		b.Env.EndRecording(s.Out, s.Out.ExitCode())
 		s.said = said.String()
 	}()
@@ -222,12 +222,12 @@ func askOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surveye
 	}
 	c, out := b.Open(ctx, connect.Options{RequireServerInfo: true})
 	defer func() {
-		if closed := c.Close(ctx); s.Out.Good() {
+		if closed := c.Close(ctx); s.Out.OK() {
 			s.Out = closed
 		}
 	}()
 	s.Out = out
-	if !out.Good() {
+	if !out.OK() {
 		return
 	}
 	s.revision = c.Revision()
@@ -240,10 +240,10 @@ func askOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surveye
 		if len(list.Items) > 0 {
 			s.lists = append(s.lists, connect.Sorted{Kind: k, List: list, Entries: c.SortEntries(k, list)})
 		}
-		if s.Out.Good() {
+		if s.Out.OK() {
 			s.Out = out
 		}
-		if !out.Good() && !connect.FailsAlone(out) {
+		if !out.OK() && !connect.FailsAlone(out) {
 			return
 		}
 	}

@@ -75,13 +75,13 @@ func sectionsOf(all []*Surveyed, st term.Style, o surveyOptions) (parts []render
 // summary returns the state of a server, the sizes of its lists, and the revision.
 func (s *Surveyed) summary() string {
 	var parts []string
-	if !s.Out.Good() {
+	if !s.Out.OK() {
 		parts = append(parts, "failed: "+cmp.Or(s.Out.Text, string(s.Out.Kind)))
 	}
 	for _, l := range s.lists {
 		parts = append(parts, english.Plural(len(l.Items), l.One))
 	}
-	if s.Out.Good() && len(s.lists) == 0 {
+	if s.Out.OK() && len(s.lists) == 0 {
 		parts = append(parts, "lists nothing")
 	}
 	if s.revision != "" {
@@ -107,7 +107,7 @@ func surveyJSON(all []*Surveyed, left []cmdutil.Unasked, bills bool) json.RawMes
 			row = jsonraw.With(row, "same", also)
 		}
 		row = text(row, "revision", s.revision)
-		if !s.Out.Good() {
+		if !s.Out.OK() {
 			row = jsonraw.With(
 				row,
 				"error",
@@ -159,7 +159,7 @@ func EndingOfAll(
 	}
 	var failed []string
 	for _, s := range asked {
-		if s.Out.Good() {
+		if s.Out.OK() {
 			continue
 		}
 		failed = append(failed, s.ID)
@@ -167,7 +167,7 @@ func EndingOfAll(
 			worst = s.Out
 		}
 		if len(asked) > 1 {
-			s.Out.Where = s.ID
+			s.Out.ServerName = s.ID
 			failure.Write(f.Stderr(), f.ErrStyle, s.Out)
 		}
 	}

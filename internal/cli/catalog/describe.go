@@ -116,7 +116,7 @@ func describeWhat(words []string) (o describeOptions, err error) {
 // different kind.
 func runDescribe(ctx context.Context, f *cmdutil.Factory, o describeOptions) error {
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv})
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	var found described
@@ -125,7 +125,7 @@ func runDescribe(ctx context.Context, f *cmdutil.Factory, o describeOptions) err
 	} else {
 		found, out = describeEntry(ctx, c, o.kind, o.name)
 	}
-	if !out.Good() {
+	if !out.OK() {
 		out.Method = o.kind.Method
 		if out.Kind == wire.InvalidArguments {
 			out.Reached = wire.Answered // no request but the list was needed
@@ -151,7 +151,7 @@ func otherKind(ctx context.Context, c *connect.Conn, o describeOptions) wire.Hin
 		if declared, known := c.Declares(k.Capability); known && !declared {
 			continue
 		}
-		if _, out := c.Entry(ctx, k, o.name); out.Good() {
+		if _, out := c.Entry(ctx, k, o.name); out.OK() {
 			return "there is a " + wire.Hint(
 				k.One,
 			) + " of that name: " + wire.RunOnServer(
@@ -160,7 +160,7 @@ func otherKind(ctx context.Context, c *connect.Conn, o describeOptions) wire.Hin
 		}
 	}
 	if settings, _ := c.Extension(skill.Extension); settings != nil {
-		if _, out := describeSkill(ctx, c, o.name); out.Good() {
+		if _, out := describeSkill(ctx, c, o.name); out.OK() {
 			return "there is a skill of that name: " + wire.RunOnServer("describe skill "+shellwords.Quote(o.name))
 		}
 	}
@@ -177,7 +177,7 @@ type described struct {
 // text for people also has suspicious parts of the definition.
 func describeTool(ctx context.Context, c *connect.Conn, name string, withApp bool) (described, wire.Outcome) {
 	tool, out := c.Define(ctx, name)
-	if !out.Good() {
+	if !out.OK() {
 		return described{}, out
 	}
 	var app *mcp.App
@@ -199,7 +199,7 @@ func describeTool(ctx context.Context, c *connect.Conn, name string, withApp boo
 func readApp(ctx context.Context, c *connect.Conn, tool mcp.Tool) *mcp.App {
 	out := toolcall.ReadResource(ctx, c, tool.UI)
 	var contents []json.RawMessage
-	if out.Good() {
+	if out.OK() {
 		items, _ := out.Message.ResultItems("contents")
 		contents = append([]json.RawMessage{}, items...)
 	} else {
@@ -213,11 +213,11 @@ func readApp(ctx context.Context, c *connect.Conn, tool mcp.Tool) *mcp.App {
 // page.
 func showApp(ctx context.Context, f *cmdutil.Factory, name string, argv []string) error {
 	c, out := f.Open(ctx, connect.Options{Argv: argv})
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	tool, out := c.Define(ctx, name)
-	if !out.Good() {
+	if !out.OK() {
 		out.Method = connect.ToolKind.Method
 		return cmdutil.Exit(out)
 	}
@@ -247,7 +247,7 @@ func showApp(ctx context.Context, f *cmdutil.Factory, name string, argv []string
 // skills have the name.
 func describeSkill(ctx context.Context, c *connect.Conn, name string) (described, wire.Outcome) {
 	list, out := c.Listed(ctx, connect.SkillKind, nil)
-	if !out.Good() {
+	if !out.OK() {
 		return described{}, out
 	}
 	var fit []skill.Entry
@@ -286,7 +286,7 @@ func describeEntry(ctx context.Context, c *connect.Conn, k connect.Kind, name st
 		return describeSkill(ctx, c, name)
 	}
 	raw, out := c.Entry(ctx, k, name)
-	if !out.Good() {
+	if !out.OK() {
 		return described{}, out
 	}
 	var human func(w io.Writer, st term.Style) error

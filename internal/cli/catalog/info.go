@@ -48,7 +48,7 @@ server/discover or initialize unchanged.`,
 // runInfo prints the info of the server. It does not open a new connection if one is already open.
 func runInfo(ctx context.Context, f *cmdutil.Factory, argv []string) error {
 	c, out := f.Open(ctx, connect.Options{Argv: argv, RequireServerInfo: true, NoResume: true, UseKept: true})
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	if c.IsKept() && !c.Passing || f.Shell != nil {
@@ -67,7 +67,7 @@ func askHeld(ctx context.Context, c *connect.Conn) wire.Outcome {
 	if method == "ping" && client.UnknownMethod(out) {
 		out = wire.Outcome{Took: out.Took, Reached: out.Reached} // a server without ping answers, too
 	}
-	if !out.Good() || method != "ping" {
+	if !out.OK() || method != "ping" {
 		return out
 	}
 	result := jsonraw.With(nil, "protocolVersion", jsonraw.Quote(c.Revision()))

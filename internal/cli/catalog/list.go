@@ -160,7 +160,7 @@ func listAll(ctx context.Context, f *cmdutil.Factory, o listOptions) error {
 func runList(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error) {
 	all := len(o.kinds) > 1
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: all})
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	if all {
@@ -171,14 +171,14 @@ func runList(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error)
 	ans := f.ListAnswer(l, all, o.long)
 	// A list that a limit cut is shown as far as it was received, and so are the other lists if one
 	// fails. Neither is a success.
-	isPart := out.Kind == wire.BadResponse || all && !out.Good() && out.Kind != wire.Signal
+	isPart := out.Kind == wire.BadResponse || all && !out.OK() && out.Kind != wire.Signal
 	if len(ans.Messages) > 0 && isPart && !f.HasAnswer(out) {
 		err = cmdutil.Print(ctx, f, ans)
 	}
-	if out.Good() && l.Shown == 0 {
+	if out.OK() && l.Shown == 0 {
 		f.Note("the server lists no " + nothing(o.kinds, l.Unusable > 0))
 	}
-	f.Record.Many = all && out.Good() // otherwise the recording names the list that failed
+	f.Record.Many = all && out.OK() // otherwise the recording names the list that failed
 	err = cmdutil.Join(err, cmdutil.Show(ctx, f, out, ans))
 	for _, list := range l.Lists {
 		c.NoteListLength(ctx, list, f.ShowsTables())
@@ -197,12 +197,12 @@ func addLists(
 		one, left := cmdutil.AddList(ctx, f, l, c, k, all, o.long)
 		switch {
 		case left:
-		case out.Good():
+		case out.OK():
 			out = one
-		case !one.Good():
+		case !one.OK():
 			f.Warn(k.Method + " failed: " + failure.Headline(one))
 		}
-		if !one.Good() && !left && (!all || !connect.FailsAlone(one)) {
+		if !one.OK() && !left && (!all || !connect.FailsAlone(one)) {
 			break
 		}
 	}

@@ -113,11 +113,11 @@ func runListen(ctx context.Context, f *cmdutil.Factory, o listenOptions) (err er
 	ear := cmdutil.NewNoticeQueue(ctx)
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: true, OnNotification: ear.Add})
 	defer ear.Stop()
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	want, out := subscriptionFor(c, o)
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	out, err = cmdutil.EachNotification(
@@ -129,7 +129,7 @@ func runListen(ctx context.Context, f *cmdutil.Factory, o listenOptions) (err er
 			return 1, printNotice(ctx, f, o, n)
 		},
 	)
-	if out.Good() && out.Method != "" {
+	if out.OK() && out.Method != "" {
 		f.Note("the server closed the subscription")
 	}
 	f.Record.About(out)
@@ -201,7 +201,7 @@ func changesOf(list string) string { return "changes of the list of " + list }
 // set if no flag selects a kind.
 func nothingToHear(c *connect.Conn, all bool) wire.Outcome {
 	o := wire.Outcome{
-		Kind: wire.InvalidArguments, Where: c.Where, Phase: "arguments",
+		Kind: wire.InvalidArguments, ServerName: c.Where, Phase: "arguments",
 		Text: "the server supports none of the requested notifications",
 		Hint: wire.RunOnServer("info") + " shows the server's capabilities",
 	}

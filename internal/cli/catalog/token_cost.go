@@ -98,7 +98,7 @@ func (b *bill) add(one billed) {
 // runBill lists the tools and prints their bill.
 func runBill(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error) {
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv})
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	list, out := c.Listed(ctx, connect.ToolKind, nil)
@@ -109,7 +109,7 @@ func runBill(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error)
 		ans.Result = nil // a file gets the text for people
 	}
 	err = cmdutil.Show(ctx, f, out, ans)
-	if out.Good() {
+	if out.OK() {
 		explainBill(f)
 	}
 	cmdutil.Explained(ctx, f, connect.ToolKind.Method)

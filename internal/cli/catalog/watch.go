@@ -82,7 +82,7 @@ const betweenReads = time.Second
 func watchLists(ctx context.Context, f *cmdutil.Factory, o listOptions) error {
 	w := &watcher{f: f, o: o, stale: map[connect.Kind]bool{}, wake: make(chan struct{}, 1)}
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: true, OnNotification: w.heard})
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	w.c = c
@@ -90,7 +90,7 @@ func watchLists(ctx context.Context, f *cmdutil.Factory, o listOptions) error {
 		w.o.kinds = c.Declared(o.kinds)
 	}
 	filter, out := w.filter()
-	if out.Good() {
+	if out.OK() {
 		out = w.follow(ctx, filter)
 	}
 	f.Record.About(out)
@@ -114,7 +114,7 @@ func (w *watcher) filter() (f client.SubscriptionFilter, out wire.Outcome) {
 	text := "the server does not report changes of its " + strings.Join(missing, ", ")
 	if len(missing) == len(w.o.kinds) {
 		return f, wire.Outcome{
-			Kind: wire.InvalidArguments, Where: w.c.Where, Phase: "arguments",
+			Kind: wire.InvalidArguments, ServerName: w.c.Where, Phase: "arguments",
 			Text: text, Hint: "omit --watch to list once",
 		}
 	}
@@ -152,7 +152,7 @@ func (w *watcher) follow(ctx context.Context, filter client.SubscriptionFilter) 
 		case <-w.wake:
 			first := w.known == nil
 			n, out := w.reread(ctx, on.Ctx)
-			if !out.Good() && on.Ctx.Err() == nil {
+			if !out.OK() && on.Ctx.Err() == nil {
 				return out
 			}
 			if first && w.known != nil {
@@ -163,7 +163,7 @@ func (w *watcher) follow(ctx context.Context, filter client.SubscriptionFilter) 
 				on.Enough()
 			}
 		case out := <-on.Ended:
-			if out.Good() {
+			if out.OK() {
 				f.Note("the server closed the subscription")
 			}
 			return on.Ending(out)
@@ -226,7 +226,7 @@ func (w *watcher) reread(whole, ctx context.Context) (changes int, out wire.Outc
 		switch {
 		case ctx.Err() != nil:
 			return changes, out
-		case !out.Good():
+		case !out.OK():
 			w.f.Warn("the list of " + k.Many + " could not be read again: " + out.Text)
 		default:
 			old := w.known[k]
@@ -243,7 +243,7 @@ func (w *watcher) first(ctx context.Context) wire.Outcome {
 	several := len(w.o.kinds) > 1
 	w.takeStale()
 	for _, k := range w.o.kinds {
-		if out, left := l.Add(ctx, w.c, k, several, w.f.ShowsTables()); !out.Good() && !left {
+		if out, left := l.Add(ctx, w.c, k, several, w.f.ShowsTables()); !out.OK() && !left {
 			return out
 		}
 	}

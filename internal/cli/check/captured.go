@@ -21,7 +21,7 @@ import (
 // word names. The report is nil if the recording cannot be read.
 func judgeCapture(ctx context.Context, f *cmdutil.Factory, word string) (*verdict.Report, wire.Outcome) {
 	c, out := recorded.Open(f, word)
-	if !out.Good() {
+	if !out.OK() {
 		return nil, out
 	}
 	defer c.Close()
@@ -31,7 +31,7 @@ func judgeCapture(ctx context.Context, f *cmdutil.Factory, word string) (*verdic
 	judge := func() (lint.Report, error) { return recorded.JudgeCapture(ctx, c.Capture) }
 	if c.NamesOne() {
 		row, out := c.Row()
-		if !out.Good() {
+		if !out.OK() {
 			return nil, out
 		}
 		all = []*rows.Row{row}

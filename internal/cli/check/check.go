@@ -178,10 +178,10 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	if err != nil {
 		return err
 	}
-	if out := o.reports.checkWritable(f); !out.Good() {
+	if out := o.reports.checkWritable(f); !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	if out := cmdutil.Writable(f.Output); !out.Good() {
+	if out := cmdutil.Writable(f.Output); !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	f.NoInput = true // a check never asks the user
@@ -210,7 +210,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 		files = files.WithholdSARIF(f)
 	}
 	err = cmdutil.Join(printReport(ctx, f, r, files), files.Write())
-	if out.Good() {
+	if out.OK() {
 		err = cmdutil.Join(err, p.saveBaseline(f, r))
 	}
 	return cmdutil.Join(err, cmdutil.Exit(outcomeOf(r, o.failOn, out)))
@@ -219,7 +219,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 // outcomeOf returns out if the server could not be judged, else a failed check if a finding is at
 // or above the severity failOn.
 func outcomeOf(r *verdict.Report, failOn string, out wire.Outcome) wire.Outcome {
-	if !out.Good() {
+	if !out.OK() {
 		return out
 	}
 	n := 0

@@ -44,7 +44,7 @@ func WriteLines(w io.Writer, st term.Style, lines []changes.Line) error {
 
 // ShowChanges prints how the definition of an approved tool changed. It prints each headline once
 // per command, and each line once.
-func (f *Factory) ShowChanges(level wire.Level, headline string, all []diff.Change) {
+func (f *Factory) ShowChanges(level wire.Severity, headline string, all []diff.Change) {
 	if f.Repeats.Again(headline) {
 		return
 	}

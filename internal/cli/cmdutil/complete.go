@@ -58,7 +58,7 @@ const MaxOffered = 500
 func (f *Factory) completionConn(cmd *cobra.Command) *connect.Conn {
 	f.ServerGiven = cmd.Flags().Changed("server")
 	c := &connect.Conn{Env: &f.Env}
-	if out := c.Find(nil); !out.Good() || c.Saved == nil && !openDemo(c) {
+	if out := c.Find(nil); !out.OK() || c.Saved == nil && !openDemo(c) {
 		return nil
 	}
 	fields, err := f.Env.Fields()
@@ -79,7 +79,7 @@ func openDemo(c *connect.Conn) bool {
 		Server: client.Server{Pipe: connect.DemoPipe, Name: c.Where}, Version: c.Env.Version, Now: c.Env.Now,
 	})
 	c.Session = session
-	return out.Good()
+	return out.OK()
 }
 
 // completedNames returns at most MaxOffered names of kind k that begin with typed.

@@ -37,7 +37,7 @@ func (e *ExitError) ExitCode() int { return cmp.Or(e.Code, e.Outcome.ExitCode())
 
 // Exit returns the outcome as an error, or nil if it is OK.
 func Exit(o wire.Outcome) error {
-	if o.Good() {
+	if o.OK() {
 		return nil
 	}
 	return &ExitError{Outcome: o}
@@ -93,7 +93,7 @@ func End(ctx context.Context, f *Factory, err error) ExitError {
 	if closeErr == nil || e.Outcome.Kind == wire.Signal {
 		return e
 	}
-	if e.Outcome.Good() {
+	if e.Outcome.OK() {
 		e = completeExit(ctx, f, closeErr)
 		f.report(e)
 	} else {
@@ -114,7 +114,7 @@ func completeExit(ctx context.Context, f *Factory, err error) ExitError {
 	if !e.Said {
 		e.Outcome = connect.Explain(&f.Env, e.Outcome)
 	}
-	if !e.Outcome.Good() {
+	if !e.Outcome.OK() {
 		f.hideHints()
 	}
 	e.Outcome = f.WithoutSecrets(e.Outcome)
@@ -150,7 +150,7 @@ func (f *Factory) Finish(e ExitError) {
 // FailureJSON prints the outcome as JSON on standard error, for programs. It prints nothing if the
 // reader of standard output is gone, as other programs do.
 func (f *Factory) FailureJSON(o wire.Outcome) {
-	if f.OnFailure != nil && !o.Good() {
+	if f.OnFailure != nil && !o.OK() {
 		f.OnFailure(o)
 	}
 	if (f.JSON || f.Wire) && o.Signal != int(syscall.SIGPIPE) {

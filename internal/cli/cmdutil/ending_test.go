@@ -110,7 +110,7 @@ func TestEndWithALostAnswer(t *testing.T) {
 		if e.Outcome.Kind != wire.LocalIO || len(e.Also) != c.also || !strings.HasPrefix(e.Outcome.Text, "writing the result") {
 			t.Errorf("%s: got %q %q and %d more", c.name, e.Outcome.Kind, e.Outcome.Text, len(e.Also))
 		}
-		if e := End(t.Context(), f, nil); !e.Outcome.Good() {
+		if e := End(t.Context(), f, nil); !e.Outcome.OK() {
 			t.Errorf("%s: the next command ends with %q", c.name, e.Outcome.Text)
 		}
 	}

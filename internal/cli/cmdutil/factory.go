@@ -156,7 +156,7 @@ func (f *Factory) Open(ctx context.Context, how connect.Options) (*connect.Conn,
 		return c, o
 	}
 	if f.Output != "" {
-		if o := Writable(f.Output); !o.Good() {
+		if o := Writable(f.Output); !o.OK() {
 			return &connect.Conn{Env: &f.Env}, o
 		}
 	}
@@ -166,7 +166,7 @@ func (f *Factory) Open(ctx context.Context, how connect.Options) (*connect.Conn,
 	c.StopTicking = stop
 	f.conn = c
 	f.forgetLists(c, o)
-	if !o.Good() && c.Dialed {
+	if !o.OK() && c.Dialed {
 		Explained(ctx, f)
 	}
 	return c, o
@@ -174,7 +174,7 @@ func (f *Factory) Open(ctx context.Context, how connect.Options) (*connect.Conn,
 
 // forgetLists drops the cached lists if --fresh is set and the connection is open.
 func (f *Factory) forgetLists(c *connect.Conn, opened wire.Outcome) {
-	if f.Fresh && opened.Good() {
+	if f.Fresh && opened.OK() {
 		c.ForgetLists()
 	}
 }

@@ -283,7 +283,7 @@ func TestListenersAreOfThisMachine(t *testing.T) {
 		if listener != nil {
 			listener.Close()
 		}
-		if out.Kind != c.kind || string(out.Hint) != c.hint || (listener == nil) == out.Good() {
+		if out.Kind != c.kind || string(out.Hint) != c.hint || (listener == nil) == out.OK() {
 			t.Errorf("%s: got %q %q %q", c.address, out.Kind, out.Text, out.Hint)
 		}
 	}

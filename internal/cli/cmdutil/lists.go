@@ -35,7 +35,7 @@ func (l *ShellLists) Of(c *connect.Conn, k connect.Kind) []state.Tool {
 	defer stop()
 	list, out := c.ListUntil(ctx, k.Method, nil)
 	l.at[k] = now
-	if !out.Good() {
+	if !out.OK() {
 		return l.entries[k]
 	}
 	l.entries[k] = nil

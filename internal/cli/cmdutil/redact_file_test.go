@@ -76,7 +76,7 @@ func TestOutcomesWithoutSecrets(t *testing.T) {
 	f.Secrets.Learn(secret)
 	raw := []byte(`{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"` + secret + `"}}`)
 	before := wire.Outcome{
-		Kind: wire.RPCFailed, Text: "no " + secret, Hint: "try " + secret, Method: secret, Name: secret, Where: "http://h/" +
+		Kind: wire.RPCFailed, Text: "no " + secret, Hint: "try " + secret, Method: secret, Name: secret, ServerName: "http://h/" +
 			secret,
 		Process: &wire.ProcessFacts{Stderr: "bad " + secret},
 		HTTP: &wire.HTTPFacts{
@@ -89,7 +89,7 @@ func TestOutcomesWithoutSecrets(t *testing.T) {
 	}
 	o := f.WithoutSecrets(before)
 	for place, text := range map[string]string{
-		"text": o.Text, "hint": string(o.Hint), "method": o.Method, "name": o.Name, "server": o.Where,
+		"text": o.Text, "hint": string(o.Hint), "method": o.Method, "name": o.Name, "server": o.ServerName,
 		"stderr": o.Process.Stderr,
 		"url":    o.HTTP.URL, "content type": o.HTTP.ContentType, "body": string(o.HTTP.Body), "field": o.HTTP.Fields[0].Value,
 		"authorization": strings.ReplaceAll(o.HTTP.Fields[1].Value, "abc", secret), "message": string(o.Message.Raw),
@@ -99,7 +99,7 @@ func TestOutcomesWithoutSecrets(t *testing.T) {
 			t.Errorf("%s: %q", place, text)
 		}
 	}
-	if !strings.HasSuffix(string(o.Input.Raw[:o.Input.Offset]), `",`) || !o.Input.Words {
+	if !strings.HasSuffix(string(o.Input.Raw[:o.Input.Offset]), `",`) || !o.Input.IsCommandLine {
 		t.Errorf("the place in the input moved: %q", o.Input.Raw[:o.Input.Offset])
 	}
 	if before.HTTP.Fields[0].Value != secret || before.Process.Stderr != "bad "+secret ||

@@ -13,7 +13,7 @@ import (
 // user.
 func (f *Factory) WithoutSecrets(o wire.Outcome) wire.Outcome {
 	s := &f.Secrets
-	if !o.Good() {
+	if !o.OK() {
 		f.Record.WriteWaiting() // learns the secrets in the waiting frames
 	}
 	if o.Message != nil {
@@ -23,7 +23,7 @@ func (f *Factory) WithoutSecrets(o wire.Outcome) wire.Outcome {
 	o.Hint = wire.Hint(s.Text(string(o.Hint)))
 	o.Method = s.Text(o.Method)
 	o.Name = s.Text(o.Name)
-	o.Where = s.Text(o.Where)
+	o.ServerName = s.Text(o.ServerName)
 	if o.Process != nil {
 		process := *o.Process
 		process.Stderr = s.Text(process.Stderr)
@@ -48,7 +48,7 @@ func (f *Factory) WithoutSecrets(o wire.Outcome) wire.Outcome {
 	if o.Input != nil {
 		if safe, n := s.Bytes(o.Input.Raw); n > 0 { // the offset moves with the hidden bytes
 			before, _ := s.Bytes(o.Input.Raw[:min(o.Input.Offset, int64(len(o.Input.Raw)))])
-			o.Input = &wire.InputFacts{Raw: safe, Offset: int64(min(len(before), len(safe))), Words: true}
+			o.Input = &wire.InputFacts{Raw: safe, Offset: int64(min(len(before), len(safe))), IsCommandLine: true}
 		}
 	}
 	o.Findings = slices.Clone(o.Findings)

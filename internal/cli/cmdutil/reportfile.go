@@ -71,7 +71,7 @@ func (files ReportFiles) Writable() wire.Outcome {
 		if file.Name == "" || file.Name == "-" {
 			continue
 		}
-		if out := WritableAs(file.Flag, file.Name); !out.Good() {
+		if out := WritableAs(file.Flag, file.Name); !out.OK() {
 			return out
 		}
 	}

@@ -60,7 +60,7 @@ func TestReportsInFiles(t *testing.T) {
 	f.Now, f.Getenv = time.Now, func(string) string { return "" }
 	f.SettleStyles()
 	files := named("--junit", junit, "--sarif", sarif, "--badge", "", "--markdown", "-")
-	if out := files.Writable(); !out.Good() {
+	if out := files.Writable(); !out.OK() {
 		t.Fatal(out.Text)
 	}
 	files = files.WithholdSARIF(f)

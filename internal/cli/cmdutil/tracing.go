@@ -82,7 +82,7 @@ func (o *TraceOptions) Command(f *Factory, name string) error {
 	}
 	e.start(o.builder(f, e, telemetry.Options{Own: true, Parent: own, Target: f.Server}))
 	f.Ending = func(ended ExitError) {
-		if out := ended.Outcome; !out.Good() {
+		if out := ended.Outcome; !out.OK() {
 			e.live.Fail(nil, out.Kind, out.Text, f.Now())
 			root.Failed = true
 			root.Message = out.Text

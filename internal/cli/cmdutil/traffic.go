@@ -70,7 +70,7 @@ func Explained(ctx context.Context, f *Factory, methods ...string) {
 	if !f.Explain {
 		return
 	}
-	all := traffic.WithoutRepeats(wire.Fold(f.Frames.all()))
+	all := traffic.WithoutRepeats(wire.GroupFrames(f.Frames.all()))
 	var own []*wire.Exchange
 	var earlier []string
 	found := false
@@ -78,7 +78,7 @@ func Explained(ctx context.Context, f *Factory, methods ...string) {
 		method := wire.ParseMessage(e.Request.Raw).Method
 		isOwn := slices.Contains(methods, method)
 		found = found || isOwn
-		if isOwn || e.Request.Raw == nil || e.ByServer() {
+		if isOwn || e.Request.Raw == nil || e.IsFromServer() {
 			own = append(own, e)
 		} else {
 			earlier = append(earlier, method)

@@ -28,7 +28,7 @@ func TestWritableFiles(t *testing.T) {
 		{filepath.Join(file, "x"), "--x: no such directory: " + file, ""},
 	} {
 		out := WritableAs("--x", c.name)
-		if out.Good() != (c.text == "") || out.Text != c.text || string(out.Hint) != c.hint {
+		if out.OK() != (c.text == "") || out.Text != c.text || string(out.Hint) != c.hint {
 			t.Errorf("%s: got %q %q %q", c.name, out.Kind, out.Text, out.Hint)
 		}
 	}
@@ -70,7 +70,7 @@ func TestFilesAreReplacedAsAWhole(t *testing.T) {
 func TestFilesThatAreAddedTo(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	for _, text := range []string{"a", "b"} {
-		if out := AppendableAs("--save", file); !out.Good() {
+		if out := AppendableAs("--save", file); !out.OK() {
 			t.Fatal(out.Text)
 		}
 		if err := AppendTo(file, []byte(text)); err != nil {

@@ -96,11 +96,11 @@ secret. The same list of tools always produces the same code.`,
 // out, of ambiguous names, and of secrets in the code.
 func runCodegen(ctx context.Context, f *cmdutil.Factory, o codegenOptions) error {
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: true})
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	all, out := c.Tools(ctx, nil)
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	src := codegen.Source{Server: f.Secrets.Text(named(c)), Tools: connect.Unique(all.Tools)}

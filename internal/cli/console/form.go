@@ -47,7 +47,7 @@ func (f *Form) Run() json.RawMessage {
 		f.showSummary(content)
 		findings := append(f.Form.Check(content), f.Broken(f.Form.Schema, content)...)
 		for _, finding := range findings {
-			f.Say("  %s", f.Style.Alert(f.Line(strings.TrimSpace(finding.Where+" "+finding.Text))))
+			f.Say("  %s", f.Style.Alert(f.Line(strings.TrimSpace(finding.Pointer+" "+finding.Text))))
 		}
 		prompt := "[s]end (Enter), [e]dit, [d]ecline, [c]ancel"
 		words := []string{"send", "edit", "decline", "cancel"}

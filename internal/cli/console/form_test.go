@@ -117,7 +117,7 @@ func TestFormsThatCannotBeSent(t *testing.T) {
 	f := form(t, d, `{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"string"}}}}`)
 	f.Broken = func(schema, value json.RawMessage) []wire.Finding {
 		if strings.Contains(string(schema), "properties") && strings.Contains(string(value), "bad") {
-			return []wire.Finding{{Where: "/a", Text: "is bad"}}
+			return []wire.Finding{{Pointer: "/a", Text: "is bad"}}
 		}
 		return nil
 	}

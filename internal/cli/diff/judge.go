@@ -45,7 +45,7 @@ func readAccepted(f *cmdutil.Factory, o judgeOptions) (a accepted, err error) {
 	if o.writeAccept == "" {
 		return a, nil
 	}
-	if out := cmdutil.AppendableAs("--write-accept", o.writeAccept); !out.Good() {
+	if out := cmdutil.AppendableAs("--write-accept", o.writeAccept); !out.OK() {
 		return a, cmdutil.Exit(out)
 	}
 	a.text, err = f.Env.ReadFile(o.writeAccept, maxAcceptFile)
@@ -79,7 +79,7 @@ func problemsError(name string, problems []accept.Problem) error {
 	for _, p := range problems {
 		e.Findings = append(
 			e.Findings,
-			wire.Finding{Rule: "accept", Level: wire.Error, Where: name + ":" + p.Place.String() + ":", Text: p.Text},
+			wire.Finding{Rule: "accept", Severity: wire.Error, Pointer: name + ":" + p.Place.String() + ":", Text: p.Text},
 		)
 	}
 	return e

@@ -29,7 +29,7 @@ func (l *loader) loadServer(ctx context.Context, w source) (side, error) {
 	}
 	c, out := f.Open(ctx, connect.Options{Argv: w.argv, RequireServerInfo: true, NoResume: true, UseKept: true})
 	s := side{name: cmp.Or(displayName(w.text), c.Where), probed: true, live: true}
-	if out.Good() {
+	if out.OK() {
 		readOpening(&s.Snapshot, out.Result)
 		readConnection(&s.Snapshot, c)
 		var failed []wire.Outcome
@@ -42,7 +42,7 @@ func (l *loader) loadServer(ctx context.Context, w source) (side, error) {
 			}
 		}
 	}
-	if out.Good() {
+	if out.OK() {
 		f.Record.Many = s.listErr == nil
 	} else {
 		out = connect.Explain(&f.Env, out)
@@ -58,7 +58,7 @@ func fetchLists(ctx context.Context, c *connect.Conn, s *diff.Snapshot) (failed 
 	for _, k := range lists {
 		out := fetchList(ctx, c, s, k)
 		switch {
-		case out.Good():
+		case out.OK():
 			entries += len(*k.in(s))
 		case connect.FailsAlone(out):
 			failed = append(failed, out)

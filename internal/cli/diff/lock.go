@@ -29,7 +29,7 @@ func runLock(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 	name := cmp.Or(f.Output, lockfile.Name)
 	f.Output = "" // the report goes to stdout
 	l := &loader{f}
-	if out := cmdutil.WritableAs("-o", name); !out.Good() {
+	if out := cmdutil.WritableAs("-o", name); !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	before, err := readExistingLock(f, name)
@@ -52,7 +52,7 @@ func runLock(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 	}
 	keepFailedLists(f, &s, before, name)
 	hidden, out := hideSecrets(f, &s, name)
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	raw := lockfile.Write(s.Snapshot)

@@ -24,7 +24,7 @@ import (
 // loadRecording reads the run or the file that a word means, or the one exchange.
 func (l *loader) loadRecording(w source) (side, error) {
 	c, row, out := recorded.Pick(l.f, w.text)
-	if !out.Good() {
+	if !out.OK() {
 		return side{}, cmdutil.Exit(out)
 	}
 	defer c.Close()

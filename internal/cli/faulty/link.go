@@ -69,7 +69,7 @@ func (s *Faults) Between(ctx context.Context, to *url.URL) (at *url.URL, end fun
 		return nil, nil, usage.Outcome(err)
 	}
 	listener, out := cmdutil.ListenLoopback("127.0.0.1:0")
-	if !out.Good() {
+	if !out.OK() {
 		return nil, nil, out
 	}
 	watcher := proxy.NewWatcher(proxy.WatcherOptions{Now: s.f.Now, Tap: s.see})

@@ -50,7 +50,7 @@ func TestBetween(t *testing.T) {
 	}
 	to, _ := url.Parse(server.URL + "/a%2Fb?c=d")
 	at, end, out := s.Between(t.Context(), to)
-	if !out.Good() {
+	if !out.OK() {
 		t.Fatal(out)
 	}
 	for i, want := range []string{to.Host + to.RequestURI(), "mcpc fault: status 503\n", to.Host + to.RequestURI()} {

@@ -44,7 +44,7 @@ func TestReportsOfWhatAClientDid(t *testing.T) {
 	if out := Outcome(verdicts); out.Kind != wire.CheckFailed || out.Text != "the client handled 1 of 3 faults badly" {
 		t.Errorf("got %q %q", out.Kind, out.Text)
 	}
-	if out := Outcome(verdicts[:1]); !out.Good() || Bad(verdicts[:1]) != 0 {
+	if out := Outcome(verdicts[:1]); !out.OK() || Bad(verdicts[:1]) != 0 {
 		t.Errorf("a good client: %q", out.Text)
 	}
 	if got := string(Document(7, nil, nil)); got != `{"seed":7,"bad":0,"faults":[]}` {

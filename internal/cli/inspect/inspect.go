@@ -192,7 +192,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 		f,
 		liveview.Options{Path: o.file, Powers: o.allowed, Exec: !o.web && slices.Contains(o.allow, "call")},
 	)
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	f.Talking.Store(true)
@@ -214,7 +214,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 	}
 	if o.web {
 		if o.argv != nil {
-			if out := v.Actor.Start(ctx, o.argv); !out.Good() {
+			if out := v.Actor.Start(ctx, o.argv); !out.OK() {
 				return cmdutil.Exit(out)
 			}
 		}
@@ -235,7 +235,7 @@ func terminalOf(ctx context.Context, f *cmdutil.Factory, v *liveview.View, o opt
 	started := make(chan wire.Outcome, 1)
 	go func() {
 		out := v.Actor.Start(ctx, o.argv)
-		if !out.Good() {
+		if !out.OK() {
 			stop()
 		}
 		started <- out
@@ -243,7 +243,7 @@ func terminalOf(ctx context.Context, f *cmdutil.Factory, v *liveview.View, o opt
 	err := liveview.Terminal(ctx, f, v, o.filter)
 	ended := ctx.Err() != nil
 	stop() // the user may leave before the server has answered
-	if out := <-started; ended && !out.Good() && out.Kind != wire.Signal {
+	if out := <-started; ended && !out.OK() && out.Kind != wire.Signal {
 		return cmdutil.Exit(out)
 	}
 	return err

@@ -85,7 +85,7 @@ func (a *Actor) Start(ctx context.Context, argv []string) wire.Outcome {
 	f.Record.Many = true
 	a.detachTerminal(f)
 	c, out := connect.Dial(ctx, &f.Env, connect.Options{Argv: argv, RequireServerInfo: true, MultiCall: true})
-	if !out.Good() {
+	if !out.OK() {
 		c.Close(ctx)
 		return out
 	}

@@ -62,7 +62,7 @@ func (u *user) FillForm(ctx context.Context, q client.Asking, from string, check
 					return nil
 				}
 				for _, f := range append(form.Check(is.Content), check(form.Schema, is.Content)...) {
-					return errors.New(f.Where + " " + f.Text)
+					return errors.New(f.Pointer + " " + f.Text)
 				}
 				return nil
 			},

@@ -56,7 +56,7 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 	var out wire.Outcome
 	if o.Path != "" {
 		file, out = checkFile(f, &how)
-		if !out.Good() {
+		if !out.OK() {
 			return nil, out
 		}
 		title = filepath.Base(o.Path)

@@ -73,7 +73,7 @@ func named(g *cmdutil.Factory, name string) bool {
 // reachable reports whether requests may be sent to a server. It must have a complete address, or
 // be known to mcpc; one that needs a command also needs Exec.
 func (a *Actor) reachable(g *cmdutil.Factory, name string) bool {
-	if name == connect.DemoEndpoint || recorded.IsAddress(name) && recorded.RejectHidden("", name).Good() {
+	if name == connect.DemoEndpoint || recorded.IsAddress(name) && recorded.RejectHidden("", name).OK() {
 		return true
 	}
 	if slices.Contains(g.SessionNames(""), name) {
@@ -85,5 +85,5 @@ func (a *Actor) reachable(g *cmdutil.Factory, name string) bool {
 		return false
 	}
 	s, out := g.Env.ServerNamed(name)
-	return out.Good() && (s.Kind != target.Stdio || a.Exec)
+	return out.OK() && (s.Kind != target.Stdio || a.Exec)
 }

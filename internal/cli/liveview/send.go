@@ -72,7 +72,7 @@ func (a *Actor) Resend(ctx context.Context, key string, message json.RawMessage,
 	}
 	defer c.Close()
 	found, out := recorded.RequestIn(g, c, row, key)
-	if !out.Good() {
+	if !out.OK() {
 		return view.Sent{}, failed(g, out)
 	}
 	call := client.Call{Method: row.Method, Params: found.Params(), Progress: true}
@@ -82,7 +82,7 @@ func (a *Actor) Resend(ctx context.Context, key string, message json.RawMessage,
 			return view.Sent{}, err
 		}
 	}
-	if out := recorded.RejectHidden("edit it, and enter the secret again", string(call.Params)); !out.Good() {
+	if out := recorded.RejectHidden("edit it, and enter the secret again", string(call.Params)); !out.OK() {
 		return view.Sent{}, failed(g, out)
 	}
 	r := request{method: call.Method, resent: recorded.NameOf(row), about: string(call.Params)}
@@ -178,7 +178,7 @@ func (a *Actor) send(ctx context.Context, g *cmdutil.Factory, r request, confirm
 	g.Record.Resent = r.resent
 	c, out := connect.Dial(ctx, &g.Env, connect.Options{})
 	var lacks consent
-	if out.Good() {
+	if out.OK() {
 		out, lacks = r.do(ctx, c, given)
 	}
 	out = connect.Explain(&g.Env, out)
@@ -198,7 +198,7 @@ func (a *Actor) outcomeOf(
 	if lacks != 0 {
 		question, _ := strings.CutSuffix(g.WithoutSecrets(out).Text, ", and the call was not confirmed")
 		for _, f := range out.Findings {
-			question += "; " + strings.TrimSpace(f.Where+" "+f.Text)
+			question += "; " + strings.TrimSpace(f.Pointer+" "+f.Text)
 		}
 		return a.confirm(about, lacks, term.Line(question)+". Send it?"), nil
 	}
@@ -209,13 +209,13 @@ func (a *Actor) outcomeOf(
 	row := g.Record.LastRow(g.RecordTo, r.method)
 	a.reading.Unlock()
 	if row == nil {
-		if out.Good() {
+		if out.OK() {
 			return view.Sent{Channel: exchange.ChannelOK}, nil // nothing is recorded
 		}
 		return view.Sent{}, failed(g, out)
 	}
 	s := view.Sent{Channel: string(out.Kind)}
-	if out.Good() {
+	if out.OK() {
 		s.Channel = exchange.ChannelOK
 	} else {
 		s.Text = failed(g, out).Error()

@@ -198,7 +198,7 @@ func mockHTTP(
 	faults *faulty.Faults,
 ) error {
 	listener, out := cmdutil.ListenLoopback(address)
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	scheme := "http"

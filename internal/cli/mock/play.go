@@ -106,7 +106,7 @@ func runPlay(ctx context.Context, f *cmdutil.Factory, o mockOptions, word string
 	if out.Kind == wire.Usage && filepath.Ext(word) == ".txt" {
 		out.Hint = wire.Run("mock --script " + shellwords.Quote(word))
 	}
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	defer r.Close()
@@ -116,7 +116,7 @@ func runPlay(ctx context.Context, f *cmdutil.Factory, o mockOptions, word string
 		fits = nil
 	}
 	rows, out := selected(r, fits)
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	if err := refuseHidden(f, rows, o.play.allowRedacted); err != nil {
@@ -221,7 +221,7 @@ func serve(ctx context.Context, f *cmdutil.Factory, o mockOptions, p *mock.Playe
 	}
 	if c.Misses+c.NearMisses > 0 {
 		return cmdutil.Exit(wire.Outcome{
-			Kind: wire.CheckFailed, Many: true,
+			Kind: wire.CheckFailed, IsSummary: true,
 			Text: missesOf(c),
 		})
 	}
@@ -255,7 +255,7 @@ func playHTTP(
 	begun func(),
 ) error {
 	listener, out := cmdutil.ListenLoopback(address)
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	f.Note(fmt.Sprintf("listening on http://%s/mcp; Ctrl-C stops", listener.Addr()))

@@ -137,8 +137,8 @@ func messagesApart(row *rows.Row) (all []apartMessage, err error) {
 		if err != nil || x == nil {
 			return nil, err
 		}
-		for _, f := range x.Between {
-			guessed[f.Seq] = guessed[f.Seq] || x.Guessed(f)
+		for _, f := range x.OtherMessages {
+			guessed[f.Seq] = guessed[f.Seq] || x.IsGuess(f)
 		}
 	}
 	err = row.EachFrame(func(f wire.Frame) error {
@@ -197,7 +197,7 @@ func hiddenIn(rows []*rows.Row) (n int, where []string, err error) {
 func selected(r recorded.Recording, fits func(*rows.Row) bool) (all []*rows.Row, out wire.Outcome) {
 	if r.NamesOne() {
 		one, out := r.Row()
-		if !out.Good() {
+		if !out.OK() {
 			return nil, out
 		}
 		filter := fits

@@ -35,7 +35,7 @@ type spy struct {
 // pass sends one request, without retries.
 func (s *spy) pass(ctx context.Context, method string, params json.RawMessage) (*wire.Message, string, error) {
 	c, out := s.connected(ctx)
-	if !out.Good() {
+	if !out.OK() {
 		return nil, "", errors.New(out.Text)
 	}
 	out = c.Do(ctx, client.Call{Method: method, Params: params, Once: true})
@@ -55,7 +55,7 @@ func (s *spy) connected(ctx context.Context) (*connect.Conn, wire.Outcome) {
 	s.f.Server = s.to
 	s.f.ServerGiven = true
 	c, out := connect.Dial(context.WithoutCancel(ctx), &s.f.Env, connect.Options{MultiCall: true})
-	if !out.Good() {
+	if !out.OK() {
 		_ = c.Close(ctx)
 		return nil, out
 	}

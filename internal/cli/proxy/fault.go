@@ -186,7 +186,7 @@ response that never came.`,
 // reportFaults prints what the client did after each fault of a recording.
 func reportFaults(ctx context.Context, f *cmdutil.Factory, word string) error {
 	c, out := recorded.Open(f, word)
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	defer c.Close()

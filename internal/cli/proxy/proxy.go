@@ -126,7 +126,7 @@ func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []
 	}
 	f.Talking.Store(true)
 	listener, out := cmdutil.ListenLoopback(o.listen)
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	defer listener.Close()

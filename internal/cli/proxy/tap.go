@@ -118,7 +118,7 @@ func runTap(f *cmdutil.Factory, argv []string, o tapOptions) error {
 	late, stop := context.WithCancel(context.Background())
 	defer stop()
 	t := &tapping{a: f, cmd: exec.Command(argv[0], argv[1:]...), ended: make(chan struct{})}
-	if out := t.start(); !out.Good() {
+	if out := t.start(); !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	t.watch = faulty.Overhear(f, connect.CommandLine(argv), capture.ByTap, faults)

@@ -122,7 +122,7 @@ func tapInstall(ctx context.Context, f *cmdutil.Factory, client target.Client, o
 		if entry, ok := errors.AsType[*target.EntryError](err); ok && len(entry.Servers) > 0 {
 			out.Hint = wire.Hint("it has " + strings.Join(entry.Servers, ", "))
 		}
-		out.Where = file
+		out.ServerName = file
 		return cmdutil.Exit(out)
 	}
 	if bytes.Equal(old, changed) {
@@ -142,7 +142,7 @@ func tapInstall(ctx context.Context, f *cmdutil.Factory, client target.Client, o
 			return f.Secrets.Text(term.Line(line))
 		}),
 	)
-	if out := confirmedEdit(ctx, f, file, o); !out.Good() {
+	if out := confirmedEdit(ctx, f, file, o); !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	backup, err := editFile(file, old, changed)
@@ -215,10 +215,10 @@ func confirmedEdit(ctx context.Context, f *cmdutil.Factory, file string, o insta
 	}
 	if !f.Interactive() {
 		return wire.Outcome{
-			Kind:  wire.Refused,
-			Where: file,
-			Text:  "the change was not confirmed",
-			Hint:  "--yes writes it without a confirmation",
+			Kind:       wire.Refused,
+			ServerName: file,
+			Text:       "the change was not confirmed",
+			Hint:       "--yes writes it without a confirmation",
 		}
 	}
 	if f.Ask(ctx, "Write this change?") {
@@ -227,7 +227,7 @@ func confirmedEdit(ctx context.Context, f *cmdutil.Factory, file string, o insta
 	if ctx.Err() != nil {
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 	}
-	return wire.Outcome{Kind: wire.Refused, Where: file, Text: "the change was not confirmed"}
+	return wire.Outcome{Kind: wire.Refused, ServerName: file, Text: "the change was not confirmed"}
 }
 
 // editFile replaces the text of a file and keeps its permissions. Before the first change it copies

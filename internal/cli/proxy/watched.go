@@ -24,7 +24,7 @@ func (o *proxyOptions) watched(
 	powers := view.Powers{Mark: true, Export: true, Files: o.tui, Resend: o.tui, Call: o.tui, Intercept: o.tui}
 	v, out := liveview.Open(f,
 		liveview.Options{Title: "proxy at http://" + address, Hint: "Point clients at " + places, Powers: powers})
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	defer v.Close(context.WithoutCancel(ctx))

@@ -25,7 +25,7 @@ func WriteExchange(w io.Writer, row *rows.Row, x *wire.Exchange, broken []verdic
 	facts.Check = broken
 	facts.Exchange = LineOf(row)
 	for _, f := range row.Findings {
-		facts.Findings = append(facts.Findings, findingOut{f.Rule, f.Level.String(), f.Where, f.Text})
+		facts.Findings = append(facts.Findings, findingOut{f.Rule, f.Severity.String(), f.Pointer, f.Text})
 	}
 	var begin bytes.Buffer
 	enc := json.NewEncoder(&begin)

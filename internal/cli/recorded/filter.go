@@ -31,7 +31,7 @@ func Filter(words []string, now time.Time, j filter.Judge) (filter.Filter, error
 	return f, &usage.JSONError{
 		Text:  fmt.Sprintf("the filter, column %d: %s", fault.Column(), fault.Text),
 		Hint:  hint,
-		Facts: wire.InputFacts{Raw: []byte(text), Offset: int64(fault.Offset), Words: true},
+		Facts: wire.InputFacts{Raw: []byte(text), Offset: int64(fault.Offset), IsCommandLine: true},
 	}
 }
 

@@ -115,7 +115,7 @@ func openArchive(f *cmdutil.Factory, path string, in *os.File) (*rows.Capture, e
 	}
 	facts.Other = 0 // requests of web pages are no finding
 	for _, text := range LeftOut(facts) {
-		c.AddFinding(wire.Finding{Rule: "incomplete_archive", Level: wire.Warning, Text: text})
+		c.AddFinding(wire.Finding{Rule: "incomplete_archive", Severity: wire.Warning, Text: text})
 	}
 	return c, nil
 }

@@ -217,11 +217,11 @@ func Pick(f *cmdutil.Factory, word string) (*rows.Capture, *rows.Row, wire.Outco
 		return pickLast(f)
 	}
 	r, out := Open(f, word)
-	if !out.Good() {
+	if !out.OK() {
 		return nil, nil, out
 	}
 	row, out := r.Row()
-	if !out.Good() {
+	if !out.OK() {
 		r.Close()
 		return nil, nil, out
 	}
@@ -247,7 +247,7 @@ func pickLast(f *cmdutil.Factory) (*rows.Capture, *rows.Row, wire.Outcome) {
 		}
 		return true
 	})
-	if out.Good() && last == nil {
+	if out.OK() && last == nil {
 		out = nothingRecorded()
 	}
 	return newest, last, out

@@ -33,7 +33,7 @@ func (g Request) IsBare() bool { return g.Exchange.Request.Raw == nil }
 
 // bareBody returns the body of a bare request.
 func (g Request) bareBody() []byte {
-	for _, f := range g.Exchange.Between {
+	for _, f := range g.Exchange.OtherMessages {
 		if f.Dir == wire.Sent {
 			return f.Raw
 		}
@@ -97,7 +97,7 @@ func AddCurl(s *traffic.Script, g Request) error {
 	if g.OnOtherStream() {
 		return g.addStream(s, head)
 	}
-	if len(g.Exchange.Between) > 0 && g.Row.Notes.Rounds > 0 {
+	if len(g.Exchange.OtherMessages) > 0 && g.Row.Notes.Rounds > 0 {
 		s.Comment("this is the first round: the server then requests input")
 	}
 	post := traffic.HTTPRequest{Method: head.Method, URL: head.URL, Fields: head.Fields, Body: g.Exchange.Request.Raw}

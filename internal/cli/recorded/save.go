@@ -76,7 +76,7 @@ func (s *CallSaver) CheckServer(c *connect.Conn) wire.Outcome {
 	if s == nil {
 		return wire.Outcome{}
 	}
-	if out := s.checkAnswers(c); !out.Good() {
+	if out := s.checkAnswers(c); !out.OK() {
 		return out
 	}
 	if s.file.Server == "" && s.file.Command == nil || strings.Contains(s.file.Server, "${") {
@@ -158,7 +158,7 @@ func (s *CallSaver) Add(f *cmdutil.Factory, c *connect.Conn, request toolcall.Re
 		Loose:   request.NoValidate,
 		Expect:  saved.Expect{Kind: out.Kind},
 	}
-	expects := s.expectResult && (out.Good() || out.Kind == wire.ToolError)
+	expects := s.expectResult && (out.OK() || out.Kind == wire.ToolError)
 	if expects {
 		step.Expect.Result = saved.Literal(expectedResult(f, out.Result), secrets.variable)
 	}
@@ -192,7 +192,7 @@ func (s *CallSaver) Add(f *cmdutil.Factory, c *connect.Conn, request toolcall.Re
 		run += " --yes"
 	}
 	note := fmt.Sprintf("saved as step %d of %s", len(s.file.Steps), s.path)
-	if !out.Good() {
+	if !out.OK() {
 		note += fmt.Sprintf(", which expects the outcome %s", out.Kind)
 	}
 	note += "; run it with: " + run
@@ -205,7 +205,7 @@ func (s *CallSaver) Add(f *cmdutil.Factory, c *connect.Conn, request toolcall.Re
 	if s.expectResult && !expects {
 		note += "; the call has no result to expect"
 	}
-	if s.text == nil && !s.expectResult && out.Good() {
+	if s.text == nil && !s.expectResult && out.OK() {
 		note += "; --expect-result also saves the result"
 	}
 	f.Note(note + answers)

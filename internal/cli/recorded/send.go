@@ -18,7 +18,7 @@ import (
 // RequestOf returns the request that an argument names.
 func RequestOf(f *cmdutil.Factory, word string) (Request, wire.Outcome) {
 	c, row, out := Pick(f, word)
-	if !out.Good() {
+	if !out.OK() {
 		return Request{}, out
 	}
 	defer c.Close()
@@ -60,19 +60,19 @@ func Send(ctx context.Context, c *connect.Conn, call client.Call, yes bool) wire
 	if tool == nil {
 		var out wire.Outcome
 		tool, out = c.Define(ctx, name)
-		if !out.Good() && out.Kind != wire.InvalidArguments {
-			return out.As(wire.Before)
+		if !out.OK() && out.Kind != wire.InvalidArguments {
+			return out.WithPart(wire.BeforeOperation)
 		}
 	}
 	request := toolcall.Request{Name: name, Reading: arguments.Reading{Arguments: given}, Yes: yes}
-	if out := toolcall.Confirmed(ctx, c, tool, request); !out.Good() {
+	if out := toolcall.Confirmed(ctx, c, tool, request); !out.OK() {
 		return out
 	}
 	if tool != nil {
 		call.Schema = tool.InputSchema
 	}
 	out := c.Do(ctx, call)
-	if out.Good() && tool != nil {
+	if out.OK() && tool != nil {
 		return toolcall.JudgeResult(ctx, c, tool, out)
 	}
 	return out

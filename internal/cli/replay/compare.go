@@ -169,7 +169,7 @@ func answerOf(s Side) answer {
 	if s.Result != nil {
 		a.result = s.Result
 	}
-	asks := wire.AsksForInput(m.Result)
+	asks := wire.RequiresInput(m.Result)
 	switch {
 	case s.Failed == wire.InputRequired && !asks:
 		a.ending = string(wire.InputRequired)

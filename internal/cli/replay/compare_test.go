@@ -27,8 +27,8 @@ func folded(t *testing.T, http bool, messages ...string) *wire.Exchange {
 		}
 		frames = append(frames, f)
 	}
-	for _, x := range wire.Fold(frames) {
-		if x.Request.Raw != nil && !x.ByServer() {
+	for _, x := range wire.GroupFrames(frames) {
+		if x.Request.Raw != nil && !x.IsFromServer() {
 			return x
 		}
 	}
@@ -262,7 +262,7 @@ func FuzzCompare(f *testing.F) {
 	f.Fuzz(func(t *testing.T, was, is []byte) {
 		side := func(raw []byte) Side {
 			request := wire.Frame{Seq: 1, Dir: wire.Sent, Raw: []byte(asked[1:])}
-			return Side{Exchange: &wire.Exchange{Request: request, Between: []wire.Frame{{Seq: 2, Dir: wire.Received, Raw: raw}}, Response: wire.Frame{Seq: 3, Dir: wire.Received, Raw: raw}}}
+			return Side{Exchange: &wire.Exchange{Request: request, OtherMessages: []wire.Frame{{Seq: 2, Dir: wire.Received, Raw: raw}}, Response: wire.Frame{Seq: 3, Dir: wire.Received, Raw: raw}}}
 		}
 		a, b := side(was), side(is)
 		if r := Compare(a, a, Options{}); r.Verdict != Same && jsonraw.Valid(was) == nil {

@@ -33,7 +33,7 @@ func (o *options) putFaults(ctx context.Context, f *cmdutil.Factory) (end func()
 		return end, err
 	}
 	at, end, out := s.Between(ctx, to)
-	if !out.Good() {
+	if !out.OK() {
 		return end, cmdutil.Exit(out)
 	}
 	f.Server = at.String()

@@ -60,11 +60,11 @@ func (all *frames) begin() (gathered func(method string, id []byte) *wire.Exchan
 	return func(method string, id []byte) *wire.Exchange {
 		all.mu.Lock()
 		defer all.mu.Unlock()
-		for _, x := range wire.Fold(*list) {
-			if x.ByServer() || x.Request.Raw == nil || wire.ParseMessage(x.Request.Raw).Method != method {
+		for _, x := range wire.GroupFrames(*list) {
+			if x.IsFromServer() || x.Request.Raw == nil || wire.ParseMessage(x.Request.Raw).Method != method {
 				continue
 			}
-			if slices.ContainsFunc(append([]wire.Frame{x.Request}, x.Between...), func(f wire.Frame) bool {
+			if slices.ContainsFunc(append([]wire.Frame{x.Request}, x.OtherMessages...), func(f wire.Frame) bool {
 				return f.Dir == wire.Sent && string(wire.ParseMessage(f.Raw).ID) == string(id)
 			}) {
 				return x

@@ -166,7 +166,7 @@ func (p *player) tool(ctx context.Context, it item, call *client.Call, x *wire.E
 	name := params.Text("name")
 	given, _ := params.Get("arguments")
 	tool, out := p.c.DefineOnce(ctx, name)
-	if !out.Good() && out.Kind != wire.InvalidArguments {
+	if !out.OK() && out.Kind != wire.InvalidArguments {
 		if ends(it.row, out) {
 			p.gone.CompareAndSwap(nil, &out)
 		}
@@ -188,7 +188,7 @@ func (p *player) tool(ctx context.Context, it item, call *client.Call, x *wire.E
 		return it, true
 	}
 	confirm := toolcall.Request{Name: name, Reading: arguments.Reading{Arguments: given}, Yes: p.o.yes}
-	if out := toolcall.Confirmed(ctx, p.c, tool, confirm); !out.Good() {
+	if out := toolcall.Confirmed(ctx, p.c, tool, confirm); !out.OK() {
 		it.Why = out.Text
 		return it, true
 	}

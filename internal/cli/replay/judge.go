@@ -185,10 +185,10 @@ func problemsIn(name string, err error) error {
 	e := &usage.Errors{Text: english.Plural(len(problems), "problem") + " in " + name}
 	for _, p := range problems {
 		e.Findings = append(e.Findings, wire.Finding{
-			Rule:  "match",
-			Level: wire.Error,
-			Where: name + ":" + strconv.Itoa(p.Line) + ":" + strconv.Itoa(p.Column) + ":",
-			Text:  p.Text,
+			Rule:     "match",
+			Severity: wire.Error,
+			Pointer:  name + ":" + strconv.Itoa(p.Line) + ":" + strconv.Itoa(p.Column) + ":",
+			Text:     p.Text,
 		})
 	}
 	return e
@@ -203,11 +203,11 @@ func (o *options) writable(f *cmdutil.Factory) wire.Outcome {
 		if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 			return usage.Outcome(usage.New(flag+" "+name+": the file exists, and is not replaced", "name a new file"))
 		}
-		if out := cmdutil.WritableAs(flag, name); !out.Good() {
+		if out := cmdutil.WritableAs(flag, name); !out.OK() {
 			return out
 		}
 	}
-	if out := cmdutil.Writable(f.Output); !out.Good() {
+	if out := cmdutil.Writable(f.Output); !out.OK() {
 		return out
 	}
 	return o.reports.files().Writable()

@@ -49,7 +49,7 @@ func learn(ctx context.Context, f *cmdutil.Factory, o options, s *selection, jud
 	l := &learner{answered: map[*rows.Row]*answered{}}
 	for range o.learn {
 		c, out := s.play(ctx, f, o, judge, l.item)
-		if !out.Good() {
+		if !out.OK() {
 			return cmdutil.Exit(out)
 		}
 		if err := f.Close(ctx, c); err != nil {

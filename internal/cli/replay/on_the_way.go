@@ -35,7 +35,7 @@ func questions(x *wire.Exchange, apart bool) (all []Question) {
 	}
 	var open []int    // input requests that were not answered yet
 	ids := []string{} // of the server's own requests, by question; "" for others
-	for _, f := range append(slices.Clone(x.Between), x.Response) {
+	for _, f := range append(slices.Clone(x.OtherMessages), x.Response) {
 		if f.Raw == nil {
 			continue
 		}
@@ -43,7 +43,7 @@ func questions(x *wire.Exchange, apart bool) (all []Question) {
 		switch {
 		case m.Kind == wire.Request && f.Dir == wire.Received && elsewhere(x, f) && !apart:
 		case m.Kind == wire.Request && f.Dir == wire.Received:
-			all = append(all, Question{Method: m.Method, Params: m.Params, guessed: x.Guessed(f)})
+			all = append(all, Question{Method: m.Method, Params: m.Params, guessed: x.IsGuess(f)})
 			ids = append(ids, string(m.ID))
 		case m.Kind == wire.Response && f.Dir == wire.Received:
 			requests, _ := jsonraw.Object(jsonraw.First(m.Result, "inputRequests"))
@@ -125,7 +125,7 @@ func (r *Report) notifications(was, is *wire.Exchange, how Notifications) {
 
 // elsewhere reports whether a message arrived over HTTP on a different stream than its request's.
 // Such a message may arrive at any time.
-func elsewhere(x *wire.Exchange, f wire.Frame) bool { return f.Stream != 0 && x.Guessed(f) }
+func elsewhere(x *wire.Exchange, f wire.Frame) bool { return f.Stream != 0 && x.IsGuess(f) }
 
 // SameNotifications reports whether two exchanges have the same kinds of notifications.
 func SameNotifications(was, is *wire.Exchange) bool {
@@ -144,7 +144,7 @@ func notified(x *wire.Exchange, logs bool) (all []string) {
 	if x == nil {
 		return nil
 	}
-	for _, f := range x.Between {
+	for _, f := range x.OtherMessages {
 		m := wire.ParseMessage(f.Raw)
 		if m.Kind != wire.Notification || f.Dir != wire.Received || !slices.Contains(aboutRequest, m.Method) {
 			continue

@@ -83,7 +83,8 @@ func (s *selection) play(
 	// A new conversation ends the replay: what the server knew of earlier requests is lost.
 	renewed := func(r client.Renewal) {
 		p.gone.CompareAndSwap(nil, &wire.Outcome{
-			Kind: wire.Transport, Text: "the conversation ended before the replay: " + r.Why, Reached: wire.Unknown, Many: true,
+			Kind: wire.Transport, Reached: wire.Unknown, IsSummary: true,
+			Text: "the conversation ended before the replay: " + r.Why,
 		})
 	}
 	c, out := f.Open(ctx, connect.Options{
@@ -98,7 +99,7 @@ func (s *selection) play(
 	switch {
 	case out.Kind == wire.Usage:
 		return c, out
-	case !out.Good():
+	case !out.OK():
 		if o.To != "" {
 			out.Hint = wire.Hint(strings.Replace(string(out.Hint), " with -s", " with --to", 1))
 		}
@@ -120,7 +121,7 @@ func (s *selection) play(
 		return c, *gone
 	}
 	if ctx.Err() != nil {
-		return c, wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}
+		return c, wire.Outcome{Kind: wire.Signal, Text: "interrupted", IsSummary: true, Reached: wire.Unknown}
 	}
 	return c, wire.Outcome{}
 }

@@ -201,7 +201,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	if err != nil {
 		return err
 	}
-	if out := o.writable(f); !out.Good() {
+	if out := o.writable(f); !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	filter, err := recorded.Filter(o.words, f.Now(), &recorded.RowFindings{})
@@ -210,11 +210,11 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	}
 	host.TuneGC(&f.Env, true) // before the rows are on the heap: they would raise its limit
 	s, out := choose(f, o, recorded.Matching(f, filter))
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	defer s.capture.Close()
-	if out := s.aim(f, &o); !out.Good() {
+	if out := s.aim(f, &o); !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	f.NoInput = true // the recording answers, not a person

@@ -71,7 +71,7 @@ func (w *show) report(out wire.Outcome, id func(row) string) *verdict.Report {
 		Target:    w.f.Secrets.Text(w.target),
 		Recording: w.s.capture.Path,
 	}
-	if !out.Good() {
+	if !out.OK() {
 		r.Ladder = []verdict.Rung{{Name: "connection", State: verdict.Failed, Text: w.f.Secrets.Text(out.Text)}}
 	}
 	seen := map[string]bool{}
@@ -158,7 +158,7 @@ func (w *show) markdown(to io.Writer, out wire.Outcome) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## mcpc replay: %s\n\n%s\n", sanitize.MarkdownCode(w.f.Secrets.Text(w.target)),
 		term.Line(w.f.Secrets.Text(w.summary())))
-	if !out.Good() {
+	if !out.OK() {
 		fmt.Fprintf(&b, "\n%s\n", sanitize.MarkdownCode(w.f.Secrets.Text(out.Text)))
 	}
 	head := "\n| Exchange | Verdict | Request | Path | Was | Is |\n| --- | --- | --- | --- | --- | --- |\n"

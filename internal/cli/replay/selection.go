@@ -34,7 +34,7 @@ type selection struct {
 // choose opens the recording and selects its requests of clients. The caller closes the recording.
 func choose(f *cmdutil.Factory, o options, fits func(*rows.Row) bool) (*selection, wire.Outcome) {
 	c, out := recorded.Open(f, o.Word)
-	if !out.Good() {
+	if !out.OK() {
 		return nil, out
 	}
 	recorded.Warn(f, c.Capture)
@@ -48,7 +48,7 @@ func choose(f *cmdutil.Factory, o options, fits func(*rows.Row) bool) (*selectio
 	all := c.Rows()
 	if c.NamesOne() {
 		row, out := c.Row()
-		if !out.Good() {
+		if !out.OK() {
 			c.Close()
 			return nil, out
 		}
@@ -66,7 +66,7 @@ func choose(f *cmdutil.Factory, o options, fits func(*rows.Row) bool) (*selectio
 		out = usage.Outcome(usage.New("nothing to replay: no recorded request of a client matches",
 			wire.Run("log")+" lists recorded exchanges"))
 	}
-	if !out.Good() {
+	if !out.OK() {
 		c.Close()
 	}
 	return s, out

@@ -274,7 +274,7 @@ const maxUnmet = 10
 
 // notes prints which options had no or only a partial effect. out is the outcome of the connection.
 func (w *show) notes(out wire.Outcome) {
-	if out.Good() && w.counts[Same]+w.counts[Differs] > 0 && w.o.match.compare != string(Status) {
+	if out.OK() && w.counts[Same]+w.counts[Differs] > 0 && w.o.match.compare != string(Status) {
 		unmet := w.o.unmet(w.rules, w.met)
 		if n := len(unmet); n > maxUnmet {
 			unmet = append(unmet[:maxUnmet], fmt.Sprintf("%d more", n-maxUnmet))
@@ -314,7 +314,7 @@ func (w *show) finish(ctx context.Context, out wire.Outcome) error {
 		_, _ = io.WriteString(w.out, term.Line(text)+"\n")
 	}
 	files := w.files(out)
-	if end := w.outcome(out); !end.Good() && end.Kind != wire.CheckFailed {
+	if end := w.outcome(out); !end.OK() && end.Kind != wire.CheckFailed {
 		files = files.WithholdSARIF(w.f)
 	}
 	err := files.Write()
@@ -342,18 +342,19 @@ func (w *show) outcome(out wire.Outcome) wire.Outcome {
 		}
 	}
 	switch {
-	case !out.Good():
+	case !out.OK():
 		return out
 	case failed > 0:
 		out = wire.Outcome{
-			Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Many: true,
+			Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", IsSummary: true,
 			Text: fmt.Sprintf("%d of %d answers are not as recorded", failed, w.sent()),
 		}
 		if w.counts[Differs] > 0 && w.o.match.file == "" {
 			out.Hint = "--learn 3 --write-match FILE proposes matchers for what differs each time"
 		}
 	case w.counts[Skipped] == w.all():
-		out = wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "all recorded requests were skipped", Many: true}
+		text := "all recorded requests were skipped"
+		out = wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: text, IsSummary: true}
 		if w.skipped[mayChange] > 0 {
 			out.Hint = "--yes also sends what may change something"
 		}

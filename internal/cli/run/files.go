@@ -137,7 +137,7 @@ func (all problems) asError() error {
 		if p.hint != "" {
 			text += "; " + p.hint
 		}
-		e.Findings = append(e.Findings, wire.Finding{Rule: "saved", Level: wire.Error, Where: p.where + ":", Text: text})
+		e.Findings = append(e.Findings, wire.Finding{Rule: "saved", Severity: wire.Error, Pointer: p.where + ":", Text: text})
 	}
 	return e
 }

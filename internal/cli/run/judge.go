@@ -82,14 +82,14 @@ func (j *judgement) missOutcome() {
 		want = fmt.Sprintf("exit code %d", e.Exit)
 	}
 	got := failure.KindAndCode(out)
-	hasResult := out.Kind == wire.ToolError || out.Good()
+	hasResult := out.Kind == wire.ToolError || out.OK()
 	if !hasResult {
 		got += ": " + failure.Headline(out)
 	} else if text := j.printedText(); text != "" {
 		got += ": " + jsonraw.Excerpt([]byte(text), maxShown)
 	}
 	for _, f := range out.Findings {
-		got += "; " + strings.TrimSpace(f.Where+" "+f.Text)
+		got += "; " + strings.TrimSpace(f.Pointer+" "+f.Text)
 	}
 	j.result.Hint = j.hintForOutcome()
 	at := e.At + "/kind"
@@ -98,10 +98,10 @@ func (j *judgement) missOutcome() {
 	}
 	j.addMiss(at, want, got)
 	expectsSuccess := e.Exit <= 0 && e.Kind == wire.OK
-	isUnopened := !j.run.opening.Good()
+	isUnopened := !j.run.opening.OK()
 	if isUnopened && expectsSuccess || slices.Contains(brokenKinds, out.Kind) {
 		j.result.State = report.Broken
-		if j.run.firstBroken.Good() {
+		if j.run.firstBroken.OK() {
 			j.run.firstBroken = out
 		}
 	}
@@ -122,7 +122,7 @@ func (j *judgement) hintForOutcome() wire.Hint {
 	} else if len(e.Texts) > 0 {
 		about = "text"
 	}
-	rpc := out.RPC()
+	rpc := out.RPCError()
 	if rpc != nil && rpc.Code == -32021 && needsElicitation(rpc.Data) {
 		return "answer: {FIELD: VALUE} in the file answers server requests, as --answer does"
 	}
@@ -148,7 +148,7 @@ const maxShown = 300
 func (j *judgement) printedText() string {
 	out := j.response.out
 	if !j.run.factory.HasAnswer(out) || j.response.answer.Human == nil {
-		if e := out.RPC(); e != nil {
+		if e := out.RPCError(); e != nil {
 			return e.Message
 		}
 		return out.Text

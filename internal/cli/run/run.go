@@ -182,10 +182,10 @@ func newRunner(f *cmdutil.Factory, o runOptions) (*runner, error) {
 func (r *runner) run(ctx context.Context) error {
 	f := r.factory
 	out := cmdutil.Writable(f.Output)
-	if out.Good() && r.options.junit != "-" {
+	if out.OK() && r.options.junit != "-" {
 		out = cmdutil.WritableAs("--junit", r.options.junit)
 	}
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	f.NoInput = true // a test never asks the user
@@ -264,7 +264,7 @@ func (r *runner) outcome() wire.Outcome {
 	case failed > 0:
 		out.Text = fmt.Sprintf("%d of %s failed", failed, english.Plural(r.stepsDone(), "step"))
 		return out
-	case broken > 0 && !r.firstBroken.Good():
+	case broken > 0 && !r.firstBroken.OK():
 		return r.firstBroken
 	case broken > 0:
 		out.Text = fmt.Sprintf("%d of %s could not run", broken, english.Plural(r.stepsDone(), "step"))

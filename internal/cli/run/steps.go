@@ -80,7 +80,7 @@ func (r *fileRun) open(ctx context.Context) {
 	isNamed := argv != nil || f.ServerGiven || f.Getenv(host.EnvName("server")) != ""
 	fill := func(text string) string {
 		filled, err := saved.FillText(text, r.lookup)
-		if err != nil && r.opening.Good() {
+		if err != nil && r.opening.OK() {
 			r.opening = usage.Outcome(err)
 		}
 		return filled
@@ -119,13 +119,13 @@ func (r *fileRun) open(ctx context.Context) {
 	if err := f.CheckFlags(); err != nil {
 		r.opening = usage.Outcome(err)
 	}
-	if !r.opening.Good() {
+	if !r.opening.OK() {
 		return
 	}
 	c, out := f.Open(ctx, connect.Options{Argv: argv, MultiCall: true})
 	r.result.Server = f.Secrets.Text(cmp.Or(c.Where, r.result.Server))
 	r.opening = out
-	if out.Good() {
+	if out.OK() {
 		r.conn = c
 	} else {
 		r.unclosed = cmdutil.Join(r.unclosed, f.Close(ctx, c))
@@ -232,7 +232,7 @@ func (r *fileRun) runStep(ctx context.Context, s saved.Step) {
 
 // interrupt sets the outcome of the run, and stops it.
 func (r *runner) interrupt() {
-	r.firstBroken = wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}
+	r.firstBroken = wire.Outcome{Kind: wire.Signal, Text: "interrupted", IsSummary: true, Reached: wire.Unknown}
 	r.stopped = true
 }
 
@@ -303,7 +303,7 @@ var methodOf = map[saved.Verb]string{
 func (r *fileRun) request(ctx context.Context, s saved.Step) (t stepResponse) {
 	t.method = cmp.Or(methodOf[s.Verb], s.Subject)
 	t.out = r.opening
-	if !t.out.Good() {
+	if !t.out.OK() {
 		return t
 	}
 	subject, err := saved.FillText(s.Subject, r.lookup)
@@ -389,7 +389,7 @@ func (r *fileRun) list(ctx context.Context, word string) (t stepResponse) {
 	begun := r.factory.Now()
 	t.method = k.Method
 	t.out, _ = l.Add(ctx, r.conn, k, false, r.factory.ShowsTables())
-	if t.out.Good() {
+	if t.out.OK() {
 		t.out.Result = l.Result(false)
 		if list := l.Lists[0]; list.Entries.Count() == 0 {
 			l.Lists[0].Entries = r.conn.SortEntries(k, list.List)

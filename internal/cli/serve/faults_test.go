@@ -39,7 +39,7 @@ func TestBytesStay(t *testing.T) {
 		if !strings.Contains(string(got.Message.Raw), want) {
 			t.Errorf("%s: %s", revision, got.Message.Raw)
 		}
-		if e := u.do("prompts/get", `{"name":"one__p"}`).RPC(); e == nil || string(e.Raw) != `{ "data":{"n":1.0},"message":"m\u00e9","code":-32050 }` {
+		if e := u.do("prompts/get", `{"name":"one__p"}`).RPCError(); e == nil || string(e.Raw) != `{ "data":{"n":1.0},"message":"m\u00e9","code":-32050 }` {
 			t.Errorf("%s: %+v", revision, e)
 		}
 	}
@@ -93,7 +93,7 @@ func TestAServerThatIsDown(t *testing.T) {
 	if out.Kind != wire.ToolError || !strings.Contains(string(out.Result), `the server \"web\": `) || !strings.Contains(string(out.Result), "503") {
 		t.Errorf("%s: %s", out.Kind, out.Result)
 	}
-	if e := u.do("prompts/get", `{"name":"web__simple-prompt"}`).RPC(); e == nil || e.Code != -32603 ||
+	if e := u.do("prompts/get", `{"name":"web__simple-prompt"}`).RPCError(); e == nil || e.Code != -32603 ||
 		!strings.Contains(e.Message, `the server "web": `) || !strings.Contains(e.Message, "503") {
 		t.Errorf("%+v", e)
 	}
@@ -136,7 +136,7 @@ func TestAllowAndDeny(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	if e := u.do("tools/call", `{"name":"two__echo","Name":"get-env"}`).RPC(); e == nil || !strings.Contains(e.Message, "Name beside name") {
+	if e := u.do("tools/call", `{"name":"two__echo","Name":"get-env"}`).RPCError(); e == nil || !strings.Contains(e.Message, "Name beside name") {
 		t.Errorf("%+v", e)
 	}
 	s.said.match(t, `--deny two/nothing\* matches no tool`)
@@ -152,7 +152,7 @@ func TestNamesWithoutPrefixes(t *testing.T) {
 		t.Error(got)
 	}
 	u = serve(t, "demo", "two=demo", "--no-prefix").open("2025-06-18", "", `{}`)
-	if out := u.do("tools/list", `{}`); out.RPC() == nil || !strings.Contains(out.Text, "demo and two both list the tool") {
+	if out := u.do("tools/list", `{}`); out.RPCError() == nil || !strings.Contains(out.Text, "demo and two both list the tool") {
 		t.Errorf("%s", out.Text)
 	}
 }
@@ -221,11 +221,11 @@ func TestErrors(t *testing.T) {
 			"tools/list " + `{"cursor":"x"}`: -32602, "none/none {}": -32601, map[bool]string{false: "logging/setLevel ", true: "tools/list "}[client.Stateless(revision)] + level: -32602,
 		} {
 			method, params, _ := strings.Cut(request, " ")
-			if e := u.do(method, params).RPC(); e == nil || e.Code != want {
+			if e := u.do(method, params).RPCError(); e == nil || e.Code != want {
 				t.Errorf("%s, %s: %+v, want %d", revision, request, e, want)
 			}
 		}
-		if e := u.do("resources/read", `{"uri":"none:x"}`).RPC(); !strings.HasSuffix(e.Message, "it may be of demo, two") {
+		if e := u.do("resources/read", `{"uri":"none:x"}`).RPCError(); !strings.HasSuffix(e.Message, "it may be of demo, two") {
 			t.Errorf("%+v", e)
 		}
 	}
@@ -236,7 +236,7 @@ func TestCompletion(t *testing.T) {
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
 		u := serve(t, "demo", "two=demo").open(revision, "", `{}`)
 		for _, ref := range []string{`{"type":"ref/prompt","name":"two__completable-prompt"},"argument":{"name":"department","value":"E"}`, `{"type":"ref/resource","uri":"demo://resource/dynamic/text/{resourceId}"},"argument":{"name":"resourceId","value":"1"}`} {
-			if out := u.do("completion/complete", `{"ref":`+ref+`}`); !out.Good() || !strings.Contains(string(out.Result), `"values":["`) {
+			if out := u.do("completion/complete", `{"ref":`+ref+`}`); !out.OK() || !strings.Contains(string(out.Result), `"values":["`) {
 				t.Errorf("%s: %s %s %s", revision, ref, out.Text, out.Result)
 			}
 		}

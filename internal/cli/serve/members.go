@@ -33,7 +33,7 @@ func membersOf(f *cmdutil.Factory, o options, args []string) ([]gateway.Member, 
 		g := f.Invocation()
 		g.Server = s.id
 		g.ServerGiven = true
-		if out := (&connect.Conn{Env: &g.Env}).Find(nil); !out.Good() {
+		if out := (&connect.Conn{Env: &g.Env}).Find(nil); !out.OK() {
 			if isCommand(f, s.id) {
 				out.Hint = sessionHint
 			}
@@ -173,7 +173,7 @@ func (quiet) CanAsk() bool                     { return false }
 
 // ShowChanges shows changes of level Info. mcpc reports other changes in a line of their own when
 // it leaves out the tool.
-func (q quiet) ShowChanges(level wire.Level, headline string, changes []diff.Change) {
+func (q quiet) ShowChanges(level wire.Severity, headline string, changes []diff.Change) {
 	if level == wire.Info {
 		q.Factory.ShowChanges(level, headline, changes)
 	}

@@ -140,12 +140,12 @@ func TestNotificationsOfACall(t *testing.T) {
 	eachPair(t, func(t *testing.T, u *user) {
 		old := !client.Stateless(u.Revision())
 		if old {
-			if out := u.do("logging/setLevel", `{"level":"error"}`); !out.Good() {
+			if out := u.do("logging/setLevel", `{"level":"error"}`); !out.OK() {
 				t.Fatal(out.Text)
 			}
 		}
 		out := u.Do(t.Context(), client.Call{Method: "tools/call", Progress: true, Params: json.RawMessage(`{"name":"demo__trigger-long-running-operation","arguments":{"duration":0.01,"steps":2}}`)})
-		if !out.Good() {
+		if !out.OK() {
 			t.Fatal(out.Text)
 		}
 		if m := u.note("notifications/progress"); string(jsonraw.First(m.Params, "progressToken")) != string(out.ID) {
@@ -155,7 +155,7 @@ func TestNotificationsOfACall(t *testing.T) {
 		if !old {
 			params = `{"name":"demo__send-log-messages","arguments":{},"_meta":{"io.modelcontextprotocol/logLevel":"error"}}`
 		}
-		if out := u.do("tools/call", params); !out.Good() {
+		if out := u.do("tools/call", params); !out.OK() {
 			t.Fatal(out.Text)
 		}
 		for range 4 { // error to emergency
@@ -176,7 +176,7 @@ func TestCancel(t *testing.T) {
 		}()
 		u.note("notifications/progress")
 		stop()
-		if out := <-ended; out.Good() {
+		if out := <-ended; out.OK() {
 			t.Error("it ended well")
 		}
 		if got := u.call("demo__get-sum", `{"a":1,"b":2}`); !strings.Contains(got, "is 3") {

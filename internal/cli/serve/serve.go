@@ -212,7 +212,7 @@ func serveHTTP(ctx context.Context, f *cmdutil.Factory, g *gateway.Gateway, addr
 		address = "127.0.0.1:" + address
 	}
 	listener, out := cmdutil.ListenLoopback(address)
-	if !out.Good() {
+	if !out.OK() {
 		out.Text = strings.Replace(out.Text, "--listen", "--http", 1)
 		out.Hint = wire.Hint(strings.Replace(string(out.Hint), "--listen", "--http", 1))
 		return cmdutil.Exit(out)

@@ -146,7 +146,7 @@ func (s *served) open(revision, url string, capabilities string) *user {
 		opt.Server.Pipe = func() (io.Reader, io.WriteCloser) { return s.out, s.in }
 	}
 	var out wire.Outcome
-	if u.Session, out = client.Open(s.t.Context(), opt); !out.Good() {
+	if u.Session, out = client.Open(s.t.Context(), opt); !out.OK() {
 		s.t.Fatalf("%s: %s\n%s", revision, out.Text, s.said)
 	}
 	s.t.Cleanup(func() { u.Close(context.Background(), true) })
@@ -199,7 +199,7 @@ func (u *user) call(tool, arguments string) string {
 func (u *user) names(method, member, key string) (names []string) {
 	u.t.Helper()
 	out := u.do(method, `{}`)
-	if !out.Good() {
+	if !out.OK() {
 		u.t.Fatalf("%s: %s %s", method, out.Kind, out.Text)
 	}
 	items, _ := jsonraw.Array(jsonraw.First(out.Result, member))
@@ -259,13 +259,13 @@ func TestCallsInEachPairOfRevisions(t *testing.T) {
 			t.Errorf("a tool error: %s %s", out.Kind, out.Text)
 		}
 		out := u.do("tools/call", `{"name":"demo__raise-protocol-error","arguments":{"code":-32055,"message":"mine"}}`)
-		if e := out.RPC(); e == nil || e.Code != -32055 || !strings.Contains(e.Message, "mine") {
+		if e := out.RPCError(); e == nil || e.Code != -32055 || !strings.Contains(e.Message, "mine") {
 			t.Errorf("an error: %s %s", out.Kind, out.Text)
 		}
 		if got := u.names("prompts/list", "prompts", "name"); len(got) == 0 || !strings.HasPrefix(got[0], "demo__") {
 			t.Errorf("prompts: %q", got)
 		}
-		if out := u.do("resources/read", `{"uri":"demo://resource/static/document/instructions.md"}`); !out.Good() {
+		if out := u.do("resources/read", `{"uri":"demo://resource/static/document/instructions.md"}`); !out.OK() {
 			t.Errorf("resources/read: %s", out.Text)
 		}
 	})

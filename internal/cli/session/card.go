@@ -70,7 +70,7 @@ func initCard(ctx context.Context, f *cmdutil.Factory, o initOptions) error {
 		return err
 	}
 	found, picks, out := LoadCard(ctx, &f.Env, o.card.source, o.card.pick)
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	d := &described{FoundCard: found}
@@ -93,7 +93,7 @@ func initCard(ctx context.Context, f *cmdutil.Factory, o initOptions) error {
 	if err != nil {
 		return cmdutil.Exit(CardFailed(found.From, err))
 	}
-	if out := found.Permitted(ctx, d.plan.URL); !out.Good() {
+	if out := found.Permitted(ctx, d.plan.URL); !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	server, err := d.server(values, o.card.yes)
@@ -266,8 +266,8 @@ func (d *described) compare(f *cmdutil.Factory, name, version, revision string) 
 	var out wire.Outcome
 	for _, text := range d.Server.Drift(d.choice, name, version, revision) {
 		text = "the card is not up to date: " + text
-		if f.Strict && out.Good() {
-			out = wire.Outcome{Kind: wire.CheckFailed, Text: text, Where: d.From, Phase: "card"}
+		if f.Strict && out.OK() {
+			out = wire.Outcome{Kind: wire.CheckFailed, Text: text, ServerName: d.From, Phase: "card"}
 			continue
 		}
 		f.Warn(text)

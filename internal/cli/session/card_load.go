@@ -82,7 +82,7 @@ func LoadCard(ctx context.Context, e *host.Env, source, pick string) (FoundCard,
 		l.picks = append(l.picks, n)
 	}
 	raw, from, out := l.read(ctx, source)
-	if !out.Good() {
+	if !out.OK() {
 		return FoundCard{}, nil, out
 	}
 	f, out := l.resolve(ctx, raw, from, 1)
@@ -107,7 +107,7 @@ func (l *loader) read(ctx context.Context, source string) (raw []byte, from stri
 	_, statErr := os.Stat(source)
 	if strings.HasPrefix(source, "http://") || strings.HasPrefix(source, "https://") {
 		got, out := l.fetch(ctx, source)
-		if out.Good() && got.Status != http.StatusOK {
+		if out.OK() && got.Status != http.StatusOK {
 			out = missingDocument(source, fmt.Sprintf("the URL of the card answered HTTP %d", got.Status))
 		}
 		return got.Raw, got.URL, out
@@ -138,7 +138,7 @@ func (l *loader) fetchFromHost(ctx context.Context, name string) (raw []byte, fr
 	}
 	for i, path := range wellKnown {
 		got, out := l.fetch(ctx, scheme+name+path)
-		if !out.Good() {
+		if !out.OK() {
 			return nil, "", out
 		}
 		if got.Status == http.StatusNotFound || got.Status == http.StatusGone || !strings.Contains(got.Type, "json") {
@@ -200,10 +200,10 @@ func (l *loader) fetch(ctx context.Context, where string) (auth.Fetched, wire.Ou
 // unusableDocument returns the outcome for a document without a usable server.
 func unusableDocument(from, text string, kind wire.Kind) wire.Outcome {
 	o := wire.Outcome{
-		Kind:  kind,
-		Text:  jsonraw.Excerpt([]byte(text), host.MostSaid),
-		Where: redact.RedactURL(from),
-		Phase: "card",
+		Kind:       kind,
+		Text:       jsonraw.Excerpt([]byte(text), host.MostSaid),
+		ServerName: redact.RedactURL(from),
+		Phase:      "card",
 	}
 	switch kind {
 	case wire.Usage:
@@ -219,7 +219,7 @@ func missingDocument(from, text string) wire.Outcome {
 	o := unusableDocument(from, text, wire.Transport)
 	o.Reached = wire.Answered
 	o.Hint = "--card takes the URL of a card itself, a host that publishes one, or a file"
-	return o.As(wire.Before)
+	return o.WithPart(wire.BeforeOperation)
 }
 
 // CardFailed returns the outcome for an error of package card about the document at from.
@@ -279,10 +279,10 @@ func (l *loader) resolve(ctx context.Context, raw []byte, from string, depth int
 		return l.resolve(ctx, e.Data, from, depth+1)
 	}
 	got, out := l.fetch(ctx, e.URL)
-	if out.Good() && got.Status != http.StatusOK {
+	if out.OK() && got.Status != http.StatusOK {
 		out = missingDocument(e.URL, fmt.Sprintf("the URL of the catalog's entry answered HTTP %d", got.Status))
 	}
-	if !out.Good() {
+	if !out.OK() {
 		return f, out
 	}
 	return l.resolve(ctx, got.Raw, got.URL, depth+1)

@@ -61,7 +61,7 @@ func TestAPublicCardNamesNoPrivateHost(t *testing.T) {
 			}
 			l := publicSite(t, map[bool]*url.URL{true: {Scheme: "http", Host: "127.0.0.1:1"}}[byProxy], answer)
 			f, out := l.load(t, "https://example.com"+path)
-			if path == "/card" && out.Good() {
+			if path == "/card" && out.OK() {
 				f.net = l.net
 				out = f.Permitted(context.Background(), there)
 			}
@@ -75,7 +75,7 @@ func TestAPublicCardNamesNoPrivateHost(t *testing.T) {
 func (l *loader) load(t *testing.T, where string) (FoundCard, wire.Outcome) {
 	t.Helper()
 	raw, from, out := l.read(context.Background(), where)
-	if !out.Good() {
+	if !out.OK() {
 		return FoundCard{}, out
 	}
 	return l.resolve(context.Background(), raw, from, 1)
@@ -91,10 +91,10 @@ func TestAPublicCardNamesAPublicHost(t *testing.T) {
 		fmt.Fprint(w, `{"name": "com.example/w", "version": "1.0.0", "remotes": [{"type": "sse", "url": "https://8.8.8.8/mcp"}]}`)
 	})
 	f, out := l.load(t, "https://example.com/redirect")
-	if f.net = l.net; out.Good() {
+	if f.net = l.net; out.OK() {
 		out = f.Permitted(context.Background(), "https://8.8.8.8/mcp")
 	}
-	if !out.Good() || f.From != "https://example.com/card" {
+	if !out.OK() || f.From != "https://example.com/card" {
 		t.Errorf("%s %s, from %s", out.Kind, out.Text, f.From)
 	}
 }

@@ -109,7 +109,7 @@ func TestLoadAFile(t *testing.T) {
 		if got != c.want || out.Kind != c.kind || !strings.Contains(out.Text, c.says) || !slices.Equal(left, c.left) {
 			t.Errorf("%s: got %q, %v left, %s %s", c.name, got, left, out.Kind, out.Text)
 		}
-		if out.Good() && f.From != file {
+		if out.OK() && f.From != file {
 			t.Errorf("%s: from %s", c.name, f.From)
 		}
 	}
@@ -196,13 +196,13 @@ func TestLoadAHost(t *testing.T) {
 		env, user := connecttest.Env(t, "")
 		f, _, out := session.LoadCard(t.Context(), env, c.site.serve(t), "")
 		shown := strings.Join(user.Shown(), "\n")
-		if f.Server.Name != c.want || !strings.Contains(out.Text, c.says) || (c.says == "") != out.Good() {
+		if f.Server.Name != c.want || !strings.Contains(out.Text, c.says) || (c.says == "") != out.OK() {
 			t.Errorf("%s: got %q, %s %s", c.name, f.Server.Name, out.Kind, out.Text)
 		}
 		if !strings.Contains(shown, c.shown) || (shown == "") != (c.shown == "") {
 			t.Errorf("%s: shown %q", c.name, shown)
 		}
-		if c.says != "" && (out.Kind != wire.Transport || out.Reached != wire.Answered || out.Part != wire.Before) {
+		if c.says != "" && (out.Kind != wire.Transport || out.Reached != wire.Answered || out.Part != wire.BeforeOperation) {
 			t.Errorf("%s: %+v", c.name, out)
 		}
 	}
@@ -245,7 +245,7 @@ func TestLoadAURL(t *testing.T) {
 			if told != "note: card: "+c.source+" answered HTTP 200, application/json" || f.From != c.source {
 				t.Errorf("%s: shown %q, from %s", c.source, told, f.From)
 			}
-			if allowed := f.Permitted(t.Context(), "http://127.0.0.1:9/mcp"); !allowed.Good() {
+			if allowed := f.Permitted(t.Context(), "http://127.0.0.1:9/mcp"); !allowed.OK() {
 				t.Errorf("%s: a server of this machine: %s", c.source, allowed.Text)
 			}
 		}
@@ -290,7 +290,7 @@ func TestChoose(t *testing.T) {
 		}
 		env, _ := connecttest.Env(t, "")
 		f, _, out := session.LoadCard(t.Context(), env, file, "")
-		if !out.Good() {
+		if !out.OK() {
 			t.Errorf("%s: %s", c.name, out.Text)
 			continue
 		}
@@ -308,7 +308,7 @@ func TestChoose(t *testing.T) {
 // A server without a document's host, as one of a file, is not refused.
 func TestPermittedOfAFile(t *testing.T) {
 	t.Parallel()
-	if out := (session.FoundCard{}).Permitted(t.Context(), "http://10.0.0.1/mcp"); !out.Good() {
+	if out := (session.FoundCard{}).Permitted(t.Context(), "http://10.0.0.1/mcp"); !out.OK() {
 		t.Error(out.Text)
 	}
 }

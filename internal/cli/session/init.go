@@ -112,19 +112,19 @@ func runInit(ctx context.Context, f *cmdutil.Factory, o initOptions, how connect
 		how.Keep = &o.keep
 	}
 	c, out := f.Open(ctx, how)
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	if err := keepSession(ctx, c, o.name); err != nil {
 		failed := connect.StateFailed(err)
 		if errors.Is(err, keepalive.ErrGone) {
 			failed = wire.Outcome{
-				Kind:  wire.Transport,
-				Phase: "close",
-				Text:  "the server exited before it could be kept",
-				Err:   err,
-				Where: c.Where,
-				Hint:  wire.Run("init --keep "+c.Saved.Name) + " starts it again",
+				Kind:       wire.Transport,
+				Phase:      "close",
+				Text:       "the server exited before it could be kept",
+				Err:        err,
+				ServerName: c.Where,
+				Hint:       wire.Run("init --keep "+c.Saved.Name) + " starts it again",
 			}
 		}
 		return cmdutil.Exit(f.Afterwards(failed))

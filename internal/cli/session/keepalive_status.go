@@ -121,7 +121,7 @@ func closeKept(ctx context.Context, f *cmdutil.Factory, store *state.Store, s st
 			pid = s.Held.PID
 		}
 		return cmdutil.Exit(wire.Outcome{
-			Kind: wire.Transport, Phase: "close", Where: s.Name, Err: err,
+			Kind: wire.Transport, Phase: "close", ServerName: s.Name, Err: err,
 			Text: "the keep process does not stop the server: " + host.Reason(err),
 			Hint: wire.Hint(fmt.Sprintf("kill -9 %d stops both", pid)),
 		})

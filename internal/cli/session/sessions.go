@@ -265,8 +265,8 @@ func closeOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s sta
 	}
 	if s.From != nil {
 		// A server whose configuration changed meanwhile is not told that the session is over.
-		if out := c.FindOrigin(s.From); !out.Good() || host.StandingOf(f.Env.Trusts(store), *c.Origin) != host.Confirmed ||
-			!c.SettleOrigin(ctx, false).Good() {
+		if out := c.FindOrigin(s.From); !out.OK() || host.StandingOf(f.Env.Trusts(store), *c.Origin) != host.Confirmed ||
+			!c.SettleOrigin(ctx, false).OK() {
 			return nil
 		}
 		fields = c.WithFields(fields)
@@ -296,7 +296,7 @@ func closeOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s sta
 		Cookies:   string(s.Cookies),
 	}
 	session, out := client.Open(ctx, opt)
-	if out.Good() {
+	if out.OK() {
 		session.Close(ctx, true)
 	}
 	return nil

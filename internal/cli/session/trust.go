@@ -153,7 +153,7 @@ func trustLock(ctx context.Context, f *cmdutil.Factory, store *state.Store, l *p
 		return nil
 	}
 	question := "Trust exactly this file? Its tools may then replace those that you approved."
-	if out := askApproval(ctx, f, path, question, yes); !out.Good() {
+	if out := askApproval(ctx, f, path, question, yes); !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	if err := l.Confirm(ctx, &f.Env, store); err != nil {
@@ -170,7 +170,7 @@ func usableServer(f *cmdutil.Factory, name string) (target.Server, wire.Outcome)
 		return target.Server{}, unknownServer(f, "trust", name)
 	}
 	s, out := f.Env.ServerNamed(name)
-	if out.Good() && s.Problem != "" {
+	if out.OK() && s.Problem != "" {
 		out = usage.Outcome(usage.New(s.ID()+" cannot be used: "+s.Problem, wire.Run("servers")+" shows the others"))
 	}
 	return s, out
@@ -191,7 +191,7 @@ func trustOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s tar
 		f.Note(s.ID() + " is already trusted as configured in " + f.Env.Tilde(s.File))
 		return nil
 	}
-	if out := askApproval(ctx, f, s.ID(), "Trust exactly this?", yes); !out.Good() {
+	if out := askApproval(ctx, f, s.ID(), "Trust exactly this?", yes); !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	if err := f.Env.Trust(ctx, store, s); err != nil {
@@ -231,11 +231,11 @@ func trustTools(ctx context.Context, f *cmdutil.Factory, o trustOptions) error {
 	}
 	f.Fresh = true
 	c, out := f.Open(ctx, connect.Options{})
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	all, out := c.Tools(ctx, nil)
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	changed := pin.ChangedTools(ctx, c, all.Tools)
@@ -246,7 +246,7 @@ func trustTools(ctx context.Context, f *cmdutil.Factory, o trustOptions) error {
 	nameOf := func(t *connect.Definition) string { return f.ErrStyle.Line(t.Name) }
 	names := strings.Join(sliceutil.Map(changed, nameOf), ", ")
 	what := english.Plural(len(changed), "changed tool") + " of " + c.Where
-	if out := askApproval(ctx, f, what, "Approve "+names+" as shown?", o.yes); !out.Good() {
+	if out := askApproval(ctx, f, what, "Approve "+names+" as shown?", o.yes); !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	for _, tool := range changed {

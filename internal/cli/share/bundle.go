@@ -135,7 +135,7 @@ func copied(
 		return nil, cmdutil.Exit(connect.StateFailed(err))
 	}
 	c, all, out := pick()
-	if !out.Good() {
+	if !out.OK() {
 		return nil, cmdutil.Exit(out)
 	}
 	defer c.Close()

@@ -165,7 +165,7 @@ func (s *script) rule(row *rows.Row, x *wire.Exchange) {
 		s.inside("status " + strconv.Itoa(row.Status))
 	}
 	began := false
-	for _, f := range x.Between {
+	for _, f := range x.OtherMessages {
 		m := wire.ParseMessage(f.Raw)
 		switch {
 		case f.Dir == wire.Received && m.Kind == wire.Notification:

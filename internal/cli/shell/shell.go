@@ -103,7 +103,7 @@ func openShell(ctx context.Context, f *cmdutil.Factory, cmd *cobra.Command, argv
 	f.NoInput = f.NoInput || !typed
 	f.Record.Most = cmdutil.MostRecorded
 	c, out := f.Open(ctx, connect.Options{Argv: argv, RequireServerInfo: true, MultiCall: true})
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	c.StopTicking()
@@ -136,12 +136,12 @@ func (s *shellRun) close(ctx context.Context) error {
 	f.Record.Many = true
 	closed := f.Close(ctx, s.c)
 	if _, ok := errors.AsType[cmdutil.ErrInterrupted](context.Cause(ctx)); ok {
-		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown})
+		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal, Text: "interrupted", IsSummary: true, Reached: wire.Unknown})
 	}
-	if s.worst.Good() {
+	if s.worst.OK() {
 		return closed
 	}
-	s.worst.Many = true
+	s.worst.IsSummary = true
 	return cmdutil.Join(&cmdutil.ExitError{Outcome: s.worst, Said: true}, closed) // each line has printed its own error
 }
 
@@ -193,7 +193,7 @@ func (s *shellRun) script(ctx context.Context, typed bool) {
 			head = ""
 			unfinished = ""
 			s.line(ctx, text)
-			s.ended = s.ended || l.Err != nil || s.stop && !s.worst.Good()
+			s.ended = s.ended || l.Err != nil || s.stop && !s.worst.OK()
 		case <-ctx.Done():
 			return
 		}
@@ -348,7 +348,7 @@ func (s *shellRun) Lend(f *cmdutil.Factory, how connect.Options) (*connect.Conn,
 			"use "+wire.Run("listen")+" or "+wire.Run("list --watch")+" in another terminal",
 		))
 	}
-	if o := cmdutil.Writable(f.Output); !o.Good() {
+	if o := cmdutil.Writable(f.Output); !o.OK() {
 		return &connect.Conn{Env: &f.Env}, o
 	}
 	s.c.Env, s.c.StopTicking = &f.Env, f.StartSpinner()

@@ -90,11 +90,11 @@ type exported struct {
 // other skills.
 func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv []string, yes bool) error {
 	c, out := open(ctx, f, argv)
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	entries, broken, out := namedSkills(ctx, c, words)
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	isSkill := slices.ContainsFunc(entries, func(e skill.Entry) bool { return e.Name == dir || e.URI == dir })
@@ -113,11 +113,11 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 		all = append(all, x)
 	}
 	all = outermost(f, all)
-	if out := confirmed(ctx, f, c, dir, all, yes); !out.Good() {
+	if out := confirmed(ctx, f, c, dir, all, yes); !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	for i := range all {
-		if out := all[i].read(ctx, c); !out.Good() {
+		if out := all[i].read(ctx, c); !out.OK() {
 			if len(words) == 0 && (out.Kind == wire.Refused || out.Kind == wire.OutputInvalid) {
 				out.Hint = wire.RunOnServer("skills verify") + " checks all skills; " +
 					wire.RunOnServer("skills export DIR NAME...") + " exports the ones that are named"
@@ -173,7 +173,7 @@ func placed(c *connect.Conn, e *skill.Entry) (export, error) {
 func (x *export) read(ctx context.Context, c *connect.Conn) (out wire.Outcome) {
 	v := verdict{}
 	x.content, out = verified(ctx, c, x.Entry, &v)
-	if !out.Good() {
+	if !out.OK() {
 		return out
 	}
 	if len(v.Unlisted) > 0 {
@@ -190,7 +190,7 @@ func (x *export) read(ctx context.Context, c *connect.Conn) (out wire.Outcome) {
 // refused returns the outcome for a skill that mcpc does not write.
 func refused(c *connect.Conn, e *skill.Entry, why error) wire.Outcome {
 	return wire.Outcome{
-		Kind: wire.Refused, Name: e.URI, Where: c.Where, Phase: "result", Reached: wire.Answered,
+		Kind: wire.Refused, Name: e.URI, ServerName: c.Where, Phase: "result", Reached: wire.Answered,
 		Text: "the skill " + e.Name + " is refused: " + why.Error(),
 	}
 }
@@ -266,7 +266,7 @@ func confirmed(
 		return wire.Outcome{}
 	}
 	no := wire.Outcome{
-		Kind: wire.Refused, Phase: "arguments", Where: c.Where,
+		Kind: wire.Refused, Phase: "arguments", ServerName: c.Where,
 		Text: "not written: an agent follows what skills say, and they were not confirmed",
 		Hint: wire.RunOnServer("skills read NAME") + " shows a skill; --yes writes without asking",
 	}

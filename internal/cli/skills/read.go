@@ -74,11 +74,11 @@ too; of a dynamic skill these are the files that are read.`,
 // empty file name is SKILL.md.
 func runRead(ctx context.Context, f *cmdutil.Factory, words, argv []string) error {
 	c, out := open(ctx, f, argv)
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	e, out := find(ctx, c, words[0])
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	uri, err := e.Resolve(words[1])
@@ -91,7 +91,7 @@ func runRead(ctx context.Context, f *cmdutil.Factory, words, argv []string) erro
 		))
 	}
 	content, out := readFile(ctx, c, &e, uri)
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	f.Note(fmt.Sprintf("%s of the skill %s of %s: verified", strings.TrimPrefix(uri, e.Root+"/"), e.Name, c.Where))
@@ -118,7 +118,7 @@ func runRead(ctx context.Context, f *cmdutil.Factory, words, argv []string) erro
 // entry, the outcome is OutputInvalid and no content is returned.
 func readFile(ctx context.Context, c *connect.Conn, e *skill.Entry, uri string) ([]byte, wire.Outcome) {
 	out := toolcall.ReadResource(ctx, c, uri)
-	if !out.Good() {
+	if !out.OK() {
 		return nil, out
 	}
 	content, err := contentOf(out)
@@ -129,7 +129,7 @@ func readFile(ctx context.Context, c *connect.Conn, e *skill.Entry, uri string) 
 		err = fmt.Errorf("%s has more than %d MiB", uri, skill.MostBytes>>20)
 	}
 	if err != nil {
-		out.Kind, out.Text, out.Name, out.Where = wire.OutputInvalid,
+		out.Kind, out.Text, out.Name, out.ServerName = wire.OutputInvalid,
 			"the skill "+e.Name+" is not used: "+err.Error(), uri, c.Where
 		out.Hint = wire.RunOnServer("skills get "+e.Name) + " shows the entry as it is now"
 		out.Result = nil
@@ -182,11 +182,11 @@ func (v verdict) unlisted() string {
 // for each. It stops at the first failure of another kind, such as a transport error.
 func runVerify(ctx context.Context, f *cmdutil.Factory, words, argv []string) error {
 	c, out := open(ctx, f, argv)
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	entries, bad, out := namedSkills(ctx, c, words)
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	found := verdicts{Skills: []verdict{}}
@@ -196,7 +196,7 @@ func runVerify(ctx context.Context, f *cmdutil.Factory, words, argv []string) er
 		v := verdict{Name: e.Name, URI: e.URI}
 		files, failed := verified(ctx, c, e, &v)
 		v.Files = len(files)
-		if failed.Good() {
+		if failed.OK() {
 			v.OK = len(v.Unlisted) == 0
 		} else {
 			v.Problem = strings.TrimPrefix(failed.Text, "the skill "+e.Name+" is not used: ")
@@ -206,17 +206,17 @@ func runVerify(ctx context.Context, f *cmdutil.Factory, words, argv []string) er
 		default:
 			return cmdutil.Exit(failed)
 		}
-		if len(v.Unlisted) > 0 && failed.Good() {
+		if len(v.Unlisted) > 0 && failed.OK() {
 			v.Problem = v.unlisted()
 			failed = wire.Outcome{
-				Kind: wire.OutputInvalid, Method: "resources/directory/read", Name: e.URI, Where: c.Where,
+				Kind: wire.OutputInvalid, Method: "resources/directory/read", Name: e.URI, ServerName: c.Where,
 				Reached: wire.Answered, Phase: "result", Text: "the skill " + e.Name + ": " + v.Problem,
 			}
 		}
 		if failed.Kind == wire.OutputInvalid {
 			failed.Hint = wire.RunOnServer("skills get "+e.Name) + " shows the entry as it is now"
 		}
-		if bad.Good() {
+		if bad.OK() {
 			bad = failed
 		}
 		found.Skills = append(found.Skills, v)
@@ -246,7 +246,7 @@ func namedSkills(ctx context.Context, c *connect.Conn, words []string) (all []sk
 	}
 	for _, word := range words {
 		e, out := find(ctx, c, word)
-		if !out.Good() {
+		if !out.OK() {
 			return nil, broken, out
 		}
 		if !slices.ContainsFunc(all, func(before skill.Entry) bool { return before.URI == e.URI }) {
@@ -270,7 +270,7 @@ func verified(
 	}
 	if settings, _ := c.Extension(skill.Extension); string(jsonraw.First(settings, "directoryRead")) == "true" {
 		there, out := walk(ctx, c, e)
-		if !out.Good() {
+		if !out.OK() {
 			return nil, out
 		}
 		for _, uri := range there {
@@ -291,13 +291,13 @@ func verified(
 	total := 0
 	for _, uri := range uris {
 		content, out := readFile(ctx, c, e, uri)
-		if !out.Good() {
+		if !out.OK() {
 			return files, out
 		}
 		total += len(content)
 		if total > skill.MostBytes {
 			return files, wire.Outcome{
-				Kind: wire.OutputInvalid, Method: "resources/read", Name: uri, Where: c.Where,
+				Kind: wire.OutputInvalid, Method: "resources/read", Name: uri, ServerName: c.Where,
 				Reached: wire.Answered, Phase: "result",
 				Text: fmt.Sprintf("the skill %s is not used: its files have more than %d MiB", e.Name, skill.MostBytes>>20),
 			}
@@ -325,7 +325,7 @@ func walk(ctx context.Context, c *connect.Conn, e *skill.Entry) (files []string,
 				params = jsonraw.With(params, "cursor", cursor)
 			}
 			out = c.Do(ctx, client.Call{Method: "resources/directory/read", Params: params})
-			if !out.Good() {
+			if !out.OK() {
 				return nil, out
 			}
 			items, _ := out.Message.ResultItems("resources")
@@ -346,7 +346,7 @@ func walk(ctx context.Context, c *connect.Conn, e *skill.Entry) (files []string,
 			pages++
 			if len(files) > skill.MostFiles || len(folders) > mostFolders || pages > mostPages {
 				out.Kind = wire.OutputInvalid
-				out.Where = c.Where
+				out.ServerName = c.Where
 				out.Text = fmt.Sprintf(
 					"the skill %s is not used: its folder has more than %d files or %d folders, or the list of them does not end",
 					e.Name,

@@ -101,11 +101,11 @@ files. No file is read.`,
 				return usage.New("skills get takes one skill", wire.RunOnServer("skills list")+" lists the skills")
 			}
 			c, out := open(cmd.Context(), f, argv)
-			if !out.Good() {
+			if !out.OK() {
 				return cmdutil.Exit(out)
 			}
 			e, out := find(cmd.Context(), c, own[0])
-			if !out.Good() {
+			if !out.OK() {
 				return cmdutil.Exit(out)
 			}
 			return cmdutil.Show(
@@ -137,7 +137,7 @@ func open(ctx context.Context, f *cmdutil.Factory, argv []string) (*connect.Conn
 // be loaded.
 func listed(ctx context.Context, c *connect.Conn) (all []skill.Entry, list client.List, broken, out wire.Outcome) {
 	list, out = c.Listed(ctx, connect.SkillKind, nil)
-	if !out.Good() {
+	if !out.OK() {
 		return nil, list, broken, out
 	}
 	names := map[string]int{}
@@ -174,7 +174,7 @@ func find(ctx context.Context, c *connect.Conn, word string) (skill.Entry, wire.
 				wire.RunOnServer("skills read NAME FILE")
 		}
 		out = c.ExplainUnsupported(out, skill.Extension)
-		if !out.Good() {
+		if !out.OK() {
 			return skill.Entry{}, out
 		}
 		e, err := skill.Parse(jsonraw.First(out.Result, "skill"))
@@ -187,7 +187,7 @@ func find(ctx context.Context, c *connect.Conn, word string) (skill.Entry, wire.
 		return e, out
 	}
 	all, _, _, out := listed(ctx, c)
-	if !out.Good() {
+	if !out.OK() {
 		return skill.Entry{}, out
 	}
 	var fit []skill.Entry
@@ -216,7 +216,7 @@ func find(ctx context.Context, c *connect.Conn, word string) (skill.Entry, wire.
 // notLoaded returns the outcome for an entry that breaks a rule.
 func notLoaded(c *connect.Conn, uri string, why error) wire.Outcome {
 	return wire.Outcome{
-		Kind: wire.BadResponse, Method: "skills/get", Name: uri, Where: c.Where, Phase: "result",
+		Kind: wire.BadResponse, Method: "skills/get", Name: uri, ServerName: c.Where, Phase: "result",
 		Reached: wire.Answered, Text: "the skill is not loaded: " + why.Error(),
 	}
 }
@@ -224,11 +224,11 @@ func notLoaded(c *connect.Conn, uri string, why error) wire.Outcome {
 // runList prints the skills that the server lists, and whether the user approved their files.
 func runList(ctx context.Context, f *cmdutil.Factory, argv []string) error {
 	c, out := open(ctx, f, argv)
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	all, list, _, out := listed(ctx, c)
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	rows := sliceutil.Map(all, func(e skill.Entry) []string {

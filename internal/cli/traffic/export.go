@@ -169,13 +169,13 @@ func runExport(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
 	case o.format == "k6" && f.Output == "":
 		return usage.New("a load test is a directory: --as k6 needs -o DIR",
 			wire.Run("export "+shellwords.Quote(o.word)+" --as k6 -o load"))
-	case o.format != "k6" && !out.Good():
+	case o.format != "k6" && !out.OK():
 		return cmdutil.Exit(out)
 	case o.format == "bundle":
 		return exportBundle(ctx, f, o)
 	}
 	c, rows, out := selectExchanges(f, o)
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	defer c.Close()
@@ -200,7 +200,7 @@ func runExport(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
 // selectExchanges returns the exchanges to export: the one that a number names, or all that match.
 func selectExchanges(f *cmdutil.Factory, o exportOptions) (*rows.Capture, []*rows.Row, wire.Outcome) {
 	c, row, out := recorded.Pick(f, o.word)
-	if !out.Good() {
+	if !out.OK() {
 		return nil, nil, out
 	}
 	all := []*rows.Row{row}
@@ -237,7 +237,7 @@ func exportBundle(ctx context.Context, f *cmdutil.Factory, o exportOptions) erro
 		return err
 	}
 	defer b.Close()
-	if out := b.Confirmed(ctx, f, o.bundle.Yes); !out.Good() {
+	if out := b.Confirmed(ctx, f, o.bundle.Yes); !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	err = f.WriteOut(b.Write)

@@ -70,7 +70,7 @@ const (
 func runFollow(ctx context.Context, f *cmdutil.Factory, o logOptions) error {
 	follow := newFollower(f, o, recorded.Matching(f, o.filter))
 	rows, out := follow.openAll(ctx)
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	err := follow.printFirst(ctx, rows)

@@ -52,7 +52,7 @@ func TestFollowedOnceThatIsUnderWay(t *testing.T) {
 	minute := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	follow := following(f, minute.Add(10*time.Second), 0)
 	rows, out := follow.openAll(context.Background())
-	if got, want := inWords(rows), "1.1 initialize ok, 1.2 slow open, 2 ping ok, 1.3 logging/setLevel ok"; got != want || !out.Good() {
+	if got, want := inWords(rows), "1.1 initialize ok, 1.2 slow open, 2 ping ok, 1.3 logging/setLevel ok"; got != want || !out.OK() {
 		t.Fatalf("listed: %s, want %s", got, want)
 	}
 	if got := inWords(follow.nextRows()); got != "" {

@@ -128,7 +128,7 @@ func runLog(ctx context.Context, f *cmdutil.Factory, o logOptions) error {
 		o.count = fewRows + 1
 	}
 	rows, out := sortedRows(ctx, f, o)
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	if o.isDefaultCount && len(rows) > fewRows {

@@ -63,19 +63,19 @@ The new exchange is recorded with the number of the old one.`,
 // request.
 func runResend(ctx context.Context, f *cmdutil.Factory, o resendOptions) error {
 	g, out := recorded.RequestOf(f, o.Word)
-	if out.Good() {
+	if out.OK() {
 		out = o.SelectServer(f, g)
 	}
 	var params json.RawMessage
-	if out.Good() {
+	if out.OK() {
 		params, out = paramsToSend(ctx, f, o, g)
 	}
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	f.Record.Resent = recorded.NameOf(g.Row)
 	c, out := f.Open(ctx, connect.Options{Argv: o.Argv, OneAnswer: true})
-	if out.Good() {
+	if out.OK() {
 		out = recorded.Send(ctx, c, client.Call{Method: g.Row.Method, Params: params, Progress: true}, o.yes)
 	}
 	return cmdutil.Show(ctx, f, out, cmdutil.AnswerOf(out), g.Row.Method)

@@ -92,7 +92,7 @@ func TestRowsAreListedByTheirTime(t *testing.T) {
 		for _, row := range all {
 			got = append(got, row.Number()+" "+row.Method)
 		}
-		if strings.Join(got, ", ") != want || !out.Good() {
+		if strings.Join(got, ", ") != want || !out.OK() {
 			t.Errorf("the last %d: %v, %v", most, got, out)
 		}
 	}
@@ -118,7 +118,7 @@ func TestRowsAreListedOnceAtATurn(t *testing.T) {
 		grow(t, part(2), capture.AppendHead(nil, capture.Head{Started: noon, Run: 2, After: 1, By: capture.ByProxy}))
 		grow(t, part(2), append(lines[len(lines)-1], c.next...))
 		all, out := readRows(context.Background(), f, "", selection{func(*rows.Row) bool { return true }, func(rows.Page) bool { return true }}, 0)
-		if got := inWords(all); got != c.want || !out.Good() {
+		if got := inWords(all); got != c.want || !out.OK() {
 			t.Errorf("%s: %s, want %s; %v", name, got, c.want, out)
 		}
 	}
@@ -140,7 +140,7 @@ func TestLastIsWhatEndedLast(t *testing.T) {
 	} {
 		f := recordings(t, c.runs...)
 		in, row, out := recorded.Pick(f, "last")
-		if !out.Good() {
+		if !out.OK() {
 			t.Fatalf("%s: %v", c.want, out)
 		}
 		in.Close()

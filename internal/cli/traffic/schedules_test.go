@@ -173,7 +173,7 @@ func (w *world) reopen(side *sideReaders) {
 	*side = sideReaders{path: side.path, ended: map[string]int{}, open: map[string]int{}}
 	side.follow = newFollower(w.f, logOptions{file: side.path}, func(*rows.Row) bool { return true })
 	all, out := side.follow.openAll(context.Background())
-	if !out.Good() {
+	if !out.OK() {
 		w.t.Fatalf("follow %q: %+v", side.path, out)
 	}
 	w.printed(side, all, w.want(side.path))
@@ -604,7 +604,7 @@ func (w *world) checkLog(path string, want []wanted) (listed []*rows.Row) {
 			w.t.Fatal(err)
 		}
 		all, out := readRows(context.Background(), w.f, path, newSelection(w.f, fits), most)
-		if !out.Good() {
+		if !out.OK() {
 			w.t.Fatalf("log %v: %+v", words, out)
 		}
 		return all
@@ -639,7 +639,7 @@ func (w *world) checkStats(path string, want []wanted) {
 		newSelection(w.f, all).each(c, stats.Add)
 		return true
 	})
-	if !out.Good() {
+	if !out.OK() {
 		w.t.Fatalf("stats: %+v", out)
 	}
 	got := map[string]int{}
@@ -672,7 +672,7 @@ func (w *world) checkShow(path string, listed []*rows.Row) {
 			word = path + "#" + word
 		}
 		c, shown, out := recorded.Pick(w.f, word)
-		if !out.Good() {
+		if !out.OK() {
 			w.errorf(path, "show", "%s: %+v", word, out)
 			continue
 		}

@@ -74,7 +74,7 @@ func oneWordHint(verb string, args []string) wire.Hint {
 // showRow shows one exchange as a view, as JSON, or as raw bytes.
 func showRow(ctx context.Context, f *cmdutil.Factory, o showOptions) error {
 	c, row, out := recorded.Pick(f, o.word)
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	defer c.Close()

@@ -53,7 +53,7 @@ func showStats(f *cmdutil.Factory, cmd *cobra.Command, o logOptions) error {
 		newSelection(f, o.filter).each(c, func(r *rows.Row) { stats.Add(f.HideRows([]*rows.Row{r})[0]) })
 		return cmd.Context().Err() == nil
 	})
-	if !out.Good() {
+	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	if stats.All().Count == 0 {

@@ -162,7 +162,7 @@ func (e *ending) fault(err error) *transport.Fault {
 			Process: &wire.ProcessFacts{Stderr: e.Stderr},
 		}
 	}
-	return transport.EndFault(&wire.ProcessFacts{Ended: e.Ended, Stderr: e.Stderr}, err)
+	return transport.EndFault(&wire.ProcessFacts{HowEnded: e.Ended, Stderr: e.Stderr}, err)
 }
 
 // endFault returns the fault for the end of the supervisor's messages.

@@ -299,7 +299,7 @@ func (s *supervisor) receiversLocked(m *wire.Message) (to []*user) {
 // messagesLocked returns the messages that users find in a line that is not one message.
 func (s *supervisor) messagesLocked(line []byte) (items []*wire.Message) {
 	parts := transport.SplitLine(line, func(m *wire.Message) bool {
-		return s.pending[string(m.ID)] != nil && m.Answers(m.ID)
+		return s.pending[string(m.ID)] != nil && m.IsResponseTo(m.ID)
 	})
 	for _, part := range parts {
 		if part.Message != nil {

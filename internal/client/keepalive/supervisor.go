@@ -196,7 +196,7 @@ func (s *supervisor) wait(ctx context.Context) {
 	s.mu.Unlock()
 	if why == "" { // the server exited by itself: commands get the ending at once
 		facts := s.child.Ending()
-		s.sendEnding(ending{Ended: facts.Ended, Stderr: facts.Stderr})
+		s.sendEnding(ending{Ended: facts.HowEnded, Stderr: facts.Stderr})
 		s.child.End()
 	} else {
 		s.child.End()

@@ -168,7 +168,7 @@ func (p *Process) Ending() *wire.ProcessFacts {
 	facts := &wire.ProcessFacts{}
 	if pause.Within(p.Exited, graceAfterKill) {
 		pause.Within(p.stderrEnded, StderrGrace)
-		facts.Ended = p.state.String()
+		facts.HowEnded = p.state.String()
 	}
 	facts.Stderr = p.Stderr.BothEnds()
 	return facts

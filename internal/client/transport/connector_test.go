@@ -98,7 +98,7 @@ func TestThrough(t *testing.T) {
 	if !slices.Equal(crossed, want) || len(streams) != 2 {
 		t.Errorf("crossed %s on %d streams, want %s on two", strings.Join(crossed, ", "), len(streams), strings.Join(want, ", "))
 	}
-	if folded := wire.Fold(frames); len(folded) != 1 {
+	if folded := wire.GroupFrames(frames); len(folded) != 1 {
 		t.Errorf("%d exchanges, want one that was sent twice", len(folded))
 	}
 }

@@ -70,7 +70,7 @@ func (c *Connector) SuggestTLS(ctx context.Context, server string, o *wire.Outco
 	var alert tls.AlertError
 	if err == nil || errors.As(err, &alert) {
 		o.Hint = "that port speaks TLS: try https:// instead of http://"
-		o.Pin = ""
+		o.TryRevision = ""
 	}
 }
 

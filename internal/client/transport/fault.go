@@ -25,8 +25,8 @@ func (f *Fault) Error() string { return f.Text }
 
 // event returns what happened to the connection, whether a request was open or not.
 func (f *Fault) event() string {
-	if f.Process != nil && f.Process.Ended != "" {
-		return "the server exited (" + f.Process.Ended + ")"
+	if f.Process != nil && f.Process.HowEnded != "" {
+		return "the server exited (" + f.Process.HowEnded + ")"
 	}
 	return f.Text
 }

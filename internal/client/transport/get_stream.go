@@ -143,7 +143,7 @@ func (g *GetStream) handle(m *wire.Message) {
 		reportStray(g.http.inbox, m)
 	case m.Kind == wire.Invalid && !isJSON(m.Raw):
 		text := "an event on the GET stream is not JSON" + ignoredText(m)
-		g.http.inbox.Repeated(wire.Finding{Rule: RuleGetNoise, Level: wire.Warning, Text: text},
+		g.http.inbox.Repeated(wire.Finding{Rule: RuleGetNoise, Severity: wire.Warning, Text: text},
 			"events on the GET stream are not JSON, ignored")
 	default:
 		g.http.inbox.Receive(m)
@@ -154,19 +154,19 @@ func (g *GetStream) handle(m *wire.Message) {
 // only information.
 func (g *GetStream) reportRefusal(ctx context.Context, f *Fault) {
 	finding := wire.Finding{
-		Rule: "no_stream", Level: wire.Info,
+		Rule: "no_stream", Severity: wire.Info,
 		Text: "the server has no GET stream for notifications (" + f.answer() + ")",
 	}
 	switch {
 	case f.Status == http.StatusConflict:
 		finding.Rule = "stream_held"
-		finding.Level = wire.Warning
+		finding.Severity = wire.Warning
 		finding.Text = "another client uses this session's GET stream for notifications (" + f.answer() + ")"
 	case f.Kind == wire.Transport && f.Reached == wire.Unsent:
 		// The server is not reachable: the request next to the stream reports that.
 		finding.Text = "the GET stream for notifications could not be opened: " + f.answer()
 	case f.Kind == wire.Auth || !IsPermanent(f) || f.Status < 400:
-		finding.Level = wire.Warning
+		finding.Severity = wire.Warning
 		finding.Text = "the GET stream for notifications could not be opened: " + f.answer()
 	}
 	g.finish(ctx, f, finding)
@@ -175,7 +175,7 @@ func (g *GetStream) reportRefusal(ctx context.Context, f *Fault) {
 // reportClosed reports that the stream is closed and will not be reopened.
 func (g *GetStream) reportClosed(ctx context.Context, f *Fault) {
 	g.finish(ctx, f, wire.Finding{
-		Rule: "stream_lost", Level: wire.Warning,
+		Rule: "stream_lost", Severity: wire.Warning,
 		Text: "the GET stream for notifications is closed: " + f.answer(),
 	})
 }
@@ -204,7 +204,7 @@ func (g *GetStream) reportBreak(f *Fault, pos *streamPosition) (missed bool) {
 	}
 	missed = f.Err != nil || pos.id == ""
 	if !missed || !g.listeners.Lost(why) {
-		g.http.inbox.Finding(wire.Finding{Rule: "stream_lost", Level: level, Text: why + "; reconnecting"})
+		g.http.inbox.Finding(wire.Finding{Rule: "stream_lost", Severity: level, Text: why + "; reconnecting"})
 	}
 	return missed
 }

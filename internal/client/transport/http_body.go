@@ -45,7 +45,7 @@ func (t *HTTP) reportCharset(rt *roundTrip) {
 	if charset := charsetOf(rt.resp); charset != "" {
 		text := "declared as charset " + charset + ", not allowed for JSON; read as UTF-8"
 		t.inbox.Repeated(
-			wire.Finding{Rule: "charset", Level: wire.Warning, Text: "an answer was " + text},
+			wire.Finding{Rule: "charset", Severity: wire.Warning, Text: "an answer was " + text},
 			"answers were "+text,
 		)
 	}
@@ -114,7 +114,7 @@ func (t *HTTP) pickResponse(m *wire.Message, out *Outgoing) (answer *wire.Messag
 		}
 		return answer, odd
 	}
-	if m.Answers(out.ID) || m.Kind == wire.ErrorResponse && !m.HasID() {
+	if m.IsResponseTo(out.ID) || m.Kind == wire.ErrorResponse && !m.HasID() {
 		return m, nil
 	}
 	if response, odd := irregularResponse(m, out); response != nil {
@@ -133,7 +133,7 @@ func (t *HTTP) readRefusal(rt *roundTrip, out *Outgoing) Reply {
 	rt.record(wire.Body, body)
 	facts := rt.facts(body)
 	m := wire.ParseMessage(body)
-	isOurs := !m.HasID() || m.Answers(out.ID) || hasOtherID(m, out.ID) || out.AnyReply
+	isOurs := !m.HasID() || m.IsResponseTo(out.ID) || hasOtherID(m, out.ID) || out.AnyReply
 	isError := m.Kind == wire.ErrorResponse && isOurs
 	isAuth := rt.resp.StatusCode == http.StatusUnauthorized || rt.resp.StatusCode == http.StatusForbidden
 	if isError && !isAuth {
@@ -213,7 +213,7 @@ func (t *HTTP) readBody(ctx context.Context, rt *roundTrip) ([]byte, *Fault) {
 	}
 	if coding := compress.Trailing(decoder); coding != "" {
 		t.inbox.Repeated(wire.Finding{
-			Rule: "encoding", Level: wire.Warning,
+			Rule: "encoding", Severity: wire.Warning,
 			Text: "the body of a response has other bytes after its " + coding + " data, ignored",
 		},
 			"bodies of responses have other bytes after their compressed data, ignored")

@@ -59,7 +59,7 @@ func (t *HTTP) DeleteSession(ctx context.Context, out *Outgoing, noWait bool) {
 	if f != nil {
 		if context.Cause(ctx) != errNotAwaited {
 			t.inbox.Finding(wire.Finding{
-				Rule: "session_end", Level: wire.Info,
+				Rule: "session_end", Severity: wire.Info,
 				Text: "the session could not be deleted on the server: " + f.Text,
 			})
 		}
@@ -69,7 +69,7 @@ func (t *HTTP) DeleteSession(ctx context.Context, out *Outgoing, noWait bool) {
 	rt.resp.Body.Close()
 	if status := rt.resp.StatusCode; status/100 != 2 && !IsRefusal(status) {
 		t.inbox.Finding(wire.Finding{
-			Rule: "session_end", Level: wire.Info,
+			Rule: "session_end", Severity: wire.Info,
 			Text: fmt.Sprintf("the server may still have the session: it answered DELETE with HTTP %d %s",
 				status, http.StatusText(status)),
 		})

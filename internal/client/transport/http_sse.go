@@ -182,7 +182,7 @@ func (t *httpSSE) Call(ctx context.Context, out *Outgoing) Reply {
 			return r
 		}
 		// Some servers send the response on the stream as well, so a response in the body does not end the call.
-		if r.HTTP != nil && wire.ParseMessage(r.HTTP.Body).Answers(out.ID) {
+		if r.HTTP != nil && wire.ParseMessage(r.HTTP.Body).IsResponseTo(out.ID) {
 			t.inbox.Diagnose(Diagnostic{
 				"the response came in the body of the POST and not on the event stream",
 				"an HTTP+SSE server must respond on the stream, and to the POST with 202: an error of the server, -vv shows both",

@@ -89,7 +89,7 @@ func (t *HTTP) readEvents(ctx context.Context, rt *roundTrip, out *Outgoing) Rep
 		}
 		if attempt == 1 {
 			t.inbox.Finding(wire.Finding{
-				Rule: "stream_lost", Level: wire.Warning,
+				Rule: "stream_lost", Severity: wire.Warning,
 				Text: fmt.Sprintf("the stream was interrupted (%s): reconnecting, up to %d times", f.Text, maxResumes),
 			})
 		}
@@ -249,7 +249,7 @@ func (t *HTTP) reportRepeated(ev sse.Event) {
 		what = m.Kind.String()
 	}
 	t.inbox.Finding(wire.Finding{
-		Rule: "repeated_event", Level: wire.Info,
+		Rule: "repeated_event", Severity: wire.Info,
 		Text: fmt.Sprintf("a resumed stream repeated the event %s (%s); the copy was dropped",
 			jsonraw.Excerpt([]byte(*ev.ID), 40), what),
 	})
@@ -311,7 +311,7 @@ func invalidEventFault(m *wire.Message) *Fault {
 // open, so it is no reason to stop.
 func reportNonJSONEvent(in Inbox, m *wire.Message) {
 	text := "an event on the stream is not JSON" + ignoredText(m)
-	in.Repeated(wire.Finding{Rule: "stream_noise", Level: wire.Warning, Text: text},
+	in.Repeated(wire.Finding{Rule: "stream_noise", Severity: wire.Warning, Text: text},
 		"events on the stream are not JSON, ignored")
 	if looksLikeMessage(m.Raw) {
 		in.Diagnose(Diagnostic{
@@ -330,7 +330,7 @@ func ignoredText(m *wire.Message) string {
 // all requests on a resumed stream.
 func reportStray(in Inbox, m *wire.Message) {
 	in.Finding(wire.Finding{
-		Rule: "orphan", Level: wire.Info,
+		Rule: "orphan", Severity: wire.Info,
 		Text: "received a response to no open request, with id " + IDText(m.ID),
 	})
 }
@@ -343,7 +343,7 @@ func reportEventType(in Inbox, ev sse.Event) {
 	}
 	name := jsonraw.Excerpt([]byte(ev.Event), 40)
 	in.Repeated(wire.Finding{
-		Rule: "event", Level: wire.Warning,
+		Rule: "event", Severity: wire.Warning,
 		Text: fmt.Sprintf("an event of type %q is not a message; it was skipped", name),
 	},
 		fmt.Sprintf("events of type %q are not messages; they were skipped", name))

@@ -16,7 +16,9 @@ func TestSplitLine(t *testing.T) {
 		note    = `{"jsonrpc":"2.0","method":"x"}`
 		broken  = `{"jsonrpc":"2.0","id":3,"result":NaN}`
 	)
-	isAwaited := func(m *wire.Message) bool { return m.Answers([]byte("3")) || isBrokenResponse(m, []byte("3"), false) }
+	isAwaited := func(m *wire.Message) bool {
+		return m.IsResponseTo([]byte("3")) || isBrokenResponse(m, []byte("3"), false)
+	}
 	for _, test := range []struct {
 		name, line string
 		// want are the parts, the messages of them in brackets; "" is that nothing can be used.

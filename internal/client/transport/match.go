@@ -30,16 +30,16 @@ func irregularResponse(m *wire.Message, out *Outgoing) (*wire.Message, *wire.Fin
 	}
 	if m.Kind == wire.Batch && !out.Batches && len(m.Items) == 1 {
 		item := m.Items[0]
-		if !item.Answers(out.ID) || item.Kind == wire.Invalid {
+		if !item.IsResponseTo(out.ID) || item.Kind == wire.Invalid {
 			return nil, nil
 		}
 		return item, &wire.Finding{
-			Rule: "batch", Level: wire.Warning,
+			Rule: "batch", Severity: wire.Warning,
 			Text: "the response is in an array, which the revision does not support",
 		}
 	}
 	if isReply(m) && hasOtherID(m, out.ID) {
-		return m, &wire.Finding{Rule: "id", Level: wire.Warning, Text: "the response has id " + IDText(m.ID) +
+		return m, &wire.Finding{Rule: "id", Severity: wire.Warning, Text: "the response has id " + IDText(m.ID) +
 			", the request had " + IDText(out.ID) + ": " + SameIDHint}
 	}
 	return nil, nil
@@ -83,7 +83,7 @@ func isBrokenResponse(m *wire.Message, id json.RawMessage, whole bool) bool {
 	if m.Kind != wire.Invalid || len(id) == 0 {
 		return false
 	}
-	if m.Answers(id) {
+	if m.IsResponseTo(id) {
 		return true
 	}
 	members, err := jsonraw.Object(m.Raw)
@@ -100,7 +100,7 @@ func isBrokenResponse(m *wire.Message, id json.RawMessage, whole bool) bool {
 
 // containsResponse reports whether m is an array with the response to the request.
 func containsResponse(m *wire.Message, id json.RawMessage) bool {
-	return slices.ContainsFunc(m.Items, func(item *wire.Message) bool { return item.Answers(id) })
+	return slices.ContainsFunc(m.Items, func(item *wire.Message) bool { return item.IsResponseTo(id) })
 }
 
 // isJSON reports whether raw is valid JSON.

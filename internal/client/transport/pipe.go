@@ -254,12 +254,12 @@ func (p *Pipe) handleLine(line []byte) *Fault {
 			return nil
 		}
 	}
-	if m.Kind != wire.Invalid && !m.OtherVersion || p.isIrregularResponse(m) {
+	if m.Kind != wire.Invalid && !m.HasOtherVersion || p.isIrregularResponse(m) {
 		p.noise.multiline = nil
 		p.rec.Body(wire.Received, wire.Body, 0, line, nil)
 		if HasByteOrderMark(line) {
 			p.noteNoise(line)
-			p.inbox.Repeated(wire.Finding{Rule: "bom", Level: wire.Warning, Text: byteOrderMarkText}, byteOrderMarkSummary)
+			p.inbox.Repeated(wire.Finding{Rule: "bom", Severity: wire.Warning, Text: byteOrderMarkText}, byteOrderMarkSummary)
 		}
 		p.deliver(m)
 		return nil
@@ -289,12 +289,13 @@ func (p *Pipe) handleParts(line []byte, parts []LinePart) {
 
 // isResponse reports whether m is a response to an open request, also a broken one.
 func (p *Pipe) isResponse(m *wire.Message) bool {
-	return p.hasWaiter(func(out *Outgoing) bool { return m.Answers(out.ID) || isBrokenResponse(m, out.ID, false) })
+	return p.hasWaiter(func(out *Outgoing) bool { return m.IsResponseTo(out.ID) || isBrokenResponse(m, out.ID, false) })
 }
 
 // isIrregularResponse reports whether m answers an open request although it is not a message of JSON-RPC 2.0.
 func (p *Pipe) isIrregularResponse(m *wire.Message) bool {
 	return p.hasWaiter(func(out *Outgoing) bool {
-		return isBrokenResponse(m, out.ID, false) || m.OtherVersion && m.Answers(out.ID) || out.AnyReply && isJSON(m.Raw)
+		hasOtherVersion := m.HasOtherVersion && m.IsResponseTo(out.ID)
+		return hasOtherVersion || isBrokenResponse(m, out.ID, false) || out.AnyReply && isJSON(m.Raw)
 	})
 }

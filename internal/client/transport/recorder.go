@@ -63,7 +63,7 @@ func (r *Recorder) Body(dir wire.Direction, kind wire.FrameKind, stream int, raw
 func (r *Recorder) Sent(stream int, raw []byte, again json.RawMessage) {
 	r.frame(wire.Frame{
 		Dir: wire.Sent, Kind: wire.Body, Stream: stream, Raw: raw[:len(raw):len(raw)],
-		Again: string(again),
+		PreviousID: string(again),
 	})
 }
 

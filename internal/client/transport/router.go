@@ -143,14 +143,14 @@ func (r *router) deliverItems(m *wire.Message) {
 func (r *router) waiterFor(m *wire.Message) *waiter {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if w := r.waiting[string(m.ID)]; w != nil && m.Answers(w.out.ID) {
+	if w := r.waiting[string(m.ID)]; w != nil && m.IsResponseTo(w.out.ID) {
 		r.removeLocked(w)
 		return w
 	}
 	for _, fits := range []func(*Outgoing) bool{
 		func(out *Outgoing) bool {
 			isInArray := !out.Batches && containsResponse(m, out.ID)
-			return isInArray || m.Answers(out.ID) || isBrokenResponse(m, out.ID, r.wholeMessages)
+			return isInArray || m.IsResponseTo(out.ID) || isBrokenResponse(m, out.ID, r.wholeMessages)
 		},
 		func(*Outgoing) bool { return len(r.waiting) == 1 && m.Kind == wire.ErrorResponse && !m.HasID() },
 		func(out *Outgoing) bool {

@@ -83,7 +83,7 @@ func EndFault(facts *wire.ProcessFacts, err error) *Fault {
 		Text:    "the server closed its standard output",
 		Process: facts,
 	}
-	if facts.Ended != "" {
+	if facts.HowEnded != "" {
 		f.Text = f.event() + " before it answered"
 	}
 	return f

@@ -103,7 +103,7 @@ func (p *Pipe) handleNonMessage(m *wire.Message) *Fault {
 	line := m.Raw
 	why := describeNonMessage(m)
 	p.noteNoise(line)
-	p.inbox.Repeated(wire.Finding{Rule: RuleStdoutNoise, Level: wire.Warning, Text: fmt.Sprintf(
+	p.inbox.Repeated(wire.Finding{Rule: RuleStdoutNoise, Severity: wire.Warning, Text: fmt.Sprintf(
 		"non-JSON-RPC line on the server's stdout%s, ignored: %q",
 		why, jsonraw.Excerpt(line, maxShown))}, NoiseSummary)
 	if looksLikeMessage(line) || isLengthHeader(line) {
@@ -130,7 +130,7 @@ func (p *Pipe) handleNonMessage(m *wire.Message) *Fault {
 func (p *Pipe) reportParts(parts []LinePart) {
 	i := slices.IndexFunc(parts, func(part LinePart) bool { return part.Message == nil })
 	if i < 0 {
-		p.inbox.Repeated(wire.Finding{Rule: RuleStdoutNoise, Level: wire.Warning, Text: fmt.Sprintf(
+		p.inbox.Repeated(wire.Finding{Rule: RuleStdoutNoise, Severity: wire.Warning, Text: fmt.Sprintf(
 			"%d messages on one line of the server's stdout; a server must end each with a newline", len(parts))}, GluedSummary)
 		return
 	}
@@ -140,7 +140,7 @@ func (p *Pipe) reportParts(parts []LinePart) {
 	}
 	text := fmt.Sprintf("text %s the response on its line of the server's stdout, ignored: %q",
 		where, jsonraw.Excerpt(parts[i].Raw, maxShown))
-	p.inbox.Repeated(wire.Finding{Rule: RuleStdoutNoise, Level: wire.Warning, Text: text}, TextSummary)
+	p.inbox.Repeated(wire.Finding{Rule: RuleStdoutNoise, Severity: wire.Warning, Text: text}, TextSummary)
 }
 
 // gather adds a line to a JSON value that may extend over several lines. It returns the value with

@@ -163,7 +163,7 @@ func joinProblems(problems []error) error {
 			return err
 		}
 		out := usage.Outcome(err)
-		all.Findings = append(all.Findings, wire.Finding{Rule: "argument", Level: wire.Error, Text: out.Text})
+		all.Findings = append(all.Findings, wire.Finding{Rule: "argument", Severity: wire.Error, Text: out.Text})
 		all.Hint = cmp.Or(all.Hint, out.Hint)
 	}
 	if len(problems) == 0 {
@@ -210,7 +210,7 @@ type Reading struct {
 // "".
 func (r Reading) Otherwise(findings []wire.Finding) string {
 	for _, w := range r.doubtful {
-		if slices.ContainsFunc(findings, func(f wire.Finding) bool { return f.Where == w.pointer() }) {
+		if slices.ContainsFunc(findings, func(f wire.Finding) bool { return f.Pointer == w.pointer() }) {
 			return fmt.Sprintf("%s is sent as a string; %s:=%s sends the %s", jsonraw.Excerpt([]byte(w.Typed), 60),
 				w.Key(), jsonraw.Excerpt([]byte(w.Text), 60), kindOfJSON(w.Text))
 		}
@@ -241,7 +241,7 @@ func (g Given) Split() string {
 // or "".
 func (g Given) Joined(findings []wire.Finding) string {
 	for _, w := range g.Words {
-		if !slices.ContainsFunc(findings, func(f wire.Finding) bool { return f.Where == w.pointer() }) {
+		if !slices.ContainsFunc(findings, func(f wire.Finding) bool { return f.Pointer == w.pointer() }) {
 			continue
 		}
 		words := strings.FieldsFunc(w.Typed, func(r rune) bool {
@@ -262,17 +262,17 @@ func Unreported(findings, reported []wire.Finding) []wire.Finding {
 	isConsequence := func(f wire.Finding) bool {
 		name, _ := jsonraw.Text(json.RawMessage(f.Want))
 		return slices.ContainsFunc(reported, func(s wire.Finding) bool {
-			at, _, _ := strings.Cut(s.Where, "/-")
-			if isWithin(f.Where, at) {
+			at, _, _ := strings.Cut(s.Pointer, "/-")
+			if isWithin(f.Pointer, at) {
 				return true
 			}
 			switch f.Rule {
 			case "required":
-				return isWithin(at, jsonraw.Pointer(f.Where, name))
+				return isWithin(at, jsonraw.Pointer(f.Pointer, name))
 			case "additionalProperties", "dependentRequired", wire.RuleMore:
 				return false
 			default:
-				return isWithin(at, f.Where)
+				return isWithin(at, f.Pointer)
 			}
 		})
 	}
@@ -342,10 +342,10 @@ func (g Given) read(schema *validate.Schema, lenient bool, all json.RawMessage) 
 		}
 		if problem != "" {
 			r.Findings = append(r.Findings, wire.Finding{
-				Rule:  "argument",
-				Level: wire.Error,
-				Where: w.pointer(),
-				Text:  problem + ", got " + jsonraw.Excerpt([]byte(w.Typed), 60),
+				Rule:     "argument",
+				Severity: wire.Error,
+				Pointer:  w.pointer(),
+				Text:     problem + ", got " + jsonraw.Excerpt([]byte(w.Typed), 60),
 			})
 			continue
 		}
@@ -357,9 +357,9 @@ func (g Given) read(schema *validate.Schema, lenient bool, all json.RawMessage) 
 	}
 	if bad := jsonraw.Valid(r.Arguments); bad != nil {
 		r.Findings = append(r.Findings, wire.Finding{
-			Rule:  "argument",
-			Level: wire.Error,
-			Text:  "they do not form valid JSON: " + bad.Error(),
+			Rule:     "argument",
+			Severity: wire.Error,
+			Text:     "they do not form valid JSON: " + bad.Error(),
 		})
 	}
 	return r

@@ -152,7 +152,7 @@ func TestReadFindings(t *testing.T) {
 		}
 		schema := schemaOf(t, properties)
 		r := g.Read(schema, false)
-		if len(r.Findings) != 1 || r.Findings[0].Where != c.where || !strings.Contains(r.Findings[0].Text, c.says) {
+		if len(r.Findings) != 1 || r.Findings[0].Pointer != c.where || !strings.Contains(r.Findings[0].Text, c.says) {
 			t.Errorf("%s: got %+v, want %s %s", c.words, r.Findings, c.where, c.says)
 		}
 		if r := g.Read(schema, true); string(r.Arguments) != c.lenient || len(r.Findings) > 0 {
@@ -215,7 +215,7 @@ func TestReadNotesWhatElseWasMeant(t *testing.T) {
 		r := g.Read(schemaOf(t, schema), false)
 		arguments.Tell(e, r)
 		name, _, _ := strings.Cut(word, "=")
-		hint := r.Otherwise([]wire.Finding{{Where: "/other"}, {Where: "/" + name}})
+		hint := r.Otherwise([]wire.Finding{{Pointer: "/other"}, {Pointer: "/" + name}})
 		shown := user.Shown()
 		switch {
 		case want == "" && (len(shown) > 0 || hint != ""):
@@ -460,22 +460,22 @@ func TestAssigned(t *testing.T) {
 // Findings that a word with a wrong type causes are not reported besides the finding of that word.
 func TestUnsaid(t *testing.T) {
 	t.Parallel()
-	said := []wire.Finding{{Where: "/a/b"}, {Where: "/l/-"}}
+	said := []wire.Finding{{Pointer: "/a/b"}, {Pointer: "/l/-"}}
 	for _, c := range []struct {
 		finding wire.Finding
 		stays   bool
 	}{
-		{wire.Finding{Rule: "type", Where: "/a/b"}, false},
-		{wire.Finding{Rule: "type", Where: "/a/b/c"}, false},
-		{wire.Finding{Rule: "anyOf", Where: "/a"}, false},
-		{wire.Finding{Rule: "type", Where: "/a/bc"}, true},
-		{wire.Finding{Rule: "type", Where: "/l"}, false},
-		{wire.Finding{Rule: "type", Where: "/c"}, true},
-		{wire.Finding{Rule: "required", Where: "/a", Want: `"b"`}, false},
-		{wire.Finding{Rule: "required", Where: "", Want: `"a"`}, false},
-		{wire.Finding{Rule: "required", Where: "", Want: `"c"`}, true},
-		{wire.Finding{Rule: "additionalProperties", Where: "/a"}, true},
-		{wire.Finding{Rule: "additionalProperties", Where: "/a/b"}, false},
+		{wire.Finding{Rule: "type", Pointer: "/a/b"}, false},
+		{wire.Finding{Rule: "type", Pointer: "/a/b/c"}, false},
+		{wire.Finding{Rule: "anyOf", Pointer: "/a"}, false},
+		{wire.Finding{Rule: "type", Pointer: "/a/bc"}, true},
+		{wire.Finding{Rule: "type", Pointer: "/l"}, false},
+		{wire.Finding{Rule: "type", Pointer: "/c"}, true},
+		{wire.Finding{Rule: "required", Pointer: "/a", Want: `"b"`}, false},
+		{wire.Finding{Rule: "required", Pointer: "", Want: `"a"`}, false},
+		{wire.Finding{Rule: "required", Pointer: "", Want: `"c"`}, true},
+		{wire.Finding{Rule: "additionalProperties", Pointer: "/a"}, true},
+		{wire.Finding{Rule: "additionalProperties", Pointer: "/a/b"}, false},
 	} {
 		if got := arguments.Unreported([]wire.Finding{c.finding}, said); (len(got) == 1) != c.stays {
 			t.Errorf("%+v: stays is %t", c.finding, !c.stays)
@@ -527,7 +527,7 @@ func TestHintsForWordsThatDoNotFit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := g.Joined([]wire.Finding{{Where: c.where}}); got != c.joined {
+		if got := g.Joined([]wire.Finding{{Pointer: c.where}}); got != c.joined {
 			t.Errorf("%q: got %q, want %q", c.words, got, c.joined)
 		}
 		if got := g.Split(); got != c.split {

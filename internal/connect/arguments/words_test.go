@@ -58,7 +58,7 @@ func readWords(t *testing.T, f *cmdutil.Factory, schema *validate.Schema, typed 
 	}
 	text := "3"
 	for _, f := range r.Findings {
-		text += " " + f.Where + " " + f.Text
+		text += " " + f.Pointer + " " + f.Text
 	}
 	return text
 }

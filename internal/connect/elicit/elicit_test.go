@@ -45,7 +45,7 @@ func shown(a client.Answer) string {
 		text = strings.TrimSpace(text + " " + string(a.Ending.Kind) + ": " + a.Ending.Text)
 	}
 	for _, f := range a.Ending.Findings {
-		text += "; " + strings.TrimSpace(f.Where+" "+f.Text)
+		text += "; " + strings.TrimSpace(f.Pointer+" "+f.Text)
 	}
 	return text
 }

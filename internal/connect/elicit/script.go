@@ -181,7 +181,7 @@ func (s *script) read(form question.Form) (map[string]json.RawMessage, []wire.Fi
 	values := map[string]json.RawMessage{}
 	var findings []wire.Finding
 	bad := func(name, text string) {
-		findings = append(findings, wire.Finding{Rule: "answer", Level: wire.Error, Where: "/" + name, Text: text})
+		findings = append(findings, wire.Finding{Rule: "answer", Severity: wire.Error, Pointer: "/" + name, Text: text})
 	}
 	for _, pair := range s.fields {
 		name := pair[0]

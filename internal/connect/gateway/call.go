@@ -269,7 +269,7 @@ func (c *call) response(m *wire.Message, out wire.Outcome) []byte {
 	if conn := c.l.connection(); conn != nil {
 		isStateless = client.Stateless(conn.Revision())
 	}
-	if got != nil && got.Kind == wire.Response && (c.c.Stateless || !wire.AsksForInput(got.Result)) {
+	if got != nil && got.Kind == wire.Response && (c.c.Stateless || !wire.RequiresInput(got.Result)) {
 		return wire.ComposeResult(m.ID, bridge.Result(c.c.Stateless, isStateless, method, got.Result))
 	}
 	// A transport error is about the session, not the call.

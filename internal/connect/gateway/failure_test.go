@@ -41,9 +41,9 @@ func TestFailuresHaveTheMainLinesOfStderr(t *testing.T) {
 	long := "\x1b[31mError: no key " + secret + "\x1b[0m" + strings.Repeat("é", maxStderrLine)
 	exited := wire.Outcome{
 		Kind: wire.Transport, Text: "the server exited (exit status 1) before it answered",
-		Process: &wire.ProcessFacts{Ended: "exit status 1", Stderr: strings.Join(lines, "\n") + "\n\n" + long + "\r\n"},
+		Process: &wire.ProcessFacts{HowEnded: "exit status 1", Stderr: strings.Join(lines, "\n") + "\n\n" + long + "\r\n"},
 	}
-	for name, out := range map[string]wire.Outcome{"exited": exited, "silent": {Text: "exited", Process: &wire.ProcessFacts{Ended: "x"}}, "HTTP": {Text: "HTTP 503"}} {
+	for name, out := range map[string]wire.Outcome{"exited": exited, "silent": {Text: "exited", Process: &wire.ProcessFacts{HowEnded: "x"}}, "HTTP": {Text: "HTTP 503"}} {
 		var told []string
 		l := &link{
 			Member: &Member{Name: "one"}, env: &host.Env{Shared: new(host.Shared)},
@@ -73,9 +73,9 @@ func TestRestartHasTheEndOfStderr(t *testing.T) {
 		Member: &Member{Name: "one"}, env: &host.Env{Shared: new(host.Shared)},
 		p: &peer{g: &Gateway{Options: Options{Tell: func(text string, stderr ...string) { told = append(append(told, text), stderr...) }}}},
 	}
-	l.reportRenewal(client.Renewal{Why: "it was restarted", Process: &wire.ProcessFacts{Ended: "exit status 1", Stderr: "Error: no key\n"}})
+	l.reportRenewal(client.Renewal{Why: "it was restarted", Process: &wire.ProcessFacts{HowEnded: "exit status 1", Stderr: "Error: no key\n"}})
 	l.reportRenewal(client.Renewal{Why: "a new session was opened"})
-	ended := wire.ProcessFacts{Ended: "exit status 2", Stderr: "Error: no disk\n"}
+	ended := wire.ProcessFacts{HowEnded: "exit status 2", Stderr: "Error: no disk\n"}
 	l.tellExit(wire.Outcome{Text: "it exited", Process: &ended})
 	l.reportRenewal(client.Renewal{Why: "it was restarted", Process: &ended})
 	if want := []string{"one: it was restarted", "Error: no key", "one: a new session was opened", "one: it exited", "Error: no disk", "one: it was restarted"}; !slices.Equal(told, want) {

@@ -106,7 +106,7 @@ func (l *link) dial(done chan struct{}) {
 		OnNotification:    l.handleNotification,
 		As:                &connect.Stand{Capabilities: l.p.capabilities, Asker: l.ask, Renewed: l.reportRenewal},
 	})
-	if out.Good() {
+	if out.OK() {
 		l.setLevel(ctx, c, l.p.level())
 		l.subscribe(ctx, c)
 	} else {
@@ -119,7 +119,7 @@ func (l *link) dial(done chan struct{}) {
 	told := ""
 	l.dialing = nil
 	l.failed = out
-	if out.Good() && !closed {
+	if out.OK() && !closed {
 		l.conn = c
 		l.pause = 0
 		l.missed = false
@@ -134,14 +134,14 @@ func (l *link) dial(done chan struct{}) {
 		delete(l.p.g.told, told)
 		l.p.g.tellMu.Unlock()
 	}
-	if closed && out.Good() { // close waits for done
+	if closed && out.OK() { // close waits for done
 		_ = c.Close(context.Background())
 	}
-	if !closed && !out.Good() {
+	if !closed && !out.OK() {
 		l.tell(out) // before a client gets a list without this server
 	}
 	close(done)
-	if !closed && out.Good() && missed {
+	if !closed && out.OK() && missed {
 		l.p.g.Tell(l.Name + " is connected")
 		l.pushListChange("")
 	}
@@ -185,7 +185,7 @@ func (l *link) stderrLines(out wire.Outcome) (lines []string) {
 
 // tellExit tells the user that the server exited during a call.
 func (l *link) tellExit(out wire.Outcome) {
-	if out.Process != nil && out.Process.Ended != "" && l.env != nil {
+	if out.Process != nil && out.Process.HowEnded != "" && l.env != nil {
 		l.mu.Lock()
 		l.toldProcess = *out.Process
 		l.mu.Unlock()

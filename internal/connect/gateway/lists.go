@@ -125,7 +125,7 @@ func (l *link) list(ctx context.Context, k connect.Kind) (items []json.RawMessag
 		return nil, true
 	}
 	list, out := conn.ListUntil(ctx, k.Method, nil)
-	if !out.Good() && !client.UnknownMethod(out) {
+	if !out.OK() && !client.UnknownMethod(out) {
 		l.noteMissing(out)
 		return nil, false
 	}
@@ -339,7 +339,7 @@ func (l *link) freshSchema(ctx context.Context, shown string) json.RawMessage {
 func (l *link) lastFailure() wire.Outcome {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.failed.Good() {
+	if l.failed.OK() {
 		return wire.Outcome{Kind: wire.Transport, Text: "it did not answer with its list"}
 	}
 	return l.failed

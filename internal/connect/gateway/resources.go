@@ -207,7 +207,7 @@ func (p *peer) changeSession(ctx context.Context, m *wire.Message, params json.R
 		return wire.ComposeResult(m.ID, json.RawMessage("{}"))
 	}
 	p.session.Subscribe(uri, true)
-	if out := l.watch(ctx, uri); !out.Good() {
+	if out := l.watch(ctx, uri); !out.OK() {
 		p.session.Subscribe(uri, false)
 		return l.failure(mcpserver.Caller{}, m, out)
 	}
@@ -234,7 +234,7 @@ func (p *peer) listen(ctx context.Context, c mcpserver.Caller, m *wire.Message, 
 			if l == nil || watched[uri] != nil {
 				continue
 			}
-			if out := l.watch(ctx, uri); !out.Good() {
+			if out := l.watch(ctx, uri); !out.OK() {
 				p.g.tellOnce("", l.Name+": "+l.env.Secrets.Text(out.Text))
 				continue
 			}

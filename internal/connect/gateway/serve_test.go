@@ -467,7 +467,7 @@ func (f *front) overHTTP(t *testing.T, protocol string, as *connect.Stand) *conn
 		stop()
 		server.Close()
 	})
-	if !out.Good() {
+	if !out.OK() {
 		t.Fatal(out.Text)
 	}
 	return c
@@ -498,7 +498,7 @@ func TestQuestionsOverHTTP(t *testing.T) {
 			Asker: func(ctx context.Context, _ client.Asking) client.Answer {
 				asked.Add(1)
 				other := json.RawMessage(`{"name":"one__get-sum","arguments":{"a":1,"b":2}}`)
-				if out := conn.Do(ctx, client.Call{Method: "tools/call", Params: other}); !out.Good() {
+				if out := conn.Do(ctx, client.Call{Method: "tools/call", Params: other}); !out.OK() {
 					t.Errorf("%+v: a call besides: %s %s", c, out.Kind, out.Text)
 				}
 				return client.Answer{Result: json.RawMessage(`{"action":"accept","content":{"name":"Ann-of-the-test"}}`)}
@@ -508,12 +508,12 @@ func TestQuestionsOverHTTP(t *testing.T) {
 			t.Error(got)
 		}
 		all, out := conn.Tools(t.Context(), nil)
-		if !out.Good() || !slices.Contains(connect.ToolNames(all.Tools), "one__get-sum") {
+		if !out.OK() || !slices.Contains(connect.ToolNames(all.Tools), "one__get-sum") {
 			t.Errorf("%+v: %s %q", c, out.Text, connect.ToolNames(all.Tools))
 		}
 		params := json.RawMessage(`{"name":"one__trigger-elicitation-request","arguments":{}}`)
 		out = conn.Do(t.Context(), client.Call{Method: "tools/call", Params: params})
-		if !out.Good() || asked.Load() != 1 || !strings.Contains(string(out.Result), "Ann-of-the-test") {
+		if !out.OK() || asked.Load() != 1 || !strings.Contains(string(out.Result), "Ann-of-the-test") {
 			t.Errorf("%+v: asked %d times, %s %s %s", c, asked.Load(), out.Kind, out.Text, out.Result)
 		}
 		want := int32(1)

@@ -163,7 +163,7 @@ type UI interface {
 	ShowServer(headline string, s target.Server)
 	// ShowChanges shows how the definition of an approved tool changed: as a note (wire.Info), or
 	// before the user is asked (wire.Warning).
-	ShowChanges(level wire.Level, headline string, changes []diff.Change)
+	ShowChanges(level wire.Severity, headline string, changes []diff.Change)
 	// OfferLogin offers to log in to a server that requires it, and reports whether the login
 	// succeeded.
 	OfferLogin(ctx context.Context, r auth.Refusal) (bool, error)

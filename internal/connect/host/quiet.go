@@ -51,7 +51,7 @@ func (Quiet) MeantByPath(string) (string, wire.Hint) { return "", "" }
 
 func (Quiet) ShowServer(string, target.Server) {}
 
-func (Quiet) ShowChanges(wire.Level, string, []diff.Change) {}
+func (Quiet) ShowChanges(wire.Severity, string, []diff.Change) {}
 
 func (Quiet) TypedLine(context.Context, string, bool) (string, error) { return "", errQuiet }
 

@@ -199,7 +199,7 @@ func (e *Env) EndRecording(o wire.Outcome, exit int) {
 	if r.Recorder == nil || r.ended {
 		return
 	}
-	if o.Good() {
+	if o.OK() {
 		o = r.about
 	}
 	r.ended = true // r.Recorder stays set: late frames reach a closed recorder
@@ -209,9 +209,9 @@ func (e *Env) EndRecording(o wire.Outcome, exit int) {
 	if o.Phase == "state" && r.Ring != nil {
 		r.Quiet.Store(true) // the outcome already names the folder
 	}
-	if r.Crossed.Load() || o.Kind != wire.Usage && o.Kind != wire.Signal && !o.Good() {
+	if r.Crossed.Load() || o.Kind != wire.Usage && o.Kind != wire.Signal && !o.OK() {
 		end := endOf(e, o, exit)
-		end.Many = o.Many || r.Many
+		end.Many = o.IsSummary || r.Many
 		r.End(end)
 	}
 	_ = r.Close() // OnError has reported failures

@@ -57,7 +57,7 @@ func TestConfiguredServers(t *testing.T) {
 		"nothing":         `the server "nothing" is no longer configured`,
 	} {
 		s, out := env.ServerNamed(name)
-		if got := s.ID(); out.Good() && got != want || !out.Good() && out.Text != want {
+		if got := s.ID(); out.OK() && got != want || !out.OK() && out.Text != want {
 			t.Errorf("%s: got %s, %s, want %s", name, got, out.Text, want)
 		}
 	}
@@ -467,7 +467,7 @@ func TestServerNamedSaysWhatToDo(t *testing.T) {
 		"y": true, "z": false, "w": false,
 		"v": true,
 	} { // the nearest file of a client
-		if _, out := env.ServerNamed(name); out.Good() != there {
+		if _, out := env.ServerNamed(name); out.OK() != there {
 			t.Errorf("%s: %s", name, out.Text)
 		}
 	}

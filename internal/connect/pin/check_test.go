@@ -30,7 +30,7 @@ func dial(t *testing.T, protocol string) (*connect.Conn, *connecttest.User) {
 	env.Protocol = protocol
 	c, out := connect.Dial(t.Context(), env, connect.Options{})
 	t.Cleanup(func() { c.Close(t.Context()) })
-	if !out.Good() {
+	if !out.OK() {
 		t.Fatal(out.Text)
 	}
 	return c, user
@@ -220,7 +220,7 @@ type changes struct {
 	all []diff.Change
 }
 
-func (u *changes) ShowChanges(_ wire.Level, _ string, all []diff.Change) { u.all = all }
+func (u *changes) ShowChanges(_ wire.Severity, _ string, all []diff.Change) { u.all = all }
 
 // A harmless change is shown once, and a risky one until it is approved.
 func TestAChangeIsToldOnce(t *testing.T) {

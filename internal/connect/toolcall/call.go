@@ -28,12 +28,12 @@ import (
 // task if o.Task asks for one and the call became a task.
 func CallTool(ctx context.Context, c *connect.Conn, o *Request) (wire.Outcome, *client.Task) {
 	tool, out := checkCall(ctx, c, o)
-	if out.Good() {
+	if out.OK() {
 		showNotes(c, o)
 		out = Confirmed(ctx, c, tool, *o)
 	}
-	if !out.Good() {
-		return out.As(wire.Before), nil
+	if !out.OK() {
+		return out.WithPart(wire.BeforeOperation), nil
 	}
 	return send(ctx, c, tool, *o)
 }
@@ -96,12 +96,12 @@ func showNotes(c *connect.Conn, o *Request) {
 // times and check the results themselves.
 func Prepare(ctx context.Context, c *connect.Conn, o *Request) (client.Call, *connect.Definition, wire.Outcome) {
 	tool, out := checkCall(ctx, c, o)
-	if out.Good() {
+	if out.OK() {
 		showNotes(c, o)
 		out = Confirmed(ctx, c, tool, *o)
 	}
-	if !out.Good() {
-		return client.Call{}, nil, out.As(wire.Before)
+	if !out.OK() {
+		return client.Call{}, nil, out.WithPart(wire.BeforeOperation)
 	}
 	call := o.ClientCall(tool)
 	return call, tool, askForTask(c, &call, tool, *o)
@@ -117,19 +117,19 @@ func checkCall(ctx context.Context, c *connect.Conn, o *Request) (*connect.Defin
 			return tool, out
 		}
 	}
-	if tool != nil && CheckArguments(c, tool, o).Good() && !Unlisted(tool, o) {
+	if tool != nil && CheckArguments(c, tool, o).OK() && !Unlisted(tool, o) {
 		return tool, wire.Outcome{}
 	}
 	tool, out := c.DefineOnce(ctx, o.Name)
-	if out.Good() {
+	if out.OK() {
 		out = refuseChanged(ctx, c, tool, *o)
 	}
 	switch {
 	case o.NoValidate && out.Kind == wire.InvalidArguments: // the server lists no such tool
 		return nil, Unchecked(c, nil, o)
-	case out.Good() && o.NoValidate:
+	case out.OK() && o.NoValidate:
 		out = Unchecked(c, tool, o)
-	case out.Good():
+	case out.OK():
 		out = askForMissing(ctx, c, tool, o, CheckArguments(c, tool, o))
 	}
 	return tool, out
@@ -232,7 +232,7 @@ func invalidArguments(c *connect.Conn, o *Request, findings []wire.Finding, hint
 	}
 	out := c.RefusedCall(o.Name, "the arguments do not match the tool's inputSchema", hint)
 	for _, text := range o.Warnings {
-		findings = append(findings, wire.Finding{Rule: "argument", Level: wire.Warning, Text: text})
+		findings = append(findings, wire.Finding{Rule: "argument", Severity: wire.Warning, Text: text})
 	}
 	out.Findings = findings
 	return out
@@ -259,17 +259,17 @@ func warnFresh(c *connect.Conn, tool *connect.Definition, text string) {
 // result, unless o.Task asks for the task itself; then it returns the task too.
 func send(ctx context.Context, c *connect.Conn, tool *connect.Definition, o Request) (wire.Outcome, *client.Task) {
 	call := o.ClientCall(tool)
-	if refused := askForTask(c, &call, tool, o); !refused.Good() {
+	if refused := askForTask(c, &call, tool, o); !refused.OK() {
 		return refused, nil
 	}
 	out := c.Do(ctx, call)
 	if client.HeaderMismatch(out) && tool != nil && !c.JustFetched(tool) {
 		fresh, defined := c.Define(ctx, o.Name)
-		if defined.Good() && pin.Check(ctx, c, fresh) == pin.Changed {
+		if defined.OK() && pin.Check(ctx, c, fresh) == pin.Changed {
 			defined = Confirmed(ctx, c, fresh, o)
 		}
-		if !defined.Good() {
-			return defined.As(wire.After), nil
+		if !defined.OK() {
+			return defined.WithPart(wire.AfterOperation), nil
 		}
 		tool = fresh
 		call.Schema = fresh.InputSchema
@@ -286,14 +286,14 @@ func send(ctx context.Context, c *connect.Conn, tool *connect.Definition, o Requ
 			return followTask(ctx, c, task, out, o), &task
 		case isTask:
 			out = followTask(ctx, c, task, out, o)
-		case o.Task != 0 && out.Good():
+		case o.Task != 0 && out.OK():
 			c.Env.UI.Note("the server returned the result at once, without a task")
 		}
 	}
 	if out.Kind == wire.ToolError || out.Kind == wire.RPCFailed && !client.DeniesTool(out) {
 		c.Doubt(ctx, tool) // the server may have changed, and some report unknown tools in this way
 	}
-	if !out.Good() || tool == nil || o.NoValidate {
+	if !out.OK() || tool == nil || o.NoValidate {
 		return out, nil
 	}
 	return JudgeResult(ctx, c, tool, out), nil
@@ -306,7 +306,7 @@ func JudgeResult(ctx context.Context, c *connect.Conn, tool *connect.Definition,
 	if judged.Kind != wire.OutputInvalid || c.JustFetched(tool) {
 		return judged
 	}
-	if fresh, again := c.Define(ctx, tool.Name); again.Good() {
+	if fresh, again := c.Define(ctx, tool.Name); again.OK() {
 		return CheckResult(c, fresh, out)
 	}
 	return judged
@@ -315,7 +315,7 @@ func JudgeResult(ctx context.Context, c *connect.Conn, tool *connect.Definition,
 // hintDescribe adds the hint to run the command in words to a server's error about the params. The
 // server must list the thing: only then it can be described.
 func hintDescribe(out *wire.Outcome, words string) {
-	if out.Hint == "" && out.Kind == wire.RPCFailed && out.RPC().Code == -32602 && !out.RPC().BlamesResult() {
+	if out.Hint == "" && out.Kind == wire.RPCFailed && out.RPCError().Code == -32602 && !out.RPCError().BlamesResult() {
 		out.Hint = wire.RunOnServer(words) + " shows its arguments"
 	}
 }
@@ -328,7 +328,7 @@ func refetchDenied(ctx context.Context, c *connect.Conn, out *wire.Outcome, name
 	if fresh.Kind == wire.InvalidArguments {
 		out.Hint = fresh.Hint
 	}
-	return !fresh.Good()
+	return !fresh.OK()
 }
 
 // CheckResult checks structuredContent against the tool's outputSchema, in revisions that have one.

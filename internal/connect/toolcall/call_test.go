@@ -37,7 +37,7 @@ func (d *desk) dial() *connect.Conn {
 	env.Shared = new(host.Shared)
 	c, out := connect.Dial(d.t.Context(), &env, connect.Options{})
 	d.t.Cleanup(func() { c.Close(d.t.Context()) })
-	if !out.Good() {
+	if !out.OK() {
 		d.t.Fatal(out.Text)
 	}
 	d.c = c
@@ -66,7 +66,7 @@ func noValidate(o *toolcall.Request) { o.NoValidate = true }
 func ended(out wire.Outcome) string {
 	all := []string{string(out.Kind), out.Text}
 	for _, f := range out.Findings {
-		all = append(all, strings.TrimSpace(f.Where+" "+f.Text))
+		all = append(all, strings.TrimSpace(f.Pointer+" "+f.Text))
 	}
 	if hint := out.Hint.String(); hint != "" {
 		all = append(all, "("+hint+")")
@@ -108,7 +108,7 @@ func TestWhatIsSent(t *testing.T) {
 		out := d.call("x", c.words, c.change)
 		got := d.server.Params("tools/call")
 		shown := strings.Join(d.user.Shown(), "\n")
-		if !out.Good() || !slices.Equal(got, []string{c.want}) || !strings.HasPrefix(shown, c.shown) ||
+		if !out.OK() || !slices.Equal(got, []string{c.want}) || !strings.HasPrefix(shown, c.shown) ||
 			(shown == "") != (c.shown == "") {
 			t.Errorf("%s: sent %q, shown %q, %s", c.words, got, shown, ended(out))
 		}
@@ -130,7 +130,7 @@ func TestNoteOnSplitItems(t *testing.T) {
 		d := sit(t, tool)
 		out := d.call("x", c.words, nil)
 		got, shown := d.server.Params("tools/call"), strings.Join(d.user.Shown(), "\n")
-		if !out.Good() || !slices.Equal(got, []string{c.want}) || shown != c.shown {
+		if !out.OK() || !slices.Equal(got, []string{c.want}) || shown != c.shown {
 			t.Errorf("%s: sent %q, shown %q, %s", c.words, got, shown, ended(out))
 		}
 	}
@@ -185,14 +185,14 @@ func TestWhatIsNotSent(t *testing.T) {
 		out := d.call("x", c.words, nil)
 		sent := len(d.server.Requests("tools/call"))
 		shown := strings.Join(d.user.Shown(), "\n")
-		if c.want == "" && (!out.Good() || sent != 1) || c.want != "" && (!strings.HasPrefix(ended(out), c.want) ||
+		if c.want == "" && (!out.OK() || sent != 1) || c.want != "" && (!strings.HasPrefix(ended(out), c.want) ||
 			sent > 0) {
 			t.Errorf("%s: %d sent, %s", c.name, sent, ended(out))
 		}
 		if !strings.HasPrefix(shown, c.shown) || (shown == "") != (c.shown == "") {
 			t.Errorf("%s: shown %q", c.name, shown)
 		}
-		if c.want != "" && (out.Part != wire.Before || out.Method != "tools/call" || out.Name != "x") {
+		if c.want != "" && (out.Part != wire.BeforeOperation || out.Method != "tools/call" || out.Name != "x") {
 			t.Errorf("%s: %+v", c.name, out)
 		}
 	}
@@ -226,7 +226,7 @@ func TestHeaderFieldsOfArguments(t *testing.T) {
 	const tool = `tool x {"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`
 	for speaks, want := range map[string]string{"speaks 2026-07-28\n": "eu", "speaks 2025-11-25\n": ""} {
 		d := sit(t, speaks+tool)
-		if out := d.call("x", "region=eu", nil); !out.Good() {
+		if out := d.call("x", "region=eu", nil); !out.OK() {
 			t.Fatal(ended(out))
 		}
 		if got := d.server.Requests("tools/call")[0].Header.Get("Mcp-Param-Region"); got != want {
@@ -266,14 +266,14 @@ func TestWhatAResultIs(t *testing.T) {
 		{"an error of the tool", content + `,"isError":true}`, nil, "tool_error"},
 	} {
 		out := sit(t, tool+c.result+"\n").call("x", "", c.change)
-		if got := ended(out); !strings.HasPrefix(got, c.want) || (c.want == "") != out.Good() {
+		if got := ended(out); !strings.HasPrefix(got, c.want) || (c.want == "") != out.OK() {
 			t.Errorf("%s: %s", c.name, got)
 		}
 	}
 	d := sit(t, both+`tool {"name":"x","inputSchema":{"type":"object"},"outputSchema":{"type":"nothing"}}`+
 		"\non tools/call\n    result "+content+`,"structuredContent":1}`+"\n")
 	out := d.call("x", "", nil)
-	if shown := strings.Join(d.user.Shown(), "\n"); !out.Good() ||
+	if shown := strings.Join(d.user.Shown(), "\n"); !out.OK() ||
 		!strings.HasPrefix(shown, "warn: the result was not validated against the outputSchema: ") {
 		t.Errorf("a broken outputSchema: %s, shown %q", ended(out), shown)
 	}
@@ -340,13 +340,13 @@ func TestRememberedDefinitions(t *testing.T) {
 		},
 	} {
 		d := sit(t, start+"tool x\n"+c.script)
-		if out := d.call("x", "a=1", nil); !out.Good() {
+		if out := d.call("x", "a=1", nil); !out.OK() {
 			t.Errorf("%s: at first: %s", c.name, ended(out))
 			continue
 		}
 		out := d.call("x", c.words, nil)
 		got := strings.ReplaceAll(ended(out), d.server.URL, "URL")
-		if !strings.HasPrefix(got, c.want) || (c.want == "") != out.Good() {
+		if !strings.HasPrefix(got, c.want) || (c.want == "") != out.OK() {
 			t.Errorf("%s: %s", c.name, got)
 		}
 		listed, called := len(d.server.Requests("tools/list")), len(d.server.Requests("tools/call"))
@@ -378,7 +378,7 @@ func TestNoValidateFetchesNoDefinition(t *testing.T) {
 	}{{"2025-11-25", `{"a":1}`, 0}, {"2025-11-25", "a=1", 1}, {"2026-07-28", `{"a":1}`, 1}} {
 		d := sit(t, "speaks "+c.speaks+"\ntool x\n")
 		out := d.call("x", c.words, noValidate)
-		if got := len(d.server.Requests("tools/list")); got != c.want || !out.Good() {
+		if got := len(d.server.Requests("tools/list")); got != c.want || !out.OK() {
 			t.Errorf("%+v: %d lists, %s", c, got, ended(out))
 		}
 	}
@@ -398,7 +398,7 @@ func TestPrepare(t *testing.T) {
 	for words, want := range map[string]string{"a=1": `{"name":"x","arguments":{"a":1}}`, "a=x": ""} {
 		given, _ := arguments.Parse(c.Env, []string{words}, "", false)
 		call, tool, out := toolcall.Prepare(t.Context(), c, &toolcall.Request{Name: "x", Given: given})
-		if string(call.Params) != want || (want == "") == out.Good() || (tool == nil) == out.Good() {
+		if string(call.Params) != want || (want == "") == out.OK() || (tool == nil) == out.OK() {
 			t.Errorf("%s: %s, %s", words, call.Params, ended(out))
 		}
 	}
@@ -446,7 +446,7 @@ func TestMissingArgumentsAreAskedFor(t *testing.T) {
 		d.user.AtTerminal, d.user.Arguments = c.atTerminal, c.typed
 		out := d.call("x", c.words, nil)
 		got := strings.Join(d.server.Params("tools/call"), "\n")
-		if !out.Good() {
+		if !out.OK() {
 			got = string(out.Kind)
 		}
 		if shown := strings.Join(d.user.Shown(), "\n"); got != c.want || shown != c.shown {

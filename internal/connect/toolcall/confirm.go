@@ -26,7 +26,7 @@ var ConfirmWords = []string{"auto", "always", "never"}
 func Confirmed(ctx context.Context, c *connect.Conn, tool *connect.Definition, o Request) wire.Outcome {
 	out := confirm(ctx, c, tool, o)
 	unasked := c.Env.Confirm == "never" && !o.Yes && pin.Check(ctx, c, tool) == pin.Changed
-	if out.Good() && !unasked {
+	if out.OK() && !unasked {
 		pin.Approve(ctx, c, tool)
 	}
 	return out
@@ -48,7 +48,7 @@ const whyChanged = "changed since it was approved"
 // with the tool's present definition, or nil.
 func notConfirmed(c *connect.Conn, o Request, why string, lock *pin.Lock) wire.Outcome {
 	refused := wire.Outcome{
-		Kind: wire.Refused, Method: "tools/call", Name: o.Name, Where: c.Where, Phase: "arguments",
+		Kind: wire.Refused, Method: "tools/call", Name: o.Name, ServerName: c.Where, Phase: "arguments",
 		Text: fmt.Sprintf("the tool %q %s, and the call was not confirmed", o.Name, why),
 		Hint: "--yes calls it without a confirmation",
 	}

@@ -105,7 +105,7 @@ func TestATrustedTool(t *testing.T) {
 		o := toolcall.Request{Name: "x"}
 		o.Given.Document = json.RawMessage("{}")
 		out, _ := toolcall.CallTool(t.Context(), c, &o)
-		if shown := d.user.Shown(); !out.Good() || len(shown) != want {
+		if shown := d.user.Shown(); !out.OK() || len(shown) != want {
 			t.Errorf("call %d: %s, shown %q", i+1, ended(out), shown)
 		}
 	}
@@ -151,7 +151,7 @@ func TestAChangedTool(t *testing.T) {
 	} {
 		d := sit(t, "speaks 2025-11-25\n"+oneTool+
 			"tool {\"name\":\"x\","+changedTool+"}\n")
-		if out := d.call("x", "{}", nil); !out.Good() {
+		if out := d.call("x", "{}", nil); !out.OK() {
 			t.Fatal(ended(out))
 		}
 		d.env.Confirm, d.user.AtTerminal, d.user.Says = c.confirm, c.atTerminal, c.says
@@ -190,7 +190,7 @@ func TestAChangedToolOfALockFile(t *testing.T) {
 	asked := slices.ContainsFunc(d.user.Shown(), func(text string) bool {
 		return strings.HasSuffix(text, "/always for all tools of this mcpc.lock.json")
 	})
-	if !out.Good() || !asked {
+	if !out.OK() || !asked {
 		t.Errorf("asked %t, %s", asked, ended(out))
 	}
 	if lock, err := pin.ReadLock(d.c.Env, lockfile.Name); err != nil || !lock.IsConfirmed(d.c.Env, d.c.Store) {

@@ -31,8 +31,8 @@ func GetPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) wire.Outco
 	if !o.NoValidate {
 		var out wire.Outcome
 		remembered, out = checkPrompt(ctx, c, o)
-		if !out.Good() {
-			return out.As(wire.Before)
+		if !out.OK() {
+			return out.WithPart(wire.BeforeOperation)
 		}
 	}
 	params := jsonraw.With(jsonraw.With(nil, "name", jsonraw.Quote(o.Name)), "arguments", o.Arguments)
@@ -41,7 +41,7 @@ func GetPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) wire.Outco
 	if remembered && client.DeniesTool(out) {
 		c.Forget(connect.PromptKind)
 		_, fresh := c.Entry(ctx, connect.PromptKind, o.Name)
-		listed = fresh.Good()
+		listed = fresh.OK()
 		if fresh.Kind == wire.InvalidArguments {
 			out.Hint = fresh.Hint
 		}
@@ -56,7 +56,7 @@ func GetPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) wire.Outco
 // it, otherwise a new one. remembered reports which one was used.
 func checkPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) (remembered bool, out wire.Outcome) {
 	if raw := c.RememberedEntry(connect.PromptKind, o.Name); raw != nil {
-		if out, unlisted := checkDefinition(c, raw, o); out.Good() && len(unlisted) == 0 {
+		if out, unlisted := checkDefinition(c, raw, o); out.OK() && len(unlisted) == 0 {
 			return true, out
 		}
 	}
@@ -65,11 +65,11 @@ func checkPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) (remembe
 		out.Method = "prompts/get"
 		out.Hint = cmp.Or(c.SuggestKind(connect.PromptKind, o.Name), out.Hint)
 	}
-	if !out.Good() {
+	if !out.OK() {
 		return false, out
 	}
 	out, unlisted := checkDefinition(c, raw, o)
-	if out.Good() {
+	if out.OK() {
 		for _, text := range unlisted {
 			c.Env.UI.Warn(text)
 		}
@@ -97,7 +97,7 @@ func checkDefinition(c *connect.Conn, raw json.RawMessage, o PromptOptions) (out
 				text += fmt.Sprintf("; %q is not an argument of this prompt", near)
 			}
 			where := jsonraw.Pointer("", a.Name)
-			findings = append(findings, wire.Finding{Rule: "required", Level: wire.Error, Where: where, Text: text})
+			findings = append(findings, wire.Finding{Rule: "required", Severity: wire.Error, Pointer: where, Text: text})
 		}
 	}
 	findings = append(findings, NotStrings(given)...)
@@ -118,7 +118,7 @@ func NotStrings(given jsonraw.Members) (findings []wire.Finding) {
 	for _, m := range given {
 		if _, ok := jsonraw.Text(m.Value); !ok {
 			findings = append(findings, wire.Finding{
-				Rule: "type", Level: wire.Error, Where: jsonraw.Pointer("", m.Name),
+				Rule: "type", Severity: wire.Error, Pointer: jsonraw.Pointer("", m.Name),
 				Text: "must be a string", Got: jsonraw.Excerpt(m.Value, 40),
 			})
 		}

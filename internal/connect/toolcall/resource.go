@@ -37,7 +37,7 @@ func ReadResource(ctx context.Context, c *connect.Conn, uri string) wire.Outcome
 		values := strings.Join(t.Variables(), "=VALUE ") + "=VALUE"
 		out.Hint = "a template needs values: " + wire.RunOnServer("read "+shellwords.Quote(uri)+" "+values)
 	}
-	if rpc := out.RPC(); rpc != nil && (rpc.Code == -32602 || rpc.Code == -32002) && out.Hint == "" {
+	if rpc := out.RPCError(); rpc != nil && (rpc.Code == -32602 || rpc.Code == -32002) && out.Hint == "" {
 		if near := suggest.Nearest(uri, c.RememberedNames(connect.ResourceKind)); near != "" && near != uri {
 			out.Hint = wire.Hint("did you mean " + near + "?")
 		}

@@ -77,8 +77,8 @@ func followTask(ctx context.Context, c *connect.Conn, task client.Task, out wire
 		return out
 	}
 	out = AwaitTask(ctx, c, task, kept, false)
-	if !out.Good() {
-		out = out.As(wire.After)
+	if !out.OK() {
+		out = out.WithPart(wire.AfterOperation)
 	}
 	return out
 }

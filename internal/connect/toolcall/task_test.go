@@ -77,7 +77,7 @@ func TestWhatBecomesATask(t *testing.T) {
 	} {
 		d := sit(t, c.script)
 		out := d.call(c.tool, "{}", func(o *toolcall.Request) { o.Task = c.task })
-		if got := ended(out); !strings.HasPrefix(got, c.want) || (c.want == "") != out.Good() {
+		if got := ended(out); !strings.HasPrefix(got, c.want) || (c.want == "") != out.OK() {
 			t.Errorf("%s: %s", c.name, got)
 		}
 		sent := strings.Join(d.server.Params("tools/call"), "\n")
@@ -331,7 +331,7 @@ on resources/list
 		}
 		d.env.Server = "box" // of a session resources are remembered
 		conn := d.dial()
-		if _, out := conn.Listed(t.Context(), connect.ResourceKind, nil); !out.Good() {
+		if _, out := conn.Listed(t.Context(), connect.ResourceKind, nil); !out.OK() {
 			t.Fatal(ended(out))
 		}
 		if got := ended(toolcall.ReadResource(t.Context(), conn, c.uri)); got != c.want {

@@ -13,8 +13,8 @@ import (
 
 func TestParseRev(t *testing.T) {
 	for text, want := range map[string]Rev{
-		"2024-11-05": R24, "2025-03-26": R25m, "2025-06-18": R25a, "2025-11-25": R25b, "2026-07-28": R26,
-		"2024-10-07": R24, "2025-01-01": R24, "2026-08-01": R26, "": Unknown, "draft": Unknown, "2025-3-26x": Unknown, "20250-3-26": Unknown,
+		"2024-11-05": Rev20241105, "2025-03-26": Rev20250326, "2025-06-18": Rev20250618, "2025-11-25": Rev20251125, "2026-07-28": Rev20260728,
+		"2024-10-07": Rev20241105, "2025-01-01": Rev20241105, "2026-08-01": Rev20260728, "": Unknown, "draft": Unknown, "2025-3-26x": Unknown, "20250-3-26": Unknown,
 	} {
 		if got := ParseRev(text); got != want {
 			t.Errorf("%q: %s", text, got)

@@ -162,7 +162,7 @@ func (c *Conversation) Revs() (revs []Rev) {
 		revs = append(revs, c.Session)
 	}
 	if c.PerRequest {
-		revs = append(revs, R26)
+		revs = append(revs, Rev20260728)
 	}
 	return revs
 }
@@ -177,7 +177,7 @@ func (c *Conversation) revOf(s *Stream) Rev {
 		return c.Session
 	}
 	if c.PerRequest {
-		return R26
+		return Rev20260728
 	}
 	if s != nil && s.Call != nil && !s.Call.Stamped {
 		return s.Call.Rev
@@ -196,7 +196,7 @@ func (c *Conversation) revOfReply(call *Call, m *wire.Message, s *Stream) Rev {
 	}
 	if call.Method == "initialize" {
 		if version := ParseRev(TextInside(m.Result, "protocolVersion")); version != Unknown {
-			return min(version, R25b)
+			return min(version, Rev20251125)
 		}
 		return c.Session
 	}
@@ -217,7 +217,7 @@ func shows26(call *Call, m *wire.Message, s *Stream) bool {
 	if call.Method == "server/discover" {
 		versions, _ := jsonraw.Array(Inside(m.Result, "supportedVersions"))
 		for _, v := range versions {
-			if text, _ := jsonraw.Text(v); ParseRev(text) == R26 {
+			if text, _ := jsonraw.Text(v); ParseRev(text) == Rev20260728 {
 				return true
 			}
 		}

@@ -8,11 +8,11 @@ type Rev int
 // The revisions, named as in the rule table.
 const (
 	Unknown Rev = iota
-	R24
-	R25m
-	R25a
-	R25b
-	R26
+	Rev20241105
+	Rev20250326
+	Rev20250618
+	Rev20251125
+	Rev20260728
 )
 
 var (
@@ -32,12 +32,12 @@ func ParseRev(text string) Rev {
 	if !isDate(text) {
 		return Unknown
 	}
-	for r := R26; r > R24; r-- {
+	for r := Rev20260728; r > Rev20241105; r-- {
 		if text >= revisions[r] {
 			return r
 		}
 	}
-	return R24
+	return Rev20241105
 }
 
 // ParseShort parses a name of the rule table. It returns false for any other text.

@@ -21,7 +21,7 @@ func (c *Conversation) Add(f wire.Frame) {
 	case wire.Head:
 		c.head(&f, s)
 	case wire.Noise:
-		if f.Unread != "" && s != nil {
+		if f.DecodeError != "" && s != nil {
 			s.Open = 0 // the body may contain the response
 		} else if f.Dir == wire.Received && s == nil {
 			c.lines.add(f)

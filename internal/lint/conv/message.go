@@ -87,7 +87,7 @@ func (c *Conversation) call(f *wire.Frame, s *Stream, m *wire.Message) *Call {
 		call.Stamped = true
 		c.asked = version
 	} else if c.Session == Unknown && s != nil {
-		call.Rev = min(ParseRev(s.Request.Field("MCP-Protocol-Version")), R25b)
+		call.Rev = min(ParseRev(s.Request.Field("MCP-Protocol-Version")), Rev20251125)
 	}
 	if token := Inside(m.Params, "_meta", "progressToken"); token != nil {
 		call.Token = Key(token)
@@ -241,7 +241,7 @@ func (c *Conversation) learn(call *Call, m *wire.Message) {
 	switch call.Method {
 	case "initialize":
 		version := TextInside(m.Result, "protocolVersion")
-		c.Session = min(ParseRev(version), R25b)
+		c.Session = min(ParseRev(version), Rev20251125)
 		c.Server.declare(Inside(m.Result, "capabilities"), version)
 	case "server/discover":
 		if c.PerRequest || c.Session == Unknown {

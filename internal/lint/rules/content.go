@@ -146,7 +146,7 @@ func checkMirror(e *conv.Event) {
 		}
 	}
 	severity := conv.Warn
-	if e.Rev >= conv.R26 && !conv.IsObject(want) {
+	if e.Rev >= conv.Rev20260728 && !conv.IsObject(want) {
 		severity = conv.Error
 	}
 	e.FindAs(severity, "/content", e.Got("content"), "a text block with the JSON of structuredContent")
@@ -158,8 +158,8 @@ var sinceRev = map[string]conv.Rev{
 	"text":          conv.Unknown,
 	"image":         conv.Unknown,
 	"resource":      conv.Unknown,
-	"audio":         conv.R25m,
-	"resource_link": conv.R25a,
+	"audio":         conv.Rev20250326,
+	"resource_link": conv.Rev20250618,
 }
 
 func checkContentType(e *conv.Event) {

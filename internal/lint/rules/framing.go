@@ -132,7 +132,7 @@ func checkIDType(e *conv.Event) {
 		return
 	}
 	severity := conv.Severity("")
-	if string(e.Message.ID) == "null" && e.Message.Error != nil && e.Rev < conv.R25b {
+	if string(e.Message.ID) == "null" && e.Message.Error != nil && e.Rev < conv.Rev20251125 {
 		severity = conv.Warn
 	}
 	e.Hit(conv.Hit{
@@ -266,7 +266,7 @@ func isKeyName(name string, hasPrefix bool) bool {
 func isReservedPrefix(prefix string, rev conv.Rev) bool {
 	labels := strings.Split(prefix, ".")
 	at := 1
-	if rev < conv.R25b {
+	if rev < conv.Rev20251125 {
 		at = len(labels) - 2
 	}
 	return at >= 0 && at < len(labels) && isOneOf(labels[at], "modelcontextprotocol", "mcp")

@@ -81,7 +81,7 @@ func checkAfterCancel(e *conv.Event) {
 		return
 	}
 	severity := conv.Error
-	if e.Rev < conv.R26 {
+	if e.Rev < conv.Rev20260728 {
 		severity = conv.Warn
 	}
 	e.Hit(conv.Hit{

@@ -80,7 +80,7 @@ var questions = []Check{
 	}},
 }
 
-func requiresInput(e *conv.Event) bool { return wire.AsksForInput(e.Value) }
+func requiresInput(e *conv.Event) bool { return wire.RequiresInput(e.Value) }
 
 // forEachInputRequest returns a check that calls do for each input request of a result; at is its
 // JSON pointer.
@@ -179,7 +179,7 @@ func checkField(e *conv.Event, at string, field json.RawMessage) {
 	allowed, isKnown := formTypes[kind]
 	items := conv.Inside(field, "items")
 	isChoice := conv.Inside(items, "enum") != nil || conv.Inside(items, "anyOf") != nil
-	if kind == "array" && (!isChoice || e.Rev < conv.R25b) { // choices of several exist since 2025-11-25
+	if kind == "array" && (!isChoice || e.Rev < conv.Rev20251125) { // choices of several exist since 2025-11-25
 		isKnown = false
 	}
 	if !isKnown {
@@ -287,7 +287,7 @@ func checkSampling(e *conv.Event) {
 		e.Find("/maxTokens", e.Got("maxTokens"), "an integer")
 	}
 	client := e.Client
-	if caps := e.Call.Meta(conv.MetaPrefix + "clientCapabilities"); e.Rev >= conv.R26 && caps != nil {
+	if caps := e.Call.Meta(conv.MetaPrefix + "clientCapabilities"); e.Rev >= conv.Rev20260728 && caps != nil {
 		members, _ := jsonraw.Object(caps)
 		client = conv.Peer{Declared: true, Caps: members}
 	}

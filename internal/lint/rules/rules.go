@@ -40,11 +40,11 @@ func shapeCheck(t Tools) Check {
 			isKnown := func(entry []byte) bool { return !e.Fresh("shape "+e.Rev.Short(), entry) }
 			for _, f := range t.Shape(isKnown, e.Rev.String(), e.Method, e.Message) {
 				severity := conv.Severity("")
-				if f.Level != wire.Error {
+				if f.Severity != wire.Error {
 					severity = conv.Warn
 				}
 				want := cmp.Or(f.Want, "what the schema of "+e.Rev.String()+" describes")
-				e.Hit(conv.Hit{Severity: severity, Pointer: f.Where, Got: f.Text, Want: want})
+				e.Hit(conv.Hit{Severity: severity, Pointer: f.Pointer, Got: f.Text, Want: want})
 			}
 		},
 	}

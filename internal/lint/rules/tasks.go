@@ -110,7 +110,7 @@ func createdTaskID(e *conv.Event) string {
 	if e.Text("resultType") == "task" {
 		return e.Text("taskId")
 	}
-	if e.Method == "tools/call" && e.Rev == conv.R25b {
+	if e.Method == "tools/call" && e.Rev == conv.Rev20251125 {
 		return e.Text("task", "taskId")
 	}
 	return ""

@@ -267,7 +267,7 @@ func checkDescriptions(e *conv.Event) {
 		missing = append(missing, "description")
 	}
 	hasTitle := e.Text("title") != "" || e.Text("annotations", "title") != ""
-	if e.Rev >= conv.R25a && !hasTitle {
+	if e.Rev >= conv.Rev20250618 && !hasTitle {
 		missing = append(missing, "title")
 	}
 	parameters, _ := jsonraw.Object(e.Raw("inputSchema", "properties"))
@@ -327,7 +327,7 @@ func schemaChecks(t Tools) []Check {
 			raw := w.tree.Nodes[0].Raw
 			_, _, fault := t.Compile(raw)
 			isInvalid := fault != nil && isOneOf(fault.Reason, "not_a_schema", "not_json")
-			hasDialect := e.Rev >= conv.R25b // older revisions name no dialect
+			hasDialect := e.Rev >= conv.Rev20251125 // older revisions name no dialect
 			if isInvalid && hasDialect && !slices.Contains(reported, fault.Where) {
 				e.Find(w.at+fault.Where, fault.Text, cmp.Or(suggestFix(raw, fault.Where), "a valid JSON Schema"))
 			}
@@ -339,7 +339,7 @@ func schemaChecks(t Tools) []Check {
 			_, warnings, fault := t.Compile(w.tree.Nodes[0].Raw)
 			for _, f := range warnings {
 				if f.Rule == "pattern_broken" {
-					e.Find(w.at+f.Where, f.Text, "a regular expression of ECMA-262")
+					e.Find(w.at+f.Pointer, f.Text, "a regular expression of ECMA-262")
 				}
 			}
 			if fault != nil && fault.Reason == "too_complex" {
@@ -397,6 +397,6 @@ func checkOutput(t Tools, e *conv.Event) {
 		return
 	}
 	for _, f := range found[:min(len(found), 5)] {
-		e.Find("/structuredContent"+f.Where, f.Text, "what the outputSchema of "+e.Call.Name+" describes")
+		e.Find("/structuredContent"+f.Pointer, f.Text, "what the outputSchema of "+e.Call.Name+" describes")
 	}
 }

@@ -185,7 +185,7 @@ func frameOf(n int, f wire.Frame) Frame {
 		}
 		for _, field := range h.Fields {
 			out.Head = append(out.Head, [2]string{field.Name, field.Value})
-			if plain := field.Plain(); plain != field.Value {
+			if plain := field.DecodedValue(); plain != field.Value {
 				out.Head = append(out.Head, [2]string{field.Name + " (decoded)", plain})
 			}
 		}
@@ -289,7 +289,7 @@ func (v *Views) addSchemas(d *Detail, r *rows.Row, x *wire.Exchange) {
 	arguments := jsonraw.OrEmpty(jsonraw.First(wire.ParseMessage(x.Request.Raw).Params, "arguments"))
 	found, _ := schema.Check(arguments)
 	for _, f := range found {
-		d.Wrong = append(d.Wrong, Wrong{f.Where, failure.Finding(term.Style{}, f)})
+		d.Wrong = append(d.Wrong, Wrong{f.Pointer, failure.Finding(term.Style{}, f)})
 	}
 }
 

@@ -102,7 +102,7 @@ func linesOf(r *rows.Row, x *wire.Exchange, waits bool) []Line {
 
 // inOrder returns the frames of an exchange that make lines, by time.
 func inOrder(x *wire.Exchange) []wire.Frame {
-	all := slices.Concat([]wire.Frame{x.Request}, x.Between, x.Beside, []wire.Frame{x.Response})
+	all := slices.Concat([]wire.Frame{x.Request}, x.OtherMessages, x.NonMessages, []wire.Frame{x.Response})
 	for _, h := range x.Heads {
 		if h.HTTP.Field(lastEventID) != "" {
 			all = append(all, h)
@@ -138,7 +138,7 @@ func (l *liner) message(f wire.Frame) {
 	m := wire.ParseMessage(f.Raw)
 	line := Line{Dir: f.Dir.String(), Time: f.Time}
 	own := f.Dir == l.x.Request.Dir
-	reply := m.Traits().Reply
+	reply := m.Traits().IsReply
 	switch {
 	case f.Seq == l.x.Request.Seq && l.x.Request.Raw != nil:
 		line.Kind = lineRequest
@@ -164,7 +164,7 @@ func (l *liner) message(f wire.Frame) {
 		l.asked[m.Traits().ID] = f.Time
 	case reply && own:
 		l.answer(&line, m, f)
-	case reply && m.Traits().More:
+	case reply && m.Traits().RequiresInput:
 		l.rounds++
 		line.Kind = lineRound
 		line.Text = responseWords(l.r.Method, f)
@@ -178,7 +178,7 @@ func (l *liner) message(f wire.Frame) {
 		line.Level = levelWarning
 		line.Text = m.Kind.String() + ": " + cutText(string(f.Raw[:min(len(f.Raw), 4*maxShort)]), maxShort)
 	}
-	if l.x.Guessed(f) {
+	if l.x.IsGuess(f) {
 		line.Text += " (perhaps of another request)"
 	}
 	l.add(line)
@@ -445,7 +445,7 @@ func requestText(f wire.Frame) string {
 // sent. Raw is nil in both if no user edited it.
 func editedRequest(x *wire.Exchange) (was, sent wire.Frame) {
 	id := wire.ParseMessage(x.Request.Raw).ID
-	for _, f := range x.Beside {
+	for _, f := range x.NonMessages {
 		h := f.Held
 		edited := h != nil && h.How == "edited" && h.Kind == "request" && h.ID == string(id)
 		if !edited || f.Dir != x.Request.Dir || f.Raw == nil {

@@ -104,9 +104,9 @@ func firstHead(x *wire.Exchange) *wire.Frame {
 
 // firstMessage returns the first message received for the request, or nil.
 func firstMessage(x *wire.Exchange) *wire.Frame {
-	for i, f := range x.Between {
-		if f.Dir != x.Request.Dir && f.Raw != nil && !x.Guessed(f) {
-			return &x.Between[i]
+	for i, f := range x.OtherMessages {
+		if f.Dir != x.Request.Dir && f.Raw != nil && !x.IsGuess(f) {
+			return &x.OtherMessages[i]
 		}
 	}
 	if x.Response.Raw != nil {
@@ -118,23 +118,23 @@ func firstMessage(x *wire.Exchange) *wire.Frame {
 // specialTimes returns the periods in which messages were held, and the periods in which the server
 // waited for a response to a request of its own or for the next round.
 func specialTimes(x *wire.Exchange, end time.Time) (all []stretch) {
-	for _, f := range x.Beside {
+	for _, f := range x.NonMessages {
 		if f.Held != nil && f.Held.Milliseconds > 0 {
 			all = append(all, stretch{phaseHeld, f.Time.Add(-time.Duration(f.Held.Milliseconds) * time.Millisecond), f.Time})
 		}
 	}
 	open := map[string]int{}
 	round := -1
-	for _, f := range x.Between {
+	for _, f := range x.OtherMessages {
 		t := wire.ParseMessage(f.Raw).Traits()
 		switch {
 		case f.Dir != x.Request.Dir && t.Kind == wire.Request:
 			open[t.ID] = len(all)
 			all = append(all, stretch{phasePerson, f.Time, end})
-		case f.Dir != x.Request.Dir && t.Reply && t.More:
+		case f.Dir != x.Request.Dir && t.IsReply && t.RequiresInput:
 			round = len(all)
 			all = append(all, stretch{phasePerson, f.Time, end})
-		case f.Dir == x.Request.Dir && t.Reply:
+		case f.Dir == x.Request.Dir && t.IsReply:
 			if i, asked := open[t.ID]; asked {
 				all[i].to = f.Time
 			}
@@ -229,7 +229,7 @@ func whyItTook(phases []Phase, x *wire.Exchange) string {
 		return text + "between the server's first byte and its first event"
 	case phaseEvents:
 		n := 0 // the messages for the request before its answer
-		for _, f := range x.Between {
+		for _, f := range x.OtherMessages {
 			if f.Dir != x.Request.Dir {
 				n++
 			}

@@ -100,10 +100,10 @@ func breaks(f wire.Frame, x *wire.Exchange) bool {
 		return true
 	}
 	isReplyOfRound := func(m wire.Frame) bool {
-		return m.Stream == f.Stream && m.Dir == wire.Received && wire.ParseMessage(m.Raw).Traits().Reply
+		return m.Stream == f.Stream && m.Dir == wire.Received && wire.ParseMessage(m.Raw).Traits().IsReply
 	}
 	byServer := x.Request.Raw != nil && f.Close.By == wire.Received
-	return byServer && !isWholeBody(f, x) && !slices.ContainsFunc(x.Between, isReplyOfRound)
+	return byServer && !isWholeBody(f, x) && !slices.ContainsFunc(x.OtherMessages, isReplyOfRound)
 }
 
 // isWholeBody reports whether the stream that a frame closes was an HTTP response that is not a

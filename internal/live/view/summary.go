@@ -125,7 +125,7 @@ func responseWords(method string, f wire.Frame) string {
 	if err != nil {
 		return "result " + cutJSON(m.Result, maxShort)
 	}
-	if m.Traits().More {
+	if m.Traits().RequiresInput {
 		return "asks: " + inputRequests(result)
 	}
 	if noun, ok := entryNouns[method]; ok {

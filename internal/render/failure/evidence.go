@@ -29,7 +29,7 @@ func (r *writer) evidence(o wire.Outcome) {
 	switch o.Kind {
 	case wire.Usage:
 		if o.Input != nil {
-			r.syntaxError(o.Input.Raw, int(o.Input.Offset), o.Input.Words)
+			r.syntaxError(o.Input.Raw, int(o.Input.Offset), o.Input.IsCommandLine)
 		}
 	case wire.RPCFailed:
 		r.rpc(o)
@@ -46,7 +46,7 @@ func (r *writer) evidence(o wire.Outcome) {
 // Evidence returns the evidence of a failed step of a saved call, or "". It omits the findings,
 // because the report of the step has them already.
 func Evidence(st term.Style, o wire.Outcome) string {
-	if o.Good() {
+	if o.OK() {
 		return ""
 	}
 	r := &writer{st: st}
@@ -58,7 +58,7 @@ func Evidence(st term.Style, o wire.Outcome) string {
 // rpc writes the meaning of the error's code, or the text of the outcome if it has one, and the
 // error's data.
 func (r *writer) rpc(o wire.Outcome) {
-	e := o.RPC()
+	e := o.RPCError()
 	if e == nil {
 		return
 	}
@@ -142,7 +142,7 @@ func (r *writer) badResponse(o wire.Outcome) {
 		return
 	}
 	for _, p := range m.Problems {
-		if p.Level == wire.Error && !strings.Contains(o.Text, p.Text) {
+		if p.Severity == wire.Error && !strings.Contains(o.Text, p.Text) {
 			r.line("%s", Finding(r.st, p))
 		}
 	}
@@ -185,7 +185,7 @@ func (r *writer) process(o wire.Outcome) {
 	if o.Process == nil {
 		return
 	}
-	if ended := o.Process.Ended; ended != "" && !strings.Contains(o.Text, ended) {
+	if ended := o.Process.HowEnded; ended != "" && !strings.Contains(o.Text, ended) {
 		r.line("the server process exited: %s", ended)
 	}
 	lines, total := o.Process.MainLines()
@@ -212,7 +212,7 @@ func (r *writer) delivery(o wire.Outcome) {
 	default:
 		return
 	}
-	if o.Many || o.Reached == wire.Answered {
+	if o.IsSummary || o.Reached == wire.Answered {
 		return
 	}
 	var parts []string
@@ -243,11 +243,11 @@ func isReadOnly(method string) bool { return method == "initialize" || mcp.OnlyR
 // deliveryText says whether the server received the request and may have acted on it.
 func deliveryText(o wire.Outcome) string {
 	switch {
-	case o.Part == wire.After:
+	case o.Part == wire.AfterOperation:
 		return "the requested operation had been sent before"
 	case o.Reached == wire.Unsent:
 		return "nothing was sent"
-	case o.Part == wire.Before:
+	case o.Part == wire.BeforeOperation:
 		return "the requested operation was not sent"
 	case o.Retryable, isReadOnly(o.Method):
 		return "the request was sent"

@@ -17,7 +17,7 @@ var columnWidths = []int{5, 17, 27, 10, 13}
 func WriteExitCodes(w io.Writer, st term.Style) {
 	var b strings.Builder
 	b.WriteString(st.Paint(term.Bold, tableRow("exit", "kind", "layer", "sent?", "stdout")) + "\n")
-	for _, e := range wire.Endings {
+	for _, e := range wire.ExitCodes {
 		writeExitCode(&b, e)
 	}
 	b.WriteString(exitCodeNotes)
@@ -43,7 +43,7 @@ operation.
 `
 
 // writeExitCode writes one row, in as many lines as its longest cell needs.
-func writeExitCode(b *strings.Builder, e wire.Ending) {
+func writeExitCode(b *strings.Builder, e wire.ExitCode) {
 	code := fmt.Sprint(e.Code)
 	kind := string(e.Kind)
 	if e.Kind == wire.Signal {

@@ -24,7 +24,7 @@ const maxFindings = 20
 
 // Write writes a failed outcome for a person; nothing if o is OK.
 func Write(w io.Writer, st term.Style, o wire.Outcome) {
-	if o.Good() {
+	if o.OK() {
 		return
 	}
 	r := &writer{st: st}
@@ -105,11 +105,11 @@ func Finding(s term.Style, f wire.Finding) string {
 	if len(more) > 0 {
 		text += " (" + strings.Join(more, ", ") + ")"
 	}
-	if f.Where != "" {
-		text = s.Excerpt([]byte(f.Where), 200) + " " + text
+	if f.Pointer != "" {
+		text = s.Excerpt([]byte(f.Pointer), 200) + " " + text
 	}
-	if f.Level < wire.Error {
-		text = f.Level.String() + ": " + text
+	if f.Severity < wire.Error {
+		text = f.Severity.String() + ": " + text
 	}
 	return text
 }
@@ -150,7 +150,7 @@ var channels = map[wire.Kind]struct {
 
 // headline says what happened; it begins with the channel.
 func headline(o wire.Outcome) string {
-	if o.Many {
+	if o.IsSummary {
 		return o.Text
 	}
 	switch o.Kind {
@@ -179,7 +179,7 @@ func headline(o wire.Outcome) string {
 }
 
 func rpcHeadline(o wire.Outcome) string {
-	e := o.RPC()
+	e := o.RPCError()
 	if e == nil && o.Text == "" {
 		return "protocol error: the server answered with an error"
 	}
@@ -196,14 +196,14 @@ func protocolError(code int64, message string) string {
 // shortHeadline returns the headline with the first line of the error's message only, because the
 // evidence below it has all lines.
 func shortHeadline(st term.Style, o wire.Outcome) string {
-	if o.Kind != wire.RPCFailed || o.Many || o.RPC() == nil {
+	if o.Kind != wire.RPCFailed || o.IsSummary || o.RPCError() == nil {
 		return headline(o)
 	}
-	first, _, more := strings.Cut(o.RPC().Message, "\n")
+	first, _, more := strings.Cut(o.RPCError().Message, "\n")
 	if !more {
 		return headline(o)
 	}
-	return protocolError(o.RPC().Code, strings.TrimRight(first, " \t\r[{")+" "+st.Ellipsis())
+	return protocolError(o.RPCError().Code, strings.TrimRight(first, " \t\r[{")+" "+st.Ellipsis())
 }
 
 // argumentsHeadline returns the headline for arguments that do not match the schema.
@@ -241,8 +241,8 @@ func placeSuffix(o wire.Outcome) string {
 	if what := strings.TrimSpace(o.Method + " " + o.Name); what != "" {
 		parts = append(parts, what)
 	}
-	if o.Where != "" {
-		parts = append(parts, o.Where)
+	if o.ServerName != "" {
+		parts = append(parts, o.ServerName)
 	}
 	if len(parts) == 0 {
 		return ""

@@ -27,7 +27,7 @@ const everythingURL = "http://localhost:3001/mcp"
 
 // call is an outcome of `mcpc call get-sum`.
 func callOutcome(kind wire.Kind, more func(*wire.Outcome)) wire.Outcome {
-	o := wire.Outcome{Kind: kind, Method: "tools/call", Name: "get-sum", Where: everythingURL, Reached: wire.Answered}
+	o := wire.Outcome{Kind: kind, Method: "tools/call", Name: "get-sum", ServerName: everythingURL, Reached: wire.Answered}
 	if more != nil {
 		more(&o)
 	}
@@ -51,7 +51,7 @@ var failures = []struct {
 	})},
 	{"rpc_error: no method, with its HTTP status", wire.Outcome{
 		Kind: wire.RPCFailed, Method: "tools/cull",
-		Where: everythingURL, Reached: wire.Answered, Message: rpcMessage(-32601, "Method not found", ""),
+		ServerName: everythingURL, Reached: wire.Answered, Message: rpcMessage(-32601, "Method not found", ""),
 		HTTP: &wire.HTTPFacts{Status: 404, URL: everythingURL, ContentType: "application/json"},
 	}},
 	{"rpc_error: nothing in common", callOutcome(wire.RPCFailed, func(o *wire.Outcome) {
@@ -63,23 +63,23 @@ var failures = []struct {
 	})},
 	{"rpc_error: code 0", callOutcome(wire.RPCFailed, func(o *wire.Outcome) { o.Message = rpcMessage(0, "", "") })},
 	{"rpc_error without an error object", wire.Outcome{
-		Kind: wire.RPCFailed, Method: "initialize", Where: "demo",
+		Kind: wire.RPCFailed, Method: "initialize", ServerName: "demo",
 		Text: "the server wants revision 2099-01-01, which mcpc does not speak", Reached: wire.Answered,
 	}},
 	{"invalid_arguments", callOutcome(wire.InvalidArguments, func(o *wire.Outcome) {
 		o.Reached, o.Phase = wire.Unsent, "arguments"
 		o.Findings = []wire.Finding{
-			{Rule: "type", Level: wire.Error, Where: "/a", Text: "must be number, got string", Want: "number", Got: "string"},
-			{Rule: "enum", Level: wire.Error, Where: "/op", Text: "is none of the values allowed", Want: `"add", "mul"`, Got: `"ad"`},
-			{Rule: "required", Level: wire.Error, Text: "/b is required"},
-			{Rule: "pattern", Level: wire.Warning, Where: "/id", Text: "the pattern could not be checked"},
+			{Rule: "type", Severity: wire.Error, Pointer: "/a", Text: "must be number, got string", Want: "number", Got: "string"},
+			{Rule: "enum", Severity: wire.Error, Pointer: "/op", Text: "is none of the values allowed", Want: `"add", "mul"`, Got: `"ad"`},
+			{Rule: "required", Severity: wire.Error, Text: "/b is required"},
+			{Rule: "pattern", Severity: wire.Warning, Pointer: "/id", Text: "the pattern could not be checked"},
 		}
 	})},
 	{"invalid_arguments: no such tool", callOutcome(wire.InvalidArguments, func(o *wire.Outcome) {
 		o.Reached, o.Text, o.Hint = wire.Unsent, `the server has no tool "get-sun"`, "mcpc call get-sum, if that is the one you mean"
 	})},
 	{"output_invalid", callOutcome(wire.OutputInvalid, func(o *wire.Outcome) {
-		o.Findings = []wire.Finding{{Rule: "type", Level: wire.Error, Where: "/sum", Text: "must be number, got string"}}
+		o.Findings = []wire.Finding{{Rule: "type", Severity: wire.Error, Pointer: "/sum", Text: "must be number, got string"}}
 	})},
 	{"transport: refused", callOutcome(wire.Transport, func(o *wire.Outcome) {
 		o.Text, o.Phase, o.Reached, o.Retryable = "connection refused by localhost:3001", "connect", wire.Unsent, true
@@ -103,9 +103,9 @@ var failures = []struct {
 		o.Took = 1234 * time.Millisecond
 	})},
 	{"transport: process", wire.Outcome{
-		Kind: wire.Transport, Method: "initialize", Where: "node server.js",
+		Kind: wire.Transport, Method: "initialize", ServerName: "node server.js",
 		Text: "the server exited before it answered", Phase: "initialize", Reached: wire.Unknown,
-		Process: &wire.ProcessFacts{Ended: "exit status 1", Stderr: "node:internal/modules\n  throw err;\nError: Cannot find module 'x'\n"},
+		Process: &wire.ProcessFacts{HowEnded: "exit status 1", Stderr: "node:internal/modules\n  throw err;\nError: Cannot find module 'x'\n"},
 	}},
 	{"bad_response: cut JSON", callOutcome(wire.BadResponse, func(o *wire.Outcome) {
 		o.Text = "the answer is no message"
@@ -140,14 +140,14 @@ var failures = []struct {
 	{"usage", wire.Outcome{Kind: wire.Usage, Text: "unknown flag: --tiemout", Hint: "did you mean --timeout?"}},
 	{"internal", wire.Outcome{Kind: wire.Internal, Err: errors.New("nil pointer"), Reached: wire.Unknown}},
 	{"hostile everywhere", wire.Outcome{
-		Kind: wire.Transport, Method: rendertest.HostileText, Name: rendertest.HostileText, Where: rendertest.HostileText, Text: rendertest.HostileText,
+		Kind: wire.Transport, Method: rendertest.HostileText, Name: rendertest.HostileText, ServerName: rendertest.HostileText, Text: rendertest.HostileText,
 		Hint: rendertest.HostileText, Phase: rendertest.HostileText, Reached: wire.Unknown,
 		HTTP: &wire.HTTPFacts{
 			Status: 500, ContentType: rendertest.HostileText, Body: []byte("<title>" + rendertest.HostileText + "</title>"),
 			Fields: []wire.Field{{Name: rendertest.HostileText, Value: rendertest.HostileText}},
 		},
-		Findings: []wire.Finding{{Where: rendertest.HostileText, Text: rendertest.HostileText, Want: rendertest.HostileText + "w", Got: rendertest.HostileText + "g"}},
-		Process:  &wire.ProcessFacts{Ended: rendertest.HostileText, Stderr: rendertest.HostileText},
+		Findings: []wire.Finding{{Pointer: rendertest.HostileText, Text: rendertest.HostileText, Want: rendertest.HostileText + "w", Got: rendertest.HostileText + "g"}},
+		Process:  &wire.ProcessFacts{HowEnded: rendertest.HostileText, Stderr: rendertest.HostileText},
 	}},
 	{"hostile error", callOutcome(wire.RPCFailed, func(o *wire.Outcome) {
 		o.Name = "x; rm -rf ~ $(id)"
@@ -181,7 +181,7 @@ func TestFailure(t *testing.T) {
 }
 
 func TestEveryKindHasAChannelAndAHintOrNone(t *testing.T) {
-	for _, e := range wire.Endings {
+	for _, e := range wire.ExitCodes {
 		var b bytes.Buffer
 		Write(&b, term.Style{}, wire.Outcome{Kind: e.Kind})
 		if e.Kind == wire.OK {
@@ -251,7 +251,7 @@ func TestFailureJSONOnATerminalHidesNothing(t *testing.T) {
 func TestFindingsAreCounted(t *testing.T) {
 	findings := make([]wire.Finding, 27)
 	for i := range findings {
-		findings[i] = wire.Finding{Level: wire.Error, Where: fmt.Sprintf("/%d", i), Text: "is too much"}
+		findings[i] = wire.Finding{Severity: wire.Error, Pointer: fmt.Sprintf("/%d", i), Text: "is too much"}
 	}
 	r := &writer{st: term.Style{ASCII: true}}
 	r.findings(findings)
@@ -332,7 +332,7 @@ func TestExitCodes(t *testing.T) {
 			t.Errorf("wider than 80: %q", line)
 		}
 	}
-	for _, e := range wire.Endings {
+	for _, e := range wire.ExitCodes {
 		if !strings.Contains(b.String(), string(e.Kind)) {
 			t.Errorf("%s is missing", e.Kind)
 		}
@@ -355,11 +355,11 @@ func TestHintForProgramThatIsNotInstalled(t *testing.T) {
 		"/usr/bin/env: ‘npx’: No such file or directory\n":          name,
 		"": "a program that the command starts is not installed, or not on the PATH",
 	} {
-		o := wire.Outcome{Kind: wire.Transport, Method: "initialize", Process: &wire.ProcessFacts{Ended: "exit status 127", Stderr: stderr}}
+		o := wire.Outcome{Kind: wire.Transport, Method: "initialize", Process: &wire.ProcessFacts{HowEnded: "exit status 127", Stderr: stderr}}
 		if got := HintFor(term.Style{}, o).String(); want != "" && got != want {
 			t.Errorf("%q: %q", stderr, got)
 		}
-		o.Process.Ended = "exit status 1"
+		o.Process.HowEnded = "exit status 1"
 		if got := HintFor(term.Style{}, o).String(); strings.Contains(got, "not installed") {
 			t.Errorf("exit status 1, %q: %q", stderr, got)
 		}

@@ -84,7 +84,7 @@ var nextCommands = map[string]struct{ describe, list string }{
 // errorMeaning explains an error in a sentence. A resource that was not found has its URI in data;
 // other invalid params do not (2026-07-28 server/resources, "Error Handling").
 func errorMeaning(o wire.Outcome) string {
-	e := o.RPC()
+	e := o.RPCError()
 	if e.Code == -32601 && undeclaredHint(o) != "" {
 		return "the server needed an answer that mcpc did not offer to give"
 	}
@@ -131,10 +131,10 @@ func HintFor(s term.Style, o wire.Outcome) wire.Hint {
 // fullHint returns the hint of an outcome, with an alternative if a probe of the protocol failed.
 func fullHint(o wire.Outcome) wire.Hint {
 	hint := ownHint(o)
-	if o.Pin == "" {
+	if o.TryRevision == "" {
 		return hint
 	}
-	alternative := wire.Hint("if other clients work, try --protocol " + o.Pin)
+	alternative := wire.Hint("if other clients work, try --protocol " + o.TryRevision)
 	if hint == "" {
 		return alternative
 	}
@@ -194,7 +194,7 @@ var programNotFound = sync.OnceValue(func() *regexp.Regexp {
 // notInstalledHint returns a hint for a process that ended with status 127, by which shells and env
 // report a program that they did not find; "" for any other process.
 func notInstalledHint(p *wire.ProcessFacts) wire.Hint {
-	if p == nil || p.Ended != "exit status 127" {
+	if p == nil || p.HowEnded != "exit status 127" {
 		return ""
 	}
 	name := "a program that the command starts"
@@ -206,7 +206,7 @@ func notInstalledHint(p *wire.ProcessFacts) wire.Hint {
 
 // rpcHint returns the hint for an error code, or "".
 func rpcHint(o wire.Outcome) wire.Hint {
-	e := o.RPC()
+	e := o.RPCError()
 	if e == nil {
 		return ""
 	}
@@ -223,7 +223,7 @@ func rpcHint(o wire.Outcome) wire.Hint {
 			return "the text is the server's own, perhaps the tool's; " + describe + " shows the arguments"
 		}
 		parts := row.hint.Parts()
-		isCommand := func(p wire.HintPart) bool { return p.Command || strings.Contains(p.Text, "{") }
+		isCommand := func(p wire.HintPart) bool { return p.IsCommand || strings.Contains(p.Text, "{") }
 		if slices.Contains(handshakeMethods, o.Method) && slices.ContainsFunc(parts, isCommand) {
 			return "the handshake was rejected: -vv shows it"
 		}
@@ -251,7 +251,7 @@ var capabilityFlags = []struct{ capability, flags string }{
 // undeclaredHint names the flags that answer what the server requested during a failed call.
 func undeclaredHint(o wire.Outcome) wire.Hint {
 	for _, f := range o.Findings {
-		if f.Rule != wire.Undeclared {
+		if f.Rule != wire.RuleUndeclared {
 			continue
 		}
 		capability, _, _ := strings.Cut(f.Got, "/")

@@ -39,11 +39,11 @@ func JSON(st term.Style, o wire.Outcome) []byte {
 	j.Bool("operation_sent", o.OperationSent())
 	j.Bool("retryable", o.Retryable)
 	j.Raw("http", httpJSON(o))
-	j.Raw("rpc", rpcJSON(o.RPC()))
+	j.Raw("rpc", rpcJSON(o.RPCError()))
 	j.TextIfAny("phase", o.Phase)
 	j.TextIfAny("method", o.Method)
 	j.TextIfAny("name", o.Name)
-	j.TextIfAny("where", o.Where)
+	j.TextIfAny("where", o.ServerName)
 	if o.Line > 0 {
 		j.Number("line", int64(o.Line))
 	}
@@ -55,7 +55,7 @@ func JSON(st term.Style, o wire.Outcome) []byte {
 // WriteJSON writes a failed outcome as a line of JSON; nothing if o is OK. On a terminal hidden
 // characters are \u escapes, which change no value.
 func WriteJSON(w io.Writer, st term.Style, o wire.Outcome) {
-	if o.Good() {
+	if o.OK() {
 		return
 	}
 	raw := errorDocument(st, o)
@@ -111,9 +111,9 @@ func findingsJSON(o wire.Outcome) (all []json.RawMessage) {
 	}
 	for _, f := range findings {
 		j := &jsonraw.Builder{}
-		j.Text("where", f.Where)
+		j.Text("where", f.Pointer)
 		j.Text("rule", f.Rule)
-		j.Text("level", f.Level.String())
+		j.Text("level", f.Severity.String())
 		j.Text("text", f.Text)
 		j.TextIfAny("want", f.Want)
 		j.TextIfAny("got", f.Got)
@@ -127,7 +127,7 @@ func processJSON(p *wire.ProcessFacts) []byte {
 		return nil
 	}
 	j := &jsonraw.Builder{}
-	j.TextIfAny("ended", p.Ended)
+	j.TextIfAny("ended", p.HowEnded)
 	j.TextIfAny("stderr", p.Stderr)
 	return j.Bytes()
 }

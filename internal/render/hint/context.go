@@ -63,17 +63,17 @@ func (c Context) Text(h wire.Hint) (text string, hasCommand bool) {
 	parts := h.Parts()
 	for i, part := range parts {
 		switch {
-		case !part.Command:
+		case !part.IsCommand:
 			text += part.Text
 			continue
-		case !part.There:
+		case !part.NeedsServer:
 			text += c.localCommand(part.Text)
 		case c.ServerCommand != "" && i < len(parts)-1:
 			text += "`" + c.Command(part.Text) + "`"
 		default:
 			text += c.Command(part.Text)
 		}
-		if part.There && len(c.ServerCommand) > longCommand {
+		if part.NeedsServer && len(c.ServerCommand) > longCommand {
 			c.ServerCommand = Elsewhere
 		}
 		hasCommand = true

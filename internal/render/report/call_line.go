@@ -37,7 +37,7 @@ func CallLine(
 	if answered && o.Result != nil {
 		j.Raw("result", jsonraw.OneLine(o.Result))
 	}
-	if !o.Good() {
+	if !o.OK() {
 		j.Raw("error", failure.JSON(st, o))
 	}
 	return append(j.Bytes(), '\n')

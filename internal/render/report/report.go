@@ -213,7 +213,7 @@ func stepJSON(s Step) json.RawMessage {
 		misses = append(misses, miss.Bytes())
 	}
 	j.ListIfAny("misses", misses)
-	if !s.Ended.Good() {
+	if !s.Ended.OK() {
 		j.Raw("error", failure.JSON(term.Style{}, s.Ended))
 	}
 	j.TextIfAny("why", s.Why)

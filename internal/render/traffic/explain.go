@@ -38,21 +38,22 @@ func Explain(w io.Writer, st term.Style, exchanges []*wire.Exchange) (isCut bool
 func WithoutRepeats(exchanges []*wire.Exchange) (all []*wire.Exchange) {
 	shown := map[uint64]bool{} // by the sequence numbers of frames
 	for _, x := range exchanges {
-		if x.Request.Raw != nil && !x.ByServer() {
-			for _, f := range x.Between {
+		if x.Request.Raw != nil && !x.IsFromServer() {
+			for _, f := range x.OtherMessages {
 				shown[f.Seq] = true
 			}
 		}
 	}
 	for _, x := range exchanges {
-		if x.ByServer() && shown[x.Request.Seq] {
+		if x.IsFromServer() && shown[x.Request.Seq] {
 			continue
 		}
 		if x.Request.Raw == nil {
 			rest := *x
-			rest.Between = slices.DeleteFunc(slices.Clone(x.Between), func(f wire.Frame) bool { return shown[f.Seq] })
+			isShown := func(f wire.Frame) bool { return shown[f.Seq] }
+			rest.OtherMessages = slices.DeleteFunc(slices.Clone(x.OtherMessages), isShown)
 			x = &rest
-			if len(x.Between) == 0 {
+			if len(x.OtherMessages) == 0 {
 				continue
 			}
 		}
@@ -128,8 +129,8 @@ func orderedFrames(x *wire.Exchange) (frames []wire.Frame, more int) {
 			frames = append(frames, h)
 		}
 	}
-	shown := min(len(x.Between), maxBetween)
-	for _, f := range x.Between[:shown] {
+	shown := min(len(x.OtherMessages), maxBetween)
+	for _, f := range x.OtherMessages[:shown] {
 		frames = append(frames, f)
 		if f.Dir == wire.Sent {
 			frames = append(frames, x.HeadsOf(f)...)
@@ -139,7 +140,7 @@ func orderedFrames(x *wire.Exchange) (frames []wire.Frame, more int) {
 		frames = append(frames, x.Response)
 	}
 	sliceutil.Sort(frames, func(a, b wire.Frame) int { return cmp.Compare(a.Seq, b.Seq) })
-	return frames, len(x.Between) - shown
+	return frames, len(x.OtherMessages) - shown
 }
 
 // arrow returns an arrow to the server for a sent frame, and the opposite for a received one.

@@ -87,7 +87,7 @@ func (e *explainer) valueNote(path []string, raw json.RawMessage) string {
 		if e.unasked {
 			return "it was sent for a message that is not a request, so it responds to nothing"
 		}
-		if e.m.Answers(e.request.ID) {
+		if e.m.IsResponseTo(e.request.ID) {
 			return "the id of the request that this responds to"
 		}
 		if e.request.ID == nil {

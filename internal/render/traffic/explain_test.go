@@ -14,7 +14,7 @@ import (
 
 func explained(st term.Style, k talk) string {
 	var b bytes.Buffer
-	Explain(&b, st, WithoutRepeats(wire.Fold(k)))
+	Explain(&b, st, WithoutRepeats(wire.GroupFrames(k)))
 	return b.String()
 }
 
@@ -183,7 +183,7 @@ func TestExplainAnswersOverHTTP(t *testing.T) {
 	}
 	for headsOnly, want := range map[bool]string{false: "→ response  36 bytes, a separate POST: HTTP 202 Accepted\n", true: "← HTTP 202 Accepted\n"} {
 		var b bytes.Buffer
-		if err := Show(&b, term.Style{Width: 200}, View{Exchange: wire.Fold(k)[0], HeadsOnly: headsOnly}); err != nil {
+		if err := Show(&b, term.Style{Width: 200}, View{Exchange: wire.GroupFrames(k)[0], HeadsOnly: headsOnly}); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(b.String(), want) {

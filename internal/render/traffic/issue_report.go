@@ -49,7 +49,7 @@ func WriteIssueReport(w io.Writer, r IssueReport) error {
 		if x.Request.Raw != nil {
 			m.message("Request", x.Request)
 		}
-		m.between(x.Between)
+		m.between(x.OtherMessages)
 		if x.Response.Raw != nil {
 			m.message("Response", x.Response)
 		} else if x.Request.Raw != nil || len(x.Heads) == 1 {

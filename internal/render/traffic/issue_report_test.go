@@ -18,9 +18,9 @@ func TestMarkdownHoldsEverything(t *testing.T) {
 	}
 	quoted, _ := json.Marshal(evil)
 	x := &wire.Exchange{
-		Request: frame(wire.Sent, `{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":`+string(quoted)+`}}`, 0),
-		Between: []wire.Frame{frame(wire.Received, evil, time.Second)}, Response: frame(wire.Received, evil, 2*time.Second),
-		Beside: []wire.Frame{{Dir: wire.Received, Kind: wire.Stderr, Raw: []byte(evil)}},
+		Request:       frame(wire.Sent, `{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":`+string(quoted)+`}}`, 0),
+		OtherMessages: []wire.Frame{frame(wire.Received, evil, time.Second)}, Response: frame(wire.Received, evil, 2*time.Second),
+		NonMessages: []wire.Frame{{Dir: wire.Received, Kind: wire.Stderr, Raw: []byte(evil)}},
 	}
 	var b bytes.Buffer
 	err := WriteIssueReport(&b, IssueReport{View: View{

@@ -95,15 +95,15 @@ func (v *exchangeWriter) exchange(x *wire.Exchange, headsOnly bool) {
 		if x.Request.Raw != nil {
 			v.message("request", x.Request, "")
 		}
-		shown := min(len(x.Between), maxBetween)
-		for _, f := range x.Between[:shown] {
+		shown := min(len(x.OtherMessages), maxBetween)
+		for _, f := range x.OtherMessages[:shown] {
 			note := ownRequestNote(f, x)
-			if x.Guessed(f) {
+			if x.IsGuess(f) {
 				note += ", guess: it names no request, and only this request was open"
 			}
 			v.message(messageName(v.st, f), f, note)
 		}
-		if more := len(x.Between) - shown; more > 0 {
+		if more := len(x.OtherMessages) - shown; more > 0 {
 			v.section(fmt.Sprintf("%s %d more messages (see --raw)", v.st.Ellipsis(), more))
 		}
 		if x.Response.Raw != nil {
@@ -148,7 +148,7 @@ func (v *exchangeWriter) head(f wire.Frame) {
 	v.section(arrow(v.st, f.Dir) + " " + v.st.Line(first))
 	for _, field := range f.HTTP.Fields {
 		text := "  " + v.st.Line(field.Name) + ": " + v.st.Line(field.Value)
-		if plain := field.Plain(); plain != field.Value {
+		if plain := field.DecodedValue(); plain != field.Value {
 			text += v.st.Paint(term.Dim, "  = "+v.st.Line(strconv.Quote(plain)))
 		}
 		v.line(text)
@@ -200,7 +200,7 @@ func excerptLine(s term.Style, raw []byte, n int) string { return s.Line(s.Excer
 // events writes the server's stderr, faults, held messages, and how the streams ended.
 func (v *exchangeWriter) events(x *wire.Exchange) {
 	const maxEvents = 40
-	frames := x.Beside
+	frames := x.NonMessages
 	if x.Response.Raw != nil {
 		// A stream that the server closes after its response is not worth a line.
 		frames = slices.DeleteFunc(slices.Clone(frames), func(f wire.Frame) bool {
@@ -233,8 +233,8 @@ func eventText(s term.Style, f wire.Frame) string {
 	case wire.Held:
 		return heldText(s, f)
 	}
-	if f.Unread != "" {
-		return fmt.Sprintf("%s body: not readable: %s (%d bytes)", f.Dir, s.Line(f.Unread), f.Size)
+	if f.DecodeError != "" {
+		return fmt.Sprintf("%s body: not readable: %s (%d bytes)", f.Dir, s.Line(f.DecodeError), f.Size)
 	}
 	text := excerptLine(s, f.Raw, 400)
 	if f.SSE != nil && f.SSE.ID != nil {

@@ -115,7 +115,7 @@ func TestShownWithoutRequest(t *testing.T) {
 			Time: time.Unix(101, 0), Dir: wire.Sent, Kind: wire.Closed,
 			Close: &wire.CloseFacts{By: wire.Sent, How: "end", Text: "the server exited (" + how + ")"},
 		}
-		x := &wire.Exchange{Between: []wire.Frame{message}, Beside: []wire.Frame{closed}}
+		x := &wire.Exchange{OtherMessages: []wire.Frame{message}, NonMessages: []wire.Frame{closed}}
 		var b bytes.Buffer
 		if err := Show(&b, term.Style{Width: 120}, View{Title: "#1", Exchange: x}); err != nil {
 			t.Fatal(err)

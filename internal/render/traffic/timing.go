@@ -82,14 +82,14 @@ func phasesOf(x *wire.Exchange) (phases []phase) {
 	if n := len(phases); n > 0 && x.Response.Raw != nil && len(x.Heads) > 0 {
 		phases = append(phases, phase{"read", phases[n-1].to, max(since(x.Response), phases[n-1].to)})
 	}
-	for _, f := range x.Between[:min(len(x.Between), maxTicks)] {
+	for _, f := range x.OtherMessages[:min(len(x.OtherMessages), maxTicks)] {
 		name := wire.ParseMessage(f.Raw).Method
 		if name == "" {
 			name = f.Kind.String()
 		}
 		phases = append(phases, phase{name, since(f), since(f)})
 	}
-	for _, f := range x.Beside {
+	for _, f := range x.NonMessages {
 		if f.Kind == wire.Closed && f.Close != nil && f.Close.How != "end" {
 			name := f.Close.How
 			if name == "cut" {

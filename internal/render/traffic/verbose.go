@@ -117,8 +117,8 @@ func (v *verbose) noiseLocked(f wire.Frame) {
 	if f.Stream == 0 {
 		what += " on standard output"
 	}
-	if f.Unread != "" {
-		v.line(v.mark(), "body not readable: "+v.st.Line(f.Unread))
+	if f.DecodeError != "" {
+		v.line(v.mark(), "body not readable: "+v.st.Line(f.DecodeError))
 		return
 	}
 	if v.level < 3 {

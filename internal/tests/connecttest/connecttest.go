@@ -130,7 +130,7 @@ func (u *User) Input(arg string) (raw []byte, from string, err error) {
 func (u *User) ShowServer(headline string, _ target.Server) { u.show("server: " + headline) }
 
 // ShowChanges records a headline and the rules of the changes.
-func (u *User) ShowChanges(level wire.Level, headline string, changes []diff.Change) {
+func (u *User) ShowChanges(level wire.Severity, headline string, changes []diff.Change) {
 	var rules []string
 	for _, c := range changes {
 		rules = append(rules, c.Rule)

@@ -157,7 +157,7 @@ func TestEveryKeywordIsARuleThatIsExplained(t *testing.T) {
 
 func TestEveryKindAndCodeIsExplained(t *testing.T) {
 	entries, _ := glossary.Read()
-	for _, e := range wire.Endings {
+	for _, e := range wire.ExitCodes {
 		number := "exit " + fmt.Sprint(e.Code)
 		if e.Kind == wire.Signal {
 			number = "exit 130"

@@ -15,7 +15,7 @@ func TestEveryEndingHasAScript(t *testing.T) {
 		wire.NoMatch:     "the scripts of mcpc grep are its tests",
 		wire.Internal:    "TestABugIsAnEndingToo is its test: no input is known to do it",
 	}
-	for _, e := range wire.Endings {
+	for _, e := range wire.ExitCodes {
 		found, err := filepath.Glob(filepath.Join("testdata", "script", fmt.Sprintf("exit_%02d_*.txtar", e.Code)))
 		if err != nil {
 			t.Fatal(err)

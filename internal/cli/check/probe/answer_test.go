@@ -9,7 +9,7 @@ import (
 
 // TestAnswersOfEndedServers tells a server that a request ended from a connection that broke.
 func TestAnswersOfEndedServers(t *testing.T) {
-	exited := &wire.ProcessFacts{Ended: "exit status 1", Stderr: "TypeError: boom\n"}
+	exited := &wire.ProcessFacts{HowEnded: "exit status 1", Stderr: "TypeError: boom\n"}
 	for _, c := range []struct {
 		name                string
 		answer              answer
@@ -33,7 +33,7 @@ func TestAnswersOfEndedServers(t *testing.T) {
 // TestToolAnswers finds the tools that were not answered, or that ended the server after that.
 func TestToolAnswers(t *testing.T) {
 	good := answer{Outcome: wire.Outcome{Message: &wire.Message{Kind: wire.Response}}}
-	lost := answer{Outcome: wire.Outcome{Kind: wire.Transport, Process: &wire.ProcessFacts{Ended: "exit status 0"}, Text: "the server exited"}}
+	lost := answer{Outcome: wire.Outcome{Kind: wire.Transport, Process: &wire.ProcessFacts{HowEnded: "exit status 0"}, Text: "the server exited"}}
 	for _, c := range []struct {
 		name          string
 		answer, after answer

@@ -48,7 +48,7 @@ func judgeQuestions(
 		if !asksForInput(c) {
 			continue
 		}
-		if question := b.sendRough(ctx, c.declaringRequest(forms)); wire.AsksForInput(question.Result) {
+		if question := b.sendRough(ctx, c.declaringRequest(forms)); wire.RequiresInput(question.Result) {
 			found, judged := judge(c, question)
 			misses = append(misses, found...)
 			anyJudged = anyJudged || judged
@@ -88,7 +88,7 @@ func (c calledTool) retryRequest(responses, state json.RawMessage) probeRequest 
 func rememberedCapability(ctx context.Context, b *bench) []miss {
 	return judgeQuestions(ctx, b, "L050", func(c calledTool, _ answer) ([]miss, bool) {
 		a := b.sendRough(ctx, c.request(c.Args))
-		if wire.AsksForInput(a.Result) {
+		if wire.RequiresInput(a.Result) {
 			return []miss{newMiss("L050", "tool "+c.Name, a, "error -32021: this request declares no capability")}, true
 		}
 		return nil, true
@@ -112,7 +112,7 @@ func tamperedState(ctx context.Context, b *bench) []miss {
 			changed[middle] = 'A'
 		}
 		a := b.sendRough(ctx, c.retryRequest(responses, jsonraw.Quote(string(changed))))
-		isRefused := !a.hasResult() || a.Kind == wire.ToolError || wire.AsksForInput(a.Result)
+		isRefused := !a.hasResult() || a.Kind == wire.ToolError || wire.RequiresInput(a.Result)
 		if isRefused {
 			return nil, true
 		}
@@ -135,7 +135,7 @@ func wrongAnswers(ctx context.Context, b *bench) []miss {
 		if responses == nil {
 			return nil, false
 		}
-		if a := b.sendRough(ctx, c.retryRequest(json.RawMessage("{}"), state)); !wire.AsksForInput(a.Result) {
+		if a := b.sendRough(ctx, c.retryRequest(json.RawMessage("{}"), state)); !wire.RequiresInput(a.Result) {
 			misses = append(misses, newMiss("L158", "tool "+c.Name+", no answers", a, "the same question"))
 		}
 		more := jsonraw.With(responses, "mcpc-no-such-question", json.RawMessage(`{"action":"decline"}`))
@@ -208,7 +208,7 @@ func publicLists(ctx context.Context, b *bench) (misses []miss) {
 	s := *b.clean
 	s.opt.Fields = append(slices.Clone(s.opt.Fields), wire.Field{Name: "Authorization"})
 	other, out := b.openLike(ctx, &s, true)
-	if !out.Good() {
+	if !out.OK() {
 		return skipRule("L150", out.Text)
 	}
 	defer other.Close(context.WithoutCancel(ctx), true)

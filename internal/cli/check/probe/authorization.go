@@ -189,7 +189,7 @@ func askWithoutToken(ctx context.Context, b *bench) {
 	s := *b.clean
 	s.opt.Fields = append(slices.Clone(s.opt.Fields), wire.Field{Name: "Authorization"})
 	other, out := b.openLike(ctx, &s, false)
-	if out.Good() {
+	if out.OK() {
 		other.Do(ctx, client.Call{Method: client.PingMethod(b.clean.Revision()), Once: true})
 		other.Close(context.WithoutCancel(ctx), true)
 	}

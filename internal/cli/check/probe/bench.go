@@ -72,11 +72,11 @@ func (b *bench) fetchLists(ctx context.Context) wire.Outcome {
 		items, out := b.fetchList(ctx, b.clean, k.Method)
 		b.lists[k.Many] = items
 		switch {
-		case out.Good():
+		case out.OK():
 			counts = append(counts, english.Plural(len(items), k.One))
 		case out.Kind == wire.RPCFailed || out.Kind == wire.BadResponse: // rules report it
 			b.refusals[k.Method] = out
-			if k == connect.TemplateKind && out.RPC() != nil && out.RPC().Code == -32601 {
+			if k == connect.TemplateKind && out.RPCError() != nil && out.RPCError().Code == -32601 {
 				counts = append(counts, "no "+k.Many)
 				continue // templates are optional
 			}
@@ -104,7 +104,7 @@ func (b *bench) fetchList(ctx context.Context, s *session, method string) (items
 	var params json.RawMessage
 	for range maxPages {
 		out = s.Do(ctx, client.Call{Method: method, Params: params, Once: true})
-		if !out.Good() {
+		if !out.OK() {
 			return items, out
 		}
 		b.noteAnswerTime(method, out.Took)
@@ -143,7 +143,7 @@ func (b *bench) roughSession(ctx context.Context) (*session, wire.Outcome) {
 	}
 	s, out := b.openLike(ctx, b.clean, true)
 	b.rough = s
-	if !out.Good() {
+	if !out.OK() {
 		s.broken = out.Text
 		return s, out
 	}
@@ -172,7 +172,7 @@ func (b *bench) revive(ctx context.Context, during string) bool {
 	opening, stop := withPatience(ctx, max(b.clean.opt.Limits.Idle, maxPatience))
 	defer stop()
 	s, out := b.openLike(opening, b.clean, false)
-	if out.Good() { // without a handshake, opening sends nothing
+	if out.OK() { // without a handshake, opening sends nothing
 		if first := (answer{Outcome: b.ping(opening, s)}); isSilent(first) {
 			out = first.Outcome
 		}
@@ -180,7 +180,7 @@ func (b *bench) revive(ctx context.Context, during string) bool {
 	if ctx.Err() != nil {
 		return true
 	}
-	if !out.Good() {
+	if !out.OK() {
 		if s.Session != nil {
 			s.Close(context.WithoutCancel(ctx), true)
 		}
@@ -219,7 +219,7 @@ func (b *bench) repeatBench(ctx context.Context, i int) (*bench, wire.Outcome) {
 		return b.repeatBenches[i], wire.Outcome{}
 	}
 	duplicate, out := b.duplicate(ctx)
-	if out.Good() {
+	if out.OK() {
 		b.repeatBenches = append(b.repeatBenches, duplicate)
 	}
 	return duplicate, out
@@ -311,7 +311,7 @@ func (a answer) isBroken() bool {
 // hasEndedServer reports whether the request ended the server: its process exited, or it could not
 // be reached again.
 func (a answer) hasEndedServer() bool {
-	return a.unreachable || a.Process != nil && a.Process.Ended != ""
+	return a.unreachable || a.Process != nil && a.Process.HowEnded != ""
 }
 
 // isInconclusive reports whether the answer says nothing about a rule: the connection broke
@@ -376,7 +376,7 @@ func (b *bench) doPatiently(
 // sendRough sends a request on the rough session, and records how to send it again.
 func (b *bench) sendRough(ctx context.Context, q probeRequest) answer {
 	s, out := b.roughSession(ctx)
-	if !out.Good() {
+	if !out.OK() {
 		return b.answerOf(out, s)
 	}
 	raw := q.raw

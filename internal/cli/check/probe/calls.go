@@ -163,7 +163,7 @@ func missingArgument(ctx context.Context, b *bench) (misses []miss) {
 			continue
 		}
 		m := newMiss("L124", "tool "+c.Name, a, "a result with isError true")
-		if b.rev >= conv.R26 && a.code() == -32602 {
+		if b.rev >= conv.Rev20260728 && a.code() == -32602 {
 			m.severity = conv.Info
 		}
 		misses = append(misses, m)

@@ -29,7 +29,7 @@ func addConnectionSteps(j *judge, s *session, opened wire.Outcome) {
 	endpoint := s.opt.Server.URL
 	facts := j.pacer.facts()
 	failed := ""
-	if !opened.Good() {
+	if !opened.OK() {
 		failed = failedStep(opened, endpoint != "", facts.Address != "")
 	}
 	names := []string{"process", "revision"}
@@ -130,7 +130,7 @@ func addAuthStep(ctx context.Context, j *judge, s *session, opened wire.Outcome)
 		return
 	}
 	issuer := "; the authorization server is " + discovery.found.Server.Issuer
-	if !opened.Good() {
+	if !opened.OK() {
 		l.add("auth", verdict.Failed, failure.Headline(opened)+issuer, j.fixFor(opened))
 		return
 	}

@@ -416,7 +416,7 @@ func badCursor(ctx context.Context, b *bench) (misses []miss) {
 func foreignOrigin(ctx context.Context, b *bench) []miss {
 	origin := field("Origin", "http://evil.example")
 	a := b.sendRough(ctx, probeRequest{method: b.plainMethod(), edits: []wire.Field{origin}})
-	if a.status() == http.StatusForbidden || b.rev <= conv.R25a && a.status() >= 400 {
+	if a.status() == http.StatusForbidden || b.rev <= conv.Rev20250618 && a.status() >= 400 {
 		return nil
 	}
 	return []miss{newMiss("L083", "Origin: http://evil.example", a, "HTTP 403")}
@@ -446,7 +446,7 @@ func initializeRefused(ctx context.Context, b *bench) []miss {
 
 func listsOfSecondSession(ctx context.Context, b *bench) (misses []miss) {
 	other, out := b.duplicate(ctx)
-	if !out.Good() {
+	if !out.OK() {
 		return skipRule("L057", out.Text)
 	}
 	defer other.close(ctx)
@@ -457,7 +457,7 @@ func listsOfSecondSession(ctx context.Context, b *bench) (misses []miss) {
 			continue
 		}
 		items, out := other.fetchList(ctx, other.clean, k.Method)
-		if !out.Good() {
+		if !out.OK() {
 			continue
 		}
 		first := slices.Sorted(slices.Values(b.lists.names(k.Many, k.Key)))

@@ -195,7 +195,7 @@ func (b *bench) whyStopped(ctx context.Context) string {
 
 // whyNoMore returns why no more requests may be sent, "" if more may be sent.
 func (b *bench) whyNoMore() string {
-	if !b.serverEnd.Good() {
+	if !b.serverEnd.OK() {
 		return b.serverEnd.Text
 	}
 	if limit := b.o.Send.MaxRequests; limit > 0 && b.requests() >= limit {
@@ -216,7 +216,7 @@ func confirmMisses(ctx context.Context, b *bench, p probe, misses []miss) []miss
 			return misses
 		}
 		bench, out := b.repeatBench(ctx, i)
-		if !out.Good() {
+		if !out.OK() {
 			return misses
 		}
 		repeats = append(repeats, p.run(ctx, bench))

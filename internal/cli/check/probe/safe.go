@@ -263,7 +263,7 @@ func (b *bench) sendFirst(ctx context.Context, raw []byte) answer {
 	b.judge.muted[conn] = true
 	b.mu.Unlock()
 	s, out := b.open(ctx, b.clean.c, opt, conn, tap)
-	if !out.Good() {
+	if !out.OK() {
 		return b.answerOf(out, s)
 	}
 	defer s.Close(context.WithoutCancel(ctx), false)
@@ -342,7 +342,7 @@ func notification(ctx context.Context, b *bench) []miss {
 func order(ctx context.Context, b *bench) []miss {
 	items, out := b.fetchList(ctx, b.clean, "tools/list")
 	a := b.answerOf(out, b.clean)
-	if !out.Good() {
+	if !out.OK() {
 		return skipRule("L115", a.String())
 	}
 	before := b.lists.names("tools", "name")
@@ -434,7 +434,7 @@ var exemptIfNotChild = exemptIf("the server is no process of mcpc's", func(b *be
 
 func exits(ctx context.Context, b *bench) []miss {
 	s, out := b.roughSession(ctx)
-	if !out.Good() {
+	if !out.OK() {
 		return skipRule("L022", out.Text)
 	}
 	began := b.f.Now()

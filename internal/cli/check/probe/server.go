@@ -145,7 +145,7 @@ func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 			return nil, out
 		}
 		othersCount := i < len(pins)-1 || len(j.report.Revisions) > 0
-		if !out.Good() && ctx.Err() == nil && othersCount {
+		if !out.OK() && ctx.Err() == nil && othersCount {
 			unsupported = append(unsupported, pin+": "+out.Text)
 			continue
 		}
@@ -159,7 +159,7 @@ func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 			j.ladder.add("revision", verdict.Skipped, text, "")
 		}
 	}
-	if j.failure.Good() && len(j.unlisted) > 0 {
+	if j.failure.OK() && len(j.unlisted) > 0 {
 		j.failure = usage.Outcome(usage.New("--call: the server lists no tool "+commaJoin(slices.Compact(j.unlisted)...),
 			wire.RunOnServer("list")+" shows them"))
 	}
@@ -170,7 +170,7 @@ func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 	r := j.makeReport()
 	if cause != nil {
 		r.Incomplete = cause.Error()
-	} else if !j.serverEnd.Good() {
+	} else if !j.serverEnd.OK() {
 		r.Incomplete = j.serverEnd.Text
 	}
 	return r, j.failure
@@ -187,12 +187,12 @@ func hidesIn(f *cmdutil.Factory) func(raw []byte) []byte {
 // dial opens a session with the server of the request. The session is nil if nothing was sent.
 func (j *judge) dial(ctx context.Context) (*session, wire.Outcome) {
 	c := &connect.Conn{Env: &j.f.Env}
-	if o := c.Find(j.o.Argv); !o.Good() {
+	if o := c.Find(j.o.Argv); !o.OK() {
 		return nil, o
 	}
 	how := connect.Options{Argv: j.o.Argv, NoResume: true}
 	opt, o := c.ClientOptions(ctx, how)
-	if !o.Good() {
+	if !o.OK() {
 		return nil, o
 	}
 	if j.pacer == nil {
@@ -320,7 +320,7 @@ func (j *judge) nextID() int64 {
 // judgeRevision judges the server in one revision; opened is the outcome of opening s.
 func (j *judge) judgeRevision(ctx context.Context, s *session, opened wire.Outcome) wire.Outcome {
 	addConnectionSteps(j, s, opened)
-	if !opened.Good() {
+	if !opened.OK() {
 		addAuthStep(ctx, j, s, opened)
 		j.ladder.addUnreached()
 		j.judgeAuth(ctx, s, conv.ParseRev(cmp.Or(s.opt.Protocol, client.Revisions()[0])))
@@ -334,7 +334,7 @@ func (j *judge) judgeRevision(ctx context.Context, s *session, opened wire.Outco
 	if j.report.Hosts == nil {
 		j.report.Hosts = Hosts(b.lists["tools"])
 	}
-	if out.Good() {
+	if out.OK() {
 		b.runProbes(ctx)
 		out = j.serverEnd
 	}
