@@ -37,15 +37,18 @@ import (
 type Proxy struct {
 	// Routes are the servers. A route without a Path serves the requests that match no other route.
 	Routes []Route
-	// Address is where the Proxy listens, HOST:PORT.
+	// Address is where the Proxy listens, HOST:PORT. Requests with a Host field of another port are
+	// rejected.
 	Address string
+	// Watcher receives the copy of the traffic. It must not be nil.
 	Watcher *Watcher
 	// Dial opens connections to the servers; nil means a net.Dialer. Through returns the proxy for a
 	// request; nil means none. TLS configures connections to the servers; nil means the defaults.
 	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
 	Through func(*http.Request) (*url.URL, error)
 	TLS     *tls.Config
-	// Desk decides about the messages.
+	// Desk decides which messages are held or changed. It must not be nil; a Desk without rules and
+	// filters changes nothing.
 	Desk *Desk
 	// KeepHost forwards the client's Host field.
 	KeepHost bool
@@ -102,17 +105,9 @@ func (p *Proxy) Handler(connect time.Duration) http.Handler {
 		ErrorLog:      log.New(io.Discard, "", 0), // errors are recorded
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if reason := p.rejectReason(r); reason != "" {
-			plainError(w, http.StatusForbidden, reason)
-			return
-		}
-		to := p.route(r)
-		if to == nil && slices.ContainsFunc(p.Routes, func(route Route) bool { return route.matches(r.URL.Path) }) {
-			plainError(w, http.StatusBadRequest, `the path has a segment "." or "..", or one of . / \ in percent-encoding`)
-			return
-		}
+		to, status, reason := p.admit(r)
 		if to == nil {
-			plainError(w, http.StatusNotFound, "no --to for this path")
+			plainError(w, status, reason)
 			return
 		}
 		p.active.RLock()
@@ -121,6 +116,21 @@ func (p *Proxy) Handler(connect time.Duration) http.Handler {
 		ctx := context.WithValue(r.Context(), inFlightKey{}, passage)
 		forward.ServeHTTP(w, r.WithContext(httptrace.WithClientTrace(ctx, passage.watch.trace())))
 	})
+}
+
+// admit returns the destination of a request. If the request is rejected, it returns nil with the status
+// of the response and the reason.
+func (p *Proxy) admit(r *http.Request) (to *destination, status int, reason string) {
+	if reason := p.rejectReason(r); reason != "" {
+		return nil, http.StatusForbidden, reason
+	}
+	if to := p.route(r); to != nil {
+		return to, 0, ""
+	}
+	if slices.ContainsFunc(p.Routes, func(route Route) bool { return route.matches(r.URL.Path) }) {
+		return nil, http.StatusBadRequest, `the path has a segment "." or "..", or one of . / \ in percent-encoding`
+	}
+	return nil, http.StatusNotFound, "no --to for this path"
 }
 
 // buffers is the pool of copy buffers.
@@ -210,23 +220,17 @@ func (p *Proxy) Serve(ctx context.Context, listener net.Listener, connect time.D
 	return err
 }
 
-// RoundTrip forwards one request and copies it to the Watcher.
+// RoundTrip forwards one request and copies it and its response to the Watcher. The request's context
+// must contain its inFlight. RoundTrip replaces the request's body, against the contract of
+// http.RoundTripper: ReverseProxy made the request for this call.
 func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
 	passage := inFlightOf(req.Context())
 	x := p.newExchange(passage.to.target, req)
-	body := &requestBody{body: req.Body, x: x}
-	if req.Body == nil || req.Body == http.NoBody {
-		p.Watcher.schedule(func() { x.seeRequest(wire.Frame{}) })
-	} else if whole := body.readShort(req); whole != nil {
-		req.Body = io.NopCloser(bytes.NewReader(whole))
-		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(whole)), nil }
-	} else {
-		req.Body = body
-	}
+	body := x.copyRequestBody(req)
 	passage.watch.start(&passage.watch.began)
 	resp, err := p.send(x, req)
 	if err != nil {
-		if req.Body == body && req.Context().Err() == nil {
+		if body != nil && req.Body == body && req.Context().Err() == nil {
 			body.readUnsent()
 		}
 		x.reportFailure(req.Context(), err)
@@ -241,6 +245,23 @@ func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body = &endpointBody{ReadCloser: resp.Body, p: p, to: passage.to}
 	}
 	return resp, nil
+}
+
+// copyRequestBody copies the request's body to x: at once if it is short, else while the transport reads
+// it. Then it returns the body that copies, which is the new body of req; otherwise it returns nil.
+func (x *exchange) copyRequestBody(req *http.Request) *requestBody {
+	if req.Body == nil || req.Body == http.NoBody {
+		x.p.Watcher.schedule(func() { x.seeRequest(wire.Frame{}) })
+		return nil
+	}
+	body := &requestBody{body: req.Body, x: x}
+	if whole := body.readShort(req); whole != nil {
+		req.Body = io.NopCloser(bytes.NewReader(whole))
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(whole)), nil }
+		return nil
+	}
+	req.Body = body
+	return body
 }
 
 // send sends a request to the server and returns the response. Both pass unchanged unless there are
