@@ -149,8 +149,8 @@ const tmpSuffix = ".tmp"
 // error. The caller holds the lock, so the temporary name can be fixed; a file that a killed process
 // left there is overwritten.
 //
-// With sync, the file is complete after a power cut, because it is synced before the rename. The
-// rename is durable once the directory is synced too. Without sync the file survives a kill, but a
+// If sync is not nil, the file is complete after a power cut, because it is synced before the rename. The
+// rename is durable once the directory is synced too. With a nil sync the file survives a kill, but a
 // power cut may lose or damage it, so its reader needs a checksum.
 func replaceFile(path string, sync func(*os.File) error, parts ...[]byte) error {
 	tmp := path + tmpSuffix
@@ -166,7 +166,8 @@ func replaceFile(path string, sync func(*os.File) error, parts ...[]byte) error 
 	return nil
 }
 
-// writeNew writes a new file with mode 0600, and syncs it if sync is not nil.
+// writeNew writes a new file with mode 0600, and syncs it if sync is not nil. It fails if path exists.
+// After an error the caller deletes the incomplete file.
 func writeNew(path string, sync func(*os.File) error, parts ...[]byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|openSafely, 0o600)
 	if err != nil {

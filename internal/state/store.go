@@ -132,8 +132,8 @@ func (s *Store) update(ctx context.Context, change func(*State) error) (wrote bo
 	if err != nil {
 		return false, err
 	}
-	keys := st.keys()
-	st.Generation++
+	oldKeys := st.keys()
+	st.Generation++ // before the comparison, which must not depend on it
 	before, err := encode(&st)
 	if err != nil {
 		return false, err
@@ -145,10 +145,11 @@ func (s *Store) update(ctx context.Context, change func(*State) error) (wrote bo
 	if err != nil || bytes.Equal(before, after) {
 		return false, err
 	}
-	return true, s.writeLocked(after, keys, st.keys())
+	return true, s.writeLocked(after, oldKeys, st.keys())
 }
 
-// lockState locks the directory and loads the state for writing. unlock is never nil.
+// lockState locks the directory and loads the state for writing. unlock is never nil; the caller calls it
+// also after an error.
 func (s *Store) lockState(ctx context.Context) (st State, unlock func(), err error) {
 	unlock, err = s.dir.lock(ctx)
 	if err != nil {
