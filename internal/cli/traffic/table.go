@@ -14,25 +14,27 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
-// wideTerminal is the width from which a table has columns that other columns or mcpc show also
-// tell.
+// wideTerminal is the width from which a table has the columns SIZE, EXIT and NOTES. mcpc show has their
+// contents too.
 const wideTerminal = 100
 
-// logTable writes rows as a table at a terminal, or as uncut lines into a pipe.
+// logTable writes rows as a table at a terminal, or as uncut lines into a pipe. It writes nothing if there
+// are no rows.
 func logTable(w io.Writer, style term.Style, all []*rows.Row, now time.Time) error {
+	if len(all) == 0 {
+		return nil
+	}
 	if !style.Terminal {
 		return term.Table(w, style, nil, pipeCells(all, now))
 	}
 	foreign := slices.ContainsFunc(all, func(r *rows.Row) bool { return foreignRecorder(r) != "" })
 	columns := logColumns(style, foreign, false)
-	grid := term.NewGrid(w, style, columns, logCells(columns, all, now))
-	if len(all) == 0 {
-		return nil
-	}
+	cells := logCells(columns, all, now)
+	grid := term.NewGrid(w, style, columns, cells)
 	if err := grid.Head(); err != nil {
 		return err
 	}
-	return grid.Rows(logCells(columns, all, now))
+	return grid.Rows(cells)
 }
 
 // pipeCells returns the cells of rows for a pipe.
@@ -45,8 +47,8 @@ func pipeCells(all []*rows.Row, now time.Time) [][]string {
 	})
 }
 
-// logColumns returns the columns that fit the terminal. A table that grows has minimum widths,
-// because its later rows are unknown.
+// logColumns returns the columns for the width of the terminal; foreign adds the column BY. If grows is
+// set, the columns have minimum widths, because later rows are unknown.
 func logColumns(style term.Style, foreign, grows bool) []term.Column {
 	wide := style.Width >= wideTerminal
 	what := 20
@@ -73,11 +75,11 @@ func logColumns(style term.Style, foreign, grows bool) []term.Column {
 	return columns
 }
 
-// logCells returns the cells of rows for these columns.
-func logCells(columns []term.Column, rows []*rows.Row, now time.Time) [][]string {
-	cells := make([][]string, len(rows))
+// logCells returns the cells of rows in the order of columns, which it identifies by their heads.
+func logCells(columns []term.Column, all []*rows.Row, now time.Time) [][]string {
+	cells := make([][]string, len(all))
 	hasNotes := slices.ContainsFunc(columns, func(c term.Column) bool { return c.Head == "NOTES" })
-	for i, r := range rows {
+	for i, r := range all {
 		cell := map[string]string{
 			"#":       r.Number(),
 			"TIME":    shortTime(r.Time, now),

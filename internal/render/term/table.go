@@ -9,32 +9,38 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Table writes rows of cells, each as a sanitized line; nothing if there are no rows. For a reader
-// it aligns them under head and cuts the widest columns if they do not fit. A pipe gets one line a
-// row, uncut, with a TAB between the cells and without the head.
+// Table writes rows, whose cells are sanitized and written on one line. In a table for people the
+// columns are aligned under head, and the widest ones are cut if the table is wider than the terminal.
+// A pipe gets a line per row with TABs between the cells, uncut and without head. head may be nil, and
+// rows may differ in length. Table writes nothing if there are no rows. The error is the writer's.
 func Table(w io.Writer, st Style, head []string, rows [][]string) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	if st.Pretty() {
-		count := len(head)
-		for _, row := range rows {
-			count = max(count, len(row))
-		}
-		columns := make([]Column, count)
-		for i := range columns {
-			columns[i] = Column{CutTo: 4, Cut: st.CutCell}
-			if i < len(head) {
-				columns[i].Head = head[i]
-			}
-		}
-		g := &Grid{w: w, st: st, columns: columns}
-		g.computeWidths(rows)
-		if len(head) > 0 {
-			rows = slices.Concat([][]string{head}, rows)
-		}
-		return g.rows(rows, len(head) > 0)
+	if !st.Pretty() {
+		return writeTabSeparated(w, st, rows)
 	}
+	count := len(head)
+	for _, row := range rows {
+		count = max(count, len(row))
+	}
+	columns := make([]Column, count)
+	for i := range columns {
+		columns[i] = Column{CutTo: 4, Cut: st.CutCell}
+		if i < len(head) {
+			columns[i].Head = head[i]
+		}
+	}
+	g := &Grid{w: w, st: st, columns: columns}
+	g.computeWidths(rows)
+	if len(head) > 0 {
+		rows = slices.Concat([][]string{head}, rows)
+	}
+	return g.rows(rows, len(head) > 0)
+}
+
+// writeTabSeparated writes a line per row, with TABs between the cells.
+func writeTabSeparated(w io.Writer, st Style, rows [][]string) error {
 	var b bytes.Buffer
 	for _, row := range rows {
 		for i, cell := range row {
@@ -54,6 +60,7 @@ const Gap = "  "
 
 // A Column describes a column of a Grid.
 type Column struct {
+	// Head is the name above the column.
 	Head string
 	// MinWidth is the width reserved for rows that are written later.
 	MinWidth int
@@ -67,7 +74,8 @@ type Column struct {
 	Cut func(text string, width int, mark string) string
 }
 
-// A Grid is a table for a reader to which rows can be added. The first rows determine its widths.
+// A Grid is a table for people that can grow: NewGrid computes the widths from the first rows, and Rows
+// writes these and later rows with the same widths.
 type Grid struct {
 	w       io.Writer
 	st      Style
@@ -147,7 +155,7 @@ func (g *Grid) Head() error {
 	return g.rows([][]string{names}, true)
 }
 
-// Rows writes rows, each cell as a sanitized line.
+// Rows writes rows, each cell sanitized and on one line. Cells beyond the Grid's columns are omitted.
 func (g *Grid) Rows(rows [][]string) error { return g.rows(rows, false) }
 
 // rows writes rows; head says that the first is the head.
