@@ -6,10 +6,14 @@ import (
 
 // A Fault says why there is no response. ApplyTo copies its fields to the fields of a wire.Outcome.
 type Fault struct {
-	Kind      wire.Kind
-	Phase     string
-	Text      string
-	Hint      string
+	Kind wire.Kind
+	// Phase is "dns", "tls", "connect", "send", "wait", "read" or "result".
+	Phase string
+	// Text and Hint are for the user: what happened, and what to do next. Hint may be "".
+	Text string
+	Hint string
+	// Reached says whether the request may have reached the server, and retryable whether it can be
+	// sent again without taking effect twice.
 	Reached   wire.Reached
 	retryable bool
 	// Status is the status of the HTTP response, 0 if there was none.
@@ -17,6 +21,7 @@ type Fault struct {
 	Process *wire.ProcessFacts
 	// raw are the received bytes that are no message.
 	raw []byte
+	// Err is the cause for -v, or nil. It contains no secrets of the URL.
 	Err error
 }
 

@@ -23,7 +23,9 @@ type recordedTransport struct {
 type roundTripKey struct{}
 
 // RoundTrip sends and records a request. It sends the request again if a reused connection was
-// closed before anything was written.
+// closed before anything was written. The request's context must contain its roundTrip; Through may
+// call RoundTrip several times with it, but not at the same time. RoundTrip sets req.Close, against
+// the contract of http.RoundTripper: only a Connector sends these requests.
 func (t recordedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	rt := req.Context().Value(roundTripKey{}).(*roundTrip)
 	rt.sent++

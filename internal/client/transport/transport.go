@@ -11,14 +11,16 @@ import (
 )
 
 // A Transport sends messages to one server and receives its messages. It does not depend on the
-// protocol revision: what a revision requires of a request is in the Outgoing message.
+// protocol revision: what a revision requires of a request is in the Outgoing message. Call and Send
+// may be called from several goroutines.
 type Transport interface {
 	// Listen starts delivering received messages.
 	Listen()
-	// Call sends a request and waits for its response. Every other message goes to the inbox. It
-	// returns a fault if no response can arrive any more or if ctx is done.
+	// Call sends a request and waits for its response. Every other message goes to the inbox. The
+	// reply has a Fault if no response can arrive any more or if ctx is done.
 	Call(ctx context.Context, out *Outgoing) Reply
-	// Send sends a message that has no response.
+	// Send sends a message that has no response. It waits until the message is written and, over
+	// HTTP, for the status of the response.
 	Send(ctx context.Context, out *Outgoing) Reply
 	// Close releases all resources, within the time limits of a shutdown.
 	Close()
