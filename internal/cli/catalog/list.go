@@ -22,12 +22,15 @@ import (
 
 // listOptions are the arguments and flags of `mcpc list`.
 type listOptions struct {
+	// kinds are the kinds to list, at least one.
 	kinds []connect.Kind
-	argv  []string
-	long  bool
+	// argv is the command of a stdio server after --, or nil.
+	argv []string
+	long bool
+	// bill prints the size of each tool. It excludes watch.
 	bill  bool
 	watch watchOptions
-	// all lists the entries of all known servers.
+	// all lists the entries of all known servers, with the flags in survey.
 	all    bool
 	survey surveyOptions
 }
@@ -156,8 +159,10 @@ func listAll(ctx context.Context, f *cmdutil.Factory, o listOptions) error {
 	return runSurvey(ctx, f, o.survey)
 }
 
-// runList lists the entries of one server once.
-func runList(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error) {
+// runList lists the entries of one server once: it opens a session, fetches the lists, prints the part
+// of a list that failed, and reports the outcome. The error is the first failure of writing, or the
+// outcome as an exit code.
+func runList(ctx context.Context, f *cmdutil.Factory, o listOptions) error {
 	all := len(o.kinds) > 1
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: all})
 	if !out.OK() {
@@ -172,14 +177,15 @@ func runList(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error)
 	// A list that a limit cut is shown as far as it was received, and so are the other lists if one
 	// fails. Neither is a success.
 	isPart := out.Kind == wire.BadResponse || all && !out.OK() && out.Kind != wire.Signal
+	var printErr error
 	if len(ans.Messages) > 0 && isPart && !f.HasAnswer(out) {
-		err = cmdutil.Print(ctx, f, ans)
+		printErr = cmdutil.Print(ctx, f, ans)
 	}
 	if out.OK() && l.Shown == 0 {
 		f.Note("the server lists no " + nothing(o.kinds, l.Unusable > 0))
 	}
 	f.Record.Many = all && out.OK() // otherwise the recording names the list that failed
-	err = cmdutil.Join(err, cmdutil.Show(ctx, f, out, ans))
+	err := cmdutil.Join(printErr, cmdutil.Show(ctx, f, out, ans))
 	for _, list := range l.Lists {
 		c.NoteListLength(ctx, list, f.ShowsTables())
 	}
@@ -195,14 +201,15 @@ func addLists(
 ) (out wire.Outcome) {
 	for _, k := range o.kinds {
 		one, left := cmdutil.AddList(ctx, f, l, c, k, all, o.long)
-		switch {
-		case left:
-		case out.OK():
+		if left {
+			continue
+		}
+		if out.OK() {
 			out = one
-		case !one.OK():
+		} else if !one.OK() {
 			f.Warn(k.Method + " failed: " + failure.Headline(one))
 		}
-		if !one.OK() && !left && (!all || !connect.FailsAlone(one)) {
+		if !one.OK() && (!all || !connect.FailsAlone(one)) {
 			break
 		}
 	}
