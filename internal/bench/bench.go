@@ -20,8 +20,8 @@ type Plan struct {
 	// Users is the number of users in the closed model. Think is the pause of a user between calls.
 	Users int
 	Think time.Duration
-	// Most limits the calls per second of all users together; 0 means no limit.
-	Most float64
+	// MaxRate limits the calls per second of all users together; 0 means no limit.
+	MaxRate float64
 	// Duration limits the time in which calls start, Requests their number; 0 means no limit. At least
 	// one of them is set.
 	Duration time.Duration
@@ -54,10 +54,10 @@ const (
 )
 
 // A Call makes one call. It ends early when ctx is done.
-type Call func(ctx context.Context) Ending
+type Call func(ctx context.Context) CallOutcome
 
 // An Ending is the outcome of one call.
-type Ending struct {
+type CallOutcome struct {
 	// Channel is OK or the kind of failure; "" is an interrupted call, which is not counted.
 	Channel string
 	// Pause is how long the server asks clients to send no calls.
@@ -76,7 +76,7 @@ type Stage struct {
 type Sample struct {
 	// Intended is the planned start, Start the actual one.
 	Intended, Start, End time.Time
-	Ending
+	CallOutcome
 }
 
 // response returns the time from the planned start to the end.

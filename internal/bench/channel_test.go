@@ -8,7 +8,7 @@ func TestRateIsWithinItsInterval(t *testing.T) {
 	for i := range seconds {
 		seconds[i] = tally{part: 20, whole: 1}
 	}
-	if c := channelOf(200, 12.5, seconds); c.Rate != 16 || c.Low > c.Rate || c.High < 20 {
+	if c := newChannel(200, 12.5, seconds); c.Rate != 16 || c.Low > c.Rate || c.High < 20 {
 		t.Errorf("%+v", c)
 	}
 }

@@ -33,19 +33,19 @@ const (
 // Compare compares two results. A number has changed if its 99 % intervals do not overlap and the
 // shift is more than 5 %.
 func Compare(before, after *Result) (changes []Change) {
-	a := before.Main()
-	b := after.Main()
+	earlier := before.MainLatency()
+	current := after.MainLatency()
 	for _, name := range Quantiles {
-		x, inA := a.Quantiles[name]
-		y, inB := b.Quantiles[name]
+		x, inA := earlier.Quantiles[name]
+		y, inB := current.Quantiles[name]
 		if inA && inB {
-			changes = append(changes, changeOf(name, x, y, true))
+			changes = append(changes, compareValues(name, x, y, true))
 		}
 	}
 	if before.Response == nil { // in the open model the plan determines the rate
-		changes = append(changes, changeOf(callRate, before.Channels[OK].value(), after.Channels[OK].value(), false))
+		changes = append(changes, compareValues(callRate, before.Channels[OK].value(), after.Channels[OK].value(), false))
 	}
-	return append(changes, changeOf(errorRate, before.Errors, after.Errors, true))
+	return append(changes, compareValues(errorRate, before.Errors, after.Errors, true))
 }
 
 // value returns the rate of the channel with its interval.
@@ -56,8 +56,8 @@ func (c Channel) value() Value {
 	return Value{Value: c.Rate, Low: &c.Low, High: &c.High}
 }
 
-// changeOf compares one number. If lessIsBetter is set, a smaller number is better.
-func changeOf(metric string, before, after Value, lessIsBetter bool) Change {
+// compareValues compares one number. If lessIsBetter is set, a smaller number is better.
+func compareValues(metric string, before, after Value, lessIsBetter bool) Change {
 	c := Change{Metric: metric, Before: before, After: after, Verdict: Same}
 	if before.Value != after.Value {
 		c.Shift = math.Min(after.Value/max(before.Value, 1e-9)-1, 1000)

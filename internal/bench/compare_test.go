@@ -21,13 +21,13 @@ type simulation struct {
 func (s *simulation) second(r *Recorder, i int, slower, failing float64) {
 	s.drift = 0.7*s.drift + 0.07*s.random.NormFloat64()
 	for k := range s.perSecond {
-		start := r.since.Add(time.Duration(i)*time.Second + time.Duration(k)*time.Second/time.Duration(s.perSecond))
+		start := r.runStart.Add(time.Duration(i)*time.Second + time.Duration(k)*time.Second/time.Duration(s.perSecond))
 		took := time.Duration(20e6 * slower * math.Exp(s.drift+0.3*s.random.NormFloat64()))
 		channel := OK
 		if s.random.Float64() < failing {
 			channel = "tool_error"
 		}
-		r.add(Sample{Intended: start, Start: start, End: start.Add(took), Ending: Ending{Channel: channel}})
+		r.add(Sample{Intended: start, Start: start, End: start.Add(took), CallOutcome: CallOutcome{Channel: channel}})
 	}
 }
 
@@ -51,7 +51,7 @@ func (s *simulation) pair(seconds int, inTurns bool, slower, failing float64) (a
 		s.second(second, i, slower, failing)
 	}
 	for _, r := range []*Recorder{first, second} {
-		r.took = time.Duration(seconds) * time.Second
+		r.earlierRuns = time.Duration(seconds) * time.Second
 	}
 	return first.Result(), second.Result()
 }
@@ -101,7 +101,7 @@ func TestAChangeIsFound(t *testing.T) {
 
 // A change counts where the intervals do not overlap and the shift is more than 5 %.
 func TestWhatCountsAsAChange(t *testing.T) {
-	value := func(v, low, high float64) Value { return valueOf(v, &Interval{low, high}) }
+	value := func(v, low, high float64) Value { return newValue(v, &Interval{low, high}) }
 	for _, c := range []struct {
 		before, after Value
 		less          bool
@@ -116,7 +116,7 @@ func TestWhatCountsAsAChange(t *testing.T) {
 		{value(0, 0, 0), value(0.1, 0.05, 0.2), true, Worse},
 		{value(100, 99, 101), Value{Value: 500}, true, Unknown},
 	} {
-		if got := changeOf("p50", c.before, c.after, c.less); got.Verdict != c.want {
+		if got := compareValues("p50", c.before, c.after, c.less); got.Verdict != c.want {
 			t.Errorf("%+v to %+v: %s, want %s", c.before, c.after, got.Verdict, c.want)
 		}
 	}
@@ -131,9 +131,9 @@ func TestIntervalsHoldTheTruth(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 3))
 			r := recorder()
 			for i := range seconds * 100 {
-				start := r.since.Add(time.Duration(i) * time.Second / 100)
+				start := r.runStart.Add(time.Duration(i) * time.Second / 100)
 				took := time.Duration(20e6 * math.Exp(0.3*random.NormFloat64()))
-				r.add(Sample{Intended: start, Start: start, End: start.Add(took), Ending: Ending{Channel: OK}})
+				r.add(Sample{Intended: start, Start: start, End: start.Add(took), CallOutcome: CallOutcome{Channel: OK}})
 			}
 			res := r.Result()
 			for name, want := range truth {
@@ -159,7 +159,7 @@ func TestFewBlocksWidenIntervals(t *testing.T) {
 			t.Errorf("%d blocks: %f, want %f", blocks, got, want)
 		}
 	}
-	if quantilesOf(make([]counts, 4), quantiles).intervals() != nil {
+	if newQuantileStatistic(make([]counts, 4), quantiles).intervals() != nil {
 		t.Error("four blocks have an interval")
 	}
 }

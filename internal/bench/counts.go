@@ -8,25 +8,25 @@ import (
 
 // Latencies are rounded as in an HDR histogram of 1 µs to 1 h with three digits.
 const (
-	longest     = time.Hour
-	digits      = 3
-	exactlyBits = 11 // numbers with at most this many bits are not rounded
+	maxLatency = time.Hour
+	digits     = 3
+	exactBits  = 11 // numbers with at most this many bits are not rounded
 )
 
 // counts is a histogram: the number of calls by their time in microseconds, rounded to three
 // digits.
 type counts map[int64]int64
 
-// toUnit rounds a time down to microseconds and three digits.
-func toUnit(d time.Duration) int64 {
-	v := min(max(d, time.Microsecond), longest).Microseconds()
-	if shift := bits.Len64(uint64(v)) - exactlyBits; shift > 0 {
+// roundToUnit rounds a time down to microseconds and three digits.
+func roundToUnit(d time.Duration) int64 {
+	v := min(max(d, time.Microsecond), maxLatency).Microseconds()
+	if shift := bits.Len64(uint64(v)) - exactBits; shift > 0 {
 		v = v >> shift << shift
 	}
 	return v
 }
 
-func (c counts) add(d time.Duration) { c[toUnit(d)]++ }
+func (c counts) add(d time.Duration) { c[roundToUnit(d)]++ }
 
 func (c counts) merge(other counts) {
 	for v, n := range other {
@@ -51,17 +51,17 @@ func (c counts) values() []int64 {
 	return values
 }
 
-// rankOf returns the position of a quantile among n sorted values, from 1.
-func rankOf(quantile float64, n int64) int64 {
+// quantileRank returns the position of a quantile among n sorted values, from 1.
+func quantileRank(quantile float64, n int64) int64 {
 	return min(max(int64(quantile*float64(n)+0.5), 1), n)
 }
 
 // quantile returns the time that the fraction q of the calls did not exceed, or 0 without calls.
 func (c counts) quantile(q float64) int64 {
-	left := rankOf(q, c.total())
+	remaining := quantileRank(q, c.total())
 	for _, v := range c.values() {
-		left -= c[v]
-		if left <= 0 {
+		remaining -= c[v]
+		if remaining <= 0 {
 			return v
 		}
 	}
@@ -78,23 +78,23 @@ type Bar struct {
 // last.
 func (c counts) histogram() (bars []Bar) {
 	steps := []int64{1, 2, 5}
-	at := 0
-	upTo := func() int64 {
-		limit := steps[at%3]
-		for range at / 3 {
+	step := 0
+	stepLimit := func() int64 {
+		limit := steps[step%3]
+		for range step / 3 {
 			limit *= 10
 		}
 		return limit
 	}
 	for _, v := range c.values() {
-		for v > upTo() {
-			at++
+		for v > stepLimit() {
+			step++
 			if len(bars) > 0 {
-				bars = append(bars, Bar{UpTo: upTo()})
+				bars = append(bars, Bar{UpTo: stepLimit()})
 			}
 		}
 		if len(bars) == 0 {
-			bars = []Bar{{UpTo: upTo()}}
+			bars = []Bar{{UpTo: stepLimit()}}
 		}
 		bars[len(bars)-1].Calls += c[v]
 	}

@@ -13,15 +13,15 @@ import (
 type Expectation struct {
 	Text string `json:"expect"`
 	Got  string `json:"got,omitempty"`
-	Held bool   `json:"held"`
-	// Unknown is the reason why the condition could not be judged.
-	Unknown string `json:"unknown,omitempty"`
+	Met  bool   `json:"held"`
+	// UnknownReason is the reason why the condition could not be judged.
+	UnknownReason string `json:"unknown,omitempty"`
 
 	// Metric is one of Metrics, Sign is "<", "<=", ">" or ">=". Limit is in microseconds; for
 	// error_rate it is a fraction of all calls, for rate calls per second.
-	Metric string  `json:"-"`
-	Sign   string  `json:"-"`
-	Limit  float64 `json:"-"`
+	Metric   string  `json:"-"`
+	Operator string  `json:"-"`
+	Limit    float64 `json:"-"`
 }
 
 // The metrics of expectations.
@@ -36,23 +36,23 @@ var Metrics = append(slices.Clone(Quantiles), "max", errorRate, callRate)
 // ParseExpectation parses METRIC<VALUE or METRIC>VALUE. The value is a time, a percentage or a
 // number of calls per second.
 func ParseExpectation(text string) (e Expectation, err error) {
-	at := strings.IndexAny(text, "<>")
-	if at < 0 {
+	index := strings.IndexAny(text, "<>")
+	if index < 0 {
 		return e, errors.New("it has neither < nor >")
 	}
 	e.Text = strings.TrimSpace(text)
-	e.Metric = strings.TrimSpace(text[:at])
-	e.Sign = text[at : at+1]
-	value, orEqual := strings.CutPrefix(text[at+1:], "=")
+	e.Metric = strings.TrimSpace(text[:index])
+	e.Operator = text[index : index+1]
+	value, orEqual := strings.CutPrefix(text[index+1:], "=")
 	if orEqual {
-		e.Sign += "="
+		e.Operator += "="
 	}
 	value = strings.TrimSpace(value)
 	switch e.Metric {
 	case errorRate:
-		number, percent := strings.CutSuffix(value, "%")
+		number, isPercent := strings.CutSuffix(value, "%")
 		e.Limit, err = strconv.ParseFloat(strings.TrimSpace(number), 64)
-		if percent {
+		if isPercent {
 			e.Limit /= 100
 		}
 		if err == nil && e.Limit >= 1 { // the condition would always or never hold
@@ -66,7 +66,7 @@ func ParseExpectation(text string) (e Expectation, err error) {
 		}
 		var d time.Duration
 		if _, bare := strconv.ParseFloat(value, 64); bare == nil && value != "0" {
-			return e, fmt.Errorf("%s needs a unit: %s%s%sms", value, e.Metric, e.Sign, value)
+			return e, fmt.Errorf("%s needs a unit: %s%s%sms", value, e.Metric, e.Operator, value)
 		}
 		d, err = time.ParseDuration(value)
 		e.Limit = float64(d.Microseconds())
@@ -77,11 +77,11 @@ func ParseExpectation(text string) (e Expectation, err error) {
 	return e, nil
 }
 
-// Needs returns the number of calls that are needed to judge the expectation.
-func (e Expectation) Needs() int64 { return Needs(e.Metric) }
+// NeededCalls returns the number of calls that are needed to judge the expectation.
+func (e Expectation) NeededCalls() int64 { return NeededCalls(e.Metric) }
 
-// calls returns the number of recorded calls.
-func (r *Result) calls() (n int64) {
+// countCalls returns the number of recorded calls.
+func (r *Result) countCalls() (n int64) {
 	for _, c := range r.Channels {
 		n += c.Calls
 	}
@@ -92,8 +92,8 @@ func (r *Result) calls() (n int64) {
 func (e Expectation) Judge(r *Result) Expectation {
 	var got float64
 	limit := e.Limit
-	if r.calls() == 0 {
-		e.Unknown = "there were no calls"
+	if r.countCalls() == 0 {
+		e.UnknownReason = "there were no calls"
 		return e
 	}
 	switch e.Metric {
@@ -104,10 +104,10 @@ func (e Expectation) Judge(r *Result) Expectation {
 		got = r.Channels[OK].Rate
 		e.Got = strconv.FormatFloat(got, 'g', 5, 64) + "/s"
 	default:
-		v, ok := r.Main().Quantiles[e.Metric]
+		v, ok := r.MainLatency().Quantiles[e.Metric]
 		if !ok {
-			e.Unknown = fmt.Sprintf("%s needs %d calls that succeed or time out, and there were %d", e.Metric, e.Needs(),
-				r.Main().Calls)
+			e.UnknownReason = fmt.Sprintf("%s needs %d calls that succeed or time out, and there were %d", e.Metric, e.NeededCalls(),
+				r.MainLatency().Calls)
 			return e
 		}
 		got = v.Value
@@ -116,12 +116,12 @@ func (e Expectation) Judge(r *Result) Expectation {
 			e.Got = "at least " + e.Got
 			// The latency is rounded down, so the limit is too: a call with a timeout of a second did not
 			// take less than a second.
-			limit = float64(toUnit(time.Duration(limit) * time.Microsecond))
+			limit = float64(roundToUnit(time.Duration(limit) * time.Microsecond))
 		}
 	}
-	e.Held = got > limit
-	if e.Sign[0] == '<' {
-		e.Held = got < limit
+	e.Met = got > limit
+	if e.Operator[0] == '<' {
+		e.Met = got < limit
 	}
 	return e
 }

@@ -69,9 +69,9 @@ func (s statistic) intervals() (found []*Interval) {
 // blocks instead of n-1.
 func smallSampleFactor(blocks int) float64 {
 	const z = 1.96
-	free := float64(blocks - 1)
-	t := z + (z*z*z+z)/(4*free) + (5*math.Pow(z, 5)+16*z*z*z+3*z)/(96*free*free)
-	return t / z * math.Sqrt(float64(blocks)/free)
+	freedom := float64(blocks - 1)
+	t := z + (z*z*z+z)/(4*freedom) + (5*math.Pow(z, 5)+16*z*z*z+3*z)/(96*freedom*freedom)
+	return t / z * math.Sqrt(float64(blocks)/freedom)
 }
 
 // maxCorrelation limits the estimated correlation.
@@ -103,8 +103,8 @@ func correlationFactor(series []float64) float64 {
 	return math.Sqrt((1 + r) / (1 - r))
 }
 
-// quantilesOf returns the statistic of quantiles, which are in ascending order.
-func quantilesOf(blocks []counts, quantiles []float64) (s statistic) {
+// newQuantileStatistic returns the statistic of quantiles, which are in ascending order.
+func newQuantileStatistic(blocks []counts, quantiles []float64) (s statistic) {
 	all := counts{}
 	for _, block := range blocks {
 		all.merge(block)
@@ -142,14 +142,14 @@ func quantilesOf(blocks []counts, quantiles []float64) (s statistic) {
 				total += k * c.n
 			}
 		}
-		at := 0
+		place := 0
 		before := int64(0)
 		for _, q := range quantiles {
-			for at < len(sums)-1 && before+sums[at] < rankOf(q, total) {
-				before += sums[at]
-				at++
+			for place < len(sums)-1 && before+sums[place] < quantileRank(q, total) {
+				before += sums[place]
+				place++
 			}
-			found = append(found, float64(values[at]))
+			found = append(found, float64(values[place]))
 		}
 		return found
 	}
@@ -159,9 +159,9 @@ func quantilesOf(blocks []counts, quantiles []float64) (s statistic) {
 // A tally is a part of a whole, counted in one block.
 type tally struct{ part, whole float64 }
 
-// ratioOf returns the statistic sum of parts / sum of wholes. Its evaluate computes the ratio of a sample in
+// newRatioStatistic returns the statistic sum of parts / sum of wholes. Its evaluate computes the ratio of a sample in
 // which block i occurs draws[i] times.
-func ratioOf(blocks []tally) (s statistic) {
+func newRatioStatistic(blocks []tally) (s statistic) {
 	ratio := func(t tally) float64 { return t.part / max(t.whole, 1e-9) }
 	for _, b := range blocks {
 		s.series = append(s.series, ratio(b))

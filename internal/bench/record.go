@@ -19,26 +19,26 @@ type Recorder struct {
 	target  string
 
 	mu sync.Mutex
-	// open is set in the open model, which has response times.
-	open bool
-	// base is the first block of the current run, since its start. Took is the duration of the
+	// isOpen is set in the open model, which has response times.
+	isOpen bool
+	// firstBlock is the first block of the current run, since its start. Took is the duration of the
 	// earlier runs.
-	base  int
-	since time.Time
-	took  time.Duration
+	firstBlock  int
+	runStart    time.Time
+	earlierRuns time.Duration
 	// calls and failed count the calls so far. observed is when Observe was called last.
 	calls, failed int64
-	observed      time.Time
+	lastObserved  time.Time
 	blocks        []block
 	stages        map[string]counts
-	gen           generator
+	generator     generator
 	// minTimeout are the shortest times of calls that timed out, or 0.
 	minTimeout minLatencies
 	recent     window
-	// ended is the reason why the run ended early, or "". The server accepts calls again from
+	// endReason is the reason why the run ended early, or "". The server accepts calls again from
 	// resumes on.
-	ended   string
-	resumes time.Time
+	endReason  string
+	resumeTime time.Time
 }
 
 // minLatencies are the shortest times of calls, in microseconds.
@@ -48,11 +48,11 @@ type minLatencies struct{ response, service int64 }
 // that could not be sent in time, held the calls that were not sent because the server asked for a
 // pause, and waited the calls that waited because too many were in flight.
 type generator struct {
-	lag           counts
-	missed, held  int64
-	waited        int64
-	pauses        int64
-	cpu, cpuBegan time.Duration
+	lag              counts
+	missed, heldBack int64
+	waited           int64
+	pauses           int64
+	cpu, cpuAtStart  time.Duration
 }
 
 // A block contains the calls that were planned to start in one second.
@@ -70,11 +70,11 @@ type Clock struct {
 // NewRecorder returns a Recorder for one target. Samples may be nil.
 func NewRecorder(clock Clock, samples *Samples, target string) *Recorder {
 	return &Recorder{
-		Clock:   clock,
-		samples: samples,
-		target:  target,
-		stages:  map[string]counts{},
-		gen:     generator{lag: counts{}},
+		Clock:     clock,
+		samples:   samples,
+		target:    target,
+		stages:    map[string]counts{},
+		generator: generator{lag: counts{}},
 	}
 }
 
@@ -83,24 +83,24 @@ const (
 	observeEvery = 100 * time.Millisecond
 )
 
-// begin starts a run, which has its own blocks.
-func (r *Recorder) begin(open bool) time.Time {
+// startRun starts a run, which has its own blocks.
+func (r *Recorder) startRun(open bool) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.open = open
-	r.base = len(r.blocks)
-	r.since = r.Now()
-	r.gen.cpuBegan = cpuTime()
-	r.recent = window{began: r.since}
-	return r.since
+	r.isOpen = open
+	r.firstBlock = len(r.blocks)
+	r.runStart = r.Now()
+	r.generator.cpuAtStart = cpuTime()
+	r.recent = window{began: r.runStart}
+	return r.runStart
 }
 
-// finish ends a run. It counts the run as at least as long as least.
-func (r *Recorder) finish(least time.Duration) {
+// finishRun ends a run. It counts the run as at least as long as least.
+func (r *Recorder) finishRun(least time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.took += max(r.Now().Sub(r.since), least)
-	r.gen.cpu += cpuTime() - r.gen.cpuBegan
+	r.earlierRuns += max(r.Now().Sub(r.runStart), least)
+	r.generator.cpu += cpuTime() - r.generator.cpuAtStart
 }
 
 // Calls returns the number of recorded calls.
@@ -110,17 +110,17 @@ func (r *Recorder) Calls() int64 {
 	return r.calls
 }
 
-// Ended returns the reason why the run ended early, or "".
-func (r *Recorder) Ended() string {
+// EndReason returns the reason why the run ended early, or "".
+func (r *Recorder) EndReason() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.ended
+	return r.endReason
 }
 
-func (r *Recorder) resumesAt() time.Time {
+func (r *Recorder) acceptsFrom() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.resumes
+	return r.resumeTime
 }
 
 // maxPause is the longest pause that a server may ask for before the run ends.
@@ -138,17 +138,17 @@ func (r *Recorder) add(s Sample) (stop bool) {
 	b.channels[s.Channel]++
 	r.calls++
 	if s.Pause > 0 {
-		r.gen.pauses++
-		r.resumes = later(r.resumes, s.End.Add(s.Pause))
+		r.generator.pauses++
+		r.resumeTime = laterOf(r.resumeTime, s.End.Add(s.Pause))
 	}
 	if s.Channel == OK || s.Channel == Timeout {
-		if r.open {
+		if r.isOpen {
 			b.response.add(s.response())
 		}
 		b.service.add(s.service())
 	}
 	if s.Channel == Timeout {
-		r.minTimeout.add(s)
+		r.minTimeout.include(s)
 	}
 	if s.Channel == OK {
 		for _, stage := range s.Stages {
@@ -160,22 +160,22 @@ func (r *Recorder) add(s Sample) (stop bool) {
 	} else {
 		r.failed++
 	}
-	if r.Observe != nil && s.End.Sub(r.observed) >= observeEvery {
-		r.observed = s.End
+	if r.Observe != nil && s.End.Sub(r.lastObserved) >= observeEvery {
+		r.lastObserved = s.End
 		r.Observe(r.calls, r.failed)
 	}
-	if r.recent.isFailing(s.End, s.Channel != OK) {
-		r.ended = fmt.Sprintf("more than half of the calls failed for %d s", failingSeconds)
+	if r.recent.countCall(s.End, s.Channel != OK) {
+		r.endReason = fmt.Sprintf("more than half of the calls failed for %d s", failingSeconds)
 	} else if s.Pause > maxPause {
-		r.ended = "the server asked for a pause of " + s.Pause.Round(time.Second).String()
+		r.endReason = "the server asked for a pause of " + s.Pause.Round(time.Second).String()
 	}
-	return r.ended != ""
+	return r.endReason != ""
 }
 
-// add includes a call in the minimum.
-func (l *minLatencies) add(s Sample) {
-	response := toUnit(s.response())
-	service := toUnit(s.service())
+// include includes a call in the minimum.
+func (l *minLatencies) include(s Sample) {
+	response := roundToUnit(s.response())
+	service := roundToUnit(s.service())
 	if l.service == 0 {
 		*l = minLatencies{response, service}
 	}
@@ -184,8 +184,8 @@ func (l *minLatencies) add(s Sample) {
 }
 
 // blockAt returns the block of a planned start.
-func (r *Recorder) blockAt(at time.Time) *block {
-	i := r.base + int(at.Sub(r.since)/blockTime)
+func (r *Recorder) blockAt(start time.Time) *block {
+	i := r.firstBlock + int(start.Sub(r.runStart)/blockTime)
 	for len(r.blocks) <= i {
 		r.blocks = append(r.blocks, block{counts{}, counts{}, map[string]int64{}})
 	}
@@ -196,15 +196,15 @@ func (r *Recorder) blockAt(at time.Time) *block {
 func (r *Recorder) countGenerated(count func(*generator)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	count(&r.gen)
+	count(&r.generator)
 }
 
 // Interrupt records that the user ended the run.
 func (r *Recorder) Interrupt() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.ended == "" {
-		r.ended = Interrupted
+	if r.endReason == "" {
+		r.endReason = Interrupted
 	}
 }
 
@@ -222,21 +222,21 @@ type window struct {
 	failing [failingSeconds]int64
 }
 
-// isFailing counts a call and reports whether more than half of the calls in the whole window
+// countCall counts a call and reports whether more than half of the calls in the whole window
 // failed.
-func (w *window) isFailing(end time.Time, failed bool) bool {
+func (w *window) countCall(end time.Time, failed bool) bool {
 	second := int64(end.Sub(w.began) / time.Second)
 	for ; w.second < second; w.second++ {
 		next := (w.second + 1) % failingSeconds
 		w.all[next] = 0
 		w.failing[next] = 0
 	}
-	at := max(second, 0) % failingSeconds
-	w.all[at]++
+	current := max(second, 0) % failingSeconds
+	w.all[current]++
 	if !failed {
 		return false
 	}
-	w.failing[at]++
+	w.failing[current]++
 	var all, failing int64
 	for i := range w.all {
 		all += w.all[i]

@@ -51,7 +51,7 @@ type Load struct {
 	Poisson bool    `json:"poisson,omitempty"`
 	Users   int     `json:"users,omitempty"`
 	ThinkUS int64   `json:"think_us,omitempty"`
-	Most    float64 `json:"most_per_second,omitempty"`
+	MaxRate float64 `json:"most_per_second,omitempty"`
 	Seconds float64 `json:"seconds,omitempty"`
 	Calls   int     `json:"calls,omitempty"`
 }
@@ -79,7 +79,7 @@ func LoadOf(p Plan) Load {
 		Meaning: ClosedMeaning,
 		Users:   p.Users,
 		ThinkUS: p.Think.Microseconds(),
-		Most:    p.Most,
+		MaxRate: p.MaxRate,
 		Seconds: p.Duration.Seconds(),
 		Calls:   p.Requests,
 	}
@@ -99,12 +99,12 @@ type Result struct {
 	Channels map[string]Channel `json:"channels"`
 	Errors   Value              `json:"error_rate"`
 	// Response is nil in the closed model.
-	Response *Latency           `json:"response,omitempty"`
-	Service  *Latency           `json:"service"`
-	Stages   map[string]Latency `json:"stages,omitempty"`
-	Made     Generated          `json:"generator"`
-	// Ended is the reason why the run ended early, or "".
-	Ended string `json:"ended,omitempty"`
+	Response  *Latency           `json:"response,omitempty"`
+	Service   *Latency           `json:"service"`
+	Stages    map[string]Latency `json:"stages,omitempty"`
+	Generator GeneratorStats     `json:"generator"`
+	// EndReason is the reason why the run ended early, or "".
+	EndReason string `json:"ended,omitempty"`
 }
 
 // A Step was done one or more times before the calls.
@@ -135,14 +135,14 @@ type Value struct {
 
 // widened returns the interval of the value, widened by a factor. It returns false if the value has
 // no interval.
-func (v Value) widened(wider float64) (Interval, bool) {
+func (v Value) widened(factor float64) (Interval, bool) {
 	if v.Low == nil || v.High == nil {
 		return Interval{}, false
 	}
-	return Interval{v.Value - (v.Value-*v.Low)*wider, v.Value + (*v.High-v.Value)*wider}, true
+	return Interval{v.Value - (v.Value-*v.Low)*factor, v.Value + (*v.High-v.Value)*factor}, true
 }
 
-func valueOf(value float64, i *Interval) Value {
+func newValue(value float64, i *Interval) Value {
 	if i == nil {
 		return Value{Value: value}
 	}
@@ -162,7 +162,7 @@ type Latency struct {
 // WriteHistogram writes the percentiles in the plot format of the HDR tools (.hgrm), in
 // milliseconds.
 func (l *Latency) WriteHistogram(w io.Writer) error {
-	h := hdrhistogram.New(1, longest.Microseconds(), digits)
+	h := hdrhistogram.New(1, maxLatency.Microseconds(), digits)
 	for v, n := range l.raw {
 		if err := h.RecordValues(v, n); err != nil {
 			return err
@@ -173,7 +173,7 @@ func (l *Latency) WriteHistogram(w io.Writer) error {
 }
 
 // A Generated describes how well this machine generated the calls.
-type Generated struct {
+type GeneratorStats struct {
 	// CPU is the fraction of all processors that this process used.
 	CPU   float64 `json:"cpu"`
 	LagUS int64   `json:"lag_p99_us"`
@@ -193,14 +193,14 @@ var Quantiles = []string{"p50", "p90", "p95", "p99", "p99.9"}
 
 var quantiles = []float64{0.5, 0.9, 0.95, 0.99, 0.999}
 
-// Beyond is how many calls must exceed a quantile that is shown.
-const Beyond = 10
+// MinCallsBeyond is how many calls must exceed a quantile that is shown.
+const MinCallsBeyond = 10
 
-// Needs returns the number of calls that a metric needs.
-func Needs(name string) int64 {
+// NeededCalls returns the number of calls that a metric needs.
+func NeededCalls(name string) int64 {
 	for i, n := range Quantiles {
 		if n == name {
-			return int64(math.Round(Beyond / (1 - quantiles[i])))
+			return int64(math.Round(MinCallsBeyond / (1 - quantiles[i])))
 		}
 	}
 	return 1
@@ -211,11 +211,11 @@ func (r *Recorder) Result() *Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	res := &Result{
-		Target:   r.target,
-		Ended:    r.ended,
-		Seconds:  r.took.Seconds(),
-		Channels: map[string]Channel{},
-		Stages:   map[string]Latency{},
+		Target:    r.target,
+		EndReason: r.endReason,
+		Seconds:   r.earlierRuns.Seconds(),
+		Channels:  map[string]Channel{},
+		Stages:    map[string]Latency{},
 	}
 	var response, service []counts
 	var errors []tally
@@ -237,7 +237,7 @@ func (r *Recorder) Result() *Result {
 		for _, b := range r.blocks {
 			calls += b.channels[name]
 		}
-		res.Channels[name] = channelOf(calls, res.Seconds, names[name])
+		res.Channels[name] = newChannel(calls, res.Seconds, names[name])
 	}
 	for _, b := range r.blocks {
 		var t tally
@@ -249,39 +249,39 @@ func (r *Recorder) Result() *Result {
 	}
 	res.Errors = Value{}
 	if r.calls > 0 {
-		res.Errors = valueOf(float64(r.failed)/float64(r.calls), first(ratioOf(errors).intervals()))
+		res.Errors = newValue(float64(r.failed)/float64(r.calls), firstInterval(newRatioStatistic(errors).intervals()))
 	}
-	res.Service = latencyOf(service, r.minTimeout.service)
-	if r.open {
-		res.Response = latencyOf(response, r.minTimeout.response)
+	res.Service = newLatency(service, r.minTimeout.service)
+	if r.isOpen {
+		res.Response = newLatency(response, r.minTimeout.response)
 	}
 	for name, c := range r.stages {
-		res.Stages[name] = *latencyOf([]counts{c}, 0)
+		res.Stages[name] = *newLatency([]counts{c}, 0)
 	}
-	res.Made = r.gen.summarize(r.took)
+	res.Generator = r.generator.summarize(r.earlierRuns)
 	return res
 }
 
-func first(all []*Interval) *Interval {
+func firstInterval(all []*Interval) *Interval {
 	if len(all) == 0 {
 		return nil
 	}
 	return all[0]
 }
 
-func channelOf(calls int64, seconds float64, in []tally) Channel {
+func newChannel(calls int64, seconds float64, perSecond []tally) Channel {
 	c := Channel{Calls: calls, Rate: float64(calls) / max(seconds, 1e-9)}
-	if i := first(ratioOf(in).intervals()); i != nil {
+	if interval := firstInterval(newRatioStatistic(perSecond).intervals()); interval != nil {
 		// The rate includes the last, incomplete second; the interval does not.
-		c.Low = min(i.Low, c.Rate)
-		c.High = max(i.High, c.Rate)
+		c.Low = min(interval.Low, c.Rate)
+		c.High = max(interval.High, c.Rate)
 	}
 	return c
 }
 
-// latencyOf returns the distribution of the calls in blocks of a second. minTimeout is the shortest
+// newLatency returns the distribution of the calls in blocks of a second. minTimeout is the shortest
 // time of a call that timed out, or 0: no latency from there on is known exactly.
-func latencyOf(seconds []counts, leastTimeout int64) *Latency {
+func newLatency(seconds []counts, minTimeout int64) *Latency {
 	l := &Latency{raw: counts{}, Quantiles: map[string]Value{}}
 	for _, second := range seconds {
 		l.raw.merge(second)
@@ -291,24 +291,24 @@ func latencyOf(seconds []counts, leastTimeout int64) *Latency {
 		return l
 	}
 	values := l.raw.values()
-	valueAt := func(us int64, in *Interval) Value {
-		if in != nil { // no call took less than the shortest one
-			in.Low = max(in.Low, float64(values[0]))
+	valueAt := func(us int64, interval *Interval) Value {
+		if interval != nil { // no call took less than the shortest one
+			interval.Low = max(interval.Low, float64(values[0]))
 		}
-		v := valueOf(float64(us), in)
-		v.AtLeast = leastTimeout > 0 && us >= leastTimeout
+		v := newValue(float64(us), interval)
+		v.AtLeast = minTimeout > 0 && us >= minTimeout
 		return v
 	}
-	found := quantilesOf(seconds, quantiles).intervals()
+	intervals := newQuantileStatistic(seconds, quantiles).intervals()
 	for i, name := range Quantiles {
-		if l.Calls < Needs(name) {
+		if l.Calls < NeededCalls(name) {
 			break
 		}
-		var in *Interval
-		if found != nil {
-			in = found[i]
+		var interval *Interval
+		if intervals != nil {
+			interval = intervals[i]
 		}
-		l.Quantiles[name] = valueAt(l.raw.quantile(quantiles[i]), in)
+		l.Quantiles[name] = valueAt(l.raw.quantile(quantiles[i]), interval)
 	}
 	l.Quantiles["max"] = valueAt(values[len(values)-1], nil)
 	l.Bars = l.raw.histogram()
@@ -319,9 +319,9 @@ func latencyOf(seconds []counts, leastTimeout int64) *Latency {
 const lateThreshold = 5 * time.Millisecond
 
 // summarize returns the numbers for the result.
-func (g *generator) summarize(took time.Duration) Generated {
-	made := Generated{
-		LagUS: g.lag.quantile(0.99), Missed: g.missed, Held: g.held, Waited: g.waited, Pauses: g.pauses,
+func (g *generator) summarize(took time.Duration) GeneratorStats {
+	made := GeneratorStats{
+		LagUS: g.lag.quantile(0.99), Missed: g.missed, Held: g.heldBack, Waited: g.waited, Pauses: g.pauses,
 		CPU: g.cpu.Seconds() / max(took.Seconds(), 1e-9) / float64(runtime.GOMAXPROCS(0)),
 	}
 	for v, n := range g.lag {
@@ -339,31 +339,31 @@ const (
 	maxLate   = 0.01
 )
 
-// Limit returns the reason why the result describes the generator and not the server, or "". inside
+// GeneratorLimit returns the reason why the result describes the generator and not the server, or "". inside
 // is set if the server runs in this process; the CPU time is not checked then. Up to Beyond late
 // calls are always allowed.
-func (r *Result) Limit(inside bool) string {
-	calls := r.Made.Missed
+func (r *Result) GeneratorLimit(isInProcess bool) string {
+	calls := r.Generator.Missed
 	for _, c := range r.Channels {
 		calls += c.Calls
 	}
 	const prefix = "the generator was the limit: "
-	g := r.Made
-	if float64(g.Missed) > maxMissed*float64(calls) {
-		return fmt.Sprintf(prefix+"%d of %d planned calls could not be sent", g.Missed, calls)
+	generator := r.Generator
+	if float64(generator.Missed) > maxMissed*float64(calls) {
+		return fmt.Sprintf(prefix+"%d of %d planned calls could not be sent", generator.Missed, calls)
 	}
-	if g.Late > Beyond && float64(g.Late) > maxLate*float64(calls) {
-		return fmt.Sprintf(prefix+"%d of %d calls began more than %s late", g.Late, calls, lateThreshold)
+	if generator.Late > MinCallsBeyond && float64(generator.Late) > maxLate*float64(calls) {
+		return fmt.Sprintf(prefix+"%d of %d calls began more than %s late", generator.Late, calls, lateThreshold)
 	}
-	if g.CPU > maxCPU && !inside {
-		return fmt.Sprintf(prefix+"this process used %.0f %% of all processors", 100*g.CPU)
+	if generator.CPU > maxCPU && !isInProcess {
+		return fmt.Sprintf(prefix+"this process used %.0f %% of all processors", 100*generator.CPU)
 	}
 	return ""
 }
 
-// minBehind is by how much response times may always be longer, in microseconds: timers are not
+// minLag is by how much response times may always be longer, in microseconds: timers are not
 // exact.
-const minBehind = 1000
+const minLag = 1000
 
 // FellBehind reports whether response times are more than a tenth longer than service times at p99,
 // or at the highest known quantile below it.
@@ -379,12 +379,12 @@ func (r *Result) FellBehind() bool {
 	}
 	service, ok := r.Service.Quantiles[name]
 	behind := r.Response.Quantiles[name].Value - service.Value
-	return ok && behind > 0.1*service.Value && behind > minBehind
+	return ok && behind > 0.1*service.Value && behind > minLag
 }
 
-// Main returns the latency of the model: response times in the open model, service times in the
+// MainLatency returns the latency of the model: response times in the open model, service times in the
 // closed one.
-func (r *Result) Main() *Latency {
+func (r *Result) MainLatency() *Latency {
 	if r.Response != nil {
 		return r.Response
 	}

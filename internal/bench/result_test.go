@@ -17,11 +17,11 @@ import (
 // The counts are those of an HDR histogram of 1 µs to 1 h with three digits.
 func TestCountsAreAnHDRHistogram(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 5))
-	c, h := counts{}, hdrhistogram.New(1, longest.Microseconds(), digits)
+	c, h := counts{}, hdrhistogram.New(1, maxLatency.Microseconds(), digits)
 	for range 20_000 {
 		d := time.Duration(float64(time.Microsecond) * (1 + random.ExpFloat64()*float64(int64(1)<<random.IntN(28))))
 		c.add(d)
-		if err := h.RecordValue(min(d, longest).Microseconds()); err != nil {
+		if err := h.RecordValue(min(d, maxLatency).Microseconds()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -31,8 +31,8 @@ func TestCountsAreAnHDRHistogram(t *testing.T) {
 			t.Errorf("the quantile %g is %d, want %d", q, got, want)
 		}
 	}
-	for d, want := range map[time.Duration]int64{0: 1, 999: 1, 2047 * time.Microsecond: 2047, 2049 * time.Microsecond: 2048, 2 * longest: toUnit(longest)} {
-		if got := toUnit(d); got != want {
+	for d, want := range map[time.Duration]int64{0: 1, 999: 1, 2047 * time.Microsecond: 2047, 2049 * time.Microsecond: 2048, 2 * maxLatency: roundToUnit(maxLatency)} {
+		if got := roundToUnit(d); got != want {
 			t.Errorf("%s is %d, want %d", d, got, want)
 		}
 	}
@@ -73,34 +73,34 @@ func TestQuantilesNeedCalls(t *testing.T) {
 		10_000: {"max", "p50", "p90", "p95", "p99", "p99.9"},
 	} {
 		var names []string
-		for name := range latencyOf([]counts{{20_000: int64(calls)}}, 0).Quantiles {
+		for name := range newLatency([]counts{{20_000: int64(calls)}}, 0).Quantiles {
 			names = append(names, name)
 		}
 		if slices.Sort(names); !slices.Equal(names, want) {
 			t.Errorf("%d calls have %v, want %v", calls, names, want)
 		}
 	}
-	if l := latencyOf(nil, 0); l.Calls != 0 || len(l.Quantiles) != 0 {
+	if l := newLatency(nil, 0); l.Calls != 0 || len(l.Quantiles) != 0 {
 		t.Errorf("no calls have %+v", l)
 	}
 }
 
 func TestTheGeneratorIsTheLimit(t *testing.T) {
-	result := func(made Generated) *Result {
-		return &Result{Channels: map[string]Channel{OK: {Calls: 1000}}, Made: made}
+	result := func(made GeneratorStats) *Result {
+		return &Result{Channels: map[string]Channel{OK: {Calls: 1000}}, Generator: made}
 	}
 	for _, c := range []struct {
-		made   Generated
+		made   GeneratorStats
 		inside bool
 		want   string
 	}{
-		{Generated{CPU: 0.7, Late: 10, Missed: 1}, false, ""},
-		{Generated{CPU: 0.71}, false, "the generator was the limit: this process used 71 % of all processors"},
-		{Generated{CPU: 0.71}, true, ""},
-		{Generated{Late: 11}, true, "the generator was the limit: 11 of 1000 calls began more than 5ms late"},
-		{Generated{Missed: 2}, true, "the generator was the limit: 2 of 1002 planned calls could not be sent"},
+		{GeneratorStats{CPU: 0.7, Late: 10, Missed: 1}, false, ""},
+		{GeneratorStats{CPU: 0.71}, false, "the generator was the limit: this process used 71 % of all processors"},
+		{GeneratorStats{CPU: 0.71}, true, ""},
+		{GeneratorStats{Late: 11}, true, "the generator was the limit: 11 of 1000 calls began more than 5ms late"},
+		{GeneratorStats{Missed: 2}, true, "the generator was the limit: 2 of 1002 planned calls could not be sent"},
 	} {
-		if got := result(c.made).Limit(c.inside); got != c.want {
+		if got := result(c.made).GeneratorLimit(c.inside); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.made, got, c.want)
 		}
 	}
@@ -144,18 +144,18 @@ func TestExpectations(t *testing.T) {
 		}
 		e = e.Judge(r)
 		got := "missed"
-		if e.Held {
+		if e.Met {
 			got = "held"
 		}
-		if e.Unknown != "" {
-			got = e.Unknown
+		if e.UnknownReason != "" {
+			got = e.UnknownReason
 		}
 		if got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
 	for _, text := range []string{"error_rate<1%", "rate<5", "max<1s"} {
-		if e, err := ParseExpectation(text); err != nil || e.Judge(&Result{Service: &Latency{}}).Unknown == "" {
+		if e, err := ParseExpectation(text); err != nil || e.Judge(&Result{Service: &Latency{}}).UnknownReason == "" {
 			t.Errorf("%s is judged without calls: %v", text, err)
 		}
 	}
@@ -176,7 +176,7 @@ func TestIntervalsDoNotGoBelowEveryCall(t *testing.T) {
 		}
 		seconds = append(seconds, counts{us: 100})
 	}
-	if p50 := latencyOf(seconds, 0).Quantiles["p50"]; p50.Value != 100_000 || p50.Low == nil || *p50.Low != 1000 {
+	if p50 := newLatency(seconds, 0).Quantiles["p50"]; p50.Value != 100_000 || p50.Low == nil || *p50.Low != 1000 {
 		t.Errorf("%+v, low %v", p50, p50.Low)
 	}
 }
@@ -232,7 +232,7 @@ func TestSamplesAreLines(t *testing.T) {
 	var b bytes.Buffer
 	began := time.Unix(0, 0)
 	s := NewSamples(&b, began)
-	s.write("server", Sample{Intended: began, Start: began.Add(time.Millisecond), End: began.Add(21 * time.Millisecond), Ending: Ending{Channel: OK}})
+	s.write("server", Sample{Intended: began, Start: began.Add(time.Millisecond), End: began.Add(21 * time.Millisecond), CallOutcome: CallOutcome{Channel: OK}})
 	if want := `{"target":"server","intended_us":0,"start_us":1000,"end_us":21000,"channel":"ok"}` + "\n"; b.String() != want {
 		t.Errorf("%s, want %s", b.String(), want)
 	}

@@ -20,8 +20,8 @@ const pauseAfterFailure = 100 * time.Millisecond
 func Run(ctx context.Context, p Plan, r *Recorder, call Call) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	run := &running{Plan: p, rec: r, call: call, stop: stop}
-	run.began = r.begin(p.IsOpen())
+	run := &planRun{Plan: p, rec: r, call: call, cancel: stop}
+	run.began = r.startRun(p.IsOpen())
 	if p.IsOpen() {
 		run.runOpen(ctx)
 	} else {
@@ -31,17 +31,17 @@ func Run(ctx context.Context, p Plan, r *Recorder, call Call) {
 	if !p.IsOpen() || ctx.Err() != nil {
 		p.Duration = 0
 	}
-	r.finish(p.Duration)
+	r.finishRun(p.Duration)
 }
 
-// running is one run of a plan.
-type running struct {
+// planRun is one run of a plan.
+type planRun struct {
 	Plan
-	rec   *Recorder
-	call  Call
-	stop  context.CancelFunc
-	began time.Time
-	calls sync.WaitGroup
+	rec    *Recorder
+	call   Call
+	cancel context.CancelFunc
+	began  time.Time
+	calls  sync.WaitGroup
 }
 
 // arrivals returns a function that returns the planned starts in order, from the start of the run.
@@ -51,22 +51,22 @@ func (p Plan) arrivals() func() time.Duration {
 		n := -1.0
 		return func() time.Duration {
 			n++
-			return inSeconds(n / p.Rate)
+			return secondsToDuration(n / p.Rate)
 		}
 	}
 	random := rand.New(rand.NewPCG(1, 2))
-	at := 0.0
+	seconds := 0.0
 	return func() time.Duration {
-		at += random.ExpFloat64() / p.Rate
-		return inSeconds(at)
+		seconds += random.ExpFloat64() / p.Rate
+		return secondsToDuration(seconds)
 	}
 }
 
 // maxStart is later than the end of every run.
 const maxStart = 100 * 365 * 24 * time.Hour
 
-// inSeconds converts seconds to a Duration, up to maxStart.
-func inSeconds(seconds float64) time.Duration {
+// secondsToDuration converts seconds to a Duration, up to maxStart.
+func secondsToDuration(seconds float64) time.Duration {
 	if seconds >= maxStart.Seconds() {
 		return maxStart
 	}
@@ -74,52 +74,52 @@ func inSeconds(seconds float64) time.Duration {
 }
 
 // runOpen starts each call at its planned time, or later if too many calls are in flight.
-func (r *running) runOpen(ctx context.Context) {
-	places := make(chan struct{}, r.InFlight)
-	next := r.arrivals()
-	lastFree := r.began // when sending was last delayed by the limit of calls in flight
+func (r *planRun) runOpen(ctx context.Context) {
+	slots := make(chan struct{}, r.InFlight)
+	nextOffset := r.arrivals()
+	lastDelayed := r.began // when sending was last delayed by the limit of calls in flight
 	for n := 0; r.Requests == 0 || n < r.Requests; n++ {
-		at := next()
-		if r.Duration > 0 && at >= r.Duration {
+		offset := nextOffset()
+		if r.Duration > 0 && offset >= r.Duration {
 			return
 		}
-		intended := r.began.Add(at)
+		intended := r.began.Add(offset)
 		if r.sleepUntil(ctx, intended) != nil {
 			return
 		}
-		if intended.Before(r.rec.resumesAt()) {
-			r.rec.countGenerated(func(g *generator) { g.held++ })
+		if intended.Before(r.rec.acceptsFrom()) {
+			r.rec.countGenerated(func(g *generator) { g.heldBack++ })
 			continue
 		}
 		select {
-		case places <- struct{}{}:
+		case slots <- struct{}{}:
 		default:
 			select {
-			case places <- struct{}{}:
-				lastFree = r.rec.Now()
+			case slots <- struct{}{}:
+				lastDelayed = r.rec.Now()
 				r.rec.countGenerated(func(g *generator) { g.waited++ })
 			case <-ctx.Done():
 				return
 			}
 		}
 		if r.Duration > 0 && r.rec.Now().Sub(r.began) > r.Duration+overtime {
-			<-places
+			<-slots
 			r.rec.countGenerated(func(g *generator) { g.missed++ })
 			continue
 		}
-		freeSince := lastFree
+		delayedUntil := lastDelayed
 		r.calls.Go(func() {
-			defer func() { <-places }()
+			defer func() { <-slots }()
 			start := r.rec.Now()
-			r.rec.countGenerated(func(g *generator) { g.lag.add(start.Sub(later(intended, freeSince))) })
+			r.rec.countGenerated(func(g *generator) { g.lag.add(start.Sub(laterOf(intended, delayedUntil))) })
 			r.makeCall(ctx, intended, start)
 		})
 	}
 }
 
 // sleepUntil waits until a time, or until ctx is done.
-func (r *running) sleepUntil(ctx context.Context, at time.Time) error {
-	for left := at.Sub(r.rec.Now()); left > 0; left = at.Sub(r.rec.Now()) {
+func (r *planRun) sleepUntil(ctx context.Context, wake time.Time) error {
+	for left := wake.Sub(r.rec.Now()); left > 0; left = wake.Sub(r.rec.Now()) {
 		if err := r.rec.Sleep(ctx, left); err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func (r *running) sleepUntil(ctx context.Context, at time.Time) error {
 	return context.Cause(ctx)
 }
 
-func later(a, b time.Time) time.Time {
+func laterOf(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}
@@ -135,22 +135,22 @@ func later(a, b time.Time) time.Time {
 }
 
 // runClosed lets each user make one call after another.
-func (r *running) runClosed(ctx context.Context) {
-	var begun atomic.Int64
-	more := func() bool {
+func (r *planRun) runClosed(ctx context.Context) {
+	var started atomic.Int64
+	mayCall := func() bool {
 		return ctx.Err() == nil && (r.Duration == 0 || r.rec.Now().Sub(r.began) < r.Duration) &&
-			(r.Requests == 0 || begun.Add(1) <= int64(r.Requests))
+			(r.Requests == 0 || started.Add(1) <= int64(r.Requests))
 	}
-	turn := r.nextStarts()
+	nextStart := r.nextStarts()
 	for range r.Users {
 		r.calls.Go(func() {
-			for r.sleepUntil(ctx, turn()) == nil && more() {
+			for r.sleepUntil(ctx, nextStart()) == nil && mayCall() {
 				start := r.rec.Now()
 				wait := r.Think
 				if r.makeCall(ctx, start, start) == Transport {
 					wait = max(wait, pauseAfterFailure)
 				}
-				_ = r.sleepUntil(ctx, later(r.rec.Now().Add(wait), r.rec.resumesAt()))
+				_ = r.sleepUntil(ctx, laterOf(r.rec.Now().Add(wait), r.rec.acceptsFrom()))
 			}
 		})
 	}
@@ -158,27 +158,27 @@ func (r *running) runClosed(ctx context.Context) {
 
 // nextStarts returns a function that returns when the next call of any user may start, limited by
 // Most.
-func (r *running) nextStarts() func() time.Time {
+func (r *planRun) nextStarts() func() time.Time {
 	var mu sync.Mutex
 	next := r.began
 	return func() time.Time {
-		if r.Most == 0 {
+		if r.MaxRate == 0 {
 			return r.began
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		at := later(next, r.rec.Now())
-		next = at.Add(inSeconds(1 / r.Most))
-		return at
+		start := laterOf(next, r.rec.Now())
+		next = start.Add(secondsToDuration(1 / r.MaxRate))
+		return start
 	}
 }
 
 // makeCall makes a call and records it.
-func (r *running) makeCall(ctx context.Context, intended, start time.Time) (channel string) {
+func (r *planRun) makeCall(ctx context.Context, intended, start time.Time) (channel string) {
 	ending := r.call(ctx)
 	end := r.rec.Now()
-	if r.rec.add(Sample{Intended: intended, Start: start, End: end, Ending: ending}) {
-		r.stop()
+	if r.rec.add(Sample{Intended: intended, Start: start, End: end, CallOutcome: ending}) {
+		r.cancel()
 	}
 	return ending.Channel
 }

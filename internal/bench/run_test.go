@@ -46,13 +46,13 @@ func measure(t *testing.T, p Plan, takes behavior) (r *Result) {
 		began, n := time.Now(), 0
 		var mu sync.Mutex
 		rec := NewRecorder(virtual, nil, "server")
-		Run(t.Context(), p, rec, func(ctx context.Context) Ending {
+		Run(t.Context(), p, rec, func(ctx context.Context) CallOutcome {
 			mu.Lock()
 			takes := takes(n, time.Since(began))
 			n++
 			mu.Unlock()
 			time.Sleep(takes)
-			return Ending{Channel: OK}
+			return CallOutcome{Channel: OK}
 		})
 		r = rec.Result()
 	})
@@ -85,13 +85,13 @@ func TestTheOpenModelMeasuresTheTruth(t *testing.T) {
 				t.Errorf("%s: %d calls were measured, want %d", name, r.Response.Calls, len(truth))
 			}
 			for i, q := range Quantiles {
-				want := truth[rankOf(quantiles[i], int64(len(truth)))-1]
+				want := truth[quantileRank(quantiles[i], int64(len(truth)))-1]
 				got, ok := r.Response.Quantiles[q]
 				if !ok || !near(got.Value, want) {
 					t.Errorf("%s (poisson %t): %s is %.0f µs, want %.0f", name, poisson, q, got.Value, want)
 				}
 			}
-			if why := r.Limit(true); why != "" || r.FellBehind() {
+			if why := r.GeneratorLimit(true); why != "" || r.FellBehind() {
 				t.Errorf("%s: %q, behind %t", name, why, r.FellBehind())
 			}
 		}
@@ -123,14 +123,14 @@ func TestTheClosedModelIsBlind(t *testing.T) {
 func TestCallsWaitForAPlace(t *testing.T) {
 	p := Plan{Rate: 200, Duration: 30 * time.Second, InFlight: 256}
 	r, truth := measure(t, p, freezing), truthOf(p, freezing)
-	want := truth[rankOf(0.9, int64(len(truth)))-1]
+	want := truth[quantileRank(0.9, int64(len(truth)))-1]
 	if got := r.Response.Quantiles["p90"].Value; !near(got, want) {
 		t.Errorf("p90 is %.0f µs, want %.0f", got, want)
 	}
 	if service := r.Service.Quantiles["p90"].Value; !near(service, 20_000) {
 		t.Errorf("the service time at p90 is %.0f µs, want 20 ms", service)
 	}
-	if why := r.Limit(true); why != "" {
+	if why := r.GeneratorLimit(true); why != "" {
 		t.Error(why)
 	}
 }
@@ -138,10 +138,10 @@ func TestCallsWaitForAPlace(t *testing.T) {
 func TestPlannedCallsThatCannotBeSentMakeTheResultInvalid(t *testing.T) {
 	hour := func(int, time.Duration) time.Duration { return time.Minute }
 	r := measure(t, Plan{Rate: 100, Duration: 5 * time.Second, InFlight: 10}, hour)
-	if r.Made.Missed != 490 || r.Service.Calls != 10 {
-		t.Errorf("%d calls were missed and %d made, want 490 and 10", r.Made.Missed, r.Service.Calls)
+	if r.Generator.Missed != 490 || r.Service.Calls != 10 {
+		t.Errorf("%d calls were missed and %d made, want 490 and 10", r.Generator.Missed, r.Service.Calls)
 	}
-	if why := r.Limit(true); !strings.Contains(why, "490 of 500 planned calls could not be sent") {
+	if why := r.GeneratorLimit(true); !strings.Contains(why, "490 of 500 planned calls could not be sent") {
 		t.Errorf("the limit is %q", why)
 	}
 }
@@ -159,13 +159,13 @@ func TestUsersThink(t *testing.T) {
 
 // ends runs a plan whose n-th call ends as given, and returns the result and when each call
 // started.
-func ends(t *testing.T, p Plan, ending func(n int) Ending) (r *Result, starts []time.Duration) {
+func ends(t *testing.T, p Plan, ending func(n int) CallOutcome) (r *Result, starts []time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		var mu sync.Mutex
 		rec := NewRecorder(virtual, nil, "server")
-		Run(t.Context(), p, rec, func(ctx context.Context) Ending {
+		Run(t.Context(), p, rec, func(ctx context.Context) CallOutcome {
 			mu.Lock()
 			n := len(starts)
 			starts = append(starts, time.Since(began))
@@ -179,12 +179,12 @@ func ends(t *testing.T, p Plan, ending func(n int) Ending) (r *Result, starts []
 }
 
 func TestARunEndsWhenMostCallsFail(t *testing.T) {
-	every := func(k, of int) func(int) Ending {
-		return func(n int) Ending {
+	every := func(k, of int) func(int) CallOutcome {
+		return func(n int) CallOutcome {
 			if n%of < k {
-				return Ending{Channel: "tool_error"}
+				return CallOutcome{Channel: "tool_error"}
 			}
-			return Ending{Channel: OK}
+			return CallOutcome{Channel: OK}
 		}
 	}
 	for _, c := range []struct {
@@ -192,8 +192,8 @@ func TestARunEndsWhenMostCallsFail(t *testing.T) {
 		ends        bool
 	}{{1, 1, true}, {6, 10, true}, {4, 10, false}, {0, 1, false}} {
 		r, _ := ends(t, Plan{Rate: 50, Duration: 30 * time.Second, InFlight: 256}, every(c.failing, c.of))
-		if early := r.Seconds < 12; early != c.ends || (r.Ended != "") != c.ends {
-			t.Errorf("%d of %d fail: it lasted %.1f s: %q", c.failing, c.of, r.Seconds, r.Ended)
+		if early := r.Seconds < 12; early != c.ends || (r.EndReason != "") != c.ends {
+			t.Errorf("%d of %d fail: it lasted %.1f s: %q", c.failing, c.of, r.Seconds, r.EndReason)
 		}
 		if want := float64(c.failing) / float64(c.of); math.Abs(r.Errors.Value-want) > 0.02 {
 			t.Errorf("the error rate is %f, want %f", r.Errors.Value, want)
@@ -222,13 +222,13 @@ func TestCallsThatTimeOutTookTheLimit(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var n atomic.Int32
 				rec := NewRecorder(virtual, nil, "server")
-				Run(t.Context(), p, rec, func(context.Context) Ending {
+				Run(t.Context(), p, rec, func(context.Context) CallOutcome {
 					if n.Add(1)%10 == 0 {
 						time.Sleep(time.Second)
-						return Ending{Channel: channel}
+						return CallOutcome{Channel: channel}
 					}
 					time.Sleep(20 * time.Millisecond)
-					return Ending{Channel: OK}
+					return CallOutcome{Channel: OK}
 				})
 				r = rec.Result()
 			})
@@ -237,7 +237,7 @@ func TestCallsThatTimeOutTookTheLimit(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if e = e.Judge(r); e.Held != (want == "held") || !e.Held && e.Got+e.Unknown != want {
+				if e = e.Judge(r); e.Met != (want == "held") || !e.Met && e.Got+e.UnknownReason != want {
 					t.Errorf("%s, %s: %s: %+v, want %s", name, channel, text, e, want)
 				}
 			}
@@ -246,11 +246,11 @@ func TestCallsThatTimeOutTookTheLimit(t *testing.T) {
 }
 
 func TestAPauseIsKept(t *testing.T) {
-	busy := func(n int) Ending {
+	busy := func(n int) CallOutcome {
 		if n == 50 {
-			return Ending{Channel: Transport, Pause: 3 * time.Second}
+			return CallOutcome{Channel: Transport, Pause: 3 * time.Second}
 		}
-		return Ending{Channel: OK}
+		return CallOutcome{Channel: OK}
 	}
 	for _, p := range []Plan{{Rate: 50, Duration: 10 * time.Second, InFlight: 256}, {Users: 1, Duration: 10 * time.Second}} {
 		r, starts := ends(t, p, busy)
@@ -262,13 +262,13 @@ func TestAPauseIsKept(t *testing.T) {
 		if longest < 3*time.Second || longest > 3200*time.Millisecond {
 			t.Errorf("the longest gap is %s, want 3 s", longest)
 		}
-		if r.Made.Pauses != 1 || p.IsOpen() && (r.Made.Held < 148 || r.Made.Held > 152) || r.Made.Missed != 0 || r.Ended != "" {
-			t.Errorf("%+v %q", r.Made, r.Ended)
+		if r.Generator.Pauses != 1 || p.IsOpen() && (r.Generator.Held < 148 || r.Generator.Held > 152) || r.Generator.Missed != 0 || r.EndReason != "" {
+			t.Errorf("%+v %q", r.Generator, r.EndReason)
 		}
 	}
-	r, _ := ends(t, Plan{Users: 1, Duration: time.Minute}, func(int) Ending { return Ending{Channel: Transport, Pause: time.Hour} })
-	if r.Ended != "the server asked for a pause of 1h0m0s" || r.Seconds > 1 {
-		t.Errorf("it lasted %.1f s: %q", r.Seconds, r.Ended)
+	r, _ := ends(t, Plan{Users: 1, Duration: time.Minute}, func(int) CallOutcome { return CallOutcome{Channel: Transport, Pause: time.Hour} })
+	if r.EndReason != "the server asked for a pause of 1h0m0s" || r.Seconds > 1 {
+		t.Errorf("it lasted %.1f s: %q", r.Seconds, r.EndReason)
 	}
 }
 
@@ -277,7 +277,7 @@ func TestATinyRateMakesOneCall(t *testing.T) {
 	for _, rate := range []float64{1e-9, 1e-12, 1e-300} {
 		for _, poisson := range []bool{false, true} {
 			p := Plan{Rate: rate, Poisson: poisson, Duration: 10 * time.Second, InFlight: 256}
-			_, starts := ends(t, p, func(int) Ending { return Ending{Channel: OK} })
+			_, starts := ends(t, p, func(int) CallOutcome { return CallOutcome{Channel: OK} })
 			if len(starts) > 1 || len(starts) == 0 && !poisson {
 				t.Errorf("%d calls at a rate of %g", len(starts), rate)
 			}
@@ -287,7 +287,7 @@ func TestATinyRateMakesOneCall(t *testing.T) {
 
 // A server that is gone is not called as fast as it refuses.
 func TestBrokenCallsAreNotRepeatedAtOnce(t *testing.T) {
-	_, starts := ends(t, Plan{Users: 1, Duration: 6 * time.Second}, func(int) Ending { return Ending{Channel: Transport} })
+	_, starts := ends(t, Plan{Users: 1, Duration: 6 * time.Second}, func(int) CallOutcome { return CallOutcome{Channel: Transport} })
 	if len(starts) != 50 {
 		t.Errorf("%d calls, want 50", len(starts))
 	}
@@ -299,11 +299,11 @@ func TestAnInterruptedRunHasWhatWasMeasured(t *testing.T) {
 			ctx, stop := context.WithTimeout(t.Context(), 3010*time.Millisecond)
 			defer stop()
 			rec := NewRecorder(virtual, nil, "server")
-			Run(ctx, p, rec, func(ctx context.Context) Ending {
+			Run(ctx, p, rec, func(ctx context.Context) CallOutcome {
 				if pause.For(ctx, 20*time.Millisecond) != nil {
-					return Ending{}
+					return CallOutcome{}
 				}
-				return Ending{Channel: OK}
+				return CallOutcome{Channel: OK}
 			})
 			r := rec.Result()
 			if r.Seconds < 3 || r.Seconds > 3.1 || r.Service.Calls < 148 || r.Service.Calls > 302 || r.Errors.Value != 0 {

@@ -11,8 +11,8 @@ import (
 // A Bound is a handle in the params of a call: a value from the result of an earlier call. The
 // script replaces it by the value that the server returns during the test.
 type Bound struct {
-	// From and To are the byte offsets of the handle's JSON in the params.
-	From, To int
+	// Start and To are the byte offsets of the handle's JSON in the params.
+	Start, End int
 	// Call is the index of the earlier call. Path leads to the value in its result: names and indexes.
 	Call int
 	Path []any
@@ -45,11 +45,11 @@ func (b *Binder) Bind(call Call, result json.RawMessage) (bound []Bound) {
 			repeated[f.Value] = true
 		}
 		eachText(params, nil, func(n *jsonvalue.Node, path []any) {
-			from, known := b.handles[handleKey(call.Method, n, path, "cursor", "arguments")]
+			handle, known := b.handles[handleKey(call.Method, n, path, "cursor", "arguments")]
 			if known && !repeated[n.Text] {
-				from.From = n.At
-				from.To = n.At + len(n.Raw)
-				bound = append(bound, from)
+				handle.Start = n.At
+				handle.End = n.At + len(n.Raw)
+				bound = append(bound, handle)
 			}
 			b.sent[n.Text] = b.sent[n.Text] || !known
 		})

@@ -14,9 +14,9 @@ const (
 	succeeded  = "mcp_ok"
 )
 
-// thresholds returns expectations as thresholds of k6. An additional threshold fails a test in
+// buildThresholds returns expectations as thresholds of k6. An additional threshold fails a test in
 // which no call succeeds, because it has no times to judge.
-func thresholds(expect []bench.Expectation) map[string][]string {
+func buildThresholds(expect []bench.Expectation) map[string][]string {
 	all := map[string][]string{succeeded: {"count>0"}}
 	for _, e := range expect {
 		metric := ""
@@ -37,7 +37,7 @@ func thresholds(expect []bench.Expectation) map[string][]string {
 			limit /= 1000
 		}
 		limit = math.Round(limit*1e9) / 1e9 // 0.7% is 0.007
-		all[metric] = append(all[metric], statistic+e.Sign+strconv.FormatFloat(limit, 'f', -1, 64))
+		all[metric] = append(all[metric], statistic+e.Operator+strconv.FormatFloat(limit, 'f', -1, 64))
 	}
 	return all
 }

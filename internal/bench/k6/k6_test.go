@@ -42,7 +42,7 @@ func plans() map[string]Plan {
 				{Method: "tools/call", Tool: "create", Params: json.RawMessage(`{"name":"create","arguments":{"n":1.0,"big":9007199254740993}}`)},
 				{
 					Method: "tools/call", Tool: "read", Params: json.RawMessage(`{"name":"read","arguments":{"id":"order-17","again":"` + token + `"}}`),
-					Bound: []Bound{{From: 33, To: 43, Call: 0, Path: []any{"structuredContent", "orders", 0, "id"}}},
+					Bound: []Bound{{Start: 33, End: 43, Call: 0, Path: []any{"structuredContent", "orders", 0, "id"}}},
 				},
 			},
 			Open: true, Rate: 20.5, Duration: 90 * time.Second, Warmup: 1500 * time.Millisecond, Expect: expectations("p99<200ms", "p99.9 < 1s", "error_rate<0.1%", "rate>=50/s"),
@@ -144,7 +144,7 @@ func TestThresholds(t *testing.T) {
 		"error_rate < 0.01": {"mcp_failed", "rate<0.01"},
 		"rate>50":           {"mcp_ok", "rate>50"},
 	} {
-		all := thresholds(expectations(expect))
+		all := buildThresholds(expectations(expect))
 		if got := all[want[0]]; len(got) == 0 || got[len(got)-1] != want[1] {
 			t.Errorf("%s: %v, want %v", expect, all, want)
 		}
@@ -197,7 +197,7 @@ func TestBind(t *testing.T) {
 		for i, x := range all {
 			got := map[string]int{}
 			for _, bound := range b.Bind(Call{Method: x.method, Params: json.RawMessage(x.params)}, json.RawMessage(x.result)) {
-				got[strings.Trim(x.params[bound.From:bound.To], `"`)] = bound.Call
+				got[strings.Trim(x.params[bound.Start:bound.End], `"`)] = bound.Call
 			}
 			if len(got)+len(x.bound) > 0 && !reflect.DeepEqual(got, x.bound) {
 				t.Errorf("%s, call %d: %v, want %v", name, i, got, x.bound)

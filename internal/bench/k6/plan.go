@@ -74,11 +74,11 @@ const (
 // Write writes the files of a test into a directory, which it creates if needed. It returns the
 // secrets that the script needs, or ErrNotEmpty if the directory has files.
 func Write(dir string, p Plan) ([]Secret, error) {
-	files, secrets, err := files(p)
+	files, secrets, err := renderFiles(p)
 	if err != nil {
 		return nil, err
 	}
-	if err := Writable(dir); err != nil {
+	if err := CheckEmptyDir(dir); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -95,9 +95,9 @@ func Write(dir string, p Plan) ([]Secret, error) {
 // ErrNotEmpty is the error for a directory that has files in it.
 var ErrNotEmpty = errors.New("the directory is not empty")
 
-// Writable returns the reason why Write cannot write into a directory, as far as it is known
+// CheckEmptyDir returns the reason why Write cannot write into a directory, as far as it is known
 // without writing.
-func Writable(dir string) error {
+func CheckEmptyDir(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -111,8 +111,8 @@ func Writable(dir string) error {
 	return nil
 }
 
-// constant is the constant PLAN of the script.
-type constant struct {
+// planConstant is the constant PLAN of the script.
+type planConstant struct {
 	Mcpc       string              `json:"mcpc"`
 	URL        any                 `json:"url"`
 	Revision   string              `json:"revision"`
@@ -121,7 +121,7 @@ type constant struct {
 	Meta       string              `json:"meta,omitempty"`
 	Headers    []header            `json:"headers"`
 	Secrets    []Secret            `json:"secrets"`
-	OwnOrder   bool                `json:"own_order"`
+	KeepsOrder bool                `json:"own_order"`
 	Rate       float64             `json:"rate"`
 	Users      int                 `json:"users"`
 	Think      string              `json:"think"`
@@ -135,22 +135,22 @@ type header struct {
 	Value any    `json:"value"`
 }
 
-// files returns the contents of the files by name.
-func files(p Plan) (map[string][]byte, []Secret, error) {
+// renderFiles returns the contents of the files by name.
+func renderFiles(p Plan) (map[string][]byte, []Secret, error) {
 	if len(p.Calls) == 0 {
 		return nil, nil, errors.New("there are no calls")
 	}
 	v := &variables{list: []Secret{}}
-	c := constant{
+	c := planConstant{
 		Mcpc:       p.Version,
-		URL:        v.text(p.URL, inURL),
+		URL:        v.splitText(p.URL, inURL),
 		Revision:   p.Revision,
 		Stateless:  p.Stateless,
-		Thresholds: thresholds(p.Expect),
+		Thresholds: buildThresholds(p.Expect),
 		Headers:    []header{},
-		Think:      duration(p.Think),
-		Duration:   duration(p.Duration),
-		Warmup:     duration(p.Warmup),
+		Think:      formatDuration(p.Think),
+		Duration:   formatDuration(p.Duration),
+		Warmup:     formatDuration(p.Warmup),
 		Users:      p.Users,
 	}
 	if p.Open {
@@ -162,7 +162,7 @@ func files(p Plan) (map[string][]byte, []Secret, error) {
 		c.Users = defaultUsers
 	}
 	for _, f := range p.Headers {
-		c.Headers = append(c.Headers, header{f.Name, v.text(f.Value, f.Name)})
+		c.Headers = append(c.Headers, header{f.Name, v.splitText(f.Value, f.Name)})
 	}
 	client := `{"name":"mcpc","version":` + string(jsonraw.Quote(p.Version)) + `}`
 	if p.Stateless {
@@ -171,11 +171,11 @@ func files(p Plan) (map[string][]byte, []Secret, error) {
 		revision := string(jsonraw.Quote(p.Revision))
 		c.Initialize = `{"protocolVersion":` + revision + `,"capabilities":{},"clientInfo":` + client + `}`
 	}
-	data, bound, err := lines(p.Calls, v, requestMeta(p.Revision, client), p.Stateless)
+	data, hasHandles, err := encodeCalls(p.Calls, v, requestMeta(p.Revision, client), p.Stateless)
 	if err != nil {
 		return nil, nil, err
 	}
-	c.OwnOrder = bound
+	c.KeepsOrder = hasHandles
 	c.Secrets = v.list
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -200,58 +200,58 @@ func requestMeta(revision, client string) []jsonraw.Member {
 	}
 }
 
-// duration formats a time for the script.
-func duration(d time.Duration) string { return d.Round(time.Millisecond).String() }
+// formatDuration formats a time for the script.
+func formatDuration(d time.Duration) string { return d.Round(time.Millisecond).String() }
 
 // A line is a line of the Data file.
 type line struct {
-	Method  string         `json:"method"`
-	Tool    string         `json:"tool,omitempty"`
-	Params  any            `json:"params"`
-	Headers map[string]any `json:"headers,omitempty"`
-	HasMeta bool           `json:"has_meta,omitempty"`
-	Needed  bool           `json:"needed,omitempty"`
+	Method   string         `json:"method"`
+	Tool     string         `json:"tool,omitempty"`
+	Params   any            `json:"params"`
+	Headers  map[string]any `json:"headers,omitempty"`
+	HasMeta  bool           `json:"has_meta,omitempty"`
+	IsNeeded bool           `json:"needed,omitempty"`
 }
 
-// lines returns the calls, one line each, and whether a call has a handle.
-func lines(calls []Call, v *variables, marks []jsonraw.Member, stateless bool) (data []byte, bound bool, err error) {
+// encodeCalls returns the calls, one line each, and whether a call has a handle.
+func encodeCalls(calls []Call, v *variables, marks []jsonraw.Member, stateless bool) (data []byte, hasHandles bool, err error) {
 	needed := map[int]bool{}
 	for _, call := range calls {
 		for _, b := range call.Bound {
 			needed[b.Call] = true
 		}
-		bound = bound || len(call.Bound) > 0
+		hasHandles = hasHandles || len(call.Bound) > 0
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	for i, call := range calls {
 		params := bytes.TrimSpace(jsonraw.OrEmpty(call.Params))
-		if err := Sendable(params); err != nil {
+		if err := CheckParams(params); err != nil {
 			return nil, false, fmt.Errorf("the params of %s are not %w", call.Method, err)
 		}
-		l := line{Method: call.Method, Tool: call.Tool, Needed: needed[i]}
+		l := line{Method: call.Method, Tool: call.Tool, IsNeeded: needed[i]}
 		if meta := jsonraw.First(params, "_meta"); stateless && meta != nil {
 			params = jsonraw.With(params, "_meta", addMissing(meta, marks))
 			l.HasMeta = true
 			call.Bound = nil // the offsets are no longer valid
 		}
-		l.Params = v.params(params, call.Bound)
+		l.Params = v.splitParams(params, call.Bound)
 		for _, f := range call.Headers {
 			if l.Headers == nil {
 				l.Headers = map[string]any{}
 			}
-			l.Headers[f.Name] = v.text(f.Value, f.Name)
+			l.Headers[f.Name] = v.splitText(f.Value, f.Name)
 		}
 		if err := e.Encode(l); err != nil {
 			return nil, false, err
 		}
 	}
-	return b.Bytes(), bound, nil
+	return b.Bytes(), hasHandles, nil
 }
 
-// Sendable returns an error if params cannot be sent unchanged. The error names the required form:
+// CheckParams returns an error if params cannot be sent unchanged. The error names the required form:
 // "UTF-8" or "a JSON object".
-func Sendable(params json.RawMessage) error {
+func CheckParams(params json.RawMessage) error {
 	params = bytes.TrimSpace(jsonraw.OrEmpty(params))
 	if !utf8.Valid(params) {
 		return errors.New("UTF-8")
@@ -264,16 +264,16 @@ func Sendable(params json.RawMessage) error {
 
 // addMissing adds the members that meta does not have. It returns a value other than an object
 // unchanged.
-func addMissing(meta json.RawMessage, marks []jsonraw.Member) json.RawMessage {
+func addMissing(meta json.RawMessage, required []jsonraw.Member) json.RawMessage {
 	members, err := jsonraw.Object(meta)
 	if err != nil {
 		return meta
 	}
-	var rest []jsonraw.Member
-	for _, mark := range marks {
-		if _, there := members.Get(mark.Name); !there {
-			rest = append(rest, mark)
+	var missing []jsonraw.Member
+	for _, member := range required {
+		if _, present := members.Get(member.Name); !present {
+			missing = append(missing, member)
 		}
 	}
-	return jsonraw.Append(meta, rest...)
+	return jsonraw.Append(meta, missing...)
 }

@@ -32,61 +32,61 @@ type (
 		Env string `json:"env"`
 	}
 	handle struct {
-		Line int    `json:"line"`
-		Path []any  `json:"path"`
-		Was  string `json:"was"` // JSON
+		Line     int    `json:"line"`
+		Path     []any  `json:"path"`
+		Recorded string `json:"was"` // JSON
 	}
 )
 
-// text splits a text at the placeholders of secrets. It returns a string if the text has no
+// splitText splits a text at the placeholders of secrets. It returns a string if the text has no
 // placeholder, else a list of parts.
-func (v *variables) text(text, where string) any {
-	return joinParts(v.split(nil, text, where))
+func (v *variables) splitText(text, where string) any {
+	return joinParts(v.appendSplit(nil, text, where))
 }
 
-func (v *variables) split(parts []any, text, where string) []any {
-	at := 0
+func (v *variables) appendSplit(parts []any, text, where string) []any {
+	end := 0
 	for _, place := range redact.HiddenIn(text) {
-		parts = append(parts, text[at:place[0]], variable{v.variableFor(text[place[0]:place[1]], where)})
-		at = place[1]
+		parts = append(parts, text[end:place[0]], variable{v.define(text[place[0]:place[1]], where)})
+		end = place[1]
 	}
-	return append(parts, text[at:])
+	return append(parts, text[end:])
 }
 
 // joinParts removes empty strings. It returns a string if nothing else is left.
 func joinParts(parts []any) any {
-	kept := []any{}
+	nonEmpty := []any{}
 	for _, part := range parts {
 		if part != "" {
-			kept = append(kept, part)
+			nonEmpty = append(nonEmpty, part)
 		}
 	}
-	if len(kept) == 0 {
+	if len(nonEmpty) == 0 {
 		return ""
 	}
-	if len(kept) == 1 {
-		if text, ok := kept[0].(string); ok {
+	if len(nonEmpty) == 1 {
+		if text, ok := nonEmpty[0].(string); ok {
 			return text
 		}
 	}
-	return kept
+	return nonEmpty
 }
 
-// params splits params at handles and at the placeholders of secrets.
-func (v *variables) params(raw json.RawMessage, bound []Bound) any {
+// splitParams splits params at handles and at the placeholders of secrets.
+func (v *variables) splitParams(raw json.RawMessage, bound []Bound) any {
 	var parts []any
-	at := 0
+	end := 0
 	for _, b := range bound {
-		parts = v.split(parts, string(raw[at:b.From]), inParams)
-		parts = append(parts, handle{b.Call + 1, b.Path, string(raw[b.From:b.To])})
-		at = b.To
+		parts = v.appendSplit(parts, string(raw[end:b.Start]), inParams)
+		parts = append(parts, handle{b.Call + 1, b.Path, string(raw[b.Start:b.End])})
+		end = b.End
 	}
-	return joinParts(v.split(parts, string(raw[at:]), inParams))
+	return joinParts(v.appendSplit(parts, string(raw[end:]), inParams))
 }
 
-// variableFor returns the variable for a placeholder. A placeholder has one variable.
-func (v *variables) variableFor(shown, where string) string {
-	if name := v.names[shown]; name != "" {
+// define returns the variable for a placeholder. A placeholder has one variable.
+func (v *variables) define(placeholder, where string) string {
+	if name := v.names[placeholder]; name != "" {
 		return name
 	}
 	name := "MCP_" + strings.Map(variableRune, where)
@@ -102,20 +102,20 @@ func (v *variables) variableFor(shown, where string) string {
 		name = "MCP_SECRET"
 		what = "a secret in the params of a call"
 	}
-	taken := 1
+	uses := 1
 	for _, s := range v.list {
 		if s.Env == name || strings.HasPrefix(s.Env, name+"_") {
-			taken++
+			uses++
 		}
 	}
-	if taken > 1 {
-		name = fmt.Sprintf("%s_%d", name, taken)
+	if uses > 1 {
+		name = fmt.Sprintf("%s_%d", name, uses)
 	}
 	if v.names == nil {
 		v.names = map[string]string{}
 	}
-	v.names[shown] = name
-	v.list = append(v.list, Secret{name, what + ", a hidden value: " + shown})
+	v.names[placeholder] = name
+	v.list = append(v.list, Secret{name, what + ", a hidden value: " + placeholder})
 	return name
 }
 

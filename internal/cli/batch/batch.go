@@ -167,7 +167,7 @@ func newBatch(f *cmdutil.Factory, o batchOptions) *batch {
 }
 
 func runBatch(ctx context.Context, f *cmdutil.Factory, o batchOptions, in io.Reader) error {
-	if err := o.trace.Command(f, "batch"); err != nil {
+	if err := o.trace.StartCommand(f, "batch"); err != nil {
 		return err
 	}
 	f.NoInput = true

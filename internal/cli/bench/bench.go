@@ -49,8 +49,8 @@ type loadOptions struct {
 	requests int
 	warmup   string
 	iKnow    bool
-	// given reports whether the command line has a flag.
-	given func(flag string) bool
+	// isGiven reports whether the command line has a flag.
+	isGiven func(flag string) bool
 }
 
 // judgeOptions are the expectations and the earlier result or second target of a comparison.
@@ -59,7 +59,7 @@ type judgeOptions struct {
 	compare, against string
 
 	expectations []bench.Expectation
-	before       *bench.Document
+	earlier      *bench.Document
 }
 
 // fileOptions are the names of the files to write; "" for none.
@@ -74,8 +74,8 @@ func (o fileOptions) reports() cmdutil.ReportFiles {
 const (
 	politeRate     = 200
 	politeInFlight = 256
-	mostInFlight   = 4096
-	longestRun     = time.Hour
+	maxInFlight    = 4096
+	maxRun         = time.Hour
 	defaultRun     = 10 * time.Second
 )
 
@@ -119,7 +119,7 @@ help exit-codes: no call succeeded, or the run ended because calls failed.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			words, argv := cmdutil.SplitDash(cmd, args)
 			o.argv = argv
-			if err := o.settle(f, words, document); err != nil {
+			if err := o.validateArguments(f, words, document); err != nil {
 				return err
 			}
 			if o.files.export != "" {
@@ -129,7 +129,7 @@ help exit-codes: no call succeeded, or the run ended because calls failed.`,
 		},
 	}
 	flags := cmd.Flags()
-	o.load.given = flags.Changed
+	o.load.isGiven = flags.Changed
 	flags.Float64Var(&o.load.rate, "rate", 0, "open model: start this many `calls` each second")
 	flags.IntVar(&o.load.users, "users", 0, "closed model: `N` users, each with one call at a time")
 	flags.Var(&o.load.duration, "duration", "start calls for this time")
@@ -160,8 +160,8 @@ help exit-codes: no call succeeded, or the run ended because calls failed.`,
 	return cmd
 }
 
-// settle parses the arguments, and rejects options that are invalid or cannot be combined.
-func (o *options) settle(f *cmdutil.Factory, words []string, document string) (err error) {
+// validateArguments parses the arguments, and rejects options that are invalid or cannot be combined.
+func (o *options) validateArguments(f *cmdutil.Factory, words []string, document string) (err error) {
 	if !f.ServerGiven && o.argv == nil {
 		if len(words) < 2 && !(len(words) == 1 && (words[0] == "demo" || cmdutil.IsURL(words[0]))) {
 			refused := wire.Outcome{
@@ -183,7 +183,7 @@ func (o *options) settle(f *cmdutil.Factory, words []string, document string) (e
 	if err != nil {
 		return err
 	}
-	o.plan, o.warmup, err = o.load.plans()
+	o.plan, o.warmup, err = o.load.buildPlans()
 	if err != nil {
 		return err
 	}
@@ -200,19 +200,19 @@ func (o *options) settle(f *cmdutil.Factory, words []string, document string) (e
 		return usage.New("--histogram writes one distribution, and --against measures two",
 			"--samples writes the calls of both")
 	}
-	if err := o.exportable(f); err != nil {
+	if err := o.checkExport(f); err != nil {
 		return err
 	}
-	if err := o.judge.settle(f, o.call.Name, o.plan); err != nil {
+	if err := o.judge.parse(f, o.call.Name, o.plan); err != nil {
 		return err
 	}
 	return o.files.reports().Settle(f.OneDocument() && f.Output == "")
 }
 
-// plans returns the plan of the measured calls and the plan of the warm-up. It returns a usage
+// buildPlans returns the plan of the measured calls and the plan of the warm-up. It returns a usage
 // error for an invalid load, and for a load above the polite limits without --i-know.
-func (o loadOptions) plans() (plan, warmup bench.Plan, err error) {
-	bad := func(text, hint string) (bench.Plan, bench.Plan, error) {
+func (o loadOptions) buildPlans() (plan, warmup bench.Plan, err error) {
+	refuse := func(text, hint string) (bench.Plan, bench.Plan, error) {
 		return plan, warmup, usage.New(text, wire.Hint(hint))
 	}
 	plan = bench.Plan{
@@ -220,41 +220,41 @@ func (o loadOptions) plans() (plan, warmup bench.Plan, err error) {
 		Duration: max(0, time.Duration(o.duration)), Requests: o.requests, InFlight: politeInFlight,
 	}
 	if o.iKnow {
-		plan.InFlight = mostInFlight
+		plan.InFlight = maxInFlight
 	}
-	badRate := o.given("rate") && !(o.rate > 0 && o.rate <= 1e6)
-	badUsers := o.given("users") && (o.users <= 0 || o.users > mostInFlight)
-	badRequests := o.given("requests") && o.requests <= 0
-	none := plan.Duration == 0 && plan.Requests == 0
+	badRate := o.isGiven("rate") && !(o.rate > 0 && o.rate <= 1e6)
+	badUsers := o.isGiven("users") && (o.users <= 0 || o.users > maxInFlight)
+	badRequests := o.isGiven("requests") && o.requests <= 0
+	isUnlimited := plan.Duration == 0 && plan.Requests == 0
 	switch {
 	case o.rate != 0 && o.users != 0:
-		return bad("--rate is the open model and --users the closed one", "use only one of them")
+		return refuse("--rate is the open model and --users the closed one", "use only one of them")
 	case badRate || badUsers || badRequests:
-		return bad("--rate, --users and --requests must be more than 0, and --users at most 4096", "")
-	case plan.Duration > longestRun:
-		return bad("--duration must be at most 1h", "a longer load is the work of a load engine")
-	case o.rate > 0 && none:
-		return bad("--rate needs --duration or --requests", "--duration 30s")
+		return refuse("--rate, --users and --requests must be more than 0, and --users at most 4096", "")
+	case plan.Duration > maxRun:
+		return refuse("--duration must be at most 1h", "a longer load is the work of a load engine")
+	case o.rate > 0 && isUnlimited:
+		return refuse("--rate needs --duration or --requests", "--duration 30s")
 	case o.poisson && o.rate == 0:
-		return bad("--poisson needs --rate", "--rate 20 --poisson --duration 30s")
+		return refuse("--poisson needs --rate", "--rate 20 --poisson --duration 30s")
 	case o.think != 0 && o.rate > 0:
-		return bad("--think is for --users", "in the open model calls start by the clock")
+		return refuse("--think is for --users", "in the open model calls start by the clock")
 	case (o.rate > politeRate || o.users > politeInFlight) && !o.iKnow:
-		return bad(fmt.Sprintf("more than %d calls a second or %d users may harm a server", politeRate, politeInFlight),
+		return refuse(fmt.Sprintf("more than %d calls a second or %d users may harm a server", politeRate, politeInFlight),
 			"--i-know if the server is yours")
-	case o.rate == 0 && none:
+	case o.rate == 0 && isUnlimited:
 		plan.Duration = defaultRun
 	}
 	if !plan.IsOpen() {
 		plan.Users = max(1, plan.Users)
 	}
-	warmup, err = o.warmupOf(plan)
+	warmup, err = o.buildWarmup(plan)
 	return plan, warmup, err
 }
 
-// warmupOf returns the plan for --warmup: the load of plan with the duration or number of calls of
+// buildWarmup returns the plan for --warmup: the load of plan with the duration or number of calls of
 // --warmup, or with neither.
-func (o loadOptions) warmupOf(plan bench.Plan) (bench.Plan, error) {
+func (o loadOptions) buildWarmup(plan bench.Plan) (bench.Plan, error) {
 	plan.Duration = 0
 	plan.Requests = 0
 	if o.warmup == "" {
@@ -266,23 +266,23 @@ func (o loadOptions) warmupOf(plan bench.Plan) (bench.Plan, error) {
 	}
 	d, err := time.ParseDuration(o.warmup)
 	plan.Duration = d
-	if err != nil || d <= 0 || d > longestRun {
+	if err != nil || d <= 0 || d > maxRun {
 		return plan, usage.New(fmt.Sprintf("--warmup is a time or a number of calls, not %q", o.warmup), "--warmup 5s")
 	}
 	return plan, nil
 }
 
-// settle parses the expectations and reads the earlier result of --compare. It rejects an
+// parse parses the expectations and reads the earlier result of --compare. It rejects an
 // expectation that needs more calls than the plan has, and a result of a different load model.
-func (o *judgeOptions) settle(f *cmdutil.Factory, tool string, plan bench.Plan) error {
+func (o *judgeOptions) parse(f *cmdutil.Factory, tool string, plan bench.Plan) error {
 	o.expectations = nil
 	for _, text := range o.expect {
 		e, err := bench.ParseExpectation(text)
 		if err != nil {
 			return usage.New(fmt.Sprintf("--expect %s: %s", text, err), expectHint(text))
 		}
-		if calls := plan.Calls(); calls > 0 && int64(calls) < e.Needs() {
-			return usage.New(fmt.Sprintf("--expect %s needs %d calls, and the plan has %d", text, e.Needs(), calls),
+		if calls := plan.Calls(); calls > 0 && int64(calls) < e.NeededCalls() {
+			return usage.New(fmt.Sprintf("--expect %s needs %d calls, and the plan has %d", text, e.NeededCalls(), calls),
 				"--requests or --duration makes more")
 		}
 		o.expectations = append(o.expectations, e)
@@ -290,16 +290,16 @@ func (o *judgeOptions) settle(f *cmdutil.Factory, tool string, plan bench.Plan) 
 	if o.compare == "" {
 		return nil
 	}
-	raw, err := f.ReadFile(o.compare, mostDocument)
+	raw, err := f.ReadFile(o.compare, maxDocument)
 	if err != nil {
 		return usage.NotRead("--compare "+o.compare, err, "--json -o FILE writes a result")
 	}
-	o.before, err = bench.ReadDocument(raw)
+	o.earlier, err = bench.ReadDocument(raw)
 	if err != nil {
 		return usage.New("--compare "+o.compare+": "+err.Error(), "--json -o FILE writes a result")
 	}
 	now := bench.LoadOf(plan)
-	before := o.before.Load
+	before := o.earlier.Load
 	if before.Model != now.Model {
 		return usage.New(
 			fmt.Sprintf("--compare %s: its latencies are of the %s model, and those of this run of the %s one", o.compare,
@@ -307,11 +307,11 @@ func (o *judgeOptions) settle(f *cmdutil.Factory, tool string, plan bench.Plan) 
 			"give the same --rate or --users",
 		)
 	}
-	if why := o.before.Results[0].Ended; why != "" {
+	if why := o.earlier.Results[0].EndReason; why != "" {
 		return usage.New("--compare "+o.compare+": that run ended early: "+why, "compare with a complete run")
 	}
-	now.Most = before.Most
-	if before != now || o.before.Tool != tool || o.before.Machine != bench.ThisMachine() {
+	now.MaxRate = before.MaxRate
+	if before != now || o.earlier.Tool != tool || o.earlier.Machine != bench.ThisMachine() {
 		f.Note("the tool, the load or the machine is not that of " + o.compare)
 	}
 	return nil
@@ -329,5 +329,5 @@ func expectHint(text string) wire.Hint {
 	return suggest.DidYouMean("%s", name, bench.Metrics, example)
 }
 
-// mostDocument bounds the file of --compare, in bytes.
-const mostDocument = 64 << 20
+// maxDocument bounds the file of --compare, in bytes.
+const maxDocument = 64 << 20

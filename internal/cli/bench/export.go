@@ -20,8 +20,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// exportable rejects options that an exported load test cannot have.
-func (o *options) exportable(f *cmdutil.Factory) error {
+// checkExport rejects options that an exported load test cannot have.
+func (o *options) checkExport(f *cmdutil.Factory) error {
 	if o.files.export == "" {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (o *options) exportable(f *cmdutil.Factory) error {
 		return usage.New("--export makes no calls: --compare, --against, --cold and files of results are for a run here",
 			"use only one of them")
 	}
-	if err := k6.Writable(f.Output); errors.Is(err, k6.ErrNotEmpty) {
+	if err := k6.CheckEmptyDir(f.Output); errors.Is(err, k6.ErrNotEmpty) {
 		return usage.New("-o: "+f.Output+" is not empty", "name a directory that does not exist yet")
 	} else if err != nil {
 		return cmdutil.Exit(usage.LocalIO("writing "+f.Output, usage.Bare(err)))
@@ -50,11 +50,11 @@ func (o *options) exportable(f *cmdutil.Factory) error {
 func export(ctx context.Context, f *cmdutil.Factory, o *options) error {
 	dir := f.Output
 	f.Output = ""
-	a, out := open(ctx, f, o, o.argv)
+	m, out := openMeasurement(ctx, f, o, o.argv)
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	plan, err := a.plan(f, o)
+	plan, err := m.k6Plan(f, o)
 	if err != nil {
 		return err
 	}
@@ -71,32 +71,32 @@ func export(ctx context.Context, f *cmdutil.Factory, o *options) error {
 	return nil
 }
 
-// plan returns the load test for k6.
-func (a *aim) plan(f *cmdutil.Factory, o *options) (k6.Plan, error) {
-	if a.c.Transport() != transport.StreamableHTTP {
+// k6Plan returns the load test for k6.
+func (m *measurement) k6Plan(f *cmdutil.Factory, o *options) (k6.Plan, error) {
+	if m.conn.Transport() != transport.StreamableHTTP {
 		return k6.Plan{}, usage.New(
-			"not exported: k6 sends Streamable HTTP only, and this server speaks "+string(a.c.Transport()),
+			"not exported: k6 sends Streamable HTTP only, and this server speaks "+string(m.conn.Transport()),
 			"run the server with Streamable HTTP; mcpc bench itself measures every transport",
 		)
 	}
-	params, hidden := f.Secrets.Bytes(a.call.Params)
+	params, hidden := f.Secrets.Bytes(m.call.Params)
 	if hidden == 0 {
-		params = a.call.Params
+		params = m.call.Params
 	}
-	if gone := hidden - len(redact.HiddenIn(string(params))); gone > 0 {
+	if lost := hidden - len(redact.HiddenIn(string(params))); lost > 0 {
 		f.Warn(
 			fmt.Sprintf("%s in the arguments was replaced, and no variable stands for it: edit %s",
-				english.Plural(gone, "secret"), k6.Data),
+				english.Plural(lost, "secret"), k6.Data),
 		)
 	}
-	if err := k6.Sendable(params); err != nil {
+	if err := k6.CheckParams(params); err != nil {
 		return k6.Plan{}, usage.New("not exported: the arguments are not "+err.Error(), "")
 	}
 	p := k6.Plan{
 		Version:   f.Version,
-		URL:       f.Secrets.Text(redact.RedactURL(a.endpoint())),
-		Revision:  a.c.Revision(),
-		Stateless: client.Stateless(a.c.Revision()),
+		URL:       f.Secrets.Text(redact.RedactURL(m.endpoint())),
+		Revision:  m.conn.Revision(),
+		Stateless: client.Stateless(m.conn.Revision()),
 		Open:      o.plan.IsOpen(),
 		Rate:      o.plan.Rate,
 		Users:     max(1, o.plan.Users),
@@ -116,10 +116,10 @@ func (a *aim) plan(f *cmdutil.Factory, o *options) (k6.Plan, error) {
 	if p.Stateless {
 		call.Headers = append(
 			[]wire.Field{{Name: "Mcp-Method", Value: "tools/call"}, {Name: "Mcp-Name", Value: mcp.EncodeHeader(o.call.Name)}},
-			mcp.HeaderFields(a.call.Schema, jsonraw.First(params, "arguments"))...)
+			mcp.HeaderFields(m.call.Schema, jsonraw.First(params, "arguments"))...)
 	}
 	p.Calls = []k6.Call{call}
-	for _, field := range a.c.Fields {
+	for _, field := range m.conn.Fields {
 		hidden := redact.RedactField(field)
 		p.Headers = append(p.Headers, wire.Field{Name: hidden.Name, Value: f.Secrets.Text(hidden.Value)})
 	}

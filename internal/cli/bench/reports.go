@@ -22,9 +22,9 @@ func (r reports) files() cmdutil.ReportFiles {
 	files := r.o.files.reports()
 	for i := range files {
 		if files[i].Flag == "--junit" {
-			files[i].Write = r.verdict().JUnit
+			files[i].Write = r.junitReport().JUnit
 		} else {
-			files[i].Write = r.d.Results[0].Main().WriteHistogram
+			files[i].Write = r.d.Results[0].MainLatency().WriteHistogram
 		}
 	}
 	return files
@@ -48,8 +48,8 @@ func (r reports) print(ctx context.Context, f *cmdutil.Factory) error {
 	return cmdutil.Print(ctx, f, cmdutil.Document(raw, human))
 }
 
-// verdict returns the result for JUnit, with a rule for each expectation.
-func (r reports) verdict() *verdict.Report {
+// junitReport returns the result for JUnit, with a rule for each expectation.
+func (r reports) junitReport() *verdict.Report {
 	v := &verdict.Report{Command: "bench", Version: r.d.Version, Target: r.d.Results[0].Target}
 	add := func(id, title, why string, held bool) {
 		rule := verdict.Rule{ID: id, Title: title, Severity: verdict.Error, Verdict: verdict.Pass}
@@ -61,14 +61,14 @@ func (r reports) verdict() *verdict.Report {
 	}
 	add("valid", "the generator was not the limit", r.d.Invalid, r.d.Invalid == "")
 	for _, result := range r.d.Results {
-		add("complete", "all planned calls were made at "+result.Target, "ended early: "+result.Ended, result.Ended == "")
+		add("complete", "all planned calls were made at "+result.Target, "ended early: "+result.EndReason, result.EndReason == "")
 	}
 	for _, e := range r.d.Expectations {
 		why := "got " + e.Got
-		if e.Unknown != "" {
-			why = e.Unknown
+		if e.UnknownReason != "" {
+			why = e.UnknownReason
 		}
-		add("expect", e.Text, why, e.Held)
+		add("expect", e.Text, why, e.Met)
 	}
 	for _, c := range r.d.Comparison {
 		add("compare", c.Metric, string(c.Verdict), c.Verdict != bench.Worse)

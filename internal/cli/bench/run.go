@@ -19,8 +19,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// turn is the length of one turn of a target with --against.
-const turn = time.Second
+// turnLength is the length of one turn of a target with --against.
+const turnLength = time.Second
 
 // run makes the calls, prints the result, writes the files, and returns the error of a missed
 // expectation or a failed run.
@@ -31,125 +31,125 @@ func run(ctx context.Context, f *cmdutil.Factory, o *options) error {
 	if out := cmdutil.WritableAs("--samples", o.files.samples); !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	if err := o.trace.Command(f, "bench"); err != nil {
+	if err := o.trace.StartCommand(f, "bench"); err != nil {
 		return err
 	}
 	f.NoInput = true
 	f.Repeats = &console.RepeatedWarnings{}
 	f.Record.Most = cmdutil.MostRecorded
 	f.Record.Many = true
-	aims, err := openAll(ctx, f, o)
+	measurements, err := openAll(ctx, f, o)
 	if err != nil {
 		return err
 	}
-	if !o.load.iKnow && !o.plan.IsOpen() && slices.ContainsFunc(aims, (*aim).elsewhere) {
-		o.plan.Most = politeRate
-		o.warmup.Most = politeRate
+	if !o.load.iKnow && !o.plan.IsOpen() && slices.ContainsFunc(measurements, (*measurement).isRemote) {
+		o.plan.MaxRate = politeRate
+		o.warmup.MaxRate = politeRate
 	}
-	var d *bench.Document
-	measure := func(samples *bench.Samples) { d = measured(ctx, f, o, aims, samples) }
+	var document *bench.Document
+	measure := func(samples *bench.Samples) { document = measureAll(ctx, f, o, measurements, samples) }
 	err = nil
 	if o.files.samples == "" {
 		measure(nil)
 	} else {
-		_, failed := cmdutil.ReplaceBy(o.files.samples, func(w io.Writer) error {
+		_, writeErr := cmdutil.ReplaceBy(o.files.samples, func(w io.Writer) error {
 			samples := bench.NewSamples(w, f.Now())
 			measure(samples)
 			return samples.Err()
 		})
-		if failed != nil {
-			err = f.Unwritten("writing "+o.files.samples, usage.Bare(failed))
+		if writeErr != nil {
+			err = f.Unwritten("writing "+o.files.samples, usage.Bare(writeErr))
 		}
 	}
 	f.Progress.Done()
-	judge(d, o, aims)
+	judge(document, o, measurements)
 	f.Record.WriteWaiting() // parsing the waiting frames learns their secrets
-	redact.Within(&f.Secrets, d)
-	show := reports{o, d}
+	redact.Within(&f.Secrets, document)
+	show := reports{o, document}
 	interrupted := wire.Outcome{}
 	if ctx.Err() != nil {
 		interrupted = wire.Outcome{Kind: wire.Signal, Text: "interrupted", IsSummary: true, Reached: wire.Unknown}
 	}
 	return cmdutil.Join(cmdutil.Exit(interrupted), show.print(context.WithoutCancel(ctx), f), show.files().Write(), err,
-		cmdutil.Exit(ending(d, aims)), closeOthers(ctx, aims))
+		cmdutil.Exit(resultOutcome(document, measurements)), closeOthers(ctx, measurements))
 }
 
 // openAll connects to the target, and to the second target of --against.
-func openAll(ctx context.Context, f *cmdutil.Factory, o *options) (aims []*aim, err error) {
-	first, out := open(ctx, f, o, o.argv)
+func openAll(ctx context.Context, f *cmdutil.Factory, o *options) (measurements []*measurement, err error) {
+	first, out := openMeasurement(ctx, f, o, o.argv)
 	if !out.OK() {
 		return nil, cmdutil.Exit(out)
 	}
-	aims = []*aim{first}
+	measurements = []*measurement{first}
 	if o.judge.against == "" {
-		return aims, nil
+		return measurements, nil
 	}
-	g := f.Invocation()
-	g.Server = o.judge.against
-	g.ServerGiven = true
-	second, out := open(ctx, g, o, nil)
-	aims = append(aims, second)
+	second := f.Invocation()
+	second.Server = o.judge.against
+	second.ServerGiven = true
+	other, out := openMeasurement(ctx, second, o, nil)
+	measurements = append(measurements, other)
 	if !out.OK() {
-		return nil, cmdutil.Join(cmdutil.Exit(out), closeOthers(ctx, aims))
+		return nil, cmdutil.Join(cmdutil.Exit(out), closeOthers(ctx, measurements))
 	}
-	return aims, nil
+	return measurements, nil
 }
 
 // closeOthers closes all connections except the first, which the command closes.
-func closeOthers(ctx context.Context, aims []*aim) (err error) {
-	for _, a := range aims[1:] {
-		err = cmdutil.Join(err, a.f.Close(ctx, a.c))
+func closeOthers(ctx context.Context, measurements []*measurement) (err error) {
+	for _, m := range measurements[1:] {
+		err = cmdutil.Join(err, m.f.Close(ctx, m.conn))
 	}
 	return err
 }
 
-// measured makes the calls of the warm-up and of the plan, and returns the result.
-func measured(
+// measureAll makes the calls of the warm-up and of the plan, and returns the result.
+func measureAll(
 	ctx context.Context,
 	f *cmdutil.Factory,
 	o *options,
-	aims []*aim,
+	measurements []*measurement,
 	samples *bench.Samples,
 ) *bench.Document {
-	d := &bench.Document{
+	document := &bench.Document{
 		Format:    bench.Format,
 		Version:   f.Version,
 		At:        f.Now().UTC(),
 		Tool:      o.call.Name,
-		Arguments: aims[0].sent.Arguments,
+		Arguments: measurements[0].request.Arguments,
 		Machine:   bench.ThisMachine(),
 		Load:      bench.LoadOf(o.plan),
 	}
 	clock := bench.Clock{Now: f.Now, Sleep: bench.Sleep}
-	warmed := make([]int64, len(aims))
-	for i, a := range aims {
-		a.rec = bench.NewRecorder(clock, nil, a.c.Where)
+	warmed := make([]int64, len(measurements))
+	for i, m := range measurements {
+		m.rec = bench.NewRecorder(clock, nil, m.conn.Where)
 		if o.warmup.Duration > 0 || o.warmup.Requests > 0 {
-			a.rec.Observe = observer(f, "warm-up")
-			bench.Run(ctx, o.warmup, a.rec, a.make)
-			warmed[i] = a.rec.Calls()
+			m.rec.Observe = progressObserver(f, "warm-up")
+			bench.Run(ctx, o.warmup, m.rec, m.makeCall)
+			warmed[i] = m.rec.Calls()
 		}
-		a.rec = bench.NewRecorder(clock, samples, a.c.Where)
-		a.rec.Observe = observer(f, a.c.Where)
+		m.rec = bench.NewRecorder(clock, samples, m.conn.Where)
+		m.rec.Observe = progressObserver(f, m.conn.Where)
 	}
-	if len(aims) == 1 {
-		bench.Run(ctx, o.plan, aims[0].rec, aims[0].make)
+	if len(measurements) == 1 {
+		bench.Run(ctx, o.plan, measurements[0].rec, measurements[0].makeCall)
 	} else {
-		inTurns(ctx, o.plan, aims)
+		measureInTurns(ctx, o.plan, measurements)
 	}
-	for i, a := range aims {
+	for i, m := range measurements {
 		if ctx.Err() != nil {
-			a.rec.Interrupt()
+			m.rec.Interrupt()
 		}
-		r := a.result()
+		r := m.result()
 		r.Warmup = warmed[i]
-		d.Results = append(d.Results, r)
+		document.Results = append(document.Results, r)
 	}
-	return d
+	return document
 }
 
-// observer returns a function that shows the progress; nil if standard error is not a terminal.
-func observer(f *cmdutil.Factory, what string) func(calls, failed int64) {
+// progressObserver returns a function that shows the progress; nil if standard error is not a terminal.
+func progressObserver(f *cmdutil.Factory, what string) func(calls, failed int64) {
 	if !f.ErrStyle.Terminal {
 		return nil
 	}
@@ -163,60 +163,60 @@ func observer(f *cmdutil.Factory, what string) func(calls, failed int64) {
 	}
 }
 
-// inTurns makes the calls of the plan at two targets in turns, in the order A B B A: a drift over
+// measureInTurns makes the calls of the plan at two targets in turns, in the order A B B A: a drift over
 // time affects both equally.
-func inTurns(ctx context.Context, plan bench.Plan, aims []*aim) {
-	length := turn
+func measureInTurns(ctx context.Context, plan bench.Plan, measurements []*measurement) {
+	length := turnLength
 	if plan.IsOpen() {
-		length = max(turn, time.Duration(10/plan.Rate*float64(time.Second))) // long enough for ten calls
+		length = max(turnLength, time.Duration(10/plan.Rate*float64(time.Second))) // long enough for ten calls
 	}
-	left := make([]time.Duration, len(aims))
-	for i := range left {
-		left[i] = plan.Duration
+	remaining := make([]time.Duration, len(measurements))
+	for i := range remaining {
+		remaining[i] = plan.Duration
 	}
 	for n := 0; ctx.Err() == nil; n++ {
 		i := (n + n/2) % 2
 		p := plan
-		rec := aims[i].rec
+		rec := measurements[i].rec
 		p.Duration = length
 		if plan.Duration > 0 {
-			p.Duration = min(length, left[i])
-			left[i] -= p.Duration
+			p.Duration = min(length, remaining[i])
+			remaining[i] -= p.Duration
 		}
 		if plan.Requests > 0 {
 			p.Requests = plan.Requests - int(rec.Calls())
 		}
-		over := plan.Duration > 0 && p.Duration <= 0 || plan.Requests > 0 && p.Requests <= 0
-		if !over {
-			bench.Run(ctx, p, rec, aims[i].make)
+		isOver := plan.Duration > 0 && p.Duration <= 0 || plan.Requests > 0 && p.Requests <= 0
+		if !isOver {
+			bench.Run(ctx, p, rec, measurements[i].makeCall)
 		}
-		if rec.Ended() != "" || over && n%2 == 1 { // both targets had the same number of turns
+		if rec.EndReason() != "" || isOver && n%2 == 1 { // both targets had the same number of turns
 			return
 		}
 	}
 }
 
 // judge adds the expectations and the comparison to the result.
-func judge(d *bench.Document, o *options, aims []*aim) {
+func judge(d *bench.Document, o *options, measurements []*measurement) {
 	for i, r := range d.Results {
-		if why := r.Limit(aims[i].c.Target.Kind == target.Demo); why != "" && d.Invalid == "" {
+		if why := r.GeneratorLimit(measurements[i].conn.Target.Kind == target.Demo); why != "" && d.Invalid == "" {
 			d.Invalid = why
 		}
 	}
 	for _, e := range o.judge.expectations {
 		d.Expectations = append(d.Expectations, e.Judge(d.Results[0]))
 	}
-	if o.judge.before != nil {
-		d.Comparison = bench.Compare(o.judge.before.Results[0], d.Results[0])
+	if o.judge.earlier != nil {
+		d.Comparison = bench.Compare(o.judge.earlier.Results[0], d.Results[0])
 	} else if len(d.Results) == 2 {
 		d.Comparison = bench.Compare(d.Results[0], d.Results[1])
 	}
 }
 
-// ending returns the outcome of the command for the result.
-func ending(d *bench.Document, aims []*aim) wire.Outcome {
+// resultOutcome returns the outcome of the command for the result.
+func resultOutcome(d *bench.Document, measurements []*measurement) wire.Outcome {
 	for i, r := range d.Results {
-		if out := worst(r, aims[i].c.Where); !out.OK() {
+		if out := dominantFailure(r, measurements[i].conn.Where); !out.OK() {
 			return out
 		}
 	}
@@ -226,22 +226,22 @@ func ending(d *bench.Document, aims []*aim) wire.Outcome {
 	if d.Invalid != "" {
 		return failed("invalid result: "+d.Invalid, "use a lower rate, fewer users or a faster machine")
 	}
-	text, hint := shortcomings(d)
+	text, hint := describeShortcomings(d)
 	if text == "" {
 		return wire.Outcome{}
 	}
 	return failed(text, hint)
 }
 
-// shortcomings lists the expectations that failed or could not be judged, and the numbers that got
+// describeShortcomings lists the expectations that failed or could not be judged, and the numbers that got
 // worse. It returns an empty text if there are none.
-func shortcomings(d *bench.Document) (text string, hint wire.Hint) {
+func describeShortcomings(d *bench.Document) (text string, hint wire.Hint) {
 	var missed, worse, all []string
 	for _, e := range d.Expectations {
-		if e.Unknown != "" {
-			missed = append(missed, e.Text+": "+e.Unknown)
+		if e.UnknownReason != "" {
+			missed = append(missed, e.Text+": "+e.UnknownReason)
 			hint = "--duration or --requests makes more calls"
-		} else if !e.Held {
+		} else if !e.Met {
 			missed = append(missed, e.Text+", got "+e.Got)
 		}
 	}

@@ -36,15 +36,15 @@ func document() *bench.Document {
 				"ok": {Calls: 2990, Rate: 99.7, Low: 99.1, High: 100}, "tool_error": {Calls: 10, Rate: 0.33, Low: 0.1, High: 0.6}, "timeout": {Calls: 2, Rate: 0.07},
 				"bad_response" + rendertest.HostileText: {Calls: 1, Rate: 0.03},
 			},
-			Response: response, Service: service, Ended: "more than half of the calls failed for 10 s",
-			Stages: map[string]bench.Latency{"first progress": {Calls: 120, Quantiles: map[string]bench.Value{"p50": {Value: 9870}, "max": {Value: 12_000}}}},
-			Made:   bench.Generated{Pauses: 2, Held: 40},
+			Response: response, Service: service, EndReason: "more than half of the calls failed for 10 s",
+			Stages:    map[string]bench.Latency{"first progress": {Calls: 120, Quantiles: map[string]bench.Value{"p50": {Value: 9870}, "max": {Value: 12_000}}}},
+			Generator: bench.GeneratorStats{Pauses: 2, Held: 40},
 		}},
 		Comparison: []bench.Change{
 			{Metric: "p50", Before: value(20_000, 19_900, 20_100), After: value(30_100, 29_800, 30_500), Shift: 0.505, Verdict: bench.Worse},
 			{Metric: "error_rate", Before: bench.Value{Value: 0.001}, After: bench.Value{Value: 0.0033}, Shift: 2.3, Verdict: bench.Unknown},
 		},
-		Expectations: []bench.Expectation{{Text: "p99<200ms", Got: "1.02s"}, {Text: "p99.9<1s", Unknown: "p99.9 needs 10000 calls"}, {Text: "error_rate<1%", Got: "0.33%", Held: true}},
+		Expectations: []bench.Expectation{{Text: "p99<200ms", Got: "1.02s"}, {Text: "p99.9<1s", UnknownReason: "p99.9 needs 10000 calls"}, {Text: "error_rate<1%", Got: "0.33%", Met: true}},
 		Invalid:      "the generator was the limit: 40 of 3000 planned calls could not be sent",
 	}
 }
@@ -65,7 +65,7 @@ func TestTheTextOfAResult(t *testing.T) {
 // Numbers have three digits, or all of those before the point.
 func TestNumbers(t *testing.T) {
 	for us, want := range map[float64]string{0: "0 us", 7: "7 us", 999: "999 us", 1234: "1.23 ms", 12_340: "12.3 ms", 20_000: "20 ms", 123_400: "123 ms", 1_000_000: "1 s", 61_500_000: "61.5 s", 100_000: "100 ms", 9_996: "10 ms"} {
-		if got := micros(term.Style{ASCII: true}, us); got != want {
+		if got := formatMicros(term.Style{ASCII: true}, us); got != want {
 			t.Errorf("%f is %q, want %q", us, got, want)
 		}
 	}

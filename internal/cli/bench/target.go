@@ -18,24 +18,24 @@ import (
 	"mcpc/internal/wire"
 )
 
-// aim is a connection to a server, the call to make there, and the measurement of the calls.
-type aim struct {
-	f *cmdutil.Factory
-	c *connect.Conn
+// measurement is a connection to a server, the call to make there, and the measurement of the calls.
+type measurement struct {
+	f    *cmdutil.Factory
+	conn *connect.Conn
 	// call is the request of each measured call.
 	call client.Call
 	tool *connect.Definition
-	// sent has the arguments, converted by the schema.
-	sent  toolcall.Request
-	setup []bench.Step
+	// request has the arguments, converted by the schema.
+	request toolcall.Request
+	setup   []bench.Step
 	// validate is set to check each result against the outputSchema.
 	validate bool
 	rec      *bench.Recorder
 }
 
-// dialing returns the options of the connections. They are always new, because connecting is
+// dialOptions returns the options of the connections. They are always new, because connecting is
 // measured.
-func dialing(o *options, argv []string) connect.Options {
+func dialOptions(o *options, argv []string) connect.Options {
 	return connect.Options{
 		Argv:              argv,
 		RequireServerInfo: true,
@@ -46,28 +46,28 @@ func dialing(o *options, argv []string) connect.Options {
 	}
 }
 
-// open connects to the server of an invocation, lists its tools, and prepares the call.
-func open(ctx context.Context, f *cmdutil.Factory, o *options, argv []string) (*aim, wire.Outcome) {
-	a := &aim{f: f, sent: o.call, validate: o.validate}
+// openMeasurement connects to the server of an invocation, lists its tools, and prepares the call.
+func openMeasurement(ctx context.Context, f *cmdutil.Factory, o *options, argv []string) (*measurement, wire.Outcome) {
+	m := &measurement{f: f, request: o.call, validate: o.validate}
 	began := f.Now()
-	c, out := f.Open(ctx, dialing(o, argv))
-	a.c = c
+	c, out := f.Open(ctx, dialOptions(o, argv))
+	m.conn = c
 	if !out.OK() {
-		return a, out
+		return m, out
 	}
-	a.step("connect", f.Now().Sub(began))
+	m.addStep("connect", f.Now().Sub(began))
 	began = f.Now()
-	a.tool, out = c.DefineOnce(ctx, o.call.Name)
+	m.tool, out = c.DefineOnce(ctx, o.call.Name)
 	if !out.OK() {
-		return a, out
+		return m, out
 	}
-	a.step("tools/list", f.Now().Sub(began))
-	if !o.call.Yes && !a.tool.Hints.OnlyReads() {
+	m.addStep("tools/list", f.Now().Sub(began))
+	if !o.call.Yes && !m.tool.Hints.OnlyReads() {
 		mark := "is not marked as read-only"
-		if a.tool.Hints.IsDestructive() {
+		if m.tool.Hints.IsDestructive() {
 			mark = "is marked as destructive"
 		}
-		return a, wire.Outcome{
+		return m, wire.Outcome{
 			Kind:       wire.Refused,
 			Method:     "tools/call",
 			Name:       o.call.Name,
@@ -77,30 +77,30 @@ func open(ctx context.Context, f *cmdutil.Factory, o *options, argv []string) (*
 			Hint:       "--yes calls it",
 		}
 	}
-	a.call, a.tool, out = toolcall.Prepare(ctx, c, &a.sent)
+	m.call, m.tool, out = toolcall.Prepare(ctx, c, &m.request)
 	if !out.OK() {
-		return a, out
+		return m, out
 	}
-	a.call.Progress = o.progress
-	return a, a.openCold(ctx, o, argv)
+	m.call.Progress = o.progress
+	return m, m.measureColdStarts(ctx, o, argv)
 }
 
-// step records the median of the durations of a step of the setup. took is not empty.
-func (a *aim) step(name string, took ...time.Duration) {
-	slices.Sort(took)
-	a.setup = append(a.setup, bench.Step{Name: name, MedianUS: took[len(took)/2].Microseconds(), Times: len(took)})
+// addStep records the median of the durations of a step of the setup. took is not empty.
+func (m *measurement) addStep(name string, durations ...time.Duration) {
+	slices.Sort(durations)
+	m.setup = append(m.setup, bench.Step{Name: name, MedianUS: durations[len(durations)/2].Microseconds(), Times: len(durations)})
 }
 
-// openCold measures new connections until the result of their first call.
-func (a *aim) openCold(ctx context.Context, o *options, argv []string) wire.Outcome {
+// measureColdStarts measures new connections until the result of their first call.
+func (m *measurement) measureColdStarts(ctx context.Context, o *options, argv []string) wire.Outcome {
 	var opened, answered []time.Duration
 	for range o.cold {
-		began := a.f.Now()
-		c, out := connect.Dial(ctx, &a.f.Invocation().Env, dialing(o, argv))
+		began := m.f.Now()
+		c, out := connect.Dial(ctx, &m.f.Invocation().Env, dialOptions(o, argv))
 		if out.OK() {
-			opened = append(opened, a.f.Now().Sub(began))
-			out = c.Do(ctx, a.call)
-			answered = append(answered, a.f.Now().Sub(began))
+			opened = append(opened, m.f.Now().Sub(began))
+			out = c.Do(ctx, m.call)
+			answered = append(answered, m.f.Now().Sub(began))
 		}
 		if closed := c.Close(ctx); out.OK() {
 			out = closed
@@ -110,51 +110,51 @@ func (a *aim) openCold(ctx context.Context, o *options, argv []string) wire.Outc
 		}
 	}
 	if o.cold > 0 {
-		a.step("cold start", opened...)
-		a.step("cold start to first result", answered...)
+		m.addStep("cold start", opened...)
+		m.addStep("cold start to first result", answered...)
 	}
 	return wire.Outcome{}
 }
 
 // endpoint returns the URL of the server, or "" if it has none.
-func (a *aim) endpoint() string { return cmp.Or(a.c.Saved, a.c.OneOff).Endpoint }
+func (m *measurement) endpoint() string { return cmp.Or(m.conn.Saved, m.conn.OneOff).Endpoint }
 
-// elsewhere reports whether the server is on another machine.
-func (a *aim) elsewhere() bool {
-	return a.c.Transport() != transport.Stdio && !cmdutil.IsLocal(a.endpoint())
+// isRemote reports whether the server is on another machine.
+func (m *measurement) isRemote() bool {
+	return m.conn.Transport() != transport.Stdio && !cmdutil.IsLocal(m.endpoint())
 }
 
-// make makes one call and returns its channel and stages. It recovers from a panic and returns the
+// makeCall makes one call and returns its channel and stages. It recovers from a panic and returns the
 // channel of internal errors. The Ending is empty if the run was interrupted.
-func (a *aim) make(ctx context.Context) (ending bench.Ending) {
+func (m *measurement) makeCall(ctx context.Context) (outcome bench.CallOutcome) {
 	defer func() {
 		if crash := recover(); crash != nil {
-			ending = bench.Ending{Channel: string(wire.Internal)}
+			outcome = bench.CallOutcome{Channel: string(wire.Internal)}
 		}
 	}()
-	call := a.call
-	progress := progressTimes{now: a.f.Now}
+	call := m.call
+	progress := progressTimes{now: m.f.Now}
 	if call.Progress {
-		call.Progressed, progress.last = progress.note, a.f.Now()
+		call.Progressed, progress.last = progress.record, m.f.Now()
 	}
-	out := a.c.Do(ctx, call)
-	stages := progress.taken()
-	if a.call.Task != nil && out.OK() {
-		if task, ok := a.c.TaskIn(a.call, out); ok {
+	out := m.conn.Do(ctx, call)
+	stages := progress.stagesSoFar()
+	if m.call.Task != nil && out.OK() {
+		if task, ok := m.conn.TaskIn(m.call, out); ok {
 			stages = append(stages, bench.Stage{Name: "task created", Took: out.Took})
-			out = a.c.Await(ctx, task, client.Waiting{Tool: a.sent.Name})
+			out = m.conn.Await(ctx, task, client.Waiting{Tool: m.request.Name})
 		}
 	}
-	if a.validate && out.OK() {
-		out = toolcall.CheckResult(a.c, a.tool, out)
+	if m.validate && out.OK() {
+		out = toolcall.CheckResult(m.conn, m.tool, out)
 	}
 	if out.OK() {
-		return bench.Ending{Channel: bench.OK, Stages: stages}
+		return bench.CallOutcome{Channel: bench.OK, Stages: stages}
 	}
 	if out.Kind == wire.Signal || ctx.Err() != nil {
-		return bench.Ending{}
+		return bench.CallOutcome{}
 	}
-	return bench.Ending{Channel: string(out.Kind), Pause: client.AskedPause(out, a.f.Now())}
+	return bench.CallOutcome{Channel: string(out.Kind), Pause: client.AskedPause(out, m.f.Now())}
 }
 
 // progressTimes records the times between the progress notifications of a call. mu guards last and
@@ -166,8 +166,8 @@ type progressTimes struct {
 	stages []bench.Stage
 }
 
-// note records a progress notification.
-func (p *progressTimes) note() {
+// record records a progress notification.
+func (p *progressTimes) record() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	name := "between progress"
@@ -179,25 +179,25 @@ func (p *progressTimes) note() {
 	p.last = now
 }
 
-// taken returns the stages so far; more may follow.
-func (p *progressTimes) taken() []bench.Stage {
+// stagesSoFar returns the stages so far; more may follow.
+func (p *progressTimes) stagesSoFar() []bench.Stage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.stages)
 }
 
 // result returns the measurement of this server.
-func (a *aim) result() *bench.Result {
-	r := a.rec.Result()
-	r.Setup = a.setup
-	r.Server = a.f.Secrets.Text(connect.ServerName(a.c.ServerInfo()))
-	r.Revision = a.c.Revision()
-	r.Transport = string(a.c.Transport())
+func (m *measurement) result() *bench.Result {
+	r := m.rec.Result()
+	r.Setup = m.setup
+	r.Server = m.f.Secrets.Text(connect.ServerName(m.conn.ServerInfo()))
+	r.Revision = m.conn.Revision()
+	r.Transport = string(m.conn.Transport())
 	return r
 }
 
-// pipelined returns a remark on how calls share one pipe, or "".
-func pipelined(r *bench.Result, load bench.Load) string {
+// pipeRemark returns a remark on how calls share one pipe, or "".
+func pipeRemark(r *bench.Result, load bench.Load) string {
 	if r.Transport != string(transport.Stdio) {
 		return ""
 	}
@@ -207,27 +207,27 @@ func pipelined(r *bench.Result, load bench.Load) string {
 	return "; calls at the same time share one pipe"
 }
 
-// worst returns the outcome of the most frequent failure if no call succeeded or the run ended
+// dominantFailure returns the outcome of the most frequent failure if no call succeeded or the run ended
 // because of failures. It returns OK otherwise.
-func worst(r *bench.Result, where string) wire.Outcome {
-	most := ""
+func dominantFailure(r *bench.Result, where string) wire.Outcome {
+	channel := ""
 	calls := int64(0)
 	for name, c := range r.Channels {
 		calls += c.Calls
 		if name != bench.OK && c.Calls > 0 &&
-			cmp.Or(cmp.Compare(c.Calls, r.Channels[most].Calls), cmp.Compare(name, most)) > 0 {
-			most = name
+			cmp.Or(cmp.Compare(c.Calls, r.Channels[channel].Calls), cmp.Compare(name, channel)) > 0 {
+			channel = name
 		}
 	}
-	if most == "" || r.Channels[bench.OK].Calls > 0 && (r.Ended == "" || r.Ended == bench.Interrupted) {
+	if channel == "" || r.Channels[bench.OK].Calls > 0 && (r.EndReason == "" || r.EndReason == bench.Interrupted) {
 		return wire.Outcome{}
 	}
-	text := fmt.Sprintf("%d of %s ended with %s", r.Channels[most].Calls, english.Plural(int(calls), "call"), most)
-	if r.Ended != "" {
-		text = r.Ended + ": " + text
+	text := fmt.Sprintf("%d of %s ended with %s", r.Channels[channel].Calls, english.Plural(int(calls), "call"), channel)
+	if r.EndReason != "" {
+		text = r.EndReason + ": " + text
 	}
 	return wire.Outcome{
-		Kind:       wire.Kind(most),
+		Kind:       wire.Kind(channel),
 		Method:     "tools/call",
 		ServerName: where,
 		IsSummary:  true,

@@ -139,7 +139,7 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 		}
 	}
 	if o.trace.Given() {
-		if err := o.trace.Command(f, "call"); err != nil { // starts tracing
+		if err := o.trace.StartCommand(f, "call"); err != nil { // starts tracing
 			return err
 		}
 	}

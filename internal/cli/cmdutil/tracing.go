@@ -45,10 +45,10 @@ type traceExport struct {
 	live     *telemetry.Live
 }
 
-// Command starts tracing mcpc's own requests. Each request gets a span below the span of the
+// StartCommand starts tracing mcpc's own requests. Each request gets a span below the span of the
 // command, whose parent is TRACEPARENT. Without --otlp it does nothing.
-func (o *TraceOptions) Command(f *Factory, name string) error {
-	e, err := o.begin(f)
+func (o *TraceOptions) StartCommand(f *Factory, name string) error {
+	e, err := o.readExport(f)
 	if e == nil {
 		return err
 	}
@@ -98,10 +98,10 @@ func (o *TraceOptions) Command(f *Factory, name string) error {
 	return nil
 }
 
-// Between starts tracing the traffic that a tap or a proxy relays to a target. The caller calls end
+// StartRelay starts tracing the traffic that a tap or a proxy relays to a target. The caller calls end
 // to send the rest. Without --otlp both do nothing.
-func (o *TraceOptions) Between(f *Factory, target string) (end func(), err error) {
-	e, err := o.begin(f)
+func (o *TraceOptions) StartRelay(f *Factory, target string) (end func(), err error) {
+	e, err := o.readExport(f)
 	if e == nil {
 		return func() {}, err
 	}
@@ -109,8 +109,8 @@ func (o *TraceOptions) Between(f *Factory, target string) (end func(), err error
 	return e.end, nil
 }
 
-// begin reads the settings. It returns nil without --otlp.
-func (o *TraceOptions) begin(f *Factory) (*traceExport, error) {
+// readExport reads the settings. It returns nil without --otlp.
+func (o *TraceOptions) readExport(f *Factory) (*traceExport, error) {
 	config, err := o.Config(f)
 	if err != nil || o.endpoint == "" {
 		return nil, err

@@ -145,7 +145,7 @@ func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []
 	if o.tui && drawable(f) {
 		defer liveview.Quieten(f)()
 	}
-	endTrace, err := o.trace.Between(f, targets[0])
+	endTrace, err := o.trace.StartRelay(f, targets[0])
 	if err != nil {
 		return err
 	}

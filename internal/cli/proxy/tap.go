@@ -107,7 +107,7 @@ func runTap(f *cmdutil.Factory, argv []string, o tapOptions) error {
 	}
 	f.Record.Quiet.Store(f.Verbose == 0)
 	f.Secrets.LearnCommand(argv)
-	endTrace, err := o.trace.Between(f, connect.CommandLine(argv))
+	endTrace, err := o.trace.StartRelay(f, connect.CommandLine(argv))
 	if err != nil {
 		return err
 	}

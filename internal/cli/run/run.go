@@ -89,7 +89,7 @@ no failures, the exit code is that of the first error.`,
 			if err != nil {
 				return err
 			}
-			if err := o.trace.Command(f, "run"); err != nil {
+			if err := o.trace.StartCommand(f, "run"); err != nil {
 				return err
 			}
 			return r.run(cmd.Context())

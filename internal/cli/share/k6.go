@@ -125,7 +125,7 @@ func (l *load) add(row *rows.Row) error {
 	if m.Method == "tools/call" {
 		call.Tool, _ = jsonraw.Text(jsonraw.First(m.Params, "name"))
 	}
-	if err := k6.Sendable(call.Params); err != nil {
+	if err := k6.CheckParams(call.Params); err != nil {
 		l.left["with params that are not "+err.Error()]++
 		return nil
 	}
