@@ -62,11 +62,11 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodPost:
 		e.post(w, r)
-	case r.Method == http.MethodGet && e.Eras.Sessions() && r.Header.Get("Mcp-Session-Id") != "":
-		e.stream(w, r)
-	case r.Method == http.MethodDelete && e.Eras.Sessions() && r.Header.Get("Mcp-Session-Id") != "":
-		if s := e.session(w, r); s != nil {
-			e.drop(s.id)
+	case r.Method == http.MethodGet && e.Eras.HasSessions() && r.Header.Get("Mcp-Session-Id") != "":
+		e.servePushed(w, r)
+	case r.Method == http.MethodDelete && e.Eras.HasSessions() && r.Header.Get("Mcp-Session-Id") != "":
+		if s := e.findSession(w, r); s != nil {
+			e.endSession(s.id)
 			w.WriteHeader(http.StatusOK)
 		}
 	default:
@@ -104,19 +104,19 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request) {
 	case m.Kind == wire.Invalid || m.HasOtherVersion:
 		refuse(w, http.StatusBadRequest, m.ID, Failure(-32600, "Invalid Request", nil))
 	case e.isStateless(r, m):
-		e.stateless(w, r, m)
+		e.answerStateless(w, r, m)
 	default:
-		e.inSession(w, r, m)
+		e.answerInSession(w, r, m)
 	}
 }
 
 // isStateless reports whether a message is served without a session.
 func (e *endpoint) isStateless(r *http.Request, m *wire.Message) bool {
-	if !e.Eras.Stateless() || !e.Eras.Sessions() {
-		return !e.Eras.Sessions()
+	if !e.Eras.HasStateless() || !e.Eras.HasSessions() {
+		return !e.Eras.HasSessions()
 	}
 	return standsAlone(m) || r.Header.Get("Mcp-Method") != "" ||
-		bridge.StandsAlone(r.Header.Get("Mcp-Protocol-Version"))
+		bridge.IsStateless(r.Header.Get("Mcp-Protocol-Version"))
 }
 
 // refuse responds with a JSON-RPC error and an HTTP status.
@@ -126,8 +126,8 @@ func refuse(w http.ResponseWriter, status int, id, failed json.RawMessage) {
 	_, _ = w.Write(ComposeError(id, failed))
 }
 
-// stateless answers a message without a session.
-func (e *endpoint) stateless(w http.ResponseWriter, r *http.Request, m *wire.Message) {
+// answerStateless answers a message without a session.
+func (e *endpoint) answerStateless(w http.ResponseWriter, r *http.Request, m *wire.Message) {
 	if m.Kind == wire.Notification {
 		w.WriteHeader(http.StatusAccepted)
 		return
@@ -136,26 +136,26 @@ func (e *endpoint) stateless(w http.ResponseWriter, r *http.Request, m *wire.Mes
 		refuse(w, http.StatusBadRequest, nil, Failure(-32600, "one request per POST", nil))
 		return
 	}
-	c := callerOf(m)
-	failed := e.refusal(c, m)
-	if m.Method == "initialize" && !e.Eras.Sessions() {
-		failed = e.OtherVersion(jsonraw.TextOrRaw(jsonraw.First(m.Params, "protocolVersion")))
-	} else if wrong := wrongHeader(r.Header, c, m); wrong != "" && c.Revision != "" {
-		failed = Failure(-32020, wrong, nil)
+	c := statelessCaller(m)
+	failed := e.checkCaller(c, m)
+	if m.Method == "initialize" && !e.Eras.HasSessions() {
+		failed = e.UnsupportedVersion(jsonraw.TextOrRaw(jsonraw.First(m.Params, "protocolVersion")))
+	} else if fault := headerFault(r.Header, c, m); fault != "" && c.Revision != "" {
+		failed = Failure(-32020, fault, nil)
 	}
 	if failed != nil {
 		refuse(w, http.StatusBadRequest, m.ID, failed)
 		return
 	}
-	o := &responder{w: w, stateless: true}
-	e.answer(r.Context(), o, e.h.Prepare(c, m))
+	o := &responder{w: w, isStateless: true}
+	e.runJob(r.Context(), o, e.h.Prepare(c, m))
 }
 
-// wrongHeader returns the fault of the header fields of a stateless request, or "". The fields must
+// headerFault returns the fault of the header fields of a stateless request, or "". The fields must
 // repeat parts of the body.
-func wrongHeader(h http.Header, c Caller, m *wire.Message) string {
-	want := []struct{ field, value string }{{"Mcp-Protocol-Version", c.Revision}, {"Mcp-Method", m.Method}}
-	for _, f := range want {
+func headerFault(h http.Header, c Caller, m *wire.Message) string {
+	required := []struct{ field, value string }{{"Mcp-Protocol-Version", c.Revision}, {"Mcp-Method", m.Method}}
+	for _, f := range required {
 		if got := h.Values(f.field); len(got) != 1 || got[0] != f.value {
 			return f.field + " is not " + sanitize.Line(jsonraw.Excerpt([]byte(f.value), maxShown), sanitize.Signs)
 		}
@@ -188,15 +188,15 @@ func decodeField(value string) string {
 	return string(raw)
 }
 
-// inSession answers a message or a batch in a session. initialize begins a new session.
-func (e *endpoint) inSession(w http.ResponseWriter, r *http.Request, m *wire.Message) {
+// answerInSession answers a message or a batch in a session. initialize begins a new session.
+func (e *endpoint) answerInSession(w http.ResponseWriter, r *http.Request, m *wire.Message) {
 	if m.Kind == wire.Request && m.Method == "initialize" {
-		s := e.begin()
+		s := e.addSession()
 		w.Header().Set("Mcp-Session-Id", s.id)
-		e.answer(r.Context(), &responder{w: w}, e.h.Prepare(Caller{Session: s.Session}, m))
+		e.runJob(r.Context(), &responder{w: w}, e.h.Prepare(Caller{Session: s.Session}, m))
 		return
 	}
-	s := e.session(w, r)
+	s := e.findSession(w, r)
 	if s == nil {
 		return
 	}
@@ -208,26 +208,26 @@ func (e *endpoint) inSession(w http.ResponseWriter, r *http.Request, m *wire.Mes
 		}
 		items = m.Items
 	}
-	o := &responder{w: w, batch: m.Kind == wire.Batch}
+	o := &responder{w: w, isBatch: m.Kind == wire.Batch}
 	for _, item := range items {
 		c := s.Caller()
 		switch item.Kind {
 		case wire.Request:
-			ctx, done := s.begin(r.Context(), item.ID)
-			e.answer(ctx, o, e.h.Prepare(c, item))
+			ctx, done := s.trackRequest(r.Context(), item.ID)
+			e.runJob(ctx, o, e.h.Prepare(c, item))
 			done()
 		case wire.Notification:
 			s.applyCancellation(item)
 			e.h.Notified(c, item)
 		default:
-			s.Answered(item)
+			s.Deliver(item)
 		}
 	}
 	o.finish()
 }
 
-// begin adds a new session. If there are too many sessions, it ends the least recently used one.
-func (e *endpoint) begin() *httpSession {
+// addSession adds a new session. If there are too many sessions, it ends the least recently used one.
+func (e *endpoint) addSession() *httpSession {
 	pushed := make(chan []byte, maxPushed)
 	s := &httpSession{pushed: pushed}
 	s.Session = NewSession(e.ctx, e.SessionID(), func(raw []byte) {
@@ -241,7 +241,7 @@ func (e *endpoint) begin() *httpSession {
 	defer e.mu.Unlock()
 	e.sessions[s.id] = s
 	e.order = append(e.order, s.id)
-	if len(e.order) > e.MostSessions {
+	if len(e.order) > e.MaxSessions {
 		oldest := e.sessions[e.order[0]]
 		delete(e.sessions, e.order[0])
 		e.order = e.order[1:]
@@ -250,8 +250,8 @@ func (e *endpoint) begin() *httpSession {
 	return s
 }
 
-// drop ends and removes a session.
-func (e *endpoint) drop(id string) {
+// endSession ends and removes a session.
+func (e *endpoint) endSession(id string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if s := e.sessions[id]; s != nil {
@@ -261,9 +261,9 @@ func (e *endpoint) drop(id string) {
 	}
 }
 
-// session returns the session that a request names. If the session does not exist, it refuses the
+// findSession returns the session that a request names. If the session does not exist, it refuses the
 // request and returns nil.
-func (e *endpoint) session(w http.ResponseWriter, r *http.Request) *httpSession {
+func (e *endpoint) findSession(w http.ResponseWriter, r *http.Request) *httpSession {
 	id := r.Header.Get("Mcp-Session-Id")
 	e.mu.Lock()
 	s := e.sessions[id]
@@ -285,36 +285,36 @@ func (e *endpoint) session(w http.ResponseWriter, r *http.Request) *httpSession 
 	return nil
 }
 
-// stream sends the pushed messages of a session until the client disconnects or the session ends.
-func (e *endpoint) stream(w http.ResponseWriter, r *http.Request) {
-	s := e.session(w, r)
+// servePushed sends the pushed messages of a session until the client disconnects or the session ends.
+func (e *endpoint) servePushed(w http.ResponseWriter, r *http.Request) {
+	s := e.findSession(w, r)
 	if s == nil {
 		return
 	}
 	o := &responder{w: w}
-	o.begin()
+	o.startStream()
 	for {
 		select {
 		case raw := <-s.pushed:
 			o.send(raw)
 		case <-r.Context().Done():
 			return
-		case <-s.over.Done():
+		case <-s.ctx.Done():
 			return
 		}
 	}
 }
 
-// answer runs a job and writes its response.
-func (e *endpoint) answer(ctx context.Context, o *responder, todo Job) {
+// runJob runs a job and writes its response.
+func (e *endpoint) runJob(ctx context.Context, o *responder, job Job) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stop := context.AfterFunc(e.ctx, cancel)
 	defer stop()
-	if reply := todo.Run(ctx, o.send); reply != nil {
+	if reply := job.Run(ctx, o.send); reply != nil {
 		o.reply(reply)
 	}
-	if todo.After != nil {
-		todo.After()
+	if job.After != nil {
+		job.After()
 	}
 }

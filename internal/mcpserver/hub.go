@@ -45,22 +45,22 @@ func (h *Hub) Listen(
 	m *wire.Message,
 	send func([]byte),
 	declares func(names ...string) bool,
-	begun func(),
+	opened func(),
 ) []byte {
-	asked := jsonraw.First(m.Params, "notifications")
+	filter := jsonraw.First(m.Params, "notifications")
 	l := &listener{id: m.ID, kinds: map[string]bool{}, pushed: make(chan []byte, maxPushed)}
 	granted := json.RawMessage("{}")
 	for _, k := range listKinds {
-		if string(jsonraw.First(asked, k.member)) == "true" && declares(k.capability, "listChanged") {
+		if string(jsonraw.First(filter, k.member)) == "true" && declares(k.capability, "listChanged") {
 			l.kinds[k.method] = true
 			granted = jsonraw.With(granted, k.member, json.RawMessage("true"))
 		}
 	}
-	if uris := jsonraw.First(asked, "resourceSubscriptions"); uris != nil && declares("resources", "subscribe") {
+	if uris := jsonraw.First(filter, "resourceSubscriptions"); uris != nil && declares("resources", "subscribe") {
 		l.uris = stringSet(uris)
 		granted = jsonraw.With(granted, "resourceSubscriptions", uris)
 	}
-	if ids := jsonraw.First(asked, "taskIds"); ids != nil && declares("extensions", mcp.TasksExtension) {
+	if ids := jsonraw.First(filter, "taskIds"); ids != nil && declares("extensions", mcp.TasksExtension) {
 		l.tasks = stringSet(ids)
 		granted = jsonraw.With(granted, "taskIds", ids)
 	}
@@ -72,15 +72,15 @@ func (h *Hub) Listen(
 	}
 	h.open[l] = true
 	h.mu.Unlock()
-	begun()
-	for over := false; !over; {
+	opened()
+	for isOver := false; !isOver; {
 		select {
 		case raw := <-l.pushed:
 			send(raw)
 		case <-ctx.Done():
-			over = true
+			isOver = true
 		case <-c.Over:
-			over = true
+			isOver = true
 		}
 	}
 	h.mu.Lock()

@@ -13,13 +13,13 @@ import (
 // nothing precedes it, else an event stream.
 type responder struct {
 	w http.ResponseWriter
-	// stateless maps errors to HTTP statuses. batch collects the responses to an array.
-	stateless, batch bool
+	// isStateless maps errors to HTTP statuses. batch collects the responses to an array.
+	isStateless, isBatch bool
 
-	mu      sync.Mutex
-	begun   bool
-	done    bool
-	replies []json.RawMessage
+	mu         sync.Mutex
+	headDone   bool
+	hasReplied bool
+	replies    []json.RawMessage
 	// size is the number of bytes in replies.
 	size int
 }
@@ -28,19 +28,19 @@ type responder struct {
 // the responses are streamed: a small array may request a large response many times.
 const maxReplies = 8 << 20
 
-// begin writes the head of an event stream.
-func (o *responder) begin() {
+// startStream writes the head of an event stream.
+func (o *responder) startStream() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.head()
+	o.writeHeadLocked()
 }
 
-// head writes the head of an event stream, once. The caller holds mu.
-func (o *responder) head() {
-	if o.begun {
+// writeHeadLocked writes the head of an event stream, once. The caller holds mu.
+func (o *responder) writeHeadLocked() {
+	if o.headDone {
 		return
 	}
-	o.begun = true
+	o.headDone = true
 	h := o.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-cache")
@@ -56,21 +56,21 @@ func (o *responder) flush() { _ = http.NewResponseController(o.w).Flush() }
 func (o *responder) send(raw []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.head()
-	o.event(raw)
+	o.writeHeadLocked()
+	o.writeEventLocked(raw)
 }
 
-// event writes a message as an event. The caller holds mu.
-func (o *responder) event(raw []byte) {
+// writeEventLocked writes a message as an event. The caller holds mu.
+func (o *responder) writeEventLocked(raw []byte) {
 	data := append([]byte("event: message\ndata: "), jsonraw.OneLine(raw)...)
 	_, _ = o.w.Write(append(data, "\n\n"...))
 	o.flush()
 }
 
-// events writes the collected replies as events. The caller holds mu.
-func (o *responder) events() {
+// writeRepliesLocked writes the collected replies as events. The caller holds mu.
+func (o *responder) writeRepliesLocked() {
 	for _, raw := range o.replies {
-		o.event(raw)
+		o.writeEventLocked(raw)
 	}
 	o.replies = nil
 }
@@ -80,34 +80,34 @@ func (o *responder) reply(raw []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
-	case o.begun:
-		o.event(raw)
-	case o.batch:
+	case o.headDone:
+		o.writeEventLocked(raw)
+	case o.isBatch:
 		o.replies = append(o.replies, raw)
 		o.size += len(raw)
 		if o.size > maxReplies {
-			o.head()
-			o.events()
+			o.writeHeadLocked()
+			o.writeRepliesLocked()
 		}
 	default:
-		o.json(raw)
+		o.writeJSONLocked(raw)
 	}
-	o.done = true
+	o.hasReplied = true
 }
 
-// json writes the response as a JSON body. The caller holds mu.
-func (o *responder) json(raw []byte) {
+// writeJSONLocked writes the response as a JSON body. The caller holds mu.
+func (o *responder) writeJSONLocked(raw []byte) {
 	o.w.Header().Set("Content-Type", "application/json")
-	if status := o.status(raw); status != http.StatusOK {
+	if status := o.statusOf(raw); status != http.StatusOK {
 		o.w.WriteHeader(status)
 	}
 	_, _ = o.w.Write(raw)
 }
 
-// status returns the HTTP status of a response.
-func (o *responder) status(raw []byte) int {
+// statusOf returns the HTTP status of a response.
+func (o *responder) statusOf(raw []byte) int {
 	m := wire.ParseMessage(raw)
-	if !o.stateless || m.Error == nil {
+	if !o.isStateless || m.Error == nil {
 		return http.StatusOK
 	}
 	switch m.Error.Code {
@@ -124,11 +124,11 @@ func (o *responder) finish() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
-	case !o.begun && len(o.replies) > 0:
-		o.json(jsonraw.List(o.replies))
-	case o.begun:
-		o.events()
-	case !o.done:
+	case !o.headDone && len(o.replies) > 0:
+		o.writeJSONLocked(jsonraw.List(o.replies))
+	case o.headDone:
+		o.writeRepliesLocked()
+	case !o.hasReplied:
 		o.w.WriteHeader(http.StatusAccepted)
 	}
 }

@@ -27,8 +27,8 @@ type Job struct {
 	// Run returns the response, or nil if no response must be sent. It passes the messages that
 	// precede the response to send.
 	Run func(ctx context.Context, send func([]byte)) []byte
-	// Waits is set if Run takes time or needs the client.
-	Waits bool
+	// MayWait is set if Run takes time or needs the client.
+	MayWait bool
 	// After runs after the response was sent. It may be nil.
 	After func()
 }
@@ -43,10 +43,10 @@ type Options struct {
 	// Name begins the text of refusals: "mcpc mock".
 	Name string
 	Eras bridge.Eras
-	// SessionID returns a new session id. MostSessions is the number of sessions that are kept;
+	// SessionID returns a new session id. MaxSessions is the number of sessions that are kept;
 	// beyond it, the least recently used session ends. Both are for HTTP only.
-	SessionID    func() string
-	MostSessions int
+	SessionID   func() string
+	MaxSessions int
 	// Dropped is called when a message was dropped because the client does not read its GET stream.
 	Dropped func()
 	// Admit returns the status and the reason to refuse a request with before its body is read;
@@ -97,8 +97,8 @@ func standsAlone(m *wire.Message) bool {
 		jsonraw.First(jsonraw.First(m.Params, "_meta"), bridge.MetaVersion) != nil
 }
 
-// callerOf returns the sender of a stateless request.
-func callerOf(m *wire.Message) Caller {
+// statelessCaller returns the sender of a stateless request.
+func statelessCaller(m *wire.Message) Caller {
 	meta := jsonraw.First(m.Params, "_meta")
 	return Caller{
 		Stateless:    true,
@@ -108,42 +108,42 @@ func callerOf(m *wire.Message) Caller {
 	}
 }
 
-// refusal returns the error for a request that lacks a required member or has an unsupported
+// checkCaller returns the error for a request that lacks a required member or has an unsupported
 // revision. It returns nil for a valid request.
-func (s *Server) refusal(c Caller, m *wire.Message) json.RawMessage {
+func (s *Server) checkCaller(c Caller, m *wire.Message) json.RawMessage {
 	switch {
-	case !c.Stateless && !s.Eras.Sessions() && m.Method == "initialize":
-		return s.OtherVersion(jsonraw.TextOrRaw(jsonraw.First(m.Params, "protocolVersion")))
-	case !c.Stateless && !s.Eras.Sessions():
+	case !c.Stateless && !s.Eras.HasSessions() && m.Method == "initialize":
+		return s.UnsupportedVersion(jsonraw.TextOrRaw(jsonraw.First(m.Params, "protocolVersion")))
+	case !c.Stateless && !s.Eras.HasSessions():
 		return Failure(-32602, "_meta lacks "+bridge.MetaVersion, nil)
 	case !c.Stateless:
 		return nil
 	case c.Revision == "":
 		return Failure(-32602, "_meta lacks "+bridge.MetaVersion, nil)
 	case c.Revision != bridge.ModernRevision:
-		return s.OtherVersion(c.Revision)
+		return s.UnsupportedVersion(c.Revision)
 	case c.Capabilities == nil:
 		return Failure(-32602, "_meta lacks "+bridge.MetaCapabilities, nil)
 	}
 	return nil
 }
 
-// OtherVersion returns the error for a revision that is not served.
-func (s *Server) OtherVersion(asked string) json.RawMessage {
+// UnsupportedVersion returns the error for a revision that is not served.
+func (s *Server) UnsupportedVersion(requested string) json.RawMessage {
 	supported := jsonraw.ListOf(s.Eras.Revisions(), func(v string) []byte { return jsonraw.Quote(v) })
-	data := jsonraw.With(jsonraw.With(nil, "supported", supported), "requested", jsonraw.Quote(asked))
+	data := jsonraw.With(jsonraw.With(nil, "supported", supported), "requested", jsonraw.Quote(requested))
 	return Failure(-32022, "Unsupported protocol version", data)
 }
 
-// Opens handles initialize: it opens the caller's session and returns the negotiated revision. If
+// OpenSession handles initialize: it opens the caller's session and returns the negotiated revision. If
 // the caller has no session, it returns the error response.
-func (s *Server) Opens(c Caller, m *wire.Message) (revision string, refused []byte) {
-	asked := jsonraw.TextOrRaw(jsonraw.First(m.Params, "protocolVersion"))
+func (s *Server) OpenSession(c Caller, m *wire.Message) (revision string, refused []byte) {
+	requested := jsonraw.TextOrRaw(jsonraw.First(m.Params, "protocolVersion"))
 	if c.Session == nil {
-		return "", ComposeError(m.ID, s.OtherVersion(asked))
+		return "", ComposeError(m.ID, s.UnsupportedVersion(requested))
 	}
-	revision = bridge.Negotiated(asked)
-	c.Session.Opened(revision, m.Params)
+	revision = bridge.NegotiateRevision(requested)
+	c.Session.Open(revision, m.Params)
 	return revision, nil
 }
 

@@ -19,7 +19,7 @@ type opening struct{ s *Server }
 
 func (h *opening) Prepare(c Caller, m *wire.Message) Job {
 	if m.Method == "initialize" {
-		if _, refused := h.s.Opens(c, m); refused != nil {
+		if _, refused := h.s.OpenSession(c, m); refused != nil {
 			return Replying(refused)
 		}
 	}
@@ -32,7 +32,7 @@ func (*opening) Notified(Caller, *wire.Message) {}
 func TestTheSessionUsedLeastRecentlyEnds(t *testing.T) {
 	h, n := &opening{}, 0
 	h.s = New(h, Options{
-		Name: "test", Eras: bridge.BothEras, MostSessions: 2, SessionID: func() string { n++; return fmt.Sprintf("s%d", n) },
+		Name: "test", Eras: bridge.BothEras, MaxSessions: 2, SessionID: func() string { n++; return fmt.Sprintf("s%d", n) },
 		Admit: func(r *http.Request) (int, string) {
 			if r.Header.Get("X-Refused") != "" {
 				return http.StatusUnauthorized, "refused"
@@ -74,7 +74,7 @@ func TestTheSessionUsedLeastRecentlyEnds(t *testing.T) {
 // A request whose body cannot be read is a bad request.
 func TestBrokenChunkIsABadRequest(t *testing.T) {
 	h := &opening{}
-	h.s = New(h, Options{Name: "test", Eras: bridge.BothEras, MostSessions: 2, SessionID: func() string { return "s" }})
+	h.s = New(h, Options{Name: "test", Eras: bridge.BothEras, MaxSessions: 2, SessionID: func() string { return "s" }})
 	server := httptest.NewServer(h.s.Handler(t.Context()))
 	defer server.Close()
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())

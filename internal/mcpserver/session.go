@@ -20,16 +20,16 @@ type Session struct {
 	id, revision string
 	// Push sends a message that belongs to no request. It does not block.
 	Push func(raw []byte)
-	// over is the context of the session. End cancels it.
-	over context.Context
-	End  context.CancelFunc
+	// ctx is the context of the session. End cancels it.
+	ctx context.Context
+	End context.CancelFunc
 
 	mu sync.Mutex
 	// capabilities and level are the client's. mu guards all fields below it.
 	capabilities json.RawMessage
 	level        string
 	subscribed   map[string]bool
-	asked        int
+	requests     int
 	// waiting maps the ids of requests to the client to the channels for their answers.
 	waiting map[string]chan *wire.Message
 	// running maps the ids of the client's requests to the functions that cancel them.
@@ -45,12 +45,12 @@ func NewSession(ctx context.Context, id string, push func([]byte)) *Session {
 		waiting:    map[string]chan *wire.Message{},
 		running:    map[string]context.CancelFunc{},
 	}
-	s.over, s.End = context.WithCancel(ctx)
+	s.ctx, s.End = context.WithCancel(ctx)
 	return s
 }
 
-// Opened stores the revision and the client's capabilities from initialize.
-func (s *Session) Opened(revision string, params json.RawMessage) {
+// Open stores the revision and the client's capabilities from initialize.
+func (s *Session) Open(revision string, params json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.revision, s.capabilities = revision, jsonraw.First(params, "capabilities")
@@ -61,8 +61,8 @@ func (s *Session) Opened(revision string, params json.RawMessage) {
 func (s *Session) Ask(method string, params json.RawMessage) ([]byte, chan *wire.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asked++
-	id := strconv.Itoa(s.asked)
+	s.requests++
+	id := strconv.Itoa(s.requests)
 	answer := make(chan *wire.Message, 1)
 	s.waiting[id] = answer
 	return wire.ComposeRequest(json.RawMessage(id), method, params), answer
@@ -82,20 +82,20 @@ func (s *Session) Unanswered() int {
 	return len(s.waiting)
 }
 
-// Answered passes an answer of the client to the channel that waits for it. It ignores other
+// Deliver passes an answer of the client to the channel that waits for it. It ignores other
 // answers.
-func (s *Session) Answered(m *wire.Message) {
+func (s *Session) Deliver(m *wire.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if waits := s.waiting[string(m.ID)]; waits != nil {
+	if answer := s.waiting[string(m.ID)]; answer != nil {
 		delete(s.waiting, string(m.ID))
-		waits <- m
+		answer <- m
 	}
 }
 
-// begin returns a context for a request that notifications/cancelled cancels, and a function that
+// trackRequest returns a context for a request that notifications/cancelled cancels, and a function that
 // ends it.
-func (s *Session) begin(ctx context.Context, id json.RawMessage) (context.Context, func()) {
+func (s *Session) trackRequest(ctx context.Context, id json.RawMessage) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	s.mu.Lock()
 	s.running[string(id)] = cancel
@@ -123,18 +123,18 @@ func (s *Session) applyCancellation(m *wire.Message) {
 }
 
 // Subscribe adds a subscription to a resource, or removes it if on is false.
-func (s *Session) Subscribe(uri string, on bool) {
+func (s *Session) Subscribe(uri string, subscribe bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if on && len(s.subscribed) < maxPushed {
+	if subscribe && len(s.subscribed) < maxPushed {
 		s.subscribed[uri] = true
 	} else {
 		delete(s.subscribed, uri)
 	}
 }
 
-// Subscribes reports whether the client subscribed to the resource.
-func (s *Session) Subscribes(uri string) bool {
+// IsSubscribed reports whether the client subscribed to the resource.
+func (s *Session) IsSubscribed(uri string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.subscribed[uri]
@@ -146,7 +146,7 @@ func (s *Session) Wants(m *wire.Message) bool {
 	defer s.mu.Unlock()
 	switch m.Method {
 	case "notifications/message":
-		return s.level == "" || bridge.Loud(m.Params, s.level)
+		return s.level == "" || bridge.IsLoudEnough(m.Params, s.level)
 	case "notifications/resources/updated":
 		return covers(s.subscribed, jsonraw.TextOrRaw(jsonraw.First(m.Params, "uri")))
 	}
@@ -155,8 +155,8 @@ func (s *Session) Wants(m *wire.Message) bool {
 
 // covers reports whether the subscriptions contain a resource or a resource that it is part of.
 func covers(subscribed map[string]bool, uri string) bool {
-	for one := range subscribed {
-		if uri == one || strings.HasPrefix(uri, strings.TrimRight(one, "/")+"/") {
+	for subscription := range subscribed {
+		if uri == subscription || strings.HasPrefix(uri, strings.TrimRight(subscription, "/")+"/") {
 			return true
 		}
 	}
@@ -167,7 +167,7 @@ func covers(subscribed map[string]bool, uri string) bool {
 func (s *Session) Caller() Caller {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Caller{Revision: s.revision, Capabilities: s.capabilities, Level: s.level, Session: s, Over: s.over.Done()}
+	return Caller{Revision: s.revision, Capabilities: s.capabilities, Level: s.level, Session: s, Over: s.ctx.Done()}
 }
 
 // SetLevel sets the lowest level of the log messages that the client wants.
@@ -178,4 +178,4 @@ func (s *Session) SetLevel(level string) {
 }
 
 // OnEnd calls f in its own goroutine when the session has ended.
-func (s *Session) OnEnd(f func()) { context.AfterFunc(s.over, f) }
+func (s *Session) OnEnd(f func()) { context.AfterFunc(s.ctx, f) }

@@ -25,9 +25,9 @@ func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 		defer writing.Unlock()
 		_, _ = out.Write(append(jsonraw.OneLine(raw), '\n')) // a client that exits closes in as well
 	}
-	pipe := &pipe{Server: s, s: NewSession(ctx, "", write), write: write}
+	pipe := &pipe{Server: s, session: NewSession(ctx, "", write), write: write}
 	defer pipe.running.Wait()
-	defer pipe.s.End()
+	defer pipe.session.End()
 	lines := bufio.NewReaderSize(in, 64<<10)
 	for {
 		line, err := readLine(lines)
@@ -63,7 +63,7 @@ func readLine(in *bufio.Reader) (line []byte, err error) {
 // A pipe is the client of Stdio.
 type pipe struct {
 	*Server
-	s       *Session
+	session *Session
 	write   func([]byte)
 	running sync.WaitGroup
 }
@@ -76,44 +76,44 @@ func (q *pipe) handle(ctx context.Context, m *wire.Message) {
 			q.handle(ctx, item)
 		}
 	case wire.Request:
-		q.request(ctx, m)
+		q.answerRequest(ctx, m)
 	case wire.Notification:
-		q.s.applyCancellation(m)
-		if q.Eras.Sessions() {
-			q.h.Notified(q.s.Caller(), m)
+		q.session.applyCancellation(m)
+		if q.Eras.HasSessions() {
+			q.h.Notified(q.session.Caller(), m)
 		}
 	case wire.Response, wire.ErrorResponse:
-		q.s.Answered(m)
+		q.session.Deliver(m)
 	default:
 		q.write(wire.ComposeError(m.ID, -32600, "Invalid Request"))
 	}
 }
 
-// request answers one request, in its own goroutine if the job waits.
-func (q *pipe) request(ctx context.Context, m *wire.Message) {
-	c := q.s.Caller()
-	if q.Eras.Stateless() && standsAlone(m) {
-		c = callerOf(m)
-		c.Over = q.s.over.Done()
+// answerRequest answers one request, in its own goroutine if the job waits.
+func (q *pipe) answerRequest(ctx context.Context, m *wire.Message) {
+	c := q.session.Caller()
+	if q.Eras.HasStateless() && standsAlone(m) {
+		c = statelessCaller(m)
+		c.Over = q.session.ctx.Done()
 	}
-	if failed := q.refusal(c, m); failed != nil {
+	if failed := q.checkCaller(c, m); failed != nil {
 		q.write(ComposeError(m.ID, failed))
 		return
 	}
-	todo := q.h.Prepare(c, m)
+	job := q.h.Prepare(c, m)
 	run := func(ctx context.Context) {
-		if reply := todo.Run(ctx, q.write); reply != nil {
+		if reply := job.Run(ctx, q.write); reply != nil {
 			q.write(reply)
 		}
-		if todo.After != nil {
-			todo.After()
+		if job.After != nil {
+			job.After()
 		}
 	}
-	if !todo.Waits {
+	if !job.MayWait {
 		run(ctx)
 		return
 	}
-	ctx, done := q.s.begin(ctx, m.ID)
+	ctx, done := q.session.trackRequest(ctx, m.ID)
 	q.running.Go(func() {
 		defer done()
 		run(ctx)

@@ -6,8 +6,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// aboutServer reports whether a notification concerns the server and not a single request.
-func aboutServer(method string) bool {
+// concernsServer reports whether a notification concerns the server and not a single request.
+func concernsServer(method string) bool {
 	switch method {
 	case "notifications/progress", "notifications/message", "notifications/elicitation/complete":
 		return false
@@ -15,15 +15,15 @@ func aboutServer(method string) bool {
 	return true
 }
 
-// sendApart sends messages that belong to no request, as far as the client can get them.
-func (p *Player) sendApart(all []Unrequested, c mcpserver.Caller) {
+// sendUnrequested sends messages that belong to no request, as far as the client can get them.
+func (p *Player) sendUnrequested(all []Unrequested, c mcpserver.Caller) {
 	for _, u := range all {
 		m := u.Message
 		switch {
 		case m.Kind == wire.Request && c.Stateless:
-			p.tally.once("not played: " + shown(m.Method) + " outside a request has no counterpart in " + bridge.ModernRevision)
+			p.tally.reportOnce("not played: " + showStart(m.Method) + " outside a request has no counterpart in " + bridge.ModernRevision)
 		case m.Kind == wire.Request:
-			go p.askApart(u, c.Session)
+			go p.askUnrequested(u, c.Session)
 		case c.Stateless:
 			p.hub.Publish(m)
 		case c.Session != nil && c.Session.Wants(m) && m.Method != "notifications/tasks":
@@ -35,31 +35,31 @@ func (p *Player) sendApart(all []Unrequested, c mcpserver.Caller) {
 // maxUnanswered limits the requests that a client may leave unanswered: a goroutine waits for each answer.
 const maxUnanswered = 64
 
-// askApart sends a request that belongs to no request of the client, if the client can answer it.
-func (p *Player) askApart(u Unrequested, s *mcpserver.Session) {
+// askUnrequested sends a request that belongs to no request of the client, if the client can answer it.
+func (p *Player) askUnrequested(u Unrequested, s *mcpserver.Session) {
 	m := u.Message
 	if name := bridge.ClientCapability(m.Method); name != "" && !s.Caller().Declares(name) {
-		p.tally.once("not played: " + shown(m.Method) + ": the client does not declare " + name)
+		p.tally.reportOnce("not played: " + showStart(m.Method) + ": the client does not declare " + name)
 		return
 	}
 	if s.Unanswered() >= maxUnanswered {
-		p.tally.once("not played: " + shown(m.Method) + ": the client leaves too many requests without an answer")
+		p.tally.reportOnce("not played: " + showStart(m.Method) + ": the client leaves too many requests without an answer")
 		return
 	}
 	raw, answer := s.Ask(m.Method, m.Params)
 	s.Push(raw)
-	a := &ask{method: m.Method}
+	a := &serverRequest{method: m.Method}
 	if u.Answer != nil {
 		a.result = u.Answer.Result
 		if u.Answer.Error != nil {
-			a.failed = u.Answer.Error.Raw
+			a.errorObject = u.Answer.Error.Raw
 		}
 	}
-	p.compareLater(s.Caller(), "after "+p.library.place(u.After), a, answer)
+	p.compareLater(s.Caller(), "after "+p.library.describePlace(u.After), a, answer)
 }
 
 // compareLater waits for an answer and compares it with the recorded one.
-func (p *Player) compareLater(c mcpserver.Caller, where string, a *ask, answer <-chan *wire.Message) {
+func (p *Player) compareLater(c mcpserver.Caller, where string, a *serverRequest, answer <-chan *wire.Message) {
 	select {
 	case got := <-answer:
 		p.tally.compareAnswer(where, a, got)

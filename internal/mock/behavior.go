@@ -30,8 +30,8 @@ type answer struct {
 	session string
 }
 
-// wellBehaved returns the answer of a correct server that supports the script's revisions.
-func (s *Script) wellBehaved(m *wire.Message) answer {
+// answerCorrectly returns the answer of a correct server that supports the script's revisions.
+func (s *Script) answerCorrectly(m *wire.Message) answer {
 	if m.Kind != wire.Request {
 		return answer{status: 202}
 	}
@@ -41,26 +41,26 @@ func (s *Script) wellBehaved(m *wire.Message) answer {
 	case "initialize":
 		return s.initialize(m)
 	case "ping":
-		return s.result(m, `{}`)
+		return s.composeResult(m, `{}`)
 	case "tools/list":
-		newest := s.newest(`,"resultType":"complete","ttlMs":0,"cacheScope":"private"`)
-		return s.result(m, `{"tools":`+string(jsonraw.List(s.Tools))+newest+`}`)
+		newest := s.ifModern(`,"resultType":"complete","ttlMs":0,"cacheScope":"private"`)
+		return s.composeResult(m, `{"tools":`+string(jsonraw.List(s.Tools))+newest+`}`)
 	case "tools/call":
-		return s.call(m)
+		return s.callTool(m)
 	}
-	return s.refuse(m, -32601, "Method not found", "")
+	return s.composeRefusal(m, -32601, "Method not found", "")
 }
 
-// modern reports whether the script supports a revision without sessions.
-func (s *Script) modern() bool { return slices.ContainsFunc(s.Speaks, isStateless) }
+// isModern reports whether the script supports a revision without sessions.
+func (s *Script) isModern() bool { return slices.ContainsFunc(s.Speaks, isStateless) }
 
 // discover answers server/discover.
 func (s *Script) discover(m *wire.Message) answer {
-	if !s.modern() {
-		return s.refuse(m, -32601, "Method not found", "")
+	if !s.isModern() {
+		return s.composeRefusal(m, -32601, "Method not found", "")
 	}
 	versions, _ := json.Marshal(s.Speaks)
-	return s.result(m, `{"supportedVersions":`+string(versions)+`,"capabilities":`+string(s.Capabilities)+`,`+
+	return s.composeResult(m, `{"supportedVersions":`+string(versions)+`,"capabilities":`+string(s.Capabilities)+`,`+
 		`"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"mock","version":"1"}},`+
 		`"resultType":"complete","ttlMs":0,"cacheScope":"private"}`)
 }
@@ -69,61 +69,61 @@ func (s *Script) discover(m *wire.Message) answer {
 func (s *Script) initialize(m *wire.Message) answer {
 	revision := ""
 	params, _ := jsonraw.Object(m.Params)
-	for _, ours := range s.Speaks {
-		if !isStateless(ours) && (revision == "" || ours == params.Text("protocolVersion")) {
-			revision = ours
+	for _, served := range s.Speaks {
+		if !isStateless(served) && (revision == "" || served == params.Text("protocolVersion")) {
+			revision = served
 		}
 	}
 	if revision == "" {
 		supported, _ := json.Marshal(s.Speaks)
-		return s.refuse(m, -32022, "Unsupported protocol version", `{"supported":`+string(supported)+`}`)
+		return s.composeRefusal(m, -32022, "Unsupported protocol version", `{"supported":`+string(supported)+`}`)
 	}
-	a := s.result(m, fmt.Sprintf(
+	a := s.composeResult(m, fmt.Sprintf(
 		`{"protocolVersion":%q,"capabilities":%s,"serverInfo":{"name":"mock","version":"1"}}`, revision, s.Capabilities))
 	a.session = s.Session
 	return a
 }
 
-// call answers a call of a known tool with a text of its arguments.
-func (s *Script) call(m *wire.Message) answer {
+// callTool answers a call of a known tool with a text of its arguments.
+func (s *Script) callTool(m *wire.Message) answer {
 	params, _ := jsonraw.Object(m.Params)
 	name := params.Text("name")
 	for _, raw := range s.Tools {
 		if tool, bad := mcp.ParseTool(raw); bad == nil && tool.Name == name {
 			text := string(jsonraw.Quote(string(params.Value("arguments"))))
-			newest := s.newest(`,"resultType":"complete"`)
-			return s.result(m, `{"content":[{"type":"text","text":`+text+`}]`+newest+`}`)
+			newest := s.ifModern(`,"resultType":"complete"`)
+			return s.composeResult(m, `{"content":[{"type":"text","text":`+text+`}]`+newest+`}`)
 		}
 	}
-	return s.refuse(m, -32602, "Unknown tool: "+name, "")
+	return s.composeRefusal(m, -32602, "Unknown tool: "+name, "")
 }
 
-// newest returns members if the script supports a revision without sessions, else "".
-func (s *Script) newest(members string) string {
-	if !s.modern() {
+// ifModern returns members if the script supports a revision without sessions, else "".
+func (s *Script) ifModern(members string) string {
+	if !s.isModern() {
 		return ""
 	}
 	return members
 }
 
-// result answers a request with a result.
-func (s *Script) result(m *wire.Message, result string) answer {
+// composeResult answers a request with a result.
+func (s *Script) composeResult(m *wire.Message, result string) answer {
 	return answer{message: wire.ComposeResult(m.ID, json.RawMessage(result)), status: 200}
 }
 
-// refuse answers a request with an error. data is JSON, or "" for an error without data.
-func (s *Script) refuse(m *wire.Message, code int64, message, data string) answer {
+// composeRefusal answers a request with an error. data is JSON, or "" for an error without data.
+func (s *Script) composeRefusal(m *wire.Message, code int64, message, data string) answer {
 	status := 200
 	if code == -32022 {
 		status = 400
-	} else if s.modern() && code == -32601 {
+	} else if s.isModern() && code == -32601 {
 		status = 404
 	}
-	return answer{message: failure(m, code, message, data), status: status}
+	return answer{message: errorResponse(m, code, message, data), status: status}
 }
 
-// failure returns the error response to m. data is JSON, or "" for an error without data.
-func failure(m *wire.Message, code int64, message, data string) []byte {
+// errorResponse returns the error response to m. data is JSON, or "" for an error without data.
+func errorResponse(m *wire.Message, code int64, message, data string) []byte {
 	raw := wire.ComposeError(m.ID, code, message)
 	if data != "" {
 		raw = append(bytes.TrimSuffix(raw, []byte("}}")), `,"data":`+data+`}}`...)
@@ -131,17 +131,17 @@ func failure(m *wire.Message, code int64, message, data string) []byte {
 	return raw
 }
 
-// expand replaces $ID, $METHOD, $NAME, $TOKEN, $CURSOR, $VERSION, $PORT and ${FIELD} in the text of
+// expandVariables replaces $ID, $METHOD, $NAME, $TOKEN, $CURSOR, $VERSION, $PORT and ${FIELD} in the text of
 // an action by parts of the request. $PORT is the port of its Host field; ${FIELD} is any header
 // field.
-func expand(text string, m *wire.Message, header http.Header) string {
+func expandVariables(text string, m *wire.Message, header http.Header) string {
 	if !strings.Contains(text, "$") {
 		return text
 	}
 	params, _ := jsonraw.Object(m.Params)
 	token := jsonraw.First(params.Value("_meta"), "progressToken")
 	_, port, _ := net.SplitHostPort(header.Get("Host"))
-	text = fieldInText().ReplaceAllStringFunc(text, func(field string) string {
+	text = headerVariable().ReplaceAllStringFunc(text, func(field string) string {
 		return strings.Join(header.Values(field[len("${"):len(field)-len("}")]), ", ")
 	})
 	return strings.NewReplacer("$ID", string(m.ID), "$METHOD", m.Method, "$NAME", params.Text("name"),
@@ -149,4 +149,4 @@ func expand(text string, m *wire.Message, header http.Header) string {
 		"$VERSION", header.Get("MCP-Protocol-Version"), "$PORT", port).Replace(text)
 }
 
-var fieldInText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{[A-Za-z0-9-]+\}`) })
+var headerVariable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{[A-Za-z0-9-]+\}`) })

@@ -12,13 +12,13 @@ import (
 	"mcpc/internal/wire"
 )
 
-// accepted plays the "accept" rule for a new connection, below TLS. It reports false if the
+// playAccept plays the "accept" rule for a new connection, below TLS. It reports false if the
 // connection must be closed.
-func (h *httpServer) accepted(ctx context.Context, conn net.Conn) bool {
+func (h *httpServer) playAccept(ctx context.Context, conn net.Conn) bool {
 	h.mu.Lock()
-	r := h.script.ruleFor(h.counts, "accept")
+	r := h.script.countEvent(h.counts, "accept")
 	h.mu.Unlock()
-	if r == nil || r.on != "accept" {
+	if r == nil || r.event != "accept" {
 		return true
 	}
 	if t, ok := conn.(*tls.Conn); ok {
@@ -28,7 +28,7 @@ func (h *httpServer) accepted(ctx context.Context, conn net.Conn) bool {
 		conn:    conn,
 		in:      bufio.NewReader(conn),
 		message: &wire.Message{},
-		await:   h.waiter(&wire.Message{}),
+		await:   h.addReceived(&wire.Message{}),
 	}
 	for _, a := range r.actions {
 		if !x.play(ctx, a) {
@@ -50,9 +50,9 @@ func rejectBytes(conn net.Conn, err error) {
 	}
 }
 
-// waiter adds m to the received messages. It returns a function that waits for a later message of a
+// addReceived adds m to the received messages. It returns a function that waits for a later message of a
 // method, and returns nil if ctx ends first.
-func (h *httpServer) waiter(m *wire.Message) func(ctx context.Context, method string) *wire.Message {
+func (h *httpServer) addReceived(m *wire.Message) func(ctx context.Context, method string) *wire.Message {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.received = append(h.received, m)

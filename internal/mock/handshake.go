@@ -14,13 +14,13 @@ import (
 type handshake struct {
 	// initialize and discover are the newest recorded results, nil if not recorded.
 	initialize, discover json.RawMessage
-	// initialized and discovered are the indexes of their exchanges.
-	initialized, discovered int
+	// initializeIndex and discovered are the indexes of their exchanges.
+	initializeIndex, discoverIndex int
 	// capabilities, identity and instructions are served to clients of either era.
 	capabilities, identity json.RawMessage
 	instructions           json.RawMessage
-	// invented is set if no handshake was recorded.
-	invented bool
+	// isDerived is set if no handshake was recorded.
+	isDerived bool
 }
 
 // learn stores the result of exchange n if it is a handshake. A later one replaces an earlier one.
@@ -38,10 +38,10 @@ func (h *handshake) learn(x Recorded, n int) error {
 	}
 	if x.Method == "initialize" {
 		h.initialize = result
-		h.initialized = n
+		h.initializeIndex = n
 	} else {
 		h.discover = result
-		h.discovered = n
+		h.discoverIndex = n
 	}
 	return nil
 }
@@ -49,19 +49,19 @@ func (h *handshake) learn(x Recorded, n int) error {
 // complete derives what clients of either era are served. If no handshake was recorded, the
 // capabilities follow from the recorded methods.
 func (h *handshake) complete(all []Recorded) {
-	from := h.initialize
-	if from == nil {
-		from = h.discover
+	recorded := h.initialize
+	if recorded == nil {
+		recorded = h.discover
 	}
-	members, _ := jsonraw.Object(from)
+	members, _ := jsonraw.Object(recorded)
 	h.capabilities = members.Value("capabilities")
 	h.instructions = members.Value("instructions")
 	h.identity = members.Value("serverInfo")
 	if h.identity == nil {
 		h.identity = jsonraw.First(members.Value("_meta"), bridge.MetaServer)
 	}
-	if from == nil {
-		h.invented = true
+	if recorded == nil {
+		h.isDerived = true
 		for _, x := range all {
 			if name := bridge.ServerCapability(x.Method); name != "" && name != "tasks" {
 				h.capabilities = jsonraw.With(h.capabilities, name, json.RawMessage("{}"))
@@ -84,11 +84,11 @@ func (h *handshake) declares(names ...string) bool {
 	return value != nil && string(value) != "false"
 }
 
-// openLegacy returns the result of initialize.
-func (p *Player) openLegacy(revision string) json.RawMessage {
+// initializeResult returns the result of initialize.
+func (p *Player) initializeResult(revision string) json.RawMessage {
 	h := &p.handshake
 	if h.initialize != nil {
-		p.tally.hit(h.initialized)
+		p.tally.countHit(h.initializeIndex)
 		if jsonraw.TextOrRaw(jsonraw.First(h.initialize, "protocolVersion")) == revision {
 			return h.initialize
 		}
@@ -106,18 +106,18 @@ func (p *Player) openLegacy(revision string) json.RawMessage {
 	return b.Bytes()
 }
 
-// openModern returns the result of server/discover. It keeps the recorded versions if all of them
+// discoverResult returns the result of server/discover. It keeps the recorded versions if all of them
 // are served.
-func (p *Player) openModern() json.RawMessage {
+func (p *Player) discoverResult() json.RawMessage {
 	h := &p.handshake
-	served := p.o.Eras.Revisions()
+	served := p.options.Eras.Revisions()
 	versions := jsonraw.ListOf(served, func(v string) []byte { return jsonraw.Quote(v) })
 	if h.discover != nil {
-		p.tally.hit(h.discovered)
+		p.tally.countHit(h.discoverIndex)
 		recorded, _ := jsonraw.Array(jsonraw.First(h.discover, "supportedVersions"))
-		other := func(v json.RawMessage) bool { return !slices.Contains(served, jsonraw.TextOrRaw(v)) }
-		stateless := func(v json.RawMessage) bool { return jsonraw.TextOrRaw(v) == bridge.ModernRevision }
-		if slices.ContainsFunc(recorded, stateless) && !slices.ContainsFunc(recorded, other) {
+		isUnserved := func(v json.RawMessage) bool { return !slices.Contains(served, jsonraw.TextOrRaw(v)) }
+		isModern := func(v json.RawMessage) bool { return jsonraw.TextOrRaw(v) == bridge.ModernRevision }
+		if slices.ContainsFunc(recorded, isModern) && !slices.ContainsFunc(recorded, isUnserved) {
 			return h.discover
 		}
 		return jsonraw.With(h.discover, "supportedVersions", versions)

@@ -39,10 +39,10 @@ func (s *Script) HTTP(ctx context.Context, l net.Listener, seen func(Request)) e
 		}
 		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{certificate}})
 	}
-	h := &httpServer{script: s, seen: seen, counts: count{}}
+	h := &httpServer{script: s, seen: seen, counts: eventCounts{}}
 	stop := context.AfterFunc(ctx, func() { l.Close() })
 	defer stop()
-	defer h.open.Wait()
+	defer h.connections.Wait()
 	for {
 		conn, err := l.Accept()
 		if err != nil {
@@ -51,18 +51,18 @@ func (s *Script) HTTP(ctx context.Context, l net.Listener, seen func(Request)) e
 			}
 			return fmt.Errorf("accepting a connection: %w", err)
 		}
-		h.open.Go(func() { h.serve(ctx, conn) })
+		h.connections.Go(func() { h.serve(ctx, conn) })
 	}
 }
 
 // An httpServer plays one script over HTTP.
 type httpServer struct {
-	script *Script
-	seen   func(Request)
-	open   sync.WaitGroup
+	script      *Script
+	seen        func(Request)
+	connections sync.WaitGroup
 
 	mu     sync.Mutex
-	counts count
+	counts eventCounts
 	// received holds the messages of all connections in order.
 	received []*wire.Message
 }
@@ -72,7 +72,7 @@ func (h *httpServer) serve(ctx context.Context, conn net.Conn) {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
 	defer conn.Close()
-	if !h.accepted(ctx, conn) {
+	if !h.playAccept(ctx, conn) {
 		return
 	}
 	in := bufio.NewReader(conn)
@@ -89,8 +89,8 @@ func (h *httpServer) serve(ctx context.Context, conn net.Conn) {
 		}
 		m := wire.ParseMessage(body)
 		req.Header.Set("Host", req.Host)
-		x := &exchange{conn: conn, in: in, message: m, header: req.Header, await: h.waiter(m)}
-		if !h.answer(ctx, x, req) || x.gone {
+		x := &exchange{conn: conn, in: in, message: m, header: req.Header, await: h.addReceived(m)}
+		if !h.answer(ctx, x, req) || x.isReset {
 			return
 		}
 	}
@@ -104,21 +104,21 @@ func (h *httpServer) answer(ctx context.Context, x *exchange, req *http.Request)
 	asProxy := !strings.HasPrefix(req.RequestURI, "/") // an absolute URI addresses a proxy
 	if reason := loopback.Reject(req.Host, req.Header); reason != "" && !asProxy {
 		fields := []string{"Content-Type: text/plain; charset=utf-8"}
-		return x.respond(http.StatusForbidden, fields, []byte("mcpc mock: "+reason+"\n"))
+		return x.writeResponse(http.StatusForbidden, fields, []byte("mcpc mock: "+reason+"\n"))
 	}
 	names := []string{x.message.Method, req.Method}
 	if req.Method != http.MethodPost {
 		names = names[1:]
 	}
 	h.mu.Lock()
-	r := h.script.ruleFor(h.counts, names...)
+	r := h.script.countEvent(h.counts, names...)
 	h.mu.Unlock()
 	if r == nil {
-		return h.behave(x, req)
+		return h.answerCorrectly(x, req)
 	}
 	for _, a := range r.actions {
-		if a.word == "pass" {
-			return h.behave(x, req)
+		if a.name == "pass" {
+			return h.answerCorrectly(x, req)
 		}
 		if !x.play(ctx, a) {
 			return false
@@ -127,16 +127,16 @@ func (h *httpServer) answer(ctx context.Context, x *exchange, req *http.Request)
 	return x.finish()
 }
 
-// behave answers like a correct server. It reports false if writing fails.
-func (h *httpServer) behave(x *exchange, req *http.Request) bool {
+// answerCorrectly answers like a correct server. It reports false if writing fails.
+func (h *httpServer) answerCorrectly(x *exchange, req *http.Request) bool {
 	if req.Method != http.MethodPost {
 		status := http.StatusMethodNotAllowed
 		if req.Method == http.MethodDelete && h.script.Session != "" {
 			status = http.StatusOK
 		}
-		return x.respond(status, nil, nil)
+		return x.writeResponse(status, nil, nil)
 	}
-	a := h.script.wellBehaved(x.message)
+	a := h.script.answerCorrectly(x.message)
 	var fields []string
 	if a.session != "" {
 		fields = append(fields, "Mcp-Session-Id: "+a.session)
@@ -144,7 +144,7 @@ func (h *httpServer) behave(x *exchange, req *http.Request) bool {
 	if a.message != nil {
 		fields = append(fields, "Content-Type: application/json")
 	}
-	return x.respond(a.status, fields, a.message)
+	return x.writeResponse(a.status, fields, a.message)
 }
 
 // An exchange is one request and the response being written for it.
@@ -158,59 +158,59 @@ type exchange struct {
 	// status and fields are written with the first byte of the body.
 	status string
 	fields []string
-	// begun is set once the head is written or skipped.
-	begun bool
-	// gone is set once the connection is reset.
-	gone bool
+	// headDone is set once the head is written or skipped.
+	headDone bool
+	// isReset is set once the connection is reset.
+	isReset bool
 }
 
 // play executes one action. It reports false if the connection must be closed.
 func (x *exchange) play(ctx context.Context, a action) bool {
-	rest := expand(a.rest, x.message, x.header)
-	switch a.word {
+	text := expandVariables(a.text, x.message, x.header)
+	switch a.name {
 	case "status":
-		x.status = rest
+		x.status = text
 	case "header":
-		x.fields = append(x.fields, unescape(rest))
+		x.fields = append(x.fields, unescape(text))
 	case "result":
-		return x.json(string(wire.ComposeResult(x.message.ID, []byte(rest))))
+		return x.writeJSON(string(wire.ComposeResult(x.message.ID, []byte(text))))
 	case "error":
-		return x.json(composeError(x.message, rest))
+		return x.writeJSON(composeError(x.message, text))
 	case "json":
-		return x.json(rest)
+		return x.writeJSON(text)
 	case "text":
-		kind, body, _ := strings.Cut(rest, " ")
-		return x.body(kind, unescape(body))
+		kind, body, _ := strings.Cut(text, " ")
+		return x.writeBody(kind, unescape(body))
 	case "sse":
 		x.fields = append(x.fields, "Content-Type: text/event-stream", "Connection: close")
-		return x.head()
+		return x.writeHead()
 	case "event":
-		return x.write("data: " + rest + "\n\n")
+		return x.write("data: " + text + "\n\n")
 	case "send":
-		return x.write(unescape(rest))
+		return x.write(unescape(text))
 	case "repeat":
-		return x.repeat(rest)
+		return x.writeRepeated(text)
 	case "nest":
-		n, _ := strconv.Atoi(rest)
+		n, _ := strconv.Atoi(text)
 		return x.write(strings.Repeat("[", n) + strings.Repeat("]", n))
 	case "gzip":
-		return x.write(compressed(strings.NewReader(unescape(rest))))
+		return x.write(gzipText(strings.NewReader(unescape(text))))
 	case "zeros":
-		n, _ := strconv.ParseInt(rest, 10, 64)
-		return x.write(compressed(io.LimitReader(zeros{}, n)))
+		n, _ := strconv.ParseInt(text, 10, 64)
+		return x.write(gzipText(io.LimitReader(zeros{}, n)))
 	case "drip":
-		return x.drip(ctx, rest)
+		return x.writeSlowly(ctx, text)
 	case "await":
-		x.message = x.await(ctx, rest)
+		x.message = x.await(ctx, text)
 		return x.message != nil
 	case "wait":
-		return x.pause(ctx, duration(rest))
+		return x.pause(ctx, parseDuration(text))
 	case "hang":
-		_ = x.head()
+		_ = x.writeHead()
 		_, _ = io.Copy(io.Discard, x.in) // until the client closes the connection
 		return false
 	case "close":
-		return x.head() && false
+		return x.writeHead() && false
 	case "reset":
 		x.reset()
 		return false
@@ -223,20 +223,20 @@ func composeError(m *wire.Message, rest string) string {
 	rest, data, _ := strings.Cut(rest, " | ")
 	code, message, _ := strings.Cut(rest, " ")
 	n, _ := strconv.ParseInt(code, 10, 64)
-	return string(failure(m, n, message, data))
+	return string(errorResponse(m, n, message, data))
 }
 
-// json writes a body of type application/json, or an event if a stream has begun.
-func (x *exchange) json(text string) bool {
-	if x.begun {
+// writeJSON writes a body of type application/json, or an event if a stream has begun.
+func (x *exchange) writeJSON(text string) bool {
+	if x.headDone {
 		return x.write("data: " + text + "\n\n")
 	}
-	return x.body("application/json", text)
+	return x.writeBody("application/json", text)
 }
 
-// body writes a whole body, with its type and length unless the script sets them. A kind of "-"
+// writeBody writes a whole body, with its type and length unless the script sets them. A kind of "-"
 // omits the type.
-func (x *exchange) body(kind, body string) bool {
+func (x *exchange) writeBody(kind, body string) bool {
 	if !hasField(x.fields, "content-type") && kind != "-" {
 		x.fields = append(x.fields, "Content-Type: "+kind)
 	}
@@ -251,15 +251,15 @@ func hasField(fields []string, name string) bool {
 	return slices.ContainsFunc(fields, func(f string) bool { return strings.HasPrefix(strings.ToLower(f), name+":") })
 }
 
-// head writes the status line and the header fields, once. It writes nothing for a rule without
+// writeHead writes the status line and the header fields, once. It writes nothing for a rule without
 // status and fields: the bytes of such a rule are the whole response.
-func (x *exchange) head() bool {
-	bare := x.status == "" && len(x.fields) == 0
-	if x.begun || bare {
-		x.begun = true
+func (x *exchange) writeHead() bool {
+	isEmpty := x.status == "" && len(x.fields) == 0
+	if x.headDone || isEmpty {
+		x.headDone = true
 		return true
 	}
-	x.begun = true
+	x.headDone = true
 	code, reason, _ := strings.Cut(cmp.Or(x.status, "200"), " ")
 	if n, err := strconv.Atoi(code); err == nil && reason == "" {
 		reason = http.StatusText(n)
@@ -271,21 +271,21 @@ func (x *exchange) head() bool {
 
 // write writes the head, if it was not written yet, and text.
 func (x *exchange) write(text string) bool {
-	if !x.head() {
+	if !x.writeHead() {
 		return false
 	}
 	_, err := io.WriteString(x.conn, text)
 	return err == nil
 }
 
-// repeat writes the text of N BYTES, N times, in blocks of about 64 KiB.
-func (x *exchange) repeat(rest string) bool {
+// writeRepeated writes the text of N BYTES, N times, in blocks of about 64 KiB.
+func (x *exchange) writeRepeated(rest string) bool {
 	times, text, _ := strings.Cut(rest, " ")
 	n, _ := strconv.Atoi(times)
 	text = unescape(text)
 	block := strings.Repeat(text, max(1, min(n, 64<<10/max(1, len(text)))))
-	each := len(block) / max(1, len(text))
-	for ; n >= each && each > 0; n -= each {
+	textsPerBlock := len(block) / max(1, len(text))
+	for ; n >= textsPerBlock && textsPerBlock > 0; n -= textsPerBlock {
 		if !x.write(block) {
 			return false
 		}
@@ -293,20 +293,20 @@ func (x *exchange) repeat(rest string) bool {
 	return x.write(strings.Repeat(text, n))
 }
 
-// drip writes the text of TIME BYTES byte by byte, with a pause after each byte.
-func (x *exchange) drip(ctx context.Context, rest string) bool {
-	between, text, _ := strings.Cut(rest, " ")
+// writeSlowly writes the text of TIME BYTES byte by byte, with a pause after each byte.
+func (x *exchange) writeSlowly(ctx context.Context, rest string) bool {
+	pause, text, _ := strings.Cut(rest, " ")
 	text = unescape(text)
 	for i := range len(text) {
-		if !x.write(text[i:i+1]) || !x.pause(ctx, duration(between)) {
+		if !x.write(text[i:i+1]) || !x.pause(ctx, parseDuration(pause)) {
 			return false
 		}
 	}
 	return true
 }
 
-// respond writes a whole response with its length. The connection stays open.
-func (x *exchange) respond(status int, fields []string, body []byte) bool {
+// writeResponse writes a whole response with its length. The connection stays open.
+func (x *exchange) writeResponse(status int, fields []string, body []byte) bool {
 	x.status = strconv.Itoa(status)
 	x.fields = append(fields, "Content-Length: "+strconv.Itoa(len(body)))
 	return x.write(string(body))
@@ -315,12 +315,12 @@ func (x *exchange) respond(status int, fields []string, body []byte) bool {
 // finish ends a response that the script did not end. It reports whether the connection can be
 // reused: the client must be able to see where the response ends.
 func (x *exchange) finish() bool {
-	if !x.begun {
+	if !x.headDone {
 		if !hasField(x.fields, "content-length") {
 			x.fields = append(x.fields, "Content-Length: 0")
 		}
 		x.status = cmp.Or(x.status, "202")
-		return x.head()
+		return x.writeHead()
 	}
 	return hasField(x.fields, "content-length")
 }
@@ -345,11 +345,11 @@ func (x *exchange) reset() {
 		_ = tcp.SetLinger(0)
 	}
 	conn.Close()
-	x.gone = true
+	x.isReset = true
 }
 
-// compressed returns the content of src in gzip format, or "" if reading fails.
-func compressed(src io.Reader) string {
+// gzipText returns the content of src in gzip format, or "" if reading fails.
+func gzipText(src io.Reader) string {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	_, err := io.Copy(z, src)

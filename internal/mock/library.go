@@ -21,25 +21,25 @@ type library struct {
 	level match.Level
 	tally *tally
 
-	mu      sync.RWMutex // guards the fields below; learn adds to them
-	all     []Recorded
-	index   *match.Index
-	methods map[string]bool
+	mu        sync.RWMutex // guards the fields below; learn adds to them
+	exchanges []Recorded
+	index     *match.Index
+	methods   map[string]bool
 	// pages maps a page of a list to true if it was recorded, and to false if only its cursor was.
 	pages map[listPage]bool
-	// tasked reports for each exchange whether its request asked for a task, as in 2025-11-25.
-	tasked []bool
+	// asksForTask reports for each exchange whether its request asked for a task, as in 2025-11-25.
+	asksForTask []bool
 }
 
 // add appends one exchange. The caller is NewPlayer, or holds mu.
 func (l *library) add(x Recorded, m *wire.Message) {
-	params, asked := withoutTask(m.Method, m.Params)
+	params, wantsTask := withoutTask(m.Method, m.Params)
 	l.methods[m.Method] = true
 	if cursor := jsonraw.First(params, "cursor"); cursor != nil && mcp.IsServerList(m.Method) {
 		l.pages[listPage{m.Method, jsonraw.TextOrRaw(cursor)}] = true
 	}
-	l.all = append(l.all, x)
-	l.tasked = append(l.tasked, asked)
+	l.exchanges = append(l.exchanges, x)
+	l.asksForTask = append(l.asksForTask, wantsTask)
 	l.index.Add(match.Request{Revision: x.Revision, Method: m.Method, Params: params})
 }
 
@@ -51,7 +51,7 @@ func (l *library) learn(m, got *wire.Message, revision string) int {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := len(l.all)
+	n := len(l.exchanges)
 	l.add(Recorded{
 		Number:   fmt.Sprintf("passed-%d", n+1),
 		Method:   m.Method,
@@ -65,10 +65,10 @@ func (l *library) learn(m, got *wire.Message, revision string) int {
 	return n
 }
 
-// load returns recorded request n for the Index, which does not store requests. The caller holds
+// loadRequest returns recorded request n for the Index, which does not store requests. The caller holds
 // mu.
-func (l *library) load(n int) match.Request {
-	x := l.all[n]
+func (l *library) loadRequest(n int) match.Request {
+	x := l.exchanges[n]
 	m, err := x.Request()
 	if err != nil {
 		return match.Request{Revision: x.Revision, Method: x.Method}
@@ -81,18 +81,18 @@ func (l *library) load(n int) match.Request {
 func (l *library) exchange(n int) Recorded {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return l.all[n]
+	return l.exchanges[n]
 }
 
-// knows reports whether a request of the method was recorded.
-func (l *library) knows(method string) bool {
+// hasMethod reports whether a request of the method was recorded.
+func (l *library) hasMethod(method string) bool {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.methods[method]
 }
 
-// place returns how reports name exchange n: "#" and its number, or "the start" if n is negative.
-func (l *library) place(n int) string {
+// describePlace returns how reports name exchange n: "#" and its number, or "the start" if n is negative.
+func (l *library) describePlace(n int) string {
 	if n < 0 {
 		return "the start"
 	}
@@ -102,71 +102,71 @@ func (l *library) place(n int) string {
 // find returns the index of the exchange that answers a live request. If no exchange matches, it
 // returns -1 and the nearest candidates.
 func (l *library) find(revision string, m *wire.Message) (n int, near []match.Near) {
-	params, asked := withoutTask(m.Method, m.Params)
+	params, wantsTask := withoutTask(m.Method, m.Params)
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	found := l.index.Find(match.Request{Revision: revision, Method: m.Method, Params: params})
-	hits := l.choose(m, found.Hits, asked)
+	hits := l.choose(m, found.Hits, wantsTask)
 	if len(hits) > 0 {
-		n = l.tally.next(hits)
+		n = l.tally.nextOf(hits)
 		if found.Report.HangsOnHidden() {
-			l.tally.once("#" + l.all[n].Number + " " + shown(m.Method) + ": matched a hidden value of the recording")
+			l.tally.reportOnce("#" + l.exchanges[n].Number + " " + showStart(m.Method) + ": matched a hidden value of the recording")
 		}
 		return n, nil
 	}
 	if len(found.Hits) > 0 { // the requests differ in the cursor only
 		first := match.Difference{
 			Pointer: "/cursor",
-			Was:     jsonraw.First(l.load(found.Hits[0]).Params, "cursor"),
+			Was:     jsonraw.First(l.loadRequest(found.Hits[0]).Params, "cursor"),
 			Is:      jsonraw.First(m.Params, "cursor"),
 			How:     match.Changed,
 		}
 		return -1, []match.Near{{Candidate: found.Hits[0], Distance: 1, Differences: 1, First: first}}
 	}
-	opens := func(n match.Near) bool { return mcp.IsOpening(l.all[n.Candidate].Method) }
-	return -1, slices.DeleteFunc(slices.Clone(found.Near), opens)
+	isHandshake := func(n match.Near) bool { return mcp.IsOpening(l.exchanges[n.Candidate].Method) }
+	return -1, slices.DeleteFunc(slices.Clone(found.Near), isHandshake)
 }
 
 // choose reduces the exchanges that match a request to the best ones, in recorded order. For a
 // list, it keeps the exchanges with the same cursor of the newest run that has them. It prefers
 // exchanges with the same wish for a task, and exchanges that were answered.
-func (l *library) choose(m *wire.Message, hits []int, asked bool) []int {
+func (l *library) choose(m *wire.Message, hits []int, wantsTask bool) []int {
 	hits = slices.Clone(hits)
 	if l.level == match.Loose && len(hits) > 0 {
-		first := l.sum(hits[0])
-		hits = slices.DeleteFunc(hits, func(n int) bool { return l.sum(n) != first })
+		first := l.checksum(hits[0])
+		hits = slices.DeleteFunc(hits, func(n int) bool { return l.checksum(n) != first })
 	}
 	if mcp.IsServerList(m.Method) {
 		cursor := jsonraw.First(m.Params, "cursor")
 		newest := -1
 		hits = slices.DeleteFunc(hits, func(n int) bool {
-			other := jsonraw.TextOrRaw(jsonraw.First(l.load(n).Params, "cursor")) != jsonraw.TextOrRaw(cursor)
-			if !other {
-				newest = max(newest, l.all[n].Run)
+			isOtherPage := jsonraw.TextOrRaw(jsonraw.First(l.loadRequest(n).Params, "cursor")) != jsonraw.TextOrRaw(cursor)
+			if !isOtherPage {
+				newest = max(newest, l.exchanges[n].Run)
 			}
-			return other
+			return isOtherPage
 		})
-		hits = slices.DeleteFunc(hits, func(n int) bool { return l.all[n].Run != newest })
+		hits = slices.DeleteFunc(hits, func(n int) bool { return l.exchanges[n].Run != newest })
 	}
-	hits = preferred(hits, func(n int) bool { return l.tasked[n] == asked })
-	hits = preferred(hits, func(n int) bool { return l.all[n].Answered || l.all[n].Cancelled })
+	hits = preferred(hits, func(n int) bool { return l.asksForTask[n] == wantsTask })
+	hits = preferred(hits, func(n int) bool { return l.exchanges[n].Answered || l.exchanges[n].Cancelled })
 	slices.Sort(hits)
 	return hits
 }
 
 // preferred returns the exchanges that satisfy ok, or all exchanges if no exchange satisfies it.
-func preferred(all []int, ok func(int) bool) []int {
-	selected := slices.DeleteFunc(slices.Clone(all), func(n int) bool { return !ok(n) })
+func preferred(all []int, isPreferred func(int) bool) []int {
+	selected := slices.DeleteFunc(slices.Clone(all), func(n int) bool { return !isPreferred(n) })
 	if len(selected) == 0 {
 		return all
 	}
 	return selected
 }
 
-// sum returns a checksum of request n that is equal for two requests with the same meaning. The
+// checksum returns a checksum of request n that is equal for two requests with the same meaning. The
 // caller holds mu.
-func (l *library) sum(n int) uint64 {
-	r := l.load(n)
+func (l *library) checksum(n int) uint64 {
+	r := l.loadRequest(n)
 	return wire.ParseMessage(wire.ComposeRequest(json.RawMessage("0"), r.Method, r.Params)).Traits().ContentHash
 }
 
@@ -175,11 +175,11 @@ func (l *library) sum(n int) uint64 {
 func (l *library) answeredRuns(hits map[int]int) map[uint64]map[int]bool {
 	all := map[uint64]map[int]bool{}
 	for n := range hits {
-		sum := l.sum(n)
+		sum := l.checksum(n)
 		if all[sum] == nil {
 			all[sum] = map[int]bool{}
 		}
-		all[sum][l.all[n].Run] = true
+		all[sum][l.exchanges[n].Run] = true
 	}
 	return all
 }
@@ -191,14 +191,14 @@ func (l *library) compare(live match.Request, n int) match.Report {
 	return l.index.Compare(live, n)
 }
 
-// nearest describes a candidate as JSON and as text.
-func (l *library) nearest(n match.Near) (json.RawMessage, string) {
+// describeNear describes a candidate as JSON and as text.
+func (l *library) describeNear(n match.Near) (json.RawMessage, string) {
 	x := l.exchange(n.Candidate)
-	method := shown(x.Method)
-	name := l.tally.text(x.Name)
-	pointer := l.tally.text(n.First.Pointer)
-	was := l.tally.value(n.First.Pointer, n.First.Was)
-	is := l.tally.value(n.First.Pointer, n.First.Is)
+	method := showStart(x.Method)
+	name := l.tally.showText(x.Name)
+	pointer := l.tally.showText(n.First.Pointer)
+	was := l.tally.showValue(n.First.Pointer, n.First.Was)
+	is := l.tally.showValue(n.First.Pointer, n.First.Is)
 	var b jsonraw.Builder
 	b.Text("exchange", x.Number)
 	b.Text("method", method)
@@ -215,9 +215,9 @@ func (l *library) nearest(n match.Near) (json.RawMessage, string) {
 	return b.Bytes(), text + ")"
 }
 
-// roundOf parses the requestState that askInRound wrote: the index of the exchange and its step. It
+// parseRoundState parses the requestState that composeRound wrote: the index of the exchange and its step. It
 // reports false if state is invalid or names no exchange.
-func (l *library) roundOf(state string) (number, step int, ok bool) {
+func (l *library) parseRoundState(state string) (number, step int, ok bool) {
 	parts := strings.Split(state, ":")
 	if len(parts) != 3 || parts[0] != "mcpc-mock" {
 		return 0, 0, false
@@ -226,5 +226,5 @@ func (l *library) roundOf(state string) (number, step int, ok bool) {
 	step, err2 := strconv.Atoi(parts[2])
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return number, step, err1 == nil && err2 == nil && number >= 0 && number < len(l.all) && step > 0
+	return number, step, err1 == nil && err2 == nil && number >= 0 && number < len(l.exchanges) && step > 0
 }

@@ -16,42 +16,42 @@ import (
 // Clients look up a tool before they call it. The recording of a client that already had the list,
 // or that stopped at the page with its tool, has no list or only a part of it.
 
-// noteLastPage remembers the cursor in a result whose next page was not recorded. endOfList answers
+// rememberLastPage remembers the cursor in a result whose next page was not recorded. answerPageAfterLast answers
 // the request for that page.
-func (y *play) noteLastPage(result json.RawMessage) {
-	l := y.p.library
+func (y *playback) rememberLastPage(result json.RawMessage) {
+	l := y.player.library
 	cursor := jsonraw.First(result, "nextCursor")
 	if cursor == nil || !mcp.IsServerList(y.live.Method) {
 		return
 	}
-	at := listPage{y.live.Method, jsonraw.TextOrRaw(cursor)}
+	page := listPage{y.live.Method, jsonraw.TextOrRaw(cursor)}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, recorded := l.pages[at]; !recorded {
-		l.pages[at] = false
+	if _, recorded := l.pages[page]; !recorded {
+		l.pages[page] = false
 	}
 }
 
-// endOfList answers the request for a page after the last recorded page with an empty page. It
+// answerPageAfterLast answers the request for a page after the last recorded page with an empty page. It
 // returns nil for other requests.
-func (p *Player) endOfList(c mcpserver.Caller, m *wire.Message) []byte {
+func (p *Player) answerPageAfterLast(c mcpserver.Caller, m *wire.Message) []byte {
 	cursor := jsonraw.First(m.Params, "cursor")
 	p.library.mu.RLock()
-	recorded, given := p.library.pages[listPage{m.Method, jsonraw.TextOrRaw(cursor)}]
+	recorded, isKnown := p.library.pages[listPage{m.Method, jsonraw.TextOrRaw(cursor)}]
 	p.library.mu.RUnlock()
-	if cursor == nil || recorded || !given {
+	if cursor == nil || recorded || !isKnown {
 		return nil
 	}
-	p.tally.once("the recording has no further page of " + shown(m.Method) + ": the list ends there")
+	p.tally.reportOnce("the recording has no further page of " + showStart(m.Method) + ": the list ends there")
 	empty := fmt.Appendf(nil, `{%q:[]}`, mcp.ListMember(m.Method))
-	return wire.ComposeResult(m.ID, bridge.Result(c.Stateless, false, m.Method, empty))
+	return wire.ComposeResult(m.ID, bridge.ConvertResult(c.Stateless, false, m.Method, empty))
 }
 
 // A listPage identifies a page of a list.
 type listPage struct{ method, cursor string }
 
-// seenLists describes how the entries of a list follow from requests that name an entry.
-var seenLists = map[string]struct {
+// derivedLists describes how the entries of a list follow from requests that name an entry.
+var derivedLists = map[string]struct {
 	by    string
 	entry func(name json.RawMessage) string
 }{
@@ -66,25 +66,25 @@ var seenLists = map[string]struct {
 	}},
 }
 
-// listOfSeen answers a list that was not recorded with the entries that recorded requests name. It
+// answerListFromRequests answers a list that was not recorded with the entries that recorded requests name. It
 // returns nil if there are no such requests.
-func (p *Player) listOfSeen(c mcpserver.Caller, m *wire.Message) []byte {
-	kind, known := seenLists[m.Method]
-	if !known || jsonraw.First(m.Params, "cursor") != nil || p.library.knows(m.Method) {
+func (p *Player) answerListFromRequests(c mcpserver.Caller, m *wire.Message) []byte {
+	list, known := derivedLists[m.Method]
+	if !known || jsonraw.First(m.Params, "cursor") != nil || p.library.hasMethod(m.Method) {
 		return nil
 	}
-	names := p.library.names(kind.by)
+	names := p.library.names(list.by)
 	if len(names) == 0 {
 		return nil
 	}
 	entries := make([]string, len(names))
 	for i, name := range names {
-		entries[i] = kind.entry(jsonraw.Quote(name))
+		entries[i] = list.entry(jsonraw.Quote(name))
 	}
-	p.tally.once(fmt.Sprintf("%s was not recorded: it has the %s of the recorded %s requests",
-		m.Method, english.Plural(len(names), "name"), kind.by))
+	p.tally.reportOnce(fmt.Sprintf("%s was not recorded: it has the %s of the recorded %s requests",
+		m.Method, english.Plural(len(names), "name"), list.by))
 	result := fmt.Appendf(nil, `{%q:[%s]}`, mcp.ListMember(m.Method), strings.Join(entries, ","))
-	return wire.ComposeResult(m.ID, bridge.Result(c.Stateless, false, m.Method, result))
+	return wire.ComposeResult(m.ID, bridge.ConvertResult(c.Stateless, false, m.Method, result))
 }
 
 // names returns the distinct names in the recorded requests of a method, in recorded order.
@@ -93,7 +93,7 @@ func (l *library) names(method string) []string {
 	defer l.mu.RUnlock()
 	var names []string
 	seen := map[string]bool{}
-	for _, x := range l.all {
+	for _, x := range l.exchanges {
 		if x.Method == method && x.Name != "" && !seen[x.Name] {
 			seen[x.Name] = true
 			names = append(names, x.Name)

@@ -16,14 +16,14 @@ import (
 )
 
 // A play is the playing of one exchange for a live request.
-type play struct {
-	p    *Player
-	c    mcpserver.Caller
-	live *wire.Message
-	// number is the index of the exchange.
-	number int
-	x      Recorded
-	steps  []step
+type playback struct {
+	player *Player
+	caller mcpserver.Caller
+	live   *wire.Message
+	// index is the index of the exchange.
+	index    int
+	recorded Recorded
+	steps    []step
 	// after are the messages that followed the response.
 	after []Unrequested
 	// task is the live task that the request is about or makes, or nil.
@@ -32,92 +32,92 @@ type play struct {
 	send func(raw []byte)
 }
 
-// open loads exchange n for a live request.
-func (p *Player) open(n int, c mcpserver.Caller, m *wire.Message) (*play, error) {
+// newPlayback loads exchange n for a live request.
+func (p *Player) newPlayback(n int, c mcpserver.Caller, m *wire.Message) (*playback, error) {
 	x := p.library.exchange(n)
 	e, err := x.Load()
 	if err != nil {
 		return nil, err
 	}
-	one := &play{p: p, c: c, live: m, number: n, x: x}
+	playback := &playback{player: p, caller: c, live: m, index: n, recorded: x}
 	if e != nil {
-		one.steps, one.after = withApart(stepsOf(e), p.after[n])
+		playback.steps, playback.after = insertUnrequested(stepsOf(e), p.after[n])
 	}
-	return one, nil
+	return playback, nil
 }
 
-// recordedModern reports whether the exchange was recorded in the modern era.
-func (y *play) recordedModern() bool { return bridge.StandsAlone(y.x.Revision) }
+// isRecordedModern reports whether the exchange was recorded in the modern era.
+func (y *playback) isRecordedModern() bool { return bridge.IsStateless(y.recorded.Revision) }
 
-// waits reports whether playing takes time: for pauses, notifications or answers of the client.
-func (y *play) waits() bool {
-	if y.p.o.Pace.Waits() || y.x.Cancelled {
+// takesTime reports whether playing takes time: for pauses, notifications or answers of the client.
+func (y *playback) takesTime() bool {
+	if y.player.options.Pace.HasPauses() || y.recorded.Cancelled {
 		return true
 	}
 	for _, s := range y.steps {
-		if s.note != nil || s.asks != nil && !y.c.Stateless {
+		if s.notification != nil || s.requests != nil && !y.caller.Stateless {
 			return true
 		}
 	}
 	return false
 }
 
-// noteGap is the longest time that a client gets to process a notification before the next message,
+// minNotificationGap is the longest time that a client gets to process a notification before the next message,
 // at any pace. The TypeScript SDKs lose progress that they read together with the response.
-const noteGap = 10 * time.Millisecond
+const minNotificationGap = 10 * time.Millisecond
 
-// gap returns the pause before step i.
-func (y *play) gap(i int) time.Duration {
+// pauseBefore returns the pause before step i.
+func (y *playback) pauseBefore(i int) time.Duration {
 	s := y.steps[i]
-	d := y.p.o.Pace.Of(s.wait, s.end != nil)
-	if i > 0 && y.steps[i-1].note != nil {
-		d = max(d, min(s.wait, noteGap))
+	d := y.player.options.Pace.PauseBefore(s.wait, s.response != nil)
+	if i > 0 && y.steps[i-1].notification != nil {
+		d = max(d, min(s.wait, minNotificationGap))
 	}
 	return d
 }
 
 // run plays the steps from an index on and returns the response. It returns nil if the live client
 // cancelled the request, or if the recorded client did.
-func (y *play) run(ctx context.Context, from int, send func([]byte)) []byte {
+func (y *playback) run(ctx context.Context, first int, send func([]byte)) []byte {
 	y.send = send
-	for i := from; i < len(y.steps); i++ {
+	for i := first; i < len(y.steps); i++ {
 		s := y.steps[i]
-		if pause.For(ctx, y.gap(i)) != nil {
+		if pause.For(ctx, y.pauseBefore(i)) != nil {
 			return nil
 		}
 		switch {
-		case s.note != nil:
+		case s.notification != nil:
 			y.notify(s)
-		case s.apart != nil:
-			y.p.sendApart([]Unrequested{*s.apart}, y.c)
-		case s.asks != nil:
+		case s.unrequested != nil:
+			y.player.sendUnrequested([]Unrequested{*s.unrequested}, y.caller)
+		case s.requests != nil:
 			if reply, stop := y.ask(ctx, s, i); stop {
 				return reply
 			}
-		case s.end != nil:
-			return y.end(s.end)
+		case s.response != nil:
+			return y.composeResponse(s.response)
 		}
 	}
-	if y.x.Cancelled {
+	if y.recorded.Cancelled {
 		select {
 		case <-ctx.Done():
-		case <-y.c.Over:
+		case <-y.caller.Over:
 		}
 		return nil
 	}
-	y.p.tally.once("#" + y.x.Number + " " + y.p.tally.what(y.live) + " was not answered in the recording")
-	return y.fail(-32603, "not answered in the recording", nil)
+	y.player.tally.reportOnce("#" + y.recorded.Number + " " + y.player.tally.describeRequest(y.live) + " was not answered in the recording")
+	return y.composeError(-32603, "not answered in the recording", nil)
 }
 
-// fail returns an error response.
-func (y *play) fail(code int64, text string, data json.RawMessage) []byte {
+// composeError returns an error response.
+func (y *playback) composeError(code int64, text string, data json.RawMessage) []byte {
 	return mcpserver.ComposeError(y.live.ID, mcpserver.Failure(code, text, data))
 }
 
 // notify sends a notification of the recording, with the progress token of the live request. It
 // drops notifications that the client did not ask for.
-func (y *play) notify(s step) {
-	m := s.note
+func (y *playback) notify(s step) {
+	m := s.notification
 	params := m.Params
 	switch {
 	case m.Method == "notifications/progress":
@@ -127,31 +127,31 @@ func (y *play) notify(s step) {
 		}
 		params = jsonraw.With(params, "progressToken", token)
 	case m.Method == "notifications/message":
-		if y.c.Level == "" && y.c.Stateless || y.c.Level != "" && !bridge.Loud(params, y.c.Level) {
+		if y.caller.Level == "" && y.caller.Stateless || y.caller.Level != "" && !bridge.IsLoudEnough(params, y.caller.Level) {
 			return
 		}
-	case y.c.Stateless && aboutServer(m.Method):
-		y.p.hub.Publish(m)
+	case y.caller.Stateless && concernsServer(m.Method):
+		y.player.hub.Publish(m)
 		return
-	case y.c.Stateless:
+	case y.caller.Stateless:
 		return
-	case s.guessed && y.c.Session != nil && aboutServer(m.Method):
-		if y.c.Session.Wants(m) {
-			y.c.Session.Push(y.bound(wire.ComposeNotification(m.Method, params)))
+	case s.isGuessed && y.caller.Session != nil && concernsServer(m.Method):
+		if y.caller.Session.Wants(m) {
+			y.caller.Session.Push(y.bindTaskID(wire.ComposeNotification(m.Method, params)))
 		}
 		return
 	}
-	y.send(y.bound(wire.ComposeNotification(m.Method, params)))
+	y.send(y.bindTaskID(wire.ComposeNotification(m.Method, params)))
 }
 
-// bound replaces the recorded task's id in a notification by the live id.
-func (y *play) bound(raw []byte) []byte {
+// bindTaskID replaces the recorded task's id in a notification by the live id.
+func (y *playback) bindTaskID(raw []byte) []byte {
 	if y.task == nil {
 		return raw
 	}
 	m := wire.ParseMessage(raw)
 	params, n := y.task.binder.ToIs(
-		match.Comparison{Part: match.Params, Method: m.Method, WasRevision: y.x.Revision}, m.Params)
+		match.Comparison{Part: match.Params, Method: m.Method, WasRevision: y.recorded.Revision}, m.Params)
 	if n == 0 {
 		return raw
 	}
@@ -161,91 +161,91 @@ func (y *play) bound(raw []byte) []byte {
 // ask sends the requests of a step and waits for the answers. If that ends the request, it returns
 // true and the response: a round for a stateless client, or an error for a client that cannot
 // answer. A nil response means that the client cancelled the request.
-func (y *play) ask(ctx context.Context, s step, at int) (reply []byte, stop bool) {
-	asks := y.askable(s)
-	for _, a := range asks {
-		if name := bridge.ClientCapability(a.method); !y.c.Declares(name) {
-			return y.unasked(a, name), true
+func (y *playback) ask(ctx context.Context, s step, index int) (reply []byte, stop bool) {
+	requests := y.playableRequests(s)
+	for _, a := range requests {
+		if name := bridge.ClientCapability(a.method); !y.caller.Declares(name) {
+			return y.refuseToAsk(a, name), true
 		}
 	}
-	if len(asks) == 0 {
+	if len(requests) == 0 {
 		return nil, false
 	}
-	s.asks = asks
-	if y.c.Stateless {
-		return y.askInRound(s, at)
+	s.requests = requests
+	if y.caller.Stateless {
+		return y.composeRound(s, index)
 	}
-	waiting := make([]chan *wire.Message, len(s.asks))
-	for i, a := range s.asks {
+	answers := make([]chan *wire.Message, len(s.requests))
+	for i, a := range s.requests {
 		var raw []byte
-		raw, waiting[i] = y.c.Session.Ask(a.method, bridge.Question(false, a.method, a.params, "mock"))
+		raw, answers[i] = y.caller.Session.Ask(a.method, bridge.ConvertQuestion(false, a.method, a.params, "mock"))
 		y.send(raw)
 	}
-	for i, a := range s.asks {
-		if a.late {
-			go y.p.compareLater(y.c, "#"+y.x.Number, a, waiting[i])
+	for i, a := range s.requests {
+		if a.isLate {
+			go y.player.compareLater(y.caller, "#"+y.recorded.Number, a, answers[i])
 			continue
 		}
 		select {
-		case got := <-waiting[i]:
-			y.p.tally.compareAnswer("#"+y.x.Number, a, got)
+		case got := <-answers[i]:
+			y.player.tally.compareAnswer("#"+y.recorded.Number, a, got)
 		case <-ctx.Done():
 			return nil, true
-		case <-y.c.Over:
+		case <-y.caller.Over:
 			return nil, true
 		}
 	}
 	return nil, false
 }
 
-// askable returns the requests of a step that the client must get. It skips requests without a
+// playableRequests returns the requests of a step that the client must get. It skips requests without a
 // counterpart in the client's era and requests that the response did not wait for. It also skips
 // roots/list if it only seems to belong to the request: servers send it once a session, during any
 // request.
-func (y *play) askable(s step) []*ask {
-	var all []*ask
-	for _, a := range s.asks {
+func (y *playback) playableRequests(s step) []*serverRequest {
+	var requests []*serverRequest
+	for _, a := range s.requests {
 		name := bridge.ClientCapability(a.method)
-		apart := name == "roots" && a.guessed
-		unable := apart && !y.c.Declares(name) || y.c.Stateless && (name == "" || a.late || apart)
-		if unable && s.round == nil {
-			y.p.tally.once(fmt.Sprintf("#%s: %s of the recording is not played: it has no counterpart for this client",
-				y.x.Number, shown(a.method)))
+		isSessionWide := name == "roots" && a.isGuessed
+		isUnplayable := isSessionWide && !y.caller.Declares(name) || y.caller.Stateless && (name == "" || a.isLate || isSessionWide)
+		if isUnplayable && s.round == nil {
+			y.player.tally.reportOnce(fmt.Sprintf("#%s: %s of the recording is not played: it has no counterpart for this client",
+				y.recorded.Number, showStart(a.method)))
 			continue
 		}
-		all = append(all, a)
+		requests = append(requests, a)
 	}
-	return all
+	return requests
 }
 
-// unasked returns the error for a client that cannot answer a recorded request of the server.
-func (y *play) unasked(a *ask, capability string) []byte {
-	y.p.tally.once("#" + y.x.Number + ": " + shown(a.method) + " of the recording has no counterpart for this client")
-	if capability == "" || !y.c.Stateless {
-		return y.fail(-32603, "the recorded server sent "+shown(a.method)+", which this client cannot answer", nil)
+// refuseToAsk returns the error for a client that cannot answer a recorded request of the server.
+func (y *playback) refuseToAsk(a *serverRequest, capability string) []byte {
+	y.player.tally.reportOnce("#" + y.recorded.Number + ": " + showStart(a.method) + " of the recording has no counterpart for this client")
+	if capability == "" || !y.caller.Stateless {
+		return y.composeError(-32603, "the recorded server sent "+showStart(a.method)+", which this client cannot answer", nil)
 	}
 	required := jsonraw.With(nil, "requiredCapabilities", jsonraw.With(nil, capability, json.RawMessage("{}")))
-	return y.fail(-32021, "the recorded server sent "+a.method, required)
+	return y.composeError(-32021, "the recorded server sent "+a.method, required)
 }
 
-// askInRound returns the result that asks a stateless client. It reports false if the method allows
+// composeRound returns the result that asks a stateless client. It reports false if the method allows
 // no round.
-func (y *play) askInRound(s step, at int) ([]byte, bool) {
+func (y *playback) composeRound(s step, index int) ([]byte, bool) {
 	if !mcp.MayRequireInput(y.live.Method) {
-		y.p.tally.once(fmt.Sprintf("#%s: a request of the server within %s has no counterpart in %s",
-			y.x.Number, y.p.tally.what(y.live), bridge.ModernRevision))
+		y.player.tally.reportOnce(fmt.Sprintf("#%s: a request of the server within %s has no counterpart in %s",
+			y.recorded.Number, y.player.tally.describeRequest(y.live), bridge.ModernRevision))
 		return nil, false
 	}
 	// The state has all that the next round needs, so that a restarted mock can continue.
-	state := jsonraw.Quote(fmt.Sprintf("mcpc-mock:%d:%d", y.number, at+1))
+	state := jsonraw.Quote(fmt.Sprintf("mcpc-mock:%d:%d", y.index, index+1))
 	if s.round != nil {
 		return wire.ComposeResult(y.live.ID, jsonraw.With(s.round, "requestState", state)), true
 	}
 	var requests jsonraw.Builder
-	for _, a := range s.asks {
+	for _, a := range s.requests {
 		var one jsonraw.Builder
 		one.Text("method", a.method)
-		one.Raw("params", bridge.Question(true, a.method, a.params, "mock"))
+		one.Raw("params", bridge.ConvertQuestion(true, a.method, a.params, "mock"))
 		requests.Raw(a.key, one.Bytes())
 	}
 	var b jsonraw.Builder
@@ -255,55 +255,55 @@ func (y *play) askInRound(s step, at int) ([]byte, bool) {
 	return wire.ComposeResult(y.live.ID, b.Bytes()), true
 }
 
-// resumed compares the client's answers in a new round with the recorded ones. It reports false if
+// resume compares the client's answers in a new round with the recorded ones. It reports false if
 // the step does not ask, or the method differs.
-func (y *play) resumed(step int) bool {
-	if step > len(y.steps) || y.steps[step-1].asks == nil || y.x.Method != y.live.Method {
+func (y *playback) resume(step int) bool {
+	if step > len(y.steps) || y.steps[step-1].requests == nil || y.recorded.Method != y.live.Method {
 		return false
 	}
-	given, _ := jsonraw.Object(jsonraw.First(y.live.Params, "inputResponses"))
-	for _, a := range y.askable(y.steps[step-1]) {
-		y.p.tally.compareAnswer("#"+y.x.Number, a, &wire.Message{Result: given.Value(a.key)})
+	answers, _ := jsonraw.Object(jsonraw.First(y.live.Params, "inputResponses"))
+	for _, a := range y.playableRequests(y.steps[step-1]) {
+		y.player.tally.compareAnswer("#"+y.recorded.Number, a, &wire.Message{Result: answers.Value(a.key)})
 	}
 	return true
 }
 
-// end returns the response m for the live request. If the recorded server made a task, it begins a
+// composeResponse returns the response m for the live request. If the recorded server made a task, it begins a
 // live one, or returns the task's result to a client without tasks.
-func (y *play) end(m *wire.Message) []byte {
-	if was := madeIn(m.Result); was != "" && y.live.Method == "tools/call" {
-		if !y.takesTasks() {
-			got, n := y.p.tasks.endOf(was)
-			if got == nil {
-				y.p.tally.once("#" + y.x.Number + ": the end of task " + shown(was) + " is not in the recording")
-				return y.fail(-32603, "the end of this task is not in the recording", nil)
+func (y *playback) composeResponse(m *wire.Message) []byte {
+	if recordedTask := createdTask(m.Result); recordedTask != "" && y.live.Method == "tools/call" {
+		if !y.supportsTasks() {
+			final, n := y.player.tasks.finalResponse(recordedTask)
+			if final == nil {
+				y.player.tally.reportOnce("#" + y.recorded.Number + ": the end of task " + showStart(recordedTask) + " is not in the recording")
+				return y.composeError(-32603, "the end of this task is not in the recording", nil)
 			}
-			y.p.tally.hit(n)
-			m = got
+			y.player.tally.countHit(n)
+			m = final
 		} else {
-			y.task = y.p.tasks.begin(was, y.x.Time)
+			y.task = y.player.tasks.start(recordedTask, y.recorded.Time)
 		}
 	}
 	if m.Error != nil {
-		return mcpserver.ComposeError(y.live.ID, bridge.Error(y.c.Stateless, y.recordedModern(), y.live.Method, m.Error.Raw))
+		return mcpserver.ComposeError(y.live.ID, bridge.ConvertError(y.caller.Stateless, y.isRecordedModern(), y.live.Method, m.Error.Raw))
 	}
-	y.noteLastPage(m.Result)
-	result := bridge.Result(y.c.Stateless, y.recordedModern(), y.live.Method, m.Result)
+	y.rememberLastPage(m.Result)
+	result := bridge.ConvertResult(y.caller.Stateless, y.isRecordedModern(), y.live.Method, m.Result)
 	if y.task != nil {
 		result, _ = y.task.binder.ToIs(match.Comparison{
 			Part:        match.Result,
 			Method:      y.live.Method,
-			WasRevision: y.x.Revision,
-			IsRevision:  y.c.Revision,
+			WasRevision: y.recorded.Revision,
+			IsRevision:  y.caller.Revision,
 		}, result)
 	}
 	return wire.ComposeResult(y.live.ID, result)
 }
 
-// takesTasks reports whether the client supports tasks as the recorded server made them.
-func (y *play) takesTasks() bool {
-	if y.c.Stateless {
-		return y.recordedModern() && y.c.Declares("extensions", mcp.TasksExtension)
+// supportsTasks reports whether the client supports tasks as the recorded server made them.
+func (y *playback) supportsTasks() bool {
+	if y.caller.Stateless {
+		return y.isRecordedModern() && y.caller.Declares("extensions", mcp.TasksExtension)
 	}
-	return !y.recordedModern() && jsonraw.First(y.live.Params, "task") != nil
+	return !y.isRecordedModern() && jsonraw.First(y.live.Params, "task") != nil
 }

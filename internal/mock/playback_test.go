@@ -350,7 +350,7 @@ func TestMisses(t *testing.T) {
 	if c := p.Coverage(); c.Misses != 3 || !said.has("miss: tools/call tea; nearest: #2 tools/call (distance 0.333, /arguments/cups: recorded 1, live 2)") {
 		t.Errorf("coverage %+v, reported %q", c, said.lines)
 	}
-	p.miss(wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":5,"method":"`+strings.Repeat("x", 180)+`"}`)), nil)
+	p.replyMiss(wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":5,"method":"`+strings.Repeat("x", 180)+`"}`)), nil)
 	if last := said.lines[len(said.lines)-1]; len(last) > maxLine+30 {
 		t.Errorf("a line of %d bytes", len(last))
 	}
@@ -478,13 +478,13 @@ func TestRootsBesideAnotherQuestion(t *testing.T) {
 		frames[i].Seq = uint64(i + 1)
 	}
 	steps := stepsOf(wire.GroupFrames(frames)[0])
-	if len(steps) == 0 || len(steps[0].asks) == 0 {
+	if len(steps) == 0 || len(steps[0].requests) == 0 {
 		t.Fatalf("got %+v", steps)
 	}
 	for _, s := range steps {
-		for _, a := range s.asks {
-			if a.guessed != (a.method == "roots/list") {
-				t.Errorf("%s: guessed is %v", a.method, a.guessed)
+		for _, a := range s.requests {
+			if a.isGuessed != (a.method == "roots/list") {
+				t.Errorf("%s: guessed is %v", a.method, a.isGuessed)
 			}
 		}
 	}
@@ -569,7 +569,7 @@ func TestRequestsThatAClientDoesNotAnswer(t *testing.T) {
 	pushed := 0
 	s := mcpserver.NewSession(t.Context(), "s", func([]byte) { pushed++ })
 	defer s.End()
-	s.Opened("2025-06-18", []byte(`{"capabilities":{"roots":{}}}`))
+	s.Open("2025-06-18", []byte(`{"capabilities":{"roots":{}}}`))
 	u := Unrequested{Message: wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"roots/list"}`))}
 	for i := range maxUnanswered {
 		_, _ = s.Ask("roots/list", nil)
@@ -577,13 +577,13 @@ func TestRequestsThatAClientDoesNotAnswer(t *testing.T) {
 			t.Fatal(s.Unanswered())
 		}
 	}
-	p.askApart(u, s)
+	p.askUnrequested(u, s)
 	if pushed > 0 || !said.has("too many requests without an answer") {
 		t.Errorf("%d pushed: %q", pushed, said.lines)
 	}
-	s.Answered(&wire.Message{ID: []byte("1")})
+	s.Deliver(&wire.Message{ID: []byte("1")})
 	s.End()
-	if p.askApart(u, s); pushed != 1 {
+	if p.askUnrequested(u, s); pushed != 1 {
 		t.Errorf("%d pushed", pushed)
 	}
 }
@@ -616,13 +616,13 @@ func TestANotificationIsFollowedByAPause(t *testing.T) {
 	for _, c := range []struct {
 		pace Pace
 		want [2]time.Duration
-	}{{Pace{}, [2]time.Duration{0, noteGap}}, {Pace{Factor: 3}, [2]time.Duration{30 * time.Millisecond, 30 * time.Millisecond}}} {
+	}{{Pace{}, [2]time.Duration{0, minNotificationGap}}, {Pace{Factor: 3}, [2]time.Duration{30 * time.Millisecond, 30 * time.Millisecond}}} {
 		p, _ := player(t, recorded, func(o *PlayerOptions) { o.Pace = c.pace })
-		y, err := p.open(0, mcpserver.Caller{}, nil)
+		y, err := p.newPlayback(0, mcpserver.Caller{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := [2]time.Duration{y.gap(0), y.gap(1)}; got != c.want || !y.waits() {
+		if got := [2]time.Duration{y.pauseBefore(0), y.pauseBefore(1)}; got != c.want || !y.takesTime() {
 			t.Errorf("%+v: pauses of %v, want %v", c.pace, got, c.want)
 		}
 	}

@@ -86,7 +86,7 @@ type PlayerOptions struct {
 
 // A Player plays a recording. All methods may be called from several goroutines.
 type Player struct {
-	o         PlayerOptions
+	options   PlayerOptions
 	library   *library
 	tally     *tally
 	handshake handshake
@@ -110,15 +110,15 @@ func NewPlayer(r Recording, o PlayerOptions) (*Player, error) {
 		reported: map[string]bool{},
 	}
 	l := &library{level: o.Level, tally: t, methods: map[string]bool{}, pages: map[listPage]bool{}}
-	l.index = match.NewIndex(match.Options{Level: o.Level, Load: l.load})
-	p := &Player{o: o, library: l, tally: t, after: map[int][]Unrequested{}}
+	l.index = match.NewIndex(match.Options{Level: o.Level, Load: l.loadRequest})
+	p := &Player{options: o, library: l, tally: t, after: map[int][]Unrequested{}}
 	p.tasks = &tasks{
-		library:  l,
-		pace:     o.Pace,
-		now:      o.Now,
-		recorded: map[string][]int{},
-		live:     map[string]*task{},
-		begun:    map[string]int{},
+		library:     l,
+		pace:        o.Pace,
+		now:         o.Now,
+		recorded:    map[string][]int{},
+		live:        map[string]*task{},
+		startCounts: map[string]int{},
 	}
 	for _, u := range r.Unrequested {
 		p.after[u.After] = append(p.after[u.After], u)
@@ -129,7 +129,7 @@ func NewPlayer(r Recording, o PlayerOptions) (*Player, error) {
 			return nil, err
 		}
 		l.add(x, m)
-		if id := taskOf(m); id != "" {
+		if id := requestedTask(m); id != "" {
 			p.tasks.recorded[id] = append(p.tasks.recorded[id], n)
 		}
 		if err := p.handshake.learn(x, n); err != nil {
@@ -137,15 +137,15 @@ func NewPlayer(r Recording, o PlayerOptions) (*Player, error) {
 		}
 	}
 	p.server = mcpserver.New(p, mcpserver.Options{
-		Name:         "mcpc mock",
-		Eras:         o.Eras,
-		SessionID:    o.SessionID,
-		MostSessions: maxSessions,
-		Dropped:      func() { t.once("messages were left out: the client does not read its GET stream") },
+		Name:        "mcpc mock",
+		Eras:        o.Eras,
+		SessionID:   o.SessionID,
+		MaxSessions: maxSessions,
+		Dropped:     func() { t.reportOnce("messages were left out: the client does not read its GET stream") },
 	})
-	p.handshake.complete(l.all)
-	if p.handshake.invented {
-		t.once("no handshake was recorded: the server's capabilities are taken from the recorded methods")
+	p.handshake.complete(l.exchanges)
+	if p.handshake.isDerived {
+		t.reportOnce("no handshake was recorded: the server's capabilities are taken from the recorded methods")
 	}
 	return p, nil
 }
@@ -163,29 +163,29 @@ func (p *Player) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	return p.server.Stdio(ctx, in, out)
 }
 
-// what returns the method and name of a request for reports.
-func (t *tally) what(m *wire.Message) string {
-	return strings.TrimSpace(t.text(m.Method) + " " + t.text(match.NameOf(m.Method, m.Params)))
+// describeRequest returns the method and name of a request for reports.
+func (t *tally) describeRequest(m *wire.Message) string {
+	return strings.TrimSpace(t.showText(m.Method) + " " + t.showText(match.NameOf(m.Method, m.Params)))
 }
 
-// miss counts and reports a request that was not recorded, and returns its error response.
-func (p *Player) miss(m *wire.Message, near []match.Near) []byte {
+// replyMiss counts and reports a request that was not recorded, and returns its error response.
+func (p *Player) replyMiss(m *wire.Message, near []match.Near) []byte {
 	items := make([]json.RawMessage, 0, len(near))
 	line := "nothing near"
 	for i, n := range near {
-		item, text := p.library.nearest(n)
+		item, text := p.library.describeNear(n)
 		items = append(items, item)
 		if i == 0 && n.Distance < 1 { // the same method and name
 			line = "nearest: " + text
 		}
 	}
-	line = p.tally.hide("miss: " + p.tally.what(m) + "; " + line) // redact first: the cut below could split a secret
-	p.tally.missed(jsonraw.Excerpt([]byte(line), maxLine))
+	line = p.tally.hide("miss: " + p.tally.describeRequest(m) + "; " + line) // redact first: the cut below could split a secret
+	p.tally.reportMiss(jsonraw.Excerpt([]byte(line), maxLine))
 	data := jsonraw.With(nil, "nearest", jsonraw.List(items))
 	failure := mcpserver.Failure(-32602, "the recording has no such request", data)
 	capability := bridge.ServerCapability(m.Method)
 	declared := capability != "" && p.handshake.declares(capability)
-	if !declared && !p.library.knows(m.Method) {
+	if !declared && !p.library.hasMethod(m.Method) {
 		failure = mcpserver.Failure(-32601, "Method not found", data)
 	}
 	return mcpserver.ComposeError(m.ID, failure)
@@ -219,12 +219,12 @@ func ParsePace(text string) (Pace, error) {
 	return Pace{}, fmt.Errorf("%q is neither none, as-recorded, a factor (x0.5) nor a time (200ms)", text)
 }
 
-// Waits reports whether there are any pauses.
-func (p Pace) Waits() bool { return p.Factor > 0 || p.Fixed > 0 }
+// HasPauses reports whether there are any pauses.
+func (p Pace) HasPauses() bool { return p.Factor > 0 || p.Fixed > 0 }
 
-// Of returns the pause before a message. recorded is the time since the preceding message in the
+// PauseBefore returns the pause before a message. recorded is the time since the preceding message in the
 // recording. response is set if the message is the response.
-func (p Pace) Of(recorded time.Duration, response bool) time.Duration {
+func (p Pace) PauseBefore(recorded time.Duration, response bool) time.Duration {
 	if p.Fixed > 0 && response {
 		return p.Fixed
 	}

@@ -30,9 +30,9 @@ type Script struct {
 // A rule is a list of actions for an event: a JSON-RPC method, an HTTP method, a connection, the
 // start of a stdio server or the end of its input.
 type rule struct {
-	// on names the event: "tools/call", "GET", "start", "eof", or "*" for every message. "accept"
+	// event names the event: "tools/call", "GET", "start", "eof", or "*" for every message. "accept"
 	// is a connection before its first byte, and before TLS.
-	on string
+	event string
 	// nth is the occurrence that the rule applies to, counted from 1; 0 means every occurrence.
 	nth     int
 	actions []action
@@ -41,7 +41,7 @@ type rule struct {
 
 // An action is one indented line of a rule.
 type action struct {
-	word, rest string
+	name, text string
 	line       int
 }
 
@@ -96,8 +96,8 @@ var events = map[string]string{
 	"start": OverStdio, "eof": OverStdio,
 }
 
-// actionOver returns the only transport of an action, "" for both, and whether the action exists.
-func actionOver(word string) (transport string, known bool) {
+// actionTransport returns the only transport of an action, "" for both, and whether the action exists.
+func actionTransport(word string) (transport string, known bool) {
 	for _, w := range Words {
 		if name, _, _ := strings.Cut(w[0], " "); name == word {
 			return w[1], true
@@ -106,17 +106,17 @@ func actionOver(word string) (transport string, known bool) {
 	return "", false
 }
 
-// Fits returns an error if an action of a rule does not work over the transport. It also returns
+// CheckTransport returns an error if an action of a rule does not work over the transport. It also returns
 // the rules whose event does not exist there: they never run, which is no error.
-func (s *Script) Fits(transport string) (idle []ScriptError, err error) {
+func (s *Script) CheckTransport(transport string) (idle []ScriptError, err error) {
 	for _, r := range s.rules {
-		if over := events[r.on]; over != "" && over != transport {
-			idle = append(idle, ScriptError{r.line, fmt.Sprintf("on %s comes over %s only", r.on, over)})
+		if only := events[r.event]; only != "" && only != transport {
+			idle = append(idle, ScriptError{r.line, fmt.Sprintf("on %s comes over %s only", r.event, only)})
 			continue
 		}
 		for _, a := range r.actions {
-			if over, _ := actionOver(a.word); over != "" && over != transport {
-				return idle, &ScriptError{a.line, fmt.Sprintf("%s is for %s only, and this is %s", a.word, over, transport)}
+			if only, _ := actionTransport(a.name); only != "" && only != transport {
+				return idle, &ScriptError{a.line, fmt.Sprintf("%s is for %s only, and this is %s", a.name, only, transport)}
 			}
 		}
 	}
@@ -136,7 +136,7 @@ func Parse(text string) (*Script, error) {
 		indented := line[0] == ' ' || line[0] == '\t'
 		word, rest, _ := strings.Cut(trimmed, " ")
 		if indented && current != nil {
-			if _, known := actionOver(word); !known {
+			if _, known := actionTransport(word); !known {
 				return nil, &ScriptError{number, fmt.Sprintf("unknown action %q", word)}
 			}
 			current.actions = append(current.actions, action{word, strings.TrimLeft(rest, " "), number})
@@ -149,28 +149,28 @@ func Parse(text string) (*Script, error) {
 		current = next
 	}
 	if s.Capabilities == nil {
-		s.declare()
+		s.declareDefaults()
 	}
 	return s, nil
 }
 
-// declare sets the capabilities of a script that states none. They are tools, and each capability
+// declareDefaults sets the capabilities of a script that states none. They are tools, and each capability
 // with a rule that does not respond "method not found".
-func (s *Script) declare() {
+func (s *Script) declareDefaults() {
 	s.Capabilities = json.RawMessage(`{"tools":{}}`)
-	unknown := func(a action) bool { return a.word == "error" && strings.HasPrefix(a.rest, "-32601") }
+	unknown := func(a action) bool { return a.name == "error" && strings.HasPrefix(a.text, "-32601") }
 	for _, r := range s.rules {
-		family, _, ok := strings.Cut(r.on, "/")
+		family, _, ok := strings.Cut(r.event, "/")
 		if family == "completion" {
 			family = "completions"
 		}
-		if ok && slices.Contains(families, family) && !slices.ContainsFunc(r.actions, unknown) {
+		if ok && slices.Contains(ruleCapabilities, family) && !slices.ContainsFunc(r.actions, unknown) {
 			s.Capabilities = jsonraw.With(s.Capabilities, family, json.RawMessage("{}"))
 		}
 	}
 }
 
-var families = []string{"prompts", "resources", "completions", "logging"}
+var ruleCapabilities = []string{"prompts", "resources", "completions", "logging"}
 
 // parseStatement parses a line that is not indented. It returns the new rule of an "on" statement,
 // else nil.
@@ -223,16 +223,16 @@ func (s *Script) addTool(rest string, line int) error {
 // addRule parses the event of an "on" statement and adds a rule for it.
 func (s *Script) addRule(rest string, line int) (*rule, error) {
 	r := &rule{line: line}
-	what, nth, counted := strings.Cut(rest, " #")
-	r.on = strings.TrimSpace(what)
-	if counted {
+	event, nth, hasNumber := strings.Cut(rest, " #")
+	r.event = strings.TrimSpace(event)
+	if hasNumber {
 		n, err := strconv.Atoi(strings.TrimSpace(nth))
 		if err != nil || n < 1 {
 			return nil, &ScriptError{line, "a rule is for the first time as #1"}
 		}
 		r.nth = n
 	}
-	if r.on == "" {
+	if r.event == "" {
 		return nil, &ScriptError{line, "on wants a method, GET, DELETE, accept, start, eof or *"}
 	}
 	s.rules = append(s.rules, r)
@@ -240,29 +240,29 @@ func (s *Script) addRule(rest string, line int) (*rule, error) {
 }
 
 // A count maps the name of an event to the number of its occurrences.
-type count map[string]int
+type eventCounts map[string]int
 
-// ruleFor counts an event under each of its names and returns its rule, or nil. A rule for this
+// countEvent counts an event under each of its names and returns its rule, or nil. A rule for this
 // occurrence precedes one for every occurrence; a rule with a name precedes "*".
-func (s *Script) ruleFor(seen count, names ...string) *rule {
-	var every *rule
+func (s *Script) countEvent(seen eventCounts, names ...string) *rule {
+	var general *rule
 	for _, name := range names {
 		seen[name]++
 	}
 	for _, name := range append(names, "*") {
 		for _, r := range s.rules {
-			if r.on != name {
+			if r.event != name {
 				continue
 			}
 			if r.nth > 0 && r.nth == seen[name] {
 				return r
 			}
-			if r.nth == 0 && every == nil {
-				every = r
+			if r.nth == 0 && general == nil {
+				general = r
 			}
 		}
 	}
-	return every
+	return general
 }
 
 // unescape replaces the escapes of Go string literals. It leaves a backslash that begins no valid
@@ -293,8 +293,8 @@ func unescape(text string) string {
 	return b.String()
 }
 
-// duration parses a time as 50ms; it returns 0 if the text is invalid.
-func duration(text string) time.Duration {
+// parseDuration parses a time as 50ms; it returns 0 if the text is invalid.
+func parseDuration(text string) time.Duration {
 	d, err := time.ParseDuration(text)
 	if err != nil {
 		return 0

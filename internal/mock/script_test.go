@@ -47,7 +47,7 @@ func TestFits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		idle, err := s.Fits(c.over)
+		idle, err := s.CheckTransport(c.over)
 		refused, idleAt := 0, 0
 		if failed, ok := err.(*ScriptError); ok {
 			refused = failed.Line
@@ -68,13 +68,13 @@ func TestRuleFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := count{}
+	seen := eventCounts{}
 	for i, want := range []string{"reset", "hang", "reset"} {
-		if got := s.ruleFor(seen, "tools/call"); got == nil || got.actions[0].word != want {
+		if got := s.countEvent(seen, "tools/call"); got == nil || got.actions[0].name != want {
 			t.Errorf("call %d: got %+v, want %s", i+1, got, want)
 		}
 	}
-	if got := s.ruleFor(seen, "ping"); got == nil || got.actions[0].word != "close" {
+	if got := s.countEvent(seen, "ping"); got == nil || got.actions[0].name != "close" {
 		t.Errorf("ping: got %+v, want close", got)
 	}
 }
@@ -97,7 +97,7 @@ func TestUnescape(t *testing.T) {
 
 func TestExpand(t *testing.T) {
 	m := wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"echo","_meta":{"progressToken":7}}}`))
-	got := expand("$ID $METHOD $NAME $TOKEN $VERSION $other", m, http.Header{"Mcp-Protocol-Version": {"v"}})
+	got := expandVariables("$ID $METHOD $NAME $TOKEN $VERSION $other", m, http.Header{"Mcp-Protocol-Version": {"v"}})
 	if want := `"x" tools/call echo 7 v $other`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

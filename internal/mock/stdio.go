@@ -31,8 +31,8 @@ type Process struct {
 // Stdio plays a script over standard input and output until the input ends. It returns the error of
 // reading.
 func (s *Script) Stdio(ctx context.Context, p Process) error {
-	server := &stdioServer{script: s, p: p, counts: count{}}
-	server.fire(ctx, "start")
+	server := &stdioServer{script: s, p: p, counts: eventCounts{}}
+	server.playEvent(ctx, "start")
 	in := bufio.NewReaderSize(p.In, 64<<10)
 	for {
 		line, err := in.ReadBytes('\n')
@@ -40,7 +40,7 @@ func (s *Script) Stdio(ctx context.Context, p Process) error {
 			server.handle(ctx, wire.ParseMessage(bytes.TrimSpace(line)))
 		}
 		if err != nil {
-			server.fire(ctx, "eof")
+			server.playEvent(ctx, "eof")
 			if server.ignoreEOF {
 				<-ctx.Done()
 			}
@@ -56,13 +56,13 @@ func (s *Script) Stdio(ctx context.Context, p Process) error {
 type stdioServer struct {
 	script    *Script
 	p         Process
-	counts    count
+	counts    eventCounts
 	ignoreEOF bool
 	writing   sync.Mutex
 }
 
-// fire plays the rule for an event that is not a message, if there is a rule.
-func (s *stdioServer) fire(ctx context.Context, event string) {
+// playEvent plays the rule for an event that is not a message, if there is a rule.
+func (s *stdioServer) playEvent(ctx context.Context, event string) {
 	if r := s.rule(event); r != nil {
 		s.play(ctx, r, &wire.Message{})
 	}
@@ -71,7 +71,7 @@ func (s *stdioServer) fire(ctx context.Context, event string) {
 // rule returns the first rule for the event, or nil.
 func (s *stdioServer) rule(event string) *rule {
 	for _, r := range s.script.rules {
-		if r.on == event {
+		if r.event == event {
 			return r
 		}
 	}
@@ -80,17 +80,17 @@ func (s *stdioServer) rule(event string) *rule {
 
 // handle answers one message. It may block while a rule waits.
 func (s *stdioServer) handle(ctx context.Context, m *wire.Message) {
-	r := s.script.ruleFor(s.counts, m.Method)
+	r := s.script.countEvent(s.counts, m.Method)
 	if r != nil {
 		s.play(ctx, r, m)
 		return
 	}
-	s.behave(m)
+	s.answerCorrectly(m)
 }
 
-// behave answers a message like a correct server.
-func (s *stdioServer) behave(m *wire.Message) {
-	if a := s.script.wellBehaved(m); a.message != nil {
+// answerCorrectly answers a message like a correct server.
+func (s *stdioServer) answerCorrectly(m *wire.Message) {
+	if a := s.script.answerCorrectly(m); a.message != nil {
 		s.write(string(a.message) + "\n")
 	}
 }
@@ -104,51 +104,51 @@ func (s *stdioServer) write(text string) {
 // play executes the actions of a rule for a message.
 func (s *stdioServer) play(ctx context.Context, r *rule, m *wire.Message) {
 	for _, a := range r.actions {
-		if a.word == "pass" {
-			s.behave(m)
+		if a.name == "pass" {
+			s.answerCorrectly(m)
 			continue
 		}
-		s.act(ctx, a, m)
+		s.playAction(ctx, a, m)
 	}
 }
 
-// act executes one action.
-func (s *stdioServer) act(ctx context.Context, a action, m *wire.Message) {
-	rest := expand(a.rest, m, nil)
-	switch a.word {
+// playAction executes one action.
+func (s *stdioServer) playAction(ctx context.Context, a action, m *wire.Message) {
+	text := expandVariables(a.text, m, nil)
+	switch a.name {
 	case "result":
-		s.write(string(wire.ComposeResult(m.ID, []byte(rest))) + "\n")
+		s.write(string(wire.ComposeResult(m.ID, []byte(text))) + "\n")
 	case "error":
-		s.write(composeError(m, rest) + "\n")
+		s.write(composeError(m, text) + "\n")
 	case "json", "event":
-		s.write(rest + "\n")
+		s.write(text + "\n")
 	case "line":
-		s.write(unescape(rest) + "\n")
+		s.write(unescape(text) + "\n")
 	case "send":
-		s.write(unescape(rest))
+		s.write(unescape(text))
 	case "repeat":
-		times, text, _ := strings.Cut(rest, " ")
+		times, text, _ := strings.Cut(text, " ")
 		n, _ := strconv.Atoi(times)
 		s.write(strings.Repeat(unescape(text), n))
 	case "nest":
-		n, _ := strconv.Atoi(rest)
+		n, _ := strconv.Atoi(text)
 		s.write(strings.Repeat("[", n) + strings.Repeat("]", n))
 	case "stderr":
-		_, _ = io.WriteString(s.p.Err, unescape(rest)+"\n")
+		_, _ = io.WriteString(s.p.Err, unescape(text)+"\n")
 	case "wait":
 		select {
-		case <-time.After(duration(rest)):
+		case <-time.After(parseDuration(text)):
 		case <-ctx.Done():
 		}
 	case "hang":
 		<-ctx.Done()
 	default:
-		s.process(a.word, rest)
+		s.actOnProcess(a.name, text)
 	}
 }
 
-// process executes an action on the process itself.
-func (s *stdioServer) process(word, rest string) {
+// actOnProcess executes an action on the process itself.
+func (s *stdioServer) actOnProcess(word, rest string) {
 	switch word {
 	case "exit":
 		code, _ := strconv.Atoi(rest)
@@ -156,7 +156,7 @@ func (s *stdioServer) process(word, rest string) {
 	case "kill":
 		s.p.Kill(rest)
 	case "fork":
-		s.p.Fork(duration(rest))
+		s.p.Fork(parseDuration(rest))
 	case "ignore":
 		if rest == "eof" {
 			s.ignoreEOF = true

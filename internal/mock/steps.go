@@ -15,148 +15,148 @@ type step struct {
 	// wait is the time since the preceding message of either side. at is the recorded time.
 	wait time.Duration
 	at   time.Time
-	// note is a notification. guessed is set if it is only assumed to belong to the request.
-	note    *wire.Message
-	guessed bool
-	// apart is a message that belongs to no request and preceded the response.
-	apart *Unrequested
-	// asks are requests that the server sent together. round is the input_required result that
+	// notification is a notification. guessed is set if it is only assumed to belong to the request.
+	notification *wire.Message
+	isGuessed    bool
+	// unrequested is a message that belongs to no request and preceded the response.
+	unrequested *Unrequested
+	// requests are requests that the server sent together. round is the input_required result that
 	// contained them, nil if they were separate messages.
-	asks  []*ask
-	round json.RawMessage
-	// end is the response.
-	end *wire.Message
+	requests []*serverRequest
+	round    json.RawMessage
+	// response is the response.
+	response *wire.Message
 }
 
 // An ask is a request of the server to the client, with the recorded answer: a result, an error, or
 // neither.
-type ask struct {
-	key, method    string
-	params         json.RawMessage
-	result, failed json.RawMessage
-	// late is set if the server sent the response to the client's request before it had this
+type serverRequest struct {
+	key, method         string
+	params              json.RawMessage
+	result, errorObject json.RawMessage
+	// isLate is set if the server sent the response to the client's request before it had this
 	// answer.
-	late bool
-	// guessed is set if the request is only assumed to belong to the client's request.
-	guessed bool
+	isLate bool
+	// isGuessed is set if the request is only assumed to belong to the client's request.
+	isGuessed bool
 }
 
 // stepsOf returns the steps of an exchange. It omits retries and their answers.
 func stepsOf(x *wire.Exchange) []step {
-	s := stepWriter{byID: map[string]*ask{}, before: x.Request.Time}
-	ended := x.Response.Raw == nil
-	end := func() {
+	s := stepWriter{requestsByID: map[string]*serverRequest{}, previous: x.Request.Time}
+	isEnded := x.Response.Raw == nil
+	addResponse := func() {
 		s.add(wire.ParseMessage(x.Response.Raw), x.Response, false, true)
-		ended = true
-		s.ended = true
+		isEnded = true
+		s.isEnded = true
 	}
 	for _, f := range x.OtherMessages {
-		if !ended && f.Seq > x.Response.Seq {
-			end()
+		if !isEnded && f.Seq > x.Response.Seq {
+			addResponse()
 		}
 		s.add(wire.ParseMessage(f.Raw), f, x.IsGuess(f), false)
 	}
-	if !ended {
-		end()
+	if !isEnded {
+		addResponse()
 	}
 	return s.steps
 }
 
 // A stepWriter builds the steps of an exchange from its messages in order.
 type stepWriter struct {
-	steps  []step
-	byID   map[string]*ask
-	before time.Time
-	// open is set while the last step has server requests and no answer to them.
-	open  bool
-	asked int
-	// ended is set after the response.
-	ended bool
+	steps        []step
+	requestsByID map[string]*serverRequest
+	previous     time.Time
+	// isAsking is set while the last step has server requests and no answer to them.
+	isAsking bool
+	requests int
+	// isEnded is set after the response.
+	isEnded bool
 }
 
 // add appends the step for a message. last is set if the message is the response.
-func (s *stepWriter) add(m *wire.Message, f wire.Frame, guessed, last bool) {
-	wait := max(0, f.Time.Sub(s.before))
-	s.before = f.Time
+func (s *stepWriter) add(m *wire.Message, f wire.Frame, isGuessed, isResponse bool) {
+	wait := max(0, f.Time.Sub(s.previous))
+	s.previous = f.Time
 	if f.Dir == wire.Sent {
 		s.addAnswer(m)
 		return
 	}
-	if s.ended {
+	if s.isEnded {
 		return
 	}
 	switch {
-	case m.Kind == wire.Notification && belongsToPlay(m.Method):
-		s.steps = append(s.steps, step{wait: wait, at: f.Time, note: m, guessed: guessed})
-		s.open = false
+	case m.Kind == wire.Notification && isReplayed(m.Method):
+		s.steps = append(s.steps, step{wait: wait, at: f.Time, notification: m, isGuessed: isGuessed})
+		s.isAsking = false
 	case m.Kind == wire.Request:
-		s.addAsk(m, wait, f.Time, guessed)
+		s.addRequest(m, wait, f.Time, isGuessed)
 	case m.Kind == wire.Response && wire.RequiresInput(m.Result):
-		asks := []*ask{}
+		asks := []*serverRequest{}
 		members, _ := jsonraw.Object(jsonraw.First(m.Result, "inputRequests"))
 		for _, r := range members {
-			asks = append(asks, &ask{
+			asks = append(asks, &serverRequest{
 				key:    r.Name,
 				method: jsonraw.TextOrRaw(jsonraw.First(r.Value, "method")),
 				params: jsonraw.First(r.Value, "params"),
 			})
 		}
-		s.steps = append(s.steps, step{wait: wait, at: f.Time, asks: asks, round: m.Result})
-		s.open = false
-	case last && (m.Kind == wire.Response || m.Kind == wire.ErrorResponse):
-		s.steps = append(s.steps, step{wait: wait, at: f.Time, end: m})
+		s.steps = append(s.steps, step{wait: wait, at: f.Time, requests: asks, round: m.Result})
+		s.isAsking = false
+	case isResponse && (m.Kind == wire.Response || m.Kind == wire.ErrorResponse):
+		s.steps = append(s.steps, step{wait: wait, at: f.Time, response: m})
 	}
 }
 
-// belongsToPlay reports whether a recorded notification is sent again: mcpserver sends its own acknowledgements.
-func belongsToPlay(method string) bool {
+// isReplayed reports whether a recorded notification is sent again: mcpserver sends its own acknowledgements.
+func isReplayed(method string) bool {
 	return method != "notifications/cancelled" && method != "notifications/subscriptions/acknowledged"
 }
 
-// addAsk adds a request of the server. It joins the last step if that still waits for its answers.
-func (s *stepWriter) addAsk(m *wire.Message, wait time.Duration, at time.Time, guessed bool) {
-	s.asked++
-	a := &ask{key: fmt.Sprintf("request-%d", s.asked), method: m.Method, params: m.Params, guessed: guessed}
-	s.byID[string(m.ID)] = a
-	if !s.open {
+// addRequest adds a request of the server. It joins the last step if that still waits for its answers.
+func (s *stepWriter) addRequest(m *wire.Message, wait time.Duration, at time.Time, isGuessed bool) {
+	s.requests++
+	a := &serverRequest{key: fmt.Sprintf("request-%d", s.requests), method: m.Method, params: m.Params, isGuessed: isGuessed}
+	s.requestsByID[string(m.ID)] = a
+	if !s.isAsking {
 		s.steps = append(s.steps, step{wait: wait, at: at})
-		s.open = true
+		s.isAsking = true
 	}
 	last := &s.steps[len(s.steps)-1]
-	last.asks = append(last.asks, a)
+	last.requests = append(last.requests, a)
 }
 
 // addAnswer stores the client's answer to a request of the server, or its answers to a round.
 func (s *stepWriter) addAnswer(m *wire.Message) {
-	if a := s.byID[string(m.ID)]; a != nil && m.Method == "" {
+	if a := s.requestsByID[string(m.ID)]; a != nil && m.Method == "" {
 		a.result = m.Result
 		if m.Error != nil {
-			a.failed = m.Error.Raw
+			a.errorObject = m.Error.Raw
 		}
-		s.open = false
-		a.late = s.ended
+		s.isAsking = false
+		a.isLate = s.isEnded
 		return
 	}
-	given, _ := jsonraw.Object(jsonraw.First(m.Params, "inputResponses"))
+	answers, _ := jsonraw.Object(jsonraw.First(m.Params, "inputResponses"))
 	if len(s.steps) == 0 || m.Kind != wire.Request {
 		return
 	}
-	for _, a := range s.steps[len(s.steps)-1].asks {
-		if value := given.Value(a.key); value != nil {
+	for _, a := range s.steps[len(s.steps)-1].requests {
+		if value := answers.Value(a.key); value != nil {
 			a.result = value
 		}
 	}
 }
 
-// withApart inserts the messages that belong to no request and preceded the response. It returns
+// insertUnrequested inserts the messages that belong to no request and preceded the response. It returns
 // the steps and the messages that followed the response.
-func withApart(steps []step, apart []Unrequested) (all []step, after []Unrequested) {
+func insertUnrequested(steps []step, unrequested []Unrequested) (all []step, after []Unrequested) {
 	for _, s := range steps {
-		for s.end != nil && len(apart) > 0 && apart[0].Time.Before(s.at) {
-			all = append(all, step{at: apart[0].Time, apart: &apart[0]})
-			apart = apart[1:]
+		for s.response != nil && len(unrequested) > 0 && unrequested[0].Time.Before(s.at) {
+			all = append(all, step{at: unrequested[0].Time, unrequested: &unrequested[0]})
+			unrequested = unrequested[1:]
 		}
 		all = append(all, s)
 	}
-	return all, apart
+	return all, unrequested
 }

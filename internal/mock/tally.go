@@ -22,9 +22,9 @@ type tally struct {
 	// answered.
 	repeats map[int]int
 	// hits counts how often each exchange was played.
-	hits   map[int]int
-	misses int
-	near   int
+	hits       map[int]int
+	misses     int
+	nearMisses int
 	// reported holds the lines that once has reported.
 	reported map[string]bool
 }
@@ -32,30 +32,30 @@ type tally struct {
 // maxReported limits the lines that once remembers.
 const maxReported = 10_000
 
-// next returns which of the exchanges of one repeated request is played next.
-func (t *tally) next(hits []int) int {
+// nextOf returns which of the exchanges of one repeated request is played next.
+func (t *tally) nextOf(hits []int) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k := t.repeats[hits[0]]
+	position := t.repeats[hits[0]]
 	t.repeats[hits[0]]++
 	switch t.repeat {
 	case Last:
-		k = len(hits) - 1
+		position = len(hits) - 1
 	case Cycle:
-		k %= len(hits)
+		position %= len(hits)
 	}
-	return hits[min(k, len(hits)-1)]
+	return hits[min(position, len(hits)-1)]
 }
 
-// hit counts an exchange that is played.
-func (t *tally) hit(n int) {
+// countHit counts an exchange that is played.
+func (t *tally) countHit(n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.hits[n]++
 }
 
-// once reports a line unless it was reported before.
-func (t *tally) once(line string) {
+// reportOnce reports a line unless it was reported before.
+func (t *tally) reportOnce(line string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.reported[line] || len(t.reported) >= maxReported {
@@ -65,66 +65,66 @@ func (t *tally) once(line string) {
 	t.report(t.hide(line))
 }
 
-// missed counts and reports a request that was not recorded.
-func (t *tally) missed(line string) {
+// reportMiss counts and reports a request that was not recorded.
+func (t *tally) reportMiss(line string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.misses++
 	t.report(t.hide(line))
 }
 
-// differed counts and reports a near miss: a message that differs slightly from the recording.
-func (t *tally) differed(line string) {
+// reportNearMiss counts and reports a near miss: a message that differs slightly from the recording.
+func (t *tally) reportNearMiss(line string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.near++
+	t.nearMisses++
 	t.report(t.hide("near miss: " + line))
 }
 
-// text returns the start of a value, without secrets and control characters.
-func (t *tally) text(value string) string { return shown(t.hide(value)) }
+// showText returns the start of a value, without secrets and control characters.
+func (t *tally) showText(value string) string { return showStart(t.hide(value)) }
 
-// value returns the start of the JSON value at a pointer, without secrets and control characters.
+// showValue returns the start of the JSON value at a pointer, without secrets and control characters.
 // The last name in the pointer may mark the value as secret.
-func (t *tally) value(pointer string, raw []byte) string {
+func (t *tally) showValue(pointer string, raw []byte) string {
 	if raw == nil {
 		return ""
 	}
 	named := string(jsonraw.Quote(pointer[strings.LastIndexByte(pointer, '/')+1:])) + ":"
-	return shown(strings.TrimPrefix(t.hide(named+string(raw)), named))
+	return showStart(strings.TrimPrefix(t.hide(named+string(raw)), named))
 }
 
-// learn passes a message to Hide, which remembers the secrets that it names. A later report may
+// learnSecrets passes a message to Hide, which remembers the secrets that it names. A later report may
 // contain them without their name.
-func (t *tally) learn(raw []byte) { _ = t.hide(string(raw)) }
+func (t *tally) learnSecrets(raw []byte) { _ = t.hide(string(raw)) }
 
 // compareAnswer reports an answer of the client that differs from the recorded one, if one was
 // recorded.
-func (t *tally) compareAnswer(where string, a *ask, got *wire.Message) {
-	if a.result == nil && a.failed == nil {
+func (t *tally) compareAnswer(where string, a *serverRequest, got *wire.Message) {
+	if a.result == nil && a.errorObject == nil {
 		return
 	}
 	part := match.Result
-	was := a.result
-	is := got.Result
-	if was == nil && is == nil && got.Error != nil {
+	recorded := a.result
+	live := got.Result
+	if recorded == nil && live == nil && got.Error != nil {
 		part = match.Error
-		was = a.failed
-		is = got.Error.Raw
+		recorded = a.errorObject
+		live = got.Error.Raw
 	}
-	line := where + ": the answer to " + shown(a.method) + " differs"
-	if was == nil || is == nil {
-		t.differed(line + ": only one of the recorded and the live one is a result")
+	line := where + ": the answer to " + showStart(a.method) + " differs"
+	if recorded == nil || live == nil {
+		t.reportNearMiss(line + ": only one of the recorded and the live one is a result")
 		return
 	}
-	t.learn(is)
-	r := match.Compare(was, is, match.Comparison{Part: part, Method: a.method, HiddenUnknown: true})
+	t.learnSecrets(live)
+	r := match.Compare(recorded, live, match.Comparison{Part: part, Method: a.method, HiddenUnknown: true})
 	if r.Same() {
 		return
 	}
 	d := r.Differences[0]
-	t.differed(fmt.Sprintf("%s at %s: recorded %s, live %s",
-		line, t.text(d.Pointer), t.value(d.Pointer, d.Was), t.value(d.Pointer, d.Is)))
+	t.reportNearMiss(fmt.Sprintf("%s at %s: recorded %s, live %s",
+		line, t.showText(d.Pointer), t.showValue(d.Pointer, d.Was), t.showValue(d.Pointer, d.Is)))
 }
 
 // Coverage describes how much of the recording was played.
@@ -152,13 +152,13 @@ func (p *Player) Coverage() Coverage {
 	defer p.library.mu.RUnlock()
 	p.tally.mu.Lock()
 	defer p.tally.mu.Unlock()
-	c := Coverage{Exchanges: []Covered{}, Misses: p.tally.misses, NearMisses: p.tally.near}
+	c := Coverage{Exchanges: []Covered{}, Misses: p.tally.misses, NearMisses: p.tally.nearMisses}
 	answered := p.library.answeredRuns(p.tally.hits)
-	for i, x := range p.library.all {
+	for i, x := range p.library.exchanges {
 		hits := p.tally.hits[i]
-		runs := answered[p.library.sum(i)]
+		runs := answered[p.library.checksum(i)]
 		played := hits > 0 || len(runs) > 1 || len(runs) == 1 && !runs[x.Run]
-		c.Exchanges = append(c.Exchanges, Covered{x.Number, shown(x.Method), p.tally.text(x.Name), played, hits})
+		c.Exchanges = append(c.Exchanges, Covered{x.Number, showStart(x.Method), p.tally.showText(x.Name), played, hits})
 		if played {
 			c.Played++
 		} else {
@@ -174,7 +174,7 @@ const (
 	maxLine  = 160
 )
 
-// shown returns the start of a value as text without control characters.
-func shown(text string) string {
+// showStart returns the start of a value as text without control characters.
+func showStart(text string) string {
 	return sanitize.Line(jsonraw.Excerpt([]byte(text), maxShown), sanitize.Signs)
 }

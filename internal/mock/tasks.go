@@ -24,20 +24,20 @@ type tasks struct {
 	mu sync.Mutex
 	// live maps the ids of the present run to their tasks.
 	live map[string]*task
-	// begun counts how often each recorded task was begun in the present run.
-	begun map[string]int
+	// startCounts counts how often each recorded task was begun in the present run.
+	startCounts map[string]int
 }
 
 // A task is one live task.
 type task struct {
-	// was is the task's id in the recording.
-	was     string
-	binder  *match.Binder
-	started time.Time
+	// recordedID is the task's id in the recording.
+	recordedID string
+	binder     *match.Binder
+	started    time.Time
 	// recordedAt is when the recorded task was made, or else first polled.
 	recordedAt time.Time
-	// next counts the played exchanges by method.
-	next map[string]int
+	// played counts the played exchanges by method.
+	played map[string]int
 	// updates counts the client's updates and cancellations.
 	updates int
 }
@@ -45,8 +45,8 @@ type task struct {
 // maxTasks is the number of live tasks that are remembered.
 const maxTasks = 10_000
 
-// taskOf returns the id of the task that a request is about, "" for other requests.
-func taskOf(m *wire.Message) string {
+// requestedTask returns the id of the task that a request is about, "" for other requests.
+func requestedTask(m *wire.Message) string {
 	if !mcp.IsTaskMethod(m.Method) {
 		return ""
 	}
@@ -63,8 +63,8 @@ func withoutTask(method string, params json.RawMessage) (json.RawMessage, bool) 
 	return jsonraw.Without(params, "task"), true
 }
 
-// madeIn returns the id of the task that a result made, "" if it made no task.
-func madeIn(result json.RawMessage) string {
+// createdTask returns the id of the task that a result made, "" if it made no task.
+func createdTask(result json.RawMessage) string {
 	from := jsonraw.First(result, "task")
 	if jsonraw.TextOrRaw(jsonraw.First(result, "resultType")) == "task" {
 		from = result
@@ -73,34 +73,34 @@ func madeIn(result json.RawMessage) string {
 	return id
 }
 
-// begin starts a live task for a recorded one. at is when the recorded task was made. The live id
+// start starts a live task for a recorded one. at is when the recorded task was made. The live id
 // is the recorded id, with a number appended from the second time on.
-func (t *tasks) begin(was string, at time.Time) *task {
+func (t *tasks) start(recordedID string, recordedAt time.Time) *task {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.begun[was]++
-	id := was
-	if n := t.begun[was]; n > 1 {
-		id = fmt.Sprintf("%s-%d", was, n)
+	t.startCounts[recordedID]++
+	id := recordedID
+	if n := t.startCounts[recordedID]; n > 1 {
+		id = fmt.Sprintf("%s-%d", recordedID, n)
 	}
-	return t.make(id, was, at)
+	return t.add(id, recordedID, recordedAt)
 }
 
-// make adds a live task. The caller holds mu.
-func (t *tasks) make(id, was string, at time.Time) *task {
-	one := &task{was: was, binder: match.NewBinder(), started: t.now(), recordedAt: at, next: map[string]int{}}
-	if id != was {
-		one.binder.Bind("taskId", jsonraw.Quote(was), jsonraw.Quote(id))
+// add adds a live task. The caller holds mu.
+func (t *tasks) add(id, recordedID string, recordedAt time.Time) *task {
+	added := &task{recordedID: recordedID, binder: match.NewBinder(), started: t.now(), recordedAt: recordedAt, played: map[string]int{}}
+	if id != recordedID {
+		added.binder.Bind("taskId", jsonraw.Quote(recordedID), jsonraw.Quote(id))
 	}
 	if len(t.live) < maxTasks {
-		t.live[id] = one
+		t.live[id] = added
 	}
-	return one
+	return added
 }
 
-// task returns the live task with the id, or nil. An id of the recording counts as begun, because
+// find returns the live task with the id, or nil. An id of the recording counts as begun, because
 // the mock may have been restarted since.
-func (t *tasks) task(id string) *task {
+func (t *tasks) find(id string) *task {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if one := t.live[id]; one != nil {
@@ -109,58 +109,58 @@ func (t *tasks) task(id string) *task {
 	if len(t.recorded[id]) == 0 {
 		return nil
 	}
-	return t.make(id, id, t.library.exchange(t.recorded[id][0]).Time)
+	return t.add(id, id, t.library.exchange(t.recorded[id][0]).Time)
 }
 
-// exchangeFor returns the index of the exchange that answers the next request about a task, or -1.
+// nextExchange returns the index of the exchange that answers the next request about a task, or -1.
 // It stops before exchanges that followed updates which the live client has not made yet.
-func (t *tasks) exchangeFor(one *task, method string) int {
+func (t *tasks) nextExchange(live *task, method string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	changes := 0
-	var all []int
-	for _, n := range t.recorded[one.was] {
-		recorded := t.library.exchange(n).Method
-		if recorded == method && (changes <= one.updates || len(all) == 0) {
-			all = append(all, n)
+	updates := 0
+	var candidates []int
+	for _, n := range t.recorded[live.recordedID] {
+		recordedMethod := t.library.exchange(n).Method
+		if recordedMethod == method && (updates <= live.updates || len(candidates) == 0) {
+			candidates = append(candidates, n)
 		}
-		if changesTask(recorded) {
-			changes++
+		if changesTask(recordedMethod) {
+			updates++
 		}
 	}
-	if len(all) == 0 {
+	if len(candidates) == 0 {
 		return -1
 	}
-	k := min(one.next[method], len(all)-1)
+	position := min(live.played[method], len(candidates)-1)
 	if t.pace.Factor > 0 && method == "tasks/get" {
-		k = t.reached(one, all)
+		position = t.lastPollReached(live, candidates)
 	}
-	one.next[method]++
+	live.played[method]++
 	if changesTask(method) {
-		one.updates++
+		live.updates++
 	}
-	return all[k]
+	return candidates[position]
 }
 
 // changesTask reports whether requests of the method change a task.
 func changesTask(method string) bool { return method == "tasks/update" || method == "tasks/cancel" }
 
-// reached returns the position in polls of the last poll whose recorded time has passed.
-func (t *tasks) reached(one *task, polls []int) int {
-	k := 0
+// lastPollReached returns the position in polls of the last poll whose recorded time has passed.
+func (t *tasks) lastPollReached(live *task, polls []int) int {
+	last := 0
 	for i, n := range polls {
-		at := time.Duration(float64(t.library.exchange(n).Time.Sub(one.recordedAt)) * t.pace.Factor)
-		if t.now().Sub(one.started) >= at {
-			k = i
+		offset := time.Duration(float64(t.library.exchange(n).Time.Sub(live.recordedAt)) * t.pace.Factor)
+		if t.now().Sub(live.started) >= offset {
+			last = i
 		}
 	}
-	return k
+	return last
 }
 
-// endOf returns the final response of a recorded task, for a client without tasks, and the index of
+// finalResponse returns the final response of a recorded task, for a client without tasks, and the index of
 // its exchange. The response is nil if it was not recorded.
-func (t *tasks) endOf(was string) (*wire.Message, int) {
-	for _, n := range t.recorded[was] {
+func (t *tasks) finalResponse(recordedID string) (*wire.Message, int) {
+	for _, n := range t.recorded[recordedID] {
 		x := t.library.exchange(n)
 		if !x.Answered || x.Method != "tasks/get" && x.Method != "tasks/result" {
 			continue

@@ -63,13 +63,13 @@ func TestTasksAtTheRecordedPace(t *testing.T) {
 	p, _ := player(t, recordingOf(talk(aTask)), func(o *PlayerOptions) {
 		o.Pace, o.Now = Pace{Factor: 2}, func() time.Time { return now }
 	})
-	one := p.tasks.begin("task-one", p.library.exchange(0).Time)
+	one := p.tasks.start("task-one", p.library.exchange(0).Time)
 	for _, c := range []struct {
 		after time.Duration
 		want  int
 	}{{0, 1}, {79 * time.Millisecond, 1}, {80 * time.Millisecond, 2}, {time.Hour, 2}} {
 		now = one.started.Add(c.after)
-		if got := p.tasks.exchangeFor(one, "tasks/get"); got != c.want {
+		if got := p.tasks.nextExchange(one, "tasks/get"); got != c.want {
 			t.Errorf("after %v: got %d, want %d", c.after, got, c.want)
 		}
 		now = one.started

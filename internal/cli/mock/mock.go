@@ -144,7 +144,7 @@ func checkTransport(f *cmdutil.Factory, script *mock.Script, o mockOptions) erro
 		over = mock.OverStdio
 		hint = "use --listen instead of --stdio for HTTP"
 	}
-	idle, err := script.Fits(over)
+	idle, err := script.CheckTransport(over)
 	for _, rule := range idle {
 		f.Warn(o.script + ": " + rule.Error())
 	}

@@ -90,7 +90,7 @@ func (g *Gateway) answer(ctx context.Context, c mcpserver.Caller, m *wire.Messag
 		return refused(-32603, fmt.Sprintf("mcpc serve has no session for this request, or %d clients already", maxPeers))
 	}
 	p.connectAll()
-	params := jsonraw.Without(jsonraw.OrEmpty(bridge.Plain(m.Params)), "task")
+	params := jsonraw.Without(jsonraw.OrEmpty(bridge.WithoutRequestMeta(m.Params)), "task")
 	if mcp.IsServerList(m.Method) {
 		return p.list(ctx, m)
 	}
@@ -110,7 +110,7 @@ func (g *Gateway) answer(ctx context.Context, c mcpserver.Caller, m *wire.Messag
 		l, why := p.resource(ctx, jsonraw.TextOrRaw(jsonraw.First(params, "uri")))
 		if l == nil {
 			data := jsonraw.With(nil, "uri", jsonraw.First(params, "uri"))
-			return mcpserver.ComposeError(m.ID, mcpserver.Failure(bridge.NoResource(c.Stateless), why, data))
+			return mcpserver.ComposeError(m.ID, mcpserver.Failure(bridge.NoResourceCode(c.Stateless), why, data))
 		}
 		return g.forward(ctx, l, c, m, params, nil, send)
 	case "completion/complete":
@@ -270,11 +270,11 @@ func (c *call) response(m *wire.Message, out wire.Outcome) []byte {
 		isStateless = client.Stateless(conn.Revision())
 	}
 	if got != nil && got.Kind == wire.Response && (c.c.Stateless || !wire.RequiresInput(got.Result)) {
-		return wire.ComposeResult(m.ID, bridge.Result(c.c.Stateless, isStateless, method, got.Result))
+		return wire.ComposeResult(m.ID, bridge.ConvertResult(c.c.Stateless, isStateless, method, got.Result))
 	}
 	// A transport error is about the session, not the call.
 	if got != nil && got.Kind == wire.ErrorResponse && out.Kind != wire.Transport {
-		return mcpserver.ComposeError(m.ID, bridge.Error(c.c.Stateless, isStateless, method, got.Error.Raw))
+		return mcpserver.ComposeError(m.ID, bridge.ConvertError(c.c.Stateless, isStateless, method, got.Error.Raw))
 	}
 	c.l.tellExit(out)
 	return c.l.failure(c.c, m, out)

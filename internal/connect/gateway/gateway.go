@@ -106,12 +106,12 @@ func New(o Options) *Gateway {
 	g.server = mcpserver.New(
 		g,
 		mcpserver.Options{
-			Name:         "mcpc serve",
-			Eras:         bridge.BothEras,
-			SessionID:    o.Token,
-			MostSessions: maxPeers,
-			Admit:        o.Admit,
-			Dropped:      func() { g.tellOnce("", "messages were left out: the client does not read its GET stream") },
+			Name:        "mcpc serve",
+			Eras:        bridge.BothEras,
+			SessionID:   o.Token,
+			MaxSessions: maxPeers,
+			Admit:       o.Admit,
+			Dropped:     func() { g.tellOnce("", "messages were left out: the client does not read its GET stream") },
 		},
 	)
 	return g
@@ -161,7 +161,7 @@ func (g *Gateway) Prepare(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 	if p := g.sessionOf(c); p != nil {
 		p.markReady()
 	}
-	return mcpserver.Job{Waits: true, Run: func(ctx context.Context, send func([]byte)) []byte {
+	return mcpserver.Job{MayWait: true, Run: func(ctx context.Context, send func([]byte)) []byte {
 		ctx, stop := untilGone(ctx, c)
 		defer stop()
 		if c.Stateless && !g.pipe {
@@ -255,7 +255,7 @@ func declares(names ...string) bool {
 
 // initialize opens a session, and starts connecting to the servers.
 func (g *Gateway) initialize(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
-	revision, refused := g.server.Opens(c, m)
+	revision, refused := g.server.OpenSession(c, m)
 	if refused != nil {
 		return mcpserver.Replying(refused)
 	}

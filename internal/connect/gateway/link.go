@@ -323,7 +323,7 @@ func (l *link) forwardLog(m *wire.Message) {
 		}
 	}
 	l.mu.Unlock()
-	if len(asked) == 1 && asked[0].level != "" && bridge.Loud(params, asked[0].level) {
+	if len(asked) == 1 && asked[0].level != "" && bridge.IsLoudEnough(params, asked[0].level) {
 		asked[0].send(wire.ComposeNotification(m.Method, params))
 	}
 }
@@ -365,7 +365,7 @@ func toolFailure(c mcpserver.Caller, m *wire.Message, text string) []byte {
 	block := jsonraw.With(jsonraw.With(nil, "type", jsonraw.Quote("text")), "text", jsonraw.Quote(text))
 	content := jsonraw.With(nil, "content", jsonraw.List([]json.RawMessage{block}))
 	result := jsonraw.With(content, "isError", json.RawMessage("true"))
-	return wire.ComposeResult(m.ID, bridge.Result(c.Stateless, false, m.Method, result))
+	return wire.ComposeResult(m.ID, bridge.ConvertResult(c.Stateless, false, m.Method, result))
 }
 
 // close closes the connection and ends its recording. It waits for a running attempt to connect.

@@ -70,7 +70,7 @@ func (p *peer) list(ctx context.Context, m *wire.Message) []byte {
 	}
 	result := jsonraw.With(nil, mcp.ListMember(m.Method), jsonraw.List(items))
 	if p.session == nil {
-		result = bridge.WithMeta(bridge.Result(true, false, m.Method, result), bridge.MetaServer, p.g.identity())
+		result = bridge.WithMeta(bridge.ConvertResult(true, false, m.Method, result), bridge.MetaServer, p.g.identity())
 	}
 	return wire.ComposeResult(m.ID, result)
 }

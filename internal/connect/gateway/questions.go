@@ -47,7 +47,7 @@ func (l *link) askSession(ctx context.Context, q client.Asking, of *call) json.R
 		return nil
 	}
 	session := l.p.session
-	raw, answer := session.Ask(q.Method, bridge.Question(false, q.Method, q.Params, l.p.g.Token()))
+	raw, answer := session.Ask(q.Method, bridge.ConvertQuestion(false, q.Method, q.Params, l.p.g.Token()))
 	id := wire.ParseMessage(raw).ID
 	defer session.Forget(id)
 	if of == nil || !of.send(raw) {
@@ -69,7 +69,7 @@ func (l *link) askSession(ctx context.Context, q client.Asking, of *call) json.R
 func (c *call) askStateless(ctx context.Context, q client.Asking) json.RawMessage {
 	one := &question{
 		method: q.Method,
-		params: bridge.Question(true, q.Method, q.Params, ""),
+		params: bridge.ConvertQuestion(true, q.Method, q.Params, ""),
 		answer: make(chan json.RawMessage, 1),
 		gone:   ctx,
 	}

@@ -203,7 +203,7 @@ func (p *peer) changeSession(ctx context.Context, m *wire.Message, params json.R
 	if l == nil {
 		return wire.ComposeError(m.ID, -32602, why)
 	}
-	if p.session.Subscribes(uri) {
+	if p.session.IsSubscribed(uri) {
 		return wire.ComposeResult(m.ID, json.RawMessage("{}"))
 	}
 	p.session.Subscribe(uri, true)

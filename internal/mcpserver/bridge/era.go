@@ -32,32 +32,32 @@ const (
 	ModernOnly Eras = "modern"
 )
 
-// Stateless reports whether the modern era is served.
-func (e Eras) Stateless() bool { return e != LegacyOnly }
+// HasStateless reports whether the modern era is served.
+func (e Eras) HasStateless() bool { return e != LegacyOnly }
 
-// Sessions reports whether the legacy era is served.
-func (e Eras) Sessions() bool { return e != ModernOnly }
+// HasSessions reports whether the legacy era is served.
+func (e Eras) HasSessions() bool { return e != ModernOnly }
 
 // Revisions returns the served revisions, newest first.
 func (e Eras) Revisions() []string {
 	var all []string
-	if e.Stateless() {
+	if e.HasStateless() {
 		all = append(all, ModernRevision)
 	}
-	if e.Sessions() {
+	if e.HasSessions() {
 		all = append(all, LegacyRevisions...)
 	}
 	return all
 }
 
-// StandsAlone reports whether a revision belongs to the modern era. It reports false for "".
-func StandsAlone(revision string) bool { return revision >= ModernRevision }
+// IsStateless reports whether a revision belongs to the modern era. It reports false for "".
+func IsStateless(revision string) bool { return revision >= ModernRevision }
 
-// Negotiated returns the revision for the response to initialize: the requested one if it is
+// NegotiateRevision returns the revision for the response to initialize: the requested one if it is
 // supported, else the newest.
-func Negotiated(asked string) string {
-	if slices.Contains(LegacyRevisions, asked) {
-		return asked
+func NegotiateRevision(requested string) string {
+	if slices.Contains(LegacyRevisions, requested) {
+		return requested
 	}
 	return LegacyRevisions[0]
 }
@@ -84,9 +84,9 @@ func ServerCapability(method string) string {
 	return ""
 }
 
-// Result converts a recorded result for a client of the other era. It returns the result unchanged
+// ConvertResult converts a recorded result for a client of the other era. It returns the result unchanged
 // if the eras are the same, and never replaces an existing member.
-func Result(stateless, recordedModern bool, method string, result json.RawMessage) json.RawMessage {
+func ConvertResult(stateless, recordedModern bool, method string, result json.RawMessage) json.RawMessage {
 	members, bad := jsonraw.Object(result)
 	if bad != nil || stateless == recordedModern {
 		return result
@@ -111,17 +111,17 @@ func Result(stateless, recordedModern bool, method string, result json.RawMessag
 	return WithoutMeta(result, MetaServer)
 }
 
-// NoResource returns the error code for a missing resource.
-func NoResource(stateless bool) int64 {
+// NoResourceCode returns the error code for a missing resource.
+func NoResourceCode(stateless bool) int64 {
 	if stateless {
 		return -32602
 	}
 	return -32002
 }
 
-// Error converts a recorded error for a client of the other era. Only the code for a missing
+// ConvertError converts a recorded error for a client of the other era. Only the code for a missing
 // resource differs; in the modern era, only data.uri marks such an error.
-func Error(stateless, recordedModern bool, method string, failed json.RawMessage) json.RawMessage {
+func ConvertError(stateless, recordedModern bool, method string, failed json.RawMessage) json.RawMessage {
 	if stateless == recordedModern || method != "resources/read" {
 		return failed
 	}
@@ -130,20 +130,20 @@ func Error(stateless, recordedModern bool, method string, failed json.RawMessage
 	if !missing {
 		return failed
 	}
-	return jsonraw.With(failed, "code", strconv.AppendInt(nil, NoResource(stateless), 10))
+	return jsonraw.With(failed, "code", strconv.AppendInt(nil, NoResourceCode(stateless), 10))
 }
 
 // WithoutMeta removes a member of _meta, and _meta itself if it is empty then.
 func WithoutMeta(object json.RawMessage, name string) json.RawMessage {
 	meta := jsonraw.First(object, "_meta")
-	less := jsonraw.Without(meta, name)
-	if len(less) == len(meta) {
+	reduced := jsonraw.Without(meta, name)
+	if len(reduced) == len(meta) {
 		return object
 	}
-	if members, _ := jsonraw.Object(less); len(members) == 0 {
+	if members, _ := jsonraw.Object(reduced); len(members) == 0 {
 		return jsonraw.Without(object, "_meta")
 	}
-	return jsonraw.With(object, "_meta", less)
+	return jsonraw.With(object, "_meta", reduced)
 }
 
 // WithMeta sets a member of _meta.
@@ -151,17 +151,17 @@ func WithMeta(object json.RawMessage, name string, value json.RawMessage) json.R
 	return jsonraw.With(object, "_meta", jsonraw.With(jsonraw.First(object, "_meta"), name, value))
 }
 
-// Plain returns params without the _meta members that belong to one request of one client.
-func Plain(params json.RawMessage) json.RawMessage {
+// WithoutRequestMeta returns params without the _meta members that belong to one request of one client.
+func WithoutRequestMeta(params json.RawMessage) json.RawMessage {
 	for _, name := range []string{MetaVersion, MetaCapabilities, MetaClient, MetaLogLevel, "progressToken"} {
 		params = WithoutMeta(params, name)
 	}
 	return params
 }
 
-// Question converts the params of a server request for a client of an era. In the legacy era only,
+// ConvertQuestion converts the params of a server request for a client of an era. In the legacy era only,
 // a URL request has an elicitationId. It is id if params have no elicitationId.
-func Question(stateless bool, method string, params json.RawMessage, id string) json.RawMessage {
+func ConvertQuestion(stateless bool, method string, params json.RawMessage, id string) json.RawMessage {
 	if stateless && method == "elicitation/create" {
 		return jsonraw.Without(params, "elicitationId")
 	}
@@ -185,8 +185,8 @@ func ClientCapability(method string) string {
 	return ""
 }
 
-// Loud reports whether a log message is at or above the level.
-func Loud(params json.RawMessage, level string) bool {
-	own := jsonraw.TextOrRaw(jsonraw.First(params, "level"))
-	return slices.Index(mcp.LogLevels, own) >= slices.Index(mcp.LogLevels, level)
+// IsLoudEnough reports whether a log message is at or above the level.
+func IsLoudEnough(params json.RawMessage, level string) bool {
+	messageLevel := jsonraw.TextOrRaw(jsonraw.First(params, "level"))
+	return slices.Index(mcp.LogLevels, messageLevel) >= slices.Index(mcp.LogLevels, level)
 }

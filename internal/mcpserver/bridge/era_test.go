@@ -17,7 +17,7 @@ func TestResult(t *testing.T) {
 		{false, true, "tools/list", `{"resultType":"complete","tools":[],"ttlMs":1,"cacheScope":"public","_meta":{"io.modelcontextprotocol/serverInfo":{}}}`, `{"tools":[]}`},
 		{false, true, "tools/call", `{"resultType":"complete","ttlMs":1,"_meta":{"io.modelcontextprotocol/serverInfo":{},"own":1}}`, `{"ttlMs":1,"_meta":{"own":1}}`},
 	} {
-		if got := string(Result(c.stateless, c.recordedStateless, c.method, []byte(c.result))); got != c.want {
+		if got := string(ConvertResult(c.stateless, c.recordedStateless, c.method, []byte(c.result))); got != c.want {
 			t.Errorf("%s %s: got %s, want %s", c.method, c.result, got, c.want)
 		}
 	}
@@ -25,22 +25,22 @@ func TestResult(t *testing.T) {
 
 func TestError(t *testing.T) {
 	const missing, adapted = `{"code":-32002,"message":"m","data":{"uri":"a:b"}}`, `{"code":-32602,"message":"m","data":{"uri":"a:b"}}`
-	if got := string(Error(true, false, "resources/read", []byte(missing))); got != adapted {
+	if got := string(ConvertError(true, false, "resources/read", []byte(missing))); got != adapted {
 		t.Errorf("got %s", got)
 	}
 	for _, method := range []string{"resources/read", "tools/call"} {
-		if got := string(Error(false, false, method, []byte(missing))); got != missing {
+		if got := string(ConvertError(false, false, method, []byte(missing))); got != missing {
 			t.Errorf("%s: got %s", method, got)
 		}
 	}
-	if got := string(Error(true, false, "tools/call", []byte(missing))); got != missing {
+	if got := string(ConvertError(true, false, "tools/call", []byte(missing))); got != missing {
 		t.Errorf("got %s", got)
 	}
-	if got := string(Error(false, true, "resources/read", []byte(adapted))); got != missing {
+	if got := string(ConvertError(false, true, "resources/read", []byte(adapted))); got != missing {
 		t.Errorf("got %s", got)
 	}
 	const other = `{"code":-32602,"message":"the uri is not a text"}`
-	if got := string(Error(false, true, "resources/read", []byte(other))); got != other {
+	if got := string(ConvertError(false, true, "resources/read", []byte(other))); got != other {
 		t.Errorf("got %s", got)
 	}
 }
@@ -55,21 +55,21 @@ func TestQuestion(t *testing.T) {
 		{false, `{"mode":"url","elicitationId":"e"}`, `{"mode":"url","elicitationId":"e"}`},
 		{false, `{"message":"m"}`, `{"message":"m"}`},
 	} {
-		if got := string(Question(c.stateless, "elicitation/create", []byte(c.params), "mock")); got != c.want {
+		if got := string(ConvertQuestion(c.stateless, "elicitation/create", []byte(c.params), "mock")); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.params, got, c.want)
 		}
 	}
 }
 
 func TestLoud(t *testing.T) {
-	if !Loud([]byte(`{"level":"error"}`), "warning") || Loud([]byte(`{"level":"info"}`), "warning") || !Loud([]byte(`{"level":"info"}`), "info") {
+	if !IsLoudEnough([]byte(`{"level":"error"}`), "warning") || IsLoudEnough([]byte(`{"level":"info"}`), "warning") || !IsLoudEnough([]byte(`{"level":"info"}`), "info") {
 		t.Error("levels are compared wrongly")
 	}
 }
 
 func TestNegotiated(t *testing.T) {
 	for asked, want := range map[string]string{"2024-11-05": "2024-11-05", "2025-06-18": "2025-06-18", "2026-07-28": "2025-11-25", "": "2025-11-25", "1999-01-01": "2025-11-25"} {
-		if got := Negotiated(asked); got != want {
+		if got := NegotiateRevision(asked); got != want {
 			t.Errorf("%q: got %s, want %s", asked, got, want)
 		}
 	}
