@@ -12,8 +12,8 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// errAnswer is the error for a body that is not a valid OTLP response.
-var errAnswer = errors.New("not an OTLP response")
+// errNotResponse is the error for a body that is not a valid OTLP response.
+var errNotResponse = errors.New("not an OTLP response")
 
 // ParsePartial parses the partial_success of an ExportTraceServiceResponse or
 // ExportMetricsServiceResponse. It returns the number of rejected spans or data points, and the
@@ -22,24 +22,24 @@ var errAnswer = errors.New("not an OTLP response")
 // response.
 func ParsePartial(f Format, body []byte) (rejected int64, message string, err error) {
 	if f == JSON {
-		return partialJSON(body)
+		return parsePartialJSON(body)
 	}
-	partial, err := lastField(body, 1)
+	partial, err := findLastField(body, 1)
 	if err != nil || partial.data == nil {
 		return 0, "", err
 	}
-	count, err := lastField(partial.data, 1)
+	count, err := findLastField(partial.data, 1)
 	if err != nil {
 		return 0, "", err
 	}
-	text, err := lastField(partial.data, 2)
+	text, err := findLastField(partial.data, 2)
 	if err != nil || !utf8.Valid(text.data) {
-		return 0, "", errAnswer
+		return 0, "", errNotResponse
 	}
 	return int64(count.varint), string(text.data), nil
 }
 
-func partialJSON(body []byte) (rejected int64, message string, err error) {
+func parsePartialJSON(body []byte) (rejected int64, message string, err error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return 0, "", nil
 	}
@@ -50,7 +50,7 @@ func partialJSON(body []byte) (rejected int64, message string, err error) {
 		}
 	}
 	if json.Unmarshal(body, &answer) != nil || !bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) {
-		return 0, "", errAnswer
+		return 0, "", errNotResponse
 	}
 	partial := answer.PartialSuccess
 	for _, count := range []json.RawMessage{partial.RejectedSpans, partial.RejectedDataPoints} {
@@ -59,7 +59,7 @@ func partialJSON(body []byte) (rejected int64, message string, err error) {
 		}
 		rejected, err = strconv.ParseInt(strings.Trim(string(count), `"`), 10, 64)
 		if err != nil {
-			return 0, "", errAnswer
+			return 0, "", errNotResponse
 		}
 	}
 	return rejected, partial.ErrorMessage, nil
@@ -72,7 +72,7 @@ func StatusMessage(f Format, body []byte) string {
 		text, _ := jsonraw.Text(jsonraw.First(body, "message"))
 		return text
 	}
-	text, err := lastField(body, 2)
+	text, err := findLastField(body, 2)
 	if err != nil || !utf8.Valid(text.data) {
 		return ""
 	}
@@ -85,13 +85,13 @@ type field struct {
 	data   []byte // nil unless the field is length-delimited
 }
 
-// lastField parses a message and returns its field n, or the zero value. Of repeated fields it
+// findLastField parses a message and returns its field n, or the zero value. Of repeated fields it
 // returns the last, as protobuf requires. It returns an error if the message is invalid.
-func lastField(message []byte, n int) (found field, err error) {
+func findLastField(message []byte, n int) (found field, err error) {
 	for len(message) > 0 {
 		number, kind, value, rest, ok := cutField(message)
 		if !ok {
-			return field{}, errAnswer
+			return field{}, errNotResponse
 		}
 		message = rest
 		if number == uint64(n) {

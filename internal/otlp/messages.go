@@ -21,99 +21,99 @@ const (
 
 // AppendTraces appends an ExportTraceServiceRequest, which is encoded like a TracesData.
 func AppendTraces(dst []byte, f Format, r Resource, s Scope, spans []Span) []byte {
-	return appendRequest(dst, f, names{"resourceSpans", "scopeSpans", "spans"}, r, s, spans, writeSpan)
+	return appendRequest(dst, f, listNames{"resourceSpans", "scopeSpans", "spans"}, r, s, spans, writeSpan)
 }
 
 // AppendMetrics appends an ExportMetricsServiceRequest, which is encoded like a MetricsData.
 func AppendMetrics(dst []byte, f Format, r Resource, s Scope, ms []Histogram) []byte {
-	return appendRequest(dst, f, names{"resourceMetrics", "scopeMetrics", "metrics"}, r, s, ms, writeMetric)
+	return appendRequest(dst, f, listNames{"resourceMetrics", "scopeMetrics", "metrics"}, r, s, ms, writeMetric)
 }
 
-// names are the JSON names of the lists around the items of a request.
-type names struct{ ofResources, ofScopes, items string }
+// listNames are the JSON names of the lists around the items of a request.
+type listNames struct{ ofResources, ofScopes, items string }
 
 // appendRequest appends a request with one resource and one scope. The requests of all signals
 // have the same field numbers.
 func appendRequest[T any](
 	dst []byte,
 	f Format,
-	is names,
+	lists listNames,
 	r Resource,
 	s Scope,
 	items []T,
-	fields func(*writer, *T),
+	writeItem func(*writer, *T),
 ) []byte {
-	w := &writer{b: dst, json: f == JSON}
-	byScope := func(w *writer, s *Scope) {
-		w.message(1, "scope", func() { writeScope(w, s) })
-		messages(w, 2, is.items, items, fields)
-		w.text(3, "schemaUrl", s.SchemaURL)
+	w := &writer{b: dst, isJSON: f == JSON}
+	writeScopeList := func(w *writer, s *Scope) {
+		w.writeMessage(1, "scope", func() { writeScope(w, s) })
+		writeMessages(w, 2, lists.items, items, writeItem)
+		w.writeText(3, "schemaUrl", s.SchemaURL)
 	}
-	byResource := func(w *writer, r *Resource) {
-		w.message(1, "resource", func() { writeAttributes(w, 1, r.Attributes) })
-		messages(w, 2, is.ofScopes, []Scope{s}, byScope)
-		w.text(3, "schemaUrl", r.SchemaURL)
+	writeResourceList := func(w *writer, r *Resource) {
+		w.writeMessage(1, "resource", func() { writeAttributes(w, 1, r.Attributes) })
+		writeMessages(w, 2, lists.ofScopes, []Scope{s}, writeScopeList)
+		w.writeText(3, "schemaUrl", r.SchemaURL)
 	}
-	request := func() { messages(w, 1, is.ofResources, []Resource{r}, byResource) }
-	if w.json {
-		w.object(request)
+	writeRequest := func() { writeMessages(w, 1, lists.ofResources, []Resource{r}, writeResourceList) }
+	if w.isJSON {
+		w.writeObject(writeRequest)
 	} else {
-		request()
+		writeRequest()
 	}
 	return w.b
 }
 
 func writeScope(w *writer, s *Scope) {
-	w.text(1, "name", s.Name)
-	w.text(2, "version", s.Version)
+	w.writeText(1, "name", s.Name)
+	w.writeText(2, "version", s.Version)
 	writeAttributes(w, 3, s.Attributes)
 }
 
 func writeAttributes(w *writer, n int, all []Attribute) {
-	messages(w, n, "attributes", all, writeAttribute)
+	writeMessages(w, n, "attributes", all, writeAttribute)
 }
 
 func writeAttribute(w *writer, a *Attribute) {
-	w.text(1, "key", a.Key)
-	w.message(2, "value", func() { writeValue(w, a.Value) })
+	w.writeText(1, "key", a.Key)
+	w.writeMessage(2, "value", func() { writeValue(w, a.Value) })
 }
 
 // writeValue writes the fields of an AnyValue. It writes a value even if it is zero.
 func writeValue(w *writer, v any) {
 	switch v := v.(type) {
 	case string:
-		w.alwaysText(1, "stringValue", v)
+		w.writeTextAlways(1, "stringValue", v)
 	case bool:
-		w.alwaysBool(2, "boolValue", v)
+		w.writeBoolAlways(2, "boolValue", v)
 	case int64:
-		w.alwaysInt(3, "intValue", v)
+		w.writeIntAlways(3, "intValue", v)
 	case float64:
-		w.alwaysDouble(4, "doubleValue", v)
+		w.writeDoubleAlways(4, "doubleValue", v)
 	default: // Attribute does not allow other types
-		w.alwaysText(1, "stringValue", fmt.Sprint(v))
+		w.writeTextAlways(1, "stringValue", fmt.Sprint(v))
 	}
 }
 
 func writeSpan(w *writer, s *Span) {
-	w.id(1, "traceId", s.Trace[:])
-	w.id(2, "spanId", s.ID[:])
-	w.text(3, "traceState", s.TraceState)
-	w.id(4, "parentSpanId", s.Parent[:])
-	w.text(5, "name", s.Name)
-	w.number(6, "kind", uint32(s.Kind))
-	w.time(7, "startTimeUnixNano", s.Start)
-	w.time(8, "endTimeUnixNano", s.End)
+	w.writeID(1, "traceId", s.Trace[:])
+	w.writeID(2, "spanId", s.ID[:])
+	w.writeText(3, "traceState", s.TraceState)
+	w.writeID(4, "parentSpanId", s.Parent[:])
+	w.writeText(5, "name", s.Name)
+	w.writeUint32(6, "kind", uint32(s.Kind))
+	w.writeTime(7, "startTimeUnixNano", s.Start)
+	w.writeTime(8, "endTimeUnixNano", s.End)
 	writeAttributes(w, 9, s.Attributes)
-	messages(w, 11, "events", s.Events, writeEvent)
-	w.number(12, "droppedEventsCount", s.DroppedEvents)
-	messages(w, 13, "links", s.Links, writeLink)
+	writeMessages(w, 11, "events", s.Events, writeEvent)
+	w.writeUint32(12, "droppedEventsCount", s.DroppedEvents)
+	writeMessages(w, 13, "links", s.Links, writeLink)
 	if s.Failed {
-		w.message(15, "status", func() {
-			w.text(2, "message", s.Message)
-			w.number(3, "code", statusError)
+		w.writeMessage(15, "status", func() {
+			w.writeText(2, "message", s.Message)
+			w.writeUint32(3, "code", statusError)
 		})
 	}
-	w.bits(16, "flags", s.flags())
+	w.writeFixed32(16, "flags", s.flags())
 }
 
 // flags returns the trace flags with the bits for a remote parent.
@@ -129,42 +129,42 @@ func (s *Span) flags() uint32 {
 }
 
 func writeEvent(w *writer, e *Event) {
-	w.time(1, "timeUnixNano", e.Time)
-	w.text(2, "name", e.Name)
+	w.writeTime(1, "timeUnixNano", e.Time)
+	w.writeText(2, "name", e.Name)
 	writeAttributes(w, 3, e.Attributes)
 }
 
 func writeLink(w *writer, l *Link) {
-	w.id(1, "traceId", l.Trace[:])
-	w.id(2, "spanId", l.Span[:])
-	w.text(3, "traceState", l.TraceState)
+	w.writeID(1, "traceId", l.Trace[:])
+	w.writeID(2, "spanId", l.Span[:])
+	w.writeText(3, "traceState", l.TraceState)
 	writeAttributes(w, 4, l.Attributes)
 }
 
 func writeMetric(w *writer, h *Histogram) {
-	w.text(1, "name", h.Name)
-	w.text(2, "description", h.Description)
-	w.text(3, "unit", h.Unit)
-	w.message(9, "histogram", func() {
-		messages(w, 1, "dataPoints", h.Points, writePoint)
+	w.writeText(1, "name", h.Name)
+	w.writeText(2, "description", h.Description)
+	w.writeText(3, "unit", h.Unit)
+	w.writeMessage(9, "histogram", func() {
+		writeMessages(w, 1, "dataPoints", h.Points, writePoint)
 		temporality := uint32(temporalityCumulative)
 		if h.Delta {
 			temporality = temporalityDelta
 		}
-		w.number(2, "aggregationTemporality", temporality)
+		w.writeUint32(2, "aggregationTemporality", temporality)
 	})
 }
 
 func writePoint(w *writer, p *HistogramPoint) {
-	w.time(2, "startTimeUnixNano", p.Start)
-	w.time(3, "timeUnixNano", p.Time)
-	w.fixed(4, "count", p.Count)
-	w.alwaysDouble(5, "sum", p.Sum)
-	w.uints(6, "bucketCounts", p.Counts)
-	w.doubles(7, "explicitBounds", p.Bounds)
+	w.writeTime(2, "startTimeUnixNano", p.Start)
+	w.writeTime(3, "timeUnixNano", p.Time)
+	w.writeFixed64(4, "count", p.Count)
+	w.writeDoubleAlways(5, "sum", p.Sum)
+	w.writeUints(6, "bucketCounts", p.Counts)
+	w.writeDoubles(7, "explicitBounds", p.Bounds)
 	writeAttributes(w, 9, p.Attributes)
 	if p.Count > 0 { // without values there is no minimum
-		w.alwaysDouble(11, "min", p.Min)
-		w.alwaysDouble(12, "max", p.Max)
+		w.writeDoubleAlways(11, "min", p.Min)
+		w.writeDoubleAlways(12, "max", p.Max)
 	}
 }

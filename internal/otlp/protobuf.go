@@ -11,9 +11,9 @@ const (
 	fixed32Type = 5
 )
 
-// mostNumber is the highest field number that cutField accepts, as in the official library. It is
+// maxFieldNumber is the highest field number that cutField accepts, as in the official library. It is
 // above the limit of the specification.
-const mostNumber = 1<<31 - 1
+const maxFieldNumber = 1<<31 - 1
 
 func appendTag(b []byte, n int, kind byte) []byte {
 	return binary.AppendUvarint(b, uint64(n)<<3|uint64(kind))
@@ -30,7 +30,7 @@ func cutField(message []byte) (number uint64, kind byte, value, rest []byte, ok 
 	tag, n := binary.Uvarint(message)
 	number = tag >> 3
 	kind = byte(tag & 7)
-	if n <= 0 || number < 1 || number > mostNumber {
+	if n <= 0 || number < 1 || number > maxFieldNumber {
 		return 0, 0, nil, nil, false
 	}
 	message = message[n:]

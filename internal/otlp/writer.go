@@ -15,104 +15,104 @@ import (
 // A writer appends the fields of messages in one of the two encodings. As proto3 requires, its
 // methods omit a field with the zero value of its type. The methods named always… write it.
 type writer struct {
-	b    []byte
-	json bool
+	b      []byte
+	isJSON bool
 }
 
-// key writes the name of a JSON object member, with a comma if it is not the first member.
-func (w *writer) key(name string) {
-	w.comma()
+// writeKey writes the name of a JSON object member, with a comma if it is not the first member.
+func (w *writer) writeKey(name string) {
+	w.writeComma()
 	w.b = append(append(append(w.b, '"'), name...), '"', ':')
 }
 
-// comma writes a comma unless the member or element is the first.
-func (w *writer) comma() {
+// writeComma writes a comma unless the member or element is the first.
+func (w *writer) writeComma() {
 	if last := w.b[len(w.b)-1]; last != '{' && last != '[' {
 		w.b = append(w.b, ',')
 	}
 }
 
-// text writes a string. Invalid UTF-8, which both encodings forbid, becomes U+FFFD.
-func (w *writer) text(n int, name, s string) {
+// writeText writes a string. Invalid UTF-8, which both encodings forbid, becomes U+FFFD.
+func (w *writer) writeText(n int, name, s string) {
 	if s != "" {
-		w.alwaysText(n, name, s)
+		w.writeTextAlways(n, name, s)
 	}
 }
 
-func (w *writer) alwaysText(n int, name, s string) {
+func (w *writer) writeTextAlways(n int, name, s string) {
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	if w.json {
-		w.key(name)
+	if w.isJSON {
+		w.writeKey(name)
 		w.b = append(w.b, jsonraw.Quote(s)...)
 		return
 	}
 	w.b = appendBytes(appendTag(w.b, n, bytesType), s)
 }
 
-// id writes the id of a trace or a span. It omits an id of zeros.
-func (w *writer) id(n int, name string, id []byte) {
+// writeID writes the id of a trace or a span. It omits an id of zeros.
+func (w *writer) writeID(n int, name string, id []byte) {
 	if !slices.ContainsFunc(id, func(c byte) bool { return c != 0 }) {
 		return
 	}
-	if w.json {
-		w.key(name)
+	if w.isJSON {
+		w.writeKey(name)
 		w.b = append(hex.AppendEncode(append(w.b, '"'), id), '"')
 		return
 	}
 	w.b = appendBytes(appendTag(w.b, n, bytesType), id)
 }
 
-// number writes a uint32 or an enumeration value.
-func (w *writer) number(n int, name string, v uint32) {
+// writeUint32 writes a uint32 or an enumeration value.
+func (w *writer) writeUint32(n int, name string, v uint32) {
 	switch {
 	case v == 0:
-	case w.json:
-		w.key(name)
+	case w.isJSON:
+		w.writeKey(name)
 		w.b = strconv.AppendUint(w.b, uint64(v), 10)
 	default:
 		w.b = binary.AppendUvarint(appendTag(w.b, n, varintType), uint64(v))
 	}
 }
 
-// bits writes a fixed32.
-func (w *writer) bits(n int, name string, v uint32) {
+// writeFixed32 writes a fixed32.
+func (w *writer) writeFixed32(n int, name string, v uint32) {
 	switch {
 	case v == 0:
-	case w.json:
-		w.number(n, name, v)
+	case w.isJSON:
+		w.writeUint32(n, name, v)
 	default:
 		w.b = binary.LittleEndian.AppendUint32(appendTag(w.b, n, fixed32Type), v)
 	}
 }
 
-// fixed writes a fixed64, which is a string in JSON.
-func (w *writer) fixed(n int, name string, v uint64) {
+// writeFixed64 writes a fixed64, which is a string in JSON.
+func (w *writer) writeFixed64(n int, name string, v uint64) {
 	switch {
 	case v == 0:
-	case w.json:
-		w.key(name)
-		w.uintElement(v)
+	case w.isJSON:
+		w.writeKey(name)
+		w.writeUintElement(v)
 	default:
 		w.b = binary.LittleEndian.AppendUint64(appendTag(w.b, n, fixed64Type), v)
 	}
 }
 
-// time writes a time as nanoseconds since 1970. It omits the zero time and times before 1970. A
+// writeTime writes a time as nanoseconds since 1970. It omits the zero time and times before 1970. A
 // time after 2261 becomes the maximum of an int64.
-func (w *writer) time(n int, name string, t time.Time) {
+func (w *writer) writeTime(n int, name string, t time.Time) {
 	seconds := t.Unix()
 	switch {
 	case seconds < 0:
 	case seconds >= math.MaxInt64/int64(time.Second):
-		w.fixed(n, name, math.MaxInt64)
+		w.writeFixed64(n, name, math.MaxInt64)
 	default:
-		w.fixed(n, name, uint64(t.UnixNano()))
+		w.writeFixed64(n, name, uint64(t.UnixNano()))
 	}
 }
 
-func (w *writer) alwaysBool(n int, name string, v bool) {
-	if w.json {
-		w.key(name)
+func (w *writer) writeBoolAlways(n int, name string, v bool) {
+	if w.isJSON {
+		w.writeKey(name)
 		w.b = strconv.AppendBool(w.b, v)
 		return
 	}
@@ -123,30 +123,30 @@ func (w *writer) alwaysBool(n int, name string, v bool) {
 	w.b = append(appendTag(w.b, n, varintType), bit)
 }
 
-func (w *writer) alwaysInt(n int, name string, v int64) {
-	if w.json {
-		w.key(name)
+func (w *writer) writeIntAlways(n int, name string, v int64) {
+	if w.isJSON {
+		w.writeKey(name)
 		w.b = append(strconv.AppendInt(append(w.b, '"'), v, 10), '"')
 		return
 	}
 	w.b = binary.AppendUvarint(appendTag(w.b, n, varintType), uint64(v))
 }
 
-func (w *writer) alwaysDouble(n int, name string, v float64) {
-	if w.json {
-		w.key(name)
-		w.doubleElement(v)
+func (w *writer) writeDoubleAlways(n int, name string, v float64) {
+	if w.isJSON {
+		w.writeKey(name)
+		w.writeDoubleElement(v)
 		return
 	}
 	w.b = binary.LittleEndian.AppendUint64(appendTag(w.b, n, fixed64Type), math.Float64bits(v))
 }
 
-func (w *writer) uintElement(v uint64) {
+func (w *writer) writeUintElement(v uint64) {
 	w.b = append(strconv.AppendUint(append(w.b, '"'), v, 10), '"')
 }
 
-// doubleElement writes a double as JSON. NaN and the infinities become strings.
-func (w *writer) doubleElement(v float64) {
+// writeDoubleElement writes a double as JSON. NaN and the infinities become strings.
+func (w *writer) writeDoubleElement(v float64) {
 	switch {
 	case math.IsNaN(v):
 		w.b = append(w.b, `"NaN"`...)
@@ -159,25 +159,25 @@ func (w *writer) doubleElement(v float64) {
 	}
 }
 
-// uints writes a packed list of fixed64.
-func (w *writer) uints(n int, name string, vs []uint64) {
-	packed(w, n, name, vs, w.uintElement, func(v uint64) uint64 { return v })
+// writeUints writes a packed list of fixed64.
+func (w *writer) writeUints(n int, name string, vs []uint64) {
+	writePacked(w, n, name, vs, w.writeUintElement, func(v uint64) uint64 { return v })
 }
 
-// doubles writes a packed list of doubles.
-func (w *writer) doubles(n int, name string, vs []float64) {
-	packed(w, n, name, vs, w.doubleElement, math.Float64bits)
+// writeDoubles writes a packed list of doubles.
+func (w *writer) writeDoubles(n int, name string, vs []float64) {
+	writePacked(w, n, name, vs, w.writeDoubleElement, math.Float64bits)
 }
 
-func packed[T any](w *writer, n int, name string, vs []T, element func(T), bits func(T) uint64) {
+func writePacked[T any](w *writer, n int, name string, vs []T, element func(T), bits func(T) uint64) {
 	if len(vs) == 0 {
 		return
 	}
-	if w.json {
-		w.key(name)
+	if w.isJSON {
+		w.writeKey(name)
 		w.b = append(w.b, '[')
 		for _, v := range vs {
-			w.comma()
+			w.writeComma()
 			element(v)
 		}
 		w.b = append(w.b, ']')
@@ -189,46 +189,46 @@ func packed[T any](w *writer, n int, name string, vs []T, element func(T), bits 
 	}
 }
 
-// message writes a message, even if it has no fields.
-func (w *writer) message(n int, name string, fields func()) {
-	if w.json {
-		w.key(name)
-		w.object(fields)
+// writeMessage writes a message, even if it has no fields.
+func (w *writer) writeMessage(n int, name string, fields func()) {
+	if w.isJSON {
+		w.writeKey(name)
+		w.writeObject(fields)
 		return
 	}
-	w.nested(n, fields)
+	w.writeNested(n, fields)
 }
 
-// messages writes a list of messages. It omits an empty list.
-func messages[T any](w *writer, n int, name string, items []T, fields func(*writer, *T)) {
+// writeMessages writes a list of messages. It omits an empty list.
+func writeMessages[T any](w *writer, n int, name string, items []T, fields func(*writer, *T)) {
 	if len(items) == 0 {
 		return
 	}
-	if w.json {
-		w.key(name)
+	if w.isJSON {
+		w.writeKey(name)
 		w.b = append(w.b, '[')
 	}
 	for i := range items {
-		if w.json {
-			w.comma()
-			w.object(func() { fields(w, &items[i]) })
+		if w.isJSON {
+			w.writeComma()
+			w.writeObject(func() { fields(w, &items[i]) })
 		} else {
-			w.nested(n, func() { fields(w, &items[i]) })
+			w.writeNested(n, func() { fields(w, &items[i]) })
 		}
 	}
-	if w.json {
+	if w.isJSON {
 		w.b = append(w.b, ']')
 	}
 }
 
-func (w *writer) object(fields func()) {
+func (w *writer) writeObject(fields func()) {
 	w.b = append(w.b, '{')
 	fields()
 	w.b = append(w.b, '}')
 }
 
-// nested writes the fields of a message and inserts their length before them.
-func (w *writer) nested(n int, fields func()) {
+// writeNested writes the fields of a message and inserts their length before them.
+func (w *writer) writeNested(n int, fields func()) {
 	w.b = appendTag(w.b, n, bytesType)
 	start := len(w.b)
 	fields()

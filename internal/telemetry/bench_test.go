@@ -17,7 +17,7 @@ func BenchmarkCall(b *testing.B) {
 	secrets.LearnEnvironment([]string{"MY_API_KEY=0123456789abcdef"})
 	for _, hidden := range []bool{false, true} {
 		b.Run(fmt.Sprint("hidden ", hidden), func(b *testing.B) {
-			o := Options{Between: true, Seed: "x", Metrics: &Metrics{}, Emit: func(int64, otlp.Span) {}}
+			o := Options{IsRelay: true, Seed: "x", Metrics: &Metrics{}, Emit: func(int64, otlp.Span) {}}
 			if hidden {
 				o.Hide = secrets.Frame
 			}

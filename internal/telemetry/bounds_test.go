@@ -30,11 +30,11 @@ func TestManyOpen(t *testing.T) {
 			t.Errorf("got %+v", s)
 		}
 	}})
-	const more = 2*mostOpen + 50
-	for i := range mostOpen + more {
+	const more = 2*maxOpen + 50
+	for i := range maxOpen + more {
 		b.Add(int64(i), toolCall(i, noon))
-		if len(b.open) > mostOpen || len(b.begun) > 3*mostOpen {
-			t.Fatalf("%d open, %d begun", len(b.open), len(b.begun))
+		if len(b.open) > maxOpen || len(b.openOrder) > 3*maxOpen {
+			t.Fatalf("%d open, %d begun", len(b.open), len(b.openOrder))
 		}
 	}
 	if len(refs) != more || refs[0] != 1 || refs[more-1] != 1 || b.Evicted() != more {
@@ -46,7 +46,7 @@ func TestManyOpen(t *testing.T) {
 			t.Errorf("%d has %d spans", ref, n)
 		}
 	}
-	if len(refs) != mostOpen+more {
+	if len(refs) != maxOpen+more {
 		t.Errorf("%d ended", len(refs))
 	}
 }
@@ -56,7 +56,7 @@ func TestTheSameAgain(t *testing.T) {
 	n := 0
 	b := New(Options{Emit: func(int64, otlp.Span) { n++ }})
 	at := noon
-	const rounds = 2*mostOpen + 1000
+	const rounds = 2*maxOpen + 1000
 	for i := range rounds {
 		f := toolCall(1, at)
 		f.Stream = i + 1
@@ -65,8 +65,8 @@ func TestTheSameAgain(t *testing.T) {
 		at = at.Add(time.Hour)
 	}
 	b.Close(at)
-	if n != rounds || len(b.begun) > 2*mostOpen+1 || len(b.settling) > 2 || len(b.open) > 0 {
-		t.Errorf("%d spans, %d begun, %d settling, %d open", n, len(b.begun), len(b.settling), len(b.open))
+	if n != rounds || len(b.openOrder) > 2*maxOpen+1 || len(b.settling) > 2 || len(b.open) > 0 {
+		t.Errorf("%d spans, %d begun, %d settling, %d open", n, len(b.openOrder), len(b.settling), len(b.open))
 	}
 }
 
@@ -76,11 +76,11 @@ func TestTheClockStandsStill(t *testing.T) {
 		t.Skip("takes long: scripts/check.sh runs it without -short")
 	}
 	b := New(Options{})
-	for i := range 2 * mostOpen {
+	for i := range 2 * maxOpen {
 		b.Add(0, toolCall(i, noon))
 		b.Add(0, wire.Frame{Time: noon, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, i)})
 	}
-	if len(b.settling) > mostOpen+1 || len(b.open) > mostOpen {
+	if len(b.settling) > maxOpen+1 || len(b.open) > maxOpen {
 		t.Errorf("%d settling, %d open", len(b.settling), len(b.open))
 	}
 }
@@ -101,12 +101,12 @@ func TestManyEvents(t *testing.T) {
 	b.Close(noon)
 	all := 0
 	for _, s := range got {
-		if all += len(s.Events); len(s.Events) > mostEvents || len(s.Events)+int(s.DroppedEvents) != each {
+		if all += len(s.Events); len(s.Events) > maxEvents || len(s.Events)+int(s.DroppedEvents) != each {
 			t.Fatalf("%d events, %d dropped", len(s.Events), s.DroppedEvents)
 		}
 	}
-	if all != mostEventsInAll || b.events != 0 {
-		t.Errorf("%d events, %d are left", all, b.events)
+	if all != maxEventsInAll || b.eventCount != 0 {
+		t.Errorf("%d events, %d are left", all, b.eventCount)
 	}
 }
 
@@ -137,12 +137,12 @@ func TestLongTexts(t *testing.T) {
 		}
 	}
 	for _, s := range got {
-		check("the name", s.Name, longestName+1+longestMessage)
-		check("the message", s.Message, longestMessage)
+		check("the name", s.Name, maxName+1+maxMessage)
+		check("the message", s.Message, maxMessage)
 		for _, a := range s.Attributes {
-			check(a.Key[:min(len(a.Key), 40)], a.Key, len(promptVariable)+longestName)
+			check(a.Key[:min(len(a.Key), 40)], a.Key, len(promptVariable)+maxName)
 			if text, ok := a.Value.(string); ok {
-				check(a.Key[:min(len(a.Key), 40)], text, longestContent)
+				check(a.Key[:min(len(a.Key), 40)], text, maxContent)
 			}
 		}
 	}
@@ -153,7 +153,7 @@ func TestBounded(t *testing.T) {
 		"": "", "abcd": "abcd", "abcde": "abcd", "abcé": "abc", "ab世": "ab", "a世": "a世", "世世": "世", "\xff": "\uFFFD", "\xff\xff": "\uFFFD",
 		"\xff\xfe\xfd\xfc\xfb\xfa": "\uFFFD", "abc\xff": "abc", "𝔸𝔸": "𝔸",
 	} {
-		if got := bounded(text, 4); got != want {
+		if got := cutText(text, 4); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
@@ -165,7 +165,7 @@ func TestMemory(t *testing.T) {
 		t.Skip("takes long: scripts/check.sh runs it without -short")
 	}
 	used := func(requests int) uint64 {
-		b := New(Options{Between: true, Metrics: &Metrics{}})
+		b := New(Options{IsRelay: true, Metrics: &Metrics{}})
 		filler := strings.Repeat("x", 2000)
 		for i := range requests {
 			f := toolCall(i, noon.Add(time.Duration(i)*time.Millisecond))

@@ -57,11 +57,11 @@ func TestNoCanary(t *testing.T) {
 		o    Options
 		gets bool
 	}{
-		"as it is":            {o: Options{Between: true}},
+		"as it is":            {o: Options{IsRelay: true}},
 		"of a command":        {o: Options{Target: "https://" + canary + "@example.com/" + canary}},
 		"URIs in names":       {o: Options{URINames: true}},
-		"with content":        {o: Options{Content: true, Between: true}, gets: true},
-		"with what is hidden": {o: Options{Content: true, URINames: true, Between: true, Hide: known.Frame}},
+		"with content":        {o: Options{Content: true, IsRelay: true}, gets: true},
+		"with what is hidden": {o: Options{Content: true, URINames: true, IsRelay: true, Hide: known.Frame}},
 	} {
 		test.o.Metrics = &Metrics{}
 		text := everything(run(t, test.o, secretive), test.o.Metrics)
@@ -76,7 +76,7 @@ func TestNoCanary(t *testing.T) {
 
 // TestTheSameIDs: the same frames give the same ids, another seed others.
 func TestTheSameIDs(t *testing.T) {
-	one, same, other := run(t, Options{Seed: "a", Between: true}, secretive), run(t, Options{Seed: "a", Between: true}, secretive), run(t, Options{Seed: "b", Between: true}, secretive)
+	one, same, other := run(t, Options{Seed: "a", IsRelay: true}, secretive), run(t, Options{Seed: "a", IsRelay: true}, secretive), run(t, Options{Seed: "b", IsRelay: true}, secretive)
 	if diff := cmp.Diff(one, same, cmp.AllowUnexported(emitted{})); diff != "" {
 		t.Error(diff)
 	}
@@ -98,7 +98,7 @@ func TestTheSameIDs(t *testing.T) {
 func TestSampling(t *testing.T) {
 	asked := map[Context]bool{}
 	m := &Metrics{}
-	all := run(t, Options{Between: true, Metrics: m, Sample: func(_ otlp.TraceID, parent Context) bool {
+	all := run(t, Options{IsRelay: true, Metrics: m, Sample: func(_ otlp.TraceID, parent Context) bool {
 		asked[parent] = true
 		return parent.Sampled
 	}}, `

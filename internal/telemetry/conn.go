@@ -20,9 +20,9 @@ type conn struct {
 	conversation     exchange.Conversation
 	// proto is the HTTP version in the last head, or "" on a pipe.
 	proto string
-	// started is the start time of the session, or zero if there is no session. last is the time of
+	// sessionStart is the start time of the session, or zero if there is no session. last is the time of
 	// the last frame.
-	started, last time.Time
+	sessionStart, lastFrame time.Time
 }
 
 // An endpoint is the address of a server. The zero value is unknown or a command.
@@ -31,13 +31,13 @@ type endpoint struct {
 	port    int64
 }
 
-// endpointOf returns the endpoint of a URL. It returns the zero value for a command.
-func endpointOf(target string) endpoint {
+// parseEndpoint returns the endpoint of a URL. It returns the zero value for a command.
+func parseEndpoint(target string) endpoint {
 	u, err := url.Parse(target)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return endpoint{}
 	}
-	e := endpoint{address: bounded(u.Hostname(), longestName), port: 80}
+	e := endpoint{address: cutText(u.Hostname(), maxName), port: 80}
 	if u.Scheme == "https" {
 		e.port = 443
 	}
@@ -47,9 +47,9 @@ func endpointOf(target string) endpoint {
 	return e
 }
 
-// conn returns the state of the conversation with the number. It creates the state of a new
+// connFor returns the state of the conversation with the number. It creates the state of a new
 // conversation.
-func (b *Builder) conn(number int) *conn {
+func (b *Builder) connFor(number int) *conn {
 	c := b.conns.Get(number)
 	if c == nil {
 		c = &conn{server: b.target}
@@ -58,31 +58,31 @@ func (b *Builder) conn(number int) *conn {
 	return c
 }
 
-// head updates c with an HTTP head, and keeps the trace context in the head of a request for its
+// addHead updates c with an HTTP head, and keeps the trace context in the head of a request for its
 // body.
-func (b *Builder) head(c *conn, f *wire.Frame) {
+func (b *Builder) addHead(c *conn, f *wire.Frame) {
 	h := f.HTTP
 	if f.Dir == wire.Received || c.proto == "" { // the version in a request is only what its client proposes
-		c.proto = bounded(h.Proto, longestName)
+		c.proto = cutText(h.Proto, maxName)
 	}
 	if id := h.Field("Mcp-Session-Id"); id != "" {
-		c.session = bounded(hashIn(id, hashIn(redact.Redacted(id), "")), longestName) // the id may already be hashed
+		c.session = cutText(firstHash(id, firstHash(redact.Redacted(id), "")), maxName) // the id may already be hashed
 	}
 	if f.Dir == wire.Received {
 		return
 	}
 	c.conversation.AddHead(h)
-	if e := endpointOf(h.URL); e != (endpoint{}) {
+	if e := parseEndpoint(h.URL); e != (endpoint{}) {
 		c.server = e
 	}
 	if version := h.Field("Mcp-Protocol-Version"); version != "" {
-		c.version = bounded(version, longestName)
+		c.version = cutText(version, maxName)
 	}
-	at := stream{f.Conn, f.Stream}
+	key := stream{f.Conn, f.Stream}
 	if context, ok := ParseContext(h.Field("traceparent"), h.Field("tracestate")); ok {
-		b.headed.Put(at, context)
+		b.headContexts.Put(key, context)
 	} else {
-		b.headed.Delete(at)
+		b.headContexts.Delete(key)
 	}
 	if h.Method == "DELETE" {
 		b.endSession(c, f.Time, false)
@@ -92,12 +92,12 @@ func (b *Builder) head(c *conn, f *wire.Frame) {
 // endSession adds the duration of the session to the metrics. broke is set if the connection
 // failed. It does nothing if c has no session.
 func (b *Builder) endSession(c *conn, at time.Time, broke bool) {
-	if c.started.IsZero() {
+	if c.sessionStart.IsZero() {
 		return
 	}
-	took := at.Sub(c.started)
-	c.started = time.Time{}
-	if b.o.Metrics == nil {
+	duration := at.Sub(c.sessionStart)
+	c.sessionStart = time.Time{}
+	if b.options.Metrics == nil {
 		return
 	}
 	var attributes []otlp.Attribute
@@ -105,16 +105,16 @@ func (b *Builder) endSession(c *conn, at time.Time, broke bool) {
 		attributes = append(attributes, text(errorType, string(wire.Transport)))
 	}
 	attributes = append(attributes, textIfAny(protocolVersion, c.version)...)
-	attributes = append(attributes, c.network()...)
-	b.o.Metrics.observe(clientSession, append(attributes[:len(attributes):len(attributes)], c.server.attributes()...), at,
-		took)
-	if b.o.Between {
-		b.o.Metrics.observe(serverSession, attributes, at, took)
+	attributes = append(attributes, c.networkAttributes()...)
+	b.options.Metrics.observe(clientSession, append(attributes[:len(attributes):len(attributes)], c.server.serverAttributes()...), at,
+		duration)
+	if b.options.IsRelay {
+		b.options.Metrics.observe(serverSession, attributes, at, duration)
 	}
 }
 
-// network returns the attributes of the transport.
-func (c *conn) network() []otlp.Attribute {
+// networkAttributes returns the attributes of the transport.
+func (c *conn) networkAttributes() []otlp.Attribute {
 	if c.proto == "" {
 		return []otlp.Attribute{text(networkTransport, "pipe")}
 	}
@@ -127,8 +127,8 @@ func (c *conn) network() []otlp.Attribute {
 		textIfAny(networkProtocolVersion, version)...)
 }
 
-// attributes returns the attributes of the address.
-func (e endpoint) attributes() []otlp.Attribute {
+// serverAttributes returns the attributes of the address.
+func (e endpoint) serverAttributes() []otlp.Attribute {
 	if e.address == "" {
 		return nil
 	}

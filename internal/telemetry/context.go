@@ -18,8 +18,8 @@ type Context struct {
 	Remote bool
 }
 
-// Valid reports whether the context has a trace and a span.
-func (c Context) Valid() bool { return c.Trace != otlp.TraceID{} && c.Span != otlp.SpanID{} }
+// IsValid reports whether the context has a trace and a span.
+func (c Context) IsValid() bool { return c.Trace != otlp.TraceID{} && c.Span != otlp.SpanID{} }
 
 const traceparentLength = len("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
 
@@ -33,16 +33,16 @@ func ParseContext(traceparent, tracestate string) (Context, bool) {
 	rest := traceparent[traceparentLength:]
 	var number, flags [1]byte
 	c := Context{Remote: true}
-	if !lowerHex(version, number[:]) || !lowerHex(traceparent[3:35], c.Trace[:]) ||
-		!lowerHex(traceparent[36:52], c.Span[:]) || !lowerHex(traceparent[53:55], flags[:]) {
+	if !decodeLowerHex(version, number[:]) || !decodeLowerHex(traceparent[3:35], c.Trace[:]) ||
+		!decodeLowerHex(traceparent[36:52], c.Span[:]) || !decodeLowerHex(traceparent[53:55], flags[:]) {
 		return Context{}, false
 	}
 	// A later version may append fields; the version ff is forbidden.
-	if version == "ff" || rest != "" && (version == "00" || rest[0] != '-') || !c.Valid() {
+	if version == "ff" || rest != "" && (version == "00" || rest[0] != '-') || !c.IsValid() {
 		return Context{}, false
 	}
 	c.Sampled = flags[0]&1 != 0
-	if isState(tracestate) {
+	if isTraceState(tracestate) {
 		c.State = tracestate
 	}
 	return c, true
@@ -50,7 +50,7 @@ func ParseContext(traceparent, tracestate string) (Context, bool) {
 
 // Traceparent formats the context as a traceparent. It returns "" for an invalid context.
 func (c Context) Traceparent() string {
-	if !c.Valid() {
+	if !c.IsValid() {
 		return ""
 	}
 	flags := "-00"
@@ -60,24 +60,24 @@ func (c Context) Traceparent() string {
 	return "00-" + hex.EncodeToString(c.Trace[:]) + "-" + hex.EncodeToString(c.Span[:]) + flags
 }
 
-func lowerHex(text string, to []byte) bool {
+func decodeLowerHex(text string, dst []byte) bool {
 	if strings.ToLower(text) != text {
 		return false
 	}
-	_, err := hex.Decode(to, []byte(text))
+	_, err := hex.Decode(dst, []byte(text))
 	return err == nil
 }
 
 const (
-	mostStateMembers = 32
-	longestState     = 512
-	longestStateKey  = 256
-	longestStateText = 256
+	maxStateMembers = 32
+	maxState        = 512
+	maxStateKey     = 256
+	maxStateValue   = 256
 )
 
-// isState reports whether a tracestate is valid. Its members must have different keys.
-func isState(text string) bool {
-	if text == "" || len(text) > longestState {
+// isTraceState reports whether a tracestate is valid. Its members must have different keys.
+func isTraceState(text string) bool {
+	if text == "" || len(text) > maxState {
 		return false
 	}
 	keys := map[string]bool{}
@@ -87,7 +87,7 @@ func isState(text string) bool {
 			continue
 		}
 		key, value, ok := strings.Cut(member, "=")
-		if !ok || i >= mostStateMembers || keys[key] || !isStateKey(key) || !isStateValue(value) {
+		if !ok || i >= maxStateMembers || keys[key] || !isStateKey(key) || !isStateValue(value) {
 			return false
 		}
 		keys[key] = true
@@ -96,11 +96,11 @@ func isState(text string) bool {
 }
 
 func isStateKey(key string) bool {
-	tenant, system, multi := strings.Cut(key, "@")
-	if multi && (len(tenant) > 241 || len(system) > 14 || system == "" || !isLower(system[0])) {
+	tenant, system, isMultiTenant := strings.Cut(key, "@")
+	if isMultiTenant && (len(tenant) > 241 || len(system) > 14 || system == "" || !isLower(system[0])) {
 		return false
 	}
-	if tenant == "" || len(key) > longestStateKey || !isLower(tenant[0]) && !(isDigit(tenant[0]) && multi) {
+	if tenant == "" || len(key) > maxStateKey || !isLower(tenant[0]) && !(isDigit(tenant[0]) && isMultiTenant) {
 		return false
 	}
 	for _, c := range []byte(tenant + system) {
@@ -117,7 +117,7 @@ func isStateValue(value string) bool {
 			return false
 		}
 	}
-	return value != "" && len(value) <= longestStateText && !strings.HasSuffix(value, " ")
+	return value != "" && len(value) <= maxStateValue && !strings.HasSuffix(value, " ")
 }
 
 func isLower(c byte) bool { return 'a' <= c && c <= 'z' }

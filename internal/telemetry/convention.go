@@ -73,8 +73,8 @@ const (
 	eventHeld   = "mcpc.held"
 )
 
-// callersFault are the JSON-RPC codes of errors that the sender of the request made.
-var callersFault = map[int64]bool{-32700: true, -32600: true, -32601: true, -32602: true, -32002: true}
+// isCallersError are the JSON-RPC codes of errors that the sender of the request made.
+var isCallersError = map[int64]bool{-32700: true, -32600: true, -32601: true, -32602: true, -32002: true}
 
 func text(key, value string) otlp.Attribute { return otlp.Attribute{Key: key, Value: value} }
 

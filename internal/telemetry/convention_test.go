@@ -111,9 +111,9 @@ func (r recording) run(o Options) (all []emitted) {
 // variants are Options of all kinds.
 func variants() []Options {
 	return []Options{
-		{Seed: "a", Own: true},
-		{Seed: "b", Between: true},
-		{Seed: "c", Content: true, URINames: true, Between: true},
+		{Seed: "a", ContextIsOwnSpan: true},
+		{Seed: "b", IsRelay: true},
+		{Seed: "c", Content: true, URINames: true, IsRelay: true},
 		{Seed: "d", Parent: Context{Trace: otlp.TraceID{1}, Span: otlp.SpanID{1}, Sampled: true}, Target: "http://127.0.0.1:80/mcp"},
 	}
 }
@@ -210,7 +210,7 @@ func checkRequired(t *testing.T, r recording, e emitted, has map[string]any) {
 	case "prompts/get":
 		want[promptName] = m.Params.Name
 	case "resources/read", "resources/subscribe", "resources/unsubscribe", "notifications/resources/updated":
-		want[resourceURI] = shown(m.Params.URI)
+		want[resourceURI] = safeText(m.Params.URI)
 	}
 	for key, value := range want {
 		if has[key] != value {

@@ -53,7 +53,7 @@ func checkAll(t *testing.T, o Options, frames []wire.Frame, all []emitted) {
 			t.Errorf("%s has the id %x of trace %x below %x", s.Name, s.ID, s.Trace, s.Parent)
 		}
 		ids[s.ID] = true
-		if s.End.Before(s.Start) || len(s.Events) > mostEvents || s.Name == "" && s.Attributes[0].Value != "" {
+		if s.End.Before(s.Start) || len(s.Events) > maxEvents || s.Name == "" && s.Attributes[0].Value != "" {
 			t.Errorf("got %+v", s)
 		}
 		if f := frames[e.ref]; len(f.Raw) == 0 {
@@ -64,7 +64,7 @@ func checkAll(t *testing.T, o Options, frames []wire.Frame, all []emitted) {
 			got[s.Kind]++
 		}
 	}
-	if !o.Between {
+	if !o.IsRelay {
 		got[otlp.Client] += got[otlp.Server]
 	} else if got[otlp.Client] != got[otlp.Server] {
 		t.Errorf("%d on one side, %d on the other", got[otlp.Server], got[otlp.Client])

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// mostWaiting and mostWaitingBytes limit the queue of frames.
-	mostWaiting      = 8192
-	mostWaitingBytes = 64 << 20
+	// maxWaiting and maxWaitingBytes limit the queue of frames.
+	maxWaiting      = 8192
+	maxWaitingBytes = 64 << 20
 )
 
 // A Live passes frames to a Builder in its own goroutine, so that the Builder does not delay the
@@ -22,16 +22,16 @@ type Live struct {
 	builder *Builder
 	frames  chan waitingFrame
 	bytes   atomic.Int64
-	// gap is set by Tap and Gap after a dropped frame. The next frame clears it.
-	gap atomic.Bool
-	// forgotten counts the requests that the Builder dropped. Only the goroutine uses it.
-	forgotten int
+	// hasGap is set by Tap and Gap after a dropped frame. The next frame clears it.
+	hasGap atomic.Bool
+	// lostRequests counts the requests that the Builder dropped. Only the goroutine uses it.
+	lostRequests int
 	// failures are the requests that failed without a response, as reported by the command.
 	failures chan failure
 
-	mu    sync.RWMutex
-	ended bool
-	done  chan struct{}
+	mu       sync.RWMutex
+	isClosed bool
+	done     chan struct{}
 }
 
 // A failure holds the arguments of Builder.Fail.
@@ -42,10 +42,10 @@ type failure struct {
 	at   time.Time
 }
 
-// A waitingFrame is a frame in the queue. behindGap is set if frames before it were dropped.
+// A waitingFrame is a frame in the queue. followsGap is set if frames before it were dropped.
 type waitingFrame struct {
 	wire.Frame
-	behindGap bool
+	followsGap bool
 }
 
 // settleEvery is the interval of Settle while there are no frames.
@@ -55,7 +55,7 @@ const settleEvery = 5 * time.Second
 func NewLive(b *Builder, now func() time.Time) *Live {
 	l := &Live{
 		builder:  b,
-		frames:   make(chan waitingFrame, mostWaiting),
+		frames:   make(chan waitingFrame, maxWaiting),
 		failures: make(chan failure),
 		done:     make(chan struct{}),
 	}
@@ -68,15 +68,15 @@ func NewLive(b *Builder, now func() time.Time) *Live {
 func (l *Live) Tap(f wire.Frame) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	if l.ended {
+	if l.isClosed {
 		return
 	}
 	size := int64(len(f.Raw))
-	if waiting := l.bytes.Add(size); waiting > mostWaitingBytes && waiting > size {
+	if waiting := l.bytes.Add(size); waiting > maxWaitingBytes && waiting > size {
 		l.drop(size)
 		return
 	}
-	next := waitingFrame{f, l.gap.Swap(false)}
+	next := waitingFrame{f, l.hasGap.Swap(false)}
 	select {
 	case l.frames <- next:
 	default:
@@ -87,7 +87,7 @@ func (l *Live) Tap(f wire.Frame) {
 // drop removes size bytes from the count of queued bytes and records the gap.
 func (l *Live) drop(size int64) {
 	l.bytes.Add(-size)
-	l.gap.Store(true)
+	l.hasGap.Store(true)
 }
 
 func (l *Live) run(now func() time.Time) {
@@ -114,8 +114,8 @@ func (l *Live) run(now func() time.Time) {
 
 func (l *Live) add(f waitingFrame) {
 	l.bytes.Add(-int64(len(f.Raw)))
-	if f.behindGap {
-		l.forgotten += l.builder.Forget()
+	if f.followsGap {
+		l.lostRequests += l.builder.Forget()
 	}
 	l.builder.Add(int64(f.Seq), f.Frame)
 }
@@ -125,27 +125,27 @@ func (l *Live) add(f waitingFrame) {
 func (l *Live) Fail(id json.RawMessage, kind wire.Kind, text string, at time.Time) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	if !l.ended {
+	if !l.isClosed {
 		l.failures <- failure{id, kind, text, at}
 	}
 }
 
 // Gap records that frames were lost before Tap.
-func (l *Live) Gap() { l.gap.Store(true) }
+func (l *Live) Gap() { l.hasGap.Store(true) }
 
 // Close waits for the queued frames and ends all open requests. It returns the number of requests
 // without a span because frames were lost.
 func (l *Live) Close(at time.Time) (lost int) {
 	l.mu.Lock()
-	if !l.ended {
-		l.ended = true
+	if !l.isClosed {
+		l.isClosed = true
 		close(l.frames)
 	}
 	l.mu.Unlock()
 	<-l.done
-	if l.gap.Swap(false) {
-		l.forgotten += l.builder.Forget()
+	if l.hasGap.Swap(false) {
+		l.lostRequests += l.builder.Forget()
 	}
 	l.builder.Close(at)
-	return l.forgotten
+	return l.lostRequests
 }

@@ -47,10 +47,10 @@ var instruments = [...]otlp.Histogram{
 // boundaries are the bucket boundaries of all metrics, in seconds.
 var boundaries = []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300}
 
-// mostSets is the maximum number of attribute sets of a metric. Values with further sets count in
+// maxSets is the maximum number of attribute sets of a metric. Values with further sets count in
 // the point with the attribute overflow.
 const (
-	mostSets = 2000
+	maxSets  = 2000
 	overflow = "otel.metric.overflow"
 )
 
@@ -65,20 +65,20 @@ type Metrics struct {
 }
 
 // observe adds a duration that ended at the time at. A negative duration counts as 0.
-func (m *Metrics) observe(of instrument, attributes []otlp.Attribute, at time.Time, took time.Duration) {
+func (m *Metrics) observe(metric instrument, attributes []otlp.Attribute, end time.Time, duration time.Duration) {
 	attributes = slices.Clone(attributes)
 	slices.SortFunc(attributes, func(a, b otlp.Attribute) int { return strings.Compare(a.Key, b.Key) })
 	var key []byte
 	for _, a := range attributes {
 		key = appendValue(append(append(key, a.Key...), '='), a.Value)
 	}
-	seconds := max(took, 0).Seconds()
+	seconds := max(duration, 0).Seconds()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.Start.IsZero() {
-		m.Start = at.Add(-max(took, 0))
+		m.Start = end.Add(-max(duration, 0))
 	}
-	p := m.point(of, key, attributes)
+	p := m.point(metric, key, attributes)
 	if p.Count == 0 || seconds < p.Min {
 		p.Min = seconds
 	}
@@ -100,17 +100,17 @@ func appendValue(key []byte, value any) []byte {
 	return fmt.Appendf(key, "%v;", value)
 }
 
-func (m *Metrics) point(of instrument, at []byte, attributes []otlp.Attribute) *otlp.HistogramPoint {
-	all := m.points[of]
+func (m *Metrics) point(metric instrument, setKey []byte, attributes []otlp.Attribute) *otlp.HistogramPoint {
+	all := m.points[metric]
 	if all == nil {
 		all = map[string]*otlp.HistogramPoint{}
-		m.points[of] = all
+		m.points[metric] = all
 	}
-	if p := all[string(at)]; p != nil {
+	if p := all[string(setKey)]; p != nil {
 		return p
 	}
-	key := string(at)
-	if len(all) >= mostSets {
+	key := string(setKey)
+	if len(all) >= maxSets {
 		key = overflow
 		attributes = []otlp.Attribute{{Key: overflow, Value: true}}
 	}
@@ -127,11 +127,11 @@ func (m *Metrics) point(of instrument, at []byte, attributes []otlp.Attribute) *
 func (m *Metrics) Collect(now time.Time, delta bool) (all []otlp.Histogram) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for of, points := range m.points {
+	for metric, points := range m.points {
 		if len(points) == 0 {
 			continue
 		}
-		h := instruments[of]
+		h := instruments[metric]
 		h.Delta = delta
 		for _, p := range points {
 			copied := *p
@@ -150,7 +150,7 @@ func (m *Metrics) Collect(now time.Time, delta bool) (all []otlp.Histogram) {
 		})
 		all = append(all, h)
 		if delta {
-			m.points[of] = nil
+			m.points[metric] = nil
 		}
 	}
 	if delta && !m.Start.IsZero() {

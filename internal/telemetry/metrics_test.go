@@ -57,7 +57,7 @@ func TestMetricsOfASession(t *testing.T) {
 		},
 	} {
 		m := &Metrics{}
-		run(t, Options{Between: between, Metrics: m}, session)
+		run(t, Options{IsRelay: between, Metrics: m}, session)
 		got := points(m.Collect(noon.Add(time.Minute), false))
 		slices.Sort(got)
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -153,12 +153,12 @@ func TestManySets(t *testing.T) {
 	m := &Metrics{}
 	b := New(Options{Metrics: m})
 	const more = 500
-	for i := range mostSets + more {
+	for i := range maxSets + more {
 		steps, _ := parse(t, fmt.Sprintf("stdio\n> {\"jsonrpc\":\"2.0\",\"method\":\"m%d\"}", i))
 		b.Add(int64(i), *steps[0].frame)
 	}
 	h := m.Collect(noon, false)[0]
-	if len(h.Points) != mostSets+1 {
+	if len(h.Points) != maxSets+1 {
 		t.Fatalf("%d points", len(h.Points))
 	}
 	rest := slices.IndexFunc(h.Points, func(p otlp.HistogramPoint) bool {

@@ -28,58 +28,58 @@ const maxVariables = 64
 
 const metaVersion = "io.modelcontextprotocol/protocolVersion"
 
-// operation returns the operation of a request or notification. It updates the protocol version of
+// readOperation returns the operation of a request or notification. It updates the protocol version of
 // the conversation; initialize also ends the session.
-func (b *Builder) operation(p placed) operation {
+func (b *Builder) readOperation(p part) operation {
 	o := operation{
-		method:  bounded(p.Message.Method, longestName),
+		method:  cutText(p.Message.Method, maxName),
 		id:      idText(p.Message.ID),
 		version: p.conn.version,
 		session: p.conn.session,
 	}
 	params, _ := p.Message.ParamMembers()
-	name := bounded(params.Text("name"), longestName)
+	name := cutText(params.Text("name"), maxName)
 	switch p.Message.Method {
 	case "tools/call":
 		o.tool = name
 	case "prompts/get":
 		o.prompt = name
 	case "completion/complete":
-		if of, _ := jsonraw.Object(params.Value("ref")); of.Text("type") == "ref/prompt" {
-			o.prompt = bounded(of.Text("name"), longestName)
+		if reference, _ := jsonraw.Object(params.Value("ref")); reference.Text("type") == "ref/prompt" {
+			o.prompt = cutText(reference.Text("name"), maxName)
 		}
 	case "resources/read", "resources/subscribe", "resources/unsubscribe", "notifications/resources/updated":
-		o.uri = shown(params.Text("uri"))
+		o.uri = safeText(params.Text("uri"))
 	case "initialize": // opens a session that has no id yet
-		o.version = bounded(params.Text("protocolVersion"), longestName)
+		o.version = cutText(params.Text("protocolVersion"), maxName)
 		o.session = ""
 		b.endSession(p.conn, p.Frame.Time, false)
 		p.conn.version = "" // an earlier initialize may have tried a different version
 	}
 	if version, ok := jsonraw.Text(jsonraw.First(params.Value("_meta"), metaVersion)); ok { // stateless, so no session
-		o.version = bounded(version, longestName)
+		o.version = cutText(version, maxName)
 		o.session = ""
 		p.conn.version = o.version
 	}
-	if b.o.Content {
-		o.content(p.Message.Method, params.Value("arguments"))
+	if b.options.Content {
+		o.addContent(p.Message.Method, params.Value("arguments"))
 	}
 	return o
 }
 
-func (o *operation) content(method string, arguments []byte) {
+func (o *operation) addContent(method string, arguments []byte) {
 	switch {
 	case arguments == nil:
 	case method == "tools/call":
-		o.arguments = content(arguments)
+		o.arguments = safeContent(arguments)
 	case method == "prompts/get":
 		members, _ := jsonraw.Object(arguments)
 		for _, m := range members[:min(len(members), maxVariables)] {
-			var one jsonraw.Builder // redact with the name, which may mark the value as secret
-			one.Text(m.Name, bounded(jsonraw.TextOrRaw(m.Value), longestLookedAt))
-			safe, _ := noSecrets.Bytes(one.Bytes())
+			var pair jsonraw.Builder // redact with the name, which may mark the value as secret
+			pair.Text(m.Name, cutText(jsonraw.TextOrRaw(m.Value), maxSearched))
+			safe, _ := noSecrets.Bytes(pair.Bytes())
 			shown, _ := jsonraw.Object(safe)
-			variable := text(promptVariable+bounded(m.Name, longestName), bounded(shown.Text(m.Name), longestContent))
+			variable := text(promptVariable+cutText(m.Name, maxName), cutText(shown.Text(m.Name), maxContent))
 			if !slices.ContainsFunc(o.variables, func(a otlp.Attribute) bool { return a.Key == variable.Key }) {
 				o.variables = append(o.variables, variable)
 			}
@@ -87,22 +87,22 @@ func (o *operation) content(method string, arguments []byte) {
 	}
 }
 
-// name returns the name of the spans.
-func (o *operation) name(uris bool) string {
+// spanName returns the name of the spans.
+func (o *operation) spanName(withURI bool) string {
 	if o.tool != "" {
 		return o.method + " " + o.tool
 	}
 	if o.prompt != "" {
 		return o.method + " " + o.prompt
 	}
-	if uris && o.uri != "" {
+	if withURI && o.uri != "" {
 		return o.method + " " + o.uri
 	}
 	return o.method
 }
 
-// attributes returns the attributes that spans and metrics share.
-func (o *operation) attributes(c *conn, kind otlp.Kind, dir wire.Direction) []otlp.Attribute {
+// sharedAttributes returns the attributes that spans and metrics share.
+func (o *operation) sharedAttributes(c *conn, kind otlp.Kind, dir wire.Direction) []otlp.Attribute {
 	all := []otlp.Attribute{text(methodName, o.method)}
 	all = append(all, textIfAny(toolName, o.tool)...)
 	if o.method == "tools/call" && kind != otlp.Internal {
@@ -114,15 +114,15 @@ func (o *operation) attributes(c *conn, kind otlp.Kind, dir wire.Direction) []ot
 	if kind == otlp.Internal {
 		return all
 	}
-	all = append(all, c.network()...)
+	all = append(all, c.networkAttributes()...)
 	if kind == otlp.Client && dir == wire.Sent {
-		all = append(all, c.server.attributes()...)
+		all = append(all, c.server.serverAttributes()...)
 	}
 	return all
 }
 
-// details returns the attributes that only spans have.
-func (o *operation) details(kind otlp.Kind) []otlp.Attribute {
+// spanAttributes returns the attributes that only spans have.
+func (o *operation) spanAttributes(kind otlp.Kind) []otlp.Attribute {
 	all := textIfAny(sessionID, o.session)
 	all = append(all, textIfAny(resourceURI, o.uri)...)
 	if kind == otlp.Internal { // this span covers several requests
@@ -133,17 +133,17 @@ func (o *operation) details(kind otlp.Kind) []otlp.Attribute {
 	return append(all, o.variables...)
 }
 
-// contextIn returns the trace context in a message, and the context in the head of its HTTP request
+// readContexts returns the trace context in a message, and the context in the head of its HTTP request
 // if both exist and differ. If only one exists, it is the first result.
-func (b *Builder) contextIn(p placed) (context, header Context) {
+func (b *Builder) readContexts(p part) (context, header Context) {
 	params, _ := p.Message.ParamMembers()
 	meta, _ := jsonraw.Object(params.Value("_meta"))
 	context, _ = ParseContext(meta.Text("traceparent"), meta.Text("tracestate"))
 	if p.Frame.Dir != wire.Sent || p.Frame.Stream == 0 {
 		return context, Context{}
 	}
-	header = b.headed.Get(stream{p.Frame.Conn, p.Frame.Stream})
-	if !context.Valid() {
+	header = b.headContexts.Get(stream{p.Frame.Conn, p.Frame.Stream})
+	if !context.IsValid() {
 		return header, Context{}
 	}
 	if header.Trace == context.Trace && header.Span == context.Span {

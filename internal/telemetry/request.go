@@ -16,74 +16,74 @@ import (
 // A request is an exchange that still has spans to emit.
 type request struct {
 	number int
-	// again makes the span ids of a request unique that is sent again after its spans were emitted. It
+	// repeat makes the span ids of a request unique that is sent again after its spans were emitted. It
 	// is 0 for the first time.
-	again uint64
-	ref   int64
+	repeat uint64
+	ref    int64
 	// dir is Received if the server sent the request.
-	dir   wire.Direction
-	conn  *conn
-	op    operation
-	state exchange.State
+	dir       wire.Direction
+	conn      *conn
+	operation operation
+	state     exchange.State
 
 	round round
 	// root is the span over all rounds, or nil if there is only one round. waits is set while the
 	// client must send the next round, and asked is the time of the response that requires it.
-	root  *root
-	waits bool
-	asked time.Time
+	root          *root
+	awaitsRound   bool
+	roundRequired time.Time
 
-	// failed is set if the request ended without a response, at ended. A response may still come
+	// hasFailed is set if the request ended without a response, at ended. A response may still come
 	// before until. queued is set while the request is in Builder.settling.
-	failed bool
-	ended  time.Time
-	until  time.Time
-	queued bool
+	hasFailed  bool
+	failedAt   time.Time
+	graceEnd   time.Time
+	isSettling bool
 }
 
 // A placed is a frame that belongs to a request.
-type placed struct {
+type part struct {
 	exchange.Part
 	ref  int64
 	conn *conn
 }
 
 // apply adds a frame to its request and returns the request, or nil if there is none.
-func (b *Builder) apply(p placed) *request {
+func (b *Builder) apply(p part) *request {
 	r := b.open[p.Exchange]
 	switch p.Role {
 	case wire.RoleBeginning:
-		b.apart.Put(p.Exchange, true)
+		b.streams.Put(p.Exchange, true)
 		return nil
 	case wire.RoleRequest, wire.RoleRepeat, wire.RoleContinuation:
-		return b.ask(r, p)
+		return b.addRequest(r, p)
 	case wire.RoleOtherMessage, wire.RoleCancellation:
 		if p.Facts.Traits.Kind == wire.Notification {
-			b.notify(r, p)
+			b.addNotification(r, p)
 		}
 	}
 	if r == nil {
 		return nil
 	}
 	wasCancelled := r.state.Cancel != nil
-	r.add(p)
+	r.addToState(p)
 	switch p.Role {
 	case wire.RoleResponse:
-		b.answer(r, p, wasCancelled)
+		b.addResponse(r, p, wasCancelled)
 	case wire.RoleResumption:
-		b.event(r, p.Frame.Time, eventResume)
-		r.failed = false
+		b.addEvent(r, p.Frame.Time, eventResume)
+		r.hasFailed = false
 	case wire.RoleNonMessage:
-		b.beside(r, p.Frame)
-		b.fails(r, p.Frame)
+		b.addFrameEvent(r, p.Frame)
+		b.markFailed(r, p.Frame)
 	case wire.RoleStreamEnd, wire.RoleCancellation, wire.RoleOtherMessage, wire.RoleHead:
-		b.fails(r, p.Frame)
+		b.markFailed(r, p.Frame)
 	}
 	return r
 }
 
-// add updates the state with a frame. It clears the parts of the state that spans do not need.
-func (r *request) add(p placed) {
+// addToState updates the state with a frame. It clears the parts of the state that spans do not need.
+func (r *request) addToState(p part) {
 	r.state.Add(&p.Part)
 	r.state.Findings = nil
 	r.state.Notified = nil
@@ -91,91 +91,91 @@ func (r *request) add(p placed) {
 	r.state.ID = ""
 }
 
-// ask adds a request: a new one, a repeated one, or the request of the next round. It returns the
+// addRequest adds a request: a new one, a repeated one, or the request of the next round. It returns the
 // request that the message belongs to.
-func (b *Builder) ask(r *request, p placed) *request {
+func (b *Builder) addRequest(r *request, p part) *request {
 	if r == nil || p.Role == wire.RoleRequest { // exchange numbers are unique
-		return b.begin(p)
+		return b.openRequest(p)
 	}
 	if p.Role == wire.RoleRepeat {
-		var why []otlp.Attribute
-		if r.failed {
-			end := b.ending(r)
-			why = textIfAny(errorType, end.kind)
+		var reason []otlp.Attribute
+		if r.hasFailed {
+			end := b.outcomeOf(r)
+			reason = textIfAny(errorType, end.kind)
 		}
-		b.event(r, p.Frame.Time, eventRetry, why...)
+		b.addEvent(r, p.Frame.Time, eventRetry, reason...)
 	}
-	r.add(p)
-	r.failed = false
-	r.op.id = idText(p.Message.ID)
+	r.addToState(p)
+	r.hasFailed = false
+	r.operation.id = idText(p.Message.ID)
 	if p.Role == wire.RoleContinuation {
-		r.waits = false
+		r.awaitsRound = false
 		r.round = round{number: r.round.number + 1}
 		b.beginRound(r, p)
 	}
 	return r
 }
 
-// notify adds a notification as an event of its request. If r is nil, it emits a separate span.
-func (b *Builder) notify(r *request, p placed) {
+// addNotification adds a notification as an event of its request. If r is nil, it emits a separate span.
+func (b *Builder) addNotification(r *request, p part) {
 	if r == nil {
-		b.extra++
-		e := &request{number: p.Exchange, again: b.extra, ref: p.ref, dir: p.Frame.Dir, conn: p.conn, op: b.operation(p)}
-		b.beginRound(e, p)
-		b.endRound(e, ending{at: p.Frame.Time}, false)
+		b.repeats++
+		span := &request{number: p.Exchange, repeat: b.repeats, ref: p.ref, dir: p.Frame.Dir, conn: p.conn, operation: b.readOperation(p)}
+		b.beginRound(span, p)
+		b.endRound(span, outcome{at: p.Frame.Time}, false)
 		return
 	}
-	b.event(r, p.Frame.Time, bounded(p.Message.Method, longestName), notice(p.Message)...)
+	b.addEvent(r, p.Frame.Time, cutText(p.Message.Method, maxName), notificationAttributes(p.Message)...)
 }
 
-// notice returns the attributes of a notification's event.
-func notice(m *wire.Message) []otlp.Attribute {
-	all := []otlp.Attribute{text(methodName, bounded(m.Method, longestName))}
+// notificationAttributes returns the attributes of a notification's event.
+func notificationAttributes(m *wire.Message) []otlp.Attribute {
+	all := []otlp.Attribute{text(methodName, cutText(m.Method, maxName))}
 	params, _ := m.ParamMembers()
 	switch m.Method {
 	case "notifications/progress":
-		for _, of := range [][2]string{{progressValue, "progress"}, {progressTotal, "total"}} {
-			if n, ok := jsonraw.Float(params.Value(of[1])); ok {
-				all = append(all, otlp.Attribute{Key: of[0], Value: n})
+		for _, pair := range [][2]string{{progressValue, "progress"}, {progressTotal, "total"}} {
+			if n, ok := jsonraw.Float(params.Value(pair[1])); ok {
+				all = append(all, otlp.Attribute{Key: pair[0], Value: n})
 			}
 		}
 	case "notifications/message":
-		all = append(all, textIfAny(logLevel, bounded(params.Text("level"), 32))...)
+		all = append(all, textIfAny(logLevel, cutText(params.Text("level"), 32))...)
 	}
 	return all
 }
 
-// concerns sets the parent of a server's request on the stream of a client's request to the span of
+// setParent sets the parent of a server's request on the stream of a client's request to the span of
 // that request, unless the message names a parent.
-func (b *Builder) concerns(own *request, p placed) {
-	of := b.open[p.Exchange]
-	if own == nil || of == nil || of == own || p.IsGuess || p.Facts.Traits.Kind != wire.Request ||
+func (b *Builder) setParent(serverRequest *request, p part) {
+	clientRequest := b.open[p.Exchange]
+	if serverRequest == nil || clientRequest == nil || clientRequest == serverRequest || p.IsGuess || p.Facts.Traits.Kind != wire.Request ||
 		p.Frame.Dir != wire.Received {
 		return
 	}
-	if own.round.named || own.round.number > 0 {
+	if serverRequest.round.hasContext || serverRequest.round.number > 0 {
 		return
 	}
-	own.round.parent = b.contextOf(of)
+	serverRequest.round.parent = b.innermostContext(clientRequest)
 }
 
-// answer ends the request, or its round if the response requires another round.
-func (b *Builder) answer(r *request, p placed, wasCancelled bool) {
+// addResponse ends the request, or its round if the response requires another round.
+func (b *Builder) addResponse(r *request, p part, wasCancelled bool) {
 	if wasCancelled {
-		b.event(r, p.Frame.Time, eventLate)
-		if b.o.Between || r.dir == wire.Received {
-			b.finish(r, b.ending(r))
+		b.addEvent(r, p.Frame.Time, eventLate)
+		if b.options.IsRelay || r.dir == wire.Received {
+			b.finish(r, b.outcomeOf(r))
 		}
 		return // Fail reports why mcpc cancelled the request
 	}
-	r.failed = false
-	r.ended = p.Frame.Time
-	end := b.ending(r)
+	r.hasFailed = false
+	r.failedAt = p.Frame.Time
+	end := b.outcomeOf(r)
 	b.readResponse(r, p.Message, &end)
 	if p.Facts.Traits.RequiresInput {
 		b.endRound(r, end, true)
-		r.waits = true
-		r.asked = p.Frame.Time
+		r.awaitsRound = true
+		r.roundRequired = p.Frame.Time
 		return
 	}
 	b.finish(r, end)
@@ -183,65 +183,65 @@ func (b *Builder) answer(r *request, p placed, wasCancelled bool) {
 
 // readResponse sets the fields of end and the attributes of r that only the response has. The
 // response to initialize starts a session.
-func (b *Builder) readResponse(r *request, m *wire.Message, end *ending) {
+func (b *Builder) readResponse(r *request, m *wire.Message, end *outcome) {
 	if version, ok := jsonraw.Text(jsonraw.First(m.Raw, "jsonrpc")); ok && version != "2.0" {
-		r.op.jsonrpc = bounded(version, 32)
+		r.operation.jsonrpc = cutText(version, 32)
 	}
 	if m.Kind == wire.ErrorResponse && m.Error != nil {
 		end.kind = strconv.FormatInt(m.Error.Code, 10)
 		end.code = end.kind
-		end.callers = callersFault[m.Error.Code]
-		end.message = shown(m.Error.Message)
+		end.isCallersFault = isCallersError[m.Error.Code]
+		end.message = safeText(m.Error.Message)
 		return
 	}
 	if m.Kind != wire.Response {
-		end.message = shown(m.Problem())
+		end.message = safeText(m.Problem())
 		return
 	}
 	result, err := m.ResultMembers()
-	if r.op.method == "initialize" && r.dir == wire.Sent && err == nil {
+	if r.operation.method == "initialize" && r.dir == wire.Sent && err == nil {
 		if version := result.Text("protocolVersion"); version != "" {
-			r.conn.version = bounded(version, longestName)
+			r.conn.version = cutText(version, maxName)
 		}
-		r.conn.started = r.round.start
-		r.op.version = cmp.Or(r.conn.version, r.op.version)
-		r.op.session = r.conn.session
+		r.conn.sessionStart = r.round.start
+		r.operation.version = cmp.Or(r.conn.version, r.operation.version)
+		r.operation.session = r.conn.session
 	}
-	if b.o.Content && r.op.method == "tools/call" && end.kind == "" {
-		end.result = content(m.Result)
+	if b.options.Content && r.operation.method == "tools/call" && end.kind == "" {
+		end.result = safeContent(m.Result)
 	}
 }
 
 const cancelled = "cancelled"
 
 // An ending is the outcome of a request as its spans show it. It is a success if kind is "".
-type ending struct {
+type outcome struct {
 	at time.Time
 	// kind is the error.type. code is the JSON-RPC error code and status the HTTP status, if that is
 	// the reason.
 	kind, code string
 	status     int
-	// callers is set if the sender of the request made the error.
-	callers bool
-	message string
-	result  string
+	// isCallersFault is set if the sender of the request made the error.
+	isCallersFault bool
+	message        string
+	result         string
 	// incomplete is set if neither a response nor a reason was received.
 	incomplete bool
 }
 
-// ending returns how a request ended. It is incomplete if the request is still open, or if its response
+// outcomeOf returns how a request ended. It is incomplete if the request is still open, or if its response
 // could not be read.
-func (b *Builder) ending(r *request) ending {
+func (b *Builder) outcomeOf(r *request) outcome {
 	s := &r.state
-	end := ending{at: r.ended, message: shown(s.Text)}
+	end := outcome{at: r.failedAt, message: safeText(s.Text)}
 	switch {
-	case s.Channel == exchange.ChannelCancelled && r.op.method == "subscriptions/listen":
+	case s.Channel == exchange.ChannelCancelled && r.operation.method == "subscriptions/listen":
 		end.message = "" // a subscription always ends by cancellation
 	case s.Channel == exchange.ChannelCancelled:
 		end.kind = cancelled
 		end.message = "cancelled by the " + s.Cancel.Who()
 	case s.Open(), s.Channel == exchange.ChannelUnreadable:
-		end = ending{at: r.ended, incomplete: true}
+		end = outcome{at: r.failedAt, incomplete: true}
 	case s.Channel == exchange.ChannelOK, s.Channel == string(wire.InputRequired):
 	case s.Unanswered && s.Status >= 300 && s.Text == "":
 		end.kind = strconv.Itoa(s.Status)
@@ -256,52 +256,52 @@ func (b *Builder) ending(r *request) ending {
 	return end
 }
 
-// fails marks r as failed if the frame ended it without a response. The spans are emitted later,
+// markFailed marks r as failed if the frame ended it without a response. The spans are emitted later,
 // because a response may follow or the request may be sent again.
-func (b *Builder) fails(r *request, f *wire.Frame) {
-	if r.failed || r.waits || r.state.Open() || !r.state.Unanswered && r.state.Cancel == nil {
+func (b *Builder) markFailed(r *request, f *wire.Frame) {
+	if r.hasFailed || r.awaitsRound || r.state.Open() || !r.state.Unanswered && r.state.Cancel == nil {
 		return
 	}
-	r.failed, r.ended, r.until = true, f.Time, b.now.Add(grace)
+	r.hasFailed, r.failedAt, r.graceEnd = true, f.Time, b.now.Add(grace)
 	if f.HTTP != nil && f.HTTP.Status >= 300 {
 		after, _ := httpconn.RetryAfter(f.HTTP.Field("Retry-After"), b.now)
-		r.until = r.until.Add(min(after, mostRetryAfter))
+		r.graceEnd = r.graceEnd.Add(min(after, maxRetryAfter))
 	}
-	if !r.queued {
-		r.queued = true
+	if !r.isSettling {
+		r.isSettling = true
 		b.settling = append(b.settling, r.number)
 	}
 }
 
-// beside adds the events of frames without a message: broken streams, faults and holds.
-func (b *Builder) beside(r *request, f *wire.Frame) {
+// addFrameEvent adds the events of frames without a message: broken streams, faults and holds.
+func (b *Builder) addFrameEvent(r *request, f *wire.Frame) {
 	switch {
 	case f.Close != nil && f.Close.How == "cut":
-		b.event(r, f.Time, eventCut)
+		b.addEvent(r, f.Time, eventCut)
 	case f.Fault != nil:
-		b.event(
+		b.addEvent(
 			r,
 			f.Time,
 			eventFault,
-			append(textIfAny(faultAction, shown(f.Fault.Action)), textIfAny(faultRule, shown(f.Fault.Rule))...)...)
+			append(textIfAny(faultAction, safeText(f.Fault.Action)), textIfAny(faultRule, safeText(f.Fault.Rule))...)...)
 	case f.Held != nil:
-		b.held(r, f)
+		b.addHold(r, f)
 	}
 }
 
-// held adds the event and the duration of a hold that ended.
-func (b *Builder) held(r *request, f *wire.Frame) {
+// addHold adds the event and the duration of a hold that ended.
+func (b *Builder) addHold(r *request, f *wire.Frame) {
 	h := f.Held
 	if h.How == "waiting" {
 		return
 	}
-	took := exchange.HeldFor(h)
-	b.event(r, f.Time, eventHeld, text(heldHow, bounded(h.How, 32)), text(heldKind, bounded(h.Kind, 32)),
-		otlp.Attribute{Key: heldFor, Value: took.Seconds()})
+	duration := exchange.HeldFor(h)
+	b.addEvent(r, f.Time, eventHeld, text(heldHow, cutText(h.How, 32)), text(heldKind, cutText(h.Kind, 32)),
+		otlp.Attribute{Key: heldFor, Value: duration.Seconds()})
 	switch h.Kind {
 	case "request":
-		r.round.heldBefore += took
+		r.round.heldBefore += duration
 	case "response":
-		r.round.heldAfter += took
+		r.round.heldAfter += duration
 	}
 }

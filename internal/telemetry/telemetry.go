@@ -16,13 +16,13 @@ import (
 
 // Options configure a Builder. All fields but Seed may be zero.
 type Options struct {
-	// Between is set for a tap or a proxy, which receives the frames of both sides. Each request has a
+	// IsRelay is set for a tap or a proxy, which receives the frames of both sides. Each request has a
 	// SERVER span for its arrival and a CLIENT span below it for its forwarding. Otherwise mcpc is the
 	// client: sent requests have a CLIENT span, received requests a SERVER span.
-	Between bool
-	// Own is set if the trace context in a sent request is the context of its own span, as mcpc writes
+	IsRelay bool
+	// ContextIsOwnSpan is set if the trace context in a sent request is the context of its own span, as mcpc writes
 	// it when it exports. Otherwise the context is the parent, from the environment.
-	Own bool
+	ContextIsOwnSpan bool
 	// Parent is the parent of spans whose message has no trace context. If Parent is zero too, each
 	// span begins a trace.
 	Parent Context
@@ -48,43 +48,43 @@ type Options struct {
 }
 
 const (
-	// mostOpen is the maximum number of open exchanges. Above it the oldest exchange is ended.
-	mostOpen = 10_000
-	// mostEvents is the maximum number of events of a span, mostEventsInAll of all open exchanges.
-	mostEvents      = 128
-	mostEventsInAll = 100_000
+	// maxOpen is the maximum number of open exchanges. Above it the oldest exchange is ended.
+	maxOpen = 10_000
+	// maxEvents is the maximum number of events of a span, maxEventsInAll of all open exchanges.
+	maxEvents      = 128
+	maxEventsInAll = 100_000
 	// grace is how long the spans of a failed or cancelled request wait for a repetition of the
-	// request or a resumed stream. A Retry-After extends this time by at most mostRetryAfter.
-	grace          = 10 * time.Second
-	mostRetryAfter = time.Minute
+	// request or a resumed stream. A Retry-After extends this time by at most maxRetryAfter.
+	grace         = 10 * time.Second
+	maxRetryAfter = time.Minute
 )
 
 // A Builder converts the frames of one run to spans and metrics. Its methods must be called from
 // one goroutine. Its memory is limited.
 type Builder struct {
-	o          Options
+	options    Options
 	correlator wire.Correlator
 	target     endpoint
-	// headed are the trace contexts in the heads of POST requests until their bodies.
-	headed recent.Map[stream, Context]
-	// taken are the span ids that messages named as their own.
-	taken recent.Map[otlp.SpanID, bool]
-	// extra counts the requests and notifications that have spans in addition to the first spans of an
+	// headContexts are the trace contexts in the heads of POST requests until their bodies.
+	headContexts recent.Map[stream, Context]
+	// ownSpans are the span ids that messages named as their own.
+	ownSpans recent.Map[otlp.SpanID, bool]
+	// repeats counts the requests and notifications that have spans in addition to the first spans of an
 	// exchange.
-	extra uint64
-	// events counts the events of the open exchanges.
-	events int
+	repeats uint64
+	// eventCount counts the events of the open exchanges.
+	eventCount int
 
 	conns recent.Map[int, *conn]
-	// apart are the Correlator's exchanges that are streams and pipes.
-	apart recent.Map[int, bool]
+	// streams are the Correlator's exchanges that are streams and pipes.
+	streams recent.Map[int, bool]
 
 	open map[int]*request
-	// begun are the numbers of the open exchanges, oldest first. settling are the numbers of the
+	// openOrder are the numbers of the open exchanges, oldest first. settling are the numbers of the
 	// exchanges that ended without a response. Both may contain exchanges that were finished since.
-	begun, settling []int
-	evicted         int
-	now             time.Time
+	openOrder, settling []int
+	evicted             int
+	now                 time.Time
 }
 
 // A stream identifies a stream of a conversation.
@@ -92,33 +92,33 @@ type stream struct{ conn, stream int }
 
 // New returns a Builder for one run.
 func New(o Options) *Builder {
-	b := &Builder{o: o, target: endpointOf(o.Target), open: map[int]*request{}}
-	b.correlator.Remember(mostOpen / 2)
+	b := &Builder{options: o, target: parseEndpoint(o.Target), open: map[int]*request{}}
+	b.correlator.Remember(maxOpen / 2)
 	return b
 }
 
 // Add processes the next frame of the run. Emit receives ref with the spans of a request in the
 // frame.
 func (b *Builder) Add(ref int64, f wire.Frame) {
-	if b.o.Hide != nil {
-		f = b.o.Hide(f)
+	if b.options.Hide != nil {
+		f = b.options.Hide(f)
 	}
 	b.Settle(f.Time)
-	c := b.conn(f.Conn)
+	c := b.connFor(f.Conn)
 	var m *wire.Message
 	facts := &exchange.Facts{}
 	switch {
 	case f.Kind == wire.Head && f.HTTP != nil:
-		b.head(c, &f)
+		b.addHead(c, &f)
 	case f.Kind == wire.Body, f.Kind == wire.Event && f.SSE.MayCarry():
 		m = wire.ParseMessage(f.Raw)
 		*facts = exchange.FactsOf(m)
 	case f.Kind == wire.Event && f.SSE.Event == "endpoint":
-		c.session = hashIn(string(f.Raw), c.session)
+		c.session = firstHash(string(f.Raw), c.session)
 	}
-	var own *request
+	var previous *request
 	for _, place := range b.correlator.Add(ref, &f, &facts.Traits) {
-		p := placed{
+		p := part{
 			ref:  ref,
 			conn: c,
 			Part: exchange.Part{Place: place, Frame: &f, Message: m, Facts: facts, Conversation: &c.conversation},
@@ -130,16 +130,16 @@ func (b *Builder) Add(ref int64, f wire.Frame) {
 			p.Facts = &item
 		}
 		if place.Role == wire.RoleRelated {
-			b.concerns(own, p)
+			b.setParent(previous, p)
 		} else {
-			own = b.apply(p)
+			previous = b.apply(p)
 		}
 	}
 	if f.Kind == wire.Closed && f.Stream == 0 {
 		b.endSession(c, f.Time, f.Dir == wire.Received)
 	}
-	if f.Time.After(c.last) {
-		c.last = f.Time
+	if f.Time.After(c.lastFrame) {
+		c.lastFrame = f.Time
 	}
 }
 
@@ -150,17 +150,17 @@ func (b *Builder) Settle(now time.Time) {
 		b.now = now
 	}
 	for len(b.settling) > 0 {
-		e := b.open[b.settling[0]]
-		if e != nil && e.failed && b.now.Before(e.until) && len(b.settling) <= mostOpen {
+		req := b.open[b.settling[0]]
+		if req != nil && req.hasFailed && b.now.Before(req.graceEnd) && len(b.settling) <= maxOpen {
 			return
 		}
 		b.settling = b.settling[1:]
-		if e == nil {
+		if req == nil {
 			continue
 		}
-		e.queued = false
-		if e.failed {
-			b.finish(e, b.ending(e))
+		req.isSettling = false
+		if req.hasFailed {
+			b.finish(req, b.outcomeOf(req))
 		}
 	}
 }
@@ -168,26 +168,26 @@ func (b *Builder) Settle(now time.Time) {
 // Fail ends requests of the client that failed without a response, as reported by their sender. It
 // ends the request with the id, or all requests if id is nil.
 func (b *Builder) Fail(id json.RawMessage, kind wire.Kind, text string, at time.Time) {
-	for _, n := range slices.Sorted(maps.Keys(b.open)) {
-		e := b.open[n]
-		if e.dir != wire.Sent || id != nil && e.op.id != idText(id) {
+	for _, number := range slices.Sorted(maps.Keys(b.open)) {
+		req := b.open[number]
+		if req.dir != wire.Sent || id != nil && req.operation.id != idText(id) {
 			continue
 		}
-		failed := ending{at: at, kind: string(kind), message: shown(text)}
-		if e.failed && e.ended.Before(at) {
-			failed.at = e.ended
+		failed := outcome{at: at, kind: string(kind), message: safeText(text)}
+		if req.hasFailed && req.failedAt.Before(at) {
+			failed.at = req.failedAt
 		}
-		b.finish(e, failed)
+		b.finish(req, failed)
 	}
 }
 
 // Forget drops the requests without a response and returns their number. A caller that lost frames
 // calls it, because the lost frames may contain the responses.
 func (b *Builder) Forget() (n int) {
-	for _, e := range b.open {
-		if !e.failed {
-			b.events -= len(e.round.events)
-			delete(b.open, e.number)
+	for _, req := range b.open {
+		if !req.hasFailed {
+			b.eventCount -= len(req.round.events)
+			delete(b.open, req.number)
 			n++
 		}
 	}
@@ -200,57 +200,57 @@ func (b *Builder) Close(at time.Time) {
 		b.now = at
 	}
 	for _, n := range slices.Sorted(maps.Keys(b.open)) {
-		b.giveUp(b.open[n])
+		b.finishUnanswered(b.open[n])
 	}
 	for _, c := range b.conns.All() {
-		b.endSession(c, c.last, false)
+		b.endSession(c, c.lastFrame, false)
 	}
 }
 
 // Evicted returns the number of exchanges that were ended because too many had no response.
 func (b *Builder) Evicted() int { return b.evicted }
 
-// giveUp ends an exchange that has no further frames.
-func (b *Builder) giveUp(e *request) {
+// finishUnanswered ends an exchange that has no further frames.
+func (b *Builder) finishUnanswered(req *request) {
 	switch {
-	case e.failed:
-		b.finish(e, b.ending(e))
-	case e.waits: // the client did not send the next round
-		b.finish(e, ending{at: e.asked, kind: string(wire.InputRequired)})
+	case req.hasFailed:
+		b.finish(req, b.outcomeOf(req))
+	case req.awaitsRound: // the client did not send the next round
+		b.finish(req, outcome{at: req.roundRequired, kind: string(wire.InputRequired)})
 	default:
-		b.finish(e, ending{at: b.now, incomplete: true})
+		b.finish(req, outcome{at: b.now, incomplete: true})
 	}
 }
 
-// begin adds the exchange of a request. At the limit mostOpen it ends the oldest exchange first.
-func (b *Builder) begin(p placed) *request {
-	for len(b.open) >= mostOpen {
-		if e := b.open[b.begun[0]]; e != nil {
+// openRequest adds the exchange of a request. At the limit maxOpen it ends the oldest exchange first.
+func (b *Builder) openRequest(p part) *request {
+	for len(b.open) >= maxOpen {
+		if req := b.open[b.openOrder[0]]; req != nil {
 			b.evicted++
-			b.giveUp(e)
+			b.finishUnanswered(req)
 		}
-		b.begun = b.begun[1:]
+		b.openOrder = b.openOrder[1:]
 	}
-	if len(b.begun) > 2*mostOpen {
+	if len(b.openOrder) > 2*maxOpen {
 		seen := map[int]bool{}
-		b.begun = slices.DeleteFunc(b.begun, func(n int) bool {
-			again := seen[n]
+		b.openOrder = slices.DeleteFunc(b.openOrder, func(n int) bool {
+			isRepeated := seen[n]
 			seen[n] = true
-			return again || b.open[n] == nil
+			return isRepeated || b.open[n] == nil
 		})
 	}
-	e := &request{
-		number: p.Exchange, ref: p.ref, dir: p.Frame.Dir, conn: p.conn, op: b.operation(p),
+	req := &request{
+		number: p.Exchange, ref: p.ref, dir: p.Frame.Dir, conn: p.conn, operation: b.readOperation(p),
 		state: exchange.State{Time: p.Frame.Time, Dir: p.Frame.Dir, Channel: exchange.ChannelOpen},
 	}
 	if p.Role != wire.RoleRequest { // the earlier spans of the exchange were already emitted
-		b.extra++
-		e.again = b.extra
+		b.repeats++
+		req.repeat = b.repeats
 	}
 	p.Role = wire.RoleRequest
-	e.add(p)
-	b.open[e.number] = e
-	b.begun = append(b.begun, e.number)
-	b.beginRound(e, p)
-	return e
+	req.addToState(p)
+	b.open[req.number] = req
+	b.openOrder = append(b.openOrder, req.number)
+	b.beginRound(req, p)
+	return req
 }

@@ -29,7 +29,7 @@ func TestTrees(t *testing.T) {
 			}
 			script := string(a.Files[0].Data)
 			command, between := treeOptions(string(a.Comment)), treeOptions(string(a.Comment))
-			between.Between = true
+			between.IsRelay = true
 			got := []txtar.File{a.Files[0], {Name: "command", Data: []byte(tree(run(t, command, script)))}, {Name: "between", Data: []byte(tree(run(t, between, script)))}}
 			if *update {
 				a.Files = got
@@ -47,7 +47,7 @@ func TestTrees(t *testing.T) {
 
 // treeOptions are those that the comment of a file asks for.
 func treeOptions(comment string) Options {
-	o := Options{Own: true, Content: strings.Contains(comment, "with content"), URINames: strings.Contains(comment, "with URIs")}
+	o := Options{ContextIsOwnSpan: true, Content: strings.Contains(comment, "with content"), URINames: strings.Contains(comment, "with URIs")}
 	if strings.Contains(comment, "with a parent") {
 		o.Parent = Context{Trace: otlp.TraceID{15: 1}, Span: otlp.SpanID{7: 2}, Sampled: true}
 	}

@@ -80,7 +80,7 @@ func (o *TraceOptions) StartCommand(f *Factory, name string) error {
 		_, _ = rand.Read(next.Span[:])
 		return next.Meta(f.Getenv("BAGGAGE"))
 	}
-	e.start(o.builder(f, e, telemetry.Options{Own: true, Parent: own, Target: f.Server}))
+	e.start(o.builder(f, e, telemetry.Options{ContextIsOwnSpan: true, Parent: own, Target: f.Server}))
 	f.Ending = func(ended ExitError) {
 		if out := ended.Outcome; !out.OK() {
 			e.live.Fail(nil, out.Kind, out.Text, f.Now())
@@ -105,7 +105,7 @@ func (o *TraceOptions) StartRelay(f *Factory, target string) (end func(), err er
 	if e == nil {
 		return func() {}, err
 	}
-	e.start(o.builder(f, e, telemetry.Options{Between: true, Target: target}))
+	e.start(o.builder(f, e, telemetry.Options{IsRelay: true, Target: target}))
 	return e.end, nil
 }
 
@@ -166,7 +166,7 @@ func (o *TraceOptions) Builder(f *Factory, b telemetry.Options) telemetry.Option
 // builder returns the options of a Builder that samples as the settings of e say.
 func (o *TraceOptions) builder(f *Factory, e *traceExport, b telemetry.Options) telemetry.Options {
 	b.Sample = func(trace otlp.TraceID, parent telemetry.Context) bool {
-		return e.config.Sampler.Sample(trace, parent.Valid(), parent.Sampled)
+		return e.config.Sampler.Sample(trace, parent.IsValid(), parent.Sampled)
 	}
 	return o.Builder(f, b)
 }
@@ -176,7 +176,7 @@ func (e *traceExport) start(b telemetry.Options) {
 	sending := e.f.TelemetrySending()
 	metrics := &telemetry.Metrics{Start: e.f.Now()}
 	sending.Collect = func(now time.Time) []otlp.Histogram { return metrics.Collect(now, e.config.Delta) }
-	if b.Between && !e.f.Record.Quiet.Load() { // not for a tap: its stderr belongs to the server
+	if b.IsRelay && !e.f.Record.Quiet.Load() { // not for a tap: its stderr belongs to the server
 		sending.Failing = func(reason string) { e.f.Warn("telemetry: the collector accepts nothing: " + reason) }
 	}
 	e.exporter = send.New(e.config, sending)

@@ -152,16 +152,16 @@ type tracedRun struct {
 // start returns the options for the head of a run. A command that recorded no span gets one with
 // ids that are the same for each export.
 func (r *tracedRun) start(h capture.Head) telemetry.Options {
-	o := telemetry.Options{Between: h.By != capture.ByCommand, Target: h.Target}
+	o := telemetry.Options{IsRelay: h.By != capture.ByCommand, Target: h.Target}
 	o.Seed = fmt.Sprint(h.Started.UnixNano(), " ", h.Pid, " ", h.Run, " ", h.In, " ", h.Target)
-	if o.Between {
+	if o.IsRelay {
 		return o
 	}
 	r.root = otlp.Span{Sampled: true, Name: "mcpc", Kind: otlp.Internal, Start: h.Started}
 	if own, ok := telemetry.ParseContext("00-"+h.Trace+"-"+h.Span+"-01", ""); ok {
 		r.root.Trace = own.Trace
 		r.root.ID = own.Span
-		o.Own = true
+		o.ContextIsOwnSpan = true
 	} else {
 		sum := sha256.Sum256([]byte("root " + o.Seed))
 		copy(r.root.Trace[:], sum[:16])

@@ -8,12 +8,12 @@ import (
 	"mcpc/internal/usage"
 )
 
-// certificates returns the TLS settings with the authority and the client certificate of the
+// readCertificates returns the TLS settings with the authority and the client certificate of the
 // variables. It returns an error if a file is invalid, because without the authority mcpc would
 // trust a different server.
-func (e *environment) certificates(signal string) (*tls.Config, error) {
+func (e *environment) readCertificates(signal string) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	variable, authority, err := e.file(signal, "CERTIFICATE")
+	variable, authority, err := e.readFile(signal, "CERTIFICATE")
 	if err != nil {
 		return nil, err
 	}
@@ -23,11 +23,11 @@ func (e *environment) certificates(signal string) (*tls.Config, error) {
 			return nil, usage.New(variable+": the file contains no PEM certificate", "")
 		}
 	}
-	variable, certificate, err := e.file(signal, "CLIENT_CERTIFICATE")
+	variable, certificate, err := e.readFile(signal, "CLIENT_CERTIFICATE")
 	if err != nil {
 		return nil, err
 	}
-	keyVariable, key, err := e.file(signal, "CLIENT_KEY")
+	keyVariable, key, err := e.readFile(signal, "CLIENT_KEY")
 	if err != nil {
 		return nil, err
 	}
@@ -49,10 +49,10 @@ func (e *environment) certificates(signal string) (*tls.Config, error) {
 	return config, nil
 }
 
-// file reads the file that a variable names. variable is "" if no variable is set.
-func (e *environment) file(signal, option string) (variable string, content []byte, err error) {
-	for _, variable := range forSignal(signal, option) {
-		if path := e.get(variable); path != "" {
+// readFile reads the file that a variable names. variable is "" if no variable is set.
+func (e *environment) readFile(signal, option string) (variable string, content []byte, err error) {
+	for _, variable := range signalVariables(signal, option) {
+		if path := e.value(variable); path != "" {
 			content, err := os.ReadFile(path)
 			if err != nil {
 				return "", nil, usage.NotRead(variable, err, "set "+variable+" to a file with PEM")

@@ -60,12 +60,12 @@ type target struct {
 	tls    *tls.Config
 }
 
-// On reports whether the signal is sent.
-func (s Signal) On() bool { return s.target != nil }
+// IsOn reports whether the signal is sent.
+func (s Signal) IsOn() bool { return s.target != nil }
 
 // String returns the address without user information and query, which may contain secrets.
 func (s Signal) String() string {
-	if !s.On() {
+	if !s.IsOn() {
 		return "off"
 	}
 	u := s.target().url
@@ -88,102 +88,102 @@ func (c Config) GoString() string { return c.String() }
 // The error is a usage error.
 func FromEnvironment(getenv func(string) string, endpoint string) (Config, error) {
 	e := &environment{getenv: getenv}
-	c, err := e.config(endpoint)
+	c, err := e.readConfig(endpoint)
 	c.Warnings = e.warnings
 	return c, err
 }
 
-func (e *environment) config(endpoint string) (c Config, err error) {
-	if lookup(e, []string{"OTEL_SDK_DISABLED"}, oneOf(map[string]bool{"true": true, "false": false}), false) {
+func (e *environment) readConfig(endpoint string) (c Config, err error) {
+	if lookup(e, []string{"OTEL_SDK_DISABLED"}, parseOneOf(map[string]bool{"true": true, "false": false}), false) {
 		e.warn("OTEL_SDK_DISABLED is true: no telemetry is sent")
 		return c, nil
 	}
-	c.Traces, err = e.signal("TRACES", tracesPath, endpoint)
+	c.Traces, err = e.readSignal("TRACES", tracesPath, endpoint)
 	if err != nil {
 		return Config{}, err
 	}
-	c.Metrics, err = e.signal("METRICS", metricsPath, endpoint)
+	c.Metrics, err = e.readSignal("METRICS", metricsPath, endpoint)
 	if err != nil {
 		return Config{}, err
 	}
-	if err := e.checkOn(c); err != nil {
+	if err := e.checkEndpoints(c); err != nil {
 		return Config{}, err
 	}
-	c.Traces.limit = lookup(e, []string{"OTEL_BSP_EXPORT_TIMEOUT"}, milliseconds, defaultExportTimeout)
-	c.Metrics.limit = lookup(e, []string{"OTEL_METRIC_EXPORT_TIMEOUT"}, milliseconds, defaultExportTimeout)
-	c.delay = lookup(e, []string{"OTEL_BSP_SCHEDULE_DELAY"}, milliseconds, defaultDelay)
-	c.queue = lookup(e, []string{"OTEL_BSP_MAX_QUEUE_SIZE"}, positive(integer), defaultQueue)
-	c.batch = lookup(e, []string{"OTEL_BSP_MAX_EXPORT_BATCH_SIZE"}, positive(integer), defaultBatch)
+	c.Traces.limit = lookup(e, []string{"OTEL_BSP_EXPORT_TIMEOUT"}, parseMilliseconds, defaultExportTimeout)
+	c.Metrics.limit = lookup(e, []string{"OTEL_METRIC_EXPORT_TIMEOUT"}, parseMilliseconds, defaultExportTimeout)
+	c.delay = lookup(e, []string{"OTEL_BSP_SCHEDULE_DELAY"}, parseMilliseconds, defaultDelay)
+	c.queue = lookup(e, []string{"OTEL_BSP_MAX_QUEUE_SIZE"}, rejectZero(parseInteger), defaultQueue)
+	c.batch = lookup(e, []string{"OTEL_BSP_MAX_EXPORT_BATCH_SIZE"}, rejectZero(parseInteger), defaultBatch)
 	if c.batch > c.queue {
-		if e.get("OTEL_BSP_MAX_EXPORT_BATCH_SIZE") != "" {
+		if e.value("OTEL_BSP_MAX_EXPORT_BATCH_SIZE") != "" {
 			e.warn("OTEL_BSP_MAX_EXPORT_BATCH_SIZE is larger than the queue: batches have the size of the queue")
 		}
 		c.batch = c.queue
 	}
-	c.interval = lookup(e, []string{"OTEL_METRIC_EXPORT_INTERVAL"}, positive(milliseconds), defaultInterval)
+	c.interval = lookup(e, []string{"OTEL_METRIC_EXPORT_INTERVAL"}, rejectZero(parseMilliseconds), defaultInterval)
 	c.Delta = lookup(e, []string{"OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE"},
-		oneOf(map[string]bool{"cumulative": false, "delta": true, "lowmemory": true}), false)
-	c.Sampler = e.sampler()
-	c.attributes = lookup(e, []string{"OTEL_RESOURCE_ATTRIBUTES"}, attributes, nil)
-	if name := e.get("OTEL_SERVICE_NAME"); name != "" {
+		parseOneOf(map[string]bool{"cumulative": false, "delta": true, "lowmemory": true}), false)
+	c.Sampler = e.readSampler()
+	c.attributes = lookup(e, []string{"OTEL_RESOURCE_ATTRIBUTES"}, parseAttributes, nil)
+	if name := e.value("OTEL_SERVICE_NAME"); name != "" {
 		c.attributes = setAttribute(c.attributes, "service.name", name)
 	}
 	return c, nil
 }
 
-// checkOn returns an error if no signal has an endpoint. It adds a warning for a signal that is not
+// checkEndpoints returns an error if no signal has an endpoint. It adds a warning for a signal that is not
 // sent.
-func (e *environment) checkOn(c Config) error {
-	traces := e.wanted("TRACES")
-	metrics := e.wanted("METRICS")
+func (e *environment) checkEndpoints(c Config) error {
+	traces := e.isWanted("TRACES")
+	metrics := e.isWanted("METRICS")
 	switch {
 	case !traces && !metrics:
 		e.warn("OTEL_TRACES_EXPORTER and OTEL_METRICS_EXPORTER are none: no telemetry is sent")
-	case !c.Traces.On() && !c.Metrics.On():
+	case !c.Traces.IsOn() && !c.Metrics.IsOn():
 		return usage.New("--otlp env: OTEL_EXPORTER_OTLP_ENDPOINT is not set",
 			"set it to the URL of the collector, or use --otlp http://HOST:4318")
-	case traces && !c.Traces.On():
+	case traces && !c.Traces.IsOn():
 		e.warn("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is not set: no traces are sent")
-	case metrics && !c.Metrics.On():
+	case metrics && !c.Metrics.IsOn():
 		e.warn("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT is not set: no metrics are sent")
 	}
 	return nil
 }
 
-// wanted reports whether a signal is on. The variables can turn it off.
-func (e *environment) wanted(signal string) bool {
-	return lookup(e, []string{"OTEL_" + signal + "_EXPORTER"}, exporter, true)
+// isWanted reports whether a signal is on. The variables can turn it off.
+func (e *environment) isWanted(signal string) bool {
+	return lookup(e, []string{"OTEL_" + signal + "_EXPORTER"}, parseExporters, true)
 }
 
-// signal returns the settings of a signal, TRACES or METRICS.
-func (e *environment) signal(name, path, endpoint string) (s Signal, err error) {
-	if !e.wanted(name) {
+// readSignal returns the settings of a signal, TRACES or METRICS.
+func (e *environment) readSignal(name, path, endpoint string) (s Signal, err error) {
+	if !e.isWanted(name) {
 		return Signal{}, nil
 	}
 	t := &target{}
-	t.url, err = e.endpoint(name, path, endpoint)
+	t.url, err = e.readEndpoint(name, path, endpoint)
 	if err != nil || t.url == nil {
 		return Signal{}, err
 	}
-	for _, variable := range forSignal(name, "PROTOCOL") {
-		if text := e.get(variable); strings.EqualFold(text, "grpc") {
+	for _, variable := range signalVariables(name, "PROTOCOL") {
+		if text := e.value(variable); strings.EqualFold(text, "grpc") {
 			return Signal{}, usage.New(variable+"=grpc: OTLP over gRPC is not supported",
 				"set it to http/protobuf, and use the collector's port for OTLP over HTTP, usually 4318")
 		} else if text != "" {
 			break
 		}
 	}
-	s.format = lookup(e, forSignal(name, "PROTOCOL"),
-		oneOf(map[string]otlp.Format{"http/protobuf": otlp.Protobuf, "http/json": otlp.JSON}), otlp.Protobuf)
-	s.gzip = lookup(e, forSignal(name, "COMPRESSION"), oneOf(map[string]bool{"gzip": true, "none": false}), false)
-	s.timeout = lookup(e, forSignal(name, "TIMEOUT"), milliseconds, defaultTimeout)
+	s.format = lookup(e, signalVariables(name, "PROTOCOL"),
+		parseOneOf(map[string]otlp.Format{"http/protobuf": otlp.Protobuf, "http/json": otlp.JSON}), otlp.Protobuf)
+	s.gzip = lookup(e, signalVariables(name, "COMPRESSION"), parseOneOf(map[string]bool{"gzip": true, "none": false}), false)
+	s.timeout = lookup(e, signalVariables(name, "TIMEOUT"), parseMilliseconds, defaultTimeout)
 	if t.url.Scheme == "https" {
-		t.tls, err = e.certificates(name)
+		t.tls, err = e.readCertificates(name)
 		if err != nil {
 			return Signal{}, err
 		}
 	}
-	t.header = e.headers(name)
+	t.header = e.readHeaders(name)
 	if user := t.url.User; user != nil && t.header.Get("Authorization") == "" {
 		password, _ := user.Password()
 		t.header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
@@ -206,7 +206,7 @@ func (c Config) Resource(r otlp.Resource) otlp.Resource {
 // credentials in them, and the values in the queries of the URLs.
 func (c Config) Secrets() (all []string) {
 	for _, s := range []Signal{c.Traces, c.Metrics} {
-		if !s.On() {
+		if !s.IsOn() {
 			continue
 		}
 		for _, values := range s.target().header {

@@ -123,7 +123,7 @@ func TestBadEndpoints(t *testing.T) {
 			t.Errorf("%s %q: got %v, want %q", c.endpoint, c.env, err, c.want)
 			continue
 		}
-		if _, ok := errors.AsType[usage.Error](err); !ok || got.Traces.On() || got.Metrics.On() {
+		if _, ok := errors.AsType[usage.Error](err); !ok || got.Traces.IsOn() || got.Metrics.IsOn() {
 			t.Errorf("%s: not a usage error without settings: %T %v", c.endpoint, err, got)
 		}
 		if is, _ := errors.AsType[usage.Error](err); is.Hint == "" && c.want != "contains no PEM certificate" {
@@ -182,7 +182,7 @@ func TestWarnings(t *testing.T) {
 	if len(c.Warnings) != len(want) || strings.Contains(fmt.Sprint(c.Warnings), "hidden-value") {
 		t.Errorf("%q", c.Warnings)
 	}
-	if !c.Traces.On() || c.Traces.timeout != 5*time.Millisecond || c.Traces.gzip || c.delay != defaultDelay || c.queue != defaultQueue ||
+	if !c.Traces.IsOn() || c.Traces.timeout != 5*time.Millisecond || c.Traces.gzip || c.delay != defaultDelay || c.queue != defaultQueue ||
 		c.batch != defaultQueue || c.interval != defaultInterval || c.Sampler != (Sampler{}) || c.Delta || c.attributes != nil || len(c.Traces.target().header) != 1 {
 		t.Errorf("%+v", []any{c.Traces.timeout, c.delay, c.queue, c.batch, c.interval, c.Sampler, c.Delta, c.attributes, c.Traces.target().header})
 	}

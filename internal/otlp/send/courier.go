@@ -27,23 +27,23 @@ import (
 
 // The limits for the requests to a collector.
 const (
-	largestRequest = 64 << 20 // bytes before compression, as the protocol recommends
-	largestAnswer  = 64 << 10 // bytes of a body, and of a header
-	excerptLength  = 200      // bytes of an answer in an error
-	firstBackoff   = time.Second
-	longestBackoff = 30 * time.Second
-	longestWait    = 365 * 24 * time.Hour // limit of Retry-After
+	maxRequest    = 64 << 20 // bytes before compression, as the protocol recommends
+	maxResponse   = 64 << 10 // bytes of a body, and of a header
+	excerptLength = 200      // bytes of an answer in an error
+	firstBackoff  = time.Second
+	maxBackoff    = 30 * time.Second
+	maxRetryAfter = 365 * 24 * time.Hour // limit of Retry-After
 )
 
 // A courier delivers the exports of one signal.
 type courier struct {
-	signal  Signal
-	target  *target
-	options Options
-	client  *http.Client
-	secrets *redact.Secrets
-	backoff time.Duration // before the second attempt
-	failing bool          // the last export was not accepted; Exporter.mu protects it
+	signal    Signal
+	target    *target
+	options   Options
+	client    *http.Client
+	secrets   *redact.Secrets
+	backoff   time.Duration // before the second attempt
+	isFailing bool          // the last export was not accepted; Exporter.mu protects it
 }
 
 // An Error is the reason why an export was not accepted.
@@ -55,9 +55,9 @@ type Error struct {
 	// Text is the message. It is safe on a terminal.
 	Text string
 
-	transient bool          // another attempt may succeed
-	after     time.Duration // minimum delay before the next attempt
-	cut       bool          // the caller ended the attempt
+	isTransient    bool          // another attempt may succeed
+	minDelay       time.Duration // minimum delay before the next attempt
+	wasInterrupted bool          // the caller ended the attempt
 }
 
 func (e *Error) Error() string { return e.Text }
@@ -72,7 +72,7 @@ type result struct {
 func newCourier(s Signal, o Options, secrets *redact.Secrets, backoff time.Duration) *courier {
 	transport := &http.Transport{
 		Proxy: o.Proxy, TLSClientConfig: s.target().tls, DisableCompression: true, Protocols: new(http.Protocols),
-		MaxResponseHeaderBytes: largestAnswer, MaxIdleConnsPerHost: 1, IdleConnTimeout: 2 * defaultInterval,
+		MaxResponseHeaderBytes: maxResponse, MaxIdleConnsPerHost: 1, IdleConnTimeout: 2 * defaultInterval,
 	}
 	transport.Protocols.SetHTTP1(true)
 	client := &http.Client{
@@ -91,10 +91,10 @@ func (c *courier) deliver(
 	closing <-chan struct{},
 	deadline func() (time.Time, bool),
 ) result {
-	if len(body) > largestRequest {
+	if len(body) > maxRequest {
 		return result{
-			err: c.failed(wire.BadResponse, 0,
-				fmt.Sprintf("not sent: a request of %d bytes exceeds the limit of %d", len(body), largestRequest)),
+			err: c.newError(wire.BadResponse, 0,
+				fmt.Sprintf("not sent: a request of %d bytes exceeds the limit of %d", len(body), maxRequest)),
 		}
 	}
 	if c.signal.gzip {
@@ -105,17 +105,17 @@ func (c *courier) deliver(
 		body = b.Bytes()
 	}
 	var last result
-	for backoff := c.backoff; ; backoff = min(2*backoff, longestBackoff) {
+	for backoff := c.backoff; ; backoff = min(2*backoff, maxBackoff) {
 		r := c.attempt(ctx, body)
-		if r.err != nil && r.err.cut && last.err != nil {
+		if r.err != nil && r.err.wasInterrupted && last.err != nil {
 			return last // the error of the last full attempt says more than the interruption
 		}
-		if r.err == nil || !r.err.transient || ctx.Err() != nil {
+		if r.err == nil || !r.err.isTransient || ctx.Err() != nil {
 			return r
 		}
 		last = r
 		jitter := time.Duration((0.5 + rand.Float64()) * float64(backoff))
-		if !c.wait(ctx, max(jitter, r.err.after), closing, deadline) {
+		if !c.wait(ctx, max(jitter, r.err.minDelay), closing, deadline) {
 			return r
 		}
 	}
@@ -123,11 +123,11 @@ func (c *courier) deliver(
 
 // attempt sends an export once and reads the response.
 func (c *courier) attempt(parent context.Context, body []byte) result {
-	ctx, cancel := limited(parent, c.signal.timeout)
+	ctx, cancel := withTimeout(parent, c.signal.timeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.target.url.String(), bytes.NewReader(body))
 	if err != nil {
-		return result{err: c.failed(wire.Transport, 0, err.Error())}
+		return result{err: c.newError(wire.Transport, 0, err.Error())}
 	}
 	request.Header = c.target.header.Clone()
 	if request.Header.Get("User-Agent") == "" {
@@ -138,28 +138,28 @@ func (c *courier) attempt(parent context.Context, body []byte) result {
 	if c.signal.gzip {
 		request.Header.Set("Content-Encoding", "gzip")
 	}
-	answer, err := c.client.Do(request)
+	response, err := c.client.Do(request)
 	if err != nil {
-		return result{err: c.noAnswer(parent, err)}
+		return result{err: c.transportError(parent, err)}
 	}
-	defer func() { _ = answer.Body.Close() }()
-	raw, err := io.ReadAll(io.LimitReader(answer.Body, largestAnswer+1))
+	defer func() { _ = response.Body.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(response.Body, maxResponse+1))
 	if err != nil {
-		return result{err: c.noAnswer(parent, err)}
+		return result{err: c.transportError(parent, err)}
 	}
-	return c.judge(answer, raw)
+	return c.readResponse(response, raw)
 }
 
 var contentTypes = map[otlp.Format]string{otlp.Protobuf: "application/x-protobuf", otlp.JSON: "application/json"}
 
-// judge returns the result for a response. By OTLP, only the statuses 429, 502, 503 and 504 are
+// readResponse returns the result for a response. By OTLP, only the statuses 429, 502, 503 and 504 are
 // transient.
-func (c *courier) judge(answer *http.Response, raw []byte) result {
+func (c *courier) readResponse(response *http.Response, raw []byte) result {
 	format := c.signal.format
-	if strings.HasPrefix(answer.Header.Get("Content-Type"), contentTypes[otlp.JSON]) {
+	if strings.HasPrefix(response.Header.Get("Content-Type"), contentTypes[otlp.JSON]) {
 		format = otlp.JSON
 	}
-	status := answer.StatusCode
+	status := response.StatusCode
 	if status/100 != 2 {
 		message := cmp.Or(otlp.StatusMessage(format, raw), string(raw))
 		if status/100 == 3 {
@@ -168,76 +168,76 @@ func (c *courier) judge(answer *http.Response, raw []byte) result {
 			message = "a collector takes them at /" + tracesPath + " and /" + metricsPath +
 				", and the endpoint of one signal is used as it is: add the path"
 		}
-		err := c.failed(wire.Transport, status,
+		err := c.newError(wire.Transport, status,
 			fmt.Sprintf("HTTP %d: ", status)+cmp.Or(c.excerpt(message), http.StatusText(status)))
 		switch status {
 		case http.StatusUnauthorized, http.StatusForbidden:
 			err.Kind = wire.Auth
 		case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-			err.transient, err.after = true, c.retryAfter(answer.Header.Get("Retry-After"))
+			err.isTransient, err.minDelay = true, c.retryAfter(response.Header.Get("Retry-After"))
 		}
 		return result{err: err}
 	}
-	if len(raw) > largestAnswer {
+	if len(raw) > maxResponse {
 		return result{
-			err: c.failed(wire.BadResponse, status,
-				fmt.Sprintf("HTTP %d: a response of more than %d bytes", status, largestAnswer)),
+			err: c.newError(wire.BadResponse, status,
+				fmt.Sprintf("HTTP %d: a response of more than %d bytes", status, maxResponse)),
 		}
 	}
 	rejected, message, err := otlp.ParsePartial(format, raw)
 	if err != nil {
 		return result{
-			err: c.failed(wire.BadResponse, status, fmt.Sprintf("HTTP %d: %v: %s", status, err, c.excerpt(string(raw)))),
+			err: c.newError(wire.BadResponse, status, fmt.Sprintf("HTTP %d: %v: %s", status, err, c.excerpt(string(raw)))),
 		}
 	}
 	return result{rejected: rejected, message: c.excerpt(message)}
 }
 
-// retryAfter returns the delay in a Retry-After field, at most longestWait. It returns 0 if the
+// retryAfter returns the delay in a Retry-After field, at most maxRetryAfter. It returns 0 if the
 // value is invalid.
 func (c *courier) retryAfter(value string) time.Duration {
 	wait, _ := httpconn.RetryAfter(value, c.options.Now())
-	return min(wait, longestWait)
+	return min(wait, maxRetryAfter)
 }
 
-// noAnswer returns the Error for a request without a response. It is transient unless TLS failed or
+// transportError returns the Error for a request without a response. It is transient unless TLS failed or
 // the response is not HTTP.
-func (c *courier) noAnswer(parent context.Context, err error) *Error {
+func (c *courier) transportError(parent context.Context, err error) *Error {
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		err = failed.Err // without the URL, whose query may be secret
 	}
 	if parent.Err() != nil {
-		return c.cut()
+		return c.interruptedError()
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		e := c.failed(wire.Timeout, 0, "no answer within "+c.signal.timeout.String())
-		e.transient = true
+		e := c.newError(wire.Timeout, 0, "no answer within "+c.signal.timeout.String())
+		e.isTransient = true
 		return e
 	}
-	operation, ofNetwork := errors.AsType[*net.OpError](err)
-	name, ofNames := errors.AsType[*net.DNSError](err)
-	_, distrusted := errors.AsType[*tls.CertificateVerificationError](err)
-	_, plain := errors.AsType[tls.RecordHeaderError](err)
-	plain = plain || errors.Is(err, http.ErrSchemeMismatch)
-	alert := ofNetwork && operation.Op == "remote error"
-	ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	operation, isNetwork := errors.AsType[*net.OpError](err)
+	name, isDNS := errors.AsType[*net.DNSError](err)
+	_, isDistrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	_, isPlainHTTP := errors.AsType[tls.RecordHeaderError](err)
+	isPlainHTTP = isPlainHTTP || errors.Is(err, http.ErrSchemeMismatch)
+	isTLSAlert := isNetwork && operation.Op == "remote error"
+	isEOF := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 	text := innermost(err).Error()
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		text = errno.Error()
-	} else if ofNames {
+	} else if isDNS {
 		text = name.Error()
-	} else if ended {
+	} else if isEOF {
 		text = "the connection ended without an answer"
-	} else if plain {
+	} else if isPlainHTTP {
 		text = "the collector answered without TLS: use http://"
 	} else if strings.Contains(text, `malformed HTTP response "\x00\x00`) { // a frame of HTTP/2
 		text = "the collector speaks HTTP/2 there, probably OTLP over gRPC: use its port for OTLP over HTTP, usually 4318"
 	}
-	e := c.failed(wire.Transport, 0, c.excerpt(text))
+	e := c.newError(wire.Transport, 0, c.excerpt(text))
 	switch {
-	case distrusted || plain || alert:
-	case ofNetwork || ofNames || ended:
-		e.transient = true
+	case isDistrusted || isPlainHTTP || isTLSAlert:
+	case isNetwork || isDNS || isEOF:
+		e.isTransient = true
 	default:
 		e.Kind = wire.BadResponse
 	}
@@ -255,15 +255,15 @@ func innermost(err error) error {
 	}
 }
 
-// cut returns the Error for an attempt that the caller ended.
-func (c *courier) cut() *Error {
-	e := c.failed(wire.Timeout, 0, "no answer before the export had to end")
-	e.cut = true
+// interruptedError returns the Error for an attempt that the caller ended.
+func (c *courier) interruptedError() *Error {
+	e := c.newError(wire.Timeout, 0, "no answer before the export had to end")
+	e.wasInterrupted = true
 	return e
 }
 
-// partial describes a partial success of n spans or points. It returns "" for a full success.
-func (c *courier) partial(r result, n int) string {
+// describePartial describes a partial success of n spans or points. It returns "" for a full success.
+func (c *courier) describePartial(r result, n int) string {
 	text := r.message
 	if r.rejected > 0 {
 		text = strings.TrimSuffix(fmt.Sprintf("%d of %d rejected: %s", min(r.rejected, int64(n)), n, r.message), ": ")
@@ -274,7 +274,7 @@ func (c *courier) partial(r result, n int) string {
 	return c.target.url.Host + ": " + text
 }
 
-func (c *courier) failed(kind wire.Kind, status int, text string) *Error {
+func (c *courier) newError(kind wire.Kind, status int, text string) *Error {
 	return &Error{Kind: kind, Status: status, Text: c.target.url.Host + ": " + text}
 }
 

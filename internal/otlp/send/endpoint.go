@@ -11,8 +11,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// FromVariables is the name for the endpoint in the OTEL_* variables.
-const FromVariables = "env"
+// EndpointFromVariables is the name for the endpoint in the OTEL_* variables.
+const EndpointFromVariables = "env"
 
 // The paths of the signals below a base endpoint.
 const (
@@ -20,30 +20,30 @@ const (
 	metricsPath = "v1/metrics"
 )
 
-// endpoint returns the URL to which a signal is sent. given is a base URL or FromVariables. It
+// readEndpoint returns the URL to which a signal is sent. given is a base URL or EndpointFromVariables. It
 // returns nil if the variables set no endpoint.
-func (e *environment) endpoint(signal, path, given string) (*url.URL, error) {
-	if given != FromVariables {
-		return below("--otlp", given, path)
+func (e *environment) readEndpoint(signal, path, given string) (*url.URL, error) {
+	if given != EndpointFromVariables {
+		return joinSignalPath("--otlp", given, path)
 	}
-	own := "OTEL_EXPORTER_OTLP_" + signal + "_ENDPOINT"
-	if text := e.get(own); text != "" {
-		u, err := parseEndpoint(own, text)
+	variable := "OTEL_EXPORTER_OTLP_" + signal + "_ENDPOINT"
+	if text := e.value(variable); text != "" {
+		u, err := parseEndpoint(variable, text)
 		if err == nil && u.Path == "" {
 			u.Path = "/"
 		}
 		return u, err
 	}
 	const base = "OTEL_EXPORTER_OTLP_ENDPOINT"
-	if text := e.get(base); text != "" {
-		return below(base, text, path)
+	if text := e.value(base); text != "" {
+		return joinSignalPath(base, text, path)
 	}
 	return nil, nil
 }
 
-// below returns the URL of a signal under a base endpoint. It returns an error if the base endpoint
+// joinSignalPath returns the URL of a signal under a base endpoint. It returns an error if the base endpoint
 // already ends with the path.
-func below(source, text, path string) (*url.URL, error) {
+func joinSignalPath(source, text, path string) (*url.URL, error) {
 	u, err := parseEndpoint(source, text)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func parseEndpoint(source, text string) (*url.URL, error) {
 	scheme = strings.ToLower(scheme)
 	switch {
 	case text == "":
-		return wrong("no endpoint", endpointHint+wire.Hint("; "+FromVariables+" means OTEL_EXPORTER_OTLP_ENDPOINT"))
+		return wrong("no endpoint", endpointHint+wire.Hint("; "+EndpointFromVariables+" means OTEL_EXPORTER_OTLP_ENDPOINT"))
 	case strings.HasPrefix(text, "/") || strings.HasPrefix(text, ".") || strings.HasPrefix(strings.ToLower(text), "unix:"):
 		return wrong("Unix sockets are not supported", endpointHint)
 	case found && strings.HasPrefix(scheme, "grpc"):

@@ -22,8 +22,8 @@ type environment struct {
 	warnings []string
 }
 
-// get returns the value of a variable without surrounding spaces.
-func (e *environment) get(name string) string { return strings.TrimSpace(e.getenv(name)) }
+// value returns the value of a variable without surrounding spaces.
+func (e *environment) value(name string) string { return strings.TrimSpace(e.getenv(name)) }
 
 // warn adds a warning unless it is already there, because several settings may read one variable.
 func (e *environment) warn(text string) {
@@ -33,29 +33,29 @@ func (e *environment) warn(text string) {
 }
 
 // lookup returns the value of the first variable that is set and valid, or otherwise.
-func lookup[T any](e *environment, names []string, read func(string) (T, error), otherwise T) T {
+func lookup[T any](e *environment, names []string, parse func(string) (T, error), fallback T) T {
 	for _, name := range names {
-		text := e.get(name)
+		text := e.value(name)
 		if text == "" {
 			continue
 		}
-		v, err := read(text)
+		v, err := parse(text)
 		if err == nil {
 			return v
 		}
 		e.warn(fmt.Sprintf("ignored %s=%q: %v", name, text, err))
 	}
-	return otherwise
+	return fallback
 }
 
-// forSignal returns the variable for a signal, TRACES or METRICS, and then the variable for all
+// signalVariables returns the variable for a signal, TRACES or METRICS, and then the variable for all
 // signals.
-func forSignal(signal, option string) []string {
+func signalVariables(signal, option string) []string {
 	return []string{"OTEL_EXPORTER_OTLP_" + signal + "_" + option, "OTEL_EXPORTER_OTLP_" + option}
 }
 
-// milliseconds parses a number of milliseconds. 0 is valid.
-func milliseconds(text string) (time.Duration, error) {
+// parseMilliseconds parses a number of milliseconds. 0 is valid.
+func parseMilliseconds(text string) (time.Duration, error) {
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil {
 		return 0, errors.New("it must be a number of milliseconds")
@@ -63,10 +63,10 @@ func milliseconds(text string) (time.Duration, error) {
 	return time.Duration(n) * time.Millisecond, nil
 }
 
-// positive returns a function that parses like read and returns an error for 0.
-func positive[T int | time.Duration](read func(string) (T, error)) func(string) (T, error) {
+// rejectZero returns a function that parses like read and returns an error for 0.
+func rejectZero[T int | time.Duration](parse func(string) (T, error)) func(string) (T, error) {
 	return func(text string) (T, error) {
-		v, err := read(text)
+		v, err := parse(text)
 		if err == nil && v == 0 {
 			err = errors.New("it must be more than 0")
 		}
@@ -74,7 +74,7 @@ func positive[T int | time.Duration](read func(string) (T, error)) func(string) 
 	}
 }
 
-func integer(text string) (int, error) {
+func parseInteger(text string) (int, error) {
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil {
 		return 0, errors.New("it must be a whole number")
@@ -82,8 +82,8 @@ func integer(text string) (int, error) {
 	return int(n), nil
 }
 
-// oneOf returns a function that parses a word from a set, in any case.
-func oneOf[T any](words map[string]T) func(string) (T, error) {
+// parseOneOf returns a function that parses a word from a set, in any case.
+func parseOneOf[T any](words map[string]T) func(string) (T, error) {
 	return func(text string) (v T, err error) {
 		v, known := words[strings.ToLower(text)]
 		if !known {
@@ -98,9 +98,9 @@ func oneOf[T any](words map[string]T) func(string) (T, error) {
 	}
 }
 
-// exporter parses OTEL_TRACES_EXPORTER or OTEL_METRICS_EXPORTER, a list. It reports whether the
+// parseExporters parses OTEL_TRACES_EXPORTER or OTEL_METRICS_EXPORTER, a list. It reports whether the
 // list has OTLP.
-func exporter(text string) (on bool, err error) {
+func parseExporters(text string) (on bool, err error) {
 	names := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r == ',' || r == ' ' })
 	if slices.Contains(names, "otlp") {
 		return true, nil
@@ -111,9 +111,9 @@ func exporter(text string) (on bool, err error) {
 	return false, errors.New("mcpc supports none, otlp")
 }
 
-// attributes parses OTEL_RESOURCE_ATTRIBUTES: name=value,name=value, with percent-encoding. An
+// parseAttributes parses OTEL_RESOURCE_ATTRIBUTES: name=value,name=value, with percent-encoding. An
 // invalid pair makes the whole value invalid.
-func attributes(text string) (all []otlp.Attribute, err error) {
+func parseAttributes(text string) (all []otlp.Attribute, err error) {
 	for pair := range strings.SplitSeq(text, ",") {
 		if strings.TrimSpace(pair) == "" {
 			continue
@@ -135,13 +135,13 @@ func setAttribute(all []otlp.Attribute, name string, value any) []otlp.Attribute
 	return append(all, otlp.Attribute{Key: name, Value: value})
 }
 
-// headers returns the header fields of a signal: name=value,name=value, with percent-encoding in
+// readHeaders returns the header fields of a signal: name=value,name=value, with percent-encoding in
 // the values. It ignores invalid pairs with a warning. Warnings contain no values, because values
 // are secrets.
-func (e *environment) headers(signal string) http.Header {
+func (e *environment) readHeaders(signal string) http.Header {
 	header := http.Header{}
-	for _, variable := range forSignal(signal, "HEADERS") {
-		text := e.get(variable)
+	for _, variable := range signalVariables(signal, "HEADERS") {
+		text := e.value(variable)
 		if text == "" {
 			continue
 		}

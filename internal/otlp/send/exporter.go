@@ -38,17 +38,17 @@ type Exporter struct {
 	options         Options
 	traces, metrics *courier
 
-	ctx     context.Context // done when Close stops waiting
-	giveUp  context.CancelFunc
-	workers sync.WaitGroup
-	some    chan struct{} // has an element if there may be spans in the queue
-	full    chan struct{} // has an element if the queue has a full batch
-	closing chan struct{} // closed by Close
+	ctx      context.Context // done when Close stops waiting
+	cancel   context.CancelFunc
+	workers  sync.WaitGroup
+	hasSpans chan struct{} // has an element if there may be spans in the queue
+	hasBatch chan struct{} // has an element if the queue has a full batch
+	closing  chan struct{} // closed by Close
 
 	mu       sync.Mutex
 	waiting  []otlp.Span
 	report   Report
-	closed   bool
+	isClosed bool
 	deadline time.Time // when Close stops waiting; zero for no limit
 }
 
@@ -76,18 +76,18 @@ func newExporter(c Config, o Options, backoff time.Duration) *Exporter {
 	secrets := &redact.Secrets{}
 	secrets.Learn(c.Secrets()...)
 	e := &Exporter{
-		config:  c,
-		options: o,
-		some:    make(chan struct{}, 1),
-		full:    make(chan struct{}, 1),
-		closing: make(chan struct{}),
+		config:   c,
+		options:  o,
+		hasSpans: make(chan struct{}, 1),
+		hasBatch: make(chan struct{}, 1),
+		closing:  make(chan struct{}),
 	}
-	e.ctx, e.giveUp = context.WithCancel(context.Background())
-	if c.Traces.On() {
+	e.ctx, e.cancel = context.WithCancel(context.Background())
+	if c.Traces.IsOn() {
 		e.traces = newCourier(c.Traces, o, secrets, backoff)
 		e.workers.Go(e.sendSpans)
 	}
-	if c.Metrics.On() && o.Collect != nil {
+	if c.Metrics.IsOn() && o.Collect != nil {
 		e.metrics = newCourier(c.Metrics, o, secrets, backoff)
 		e.workers.Go(e.sendMetrics)
 	}
@@ -101,16 +101,16 @@ func (e *Exporter) Span(s otlp.Span) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.closed || len(e.waiting) >= e.config.queue {
+	if e.isClosed || len(e.waiting) >= e.config.queue {
 		e.report.Spans.Dropped++
 		return
 	}
 	e.waiting = append(e.waiting, s)
 	if len(e.waiting) == 1 {
-		notify(e.some)
+		notify(e.hasSpans)
 	}
 	if len(e.waiting) == e.config.batch {
-		notify(e.full)
+		notify(e.hasBatch)
 	}
 }
 
@@ -126,22 +126,22 @@ func notify(c chan struct{}) {
 // it is full, or a while after its first span. After Close it sends the rest.
 func (e *Exporter) sendSpans() {
 	for {
-		n, closed := e.state()
+		n, closed := e.queueState()
 		if n == 0 && closed {
 			return
 		}
 		if n == 0 {
 			select {
-			case <-e.some:
+			case <-e.hasSpans:
 			case <-e.closing:
 			}
 			continue
 		}
 		if n < e.config.batch && !closed {
-			e.waitFor(e.config.delay, e.full)
+			e.waitFor(e.config.delay, e.hasBatch)
 		}
-		spans := e.take()
-		e.count(e.traces, &e.report.Spans, len(spans), e.deliver(e.traces, e.encode(spans)))
+		spans := e.takeBatch()
+		e.addResult(e.traces, &e.report.Spans, len(spans), e.deliverInTime(e.traces, e.encode(spans)))
 	}
 }
 
@@ -149,14 +149,14 @@ func (e *Exporter) encode(spans []otlp.Span) []byte {
 	return otlp.AppendTraces(nil, e.config.Traces.format, e.options.Resource, e.options.Scope, spans)
 }
 
-func (e *Exporter) state() (waiting int, closed bool) {
+func (e *Exporter) queueState() (waiting int, closed bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return len(e.waiting), e.closed
+	return len(e.waiting), e.isClosed
 }
 
-// take removes a batch from the queue and returns it.
-func (e *Exporter) take() []otlp.Span {
+// takeBatch removes a batch from the queue and returns it.
+func (e *Exporter) takeBatch() []otlp.Span {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	n := min(len(e.waiting), e.config.batch)
@@ -164,7 +164,7 @@ func (e *Exporter) take() []otlp.Span {
 	e.waiting = slices.Delete(e.waiting, 0, n)
 	if len(e.waiting) < e.config.batch {
 		select {
-		case <-e.full:
+		case <-e.hasBatch:
 		default:
 		}
 	}
@@ -175,7 +175,7 @@ func (e *Exporter) take() []otlp.Span {
 func (e *Exporter) sendMetrics() {
 	for closed := false; !closed; {
 		e.waitFor(e.config.interval, nil)
-		_, closed = e.state()
+		_, closed = e.queueState()
 		ms := e.options.Collect(e.options.Now())
 		points := 0
 		for _, m := range ms {
@@ -185,13 +185,13 @@ func (e *Exporter) sendMetrics() {
 			continue
 		}
 		body := otlp.AppendMetrics(nil, e.config.Metrics.format, e.options.Resource, e.options.Scope, ms)
-		e.count(e.metrics, &e.report.Metrics, points, e.deliver(e.metrics, body))
+		e.addResult(e.metrics, &e.report.Metrics, points, e.deliverInTime(e.metrics, body))
 	}
 }
 
-// deliver sends one export within its time limit. It returns early when Close stops waiting.
-func (e *Exporter) deliver(c *courier, body []byte) result {
-	ctx, cancel := limited(e.ctx, c.signal.limit)
+// deliverInTime sends one export within its time limit. It returns early when Close stops waiting.
+func (e *Exporter) deliverInTime(c *courier, body []byte) result {
+	ctx, cancel := withTimeout(e.ctx, c.signal.limit)
 	defer cancel()
 	return c.deliver(ctx, body, e.closing, func() (time.Time, bool) {
 		e.mu.Lock()
@@ -200,17 +200,17 @@ func (e *Exporter) deliver(c *courier, body []byte) result {
 	})
 }
 
-// count adds the result for n spans or points to counts and to the report.
-func (e *Exporter) count(c *courier, counts *Counts, n int, r result) {
+// addResult adds the result for n spans or points to counts and to the report.
+func (e *Exporter) addResult(c *courier, counts *Counts, n int, r result) {
 	e.mu.Lock()
-	began := r.err != nil && !c.failing && !e.closed && e.options.Failing != nil
-	c.failing = r.err != nil
-	if began {
+	isFirstFailure := r.err != nil && !c.isFailing && !e.isClosed && e.options.Failing != nil
+	c.isFailing = r.err != nil
+	if isFirstFailure {
 		defer e.options.Failing(r.err.Text) // after the lock
 	}
 	defer e.mu.Unlock()
 	rejected := min(max(r.rejected, 0), int64(n))
-	text := c.partial(r, n)
+	text := c.describePartial(r, n)
 	if r.err != nil {
 		counts.Failed += int64(n)
 		text = r.err.Text
@@ -219,7 +219,7 @@ func (e *Exporter) count(c *courier, counts *Counts, n int, r result) {
 		counts.Sent += int64(n) - rejected
 	}
 	// An earlier error says more than the end of the time.
-	if text != "" && (r.err == nil || !r.err.cut || e.report.Problem == "") {
+	if text != "" && (r.err == nil || !r.err.wasInterrupted || e.report.Problem == "") {
 		e.report.Problem = text
 	}
 }
@@ -231,12 +231,12 @@ func (e *Exporter) Post(ctx context.Context, spans []otlp.Span) error {
 		return &Error{Kind: wire.Usage, Text: "no traces are sent: the OTEL_* variables turn them off"}
 	}
 	r := e.traces.deliver(ctx, e.encode(spans), nil, ctx.Deadline)
-	e.count(e.traces, &e.report.Spans, len(spans), r)
+	e.addResult(e.traces, &e.report.Spans, len(spans), r)
 	if r.err != nil {
 		return r.err
 	}
 	if r.rejected > 0 {
-		return &Error{Kind: wire.Transport, Status: http.StatusOK, Text: e.traces.partial(r, len(spans))}
+		return &Error{Kind: wire.Transport, Status: http.StatusOK, Text: e.traces.describePartial(r, len(spans))}
 	}
 	return nil
 }
@@ -245,15 +245,15 @@ func (e *Exporter) Post(ctx context.Context, spans []otlp.Span) error {
 // summary.
 func (e *Exporter) Close(ctx context.Context) Report {
 	e.mu.Lock()
-	if !e.closed {
-		e.closed = true
+	if !e.isClosed {
+		e.isClosed = true
 		e.deadline, _ = ctx.Deadline()
 		close(e.closing)
 	}
 	e.mu.Unlock()
-	defer context.AfterFunc(ctx, e.giveUp)()
+	defer context.AfterFunc(ctx, e.cancel)()
 	e.workers.Wait()
-	e.giveUp()
+	e.cancel()
 	for _, c := range []*courier{e.traces, e.metrics} {
 		if c != nil {
 			c.client.CloseIdleConnections()

@@ -157,7 +157,7 @@ func TestEndpointOfASignalWithoutAPath(t *testing.T) {
 		"/":          "a collector takes them at /v1/traces",
 		"/v1/traces": "404 page not found",
 	} {
-		e := start(t, FromVariables, Options{}, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", server.URL+path)
+		e := start(t, EndpointFromVariables, Options{}, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", server.URL+path)
 		if err := e.Post(t.Context(), make([]otlp.Span, 1)); err == nil || !strings.Contains(err.Error(), "HTTP 404: "+want) {
 			t.Errorf("%q: %v", path, err)
 		}
@@ -217,7 +217,7 @@ func TestNoCollector(t *testing.T) {
 	defer cancel()
 	e := newExporter(configOf(t, "http://"+address, "OTEL_BSP_EXPORT_TIMEOUT", "0"), Options{Now: time.Now}, 24*time.Hour)
 	failed, _ := errors.AsType[*Error](e.Post(ctx, make([]otlp.Span, 1)))
-	if failed == nil || failed.Kind != wire.Transport || failed.Status != 0 || !failed.transient || failed.Text != address+": connection refused" {
+	if failed == nil || failed.Kind != wire.Transport || failed.Status != 0 || !failed.isTransient || failed.Text != address+": connection refused" {
 		t.Errorf("got %+v", failed)
 	}
 	give(e, 3000)
@@ -292,7 +292,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 func TestRequestOverTheLimit(t *testing.T) {
 	c := newCollector(t, nil)
 	e := start(t, c.URL, Options{}, "OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")
-	e.Span(otlp.Span{Name: strings.Repeat("x", largestRequest)})
+	e.Span(otlp.Span{Name: strings.Repeat("x", maxRequest)})
 	if report := e.Close(t.Context()); report.Spans != (Counts{Failed: 1}) || !strings.Contains(report.Problem, "exceeds the limit of 67108864") || c.number() != 0 {
 		t.Errorf("%d requests, %+v", c.number(), report)
 	}

@@ -30,21 +30,21 @@ func (s Sampler) Sample(trace otlp.TraceID, hasParent, parentSampled bool) bool 
 	return binary.BigEndian.Uint64(trace[8:])&(never-1) >= s.threshold
 }
 
-// sampler returns the Sampler of OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG.
-func (e *environment) sampler() (s Sampler) {
+// readSampler returns the Sampler of OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG.
+func (e *environment) readSampler() (s Sampler) {
 	const name = "OTEL_TRACES_SAMPLER"
-	root, byParent := strings.CutPrefix(lookup(e, []string{name}, samplerName, "parentbased_always_on"), "parentbased_")
-	s.ignoreParent = !byParent
+	root, usesParent := strings.CutPrefix(lookup(e, []string{name}, parseSamplerName, "parentbased_always_on"), "parentbased_")
+	s.ignoreParent = !usesParent
 	switch root {
 	case "always_off":
 		s.threshold = never
 	case "traceidratio":
-		s.threshold = uint64(math.Round((1 - lookup(e, []string{name + "_ARG"}, probability, 1)) * never))
+		s.threshold = uint64(math.Round((1 - lookup(e, []string{name + "_ARG"}, parseProbability, 1)) * never))
 	}
 	return s
 }
 
-func samplerName(text string) (string, error) {
+func parseSamplerName(text string) (string, error) {
 	text = strings.ToLower(text)
 	switch strings.TrimPrefix(text, "parentbased_") {
 	case "always_on", "always_off", "traceidratio":
@@ -53,7 +53,7 @@ func samplerName(text string) (string, error) {
 	return "", errors.New("mcpc supports always_on, always_off, traceidratio, each also with parentbased_ before it")
 }
 
-func probability(text string) (float64, error) {
+func parseProbability(text string) (float64, error) {
 	p, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(0 <= p && p <= 1) {
 		return 0, errors.New("it must be a number from 0 to 1")

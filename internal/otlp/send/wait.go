@@ -28,7 +28,7 @@ func (c *courier) wait(
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	for {
-		if last, known := deadline(); known && last.Before(end) {
+		if latest, known := deadline(); known && latest.Before(end) {
 			return false
 		}
 		select {
@@ -42,8 +42,8 @@ func (c *courier) wait(
 	}
 }
 
-// limited returns a context with a timeout. 0 means no timeout.
-func limited(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+// withTimeout returns a context with a timeout. 0 means no timeout.
+func withTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	if d == 0 {
 		return context.WithCancel(ctx)
 	}

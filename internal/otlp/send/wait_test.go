@@ -42,8 +42,8 @@ func TestRetryAfter(t *testing.T) {
 	c := &courier{options: Options{Now: func() time.Time { return now }}}
 	for text, want := range map[string]time.Duration{
 		"": 0, "soon": 0, "-5": 0, "1.5": 0, "0": 0, "120": 2 * time.Minute,
-		"99999999999999999999": longestWait, "9223372036854775807": longestWait,
-		"Thu, 26 Nov 2026 12:01:00 GMT": time.Minute, "Thu, 26 Nov 2026 11:00:00 GMT": 0, "Fri, 31 Dec 9999 23:59:59 GMT": longestWait,
+		"99999999999999999999": maxRetryAfter, "9223372036854775807": maxRetryAfter,
+		"Thu, 26 Nov 2026 12:01:00 GMT": time.Minute, "Thu, 26 Nov 2026 11:00:00 GMT": 0, "Fri, 31 Dec 9999 23:59:59 GMT": maxRetryAfter,
 	} {
 		if got := c.retryAfter(text); got != want {
 			t.Errorf("%q: got %v, want %v", text, got, want)
