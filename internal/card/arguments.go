@@ -6,39 +6,39 @@ import (
 	"unicode"
 )
 
-// arguments returns the words of a list of arguments, in its order.
-func (f *filler) arguments(raw []byte, equals bool) (words []string) {
-	items, err := objects(raw)
+// argumentWords returns the words of a list of arguments, in its order.
+func (f *filler) argumentWords(raw []byte, joinsFlags bool) (words []string) {
+	items, err := objectItems(raw)
 	if err != nil {
 		f.fail(err)
 	}
 	for i, m := range items {
 		kind := m.Text("type")
 		name := m.Text("name")
-		var each []string
+		var argument []string
 		switch {
 		case kind == "named" && (name == "" || strings.ContainsFunc(name, unicode.IsSpace)):
 			f.fail(malformed("argument %d has no name, or one with a space", i+1))
 		case kind == "named":
-			for _, value := range f.values(strings.TrimLeft(name, "-"), m) {
+			for _, value := range f.inputValues(strings.TrimLeft(name, "-"), m) {
 				switch {
 				case value == "":
-					each = append(each, name)
-				case equals:
-					each = append(each, name+"="+value)
+					argument = append(argument, name)
+				case joinsFlags:
+					argument = append(argument, name+"="+value)
 				default:
-					each = append(each, name, value)
+					argument = append(argument, name, value)
 				}
 			}
 		case kind == "positional", kind == "" && m.Value("value") != nil:
-			each = f.values(text(m, "valueHint"), m)
+			argument = f.inputValues(textMember(m, "valueHint"), m)
 		default:
 			f.fail(malformed("argument %d is neither named nor positional", i+1))
 		}
-		for _, word := range each {
+		for _, word := range argument {
 			f.checkText(fmt.Sprintf("argument %d", i+1), word)
 		}
-		words = append(words, each...)
+		words = append(words, argument...)
 	}
 	return words
 }
@@ -47,8 +47,8 @@ func (f *filler) arguments(raw []byte, equals bool) (words []string) {
 type flagUse struct {
 	// takesValue is set if a value follows the option.
 	takesValue bool
-	// opens says what the option gives the server access to, or is "".
-	opens string
+	// access says what the option gives the server access to, or is "".
+	access string
 }
 
 // runnerFlags are the options that a card may use for each program. Other options could make the
@@ -74,21 +74,21 @@ var runnerFlags = map[string]map[string]flagUse{
 		"-l":      {takesValue: true},
 		"--label": {takesValue: true}, "-h": {takesValue: true}, "--hostname": {takesValue: true},
 		"--entrypoint": {takesValue: true}, "--shm-size": {takesValue: true}, "--pids-limit": {takesValue: true},
-		"--stop-timeout": {takesValue: true}, "-v": {takesValue: true, opens: "files of this machine"},
-		"--volume":   {takesValue: true, opens: "files of this machine"},
-		"--mount":    {takesValue: true, opens: "files of this machine"},
-		"--env-file": {takesValue: true, opens: "a file of this machine"},
-		"--network":  {takesValue: true, opens: "a network of this machine"},
-		"--net":      {takesValue: true, opens: "a network of this machine"},
-		"-p":         {takesValue: true, opens: "a port of this machine"},
-		"--publish":  {takesValue: true, opens: "a port of this machine"},
-		"--add-host": {takesValue: true, opens: "a host under another name"},
-		"--device":   {takesValue: true, opens: "a device"}, "--gpus": {takesValue: true, opens: "devices"},
-		"--privileged": {opens: "the whole machine"}, "--cap-add": {takesValue: true, opens: "more of the kernel"},
-		"--security-opt": {takesValue: true, opens: "more of the kernel"},
-		"--pid":          {takesValue: true, opens: "other processes"}, "--ipc": {takesValue: true, opens: "other processes"},
-		"--userns": {takesValue: true, opens: "other users"},
-		"--uts":    {takesValue: true, opens: "the name of this machine"},
+		"--stop-timeout": {takesValue: true}, "-v": {takesValue: true, access: "files of this machine"},
+		"--volume":   {takesValue: true, access: "files of this machine"},
+		"--mount":    {takesValue: true, access: "files of this machine"},
+		"--env-file": {takesValue: true, access: "a file of this machine"},
+		"--network":  {takesValue: true, access: "a network of this machine"},
+		"--net":      {takesValue: true, access: "a network of this machine"},
+		"-p":         {takesValue: true, access: "a port of this machine"},
+		"--publish":  {takesValue: true, access: "a port of this machine"},
+		"--add-host": {takesValue: true, access: "a host under another name"},
+		"--device":   {takesValue: true, access: "a device"}, "--gpus": {takesValue: true, access: "devices"},
+		"--privileged": {access: "the whole machine"}, "--cap-add": {takesValue: true, access: "more of the kernel"},
+		"--security-opt": {takesValue: true, access: "more of the kernel"},
+		"--pid":          {takesValue: true, access: "other processes"}, "--ipc": {takesValue: true, access: "other processes"},
+		"--userns": {takesValue: true, access: "other users"},
+		"--uts":    {takesValue: true, access: "the name of this machine"},
 	},
 }
 
@@ -116,8 +116,8 @@ func (f *filler) checkRuntime(program string, words []string) (warnings []string
 			value = words[i]
 			shown += " " + value
 		}
-		if use.opens != "" && value != "none" && value != "false" {
-			warnings = append(warnings, fmt.Sprintf("%s gives the server access to %s", shown, use.opens))
+		if use.access != "" && value != "none" && value != "false" {
+			warnings = append(warnings, fmt.Sprintf("%s gives the server access to %s", shown, use.access))
 		}
 	}
 	return warnings

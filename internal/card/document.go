@@ -70,14 +70,14 @@ type Server struct {
 
 // A Choice is one way to use a server: a remote endpoint or a package.
 type Choice struct {
-	// Remote is set for an endpoint.
-	Remote bool
+	// IsRemote is set for an endpoint.
+	IsRemote bool
 	// Revisions are the protocol revisions that the card lists for the endpoint.
 	Revisions []string
 
 	members jsonraw.Members
-	// equals is set if a named argument is one word, --flag=value.
-	equals bool
+	// joinsFlags is set if a named argument is one word, --flag=value.
+	joinsFlags bool
 	// isCard is set for a package in a server card, which may have no packages.
 	isCard bool
 }
@@ -165,7 +165,7 @@ func parseServer(m jsonraw.Members) (Server, error) {
 	if inner, ok := m.Get("server"); ok {
 		m, _ = jsonraw.Object(inner)
 	}
-	detail, _ := jsonraw.Object(member(m, "versionDetail"))
+	detail, _ := jsonraw.Object(memberByName(m, "versionDetail"))
 	s := Server{Name: m.Text("name"), Title: m.Text("title"), Version: m.Text("version"), Status: m.Text("status")}
 	if s.Version == "" {
 		s.Version = detail.Text("version")
@@ -199,8 +199,8 @@ func parseServer(m jsonraw.Members) (Server, error) {
 			if bad != nil {
 				return s, malformed("an item of %s is not an object", list)
 			}
-			c := Choice{Remote: list == "remotes", members: members, equals: joinsFlags, isCard: isCard}
-			c.Revisions = texts(members.Value("supportedProtocolVersions"))
+			c := Choice{IsRemote: list == "remotes", members: members, joinsFlags: joinsFlags, isCard: isCard}
+			c.Revisions = stringItems(members.Value("supportedProtocolVersions"))
 			s.Choices = append(s.Choices, c)
 		}
 	}
@@ -219,8 +219,8 @@ var schemaDate = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`/(\d{4}-\d{2}-\d{2}|draft)/server\.schema\.json$`)
 })
 
-// member returns a member by its name, or by the name in snake_case of files before September 2025.
-func member(m jsonraw.Members, name string) []byte {
+// memberByName returns a member by its name, or by the name in snake_case of files before September 2025.
+func memberByName(m jsonraw.Members, name string) []byte {
 	if raw, ok := m.Get(name); ok {
 		return raw
 	}
@@ -235,14 +235,14 @@ func member(m jsonraw.Members, name string) []byte {
 	return m.Value(snake.String())
 }
 
-// text returns a text member, by either form of its name.
-func text(m jsonraw.Members, name string) string {
-	s, _ := jsonraw.Text(member(m, name))
+// textMember returns a text member, by either form of its name.
+func textMember(m jsonraw.Members, name string) string {
+	s, _ := jsonraw.Text(memberByName(m, name))
 	return s
 }
 
-// texts returns the texts of a list.
-func texts(raw []byte) (all []string) {
+// stringItems returns the texts of a list.
+func stringItems(raw []byte) (all []string) {
 	items, _ := jsonraw.Array(jsonraw.OrNull(raw))
 	for _, item := range items {
 		if s, ok := jsonraw.Text(item); ok {
@@ -252,8 +252,8 @@ func texts(raw []byte) (all []string) {
 	return all
 }
 
-// objects returns the items of a list of objects.
-func objects(raw []byte) (all []jsonraw.Members, err error) {
+// objectItems returns the items of a list of objects.
+func objectItems(raw []byte) (all []jsonraw.Members, err error) {
 	if raw == nil {
 		return nil, nil
 	}

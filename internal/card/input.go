@@ -41,8 +41,8 @@ type filler struct {
 	Values
 	used map[string]bool
 	// unset are the optional inputs without a value.
-	unset []string
-	refs  []Input
+	unset      []string
+	references []Input
 	// size is the length of the values of variables in all texts.
 	size int
 	err  error
@@ -75,11 +75,11 @@ func (f *filler) readInput(id string, m jsonraw.Members) Input {
 	in := Input{
 		ID:          id,
 		Description: m.Text("description"),
-		Default:     plain(m.Value("default")),
+		Default:     plainText(m.Value("default")),
 		Format:      m.Text("format"),
-		Choices:     texts(m.Value("choices")),
-		Required:    string(member(m, "isRequired")) == "true",
-		Secret:      string(member(m, "isSecret")) == "true",
+		Choices:     stringItems(m.Value("choices")),
+		Required:    string(memberByName(m, "isRequired")) == "true",
+		Secret:      string(memberByName(m, "isSecret")) == "true",
 	}
 	if in.Secret && in.Default != "" {
 		f.fail(refused("the secret input %q has a default, so that its value is public", id))
@@ -87,8 +87,8 @@ func (f *filler) readInput(id string, m jsonraw.Members) Input {
 	return in
 }
 
-// plain returns a text, or a number or boolean as text: existing files have both.
-func plain(raw []byte) string {
+// plainText returns a text, or a number or boolean as text: existing files have both.
+func plainText(raw []byte) string {
 	if s, ok := jsonraw.Text(jsonraw.OrNull(raw)); ok {
 		return s
 	}
@@ -98,17 +98,17 @@ func plain(raw []byte) string {
 	return ""
 }
 
-// values returns the values of an input: several for a repeated argument, none if it has no value.
-func (f *filler) values(id string, m jsonraw.Members) []string {
+// inputValues returns the values of an input: several for a repeated argument, none if it has no value.
+func (f *filler) inputValues(id string, m jsonraw.Members) []string {
 	if f.err != nil {
 		return nil
 	}
 	in := f.readInput(id, m)
 	fixed := m.Value("value")
 	if fixed == nil || string(fixed) == "null" {
-		return f.resolve(in, string(member(m, "isRepeated")) == "true")
+		return f.variableValues(in, string(memberByName(m, "isRepeated")) == "true")
 	}
-	value, ok := f.expand(plain(fixed), m.Value("variables"))
+	value, ok := f.expandVariables(plainText(fixed), m.Value("variables"))
 	if ok && in.Secret && value != "" && !strings.Contains(value, referencePrefix) {
 		f.fail(refused("the secret input %q has a fixed value, which is public", id))
 	}
@@ -118,9 +118,9 @@ func (f *filler) values(id string, m jsonraw.Members) []string {
 	return []string{value}
 }
 
-// resolve returns the values of an input that is not fixed: from --input, the environment, its
+// variableValues returns the values of an input that is not fixed: from --input, the environment, its
 // default, or the user.
-func (f *filler) resolve(in Input, repeated bool) []string {
+func (f *filler) variableValues(in Input, mayRepeat bool) []string {
 	if !inputID().MatchString(in.ID) {
 		f.fail(refused("an input is named %q; names have letters, digits, dots, dashes and underscores", in.ID))
 		return nil
@@ -130,30 +130,30 @@ func (f *filler) resolve(in Input, repeated bool) []string {
 		f.fail(refused("it has more than %d inputs", maxInputs))
 		return nil
 	}
-	values, given := f.Given[in.ID]
-	if !given && f.Env != nil {
+	values, isGiven := f.Given[in.ID]
+	if !isGiven && f.Env != nil {
 		if value := f.Env(in.ID); value != "" {
 			values = []string{value}
-			given = true
+			isGiven = true
 		}
 	}
 	isUnknown := in.Secret || f.Ask == nil && in.Default == ""
 	switch {
-	case len(values) > 1 && (!repeated || in.Secret):
+	case len(values) > 1 && (!mayRepeat || in.Secret):
 		f.fail(malformed("the input %q has one value, not %d", in.ID, len(values)))
-	case given && in.Secret, !given && in.Required && isUnknown:
+	case isGiven && in.Secret, !isGiven && in.Required && isUnknown:
 		f.addReference(in)
 		return []string{reference(in.ID)}
-	case !given && in.Default != "":
+	case !isGiven && in.Default != "":
 		values = []string{in.Default}
-	case !given && in.Required:
+	case !isGiven && in.Required:
 		value, err := f.Ask(in)
 		if err != nil {
 			f.fail(err)
 		}
 		f.Given[in.ID] = []string{value} // the input may occur again
 		values = []string{value}
-	case !given:
+	case !isGiven:
 		if !slices.Contains(f.unset, in.ID) {
 			f.unset = append(f.unset, in.ID)
 		}
@@ -169,10 +169,10 @@ func (f *filler) resolve(in Input, repeated bool) []string {
 
 // addReference notes an input whose value is needed when the server is used.
 func (f *filler) addReference(in Input) {
-	if i := slices.IndexFunc(f.refs, func(other Input) bool { return other.ID == in.ID }); i < 0 {
-		f.refs = append(f.refs, in)
+	if i := slices.IndexFunc(f.references, func(other Input) bool { return other.ID == in.ID }); i < 0 {
+		f.references = append(f.references, in)
 	} else {
-		f.refs[i].Secret = f.refs[i].Secret || in.Secret
+		f.references[i].Secret = f.references[i].Secret || in.Secret
 	}
 }
 
@@ -191,9 +191,9 @@ func (in Input) check(value string) error {
 	return nil
 }
 
-// expand replaces each {name} of the variables; other braces stay. It reports false if a variable
+// expandVariables replaces each {name} of the variables; other braces stay. It reports false if a variable
 // has no value.
-func (f *filler) expand(text string, variables []byte) (string, bool) {
+func (f *filler) expandVariables(text string, variables []byte) (string, bool) {
 	defined, _ := jsonraw.Object(jsonraw.OrNull(variables))
 	var b strings.Builder
 	isComplete := true
@@ -214,7 +214,7 @@ func (f *filler) expand(text string, variables []byte) (string, bool) {
 		m, _ := jsonraw.Object(raw)
 		// A variable has no variables of its own.
 		m = slices.DeleteFunc(slices.Clone(m), func(m jsonraw.Member) bool { return m.Name == "variables" })
-		values := f.values(name, m)
+		values := f.inputValues(name, m)
 		if len(values) == 0 {
 			isComplete = false
 		} else {
@@ -229,8 +229,8 @@ func (f *filler) expand(text string, variables []byte) (string, bool) {
 	}
 }
 
-// unknownInput returns an error if --input names an input that the server does not have.
-func (f *filler) unknownInput() error {
+// checkUnknownInputs returns an error if --input names an input that the server does not have.
+func (f *filler) checkUnknownInputs() error {
 	var known []string
 	for id := range f.used {
 		known = append(known, id)
@@ -250,7 +250,7 @@ func (f *filler) unknownInput() error {
 
 // checkText rejects a text with control characters, or with a reference that is not in refs.
 func (f *filler) checkText(what, text string) {
-	for _, in := range f.refs {
+	for _, in := range f.references {
 		text = strings.ReplaceAll(text, reference(in.ID), "")
 	}
 	if strings.Contains(text, referencePrefix) {
@@ -263,10 +263,10 @@ func (f *filler) checkText(what, text string) {
 // A Setting is an environment variable or a header field.
 type Setting struct{ Name, Value string }
 
-// settings returns the environment variables or header fields of a list that have a value. what
+// settingsWithValues returns the environment variables or header fields of a list that have a value. what
 // names them in errors.
-func (f *filler) settings(raw []byte, what string, refuse func(name string) bool) (all []Setting) {
-	items, err := objects(raw)
+func (f *filler) settingsWithValues(raw []byte, what string, refuse func(name string) bool) (all []Setting) {
+	items, err := objectItems(raw)
 	if err != nil {
 		f.fail(err)
 	}
@@ -276,7 +276,7 @@ func (f *filler) settings(raw []byte, what string, refuse func(name string) bool
 			f.fail(refused("mcpc does not set the %s %q for a card", what, name))
 			continue
 		}
-		if values := f.values(name, m); len(values) > 0 {
+		if values := f.inputValues(name, m); len(values) > 0 {
 			f.checkText(fmt.Sprintf("the %s %s", what, name), values[0])
 			all = append(all, Setting{name, values[0]})
 		}

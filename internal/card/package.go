@@ -15,41 +15,41 @@ type packageKind struct {
 	identifier, version func() *regexp.Regexp
 }
 
-// pattern returns a function that compiles a regular expression at its first call.
-func pattern(text string) func() *regexp.Regexp {
+// lazyPattern returns a function that compiles a regular expression at its first call.
+func lazyPattern(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
 var packageKinds = map[string]packageKind{
 	"npm": {
 		"npx",
-		pattern(`^(@[a-z0-9~][a-z0-9._~-]*/)?[a-z0-9~][a-zA-Z0-9._~-]*$`),
-		pattern(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`),
+		lazyPattern(`^(@[a-z0-9~][a-z0-9._~-]*/)?[a-z0-9~][a-zA-Z0-9._~-]*$`),
+		lazyPattern(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`),
 	},
 	"pypi": {
 		"uvx",
-		pattern(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`),
-		pattern(`^(\d+!)?\d+(\.\d+)*([.-]?[a-z]+[.-]?\d*)*(\+[a-z0-9.]+)?$`),
+		lazyPattern(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`),
+		lazyPattern(`^(\d+!)?\d+(\.\d+)*([.-]?[a-z]+[.-]?\d*)*(\+[a-z0-9.]+)?$`),
 	},
 	"nuget": {
 		"dnx",
-		pattern(`^[A-Za-z0-9_]+([.-][A-Za-z0-9_]+)*$`),
-		pattern(`^\d+(\.\d+){1,3}(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`),
+		lazyPattern(`^[A-Za-z0-9_]+([.-][A-Za-z0-9_]+)*$`),
+		lazyPattern(`^\d+(\.\d+){1,3}(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`),
 	},
 	"oci": {
 		"docker",
-		pattern(`^[a-z0-9][a-zA-Z0-9.-]*(:\d+)?(/[a-z0-9][a-z0-9._-]*)*` +
+		lazyPattern(`^[a-z0-9][a-zA-Z0-9.-]*(:\d+)?(/[a-z0-9][a-z0-9._-]*)*` +
 			`(:[A-Za-z0-9_][A-Za-z0-9_.-]*)?(@sha256:[0-9a-f]{64})?$`),
-		pattern(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`),
+		lazyPattern(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`),
 	},
 }
 
 // packagePlan returns the plan of a package.
 func (f *filler) packagePlan(c Choice) Plan {
 	m := c.members
-	kind := text(m, "registryType")
+	kind := textMember(m, "registryType")
 	if kind == "" {
-		kind = text(m, "registryName")
+		kind = textMember(m, "registryName")
 	}
 	runner, known := packageKinds[kind]
 	identifier := m.Text("identifier")
@@ -57,7 +57,7 @@ func (f *filler) packagePlan(c Choice) Plan {
 	if identifier == "" {
 		identifier = m.Text("name")
 	}
-	p := Plan{Kind: "stdio", Instructions: instructions(m)}
+	p := Plan{Kind: "stdio", Instructions: installInstructions(m)}
 	switch {
 	case c.isCard:
 		f.fail(refused("it is a server card, which describes remote servers only, and names the package %q", identifier))
@@ -65,13 +65,13 @@ func (f *filler) packagePlan(c Choice) Plan {
 		f.fail(bundleError(m, identifier))
 	case !known:
 		f.fail(refused("no program is known that runs packages of the type %q", kind))
-	case text(m, "fileSha256") != "":
+	case textMember(m, "fileSha256") != "":
 		f.fail(refused("its file must have a given SHA-256, and %s downloads the file itself, unchecked", runner.program))
 	case !runner.identifier().MatchString(identifier) || strings.Contains(identifier, ".."):
 		f.fail(refused("%q is not the name of a package of the type %s", identifier, kind))
-	case text(m, "runtimeHint") != "" && text(m, "runtimeHint") != runner.program:
+	case textMember(m, "runtimeHint") != "" && textMember(m, "runtimeHint") != runner.program:
 		f.fail(refused("it names the program %q; packages of the type %s are run by %s only",
-			text(m, "runtimeHint"), kind, runner.program))
+			textMember(m, "runtimeHint"), kind, runner.program))
 	}
 	transport, _ := jsonraw.Object(m.Value("transport"))
 	if t := transport.Text("type"); t != "" && t != "stdio" {
@@ -81,11 +81,11 @@ func (f *filler) packagePlan(c Choice) Plan {
 	if f.err != nil {
 		return p
 	}
-	if base := text(m, "registryBaseUrl"); base != "" && kind != "oci" {
+	if base := textMember(m, "registryBaseUrl"); base != "" && kind != "oci" {
 		p.Warnings = append(p.Warnings, "the package is of "+base+"; "+runner.program+" gets it from its own registry")
 	}
 	if kind == "oci" {
-		identifier = f.image(identifier, version, text(m, "registryBaseUrl"))
+		identifier = f.imageReference(identifier, version, textMember(m, "registryBaseUrl"))
 	} else if identifier += "@" + version; !runner.version().MatchString(version) {
 		f.fail(refused("its version %q is not one exact version", version))
 	}
@@ -93,16 +93,16 @@ func (f *filler) packagePlan(c Choice) Plan {
 	return p
 }
 
-// image returns the reference of an image with its tag or digest. Older files have the version and
+// imageReference returns the reference of an image with its tag or digest. Older files have the version and
 // the host in separate members.
-func (f *filler) image(identifier, version, base string) string {
-	first, rest, path := strings.Cut(identifier, "/")
-	if host := strings.TrimPrefix(base, "https://"); host != "" && !(path && strings.ContainsAny(first, ".:")) {
+func (f *filler) imageReference(identifier, version, registryURL string) string {
+	first, rest, hasPath := strings.Cut(identifier, "/")
+	if host := strings.TrimPrefix(registryURL, "https://"); host != "" && !(hasPath && strings.ContainsAny(first, ".:")) {
 		identifier = strings.TrimSuffix(host, "/") + "/" + identifier
-	} else if !path {
+	} else if !hasPath {
 		rest = first
 	}
-	if last := rest[strings.LastIndexByte(rest, '/')+1:]; !strings.ContainsAny(last, ":@") {
+	if lastElement := rest[strings.LastIndexByte(rest, '/')+1:]; !strings.ContainsAny(lastElement, ":@") {
 		identifier += ":" + version
 	}
 	_, tag, _ := strings.Cut(identifier[strings.LastIndexByte(identifier, '/')+1:], ":")
@@ -114,8 +114,8 @@ func (f *filler) image(identifier, version, base string) string {
 
 // bundleError returns why mcpc does not run a bundle.
 func bundleError(m jsonraw.Members, identifier string) error {
-	sum := text(m, "fileSha256")
-	if !pattern(`^[a-f0-9]{64}$`)().MatchString(sum) {
+	sum := textMember(m, "fileSha256")
+	if !lazyPattern(`^[a-f0-9]{64}$`)().MatchString(sum) {
 		return refused("the bundle %s has no SHA-256", identifier)
 	}
 	return refused(
@@ -125,10 +125,10 @@ func bundleError(m jsonraw.Members, identifier string) error {
 
 // addCommand sets the command line and the environment of a plan.
 func (f *filler) addCommand(p *Plan, c Choice, program, pinned string) {
-	runtime := f.arguments(member(c.members, "runtimeArguments"), c.equals)
-	arguments := f.arguments(member(c.members, "packageArguments"), c.equals)
-	p.Env = f.settings(member(c.members, "environmentVariables"), "variable", isForbiddenVariable)
-	for _, in := range f.refs {
+	runtime := f.argumentWords(memberByName(c.members, "runtimeArguments"), c.joinsFlags)
+	arguments := f.argumentWords(memberByName(c.members, "packageArguments"), c.joinsFlags)
+	p.Env = f.settingsWithValues(memberByName(c.members, "environmentVariables"), "variable", isForbiddenVariable)
+	for _, in := range f.references {
 		if in.Secret && strings.Contains(strings.Join(arguments, "\n"), reference(in.ID)) {
 			p.Warnings = append(p.Warnings, "the secret "+in.ID+" is an argument of the command, which other processes can see")
 		}
@@ -166,7 +166,7 @@ func (f *filler) addImageCommand(p *Plan, runtime []string, image string, argume
 	}
 	p.Command = []string{"docker", "run", "-i", "--rm"}
 	var env []Setting
-	pass := func(name, value string) {
+	passVariable := func(name, value string) {
 		if strings.Contains(value, referencePrefix) {
 			if isForbiddenVariable(name) {
 				f.fail(refused("mcpc does not set the variable %q for a card", name))
@@ -191,7 +191,7 @@ func (f *filler) addImageCommand(p *Plan, runtime []string, image string, argume
 		name, setTo, isSet := strings.Cut(value, "=")
 		switch {
 		case (flag == "-e" || flag == "--env") && isSet:
-			pass(name, setTo)
+			passVariable(name, setTo)
 		case valueFollows:
 			p.Command = append(p.Command, word, value)
 		default:
@@ -199,13 +199,13 @@ func (f *filler) addImageCommand(p *Plan, runtime []string, image string, argume
 		}
 	}
 	for _, s := range p.Env {
-		pass(s.Name, s.Value)
+		passVariable(s.Name, s.Value)
 	}
 	p.Env = env
 	p.Command = append(append(p.Command, image), arguments...)
 }
 
-var variableName = pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableName = lazyPattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // A variable of one word, without _, is allowed if it is one of allowedWords or ends with one of
 // allowedEnds: most other single words are settings of shells, linkers and runtimes (PS4,
@@ -226,7 +226,7 @@ var (
 	)
 	forbiddenEnds = strings.Fields(
 		"_PROXY _CA_BUNDLE _CERT_FILE _CERT_DIR _EXTRA_CA_CERTS _OPTIONS _OPTS _PRELOAD _TUNABLES")
-	harmless = strings.Fields("NODE_ENV PYTHONUNBUFFERED PYTHONIOENCODING PYTHONUTF8 RUST_LOG RUST_BACKTRACE")
+	harmlessVariables = strings.Fields("NODE_ENV PYTHONUNBUFFERED PYTHONIOENCODING PYTHONUTF8 RUST_LOG RUST_BACKTRACE")
 )
 
 // isForbiddenVariable reports whether a variable may make programs load other code, read other
@@ -238,7 +238,7 @@ func isForbiddenVariable(name string) bool {
 	if !variableName().MatchString(name) {
 		return true
 	}
-	if slices.Contains(harmless, upper) {
+	if slices.Contains(harmlessVariables, upper) {
 		return false
 	}
 	if slices.ContainsFunc(forbiddenBegins, begins) || slices.ContainsFunc(forbiddenEnds, ends) {
@@ -250,9 +250,9 @@ func isForbiddenVariable(name string) bool {
 	return !slices.Contains(allowedWords, upper) && !slices.ContainsFunc(allowedEnds, ends)
 }
 
-// instructions returns what the author wants done after the installation, as text.
-func instructions(m jsonraw.Members) (all []string) {
-	items, _ := objects(member(m, "postInstallInstructions"))
+// installInstructions returns what the author wants done after the installation, as text.
+func installInstructions(m jsonraw.Members) (all []string) {
+	items, _ := objectItems(memberByName(m, "postInstallInstructions"))
 	for _, m := range items {
 		line := m.Text("description")
 		if command := m.Text("command"); command != "" {

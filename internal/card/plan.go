@@ -39,15 +39,15 @@ func Resolve(c Choice, v Values) (Plan, error) {
 		f.Given = map[string][]string{}
 	}
 	var p Plan
-	if c.Remote {
+	if c.IsRemote {
 		p = f.remotePlan(c)
 	} else {
 		p = f.packagePlan(c)
 	}
-	p.Inputs = f.refs
+	p.Inputs = f.references
 	p.Unset = f.unset
 	if f.err == nil {
-		f.err = f.unknownInput()
+		f.err = f.checkUnknownInputs()
 	}
 	return p, f.err
 }
@@ -57,19 +57,19 @@ func (f *filler) remotePlan(c Choice) Plan {
 	m := c.members
 	p := Plan{Kind: m.Text("type")}
 	if p.Kind == "" {
-		p.Kind = text(m, "transportType")
+		p.Kind = textMember(m, "transportType")
 	}
 	if p.Kind != "streamable-http" && p.Kind != "sse" {
 		f.fail(malformed("the type of a remote is %q, not streamable-http or sse", p.Kind))
 	}
 	var isComplete bool
-	p.URL, isComplete = f.expand(m.Text("url"), m.Value("variables"))
+	p.URL, isComplete = f.expandVariables(m.Text("url"), m.Value("variables"))
 	if !isComplete {
 		f.fail(malformed("the URL needs a value for %s: give it with --input NAME=VALUE", strings.Join(f.unset, ", ")))
 	}
 	f.checkText("the URL", p.URL)
 	f.checkURL(p.URL)
-	p.Headers = f.settings(m.Value("headers"), "header field", isForbiddenHeader)
+	p.Headers = f.settingsWithValues(m.Value("headers"), "header field", isForbiddenHeader)
 	return p
 }
 
@@ -82,7 +82,7 @@ func (f *filler) checkURL(raw string) {
 			origin = scheme + "://" + rest[:end]
 		}
 	}
-	for _, in := range f.refs {
+	for _, in := range f.references {
 		if strings.Contains(origin, reference(in.ID)) {
 			if in.Secret {
 				f.fail(refused("the secret input %q is a part of the URL's host", in.ID))
@@ -90,7 +90,7 @@ func (f *filler) checkURL(raw string) {
 			return // the host is not known yet
 		}
 	}
-	for _, in := range f.refs {
+	for _, in := range f.references {
 		raw = strings.ReplaceAll(raw, reference(in.ID), "x")
 	}
 	u, err := url.Parse(raw)
@@ -123,8 +123,8 @@ func isForbiddenHeader(name string) bool {
 		slices.Contains(transportFields, lower)
 }
 
-// Refers reports whether a value refers to an input.
-func (p Plan) Refers(value string) bool {
+// RefersToInput reports whether a value refers to an input.
+func (p Plan) RefersToInput(value string) bool {
 	return slices.ContainsFunc(p.Inputs, func(in Input) bool { return strings.Contains(value, reference(in.ID)) })
 }
 
@@ -148,7 +148,7 @@ func (p Plan) Entry(name string) json.RawMessage {
 	for _, in := range p.Inputs {
 		inputs = append(inputs, input{in.ID, in.Description, in.Secret, in.Choices})
 	}
-	e := entry{Type: p.Kind, URL: p.URL, Env: byName(p.Env), Headers: byName(p.Headers)}
+	e := entry{Type: p.Kind, URL: p.URL, Env: settingsMap(p.Env), Headers: settingsMap(p.Headers)}
 	if len(p.Command) > 0 {
 		e.Command = p.Command[0]
 		e.Args = p.Command[1:]
@@ -157,8 +157,8 @@ func (p Plan) Entry(name string) json.RawMessage {
 	return raw
 }
 
-// byName returns settings as a map.
-func byName(all []Setting) map[string]string {
+// settingsMap returns settings as a map.
+func settingsMap(all []Setting) map[string]string {
 	values := map[string]string{}
 	for _, s := range all {
 		values[s.Name] = s.Value

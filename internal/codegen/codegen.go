@@ -32,25 +32,25 @@ type Source struct {
 	OnlyTypes bool
 }
 
-// A LeftOut is a tool without a wrapper, and the reason.
-type LeftOut struct{ Name, Why string }
+// A Omitted is a tool without a wrapper, and the reason.
+type Omitted struct{ Name, Reason string }
 
 // A wrapper is a tool with its types, in a form that all languages share.
 type wrapper struct {
 	tool  mcp.Tool
 	ident string // with capitals, as GetSum
 	// input is nil if the tool takes no arguments, output if the tool declares no outputSchema.
-	input, output *typ
-	// args and out are the names of input and output if these are not objects and OnlyTypes is set;
+	input, output *typeDef
+	// argsAlias and out are the names of input and output if these are not objects and OnlyTypes is set;
 	// otherwise "".
-	args, out string
+	argsAlias, outputAlias string
 }
 
 // A sort is a kind of type.
-type sort int
+type typeKind int
 
 const (
-	anything sort = iota
+	anything typeKind = iota
 	text
 	integer
 	number
@@ -61,62 +61,62 @@ const (
 )
 
 // A typ is a type that each language writes in its own syntax.
-type typ struct {
-	sort
-	name     string // of an object; otherwise ""
-	about    string
-	fields   []field
-	item     *typ
-	nullable bool
+type typeDef struct {
+	typeKind
+	name        string // of an object; otherwise ""
+	description string
+	fields      []field
+	item        *typeDef
+	isNullable  bool
 	// choices are the values of an enum; nil if the type is not an enum.
 	choices []json.RawMessage
 }
 
 // A field is a member of an object. about is its description.
 type field struct {
-	name, ident, about string
-	required           bool
-	typ                *typ
+	name, ident, description string
+	isRequired               bool
+	typ                      *typeDef
 }
 
-// wrappers returns a wrapper for each tool, and the tools that are left out. The names of types and
+// buildWrappers returns a wrapper for each tool, and the tools that are left out. The names of types and
 // functions differ from each other and from reserved.
-func (s Source) wrappers(reserved ...string) (all []wrapper, left []LeftOut) {
-	names := names{}
+func (s Source) buildWrappers(reserved ...string) (all []wrapper, left []Omitted) {
+	names := nameSet{}
 	for _, name := range reserved {
-		names.take(name)
+		names.claim(name)
 	}
 	for _, tool := range s.Tools {
 		if strings.HasPrefix(tool.Name, "-") {
-			left = append(left, LeftOut{tool.Name, "mcpc call would take its name for a flag"})
+			left = append(left, Omitted{tool.Name, "mcpc call would take its name for a flag"})
 			continue
 		}
-		w := wrapper{tool: tool, ident: names.take(identOf(tool.Name, "Tool"))}
+		w := wrapper{tool: tool, ident: names.claim(makeIdent(tool.Name, "Tool"))}
 		in := &reader{doc: schema.New(tool.InputSchema), names: names}
-		w.input = in.read(tool.InputSchema, w.ident+"Args", 0)
-		if w.input.sort == dict && isClosed(tool.InputSchema) {
+		w.input = in.readType(tool.InputSchema, w.ident+"Args", 0)
+		if w.input.typeKind == dict && isClosed(tool.InputSchema) {
 			w.input = nil
 		}
 		if tool.OutputSchema != nil {
 			out := &reader{doc: schema.New(tool.OutputSchema), names: names}
-			w.output = out.read(tool.OutputSchema, w.ident+"Output", 0)
+			w.output = out.readType(tool.OutputSchema, w.ident+"Output", 0)
 		}
-		if s.OnlyTypes && w.input != nil && w.input.sort != object {
-			w.args = names.take(w.ident + "Args")
+		if s.OnlyTypes && w.input != nil && w.input.typeKind != object {
+			w.argsAlias = names.claim(w.ident + "Args")
 		}
-		if s.OnlyTypes && w.output != nil && w.output.sort != object {
-			w.out = names.take(w.ident + "Output")
+		if s.OnlyTypes && w.output != nil && w.output.typeKind != object {
+			w.outputAlias = names.claim(w.ident + "Output")
 		}
 		all = append(all, w)
 	}
 	return all, left
 }
 
-// names has the names that are in use.
-type names map[string]bool
+// nameSet has the names that are in use.
+type nameSet map[string]bool
 
-// take returns name, with a number after it if name is in use, and marks the result as in use.
-func (n names) take(name string) string {
+// claim returns name, with a number after it if name is in use, and marks the result as in use.
+func (n nameSet) claim(name string) string {
 	for i := 1; ; i++ {
 		try := name
 		if i > 1 {
@@ -129,9 +129,9 @@ func (n names) take(name string) string {
 	}
 }
 
-// identOf returns an identifier of ASCII letters and digits for a name: each word begins with a
+// makeIdent returns an identifier of ASCII letters and digits for a name: each word begins with a
 // capital. It puts fallback before the result if the result is empty or begins with a digit.
-func identOf(name, fallback string) string {
+func makeIdent(name, fallback string) string {
 	var b strings.Builder
 	upper := true
 	for _, r := range name {
@@ -158,88 +158,88 @@ func identOf(name, fallback string) string {
 // A reader derives types from one schema. A schema that it cannot express becomes anything.
 type reader struct {
 	doc   *schema.Document
-	names names
-	// within has the references on the current path, count is the number of types so far.
-	within map[string]bool
+	names nameSet
+	// onPath has the references on the current path, count is the number of types so far.
+	onPath map[string]bool
 	count  int
 }
 
-// deepest bounds the depth of types, mostTypes their number: schemas may refer to themselves.
+// deepest bounds the depth of types, maxTypes their number: schemas may refer to themselves.
 const (
-	deepest   = 12
-	mostTypes = 2000
+	maxDepth = 12
+	maxTypes = 2000
 )
 
-// read returns the type of a schema. name is the name of the type if it is an object. The type is
+// readType returns the type of a schema. name is the name of the type if it is an object. The type is
 // anything if the schema is not an object, refers to itself, or exceeds a limit.
-func (r *reader) read(raw json.RawMessage, name string, depth int) *typ {
+func (r *reader) readType(raw json.RawMessage, name string, depth int) *typeDef {
 	members, err := jsonraw.Object(raw)
 	r.count++
-	if err != nil || depth > deepest || r.count > mostTypes {
-		return &typ{}
+	if err != nil || depth > maxDepth || r.count > maxTypes {
+		return &typeDef{}
 	}
 	if ref, ok := members.Get("$ref"); ok {
 		target, _ := jsonraw.Text(ref)
-		to, ok := r.doc.Resolve(target)
-		if !ok || r.within[target] {
-			return &typ{}
+		definition, ok := r.doc.Resolve(target)
+		if !ok || r.onPath[target] {
+			return &typeDef{}
 		}
-		if r.within == nil {
-			r.within = map[string]bool{}
+		if r.onPath == nil {
+			r.onPath = map[string]bool{}
 		}
-		r.within[target] = true
-		defer delete(r.within, target)
-		return r.read(to.Raw, name, depth+1)
+		r.onPath[target] = true
+		defer delete(r.onPath, target)
+		return r.readType(definition.Raw, name, depth+1)
 	}
-	t := r.alternatives(members, name, depth)
+	t := r.readAlternatives(members, name, depth)
 	if t == nil {
-		t = r.plain(members, name, depth)
+		t = r.readDeclared(members, name, depth)
 	}
-	t.about = members.Text("description")
+	t.description = members.Text("description")
 	return t
 }
 
-// alternatives returns the type of a schema with anyOf, oneOf, allOf, enum or const; nil for other
+// readAlternatives returns the type of a schema with anyOf, oneOf, allOf, enum or const; nil for other
 // schemas. Alternatives of one type and null are nullable; other alternatives are anything.
-func (r *reader) alternatives(members jsonraw.Members, name string, depth int) *typ {
+func (r *reader) readAlternatives(members jsonraw.Members, name string, depth int) *typeDef {
 	for _, key := range []string{"anyOf", "oneOf", "allOf"} {
 		raw, there := members.Get(key)
 		if !there {
 			continue
 		}
 		all, _ := jsonraw.Array(raw)
-		var rest []json.RawMessage
-		for _, one := range all {
-			if kind, _ := jsonraw.Text(jsonraw.First(one, "type")); kind != "null" {
-				rest = append(rest, one)
+		var nonNull []json.RawMessage
+		for _, alternative := range all {
+			if kind, _ := jsonraw.Text(jsonraw.First(alternative, "type")); kind != "null" {
+				nonNull = append(nonNull, alternative)
 			}
 		}
-		if len(rest) != 1 {
-			return &typ{}
+		if len(nonNull) != 1 {
+			return &typeDef{}
 		}
-		t := r.read(rest[0], name, depth+1)
-		t.nullable = t.nullable || len(rest) < len(all)
+		t := r.readType(nonNull[0], name, depth+1)
+		t.isNullable = t.isNullable || len(nonNull) < len(all)
 		return t
 	}
 	choices, enum := members.Get("enum")
 	values, _ := jsonraw.Array(choices)
-	if one, ok := members.Get("const"); ok && !enum {
-		values = []json.RawMessage{one}
+	if alternative, ok := members.Get("const"); ok && !enum {
+		values = []json.RawMessage{alternative}
 	}
 	if len(values) == 0 {
 		return nil
 	}
-	t := &typ{sort: text, choices: values}
+	t := &typeDef{typeKind: text, choices: values}
 	for _, v := range values {
 		if _, ok := jsonraw.Text(v); !ok {
-			t.sort = anything
+			t.typeKind = anything
 		}
 	}
 	return t
 }
 
-// plain returns the type that the keyword type declares.
-func (r *reader) plain(members jsonraw.Members, name string, depth int) *typ {
+// readDeclared returns the type that the keyword type declares.
+func (r *reader) readDeclared(members jsonraw.Members, name string, depth int) *typeDef {
 	raw, declared := members.Get("type")
 	kinds := schema.AllTypes
 	if declared {
@@ -247,46 +247,46 @@ func (r *reader) plain(members jsonraw.Members, name string, depth int) *typ {
 	} else if members.Value("properties") != nil {
 		kinds = schema.Object
 	}
-	t := &typ{nullable: kinds&schema.Null != 0}
+	t := &typeDef{isNullable: kinds&schema.Null != 0}
 	switch kinds &^ schema.Null {
 	case schema.String:
-		t.sort = text
+		t.typeKind = text
 	case schema.Whole:
-		t.sort = integer
+		t.typeKind = integer
 	case schema.Number:
-		t.sort = number
+		t.typeKind = number
 	case schema.Boolean:
-		t.sort = boolean
+		t.typeKind = boolean
 	case schema.Array:
-		t.sort = list
-		t.item = r.read(members.Value("items"), name+"Item", depth+1)
+		t.typeKind = list
+		t.item = r.readType(members.Value("items"), name+"Item", depth+1)
 	case schema.Object:
-		r.object(t, members, name, depth)
+		r.readObject(t, members, name, depth)
 	default:
-		t.nullable = false
+		t.isNullable = false
 	}
 	return t
 }
 
-// object completes t as the type of an object: a dict if the schema declares no properties or
+// readObject completes t as the type of an object: a dict if the schema declares no properties or
 // declares one twice.
-func (r *reader) object(t *typ, members jsonraw.Members, name string, depth int) {
+func (r *reader) readObject(t *typeDef, members jsonraw.Members, name string, depth int) {
 	properties, _ := jsonraw.Object(members.Value("properties"))
 	if _, twice := properties.Duplicate(); twice || len(properties) == 0 {
-		t.sort = dict
-		t.item = &typ{}
-		if more, _ := members.Get("additionalProperties"); len(more) > 0 && more[0] == '{' {
-			t.item = r.read(more, name+"Value", depth+1)
+		t.typeKind = dict
+		t.item = &typeDef{}
+		if additional, _ := members.Get("additionalProperties"); len(additional) > 0 && additional[0] == '{' {
+			t.item = r.readType(additional, name+"Value", depth+1)
 		}
 		return
 	}
-	t.sort, t.name = object, r.names.take(name)
+	t.typeKind, t.name = object, r.names.claim(name)
 	required := members.Words("required")
-	idents := names{}
+	idents := nameSet{}
 	for _, p := range properties {
-		f := field{name: p.Name, ident: idents.take(identOf(p.Name, "Field")), required: required[p.Name]}
-		f.typ = r.read(p.Value, t.name+f.ident, depth+1)
-		f.about = f.typ.about
+		f := field{name: p.Name, ident: idents.claim(makeIdent(p.Name, "Field")), isRequired: required[p.Name]}
+		f.typ = r.readType(p.Value, t.name+f.ident, depth+1)
+		f.description = f.typ.description
 		t.fields = append(t.fields, f)
 	}
 }
@@ -296,8 +296,8 @@ func (r *reader) object(t *typ, members jsonraw.Members, name string, depth int)
 func isClosed(raw json.RawMessage) bool {
 	members, _ := jsonraw.Object(raw)
 	properties, _ := jsonraw.Object(members.Value("properties"))
-	more, there := members.Get("additionalProperties")
-	return len(properties) == 0 && (!there || string(more) == "false")
+	additional, there := members.Get("additionalProperties")
+	return len(properties) == 0 && (!there || string(additional) == "false")
 }
 
 // oneLine returns a server's text for a comment: on one line, of about 600 bytes at most, with
@@ -320,9 +320,9 @@ func oneLine(s string) string {
 	return strings.NewReplacer("*/", "* /", "+build", "+ build").Replace(b.String())
 }
 
-// wrapped splits a text into lines of at most width bytes; a longer word has its own line. It
+// wrapWords splits a text into lines of at most width bytes; a longer word has its own line. It
 // returns one empty line for an empty text.
-func wrapped(s string, width int) (lines []string) {
+func wrapWords(s string, width int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(s) {
 		if line != "" && len(line)+1+len(word) > width {

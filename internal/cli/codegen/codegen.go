@@ -106,7 +106,7 @@ func runCodegen(ctx context.Context, f *cmdutil.Factory, o codegenOptions) error
 	src := codegen.Source{Server: f.Secrets.Text(named(c)), Tools: connect.Unique(all.Tools)}
 	aimCode(c, &src)
 	var code []byte
-	var left []codegen.LeftOut
+	var left []codegen.Omitted
 	src.OnlyTypes = o.types
 	switch {
 	case o.tsCode:
@@ -120,7 +120,7 @@ func runCodegen(ctx context.Context, f *cmdutil.Factory, o codegenOptions) error
 		f.Warn(text)
 	}
 	for _, l := range append(sliceutil.Map(all.LeftOut, asLeftOut), left...) {
-		f.Warn(l.Name + " is omitted: " + l.Why)
+		f.Warn(l.Name + " is omitted: " + l.Reason)
 	}
 	if f.Secrets.Holds(code) {
 		f.Warn("the server's definitions have a secret, which is in the code: look at it before you share it")
@@ -166,6 +166,6 @@ func aimCode(c *connect.Conn, src *codegen.Source) {
 }
 
 // asLeftOut converts a LeftOut of a list, with a name that is safe for the terminal.
-func asLeftOut(l connect.LeftOut) codegen.LeftOut {
-	return codegen.LeftOut{Name: term.Line(l.Name), Why: l.Why}
+func asLeftOut(l connect.LeftOut) codegen.Omitted {
+	return codegen.Omitted{Name: term.Line(l.Name), Reason: l.Why}
 }

@@ -194,7 +194,7 @@ func (d *described) facts(f *cmdutil.Factory) [][]string {
 	}
 	for _, list := range [][]card.Setting{d.plan.Env, d.plan.Headers} {
 		for _, s := range list {
-			if !d.plan.Refers(s.Value) { // otherwise it is listed as an input
+			if !d.plan.RefersToInput(s.Value) { // otherwise it is listed as an input
 				rows = append(rows, []string{"sets", s.Name + "=" + s.Value})
 			}
 		}

@@ -27,8 +27,8 @@ func (f FoundCard) Choose(pick []int) (choice card.Choice, lines []string) {
 		}
 		lines = append(lines, fmt.Sprintf("%s%d\t%s", f.Prefix, i+1, line))
 	}
-	if slices.ContainsFunc(usable, func(c card.Choice) bool { return c.Remote }) {
-		usable = slices.DeleteFunc(usable, func(c card.Choice) bool { return !c.Remote })
+	if slices.ContainsFunc(usable, func(c card.Choice) bool { return c.IsRemote }) {
+		usable = slices.DeleteFunc(usable, func(c card.Choice) bool { return !c.IsRemote })
 	}
 	if len(pick) == 1 && pick[0] <= len(all) {
 		return all[pick[0]-1], nil

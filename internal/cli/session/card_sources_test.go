@@ -297,7 +297,7 @@ func TestChoose(t *testing.T) {
 		choice, lines := f.Choose(c.pick)
 		got := strings.Join(lines, "|")
 		if lines == nil {
-			got = map[bool]string{true: "remote", false: "package"}[choice.Remote]
+			got = map[bool]string{true: "remote", false: "package"}[choice.IsRemote]
 		}
 		if got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
