@@ -21,9 +21,9 @@ const (
 	idJAGType      = "urn:ietf:params:oauth:token-type:id-jag"
 )
 
-// exchange handles the token endpoint of the enterprise. It exchanges a user's id token for an
+// exchangeIDToken handles the token endpoint of the enterprise. It exchanges a user's id token for an
 // assertion that can be used once, at one authorization server and for one resource (RFC 8693).
-func (s *authServer) exchange(w http.ResponseWriter, req *http.Request) {
+func (s *authServer) exchangeIDToken(w http.ResponseWriter, req *http.Request) {
 	form := req.PostFormValue
 	if form("grant_type") != exchangeGrant || form("requested_token_type") != idJAGType {
 		answerError(w, "unsupported_grant_type")
@@ -33,7 +33,7 @@ func (s *authServer) exchange(w http.ResponseWriter, req *http.Request) {
 		answerError(w, "invalid_client")
 		return
 	}
-	if form("subject_token") != demoIDToken || form("audience") != base(req) {
+	if form("subject_token") != demoIDToken || form("audience") != baseURL(req) {
 		answerError(w, "invalid_grant")
 		return
 	}
@@ -44,26 +44,26 @@ func (s *authServer) exchange(w http.ResponseWriter, req *http.Request) {
 		client:   demoClient,
 		resource: form("resource"),
 		scopes:   strings.Fields(form("scope")),
-		until:    s.now().Add(time.Minute),
+		expires:  s.now().Add(time.Minute),
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	answerJSON(w, http.StatusOK,
 		map[string]any{"access_token": assertion, "issued_token_type": idJAGType, "token_type": "N_A", "expires_in": 60})
 }
 
-// assertionLocked issues a token for an assertion: the platform's, or one made by exchange for this
+// grantForAssertionLocked issues a token for an assertion: the platform's, or one made by exchange for this
 // client (RFC 7523). s.mu is locked.
-func (s *authServer) assertionLocked(w http.ResponseWriter, req *http.Request) {
+func (s *authServer) grantForAssertionLocked(w http.ResponseWriter, req *http.Request) {
 	form := req.PostFormValue
-	id, secret, named := req.BasicAuth()
-	g, exchanged := take(s.assertions, form("assertion"))
+	id, secret, hasAuth := req.BasicAuth()
+	g, isExchanged := takeOnce(s.assertions, form("assertion"))
 	switch {
-	case exchanged && (!named || id != demoClient || secret != demoSecret), !exchanged && form("client_id") != demoClient:
+	case isExchanged && (!hasAuth || id != demoClient || secret != demoSecret), !isExchanged && form("client_id") != demoClient:
 		answerError(w, "invalid_client")
-	case exchanged && !g.until.Before(s.now()):
-		s.grantLocked(w, g, false)
-	case !exchanged && form("assertion") == demoAssertion:
-		s.grantLocked(w, grant{client: demoClient, resource: form("resource"), scopes: strings.Fields(form("scope"))}, false)
+	case isExchanged && !g.expires.Before(s.now()):
+		s.issueTokenLocked(w, g, false)
+	case !isExchanged && form("assertion") == demoAssertion:
+		s.issueTokenLocked(w, grant{client: demoClient, resource: form("resource"), scopes: strings.Fields(form("scope"))}, false)
 	default:
 		answerError(w, "invalid_grant")
 	}

@@ -30,8 +30,8 @@ const (
 
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
 
-// tokenLife is how long a token of the demo is valid.
-const tokenLife = 5 * time.Minute
+// tokenLifetime is how long a token of the demo is valid.
+const tokenLifetime = 5 * time.Minute
 
 // Protect serves an MCP handler at /mcp that requires a login, together with an authorization
 // server. The server supports resource metadata, dynamic registration, authorization code with
@@ -43,23 +43,23 @@ const tokenLife = 5 * time.Minute
 // returns the current time, for the expiry of tokens.
 func Protect(mcp http.Handler, now func() time.Time) http.Handler {
 	s := &authServer{
-		now:        now,
-		clients:    map[string][]string{},
-		codes:      map[string]grant{},
-		tokens:     map[string]grant{},
-		refresh:    map[string]grant{},
-		assertions: map[string]grant{},
+		now:           now,
+		clients:       map[string][]string{},
+		codes:         map[string]grant{},
+		tokens:        map[string]grant{},
+		refreshTokens: map[string]grant{},
+		assertions:    map[string]grant{},
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /.well-known/oauth-protected-resource/mcp", s.resource)
-	mux.HandleFunc("GET /.well-known/oauth-authorization-server", s.metadata)
+	mux.HandleFunc("GET /.well-known/oauth-protected-resource/mcp", s.serveResourceMetadata)
+	mux.HandleFunc("GET /.well-known/oauth-authorization-server", s.serveServerMetadata)
 	mux.HandleFunc("POST /register", s.register)
 	mux.HandleFunc("GET /authorize", s.authorize)
-	mux.HandleFunc("POST /device", s.device)
-	mux.HandleFunc("POST /token", s.token)
+	mux.HandleFunc("POST /device", s.issueDeviceCode)
+	mux.HandleFunc("POST /token", s.serveToken)
 	mux.HandleFunc("POST /revoke", s.revoke)
-	mux.HandleFunc("POST /idp/token", s.exchange)
-	mux.Handle("/mcp", s.guarded(mcp))
+	mux.HandleFunc("POST /idp/token", s.exchangeIDToken)
+	mux.Handle("/mcp", s.requireToken(mcp))
 	return mux
 }
 
@@ -67,37 +67,37 @@ func Protect(mcp http.Handler, now func() time.Time) http.Handler {
 type authServer struct {
 	now func() time.Time
 
-	mu                     sync.Mutex
-	clients                map[string][]string // redirect URIs
-	codes, tokens, refresh map[string]grant
-	assertions             map[string]grant
+	mu                           sync.Mutex
+	clients                      map[string][]string // redirect URIs
+	codes, tokens, refreshTokens map[string]grant
+	assertions                   map[string]grant
 }
 
 // A grant is what a client was authorized to do, with the time of its expiry.
 type grant struct {
 	client, redirect, challenge, resource string
 	scopes                                []string
-	until                                 time.Time
+	expires                               time.Time
 }
 
-func (s *authServer) resource(w http.ResponseWriter, req *http.Request) {
+func (s *authServer) serveResourceMetadata(w http.ResponseWriter, req *http.Request) {
 	answerJSON(
 		w,
 		http.StatusOK,
 		map[string]any{
-			"resource": base(req) + "/mcp", "authorization_servers": []string{base(req)},
+			"resource": baseURL(req) + "/mcp", "authorization_servers": []string{baseURL(req)},
 			"scopes_supported": []string{scopeRead, scopeCall}, "resource_name": "mcpc demo server",
 		},
 	)
 }
 
-func (s *authServer) metadata(w http.ResponseWriter, req *http.Request) {
+func (s *authServer) serveServerMetadata(w http.ResponseWriter, req *http.Request) {
 	answerJSON(w, http.StatusOK, map[string]any{
-		"issuer": base(req), "authorization_endpoint": base(req) + "/authorize",
-		"token_endpoint":                base(req) + "/token",
-		"device_authorization_endpoint": base(req) + "/device",
-		"registration_endpoint":         base(req) + "/register",
-		"revocation_endpoint":           base(req) + "/revoke",
+		"issuer": baseURL(req), "authorization_endpoint": baseURL(req) + "/authorize",
+		"token_endpoint":                baseURL(req) + "/token",
+		"device_authorization_endpoint": baseURL(req) + "/device",
+		"registration_endpoint":         baseURL(req) + "/register",
+		"revocation_endpoint":           baseURL(req) + "/revoke",
 		"response_types_supported":      []string{"code"}, "code_challenge_methods_supported": []string{"S256"},
 		"grant_types_supported": []string{
 			"authorization_code",
@@ -140,7 +140,7 @@ func (s *authServer) authorize(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, "no such client, or another redirect_uri than it registered", http.StatusBadRequest)
 		return
 	}
-	answer := url.Values{"state": {q.Get("state")}, "iss": {base(req)}}
+	answer := url.Values{"state": {q.Get("state")}, "iss": {baseURL(req)}}
 	if q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" || q.Get("code_challenge") == "" {
 		answer.Set("error", "invalid_request")
 	} else {
@@ -155,63 +155,63 @@ func (s *authServer) authorize(w http.ResponseWriter, req *http.Request) {
 	http.Redirect(w, req, redirect.String(), http.StatusFound)
 }
 
-// device issues a device code (RFC 8628). The demo user approves at once, so the user code need not
+// issueDeviceCode issues a device code (RFC 8628). The demo user approves at once, so the user code need not
 // be entered.
-func (s *authServer) device(w http.ResponseWriter, req *http.Request) {
+func (s *authServer) issueDeviceCode(w http.ResponseWriter, req *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	code := rand.Text()
 	s.codes[code] = grant{
 		client: req.PostFormValue("client_id"), resource: req.PostFormValue("resource"),
-		scopes: strings.Fields(req.PostFormValue("scope")), until: s.now().Add(tokenLife),
+		scopes: strings.Fields(req.PostFormValue("scope")), expires: s.now().Add(tokenLifetime),
 	}
 	answerJSON(
 		w,
 		http.StatusOK,
 		map[string]any{
-			"device_code": code, "user_code": "DEMO-CODE", "verification_uri": base(req) + "/device",
-			"expires_in": int(tokenLife.Seconds()), "interval": 1,
+			"device_code": code, "user_code": "DEMO-CODE", "verification_uri": baseURL(req) + "/device",
+			"expires_in": int(tokenLifetime.Seconds()), "interval": 1,
 		},
 	)
 }
 
-func (s *authServer) token(w http.ResponseWriter, req *http.Request) {
+func (s *authServer) serveToken(w http.ResponseWriter, req *http.Request) {
 	req.Body = http.MaxBytesReader(w, req.Body, 64<<10)
 	form := func(name string) string { return req.PostFormValue(name) }
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch form("grant_type") {
 	case "authorization_code":
-		g, ok := take(s.codes, form("code"))
+		g, ok := takeOnce(s.codes, form("code"))
 		sum := sha256.Sum256([]byte(form("code_verifier")))
-		if !ok || g.until.Before(s.now()) || g.client != form("client_id") || g.redirect != form("redirect_uri") ||
+		if !ok || g.expires.Before(s.now()) || g.client != form("client_id") || g.redirect != form("redirect_uri") ||
 			g.resource != form("resource") || g.challenge != base64.RawURLEncoding.EncodeToString(sum[:]) {
 			answerError(w, "invalid_grant")
 			return
 		}
-		s.grantLocked(w, g, true)
+		s.issueTokenLocked(w, g, true)
 	case deviceGrant:
-		g, ok := take(s.codes, form("device_code"))
-		if !ok || g.until.Before(s.now()) || g.client != form("client_id") || g.challenge != "" {
+		g, ok := takeOnce(s.codes, form("device_code"))
+		if !ok || g.expires.Before(s.now()) || g.client != form("client_id") || g.challenge != "" {
 			answerError(w, "expired_token")
 			return
 		}
-		s.grantLocked(w, g, true)
+		s.issueTokenLocked(w, g, true)
 	case "refresh_token":
-		g, ok := take(s.refresh, form("refresh_token"))
+		g, ok := takeOnce(s.refreshTokens, form("refresh_token"))
 		if !ok || g.client != form("client_id") || g.resource != form("resource") {
 			answerError(w, "invalid_grant")
 			return
 		}
-		s.grantLocked(w, g, true)
+		s.issueTokenLocked(w, g, true)
 	case "client_credentials":
 		if id, secret, ok := req.BasicAuth(); !ok || id != demoClient || secret != demoSecret {
 			answerError(w, "invalid_client")
 			return
 		}
-		s.grantLocked(w, grant{client: demoClient, resource: form("resource"), scopes: strings.Fields(form("scope"))}, false)
+		s.issueTokenLocked(w, grant{client: demoClient, resource: form("resource"), scopes: strings.Fields(form("scope"))}, false)
 	case jwtBearerGrant:
-		s.assertionLocked(w, req)
+		s.grantForAssertionLocked(w, req)
 	default:
 		answerError(w, "unsupported_grant_type")
 	}
@@ -222,36 +222,36 @@ func (s *authServer) revoke(w http.ResponseWriter, req *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.tokens, req.PostFormValue("token"))
-	delete(s.refresh, req.PostFormValue("token"))
+	delete(s.refreshTokens, req.PostFormValue("token"))
 }
 
-// take deletes and returns a grant that is valid for one use.
-func take(from map[string]grant, key string) (grant, bool) {
-	g, ok := from[key]
-	delete(from, key)
+// takeOnce deletes and returns a grant that is valid for one use.
+func takeOnce(grants map[string]grant, key string) (grant, bool) {
+	g, ok := grants[key]
+	delete(grants, key)
 	return g, ok
 }
 
-func (s *authServer) grantLocked(w http.ResponseWriter, g grant, refreshable bool) {
+func (s *authServer) issueTokenLocked(w http.ResponseWriter, g grant, isRefreshable bool) {
 	access := "demo-access-" + rand.Text()
-	g.until = s.now().Add(tokenLife)
+	g.expires = s.now().Add(tokenLifetime)
 	s.tokens[access] = g
 	answer := map[string]any{
-		"access_token": access, "token_type": "Bearer", "expires_in": int(tokenLife.Seconds()),
+		"access_token": access, "token_type": "Bearer", "expires_in": int(tokenLifetime.Seconds()),
 		"scope": strings.Join(g.scopes, " "),
 	}
-	if refreshable {
+	if isRefreshable {
 		refresh := "demo-refresh-" + rand.Text()
-		s.refresh[refresh] = g
+		s.refreshTokens[refresh] = g
 		answer["refresh_token"] = refresh
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	answerJSON(w, http.StatusOK, answer)
 }
 
-// guarded returns a handler that passes requests with a token for this server to next. Tool calls
+// requireToken returns a handler that passes requests with a token for this server to next. Tool calls
 // require a token with the scope for tools.
-func (s *authServer) guarded(next http.Handler) http.Handler {
+func (s *authServer) requireToken(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		access, _ := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
 		s.mu.Lock()
@@ -260,7 +260,7 @@ func (s *authServer) guarded(next http.Handler) http.Handler {
 		switch {
 		case access == "":
 			challenge(w, req, http.StatusUnauthorized, `scope="`+scopeRead+`"`)
-		case !ok || g.until.Before(s.now()) || g.resource != base(req)+"/mcp":
+		case !ok || g.expires.Before(s.now()) || g.resource != baseURL(req)+"/mcp":
 			challenge(w, req, http.StatusUnauthorized, `error="invalid_token"`)
 		case callsTool(req) && !slices.Contains(g.scopes, scopeCall):
 			challenge(w, req, http.StatusForbidden, `error="insufficient_scope", scope="`+scopeCall+`"`)
@@ -272,11 +272,11 @@ func (s *authServer) guarded(next http.Handler) http.Handler {
 
 func challenge(w http.ResponseWriter, req *http.Request, status int, params string) {
 	w.Header().Set("WWW-Authenticate",
-		`Bearer resource_metadata="`+base(req)+`/.well-known/oauth-protected-resource/mcp", `+params)
+		`Bearer resource_metadata="`+baseURL(req)+`/.well-known/oauth-protected-resource/mcp", `+params)
 	w.WriteHeader(status)
 }
 
-func base(req *http.Request) string { return "http://" + req.Host }
+func baseURL(req *http.Request) string { return "http://" + req.Host }
 
 func answerJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")

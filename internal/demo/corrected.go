@@ -17,10 +17,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// corrected returns a handler that replaces the text errors of the SDK by JSON-RPC errors of the
+// correctErrors returns a handler that replaces the text errors of the SDK by JSON-RPC errors of the
 // specification. It also accepts valid requests that the SDK rejects. All other requests pass
 // unchanged.
-func corrected(next http.Handler) http.Handler {
+func correctErrors(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
 			next.ServeHTTP(w, r)
@@ -37,31 +37,31 @@ func corrected(next http.Handler) http.Handler {
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		correctHeaders(w.Header(), r.Header)
-		p := posted{valid: json.Valid(body)}
+		p := postedMessage{valid: json.Valid(body)}
 		_ = json.Unmarshal(body, &p) // the SDK handles a batch
-		if refusal := p.refusal(r.Header.Get("Mcp-Protocol-Version")); refusal != nil {
-			answer(w, http.StatusBadRequest, p.ID, refusal)
+		if refusal := p.findMisreading(r.Header.Get("Mcp-Protocol-Version")); refusal != nil {
+			writeError(w, http.StatusBadRequest, p.ID, refusal)
 			return
 		}
-		next.ServeHTTP(&explained{ResponseWriter: w, request: p}, r)
+		next.ServeHTTP(&errorConverter{ResponseWriter: w, request: p}, r)
 	})
 }
 
 // correctHeaders changes the headers of a request without a session for the SDK. The SDK compares
 // Mcp-Name without decoding it, and rejects a request with Last-Event-ID.
 func correctHeaders(response, request http.Header) {
-	if !saysStateless(request) {
+	if !isStatelessRequest(request) {
 		return
 	}
 	response.Set("X-Accel-Buffering", "no")
 	request.Del("Last-Event-ID")
-	if name, ok := decodedField(request.Get("Mcp-Name")); ok && request.Get("Mcp-Name") != "" {
+	if name, ok := decodeField(request.Get("Mcp-Name")); ok && request.Get("Mcp-Name") != "" {
 		request.Set("Mcp-Name", name)
 	}
 }
 
-// posted has the parts of a POST message that decide whether it is rejected.
-type posted struct {
+// postedMessage has the parts of a POST message that decide whether it is rejected.
+type postedMessage struct {
 	valid  bool            // set if the body is JSON
 	ID     json.RawMessage `json:"id"`
 	Method *string         `json:"method"`
@@ -74,69 +74,69 @@ type posted struct {
 	} `json:"params"`
 }
 
-// refusal returns the error for a message that the SDK misreads, or nil. The SDK handles a request
+// findMisreading returns the error for a message that the SDK misreads, or nil. The SDK handles a request
 // without a method as a response, and a request without a session as one with a session.
-func (p *posted) refusal(version string) *jsonrpc.Error {
-	said := p.Params.Meta.Version
+func (p *postedMessage) findMisreading(version string) *jsonrpc.Error {
+	bodyVersion := p.Params.Meta.Version
 	if p.ID != nil && p.Method == nil && p.Result == nil && p.Error == nil {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "a request has a method"}
 	}
-	if said == "" || version == "" || version >= stateless {
+	if bodyVersion == "" || version == "" || version >= statelessRevision {
 		return nil
 	}
-	if said != version {
+	if bodyVersion != version {
 		return &jsonrpc.Error{
 			Code:    mcp.CodeHeaderMismatch,
-			Message: "MCP-Protocol-Version is " + version + ", and the request's revision " + said,
+			Message: "MCP-Protocol-Version is " + version + ", and the request's revision " + bodyVersion,
 		}
 	}
-	if !slices.Contains(revisions(), said) {
-		return unsupported(said)
+	if !slices.Contains(revisions(), bodyVersion) {
+		return unsupportedVersion(bodyVersion)
 	}
 	return nil
 }
 
-func unsupported(version string) *jsonrpc.Error {
+func unsupportedVersion(version string) *jsonrpc.Error {
 	data, _ := json.Marshal(mcp.UnsupportedProtocolVersionData{Supported: revisions(), Requested: version})
 	return &jsonrpc.Error{Code: mcp.CodeUnsupportedProtocolVersion, Message: "unsupported protocol version", Data: data}
 }
 
-// outdated returns the error for a request with a version that does not exist, or nil. The SDK
+// rejectUnknownVersion returns the error for a request with a version that does not exist, or nil. The SDK
 // handles such a request like one in an older version.
-func outdated(msg jsonrpc.Message) *jsonrpc.Response {
+func rejectUnknownVersion(msg jsonrpc.Message) *jsonrpc.Response {
 	req, ok := msg.(*jsonrpc.Request)
 	if !ok || !req.IsCall() {
 		return nil
 	}
-	var p posted
+	var p postedMessage
 	_ = json.Unmarshal(req.Params, &p.Params)
-	if said := p.Params.Meta.Version; said != "" && said < stateless && !slices.Contains(revisions(), said) {
-		return &jsonrpc.Response{ID: req.ID, Error: unsupported(said)}
+	if version := p.Params.Meta.Version; version != "" && version < statelessRevision && !slices.Contains(revisions(), version) {
+		return &jsonrpc.Response{ID: req.ID, Error: unsupportedVersion(version)}
 	}
 	return nil
 }
 
-// explained is a response writer that converts a text error into a JSON-RPC error.
-type explained struct {
+// errorConverter is a response writer that converts a text error into a JSON-RPC error.
+type errorConverter struct {
 	http.ResponseWriter
-	request posted
-	text    bool
+	request     postedMessage
+	isTextError bool
 }
 
-func (w *explained) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *errorConverter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-func (w *explained) WriteHeader(status int) {
-	w.text = status == http.StatusBadRequest && strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain")
-	if !w.text {
+func (w *errorConverter) WriteHeader(status int) {
+	w.isTextError = status == http.StatusBadRequest && strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain")
+	if !w.isTextError {
 		w.ResponseWriter.WriteHeader(status)
 	}
 }
 
-func (w *explained) Write(b []byte) (int, error) {
-	if !w.text {
+func (w *errorConverter) Write(b []byte) (int, error) {
+	if !w.isTextError {
 		return w.ResponseWriter.Write(b)
 	}
-	w.text = false
+	w.isTextError = false
 	status := http.StatusBadRequest
 	failed := &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: strings.TrimSpace(string(b))}
 	if !w.request.valid {
@@ -145,11 +145,11 @@ func (w *explained) Write(b []byte) (int, error) {
 		status = http.StatusOK
 		failed.Code = jsonrpc.CodeMethodNotFound
 	}
-	answer(w.ResponseWriter, status, w.request.ID, failed)
+	writeError(w.ResponseWriter, status, w.request.ID, failed)
 	return len(b), nil
 }
 
-func answer(w http.ResponseWriter, status int, id json.RawMessage, failed *jsonrpc.Error) {
+func writeError(w http.ResponseWriter, status int, id json.RawMessage, failed *jsonrpc.Error) {
 	members := map[string]any{"jsonrpc": "2.0", "error": failed}
 	if id != nil {
 		members["id"] = id
@@ -160,9 +160,9 @@ func answer(w http.ResponseWriter, status int, id json.RawMessage, failed *jsonr
 	_, _ = w.Write(message)
 }
 
-// malformed returns a handler that rejects requests that the SDK accepts by mistake: arguments that
+// rejectMalformed returns a handler that rejects requests that the SDK accepts by mistake: arguments that
 // are not an object, and unknown log levels.
-func malformed(next mcp.MethodHandler) mcp.MethodHandler {
+func rejectMalformed(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		var level any
 		params := req.GetParams()
@@ -177,13 +177,13 @@ func malformed(next mcp.MethodHandler) mcp.MethodHandler {
 		case *mcp.SetLoggingLevelParams:
 			level = string(p.Level)
 		}
-		if name, _ := level.(string); level != nil && !slices.Contains(levels(), mcp.LoggingLevel(name)) {
+		if name, _ := level.(string); level != nil && !slices.Contains(logLevels(), mcp.LoggingLevel(name)) {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "unknown log level"}
 		}
 		return next(ctx, method, req)
 	}
 }
 
-func levels() []mcp.LoggingLevel {
+func logLevels() []mcp.LoggingLevel {
 	return []mcp.LoggingLevel{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 }

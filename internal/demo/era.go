@@ -12,17 +12,17 @@ import (
 	"mcpc/internal/loopback"
 )
 
-// titledForms is the first revision with forms that have choices with titles, multiple choices, and
+// titledFormsRevision is the first revision with forms that have choices with titles, multiple choices, and
 // defaults of any type (client/elicitation).
-const titledForms = "2025-11-25"
+const titledFormsRevision = "2025-11-25"
 
-// stateless is the first revision without a handshake. Revisions compare as
+// statelessRevision is the first revision without a handshake. Revisions compare as
 // strings.
-const stateless = "2026-07-28"
+const statelessRevision = "2026-07-28"
 
 // revisions returns the revisions that the demo supports, newest first.
 func revisions() []string {
-	return []string{stateless, titledForms, "2025-06-18", "2025-03-26", "2024-11-05"}
+	return []string{statelessRevision, titledFormsRevision, "2025-06-18", "2025-03-26", "2024-11-05"}
 }
 
 // sessionIdle is how long an idle session is kept. It limits the memory of abandoned sessions, and
@@ -59,7 +59,7 @@ type Options struct {
 // server.
 func Handler(opts Options) http.Handler {
 	s := newServer(context.Background(), opts)
-	modern := streamable(s, mcp.StreamableHTTPOptions{
+	modern := newStreamable(s, mcp.StreamableHTTPOptions{
 		Stateless:    true,
 		JSONResponse: opts.JSON,
 		// "Closing the stream is cancellation", 2026-07-28 transports.
@@ -71,13 +71,13 @@ func Handler(opts Options) http.Handler {
 	if opts.Stateless {
 		return modern
 	}
-	legacy := streamable(s, mcp.StreamableHTTPOptions{
+	legacy := newStreamable(s, mcp.StreamableHTTPOptions{
 		JSONResponse:   opts.JSON,
 		EventStore:     mcp.NewMemoryEventStore(nil),
 		SessionTimeout: sessionIdle,
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if saysStateless(r.Header) {
+		if isStatelessRequest(r.Header) {
 			modern.ServeHTTP(w, r)
 			return
 		}
@@ -92,8 +92,8 @@ func SSEHandler(opts Options) http.Handler {
 	return sameOrigin(mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return s }, nil))
 }
 
-func streamable(s *mcp.Server, opts mcp.StreamableHTTPOptions) http.Handler {
-	return sameOrigin(corrected(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &opts)))
+func newStreamable(s *mcp.Server, opts mcp.StreamableHTTPOptions) http.Handler {
+	return sameOrigin(correctErrors(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &opts)))
 }
 
 // sameOrigin returns a handler that rejects requests from web pages of other sites. Servers MUST
@@ -110,29 +110,29 @@ func sameOrigin(h http.Handler) http.Handler {
 	})
 }
 
-// notFoundAsBefore returns a handler that responds to an unknown resource with the error code of
+// useOldNotFoundCode returns a handler that responds to an unknown resource with the error code of
 // the revisions up to 2025-11-25 (server/resources, "Error Handling"). The SDK only has the newer
 // code.
-func notFoundAsBefore(next mcp.MethodHandler) mcp.MethodHandler {
+func useOldNotFoundCode(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, req)
 		read, reads := req.(*mcp.ReadResourceRequest)
 		failed, ok := errors.AsType[*jsonrpc.Error](err)
 		if !reads || !ok || failed.Data == nil || failed.Code != jsonrpc.CodeInvalidParams ||
-			read.ProtocolVersion() >= stateless {
+			read.ProtocolVersion() >= statelessRevision {
 			return result, err
 		}
 		return nil, &jsonrpc.Error{Code: -32002, Message: failed.Message, Data: failed.Data}
 	}
 }
 
-// saysStateless reports whether the request belongs to a revision without sessions. It reports true
+// isStatelessRequest reports whether the request belongs to a revision without sessions. It reports true
 // for an unknown later version, because the error for it lists the supported versions. It also
 // reports true for a request with Mcp-Method and no version, because the error then states that the
 // version is missing.
-func saysStateless(h http.Header) bool {
+func isStatelessRequest(h http.Header) bool {
 	if v := h.Get("Mcp-Protocol-Version"); v != "" {
-		return v >= stateless
+		return v >= statelessRevision
 	}
 	return h.Get("Mcp-Method") != ""
 }

@@ -10,19 +10,19 @@ import (
 	"mcpc/internal/wire"
 )
 
-// readable is an input of lines for the SDK. It responds to invalid lines itself, because the SDK
+// lineReader is an input of lines for the SDK. It responds to invalid lines itself, because the SDK
 // would stop at the first one.
-type readable struct {
+type lineReader struct {
 	lines *bufio.Reader
 	in    io.Closer
 	out   io.Writer
-	// rest is the unread part of a line. err is returned after it.
-	rest []byte
-	err  error
+	// unread is the unread part of a line. err is returned after it.
+	unread []byte
+	err    error
 }
 
-func (r *readable) Read(p []byte) (int, error) {
-	for len(r.rest) == 0 {
+func (r *lineReader) Read(p []byte) (int, error) {
+	for len(r.unread) == 0 {
 		if r.err != nil {
 			return 0, r.err
 		}
@@ -32,31 +32,31 @@ func (r *readable) Read(p []byte) (int, error) {
 		switch {
 		case len(text) == 0:
 		case jsonraw.Valid(text) != nil:
-			r.answer(wire.ComposeError(nil, -32700, "Parse error"))
+			r.writeLine(wire.ComposeError(nil, -32700, "Parse error"))
 		default:
 			if m := wire.ParseMessage(text); m.Kind == wire.Invalid || m.HasOtherVersion {
-				r.answer(wire.ComposeError(m.ID, -32600, "Invalid Request"))
+				r.writeLine(wire.ComposeError(m.ID, -32600, "Invalid Request"))
 				continue
 			}
-			r.rest = line
+			r.unread = line
 		}
 	}
-	n := copy(p, r.rest)
-	r.rest = r.rest[n:]
+	n := copy(p, r.unread)
+	r.unread = r.unread[n:]
 	return n, nil
 }
 
-func (r *readable) Close() error { return r.in.Close() }
+func (r *lineReader) Close() error { return r.in.Close() }
 
-func (r *readable) answer(raw []byte) { _, _ = r.out.Write(append(raw, '\n')) }
+func (r *lineReader) writeLine(raw []byte) { _, _ = r.out.Write(append(raw, '\n')) }
 
-// whole is a writer that may be used by several goroutines.
-type whole struct {
+// lockedWriter is a writer that may be used by several goroutines.
+type lockedWriter struct {
 	mu  sync.Mutex
 	out io.Writer
 }
 
-func (w *whole) Write(p []byte) (int, error) {
+func (w *lockedWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.out.Write(p)

@@ -23,7 +23,7 @@ func walk(t *testing.T, p *peer, method, key, more string) (items []json.RawMess
 		if err := json.Unmarshal(p.do(request(9000+pages, method, members)).Result, &page); err != nil {
 			t.Fatal(err)
 		}
-		if err := json.Unmarshal(page[key], &found); err != nil || len(found) == 0 || len(found) > pageSize {
+		if err := json.Unmarshal(page[key], &found); err != nil || len(found) == 0 || len(found) > defaultPageSize {
 			t.Fatalf("%s: page of %d items, error %v", method, len(found), err)
 		}
 		items = append(items, found...)
@@ -65,9 +65,9 @@ func TestResources(t *testing.T) {
 			{"demo://resource/dynamic/text/1", `"mimeType":"text/plain","text":"Resource 1: This is a plaintext resource"`},
 			{"demo://resource/dynamic/blob/2", `"mimeType":"application/octet-stream","blob":"UmVzb3VyY2UgMjogVGhpcyBpcyBhIGJhc2U2NCBibG9i"`},
 			{logoURI, `"mimeType":"image/png","blob":"iVBORw0KGgo`},
-			{documents + "features.md", `"mimeType":"text/markdown","text":"# What this server has\n`},
-			{documents + "how-it-works.md", `"mimeType":"text/markdown","text":"# How this server works\n`},
-			{documents + "instructions.md", `"mimeType":"text/markdown","text":"# mcpc demo server\n`},
+			{documentsURI + "features.md", `"mimeType":"text/markdown","text":"# What this server has\n`},
+			{documentsURI + "how-it-works.md", `"mimeType":"text/markdown","text":"# How this server works\n`},
+			{documentsURI + "instructions.md", `"mimeType":"text/markdown","text":"# mcpc demo server\n`},
 			{pageURI, `"mimeType":"text/html;profile=mcp-app","text":"\u003c!doctype html\u003e`},
 		} {
 			got := string(p.do(request(i, "resources/read", fmt.Sprintf(`"uri":%q`, c.uri))).Result)
@@ -75,8 +75,8 @@ func TestResources(t *testing.T) {
 				t.Errorf("%s: %s", c.uri, got)
 			}
 		}
-		folder := string(p.do(request(20, "resources/read", fmt.Sprintf(`"uri":%q`, documents))).Result)
-		want(t, "contents of the folder", strings.Count(folder, `"uri":"`+documents), 3)
+		folder := string(p.do(request(20, "resources/read", fmt.Sprintf(`"uri":%q`, documentsURI))).Result)
+		want(t, "contents of the folder", strings.Count(folder, `"uri":"`+documentsURI), 3)
 		page := string(p.do(request(21, "resources/read", fmt.Sprintf(`"uri":%q`, pageURI))).Result)
 		for _, part := range []string{`"_meta":{"ui":{`, `"csp":{"connectDomains":["https://weather.example"]}`, `"permissions":{"geolocation":{}}`} {
 			want(t, part, strings.Contains(page, part), true)

@@ -38,7 +38,7 @@ func prompts() []prompt {
 	return []prompt{{
 		Prompt: mcp.Prompt{Name: "simple-prompt", Title: "Simple Prompt", Description: "A prompt with no arguments"},
 		get: func(map[string]string) ([]*mcp.PromptMessage, error) {
-			return says("This is a simple prompt without arguments."), nil
+			return userMessage("This is a simple prompt without arguments."), nil
 		},
 	}, {
 		Prompt: mcp.Prompt{
@@ -55,7 +55,7 @@ func prompts() []prompt {
 			if args["state"] != "" {
 				location += ", " + args["state"]
 			}
-			return says("What's weather in " + location + "?"), nil
+			return userMessage("What's weather in " + location + "?"), nil
 		},
 	}, {
 		Prompt: mcp.Prompt{
@@ -68,7 +68,7 @@ func prompts() []prompt {
 			},
 		},
 		get: func(args map[string]string) ([]*mcp.PromptMessage, error) {
-			return says(fmt.Sprintf("Please promote %s to the head of the %s team.", args["name"], args["department"])), nil
+			return userMessage(fmt.Sprintf("Please promote %s to the head of the %s team.", args["name"], args["department"])), nil
 		},
 	}, {
 		Prompt: mcp.Prompt{
@@ -95,14 +95,14 @@ func resourcePrompt(args map[string]string) ([]*mcp.PromptMessage, error) {
 	}
 	said := fmt.Sprintf("This prompt includes the %s resource with id: %s. Please analyze the following resource:", kind,
 		id)
-	return append(says(said), &mcp.PromptMessage{
+	return append(userMessage(said), &mcp.PromptMessage{
 		Role:    "user",
 		Content: &mcp.EmbeddedResource{Resource: dynamicResource(kind, id)},
 	}), nil
 }
 
-func says(s string) []*mcp.PromptMessage {
-	return []*mcp.PromptMessage{{Role: "user", Content: text(s)}}
+func userMessage(s string) []*mcp.PromptMessage {
+	return []*mcp.PromptMessage{{Role: "user", Content: textContent(s)}}
 }
 
 func resourceTypes() []string { return []string{"Text", "Blob"} }
@@ -120,7 +120,7 @@ func teams() map[string][]string {
 // complete handles completion/complete. It returns the candidates that begin with the typed value.
 func complete(_ context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 	p := req.Params
-	candidates, ok := candidatesFor(p)
+	candidates, ok := completionCandidates(p)
 	if !ok {
 		return nil, invalidParams(
 			fmt.Sprintf("nothing to complete for argument %q of %s", p.Argument.Name, p.Ref.Name+p.Ref.URI),
@@ -135,7 +135,7 @@ func complete(_ context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult,
 	return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: values, Total: len(values)}}, nil
 }
 
-func candidatesFor(p *mcp.CompleteParams) (values []string, ok bool) {
+func completionCandidates(p *mcp.CompleteParams) (values []string, ok bool) {
 	switch p.Ref.Name + p.Ref.URI + " " + p.Argument.Name {
 	case "completable-prompt department":
 		return slices.Sorted(maps.Keys(teams())), true

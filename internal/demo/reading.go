@@ -34,14 +34,14 @@ func ServeReader(ctx context.Context, in io.Reader, out io.Writer, r Reader) err
 		for _, t := range r.Tools {
 			t.add(s)
 		}
-		s.AddReceivingMiddleware(onlyTools, malformed)
+		s.AddReceivingMiddleware(rejectOtherFeatures, rejectMalformed)
 		return s
 	})
 }
 
-// onlyTools returns a handler that rejects the methods of features that a Reader does not declare.
+// rejectOtherFeatures returns a handler that rejects the methods of features that a Reader does not declare.
 // The SDK would return empty lists.
-func onlyTools(next mcp.MethodHandler) mcp.MethodHandler {
+func rejectOtherFeatures(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch feature, _, _ := strings.Cut(method, "/"); feature {
 		case "prompts", "resources", "completion", "logging":
@@ -59,7 +59,7 @@ func (t Reading) add(s *mcp.Server) {
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed},
 	}
 	s.AddTool(def, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		args, problems := schema.arguments(req.Params.Arguments)
+		args, problems := schema.checkArguments(req.Params.Arguments)
 		if len(problems) > 0 {
 			return toolError("Invalid arguments for tool " + t.Name + ":\n- " + strings.Join(problems, "\n- ")), nil
 		}
@@ -71,7 +71,7 @@ func (t Reading) add(s *mcp.Server) {
 		if err != nil {
 			return toolError(err.Error()), nil
 		}
-		result := &mcp.CallToolResult{Content: []mcp.Content{text(said)}}
+		result := &mcp.CallToolResult{Content: []mcp.Content{textContent(said)}}
 		if structured != nil {
 			result.StructuredContent = structured
 		}

@@ -14,13 +14,13 @@ import (
 var content embed.FS
 
 const (
-	documents = "demo://resource/static/document/"
-	logoURI   = "demo://resource/static/image/logo.png"
-	dynamic   = "demo://resource/dynamic/"
-	pageURI   = "ui://demo/weather.html"
+	documentsURI = "demo://resource/static/document/"
+	logoURI      = "demo://resource/static/image/logo.png"
+	dynamicURI   = "demo://resource/dynamic/"
+	pageURI      = "ui://demo/weather.html"
 
-	textTemplate = dynamic + "text/{resourceId}"
-	blobTemplate = dynamic + "blob/{resourceId}"
+	textTemplate = dynamicURI + "text/{resourceId}"
+	blobTemplate = dynamicURI + "blob/{resourceId}"
 )
 
 // addResources adds three documents, a resource with all of them, an image, a page, and two
@@ -41,28 +41,28 @@ func addResources(s *mcp.Server) {
 		Size:        int64(len(logo())),
 		Annotations: &mcp.Annotations{Audience: []mcp.Role{"user"}, Priority: 0.5},
 	}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-		return contents(&mcp.ResourceContents{URI: logoURI, MIMEType: "image/png", Blob: logo()}), nil
+		return oneContent(&mcp.ResourceContents{URI: logoURI, MIMEType: "image/png", Blob: logo()}), nil
 	})
 	addTemplates(s)
 }
 
 func addDocument(s *mcp.Server, name string) {
-	body := embedded(name)
+	body := readEmbedded(name)
 	s.AddResource(&mcp.Resource{
-		URI:         documents + name,
+		URI:         documentsURI + name,
 		Name:        name,
 		Description: "Static document: " + name,
 		MIMEType:    "text/markdown",
 		Size:        int64(len(body)),
 	}, func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-		return contents(&mcp.ResourceContents{URI: req.Params.URI, MIMEType: "text/markdown", Text: string(body)}), nil
+		return oneContent(&mcp.ResourceContents{URI: req.Params.URI, MIMEType: "text/markdown", Text: string(body)}), nil
 	})
 }
 
 // addFolder adds a resource with several contents, like a directory.
 func addFolder(s *mcp.Server, names []string) {
 	s.AddResource(&mcp.Resource{
-		URI:         documents,
+		URI:         documentsURI,
 		Name:        "document",
 		Description: "All documents: a resource with several contents",
 		MIMEType:    "inode/directory",
@@ -70,7 +70,7 @@ func addFolder(s *mcp.Server, names []string) {
 		res := &mcp.ReadResourceResult{}
 		for _, name := range names {
 			res.Contents = append(res.Contents,
-				&mcp.ResourceContents{URI: documents + name, MIMEType: "text/markdown", Text: string(embedded(name))})
+				&mcp.ResourceContents{URI: documentsURI + name, MIMEType: "text/markdown", Text: string(readEmbedded(name))})
 		}
 		return res, nil
 	})
@@ -86,8 +86,8 @@ func addPage(s *mcp.Server) {
 		Description: "The page that show-weather names",
 		MIMEType:    pageType,
 	}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-		return contents(
-			&mcp.ResourceContents{URI: pageURI, MIMEType: pageType, Text: string(embedded("weather.html")), Meta: mcp.Meta{
+		return oneContent(
+			&mcp.ResourceContents{URI: pageURI, MIMEType: pageType, Text: string(readEmbedded("weather.html")), Meta: mcp.Meta{
 				"ui": map[string]any{
 					"csp":         map[string]any{"connectDomains": []string{"https://weather.example"}},
 					"permissions": map[string]any{"geolocation": map[string]any{}},
@@ -119,7 +119,7 @@ func readDynamic(kind string) mcp.ResourceHandler {
 		if !isResourceID(id) {
 			return nil, mcp.ResourceNotFoundError(uri)
 		}
-		return contents(dynamicResource(kind, id)), nil
+		return oneContent(dynamicResource(kind, id)), nil
 	}
 }
 
@@ -127,13 +127,13 @@ func readDynamic(kind string) mcp.ResourceHandler {
 func dynamicResource(kind, id string) *mcp.ResourceContents {
 	if kind == "Text" {
 		return &mcp.ResourceContents{
-			URI:      dynamic + "text/" + id,
+			URI:      dynamicURI + "text/" + id,
 			MIMEType: "text/plain",
 			Text:     fmt.Sprintf("Resource %s: This is a plaintext resource", id),
 		}
 	}
 	return &mcp.ResourceContents{
-		URI:      dynamic + "blob/" + id,
+		URI:      dynamicURI + "blob/" + id,
 		MIMEType: "application/octet-stream",
 		Blob:     fmt.Appendf(nil, "Resource %s: This is a base64 blob", id),
 	}
@@ -144,14 +144,14 @@ func isResourceID(id string) bool {
 	return regexp.MustCompile(`^[1-9][0-9]*$`).MatchString(id)
 }
 
-func contents(c *mcp.ResourceContents) *mcp.ReadResourceResult {
+func oneContent(c *mcp.ResourceContents) *mcp.ReadResourceResult {
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{c}}
 }
 
-func logo() []byte { return embedded("logo.png") }
+func logo() []byte { return readEmbedded("logo.png") }
 
-// embedded returns an embedded file. It panics if the file does not exist.
-func embedded(name string) []byte {
+// readEmbedded returns an embedded file. It panics if the file does not exist.
+func readEmbedded(name string) []byte {
 	body, err := content.ReadFile("content/" + name)
 	if err != nil {
 		panic(fmt.Sprintf("demo: reading an embedded file: %v", err))

@@ -48,44 +48,44 @@ type arguments map[string]json.RawMessage
 
 func (a arguments) has(name string) bool { return a[name] != nil }
 
-func (a arguments) text(name string) (s string) {
+func (a arguments) stringValue(name string) (s string) {
 	_ = json.Unmarshal(a[name], &s) // checked before
 	return s
 }
 
-func (a arguments) flag(name string) bool { return string(a[name]) == "true" }
+func (a arguments) boolValue(name string) bool { return string(a[name]) == "true" }
 
-// number returns the exact value of a number, or 0 if the argument is absent.
-func (a arguments) number(name string) *big.Rat {
-	r, err := decimal(string(a[name]))
+// numberValue returns the exact value of a number, or 0 if the argument is absent.
+func (a arguments) numberValue(name string) *big.Rat {
+	r, err := parseDecimal(string(a[name]))
 	if err != nil {
 		return new(big.Rat)
 	}
 	return r
 }
 
-// whole returns the value of an integer. The schema must limit it to the range of int.
-func (a arguments) whole(name string) int { return int(a.number(name).Num().Int64()) }
+// intValue returns the value of an integer. The schema must limit it to the range of int.
+func (a arguments) intValue(name string) int { return int(a.numberValue(name).Num().Int64()) }
 
-// arguments parses raw and adds the defaults. It returns the problems if raw is invalid. Absent
+// checkArguments parses raw and adds the defaults. It returns the problems if raw is invalid. Absent
 // arguments count as an empty object.
-func (s *schema) arguments(raw json.RawMessage) (arguments, []string) {
+func (s *schema) checkArguments(raw json.RawMessage) (arguments, []string) {
 	args := arguments{}
 	if len(raw) > 0 {
-		if kind(raw) != "object" {
-			return nil, []string{"arguments: expected object, got " + kind(raw)}
+		if jsonType(raw) != "object" {
+			return nil, []string{"arguments: expected object, got " + jsonType(raw)}
 		}
 		if err := json.Unmarshal(raw, &args); err != nil {
 			return nil, []string{"arguments: " + err.Error()}
 		}
 	}
-	problems := s.unexpected(args)
+	problems := s.unexpectedNames(args)
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		property := s.Properties[name]
 		value := args[name]
 		switch {
 		case value != nil:
-			if problem := property.problem(value); problem != "" {
+			if problem := property.valueProblem(value); problem != "" {
 				problems = append(problems, name+": "+problem)
 			}
 		case slices.Contains(s.Required, name):
@@ -97,7 +97,7 @@ func (s *schema) arguments(raw json.RawMessage) (arguments, []string) {
 	return args, problems
 }
 
-func (s *schema) unexpected(args arguments) (problems []string) {
+func (s *schema) unexpectedNames(args arguments) (problems []string) {
 	if s.AdditionalProperties == nil || *s.AdditionalProperties {
 		return nil
 	}
@@ -110,9 +110,9 @@ func (s *schema) unexpected(args arguments) (problems []string) {
 	return problems
 }
 
-// problem returns why a value is invalid, or "".
-func (s *schema) problem(raw json.RawMessage) string {
-	got := kind(raw)
+// valueProblem returns why a value is invalid, or "".
+func (s *schema) valueProblem(raw json.RawMessage) string {
+	got := jsonType(raw)
 	switch s.Type {
 	case "number", "integer":
 		if got != "number" {
@@ -133,17 +133,17 @@ func (s *schema) problem(raw json.RawMessage) string {
 }
 
 func (s *schema) numberProblem(text string) string {
-	r, err := decimal(text)
+	r, err := parseDecimal(text)
 	if err != nil {
 		return err.Error()
 	}
 	if s.Type == "integer" && !r.IsInt() {
 		return "expected integer, got " + text
 	}
-	if s.Minimum != "" && r.Cmp(bound(s.Minimum)) < 0 {
+	if s.Minimum != "" && r.Cmp(exactNumber(s.Minimum)) < 0 {
 		return fmt.Sprintf("must be at least %s, got %s", s.Minimum, text)
 	}
-	if s.Maximum != "" && r.Cmp(bound(s.Maximum)) > 0 {
+	if s.Maximum != "" && r.Cmp(exactNumber(s.Maximum)) > 0 {
 		return fmt.Sprintf("must be at most %s, got %s", s.Maximum, text)
 	}
 	return ""
@@ -160,8 +160,8 @@ func (s *schema) enumProblem(raw json.RawMessage) string {
 	return fmt.Sprintf("expected one of %q, got %q", s.Enum, text)
 }
 
-// kind returns the JSON type of a valid value.
-func kind(raw json.RawMessage) string {
+// jsonType returns the JSON type of a valid value.
+func jsonType(raw json.RawMessage) string {
 	switch bytes.TrimLeft(raw, " \t\r\n")[0] {
 	case '{':
 		return "object"
@@ -177,7 +177,7 @@ func kind(raw json.RawMessage) string {
 	return "number"
 }
 
-func bound(n json.Number) *big.Rat {
+func exactNumber(n json.Number) *big.Rat {
 	r, _ := new(big.Rat).SetString(n.String())
 	return r
 }
@@ -188,10 +188,10 @@ const maxDigits = 1000
 
 var errTooLong = errors.New("more digits than this server counts")
 
-// decimal parses a JSON number exactly.
-func decimal(text string) (*big.Rat, error) {
-	if at := strings.IndexAny(text, "eE"); at >= 0 {
-		if n, err := strconv.Atoi(text[at+1:]); err != nil || max(n, -n) > maxDigits {
+// parseDecimal parses a JSON number exactly.
+func parseDecimal(text string) (*big.Rat, error) {
+	if index := strings.IndexAny(text, "eE"); index >= 0 {
+		if n, err := strconv.Atoi(text[index+1:]); err != nil || max(n, -n) > maxDigits {
 			return nil, errTooLong
 		}
 	}
@@ -205,9 +205,9 @@ func decimal(text string) (*big.Rat, error) {
 	return r, nil
 }
 
-// decimalText formats a number without an exponent and without rounding. The number must be a sum
+// formatDecimal formats a number without an exponent and without rounding. The number must be a sum
 // of decimals.
-func decimalText(r *big.Rat) string {
+func formatDecimal(r *big.Rat) string {
 	digits, _ := r.FloatPrec()
 	return r.FloatString(digits)
 }

@@ -25,23 +25,23 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opts Options) error
 }
 
 // serveOver runs a server over a byte stream. The context end is done when the calls must stop.
-func serveOver(ctx context.Context, in io.Reader, out io.Writer, server func(end context.Context) *mcp.Server) error {
-	ending, unwind := context.WithCancel(context.WithoutCancel(ctx))
-	defer unwind()
-	s := server(ending)
-	s.AddReceivingMiddleware(endWith(ending))
+func serveOver(ctx context.Context, in io.Reader, out io.Writer, newServer func(end context.Context) *mcp.Server) error {
+	ending, cancelHandlers := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancelHandlers()
+	s := newServer(ending)
+	s.AddReceivingMiddleware(cancelWith(ending))
 	// Run gets a context without cancellation: it would wait for running tools before it stops
 	// reading. The connection stops reading and cancels the tools first.
-	out = &whole{out: out}
-	closed, ok := in.(io.ReadCloser)
+	out = &lockedWriter{out: out}
+	input, ok := in.(io.ReadCloser)
 	if !ok {
-		closed = io.NopCloser(in)
+		input = io.NopCloser(in)
 	}
-	messages := &readable{lines: bufio.NewReader(in), in: closed, out: out}
+	messages := &lineReader{lines: bufio.NewReader(in), in: input, out: out}
 	err := s.Run(context.WithoutCancel(ctx), &stream{
-		IOTransport: mcp.IOTransport{Reader: messages, Writer: nopWriteCloser{out}},
-		stop:        ctx,
-		unwind:      unwind,
+		IOTransport:    mcp.IOTransport{Reader: messages, Writer: nopWriteCloser{out}},
+		stop:           ctx,
+		cancelHandlers: cancelHandlers,
 	})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -49,8 +49,8 @@ func serveOver(ctx context.Context, in io.Reader, out io.Writer, server func(end
 	return err
 }
 
-// endWith returns a middleware that cancels the context of each request when ending is done.
-func endWith(ending context.Context) mcp.Middleware {
+// cancelWith returns a middleware that cancels the context of each request when ending is done.
+func cancelWith(ending context.Context) mcp.Middleware {
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 			ctx, cancel := context.WithCancel(ctx)
@@ -64,8 +64,8 @@ func endWith(ending context.Context) mcp.Middleware {
 // stream is the SDK's transport with an orderly end; see [conn].
 type stream struct {
 	mcp.IOTransport
-	stop   context.Context
-	unwind context.CancelFunc
+	stop           context.Context
+	cancelHandlers context.CancelFunc
 }
 
 func (t *stream) Connect(ctx context.Context) (mcp.Connection, error) {
@@ -73,7 +73,7 @@ func (t *stream) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{Connection: inner, stop: t.stop, unwind: t.unwind}
+	c := &conn{Connection: inner, stop: t.stop, cancelHandlers: t.cancelHandlers}
 	c.changed.L = &c.mu
 	return c, nil
 }
@@ -91,27 +91,27 @@ func (t *stream) Connect(ctx context.Context) (mcp.Connection, error) {
 // only, so a JSON-RPC batch, removed in 2025-06-18, is accepted in every revision.
 type conn struct {
 	mcp.Connection
-	stop   context.Context    // done when reading must stop
-	unwind context.CancelFunc // cancels the handlers that wait
+	stop           context.Context    // done when reading must stop
+	cancelHandlers context.CancelFunc // cancels the handlers that wait
 
-	mu      sync.Mutex
-	changed sync.Cond
-	open    int  // number of calls without a response
-	broken  bool // a write failed: the open calls get no response
+	mu         sync.Mutex
+	changed    sync.Cond
+	unanswered int  // number of calls without a response
+	hasFailed  bool // a write failed: the open calls get no response
 }
 
 func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 	msg, err := c.Connection.Read(c.stop)
-	for refused := outdated(msg); err == nil && refused != nil; refused = outdated(msg) {
+	for refused := rejectUnknownVersion(msg); err == nil && refused != nil; refused = rejectUnknownVersion(msg) {
 		err = c.Connection.Write(c.stop, refused)
 		if err == nil {
 			msg, err = c.Connection.Read(c.stop)
 		}
 	}
 	if err != nil {
-		c.unwind()
+		c.cancelHandlers()
 		c.mu.Lock()
-		for c.open > 0 && !c.broken {
+		for c.unanswered > 0 && !c.hasFailed {
 			c.changed.Wait()
 		}
 		c.mu.Unlock()
@@ -122,7 +122,7 @@ func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 	}
 	if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() {
 		c.mu.Lock()
-		c.open++
+		c.unanswered++
 		c.mu.Unlock()
 	}
 	return msg, nil
@@ -133,10 +133,10 @@ func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, ok := msg.(*jsonrpc.Response); ok {
-		c.open--
+		c.unanswered--
 	}
 	// The SDK writes nothing after a failed write, unless the cause was a cancellation.
-	c.broken = c.broken || err != nil && ctx.Err() == nil
+	c.hasFailed = c.hasFailed || err != nil && ctx.Err() == nil
 	c.changed.Broadcast()
 	return err
 }

@@ -10,23 +10,23 @@ import (
 	"mcpc/internal/skill"
 )
 
-// pageSize is small enough that the list of tools has three pages. A client that ignores nextCursor
+// defaultPageSize is small enough that the list of tools has three pages. A client that ignores nextCursor
 // fails at its first list.
-const pageSize = 8
+const defaultPageSize = 8
 
-// freshFor is how long, in milliseconds, a client may cache a result. Results change only by the
+// cacheMillis is how long, in milliseconds, a client may cache a result. Results change only by the
 // tool change-list, which sends a notification. Five minutes suffice for a shell loop with one
 // tools/list, and are short enough to test an expired cache.
-const freshFor = 5 * 60 * 1000
+const cacheMillis = 5 * 60 * 1000
 
 // newServer returns the demo server, for any number of sessions. Its tasks end when end is done.
 func newServer(end context.Context, opts Options) *mcp.Server {
 	size := opts.PageSize
 	if size == 0 {
-		size = pageSize
+		size = defaultPageSize
 	}
 	extensions := map[string]any{
-		apps:            map[string]any{"mimeTypes": []string{pageType}},
+		appsExtension:   map[string]any{"mimeTypes": []string{pageType}},
 		skill.Extension: map[string]any{"directoryRead": true},
 	}
 	if opts.Tasks {
@@ -38,7 +38,7 @@ func newServer(end context.Context, opts Options) *mcp.Server {
 		Version: "1.0.0",
 	}, &mcp.ServerOptions{
 		// The instructions are a resource too, so that a client can read them later.
-		Instructions:      string(embedded("instructions.md")),
+		Instructions:      string(readEmbedded("instructions.md")),
 		PageSize:          size,
 		CompletionHandler: complete,
 		Capabilities: &mcp.ServerCapabilities{
@@ -50,7 +50,7 @@ func newServer(end context.Context, opts Options) *mcp.Server {
 		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
 		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
-			c.TTLMs = freshFor
+			c.TTLMs = cacheMillis
 		},
 	})
 	for _, t := range tools(s) {
@@ -68,7 +68,7 @@ func newServer(end context.Context, opts Options) *mcp.Server {
 	if opts.Extend != nil {
 		opts.Extend(s)
 	}
-	s.AddReceivingMiddleware(notFoundAsBefore, malformed)
+	s.AddReceivingMiddleware(useOldNotFoundCode, rejectMalformed)
 	s.AddSendingMiddleware(countLogs)
 	return s
 }

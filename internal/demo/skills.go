@@ -28,8 +28,8 @@ const (
 	brokenSkills = "broken/"
 	dynamicSkill = "demo/menu"
 	// skillPageSize makes a list of two pages.
-	skillPageSize  = 2
-	skillsFreshFor = 5 * 60 * 1000
+	skillPageSize     = 2
+	skillsCacheMillis = 5 * 60 * 1000
 )
 
 // addSkills adds the skills (extension io.modelcontextprotocol/skills, SEP-2640), which the Go SDK
@@ -40,7 +40,7 @@ func addSkills(s *mcp.Server, withBroken bool) {
 	methods := map[string]func(*skillParams) (*skillResult, error){
 		"skills/list":              t.list,
 		"skills/get":               t.get,
-		"resources/directory/read": t.directory,
+		"resources/directory/read": t.listDirectory,
 	}
 	for method, handle := range methods {
 		serve := func(_ context.Context, _ *mcp.ServerSession, p *skillParams) (*skillResult, error) {
@@ -49,7 +49,7 @@ func addSkills(s *mcp.Server, withBroken bool) {
 			}
 			r, err := handle(p)
 			if err == nil && method != "resources/directory/read" && p.GetMeta()[mcp.MetaKeyProtocolVersion] != nil {
-				r.TTL = new(skillsFreshFor)
+				r.TTL = new(skillsCacheMillis)
 				r.Scope = "public"
 			}
 			return r, err
@@ -58,7 +58,7 @@ func addSkills(s *mcp.Server, withBroken bool) {
 			panic(fmt.Sprintf("skills: %v", err))
 		}
 	}
-	s.AddReceivingMiddleware(t.reads)
+	s.AddReceivingMiddleware(t.serveFiles)
 }
 
 type skillParams struct {
@@ -115,13 +115,13 @@ func (t *skillTable) load(withBroken bool) {
 	}
 	for _, uri := range uris {
 		if path.Base(uri) == "SKILL.md" {
-			t.skills = append(t.skills, t.entry(uri, uris))
+			t.skills = append(t.skills, t.newEntry(uri, uris))
 		}
 	}
 }
 
-// entry returns the entry of a skill. The entry of a broken skill is invalid on purpose.
-func (t *skillTable) entry(uri string, uris []string) *skillEntry {
+// newEntry returns the entry of a skill. The entry of a broken skill is invalid on purpose.
+func (t *skillTable) newEntry(uri string, uris []string) *skillEntry {
 	front, err := skill.FrontMatter(t.content[uri])
 	if err != nil {
 		panic(uri + ": " + err.Error())
@@ -162,18 +162,18 @@ func invalidSkill(text, uri string) error {
 }
 
 func (t *skillTable) list(p *skillParams) (*skillResult, error) {
-	from := 0
+	start := 0
 	if p.Cursor != "" {
 		var err error
-		from, err = strconv.Atoi(p.Cursor)
-		if err != nil || from < 0 || from > len(t.skills) {
+		start, err = strconv.Atoi(p.Cursor)
+		if err != nil || start < 0 || start > len(t.skills) {
 			return nil, invalidSkill("unknown cursor", p.Cursor)
 		}
 	}
-	to := min(from+skillPageSize, len(t.skills))
-	r := &skillResult{ResultType: "complete", Skills: t.skills[from:to]}
-	if to < len(t.skills) {
-		r.NextCursor = strconv.Itoa(to)
+	end := min(start+skillPageSize, len(t.skills))
+	r := &skillResult{ResultType: "complete", Skills: t.skills[start:end]}
+	if end < len(t.skills) {
+		r.NextCursor = strconv.Itoa(end)
 	}
 	return r, nil
 }
@@ -186,37 +186,37 @@ func (t *skillTable) get(p *skillParams) (*skillResult, error) {
 	return &skillResult{ResultType: "complete", Skill: t.skills[i]}, nil
 }
 
-// directory returns the entries of a folder.
-func (t *skillTable) directory(p *skillParams) (*skillResult, error) {
-	seen := map[string]*mcp.Resource{}
+// listDirectory returns the entries of a folder.
+func (t *skillTable) listDirectory(p *skillParams) (*skillResult, error) {
+	children := map[string]*mcp.Resource{}
 	for uri := range t.content {
 		rest, below := strings.CutPrefix(uri, p.URI+"/")
 		if !below || p.URI+"/" == skillScheme {
 			continue
 		}
 		child, _, deeper := strings.Cut(rest, "/")
-		seen[child] = t.resource(p.URI+"/"+child, deeper)
+		children[child] = t.newResource(p.URI+"/"+child, deeper)
 	}
-	if len(seen) == 0 {
+	if len(children) == 0 {
 		return nil, invalidSkill("no such directory", p.URI)
 	}
 	r := &skillResult{ResultType: "complete", Resources: []*mcp.Resource{}}
-	for _, one := range seen {
-		r.Resources = append(r.Resources, one)
+	for _, resource := range children {
+		r.Resources = append(r.Resources, resource)
 	}
 	slices.SortFunc(r.Resources, func(a, b *mcp.Resource) int { return strings.Compare(a.URI, b.URI) })
 	return r, nil
 }
 
-func (t *skillTable) resource(uri string, folder bool) *mcp.Resource {
-	one := &mcp.Resource{URI: uri, Name: path.Base(uri), MIMEType: skillTypeOf(uri)}
-	if folder {
-		one.MIMEType = "inode/directory"
+func (t *skillTable) newResource(uri string, isFolder bool) *mcp.Resource {
+	resource := &mcp.Resource{URI: uri, Name: path.Base(uri), MIMEType: mediaType(uri)}
+	if isFolder {
+		resource.MIMEType = "inode/directory"
 	}
-	return one
+	return resource
 }
 
-func skillTypeOf(uri string) string {
+func mediaType(uri string) string {
 	if strings.HasSuffix(uri, ".md") {
 		return "text/markdown"
 	}
@@ -227,8 +227,8 @@ func skillTypeOf(uri string) string {
 	return kind
 }
 
-// reads returns a handler for resources/read that serves the files of skills.
-func (t *skillTable) reads(next mcp.MethodHandler) mcp.MethodHandler {
+// serveFiles returns a handler for resources/read that serves the files of skills.
+func (t *skillTable) serveFiles(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		read, ok := req.(*mcp.ReadResourceRequest)
 		if !ok || !strings.HasPrefix(read.Params.URI, skillScheme) {
@@ -240,12 +240,12 @@ func (t *skillTable) reads(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		r := &skillResult{
 			Contents: []*mcp.ResourceContents{
-				{URI: read.Params.URI, MIMEType: skillTypeOf(read.Params.URI), Text: string(content)},
+				{URI: read.Params.URI, MIMEType: mediaType(read.Params.URI), Text: string(content)},
 			},
 		}
 		if read.Params.GetMeta()[mcp.MetaKeyProtocolVersion] != nil {
 			r.ResultType = "complete"
-			r.TTL = new(skillsFreshFor)
+			r.TTL = new(skillsCacheMillis)
 			r.Scope = "public"
 		}
 		return r, nil

@@ -20,7 +20,7 @@ const tasksExtension = "io.modelcontextprotocol/tasks"
 const (
 	timeToLive   = 10 * time.Minute
 	pollInterval = 200 * time.Millisecond
-	mostTasks    = 1000
+	maxTasks     = 1000
 )
 
 // taskMethods returns the methods of the extension.
@@ -33,7 +33,7 @@ func taskMethods() []string { return []string{"tasks/get", "tasks/update", "task
 // (extension, "Creating tasks").
 //
 // Tasks exist since 2026-07-28, for requests that declare the extension. They are kept in memory
-// until their time to live has passed, at most mostTasks of them. Status notifications are optional
+// until their time to live has passed, at most maxTasks of them. Status notifications are optional
 // and not sent: the SDK's filter of subscriptions/listen has no task ids, and the acknowledgement
 // reports that.
 type taskManager struct {
@@ -55,15 +55,15 @@ const (
 
 // A task is a tool call that continues after its request. taskManager.mu protects it.
 type task struct {
-	m       *taskManager
-	id      string
-	created time.Time
-	updated time.Time
-	status  string
-	stop    func()
-	stopped bool // by tasks/cancel
+	m         *taskManager
+	id        string
+	created   time.Time
+	updated   time.Time
+	status    string
+	stop      func()
+	isStopped bool // by tasks/cancel
 
-	asked    map[string]bool // all keys that pending ever had
+	usedKeys map[string]bool // all keys that pending ever had
 	pending  mcp.InputRequestMap
 	answers  mcp.InputResponseMap
 	answered chan struct{} // closed when no request is pending
@@ -77,12 +77,12 @@ type task struct {
 // capabilities.
 func addTasks(end context.Context, s *mcp.Server, now func() time.Time) *taskManager {
 	m := &taskManager{now: now, end: end, tasks: map[string]*task{}}
-	for i, handler := range []func(*task, *taskParams) (*taskRecord, error){m.get, m.update, m.cancel} {
-		if err := mcp.AddReceivingCustomMethod(s, taskMethods()[i], m.gated(taskMethods()[i], handler)); err != nil {
+	for i, handler := range []func(*task, *taskParams) (*taskRecord, error){m.getTask, m.updateTask, m.cancelTask} {
+		if err := mcp.AddReceivingCustomMethod(s, taskMethods()[i], m.handleTaskMethod(taskMethods()[i], handler)); err != nil {
 			panic(fmt.Sprintf("tasks: %v", err))
 		}
 	}
-	s.AddReceivingMiddleware(m.calls)
+	s.AddReceivingMiddleware(m.awaitTaskOrResult)
 	return m
 }
 
@@ -97,8 +97,8 @@ type taskStarterKey struct{}
 
 type taskKey struct{}
 
-// calls returns a handler for tools/call that responds when the tool returns or begins a task.
-func (m *taskManager) calls(next mcp.MethodHandler) mcp.MethodHandler {
+// awaitTaskOrResult returns a handler for tools/call that responds when the tool returns or begins a task.
+func (m *taskManager) awaitTaskOrResult(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		call, ok := req.(*mcp.CallToolRequest)
 		if !ok || !declaresTasks(call.Params.GetMeta()) {
@@ -120,7 +120,7 @@ func (m *taskManager) calls(next mcp.MethodHandler) mcp.MethodHandler {
 		}()
 		select {
 		case <-s.began:
-			return s.task.creation(), nil
+			return s.task.newRecord(), nil
 		case o := <-done:
 			return o.result, o.err
 		}
@@ -134,29 +134,29 @@ func (m *taskManager) calls(next mcp.MethodHandler) mcp.MethodHandler {
 func BeginTask(ctx context.Context) (context.Context, error) {
 	s, ok := ctx.Value(taskStarterKey{}).(*taskStarter)
 	if !ok {
-		return nil, tasksNotDeclared()
+		return nil, undeclaredTasksError()
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	release := context.AfterFunc(s.m.end, cancel)
 	stop := func() { release(); cancel() }
 	now := s.m.now()
 	t := &task{
-		m:       s.m,
-		id:      rand.Text(),
-		created: now,
-		updated: now,
-		status:  taskWorking,
-		stop:    stop,
-		asked:   map[string]bool{},
+		m:        s.m,
+		id:       rand.Text(),
+		created:  now,
+		updated:  now,
+		status:   taskWorking,
+		stop:     stop,
+		usedKeys: map[string]bool{},
 	}
 	s.m.mu.Lock()
 	defer s.m.mu.Unlock()
 	s.m.expireLocked()
-	if len(s.m.tasks) >= mostTasks {
+	if len(s.m.tasks) >= maxTasks {
 		stop()
 		return nil, &jsonrpc.Error{
 			Code:    jsonrpc.CodeInternalError,
-			Message: fmt.Sprintf("this server keeps %d tasks, and has as many", mostTasks),
+			Message: fmt.Sprintf("this server keeps %d tasks, and has as many", maxTasks),
 		}
 	}
 	s.m.tasks[t.id] = t
@@ -174,11 +174,11 @@ func awaitAnswers(ctx context.Context, requests mcp.InputRequestMap) (mcp.InputR
 	}
 	t.m.mu.Lock()
 	for key := range requests {
-		if t.asked[key] {
+		if t.usedKeys[key] {
 			t.m.mu.Unlock()
 			return nil, fmt.Errorf("the task has asked for %q before", key)
 		}
-		t.asked[key] = true
+		t.usedKeys[key] = true
 	}
 	t.pending = maps.Clone(requests)
 	t.answers = mcp.InputResponseMap{}
@@ -210,7 +210,7 @@ func (t *task) finish(result mcp.Result, err error) {
 	defer t.m.mu.Unlock()
 	t.pending = nil
 	switch {
-	case t.stopped:
+	case t.isStopped:
 		t.setLocked(taskCancelled)
 	case err != nil:
 		if wire, ok := errors.AsType[*jsonrpc.Error](err); ok {
@@ -235,21 +235,23 @@ func (m *taskManager) expireLocked() {
 	}
 }
 
-// get handles tasks/get.
-func (m *taskManager) get(t *task, _ *taskParams) (*taskRecord, error) { return t.detailLocked(), nil }
+// getTask handles tasks/get.
+func (m *taskManager) getTask(t *task, _ *taskParams) (*taskRecord, error) {
+	return t.detailedRecordLocked(), nil
+}
 
-// cancel handles tasks/cancel. It cancels the context of the tool; tasks/get returns the outcome.
+// cancelTask handles tasks/cancel. It cancels the context of the tool; tasks/get returns the outcome.
 // It does nothing to a task that has ended.
-func (m *taskManager) cancel(t *task, _ *taskParams) (*taskRecord, error) {
+func (m *taskManager) cancelTask(t *task, _ *taskParams) (*taskRecord, error) {
 	if t.status == taskWorking || t.status == taskInputRequired {
-		t.stopped = true
+		t.isStopped = true
 		t.stop()
 	}
 	return &taskRecord{ResultType: completeResult}, nil
 }
 
-// update handles tasks/update: answers to pending requests. It ignores unknown keys.
-func (m *taskManager) update(t *task, p *taskParams) (*taskRecord, error) {
+// updateTask handles tasks/update: answers to pending requests. It ignores unknown keys.
+func (m *taskManager) updateTask(t *task, p *taskParams) (*taskRecord, error) {
 	known := map[string]json.RawMessage{}
 	for key, raw := range p.InputResponses {
 		if t.pending[key] != nil {

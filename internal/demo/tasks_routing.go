@@ -14,8 +14,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// largestTaskBody is the maximum size in bytes of a request of a task method.
-const largestTaskBody = 4 << 20
+// maxTaskBody is the maximum size in bytes of a request of a task method.
+const maxTaskBody = 4 << 20
 
 // checkTaskNames returns a handler that rejects a request of a task method if its header Mcp-Name
 // is not the task's id (extension, "Routing headers"). The SDK compares Mcp-Method with the body
@@ -26,7 +26,7 @@ func checkTaskNames(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largestTaskBody))
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxTaskBody))
 		if err != nil {
 			status := http.StatusBadRequest
 			if _, large := errors.AsType[*http.MaxBytesError](err); large {
@@ -41,10 +41,10 @@ func checkTaskNames(next http.Handler) http.Handler {
 				TaskID string `json:"taskId"`
 			} `json:"params"`
 		}
-		name, good := decodedField(r.Header.Get("Mcp-Name"))
+		name, good := decodeField(r.Header.Get("Mcp-Name"))
 		if err := json.Unmarshal(body, &message); err == nil && message.Params.TaskID != "" &&
 			(!good || name != message.Params.TaskID) {
-			refuseTask(w, message.ID,
+			writeTaskMismatch(w, message.ID,
 				fmt.Sprintf("header mismatch: Mcp-Name is %q, and the task %q", r.Header.Get("Mcp-Name"), message.Params.TaskID))
 			return
 		}
@@ -53,7 +53,7 @@ func checkTaskNames(next http.Handler) http.Handler {
 	})
 }
 
-func refuseTask(w http.ResponseWriter, id json.RawMessage, why string) {
+func writeTaskMismatch(w http.ResponseWriter, id json.RawMessage, why string) {
 	message := map[string]any{"jsonrpc": "2.0", "error": map[string]any{"code": mcp.CodeHeaderMismatch, "message": why}}
 	if id != nil {
 		message["id"] = id
@@ -68,9 +68,9 @@ func refuseTask(w http.ResponseWriter, id json.RawMessage, why string) {
 	_, _ = w.Write(b)
 }
 
-// decodedField decodes the value of a header field, which may be marked as Base64 (transports,
+// decodeField decodes the value of a header field, which may be marked as Base64 (transports,
 // "Value encoding"). It returns false if the Base64 is invalid.
-func decodedField(value string) (string, bool) {
+func decodeField(value string) (string, bool) {
 	inner, begins := strings.CutPrefix(value, "=?base64?")
 	inner, ends := strings.CutSuffix(inner, "?=")
 	if !begins || !ends {

@@ -40,8 +40,8 @@ type taskRecord struct {
 	Error          *jsonrpc.Error      `json:"error,omitempty"`
 }
 
-// creation returns the result of the call that became a task.
-func (t *task) creation() *taskRecord {
+// newRecord returns the result of the call that became a task.
+func (t *task) newRecord() *taskRecord {
 	created := t.created.UTC().Format(taskTime)
 	return &taskRecord{
 		ResultType: "task", TaskID: t.id, Status: taskWorking, CreatedAt: created, LastUpdatedAt: created,
@@ -49,9 +49,9 @@ func (t *task) creation() *taskRecord {
 	}
 }
 
-// detailLocked returns the task as the result of tasks/get. t.m.mu is locked.
-func (t *task) detailLocked() *taskRecord {
-	r := t.creation()
+// detailedRecordLocked returns the task as the result of tasks/get. t.m.mu is locked.
+func (t *task) detailedRecordLocked() *taskRecord {
+	r := t.newRecord()
 	r.ResultType = completeResult
 	r.Status = t.status
 	r.LastUpdatedAt = t.updated.UTC().Format(taskTime)
@@ -69,9 +69,9 @@ func (t *task) detailLocked() *taskRecord {
 	return r
 }
 
-// gated returns an SDK method that looks up the task and calls handle with m.mu locked. The method
+// handleTaskMethod returns an SDK method that looks up the task and calls handle with m.mu locked. The method
 // does not exist in older revisions.
-func (m *taskManager) gated(
+func (m *taskManager) handleTaskMethod(
 	method string,
 	handle func(*task, *taskParams) (*taskRecord, error),
 ) func(context.Context, *mcp.ServerSession, *taskParams) (*taskRecord, error) {
@@ -83,7 +83,7 @@ func (m *taskManager) gated(
 			}
 		}
 		if !declaresTasks(p.GetMeta()) {
-			return nil, tasksNotDeclared()
+			return nil, undeclaredTasksError()
 		}
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -104,7 +104,7 @@ func declaresTasks(meta map[string]any) bool {
 	return ok
 }
 
-func tasksNotDeclared() error {
+func undeclaredTasksError() error {
 	return &jsonrpc.Error{
 		Code:    mcp.CodeMissingRequiredClientCapabilities,
 		Message: "This needs a client that declares the extension " + tasksExtension + ".",

@@ -47,7 +47,7 @@ func (t tool) add(s *mcp.Server) {
 		def.OutputSchema = json.RawMessage(t.output)
 	}
 	s.AddTool(def, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		args, problems := schema.arguments(req.Params.Arguments)
+		args, problems := schema.checkArguments(req.Params.Arguments)
 		if len(problems) > 0 {
 			// Invalid arguments are a tool error, so that the model can correct them (2025-11-25, tools,
 			// error handling).
@@ -60,8 +60,8 @@ func (t tool) add(s *mcp.Server) {
 // noInput is the schema of a tool without arguments.
 const noInput = `{"type":"object","properties":{},"additionalProperties":false}`
 
-// reads returns the hints of a tool that changes nothing.
-func reads() *mcp.ToolAnnotations {
+// readOnlyHints returns the hints of a tool that changes nothing.
+func readOnlyHints() *mcp.ToolAnnotations {
 	return &mcp.ToolAnnotations{
 		ReadOnlyHint:    true,
 		IdempotentHint:  true,
@@ -70,13 +70,13 @@ func reads() *mcp.ToolAnnotations {
 	}
 }
 
-// acts returns the hints of a tool with a harmless effect, which it repeats with each call.
-func acts() *mcp.ToolAnnotations {
+// harmlessHints returns the hints of a tool with a harmless effect, which it repeats with each call.
+func harmlessHints() *mcp.ToolAnnotations {
 	return &mcp.ToolAnnotations{DestructiveHint: new(false), OpenWorldHint: new(false)}
 }
 
-// asks returns the hints of a tool whose result depends on the client.
-func asks() *mcp.ToolAnnotations {
+// askingHints returns the hints of a tool whose result depends on the client.
+func askingHints() *mcp.ToolAnnotations {
 	return &mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: new(false), OpenWorldHint: new(true)}
 }
 
@@ -84,17 +84,17 @@ func result(content ...mcp.Content) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: content}
 }
 
-func text(s string) *mcp.TextContent { return &mcp.TextContent{Text: s} }
+func textContent(s string) *mcp.TextContent { return &mcp.TextContent{Text: s} }
 
 func toolError(s string) *mcp.CallToolResult {
-	return &mcp.CallToolResult{Content: []mcp.Content{text(s)}, IsError: true}
+	return &mcp.CallToolResult{Content: []mcp.Content{textContent(s)}, IsError: true}
 }
 
-// structured returns a result with structured content and the same bytes as text, "for backwards
+// structuredResult returns a result with structured content and the same bytes as text, "for backwards
 // compatibility" (2025-06-18, tools, structured content).
-func structured(value string) *mcp.CallToolResult {
+func structuredResult(value string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{
-		Content:           []mcp.Content{text(value)},
+		Content:           []mcp.Content{textContent(value)},
 		StructuredContent: json.RawMessage(value),
 	}
 }

@@ -22,7 +22,7 @@ func askingTools() []tool {
 		title:       "Trigger Elicitation Request Tool",
 		description: "Trigger a Request from the Server for User Elicitation",
 		input:       `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{}}`,
-		hints:       asks(),
+		hints:       askingHints(),
 		run:         triggerElicitation,
 	}, {
 		name:        "trigger-sampling-request",
@@ -33,7 +33,7 @@ func askingTools() []tool {
 			"maxTokens":{"type":"integer","default":100,"description":"Maximum number of tokens to generate",` +
 			`"minimum":1,"maximum":1000000}
 		},"required":["prompt"],"additionalProperties":false,"$schema":"http://json-schema.org/draft-07/schema#"}`,
-		hints: asks(),
+		hints: askingHints(),
 		run:   triggerSampling,
 	}, {
 		name:  "get-roots-list",
@@ -41,7 +41,7 @@ func askingTools() []tool {
 		description: "Lists the current MCP roots provided by the client. Demonstrates the roots protocol " +
 			"capability even though this server doesn't access files.",
 		input: `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{}}`,
-		hints: asks(),
+		hints: askingHints(),
 		run:   getRootsList,
 	}}
 }
@@ -63,7 +63,7 @@ const elicitationSchema = `{"type":"object","properties":{
 	`"maxItems":2,"items":{"type":"string","enum":["Guitar","Piano","Violin"]},"default":["Piano"]}
 },"required":["name"]}`
 
-// earlyElicitationSchema is the same form for revisions before titledForms: only booleans have
+// earlyElicitationSchema is the same form for revisions before titledFormsRevision: only booleans have
 // defaults, there are no multiple choices, and titles of choices are in enumNames.
 const earlyElicitationSchema = `{"type":"object","properties":{
 	"name":{"title":"Name","type":"string","description":"What to call you","minLength":1},
@@ -79,17 +79,17 @@ const earlyElicitationSchema = `{"type":"object","properties":{
 func triggerElicitation(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	caps := c.ClientCapabilities()
 	if caps == nil || caps.Elicitation == nil {
-		return c.cannotAsk("elicitation", `{"elicitation":{"form":{}}}`)
+		return c.missingCapability("elicitation", `{"elicitation":{"form":{}}}`)
 	}
 	form := &mcp.ElicitParams{
 		Mode:            "form",
 		Message:         "Please provide inputs for the following fields:",
 		RequestedSchema: json.RawMessage(elicitationSchema),
 	}
-	if c.ProtocolVersion() < titledForms {
+	if c.ProtocolVersion() < titledFormsRevision {
 		form.RequestedSchema = json.RawMessage(earlyElicitationSchema)
 	}
-	answer, pending, err := ask[*mcp.ElicitResult](ctx, c, form)
+	answer, pending, err := askClient[*mcp.ElicitResult](ctx, c, form)
 	if answer == nil {
 		return pending, err
 	}
@@ -98,35 +98,35 @@ func triggerElicitation(ctx context.Context, c call) (*mcp.CallToolResult, error
 		"decline": "❌ User declined to provide the requested information.",
 		"cancel":  "⚠️ User cancelled the elicitation dialog.",
 	}[answer.Action]
-	return result(text(said), text("Raw result: "+indented(answer))), nil
+	return result(textContent(said), textContent("Raw result: "+indentedJSON(answer))), nil
 }
 
 func triggerSampling(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	caps := c.ClientCapabilities()
 	if caps == nil || caps.Sampling == nil {
-		return c.cannotAsk("sampling", `{"sampling":{}}`)
+		return c.missingCapability("sampling", `{"sampling":{}}`)
 	}
-	answer, pending, err := ask[*mcp.CreateMessageWithToolsResult](ctx, c, &mcp.CreateMessageWithToolsParams{
+	answer, pending, err := askClient[*mcp.CreateMessageWithToolsResult](ctx, c, &mcp.CreateMessageWithToolsParams{
 		Messages: []*mcp.SamplingMessageV2{{
 			Role:    "user",
-			Content: []mcp.Content{text("Resource trigger-sampling-request context: " + c.args.text("prompt"))},
+			Content: []mcp.Content{textContent("Resource trigger-sampling-request context: " + c.args.stringValue("prompt"))},
 		}},
 		SystemPrompt: "You are a helpful test server.",
-		MaxTokens:    int64(c.args.whole("maxTokens")),
+		MaxTokens:    int64(c.args.intValue("maxTokens")),
 		Temperature:  0.7,
 	})
 	if answer == nil {
 		return pending, err
 	}
-	return result(text("LLM sampling result: \n" + indented(answer))), nil
+	return result(textContent("LLM sampling result: \n" + indentedJSON(answer))), nil
 }
 
 func getRootsList(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	caps := c.ClientCapabilities()
 	if caps == nil || caps.RootsV2 == nil {
-		return c.cannotAsk("roots", `{"roots":{}}`)
+		return c.missingCapability("roots", `{"roots":{}}`)
 	}
-	answer, pending, err := ask[*mcp.ListRootsResult](ctx, c, &mcp.ListRootsParams{})
+	answer, pending, err := askClient[*mcp.ListRootsResult](ctx, c, &mcp.ListRootsParams{})
 	if answer == nil {
 		return pending, err
 	}
@@ -138,48 +138,48 @@ func getRootsList(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 		}
 		lines = append(lines, fmt.Sprintf("%d. %s\n   URI: %s", i+1, name, root.URI))
 	}
-	return result(text(strings.Join(lines, "\n\n"))), nil
+	return result(textContent(strings.Join(lines, "\n\n"))), nil
 }
 
 // question is the key of the only request of a call here. askedState is the state that the client
 // must return with the answer.
 const (
-	question   = "answer"
-	askedState = "the-state-of-the-demo"
+	questionKey = "answer"
+	askedState  = "the-state-of-the-demo"
 )
 
-// ask returns the client's answer. Before the answer it returns the result or error that ends the
+// askClient returns the client's answer. Before the answer it returns the result or error that ends the
 // call.
-func ask[T interface {
+func askClient[T interface {
 	comparable
 	mcp.InputResponse
 }](ctx context.Context, c call, q mcp.InputRequest) (answer T, pending *mcp.CallToolResult, err error) {
 	var got mcp.InputResponse
 	switch {
-	case c.ProtocolVersion() < stateless:
-		got, err = askNow(ctx, c.Session, q)
+	case c.ProtocolVersion() < statelessRevision:
+		got, err = sendRequest(ctx, c.Session, q)
 	case c.Params.InputResponses == nil:
 		return answer, &mcp.CallToolResult{
-			InputRequests: mcp.InputRequestMap{question: q},
+			InputRequests: mcp.InputRequestMap{questionKey: q},
 			RequestState:  askedState,
 		}, nil
 	case c.Params.RequestState != askedState:
 		return answer, nil, invalidParams("requestState is not what this server sent")
 	default:
-		got = c.Params.InputResponses[question]
+		got = c.Params.InputResponses[questionKey]
 	}
 	if err != nil {
 		return answer, toolError("The client answered with an error: " + err.Error()), nil
 	}
 	answer, ok := got.(T)
 	if !ok {
-		return answer, nil, invalidParams(fmt.Sprintf("inputResponses has no fitting %q", question))
+		return answer, nil, invalidParams(fmt.Sprintf("inputResponses has no fitting %q", questionKey))
 	}
 	return answer, nil, nil
 }
 
-// askNow sends a request to the client and waits for the answer.
-func askNow(ctx context.Context, ss *mcp.ServerSession, q mcp.InputRequest) (mcp.InputResponse, error) {
+// sendRequest sends a request to the client and waits for the answer.
+func sendRequest(ctx context.Context, ss *mcp.ServerSession, q mcp.InputRequest) (mcp.InputResponse, error) {
 	switch q := q.(type) {
 	case *mcp.ElicitParams:
 		return ss.Elicit(ctx, q)
@@ -191,11 +191,11 @@ func askNow(ctx context.Context, ss *mcp.ServerSession, q mcp.InputRequest) (mcp
 	return nil, fmt.Errorf("cannot ask %T", q)
 }
 
-// cannotAsk returns the outcome of a call whose client lacks a capability. Since 2026-07-28 it is
+// missingCapability returns the outcome of a call whose client lacks a capability. Since 2026-07-28 it is
 // an error with the required capability.
-func (c call) cannotAsk(capability, required string) (*mcp.CallToolResult, error) {
+func (c call) missingCapability(capability, required string) (*mcp.CallToolResult, error) {
 	said := "This tool needs a client that declares the " + capability + " capability."
-	if c.ProtocolVersion() < stateless {
+	if c.ProtocolVersion() < statelessRevision {
 		return toolError(said), nil
 	}
 	return nil, &jsonrpc.Error{
@@ -209,7 +209,7 @@ func invalidParams(message string) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: message}
 }
 
-func indented(v any) string {
+func indentedJSON(v any) string {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err.Error()

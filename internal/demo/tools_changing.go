@@ -9,8 +9,8 @@ import (
 
 // extra is the name of the entry that change-list adds and removes.
 const (
-	extra    = "extra"
-	extraURI = documents + extra
+	extraEntry = "extra"
+	extraURI   = documentsURI + extraEntry
 )
 
 // changingTools returns tools that change the lists of the server.
@@ -24,19 +24,19 @@ func changingTools(s *mcp.Server) []tool {
 			"list":{"type":"string","description":"Which list to change","enum":["tools","prompts","resources"]},
 			"remove":{"type":"boolean","default":false,"description":"Take the entry away"}
 		},"required":["list"],"additionalProperties":false}`,
-		hints: acts(),
+		hints: harmlessHints(),
 		run:   func(_ context.Context, c call) (*mcp.CallToolResult, error) { return changeList(s, c) },
 	}}
 }
 
 func changeList(s *mcp.Server, c call) (*mcp.CallToolResult, error) {
-	list := c.args.text("list")
+	list := c.args.stringValue("list")
 	if string(c.args["remove"]) == "true" {
 		removeExtra(s, list)
-		return result(text(fmt.Sprintf("The list of %s is as it was at first.", list))), nil
+		return result(textContent(fmt.Sprintf("The list of %s is as it was at first.", list))), nil
 	}
 	addExtra(s, list)
-	return result(text(fmt.Sprintf("The list of %s has an extra entry.", list))), nil
+	return result(textContent(fmt.Sprintf("The list of %s has an extra entry.", list))), nil
 }
 
 func addExtra(s *mcp.Server, list string) {
@@ -44,27 +44,27 @@ func addExtra(s *mcp.Server, list string) {
 	switch list {
 	case "tools":
 		tool{
-			name:        extra,
+			name:        extraEntry,
 			description: about,
 			input:       noInput,
-			hints:       reads(),
+			hints:       readOnlyHints(),
 			run: func(context.Context, call) (*mcp.CallToolResult, error) {
-				return result(text("This entry was added by change-list.")), nil
+				return result(textContent("This entry was added by change-list.")), nil
 			},
 		}.add(s)
 	case "prompts":
 		s.AddPrompt(
-			&mcp.Prompt{Name: extra, Description: about},
+			&mcp.Prompt{Name: extraEntry, Description: about},
 			func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 				return &mcp.GetPromptResult{
-					Messages: []*mcp.PromptMessage{{Role: "user", Content: text("This entry was added by change-list.")}},
+					Messages: []*mcp.PromptMessage{{Role: "user", Content: textContent("This entry was added by change-list.")}},
 				}, nil
 			},
 		)
 	case "resources":
-		s.AddResource(&mcp.Resource{URI: extraURI, Name: extra, Description: about, MIMEType: "text/plain"},
+		s.AddResource(&mcp.Resource{URI: extraURI, Name: extraEntry, Description: about, MIMEType: "text/plain"},
 			func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-				return contents(
+				return oneContent(
 					&mcp.ResourceContents{URI: extraURI, MIMEType: "text/plain", Text: "This entry was added by change-list."},
 				), nil
 			})
@@ -74,9 +74,9 @@ func addExtra(s *mcp.Server, list string) {
 func removeExtra(s *mcp.Server, list string) {
 	switch list {
 	case "tools":
-		s.RemoveTools(extra)
+		s.RemoveTools(extraEntry)
 	case "prompts":
-		s.RemovePrompts(extra)
+		s.RemovePrompts(extraEntry)
 	case "resources":
 		s.RemoveResources(extraURI)
 	}

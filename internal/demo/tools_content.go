@@ -14,7 +14,7 @@ func contentTools() []tool {
 		title:       "Get Tiny Image Tool",
 		description: "Returns a tiny logo image.",
 		input:       `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{}}`,
-		hints:       reads(),
+		hints:       readOnlyHints(),
 		run:         getTinyImage,
 	}, {
 		name:        "get-annotated-message",
@@ -25,7 +25,7 @@ func contentTools() []tool {
 			`"description":"Type of message to demonstrate different annotation patterns"},
 			"includeImage":{"type":"boolean","default":false,"description":"Whether to include an example image"}
 		},"required":["messageType"],"additionalProperties":false,"$schema":"http://json-schema.org/draft-07/schema#"}`,
-		hints: reads(),
+		hints: readOnlyHints(),
 		run:   getAnnotatedMessage,
 	}, {
 		name:        "get-resource-links",
@@ -35,7 +35,7 @@ func contentTools() []tool {
 			"count":{"type":"integer","minimum":1,"maximum":10,"default":3,` +
 			`"description":"Number of resource links to return (1-10)"}
 		},"additionalProperties":false,"$schema":"http://json-schema.org/draft-07/schema#"}`,
-		hints: reads(),
+		hints: readOnlyHints(),
 		run:   getResourceLinks,
 	}, {
 		name:        "get-resource-reference",
@@ -45,24 +45,24 @@ func contentTools() []tool {
 			"resourceType":{"type":"string","enum":["Text","Blob"],"default":"Text","description":"Kind of the resource"},
 			"resourceId":{"type":"integer","minimum":1,"default":1,"description":"ID of the text resource to fetch"}
 		},"additionalProperties":false,"$schema":"http://json-schema.org/draft-07/schema#"}`,
-		hints: reads(),
+		hints: readOnlyHints(),
 		run:   getResourceReference,
 	}}
 }
 
 func getTinyImage(context.Context, call) (*mcp.CallToolResult, error) {
-	return result(text("Here's the image you requested:"), &mcp.ImageContent{Data: logo(), MIMEType: "image/png"},
-		text("The image above is the mcpc logo.")), nil
+	return result(textContent("Here's the image you requested:"), &mcp.ImageContent{Data: logo(), MIMEType: "image/png"},
+		textContent("The image above is the mcpc logo.")), nil
 }
 
 func getAnnotatedMessage(_ context.Context, c call) (*mcp.CallToolResult, error) {
 	message := map[string]*mcp.TextContent{
-		"error":   annotated("Error: Operation failed", 1, "user", "assistant"),
-		"success": annotated("Operation completed successfully", 0.7, "user"),
-		"debug":   annotated("Debug: Cache hit ratio 0.95, latency 150ms", 0.3, "assistant"),
-	}[c.args.text("messageType")]
+		"error":   annotatedText("Error: Operation failed", 1, "user", "assistant"),
+		"success": annotatedText("Operation completed successfully", 0.7, "user"),
+		"debug":   annotatedText("Debug: Cache hit ratio 0.95, latency 150ms", 0.3, "assistant"),
+	}[c.args.stringValue("messageType")]
 	res := result(message)
-	if c.args.flag("includeImage") {
+	if c.args.boolValue("includeImage") {
 		res.Content = append(res.Content, &mcp.ImageContent{
 			Data:        logo(),
 			MIMEType:    "image/png",
@@ -72,14 +72,14 @@ func getAnnotatedMessage(_ context.Context, c call) (*mcp.CallToolResult, error)
 	return res, nil
 }
 
-func annotated(s string, priority float64, audience ...mcp.Role) *mcp.TextContent {
+func annotatedText(s string, priority float64, audience ...mcp.Role) *mcp.TextContent {
 	return &mcp.TextContent{Text: s, Annotations: &mcp.Annotations{Audience: audience, Priority: priority}}
 }
 
 // getResourceLinks returns links to the resources from 1. Odd numbers are blobs.
 func getResourceLinks(_ context.Context, c call) (*mcp.CallToolResult, error) {
-	count := c.args.whole("count")
-	res := result(text(fmt.Sprintf("Here are %d resource links to resources available in this server:", count)))
+	count := c.args.intValue("count")
+	res := result(textContent(fmt.Sprintf("Here are %d resource links to resources available in this server:", count)))
 	for i := 1; i <= count; i++ {
 		kind := "Blob"
 		what := "binary blob resource"
@@ -99,8 +99,8 @@ func getResourceLinks(_ context.Context, c call) (*mcp.CallToolResult, error) {
 }
 
 func getResourceReference(_ context.Context, c call) (*mcp.CallToolResult, error) {
-	id := decimalText(c.args.number("resourceId"))
-	r := dynamicResource(c.args.text("resourceType"), id)
-	return result(text("Returning resource reference for Resource "+id+":"), &mcp.EmbeddedResource{Resource: r},
-		text("You can access this resource using the URI: "+r.URI)), nil
+	id := formatDecimal(c.args.numberValue("resourceId"))
+	r := dynamicResource(c.args.stringValue("resourceType"), id)
+	return result(textContent("Returning resource reference for Resource "+id+":"), &mcp.EmbeddedResource{Resource: r},
+		textContent("You can access this resource using the URI: "+r.URI)), nil
 }

@@ -17,9 +17,9 @@ func failingTools() []tool {
 		input: `{"type":"object","properties":{
 			"message":{"type":"string","description":"What it says","default":"This tool always fails."}
 		},"additionalProperties":false}`,
-		hints: reads(),
+		hints: readOnlyHints(),
 		run: func(_ context.Context, c call) (*mcp.CallToolResult, error) {
-			return toolError(c.args.text("message")), nil
+			return toolError(c.args.stringValue("message")), nil
 		},
 	}, {
 		name:  "raise-protocol-error",
@@ -31,7 +31,7 @@ func failingTools() []tool {
 			`"maximum":2147483647},
 			"message":{"type":"string","description":"The error's message","default":"This tool always raises an error."}
 		},"additionalProperties":false}`,
-		hints: reads(),
+		hints: readOnlyHints(),
 		run:   raiseProtocolError,
 	}, {
 		name:  "break-output-schema",
@@ -45,20 +45,20 @@ func failingTools() []tool {
 			"count":{"type":"integer","minimum":0},
 			"label":{"type":"string"}
 		},"required":["count","label"],"additionalProperties":false}`,
-		hints: reads(),
+		hints: readOnlyHints(),
 		run: func(_ context.Context, c call) (*mcp.CallToolResult, error) {
-			if c.args.flag("break") {
-				return structured(`{"count":"three","extra":true}`), nil
+			if c.args.boolValue("break") {
+				return structuredResult(`{"count":"three","extra":true}`), nil
 			}
-			return structured(`{"count":3,"label":"three"}`), nil
+			return structuredResult(`{"count":3,"label":"three"}`), nil
 		},
 	}}
 }
 
 func raiseProtocolError(_ context.Context, c call) (*mcp.CallToolResult, error) {
 	return nil, &jsonrpc.Error{
-		Code:    int64(c.args.whole("code")),
-		Message: c.args.text("message"),
+		Code:    int64(c.args.intValue("code")),
+		Message: c.args.stringValue("message"),
 		Data:    json.RawMessage(`{"tool":"raise-protocol-error"}`),
 	}
 }

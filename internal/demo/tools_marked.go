@@ -20,7 +20,7 @@ func markedTools() []tool {
 			"priority":{"type":"integer","description":"How urgent it is","x-mcp-header":"Priority","minimum":0,"maximum":9},
 			"dryRun":{"type":"boolean","description":"Only say what would happen","x-mcp-header":"Dry-Run"}
 		},"required":["region"],"additionalProperties":false}`,
-		hints: reads(),
+		hints: readOnlyHints(),
 		run:   routeByRegion,
 	}, {
 		name:  "forget-everything",
@@ -30,7 +30,7 @@ func markedTools() []tool {
 		input: noInput,
 		hints: &mcp.ToolAnnotations{IdempotentHint: true, DestructiveHint: new(true), OpenWorldHint: new(false)},
 		run: func(context.Context, call) (*mcp.CallToolResult, error) {
-			return result(text("Everything is forgotten. (Nothing was stored, so nothing is lost.)")), nil
+			return result(textContent("Everything is forgotten. (Nothing was stored, so nothing is lost.)")), nil
 		},
 	}, {
 		name:  "show-weather",
@@ -38,37 +38,37 @@ func markedTools() []tool {
 		description: "Says what the weather is like, and names a page that shows it (MCP Apps), " +
 			"for clients that have a browser.",
 		input: noInput,
-		hints: reads(),
+		hints: readOnlyHints(),
 		meta:  mcp.Meta{"ui": map[string]any{"resourceUri": pageURI}},
 		run: func(context.Context, call) (*mcp.CallToolResult, error) {
-			return result(text("Sunny, 24 degrees. (It always is, here.)")), nil
+			return result(textContent("Sunny, 24 degrees. (It always is, here.)")), nil
 		},
 	}}
 }
 
 // The extension MCP Apps, and the type of its pages.
 const (
-	apps     = "io.modelcontextprotocol/ui"
-	pageType = "text/html;profile=mcp-app"
+	appsExtension = "io.modelcontextprotocol/ui"
+	pageType      = "text/html;profile=mcp-app"
 )
 
 // routeByRegion returns one line per annotated argument: its received value, and the received
 // header, still encoded.
 func routeByRegion(_ context.Context, c call) (*mcp.CallToolResult, error) {
-	lines := []string{"Routed to region " + c.args.text("region") + "."}
+	lines := []string{"Routed to region " + c.args.stringValue("region") + "."}
 	for _, p := range []struct{ argument, header string }{
 		{"region", "Mcp-Param-Region"},
 		{"priority", "Mcp-Param-Priority"},
 		{"dryRun", "Mcp-Param-Dry-Run"},
 	} {
 		if c.args.has(p.argument) {
-			lines = append(lines, fmt.Sprintf("%s: %s; %s: %s", p.argument, c.args[p.argument], p.header, headerOf(c, p.header)))
+			lines = append(lines, fmt.Sprintf("%s: %s; %s: %s", p.argument, c.args[p.argument], p.header, headerText(c, p.header)))
 		}
 	}
-	return result(text(strings.Join(lines, "\n"))), nil
+	return result(textContent(strings.Join(lines, "\n"))), nil
 }
 
-func headerOf(c call, name string) string {
+func headerText(c call, name string) string {
 	if c.Extra == nil || len(c.Extra.Header.Values(name)) == 0 {
 		return "(no header)"
 	}

@@ -17,7 +17,7 @@ func plainTools() []tool {
 		input: `{"type":"object","properties":{
 			"message":{"type":"string","description":"Message to echo"}
 		},"required":["message"],"additionalProperties":false,"$schema":"http://json-schema.org/draft-07/schema#"}`,
-		hints: reads(),
+		hints: readOnlyHints(),
 		run:   echo,
 	}, {
 		name:        "get-sum",
@@ -27,7 +27,7 @@ func plainTools() []tool {
 			"a":{"type":"number","description":"First number"},
 			"b":{"type":"number","description":"Second number"}
 		},"required":["a","b"],"additionalProperties":false,"$schema":"http://json-schema.org/draft-07/schema#"}`,
-		hints: reads(),
+		hints: readOnlyHints(),
 		run:   getSum,
 	}, {
 		name:  "get-env",
@@ -35,7 +35,7 @@ func plainTools() []tool {
 		description: "Returns a small, made-up set of environment variables. " +
 			"It never shows the real environment of this process.",
 		input: `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{}}`,
-		hints: reads(),
+		hints: readOnlyHints(),
 		run:   getEnv,
 	}, {
 		name:        "get-structured-content",
@@ -50,23 +50,23 @@ func plainTools() []tool {
 			"humidity":{"type":"number","description":"Humidity percentage"}
 		},"required":["temperature","conditions","humidity"],"additionalProperties":false,` +
 			`"$schema":"http://json-schema.org/draft-07/schema#"}`,
-		hints: reads(),
+		hints: readOnlyHints(),
 		run:   getStructuredContent,
 	}}
 }
 
 func echo(_ context.Context, c call) (*mcp.CallToolResult, error) {
-	return result(text("Echo: " + c.args.text("message"))), nil
+	return result(textContent("Echo: " + c.args.stringValue("message"))), nil
 }
 
 // getSum adds exactly, and repeats both numbers as they were received.
 func getSum(_ context.Context, c call) (*mcp.CallToolResult, error) {
-	sum := new(big.Rat).Add(c.args.number("a"), c.args.number("b"))
-	return result(text(fmt.Sprintf("The sum of %s and %s is %s.", c.args["a"], c.args["b"], decimalText(sum)))), nil
+	sum := new(big.Rat).Add(c.args.numberValue("a"), c.args.numberValue("b"))
+	return result(textContent(fmt.Sprintf("The sum of %s and %s is %s.", c.args["a"], c.args["b"], formatDecimal(sum)))), nil
 }
 
 func getEnv(context.Context, call) (*mcp.CallToolResult, error) {
-	return result(text(`{
+	return result(textContent(`{
   "DEMO_MODE": "synthetic",
   "HOME": "/home/demo",
   "LANG": "C.UTF-8",
@@ -76,12 +76,12 @@ func getEnv(context.Context, call) (*mcp.CallToolResult, error) {
 }
 
 func getStructuredContent(_ context.Context, c call) (*mcp.CallToolResult, error) {
-	switch c.args.text("location") {
+	switch c.args.stringValue("location") {
 	case "New York":
-		return structured(`{"temperature":33,"conditions":"Cloudy","humidity":82}`), nil
+		return structuredResult(`{"temperature":33,"conditions":"Cloudy","humidity":82}`), nil
 	case "Chicago":
-		return structured(`{"temperature":36,"conditions":"Light rain / drizzle","humidity":82}`), nil
+		return structuredResult(`{"temperature":36,"conditions":"Light rain / drizzle","humidity":82}`), nil
 	default:
-		return structured(`{"temperature":73,"conditions":"Sunny / Clear","humidity":48}`), nil
+		return structuredResult(`{"temperature":73,"conditions":"Sunny / Clear","humidity":48}`), nil
 	}
 }

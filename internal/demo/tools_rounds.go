@@ -11,7 +11,7 @@ import (
 
 // roundTools returns tools that need a page visit of the user or several forms in sequence.
 func roundTools() []tool {
-	visited := &visits{asked: map[string]bool{}}
+	visited := &pageVisits{asked: map[string]bool{}}
 	return []tool{{
 		name:        "trigger-url-elicitation",
 		title:       "Trigger URL Elicitation Tool",
@@ -22,27 +22,27 @@ func roundTools() []tool {
 			"errorPath":{"type":"boolean","description":"Ask with the error -32042, in the revisions that have it",` +
 			`"default":false}
 		},"additionalProperties":false}`,
-		hints: asks(),
-		run:   visited.trigger,
+		hints: askingHints(),
+		run:   visited.triggerURLElicitation,
 	}, {
 		name:        "order-tea",
 		title:       "Order Tea Tool",
 		description: "Requests input twice: a name, then two forms at once, and returns when it has all answers",
 		input:       noInput,
-		hints:       asks(),
+		hints:       askingHints(),
 		run:         orderTea,
 	}}
 }
 
-// visits records the sessions and URLs for which the error -32042 was sent. A second call means
+// pageVisits records the sessions and URLs for which the error -32042 was sent. A second call means
 // that the user has visited the page.
-type visits struct {
+type pageVisits struct {
 	mu    sync.Mutex
 	asked map[string]bool
 }
 
-// first reports whether this is the first of two calls for a key.
-func (v *visits) first(key string) bool {
+// isFirst reports whether this is the first of two calls for a key.
+func (v *pageVisits) isFirst(key string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.asked[key] {
@@ -53,19 +53,19 @@ func (v *visits) first(key string) bool {
 	return true
 }
 
-func (v *visits) trigger(ctx context.Context, c call) (*mcp.CallToolResult, error) {
+func (v *pageVisits) triggerURLElicitation(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	caps := c.ClientCapabilities()
 	if caps == nil || caps.Elicitation == nil || caps.Elicitation.URL == nil {
-		return c.cannotAsk("elicitation.url", `{"elicitation":{"url":{}}}`)
+		return c.missingCapability("elicitation.url", `{"elicitation":{"url":{}}}`)
 	}
-	page := &mcp.ElicitParams{Mode: "url", Message: c.args.text("message"), URL: c.args.text("url")}
-	if c.ProtocolVersion() < stateless {
+	page := &mcp.ElicitParams{Mode: "url", Message: c.args.stringValue("message"), URL: c.args.stringValue("url")}
+	if c.ProtocolVersion() < statelessRevision {
 		page.ElicitationID = "demo-page"
-		if c.args.flag("errorPath") && v.first(c.Session.ID()+" "+page.URL) {
+		if c.args.boolValue("errorPath") && v.isFirst(c.Session.ID()+" "+page.URL) {
 			return nil, mcp.URLElicitationRequiredError([]*mcp.ElicitParams{page})
 		}
 	}
-	answer, pending, err := ask[*mcp.ElicitResult](ctx, c, page)
+	answer, pending, err := askClient[*mcp.ElicitResult](ctx, c, page)
 	if answer == nil {
 		return pending, err
 	}
@@ -75,7 +75,7 @@ func (v *visits) trigger(ctx context.Context, c call) (*mcp.CallToolResult, erro
 			return nil, err
 		}
 	}
-	return result(text("The user's answer to visiting " + page.URL + ": " + answer.Action)), nil
+	return result(textContent("The user's answer to visiting " + page.URL + ": " + answer.Action)), nil
 }
 
 // The forms of orderTea, and the states that record which answers are known.
@@ -85,7 +85,7 @@ const (
 	teaForm = `{"type":"object","properties":{"tea":{"type":"string","enum":["green","black","mint"],` +
 		`"default":"mint"}},"required":["tea"]}`
 	sugarForm = `{"type":"object","properties":{"sugar":{"type":"integer","minimum":0,"maximum":9,"default":1}}}`
-	named     = "named:"
+	nameState = "named:"
 )
 
 // orderTea requests a name, and then the tea and the sugar. In revisions without server requests,
@@ -93,61 +93,61 @@ const (
 func orderTea(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	caps := c.ClientCapabilities()
 	if caps == nil || caps.Elicitation == nil {
-		return c.cannotAsk("elicitation", `{"elicitation":{"form":{}}}`)
+		return c.missingCapability("elicitation", `{"elicitation":{"form":{}}}`)
 	}
-	if c.ProtocolVersion() < stateless {
+	if c.ProtocolVersion() < statelessRevision {
 		return askOneByOne(ctx, c)
 	}
-	name, known := strings.CutPrefix(c.Params.RequestState, named)
+	name, hasName := strings.CutPrefix(c.Params.RequestState, nameState)
 	responses := c.Params.InputResponses
 	if c.Params.RequestState == "" || c.Params.RequestState == askedState && responses["who"] == nil {
 		return &mcp.CallToolResult{
-			InputRequests: mcp.InputRequestMap{"who": formOf("Who?", nameForm)},
+			InputRequests: mcp.InputRequestMap{"who": newForm("Who?", nameForm)},
 			RequestState:  askedState,
 		}, nil
 	}
 	if c.Params.RequestState == askedState {
-		who, ok := accepted(responses["who"])
+		who, ok := acceptedContent(responses["who"])
 		if !ok {
-			return result(text("No tea was made.")), nil
+			return result(textContent("No tea was made.")), nil
 		}
-		return &mcp.CallToolResult{RequestState: named + asText(who["name"]), InputRequests: mcp.InputRequestMap{
-			"tea": formOf("Which tea?", teaForm), "sugar": formOf("How much sugar?", sugarForm),
+		return &mcp.CallToolResult{RequestState: nameState + formatValue(who["name"]), InputRequests: mcp.InputRequestMap{
+			"tea": newForm("Which tea?", teaForm), "sugar": newForm("How much sugar?", sugarForm),
 		}}, nil
 	}
-	if !known {
+	if !hasName {
 		return nil, invalidParams("requestState is not what this server sent")
 	}
-	return tea(name, responses["tea"], responses["sugar"]), nil
+	return makeTea(name, responses["tea"], responses["sugar"]), nil
 }
 
 func askOneByOne(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	var answers [3]mcp.InputResponse
 	forms := []*mcp.ElicitParams{
-		formOf("Who?", nameForm), formOf("How much sugar?", sugarForm), formOf("Which tea?", teaForm),
+		newForm("Who?", nameForm), newForm("How much sugar?", sugarForm), newForm("Which tea?", teaForm),
 	}
 	for i, form := range forms {
-		answer, err := askNow(ctx, c.Session, form)
+		answer, err := sendRequest(ctx, c.Session, form)
 		if err != nil {
 			return toolError("The client answered with an error: " + err.Error()), nil
 		}
 		answers[i] = answer
 		if i == 0 {
-			if _, ok := accepted(answer); !ok {
-				return result(text("No tea was made.")), nil
+			if _, ok := acceptedContent(answer); !ok {
+				return result(textContent("No tea was made.")), nil
 			}
 		}
 	}
-	who, _ := accepted(answers[0])
-	return tea(asText(who["name"]), answers[2], answers[1]), nil
+	who, _ := acceptedContent(answers[0])
+	return makeTea(formatValue(who["name"]), answers[2], answers[1]), nil
 }
 
-func formOf(message, schema string) *mcp.ElicitParams {
+func newForm(message, schema string) *mcp.ElicitParams {
 	return &mcp.ElicitParams{Mode: "form", Message: message, RequestedSchema: json.RawMessage(schema)}
 }
 
-// accepted returns the content of an accepted form. It returns false for any other answer.
-func accepted(answer mcp.InputResponse) (map[string]any, bool) {
+// acceptedContent returns the content of an accepted form. It returns false for any other answer.
+func acceptedContent(answer mcp.InputResponse) (map[string]any, bool) {
 	r, ok := answer.(*mcp.ElicitResult)
 	if !ok || r.Action != "accept" {
 		return nil, false
@@ -155,19 +155,19 @@ func accepted(answer mcp.InputResponse) (map[string]any, bool) {
 	return r.Content, true
 }
 
-func tea(name string, kind, sugar mcp.InputResponse) *mcp.CallToolResult {
-	leaves, ok := accepted(kind)
-	sweet, sweetened := accepted(sugar)
-	if !ok || !sweetened {
-		return result(text("Then no tea for " + name + "."))
+func makeTea(name string, kind, sugar mcp.InputResponse) *mcp.CallToolResult {
+	teaContent, ok := acceptedContent(kind)
+	sugarForm, hasSugar := acceptedContent(sugar)
+	if !ok || !hasSugar {
+		return result(textContent("Then no tea for " + name + "."))
 	}
-	return result(text("Tea for " + name + ": " + asText(leaves["tea"]) + ", sugar " + asText(sweet["sugar"]) + "."))
+	return result(textContent("Tea for " + name + ": " + formatValue(teaContent["tea"]) + ", sugar " + formatValue(sugarForm["sugar"]) + "."))
 }
 
-// asText returns a value of a form as text.
-func asText(v any) string {
+// formatValue returns a value of a form as text.
+func formatValue(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}
-	return strings.TrimSpace(indented(v))
+	return strings.TrimSpace(indentedJSON(v))
 }

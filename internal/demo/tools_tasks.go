@@ -20,7 +20,7 @@ func taskTools() []tool {
 		input: `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"],` +
 			`"additionalProperties":false}`,
 		run: func(_ context.Context, c call) (*mcp.CallToolResult, error) {
-			return result(text("Hello, " + c.args.text("name") + "!")), nil
+			return result(textContent("Hello, " + c.args.stringValue("name") + "!")), nil
 		},
 	}, {
 		name:        "slow_compute",
@@ -71,7 +71,7 @@ func waitInTask(ctx context.Context, d time.Duration) error {
 }
 
 func slowCompute(ctx context.Context, c call) (*mcp.CallToolResult, error) {
-	seconds, _ := c.args.number("seconds").Float64()
+	seconds, _ := c.args.numberValue("seconds").Float64()
 	if seconds > 0 {
 		if inTask, err := BeginTask(ctx); err == nil {
 			ctx = inTask
@@ -80,33 +80,33 @@ func slowCompute(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 			return nil, err
 		}
 	}
-	return result(text(fmt.Sprintf("Computed %q in %v seconds.", c.args.text("label"), seconds))), nil
+	return result(textContent(fmt.Sprintf("Computed %q in %v seconds.", c.args.stringValue("label"), seconds))), nil
 }
 
 func confirmDelete(ctx context.Context, c call) (*mcp.CallToolResult, error) {
-	file := c.args.text("filename")
-	answers, refused, err := askInTask(ctx, c, mcp.InputRequestMap{"confirm": formOf("Delete "+file+"?",
+	file := c.args.stringValue("filename")
+	answers, refused, err := askInTask(ctx, c, mcp.InputRequestMap{"confirm": newForm("Delete "+file+"?",
 		`{"type":"object","properties":{"confirm":{"type":"boolean"}},"required":["confirm"]}`)})
 	if answers == nil {
 		return refused, err
 	}
-	form, _ := accepted(answers["confirm"])
+	form, _ := acceptedContent(answers["confirm"])
 	if confirmed, _ := form["confirm"].(bool); !confirmed {
-		return result(text("Nothing is deleted.")), nil
+		return result(textContent("Nothing is deleted.")), nil
 	}
-	return result(text("Deleted " + file + ". (There was no such file.)")), nil
+	return result(textContent("Deleted " + file + ". (There was no such file.)")), nil
 }
 
 func collectNames(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	answers, refused, err := askInTask(ctx, c, mcp.InputRequestMap{
-		"first": formOf("The first name?", anyNameForm), "second": formOf("The second name?", anyNameForm),
+		"first": newForm("The first name?", anyNameForm), "second": newForm("The second name?", anyNameForm),
 	})
 	if answers == nil {
 		return refused, err
 	}
-	first, _ := accepted(answers["first"])
-	second, _ := accepted(answers["second"])
-	return result(text(fmt.Sprintf("Collected %q and %q.", asText(first["name"]), asText(second["name"])))), nil
+	first, _ := acceptedContent(answers["first"])
+	second, _ := acceptedContent(answers["second"])
+	return result(textContent(fmt.Sprintf("Collected %q and %q.", formatValue(first["name"]), formatValue(second["name"])))), nil
 }
 
 const anyNameForm = `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`
@@ -120,7 +120,7 @@ func askInTask(
 ) (mcp.InputResponseMap, *mcp.CallToolResult, error) {
 	caps := c.ClientCapabilities()
 	if caps == nil || caps.Elicitation == nil || caps.Elicitation.Form == nil && caps.Elicitation.URL != nil {
-		refused, err := c.cannotAsk("elicitation", `{"elicitation":{"form":{}}}`)
+		refused, err := c.missingCapability("elicitation", `{"elicitation":{"form":{}}}`)
 		return nil, refused, err
 	}
 	ctx, err := BeginTask(ctx)

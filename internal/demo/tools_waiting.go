@@ -23,7 +23,7 @@ func waitingTools(s *mcp.Server) []tool {
 			`"minimum":0,"maximum":3600},
 			"steps":{"type":"integer","default":5,"description":"Number of steps in the operation","minimum":1,"maximum":100000}
 		},"additionalProperties":false,"$schema":"http://json-schema.org/draft-07/schema#"}`,
-		hints: reads(),
+		hints: readOnlyHints(),
 		run:   longRunning,
 	}, {
 		name:  "send-log-messages",
@@ -31,7 +31,7 @@ func waitingTools(s *mcp.Server) []tool {
 		description: "Sends one log message at each of the eight levels. Those below " +
 			"the requested level are not sent; without a requested level none are sent.",
 		input: noInput,
-		hints: reads(),
+		hints: readOnlyHints(),
 		run:   sendLogMessages,
 	}, {
 		name:  "touch-resource",
@@ -39,15 +39,15 @@ func waitingTools(s *mcp.Server) []tool {
 		description: "Tells everyone who subscribed to a resource that it was updated. " +
 			"Its content stays the same.",
 		input: `{"type":"object","properties":{
-			"uri":{"type":"string","description":"URI of the resource","default":"` + documents + `instructions.md"}
+			"uri":{"type":"string","description":"URI of the resource","default":"` + documentsURI + `instructions.md"}
 		},"additionalProperties":false}`,
-		hints: acts(),
+		hints: harmlessHints(),
 		run: func(ctx context.Context, c call) (*mcp.CallToolResult, error) {
-			uri := c.args.text("uri")
+			uri := c.args.stringValue("uri")
 			if err := s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: uri}); err != nil {
 				return nil, err
 			}
-			return result(text("Touched " + uri + ".")), nil
+			return result(textContent("Touched " + uri + ".")), nil
 		},
 	}, {
 		name:  "hang-up",
@@ -55,7 +55,7 @@ func waitingTools(s *mcp.Server) []tool {
 		description: "Closes the event stream before it answers, so that the answer has to be fetched " +
 			"by resuming the stream. Only HTTP with sessions can do that; elsewhere it just answers.",
 		input: noInput,
-		hints: reads(),
+		hints: readOnlyHints(),
 		run:   hangUp,
 	}}
 }
@@ -63,20 +63,20 @@ func waitingTools(s *mcp.Server) []tool {
 // longRunning waits in steps and reports progress after each step. With duration 0 it does not wait
 // and cannot be cancelled, so that its messages are always the same.
 func longRunning(ctx context.Context, c call) (*mcp.CallToolResult, error) {
-	steps := c.args.whole("steps")
-	seconds, _ := c.args.number("duration").Float64()
+	steps := c.args.intValue("steps")
+	seconds, _ := c.args.numberValue("duration").Float64()
 	gap := time.Duration(seconds * float64(time.Second) / float64(steps))
 	for step := 1; step <= steps; step++ {
 		if gap > 0 && pause.For(ctx, gap) != nil {
 			return toolError(fmt.Sprintf("Long running operation cancelled in step %d of %d.", step, steps)), nil
 		}
-		report(ctx, c, step, steps)
+		reportProgress(ctx, c, step, steps)
 	}
-	return result(text(fmt.Sprintf("Long running operation completed. Duration: %s seconds, Steps: %s.",
+	return result(textContent(fmt.Sprintf("Long running operation completed. Duration: %s seconds, Steps: %s.",
 		c.args["duration"], c.args["steps"]))), nil
 }
 
-func report(ctx context.Context, c call, step, steps int) {
+func reportProgress(ctx context.Context, c call, step, steps int) {
 	token := c.Params.GetProgressToken()
 	if token == nil {
 		return
@@ -92,8 +92,8 @@ func report(ctx context.Context, c call, step, steps int) {
 
 func sendLogMessages(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	sent := new(int)
-	ctx = context.WithValue(context.WithoutCancel(ctx), sentKey{}, sent)
-	for _, level := range levels() {
+	ctx = context.WithValue(context.WithoutCancel(ctx), sentCountKey{}, sent)
+	for _, level := range logLevels() {
 		err := c.Session.Log(ctx, &mcp.LoggingMessageParams{
 			Level:  level,
 			Logger: "mcpc-demo",
@@ -103,17 +103,17 @@ func sendLogMessages(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 			return toolError("Logging failed: " + err.Error()), nil
 		}
 	}
-	return result(text(fmt.Sprintf("Sent %d of %d log messages.", *sent, len(levels())))), nil
+	return result(textContent(fmt.Sprintf("Sent %d of %d log messages.", *sent, len(logLevels())))), nil
 }
 
-// sentKey is the key in the context of a call for the number of sent log messages.
-type sentKey struct{}
+// sentCountKey is the key in the context of a call for the number of sent log messages.
+type sentCountKey struct{}
 
 // countLogs returns a handler that counts the log messages that the SDK sends. The SDK drops
 // messages below the level that the client requested.
 func countLogs(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		if sent, ok := ctx.Value(sentKey{}).(*int); ok && method == "notifications/message" {
+		if sent, ok := ctx.Value(sentCountKey{}).(*int); ok && method == "notifications/message" {
 			*sent++
 		}
 		return next(ctx, method, req)
@@ -127,5 +127,5 @@ func hangUp(_ context.Context, c call) (*mcp.CallToolResult, error) {
 	if c.Extra != nil && c.Extra.CloseSSEStream != nil {
 		c.Extra.CloseSSEStream(mcp.CloseSSEStreamArgs{RetryAfter: hangUpRetry})
 	}
-	return result(text("You found the answer.")), nil
+	return result(textContent("You found the answer.")), nil
 }
