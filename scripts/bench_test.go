@@ -9,7 +9,7 @@ import (
 
 // The bench is a module of its own, which go test ./... does not enter: its tests compare
 // docs/speed.md to the tables of the program.
-func TestBench(t *testing.T) {
+func TestBenchModule(t *testing.T) {
 	// What is read here is a reason to run the test again.
 	for _, pattern := range []string{"../docs/speed.md", "bench/run/*.go", "bench/plan/*.go"} {
 		names, err := filepath.Glob(pattern)

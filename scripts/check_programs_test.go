@@ -119,7 +119,7 @@ func (b bar) run(t *testing.T, at, do string, args ...string) (status int, outpu
 }
 
 // The bar holds where all goes well, and then has run just the commands above.
-func TestBarHolds(t *testing.T) {
+func TestBarRunsTheCommandsOfEachStep(t *testing.T) {
 	full := slices.DeleteFunc(slices.Sorted(maps.Keys(commandsOf)), func(step string) bool { return slices.Contains(quickOnly, step) })
 	for _, c := range []struct {
 		args, steps []string
@@ -213,7 +213,7 @@ func TestConcurrentPackagesAreRaced(t *testing.T) {
 }
 
 // Each command that fails fails the bar, by the name of its step, and no other step.
-func TestEachStepFailsTheBar(t *testing.T) {
+func TestFailingCommandFailsTheBarByItsStep(t *testing.T) {
 	b := newBar(t)
 	for _, step := range slices.Sorted(maps.Keys(commandsOf)) {
 		for _, command := range commandsOf[step] {
@@ -250,7 +250,7 @@ func (b bar) fails(t *testing.T, step, command, do string) {
 }
 
 // A directory is checked by one bar at a time. What a killed one left is no obstacle.
-func TestOneBarOfADirectory(t *testing.T) {
+func TestSecondBarOfADirectoryIsRefused(t *testing.T) {
 	b := newBar(t)
 	if status, output, _ := b.run(t, commandsOf["format"][0], "again", "format"); status != 1 || !strings.Contains(output, " checks this directory already\n") {
 		t.Errorf("a second bar: status %d: %s", status, output)
@@ -308,7 +308,7 @@ func TestCIRunsTheBar(t *testing.T) {
 }
 
 // A second bar leaves out what no changed file can affect, and runs it all again with --all.
-func TestBarLeavesOutWhatIsUntouched(t *testing.T) {
+func TestBarSkipsStepsOfUnchangedFiles(t *testing.T) {
 	b := newBar(t)
 	git := func(args ...string) {
 		t.Helper()

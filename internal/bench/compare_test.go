@@ -57,7 +57,7 @@ func (s *simulation) pair(seconds int, inTurns bool, slower, failing float64) (a
 }
 
 // A server beside itself: at least 19 of 20 comparisons say that nothing changed.
-func TestTheSameServerIsNoDifference(t *testing.T) {
+func TestComparingServerWithItselfFindsNoChange(t *testing.T) {
 	for _, inTurns := range []bool{false, true} {
 		for seconds, pairs := range map[int]int{10: 40, 30: 20} {
 			changed := map[string]int{}
@@ -123,7 +123,7 @@ func TestWhatCountsAsAChange(t *testing.T) {
 }
 
 // Of the intervals of many runs, about 95 % have the true value in them.
-func TestIntervalsHoldTheTruth(t *testing.T) {
+func TestIntervalsContainTheTrueValue(t *testing.T) {
 	for seconds, runs := range map[int]int{6: 40, 10: 40, 30: 20} {
 		held := map[string]int{}
 		truth := map[string]float64{"p50": 20_000, "p90": 20_000 * math.Exp(0.3*1.2816)}

@@ -38,7 +38,7 @@ func TestCountsAreAnHDRHistogram(t *testing.T) {
 	}
 }
 
-func TestBarsHaveAllCalls(t *testing.T) {
+func TestBarsCountAllCalls(t *testing.T) {
 	c := counts{150: 3, 900: 5, 1000: 1, 40_000: 2}
 	want := []Bar{{200, 3}, {500, 0}, {1000, 6}, {2000, 0}, {5000, 0}, {10_000, 0}, {20_000, 0}, {50_000, 2}}
 	if got := c.histogram(); !slices.Equal(got, want) {
@@ -47,7 +47,7 @@ func TestBarsHaveAllCalls(t *testing.T) {
 }
 
 // The file is one that tools for HdrHistogram plot: value, percentile, count and 1/(1-percentile).
-func TestTheHistogramFile(t *testing.T) {
+func TestHistogramFile(t *testing.T) {
 	var b bytes.Buffer
 	if err := (&Latency{raw: counts{1000: 90, 2000: 9, 30_000: 1}}).WriteHistogram(&b); err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func TestQuantilesNeedCalls(t *testing.T) {
 	}
 }
 
-func TestTheGeneratorIsTheLimit(t *testing.T) {
+func TestGeneratorLimit(t *testing.T) {
 	result := func(made GeneratorStats) *Result {
 		return &Result{Channels: map[string]Channel{OK: {Calls: 1000}}, Generator: made}
 	}
@@ -108,7 +108,7 @@ func TestTheGeneratorIsTheLimit(t *testing.T) {
 
 // Response times that are more than a tenth, and a millisecond, longer at p99 say that
 // something fell behind.
-func TestFallingBehind(t *testing.T) {
+func TestFellBehind(t *testing.T) {
 	at := func(name string, us float64) *Latency {
 		return &Latency{Quantiles: map[string]Value{"p50": {Value: 1}, name: {Value: us}}}
 	}
@@ -167,7 +167,7 @@ func TestExpectations(t *testing.T) {
 }
 
 // An interval that is wide because its seconds differ does not go below the fastest call.
-func TestIntervalsDoNotGoBelowEveryCall(t *testing.T) {
+func TestIntervalsDoNotGoBelowFastestCall(t *testing.T) {
 	var seconds []counts
 	for i := range 10 {
 		us := int64(1000)
@@ -210,7 +210,7 @@ func TestDocumentsOfEarlierRuns(t *testing.T) {
 	}
 }
 
-func TestPlansKnowTheirCalls(t *testing.T) {
+func TestPlanCalls(t *testing.T) {
 	for _, c := range []struct {
 		plan Plan
 		want int

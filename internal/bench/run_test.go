@@ -76,7 +76,7 @@ func truthOf(p Plan, takes behavior) (truth []float64) {
 // near reports that a number is within 2 % of another.
 func near(got, want float64) bool { return math.Abs(got-want) <= 0.02*want }
 
-func TestTheOpenModelMeasuresTheTruth(t *testing.T) {
+func TestOpenModelMeasuresTrueLatency(t *testing.T) {
 	for name, takes := range map[string]behavior{"fixed": fixed, "stalling": stalling, "freezing": freezing} {
 		for _, poisson := range []bool{false, true} {
 			p := Plan{Rate: 400, Poisson: poisson, Duration: 30 * time.Second, InFlight: mostCallsAtOnce}
@@ -102,7 +102,7 @@ func TestTheOpenModelMeasuresTheTruth(t *testing.T) {
 const mostCallsAtOnce = 4096
 
 // A server that freezes shows in the open model, and not in the closed one.
-func TestTheClosedModelIsBlind(t *testing.T) {
+func TestClosedModelHidesStalls(t *testing.T) {
 	open := measure(t, Plan{Rate: 50, Duration: 30 * time.Second, InFlight: 256}, freezing)
 	if p99 := open.Response.Quantiles["p99"].Value; p99 < 4e6 {
 		t.Errorf("the open model has %.0f µs at p99, want more than 4 s", p99)
@@ -120,7 +120,7 @@ func TestTheClosedModelIsBlind(t *testing.T) {
 }
 
 // A call that has to wait for a place in flight is late since its planned start.
-func TestCallsWaitForAPlace(t *testing.T) {
+func TestCallsWaitingForSlotCountFromPlannedStart(t *testing.T) {
 	p := Plan{Rate: 200, Duration: 30 * time.Second, InFlight: 256}
 	r, truth := measure(t, p, freezing), truthOf(p, freezing)
 	want := truth[quantileRank(0.9, int64(len(truth)))-1]
@@ -146,7 +146,7 @@ func TestPlannedCallsThatCannotBeSentMakeTheResultInvalid(t *testing.T) {
 	}
 }
 
-func TestUsersThink(t *testing.T) {
+func TestUsersPauseBetweenCalls(t *testing.T) {
 	r := measure(t, Plan{Users: 3, Think: 80 * time.Millisecond, Duration: 10 * time.Second}, fixed)
 	if r.Service.Calls != 300 {
 		t.Errorf("%d calls, want 300", r.Service.Calls)
@@ -245,7 +245,7 @@ func TestCallsThatTimeOutTookTheLimit(t *testing.T) {
 	}
 }
 
-func TestAPauseIsKept(t *testing.T) {
+func TestRequestedPauseIsObserved(t *testing.T) {
 	busy := func(n int) CallOutcome {
 		if n == 50 {
 			return CallOutcome{Channel: Transport, Pause: 3 * time.Second}
@@ -273,7 +273,7 @@ func TestAPauseIsKept(t *testing.T) {
 }
 
 // The second call of such a rate is further away than a Duration can say.
-func TestATinyRateMakesOneCall(t *testing.T) {
+func TestTinyRateMakesOneCall(t *testing.T) {
 	for _, rate := range []float64{1e-9, 1e-12, 1e-300} {
 		for _, poisson := range []bool{false, true} {
 			p := Plan{Rate: rate, Poisson: poisson, Duration: 10 * time.Second, InFlight: 256}

@@ -67,7 +67,7 @@ func TestInputsAreFilledInOrder(t *testing.T) {
 	}
 }
 
-func TestVariablesThatLoadCode(t *testing.T) {
+func TestForbiddenVariables(t *testing.T) {
 	fit := strings.Fields("WEATHER_KEY GITHUB_TOKEN NODE_ENV KUBECONFIG DEBUG DATABASE_URL PGPASSWORD BRAVEAPIKEY LOG_LEVEL " +
 		"ALLOWED_DIRS NOTION_API_TOKEN TOKEN PORT")
 	unfit := strings.Fields("node_options NODE_OPTIONS LD_PRELOAD npm_config_registry UV_INDEX_URL PATH Path https_proxy DOCKER_HOST " +
@@ -90,7 +90,7 @@ func TestVariablesThatLoadCode(t *testing.T) {
 	}
 }
 
-func TestDrift(t *testing.T) {
+func TestDriftCountsDifferences(t *testing.T) {
 	s := Server{Name: "com.example/weather", Title: "The Weather", Version: "1.0.0"}
 	c := Choice{Revisions: []string{"r1", "r2"}}
 	for _, x := range []struct {
@@ -193,7 +193,7 @@ func checkPlan(t *testing.T, p Plan) {
 }
 
 // Variables multiply a text: that has an end, and takes no time.
-func TestVariablesDoNotExplode(t *testing.T) {
+func TestExpandedVariablesAreBounded(t *testing.T) {
 	many := strings.Repeat("{a}", 10_000)
 	for _, list := range []string{
 		`"remotes": [{"type": "sse", "url": "https://h.example/` + many + `", "variables": {"a": {"value": "` + strings.Repeat("x", 10_000) + `"}}}]}`,

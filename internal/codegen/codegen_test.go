@@ -113,7 +113,7 @@ func TestTypeScriptOfAHostileList(t *testing.T) {
 }
 
 // The types alone compile, and call nothing.
-func TestTypes(t *testing.T) {
+func TestTypesAloneCompile(t *testing.T) {
 	s := source(t)
 	s.OnlyTypes = true
 	code, _ := Go(s, "tools")
@@ -130,7 +130,7 @@ func TestTypes(t *testing.T) {
 }
 
 // A schema that leads back to itself many times ends.
-func TestSchemasThatGrow(t *testing.T) {
+func TestRecursiveSchemasAreBounded(t *testing.T) {
 	props := func(of string) string {
 		var all []string
 		for _, n := range "abcdefghij" {

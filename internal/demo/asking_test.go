@@ -44,7 +44,7 @@ func questions() []struct{ tool, arguments, method, asked, answer, want string }
 	}
 }
 
-func TestAskingWithARequest(t *testing.T) {
+func TestLegacyToolsSendRequests(t *testing.T) {
 	for _, c := range questions() {
 		t.Run(c.tool, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestAskingWithARequest(t *testing.T) {
 	}
 }
 
-func TestAskingWithAResult(t *testing.T) {
+func TestStatelessToolsReturnInputRequired(t *testing.T) {
 	capable := strings.Replace(meta, `"io.modelcontextprotocol/clientCapabilities":{}`,
 		`"io.modelcontextprotocol/clientCapabilities":`+allCapabilities, 1)
 	for _, c := range questions() {
@@ -113,7 +113,7 @@ func TestClientRefusesToAnswer(t *testing.T) {
 }
 
 // A form has only what its revision knows (client/elicitation).
-func TestFormsAreOfTheirRevision(t *testing.T) {
+func TestFormsFitTheRevision(t *testing.T) {
 	for revision, c := range map[string]struct{ has, hasNot []string }{
 		"2025-06-18": {[]string{`"enumNames":["Superman"`}, []string{`"array"`, `"oneOf"`, `"default":42`, `"default":"`}},
 		"2025-11-25": {[]string{`"array"`, `"oneOf"`, `"default":42`}, []string{`"enumNames"`}},

@@ -213,7 +213,7 @@ func TestEndOfInputAnswersEverything(t *testing.T) {
 	})
 }
 
-func TestContextDone(t *testing.T) {
+func TestServeEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := handshake(t, "2025-11-25", `{}`)
 		p.send(toolsCall(1, "trigger-long-running-operation", `{"duration":3600}`))
@@ -227,8 +227,8 @@ func TestContextDone(t *testing.T) {
 	})
 }
 
-// TestLinesThatAreNoMessages answers them, and what comes after.
-func TestLinesThatAreNoMessages(t *testing.T) {
+// TestInvalidLinesAreAnswered answers them, and what comes after.
+func TestInvalidLinesAreAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := handshake(t, "2025-11-25", `{}`)
 		for _, c := range []struct{ line, answer string }{
@@ -256,7 +256,7 @@ func (f *failing) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func TestNobodyReads(t *testing.T) {
+func TestServeEndsWithoutReader(t *testing.T) {
 	for _, tool := range []string{
 		toolsCall(1, "echo", `{"message":"x"}`),
 		toolsCall(1, "trigger-long-running-operation", `{}`, `"_meta":{"progressToken":1}`),

@@ -134,7 +134,7 @@ func TestTaskAsks(t *testing.T) {
 	})
 }
 
-func TestTasksAreForThoseWhoDeclareThem(t *testing.T) {
+func TestTasksNeedDeclaredExtension(t *testing.T) {
 	const undeclared = `{"code":-32021,"message":"This needs a client that declares the extension io.modelcontextprotocol/tasks.",` +
 		`"data":{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}`
 	synctest.Test(t, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 )
 
 // A client that does not read its subscription does not hold up those who publish.
-func TestASubscriberThatDoesNotRead(t *testing.T) {
+func TestUnreadSubscriptionDoesNotBlockPublish(t *testing.T) {
 	var h Hub
 	ctx, leave := context.WithCancel(t.Context())
 	reads, begun, ended := make(chan bool), make(chan bool), make(chan bool)

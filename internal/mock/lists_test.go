@@ -8,7 +8,7 @@ import (
 )
 
 // A list that was recorded up to its first page ends there, and one that was not recorded has what was called.
-func TestListsThatTheRecordingLacks(t *testing.T) {
+func TestMissingListPagesAreDerived(t *testing.T) {
 	const half = opening + `
 	> {"id":2,"method":"tools/list","params":{}}
 	< {"id":2,"result":{"tools":[{"name":"a"}],"nextCursor":"p2"}}

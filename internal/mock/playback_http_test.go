@@ -47,8 +47,8 @@ func served(t *testing.T, lines string, change func(*PlayerOptions)) (*Player, s
 
 const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{"elicitation":{},"sampling":{}}}}`
 
-// TestALargeAnswerToAnArrayIsAStream: responses are not kept that a small array asks for again and again.
-func TestALargeAnswerToAnArrayIsAStream(t *testing.T) {
+// TestLargeResponseToBatchIsStreamed: responses are not kept that a small array asks for again and again.
+func TestLargeResponseToBatchIsStreamed(t *testing.T) {
 	_, url := served(t, opening+`
 	> {"id":2,"method":"tools/list"}
 	< {"id":2,"result":{"tools":[{"name":"`+strings.Repeat("x", 2<<20)+`"}]}}`, nil)

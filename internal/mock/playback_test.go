@@ -220,7 +220,7 @@ const rounds = `
 	> {"id":4,"method":"tools/list","params":{` + meta + `}}
 	< {"id":4,"result":{"tools":[],"resultType":"complete","ttlMs":1,"cacheScope":"public"}}`
 
-func TestSameEra(t *testing.T) {
+func TestPlaybackInRecordedEra(t *testing.T) {
 	p, said := player(t, recordingOf(talk(asking)), nil)
 	plays(t, p, opening+`
 	> {"id":"a","method":"tools/call","params":{"arguments":{"cups":1.0},"name":"tea","_meta":{"progressToken":"live"}}}
@@ -280,7 +280,7 @@ func TestRecordedRoundsAreRequestsToAClientWithASession(t *testing.T) {
 }
 
 // What a playback recorded is played as the recording that it was made from.
-func TestARecordingOfAPlaybackPlaysTheSame(t *testing.T) {
+func TestRecordedPlaybackPlaysLikeOriginal(t *testing.T) {
 	for name, lines := range map[string]string{"sessions": asking, "rounds": rounds} {
 		t.Run(name, func(t *testing.T) {
 			script := talk(lines)
@@ -317,7 +317,7 @@ func renumbered(script []wire.Frame) []wire.Frame {
 	return script
 }
 
-func TestRepeats(t *testing.T) {
+func TestRepeatSelectsResponse(t *testing.T) {
 	lines := opening
 	for i := range 3 {
 		lines += fmt.Sprintf("\n> {\"id\":%d,\"method\":\"tools/call\",\"params\":{\"name\":\"n\"}}\n< {\"id\":%d,\"result\":{\"n\":%d}}", i+2, i+2, i)
@@ -335,7 +335,7 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-func TestMisses(t *testing.T) {
+func TestUnrecordedRequestsAreMisses(t *testing.T) {
 	p, said := player(t, recordingOf(talk(asking)), nil)
 	plays(t, p, opening+`
 	> {"id":2,"method":"tools/call","params":{"name":"tea","arguments":{"cups":2}}}
@@ -386,7 +386,7 @@ const opening2025 = `
 	< {"id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"m","version":"1"}}}
 	> {"method":"notifications/initialized"}`
 
-func TestWhatAClientCannotBeAsked(t *testing.T) {
+func TestRequestsThatClientCannotAnswerFail(t *testing.T) {
 	p, said := player(t, recordingOf(talk(asking)), nil)
 	plays(t, p, `
 	> {"id":2,"method":"tools/call","params":{"name":"tea","arguments":{"cups":1},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}
@@ -440,7 +440,7 @@ func TestSubscriptions(t *testing.T) {
 	> {"method":"notifications/cancelled","params":{"requestId":"l"}}`)
 }
 
-func TestErasThatAreNotServed(t *testing.T) {
+func TestUnservedErasAreRefused(t *testing.T) {
 	p, _ := player(t, recordingOf(talk(asking)), func(o *PlayerOptions) { o.Eras = bridge.LegacyOnly })
 	plays(t, p, `
 	> {"id":1,"method":"server/discover","params":{`+meta+`}}
@@ -452,7 +452,7 @@ func TestErasThatAreNotServed(t *testing.T) {
 }
 
 // A question for roots that only happened to come beside another question is no round of the request either.
-func TestRootsBesideAnotherQuestion(t *testing.T) {
+func TestRootsListDuringElicitationIsNoRound(t *testing.T) {
 	head := func(stream int, method string) wire.Frame {
 		return wire.Frame{Kind: wire.Head, Stream: stream, HTTP: &wire.HTTPHead{Method: method, URL: "http://x/mcp"}}
 	}
@@ -491,7 +491,7 @@ func TestRootsBesideAnotherQuestion(t *testing.T) {
 }
 
 // A server asks for roots once a session, while it answers something else. That is no round of that request.
-func TestRootsOfTheSession(t *testing.T) {
+func TestRootsListOncePerSessionIsNoRound(t *testing.T) {
 	lines := opening + `
 	> {"id":2,"method":"tools/call","params":{"name":"n"}}
 	< {"id":10,"method":"roots/list"}
@@ -514,7 +514,7 @@ func TestRootsOfTheSession(t *testing.T) {
 }
 
 // An answer that the response did not wait for is not waited for.
-func TestALateAnswer(t *testing.T) {
+func TestLateClientAnswerIsNotAwaited(t *testing.T) {
 	lines := opening + `
 	> {"id":2,"method":"tools/call","params":{"name":"n"}}
 	< {"id":10,"method":"sampling/createMessage","params":{}}
@@ -527,7 +527,7 @@ func TestALateAnswer(t *testing.T) {
 	< {"id":2,"result":{}}`)
 }
 
-func TestListsAreThoseOfTheNewestRun(t *testing.T) {
+func TestListsComeFromNewestRun(t *testing.T) {
 	var frames []wire.Frame
 	for run, tools := range []string{`[{"name":"old"}]`, `[{"name":"new"}]`} {
 		for _, f := range talk(opening + `
@@ -546,7 +546,7 @@ func TestListsAreThoseOfTheNewestRun(t *testing.T) {
 }
 
 // A message that precedes the response and belongs to no request is sent before it.
-func TestApartBeforeTheResponse(t *testing.T) {
+func TestUnrequestedMessageIsSentBeforeResponse(t *testing.T) {
 	r := recordingOf(talk(opening + `
 	> {"id":2,"method":"tools/call","params":{"name":"n"}}
 	< {"id":2,"result":{}}`))
@@ -561,8 +561,8 @@ func TestApartBeforeTheResponse(t *testing.T) {
 	< {"method":"notifications/tools/list_changed"}`)
 }
 
-// TestRequestsThatAClientDoesNotAnswer: not ever more of them are waited for.
-func TestRequestsThatAClientDoesNotAnswer(t *testing.T) {
+// TestUnansweredServerRequestsAreBounded: not ever more of them are waited for.
+func TestUnansweredServerRequestsAreBounded(t *testing.T) {
 	p, said := player(t, recordingOf(talk(opening+`
 		> {"id":2,"method":"tools/list"}
 		< {"id":2,"result":{"tools":[]}}`)), nil)
@@ -608,7 +608,7 @@ func TestLogLevels(t *testing.T) {
 }
 
 // The clients in TypeScript drop progress that they read at once with the response.
-func TestANotificationIsFollowedByAPause(t *testing.T) {
+func TestPauseFollowsNotification(t *testing.T) {
 	recorded := recordingOf(talk(`
 	> {"id":1,"method":"tools/call","params":{"name":"tea","_meta":{"progressToken":1}}}
 	< {"method":"notifications/progress","params":{"progressToken":1,"progress":1}}

@@ -31,7 +31,7 @@ func TestParseRefuses(t *testing.T) {
 }
 
 // What a transport cannot do is refused with its line; what never comes there is idle.
-func TestFits(t *testing.T) {
+func TestCheckTransport(t *testing.T) {
 	for _, c := range []struct {
 		text, over string
 		idle, line int
@@ -63,7 +63,7 @@ func TestFits(t *testing.T) {
 
 // A rule for this very time comes before one for every time, and a named one
 // before "*".
-func TestRuleFor(t *testing.T) {
+func TestRuleForOneOccurrencePrecedesGeneralRule(t *testing.T) {
 	s, err := Parse("on *\n close\non tools/call\n reset\non tools/call #2\n hang\n")
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func TestExpand(t *testing.T) {
 
 // Every action that a script may say is listed for the user, and the other way
 // round nothing is listed that Parse refuses.
-func TestWordsAreKnown(t *testing.T) {
+func TestListedActionsAreThoseOfParse(t *testing.T) {
 	for _, w := range Words {
 		word, _, _ := strings.Cut(w[0], " ")
 		if _, err := Parse("on *\n    " + word + " 1"); err != nil {

@@ -45,7 +45,7 @@ func TestTasks(t *testing.T) {
 }
 
 // A client without tasks gets what the task came to.
-func TestTasksForAClientWithoutThem(t *testing.T) {
+func TestClientWithoutTasksGetsFinalResult(t *testing.T) {
 	p, _ := player(t, recordingOf(talk(aTask)), nil)
 	plays(t, p, `
 	> {"id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}

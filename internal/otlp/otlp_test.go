@@ -77,7 +77,7 @@ func (g generator) histogram() Histogram {
 	return h
 }
 
-func TestRandomValuesAreWhatTheOfficialTypesRead(t *testing.T) {
+func TestOfficialTypesReadRandomMessages(t *testing.T) {
 	for seed := range uint64(400) {
 		g := generator{rand.New(rand.NewPCG(seed, 20))}
 		r := Resource{Attributes: g.attributes(), SchemaURL: g.text()}
@@ -113,7 +113,7 @@ func FuzzStrings(f *testing.F) {
 
 // The JSON is that of the examples of the protocol: names, hexadecimal ids, numbers of
 // enumerations, strings for 64 bits.
-func TestJSONAsItIsSent(t *testing.T) {
+func TestJSONEncoding(t *testing.T) {
 	spans := []Span{{
 		Trace: TraceID{0x5b, 15: 0x0c}, ID: SpanID{0xee, 7: 1}, Sampled: true, Remote: true, Name: "tools/call get-sum", Kind: Client,
 		Start: time.Unix(1544712660, 0), End: time.Unix(1544712661, 1), Attributes: []Attribute{{"n", int64(7)}, {"x", math.NaN()}, {"y", false}, {"z", ""}},
@@ -128,7 +128,7 @@ func TestJSONAsItIsSent(t *testing.T) {
 	}
 }
 
-func TestTimesOutsideOfTheProtocol(t *testing.T) {
+func TestTimesOutsideOfRangeAreClamped(t *testing.T) {
 	for at, want := range map[time.Time]uint64{
 		{}:               0,
 		time.Unix(-1, 0): 0,
@@ -146,7 +146,7 @@ func TestTimesOutsideOfTheProtocol(t *testing.T) {
 }
 
 // What another package puts into an Attribute by mistake is shown, and breaks no message.
-func TestAttributeOfAnotherType(t *testing.T) {
+func TestAttributeOfUnknownTypeIsText(t *testing.T) {
 	got := string(AppendTraces(nil, JSON, Resource{Attributes: []Attribute{{"a", 5}, {"b", nil}}}, Scope{}, nil))
 	const want = `{"resourceSpans":[{"resource":{"attributes":[{"key":"a","value":{"stringValue":"5"}},{"key":"b","value":{"stringValue":"<nil>"}}]},"scopeSpans":[{"scope":{}}]}]}`
 	if got != want {

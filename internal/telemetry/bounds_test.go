@@ -18,8 +18,8 @@ func toolCall(id int, at time.Time) wire.Frame {
 	return wire.Frame{Time: at, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t"}}`, id)}
 }
 
-// TestManyOpen: too many requests without an answer are ended, the oldest first, and each once.
-func TestManyOpen(t *testing.T) {
+// TestOldestOpenRequestsAreEvicted: too many requests without an answer are ended, the oldest first, and each once.
+func TestOldestOpenRequestsAreEvicted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long: scripts/check.sh runs it without -short")
 	}
@@ -51,8 +51,8 @@ func TestManyOpen(t *testing.T) {
 	}
 }
 
-// TestTheSameAgain: a request that fails for ever leaves nothing behind.
-func TestTheSameAgain(t *testing.T) {
+// TestRepeatedFailuresLeaveNoState: a request that fails for ever leaves nothing behind.
+func TestRepeatedFailuresLeaveNoState(t *testing.T) {
 	n := 0
 	b := New(Options{Emit: func(int64, otlp.Span) { n++ }})
 	at := noon
@@ -70,8 +70,8 @@ func TestTheSameAgain(t *testing.T) {
 	}
 }
 
-// TestTheClockStandsStill: what failed is ended although no time passes.
-func TestTheClockStandsStill(t *testing.T) {
+// TestFailedRequestsEndWithoutPassingTime: what failed is ended although no time passes.
+func TestFailedRequestsEndWithoutPassingTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long: scripts/check.sh runs it without -short")
 	}
@@ -148,7 +148,7 @@ func TestLongTexts(t *testing.T) {
 	}
 }
 
-func TestBounded(t *testing.T) {
+func TestCutText(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "abcd": "abcd", "abcde": "abcd", "abcé": "abc", "ab世": "ab", "a世": "a世", "世世": "世", "\xff": "\uFFFD", "\xff\xff": "\uFFFD",
 		"\xff\xfe\xfd\xfc\xfb\xfa": "\uFFFD", "abc\xff": "abc", "𝔸𝔸": "𝔸",

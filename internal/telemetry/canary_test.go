@@ -50,7 +50,7 @@ func everything(all []emitted, m *Metrics) string {
 	return fmt.Sprintf("%s %+v %+v", tree(all), all, m.Collect(noon, false))
 }
 
-func TestNoCanary(t *testing.T) {
+func TestSpansHaveNoSecrets(t *testing.T) {
 	var known redact.Secrets
 	known.Learn(canary)
 	for name, test := range map[string]struct {
@@ -74,8 +74,8 @@ func TestNoCanary(t *testing.T) {
 	}
 }
 
-// TestTheSameIDs: the same frames give the same ids, another seed others.
-func TestTheSameIDs(t *testing.T) {
+// TestIDsDependOnSeedAndFrames: the same frames give the same ids, another seed others.
+func TestIDsDependOnSeedAndFrames(t *testing.T) {
 	one, same, other := run(t, Options{Seed: "a", IsRelay: true}, secretive), run(t, Options{Seed: "a", IsRelay: true}, secretive), run(t, Options{Seed: "b", IsRelay: true}, secretive)
 	if diff := cmp.Diff(one, same, cmp.AllowUnexported(emitted{})); diff != "" {
 		t.Error(diff)

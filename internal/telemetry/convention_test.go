@@ -119,7 +119,7 @@ func variants() []Options {
 }
 
 // Everything that is emitted has a name that the convention has, and what it requires is there.
-func TestNothingButTheConvention(t *testing.T) {
+func TestSpansAndMetricsFollowConvention(t *testing.T) {
 	c := readConvention(t)
 	seen := map[string]bool{}
 	for _, r := range recordings(t) {

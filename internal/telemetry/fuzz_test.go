@@ -96,7 +96,7 @@ func build(o Options, frames []wire.Frame) (all []emitted) {
 }
 
 // Each request of each recording has its spans, once; so it has where all are in one run.
-func TestEachRequestHasItsSpans(t *testing.T) {
+func TestEachRequestHasSpansOnce(t *testing.T) {
 	runs := [][]wire.Frame{pool(t)}
 	for _, r := range recordings(t) {
 		var frames []wire.Frame
@@ -162,7 +162,7 @@ func changed(f wire.Frame, bits byte) wire.Frame {
 }
 
 // Traces are whole: a span below another one is of its trace.
-func TestTracesAreWhole(t *testing.T) {
+func TestChildSpansShareTraceOfParent(t *testing.T) {
 	for _, r := range recordings(t) {
 		for _, o := range variants() {
 			all := r.run(o)

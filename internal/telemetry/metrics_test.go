@@ -66,7 +66,7 @@ func TestMetricsOfASession(t *testing.T) {
 	}
 }
 
-func TestASessionThatIsOverHTTPOrBreaks(t *testing.T) {
+func TestSessionDurationOverHTTPAndAfterBreak(t *testing.T) {
 	initialize := `> {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}
 head 200
 < {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25"}}
@@ -97,8 +97,8 @@ head 200
 	}
 }
 
-// TestNoEnd: how long a request takes that has no end is not known.
-func TestNoEnd(t *testing.T) {
+// TestUnfinishedRequestHasNoDuration: how long a request takes that has no end is not known.
+func TestUnfinishedRequestHasNoDuration(t *testing.T) {
 	m := &Metrics{}
 	if n := len(run(t, Options{Metrics: m}, "stdio\n> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}")); n != 1 {
 		t.Errorf("%d spans", n)
@@ -148,8 +148,8 @@ func TestDeltaAndCumulative(t *testing.T) {
 	}
 }
 
-// TestManySets: what a hostile peer makes up does not grow without an end.
-func TestManySets(t *testing.T) {
+// TestAttributeSetsAreBounded: what a hostile peer makes up does not grow without an end.
+func TestAttributeSetsAreBounded(t *testing.T) {
 	m := &Metrics{}
 	b := New(Options{Metrics: m})
 	const more = 500

@@ -16,7 +16,7 @@ import (
 var update = flag.Bool("update", false, "write the trees in testdata anew")
 
 // Each file of testdata/trees has a transcript, and the spans of a command and of a proxy.
-func TestTrees(t *testing.T) {
+func TestSpanTreesOfTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/trees/*.txt")
 	if err != nil || len(files) < 15 {
 		t.Fatal(len(files), err)

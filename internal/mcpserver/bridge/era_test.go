@@ -2,7 +2,7 @@ package bridge
 
 import "testing"
 
-func TestResult(t *testing.T) {
+func TestConvertResult(t *testing.T) {
 	for _, c := range []struct {
 		stateless, recordedStateless bool
 		method, result, want         string
@@ -23,7 +23,7 @@ func TestResult(t *testing.T) {
 	}
 }
 
-func TestError(t *testing.T) {
+func TestConvertError(t *testing.T) {
 	const missing, adapted = `{"code":-32002,"message":"m","data":{"uri":"a:b"}}`, `{"code":-32602,"message":"m","data":{"uri":"a:b"}}`
 	if got := string(ConvertError(true, false, "resources/read", []byte(missing))); got != adapted {
 		t.Errorf("got %s", got)
@@ -45,7 +45,7 @@ func TestError(t *testing.T) {
 	}
 }
 
-func TestQuestion(t *testing.T) {
+func TestConvertQuestion(t *testing.T) {
 	for _, c := range []struct {
 		stateless    bool
 		params, want string
@@ -61,13 +61,13 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
-func TestLoud(t *testing.T) {
+func TestIsLoudEnough(t *testing.T) {
 	if !IsLoudEnough([]byte(`{"level":"error"}`), "warning") || IsLoudEnough([]byte(`{"level":"info"}`), "warning") || !IsLoudEnough([]byte(`{"level":"info"}`), "info") {
 		t.Error("levels are compared wrongly")
 	}
 }
 
-func TestNegotiated(t *testing.T) {
+func TestNegotiateRevision(t *testing.T) {
 	for asked, want := range map[string]string{"2024-11-05": "2024-11-05", "2025-06-18": "2025-06-18", "2026-07-28": "2025-11-25", "": "2025-11-25", "1999-01-01": "2025-11-25"} {
 		if got := NegotiateRevision(asked); got != want {
 			t.Errorf("%q: got %s, want %s", asked, got, want)

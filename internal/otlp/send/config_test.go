@@ -283,7 +283,7 @@ func TestSecretsAreListedAndNotShown(t *testing.T) {
 	}
 }
 
-func TestCertificateFileOfNoKey(t *testing.T) {
+func TestInvalidClientCertificateIsRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.pem")
 	if err := os.WriteFile(file, []byte("no PEM"), 0o600); err != nil {
 		t.Fatal(err)

@@ -47,7 +47,7 @@ func TestSpansAreDelivered(t *testing.T) {
 
 // A failing collector is reported once, and again if it failed after it had worked. What fails at
 // the end is in the report alone.
-func TestFailuresAreReportedMeanwhile(t *testing.T) {
+func TestFirstFailureOfSeriesIsReported(t *testing.T) {
 	var status atomic.Int64
 	c := newCollector(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(status.Load())) })
 	reasons := make(chan string, 10)
@@ -93,7 +93,7 @@ func TestJSONIsDelivered(t *testing.T) {
 }
 
 // Spans are sent a while after the first, or when a batch is full, without Close.
-func TestSpansAreSentMeanwhile(t *testing.T) {
+func TestSpansAreSentBeforeClose(t *testing.T) {
 	c := newCollector(t, nil)
 	late := start(t, c.URL, Options{}, "OTEL_BSP_SCHEDULE_DELAY", "1")
 	give(late, 1)
@@ -115,7 +115,7 @@ func TestSpansAreSentMeanwhile(t *testing.T) {
 // The queue is bounded: while the collector does not answer, spans that do not fit are dropped
 // and counted. It answers only after Span has returned for all of them, so that a Span that
 // waited for it would never return.
-func TestSpanNeverWaits(t *testing.T) {
+func TestSpanDropsIfQueueIsFull(t *testing.T) {
 	answer := make(chan struct{})
 	c := newCollector(t, func(_ http.ResponseWriter, r *http.Request) {
 		select {
@@ -138,7 +138,7 @@ func TestSpanNeverWaits(t *testing.T) {
 	}
 }
 
-func TestSpansOfManyGoroutinesAddUp(t *testing.T) {
+func TestSpansOfConcurrentGoroutinesAreCounted(t *testing.T) {
 	var n atomic.Int64
 	c := newCollector(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader([]int{200, 503, 200, 400}[n.Add(1)%4]) })
 	e := start(t, c.URL, Options{}, "OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "7", "OTEL_BSP_MAX_QUEUE_SIZE", "20", "OTEL_BSP_SCHEDULE_DELAY", "0")
@@ -194,7 +194,7 @@ func TestMetricsAreSentOnceByClose(t *testing.T) {
 }
 
 // Without a signal there is nothing to send, and nothing to wait for.
-func TestSignalsThatAreOff(t *testing.T) {
+func TestDisabledSignalsSendNothing(t *testing.T) {
 	collect := Options{Collect: func(time.Time) []otlp.Histogram { t.Error("collected"); return nil }}
 	e := start(t, "env", collect, "OTEL_SDK_DISABLED", "true")
 	give(e, 3)
@@ -207,7 +207,7 @@ func TestSignalsThatAreOff(t *testing.T) {
 }
 
 // What is left when the time of Close is over has failed.
-func TestCloseGivesUp(t *testing.T) {
+func TestCloseCountsUnsentAsFailed(t *testing.T) {
 	c := newCollector(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	e := start(t, c.URL, Options{Collect: func(time.Time) []otlp.Histogram { return histograms(1) }}, "OTEL_EXPORTER_OTLP_TIMEOUT", "0", "OTEL_BSP_EXPORT_TIMEOUT", "0", "OTEL_METRIC_EXPORT_TIMEOUT", "0")
 	give(e, 1000)
@@ -224,7 +224,7 @@ func TestCloseGivesUp(t *testing.T) {
 }
 
 // That the time is over says less than why an export failed before.
-func TestProblemBeforeTheTimeWasOver(t *testing.T) {
+func TestProblemKeepsErrorBeforeTimeout(t *testing.T) {
 	for _, first := range []int{400, 503} { // the next request is another export, the same one
 		var n atomic.Int64
 		c := newCollector(t, func(w http.ResponseWriter, r *http.Request) {

@@ -150,7 +150,7 @@ func TestHostileCollectors(t *testing.T) {
 }
 
 // The endpoint of one signal is used as it is: a collector that does not take anything at its root is told from others.
-func TestEndpointOfASignalWithoutAPath(t *testing.T) {
+func TestSignalEndpointWithoutPathIsExplained(t *testing.T) {
 	server := newCollector(t, func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) })
 	for path, want := range map[string]string{
 		"":           "a collector takes them at /v1/traces and /v1/metrics, and the endpoint of one signal is used as it is",
@@ -233,7 +233,7 @@ func TestNoCollector(t *testing.T) {
 
 // A server that accepts connections and reads nothing, or reads slowly, holds up one export only
 // for its time. Close ends it at once.
-func TestCollectorThatReadsNothing(t *testing.T) {
+func TestUnreadExportEndsAtItsTimeLimit(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -299,7 +299,7 @@ func TestRequestOverTheLimit(t *testing.T) {
 }
 
 // An export that is given up within its limit of time does not stop the next one.
-func TestTimeOfAnExport(t *testing.T) {
+func TestExportThatTimesOutDoesNotStopTheNext(t *testing.T) {
 	var n atomic.Int64
 	c := newCollector(t, func(w http.ResponseWriter, _ *http.Request) {
 		if n.Add(1) == 1 {
