@@ -104,10 +104,11 @@ func (e Expectation) Judge(r *Result) Expectation {
 		got = r.Channels[OK].Rate
 		e.Got = strconv.FormatFloat(got, 'g', 5, 64) + "/s"
 	default:
-		v, ok := r.MainLatency().Quantiles[e.Metric]
+		latency := r.MainLatency()
+		v, ok := latency.Quantiles[e.Metric]
 		if !ok {
-			e.UnknownReason = fmt.Sprintf("%s needs %d calls that succeed or time out, and there were %d", e.Metric, e.NeededCalls(),
-				r.MainLatency().Calls)
+			e.UnknownReason = fmt.Sprintf("%s needs %d calls that succeed or time out, and there were %d",
+				e.Metric, e.NeededCalls(), latency.Calls)
 			return e
 		}
 		got = v.Value

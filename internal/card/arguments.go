@@ -86,9 +86,10 @@ var runnerFlags = map[string]map[string]flagUse{
 		"--device":   {takesValue: true, access: "a device"}, "--gpus": {takesValue: true, access: "devices"},
 		"--privileged": {access: "the whole machine"}, "--cap-add": {takesValue: true, access: "more of the kernel"},
 		"--security-opt": {takesValue: true, access: "more of the kernel"},
-		"--pid":          {takesValue: true, access: "other processes"}, "--ipc": {takesValue: true, access: "other processes"},
-		"--userns": {takesValue: true, access: "other users"},
-		"--uts":    {takesValue: true, access: "the name of this machine"},
+		"--pid":          {takesValue: true, access: "other processes"},
+		"--ipc":          {takesValue: true, access: "other processes"},
+		"--userns":       {takesValue: true, access: "other users"},
+		"--uts":          {takesValue: true, access: "the name of this machine"},
 	},
 }
 

@@ -134,7 +134,8 @@ func (g *tsWriter) writeMethod(w wrapper) {
 		g.writeLine("    return this.call(%s, %s);", quoteJS(w.tool.Name), value)
 	} else {
 		g.writeLine("  async %s(%s): Promise<%s> {", name, args, tsType(w.output))
-		g.writeLine("    return (await this.call(%s, %s)).structuredContent as %s;", quoteJS(w.tool.Name), value, tsType(w.output))
+		g.writeLine("    return (await this.call(%s, %s)).structuredContent as %s;",
+			quoteJS(w.tool.Name), value, tsType(w.output))
 	}
 	g.writeLine("  }")
 }

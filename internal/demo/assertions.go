@@ -57,14 +57,25 @@ func (s *authServer) grantForAssertionLocked(w http.ResponseWriter, req *http.Re
 	form := req.PostFormValue
 	id, secret, hasAuth := req.BasicAuth()
 	g, isExchanged := takeOnce(s.assertions, form("assertion"))
-	switch {
-	case isExchanged && (!hasAuth || id != demoClient || secret != demoSecret), !isExchanged && form("client_id") != demoClient:
-		answerError(w, "invalid_client")
-	case isExchanged && !g.expires.Before(s.now()):
-		s.issueTokenLocked(w, g, false)
-	case !isExchanged && form("assertion") == demoAssertion:
-		s.issueTokenLocked(w, grant{client: demoClient, resource: form("resource"), scopes: strings.Fields(form("scope"))}, false)
-	default:
-		answerError(w, "invalid_grant")
+	if isExchanged {
+		// An assertion of the enterprise is for a client that authenticates itself.
+		isAuthenticated := hasAuth && id == demoClient && secret == demoSecret
+		if !isAuthenticated {
+			answerError(w, "invalid_client")
+		} else if g.expires.Before(s.now()) {
+			answerError(w, "invalid_grant")
+		} else {
+			s.issueTokenLocked(w, g, withoutRefresh)
+		}
+		return
 	}
+	if form("client_id") != demoClient {
+		answerError(w, "invalid_client")
+		return
+	}
+	if form("assertion") != demoAssertion {
+		answerError(w, "invalid_grant")
+		return
+	}
+	s.issueTokenLocked(w, demoGrant(form), withoutRefresh)
 }

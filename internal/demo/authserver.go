@@ -189,27 +189,27 @@ func (s *authServer) serveToken(w http.ResponseWriter, req *http.Request) {
 			answerError(w, "invalid_grant")
 			return
 		}
-		s.issueTokenLocked(w, g, true)
+		s.issueTokenLocked(w, g, withRefresh)
 	case deviceGrant:
 		g, ok := takeOnce(s.codes, form("device_code"))
 		if !ok || g.expires.Before(s.now()) || g.client != form("client_id") || g.challenge != "" {
 			answerError(w, "expired_token")
 			return
 		}
-		s.issueTokenLocked(w, g, true)
+		s.issueTokenLocked(w, g, withRefresh)
 	case "refresh_token":
 		g, ok := takeOnce(s.refreshTokens, form("refresh_token"))
 		if !ok || g.client != form("client_id") || g.resource != form("resource") {
 			answerError(w, "invalid_grant")
 			return
 		}
-		s.issueTokenLocked(w, g, true)
+		s.issueTokenLocked(w, g, withRefresh)
 	case "client_credentials":
 		if id, secret, ok := req.BasicAuth(); !ok || id != demoClient || secret != demoSecret {
 			answerError(w, "invalid_client")
 			return
 		}
-		s.issueTokenLocked(w, grant{client: demoClient, resource: form("resource"), scopes: strings.Fields(form("scope"))}, false)
+		s.issueTokenLocked(w, demoGrant(form), withoutRefresh)
 	case jwtBearerGrant:
 		s.grantForAssertionLocked(w, req)
 	default:
@@ -232,6 +232,18 @@ func takeOnce(grants map[string]grant, key string) (grant, bool) {
 	return g, ok
 }
 
+// demoGrant returns the grant that a token request of demoClient asks for.
+func demoGrant(form func(name string) string) grant {
+	return grant{client: demoClient, resource: form("resource"), scopes: strings.Fields(form("scope"))}
+}
+
+// Whether a token is issued with a refresh token.
+const (
+	withRefresh    = true
+	withoutRefresh = false
+)
+
+// issueTokenLocked responds with a new access token for g. s.mu is locked.
 func (s *authServer) issueTokenLocked(w http.ResponseWriter, g grant, isRefreshable bool) {
 	access := "demo-access-" + rand.Text()
 	g.expires = s.now().Add(tokenLifetime)

@@ -110,10 +110,11 @@ func rejectUnknownVersion(msg jsonrpc.Message) *jsonrpc.Response {
 	}
 	var p postedMessage
 	_ = json.Unmarshal(req.Params, &p.Params)
-	if version := p.Params.Meta.Version; version != "" && version < statelessRevision && !slices.Contains(revisions(), version) {
-		return &jsonrpc.Response{ID: req.ID, Error: unsupportedVersion(version)}
+	version := p.Params.Meta.Version
+	if version == "" || version >= statelessRevision || slices.Contains(revisions(), version) {
+		return nil
 	}
-	return nil
+	return &jsonrpc.Response{ID: req.ID, Error: unsupportedVersion(version)}
 }
 
 // errorConverter is a response writer that converts a text error into a JSON-RPC error.

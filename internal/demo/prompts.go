@@ -68,7 +68,8 @@ func prompts() []prompt {
 			},
 		},
 		get: func(args map[string]string) ([]*mcp.PromptMessage, error) {
-			return userMessage(fmt.Sprintf("Please promote %s to the head of the %s team.", args["name"], args["department"])), nil
+			text := fmt.Sprintf("Please promote %s to the head of the %s team.", args["name"], args["department"])
+			return userMessage(text), nil
 		},
 	}, {
 		Prompt: mcp.Prompt{

@@ -25,7 +25,12 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opts Options) error
 }
 
 // serveOver runs a server over a byte stream. The context end is done when the calls must stop.
-func serveOver(ctx context.Context, in io.Reader, out io.Writer, newServer func(end context.Context) *mcp.Server) error {
+func serveOver(
+	ctx context.Context,
+	in io.Reader,
+	out io.Writer,
+	newServer func(end context.Context) *mcp.Server,
+) error {
 	ending, cancelHandlers := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelHandlers()
 	s := newServer(ending)

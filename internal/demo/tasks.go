@@ -78,7 +78,8 @@ type task struct {
 func addTasks(end context.Context, s *mcp.Server, now func() time.Time) *taskManager {
 	m := &taskManager{now: now, end: end, tasks: map[string]*task{}}
 	for i, handler := range []func(*task, *taskParams) (*taskRecord, error){m.getTask, m.updateTask, m.cancelTask} {
-		if err := mcp.AddReceivingCustomMethod(s, taskMethods()[i], m.handleTaskMethod(taskMethods()[i], handler)); err != nil {
+		method := taskMethods()[i]
+		if err := mcp.AddReceivingCustomMethod(s, method, m.handleTaskMethod(method, handler)); err != nil {
 			panic(fmt.Sprintf("tasks: %v", err))
 		}
 	}

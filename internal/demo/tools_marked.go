@@ -62,7 +62,8 @@ func routeByRegion(_ context.Context, c call) (*mcp.CallToolResult, error) {
 		{"dryRun", "Mcp-Param-Dry-Run"},
 	} {
 		if c.args.has(p.argument) {
-			lines = append(lines, fmt.Sprintf("%s: %s; %s: %s", p.argument, c.args[p.argument], p.header, headerText(c, p.header)))
+			lines = append(lines,
+				fmt.Sprintf("%s: %s; %s: %s", p.argument, c.args[p.argument], p.header, headerText(c, p.header)))
 		}
 	}
 	return result(textContent(strings.Join(lines, "\n"))), nil

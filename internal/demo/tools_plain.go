@@ -62,7 +62,8 @@ func echo(_ context.Context, c call) (*mcp.CallToolResult, error) {
 // getSum adds exactly, and repeats both numbers as they were received.
 func getSum(_ context.Context, c call) (*mcp.CallToolResult, error) {
 	sum := new(big.Rat).Add(c.args.numberValue("a"), c.args.numberValue("b"))
-	return result(textContent(fmt.Sprintf("The sum of %s and %s is %s.", c.args["a"], c.args["b"], formatDecimal(sum)))), nil
+	text := fmt.Sprintf("The sum of %s and %s is %s.", c.args["a"], c.args["b"], formatDecimal(sum))
+	return result(textContent(text)), nil
 }
 
 func getEnv(context.Context, call) (*mcp.CallToolResult, error) {

@@ -155,13 +155,16 @@ func acceptedContent(answer mcp.InputResponse) (map[string]any, bool) {
 	return r.Content, true
 }
 
-func makeTea(name string, kind, sugar mcp.InputResponse) *mcp.CallToolResult {
-	teaContent, ok := acceptedContent(kind)
-	sugarForm, hasSugar := acceptedContent(sugar)
-	if !ok || !hasSugar {
+// makeTea returns the result for the answers to the tea and sugar forms. Without both, it makes no tea.
+func makeTea(name string, teaAnswer, sugarAnswer mcp.InputResponse) *mcp.CallToolResult {
+	tea, hasTea := acceptedContent(teaAnswer)
+	sugar, hasSugar := acceptedContent(sugarAnswer)
+	if !hasTea || !hasSugar {
 		return result(textContent("Then no tea for " + name + "."))
 	}
-	return result(textContent("Tea for " + name + ": " + formatValue(teaContent["tea"]) + ", sugar " + formatValue(sugarForm["sugar"]) + "."))
+	kind := formatValue(tea["tea"])
+	spoons := formatValue(sugar["sugar"])
+	return result(textContent("Tea for " + name + ": " + kind + ", sugar " + spoons + "."))
 }
 
 // formatValue returns a value of a form as text.

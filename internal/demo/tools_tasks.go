@@ -106,7 +106,8 @@ func collectNames(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	}
 	first, _ := acceptedContent(answers["first"])
 	second, _ := acceptedContent(answers["second"])
-	return result(textContent(fmt.Sprintf("Collected %q and %q.", formatValue(first["name"]), formatValue(second["name"])))), nil
+	text := fmt.Sprintf("Collected %q and %q.", formatValue(first["name"]), formatValue(second["name"]))
+	return result(textContent(text)), nil
 }
 
 const anyNameForm = `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`

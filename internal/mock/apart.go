@@ -21,7 +21,8 @@ func (p *Player) sendUnrequested(all []Unrequested, c mcpserver.Caller) {
 		m := u.Message
 		switch {
 		case m.Kind == wire.Request && c.Stateless:
-			p.tally.reportOnce("not played: " + showStart(m.Method) + " outside a request has no counterpart in " + bridge.ModernRevision)
+			p.tally.reportOnce("not played: " + showStart(m.Method) +
+				" outside a request has no counterpart in " + bridge.ModernRevision)
 		case m.Kind == wire.Request:
 			go p.askUnrequested(u, c.Session)
 		case c.Stateless:

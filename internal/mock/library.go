@@ -110,7 +110,8 @@ func (l *library) find(revision string, m *wire.Message) (n int, near []match.Ne
 	if len(hits) > 0 {
 		n = l.tally.nextOf(hits)
 		if found.Report.HangsOnHidden() {
-			l.tally.reportOnce("#" + l.exchanges[n].Number + " " + showStart(m.Method) + ": matched a hidden value of the recording")
+			l.tally.reportOnce("#" + l.exchanges[n].Number + " " + showStart(m.Method) +
+				": matched a hidden value of the recording")
 		}
 		return n, nil
 	}

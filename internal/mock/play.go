@@ -105,8 +105,22 @@ func (y *playback) run(ctx context.Context, first int, send func([]byte)) []byte
 		}
 		return nil
 	}
-	y.player.tally.reportOnce("#" + y.recorded.Number + " " + y.player.tally.describeRequest(y.live) + " was not answered in the recording")
+	y.report(" " + y.player.tally.describeRequest(y.live) + " was not answered in the recording")
 	return y.composeError(-32603, "not answered in the recording", nil)
+}
+
+// report reports a remark about the recorded exchange once. The remark follows its number.
+func (y *playback) report(remark string) {
+	y.player.tally.reportOnce("#" + y.recorded.Number + remark)
+}
+
+// wantsLog reports whether the client gets a log message. A stateless client without a level wants
+// none; without a level, a client in a session wants all.
+func (y *playback) wantsLog(params json.RawMessage) bool {
+	if y.caller.Level == "" {
+		return !y.caller.Stateless
+	}
+	return bridge.IsLoudEnough(params, y.caller.Level)
 }
 
 // composeError returns an error response.
@@ -127,7 +141,7 @@ func (y *playback) notify(s step) {
 		}
 		params = jsonraw.With(params, "progressToken", token)
 	case m.Method == "notifications/message":
-		if y.caller.Level == "" && y.caller.Stateless || y.caller.Level != "" && !bridge.IsLoudEnough(params, y.caller.Level) {
+		if !y.wantsLog(params) {
 			return
 		}
 	case y.caller.Stateless && concernsServer(m.Method):
@@ -207,10 +221,11 @@ func (y *playback) playableRequests(s step) []*serverRequest {
 	for _, a := range s.requests {
 		name := bridge.ClientCapability(a.method)
 		isSessionWide := name == "roots" && a.isGuessed
-		isUnplayable := isSessionWide && !y.caller.Declares(name) || y.caller.Stateless && (name == "" || a.isLate || isSessionWide)
-		if isUnplayable && s.round == nil {
-			y.player.tally.reportOnce(fmt.Sprintf("#%s: %s of the recording is not played: it has no counterpart for this client",
-				y.recorded.Number, showStart(a.method)))
+		isUndeclared := isSessionWide && !y.caller.Declares(name)
+		hasNoRound := y.caller.Stateless && (name == "" || a.isLate || isSessionWide)
+		if (isUndeclared || hasNoRound) && s.round == nil {
+			y.report(": " + showStart(a.method) +
+				" of the recording is not played: it has no counterpart for this client")
 			continue
 		}
 		requests = append(requests, a)
@@ -220,9 +235,10 @@ func (y *playback) playableRequests(s step) []*serverRequest {
 
 // refuseToAsk returns the error for a client that cannot answer a recorded request of the server.
 func (y *playback) refuseToAsk(a *serverRequest, capability string) []byte {
-	y.player.tally.reportOnce("#" + y.recorded.Number + ": " + showStart(a.method) + " of the recording has no counterpart for this client")
+	y.report(": " + showStart(a.method) + " of the recording has no counterpart for this client")
 	if capability == "" || !y.caller.Stateless {
-		return y.composeError(-32603, "the recorded server sent "+showStart(a.method)+", which this client cannot answer", nil)
+		return y.composeError(-32603,
+			"the recorded server sent "+showStart(a.method)+", which this client cannot answer", nil)
 	}
 	required := jsonraw.With(nil, "requiredCapabilities", jsonraw.With(nil, capability, json.RawMessage("{}")))
 	return y.composeError(-32021, "the recorded server sent "+a.method, required)
@@ -275,7 +291,7 @@ func (y *playback) composeResponse(m *wire.Message) []byte {
 		if !y.supportsTasks() {
 			final, n := y.player.tasks.finalResponse(recordedTask)
 			if final == nil {
-				y.player.tally.reportOnce("#" + y.recorded.Number + ": the end of task " + showStart(recordedTask) + " is not in the recording")
+				y.report(": the end of task " + showStart(recordedTask) + " is not in the recording")
 				return y.composeError(-32603, "the end of this task is not in the recording", nil)
 			}
 			y.player.tally.countHit(n)
@@ -285,7 +301,8 @@ func (y *playback) composeResponse(m *wire.Message) []byte {
 		}
 	}
 	if m.Error != nil {
-		return mcpserver.ComposeError(y.live.ID, bridge.ConvertError(y.caller.Stateless, y.isRecordedModern(), y.live.Method, m.Error.Raw))
+		converted := bridge.ConvertError(y.caller.Stateless, y.isRecordedModern(), y.live.Method, m.Error.Raw)
+		return mcpserver.ComposeError(y.live.ID, converted)
 	}
 	y.rememberLastPage(m.Result)
 	result := bridge.ConvertResult(y.caller.Stateless, y.isRecordedModern(), y.live.Method, m.Result)

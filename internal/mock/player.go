@@ -179,7 +179,8 @@ func (p *Player) replyMiss(m *wire.Message, near []match.Near) []byte {
 			line = "nearest: " + text
 		}
 	}
-	line = p.tally.hide("miss: " + p.tally.describeRequest(m) + "; " + line) // redact first: the cut below could split a secret
+	// Redact first: the cut could split a secret.
+	line = p.tally.hide("miss: " + p.tally.describeRequest(m) + "; " + line)
 	p.tally.reportMiss(jsonraw.Excerpt([]byte(line), maxLine))
 	data := jsonraw.With(nil, "nearest", jsonraw.List(items))
 	failure := mcpserver.Failure(-32602, "the recording has no such request", data)

@@ -116,7 +116,12 @@ func isReplayed(method string) bool {
 // addRequest adds a request of the server. It joins the last step if that still waits for its answers.
 func (s *stepWriter) addRequest(m *wire.Message, wait time.Duration, at time.Time, isGuessed bool) {
 	s.requests++
-	a := &serverRequest{key: fmt.Sprintf("request-%d", s.requests), method: m.Method, params: m.Params, isGuessed: isGuessed}
+	a := &serverRequest{
+		key:       fmt.Sprintf("request-%d", s.requests),
+		method:    m.Method,
+		params:    m.Params,
+		isGuessed: isGuessed,
+	}
 	s.requestsByID[string(m.ID)] = a
 	if !s.isAsking {
 		s.steps = append(s.steps, step{wait: wait, at: at})

@@ -88,7 +88,13 @@ func (t *tasks) start(recordedID string, recordedAt time.Time) *task {
 
 // add adds a live task. The caller holds mu.
 func (t *tasks) add(id, recordedID string, recordedAt time.Time) *task {
-	added := &task{recordedID: recordedID, binder: match.NewBinder(), started: t.now(), recordedAt: recordedAt, played: map[string]int{}}
+	added := &task{
+		recordedID: recordedID,
+		binder:     match.NewBinder(),
+		started:    t.now(),
+		recordedAt: recordedAt,
+		played:     map[string]int{},
+	}
 	if id != recordedID {
 		added.binder.Bind("taskId", jsonraw.Quote(recordedID), jsonraw.Quote(id))
 	}

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -106,8 +107,8 @@ func (b *Builder) endSession(c *conn, at time.Time, broke bool) {
 	}
 	attributes = append(attributes, textIfAny(protocolVersion, c.version)...)
 	attributes = append(attributes, c.networkAttributes()...)
-	b.options.Metrics.observe(clientSession, append(attributes[:len(attributes):len(attributes)], c.server.serverAttributes()...), at,
-		duration)
+	ofClient := append(slices.Clone(attributes), c.server.serverAttributes()...)
+	b.options.Metrics.observe(clientSession, ofClient, at, duration)
 	if b.options.IsRelay {
 		b.options.Metrics.observe(serverSession, attributes, at, duration)
 	}

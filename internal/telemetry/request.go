@@ -120,7 +120,14 @@ func (b *Builder) addRequest(r *request, p part) *request {
 func (b *Builder) addNotification(r *request, p part) {
 	if r == nil {
 		b.repeats++
-		span := &request{number: p.Exchange, repeat: b.repeats, ref: p.ref, dir: p.Frame.Dir, conn: p.conn, operation: b.readOperation(p)}
+		span := &request{
+			number:    p.Exchange,
+			repeat:    b.repeats,
+			ref:       p.ref,
+			dir:       p.Frame.Dir,
+			conn:      p.conn,
+			operation: b.readOperation(p),
+		}
 		b.beginRound(span, p)
 		b.endRound(span, outcome{at: p.Frame.Time}, false)
 		return
@@ -149,8 +156,11 @@ func notificationAttributes(m *wire.Message) []otlp.Attribute {
 // that request, unless the message names a parent.
 func (b *Builder) setParent(serverRequest *request, p part) {
 	clientRequest := b.open[p.Exchange]
-	if serverRequest == nil || clientRequest == nil || clientRequest == serverRequest || p.IsGuess || p.Facts.Traits.Kind != wire.Request ||
-		p.Frame.Dir != wire.Received {
+	if serverRequest == nil || clientRequest == nil || clientRequest == serverRequest {
+		return
+	}
+	isServerRequest := p.Facts.Traits.Kind == wire.Request && p.Frame.Dir == wire.Received
+	if !isServerRequest || p.IsGuess { // a guessed place must not decide the parent
 		return
 	}
 	if serverRequest.round.hasContext || serverRequest.round.number > 0 {

@@ -40,7 +40,8 @@ func (b *Builder) beginRound(req *request, p part) {
 	r.start = p.Frame.Time
 	r.parent = b.options.Parent
 	context, header := b.readContexts(p)
-	isOwn := context.IsValid() && b.options.ContextIsOwnSpan && !b.options.IsRelay && req.dir == wire.Sent && !b.ownSpans.Get(context.Span)
+	isSentByMcpc := !b.options.IsRelay && req.dir == wire.Sent
+	isOwn := b.options.ContextIsOwnSpan && isSentByMcpc && context.IsValid() && !b.ownSpans.Get(context.Span)
 	if isOwn {
 		b.ownSpans.Put(context.Span, true)
 		r.hasContext = true
@@ -146,9 +147,10 @@ func (b *Builder) spanIDFor(req *request, kind otlp.Kind) otlp.SpanID {
 // innermostContext returns the context of a request's innermost span. The server's requests during it have
 // this span as parent.
 func (b *Builder) innermostContext(req *request) Context {
-	sides := b.spanKinds(req.dir)
+	kinds := b.spanKinds(req.dir)
+	innermost := b.spanIDFor(req, kinds[len(kinds)-1])
 	trace, sampled := b.traceOf(req)
-	return Context{Trace: trace, Span: b.spanIDFor(req, sides[len(sides)-1]), Sampled: sampled, State: req.round.traceState()}
+	return Context{Trace: trace, Span: innermost, Sampled: sampled, State: req.round.traceState()}
 }
 
 // traceState returns the tracestate of the round's spans.
@@ -199,7 +201,9 @@ func (b *Builder) endRound(req *request, end outcome, hasMore bool) {
 	for i, kind := range b.spanKinds(req.dir) {
 		s := otlp.Span{
 			Trace: trace, ID: b.spanIDFor(req, kind), Parent: parent.Span, Remote: i == 0 && parent.Remote,
-			TraceState: r.traceState(), Sampled: sampled, Name: req.operation.spanName(b.options.URINames), Kind: kind, Start: r.start, End: end.at,
+			TraceState: r.traceState(), Sampled: sampled,
+			Name: req.operation.spanName(b.options.URINames), Kind: kind,
+			Start: r.start, End: end.at,
 		}
 		if b.options.IsRelay {
 			r.subtractHolds(&s, req.dir)

@@ -214,7 +214,14 @@ type line struct {
 }
 
 // encodeCalls returns the calls, one line each, and whether a call has a handle.
-func encodeCalls(calls []Call, v *variables, marks []jsonraw.Member, stateless bool) (data []byte, hasHandles bool, err error) {
+//
+// If stateless is set, a _meta in the params gets the members of required that it lacks.
+func encodeCalls(
+	calls []Call,
+	v *variables,
+	required []jsonraw.Member,
+	stateless bool,
+) (data []byte, hasHandles bool, err error) {
 	needed := map[int]bool{}
 	for _, call := range calls {
 		for _, b := range call.Bound {
@@ -231,7 +238,7 @@ func encodeCalls(calls []Call, v *variables, marks []jsonraw.Member, stateless b
 		}
 		l := line{Method: call.Method, Tool: call.Tool, IsNeeded: needed[i]}
 		if meta := jsonraw.First(params, "_meta"); stateless && meta != nil {
-			params = jsonraw.With(params, "_meta", addMissing(meta, marks))
+			params = jsonraw.With(params, "_meta", addMissing(meta, required))
 			l.HasMeta = true
 			call.Bound = nil // the offsets are no longer valid
 		}

@@ -61,7 +61,8 @@ func (r reports) junitReport() *verdict.Report {
 	}
 	add("valid", "the generator was not the limit", r.d.Invalid, r.d.Invalid == "")
 	for _, result := range r.d.Results {
-		add("complete", "all planned calls were made at "+result.Target, "ended early: "+result.EndReason, result.EndReason == "")
+		isComplete := result.EndReason == ""
+		add("complete", "all planned calls were made at "+result.Target, "ended early: "+result.EndReason, isComplete)
 	}
 	for _, e := range r.d.Expectations {
 		why := "got " + e.Got

@@ -250,7 +250,8 @@ func (t *resultWriter) writeNotes(r *bench.Result) {
 		))
 	}
 	if r.Generator.Pauses > 0 {
-		note(fmt.Sprintf("the server asked for a pause %d times; %d planned calls were not sent", r.Generator.Pauses, r.Generator.Held))
+		note(fmt.Sprintf("the server asked for a pause %d times; %d planned calls were not sent",
+			r.Generator.Pauses, r.Generator.Held))
 	}
 	if r.EndReason != "" {
 		note(fmt.Sprintf("ended early, after %s s: %s", formatNumber(r.Seconds), r.EndReason))

@@ -88,7 +88,8 @@ func openMeasurement(ctx context.Context, f *cmdutil.Factory, o *options, argv [
 // addStep records the median of the durations of a step of the setup. took is not empty.
 func (m *measurement) addStep(name string, durations ...time.Duration) {
 	slices.Sort(durations)
-	m.setup = append(m.setup, bench.Step{Name: name, MedianUS: durations[len(durations)/2].Microseconds(), Times: len(durations)})
+	median := durations[len(durations)/2]
+	m.setup = append(m.setup, bench.Step{Name: name, MedianUS: median.Microseconds(), Times: len(durations)})
 }
 
 // measureColdStarts measures new connections until the result of their first call.

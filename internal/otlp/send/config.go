@@ -175,7 +175,8 @@ func (e *environment) readSignal(name, path, endpoint string) (s Signal, err err
 	}
 	s.format = lookup(e, signalVariables(name, "PROTOCOL"),
 		parseOneOf(map[string]otlp.Format{"http/protobuf": otlp.Protobuf, "http/json": otlp.JSON}), otlp.Protobuf)
-	s.gzip = lookup(e, signalVariables(name, "COMPRESSION"), parseOneOf(map[string]bool{"gzip": true, "none": false}), false)
+	s.gzip = lookup(e, signalVariables(name, "COMPRESSION"),
+		parseOneOf(map[string]bool{"gzip": true, "none": false}), false)
 	s.timeout = lookup(e, signalVariables(name, "TIMEOUT"), parseMilliseconds, defaultTimeout)
 	if t.url.Scheme == "https" {
 		t.tls, err = e.readCertificates(name)

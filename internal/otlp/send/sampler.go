@@ -33,7 +33,8 @@ func (s Sampler) Sample(trace otlp.TraceID, hasParent, parentSampled bool) bool 
 // readSampler returns the Sampler of OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG.
 func (e *environment) readSampler() (s Sampler) {
 	const name = "OTEL_TRACES_SAMPLER"
-	root, usesParent := strings.CutPrefix(lookup(e, []string{name}, parseSamplerName, "parentbased_always_on"), "parentbased_")
+	sampler := lookup(e, []string{name}, parseSamplerName, "parentbased_always_on")
+	root, usesParent := strings.CutPrefix(sampler, "parentbased_")
 	s.ignoreParent = !usesParent
 	switch root {
 	case "always_off":
