@@ -28,17 +28,17 @@ type Finding struct {
 	// Revision is the revision that the conversation agreed on after the finding, or "".
 	Revision string `json:"-"`
 
-	// before is the conversation, if its revision was not known at the time of the finding.
-	before *conv.Conversation
+	// undated is the conversation, if its revision was not known at the time of the finding.
+	undated *conv.Conversation
 }
 
-// dated returns the finding with the page for the revision that its conversation agreed on later.
-func (f Finding) dated(r *Rule) Finding {
-	if f.before != nil && f.before.Session != conv.Unknown {
-		f.Source = r.Page(f.before.Session)
-		f.Revision = f.before.Session.String()
+// withAgreedRevision returns the finding with the page for the revision that its conversation agreed on later.
+func (f Finding) withAgreedRevision(r *Rule) Finding {
+	if f.undated != nil && f.undated.Session != conv.Unknown {
+		f.Source = r.Page(f.undated.Session)
+		f.Revision = f.undated.Session.String()
 	}
-	f.before = nil
+	f.undated = nil
 	return f
 }
 
@@ -56,26 +56,26 @@ type Evidence struct {
 }
 
 const (
-	mostEvidence = 5    // per finding
-	mostFindings = 1000 // per rule
-	mostBytes    = 200  // of quoted text
+	maxEvidence    = 5    // per finding
+	maxFindings    = 1000 // per rule
+	maxQuotedBytes = 200  // of quoted text
 )
 
 // A found collects the findings of a rule, in order and by fingerprint.
-type found struct {
+type findingList struct {
 	findings []*Finding
-	by       map[string]*Finding
+	byKey    map[string]*Finding
 }
 
 // add records a violation and returns it as a finding. Violations with the same fingerprint become
 // one finding with the highest severity.
-func (f *found) add(r *Rule, run string, e *conv.Event, h conv.Hit) Finding {
+func (f *findingList) add(r *Rule, run string, e *conv.Event, h conv.Hit) Finding {
 	severity := cmp.Or(h.Severity, r.Severity)
 	spot := e.Spot()
 	if h.Spot.Seq != 0 {
 		spot = h.Spot
 	}
-	at := e.At + h.Item + h.Pointer
+	at := e.Pointer + h.Item + h.Pointer
 	if h.Root {
 		at = h.Pointer
 	}
@@ -89,26 +89,26 @@ func (f *found) add(r *Rule, run string, e *conv.Event, h conv.Hit) Finding {
 		Fix:         r.Fix,
 		Subject:     subject,
 		Times:       1,
-		Fingerprint: strings.TrimSpace(cut(mark)),
+		Fingerprint: strings.TrimSpace(excerpt(mark)),
 		Evidence: []Evidence{{
 			Run: run, Conn: spot.Conn, Seq: spot.Seq, Pointer: at,
-			Got: cut(h.Got), Want: cut(h.Want),
+			Got: excerpt(h.Got), Want: excerpt(h.Want),
 		}},
 	}
 	if e.Rev == conv.Unknown {
-		here.before = e.Conversation
+		here.undated = e.Conversation
 	}
-	one := f.by[mark]
-	if one == nil && len(f.findings) >= mostFindings {
+	one := f.byKey[mark]
+	if one == nil && len(f.findings) >= maxFindings {
 		return here
 	}
 	if one == nil {
-		if f.by == nil {
-			f.by = map[string]*Finding{}
+		if f.byKey == nil {
+			f.byKey = map[string]*Finding{}
 		}
 		first := here
 		first.Evidence = slices.Clone(here.Evidence)
-		f.by[mark] = &first
+		f.byKey[mark] = &first
 		f.findings = append(f.findings, &first)
 		return here
 	}
@@ -116,13 +116,13 @@ func (f *found) add(r *Rule, run string, e *conv.Event, h conv.Hit) Finding {
 		one.Severity = severity
 	}
 	one.Times++
-	if len(one.Evidence) < mostEvidence {
+	if len(one.Evidence) < maxEvidence {
 		one.Evidence = append(one.Evidence, here.Evidence...)
 	}
 	return here
 }
 
-func cut(text string) string { return jsonraw.Excerpt([]byte(text), mostBytes) }
+func excerpt(text string) string { return jsonraw.Excerpt([]byte(text), maxQuotedBytes) }
 
 func weight(s conv.Severity) int {
 	switch s {

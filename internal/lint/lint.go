@@ -44,75 +44,75 @@ type Options struct {
 
 // A Linter judges conversations. It is not safe for concurrent use.
 type Linter struct {
-	options Options
-	rules   []Rule
-	index   map[string]int
-	tallies []tally
-	byKind  [conv.Kinds][]bound
-	conns   recent.Map[int, *connection]
-	open    []*opened
-	broken  []broken // the violations in the current message
-	present present
-	report  func(conv.Hit)
-	revs    map[conv.Rev]bool
-	// cut is set during the end of a conversation that was not recorded completely.
-	cut bool
+	options       Options
+	rules         []Rule
+	ruleIndex     map[string]int
+	states        []ruleState
+	checksByKind  [conv.Kinds][]boundCheck
+	conns         recent.Map[int, *connection]
+	conversations []*conversation
+	violations    []violation // the violations in the current message
+	running       runningCheck
+	onHit         func(conv.Hit)
+	seenRevs      map[conv.Rev]bool
+	// isTruncated is set during the end of a conversation that was not recorded completely.
+	isTruncated bool
 }
 
 // A tally is the state of a rule.
-type tally struct {
-	found
-	// seen counts the judged events.
-	seen int
-	// wrongRev, wrongTransport and undeclared are set if the rule did not apply to an event
+type ruleState struct {
+	findingList
+	// judged counts the judged events.
+	judged int
+	// hadWrongRev, hadWrongTransport and undeclared are set if the rule did not apply to an event
 	// because of its revision, its transport or the server's capabilities.
-	wrongRev, wrongTransport, undeclared bool
+	hadWrongRev, hadWrongTransport, wasUndeclared bool
 	// checked is set if the rule has a check or was judged by a probe.
 	checked bool
-	// off is set if the caller switched the rule off.
-	off bool
-	// lacks says why the rule could not be judged, exempt why it does not apply.
-	lacks, exempt string
+	// isOff is set if the caller switched the rule off.
+	isOff bool
+	// skipReason says why the rule could not be judged, exempt why it does not apply.
+	skipReason, exemptReason string
 }
 
 // A bound is a check and the index of its rule, -1 for a check without a rule.
-type bound struct {
-	rule  int
-	check rules.Check
+type boundCheck struct {
+	ruleIndex int
+	check     rules.Check
 }
 
 // A present is the running check and its event.
-type present struct {
-	bound *bound
+type runningCheck struct {
+	bound *boundCheck
 	event *conv.Event
 }
 
-// mostConvs bounds the conversations that are read at the same time.
-const mostConvs = 256
+// maxConversations bounds the conversations that are read at the same time.
+const maxConversations = 256
 
 // New returns a Linter for all rules.
 func New(o Options) *Linter {
-	l := &Linter{options: o, rules: Rules(), revs: map[conv.Rev]bool{}}
-	l.tallies = make([]tally, len(l.rules))
-	l.report = l.hit
-	l.index = map[string]int{}
+	l := &Linter{options: o, rules: Rules(), seenRevs: map[conv.Rev]bool{}}
+	l.states = make([]ruleState, len(l.rules))
+	l.onHit = l.recordHit
+	l.ruleIndex = map[string]int{}
 	for i, r := range l.rules {
-		l.index[r.ID] = i
-		l.tallies[i].off = slices.Contains(o.Off, r.ID)
+		l.ruleIndex[r.ID] = i
+		l.states[i].isOff = slices.Contains(o.Off, r.ID)
 		if o.OwnClient && strings.HasPrefix(r.ID, "client-") {
-			l.tallies[i].exempt = "mcpc is the client"
+			l.states[i].exemptReason = "mcpc is the client"
 		}
 	}
 	for _, c := range rules.All(o.Tools) {
 		if c.ID == "" {
-			l.byKind[c.Kind] = append(l.byKind[c.Kind], bound{-1, c})
+			l.checksByKind[c.Kind] = append(l.checksByKind[c.Kind], boundCheck{-1, c})
 			continue
 		}
-		i := l.index[c.ID]
-		l.tallies[i].checked = true
-		l.tallies[i].lacks = c.Lacks
-		if c.Lacks == "" && !l.tallies[i].off && l.tallies[i].exempt == "" {
-			l.byKind[c.Kind] = append(l.byKind[c.Kind], bound{i, c})
+		i := l.ruleIndex[c.ID]
+		l.states[i].checked = true
+		l.states[i].skipReason = c.Lacks
+		if c.Lacks == "" && !l.states[i].isOff && l.states[i].exemptReason == "" {
+			l.checksByKind[c.Kind] = append(l.checksByKind[c.Kind], boundCheck{i, c})
 		}
 	}
 	return l
@@ -122,70 +122,73 @@ func New(o Options) *Linter {
 // values of Conn. A frame number that does not increase starts a new conversation.
 func (l *Linter) Tap(f wire.Frame) {
 	c, ok := l.conns.Lookup(f.Conn)
-	if ok && f.Seq != 0 && f.Seq <= c.last {
-		l.end(c.opened)
+	if ok && f.Seq != 0 && f.Seq <= c.lastSeq {
+		l.endConversation(c.conversation)
 		ok = false
 	}
 	if !ok {
-		c = &connection{opened: l.conversation(&f)}
+		c = &connection{conversation: l.findConversation(&f)}
 		l.conns.Put(f.Conn, c)
 	}
-	c.last = f.Seq
-	c.conn = f.Conn
+	c.lastSeq = f.Seq
+	c.lastConn = f.Conn
 	c.Add(f)
 }
 
-// end ends a conversation and judges it.
-func (l *Linter) end(c *opened) {
-	if i := slices.Index(l.open, c); i >= 0 {
-		l.cut = l.options.Ended != nil && !l.options.Ended(c.conn)
+// endConversation ends a conversation and judges it.
+func (l *Linter) endConversation(c *conversation) {
+	if i := slices.Index(l.conversations, c); i >= 0 {
+		l.isTruncated = l.options.Ended != nil && !l.options.Ended(c.lastConn)
 		c.End()
-		l.cut = false
-		l.open = slices.Delete(l.open, i, i+1)
+		l.isTruncated = false
+		l.conversations = slices.Delete(l.conversations, i, i+1)
 	}
 }
 
 // A connection is a conversation or a part of it. last is the number of its last frame.
 type connection struct {
-	*opened
-	last uint64
+	*conversation
+	lastSeq uint64
 }
 
-// conversation returns the conversation of a new connection. Requests without a session share one
+// findConversation returns the conversation of a new connection. Requests without a session share one
 // conversation per server and revision, because a proxy sees each on its own connection.
-func (l *Linter) conversation(f *wire.Frame) *opened {
+func (l *Linter) findConversation(f *wire.Frame) *conversation {
 	server := ""
 	if h := f.HTTP; h != nil && h.Method == "POST" && h.Field("MCP-Protocol-Version") != "" &&
 		h.Field("Mcp-Session-Id") == "" {
 		server = h.Field("MCP-Protocol-Version") + " " + h.URL
 	}
-	if i := slices.IndexFunc(l.open, func(o *opened) bool { return server != "" && o.server == server }); i >= 0 {
-		return l.open[i]
+	if server != "" {
+		isShared := func(c *conversation) bool { return c.sharedKey == server }
+		if i := slices.IndexFunc(l.conversations, isShared); i >= 0 {
+			return l.conversations[i]
+		}
 	}
-	if len(l.open) >= mostConvs {
-		l.end(l.open[0])
+	if len(l.conversations) >= maxConversations {
+		l.endConversation(l.conversations[0])
 	}
-	c := &opened{Conversation: conv.New(l.judge), server: server}
+	c := &conversation{Conversation: conv.New(l.judgeEvent), sharedKey: server}
 	c.Hide = l.options.Hide
-	l.open = append(l.open, c)
+	l.conversations = append(l.conversations, c)
 	return c
 }
 
 // An opened conversation is ended by Close. server is the revision and URL of requests without a
 // session, conn the connection of the last frame.
-type opened struct {
+type conversation struct {
 	*conv.Conversation
-	server string
-	conn   int
+	sharedKey string
+	lastConn  int
 }
 
 // Close ends all conversations and judges what only their end shows. Later frames start new
 // conversations.
 func (l *Linter) Close() {
-	for len(l.open) > 0 {
-		l.end(l.open[0])
+	for len(l.conversations) > 0 {
+		l.endConversation(l.conversations[0])
 	}
-	l.open = nil
+	l.conversations = nil
 	l.conns = recent.Map[int, *connection]{}
 }
 
@@ -200,72 +203,72 @@ func Judge(exchanges []*wire.Exchange, o Options) Report {
 	return l.Report()
 }
 
-// judge passes an event to the checks that apply to it.
-func (l *Linter) judge(e *conv.Event) {
+// judgeEvent passes an event to the checks that apply to it.
+func (l *Linter) judgeEvent(e *conv.Event) {
 	if e.Kind == conv.OnMessage {
-		l.broken = l.broken[:0]
+		l.violations = l.violations[:0]
 	}
 	if e.Rev != conv.Unknown {
-		l.revs[e.Rev] = true
+		l.seenRevs[e.Rev] = true
 	}
-	for i := range l.byKind[e.Kind] {
-		b := &l.byKind[e.Kind][i]
+	for i := range l.checksByKind[e.Kind] {
+		b := &l.checksByKind[e.Kind][i]
 		if len(b.check.Methods) > 0 && !slices.Contains(b.check.Methods, e.Method) ||
 			b.check.When != nil && !b.check.When(e) {
 			continue
 		}
-		if b.rule < 0 {
+		if b.ruleIndex < 0 {
 			b.check.Do(e)
 			continue
 		}
-		t := &l.tallies[b.rule]
-		r := &l.rules[b.rule]
-		if !l.holds(t, r, e) {
+		t := &l.states[b.ruleIndex]
+		r := &l.rules[b.ruleIndex]
+		if !l.applies(t, r, e) {
 			continue
 		}
-		if b.check.Whole && l.cut {
-			if t.seen > 0 {
-				t.lacks = "the recording has no end"
+		if b.check.Whole && l.isTruncated {
+			if t.judged > 0 {
+				t.skipReason = "the recording has no end"
 			}
 			continue
 		}
-		t.seen++
-		l.present = present{b, e}
-		e.Hit = l.report
+		t.judged++
+		l.running = runningCheck{b, e}
+		e.Hit = l.onHit
 		b.check.Do(e)
 	}
 }
 
-// hit records a violation that a check reported. A check that yields reports no place that another
+// recordHit records a violation that a check reported. A check that yields reports no place that another
 // check reported already.
-func (l *Linter) hit(h conv.Hit) {
-	b := l.present.bound
-	e := l.present.event
-	t := &l.tallies[b.rule]
-	at := e.At + h.Item + h.Pointer
+func (l *Linter) recordHit(h conv.Hit) {
+	b := l.running.bound
+	e := l.running.event
+	t := &l.states[b.ruleIndex]
+	at := e.Pointer + h.Item + h.Pointer
 	if h.Root {
 		at = h.Pointer
 	}
-	if b.check.Yields && slices.ContainsFunc(l.broken, func(p broken) bool { return p.covers(at) }) {
+	if b.check.Yields && slices.ContainsFunc(l.violations, func(p violation) bool { return p.covers(at) }) {
 		return
 	}
-	if l.isUnknown(e, h, at) {
-		t.lacks = "it is about what was hidden in the recording"
+	if l.isAboutHidden(e, h, at) {
+		t.skipReason = "it is about what was hidden in the recording"
 		return
 	}
-	h.Got = l.hidden(h.Got)
-	h.Want = l.hidden(h.Want)
-	severity := cmp.Or(h.Severity, l.rules[b.rule].Severity)
-	l.broken = append(l.broken, broken{at, severity == conv.Error || severity == conv.Warn && h.Pointer != ""})
-	found := t.add(&l.rules[b.rule], l.options.Run, e, h)
+	h.Got = l.hideSecrets(h.Got)
+	h.Want = l.hideSecrets(h.Want)
+	severity := cmp.Or(h.Severity, l.rules[b.ruleIndex].Severity)
+	l.violations = append(l.violations, violation{at, severity == conv.Error || severity == conv.Warn && h.Pointer != ""})
+	found := t.add(&l.rules[b.ruleIndex], l.options.Run, e, h)
 	if l.options.Found != nil {
 		l.options.Found(found)
 	}
 }
 
-// isUnknown reports whether a violation is about a value that is hidden in the recording: the value
+// isAboutHidden reports whether a violation is about a value that is hidden in the recording: the value
 // at its place, or the text that it quotes.
-func (l *Linter) isUnknown(e *conv.Event, h conv.Hit, at string) bool {
+func (l *Linter) isAboutHidden(e *conv.Event, h conv.Hit, at string) bool {
 	if l.options.Hide != nil || h.AboutHidden {
 		return false
 	}
@@ -286,8 +289,8 @@ func (l *Linter) isUnknown(e *conv.Event, h conv.Hit, at string) bool {
 	return redact.IsUnknown(string(value))
 }
 
-// hidden returns a finding's text without its secrets.
-func (l *Linter) hidden(text string) string {
+// hideSecrets returns a finding's text without its secrets.
+func (l *Linter) hideSecrets(text string) string {
 	if l.options.Hide == nil || text == "" {
 		return text
 	}
@@ -296,37 +299,39 @@ func (l *Linter) hidden(text string) string {
 
 // A broken is the place of a violation. whole is set if the violation covers everything inside of
 // the place, unlike advice such as that a text is long.
-type broken struct {
-	at    string
-	whole bool
+type violation struct {
+	pointer      string
+	coversInside bool
 }
 
 // covers reports whether a violation at a place needs no second finding: the place is the same, or
 // encloses the violation's, or is inside of a whole one.
-func (b broken) covers(at string) bool { return below(b.at, at) || b.whole && below(at, b.at) }
+func (b violation) covers(at string) bool {
+	return isAtOrInside(b.pointer, at) || b.coversInside && isAtOrInside(at, b.pointer)
+}
 
-// below reports whether a JSON pointer equals or extends another.
-func below(at, around string) bool {
+// isAtOrInside reports whether a JSON pointer equals or extends another.
+func isAtOrInside(at, around string) bool {
 	return len(at) >= len(around) && at[:len(around)] == around && (len(at) == len(around) || at[len(around)] == '/')
 }
 
-// holds reports whether a rule applies to an event, and records the reason if not.
-func (l *Linter) holds(t *tally, r *Rule, e *conv.Event) bool {
+// applies reports whether a rule applies to an event, and records the reason if not.
+func (l *Linter) applies(t *ruleState, r *Rule, e *conv.Event) bool {
 	switch {
-	case r.Transport != "any" && !transportIs(r.Transport, e):
-		t.wrongTransport = true
+	case r.Transport != "any" && !matchesTransport(r.Transport, e):
+		t.hadWrongTransport = true
 	case e.Rev < r.From || e.Rev > r.To:
-		t.wrongRev = true
+		t.hadWrongRev = true
 	case r.Capability != "any" && e.Server.Declared && !e.Server.Has(r.Capability) &&
 		!e.Server.Has("extensions", conv.MetaPrefix+r.Capability):
-		t.undeclared = true
+		t.wasUndeclared = true
 	default:
 		return true
 	}
 	return false
 }
 
-func transportIs(transport string, e *conv.Event) bool {
+func matchesTransport(transport string, e *conv.Event) bool {
 	switch transport {
 	case "stdio":
 		return !e.HTTP
@@ -357,7 +362,7 @@ func Frames(exchanges []*wire.Exchange) (frames []wire.Frame) {
 				at[p] = len(frames)
 				frames = append(frames, f)
 			} else if string(frames[i].Raw) != string(f.Raw) {
-				frames[i].Raw = join(frames[i].Raw, f.Raw)
+				frames[i].Raw = joinBatch(frames[i].Raw, f.Raw)
 			}
 		}
 	}
@@ -377,9 +382,9 @@ func Frames(exchanges []*wire.Exchange) (frames []wire.Frame) {
 	return frames
 }
 
-// join adds a message to a batch that was divided among exchanges, or makes a batch of two
+// joinBatch adds a message to a batch that was divided among exchanges, or makes a batch of two
 // messages.
-func join(batch, item []byte) []byte {
+func joinBatch(batch, item []byte) []byte {
 	if len(batch) > 0 && batch[0] == '[' {
 		return append(append(append([]byte(nil), batch[:len(batch)-1]...), ','), append(item[:len(item):len(item)], ']')...)
 	}

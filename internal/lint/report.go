@@ -42,10 +42,10 @@ type Report struct {
 // Report returns the judgements and findings so far.
 func (l *Linter) Report() (r Report) {
 	for i := range l.rules {
-		j := l.judgement(i)
+		j := l.judgeRule(i)
 		r.Judgements = append(r.Judgements, j)
-		for _, f := range l.tallies[i].findings {
-			r.Findings = append(r.Findings, f.dated(&l.rules[i]))
+		for _, f := range l.states[i].findings {
+			r.Findings = append(r.Findings, f.withAgreedRevision(&l.rules[i]))
 		}
 	}
 	l.Sort(r.Findings)
@@ -57,7 +57,7 @@ func (l *Linter) Sort(findings []Finding) {
 	sliceutil.Sort(findings, func(a, b Finding) int {
 		x := a.Evidence[0]
 		y := b.Evidence[0]
-		return cmp.Or(weight(b.Severity)-weight(a.Severity), l.index[a.Rule]-l.index[b.Rule],
+		return cmp.Or(weight(b.Severity)-weight(a.Severity), l.ruleIndex[a.Rule]-l.ruleIndex[b.Rule],
 			cmp.Compare(x.Conn, y.Conn), cmp.Compare(x.Seq, y.Seq), cmp.Compare(x.Pointer, y.Pointer),
 			cmp.Compare(a.Fingerprint, b.Fingerprint))
 	})
@@ -66,14 +66,14 @@ func (l *Linter) Sort(findings []Finding) {
 // Add records that the caller's probe judged a rule. Without findings the rule passed. Findings without
 // evidence and unknown ids are ignored.
 func (l *Linter) Add(id string, findings ...Finding) {
-	i, ok := l.index[id]
+	i, ok := l.ruleIndex[id]
 	if !ok {
 		return
 	}
-	t := &l.tallies[i]
+	t := &l.states[i]
 	t.checked = true
-	t.lacks = ""
-	t.seen++
+	t.skipReason = ""
+	t.judged++
 	for _, f := range findings {
 		if len(f.Evidence) > 0 {
 			t.findings = append(t.findings, &f)
@@ -84,17 +84,17 @@ func (l *Linter) Add(id string, findings ...Finding) {
 // Skip records why a rule was not run, such as an exhausted budget, HTTP 429 or a missing token. It
 // does not change a rule that was judged.
 func (l *Linter) Skip(id, why string) {
-	if i, ok := l.index[id]; ok && l.tallies[i].seen == 0 {
-		l.tallies[i].lacks = why
+	if i, ok := l.ruleIndex[id]; ok && l.states[i].judged == 0 {
+		l.states[i].skipReason = why
 	}
 }
 
 // SkipAll records why no conversation could be judged. It does not change rules that were judged or
 // have their own reason.
 func (l *Linter) SkipAll(why string) {
-	for i := range l.tallies {
-		if t := &l.tallies[i]; t.seen == 0 && t.lacks == "" && t.exempt == "" {
-			t.lacks = why
+	for i := range l.states {
+		if t := &l.states[i]; t.judged == 0 && t.skipReason == "" && t.exemptReason == "" {
+			t.skipReason = why
 		}
 	}
 }
@@ -102,8 +102,8 @@ func (l *Linter) SkipAll(why string) {
 // Exempt records why a rule that the caller's probe would judge does not apply. It does not change
 // a rule that was judged.
 func (l *Linter) Exempt(id, why string) {
-	if i, ok := l.index[id]; ok {
-		l.tallies[i].exempt = why
+	if i, ok := l.ruleIndex[id]; ok {
+		l.states[i].exemptReason = why
 	}
 }
 
@@ -116,34 +116,34 @@ func (r Report) Counts() map[Verdict]int {
 	return counts
 }
 
-func (l *Linter) judgement(i int) Judgement {
+func (l *Linter) judgeRule(i int) Judgement {
 	rule := l.rules[i]
-	t := &l.tallies[i]
-	j := Judgement{Rule: rule, ID: rule.ID, Verdict: Pass, Judged: t.seen}
+	t := &l.states[i]
+	j := Judgement{Rule: rule, ID: rule.ID, Verdict: Pass, Judged: t.judged}
 	switch {
-	case t.off:
+	case t.isOff:
 		j.Verdict = NotRun
 		j.Why = "switched off"
 	case len(t.findings) > 0:
 		j.Verdict = verdictOf(t.findings)
-	case t.exempt != "" && t.seen == 0 && t.lacks == "":
+	case t.exemptReason != "" && t.judged == 0 && t.skipReason == "":
 		j.Verdict = NotApplicable
-		j.Why = t.exempt
-	case t.lacks != "":
+		j.Why = t.exemptReason
+	case t.skipReason != "":
 		j.Verdict = NotRun
-		j.Why = t.lacks
+		j.Why = t.skipReason
 	case !t.checked:
 		j.Verdict = NotRun
-		j.Why = needs[rule.Mode]
-	case t.seen == 0:
+		j.Why = whyNotRun[rule.Mode]
+	case t.judged == 0:
 		j.Verdict = NotApplicable
-		j.Why = l.absent(rule, t)
+		j.Why = l.whyNotApplicable(rule, t)
 	}
 	return j
 }
 
-// needs says why a rule without a passive check was not run.
-var needs = map[Mode]string{
+// whyNotRun says why a rule without a passive check was not run.
+var whyNotRun = map[Mode]string{
 	Passive:  "not implemented",
 	Safe:     "needs requests of its own: check a server",
 	Negative: "needs malformed requests: --negative",
@@ -161,44 +161,46 @@ func verdictOf(findings []*Finding) Verdict {
 	return Informed
 }
 
-// absent says what a rule needs that no conversation had.
-func (l *Linter) absent(r Rule, t *tally) string {
-	if t.undeclared {
+// whyNotApplicable says what a rule needs that no conversation had.
+func (l *Linter) whyNotApplicable(r Rule, t *ruleState) string {
+	if t.wasUndeclared {
 		return "the server does not declare " + r.Capability
 	}
-	if t.wrongRev {
-		return "holds for " + r.Range + l.spokenBeside(r)
+	if t.hadWrongRev {
+		return "holds for " + r.Range + l.otherRevisions(r)
 	}
-	if t.wrongTransport {
-		return "holds for " + transports[r.Transport]
+	if t.hadWrongTransport {
+		return "holds for " + transportNames[r.Transport]
 	}
-	return "nothing of the kind to judge: " + l.trigger(r.ID)
+	return "nothing of the kind to judge: " + l.describeTriggers(r.ID)
 }
 
-var transports = map[string]string{"stdio": "stdio", "http": "HTTP", "streamable": "Streamable HTTP", "sse": "HTTP+SSE"}
+var transportNames = map[string]string{
+	"stdio": "stdio", "http": "HTTP", "streamable": "Streamable HTTP", "sse": "HTTP+SSE",
+}
 
-// spokenBeside names the revisions of the conversations that a rule does not apply to.
-func (l *Linter) spokenBeside(rule Rule) string {
+// otherRevisions names the revisions of the conversations that a rule does not apply to.
+func (l *Linter) otherRevisions(rule Rule) string {
 	var names []string
 	for r := conv.Rev20241105; r <= conv.Rev20260728; r++ {
-		if l.revs[r] && (r < rule.From || r > rule.To) {
+		if l.seenRevs[r] && (r < rule.From || r > rule.To) {
 			names = append(names, r.String())
 		}
 	}
 	if len(names) > 0 {
 		return ", not for " + strings.Join(names, " and ")
 	}
-	if len(l.revs) == 0 {
+	if len(l.seenRevs) == 0 {
 		return ", not for an unknown revision"
 	}
 	return ""
 }
 
-// trigger lists the kinds of events that the checks of a rule judge.
-func (l *Linter) trigger(id string) string {
+// describeTriggers lists the kinds of events that the checks of a rule judge.
+func (l *Linter) describeTriggers(id string) string {
 	var words []string
-	for kind := range l.byKind {
-		for _, b := range l.byKind[kind] {
+	for kind := range l.checksByKind {
+		for _, b := range l.checksByKind[kind] {
 			if b.check.ID != id {
 				continue
 			}

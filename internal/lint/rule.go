@@ -129,7 +129,7 @@ func parseRule(words []string) (r Rule, err error) {
 		Tags:       strings.Split(words[6], ","),
 	}
 	r.From, r.To, err = parseRange(words[3])
-	r.Range = r.revisions()
+	r.Range = r.describeRange()
 	return r, err
 }
 
@@ -157,7 +157,7 @@ func parseRange(text string) (from, to conv.Rev, err error) {
 	return from, to, nil
 }
 
-func (r Rule) revisions() string {
+func (r Rule) describeRange() string {
 	if r.From == conv.Unknown {
 		return "all revisions"
 	}

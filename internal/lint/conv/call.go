@@ -17,8 +17,8 @@ type Call struct {
 	Name string
 	// Rev is the revision that the request states, or else the session's. Stamped is set if the
 	// request states one in _meta.
-	Rev     Rev
-	Stamped bool
+	Rev            Rev
+	StatesRevision bool
 	// Token is the key of the progress token, or "".
 	Token string
 	// Params are kept until the response.
@@ -41,8 +41,8 @@ func (c *Call) Meta(name string) json.RawMessage {
 	return Inside(c.Params, "_meta", name)
 }
 
-// shrink drops the params except for _meta, which later messages are compared with.
-func (c *Call) shrink() {
+// dropParams drops the params except for _meta, which later messages are compared with.
+func (c *Call) dropParams() {
 	if c.Method == "subscriptions/listen" || c.Params == nil {
 		return
 	}
@@ -67,8 +67,8 @@ func Key(id json.RawMessage) string {
 	return string(id)
 }
 
-// otherType returns the key of the id in the other JSON type: the number 1 for "1".
-func otherType(id json.RawMessage) string {
+// keyInOtherType returns the key of the id in the other JSON type: the number 1 for "1".
+func keyInOtherType(id json.RawMessage) string {
 	if text, ok := jsonraw.Text(id); ok {
 		if jsonraw.IsNumber([]byte(text)) {
 			return jsonraw.PlainNumber(text)
@@ -98,12 +98,12 @@ type Stream struct {
 	Open int
 	// Events counts the server-sent events, including comments.
 	Events int
-	// IDs is set after an event with an id, Retry after one with a reconnection time.
-	IDs, Retry bool
+	// HasIDs is set after an event with an id, Retry after one with a reconnection time.
+	HasIDs, HasRetry bool
 }
 
-// EventStream reports whether the response is an event stream.
-func (s *Stream) EventStream() bool {
+// IsEventStream reports whether the response is an event stream.
+func (s *Stream) IsEventStream() bool {
 	return s != nil && s.Response != nil && wire.MediaType(s.Response.Field("Content-Type")) == "text/event-stream"
 }
 

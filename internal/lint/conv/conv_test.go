@@ -41,7 +41,7 @@ func TestKeysTellTypesApart(t *testing.T) {
 			t.Errorf("%s is %s", other[0], other[1])
 		}
 	}
-	if otherType([]byte(`"1"`)) != Key([]byte(`1`)) || otherType([]byte(`1`)) != Key([]byte(`"1"`)) || otherType([]byte(`"x"`)) != "" {
+	if keyInOtherType([]byte(`"1"`)) != Key([]byte(`1`)) || keyInOtherType([]byte(`1`)) != Key([]byte(`"1"`)) || keyInOtherType([]byte(`"x"`)) != "" {
 		t.Error("the other type")
 	}
 }
@@ -143,13 +143,13 @@ func TestLinesAreBounded(t *testing.T) {
 		return wire.Frame{Kind: wire.Noise, Dir: wire.Received, Raw: []byte(text)}
 	}
 	var frames []wire.Frame
-	for range 2*mostPending + 10 {
+	for range 2*maxNoiseLines + 10 {
 		frames = append(frames, noise("["))
 	}
 	if n := len(events(frames...)); n != len(frames)+1 {
 		t.Errorf("%d events", n)
 	}
-	long := noise("[" + strings.Repeat(" ", mostPendingBytes))
+	long := noise("[" + strings.Repeat(" ", maxNoiseBytes))
 	if got := events(long, noise("]")); len(got) != 3 {
 		t.Error(got)
 	}

@@ -53,21 +53,21 @@ type Conversation struct {
 	// secrets.
 	Hide func(raw []byte) []byte
 
-	// asked is the last revision that the client offered.
-	asked  Rev
-	emit   func(*Event)
-	tables tables
-	lines  lines
-	state  map[string]any
+	// lastOffered is the last revision that the client offered.
+	lastOffered Rev
+	emit        func(*Event)
+	tables      tables
+	noise       noiseLines
+	state       map[string]any
 }
 
 // tables index requests and streams.
 type tables struct {
-	calls   recent.Map[string, *Call]
-	tokens  recent.Map[string, *Call]
-	streams recent.Map[streamKey, *Stream]
-	open    int
-	judged  recent.Map[uint64, bool]
+	calls     recent.Map[string, *Call]
+	tokens    recent.Map[string, *Call]
+	streams   recent.Map[streamKey, *Stream]
+	openCalls int
+	seenItems recent.Map[uint64, bool]
 }
 
 // A streamKey identifies a stream across connections.
@@ -82,7 +82,7 @@ func New(emit func(*Event)) *Conversation {
 	c.tables.calls.MinEntries = maxCalls
 	c.tables.tokens.MinEntries = maxCalls
 	c.tables.streams.MinEntries = maxCalls
-	c.lines.send = c.sendNoise
+	c.noise.emit = c.sendNoise
 	return c
 }
 
@@ -97,7 +97,7 @@ func State[T any](c *Conversation, name string) *T {
 }
 
 // OpenCalls returns the number of the client's requests without a response.
-func (c *Conversation) OpenCalls() int { return c.tables.open }
+func (c *Conversation) OpenCalls() int { return c.tables.openCalls }
 
 // Call returns the client's request with an id key, or nil.
 func (c *Conversation) Call(key string) *Call {
@@ -122,14 +122,14 @@ func Sum(name string, raw []byte) uint64 {
 	return h.Sum64()
 }
 
-// Fresh reports whether bytes are judged for the first time under a name. Lists are read
+// IsFirstSighting reports whether bytes are judged for the first time under a name. Lists are read
 // repeatedly.
-func (c *Conversation) Fresh(name string, raw []byte) bool {
+func (c *Conversation) IsFirstSighting(name string, raw []byte) bool {
 	sum := Sum(name, raw)
-	if _, seen := c.tables.judged.Lookup(sum); seen {
+	if _, seen := c.tables.seenItems.Lookup(sum); seen {
 		return false
 	}
-	c.tables.judged.Put(sum, true)
+	c.tables.seenItems.Put(sum, true)
 	return true
 }
 
@@ -145,11 +145,11 @@ func (c *Conversation) send(e Event) {
 // End emits OnEnd for each revision that was used. If the server answered none of the client's
 // requests, as with HTTP 401, it emits OnEnd for the revision that the client asked for.
 func (c *Conversation) End() {
-	c.lines.flush()
+	c.noise.flush()
 	last := wire.Frame{Time: c.Now}
 	revs := c.Revs()
 	if len(revs) == 0 {
-		revs = []Rev{c.asked}
+		revs = []Rev{c.lastOffered}
 	}
 	for _, r := range revs {
 		c.send(Event{Kind: OnEnd, Frame: &last, Rev: r})
@@ -170,7 +170,7 @@ func (c *Conversation) Revs() (revs []Rev) {
 // revOf returns the revision of a server message that is no reply: the stream's, or else the
 // session's, or else the one stated in requests.
 func (c *Conversation) revOf(s *Stream) Rev {
-	if s != nil && s.Call != nil && s.Call.Stamped && c.PerRequest {
+	if s != nil && s.Call != nil && s.Call.StatesRevision && c.PerRequest {
 		return s.Call.Rev
 	}
 	if c.Session != Unknown {
@@ -179,7 +179,7 @@ func (c *Conversation) revOf(s *Stream) Rev {
 	if c.PerRequest {
 		return Rev20260728
 	}
-	if s != nil && s.Call != nil && !s.Call.Stamped {
+	if s != nil && s.Call != nil && !s.Call.StatesRevision {
 		return s.Call.Rev
 	}
 	return Unknown
@@ -200,17 +200,17 @@ func (c *Conversation) revOfReply(call *Call, m *wire.Message, s *Stream) Rev {
 		}
 		return c.Session
 	}
-	if !call.Stamped {
+	if !call.StatesRevision {
 		return call.Rev
 	}
-	c.PerRequest = c.PerRequest || shows26(call, m, s)
+	c.PerRequest = c.PerRequest || showsR26(call, m, s)
 	if c.PerRequest {
 		return call.Rev
 	}
 	return c.Session
 }
 
-func shows26(call *Call, m *wire.Message, s *Stream) bool {
+func showsR26(call *Call, m *wire.Message, s *Stream) bool {
 	if m.Error != nil {
 		return perRequestCodes[m.Error.Code]
 	}

@@ -101,12 +101,12 @@ type Event struct {
 	// Value is the JSON value that the event is about, At its JSON pointer in the message, Members
 	// its members if it is an object.
 	Value   json.RawMessage
-	At      string
+	Pointer string
 	Members jsonraw.Members
 	// Subject names the value independently of its place, such as "tool get-sum".
 	Subject string
-	// Flag is set on an OnNoise of several lines that form one JSON value.
-	Flag bool
+	// IsJoined is set on an OnNoise of several lines that form one JSON value.
+	IsJoined bool
 	// Hit reports a violation.
 	Hit func(Hit)
 }

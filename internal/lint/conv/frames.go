@@ -13,31 +13,31 @@ func (c *Conversation) Add(f wire.Frame) {
 	if !f.Time.IsZero() {
 		c.Now = f.Time
 	}
-	s := c.stream(&f)
+	s := c.findStream(&f)
 	if f.Kind != wire.Noise && f.Stream == 0 && f.Dir == wire.Received {
-		c.lines.flush()
+		c.noise.flush()
 	}
 	switch f.Kind {
 	case wire.Head:
-		c.head(&f, s)
+		c.readHead(&f, s)
 	case wire.Noise:
 		if f.DecodeError != "" && s != nil {
 			s.Open = 0 // the body may contain the response
 		} else if f.Dir == wire.Received && s == nil {
-			c.lines.add(f)
+			c.noise.add(f)
 		}
 	case wire.Closed:
-		c.closed(&f, s)
+		c.readClose(&f, s)
 	case wire.Event:
-		c.event(&f, s)
+		c.readEvent(&f, s)
 	case wire.Body:
-		c.body(&f, s)
+		c.readBody(&f, s)
 	case wire.Stderr:
 	}
 }
 
-// stream returns the HTTP exchange of a frame, or nil for stdio.
-func (c *Conversation) stream(f *wire.Frame) *Stream {
+// findStream returns the HTTP exchange of a frame, or nil for stdio.
+func (c *Conversation) findStream(f *wire.Frame) *Stream {
 	if f.Stream == 0 {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (c *Conversation) stream(f *wire.Frame) *Stream {
 	return s
 }
 
-func (c *Conversation) head(f *wire.Frame, s *Stream) {
+func (c *Conversation) readHead(f *wire.Frame, s *Stream) {
 	if s == nil || f.HTTP == nil {
 		return
 	}
@@ -66,30 +66,30 @@ func (c *Conversation) head(f *wire.Frame, s *Stream) {
 	c.send(Event{Kind: OnHead, Frame: f, Stream: s, Call: s.Call, Rev: c.revOf(s)})
 }
 
-func (c *Conversation) closed(f *wire.Frame, s *Stream) {
+func (c *Conversation) readClose(f *wire.Frame, s *Stream) {
 	c.send(Event{Kind: OnClose, Frame: f, Stream: s, Rev: c.revOf(s)})
 }
 
-func (c *Conversation) event(f *wire.Frame, s *Stream) {
+func (c *Conversation) readEvent(f *wire.Frame, s *Stream) {
 	if s == nil {
 		return
 	}
 	s.Events++
 	if f.SSE != nil {
-		s.IDs = s.IDs || f.SSE.ID != nil
-		s.Retry = s.Retry || f.SSE.Retry != nil
+		s.HasIDs = s.HasIDs || f.SSE.ID != nil
+		s.HasRetry = s.HasRetry || f.SSE.Retry != nil
 		c.SSE = c.SSE || f.SSE.Event == "endpoint"
 	}
 	c.send(Event{Kind: OnEvent, Frame: f, Stream: s, Rev: c.revOf(s)})
 	if f.SSE.MayCarry() && len(bytes.Trim(f.Raw, jsonraw.WhiteSpace)) > 0 {
-		c.message(f, s)
+		c.readMessage(f, s)
 	}
 	s.Last = f.Time
 }
 
-// body reads an HTTP body or a line of stdio. The body of an HTTP error may be something else than
+// readBody reads an HTTP body or a line of stdio. The body of an HTTP error may be something else than
 // JSON-RPC, and the body of an authorization server always is.
-func (c *Conversation) body(f *wire.Frame, s *Stream) {
+func (c *Conversation) readBody(f *wire.Frame, s *Stream) {
 	switch {
 	case s == nil: // a line of stdio is a message
 	case f.Dir == wire.Sent:
@@ -105,53 +105,53 @@ func (c *Conversation) body(f *wire.Frame, s *Stream) {
 		s.Status() >= 300 && !bytes.Contains(f.Raw, []byte(`"jsonrpc"`)):
 		return
 	}
-	c.message(f, s)
+	c.readMessage(f, s)
 }
 
 // Limits of lines.
 const (
-	mostPending      = 2000
-	mostPendingBytes = 256 << 10
+	maxNoiseLines = 2000
+	maxNoiseBytes = 256 << 10
 )
 
-// lines collects lines that are not messages but may form one JSON value together.
-type lines struct {
+// noiseLines collects lines that are not messages but may form one JSON value together.
+type noiseLines struct {
 	pending []wire.Frame
-	// send reports a line that is no part of a JSON value or, if joined is set, the first line of a
+	// emit reports a line that is no part of a JSON value or, if joined is set, the first line of a
 	// value.
-	send func(f *wire.Frame, joined bool)
+	emit func(f *wire.Frame, joined bool)
 	// depth counts the open brackets, size the bytes.
 	depth, size       int
 	inString, escaped bool
 }
 
-func (l *lines) add(f wire.Frame) {
+func (l *noiseLines) add(f wire.Frame) {
 	if len(l.pending) == 0 {
 		first := bytes.TrimLeft(f.Raw, jsonraw.WhiteSpace)
 		if len(first) == 0 || first[0] != '{' && first[0] != '[' {
-			l.send(&f, false)
+			l.emit(&f, false)
 			return
 		}
-		*l = lines{send: l.send}
+		*l = noiseLines{emit: l.emit}
 	}
 	l.pending = append(l.pending, f)
-	l.count(f.Raw)
+	l.countBrackets(f.Raw)
 	l.size += len(f.Raw)
 	switch {
-	case l.size > mostPendingBytes || len(l.pending) > mostPending:
+	case l.size > maxNoiseBytes || len(l.pending) > maxNoiseLines:
 		l.flush()
 	case l.depth > 0: // more lines follow
 	case len(l.pending) > 1 && jsonraw.Valid(l.joined()) == nil:
 		head := l.pending[0]
 		l.pending = nil
-		l.send(&head, true)
+		l.emit(&head, true)
 	default:
 		l.flush()
 	}
 }
 
-// count updates depth for the brackets outside of strings.
-func (l *lines) count(raw []byte) {
+// countBrackets updates depth for the brackets outside of strings.
+func (l *noiseLines) countBrackets(raw []byte) {
 	for _, b := range raw {
 		switch {
 		case l.escaped:
@@ -169,7 +169,7 @@ func (l *lines) count(raw []byte) {
 	}
 }
 
-func (l *lines) joined() (whole []byte) {
+func (l *noiseLines) joined() (whole []byte) {
 	for _, line := range l.pending {
 		whole = append(append(whole, line.Raw...), '\n')
 	}
@@ -177,16 +177,16 @@ func (l *lines) joined() (whole []byte) {
 }
 
 // flush reports the lines that do not form a JSON value.
-func (l *lines) flush() {
+func (l *noiseLines) flush() {
 	all := l.pending
 	l.pending = nil
 	for i := range all {
-		l.send(&all[i], false)
+		l.emit(&all[i], false)
 	}
 }
 
 func (c *Conversation) sendNoise(f *wire.Frame, joined bool) {
 	if len(bytes.TrimSpace(f.Raw)) > 0 {
-		c.send(Event{Kind: OnNoise, Frame: f, Value: f.Raw, Flag: joined, Rev: c.revOf(nil)})
+		c.send(Event{Kind: OnNoise, Frame: f, Value: f.Raw, IsJoined: joined, Rev: c.revOf(nil)})
 	}
 }

@@ -9,28 +9,28 @@ import (
 	"mcpc/internal/wire"
 )
 
-// message reads a message, or each message of a batch.
-func (c *Conversation) message(f *wire.Frame, s *Stream) {
+// readMessage reads a message, or each message of a batch.
+func (c *Conversation) readMessage(f *wire.Frame, s *Stream) {
 	m := wire.ParseMessage(f.Raw)
 	if f.Dir == wire.Sent {
-		c.sent(f, s, m)
+		c.readSent(f, s, m)
 		return
 	}
 	c.send(Event{Kind: OnFrame, Frame: f, Stream: s, Message: m, Rev: c.revOf(s), Value: f.Raw})
 	if m.Kind != wire.Batch {
-		c.received(f, s, m)
+		c.readReceived(f, s, m)
 		return
 	}
 	c.send(Event{Kind: OnBatch, Frame: f, Stream: s, Message: m, Rev: c.revOf(s)})
 	for _, item := range m.Items {
-		c.received(f, s, item)
+		c.readReceived(f, s, item)
 	}
 }
 
-func (c *Conversation) sent(f *wire.Frame, s *Stream, m *wire.Message) {
+func (c *Conversation) readSent(f *wire.Frame, s *Stream, m *wire.Message) {
 	if m.Kind == wire.Batch {
 		for _, item := range m.Items {
-			c.sent(f, s, item)
+			c.readSent(f, s, item)
 		}
 		return
 	}
@@ -46,11 +46,11 @@ func (c *Conversation) sent(f *wire.Frame, s *Stream, m *wire.Message) {
 		Message: m,
 		Rev:     c.Session,
 		Value:   m.Params,
-		At:      "/params",
+		Pointer: "/params",
 	}
 	switch {
 	case m.Kind == wire.Request:
-		e.Call = c.call(f, s, m)
+		e.Call = c.recordCall(f, s, m)
 		e.Rev = e.Call.Rev
 	case m.Method == "notifications/initialized":
 		c.Initialized = true
@@ -59,14 +59,14 @@ func (c *Conversation) sent(f *wire.Frame, s *Stream, m *wire.Message) {
 			call.CancelledAt = f.Seq
 			call.Cancelled = f.Time
 			e.Call = call
-			c.done(call)
+			c.closeCall(call)
 		}
 	}
 	c.send(e)
 }
 
-// call records a request of the client.
-func (c *Conversation) call(f *wire.Frame, s *Stream, m *wire.Message) *Call {
+// recordCall records a request of the client.
+func (c *Conversation) recordCall(f *wire.Frame, s *Stream, m *wire.Message) *Call {
 	call := &Call{
 		Seq:    f.Seq,
 		ID:     bytes.Clone(m.ID),
@@ -84,8 +84,8 @@ func (c *Conversation) call(f *wire.Frame, s *Stream, m *wire.Message) *Call {
 	}
 	if version := ParseRev(TextInside(m.Params, "_meta", MetaPrefix+"protocolVersion")); version != Unknown {
 		call.Rev = version
-		call.Stamped = true
-		c.asked = version
+		call.StatesRevision = true
+		c.lastOffered = version
 	} else if c.Session == Unknown && s != nil {
 		call.Rev = min(ParseRev(s.Request.Field("MCP-Protocol-Version")), Rev20251125)
 	}
@@ -96,7 +96,7 @@ func (c *Conversation) call(f *wire.Frame, s *Stream, m *wire.Message) *Call {
 	c.Opened = c.Opened || mcp.IsOpening(m.Method)
 	if m.Method == "initialize" {
 		c.Client.declare(Inside(m.Params, "capabilities"), TextInside(m.Params, "protocolVersion"))
-		c.asked = ParseRev(c.Client.Version)
+		c.lastOffered = ParseRev(c.Client.Version)
 		c.Server = Peer{}
 		c.Session = Unknown
 		c.Initialized = false
@@ -108,22 +108,22 @@ func (c *Conversation) call(f *wire.Frame, s *Stream, m *wire.Message) *Call {
 		}
 	}
 	c.tables.calls.Put(call.key, call)
-	c.tables.open++
+	c.tables.openCalls++
 	return call
 }
 
-// done records that a request has stopped waiting for its response.
-func (c *Conversation) done(call *Call) {
-	c.tables.open--
+// closeCall records that a request has stopped waiting for its response.
+func (c *Conversation) closeCall(call *Call) {
+	c.tables.openCalls--
 	if call.Stream != nil {
 		call.Stream.Open--
 	}
 }
 
-// callOf returns the request of a response. It prefers a request in the same HTTP exchange, because
+// findCall returns the request of a response. It prefers a request in the same HTTP exchange, because
 // some clients use one id for all requests. loose is set if the response has no id and only one
 // request is waiting.
-func (c *Conversation) callOf(m *wire.Message, s *Stream) (call *Call, loose bool) {
+func (c *Conversation) findCall(m *wire.Message, s *Stream) (call *Call, loose bool) {
 	key := Key(m.ID)
 	if s != nil && s.Call != nil && s.Call.key == key {
 		return s.Call, false
@@ -141,32 +141,34 @@ func (c *Conversation) callOf(m *wire.Message, s *Stream) (call *Call, loose boo
 	return nil, false
 }
 
-// NearMiss returns the request whose id equals a response's id except for the JSON type, or nil.
-func (c *Conversation) NearMiss(id json.RawMessage) *Call { return c.Call(otherType(id)) }
+// CallWithOtherIDType returns the request whose id equals a response's id except for the JSON type, or nil.
+func (c *Conversation) CallWithOtherIDType(id json.RawMessage) *Call {
+	return c.Call(keyInOtherType(id))
+}
 
 func isReply(m *wire.Message) bool {
 	return m.Kind == wire.Response || m.Kind == wire.ErrorResponse ||
 		m.Kind == wire.Invalid && (m.Result != nil || m.Error != nil) && m.Method == ""
 }
 
-func (c *Conversation) received(f *wire.Frame, s *Stream, m *wire.Message) {
+func (c *Conversation) readReceived(f *wire.Frame, s *Stream, m *wire.Message) {
 	e := Event{Conversation: c, Frame: f, Stream: s, Message: m, Method: m.Method}
 	if s != nil {
 		e.Call = s.Call
 	}
 	if isReply(m) {
-		c.reply(e)
+		c.readReply(e)
 		return
 	}
 	e.Rev = c.revOf(s)
 	e.Value = m.Params
-	e.At = "/params"
+	e.Pointer = "/params"
 	if m.Kind == wire.Notification && s == nil {
 		e.Call = c.CallOf(Key(Inside(m.Params, "progressToken")))
 		if id := Inside(m.Params, "_meta", MetaPrefix+"subscriptionId"); id != nil {
 			e.Call = c.Call(Key(id))
 		}
-		if e.Call != nil && e.Call.Stamped && c.PerRequest {
+		if e.Call != nil && e.Call.StatesRevision && c.PerRequest {
 			e.Rev = e.Call.Rev
 		}
 	}
@@ -180,27 +182,27 @@ func (c *Conversation) received(f *wire.Frame, s *Stream, m *wire.Message) {
 	case wire.Request:
 		e.Kind = OnAsk
 		c.send(e)
-		question(e, m.Method, e.Value, e.At)
+		sendQuestion(e, m.Method, e.Value, e.Pointer)
 	default:
 	}
 	e.Kind = OnDone
 	c.send(e)
 }
 
-func (c *Conversation) reply(e Event) {
+func (c *Conversation) readReply(e Event) {
 	m := e.Message
 	s := e.Stream
-	e.Call, _ = c.callOf(m, s)
+	e.Call, _ = c.findCall(m, s)
 	e.Rev = c.revOfReply(e.Call, m, s)
 	e.Method = ""
 	if e.Call != nil {
 		e.Method = e.Call.Method
 		if m.Kind == wire.Response {
-			c.learn(e.Call, m)
+			c.recordDeclarations(e.Call, m)
 		}
 	}
 	e.Value = m.Result
-	e.At = "/result"
+	e.Pointer = "/result"
 	e.Members, _ = m.ResultMembers()
 	for _, kind := range []Kind{OnMessage, OnReply} {
 		e.Kind = kind
@@ -210,7 +212,7 @@ func (c *Conversation) reply(e Event) {
 		failure := e
 		failure.Kind = OnError
 		failure.Value = m.Error.Raw
-		failure.At = "/error"
+		failure.Pointer = "/error"
 		failure.Members = nil
 		c.send(failure)
 	} else if e.Call != nil && m.Kind == wire.Response {
@@ -220,7 +222,7 @@ func (c *Conversation) reply(e Event) {
 			e.Subject += " " + e.Call.Name
 		}
 		c.send(e)
-		parts(e)
+		sendParts(e)
 		e.Kind = OnDone
 		c.send(e)
 	}
@@ -230,14 +232,14 @@ func (c *Conversation) reply(e Event) {
 	if call := e.Call; call != nil {
 		call.Answers++
 		if call.Answers == 1 && call.CancelledAt == 0 {
-			c.done(call)
+			c.closeCall(call)
 		}
-		call.shrink()
+		call.dropParams()
 	}
 }
 
-// learn records what the server declares in a result.
-func (c *Conversation) learn(call *Call, m *wire.Message) {
+// recordDeclarations records what the server declares in a result.
+func (c *Conversation) recordDeclarations(call *Call, m *wire.Message) {
 	switch call.Method {
 	case "initialize":
 		version := TextInside(m.Result, "protocolVersion")

@@ -110,7 +110,7 @@ func checkResponseID(e *conv.Event) {
 // checkUnknownID reports a response whose id is the id of no request. Without the beginning of the
 // conversation, it reports only an id that differs from a request's id in its JSON type.
 func checkUnknownID(e *conv.Event, id string) {
-	if call := e.NearMiss(e.Message.ID); call != nil {
+	if call := e.CallWithOtherIDType(e.Message.ID); call != nil {
 		e.Hit(conv.Hit{
 			Root: true, Subject: "response", Pointer: "/id", Got: "id " + id,
 			Want: "id " + string(call.ID) + ", in this JSON type",
@@ -150,7 +150,7 @@ func repliesToNotification(e *conv.Event) bool {
 	if e.Stream != nil {
 		return e.Stream.Sent == wire.Notification || e.Stream.Sent == wire.Response
 	}
-	return e.LastSent == wire.Notification && e.OpenCalls() == 0 && e.NearMiss(e.Message.ID) == nil &&
+	return e.LastSent == wire.Notification && e.OpenCalls() == 0 && e.CallWithOtherIDType(e.Message.ID) == nil &&
 		e.Conversation.Call(conv.Key(e.Message.ID)) == nil
 }
 
@@ -161,7 +161,7 @@ func hasNaN(raw []byte) bool {
 // isBrokenMessage reports whether a line of stdout is a JSON-RPC message with NaN, Infinity or
 // invalid UTF-8.
 func isBrokenMessage(e *conv.Event) bool {
-	if e.Flag || !bytes.Contains(e.Value, []byte(`"jsonrpc"`)) {
+	if e.IsJoined || !bytes.Contains(e.Value, []byte(`"jsonrpc"`)) {
 		return false
 	}
 	if hasNaN(e.Value) {

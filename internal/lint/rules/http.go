@@ -52,7 +52,7 @@ var httpChecks = []Check{
 	{
 		ID:   "L078",
 		Kind: conv.OnReply,
-		When: func(e *conv.Event) bool { return e.Stream.EventStream() },
+		When: func(e *conv.Event) bool { return e.Stream.IsEventStream() },
 		Do: func(e *conv.Event) {
 			if got := e.Stream.Response.Field("X-Accel-Buffering"); !strings.EqualFold(got, "no") {
 				findHeader(e, "X-Accel-Buffering: "+got, "X-Accel-Buffering: no")
@@ -102,7 +102,7 @@ func onStream(e *conv.Event) bool { return e.Stream != nil && e.Stream.Response 
 func errorInBody(codes ...int64) func(*conv.Event) bool {
 	return func(e *conv.Event) bool {
 		for _, code := range codes {
-			if errorCode(e) == code && onStream(e) && !e.Stream.EventStream() {
+			if errorCode(e) == code && onStream(e) && !e.Stream.IsEventStream() {
 				return true
 			}
 		}
@@ -164,7 +164,7 @@ func checkRelated(e *conv.Event) {
 // isAnswered reports whether the event is on an event stream whose requests are all answered.
 func isAnswered(e *conv.Event) bool {
 	s := e.Stream
-	return s != nil && s.Call != nil && s.Open == 0 && !s.Answered.IsZero() && s.EventStream()
+	return s != nil && s.Call != nil && s.Open == 0 && !s.Answered.IsZero() && s.IsEventStream()
 }
 
 // maxCloseDelay is the time from the response to the end of its stream, maxIdle the time between

@@ -12,13 +12,13 @@ var pipe = []Check{
 	{
 		ID:   "L019",
 		Kind: conv.OnNoise,
-		When: func(e *conv.Event) bool { return !e.Flag && !isBrokenMessage(e) },
+		When: func(e *conv.Event) bool { return !e.IsJoined && !isBrokenMessage(e) },
 		Do: func(e *conv.Event) {
 			e.Hit(conv.Hit{Subject: "stdout", Got: e.Show(e.Value), Want: "a JSON-RPC message"})
 		},
 	},
 	{ID: "L020", Kind: conv.OnMessage, Do: func(*conv.Event) {}},
-	{ID: "L020", Kind: conv.OnNoise, When: func(e *conv.Event) bool { return e.Flag }, Do: func(e *conv.Event) {
+	{ID: "L020", Kind: conv.OnNoise, When: func(e *conv.Event) bool { return e.IsJoined }, Do: func(e *conv.Event) {
 		e.Hit(conv.Hit{
 			Subject: "stdout", Got: e.Show(e.Value) + ", continued on the next lines",
 			Want: "a message on one line",

@@ -37,7 +37,7 @@ func shapeCheck(t Tools) Check {
 		Yields: true,
 		When:   func(e *conv.Event) bool { return e.Rev != conv.Unknown },
 		Do: func(e *conv.Event) {
-			isKnown := func(entry []byte) bool { return !e.Fresh("shape "+e.Rev.Short(), entry) }
+			isKnown := func(entry []byte) bool { return !e.IsFirstSighting("shape "+e.Rev.Short(), entry) }
 			for _, f := range t.Shape(isKnown, e.Rev.String(), e.Method, e.Message) {
 				severity := conv.Severity("")
 				if f.Severity != wire.Error {

@@ -57,7 +57,7 @@ var sessions = []Check{
 		}
 	}},
 	{ID: "L100", Kind: conv.OnClose, When: isServerClose, Do: func(e *conv.Event) {
-		if e.Stream.Open > 0 && !e.Stream.Retry {
+		if e.Stream.Open > 0 && !e.Stream.HasRetry {
 			e.FindMessage("event stream", "closed without the response and without retry", "an event with retry before the end")
 		}
 	}},
@@ -170,7 +170,7 @@ func checkDuplicate(e *conv.Event) {
 func isServerClose(e *conv.Event) bool {
 	end := e.Frame.Close
 	isServerEnd := end != nil && end.By == wire.Received && end.How == "end"
-	return isServerEnd && e.Stream.EventStream() && e.Stream.Sent == wire.Request
+	return isServerEnd && e.Stream.IsEventStream() && e.Stream.Sent == wire.Request
 }
 
 func isEndpointEvent(e *conv.Event) bool {

@@ -45,12 +45,12 @@ func poisonMarks(e *conv.Event) []poison.Mark {
 		marks []poison.Mark
 	}
 	c := conv.State[cache](e.Conversation, "poison")
-	if c.spot != e.Spot() || c.at != e.At {
+	if c.spot != e.Spot() || c.at != e.Pointer {
 		var own poison.Names
 		if e.Kind == conv.OnTool {
 			own = toolNames(e)
 		}
-		*c = cache{e.Spot(), e.At, poison.Scan(e.Value, own)}
+		*c = cache{e.Spot(), e.Pointer, poison.Scan(e.Value, own)}
 	}
 	return c.marks
 }

@@ -88,7 +88,7 @@ func schemasOf(e *conv.Event) (all []walkedSchema) {
 		all  []walkedSchema
 	}
 	c := conv.State[cache](e.Conversation, "schemas")
-	if c.all != nil && c.spot == e.Spot() && c.at == e.At {
+	if c.all != nil && c.spot == e.Spot() && c.at == e.Pointer {
 		return c.all
 	}
 	for _, name := range []string{"inputSchema", "outputSchema"} {
@@ -96,7 +96,7 @@ func schemasOf(e *conv.Event) (all []walkedSchema) {
 			all = append(all, walkedSchema{"/" + name, schema.Walk(s)})
 		}
 	}
-	*c = cache{e.Spot(), e.At, all}
+	*c = cache{e.Spot(), e.Pointer, all}
 	return all
 }
 

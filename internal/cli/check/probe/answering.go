@@ -13,8 +13,8 @@ import (
 
 // Client capabilities that requests of probes declare. Probes decline each form.
 const (
-	forms = `{"elicitation":{"form":{}}}`
-	tasks = `{"extensions":{"` + meta + `tasks":{}}}`
+	formCapabilities = `{"elicitation":{"form":{}}}`
+	taskCapabilities = `{"extensions":{"` + metaPrefix + `tasks":{}}}`
 )
 
 // asksForInput reports whether the tool refused a client without capabilities because it needs
@@ -31,7 +31,8 @@ func (c calledTool) declaringRequest(capabilities string, more ...jsonraw.Member
 	for _, m := range more {
 		q.params = jsonraw.With(q.params, m.Name, m.Value)
 	}
-	q.params = jsonraw.With(q.params, "_meta", jsonraw.With(nil, meta+"clientCapabilities", json.RawMessage(capabilities)))
+	meta := jsonraw.With(nil, metaPrefix+"clientCapabilities", json.RawMessage(capabilities))
+	q.params = jsonraw.With(q.params, "_meta", meta)
 	return q
 }
 
@@ -48,7 +49,7 @@ func judgeQuestions(
 		if !asksForInput(c) {
 			continue
 		}
-		if question := b.sendRough(ctx, c.declaringRequest(forms)); wire.RequiresInput(question.Result) {
+		if question := b.sendRough(ctx, c.declaringRequest(formCapabilities)); wire.RequiresInput(question.Result) {
 			found, judged := judge(c, question)
 			misses = append(misses, found...)
 			anyJudged = anyJudged || judged
@@ -81,11 +82,11 @@ func (c calledTool) retryRequest(responses, state json.RawMessage) probeRequest 
 	if state != nil {
 		more = append(more, jsonraw.Member{Name: "requestState", Value: state})
 	}
-	return c.declaringRequest(forms, more...)
+	return c.declaringRequest(formCapabilities, more...)
 }
 
-// rememberedCapability calls a tool without the capability that the request before declared.
-func rememberedCapability(ctx context.Context, b *bench) []miss {
+// probeRememberedCapability calls a tool without the capability that the request before declared.
+func probeRememberedCapability(ctx context.Context, b *bench) []miss {
 	return judgeQuestions(ctx, b, "L050", func(c calledTool, _ answer) ([]miss, bool) {
 		a := b.sendRough(ctx, c.request(c.Args))
 		if wire.RequiresInput(a.Result) {
@@ -95,9 +96,9 @@ func rememberedCapability(ctx context.Context, b *bench) []miss {
 	})
 }
 
-// tamperedState changes one byte of a requestState. If the state is too short to be signed, the
+// probeTamperedState changes one byte of a requestState. If the state is too short to be signed, the
 // miss is only a warning.
-func tamperedState(ctx context.Context, b *bench) []miss {
+func probeTamperedState(ctx context.Context, b *bench) []miss {
 	return judgeQuestions(ctx, b, "L157", func(c calledTool, question answer) ([]miss, bool) {
 		state, _ := jsonraw.Text(jsonraw.First(question.Result, "requestState"))
 		responses := declineAll(question)
@@ -127,8 +128,8 @@ func tamperedState(ctx context.Context, b *bench) []miss {
 // minSigned is the length of the shortest state that may have a signature.
 const minSigned = 32
 
-// wrongAnswers sends too few responses to a question, and too many.
-func wrongAnswers(ctx context.Context, b *bench) []miss {
+// probeWrongResponses sends too few responses to a question, and too many.
+func probeWrongResponses(ctx context.Context, b *bench) []miss {
 	return judgeQuestions(ctx, b, "L158", func(c calledTool, question answer) (misses []miss, judged bool) {
 		responses := declineAll(question)
 		state := jsonraw.First(question.Result, "requestState")
@@ -146,16 +147,16 @@ func wrongAnswers(ctx context.Context, b *bench) []miss {
 	})
 }
 
-// createdTask gets a task as soon as it was created, and cancels it.
-func createdTask(ctx context.Context, b *bench) (misses []miss) {
+// probeCreatedTask gets a task as soon as it was created, and cancels it.
+func probeCreatedTask(ctx context.Context, b *bench) (misses []miss) {
 	anyTask := false
 	taskRequest := func(method, id string) probeRequest {
 		params := jsonraw.With(jsonraw.With(nil, "taskId", jsonraw.Quote(id)), "_meta",
-			jsonraw.With(nil, meta+"clientCapabilities", json.RawMessage(tasks)))
+			jsonraw.With(nil, metaPrefix+"clientCapabilities", json.RawMessage(taskCapabilities)))
 		return probeRequest{method: method, params: params}
 	}
 	for _, c := range b.called {
-		created := b.sendRough(ctx, c.declaringRequest(tasks))
+		created := b.sendRough(ctx, c.declaringRequest(taskCapabilities))
 		id, _ := jsonraw.Text(jsonraw.First(created.Result, "taskId"))
 		if id == "" {
 			continue
@@ -172,8 +173,8 @@ func createdTask(ctx context.Context, b *bench) (misses []miss) {
 	return misses
 }
 
-// endedTask waits for the result of a task, and then cancels the task.
-func endedTask(ctx context.Context, b *bench) []miss {
+// probeEndedTask waits for the result of a task, and then cancels the task.
+func probeEndedTask(ctx context.Context, b *bench) []miss {
 	for _, c := range b.called {
 		listed := b.lists["tools"][slices.Index(b.lists.names("tools", "name"), c.Name)]
 		support := conv.TextInside(listed, "execution", "taskSupport")
@@ -199,21 +200,21 @@ func endedTask(ctx context.Context, b *bench) []miss {
 	return skipRule("L193", "no task ended in time")
 }
 
-// publicLists asks for the tools without the token. If the server answers, a list that it calls
+// probePublicList asks for the tools without the token. If the server answers, a list that it calls
 // public must be the same as with the token.
-func publicLists(ctx context.Context, b *bench) (misses []miss) {
-	if !b.o.Send.Auth || !hasToken(b) {
+func probePublicList(ctx context.Context, b *bench) (misses []miss) {
+	if !b.request.Send.Auth || !hasToken(b) {
 		return skipRule("L150", "needs --auth and a token: a second user is one without it")
 	}
-	s := *b.clean
-	s.opt.Fields = append(slices.Clone(s.opt.Fields), wire.Field{Name: "Authorization"})
+	s := *b.cleanSession
+	s.options.Fields = append(slices.Clone(s.options.Fields), wire.Field{Name: "Authorization"})
 	other, out := b.openLike(ctx, &s, true)
 	if !out.OK() {
 		return skipRule("L150", out.Text)
 	}
 	defer other.Close(context.WithoutCancel(ctx), true)
 	call := client.Call{Method: "tools/list", Once: true}
-	a := b.answerOf(other.Do(ctx, call), other)
+	a := b.newAnswer(other.Do(ctx, call), other)
 	if !a.hasResult() {
 		return skipRule("L150", "needs a second user: without a token nothing is listed")
 	}
@@ -235,5 +236,5 @@ func hasToken(b *bench) bool {
 	if guard != nil && (guard.Fixed != "" || len(guard.Held()) > 0) {
 		return true
 	}
-	return len(b.clean.c.Fields) > 0
+	return len(b.cleanSession.connection.Fields) > 0
 }

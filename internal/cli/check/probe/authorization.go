@@ -25,14 +25,14 @@ var authRules = []string{"L197", "L198", "L199", "L200", "L201", "L202", "L203",
 // authorization server that they name.
 type authDiscovery struct {
 	challenge        auth.Challenge
-	resource, server document
+	resource, server metadataDocument
 	tried            []string
 	found            auth.Found
 	err              *auth.Error
 }
 
 // A document is metadata with its URL; raw is nil if it was not found.
-type document struct {
+type metadataDocument struct {
 	url string
 	raw json.RawMessage
 }
@@ -55,9 +55,9 @@ func (j *judge) discoverAuth(ctx context.Context, endpoint string) *authDiscover
 		}
 		switch {
 		case s.Document != nil && strings.Contains(s.URL, "oauth-protected-resource"):
-			d.resource = document{s.URL, s.Document}
+			d.resource = metadataDocument{s.URL, s.Document}
 		case s.Document != nil:
-			d.server = document{s.URL, s.Document}
+			d.server = metadataDocument{s.URL, s.Document}
 		case s.URL != "":
 			d.tried = append(d.tried, connect.StepLine(s))
 		}
@@ -73,11 +73,11 @@ func (j *judge) discoverAuth(ctx context.Context, endpoint string) *authDiscover
 	return d
 }
 
-// misses returns the rules that the metadata breaks; at is the evidence for all of them.
-func (d *authDiscovery) misses(endpoint string, at conv.Spot) (misses []miss) {
+// resourceMisses returns the rules that the metadata breaks; at is the evidence for all of them.
+func (d *authDiscovery) resourceMisses(endpoint string, at conv.Spot) (misses []miss) {
 	add := func(rule, subject, got, want string, severity conv.Severity) {
 		misses = append(misses,
-			miss{id: rule, subject: subject, got: strings.TrimSpace(got), want: want, severity: severity, at: at})
+			miss{id: rule, subject: subject, got: strings.TrimSpace(got), want: want, severity: severity, spot: at})
 	}
 	if d.resource.raw == nil {
 		tried := sliceutil.Map(d.tried[:min(3, len(d.tried))], strings.TrimSpace)
@@ -110,7 +110,7 @@ func (d *authDiscovery) misses(endpoint string, at conv.Spot) (misses []miss) {
 // serverMisses returns the rules that the metadata of the authorization server breaks.
 func (d *authDiscovery) serverMisses(at conv.Spot) (misses []miss) {
 	add := func(rule, got, want string, severity conv.Severity) {
-		misses = append(misses, miss{id: rule, subject: d.server.url, got: got, want: want, severity: severity, at: at})
+		misses = append(misses, miss{id: rule, subject: d.server.url, got: got, want: want, severity: severity, spot: at})
 	}
 	m, _ := jsonraw.Object(d.server.raw)
 	if methods := stringsIn(d.server.raw, "code_challenge_methods_supported"); !slices.Contains(methods, "S256") {
@@ -148,14 +148,14 @@ func (j *judge) judgeAuth(ctx context.Context, s *session, rev conv.Rev) {
 	if !j.pacer.facts().Unauthorized {
 		return
 	}
-	endpoint := s.opt.Server.URL
+	endpoint := s.options.Server.URL
 	at := j.lastSpot(s)
-	misses := j.discoverAuth(ctx, endpoint).misses(endpoint, at)
+	misses := j.discoverAuth(ctx, endpoint).resourceMisses(endpoint, at)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	hasServerMetadata := j.authDiscovery.server.raw != nil
 	for _, id := range authRules {
-		if slices.Contains(j.o.Off, id) {
+		if slices.Contains(j.request.Off, id) {
 			continue
 		}
 		r, _ := lint.Find(id)
@@ -186,11 +186,11 @@ func askWithoutToken(ctx context.Context, b *bench) {
 	if b.pacer.facts().Unauthorized || !b.isHTTP() || b.whyNoMore() != "" {
 		return
 	}
-	s := *b.clean
-	s.opt.Fields = append(slices.Clone(s.opt.Fields), wire.Field{Name: "Authorization"})
+	s := *b.cleanSession
+	s.options.Fields = append(slices.Clone(s.options.Fields), wire.Field{Name: "Authorization"})
 	other, out := b.openLike(ctx, &s, false)
 	if out.OK() {
-		other.Do(ctx, client.Call{Method: client.PingMethod(b.clean.Revision()), Once: true})
+		other.Do(ctx, client.Call{Method: client.PingMethod(b.cleanSession.Revision()), Once: true})
 		other.Close(context.WithoutCancel(ctx), true)
 	}
 }

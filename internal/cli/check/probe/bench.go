@@ -27,11 +27,11 @@ import (
 // The rough session is opened at its first request.
 type bench struct {
 	*judge
-	clean, rough *session
-	capabilities json.RawMessage
-	rev          conv.Rev
-	lists        lists
-	refusals     map[string]wire.Outcome // by the list method that failed
+	cleanSession, roughSession *session
+	capabilities               json.RawMessage
+	rev                        conv.Rev
+	lists                      lists
+	refusals                   map[string]wire.Outcome // by the list method that failed
 	// discovered is the answer to server/discover; nil until it is sent.
 	discovered *answer
 	// supported are the versions in discovered.
@@ -69,7 +69,7 @@ func (b *bench) fetchLists(ctx context.Context) wire.Outcome {
 		if !b.declares(k.Capability) {
 			continue
 		}
-		items, out := b.fetchList(ctx, b.clean, k.Method)
+		items, out := b.fetchList(ctx, b.cleanSession, k.Method)
 		b.lists[k.Many] = items
 		switch {
 		case out.OK():
@@ -88,7 +88,7 @@ func (b *bench) fetchLists(ctx context.Context) wire.Outcome {
 		}
 	}
 	text := cmp.Or(commaJoin(counts...), "the server declares none")
-	if !b.ladder.has("schemas") {
+	if !b.ladder.hasStep("schemas") {
 		b.ladder.add("lists", state, text, "")
 		b.ladder.addSchemas(b.lists["tools"])
 	}
@@ -124,25 +124,25 @@ func (b *bench) fetchList(ctx context.Context, s *session, method string) (items
 }
 
 // isHTTP reports whether the server is reached over HTTP: Streamable HTTP or HTTP+SSE.
-func (b *bench) isHTTP() bool { return b.clean.Transport() != transport.Stdio }
+func (b *bench) isHTTP() bool { return b.cleanSession.Transport() != transport.Stdio }
 
 // isStreamable reports whether the server is reached over Streamable HTTP.
-func (b *bench) isStreamable() bool { return b.clean.Transport() == transport.StreamableHTTP }
+func (b *bench) isStreamable() bool { return b.cleanSession.Transport() == transport.StreamableHTTP }
 
 // isStateless reports whether the revision has no sessions.
-func (b *bench) isStateless() bool { return client.Stateless(b.clean.Revision()) }
+func (b *bench) isStateless() bool { return client.Stateless(b.cleanSession.Revision()) }
 
-// roughSession returns the session for malformed requests. It opens a new one if the last one is
+// openRough returns the session for malformed requests. It opens a new one if the last one is
 // broken.
-func (b *bench) roughSession(ctx context.Context) (*session, wire.Outcome) {
-	if b.rough != nil && b.rough.broken == "" {
-		return b.rough, wire.Outcome{}
+func (b *bench) openRough(ctx context.Context) (*session, wire.Outcome) {
+	if b.roughSession != nil && b.roughSession.broken == "" {
+		return b.roughSession, wire.Outcome{}
 	}
-	if b.rough != nil && b.rough.Session != nil {
-		b.rough.Close(ctx, true)
+	if b.roughSession != nil && b.roughSession.Session != nil {
+		b.roughSession.Close(ctx, true)
 	}
-	s, out := b.openLike(ctx, b.clean, true)
-	b.rough = s
+	s, out := b.openLike(ctx, b.cleanSession, true)
+	b.roughSession = s
 	if !out.OK() {
 		s.broken = out.Text
 		return s, out
@@ -163,15 +163,15 @@ func (b *bench) revive(ctx context.Context, during string) bool {
 		return true
 	}
 	isSilent := func(a answer) bool { return a.isBroken() || a.Kind == wire.Timeout }
-	pinging, stop := withPatience(ctx, max(b.clean.opt.Limits.Idle, maxPatience))
+	pinging, stop := withPatience(ctx, max(b.cleanSession.options.Limits.Idle, maxPatience))
 	defer stop()
-	old := answer{Outcome: b.ping(pinging, b.clean)}
+	old := answer{Outcome: b.ping(pinging, b.cleanSession)}
 	if !isSilent(old) {
 		return true
 	}
-	opening, stop := withPatience(ctx, max(b.clean.opt.Limits.Idle, maxPatience))
+	opening, stop := withPatience(ctx, max(b.cleanSession.options.Limits.Idle, maxPatience))
 	defer stop()
-	s, out := b.openLike(opening, b.clean, false)
+	s, out := b.openLike(opening, b.cleanSession, false)
 	if out.OK() { // without a handshake, opening sends nothing
 		if first := (answer{Outcome: b.ping(opening, s)}); isSilent(first) {
 			out = first.Outcome
@@ -192,22 +192,22 @@ func (b *bench) revive(ctx context.Context, during string) bool {
 		b.serverEnd = out
 		return false
 	}
-	b.clean.Close(context.WithoutCancel(ctx), true)
-	b.clean = s
+	b.cleanSession.Close(context.WithoutCancel(ctx), true)
+	b.cleanSession = s
 	return true
 }
 
 // ping sends a request that every server answers.
 func (b *bench) ping(ctx context.Context, s *session) wire.Outcome {
-	return s.Do(ctx, client.Call{Method: client.PingMethod(b.clean.Revision()), Once: true})
+	return s.Do(ctx, client.Call{Method: client.PingMethod(b.cleanSession.Revision()), Once: true})
 }
 
 // duplicate returns a bench with the same knowledge of the server and its own sessions.
 func (b *bench) duplicate(ctx context.Context) (*bench, wire.Outcome) {
-	s, out := b.openLike(ctx, b.clean, false)
+	s, out := b.openLike(ctx, b.cleanSession, false)
 	duplicate := *b
-	duplicate.clean = s
-	duplicate.rough = nil
+	duplicate.cleanSession = s
+	duplicate.roughSession = nil
 	duplicate.discovered = nil
 	duplicate.repeatBenches = nil
 	return &duplicate, out
@@ -229,7 +229,7 @@ func (b *bench) close(ctx context.Context) {
 	for _, repeat := range b.repeatBenches {
 		repeat.close(ctx)
 	}
-	for _, s := range []*session{b.rough, b.clean} {
+	for _, s := range []*session{b.roughSession, b.cleanSession} {
 		if s != nil && s.Session != nil {
 			s.Close(context.WithoutCancel(ctx), true)
 		}
@@ -253,18 +253,18 @@ type probeRequest struct {
 // An answer is the outcome of a probe's request.
 type answer struct {
 	wire.Outcome
-	// at is the frame that is the evidence.
-	at conv.Spot
+	// spot is the frame that is the evidence.
+	spot conv.Spot
 	// unreachable is set if the server could not be reached again after the request.
 	unreachable bool
 	// hide returns bytes without their secrets; nil hides nothing.
 	hide func(raw []byte) []byte
 }
 
-// answerOf returns the answer for an outcome on a session. The evidence is the session's last
+// newAnswer returns the answer for an outcome on a session. The evidence is the session's last
 // answer.
-func (b *bench) answerOf(out wire.Outcome, s *session) answer {
-	return answer{Outcome: out, at: b.lastSpot(s), hide: hidesIn(b.f)}
+func (b *bench) newAnswer(out wire.Outcome, s *session) answer {
+	return answer{Outcome: out, spot: b.lastSpot(s), hide: hidesIn(b.f)}
 }
 
 // excerpt returns the beginning of bytes for a finding, without secrets.
@@ -349,7 +349,7 @@ func (a answer) String() string {
 
 // compose returns a request as the client would send it in this revision.
 func (b *bench) compose(method string, params json.RawMessage) []byte {
-	d, _ := client.Compose(b.clean.opt, b.clean.Memory(), client.Call{Method: method, Params: params})
+	d, _ := client.Compose(b.cleanSession.options, b.cleanSession.Memory(), client.Call{Method: method, Params: params})
 	return d.Message
 }
 
@@ -362,22 +362,22 @@ func (b *bench) doPatiently(
 	request func(context.Context) wire.Outcome,
 ) (a answer, hung bool) {
 	var beforePing conv.Spot
-	out, hung := b.await(ctx, method, s.opt.Limits.Idle, request, func(ctx context.Context) wire.Outcome {
+	out, hung := b.await(ctx, method, s.options.Limits.Idle, request, func(ctx context.Context) wire.Outcome {
 		beforePing = b.lastSpot(s)
 		return b.ping(ctx, s)
 	})
-	a = b.answerOf(out, s)
+	a = b.newAnswer(out, s)
 	if beforePing.Seq != 0 { // the last frame now may be of the ping
-		a.at = beforePing
+		a.spot = beforePing
 	}
 	return a, hung
 }
 
 // sendRough sends a request on the rough session, and records how to send it again.
 func (b *bench) sendRough(ctx context.Context, q probeRequest) answer {
-	s, out := b.roughSession(ctx)
+	s, out := b.openRough(ctx)
 	if !out.OK() {
-		return b.answerOf(out, s)
+		return b.newAnswer(out, s)
 	}
 	raw := q.raw
 	if raw == nil && q.verb == "" {
@@ -398,7 +398,7 @@ func (b *bench) sendRough(ctx context.Context, q probeRequest) answer {
 	if a.Message != nil {
 		b.noteAnswerTime(q.method, a.Took)
 	}
-	return b.recordRepeat(a, q, b.clean.Revision())
+	return b.recordRepeat(a, q, b.cleanSession.Revision())
 }
 
 // recordRepeat records how the request of an answer is sent again with --protocol revision, and
@@ -410,7 +410,7 @@ func (b *bench) recordRepeat(a answer, q probeRequest, revision string) answer {
 	if words != "" && a.Kind == wire.Timeout {
 		words += " --timeout " + max(a.Took.Round(time.Second), time.Second).String()
 	}
-	b.probed[a.at] = probedRequest{revision: b.clean.Revision(), words: words}
+	b.probed[a.spot] = probedRequest{revision: b.cleanSession.Revision(), words: words}
 	return a
 }
 

@@ -17,25 +17,28 @@ import (
 
 // callProbes call the tools that the user named, or read-only ones.
 var callProbes = []probe{
-	{rules: []string{"L124"}, exempt: exemptUnlessCalled(requiresArgument, "needs an argument"), run: missingArgument},
+	{
+		rules: []string{"L124"}, exempt: exemptUnlessCalled(requiresArgument, "needs an argument"),
+		run: probeMissingArgument,
+	},
 	{rules: []string{"L126"}, exempt: exemptUnlessCalled(func(c calledTool) bool {
 		return c.mistypedArguments() != nil
-	}, "has an argument of another type than string"), run: wrongType},
+	}, "has an argument of another type than string"), run: probeWrongType},
 	{rules: []string{"L067", "L068", "L069", "L070"}, exempt: exemptUnlessCalled(func(c calledTool) bool {
 		return len(mcp.HeaderFields(c.schema, c.Args)) > 0
-	}, "has an x-mcp-header"), run: badParamHeaders},
+	}, "has an x-mcp-header"), run: probeParamHeaders},
 	{
 		rules: []string{"L051"},
 		exempt: exemptIf("no tool that was called needs a capability of the client", func(b *bench) bool {
 			return !slices.ContainsFunc(b.called, func(c calledTool) bool { return c.answer.code() == -32021 })
 		}),
-		run: missingCapability,
+		run: judgeCapabilityError,
 	},
-	{rules: []string{"L157"}, exempt: exemptIfNoQuestion, run: tamperedState},
-	{rules: []string{"L158"}, exempt: exemptIfNoQuestion, run: wrongAnswers},
-	{rules: []string{"L184"}, exempt: exemptIfNoCalls, run: createdTask},
-	{rules: []string{"L050"}, run: rememberedCapability},
-	{rules: []string{"L193"}, run: endedTask},
+	{rules: []string{"L157"}, exempt: exemptIfNoQuestion, run: probeTamperedState},
+	{rules: []string{"L158"}, exempt: exemptIfNoQuestion, run: probeWrongResponses},
+	{rules: []string{"L184"}, exempt: exemptIfNoCalls, run: probeCreatedTask},
+	{rules: []string{"L050"}, run: probeRememberedCapability},
+	{rules: []string{"L193"}, run: probeEndedTask},
 }
 
 // A calledTool is a tool that was called, and the answer. after is the answer to the ping that
@@ -52,10 +55,10 @@ func callTools(ctx context.Context, b *bench) {
 	for _, tool := range b.lists["tools"] {
 		name, _ := jsonraw.Text(jsonraw.First(tool, "name"))
 		schema := jsonraw.First(tool, "inputSchema")
-		calls := slices.DeleteFunc(slices.Clone(b.o.Send.Calls), func(c Call) bool { return c.Name != name })
+		calls := slices.DeleteFunc(slices.Clone(b.request.Send.Calls), func(c Call) bool { return c.Name != name })
 		isNamed := len(calls) > 0
 		isHarmless := len(requiredIn(schema)) == 0 && mcp.ToolHints(tool).OnlyReads()
-		if !isNamed && b.o.Send.ReadOnly && isHarmless {
+		if !isNamed && b.request.Send.ReadOnly && isHarmless {
 			calls = []Call{{Name: name, Args: json.RawMessage("{}")}}
 		}
 		for _, c := range calls {
@@ -68,27 +71,27 @@ func callTools(ctx context.Context, b *bench) {
 			// A server may also exit after it answered. The many tools of --call-read-only get no
 			// ping: that would use up the requests of other probes.
 			if isNamed && called.answer.Message != nil && ctx.Err() == nil {
-				ping := client.Call{Method: client.PingMethod(b.clean.Revision()), Once: true}
+				ping := client.Call{Method: client.PingMethod(b.cleanSession.Revision()), Once: true}
 				called.after = b.callClean(ctx, ping, during)
 			}
 			b.called = append(b.called, called)
 		}
 	}
-	for _, c := range b.o.Send.Calls {
+	for _, c := range b.request.Send.Calls {
 		if !slices.Contains(b.lists.names("tools", "name"), c.Name) {
 			b.unlisted = append(b.unlisted, c.Name)
 		}
 	}
 }
 
-// answers judges the calls of callTools. It runs first and is never repeated.
-var answers = probe{
-	rules: []string{"tool-answers"}, sendsNothing: true, exempt: exemptIfNoCalls, run: unansweredCalls,
+// toolAnswersProbe judges the calls of callTools. It runs first and is never repeated.
+var toolAnswersProbe = probe{
+	rules: []string{"tool-answers"}, sendsNothing: true, exempt: exemptIfNoCalls, run: judgeToolAnswers,
 }
 
-// unansweredCalls finds the calls that were not answered, and the calls after which the server
+// judgeToolAnswers finds the calls that were not answered, and the calls after which the server
 // ended.
-func unansweredCalls(_ context.Context, b *bench) (misses []miss) {
+func judgeToolAnswers(_ context.Context, b *bench) (misses []miss) {
 	for _, c := range b.called {
 		a := c.answer
 		want := "a result, with isError true if the tool failed"
@@ -146,7 +149,7 @@ func (c calledTool) isUnanswered() bool {
 	return c.answer.Kind == wire.Transport || c.answer.Kind == wire.Timeout
 }
 
-func missingArgument(ctx context.Context, b *bench) (misses []miss) {
+func probeMissingArgument(ctx context.Context, b *bench) (misses []miss) {
 	for _, c := range b.called {
 		if !requiresArgument(c) {
 			continue
@@ -171,7 +174,7 @@ func missingArgument(ctx context.Context, b *bench) (misses []miss) {
 	return misses
 }
 
-func wrongType(ctx context.Context, b *bench) (misses []miss) {
+func probeWrongType(ctx context.Context, b *bench) (misses []miss) {
 	for _, c := range b.called {
 		args := c.mistypedArguments()
 		if args == nil {
@@ -185,28 +188,28 @@ func wrongType(ctx context.Context, b *bench) (misses []miss) {
 	return misses
 }
 
-// badParamHeaders sends header fields that differ from the arguments, and header fields that have
+// probeParamHeaders sends header fields that differ from the arguments, and header fields that have
 // the same value in another form.
-func badParamHeaders(ctx context.Context, b *bench) (misses []miss) {
+func probeParamHeaders(ctx context.Context, b *bench) (misses []miss) {
 	for _, c := range b.called {
 		for _, f := range mcp.HeaderFields(c.schema, c.Args) {
 			subject := "tool " + c.Name + ", " + f.Name
 			for _, value := range []string{"mcpc-other", ""} {
 				q := c.request(c.Args)
 				q.edits = append(q.edits, field(f.Name, value))
-				if a := b.sendRough(ctx, q); !badHeader.accepts(a) {
-					misses = append(misses, newMiss("L067", fmt.Sprintf("%s: %q", subject, value), a, badHeader.text))
+				if a := b.sendRough(ctx, q); !headerMismatch.accepts(a) {
+					misses = append(misses, newMiss("L067", fmt.Sprintf("%s: %q", subject, value), a, headerMismatch.text))
 				}
 			}
-			misses = append(misses, headerForms(ctx, b, c, f, subject)...)
+			misses = append(misses, probeHeaderForms(ctx, b, c, f, subject)...)
 		}
 	}
 	return misses
 }
 
-// headerForms leaves an argument out, writes an integer as a decimal number, and sends an empty
+// probeHeaderForms leaves an argument out, writes an integer as a decimal number, and sends an empty
 // string.
-func headerForms(ctx context.Context, b *bench, c calledTool, f wire.Field, subject string) (misses []miss) {
+func probeHeaderForms(ctx context.Context, b *bench, c calledTool, f wire.Field, subject string) (misses []miss) {
 	isRefused := func(a answer) bool { return a.code() == -32020 }
 	arguments, _ := jsonraw.Object(c.Args)
 	for _, argument := range arguments {
@@ -235,7 +238,7 @@ func headerForms(ctx context.Context, b *bench, c calledTool, f wire.Field, subj
 	return misses
 }
 
-func missingCapability(_ context.Context, b *bench) (misses []miss) {
+func judgeCapabilityError(_ context.Context, b *bench) (misses []miss) {
 	for _, c := range b.called {
 		if c.answer.code() != -32021 {
 			continue

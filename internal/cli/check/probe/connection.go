@@ -26,7 +26,7 @@ func (j *judge) fixFor(out wire.Outcome) string {
 // failed.
 func addConnectionSteps(j *judge, s *session, opened wire.Outcome) {
 	l := &j.ladder
-	endpoint := s.opt.Server.URL
+	endpoint := s.options.Server.URL
 	facts := j.pacer.facts()
 	failed := ""
 	if !opened.OK() {
@@ -47,18 +47,18 @@ func addConnectionSteps(j *judge, s *session, opened wire.Outcome) {
 			}
 			continue
 		}
-		if l.has(name) { // an earlier revision added it
+		if l.hasStep(name) { // an earlier revision added it
 			continue
 		}
 		switch name {
 		case "process":
-			l.addReady(name, j.report.Target, s.ready)
+			l.addReady(name, j.report.Target, s.openTime)
 		case "http":
 			text := fmt.Sprintf("%s, %s", failure.HTTPStatus(facts.Status), facts.Proto)
 			if facts.Status >= http.StatusBadRequest {
 				text = "the server speaks HTTP: its first answer is " + text
 			}
-			l.addReady(name, text, s.ready)
+			l.addReady(name, text, s.openTime)
 		default:
 			state, text, fix := httpStep(j, name, endpoint, facts)
 			l.add(name, state, text, fix)
@@ -109,10 +109,10 @@ func addAuthStep(ctx context.Context, j *judge, s *session, opened wire.Outcome)
 	l := &j.ladder
 	guard := j.f.Guard
 	facts := j.pacer.facts()
-	if s.opt.Server.URL == "" {
+	if s.options.Server.URL == "" {
 		return
 	}
-	if !facts.Unauthorized && (l.hasFailed() || l.has("auth")) {
+	if !facts.Unauthorized && (l.hasFailed() || l.hasStep("auth")) {
 		return
 	}
 	l.steps = slices.DeleteFunc(l.steps, func(r verdict.Rung) bool { return r.Name == "auth" })
@@ -124,7 +124,7 @@ func addAuthStep(ctx context.Context, j *judge, s *session, opened wire.Outcome)
 		l.add("auth", verdict.OK, text, "")
 		return
 	}
-	discovery := j.discoverAuth(ctx, s.opt.Server.URL)
+	discovery := j.discoverAuth(ctx, s.options.Server.URL)
 	if discovery.err != nil {
 		l.add("auth", verdict.Failed, "discovery failed: "+discovery.err.Text, j.f.HintText(discovery.err.Hint))
 		return

@@ -22,7 +22,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-func evidenceSpot(e lint.Evidence) conv.Spot { return conv.Spot{Conn: e.Conn, Seq: e.Seq} }
+func spotOf(e lint.Evidence) conv.Spot { return conv.Spot{Conn: e.Conn, Seq: e.Seq} }
 
 // A Recording has the recorded rows to which findings refer.
 type Recording struct {
@@ -56,7 +56,7 @@ func (rec Recording) Fill(r *verdict.Report, report lint.Report) {
 	for _, f := range report.Findings {
 		finding := recorded.VerdictFinding(f)
 		for i, e := range f.Evidence {
-			spot := evidenceSpot(e)
+			spot := spotOf(e)
 			row := rowAt[spot]
 			if row != nil {
 				finding.Evidence[i].Exchange = exchangeName(row)
@@ -110,7 +110,7 @@ func (rec Recording) locate(findings []lint.Finding) map[conv.Spot]*rows.Row {
 	found := map[conv.Spot]*rows.Row{}
 	for _, f := range findings {
 		for _, e := range f.Evidence {
-			missing[evidenceSpot(e)] = true
+			missing[spotOf(e)] = true
 		}
 	}
 	for _, row := range rec.Rows {

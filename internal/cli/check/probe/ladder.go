@@ -53,8 +53,8 @@ func (l *ladder) hasFailed() bool {
 	return slices.ContainsFunc(l.steps, func(r verdict.Rung) bool { return r.State == verdict.Failed })
 }
 
-// has reports whether the step of this name was added.
-func (l *ladder) has(name string) bool {
+// hasStep reports whether the step of this name was added.
+func (l *ladder) hasStep(name string) bool {
 	return slices.ContainsFunc(l.steps, func(r verdict.Rung) bool { return r.Name == name })
 }
 
@@ -64,11 +64,11 @@ func (l *ladder) addUnreached() {
 		return
 	}
 	names := stdioSteps
-	if l.has("http") || l.has("dns") {
+	if l.hasStep("http") || l.hasStep("dns") {
 		names = httpSteps
 	}
 	for _, name := range names {
-		if !l.has(name) {
+		if !l.hasStep(name) {
 			l.add(name, verdict.NotReached, "", "")
 		}
 	}

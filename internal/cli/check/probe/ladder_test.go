@@ -134,7 +134,7 @@ func TestSchemasThatCannotBeUsed(t *testing.T) {
 			}
 		}
 		l.addSchemas(tools)
-		if got := l.steps[0]; got.State != c.state || got.Text != c.text || !l.has("schemas") {
+		if got := l.steps[0]; got.State != c.state || got.Text != c.text || !l.hasStep("schemas") {
 			t.Errorf("%s: got %q %q", c.tools, got.State, got.Text)
 		}
 	}

@@ -18,102 +18,106 @@ import (
 	"mcpc/internal/wire"
 )
 
-// meta is the prefix of the protocol's names in _meta.
-const meta = conv.MetaPrefix
+// metaPrefix is the prefix of the protocol's names in _meta.
+const metaPrefix = conv.MetaPrefix
 
 // Answers that several probes expect.
 var (
-	invalidParams = want{codes: []int64{-32602}, otherSeverity: conv.Warn, text: "error -32602"}
-	anyResult     = want{result: true, text: "a result"}
-	badHeader     = want{
+	invalidParams  = expectation{codes: []int64{-32602}, otherSeverity: conv.Warn, text: "error -32602"}
+	anyResult      = expectation{acceptsResult: true, text: "a result"}
+	headerMismatch = expectation{
 		codes: []int64{-32020}, statuses: []int{http.StatusBadRequest}, otherSeverity: conv.Warn,
 		text: "HTTP 400 with error -32020",
 	}
 )
 
-// methodCall returns a function for a request of a method with params.
-func methodCall(method, params string) func(*bench) probeRequest {
+// fixedRequest returns a function for a request of a method with params.
+func fixedRequest(method, params string) func(*bench) probeRequest {
 	return func(*bench) probeRequest { return probeRequest{method: method, params: json.RawMessage(params)} }
 }
 
-// editedList returns a function for a plain request with other header fields.
-func editedList(edits ...wire.Field) func(*bench) probeRequest {
+// editedRequest returns a function for a plain request with other header fields.
+func editedRequest(edits ...wire.Field) func(*bench) probeRequest {
 	return func(b *bench) probeRequest { return probeRequest{method: b.plainMethod(), edits: edits} }
 }
 
 func field(name, value string) wire.Field { return wire.Field{Name: name, Value: value} }
 
 // singleProbes are the probes of one request each.
-var singleProbes = []single{
+var singleProbes = []singleProbe{
 	{
-		id:      "L011",
-		subject: "mcpc/doesNotExist",
-		request: methodCall("mcpc/doesNotExist", `{}`),
-		want:    want{codes: []int64{-32601}, text: "error -32601"},
+		id:       "L011",
+		subject:  "mcpc/doesNotExist",
+		request:  fixedRequest("mcpc/doesNotExist", `{}`),
+		expected: expectation{codes: []int64{-32601}, text: "error -32601"},
 	},
-	{id: "L049", subject: "a request without clientInfo", request: withoutMetaMembers("clientInfo"), want: anyResult},
+	{id: "L049", subject: "a request without clientInfo", request: withoutMetaMembers("clientInfo"), expected: anyResult},
 	{id: "L063", subject: "header names in lower case", request: func(b *bench) probeRequest {
 		return probeRequest{
 			method: b.plainMethod(),
-			edits:  []wire.Field{field("mcp-method", b.plainMethod()), field("mcp-protocol-version", b.clean.Revision())},
+			edits:  []wire.Field{field("mcp-method", b.plainMethod()), field("mcp-protocol-version", b.cleanSession.Revision())},
 		}
-	}, want: anyResult},
+	}, expected: anyResult},
 	{id: "L064", subject: "Mcp-Method in another case", request: func(b *bench) probeRequest {
 		return probeRequest{method: b.plainMethod(), edits: []wire.Field{field("Mcp-Method",
 			strings.ToUpper(b.plainMethod()))}}
-	}, want: badHeader},
+	}, expected: headerMismatch},
 	{id: "L065", subject: "Mcp-Name in base64", exempt: exemptIfNothingNamed, request: func(b *bench) probeRequest {
 		return b.namedRequest(func(name string) string {
 			return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(name)) + "?="
 		})
-	}, want: anyResult},
+	}, expected: anyResult},
 	{
 		id: "L066", subject: "Mcp-Name with invalid base64", exempt: exemptIfNothingNamed,
 		request: func(b *bench) probeRequest {
 			return b.namedRequest(func(string) string { return "=?base64?%%%?=" })
-		}, want: badHeader,
+		}, expected: headerMismatch,
 	},
 	{
-		id: "L073", subject: "Mcp-Session-Id", request: editedList(field("Mcp-Session-Id", "mcpc-bogus-session")),
-		want: anyResult,
-	},
-	{id: "L073", subject: "Last-Event-ID", request: editedList(field("Last-Event-ID", "mcpc-check")), want: anyResult},
-	{
-		id:      "L091",
-		subject: "an unknown session",
-		exempt:  exemptIfSessionless,
-		request: editedList(field("Mcp-Session-Id", "mcpc-unknown-session")),
-		want:    want{statuses: []int{http.StatusNotFound}, text: "HTTP 404"},
+		id: "L073", subject: "Mcp-Session-Id", request: editedRequest(field("Mcp-Session-Id", "mcpc-bogus-session")),
+		expected: anyResult,
 	},
 	{
-		id: "L090", subject: "no session id", exempt: exemptIfSessionless, request: editedList(field("Mcp-Session-Id", "")),
-		want: want{statuses: []int{http.StatusBadRequest}, text: "HTTP 400"},
+		id: "L073", subject: "Last-Event-ID", request: editedRequest(field("Last-Event-ID", "mcpc-check")),
+		expected: anyResult,
 	},
 	{
-		id: "L093", subject: "MCP-Protocol-Version: banana", request: editedList(field("MCP-Protocol-Version", "banana")),
-		want: want{statuses: []int{http.StatusBadRequest}, text: "HTTP 400"},
+		id:       "L091",
+		subject:  "an unknown session",
+		exempt:   exemptIfSessionless,
+		request:  editedRequest(field("Mcp-Session-Id", "mcpc-unknown-session")),
+		expected: expectation{statuses: []int{http.StatusNotFound}, text: "HTTP 404"},
 	},
 	{
-		id: "L094", subject: "no MCP-Protocol-Version", request: editedList(field("MCP-Protocol-Version", "")),
-		want: anyResult,
+		id: "L090", subject: "no session id", exempt: exemptIfSessionless,
+		request:  editedRequest(field("Mcp-Session-Id", "")),
+		expected: expectation{statuses: []int{http.StatusBadRequest}, text: "HTTP 400"},
 	},
 	{
-		id:      "L123",
-		subject: "an unknown tool",
-		request: methodCall("tools/call", `{"name":"mcpc-no-such-tool","arguments":{}}`),
-		want:    invalidParams,
+		id: "L093", subject: "MCP-Protocol-Version: banana", request: editedRequest(field("MCP-Protocol-Version", "banana")),
+		expected: expectation{statuses: []int{http.StatusBadRequest}, text: "HTTP 400"},
 	},
 	{
-		id:      "L125",
-		subject: "arguments in an array",
-		request: malformedCall,
-		want:    want{codes: []int64{-32602}, otherSeverity: conv.Warn, toolError: true, text: "error -32602"},
+		id: "L094", subject: "no MCP-Protocol-Version", request: editedRequest(field("MCP-Protocol-Version", "")),
+		expected: anyResult,
 	},
 	{
-		id:      "L141",
-		subject: "an unknown prompt",
-		request: methodCall("prompts/get", `{"name":"mcpc-no-such-prompt"}`),
-		want:    invalidParams,
+		id:       "L123",
+		subject:  "an unknown tool",
+		request:  fixedRequest("tools/call", `{"name":"mcpc-no-such-tool","arguments":{}}`),
+		expected: invalidParams,
+	},
+	{
+		id:       "L125",
+		subject:  "arguments in an array",
+		request:  malformedCallRequest,
+		expected: expectation{codes: []int64{-32602}, otherSeverity: conv.Warn, toolError: true, text: "error -32602"},
+	},
+	{
+		id:       "L141",
+		subject:  "an unknown prompt",
+		request:  fixedRequest("prompts/get", `{"name":"mcpc-no-such-prompt"}`),
+		expected: invalidParams,
 	},
 	{
 		id:      "L141",
@@ -123,49 +127,50 @@ var singleProbes = []single{
 			return probeRequest{method: "prompts/get", params: jsonraw.With(nil, "name",
 				jsonraw.Quote(b.lists.promptWith(true)))}
 		},
-		want: invalidParams,
+		expected: invalidParams,
 	},
 	{id: "L175", subject: "the log level loud", request: func(b *bench) probeRequest {
 		if b.isStateless() {
-			return probeRequest{method: b.plainMethod(), params: json.RawMessage(`{"_meta":{"` + meta + `logLevel":"loud"}}`)}
+			params := json.RawMessage(`{"_meta":{"` + metaPrefix + `logLevel":"loud"}}`)
+			return probeRequest{method: b.plainMethod(), params: params}
 		}
 		return probeRequest{method: "logging/setLevel", params: json.RawMessage(`{"level":"loud"}`)}
-	}, want: invalidParams},
+	}, expected: invalidParams},
 	{
-		id:      "L188",
-		subject: "an unknown task",
-		request: methodCall("tasks/get", `{"taskId":"mcpc-no-such-task"}`),
-		want:    invalidParams,
+		id:       "L188",
+		subject:  "an unknown task",
+		request:  fixedRequest("tasks/get", `{"taskId":"mcpc-no-such-task"}`),
+		expected: invalidParams,
 	},
 	{id: "L189", subject: "tasks/get with another Mcp-Name", request: func(*bench) probeRequest {
 		return probeRequest{
 			method: "tasks/get", params: json.RawMessage(`{"taskId":"mcpc-no-such-task"}`),
 			edits: []wire.Field{field("Mcp-Name", "mcpc-other")},
 		}
-	}, want: badHeader},
+	}, expected: headerMismatch},
 	{id: "L008", subject: "a batch of two", request: func(b *bench) probeRequest {
 		return probeRequest{raw: fmt.Appendf(nil, "[%s,%s]", b.compose("ping", nil), b.compose("ping", nil))}
-	}, want: want{statuses: []int{http.StatusOK}, result: true, text: "both results"}},
+	}, expected: expectation{statuses: []int{http.StatusOK}, acceptsResult: true, text: "both results"}},
 	{id: "L012", subject: "unreadable JSON", request: func(b *bench) probeRequest {
-		return probeRequest{raw: []byte("{"), edits: b.marks("tools/list")}
-	}, want: want{codes: []int64{-32700}, statuses: []int{http.StatusBadRequest}, text: "error -32700"}},
+		return probeRequest{raw: []byte("{"), edits: b.methodHeaders("tools/list")}
+	}, expected: expectation{codes: []int64{-32700}, statuses: []int{http.StatusBadRequest}, text: "error -32700"}},
 	{id: "L012", subject: "a request without a method", request: func(b *bench) probeRequest {
-		return probeRequest{raw: []byte(`{"jsonrpc":"2.0","id":1}`), edits: b.marks("tools/list")}
-	}, want: want{codes: []int64{-32600}, statuses: []int{http.StatusBadRequest}, text: "error -32600"}},
+		return probeRequest{raw: []byte(`{"jsonrpc":"2.0","id":1}`), edits: b.methodHeaders("tools/list")}
+	}, expected: expectation{codes: []int64{-32600}, statuses: []int{http.StatusBadRequest}, text: "error -32600"}},
 }
 
 // negativeProbes send malformed requests, the most valuable first.
 var negativeProbes = []probe{
-	{rules: []string{"L046", "L047"}, run: unsupportedVersion},
-	{rules: []string{"L048"}, run: withoutMeta},
-	{rules: []string{"L053"}, run: removedMethods},
-	{rules: []string{"L061"}, run: missingHeaders},
-	{rules: []string{"L062"}, run: otherHeaders},
-	{rules: []string{"L145"}, run: badCursor},
-	{rules: []string{"L083"}, run: foreignOrigin},
-	{rules: []string{"L086"}, run: singleMediaType},
-	{rules: []string{"L052"}, exempt: exemptIfHandshakes, run: initializeRefused},
-	{rules: []string{"L057"}, run: listsOfSecondSession},
+	{rules: []string{"L046", "L047"}, run: probeUnsupportedVersion},
+	{rules: []string{"L048"}, run: probeMissingMeta},
+	{rules: []string{"L053"}, run: probeRemovedMethods},
+	{rules: []string{"L061"}, run: probeMissingHeaders},
+	{rules: []string{"L062"}, run: probeWrongHeaders},
+	{rules: []string{"L145"}, run: probeInvalidCursor},
+	{rules: []string{"L083"}, run: probeForeignOrigin},
+	{rules: []string{"L086"}, run: probeSingleMediaType},
+	{rules: []string{"L052"}, exempt: exemptIfHandshakes, run: probeRefusedInitialize},
+	{rules: []string{"L057"}, run: probeListsOfSecondSession},
 }
 
 // plainMethod returns a method without params that every server of this kind answers.
@@ -179,12 +184,12 @@ func (b *bench) plainMethod() string {
 	return "ping"
 }
 
-// marks returns the header fields that name a method; nil in revisions without such fields.
-func (b *bench) marks(method string) []wire.Field {
+// methodHeaders returns the header fields that name a method; nil in revisions without such fields.
+func (b *bench) methodHeaders(method string) []wire.Field {
 	if !b.isStateless() || !b.isStreamable() {
 		return nil
 	}
-	return []wire.Field{field("Mcp-Method", method), field("MCP-Protocol-Version", b.clean.Revision())}
+	return []wire.Field{field("Mcp-Method", method), field("MCP-Protocol-Version", b.cleanSession.Revision())}
 }
 
 // promptWith returns the name of a prompt that has required arguments, or of a prompt that has
@@ -229,11 +234,11 @@ func withoutMetaMembers(names ...string) func(*bench) probeRequest {
 		params := jsonraw.First(raw, "params")
 		marks := jsonraw.First(params, "_meta")
 		for _, name := range names {
-			marks = jsonraw.Without(marks, meta+name)
+			marks = jsonraw.Without(marks, metaPrefix+name)
 		}
 		return probeRequest{
 			raw:   jsonraw.With(raw, "params", jsonraw.With(params, "_meta", marks)),
-			edits: b.marks(b.plainMethod()),
+			edits: b.methodHeaders(b.plainMethod()),
 		}
 	}
 }
@@ -249,9 +254,9 @@ func detectHandshake(ctx context.Context, b *bench) bool {
 	return a.hasResult()
 }
 
-// malformedCall returns a call with an array as arguments, of a tool that only reads, or else of an
-// unknown tool.
-func malformedCall(b *bench) probeRequest {
+// malformedCallRequest returns a call with an array as arguments, of a tool that only reads, or else
+// of an unknown tool.
+func malformedCallRequest(b *bench) probeRequest {
 	name := "mcpc-no-such-tool"
 	for _, tool := range b.lists["tools"] {
 		if mcp.ToolHints(tool).OnlyReads() {
@@ -265,19 +270,19 @@ func malformedCall(b *bench) probeRequest {
 // unsupportedRevision is a version that no server supports.
 const unsupportedRevision = "1900-01-01"
 
-// refusal returns the expected answer to a request that is refused, over HTTP with the status 400.
-func refusal(b *bench, code int) string {
+// refusalText returns the expected answer to a request that is refused, over HTTP with the status 400.
+func refusalText(b *bench, code int) string {
 	if b.isHTTP() {
 		return fmt.Sprintf("error %d and HTTP 400", code)
 	}
 	return fmt.Sprintf("error %d", code)
 }
 
-func unsupportedVersion(ctx context.Context, b *bench) (misses []miss) {
-	params := json.RawMessage(`{"_meta":{"` + meta + `protocolVersion":"` + unsupportedRevision + `"}}`)
+func probeUnsupportedVersion(ctx context.Context, b *bench) (misses []miss) {
+	params := json.RawMessage(`{"_meta":{"` + metaPrefix + `protocolVersion":"` + unsupportedRevision + `"}}`)
 	a := b.sendRough(ctx, probeRequest{method: b.plainMethod(), params: params})
 	if a.code() != -32022 || a.status() != 0 && a.status() != http.StatusBadRequest {
-		return []miss{newMiss("L046", "version "+unsupportedRevision, a, refusal(b, -32022))}
+		return []miss{newMiss("L046", "version "+unsupportedRevision, a, refusalText(b, -32022))}
 	}
 	data := a.Message.Error.Data
 	theirs := stringsIn(data, "supported")
@@ -298,10 +303,10 @@ func unsupportedVersion(ctx context.Context, b *bench) (misses []miss) {
 	return misses
 }
 
-func withoutMeta(ctx context.Context, b *bench) (misses []miss) {
+func probeMissingMeta(ctx context.Context, b *bench) (misses []miss) {
 	all := func(b *bench) probeRequest {
 		raw := jsonraw.Without(b.compose(b.plainMethod(), nil), "params")
-		return probeRequest{raw: raw, edits: b.marks(b.plainMethod())}
+		return probeRequest{raw: raw, edits: b.methodHeaders(b.plainMethod())}
 	}
 	requests := []struct {
 		subject string
@@ -322,7 +327,7 @@ func withoutMeta(ctx context.Context, b *bench) (misses []miss) {
 		if a.code() == -32602 && statusFits {
 			continue
 		}
-		m := newMiss("L048", r.subject, a, refusal(b, -32602))
+		m := newMiss("L048", r.subject, a, refusalText(b, -32602))
 		if a.code() == -32020 && statusFits { // the server compares header fields with _meta first
 			m.severity = conv.Info
 		}
@@ -331,7 +336,7 @@ func withoutMeta(ctx context.Context, b *bench) (misses []miss) {
 	return misses
 }
 
-func removedMethods(ctx context.Context, b *bench) (misses []miss) {
+func probeRemovedMethods(ctx context.Context, b *bench) (misses []miss) {
 	for _, method := range []string{
 		"initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe",
 		"tasks/list", "tasks/result",
@@ -346,7 +351,7 @@ func removedMethods(ctx context.Context, b *bench) (misses []miss) {
 	return misses
 }
 
-func missingHeaders(ctx context.Context, b *bench) (misses []miss) {
+func probeMissingHeaders(ctx context.Context, b *bench) (misses []miss) {
 	requests := map[string]probeRequest{"Mcp-Method": {method: b.plainMethod()}}
 	if !b.acceptsHandshake { // in an older revision the field may be missing
 		requests["MCP-Protocol-Version"] = probeRequest{method: b.plainMethod()}
@@ -360,8 +365,8 @@ func missingHeaders(ctx context.Context, b *bench) (misses []miss) {
 			continue
 		}
 		q.edits = []wire.Field{field(name, "")}
-		if a := b.sendRough(ctx, q); !badHeader.accepts(a) {
-			misses = append(misses, lessSevereIfRefused(newMiss("L061", "no "+name, a, badHeader.text), a))
+		if a := b.sendRough(ctx, q); !headerMismatch.accepts(a) {
+			misses = append(misses, lessSevereIfRefused(newMiss("L061", "no "+name, a, headerMismatch.text), a))
 		}
 	}
 	return misses
@@ -375,10 +380,10 @@ func lessSevereIfRefused(m miss, a answer) miss {
 	return m
 }
 
-func otherHeaders(ctx context.Context, b *bench) (misses []miss) {
+func probeWrongHeaders(ctx context.Context, b *bench) (misses []miss) {
 	other := "ping"
 	for _, revision := range client.Revisions() {
-		if revision != b.clean.Revision() {
+		if revision != b.cleanSession.Revision() {
 			other = revision
 			break
 		}
@@ -391,15 +396,15 @@ func otherHeaders(ctx context.Context, b *bench) (misses []miss) {
 		requests = append(requests, b.namedRequest(func(string) string { return "mcpc-other" }))
 	}
 	for _, q := range requests {
-		if a := b.sendRough(ctx, q); !badHeader.accepts(a) {
-			m := newMiss("L062", "another "+q.edits[0].Name, a, badHeader.text)
+		if a := b.sendRough(ctx, q); !headerMismatch.accepts(a) {
+			m := newMiss("L062", "another "+q.edits[0].Name, a, headerMismatch.text)
 			misses = append(misses, lessSevereIfRefused(m, a))
 		}
 	}
 	return misses
 }
 
-func badCursor(ctx context.Context, b *bench) (misses []miss) {
+func probeInvalidCursor(ctx context.Context, b *bench) (misses []miss) {
 	for _, k := range connect.Kinds {
 		_, failed := b.refusals[k.Method]
 		if !b.declares(k.Capability) || k.Method == connect.TemplateKind.Method || failed {
@@ -413,7 +418,7 @@ func badCursor(ctx context.Context, b *bench) (misses []miss) {
 	return misses
 }
 
-func foreignOrigin(ctx context.Context, b *bench) []miss {
+func probeForeignOrigin(ctx context.Context, b *bench) []miss {
 	origin := field("Origin", "http://evil.example")
 	a := b.sendRough(ctx, probeRequest{method: b.plainMethod(), edits: []wire.Field{origin}})
 	if a.status() == http.StatusForbidden || b.rev <= conv.Rev20250618 && a.status() >= 400 {
@@ -422,7 +427,7 @@ func foreignOrigin(ctx context.Context, b *bench) []miss {
 	return []miss{newMiss("L083", "Origin: http://evil.example", a, "HTTP 403")}
 }
 
-func singleMediaType(ctx context.Context, b *bench) (misses []miss) {
+func probeSingleMediaType(ctx context.Context, b *bench) (misses []miss) {
 	for _, kind := range []string{"application/json", "text/event-stream"} {
 		a := b.sendRough(ctx, probeRequest{method: b.plainMethod(), edits: []wire.Field{field("Accept", kind)}})
 		if a.status() >= 500 || a.Kind == wire.Timeout {
@@ -432,7 +437,7 @@ func singleMediaType(ctx context.Context, b *bench) (misses []miss) {
 	return misses
 }
 
-func initializeRefused(ctx context.Context, b *bench) []miss {
+func probeRefusedInitialize(ctx context.Context, b *bench) []miss {
 	a, _ := b.initialize(ctx, oldVersion)
 	if a.code() == 0 {
 		return []miss{newMiss("L052", "initialize", a, "an error that names the supported versions")}
@@ -444,7 +449,7 @@ func initializeRefused(ctx context.Context, b *bench) []miss {
 	return nil
 }
 
-func listsOfSecondSession(ctx context.Context, b *bench) (misses []miss) {
+func probeListsOfSecondSession(ctx context.Context, b *bench) (misses []miss) {
 	other, out := b.duplicate(ctx)
 	if !out.OK() {
 		return skipRule("L057", out.Text)
@@ -456,7 +461,7 @@ func listsOfSecondSession(ctx context.Context, b *bench) (misses []miss) {
 		if !isListed || failed {
 			continue
 		}
-		items, out := other.fetchList(ctx, other.clean, k.Method)
+		items, out := other.fetchList(ctx, other.cleanSession, k.Method)
 		if !out.OK() {
 			continue
 		}
@@ -464,7 +469,7 @@ func listsOfSecondSession(ctx context.Context, b *bench) (misses []miss) {
 		second := lists{k.Many: items}.names(k.Many, k.Key)
 		if !slices.Equal(first, slices.Sorted(slices.Values(second))) {
 			misses = append(misses, miss{
-				id: "L057", subject: k.Method, at: b.lastSpot(other.clean),
+				id: "L057", subject: k.Method, spot: b.lastSpot(other.cleanSession),
 				got: cmp.Or(commaJoin(second...), "an empty list"), want: cmp.Or(commaJoin(first...), "an empty list"),
 			})
 		}

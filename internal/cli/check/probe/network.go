@@ -12,12 +12,12 @@ import (
 
 // exemptIfRemote exempts servers that need not be bound to the loopback address.
 var exemptIfRemote = exemptIf("the server is not on this machine",
-	func(b *bench) bool { return !cmdutil.IsLocal(b.clean.opt.Server.URL) })
+	func(b *bench) bool { return !cmdutil.IsLocal(b.cleanSession.options.Server.URL) })
 
-// otherAddresses reports a local server that accepts connections on other addresses of this
+// probeOtherAddresses reports a local server that accepts connections on other addresses of this
 // machine.
-func otherAddresses(ctx context.Context, b *bench) []miss {
-	endpoint, urlErr := url.Parse(b.clean.opt.Server.URL)
+func probeOtherAddresses(ctx context.Context, b *bench) []miss {
+	endpoint, urlErr := url.Parse(b.cleanSession.options.Server.URL)
 	addresses, addrsErr := net.InterfaceAddrs()
 	if urlErr != nil || addrsErr != nil {
 		return skipRule("L084", "the addresses of this machine are unknown")
@@ -28,18 +28,18 @@ func otherAddresses(ctx context.Context, b *bench) []miss {
 			others = append(others, net.JoinHostPort(network.IP.String(), endpoint.Port()))
 		}
 	}
-	address := reachable(ctx, others)
+	address := findReachable(ctx, others)
 	if address == "" {
 		return nil
 	}
 	return []miss{{
-		id: "L084", subject: "the server's port", at: b.lastSpot(b.clean),
+		id: "L084", subject: "the server's port", spot: b.lastSpot(b.cleanSession),
 		got: "a connection to " + address, want: "none: only 127.0.0.1 and ::1",
 	}}
 }
 
-// reachable returns the first address that accepts a TCP connection, or "".
-func reachable(ctx context.Context, addresses []string) string {
+// findReachable returns the first address that accepts a TCP connection, or "".
+func findReachable(ctx context.Context, addresses []string) string {
 	dialer := net.Dialer{Timeout: time.Second}
 	for _, address := range addresses {
 		if c, err := dialer.DialContext(ctx, "tcp", address); err == nil {
@@ -50,17 +50,17 @@ func reachable(ctx context.Context, addresses []string) string {
 	return ""
 }
 
-// openToAnyone judges a server on the network: whether it speaks https and asks for credentials.
-func openToAnyone(_ context.Context, b *bench) (misses []miss) {
-	u, err := url.Parse(b.clean.opt.Server.URL)
+// judgeAccess judges a server on the network: whether it speaks https and asks for credentials.
+func judgeAccess(_ context.Context, b *bench) (misses []miss) {
+	u, err := url.Parse(b.cleanSession.options.Server.URL)
 	if err == nil && u.Scheme == "http" {
 		misses = append(misses, miss{
-			id: "L085", subject: "the URL", got: "http", want: "https", severity: conv.Error, at: b.lastSpot(b.clean),
+			id: "L085", subject: "the URL", got: "http", want: "https", severity: conv.Error, spot: b.lastSpot(b.cleanSession),
 		})
 	}
 	if !b.pacer.facts().Unauthorized && !hasToken(b) {
 		misses = append(misses, miss{
-			id: "L085", subject: "the server", at: b.lastSpot(b.clean),
+			id: "L085", subject: "the server", spot: b.lastSpot(b.cleanSession),
 			got: "answers without credentials", want: "HTTP 401",
 		})
 	}

@@ -24,16 +24,16 @@ const defaultRate = 5.0
 // connection.
 type pacer struct {
 	maxRequests int
-	sent        func() int
+	countSent   func() int
 	now         func() time.Time
-	gap         time.Duration
+	meanGap     time.Duration
 	rand        *rand.Rand
 
 	mu   sync.Mutex
 	next time.Time
 	// stopped says why no more requests are sent; "" while they are.
-	stopped string
-	seen    connectionFacts
+	stopped  string
+	observed connectionFacts
 }
 
 // connectionFacts are what the responses showed of the connection.
@@ -49,9 +49,9 @@ type connectionFacts struct {
 
 // newPacer returns a pacer for the server at endpoint. sent returns the number of requests so far.
 func (o *Options) newPacer(endpoint string, sent func() int, now func() time.Time) *pacer {
-	p := &pacer{maxRequests: o.MaxRequests, sent: sent, now: now, rand: rand.New(rand.NewPCG(uint64(o.seed), 0))}
+	p := &pacer{maxRequests: o.MaxRequests, countSent: sent, now: now, rand: rand.New(rand.NewPCG(uint64(o.seed), 0))}
 	if rate := o.requestsPerSecond(cmdutil.IsLocal(endpoint)); rate > 0 {
-		p.gap = time.Duration(float64(time.Second) / rate)
+		p.meanGap = time.Duration(float64(time.Second) / rate)
 	}
 	return p
 }
@@ -81,11 +81,11 @@ func (t pacedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	trace := &httptrace.ClientTrace{
-		GotConn: func(info httptrace.GotConnInfo) { t.connected(info.Conn.RemoteAddr().String()) },
+		GotConn: func(info httptrace.GotConnInfo) { t.recordAddress(info.Conn.RemoteAddr().String()) },
 	}
 	resp, err := t.base.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
 	if err == nil {
-		t.note(resp)
+		t.recordResponse(resp)
 	}
 	return resp, err
 }
@@ -95,7 +95,7 @@ func (t pacedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 func (p *pacer) reserve() (time.Duration, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.stopped == "" && p.maxRequests > 0 && p.sent() >= p.maxRequests {
+	if p.stopped == "" && p.maxRequests > 0 && p.countSent() >= p.maxRequests {
 		p.stopped = fmt.Sprintf("stopped after %d requests (--max-requests)", p.maxRequests)
 	}
 	if p.stopped != "" {
@@ -103,37 +103,37 @@ func (p *pacer) reserve() (time.Duration, error) {
 	}
 	now := p.now()
 	wait := max(0, p.next.Sub(now))
-	if p.gap > 0 {
-		jitter := time.Duration(p.rand.Int64N(int64(p.gap/2) + 1))
-		p.next = now.Add(wait + p.gap*3/4 + jitter)
+	if p.meanGap > 0 {
+		jitter := time.Duration(p.rand.Int64N(int64(p.meanGap/2) + 1))
+		p.next = now.Add(wait + p.meanGap*3/4 + jitter)
 	}
 	return wait, nil
 }
 
-func (p *pacer) connected(address string) {
+func (p *pacer) recordAddress(address string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.seen.Address == "" {
-		p.seen.Address = address
+	if p.observed.Address == "" {
+		p.observed.Address = address
 	}
 }
 
-// note records what a response shows, and stops the requests if the server is overloaded.
-func (p *pacer) note(resp *http.Response) {
+// recordResponse records what a response shows, and stops the requests if the server is overloaded.
+func (p *pacer) recordResponse(resp *http.Response) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.seen.Status == 0 {
-		p.seen.Status = resp.StatusCode
-		p.seen.Proto = resp.Proto
-		p.seen.TLS = resp.TLS
+	if p.observed.Status == 0 {
+		p.observed.Status = resp.StatusCode
+		p.observed.Proto = resp.Proto
+		p.observed.TLS = resp.TLS
 	}
 	if id := resp.Header.Get("Mcp-Session-Id"); id != "" {
-		p.seen.Session = id
+		p.observed.Session = id
 	}
 	switch resp.StatusCode {
 	case http.StatusUnauthorized:
-		p.seen.Unauthorized = true
-		p.seen.Challenge = resp.Header
+		p.observed.Unauthorized = true
+		p.observed.Challenge = resp.Header
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		p.stopped = "stopped: the server answered HTTP " + strconv.Itoa(resp.StatusCode)
 		if after := strings.TrimSpace(resp.Header.Get("Retry-After")); after != "" {
@@ -153,5 +153,5 @@ func (p *pacer) whyStopped() string {
 func (p *pacer) facts() connectionFacts {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.seen
+	return p.observed
 }

@@ -31,7 +31,7 @@ type miss struct {
 	stderr                          string
 	// severity is "" for the severity of the rule.
 	severity conv.Severity
-	at       conv.Spot
+	spot     conv.Spot
 	skip     bool
 	// silent is set if the server did not answer in time.
 	silent bool
@@ -40,7 +40,7 @@ type miss struct {
 // newMiss returns the miss of a rule that an answer shows.
 func newMiss(rule, subject string, a answer, want string) miss {
 	return miss{
-		id: rule, subject: subject, got: a.String(), want: want, stderr: a.stderr(), at: a.at, skip: a.isInconclusive(),
+		id: rule, subject: subject, got: a.String(), want: want, stderr: a.stderr(), spot: a.spot, skip: a.isInconclusive(),
 		silent: a.Kind == wire.Timeout,
 	}
 }
@@ -55,7 +55,7 @@ func probes() []probe {
 	for _, s := range singleProbes {
 		singles = append(singles, s.toProbe())
 	}
-	return slices.Concat([]probe{answers}, singles, safeProbes, negativeProbes, callProbes)
+	return slices.Concat([]probe{toolAnswersProbe}, singles, safeProbes, negativeProbes, callProbes)
 }
 
 // whyInapplicable returns why a rule does not apply to the server in this revision, "" if it
@@ -69,7 +69,7 @@ func (b *bench) whyInapplicable(r lint.Rule) string {
 		"sse":        b.isHTTP() && !b.isStreamable(),
 	}
 	if b.rev < r.From || b.rev > r.To {
-		return "holds for " + r.Range + ", not for " + b.clean.Revision()
+		return "holds for " + r.Range + ", not for " + b.cleanSession.Revision()
 	}
 	if !isTransport[r.Transport] {
 		return "holds for " + r.Transport
@@ -88,11 +88,11 @@ func (b *bench) runProbes(ctx context.Context) {
 		discoverOnce(ctx, b)
 		b.acceptsHandshake = detectHandshake(ctx, b)
 	}
-	if b.o.Send.Auth {
+	if b.request.Send.Auth {
 		askWithoutToken(ctx, b)
 	}
 	if b.isHTTP() && b.pacer.facts().Unauthorized {
-		b.judgeAuth(ctx, b.clean, b.rev)
+		b.judgeAuth(ctx, b.cleanSession, b.rev)
 	}
 	callTools(ctx, b)
 	for _, p := range probes() {
@@ -104,7 +104,7 @@ func (b *bench) runProbes(ctx context.Context) {
 		}
 	}
 	for _, r := range lint.Rules() {
-		if r.Mode == lint.Passive || !b.o.Send.Runs(r.Mode) || judged[r.ID] {
+		if r.Mode == lint.Passive || !b.request.Send.Runs(r.Mode) || judged[r.ID] {
 			continue
 		}
 		why := b.whyInapplicable(r)
@@ -113,7 +113,7 @@ func (b *bench) runProbes(ctx context.Context) {
 		}
 		if why != "" {
 			b.linter.Exempt(r.ID, why)
-		} else if !slices.Contains(b.o.Off, r.ID) {
+		} else if !slices.Contains(b.request.Off, r.ID) {
 			b.linter.Skip(r.ID, cmp.Or(b.whyStopped(ctx), withoutProbe[r.ID], "check has no probe for it"))
 		}
 	}
@@ -124,7 +124,7 @@ func (b *bench) runProbes(ctx context.Context) {
 func applicableRules(b *bench, ids []string, judged map[string]bool) (rules []string) {
 	for _, id := range ids {
 		r, ok := lint.Find(id)
-		if !ok || slices.Contains(b.o.Off, id) || !b.o.Send.Runs(r.Mode) || b.whyInapplicable(r) != "" {
+		if !ok || slices.Contains(b.request.Off, id) || !b.request.Send.Runs(r.Mode) || b.whyInapplicable(r) != "" {
 			continue
 		}
 		judged[id] = true
@@ -171,7 +171,7 @@ func (b *bench) runProbe(ctx context.Context, p probe, rules []string) {
 			}
 			if m.skip {
 				skipped = true
-				if m.at.Seq != 0 { // m.got quotes an answer
+				if m.spot.Seq != 0 { // m.got quotes an answer
 					m.got = "no answer that judges it: " + m.got
 				}
 				b.linter.Skip(id, cmp.Or(why, m.got))
@@ -198,7 +198,7 @@ func (b *bench) whyNoMore() string {
 	if !b.serverEnd.OK() {
 		return b.serverEnd.Text
 	}
-	if limit := b.o.Send.MaxRequests; limit > 0 && b.requests() >= limit {
+	if limit := b.request.Send.MaxRequests; limit > 0 && b.requests() >= limit {
 		return fmt.Sprintf("--max-requests %d was reached", limit)
 	}
 	return b.pacer.whyStopped()
@@ -273,26 +273,26 @@ func newFinding(m miss, rev conv.Rev) lint.Finding {
 		Times:       1,
 		Fingerprint: strings.TrimSpace(r.ID + " " + m.subject + " " + m.pointer),
 		Evidence: []lint.Evidence{{
-			Conn: m.at.Conn, Seq: m.at.Seq, Pointer: m.pointer, Got: strings.ToValidUTF8(got, ""),
+			Conn: m.spot.Conn, Seq: m.spot.Seq, Pointer: m.pointer, Got: strings.ToValidUTF8(got, ""),
 			Want: m.want, Stderr: m.stderr,
 		}},
 	}
 }
 
 // A single is a probe of one request.
-type single struct {
+type singleProbe struct {
 	id, subject string
 	exempt      func(b *bench) string
 	request     func(b *bench) probeRequest
-	want        want
+	expected    expectation
 }
 
 // A want describes the expected answer: an error with one of the codes, or a result, and over HTTP
 // one of the statuses.
-type want struct {
-	codes    []int64
-	result   bool
-	statuses []int
+type expectation struct {
+	codes         []int64
+	acceptsResult bool
+	statuses      []int
 	// otherSeverity is the severity of an error with another code and, if toolError is set, of an
 	// error that the tool reported; "" for the severity of the rule.
 	otherSeverity conv.Severity
@@ -302,26 +302,26 @@ type want struct {
 
 // accepts reports whether an answer is as expected. It ignores the HTTP status if the answer has
 // none or w names none.
-func (w want) accepts(a answer) bool {
+func (w expectation) accepts(a answer) bool {
 	if len(w.statuses) > 0 && a.status() != 0 && !slices.Contains(w.statuses, a.status()) {
 		return false
 	}
-	if !w.result && len(w.codes) == 0 {
+	if !w.acceptsResult && len(w.codes) == 0 {
 		return a.HTTP != nil // only the status matters
 	}
-	return w.result && a.hasResult() || a.code() != 0 && slices.Contains(w.codes, a.code())
+	return w.acceptsResult && a.hasResult() || a.code() != 0 && slices.Contains(w.codes, a.code())
 }
 
 // toProbe returns a probe that sends the request and compares the answer.
-func (s single) toProbe() probe {
+func (s singleProbe) toProbe() probe {
 	return probe{rules: []string{s.id}, exempt: s.exempt, run: func(ctx context.Context, b *bench) []miss {
 		a := b.sendRough(ctx, s.request(b))
-		if s.want.accepts(a) {
+		if s.expected.accepts(a) {
 			return nil
 		}
-		m := newMiss(s.id, s.subject, a, s.want.text)
-		if a.code() != 0 || s.want.toolError && a.Kind == wire.ToolError {
-			m.severity = s.want.otherSeverity
+		m := newMiss(s.id, s.subject, a, s.expected.text)
+		if a.code() != 0 || s.expected.toolError && a.Kind == wire.ToolError {
+			m.severity = s.expected.otherSeverity
 		}
 		return []miss{m}
 	}}

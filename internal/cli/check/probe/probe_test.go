@@ -45,10 +45,10 @@ func TestReachable(t *testing.T) {
 	}
 	defer open.Close()
 	here, gone := open.Addr().String(), "127.0.0.1:1"
-	if got := reachable(t.Context(), []string{gone, here}); got != here {
+	if got := findReachable(t.Context(), []string{gone, here}); got != here {
 		t.Errorf("found %q, not %q", got, here)
 	}
-	if got := reachable(t.Context(), []string{gone}); got != "" {
+	if got := findReachable(t.Context(), []string{gone}); got != "" {
 		t.Errorf("found %q", got)
 	}
 }

@@ -19,32 +19,32 @@ import (
 
 // safeProbes send well-formed requests that change nothing.
 var safeProbes = []probe{
-	{rules: []string{"L035"}, run: listsOfDeclared},
-	{rules: []string{"L036"}, run: listsOfUndeclared},
+	{rules: []string{"L035"}, run: probeDeclaredLists},
+	{rules: []string{"L036"}, run: probeUndeclaredLists},
 	{rules: []string{"L039"}, exempt: exemptIf("it lists no prompt", func(b *bench) bool {
 		return len(b.lists["prompts"]) == 0
-	}), run: completion},
-	{rules: []string{"L043", "L044"}, run: discover},
-	{rules: []string{"L027", "L028", "L092"}, run: versions},
-	{rules: []string{"L031"}, run: ping},
-	{rules: []string{"L034"}, exempt: exemptIfSessionless, run: uninitialized},
-	{rules: []string{"L071"}, exempt: exemptIfHandshakes, run: getAndDelete},
-	{rules: []string{"L095"}, run: getStream},
-	{rules: []string{"L082"}, exempt: exemptIfStateless, run: notification},
-	{rules: []string{"L084"}, exempt: exemptIfRemote, run: otherAddresses},
+	}), run: probeCompletion},
+	{rules: []string{"L043", "L044"}, run: probeDiscover},
+	{rules: []string{"L027", "L028", "L092"}, run: probeVersions},
+	{rules: []string{"L031"}, run: probePing},
+	{rules: []string{"L034"}, exempt: exemptIfSessionless, run: probeUninitialized},
+	{rules: []string{"L071"}, exempt: exemptIfHandshakes, run: probeGetAndDelete},
+	{rules: []string{"L095"}, run: probeGetStream},
+	{rules: []string{"L082"}, exempt: exemptIfStateless, run: probeNotification},
+	{rules: []string{"L084"}, exempt: exemptIfRemote, run: probeOtherAddresses},
 	{rules: []string{"L085"}, exempt: exemptIf("the server is on this machine", func(b *bench) bool {
-		return cmdutil.IsLocal(b.clean.opt.Server.URL)
-	}), run: openToAnyone},
-	{rules: []string{"L115"}, run: order},
-	{rules: []string{"L135", "L136", "L137"}, run: missingResource},
+		return cmdutil.IsLocal(b.cleanSession.options.Server.URL)
+	}), run: judgeAccess},
+	{rules: []string{"L115"}, run: probeListOrder},
+	{rules: []string{"L135", "L136", "L137"}, run: probeMissingResource},
 	{rules: []string{"skills-content"}, exempt: exemptIf("it lists no skill", func(b *bench) bool {
 		return len(b.lists["skills"]) == 0
-	}), run: skillFiles},
-	{rules: []string{"L177"}, exempt: exemptIfNothingChanges, run: acknowledged},
+	}), run: readSkillFiles},
+	{rules: []string{"L177"}, exempt: exemptIfNothingChanges, run: probeSubscription},
 	{rules: []string{"L150"}, exempt: exemptIf("the server lists no tools over HTTP", func(b *bench) bool {
 		return !b.isHTTP() || !b.declares("tools")
-	}), run: publicLists},
-	{rules: []string{"L022"}, exempt: exemptIfNotChild, run: exits},
+	}), run: probePublicList},
+	{rules: []string{"L022"}, exempt: exemptIfNotChild, run: probeExit},
 }
 
 // withoutProbe says why check has no probe for some rules, by their id.
@@ -70,7 +70,7 @@ func exemptIf(why string, holds func(b *bench) bool) func(b *bench) string {
 // callClean makes a call on the clean session. It opens the session again if it broke; during names
 // the call in the error of a server that does not answer any more.
 func (b *bench) callClean(ctx context.Context, c client.Call, during string) answer {
-	a := b.answerOf(b.clean.Do(ctx, c), b.clean)
+	a := b.newAnswer(b.cleanSession.Do(ctx, c), b.cleanSession)
 	if a.Message != nil {
 		b.noteAnswerTime(c.Method, a.Took)
 	}
@@ -85,7 +85,7 @@ func (b *bench) requestClean(ctx context.Context, method string, params json.Raw
 	return b.callClean(ctx, client.Call{Method: method, Params: params, Once: true}, method)
 }
 
-func listsOfDeclared(ctx context.Context, b *bench) (misses []miss) {
+func probeDeclaredLists(ctx context.Context, b *bench) (misses []miss) {
 	for _, k := range connect.Kinds {
 		if _, refused := b.refusals[k.Method]; !refused {
 			continue
@@ -98,7 +98,7 @@ func listsOfDeclared(ctx context.Context, b *bench) (misses []miss) {
 	return misses
 }
 
-func listsOfUndeclared(ctx context.Context, b *bench) (misses []miss) {
+func probeUndeclaredLists(ctx context.Context, b *bench) (misses []miss) {
 	for _, k := range connect.Kinds {
 		if b.declares(k.Capability) || k == connect.TemplateKind || k == connect.SkillKind {
 			continue
@@ -111,7 +111,7 @@ func listsOfUndeclared(ctx context.Context, b *bench) (misses []miss) {
 	return misses
 }
 
-func completion(ctx context.Context, b *bench) []miss {
+func probeCompletion(ctx context.Context, b *bench) []miss {
 	prompt := b.lists["prompts"][0]
 	name, _ := jsonraw.Text(jsonraw.First(prompt, "name"))
 	argument := "argument"
@@ -131,7 +131,7 @@ func completion(ctx context.Context, b *bench) []miss {
 	return nil
 }
 
-func discover(ctx context.Context, b *bench) (misses []miss) {
+func probeDiscover(ctx context.Context, b *bench) (misses []miss) {
 	a := discoverOnce(ctx, b)
 	if !a.hasResult() {
 		return []miss{newMiss("L043", "server/discover", a, "a result")}
@@ -141,8 +141,8 @@ func discover(ctx context.Context, b *bench) (misses []miss) {
 		m.pointer = "/result/capabilities"
 		misses = append(misses, m)
 	}
-	if !slices.Contains(b.supported, b.clean.Revision()) {
-		m := newMiss("L044", "server/discover", a, "supportedVersions with "+b.clean.Revision())
+	if !slices.Contains(b.supported, b.cleanSession.Revision()) {
+		m := newMiss("L044", "server/discover", a, "supportedVersions with "+b.cleanSession.Revision())
 		m.pointer = "/result/supportedVersions"
 		misses = append(misses, m)
 	}
@@ -175,12 +175,12 @@ func stringsIn(object json.RawMessage, name string) (texts []string) {
 // oldVersion and newVersion are dates that never become a revision.
 const oldVersion, newVersion = "1999-01-01", "2099-01-01"
 
-// versions opens and ends a session with each version. The server must answer a version that it
+// probeVersions opens and ends a session with each version. The server must answer a version that it
 // supports with the same version, and must not answer an unknown version with itself.
-func versions(ctx context.Context, b *bench) (misses []miss) {
+func probeVersions(ctx context.Context, b *bench) (misses []miss) {
 	offers := []string{oldVersion, newVersion}
 	for _, revision := range client.Revisions() {
-		if needsHandshake(revision) && revision != b.clean.Revision() {
+		if needsHandshake(revision) && revision != b.cleanSession.Revision() {
 			offers = append(offers, revision)
 		}
 	}
@@ -249,7 +249,7 @@ func (b *bench) initialize(ctx context.Context, version string) (a answer, ended
 
 // sendFirst sends a message as the first one of a new session.
 func (b *bench) sendFirst(ctx context.Context, raw []byte) answer {
-	opt := b.clean.opt
+	opt := b.cleanSession.options
 	for _, revision := range client.Revisions() { // a stateless session begins without a request
 		if client.Stateless(revision) {
 			opt.Protocol = ""
@@ -257,21 +257,21 @@ func (b *bench) sendFirst(ctx context.Context, raw []byte) answer {
 			opt.SkipDiscover = true
 		}
 	}
-	tap := b.clean.c.Tap()
+	tap := b.cleanSession.connection.Tap()
 	conn := b.f.Record.Conns - 1
 	b.mu.Lock()
 	b.judge.muted[conn] = true
 	b.mu.Unlock()
-	s, out := b.open(ctx, b.clean.c, opt, conn, tap)
+	s, out := b.open(ctx, b.cleanSession.connection, opt, conn, tap)
 	if !out.OK() {
-		return b.answerOf(out, s)
+		return b.newAnswer(out, s)
 	}
 	defer s.Close(context.WithoutCancel(ctx), false)
 	a, _ := b.doPatiently(ctx, s, "", func(ctx context.Context) wire.Outcome { return s.Raw(ctx, raw, true) })
 	return b.recordRepeat(a, probeRequest{raw: raw, bare: true}, opt.KnownRevision)
 }
 
-func ping(ctx context.Context, b *bench) []miss {
+func probePing(ctx context.Context, b *bench) []miss {
 	a := b.requestClean(ctx, "ping", nil)
 	if m, err := jsonraw.Object(a.Result); err == nil && a.hasResult() {
 		if !slices.ContainsFunc(m, func(m jsonraw.Member) bool { return m.Name != "_meta" }) {
@@ -283,10 +283,10 @@ func ping(ctx context.Context, b *bench) []miss {
 
 // exemptIfSessionless exempts HTTP servers without sessions: requests before initialize are valid.
 var exemptIfSessionless = exemptIf("the server has no sessions", func(b *bench) bool {
-	return b.isHTTP() && b.clean.Memory().SessionID == ""
+	return b.isHTTP() && b.cleanSession.Memory().SessionID == ""
 })
 
-func uninitialized(ctx context.Context, b *bench) []miss {
+func probeUninitialized(ctx context.Context, b *bench) []miss {
 	raw := wire.ComposeRequest(json.RawMessage("1"), "tools/list", nil)
 	a := b.sendFirst(ctx, raw)
 	if a.hasResult() || a.isBroken() {
@@ -300,7 +300,7 @@ var exemptIfHandshakes = exemptIf("the server also speaks revisions with session
 	return b.acceptsHandshake || len(b.supported) == 0
 })
 
-func getAndDelete(ctx context.Context, b *bench) (misses []miss) {
+func probeGetAndDelete(ctx context.Context, b *bench) (misses []miss) {
 	for _, verb := range []string{http.MethodGet, http.MethodDelete} {
 		if a := b.sendRough(ctx, probeRequest{verb: verb}); a.status() != http.StatusMethodNotAllowed {
 			misses = append(misses, newMiss("L071", verb, a, "HTTP 405"))
@@ -309,7 +309,7 @@ func getAndDelete(ctx context.Context, b *bench) (misses []miss) {
 	return misses
 }
 
-func getStream(ctx context.Context, b *bench) []miss {
+func probeGetStream(ctx context.Context, b *bench) []miss {
 	a := b.sendRough(ctx, probeRequest{verb: http.MethodGet})
 	if a.status() == http.StatusMethodNotAllowed {
 		return nil
@@ -325,7 +325,7 @@ var exemptIfStateless = exemptIf("clients send no notifications over HTTP in thi
 	return b.isStateless()
 })
 
-func notification(ctx context.Context, b *bench) []miss {
+func probeNotification(ctx context.Context, b *bench) []miss {
 	raw := wire.ComposeNotification("notifications/cancelled", json.RawMessage(`{"requestId":"mcpc-check"}`))
 	a := b.sendRough(ctx, probeRequest{raw: raw})
 	hasBody := a.HTTP != nil && len(bytes.TrimSpace(a.HTTP.Body)) > 0
@@ -339,9 +339,9 @@ func notification(ctx context.Context, b *bench) []miss {
 	return []miss{m}
 }
 
-func order(ctx context.Context, b *bench) []miss {
-	items, out := b.fetchList(ctx, b.clean, "tools/list")
-	a := b.answerOf(out, b.clean)
+func probeListOrder(ctx context.Context, b *bench) []miss {
+	items, out := b.fetchList(ctx, b.cleanSession, "tools/list")
+	a := b.newAnswer(out, b.cleanSession)
 	if !out.OK() {
 		return skipRule("L115", a.String())
 	}
@@ -350,7 +350,7 @@ func order(ctx context.Context, b *bench) []miss {
 	sortedBefore := slices.Sorted(slices.Values(before))
 	sortedNow := slices.Sorted(slices.Values(now))
 	if slices.Equal(sortedBefore, sortedNow) && !slices.Equal(before, now) {
-		return []miss{{id: "L115", subject: "tools/list", got: commaJoin(now...), want: commaJoin(before...), at: a.at}}
+		return []miss{{id: "L115", subject: "tools/list", got: commaJoin(now...), want: commaJoin(before...), spot: a.spot}}
 	}
 	return nil
 }
@@ -358,7 +358,7 @@ func order(ctx context.Context, b *bench) []miss {
 // noResource is a URI that no server has.
 const noResource = "mcpc-nonexistent://x"
 
-func missingResource(ctx context.Context, b *bench) []miss {
+func probeMissingResource(ctx context.Context, b *bench) []miss {
 	a := b.requestClean(ctx, "resources/read", json.RawMessage(`{"uri":"`+noResource+`"}`))
 	rule := "L136"
 	code := int64(-32002)
@@ -383,8 +383,8 @@ func missingResource(ctx context.Context, b *bench) []miss {
 // maxSkills is the number of skills whose file is read.
 const maxSkills = 20
 
-// skillFiles reads the file SKILL.md of each skill. The linter compares the files with the list.
-func skillFiles(ctx context.Context, b *bench) (misses []miss) {
+// readSkillFiles reads the file SKILL.md of each skill. The linter compares the files with the list.
+func readSkillFiles(ctx context.Context, b *bench) (misses []miss) {
 	all := b.lists["skills"]
 	for _, s := range all[:min(len(all), maxSkills)] {
 		uri, _ := jsonraw.Text(jsonraw.First(s, "uri"))
@@ -405,8 +405,8 @@ func exemptIfNothingChanges(b *bench) string {
 	return "the server declares no listChanged"
 }
 
-// acknowledged opens a subscription, and ends it as soon as the server acknowledges it.
-func acknowledged(ctx context.Context, b *bench) []miss {
+// probeSubscription opens a subscription, and ends it as soon as the server acknowledges it.
+func probeSubscription(ctx context.Context, b *bench) []miss {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	began := false
@@ -415,8 +415,8 @@ func acknowledged(ctx context.Context, b *bench) []miss {
 		Prompts:   b.declares("prompts", "listChanged"),
 		Resources: b.declares("resources", "listChanged"),
 	}
-	a, _ := b.doPatiently(ctx, b.clean, "", func(ctx context.Context) wire.Outcome {
-		return b.clean.Listen(ctx, client.ListenRequest{
+	a, _ := b.doPatiently(ctx, b.cleanSession, "", func(ctx context.Context) wire.Outcome {
+		return b.cleanSession.Listen(ctx, client.ListenRequest{
 			SubscriptionFilter: filter,
 			Began:              func(client.SubscriptionFilter) { began = true; stop() }, Lost: func(string) { stop() },
 		})
@@ -429,11 +429,11 @@ func acknowledged(ctx context.Context, b *bench) []miss {
 
 // exemptIfNotChild exempts servers that mcpc did not start.
 var exemptIfNotChild = exemptIf("the server is no process of mcpc's", func(b *bench) bool {
-	return len(b.clean.opt.Server.Command) == 0
+	return len(b.cleanSession.options.Server.Command) == 0
 })
 
-func exits(ctx context.Context, b *bench) []miss {
-	s, out := b.roughSession(ctx)
+func probeExit(ctx context.Context, b *bench) []miss {
+	s, out := b.openRough(ctx)
 	if !out.OK() {
 		return skipRule("L022", out.Text)
 	}
@@ -444,7 +444,7 @@ func exits(ctx context.Context, b *bench) []miss {
 		return nil
 	}
 	return []miss{{
-		id: "L022", subject: "the end of input", at: b.lastSpot(s),
+		id: "L022", subject: "the end of input", spot: b.lastSpot(s),
 		got: fmt.Sprintf("not ended after %s", process.GraceAfterEOF), want: "the process exits",
 	}}
 }

@@ -30,12 +30,12 @@ import (
 // A judge judges one server. The traffic of its connections is recorded. The linter reads it too,
 // unless the connection is muted.
 type judge struct {
-	f      *cmdutil.Factory
-	o      Request
-	linter *lint.Linter
-	pacer  *pacer
-	ladder ladder
-	report verdict.Report
+	f       *cmdutil.Factory
+	request Request
+	linter  *lint.Linter
+	pacer   *pacer
+	ladder  ladder
+	report  verdict.Report
 	// authDiscovery is nil until discoverAuth runs.
 	authDiscovery *authDiscovery
 	// failure is the outcome of a server that could not be judged, else the zero value.
@@ -73,11 +73,11 @@ type probedRequest struct{ revision, words string }
 // it.
 type session struct {
 	*client.Session
-	conn int
-	opt  client.Options
-	c    *connect.Conn
-	// ready is the time that it took to open.
-	ready time.Duration
+	connNumber int
+	options    client.Options
+	connection *connect.Conn
+	// openTime is the time that it took to open.
+	openTime time.Duration
 	// broken is why it cannot be used any more; "" while it can.
 	broken string
 }
@@ -128,7 +128,7 @@ type Request struct {
 func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 	f := o.Factory
 	j := &judge{
-		f: f, o: o, linter: lint.New(lint.Options{Tools: o.Tools, Hide: hidesIn(f), OwnClient: true}),
+		f: f, request: o, linter: lint.New(lint.Options{Tools: o.Tools, Hide: hidesIn(f), OwnClient: true}),
 		muted: map[int]bool{}, lastFrames: map[int]lastFrames{}, probed: map[conv.Spot]probedRequest{},
 	}
 	defer f.StartSpinner()()
@@ -187,16 +187,16 @@ func hidesIn(f *cmdutil.Factory) func(raw []byte) []byte {
 // dial opens a session with the server of the request. The session is nil if nothing was sent.
 func (j *judge) dial(ctx context.Context) (*session, wire.Outcome) {
 	c := &connect.Conn{Env: &j.f.Env}
-	if o := c.Find(j.o.Argv); !o.OK() {
+	if o := c.Find(j.request.Argv); !o.OK() {
 		return nil, o
 	}
-	how := connect.Options{Argv: j.o.Argv, NoResume: true}
+	how := connect.Options{Argv: j.request.Argv, NoResume: true}
 	opt, o := c.ClientOptions(ctx, how)
 	if !o.OK() {
 		return nil, o
 	}
 	if j.pacer == nil {
-		j.pacer = j.o.Send.newPacer(opt.Server.URL, j.requests, j.f.Now)
+		j.pacer = j.request.Send.newPacer(opt.Server.URL, j.requests, j.f.Now)
 	}
 	j.report.Target = c.Where
 	opt.Fields = append([]wire.Field{{Name: "User-Agent", Value: "mcpc-check"}}, opt.Fields...)
@@ -220,13 +220,13 @@ func (j *judge) open(
 	conn int,
 	tap wire.Tap,
 ) (*session, wire.Outcome) {
-	s := &session{conn: conn, opt: opt, c: c}
-	s.opt.Through = nil
-	if err := c.SetAuthTransport(&s.opt); err != nil { // each session has its own
+	s := &session{connNumber: conn, options: opt, connection: c}
+	s.options.Through = nil
+	if err := c.SetAuthTransport(&s.options); err != nil { // each session has its own
 		return s, usage.Outcome(err)
 	}
-	s.opt.Through = j.pacer.wrap(s.opt.Through)
-	s.opt.Tap = func(f wire.Frame) {
+	s.options.Through = j.pacer.wrap(s.options.Through)
+	s.options.Tap = func(f wire.Frame) {
 		tap(f)
 		f.Conn = conn
 		j.f.Secrets.Frame(f) // learns the secrets that the report hides
@@ -234,28 +234,28 @@ func (j *judge) open(
 	}
 	began := j.f.Now()
 	var out wire.Outcome
-	s.Session, out = client.Open(ctx, s.opt)
-	s.ready = j.f.Now().Sub(began)
+	s.Session, out = client.Open(ctx, s.options)
+	s.openTime = j.f.Now().Sub(began)
 	return s, out
 }
 
 // openLike opens a session with the revision and transport of s. The linter does not read a muted
 // session.
 func (j *judge) openLike(ctx context.Context, s *session, muted bool) (*session, wire.Outcome) {
-	opt := s.opt
+	opt := s.options
 	revision := s.Revision()
 	opt.Protocol = revision
 	opt.KnownRevision = ""
 	opt.SkipDiscover = true
 	opt.Server.Transport = s.Transport()
-	tap := s.c.Tap()
+	tap := s.connection.Tap()
 	conn := j.f.Record.Conns - 1
 	if muted {
 		j.mu.Lock()
 		j.muted[conn] = true
 		j.mu.Unlock()
 	}
-	return j.open(ctx, s.c, opt, conn, tap)
+	return j.open(ctx, s.connection, opt, conn, tap)
 }
 
 // tap records the last frames of a connection, counts requests, and passes the frame to the linter.
@@ -299,14 +299,14 @@ func (j *judge) requests() int {
 func (j *judge) lastSpot(s *session) conv.Spot {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	last := j.lastFrames[s.conn]
+	last := j.lastFrames[s.connNumber]
 	if last.received > last.sent {
-		return conv.Spot{Conn: s.conn, Seq: last.received}
+		return conv.Spot{Conn: s.connNumber, Seq: last.received}
 	}
 	if last.head > last.sent {
-		return conv.Spot{Conn: s.conn, Seq: last.head}
+		return conv.Spot{Conn: s.connNumber, Seq: last.head}
 	}
-	return conv.Spot{Conn: s.conn, Seq: max(last.sent, 1)}
+	return conv.Spot{Conn: s.connNumber, Seq: max(last.sent, 1)}
 }
 
 // nextID returns a new request id. No two sessions use the same id.
@@ -323,12 +323,12 @@ func (j *judge) judgeRevision(ctx context.Context, s *session, opened wire.Outco
 	if !opened.OK() {
 		addAuthStep(ctx, j, s, opened)
 		j.ladder.addUnreached()
-		j.judgeAuth(ctx, s, conv.ParseRev(cmp.Or(s.opt.Protocol, client.Revisions()[0])))
+		j.judgeAuth(ctx, s, conv.ParseRev(cmp.Or(s.options.Protocol, client.Revisions()[0])))
 		return opened
 	}
 	j.report.Revisions = append(j.report.Revisions, s.Revision())
 	addAuthStep(ctx, j, s, opened)
-	b := &bench{judge: j, clean: s, capabilities: s.Info().Capabilities, rev: conv.ParseRev(s.Revision())}
+	b := &bench{judge: j, cleanSession: s, capabilities: s.Info().Capabilities, rev: conv.ParseRev(s.Revision())}
 	out := b.fetchLists(ctx)
 	j.ladder.addUnreached()
 	if j.report.Hosts == nil {
@@ -370,7 +370,7 @@ func (j *judge) makeReport() *verdict.Report {
 	rec.Fill(r, j.linter.Report())
 	for i, flag := range []string{"--negative", "--call"} {
 		mode := []lint.Mode{lint.Negative, lint.Calls}[i]
-		if !j.o.Send.Runs(mode) {
+		if !j.request.Send.Runs(mode) {
 			r.Lacks = append(r.Lacks, flag)
 		}
 	}
@@ -390,7 +390,7 @@ func (j *judge) repeat(at conv.Spot, words string) string {
 		return ""
 	}
 	line := j.f.HintText(wire.RunOnServer(words))
-	if len(j.o.Argv) > 0 && j.f.ErrStyle.Hints.ServerCommand == hint.Elsewhere { // the command has a secret
+	if len(j.request.Argv) > 0 && j.f.ErrStyle.Hints.ServerCommand == hint.Elsewhere { // the command has a secret
 		line = strings.TrimSuffix(line, hint.Elsewhere) + "-- " + j.report.Target
 	}
 	return line
