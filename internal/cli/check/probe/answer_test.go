@@ -49,7 +49,7 @@ func TestToolAnswers(t *testing.T) {
 		{"refused", answer{Outcome: wire.Outcome{Kind: wire.Auth, HTTP: &wire.HTTPFacts{Status: 401}}}, good, 0},
 	} {
 		b := &bench{judge: &judge{pacer: (&Options{}).newPacer("", func() int { return 0 }, time.Now)}, called: []calledTool{{answer: c.answer, after: c.after}}}
-		if misses := toolAnswersProbe.run(t.Context(), b); len(misses) != c.misses || c.misses > 0 && misses[0].skip {
+		if misses := toolAnswersProbe().run(t.Context(), b); len(misses) != c.misses || c.misses > 0 && misses[0].skip {
 			t.Errorf("%s: %+v", c.name, misses)
 		}
 	}

@@ -24,11 +24,11 @@ func asksForInput(c calledTool) bool {
 		conv.Inside(c.answer.Message.Error.Data, "requiredCapabilities", "elicitation") != nil
 }
 
-// declaringRequest returns a call of the tool that declares client capabilities and has more
+// declaringRequest returns a call of the tool that declares client capabilities, with additional
 // members of params.
-func (c calledTool) declaringRequest(capabilities string, more ...jsonraw.Member) probeRequest {
+func (c calledTool) declaringRequest(capabilities string, members ...jsonraw.Member) probeRequest {
 	q := c.request(c.Args)
-	for _, m := range more {
+	for _, m := range members {
 		q.params = jsonraw.With(q.params, m.Name, m.Value)
 	}
 	meta := jsonraw.With(nil, metaPrefix+"clientCapabilities", json.RawMessage(capabilities))
@@ -36,21 +36,22 @@ func (c calledTool) declaringRequest(capabilities string, more ...jsonraw.Member
 	return q
 }
 
-// judgeQuestions calls each tool that asks for input, and lets judge check its question. It skips
-// the rule if judge reports judged for none.
+// judgeQuestions calls each tool that asks for input, and lets judgeOne check its question. It skips
+// the rule if judgeOne reports judged for none.
 func judgeQuestions(
 	ctx context.Context,
 	b *bench,
 	id string,
-	judge func(c calledTool, question answer) (misses []miss, judged bool),
-) (misses []miss) {
+	judgeOne func(c calledTool, question answer) (misses []miss, judged bool),
+) []miss {
+	var misses []miss
 	anyJudged := false
 	for _, c := range b.called {
 		if !asksForInput(c) {
 			continue
 		}
 		if question := b.sendRough(ctx, c.declaringRequest(formCapabilities)); wire.RequiresInput(question.Result) {
-			found, judged := judge(c, question)
+			found, judged := judgeOne(c, question)
 			misses = append(misses, found...)
 			anyJudged = anyJudged || judged
 		}
@@ -78,11 +79,11 @@ func declineAll(question answer) json.RawMessage {
 // retryRequest returns the call again, with responses to its question. state is the question's
 // requestState, nil if it had none.
 func (c calledTool) retryRequest(responses, state json.RawMessage) probeRequest {
-	more := []jsonraw.Member{{Name: "inputResponses", Value: responses}}
+	members := []jsonraw.Member{{Name: "inputResponses", Value: responses}}
 	if state != nil {
-		more = append(more, jsonraw.Member{Name: "requestState", Value: state})
+		members = append(members, jsonraw.Member{Name: "requestState", Value: state})
 	}
-	return c.declaringRequest(formCapabilities, more...)
+	return c.declaringRequest(formCapabilities, members...)
 }
 
 // probeRememberedCapability calls a tool without the capability that the request before declared.
@@ -105,14 +106,7 @@ func probeTamperedState(ctx context.Context, b *bench) []miss {
 		if state == "" || responses == nil {
 			return nil, false
 		}
-		changed := []byte(state)
-		middle := len(changed) / 2
-		if changed[middle] == 'A' {
-			changed[middle] = 'B'
-		} else {
-			changed[middle] = 'A'
-		}
-		a := b.sendRough(ctx, c.retryRequest(responses, jsonraw.Quote(string(changed))))
+		a := b.sendRough(ctx, c.retryRequest(responses, jsonraw.Quote(changeByte(state))))
 		isRefused := !a.hasResult() || a.Kind == wire.ToolError || wire.RequiresInput(a.Result)
 		if isRefused {
 			return nil, true
@@ -123,6 +117,18 @@ func probeTamperedState(ctx context.Context, b *bench) []miss {
 		}
 		return []miss{m}, true
 	})
+}
+
+// changeByte returns a text with its middle byte changed.
+func changeByte(text string) string {
+	changed := []byte(text)
+	middle := len(changed) / 2
+	if changed[middle] == 'A' {
+		changed[middle] = 'B'
+	} else {
+		changed[middle] = 'A'
+	}
+	return string(changed)
 }
 
 // minSigned is the length of the shortest state that may have a signature.
@@ -139,8 +145,8 @@ func probeWrongResponses(ctx context.Context, b *bench) []miss {
 		if a := b.sendRough(ctx, c.retryRequest(json.RawMessage("{}"), state)); !wire.RequiresInput(a.Result) {
 			misses = append(misses, newMiss("L158", "tool "+c.Name+", no answers", a, "the same question"))
 		}
-		more := jsonraw.With(responses, "mcpc-no-such-question", json.RawMessage(`{"action":"decline"}`))
-		if a := b.sendRough(ctx, c.retryRequest(more, state)); !a.hasResult() {
+		tooMany := jsonraw.With(responses, "mcpc-no-such-question", json.RawMessage(`{"action":"decline"}`))
+		if a := b.sendRough(ctx, c.retryRequest(tooMany, state)); !a.hasResult() {
 			misses = append(misses, newMiss("L158", "tool "+c.Name+", one answer too many", a, "a result"))
 		}
 		return misses, true
@@ -202,32 +208,39 @@ func probeEndedTask(ctx context.Context, b *bench) []miss {
 
 // probePublicList asks for the tools without the token. If the server answers, a list that it calls
 // public must be the same as with the token.
-func probePublicList(ctx context.Context, b *bench) (misses []miss) {
+func probePublicList(ctx context.Context, b *bench) []miss {
 	if !b.request.Send.Auth || !hasToken(b) {
 		return skipRule("L150", "needs --auth and a token: a second user is one without it")
 	}
-	s := *b.cleanSession
-	s.options.Fields = append(slices.Clone(s.options.Fields), wire.Field{Name: "Authorization"})
-	other, out := b.openLike(ctx, &s, true)
+	other, out := b.openMuted(ctx, withoutToken(b.cleanSession))
 	if !out.OK() {
 		return skipRule("L150", out.Text)
 	}
-	defer other.Close(context.WithoutCancel(ctx), true)
+	defer other.Close(context.WithoutCancel(ctx), endSession)
 	call := client.Call{Method: "tools/list", Once: true}
-	a := b.newAnswer(other.Do(ctx, call), other)
-	if !a.hasResult() {
+	theirs := b.newAnswer(other.Do(ctx, call), other)
+	if !theirs.hasResult() {
 		return skipRule("L150", "needs a second user: without a token nothing is listed")
 	}
 	ours := b.callClean(ctx, call, call.Method)
 	scope, _ := jsonraw.Text(jsonraw.First(ours.Result, "cacheScope"))
 	ourTools := jsonraw.First(ours.Result, "tools")
-	theirTools := jsonraw.First(a.Result, "tools")
-	if scope == "public" && ours.hasResult() && string(ourTools) != string(theirTools) {
-		m := newMiss("L150", "tools/list", a, "the list that is public: "+a.excerpt(ourTools))
-		m.pointer = "/result/tools"
-		misses = append(misses, m)
+	theirTools := jsonraw.First(theirs.Result, "tools")
+	isPublic := ours.hasResult() && scope == "public"
+	if !isPublic || string(ourTools) == string(theirTools) {
+		return nil
 	}
-	return misses
+	m := newMiss("L150", "tools/list", theirs, "the list that is public: "+theirs.excerpt(ourTools))
+	m.pointer = "/result/tools"
+	return []miss{m}
+}
+
+// withoutToken returns a session with the settings of s, for opening one like it without a token: an
+// empty header field removes the field.
+func withoutToken(s *session) *session {
+	tokenless := *s
+	tokenless.options.Fields = append(slices.Clone(s.options.Fields), wire.Field{Name: "Authorization"})
+	return &tokenless
 }
 
 // hasToken reports whether requests carry credentials: a token, or header fields of the user.

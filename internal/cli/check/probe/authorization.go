@@ -15,20 +15,26 @@ import (
 	"mcpc/internal/lint"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/sliceutil"
-	"mcpc/internal/wire"
 )
 
 // authRules are the rules that the metadata of a server and of its authorization server show.
 var authRules = []string{"L197", "L198", "L199", "L200", "L201", "L202", "L203", "L204"}
 
+// serverRules are the rules that only the metadata of the authorization server shows.
+var serverRules = []string{"L201", "L202", "L203", "L204"}
+
 // authDiscovery is what a client without a token learns: the documents that it fetched, and the
 // authorization server that they name.
 type authDiscovery struct {
-	challenge        auth.Challenge
+	challenge auth.Challenge
+	// resource has the metadata of the protected resource, server the metadata of its authorization
+	// server.
 	resource, server metadataDocument
-	tried            []string
-	found            auth.Found
-	err              *auth.Error
+	// tried describes the requests that found no document.
+	tried []string
+	found auth.Found
+	// err is nil if the discovery succeeded.
+	err *auth.Error
 }
 
 // A document is metadata with its URL; raw is nil if it was not found.
@@ -48,10 +54,10 @@ func (j *judge) discoverAuth(ctx context.Context, endpoint string) *authDiscover
 	d.challenge, _ = auth.Wanted(auth.ParseChallenges(j.pacer.facts().Challenge.Values("Www-Authenticate")))
 	flow := connect.NewAuthFlow(ctx, &j.f.Env, endpoint)
 	defer flow.Net.Close()
-	report := flow.OnStep
+	showStep := flow.OnStep
 	flow.OnStep = func(s auth.Step) {
-		if report != nil {
-			report(s)
+		if showStep != nil {
+			showStep(s)
 		}
 		switch {
 		case s.Document != nil && strings.Contains(s.URL, "oauth-protected-resource"):
@@ -73,50 +79,64 @@ func (j *judge) discoverAuth(ctx context.Context, endpoint string) *authDiscover
 	return d
 }
 
-// resourceMisses returns the rules that the metadata breaks; at is the evidence for all of them.
-func (d *authDiscovery) resourceMisses(endpoint string, at conv.Spot) (misses []miss) {
-	add := func(rule, subject, got, want string, severity conv.Severity) {
-		misses = append(misses,
-			miss{id: rule, subject: subject, got: strings.TrimSpace(got), want: want, severity: severity, spot: at})
-	}
-	if d.resource.raw == nil {
-		tried := sliceutil.Map(d.tried[:min(3, len(d.tried))], strings.TrimSpace)
-		add("L197", "the protected resource metadata", strings.Join(tried, "; "), "a JSON document", "")
-	} else {
-		m, _ := jsonraw.Object(d.resource.raw)
-		resource := m.Text("resource")
-		if !auth.Covers(resource, endpoint) || len(stringsIn(d.resource.raw, "authorization_servers")) == 0 {
-			add("L197", d.resource.url, jsonraw.Excerpt(d.resource.raw, 150),
-				"resource for "+endpoint+" and authorization_servers", "")
-		}
-		if strings.TrimSuffix(resource, "/") != strings.TrimSuffix(endpoint, "/") {
-			add("L198", d.resource.url, resource, endpoint, "")
-		}
-		scopes := append(stringsIn(d.resource.raw, "scopes_supported"), d.challenge.Scopes()...)
-		if slices.Contains(scopes, "offline_access") {
-			add("L199", d.resource.url, "offline_access", "other scopes", "")
-		}
-	}
+// misses returns the rules that the metadata breaks; spot is the evidence for all of them.
+func (d *authDiscovery) misses(endpoint string, spot conv.Spot) []miss {
+	misses := d.resourceMisses(endpoint, spot)
 	invalidServer := []auth.Rule{auth.ServerUnreachable, auth.ServerInvalid, auth.IssuerMismatch}
 	if d.err != nil && slices.Contains(invalidServer, d.err.Rule) {
-		add("L200", "the authorization server's metadata", d.err.Text, "a JSON document with the issuer that was asked", "")
+		misses = append(misses, miss{
+			id: "L200", subject: "the authorization server's metadata", got: strings.TrimSpace(d.err.Text),
+			want: "a JSON document with the issuer that was asked", spot: spot,
+		})
 	}
-	if d.server.raw == nil {
+	if d.server.raw != nil {
+		misses = append(misses, d.serverMisses(spot)...)
+	}
+	return misses
+}
+
+// maxTried is the number of failed requests that a finding names.
+const maxTried = 3
+
+// resourceMisses returns the rules that the metadata of the protected resource breaks.
+func (d *authDiscovery) resourceMisses(endpoint string, spot conv.Spot) []miss {
+	var misses []miss
+	add := func(rule, subject, got, want string) {
+		misses = append(misses, miss{id: rule, subject: subject, got: strings.TrimSpace(got), want: want, spot: spot})
+	}
+	if d.resource.raw == nil {
+		tried := sliceutil.Map(d.tried[:min(maxTried, len(d.tried))], strings.TrimSpace)
+		add("L197", "the protected resource metadata", strings.Join(tried, "; "), "a JSON document")
 		return misses
 	}
-	return append(misses, d.serverMisses(at)...)
+	members, _ := jsonraw.Object(d.resource.raw)
+	resource := members.Text("resource")
+	hasServers := len(stringsIn(d.resource.raw, "authorization_servers")) > 0
+	if !auth.Covers(resource, endpoint) || !hasServers {
+		add("L197", d.resource.url, jsonraw.Excerpt(d.resource.raw, 150),
+			"resource for "+endpoint+" and authorization_servers")
+	}
+	if strings.TrimSuffix(resource, "/") != strings.TrimSuffix(endpoint, "/") {
+		add("L198", d.resource.url, resource, endpoint)
+	}
+	scopes := append(stringsIn(d.resource.raw, "scopes_supported"), d.challenge.Scopes()...)
+	if slices.Contains(scopes, "offline_access") {
+		add("L199", d.resource.url, "offline_access", "other scopes")
+	}
+	return misses
 }
 
 // serverMisses returns the rules that the metadata of the authorization server breaks.
-func (d *authDiscovery) serverMisses(at conv.Spot) (misses []miss) {
-	add := func(rule, got, want string, severity conv.Severity) {
-		misses = append(misses, miss{id: rule, subject: d.server.url, got: got, want: want, severity: severity, spot: at})
+func (d *authDiscovery) serverMisses(spot conv.Spot) []miss {
+	var misses []miss
+	add := func(rule, got, want string) {
+		misses = append(misses, miss{id: rule, subject: d.server.url, got: got, want: want, spot: spot})
 	}
-	m, _ := jsonraw.Object(d.server.raw)
+	metadata, _ := jsonraw.Object(d.server.raw)
 	if methods := stringsIn(d.server.raw, "code_challenge_methods_supported"); !slices.Contains(methods, "S256") {
-		add("L201", "code_challenge_methods_supported: "+commaJoin(methods...), "S256", "")
+		add("L201", "code_challenge_methods_supported: "+commaJoin(methods...), "S256")
 	}
-	for _, member := range m {
+	for _, member := range metadata {
 		if !strings.HasSuffix(member.Name, "_endpoint") {
 			continue
 		}
@@ -124,20 +144,20 @@ func (d *authDiscovery) serverMisses(at conv.Spot) (misses []miss) {
 		u, err := url.Parse(text)
 		isSafe := err == nil && (u.Scheme == "https" || auth.IsLocal(text))
 		if !isSafe {
-			add("L202", member.Name+": "+text, "https", "")
+			add("L202", member.Name+": "+text, "https")
 		}
 	}
 	const issuerParameter = "authorization_response_iss_parameter_supported"
-	if value := m.Value(issuerParameter); string(value) != "true" {
-		add("L203", issuerParameter+": "+conv.Show(value), "true", "")
+	if value := metadata.Value(issuerParameter); string(value) != "true" {
+		add("L203", issuerParameter+": "+conv.Show(value), "true")
 	}
-	acceptsDocuments := string(m.Value("client_id_metadata_document_supported")) == "true"
-	if !acceptsDocuments {
-		if m.Text("registration_endpoint") != "" {
-			add("L204", "a registration_endpoint only", "client_id_metadata_document_supported", conv.Info)
-		} else {
-			add("L204", "neither client_id_metadata_document_supported nor registration_endpoint", "one of them", "")
-		}
+	acceptsDocuments := string(metadata.Value("client_id_metadata_document_supported")) == "true"
+	canRegister := metadata.Text("registration_endpoint") != ""
+	if !acceptsDocuments && canRegister {
+		add("L204", "a registration_endpoint only", "client_id_metadata_document_supported")
+		misses[len(misses)-1].severity = conv.Info
+	} else if !acceptsDocuments {
+		add("L204", "neither client_id_metadata_document_supported nor registration_endpoint", "one of them")
 	}
 	return misses
 }
@@ -149,8 +169,7 @@ func (j *judge) judgeAuth(ctx context.Context, s *session, rev conv.Rev) {
 		return
 	}
 	endpoint := s.options.Server.URL
-	at := j.lastSpot(s)
-	misses := j.discoverAuth(ctx, endpoint).resourceMisses(endpoint, at)
+	misses := j.discoverAuth(ctx, endpoint).misses(endpoint, j.lastSpot(s))
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	hasServerMetadata := j.authDiscovery.server.raw != nil
@@ -169,7 +188,7 @@ func (j *judge) judgeAuth(ctx context.Context, s *session, rev conv.Rev) {
 				findings = append(findings, newFinding(m, rev))
 			}
 		}
-		needsMetadata := slices.Contains([]string{"L201", "L202", "L203", "L204"}, id)
+		needsMetadata := slices.Contains(serverRules, id)
 		if id == "L200" { // without a miss of its own, L200 was not judged if others failed before it
 			needsMetadata = len(misses) > 0 && len(findings) == 0
 		}
@@ -186,11 +205,9 @@ func askWithoutToken(ctx context.Context, b *bench) {
 	if b.pacer.facts().Unauthorized || !b.isHTTP() || b.whyNoMore() != "" {
 		return
 	}
-	s := *b.cleanSession
-	s.options.Fields = append(slices.Clone(s.options.Fields), wire.Field{Name: "Authorization"})
-	other, out := b.openLike(ctx, &s, false)
+	other, out := b.openLike(ctx, withoutToken(b.cleanSession))
 	if out.OK() {
 		other.Do(ctx, client.Call{Method: client.PingMethod(b.cleanSession.Revision()), Once: true})
-		other.Close(context.WithoutCancel(ctx), true)
+		other.Close(context.WithoutCancel(ctx), endSession)
 	}
 }

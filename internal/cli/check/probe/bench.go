@@ -2,7 +2,6 @@ package probe
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,16 +21,17 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A bench runs the probes of one revision. It sends well-formed requests on the clean session,
-// which the linter reads, and malformed ones on the rough session, which the linter does not read.
-// The rough session is opened at its first request.
+// A bench runs the probes of one revision on two sessions. The linter reads cleanSession, for
+// well-formed requests. It does not read roughSession, for malformed ones, which is opened at its
+// first request.
 type bench struct {
 	*judge
 	cleanSession, roughSession *session
 	capabilities               json.RawMessage
 	rev                        conv.Rev
 	lists                      lists
-	refusals                   map[string]wire.Outcome // by the list method that failed
+	// refusals has the outcome of each list method that failed.
+	refusals map[string]wire.Outcome
 	// discovered is the answer to server/discover; nil until it is sent.
 	discovered *answer
 	// supported are the versions in discovered.
@@ -44,6 +44,9 @@ type bench struct {
 	// repeatBenches have their own sessions, on which probes are repeated.
 	repeatBenches []*bench
 }
+
+// endSession is an argument of Close: the server is asked to end the session.
+const endSession = true
 
 // maxPages bounds the pages of a list.
 const maxPages = 50
@@ -76,7 +79,8 @@ func (b *bench) fetchLists(ctx context.Context) wire.Outcome {
 			counts = append(counts, english.Plural(len(items), k.One))
 		case out.Kind == wire.RPCFailed || out.Kind == wire.BadResponse: // rules report it
 			b.refusals[k.Method] = out
-			if k == connect.TemplateKind && out.RPCError() != nil && out.RPCError().Code == -32601 {
+			isUnknownMethod := out.RPCError() != nil && out.RPCError().Code == -32601
+			if k == connect.TemplateKind && isUnknownMethod {
 				counts = append(counts, "no "+k.Many)
 				continue // templates are optional
 			}
@@ -87,8 +91,11 @@ func (b *bench) fetchLists(ctx context.Context) wire.Outcome {
 			return out
 		}
 	}
-	text := cmp.Or(commaJoin(counts...), "the server declares none")
 	if !b.ladder.hasStep("schemas") {
+		text := "the server declares none"
+		if len(counts) > 0 {
+			text = commaJoin(counts...)
+		}
 		b.ladder.add("lists", state, text, "")
 		b.ladder.addSchemas(b.lists["tools"])
 	}
@@ -96,12 +103,14 @@ func (b *bench) fetchLists(ctx context.Context) wire.Outcome {
 }
 
 // fetchList fetches a list page by page. It retries nothing.
-func (b *bench) fetchList(ctx context.Context, s *session, method string) (items []json.RawMessage, out wire.Outcome) {
+func (b *bench) fetchList(ctx context.Context, s *session, method string) ([]json.RawMessage, wire.Outcome) {
 	member, _ := conv.ListOf(method)
 	if member == "" { // a method of an extension
 		member, _, _ = strings.Cut(method, "/")
 	}
-	var params json.RawMessage
+	var items []json.RawMessage
+	var params json.RawMessage // nil for the first page
+	var out wire.Outcome
 	for range maxPages {
 		out = s.Do(ctx, client.Call{Method: method, Params: params, Once: true})
 		if !out.OK() {
@@ -139,9 +148,9 @@ func (b *bench) openRough(ctx context.Context) (*session, wire.Outcome) {
 		return b.roughSession, wire.Outcome{}
 	}
 	if b.roughSession != nil && b.roughSession.Session != nil {
-		b.roughSession.Close(ctx, true)
+		b.roughSession.Close(ctx, endSession)
 	}
-	s, out := b.openLike(ctx, b.cleanSession, true)
+	s, out := b.openMuted(ctx, b.cleanSession)
 	b.roughSession = s
 	if !out.OK() {
 		s.broken = out.Text
@@ -156,8 +165,9 @@ func (b *bench) openRough(ctx context.Context) (*session, wire.Outcome) {
 	return s, out
 }
 
-// revive opens the sessions again after a connection broke during a request, and reports whether
-// the server answers on them. If it does not, nothing more is sent.
+// revive opens the clean session again if it does not answer after a connection broke, and reports
+// whether the server answers. during names the request, for the user. If the server does not answer,
+// revive sets serverEnd, so that nothing more is sent. It also returns true if the check is stopping.
 func (b *bench) revive(ctx context.Context, during string) bool {
 	if ctx.Err() != nil || b.pacer.whyStopped() != "" {
 		return true
@@ -165,16 +175,16 @@ func (b *bench) revive(ctx context.Context, during string) bool {
 	isSilent := func(a answer) bool { return a.isBroken() || a.Kind == wire.Timeout }
 	pinging, stop := withPatience(ctx, max(b.cleanSession.options.Limits.Idle, maxPatience))
 	defer stop()
-	old := answer{Outcome: b.ping(pinging, b.cleanSession)}
-	if !isSilent(old) {
+	oldPing := answer{Outcome: b.ping(pinging, b.cleanSession)}
+	if !isSilent(oldPing) {
 		return true
 	}
 	opening, stop := withPatience(ctx, max(b.cleanSession.options.Limits.Idle, maxPatience))
 	defer stop()
-	s, out := b.openLike(opening, b.cleanSession, false)
+	s, out := b.openLike(opening, b.cleanSession)
 	if out.OK() { // without a handshake, opening sends nothing
-		if first := (answer{Outcome: b.ping(opening, s)}); isSilent(first) {
-			out = first.Outcome
+		if newPing := (answer{Outcome: b.ping(opening, s)}); isSilent(newPing) {
+			out = newPing.Outcome
 		}
 	}
 	if ctx.Err() != nil {
@@ -182,17 +192,17 @@ func (b *bench) revive(ctx context.Context, during string) bool {
 	}
 	if !out.OK() {
 		if s.Session != nil {
-			s.Close(context.WithoutCancel(ctx), true)
+			s.Close(context.WithoutCancel(ctx), endSession)
 		}
 		verb := "ended"
-		if old.Kind == wire.Timeout {
+		if oldPing.Kind == wire.Timeout {
 			verb = "hung"
 		}
 		out.Text = "the server " + verb + " during " + during + " and does not answer any more: " + out.Text
 		b.serverEnd = out
 		return false
 	}
-	b.cleanSession.Close(context.WithoutCancel(ctx), true)
+	b.cleanSession.Close(context.WithoutCancel(ctx), endSession)
 	b.cleanSession = s
 	return true
 }
@@ -202,9 +212,10 @@ func (b *bench) ping(ctx context.Context, s *session) wire.Outcome {
 	return s.Do(ctx, client.Call{Method: client.PingMethod(b.cleanSession.Revision()), Once: true})
 }
 
-// duplicate returns a bench with the same knowledge of the server and its own sessions.
+// duplicate returns a bench with the same knowledge of the server and its own sessions, on which
+// nothing was sent. It must be closed.
 func (b *bench) duplicate(ctx context.Context) (*bench, wire.Outcome) {
-	s, out := b.openLike(ctx, b.cleanSession, false)
+	s, out := b.openLike(ctx, b.cleanSession)
 	duplicate := *b
 	duplicate.cleanSession = s
 	duplicate.roughSession = nil
@@ -231,7 +242,7 @@ func (b *bench) close(ctx context.Context) {
 	}
 	for _, s := range []*session{b.roughSession, b.cleanSession} {
 		if s != nil && s.Session != nil {
-			s.Close(context.WithoutCancel(ctx), true)
+			s.Close(context.WithoutCancel(ctx), endSession)
 		}
 	}
 }
@@ -344,7 +355,10 @@ func (a answer) String() string {
 	case a.HTTP == nil:
 		parts = append(parts, a.Text)
 	}
-	return cmp.Or(strings.Join(parts, ", "), "nothing")
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, ", ")
 }
 
 // compose returns a request as the client would send it in this revision.
@@ -361,14 +375,14 @@ func (b *bench) doPatiently(
 	method string,
 	request func(context.Context) wire.Outcome,
 ) (a answer, hung bool) {
-	var beforePing conv.Spot
+	var spotBeforePing conv.Spot
 	out, hung := b.await(ctx, method, s.options.Limits.Idle, request, func(ctx context.Context) wire.Outcome {
-		beforePing = b.lastSpot(s)
+		spotBeforePing = b.lastSpot(s)
 		return b.ping(ctx, s)
 	})
 	a = b.newAnswer(out, s)
-	if beforePing.Seq != 0 { // the last frame now may be of the ping
-		a.spot = beforePing
+	if spotBeforePing.Seq != 0 { // the last frame now may be of the ping
+		a.spot = spotBeforePing
 	}
 	return a, hung
 }
@@ -389,11 +403,17 @@ func (b *bench) sendRough(ctx context.Context, q probeRequest) answer {
 		}
 		return s.Raw(ctx, raw, q.bare)
 	})
-	if a.isBroken() || hung || a.Kind == wire.Timeout && b.isHTTP() {
+	needsRevival := a.isBroken() || hung
+	timedOutOverHTTP := a.Kind == wire.Timeout && b.isHTTP()
+	if needsRevival || timedOutOverHTTP {
 		s.broken = a.Text
 	}
-	if a.isBroken() || hung {
-		a.unreachable = !b.revive(ctx, cmp.Or(q.method, "a probe"))
+	if needsRevival {
+		during := "a probe"
+		if q.method != "" {
+			during = q.method
+		}
+		a.unreachable = !b.revive(ctx, during)
 	}
 	if a.Message != nil {
 		b.noteAnswerTime(q.method, a.Took)
@@ -421,7 +441,9 @@ func repeatWordsFor(q probeRequest, revision string) string {
 		return ""
 	}
 	namesSession := func(e wire.Field) bool { return e.Name == "Mcp-Session-Id" && e.Value != "" }
-	if !client.Stateless(revision) && slices.ContainsFunc(q.edits, namesSession) { // it cannot open a session
+	// A command opens a session of its own, with another id. A stateless revision opens none: the
+	// command uses it, and sends the bytes of the other revision.
+	if !client.Stateless(revision) && slices.ContainsFunc(q.edits, namesSession) {
 		q = probeRequest{
 			raw: wire.ComposeRequest(json.RawMessage("1"), q.method, q.params), bare: true,
 			edits: append([]wire.Field{field("MCP-Protocol-Version", revision)}, q.edits...),
@@ -450,7 +472,8 @@ func repeatWordsFor(q probeRequest, revision string) string {
 type lists map[string][]json.RawMessage
 
 // names returns the distinct names of the entries of a list; key is the member that has the name.
-func (l lists) names(list, key string) (names []string) {
+func (l lists) names(list, key string) []string {
+	var names []string
 	for _, item := range l[list] {
 		if name, ok := jsonraw.Text(jsonraw.First(item, key)); ok && !slices.Contains(names, name) {
 			names = append(names, name)

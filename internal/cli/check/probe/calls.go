@@ -15,30 +15,32 @@ import (
 	"mcpc/internal/wire"
 )
 
-// callProbes call the tools that the user named, or read-only ones.
-var callProbes = []probe{
-	{
-		rules: []string{"L124"}, exempt: exemptUnlessCalled(requiresArgument, "needs an argument"),
-		run: probeMissingArgument,
-	},
-	{rules: []string{"L126"}, exempt: exemptUnlessCalled(func(c calledTool) bool {
-		return c.mistypedArguments() != nil
-	}, "has an argument of another type than string"), run: probeWrongType},
-	{rules: []string{"L067", "L068", "L069", "L070"}, exempt: exemptUnlessCalled(func(c calledTool) bool {
-		return len(mcp.HeaderFields(c.schema, c.Args)) > 0
-	}, "has an x-mcp-header"), run: probeParamHeaders},
-	{
-		rules: []string{"L051"},
-		exempt: exemptIf("no tool that was called needs a capability of the client", func(b *bench) bool {
-			return !slices.ContainsFunc(b.called, func(c calledTool) bool { return c.answer.code() == -32021 })
-		}),
-		run: judgeCapabilityError,
-	},
-	{rules: []string{"L157"}, exempt: exemptIfNoQuestion, run: probeTamperedState},
-	{rules: []string{"L158"}, exempt: exemptIfNoQuestion, run: probeWrongResponses},
-	{rules: []string{"L184"}, exempt: exemptIfNoCalls, run: probeCreatedTask},
-	{rules: []string{"L050"}, run: probeRememberedCapability},
-	{rules: []string{"L193"}, run: probeEndedTask},
+// callProbes returns the probes that call the tools that the user named, or read-only ones.
+func callProbes() []probe {
+	return []probe{
+		{
+			rules: []string{"L124"}, exempt: exemptUnlessCalled(requiresArgument, "needs an argument"),
+			run: probeMissingArgument,
+		},
+		{rules: []string{"L126"}, exempt: exemptUnlessCalled(func(c calledTool) bool {
+			return c.mistypedArguments() != nil
+		}, "has an argument of another type than string"), run: probeWrongType},
+		{rules: []string{"L067", "L068", "L069", "L070"}, exempt: exemptUnlessCalled(func(c calledTool) bool {
+			return len(mcp.HeaderFields(c.schema, c.Args)) > 0
+		}, "has an x-mcp-header"), run: probeParamHeaders},
+		{
+			rules: []string{"L051"},
+			exempt: exemptIf("no tool that was called needs a capability of the client", func(b *bench) bool {
+				return !slices.ContainsFunc(b.called, func(c calledTool) bool { return c.answer.code() == -32021 })
+			}),
+			run: judgeCapabilityError,
+		},
+		{rules: []string{"L157"}, exempt: exemptIfNoQuestion, run: probeTamperedState},
+		{rules: []string{"L158"}, exempt: exemptIfNoQuestion, run: probeWrongResponses},
+		{rules: []string{"L184"}, exempt: exemptIfNoCalls, run: probeCreatedTask},
+		{rules: []string{"L050"}, run: probeRememberedCapability},
+		{rules: []string{"L193"}, run: probeEndedTask},
+	}
 }
 
 // A calledTool is a tool that was called, and the answer. after is the answer to the ping that
@@ -55,7 +57,8 @@ func callTools(ctx context.Context, b *bench) {
 	for _, tool := range b.lists["tools"] {
 		name, _ := jsonraw.Text(jsonraw.First(tool, "name"))
 		schema := jsonraw.First(tool, "inputSchema")
-		calls := slices.DeleteFunc(slices.Clone(b.request.Send.Calls), func(c Call) bool { return c.Name != name })
+		isOther := func(c Call) bool { return c.Name != name }
+		calls := slices.DeleteFunc(slices.Clone(b.request.Send.Calls), isOther)
 		isNamed := len(calls) > 0
 		isHarmless := len(requiredIn(schema)) == 0 && mcp.ToolHints(tool).OnlyReads()
 		if !isNamed && b.request.Send.ReadOnly && isHarmless {
@@ -84,23 +87,30 @@ func callTools(ctx context.Context, b *bench) {
 	}
 }
 
-// toolAnswersProbe judges the calls of callTools. It runs first and is never repeated.
-var toolAnswersProbe = probe{
-	rules: []string{"tool-answers"}, sendsNothing: true, exempt: exemptIfNoCalls, run: judgeToolAnswers,
+// toolAnswersProbe returns the probe that judges the calls of callTools. It runs first and is never
+// repeated.
+func toolAnswersProbe() probe {
+	return probe{
+		rules: []string{"tool-answers"}, sendsNothing: true, exempt: exemptIfNoCalls, run: judgeToolAnswers,
+	}
 }
 
-// judgeToolAnswers finds the calls that were not answered, and the calls after which the server
+// judgeToolAnswers reports the calls that were not answered, and the calls after which the server
 // ended.
-func judgeToolAnswers(_ context.Context, b *bench) (misses []miss) {
+func judgeToolAnswers(_ context.Context, b *bench) []miss {
+	var misses []miss
 	for _, c := range b.called {
-		a := c.answer
-		want := "a result, with isError true if the tool failed"
-		if !c.isUnanswered() {
-			if !c.after.hasEndedServer() {
-				continue
-			}
+		var a answer
+		var want string
+		switch {
+		case c.isUnanswered():
+			a = c.answer
+			want = "a result, with isError true if the tool failed"
+		case c.after.hasEndedServer():
 			a = c.after
 			want = "an answer to " + c.after.Method + " after the call"
+		default:
+			continue
 		}
 		m := newMiss("tool-answers", "tool "+c.Name, a, want)
 		m.skip = b.pacer.whyStopped() != "" && !a.hasEndedServer()
@@ -124,10 +134,18 @@ func exemptUnlessCalled(fits func(calledTool) bool, what string) func(b *bench) 
 		func(b *bench) bool { return !slices.ContainsFunc(b.called, fits) })
 }
 
-var (
-	exemptIfNoQuestion = exemptUnlessCalled(asksForInput, "asks for input")
-	exemptIfNoCalls    = exemptIf("no tool was called", func(b *bench) bool { return len(b.called) == 0 })
-)
+// exemptIfNoQuestion exempts servers of which no called tool asks for input.
+func exemptIfNoQuestion(b *bench) string {
+	return exemptUnlessCalled(asksForInput, "asks for input")(b)
+}
+
+// exemptIfNoCalls exempts servers of which no tool was called.
+func exemptIfNoCalls(b *bench) string {
+	if len(b.called) == 0 {
+		return "no tool was called"
+	}
+	return ""
+}
 
 func requiresArgument(c calledTool) bool { return len(requiredIn(c.schema)) > 0 }
 
@@ -149,6 +167,8 @@ func (c calledTool) isUnanswered() bool {
 	return c.answer.Kind == wire.Transport || c.answer.Kind == wire.Timeout
 }
 
+// probeMissingArgument calls tools without the arguments that they require: a tool has to report an
+// error of its own, which a model can read.
 func probeMissingArgument(ctx context.Context, b *bench) (misses []miss) {
 	for _, c := range b.called {
 		if !requiresArgument(c) {
@@ -174,6 +194,7 @@ func probeMissingArgument(ctx context.Context, b *bench) (misses []miss) {
 	return misses
 }
 
+// probeWrongType calls tools with an argument of another type than their schema has.
 func probeWrongType(ctx context.Context, b *bench) (misses []miss) {
 	for _, c := range b.called {
 		args := c.mistypedArguments()
@@ -207,8 +228,8 @@ func probeParamHeaders(ctx context.Context, b *bench) (misses []miss) {
 	return misses
 }
 
-// probeHeaderForms leaves an argument out, writes an integer as a decimal number, and sends an empty
-// string.
+// probeHeaderForms sends the argument of the header field f in forms that a server must accept: left
+// out, an integer as a decimal number, and an empty string.
 func probeHeaderForms(ctx context.Context, b *bench, c calledTool, f wire.Field, subject string) (misses []miss) {
 	isRefused := func(a answer) bool { return a.code() == -32020 }
 	arguments, _ := jsonraw.Object(c.Args)
@@ -238,14 +259,15 @@ func probeHeaderForms(ctx context.Context, b *bench, c calledTool, f wire.Field,
 	return misses
 }
 
+// judgeCapabilityError checks the error -32021 of called tools that need a capability of the client.
 func judgeCapabilityError(_ context.Context, b *bench) (misses []miss) {
 	for _, c := range b.called {
 		if c.answer.code() != -32021 {
 			continue
 		}
-		needs := jsonraw.First(c.answer.Message.Error.Data, "requiredCapabilities")
-		if _, err := jsonraw.Object(needs); err != nil ||
-			c.answer.status() != 0 && c.answer.status() != http.StatusBadRequest {
+		_, err := jsonraw.Object(jsonraw.First(c.answer.Message.Error.Data, "requiredCapabilities"))
+		hasWrongStatus := c.answer.status() != 0 && c.answer.status() != http.StatusBadRequest
+		if err != nil || hasWrongStatus {
 			misses = append(misses,
 				newMiss("L051", "tool "+c.Name, c.answer, "HTTP 400, and data.requiredCapabilities as an object"))
 		}

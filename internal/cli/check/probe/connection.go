@@ -32,10 +32,11 @@ func addConnectionSteps(j *judge, s *session, opened wire.Outcome) {
 	if !opened.OK() {
 		failed = failedStep(opened, endpoint != "", facts.Address != "")
 	}
-	names := []string{"process", "revision"}
+	names := stdioSteps
 	if endpoint != "" {
-		names = httpSteps[:5]
+		names = httpSteps
 	}
+	names = names[:slices.Index(names, "revision")+1]
 	for _, name := range names {
 		if name == failed {
 			l.add(name, verdict.Failed, failure.Headline(opened), j.fixFor(opened))
@@ -104,7 +105,7 @@ func (j *judge) usesHTTPProxy(endpoint string) bool {
 	return err == nil && proxy != nil
 }
 
-// addAuthStep adds or replaces the step auth: what a client without a token learns.
+// addAuthStep adds or replaces the step auth of an HTTP server: what a client without a token learns.
 func addAuthStep(ctx context.Context, j *judge, s *session, opened wire.Outcome) {
 	l := &j.ladder
 	guard := j.f.Guard

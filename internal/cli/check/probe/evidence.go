@@ -22,6 +22,7 @@ import (
 	"mcpc/internal/wire"
 )
 
+// spotOf returns the frame of a finding's evidence.
 func spotOf(e lint.Evidence) conv.Spot { return conv.Spot{Conn: e.Conn, Seq: e.Seq} }
 
 // A Recording has the recorded rows to which findings refer.
@@ -31,10 +32,10 @@ type Recording struct {
 	Base int
 	// Repeat returns the command that sends the request of the evidence again. words is the result
 	// of repeatWordsOf for the row. It may be nil.
-	Repeat func(at conv.Spot, words string) string
+	Repeat func(spot conv.Spot, words string) string
 	// Revision returns the revision by which a probe was judged, "" if no probe has the evidence.
 	// It may be nil.
-	Revision func(at conv.Spot) string
+	Revision func(spot conv.Spot) string
 	// Several is set if the rows are of several servers: each finding then names its server.
 	Several bool
 }
@@ -52,7 +53,7 @@ func (rec Recording) Fill(r *verdict.Report, report lint.Report) {
 		})
 	}
 	rowAt := rec.locate(report.Findings)
-	words := map[*rows.Row]string{nil: ""} // many findings may have the same row: it is read once
+	repeatWords := map[*rows.Row]string{nil: ""} // many findings may have the same row: it is read once
 	for _, f := range report.Findings {
 		finding := recorded.VerdictFinding(f)
 		for i, e := range f.Evidence {
@@ -69,10 +70,10 @@ func (rec Recording) Fill(r *verdict.Report, report lint.Report) {
 				finding.Revisions = append(finding.Revisions, revision)
 			}
 			if i == 0 && rec.Repeat != nil {
-				if _, known := words[row]; !known {
-					words[row] = repeatWordsOf(row)
+				if _, isKnown := repeatWords[row]; !isKnown {
+					repeatWords[row] = repeatWordsOf(row)
 				}
-				finding.Repeat = rec.Repeat(spot, words[row])
+				finding.Repeat = rec.Repeat(spot, repeatWords[row])
 			}
 		}
 		r.Findings = append(r.Findings, finding)
@@ -118,10 +119,10 @@ func (rec Recording) locate(findings []lint.Finding) map[conv.Spot]*rows.Row {
 			break
 		}
 		_ = row.EachFrame(func(f wire.Frame) error {
-			at := conv.Spot{Conn: recorded.ConnOfRun(row.RunIndex()-rec.Base, f.Conn), Seq: f.Seq}
-			if missing[at] {
-				delete(missing, at)
-				found[at] = row
+			spot := conv.Spot{Conn: recorded.ConnOfRun(row.RunIndex()-rec.Base, f.Conn), Seq: f.Seq}
+			if missing[spot] {
+				delete(missing, spot)
+				found[spot] = row
 			}
 			return nil
 		})
@@ -157,7 +158,8 @@ func openOwnRecording(f *cmdutil.Factory) (c *rows.Capture, name string) {
 // repeatWordsOf returns the words of the mcpc command that sends the request of a row again, or ""
 // if no command does. It reads the exchange.
 func repeatWordsOf(row *rows.Row) string {
-	if rows.ByServer(row) || strings.HasPrefix(row.Method, "(") || row.Method == "" {
+	isRequest := row.Method != "" && !strings.HasPrefix(row.Method, "(") // such as "(stream)"
+	if !isRequest || rows.ByServer(row) {
 		return ""
 	}
 	words := "raw " + shellwords.Quote(row.Method)

@@ -34,8 +34,7 @@ func (l *ladder) add(name, state, text, fix string) {
 	l.steps = append(l.steps, verdict.Rung{Name: name, State: state, Text: text, Fix: fix})
 }
 
-// slowStart is the time to start from which a server gets a warning: hosts give a server 10 to 60
-// s.
+// slowStart is the time to start from which a server gets a warning: hosts give a server 10 to 60 s.
 const slowStart = 5 * time.Second
 
 // addReady adds a step that did not fail, with a warning if the server took long to be ready.
@@ -78,8 +77,8 @@ func (l *ladder) addUnreached() {
 // a TCP connection was open.
 func failedStep(out wire.Outcome, overHTTP, connected bool) string {
 	if !overHTTP {
-		wasNotSent := out.Kind == wire.Transport && out.Reached == wire.Unsent
-		if out.Process != nil || wasNotSent {
+		couldNotStart := out.Kind == wire.Transport && out.Reached == wire.Unsent
+		if out.Process != nil || couldNotStart {
 			return "process"
 		}
 		return "revision"
@@ -104,8 +103,8 @@ func certificateStep(conn *tls.ConnectionState, now time.Time) (state, text, fix
 	if conn == nil || len(conn.PeerCertificates) == 0 {
 		return verdict.Skipped, "", ""
 	}
-	first := slices.MinFunc(conn.PeerCertificates,
-		func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) })
+	byExpiry := func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) }
+	first := slices.MinFunc(conn.PeerCertificates, byExpiry) // the first of the chain to expire
 	days := int(first.NotAfter.Sub(now).Hours() / 24)
 	text = fmt.Sprintf("%s, the certificate expires in %s (%s)", tls.VersionName(conn.Version),
 		english.Plural(days, "day"), first.NotAfter.Format(time.DateOnly))
@@ -117,29 +116,30 @@ func certificateStep(conn *tls.ConnectionState, now time.Time) (state, text, fix
 
 // addSchemas adds the step schemas: how many schemas of the tools can be compiled.
 func (l *ladder) addSchemas(tools []json.RawMessage) {
-	var bad []string
-	n := 0
+	var unusable []string
+	count := 0
 	for _, tool := range tools {
 		for _, member := range []string{"inputSchema", "outputSchema"} {
 			schema := jsonraw.First(tool, member)
 			if schema == nil {
 				continue
 			}
-			n++
+			count++
 			if _, _, err := validate.Compile(schema); err != nil {
 				name, _ := jsonraw.Text(jsonraw.First(tool, "name"))
-				bad = append(bad, member+" of "+name)
+				unusable = append(unusable, member+" of "+name)
 			}
 		}
 	}
+	const maxNamed = 3
 	switch {
-	case len(bad) > 0:
+	case len(unusable) > 0:
+		named := strings.Join(unusable[:min(maxNamed, len(unusable))], ", ")
 		l.add("schemas", verdict.Warning,
-			fmt.Sprintf("%d of %d cannot be used: %s", len(bad), n, strings.Join(bad[:min(3, len(bad))], ", ")),
-			"the findings say why")
-	case n == 0:
+			fmt.Sprintf("%d of %d cannot be used: %s", len(unusable), count, named), "the findings say why")
+	case count == 0:
 		l.add("schemas", verdict.Skipped, "there are none", "")
 	default:
-		l.add("schemas", verdict.OK, fmt.Sprintf("%d can be used", n), "")
+		l.add("schemas", verdict.OK, fmt.Sprintf("%d can be used", count), "")
 	}
 }

@@ -23,13 +23,18 @@ const defaultRate = 5.0
 // after a server said that it is overloaded. It also records what the responses show of the
 // connection.
 type pacer struct {
+	// maxRequests is 0 for no limit.
 	maxRequests int
-	countSent   func() int
-	now         func() time.Time
-	meanGap     time.Duration
-	rand        *rand.Rand
+	// countSent returns the number of requests so far, on all connections.
+	countSent func() int
+	now       func() time.Time
+	// meanGap is the mean time between two requests; 0 for no limit of the rate.
+	meanGap time.Duration
+	rand    *rand.Rand
 
-	mu   sync.Mutex
+	// mu guards the fields below.
+	mu sync.Mutex
+	// next is the earliest time of the next request.
 	next time.Time
 	// stopped says why no more requests are sent; "" while they are.
 	stopped  string
@@ -38,13 +43,13 @@ type pacer struct {
 
 // connectionFacts are what the responses showed of the connection.
 type connectionFacts struct {
-	Address      string
-	TLS          *tls.ConnectionState
-	Status       int
+	Address      string               // of the first connection
+	TLS          *tls.ConnectionState // of the first response, like Status and Proto; nil without TLS
+	Status       int                  // 0 before the first response
 	Proto        string
-	Unauthorized bool // the server answered HTTP 401
-	Challenge    http.Header
-	Session      string // the last session id that a response had
+	Unauthorized bool        // the server answered HTTP 401
+	Challenge    http.Header // the header of the last such answer
+	Session      string      // the last session id that a response had
 }
 
 // newPacer returns a pacer for the server at endpoint. sent returns the number of requests so far.
@@ -67,6 +72,7 @@ func (p *pacer) wrap(inner func(http.RoundTripper) http.RoundTripper) func(http.
 	}
 }
 
+// A pacedTransport sends requests through base at the times of the pacer.
 type pacedTransport struct {
 	*pacer
 	base http.RoundTripper
@@ -104,12 +110,14 @@ func (p *pacer) reserve() (time.Duration, error) {
 	now := p.now()
 	wait := max(0, p.next.Sub(now))
 	if p.meanGap > 0 {
+		// The gaps vary between 3/4 and 5/4 of their mean.
 		jitter := time.Duration(p.rand.Int64N(int64(p.meanGap/2) + 1))
 		p.next = now.Add(wait + p.meanGap*3/4 + jitter)
 	}
 	return wait, nil
 }
 
+// recordAddress records the address of the first connection.
 func (p *pacer) recordAddress(address string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

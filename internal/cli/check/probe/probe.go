@@ -12,32 +12,40 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A probe judges one or several rules.
+// A probe is a test of the server that judges one or several rules.
 type probe struct {
-	// rules are ids.
+	// rules are the ids of the rules.
 	rules []string
 	// sendsNothing is set for a probe that judges requests sent before: it is never repeated.
 	sendsNothing bool
 	// exempt returns why the probe does not apply to the server, "" if it applies. It may be nil.
 	exempt func(b *bench) string
-	run    func(ctx context.Context, b *bench) []miss
+	// run sends the requests, and returns the broken rules.
+	run func(ctx context.Context, b *bench) []miss
 }
 
 // A miss says that a server broke a rule, or, if skip is set, that a probe could not judge the
 // rule.
 type miss struct {
 	// id is the id of the rule.
-	id, subject, pointer, got, want string
-	stderr                          string
+	id string
+	// subject is what broke the rule, such as "tool get-sum", and pointer a JSON pointer into it.
+	subject, pointer string
+	// got and want describe the actual and the expected answer. If skip is set, got is the reason.
+	got, want string
+	// stderr is the last output of a server that the request ended.
+	stderr string
 	// severity is "" for the severity of the rule.
 	severity conv.Severity
-	spot     conv.Spot
-	skip     bool
+	// spot is the frame that is the evidence; the zero value if got quotes no answer.
+	spot conv.Spot
+	skip bool
 	// silent is set if the server did not answer in time.
 	silent bool
 }
 
-// newMiss returns the miss of a rule that an answer shows.
+// newMiss returns the miss of a rule that an answer shows; want is the expected answer. It is skipped
+// if the answer says nothing about the rule.
 func newMiss(rule, subject string, a answer, want string) miss {
 	return miss{
 		id: rule, subject: subject, got: a.String(), want: want, stderr: a.stderr(), spot: a.spot, skip: a.isInconclusive(),
@@ -52,10 +60,10 @@ func skipRule(rule, why string) []miss { return []miss{{id: rule, skip: true, go
 // --max-requests may stop the check.
 func probes() []probe {
 	var singles []probe
-	for _, s := range singleProbes {
+	for _, s := range singleProbes() {
 		singles = append(singles, s.toProbe())
 	}
-	return slices.Concat([]probe{toolAnswersProbe}, singles, safeProbes, negativeProbes, callProbes)
+	return slices.Concat([]probe{toolAnswersProbe()}, singles, safeProbes(), negativeProbes(), callProbes())
 }
 
 // whyInapplicable returns why a rule does not apply to the server in this revision, "" if it
@@ -74,7 +82,8 @@ func (b *bench) whyInapplicable(r lint.Rule) string {
 	if !isTransport[r.Transport] {
 		return "holds for " + r.Transport
 	}
-	if r.Capability != "any" && !b.declares(r.Capability) && !b.declares("extensions", conv.MetaPrefix+r.Capability) {
+	isDeclared := b.declares(r.Capability) || b.declares("extensions", conv.MetaPrefix+r.Capability)
+	if r.Capability != "any" && !isDeclared {
 		return "the server does not declare " + r.Capability
 	}
 	return ""
@@ -84,7 +93,7 @@ func (b *bench) whyInapplicable(r lint.Rule) string {
 // judged.
 func (b *bench) runProbes(ctx context.Context) {
 	judged := map[string]bool{}
-	if b.isStateless() {
+	if b.isStateless() { // the conditions of several probes need these answers
 		discoverOnce(ctx, b)
 		b.acceptsHandshake = detectHandshake(ctx, b)
 	}
@@ -103,12 +112,17 @@ func (b *bench) runProbes(ctx context.Context) {
 			b.runProbe(ctx, p, rules)
 		}
 	}
+	b.explainUnjudged(ctx, judged)
+}
+
+// explainUnjudged records why a rule was not judged, for each rule that is not in judged.
+func (b *bench) explainUnjudged(ctx context.Context, judged map[string]bool) {
 	for _, r := range lint.Rules() {
 		if r.Mode == lint.Passive || !b.request.Send.Runs(r.Mode) || judged[r.ID] {
 			continue
 		}
 		why := b.whyInapplicable(r)
-		if slices.Contains(authRules, r.ID) && why == "" && !b.pacer.facts().Unauthorized {
+		if why == "" && slices.Contains(authRules, r.ID) && !b.pacer.facts().Unauthorized {
 			why = "the server did not ask for authorization"
 		}
 		if why != "" {
@@ -123,8 +137,9 @@ func (b *bench) runProbes(ctx context.Context) {
 // them in judged.
 func applicableRules(b *bench, ids []string, judged map[string]bool) (rules []string) {
 	for _, id := range ids {
-		r, ok := lint.Find(id)
-		if !ok || slices.Contains(b.request.Off, id) || !b.request.Send.Runs(r.Mode) || b.whyInapplicable(r) != "" {
+		r, isRule := lint.Find(id)
+		isSelected := isRule && !slices.Contains(b.request.Off, id) && b.request.Send.Runs(r.Mode)
+		if !isSelected || b.whyInapplicable(r) != "" {
 			continue
 		}
 		judged[id] = true
@@ -136,19 +151,16 @@ func applicableRules(b *bench, ids []string, judged map[string]bool) (rules []st
 // runProbe runs one probe and reports its findings to the linter. A probe that found a broken rule
 // is repeated: see confirmMisses.
 func (b *bench) runProbe(ctx context.Context, p probe, rules []string) {
-	forEachRule := func(do func(id string)) {
-		for _, id := range rules {
-			do(id)
-		}
-	}
 	if p.exempt != nil {
 		if why := p.exempt(b); why != "" {
-			forEachRule(func(id string) { b.linter.Exempt(id, why) })
+			for _, id := range rules {
+				b.linter.Exempt(id, why)
+			}
 			return
 		}
 	}
 	if why := b.whyNoMore(); why != "" && !p.sendsNothing {
-		forEachRule(func(id string) { b.linter.Skip(id, why) })
+		b.skipAll(rules, why)
 		return
 	}
 	misses := p.run(ctx, b)
@@ -157,35 +169,49 @@ func (b *bench) runProbe(ctx context.Context, p probe, rules []string) {
 	}
 	why := b.whyNoMore()
 	if ctx.Err() != nil {
-		forEachRule(func(id string) { b.linter.Skip(id, b.whyStopped(ctx)) })
+		b.skipAll(rules, b.whyStopped(ctx))
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	forEachRule(func(id string) {
-		var findings []lint.Finding
-		skipped := false
-		for _, m := range misses {
-			if m.id != id {
-				continue
-			}
-			if m.skip {
-				skipped = true
-				if m.spot.Seq != 0 { // m.got quotes an answer
-					m.got = "no answer that judges it: " + m.got
-				}
-				b.linter.Skip(id, cmp.Or(why, m.got))
-				continue
-			}
-			findings = append(findings, newFinding(m, b.rev))
-		}
-		if !skipped || len(findings) > 0 {
-			b.linter.Add(id, findings...)
-		}
-	})
+	for _, id := range rules {
+		b.reportMisses(id, misses, why)
+	}
 }
 
-// whyStopped returns why the check ended early, "" if it did not.
+// skipAll records why some rules were not judged.
+func (b *bench) skipAll(rules []string, why string) {
+	for _, id := range rules {
+		b.linter.Skip(id, why)
+	}
+}
+
+// reportMisses reports the misses of one rule to the linter: the rule passed if it has none. whyNoMore
+// is the result of that method after the probe. The caller holds mu.
+func (b *bench) reportMisses(id string, misses []miss, whyNoMore string) {
+	var findings []lint.Finding
+	isSkipped := false
+	for _, m := range misses {
+		if m.id != id {
+			continue
+		}
+		if !m.skip {
+			findings = append(findings, newFinding(m, b.rev))
+			continue
+		}
+		isSkipped = true
+		if m.spot.Seq != 0 { // m.got quotes an answer
+			m.got = "no answer that judges it: " + m.got
+		}
+		b.linter.Skip(id, cmp.Or(whyNoMore, m.got))
+	}
+	if !isSkipped || len(findings) > 0 {
+		b.linter.Add(id, findings...)
+	}
+}
+
+// whyStopped returns why the check ended early: its context ended, or the server did. It returns "" if
+// it did not.
 func (b *bench) whyStopped(ctx context.Context) string {
 	if ctx.Err() != nil {
 		return context.Cause(ctx).Error()
@@ -215,37 +241,42 @@ func confirmMisses(ctx context.Context, b *bench, p probe, misses []miss) []miss
 		if b.whyNoMore() != "" {
 			return misses
 		}
-		bench, out := b.repeatBench(ctx, i)
+		repeatBench, out := b.repeatBench(ctx, i)
 		if !out.OK() {
 			return misses
 		}
-		repeats = append(repeats, p.run(ctx, bench))
+		repeats = append(repeats, p.run(ctx, repeatBench))
 	}
 	for i := range misses {
-		m := &misses[i]
-		got := []string{m.got}
-		isStable := true
-		for _, repeat := range repeats {
-			at := slices.IndexFunc(repeat, m.isSame)
-			if at < 0 {
-				isStable = false
-				got = append(got, "as it should be")
-				continue
-			}
-			got = append(got, repeat[at].got)
-		}
-		if m.skip || isStable {
-			continue
-		}
-		if m.silent { // a late answer breaks no rule
-			m.skip = true
-			m.got += ", and an answer in another attempt"
-			continue
-		}
-		m.severity = conv.Warn
-		m.got = "unstable, three attempts: " + strings.Join(got, "; ")
+		misses[i].compareRepeats(repeats)
 	}
 	return misses
+}
+
+// compareRepeats looks for the miss in the misses of two repeats of its probe, and changes it if a
+// repeat lacks it, as confirmMisses describes.
+func (m *miss) compareRepeats(repeats [][]miss) {
+	got := []string{m.got}
+	isStable := true
+	for _, repeat := range repeats {
+		i := slices.IndexFunc(repeat, m.isSame)
+		if i < 0 {
+			isStable = false
+			got = append(got, "as it should be")
+			continue
+		}
+		got = append(got, repeat[i].got)
+	}
+	if m.skip || isStable {
+		return
+	}
+	if m.silent { // a late answer breaks no rule
+		m.skip = true
+		m.got += ", and an answer in another attempt"
+		return
+	}
+	m.severity = conv.Warn
+	m.got = "unstable, three attempts: " + strings.Join(got, "; ")
 }
 
 // isSame reports whether another run of the probe found the same.
@@ -279,7 +310,7 @@ func newFinding(m miss, rev conv.Rev) lint.Finding {
 	}
 }
 
-// A single is a probe of one request.
+// A singleProbe is a probe of one request, which judges one rule.
 type singleProbe struct {
 	id, subject string
 	exempt      func(b *bench) string
@@ -287,29 +318,35 @@ type singleProbe struct {
 	expected    expectation
 }
 
-// A want describes the expected answer: an error with one of the codes, or a result, and over HTTP
+// An expectation describes the expected answer: an error with one of the codes, or a result, and over HTTP
 // one of the statuses.
 type expectation struct {
 	codes         []int64
 	acceptsResult bool
-	statuses      []int
+	// statuses are HTTP statuses; nil accepts all.
+	statuses []int
 	// otherSeverity is the severity of an error with another code and, if toolError is set, of an
 	// error that the tool reported; "" for the severity of the rule.
 	otherSeverity conv.Severity
 	toolError     bool
-	text          string
+	// text describes the expected answer for the user.
+	text string
 }
 
 // accepts reports whether an answer is as expected. It ignores the HTTP status if the answer has
-// none or w names none.
-func (w expectation) accepts(a answer) bool {
-	if len(w.statuses) > 0 && a.status() != 0 && !slices.Contains(w.statuses, a.status()) {
+// none or e names none.
+func (e expectation) accepts(a answer) bool {
+	comparesStatus := len(e.statuses) > 0 && a.status() != 0
+	if comparesStatus && !slices.Contains(e.statuses, a.status()) {
 		return false
 	}
-	if !w.acceptsResult && len(w.codes) == 0 {
+	if !e.acceptsResult && len(e.codes) == 0 {
 		return a.HTTP != nil // only the status matters
 	}
-	return w.acceptsResult && a.hasResult() || a.code() != 0 && slices.Contains(w.codes, a.code())
+	if e.acceptsResult && a.hasResult() {
+		return true
+	}
+	return a.code() != 0 && slices.Contains(e.codes, a.code())
 }
 
 // toProbe returns a probe that sends the request and compares the answer.
@@ -320,7 +357,8 @@ func (s singleProbe) toProbe() probe {
 			return nil
 		}
 		m := newMiss(s.id, s.subject, a, s.expected.text)
-		if a.code() != 0 || s.expected.toolError && a.Kind == wire.ToolError {
+		hasToolError := s.expected.toolError && a.Kind == wire.ToolError
+		if a.code() != 0 || hasToolError {
 			m.severity = s.expected.otherSeverity
 		}
 		return []miss{m}

@@ -17,34 +17,36 @@ import (
 	"mcpc/internal/wire"
 )
 
-// safeProbes send well-formed requests that change nothing.
-var safeProbes = []probe{
-	{rules: []string{"L035"}, run: probeDeclaredLists},
-	{rules: []string{"L036"}, run: probeUndeclaredLists},
-	{rules: []string{"L039"}, exempt: exemptIf("it lists no prompt", func(b *bench) bool {
-		return len(b.lists["prompts"]) == 0
-	}), run: probeCompletion},
-	{rules: []string{"L043", "L044"}, run: probeDiscover},
-	{rules: []string{"L027", "L028", "L092"}, run: probeVersions},
-	{rules: []string{"L031"}, run: probePing},
-	{rules: []string{"L034"}, exempt: exemptIfSessionless, run: probeUninitialized},
-	{rules: []string{"L071"}, exempt: exemptIfHandshakes, run: probeGetAndDelete},
-	{rules: []string{"L095"}, run: probeGetStream},
-	{rules: []string{"L082"}, exempt: exemptIfStateless, run: probeNotification},
-	{rules: []string{"L084"}, exempt: exemptIfRemote, run: probeOtherAddresses},
-	{rules: []string{"L085"}, exempt: exemptIf("the server is on this machine", func(b *bench) bool {
-		return cmdutil.IsLocal(b.cleanSession.options.Server.URL)
-	}), run: judgeAccess},
-	{rules: []string{"L115"}, run: probeListOrder},
-	{rules: []string{"L135", "L136", "L137"}, run: probeMissingResource},
-	{rules: []string{"skills-content"}, exempt: exemptIf("it lists no skill", func(b *bench) bool {
-		return len(b.lists["skills"]) == 0
-	}), run: readSkillFiles},
-	{rules: []string{"L177"}, exempt: exemptIfNothingChanges, run: probeSubscription},
-	{rules: []string{"L150"}, exempt: exemptIf("the server lists no tools over HTTP", func(b *bench) bool {
-		return !b.isHTTP() || !b.declares("tools")
-	}), run: probePublicList},
-	{rules: []string{"L022"}, exempt: exemptIfNotChild, run: probeExit},
+// safeProbes returns the probes that send well-formed requests that change nothing.
+func safeProbes() []probe {
+	return []probe{
+		{rules: []string{"L035"}, run: probeDeclaredLists},
+		{rules: []string{"L036"}, run: probeUndeclaredLists},
+		{rules: []string{"L039"}, exempt: exemptIf("it lists no prompt", func(b *bench) bool {
+			return len(b.lists["prompts"]) == 0
+		}), run: probeCompletion},
+		{rules: []string{"L043", "L044"}, run: probeDiscover},
+		{rules: []string{"L027", "L028", "L092"}, run: probeVersions},
+		{rules: []string{"L031"}, run: probePing},
+		{rules: []string{"L034"}, exempt: exemptIfSessionless, run: probeUninitialized},
+		{rules: []string{"L071"}, exempt: exemptIfHandshakes, run: probeGetAndDelete},
+		{rules: []string{"L095"}, run: probeGetStream},
+		{rules: []string{"L082"}, exempt: exemptIfStateless, run: probeNotification},
+		{rules: []string{"L084"}, exempt: exemptIfRemote, run: probeOtherAddresses},
+		{rules: []string{"L085"}, exempt: exemptIf("the server is on this machine", func(b *bench) bool {
+			return cmdutil.IsLocal(b.cleanSession.options.Server.URL)
+		}), run: judgeAccess},
+		{rules: []string{"L115"}, run: probeListOrder},
+		{rules: []string{"L135", "L136", "L137"}, run: probeMissingResource},
+		{rules: []string{"skills-content"}, exempt: exemptIf("it lists no skill", func(b *bench) bool {
+			return len(b.lists["skills"]) == 0
+		}), run: readSkillFiles},
+		{rules: []string{"L177"}, exempt: exemptIfNothingChanges, run: probeSubscription},
+		{rules: []string{"L150"}, exempt: exemptIf("the server lists no tools over HTTP", func(b *bench) bool {
+			return !b.isHTTP() || !b.declares("tools")
+		}), run: probePublicList},
+		{rules: []string{"L022"}, exempt: exemptIfNotChild, run: probeExit},
+	}
 }
 
 // withoutProbe says why check has no probe for some rules, by their id.
@@ -56,8 +58,8 @@ var withoutProbe = map[string]string{
 	"L208": "would put a token into a URL, which servers log",
 }
 
-// exemptIf returns a condition of a probe: the probe does not apply if holds reports true, because
-// of why.
+// exemptIf returns a condition of a probe: if holds reports true, the probe does not apply, and why
+// is the reason.
 func exemptIf(why string, holds func(b *bench) bool) func(b *bench) string {
 	return func(b *bench) string {
 		if holds(b) {
@@ -85,6 +87,8 @@ func (b *bench) requestClean(ctx context.Context, method string, params json.Raw
 	return b.callClean(ctx, client.Call{Method: method, Params: params, Once: true}, method)
 }
 
+// probeDeclaredLists fetches the lists that failed before. A server must answer the lists of the
+// capabilities that it declares.
 func probeDeclaredLists(ctx context.Context, b *bench) (misses []miss) {
 	for _, k := range connect.Kinds {
 		if _, refused := b.refusals[k.Method]; !refused {
@@ -98,6 +102,8 @@ func probeDeclaredLists(ctx context.Context, b *bench) (misses []miss) {
 	return misses
 }
 
+// probeUndeclaredLists fetches lists of capabilities that the server does not declare: their methods
+// must be unknown.
 func probeUndeclaredLists(ctx context.Context, b *bench) (misses []miss) {
 	for _, k := range connect.Kinds {
 		if b.declares(k.Capability) || k == connect.TemplateKind || k == connect.SkillKind {
@@ -111,26 +117,29 @@ func probeUndeclaredLists(ctx context.Context, b *bench) (misses []miss) {
 	return misses
 }
 
+// probeCompletion asks for completions of a prompt's argument. The server must know the method exactly
+// if it declares completions.
 func probeCompletion(ctx context.Context, b *bench) []miss {
 	prompt := b.lists["prompts"][0]
 	name, _ := jsonraw.Text(jsonraw.First(prompt, "name"))
 	argument := "argument"
-	if all, _ := jsonraw.Array(jsonraw.First(prompt, "arguments")); len(all) > 0 {
-		argument, _ = jsonraw.Text(jsonraw.First(all[0], "name"))
+	if arguments, _ := jsonraw.Array(jsonraw.First(prompt, "arguments")); len(arguments) > 0 {
+		argument, _ = jsonraw.Text(jsonraw.First(arguments[0], "name"))
 	}
 	params := fmt.Appendf(nil, `{"ref":{"type":"ref/prompt","name":%s},"argument":{"name":%s,"value":""}}`,
 		jsonraw.Quote(name), jsonraw.Quote(argument))
 	a := b.requestClean(ctx, "completion/complete", params)
-	declared := b.declares("completions")
-	if declared && a.code() == -32601 {
+	isDeclared := b.declares("completions")
+	if isDeclared && a.code() == -32601 {
 		return []miss{newMiss("L039", "completion/complete", a, "values: the server declares completions")}
 	}
-	if !declared && a.hasResult() {
+	if !isDeclared && a.hasResult() {
 		return []miss{newMiss("L039", "completion/complete", a, "error -32601: the server does not declare completions")}
 	}
 	return nil
 }
 
+// probeDiscover checks the answer to server/discover, and that it lists the revision of the session.
 func probeDiscover(ctx context.Context, b *bench) (misses []miss) {
 	a := discoverOnce(ctx, b)
 	if !a.hasResult() {
@@ -184,15 +193,16 @@ func probeVersions(ctx context.Context, b *bench) (misses []miss) {
 			offers = append(offers, revision)
 		}
 	}
-	answers := map[string]answer{}
-	versionFor := map[string]string{} // the version in the result for an offer
+	answers := map[string]answer{}    // by the offered version
+	versionFor := map[string]string{} // the version in the result, by the offered one
 	for _, offer := range offers {
 		a, deleted := b.initialize(ctx, offer)
 		answers[offer] = a
 		if a.hasResult() {
 			versionFor[offer], _ = jsonraw.Text(jsonraw.First(a.Message.Result, "protocolVersion"))
 		}
-		if deleted != nil && offer == oldVersion && !deleted.acceptsDelete() {
+		isFirst := offer == oldVersion // one DELETE is enough
+		if deleted != nil && isFirst && !deleted.acceptsDelete() {
 			m := newMiss("L092", "DELETE", *deleted, "HTTP 2xx or 405")
 			m.severity = conv.Warn
 			misses = append(misses, m)
@@ -212,6 +222,7 @@ func probeVersions(ctx context.Context, b *bench) (misses []miss) {
 			misses = append(misses, newMiss(rule, subject, a, "another version, or an error"))
 		}
 	}
+	// The server showed that it supports each version that it answered.
 	for _, supported := range versionFor {
 		got, isOffered := versionFor[supported]
 		if isOffered && got != supported && !isUnknown(supported) {
@@ -229,7 +240,7 @@ func (a answer) acceptsDelete() bool {
 
 // initialize opens a session with a version, and ends it. ended is the answer to its DELETE; nil if
 // the server gave no session id.
-func (b *bench) initialize(ctx context.Context, version string) (a answer, ended *answer) {
+func (b *bench) initialize(ctx context.Context, version string) (opened answer, ended *answer) {
 	raw := wire.ComposeRequest(json.RawMessage("1"), "initialize", fmt.Appendf(nil,
 		`{"protocolVersion":%s,"capabilities":{},"clientInfo":{"name":"mcpc","version":%s}}`,
 		jsonraw.Quote(version), jsonraw.Quote(b.f.Version)))
@@ -237,55 +248,61 @@ func (b *bench) initialize(ctx context.Context, version string) (a answer, ended
 		return b.sendFirst(ctx, raw), nil
 	}
 	before := b.pacer.facts().Session
-	a = b.sendRough(ctx, probeRequest{raw: raw, bare: true})
+	opened = b.sendRough(ctx, probeRequest{raw: raw, bare: true})
 	id := b.pacer.facts().Session
-	if id == "" || id == before || !a.hasResult() {
-		return a, nil
+	hasNewSession := id != "" && id != before && opened.hasResult()
+	if !hasNewSession {
+		return opened, nil
 	}
 	b.f.Secrets.Learn(id)
-	end := b.sendRough(ctx, probeRequest{verb: http.MethodDelete, edits: []wire.Field{field("Mcp-Session-Id", id)}})
-	return a, &end
+	sessionField := []wire.Field{field("Mcp-Session-Id", id)}
+	deleted := b.sendRough(ctx, probeRequest{verb: http.MethodDelete, edits: sessionField})
+	return opened, &deleted
 }
 
 // sendFirst sends a message as the first one of a new session.
 func (b *bench) sendFirst(ctx context.Context, raw []byte) answer {
 	opt := b.cleanSession.options
-	for _, revision := range client.Revisions() { // a stateless session begins without a request
+	// A session of a stateless revision begins without a request.
+	for _, revision := range client.Revisions() {
 		if client.Stateless(revision) {
 			opt.Protocol = ""
 			opt.KnownRevision = revision
 			opt.SkipDiscover = true
 		}
 	}
-	tap := b.cleanSession.connection.Tap()
-	conn := b.f.Record.Conns - 1
-	b.mu.Lock()
-	b.judge.muted[conn] = true
-	b.mu.Unlock()
-	s, out := b.open(ctx, b.cleanSession.connection, opt, conn, tap)
+	tap, connNumber := b.newConnection(b.cleanSession)
+	b.mute(connNumber)
+	s, out := b.open(ctx, b.cleanSession.connection, opt, connNumber, tap)
 	if !out.OK() {
 		return b.newAnswer(out, s)
 	}
-	defer s.Close(context.WithoutCancel(ctx), false)
-	a, _ := b.doPatiently(ctx, s, "", func(ctx context.Context) wire.Outcome { return s.Raw(ctx, raw, true) })
+	defer s.Close(context.WithoutCancel(ctx), !endSession)
+	const bare = true // without the header fields that the client adds
+	a, _ := b.doPatiently(ctx, s, "", func(ctx context.Context) wire.Outcome { return s.Raw(ctx, raw, bare) })
 	return b.recordRepeat(a, probeRequest{raw: raw, bare: true}, opt.KnownRevision)
 }
 
+// probePing checks that the result of ping is empty, apart from _meta.
 func probePing(ctx context.Context, b *bench) []miss {
 	a := b.requestClean(ctx, "ping", nil)
-	if m, err := jsonraw.Object(a.Result); err == nil && a.hasResult() {
-		if !slices.ContainsFunc(m, func(m jsonraw.Member) bool { return m.Name != "_meta" }) {
-			return nil
-		}
+	members, err := jsonraw.Object(a.Result)
+	hasOthers := slices.ContainsFunc(members, func(m jsonraw.Member) bool { return m.Name != "_meta" })
+	if err == nil && a.hasResult() && !hasOthers {
+		return nil
 	}
 	return []miss{newMiss("L031", "ping", a, "the result {}")}
 }
 
 // exemptIfSessionless exempts HTTP servers without sessions: requests before initialize are valid.
-var exemptIfSessionless = exemptIf("the server has no sessions", func(b *bench) bool {
-	return b.isHTTP() && b.cleanSession.Memory().SessionID == ""
-})
+func exemptIfSessionless(b *bench) string {
+	if b.isHTTP() && b.cleanSession.Memory().SessionID == "" {
+		return "the server has no sessions"
+	}
+	return ""
+}
 
+// probeUninitialized sends tools/list before initialize, which a server must refuse.
 func probeUninitialized(ctx context.Context, b *bench) []miss {
 	raw := wire.ComposeRequest(json.RawMessage("1"), "tools/list", nil)
 	a := b.sendFirst(ctx, raw)
@@ -296,10 +313,14 @@ func probeUninitialized(ctx context.Context, b *bench) []miss {
 }
 
 // exemptIfHandshakes exempts servers that also have sessions: there GET and DELETE are valid.
-var exemptIfHandshakes = exemptIf("the server also speaks revisions with sessions", func(b *bench) bool {
-	return b.acceptsHandshake || len(b.supported) == 0
-})
+func exemptIfHandshakes(b *bench) string {
+	if b.acceptsHandshake || len(b.supported) == 0 {
+		return "the server also speaks revisions with sessions"
+	}
+	return ""
+}
 
+// probeGetAndDelete sends GET and DELETE, which a server without sessions must refuse.
 func probeGetAndDelete(ctx context.Context, b *bench) (misses []miss) {
 	for _, verb := range []string{http.MethodGet, http.MethodDelete} {
 		if a := b.sendRough(ctx, probeRequest{verb: verb}); a.status() != http.StatusMethodNotAllowed {
@@ -309,6 +330,7 @@ func probeGetAndDelete(ctx context.Context, b *bench) (misses []miss) {
 	return misses
 }
 
+// probeGetStream opens a stream by GET, which a server may refuse with HTTP 405 only.
 func probeGetStream(ctx context.Context, b *bench) []miss {
 	a := b.sendRough(ctx, probeRequest{verb: http.MethodGet})
 	if a.status() == http.StatusMethodNotAllowed {
@@ -321,10 +343,14 @@ func probeGetStream(ctx context.Context, b *bench) []miss {
 }
 
 // exemptIfStateless exempts revisions in which clients send no notifications over HTTP.
-var exemptIfStateless = exemptIf("clients send no notifications over HTTP in this revision", func(b *bench) bool {
-	return b.isStateless()
-})
+func exemptIfStateless(b *bench) string {
+	if b.isStateless() {
+		return "clients send no notifications over HTTP in this revision"
+	}
+	return ""
+}
 
+// probeNotification sends a notification, which gets no response but HTTP 202.
 func probeNotification(ctx context.Context, b *bench) []miss {
 	raw := wire.ComposeNotification("notifications/cancelled", json.RawMessage(`{"requestId":"mcpc-check"}`))
 	a := b.sendRough(ctx, probeRequest{raw: raw})
@@ -339,6 +365,7 @@ func probeNotification(ctx context.Context, b *bench) []miss {
 	return []miss{m}
 }
 
+// probeListOrder fetches the tools again: the same tools must have the same order.
 func probeListOrder(ctx context.Context, b *bench) []miss {
 	items, out := b.fetchList(ctx, b.cleanSession, "tools/list")
 	a := b.newAnswer(out, b.cleanSession)
@@ -358,6 +385,8 @@ func probeListOrder(ctx context.Context, b *bench) []miss {
 // noResource is a URI that no server has.
 const noResource = "mcpc-nonexistent://x"
 
+// probeMissingResource reads a resource that does not exist. Revisions since 2026-07-28 have another
+// error code for it.
 func probeMissingResource(ctx context.Context, b *bench) []miss {
 	a := b.requestClean(ctx, "resources/read", json.RawMessage(`{"uri":"`+noResource+`"}`))
 	rule := "L136"
@@ -385,10 +414,11 @@ const maxSkills = 20
 
 // readSkillFiles reads the file SKILL.md of each skill. The linter compares the files with the list.
 func readSkillFiles(ctx context.Context, b *bench) (misses []miss) {
-	all := b.lists["skills"]
-	for _, s := range all[:min(len(all), maxSkills)] {
+	skills := b.lists["skills"]
+	for _, s := range skills[:min(len(skills), maxSkills)] {
 		uri, _ := jsonraw.Text(jsonraw.First(s, "uri"))
-		if a := b.requestClean(ctx, "resources/read", jsonraw.With(nil, "uri", jsonraw.Quote(uri))); !a.hasResult() {
+		params := jsonraw.With(nil, "uri", jsonraw.Quote(uri))
+		if a := b.requestClean(ctx, "resources/read", params); !a.hasResult() {
 			misses = append(misses, newMiss("skills-content", "skill "+uri, a, "the file"))
 		}
 	}
@@ -409,7 +439,7 @@ func exemptIfNothingChanges(b *bench) string {
 func probeSubscription(ctx context.Context, b *bench) []miss {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	began := false
+	isAcknowledged := false
 	filter := client.SubscriptionFilter{
 		Tools:     b.declares("tools", "listChanged"),
 		Prompts:   b.declares("prompts", "listChanged"),
@@ -418,27 +448,35 @@ func probeSubscription(ctx context.Context, b *bench) []miss {
 	a, _ := b.doPatiently(ctx, b.cleanSession, "", func(ctx context.Context) wire.Outcome {
 		return b.cleanSession.Listen(ctx, client.ListenRequest{
 			SubscriptionFilter: filter,
-			Began:              func(client.SubscriptionFilter) { began = true; stop() }, Lost: func(string) { stop() },
+			Began: func(client.SubscriptionFilter) {
+				isAcknowledged = true
+				stop()
+			},
+			Lost: func(string) { stop() },
 		})
 	})
-	if began {
+	if isAcknowledged {
 		return nil
 	}
 	return []miss{newMiss("L177", "subscriptions/listen", a, "notifications/subscriptions/acknowledged")}
 }
 
 // exemptIfNotChild exempts servers that mcpc did not start.
-var exemptIfNotChild = exemptIf("the server is no process of mcpc's", func(b *bench) bool {
-	return len(b.cleanSession.options.Server.Command) == 0
-})
+func exemptIfNotChild(b *bench) string {
+	if len(b.cleanSession.options.Server.Command) == 0 {
+		return "the server is no process of mcpc's"
+	}
+	return ""
+}
 
+// probeExit ends the input of a server that mcpc started, and waits until the process exits.
 func probeExit(ctx context.Context, b *bench) []miss {
 	s, out := b.openRough(ctx)
 	if !out.OK() {
 		return skipRule("L022", out.Text)
 	}
 	began := b.f.Now()
-	s.Close(context.WithoutCancel(ctx), true)
+	s.Close(context.WithoutCancel(ctx), endSession)
 	s.broken = "closed"
 	if b.f.Now().Sub(began) <= process.GraceAfterEOF {
 		return nil

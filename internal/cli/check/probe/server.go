@@ -6,7 +6,6 @@
 package probe
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -109,7 +108,7 @@ func Pins(era, protocol string) ([]string, error) {
 // needsHandshake reports whether a revision begins with an initialize request.
 func needsHandshake(revision string) bool { return !client.Stateless(revision) }
 
-// A Request says which server is judged, and how.
+// A Request says which server is judged, by which revisions, and what is sent to it.
 type Request struct {
 	Factory *cmdutil.Factory
 	// Argv is the command of the server; nil if the global flags name the server.
@@ -117,9 +116,11 @@ type Request struct {
 	// Era is "both", "legacy", "modern", a revision, or "" for the negotiated revision.
 	Era string
 	// Off are the ids of the rules for which nothing is sent.
-	Off   []string
+	Off []string
+	// Tools are the functions of other packages that the linter needs.
 	Tools rules.Tools
-	Send  Options
+	// Send says what is sent in addition to well-formed requests.
+	Send Options
 }
 
 // Judge judges a server by each revision of the request's era. The report is nil if the server is
@@ -144,8 +145,9 @@ func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 		if out.Kind == wire.Usage || s == nil {
 			return nil, out
 		}
-		othersCount := i < len(pins)-1 || len(j.report.Revisions) > 0
-		if !out.OK() && ctx.Err() == nil && othersCount {
+		// A revision that the server does not support is a failure only if no other one can be judged.
+		canJudgeOther := i < len(pins)-1 || len(j.report.Revisions) > 0
+		if !out.OK() && ctx.Err() == nil && canJudgeOther {
 			unsupported = append(unsupported, pin+": "+out.Text)
 			continue
 		}
@@ -190,8 +192,7 @@ func (j *judge) dial(ctx context.Context) (*session, wire.Outcome) {
 	if o := c.Find(j.request.Argv); !o.OK() {
 		return nil, o
 	}
-	how := connect.Options{Argv: j.request.Argv, NoResume: true}
-	opt, o := c.ClientOptions(ctx, how)
+	opt, o := c.ClientOptions(ctx, connect.Options{Argv: j.request.Argv, NoResume: true})
 	if !o.OK() {
 		return nil, o
 	}
@@ -200,27 +201,28 @@ func (j *judge) dial(ctx context.Context) (*session, wire.Outcome) {
 	}
 	j.report.Target = c.Where
 	opt.Fields = append([]wire.Field{{Name: "User-Agent", Value: "mcpc-check"}}, opt.Fields...)
+	// The linter judges in place of the client.
 	opt.Found = nil
 	opt.Notified = nil
 	opt.Reconnected = nil
 	opt.Shape = nil
-	opt.Strict = nil // the linter judges
+	opt.Strict = nil
 	opt.TapFull = nil
 	opt.NextID = j.nextID
 	j.f.Talking.Store(true)
 	return j.open(ctx, c, opt, j.f.Record.Conns-1, opt.Tap)
 }
 
-// open opens a session. It passes each frame with the connection number conn to tap, and to the
+// open opens a session on the connection with a number. It passes each frame to tap, and to the
 // judge.
 func (j *judge) open(
 	ctx context.Context,
 	c *connect.Conn,
 	opt client.Options,
-	conn int,
+	connNumber int,
 	tap wire.Tap,
 ) (*session, wire.Outcome) {
-	s := &session{connNumber: conn, options: opt, connection: c}
+	s := &session{connNumber: connNumber, options: opt, connection: c}
 	s.options.Through = nil
 	if err := c.SetAuthTransport(&s.options); err != nil { // each session has its own
 		return s, usage.Outcome(err)
@@ -228,7 +230,7 @@ func (j *judge) open(
 	s.options.Through = j.pacer.wrap(s.options.Through)
 	s.options.Tap = func(f wire.Frame) {
 		tap(f)
-		f.Conn = conn
+		f.Conn = connNumber
 		j.f.Secrets.Frame(f) // learns the secrets that the report hides
 		j.tap(f)
 	}
@@ -239,23 +241,40 @@ func (j *judge) open(
 	return s, out
 }
 
-// openLike opens a session with the revision and transport of s. The linter does not read a muted
-// session.
-func (j *judge) openLike(ctx context.Context, s *session, muted bool) (*session, wire.Outcome) {
+// openLike opens a session with the revision and transport of s. The linter reads it.
+func (j *judge) openLike(ctx context.Context, s *session) (*session, wire.Outcome) {
+	tap, connNumber := j.newConnection(s)
+	return j.open(ctx, s.connection, optionsLike(s), connNumber, tap)
+}
+
+// openMuted opens a session as openLike does. The linter does not read it.
+func (j *judge) openMuted(ctx context.Context, s *session) (*session, wire.Outcome) {
+	tap, connNumber := j.newConnection(s)
+	j.mute(connNumber)
+	return j.open(ctx, s.connection, optionsLike(s), connNumber, tap)
+}
+
+// optionsLike returns options with the revision and transport of s.
+func optionsLike(s *session) client.Options {
 	opt := s.options
-	revision := s.Revision()
-	opt.Protocol = revision
+	opt.Protocol = s.Revision()
 	opt.KnownRevision = ""
 	opt.SkipDiscover = true
 	opt.Server.Transport = s.Transport()
-	tap := s.connection.Tap()
-	conn := j.f.Record.Conns - 1
-	if muted {
-		j.mu.Lock()
-		j.muted[conn] = true
-		j.mu.Unlock()
-	}
-	return j.open(ctx, s.connection, opt, conn, tap)
+	return opt
+}
+
+// newConnection returns the tap and the number of a new connection to the server of s.
+func (j *judge) newConnection(s *session) (tap wire.Tap, connNumber int) {
+	tap = s.connection.Tap() // increases Conns
+	return tap, j.f.Record.Conns - 1
+}
+
+// mute hides the frames of a connection from the linter.
+func (j *judge) mute(connNumber int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.muted[connNumber] = true
 }
 
 // tap records the last frames of a connection, counts requests, and passes the frame to the linter.
@@ -323,7 +342,11 @@ func (j *judge) judgeRevision(ctx context.Context, s *session, opened wire.Outco
 	if !opened.OK() {
 		addAuthStep(ctx, j, s, opened)
 		j.ladder.addUnreached()
-		j.judgeAuth(ctx, s, conv.ParseRev(cmp.Or(s.options.Protocol, client.Revisions()[0])))
+		asked := s.options.Protocol
+		if asked == "" {
+			asked = client.Revisions()[0] // the newest
+		}
+		j.judgeAuth(ctx, s, conv.ParseRev(asked))
 		return opened
 	}
 	j.report.Revisions = append(j.report.Revisions, s.Revision())
@@ -352,13 +375,13 @@ func (j *judge) makeReport() *verdict.Report {
 	r := &j.report
 	r.Ladder = j.ladder.steps
 	r.Requests = j.sent
-	rec := Recording{Repeat: j.repeat, Revision: func(at conv.Spot) string { return j.probed[at].revision }}
-	c, name := openOwnRecording(j.f)
+	rec := Recording{Repeat: j.repeat, Revision: func(spot conv.Spot) string { return j.probed[spot].revision }}
+	recording, name := openOwnRecording(j.f)
 	r.Recording = name
-	if c != nil {
-		defer c.Close()
-		rec.Base = len(c.Heads) - 1
-		for _, row := range c.Rows() {
+	if recording != nil {
+		defer recording.Close()
+		rec.Base = len(recording.Heads) - 1
+		for _, row := range recording.Rows() {
 			if row.RunIndex() == rec.Base {
 				rec.Rows = append(rec.Rows, row)
 			}
@@ -368,11 +391,11 @@ func (j *judge) makeReport() *verdict.Report {
 		j.linter.SkipAll("there was no conversation: " + why)
 	}
 	rec.Fill(r, j.linter.Report())
-	for i, flag := range []string{"--negative", "--call"} {
-		mode := []lint.Mode{lint.Negative, lint.Calls}[i]
-		if !j.request.Send.Runs(mode) {
-			r.Lacks = append(r.Lacks, flag)
-		}
+	if !j.request.Send.Runs(lint.Negative) {
+		r.Lacks = append(r.Lacks, "--negative")
+	}
+	if !j.request.Send.Runs(lint.Calls) {
+		r.Lacks = append(r.Lacks, "--call")
 	}
 	if j.pacer != nil && j.pacer.whyStopped() != "" {
 		r.Notes = append(r.Notes, j.pacer.whyStopped())
@@ -380,11 +403,13 @@ func (j *judge) makeReport() *verdict.Report {
 	return r
 }
 
-// repeat returns the command that sends the request of a finding again, "" if no command does.
-// words are the words for the row of the evidence; if a probe sent the request, its words count.
-func (j *judge) repeat(at conv.Spot, words string) string {
-	if a, probed := j.probed[at]; probed {
-		words = a.words
+// repeat returns the command that sends the request of a finding again, "" if no command does. spot
+// is the evidence, and rowWords are the words for its row; if a probe sent the request, the words
+// of the probe count.
+func (j *judge) repeat(spot conv.Spot, rowWords string) string {
+	words := rowWords
+	if request, isProbed := j.probed[spot]; isProbed {
+		words = request.words
 	}
 	if words == "" {
 		return ""
