@@ -168,12 +168,22 @@ func AsModel(changes []Change) []Change {
 	})
 }
 
-// CallChange returns a change of a recorded call. name identifies the request, place is the jq
-// path of the changed value in the result, and note completes the rule's sentence. The rule must
-// be in Rules.
-func CallChange(rule, name, pointer, place, note string, was, is json.RawMessage) Change {
+// A CallDifference is a difference between the responses to a recorded call.
+type CallDifference struct {
+	// Pointer is the JSON pointer of the changed value in the result, and Place its jq path; "" for
+	// the whole result.
+	Pointer, Place string
+	// Note completes the sentence of the rule, "" if it needs none.
+	Note string
+	// Was and Is are the values before and after; nil if the value is missing.
+	Was, Is json.RawMessage
+}
+
+// CallChange returns a change of a recorded call. name identifies the request. The rule must be in
+// Rules.
+func CallChange(rule, name string, d CallDifference) Change {
 	c := &comparison{}
-	c.add(Subject{Call, name}, rule, pointer, was, is, detail{place: displayText(place), note: note})
+	c.add(Subject{Call, name}, rule, d.Pointer, d.Was, d.Is, detail{place: displayText(d.Place), note: d.Note})
 	return c.changes[0]
 }
 

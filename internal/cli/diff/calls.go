@@ -18,7 +18,7 @@ import (
 // parts are the parts of a side, with the value of --only that selects them.
 var parts = []struct {
 	section, name string
-	known         func(s *side) bool
+	isKnown       func(s *side) bool
 }{
 	{"tools", "tools", func(s *side) bool { return s.Tools != nil }},
 	{"prompts", "prompts", func(s *side) bool { return s.Prompts != nil }},
@@ -30,63 +30,86 @@ var parts = []struct {
 	{"calls", "calls", func(s *side) bool { return len(s.calls) > 0 }},
 }
 
-// compareShared compares the calls of two recordings, and says what is not compared because one side
-// alone has it; then compared are the parts that were. Where there is nothing that both have, a
-// comparison would be no judgement.
+// compareShared compares the calls of two recordings, and notes the parts that are not compared
+// because only one side has them. compared has the names of the other parts, nil if all parts are
+// compared. It is an error if no part can be compared: a report without changes would mislead.
 func compareShared(f *cmdutil.Factory, a, b side, only []string) (calls []diff.Change, compared []string, err error) {
 	calls, pairs, err := compareCalls(a.calls, b.calls)
 	if err != nil {
 		return nil, nil, cmdutil.Exit(usage.LocalIO("reading the recordings", err))
 	}
-	var has, alone [2][]string
-	left := false
+	var onlyInA, onlyInB []string
+	isPartial := false
 	for _, p := range parts {
-		inA := p.known(&a)
-		inB := p.known(&b)
-		for i, there := range []bool{inA, inB} {
-			if there {
-				has[i] = append(has[i], p.name)
-			}
+		inA := p.isKnown(&a)
+		inB := p.isKnown(&b)
+		isSelected := len(only) == 0 || slices.Contains(only, p.section)
+		if !isSelected || !inA && !inB {
+			continue
 		}
-		switch {
-		case len(only) > 0 && !slices.Contains(only, p.section):
-		case inA && inB && (p.section != "calls" || pairs > 0):
-			compared = append(compared, p.name)
-		case inA && inB: // calls, none of which is the same
+		if inA && inB && p.section == "calls" && pairs == 0 {
 			f.Note("the recordings have no call in common")
-			left = true
-		case inA || inB:
-			left = true
-			if i := slices.Index([]bool{inA, inB}, true); !a.partial[p.name] && !b.partial[p.name] { // else it was told
-				alone[i] = append(alone[i], p.name)
-			}
+			isPartial = true
+			continue
+		}
+		if inA && inB {
+			compared = append(compared, p.name)
+			continue
+		}
+		isPartial = true
+		if a.partial[p.name] || b.partial[p.name] {
+			continue // loadRecording has warned about it
+		}
+		if inA {
+			onlyInA = append(onlyInA, p.name)
+		} else {
+			onlyInB = append(onlyInB, p.name)
 		}
 	}
 	if compared == nil {
-		text := fmt.Sprintf(
-			"nothing to compare: %s has %s, and %s has %s", a.name, joinNames(has[0]), b.name,
-			joinNames(has[1]),
-		)
-		if len(only) > 0 {
-			text += "; --only selects " + strings.Join(only, ", ")
-		}
-		return nil, nil, usage.New(text, wire.Run("diff --lock TARGET")+" writes all that a server declares")
+		return nil, nil, nothingSharedError(a, b, only)
 	}
-	for i, name := range []string{a.name, b.name} {
-		if len(alone[i]) > 0 {
-			f.Note("not compared, because only " + name + " has them: " + strings.Join(alone[i], ", "))
-		}
+	noteUnshared(f, a.name, onlyInA)
+	noteUnshared(f, b.name, onlyInB)
+	if unpaired := len(a.calls) + len(b.calls) - 2*pairs; pairs > 0 && unpaired > 0 {
+		isPartial = true
+		f.Note(english.Plural(unpaired, "call") + " not compared: the other recording has no such request")
 	}
-	if more := len(a.calls) + len(b.calls) - 2*pairs; pairs > 0 && more > 0 {
-		left = true
-		f.Note(english.Plural(more, "call") + " not compared: the other recording has no such request")
-	}
-	if !left {
+	if !isPartial {
 		compared = nil
 	}
 	return calls, compared, nil
 }
 
+// noteUnshared notes the parts that only the side with a name has.
+func noteUnshared(f *cmdutil.Factory, name string, parts []string) {
+	if len(parts) > 0 {
+		f.Note("not compared, because only " + name + " has them: " + strings.Join(parts, ", "))
+	}
+}
+
+// nothingSharedError returns the error for two sides without a part in common.
+func nothingSharedError(a, b side, only []string) error {
+	text := fmt.Sprintf("nothing to compare: %s has %s, and %s has %s",
+		a.name, joinNames(a.knownParts()), b.name, joinNames(b.knownParts()))
+	if len(only) > 0 {
+		text += "; --only selects " + strings.Join(only, ", ")
+	}
+	return usage.New(text, wire.Run("diff --lock TARGET")+" writes all that a server declares")
+}
+
+// knownParts returns the names of the parts that a side has.
+func (s *side) knownParts() []string {
+	var names []string
+	for _, p := range parts {
+		if p.isKnown(s) {
+			names = append(names, p.name)
+		}
+	}
+	return names
+}
+
+// joinNames joins the names of the parts of a side.
 func joinNames(names []string) string {
 	if len(names) == 0 {
 		return "nothing that describes a server"
@@ -103,9 +126,10 @@ func compareCalls(a, b []recordedCall) (changes []diff.Change, pairs int, err er
 	if len(a) == 0 || len(b) == 0 {
 		return nil, 0, nil
 	}
+	// read returns a call, the zero value if it cannot be read. It adds its error to err.
 	read := func(call recordedCall) answeredCall {
-		c, failed := call()
-		err = errors.Join(err, failed)
+		c, readErr := call()
+		err = errors.Join(err, readErr)
 		return c
 	}
 	index := match.NewIndex(match.Options{Load: func(candidate int) match.Request { return read(a[candidate]).Request }})
@@ -117,48 +141,55 @@ func compareCalls(a, b []recordedCall) (changes []diff.Change, pairs int, err er
 		if err != nil {
 			return nil, 0, err
 		}
-		is := read(call)
-		hits := index.Find(is.Request).Hits
-		at := slices.IndexFunc(hits, func(hit int) bool { return !used[hit] })
-		if at < 0 {
+		after := read(call)
+		hits := index.Find(after.Request).Hits // indexes of a
+		i := slices.IndexFunc(hits, func(hit int) bool { return !used[hit] })
+		if i < 0 {
 			continue
 		}
-		used[hits[at]] = true
+		used[hits[i]] = true
 		pairs++
-		changes = append(changes, compareAnswers(read(a[hits[at]]), is)...)
+		changes = append(changes, compareAnswers(read(a[hits[i]]), after)...)
 	}
 	return changes, pairs, err
 }
 
 // compareAnswers compares two responses to the same request.
-func compareAnswers(was, is answeredCall) (changes []diff.Change) {
-	name := describeCall(is.Method, is.Params)
-	if was.failure == "" && is.failure != "" {
-		return []diff.Change{diff.CallChange("call-fails", name, "", "", "", nil, jsonraw.Quote(is.failure))}
+func compareAnswers(before, after answeredCall) []diff.Change {
+	name := describeCall(after.Method, after.Params)
+	if before.failure != after.failure {
+		return []diff.Change{compareFailures(name, before.failure, after.failure)}
 	}
-	if was.failure != "" && is.failure == "" {
-		return []diff.Change{diff.CallChange("call-works", name, "", "", "", jsonraw.Quote(was.failure), nil)}
-	}
-	if was.failure != is.failure {
-		return []diff.Change{
-			diff.CallChange("call-fails-otherwise", name, "", "", "", jsonraw.Quote(was.failure), jsonraw.Quote(is.failure)),
-		}
-	}
-	if was.result == nil {
+	if before.result == nil {
 		return nil
 	}
-	found := match.Compare(was.result, is.result, match.Comparison{
-		Part: match.Result, Method: is.Method,
-		Name: match.NameOf(is.Method, is.Params), WasRevision: was.Revision, IsRevision: is.Revision, HiddenUnknown: true,
+	var changes []diff.Change
+	found := match.Compare(before.result, after.result, match.Comparison{
+		Part: match.Result, Method: after.Method,
+		Name: match.NameOf(after.Method, after.Params), WasRevision: before.Revision, IsRevision: after.Revision,
+		HiddenUnknown: true,
 	})
 	for i, d := range found.Differences {
 		if i == maxPerCall {
-			more := len(found.Differences) - i + found.More
-			note := english.Plural(more, "place")
-			changes = append(changes, diff.CallChange("call-result-differs", name, "", "", note, nil, nil))
+			omitted := len(found.Differences) - i + found.More
+			note := english.Plural(omitted, "place")
+			changes = append(changes, diff.CallChange("call-result-differs", name, diff.CallDifference{Note: note}))
 			break
 		}
-		changes = append(changes, diff.CallChange("call-result-changed", name, d.Pointer, d.Path, "", d.Was, d.Is))
+		changes = append(changes, diff.CallChange("call-result-changed", name,
+			diff.CallDifference{Pointer: d.Pointer, Place: d.Path, Was: d.Was, Is: d.Is}))
 	}
 	return changes
+}
+
+// compareFailures returns the change of a call whose failures differ; "" is a call that did not fail.
+func compareFailures(name, before, after string) diff.Change {
+	if before == "" {
+		return diff.CallChange("call-fails", name, diff.CallDifference{Is: jsonraw.Quote(after)})
+	}
+	if after == "" {
+		return diff.CallChange("call-works", name, diff.CallDifference{Was: jsonraw.Quote(before)})
+	}
+	return diff.CallChange("call-fails-otherwise", name,
+		diff.CallDifference{Was: jsonraw.Quote(before), Is: jsonraw.Quote(after)})
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,9 +36,12 @@ type judgeOptions struct {
 	only        []string
 	asModel     bool
 	maxGrowth   string
-	// growth is maxGrowth in percent, below 0 for no limit.
+	// growth is maxGrowth in percent, or noLimit.
 	growth float64
 }
+
+// noLimit is the growth of the tools that never fails.
+const noLimit = -1
 
 // neverFails and anyLevel are values of --fail-on that are not names of levels.
 const (
@@ -48,6 +52,7 @@ const (
 // failWords are the values of --fail-on.
 var failWords = []string{"breaking", "risky", anyLevel, neverFails}
 
+// NewDiff returns the command diff.
 func NewDiff(f *cmdutil.Factory) *cobra.Command {
 	var o diffOptions
 	cmd := &cobra.Command{
@@ -111,21 +116,21 @@ func (o *diffOptions) check(f *cmdutil.Factory) error {
 	if err := o.judge.check(); err != nil {
 		return err
 	}
-	what := "two descriptions"
-	most := 2
+	expected := "two descriptions"
+	maxWords := 2
 	if o.lock {
-		what = "one server"
-		most = 1
+		expected = "one server"
+		maxWords = 1
 	}
-	if len(o.argv) > 0 || f.ServerGiven {
-		most--
+	if len(o.argv) > 0 || f.ServerGiven { // which name one of them
+		maxWords--
 	}
 	switch {
 	case len(o.argv) > 0 && f.ServerGiven:
 		return usage.New("two servers are given: one with -s, one after --", "use only one of them")
-	case len(o.words) > most:
+	case len(o.words) > maxWords:
 		return usage.New(
-			fmt.Sprintf("diff takes %s, and this is one too many: %s", what, o.words[most]),
+			fmt.Sprintf("diff takes %s, and this is one too many: %s", expected, o.words[maxWords]),
 			wire.Run("diff --help"),
 		)
 	case len(o.words) == 0 && !o.lock:
@@ -141,6 +146,7 @@ func (o *diffOptions) check(f *cmdutil.Factory) error {
 	return nil
 }
 
+// check validates the flags, and sets growth.
 func (o *judgeOptions) check() error {
 	if err := checkWord("--fail-on", o.failOn, failWords); err != nil {
 		return err
@@ -150,10 +156,11 @@ func (o *judgeOptions) check() error {
 			return err
 		}
 	}
-	o.growth = -1
+	o.growth = noLimit
 	if o.maxGrowth != "" {
 		n, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(o.maxGrowth, "%")), 64)
-		if err != nil || !(n >= 0 && n <= 1e6) {
+		isPercent := err == nil && n >= 0 && n <= 1e6 // false for NaN
+		if !isPercent {
 			return usage.New(fmt.Sprintf("--max-growth takes percent, not %q", o.maxGrowth), "--max-growth 10%")
 		}
 		o.growth = n
@@ -161,11 +168,10 @@ func (o *judgeOptions) check() error {
 	return nil
 }
 
+// checkWord returns an error if the value of a flag is none of the words.
 func checkWord(flag, word string, words []string) error {
-	for _, w := range words {
-		if w == word {
-			return nil
-		}
+	if slices.Contains(words, word) {
+		return nil
 	}
 	return usage.New(
 		fmt.Sprintf("%s takes %s, not %q", flag, strings.Join(words, ", "), word),
@@ -211,7 +217,11 @@ func runDiff(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 	if err := o.judge.apply(f, &r, accepted); err != nil {
 		return err
 	}
-	err = o.finish(ctx, f, r, cmp.Or(b.file, a.file))
+	file := b.file // annotations refer to it
+	if file == "" {
+		file = a.file
+	}
+	err = o.finish(ctx, f, r, file)
 	return cmdutil.Join(a.listErr, b.listErr, err)
 }
 
@@ -219,17 +229,17 @@ func runDiff(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 // global flags select.
 func (l *loader) loadBoth(ctx context.Context, words, argv []string) (a, b side, err error) {
 	first := l.classify(words[0])
-	second := source{server: true, argv: argv}
+	second := source{kind: serverSource, argv: argv}
 	if len(words) == 2 {
 		second = l.classify(words[1])
 	}
-	if first.err == nil && second.err == nil && first.server && second.server {
+	if err := cmp.Or(first.err, second.err); err != nil {
+		return a, b, err
+	}
+	if first.kind == serverSource && second.kind == serverSource {
 		if err := l.refuseCredentials(); err != nil {
 			return a, b, err
 		}
-	}
-	if err := cmp.Or(first.err, second.err); err != nil {
-		return a, b, err
 	}
 	a, err = l.load(ctx, first)
 	if err == nil {

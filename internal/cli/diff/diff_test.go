@@ -34,7 +34,7 @@ func TestAgreeOnRevisions(t *testing.T) {
 		{"the stateless one was not looked for", "2026-07-28 2025-11-25 2025-06-18", "2025-11-25", true, "", ""},
 		{"nothing is known", "", "2026-07-28 2025-11-25", false, "", "2026-07-28 2025-11-25"},
 	} {
-		a, b := side{probed: true}, side{probed: !c.unprobed}
+		a, b := side{isProbed: true}, side{isProbed: !c.unprobed}
 		a.Revisions, b.Revisions = list(c.a), list(c.b)
 		agreeOnRevisions(&a, &b)
 		var removed, added []string

@@ -53,7 +53,7 @@ func readAccepted(f *cmdutil.Factory, o judgeOptions) (a accepted, err error) {
 		return a, usage.NotRead("--write-accept "+o.writeAccept, err, "")
 	}
 	entries, err := parseAccepted(o.writeAccept, a.text)
-	if o.accept == "" { // what it has is accepted already
+	if o.accept == "" { // the file to append to is then also the file of --accept
 		a.entries = entries
 	}
 	return a, err
@@ -65,6 +65,7 @@ func parseAccepted(name string, raw []byte) ([]accept.Entry, error) {
 	return entries, problemsError(name, problems)
 }
 
+// problemsError returns the error for the problems in a file, nil if there are none.
 func problemsError(name string, problems []accept.Problem) error {
 	switch len(problems) {
 	case 0:
@@ -102,7 +103,7 @@ func (o *judgeOptions) apply(f *cmdutil.Factory, r *report.Report, a accepted) e
 	r.Stale = result.Stale
 	r.AcceptFile = file
 	if len(o.only) > 0 || o.asModel {
-		r.Stale = nil // what was left out may have them
+		r.Stale = nil // they may accept changes that were left out
 	}
 	if o.writeAccept == "" {
 		return nil
@@ -117,7 +118,7 @@ func (o *judgeOptions) apply(f *cmdutil.Factory, r *report.Report, a accepted) e
 	)
 	until := today.Add(acceptDuration).Format(time.DateOnly)
 	const reason = "accepted with --write-accept, no reason given yet"
-	more, err := accept.Append(a.text, failing, reason, until)
+	entries, err := accept.Append(a.text, failing, reason, until)
 	if err != nil {
 		return usage.New("--write-accept "+o.writeAccept+": "+err.Error(), "write to a new file")
 	}
@@ -125,7 +126,7 @@ func (o *judgeOptions) apply(f *cmdutil.Factory, r *report.Report, a accepted) e
 		f.Note("nothing to accept: " + o.writeAccept + " was not changed")
 		return nil
 	}
-	if err := cmdutil.AppendTo(o.writeAccept, more); err != nil {
+	if err := cmdutil.AppendTo(o.writeAccept, entries); err != nil {
 		return cmdutil.Exit(usage.LocalIO("writing "+o.writeAccept, usage.Bare(err)))
 	}
 	f.Note(fmt.Sprintf(
@@ -154,11 +155,11 @@ func (o *judgeOptions) verdict(r report.Report) wire.Outcome {
 		}
 		for l := diff.Breaking; l >= diff.Harmless; l-- {
 			if n := counts[l]; n > 0 {
-				why = append(why, fmt.Sprintf("%d %s", n, l)+map[bool]string{true: " change", false: " changes"}[n == 1])
+				why = append(why, english.Plural(n, l.String()+" change"))
 			}
 		}
 	}
-	if percent := r.Sum.Percent(); o.growth >= 0 && percent > o.growth {
+	if percent := r.Sum.Percent(); o.growth != noLimit && percent > o.growth {
 		why = append(why, fmt.Sprintf("the tools take %g %% more tokens, above --max-growth %g", percent, o.growth))
 	}
 	if len(why) == 0 {

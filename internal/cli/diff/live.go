@@ -21,14 +21,14 @@ import (
 // loadServer asks a server for all that it declares, in an invocation of its own. The connection is
 // a new one, since what a remembered session knows may be out of date; a kept server is asked
 // as it runs.
-func (l *loader) loadServer(ctx context.Context, w source) (side, error) {
+func (l *loader) loadServer(ctx context.Context, src source) (side, error) {
 	f := l.f.Invocation()
-	if w.text != "" {
-		f.Server = w.text
+	if src.text != "" {
+		f.Server = src.text
 		f.ServerGiven = true
 	}
-	c, out := f.Open(ctx, connect.Options{Argv: w.argv, RequireServerInfo: true, NoResume: true, UseKept: true})
-	s := side{name: cmp.Or(displayName(w.text), c.Where), probed: true, live: true}
+	c, out := f.Open(ctx, connect.Options{Argv: src.argv, RequireServerInfo: true, NoResume: true, UseKept: true})
+	s := side{name: cmp.Or(displayName(src.text), c.Where), isProbed: true, isLive: true}
 	if out.OK() {
 		readOpening(&s.Snapshot, out.Result)
 		readConnection(&s.Snapshot, c)
@@ -50,19 +50,19 @@ func (l *loader) loadServer(ctx context.Context, w source) (side, error) {
 	return s, cmdutil.Join(cmdutil.Exit(out), f.Close(ctx, c))
 }
 
-// fetchLists fetches every list that a description has. A list that failed alone is not known. It returns the
-// outcomes of these lists; the last outcome is bad if the others are not known either, or if they are all
-// empty.
+// fetchLists fetches every list that a description has. A list that the server refused stays unknown,
+// and its outcome is added to failed. out is not OK if a failure also concerns the other lists, or if
+// the other lists are all empty: it is then the outcome of one list, which is not in failed.
 func fetchLists(ctx context.Context, c *connect.Conn, s *diff.Snapshot) (failed []wire.Outcome, out wire.Outcome) {
 	entries := 0
 	for _, k := range lists {
 		out := fetchList(ctx, c, s, k)
 		switch {
 		case out.OK():
-			entries += len(*k.in(s))
+			entries += len(*k.entries(s))
 		case connect.FailsAlone(out):
 			failed = append(failed, out)
-			*k.in(s) = nil
+			*k.entries(s) = nil
 		default:
 			return failed, out
 		}
@@ -90,8 +90,8 @@ func readConnection(s *diff.Snapshot, c *connect.Conn) {
 // fetchList fetches one list. The list is empty if the server does not declare the capability or
 // does not know the method.
 func fetchList(ctx context.Context, c *connect.Conn, s *diff.Snapshot, k listKind) wire.Outcome {
-	to := k.in(s)
-	*to = []json.RawMessage{}
+	entries := k.entries(s)
+	*entries = []json.RawMessage{}
 	if declared, known := c.Declares(k.Capability); known && !declared {
 		return wire.Outcome{}
 	}
@@ -99,7 +99,7 @@ func fetchList(ctx context.Context, c *connect.Conn, s *diff.Snapshot, k listKin
 	if client.UnknownMethod(out) {
 		return wire.Outcome{}
 	}
-	*to = append(*to, list.Items...)
+	*entries = append(*entries, list.Items...)
 	if list.TTL != nil {
 		setTTL(s, k.member(), json.RawMessage(strconv.FormatInt(*list.TTL, 10)))
 	}
@@ -134,11 +134,11 @@ func readOpening(s *diff.Snapshot, result json.RawMessage) {
 // agreeOnRevisions adds to each side the revisions of the other side that it possibly supports too,
 // so that no change is reported for them.
 func agreeOnRevisions(a, b *side) {
-	ofA := a.possibleRevisions(b.Revisions)
-	ofB := b.possibleRevisions(a.Revisions)
+	moreA := a.possibleRevisions(b.Revisions)
+	moreB := b.possibleRevisions(a.Revisions)
 	if len(a.Revisions) > 0 && len(b.Revisions) > 0 {
-		a.Revisions = slices.Concat(a.Revisions, ofA)
-		b.Revisions = slices.Concat(b.Revisions, ofB)
+		a.Revisions = slices.Concat(a.Revisions, moreA)
+		b.Revisions = slices.Concat(b.Revisions, moreB)
 	}
 }
 
@@ -146,32 +146,36 @@ func agreeOnRevisions(a, b *side) {
 // the side does not have them. The revision that initialize negotiated is the newest stateful one:
 // the server may support older revisions, and stateless revisions if no client asked for them. A
 // side with stateless revisions only may also support one revision that initialize negotiates.
-func (s *side) possibleRevisions(revisions []string) (all []string) {
-	agreed := len(s.Revisions) == 1 && !client.Stateless(s.Revisions[0])
+func (s *side) possibleRevisions(revisions []string) []string {
+	isStateful := func(revision string) bool { return !client.Stateless(revision) }
+	hasNegotiated := len(s.Revisions) == 1 && isStateful(s.Revisions[0])
+	var possible []string
 	for _, r := range revisions {
-		var unknown bool
-		switch {
-		case slices.Contains(s.Revisions, r):
-		case client.Stateless(r):
-			unknown = agreed && !s.probed
-		case agreed:
-			unknown = r < s.Revisions[0]
-		default:
-			unknown = len(revisions) == 1 &&
-				!slices.ContainsFunc(s.Revisions, func(revision string) bool { return !client.Stateless(revision) })
+		if slices.Contains(s.Revisions, r) {
+			continue
 		}
-		if unknown {
-			all = append(all, r)
+		var isPossible bool
+		switch {
+		case client.Stateless(r):
+			isPossible = hasNegotiated && !s.isProbed
+		case hasNegotiated:
+			isPossible = r < s.Revisions[0] // an older date
+		default:
+			isPossible = len(revisions) == 1 && !slices.ContainsFunc(s.Revisions, isStateful)
+		}
+		if isPossible {
+			possible = append(possible, r)
 		}
 	}
-	return all
+	return possible
 }
 
 // refuseCredentials returns an error if there are credentials, which would be sent to both servers.
 func (l *loader) refuseCredentials() error {
 	f := l.f
-	if len(f.Headers) > 0 || len(f.HeaderFiles) > 0 || f.Auth.TokenFile != "" || f.Auth.Account != "" ||
-		f.Getenv("MCPC_TOKEN") != "" {
+	hasHeaders := len(f.Headers) > 0 || len(f.HeaderFiles) > 0
+	hasToken := f.Auth.TokenFile != "" || f.Auth.Account != "" || f.Getenv("MCPC_TOKEN") != ""
+	if hasHeaders || hasToken {
 		return usage.New(
 			"header fields and tokens would be sent to both servers",
 			"compare with a lock file: "+wire.Run("diff --lock TARGET")+

@@ -36,11 +36,11 @@ func runLock(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 	if err != nil {
 		return err
 	}
-	w := source{server: true, argv: o.argv}
+	src := source{kind: serverSource, argv: o.argv}
 	if len(o.words) == 1 {
-		w = l.classify(o.words[0])
+		src = l.classify(o.words[0])
 	}
-	s, err := l.load(ctx, w)
+	s, err := l.load(ctx, src)
 	if err != nil {
 		return err
 	}
@@ -92,18 +92,18 @@ func keepFailedLists(f *cmdutil.Factory, s, before *side, name string) {
 		return
 	}
 	for _, k := range lists {
-		if *k.in(&s.Snapshot) != nil {
+		if *k.entries(&s.Snapshot) != nil {
 			continue
 		}
-		what := name + " does not have the " + k.part + ", which could not be listed"
-		if before != nil && *k.in(&before.Snapshot) != nil {
-			*k.in(&s.Snapshot) = *k.in(&before.Snapshot)
-			what = name + " keeps the " + k.part + " that it had: they could not be listed"
+		warning := name + " does not have the " + k.part + ", which could not be listed"
+		if before != nil && *k.entries(&before.Snapshot) != nil {
+			*k.entries(&s.Snapshot) = *k.entries(&before.Snapshot)
+			warning = name + " keeps the " + k.part + " that it had: they could not be listed"
 			if ttl, known := before.TTL[k.member()]; known {
 				setTTL(&s.Snapshot, k.member(), strconv.AppendInt(nil, ttl, 10))
 			}
 		}
-		f.Warn(what)
+		f.Warn(warning)
 	}
 }
 
@@ -121,7 +121,7 @@ func hideSecrets(f *cmdutil.Factory, s *side, name string) (hidden int, out wire
 		return 0, refused("more secrets were sent than can be recognized in the server's definitions")
 	}
 	hide := func(raw *json.RawMessage) {
-		if s.live && redact.IsUnknown(string(*raw)) {
+		if s.isLive && redact.IsUnknown(string(*raw)) {
 			out = refused("the server's definitions have text like a hidden secret")
 		}
 		safe, n := f.Secrets.Bytes(*raw)
@@ -135,12 +135,12 @@ func hideSecrets(f *cmdutil.Factory, s *side, name string) (hidden int, out wire
 		hide(part)
 	}
 	for _, k := range lists {
-		entries := slices.Clone(*k.in(&s.Snapshot))
+		entries := slices.Clone(*k.entries(&s.Snapshot))
 		for i := range entries {
 			hide(&entries[i])
 		}
 		if entries != nil {
-			*k.in(&s.Snapshot) = entries
+			*k.entries(&s.Snapshot) = entries
 		}
 	}
 	return hidden, out
@@ -164,30 +164,31 @@ func readExistingLock(f *cmdutil.Factory, name string) (*side, error) {
 		}
 		return nil, usage.New(name+" is not replaced: "+failed.Text, wire.Hint(hint))
 	}
-	return &side{name: name, Snapshot: snapshot, probed: true, raw: raw}, nil
+	return &side{name: name, Snapshot: snapshot, isProbed: true, raw: raw}, nil
 }
 
 // checkSameServer returns an error if the lock file to replace belongs to another server.
 func checkSameServer(name string, before diff.Snapshot, now side) error {
-	was, _ := jsonraw.Text(jsonraw.First(before.Implementation, "name"))
-	is, _ := jsonraw.Text(jsonraw.First(now.Implementation, "name"))
-	if was == "" || is == "" || was == is {
+	locked, _ := jsonraw.Text(jsonraw.First(before.Implementation, "name"))
+	current, _ := jsonraw.Text(jsonraw.First(now.Implementation, "name"))
+	isUnknown := locked == "" || current == ""
+	if isUnknown || locked == current {
 		return nil
 	}
-	return usage.New(name+" is not replaced: it is the lock file of "+was+", and this server is "+is,
+	return usage.New(name+" is not replaced: it is the lock file of "+locked+", and this server is "+current,
 		"-o FILE writes to another file; rm "+wire.Hint(shellwords.Quote(name))+" removes this one")
 }
 
 // describeCounts returns the number of entries of each list as a text.
 func describeCounts(s diff.Snapshot) string {
-	var all []string
+	var counts []string
 	for _, k := range lists {
-		if n := len(*k.in(&s)); n > 0 {
-			all = append(all, english.Plural(n, k.One))
+		if n := len(*k.entries(&s)); n > 0 {
+			counts = append(counts, english.Plural(n, k.One))
 		}
 	}
-	if all == nil {
+	if counts == nil {
 		return "no entries"
 	}
-	return strings.Join(all, ", ")
+	return strings.Join(counts, ", ")
 }

@@ -18,27 +18,28 @@ import (
 	"mcpc/internal/wire"
 )
 
-// What a recording says of a server: the last answer to each request that describes it. A list
-// of several pages is known if all of them are there.
-
-// loadRecording reads the run or the file that a word means, or the one exchange.
-func (l *loader) loadRecording(w source) (side, error) {
-	c, row, out := recorded.Pick(l.f, w.text)
+// loadRecording reads the run or the file that a word names, or the one exchange. The description is
+// the last response to each request for a part of it. A list of several pages is known only if the
+// recording has all pages.
+func (l *loader) loadRecording(src source) (side, error) {
+	c, row, out := recorded.Pick(l.f, src.text)
 	if !out.OK() {
 		return side{}, cmdutil.Exit(out)
 	}
 	defer c.Close()
 	recorded.Warn(l.f, c)
 	l.f.HideIn(c)
-	all := []*rows.Row{row}
-	parts := ringWord().FindStringSubmatch(w.text)
-	if c.Path == w.text {
-		all = c.Rows()
-	} else if parts != nil && parts[2] == "" {
-		all = slices.DeleteFunc(slices.Clone(c.Rows()), func(r *rows.Row) bool { return r.RunID() != row.RunID() })
+	selected := []*rows.Row{row}
+	match := ringWord().FindStringSubmatch(src.text)
+	namesRun := match != nil && match[2] == "" // without the number of an exchange
+	if c.Path == src.text {
+		selected = c.Rows()
+	} else if namesRun {
+		isOfOtherRun := func(r *rows.Row) bool { return r.RunID() != row.RunID() }
+		selected = slices.DeleteFunc(slices.Clone(c.Rows()), isOfOtherRun)
 	}
-	r := recordingReader{s: side{name: cmdutil.ShownFile(w.text)}, lists: map[pageKey]*pages{}}
-	for _, row := range all {
+	r := recordingReader{s: side{name: cmdutil.ShownFile(src.text)}, lists: map[pageKey]*pages{}}
+	for _, row := range selected {
 		if rows.ByServer(row) || row.Elsewhere {
 			continue
 		}
@@ -48,9 +49,10 @@ func (l *loader) loadRecording(w source) (side, error) {
 	}
 	r.s.partial = map[string]bool{}
 	for key, list := range r.lists {
-		at := slices.IndexFunc(lists, func(k listKind) bool { return k.Method == key.method })
-		if part := lists[at].part; list.next != "" && *lists[at].in(&r.s.Snapshot) == nil && !r.s.partial[part] {
-			r.s.partial[part] = true
+		kind, _ := findListKind(key.method)
+		lacksPages := list.next != "" && *kind.entries(&r.s.Snapshot) == nil
+		if lacksPages && !r.s.partial[kind.part] {
+			r.s.partial[kind.part] = true
 			l.f.Warn(r.s.name + " has only some pages of " + key.method + ", so they are not compared")
 		}
 	}
@@ -62,12 +64,23 @@ type listKind struct {
 	connect.Kind
 	// part is the list's name in the parts of a side.
 	part string
-	in   func(*diff.Snapshot) *[]json.RawMessage
+	// entries returns the field of a snapshot that has the entries.
+	entries func(*diff.Snapshot) *[]json.RawMessage
+}
+
+// findListKind returns the list that a method fetches, or false for other methods.
+func findListKind(method string) (listKind, bool) {
+	i := slices.IndexFunc(lists, func(k listKind) bool { return k.Method == method })
+	if i < 0 {
+		return listKind{}, false
+	}
+	return lists[i], true
 }
 
 // member returns the name of the result's member that has the entries.
 func (k listKind) member() string { return mcp.ListMember(k.Method) }
 
+// lists are the lists of a description.
 var lists = []listKind{
 	{connect.ToolKind, "tools", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Tools }},
 	{connect.PromptKind, "prompts", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Prompts }},
@@ -75,7 +88,7 @@ var lists = []listKind{
 	{connect.TemplateKind, "resource templates", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Templates }},
 }
 
-// callMethods are the requests whose results two recordings are compared in.
+// callMethods are the methods of the calls that are compared.
 var callMethods = []string{"tools/call", "prompts/get", "resources/read"}
 
 // A recordedCall reads one request and its response. Calls are read one by one for the comparison,
@@ -85,14 +98,16 @@ type recordedCall func() (answeredCall, error)
 // An answeredCall is one request and its response.
 type answeredCall struct {
 	match.Request
-	// failure says how it failed, "" where it has a result.
+	// failure says how the call failed, "" if it did not.
 	failure string
-	result  json.RawMessage
+	// result is nil for a JSON-RPC error.
+	result json.RawMessage
 }
 
-// A reading is a recording while it is read.
+// A recordingReader collects the description of the server in a recording.
 type recordingReader struct {
-	s     side
+	s side
+	// lists has the pages so far of each list.
 	lists map[pageKey]*pages
 }
 
@@ -103,7 +118,7 @@ type pageKey struct {
 	method string
 }
 
-// pages are the items of a list so far, and the cursor of the next page.
+// pages are the items of a list so far, and the cursor of the next page, "" after the last page.
 type pages struct {
 	items []json.RawMessage
 	next  string
@@ -114,25 +129,30 @@ func (r *recordingReader) addRow(row *rows.Row) error {
 	if row.Status == http.StatusUnauthorized {
 		r.s.Authorization = new(true)
 	}
-	opens := mcp.IsOpening(row.Method)
-	r.s.probed = r.s.probed || row.Method == "server/discover"
-	at := slices.IndexFunc(lists, func(k listKind) bool { return k.Method == row.Method })
-	if !opens && at < 0 && !slices.Contains(callMethods, row.Method) {
+	isOpening := mcp.IsOpening(row.Method)
+	isCall := slices.Contains(callMethods, row.Method)
+	kind, isList := findListKind(row.Method)
+	r.s.isProbed = r.s.isProbed || row.Method == "server/discover"
+	if !isOpening && !isList && !isCall {
 		return nil
 	}
 	request, response, err := readMessages(row)
-	switch {
-	case err != nil || response == nil:
+	if err != nil || response == nil {
 		return err
-	case !opens && at < 0:
+	}
+	if isCall {
 		if _, ok := parseCall(row, request, response); ok {
 			r.s.calls = append(r.s.calls, func() (answeredCall, error) { return readCall(row) })
 		}
-	case response.Kind != wire.Response:
-	case opens:
+		return nil
+	}
+	if response.Kind != wire.Response {
+		return nil
+	}
+	if isOpening {
 		readOpening(&r.s.Snapshot, response.Result)
-	default:
-		r.addPage(row, lists[at], request.Params, response.Result)
+	} else {
+		r.addPage(row, kind, request.Params, response.Result)
 	}
 	return nil
 }
@@ -192,16 +212,17 @@ func (r *recordingReader) addPage(row *rows.Row, k listKind, params, result json
 		r.lists[key] = list
 	}
 	if err != nil || list == nil || list.next != cursor {
-		return // of another list
+		return // no list, or a page without the page before it
 	}
 	list.items = append(list.items, items...)
 	list.next, _ = jsonraw.Text(jsonraw.First(result, "nextCursor"))
 	if list.next == "" {
-		*k.in(&r.s.Snapshot) = list.items
+		*k.entries(&r.s.Snapshot) = list.items
 		setTTL(&r.s.Snapshot, k.member(), jsonraw.First(result, "ttlMs"))
 	}
 }
 
+// setTTL sets the ttlMs of a list. It ignores a value that is no integer.
 func setTTL(s *diff.Snapshot, member string, raw json.RawMessage) {
 	n, err := strconv.ParseInt(string(raw), 10, 64)
 	if err != nil {

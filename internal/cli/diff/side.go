@@ -33,10 +33,10 @@ type side struct {
 	name string // for the report, as the user typed it
 	file string // the path in the repository, or ""
 	diff.Snapshot
-	// probed is set if a client asked for stateless revisions, so that Revisions lacks none.
-	probed bool
-	// live is set if the description comes directly from a server, with nothing hidden.
-	live bool
+	// isProbed is set if a client asked for stateless revisions, so that Revisions lacks none.
+	isProbed bool
+	// isLive is set if the description comes directly from a server, with nothing hidden.
+	isLive bool
 	// partial are the names of the lists for which a recording lacks pages.
 	partial map[string]bool
 	// calls are the calls of a recording.
@@ -47,15 +47,26 @@ type side struct {
 	raw []byte
 }
 
-// A source says where a side comes from. At most one of server, recording, file, git, stdin and
-// err is set. An empty text is the server that the global flags select.
+// A sourceKind is what a word of the command line names.
+type sourceKind int
+
+// The kinds of sources.
+const (
+	serverSource sourceKind = iota
+	recordingSource
+	fileSource // a recording, a lock file or a list of tools
+	gitSource
+	stdinSource
+)
+
+// A source says where a side comes from.
 type source struct {
+	kind sourceKind
+	// text is the word of the command line, "" for the server that the global flags select.
 	text string
-	// argv is the command of a server.
+	// argv is the command of a server, nil if text or the flags name the server.
 	argv []string
-	// server, recording, file, git and stdin say what text is.
-	server, recording, file, git, stdin bool
-	// err is set where the word cannot be meant.
+	// err is not nil if the word names nothing, or several things. kind then has no meaning.
 	err error
 }
 
@@ -64,7 +75,8 @@ type loader struct {
 	f *cmdutil.Factory
 }
 
-// ringWord matches the words of the ring, and ofFile a file with the number of an exchange.
+// ringWord matches the words that name a run or an exchange of the ring, and fileExchange a file
+// with the number of an exchange.
 var (
 	ringWord = sync.OnceValue(
 		func() *regexp.Regexp { return regexp.MustCompile(`^(last|[0-9]{1,9}(\.[0-9]{1,9})?)$`) },
@@ -78,37 +90,37 @@ const gitPrefix = "git:"
 // classify returns the source that an argument names. An argument that names both a file and a
 // server is an error.
 func (l *loader) classify(text string) source {
-	w := source{text: text}
+	src := source{text: text}
 	path := text
 	if parts := fileExchange().FindStringSubmatch(text); parts != nil {
 		path = parts[1]
 	}
 	info, err := os.Stat(path)
-	there := err == nil && !info.IsDir()
+	isFile := err == nil && !info.IsDir()
 	switch {
 	case text == "-":
-		w.stdin = true
+		src.kind = stdinSource
 	case strings.HasPrefix(text, gitPrefix):
-		w.git = true
+		src.kind = gitSource
 	case ringWord().MatchString(text):
-		w.recording = true
+		src.kind = recordingSource
 	case cmdutil.IsURL(text):
-		w.server = true
-	case there && isName(l.f, text):
-		w.err = usage.New(text+" is a file and the name of a server", wire.Hint("./"+text+" is the file; rename either"))
-	case there:
-		w.file = true
+		src.kind = serverSource
+	case isFile && isName(l.f, text):
+		src.err = usage.New(text+" is a file and the name of a server", wire.Hint("./"+text+" is the file; rename either"))
+	case isFile:
+		src.kind = fileSource
 	case err == nil:
-		w.err = usage.New(text+" is a directory", "name a file in it, as "+wire.Hint(filepath.Join(text, lockfile.Name)))
+		src.err = usage.New(text+" is a directory", "name a file in it, as "+wire.Hint(filepath.Join(text, lockfile.Name)))
 	case path != text || strings.HasSuffix(text, ".json") || capture.NamesRecording(text):
-		w.err = usage.New(
+		src.err = usage.New(
 			"no such file: "+path,
 			wire.Run("diff --lock TARGET")+" writes a lock file; "+wire.Run("log")+" lists recordings",
 		)
 	default:
-		w.server = true
+		src.kind = serverSource
 	}
-	return w
+	return src
 }
 
 // isName reports whether text is the name of a session or of a configured server.
@@ -122,60 +134,63 @@ func isName(f *cmdutil.Factory, text string) bool {
 }
 
 // load loads one side.
-func (l *loader) load(ctx context.Context, w source) (side, error) {
-	switch {
-	case w.err != nil:
-		return side{}, w.err
-	case w.server:
-		return l.loadServer(ctx, w)
-	case w.recording:
-		return l.loadRecording(w)
-	case w.stdin:
+func (l *loader) load(ctx context.Context, src source) (side, error) {
+	if src.err != nil {
+		return side{}, src.err
+	}
+	switch src.kind {
+	case serverSource:
+		return l.loadServer(ctx, src)
+	case recordingSource:
+		return l.loadRecording(src)
+	case stdinSource:
 		in := bufio.NewReader(l.f.In)
 		l.f.In = in
 		if recorded.IsRecording(in) {
-			return l.loadRecording(w)
+			return l.loadRecording(src)
 		}
-	case w.file:
-		if info, err := os.Stat(w.text); err != nil || info.Mode().IsRegular() {
-			return l.loadFile(ctx, w)
+	case fileSource:
+		// A pipe, such as <(command), can be read only once: it is no recording.
+		if info, err := os.Stat(src.text); err != nil || info.Mode().IsRegular() {
+			return l.loadFile(ctx, src)
 		}
+	case gitSource: // never a recording
 	}
-	return l.loadBytes(ctx, w)
+	return l.loadBytes(ctx, src)
 }
 
-// loadFile reads a file, which says by its first line whether it is a recording.
-func (l *loader) loadFile(ctx context.Context, w source) (side, error) {
-	if cmdutil.IsFile(w.text) { // else it has the number of an exchange
-		c, err := recorded.OpenFile(l.f, w.text)
+// loadFile loads a file, which says by its first line whether it is a recording.
+func (l *loader) loadFile(ctx context.Context, src source) (side, error) {
+	if cmdutil.IsFile(src.text) { // else it has the number of an exchange
+		c, err := recorded.OpenFile(l.f, src.text)
 		if errors.Is(err, rows.ErrNoCapture) {
-			return l.loadBytes(ctx, w)
+			return l.loadBytes(ctx, src)
 		}
 		if err != nil {
-			return side{}, cmdutil.Exit(recorded.Unreadable(w.text, err))
+			return side{}, cmdutil.Exit(recorded.Unreadable(src.text, err))
 		}
 		c.Close()
 	}
-	return l.loadRecording(w)
+	return l.loadRecording(src)
 }
 
 // loadBytes loads a lock file or a list of tools from a file, from stdin or from a commit.
-func (l *loader) loadBytes(ctx context.Context, w source) (side, error) {
+func (l *loader) loadBytes(ctx context.Context, src source) (side, error) {
 	var raw []byte
 	var err error
-	s := side{name: w.text, file: w.text, probed: true}
-	switch {
-	case w.git:
-		s.file, raw, err = readGit(ctx, w.text)
+	s := side{name: src.text, file: src.text, isProbed: true}
+	switch src.kind {
+	case gitSource:
+		s.file, raw, err = readGit(ctx, src.text)
 		if err != nil {
 			return side{}, err
 		}
-	case w.stdin:
+	case stdinSource:
 		s.name = "stdin"
 		s.file = ""
 		raw, err = host.ReadUpTo(l.f.In, host.MostInput)
 	default:
-		raw, err = l.f.Env.ReadFile(w.text, host.MostInput)
+		raw, err = l.f.Env.ReadFile(src.text, host.MostInput)
 	}
 	if err != nil {
 		return side{}, cmdutil.Exit(usage.LocalIO("reading "+s.name, usage.Bare(err)))
@@ -208,8 +223,8 @@ func readGit(ctx context.Context, text string) (path string, raw []byte, err err
 		)
 	}
 	cmd := exec.CommandContext(ctx, "git", "cat-file", "blob", object)
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -227,7 +242,7 @@ func readGit(ctx context.Context, text string) (path string, raw []byte, err err
 		return "", nil, err
 	}
 	if err := cmd.Wait(); err != nil {
-		reason, _, _ := strings.Cut(strings.TrimSpace(said.String()), "\n")
+		reason, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")
 		return "", nil, usage.New(
 			"git has no "+object+": "+strings.TrimPrefix(reason, "fatal: "),
 			"git log -- "+wire.Hint(path)+" shows its commits",
@@ -236,27 +251,27 @@ func readGit(ctx context.Context, text string) (path string, raw []byte, err err
 	return path, raw, nil
 }
 
-// alignHidden hides on both sides what was hidden in a recording or a lock file: what stood there is not
-// known, so it is no difference.
+// alignHidden hides on both sides the values that are hidden on one of them, in a recording or a lock
+// file: a value that is not known must not become a difference.
 func alignHidden(a, b *side) {
-	if a.live && b.live {
+	if a.isLive && b.isLive {
 		return
 	}
 	for _, k := range lists {
-		was := k.in(&a.Snapshot)
-		is := k.in(&b.Snapshot)
-		if *was != nil && *is != nil {
-			*was, *is = hidden.Lists(*was, *is, k.Key)
+		before := k.entries(&a.Snapshot)
+		after := k.entries(&b.Snapshot)
+		if *before != nil && *after != nil {
+			*before, *after = hidden.Lists(*before, *after, k.Key)
 		}
 	}
-	for _, of := range []func(*diff.Snapshot) *json.RawMessage{
+	for _, member := range []func(*diff.Snapshot) *json.RawMessage{
 		func(s *diff.Snapshot) *json.RawMessage { return &s.Implementation },
 		func(s *diff.Snapshot) *json.RawMessage { return &s.Capabilities },
 		func(s *diff.Snapshot) *json.RawMessage { return &s.Instructions },
 	} {
-		was := of(&a.Snapshot)
-		is := of(&b.Snapshot)
-		*was, *is = hidden.Align(*was, *is)
+		before := member(&a.Snapshot)
+		after := member(&b.Snapshot)
+		*before, *after = hidden.Align(*before, *after)
 	}
 }
 
