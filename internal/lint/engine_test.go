@@ -198,11 +198,11 @@ func TestExchangesAndFramesAgree(t *testing.T) {
 			var live []string
 			one := judge(frames, lint.Options{Found: func(f lint.Finding) { live = append(live, f.Rule) }})
 			other := lint.Judge(wire.GroupFrames(frames), lint.Options{Tools: tools})
-			if slices.Sort(live); !slices.Equal(slices.Compact(live), violation(one)) {
-				t.Errorf("%s: live %v, in the end %v", name, live, violation(one))
+			if slices.Sort(live); !slices.Equal(slices.Compact(live), brokenRules(one)) {
+				t.Errorf("%s: live %v, in the end %v", name, live, brokenRules(one))
 			}
-			if !slices.Equal(violation(one), violation(other)) && !(slices.Contains(lost, name[:4]) && len(violation(other)) == 0) {
-				t.Errorf("%s: frames %v, exchanges %v", name, violation(one), violation(other))
+			if !slices.Equal(brokenRules(one), brokenRules(other)) && !(slices.Contains(lost, name[:4]) && len(brokenRules(other)) == 0) {
+				t.Errorf("%s: frames %v, exchanges %v", name, brokenRules(one), brokenRules(other))
 			}
 		}
 	}
@@ -316,7 +316,7 @@ func TestRequestsThatStandAloneAreOneConversation(t *testing.T) {
 			frames[i].Conn = frames[i].Stream
 		}
 		r := judge(frames, lint.Options{})
-		if got := violation(r); !slices.Equal(got, want) {
+		if got := brokenRules(r); !slices.Equal(got, want) {
 			t.Errorf("%v, not %v: %+v", got, want, r.Findings)
 		}
 		if len(r.Findings) == 1 && r.Findings[0].Evidence[0].Conn != 6 {
@@ -332,7 +332,7 @@ func TestBatchesOfExchanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := lint.Judge(wire.GroupFrames(frames), lint.Options{}); !slices.Equal(violation(r), []string{"L007"}) {
+	if r := lint.Judge(wire.GroupFrames(frames), lint.Options{}); !slices.Equal(brokenRules(r), []string{"L007"}) {
 		t.Error(r.Findings)
 	}
 }

@@ -110,8 +110,8 @@ func New(o Options) *Linter {
 		}
 		i := l.ruleIndex[c.ID]
 		l.states[i].checked = true
-		l.states[i].skipReason = c.Lacks
-		if c.Lacks == "" && !l.states[i].isOff && l.states[i].exemptReason == "" {
+		l.states[i].skipReason = c.MissingTool
+		if c.MissingTool == "" && !l.states[i].isOff && l.states[i].exemptReason == "" {
 			l.checksByKind[c.Kind] = append(l.checksByKind[c.Kind], boundCheck{i, c})
 		}
 	}
@@ -226,7 +226,7 @@ func (l *Linter) judgeEvent(e *conv.Event) {
 		if !l.applies(t, r, e) {
 			continue
 		}
-		if b.check.Whole && l.isTruncated {
+		if b.check.NeedsEnd && l.isTruncated {
 			if t.judged > 0 {
 				t.skipReason = "the recording has no end"
 			}
@@ -249,7 +249,7 @@ func (l *Linter) recordHit(h conv.Hit) {
 	if h.Root {
 		at = h.Pointer
 	}
-	if b.check.Yields && slices.ContainsFunc(l.violations, func(p violation) bool { return p.covers(at) }) {
+	if b.check.SkipsReported && slices.ContainsFunc(l.violations, func(p violation) bool { return p.covers(at) }) {
 		return
 	}
 	if l.isAboutHidden(e, h, at) {

@@ -43,8 +43,8 @@ func judge(frames []wire.Frame, o lint.Options) lint.Report {
 	return l.Report()
 }
 
-// violation are the rules with findings, sorted.
-func violation(r lint.Report) (ids []string) {
+// brokenRules returns the rules with findings, sorted.
+func brokenRules(r lint.Report) (ids []string) {
 	for _, f := range r.Findings {
 		if !slices.Contains(ids, f.Rule) {
 			ids = append(ids, f.Rule)
@@ -137,7 +137,7 @@ func testTranscript(t *testing.T, id, name, text string, also []string) {
 		t.Fatal(err)
 	}
 	report := judge(frames, lint.Options{Run: "7"})
-	got := slices.DeleteFunc(violation(report), func(id string) bool { return slices.Contains(also, id) })
+	got := slices.DeleteFunc(brokenRules(report), func(id string) bool { return slices.Contains(also, id) })
 	want := []string{id}
 	if strings.HasPrefix(name, "keeps") {
 		want = nil
@@ -200,7 +200,7 @@ func TestUnendedRecordings(t *testing.T) {
 		for _, ended := range []bool{true, false} {
 			r := judge(frames, lint.Options{Ended: func(int) bool { return ended }})
 			i := slices.IndexFunc(r.Judgements, func(j lint.Judgement) bool { return j.ID == file })
-			found, why := slices.Contains(violation(r), file), r.Judgements[i].Why
+			found, why := slices.Contains(brokenRules(r), file), r.Judgements[i].Why
 			if want := ended || file == "L106"; found != want || !found && why != "the recording has no end" {
 				t.Errorf("%s, ended %v: found %v, %q", file, ended, found, why)
 			}
@@ -222,7 +222,7 @@ func TestTheCallerIsTheClient(t *testing.T) {
 		r := judge(frames, lint.Options{OwnClient: true})
 		i := slices.IndexFunc(r.Judgements, func(j lint.Judgement) bool { return j.ID == file })
 		j := r.Judgements[i]
-		if slices.Contains(violation(r), file) || j.Verdict != lint.NotApplicable || j.Why != "mcpc is the client" {
+		if slices.Contains(brokenRules(r), file) || j.Verdict != lint.NotApplicable || j.Why != "mcpc is the client" {
 			t.Errorf("%s: %+v", file, j)
 		}
 	}

@@ -8,41 +8,41 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// groups compares the canonical forms of several anyOf and oneOf.
-func (c *comparison) groups(was, is *view, at place) []Difference {
-	a := c.identities(was.groups)
-	b := c.identities(is.groups)
+// compareGroups compares the canonical forms of several anyOf and oneOf.
+func (c *comparison) compareGroups(was, is *view, at place) []Difference {
+	a := c.describeGroups(was.groups)
+	b := c.describeGroups(is.groups)
 	if equalJSON(a, b) {
 		return nil
 	}
 	return []Difference{{Kind: "undecided", Pointer: at.pointer, Name: at.name, Was: a, Is: b}}
 }
 
-func (c *comparison) identities(all []group) json.RawMessage {
+func (c *comparison) describeGroups(all []group) json.RawMessage {
 	var written []json.RawMessage
 	for _, g := range all {
 		var items []json.RawMessage
 		for _, alternative := range g.alternatives {
-			items = append(items, c.identity(alternative))
+			items = append(items, c.canonicalForm(alternative))
 		}
 		written = append(written, jsonraw.With(nil, g.keyword, jsonraw.List(sortUnique(items))))
 	}
 	return jsonraw.List(sortUnique(written))
 }
 
-// identity returns the canonical form of an alternative: with references replaced by their targets,
+// canonicalForm returns the canonical form of an alternative: with references replaced by their targets,
 // or as written if this is impossible.
-func (c *comparison) identity(alternative []part) json.RawMessage {
+func (c *comparison) canonicalForm(alternative []part) json.RawMessage {
 	if inlined, ok := inline(alternative, &c.bytesLeft); ok {
 		return inlined
 	}
-	return jsonraw.Canonical(joined(alternative))
+	return jsonraw.Canonical(conjunctionJSON(alternative))
 }
 
-// alternatives compares the alternatives of two groups. It pairs equal alternatives, then
+// compareAlternatives compares the alternatives of two groups. It pairs equal alternatives, then
 // alternatives with the same name, then the last on each side, then alternatives that share a type
 // with no other.
-func (c *comparison) alternatives(was, is group, at place) (local []Difference) {
+func (c *comparison) compareAlternatives(was, is group, at place) (local []Difference) {
 	a := was.alternatives
 	b := is.alternatives
 	if was.keyword != is.keyword && was.keyword != "" && is.keyword != "" && len(a)+len(b) > 2 {
@@ -52,16 +52,16 @@ func (c *comparison) alternatives(was, is group, at place) (local []Difference) 
 		})
 	}
 	to := func(i, j int) place {
-		next := at.to(at.pointer, at.name)
-		next.silent = was.keyword == "" || is.keyword == ""
+		next := at.child(at.pointer, at.name)
+		next.ignoresNotes = was.keyword == "" || is.keyword == ""
 		if is.keyword != "" {
-			next.pointer = jsonraw.Pointer(at.pointer, is.keyword) + part{}.item(j, nil).path
+			next.pointer = jsonraw.Pointer(at.pointer, is.keyword) + part{}.item(j, nil).pointer
 		} else {
-			next.pointer = jsonraw.Pointer(at.pointer, was.keyword) + part{}.item(i, nil).path
+			next.pointer = jsonraw.Pointer(at.pointer, was.keyword) + part{}.item(i, nil).pointer
 		}
 		return next
 	}
-	pairs, restA, restB := pairEqual(len(a), len(b), c.keys(a, c.identity), c.keys(b, c.identity))
+	pairs, restA, restB := pairEqual(len(a), len(b), c.keys(a, c.canonicalForm), c.keys(b, c.canonicalForm))
 	// The name of an alternative is its definition's name if it is a reference, or else its title.
 	definition := func(alternative []part) json.RawMessage {
 		if len(alternative) != 1 {
@@ -91,30 +91,31 @@ func (c *comparison) alternatives(was, is group, at place) (local []Difference) 
 	more, restA, restB, disjoint := c.pairTypes(a, b, restA, restB)
 	pairs = append(pairs, more...)
 	for _, p := range pairs {
-		c.walk(a[p[0]], b[p[1]], to(p[0], p[1]))
+		c.comparePlace(a[p[0]], b[p[1]], to(p[0], p[1]))
 	}
 	if len(restA) > 0 && len(restB) > 0 && !disjoint {
 		return append(local, Difference{
-			Kind: "undecided", Pointer: at.pointer, Name: at.name, Was: joinedAt(a, restA), Is: joinedAt(b, restB),
+			Kind: "undecided", Pointer: at.pointer, Name: at.name,
+			Was: alternativesJSON(a, restA), Is: alternativesJSON(b, restB),
 		})
 	}
 	for _, i := range restA {
 		local = append(local, Difference{
-			Kind: "alternative-removed", Name: at.name, Was: joined(a[i]),
-			Pointer: jsonraw.Pointer(at.pointer, was.keyword) + part{}.item(i, nil).path,
+			Kind: "alternative-removed", Name: at.name, Was: conjunctionJSON(a[i]),
+			Pointer: jsonraw.Pointer(at.pointer, was.keyword) + part{}.item(i, nil).pointer,
 		})
 	}
 	for _, j := range restB {
 		local = append(local, Difference{
-			Kind: "alternative-added", Name: at.name, Is: joined(b[j]), Pointer: to(0, j).pointer,
+			Kind: "alternative-added", Name: at.name, Is: conjunctionJSON(b[j]), Pointer: to(0, j).pointer,
 		})
 	}
 	return local
 }
 
-// joinedAt returns the alternatives at some indexes as a JSON array.
-func joinedAt(all [][]part, at []int) json.RawMessage {
-	return jsonraw.ListOf(at, func(i int) json.RawMessage { return joined(all[i]) })
+// alternativesJSON returns the alternatives at some indexes as a JSON array.
+func alternativesJSON(all [][]part, at []int) json.RawMessage {
+	return jsonraw.ListOf(at, func(i int) json.RawMessage { return conjunctionJSON(all[i]) })
 }
 
 // resolveAlias follows a part that consists of a single reference, apart from notes. It also
@@ -128,12 +129,12 @@ func (c *comparison) resolveAlias(p part) (to part, name string) {
 		}
 		next := all[0]
 		if ref, is := jsonraw.Text(next.raw); is {
-			target, ok := p.refer(ref)
+			target, ok := p.resolve(ref)
 			if !ok {
 				break
 			}
 			next = target
-			name = target.path[strings.LastIndexByte(target.path, '/')+1:]
+			name = target.pointer[strings.LastIndexByte(target.pointer, '/')+1:]
 		}
 		p = next
 	}

@@ -53,7 +53,7 @@ const (
 type comparison struct {
 	options   Options
 	bytesLeft int             // bytes
-	open      map[string]bool // the pairs of places being compared
+	comparing map[string]bool // the pairs of places being compared
 	visits    map[string]int  // how often each pair was compared
 	stopped   bool
 	// hashes caches documentHash.
@@ -67,12 +67,12 @@ type comparison struct {
 type place struct {
 	pointer, name string
 	depth         int
-	silent        bool
+	ignoresNotes  bool
 }
 
-func (at place) keyword(name string) string { return jsonraw.Pointer(at.pointer, name) }
+func (at place) keywordPointer(name string) string { return jsonraw.Pointer(at.pointer, name) }
 
-func (at place) to(pointer, name string) place {
+func (at place) child(pointer, name string) place {
 	return place{pointer: pointer, name: name, depth: at.depth + 1}
 }
 
@@ -83,7 +83,7 @@ func Compare(a, b json.RawMessage, o Options) []Difference {
 		return nil
 	}
 	c := &comparison{
-		options: o, bytesLeft: min(maxCompareBytes, o.Budget.Bytes), open: map[string]bool{},
+		options: o, bytesLeft: min(maxCompareBytes, o.Budget.Bytes), comparing: map[string]bool{},
 		visits: map[string]int{}, hashes: map[*Document]json.RawMessage{},
 	}
 	start := c.bytesLeft
@@ -93,7 +93,9 @@ func Compare(a, b json.RawMessage, o Options) []Difference {
 		all, local := references(was)
 		c.sameDefs = c.sameDefs && all == local && equalJSON(was, jsonraw.First(b, name))
 	}
-	c.walk([]part{{in: WithBudget(a, &c.bytesLeft), raw: a}}, []part{{in: WithBudget(b, &c.bytesLeft), raw: b}}, place{})
+	rootA := part{doc: WithBudget(a, &c.bytesLeft), raw: a}
+	rootB := part{doc: WithBudget(b, &c.bytesLeft), raw: b}
+	c.comparePlace([]part{rootA}, []part{rootB}, place{})
 	o.Budget.Bytes -= start - c.bytesLeft
 	if len(c.differences) == 0 {
 		return []Difference{{Kind: "equivalent-form", Was: a, Is: b}}
@@ -110,7 +112,7 @@ func (c *comparison) spend(n int) bool {
 func (c *comparison) add(at place, kind, keyword string, was, is json.RawMessage) {
 	d := Difference{Kind: kind, Pointer: at.pointer, Name: at.name, Was: was, Is: is}
 	if keyword != "" {
-		d.Pointer = at.keyword(keyword)
+		d.Pointer = at.keywordPointer(keyword)
 	}
 	c.differences = append(c.differences, d)
 }
@@ -118,23 +120,23 @@ func (c *comparison) add(at place, kind, keyword string, was, is json.RawMessage
 // maxVisits bounds how often a pair of schemas that many references share is reported.
 const maxVisits = 8
 
-// walk compares two conjunctions at one place, then their members and items. It does not compare a
+// comparePlace compares two conjunctions at one place, then their members and items. It does not compare a
 // pair again inside of itself, which ends cycles.
-func (c *comparison) walk(a, b []part, at place) {
-	if c.unchanged(a, b) {
+func (c *comparison) comparePlace(a, b []part, at place) {
+	if c.isUnchanged(a, b) {
 		return
 	}
 	writtenA := a
 	writtenB := b
 	a = c.replaceAliases(a)
 	b = c.replaceAliases(b)
-	key := paths(a) + "|" + paths(b)
-	if c.stopped || c.open[key] || c.visits[key] == maxVisits {
+	key := joinPointers(a) + "|" + joinPointers(b)
+	if c.stopped || c.comparing[key] || c.visits[key] == maxVisits {
 		return
 	}
 	c.visits[key]++
-	c.open[key] = true
-	defer delete(c.open, key)
+	c.comparing[key] = true
+	defer delete(c.comparing, key)
 	was, okA := c.readView(a)
 	is, okB := c.readView(b)
 	if !okA || !okB || at.depth > maxCompareDepth {
@@ -149,42 +151,42 @@ func (c *comparison) walk(a, b []part, at place) {
 		c.inheritNotes(was)
 		c.inheritNotes(is)
 	}
-	if !at.silent {
-		c.notes(was, is, at)
+	if !at.ignoresNotes {
+		c.compareNotes(was, is, at)
 	}
 	if alone {
-		c.addLocal(c.alternatives(other[0], other[1], at), a, b, at)
+		c.addLocal(c.compareAlternatives(other[0], other[1], at), a, b, at)
 		return
 	}
-	local := values(was, is, at)
+	local := compareValues(was, is, at)
 	for _, name := range sortedNames(was.opaque, is.opaque) {
 		a := was.opaque[name]
 		b := is.opaque[name]
 		if !equalLists(a, b) {
 			local = append(local, Difference{
-				Kind: "undecided", Pointer: at.keyword(name), Name: at.name,
+				Kind: "undecided", Pointer: at.keywordPointer(name), Name: at.name,
 				Was: singleOrList(a), Is: singleOrList(b),
 			})
 		}
 	}
 	if len(was.groups) == 1 && len(is.groups) == 1 {
-		local = append(local, c.alternatives(was.groups[0], is.groups[0], at)...)
+		local = append(local, c.compareAlternatives(was.groups[0], is.groups[0], at)...)
 	} else {
-		local = append(local, c.groups(was, is, at)...)
+		local = append(local, c.compareGroups(was, is, at)...)
 	}
 	c.addLocal(local, a, b, at)
-	c.sets(was, is, at)
+	c.compareSets(was, is, at)
 	if was.types&is.types&Object != 0 {
-		c.members(was, is, at)
+		c.compareMembers(was, is, at)
 	}
 	if was.types&is.types&Array != 0 {
-		c.items(was, is, at)
+		c.compareItems(was, is, at)
 	}
 }
 
-// unchanged reports whether the parts are byte for byte equal and refer only to equal definitions.
+// isUnchanged reports whether the parts are byte for byte equal and refer only to equal definitions.
 // It saves the comparison of schemas without a difference.
-func (c *comparison) unchanged(a, b []part) bool {
+func (c *comparison) isUnchanged(a, b []part) bool {
 	return slices.EqualFunc(a, b, func(x, y part) bool {
 		if !bytes.Equal(x.raw, y.raw) {
 			return false
@@ -211,7 +213,7 @@ func (c *comparison) replaceAliases(all []part) []part {
 				break
 			}
 			ref, _ := jsonraw.Text(members[0].Value)
-			to, ok := all[i].refer(ref)
+			to, ok := all[i].resolve(ref)
 			if !ok {
 				break
 			}
@@ -221,10 +223,10 @@ func (c *comparison) replaceAliases(all []part) []part {
 	return all
 }
 
-func paths(all []part) string {
+func joinPointers(all []part) string {
 	var b strings.Builder
 	for _, p := range all {
-		b.WriteString(p.path + "\x00")
+		b.WriteString(p.pointer + "\x00")
 	}
 	return b.String()
 }
@@ -232,10 +234,10 @@ func paths(all []part) string {
 // alternativeAgainstPlain reports whether one side consists of a single anyOf or oneOf and the
 // other has neither. It then returns both as groups: the other side becomes the only alternative.
 func alternativeAgainstPlain(was *view, a []part, is *view, b []part) (bool, [2]group) {
-	if len(was.groups) == 1 && len(is.groups) == 0 && was.plain() {
+	if len(was.groups) == 1 && len(is.groups) == 0 && was.hasOnlyGroups() {
 		return true, [2]group{was.groups[0], {"", [][]part{b}}}
 	}
-	if len(is.groups) == 1 && len(was.groups) == 0 && is.plain() {
+	if len(is.groups) == 1 && len(was.groups) == 0 && is.hasOnlyGroups() {
 		return true, [2]group{{"", [][]part{a}}, is.groups[0]}
 	}
 	return false, [2]group{}
@@ -266,10 +268,12 @@ func (c *comparison) inheritNotes(v *view) {
 	}
 }
 
-// plain reports whether the view has no constraints except its groups.
-func (v *view) plain() bool {
-	return v.types == AllTypes && v.enum == nil && !v.unique && !v.closed &&
-		len(v.limits)+len(v.sets)+len(v.members)+len(v.required)+len(v.extra)+len(v.prefix)+len(v.items)+len(v.opaque) == 0
+// hasOnlyGroups reports whether the view has no constraints except its groups.
+func (v *view) hasOnlyGroups() bool {
+	limitsValues := v.types != AllTypes || v.enum != nil || len(v.limits)+len(v.sets)+len(v.opaque) > 0
+	limitsMembers := v.isClosed || len(v.members)+len(v.required)+len(v.otherMembers) > 0
+	limitsItems := v.isUnique || len(v.prefix)+len(v.items) > 0
+	return !limitsValues && !limitsMembers && !limitsItems
 }
 
 // addLocal adds the differences of one place. It adds "equivalent-form" instead if generated values
@@ -279,17 +283,17 @@ func (c *comparison) addLocal(local []Difference, a, b []part, at place) {
 		return
 	}
 	tried := c.trySamples(a, b)
-	if tried.same {
-		was := joined(a)
-		is := joined(b)
+	if tried.isSame {
+		was := conjunctionJSON(a)
+		is := conjunctionJSON(b)
 		c.add(at, "equivalent-form", "", was, is)
 		return
 	}
 	for _, d := range local {
 		// A further alternative of oneOf rejects the values that it shares with the others.
 		if strings.Contains(d.Pointer[len(at.pointer):], "/oneOf/") {
-			mayReject := d.Kind == "alternative-added" && (!tried.tried || tried.lost != "")
-			mayAccept := d.Kind == "alternative-removed" && (!tried.tried || tried.gained != "")
+			mayReject := d.Kind == "alternative-added" && (!tried.isConclusive || tried.lost != "")
+			mayAccept := d.Kind == "alternative-removed" && (!tried.isConclusive || tried.gained != "")
 			if mayReject || mayAccept {
 				d.Kind = "undecided"
 			}
@@ -301,8 +305,8 @@ func (c *comparison) addLocal(local []Difference, a, b []part, at place) {
 	}
 }
 
-// joined returns a conjunction as one JSON value for display, or nil for an empty conjunction.
-func joined(all []part) json.RawMessage {
+// conjunctionJSON returns a conjunction as one JSON value for display, or nil for an empty conjunction.
+func conjunctionJSON(all []part) json.RawMessage {
 	switch len(all) {
 	case 0:
 		return nil
@@ -316,8 +320,8 @@ func joined(all []part) json.RawMessage {
 	return jsonraw.With(nil, "allOf", jsonraw.List(raws))
 }
 
-// notes compares the keywords that do not affect which values are valid.
-func (c *comparison) notes(was, is *view, at place) {
+// compareNotes compares the keywords that do not affect which values are valid.
+func (c *comparison) compareNotes(was, is *view, at place) {
 	for _, name := range sortedNames(was.notes, is.notes) {
 		a := was.notes[name]
 		b := is.notes[name]

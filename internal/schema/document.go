@@ -13,24 +13,24 @@ import (
 
 // A part is one subschema: its bytes and its JSON pointer in the document.
 type part struct {
-	in   *Document
-	raw  json.RawMessage
-	path string
+	doc     *Document
+	raw     json.RawMessage
+	pointer string
 }
 
 func (p part) member(name string, value json.RawMessage) part {
-	return part{p.in, value, jsonraw.Pointer(p.path, name)}
+	return part{p.doc, value, jsonraw.Pointer(p.pointer, name)}
 }
 
 func (p part) item(i int, value json.RawMessage) part {
-	return part{p.in, value, p.path + "/" + strconv.Itoa(i)}
+	return part{p.doc, value, p.pointer + "/" + strconv.Itoa(i)}
 }
 
-// refer follows a reference within the document. It returns false if the reference has no target
+// resolve follows a reference within the document. It returns false if the reference has no target
 // there.
-func (p part) refer(ref string) (part, bool) {
-	to, ok := p.in.Resolve(ref)
-	return part{in: p.in, raw: to.Raw, path: to.Path}, ok
+func (p part) resolve(ref string) (part, bool) {
+	to, ok := p.doc.Resolve(ref)
+	return part{doc: p.doc, raw: to.Raw, pointer: to.Path}, ok
 }
 
 var (
@@ -59,77 +59,77 @@ const maxInlinedBytes = 64 << 10
 // without notes. It returns false if a reference is circular or has no target, or if the schema is
 // too large.
 func inline(all []part, budget *int) (json.RawMessage, bool) {
-	w := inliner{open: map[string]bool{}, budget: budget}
+	w := inliner{following: map[string]bool{}, budget: budget}
 	if len(all) == 1 {
-		w.schema(all[0])
+		w.writeSchema(all[0])
 	} else {
-		w.b = append(w.b, `{"allOf":[`...)
+		w.out = append(w.out, `{"allOf":[`...)
 		for i, p := range all {
-			w.comma(i)
-			w.schema(p)
+			w.writeComma(i)
+			w.writeSchema(p)
 		}
-		w.b = append(w.b, "]}"...)
+		w.out = append(w.out, "]}"...)
 	}
-	return jsonraw.Canonical(w.b), !w.failed
+	return jsonraw.Canonical(w.out), !w.failed
 }
 
 // An inliner writes a schema and replaces each reference by its target.
 type inliner struct {
-	b      []byte
-	open   map[string]bool // the references being followed
-	failed bool
-	budget *int
+	out       []byte
+	following map[string]bool // the references being followed
+	failed    bool
+	budget    *int
 }
 
-func (w *inliner) comma(i int) {
+func (w *inliner) writeComma(i int) {
 	if i > 0 {
-		w.b = append(w.b, ',')
+		w.out = append(w.out, ',')
 	}
 }
 
-func (w *inliner) schema(p part) {
+func (w *inliner) writeSchema(p part) {
 	*w.budget -= len(p.raw)
-	if len(w.b) > maxInlinedBytes || *w.budget < 0 {
+	if len(w.out) > maxInlinedBytes || *w.budget < 0 {
 		w.failed = true
 	}
 	if w.failed {
-		w.b = append(w.b, "true"...)
+		w.out = append(w.out, "true"...)
 		return
 	}
 	members, err := jsonraw.Object(p.raw)
 	if err != nil {
-		w.b = append(w.b, p.raw...)
+		w.out = append(w.out, p.raw...)
 		return
 	}
 	all := conjuncts(p, members)
 	if len(all) == 1 && !constrains(members) { // a reference alone equals its target
-		w.target(p, all[0])
+		w.writeConjunct(p, all[0])
 		return
 	}
-	w.b = append(w.b, '{')
+	w.out = append(w.out, '{')
 	n := 0
 	name := func(name string) {
-		w.comma(n)
+		w.writeComma(n)
 		n++
-		w.b = append(append(w.b, jsonraw.Quote(name)...), ':')
+		w.out = append(append(w.out, jsonraw.Quote(name)...), ':')
 	}
 	for _, m := range members {
 		if m.Name == "$ref" || m.Name == "allOf" || noteKeywords()[m.Name] || !comparedKeywords()[m.Name] {
 			continue
 		}
 		name(m.Name)
-		w.keyword(p.member(m.Name, m.Value), m.Name)
+		w.writeKeyword(p.member(m.Name, m.Value), m.Name)
 	}
 	if len(all) > 0 {
 		name("allOf")
-		w.b = append(w.b, '[')
+		w.out = append(w.out, '[')
 		for i, one := range all {
-			w.comma(i)
-			w.target(p, one)
+			w.writeComma(i)
+			w.writeConjunct(p, one)
 		}
-		w.b = append(w.b, ']')
+		w.out = append(w.out, ']')
 	}
-	w.b = append(w.b, '}')
+	w.out = append(w.out, '}')
 }
 
 // conjuncts returns the items of allOf and the value of $ref. All of them apply in addition to the
@@ -146,54 +146,54 @@ func conjuncts(p part, members jsonraw.Members) []part {
 	return all
 }
 
-// target writes one conjunct: a schema, or a reference's target.
-func (w *inliner) target(p, one part) {
+// writeConjunct writes one conjunct: a schema, or a reference's target.
+func (w *inliner) writeConjunct(p, one part) {
 	ref, is := jsonraw.Text(one.raw)
 	if !is {
-		w.schema(one)
+		w.writeSchema(one)
 		return
 	}
-	to, ok := p.refer(ref)
-	if !ok || w.open[to.path] {
+	to, ok := p.resolve(ref)
+	if !ok || w.following[to.pointer] {
 		w.failed = true
-		w.b = append(w.b, "true"...)
+		w.out = append(w.out, "true"...)
 		return
 	}
-	w.open[to.path] = true
-	w.schema(to)
-	delete(w.open, to.path)
+	w.following[to.pointer] = true
+	w.writeSchema(to)
+	delete(w.following, to.pointer)
 }
 
-func (w *inliner) keyword(p part, name string) {
+func (w *inliner) writeKeyword(p part, name string) {
 	members, _ := jsonraw.Object(p.raw)
 	items, notArray := jsonraw.Array(p.raw)
 	switch {
 	case unorderedKeywords()[name] && notArray == nil:
-		w.b = append(w.b, jsonraw.List(sorted(items))...)
+		w.out = append(w.out, jsonraw.List(sortCanonical(items))...)
 	case slices.Contains(HoldMap, name) && len(members) > 0:
-		w.b = append(w.b, '{')
+		w.out = append(w.out, '{')
 		for i, m := range members {
-			w.comma(i)
-			w.b = append(append(w.b, jsonraw.Quote(m.Name)...), ':')
-			w.schema(p.member(m.Name, m.Value))
+			w.writeComma(i)
+			w.out = append(append(w.out, jsonraw.Quote(m.Name)...), ':')
+			w.writeSchema(p.member(m.Name, m.Value))
 		}
-		w.b = append(w.b, '}')
+		w.out = append(w.out, '}')
 	case slices.Contains(HoldList, name) && notArray == nil:
-		w.b = append(w.b, '[')
+		w.out = append(w.out, '[')
 		for i, item := range items {
-			w.comma(i)
-			w.schema(p.item(i, item))
+			w.writeComma(i)
+			w.writeSchema(p.item(i, item))
 		}
-		w.b = append(w.b, ']')
+		w.out = append(w.out, ']')
 	case slices.Contains(HoldOne, name):
-		w.schema(p)
+		w.writeSchema(p)
 	default:
-		w.b = append(w.b, p.raw...)
+		w.out = append(w.out, p.raw...)
 	}
 }
 
-// sorted returns the values in canonical form, in order, without duplicates.
-func sorted(items []json.RawMessage) []json.RawMessage {
+// sortCanonical returns the values in canonical form, in order, without duplicates.
+func sortCanonical(items []json.RawMessage) []json.RawMessage {
 	all := make([]json.RawMessage, 0, len(items))
 	for _, item := range items {
 		all = append(all, jsonraw.Canonical(item))

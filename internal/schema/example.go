@@ -16,8 +16,8 @@ import (
 // that the schema names (const, examples, default, enum) or simple values within its limits. The
 // value may be invalid; the caller validates it. Any schema gets a value, in bounded time.
 func Example(schema json.RawMessage) json.RawMessage {
-	m := generator{left: 2000}
-	return m.value(New(schema).Schema(), "", 0)
+	m := generator{valuesLeft: 2000}
+	return m.makeValue(New(schema).Schema(), "", 0)
 }
 
 // Placeholder returns arguments for a tool without a valid example: at most 100 of the required
@@ -39,7 +39,7 @@ func Placeholder(schema json.RawMessage) json.RawMessage {
 }
 
 // A generator makes example values. left bounds how many.
-type generator struct{ left int }
+type generator struct{ valuesLeft int }
 
 const (
 	maxMakeDepth = 24
@@ -47,10 +47,10 @@ const (
 	maxMakeText  = 1024
 )
 
-// value returns a value of s for the member called name.
-func (m *generator) value(s Schema, name string, depth int) json.RawMessage {
-	m.left--
-	if m.left < 0 || depth > maxMakeDepth || s.doc.Exhausted() {
+// makeValue returns a value of s for the member called name.
+func (m *generator) makeValue(s Schema, name string, depth int) json.RawMessage {
+	m.valuesLeft--
+	if m.valuesLeft < 0 || depth > maxMakeDepth || s.doc.Exhausted() {
 		return json.RawMessage("null")
 	}
 	s = withAlternative(s)
@@ -65,12 +65,12 @@ func (m *generator) value(s Schema, name string, depth int) json.RawMessage {
 		var o jsonraw.Builder
 		for _, p := range s.Properties() {
 			if p.Required {
-				o.Raw(p.Name, m.value(p.Schema, p.Name, depth+1))
+				o.Raw(p.Name, m.makeValue(p.Schema, p.Name, depth+1))
 			}
 		}
 		return o.Bytes()
 	case "array":
-		return m.list(s, depth)
+		return m.makeList(s, depth)
 	case "string":
 		return jsonraw.Quote(sampleText(s, name))
 	case "integer", "number":
@@ -81,22 +81,22 @@ func (m *generator) value(s Schema, name string, depth int) json.RawMessage {
 	return json.RawMessage("null")
 }
 
-// list returns an array. It has an item even if none is required, because a call with an empty
+// makeList returns an array. It has an item even if none is required, because a call with an empty
 // array rarely shows anything.
-func (m *generator) list(s Schema, depth int) json.RawMessage {
+func (m *generator) makeList(s Schema, depth int) json.RawMessage {
 	first := s.List("prefixItems")
 	item, _ := s.Item()
-	minItems := count(s.First("minItems"), 0)
+	minItems := naturalNumber(s.First("minItems"), 0)
 	n := max(minItems, 1)
 	if minItems == 0 && item.IsCircular() {
 		n = 0
 	}
 	var items []json.RawMessage
-	for i := range min(n, count(s.First("maxItems"), n), maxMakeItems) {
+	for i := range min(n, naturalNumber(s.First("maxItems"), n), maxMakeItems) {
 		if i < len(first) {
-			items = append(items, m.value(s.At(first[i]), "", depth+1))
+			items = append(items, m.makeValue(s.At(first[i]), "", depth+1))
 		} else {
-			items = append(items, m.value(item, "", depth+1))
+			items = append(items, m.makeValue(item, "", depth+1))
 		}
 	}
 	return jsonraw.List(items)
@@ -126,7 +126,7 @@ func proposals(s Schema) (values []json.RawMessage) {
 	for _, keyword := range []string{"const", "examples", "example", "default", "enum"} {
 		raw := s.First(keyword)
 		if keyword == "examples" || keyword == "enum" {
-			values = append(values, s.doc.array(raw)...)
+			values = append(values, s.doc.parseArray(raw)...)
 		} else if raw != nil {
 			values = append(values, raw)
 		}
@@ -181,8 +181,8 @@ var sampleTexts = []struct{ format, word, text string }{
 }
 
 func sampleText(s Schema, name string) string {
-	minLength := count(s.First("minLength"), 0)
-	maxLength := count(s.First("maxLength"), maxMakeText)
+	minLength := naturalNumber(s.First("minLength"), 0)
+	maxLength := naturalNumber(s.First("maxLength"), maxMakeText)
 	format := s.Text("format")
 	name = strings.ToLower(name)
 	var texts []string
@@ -249,8 +249,8 @@ func sampleNumber(s Schema) json.RawMessage {
 	return json.RawMessage("1")
 }
 
-// count reads a natural number, or returns other.
-func count(raw json.RawMessage, other int) int {
+// naturalNumber reads a natural number, or returns other.
+func naturalNumber(raw json.RawMessage, other int) int {
 	if n, err := strconv.Atoi(string(raw)); err == nil && n >= 0 {
 		return n
 	}

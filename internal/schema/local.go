@@ -10,13 +10,13 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// values compares the constraints on the value itself: types, enums, limits, divisors, and whether
+// compareValues compares the constraints on the value itself: types, enums, limits, divisors, and whether
 // an object is closed.
-func values(was, is *view, at place) (all []Difference) {
+func compareValues(was, is *view, at place) (all []Difference) {
 	add := func(kind, keyword string, a, b json.RawMessage, note string) {
 		d := Difference{Kind: kind, Pointer: at.pointer, Name: at.name, Was: a, Is: b, Note: note}
 		if keyword != "" {
-			d.Pointer = at.keyword(keyword)
+			d.Pointer = at.keywordPointer(keyword)
 		}
 		all = append(all, d)
 	}
@@ -31,22 +31,22 @@ func values(was, is *view, at place) (all []Difference) {
 	case gained != 0:
 		add("type-widened", "type", rawTypes(was.types), rawTypes(is.types), "")
 	}
-	enums(was.enum, is.enum, add)
+	compareEnums(was.enum, is.enum, add)
 	shared := was.types & is.types
 	for _, end := range ends {
-		limits(was.limits, is.limits, end, shared, add)
+		compareRange(was.limits, is.limits, end, shared, add)
 	}
-	divisors(was.sets["multipleOf"], is.sets["multipleOf"], shared, add)
-	if was.unique != is.unique && shared&Array != 0 {
-		now := boolJSON(is.unique)
-		add("count"+tightenedSuffix(is.unique), "uniqueItems", boolJSON(was.unique), now, "uniqueItems "+string(now))
+	compareDivisors(was.sets["multipleOf"], is.sets["multipleOf"], shared, add)
+	if was.isUnique != is.isUnique && shared&Array != 0 {
+		now := boolJSON(is.isUnique)
+		add("count"+tightenedSuffix(is.isUnique), "uniqueItems", boolJSON(was.isUnique), now, "uniqueItems "+string(now))
 	}
-	if was.closed != is.closed && shared&Object != 0 {
+	if was.isClosed != is.isClosed && shared&Object != 0 {
 		kind := "opened"
-		if is.closed {
+		if is.isClosed {
 			kind = "closed"
 		}
-		add(kind, "additionalProperties", boolJSON(!was.closed), boolJSON(!is.closed), "")
+		add(kind, "additionalProperties", boolJSON(!was.isClosed), boolJSON(!is.isClosed), "")
 	}
 	return all
 }
@@ -77,10 +77,10 @@ func tightenedSuffix(is bool) string {
 	return "-loosened"
 }
 
-type adder func(kind, keyword string, a, b json.RawMessage, note string)
+type addFunc func(kind, keyword string, a, b json.RawMessage, note string)
 
-// enums compares two lists of values. nil allows every value.
-func enums(a, b []json.RawMessage, add adder) {
+// compareEnums compares two lists of values. nil allows every value.
+func compareEnums(a, b []json.RawMessage, add addFunc) {
 	list := func(values []json.RawMessage) json.RawMessage {
 		if values == nil {
 			return nil
@@ -93,21 +93,21 @@ func enums(a, b []json.RawMessage, add adder) {
 	switch {
 	case a == nil && b == nil: // equal
 	case a == nil:
-		add("enum-removed", "enum", nil, list(b), "a value other than "+names(b))
+		add("enum-removed", "enum", nil, list(b), "a value other than "+listValues(b))
 	case b == nil:
-		add("enum-added", "enum", list(a), nil, "a value other than "+names(a))
+		add("enum-added", "enum", list(a), nil, "a value other than "+listValues(a))
 	default:
 		if removed := without(a, b); len(removed) > 0 {
-			add("enum-removed", "enum", list(a), list(b), names(removed))
+			add("enum-removed", "enum", list(a), list(b), listValues(removed))
 		}
 		if added := without(b, a); len(added) > 0 {
-			add("enum-added", "enum", list(a), list(b), names(added))
+			add("enum-added", "enum", list(a), list(b), listValues(added))
 		}
 	}
 }
 
-// names lists at most ten values for a sentence.
-func names(values []json.RawMessage) string {
+// listValues lists at most ten values for a sentence.
+func listValues(values []json.RawMessage) string {
 	var shown []string
 	for _, v := range values[:min(10, len(values))] {
 		shown = append(shown, jsonraw.Excerpt(plainNumber(v), 40))
@@ -136,10 +136,10 @@ func plainNumber(v json.RawMessage) json.RawMessage {
 	return json.RawMessage(text)
 }
 
-// limits compares one end of a range, if the shared types include the one it limits.
-func limits(a, b map[string]limit, end string, shared Types, add adder) {
-	was, inA := limitAt(a, end, shared)
-	is, inB := limitAt(b, end, shared)
+// compareRange compares one end of a range, if the shared types include the one it limits.
+func compareRange(a, b map[string]limit, end string, shared Types, add addFunc) {
+	was, inA := findLimit(a, end, shared)
+	is, inB := findLimit(b, end, shared)
 	about := bounds[was.keyword+is.keyword]
 	if inA && inB {
 		about = bounds[is.keyword]
@@ -168,9 +168,9 @@ func limits(a, b map[string]limit, end string, shared Types, add adder) {
 	}
 }
 
-// limitAt returns one end of a range, if it is limited. The largest integer that programs exchange
+// findLimit returns one end of a range, if it is limited. The largest integer that programs exchange
 // exactly (RFC 8259, section 6) does not count: schema generators write it for every integer.
-func limitAt(limits map[string]limit, end string, shared Types) (limit, bool) {
+func findLimit(limits map[string]limit, end string, shared Types) (limit, bool) {
 	l, ok := limits[end]
 	largest := largestInteger
 	if end == "number-low" {
@@ -191,8 +191,8 @@ func (l limit) String() string {
 	return l.keyword + " " + jsonraw.Excerpt(l.raw, 40)
 }
 
-// divisors compares multipleOf.
-func divisors(a, b []json.RawMessage, shared Types, add adder) {
+// compareDivisors compares multipleOf.
+func compareDivisors(a, b []json.RawMessage, shared Types, add addFunc) {
 	if equalLists(a, b) || shared&Number == 0 {
 		return
 	}
@@ -206,8 +206,8 @@ func divisors(a, b []json.RawMessage, shared Types, add adder) {
 		add("multiple-loosened", "multipleOf", was, is, "")
 		return
 	}
-	narrower, knownA := multiple(string(is), string(was))
-	wider, knownB := multiple(string(was), string(is))
+	narrower, knownA := isMultiple(string(is), string(was))
+	wider, knownB := isMultiple(string(was), string(is))
 	switch {
 	case len(a) > 1 || len(b) > 1 || !knownA || !knownB:
 		add("undecided", "multipleOf", was, is, "")
@@ -231,9 +231,9 @@ func singleOrList(all []json.RawMessage) json.RawMessage {
 	return jsonraw.ListOf(all, plainNumber)
 }
 
-// sets compares patterns and formats. It does not decide which of two patterns is narrower:
+// compareSets compares patterns and formats. It does not decide which of two patterns is narrower:
 // generated values rarely match a pattern.
-func (c *comparison) sets(was, is *view, at place) {
+func (c *comparison) compareSets(was, is *view, at place) {
 	for _, name := range []string{"pattern", "format"} {
 		if a, b := was.sets[name], is.sets[name]; !equalLists(a, b) && was.types&is.types&String != 0 {
 			c.add(at, name+changeSuffix(singleOrList(a), singleOrList(b)), name, singleOrList(a), singleOrList(b))
@@ -253,14 +253,14 @@ func sortedNames[T any](a, b map[string]T) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// members compares the members of an object, sorted by name.
-func (c *comparison) members(was, is *view, at place) {
+// compareMembers compares the members of an object, sorted by name.
+func (c *comparison) compareMembers(was, is *view, at place) {
 	for _, name := range sortedNames(memberNames(was), memberNames(is)) {
 		a, inA := was.members[name]
 		b, inB := is.members[name]
 		inA = inA || was.required[name]
 		inB = inB || is.required[name]
-		to := at.to(jsonraw.Pointer(at.pointer, "properties", name), strings.TrimPrefix(at.name+"."+name, "."))
+		to := at.child(jsonraw.Pointer(at.pointer, "properties", name), strings.TrimPrefix(at.name+"."+name, "."))
 		switch {
 		case !inA && is.required[name]:
 			c.add(to, "member-required-added"+closedSuffix(was), "", nil, orTrue(b))
@@ -276,20 +276,20 @@ func (c *comparison) members(was, is *view, at place) {
 		// The schemas of other members (extra) apply to a member that is not listed.
 		switch {
 		case inA && inB:
-			c.walk(a, b, to)
-		case inA && len(is.extra) > 0:
-			c.walk(a, is.extra, to)
-		case inB && len(was.extra) > 0:
-			c.walk(was.extra, b, to)
+			c.comparePlace(a, b, to)
+		case inA && len(is.otherMembers) > 0:
+			c.comparePlace(a, is.otherMembers, to)
+		case inB && len(was.otherMembers) > 0:
+			c.comparePlace(was.otherMembers, b, to)
 		}
 	}
-	if (len(was.extra) > 0 || len(is.extra) > 0) && !was.closed && !is.closed {
-		c.walk(was.extra, is.extra, at.to(at.keyword("additionalProperties"), at.name+".*"))
+	if (len(was.otherMembers) > 0 || len(is.otherMembers) > 0) && !was.isClosed && !is.isClosed {
+		c.comparePlace(was.otherMembers, is.otherMembers, at.child(at.keywordPointer("additionalProperties"), at.name+".*"))
 	}
 }
 
 func closedSuffix(v *view) string {
-	if v.closed {
+	if v.isClosed {
 		return "-closed"
 	}
 	return ""
@@ -297,7 +297,7 @@ func closedSuffix(v *view) string {
 
 // orTrue returns a conjunction as JSON, or true for an empty one.
 func orTrue(all []part) json.RawMessage {
-	if raw := joined(all); raw != nil {
+	if raw := conjunctionJSON(all); raw != nil {
 		return raw
 	}
 	return json.RawMessage("true")
@@ -315,14 +315,14 @@ func memberNames(v *view) map[string]bool {
 	return names
 }
 
-// items compares the items of an array: the ones in prefixItems, then the rest.
-func (c *comparison) items(was, is *view, at place) {
+// compareItems compares the items of an array: the ones in prefixItems, then the rest.
+func (c *comparison) compareItems(was, is *view, at place) {
 	for i := range max(len(was.prefix), len(is.prefix)) {
-		pointer := part{path: at.keyword("prefixItems")}.item(i, nil).path
-		c.walk(was.itemAt(i), is.itemAt(i), at.to(pointer, fmt.Sprintf("%s[%d]", at.name, i)))
+		pointer := part{pointer: at.keywordPointer("prefixItems")}.item(i, nil).pointer
+		c.comparePlace(was.itemAt(i), is.itemAt(i), at.child(pointer, fmt.Sprintf("%s[%d]", at.name, i)))
 	}
 	if len(was.items) > 0 || len(is.items) > 0 {
-		c.walk(was.items, is.items, at.to(at.keyword("items"), at.name+"[]"))
+		c.comparePlace(was.items, is.items, at.child(at.keywordPointer("items"), at.name+"[]"))
 	}
 }
 

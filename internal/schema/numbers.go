@@ -51,9 +51,9 @@ func parseNumber(text string) (number, bool) {
 	return number{sign: sign, digits: digits, magnitude: power + int64(len(digits))}, true
 }
 
-// multiple reports whether x is a multiple of y. known is false if the numbers are too large to
+// isMultiple reports whether x is a multiple of y. known is false if the numbers are too large to
 // divide.
-func multiple(x, y string) (is, known bool) {
+func isMultiple(x, y string) (is, known bool) {
 	a, okA := rational(x)
 	b, okB := rational(y)
 	if !okA || !okB || b.Sign() == 0 {

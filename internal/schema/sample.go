@@ -13,10 +13,10 @@ const maxSamples = 200
 
 // A trial is the outcome of trying two schemas with generated values.
 type trial struct {
-	// tried is set if both schemas were tried with all values and accept at least one.
-	tried bool
-	// same is set if both schemas accept the same values.
-	same bool
+	// isConclusive is set if both schemas were tried with all values and accept at least one.
+	isConclusive bool
+	// isSame is set if both schemas accept the same values.
+	isSame bool
 	// lost describes a value that only the first schema accepts, gained one that only the
 	// second accepts; "" if there is no such value.
 	lost, gained string
@@ -34,7 +34,7 @@ func (c *comparison) trySamples(a, b []part) trial {
 	if !okA || !okB {
 		return trial{}
 	}
-	values, all, work := samples(was, is)
+	values, all, work := sampleValues(was, is)
 	// A validator reads each part of a schema at most once per value.
 	cost := work + (len(was)+len(is))*(len(values)+20)
 	if cost > c.bytesLeft/2 {
@@ -63,8 +63,8 @@ func (c *comparison) trySamples(a, b []part) trial {
 			t.gained = jsonraw.Excerpt(v, 60) + " is accepted and was not before"
 		}
 	}
-	t.tried = all && accepted > 0 && string(rarelyMatchedParts(was)) == string(rarelyMatchedParts(is))
-	t.same = t.tried && t.lost+t.gained == ""
+	t.isConclusive = all && accepted > 0 && string(rarelyMatchedParts(was)) == string(rarelyMatchedParts(is))
+	t.isSame = t.isConclusive && t.lost+t.gained == ""
 	return t
 }
 
@@ -100,18 +100,18 @@ func rarelyMatchedParts(schema json.RawMessage) json.RawMessage {
 // inDialect adds the document's "$schema" to an inlined schema.
 func inDialect(schema json.RawMessage, all []part) json.RawMessage {
 	if len(all) > 0 && len(schema) > 0 && schema[0] == '{' {
-		if dialect := jsonraw.First(all[0].in.Bytes(), "$schema"); dialect != nil {
+		if dialect := jsonraw.First(all[0].doc.Bytes(), "$schema"); dialect != nil {
 			return jsonraw.With(schema, "$schema", dialect)
 		}
 	}
 	return schema
 }
 
-// samples returns values at the limits of what the schemas accept: typical values, enums, both
+// sampleValues returns values at the limits of what the schemas accept: typical values, enums, both
 // sides of each limit, objects with and without each member, and a value of each type. The same
 // schemas always get the same values. complete is false if values were left out because there
 // were too many or they were too large; work is how many bytes were read.
-func samples(schemas ...json.RawMessage) (values []json.RawMessage, complete bool, work int) {
+func sampleValues(schemas ...json.RawMessage) (values []json.RawMessage, complete bool, work int) {
 	seen := map[string]bool{}
 	complete = true
 	add := func(v json.RawMessage) {
@@ -124,7 +124,7 @@ func samples(schemas ...json.RawMessage) (values []json.RawMessage, complete boo
 			}
 		}
 	}
-	for _, v := range kinds {
+	for _, v := range simpleValues {
 		add(json.RawMessage(v))
 	}
 	for _, s := range schemas {
@@ -132,21 +132,21 @@ func samples(schemas ...json.RawMessage) (values []json.RawMessage, complete boo
 		for _, v := range g.valuesNear(s, 0) {
 			add(v)
 		}
-		complete = complete && !g.cut
+		complete = complete && !g.isIncomplete
 		work += g.work
 	}
 	return values, complete, work
 }
 
-// kinds are simple values of each type.
-var kinds = []string{
+// simpleValues are simple values of each type.
+var simpleValues = []string{
 	"null", "true", "false", "0", "1", "-1", "0.5", "2", `""`, `"a"`, `"abc"`, `"A 1-é"`,
 	"[]", "[1]", `["a"]`, "{}", `{"mcpc":1}`,
 }
 
 type sampler struct {
-	// cut is set if a value was left out.
-	cut bool
+	// isIncomplete is set if a value was left out.
+	isIncomplete bool
 	// work counts the bytes of schemas that were read.
 	work int
 }
@@ -165,37 +165,37 @@ func (g *sampler) valuesNear(schema json.RawMessage, depth int) (values []json.R
 	m, err := jsonraw.Object(schema)
 	g.work += len(schema) + 64
 	if err != nil || depth > maxSampleDepth || g.work > maxSampleWork {
-		g.cut = g.cut || err == nil
+		g.isIncomplete = g.isIncomplete || err == nil
 		return []json.RawMessage{json.RawMessage(`"a"`)}
 	}
 	values = append(values, Example(schema))
-	values = append(values, list(m, "enum")...)
+	values = append(values, memberItems(m, "enum")...)
 	if v, ok := m.Get("const"); ok {
 		values = append(values, v)
 	}
-	values = append(values, g.numbers(m)...)
-	values = append(values, g.texts(m)...)
-	values = append(values, g.arrays(m, depth)...)
-	values = append(values, g.objects(m, depth)...)
-	for _, s := range branches(m) {
+	values = append(values, g.numbersNear(m)...)
+	values = append(values, g.textsNear(m)...)
+	values = append(values, g.arraysNear(m, depth)...)
+	values = append(values, g.objectsNear(m, depth)...)
+	for _, s := range inPlaceSchemas(m) {
 		values = append(values, g.valuesNear(s, depth+1)...)
 	}
 	if len(values) > maxNearValues {
-		g.cut = true
+		g.isIncomplete = true
 		values = values[:maxNearValues]
 	}
 	return values
 }
 
-func list(m jsonraw.Members, name string) []json.RawMessage {
+func memberItems(m jsonraw.Members, name string) []json.RawMessage {
 	items, _ := jsonraw.Array(m.Value(name))
 	return items
 }
 
-// branches returns the schemas that apply, or may apply, to the same value.
-func branches(m jsonraw.Members) (all []json.RawMessage) {
+// inPlaceSchemas returns the schemas that apply, or may apply, to the same value.
+func inPlaceSchemas(m jsonraw.Members) (all []json.RawMessage) {
 	for _, name := range []string{"allOf", "anyOf", "oneOf"} {
-		all = append(all, list(m, name)...)
+		all = append(all, memberItems(m, name)...)
 	}
 	for _, name := range []string{"not", "if", "then", "else"} {
 		if s, ok := m.Get(name); ok {
@@ -217,13 +217,13 @@ func smallNumber(m jsonraw.Members, name string, otherwise int) int {
 // textOfLength returns a string of n characters, no two neighbors alike.
 func (g *sampler) textOfLength(n int) json.RawMessage {
 	if n > maxSampleLength {
-		g.cut = true
+		g.isIncomplete = true
 		return json.RawMessage(`""`)
 	}
 	return jsonraw.Quote(strings.Repeat("abcdefghij", n/10+1)[:n])
 }
 
-func (g *sampler) texts(m jsonraw.Members) (values []json.RawMessage) {
+func (g *sampler) textsNear(m jsonraw.Members) (values []json.RawMessage) {
 	for _, name := range []string{"minLength", "maxLength"} {
 		if n := smallNumber(m, name, -1); n >= 0 {
 			values = append(values, g.textOfLength(max(0, n-1)), g.textOfLength(n), g.textOfLength(n+1))
@@ -232,8 +232,8 @@ func (g *sampler) texts(m jsonraw.Members) (values []json.RawMessage) {
 	return values
 }
 
-// numbers returns values on and around each limit, and multiples of the divisor near the limits.
-func (g *sampler) numbers(m jsonraw.Members) (values []json.RawMessage) {
+// numbersNear returns values on and around each limit, and multiples of the divisor near the limits.
+func (g *sampler) numbersNear(m jsonraw.Members) (values []json.RawMessage) {
 	var near []float64
 	limits := []float64{}
 	for _, name := range []string{"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"} {
@@ -242,7 +242,7 @@ func (g *sampler) numbers(m jsonraw.Members) (values []json.RawMessage) {
 			continue
 		}
 		if n > 1e12 || n < -1e12 {
-			g.cut = true
+			g.isIncomplete = true
 			continue
 		}
 		limits = append(limits, n)
@@ -250,7 +250,7 @@ func (g *sampler) numbers(m jsonraw.Members) (values []json.RawMessage) {
 	}
 	if by, err := strconv.ParseFloat(string(m.Value("multipleOf")), 64); err == nil && by > 0 {
 		if by > 1e9 || by < 1e-3 {
-			g.cut = true
+			g.isIncomplete = true
 			by = 1
 		}
 		for _, l := range append(limits, 0) {

@@ -8,10 +8,10 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// array returns a list of n items. The last item is the value with index k near its schema.
-func (g *sampler) array(m jsonraw.Members, depth, n, k int) json.RawMessage {
+// makeArray returns a list of n items. The last item is the value with index k near its schema.
+func (g *sampler) makeArray(m jsonraw.Members, depth, n, k int) json.RawMessage {
 	if n > maxSampleLength || depth > maxSampleDepth {
-		g.cut = true
+		g.isIncomplete = true
 		return json.RawMessage("[]")
 	}
 	items := make([]json.RawMessage, 0, n)
@@ -29,7 +29,7 @@ func (g *sampler) array(m jsonraw.Members, depth, n, k int) json.RawMessage {
 }
 
 func itemSchema(m jsonraw.Members, i int) json.RawMessage {
-	prefix := list(m, "prefixItems")
+	prefix := memberItems(m, "prefixItems")
 	items, isList := jsonraw.Array(m.Value("items"))
 	if i < len(prefix) {
 		return prefix[i]
@@ -43,7 +43,7 @@ func itemSchema(m jsonraw.Members, i int) json.RawMessage {
 	return m.Value("items")
 }
 
-func (g *sampler) arrays(m jsonraw.Members, depth int) (values []json.RawMessage) {
+func (g *sampler) arraysNear(m jsonraw.Members, depth int) (values []json.RawMessage) {
 	is, _ := ParseTypes(m.Value("type"))
 	limitsArrays := slices.ContainsFunc(
 		[]string{"items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"},
@@ -55,19 +55,21 @@ func (g *sampler) arrays(m jsonraw.Members, depth int) (values []json.RawMessage
 	maxItems := smallNumber(m, "maxItems", 1)
 	for _, n := range []int{0, 1, 2, minItems - 1, minItems, maxItems, maxItems + 1} {
 		if n >= 0 {
-			values = append(values, g.array(m, depth, n, 0))
+			values = append(values, g.makeArray(m, depth, n, 0))
 		}
 	}
 	for k := range maxValuesPerPart {
-		values = append(values, g.array(m, depth, max(1, len(list(m, "prefixItems"))), k))
+		values = append(values, g.makeArray(m, depth, max(1, len(memberItems(m, "prefixItems"))), k))
 	}
 	return append(values, json.RawMessage(`["a","a"]`), json.RawMessage(`[1,1]`))
 }
 
-// object returns an object of the members that wanted selects, each with its most typical value.
-func (g *sampler) object(m jsonraw.Members, depth int, wanted func(name string, required bool) bool) json.RawMessage {
+// makeObject returns an object of the members that wanted selects, each with its most typical value.
+func (g *sampler) makeObject(
+	m jsonraw.Members, depth int, wanted func(name string, required bool) bool,
+) json.RawMessage {
 	if depth > maxSampleDepth {
-		g.cut = true
+		g.isIncomplete = true
 		return json.RawMessage("{}")
 	}
 	members, required := allMembers(m, 0)
@@ -87,7 +89,7 @@ func allMembers(m jsonraw.Members, depth int) (members jsonraw.Members, required
 	members, _ = jsonraw.Object(m.Value("properties"))
 	members = slices.Clone(members)
 	if depth < maxSampleDepth {
-		for _, s := range branches(m) {
+		for _, s := range inPlaceSchemas(m) {
 			inner, _ := jsonraw.Object(s)
 			more, needs := allMembers(inner, depth+1)
 			members = append(members, more...)
@@ -124,9 +126,9 @@ func allMembers(m jsonraw.Members, depth int) (members jsonraw.Members, required
 	return kept, required
 }
 
-// objects returns objects with and without each member, with each value near the member's schema,
+// objectsNear returns objects with and without each member, with each value near the member's schema,
 // and with a member that no schema names.
-func (g *sampler) objects(m jsonraw.Members, depth int) (values []json.RawMessage) {
+func (g *sampler) objectsNear(m jsonraw.Members, depth int) (values []json.RawMessage) {
 	members, _ := allMembers(m, 0)
 	is, _ := ParseTypes(m.Value("type"))
 	for _, name := range []string{"minProperties", "maxProperties"} {
@@ -137,15 +139,15 @@ func (g *sampler) objects(m jsonraw.Members, depth int) (values []json.RawMessag
 	if depth > maxSampleDepth || len(members) == 0 && (m.Value("type") == nil || is&Object == 0) {
 		return values
 	}
-	all := g.object(m, depth, func(string, bool) bool { return true })
-	required := g.object(m, depth, func(_ string, required bool) bool { return required })
+	all := g.makeObject(m, depth, func(string, bool) bool { return true })
+	required := g.makeObject(m, depth, func(_ string, required bool) bool { return required })
 	values = append(values, all, required,
 		jsonraw.With(required, "mcpc-other", json.RawMessage("1")),
 		jsonraw.With(required, "mcpc-text", json.RawMessage(`"a"`)))
 	for _, one := range members {
 		near := g.valuesNear(one.Value, depth+1)
 		if len(near) > maxValuesPerPart {
-			g.cut = true
+			g.isIncomplete = true
 		}
 		values = append(values,
 			jsonraw.Without(all, one.Name), jsonraw.With(nil, one.Name, near[0]), jsonraw.Without(required, one.Name))
@@ -153,7 +155,7 @@ func (g *sampler) objects(m jsonraw.Members, depth int) (values []json.RawMessag
 			values = append(values, jsonraw.With(required, one.Name, v))
 		}
 		if len(values) > maxNearValues {
-			g.cut = true
+			g.isIncomplete = true
 			break
 		}
 	}
@@ -163,7 +165,7 @@ func (g *sampler) objects(m jsonraw.Members, depth int) (values []json.RawMessag
 // objectOfSize returns an object of n members.
 func (g *sampler) objectOfSize(n int) json.RawMessage {
 	if n > maxSampleLength {
-		g.cut = true
+		g.isIncomplete = true
 		n = 0
 	}
 	var members jsonraw.Members

@@ -59,7 +59,7 @@ func (d *Document) charge(raw []byte) bool {
 	return *d.budget > 0
 }
 
-func (d *Document) object(raw json.RawMessage) jsonraw.Members {
+func (d *Document) parseObject(raw json.RawMessage) jsonraw.Members {
 	if !d.charge(raw) {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (d *Document) object(raw json.RawMessage) jsonraw.Members {
 	return members
 }
 
-func (d *Document) array(raw json.RawMessage) []json.RawMessage {
+func (d *Document) parseArray(raw json.RawMessage) []json.RawMessage {
 	if !d.charge(raw) {
 		return nil
 	}
@@ -93,10 +93,10 @@ func (d *Document) Resolve(ref string) (Place, bool) {
 	case fragment == "":
 		found.Raw = d.root
 	case fragment[0] == '/':
-		found = d.pointer(fragment)
+		found = d.followPointer(fragment)
 	default:
 		if d.anchors == nil {
-			d.anchors = anchors(d)
+			d.anchors = findAnchors(d)
 		}
 		found = d.anchors[fragment]
 	}
@@ -107,12 +107,12 @@ func (d *Document) Resolve(ref string) (Place, bool) {
 	return found, found.Raw != nil
 }
 
-// pointer follows a JSON pointer from the root.
-func (d *Document) pointer(path string) Place {
+// followPointer follows a JSON pointer from the root.
+func (d *Document) followPointer(path string) Place {
 	at := Place{Raw: d.root}
 	for step := range strings.SplitSeq(path[1:], "/") {
 		name := strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
-		next := d.step(at, name)
+		next := d.child(at, name)
 		if next == nil {
 			return Place{}
 		}
@@ -121,14 +121,14 @@ func (d *Document) pointer(path string) Place {
 	return at
 }
 
-// step returns a member of an object or an item of an array, or nil. It parses each object only
+// child returns a member of an object or an item of an array, or nil. It parses each object only
 // once.
-func (d *Document) step(at Place, name string) json.RawMessage {
+func (d *Document) child(at Place, name string) json.RawMessage {
 	if members, known := d.objects[at.Path]; known {
 		return members[name]
 	}
 	if len(at.Raw) > 0 && at.Raw[0] == '[' {
-		items := d.array(at.Raw)
+		items := d.parseArray(at.Raw)
 		i, err := strconv.Atoi(name)
 		if err != nil || i < 0 || i >= len(items) {
 			return nil
@@ -166,15 +166,15 @@ type Schema struct {
 }
 
 // Schema opens the document's root, the target of "#".
-func (d *Document) Schema() Schema { return d.open(d.root, []string{"#"}) }
+func (d *Document) Schema() Schema { return d.openSchema(d.root, []string{"#"}) }
 
 // maxRefs bounds a chain of references. A longer chain is circular or malicious.
 const maxRefs = 32
 
-func (d *Document) open(raw json.RawMessage, refs []string) Schema {
+func (d *Document) openSchema(raw json.RawMessage, refs []string) Schema {
 	s := Schema{doc: d, Raw: raw, refs: slices.Clip(refs)}
 	for {
-		members := d.object(raw)
+		members := d.parseObject(raw)
 		if s.members == nil {
 			s.members = members
 		} else {
@@ -198,7 +198,7 @@ func (d *Document) open(raw json.RawMessage, refs []string) Schema {
 }
 
 // At opens a subschema of s.
-func (s Schema) At(raw json.RawMessage) Schema { return s.doc.open(raw, s.refs) }
+func (s Schema) At(raw json.RawMessage) Schema { return s.doc.openSchema(raw, s.refs) }
 
 // Document returns the document that contains s.
 func (s Schema) Document() *Document { return s.doc }
@@ -217,18 +217,18 @@ func (s Schema) Get(name string) json.RawMessage { return s.members.Value(name) 
 // List returns the items of an array keyword of s, or nil for any other value.
 func (s Schema) List(name string) []json.RawMessage {
 	if raw := s.Get(name); len(raw) > 0 && raw[0] == '[' {
-		return s.doc.array(raw)
+		return s.doc.parseArray(raw)
 	}
 	return nil
 }
 
-// parts returns s and the schemas of its allOf, recursively.
-func (s Schema) parts() []Schema {
+// withAllOf returns s and the schemas of its allOf, recursively.
+func (s Schema) withAllOf() []Schema {
 	parts := []Schema{s}
 	for _, raw := range s.List("allOf") {
 		part := s.At(raw)
 		if !part.IsCircular() && len(parts) < 100 {
-			parts = append(parts, part.parts()...)
+			parts = append(parts, part.withAllOf()...)
 		}
 	}
 	return parts
@@ -239,7 +239,7 @@ func (s Schema) First(name string) json.RawMessage {
 	if raw := s.Get(name); raw != nil || s.Get("allOf") == nil {
 		return raw
 	}
-	for _, part := range s.parts()[1:] {
+	for _, part := range s.withAllOf()[1:] {
 		if raw := part.Get(name); raw != nil {
 			return raw
 		}
@@ -266,7 +266,7 @@ func (s Schema) Properties() []Property {
 	var all []Property
 	place := map[string]int{}
 	var required []string
-	for _, part := range s.parts() {
+	for _, part := range s.withAllOf() {
 		members := part.Members("properties")
 		all = slices.Grow(all, len(members))
 		for _, m := range members {
@@ -294,7 +294,7 @@ func (s Schema) Properties() []Property {
 }
 
 // Members returns the members of an object keyword of s, such as "patternProperties".
-func (s Schema) Members(name string) jsonraw.Members { return s.doc.object(s.Get(name)) }
+func (s Schema) Members(name string) jsonraw.Members { return s.doc.parseObject(s.Get(name)) }
 
 // Types returns the declared types of s, or nil.
 func (s Schema) Types() []string {
@@ -303,7 +303,7 @@ func (s Schema) Types() []string {
 		return []string{one}
 	}
 	var types []string
-	for _, item := range s.doc.array(raw) {
+	for _, item := range s.doc.parseArray(raw) {
 		if one, ok := jsonraw.Text(item); ok {
 			types = append(types, one)
 		}

@@ -15,19 +15,19 @@ import (
 // A view is the combined constraints of a conjunction of subschemas, with references resolved and
 // allOf merged.
 type view struct {
-	types  Types
-	enum   []json.RawMessage // canonical and sorted; nil allows all values
-	limits map[string]limit
-	unique bool
+	types    Types
+	enum     []json.RawMessage // canonical and sorted; nil allows all values
+	limits   map[string]limit
+	isUnique bool
 	// sets are the patterns, formats and divisors. A value has to match all of them.
 	sets map[string][]json.RawMessage
 
-	members  map[string][]part
-	required map[string]bool
-	closed   bool   // no other members
-	extra    []part // the schemas of other members
-	prefix   [][]part
-	items    []part
+	members      map[string][]part
+	required     map[string]bool
+	isClosed     bool   // no other members
+	otherMembers []part // the schemas of other members
+	prefix       [][]part
+	items        []part
 
 	groups []group
 	// opaque are keywords whose effect is not analyzed, in canonical form.
@@ -129,18 +129,18 @@ func (c *comparison) readView(all []part) (*view, bool) {
 				queue = append(queue, conjunct)
 				continue
 			}
-			target, ok := p.refer(ref)
+			target, ok := p.resolve(ref)
 			if !ok {
-				v.addOpaque("$ref", jsonraw.List([]json.RawMessage{conjunct.raw, c.documentHash(p.in)}))
+				v.addOpaque("$ref", jsonraw.List([]json.RawMessage{conjunct.raw, c.documentHash(p.doc)}))
 				continue
 			}
-			if !followed[target.path] {
-				followed[target.path] = true
+			if !followed[target.pointer] {
+				followed[target.pointer] = true
 				queue = append(queue, target)
 			}
 		}
 	}
-	v.finish()
+	v.normalize()
 	return v, c.bytesLeft > 0
 }
 
@@ -148,8 +148,8 @@ func (v *view) addOpaque(keyword string, value json.RawMessage) {
 	v.opaque[keyword] = append(v.opaque[keyword], value)
 }
 
-// finish brings equivalent constraints into one form.
-func (v *view) finish() {
+// normalize brings equivalent constraints into one form.
+func (v *view) normalize() {
 	if v.enum != nil {
 		kinds := Types(0)
 		v.enum = slices.DeleteFunc(v.enum, func(value json.RawMessage) bool { return v.types&TypeOf(value) == 0 })
@@ -187,7 +187,7 @@ func (c *comparison) addKeyword(v *view, p part, name string, siblings jsonraw.M
 	case isBound && jsonraw.IsNumber(p.raw):
 		v.tighten(bound.end, bound.upper, limit{string(p.raw), bound.exclusive, name, p.raw})
 	case name == "uniqueItems" && TypeOf(p.raw) == Boolean:
-		v.unique = v.unique || string(p.raw) == "true"
+		v.isUnique = v.isUnique || string(p.raw) == "true"
 	case name == "pattern" || name == "format" || name == "multipleOf":
 		v.sets[name] = append(v.sets[name], jsonraw.Canonical(p.raw))
 	case c.addObjectKeyword(v, p, name) || c.addArrayKeyword(v, p, name, siblings): // added
@@ -251,9 +251,9 @@ func (c *comparison) addObjectKeyword(v *view, p part, name string) bool {
 		return err == nil
 	case "additionalProperties":
 		if string(p.raw) == "false" {
-			v.closed = true
+			v.isClosed = true
 		} else if string(p.raw) != "true" {
-			v.extra = append(v.extra, p)
+			v.otherMembers = append(v.otherMembers, p)
 		}
 	default:
 		return false
@@ -291,7 +291,7 @@ func (v *view) intersectEnum(name string, raw json.RawMessage) {
 	if name == "enum" {
 		values, _ = jsonraw.Array(raw)
 	}
-	values = sorted(values)
+	values = sortCanonical(values)
 	if v.enum != nil {
 		values = slices.DeleteFunc(values, func(value json.RawMessage) bool { return !containsSorted(v.enum, value) })
 	}
@@ -334,12 +334,12 @@ func compareLimits(a, b limit, upper bool) (int, bool) {
 // canonicalKeyword returns a keyword's value for comparison, with its references replaced by their
 // targets. If this is impossible, the value is paired with the hash of the whole document.
 func (c *comparison) canonicalKeyword(p part, name string) json.RawMessage {
-	w := inliner{open: map[string]bool{}, budget: &c.bytesLeft}
-	w.keyword(p, name)
+	w := inliner{following: map[string]bool{}, budget: &c.bytesLeft}
+	w.writeKeyword(p, name)
 	if w.failed {
-		return jsonraw.List([]json.RawMessage{jsonraw.Canonical(p.raw), c.documentHash(p.in)})
+		return jsonraw.List([]json.RawMessage{jsonraw.Canonical(p.raw), c.documentHash(p.doc)})
 	}
-	return jsonraw.Canonical(w.b)
+	return jsonraw.Canonical(w.out)
 }
 
 // documentHash returns the hash of a document. It represents a reference that cannot be followed.

@@ -11,8 +11,8 @@ import (
 
 // A Node is a subschema.
 type Node struct {
-	// At is the JSON pointer in the whole schema.
-	At string
+	// Pointer is the JSON pointer in the whole schema.
+	Pointer string
 	// Depth counts the schemas that contain this one.
 	Depth int
 	Raw   json.RawMessage
@@ -20,8 +20,8 @@ type Node struct {
 	Members jsonraw.Members
 	// Property is the member's name if the schema is directly under properties.
 	Property string
-	// Plain is set if the path from the root uses properties only.
-	Plain bool
+	// OnlyProperties is set if the path from the root uses properties only.
+	OnlyProperties bool
 }
 
 // The limits of a walk. It stops at a schema that exceeds them and sets Tree.Cut.
@@ -34,22 +34,22 @@ const (
 // A Tree is a list of a schema's subschemas.
 type Tree struct {
 	Nodes []Node
-	// Cut is set if the walk reached a limit.
-	Cut bool
-	raw json.RawMessage
+	// IsTruncated is set if the walk reached a limit.
+	IsTruncated bool
+	raw         json.RawMessage
 }
 
 // Walk lists the subschemas of a schema within the limits above. It follows no references. It does
 // not descend into default, const, enum and examples: their values are data.
 func Walk(raw json.RawMessage) *Tree {
 	t := &Tree{raw: raw}
-	t.walk(Node{Raw: raw, Plain: true})
+	t.walk(Node{Raw: raw, OnlyProperties: true})
 	return t
 }
 
 func (t *Tree) walk(n Node) {
 	if len(t.Nodes) >= MaxNodes || n.Depth > MaxDepth {
-		t.Cut = true
+		t.IsTruncated = true
 		return
 	}
 	if len(n.Raw) > 0 && n.Raw[0] == '{' {
@@ -57,30 +57,30 @@ func (t *Tree) walk(n Node) {
 	}
 	t.Nodes = append(t.Nodes, n)
 	if len(n.Raw) > MaxBytes {
-		t.Cut = true
+		t.IsTruncated = true
 		return
 	}
 	for _, m := range n.Members {
-		at := jsonraw.Pointer(n.At, m.Name)
+		at := jsonraw.Pointer(n.Pointer, m.Name)
 		switch {
 		case len(m.Value) == 0: // nothing to descend into
 		case m.Value[0] == '[' && slices.Contains(HoldList, m.Name):
 			items, _ := jsonraw.Array(m.Value)
 			for i, item := range items {
-				t.walk(Node{At: at + "/" + strconv.Itoa(i), Depth: n.Depth + 1, Raw: item})
+				t.walk(Node{Pointer: at + "/" + strconv.Itoa(i), Depth: n.Depth + 1, Raw: item})
 			}
 		case slices.Contains(HoldOne, m.Name) && strings.IndexByte("{tf", m.Value[0]) >= 0:
-			t.walk(Node{At: at, Depth: n.Depth + 1, Raw: m.Value})
+			t.walk(Node{Pointer: at, Depth: n.Depth + 1, Raw: m.Value})
 		case m.Value[0] == '{' && slices.Contains(HoldMap, m.Name):
 			members, _ := jsonraw.Object(m.Value)
 			for _, p := range members {
 				if len(p.Value) == 0 || p.Value[0] == '[' { // a list of names in dependencies
 					continue
 				}
-				child := Node{At: jsonraw.Pointer(at, p.Name), Depth: n.Depth + 1, Raw: p.Value}
+				child := Node{Pointer: jsonraw.Pointer(at, p.Name), Depth: n.Depth + 1, Raw: p.Value}
 				if m.Name == "properties" {
 					child.Property = p.Name
-					child.Plain = n.Plain
+					child.OnlyProperties = n.OnlyProperties
 				}
 				t.walk(child)
 			}
@@ -99,8 +99,8 @@ func (t *Tree) Depth() int {
 
 // A Ref is an invalid reference. External is set if it leaves the document.
 type Ref struct {
-	At, Target string
-	External   bool
+	Pointer, Target string
+	External        bool
 }
 
 // metaSchemas are the dialects that validators know without fetching them.
@@ -117,7 +117,7 @@ func (t *Tree) BadRefs() (bad []Ref) {
 				continue
 			}
 			base, fragment, _ := strings.Cut(target, "#")
-			ref := Ref{At: n.At + "/" + keyword, Target: target}
+			ref := Ref{Pointer: n.Pointer + "/" + keyword, Target: target}
 			switch {
 			case base != "" && !isKnownBase(base, ids):
 				ref.External = true
@@ -154,9 +154,9 @@ func (t *Tree) ids() (ids []string) {
 	return ids
 }
 
-// anchors returns the named schemas of a document by name: "$anchor", "$dynamicAnchor", and "$id"
+// findAnchors returns the named schemas of a document by name: "$anchor", "$dynamicAnchor", and "$id"
 // with "#name" as in draft-06 and draft-07.
-func anchors(d *Document) map[string]Place {
+func findAnchors(d *Document) map[string]Place {
 	found := map[string]Place{}
 	for _, n := range Walk(d.root).Nodes {
 		if !d.charge(n.Raw) {
@@ -168,7 +168,7 @@ func anchors(d *Document) map[string]Place {
 		}
 		for _, name := range names {
 			if _, known := found[name]; !known && name != "" {
-				found[name] = Place{Raw: n.Raw, Path: n.At}
+				found[name] = Place{Raw: n.Raw, Path: n.Pointer}
 			}
 		}
 	}

@@ -13,7 +13,7 @@ func TestWalkSeesSchemasAndNoData(t *testing.T) {
 		"enum":[{"not":{}}],"allOf":[{"if":{}}],"items":[{},false],"dependencies":{"x":["y"],"z":{}},"additionalProperties":false,"$defs":{"d":{"properties":{"e":{}}}}}`))
 	var got []string
 	for _, n := range tree.Nodes {
-		got = append(got, fmt.Sprintf("%s %d %s %t", n.At, n.Depth, n.Property, n.Plain))
+		got = append(got, fmt.Sprintf("%s %d %s %t", n.Pointer, n.Depth, n.Property, n.OnlyProperties))
 	}
 	want := []string{
 		" 0  true", "/properties/a 1 a true", "/properties/a/items 2  false", "/properties/a/items/not 3  false", "/properties/b 1 b true",
@@ -23,19 +23,19 @@ func TestWalkSeesSchemasAndNoData(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if tree.Depth() != 3 || tree.Cut {
-		t.Error(tree.Depth(), tree.Cut)
+	if tree.Depth() != 3 || tree.IsTruncated {
+		t.Error(tree.Depth(), tree.IsTruncated)
 	}
 }
 
 func TestWalkIsBounded(t *testing.T) {
 	deep := Walk([]byte(strings.Repeat(`{"not":`, 500) + "{}" + strings.Repeat("}", 500)))
 	wide := Walk([]byte(`{"allOf":[` + strings.Repeat(`{},`, 2*MaxNodes) + `{}]}`))
-	if long := Walk([]byte(`{"not":{"title":"` + strings.Repeat("x", MaxBytes) + `"}}`)); !long.Cut || len(long.Nodes) != 1 {
-		t.Error(long.Cut, len(long.Nodes))
+	if long := Walk([]byte(`{"not":{"title":"` + strings.Repeat("x", MaxBytes) + `"}}`)); !long.IsTruncated || len(long.Nodes) != 1 {
+		t.Error(long.IsTruncated, len(long.Nodes))
 	}
-	if !deep.Cut || len(deep.Nodes) != MaxDepth+1 || !wide.Cut || len(wide.Nodes) != MaxNodes {
-		t.Error(deep.Cut, len(deep.Nodes), wide.Cut, len(wide.Nodes))
+	if !deep.IsTruncated || len(deep.Nodes) != MaxDepth+1 || !wide.IsTruncated || len(wide.Nodes) != MaxNodes {
+		t.Error(deep.IsTruncated, len(deep.Nodes), wide.IsTruncated, len(wide.Nodes))
 	}
 }
 
@@ -60,7 +60,7 @@ func TestBadRefs(t *testing.T) {
 	} {
 		got := ""
 		for _, r := range Walk([]byte(schema)).BadRefs() {
-			got += r.At + map[bool]string{true: " external", false: " lost"}[r.External]
+			got += r.Pointer + map[bool]string{true: " external", false: " lost"}[r.External]
 		}
 		if got != want {
 			t.Errorf("%s: %q", schema, got)

@@ -19,21 +19,21 @@ import (
 )
 
 // A Mark says how sure a datum is.
-type Mark string
+type Certainty string
 
 // The marks: read in the host's own code or reference, reported by others, contradictory.
 const (
-	Read   Mark = "read"
-	Second Mark = "second"
-	Unsure Mark = "unsure"
+	Read   Certainty = "read"
+	Second Certainty = "second"
+	Unsure Certainty = "unsure"
 )
 
 // A Datum is one requirement of a host.
 type Datum struct {
-	Kind  string
-	Words []string
-	Mark  Mark
-	re    *regexp.Regexp
+	Kind      string
+	Words     []string
+	Certainty Certainty
+	pattern   *regexp.Regexp
 }
 
 // A Host is a model interface.
@@ -72,15 +72,15 @@ func parse(text string) (hosts []Host, err error) {
 		if len(hosts) == 0 {
 			return nil, fmt.Errorf("line %d: before the first host", n+1)
 		}
-		if err := hosts[len(hosts)-1].read(word, rest); err != nil {
+		if err := hosts[len(hosts)-1].parseLine(word, rest); err != nil {
 			return nil, fmt.Errorf("line %d: %w", n+1, err)
 		}
 	}
 	return hosts, nil
 }
 
-// read adds one line of the table to the host.
-func (h *Host) read(word, rest string) (err error) {
+// parseLine adds one line of the table to the host.
+func (h *Host) parseLine(word, rest string) (err error) {
 	switch word {
 	case "title":
 		h.Title = rest
@@ -90,12 +90,13 @@ func (h *Host) read(word, rest string) (err error) {
 		h.Source = rest
 	default:
 		words, mark, _ := strings.Cut(rest, " @")
-		d := Datum{Kind: word, Words: strings.Fields(words), Mark: Mark(mark)}
-		if !slices.Contains(kinds, word) || !slices.Contains([]Mark{Read, Second, Unsure}, d.Mark) || len(d.Words) == 0 {
+		d := Datum{Kind: word, Words: strings.Fields(words), Certainty: Certainty(mark)}
+		isCertainty := slices.Contains([]Certainty{Read, Second, Unsure}, d.Certainty)
+		if !slices.Contains(kinds, word) || !isCertainty || len(d.Words) == 0 {
 			return fmt.Errorf("no datum: %s %s", word, rest)
 		}
 		if word == "name" || word == "property" {
-			d.re, err = regexp.Compile(d.Words[0])
+			d.pattern, err = regexp.Compile(d.Words[0])
 		}
 		h.Data = append(h.Data, d)
 	}
@@ -113,15 +114,15 @@ const (
 	Refused  Verdict = "refused"
 )
 
-// rank orders verdicts, the best first.
-var rank = map[Verdict]int{Accepted: 0, Changed: 1, Unclear: 2, Refused: 3}
+// verdictRank orders verdicts, the best first.
+var verdictRank = map[Verdict]int{Accepted: 0, Changed: 1, Unclear: 2, Refused: 3}
 
 // A Problem is a place in a tool's definition that a host refuses or changes.
 type Problem struct {
-	Verdict Verdict `json:"verdict"`
-	At      string  `json:"at"`
-	Text    string  `json:"text"`
-	Mark    Mark    `json:"mark"`
+	Verdict   Verdict   `json:"verdict"`
+	Pointer   string    `json:"at"`
+	Text      string    `json:"text"`
+	Certainty Certainty `json:"mark"`
 }
 
 // A Cell is what one host does with one tool, and why.
@@ -144,9 +145,9 @@ func Matrix(tools []json.RawMessage) (rows []Row) {
 		tree := schema.Walk(jsonraw.First(raw, "inputSchema"))
 		row := Row{Tool: name}
 		for _, h := range All() {
-			cell := Cell{Host: h.ID, Verdict: Accepted, Problems: h.check(name, tree)}
+			cell := Cell{Host: h.ID, Verdict: Accepted, Problems: h.findProblems(name, tree)}
 			for _, p := range cell.Problems {
-				if rank[p.Verdict] > rank[cell.Verdict] {
+				if verdictRank[p.Verdict] > verdictRank[cell.Verdict] {
 					cell.Verdict = p.Verdict
 				}
 			}
@@ -160,21 +161,21 @@ func Matrix(tools []json.RawMessage) (rows []Row) {
 // maxProblems bounds the problems of one tool with one host.
 const maxProblems = 20
 
-// check returns the limits of the host that a tool with this name and schema exceeds, at most maxProblems.
+// findProblems returns the limits of the host that a tool with this name and schema exceeds, at most maxProblems.
 // A limit that is not documented for certain gives Unclear in place of Refused.
-func (h Host) check(name string, tree *schema.Tree) (problems []Problem) {
+func (h Host) findProblems(name string, tree *schema.Tree) (problems []Problem) {
 	for _, d := range h.Data {
 		report := func(verdict Verdict, at, format string, args ...any) {
-			if d.Mark == Unsure && verdict == Refused {
+			if d.Certainty == Unsure && verdict == Refused {
 				verdict = Unclear
 			}
 			if len(problems) < maxProblems {
-				problems = append(problems, Problem{verdict, at, fmt.Sprintf(format, args...), d.Mark})
+				problems = append(problems, Problem{verdict, at, fmt.Sprintf(format, args...), d.Certainty})
 			}
 		}
 		switch d.Kind {
 		case "name":
-			if !d.re.MatchString(name) {
+			if !d.pattern.MatchString(name) {
 				report(Refused, "/name", "a name that does not match %s", d.Words[0])
 			}
 		case "limit":
@@ -183,7 +184,7 @@ func (h Host) check(name string, tree *schema.Tree) (problems []Problem) {
 			for i := range tree.Nodes {
 				d.checkNode(&tree.Nodes[i], report)
 			}
-			d.checkWhole(tree, report)
+			d.checkTree(tree, report)
 		}
 	}
 	return problems
@@ -192,17 +193,17 @@ func (h Host) check(name string, tree *schema.Tree) (problems []Problem) {
 // IsOwnProperty reports whether a subschema is a direct property of the tool's input. Hosts check
 // only the names of direct properties: a name such as "$and" is accepted deeper in a schema.
 func IsOwnProperty(n *schema.Node) bool {
-	return n.Property != "" && strings.Count(n.At, "/") == 2
+	return n.Property != "" && strings.Count(n.Pointer, "/") == 2
 }
 
 type reporter func(verdict Verdict, at, format string, args ...any)
 
 // checkNode compares one subschema with a datum.
 func (d *Datum) checkNode(n *schema.Node, report reporter) {
-	at := "/inputSchema" + n.At
+	at := "/inputSchema" + n.Pointer
 	switch d.Kind {
 	case "property":
-		if IsOwnProperty(n) && !d.re.MatchString(n.Property) {
+		if IsOwnProperty(n) && !d.pattern.MatchString(n.Property) {
 			report(Refused, at, "a property name that does not match %s", d.Words[0])
 		}
 	case "refuse", "change":
@@ -237,8 +238,8 @@ func (d *Datum) checkNode(n *schema.Node, report reporter) {
 	}
 }
 
-// checkWhole compares the whole schema with a datum.
-func (d *Datum) checkWhole(tree *schema.Tree, report reporter) {
+// checkTree compares the whole schema with a datum.
+func (d *Datum) checkTree(tree *schema.Tree, report reporter) {
 	if d.Kind != "need" || len(tree.Nodes) == 0 {
 		return
 	}
@@ -252,20 +253,20 @@ func (d *Datum) checkWhole(tree *schema.Tree, report reporter) {
 			}
 		case "no-boolean":
 			for _, n := range Booleans(tree) {
-				report(Refused, "/inputSchema"+n.At, "a schema that is %s", n.Raw)
+				report(Refused, "/inputSchema"+n.Pointer, "a schema that is %s", n.Raw)
 			}
 		case "local-ref":
 			for _, r := range tree.BadRefs() {
 				if r.External {
-					report(Refused, "/inputSchema"+r.At, "a reference to %s", jsonraw.Excerpt([]byte(r.Target), 60))
+					report(Refused, "/inputSchema"+r.Pointer, "a reference to %s", jsonraw.Excerpt([]byte(r.Target), 60))
 				}
 			}
 		case "no-recursion":
 			for _, n := range tree.Nodes {
 				target := n.Members.Text("$ref")
-				isInside := strings.HasPrefix(n.At+"/", strings.TrimPrefix(target, "#")+"/")
+				isInside := strings.HasPrefix(n.Pointer+"/", strings.TrimPrefix(target, "#")+"/")
 				if target != "" && (target == "#" || isInside) {
-					report(Refused, "/inputSchema"+n.At+"/$ref", "a reference to itself")
+					report(Refused, "/inputSchema"+n.Pointer+"/$ref", "a reference to itself")
 				}
 			}
 		}
@@ -276,7 +277,7 @@ func (d *Datum) checkWhole(tree *schema.Tree, report reporter) {
 func Booleans(tree *schema.Tree) (nodes []schema.Node) {
 	for _, n := range tree.Nodes {
 		isBoolean := n.Members == nil && len(n.Raw) > 0 && (n.Raw[0] == 't' || n.Raw[0] == 'f')
-		if isBoolean && (n.Property != "" || strings.HasSuffix(n.At, "/items")) {
+		if isBoolean && (n.Property != "" || strings.HasSuffix(n.Pointer, "/items")) {
 			nodes = append(nodes, n)
 		}
 	}

@@ -78,7 +78,7 @@ func TestLimits(t *testing.T) {
 	found := false
 	for _, c := range Matrix([]json.RawMessage{tool})[0].Cells {
 		for _, p := range c.Problems {
-			found = found || c.Host == "anthropic-strict" && p.Text == "30 optional, more than 24" && p.Mark == Second
+			found = found || c.Host == "anthropic-strict" && p.Text == "30 optional, more than 24" && p.Certainty == Second
 		}
 	}
 	if !found {

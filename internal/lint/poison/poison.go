@@ -33,17 +33,17 @@ const (
 
 // A Mark is a suspicious place: a JSON pointer into the definition, and the words at this place.
 type Mark struct {
-	Kind  Kind
-	At    string
-	Words string
+	Kind    Kind
+	Pointer string
+	Words   string
 }
 
 // String returns the kind, the place and the words of a mark.
 func (m Mark) String() string {
-	if m.At == "" {
+	if m.Pointer == "" {
 		return string(m.Kind) + ": " + m.Words
 	}
-	return fmt.Sprintf("%s in %s: %q", m.Kind, m.At, m.Words)
+	return fmt.Sprintf("%s in %s: %q", m.Kind, m.Pointer, m.Words)
 }
 
 // MaxText is the number of bytes that the texts of a definition may have together.
@@ -59,8 +59,8 @@ const (
 // A place is a text of a definition with its JSON pointer. isProse is set if hosts show the text to
 // a model as a description of the tool.
 type place struct {
-	at, text string
-	isProse  bool
+	pointer, text string
+	isProse       bool
 }
 
 // Scan returns the suspicious places in the definition of a tool or a prompt. own are the names of
@@ -86,16 +86,16 @@ func scanTexts(definition json.RawMessage, own Names) (marks []Mark) {
 			continue
 		}
 		if words := HiddenIn(p.text); words != "" {
-			marks = append(marks, Mark{Hidden, p.at, words})
+			marks = append(marks, Mark{Hidden, p.pointer, words})
 		}
 		joined := joinWords(p.text)
-		if words := instructions.first(joined); words != "" {
-			marks = append(marks, Mark{Instruction, p.at, words})
+		if words := instructions.findFirst(joined); words != "" {
+			marks = append(marks, Mark{Instruction, p.pointer, words})
 		} else if words := findToolOrder(p.text, own, definition); words != "" {
-			marks = append(marks, Mark{OtherTool, p.at, words})
+			marks = append(marks, Mark{OtherTool, p.pointer, words})
 		}
-		if found := findSecretRequests(p.at, joined); len(found) > 0 {
-			marks = append(marks, Mark{Secret, p.at, found[0]})
+		if found := findSecretRequests(p.pointer, joined); len(found) > 0 {
+			marks = append(marks, Mark{Secret, p.pointer, found[0]})
 		}
 	}
 	if total > MaxText {
@@ -120,17 +120,17 @@ func appendTexts(all []place, raw json.RawMessage, at place, depth int) []place 
 		return all
 	}
 	if text, ok := jsonraw.Text(raw); ok && text != "" {
-		return append(all, place{at.at, text, at.isProse})
+		return append(all, place{at.pointer, text, at.isProse})
 	}
 	members, _ := jsonraw.Object(raw)
 	for _, m := range members {
-		below := place{at: jsonraw.Pointer(at.at, m.Name), isProse: prose[m.Name]}
-		all = append(all, place{below.at, m.Name, strings.HasSuffix(at.at, "/properties")})
+		below := place{pointer: jsonraw.Pointer(at.pointer, m.Name), isProse: prose[m.Name]}
+		all = append(all, place{below.pointer, m.Name, strings.HasSuffix(at.pointer, "/properties")})
 		all = appendTexts(all, m.Value, below, depth+1)
 	}
 	items, _ := jsonraw.Array(raw)
 	for i, item := range items {
-		all = appendTexts(all, item, place{at: at.at + "/" + strconv.Itoa(i), isProse: at.isProse}, depth+1)
+		all = appendTexts(all, item, place{pointer: at.pointer + "/" + strconv.Itoa(i), isProse: at.isProse}, depth+1)
 	}
 	return all
 }
@@ -205,22 +205,22 @@ func newPhrases(stems []string, pattern func() *regexp.Regexp) phrases {
 // A stemIndex has stems of three letters or more by their first byte, and the marks of their first
 // three bytes.
 type stemIndex struct {
-	byFirst [utf8.RuneSelf][]string
-	begins  [1 << 15]bool
+	byFirstByte [utf8.RuneSelf][]string
+	trigrams    [1 << 15]bool
 }
 
 func newStemIndex(lists ...[]string) *stemIndex {
 	index := &stemIndex{}
 	for _, stem := range slices.Concat(lists...) {
-		index.byFirst[stem[0]] = append(index.byFirst[stem[0]], stem)
-		index.begins[nextMark(nextMark(nextMark(0, stem[0]), stem[1]), stem[2])] = true
+		index.byFirstByte[stem[0]] = append(index.byFirstByte[stem[0]], stem)
+		index.trigrams[nextTrigram(nextTrigram(nextTrigram(0, stem[0]), stem[1]), stem[2])] = true
 	}
 	return index
 }
 
-// nextMark returns the mark of the last three bytes, with five bits of each: it adds a byte to the
+// nextTrigram returns the mark of the last three bytes, with five bits of each: it adds a byte to the
 // mark before it.
-func nextMark(before uint16, last byte) uint16 { return before<<5&(1<<15-1) | uint16(last&31) }
+func nextTrigram(before uint16, last byte) uint16 { return before<<5&(1<<15-1) | uint16(last&31) }
 
 // mayContain reports whether a text in lower case may contain a stem. It is true for a text with
 // other than ASCII letters: a pattern that ignores the case may match them.
@@ -231,11 +231,11 @@ func mayContain[T []byte | string](s *stemIndex, lower T) bool {
 		if c >= utf8.RuneSelf {
 			return true
 		}
-		mark = nextMark(mark, c)
-		if i < 2 || !s.begins[mark] {
+		mark = nextTrigram(mark, c)
+		if i < 2 || !s.trigrams[mark] {
 			continue
 		}
-		for _, stem := range s.byFirst[lower[i-2]] {
+		for _, stem := range s.byFirstByte[lower[i-2]] {
 			if rest := lower[i-2:]; len(rest) >= len(stem) && string(rest[:len(stem)]) == stem {
 				return true
 			}
@@ -293,16 +293,16 @@ var foldedBytes = func() (small [256]byte) {
 	return small
 }()
 
-// first returns the first match in a text, or "".
-func (p phrases) first(text string) string {
+// findFirst returns the first match in a text, or "".
+func (p phrases) findFirst(text string) string {
 	if !mayContain(p.index(), strings.ToLower(text)) {
 		return ""
 	}
 	return p.pattern().FindString(text)
 }
 
-// all returns the matches in a text, at most maxSigns.
-func (p phrases) all(text string) []string {
+// findAll returns the matches in a text, at most maxSigns.
+func (p phrases) findAll(text string) []string {
 	if !mayContain(p.index(), strings.ToLower(text)) {
 		return nil
 	}
@@ -471,12 +471,12 @@ var toolStatements = sync.OnceValue(func() *regexp.Regexp {
 // name that is neither a tool of this server nor a text of the definition. It returns "" if own is
 // nil.
 func findToolOrder(text string, own Names, definition json.RawMessage) string {
-	if own == nil || orderWords.first(text) == "" {
+	if own == nil || orderWords.findFirst(text) == "" {
 		return ""
 	}
 	for _, sentence := range strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '!' || r == ';' }) {
 		for _, part := range strings.Split(sentence, ". ") {
-			if orderWords.first(part) == "" {
+			if orderWords.findFirst(part) == "" {
 				continue
 			}
 			for _, found := range toolStatements().FindAllStringSubmatch(part, maxSigns) {

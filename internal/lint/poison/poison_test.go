@@ -35,7 +35,7 @@ func TestPoisonedTextsAreMarked(t *testing.T) {
 			t.Errorf("no mark: %s", text)
 		}
 		for _, m := range marks {
-			if m.At != "/description" || m.Words == "" {
+			if m.Pointer != "/description" || m.Words == "" {
 				t.Errorf("%+v", m)
 			}
 		}
@@ -86,7 +86,7 @@ func TestPlaces(t *testing.T) {
 		{`{"other":{` + bad + `:1}}`, "/other/ignore previous instructions"},
 	} {
 		marks := Scan([]byte(test.tool), nil)
-		if len(marks) != 1 || marks[0].At != test.at || marks[0].Kind != Instruction || marks[0].Words != "ignore previous instructions" {
+		if len(marks) != 1 || marks[0].Pointer != test.at || marks[0].Kind != Instruction || marks[0].Words != "ignore previous instructions" {
 			t.Errorf("%s: %+v", test.tool, marks)
 		}
 	}

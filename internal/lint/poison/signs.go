@@ -45,13 +45,13 @@ func Signs(text string) (signs []string) {
 		add("hidden", english.Plural(n, "character"))
 	}
 	words := joinWords(text)
-	for _, found := range instructions.all(words) {
+	for _, found := range instructions.findAll(words) {
 		add("instruction", strings.ToLower(found))
 	}
 	for _, found := range findSecretRequests("", words) {
 		add("secret", strings.ToLower(found))
 	}
-	for _, found := range urls.all(text) {
+	for _, found := range urls.findAll(text) {
 		found = strings.TrimRight(found, ".,;:!?")
 		if !isReserved(found) {
 			add("url", found)

@@ -129,7 +129,7 @@ func TestStemsMissNothing(t *testing.T) {
 			if want == "" {
 				t.Errorf("no example of the pattern: %q", text)
 			}
-			if got := c.p.first(text); got != want {
+			if got := c.p.findFirst(text); got != want {
 				t.Errorf("%q: got %q, want %q", text, got, want)
 			}
 		}

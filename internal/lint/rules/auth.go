@@ -10,9 +10,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// auth are the checks of authorization. Refusals arrive before the revision of the server is
-// known: noteRefusals records them, and the checks judge them at the end of the conversation.
-var auth = []Check{
+// authChecks are the checks of authorization. Refusals arrive before the revision of the server is
+// known: recordRefusals records them, and the checks judge them at the end of the conversation.
+var authChecks = []Check{
 	{ID: "L194", Kind: conv.OnEnd, When: hasRefusals, Do: forEachRefusal(checkStatus401)},
 	{ID: "L194", Kind: conv.OnError, When: hasStatus200, Do: func(e *conv.Event) {
 		if e.Stream.Request.Field("Authorization") == "" && saysUnauthorized(e.Message.Error.Message) {
@@ -20,14 +20,14 @@ var auth = []Check{
 		}
 	}},
 	{ID: "L195", Kind: conv.OnEnd, When: hasRefusals, Do: forEachRefusal(func(e *conv.Event, r refusal) {
-		if r.status == 401 && r.challenge["resource_metadata"] == "" {
-			findRefusal(e, r, "WWW-Authenticate: "+r.field, "resource_metadata")
+		if r.status == 401 && r.challengeParams["resource_metadata"] == "" {
+			findRefusal(e, r, "WWW-Authenticate: "+r.challengeField, "resource_metadata")
 		}
 	})},
 	{ID: "L196", Kind: conv.OnEnd, When: hasRefusals, Do: forEachRefusal(func(e *conv.Event, r refusal) {
-		isRefusal := r.field != "" && (r.status == 401 || r.status == 403)
-		if isRefusal && r.challenge["error"] != "insufficient_scope" && r.challenge["scope"] == "" {
-			findRefusal(e, r, "WWW-Authenticate: "+r.field, "scope")
+		isRefusal := r.challengeField != "" && (r.status == 401 || r.status == 403)
+		if isRefusal && r.challengeParams["error"] != "insufficient_scope" && r.challengeParams["scope"] == "" {
+			findRefusal(e, r, "WWW-Authenticate: "+r.challengeField, "scope")
 		}
 	})},
 	{ID: "L206", Kind: conv.OnEnd, When: hasRefusals, Do: forEachRefusal(checkStepUp)},
@@ -76,16 +76,16 @@ var auth = []Check{
 }
 
 // A refusal is the head of a response that asks for authorization, or should ask for it.
-// noteRefusals also uses it for a redirect with a code: where then is its iss parameter.
+// recordRefusals also uses it for a redirect with a code: where then is its iss parameter.
 type refusal struct {
 	spot   conv.Spot
 	status int
-	// token is set if the request had a token.
-	token bool
-	// field is the WWW-Authenticate field, where the Location field.
-	field, where string
-	// challenge are the parameters of field.
-	challenge map[string]string
+	// hadToken is set if the request had a token.
+	hadToken bool
+	// challengeField is the WWW-Authenticate field, where the Location field.
+	challengeField, location string
+	// challengeParams are the parameters of field.
+	challengeParams map[string]string
 }
 
 // authTraffic is the traffic between the client and the authorization server.
@@ -124,21 +124,21 @@ func findRefusal(e *conv.Event, r refusal, got, want string) {
 	e.Hit(conv.Hit{Root: true, Subject: "HTTP " + strconv.Itoa(r.status), Spot: r.spot, Got: got, Want: want})
 }
 
-// noteRefusals records refusals, and redirects that have a code.
-func noteRefusals(e *conv.Event) {
+// recordRefusals records refusals, and redirects that have a code.
+func recordRefusals(e *conv.Event) {
 	head := e.Stream.Response
 	traffic := authTrafficOf(e)
 	where := head.Field("Location")
 	u, err := url.Parse(where)
 	if err == nil && u.Query().Get("code") != "" && len(traffic.redirects) < maxRefusals {
-		traffic.redirects = append(traffic.redirects, refusal{spot: e.Spot(), where: u.Query().Get("iss")})
+		traffic.redirects = append(traffic.redirects, refusal{spot: e.Spot(), location: u.Query().Get("iss")})
 	}
 	field := head.Field("WWW-Authenticate")
 	isRefusal := field != "" || slices.Contains([]int{401, 403, 302, 303, 307}, head.Status)
 	if isRefusal && e.Stream.MCP && len(traffic.refusals) < maxRefusals {
 		traffic.refusals = append(traffic.refusals, refusal{
-			spot: e.Spot(), status: head.Status, field: field, where: where,
-			token: e.Stream.Request.Field("Authorization") != "", challenge: parseChallenge(field),
+			spot: e.Spot(), status: head.Status, challengeField: field, location: where,
+			hadToken: e.Stream.Request.Field("Authorization") != "", challengeParams: parseChallenge(field),
 		})
 	}
 }
@@ -167,12 +167,12 @@ func parseChallenge(field string) map[string]string {
 // checkStatus401 reports a refusal with another status than 401. A success may name a scheme (RFC
 // 9110, section 11.6.1), and 403 may refuse a token.
 func checkStatus401(e *conv.Event, r refusal) {
-	if r.status == 401 || r.status == 403 && r.token {
+	if r.status == 401 || r.status == 403 && r.hadToken {
 		return
 	}
-	if r.status/100 == 3 && isLoginPage(r.where) {
-		findRefusal(e, r, "HTTP "+strconv.Itoa(r.status)+" to "+r.where, "HTTP 401")
-	} else if r.status >= 400 && r.field != "" {
+	if r.status/100 == 3 && isLoginPage(r.location) {
+		findRefusal(e, r, "HTTP "+strconv.Itoa(r.status)+" to "+r.location, "HTTP 401")
+	} else if r.status >= 400 && r.challengeField != "" {
 		findRefusal(e, r, "HTTP "+strconv.Itoa(r.status)+" with WWW-Authenticate", "HTTP 401")
 	}
 }
@@ -195,20 +195,20 @@ func isLoginPage(where string) bool {
 }
 
 func checkStepUp(e *conv.Event, r refusal) {
-	if r.status != 403 || r.challenge["error"] != "insufficient_scope" {
+	if r.status != 403 || r.challengeParams["error"] != "insufficient_scope" {
 		return
 	}
 	for _, name := range []string{"scope", "resource_metadata"} {
-		if r.challenge[name] == "" {
-			findRefusal(e, r, "WWW-Authenticate: "+r.field, name)
+		if r.challengeParams[name] == "" {
+			findRefusal(e, r, "WWW-Authenticate: "+r.challengeField, name)
 			return
 		}
 	}
 }
 
-// noteAuthServer records the traffic with the authorization server: registrations, metadata, and
+// recordAuthServer records the traffic with the authorization server: registrations, metadata, and
 // responses of the token endpoint.
-func noteAuthServer(e *conv.Event) {
+func recordAuthServer(e *conv.Event) {
 	traffic := authTrafficOf(e)
 	isRequest := e.Frame.Dir == wire.Sent
 	if isRequest && e.Raw("redirect_uris") != nil {
@@ -247,7 +247,7 @@ func noteAuthServer(e *conv.Event) {
 func checkIssuer(e *conv.Event) {
 	traffic := authTrafficOf(e)
 	for _, redirect := range traffic.redirects {
-		issuer := redirect.where
+		issuer := redirect.location
 		hit := conv.Hit{Root: true, Subject: "redirect", Spot: redirect.spot}
 		if issuer == "" {
 			if traffic.announcesIssuer {
@@ -271,5 +271,5 @@ func isEmbedded(e *conv.Event) bool { return e.Message.Kind == wire.Response }
 
 // hasStatus200 reports whether the error came in a response with HTTP 200.
 func hasStatus200(e *conv.Event) bool {
-	return onStream(e) && e.Stream.Status() == 200 && e.Stream.Request != nil
+	return hasHTTPResponse(e) && e.Stream.Status() == 200 && e.Stream.Request != nil
 }

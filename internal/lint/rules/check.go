@@ -17,12 +17,12 @@ type Check struct {
 	// When reports whether the rule applies to the event. It may be nil.
 	When func(*conv.Event) bool
 	Do   func(*conv.Event)
-	// Lacks says what the caller would have to provide; "" for most checks.
-	Lacks string
-	// Yields is set on a general check: it does not repeat what other checks reported.
-	Yields bool
-	// Whole is set on a check of missing messages: it needs the end of the conversation.
-	Whole bool
+	// MissingTool says what the caller would have to provide; "" for most checks.
+	MissingTool string
+	// SkipsReported is set on a general check: it does not repeat what other checks reported.
+	SkipsReported bool
+	// NeedsEnd is set on a check of missing messages: it needs the end of the conversation.
+	NeedsEnd bool
 }
 
 // Tools are functions of other packages that checks need. Each may be nil.
@@ -59,10 +59,10 @@ func isFinal(e *conv.Event) bool {
 // A listPage is a recorded page of a list, with the pages before it. Several clients may read the
 // same list at the same time: the cursor tells their pages apart.
 type listPage struct {
-	before *listPage
-	items  map[string]uint64 // checksums, by the name or URI of the item
-	cursor string
-	number int // counts from 1
+	previous *listPage
+	items    map[string]uint64 // checksums, by the name or URI of the item
+	cursor   string
+	number   int // counts from 1
 	// bytes is a sum over this page and the pages before it; the check cost-list adds to it.
 	bytes int
 	scope string // the cacheScope
@@ -71,7 +71,7 @@ type listPage struct {
 // findEarlier looks for an item in the pages before this one. same reports whether it has not
 // changed.
 func (p *listPage) findEarlier(key string, item []byte) (found, same bool) {
-	for q := p.before; q != nil; q = q.before {
+	for q := p.previous; q != nil; q = q.previous {
 		if sum, ok := q.items[key]; ok {
 			return true, sum == conv.Sum("", item)
 		}
@@ -81,7 +81,7 @@ func (p *listPage) findEarlier(key string, item []byte) (found, same bool) {
 
 // repeatsCursor reports whether a page before this one had the same nextCursor.
 func (p *listPage) repeatsCursor() bool {
-	for q := p.before; q != nil && p.cursor != ""; q = q.before {
+	for q := p.previous; q != nil && p.cursor != ""; q = q.previous {
 		if q.cursor == p.cursor {
 			return true
 		}
@@ -106,10 +106,10 @@ func pageOf(e *conv.Event) *listPage {
 	}
 	page := &listPage{number: 1, items: map[string]uint64{}, scope: e.Text("cacheScope")}
 	if cursor := conv.Inside(e.Call.Params, "cursor"); cursor != nil {
-		page.before = state.byCursor[e.Method+string(cursor)]
-		if page.before != nil {
-			page.number = page.before.number + 1
-			page.bytes = page.before.bytes
+		page.previous = state.byCursor[e.Method+string(cursor)]
+		if page.previous != nil {
+			page.number = page.previous.number + 1
+			page.bytes = page.previous.bytes
 		}
 	}
 	member, name := conv.ListOf(e.Method)

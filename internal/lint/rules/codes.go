@@ -8,7 +8,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-var codes = []Check{
+var codeChecks = []Check{
 	{ID: "L013", Kind: conv.OnError, Do: func(e *conv.Event) {
 		code := errorCode(e)
 		if wire.RangeOfCode(code) == wire.MCPCodes && code != -32042 && !slices.Contains(mcpCodes, code) {

@@ -16,7 +16,7 @@ import (
 	"mcpc/internal/mcp"
 )
 
-var content = []Check{
+var contentChecks = []Check{
 	{
 		ID:      "L119",
 		Kind:    conv.OnResult,

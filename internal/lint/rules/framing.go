@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-var framing = []Check{
+var framingChecks = []Check{
 	{ID: "L001", Kind: conv.OnMessage, Do: func(e *conv.Event) {
 		p := firstProblem(e, "not_object", "jsonrpc", "empty_batch", "nested_batch", "trailing", "syntax", "depth",
 			"shape", "method", "params")
@@ -203,14 +203,14 @@ func checkMetaKeys(e *conv.Event, at string, meta []byte) {
 	}
 	members, _ := jsonraw.Object(meta)
 	for _, m := range members {
-		if want := metaKeyFault(m.Name, e.Rev); want != "" {
+		if want := wantedMetaKey(m.Name, e.Rev); want != "" {
 			e.Find(jsonraw.Pointer(at, m.Name), "key "+e.Show([]byte(m.Name)), want)
 		}
 	}
 }
 
-// metaKeyFault returns what is expected in place of a key of _meta, "" if the key is valid.
-func metaKeyFault(key string, rev conv.Rev) string {
+// wantedMetaKey returns what is expected in place of a key of _meta, "" if the key is valid.
+func wantedMetaKey(key string, rev conv.Rev) string {
 	const format = "prefix/name, of letters, digits and hyphens"
 	prefix, name, hasPrefix := strings.Cut(key, "/")
 	if !hasPrefix {

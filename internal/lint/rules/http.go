@@ -12,8 +12,8 @@ import (
 )
 
 var httpChecks = []Check{
-	{ID: "L058", Kind: conv.OnError, When: errorInBody(-32601), Do: wantStatus(404)},
-	{ID: "L059", Kind: conv.OnError, When: errorInBody(mcpCodes...), Do: wantStatus(400)},
+	{ID: "L058", Kind: conv.OnError, When: whenErrorIsBody(-32601), Do: checkStatus(404)},
+	{ID: "L059", Kind: conv.OnError, When: whenErrorIsBody(mcpCodes...), Do: checkStatus(400)},
 	{ID: "L060", Kind: conv.OnError, When: func(e *conv.Event) bool { return e.Call != nil }, Do: func(e *conv.Event) {
 		if e.Message.ID == nil || string(e.Message.ID) == "null" {
 			e.Hit(conv.Hit{
@@ -22,7 +22,7 @@ var httpChecks = []Check{
 			})
 		}
 	}},
-	{ID: "L072", Kind: conv.OnReply, When: onStream, Do: func(e *conv.Event) {
+	{ID: "L072", Kind: conv.OnReply, When: hasHTTPResponse, Do: func(e *conv.Event) {
 		if id := e.Stream.Response.Field("Mcp-Session-Id"); id != "" {
 			findHeader(e, "Mcp-Session-Id: "+id, "no Mcp-Session-Id")
 		}
@@ -95,14 +95,14 @@ func findHeader(e *conv.Event, got, want string) {
 	e.Hit(conv.Hit{Root: true, Spot: e.Stream.Head, Subject: "header " + name, Got: got, Want: want})
 }
 
-func onStream(e *conv.Event) bool { return e.Stream != nil && e.Stream.Response != nil }
+func hasHTTPResponse(e *conv.Event) bool { return e.Stream != nil && e.Stream.Response != nil }
 
-// errorInBody returns a condition: the event is an error with one of the codes that is the whole
+// whenErrorIsBody returns a condition: the event is an error with one of the codes that is the whole
 // body of a response. In an event stream the status is sent before the error.
-func errorInBody(codes ...int64) func(*conv.Event) bool {
+func whenErrorIsBody(codes ...int64) func(*conv.Event) bool {
 	return func(e *conv.Event) bool {
 		for _, code := range codes {
-			if errorCode(e) == code && onStream(e) && !e.Stream.IsEventStream() {
+			if errorCode(e) == code && hasHTTPResponse(e) && !e.Stream.IsEventStream() {
 				return true
 			}
 		}
@@ -110,8 +110,8 @@ func errorInBody(codes ...int64) func(*conv.Event) bool {
 	}
 }
 
-// wantStatus returns a check that the response of an error has the status want.
-func wantStatus(want int) func(*conv.Event) {
+// checkStatus returns a check that the response of an error has the status want.
+func checkStatus(want int) func(*conv.Event) {
 	return func(e *conv.Event) {
 		if got := e.Stream.Status(); got != want {
 			e.FindMessage("error "+strconv.FormatInt(errorCode(e), 10), "HTTP "+strconv.Itoa(got), "HTTP "+strconv.Itoa(want))
@@ -126,8 +126,8 @@ var subscriptionMethods = map[string]bool{
 	"notifications/subscriptions/acknowledged": true, "notifications/cancelled": true,
 }
 
-// judgedElsewhere are notifications that other rules judge, on any stream.
-var judgedElsewhere = map[string]bool{
+// judgedByOtherRules are notifications that other rules judge, on any stream.
+var judgedByOtherRules = map[string]bool{
 	"notifications/message":              true,
 	"notifications/elicitation/complete": true,
 	"notifications/cancelled":            true,
@@ -135,7 +135,7 @@ var judgedElsewhere = map[string]bool{
 
 // checkRelated reports a notification on the stream of a request that it does not belong to.
 func checkRelated(e *conv.Event) {
-	if judgedElsewhere[e.Method] {
+	if judgedByOtherRules[e.Method] {
 		return
 	}
 	call := e.Stream.Call

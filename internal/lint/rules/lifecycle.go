@@ -10,7 +10,7 @@ import (
 	"mcpc/internal/recent"
 )
 
-var lifecycle = []Check{
+var lifecycleChecks = []Check{
 	{ID: "L026", Kind: conv.OnResult, Methods: []string{"initialize"}, Do: checkInitializeResult},
 	{ID: "L029", Kind: conv.OnResult, Methods: []string{"initialize"}, Do: func(e *conv.Event) {
 		// The server supports each version that it answered. Its answer to an unsupported offer should be
@@ -102,7 +102,7 @@ func missingCapability(client *conv.Peer, name, mode string) string {
 	return ""
 }
 
-var capabilities = []Check{
+var capabilityChecks = []Check{
 	{
 		ID:   "L037",
 		Kind: conv.OnNotice,

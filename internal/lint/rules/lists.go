@@ -14,7 +14,7 @@ import (
 
 var listMethods = append([]string{"tasks/list"}, mcp.ServerLists...)
 
-var lists = []Check{
+var listChecks = []Check{
 	{ID: "L146", Kind: conv.OnResult, Methods: listMethods, Do: checkPages},
 	{ID: "L147", Kind: conv.OnResult, Methods: listMethods, Do: func(e *conv.Event) {
 		if string(e.Raw("nextCursor")) == "null" {
@@ -36,7 +36,7 @@ var lists = []Check{
 		When:    func(e *conv.Event) bool { return e.Raw("cacheScope") != nil },
 		Do: func(e *conv.Event) {
 			page := pageOf(e)
-			if before := page.before; before != nil && before.scope != page.scope {
+			if before := page.previous; before != nil && before.scope != page.scope {
 				e.Find("/cacheScope", page.scope+" after "+before.scope, before.scope)
 			}
 		},
@@ -56,13 +56,13 @@ var lists = []Check{
 			conv.State[fetchedList](e.Conversation, "fetched "+changedList[e.Method]).announced = true
 		},
 	},
-	{ID: "client-cursor", Kind: conv.OnResult, Methods: listMethods, Do: noteCursor},
+	{ID: "client-cursor", Kind: conv.OnResult, Methods: listMethods, Do: recordCursor},
 	{ID: "client-cursor", Kind: conv.OnSent, Methods: listMethods, Do: func(e *conv.Event) {
 		if cursor := conv.Inside(e.Value, "cursor"); cursor != nil {
 			delete(*conv.State[unusedCursors](e.Conversation, "cursors"), e.Method+string(cursor))
 		}
 	}},
-	{ID: "client-cursor", Kind: conv.OnEnd, Whole: true, Do: func(e *conv.Event) {
+	{ID: "client-cursor", Kind: conv.OnEnd, NeedsEnd: true, Do: func(e *conv.Event) {
 		unused := *conv.State[unusedCursors](e.Conversation, "cursors")
 		for _, key := range slices.Sorted(maps.Keys(unused)) {
 			c := unused[key]
@@ -90,7 +90,7 @@ var lists = []Check{
 			*conv.State[conv.Spot](e.Conversation, "changed "+e.Method) = conv.Spot{}
 		},
 	},
-	{ID: "client-list-changed", Kind: conv.OnEnd, Whole: true, Do: func(e *conv.Event) {
+	{ID: "client-list-changed", Kind: conv.OnEnd, NeedsEnd: true, Do: func(e *conv.Event) {
 		for _, method := range listMethods {
 			if spot := *conv.State[conv.Spot](e.Conversation, "changed "+method); spot.Seq > 0 {
 				e.Hit(conv.Hit{
@@ -154,9 +154,9 @@ func checkCacheHints(e *conv.Event) {
 // fetchedList is the state of the first page of a list: its checksum at the last fetch, the end of
 // its ttlMs, and whether a list_changed followed.
 type fetchedList struct {
-	sum       uint64
-	until     time.Time
-	announced bool
+	checksum   uint64
+	validUntil time.Time
+	announced  bool
 }
 
 // checkChangedWithinTTL reports a list that changed within its ttlMs although an open subscription
@@ -172,7 +172,7 @@ func checkChangedWithinTTL(e *conv.Event) {
 		return
 	}
 	sum := conv.Sum("", e.Raw(member))
-	hasChanged := last.sum != 0 && last.sum != sum && e.Frame.Time.Before(last.until)
+	hasChanged := last.checksum != 0 && last.checksum != sum && e.Frame.Time.Before(last.validUntil)
 	ofAllUsers := conv.State[fetchedList](e.Conversation, "fetched "+e.Method)
 	if hasChanged && !ofAllUsers.announced && hasSubscription(e, e.Method) {
 		e.Find("/"+member, "a changed list within its ttlMs", "list_changed first")
@@ -180,8 +180,8 @@ func checkChangedWithinTTL(e *conv.Event) {
 	ttl, _ := strconv.ParseInt(string(e.Raw("ttlMs")), 10, 64)
 	ofAllUsers.announced = false
 	*last = fetchedList{
-		sum:   sum,
-		until: e.Frame.Time.Add(time.Duration(min(ttl, maxTTL.Milliseconds())) * time.Millisecond),
+		checksum:   sum,
+		validUntil: e.Frame.Time.Add(time.Duration(min(ttl, maxTTL.Milliseconds())) * time.Millisecond),
 	}
 }
 
@@ -196,7 +196,7 @@ type unusedCursor struct {
 
 const maxCursors = 1000
 
-func noteCursor(e *conv.Event) {
+func recordCursor(e *conv.Event) {
 	unused := conv.State[unusedCursors](e.Conversation, "cursors")
 	if *unused == nil {
 		*unused = unusedCursors{}

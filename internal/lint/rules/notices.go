@@ -21,7 +21,7 @@ var (
 	listen     = []string{"subscriptions/listen"}
 )
 
-var notices = []Check{
+var notificationChecks = []Check{
 	{ID: "L169", Kind: conv.OnNotice, Methods: progress, Do: checkProgressToken},
 	{ID: "L170", Kind: conv.OnNotice, Methods: progress, Do: checkProgressIncreases},
 	{ID: "L171", Kind: conv.OnNotice, Methods: progress, Do: checkProgressTotal},
@@ -201,8 +201,8 @@ func checkLogWanted(e *conv.Event) {
 	}
 }
 
-// noteLevels records the lowest log level that a request over stdio has asked for.
-var noteLevels = Check{Kind: conv.OnSent, Do: func(e *conv.Event) {
+// recordLogLevels records the lowest log level that a request over stdio has asked for.
+var recordLogLevels = Check{Kind: conv.OnSent, Do: func(e *conv.Event) {
 	level, _ := jsonraw.Text(e.Call.Meta(conv.MetaPrefix + "logLevel"))
 	lowest := conv.State[string](e.Conversation, "log levels wanted")
 	if level != "" && (*lowest == "" || isLevelBelow(level, *lowest)) {
@@ -347,7 +347,7 @@ func hasSubscription(e *conv.Event, method string) bool {
 // subscriptions are the filter kinds that the server acknowledged for any subscription.
 type subscriptions struct{ open map[string]bool }
 
-var noteSubscriptions = Check{Kind: conv.OnNotice, Methods: []string{acknowledged}, Do: func(e *conv.Event) {
+var recordSubscriptions = Check{Kind: conv.OnNotice, Methods: []string{acknowledged}, Do: func(e *conv.Event) {
 	s := conv.State[subscriptions](e.Conversation, "subscriptions")
 	if s.open == nil {
 		s.open = map[string]bool{}
@@ -358,12 +358,16 @@ var noteSubscriptions = Check{Kind: conv.OnNotice, Methods: []string{acknowledge
 	}
 }}
 
-var noteEnds = Check{Kind: conv.OnNotice, Methods: []string{"notifications/cancelled"}, Do: func(e *conv.Event) {
-	conv.State[recent.Map[string, bool]](e.Conversation, "ended").Put(string(e.Raw("requestId")), true)
-}}
+// recordCancelledIDs records the ids of the requests that the server cancelled.
+var recordCancelledIDs = Check{
+	Kind: conv.OnNotice, Methods: []string{"notifications/cancelled"},
+	Do: func(e *conv.Event) {
+		conv.State[recent.Map[string, bool]](e.Conversation, "ended").Put(string(e.Raw("requestId")), true)
+	},
+}
 
-// noteTasks records the progress tokens of tasks, which stay active after the first response.
-var noteTasks = Check{Kind: conv.OnResult, Methods: []string{"tools/call"}, Do: func(e *conv.Event) {
+// recordTaskTokens records the progress tokens of tasks, which stay active after the first response.
+var recordTaskTokens = Check{Kind: conv.OnResult, Methods: []string{"tools/call"}, Do: func(e *conv.Event) {
 	if conv.IsObject(e.Raw("task")) && e.Call.Token != "" {
 		conv.State[recent.Map[string, bool]](e.Conversation, "tasks").Put(e.Call.Token, true)
 	}

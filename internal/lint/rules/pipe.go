@@ -7,7 +7,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-var pipe = []Check{
+var stdioChecks = []Check{
 	{ID: "L019", Kind: conv.OnMessage, Do: func(*conv.Event) {}},
 	{
 		ID:   "L019",
@@ -33,7 +33,7 @@ var pipe = []Check{
 			*died = nil
 		}
 	}},
-	{ID: "L023", Kind: conv.OnClose, Do: noteEarlyExit},
+	{ID: "L023", Kind: conv.OnClose, Do: recordEarlyExit},
 	{ID: "L024", Kind: conv.OnReply, When: isCancelled, Do: checkAfterCancel},
 	{
 		ID: "L024", Kind: conv.OnNotice, Methods: []string{"notifications/progress"}, When: isCancelled,
@@ -53,10 +53,10 @@ func checkNoRequest(e *conv.Event) {
 	}
 }
 
-// noteEarlyExit records that the process ended while the first request was open, before it sent a
+// recordEarlyExit records that the process ended while the first request was open, before it sent a
 // message. It becomes a finding when another process of the server answers: a server that never
 // answers was probably started the wrong way.
-func noteEarlyExit(e *conv.Event) {
+func recordEarlyExit(e *conv.Event) {
 	end := e.Frame.Close
 	hasAnswered := *conv.State[bool](e.Conversation, "answered first")
 	if end == nil || end.By != wire.Received || hasAnswered || e.OpenCalls() == 0 {

@@ -18,7 +18,7 @@ var (
 // maxPortableName leaves room for the prefix that hosts put before a name to tell servers apart.
 const maxPortableName = 40
 
-var portable = []Check{{ID: "hosts-core", Kind: conv.OnTool, Do: func(e *conv.Event) {
+var portabilityChecks = []Check{{ID: "hosts-core", Kind: conv.OnTool, Do: func(e *conv.Event) {
 	name := e.Text("name")
 	if !coreName().MatchString(name) {
 		e.Find("/name", e.Got("name"),
@@ -28,25 +28,25 @@ var portable = []Check{{ID: "hosts-core", Kind: conv.OnTool, Do: func(e *conv.Ev
 			"at most "+strconv.Itoa(maxPortableName)+": hosts put a prefix before the name, and have 64")
 	}
 	for _, w := range schemasOf(e) {
-		if w.at == "/inputSchema" {
-			portableSchema(e, w)
+		if w.pointer == "/inputSchema" {
+			checkPortableSchema(e, w)
 		}
 	}
 }}}
 
-func portableSchema(e *conv.Event, w walkedSchema) {
+func checkPortableSchema(e *conv.Event, w walkedSchema) {
 	for _, k := range []string{"anyOf", "oneOf", "allOf"} {
 		if w.tree.Nodes[0].Members.Value(k) != nil {
-			e.Find(w.at+"/"+k, k+" at the root", "properties only: OpenAI refuses the tool")
+			e.Find(w.pointer+"/"+k, k+" at the root", "properties only: OpenAI refuses the tool")
 		}
 	}
 	for _, n := range hosts.Booleans(w.tree) {
-		e.Find(w.at+n.At, "a schema that is "+string(n.Raw), "an object: OpenAI and Claude Code refuse the tool")
+		e.Find(w.pointer+n.Pointer, "a schema that is "+string(n.Raw), "an object: OpenAI and Claude Code refuse the tool")
 	}
 	for i := range w.tree.Nodes {
 		n := &w.tree.Nodes[i]
 		if hosts.IsOwnProperty(n) && !coreProperty().MatchString(n.Property) {
-			e.Find(w.at+n.At, "property "+strconv.Quote(n.Property),
+			e.Find(w.pointer+n.Pointer, "property "+strconv.Quote(n.Property),
 				"a letter or _, then at most 63 letters, digits, _ . and -: others are refused by Anthropic or Gemini")
 		}
 	}

@@ -24,7 +24,7 @@ var (
 	inputRequestMethods = []string{"elicitation/create", "sampling/createMessage", "roots/list"}
 )
 
-var questions = []Check{
+var questionChecks = []Check{
 	{ID: "L153", Kind: conv.OnResult, When: requiresInput, Do: func(e *conv.Event) {
 		if !mcp.MayRequireInput(e.Method) {
 			e.Find("/resultType", `"input_required" for `+e.Method,

@@ -13,29 +13,31 @@ import (
 
 // All returns the checks of all rules. A check whose tools are missing has Lacks set.
 func All(t Tools) []Check {
-	return slices.Concat(recorders, framing, codes, pipe, lifecycle, capabilities, versions, httpChecks, sessions,
-		tools, schemaChecks(t), content, poisoned, portable, cost, skills, apps, lists, questions, notices,
-		tasks, auth, []Check{shapeCheck(t)})
+	return slices.Concat(
+		recorders, framingChecks, codeChecks, stdioChecks, lifecycleChecks, capabilityChecks, versionChecks, httpChecks,
+		sessionChecks, toolChecks, schemaChecks(t), contentChecks, poisonChecks, portabilityChecks, costChecks, skillChecks,
+		appChecks, listChecks, questionChecks, notificationChecks, taskChecks, authChecks, []Check{shapeCheck(t)},
+	)
 }
 
 // recorders are checks without a rule: they record state for other checks.
 var recorders = []Check{
-	{Kind: conv.OnHead, Do: noteRefusals},
-	{Kind: conv.OnOther, Do: noteAuthServer},
-	noteLevels, noteSubscriptions, noteEnds, noteTasks,
+	{Kind: conv.OnHead, Do: recordRefusals},
+	{Kind: conv.OnOther, Do: recordAuthServer},
+	recordLogLevels, recordSubscriptions, recordCancelledIDs, recordTaskTokens,
 }
 
 // shapeCheck returns the check L010: a message differs from the schema of its revision, and no
 // other rule has reported it.
 func shapeCheck(t Tools) Check {
 	if t.Shape == nil {
-		return Check{ID: "L010", Kind: conv.OnDone, Lacks: "needs the shapes of the revisions"}
+		return Check{ID: "L010", Kind: conv.OnDone, MissingTool: "needs the shapes of the revisions"}
 	}
 	return Check{
-		ID:     "L010",
-		Kind:   conv.OnDone,
-		Yields: true,
-		When:   func(e *conv.Event) bool { return e.Rev != conv.Unknown },
+		ID:            "L010",
+		Kind:          conv.OnDone,
+		SkipsReported: true,
+		When:          func(e *conv.Event) bool { return e.Rev != conv.Unknown },
 		Do: func(e *conv.Event) {
 			isKnown := func(entry []byte) bool { return !e.IsFirstSighting("shape "+e.Rev.Short(), entry) }
 			for _, f := range t.Shape(isKnown, e.Rev.String(), e.Method, e.Message) {

@@ -16,7 +16,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-var sessions = []Check{
+var sessionChecks = []Check{
 	{ID: "L088", Kind: conv.OnResult, Methods: []string{"initialize"}, When: hasSession, Do: func(e *conv.Event) {
 		id := e.Stream.Response.Field("Mcp-Session-Id")
 		if strings.ContainsFunc(id, func(r rune) bool { return r < '!' || r > '~' }) {
@@ -83,7 +83,7 @@ func isResumed(s *conv.Stream) bool { return s != nil && s.Request.Field("Last-E
 // hasSession reports whether the response has a session id. It is false if the id is hidden in the
 // recording.
 func hasSession(e *conv.Event) bool {
-	if !onStream(e) {
+	if !hasHTTPResponse(e) {
 		return false
 	}
 	id := e.Stream.Response.Field("Mcp-Session-Id")

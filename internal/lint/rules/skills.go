@@ -20,8 +20,8 @@ import (
 
 const skillsExtension = "io.modelcontextprotocol/skills"
 
-// skills are the checks of the extension of SEP-2640.
-var skills = []Check{
+// skillChecks are the checks of the extension of SEP-2640.
+var skillChecks = []Check{
 	{ID: "skills-declared", Kind: conv.OnResult, Methods: mcp.OpeningMethods, When: func(e *conv.Event) bool {
 		return e.Raw("capabilities", "extensions", skillsExtension) != nil
 	}, Do: checkSkillsDeclared},
@@ -40,12 +40,12 @@ var skills = []Check{
 	{
 		Kind:    conv.OnResult,
 		Methods: []string{"skills/list", "skills/get"},
-		Do:      func(e *conv.Event) { forEachSkill(e, noteFiles) },
+		Do:      func(e *conv.Event) { forEachSkill(e, recordSkillFiles) },
 	},
 	{
 		ID:   "skills-content",
 		Kind: conv.OnContents,
-		When: func(e *conv.Event) bool { return e.Method == "resources/read" && knownFile(e) != nil },
+		When: func(e *conv.Event) bool { return e.Method == "resources/read" && findSkillFile(e) != nil },
 		Do:   checkFileContent,
 	},
 }
@@ -66,8 +66,8 @@ func checkSkillsDeclared(e *conv.Event) {
 // A listedSkill is an entry of skills/list, or the entry of skills/get; at is its JSON pointer.
 type listedSkill struct {
 	jsonraw.Members
-	at, uri, name string
-	files         []json.RawMessage
+	pointer, uri, name string
+	files              []json.RawMessage
 }
 
 // forEachSkill calls do for each entry of the result.
@@ -79,9 +79,9 @@ func forEachSkill(e *conv.Event, do func(*conv.Event, listedSkill)) {
 		at = ""
 	}
 	for i, item := range items[:min(len(items), maxNames)] {
-		s := listedSkill{at: at}
+		s := listedSkill{pointer: at}
 		if at == "" {
-			s.at = "/skills/" + strconv.Itoa(i)
+			s.pointer = "/skills/" + strconv.Itoa(i)
 		}
 		s.Members, _ = jsonraw.Object(item)
 		s.uri = s.Text("uri")
@@ -92,7 +92,7 @@ func forEachSkill(e *conv.Event, do func(*conv.Event, listedSkill)) {
 }
 
 func (s listedSkill) find(e *conv.Event, pointer, got, want string) {
-	e.Hit(conv.Hit{Subject: "skill " + s.uri, Item: s.at, Pointer: pointer, Got: got, Want: want})
+	e.Hit(conv.Hit{Subject: "skill " + s.uri, Item: s.pointer, Pointer: pointer, Got: got, Want: want})
 }
 
 // skillName matches names of Agent Skills, and also names with two hyphens in a row, which are
@@ -168,13 +168,13 @@ func checkSkillSize(e *conv.Event, s listedSkill) {
 // A skillFile is what an entry says of a file: its digest, its size or -1, and for SKILL.md the
 // front matter.
 type skillFile struct {
-	digest string
-	size   int64
-	front  json.RawMessage
+	digest      string
+	size        int64
+	frontMatter json.RawMessage
 }
 
-// noteFiles records the files of an entry for checkFileContent.
-func noteFiles(e *conv.Event, s listedSkill) {
+// recordSkillFiles records the files of an entry for checkFileContent.
+func recordSkillFiles(e *conv.Event, s listedSkill) {
 	files := conv.State[recent.Map[string, skillFile]](e.Conversation, "files of skills")
 	for _, f := range s.files {
 		known := skillFile{digest: conv.TextInside(f, "digest"), size: -1}
@@ -183,14 +183,14 @@ func noteFiles(e *conv.Event, s listedSkill) {
 		}
 		uri := conv.TextInside(f, "uri")
 		if uri == s.uri {
-			known.front = bytes.Clone(s.Value("frontmatter"))
+			known.frontMatter = bytes.Clone(s.Value("frontmatter"))
 		}
 		files.Put(uri, known)
 	}
 }
 
-// knownFile returns what an entry said of the file that was read, or nil.
-func knownFile(e *conv.Event) *skillFile {
+// findSkillFile returns what an entry said of the file that was read, or nil.
+func findSkillFile(e *conv.Event) *skillFile {
 	files := conv.State[recent.Map[string, skillFile]](e.Conversation, "files of skills")
 	if f, ok := files.Lookup(e.Text("uri")); ok {
 		return &f
@@ -201,7 +201,7 @@ func knownFile(e *conv.Event) *skillFile {
 // checkFileContent compares a file that was read with its entry, unless the recording lacks a
 // secret of it.
 func checkFileContent(e *conv.Event) {
-	f := knownFile(e)
+	f := findSkillFile(e)
 	data := []byte(e.Text("text"))
 	if e.Raw("blob") != nil {
 		data, _ = base64.StdEncoding.DecodeString(e.Text("blob"))
@@ -219,15 +219,15 @@ func checkFileContent(e *conv.Event) {
 		hit(strconv.Itoa(len(data))+" bytes", strconv.FormatInt(f.size, 10)+" bytes, as the entry says")
 	case f.digest != "" && f.digest != digest:
 		hit(digest, f.digest+", as the entry says")
-	case f.front != nil:
-		if got, want, same := skill.CompareFront(data, f.front); !same {
+	case f.frontMatter != nil:
+		if got, want, same := skill.CompareFront(data, f.frontMatter); !same {
 			hit("front matter "+got, want)
 		}
 	}
 }
 
-// apps are the checks of MCP Apps (SEP-1865).
-var apps = []Check{
+// appChecks are the checks of MCP Apps (SEP-1865).
+var appChecks = []Check{
 	{ID: "apps-link", Kind: conv.OnTool, When: func(e *conv.Event) bool {
 		return e.Raw("_meta", "ui") != nil || e.Raw("_meta", "ui/resourceUri") != nil
 	}, Do: func(e *conv.Event) {

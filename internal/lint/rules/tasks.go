@@ -11,7 +11,7 @@ import (
 // taskMethods are the methods whose results in 2026 are of the tasks extension.
 var taskMethods = []string{"tasks/get", "tasks/update", "tasks/cancel"}
 
-var tasks = []Check{
+var taskChecks = []Check{
 	{
 		ID:      "L183",
 		Kind:    conv.OnResult,

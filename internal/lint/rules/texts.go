@@ -16,7 +16,7 @@ var ruleByKind = map[poison.Kind]string{
 	poison.Secret: "poison-secrets", poison.Size: "poison-size",
 }
 
-var poisoned = []Check{
+var poisonChecks = []Check{
 	{ID: "L129", Kind: conv.OnTool, Do: findMarks("L129")},
 	{ID: "L129", Kind: conv.OnPrompt, Do: findMarks("L129")},
 	{ID: "poison-names", Kind: conv.OnTool, Do: findMarks("poison-names")},
@@ -31,7 +31,7 @@ func findMarks(rule string) func(*conv.Event) {
 	return func(e *conv.Event) {
 		for _, m := range poisonMarks(e) {
 			if ruleByKind[m.Kind] == rule {
-				e.Find(m.At, string(m.Kind)+": "+m.Words, "text about what the tool does")
+				e.Find(m.Pointer, string(m.Kind)+": "+m.Words, "text about what the tool does")
 			}
 		}
 	}
@@ -83,9 +83,9 @@ const (
 	maxListBytes = 100 << 10
 )
 
-// cost checks the size of definitions: each conversation of a host begins with the definitions of
+// costChecks checks the size of definitions: each conversation of a host begins with the definitions of
 // all tools.
-var cost = []Check{
+var costChecks = []Check{
 	{ID: "cost-tool", Kind: conv.OnTool, Do: func(e *conv.Event) {
 		if n := modelBytes(e.Value); n > maxToolBytes {
 			e.Find("", describeCost(n), "at most "+strconv.Itoa(maxToolBytes)+" bytes")

@@ -14,7 +14,7 @@ import (
 	"mcpc/internal/schema"
 )
 
-var tools = []Check{
+var toolChecks = []Check{
 	{ID: "L106", Kind: conv.OnTool, Do: func(e *conv.Event) {
 		s := e.Raw("inputSchema")
 		if !conv.IsObject(s) {
@@ -24,7 +24,7 @@ var tools = []Check{
 		}
 	}},
 	{ID: "L108", Kind: conv.OnTool, Do: forEachSchema(checkDialect)},
-	{ID: "L109", Kind: conv.OnTool, When: hasOutput, Do: func(e *conv.Event) {
+	{ID: "L109", Kind: conv.OnTool, When: hasOutputSchema, Do: func(e *conv.Event) {
 		s := e.Raw("outputSchema")
 		if !conv.IsObject(s) {
 			e.Find("/outputSchema", e.Show(s), "an object, or no outputSchema")
@@ -41,19 +41,19 @@ var tools = []Check{
 		}
 	}},
 	{ID: "L114", Kind: conv.OnResult, Methods: []string{"tools/list"}, Do: checkUniqueNames},
-	{ID: "L116", Kind: conv.OnTool, When: mentionsText("x-mcp-header"), Do: checkHeaderParams},
-	{ID: "L117", Kind: conv.OnTool, When: mentionsText("x-mcp-header"), Do: func(e *conv.Event) {
+	{ID: "L116", Kind: conv.OnTool, When: whenMentions("x-mcp-header"), Do: checkHeaderParams},
+	{ID: "L117", Kind: conv.OnTool, When: whenMentions("x-mcp-header"), Do: func(e *conv.Event) {
 		for _, n := range headerSchemas(e) {
 			if word := findSecret(n.Property); word != "" {
-				e.Find("/inputSchema"+n.At, "a header for "+n.Property, "a parameter that is not a secret")
+				e.Find("/inputSchema"+n.Pointer, "a header for "+n.Property, "a parameter that is not a secret")
 			}
 		}
 	}},
-	{ID: "L118", Kind: conv.OnTool, When: mentionsText("x-mcp-header"), Do: func(e *conv.Event) {
+	{ID: "L118", Kind: conv.OnTool, When: whenMentions("x-mcp-header"), Do: func(e *conv.Event) {
 		for _, n := range headerSchemas(e) {
 			name := n.Members.Text("x-mcp-header")
 			if len(name) > maxHeaderName || slices.Contains(knownHeaders, strings.ToLower(name)) {
-				e.Find("/inputSchema"+n.At+"/x-mcp-header", "Mcp-Param-"+name, "a short name that no other header has")
+				e.Find("/inputSchema"+n.Pointer+"/x-mcp-header", "Mcp-Param-"+name, "a short name that no other header has")
 			}
 		}
 	}},
@@ -68,16 +68,16 @@ var tools = []Check{
 	},
 }
 
-func hasOutput(e *conv.Event) bool { return e.Raw("outputSchema") != nil }
+func hasOutputSchema(e *conv.Event) bool { return e.Raw("outputSchema") != nil }
 
-func mentionsText(text string) func(*conv.Event) bool {
+func whenMentions(text string) func(*conv.Event) bool {
 	return func(e *conv.Event) bool { return strings.Contains(string(e.Value), text) }
 }
 
 // A walkedSchema is the schema of a tool's input or output; at is its JSON pointer.
 type walkedSchema struct {
-	at   string
-	tree *schema.Tree
+	pointer string
+	tree    *schema.Tree
 }
 
 // schemasOf returns the schemas of a tool. It walks them once for all checks.
@@ -114,7 +114,7 @@ var dialects = []string{"https://json-schema.org/draft/2020-12/schema", "http://
 func checkDialect(e *conv.Event, w walkedSchema) {
 	raw := w.tree.Nodes[0].Members.Value("$schema")
 	if text, _ := jsonraw.Text(raw); raw != nil && !slices.Contains(dialects, strings.TrimSuffix(text, "#")) {
-		e.Find(w.at+"/$schema", e.Show(raw), dialects[0])
+		e.Find(w.pointer+"/$schema", e.Show(raw), dialects[0])
 	}
 }
 
@@ -124,7 +124,7 @@ func checkRefs(external bool, want string) func(*conv.Event, walkedSchema) {
 	return func(e *conv.Event, w walkedSchema) {
 		for _, r := range w.tree.BadRefs() {
 			if r.External == external {
-				e.Find(w.at+r.At, r.Target, want)
+				e.Find(w.pointer+r.Pointer, r.Target, want)
 			}
 		}
 	}
@@ -137,11 +137,11 @@ const (
 
 func checkSize(e *conv.Event, w walkedSchema) {
 	if depth := w.tree.Depth(); depth > maxDepth {
-		e.Find(w.at, strconv.Itoa(depth)+" levels", "at most "+strconv.Itoa(maxDepth))
+		e.Find(w.pointer, strconv.Itoa(depth)+" levels", "at most "+strconv.Itoa(maxDepth))
 		return
 	}
-	if n := len(w.tree.Nodes); n > maxSubschemas || w.tree.Cut {
-		e.Find(w.at, strconv.Itoa(n)+" subschemas or more", "at most "+strconv.Itoa(maxSubschemas))
+	if n := len(w.tree.Nodes); n > maxSubschemas || w.tree.IsTruncated {
+		e.Find(w.pointer, strconv.Itoa(n)+" subschemas or more", "at most "+strconv.Itoa(maxSubschemas))
 	}
 }
 
@@ -186,7 +186,7 @@ var knownHeaders = []string{
 // headerSchemas returns the subschemas of a tool's input that have x-mcp-header.
 func headerSchemas(e *conv.Event) (nodes []schema.Node) {
 	for _, w := range schemasOf(e) {
-		if w.at != "/inputSchema" {
+		if w.pointer != "/inputSchema" {
 			continue
 		}
 		for _, n := range w.tree.Nodes {
@@ -208,9 +208,9 @@ func checkHeaderParams(e *conv.Event) {
 	used := map[string]bool{}
 	for _, n := range headerSchemas(e) {
 		raw := n.Members.Value("x-mcp-header")
-		fault := mcp.JudgeHeaderName(raw, n.Members.Text("type"), n.Plain && n.At != "", used)
+		fault := mcp.JudgeHeaderName(raw, n.Members.Text("type"), n.OnlyProperties && n.Pointer != "", used)
 		if fault != mcp.HeaderValid {
-			e.FindAs(severity, "/inputSchema"+n.At+"/x-mcp-header", e.Show(raw)+" at "+n.At, wantedHeader[fault])
+			e.FindAs(severity, "/inputSchema"+n.Pointer+"/x-mcp-header", e.Show(raw)+" at "+n.Pointer, wantedHeader[fault])
 		}
 	}
 }
@@ -307,9 +307,9 @@ func findBadTypes(e *conv.Event, w walkedSchema) (pointers []string) {
 	for _, n := range w.tree.Nodes[1:] {
 		value := n.Members.Value("type")
 		if word, ok := jsonraw.Text(value); ok && schema.TypeNamed(word) == 0 {
-			at := n.At + "/type"
+			at := n.Pointer + "/type"
 			pointers = append(pointers, at)
-			e.Find(w.at+at, e.Show(value), cmp.Or(suggestFix(raw, at), "a type of JSON Schema"))
+			e.Find(w.pointer+at, e.Show(value), cmp.Or(suggestFix(raw, at), "a type of JSON Schema"))
 		}
 	}
 	return pointers
@@ -322,14 +322,14 @@ func schemaChecks(t Tools) []Check {
 		lacks = "needs a JSON Schema validator"
 	}
 	return []Check{
-		{ID: "L107", Kind: conv.OnTool, Lacks: lacks, Do: forEachSchema(func(e *conv.Event, w walkedSchema) {
+		{ID: "L107", Kind: conv.OnTool, MissingTool: lacks, Do: forEachSchema(func(e *conv.Event, w walkedSchema) {
 			reported := findBadTypes(e, w)
 			raw := w.tree.Nodes[0].Raw
 			_, _, fault := t.Compile(raw)
 			isInvalid := fault != nil && isOneOf(fault.Reason, "not_a_schema", "not_json")
 			hasDialect := e.Rev >= conv.Rev20251125 // older revisions name no dialect
 			if isInvalid && hasDialect && !slices.Contains(reported, fault.Where) {
-				e.Find(w.at+fault.Where, fault.Text, cmp.Or(suggestFix(raw, fault.Where), "a valid JSON Schema"))
+				e.Find(w.pointer+fault.Where, fault.Text, cmp.Or(suggestFix(raw, fault.Where), "a valid JSON Schema"))
 			}
 		})},
 		{ID: "L112", Kind: conv.OnTool, Do: forEachSchema(func(e *conv.Event, w walkedSchema) {
@@ -339,23 +339,23 @@ func schemaChecks(t Tools) []Check {
 			_, warnings, fault := t.Compile(w.tree.Nodes[0].Raw)
 			for _, f := range warnings {
 				if f.Rule == "pattern_broken" {
-					e.Find(w.at+f.Pointer, f.Text, "a regular expression of ECMA-262")
+					e.Find(w.pointer+f.Pointer, f.Text, "a regular expression of ECMA-262")
 				}
 			}
 			if fault != nil && fault.Reason == "too_complex" {
-				e.Find(w.at+fault.Where, fault.Text, "a schema that takes little work to check")
+				e.Find(w.pointer+fault.Where, fault.Text, "a schema that takes little work to check")
 			}
 		})},
-		{ID: "L120", Kind: conv.OnTool, Lacks: lacks, When: hasOutput, Do: func(e *conv.Event) {
+		{ID: "L120", Kind: conv.OnTool, MissingTool: lacks, When: hasOutputSchema, Do: func(e *conv.Event) {
 			outputs := conv.State[recent.Map[string, outputSchema]](e.Conversation, "output schemas")
 			outputs.Put(e.Text("name"), outputSchema{raw: slices.Clone(e.Raw("outputSchema"))})
 		}},
 		{
-			ID:      "L120",
-			Kind:    conv.OnResult,
-			Lacks:   lacks,
-			Methods: []string{"tools/call"},
-			When:    isFinal,
+			ID:          "L120",
+			Kind:        conv.OnResult,
+			MissingTool: lacks,
+			Methods:     []string{"tools/call"},
+			When:        isFinal,
 			Do: func(e *conv.Event) {
 				checkOutput(t, e)
 			},
@@ -366,24 +366,24 @@ func schemaChecks(t Tools) []Check {
 // An outputSchema is the outputSchema of a tool, compiled at its first use. bad is set if it cannot
 // be compiled.
 type outputSchema struct {
-	raw    json.RawMessage
-	schema Schema
-	bad    bool
+	raw       json.RawMessage
+	schema    Schema
+	isInvalid bool
 }
 
 // checkOutput validates structuredContent against the outputSchema of its tool.
 func checkOutput(t Tools, e *conv.Event) {
 	outputs := conv.State[recent.Map[string, outputSchema]](e.Conversation, "output schemas")
 	o, ok := outputs.Lookup(e.Call.Name)
-	if !ok || o.bad || string(e.Raw("isError")) == "true" {
+	if !ok || o.isInvalid || string(e.Raw("isError")) == "true" {
 		return
 	}
 	if o.schema == nil {
 		s, _, fault := t.Compile(o.raw)
 		o.schema = s
-		o.bad = fault != nil
+		o.isInvalid = fault != nil
 		outputs.Put(e.Call.Name, o)
-		if o.bad {
+		if o.isInvalid {
 			return
 		}
 	}

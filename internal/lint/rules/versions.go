@@ -5,7 +5,7 @@ import (
 	"mcpc/internal/mcp"
 )
 
-var versions = []Check{
+var versionChecks = []Check{
 	{ID: "L045", Kind: conv.OnResult, Do: checkServerInfo},
 	{ID: "L054", Kind: conv.OnResult, Do: checkResultType},
 	{ID: "L055", Kind: conv.OnResult, When: func(e *conv.Event) bool {
