@@ -28,7 +28,7 @@ type Finding struct {
 	// Revision is the revision that the conversation agreed on after the finding, or "".
 	Revision string `json:"-"`
 
-	// undated is the conversation, if its revision was not known at the time of the finding.
+	// undated is the conversation, if its revision was not known when the finding was made, else nil.
 	undated *conv.Conversation
 }
 
@@ -61,7 +61,7 @@ const (
 	maxQuotedBytes = 200  // of quoted text
 )
 
-// A found collects the findings of a rule, in order and by fingerprint.
+// A findingList collects the findings of a rule, in order and by fingerprint.
 type findingList struct {
 	findings []*Finding
 	byKey    map[string]*Finding
@@ -75,13 +75,9 @@ func (f *findingList) add(r *Rule, run string, e *conv.Event, h conv.Hit) Findin
 	if h.Spot.Seq != 0 {
 		spot = h.Spot
 	}
-	at := e.Pointer + h.Item + h.Pointer
-	if h.Root {
-		at = h.Pointer
-	}
 	subject := cmp.Or(h.Subject, e.Subject, e.Method)
-	mark := strings.TrimSpace(r.ID+" "+subject) + " " + h.Pointer
-	here := Finding{
+	key := strings.TrimSpace(r.ID+" "+subject) + " " + h.Pointer
+	finding := Finding{
 		Rule:        r.ID,
 		Severity:    severity,
 		Title:       r.Title,
@@ -89,41 +85,54 @@ func (f *findingList) add(r *Rule, run string, e *conv.Event, h conv.Hit) Findin
 		Fix:         r.Fix,
 		Subject:     subject,
 		Times:       1,
-		Fingerprint: strings.TrimSpace(excerpt(mark)),
+		Fingerprint: strings.TrimSpace(excerpt(key)),
 		Evidence: []Evidence{{
-			Run: run, Conn: spot.Conn, Seq: spot.Seq, Pointer: at,
+			Run: run, Conn: spot.Conn, Seq: spot.Seq, Pointer: pointerOf(e, h),
 			Got: excerpt(h.Got), Want: excerpt(h.Want),
 		}},
 	}
 	if e.Rev == conv.Unknown {
-		here.undated = e.Conversation
+		finding.undated = e.Conversation
 	}
-	one := f.byKey[mark]
-	if one == nil && len(f.findings) >= maxFindings {
-		return here
-	}
-	if one == nil {
-		if f.byKey == nil {
-			f.byKey = map[string]*Finding{}
+	earlier := f.byKey[key]
+	if earlier == nil {
+		if len(f.findings) < maxFindings {
+			f.addNew(key, finding)
 		}
-		first := here
-		first.Evidence = slices.Clone(here.Evidence)
-		f.byKey[mark] = &first
-		f.findings = append(f.findings, &first)
-		return here
+		return finding
 	}
-	if weight(severity) > weight(one.Severity) {
-		one.Severity = severity
+	if weight(severity) > weight(earlier.Severity) {
+		earlier.Severity = severity
 	}
-	one.Times++
-	if len(one.Evidence) < maxEvidence {
-		one.Evidence = append(one.Evidence, here.Evidence...)
+	earlier.Times++
+	if len(earlier.Evidence) < maxEvidence {
+		earlier.Evidence = append(earlier.Evidence, finding.Evidence...)
 	}
-	return here
+	return finding
 }
 
+// addNew adds a copy of a finding that has no earlier one with its key.
+func (f *findingList) addNew(key string, finding Finding) {
+	if f.byKey == nil {
+		f.byKey = map[string]*Finding{}
+	}
+	finding.Evidence = slices.Clone(finding.Evidence)
+	f.byKey[key] = &finding
+	f.findings = append(f.findings, &finding)
+}
+
+// pointerOf returns the JSON pointer of a violation in the message of its event.
+func pointerOf(e *conv.Event, h conv.Hit) string {
+	if h.Root {
+		return h.Pointer
+	}
+	return e.Pointer + h.Item + h.Pointer
+}
+
+// excerpt returns the beginning of a text that a finding quotes.
 func excerpt(text string) string { return jsonraw.Excerpt([]byte(text), maxQuotedBytes) }
 
+// weight returns a number for the order of severities, the highest for the most severe.
 func weight(s conv.Severity) int {
 	switch s {
 	case conv.Error:

@@ -44,44 +44,53 @@ type Options struct {
 
 // A Linter judges conversations. It is not safe for concurrent use.
 type Linter struct {
-	options       Options
-	rules         []Rule
-	ruleIndex     map[string]int
-	states        []ruleState
-	checksByKind  [conv.Kinds][]boundCheck
+	options Options
+	rules   []Rule
+	// ruleIndex has the index of a rule by its id. states has the same indexes as rules.
+	ruleIndex    map[string]int
+	states       []ruleState
+	checksByKind [conv.Kinds][]boundCheck
+	// conns has the connections by their number, and conversations the ones that have not ended.
 	conns         recent.Map[int, *connection]
 	conversations []*conversation
-	violations    []violation // the violations in the current message
-	running       runningCheck
-	onHit         func(conv.Hit)
-	seenRevs      map[conv.Rev]bool
+	// violations are the places in the current message that checks have reported.
+	violations []violation
+	running    runningCheck
+	// onHit is recordHit, made once for all events.
+	onHit func(conv.Hit)
+	// seenRevs are the revisions of the events so far.
+	seenRevs map[conv.Rev]bool
 	// isTruncated is set during the end of a conversation that was not recorded completely.
 	isTruncated bool
 }
 
-// A tally is the state of a rule.
+// A ruleState is what the events so far say about a rule.
 type ruleState struct {
 	findingList
 	// judged counts the judged events.
 	judged int
-	// hadWrongRev, hadWrongTransport and undeclared are set if the rule did not apply to an event
+	// hadWrongRev, hadWrongTransport and wasUndeclared are set if the rule did not apply to an event
 	// because of its revision, its transport or the server's capabilities.
 	hadWrongRev, hadWrongTransport, wasUndeclared bool
 	// checked is set if the rule has a check or was judged by a probe.
 	checked bool
 	// isOff is set if the caller switched the rule off.
 	isOff bool
-	// skipReason says why the rule could not be judged, exempt why it does not apply.
+	// skipReason says why the rule could not be judged, exemptReason why it does not apply; "" if
+	// there is no such reason.
 	skipReason, exemptReason string
 }
 
-// A bound is a check and the index of its rule, -1 for a check without a rule.
+// noRule is the index of the rule of a check that only records state.
+const noRule = -1
+
+// A boundCheck is a check and the index of its rule in Linter.rules, or noRule.
 type boundCheck struct {
 	ruleIndex int
 	check     rules.Check
 }
 
-// A present is the running check and its event.
+// A runningCheck is the check that runs, and its event.
 type runningCheck struct {
 	bound *boundCheck
 	event *conv.Event
@@ -105,7 +114,7 @@ func New(o Options) *Linter {
 	}
 	for _, c := range rules.All(o.Tools) {
 		if c.ID == "" {
-			l.checksByKind[c.Kind] = append(l.checksByKind[c.Kind], boundCheck{-1, c})
+			l.checksByKind[c.Kind] = append(l.checksByKind[c.Kind], boundCheck{noRule, c})
 			continue
 		}
 		i := l.ruleIndex[c.ID]
@@ -145,7 +154,7 @@ func (l *Linter) endConversation(c *conversation) {
 	}
 }
 
-// A connection is a conversation or a part of it. last is the number of its last frame.
+// A connection is a conversation or a part of it. lastSeq is the number of its last frame.
 type connection struct {
 	*conversation
 	lastSeq uint64
@@ -154,13 +163,14 @@ type connection struct {
 // findConversation returns the conversation of a new connection. Requests without a session share one
 // conversation per server and revision, because a proxy sees each on its own connection.
 func (l *Linter) findConversation(f *wire.Frame) *conversation {
-	server := ""
-	if h := f.HTTP; h != nil && h.Method == "POST" && h.Field("MCP-Protocol-Version") != "" &&
-		h.Field("Mcp-Session-Id") == "" {
-		server = h.Field("MCP-Protocol-Version") + " " + h.URL
+	sharedKey := ""
+	if h := f.HTTP; h != nil && h.Method == "POST" && h.Field("Mcp-Session-Id") == "" {
+		if version := h.Field("MCP-Protocol-Version"); version != "" {
+			sharedKey = version + " " + h.URL
+		}
 	}
-	if server != "" {
-		isShared := func(c *conversation) bool { return c.sharedKey == server }
+	if sharedKey != "" {
+		isShared := func(c *conversation) bool { return c.sharedKey == sharedKey }
 		if i := slices.IndexFunc(l.conversations, isShared); i >= 0 {
 			return l.conversations[i]
 		}
@@ -168,14 +178,14 @@ func (l *Linter) findConversation(f *wire.Frame) *conversation {
 	if len(l.conversations) >= maxConversations {
 		l.endConversation(l.conversations[0])
 	}
-	c := &conversation{Conversation: conv.New(l.judgeEvent), sharedKey: server}
+	c := &conversation{Conversation: conv.New(l.judgeEvent), sharedKey: sharedKey}
 	c.Hide = l.options.Hide
 	l.conversations = append(l.conversations, c)
 	return c
 }
 
-// An opened conversation is ended by Close. server is the revision and URL of requests without a
-// session, conn the connection of the last frame.
+// A conversation is read until Close. sharedKey is the revision and URL of requests without a session,
+// "" for other conversations; lastConn is the connection of the last frame.
 type conversation struct {
 	*conv.Conversation
 	sharedKey string
@@ -212,79 +222,88 @@ func (l *Linter) judgeEvent(e *conv.Event) {
 		l.seenRevs[e.Rev] = true
 	}
 	for i := range l.checksByKind[e.Kind] {
-		b := &l.checksByKind[e.Kind][i]
-		if len(b.check.Methods) > 0 && !slices.Contains(b.check.Methods, e.Method) ||
-			b.check.When != nil && !b.check.When(e) {
+		bound := &l.checksByKind[e.Kind][i]
+		isOtherMethod := len(bound.check.Methods) > 0 && !slices.Contains(bound.check.Methods, e.Method)
+		if isOtherMethod || bound.check.When != nil && !bound.check.When(e) {
 			continue
 		}
-		if b.ruleIndex < 0 {
-			b.check.Do(e)
+		if bound.ruleIndex == noRule {
+			bound.check.Do(e)
 			continue
 		}
-		t := &l.states[b.ruleIndex]
-		r := &l.rules[b.ruleIndex]
-		if !l.applies(t, r, e) {
+		state := &l.states[bound.ruleIndex]
+		rule := &l.rules[bound.ruleIndex]
+		if !l.applies(state, rule, e) {
 			continue
 		}
-		if b.check.NeedsEnd && l.isTruncated {
-			if t.judged > 0 {
-				t.skipReason = "the recording has no end"
+		if bound.check.NeedsEnd && l.isTruncated {
+			if state.judged > 0 {
+				state.skipReason = "the recording has no end"
 			}
 			continue
 		}
-		t.judged++
-		l.running = runningCheck{b, e}
+		state.judged++
+		l.running = runningCheck{bound, e}
 		e.Hit = l.onHit
-		b.check.Do(e)
+		bound.check.Do(e)
 	}
 }
 
-// recordHit records a violation that a check reported. A check that yields reports no place that another
-// check reported already.
+// recordHit records a violation that the running check reported. It ignores a violation at a place that
+// other checks have reported, if the check has SkipsReported.
 func (l *Linter) recordHit(h conv.Hit) {
-	b := l.running.bound
+	bound := l.running.bound
 	e := l.running.event
-	t := &l.states[b.ruleIndex]
-	at := e.Pointer + h.Item + h.Pointer
-	if h.Root {
-		at = h.Pointer
-	}
-	if b.check.SkipsReported && slices.ContainsFunc(l.violations, func(p violation) bool { return p.covers(at) }) {
+	state := &l.states[bound.ruleIndex]
+	pointer := pointerOf(e, h)
+	if bound.check.SkipsReported && l.hasReported(pointer) {
 		return
 	}
-	if l.isAboutHidden(e, h, at) {
-		t.skipReason = "it is about what was hidden in the recording"
+	if l.isAboutHidden(e, h, pointer) {
+		state.skipReason = "it is about what was hidden in the recording"
 		return
 	}
 	h.Got = l.hideSecrets(h.Got)
 	h.Want = l.hideSecrets(h.Want)
-	severity := cmp.Or(h.Severity, l.rules[b.ruleIndex].Severity)
-	l.violations = append(l.violations, violation{at, severity == conv.Error || severity == conv.Warn && h.Pointer != ""})
-	found := t.add(&l.rules[b.ruleIndex], l.options.Run, e, h)
+	severity := cmp.Or(h.Severity, l.rules[bound.ruleIndex].Severity)
+	// A warning about the whole value, such as that a text is long, says nothing about its parts.
+	coversInside := severity == conv.Error || severity == conv.Warn && h.Pointer != ""
+	l.violations = append(l.violations, violation{pointer, coversInside})
+	found := state.add(&l.rules[bound.ruleIndex], l.options.Run, e, h)
 	if l.options.Found != nil {
 		l.options.Found(found)
 	}
 }
 
+// hasReported reports whether a place of the current message needs no second finding.
+func (l *Linter) hasReported(pointer string) bool {
+	return slices.ContainsFunc(l.violations, func(v violation) bool { return v.covers(pointer) })
+}
+
 // isAboutHidden reports whether a violation is about a value that is hidden in the recording: the value
-// at its place, or the text that it quotes.
-func (l *Linter) isAboutHidden(e *conv.Event, h conv.Hit, at string) bool {
+// at pointer in the message, or the text that it quotes.
+func (l *Linter) isAboutHidden(e *conv.Event, h conv.Hit, pointer string) bool {
 	if l.options.Hide != nil || h.AboutHidden {
 		return false
 	}
-	if !strings.ContainsAny(h.Got, "{[") && redact.IsUnknown(h.Got) {
+	quotesScalar := !strings.ContainsAny(h.Got, "{[")
+	if quotesScalar && redact.IsUnknown(h.Got) {
 		return true
 	}
-	if e.Frame == nil || e.Frame.Hidden == 0 || e.Message == nil || h.Pointer == "" {
+	hasHidden := e.Frame != nil && e.Frame.Hidden > 0
+	if !hasHidden || e.Message == nil || h.Pointer == "" {
 		return false
 	}
-	value, ok := jsonraw.At(e.Message.Raw, at)
+	value, ok := jsonraw.At(e.Message.Raw, pointer)
 	if !ok {
 		return false
 	}
-	isWhole := strings.Contains(at, "/structuredContent") || strings.Contains(at, "Schema")
-	if (conv.IsObject(value) || conv.IsArray(value)) && !isWhole {
-		return false // the violation is about the members; few of them are hidden
+	// Most violations at an object or array are about its members, few of which are hidden. A
+	// violation of a schema may be about any value inside.
+	isContainer := conv.IsObject(value) || conv.IsArray(value)
+	dependsOnInside := strings.Contains(pointer, "/structuredContent") || strings.Contains(pointer, "Schema")
+	if isContainer && !dependsOnInside {
+		return false
 	}
 	return redact.IsUnknown(string(value))
 }
@@ -304,13 +323,13 @@ type violation struct {
 	coversInside bool
 }
 
-// covers reports whether a violation at a place needs no second finding: the place is the same, or
-// encloses the violation's, or is inside of a whole one.
+// covers reports whether a second violation needs no finding: its place is the same as the place of v,
+// or encloses it, or is inside of it and v has coversInside.
 func (b violation) covers(at string) bool {
 	return isAtOrInside(b.pointer, at) || b.coversInside && isAtOrInside(at, b.pointer)
 }
 
-// isAtOrInside reports whether a JSON pointer equals or extends another.
+// isAtOrInside reports whether a JSON pointer equals around or extends it.
 func isAtOrInside(at, around string) bool {
 	return len(at) >= len(around) && at[:len(around)] == around && (len(at) == len(around) || at[len(around)] == '/')
 }
@@ -322,8 +341,7 @@ func (l *Linter) applies(t *ruleState, r *Rule, e *conv.Event) bool {
 		t.hadWrongTransport = true
 	case e.Rev < r.From || e.Rev > r.To:
 		t.hadWrongRev = true
-	case r.Capability != "any" && e.Server.Declared && !e.Server.Has(r.Capability) &&
-		!e.Server.Has("extensions", conv.MetaPrefix+r.Capability):
+	case lacksCapability(r, e):
 		t.wasUndeclared = true
 	default:
 		return true
@@ -331,6 +349,8 @@ func (l *Linter) applies(t *ruleState, r *Rule, e *conv.Event) bool {
 	return false
 }
 
+// matchesTransport reports whether an event is of the transport that a rule names: "stdio", "http",
+// "streamable" or "sse".
 func matchesTransport(transport string, e *conv.Event) bool {
 	switch transport {
 	case "stdio":
@@ -343,6 +363,15 @@ func matchesTransport(transport string, e *conv.Event) bool {
 	return e.HTTP
 }
 
+// lacksCapability reports whether the server has declared its capabilities, without the one that a
+// rule needs.
+func lacksCapability(r *Rule, e *conv.Event) bool {
+	if r.Capability == "any" || !e.Server.Declared {
+		return false
+	}
+	return !e.Server.Has(r.Capability) && !e.Server.Has("extensions", conv.MetaPrefix+r.Capability)
+}
+
 // Frames returns the numbered frames of exchanges, each once, in the order of their numbers. The messages of
 // a batch have one number: they are joined to the one frame that was sent.
 func Frames(exchanges []*wire.Exchange) (frames []wire.Frame) {
@@ -350,16 +379,16 @@ func Frames(exchanges []*wire.Exchange) (frames []wire.Frame) {
 		conn int
 		seq  uint64
 	}
-	at := map[place]int{}
-	add := func(all ...wire.Frame) {
-		for _, f := range all {
+	indexes := map[place]int{} // in frames
+	add := func(some ...wire.Frame) {
+		for _, f := range some {
 			p := place{f.Conn, f.Seq}
 			if f.Seq == 0 {
 				continue
 			}
-			i, known := at[p]
-			if !known {
-				at[p] = len(frames)
+			i, isKnown := indexes[p]
+			if !isKnown {
+				indexes[p] = len(frames)
 				frames = append(frames, f)
 			} else if string(frames[i].Raw) != string(f.Raw) {
 				frames[i].Raw = joinBatch(frames[i].Raw, f.Raw)
@@ -386,7 +415,8 @@ func Frames(exchanges []*wire.Exchange) (frames []wire.Frame) {
 // messages.
 func joinBatch(batch, item []byte) []byte {
 	if len(batch) > 0 && batch[0] == '[' {
-		return append(append(append([]byte(nil), batch[:len(batch)-1]...), ','), append(item[:len(item):len(item)], ']')...)
+		items := batch[:len(batch)-1]
+		return slices.Concat(items, []byte(","), item, []byte("]"))
 	}
 	return []byte("[" + string(batch) + "," + string(item) + "]")
 }

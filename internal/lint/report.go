@@ -40,7 +40,8 @@ type Report struct {
 }
 
 // Report returns the judgements and findings so far.
-func (l *Linter) Report() (r Report) {
+func (l *Linter) Report() Report {
+	var r Report
 	for i := range l.rules {
 		j := l.judgeRule(i)
 		r.Judgements = append(r.Judgements, j)
@@ -116,6 +117,7 @@ func (r Report) Counts() map[Verdict]int {
 	return counts
 }
 
+// judgeRule returns the judgement of the rule with index i.
 func (l *Linter) judgeRule(i int) Judgement {
 	rule := l.rules[i]
 	t := &l.states[i]
@@ -150,6 +152,7 @@ var whyNotRun = map[Mode]string{
 	Calls:    "needs a tool call: --call",
 }
 
+// verdictOf returns the verdict of a rule with findings: the most severe of them decides.
 func verdictOf(findings []*Finding) Verdict {
 	worst := slices.MaxFunc(findings, func(a, b *Finding) int { return weight(a.Severity) - weight(b.Severity) })
 	switch worst.Severity {
@@ -175,6 +178,7 @@ func (l *Linter) whyNotApplicable(r Rule, t *ruleState) string {
 	return "nothing of the kind to judge: " + l.describeTriggers(r.ID)
 }
 
+// transportNames are the transports of rules in words.
 var transportNames = map[string]string{
 	"stdio": "stdio", "http": "HTTP", "streamable": "Streamable HTTP", "sse": "HTTP+SSE",
 }
@@ -183,7 +187,8 @@ var transportNames = map[string]string{
 func (l *Linter) otherRevisions(rule Rule) string {
 	var names []string
 	for r := conv.Rev20241105; r <= conv.Rev20260728; r++ {
-		if l.seenRevs[r] && (r < rule.From || r > rule.To) {
+		isOutside := r < rule.From || r > rule.To
+		if l.seenRevs[r] && isOutside {
 			names = append(names, r.String())
 		}
 	}

@@ -72,8 +72,8 @@ func Find(id string) (Rule, bool) {
 
 // Select returns the ids of the rules with the given ids or tags, in the order of the table. An
 // unknown word is an error.
-func Select(words ...string) (ids []string, err error) {
-	var known []string
+func Select(words ...string) ([]string, error) {
+	var ids, known []string
 	for _, r := range Rules() {
 		known = append(append(known, r.ID), r.Tags...)
 		if slices.ContainsFunc(words, func(w string) bool { return w == r.ID || slices.Contains(r.Tags, w) }) {
@@ -90,25 +90,32 @@ func Select(words ...string) (ids []string, err error) {
 
 // ParseRules reads a table of rules. Each rule is a line "ID severity mode revisions transport
 // capability tags", followed by indented lines "rule: ", "fix: " and "source: ".
-func ParseRules(text string) (rules []Rule, err error) {
+func ParseRules(text string) ([]Rule, error) {
+	var rules []Rule
 	for n, line := range strings.Split(text, "\n") {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
-		switch {
-		case line == "" || strings.HasPrefix(line, "#"): // skip
-		case !strings.HasPrefix(line, " "):
-			r, bad := parseRule(strings.Fields(line))
-			if bad != nil {
-				return nil, fmt.Errorf("line %d: %w", n+1, bad)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if !strings.HasPrefix(line, " ") { // the first line of a rule
+			r, err := parseRule(strings.Fields(line))
+			if err != nil {
+				return nil, fmt.Errorf("line %d: %w", n+1, err)
 			}
 			rules = append(rules, r)
-		case len(rules) == 0:
+			continue
+		}
+		if len(rules) == 0 {
 			return nil, fmt.Errorf("line %d: text before the first rule", n+1)
-		case key == "rule":
-			rules[len(rules)-1].Title = value
-		case key == "fix":
-			rules[len(rules)-1].Fix = value
-		case key == "source":
-			rules[len(rules)-1].Source = value
+		}
+		rule := &rules[len(rules)-1]
+		switch key {
+		case "rule":
+			rule.Title = value
+		case "fix":
+			rule.Fix = value
+		case "source":
+			rule.Source = value
 		default:
 			return nil, fmt.Errorf("line %d: unknown member %q", n+1, key)
 		}
@@ -116,11 +123,12 @@ func ParseRules(text string) (rules []Rule, err error) {
 	return rules, nil
 }
 
-func parseRule(words []string) (r Rule, err error) {
+// parseRule parses the words of the first line of a rule.
+func parseRule(words []string) (Rule, error) {
 	if len(words) != 7 {
-		return r, fmt.Errorf("%d words in place of 7", len(words))
+		return Rule{}, fmt.Errorf("%d words in place of 7", len(words))
 	}
-	r = Rule{
+	r := Rule{
 		ID:         words[0],
 		Severity:   conv.Severity(words[1]),
 		Mode:       Mode(words[2]),
@@ -128,6 +136,7 @@ func parseRule(words []string) (r Rule, err error) {
 		Capability: words[5],
 		Tags:       strings.Split(words[6], ","),
 	}
+	var err error
 	r.From, r.To, err = parseRange(words[3])
 	r.Range = r.describeRange()
 	return r, err
@@ -136,7 +145,7 @@ func parseRule(words []string) (r Rule, err error) {
 // parseRange reads "all", "26", "<=25b", ">=25a" or "25a-25b". Only rules for "all" apply to
 // messages of an unknown revision.
 func parseRange(text string) (from, to conv.Rev, err error) {
-	first, last, ranged := strings.Cut(text, "-")
+	first, last, isRange := strings.Cut(text, "-")
 	switch {
 	case text == "all":
 		return conv.Unknown, conv.Rev20260728, nil
@@ -146,7 +155,7 @@ func parseRange(text string) (from, to conv.Rev, err error) {
 	case strings.HasPrefix(text, ">="):
 		first = text[2:]
 		last = "26"
-	case !ranged:
+	case !isRange: // one revision
 		last = first
 	}
 	from, fromOK := conv.ParseShort(first)
@@ -157,6 +166,7 @@ func parseRange(text string) (from, to conv.Rev, err error) {
 	return from, to, nil
 }
 
+// describeRange returns the revisions of a rule in words.
 func (r Rule) describeRange() string {
 	if r.From == conv.Unknown {
 		return "all revisions"
@@ -177,14 +187,14 @@ func (r Rule) Page(rev conv.Rev) string {
 	if rev == conv.Unknown {
 		rev = r.To
 	}
-	best := pages[0]
-	for i := len(pages) - 1; i >= 0; i-- {
-		if strings.HasPrefix(pages[i], rev.String()+"/") {
-			return pages[i]
+	general := pages[0]
+	for _, page := range slices.Backward(pages) {
+		if strings.HasPrefix(page, rev.String()+"/") {
+			return page
 		}
-		if strings.Contains(pages[i], "*") {
-			best = pages[i]
+		if strings.Contains(page, "*") {
+			general = page
 		}
 	}
-	return strings.Replace(best, "*", rev.String(), 1)
+	return strings.Replace(general, "*", rev.String(), 1)
 }

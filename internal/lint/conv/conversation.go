@@ -61,7 +61,7 @@ type Conversation struct {
 	state       map[string]any
 }
 
-// tables index requests and streams.
+// tables index the requests and streams of a conversation.
 type tables struct {
 	calls     recent.Map[string, *Call]
 	tokens    recent.Map[string, *Call]
@@ -210,6 +210,8 @@ func (c *Conversation) revOfReply(call *Call, m *wire.Message, s *Stream) Rev {
 	return c.Session
 }
 
+// showsR26 reports whether the response to a request that states 2026-07-28 shows that the server
+// supports this revision.
 func showsR26(call *Call, m *wire.Message, s *Stream) bool {
 	if m.Error != nil {
 		return perRequestCodes[m.Error.Code]

@@ -98,7 +98,7 @@ type Event struct {
 	Call   *Call
 	Stream *Stream
 	Rev    Rev
-	// Value is the JSON value that the event is about, At its JSON pointer in the message, Members
+	// Value is the JSON value that the event is about, Pointer its JSON pointer in the message, Members
 	// its members if it is an object.
 	Value   json.RawMessage
 	Pointer string

@@ -51,14 +51,16 @@ func (c *Conversation) findStream(f *wire.Frame) *Stream {
 	return s
 }
 
+// readHead reads the head of an HTTP request or response.
 func (c *Conversation) readHead(f *wire.Frame, s *Stream) {
 	if s == nil || f.HTTP == nil {
 		return
 	}
 	if f.Dir == wire.Sent {
 		s.Request = f.HTTP
-		s.MCP = s.MCP || f.HTTP.Method == "GET" && strings.Contains(f.HTTP.Field("Accept"), "text/event-stream") ||
-			f.HTTP.Method == "DELETE"
+		opensStream := f.HTTP.Method == "GET" && strings.Contains(f.HTTP.Field("Accept"), "text/event-stream")
+		endsSession := f.HTTP.Method == "DELETE"
+		s.MCP = s.MCP || opensStream || endsSession
 		return
 	}
 	s.Response = f.HTTP
@@ -66,10 +68,12 @@ func (c *Conversation) readHead(f *wire.Frame, s *Stream) {
 	c.send(Event{Kind: OnHead, Frame: f, Stream: s, Call: s.Call, Rev: c.revOf(s)})
 }
 
+// readClose reads the end of a stream or of the connection.
 func (c *Conversation) readClose(f *wire.Frame, s *Stream) {
 	c.send(Event{Kind: OnClose, Frame: f, Stream: s, Rev: c.revOf(s)})
 }
 
+// readEvent reads a server-sent event, and the message in it.
 func (c *Conversation) readEvent(f *wire.Frame, s *Stream) {
 	if s == nil {
 		return
@@ -90,22 +94,30 @@ func (c *Conversation) readEvent(f *wire.Frame, s *Stream) {
 // readBody reads an HTTP body or a line of stdio. The body of an HTTP error may be something else than
 // JSON-RPC, and the body of an authorization server always is.
 func (c *Conversation) readBody(f *wire.Frame, s *Stream) {
-	switch {
-	case s == nil: // a line of stdio is a message
-	case f.Dir == wire.Sent:
-		s.MCP = s.MCP || bytes.Contains(f.Raw, []byte(`"jsonrpc"`))
-		if !s.MCP {
-			c.send(Event{Kind: OnOther, Frame: f, Stream: s, Value: f.Raw})
-			return
-		}
-	case !s.MCP:
-		c.send(Event{Kind: OnOther, Frame: f, Stream: s, Value: f.Raw, Rev: c.revOf(s)})
-		return
-	case c.SSE && s.Sent != wire.Invalid, // over HTTP+SSE the answer is in the stream, not in the response to a POST
-		s.Status() >= 300 && !bytes.Contains(f.Raw, []byte(`"jsonrpc"`)):
+	if s == nil { // a line of stdio is a message
+		c.readMessage(f, s)
 		return
 	}
-	c.readMessage(f, s)
+	isJSONRPC := bytes.Contains(f.Raw, []byte(`"jsonrpc"`))
+	if f.Dir == wire.Sent {
+		s.MCP = s.MCP || isJSONRPC
+		if s.MCP {
+			c.readMessage(f, s)
+		} else {
+			c.send(Event{Kind: OnOther, Frame: f, Stream: s, Value: f.Raw})
+		}
+		return
+	}
+	if !s.MCP {
+		c.send(Event{Kind: OnOther, Frame: f, Stream: s, Value: f.Raw, Rev: c.revOf(s)})
+		return
+	}
+	// Over HTTP+SSE the answer is in the stream, not in the response to a POST.
+	isReceipt := c.SSE && s.Sent != wire.Invalid
+	isErrorPage := s.Status() >= 300 && !isJSONRPC
+	if !isReceipt && !isErrorPage {
+		c.readMessage(f, s)
+	}
 }
 
 // Limits of lines.
@@ -125,10 +137,11 @@ type noiseLines struct {
 	inString, escaped bool
 }
 
+// add adds a line, and emits the lines so far if they form a value or cannot become one.
 func (l *noiseLines) add(f wire.Frame) {
 	if len(l.pending) == 0 {
-		first := bytes.TrimLeft(f.Raw, jsonraw.WhiteSpace)
-		if len(first) == 0 || first[0] != '{' && first[0] != '[' {
+		text := bytes.TrimLeft(f.Raw, jsonraw.WhiteSpace)
+		if !IsObject(text) && !IsArray(text) {
 			l.emit(&f, false)
 			return
 		}
@@ -140,11 +153,12 @@ func (l *noiseLines) add(f wire.Frame) {
 	switch {
 	case l.size > maxNoiseBytes || len(l.pending) > maxNoiseLines:
 		l.flush()
-	case l.depth > 0: // more lines follow
+	case l.depth > 0:
+		// More lines follow.
 	case len(l.pending) > 1 && jsonraw.Valid(l.joined()) == nil:
-		head := l.pending[0]
+		first := l.pending[0]
 		l.pending = nil
-		l.emit(&head, true)
+		l.emit(&first, true)
 	default:
 		l.flush()
 	}
@@ -169,24 +183,29 @@ func (l *noiseLines) countBrackets(raw []byte) {
 	}
 }
 
-func (l *noiseLines) joined() (whole []byte) {
+// joined returns the pending lines as one text.
+func (l *noiseLines) joined() []byte {
+	var text []byte
 	for _, line := range l.pending {
-		whole = append(append(whole, line.Raw...), '\n')
+		text = append(text, line.Raw...)
+		text = append(text, '\n')
 	}
-	return whole
+	return text
 }
 
 // flush reports the lines that do not form a JSON value.
 func (l *noiseLines) flush() {
-	all := l.pending
+	pending := l.pending
 	l.pending = nil
-	for i := range all {
-		l.emit(&all[i], false)
+	for i := range pending {
+		l.emit(&pending[i], false)
 	}
 }
 
-func (c *Conversation) sendNoise(f *wire.Frame, joined bool) {
+// sendNoise emits the event for bytes that are no message. isJoined reports that f is the first of
+// several lines that form one JSON value.
+func (c *Conversation) sendNoise(f *wire.Frame, isJoined bool) {
 	if len(bytes.TrimSpace(f.Raw)) > 0 {
-		c.send(Event{Kind: OnNoise, Frame: f, Value: f.Raw, IsJoined: joined, Rev: c.revOf(nil)})
+		c.send(Event{Kind: OnNoise, Frame: f, Value: f.Raw, IsJoined: isJoined, Rev: c.revOf(nil)})
 	}
 }

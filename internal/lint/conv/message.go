@@ -27,6 +27,7 @@ func (c *Conversation) readMessage(f *wire.Frame, s *Stream) {
 	}
 }
 
+// readSent reads a message of the client, or each message of a batch.
 func (c *Conversation) readSent(f *wire.Frame, s *Stream, m *wire.Message) {
 	if m.Kind == wire.Batch {
 		for _, item := range m.Items {
@@ -120,25 +121,30 @@ func (c *Conversation) closeCall(call *Call) {
 	}
 }
 
-// findCall returns the request of a response. It prefers a request in the same HTTP exchange, because
-// some clients use one id for all requests. loose is set if the response has no id and only one
-// request is waiting.
-func (c *Conversation) findCall(m *wire.Message, s *Stream) (call *Call, loose bool) {
+// findCall returns the request of a response, or nil if it is unknown. It prefers a request in the
+// same HTTP exchange, because some clients use one id for all requests. A response without an id
+// belongs to the first request of its exchange if that has no response.
+func (c *Conversation) findCall(m *wire.Message, s *Stream) *Call {
 	key := Key(m.ID)
 	if s != nil && s.Call != nil && s.Call.key == key {
-		return s.Call, false
+		return s.Call
 	}
-	call = c.Call(key)
-	if call != nil && (s == nil || call.Stream == s || c.SSE || s.Request == nil || s.IsGet()) {
-		return call, false
+	call := c.Call(key)
+	if call != nil && c.mayAnswer(s, call) {
+		return call
 	}
-	if m.ID != nil && string(m.ID) != "null" {
-		return nil, false
+	hasID := m.ID != nil && string(m.ID) != "null"
+	if !hasID && s != nil && s.Call != nil && s.Call.Answers == 0 {
+		return s.Call
 	}
-	if s != nil && s.Call != nil && s.Call.Answers == 0 {
-		return s.Call, true
-	}
-	return nil, false
+	return nil
+}
+
+// mayAnswer reports whether a stream can have the response to a request of another exchange: over
+// HTTP+SSE, on a stream that was opened by GET, or if the request of the stream was not recorded.
+// Over stdio (s is nil) it is always true.
+func (c *Conversation) mayAnswer(s *Stream, call *Call) bool {
+	return s == nil || call.Stream == s || c.SSE || s.Request == nil || s.IsGet()
 }
 
 // CallWithOtherIDType returns the request whose id equals a response's id except for the JSON type, or nil.
@@ -146,11 +152,15 @@ func (c *Conversation) CallWithOtherIDType(id json.RawMessage) *Call {
 	return c.Call(keyInOtherType(id))
 }
 
+// isReply reports whether a message is a result or an error, also an invalid one.
 func isReply(m *wire.Message) bool {
-	return m.Kind == wire.Response || m.Kind == wire.ErrorResponse ||
-		m.Kind == wire.Invalid && (m.Result != nil || m.Error != nil) && m.Method == ""
+	if m.Kind == wire.Invalid {
+		return m.Method == "" && (m.Result != nil || m.Error != nil)
+	}
+	return m.Kind == wire.Response || m.Kind == wire.ErrorResponse
 }
 
+// readReceived reads a message of the server that is no batch.
 func (c *Conversation) readReceived(f *wire.Frame, s *Stream, m *wire.Message) {
 	e := Event{Conversation: c, Frame: f, Stream: s, Message: m, Method: m.Method}
 	if s != nil {
@@ -189,10 +199,12 @@ func (c *Conversation) readReceived(f *wire.Frame, s *Stream, m *wire.Message) {
 	c.send(e)
 }
 
+// readReply reads a result or an error. It emits the events of the message, then of its parts, and
+// last OnDone.
 func (c *Conversation) readReply(e Event) {
 	m := e.Message
 	s := e.Stream
-	e.Call, _ = c.findCall(m, s)
+	e.Call = c.findCall(m, s)
 	e.Rev = c.revOfReply(e.Call, m, s)
 	e.Method = ""
 	if e.Call != nil {

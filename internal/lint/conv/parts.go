@@ -40,6 +40,9 @@ func ListOf(method string) (member, name string) {
 // maxItems limits the events per message and kind.
 const maxItems = 10_000
 
+// maxIcons limits the icons of one entry.
+const maxIcons = 100
+
 // sendParts emits the events for the contents of a result.
 func sendParts(e Event) {
 	if l, ok := listShapes[e.Method]; ok {
@@ -78,10 +81,10 @@ func sendParts(e Event) {
 	case "initialize":
 		sendIcons(e, Inside(e.Value, "serverInfo", "icons"), "/result/serverInfo/icons")
 	}
-	if asks, err := jsonraw.Object(e.Members.Value("inputRequests")); err == nil {
-		for _, m := range asks {
-			at := jsonraw.Pointer("/result/inputRequests", m.Name)
-			sendQuestion(e, TextInside(m.Value, "method"), Inside(m.Value, "params"), at+"/params")
+	if requests, err := jsonraw.Object(e.Members.Value("inputRequests")); err == nil {
+		for _, m := range requests {
+			pointer := jsonraw.Pointer("/result/inputRequests", m.Name)
+			sendQuestion(e, TextInside(m.Value, "method"), Inside(m.Value, "params"), pointer+"/params")
 		}
 	}
 }
@@ -106,9 +109,10 @@ func sendPart(e Event) {
 	}
 }
 
+// sendIcons emits the events for a list of icons; at is its JSON pointer.
 func sendIcons(e Event, raw json.RawMessage, at string) {
 	icons, _ := jsonraw.Array(raw)
-	for i, icon := range icons[:min(len(icons), 100)] {
+	for i, icon := range icons[:min(len(icons), maxIcons)] {
 		part := e
 		part.Kind = OnIcon
 		part.Value = icon
