@@ -60,7 +60,7 @@ func TestSlowDiskLosesNothing(t *testing.T) {
 
 // Frames that come faster than their lines are composed wait for that and not in memory; those that
 // wait for the disk, and a large one among few, do not hold up the caller.
-func TestQueueIsShort(t *testing.T) {
+func TestQueueBoundsUnwrittenFrames(t *testing.T) {
 	for _, c := range []struct {
 		frames, bytes, onDisk, more int
 		want                        bool
@@ -104,7 +104,7 @@ func TestQueueCountsWhatWaits(t *testing.T) {
 }
 
 // A date is written as package time writes it.
-func TestTimesAreThoseOfPackageTime(t *testing.T) {
+func TestTimesAreWrittenLikePackageTime(t *testing.T) {
 	for _, at := range []time.Time{
 		noon, noon.Add(1), noon.Add(120 * time.Millisecond), noon.Add(time.Second - 1), noon.Add(time.Second),
 		noon.In(time.FixedZone("", -3600)), time.Unix(-1, 5), time.Date(12345, 1, 2, 3, 4, 5, 600, time.UTC), noon,
@@ -140,7 +140,7 @@ func TestFileThatCannotBeLockedIsNotHeld(t *testing.T) {
 }
 
 // What is stopped leaves the plain run, and nothing else.
-func TestCompressIsStopped(t *testing.T) {
+func TestStoppedCompressionKeepsPlainRun(t *testing.T) {
 	defer func(n int64) { CompressFrom = n }(CompressFrom)
 	CompressFrom = 1
 	ring := NewRing(t.TempDir())

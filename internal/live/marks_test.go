@@ -13,7 +13,7 @@ import (
 )
 
 // Marks are there again when the recording is opened anew, and in no other recording.
-func TestMarks(t *testing.T) {
+func TestMarksSurviveReopening(t *testing.T) {
 	dir := t.TempDir()
 	files, err := state.Open(filepath.Join(dir, "live"))
 	if err != nil {

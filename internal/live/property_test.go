@@ -91,7 +91,7 @@ func still(t testing.TB, o Options) *Store {
 
 // However a file grows, in lines or within them, the rows are those of the whole file, and those
 // that a query finds are those that a fresh query finds.
-func TestAnyChunking(t *testing.T) {
+func TestRowsDoNotDependOnChunking(t *testing.T) {
 	files, _ := filepath.Glob(filepath.Join("..", "capture", "rows", "testdata", "*.jsonl"))
 	all := map[string][]byte{"calls": calls(capture.Head{Started: noon, By: capture.ByTap}, 0, 60)}
 	for _, name := range files {
@@ -194,7 +194,7 @@ func same(t testing.TB, s *Store) {
 }
 
 // Wherever a recorder is that turns to another file, each exchange is in one of them.
-func TestRecordingThatTurns(t *testing.T) {
+func TestRotatedRecordingHasEachExchangeOnce(t *testing.T) {
 	for seed := range uint64(15) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		whole := capture.NewRing(t.TempDir())
@@ -287,7 +287,7 @@ func turn(t testing.TB, ring *capture.Ring, random *rand.Rand, bytes int64) {
 }
 
 // Views may ask while rows come, and searches end with the Store.
-func TestAskedWhileItGrows(t *testing.T) {
+func TestQueriesWhileFileGrows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.jsonl")
 	head := capture.Head{Started: noon, Target: "t", By: capture.ByProxy}
 	write(t, path, calls(head, 0, 2000))

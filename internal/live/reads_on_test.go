@@ -116,7 +116,7 @@ func compare(t *testing.T, s *live.Store, dir string, most int, what string) {
 }
 
 // Whatever becomes of the recordings, a view shows after each step what a fresh one shows.
-func TestAViewThatReadsOnShowsWhatAFreshOneShows(t *testing.T) {
+func TestContinuedViewEqualsFreshView(t *testing.T) {
 	// Recordings are small, so that a schedule takes little time.
 	before := rows.SetSizes(rows.Sizes{IndexFrom: 16 << 10, CompressFrom: 16 << 10, PageRows: 32})
 	defer rows.SetSizes(before)

@@ -91,7 +91,7 @@ func TestARecordingThatIsReplaced(t *testing.T) {
 }
 
 // Lines behind the end of a run are shown: a recorder writes what it is given until it is closed.
-func TestLinesBehindTheEndOfARun(t *testing.T) {
+func TestLinesAfterEndOfRunAreShown(t *testing.T) {
 	ring := capture.NewRing(t.TempDir())
 	head := capture.Head{Started: noon, Run: 1, By: capture.ByTap}
 	write(t, ring.Path(1), append(calls(head, 0, 3), capture.AppendEnd(nil, capture.End{Time: noon})...))

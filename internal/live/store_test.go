@@ -179,7 +179,7 @@ func TestOpenCallsSortByTheTimeSoFar(t *testing.T) {
 	}
 }
 
-func TestRingThatGrows(t *testing.T) {
+func TestGrowingRing(t *testing.T) {
 	ring := capture.NewRing(t.TempDir())
 	begin := func(run, count int, by string) {
 		head := capture.Head{Started: noon.Add(time.Duration(run) * time.Hour), Target: "t", By: by, Run: run}
@@ -230,7 +230,7 @@ func read(t testing.TB, path string) []byte {
 }
 
 // What is hidden stays so in what comes later.
-func TestHiddenInWhatGrows(t *testing.T) {
+func TestGrowingFileKeepsHiddenValues(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.jsonl")
 	head := capture.Head{Started: noon, Target: "t", By: capture.ByProxy}
 	write(t, path, calls(head, 0, 2))
@@ -247,7 +247,7 @@ func TestHiddenInWhatGrows(t *testing.T) {
 }
 
 // What is hidden stays so in the heads and the rows of a recording that is read again.
-func TestHiddenInWhatIsReadAgain(t *testing.T) {
+func TestRereadFileKeepsHiddenValues(t *testing.T) {
 	ring := capture.NewRing(t.TempDir())
 	head := capture.Head{Started: noon, Target: "https://acme/mcp", By: capture.ByProxy, Run: 1}
 	write(t, ring.Path(1), calls(head, 0, 900))

@@ -26,7 +26,7 @@ func message(d *Desk, text string) Candidate {
 
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
-func TestWhatIsHeldTooLongPasses(t *testing.T) {
+func TestMessageHeldTooLongIsReleased(t *testing.T) {
 	d := desk(t, "")
 	d.Longest = time.Millisecond
 	if v := d.Hold(t.Context(), message(d, ping)); v.How != Released || v.Why != "nothing was decided in 1ms" {
@@ -40,7 +40,7 @@ func TestWhatIsHeldTooLongPasses(t *testing.T) {
 	}
 }
 
-func TestWhatHasNoRoomPasses(t *testing.T) {
+func TestMessagesBeyondTheLimitAreNotHeld(t *testing.T) {
 	d := desk(t, "")
 	if v := d.Hold(t.Context(), message(d, `{"jsonrpc":"2.0","method":"`+strings.Repeat("x", maxWaitingMessage)+`"}`)); v.How != "" {
 		t.Errorf("a long message was %s", v.How)

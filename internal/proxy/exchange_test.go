@@ -267,7 +267,7 @@ func TestProxyCarriesTheOldTransport(t *testing.T) {
 }
 
 // What gives a state back is read, however its names are escaped.
-func TestWhatGivesAStateBackIsRead(t *testing.T) {
+func TestRequestStateIsFoundInAnySpelling(t *testing.T) {
 	for _, text := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"requestState":"s"}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"inputResponses":{}}}`,

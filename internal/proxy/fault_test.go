@@ -166,7 +166,7 @@ func TestExpiredSessions(t *testing.T) {
 }
 
 // A rule that lets nothing through waits for the client, and for no longer.
-func TestWhatNeverComesEndsWithTheClient(t *testing.T) {
+func TestHangingFaultEndsWithClient(t *testing.T) {
 	var mu sync.Mutex
 	asked := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -284,7 +284,7 @@ func TestCutWhileTheClientWrites(t *testing.T) {
 }
 
 // A client that is gone waits for nothing any more.
-func TestWhatIsDelayedEndsWithTheClient(t *testing.T) {
+func TestDelayEndsWithClient(t *testing.T) {
 	w := NewWatcher(WatcherOptions{Now: time.Now, Tap: func(wire.Frame) {}})
 	defer w.Close()
 	gone, client := io.Pipe()
@@ -298,8 +298,8 @@ func TestWhatIsDelayedEndsWithTheClient(t *testing.T) {
 	}
 }
 
-// TestPipesChangeNothing passes random lines.
-func TestPipesChangeNothing(t *testing.T) {
+// TestPipesRelayBytesUnchanged passes random lines.
+func TestPipesRelayBytesUnchanged(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var all bytes.Buffer
 	for range 2000 {

@@ -126,8 +126,8 @@ func TestHeldOnPipes(t *testing.T) {
 	}
 }
 
-// TestHoldingBeginsAtALine turns holding on and off while bytes cross in pieces of any size.
-func TestHoldingBeginsAtALine(t *testing.T) {
+// TestHoldingStartsAtLineBoundary turns holding on and off while bytes cross in pieces of any size.
+func TestHoldingStartsAtLineBoundary(t *testing.T) {
 	all := strings.Repeat(call1+note+"noise\n", 40)
 	for size := 1; size < 200; size += 7 {
 		w := NewWatcher(WatcherOptions{Now: time.Now, Tap: func(wire.Frame) {}})
@@ -152,8 +152,8 @@ func TestHoldingBeginsAtALine(t *testing.T) {
 	}
 }
 
-// TestAnswersBetweenLines answers a request while a line of the server is on its way.
-func TestAnswersBetweenLines(t *testing.T) {
+// TestInjectedResponseWaitsForLineEnd answers a request while a line of the server is on its way.
+func TestInjectedResponseWaitsForLineEnd(t *testing.T) {
 	w := NewWatcher(WatcherOptions{Now: time.Now, Tap: func(wire.Frame) {}})
 	defer w.Close()
 	d := deskOf(t, "", decider{"sent": {How: Answered, Raw: []byte(`{}`)}})
@@ -177,8 +177,8 @@ func TestAnswersBetweenLines(t *testing.T) {
 	}
 }
 
-// TestSidesDoNotWait begins to pass on what the server writes while it reads nothing.
-func TestSidesDoNotWait(t *testing.T) {
+// TestPipeDirectionsAreIndependent begins to pass on what the server writes while it reads nothing.
+func TestPipeDirectionsAreIndependent(t *testing.T) {
 	w := NewWatcher(WatcherOptions{Now: time.Now, Tap: func(wire.Frame) {}})
 	defer w.Close()
 	reads, server := io.Pipe()
@@ -195,7 +195,7 @@ func TestSidesDoNotWait(t *testing.T) {
 	sent.Wait()
 }
 
-func TestStormOnAPipe(t *testing.T) {
+func TestRandomFaultsOnPipe(t *testing.T) {
 	w := NewWatcher(WatcherOptions{Now: time.Now, Tap: func(wire.Frame) {}})
 	defer w.Close()
 	var server, client bytes.Buffer
@@ -310,8 +310,8 @@ func TestHeldOverHTTP(t *testing.T) {
 	}
 }
 
-// TestHoldingBeginsInAStream turns holding on while a stream is open.
-func TestHoldingBeginsInAStream(t *testing.T) {
+// TestHoldingStartsInsideStream turns holding on while a stream is open.
+func TestHoldingStartsInsideStream(t *testing.T) {
 	pieces := make(chan string, 9)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -353,7 +353,7 @@ func TestHoldingBeginsInAStream(t *testing.T) {
 	read(first + second[:5])
 }
 
-func TestHeldWhileTheClientLeaves(t *testing.T) {
+func TestHeldMessageIsDroppedIfClientLeaves(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the server was asked") }))
 	defer server.Close()
 	b := proxied(t, WatcherOptions{}, server.URL)

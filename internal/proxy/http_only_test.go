@@ -19,7 +19,7 @@ import (
 
 // A request without a request of JSON-RPC is listed where it failed, with the channel,
 // and nowhere else: streams that open, end in order, or that a server does not have.
-func TestBareRequestsAreListedWhereTheyFail(t *testing.T) {
+func TestFailedRequestsWithoutMessageAreListed(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status := map[string]int{"/none": 405, "/secret": 401, "/lost": 404, "/took": 202}[r.URL.Path]
 		switch {

@@ -8,7 +8,7 @@ import (
 
 // A conversation is named by its first request that says so, and anew by initialize; the server by
 // the first result that does.
-func TestIntroductions(t *testing.T) {
+func TestConversationsAreNamedByFirstRequest(t *testing.T) {
 	desk := &Desk{}
 	const target = "http://127.0.0.1/mcp"
 	for _, step := range []struct{ request, result, client, server string }{

@@ -224,7 +224,7 @@ func changesNothing(t *testing.T, faults *Desk) {
 }
 
 // What comes is handed on when it comes, piece by piece, in both directions.
-func TestProxyHoldsNothingBack(t *testing.T) {
+func TestProxyForwardsEachPieceAtOnce(t *testing.T) {
 	next := make(chan string)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		buf := make([]byte, 100)
@@ -264,7 +264,7 @@ func TestProxyHoldsNothingBack(t *testing.T) {
 }
 
 // The part of a cut body that came is recorded, and is not a message.
-func TestProxySeesACutBody(t *testing.T) {
+func TestProxyRecordsCutBody(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Content-Length", "30")
@@ -285,7 +285,7 @@ func TestProxySeesACutBody(t *testing.T) {
 }
 
 // What stands on a stream and is no event is recorded all the same.
-func TestProxySeesWhatIsNoEvent(t *testing.T) {
+func TestProxyRecordsLinesThatAreNoEvents(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		io.WriteString(w, "{\"a\": 1}\n\nfoo: bar\ndata: {}\n\nid: 1\ndata: ha")
@@ -385,7 +385,7 @@ func TestProxyStaysUnderItsRoutes(t *testing.T) {
 
 // A server that is not there, one that dies on the way and one that is the proxy
 // itself are told apart from a server that answers.
-func TestProxyTellsOfDeadServers(t *testing.T) {
+func TestProxyDistinguishesDeadServers(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		io.WriteString(w, "id: 1\ndata:\n\n")
@@ -502,7 +502,7 @@ func TestProxyRecordsAResponseClosedEarly(t *testing.T) {
 }
 
 // A Tap may be as slow as it likes: it loses frames, and the client gets every byte.
-func TestProxyWaitsForNobodyWhoLooks(t *testing.T) {
+func TestProxyDoesNotWaitForSlowTap(t *testing.T) {
 	const pieces = 400
 	piece := "data: " + strings.Repeat("y", 1000) + "\n\n"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -538,7 +538,7 @@ func TestProxyWaitsForNobodyWhoLooks(t *testing.T) {
 }
 
 // Of what a client does not read, little waits in the proxy.
-func TestProxyHoldsTheServerBack(t *testing.T) {
+func TestProxyBuffersLittleForSlowClient(t *testing.T) {
 	const most = 64 << 20
 	wrote := make(chan int, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -622,7 +622,7 @@ func TestProxyCarriesManyAtOnce(t *testing.T) {
 
 // The transport reads on behind a body's end, and the client's is closed as soon as the
 // response is there: that must not break the connection on which that is read.
-func TestProxyReadsNoBodyBehindItsEnd(t *testing.T) {
+func TestProxyStopsReadingAtEndOfBody(t *testing.T) {
 	w := NewWatcher(WatcherOptions{Tap: func(wire.Frame) {}, Now: time.Now})
 	defer w.Close()
 	calls := 0

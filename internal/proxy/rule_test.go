@@ -138,7 +138,7 @@ func TestTheFirstRuleThatFiresWins(t *testing.T) {
 	}
 }
 
-func TestServerMessagesAreAskedAboutWhereTheFilterSaysSo(t *testing.T) {
+func TestRulesAskAboutServerMessagesByFilter(t *testing.T) {
 	for text, want := range map[string]bool{
 		"when do delay 1s": false, "when progressNote do delay 1s": false, "when dir:received do delay 1s": true,
 		"when method:notifications/* do delay 1s": true, "when dir:sent do delay 1s": false,
@@ -173,7 +173,7 @@ func TestTheSameSeedGivesTheSameFaults(t *testing.T) {
 	}
 }
 
-func TestRulesOfATime(t *testing.T) {
+func TestRulesWithTimeRange(t *testing.T) {
 	now := noon
 	s := newSet(t, 1, LinkStdio, "when after 30s for 10s do hang")
 	s.Now = func() time.Time { return now }
@@ -185,7 +185,7 @@ func TestRulesOfATime(t *testing.T) {
 	}
 }
 
-func TestActionsThatATransportCannotDo(t *testing.T) {
+func TestActionsThatTransportLacksAreRefused(t *testing.T) {
 	for text, link := range map[string]Link{
 		"status 503": LinkStdio | LinkChild, "401": LinkStdio, "header A: b": LinkStdio, "expire-session": LinkStdio,
 		"cut after event 2": LinkStdio, "banner x": LinkHTTP, "kill child": LinkStdio,
@@ -253,7 +253,7 @@ func TestRowsOfTheFaultTable(t *testing.T) {
 	}
 }
 
-func TestResponsesThatAreMadeUp(t *testing.T) {
+func TestFaultResponses(t *testing.T) {
 	d := newSet(t, 1, LinkStdio, `when do rpc -32603 "boom" {"a":1}`).ask(wire.Sent, echoCall)
 	if b := d.ownResponse(); string(b) != `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"boom","data":{"a":1}}}` {
 		t.Errorf("got %s", b)

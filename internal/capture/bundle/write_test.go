@@ -82,9 +82,9 @@ func TestABundleIsAPageAndAnArchive(t *testing.T) {
 	}
 }
 
-// TestThePageKeepsItsPolicy: one script and one style, whose hashes are in the policy, and no
+// TestPageHasContentSecurityPolicy: one script and one style, whose hashes are in the policy, and no
 // way to make elements of text.
-func TestThePageKeepsItsPolicy(t *testing.T) {
+func TestPageHasContentSecurityPolicy(t *testing.T) {
 	page := string(bytes.Join(buildPage(Content{Data: []byte("{}"), Script: "1", Style: "p{}"}), nil))
 	policy := regexp.MustCompile(`Content-Security-Policy" content="([^"]*)"`).FindStringSubmatch(page)
 	if policy == nil || !strings.HasPrefix(policy[1], "default-src 'none'; ") {
@@ -132,8 +132,8 @@ func TestEachMember(t *testing.T) {
 	}
 }
 
-// TestTooLargeIsNotWritten: what Open would refuse is not written.
-func TestTooLargeIsNotWritten(t *testing.T) {
+// TestWriteRefusesWhatOpenWouldRefuse: what Open would refuse is not written.
+func TestWriteRefusesWhatOpenWouldRefuse(t *testing.T) {
 	c := contentOf(t, oneCall+strings.Repeat("\n", minRatioBytes), "{}")
 	err := Write(io.Discard, c)
 	if _, ok := errors.AsType[*Error](err); !ok {

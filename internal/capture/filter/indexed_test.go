@@ -79,7 +79,7 @@ func TestFiltersFindTheSameWithAnIndex(t *testing.T) {
 }
 
 // May passes over no page with a row that is wanted, and over most of those without.
-func TestPagesThatMayHaveARow(t *testing.T) {
+func TestMaySkipsOnlyPagesWithoutMatch(t *testing.T) {
 	lines, fill := []byte(nil), strings.Repeat("lorem ipsum dolor sit amet ", 20)
 	for i := range 1600 {
 		at := filterNow.Add(time.Duration(i-1600) * time.Minute)

@@ -10,7 +10,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-func TestFiltersOfMessagesOnTheirWay(t *testing.T) {
+func TestFiltersOfLiveMessages(t *testing.T) {
 	var l rows.Live
 	open := wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"clientInfo":{"name":"claude-ai","version":"1"}}}`))
 	opened := l.Row("http://h/mcp", "", wire.Sent, nil, open)

@@ -220,7 +220,7 @@ func TestFilterDayIsACalendarDay(t *testing.T) {
 }
 
 // The traffic is not looked at where the row decides.
-func TestFilterLooksIntoMessagesLast(t *testing.T) {
+func TestFilterReadsMessagesOnlyIfNeeded(t *testing.T) {
 	for _, c := range []struct {
 		text  string
 		needs bool

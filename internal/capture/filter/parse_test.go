@@ -60,7 +60,7 @@ func plainest(n node) string {
 	return ""
 }
 
-func TestFilterInItsPlainestForm(t *testing.T) {
+func TestFilterString(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", ""},
 		{" \t\n ", ""},
@@ -185,7 +185,7 @@ func TestFilterErrorsPointAtTheirColumn(t *testing.T) {
 }
 
 // Where there are only so many words, the error has them for a suggestion.
-func TestFilterErrorsKnowTheWords(t *testing.T) {
+func TestFilterErrorsSuggestWords(t *testing.T) {
 	for text, word := range map[string]string{"methd:x": "method", "is:opn": "open", "channel:timout": "timeout"} {
 		_, err := Parse(text, filterNow, judge)
 		got := err.(*Error)
@@ -220,7 +220,7 @@ func TestFilterErrorsKnowTheRules(t *testing.T) {
 }
 
 // Rows are judged only where nothing else decides.
-func TestFilterJudgesLast(t *testing.T) {
+func TestFilterJudgesOnlyIfNeeded(t *testing.T) {
 	asked := &askedJudge{}
 	for text, want := range map[string]int{"has:finding method:x": 0, "finding:L106 or method:tools/call": 0, "has:retry": 0, "finding:L106": 1, "-has:finding": 1} {
 		f, err := Parse(text, filterNow, asked)

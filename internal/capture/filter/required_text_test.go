@@ -125,7 +125,7 @@ func seek(re *regexp.Regexp, line []byte) (plain, quick bool, err error) {
 
 // What an expression finds is the same however it is looked for: made-up expressions
 // over made-up bytes, which share a few letters, so that many are found.
-func TestExpressionsFindTheSame(t *testing.T) {
+func TestExpressionSearchesAgree(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 6))
 	letters := []string{"a", "b", "A", "k", "s", "K", "ſ", "\u212a", "é", "É", "ß", "ẞ", "ı", "İ", "σ", "ς", `"`, `\`, "/", "\n", "\t", "\x01", "<", "u", "0", "\xff", "\uFFFD", " "}
 	some := func(n int) (text string) {

@@ -215,7 +215,7 @@ func TestHAROfLongTexts(t *testing.T) {
 }
 
 // What is secret by now is hidden in what is given out of an older recording.
-func TestHARHidesWhatIsKnownByNow(t *testing.T) {
+func TestHARHidesNewSecrets(t *testing.T) {
 	c := captureOf(t, requestHead(1, "http://x/known-one"), sentBody(1, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"known-one"}}`))
 	var s redact.Secrets
 	s.Learn("known-one")

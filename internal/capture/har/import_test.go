@@ -44,7 +44,7 @@ func seen(r *rows.Row) string {
 		" ", r.Sent, " ", r.Received, " ", r.Notes.Notifications, " ", r.Notes.Questions)
 }
 
-func TestArchivesComeBack(t *testing.T) {
+func TestExportedArchiveIsImportedBack(t *testing.T) {
 	golden, err := rows.Open(filepath.Join("..", "rows", "testdata", "golden.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -194,7 +194,7 @@ func TestArchivesOfBrowsers(t *testing.T) {
 }
 
 // Programs write the same in different shapes. What an archive does not have is no failure of the server.
-func TestShapesOfArchives(t *testing.T) {
+func TestArchivesOfDifferentPrograms(t *testing.T) {
 	const (
 		url      = `"https://mcp.example/mcp"`
 		call     = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`
@@ -294,8 +294,8 @@ func TestOtherFilesAreNoArchives(t *testing.T) {
 	}
 }
 
-// TestNoPartMayBeLarge: each part is in memory, of which a stranger's file would take any amount. The file may be large.
-func TestNoPartMayBeLarge(t *testing.T) {
+// TestLargePartsAreRefused: each part is in memory, of which a stranger's file would take any amount. The file may be large.
+func TestLargePartsAreRefused(t *testing.T) {
 	large := `"` + strings.Repeat("x", 300<<10) + `"`
 	for text, want := range map[string]string{
 		`{"comment":` + large + `,"log":{"entries":[]}}`:                                          "larger than",

@@ -79,7 +79,7 @@ func TestCompressedCaptureIsTheSame(t *testing.T) {
 }
 
 // A run that has ended is compressed, with its time and for its owner only; another one is not.
-func TestWhatIsCompressed(t *testing.T) {
+func TestOnlyEndedRunsAreCompressed(t *testing.T) {
 	compressedFrom(t, 1<<10)
 	begin := func() []byte {
 		lines := capture.AppendHead(nil, capture.Head{Started: noon, By: capture.ByTap, Run: 1})
@@ -162,7 +162,7 @@ func compressRun(ring *capture.Ring, n int) bool {
 
 // Where a command was killed before it deleted the plain run, that one counts, and the next command
 // does it again.
-func TestBothAreThere(t *testing.T) {
+func TestPlainRunCountsBesideCompressedOne(t *testing.T) {
 	ring, _ := ringOf(t, 1)
 	put(t, ring.Path(1)+packed.Extension, []byte("another"))
 	if runs, err := ring.Runs(); err != nil || len(runs) != 1 || runs[0].Path != ring.Path(1) {
@@ -283,7 +283,7 @@ func TestFullPartsAreCompressed(t *testing.T) {
 }
 
 // Parts that are compressed have the exchanges that they had.
-func TestNothingIsLostWherePartsAreCompressed(t *testing.T) {
+func TestCompressedPartsKeepTheirExchanges(t *testing.T) {
 	ring := capture.NewRing(t.TempDir())
 	busy(t, 400, capture.Rotation{Ring: ring, Bytes: 32 << 10, Files: 1000, Carry: Carry})
 	numbers := func() (all []string) {

@@ -12,7 +12,7 @@ import (
 )
 
 // The rows of a recording that is copied as a whole end as they did.
-func TestCopiedRowsEndTheSame(t *testing.T) {
+func TestCopiedRowsHaveSameOutcomes(t *testing.T) {
 	ends := func(c *Capture) (all []string) {
 		for _, r := range c.Rows() {
 			all = append(all, fmt.Sprint(r.Method, " ", r.Name, " ", r.Channel, " ", r.Exit))

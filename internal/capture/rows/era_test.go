@@ -7,7 +7,7 @@ import (
 )
 
 // A request does not have to say in which era it is: what was settled before holds.
-func TestEraIsThatOfTheConversation(t *testing.T) {
+func TestEraOfConversationAppliesToRequests(t *testing.T) {
 	const (
 		initialize = `> {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`
 		discover   = `> {"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`

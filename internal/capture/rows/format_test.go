@@ -73,7 +73,7 @@ func sampleCapture() []byte {
 	return capture.AppendEnd(b, end)
 }
 
-func TestFormatIsAsItWas(t *testing.T) {
+func TestFormatGolden(t *testing.T) {
 	name := filepath.Join("testdata", "format.jsonl")
 	if *update {
 		if err := os.WriteFile(name, sampleCapture(), 0o644); err != nil {
@@ -89,7 +89,7 @@ func TestFormatIsAsItWas(t *testing.T) {
 	}
 }
 
-func TestWhatWasWrittenIsRead(t *testing.T) {
+func TestWrittenCaptureIsReadBack(t *testing.T) {
 	head, frames, end := sample()
 	lines, found := readAll(t, sampleCapture())
 	if len(found) > 0 || len(lines) != len(frames)+2 {

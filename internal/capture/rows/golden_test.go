@@ -96,7 +96,7 @@ func naively(t *testing.T) (all []*naive) {
 	return all
 }
 
-func TestStatisticsAreWhatAnybodyElseComputes(t *testing.T) {
+func TestStatisticsAgreeWithIndependentComputation(t *testing.T) {
 	// Where the answer is the whole story: no notifications, no other endings.
 	plain := func(r *Row) bool {
 		folded := r.Notes

@@ -140,7 +140,7 @@ func TestLinesThatAreReadQuicklyMakeTheSameRows(t *testing.T) {
 }
 
 // What crosses behind a command's ending is a row of its own.
-func TestWhatCrossesBehindTheEnd(t *testing.T) {
+func TestTrafficAfterEndHasOwnRow(t *testing.T) {
 	c, err := Open(written(t, `{"end":{"exit":7,"kind":"transport","method":"tools/call"}}`,
 		`> {"jsonrpc":"2.0","id":1,"method":"ping"}`, `< {"jsonrpc":"2.0","id":1,"result":{}}`))
 	if err != nil {
@@ -177,7 +177,7 @@ func TestLineThatEndsTooEarly(t *testing.T) {
 
 // What a part repeats of the one before is listed there alone, also while it is being
 // repeated, and a copy has what was chosen.
-func TestWhatIsBeingRepeatedIsElsewhere(t *testing.T) {
+func TestRepeatedRowsBelongToEarlierPart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "part.jsonl")
 	part := capture.AppendHead(nil, capture.Head{Started: noon, Run: 2, By: capture.ByProxy, After: 1})
 	cross := func(dir wire.Direction, raw string) {

@@ -246,7 +246,7 @@ func TestIndexHasTheSameRows(t *testing.T) {
 }
 
 // All members of a Row are in an index, or are of no use when its run is over.
-func TestIndexKnowsAllOfARow(t *testing.T) {
+func TestIndexHasAllMembersOfRow(t *testing.T) {
 	const has = " State Run Index Own Target Guesses Within SameAs Guess Conn nth By Again Elsewhere Repeated capture conn head lines" +
 		" Time Dir Apart Method Name ID Channel Cancel Exit Code Duration First Sent Received LastSent Revision Era Status Notes" +
 		" Kinds Orphan Findings Text Hint HTTPOnly Unanswered Reported WrongID Resumable Streamed ForeignType Held Waiting Edited Notified "
@@ -261,7 +261,7 @@ func TestIndexKnowsAllOfARow(t *testing.T) {
 
 // A file that goes on behind its index gives the rows of the whole, whether a new run
 // follows or one that the index took for ended.
-func TestFileGrowsBehindItsIndex(t *testing.T) {
+func TestFileThatGrowsAfterItsIndex(t *testing.T) {
 	smallPages(t, 4, 1)
 	for name, lines := range samples(t) {
 		ends := bytes.SplitAfter(lines, []byte("\n"))
@@ -296,7 +296,7 @@ func TestFileGrowsBehindItsIndex(t *testing.T) {
 }
 
 // An index of another file, or one that is damaged anywhere, is as good as none.
-func TestUselessIndexes(t *testing.T) {
+func TestDamagedIndexesAreIgnored(t *testing.T) {
 	dir := t.TempDir()
 	path, index := filepath.Join(dir, "000001.jsonl"), filepath.Join(dir, "000001.idx")
 	lines, err := os.ReadFile(goldenCapture)
@@ -391,7 +391,7 @@ func TestIndexAndSecrets(t *testing.T) {
 }
 
 // Read in steps, a capture has the rows that it has at once, and tells of each.
-func TestReadOn(t *testing.T) {
+func TestReadingInStepsGivesSameRows(t *testing.T) {
 	for name, lines := range samples(t) {
 		path := filepath.Join(t.TempDir(), "x.jsonl")
 		put(t, path, lines)

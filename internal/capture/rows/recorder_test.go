@@ -123,7 +123,7 @@ func TestLongFrames(t *testing.T) {
 }
 
 // A frame that was made safe by the caller is not looked at again.
-func TestSafeFrame(t *testing.T) {
+func TestSafeFrameIsNotRedactedAgain(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "safe.jsonl")
 	var s redact.Secrets
 	r := capture.NewRecorder(capture.Recording{Open: capture.File(name), Secrets: &s})
@@ -217,7 +217,7 @@ func TestRingIsBounded(t *testing.T) {
 }
 
 // A run that is written behind one that was killed is read.
-func TestRunBehindATornLine(t *testing.T) {
+func TestRunAfterTornLineIsRead(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "own.jsonl")
 	for range 2 {
 		r := capture.NewRecorder(capture.Recording{Open: capture.File(name), Head: capture.Head{By: capture.ByCommand}})

@@ -12,7 +12,7 @@ import (
 )
 
 // What is secret by now is hidden in what is given out of an older recording.
-func TestWhatIsKnownByNowIsHidden(t *testing.T) {
+func TestOldRecordingHidesNewSecrets(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "old.jsonl")
 	head := capture.Head{By: capture.ByCommand, Target: "known-one", Argv: []string{"mcpc", "known-one"}, In: "abc"}
 	r := capture.NewRecorder(capture.Recording{Open: capture.File(name), Head: head})

@@ -24,7 +24,7 @@ func pings(name string, count int) []byte {
 // A file that is not the one that was read any more is not read on, and no row of it has the bytes of another one:
 // neither one in its place nor what was written over it, whatever it has of bytes. One that only grew, was copied or
 // was compressed is the same.
-func TestFileThatIsReplaced(t *testing.T) {
+func TestReplacedFileIsNotReadOn(t *testing.T) {
 	moved := func(lines []byte) func(t *testing.T, path string) {
 		return func(t *testing.T, path string) {
 			put(t, path+".new", lines)

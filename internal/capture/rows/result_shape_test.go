@@ -10,7 +10,7 @@ import (
 )
 
 // What no client takes for the answer is not listed as one, also where it is large.
-func TestUnusableAnswers(t *testing.T) {
+func TestUnusableResponsesAreNotListedAsAnswers(t *testing.T) {
 	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`
 	good := `"content":[{"type":"text","text":"hi"}]`
 	answer := func(id, result string) string { return `{"jsonrpc":"2.0"` + id + `,"result":` + result + `}` }

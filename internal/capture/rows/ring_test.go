@@ -16,7 +16,7 @@ import (
 
 // A counter that is no plain file is neither read nor written: a link could lead to any
 // file of the user's. A run gets its number all the same.
-func TestTheCounterFollowsNoLink(t *testing.T) {
+func TestRunCounterIgnoresLinks(t *testing.T) {
 	for _, planted := range []string{"link", "link to nothing", "folder"} {
 		t.Run(planted, func(t *testing.T) {
 			if runtime.GOOS == "windows" && planted != "folder" {

@@ -71,7 +71,7 @@ func listed(t *testing.T, ring *capture.Ring) (rows []*Row, files int) {
 
 // A recording that goes on in another file loses nothing there: each exchange is
 // listed once and whole, in a file that can be read alone.
-func TestNothingIsLostWhereARecordingTurns(t *testing.T) {
+func TestRotationLosesNothing(t *testing.T) {
 	ring := capture.NewRing(t.TempDir())
 	const pings = 400
 	busy(t, pings, capture.Rotation{Ring: ring, Bytes: 32 << 10, Files: 1000, Carry: Carry})
@@ -94,7 +94,7 @@ func TestNothingIsLostWhereARecordingTurns(t *testing.T) {
 }
 
 // It is bounded: so many files, of about so many bytes.
-func TestARecordingThatTurnsIsBounded(t *testing.T) {
+func TestRotatedRecordingIsBounded(t *testing.T) {
 	ring := capture.NewRing(t.TempDir())
 	busy(t, 2000, capture.Rotation{Ring: ring, Bytes: 64 << 10, Files: 3, Carry: Carry})
 	rows, files := listed(t, ring)
@@ -114,7 +114,7 @@ func TestARecordingThatTurnsIsBounded(t *testing.T) {
 }
 
 // Where the next file cannot be made the recording goes on in the one that it has.
-func TestARecordingThatCannotTurnGoesOn(t *testing.T) {
+func TestRecordingContinuesIfRotationFails(t *testing.T) {
 	ring := capture.NewRing(t.TempDir())
 	made := 0
 	r := capture.NewRecorder(capture.Recording{
@@ -140,7 +140,7 @@ func TestARecordingThatCannotTurnGoesOn(t *testing.T) {
 
 // What opened a stream of HTTP+SSE, and what was cancelled, is known in the next part:
 // answers that come on the stream are those of their requests, and a late one is no orphan.
-func TestATurnKeepsStreamsAndCancellations(t *testing.T) {
+func TestRotationKeepsStreamsAndCancellations(t *testing.T) {
 	ring := capture.NewRing(t.TempDir())
 	r := capture.NewRecorder(capture.Recording{
 		Open: ring.Create, Rotation: capture.Rotation{Ring: ring, Bytes: 16 << 10, Files: 1000, Carry: Carry},
@@ -198,7 +198,7 @@ func TestATurnKeepsStreamsAndCancellations(t *testing.T) {
 
 // The first byte of an answer that comes on the stream of HTTP+SSE is there, and not where
 // the request was accepted.
-func TestTheFirstByteOfAnAnswerElsewhere(t *testing.T) {
+func TestFirstByteOfResponseOnSSEStream(t *testing.T) {
 	c, err := Open(written(t, ">1 get", "<1 status 200", "<1 named endpoint /messages", ">2 post", ">2 "+aCall, "<2 status 202", "<2 closed end",
 		`<1 named message {"jsonrpc":"2.0","id":1,"result":{}}`, ">3 post", `>3 {"jsonrpc":"2.0","id":2,"method":"ping"}`, "<3 status 200",
 		`<3 {"jsonrpc":"2.0","id":2,"result":{}}`))

@@ -148,7 +148,7 @@ func TestRowsCountBytes(t *testing.T) {
 	}
 }
 
-func TestRowsAreFolded(t *testing.T) {
+func TestRowsOfScripts(t *testing.T) {
 	big := strings.Repeat("x ", 4000)
 	for name, c := range map[string]struct{ script, want []string }{
 		"one call": {

@@ -41,7 +41,7 @@ func TestALineThatIsSkippedIsFoundInItsPlace(t *testing.T) {
 }
 
 // Heads without "http", which no Recorder writes, make no difference to the rows of others.
-func TestHeadsOfNothingAreRead(t *testing.T) {
+func TestHeadsWithoutHTTPChangeNoRows(t *testing.T) {
 	for _, by := range []string{capture.ByCommand, capture.ByProxy} {
 		path := filepath.Join(t.TempDir(), "x.jsonl")
 		lines := capture.AppendFrame(capture.AppendHead(nil, capture.Head{Started: noon, By: by}), wire.Frame{Time: noon, Kind: wire.Head, Stream: 1, HTTP: &wire.HTTPHead{Method: "POST"}})

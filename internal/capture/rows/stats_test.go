@@ -95,7 +95,7 @@ func TestStatsCountByMethodAndName(t *testing.T) {
 }
 
 // What was cancelled or is still open has no duration, and did not fail.
-func TestStatsOfWhatHasNoEnd(t *testing.T) {
+func TestStatsOfUnfinishedExchanges(t *testing.T) {
 	for _, c := range []struct {
 		channel                        string
 		timed, failed, cancelled, open int

@@ -88,7 +88,7 @@ func rowsOfRun(t *testing.T, path, run string) (rows []string, copied string) {
 }
 
 // Runs that are recorded into one file at the same time are each what they are alone.
-func TestRunsBesideEachOther(t *testing.T) {
+func TestInterleavedRunsAreReadLikeSingleRuns(t *testing.T) {
 	together := record(t, "probe", "real")
 	for run := range besides {
 		rows, copied := rowsOfRun(t, record(t, run), run)
@@ -120,7 +120,7 @@ func TestRunsBesideEachOther(t *testing.T) {
 }
 
 // However such lines are spelled, and whether the file is read at once.
-func TestRunsBesideEachOtherInAnySpelling(t *testing.T) {
+func TestInterleavedRunsInAnySpelling(t *testing.T) {
 	lines, err := os.ReadFile(record(t, "probe", "real"))
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +175,7 @@ func TestLineOfAnUnknownRun(t *testing.T) {
 }
 
 // What is long is one line too, also where two write it at the same time.
-func TestLongFramesBesideEachOther(t *testing.T) {
+func TestInterleavedLongFrames(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long: scripts/check.sh runs it without -short")
 	}

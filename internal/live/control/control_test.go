@@ -89,7 +89,7 @@ func idOf(g *Group, request string) string {
 	return ""
 }
 
-func TestGroup(t *testing.T) {
+func TestGroupFollowsServers(t *testing.T) {
 	dir, ctx := dirOf(t), t.Context()
 	one := serverIn(t, dir, 11)
 	g := dial(t, dir)
@@ -135,7 +135,7 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-func TestInterceptEnds(t *testing.T) {
+func TestInterceptEndsWithItsView(t *testing.T) {
 	dir := dirOf(t)
 	s := serverIn(t, dir, 11)
 	a, b := dial(t, dir), dial(t, dir)
@@ -159,7 +159,7 @@ func TestInterceptEnds(t *testing.T) {
 }
 
 // A view that connects and never reads holds nothing up.
-func TestAViewThatDoesNotRead(t *testing.T) {
+func TestUnreadViewBlocksNothing(t *testing.T) {
 	dir := dirOf(t)
 	s := serverIn(t, dir, 11)
 	conn, err := net.Dial("unix", filepath.Join(dir, "11.sock"))
@@ -188,7 +188,7 @@ func TestAViewThatDoesNotRead(t *testing.T) {
 	}
 }
 
-func TestOrders(t *testing.T) {
+func TestOrdersToServers(t *testing.T) {
 	dir := dirOf(t)
 	serverIn(t, dir, 11)
 	path := filepath.Join(dir, "11.sock")

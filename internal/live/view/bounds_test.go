@@ -47,7 +47,7 @@ func TestLongNamesAreCutInRows(t *testing.T) {
 }
 
 // Bars are merged also where the times between them are more than a Duration has.
-func TestLanesOfAllTimesAreBounded(t *testing.T) {
+func TestLanesOverLongTimesAreBounded(t *testing.T) {
 	const rows = 5000
 	var lines strings.Builder
 	lines.WriteString(`{"mcpc-traffic":1,"mcpc":"test","started":"2026-01-01T00:00:00Z","target":"https://example.com/mcp","by":"tap"}` + "\n")

@@ -78,7 +78,7 @@ func TestDocumentsOfABusyRecording(t *testing.T) {
 	check("suggest.json", suggested, nil)
 }
 
-func TestPagesAndKeys(t *testing.T) {
+func TestRowPagesAndKeys(t *testing.T) {
 	v := views(t, made(t, busy), view.Options{})
 	last, err := v.Rows(t.Context(), view.Query{From: -2})
 	if err != nil || len(last.Rows) != 2 || last.From != last.Total-2 {
@@ -111,7 +111,7 @@ func TestPagesAndKeys(t *testing.T) {
 	}
 }
 
-func TestBodiesAreWhole(t *testing.T) {
+func TestBodiesAreNotCut(t *testing.T) {
 	long := strings.Repeat("ä", 300<<10)
 	v := views(t, made(t, `0 > {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{}}}
 5 < {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"`+long+`"}]}}`), view.Options{})
@@ -243,7 +243,7 @@ func TestLargeExchangesAreNotReadAsAWhole(t *testing.T) {
 	}
 }
 
-func TestGroupSaysHowSlow(t *testing.T) {
+func TestGroupHasPercentiles(t *testing.T) {
 	var text strings.Builder
 	for i := range 100 {
 		text.WriteString(called(1, i+1, i*1000, i+1, "a", "{}", okResult))
@@ -259,7 +259,7 @@ func TestGroupSaysHowSlow(t *testing.T) {
 	}
 }
 
-func TestAFileWaitsForNothing(t *testing.T) {
+func TestFileHasNoOpenRows(t *testing.T) {
 	v := views(t, made(t, busy), view.Options{File: true})
 	rows, err := v.Rows(t.Context(), view.Query{Filter: "is:open"})
 	if err != nil || len(rows.Rows) != 1 || rows.Rows[0].State != "done" || rows.Rows[0].Seconds != 0 {
@@ -295,7 +295,7 @@ func TestAStreamThatLostTheAnswerIsListed(t *testing.T) {
 }
 
 // The call of a command is open while the process runs that records it.
-func TestACommandWaitsWhileItRuns(t *testing.T) {
+func TestCallOfRunningCommandIsOpen(t *testing.T) {
 	over := exec.Command(os.Args[0], "-test.run=^$")
 	if err := over.Run(); err != nil {
 		t.Fatal(err)
@@ -316,7 +316,7 @@ func TestACommandWaitsWhileItRuns(t *testing.T) {
 	}
 }
 
-func TestAStreamThatWasTakenUpIsNoProblem(t *testing.T) {
+func TestResumedStreamIsNoProblem(t *testing.T) {
 	for i, want := range map[int]bool{0: false, 1: true} {
 		streams, err := views(t, made(t, stories[i].capture), view.Options{}).Streams(t.Context(), view.Query{})
 		if err != nil || len(streams) != 1 || streams[0].Problem != want || streams[0].Text != stories[i].cut {

@@ -27,7 +27,7 @@ func talkText(blocks []view.Block) string {
 	return b.String()
 }
 
-func TestTalkOfSessions(t *testing.T) {
+func TestConversationsOfSessions(t *testing.T) {
 	paths, _ := filepath.Glob("../../capture/rows/testdata/sessions/*.jsonl")
 	if len(paths) < 4 {
 		t.Fatal("no sessions")

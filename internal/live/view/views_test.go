@@ -75,7 +75,7 @@ func golden(t *testing.T, name, got string) {
 }
 
 // A bundle of few rows is shown as a whole: what was chosen may be of several conversations.
-func TestFewRowsOfAFileAreShownTogether(t *testing.T) {
+func TestSmallFileIsShownAsWhole(t *testing.T) {
 	few := opened(1, "claude") + called(1, 2, 10, 5, "a", "{}", okResult) + opened(2, "cursor") + called(2, 2, 20, 5, "a", "{}", okResult)
 	many := few
 	for i := range 200 {
