@@ -73,7 +73,7 @@ func called(t *testing.T, url string, more ...func(*Options)) wire.Outcome {
 
 // A request whose bytes left the machine may have been acted upon. It is never
 // called unsent.
-func TestReached(t *testing.T) {
+func TestFailureAfterSendingIsNotUnsent(t *testing.T) {
 	huge := strings.Repeat("x", 1000)
 	for _, c := range []struct {
 		name    string
@@ -142,7 +142,7 @@ func TestReached(t *testing.T) {
 }
 
 // With no limit a length that is a lie must not be believed.
-func TestLengthWithoutLimit(t *testing.T) {
+func TestForgedContentLengthIsNotAllocated(t *testing.T) {
 	url := rawServer(t, func(conn *net.TCPConn, in *bufio.Reader) {
 		readRequest(in)
 		io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9000000000000000000\r\n\r\n{}")
@@ -154,7 +154,7 @@ func TestLengthWithoutLimit(t *testing.T) {
 }
 
 // What keeps a request from being sent at all.
-func TestUnsent(t *testing.T) {
+func TestFailuresBeforeSendingAreUnsent(t *testing.T) {
 	dialing := func(err error) func(*Options) {
 		return func(opt *Options) {
 			opt.Dial = func(context.Context, string, string) (net.Conn, error) {

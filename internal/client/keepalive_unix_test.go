@@ -137,7 +137,7 @@ func ask(t *testing.T, s *Session, method, want string) {
 
 // Many commands at a time speak with one server: each gets its own answers, and the
 // server is one all the time.
-func TestHeldByMany(t *testing.T) {
+func TestKeptServerServesManyCommands(t *testing.T) {
 	t.Parallel()
 	hs := holdServer(t, "remembers", nil)
 	hs.keep()
@@ -198,7 +198,7 @@ func hanging(hs *heldServer, s *Session) (ctx context.Context, stop func(), end 
 }
 
 // While one command waits others are answered; progress goes to the requesting command.
-func TestHeldRoutes(t *testing.T) {
+func TestKeptServerRoutesResponses(t *testing.T) {
 	t.Parallel()
 	hs := holdServer(t, "remembers", nil)
 	hs.keep()
@@ -226,7 +226,7 @@ func TestHeldRoutes(t *testing.T) {
 }
 
 // A response beside text on its line goes to the command that made the request, and ends it.
-func TestHeldRoutesBesideText(t *testing.T) {
+func TestKeptServerRoutesResponsesBesideText(t *testing.T) {
 	t.Parallel()
 	hs := holdServer(t, "remembers", nil)
 	hs.keep()
@@ -264,7 +264,7 @@ func cancelledAt(t *testing.T, s *Session, want string) {
 
 // A command that dies cancels what it asked, and so does one that gives up; neither is
 // cancelled twice, and a late response goes to no command.
-func TestHeldCancelsForTheDead(t *testing.T) {
+func TestKeptServerCancelsForDeadCommands(t *testing.T) {
 	t.Parallel()
 	hs := holdServer(t, "remembers", nil)
 	hs.keep()
@@ -309,7 +309,7 @@ func TestHeldCancelsForTheDead(t *testing.T) {
 }
 
 // Two requests with one id take turns.
-func TestHeldSameID(t *testing.T) {
+func TestKeptServerSerializesEqualIDs(t *testing.T) {
 	t.Parallel()
 	hs := holdServer(t, "remembers", nil)
 	hs.keep()
@@ -340,7 +340,7 @@ func TestHeldSameID(t *testing.T) {
 
 // Where the server may ask back, one command at a time has its turn, so that the question
 // is for who it belongs to.
-func TestHeldTakesTurnsWhereItAsks(t *testing.T) {
+func TestKeptServerSerializesCommandsItMayAsk(t *testing.T) {
 	t.Parallel()
 	asking, answer := make(chan string), make(chan struct{})
 	offer := func(name string) func(*Options) {
@@ -380,7 +380,7 @@ func TestHeldTakesTurnsWhereItAsks(t *testing.T) {
 
 // A request that waits holds up the requests behind it, but no ping, and a cancellation
 // removes it: the server is sent neither.
-func TestHeldOvertakesWhatWaits(t *testing.T) {
+func TestPingOvertakesWaitingRequests(t *testing.T) {
 	t.Parallel()
 	asking, answer := make(chan struct{}), make(chan struct{})
 	elicits := func(o *Options) {
@@ -435,7 +435,7 @@ i{"jsonrpc":"2.0","id":904,"method":"cancelled"}
 }
 
 // What a server asks while no command is connected waits for the next; a ping is answered.
-func TestHeldKeepsQuestions(t *testing.T) {
+func TestKeptServerKeepsQuestions(t *testing.T) {
 	t.Parallel()
 	asked := make(chan string, 1)
 	roots := func(o *Options) {
@@ -469,7 +469,7 @@ func TestHeldKeepsQuestions(t *testing.T) {
 }
 
 // The endings: each leaves nothing, and says what it was.
-func TestHeldEndings(t *testing.T) {
+func TestKeptServerReportsItsEnd(t *testing.T) {
 	t.Parallel()
 	t.Run("the opener dies", func(t *testing.T) {
 		t.Parallel()
@@ -552,7 +552,7 @@ func TestHeldEndings(t *testing.T) {
 
 // What the server writes to standard error goes to the connected commands; without one
 // it is kept for the next.
-func TestHeldStderr(t *testing.T) {
+func TestKeptServerStderr(t *testing.T) {
 	t.Parallel()
 	hs := holdServer(t, "remembers", nil)
 	if o := hs.first.Notify(context.Background(), Call{Method: "notifications/none"}); !o.OK() {
@@ -576,7 +576,7 @@ func TestHeldStderr(t *testing.T) {
 }
 
 // A line beyond the supervisor's limit is a bad response for waiting commands; the server lives on.
-func TestHeldLimit(t *testing.T) {
+func TestKeptServerRefusesLongLines(t *testing.T) {
 	t.Parallel()
 	hs := holdServer(t, "remembers", func(h *keepalive.Options) { h.Message = 1 << 19 })
 	hs.keep()
@@ -591,7 +591,7 @@ func TestHeldLimit(t *testing.T) {
 }
 
 // A socket at which no process listens is removed, and nothing else is.
-func TestSweepHeld(t *testing.T) {
+func TestSweepRemovesDeadSocketsOnly(t *testing.T) {
 	t.Parallel()
 	hs := holdServer(t, "remembers", nil)
 	hs.keep()

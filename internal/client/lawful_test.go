@@ -200,7 +200,7 @@ func (l *laws) brokenStamps(header http.Header, body []byte) string {
 	return ""
 }
 
-func TestLawsCanBeBroken(t *testing.T) {
+func TestLawCheckFindsViolations(t *testing.T) {
 	stamps := `"_meta":{"io.modelcontextprotocol/protocolVersion":"v","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{}}`
 	for _, message := range []string{
 		"\xff", "[]", `[{"jsonrpc":"2.0","method":"x"}]`, `{"jsonrpc":"2.0",`, `{"method":"x"}`, `{"jsonrpc":"2.0","id":null,"result":{}}`,

@@ -17,7 +17,7 @@ import (
 
 // Progress that nothing keeps takes no memory, however much of it comes, and what is kept of it stays
 // as it came.
-func TestProgressPasses(t *testing.T) {
+func TestUnkeptProgressTakesNoMemory(t *testing.T) {
 	var events []byte
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

@@ -145,7 +145,7 @@ func TestJudgeProbeNamesBothLists(t *testing.T) {
 }
 
 // What a reply says about the conversation in which it came.
-func TestJudge(t *testing.T) {
+func TestJudgeReplies(t *testing.T) {
 	session := &legacy{guarded: guarded[agreement]{value: agreement{revision: rev20251125, sessionID: "s"}}}
 	sessionless := &legacy{guarded: guarded[agreement]{value: agreement{revision: rev20251125}}}
 	fresh := &modern{version: rev20260728}

@@ -7,7 +7,7 @@ import (
 )
 
 // The ending of a call is about that call, whichever of its exchanges came last.
-func TestPartOf(t *testing.T) {
+func TestOutcomeIsAboutTheCall(t *testing.T) {
 	lost := wire.Outcome{Kind: wire.Transport, Reached: wire.Unknown}
 	unsent := wire.Outcome{Kind: wire.Transport, Retryable: true}
 	of := func(o wire.Outcome, method string) wire.Outcome { o.Method = method; return o }

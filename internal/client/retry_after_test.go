@@ -8,7 +8,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-func TestAPauseOfAnyLengthIsOne(t *testing.T) {
+func TestRetryAfterOfAnyLengthIsParsed(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for text, least := range map[string]time.Duration{
 		"5": 5 * time.Second, "2147483647": time.Hour, "2147483648": time.Hour, "99999999999999999999999": time.Hour,

@@ -124,7 +124,7 @@ func (c *releasedReader) Close() error {
 
 // A call whose connection a proxy closed after it was chosen, and before anything was
 // written, is sent on another one, and later calls reuse none.
-func TestClosedAfterItWasChosen(t *testing.T) {
+func TestCallOnClosedConnectionIsSentAgain(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -125,7 +125,7 @@ func TestRequestCounts(t *testing.T) {
 
 // Many find at the same time that the session is lost. One of them opens a new
 // one, and all go on in it. Everything else may be read meanwhile.
-func TestManyLoseOneSession(t *testing.T) {
+func TestConcurrentCallsReopenLostSessionOnce(t *testing.T) {
 	f := newFake(t)
 	f.asks = true
 	opt := f.options()
@@ -266,7 +266,7 @@ func deafPipe(lines string, said chan<- struct{}) func() (io.Reader, io.WriteClo
 
 // A server that asks and does not read the answers blocks nothing: maxAnswering are
 // tried, the rest become findings, and closing ends them within its time.
-func TestAnswersNobodyTakes(t *testing.T) {
+func TestServerThatReadsNoAnswersBlocksNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		said := make(chan struct{})
 		var mu sync.Mutex
@@ -299,7 +299,7 @@ func TestAnswersNobodyTakes(t *testing.T) {
 }
 
 // LastID and NextID: ids count on over sessions, and may come from elsewhere.
-func TestIDs(t *testing.T) {
+func TestRequestIDsContinueOverSessions(t *testing.T) {
 	f := newFake(t)
 	opt := f.options()
 	next := int64(100)
@@ -318,7 +318,7 @@ func TestIDs(t *testing.T) {
 }
 
 // The clock and the callbacks may be nil.
-func TestBareOptions(t *testing.T) {
+func TestOpenWithoutClockAndCallbacks(t *testing.T) {
 	f := newFake(t)
 	f.asks = true
 	s, o := Open(context.Background(), Options{Server: Server{URL: f.URL}, Resume: &Memory{Revision: rev20251125, SessionID: "old", Transport: transport.StreamableHTTP}})
@@ -332,7 +332,7 @@ func TestBareOptions(t *testing.T) {
 }
 
 // What an earlier run remembered is looked at before it is used.
-func TestResumeNonsense(t *testing.T) {
+func TestInvalidMemoryIsNotResumed(t *testing.T) {
 	f := newFake(t)
 	for _, m := range []Memory{
 		{Revision: rev20251125, SessionID: "a\r\nX-Evil: 1", Transport: transport.StreamableHTTP},

@@ -76,7 +76,7 @@ func FuzzParseChallenges(f *testing.F) {
 //
 // rules 191
 // authorization 10
-func TestBearerIsChosen(t *testing.T) {
+func TestBearerChallengeIsChosen(t *testing.T) {
 	got, ok := Wanted(ParseChallenges([]string{`Basic realm="x"`, `Bearer realm="y"`, `Bearer error="e", scope="a b"`}))
 	if !ok || !slices.Equal(got.Scopes(), []string{"a", "b"}) {
 		t.Errorf("got %+v, %v", got, ok)
@@ -318,7 +318,7 @@ func TestWhatServerMetadataMustSay(t *testing.T) {
 // AUTH 3.1, 3.2: requests for metadata carry no credentials.
 //
 // authorization 23
-func TestMetadataAreAskedForByNobody(t *testing.T) {
+func TestMetadataRequestsHaveNoCredentials(t *testing.T) {
 	w, store := newWorld(t), newStore()
 	w.registration = func(map[string]any) (int, string) { return 201, `{"client_id":"id","client_secret":"s"}` }
 	for range 2 {
@@ -342,7 +342,7 @@ func TestMetadataAreAskedForByNobody(t *testing.T) {
 //
 // rules 195, 213
 // authorization 24
-func TestIssuersAreComparedAsTheyStand(t *testing.T) {
+func TestIssuersAreComparedByBytes(t *testing.T) {
 	w := newWorld(t)
 	w.documents[resourceAt+"/mcp"] = `{"resource":"BASE/mcp","authorization_servers":["BASE/T1"]}`
 	w.documents[serverAt+"/T1"] = strings.Replace(usualServer, `"issuer":"BASE"`, `"issuer":"BASE/t1"`, 1)
@@ -459,7 +459,7 @@ func TestIssuerOfTheUserWithoutResourceMetadata(t *testing.T) {
 // AUTH 3.8: to which URLs a token may go.
 //
 // rules 206
-func TestCovers(t *testing.T) {
+func TestTokenCoversURLsOfItsResource(t *testing.T) {
 	for _, c := range []struct {
 		resource, at string
 		want         bool
@@ -487,7 +487,7 @@ func TestCovers(t *testing.T) {
 }
 
 // The steps are what `auth explain` shows: each rule, and the documents.
-func TestStepsAreTold(t *testing.T) {
+func TestExplainStepsNameRulesAndDocuments(t *testing.T) {
 	w := newWorld(t)
 	w.documents[serverAt] = strings.Replace(usualServer, `["S256"]`, `["plain"]`, 1)
 	walk, rules := w.walk(), map[string]bool{}

@@ -8,7 +8,7 @@ import (
 
 // A logout leaves nothing behind that gets the next token without asking the user, and
 // takes nothing away from other servers and accounts.
-func TestForget(t *testing.T) {
+func TestForgetRemovesOneLoginCompletely(t *testing.T) {
 	const here, there, issuer = "https://a.example/mcp", "https://b.example/mcp", "https://as.example"
 	robot := Client{Issuer: issuer, ID: "robot", Origin: Given, Grant: ClientCredentials, Secret: "plain:x"}
 	of := func(endpoint, account string, c Client) Token {

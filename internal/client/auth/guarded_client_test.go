@@ -52,7 +52,7 @@ func TestSafeURL(t *testing.T) {
 //
 // rules 227
 // authorization 64
-func TestNearness(t *testing.T) {
+func TestNearnessOfAddresses(t *testing.T) {
 	for text, want := range map[string]Nearness{
 		"8.8.8.8": Public, "2606:4700::1": Public, "172.32.0.1": Public, "100.128.0.1": Public,
 		"10.1.2.3": Private, "172.16.0.1": Private, "192.168.1.1": Private, "100.64.0.1": Private, "fd00::1": Private,
@@ -71,7 +71,7 @@ func TestNearness(t *testing.T) {
 //
 // rules 227
 // authorization 64
-func TestWhoMayNameWhat(t *testing.T) {
+func TestServersMayNotNameNearerAddresses(t *testing.T) {
 	addresses := []string{"8.8.8.8", "10.0.0.1", "127.0.0.1", "169.254.169.254"}
 	for near, want := range map[Nearness][]bool{
 		Public: {true, false, false, false}, Private: {true, true, false, false}, Loopback: {true, true, true, false},
@@ -117,7 +117,7 @@ func TestNothingIsSentToPrivateNetworks(t *testing.T) {
 	}
 }
 
-func TestNearnessOf(t *testing.T) {
+func TestNearnessOfEndpoints(t *testing.T) {
 	for endpoint, want := range map[string]Nearness{
 		"http://127.0.0.1:1/mcp": Loopback, "http://localhost:1/mcp": Loopback, "https://10.0.0.1/mcp": Private,
 		"https://8.8.8.8/mcp": Public, "https://no-such-host.invalid/mcp": Public, "http://169.254.169.254/": Special,

@@ -11,7 +11,7 @@ import (
 )
 
 // A server that names issuers without end does not make mcpc ask them all.
-func TestIssuersWithoutEnd(t *testing.T) {
+func TestIssuersAreBounded(t *testing.T) {
 	w := newWorld(t)
 	var all []string
 	for i := range 200 {
@@ -26,7 +26,7 @@ func TestIssuersWithoutEnd(t *testing.T) {
 }
 
 // A hint is copied into a shell: its command contains nothing that a server wrote.
-func TestHintsAreNoShellCommandsOfAServer(t *testing.T) {
+func TestHintCommandsHaveNoServerText(t *testing.T) {
 	w := newWorld(t)
 	const end = "/$(touch${IFS}x)"
 	w.documents[resourceAt+"/mcp"] = `{"resource":"BASE/mcp","authorization_servers":["BASE` + end + `"]}`
@@ -39,7 +39,7 @@ func TestHintsAreNoShellCommandsOfAServer(t *testing.T) {
 }
 
 // A registration that cannot be used is an error, and is not kept for the next login.
-func TestRegistrationsOfNoUse(t *testing.T) {
+func TestUnusableRegistrationIsNotKept(t *testing.T) {
 	for _, answer := range []string{
 		`{"client_id":"x","token_endpoint_auth_method":"private_key_jwt"}`, `{"client_id":"x","token_endpoint_auth_method":"tls_client_auth"}`,
 		`{"client_id":"` + strings.Repeat("x", maxURL) + `"}`,
@@ -77,7 +77,7 @@ func TestAGivenClientStaysAtItsIssuer(t *testing.T) {
 }
 
 // What a grant needs may be missing: another client took its place, or none was named.
-func TestGrantsWithoutWhatTheyNeed(t *testing.T) {
+func TestGrantsWithoutRequiredClientFail(t *testing.T) {
 	for _, g := range []Grant{IDJAG, JWTBearer} {
 		w := newWorld(t)
 		_, err := w.login(newStore(), func(r *Request) { r.Grant, r.Client = g, Client{ID: "x"} })
@@ -116,7 +116,7 @@ func TestEachTokenKeepsItsClient(t *testing.T) {
 }
 
 // The file of the tokens stays of a size that every command can read.
-func TestStoreStaysSmall(t *testing.T) {
+func TestLargeTokensAreNotStored(t *testing.T) {
 	w, store := newWorld(t), stored(t, newWorld(t), "https://other.example/mcp", nil)
 	w.token = func(url.Values, http.Header) (int, string) {
 		return 200, `{"access_token":"` + strings.Repeat("<", 900_000) + `","token_type":"Bearer"}`
@@ -130,7 +130,7 @@ func TestStoreStaysSmall(t *testing.T) {
 
 // Where the token endpoint fails the old token is sent, and the endpoint is not asked again
 // for each request. A renewal that succeeded does not bar the next one.
-func TestHowOftenIsRenewed(t *testing.T) {
+func TestFailedRenewalIsNotRepeatedForEachRequest(t *testing.T) {
 	w, p := newWorld(t), newProtected(t, "old")
 	w.token = func(url.Values, http.Header) (int, string) { return 500, "" }
 	at := now

@@ -19,7 +19,7 @@ func twoServers(t *testing.T) *world {
 // RFC 9728, section 7.6: it is the client that selects one of several.
 //
 // authorization 20
-func TestWhoIsChosen(t *testing.T) {
+func TestClientSelectsAuthorizationServer(t *testing.T) {
 	for _, c := range []struct {
 		name, issuer, chosen string
 		known                []Token

@@ -13,7 +13,7 @@ import (
 )
 
 // Where nothing comes back the error says how long was waited, once.
-func TestNothingComesBack(t *testing.T) {
+func TestCallbackTimeoutIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, err := (&callback{}).wait(t.Context(), &authorization{}, Request{})
 		wantRule(t, err, NoResponse)
@@ -50,7 +50,7 @@ func TestTimedOutLoginDoubtsTheClient(t *testing.T) {
 }
 
 // A code that is not entered is awaited until it, or the user's limit, expires.
-func TestNobodyTypes(t *testing.T) {
+func TestDeviceCodeExpires(t *testing.T) {
 	for name, c := range map[string]struct {
 		expires string
 		limit   time.Duration

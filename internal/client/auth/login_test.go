@@ -107,7 +107,7 @@ func TestFewerScopesThanAskedFor(t *testing.T) {
 //
 // rules 211, 212, 213
 // authorization 36, 44, 45, 46
-func TestTheIssuerOfAnAnswer(t *testing.T) {
+func TestIssuerOfAuthorizationResponseIsChecked(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		promised bool
@@ -242,7 +242,7 @@ func member(scopes string) string {
 //
 // rules 196, 199, 200
 // authorization 27, 28, 32
-func TestWhichClient(t *testing.T) {
+func TestClientIdentityFollowsSpecificationOrder(t *testing.T) {
 	const document = "https://mcpc.example/client.json"
 	withDocuments := strings.Replace(usualServer, "{", `{"client_id_metadata_document_supported":true,`, 1)
 	withoutRegistration := strings.Replace(usualServer, `"registration_endpoint":"BASE/register",`, "", 1)
@@ -470,7 +470,7 @@ func TestRegistrationAnswers(t *testing.T) {
 // AUTH 3.7: how a client proves itself, and that it does so in one way only.
 //
 // authorization 50
-func TestHowAClientProvesItself(t *testing.T) {
+func TestClientAuthenticationMethods(t *testing.T) {
 	for _, c := range []struct {
 		name, registered, methods, want string
 	}{
@@ -710,7 +710,7 @@ func TestPastedAnswers(t *testing.T) {
 }
 
 // A login that the user does not finish ends with its context.
-func TestNobodyComesBack(t *testing.T) {
+func TestUnfinishedLoginEndsWithItsContext(t *testing.T) {
 	w := newWorld(t)
 	ctx, stop := context.WithCancel(t.Context())
 	req := w.request()
@@ -828,7 +828,7 @@ func writeKey(t *testing.T, key any) string {
 	return path
 }
 
-func TestKeysThatAreNone(t *testing.T) {
+func TestInvalidKeysAreRefused(t *testing.T) {
 	w := newWorld(t)
 	ec, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	for name, c := range map[string]Client{

@@ -41,7 +41,7 @@ func TestPinnedNamesOpenNothingElse(t *testing.T) {
 }
 
 // A proxy changes nothing about addresses that are written out.
-func TestAProxyIsNoWayIntoThePrivateNetwork(t *testing.T) {
+func TestProxyDoesNotAllowPrivateAddresses(t *testing.T) {
 	var asked atomic.Int64
 	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
 	defer proxy.Close()
@@ -63,7 +63,7 @@ func TestAProxyIsNoWayIntoThePrivateNetwork(t *testing.T) {
 
 // What is for the server is for no host that it names: neither the certificate that the
 // user shows, nor that its own is not checked.
-func TestTheServersPapersAreForTheServer(t *testing.T) {
+func TestServerTLSSettingsAreNotUsedForOtherHosts(t *testing.T) {
 	start := func(shown *atomic.Int64) *httptest.Server {
 		s := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			shown.Add(int64(len(r.TLS.PeerCertificates)))

@@ -37,7 +37,7 @@ func TestEndpointsThatBringTheRequestsParameters(t *testing.T) {
 }
 
 // The client's own resource and scope replace those that an endpoint brings; without the client's own these stay.
-func TestEndpointsThatBringAResource(t *testing.T) {
+func TestClientResourceReplacesThatOfEndpoint(t *testing.T) {
 	yes := true
 	for _, c := range []struct {
 		end             string
@@ -100,7 +100,7 @@ func TestTimesThatMakeNoSense(t *testing.T) {
 
 // A token goes into a header field: what could end it there is no token, and none is
 // kept that cannot be sent.
-func TestTokensThatAreNone(t *testing.T) {
+func TestInvalidTokensAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		access, refresh string
 		ok              bool
@@ -184,7 +184,7 @@ func TestDeviceTimesThatMakeNoSense(t *testing.T) {
 }
 
 // RFC 8628, section 3.2: what has to be there is.
-func TestDeviceCodesThatAreNone(t *testing.T) {
+func TestInvalidDeviceCodesAreRefused(t *testing.T) {
 	for _, answer := range []string{
 		`{}`, `[]`, `"x"`, `{"device_code":"d","user_code":"A"}`, `{"device_code":"d","verification_uri":"BASE/verify"}`,
 		`{"user_code":"A","verification_uri":"BASE/verify"}`,

@@ -50,7 +50,7 @@ func TestSettingsAreRemembered(t *testing.T) {
 
 // The client that the user named last counts: a metadata document in place of a stored client, and a client in place of
 // a remembered document. A server that does not know documents is used with the stored client, and a warning.
-func TestClientThatWasNamedLast(t *testing.T) {
+func TestLastNamedClientCounts(t *testing.T) {
 	const document = "https://mcpc.example/client.json"
 	w, store := newWorld(t), newStore()
 	w.documents[serverAt] = strings.Replace(usualServer, "{", `{"client_id_metadata_document_supported":true,`, 1)
@@ -294,7 +294,7 @@ func TestRegistrationOfLocalhost(t *testing.T) {
 }
 
 // A port of 0 is a choice, too.
-func TestSettingsOverTheLast(t *testing.T) {
+func TestZeroPortOverridesLastSettings(t *testing.T) {
 	some, none := 8976, 0
 	last := Settings{Port: &some}
 	for _, c := range []struct {

@@ -98,7 +98,7 @@ func send(t *testing.T, g *Transport, method, to string, fields ...string) int {
 //
 // rules 216, 217
 // authorization 55, 56, 57
-func TestWhereATokenGoes(t *testing.T) {
+func TestTokenIsSentToItsServerOnly(t *testing.T) {
 	w, p, other := newWorld(t), newProtected(t, "old"), newProtected(t, "old")
 	store := stored(t, w, p.URL+"/mcp", nil)
 	g := guardFor(w, p.URL+"/mcp", store)
@@ -173,7 +173,7 @@ func TestRefusals(t *testing.T) {
 // A login in the middle of a command: the request is sent again as it was.
 //
 // authorization 1, 6, 7
-func TestLoginInTheMiddle(t *testing.T) {
+func TestLoginDuringCommandRepeatsRequest(t *testing.T) {
 	for _, method := range []string{"POST", "GET", "DELETE"} {
 		w, p := newWorld(t), newProtected(t, "new")
 		store := newStore()
@@ -371,7 +371,7 @@ func TestClientIsForgottenByTheServer(t *testing.T) {
 //
 // rules 197
 // authorization 32, 62, 66
-func TestNothingIsRenewedAtTheOldIssuer(t *testing.T) {
+func TestMovedServerIsNotRenewedAtOldIssuer(t *testing.T) {
 	w, moved := newWorld(t), newWorld(t)
 	moved.documents[resourceAt+"/mcp"] = `{"resource":"BASE/mcp","authorization_servers":["BASE"]}`
 	store := stored(t, w, moved.url+"/mcp", nil)
@@ -384,7 +384,7 @@ func TestNothingIsRenewedAtTheOldIssuer(t *testing.T) {
 // AUTH 6, S33: a rotating refresh token is used once, by however many.
 //
 // authorization 60, 68
-func TestManyRenewOnce(t *testing.T) {
+func TestConcurrentRenewalsUseRefreshTokenOnce(t *testing.T) {
 	w, p := newWorld(t), newProtected(t, "access-2")
 	var used atomic.Int32
 	w.token = func(form url.Values, _ http.Header) (int, string) {
@@ -411,7 +411,7 @@ func TestManyRenewOnce(t *testing.T) {
 // Accounts are apart.
 //
 // authorization 58
-func TestAccounts(t *testing.T) {
+func TestAccountsHaveSeparateTokens(t *testing.T) {
 	w, p := newWorld(t), newProtected(t, "old")
 	store := stored(t, w, p.URL+"/mcp", func(t *Token) { t.Account = "work" })
 	g := guardFor(w, p.URL+"/mcp", store)

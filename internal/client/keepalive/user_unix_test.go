@@ -25,7 +25,7 @@ func TestKeptStderrIsBounded(t *testing.T) {
 }
 
 // One who does not read is hung up on, and the others go on.
-func TestHeldHangsUpOnTheDeaf(t *testing.T) {
+func TestCommandThatDoesNotReadIsDisconnected(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer ours.Close()
 	u := &user{conn: theirs, wake: make(chan struct{}, 1)}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestPins(t *testing.T) {
+func TestParsePins(t *testing.T) {
 	p := Pins{}
 	for text, want := range map[string]bool{
 		"a.example:443:127.0.0.1": true, "B.Example:80:[::1],10.0.0.1": true, "*:8443:::1": true,
@@ -30,7 +30,7 @@ func TestPins(t *testing.T) {
 	}
 }
 
-func TestWhichProxy(t *testing.T) {
+func TestProxySelection(t *testing.T) {
 	type env map[string]string
 	for _, c := range []struct {
 		given string

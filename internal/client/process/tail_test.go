@@ -7,7 +7,7 @@ import (
 )
 
 // The first lines of a long stream are kept beside its end, since they often have the cause.
-func TestBothEnds(t *testing.T) {
+func TestTailKeepsFirstAndLastLines(t *testing.T) {
 	tail := NewTail()
 	tail.Add([]byte("Error: no config\n"))
 	tail.Add([]byte("  at line 1\n"))

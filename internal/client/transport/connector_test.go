@@ -43,7 +43,7 @@ func (c *clock) Release() { c.held-- }
 
 // ConnectorOptions.Through may send a request again. Both attempts are recorded as they
 // crossed, each on a stream of its own, and the clock stands still until release is called.
-func TestThrough(t *testing.T) {
+func TestThroughRecordsBothAttempts(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 		body, _ := io.ReadAll(req.Body)
 		if req.Header.Get("X-Key") == "" {

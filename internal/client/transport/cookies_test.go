@@ -50,7 +50,7 @@ func TestWhichCookiesAreSent(t *testing.T) {
 	}
 }
 
-func TestCookiesEnd(t *testing.T) {
+func TestCookiesExpire(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
 	u, _ := url.Parse("http://x.example/mcp")
 	var c cookies
@@ -69,7 +69,7 @@ func TestCookiesEnd(t *testing.T) {
 	}
 }
 
-func TestCookieFieldComesBack(t *testing.T) {
+func TestCookiesAreReturnedToServer(t *testing.T) {
 	const address = "https://x.example/mcp"
 	before, after := &Connector{rec: &Recorder{}}, &Connector{rec: &Recorder{}}
 	u, _ := url.Parse(address)

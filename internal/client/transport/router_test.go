@@ -9,7 +9,7 @@ import (
 )
 
 // What a line that has ended did not take fails in the phase send: no answer was awaited.
-func TestNothingIsReadWhereNothingWasSent(t *testing.T) {
+func TestUnsentRequestFailsInPhaseSend(t *testing.T) {
 	r := newRouter(nil)
 	r.end(&Fault{Kind: wire.Transport, Phase: "read", Text: "the server ended"})
 	for reached, want := range map[wire.Reached]string{wire.Unsent: "send", wire.Unknown: "read"} {

@@ -13,7 +13,7 @@ import (
 )
 
 // What makes one message of several lines, and what does not.
-func TestGather(t *testing.T) {
+func TestMessagesOverSeveralLinesAreGathered(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		lines []string
@@ -62,7 +62,7 @@ func TestIsUTF16(t *testing.T) {
 }
 
 // Lines that are no JSON, and whether they are the answer to request 3 all the same.
-func TestClaimsWhatBreaks(t *testing.T) {
+func TestBrokenLinesMayClaimRequest(t *testing.T) {
 	for line, want := range map[string]bool{
 		`{"jsonrpc":"2.0","id":3,"result":{"n":NaN}}`:                true,
 		`{"jsonrpc":"2.0","id":3,"result":{}}{"jsonrpc":"2.0"}`:      true,
@@ -81,7 +81,7 @@ func TestClaimsWhatBreaks(t *testing.T) {
 	}
 }
 
-func TestUnended(t *testing.T) {
+func TestShowUnendedLines(t *testing.T) {
 	long := strings.Repeat("x", maxShown)
 	for _, test := range []struct {
 		name  string
