@@ -24,7 +24,7 @@ var updateForms = flag.Bool("forms", false, "write the forms of testdata/forms a
 
 // Each file of testdata/forms is a form as a person meets it: params, what is
 // typed (^D is Ctrl-D), and what the terminal shows and the server gets.
-func TestForms(t *testing.T) {
+func TestFormsAtATerminal(t *testing.T) {
 	names, err := filepath.Glob(filepath.Join("testdata", "forms", "*.txtar"))
 	if err != nil || len(names) == 0 {
 		t.Fatal("no forms", err)

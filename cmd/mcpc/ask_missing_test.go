@@ -68,7 +68,7 @@ func TestTerminalMissingArgumentsSignalled(t *testing.T) {
 
 // A tool's words cannot act on the terminal, and what is no field of a form is not
 // asked for.
-func TestTerminalMissingArgumentsOfOthers(t *testing.T) {
+func TestTerminalMissingArgumentsWithoutFormField(t *testing.T) {
 	t.Parallel()
 	script, log := playFile(t, `speaks 2025-11-25
 tool x {"type":"object","properties":{"n\u001b[2J":{"type":"array","description":"\u001b]0;t\u0007"}},"required":["n\u001b[2J"]}

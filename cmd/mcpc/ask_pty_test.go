@@ -20,7 +20,7 @@ import (
 // prompt, so the tests clear it.
 
 // rules 90
-func TestTerminalAsked(t *testing.T) {
+func TestTerminalFormIsAnsweredAndSaved(t *testing.T) {
 	t.Parallel()
 	for _, revision := range client.Revisions()[:2] {
 		file := filepath.Join(t.TempDir(), "tea.mcpc.yaml")
@@ -61,7 +61,7 @@ func TestTerminalAskedAndCancelled(t *testing.T) {
 
 // Where a server fails because of a person's no, that comes before what the server makes
 // of it.
-func TestTerminalRefused(t *testing.T) {
+func TestTerminalRefusalComesBeforeServerError(t *testing.T) {
 	t.Parallel()
 	const question = `"method":"elicitation/create","params":{"mode":"form","message":"?","requestedSchema":{"type":"object","properties":{"n":{"type":"string"}}}}`
 	modern, log := playFile(t, `tool x
@@ -109,7 +109,7 @@ cat
 
 // Some servers list more tools to a client that declares elicitation, as mcpc does at a
 // terminal. A list says so once both numbers are known, and only where a person reads it.
-func TestTerminalListsMore(t *testing.T) {
+func TestTerminalListMentionsToolsForElicitation(t *testing.T) {
 	t.Parallel()
 	revision := client.Revisions()[1]
 	server, _ := playFile(t, strings.ReplaceAll(`while read -r line; do
@@ -210,7 +210,7 @@ func TestTerminalCtrlCAtAQuestion(t *testing.T) {
 // with the address as one argument; before that no program gets it.
 //
 // rules 93, 94, 95, 96, 97, 225
-func TestTerminalPage(t *testing.T) {
+func TestTerminalPageIsOpenedAfterYes(t *testing.T) {
 	t.Parallel()
 	opened := filepath.Join(t.TempDir(), "opened")
 	browser := program.InPath(t, "#!/bin/sh\nprintf '%s|' \"$#\" \"$@\" >"+shellwords.Quote(opened)+"\n")
@@ -293,7 +293,7 @@ func TestTerminalSampling(t *testing.T) {
 }
 
 // Neither --no-input nor CI=true lets mcpc prompt.
-func TestTerminalNotAsked(t *testing.T) {
+func TestTerminalNoInputAndCIPreventQuestions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ env, flag string }{{"CI=", "--no-input"}, {"CI=true", "--color=auto"}} {
 		out := terminal.Start(t, 80, []string{c.env}, "mcpc", "-s", "demo", "call", "trigger-elicitation-request", c.flag).Ends("6")

@@ -14,7 +14,7 @@ import (
 
 // At a terminal the inputs are asked for, the command is shown whole and asked about, and only then
 // a secret, which is typed unseen.
-func TestACardIsAskedAboutAtATerminal(t *testing.T) {
+func TestTerminalCardIsConfirmedBeforeSecrets(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	ran := filepath.Join(dir, "ran")

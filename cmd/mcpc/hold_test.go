@@ -86,7 +86,7 @@ func call(id int, text string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","arguments":{"message":"%s"}}}`, id, text)
 }
 
-func TestAViewIsKilledWhileItHolds(t *testing.T) {
+func TestKilledViewReleasesHeldMessages(t *testing.T) {
 	c, home, end := startTap(t)
 	view := exec.Command("viewing", filepath.Join(home, "live"), "name:echo dir:sent")
 	view.Stderr = os.Stderr
@@ -144,7 +144,7 @@ func logged(t *testing.T, home, filter string) string {
 	return string(out)
 }
 
-func TestHeldByAView(t *testing.T) {
+func TestViewHoldsMessagesOfTap(t *testing.T) {
 	c, home, end := startTap(t)
 	store, err := state.Open(home)
 	if err != nil {

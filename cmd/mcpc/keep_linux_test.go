@@ -16,12 +16,12 @@ import (
 	"mcpc/internal/tests/program"
 )
 
-var keptSessions = flag.Int("kept", 12, "how many sessions TestNoHeldServerIsLeft opens with --keep")
+var keptSessions = flag.Int("kept", 12, "how many sessions TestKeptServersEndAfterIdleTime opens with --keep")
 
 // Many sessions are held, each is used, and half of them are killed with SIGKILL: of every
 // second one of those the holder, of the others the server.
 // When the idle time is over, no process is left, and no socket after the next command.
-func TestNoHeldServerIsLeft(t *testing.T) {
+func TestKeptServersEndAfterIdleTime(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "kept") // short enough for sockets
 	if err != nil {

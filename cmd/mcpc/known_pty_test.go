@@ -84,7 +84,7 @@ func TestACommandFromAFileIsConfirmed(t *testing.T) {
 
 // What a project asks a person for is typed unseen where it is a secret, and is nowhere
 // afterwards.
-func TestInputsAreAskedFor(t *testing.T) {
+func TestInputsOfProjectAreTypedAndNotStored(t *testing.T) {
 	t.Parallel()
 	m := clients.New(t)
 	m.Write(filepath.Join(m.Project, ".vscode", "mcp.json"), `{"inputs": [
@@ -119,7 +119,7 @@ func TestInputsAreAskedFor(t *testing.T) {
 }
 
 // While servers are waited for, a bar says how many answered and which did not.
-func TestASurveyShowsHowFarItIs(t *testing.T) {
+func TestListOfAllServersShowsProgress(t *testing.T) {
 	t.Parallel()
 	m := clients.New(t)
 	if err := os.RemoveAll(m.Home); err != nil {

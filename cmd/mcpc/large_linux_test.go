@@ -281,7 +281,7 @@ func TestLargeResultsThatFail(t *testing.T) {
 }
 
 // Signals end the command without an answer, wherever they come.
-func TestLargeResultsThatAreEnded(t *testing.T) {
+func TestSignalsDuringLargeResults(t *testing.T) {
 	t.Parallel()
 	for tenth := 1; tenth < 10; tenth++ {
 		for want, sig := range map[string]os.Signal{"SIGKILL": syscall.SIGKILL, "SIGINT": syscall.SIGINT} {

@@ -71,7 +71,7 @@ func TestTerminalLoginIsDeclined(t *testing.T) {
 	}
 }
 
-func TestTerminalAsksNobodyWhoDoesNotWant(t *testing.T) {
+func TestTerminalNoAuthPromptSkipsLogin(t *testing.T) {
 	t.Parallel()
 	url := newProtectedDemo(t)
 	terminal.Start(t, 80, nil, "mcpc", "-s", url, "list", "--no-auth-prompt").Ends("4")

@@ -26,7 +26,7 @@ func TestTerminalAskedForPicturesOnly(t *testing.T) {
 
 // The terminal is as it was, and nothing is left in its input for the shell to take for
 // a command, however the asking ends.
-func TestTerminalIsGivenBack(t *testing.T) {
+func TestPictureProbeRestoresTerminal(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ typed, shows string }{
 		"answered":       {"\x1b_Gi=31;OK\x1b\\\x1b[?62;c", `\x1b_Gf=100(?s:.)*ended 0\r\n`},
@@ -62,7 +62,7 @@ func TestTerminalAskedAndInterrupted(t *testing.T) {
 
 // What was typed ahead is for the next program, and in the background the terminal is
 // another's: it is not asked.
-func TestTerminalIsNotTaken(t *testing.T) {
+func TestPictureProbeIsSkippedIfInputIsNotOurs(t *testing.T) {
 	t.Parallel()
 	tm := terminal.Start(t, 80, nil, program.MustHave(t, "bash"), "-c", `echo now; read first; mcpc -s demo call get-tiny-image; read second; echo "then $second"`)
 	tm.Await(`now\r\n`)

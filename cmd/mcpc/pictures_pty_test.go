@@ -66,7 +66,7 @@ func TestTerminalPictures(t *testing.T) {
 
 // A server's icons, the images that its texts name and its pages are named, and never
 // fetched.
-func TestNothingIsFetched(t *testing.T) {
+func TestURLsInServerTextsAreNotFetched(t *testing.T) {
 	t.Parallel()
 	bait, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 // The reader of standard output may go away: the command ends quietly, as every
 // other program in a pipe.
-func TestTheReaderMayGoAway(t *testing.T) {
+func TestClosedPipeEndsCommandQuietly(t *testing.T) {
 	script, log := playFile(t, "tool x\n")
 	calls := filepath.Join(t.TempDir(), "calls.jsonl")
 	if err := os.WriteFile(calls, []byte(strings.Repeat(`{"tool":"get-sum","arguments":{"a":1,"b":2}}`+"\n", 500)), 0o600); err != nil {

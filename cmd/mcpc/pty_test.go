@@ -78,7 +78,7 @@ func TestTerminalProgress(t *testing.T) {
 
 // No response was received yet, and the user sees that mcpc waits for a response. Progress of
 // another request is not shown, and a message is a text and no command.
-func TestTerminalWaiting(t *testing.T) {
+func TestTerminalShowsWaitingAndProgress(t *testing.T) {
 	t.Parallel()
 	script, log := playFile(t, waiting)
 	out := terminal.Start(t, 80, nil, "mcpc", "call", "wait", "--", "spied", script, log).Ends("0")
@@ -118,7 +118,7 @@ var bar = regexp.MustCompile(`\r\[[█░]+\]  \d/\d  \d+%`)
 // says which tool of which server is called with what, and why it asks.
 //
 // rules 24
-func TestTerminalQuestion(t *testing.T) {
+func TestTerminalConfirmsDestructiveTool(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ typed, ending, shows string }{
 		{"y\n", "0", "burnt"},

@@ -75,7 +75,7 @@ func TestTerminalShellContinuesLines(t *testing.T) {
 // Ctrl-C gives up the line or the request, and not the shell; Ctrl-D ends it. The
 // arrow keys find older lines, also those of the shell before, but nothing that
 // looks like a secret.
-func TestTerminalShellGoesOn(t *testing.T) {
+func TestTerminalShellSurvivesCtrlC(t *testing.T) {
 	t.Parallel()
 	script, log := playFile(t, "tool x\n\non tools/call #1\n    wait 1ms\n")
 	tm := terminal.Start(t, 80, nil, "mcpc", "shell", "--", "spied", script, log)
@@ -117,7 +117,7 @@ func TestTerminalShellGoesOn(t *testing.T) {
 
 // Ctrl-C at a question that a line puts, for an argument or for the server, ends the
 // line alone: what is typed then is the shell's.
-func TestTerminalShellGivesUpQuestions(t *testing.T) {
+func TestTerminalShellCtrlCEndsQuestionOnly(t *testing.T) {
 	t.Parallel()
 	for name, env := range map[string]string{"edited": "TERM=xterm-256color", "plain": "TERM=dumb"} {
 		t.Run(name, func(t *testing.T) {

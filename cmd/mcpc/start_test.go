@@ -10,7 +10,7 @@ import (
 
 // What only the live view needs is made when it runs: the runtime lists what the start of
 // each package allocates.
-func TestTheLiveViewCostsNoStart(t *testing.T) {
+func TestLiveViewAllocatesNothingAtStart(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command("mcpc", "version")
 	cmd.Env = append(cmd.Environ(), "GODEBUG=inittrace=1")

@@ -30,7 +30,7 @@ func tapped(t *testing.T, argv ...string) (cmd *exec.Cmd, record string) {
 
 // A server behind a tap cannot be told from one without it: whatever crosses,
 // messages or not, in whole lines or not.
-func TestTapChangesNothing(t *testing.T) {
+func TestTapRelaysBytesUnchanged(t *testing.T) {
 	every := make([]byte, 256)
 	for i := range every {
 		every[i] = byte(i)
@@ -125,7 +125,7 @@ func readUntil(t *testing.T, from *os.File, want string) {
 }
 
 // A server does not outlive the tap, and learns when the client goes.
-func TestTapLeavesNothingBehind(t *testing.T) {
+func TestServerEndsWithKilledTap(t *testing.T) {
 	cmd, _ := tapped(t, "sh", "-c", "echo $$; exec sleep 300")
 	in, out := pipesOf(t, cmd)
 	defer in.Close()
@@ -152,7 +152,7 @@ func TestTapLeavesNothingBehind(t *testing.T) {
 
 // A server that ends while its client waits has failed it; one that its client left
 // has not.
-func TestTapTellsWhoEndedFirst(t *testing.T) {
+func TestTapRecordsWhetherServerOrClientEndedFirst(t *testing.T) {
 	for _, c := range []struct {
 		server string
 		leaves bool
@@ -190,7 +190,7 @@ func TestTapTellsWhoEndedFirst(t *testing.T) {
 
 // A process that the server left behind holds its streams, and the tap only while it
 // has something to say.
-func TestTapHearsOthersOut(t *testing.T) {
+func TestTapRelaysOutputOfLeftoverProcess(t *testing.T) {
 	cmd, _ := tapped(t, "sh", "-c", `(sleep 0.05; echo late; sleep 300) & echo $!; exit 4`)
 	got := result(t, cmd, nil)
 	pid, rest, _ := strings.Cut(got.stdout, "\n")

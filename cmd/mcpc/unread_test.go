@@ -14,7 +14,7 @@ import (
 
 // What waits for more to print ends when its reader has gone, and not only when there
 // is more to print.
-func TestWhoWaitsEndsWithItsReader(t *testing.T) {
+func TestWaitingCommandEndsWhenReaderCloses(t *testing.T) {
 	state := t.TempDir()
 	mcpc := func(args ...string) *exec.Cmd {
 		cmd := exec.Command("mcpc", args...)

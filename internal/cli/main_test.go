@@ -15,7 +15,7 @@ import (
 
 // A bug ends with 70, and with --json it says so to programs. No input is known
 // that does it, so the world has one here.
-func TestABugIsAnEndingToo(t *testing.T) {
+func TestPanicExitsWith70(t *testing.T) {
 	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestABugIsAnEndingToo(t *testing.T) {
 
 // A command that a signal ends at once, before it has a conversation, says so to
 // programs too.
-func TestASignalAtOnce(t *testing.T) {
+func TestImmediateSignalIsReportedAsJSON(t *testing.T) {
 	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	if err != nil {
 		t.Fatal(err)

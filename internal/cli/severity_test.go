@@ -25,7 +25,7 @@ var severities = []wire.Kind{
 	wire.OK,
 }
 
-func TestWorseDecidesEveryPair(t *testing.T) {
+func TestWorseOrdersAllKinds(t *testing.T) {
 	for _, e := range wire.ExitCodes {
 		if !slices.Contains(severities, e.Kind) {
 			t.Errorf("%q is missing", e.Kind)

@@ -20,7 +20,7 @@ import (
 // than one token.
 //
 // authorization 60
-func TestCrowdRenewsOneByOne(t *testing.T) {
+func TestRenewRefreshesOncePerToken(t *testing.T) {
 	dir := t.TempDir()
 	var mu sync.Mutex
 	issued, reused, requests, good := 0, 0, 0, map[string]bool{}

@@ -49,7 +49,7 @@ func document() *bench.Document {
 	}
 }
 
-func TestTheTextOfAResult(t *testing.T) {
+func TestResultTextGolden(t *testing.T) {
 	for name, st := range map[string]term.Style{"terminal.golden": {Terminal: true, Width: 100}, "narrow.golden": {Terminal: true, Width: 50, ASCII: true}, "pipe.golden": {Width: 80}} {
 		var b bytes.Buffer
 		if err := writeText(&b, st, document()); err != nil {
@@ -63,7 +63,7 @@ func TestTheTextOfAResult(t *testing.T) {
 }
 
 // Numbers have three digits, or all of those before the point.
-func TestNumbers(t *testing.T) {
+func TestNumbersHaveThreeDigits(t *testing.T) {
 	for us, want := range map[float64]string{0: "0 us", 7: "7 us", 999: "999 us", 1234: "1.23 ms", 12_340: "12.3 ms", 20_000: "20 ms", 123_400: "123 ms", 1_000_000: "1 s", 61_500_000: "61.5 s", 100_000: "100 ms", 9_996: "10 ms"} {
 		if got := formatMicros(term.Style{ASCII: true}, us); got != want {
 			t.Errorf("%f is %q, want %q", us, got, want)

@@ -24,7 +24,7 @@ var (
 	interrupted = wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 )
 
-func TestJoin(t *testing.T) {
+func TestJoinedErrorsKeepWorstKind(t *testing.T) {
 	wrong := usage.New("no such file", "")
 	for _, c := range []struct {
 		name string
@@ -62,7 +62,7 @@ func testFactory(t *testing.T) (f *Factory, stderr func() string) {
 	return f, err.String
 }
 
-func TestEnd(t *testing.T) {
+func TestEndOfErrors(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(ErrInterrupted{Sig: syscall.SIGTERM})
 	for _, c := range []struct {
@@ -88,7 +88,7 @@ func TestEnd(t *testing.T) {
 
 // An answer that could not be written is the ending, whatever the command returned, and it
 // is the ending of one command alone.
-func TestEndWithALostAnswer(t *testing.T) {
+func TestUnwrittenAnswerDecidesOutcome(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		err  error

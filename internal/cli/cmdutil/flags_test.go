@@ -138,7 +138,7 @@ func TestFlagsFromTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestValuesThatNoTypeRefuses(t *testing.T) {
+func TestInvalidFlagValues(t *testing.T) {
 	for _, c := range []struct{ words, want string }{
 		{"", ""},
 		{"--protocol 2025-11-25 --color always --confirm never --log-level debug --images blocks", ""},
@@ -160,7 +160,7 @@ func TestValuesThatNoTypeRefuses(t *testing.T) {
 	}
 }
 
-func TestMaxCharsThatCannotBe(t *testing.T) {
+func TestMaxCharsLimits(t *testing.T) {
 	for _, c := range []struct{ words, want string }{
 		{"", ""},
 		{"--max-chars 100", ""},
@@ -224,7 +224,7 @@ func TestJSONOfALineThatCannotBeRead(t *testing.T) {
 }
 
 // A line of the shell begins with the flags of the shell, and changes none of them.
-func TestInvocationsWithFlagsOfTheirOwn(t *testing.T) {
+func TestShellLineFlagsDoNotChangeShell(t *testing.T) {
 	f, _ := parsed(t, "--timeout", "3", "--jq", ".a")
 	f.NewRoot = func(g *Factory) *cobra.Command {
 		cmd := &cobra.Command{}

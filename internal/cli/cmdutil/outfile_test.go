@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestNamesOfStreams(t *testing.T) {
+func TestOutputNamesThatAreStreams(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("windows has no name that leads to a stream")
 	}
@@ -40,7 +40,7 @@ func TestNamesOfStreams(t *testing.T) {
 }
 
 // What stands among the devices is nothing that a file may take the place of.
-func TestNoDeviceIsReplaced(t *testing.T) {
+func TestOutputDoesNotReplaceDevices(t *testing.T) {
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
 	if err := os.WriteFile(file, []byte("as it was"), 0o600); err != nil {

@@ -65,7 +65,7 @@ func TestYesOrNo(t *testing.T) {
 }
 
 // A person is asked at a terminal, unless that is forbidden.
-func TestWhoCanBeAsked(t *testing.T) {
+func TestUserIsAskedAtTerminalOnly(t *testing.T) {
 	c, _ := at("", nil)
 	if !c.Interactive() || !c.CanAsk() || !c.IsTyped() || !c.ShowsProgress() {
 		t.Error("a person at a terminal is not asked")

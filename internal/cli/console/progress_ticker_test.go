@@ -32,7 +32,7 @@ func (s *screen) take() string {
 }
 
 // What a user sees while a server does not respond.
-func TestTicking(t *testing.T) {
+func TestSpinnerAtTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var screen screen
 		c := Console{ErrStyle: term.Style{Terminal: true, Width: 80}}
@@ -100,7 +100,7 @@ func TestStopWaitsForTheLine(t *testing.T) {
 	})
 }
 
-func TestTickingInAPipe(t *testing.T) {
+func TestSpinnerInAPipeShowsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c Console // whose progress would be a nil pointer
 		stop := c.StartSpinner()

@@ -116,7 +116,7 @@ func TestManyDifferencesOfOneCall(t *testing.T) {
 }
 
 // Columns have one width, whatever characters a text has.
-func TestColumns(t *testing.T) {
+func TestColumnsHaveOneWidth(t *testing.T) {
 	line := func(text string) report.Line { return report.Line{{Role: report.Removed, Text: text}} }
 	var b bytes.Buffer
 	writeColumns(&b, term.Style{Width: 67}, []report.Pair{

@@ -20,7 +20,7 @@ import (
 
 // A client of mcpc's own sends to the faults what is for a server, and the path, the query and
 // the Host field arrive as if there were none.
-func TestBetween(t *testing.T) {
+func TestFaultsPassClientTrafficUnchanged(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, r.Host+r.RequestURI)
 	}))

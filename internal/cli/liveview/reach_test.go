@@ -12,7 +12,7 @@ import (
 )
 
 // A view sends to servers with an address, and starts commands only if it may.
-func TestReachable(t *testing.T) {
+func TestServersThatViewsMayCall(t *testing.T) {
 	t.Parallel()
 	f := cmdutil.New(nil, nil, nil)
 	f.Now, f.State, f.Getenv = time.Now, t.TempDir(), func(string) string { return "" }

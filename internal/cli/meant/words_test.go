@@ -57,7 +57,7 @@ func TestURLAmongWords(t *testing.T) {
 }
 
 // Words that a command has no use for may belong to one of its flags.
-func TestWordsTooMany(t *testing.T) {
+func TestExcessWordsSuggestFlags(t *testing.T) {
 	for _, c := range []struct{ use, flag, line, want string }{
 		{"demo", "", "list all", `demo takes no argument "list all" | did you mean mcpc -s demo list all?`},
 		{"x", "to", "http://h/", `x takes no argument "http://h/" | mcpc x --to http://h/`},

@@ -6,7 +6,7 @@ import (
 )
 
 // A proxy does not forward to its own address, whatever that is called.
-func TestLeadsTo(t *testing.T) {
+func TestProxyDoesNotForwardToItself(t *testing.T) {
 	t.Parallel()
 	for server, want := range map[string]bool{
 		"http://127.0.0.1:3002/mcp": true, "http://localhost:3002/mcp": true, "http://LOCALHOST:3002": true, "http://a.localhost:3002": true,

@@ -12,7 +12,7 @@ import (
 
 // Each request of the server gets the recorded answer that fits best, once; the roots, which
 // are the client's, again and again.
-func TestAnswers(t *testing.T) {
+func TestServerRequestsGetBestRecordedAnswer(t *testing.T) {
 	q := func(key, method, params, answer string) *question {
 		one := &question{Question: Question{Key: key, Method: method, Params: json.RawMessage(params)}}
 		if answer != "" {

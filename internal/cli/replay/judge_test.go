@@ -3,7 +3,7 @@ package replay
 import "testing"
 
 // A hint has the path that was meant, where one can be told.
-func TestPathThatWasMeant(t *testing.T) {
+func TestHintHasIntendedPath(t *testing.T) {
 	const example = ".structuredContent.id"
 	for _, c := range [][3]string{
 		{"--bind", "/structuredContent/id", ".structuredContent.id"},

@@ -39,7 +39,7 @@ func TestReadOnlyTools(t *testing.T) {
 }
 
 // A matcher without a value is reported, unless it may be for an exchange that was left out.
-func TestUnmet(t *testing.T) {
+func TestMatchersWithoutValueAreReported(t *testing.T) {
 	t.Parallel()
 	rule := func(line int, kind match.Kind) match.Rule {
 		path, err := jsonvalue.ParsePath(".id")

@@ -18,7 +18,7 @@ import (
 )
 
 // The bytes of definitions and results stay, but for the name.
-func TestBytesStay(t *testing.T) {
+func TestDefinitionsAndResultsKeepTheirBytes(t *testing.T) {
 	const definition = `{ "title":"T\u00e9","name":"%s","inputSchema":{"type":"object","properties":{"n":{"maximum":1.000e2}}},"_meta":{"z":12345678901234567890.10,"a":1},"annotations":{"readOnlyHint":true } }`
 	const result = `{ "structuredContent":{"n":1.50e1,"z":null,"a":[]},"content":[{"type":"resource_link","uri":"x:\u002fy","name":"r"}],"_meta":{"own":10.0} }`
 	url := answering(t, map[string]string{
@@ -244,7 +244,7 @@ func TestCompletion(t *testing.T) {
 }
 
 // Of entries with one name the first is served, however many there are, and it is told once.
-func TestOneNameManyTimes(t *testing.T) {
+func TestFirstOfDuplicateNamesIsServed(t *testing.T) {
 	tools := strings.Repeat(`{"name":"t","inputSchema":{"type":"object"},"description":"other"},{"name":7},`, 20000)
 	url := answering(t, map[string]string{
 		"tools/list":   `{"result":{"tools":[{"name":"t","inputSchema":{"type":"object"},"description":"first"},` + strings.TrimSuffix(tools, ",") + `]}}`,
@@ -266,7 +266,7 @@ func TestOneNameManyTimes(t *testing.T) {
 }
 
 // What another mcpc serve started ends at once: each could start the next, without an end.
-func TestStartedByAnotherOne(t *testing.T) {
+func TestServeStartedByServeEnds(t *testing.T) {
 	text := ""
 	null, err := os.Open(os.DevNull)
 	if err != nil {

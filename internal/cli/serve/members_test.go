@@ -3,7 +3,7 @@ package serve
 import "testing"
 
 // A word is a server, or a name for one and the server.
-func TestParted(t *testing.T) {
+func TestServerWordMayHaveName(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]named{
 		"box":                              {"box", "box"},

@@ -186,7 +186,7 @@ func TestCancel(t *testing.T) {
 }
 
 // Sessions over HTTP do not share what a server knows of them.
-func TestSessionsAreApart(t *testing.T) {
+func TestHTTPSessionsDoNotShareLists(t *testing.T) {
 	s := serve(t, "demo", "--http", "0")
 	url := s.said.match(t, `listening on (\S+);`)[1]
 	one, two := s.open("2025-06-18", url, everything), s.open("2025-06-18", url, everything)
@@ -201,7 +201,7 @@ func TestSessionsAreApart(t *testing.T) {
 }
 
 // The requestState of an mcpc serve behind this one goes through.
-func TestRequestStateOfAnotherOne(t *testing.T) {
+func TestRequestStateOfInnerServePasses(t *testing.T) {
 	inner := serve(t, "demo", "--protocol", "2025-11-25", "--http", "0").said.match(t, `listening on (\S+);`)[1]
 	p := poster{t, serve(t, "in="+inner, "--http", "0").said.match(t, `listening on (\S+);`)[1]}
 	const tool = "in__demo__trigger-elicitation-request"

@@ -258,7 +258,7 @@ func TestLoadAURL(t *testing.T) {
 const pkg = `{"registryType":"npm","identifier":"w","version":"1.2.3","transport":{"type":"stdio"}}`
 
 // The way to use a server is the one that --pick names, the only one, or the only endpoint.
-func TestChoose(t *testing.T) {
+func TestChooseByPickOrOnlyEndpoint(t *testing.T) {
 	t.Parallel()
 	const (
 		one   = `{"type":"streamable-http","url":"https://one.example/mcp"}`
@@ -306,7 +306,7 @@ func TestChoose(t *testing.T) {
 }
 
 // A server without a document's host, as one of a file, is not refused.
-func TestPermittedOfAFile(t *testing.T) {
+func TestServersOfFilesArePermitted(t *testing.T) {
 	t.Parallel()
 	if out := (session.FoundCard{}).Permitted(t.Context(), "http://10.0.0.1/mcp"); !out.OK() {
 		t.Error(out.Text)

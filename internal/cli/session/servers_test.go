@@ -102,7 +102,7 @@ func TestABrokenConfigurationHidesNoOther(t *testing.T) {
 
 // A server has the variables of its file, in the folder that the file says, and what it
 // has is hidden everywhere.
-func TestAServerOfAFileHasWhatStandsThere(t *testing.T) {
+func TestServerOfFileGetsItsVariablesAndFolder(t *testing.T) {
 	m := clients.Enter(t)
 	m.Write(filepath.Join(m.Project, ".vscode", "mcp.json"), `{"servers": {"box": {"command": "sh", "cwd": "${workspaceFolder}/tools",
 		"args": ["-c", "pwd > '`+m.Ran+`'; env >> '`+m.Ran+`'; echo the key is $KEY >&2; exit 3"], "envFile": "${workspaceFolder}/.env", "env": {"KEY": "CANARYkey1234", "LEVEL": "high"}}}}`)

@@ -8,8 +8,8 @@ import (
 	"mcpc/internal/connect/host"
 )
 
-// TestALongLineIsCheckedInParts: no secret is missed where a line is cut.
-func TestALongLineIsCheckedInParts(t *testing.T) {
+// TestSecretAtCutOfLongLineIsFound: no secret is missed where a line is cut.
+func TestSecretAtCutOfLongLineIsFound(t *testing.T) {
 	const longest = 2 * lookedAtAgain
 	for at := longest - 16; at <= longest; at += 2 {
 		text := "first\n" + strings.Repeat("x ", at/2) + "password=correct-horse " + strings.Repeat("y ", longest) + "\n"

@@ -11,7 +11,7 @@ import (
 )
 
 // A call is given away with the handshake and with the list that had told its client most by then.
-func TestWithContext(t *testing.T) {
+func TestSharedCallHasHandshakeAndList(t *testing.T) {
 	var text strings.Builder
 	text.WriteString(`{"mcpc-traffic":1,"by":"tap"}` + "\n")
 	seq := 0

@@ -118,7 +118,7 @@ func TestTheRecordedServerIsNamed(t *testing.T) {
 	}
 }
 
-func TestWordsOfAScript(t *testing.T) {
+func TestIsWordOfScript(t *testing.T) {
 	for text, want := range map[string]bool{
 		"tools/call": true, "": false, "a b": false, "#x": false, `a\b`: false,
 		"ä": false,

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestGoingOn(t *testing.T) {
+func TestCandidatesContinueTypedText(t *testing.T) {
 	for _, c := range []struct {
 		typed       string
 		words, want []string

@@ -9,7 +9,7 @@ import (
 )
 
 // What TAB offers begins with what was typed, and is the word again for the shell.
-func TestQuotedOn(t *testing.T) {
+func TestCompletionsAreQuoted(t *testing.T) {
 	for _, c := range []struct{ word, typed, want string }{
 		{"location=Chicago", "loc", "location=Chicago"},
 		{"location=New York", "", "location='New York'"},

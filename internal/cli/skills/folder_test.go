@@ -11,7 +11,7 @@ import (
 )
 
 // A folder is replaced only by the same skill of the same server.
-func TestFoldersOfOthersStay(t *testing.T) {
+func TestFolderOfDifferentSkillIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	root, err := made(t.TempDir())
 	if err != nil {

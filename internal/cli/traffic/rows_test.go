@@ -126,7 +126,7 @@ func TestRowsAreListedOnceAtATurn(t *testing.T) {
 
 // "last" is what ended last: of a proxy that still records what it saw answered, of a
 // command that was killed what it had asked.
-func TestLastIsWhatEndedLast(t *testing.T) {
+func TestLastIsTheExchangeThatEndedLast(t *testing.T) {
 	for _, c := range []struct {
 		want string
 		runs [][]string

@@ -35,7 +35,7 @@ import (
 // and views, every reader has the exchanges of the request frames that are in the files: each once, none that is not
 // there, and all readers the same of each. MCPC_SCHEDULES is how many schedules are tried, MCPC_SCHEDULE the seed of
 // the first, or of the only one.
-func TestEveryReaderHasTheRequestsOfTheFiles(t *testing.T) {
+func TestReadersAgreeUnderRandomSchedules(t *testing.T) {
 	// A part of a recording that rotates is smaller than what is compressed: its recorder compresses on the side.
 	before := rows.SetSizes(rows.Sizes{IndexFrom: 1500, CompressFrom: 5 << 10, PageRows: 4})
 	defer rows.SetSizes(before)

@@ -60,7 +60,7 @@ func TestLogTable(t *testing.T) {
 }
 
 // What is cut keeps what tells it from others.
-func TestCutting(t *testing.T) {
+func TestCutTextsStayDistinguishable(t *testing.T) {
 	for _, c := range []struct {
 		cut   func(string, int, string) string
 		text  string
@@ -80,7 +80,7 @@ func TestCutting(t *testing.T) {
 	}
 }
 
-func TestWhatOf(t *testing.T) {
+func TestDescribeRequest(t *testing.T) {
 	for _, c := range [][3]string{{"tools/call", "get-sum", "tools/call get-sum"}, {"ping", "", "ping"}, {"", "", "(no request)"}} {
 		if got := describeRequest(c[0], c[1]); got != c[2] {
 			t.Errorf("%q, want %q", got, c[2])

@@ -13,7 +13,7 @@ func TestEveryEndingHasAScript(t *testing.T) {
 	none := map[wire.Kind]string{
 		wire.CheckFailed: "the scripts of mcpc run and export --check are its tests",
 		wire.NoMatch:     "the scripts of mcpc grep are its tests",
-		wire.Internal:    "TestABugIsAnEndingToo is its test: no input is known to do it",
+		wire.Internal:    "TestPanicExitsWith70 is its test: no input is known to do it",
 	}
 	for _, e := range wire.ExitCodes {
 		found, err := filepath.Glob(filepath.Join("testdata", "script", fmt.Sprintf("exit_%02d_*.txtar", e.Code)))

@@ -28,7 +28,7 @@ func verdicts(t *testing.T, words ...string) map[string]string {
 
 // Malformed requests and calls are made if the user allows them, and rules hold for some transports and revisions
 // only.
-func TestModesOfProbes(t *testing.T) {
+func TestProbesDependOnFlagsTransportAndRevision(t *testing.T) {
 	server := servers.ForTest(t)
 	if err := server.Demo(); err != nil {
 		t.Fatal(err)

@@ -65,7 +65,7 @@ func TestFlagsOfSending(t *testing.T) {
 }
 
 // Requests wait for their turn, which is the gap of the rate, a quarter of it more or less.
-func TestTurnsOfRequests(t *testing.T) {
+func TestPacerKeepsTheRate(t *testing.T) {
 	o, _ := settled(t, "--rate", "10/s", "--max-requests", "3")
 	now := time.Unix(1000, 0)
 	sent := 0
@@ -153,7 +153,7 @@ func TestFactsOfResponses(t *testing.T) {
 }
 
 // A check that ends by its time limit has a report, one that a signal ends has none.
-func TestEndsOfChecks(t *testing.T) {
+func TestTimedOutCheckHasReport(t *testing.T) {
 	if out := Ended(transport.TimeoutError{
 		Flag: "--max-time", What: "the check did not end",
 		After: time.Second,

@@ -76,8 +76,8 @@ func TestPatienceWithTools(t *testing.T) {
 	}
 }
 
-// TestLateAnswersBreakNoRule repeats a probe that got no answer once.
-func TestLateAnswersBreakNoRule(t *testing.T) {
+// TestSilentProbeIsRepeatedOnce repeats a probe that got no answer once.
+func TestSilentProbeIsRepeatedOnce(t *testing.T) {
 	silent := answer{Outcome: wire.Outcome{Kind: wire.Timeout, Text: "no response within 2s"}}
 	wrong := answer{Outcome: wire.Outcome{Message: &wire.Message{Kind: wire.Response}}}
 	for _, c := range []struct {

@@ -38,7 +38,7 @@ func TestProbesAndRules(t *testing.T) {
 }
 
 // A port that takes connections is found among the addresses, and a closed one is not.
-func TestReachable(t *testing.T) {
+func TestReachableFindsOpenPort(t *testing.T) {
 	open, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
