@@ -10,7 +10,7 @@ import (
 )
 
 // What a server writes into an error is shown as far as a person reads.
-func TestWhatAServerSaysOfALoginIsCut(t *testing.T) {
+func TestLongLoginErrorsAreCut(t *testing.T) {
 	o := AuthFailed(&auth.Error{Rule: auth.TokenRefused, Text: "no token: " + strings.Repeat("A", 500_000)}, wire.Outcome{})
 	if len(o.Text) > host.MostSaid+100 || !strings.HasPrefix(o.Text, "no token: AAA") || !strings.HasSuffix(o.Text, "bytes") {
 		t.Errorf("%d bytes: %.60q", len(o.Text), o.Text)

@@ -25,7 +25,7 @@ func (w promising) Write(raw []byte) (int, error) {
 
 // A remembered definition is used for its ttlMs, else for some minutes, in each revision.
 // Rules 167, 168
-func TestRememberedWhileFresh(t *testing.T) {
+func TestDefinitionIsUsedWhileFresh(t *testing.T) {
 	t.Parallel()
 	const none, zero, minute = `"other":1`, `"ttlMs":0`, `"ttlMs":60000`
 	for _, c := range []struct {

@@ -60,7 +60,7 @@ func TestStepLine(t *testing.T) {
 }
 
 // The user's own token comes of a file or a variable, is one word, and a secret.
-func TestOwnTokens(t *testing.T) {
+func TestTokenOfVariableOrFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "token")
 	for _, c := range []struct{ name, variable, file, want, says string }{
@@ -243,7 +243,7 @@ func TestLearnSecrets(t *testing.T) {
 }
 
 // What a server repeats of the secrets is not kept.
-func TestSafeInfo(t *testing.T) {
+func TestSafeInfoHasNoSecrets(t *testing.T) {
 	t.Parallel()
 	env, _ := connecttest.Env(t, "")
 	env.Secrets.Learn("s3cret-value-1")
@@ -258,7 +258,7 @@ func TestSafeInfo(t *testing.T) {
 }
 
 // The frames of a connection reach a watcher, who sees no secret, and the trace.
-func TestTap(t *testing.T) {
+func TestTapsReceiveFramesWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	env, _ := connecttest.Env(t, connecttest.Play(t, "speaks 2025-11-25\ntool x\n").URL)
 	env.Headers = []string{"X-Api-Key: k3y-of-field"}

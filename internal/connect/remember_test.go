@@ -16,7 +16,7 @@ import (
 )
 
 // Items come back as they were added, in memory and in a file.
-func TestItems(t *testing.T) {
+func TestItemsAreReturnedAsAdded(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 2, 5000} {
 		items := NewItems(spool.Dir(t.TempDir()))
@@ -35,7 +35,7 @@ func TestItems(t *testing.T) {
 }
 
 // Many items need no more memory than some.
-func TestItemsMemory(t *testing.T) {
+func TestItemsUseConstantMemory(t *testing.T) {
 	item := bytes.Repeat([]byte("x"), 500)
 	used := func(n int) uint64 {
 		items := NewItems(spool.Dir(t.TempDir()))

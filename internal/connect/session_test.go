@@ -42,7 +42,7 @@ func again(env *host.Env) *host.Env {
 }
 
 // A session goes on with ids that no other command uses; another revision opens a conversation of its own.
-func TestSessionsGoOn(t *testing.T) {
+func TestSessionsResumeWithUnusedIDs(t *testing.T) {
 	t.Parallel()
 	server := connecttest.Play(t, "speaks 2025-11-25 2025-06-18\nsession s-1\ntool x\n")
 	env, _ := connecttest.Env(t, "box")
@@ -100,7 +100,7 @@ func TestSessionsAreRenewed(t *testing.T) {
 }
 
 // What the server said of itself is remembered for a day, so that the next command need not ask.
-func TestVerdictsAreRemembered(t *testing.T) {
+func TestServerAgreementsAreRememberedForADay(t *testing.T) {
 	t.Parallel()
 	server := connecttest.Play(t, "speaks 2025-11-25\ntool x\n")
 	env, _ := connecttest.Env(t, server.URL)
@@ -207,7 +207,7 @@ func TestLogLevel(t *testing.T) {
 }
 
 // Unusable entries are left out of a list with a warning; names that several tools have are a warning, too.
-func TestListings(t *testing.T) {
+func TestListingsWarnOfUnusableEntries(t *testing.T) {
 	t.Parallel()
 	const a = `{"name":"a","inputSchema":{"type":"object"}}`
 	const script = `speaks 2025-11-25
@@ -294,7 +294,7 @@ func (r *collector) Empty() { r.names = nil }
 func (r *collector) Special() []string { return r.names }
 
 // A tool is found by its name; what is not there is said with what was perhaps meant.
-func TestDefine(t *testing.T) {
+func TestDefineFindsToolsByName(t *testing.T) {
 	t.Parallel()
 	const script = "speaks 2026-07-28\ntool one\ntool two\ntool twice\ntool twice\n" +
 		`tool {"name":"broken","inputSchema":{"type":"object","properties":{"a":{"type":"object","x-mcp-header":"A"}}}}` +
@@ -551,7 +551,7 @@ func TestDemoPipe(t *testing.T) {
 }
 
 // A server is kept if it is a command, for the idle time of --idle.
-func TestKeeping(t *testing.T) {
+func TestOnlyCommandsAreKept(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		keep connect.Keeping
@@ -633,7 +633,7 @@ func TestALostServerIsExplained(t *testing.T) {
 }
 
 // What is offered to the server is what the flags and the user can answer.
-func TestWhatIsOffered(t *testing.T) {
+func TestOfferedCapabilitiesFollowFlagsAndUser(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
@@ -700,7 +700,7 @@ func TestASessionWithoutTheCapabilities(t *testing.T) {
 }
 
 // Nothing answers at the default URL: the hint says how to name a server.
-func TestServersThatAreNotThere(t *testing.T) {
+func TestUnreachableDefaultURLIsExplained(t *testing.T) {
 	t.Parallel()
 	env, _ := connecttest.Env(t, "http://127.0.0.1:1/mcp")
 	c, out := connect.Dial(t.Context(), env, connect.Options{})

@@ -339,7 +339,7 @@ func TestAURLOfAFileIsChecked(t *testing.T) {
 	}
 }
 
-func TestCommandLine(t *testing.T) {
+func TestCommandLineHidesSecrets(t *testing.T) {
 	t.Parallel()
 	got := connect.CommandLine([]string{"npx", "a b", "--api-key=s3cret-key"})
 	if !strings.HasPrefix(got, "npx 'a b' '--api-key=••••(") || strings.Contains(got, "s3cret") {
@@ -348,7 +348,7 @@ func TestCommandLine(t *testing.T) {
 }
 
 // The kinds are known by both of their names.
-func TestKindNamed(t *testing.T) {
+func TestKindsHaveTwoNames(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]string{
 		"tool": "tools/list", "templates": "resources/templates/list",

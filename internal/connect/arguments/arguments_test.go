@@ -191,7 +191,7 @@ func TestReadIntoDocument(t *testing.T) {
 
 // A text that is JSON too is sent as a text, with a note of how to send the other; the hint for a word that then
 // does not fit says the same.
-func TestReadNotesWhatElseWasMeant(t *testing.T) {
+func TestReadNotesOtherMeaningOfText(t *testing.T) {
 	t.Parallel()
 	const schema = `{"type":"object","properties":{
 		"free":{},"both":{"type":["string","integer"]},"text":{"type":"string"}}}`
@@ -306,7 +306,7 @@ func TestParseRefuses(t *testing.T) {
 }
 
 // Several problems are one error with a finding for each.
-func TestParseTellsAllProblems(t *testing.T) {
+func TestParseReportsAllProblems(t *testing.T) {
 	t.Parallel()
 	_, err := arguments.Parse(env(t), []string{"x", "a:=x", "=1"}, "", false)
 	all, ok := errors.AsType[*usage.Errors](err)
@@ -420,7 +420,7 @@ func TestWordsAndDocuments(t *testing.T) {
 }
 
 // A path is written as it would be typed, so that reading it again gives the same path.
-func TestWrittenPathsAreReadAgain(t *testing.T) {
+func TestWrittenPathsParseToSamePath(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"a", "a.b", "a[].b", "a[12][0]", `a\.b`, `a\[b`, `a\=b`, `a\\b`} {
 		path, err := arguments.ReadPath(text, false)
@@ -434,7 +434,7 @@ func TestWrittenPathsAreReadAgain(t *testing.T) {
 }
 
 // Assigned values are texts, and lists where a name comes again.
-func TestAssigned(t *testing.T) {
+func TestAssignedValuesAreTextsOrLists(t *testing.T) {
 	t.Parallel()
 	for words, want := range map[string]string{
 		"":              `{}`,
@@ -458,7 +458,7 @@ func TestAssigned(t *testing.T) {
 }
 
 // Findings that a word with a wrong type causes are not reported besides the finding of that word.
-func TestUnsaid(t *testing.T) {
+func TestFindingsOfMistypedWordAreNotRepeated(t *testing.T) {
 	t.Parallel()
 	said := []wire.Finding{{Pointer: "/a/b"}, {Pointer: "/l/-"}}
 	for _, c := range []struct {

@@ -8,7 +8,7 @@ import (
 )
 
 // Words of an object whose quotes a shell took away are its members; JSON, and what has no such members, is none.
-func TestBrokenObject(t *testing.T) {
+func TestObjectWithoutQuotesIsRead(t *testing.T) {
 	for _, c := range []struct{ words, want []string }{
 		{[]string{"{a:1,b:2}"}, []string{"a=1", "b=2"}}, // Windows PowerShell
 		{[]string{"{city:New", "York,", "n:1}"}, []string{"city=New York", "n=1"}},

@@ -252,7 +252,7 @@ func TestNewRefusesAnswers(t *testing.T) {
 }
 
 // A person answers what no flag does, and what was typed is noted for a call that is saved.
-func TestThePersonAnswers(t *testing.T) {
+func TestUserAnswersWithoutFlags(t *testing.T) {
 	t.Parallel()
 	answered := client.Answer{Result: json.RawMessage(`{"action":"accept","content":{"name":"Bob"}}`)}
 	for _, c := range []struct {

@@ -16,7 +16,7 @@ import (
 )
 
 // A question that names no request is of a call that may be asked, though a completion began later, perhaps of another client.
-func TestAQuestionIsNotOfACompletion(t *testing.T) {
+func TestServerRequestBelongsToCallNotToCompletion(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	l := &link{p: &peer{life: ctx}}
@@ -39,7 +39,7 @@ func TestAQuestionIsNotOfACompletion(t *testing.T) {
 }
 
 // A log message is not passed on where it may be about the call of another client.
-func TestALogMessageIsNotOfAnotherClient(t *testing.T) {
+func TestLogMessageOfOtherClientIsNotForwarded(t *testing.T) {
 	for _, c := range []struct{ pipe, other, want bool }{{false, false, true}, {false, true, false}, {true, true, true}} {
 		l := &link{Member: &Member{Name: "one"}, p: &peer{g: &Gateway{pipe: c.pipe}}}
 		got := false
@@ -85,7 +85,7 @@ func byNumber(a, b string) int {
 }
 
 // What is told once is told when each call has returned, also one that did not tell it itself.
-func TestOnce(t *testing.T) {
+func TestReportOnceBeforeEachCallReturns(t *testing.T) {
 	var told atomic.Int32
 	g := &Gateway{told: map[string]bool{}, Options: Options{Tell: func(string, ...string) {
 		for range 1000 {

@@ -11,7 +11,7 @@ import (
 )
 
 // Servers see the capabilities of a client that the gateway can pass on.
-func TestOffered(t *testing.T) {
+func TestCapabilitiesOfferedToServers(t *testing.T) {
 	for theirs, want := range map[string]string{
 		``: "{}", `{}`: "{}", `{"roots":{"listChanged":true},"experimental":{"a":{}}}`: `{"roots":{"listChanged":true}}`,
 		`{"elicitation":{"form":{}},"sampling":{}}`:                    `{"elicitation":{"form":{}},"sampling":{}}`,
@@ -28,7 +28,7 @@ func TestOffered(t *testing.T) {
 }
 
 // Requests that stand alone share peers by what their clients can do; one that is not in use makes room for another.
-func TestPeersOfRequestsThatStandAlone(t *testing.T) {
+func TestStatelessRequestsSharePeersByCapabilities(t *testing.T) {
 	g := New(Options{Token: rand.Text, Members: []Member{{Name: "one"}}})
 	caller := func(n int) mcpserver.Caller {
 		return mcpserver.Caller{Stateless: true, Capabilities: json.RawMessage(fmt.Sprintf(`{"roots":{"n":%d}}`, n))}
@@ -70,7 +70,7 @@ func TestPeersOfRequestsThatStandAlone(t *testing.T) {
 }
 
 // The capabilities that the gateway declares.
-func TestDeclares(t *testing.T) {
+func TestDeclaredCapabilities(t *testing.T) {
 	for _, c := range []struct {
 		names []string
 		want  bool
@@ -87,7 +87,7 @@ func TestDeclares(t *testing.T) {
 }
 
 // A suspended call goes on with the same request and an answer; another request with its state does not get it.
-func TestResumed(t *testing.T) {
+func TestSuspendedCallResumesWithItsStateOnly(t *testing.T) {
 	g := New(Options{Token: rand.Text})
 	state := g.states + "1"
 	request := func(name, more string) *wire.Message {

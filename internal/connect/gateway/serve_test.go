@@ -391,7 +391,7 @@ func TestACancelledRequest(t *testing.T) {
 }
 
 // Errors of a server, progress and log messages of a call come to the client as its own.
-func TestWhatComesWithACall(t *testing.T) {
+func TestErrorsProgressAndLogsReachTheCaller(t *testing.T) {
 	t.Parallel()
 	f, _ := behind(t, nil, earlier+"capabilities {\"tools\":{},\"logging\":{}}\n"+tools("slow", "bad")+`on logging/setLevel
     result {}
@@ -553,7 +553,7 @@ func (p *pipe) until(method string) *wire.Message {
 }
 
 // The client is notified of a changed list.
-func TestAChangedListIsTold(t *testing.T) {
+func TestClientIsNotifiedOfChangedList(t *testing.T) {
 	t.Parallel()
 	f, _ := behind(t, nil, connecttest.Demo(t, demo.Options{}))
 	p := f.connectTo(t, "{}")
@@ -615,7 +615,7 @@ func TestWatchedResources(t *testing.T) {
 }
 
 // Two subscriptions of stateless clients are one subscription at the server.
-func TestListening(t *testing.T) {
+func TestSubscriptionsOfClientsShareOneAtTheServer(t *testing.T) {
 	t.Parallel()
 	f, servers := behind(t, nil, watched)
 	conn := f.overHTTP(t, "2026-07-28", nil)

@@ -15,7 +15,7 @@ import (
 
 // The flags of this run come before what the session has; a certificate and its key, a proxy and a socket belong
 // together.
-func TestTheWayToAServer(t *testing.T) {
+func TestNetworkFlagsPrecedeSession(t *testing.T) {
 	t.Parallel()
 	const server = "https://h.example/mcp"
 	for _, c := range []struct {

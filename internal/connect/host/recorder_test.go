@@ -47,7 +47,7 @@ func recorded(t *testing.T, env *host.Env) (text string) {
 }
 
 // A recording is kept where something crossed, or where a failure is no mistake of the command line.
-func TestWhatLeavesARecording(t *testing.T) {
+func TestRecordingIsKeptAfterTrafficOrFailure(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name    string
@@ -143,7 +143,7 @@ func TestLastRow(t *testing.T) {
 }
 
 // An ending that a command goes on after is recorded if a request got no answer.
-func TestGaveUp(t *testing.T) {
+func TestUnansweredOutcomeIsRecorded(t *testing.T) {
 	t.Parallel()
 	id := []byte("7")
 	for _, c := range []struct {
@@ -178,7 +178,7 @@ func TestGaveUp(t *testing.T) {
 }
 
 // A command that ends well ends as About says.
-func TestAbout(t *testing.T) {
+func TestSuccessfulRecordingEndsWithAbout(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[wire.Kind]string{wire.OK: `"found":2`, wire.Timeout: `"late"`} {
 		env, _ := connecttest.Env(t, "")
@@ -287,7 +287,7 @@ func TestTuneGC(t *testing.T) {
 }
 
 // A UI without a user says no, shows nothing and has no input.
-func TestQuiet(t *testing.T) {
+func TestQuietAnswersNo(t *testing.T) {
 	t.Parallel()
 	var ui host.UI = host.Quiet{}
 	_, typed := ui.TypedLine(t.Context(), "", false)

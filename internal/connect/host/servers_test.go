@@ -138,7 +138,7 @@ func TestReadOfAConfiguration(t *testing.T) {
 	}
 }
 
-func TestTilde(t *testing.T) {
+func TestHomeIsShownAsTilde(t *testing.T) {
 	t.Parallel()
 	env, _ := connecttest.Env(t, "")
 	home := filepath.FromSlash("/home/me")
@@ -168,7 +168,7 @@ func serverOf(client string, kind target.Transport) target.Server {
 }
 
 // What was confirmed is a server as it is; a change asks again, and so do all commands and what a project brings.
-func TestStandings(t *testing.T) {
+func TestChangedServersLoseConfirmation(t *testing.T) {
 	t.Parallel()
 	env, _ := connecttest.Env(t, "")
 	store, _, err := env.LoadState()
@@ -315,7 +315,7 @@ func TestServerFacts(t *testing.T) {
 }
 
 // A gap in a word is counted from four blanks on.
-func TestShownWord(t *testing.T) {
+func TestShownWordCountsGaps(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]string{
 		"a": "a", "a b": "'a b'", "a   b": "'a   b'", "a    b": "'a⟨4 spaces⟩b'", "a \u2800\u2800  b": "'a⟨5 spaces⟩b'",

@@ -41,7 +41,7 @@ func says(err error, text string) bool {
 }
 
 // Header fields come of --header-file and then of -H, and a value of a file is a secret.
-func TestFields(t *testing.T) {
+func TestHeaderFieldsOfFileAndFlags(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	good := write(t, dir, "good", "\xEF\xBB\xBF# comment\n\nX-One: from a file\r\nX-Key:  s3cretvalue \n")
@@ -90,7 +90,7 @@ func TestWithoutFields(t *testing.T) {
 }
 
 // The flags that answer a server contradict each other, name extensions and files, and complete what a session has.
-func TestSettleAnswers(t *testing.T) {
+func TestAnswerFlags(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := write(t, dir, "file", "")

@@ -8,7 +8,7 @@ import (
 )
 
 // A command cannot push its end out of sight.
-func TestWhatIsConfirmedIsSeenWhole(t *testing.T) {
+func TestConfirmedCommandCannotHideItsEnd(t *testing.T) {
 	for word, want := range map[string]string{
 		"plain": "plain", "a b": "'a b'", "a   b": "'a   b'", "a" + strings.Repeat(" ", 4096) + ";curl": "'a⟨4096 spaces⟩;curl'",
 		"a" + strings.Repeat("\u2003", 9) + "b": "'a⟨9 spaces⟩b'", strings.Repeat("\u2800", 9): "'⟨9 spaces⟩'", "": "''",

@@ -69,7 +69,7 @@ func comeFrom(c *connect.Conn, origin string, i int) {
 const adds = `"description":"Adds two numbers","inputSchema":{"type":"object","properties":{"a":{"type":"number"}}}`
 
 // What a change of a definition does depends on the change and on where the server comes from.
-func TestWhatAChangeDoes(t *testing.T) {
+func TestEffectOfChangeDependsOnRiskAndOrigin(t *testing.T) {
 	t.Parallel()
 	c, user := dial(t, "2025-11-25")
 	const quiet, note = "", "note: x has harmless changes: "
@@ -223,7 +223,7 @@ type changes struct {
 func (u *changes) ShowChanges(_ wire.Severity, _ string, all []diff.Change) { u.all = all }
 
 // A harmless change is shown once, and a risky one until it is approved.
-func TestAChangeIsToldOnce(t *testing.T) {
+func TestHarmlessChangeIsShownOnce(t *testing.T) {
 	t.Parallel()
 	c, user := dial(t, "2025-11-25")
 	comeFrom(c, remote, 0)
@@ -267,7 +267,7 @@ func TestANewToolIsScanned(t *testing.T) {
 }
 
 // Nothing is remembered without a store, for a tool chosen by --index, and of no tool.
-func TestNothingIsRemembered(t *testing.T) {
+func TestCheckWithoutStoreOrToolRemembersNothing(t *testing.T) {
 	t.Parallel()
 	c, _ := dial(t, "2025-11-25")
 	comeFrom(c, remote, 0)
@@ -369,7 +369,7 @@ func TestEachRevisionHasItsPin(t *testing.T) {
 
 // The pins of a server are those of its place, its account and its header fields. The value of a field counts unless it
 // is secret.
-func TestServersAreToldApart(t *testing.T) {
+func TestPinsDependOnPlaceAccountAndHeaders(t *testing.T) {
 	t.Parallel()
 	c, _ := dial(t, "2025-11-25")
 	seen := map[string]string{}
@@ -541,7 +541,7 @@ func TestSkills(t *testing.T) {
 }
 
 // The headline says how long ago the tool was approved, and names the last call for a tool of the own server.
-func TestTheHeadlineSaysWhen(t *testing.T) {
+func TestHeadlineNamesTimeOfApproval(t *testing.T) {
 	t.Parallel()
 	c, user := dial(t, "2025-11-25")
 	comeFrom(c, remote, 0)

@@ -12,7 +12,7 @@ import (
 )
 
 // A definition is kept without secrets, and a large one as its hash.
-func TestKept(t *testing.T) {
+func TestStoredDefinitionsHaveNoSecrets(t *testing.T) {
 	c := &connect.Conn{Env: &host.Env{Shared: new(host.Shared)}}
 	c.Env.Secrets.Learn("canary-0123456789")
 	definition := func(text string) *connect.Definition {

@@ -77,7 +77,7 @@ func ended(out wire.Outcome) string {
 const both = "speaks 2026-07-28 2025-11-25\n"
 
 // What is sent of the words: with the types of the schema, and with its defaults for what it requires.
-func TestWhatIsSent(t *testing.T) {
+func TestWordsAreSentWithTypesAndDefaults(t *testing.T) {
 	t.Parallel()
 	const tool = both + `tool x {"type":"object","properties":{"n":{"type":"number"},"s":{"type":"string"},` +
 		`"d":{"type":"integer","default":7}},"required":["d"]}`
@@ -137,7 +137,7 @@ func TestNoteOnSplitItems(t *testing.T) {
 }
 
 // Arguments that the schema forbids are not sent, and the outcome says why.
-func TestWhatIsNotSent(t *testing.T) {
+func TestInvalidArgumentsAreNotSent(t *testing.T) {
 	t.Parallel()
 	const input = `{"type":"object","properties":{"n":{"type":"number"},"free":{"type":["integer","string"]}},` +
 		`"required":["n"],"additionalProperties":false}`
@@ -242,7 +242,7 @@ func TestHeaderFieldsOfArguments(t *testing.T) {
 }
 
 // A result is checked against the outputSchema.
-func TestWhatAResultIs(t *testing.T) {
+func TestResultIsCheckedAgainstOutputSchema(t *testing.T) {
 	t.Parallel()
 	const tool = both + `tool {"name":"x","inputSchema":{"type":"object"},` +
 		`"outputSchema":{"type":"object","properties":{"n":{"type":"number"}},"required":["n"]}}` +
@@ -357,7 +357,7 @@ func TestRememberedDefinitions(t *testing.T) {
 }
 
 // A failed call by a remembered definition makes the next one fetch it, whatever it was remembered for.
-func TestAFailedCallDoubtsTheDefinition(t *testing.T) {
+func TestFailedCallRefetchesRememberedDefinition(t *testing.T) {
 	t.Parallel()
 	d := sit(t, "speaks 2026-07-28\ntool x\n"+lists(1, number)+lists(2, number)+
 		"on tools/call #2\n    result {\"content\":[],\"isError\":true,\"resultType\":\"complete\"}\n")
@@ -391,7 +391,7 @@ func TestNoValidateFetchesNoDefinition(t *testing.T) {
 }
 
 // Prepare gives what CallTool would send.
-func TestPrepare(t *testing.T) {
+func TestPrepareReturnsWhatCallToolSends(t *testing.T) {
 	t.Parallel()
 	d := sit(t, both+"tool x {\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"number\"}}}\n")
 	c := d.dial()

@@ -21,7 +21,7 @@ const (
 )
 
 // What a call is asked about depends on --confirm, on the tool, on where its server comes from and on the user.
-func TestConfirmed(t *testing.T) {
+func TestConfirmationDependsOnFlagToolAndOrigin(t *testing.T) {
 	t.Parallel()
 	const notConfirmed = "refused | the call was not confirmed"
 	const hint = "(--yes calls it without a confirmation)"

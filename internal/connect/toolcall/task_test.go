@@ -40,7 +40,7 @@ func later(members string) string {
 }
 
 // A call becomes a task if the user asks for one, if its tool runs in no other way, or if the server decides so.
-func TestWhatBecomesATask(t *testing.T) {
+func TestCallsThatBecomeTasks(t *testing.T) {
 	t.Parallel()
 	const unknown = "on tasks/get\n    error -32602 no such task\n"
 	for _, c := range []struct {
@@ -157,7 +157,7 @@ func TestAwaitTaskLeavesTheTask(t *testing.T) {
 }
 
 // A task is of the server at which it was begun: of the session, of the URL, or of the entry of a file.
-func TestPlaceOfATask(t *testing.T) {
+func TestTaskBelongsToItsServer(t *testing.T) {
 	t.Parallel()
 	const url = "http://h.example/mcp"
 	oneOff := &connect.Conn{OneOff: &state.Session{Endpoint: url}}
@@ -186,7 +186,7 @@ func TestPlaceOfATask(t *testing.T) {
 }
 
 // A task that has ended stays where the server lists tasks, and is forgotten elsewhere.
-func TestEndTask(t *testing.T) {
+func TestEndedTaskIsForgottenUnlessListed(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]int{earlierTasks: 1, laterTasks: 0} {
 		d := sit(t, script)
