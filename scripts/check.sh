@@ -60,7 +60,7 @@ vet() {
 	go vet -tags peers,torture ./internal/tests/... ./internal/web/...
 }
 
-# Other systems are checked by TestCompilesElsewhere.
+# Other systems are checked by TestCompilesForOtherSystems.
 vet-windows() {
 	GOOS=windows go vet ./cmd/... ./internal/...
 }

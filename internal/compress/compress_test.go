@@ -202,7 +202,7 @@ func TestErrorsNameTheDamage(t *testing.T) {
 }
 
 // Bytes after the end of the data are ignored, and Trailing reports them.
-func TestTrailing(t *testing.T) {
+func TestTrailingBytesAreIgnoredAndReported(t *testing.T) {
 	const text = "some text"
 	for _, coding := range []string{"gzip", "zstd"} {
 		body := encoded(t, coding, []byte(text))

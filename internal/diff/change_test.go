@@ -41,7 +41,7 @@ func TestRules(t *testing.T) {
 
 // The rules that no small pair breaks: a schema beyond the budget, and a sign of a kind that
 // is not known.
-func TestRareRules(t *testing.T) {
+func TestRulesWithoutSmallExample(t *testing.T) {
 	wide := fmt.Sprintf(`{"allOf":[%s{"minimum":%%d}]}`, strings.Repeat(`{},`, 2000))
 	tool := func(n int) json.RawMessage {
 		s := fmt.Sprintf(wide, n)
@@ -65,7 +65,7 @@ func TestRareRules(t *testing.T) {
 }
 
 // A text has a bounded number of signs, and each is reported once in a definition.
-func TestManySigns(t *testing.T) {
+func TestSignsAreBounded(t *testing.T) {
 	many := diff.Options{Signs: func(text string) (all []string) {
 		for i := range 1000 {
 			all = append(all, fmt.Sprintf("url https://%d.example", i/2))

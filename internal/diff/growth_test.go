@@ -8,7 +8,7 @@ import (
 	"mcpc/internal/diff"
 )
 
-func TestGrown(t *testing.T) {
+func TestGrowthOfLists(t *testing.T) {
 	tools := func(all ...string) (s diff.Snapshot) {
 		s.Tools = []json.RawMessage{}
 		for _, one := range all {

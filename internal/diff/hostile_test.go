@@ -51,7 +51,7 @@ func TestHostileListsEnd(t *testing.T) {
 }
 
 // What a definition nests deeply, and what is not JSON, is a change like any other.
-func TestOddDefinitions(t *testing.T) {
+func TestUnusualDefinitionsAreCompared(t *testing.T) {
 	deep := func(leaf string) string { return strings.Repeat(`{"a":[`, 450) + leaf + strings.Repeat(`]}`, 450) }
 	for _, p := range [][2]string{
 		{`{"name":"a","x":` + deep("1") + `}`, `{"name":"a","x":` + deep("2") + `}`},

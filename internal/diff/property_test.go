@@ -29,7 +29,7 @@ func snapshots(t testing.TB) (all [][2]diff.Snapshot, names []string) {
 	return all, names
 }
 
-func TestNothingChangedInTheSame(t *testing.T) {
+func TestEqualSnapshotsHaveNoChanges(t *testing.T) {
 	pairs, names := snapshots(t)
 	for i, p := range pairs {
 		for _, s := range p {
@@ -40,7 +40,7 @@ func TestNothingChangedInTheSame(t *testing.T) {
 	}
 }
 
-func TestTheSameTwice(t *testing.T) {
+func TestCompareIsDeterministic(t *testing.T) {
 	pairs, names := snapshots(t)
 	for i, p := range pairs {
 		if one, two := fmt.Sprint(diff.Compare(p[0], p[1], options)), fmt.Sprint(diff.Compare(p[0], p[1], options)); one != two {
@@ -65,7 +65,7 @@ func shuffled(raw json.RawMessage, r *rand.Rand) json.RawMessage {
 }
 
 // Another order of members is no change, and another order of a list is a harmless one.
-func TestOrderIsHarmless(t *testing.T) {
+func TestReorderingIsHarmless(t *testing.T) {
 	pairs, names := snapshots(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	for i, p := range pairs {

@@ -84,7 +84,7 @@ const (
 )
 
 // How each exchange of some frames ends.
-func TestOutcomes(t *testing.T) {
+func TestOutcomesOfExchanges(t *testing.T) {
 	pipe := func(steps ...step) []step { return steps }
 	end := closed(wire.Received, "end", "")
 	numbered := received(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}`)

@@ -35,7 +35,7 @@ func TestIndent(t *testing.T) {
 	}
 }
 
-func TestDeepValuesEnd(t *testing.T) {
+func TestDeepestValuesKeepTheirBytes(t *testing.T) {
 	deep := strings.Repeat(`{"b":1,"a":`, 900) + `1.0` + strings.Repeat("}", 900)
 	got := Canonical([]byte(deep))
 	if err := Valid(got); err != nil || !strings.Contains(string(got), "1.0") {

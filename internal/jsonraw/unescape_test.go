@@ -99,7 +99,7 @@ func TestLongTextIsNoted(t *testing.T) {
 }
 
 // All pieces come in order, each as it was made; a loop that ends early stops the goroutine.
-func TestAhead(t *testing.T) {
+func TestAheadKeepsOrderOfPieces(t *testing.T) {
 	const pieces = 7
 	for stop := range pieces + 2 {
 		made, ended := 0, 0

@@ -95,7 +95,7 @@ func TestTableAgreesWithTheCatalogue(t *testing.T) {
 	}
 }
 
-func TestPage(t *testing.T) {
+func TestPageOfRule(t *testing.T) {
 	for _, test := range []struct {
 		rule string
 		rev  conv.Rev

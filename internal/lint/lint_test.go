@@ -229,7 +229,7 @@ func TestTheCallerIsTheClient(t *testing.T) {
 }
 
 // Found has each place, also where the report counts them as one finding.
-func TestFoundHasEachPlace(t *testing.T) {
+func TestFindingsHaveEachPlace(t *testing.T) {
 	archive, err := txtar.ParseFile(filepath.Join("testdata", "L003.txtar"))
 	if err != nil {
 		t.Fatal(err)

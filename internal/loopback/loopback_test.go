@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-func TestForeign(t *testing.T) {
+func TestRejectForeignHostsAndOrigins(t *testing.T) {
 	for _, c := range []struct {
 		host    string
 		origins []string

@@ -81,7 +81,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestFindReportsWhatWasLetPass(t *testing.T) {
+func TestFindReportsAllowedDifferences(t *testing.T) {
 	x := indexOf(Options{}, call(`{"name":"login","arguments":{"password":"`+redact.Redacted("secret")+`","n":1}}`))
 	f := x.Find(call(`{"name":"login","arguments":{"password":"secret","n":1.0},"requestState":"x"}`))
 	if f.Hits != nil || f.Near[0].First.How != Added {
@@ -185,7 +185,7 @@ func TestFindInAnotherRevision(t *testing.T) {
 	}
 }
 
-func TestLevels(t *testing.T) {
+func TestParseLevel(t *testing.T) {
 	for _, l := range []Level{Strict, Exact, Loose} {
 		if got, err := ParseLevel(l.String()); got != l || err != nil {
 			t.Errorf("%s: %v %v", l, got, err)
@@ -228,7 +228,7 @@ func TestARecordedRequestMatchesItself(t *testing.T) {
 
 // One value is changed in one of many requests: it is no hit, and the nearest candidate is
 // that request, with the pointer of that value first.
-func TestTheNearestIsTheOneThatWasChanged(t *testing.T) {
+func TestNearestIsTheChangedRequest(t *testing.T) {
 	x := NewIndex(Options{})
 	var all []Request
 	for seed := range uint64(1000) {

@@ -85,7 +85,7 @@ func TestPropose(t *testing.T) {
 	}
 }
 
-func TestProposeWhatTheRulesLack(t *testing.T) {
+func TestProposeOnlyMissingRules(t *testing.T) {
 	rules := &Rules{Sections: []Section{section(t, "*", "", Result, ".a", "number +-1"), section(t, "*", "", Result, ".b", "ignore"), section(t, "*", "", Result, ".c", "unordered")}}
 	c := Comparison{Part: Result, Method: "tools/call", Rules: rules}
 	if got := proposed(t, c, `{"a":1,"b":1,"c":[1,2]}`, `{"a":2,"c":[2,1]}`); got != "" {
@@ -101,7 +101,7 @@ func TestProposeWhatTheRulesLack(t *testing.T) {
 
 // What is proposed lets the values pass that it was made of, and a change anywhere else is
 // still reported.
-func TestProposalsAreNarrow(t *testing.T) {
+func TestProposedRulesAllowOnlySeenChanges(t *testing.T) {
 	narrow := 0
 	for seed := range uint64(runs) {
 		m := newMaker(seed)

@@ -80,7 +80,7 @@ func otherLine(v volatile, revision int, method string) bool {
 }
 
 // A member that a later revision adds is passed over where the other side cannot have it.
-func TestMembersOfOneRevisionAlone(t *testing.T) {
+func TestMembersOfLaterRevisionAreIgnored(t *testing.T) {
 	for _, v := range table().rows {
 		if v.action != "since" {
 			continue

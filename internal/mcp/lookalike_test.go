@@ -44,7 +44,7 @@ func TestLookalikes(t *testing.T) {
 	}
 }
 
-func TestTheTableOfLookalikesIsWhole(t *testing.T) {
+func TestLookalikesTableIsConsistent(t *testing.T) {
 	for _, pair := range lookalikes {
 		if utf8.RuneCountInString(pair[0]) != len(pair[1]) || !jsonraw.IsASCII(pair[1]) {
 			t.Errorf("%d for %d: %q %q", len(pair[1]), utf8.RuneCountInString(pair[0]), pair[0], pair[1])

@@ -13,7 +13,7 @@ import (
 
 // What is said of the special names is what is said of all names, and the others are those of
 // which nothing is said.
-func TestSpecialNames(t *testing.T) {
+func TestSpecialNamesAgreeWithFullComparison(t *testing.T) {
 	defer func(n int) { maxHashes = n }(maxHashes)
 	parts := []string{"get", "sum", "1", "l", "I", "rn", "m", "0", "O", "-", "\u0435", "\u200b", "раураl", "ab"}
 	r := rand.New(rand.NewPCG(1, 2))

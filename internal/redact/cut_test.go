@@ -8,7 +8,7 @@ import (
 )
 
 // A known value that is the begin of a token, or of a named value, does not show the rest of it.
-func TestTheRestOfALongerSecretIsHidden(t *testing.T) {
+func TestLongerSecretAroundKnownValueIsHidden(t *testing.T) {
 	token := "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 	for _, text := range []string{"see " + token + " there", `{"text":"` + token + `"}`, `{"password":"` + token + `/rest"}`, "https://h/?a=" + token} {
 		for _, known := range []string{token[:12], token[:30], token[8:20], token[28:]} {
@@ -22,7 +22,7 @@ func TestTheRestOfALongerSecretIsHidden(t *testing.T) {
 }
 
 // The begin of a known value that an excerpt cuts is hidden, and what is none stays as it is.
-func TestTheBeginOfACutValueIsHidden(t *testing.T) {
+func TestStartOfCutValueIsHidden(t *testing.T) {
 	var s Secrets
 	s.Learn("hunter22-hunter23", "another one of these")
 	for _, c := range []struct {

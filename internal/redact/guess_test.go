@@ -14,7 +14,7 @@ const (
 	encrypted = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\nabc/sryyCH7lzm6\n-----END RSA PRIVATE KEY-----"
 )
 
-func TestGuessing(t *testing.T) {
+func TestGuessLevels(t *testing.T) {
 	inBase64 := base64.StdEncoding.EncodeToString([]byte(`a text with the value ` + randomText + ` in it`))
 	for name, c := range map[string]struct {
 		text  string
@@ -118,8 +118,8 @@ func TestMostRandomTextsAreHidden(t *testing.T) {
 	}
 }
 
-// TestTextsBehindRandomOnes: a run of base64 that is no text ends where it ends.
-func TestTextsBehindRandomOnes(t *testing.T) {
+// TestEncodedTextAfterRandomTextIsFound: a run of base64 that is no text ends where it ends.
+func TestEncodedTextAfterRandomTextIsFound(t *testing.T) {
 	coded := base64.StdEncoding.EncodeToString([]byte(`{"some":"text","api_key":"hunter2hunter2"}`))
 	text := randomText + "abcd1234 there " + coded + " " + strings.Repeat("words ", 20)
 	s := new(Secrets)

@@ -30,7 +30,7 @@ func TestPasswordsOfCurl(t *testing.T) {
 }
 
 // Escapes of programming languages are undone as well.
-func TestEscapesOfLanguages(t *testing.T) {
+func TestEscapesOfProgrammingLanguagesAreUndone(t *testing.T) {
 	const secret = "hunter2-hunter2"
 	for _, form := range []string{`\u{%x}`, `\u{00%x}`, `\%03o`, `\\u{%x}`, `\x%02x`} {
 		s := new(Secrets)

@@ -53,7 +53,7 @@ func withPassword(secret string) []byte {
 }
 
 // What is no form stays as it is.
-func TestWhatIsNoForm(t *testing.T) {
+func TestTextsThatAreNoFormsStay(t *testing.T) {
 	for _, text := range []string{"code=137", "exit code=137&more", "a=1&b=2", "&", "a&code", `{"a":"x&code=137"}`} {
 		e := hideForm([]byte(text), false)
 		if safe, n := e.result(); string(safe) != text || n != 0 {
@@ -165,7 +165,7 @@ func TestURLOfACommandIsHiddenOnce(t *testing.T) {
 }
 
 // A pattern alone, or a guess, is something to look for.
-func TestHoldsWithoutValues(t *testing.T) {
+func TestHoldsMatchesPatternsAndGuesses(t *testing.T) {
 	var none, pattern Secrets
 	guess := Secrets{Guess: GuessLikely}
 	pattern.Hide(regexp.MustCompile("CANARY[a-z0-9]+"))

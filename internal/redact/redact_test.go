@@ -182,7 +182,7 @@ func TestRedactCommand(t *testing.T) {
 }
 
 // A server cannot pass a secret off as one that is hidden already.
-func TestHiddenIsHiddenWholly(t *testing.T) {
+func TestForgedPlaceholdersAreHidden(t *testing.T) {
 	shape := Redacted("x")
 	for _, secret := range []string{
 		shape + canary, canary + shape, strings.Replace(shape, "1", canary, 1),
@@ -237,7 +237,7 @@ func FuzzRedact(f *testing.F) {
 	})
 }
 
-func TestHiddenInFindsWhatRedactedWrites(t *testing.T) {
+func TestHiddenInFindsPlaceholders(t *testing.T) {
 	secret := Redacted("0123456789abcdef")
 	for _, text := range []string{"Bearer " + secret, "http://x/?key=" + url.QueryEscape(secret) + "&a=1", secret + secret, "http://x/?sid=" + inURL(secret) + "&a=" + inURL(secret)} {
 		for _, place := range HiddenIn(text) {

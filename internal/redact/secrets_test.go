@@ -50,7 +50,7 @@ func TestSecretsAreHiddenWhereverTheyAreNamed(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoSecretStaysAsItIs(t *testing.T) {
+func TestHarmlessTextsStay(t *testing.T) {
 	for _, text := range []string{
 		``, `{}`, `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{"progressToken":"abc123456"}}}`,
 		`{"error":{"code":-32602,"message":"Invalid token: expected a string"}}`,

@@ -235,7 +235,7 @@ func FuzzSpellings(f *testing.F) {
 
 // A text in base64 or in hexadecimal digits may stand behind what looks like more of it,
 // and begin with bytes that are no text.
-func TestCodedTextsAreFoundBehindOthers(t *testing.T) {
+func TestEncodedTextsAreFoundAfterOtherText(t *testing.T) {
 	const secret = "cAn/A8+x"
 	encoded := base64.StdEncoding.EncodeToString
 	spelled := inBytes(secret, `\u%04x`)
@@ -259,7 +259,7 @@ func TestCodedTextsAreFoundBehindOthers(t *testing.T) {
 }
 
 // What has so much in it that not all can be looked at is withheld.
-func TestTextsInTextsAreNotTooMany(t *testing.T) {
+func TestTextsWithTooManyNestedTextsAreWithheld(t *testing.T) {
 	const secret = "cAnA8x7Qz"
 	encoded := base64.StdEncoding.EncodeToString
 	junk := []byte(`\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\%2525252525252541&amp;amp;amp;amp;amp;amp;lt; ` + strings.Repeat("some words ", 50))

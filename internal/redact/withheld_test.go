@@ -10,7 +10,7 @@ import (
 )
 
 // What can no longer be tracked is withheld, and that is said once.
-func TestWhatCannotBeKnownIsWithheld(t *testing.T) {
+func TestSecretsBeyondTheLimitAreWithheld(t *testing.T) {
 	told := 0
 	s := Secrets{values: knownValues{most: 20}, Full: func() { told++ }}
 	for i := range 30 {

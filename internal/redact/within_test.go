@@ -17,7 +17,7 @@ type leafy struct {
 	own   string
 }
 
-func TestWithin(t *testing.T) {
+func TestRedactWithinValues(t *testing.T) {
 	const secret = "canary-0123456789abcdef"
 	s := new(Secrets)
 	s.Learn(secret)

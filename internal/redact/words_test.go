@@ -67,7 +67,7 @@ func TestPlaceholdersAreNoSecrets(t *testing.T) {
 }
 
 // Keys tell things apart in most interfaces: tags, issues, files.
-func TestKeysThatNameThings(t *testing.T) {
+func TestKeysThatIdentifyThingsStay(t *testing.T) {
 	for _, text := range []string{
 		`get_values(facetKey='environment')`, `{"group_key":"release"}`, `{"orderKey":"created_at"}`, `facet_key=\"url\"`,
 		`{"issueKey":"PROJ-1234"}`, `{"fileKey":"Ab12Cd34Ef56"}`, `{"projectKey":"PROJ1"}`, `{"tagKey":"os"}`,

@@ -35,7 +35,7 @@ func TestExampleCallWithPlaceholders(t *testing.T) {
 	}
 }
 
-func TestAim(t *testing.T) {
+func TestAimNamesTheServer(t *testing.T) {
 	tool := mcp.Tool{Name: "get", InputSchema: []byte(`{"type":"object"}`)}
 	for _, c := range []struct {
 		aim  hint.Context

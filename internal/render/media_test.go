@@ -187,7 +187,7 @@ func TestPNGWithWrongChecksums(t *testing.T) {
 }
 
 // An image that cannot be drawn is replaced by the reason, still with how to save it.
-func TestNotDrawn(t *testing.T) {
+func TestUndrawableImagesSayWhy(t *testing.T) {
 	whole := encoded(t, png.Encode, flagPicture(50, 50))
 	hollow := base64.StdEncoding.EncodeToString([]byte("GIF89a\x00\x00\x00\x00\x00\x00\x00"))
 	for name, c := range map[string]struct{ data, says string }{

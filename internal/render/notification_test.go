@@ -22,7 +22,7 @@ var heardMessages = []string{
 	`{"jsonrpc":"2.0","method":"notifications/resources/updated"}`,
 }
 
-func TestHeard(t *testing.T) {
+func TestNotificationsGolden(t *testing.T) {
 	at := time.Date(2026, 11, 20, 9, 8, 7, 6_000_000, time.UTC)
 	var all bytes.Buffer
 	for _, st := range []term.Style{{}, {Terminal: true, Width: 80}, {Terminal: true, Color: true, Width: 80}, {Terminal: true, ASCII: true, Width: 80}} {

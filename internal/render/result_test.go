@@ -107,7 +107,7 @@ func TestResult(t *testing.T) {
 }
 
 // What -o leaves out is named, and nothing is where all of it is saved.
-func TestUnsaved(t *testing.T) {
+func TestUnsavedNamesOmittedContent(t *testing.T) {
 	const image, link, text = `{"type":"image","mimeType":"image/png","data":"aGk="}`, `{"type":"resource_link","uri":"x:y","name":"n"}`, `{"type":"text","text":"hi"}`
 	for content, want := range map[string]string{
 		text:                            "",
@@ -252,7 +252,7 @@ func TestSameJSON(t *testing.T) {
 }
 
 // Markdown is drawn only on a terminal that shows styles.
-func TestMarkedOnlyInColour(t *testing.T) {
+func TestMarkdownIsDrawnOnStyledTerminalsOnly(t *testing.T) {
 	result := []byte(`{"contents":[{"uri":"a:b","mimeType":"text/markdown; charset=utf-8","text":"# T\n\n**b**\n"}]}`)
 	for name, c := range map[string]struct {
 		st    term.Style

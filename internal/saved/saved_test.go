@@ -110,14 +110,14 @@ func TestReferencesAreNoSecrets(t *testing.T) {
 	}
 }
 
-func TestNamedLikeASecretIsMild(t *testing.T) {
+func TestLiteralPasswordIsMildProblem(t *testing.T) {
 	_, bad := ReadFile(json.RawMessage(`{"steps":[{"call":"login","args":{"password":"wrong","user":"ada","token":"${env.TOKEN}"}}]}`))
 	if len(bad) != 1 || !bad[0].Mild || bad[0].At != "/steps/0/args/password" {
 		t.Errorf("got %+v", bad)
 	}
 }
 
-func TestFill(t *testing.T) {
+func TestFillReplacesVariables(t *testing.T) {
 	values := map[string]Value{
 		"n": {JSON: json.RawMessage("9007199254740993")}, "s": {JSON: jsonraw.Quote(`a"b`)}, "o": {JSON: json.RawMessage(`{"x":[1, 2]}`)},
 		"out": {JSON: jsonraw.Quote("7"), Untyped: true}, "env.X": {JSON: jsonraw.Quote("top"), Untyped: true},
@@ -145,7 +145,7 @@ func TestFill(t *testing.T) {
 }
 
 // What is written as a literal fills to the same value.
-func TestLiteralIsReadTheSame(t *testing.T) {
+func TestLiteralFillsToSameValue(t *testing.T) {
 	hidden := redact.Redacted("a secret of some length")
 	raw := `{"a":"${x} $${y} $5","b":["${"],"c":{"t":` + string(jsonraw.Quote("Bearer "+hidden)) + `},"n":1.50}`
 	literal := Literal(json.RawMessage(raw), func(string) string { return "TOKEN" })

@@ -258,7 +258,7 @@ func TestKeywordsThatLimitNothing(t *testing.T) {
 }
 
 // Forms that generated values cannot tell apart are not taken for the same.
-func TestWhatIsNotTriedIsNotTheSame(t *testing.T) {
+func TestUndecidableFormsAreReportedUndecided(t *testing.T) {
 	for _, p := range []struct{ a, b, want string }{
 		{`{"anyOf":[{"pattern":"^x1"},{"type":"null"},{"type":"object"}]}`, `{"anyOf":[{"pattern":"^x2"},{"type":"null"}]}`, "undecided "},
 		{`{"type":"object"}`, `{"type":"object","dependentRequired":{"a":["b"]}}`, "undecided /dependentRequired"},
@@ -316,7 +316,7 @@ var opposites = strings.NewReplacer("narrowed", "widened", "widened", "narrowed"
 	"required-added", "removed")
 
 // Swapping two schemas swaps what is narrower and wider.
-func TestSwapped(t *testing.T) {
+func TestSwappingSchemasSwapsNarrowerAndWider(t *testing.T) {
 	for _, p := range pairs {
 		there := schema.Compare(json.RawMessage(p.a), json.RawMessage(p.b), options())
 		back := schema.Compare(json.RawMessage(p.b), json.RawMessage(p.a), options())
@@ -347,7 +347,7 @@ func repeated(begin, part, end string) string {
 }
 
 // Each bound has its direction and its kind.
-func TestBounds(t *testing.T) {
+func TestBoundsHaveDirectionAndKind(t *testing.T) {
 	for name, kind := range map[string]string{
 		"minimum": "range", "exclusiveMinimum": "range", "maximum": "range", "exclusiveMaximum": "range",
 		"minLength": "length", "maxLength": "length", "minItems": "count", "maxItems": "count",
@@ -369,7 +369,7 @@ func TestBounds(t *testing.T) {
 }
 
 // A schema that is too complex is reported once, and nothing behind it.
-func TestTooComplex(t *testing.T) {
+func TestTooComplexSchemaIsReportedOnce(t *testing.T) {
 	wide := func(n int) string {
 		return fmt.Sprintf(`{"allOf":[%s{"minimum":%d}]}`, strings.Repeat(`{},`, 2000), n)
 	}

@@ -207,7 +207,7 @@ var lenient = []string{
 
 // The table says what the official schemas say, of all that they allow and of it with any
 // one thing changed.
-func TestTheTableIsTheSchemas(t *testing.T) {
+func TestTableAgreesWithOfficialSchemas(t *testing.T) {
 	compared := map[string]bool{}
 	for at, revision := range table().revisions {
 		o := newOracle(t, revision)

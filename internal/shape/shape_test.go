@@ -15,7 +15,7 @@ func check(revision, method, message string) (texts []string) {
 	return texts
 }
 
-func TestWhatIsSaid(t *testing.T) {
+func TestFindingsOfResults(t *testing.T) {
 	for _, c := range []struct{ revision, method, result, want string }{
 		{"2025-06-18", "tools/call", `{"content":[{"type":"text","text":"x"}]}`, ""},
 		{"2025-06-18", "tools/call", `{"content":[{"type":"text","text":5}]}`, "/content/0/text must be a string, got 5"},
@@ -80,7 +80,7 @@ func TestWhatIsSaid(t *testing.T) {
 	}
 }
 
-func TestWhatAServerSaysUnasked(t *testing.T) {
+func TestFindingsOfServerMessages(t *testing.T) {
 	for message, want := range map[string]string{
 		`"method":"notifications/progress","params":{"progressToken":1,"progress":"half"}`:                  `/progress must be a number, got "half"`,
 		`"method":"notifications/message","params":{"level":"loud","data":1}`:                               `/level must be "debug", "info", "notice", "warning", "error", "critical", "alert" or "emergency", got "loud"`,
@@ -102,7 +102,7 @@ func TestWhatAServerSaysUnasked(t *testing.T) {
 
 // A list in which all entries have the same fault has one finding for all of them, and a
 // message has not more than a few.
-func TestFindingsAreFew(t *testing.T) {
+func TestRepeatedFindingsAreMerged(t *testing.T) {
 	tools := strings.Repeat(`{"name":"x","inputSchema":{"type":"object"},"description":null},`, 99)
 	got := check("2025-11-25", "tools/list", `{"jsonrpc":"2.0","id":1,"result":{"tools":[`+tools+`{"name":5,"inputSchema":{"type":"object"}}]}}`)
 	want := []string{

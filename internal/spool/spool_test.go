@@ -105,7 +105,7 @@ func TestBufferTellsErrorsApart(t *testing.T) {
 }
 
 // What is noted belongs to where it stands, and only in files.
-func TestNotes(t *testing.T) {
+func TestNotesBelongToBytesInFiles(t *testing.T) {
 	Note(random(10), "heap")
 	b := Dir(t.TempDir()).New(0)
 	if _, err := b.Write(random(Memory + 5)); err != nil {
@@ -126,7 +126,7 @@ func TestNotes(t *testing.T) {
 }
 
 // What is made of bytes in a file is kept beside them, and can be given back alone.
-func TestBeside(t *testing.T) {
+func TestBuffersOfOneFolderAreReleasedAlone(t *testing.T) {
 	for _, dir := range []Dir{"", Dir(t.TempDir())} {
 		want := random(Memory + 5)
 		first := dir.New(0)
@@ -165,7 +165,7 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-func TestIndex(t *testing.T) {
+func TestIndexFindsTextAcrossPieces(t *testing.T) {
 	p := bytes.Repeat([]byte{'.'}, 2*Piece+100)
 	for _, place := range []int{0, 1, Piece - 2, Piece - 1, Piece, Piece + 1, 2*Piece - 1, 2 * Piece, len(p) - 3} {
 		for _, sep := range []string{"a", "a:b"} {

@@ -155,7 +155,7 @@ func TestEventLimit(t *testing.T) {
 	}
 }
 
-func TestEventsOwnTheirData(t *testing.T) {
+func TestEventKeepsDataAfterNext(t *testing.T) {
 	r := NewReader(strings.NewReader("data: first\nid: 1\n\ndata: other\nid: 2\n\n"), 0)
 	first, err := r.Next()
 	if err != nil {
@@ -268,7 +268,7 @@ func FuzzEvents(f *testing.F) {
 
 // What is kept of a stream that never ends an event is bounded, and a long event
 // that is cut is whole.
-func TestEventRest(t *testing.T) {
+func TestUnfinishedEventIsBounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		stream string
 		want   int
@@ -285,7 +285,7 @@ func TestEventRest(t *testing.T) {
 }
 
 // An event keeps its data until it is released, wherever the blocks end.
-func TestReleasedEvents(t *testing.T) {
+func TestEventKeepsDataUntilReleased(t *testing.T) {
 	var text bytes.Buffer
 	for i := range 5000 {
 		fmt.Fprintf(&text, "data: %s %d\n\n", strings.Repeat("word ", i%40), i)

@@ -14,7 +14,7 @@ import (
 
 // A line that is kept in a file is read as one in memory, whatever stands around it and however it
 // ends.
-func TestLinesInFiles(t *testing.T) {
+func TestSpooledLinesAreReadLikeOthers(t *testing.T) {
 	cut := errors.New("cut")
 	long := strings.Repeat("0123456789", spool.Memory/5)
 	read := func(stream string, failure error, limit int64, dir spool.Dir) (all []string, inFile bool) {

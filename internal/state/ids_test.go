@@ -145,7 +145,7 @@ func TestBrokenCounter(t *testing.T) {
 	}
 }
 
-func TestIDsEnd(t *testing.T) {
+func TestExhaustedIDs(t *testing.T) {
 	s, sess := withSession(t, Session{Name: "s", NextID: maxID - 2})
 	if got := reserve(t, s, sess, 2); got != maxID-2 {
 		t.Errorf("got %d", got)
@@ -155,7 +155,7 @@ func TestIDsEnd(t *testing.T) {
 	}
 }
 
-func TestLockedByItself(t *testing.T) {
+func TestUpdateWithinUpdateIsLocked(t *testing.T) {
 	s, sess := withSession(t, Session{Name: "s"})
 	s.dir.wait = 20 * time.Millisecond
 	err := s.Update(t.Context(), func(*State) error {

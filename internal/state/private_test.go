@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestPrivate(t *testing.T) {
+func TestPrivateFile(t *testing.T) {
 	s := newStore(t)
 	p := s.Private("secrets.json")
 	if raw, err := p.Read(); raw != nil || err != nil {
@@ -31,7 +31,7 @@ func TestPrivate(t *testing.T) {
 }
 
 // The holder of the file may read and update it, and there is only one holder.
-func TestPrivateIsHeldByOne(t *testing.T) {
+func TestPrivateFileHasOneHolder(t *testing.T) {
 	s := newStore(t)
 	p := s.Private("secrets.json")
 	release, err := p.Lock(t.Context())

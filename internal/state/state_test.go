@@ -229,7 +229,7 @@ func TestNoHome(t *testing.T) {
 }
 
 // A path that runs through a file is as good a broken HOME as any.
-func TestUnusablePlace(t *testing.T) {
+func TestPathThroughFileIsUnusable(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -263,7 +263,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	}
 }
 
-func TestHintsAreOneWayOut(t *testing.T) {
+func TestEveryErrorHasOneHint(t *testing.T) {
 	for _, r := range []Reason{NoHome, Unreadable, Unwritable, Unsafe, Newer, Locked, Gone} {
 		e := &Error{Reason: r, Path: "/x", Err: os.ErrPermission, what: "is so"}
 		if e.Hint() == "" || strings.HasSuffix(e.Hint().String(), ".") || strings.HasSuffix(e.Error(), ".") {

@@ -29,7 +29,7 @@ func syncing(s *Store, synced *[]string) {
 // A file is synced when it is whole and before it gets its name, then the
 // directory is. What a cache remembers is not synced, nor is anything where
 // nothing changed.
-func TestWhatIsSynced(t *testing.T) {
+func TestStateIsSyncedAndCachesAreNot(t *testing.T) {
 	s, sess := stored(t)
 	before := readState(t, s)
 	var got []string

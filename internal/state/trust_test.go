@@ -7,7 +7,7 @@ import (
 )
 
 // What was confirmed of a server last counts, beside what was confirmed of its tools.
-func TestTrusts(t *testing.T) {
+func TestLastConfirmationCounts(t *testing.T) {
 	s := newStore(t)
 	if all, err := s.Trusts().All(); all != nil || err != nil {
 		t.Errorf("nothing was confirmed: got %v, %v", all, err)

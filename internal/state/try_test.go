@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestTry(t *testing.T) {
+func TestTryChecksTheState(t *testing.T) {
 	s := newStore(t)
 	if err := s.Try(t.Context()); err != nil {
 		t.Fatal("there is no state yet:", err)

@@ -33,7 +33,7 @@ func mode(t *testing.T, path string) os.FileMode {
 	return fi.Mode().Perm()
 }
 
-func TestModes(t *testing.T) {
+func TestFileModesIgnoreUmask(t *testing.T) {
 	for _, umask := range []int{0, 0o077, 0o777} {
 		t.Run(fmt.Sprintf("%03o", umask), func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "mcpc")
@@ -209,7 +209,7 @@ type ownedBy struct {
 func (o ownedBy) Sys() any { return &syscall.Stat_t{Uid: uint32(o.uid)} }
 
 // A user's own link and one of root are followed, that of a third user is not.
-func TestOwners(t *testing.T) {
+func TestLinksOfOtherUsersAreRefused(t *testing.T) {
 	us := os.Geteuid()
 	for uid, want := range map[int][2]bool{us: {true, us == 0}, 0: {us == 0, true}, us + 1: {false, false}, nobody - 1: {false, false}} {
 		if got := [2]bool{ownedByUs(ownedBy{uid: uid}), ownedByRoot(ownedBy{uid: uid})}; got != want {
@@ -306,7 +306,7 @@ func chownAll(t *testing.T, dir string, uid int) {
 }
 
 // A private file is not read where another user could have put it there.
-func TestPrivateIsOurs(t *testing.T) {
+func TestPrivateFileOfOtherUsersIsRefused(t *testing.T) {
 	s := newStore(t)
 	p := s.Private("secrets.json")
 	if err := p.Update(t.Context(), func([]byte) ([]byte, error) { return []byte("x"), nil }); err != nil {

@@ -75,7 +75,7 @@ func TestWrapAndUnwrap(t *testing.T) {
 	}
 }
 
-func TestUnwrapWhatWasSetOutAnew(t *testing.T) {
+func TestUnwrapReformattedEntry(t *testing.T) {
 	got, err := inServers.Unwrap([]byte(`{"servers":{"a":{"command":"mcpc","args":[
   "tap",
   "--",
@@ -87,7 +87,7 @@ func TestUnwrapWhatWasSetOutAnew(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeWrapped(t *testing.T) {
+func TestWrapRefusesInvalidFiles(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                                     "not JSON",
 		`{"servers":`:                          "not JSON",

@@ -7,7 +7,7 @@ import (
 
 // No value of a variable or header field is shown, however it is written and whose it
 // is; all else is.
-func TestHidden(t *testing.T) {
+func TestValuesInClientFilesAreHidden(t *testing.T) {
 	for name, c := range map[string]struct {
 		client     Client
 		text       string

@@ -99,7 +99,7 @@ func TestFingerprint(t *testing.T) {
 }
 
 // Entries that make no sense are shown, and nothing in them is believed.
-func TestOddEntries(t *testing.T) {
+func TestInvalidEntriesHaveProblems(t *testing.T) {
 	for text, want := range map[string]Server{
 		`{"a": 1}`:                              {Kind: Stdio, Problem: "its entry is not an object"},
 		`{"a": {}}`:                             {Kind: Stdio, Problem: "its entry has neither a command nor a URL"},

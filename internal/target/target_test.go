@@ -79,7 +79,7 @@ func TestURLs(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestInvalidTargetsAreRefusedWithoutSecrets(t *testing.T) {
 	const secret = "s3cret"
 	long := strings.Repeat("a", 64)
 	for in, part := range map[string]string{
@@ -266,7 +266,7 @@ func TestCommandAsText(t *testing.T) {
 	}
 }
 
-func TestKeysTellServersApart(t *testing.T) {
+func TestDifferentTargetsHaveDifferentKeys(t *testing.T) {
 	seen := map[string]bool{}
 	for _, tt := range []Target{
 		{Kind: URL, URL: "http://x/"},
@@ -286,7 +286,7 @@ func TestKeysTellServersApart(t *testing.T) {
 	}
 }
 
-func TestNoKindAndSource(t *testing.T) {
+func TestZeroTargetIsNone(t *testing.T) {
 	var zero Target
 	if zero.Kind.String() != "none" || zero.Source.String() != "none" || zero.String() != "" {
 		t.Errorf("got %v, %v, %q", zero.Kind, zero.Source, zero)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestGone(t *testing.T) {
+func TestClosedReaderIsDetected(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

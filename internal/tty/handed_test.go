@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestHanded(t *testing.T) {
+func TestHandedOverDescriptors(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestHanded(t *testing.T) {
 	}
 }
 
-func TestHandedIsForWriting(t *testing.T) {
+func TestHandedOverDescriptorMustBeWritable(t *testing.T) {
 	null, err := os.Open(os.DevNull)
 	if err != nil {
 		t.Fatal(err)

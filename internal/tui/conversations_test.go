@@ -12,7 +12,7 @@ import (
 
 // Conversations of the same two sides differ by their times, from the width that has room for
 // them; with more room each column has a name.
-func TestTalksAreToldApart(t *testing.T) {
+func TestConversationsOfSameNamesShowTimes(t *testing.T) {
 	began := time.Date(2026, 11, 23, 10, 2, 1, 0, time.UTC)
 	talk := func(i, rows, failed int) view.Conversation {
 		return view.Conversation{ID: string(rune('a' + i)), Client: "mcpc 1.0", Server: "mcpc-demo 1.0", Revision: "2025-06-18", Rows: rows, Failed: failed, Began: began.Add(time.Duration(i) * time.Minute)}

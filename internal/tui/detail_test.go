@@ -60,7 +60,7 @@ func TestTabInTheDetail(t *testing.T) {
 }
 
 // On a narrow screen Esc in the list shows the conversations, also where a detail is open behind it.
-func TestEscBesideAHiddenDetail(t *testing.T) {
+func TestEscShowsConversationsBesideHiddenDetail(t *testing.T) {
 	play(t, 80, 24, nil, newActor(), func(p *player) {
 		p.keys("g", "enter", "tab", "esc")
 		if !strings.Contains(p.screen(), "conversations") {

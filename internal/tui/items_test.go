@@ -27,7 +27,7 @@ func drawnOf(l *list, h int) string {
 }
 
 // New rows come above the others: those that fit are all shown, and the selected one stays.
-func TestRowsThatComeAboveAreShown(t *testing.T) {
+func TestNewRowsAboveAreShown(t *testing.T) {
 	var l list
 	for n := 1; n <= 20; n++ {
 		l.take(streams(n))
@@ -42,7 +42,7 @@ func TestRowsThatComeAboveAreShown(t *testing.T) {
 }
 
 // Where items go, or the screen grows, the list moves down as far as there is room.
-func TestNoLineIsFreeWhileItemsAreAbove(t *testing.T) {
+func TestListFillsTheScreen(t *testing.T) {
 	var l list
 	l.take(streams(20))
 	l.move(19)

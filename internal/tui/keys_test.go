@@ -21,7 +21,7 @@ func (p *player) did(a *actor, want string) {
 }
 
 // What the keys that act do, from the list or from a detail.
-func TestDeeds(t *testing.T) {
+func TestKeysPerformActions(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		keys []string
@@ -77,7 +77,7 @@ func TestConfirm(t *testing.T) {
 }
 
 // Held messages are let go, edited and dropped only where one is selected.
-func TestHeld(t *testing.T) {
+func TestHeldMessageKeysNeedSelection(t *testing.T) {
 	a := newActor()
 	a.held = []view.Held{heldMessage("h1"), heldMessage("h2")}
 	play(t, 80, 24, nil, a, func(p *player) {
@@ -154,7 +154,7 @@ func TestAnswer(t *testing.T) {
 
 // The form of a question that is gone takes keys but does nothing: they must not become
 // commands of the list.
-func TestQuestionGoes(t *testing.T) {
+func TestWithdrawnQuestionIgnoresKeys(t *testing.T) {
 	a := newActor()
 	a.questions = []view.Question{asks()}
 	play(t, 80, 24, nil, a, func(p *player) {
@@ -175,7 +175,7 @@ func TestQuestionGoes(t *testing.T) {
 }
 
 // Keys that have nothing to act on say what they need.
-func TestKeysWithoutObject(t *testing.T) {
+func TestKeysWithoutSelectionSayWhatTheyNeed(t *testing.T) {
 	play(t, 80, 24, nil, newActor(), func(p *player) {
 		for key, want := range map[string]string{"e": "no message is held", "v": "no message is held", "N": "search in a detail first: /", "a": "no server asks anything now"} {
 			p.keys("g", key)
@@ -193,7 +193,7 @@ func TestFormNamesTheServer(t *testing.T) {
 }
 
 // A form that was left for the list says how to come back.
-func TestBackToTheForm(t *testing.T) {
+func TestHiddenFormNamesKeyToReturn(t *testing.T) {
 	a := newActor()
 	a.questions = []view.Question{asks()}
 	play(t, 80, 24, nil, a, func(p *player) {
@@ -217,7 +217,7 @@ func TestRuleAboveAForm(t *testing.T) {
 }
 
 // A page is never opened: its host is shown.
-func TestURLQuestion(t *testing.T) {
+func TestURLQuestionShowsHostAndOpensNothing(t *testing.T) {
 	a := newActor()
 	a.questions = []view.Question{{ID: "q2", Server: "github", Method: "elicitation/create", Message: "Sign in", URL: "https://evil.example/login?x=1"}}
 	play(t, 100, 30, nil, a, func(p *player) {
@@ -260,7 +260,7 @@ func TestFilter(t *testing.T) {
 }
 
 // What the start chose is for the Talk without a filter; what the user chose is for all.
-func TestFirstTalk(t *testing.T) {
+func TestInitialConversationAppliesWithoutFilter(t *testing.T) {
 	r := newReader()
 	last := func() string {
 		r.mu.Lock()
@@ -295,7 +295,7 @@ func TestFirstTalk(t *testing.T) {
 
 // While the Talk follows the newest, it goes on with a conversation that begins. An older row, a pause, another view and a
 // conversation that was chosen stay.
-func TestTalkGoesOnWithNewConversation(t *testing.T) {
+func TestFollowingMovesToNewConversation(t *testing.T) {
 	for name, c := range map[string]struct {
 		keys []string
 		want string
@@ -371,7 +371,7 @@ func TestFollow(t *testing.T) {
 }
 
 // The Reader is asked for what is on the screen, not for 100,000 rows.
-func TestAsksForPages(t *testing.T) {
+func TestReaderIsAskedForVisibleRows(t *testing.T) {
 	r := newReader()
 	r.many = 100_000
 	play(t, 120, 40, r, nil, func(p *player) {
@@ -429,7 +429,7 @@ func TestCopy(t *testing.T) {
 }
 
 // A value of a server may be pasted into a shell.
-func TestCopyHasNoCharacterThatSteers(t *testing.T) {
+func TestCopyHasNoControlCharacters(t *testing.T) {
 	play(t, 80, 24, nil, newActor(), func(p *player) {
 		if got, want := fmt.Sprint((*model).clip(p.m, "a\x1b[201~\u009bb\u202e\nc")()), "a␛[201~⟨U+009B⟩b⟨U+202E⟩\nc"; got != want {
 			t.Errorf("copied %q, want %q", got, want)
@@ -438,7 +438,7 @@ func TestCopyHasNoCharacterThatSteers(t *testing.T) {
 }
 
 // Compare, only, sort, errors of a deed, a key that is gone.
-func TestRest(t *testing.T) {
+func TestRemainingKeys(t *testing.T) {
 	play(t, 120, 40, nil, newActor(), func(p *player) {
 		p.keys("D", "enter")
 		p.shows("delete_repo was added", "schemas")
@@ -506,7 +506,7 @@ func TestMouse(t *testing.T) {
 }
 
 // Each chip is a filter that mcpc can read.
-func TestChipsAreFilters(t *testing.T) {
+func TestChipsParseAsFilters(t *testing.T) {
 	for _, chip := range talkFilters {
 		if _, err := filter.Parse(chip, testNow(), nil); err != nil {
 			t.Errorf("%s: %v", chip, err)

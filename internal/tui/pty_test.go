@@ -141,7 +141,7 @@ func TestTerminalIsRestored(t *testing.T) {
 }
 
 // Keys, sizes and changes while the view runs.
-func TestOnTerminal(t *testing.T) {
+func TestViewOnTerminal(t *testing.T) {
 	r := newReader()
 	tm := onTerminal(t, t.Context(), Options{Reader: r, Actor: newActor()})
 	tm.await("initialize")

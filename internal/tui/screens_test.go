@@ -106,7 +106,7 @@ func TestHostileText(t *testing.T) {
 }
 
 // A conversation of which no row is kept any more is not called unrecorded.
-func TestConversationThatIsLeftOut(t *testing.T) {
+func TestConversationWithoutKeptRowsIsExplained(t *testing.T) {
 	r := newReader()
 	play(t, 120, 24, r, nil, func(p *player) {
 		p.keys("tab", "tab")
@@ -134,7 +134,7 @@ func TestConversationThatIsLeftOut(t *testing.T) {
 }
 
 // Without recordings the view says what to do.
-func TestEmpty(t *testing.T) {
+func TestEmptyViewSaysWhatToDo(t *testing.T) {
 	r := newReader()
 	r.blocks, r.talks = nil, nil
 	play(t, 80, 24, r, nil, func(p *player) {

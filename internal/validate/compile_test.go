@@ -230,7 +230,7 @@ func TestDialects(t *testing.T) {
 	wantLines(t, mustCheck(t, s, `1`), []string{"is not allowed, got 1"})
 }
 
-func TestMisnamed(t *testing.T) {
+func TestDuplicateAnchorsAreRefused(t *testing.T) {
 	for schema, want := range map[string]Error{
 		`{"allOf":[{"$anchor":"a"},{"$anchor":"a"}]}`: {
 			Reason: NotASchema, Where: "/allOf/1",

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestGuard(t *testing.T) {
+func TestGuardRecoversPanics(t *testing.T) {
 	err := guard(func() error { panic("assignment to entry in nil map") })
 	var fault *Error
 	if !errors.As(err, &fault) || fault.Reason != Crashed || !strings.Contains(fault.Text, "nil map") {

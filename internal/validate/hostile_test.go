@@ -255,7 +255,7 @@ func TestHostileValues(t *testing.T) {
 // S29: nothing is fetched and nothing is opened.
 //
 // rules 39
-func TestCanaries(t *testing.T) {
+func TestSchemasFetchAndOpenNothing(t *testing.T) {
 	hits := make(chan string, 100)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		hits <- r.URL.Path

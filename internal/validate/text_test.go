@@ -7,7 +7,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-func TestBrief(t *testing.T) {
+func TestBriefValues(t *testing.T) {
 	for in, want := range map[string]string{
 		`null`: "null", `true`: "true", `1.50e+3`: "1.50e+3", `"a\"b"`: `"a\"b"`, `"<&>"`: `"<&>"`,
 		`{"b":[1,{}],"a":null}`:     `{"a":null,"b":[1,{}]}`,

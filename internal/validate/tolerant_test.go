@@ -71,7 +71,7 @@ func TestCompileTolerant(t *testing.T) {
 }
 
 // The types of a part that can be read are known whatever is wrong in another part.
-func TestReadable(t *testing.T) {
+func TestTypesBesideInvalidPartsAreKnown(t *testing.T) {
 	const good = `"n":{"type":"integer"},"o":{"properties":{"i":{"type":"boolean"}}},"l":{"items":{"type":"number"}}`
 	for _, c := range []struct{ bad, types string }{
 		{`"x":{"type":"bool"}`, "boolean"},

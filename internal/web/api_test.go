@@ -32,7 +32,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-func TestReads(t *testing.T) {
+func TestReadRequests(t *testing.T) {
 	s := start(t, Options{}).enter()
 	s.reader.bodies[2] = []byte("héllo")
 	for _, c := range []struct{ path, want string }{
@@ -79,7 +79,7 @@ func TestReads(t *testing.T) {
 	}
 }
 
-func TestActsNeedTheirPower(t *testing.T) {
+func TestActionsNeedTheirPermission(t *testing.T) {
 	for _, c := range []struct {
 		deed, posted string
 		powers       view.Powers
@@ -140,7 +140,7 @@ func TestActsNeedTheirPower(t *testing.T) {
 	}
 }
 
-func TestImagesAreDrawnAnew(t *testing.T) {
+func TestImagesAreReencoded(t *testing.T) {
 	s := start(t, Options{}).enter()
 	img := image.NewPaletted(image.Rect(0, 0, 3, 2), color.Palette{color.Black, color.White})
 	var raw, large bytes.Buffer
@@ -268,7 +268,7 @@ func TestOpenPageKeepsTheServer(t *testing.T) {
 	}
 }
 
-func TestSixteenPages(t *testing.T) {
+func TestOldestPageIsDroppedAtTheLimit(t *testing.T) {
 	s := start(t, Options{})
 	var keys []string
 	var streams []*http.Response

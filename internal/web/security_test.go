@@ -184,7 +184,7 @@ func TestForeignRequestsAreRefused(t *testing.T) {
 	}
 }
 
-func TestEveryAnswerHasTheHeads(t *testing.T) {
+func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 	s := start(t, Options{Actor: &fakeActor{}}).enter()
 	s.reader.bodies[0] = []byte("<script>alert(1)</script>")
 	for _, c := range []struct{ method, path, host string }{
@@ -226,7 +226,7 @@ func TestEveryAnswerHasTheHeads(t *testing.T) {
 }
 
 // net/http reads the rest of a body before it answers, so one that does not come must end too.
-func TestHalfABodyKeepsNoConnection(t *testing.T) {
+func TestUnfinishedBodyIsCutAtItsTimeLimit(t *testing.T) {
 	past := func() time.Time { return time.Now().Add(-postTime - time.Second) } // the time for a body is over when it begins
 	s := start(t, Options{Now: past, Stuck: time.Hour})
 	for _, request := range []string{"GET /", "GET /api/status", "POST /api/do/copy", "POST /enter"} {

@@ -74,7 +74,7 @@ func TestParsingCopiesNothing(t *testing.T) {
 
 // What a hostile message costs is bounded by its length, and by no more than a
 // few times that.
-func TestHostileMessagesAreCheap(t *testing.T) {
+func TestHostileMessagesUseBoundedMemory(t *testing.T) {
 	const size = 1 << 20
 	for name, raw := range map[string]string{
 		"brackets":        strings.Repeat("[", size),

@@ -77,7 +77,7 @@ func folded(exchanges []*Exchange) (lines []string) {
 	return lines
 }
 
-func TestFold(t *testing.T) {
+func TestFoldFramesToExchanges(t *testing.T) {
 	for _, c := range []struct {
 		name, frames string
 		want         []string
@@ -435,7 +435,7 @@ func TestRequestsAreLinkedToFailedOnes(t *testing.T) {
 }
 
 // Of a batch each exchange shows its own messages.
-func TestFoldTakesBatchesApart(t *testing.T) {
+func TestFoldSplitsBatches(t *testing.T) {
 	all := GroupFrames(transcript(`
 		> 0 [{"id":1,"jsonrpc":"2.0","method":"a"}, {"id":2,"jsonrpc":"2.0","method":"b"}]
 		< 0 [{"id":2,"jsonrpc":"2.0","result":"b"}, {"id":1,"jsonrpc":"2.0","result":"a"}]`))
@@ -453,7 +453,7 @@ func TestFoldTakesBatchesApart(t *testing.T) {
 }
 
 // A head may lack its facts, and a fold over many open requests is not slow.
-func TestFoldBearsAnything(t *testing.T) {
+func TestFoldToleratesIncompleteFrames(t *testing.T) {
 	frames := []Frame{{Kind: Head}, {Kind: Head, Dir: Received}, {Kind: Body}, {Kind: Event}, {Kind: Noise}, {Kind: Stderr}, {Kind: Closed}}
 	if got := GroupFrames(frames); got != nil {
 		t.Errorf("%d exchanges of nothing", len(got))

@@ -38,7 +38,7 @@ func kinds(t *testing.T) (all []Kind) {
 	return all
 }
 
-func TestEveryKindHasOneEnding(t *testing.T) {
+func TestEveryKindHasOneExitCode(t *testing.T) {
 	rows, codes := map[Kind]int{}, map[int]Kind{}
 	last := -1
 	for _, e := range ExitCodes {
@@ -83,7 +83,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-func TestPrecedence(t *testing.T) {
+func TestPrecedenceOfExitCodes(t *testing.T) {
 	var got []int
 	for _, k := range Precedence {
 		got = append(got, k.ExitCode())
@@ -94,7 +94,7 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
+func TestNamesOfEnumerations(t *testing.T) {
 	var got []string
 	for _, d := range []Direction{Sent, Received} {
 		got = append(got, d.String())

@@ -221,7 +221,7 @@ func TestCompact(t *testing.T) {
 }
 
 // Reading must not be a way to write.
-func TestViewsDoNotShareRoom(t *testing.T) {
+func TestMembersCannotOverwriteMessage(t *testing.T) {
 	raw := []byte(`{"a":[1],"b":{"c":2}}`)
 	before := bytes.Clone(raw)
 	members, _ := jsonraw.Object(raw)

@@ -173,7 +173,7 @@ func TestParseMessage(t *testing.T) {
 }
 
 // What is wrong is said with its place in the bytes that crossed.
-func TestProblem(t *testing.T) {
+func TestProblemNamesItsPlace(t *testing.T) {
 	for raw, want := range map[string]string{
 		"":                             "empty instead of a JSON-RPC message",
 		"\xEF\xBB\xBF ":                "empty instead of a JSON-RPC message",
@@ -394,7 +394,7 @@ func TestDuplicateInResult(t *testing.T) {
 }
 
 // A message that was used is parsed anew as a new one is, and a notification without memory of its own.
-func TestMessagesAreParsedAnew(t *testing.T) {
+func TestReusedMessageIsParsedLikeNew(t *testing.T) {
 	m := &Message{}
 	for _, raw := range []string{
 		`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text"}]}}`, `[{"jsonrpc":"2.0","method":"a"}]`, `{"jsonrpc":"2.0","id":"x","error":{"code":1,"message":"m"}}`,

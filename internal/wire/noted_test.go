@@ -27,7 +27,7 @@ func noteds() []string {
 }
 
 // What was noted on the way is what a second look finds.
-func TestNotedIsWhatStandsThere(t *testing.T) {
+func TestNotedPositionsMatchSecondParse(t *testing.T) {
 	for _, text := range noteds() {
 		checkNoted(t, []byte(text))
 	}

@@ -4,7 +4,7 @@ import "testing"
 
 // What was asked for is safe to repeat where nothing of it was sent, and not because
 // something else is.
-func TestPartsOfAnOutcome(t *testing.T) {
+func TestRetryableDependsOnUnsentParts(t *testing.T) {
 	for _, c := range []struct {
 		name            string
 		o               Outcome

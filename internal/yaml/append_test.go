@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestAppended(t *testing.T) {
+func TestAppendKeepsRestOfFile(t *testing.T) {
 	item := json.RawMessage(`{"call":"x","args":{"t":"one\ntwo\n","n":1.50}}`)
 	const root, deep = "- call: x\n  args:\n    t: |\n      one\n      two\n    n: 1.50\n", "  - call: x\n    args:\n      t: |\n        one\n        two\n      n: 1.50\n"
 	for _, c := range []struct{ text, want string }{
@@ -26,7 +26,7 @@ func TestAppended(t *testing.T) {
 	}
 }
 
-func TestReplaced(t *testing.T) {
+func TestReplaceKeepsRestOfFile(t *testing.T) {
 	const text = "steps:\n  - call: x # first\n    expect:\n      result:\n        t: |\n          one\n\n          two\n        n: 1\n"
 	const want = "steps:\n  - call: x # first\n    expect:\n      result:\n        t: '...'\n        n: 1\n"
 	old, value := json.RawMessage(`{"t":"one\n\ntwo\n","n":1}`), json.RawMessage(`{"t":"...","n":1}`)

@@ -33,7 +33,7 @@ func TestParseGivesJSON(t *testing.T) {
 }
 
 // The core schema of YAML 1.2: what other versions make numbers of are texts.
-func TestParseCore(t *testing.T) {
+func TestParseUsesCoreSchema(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"014", "14"},
 		{"-007", "-7"},
@@ -79,7 +79,7 @@ func TestParseCore(t *testing.T) {
 	}
 }
 
-func TestParseSaysWhere(t *testing.T) {
+func TestParseErrorsHavePositions(t *testing.T) {
 	bomb := "a0: &a0 [x,x,x,x,x,x,x,x,x]\n"
 	for i := 1; i < 9; i++ {
 		prev, next := string(rune('0'+i-1)), string(rune('0'+i))
@@ -159,7 +159,7 @@ func BenchmarkError(b *testing.B) {
 	}
 }
 
-func TestParseGoesOn(t *testing.T) {
+func TestParseReportsAllProblems(t *testing.T) {
 	d, err := Parse([]byte("a: 01\nb: {<<: x, c: [0x1, 2], c: 3, [d]: 4, e: 5}\n"))
 	if err == nil || string(d.JSON) != `{"a":null,"b":{"c":[null,2],"e":5}}` {
 		t.Errorf("got %s %v", d.JSON, err)
@@ -173,7 +173,7 @@ func TestParseGoesOn(t *testing.T) {
 	}
 }
 
-func TestPlaces(t *testing.T) {
+func TestPlaceOfPointer(t *testing.T) {
 	d, err := Parse([]byte("server: demo\nsteps:\n  - call: x\n    args: {a/b: 1}\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +191,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-func TestWriteIsReadTheSame(t *testing.T) {
+func TestWrittenYAMLParsesToSameJSON(t *testing.T) {
 	for _, raw := range []string{
 		`{"a":1,"b":[],"c":{},"d":[{"x":"y","z":[1,2]}]}`,
 		`{"n":9007199254740993,"f":1.50,"t":true,"nil":null}`,

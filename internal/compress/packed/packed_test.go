@@ -52,7 +52,7 @@ func all(r *Reader) ([]byte, error) {
 }
 
 // Each look at a compressed text gives what the text has there, and io.EOF behind it.
-func TestLooksAreThoseOfTheText(t *testing.T) {
+func TestReadAtReturnsTextOfOffset(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, size := range []int{0, 1, frameSize - 1, frameSize, frameSize + 1, 5*frameSize + 12345} {
 		text := sample(size)
@@ -80,7 +80,7 @@ func TestLooksAreThoseOfTheText(t *testing.T) {
 }
 
 // Several goroutines look at the same time.
-func TestLooksAtTheSameTime(t *testing.T) {
+func TestConcurrentReadAt(t *testing.T) {
 	text := sample(9 * frameSize)
 	r := opened(t, written(t, text))
 	errs := make(chan error, 8)
@@ -105,7 +105,7 @@ func TestLooksAtTheSameTime(t *testing.T) {
 }
 
 // Of a file that is cut anywhere what is before the damage is read, and the error says so.
-func TestCutFiles(t *testing.T) {
+func TestCutFileIsReadUpToTheCut(t *testing.T) {
 	text := sample(3*frameSize + 100)
 	file := written(t, text)
 	ends := opened(t, file).frames
@@ -130,7 +130,7 @@ func TestCutFiles(t *testing.T) {
 }
 
 // In a file with a wrong bit nothing wrong is read.
-func TestWrongBits(t *testing.T) {
+func TestFlippedBitsAreDetected(t *testing.T) {
 	text := sample(2*frameSize + 100)
 	file := written(t, text)
 	damaged := 0
@@ -180,7 +180,7 @@ func frame(t testing.TB, text []byte) []byte {
 }
 
 // A table that does not tell the truth leads to an error, or is not used.
-func TestTablesThatLie(t *testing.T) {
+func TestForgedTablesAreRefused(t *testing.T) {
 	text := bytes.Repeat([]byte("abcdefgh"), 1000)
 	one, bomb := frame(t, text), frame(t, make([]byte, 1<<28))
 	length, bombs := uint32(len(one)), uint32(len(bomb))
@@ -223,7 +223,7 @@ func TestTablesThatLie(t *testing.T) {
 }
 
 // A file that was not made by Write is read where its frames are small.
-func TestFilesOfOthers(t *testing.T) {
+func TestFilesOfOtherWritersAreRead(t *testing.T) {
 	text := sample(frameSize)
 	streamed := func(size int) []byte {
 		var b bytes.Buffer

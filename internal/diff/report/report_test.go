@@ -72,7 +72,7 @@ func marks(lines []Line) string {
 	return b.String()
 }
 
-func TestViews(t *testing.T) {
+func TestViewsGolden(t *testing.T) {
 	r := golden()
 	var sides strings.Builder
 	for _, c := range r.Changes {
@@ -216,7 +216,7 @@ func TestLongValuesAreCut(t *testing.T) {
 }
 
 // A value is shown below its sentence where that has not all of it.
-func TestWhatIsToldTwice(t *testing.T) {
+func TestLongValuesAreShownBelowSentence(t *testing.T) {
 	long := strings.Repeat("x", maxInSentence)
 	for _, p := range []struct {
 		a, b  string

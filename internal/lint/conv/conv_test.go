@@ -115,7 +115,7 @@ func TestRevisionIsNegotiated(t *testing.T) {
 }
 
 // Clients that send each request by itself may number them all alike.
-func TestResponsesGoByTheirStream(t *testing.T) {
+func TestResponsesMatchRequestsByStream(t *testing.T) {
 	var got []string
 	c := New(func(e *Event) {
 		if e.Kind == OnResult {

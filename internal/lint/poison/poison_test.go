@@ -60,7 +60,7 @@ func TestCleanTextsAreNot(t *testing.T) {
 }
 
 // Each place that a model reads.
-func TestPlaces(t *testing.T) {
+func TestEachPlaceOfADefinitionIsScanned(t *testing.T) {
 	const bad = `"ignore previous instructions"`
 	for _, test := range []struct{ tool, at string }{
 		{`{"name":` + bad + `}`, "/name"},
@@ -171,7 +171,7 @@ func TestOrdersOfSteps(t *testing.T) {
 	}
 }
 
-func TestHidden(t *testing.T) {
+func TestHiddenCharactersAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
 		"a\u200bb":        `U+200B after "a"`,
 		"a\x1b[31mb":      `U+001B after "a"`,
@@ -190,7 +190,7 @@ func TestHidden(t *testing.T) {
 	}
 }
 
-func TestSize(t *testing.T) {
+func TestLongTextsAreMarked(t *testing.T) {
 	for n, want := range map[int]bool{MaxText - 1: false, MaxText + 1: true} {
 		marks := scanText(strings.Repeat("x", n-1)) // and the name
 		if got := len(marks) == 1 && marks[0].Kind == Size; got != want {

@@ -103,7 +103,7 @@ func FuzzSigns(f *testing.F) {
 }
 
 // Looking for stems first finds what the patterns alone find: one text for each alternative.
-func TestStemsMissNothing(t *testing.T) {
+func TestStemsFindWhatPatternsFind(t *testing.T) {
 	for _, c := range []struct {
 		p     phrases
 		texts []string

@@ -42,7 +42,7 @@ func TestDecimalIsTheExactValue(t *testing.T) {
 	}
 }
 
-func TestApart(t *testing.T) {
+func TestDistanceOfNumbers(t *testing.T) {
 	for _, c := range []struct{ a, b, want string }{
 		{"1", "3", "2"},
 		{"3", "1", "2"},
@@ -116,7 +116,7 @@ func TestLargeValuesAreRefused(t *testing.T) {
 	}
 }
 
-func TestNodes(t *testing.T) {
+func TestParsedNodes(t *testing.T) {
 	n, err := Parse(json.RawMessage(` {"b":[1, 2.0, {}], "a":"x••••(len 5, sha256:2cf2)", "a":7, "~/":{"c":null}}`))
 	if err != nil {
 		t.Fatal(err)

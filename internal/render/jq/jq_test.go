@@ -81,7 +81,7 @@ func TestQueryErrors(t *testing.T) {
 	}
 }
 
-func TestQueryEnds(t *testing.T) {
+func TestQueryEndsWithItsContext(t *testing.T) {
 	program, err := Compile(`def f: f; f`)
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestQueryPrint(t *testing.T) {
 	}
 }
 
-func TestHolds(t *testing.T) {
+func TestExpressionHolds(t *testing.T) {
 	const doc = `{"a":1,"b":[1,2],"s":"x","big":9007199254740993,"f":false}`
 	for _, c := range []struct {
 		expr, got string

@@ -6,7 +6,7 @@ import (
 )
 
 // The nearest colour of 256 is found by looking at all of them.
-func TestIndexed(t *testing.T) {
+func TestIndexedIsNearestOf256Colours(t *testing.T) {
 	palette := map[int][3]int{}
 	levels := []int{0, 95, 135, 175, 215, 255}
 	for i := range 216 {

@@ -197,7 +197,7 @@ func TestProgressInAPipe(t *testing.T) {
 	}
 }
 
-func TestProgressThatIsNone(t *testing.T) {
+func TestInvalidProgressIsIgnored(t *testing.T) {
 	s, c, p := onScreen(Style{ASCII: true})
 	c.pass(1000)
 	p.Update(told(jsonOf(4), jsonOf(8), ""))

@@ -82,7 +82,7 @@ func TestSanitizerInASCII(t *testing.T) {
 	}
 }
 
-func TestHidden(t *testing.T) {
+func TestHiddenCharactersAreCounted(t *testing.T) {
 	for in, want := range map[string]int{
 		"Search docs.":                         0,
 		"two\nlines\tand\r\nCRLF":              0,

@@ -6,7 +6,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-func TestAsked(t *testing.T) {
+func TestQuestionIsWrapped(t *testing.T) {
 	if got, want := (Style{Terminal: true, Width: 24}).WrapLine("Run it, by all that is? [y/N]"), "Run it, by all that is?\n  [y/N]"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // No text can end the block of a report that holds it.
-func TestMarkdownHoldsEverything(t *testing.T) {
+func TestHostileTextStaysInMarkdownBlock(t *testing.T) {
 	evil := "````\n# out\n```js\n<b>`a``b`` \x1b[2J\u202e"
 	frame := func(dir wire.Direction, raw string, after time.Duration) wire.Frame {
 		return wire.Frame{Dir: dir, Raw: []byte(raw), Time: time.Unix(0, 0).Add(after), Hidden: 1}

@@ -7,7 +7,7 @@ import (
 	"mcpc/internal/redact"
 )
 
-func TestCurlOfWhatIsNoRequest(t *testing.T) {
+func TestCurlRefusesInvalidRequests(t *testing.T) {
 	for _, p := range []HTTPRequest{{"POST", "file:///etc/passwd", nil, nil}, {"POST", "x", nil, nil}, {"a b", "http://x/", nil, nil}, {"POST", "http:///x", nil, nil}, {"", "http://x/", nil, nil}} {
 		if err := new(Script).Curl(p, ""); err == nil {
 			t.Errorf("%v was written", p)
@@ -16,7 +16,7 @@ func TestCurlOfWhatIsNoRequest(t *testing.T) {
 }
 
 // A secret that a URL and a message show in their own ways has a variable for each, and a comment that says so.
-func TestSecretInTwoForms(t *testing.T) {
+func TestSecretInTwoSpellingsHasTwoVariables(t *testing.T) {
 	var s Script
 	s.Command(s.URL(redact.RedactURL("http://h/mcp?token=one-secret-value")),
 		s.Word(`{"key":"`+redact.Redacted("one-secret-value")+`"}`, InBody),

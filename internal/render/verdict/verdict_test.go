@@ -79,7 +79,7 @@ var forms = map[string]func(*verdict.Report, io.Writer) error{
 }
 
 // Each form has a golden file; what a server wrote acts in none of them.
-func TestForms(t *testing.T) {
+func TestFormsGolden(t *testing.T) {
 	for name, write := range forms {
 		var b bytes.Buffer
 		if err := write(sample(), &b); err != nil {
@@ -271,7 +271,7 @@ func readSARIF(t *testing.T, r *verdict.Report, source string) sarifRun {
 }
 
 // A JUnit reader and a SARIF reader find what they need.
-func TestReaders(t *testing.T) {
+func TestJUnitAndSARIFReadersUnderstandReports(t *testing.T) {
 	var b bytes.Buffer
 	_ = sample().JUnit(&b)
 	var suites struct {

@@ -38,7 +38,7 @@ var withoutCase = []struct{ ids, fault, why string }{
 }
 
 // Every number of a fault has a case, or a reason why not, and not both.
-func TestEveryFault(t *testing.T) {
+func TestEveryFaultHasACaseOrReason(t *testing.T) {
 	has := map[string]string{}
 	for _, c := range readCases(t) {
 		id, _, _ := strings.Cut(c.name, "-")

@@ -90,7 +90,7 @@ func TestHelpFitsATerminal(t *testing.T) {
 
 // The short texts make one list: each begins with a small letter, in the mood of
 // a command, and has no full stop.
-func TestHelpHasOneVoice(t *testing.T) {
+func TestShortHelpIsUniform(t *testing.T) {
 	for _, c := range commands.All(t) {
 		if c.Short == "" || c.Short[0] < 'a' || c.Short[0] > 'z' || strings.HasSuffix(c.Short, ".") {
 			t.Errorf("%s: %q", c.CommandPath(), c.Short)
@@ -302,7 +302,7 @@ func serveExample(t *testing.T, dir string, env []string, line string) {
 }
 
 // Help leads on only to what there is, and each command leads on.
-func TestHelpLeadsOn(t *testing.T) {
+func TestHelpRefersToExistingCommands(t *testing.T) {
 	entries, _ := glossary.Read()
 	known := map[string]*cobra.Command{}
 	for _, c := range commands.All(t) {

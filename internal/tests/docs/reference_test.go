@@ -87,7 +87,7 @@ func TestParagraphsOfTheManualAreFilled(t *testing.T) {
 	}
 }
 
-func TestRoffMeansItself(t *testing.T) {
+func TestRoffEscapesSpecialCharacters(t *testing.T) {
 	for text, want := range map[string]string{
 		"-s demo":         `\-s demo`,
 		".TH\n.x 'y'":     "\\&.TH\n\\&.x \\(aqy\\(aq",

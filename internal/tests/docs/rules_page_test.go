@@ -87,7 +87,7 @@ func TestEveryRule(t *testing.T) {
 	}
 }
 
-func TestEveryRuleCanFail(t *testing.T) {
+func TestRuleRowsWithoutTestAreFound(t *testing.T) {
 	rows := []numbered{{number: 1}, {number: 2, without: "no"}, {number: 2}, {number: 3}}
 	got := unheld(rows, 4, map[int][]holder{2: {{}}, 3: {{}}, 9: {{}}})
 	if want := 5; len(got) != want {

@@ -17,7 +17,7 @@ import (
 // The program and its tests compile for systems on which scripts/check.sh runs nothing. Types
 // are checked from source, without the bodies of functions outside the module: compiling
 // everything takes twenty times as long. Windows is vetted, and its tests run under Wine.
-func TestCompilesElsewhere(t *testing.T) {
+func TestCompilesForOtherSystems(t *testing.T) {
 	root := module.Path(t, "")
 	for _, system := range []string{"darwin/arm64", "freebsd/amd64"} {
 		goos, goarch, _ := strings.Cut(system, "/")

@@ -165,7 +165,7 @@ func floorViolations(all []module.Package) (violations []string) {
 	return violations
 }
 
-func TestEveryModuleHasOneDoor(t *testing.T) {
+func TestEachModuleHasOneImporter(t *testing.T) {
 	for _, v := range doorViolations(module.Packages(t)) {
 		t.Error(v)
 	}
@@ -216,7 +216,7 @@ func moduleOf(path string) string {
 	return strings.Join(parts[:min(3, len(parts))], "/")
 }
 
-func TestTheWorldIsTouchedInMainOnly(t *testing.T) {
+func TestOnlyMainUsesProcessGlobals(t *testing.T) {
 	module.EachFile(t, func(name string, fset *token.FileSet, file *ast.File) {
 		if name == "cmd/mcpc/main.go" || name == "scripts/conformance/main.go" {
 			return
@@ -270,7 +270,7 @@ func eraWords(file *ast.File) (words []string) {
 	return words
 }
 
-func TestTimersStandWhereTheyBelong(t *testing.T) {
+func TestOnlyListedFilesUseTimers(t *testing.T) {
 	module.EachFile(t, func(name string, fset *token.FileSet, file *ast.File) {
 		uses := usesOf(file, timers)
 		if len(uses) > 0 && strings.HasPrefix(name, "internal/") && !slices.Contains(timerFiles, name) {
@@ -349,7 +349,7 @@ func compiledAtStart(file *ast.File) (n int) {
 }
 
 // The rules above must be able to fail.
-func TestTheHouseRulesCanFail(t *testing.T) {
+func TestHouseRulesFindViolations(t *testing.T) {
 	floor := floorViolations([]module.Package{
 		{ImportPath: "mcpc/internal/render", Imports: []string{
 			"mcpc/internal/client", "mcpc/internal/render/term", "mcpc/internal/wire",
