@@ -17,7 +17,7 @@ type Expectation struct {
 	// UnknownReason is the reason why the condition could not be judged.
 	UnknownReason string `json:"unknown,omitempty"`
 
-	// Metric is one of Metrics, Sign is "<", "<=", ">" or ">=". Limit is in microseconds; for
+	// Metric is one of Metrics, Operator is "<", "<=", ">" or ">=". Limit is in microseconds; for
 	// error_rate it is a fraction of all calls, for rate calls per second.
 	Metric   string  `json:"-"`
 	Operator string  `json:"-"`
@@ -35,46 +35,58 @@ var Metrics = append(slices.Clone(Quantiles), "max", errorRate, callRate)
 
 // ParseExpectation parses METRIC<VALUE or METRIC>VALUE. The value is a time, a percentage or a
 // number of calls per second.
-func ParseExpectation(text string) (e Expectation, err error) {
+func ParseExpectation(text string) (Expectation, error) {
 	index := strings.IndexAny(text, "<>")
 	if index < 0 {
-		return e, errors.New("it has neither < nor >")
+		return Expectation{}, errors.New("it has neither < nor >")
 	}
-	e.Text = strings.TrimSpace(text)
-	e.Metric = strings.TrimSpace(text[:index])
-	e.Operator = text[index : index+1]
+	e := Expectation{
+		Text:     strings.TrimSpace(text),
+		Metric:   strings.TrimSpace(text[:index]),
+		Operator: text[index : index+1],
+	}
 	value, orEqual := strings.CutPrefix(text[index+1:], "=")
 	if orEqual {
 		e.Operator += "="
 	}
-	value = strings.TrimSpace(value)
+	limit, err := e.parseLimit(strings.TrimSpace(value))
+	e.Limit = limit
+	return e, err
+}
+
+// parseLimit parses the value that the metric is compared with. A time needs a unit, unless it is 0.
+func (e Expectation) parseLimit(value string) (float64, error) {
+	var limit float64
+	var err error
 	switch e.Metric {
 	case errorRate:
 		number, isPercent := strings.CutSuffix(value, "%")
-		e.Limit, err = strconv.ParseFloat(strings.TrimSpace(number), 64)
+		limit, err = strconv.ParseFloat(strings.TrimSpace(number), 64)
 		if isPercent {
-			e.Limit /= 100
+			limit /= 100
 		}
-		if err == nil && e.Limit >= 1 { // the condition would always or never hold
-			return e, fmt.Errorf("%s is all calls: write %s<1%%, or %s<0.01", value, errorRate, errorRate)
+		if err == nil && limit >= 1 { // the condition would always or never hold
+			return 0, fmt.Errorf("%s is all calls: write %s<1%%, or %s<0.01", value, errorRate, errorRate)
 		}
 	case callRate:
-		e.Limit, err = strconv.ParseFloat(strings.TrimSuffix(value, "/s"), 64)
+		limit, err = strconv.ParseFloat(strings.TrimSuffix(value, "/s"), 64)
 	default:
 		if !slices.Contains(Metrics, e.Metric) {
-			return e, fmt.Errorf("unknown metric %q", e.Metric)
+			return 0, fmt.Errorf("unknown metric %q", e.Metric)
+		}
+		_, numberErr := strconv.ParseFloat(value, 64)
+		hasNoUnit := numberErr == nil && value != "0"
+		if hasNoUnit {
+			return 0, fmt.Errorf("%s needs a unit: %s%s%sms", value, e.Metric, e.Operator, value)
 		}
 		var d time.Duration
-		if _, bare := strconv.ParseFloat(value, 64); bare == nil && value != "0" {
-			return e, fmt.Errorf("%s needs a unit: %s%s%sms", value, e.Metric, e.Operator, value)
-		}
 		d, err = time.ParseDuration(value)
-		e.Limit = float64(d.Microseconds())
+		limit = float64(d.Microseconds())
 	}
-	if err != nil || !(e.Limit >= 0) {
-		return e, fmt.Errorf("not a value of %s: %q", e.Metric, value)
+	if err != nil || !(limit >= 0) { // NaN is not >= 0
+		return 0, fmt.Errorf("not a value of %s: %q", e.Metric, value)
 	}
-	return e, nil
+	return limit, nil
 }
 
 // NeededCalls returns the number of calls that are needed to judge the expectation.

@@ -21,12 +21,12 @@ type Recorder struct {
 	mu sync.Mutex
 	// isOpen is set in the open model, which has response times.
 	isOpen bool
-	// firstBlock is the first block of the current run, since its start. Took is the duration of the
-	// earlier runs.
+	// firstBlock is the index of the first block of the current run, which began at runStart.
+	// earlierRuns is the duration of the runs that have ended.
 	firstBlock  int
 	runStart    time.Time
 	earlierRuns time.Duration
-	// calls and failed count the calls so far. observed is when Observe was called last.
+	// calls and failed count the calls so far. lastObserved is when Observe was called last.
 	calls, failed int64
 	lastObserved  time.Time
 	blocks        []block
@@ -36,7 +36,7 @@ type Recorder struct {
 	minTimeout minLatencies
 	recent     window
 	// endReason is the reason why the run ended early, or "". The server accepts calls again from
-	// resumes on.
+	// resumeTime on.
 	endReason  string
 	resumeTime time.Time
 }
@@ -45,7 +45,7 @@ type Recorder struct {
 type minLatencies struct{ response, service int64 }
 
 // generator measures how well the calls were generated. Of the planned calls, missed counts the calls
-// that could not be sent in time, held the calls that were not sent because the server asked for a
+// that could not be sent in time, heldBack the calls that were not sent because the server asked for a
 // pause, and waited the calls that waited because too many were in flight.
 type generator struct {
 	lag              counts
@@ -117,6 +117,7 @@ func (r *Recorder) EndReason() string {
 	return r.endReason
 }
 
+// acceptsFrom returns the time from which the server accepts calls again after a requested pause.
 func (r *Recorder) acceptsFrom() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -187,7 +188,7 @@ func (l *minLatencies) include(s Sample) {
 func (r *Recorder) blockAt(start time.Time) *block {
 	i := r.firstBlock + int(start.Sub(r.runStart)/blockTime)
 	for len(r.blocks) <= i {
-		r.blocks = append(r.blocks, block{counts{}, counts{}, map[string]int64{}})
+		r.blocks = append(r.blocks, block{response: counts{}, service: counts{}, channels: map[string]int64{}})
 	}
 	return &r.blocks[i]
 }
@@ -256,6 +257,7 @@ type Samples struct {
 // NewSamples returns a writer of samples whose times count from began.
 func NewSamples(w io.Writer, began time.Time) *Samples { return &Samples{w: w, began: began} }
 
+// write writes a sample as a line. It writes nothing after an error, which Err returns.
 func (s *Samples) write(target string, sample Sample) {
 	if s == nil {
 		return

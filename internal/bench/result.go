@@ -142,6 +142,7 @@ func (v Value) widened(factor float64) (Interval, bool) {
 	return Interval{v.Value - (v.Value-*v.Low)*factor, v.Value + (*v.High-v.Value)*factor}, true
 }
 
+// newValue returns a value with its interval; i may be nil.
 func newValue(value float64, i *Interval) Value {
 	if i == nil {
 		return Value{Value: value}
@@ -172,7 +173,7 @@ func (l *Latency) WriteHistogram(w io.Writer) error {
 	return err
 }
 
-// A Generated describes how well this machine generated the calls.
+// GeneratorStats describe how well this machine generated the calls.
 type GeneratorStats struct {
 	// CPU is the fraction of all processors that this process used.
 	CPU   float64 `json:"cpu"`
@@ -214,54 +215,66 @@ func (r *Recorder) Result() *Result {
 		Target:    r.target,
 		EndReason: r.endReason,
 		Seconds:   r.earlierRuns.Seconds(),
-		Channels:  map[string]Channel{},
+		Channels:  r.channelsLocked(),
+		Errors:    r.errorRateLocked(),
 		Stages:    map[string]Latency{},
+		Generator: r.generator.summarize(r.earlierRuns),
 	}
 	var response, service []counts
-	var errors []tally
-	names := map[string][]tally{OK: nil}
 	for _, b := range r.blocks {
 		response = append(response, b.response)
 		service = append(service, b.service)
-		for name := range b.channels {
-			names[name] = nil
-		}
-	}
-	for name := range names {
-		for i, b := range r.blocks {
-			if i < len(r.blocks)-1 { // the last block may not be a whole second
-				names[name] = append(names[name], tally{float64(b.channels[name]), blockTime.Seconds()})
-			}
-		}
-		calls := int64(0)
-		for _, b := range r.blocks {
-			calls += b.channels[name]
-		}
-		res.Channels[name] = newChannel(calls, res.Seconds, names[name])
-	}
-	for _, b := range r.blocks {
-		var t tally
-		for _, n := range b.channels {
-			t.whole += float64(n)
-		}
-		t.part = t.whole - float64(b.channels[OK])
-		errors = append(errors, t)
-	}
-	res.Errors = Value{}
-	if r.calls > 0 {
-		res.Errors = newValue(float64(r.failed)/float64(r.calls), firstInterval(newRatioStatistic(errors).intervals()))
 	}
 	res.Service = newLatency(service, r.minTimeout.service)
 	if r.isOpen {
 		res.Response = newLatency(response, r.minTimeout.response)
 	}
 	for name, c := range r.stages {
-		res.Stages[name] = *newLatency([]counts{c}, 0)
+		res.Stages[name] = *newLatency([]counts{c}, noTimeout)
 	}
-	res.Generator = r.generator.summarize(r.earlierRuns)
 	return res
 }
 
+// channelsLocked returns the calls by channel. OK is a channel even without calls. r.mu is locked.
+func (r *Recorder) channelsLocked() map[string]Channel {
+	calls := map[string]int64{OK: 0}
+	for _, b := range r.blocks {
+		for name, n := range b.channels {
+			calls[name] += n
+		}
+	}
+	channels := map[string]Channel{}
+	for name, n := range calls {
+		var perSecond []tally
+		for i, b := range r.blocks {
+			if i < len(r.blocks)-1 { // the last block may not be a whole second
+				perSecond = append(perSecond, tally{part: float64(b.channels[name]), whole: blockTime.Seconds()})
+			}
+		}
+		channels[name] = newChannel(n, r.earlierRuns.Seconds(), perSecond)
+	}
+	return channels
+}
+
+// errorRateLocked returns the fraction of the calls that failed, or a zero Value without calls. r.mu
+// is locked.
+func (r *Recorder) errorRateLocked() Value {
+	if r.calls == 0 {
+		return Value{}
+	}
+	var perBlock []tally
+	for _, b := range r.blocks {
+		calls := int64(0)
+		for _, n := range b.channels {
+			calls += n
+		}
+		perBlock = append(perBlock, tally{part: float64(calls - b.channels[OK]), whole: float64(calls)})
+	}
+	rate := float64(r.failed) / float64(r.calls)
+	return newValue(rate, firstInterval(newRatioStatistic(perBlock).intervals()))
+}
+
+// firstInterval returns the first interval, or nil if the run was too short for intervals.
 func firstInterval(all []*Interval) *Interval {
 	if len(all) == 0 {
 		return nil
@@ -269,6 +282,7 @@ func firstInterval(all []*Interval) *Interval {
 	return all[0]
 }
 
+// newChannel returns a channel with its rate. perSecond has its calls in each whole second.
 func newChannel(calls int64, seconds float64, perSecond []tally) Channel {
 	c := Channel{Calls: calls, Rate: float64(calls) / max(seconds, 1e-9)}
 	if interval := firstInterval(newRatioStatistic(perSecond).intervals()); interval != nil {
@@ -279,8 +293,11 @@ func newChannel(calls int64, seconds float64, perSecond []tally) Channel {
 	return c
 }
 
+// noTimeout is the minTimeout of a run in which no call timed out.
+const noTimeout = 0
+
 // newLatency returns the distribution of the calls in blocks of a second. minTimeout is the shortest
-// time of a call that timed out, or 0: no latency from there on is known exactly.
+// time of a call that timed out, or noTimeout: no latency from there on is known exactly.
 func newLatency(seconds []counts, minTimeout int64) *Latency {
 	l := &Latency{raw: counts{}, Quantiles: map[string]Value{}}
 	for _, second := range seconds {
@@ -296,7 +313,7 @@ func newLatency(seconds []counts, minTimeout int64) *Latency {
 			interval.Low = max(interval.Low, float64(values[0]))
 		}
 		v := newValue(float64(us), interval)
-		v.AtLeast = minTimeout > 0 && us >= minTimeout
+		v.AtLeast = minTimeout != noTimeout && us >= minTimeout
 		return v
 	}
 	intervals := newQuantileStatistic(seconds, quantiles).intervals()

@@ -91,16 +91,13 @@ func (r *planRun) runOpen(ctx context.Context) {
 			r.rec.countGenerated(func(g *generator) { g.heldBack++ })
 			continue
 		}
-		select {
-		case slots <- struct{}{}:
-		default:
-			select {
-			case slots <- struct{}{}:
-				lastDelayed = r.rec.Now()
-				r.rec.countGenerated(func(g *generator) { g.waited++ })
-			case <-ctx.Done():
-				return
-			}
+		hasWaited, err := takeSlot(ctx, slots)
+		if err != nil {
+			return
+		}
+		if hasWaited {
+			lastDelayed = r.rec.Now()
+			r.rec.countGenerated(func(g *generator) { g.waited++ })
 		}
 		if r.Duration > 0 && r.rec.Now().Sub(r.began) > r.Duration+overtime {
 			<-slots
@@ -114,6 +111,22 @@ func (r *planRun) runOpen(ctx context.Context) {
 			r.rec.countGenerated(func(g *generator) { g.lag.add(start.Sub(laterOf(intended, delayedUntil))) })
 			r.makeCall(ctx, intended, start)
 		})
+	}
+}
+
+// takeSlot takes a slot for a call in flight, and reports whether it had to wait for one. It returns
+// an error if ctx is done first.
+func takeSlot(ctx context.Context, slots chan<- struct{}) (hasWaited bool, err error) {
+	select {
+	case slots <- struct{}{}:
+		return false, nil
+	default:
+	}
+	select {
+	case slots <- struct{}{}:
+		return true, nil
+	case <-ctx.Done():
+		return true, context.Cause(ctx)
 	}
 }
 

@@ -41,7 +41,7 @@ type wrapper struct {
 	ident string // with capitals, as GetSum
 	// input is nil if the tool takes no arguments, output if the tool declares no outputSchema.
 	input, output *typeDef
-	// argsAlias and out are the names of input and output if these are not objects and OnlyTypes is set;
+	// argsAlias and outputAlias are the names of input and output if these are not objects and OnlyTypes is set;
 	// otherwise "".
 	argsAlias, outputAlias string
 }
@@ -72,7 +72,7 @@ type typeDef struct {
 	choices []json.RawMessage
 }
 
-// A field is a member of an object. about is its description.
+// A field is a member of an object. description is the text of its schema.
 type field struct {
 	name, ident, description string
 	isRequired               bool
@@ -164,7 +164,7 @@ type reader struct {
 	count  int
 }
 
-// deepest bounds the depth of types, maxTypes their number: schemas may refer to themselves.
+// maxDepth bounds the depth of types, maxTypes their number: schemas may refer to themselves.
 const (
 	maxDepth = 12
 	maxTypes = 2000

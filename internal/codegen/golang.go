@@ -77,6 +77,7 @@ func (g *goWriter) writeAlias(name, about string, t *typeDef, input bool) {
 // A goWriter collects Go source.
 type goWriter struct{ b strings.Builder }
 
+// writeLine writes a formatted line.
 func (g *goWriter) writeLine(format string, args ...any) { fmt.Fprintf(&g.b, format+"\n", args...) }
 
 // writeComment writes a text as comment lines of about 100 columns.

@@ -61,6 +61,7 @@ func TypeScript(s Source) (code []byte, left []Omitted) {
 // A tsWriter collects TypeScript source, or lines of a shell script.
 type tsWriter struct{ b strings.Builder }
 
+// writeLine writes a formatted line.
 func (g *tsWriter) writeLine(format string, args ...any) { fmt.Fprintf(&g.b, format+"\n", args...) }
 
 // writeComment writes a text as a doc comment. It writes nothing for an empty text.

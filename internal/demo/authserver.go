@@ -80,6 +80,7 @@ type grant struct {
 	expires                               time.Time
 }
 
+// serveResourceMetadata serves the metadata of the protected resource (RFC 9728).
 func (s *authServer) serveResourceMetadata(w http.ResponseWriter, req *http.Request) {
 	answerJSON(
 		w,
@@ -91,6 +92,7 @@ func (s *authServer) serveResourceMetadata(w http.ResponseWriter, req *http.Requ
 	)
 }
 
+// serveServerMetadata serves the metadata of the authorization server (RFC 8414).
 func (s *authServer) serveServerMetadata(w http.ResponseWriter, req *http.Request) {
 	answerJSON(w, http.StatusOK, map[string]any{
 		"issuer": baseURL(req), "authorization_endpoint": baseURL(req) + "/authorize",
@@ -111,6 +113,8 @@ func (s *authServer) serveServerMetadata(w http.ResponseWriter, req *http.Reques
 	})
 }
 
+// register registers a client with its redirect URIs (RFC 7591). Only a device needs no redirect
+// URI.
 func (s *authServer) register(w http.ResponseWriter, req *http.Request) {
 	var body struct {
 		Redirects []string `json:"redirect_uris"`
@@ -175,6 +179,7 @@ func (s *authServer) issueDeviceCode(w http.ResponseWriter, req *http.Request) {
 	)
 }
 
+// serveToken handles the token endpoint: each grant type has its own checks.
 func (s *authServer) serveToken(w http.ResponseWriter, req *http.Request) {
 	req.Body = http.MaxBytesReader(w, req.Body, 64<<10)
 	form := func(name string) string { return req.PostFormValue(name) }
@@ -282,6 +287,7 @@ func (s *authServer) requireToken(next http.Handler) http.Handler {
 	})
 }
 
+// challenge responds with a status and the WWW-Authenticate field that names the resource metadata.
 func challenge(w http.ResponseWriter, req *http.Request, status int, params string) {
 	w.Header().Set("WWW-Authenticate",
 		`Bearer resource_metadata="`+baseURL(req)+`/.well-known/oauth-protected-resource/mcp", `+params)

@@ -96,6 +96,7 @@ func (p *postedMessage) findMisreading(version string) *jsonrpc.Error {
 	return nil
 }
 
+// unsupportedVersion returns the JSON-RPC error for a revision that the demo does not support.
 func unsupportedVersion(version string) *jsonrpc.Error {
 	data, _ := json.Marshal(mcp.UnsupportedProtocolVersionData{Supported: revisions(), Requested: version})
 	return &jsonrpc.Error{Code: mcp.CodeUnsupportedProtocolVersion, Message: "unsupported protocol version", Data: data}
@@ -126,6 +127,7 @@ type errorConverter struct {
 
 func (w *errorConverter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
+// WriteHeader passes the status on. It delays the status of a text error until Write.
 func (w *errorConverter) WriteHeader(status int) {
 	w.isTextError = status == http.StatusBadRequest && strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain")
 	if !w.isTextError {
@@ -133,6 +135,7 @@ func (w *errorConverter) WriteHeader(status int) {
 	}
 }
 
+// Write writes the body, or the JSON-RPC error for it if the SDK reports an error as text.
 func (w *errorConverter) Write(b []byte) (int, error) {
 	if !w.isTextError {
 		return w.ResponseWriter.Write(b)
@@ -150,6 +153,7 @@ func (w *errorConverter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// writeError writes a JSON-RPC error with an HTTP status. id is nil if the request has no id.
 func writeError(w http.ResponseWriter, status int, id json.RawMessage, failed *jsonrpc.Error) {
 	members := map[string]any{"jsonrpc": "2.0", "error": failed}
 	if id != nil {

@@ -21,6 +21,8 @@ type lineReader struct {
 	err    error
 }
 
+// Read returns the bytes of valid lines. It answers each invalid line with a JSON-RPC error and
+// skips it.
 func (r *lineReader) Read(p []byte) (int, error) {
 	for len(r.unread) == 0 {
 		if r.err != nil {
@@ -29,17 +31,19 @@ func (r *lineReader) Read(p []byte) (int, error) {
 		var line []byte
 		line, r.err = r.lines.ReadBytes('\n')
 		text := bytes.TrimSpace(line)
-		switch {
-		case len(text) == 0:
-		case jsonraw.Valid(text) != nil:
-			r.writeLine(wire.ComposeError(nil, -32700, "Parse error"))
-		default:
-			if m := wire.ParseMessage(text); m.Kind == wire.Invalid || m.HasOtherVersion {
-				r.writeLine(wire.ComposeError(m.ID, -32600, "Invalid Request"))
-				continue
-			}
-			r.unread = line
+		if len(text) == 0 {
+			continue
 		}
+		if jsonraw.Valid(text) != nil {
+			r.writeLine(wire.ComposeError(nil, -32700, "Parse error"))
+			continue
+		}
+		m := wire.ParseMessage(text)
+		if m.Kind == wire.Invalid || m.HasOtherVersion {
+			r.writeLine(wire.ComposeError(m.ID, -32600, "Invalid Request"))
+			continue
+		}
+		r.unread = line
 	}
 	n := copy(p, r.unread)
 	r.unread = r.unread[n:]

@@ -17,6 +17,8 @@ type prompt struct {
 	get func(args map[string]string) ([]*mcp.PromptMessage, error)
 }
 
+// addPrompts adds all prompts to a server. A prompt without a required argument is a JSON-RPC
+// error.
 func addPrompts(s *mcp.Server) {
 	for _, p := range prompts() {
 		s.AddPrompt(&p.Prompt, func(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
@@ -34,6 +36,7 @@ func addPrompts(s *mcp.Server) {
 	}
 }
 
+// prompts returns the prompts of the demo.
 func prompts() []prompt {
 	return []prompt{{
 		Prompt: mcp.Prompt{Name: "simple-prompt", Title: "Simple Prompt", Description: "A prompt with no arguments"},
@@ -85,6 +88,7 @@ func prompts() []prompt {
 	}}
 }
 
+// resourcePrompt returns a prompt with an embedded resource. It rejects unknown types and ids.
 func resourcePrompt(args map[string]string) ([]*mcp.PromptMessage, error) {
 	kind := args["resourceType"]
 	id := args["resourceId"]
@@ -102,6 +106,7 @@ func resourcePrompt(args map[string]string) ([]*mcp.PromptMessage, error) {
 	}), nil
 }
 
+// userMessage returns a prompt of one text message of the user.
 func userMessage(s string) []*mcp.PromptMessage {
 	return []*mcp.PromptMessage{{Role: "user", Content: textContent(s)}}
 }
@@ -136,6 +141,8 @@ func complete(_ context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult,
 	return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: values, Total: len(values)}}, nil
 }
 
+// completionCandidates returns all values for an argument. It reports false if nothing is completed
+// there.
 func completionCandidates(p *mcp.CompleteParams) (values []string, ok bool) {
 	switch p.Ref.Name + p.Ref.URI + " " + p.Argument.Name {
 	case "completable-prompt department":

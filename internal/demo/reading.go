@@ -51,6 +51,7 @@ func rejectOtherFeatures(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
+// add adds the tool to a server.
 func (t Reading) add(s *mcp.Server) {
 	schema := parseSchema(t.Input)
 	closed := false

@@ -97,6 +97,7 @@ func (s *schema) checkArguments(raw json.RawMessage) (arguments, []string) {
 	return args, problems
 }
 
+// unexpectedNames returns the problems for arguments that the schema does not declare and forbids.
 func (s *schema) unexpectedNames(args arguments) (problems []string) {
 	if s.AdditionalProperties == nil || *s.AdditionalProperties {
 		return nil
@@ -132,6 +133,7 @@ func (s *schema) valueProblem(raw json.RawMessage) string {
 	}
 }
 
+// numberProblem returns why a number is not valid, or "".
 func (s *schema) numberProblem(text string) string {
 	r, err := parseDecimal(text)
 	if err != nil {
@@ -149,6 +151,7 @@ func (s *schema) numberProblem(text string) string {
 	return ""
 }
 
+// enumProblem returns why a string is not valid, or "".
 func (s *schema) enumProblem(raw json.RawMessage) string {
 	var text string
 	if err := json.Unmarshal(raw, &text); err != nil {
@@ -177,6 +180,7 @@ func jsonType(raw json.RawMessage) string {
 	return "number"
 }
 
+// exactNumber returns the value of a limit in a schema of this package.
 func exactNumber(n json.Number) *big.Rat {
 	r, _ := new(big.Rat).SetString(n.String())
 	return r

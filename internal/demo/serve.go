@@ -105,6 +105,7 @@ type conn struct {
 	hasFailed  bool // a write failed: the open calls get no response
 }
 
+// Read returns the next message. At the end of the input it waits until each call has a response.
 func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 	msg, err := c.Connection.Read(c.stop)
 	for refused := rejectUnknownVersion(msg); err == nil && refused != nil; refused = rejectUnknownVersion(msg) {
@@ -133,6 +134,7 @@ func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 	return msg, nil
 }
 
+// Write writes a message and counts the calls without a response.
 func (c *conn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	err := c.Connection.Write(ctx, msg)
 	c.mu.Lock()

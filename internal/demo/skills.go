@@ -98,6 +98,7 @@ type skillTable struct {
 	skills  []*skillEntry
 }
 
+// load reads the embedded files into the table. It panics if a file cannot be read.
 func (t *skillTable) load(withBroken bool) {
 	t.content = map[string][]byte{}
 	var uris []string
@@ -157,10 +158,12 @@ func (t *skillTable) newEntry(uri string, uris []string) *skillEntry {
 	return e
 }
 
+// invalidSkill returns the JSON-RPC error for params that name no skill, directory or page.
 func invalidSkill(text, uri string) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: text + " " + strconv.Quote(uri)}
 }
 
+// list handles skills/list. The cursor is the index of the first skill of the page.
 func (t *skillTable) list(p *skillParams) (*skillResult, error) {
 	start := 0
 	if p.Cursor != "" {
@@ -178,6 +181,7 @@ func (t *skillTable) list(p *skillParams) (*skillResult, error) {
 	return r, nil
 }
 
+// get handles skills/get.
 func (t *skillTable) get(p *skillParams) (*skillResult, error) {
 	i := slices.IndexFunc(t.skills, func(e *skillEntry) bool { return e.URI == p.URI })
 	if i < 0 {
@@ -216,6 +220,7 @@ func (t *skillTable) newResource(uri string, isFolder bool) *mcp.Resource {
 	return resource
 }
 
+// mediaType returns the media type for the name of a file.
 func mediaType(uri string) string {
 	if strings.HasSuffix(uri, ".md") {
 		return "text/markdown"

@@ -33,6 +33,8 @@ func tools(s *mcp.Server) []tool {
 		roundTools(), failingTools())
 }
 
+// add adds the tool to a server. Calls with invalid arguments end with a tool error and do not run
+// it.
 func (t tool) add(s *mcp.Server) {
 	schema := parseSchema(t.input)
 	def := &mcp.Tool{

@@ -76,6 +76,7 @@ const earlyElicitationSchema = `{"type":"object","properties":{
 	`"enumNames":["Superman","Wonder Woman"]}
 },"required":["name"]}`
 
+// triggerElicitation asks the client's user to fill in a form, and returns the answer as text.
 func triggerElicitation(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	caps := c.ClientCapabilities()
 	if caps == nil || caps.Elicitation == nil {
@@ -101,6 +102,7 @@ func triggerElicitation(ctx context.Context, c call) (*mcp.CallToolResult, error
 	return result(textContent(said), textContent("Raw result: "+indentedJSON(answer))), nil
 }
 
+// triggerSampling asks the client's model to answer a prompt, and returns the answer as text.
 func triggerSampling(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	caps := c.ClientCapabilities()
 	if caps == nil || caps.Sampling == nil {
@@ -121,6 +123,7 @@ func triggerSampling(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	return result(textContent("LLM sampling result: \n" + indentedJSON(answer))), nil
 }
 
+// getRootsList asks the client for its roots, and lists them as text.
 func getRootsList(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	caps := c.ClientCapabilities()
 	if caps == nil || caps.RootsV2 == nil {
@@ -205,10 +208,12 @@ func (c call) missingCapability(capability, required string) (*mcp.CallToolResul
 	}
 }
 
+// invalidParams returns the JSON-RPC error for params that break a rule of the server.
 func invalidParams(message string) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: message}
 }
 
+// indentedJSON returns a value as indented JSON, or the error of encoding it.
 func indentedJSON(v any) string {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

@@ -29,6 +29,7 @@ func changingTools(s *mcp.Server) []tool {
 	}}
 }
 
+// changeList adds the extra entry to a list of the server, or removes it.
 func changeList(s *mcp.Server, c call) (*mcp.CallToolResult, error) {
 	list := c.args.stringValue("list")
 	if string(c.args["remove"]) == "true" {
@@ -39,6 +40,7 @@ func changeList(s *mcp.Server, c call) (*mcp.CallToolResult, error) {
 	return result(textContent(fmt.Sprintf("The list of %s has an extra entry.", list))), nil
 }
 
+// addExtra adds the extra entry to a list: tools, prompts or resources.
 func addExtra(s *mcp.Server, list string) {
 	const about = "Added and removed by the tool change-list."
 	switch list {
@@ -71,6 +73,7 @@ func addExtra(s *mcp.Server, list string) {
 	}
 }
 
+// removeExtra removes the extra entry from a list.
 func removeExtra(s *mcp.Server, list string) {
 	switch list {
 	case "tools":

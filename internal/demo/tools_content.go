@@ -55,6 +55,8 @@ func getTinyImage(context.Context, call) (*mcp.CallToolResult, error) {
 		textContent("The image above is the mcpc logo.")), nil
 }
 
+// getAnnotatedMessage returns a text with annotations that depend on the messageType, and an image
+// if requested.
 func getAnnotatedMessage(_ context.Context, c call) (*mcp.CallToolResult, error) {
 	message := map[string]*mcp.TextContent{
 		"error":   annotatedText("Error: Operation failed", 1, "user", "assistant"),

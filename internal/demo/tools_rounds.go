@@ -53,6 +53,8 @@ func (v *pageVisits) isFirst(key string) bool {
 	return true
 }
 
+// triggerURLElicitation asks the user to visit a page, with a request or, if errorPath is set, with
+// the error -32042.
 func (v *pageVisits) triggerURLElicitation(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	caps := c.ClientCapabilities()
 	if caps == nil || caps.Elicitation == nil || caps.Elicitation.URL == nil {
@@ -121,6 +123,7 @@ func orderTea(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	return makeTea(name, responses["tea"], responses["sugar"]), nil
 }
 
+// askOneByOne requests the three forms one after the other, as revisions with server requests do.
 func askOneByOne(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	var answers [3]mcp.InputResponse
 	forms := []*mcp.ElicitParams{

@@ -70,6 +70,7 @@ func waitInTask(ctx context.Context, d time.Duration) error {
 	return pause.For(ctx, d)
 }
 
+// slowCompute waits for some seconds, in a task if the client declares tasks.
 func slowCompute(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	seconds, _ := c.args.numberValue("seconds").Float64()
 	if seconds > 0 {
@@ -83,6 +84,7 @@ func slowCompute(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	return result(textContent(fmt.Sprintf("Computed %q in %v seconds.", c.args.stringValue("label"), seconds))), nil
 }
 
+// confirmDelete asks in a task whether to delete a file. It never deletes it.
 func confirmDelete(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	file := c.args.stringValue("filename")
 	answers, refused, err := askInTask(ctx, c, mcp.InputRequestMap{"confirm": newForm("Delete "+file+"?",
@@ -97,6 +99,7 @@ func confirmDelete(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	return result(textContent("Deleted " + file + ". (There was no such file.)")), nil
 }
 
+// collectNames asks in a task for two names at once.
 func collectNames(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	answers, refused, err := askInTask(ctx, c, mcp.InputRequestMap{
 		"first": newForm("The first name?", anyNameForm), "second": newForm("The second name?", anyNameForm),

@@ -76,6 +76,7 @@ func longRunning(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 		c.args["duration"], c.args["steps"]))), nil
 }
 
+// reportProgress sends a progress notification if the call has a progress token.
 func reportProgress(ctx context.Context, c call, step, steps int) {
 	token := c.Params.GetProgressToken()
 	if token == nil {
@@ -90,6 +91,7 @@ func reportProgress(ctx context.Context, c call, step, steps int) {
 	})
 }
 
+// sendLogMessages sends a log message at each level, and returns how many the SDK did not drop.
 func sendLogMessages(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	sent := new(int)
 	ctx = context.WithValue(context.WithoutCancel(ctx), sentCountKey{}, sent)
@@ -123,6 +125,8 @@ func countLogs(next mcp.MethodHandler) mcp.MethodHandler {
 // hangUpRetry is the time that the client must wait before it reconnects.
 const hangUpRetry = 10 * time.Millisecond
 
+// hangUp closes the event stream of the call before its result. The client resumes the stream to
+// get it.
 func hangUp(_ context.Context, c call) (*mcp.CallToolResult, error) {
 	if c.Extra != nil && c.Extra.CloseSSEStream != nil {
 		c.Extra.CloseSSEStream(mcp.CloseSSEStreamArgs{RetryAfter: hangUpRetry})

@@ -53,7 +53,8 @@ func NewSession(ctx context.Context, id string, push func([]byte)) *Session {
 func (s *Session) Open(revision string, params json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.revision, s.capabilities = revision, jsonraw.First(params, "capabilities")
+	s.revision = revision
+	s.capabilities = jsonraw.First(params, "capabilities")
 }
 
 // Ask returns a new request to the client and the channel that receives its answer. The caller

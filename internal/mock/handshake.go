@@ -14,7 +14,7 @@ import (
 type handshake struct {
 	// initialize and discover are the newest recorded results, nil if not recorded.
 	initialize, discover json.RawMessage
-	// initializeIndex and discovered are the indexes of their exchanges.
+	// initializeIndex and discoverIndex are the indexes of their exchanges.
 	initializeIndex, discoverIndex int
 	// capabilities, identity and instructions are served to clients of either era.
 	capabilities, identity json.RawMessage

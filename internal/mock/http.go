@@ -3,7 +3,6 @@ package mock
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/tls"
@@ -260,7 +259,11 @@ func (x *exchange) writeHead() bool {
 		return true
 	}
 	x.headDone = true
-	code, reason, _ := strings.Cut(cmp.Or(x.status, "200"), " ")
+	status := x.status
+	if status == "" {
+		status = "200"
+	}
+	code, reason, _ := strings.Cut(status, " ")
 	if n, err := strconv.Atoi(code); err == nil && reason == "" {
 		reason = http.StatusText(n)
 	}
@@ -319,7 +322,9 @@ func (x *exchange) finish() bool {
 		if !hasField(x.fields, "content-length") {
 			x.fields = append(x.fields, "Content-Length: 0")
 		}
-		x.status = cmp.Or(x.status, "202")
+		if x.status == "" {
+			x.status = "202"
+		}
 		return x.writeHead()
 	}
 	return hasField(x.fields, "content-length")

@@ -18,13 +18,13 @@ import (
 
 // rememberLastPage remembers the cursor in a result whose next page was not recorded. answerPageAfterLast answers
 // the request for that page.
-func (y *playback) rememberLastPage(result json.RawMessage) {
-	l := y.player.library
+func (pb *playback) rememberLastPage(result json.RawMessage) {
+	l := pb.player.library
 	cursor := jsonraw.First(result, "nextCursor")
-	if cursor == nil || !mcp.IsServerList(y.live.Method) {
+	if cursor == nil || !mcp.IsServerList(pb.live.Method) {
 		return
 	}
-	page := listPage{y.live.Method, jsonraw.TextOrRaw(cursor)}
+	page := listPage{pb.live.Method, jsonraw.TextOrRaw(cursor)}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, recorded := l.pages[page]; !recorded {

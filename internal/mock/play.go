@@ -15,7 +15,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A play is the playing of one exchange for a live request.
+// A playback is the playing of one exchange for a live request.
 type playback struct {
 	player *Player
 	caller mcpserver.Caller
@@ -47,15 +47,15 @@ func (p *Player) newPlayback(n int, c mcpserver.Caller, m *wire.Message) (*playb
 }
 
 // isRecordedModern reports whether the exchange was recorded in the modern era.
-func (y *playback) isRecordedModern() bool { return bridge.IsStateless(y.recorded.Revision) }
+func (pb *playback) isRecordedModern() bool { return bridge.IsStateless(pb.recorded.Revision) }
 
 // takesTime reports whether playing takes time: for pauses, notifications or answers of the client.
-func (y *playback) takesTime() bool {
-	if y.player.options.Pace.HasPauses() || y.recorded.Cancelled {
+func (pb *playback) takesTime() bool {
+	if pb.player.options.Pace.HasPauses() || pb.recorded.Cancelled {
 		return true
 	}
-	for _, s := range y.steps {
-		if s.notification != nil || s.requests != nil && !y.caller.Stateless {
+	for _, s := range pb.steps {
+		if s.notification != nil || s.requests != nil && !pb.caller.Stateless {
 			return true
 		}
 	}
@@ -67,10 +67,10 @@ func (y *playback) takesTime() bool {
 const minNotificationGap = 10 * time.Millisecond
 
 // pauseBefore returns the pause before step i.
-func (y *playback) pauseBefore(i int) time.Duration {
-	s := y.steps[i]
-	d := y.player.options.Pace.PauseBefore(s.wait, s.response != nil)
-	if i > 0 && y.steps[i-1].notification != nil {
+func (pb *playback) pauseBefore(i int) time.Duration {
+	s := pb.steps[i]
+	d := pb.player.options.Pace.PauseBefore(s.wait, s.response != nil)
+	if i > 0 && pb.steps[i-1].notification != nil {
 		d = max(d, min(s.wait, minNotificationGap))
 	}
 	return d
@@ -78,94 +78,94 @@ func (y *playback) pauseBefore(i int) time.Duration {
 
 // run plays the steps from an index on and returns the response. It returns nil if the live client
 // cancelled the request, or if the recorded client did.
-func (y *playback) run(ctx context.Context, first int, send func([]byte)) []byte {
-	y.send = send
-	for i := first; i < len(y.steps); i++ {
-		s := y.steps[i]
-		if pause.For(ctx, y.pauseBefore(i)) != nil {
+func (pb *playback) run(ctx context.Context, first int, send func([]byte)) []byte {
+	pb.send = send
+	for i := first; i < len(pb.steps); i++ {
+		s := pb.steps[i]
+		if pause.For(ctx, pb.pauseBefore(i)) != nil {
 			return nil
 		}
 		switch {
 		case s.notification != nil:
-			y.notify(s)
+			pb.notify(s)
 		case s.unrequested != nil:
-			y.player.sendUnrequested([]Unrequested{*s.unrequested}, y.caller)
+			pb.player.sendUnrequested([]Unrequested{*s.unrequested}, pb.caller)
 		case s.requests != nil:
-			if reply, stop := y.ask(ctx, s, i); stop {
+			if reply, stop := pb.ask(ctx, s, i); stop {
 				return reply
 			}
 		case s.response != nil:
-			return y.composeResponse(s.response)
+			return pb.composeResponse(s.response)
 		}
 	}
-	if y.recorded.Cancelled {
+	if pb.recorded.Cancelled {
 		select {
 		case <-ctx.Done():
-		case <-y.caller.Over:
+		case <-pb.caller.Over:
 		}
 		return nil
 	}
-	y.report(" " + y.player.tally.describeRequest(y.live) + " was not answered in the recording")
-	return y.composeError(-32603, "not answered in the recording", nil)
+	pb.report(" " + pb.player.tally.describeRequest(pb.live) + " was not answered in the recording")
+	return pb.composeError(-32603, "not answered in the recording", nil)
 }
 
 // report reports a remark about the recorded exchange once. The remark follows its number.
-func (y *playback) report(remark string) {
-	y.player.tally.reportOnce("#" + y.recorded.Number + remark)
+func (pb *playback) report(remark string) {
+	pb.player.tally.reportOnce("#" + pb.recorded.Number + remark)
 }
 
 // wantsLog reports whether the client gets a log message. A stateless client without a level wants
 // none; without a level, a client in a session wants all.
-func (y *playback) wantsLog(params json.RawMessage) bool {
-	if y.caller.Level == "" {
-		return !y.caller.Stateless
+func (pb *playback) wantsLog(params json.RawMessage) bool {
+	if pb.caller.Level == "" {
+		return !pb.caller.Stateless
 	}
-	return bridge.IsLoudEnough(params, y.caller.Level)
+	return bridge.IsLoudEnough(params, pb.caller.Level)
 }
 
 // composeError returns an error response.
-func (y *playback) composeError(code int64, text string, data json.RawMessage) []byte {
-	return mcpserver.ComposeError(y.live.ID, mcpserver.Failure(code, text, data))
+func (pb *playback) composeError(code int64, text string, data json.RawMessage) []byte {
+	return mcpserver.ComposeError(pb.live.ID, mcpserver.Failure(code, text, data))
 }
 
 // notify sends a notification of the recording, with the progress token of the live request. It
 // drops notifications that the client did not ask for.
-func (y *playback) notify(s step) {
+func (pb *playback) notify(s step) {
 	m := s.notification
 	params := m.Params
 	switch {
 	case m.Method == "notifications/progress":
-		token := jsonraw.First(jsonraw.First(y.live.Params, "_meta"), "progressToken")
+		token := jsonraw.First(jsonraw.First(pb.live.Params, "_meta"), "progressToken")
 		if token == nil {
 			return
 		}
 		params = jsonraw.With(params, "progressToken", token)
 	case m.Method == "notifications/message":
-		if !y.wantsLog(params) {
+		if !pb.wantsLog(params) {
 			return
 		}
-	case y.caller.Stateless && concernsServer(m.Method):
-		y.player.hub.Publish(m)
+	case pb.caller.Stateless && concernsServer(m.Method):
+		pb.player.hub.Publish(m)
 		return
-	case y.caller.Stateless:
+	case pb.caller.Stateless:
 		return
-	case s.isGuessed && y.caller.Session != nil && concernsServer(m.Method):
-		if y.caller.Session.Wants(m) {
-			y.caller.Session.Push(y.bindTaskID(wire.ComposeNotification(m.Method, params)))
+	case s.isGuessed && pb.caller.Session != nil && concernsServer(m.Method):
+		if pb.caller.Session.Wants(m) {
+			pb.caller.Session.Push(pb.bindTaskID(wire.ComposeNotification(m.Method, params)))
 		}
 		return
 	}
-	y.send(y.bindTaskID(wire.ComposeNotification(m.Method, params)))
+	pb.send(pb.bindTaskID(wire.ComposeNotification(m.Method, params)))
 }
 
 // bindTaskID replaces the recorded task's id in a notification by the live id.
-func (y *playback) bindTaskID(raw []byte) []byte {
-	if y.task == nil {
+func (pb *playback) bindTaskID(raw []byte) []byte {
+	if pb.task == nil {
 		return raw
 	}
 	m := wire.ParseMessage(raw)
-	params, n := y.task.binder.ToIs(
-		match.Comparison{Part: match.Params, Method: m.Method, WasRevision: y.recorded.Revision}, m.Params)
+	params, n := pb.task.binder.ToIs(
+		match.Comparison{Part: match.Params, Method: m.Method, WasRevision: pb.recorded.Revision}, m.Params)
 	if n == 0 {
 		return raw
 	}
@@ -175,37 +175,37 @@ func (y *playback) bindTaskID(raw []byte) []byte {
 // ask sends the requests of a step and waits for the answers. If that ends the request, it returns
 // true and the response: a round for a stateless client, or an error for a client that cannot
 // answer. A nil response means that the client cancelled the request.
-func (y *playback) ask(ctx context.Context, s step, index int) (reply []byte, stop bool) {
-	requests := y.playableRequests(s)
+func (pb *playback) ask(ctx context.Context, s step, index int) (reply []byte, stop bool) {
+	requests := pb.playableRequests(s)
 	for _, a := range requests {
-		if name := bridge.ClientCapability(a.method); !y.caller.Declares(name) {
-			return y.refuseToAsk(a, name), true
+		if name := bridge.ClientCapability(a.method); !pb.caller.Declares(name) {
+			return pb.refuseToAsk(a, name), true
 		}
 	}
 	if len(requests) == 0 {
 		return nil, false
 	}
 	s.requests = requests
-	if y.caller.Stateless {
-		return y.composeRound(s, index)
+	if pb.caller.Stateless {
+		return pb.composeRound(s, index)
 	}
 	answers := make([]chan *wire.Message, len(s.requests))
 	for i, a := range s.requests {
 		var raw []byte
-		raw, answers[i] = y.caller.Session.Ask(a.method, bridge.ConvertQuestion(false, a.method, a.params, "mock"))
-		y.send(raw)
+		raw, answers[i] = pb.caller.Session.Ask(a.method, bridge.ConvertQuestion(false, a.method, a.params, "mock"))
+		pb.send(raw)
 	}
 	for i, a := range s.requests {
 		if a.isLate {
-			go y.player.compareLater(y.caller, "#"+y.recorded.Number, a, answers[i])
+			go pb.player.compareLater(pb.caller, "#"+pb.recorded.Number, a, answers[i])
 			continue
 		}
 		select {
 		case got := <-answers[i]:
-			y.player.tally.compareAnswer("#"+y.recorded.Number, a, got)
+			pb.player.tally.compareAnswer("#"+pb.recorded.Number, a, got)
 		case <-ctx.Done():
 			return nil, true
-		case <-y.caller.Over:
+		case <-pb.caller.Over:
 			return nil, true
 		}
 	}
@@ -216,15 +216,15 @@ func (y *playback) ask(ctx context.Context, s step, index int) (reply []byte, st
 // counterpart in the client's era and requests that the response did not wait for. It also skips
 // roots/list if it only seems to belong to the request: servers send it once a session, during any
 // request.
-func (y *playback) playableRequests(s step) []*serverRequest {
+func (pb *playback) playableRequests(s step) []*serverRequest {
 	var requests []*serverRequest
 	for _, a := range s.requests {
 		name := bridge.ClientCapability(a.method)
 		isSessionWide := name == "roots" && a.isGuessed
-		isUndeclared := isSessionWide && !y.caller.Declares(name)
-		hasNoRound := y.caller.Stateless && (name == "" || a.isLate || isSessionWide)
+		isUndeclared := isSessionWide && !pb.caller.Declares(name)
+		hasNoRound := pb.caller.Stateless && (name == "" || a.isLate || isSessionWide)
 		if (isUndeclared || hasNoRound) && s.round == nil {
-			y.report(": " + showStart(a.method) +
+			pb.report(": " + showStart(a.method) +
 				" of the recording is not played: it has no counterpart for this client")
 			continue
 		}
@@ -234,28 +234,28 @@ func (y *playback) playableRequests(s step) []*serverRequest {
 }
 
 // refuseToAsk returns the error for a client that cannot answer a recorded request of the server.
-func (y *playback) refuseToAsk(a *serverRequest, capability string) []byte {
-	y.report(": " + showStart(a.method) + " of the recording has no counterpart for this client")
-	if capability == "" || !y.caller.Stateless {
-		return y.composeError(-32603,
+func (pb *playback) refuseToAsk(a *serverRequest, capability string) []byte {
+	pb.report(": " + showStart(a.method) + " of the recording has no counterpart for this client")
+	if capability == "" || !pb.caller.Stateless {
+		return pb.composeError(-32603,
 			"the recorded server sent "+showStart(a.method)+", which this client cannot answer", nil)
 	}
 	required := jsonraw.With(nil, "requiredCapabilities", jsonraw.With(nil, capability, json.RawMessage("{}")))
-	return y.composeError(-32021, "the recorded server sent "+a.method, required)
+	return pb.composeError(-32021, "the recorded server sent "+a.method, required)
 }
 
 // composeRound returns the result that asks a stateless client. It reports false if the method allows
 // no round.
-func (y *playback) composeRound(s step, index int) ([]byte, bool) {
-	if !mcp.MayRequireInput(y.live.Method) {
-		y.player.tally.reportOnce(fmt.Sprintf("#%s: a request of the server within %s has no counterpart in %s",
-			y.recorded.Number, y.player.tally.describeRequest(y.live), bridge.ModernRevision))
+func (pb *playback) composeRound(s step, index int) ([]byte, bool) {
+	if !mcp.MayRequireInput(pb.live.Method) {
+		pb.player.tally.reportOnce(fmt.Sprintf("#%s: a request of the server within %s has no counterpart in %s",
+			pb.recorded.Number, pb.player.tally.describeRequest(pb.live), bridge.ModernRevision))
 		return nil, false
 	}
 	// The state has all that the next round needs, so that a restarted mock can continue.
-	state := jsonraw.Quote(fmt.Sprintf("mcpc-mock:%d:%d", y.index, index+1))
+	state := jsonraw.Quote(fmt.Sprintf("mcpc-mock:%d:%d", pb.index, index+1))
 	if s.round != nil {
-		return wire.ComposeResult(y.live.ID, jsonraw.With(s.round, "requestState", state)), true
+		return wire.ComposeResult(pb.live.ID, jsonraw.With(s.round, "requestState", state)), true
 	}
 	var requests jsonraw.Builder
 	for _, a := range s.requests {
@@ -268,59 +268,59 @@ func (y *playback) composeRound(s step, index int) ([]byte, bool) {
 	b.Text("resultType", "input_required")
 	b.Raw("inputRequests", requests.Bytes())
 	b.Raw("requestState", state)
-	return wire.ComposeResult(y.live.ID, b.Bytes()), true
+	return wire.ComposeResult(pb.live.ID, b.Bytes()), true
 }
 
 // resume compares the client's answers in a new round with the recorded ones. It reports false if
 // the step does not ask, or the method differs.
-func (y *playback) resume(step int) bool {
-	if step > len(y.steps) || y.steps[step-1].requests == nil || y.recorded.Method != y.live.Method {
+func (pb *playback) resume(step int) bool {
+	if step > len(pb.steps) || pb.steps[step-1].requests == nil || pb.recorded.Method != pb.live.Method {
 		return false
 	}
-	answers, _ := jsonraw.Object(jsonraw.First(y.live.Params, "inputResponses"))
-	for _, a := range y.playableRequests(y.steps[step-1]) {
-		y.player.tally.compareAnswer("#"+y.recorded.Number, a, &wire.Message{Result: answers.Value(a.key)})
+	answers, _ := jsonraw.Object(jsonraw.First(pb.live.Params, "inputResponses"))
+	for _, a := range pb.playableRequests(pb.steps[step-1]) {
+		pb.player.tally.compareAnswer("#"+pb.recorded.Number, a, &wire.Message{Result: answers.Value(a.key)})
 	}
 	return true
 }
 
 // composeResponse returns the response m for the live request. If the recorded server made a task, it begins a
 // live one, or returns the task's result to a client without tasks.
-func (y *playback) composeResponse(m *wire.Message) []byte {
-	if recordedTask := createdTask(m.Result); recordedTask != "" && y.live.Method == "tools/call" {
-		if !y.supportsTasks() {
-			final, n := y.player.tasks.finalResponse(recordedTask)
+func (pb *playback) composeResponse(m *wire.Message) []byte {
+	if recordedTask := createdTask(m.Result); recordedTask != "" && pb.live.Method == "tools/call" {
+		if !pb.supportsTasks() {
+			final, n := pb.player.tasks.finalResponse(recordedTask)
 			if final == nil {
-				y.report(": the end of task " + showStart(recordedTask) + " is not in the recording")
-				return y.composeError(-32603, "the end of this task is not in the recording", nil)
+				pb.report(": the end of task " + showStart(recordedTask) + " is not in the recording")
+				return pb.composeError(-32603, "the end of this task is not in the recording", nil)
 			}
-			y.player.tally.countHit(n)
+			pb.player.tally.countHit(n)
 			m = final
 		} else {
-			y.task = y.player.tasks.start(recordedTask, y.recorded.Time)
+			pb.task = pb.player.tasks.start(recordedTask, pb.recorded.Time)
 		}
 	}
 	if m.Error != nil {
-		converted := bridge.ConvertError(y.caller.Stateless, y.isRecordedModern(), y.live.Method, m.Error.Raw)
-		return mcpserver.ComposeError(y.live.ID, converted)
+		converted := bridge.ConvertError(pb.caller.Stateless, pb.isRecordedModern(), pb.live.Method, m.Error.Raw)
+		return mcpserver.ComposeError(pb.live.ID, converted)
 	}
-	y.rememberLastPage(m.Result)
-	result := bridge.ConvertResult(y.caller.Stateless, y.isRecordedModern(), y.live.Method, m.Result)
-	if y.task != nil {
-		result, _ = y.task.binder.ToIs(match.Comparison{
+	pb.rememberLastPage(m.Result)
+	result := bridge.ConvertResult(pb.caller.Stateless, pb.isRecordedModern(), pb.live.Method, m.Result)
+	if pb.task != nil {
+		result, _ = pb.task.binder.ToIs(match.Comparison{
 			Part:        match.Result,
-			Method:      y.live.Method,
-			WasRevision: y.recorded.Revision,
-			IsRevision:  y.caller.Revision,
+			Method:      pb.live.Method,
+			WasRevision: pb.recorded.Revision,
+			IsRevision:  pb.caller.Revision,
 		}, result)
 	}
-	return wire.ComposeResult(y.live.ID, result)
+	return wire.ComposeResult(pb.live.ID, result)
 }
 
 // supportsTasks reports whether the client supports tasks as the recorded server made them.
-func (y *playback) supportsTasks() bool {
-	if y.caller.Stateless {
-		return y.isRecordedModern() && y.caller.Declares("extensions", mcp.TasksExtension)
+func (pb *playback) supportsTasks() bool {
+	if pb.caller.Stateless {
+		return pb.isRecordedModern() && pb.caller.Declares("extensions", mcp.TasksExtension)
 	}
-	return !y.isRecordedModern() && jsonraw.First(y.live.Params, "task") != nil
+	return !pb.isRecordedModern() && jsonraw.First(pb.live.Params, "task") != nil
 }

@@ -65,24 +65,24 @@ func (p *Player) Notified(c mcpserver.Caller, m *wire.Message) {
 // playJob returns the job that plays exchange n from a step. about is the task of the request, or
 // nil.
 func (p *Player) playJob(n int, c mcpserver.Caller, m *wire.Message, first int, about *task) mcpserver.Job {
-	y, err := p.newPlayback(n, c, m)
+	pb, err := p.newPlayback(n, c, m)
 	if err != nil {
 		p.tally.reportOnce("the recording cannot be read any more: " + err.Error())
 		return mcpserver.Replying(
 			mcpserver.ComposeError(m.ID, mcpserver.Failure(-32603, "the recording cannot be read", nil)),
 		)
 	}
-	if first > 0 && !y.resume(first) {
+	if first > 0 && !pb.resume(first) {
 		return p.unrecordedJob(c, m, nil)
 	}
 	if first == 0 {
 		p.tally.countHit(n)
 	}
-	y.task = about
+	pb.task = about
 	return mcpserver.Job{
-		Run:     func(ctx context.Context, send func([]byte)) []byte { return y.run(ctx, first, send) },
-		MayWait: y.takesTime(),
-		After:   func() { p.sendUnrequested(y.after, c) },
+		Run:     func(ctx context.Context, send func([]byte)) []byte { return pb.run(ctx, first, send) },
+		MayWait: pb.takesTime(),
+		After:   func() { p.sendUnrequested(pb.after, c) },
 	}
 }
 

@@ -9,13 +9,13 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A step is one action of the recorded server within an exchange: exactly one of note, apart, asks
-// and end is set.
+// A step is one action of the recorded server within an exchange: exactly one of notification,
+// unrequested, requests and response is set.
 type step struct {
-	// wait is the time since the preceding message of either side. at is the recorded time.
+	// wait is the time since the preceding message of either side. at is when the message was recorded.
 	wait time.Duration
 	at   time.Time
-	// notification is a notification. guessed is set if it is only assumed to belong to the request.
+	// notification is a notification. isGuessed is set if it is only assumed to belong to the request.
 	notification *wire.Message
 	isGuessed    bool
 	// unrequested is a message that belongs to no request and preceded the response.
@@ -24,11 +24,11 @@ type step struct {
 	// contained them, nil if they were separate messages.
 	requests []*serverRequest
 	round    json.RawMessage
-	// response is the response.
+	// response is the response that ends the exchange.
 	response *wire.Message
 }
 
-// An ask is a request of the server to the client, with the recorded answer: a result, an error, or
+// A serverRequest is a request of the server to the client, with the recorded answer: a result, an error, or
 // neither.
 type serverRequest struct {
 	key, method         string

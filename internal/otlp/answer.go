@@ -39,6 +39,7 @@ func ParsePartial(f Format, body []byte) (rejected int64, message string, err er
 	return int64(count.varint), string(text.data), nil
 }
 
+// parsePartialJSON parses a partial_success in JSON. A count may be a number or a string.
 func parsePartialJSON(body []byte) (rejected int64, message string, err error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return 0, "", nil

@@ -94,6 +94,7 @@ func writeValue(w *writer, v any) {
 	}
 }
 
+// writeSpan writes the fields of a Span.
 func writeSpan(w *writer, s *Span) {
 	w.writeID(1, "traceId", s.Trace[:])
 	w.writeID(2, "spanId", s.ID[:])

@@ -13,7 +13,7 @@ import (
 )
 
 // A writer appends the fields of messages in one of the two encodings. As proto3 requires, its
-// methods omit a field with the zero value of its type. The methods named always… write it.
+// methods omit a field with the zero value of its type. The methods named …Always write it.
 type writer struct {
 	b      []byte
 	isJSON bool
@@ -64,50 +64,54 @@ func (w *writer) writeID(n int, name string, id []byte) {
 
 // writeUint32 writes a uint32 or an enumeration value.
 func (w *writer) writeUint32(n int, name string, v uint32) {
-	switch {
-	case v == 0:
-	case w.isJSON:
+	if v == 0 {
+		return
+	}
+	if w.isJSON {
 		w.writeKey(name)
 		w.b = strconv.AppendUint(w.b, uint64(v), 10)
-	default:
-		w.b = binary.AppendUvarint(appendTag(w.b, n, varintType), uint64(v))
+		return
 	}
+	w.b = binary.AppendUvarint(appendTag(w.b, n, varintType), uint64(v))
 }
 
 // writeFixed32 writes a fixed32.
 func (w *writer) writeFixed32(n int, name string, v uint32) {
-	switch {
-	case v == 0:
-	case w.isJSON:
-		w.writeUint32(n, name, v)
-	default:
-		w.b = binary.LittleEndian.AppendUint32(appendTag(w.b, n, fixed32Type), v)
+	if v == 0 {
+		return
 	}
+	if w.isJSON {
+		w.writeUint32(n, name, v)
+		return
+	}
+	w.b = binary.LittleEndian.AppendUint32(appendTag(w.b, n, fixed32Type), v)
 }
 
 // writeFixed64 writes a fixed64, which is a string in JSON.
 func (w *writer) writeFixed64(n int, name string, v uint64) {
-	switch {
-	case v == 0:
-	case w.isJSON:
+	if v == 0 {
+		return
+	}
+	if w.isJSON {
 		w.writeKey(name)
 		w.writeUintElement(v)
-	default:
-		w.b = binary.LittleEndian.AppendUint64(appendTag(w.b, n, fixed64Type), v)
+		return
 	}
+	w.b = binary.LittleEndian.AppendUint64(appendTag(w.b, n, fixed64Type), v)
 }
 
 // writeTime writes a time as nanoseconds since 1970. It omits the zero time and times before 1970. A
 // time after 2261 becomes the maximum of an int64.
 func (w *writer) writeTime(n int, name string, t time.Time) {
 	seconds := t.Unix()
-	switch {
-	case seconds < 0:
-	case seconds >= math.MaxInt64/int64(time.Second):
-		w.writeFixed64(n, name, math.MaxInt64)
-	default:
-		w.writeFixed64(n, name, uint64(t.UnixNano()))
+	if seconds < 0 {
+		return
 	}
+	nanoseconds := uint64(math.MaxInt64)
+	if seconds < math.MaxInt64/int64(time.Second) {
+		nanoseconds = uint64(t.UnixNano())
+	}
+	w.writeFixed64(n, name, nanoseconds)
 }
 
 func (w *writer) writeBoolAlways(n int, name string, v bool) {
@@ -169,6 +173,7 @@ func (w *writer) writeDoubles(n int, name string, vs []float64) {
 	writePacked(w, n, name, vs, w.writeDoubleElement, math.Float64bits)
 }
 
+// writePacked writes a list of 8-byte numbers. It omits an empty list.
 func writePacked[T any](w *writer, n int, name string, vs []T, element func(T), bits func(T) uint64) {
 	if len(vs) == 0 {
 		return

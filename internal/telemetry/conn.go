@@ -21,7 +21,7 @@ type conn struct {
 	conversation     exchange.Conversation
 	// proto is the HTTP version in the last head, or "" on a pipe.
 	proto string
-	// sessionStart is the start time of the session, or zero if there is no session. last is the time of
+	// sessionStart is the start time of the session, or zero if there is no session. lastFrame is the time of
 	// the last frame.
 	sessionStart, lastFrame time.Time
 }

@@ -60,6 +60,8 @@ func (c Context) Traceparent() string {
 	return "00-" + hex.EncodeToString(c.Trace[:]) + "-" + hex.EncodeToString(c.Span[:]) + flags
 }
 
+// decodeLowerHex decodes hexadecimal digits into dst. It reports false for upper-case and other
+// characters.
 func decodeLowerHex(text string, dst []byte) bool {
 	if strings.ToLower(text) != text {
 		return false
@@ -95,6 +97,8 @@ func isTraceState(text string) bool {
 	return len(keys) > 0
 }
 
+// isStateKey reports whether a key of a tracestate is valid: a key, or a tenant and a system joined
+// by "@".
 func isStateKey(key string) bool {
 	tenant, system, isMultiTenant := strings.Cut(key, "@")
 	if isMultiTenant && (len(tenant) > 241 || len(system) > 14 || system == "" || !isLower(system[0])) {
@@ -111,6 +115,8 @@ func isStateKey(key string) bool {
 	return true
 }
 
+// isStateValue reports whether a value of a tracestate is valid: printable ASCII without commas and
+// equals signs.
 func isStateValue(value string) bool {
 	for _, c := range []byte(value) {
 		if c < ' ' || c > '~' || c == ',' || c == '=' {

@@ -90,6 +90,7 @@ func (l *Live) drop(size int64) {
 	l.hasGap.Store(true)
 }
 
+// run passes frames and failures to the Builder until the queue is closed.
 func (l *Live) run(now func() time.Time) {
 	defer close(l.done)
 	ticker := time.NewTicker(settleEvery)
@@ -112,6 +113,8 @@ func (l *Live) run(now func() time.Time) {
 	}
 }
 
+// add passes a queued frame to the Builder, which first drops its open requests if frames are
+// missing.
 func (l *Live) add(f waitingFrame) {
 	l.bytes.Add(-int64(len(f.Raw)))
 	if f.followsGap {

@@ -100,6 +100,8 @@ func appendValue(key []byte, value any) []byte {
 	return fmt.Appendf(key, "%v;", value)
 }
 
+// point returns the point for a set of attributes, and creates it if needed. Beyond maxSets it
+// returns the overflow point.
 func (m *Metrics) point(metric instrument, setKey []byte, attributes []otlp.Attribute) *otlp.HistogramPoint {
 	all := m.points[metric]
 	if all == nil {

@@ -67,12 +67,16 @@ func (b *Builder) readOperation(p part) operation {
 	return o
 }
 
+// addContent sets the arguments or variables from the params of a tool call or prompt, without
+// secrets.
 func (o *operation) addContent(method string, arguments []byte) {
-	switch {
-	case arguments == nil:
-	case method == "tools/call":
+	if arguments == nil {
+		return
+	}
+	switch method {
+	case "tools/call":
 		o.arguments = safeContent(arguments)
-	case method == "prompts/get":
+	case "prompts/get":
 		members, _ := jsonraw.Object(arguments)
 		for _, m := range members[:min(len(members), maxVariables)] {
 			var pair jsonraw.Builder // redact with the name, which may mark the value as secret

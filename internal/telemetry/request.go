@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
 	"time"
@@ -27,21 +26,21 @@ type request struct {
 	state     exchange.State
 
 	round round
-	// root is the span over all rounds, or nil if there is only one round. waits is set while the
-	// client must send the next round, and asked is the time of the response that requires it.
+	// root is the span over all rounds, or nil if there is only one round. awaitsRound is set while
+	// the client must send the next round, and roundRequired is the time of the response that requires it.
 	root          *root
 	awaitsRound   bool
 	roundRequired time.Time
 
-	// hasFailed is set if the request ended without a response, at ended. A response may still come
-	// before until. queued is set while the request is in Builder.settling.
+	// hasFailed is set if the request ended without a response, at failedAt. A response may still come
+	// before graceEnd. isSettling is set while the request is in Builder.settling.
 	hasFailed  bool
 	failedAt   time.Time
 	graceEnd   time.Time
 	isSettling bool
 }
 
-// A placed is a frame that belongs to a request.
+// A part is a frame that belongs to a request.
 type part struct {
 	exchange.Part
 	ref  int64
@@ -214,7 +213,9 @@ func (b *Builder) readResponse(r *request, m *wire.Message, end *outcome) {
 			r.conn.version = cutText(version, maxName)
 		}
 		r.conn.sessionStart = r.round.start
-		r.operation.version = cmp.Or(r.conn.version, r.operation.version)
+		if r.conn.version != "" {
+			r.operation.version = r.conn.version
+		}
 		r.operation.session = r.conn.session
 	}
 	if b.options.Content && r.operation.method == "tools/call" && end.kind == "" {
@@ -224,7 +225,7 @@ func (b *Builder) readResponse(r *request, m *wire.Message, end *outcome) {
 
 const cancelled = "cancelled"
 
-// An ending is the outcome of a request as its spans show it. It is a success if kind is "".
+// An outcome is the result of a request as its spans show it. It is a success if kind is "".
 type outcome struct {
 	at time.Time
 	// kind is the error.type. code is the JSON-RPC error code and status the HTTP status, if that is
@@ -272,7 +273,9 @@ func (b *Builder) markFailed(r *request, f *wire.Frame) {
 	if r.hasFailed || r.awaitsRound || r.state.Open() || !r.state.Unanswered && r.state.Cancel == nil {
 		return
 	}
-	r.hasFailed, r.failedAt, r.graceEnd = true, f.Time, b.now.Add(grace)
+	r.hasFailed = true
+	r.failedAt = f.Time
+	r.graceEnd = b.now.Add(grace)
 	if f.HTTP != nil && f.HTTP.Status >= 300 {
 		after, _ := httpconn.RetryAfter(f.HTTP.Field("Retry-After"), b.now)
 		r.graceEnd = r.graceEnd.Add(min(after, maxRetryAfter))

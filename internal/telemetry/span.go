@@ -16,8 +16,9 @@ type round struct {
 	// heldBefore is how long the request was held for a user, heldAfter how long the response was
 	// held.
 	heldBefore, heldAfter time.Duration
-	// parent is the parent of the span. The span begins a trace if parent is zero. named is set if the
-	// message named a context. own is not nil if that context is the span itself.
+	// parent is the parent of the span. The span begins a trace if parent is zero. hasContext is set if
+	// the message has a trace context; ownContext is that context if it is the context of the span
+	// itself, else nil.
 	parent        Context
 	hasContext    bool
 	ownContext    *Context
@@ -74,6 +75,7 @@ func (r *round) linkOtherTrace(parent Context) {
 	r.parent = Context{}
 }
 
+// linkTo returns a link to the span of a context.
 func linkTo(to Context) otlp.Link {
 	return otlp.Link{Trace: to.Trace, Span: to.Span, TraceState: to.State}
 }
@@ -88,10 +90,12 @@ func (b *Builder) digest(req *request, round int, side string) (sum [sha256.Size
 	_, _ = h.Write(n[:])
 	_, _ = h.Write([]byte(side + "\n" + b.options.Seed))
 	h.Sum(sum[:0])
-	sum[7], sum[15] = sum[7]|1, sum[15]|1
+	sum[7] |= 1
+	sum[15] |= 1
 	return sum
 }
 
+// deriveSpanID returns the id of a span: the same exchange, round and side give the same id.
 func (b *Builder) deriveSpanID(req *request, round int, side string) otlp.SpanID {
 	sum := b.digest(req, round, side)
 	return otlp.SpanID(sum[:8])
@@ -252,6 +256,7 @@ func (r *round) subtractHolds(s *otlp.Span, dir wire.Direction) {
 	}
 }
 
+// endRoot emits the span over all rounds.
 func (b *Builder) endRoot(req *request, end outcome) {
 	c := req.root.context
 	s := otlp.Span{
@@ -314,6 +319,7 @@ func (end *outcome) setStatus(s *otlp.Span) {
 	}
 }
 
+// emit passes a sampled span to Options.Emit.
 func (b *Builder) emit(ref int64, s otlp.Span) {
 	if s.Sampled && b.options.Emit != nil {
 		b.options.Emit(ref, s)

@@ -37,6 +37,7 @@ type asking struct {
 	answer            func(mcp.InputResponseMap) string
 }
 
+// askingTools returns all tools that ask the client.
 func (f *fixtures) askingTools() []tool {
 	rows := []tool{
 		{
@@ -66,6 +67,7 @@ func (f *fixtures) askingTools() []tool {
 	return rows
 }
 
+// askings returns the tools that ask the client once.
 func askings() []asking {
 	return []asking{
 		{

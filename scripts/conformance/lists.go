@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
+// addResources adds the resources and templates that the conformance tests read.
 func addResources(s *mcp.Server) {
 	for _, c := range []mcp.ResourceContents{
 		{URI: "test://static-text", MIMEType: "text/plain", Text: "This is the content of the static text resource."},
@@ -45,6 +46,7 @@ type prompt struct {
 	get               func(*mcp.GetPromptRequest) (*mcp.GetPromptResult, error)
 }
 
+// addPrompts adds the prompts that the conformance tests get.
 func (f *fixtures) addPrompts() {
 	for _, p := range f.prompts() {
 		def := &mcp.Prompt{Name: p.name, Description: p.description}

@@ -24,6 +24,7 @@ import (
 // maxSmall is the maximum number of lines of a small function.
 const maxSmall = 8
 
+// main prints the counts of the packages.
 func main() {
 	list := flag.Bool("list", false, "print each place that is counted")
 	flag.Parse()

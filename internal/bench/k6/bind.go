@@ -11,7 +11,7 @@ import (
 // A Bound is a handle in the params of a call: a value from the result of an earlier call. The
 // script replaces it by the value that the server returns during the test.
 type Bound struct {
-	// Start and To are the byte offsets of the handle's JSON in the params.
+	// Start and End are the byte offsets of the handle's JSON in the params.
 	Start, End int
 	// Call is the index of the earlier call. Path leads to the value in its result: names and indexes.
 	Call int

@@ -118,7 +118,12 @@ func (m *measurement) measureColdStarts(ctx context.Context, o *options, argv []
 }
 
 // endpoint returns the URL of the server, or "" if it has none.
-func (m *measurement) endpoint() string { return cmp.Or(m.conn.Saved, m.conn.OneOff).Endpoint }
+func (m *measurement) endpoint() string {
+	if m.conn.Saved != nil {
+		return m.conn.Saved.Endpoint
+	}
+	return m.conn.OneOff.Endpoint
+}
 
 // isRemote reports whether the server is on another machine.
 func (m *measurement) isRemote() bool {
@@ -136,7 +141,8 @@ func (m *measurement) makeCall(ctx context.Context) (outcome bench.CallOutcome) 
 	call := m.call
 	progress := progressTimes{now: m.f.Now}
 	if call.Progress {
-		call.Progressed, progress.last = progress.record, m.f.Now()
+		progress.last = m.f.Now()
+		call.Progressed = progress.record
 	}
 	out := m.conn.Do(ctx, call)
 	stages := progress.stagesSoFar()

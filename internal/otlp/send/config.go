@@ -93,6 +93,7 @@ func FromEnvironment(getenv func(string) string, endpoint string) (Config, error
 	return c, err
 }
 
+// readConfig reads the settings from the variables. It adds warnings for invalid values.
 func (e *environment) readConfig(endpoint string) (c Config, err error) {
 	if lookup(e, []string{"OTEL_SDK_DISABLED"}, parseOneOf(map[string]bool{"true": true, "false": false}), false) {
 		e.warn("OTEL_SDK_DISABLED is true: no telemetry is sent")

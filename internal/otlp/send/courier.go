@@ -2,7 +2,6 @@ package send
 
 import (
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/tls"
@@ -69,6 +68,7 @@ type result struct {
 	err      *Error
 }
 
+// newCourier returns a courier with its own HTTP client, which follows no redirects.
 func newCourier(s Signal, o Options, secrets *redact.Secrets, backoff time.Duration) *courier {
 	transport := &http.Transport{
 		Proxy: o.Proxy, TLSClientConfig: s.target().tls, DisableCompression: true, Protocols: new(http.Protocols),
@@ -161,20 +161,27 @@ func (c *courier) readResponse(response *http.Response, raw []byte) result {
 	}
 	status := response.StatusCode
 	if status/100 != 2 {
-		message := cmp.Or(otlp.StatusMessage(format, raw), string(raw))
+		message := otlp.StatusMessage(format, raw)
+		if message == "" {
+			message = string(raw)
+		}
 		if status/100 == 3 {
 			message = "redirects are not followed"
 		} else if status == http.StatusNotFound && strings.Trim(c.target.url.Path, "/") == "" {
 			message = "a collector takes them at /" + tracesPath + " and /" + metricsPath +
 				", and the endpoint of one signal is used as it is: add the path"
 		}
-		err := c.newError(wire.Transport, status,
-			fmt.Sprintf("HTTP %d: ", status)+cmp.Or(c.excerpt(message), http.StatusText(status)))
+		reason := c.excerpt(message)
+		if reason == "" {
+			reason = http.StatusText(status)
+		}
+		err := c.newError(wire.Transport, status, fmt.Sprintf("HTTP %d: %s", status, reason))
 		switch status {
 		case http.StatusUnauthorized, http.StatusForbidden:
 			err.Kind = wire.Auth
 		case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-			err.isTransient, err.minDelay = true, c.retryAfter(response.Header.Get("Retry-After"))
+			err.isTransient = true
+			err.minDelay = c.retryAfter(response.Header.Get("Retry-After"))
 		}
 		return result{err: err}
 	}
@@ -234,11 +241,12 @@ func (c *courier) transportError(parent context.Context, err error) *Error {
 		text = "the collector speaks HTTP/2 there, probably OTLP over gRPC: use its port for OTLP over HTTP, usually 4318"
 	}
 	e := c.newError(wire.Transport, 0, c.excerpt(text))
-	switch {
-	case isDistrusted || isPlainHTTP || isTLSAlert:
-	case isNetwork || isDNS || isEOF:
+	if isDistrusted || isPlainHTTP || isTLSAlert { // another attempt fails in the same way
+		return e
+	}
+	if isNetwork || isDNS || isEOF {
 		e.isTransient = true
-	default:
+	} else {
 		e.Kind = wire.BadResponse
 	}
 	return e
@@ -274,6 +282,7 @@ func (c *courier) describePartial(r result, n int) string {
 	return c.target.url.Host + ": " + text
 }
 
+// newError returns an Error whose text begins with the host of the collector.
 func (c *courier) newError(kind wire.Kind, status int, text string) *Error {
 	return &Error{Kind: kind, Status: status, Text: c.target.url.Host + ": " + text}
 }

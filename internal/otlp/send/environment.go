@@ -74,6 +74,7 @@ func rejectZero[T int | time.Duration](parse func(string) (T, error)) func(strin
 	}
 }
 
+// parseInteger parses a whole number.
 func parseInteger(text string) (int, error) {
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil {

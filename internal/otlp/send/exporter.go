@@ -71,6 +71,7 @@ type Report struct {
 // New starts an Exporter. The caller must call Close.
 func New(c Config, o Options) *Exporter { return newExporter(c, o, firstBackoff) }
 
+// newExporter starts an Exporter whose second attempts wait for backoff.
 func newExporter(c Config, o Options, backoff time.Duration) *Exporter {
 	o.Resource = c.Resource(o.Resource)
 	secrets := &redact.Secrets{}
@@ -145,10 +146,12 @@ func (e *Exporter) sendSpans() {
 	}
 }
 
+// encode returns the request for spans.
 func (e *Exporter) encode(spans []otlp.Span) []byte {
 	return otlp.AppendTraces(nil, e.config.Traces.format, e.options.Resource, e.options.Scope, spans)
 }
 
+// queueState returns the number of queued spans, and whether the Exporter is closed.
 func (e *Exporter) queueState() (waiting int, closed bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -45,6 +45,7 @@ func (e *environment) readSampler() (s Sampler) {
 	return s
 }
 
+// parseSamplerName parses the name of a sampler, in any case.
 func parseSamplerName(text string) (string, error) {
 	text = strings.ToLower(text)
 	switch strings.TrimPrefix(text, "parentbased_") {
@@ -54,6 +55,7 @@ func parseSamplerName(text string) (string, error) {
 	return "", errors.New("mcpc supports always_on, always_off, traceidratio, each also with parentbased_ before it")
 }
 
+// parseProbability parses a number from 0 to 1.
 func parseProbability(text string) (float64, error) {
 	p, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(0 <= p && p <= 1) {

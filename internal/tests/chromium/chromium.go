@@ -256,6 +256,7 @@ func (p *Page) Eval(expression string, into any) {
 	}
 }
 
+// eval evaluates an expression within patience, and decodes its value into into unless it is nil.
 func (p *Page) eval(expression string, into any) error {
 	ctx, stop := context.WithTimeout(p.Ctx, patience)
 	defer stop()

@@ -115,8 +115,10 @@ type world struct {
 	logins     map[string]*servers.Login
 }
 
+// worldOf returns the state of a script.
 func worldOf(ts *testscript.TestScript) *world { return ts.Value(worldKey{}).(*world) }
 
+// setUp prepares the environment and the state of a script.
 func setUp(env *testscript.Env, dir string, programs bool) error {
 	w := &world{
 		dir: dir, programs: programs, servers: map[string]*servers.Server{}, background: map[string]*exec.Cmd{},
@@ -172,6 +174,7 @@ func environ(ts *testscript.TestScript) []string {
 	return entries
 }
 
+// setenv sets a variable for all later commands of the script.
 func setenv(ts *testscript.TestScript, name, value string) {
 	ts.Setenv(name, value)
 	worldOf(ts).variables = append(worldOf(ts).variables, name)
@@ -310,6 +313,7 @@ func failure(ts *testscript.TestScript, neg bool, args []string) {
 	checkMembers(ts, doc.Error, args)
 }
 
+// jsonHas checks the members of a file that must be one JSON document.
 func jsonHas(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: json FILE PATH=VALUE...")
@@ -333,6 +337,8 @@ func checkMembers(ts *testscript.TestScript, doc any, wants []string) {
 	}
 }
 
+// memberText returns the member at a path such as a.0.b: a string as it is, other values as JSON,
+// "" if it is missing.
 func memberText(doc any, path string) string {
 	for _, name := range strings.Split(path, ".") {
 		switch parent := doc.(type) {
@@ -358,6 +364,7 @@ func memberText(doc any, path string) string {
 	return string(raw)
 }
 
+// jsonLike compares the JSON values of two files.
 func jsonLike(ts *testscript.TestScript, neg bool, args []string) {
 	var docs [2]string
 	for i, name := range args {
@@ -408,6 +415,7 @@ func startDemo(ts *testscript.TestScript, neg bool, args []string) {
 
 func stopServer(ts *testscript.TestScript, neg bool, args []string) { serverNamed(ts, args[0]) }
 
+// startCommand starts a program in the background.
 func startCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: start NAME COMMAND...")
@@ -431,6 +439,7 @@ func startCommand(ts *testscript.TestScript, neg bool, args []string) {
 	worldOf(ts).background[args[0]] = cmd
 }
 
+// await waits until a file matches a regular expression.
 func await(ts *testscript.TestScript, neg bool, args []string) {
 	want := regexp.MustCompile("(?m)" + args[1])
 	for deadline := time.Now().Add(program.Patience); ; time.Sleep(5 * time.Millisecond) {
@@ -448,6 +457,7 @@ func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(worldOf(ts).background[args[0]].Process.Signal(program.Signals[args[1]]))
 }
 
+// ends waits for the end of a background program and checks how it ended.
 func ends(ts *testscript.TestScript, neg bool, args []string) {
 	cmd := worldOf(ts).background[args[0]]
 	stop := time.AfterFunc(program.Patience, func() { _ = cmd.Process.Kill() })

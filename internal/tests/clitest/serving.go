@@ -90,6 +90,8 @@ func (s *Started) AwaitStderr(pattern string) { s.await(s.stderr, pattern) }
 // AwaitStdout waits until standard output matches the pattern.
 func (s *Started) AwaitStdout(pattern string) { s.await(s.stdout, pattern) }
 
+// await waits until the output of the command matches the pattern. The test fails after
+// program.Patience.
 func (s *Started) await(b *Buffer, pattern string) {
 	s.t.Helper()
 	want := regexp.MustCompile(pattern)

@@ -46,6 +46,7 @@ func Start(t testing.TB) *Collector {
 	return c
 }
 
+// receive handles a request of an exporter.
 func (c *Collector) receive(w http.ResponseWriter, r *http.Request) {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
@@ -72,6 +73,7 @@ func readBody(r *http.Request) ([]byte, error) {
 	return io.ReadAll(body)
 }
 
+// read parses a request and stores its spans or metrics.
 func (c *Collector) read(path string, raw []byte) error {
 	switch path {
 	case "/v1/traces":

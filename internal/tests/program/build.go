@@ -42,6 +42,7 @@ type Tests struct{ M interface{ Run() int } }
 // the TestMain may put a different program there.
 func (ts Tests) Run() int { return ts.run(func() error { return nil }) }
 
+// run prepares and runs the tests, calls the functions of AtEnd, and removes the built programs.
 func (ts Tests) run(prepare func() error) int {
 	dir, err := os.MkdirTemp("", "mcpc-programs")
 	if err != nil {
@@ -98,6 +99,7 @@ func Build(t testing.TB, dir string) string {
 	return binary
 }
 
+// build builds the program in a directory once, and returns its path.
 func build(dir string) (string, error) {
 	once, _ := builds.LoadOrStore(dir, sync.OnceValues(func() (string, error) {
 		if place == "" {

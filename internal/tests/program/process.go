@@ -76,6 +76,8 @@ func FindProcesses(pattern string) ([]Process, error) {
 	return slices.DeleteFunc(all, func(p Process) bool { return !want.MatchString(p.Line) }), nil
 }
 
+// allProcesses returns all processes with a command line. It reads /proc, or the output of ps
+// without /proc.
 func allProcesses() ([]Process, error) {
 	names, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {

@@ -35,6 +35,7 @@ func main() {
 	}
 }
 
+// generate records one run per era, and writes shifted copies until the file has size bytes.
 func generate(bin, mcpc, out string, size int64, calls int) error {
 	dir, err := os.MkdirTemp("", "capture-*")
 	if err != nil {

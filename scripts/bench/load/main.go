@@ -46,6 +46,8 @@ func main() {
 	_ = json.NewEncoder(os.Stdout).Encode(r)
 }
 
+// measure sends the last request of a plan the given number of times and returns the rate and
+// latencies.
 func measure(to, name string, times, parallel int) (result, error) {
 	u, err := url.Parse(to)
 	if err != nil {

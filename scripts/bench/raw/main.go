@@ -54,6 +54,7 @@ func main() {
 	}
 }
 
+// replay sends the requests of a plan in order, with the session id that the server returns.
 func replay(url, name string, times, parallel int) error {
 	requests, err := plan.Load(name)
 	if err != nil {

@@ -203,6 +203,8 @@ func (b *bench) curl(requests []plan.Request) runner {
 	}
 }
 
+// curlOnce sends one request with curl, and returns the session id in the response if more requests
+// follow.
 func (b *bench) curlOnce(
 	ctx context.Context,
 	url string,

@@ -136,6 +136,7 @@ func enterAlone(ctx context.Context, b *bench, r *row) ([]*entry, error) {
 	return b.clients(func(bin string) runner { return b.client(bin, nothing, r.args...) }), nil
 }
 
+// flatTable returns the table of the pairs, with a line for each.
 func flatTable(list []*pair) []string {
 	lines := []string{
 		"| mcpc's peak memory | small | large | MB small | MB large | times | goal | verdict |",

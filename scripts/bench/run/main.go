@@ -52,6 +52,8 @@ func main() {
 	}
 }
 
+// run measures the selected rows, prints the tables, and writes the page and the history if
+// requested.
 func run(ctx context.Context, c config) error {
 	only, err := regexp.Compile(c.only)
 	if err != nil {

@@ -51,6 +51,7 @@ func (b *bench) launch(ctx context.Context, argv ...string) (sample, error) {
 	return r.wait()
 }
 
+// start starts a program through launch, which measures its cost.
 func (b *bench) start(ctx context.Context, argv ...string) (*running, error) {
 	program, err := exec.LookPath(argv[0])
 	if err != nil {
@@ -76,6 +77,8 @@ func (b *bench) start(ctx context.Context, argv ...string) (*running, error) {
 
 func (r *running) signal(s syscall.Signal) error { return syscall.Kill(-r.cmd.Process.Pid, s) }
 
+// wait waits for the end of the program and returns its cost. A failure of the program is an
+// exitError.
 func (r *running) wait() (sample, error) {
 	defer r.cost.Close()
 	if err := r.cmd.Wait(); err != nil {

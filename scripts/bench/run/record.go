@@ -23,6 +23,7 @@ type recorder struct {
 	seen []plan.Request
 }
 
+// newRecorder starts a recorder in front of the server at a URL. The caller closes it.
 func newRecorder(target string) (*recorder, error) {
 	u, err := url.Parse(target)
 	if err != nil {

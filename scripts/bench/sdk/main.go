@@ -21,6 +21,7 @@ func main() {
 	}
 }
 
+// run connects to a server, and lists its tools or calls one.
 func run(ctx context.Context, url, command string, args []string) error {
 	progress := func(context.Context, *mcp.ProgressNotificationClientRequest) {}
 	client := mcp.NewClient(&mcp.Implementation{Name: "bench-sdk", Version: "1.8.0"},

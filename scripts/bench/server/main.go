@@ -88,6 +88,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// answer responds to one request by its method.
 func (s *server) answer(w http.ResponseWriter, req request) {
 	switch {
 	case req.Method == "initialize":
