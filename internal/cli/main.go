@@ -23,7 +23,7 @@ func New(in io.Reader, out, err io.Writer) *cmdutil.Factory {
 	f := cmdutil.New(in, out, err)
 	f.Groups = commandGroups
 	f.NewRoot = NewRoot
-	f.PathMeant = meant.ByPath
+	f.DescribePath = meant.ByPath
 	f.Asker = elicit.New
 	return f
 }
@@ -55,7 +55,7 @@ func Run(f *cmdutil.Factory, args []string, signals <-chan os.Signal) (code int,
 				continue
 			}
 			f.LeaveTerminal()
-			if e := f.Ended.Load(); e != nil {
+			if e := f.Exiting.Load(); e != nil {
 				return e.ExitCode(), nil
 			}
 			mustEndInOrder := f.Talking.Load() || f.Hidden.Load()
@@ -80,7 +80,7 @@ func reportSignal(f *cmdutil.Factory, args []string, sig os.Signal) {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(cmdutil.ErrInterrupted{Sig: sig})
-	failure.WriteJSON(f.Err, term.StyleFor(f.Err, "never", f.Getenv), cmdutil.Signalled(ctx, o))
+	failure.WriteJSON(f.Err, term.StyleFor(f.Err, "never", f.Getenv), cmdutil.WithSignal(ctx, o))
 }
 
 // execute parses the arguments, runs the command, reports how it ended, and returns that.

@@ -35,17 +35,17 @@ import (
 
 // Short names of the traits for the table of commands.
 const (
-	asks    = cmdutil.Asks
-	local   = cmdutil.Local
+	asks    = cmdutil.AsksServer
+	local   = cmdutil.NeedsState
 	inShell = cmdutil.InShell
-	alone   = cmdutil.Alone
-	whole   = cmdutil.Whole
-	starts  = cmdutil.Starts
+	alone   = cmdutil.OnlyTakesServer
+	whole   = cmdutil.NeedsAllCommands
+	starts  = cmdutil.OnlyStartsServer
 )
 
 // commandGroups returns the commands by topic.
 func commandGroups() []cmdutil.Group {
-	group := func(head string, commands ...cmdutil.Maker) cmdutil.Group {
+	group := func(head string, commands ...cmdutil.CommandMaker) cmdutil.Group {
 		return cmdutil.Group{Head: head, Commands: commands}
 	}
 	command := cmdutil.Command
@@ -117,7 +117,7 @@ func commandGroups() []cmdutil.Group {
 // args, which saves a third of a millisecond at each start.
 func RootFor(f *cmdutil.Factory, args []string) *cobra.Command {
 	root := buildRoot(f, args)
-	if found, _, err := root.Find(args); err != nil || found == root || f.CommandIs(found.Name(), cmdutil.Whole) {
+	if found, _, err := root.Find(args); err != nil || found == root || f.CommandHasTrait(found.Name(), cmdutil.NeedsAllCommands) {
 		return NewRoot(f)
 	}
 	return root
@@ -190,17 +190,17 @@ func prepare(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 		help.OwnFirst(cmd)
 	}
 	if f.Shell != nil {
-		if err := f.Shell.MayRun(f, cmd); err != nil {
+		if err := f.Shell.CheckAllowed(f, cmd); err != nil {
 			return err
 		}
-		if err := cmdutil.FromEnvironment(cmd, f.Shell.Getenv); err != nil {
+		if err := cmdutil.SetFlagsFromEnvironment(cmd, f.Shell.Getenv); err != nil {
 			return err
 		}
 	} else {
-		f.NoteTyped(cmd.Flags())
+		f.RecordTypedFlags(cmd.Flags())
 		f.Prepared = true
 		f.LearnEnvironment()
-		if err := cmdutil.FromEnvironment(cmd, f.Getenv); err != nil {
+		if err := cmdutil.SetFlagsFromEnvironment(cmd, f.Getenv); err != nil {
 			return err
 		}
 		f.ServerGiven = f.ServerGiven || cmd.Flags().Changed("server")
@@ -215,12 +215,12 @@ func prepare(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 		_, argv := cmdutil.SplitDash(cmd, args)
 		f.NameServer(argv)
 		meant.NoteFlagsAfterDashes(f, cmd, argv)
-		f.NoteTimes()
+		f.NoteUnitlessTimes()
 	}
 	if err := f.CheckFlags(); err != nil {
 		return err
 	}
-	f.Limits = f.AsLimits()
+	f.Limits = f.ClientLimits()
 	if flag := cmd.Flags().Lookup("output"); flag != nil && flag.Changed && f.Output == "" {
 		return usage.New("-o needs a file name", "without -o the result goes to stdout")
 	}

@@ -166,7 +166,7 @@ func runExport(ctx context.Context, f *cmdutil.Factory, yes bool) error {
 	if f.Output == "" {
 		return usage.New("a token is written to a file: auth export needs -o FILE", wire.Run("auth export -o token.json"))
 	}
-	if out := cmdutil.Writable(f.Output); !out.OK() {
+	if out := cmdutil.CheckOutput(f.Output); !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	store, err := f.Env.Tokens()

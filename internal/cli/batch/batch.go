@@ -172,7 +172,7 @@ func runBatch(ctx context.Context, f *cmdutil.Factory, o batchOptions, in io.Rea
 	}
 	f.NoInput = true
 	f.Repeats = &console.RepeatedWarnings{}
-	f.Record.Most = cmdutil.MostRecorded
+	f.Record.Most = cmdutil.MaxBatchRecording
 	if o.input == "-" && f.IsTyped() {
 		f.Progress.Done() // a progress line would cover the lines that the user types
 	}

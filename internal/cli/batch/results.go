@@ -67,7 +67,7 @@ func (r *resultWriter) writeLine(ctx context.Context, l *batchLine) {
 		return
 	}
 	err := cmdutil.TryLine(ctx, r.f, bytes.TrimSuffix(l.out, []byte("\n")))
-	if cmdutil.IsStopped(err) {
+	if cmdutil.IsInterrupted(err) {
 		return
 	}
 	if cmdutil.IsUsage(err) && r.unprinted() == nil { // --jq failed on this result, but may print others
@@ -144,7 +144,7 @@ func (t *tally) mostSevere() (worst wire.Kind) {
 
 // failures counts the failed results by kind, the most severe first: "2 tool_error, 1 timeout".
 func (t *tally) failures() (text string) {
-	for _, kind := range cmdutil.WorstFirst() {
+	for _, kind := range cmdutil.KindsBySeverity() {
 		if n := t.kinds[kind]; n > 0 {
 			if text != "" {
 				text += ", "

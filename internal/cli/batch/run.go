@@ -76,7 +76,7 @@ func (b *batch) handle(ctx context.Context, l *batchLine) {
 	began := b.f.Now()
 	echo, out := b.lineOutcome(ctx, l)
 	took := b.f.Now().Sub(began)
-	out = cmdutil.Signalled(ctx, out)
+	out = cmdutil.WithSignal(ctx, out)
 	b.f.Env.GaveUp(out, out.ExitCode())
 	// A call that was not sent before an interruption has no result.
 	l.omitted = out.Kind == wire.Signal && out.Reached == wire.Unsent

@@ -170,7 +170,7 @@ func (o *options) validateArguments(f *cmdutil.Factory, words []string, document
 			}
 			return cmdutil.Exit(refused)
 		}
-		if err := f.GoTo(words[0], o.argv); err != nil {
+		if err := f.SetServer(words[0], o.argv); err != nil {
 			return err
 		}
 		words = words[1:]
@@ -206,7 +206,7 @@ func (o *options) validateArguments(f *cmdutil.Factory, words []string, document
 	if err := o.judge.parse(f, o.call.Name, o.plan); err != nil {
 		return err
 	}
-	return o.files.reports().Settle(f.OneDocument() && f.Output == "")
+	return o.files.reports().CheckStdout(f.PrintsJSON() && f.Output == "")
 }
 
 // buildPlans returns the plan of the measured calls and the plan of the warm-up. It returns a usage

@@ -38,7 +38,7 @@ func (r reports) print(ctx context.Context, f *cmdutil.Factory) error {
 		_ = human(f.Stderr(), f.ErrStyle)
 		return file.Print(f)
 	}
-	if !f.OneDocument() {
+	if !f.PrintsJSON() {
 		return cmdutil.Print(ctx, f, cmdutil.Answer{Human: human})
 	}
 	raw, err := json.Marshal(r.d)

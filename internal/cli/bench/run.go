@@ -25,10 +25,10 @@ const turnLength = time.Second
 // run makes the calls, prints the result, writes the files, and returns the error of a missed
 // expectation or a failed run.
 func run(ctx context.Context, f *cmdutil.Factory, o *options) error {
-	if out := o.files.reports().Writable(); !out.OK() {
+	if out := o.files.reports().CheckWritable(); !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	if out := cmdutil.WritableAs("--samples", o.files.samples); !out.OK() {
+	if out := cmdutil.CheckWritable("--samples", o.files.samples); !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	if err := o.trace.StartCommand(f, "bench"); err != nil {
@@ -36,7 +36,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o *options) error {
 	}
 	f.NoInput = true
 	f.Repeats = &console.RepeatedWarnings{}
-	f.Record.Most = cmdutil.MostRecorded
+	f.Record.Most = cmdutil.MaxBatchRecording
 	f.Record.Many = true
 	measurements, err := openAll(ctx, f, o)
 	if err != nil {
@@ -58,7 +58,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o *options) error {
 			return samples.Err()
 		})
 		if writeErr != nil {
-			err = f.Unwritten("writing "+o.files.samples, usage.Bare(writeErr))
+			err = f.WriteError("writing "+o.files.samples, usage.Bare(writeErr))
 		}
 	}
 	f.Progress.Done()

@@ -116,7 +116,7 @@ func (o *callOptions) flags(f *cmdutil.Factory, cmd *cobra.Command, document *st
 	flags.BoolVar(&o.NoValidate, "no-validate", false, "do not validate arguments and result")
 	f.AddIndex(flags)
 	f.AddFresh(flags)
-	f.AddCut(flags)
+	f.AddMaxChars(flags)
 	flags.StringVar(&o.saveFile, "save", "", "add the call to a `file` of saved calls for mcpc run")
 	flags.BoolVar(&o.expectResult, "expect-result", false,
 		"with --save: expect this result; if the call is saved again, expect what both results share")
@@ -134,11 +134,11 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 		return usage.New("--offline needs --dry-run or --curl", "remove it")
 	}
 	if o.saveFile != "" {
-		if out := cmdutil.AppendableAs("--save", o.saveFile); !out.OK() {
+		if out := cmdutil.CheckAppendable("--save", o.saveFile); !out.OK() {
 			return cmdutil.Exit(out)
 		}
 	}
-	if o.trace.Given() {
+	if o.trace.IsSet() {
 		if err := o.trace.StartCommand(f, "call"); err != nil { // starts tracing
 			return err
 		}
@@ -166,7 +166,7 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 	if stream != nil {
 		f.Record.About(out)
 		stream.result(out)
-		cmdutil.Explained(ctx, f, "tools/call")
+		cmdutil.PrintExplanation(ctx, f, "tools/call")
 		return cmdutil.Join(f.StdoutError(), cmdutil.Exit(out), o.saveCall(f, c, out))
 	}
 	ans := cmdutil.AnswerOf(out)
@@ -180,7 +180,7 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 	showErr := cmdutil.Show(ctx, f, out, ans)
 	saveErr := o.saveCall(f, c, out)
 	if f.Explain {
-		cmdutil.Explained(ctx, f, "tools/call", "tasks/get", "tasks/result", "tasks/update")
+		cmdutil.PrintExplanation(ctx, f, "tools/call", "tasks/get", "tasks/result", "tasks/update")
 	}
 	return cmdutil.Join(showErr, saveErr)
 }

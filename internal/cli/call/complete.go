@@ -60,7 +60,7 @@ print one value per line. Arguments with known values follow VALUE, which may be
 			return runComplete(cmd.Context(), f, o)
 		},
 	}
-	f.AddCut(cmd.Flags())
+	f.AddMaxChars(cmd.Flags())
 	return cmd
 }
 

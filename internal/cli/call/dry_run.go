@@ -31,7 +31,7 @@ func dryRun(ctx context.Context, f *cmdutil.Factory, o callOptions) (err error) 
 		return usage.New("--task is negotiated with the server, which --dry-run does not contact", "use only one of the two")
 	}
 	c := &connect.Conn{Env: &f.Env}
-	if out := cmdutil.Writable(f.Output); !out.OK() {
+	if out := cmdutil.CheckOutput(f.Output); !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	out := c.Find(o.argv)

@@ -52,7 +52,7 @@ that.`,
 	}
 	cmd.Flags().BoolVar(&o.NoValidate, "no-validate", false, "do not check the arguments")
 	f.AddFresh(cmd.Flags())
-	f.AddCut(cmd.Flags())
+	f.AddMaxChars(cmd.Flags())
 	f.AddAnswering(cmd.Flags())
 	return cmd
 }

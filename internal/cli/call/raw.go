@@ -64,7 +64,7 @@ header fields.`,
 	flags.StringVar(&o.id, "id", "", "the request's `id`: a number, or any JSON; other text is a string")
 	flags.BoolVar(&o.bare, "no-stamp", false, "send no protocol version, session id or _meta")
 	flags.StringVar(&file, "bytes", "", "send exactly this `data`: @FILE, - or the text itself")
-	f.AddCut(flags)
+	f.AddMaxChars(flags)
 	f.AddAnswering(flags)
 	return cmd
 }
@@ -145,7 +145,7 @@ func runRaw(ctx context.Context, f *cmdutil.Factory, o rawOptions) (err error) {
 		out.Hint = "-vvv shows the exact bytes and header fields"
 	}
 	err = showRaw(ctx, f, out)
-	cmdutil.Explained(ctx, f, o.method)
+	cmdutil.PrintExplanation(ctx, f, o.method)
 	return err
 }
 

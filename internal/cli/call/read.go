@@ -62,7 +62,7 @@ whatever its scheme: mcpc never fetches it itself.`,
 		},
 	}
 	cmd.Flags().BoolVar(&template, "template", false, "treat the URI as a template, even without values")
-	f.AddCut(cmd.Flags())
+	f.AddMaxChars(cmd.Flags())
 	f.AddAnswering(cmd.Flags())
 	return cmd
 }

@@ -151,7 +151,7 @@ func newTaskCommand(f *cmdutil.Factory, v taskAction) *cobra.Command {
 		return v.run(ctx, c, kept)
 	}
 	if v.printsContent {
-		f.AddCut(v.Flags())
+		f.AddMaxChars(v.Flags())
 	}
 	if v.answersQuestions {
 		f.AddAnswering(v.Flags())

@@ -96,7 +96,7 @@ func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
 			fmt.Fprint(f.Stderr(), strings.Replace(line, "mcpc: ", "mcpc: "+f.ErrStyle.Line(s.ID)+": ", 1))
 		}
 	}
-	f.TellUnasked(unasked)
+	f.NoteSkipped(unasked)
 	ans := cmdutil.Answer{Result: surveyJSON(asked, unasked, o.bill), Human: func(w io.Writer, st term.Style) error {
 		if o.bill {
 			return billOfServers(asked).write(w, st)
@@ -143,7 +143,7 @@ func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
 	}
 	if told && err == nil {
 		f.Warn(out.Text)
-		return &cmdutil.ExitError{Outcome: out, Said: true}
+		return &cmdutil.ExitError{Outcome: out, Reported: true}
 	}
 	return cmdutil.Join(err, cmdutil.Exit(out))
 }

@@ -92,7 +92,7 @@ func (s *Surveyed) summary() string {
 
 // surveyJSON returns each server with its lists, whose entries are the server's bytes, or with the
 // bill of its tools.
-func surveyJSON(all []*Surveyed, left []cmdutil.Unasked, bills bool) json.RawMessage {
+func surveyJSON(all []*Surveyed, left []cmdutil.SkippedServer, bills bool) json.RawMessage {
 	var rows []json.RawMessage
 	text := func(row json.RawMessage, name, value string) json.RawMessage {
 		if value == "" {
@@ -143,12 +143,12 @@ func EndingOfAll(
 	ctx context.Context,
 	f *cmdutil.Factory,
 	asked []*Surveyed,
-	left []cmdutil.Unasked,
+	left []cmdutil.SkippedServer,
 ) (worst wire.Outcome, told bool) {
 	if ctx.Err() != nil {
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}, false
 	}
-	waiting := slices.ContainsFunc(left, func(u cmdutil.Unasked) bool { return u.Why == cmdutil.NotTrusted })
+	waiting := slices.ContainsFunc(left, func(u cmdutil.SkippedServer) bool { return u.Why == cmdutil.NotTrusted })
 	if len(asked) == 0 && waiting {
 		return wire.Outcome{
 			Kind:  wire.Refused,

@@ -73,7 +73,7 @@ such a resource the exit code is 1.`,
 		},
 	}
 	f.AddIndex(cmd.Flags())
-	f.AddCut(cmd.Flags())
+	f.AddMaxChars(cmd.Flags())
 	f.AddAnswering(cmd.Flags())
 	cmd.Flags().BoolVar(&appInfo, "app-info", false, "print a tool's UI resource (MCP Apps) as one JSON line")
 	return cmd

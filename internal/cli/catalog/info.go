@@ -100,11 +100,11 @@ func present(c *connect.Conn, w io.Writer, st term.Style, result json.RawMessage
 		{"server", connect.ServerName(info.ServerInfo)},
 		{"about", server.Text("description")},
 		{"website", server.Text("websiteUrl")},
-		{"protocol", c.Revision() + cmdutil.SessionWord(c)},
+		{"protocol", c.Revision() + cmdutil.SessionText(c)},
 		{"why this revision", why},
 		{"also supports", strings.Join(otherRevisions(members, c.Revision()), ", ")},
-		{"transport", cmdutil.TransportWords[c.Transport()]},
-		{"kept", cmdutil.HeldWord(c)},
+		{"transport", cmdutil.TransportNames[c.Transport()]},
+		{"kept", cmdutil.KeepaliveText(c)},
 	}
 	if err := term.Facts(w, st, rows); err != nil {
 		return err

@@ -76,7 +76,7 @@ size of each server's tools, and the sum.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			o.argv = argv
-			own, err := f.WithoutURL(own, argv)
+			own, err := f.UseURL(own, argv)
 			if err != nil {
 				return err
 			}
@@ -91,7 +91,7 @@ size of each server's tools, and the sum.`,
 	cmd.Flags().BoolVar(&o.all, "all", false, "list all known servers (mcpc servers)")
 	o.survey.flags(cmd.Flags())
 	cmd.Flags().BoolVar(&o.bill, "bill", false, "show the size of the tools: bytes, and tokens at 4 bytes each")
-	f.AddCut(cmd.Flags())
+	f.AddMaxChars(cmd.Flags())
 	o.watch.flags(cmd.Flags())
 	f.AddAnswering(cmd.Flags())
 	return cmd
@@ -189,7 +189,7 @@ func runList(ctx context.Context, f *cmdutil.Factory, o listOptions) error {
 	for _, list := range l.Lists {
 		c.NoteListLength(ctx, list, f.ShowsTables())
 	}
-	cmdutil.Explained(ctx, f, connect.MethodsOf(o.kinds)...)
+	cmdutil.PrintExplanation(ctx, f, connect.MethodsOf(o.kinds)...)
 	return err
 }
 

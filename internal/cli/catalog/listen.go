@@ -133,7 +133,7 @@ func runListen(ctx context.Context, f *cmdutil.Factory, o listenOptions) (err er
 		f.Note("the server closed the subscription")
 	}
 	f.Record.About(out)
-	cmdutil.Explained(ctx, f, "subscriptions/listen", "resources/subscribe")
+	cmdutil.PrintExplanation(ctx, f, "subscriptions/listen", "resources/subscribe")
 	return cmdutil.Join(err, cmdutil.Exit(out))
 }
 
@@ -143,7 +143,7 @@ func printNotice(ctx context.Context, f *cmdutil.Factory, o listenOptions, n cmd
 		return cmdutil.PrintLine(ctx, f, n.Raw)
 	}
 	if err := render.Notification(f.Stdout(), f.OutStyle, n.At, n.Message); err != nil {
-		return f.Unwritten("writing the result", err)
+		return f.WriteError("writing the result", err)
 	}
 	return nil
 }
@@ -247,7 +247,7 @@ func (w wish) listening(f *cmdutil.Factory, c *connect.Conn, until cmdutil.Liste
 	return client.ListenRequest{
 		SubscriptionFilter: w.SubscriptionFilter,
 		LogLevel:           w.level,
-		Patience:           until.Patience(c.Env.Limits.Idle),
+		Patience:           until.AgreementTimeout(c.Env.Limits.Idle),
 		Began: func(agreed client.SubscriptionFilter) {
 			f.Progress.Done()
 			if before.Swap(true) {

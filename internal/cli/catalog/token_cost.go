@@ -112,13 +112,13 @@ func runBill(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error)
 	if out.OK() {
 		explainBill(f)
 	}
-	cmdutil.Explained(ctx, f, connect.ToolKind.Method)
+	cmdutil.PrintExplanation(ctx, f, connect.ToolKind.Method)
 	return err
 }
 
 // explainBill prints a note on the estimate, unless the output is JSON.
 func explainBill(f *cmdutil.Factory) {
-	if !f.OneDocument() {
+	if !f.PrintsJSON() {
 		f.Note(
 			fmt.Sprintf(
 				"tokens are estimated at %d bytes of name, description and inputSchema; "+

@@ -94,7 +94,7 @@ func watchLists(ctx context.Context, f *cmdutil.Factory, o listOptions) error {
 		out = w.follow(ctx, filter)
 	}
 	f.Record.About(out)
-	cmdutil.Explained(ctx, f, append(connect.MethodsOf(w.o.kinds), "subscriptions/listen")...)
+	cmdutil.PrintExplanation(ctx, f, append(connect.MethodsOf(w.o.kinds), "subscriptions/listen")...)
 	return cmdutil.Join(w.unprinted, cmdutil.Exit(out))
 }
 
@@ -133,21 +133,21 @@ func (w *watcher) follow(ctx context.Context, filter client.SubscriptionFilter) 
 		ctx,
 		w.c,
 		client.ListenRequest{
-			SubscriptionFilter: filter, Patience: w.o.watch.until.Patience(f.Limits.Idle),
+			SubscriptionFilter: filter, Patience: w.o.watch.until.AgreementTimeout(f.Limits.Idle),
 			Began: func(client.SubscriptionFilter) { w.mark(w.o.kinds...) },
 			Lost:  func(why string) { f.Note(why + "; retrying") },
 		},
 		cmdutil.ListenLimits{},
 	)
-	defer on.Enough()
-	read := time.NewTicker(cmdutil.UnreadEvery)
+	defer on.Stop()
+	read := time.NewTicker(cmdutil.StdoutPollInterval)
 	defer read.Stop()
 	for {
 		select {
 		case <-read.C:
 			w.unprinted = cmp.Or(w.unprinted, f.StdoutClosed())
 			if w.unprinted != nil {
-				on.Enough()
+				on.Stop()
 			}
 		case <-w.wake:
 			first := w.known == nil
@@ -156,17 +156,17 @@ func (w *watcher) follow(ctx context.Context, filter client.SubscriptionFilter) 
 				return out
 			}
 			if first && w.known != nil {
-				w.o.watch.until.Begin(on.Enough)
+				w.o.watch.until.StartTimer(on.Stop)
 			}
 			left -= n
 			if n > 0 && left <= 0 && w.o.watch.until.Count > 0 || w.unprinted != nil {
-				on.Enough()
+				on.Stop()
 			}
 		case out := <-on.Ended:
 			if out.OK() {
 				f.Note("the server closed the subscription")
 			}
-			return on.Ending(out)
+			return on.CommandOutcome(out)
 		}
 	}
 }
@@ -297,7 +297,7 @@ func (w *watcher) compare(ctx context.Context, k connect.Kind, old, now []item) 
 	}
 	if !w.o.watch.jsonl {
 		if err := render.Changes(w.f.Stdout(), w.f.OutStyle, changes); err != nil {
-			w.unprinted = cmp.Or(w.unprinted, w.f.Unwritten("writing the result", err))
+			w.unprinted = cmp.Or(w.unprinted, w.f.WriteError("writing the result", err))
 		}
 	}
 	return len(changes)

@@ -26,7 +26,7 @@ func judgeCapture(ctx context.Context, f *cmdutil.Factory, word string) (*verdic
 	}
 	defer c.Close()
 	recorded.Warn(f, c.Capture)
-	f.HideIn(c.Capture)
+	f.HideSecretsIn(c.Capture)
 	all := c.Rows()
 	judge := func() (lint.Report, error) { return recorded.JudgeCapture(ctx, c.Capture) }
 	if c.NamesOne() {

@@ -119,7 +119,7 @@ func (o *options) readWords(f *cmdutil.Factory, words []string) error {
 	if err := o.probes.Validate(); err != nil {
 		return err
 	}
-	if err := o.reports.validate(f.OneDocument() && f.Output == ""); err != nil {
+	if err := o.reports.validate(f.PrintsJSON() && f.Output == ""); err != nil {
 		return err
 	}
 	if err := o.checkCallArguments(words); err != nil {
@@ -136,7 +136,7 @@ func (o *options) readWords(f *cmdutil.Factory, words []string) error {
 		if capture.NamesRecording(word) {
 			return usage.New("no such recording: "+word, wire.Run("log")+" lists recordings")
 		}
-		return f.GoTo(word, o.argv)
+		return f.SetServer(word, o.argv)
 	}
 	if f.ServerGiven || o.argv != nil {
 		return usage.New("a capture and a server are given", "use only one of them")
@@ -181,7 +181,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	if out := o.reports.checkWritable(f); !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	if out := cmdutil.Writable(f.Output); !out.OK() {
+	if out := cmdutil.CheckOutput(f.Output); !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	f.NoInput = true // a check never asks the user

@@ -62,7 +62,9 @@ func (o *reportOptions) files(r *verdict.Report) cmdutil.ReportFiles {
 
 // validate refuses two reports on standard output. jsonOnStdout is set if the command prints JSON
 // there.
-func (o *reportOptions) validate(jsonOnStdout bool) error { return o.files(nil).Settle(jsonOnStdout) }
+func (o *reportOptions) validate(jsonOnStdout bool) error {
+	return o.files(nil).CheckStdout(jsonOnStdout)
+}
 
 // checkWritable refuses files that cannot be written, before anything is sent. It also reads the
 // file of --source.
@@ -75,7 +77,7 @@ func (o *reportOptions) checkWritable(f *cmdutil.Factory) wire.Outcome {
 		}
 		o.sourcePath = relativePath(o.source)
 	}
-	return o.files(nil).Writable()
+	return o.files(nil).CheckWritable()
 }
 
 // printReport prints the report as text or JSON. If a report file goes to standard output, the text
@@ -86,7 +88,7 @@ func printReport(ctx context.Context, f *cmdutil.Factory, r *verdict.Report, fil
 		_ = r.Text(f.Stderr(), f.ErrStyle)
 		return file.Print(f)
 	}
-	if f.OneDocument() {
+	if f.PrintsJSON() {
 		return cmdutil.Print(ctx, f, cmdutil.Document(r.JSON(), r.Text))
 	}
 	return cmdutil.Print(ctx, f, cmdutil.Answer{Human: r.Text})

@@ -11,37 +11,37 @@ import (
 )
 
 // A Maker builds one command with its subcommands. Name and Is are known without building it.
-type Maker struct {
-	Name string
-	Make func(*Factory) *cobra.Command
-	Is   Trait
+type CommandMaker struct {
+	Name   string
+	Make   func(*Factory) *cobra.Command
+	Traits Trait
 }
 
 // Command returns a Maker.
-func Command(name string, make func(*Factory) *cobra.Command, is Trait) Maker {
-	return Maker{name, make, is}
+func Command(name string, make func(*Factory) *cobra.Command, is Trait) CommandMaker {
+	return CommandMaker{name, make, is}
 }
 
 // A Trait is a property of a command that is known without building it.
 type Trait uint8
 
 const (
-	Asks    Trait = 1 << iota // asks a server
-	Local                     // needs the state, and asks no server
-	InShell                   // is a word of the shell too
-	Alone                     // takes no other word than what names a server
-	Whole                     // writes of all commands
-	Starts                    // starts a server's command, and takes no other server
+	AsksServer       Trait = 1 << iota // asks a server
+	NeedsState                         // needs the state, and asks no server
+	InShell                            // is a word of the shell too
+	OnlyTakesServer                    // takes no other word than what names a server
+	NeedsAllCommands                   // writes of all commands
+	OnlyStartsServer                   // starts a server's command, and takes no other server
 )
 
 // A Group is some commands under a heading.
 type Group struct {
 	Head     string
-	Commands []Maker
+	Commands []CommandMaker
 }
 
 // Commands returns the makers of all commands.
-func (f *Factory) Commands() (all []Maker) {
+func (f *Factory) Commands() (all []CommandMaker) {
 	if f.Groups == nil {
 		return nil
 	}
@@ -51,16 +51,16 @@ func (f *Factory) Commands() (all []Maker) {
 	return all
 }
 
-// CommandIs reports whether the named command has a trait.
-func (f *Factory) CommandIs(name string, t Trait) bool {
-	return slices.ContainsFunc(f.Commands(), func(c Maker) bool { return c.Name == name && c.Is&t != 0 })
+// CommandHasTrait reports whether the named command has a trait.
+func (f *Factory) CommandHasTrait(name string, t Trait) bool {
+	return slices.ContainsFunc(f.Commands(), func(c CommandMaker) bool { return c.Name == name && c.Traits&t != 0 })
 }
 
 // CommandsHint is the hint if the first word is not a command.
 var CommandsHint = wire.Run("--help") + " shows the commands"
 
-// RunOf returns the command line of cmd as a hint. behind is appended to the path.
-func RunOf(cmd *cobra.Command, behind string) wire.Hint {
+// CommandHint returns the command line of cmd as a hint. behind is appended to the path.
+func CommandHint(cmd *cobra.Command, behind string) wire.Hint {
 	return wire.Run(strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), "mcpc")+behind, " "))
 }
 

@@ -101,7 +101,7 @@ func (f *Factory) CompletedEntries(cmd *cobra.Command, k connect.Kind) []state.T
 		return nil
 	}
 	if c.Saved == nil {
-		return new(ShellLists).Of(c, k)
+		return new(ShellLists).Entries(c, k)
 	}
 	return c.RememberedEntries(k)
 }

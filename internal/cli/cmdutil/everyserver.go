@@ -23,7 +23,7 @@ type KnownServer struct {
 }
 
 // An Unasked is a server that is skipped, and the reason.
-type Unasked struct{ ID, Why string }
+type SkippedServer struct{ ID, Why string }
 
 // NotTrusted, Disabled and Unusable are the reasons why a server is skipped.
 const (
@@ -34,7 +34,7 @@ const (
 
 // KnownServers returns the sessions, and the servers of other programs that need no question first.
 // Of several identical servers it returns one. left are the servers that are skipped.
-func (f *Factory) KnownServers() (asked []*KnownServer, left []Unasked) {
+func (f *Factory) KnownServers() (asked []*KnownServer, left []SkippedServer) {
 	var trusts []state.Trust
 	sessionOf := map[string]string{}
 	if store, st, err := f.Env.LoadState(); err != nil {
@@ -55,11 +55,11 @@ func (f *Factory) KnownServers() (asked []*KnownServer, left []Unasked) {
 		i := slices.IndexFunc(distinct, func(other target.Server) bool { return other.Same(s) })
 		switch {
 		case s.Problem != "":
-			left = append(left, Unasked{s.ID(), Unusable})
+			left = append(left, SkippedServer{s.ID(), Unusable})
 		case s.Disabled:
-			left = append(left, Unasked{s.ID(), Disabled})
+			left = append(left, SkippedServer{s.ID(), Disabled})
 		case host.AsksFirst(s, host.StandingOf(trusts, s)):
-			left = append(left, Unasked{s.ID(), NotTrusted})
+			left = append(left, SkippedServer{s.ID(), NotTrusted})
 		case sessionOf[s.ID()+"\n"+s.File] != "": // its session is asked
 		case i >= 0:
 			first := byID[distinct[i].ID()]
@@ -73,8 +73,8 @@ func (f *Factory) KnownServers() (asked []*KnownServer, left []Unasked) {
 	return asked, left
 }
 
-// TellUnasked prints a note with the skipped servers, one line for each reason.
-func (f *Factory) TellUnasked(all []Unasked) {
+// NoteSkipped prints a note with the skipped servers, one line for each reason.
+func (f *Factory) NoteSkipped(all []SkippedServer) {
 	for _, why := range []string{NotTrusted, Disabled, Unusable} {
 		var ids []string
 		for _, u := range all {

@@ -24,10 +24,10 @@ type ExitError struct {
 	Also []wire.Outcome
 	// Code replaces the exit code of the outcome unless it is 0.
 	Code int
-	// Said is set if the command has reported the outcome itself.
-	Said bool
-	// lost is set if the command could not write its answer.
-	lost bool
+	// Reported is set if the command has reported the outcome itself.
+	Reported bool
+	// isWriteFailure is set if the command could not write its answer.
+	isWriteFailure bool
 }
 
 func (e *ExitError) Error() string { return e.Outcome.Text }
@@ -43,9 +43,9 @@ func Exit(o wire.Outcome) error {
 	return &ExitError{Outcome: o}
 }
 
-// exitOf returns the ExitError of a command that returned err. An error of another type is a usage
+// exitErrorOf returns the ExitError of a command that returned err. An error of another type is a usage
 // error. The result for nil is OK.
-func exitOf(err error) ExitError {
+func exitErrorOf(err error) ExitError {
 	if err == nil {
 		return ExitError{}
 	}
@@ -56,7 +56,7 @@ func exitOf(err error) ExitError {
 }
 
 // KindOf returns the kind of outcome of a command that returned err.
-func KindOf(err error) wire.Kind { return exitOf(err).Outcome.Kind }
+func KindOf(err error) wire.Kind { return exitErrorOf(err).Outcome.Kind }
 
 // Join returns the error of a command of several steps. The first failure decides how the command
 // ended. Each further failure becomes a warning, unless a signal ended the command. Returns nil if
@@ -69,12 +69,12 @@ func Join(errs ...error) error {
 	if len(errs) == 1 || KindOf(errs[0]) == wire.Signal {
 		return errs[0]
 	}
-	all := exitOf(errs[0])
+	all := exitErrorOf(errs[0])
 	all.Also = slices.Clip(all.Also)
 	for _, err := range errs[1:] {
-		e := exitOf(err)
-		all.lost = all.lost || e.lost
-		if !interruptedQuietly(e.Outcome) {
+		e := exitErrorOf(err)
+		all.isWriteFailure = all.isWriteFailure || e.isWriteFailure
+		if !isQuietInterrupt(e.Outcome) {
 			all.Also = append(append(all.Also, e.Outcome), e.Also...)
 		}
 	}
@@ -84,7 +84,7 @@ func Join(errs ...error) error {
 // End reports how a command that returned err ended, closes its connection and returns the outcome
 // that decides the exit code.
 func End(ctx context.Context, f *Factory, err error) ExitError {
-	e := completeExit(ctx, f, err)
+	e := finalExit(ctx, f, err)
 	f.report(e)
 	if f.conn == nil {
 		return e
@@ -94,28 +94,28 @@ func End(ctx context.Context, f *Factory, err error) ExitError {
 		return e
 	}
 	if e.Outcome.OK() {
-		e = completeExit(ctx, f, closeErr)
+		e = finalExit(ctx, f, closeErr)
 		f.report(e)
 	} else {
-		f.report(ExitError{Said: true, Also: []wire.Outcome{exitOf(closeErr).Outcome}})
+		f.report(ExitError{Reported: true, Also: []wire.Outcome{exitErrorOf(closeErr).Outcome}})
 	}
 	return e
 }
 
-// completeExit returns the ExitError for err, ready to be reported and recorded. It adds a failure
+// finalExit returns the ExitError for err, ready to be reported and recorded. It adds a failure
 // to write the answer, the signal and the hint, and removes secrets. Changes of the state that
 // depend on the outcome are made here.
-func completeExit(ctx context.Context, f *Factory, err error) ExitError {
-	e := exitOf(err)
-	if lost := f.lost.Swap(nil); lost != nil && !e.lost && e.Outcome.Kind != wire.Internal {
-		e = exitOf(Join(lost, err))
+func finalExit(ctx context.Context, f *Factory, err error) ExitError {
+	e := exitErrorOf(err)
+	if lost := f.writeFailure.Swap(nil); lost != nil && !e.isWriteFailure && e.Outcome.Kind != wire.Internal {
+		e = exitErrorOf(Join(lost, err))
 	}
-	e.Outcome = Signalled(ctx, e.Outcome)
-	if !e.Said {
+	e.Outcome = WithSignal(ctx, e.Outcome)
+	if !e.Reported {
 		e.Outcome = connect.Explain(&f.Env, e.Outcome)
 	}
 	if !e.Outcome.OK() {
-		f.hideHints()
+		f.hideSecretsInHints()
 	}
 	e.Outcome = f.WithoutSecrets(e.Outcome)
 	if f.Shell != nil {
@@ -127,7 +127,7 @@ func completeExit(ctx context.Context, f *Factory, err error) ExitError {
 // report prints how the command ended, then the warnings.
 func (f *Factory) report(e ExitError) {
 	f.Progress.Done()
-	if !e.Said && !interruptedQuietly(e.Outcome) {
+	if !e.Reported && !isQuietInterrupt(e.Outcome) {
 		failure.Write(f.Stderr(), f.ErrStyle, e.Outcome)
 	}
 	for _, o := range e.Also {
@@ -139,11 +139,11 @@ func (f *Factory) report(e ExitError) {
 // exchange and the JSON error.
 func (f *Factory) Finish(e ExitError) {
 	f.Env.EndRecording(e.Outcome, e.ExitCode())
-	if f.Ending != nil { // it may wait for a collector
-		f.Ended.Store(&e)
-		f.Ending(e)
+	if f.OnExit != nil { // it may wait for a collector
+		f.Exiting.Store(&e)
+		f.OnExit(e)
 	}
-	f.hintAtRecord(e.Outcome.Kind)
+	f.hintAtRecording(e.Outcome.Kind)
 	f.FailureJSON(e.Outcome)
 }
 
@@ -158,9 +158,9 @@ func (f *Factory) FailureJSON(o wire.Outcome) {
 	}
 }
 
-// interruptedQuietly reports whether an interrupt needs no message. The user who pressed Ctrl-C
+// isQuietInterrupt reports whether an interrupt needs no message. The user who pressed Ctrl-C
 // knows about it, but does not know what happened to a request that was already sent.
-func interruptedQuietly(o wire.Outcome) bool {
+func isQuietInterrupt(o wire.Outcome) bool {
 	return o.Kind == wire.Signal && (o.Method == "" || o.Reached == wire.Unsent)
 }
 
@@ -169,9 +169,9 @@ type ErrInterrupted struct{ Sig os.Signal }
 
 func (e ErrInterrupted) Error() string { return "interrupted by " + e.Sig.String() }
 
-// Signalled returns o with the number of the signal that ended ctx, if a signal did: the exit code
+// WithSignal returns o with the number of the signal that ended ctx, if a signal did: the exit code
 // depends on it.
-func Signalled(ctx context.Context, o wire.Outcome) wire.Outcome {
+func WithSignal(ctx context.Context, o wire.Outcome) wire.Outcome {
 	if by, ok := errors.AsType[ErrInterrupted](context.Cause(ctx)); ok && o.Kind == wire.Signal {
 		if sig, ok := by.Sig.(syscall.Signal); ok {
 			o.Signal = int(sig)
@@ -182,16 +182,16 @@ func Signalled(ctx context.Context, o wire.Outcome) wire.Outcome {
 
 // StdoutError returns the first failure to write to standard output, or nil.
 func (f *Factory) StdoutError() error {
-	if lost := f.lost.Load(); lost != nil {
+	if lost := f.writeFailure.Load(); lost != nil {
 		return lost
 	}
 	return nil
 }
 
-// noteLost stores o as the failure to write to standard output unless one is stored already. It
+// storeWriteFailure stores o as the failure to write to standard output unless one is stored already. It
 // returns the stored failure.
-func (f *Factory) noteLost(o wire.Outcome) error {
-	f.lost.CompareAndSwap(nil, &ExitError{Outcome: o, lost: true})
+func (f *Factory) storeWriteFailure(o wire.Outcome) error {
+	f.writeFailure.CompareAndSwap(nil, &ExitError{Outcome: o, isWriteFailure: true})
 	return f.StdoutError()
 }
 
@@ -206,40 +206,40 @@ var stdoutClosed = wire.Outcome{
 // more to print poll it.
 func (f *Factory) StdoutClosed() error {
 	if tty.ReaderClosed(tty.File(f.Out)) {
-		return f.noteLost(stdoutClosed)
+		return f.storeWriteFailure(stdoutClosed)
 	}
 	return f.StdoutError()
 }
 
-// UnreadEvery is the interval at which a waiting command polls StdoutClosed.
-const UnreadEvery = 200 * time.Millisecond
+// StdoutPollInterval is the interval at which a waiting command polls StdoutClosed.
+const StdoutPollInterval = 200 * time.Millisecond
 
-// Unwritten returns the error of a command that could not write its answer. doing says what it was
+// WriteError returns the error of a command that could not write its answer. doing says what it was
 // doing.
-func (f *Factory) Unwritten(doing string, err error) error {
-	return cmp.Or(f.StdoutError(), Exit(f.Afterwards(usage.LocalIO(doing, err))))
+func (f *Factory) WriteError(doing string, err error) error {
+	return cmp.Or(f.StdoutError(), Exit(f.MarkAnswered(usage.LocalIO(doing, err))))
 }
 
-// Afterwards returns o for a failure after the server's response. If there was traffic, it marks
+// MarkAnswered returns o for a failure after the server's response. If there was traffic, it marks
 // the request as answered: a script must not send it again.
-func (f *Factory) Afterwards(o wire.Outcome) wire.Outcome {
+func (f *Factory) MarkAnswered(o wire.Outcome) wire.Outcome {
 	if f.Talking.Load() || f.Record.Crossed.Load() {
 		o.Reached = wire.Answered
 	}
 	return o
 }
 
-// WorstFirst returns every kind except OK, the most severe first. The first kind that occurred
+// KindsBySeverity returns every kind except OK, the most severe first. The first kind that occurred
 // decides the exit code of a command that did several things. It extends wire.Precedence with the
 // kinds that are not about a server or a sent request.
-func WorstFirst() []wire.Kind {
+func KindsBySeverity() []wire.Kind {
 	return slices.Concat([]wire.Kind{wire.Signal, wire.Internal, wire.LocalIO}, wire.Precedence[1:],
 		[]wire.Kind{wire.InvalidArguments, wire.Usage, wire.CheckFailed, wire.NoMatch})
 }
 
 // MoreSevere returns the kind that decides the exit code when both occurred.
 func MoreSevere(a, b wire.Kind) wire.Kind {
-	for _, kind := range WorstFirst() {
+	for _, kind := range KindsBySeverity() {
 		if a == kind || b == kind {
 			return kind
 		}

@@ -43,7 +43,7 @@ func TestJoinedErrorsKeepWorstKind(t *testing.T) {
 	} {
 		err := Join(c.errs...)
 		var also []string
-		for _, o := range exitOf(err).Also {
+		for _, o := range exitErrorOf(err).Also {
 			also = append(also, o.Text)
 		}
 		if got := strings.Join(also, ","); KindOf(err) != c.kind || got != c.also {
@@ -74,7 +74,7 @@ func TestEndOfErrors(t *testing.T) {
 		{"well", nil, 0, ""},
 		{"a usage error", errors.New("no such flag"), 2, "mcpc: no such flag\n"},
 		{"a failure and a warning", Join(Exit(failed), Exit(unwritable)), 1, "mcpc: check failed: 2 steps failed\nmcpc: warning: local I/O error: no space\n"},
-		{"reported by the command", &ExitError{Outcome: failed, Said: true}, 1, ""},
+		{"reported by the command", &ExitError{Outcome: failed, Reported: true}, 1, ""},
 		{"a signal", Exit(interrupted), 128 + int(syscall.SIGTERM), ""},
 		{"a code of its own", &ExitError{Code: 7}, 7, ""},
 	} {
@@ -104,7 +104,7 @@ func TestUnwrittenAnswerDecidesOutcome(t *testing.T) {
 			t.Fatal("a closed file was written to")
 		}
 		if c.name == "the command noticed" {
-			c.err = f.Unwritten("writing the code", os.ErrClosed)
+			c.err = f.WriteError("writing the code", os.ErrClosed)
 		}
 		e := End(t.Context(), f, c.err)
 		if e.Outcome.Kind != wire.LocalIO || len(e.Also) != c.also || !strings.HasPrefix(e.Outcome.Text, "writing the result") {
@@ -159,7 +159,7 @@ func TestTheRecordingEndsFirst(t *testing.T) {
 	f.StartRecording("demo", capture.ByCommand, nil)
 	f.Record.Crossed.Store(true)
 	ended := false
-	f.Ending = func(ExitError) {
+	f.OnExit = func(ExitError) {
 		raw, err := os.ReadFile(f.RecordTo)
 		ended = err == nil && strings.Contains(string(raw), "2 steps failed")
 	}

@@ -36,14 +36,14 @@ type Factory struct {
 	// Groups returns the commands of mcpc. NewRoot builds the command tree.
 	Groups  func() []Group
 	NewRoot func(*Factory) *cobra.Command
-	// PathMeant describes a file or folder that was given instead of a server, and returns a hint
+	// DescribePath describes a file or folder that was given instead of a server, and returns a hint
 	// for it.
-	PathMeant func(f *Factory, text string) (what string, hint wire.Hint)
+	DescribePath func(f *Factory, text string) (what string, hint wire.Hint)
 	// Leave ends the process at once. Only a mock server does that.
 	Leave func(code int)
 
-	// typed are the flags that commands in hints repeat. It is nil if there are none.
-	typed      *hint.Flags
+	// hintFlags are the flags that commands in hints repeat. It is nil if there are none.
+	hintFlags  *hint.Flags
 	typedFlags []typedFlag
 	Prepared   bool // Prepared is set once the flags are read.
 	// redactions are the lines of --redact-file. It is nil until the file is read.
@@ -63,13 +63,13 @@ type processState struct {
 	Line atomic.Pointer[context.CancelCauseFunc]
 	// Frames are the frames of the command, for --explain.
 	Frames frameLog
-	// lost is the first failure to write to standard output, or nil. noteLost sets it, completeExit
+	// writeFailure is the first failure to write to standard output, or nil. storeWriteFailure sets it, finalExit
 	// resets it.
-	lost atomic.Pointer[ExitError]
-	// Ending is called once after all traffic, with how the command ended. It may be nil. Ended is
+	writeFailure atomic.Pointer[ExitError]
+	// OnExit is called once after all traffic, with how the command ended. It may be nil. Ended is
 	// set while Ending runs: a signal then only ends the waiting.
-	Ending func(ExitError)
-	Ended  atomic.Pointer[ExitError]
+	OnExit  func(ExitError)
+	Exiting atomic.Pointer[ExitError]
 	// OnFailure reports a failure in place of the JSON on standard error. It may be nil.
 	OnFailure func(wire.Outcome)
 }
@@ -100,7 +100,7 @@ func (f *Factory) Separate() *Factory {
 	g.Shared = new(host.Shared)
 	g.processState = new(processState)
 	for _, r := range f.redactions {
-		r.hide(g)
+		r.applyTo(g)
 	}
 	return g
 }
@@ -118,8 +118,8 @@ func (f *Factory) NewRootWithFlags() *cobra.Command {
 type Shell interface {
 	// Lend lends the connection to the command of a line.
 	Lend(f *Factory, how connect.Options) (*connect.Conn, wire.Outcome)
-	// MayRun returns an error for commands and flags that a line cannot use.
-	MayRun(f *Factory, cmd *cobra.Command) error
+	// CheckAllowed returns an error for commands and flags that a line cannot use.
+	CheckAllowed(f *Factory, cmd *cobra.Command) error
 	// Getenv returns environment variables, except those of the flags that the shell was started
 	// with.
 	Getenv(name string) string
@@ -127,8 +127,8 @@ type Shell interface {
 	Entries(k connect.Kind) []state.Tool
 	// LineNumber returns the number of the line in a script, from 1, or 0 if a person types.
 	LineNumber() int
-	// Answered records the result of a line.
-	Answered(result json.RawMessage)
+	// StoreResult records the result of a line.
+	StoreResult(result json.RawMessage)
 }
 
 // AsksJSON reports whether a command line that could not be parsed asks for JSON. The words after a
@@ -140,11 +140,13 @@ func (f *Factory) AsksJSON(args []string) bool {
 
 // MeantByPath describes a file or folder that -s names instead of a server, and returns a hint for
 // it.
-func (f *Factory) MeantByPath(text string) (what string, hint wire.Hint) { return f.PathMeant(f, text) }
+func (f *Factory) MeantByPath(text string) (what string, hint wire.Hint) {
+	return f.DescribePath(f, text)
+}
 
-// MostRecorded limits how much of the ring of recordings a batch takes: about two thousand small
+// MaxBatchRecording limits how much of the ring of recordings a batch takes: about two thousand small
 // calls.
-const MostRecorded = 2 << 20 // bytes
+const MaxBatchRecording = 2 << 20 // bytes
 
 // Open finds the server that the command line names, and opens or resumes the connection. End
 // closes it after reporting how the command ended: a server may take long to exit.
@@ -152,11 +154,11 @@ func (f *Factory) Open(ctx context.Context, how connect.Options) (*connect.Conn,
 	if f.Shell != nil {
 		c, o := f.Shell.Lend(f, how)
 		f.conn = c
-		f.forgetLists(c, o)
+		f.forgetListsIfFresh(c, o)
 		return c, o
 	}
 	if f.Output != "" {
-		if o := Writable(f.Output); !o.OK() {
+		if o := CheckOutput(f.Output); !o.OK() {
 			return &connect.Conn{Env: &f.Env}, o
 		}
 	}
@@ -165,15 +167,15 @@ func (f *Factory) Open(ctx context.Context, how connect.Options) (*connect.Conn,
 	c, o := connect.Dial(ctx, &f.Env, how)
 	c.StopTicking = stop
 	f.conn = c
-	f.forgetLists(c, o)
+	f.forgetListsIfFresh(c, o)
 	if !o.OK() && c.Dialed {
-		Explained(ctx, f)
+		PrintExplanation(ctx, f)
 	}
 	return c, o
 }
 
-// forgetLists drops the cached lists if --fresh is set and the connection is open.
-func (f *Factory) forgetLists(c *connect.Conn, opened wire.Outcome) {
+// forgetListsIfFresh drops the cached lists if --fresh is set and the connection is open.
+func (f *Factory) forgetListsIfFresh(c *connect.Conn, opened wire.Outcome) {
 	if f.Fresh && opened.OK() {
 		c.ForgetLists()
 	}

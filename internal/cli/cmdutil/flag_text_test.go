@@ -38,8 +38,8 @@ func TestErrorsOfFlags(t *testing.T) {
 // A row of help has no more than 80 columns; its text is a column of its own.
 func TestRowsOfHelp(t *testing.T) {
 	var b strings.Builder
-	HelpRow(&b, "\n  --flag  ", strings.Repeat("word ", 30))
-	HelpRow(&b, "  --none  ", "")
+	WriteHelpRow(&b, "\n  --flag  ", strings.Repeat("word ", 30))
+	WriteHelpRow(&b, "  --none  ", "")
 	lines := strings.Split(b.String(), "\n")
 	if lines[1] != "  --flag  "+strings.TrimSpace(strings.Repeat("word ", 14)) || len(lines[1]) > 80 {
 		t.Errorf("got %q", lines[1])

@@ -66,8 +66,8 @@ func (t limitTime) Set(text string) error {
 	return nil
 }
 
-// NoteTimes prints a note for each time limit that probably means milliseconds.
-func (g *Factory) NoteTimes() {
+// NoteUnitlessTimes prints a note for each time limit that probably means milliseconds.
+func (g *Factory) NoteUnitlessTimes() {
 	for _, name := range slices.Sorted(maps.Keys(g.unitless)) {
 		text := g.unitless[name]
 		n, _ := strconv.ParseFloat(text, 64)
@@ -159,13 +159,13 @@ func (f *Factory) AddAnswering(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.Answers.Roots, "root", nil, "`dir`ectory to offer as a root")
 }
 
-// AddCut declares --max-chars on a command that prints a server's result.
-func (f *Factory) AddCut(flags *pflag.FlagSet) {
+// AddMaxChars declares --max-chars on a command that prints a server's result.
+func (f *Factory) AddMaxChars(flags *pflag.FlagSet) {
 	flags.IntVar(&f.maxChars, "max-chars", 0, "print at most N characters of the result")
 }
 
-// AsLimits returns the limits for internal/client, in which 0 means the default and -1 no limit.
-func (g *limitFlags) AsLimits() client.Limits {
+// ClientLimits returns the limits for internal/client, in which 0 means the default and -1 no limit.
+func (g *limitFlags) ClientLimits() client.Limits {
 	return client.Limits{
 		Connect: g.connect, Idle: g.timeout, Hard: g.maxTime, Probe: g.probe, Message: g.maxSize.bytes(),
 		Pages: noLimit(g.maxPages), Items: noLimit(g.maxItems),
@@ -180,9 +180,9 @@ func noLimit(n int) int {
 	return n
 }
 
-// FromEnvironment sets every flag that was not typed from its environment variable: --max-time from
+// SetFlagsFromEnvironment sets every flag that was not typed from its environment variable: --max-time from
 // MCPC_MAX_TIME. It runs before the command, and returns the first error.
-func FromEnvironment(cmd *cobra.Command, getenv func(string) string) error {
+func SetFlagsFromEnvironment(cmd *cobra.Command, getenv func(string) string) error {
 	var failed error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		name := host.EnvName(f.Name)

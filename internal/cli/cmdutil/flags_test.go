@@ -27,7 +27,7 @@ func parsed(t *testing.T, words ...string) (*Factory, *cobra.Command) {
 	f, _ := testFactory(t)
 	cmd := &cobra.Command{Use: "x", Run: func(*cobra.Command, []string) {}}
 	f.AddGlobals(cmd.Flags())
-	f.AddCut(cmd.Flags())
+	f.AddMaxChars(cmd.Flags())
 	f.AddIndex(cmd.Flags())
 	f.AddFresh(cmd.Flags())
 	f.AddAnswering(cmd.Flags())
@@ -40,13 +40,13 @@ func parsed(t *testing.T, words ...string) (*Factory, *cobra.Command) {
 // The limits of the flags: what is not given is the default of the client, 0 is none.
 func TestLimitsOfFlags(t *testing.T) {
 	f, _ := parsed(t)
-	limits := f.AsLimits()
+	limits := f.ClientLimits()
 	if limits.Connect != 0 || limits.Idle != 0 || limits.Message != 0 || limits.Pages != 1000 || limits.Items != 100000 {
 		t.Errorf("without flags: %+v", limits)
 	}
 	f, _ = parsed(t, "--connect-timeout", "2", "--timeout", "1500ms", "--max-time", "0", "--probe-timeout", "0.25",
 		"--max-message-size", "2kb", "--max-pages", "0", "--max-items", "7")
-	limits = f.AsLimits()
+	limits = f.ClientLimits()
 	if limits.Connect != 2*time.Second || limits.Idle != 1500*time.Millisecond || limits.Probe != 250*time.Millisecond {
 		t.Errorf("times: %+v", limits)
 	}
@@ -121,17 +121,17 @@ func TestFlagsFromTheEnvironment(t *testing.T) {
 		"MCPC_HEADER": "A: b",
 	}
 	f, cmd := parsed(t, "--protocol", "2025-11-25")
-	if err := FromEnvironment(cmd, func(name string) string { return variables[name] }); err != nil {
+	if err := SetFlagsFromEnvironment(cmd, func(name string) string { return variables[name] }); err != nil {
 		t.Fatal(err)
 	}
-	if f.AsLimits().Hard != 3*time.Second || !f.JSON || len(f.Headers) != 1 || f.Headers[0] != "A: b" {
-		t.Errorf("not taken: %+v %v %q", f.AsLimits(), f.JSON, f.Headers)
+	if f.ClientLimits().Hard != 3*time.Second || !f.JSON || len(f.Headers) != 1 || f.Headers[0] != "A: b" {
+		t.Errorf("not taken: %+v %v %q", f.ClientLimits(), f.JSON, f.Headers)
 	}
 	if f.Protocol != "2025-11-25" || f.Server != "" {
 		t.Errorf("the flag has precedence, and --server has no variable here: %q, %q", f.Protocol, f.Server)
 	}
 	f, cmd = parsed(t)
-	err := FromEnvironment(cmd, func(name string) string { return map[string]string{"MCPC_MAX_PAGES": "many"}[name] })
+	err := SetFlagsFromEnvironment(cmd, func(name string) string { return map[string]string{"MCPC_MAX_PAGES": "many"}[name] })
 	if got := problem(f, err); !strings.HasPrefix(got, "the variable MCPC_MAX_PAGES: ") ||
 		!strings.HasSuffix(got, "| unset MCPC_MAX_PAGES removes it") {
 		t.Error(got)
@@ -195,9 +195,9 @@ func TestFormsOfOutput(t *testing.T) {
 	} {
 		f, _ := parsed(t, strings.Fields(c.words)...)
 		if f.ShowsTables() != c.tables || f.OnlyWritesText() != c.text || f.OnlyWritesJSON() != c.json ||
-			f.OneDocument() != c.document {
+			f.PrintsJSON() != c.document {
 			t.Errorf("%q: got tables %v, text %v, JSON %v, document %v", c.words, f.ShowsTables(), f.OnlyWritesText(),
-				f.OnlyWritesJSON(), f.OneDocument())
+				f.OnlyWritesJSON(), f.PrintsJSON())
 		}
 	}
 }
@@ -233,8 +233,8 @@ func TestShellLineFlagsDoNotChangeShell(t *testing.T) {
 	}
 	line := f.Invocation()
 	root := line.NewRootWithFlags()
-	if line.Jq != ".a" || line.AsLimits().Idle != 3*time.Second {
-		t.Errorf("the flags are lost: %q, %v", line.Jq, line.AsLimits())
+	if line.Jq != ".a" || line.ClientLimits().Idle != 3*time.Second {
+		t.Errorf("the flags are lost: %q, %v", line.Jq, line.ClientLimits())
 	}
 	if err := root.ParseFlags([]string{"--jq", ".b"}); err != nil || line.Jq != ".b" || f.Jq != ".a" {
 		t.Errorf("got %q in the line and %q in the shell, %v", line.Jq, f.Jq, err)

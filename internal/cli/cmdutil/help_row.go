@@ -7,8 +7,8 @@ import (
 // helpColumns is the width of help.
 const helpColumns = 80
 
-// HelpRow writes left, then text beside it, wrapped at helpColumns.
-func HelpRow(b *strings.Builder, left, text string) {
+// WriteHelpRow writes left, then text beside it, wrapped at helpColumns.
+func WriteHelpRow(b *strings.Builder, left, text string) {
 	line := left
 	for i, word := range strings.Fields(text) {
 		switch {

@@ -29,21 +29,21 @@ func (f *Factory) NameServer(argv []string) {
 	case f.ServerGiven && f.Server != "":
 		aim.ServerFlag = "-s " + shellwords.Quote(f.Server)
 	}
-	aim.Flags = f.typed
+	aim.Flags = f.hintFlags
 	f.OutStyle.Hints = aim
 	f.ErrStyle.Hints = aim
-	f.hideHints()
+	f.hideSecretsInHints()
 }
 
 // secretServer names a server whose URL has a secret. Without -s the hint's command would reach
 // another server; with an unset variable it reaches none.
 const secretServer = `-s "$SERVER"`
 
-// hideHints removes the secrets that are known now from the commands in hints.
-func (f *Factory) hideHints() {
+// hideSecretsInHints removes the secrets that are known now from the commands in hints.
+func (f *Factory) hideSecretsInHints() {
 	hasSecret := func(text string) bool { return f.Secrets.Text(text) != text }
-	if f.typed != nil && hasSecret(f.typed.All+f.typed.Server) {
-		hidden := *f.typed
+	if f.hintFlags != nil && hasSecret(f.hintFlags.All+f.hintFlags.Server) {
+		hidden := *f.hintFlags
 		hidden.Server = ""
 		if hasSecret(hidden.All) {
 			hidden.All = ""
@@ -52,11 +52,11 @@ func (f *Factory) hideHints() {
 			word := typedWord(flag, &f.Secrets)
 			hidden.Server = strings.TrimPrefix(hidden.Server+" "+word, " ")
 		}
-		f.typed = &hidden
+		f.hintFlags = &hidden
 	}
 	for _, aim := range []*hint.Context{&f.OutStyle.Hints, &f.ErrStyle.Hints} {
 		if aim.Flags != nil {
-			aim.Flags = f.typed
+			aim.Flags = f.hintFlags
 		}
 		if hasSecret(aim.ServerFlag) {
 			aim.ServerFlag = secretServer
@@ -83,9 +83,9 @@ var carriedFlags = []string{
 	"unix-socket",
 }
 
-// NoteTyped records which of carriedFlags were typed. It runs before flags are set from environment
+// RecordTypedFlags records which of carriedFlags were typed. It runs before flags are set from environment
 // variables: the next command reads the variables itself.
-func (f *Factory) NoteTyped(flags *pflag.FlagSet) {
+func (f *Factory) RecordTypedFlags(flags *pflag.FlagSet) {
 	carried := &hint.Flags{Commands: map[string]bool{}}
 	if flag := flags.Lookup("state"); flag != nil && flag.Changed {
 		carried.All = typedWord(typedFlags(flag)[0], &f.Secrets)
@@ -107,11 +107,11 @@ func (f *Factory) NoteTyped(flags *pflag.FlagSet) {
 		return
 	}
 	for _, c := range f.Commands() {
-		if c.Is&(Asks|Local) != 0 {
-			carried.Commands[c.Name] = c.Is&Asks != 0
+		if c.Traits&(AsksServer|NeedsState) != 0 {
+			carried.Commands[c.Name] = c.Traits&AsksServer != 0
 		}
 	}
-	f.typed = carried
+	f.hintFlags = carried
 }
 
 // SetHintFlags sets the flags of hints for a command line that could not be parsed, from what was
@@ -119,7 +119,7 @@ func (f *Factory) NoteTyped(flags *pflag.FlagSet) {
 func (f *Factory) SetHintFlags(flags *pflag.FlagSet) {
 	if !f.Prepared {
 		f.LearnEnvironment()
-		f.NoteTyped(flags)
+		f.RecordTypedFlags(flags)
 		f.ServerGiven = f.ServerGiven || flags.Changed("server")
 		f.NameServer(nil)
 	}

@@ -15,13 +15,13 @@ func someCommands() []Group {
 		return func(*Factory) *cobra.Command { return &cobra.Command{Use: use, Run: func(*cobra.Command, []string) {}} }
 	}
 	return []Group{
-		{"SERVER", []Maker{
-			Command("list", makes("list [URL]"), Asks|Alone), Command("call", makes("call NAME"), Asks),
-			Command("info", makes("info [URL]"), Asks|Alone), Command("run", makes("run FILE"), Asks),
+		{"SERVER", []CommandMaker{
+			Command("list", makes("list [URL]"), AsksServer|OnlyTakesServer), Command("call", makes("call NAME"), AsksServer),
+			Command("info", makes("info [URL]"), AsksServer|OnlyTakesServer), Command("run", makes("run FILE"), AsksServer),
 		}},
-		{"TRAFFIC", []Maker{
-			Command("log", makes("log"), Local), Command("demo", makes("demo"), 0),
-			Command("grep", makes("grep"), Local),
+		{"TRAFFIC", []CommandMaker{
+			Command("log", makes("log"), NeedsState), Command("demo", makes("demo"), 0),
+			Command("grep", makes("grep"), NeedsState),
 		}},
 	}
 }
@@ -87,7 +87,7 @@ func TestHintsHideWhatIsLearntLater(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	f.NoteTyped(cmd.Flags())
+	f.RecordTypedFlags(cmd.Flags())
 	f.Server, f.ServerGiven = "https://somebody.example/mcp", true
 	f.NameServer(nil)
 	want := "mcpc --state dir-of-somebody --protocol 2025-11-25 " +
@@ -98,7 +98,7 @@ func TestHintsHideWhatIsLearntLater(t *testing.T) {
 	f.Secrets.Learn("number-of-somebody")
 	f.Secrets.Learn("dir-of-somebody")
 	f.Secrets.Learn("somebody.example")
-	f.hideHints()
+	f.hideSecretsInHints()
 	if got := hinted(f, wire.RunOnServer("info")); got != `mcpc --protocol 2025-11-25 --header "X-Id: $X_ID" -s "$SERVER" info` {
 		t.Error(got)
 	}

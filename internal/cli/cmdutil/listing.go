@@ -21,17 +21,17 @@ func WriteEntries(e connect.Entries, w io.Writer, st term.Style, k connect.Kind,
 	switch k {
 	case connect.ToolKind:
 		own := poison.NamesOf(connect.ToolNames(e.Tools))
-		return render.Tools(w, st, e.Tools, func(t mcp.Tool) []string { return suspicions(t.Raw, own) }, long)
+		return render.Tools(w, st, e.Tools, func(t mcp.Tool) []string { return findSuspicions(t.Raw, own) }, long)
 	case connect.PromptKind:
 		return render.Prompts(w, st, e.Prompts, long)
 	}
 	return render.Resources(w, st, e.Resources, long)
 }
 
-// suspicions returns the kinds of what package poison finds in a tool's definition, each once. It
+// findSuspicions returns the kinds of what package poison finds in a tool's definition, each once. It
 // leaves out hidden characters: the list counts them already. own are the names of the server's
 // tools.
-func suspicions(tool json.RawMessage, own poison.Names) (kinds []string) {
+func findSuspicions(tool json.RawMessage, own poison.Names) (kinds []string) {
 	for _, mark := range poison.Scan(tool, own) {
 		if kind := string(mark.Kind); mark.Kind != poison.Hidden && !slices.Contains(kinds, kind) {
 			kinds = append(kinds, kind)
@@ -43,31 +43,31 @@ func suspicions(tool json.RawMessage, own poison.Names) (kinds []string) {
 // listRows are the rows of a list that is written to a pipe.
 type listRows struct {
 	*render.Rows
-	// waiting are definitions, by their row numbers, that are scanned once the names of all tools
+	// unscanned are definitions, by their row numbers, that are scanned once the names of all tools
 	// are known.
-	waiting map[int]json.RawMessage
-	// own are the names of the tools. It is nil once there are more than maxNames.
-	own poison.Names
+	unscanned map[int]json.RawMessage
+	// toolNames are the names of the tools. It is nil once there are more than maxToolNames.
+	toolNames poison.Names
 }
 
-// maxNames limits the names in listRows.own.
-const maxNames = 1000
+// maxToolNames limits the names in listRows.own.
+const maxToolNames = 1000
 
 // reset drops the waiting definitions and the names.
 func (r *listRows) reset() {
-	r.waiting = map[int]json.RawMessage{}
-	r.own = poison.Names{}
+	r.unscanned = map[int]json.RawMessage{}
+	r.toolNames = poison.Names{}
 }
 
 // Take adds entries of one kind.
 func (r *listRows) Take(e connect.Entries) {
 	first := r.Taken()
 	for _, tool := range e.Tools {
-		if r.own != nil {
-			r.own[tool.Name] = true
+		if r.toolNames != nil {
+			r.toolNames[tool.Name] = true
 		}
-		if len(r.own) > maxNames {
-			r.own = nil
+		if len(r.toolNames) > maxToolNames {
+			r.toolNames = nil
 		}
 	}
 	r.Tools(e.Tools)
@@ -75,20 +75,20 @@ func (r *listRows) Take(e connect.Entries) {
 	r.Resources(e.Resources)
 	for i, tool := range e.Tools {
 		if !poison.IsClean(tool.Raw) {
-			r.waiting[first+i] = bytes.Clone(tool.Raw) // a clone does not keep the whole page in memory
+			r.unscanned[first+i] = bytes.Clone(tool.Raw) // a clone does not keep the whole page in memory
 		}
 	}
-	if r.own == nil {
-		r.scanWaiting()
+	if r.toolNames == nil {
+		r.scanSuspicions()
 	}
 }
 
-// scanWaiting scans the waiting definitions and marks the rows that are suspicious.
-func (r *listRows) scanWaiting() {
-	for i, tool := range r.waiting {
-		r.Warn(i, suspicions(tool, r.own))
+// scanSuspicions scans the waiting definitions and marks the rows that are suspicious.
+func (r *listRows) scanSuspicions() {
+	for i, tool := range r.unscanned {
+		r.Warn(i, findSuspicions(tool, r.toolNames))
 	}
-	clear(r.waiting)
+	clear(r.unscanned)
 }
 
 // Empty drops everything that was added.
@@ -99,7 +99,7 @@ func (r *listRows) Empty() {
 
 // write scans the waiting definitions and writes the rows.
 func (r *listRows) write(w io.Writer) error {
-	r.scanWaiting()
+	r.scanSuspicions()
 	return r.Write(w)
 }
 

@@ -11,30 +11,30 @@ import (
 // ShellLists caches what a server lists while a shell is open, for completion.
 type ShellLists struct {
 	entries map[connect.Kind][]state.Tool
-	at      map[connect.Kind]time.Time
+	fetched map[connect.Kind]time.Time
 }
 
-// listWithin limits how long completion waits for a server. listsFor is how long a list is cached.
+// listTimeout limits how long completion waits for a server. listLifetime is how long a list is cached.
 const (
-	listWithin = time.Second
-	listsFor   = 30 * time.Second
+	listTimeout  = time.Second
+	listLifetime = 30 * time.Second
 )
 
-// Of returns the entries of kind k. It asks the server unless it did so within listsFor, also if
+// Entries returns the entries of kind k. It asks the server unless it did so within listLifetime, also if
 // the server did not answer. Then it returns the entries before.
-func (l *ShellLists) Of(c *connect.Conn, k connect.Kind) []state.Tool {
+func (l *ShellLists) Entries(c *connect.Conn, k connect.Kind) []state.Tool {
 	now := c.Env.Now()
-	if at, asked := l.at[k]; asked && now.Sub(at) < listsFor {
+	if at, asked := l.fetched[k]; asked && now.Sub(at) < listLifetime {
 		return l.entries[k]
 	}
-	if l.at == nil {
+	if l.fetched == nil {
 		l.entries = map[connect.Kind][]state.Tool{}
-		l.at = map[connect.Kind]time.Time{}
+		l.fetched = map[connect.Kind]time.Time{}
 	}
-	ctx, stop := context.WithTimeout(context.Background(), listWithin)
+	ctx, stop := context.WithTimeout(context.Background(), listTimeout)
 	defer stop()
 	list, out := c.ListUntil(ctx, k.Method, nil)
-	l.at[k] = now
+	l.fetched[k] = now
 	if !out.OK() {
 		return l.entries[k]
 	}

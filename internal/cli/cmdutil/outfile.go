@@ -38,14 +38,14 @@ func ReplaceBy(name string, write func(io.Writer) error) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		return fill(f, write)
+		return writeAndClose(f, write)
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), tempName)
 	if err != nil {
 		return 0, err
 	}
 	defer os.Remove(f.Name())
-	n, err := fill(f, write)
+	n, err := writeAndClose(f, write)
 	if err != nil {
 		return n, err
 	}
@@ -54,7 +54,7 @@ func ReplaceBy(name string, write func(io.Writer) error) (int64, error) {
 
 // openStream opens a stream, a pipe or a device. Returns nil for any other name.
 func openStream(name string) (*os.File, error) {
-	if fd, ok := descriptor(name); ok {
+	if fd, ok := ownDescriptor(name); ok {
 		return tty.OpenInherited(fd)
 	}
 	if !isDevice(name) {
@@ -77,9 +77,9 @@ func isDevice(name string) bool {
 // maxLinks limits how many symbolic links are followed, as Linux does.
 const maxLinks = 40
 
-// descriptor returns the number of the process's own stream that name leads to, as /dev/stdout
+// ownDescriptor returns the number of the process's own stream that name leads to, as /dev/stdout
 // does. Opening such a name would write a redirected file from its start.
-func descriptor(name string) (fd int, ok bool) {
+func ownDescriptor(name string) (fd int, ok bool) {
 	for range maxLinks {
 		folder, err := filepath.EvalSymlinks(filepath.Dir(name))
 		if err != nil {
@@ -111,8 +111,8 @@ func hasDescriptors(folder string) bool {
 	return folder == self+"/fd" || isThread
 }
 
-// fill calls write with f, counts the bytes and closes f.
-func fill(f *os.File, write func(io.Writer) error) (int64, error) {
+// writeAndClose calls write with f, counts the bytes and closes f.
+func writeAndClose(f *os.File, write func(io.Writer) error) (int64, error) {
 	count := &counter{w: f}
 	err := write(count)
 	return count.n, errors.Join(err, f.Close())
@@ -142,12 +142,12 @@ func AppendTo(name string, text []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// Writable returns a failure if the file of -o cannot be written. Commands check it before they
+// CheckWritable returns a failure if the file of -o cannot be written. Commands check it before they
 // send anything.
-func Writable(name string) wire.Outcome { return WritableAs("-o", name) }
+func CheckOutput(name string) wire.Outcome { return CheckWritable("-o", name) }
 
-// WritableAs does what Writable does for the file of the named flag. It accepts an empty name.
-func WritableAs(flag, name string) wire.Outcome {
+// CheckWritable does what Writable does for the file of the named flag. It accepts an empty name.
+func CheckWritable(flag, name string) wire.Outcome {
 	if name == "" {
 		return wire.Outcome{}
 	}
@@ -170,10 +170,10 @@ func WritableAs(flag, name string) wire.Outcome {
 	return wire.Outcome{}
 }
 
-// AppendableAs does what WritableAs does for a file that is appended to.
-func AppendableAs(flag, name string) wire.Outcome {
+// CheckAppendable does what CheckWritable does for a file that is appended to.
+func CheckAppendable(flag, name string) wire.Outcome {
 	if !IsFile(name) {
-		return WritableAs(flag, name)
+		return CheckWritable(flag, name)
 	}
 	f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
@@ -191,14 +191,14 @@ func AppendableAs(flag, name string) wire.Outcome {
 // IsFile reports whether name is an existing regular file and not a stream.
 func IsFile(name string) bool {
 	info, err := os.Stat(name)
-	_, stream := descriptor(name)
+	_, stream := ownDescriptor(name)
 	return err == nil && info.Mode().IsRegular() && !stream
 }
 
 // tryReplacing returns an error if ReplaceBy could not write the file. It does not open devices and
 // pipes: the reader of a pipe would see its end.
 func tryReplacing(name string) error {
-	if fd, ok := descriptor(name); ok {
+	if fd, ok := ownDescriptor(name); ok {
 		f, err := tty.OpenInherited(fd)
 		if err != nil {
 			return err

@@ -29,7 +29,7 @@ func TestOutputNamesThatAreStreams(t *testing.T) {
 		link("round", "round"): -1, link("1", "file"): -1, link("nowhere", "dangling"): -1,
 		filepath.Join(dir, "1"): -1, filepath.Join(dir, "none"): -1, filepath.Join(dir, "none", "1"): -1, os.DevNull: -1, "": -1,
 	} {
-		fd, ok := descriptor(name)
+		fd, ok := ownDescriptor(name)
 		if !ok {
 			fd = -1
 		}

@@ -59,7 +59,7 @@ func Show(ctx context.Context, f *Factory, o wire.Outcome, ans Answer, methods .
 		err = Print(ctx, f, ans)
 	}
 	if len(methods) > 0 {
-		Explained(ctx, f, methods...)
+		PrintExplanation(ctx, f, methods...)
 	}
 	return Join(err, Exit(o))
 }
@@ -80,10 +80,10 @@ func (f *Factory) HasAnswer(o wire.Outcome) bool {
 // of its own.
 func Print(ctx context.Context, f *Factory, ans Answer) error {
 	if f.Shell != nil && ans.Result != nil {
-		f.Shell.Answered(ans.Result)
+		f.Shell.StoreResult(ans.Result)
 	}
 	f.Progress.Done()
-	err := tryPrint(ctx, f, ans)
+	err := printOrSave(ctx, f, ans)
 	payload, isPayload := errors.AsType[*render.PayloadError](err)
 	_, isExit := errors.AsType[*ExitError](err)
 	switch {
@@ -91,7 +91,7 @@ func Print(ctx context.Context, f *Factory, ans Answer) error {
 		return f.StdoutError()
 	case isExit:
 		return err
-	case IsStopped(err):
+	case IsInterrupted(err):
 		return Exit(wire.Outcome{Kind: wire.Signal, Text: "interrupted", Reached: wire.Answered})
 	case IsUsage(err):
 		o := usage.Outcome(err)
@@ -107,7 +107,7 @@ func Print(ctx context.Context, f *Factory, ans Answer) error {
 		}
 		return Exit(o)
 	}
-	return f.Unwritten("writing the result", err)
+	return f.WriteError("writing the result", err)
 }
 
 // IsUsage reports whether err is an error of the command line.
@@ -116,8 +116,8 @@ func IsUsage(err error) bool {
 	return ok
 }
 
-// IsStopped reports whether a --jq expression was interrupted. Some expressions never end.
-func IsStopped(err error) bool { return errors.Is(err, context.Canceled) }
+// IsInterrupted reports whether a --jq expression was interrupted. Some expressions never end.
+func IsInterrupted(err error) bool { return errors.Is(err, context.Canceled) }
 
 // filterError returns the error for a --jq expression that failed with err.
 func filterError(ctx context.Context, err error) error {
@@ -127,11 +127,11 @@ func filterError(ctx context.Context, err error) error {
 	return usage.New("--jq: "+err.Error(), "the result was received: without --jq it is printed in full")
 }
 
-// tryPrint writes the answer. If the file of -o cannot be written, it prints the answer to standard
+// printOrSave writes the answer. If the file of -o cannot be written, it prints the answer to standard
 // output, so that it is not lost.
-func tryPrint(ctx context.Context, f *Factory, ans Answer) error {
+func printOrSave(ctx context.Context, f *Factory, ans Answer) error {
 	if f.Output == "" {
-		return printOut(ctx, f, ans)
+		return printToStdout(ctx, f, ans)
 	}
 	save, err := fileContent(ctx, f, ans)
 	if err != nil {
@@ -144,7 +144,7 @@ func tryPrint(ctx context.Context, f *Factory, ans Answer) error {
 		return err
 	})
 	if err != nil {
-		_ = printTo(ctx, f, f.Stdout(), f.OutStyle, ans)
+		_ = writeAnswer(ctx, f, f.Stdout(), f.OutStyle, ans)
 		return fmt.Errorf("%s: %w", f.Output, usage.Bare(err))
 	}
 	f.Note(fmt.Sprintf("%s saved to %s", cmp.Or(what, fmt.Sprintf("%d bytes", n)), f.Output))
@@ -157,11 +157,11 @@ func tryPrint(ctx context.Context, f *Factory, ans Answer) error {
 	return nil
 }
 
-// printOut writes the answer to standard output: cut, through a pager, or with pictures on a
+// printToStdout writes the answer to standard output: cut, through a pager, or with pictures on a
 // terminal. An answer with pictures is not paged.
-func printOut(ctx context.Context, f *Factory, ans Answer) error {
+func printToStdout(ctx context.Context, f *Factory, ans Answer) error {
 	if f.maxChars > 0 {
-		return printCut(ctx, f, ans)
+		return printTruncated(ctx, f, ans)
 	}
 	st := f.OutStyle
 	plain := !f.JSON && !f.Wire && f.Jq == ""
@@ -169,13 +169,13 @@ func printOut(ctx context.Context, f *Factory, ans Answer) error {
 		st.Canvas = f.Canvas(ctx)
 	}
 	if ctx.Err() != nil && st.Canvas != (term.Canvas{}) {
-		return Exit(f.Afterwards(wire.Outcome{Kind: wire.Signal, Text: "interrupted"}))
+		return Exit(f.MarkAnswered(wire.Outcome{Kind: wire.Signal, Text: "interrupted"}))
 	}
 	if f.Pager() == nil || st.Canvas.By != term.NoPictures {
-		return printTo(ctx, f, f.Stdout(), st, ans)
+		return writeAnswer(ctx, f, f.Stdout(), st, ans)
 	}
 	var b bytes.Buffer
-	err := printTo(ctx, f, &b, st, ans)
+	err := writeAnswer(ctx, f, &b, st, ans)
 	return cmp.Or(err, f.WritePaged(b.Bytes()))
 }
 
@@ -189,11 +189,11 @@ func fileContent(
 ) (save func(io.Writer) (what string, err error), err error) {
 	st := term.Style{Width: 80}
 	if f.Jq == "" && f.JSON && ans.Result != nil {
-		return func(w io.Writer) (string, error) { return "", printTo(ctx, f, w, st, ans) }, nil
+		return func(w io.Writer) (string, error) { return "", writeAnswer(ctx, f, w, st, ans) }, nil
 	}
 	if f.JSON || f.Wire || f.Jq != "" || ans.Result == nil {
 		var b bytes.Buffer
-		err := printTo(ctx, f, &b, st, ans)
+		err := writeAnswer(ctx, f, &b, st, ans)
 		return func(w io.Writer) (string, error) {
 			_, err := b.WriteTo(w)
 			return "", err
@@ -202,8 +202,8 @@ func fileContent(
 	return render.Payload(ans.Method, ans.Result)
 }
 
-// printTo writes the answer to w in the form that the flags select.
-func printTo(ctx context.Context, f *Factory, w io.Writer, st term.Style, ans Answer) error {
+// writeAnswer writes the answer to w in the form that the flags select.
+func writeAnswer(ctx context.Context, f *Factory, w io.Writer, st term.Style, ans Answer) error {
 	switch {
 	case f.Jq != "":
 		return applyJQ(ctx, f, w, st, ans)
@@ -250,8 +250,8 @@ func applyJQ(ctx context.Context, f *Factory, w io.Writer, st term.Style, ans An
 	return nil
 }
 
-// OneDocument reports whether the output is JSON, whole or filtered.
-func (f *Factory) OneDocument() bool { return f.JSON || f.Wire || f.Jq != "" }
+// PrintsJSON reports whether the output is JSON, whole or filtered.
+func (f *Factory) PrintsJSON() bool { return f.JSON || f.Wire || f.Jq != "" }
 
 // WriteOut calls write with the file of -o or with standard output. For a terminal it removes
 // control sequences.
@@ -294,13 +294,13 @@ func (f *Factory) LineError(err error) error {
 	if err == nil || f.StdoutError() != nil {
 		return f.StdoutError()
 	}
-	if IsStopped(err) {
-		return Exit(f.Afterwards(wire.Outcome{Kind: wire.Signal, Text: "interrupted"}))
+	if IsInterrupted(err) {
+		return Exit(f.MarkAnswered(wire.Outcome{Kind: wire.Signal, Text: "interrupted"}))
 	}
 	if IsUsage(err) {
 		return Exit(usage.Outcome(err))
 	}
-	return f.Unwritten("writing the result", err)
+	return f.WriteError("writing the result", err)
 }
 
 // Stdout returns the writer for a command's answer. All other output goes to Stderr.
@@ -318,9 +318,9 @@ func (w *answerWriter) Write(b []byte) (int, error) {
 	w.f.Record.WriteWaiting()
 	n, err := w.w.Write(b)
 	if console.IsBrokenPipe(err) {
-		_ = w.f.noteLost(stdoutClosed)
+		_ = w.f.storeWriteFailure(stdoutClosed)
 	} else if err != nil {
-		_ = w.f.noteLost(w.f.Afterwards(usage.LocalIO("writing the result", err)))
+		_ = w.f.storeWriteFailure(w.f.MarkAnswered(usage.LocalIO("writing the result", err)))
 	}
 	return n, err
 }

@@ -53,13 +53,13 @@ func (f *Factory) ReadRedactFile() error {
 		}
 		r.line = i + 1
 		f.redactions = append(f.redactions, r)
-		r.hide(f)
+		r.applyTo(f)
 	}
 	return nil
 }
 
-// hide makes f hide the value or what matches the pattern.
-func (r redaction) hide(f *Factory) {
+// applyTo makes f hide the value or what matches the pattern.
+func (r redaction) applyTo(f *Factory) {
 	switch {
 	case r.pattern != nil:
 		f.Secrets.Hide(r.pattern)

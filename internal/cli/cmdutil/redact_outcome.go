@@ -66,15 +66,15 @@ func (f *Factory) LearnEnvironment() {
 	}
 }
 
-// HideIn makes a recording hide the secrets that are known now. They were perhaps not known when it
+// HideSecretsIn makes a recording hide the secrets that are known now. They were perhaps not known when it
 // was recorded.
-func (f *Factory) HideIn(c *rows.Capture) {
+func (f *Factory) HideSecretsIn(c *rows.Capture) {
 	f.LearnEnvironment()
 	c.Hide(&f.Secrets)
 }
 
-// HideRows hides the secrets in table rows if --redact-file lists any.
-func (f *Factory) HideRows(rows []*rows.Row) []*rows.Row {
+// HideSecretsInRows hides the secrets in table rows if --redact-file lists any.
+func (f *Factory) HideSecretsInRows(rows []*rows.Row) []*rows.Row {
 	if len(f.redactions) > 0 {
 		for _, row := range rows {
 			row.Hide(&f.Secrets)

@@ -20,9 +20,9 @@ type ReportFile struct {
 // ReportFiles are the reports of one command.
 type ReportFiles []ReportFile
 
-// Settle returns an error if two reports go to standard output. document is set if --json goes
+// CheckStdout returns an error if two reports go to standard output. document is set if --json goes
 // there.
-func (files ReportFiles) Settle(document bool) error {
+func (files ReportFiles) CheckStdout(document bool) error {
 	onStdout := ""
 	if document {
 		onStdout = "--json"
@@ -64,14 +64,14 @@ func (files ReportFiles) WithholdSARIF(f *Factory) ReportFiles {
 	return files
 }
 
-// Writable returns a failure for the first file that cannot be written. Commands call it before
+// CheckWritable returns a failure for the first file that cannot be written. Commands call it before
 // they send anything.
-func (files ReportFiles) Writable() wire.Outcome {
+func (files ReportFiles) CheckWritable() wire.Outcome {
 	for _, file := range files {
 		if file.Name == "" || file.Name == "-" {
 			continue
 		}
-		if out := WritableAs(file.Flag, file.Name); !out.OK() {
+		if out := CheckWritable(file.Flag, file.Name); !out.OK() {
 			return out
 		}
 	}

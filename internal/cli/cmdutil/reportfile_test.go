@@ -38,7 +38,7 @@ func TestReportsOnStdout(t *testing.T) {
 		{named("--junit", "-"), true, "only one report can go to stdout: --json or --junit -", "--junit"},
 	} {
 		got := ""
-		if err := c.files.Settle(c.document); err != nil {
+		if err := c.files.CheckStdout(c.document); err != nil {
 			got = err.Error()
 		}
 		first := ""
@@ -60,7 +60,7 @@ func TestReportsInFiles(t *testing.T) {
 	f.Now, f.Getenv = time.Now, func(string) string { return "" }
 	f.SettleStyles()
 	files := named("--junit", junit, "--sarif", sarif, "--badge", "", "--markdown", "-")
-	if out := files.Writable(); !out.OK() {
+	if out := files.CheckWritable(); !out.OK() {
 		t.Fatal(out.Text)
 	}
 	files = files.WithholdSARIF(f)
@@ -86,7 +86,7 @@ func TestReportsInFiles(t *testing.T) {
 // A file that cannot be written is known before anything is sent.
 func TestFilesThatCannotBeWritten(t *testing.T) {
 	files := named("--junit", "-", "--sarif", filepath.Join(t.TempDir(), "none", "x"))
-	if out := files.Writable(); out.Kind != wire.LocalIO || !strings.HasPrefix(out.Text, "--sarif: no such directory: ") {
+	if out := files.CheckWritable(); out.Kind != wire.LocalIO || !strings.HasPrefix(out.Text, "--sarif: no such directory: ") {
 		t.Errorf("got %q %q", out.Kind, out.Text)
 	}
 	if err := files.Write(); KindOf(err) != wire.LocalIO {

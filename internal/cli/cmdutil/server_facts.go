@@ -27,9 +27,9 @@ func (f *Factory) WriteServer(w io.Writer, st term.Style, s target.Server) error
 	return term.Facts(w, st, host.ServerFacts(&f.Env, s))
 }
 
-// HeldWord describes a kept server process, the process that keeps it, and when it stops. Returns
+// KeepaliveText describes a kept server process, the process that keeps it, and when it stops. Returns
 // "" if the server is not kept.
-func HeldWord(c *connect.Conn) string {
+func KeepaliveText(c *connect.Conn) string {
 	f, ok := c.Keepalive()
 	if !ok {
 		return ""
@@ -47,13 +47,13 @@ func HeldWord(c *connect.Conn) string {
 	)
 }
 
-// TransportWords are the names of transports for people.
-var TransportWords = map[transport.Name]string{
+// TransportNames are the names of transports for people.
+var TransportNames = map[transport.Name]string{
 	transport.StreamableHTTP: "Streamable HTTP", transport.HTTPSSE: "HTTP+SSE (deprecated)", transport.Stdio: "stdio",
 }
 
-// SessionWord describes whether the server keeps a session, without its id.
-func SessionWord(c *connect.Conn) string {
+// SessionText describes whether the server keeps a session, without its id.
+func SessionText(c *connect.Conn) string {
 	id := c.Memory().SessionID
 	if id != "" {
 		return ", session " + redact.Redacted(id)

@@ -18,13 +18,13 @@ import (
 
 // ListenLimits are the flags --for and --count of a command that listens. 0 is no limit.
 type ListenLimits struct {
-	time  time.Duration
-	Count int
+	duration time.Duration
+	Count    int
 }
 
 // Flags declares the flags. what names the things that --count counts.
 func (p *ListenLimits) Flags(f *pflag.FlagSet, what string) {
-	f.Var((*Seconds)(&p.time), "for", "stop after this time")
+	f.Var((*Seconds)(&p.duration), "for", "stop after this time")
 	f.IntVar(&p.Count, "count", 0, "stop after N "+what)
 }
 
@@ -35,8 +35,8 @@ func (p *ListenLimits) Check() error {
 	return nil
 }
 
-// errEnough is the cause of a context that --for or --count ended.
-var errEnough = errors.New("done")
+// errLimitReached is the cause of a context that --for or --count ended.
+var errLimitReached = errors.New("done")
 
 // A Notice is a notification with its time of arrival.
 type Notice struct {
@@ -73,8 +73,8 @@ func (e *NoticeQueue) Add(m *wire.Message) {
 
 // A Subscription is a running request that listens for notifications.
 type Subscription struct {
-	Ctx    context.Context
-	Enough func()
+	Ctx  context.Context
+	Stop func()
 	// Ended receives the outcome, once.
 	Ended chan wire.Outcome
 }
@@ -83,16 +83,16 @@ type Subscription struct {
 // called.
 func StartListening(ctx context.Context, c *connect.Conn, l client.ListenRequest, until ListenLimits) Subscription {
 	ctx, cancel := context.WithCancelCause(ctx)
-	sub := Subscription{Ctx: ctx, Enough: func() { cancel(errEnough) }, Ended: make(chan wire.Outcome, 1)}
-	l.Began = until.startOnAgreement(l.Began, sub.Enough)
+	sub := Subscription{Ctx: ctx, Stop: func() { cancel(errLimitReached) }, Ended: make(chan wire.Outcome, 1)}
+	l.Began = until.startTimerOnAgreement(l.Began, sub.Stop)
 	go func() { sub.Ended <- c.Listen(ctx, l) }()
 	return sub
 }
 
-// Ending returns the outcome of the command for the outcome of the request: OK if Enough was called
+// CommandOutcome returns the outcome of the command for the outcome of the request: OK if Enough was called
 // or the time was up, and no text after Ctrl-C.
-func (on Subscription) Ending(out wire.Outcome) wire.Outcome {
-	if context.Cause(on.Ctx) == errEnough {
+func (on Subscription) CommandOutcome(out wire.Outcome) wire.Outcome {
+	if context.Cause(on.Ctx) == errLimitReached {
 		return wire.Outcome{}
 	}
 	if out.Kind == wire.Signal {
@@ -114,7 +114,7 @@ func EachNotification(
 	take func(Notice) (int, error),
 ) (wire.Outcome, error) {
 	sub := StartListening(ctx, c, l, until)
-	defer sub.Enough()
+	defer sub.Stop()
 	defer e.Stop()
 	left := cmp.Or(until.Count, math.MaxInt)
 	failed := error(nil)
@@ -125,17 +125,17 @@ func EachNotification(
 			left -= n
 		}
 		if left <= 0 || failed != nil {
-			sub.Enough()
+			sub.Stop()
 		}
 	}
-	unread := time.NewTicker(UnreadEvery)
+	unread := time.NewTicker(StdoutPollInterval)
 	defer unread.Stop()
 	for {
 		select {
 		case <-unread.C:
 			failed = cmp.Or(failed, f.StdoutClosed())
 			if failed != nil {
-				sub.Enough()
+				sub.Stop()
 			}
 		case m := <-e.notices:
 			count(m)
@@ -143,39 +143,39 @@ func EachNotification(
 			for len(e.notices) > 0 {
 				count(<-e.notices)
 			}
-			return sub.Ending(out), failed
+			return sub.CommandOutcome(out), failed
 		}
 	}
 }
 
-// minPatience is the shortest time that a server gets to agree, however short --for is.
-const minPatience = 5 * time.Second
+// minAgreementTimeout is the shortest time that a server gets to agree, however short --for is.
+const minAgreementTimeout = 5 * time.Second
 
-// Patience returns how long a server may take to agree to listen. With --for that is about as long,
+// AgreementTimeout returns how long a server may take to agree to listen. With --for that is about as long,
 // unless --timeout is set. 0 means the default.
-func (p ListenLimits) Patience(idle time.Duration) time.Duration {
-	if d := p.time; d > 0 && idle == 0 {
-		return max(d, minPatience)
+func (p ListenLimits) AgreementTimeout(idle time.Duration) time.Duration {
+	if d := p.duration; d > 0 && idle == 0 {
+		return max(d, minAgreementTimeout)
 	}
 	return 0
 }
 
-// startOnAgreement returns began, extended to start the time when the server agrees for the first
+// startTimerOnAgreement returns began, extended to start the time when the server agrees for the first
 // time.
-func (p ListenLimits) startOnAgreement(
+func (p ListenLimits) startTimerOnAgreement(
 	began func(client.SubscriptionFilter),
 	enough func(),
 ) func(client.SubscriptionFilter) {
 	var once sync.Once
 	return func(agreed client.SubscriptionFilter) {
-		once.Do(func() { p.Begin(enough) })
+		once.Do(func() { p.StartTimer(enough) })
 		began(agreed)
 	}
 }
 
-// Begin calls enough after the time of --for, if it is set.
-func (p ListenLimits) Begin(enough func()) {
-	if d := p.time; d > 0 {
+// StartTimer calls enough after the time of --for, if it is set.
+func (p ListenLimits) StartTimer(enough func()) {
+	if d := p.duration; d > 0 {
 		time.AfterFunc(d, enough)
 	}
 }

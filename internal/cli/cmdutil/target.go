@@ -8,9 +8,9 @@ import (
 	"mcpc/internal/usage"
 )
 
-// WithoutURL removes the first URL from the words of a command and uses it as the server, as with
+// UseURL removes the first URL from the words of a command and uses it as the server, as with
 // -s. Without a URL it returns words unchanged.
-func (f *Factory) WithoutURL(words, argv []string) (others []string, err error) {
+func (f *Factory) UseURL(words, argv []string) (others []string, err error) {
 	at := slices.IndexFunc(words, IsURL)
 	if at < 0 {
 		return words, nil
@@ -22,12 +22,12 @@ func (f *Factory) WithoutURL(words, argv []string) (others []string, err error) 
 	if slices.ContainsFunc(others, IsURL) {
 		return nil, usage.New("two servers are given", "use only one of them")
 	}
-	return others, f.GoTo(words[at], argv)
+	return others, f.SetServer(words[at], argv)
 }
 
-// GoTo sets the server that a word of the command names. Returns an error if -s or argv names one
+// SetServer sets the server that a word of the command names. Returns an error if -s or argv names one
 // too.
-func (f *Factory) GoTo(server string, argv []string) error {
+func (f *Factory) SetServer(server string, argv []string) error {
 	if f.ServerGiven {
 		return usage.New("two servers are given: "+redact.RedactURL(server)+" and one with -s", "use only one of them")
 	}

@@ -34,8 +34,8 @@ func (o *TraceOptions) AddFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.uriNames, "otlp-uri-names", false, "add the URI of a resource to the names of spans")
 }
 
-// closeWithin limits how long the end of a command waits for the collector.
-const closeWithin = 3 * time.Second
+// closeTimeout limits how long the end of a command waits for the collector.
+const closeTimeout = 3 * time.Second
 
 // A traceExport sends the telemetry of a running command.
 type traceExport struct {
@@ -80,8 +80,8 @@ func (o *TraceOptions) StartCommand(f *Factory, name string) error {
 		_, _ = rand.Read(next.Span[:])
 		return next.Meta(f.Getenv("BAGGAGE"))
 	}
-	e.start(o.builder(f, e, telemetry.Options{ContextIsOwnSpan: true, Parent: own, Target: f.Server}))
-	f.Ending = func(ended ExitError) {
+	e.start(o.sampledSpanOptions(f, e, telemetry.Options{ContextIsOwnSpan: true, Parent: own, Target: f.Server}))
+	f.OnExit = func(ended ExitError) {
 		if out := ended.Outcome; !out.OK() {
 			e.live.Fail(nil, out.Kind, out.Text, f.Now())
 			root.Failed = true
@@ -93,7 +93,7 @@ func (o *TraceOptions) StartCommand(f *Factory, name string) error {
 		if root.Sampled {
 			e.exporter.Span(root)
 		}
-		e.end()
+		e.close()
 	}
 	return nil
 }
@@ -105,8 +105,8 @@ func (o *TraceOptions) StartRelay(f *Factory, target string) (end func(), err er
 	if e == nil {
 		return func() {}, err
 	}
-	e.start(o.builder(f, e, telemetry.Options{IsRelay: true, Target: target}))
-	return e.end, nil
+	e.start(o.sampledSpanOptions(f, e, telemetry.Options{IsRelay: true, Target: target}))
+	return e.close, nil
 }
 
 // readExport reads the settings. It returns nil without --otlp.
@@ -118,8 +118,8 @@ func (o *TraceOptions) readExport(f *Factory) (*traceExport, error) {
 	return &traceExport{f: f, config: config}, nil
 }
 
-// Given reports whether --otlp is set.
-func (o *TraceOptions) Given() bool { return o.endpoint != "" }
+// IsSet reports whether --otlp is set.
+func (o *TraceOptions) IsSet() bool { return o.endpoint != "" }
 
 // Config reads the settings of --otlp, and warns about environment variables that it ignores.
 func (o *TraceOptions) Config(f *Factory) (send.Config, error) {
@@ -134,8 +134,8 @@ func (o *TraceOptions) Config(f *Factory) (send.Config, error) {
 	return config, err
 }
 
-// TelemetrySending returns the options of an Exporter of this program.
-func (f *Factory) TelemetrySending() send.Options {
+// TelemetryOptions returns the options of an Exporter of this program.
+func (f *Factory) TelemetryOptions() send.Options {
 	return send.Options{
 		Now:       f.Now,
 		Proxy:     http.ProxyFromEnvironment,
@@ -154,8 +154,8 @@ func (f *Factory) TelemetryResource() otlp.Resource {
 	}}
 }
 
-// Builder returns b with the settings of the flags.
-func (o *TraceOptions) Builder(f *Factory, b telemetry.Options) telemetry.Options {
+// SpanOptions returns b with the settings of the flags.
+func (o *TraceOptions) SpanOptions(f *Factory, b telemetry.Options) telemetry.Options {
 	b.Content = o.content
 	b.URINames = o.uriNames
 	b.Hide = f.Secrets.Frame
@@ -163,17 +163,17 @@ func (o *TraceOptions) Builder(f *Factory, b telemetry.Options) telemetry.Option
 	return b
 }
 
-// builder returns the options of a Builder that samples as the settings of e say.
-func (o *TraceOptions) builder(f *Factory, e *traceExport, b telemetry.Options) telemetry.Options {
+// sampledSpanOptions returns the options of a Builder that samples as the settings of e say.
+func (o *TraceOptions) sampledSpanOptions(f *Factory, e *traceExport, b telemetry.Options) telemetry.Options {
 	b.Sample = func(trace otlp.TraceID, parent telemetry.Context) bool {
 		return e.config.Sampler.Sample(trace, parent.IsValid(), parent.Sampled)
 	}
-	return o.Builder(f, b)
+	return o.SpanOptions(f, b)
 }
 
 // start opens the exporter, and sets f.Trace so that it receives the frames.
 func (e *traceExport) start(b telemetry.Options) {
-	sending := e.f.TelemetrySending()
+	sending := e.f.TelemetryOptions()
 	metrics := &telemetry.Metrics{Start: e.f.Now()}
 	sending.Collect = func(now time.Time) []otlp.Histogram { return metrics.Collect(now, e.config.Delta) }
 	if b.IsRelay && !e.f.Record.Quiet.Load() { // not for a tap: its stderr belongs to the server
@@ -188,10 +188,10 @@ func (e *traceExport) start(b telemetry.Options) {
 	e.f.Trace.Fail = func(o wire.Outcome) { e.live.Fail(o.ID, o.Kind, e.f.Secrets.Text(o.Text), e.f.Now()) }
 }
 
-// end sends the waiting spans and metrics, and warns about what could not be sent.
-func (e *traceExport) end() {
+// close sends the waiting spans and metrics, and warns about what could not be sent.
+func (e *traceExport) close() {
 	lost := e.live.Close(e.f.Now())
-	ctx, stop := context.WithTimeout(context.Background(), closeWithin)
+	ctx, stop := context.WithTimeout(context.Background(), closeTimeout)
 	defer stop()
 	report := e.exporter.Close(ctx)
 	if lost > 0 {
@@ -203,15 +203,15 @@ func (e *traceExport) end() {
 		counts send.Counts
 		one    string
 	}{{report.Spans, "span"}, {report.Metrics, "metric point"}} {
-		if text := unsent(part.counts, part.one); text != "" {
+		if text := describeUnsent(part.counts, part.one); text != "" {
 			e.f.Warn(strings.TrimSuffix("telemetry: "+text+": "+report.Problem, ": "))
 		}
 	}
 }
 
-// unsent describes how many spans or points did not reach the collector, and why. Returns "" if all
+// describeUnsent describes how many spans or points did not reach the collector, and why. Returns "" if all
 // did.
-func unsent(c send.Counts, one string) string {
+func describeUnsent(c send.Counts, one string) string {
 	missing := c.Dropped + c.Rejected + c.Failed
 	if missing == 0 {
 		return ""

@@ -25,8 +25,8 @@ func (l *frameLog) all() []wire.Frame {
 	return slices.Clone(l.frames)
 }
 
-// Empty drops the frames.
-func (l *frameLog) Empty() {
+// Clear drops the frames.
+func (l *frameLog) Clear() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.frames = nil
@@ -51,9 +51,9 @@ func (f *Factory) ShowTraffic(verbose int, explain bool) {
 	f.Watch.Store(&tap)
 }
 
-// hintAtRecord prints a hint at the recorded exchange if the recording explains the outcome, a
+// hintAtRecording prints a hint at the recorded exchange if the recording explains the outcome, a
 // person reads it, and the traffic was not shown.
-func (f *Factory) hintAtRecord(ended wire.Kind) {
+func (f *Factory) hintAtRecording(ended wire.Kind) {
 	shown := f.Explain || f.Verbose > 0 || !f.ErrStyle.Terminal || f.JSON || f.Wire
 	if r := &f.Record; shown || r.Ring == nil || r.Run() == 0 || !r.Crossed.Load() {
 		return
@@ -64,9 +64,9 @@ func (f *Factory) hintAtRecord(ended wire.Kind) {
 	}
 }
 
-// Explained prints the exchanges of the methods that the command is about, if --explain is set, and
+// PrintExplanation prints the exchanges of the methods that the command is about, if --explain is set, and
 // notes which requests it leaves out. If none of these methods was sent, it prints all exchanges.
-func Explained(ctx context.Context, f *Factory, methods ...string) {
+func PrintExplanation(ctx context.Context, f *Factory, methods ...string) {
 	if !f.Explain {
 		return
 	}

@@ -43,14 +43,14 @@ func TestExplainedExchanges(t *testing.T) {
 		exchange(f, "1", "initialize")
 		exchange(f, "2", "tools/list")
 		exchange(f, "3", "tools/call")
-		Explained(t.Context(), f, strings.Fields(c.methods)...)
+		PrintExplanation(t.Context(), f, strings.Fields(c.methods)...)
 		got := strings.ReplaceAll(stderr.String(), `": "`, `":"`)
 		if !strings.Contains(got, c.note) || !strings.Contains(got, c.has) || strings.Contains(got, c.not) {
 			t.Errorf("%s: got %s", c.methods, got)
 		}
 	}
 	f, _, stderr := answering(t)
-	if Explained(t.Context(), f, "x"); stderr.Len() > 0 {
+	if PrintExplanation(t.Context(), f, "x"); stderr.Len() > 0 {
 		t.Errorf("without --explain: %s", stderr)
 	}
 	f.ShowTraffic(1, false)

@@ -20,18 +20,18 @@ import (
 // minChars is the smallest --max-chars: a shorter text says too little.
 const minChars = 100
 
-// printCut writes at most --max-chars characters of the answer to standard output. It notes on
+// printTruncated writes at most --max-chars characters of the answer to standard output. It notes on
 // standard error what is missing and how to get it.
-func printCut(ctx context.Context, f *Factory, ans Answer) error {
+func printTruncated(ctx context.Context, f *Factory, ans Answer) error {
 	var cut render.Truncation
 	var err error
 	switch {
 	case f.Jq != "":
-		cut, err = filterCut(ctx, f, ans)
+		cut, err = printFilteredTruncated(ctx, f, ans)
 	case f.JSON:
-		cut, err = f.printJSONCut(ans.Result, f.maxChars)
+		cut, err = f.printTruncatedJSON(ans.Result, f.maxChars)
 	default:
-		cut, err = f.printTextCut(ans)
+		cut, err = f.printTruncatedText(ans)
 	}
 	if errors.Is(err, render.ErrTooManyNames) {
 		return usage.New(
@@ -46,8 +46,8 @@ func printCut(ctx context.Context, f *Factory, ans Answer) error {
 	return err
 }
 
-// printJSONCut writes at most limit characters of a JSON text.
-func (f *Factory) printJSONCut(raw []byte, limit int) (render.Truncation, error) {
+// printTruncatedJSON writes at most limit characters of a JSON text.
+func (f *Factory) printTruncatedJSON(raw []byte, limit int) (render.Truncation, error) {
 	short, cut, err := render.TruncateJSON(raw, limit)
 	if err != nil {
 		return cut, err
@@ -55,9 +55,9 @@ func (f *Factory) printJSONCut(raw []byte, limit int) (render.Truncation, error)
 	return cut, render.JSON(f.Stdout(), f.OutStyle, short)
 }
 
-// printTextCut writes at most --max-chars characters of the text for people. A text that is cut has
+// printTruncatedText writes at most --max-chars characters of the text for people. A text that is cut has
 // no colours and pictures. Bytes that are not UTF-8 are escaped as for a terminal.
-func (f *Factory) printTextCut(ans Answer) (render.Truncation, error) {
+func (f *Factory) printTruncatedText(ans Answer) (render.Truncation, error) {
 	st := f.OutStyle
 	var b bytes.Buffer
 	if err := ans.Human(&b, st); err != nil {
@@ -78,8 +78,8 @@ func (f *Factory) printTextCut(ans Answer) (render.Truncation, error) {
 	return cut, err
 }
 
-// filterCut runs the jq expression, and cuts its values so that together they fit.
-func filterCut(ctx context.Context, f *Factory, ans Answer) (all render.Truncation, err error) {
+// printFilteredTruncated runs the jq expression, and cuts its values so that together they fit.
+func printFilteredTruncated(ctx context.Context, f *Factory, ans Answer) (all render.Truncation, err error) {
 	program, err := jq.Compile(f.Jq)
 	if err != nil {
 		return all, usage.New("--jq: "+err.Error(), "")
@@ -100,7 +100,7 @@ func filterCut(ctx context.Context, f *Factory, ans Answer) (all render.Truncati
 			text, cut = render.TruncateText(text, left)
 			_, err = fmt.Fprintln(f.Stdout(), strings.TrimSuffix(f.cleanText(text), "\n"))
 		} else if left > 0 {
-			cut, err = f.printJSONCut(v, left)
+			cut, err = f.printTruncatedJSON(v, left)
 		}
 		if errors.Is(err, render.ErrTooManyNames) && i > 0 {
 			left = 0 // the values before fit; the others are counted only

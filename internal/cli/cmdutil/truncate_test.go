@@ -48,7 +48,7 @@ func TestPrintedForms(t *testing.T) {
 	} {
 		f, stdout, _ := answering(t, strings.Fields(c.words)...)
 		err := Show(t.Context(), f, wire.Outcome{}, document(`{"a":[1,"x"]}`))
-		if got := exitOf(err).Outcome; stdout.String() != c.stdout || got.Kind != c.kind ||
+		if got := exitErrorOf(err).Outcome; stdout.String() != c.stdout || got.Kind != c.kind ||
 			!strings.HasPrefix(got.Text, c.text) {
 			t.Errorf("%s: got %q, %q %q", c.words, stdout, got.Kind, got.Text)
 		}
@@ -169,7 +169,7 @@ func TestObjectsThatCannotBeCut(t *testing.T) {
 	}
 	f, _, _ := answering(t, "--json", "--max-chars", "100")
 	err := Print(t.Context(), f, document("{"+strings.Join(members, ",")+"}"))
-	if got := exitOf(err).Outcome; got.Kind != wire.Usage || !strings.Contains(got.Text, "cannot be cut to 100") {
+	if got := exitErrorOf(err).Outcome; got.Kind != wire.Usage || !strings.Contains(got.Text, "cannot be cut to 100") {
 		t.Errorf("got %q %q", got.Kind, got.Text)
 	}
 }

@@ -27,12 +27,12 @@ func TestWritableFiles(t *testing.T) {
 		{filepath.Join(dir, "none", "x"), "--x: no such directory: " + filepath.Join(dir, "none"), ""},
 		{filepath.Join(file, "x"), "--x: no such directory: " + file, ""},
 	} {
-		out := WritableAs("--x", c.name)
+		out := CheckWritable("--x", c.name)
 		if out.OK() != (c.text == "") || out.Text != c.text || string(out.Hint) != c.hint {
 			t.Errorf("%s: got %q %q %q", c.name, out.Kind, out.Text, out.Hint)
 		}
 	}
-	if out := Writable(dir); !strings.HasPrefix(out.Text, "-o: ") {
+	if out := CheckOutput(dir); !strings.HasPrefix(out.Text, "-o: ") {
 		t.Errorf("got %q", out.Text)
 	}
 	if all, _ := os.ReadDir(dir); len(all) != 1 {
@@ -70,7 +70,7 @@ func TestFilesAreReplacedAsAWhole(t *testing.T) {
 func TestFilesThatAreAddedTo(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	for _, text := range []string{"a", "b"} {
-		if out := AppendableAs("--save", file); !out.OK() {
+		if out := CheckAppendable("--save", file); !out.OK() {
 			t.Fatal(out.Text)
 		}
 		if err := AppendTo(file, []byte(text)); err != nil {
@@ -86,7 +86,7 @@ func TestFilesThatAreAddedTo(t *testing.T) {
 	if err := AppendTo(filepath.Join(file, "x"), nil); err == nil {
 		t.Error("a file is a directory")
 	}
-	if out := AppendableAs("--save", filepath.Dir(file)); out.Kind != wire.LocalIO {
+	if out := CheckAppendable("--save", filepath.Dir(file)); out.Kind != wire.LocalIO {
 		t.Errorf("got %q", out.Kind)
 	}
 	if ShownFile("-") != "stdin" || ShownFile("x") != "x" {

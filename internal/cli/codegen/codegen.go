@@ -129,7 +129,7 @@ func runCodegen(ctx context.Context, f *cmdutil.Factory, o codegenOptions) error
 		_, err := w.Write(code)
 		return err
 	}); err != nil {
-		return f.Unwritten("writing the code", usage.Bare(err))
+		return f.WriteError("writing the code", usage.Bare(err))
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func readAccepted(f *cmdutil.Factory, o judgeOptions) (a accepted, err error) {
 	if o.writeAccept == "" {
 		return a, nil
 	}
-	if out := cmdutil.AppendableAs("--write-accept", o.writeAccept); !out.OK() {
+	if out := cmdutil.CheckAppendable("--write-accept", o.writeAccept); !out.OK() {
 		return a, cmdutil.Exit(out)
 	}
 	a.text, err = f.Env.ReadFile(o.writeAccept, maxAcceptFile)

@@ -29,7 +29,7 @@ func runLock(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 	name := cmp.Or(f.Output, lockfile.Name)
 	f.Output = "" // the report goes to stdout
 	l := &loader{f}
-	if out := cmdutil.WritableAs("-o", name); !out.OK() {
+	if out := cmdutil.CheckWritable("-o", name); !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	before, err := readExistingLock(f, name)

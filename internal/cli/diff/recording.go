@@ -28,7 +28,7 @@ func (l *loader) loadRecording(src source) (side, error) {
 	}
 	defer c.Close()
 	recorded.Warn(l.f, c)
-	l.f.HideIn(c)
+	l.f.HideSecretsIn(c)
 	selected := []*rows.Row{row}
 	match := ringWord().FindStringSubmatch(src.text)
 	namesRun := match != nil && match[2] == "" // without the number of an exchange

@@ -27,7 +27,7 @@ func (o *diffOptions) checkWritable(f *cmdutil.Factory) error {
 	if o.show.markdown == "-" {
 		return nil
 	}
-	return cmdutil.Exit(cmdutil.WritableAs("--markdown", o.show.markdown))
+	return cmdutil.Exit(cmdutil.CheckWritable("--markdown", o.show.markdown))
 }
 
 // finish writes the report in all requested formats and returns the verdict as an error.

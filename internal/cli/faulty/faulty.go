@@ -145,7 +145,7 @@ func (o *Options) start(f *cmdutil.Factory, link proxy.Link, live bool) (*Faults
 		}
 	}
 	if o.report != "" && o.report != "-" {
-		if out := cmdutil.WritableAs("--fault-report", o.report); !out.OK() {
+		if out := cmdutil.CheckWritable("--fault-report", o.report); !out.OK() {
 			return nil, cmdutil.Exit(out)
 		}
 	}

@@ -79,7 +79,7 @@ Names with characters that are special to the shell are omitted.`,
 				return err
 			})
 			if err != nil {
-				return f.Unwritten("writing the script", usage.Bare(err))
+				return f.WriteError("writing the script", usage.Bare(err))
 			}
 			return nil
 		},

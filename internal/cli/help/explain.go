@@ -140,7 +140,7 @@ func writeGlossary(w io.Writer, st term.Style, entries []glossary.Entry, groups 
 		}
 		if st.Terminal {
 			b.WriteString(g.Heading + "\n")
-			cmdutil.HelpRow(&b, "  ", strings.Join(words, ", "))
+			cmdutil.WriteHelpRow(&b, "  ", strings.Join(words, ", "))
 		}
 	}
 	if st.Terminal {

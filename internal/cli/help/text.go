@@ -19,7 +19,7 @@ import (
 // without a command, else the full help in the pager.
 func Help(f *cmdutil.Factory, cmd *cobra.Command, _ []string) {
 	if f.Shell == nil {
-		_ = cmdutil.FromEnvironment(cmd, f.Getenv) // for MCPC_NO_PAGER: --help runs before prepare
+		_ = cmdutil.SetFlagsFromEnvironment(cmd, f.Getenv) // for MCPC_NO_PAGER: --help runs before prepare
 	}
 	own := cmdutil.BeforeDashes(f.Args)
 	short := slices.Contains(own, "-h") || !cmd.HasParent() && !slices.Contains(own, "help")
@@ -64,21 +64,21 @@ func HelpText(f *cmdutil.Factory, cmd *cobra.Command, short bool) string {
 		switch n := len(more) + len(answers); n {
 		case 0:
 		case 1:
-			cmdutil.HelpRow(&b, "\n", cmd.CommandPath()+" --help shows one more flag.")
+			cmdutil.WriteHelpRow(&b, "\n", cmd.CommandPath()+" --help shows one more flag.")
 		default:
-			cmdutil.HelpRow(&b, "\n", fmt.Sprintf("%s --help shows %d more flags.", cmd.CommandPath(), n))
+			cmdutil.WriteHelpRow(&b, "\n", fmt.Sprintf("%s --help shows %d more flags.", cmd.CommandPath(), n))
 		}
 	} else {
 		helpFlags(&b, "More flags", more)
 		if len(answers) > 0 {
 			b.WriteString("\nFlags that answer server requests (mcpc help answering):\n")
-			cmdutil.HelpRow(&b, "  ", strings.Join(
+			cmdutil.WriteHelpRow(&b, "  ", strings.Join(
 				sliceutil.Map(answers, func(f *pflag.Flag) string { return "--" + f.Name }), ", "))
 		}
 	}
 	if also := SeeAlso[strings.TrimPrefix(cmd.CommandPath(), "mcpc ")]; also != "" {
 		b.WriteString("\n")
-		cmdutil.HelpRow(&b, "See also: ", "mcpc "+strings.ReplaceAll(also, ", ", ", mcpc "))
+		cmdutil.WriteHelpRow(&b, "See also: ", "mcpc "+strings.ReplaceAll(also, ", ", ", mcpc "))
 	}
 	b.WriteString("\nmcpc --help lists the global flags, mcpc help exit-codes the exit codes.\n")
 	return b.String()
@@ -103,11 +103,11 @@ func rootText(groups []cmdutil.Group, root *cobra.Command, short bool) string {
 		if i == 1 {
 			b.WriteString("\n")
 		}
-		cmdutil.HelpRow(&b, fmt.Sprintf("%-26s", g.Head+":"), commandList(of))
+		cmdutil.WriteHelpRow(&b, fmt.Sprintf("%-26s", g.Head+":"), commandList(of))
 	}
 	topics := slices.DeleteFunc(slices.Clone(root.Commands()), func(c *cobra.Command) bool { return !IsTopic(c) })
 	if short {
-		cmdutil.HelpRow(&b, fmt.Sprintf("%-26s", "Topics of mcpc help:"), commandList(topics))
+		cmdutil.WriteHelpRow(&b, fmt.Sprintf("%-26s", "Topics of mcpc help:"), commandList(topics))
 		b.WriteString("\n" + howToName + "\nmcpc --help lists everything, mcpc COMMAND --help one command.\n")
 		return b.String()
 	}
@@ -152,7 +152,7 @@ func helpRows(b *strings.Builder, head string, rows [][2]string) {
 	}
 	fmt.Fprintf(b, "\n%s:\n", head)
 	for _, row := range rows {
-		cmdutil.HelpRow(b, fmt.Sprintf("  %-*s  ", width, row[0]), row[1])
+		cmdutil.WriteHelpRow(b, fmt.Sprintf("  %-*s  ", width, row[0]), row[1])
 	}
 }
 

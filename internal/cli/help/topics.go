@@ -73,7 +73,7 @@ func mockWords() string {
 		if w[1] != "" {
 			does = w[1] + ": " + does
 		}
-		cmdutil.HelpRow(&b, fmt.Sprintf("    %-28s ", w[0]), does)
+		cmdutil.WriteHelpRow(&b, fmt.Sprintf("    %-28s ", w[0]), does)
 	}
 	return b.String()
 }
@@ -83,7 +83,7 @@ func faultWords() string {
 	var b strings.Builder
 	b.WriteString("Actions:\n")
 	for _, a := range proxy.Actions() {
-		cmdutil.HelpRow(&b, fmt.Sprintf("    %-30s ", a.Form), a.Does)
+		cmdutil.WriteHelpRow(&b, fmt.Sprintf("    %-30s ", a.Form), a.Does)
 	}
 	for _, name := range proxy.Presets() {
 		text, _ := proxy.Preset(name)

@@ -175,7 +175,7 @@ func (a *Actor) row(g *cmdutil.Factory, text string) (*rows.Capture, *rows.Row, 
 	if err != nil {
 		return nil, nil, err
 	}
-	g.HideIn(c)
+	g.HideSecretsIn(c)
 	all := c.Rows()
 	i := slices.IndexFunc(all, func(r *rows.Row) bool { return live.KeyOf(r) == key })
 	if i < 0 {

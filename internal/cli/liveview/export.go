@@ -286,7 +286,7 @@ func (a *Actor) copyRun(g *cmdutil.Factory, to io.Writer, keys []live.Key, conte
 		return 0, err
 	}
 	defer c.Close()
-	g.HideIn(c)
+	g.HideSecretsIn(c)
 	selected := map[live.Key]bool{}
 	for _, k := range keys {
 		selected[k] = true

@@ -49,7 +49,7 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 	how := live.Options{
 		Path: o.Path, Now: f.Now, Judge: judge,
 		Open: func(path string) (*rows.Capture, error) { return recorded.OpenFile(f, path) },
-		Hide: func(c *rows.Capture) { f.HideIn(c) },
+		Hide: func(c *rows.Capture) { f.HideSecretsIn(c) },
 	}
 	title := "all recordings"
 	file := false

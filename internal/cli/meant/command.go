@@ -55,7 +55,7 @@ func UnknownCommand(f *cmdutil.Factory, cmd *cobra.Command, args []string) error
 		}
 		return usage.New("a URL is not a command", hint)
 	}
-	hint := cmp.Or(meantByWords(f, cmd, args), cmdutil.RunOf(cmd, " --help")+" shows the commands")
+	hint := cmp.Or(meantByWords(f, cmd, args), cmdutil.CommandHint(cmd, " --help")+" shows the commands")
 	return usage.New(fmt.Sprintf("unknown command %q", args[0]), hint)
 }
 
@@ -74,7 +74,7 @@ func meantByWords(f *cmdutil.Factory, cmd *cobra.Command, args []string) wire.Hi
 	near := suggest.Nearest(args[0], cmdutil.CommandNames(cmd))
 	if cmd.HasParent() {
 		if hint := meant.commandMeant(words, argv); hint != "" || near != "" {
-			return cmp.Or(hint, "did you mean "+cmdutil.RunOf(cmd, " "+near)+"?")
+			return cmp.Or(hint, "did you mean "+cmdutil.CommandHint(cmd, " "+near)+"?")
 		}
 		if s := synonymOf(plainWord(meant.path) + " " + classOf(words)); s != nil {
 			return meant.filled(s.Hint, words, argv)
@@ -94,7 +94,7 @@ func meantByWords(f *cmdutil.Factory, cmd *cobra.Command, args []string) wire.Hi
 		return hint
 	}
 	if near != "" {
-		return "did you mean " + cmdutil.RunOf(cmd, " "+near) + "?"
+		return "did you mean " + cmdutil.CommandHint(cmd, " "+near) + "?"
 	}
 	hint = meantByServer(f, cmd, words)
 	if hint != "" {

@@ -19,7 +19,7 @@ import (
 func UnknownFlag(f *cmdutil.Factory, cmd *cobra.Command, err error) error {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
-		hint := cmdutil.RunOf(cmd, " --help") + " shows the flags"
+		hint := cmdutil.CommandHint(cmd, " --help") + " shows the flags"
 		if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 			for _, example := range missing.GetFlag().Annotations[cmdutil.ExampleAnnotation] {
 				hint = "for example " + wire.Hint(example) + "; " + hint
@@ -73,10 +73,10 @@ func meantByFlag(f *cmdutil.Factory, cmd *cobra.Command, name string, isShort bo
 	case takesArguments:
 		return "arguments have no dashes: " + wire.Hint(
 			name,
-		) + "=VALUE; " + cmdutil.RunOf(
+		) + "=VALUE; " + cmdutil.CommandHint(
 			cmd,
 			" --help",
 		) + " shows the flags"
 	}
-	return cmdutil.RunOf(cmd, " --help") + " shows the flags"
+	return cmdutil.CommandHint(cmd, " --help") + " shows the flags"
 }

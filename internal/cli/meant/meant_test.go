@@ -15,20 +15,20 @@ import (
 
 // someCommands returns the commands that hints name.
 func someCommands() []cmdutil.Group {
-	command := func(use string, is cmdutil.Trait) cmdutil.Maker {
+	command := func(use string, is cmdutil.Trait) cmdutil.CommandMaker {
 		name, _, _ := strings.Cut(use, " ")
 		return cmdutil.Command(name, func(*cmdutil.Factory) *cobra.Command {
 			return &cobra.Command{Use: use, Run: func(*cobra.Command, []string) {}}
 		}, is)
 	}
 	return []cmdutil.Group{
-		{Head: "SERVER", Commands: []cmdutil.Maker{
-			command("list [URL]", cmdutil.Asks|cmdutil.Alone),
-			command("call NAME", cmdutil.Asks), command("info [URL]", cmdutil.Asks|cmdutil.Alone), command("run FILE", cmdutil.Asks),
+		{Head: "SERVER", Commands: []cmdutil.CommandMaker{
+			command("list [URL]", cmdutil.AsksServer|cmdutil.OnlyTakesServer),
+			command("call NAME", cmdutil.AsksServer), command("info [URL]", cmdutil.AsksServer|cmdutil.OnlyTakesServer), command("run FILE", cmdutil.AsksServer),
 		}},
-		{Head: "TRAFFIC", Commands: []cmdutil.Maker{
-			command("log", cmdutil.Local), command("demo", 0),
-			command("grep", cmdutil.Local),
+		{Head: "TRAFFIC", Commands: []cmdutil.CommandMaker{
+			command("log", cmdutil.NeedsState), command("demo", 0),
+			command("grep", cmdutil.NeedsState),
 		}},
 	}
 }

@@ -116,7 +116,7 @@ func ServerCommand(words []string) []string {
 func StartedAmong(f *cmdutil.Factory, cmd *cobra.Command) []string {
 	first := cmd.Flags().Arg(0)
 	at := slices.Index(f.Args, first)
-	if first == "" || at < 0 || cmd.HasParent() && !f.CommandIs(cmd.Name(), cmdutil.Alone|cmdutil.Starts) {
+	if first == "" || at < 0 || cmd.HasParent() && !f.CommandHasTrait(cmd.Name(), cmdutil.OnlyTakesServer|cmdutil.OnlyStartsServer) {
 		return nil
 	}
 	return startedBy(f.Args[at:])
@@ -126,11 +126,11 @@ func StartedAmong(f *cmdutil.Factory, cmd *cobra.Command) []string {
 // uses the last word of argv as the command of mcpc if it is one, else verb, else list. It replaces
 // the arguments with ... if they may contain a secret.
 func CommandStarting(f *cmdutil.Factory, verb string, argv []string) wire.Hint {
-	if last := argv[len(argv)-1]; len(argv) > 1 && f.CommandIs(last, cmdutil.Alone) {
+	if last := argv[len(argv)-1]; len(argv) > 1 && f.CommandHasTrait(last, cmdutil.OnlyTakesServer) {
 		verb = last
 		argv = argv[:len(argv)-1]
 	}
-	if !f.CommandIs(verb, cmdutil.Alone|cmdutil.Starts) {
+	if !f.CommandHasTrait(verb, cmdutil.OnlyTakesServer|cmdutil.OnlyStartsServer) {
 		verb = "list"
 	}
 	line := verb + " -- " + shellwords.Quote(argv[0])
@@ -216,7 +216,7 @@ var flagsOfMCPC = []string{"json", "jq", "wire", "explain", "no-validate", "curl
 // NoteFlagsAfterDashes prints a note if a flag of mcpc is among the arguments of a server's
 // command, where mcpc does not read it.
 func NoteFlagsAfterDashes(f *cmdutil.Factory, cmd *cobra.Command, argv []string) {
-	if len(argv) == 0 || !f.CommandIs(cmd.Name(), cmdutil.Asks) || filepath.Base(argv[0]) == "mcpc" {
+	if len(argv) == 0 || !f.CommandHasTrait(cmd.Name(), cmdutil.AsksServer) || filepath.Base(argv[0]) == "mcpc" {
 		return
 	}
 	for _, word := range argv[1:] {

@@ -164,7 +164,7 @@ func (m meaning) hint(text string, fill func(string) string) (hint wire.Hint) {
 		}
 		line := strings.TrimSpace(part)
 		name, _, _ := strings.Cut(line, " ")
-		if m.there && m.f.CommandIs(name, cmdutil.Asks|cmdutil.Alone) {
+		if m.there && m.f.CommandHasTrait(name, cmdutil.AsksServer|cmdutil.OnlyTakesServer) {
 			hint += wire.RunOnServer(line)
 		} else {
 			hint += wire.Run(line)

@@ -18,7 +18,7 @@ import (
 // server, and returns a usage error for other words.
 func OnlyURL(f *cmdutil.Factory, cmd *cobra.Command, args []string) (argv []string, err error) {
 	words, argv := cmdutil.SplitDash(cmd, args)
-	words, err = f.WithoutURL(words, argv)
+	words, err = f.UseURL(words, argv)
 	if err != nil {
 		return nil, err
 	}
@@ -30,25 +30,25 @@ func NoArguments(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	hint := cmdutil.RunOf(cmd, " --help") + " shows what it takes"
+	hint := cmdutil.CommandHint(cmd, " --help") + " shows what it takes"
 	meant := Synonym(f, cmd.Name(), args[0])
 	switch {
 	case meant != "":
 		hint = meant
-	case f.CommandIs(cmd.Name(), cmdutil.Alone) && args[0] != "demo":
+	case f.CommandHasTrait(cmd.Name(), cmdutil.OnlyTakesServer) && args[0] != "demo":
 		hint = BehindDashes(f, cmd.Name(), args)
 	case cmd.Name() == "proxy" && BeginsCommand(args):
 		hint = "proxy records HTTP, and tap a server's command: " + wire.Run("tap -- "+pasted(startedBy(args)))
 	case cmd.Name() == "demo" && slices.Contains(cmdutil.CommandNames(cmd.Root()), args[0]):
 		hint = "did you mean " + wire.Run("-s demo "+strings.Join(connect.QuotedWords(args), " ")) + "?"
 	case cmd.Flag("to") != nil && cmdutil.IsURL(args[0]):
-		hint = cmdutil.RunOf(cmd, " --to "+shellwords.Quote(args[0]))
+		hint = cmdutil.CommandHint(cmd, " --to "+shellwords.Quote(args[0]))
 	case cmd.Flag("script") != nil:
-		hint = cmdutil.RunOf(cmd, " --script "+shellwords.Quote(args[0]))
+		hint = cmdutil.CommandHint(cmd, " --script "+shellwords.Quote(args[0]))
 	case cmd.Flag("listen") != nil:
-		hint = cmdutil.RunOf(cmd, " --help") + " shows the flags; use --listen ADDRESS"
+		hint = cmdutil.CommandHint(cmd, " --help") + " shows the flags; use --listen ADDRESS"
 	case len(args) == 1 && (cmdutil.IsURL(args[0]) || args[0] == "demo"):
-		hint = cmdutil.RunOf(cmd, " -s "+shellwords.Quote(args[0]))
+		hint = cmdutil.CommandHint(cmd, " -s "+shellwords.Quote(args[0]))
 	}
 	what := "no argument"
 	if strings.Contains(cmd.Use, "[URL]") {

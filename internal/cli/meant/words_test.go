@@ -46,11 +46,11 @@ func TestURLAmongWords(t *testing.T) {
 	f, _ := mcpc(t)
 	f.Shell = openShell{}
 	const refused = "every line of the shell goes to the same server | use another terminal for another server"
-	_, err := f.WithoutURL([]string{"http://h/"}, nil)
+	_, err := f.UseURL([]string{"http://h/"}, nil)
 	if got := problem(f, err); got != refused {
 		t.Error(got)
 	}
-	others, err := f.WithoutURL([]string{"a"}, nil)
+	others, err := f.UseURL([]string{"a"}, nil)
 	if err != nil || strings.Join(others, " ") != "a" {
 		t.Error(others, err)
 	}

@@ -229,7 +229,7 @@ func (t *tapping) awaitLeaving() {
 		<-t.ended
 		stop()
 	}()
-	for pause.For(ctx, cmdutil.UnreadEvery) == nil {
+	for pause.For(ctx, cmdutil.StdoutPollInterval) == nil {
 		if tty.ReaderClosed(tty.File(t.a.Out)) {
 			t.watch.Closed(wire.Sent, "end", "the client is gone")
 			return

@@ -60,7 +60,7 @@ the client afterwards. A CLIENT is one of these:
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 2 {
 			return usage.New(cmd.Name()+" takes a client and the name of a server",
-				cmdutil.RunOf(cmd, " --help")+" shows the clients")
+				cmdutil.CommandHint(cmd, " --help")+" shows the clients")
 		}
 		o.client = args[0]
 		o.server = args[1]
@@ -68,8 +68,8 @@ the client afterwards. A CLIENT is one of these:
 		if !ok || !client.Editable() {
 			return usage.New(
 				fmt.Sprintf("unknown client %q", o.client),
-				suggest.DidYouMean(cmdutil.RunOf(cmd, " %s "+shellwords.Quote(o.server)), o.client, clientNames(),
-					cmdutil.RunOf(cmd, " --help")+" shows the clients"),
+				suggest.DidYouMean(cmdutil.CommandHint(cmd, " %s "+shellwords.Quote(o.server)), o.client, clientNames(),
+					cmdutil.CommandHint(cmd, " --help")+" shows the clients"),
 			)
 		}
 		return tapInstall(cmd.Context(), f, client, o)
@@ -89,7 +89,7 @@ func clientRows() string {
 	var b strings.Builder
 	for _, c := range target.Clients {
 		if c.Editable() {
-			cmdutil.HelpRow(&b, fmt.Sprintf("    %-17s ", c.Name), c.Title)
+			cmdutil.WriteHelpRow(&b, fmt.Sprintf("    %-17s ", c.Name), c.Title)
 		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")

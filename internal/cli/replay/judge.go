@@ -203,12 +203,12 @@ func (o *options) writable(f *cmdutil.Factory) wire.Outcome {
 		if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 			return usage.Outcome(usage.New(flag+" "+name+": the file exists, and is not replaced", "name a new file"))
 		}
-		if out := cmdutil.WritableAs(flag, name); !out.OK() {
+		if out := cmdutil.CheckWritable(flag, name); !out.OK() {
 			return out
 		}
 	}
-	if out := cmdutil.Writable(f.Output); !out.OK() {
+	if out := cmdutil.CheckOutput(f.Output); !out.OK() {
 		return out
 	}
-	return o.reports.files().Writable()
+	return o.reports.files().CheckWritable()
 }

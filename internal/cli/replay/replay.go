@@ -183,7 +183,7 @@ func (o *options) validate(f *cmdutil.Factory) error {
 	case o.update != "" && f.RecordTo != "":
 		return usage.New("--update and --record both name the recording", "use only one of them")
 	}
-	return o.reports.files().Settle(f.OneDocument() && f.Output == "")
+	return o.reports.files().CheckStdout(f.PrintsJSON() && f.Output == "")
 }
 
 // files returns the reports to write.

@@ -38,7 +38,7 @@ func choose(f *cmdutil.Factory, o options, fits func(*rows.Row) bool) (*selectio
 		return nil, out
 	}
 	recorded.Warn(f, c.Capture)
-	f.HideIn(c.Capture)
+	f.HideSecretsIn(c.Capture)
 	s := &selection{
 		capture:  c.Capture,
 		version:  f.Version,

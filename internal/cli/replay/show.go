@@ -86,7 +86,7 @@ func newShow(f *cmdutil.Factory, o options, s *selection, rules *match.Rules) *s
 		rules:   rules,
 		met:     map[*match.Rule]bool{},
 	}
-	document := f.OneDocument()
+	document := f.PrintsJSON()
 	w.keep = document || o.reports != (reports{})
 	switch {
 	case o.reports.files().OnStdout() != nil:

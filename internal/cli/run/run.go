@@ -79,7 +79,7 @@ no failures, the exit code is that of the first error.`,
 					wire.Run("run .")+" runs all *.mcpc.yaml in this directory",
 				)
 			}
-			if o.junit == "-" && f.Output == "" && f.OneDocument() {
+			if o.junit == "-" && f.Output == "" && f.PrintsJSON() {
 				return usage.New("only one report can go to stdout: --junit - or --json", "use --junit FILE")
 			}
 			r, err := newRunner(f, o)
@@ -181,16 +181,16 @@ func newRunner(f *cmdutil.Factory, o runOptions) (*runner, error) {
 // run runs all files, and prints and writes the reports.
 func (r *runner) run(ctx context.Context) error {
 	f := r.factory
-	out := cmdutil.Writable(f.Output)
+	out := cmdutil.CheckOutput(f.Output)
 	if out.OK() && r.options.junit != "-" {
-		out = cmdutil.WritableAs("--junit", r.options.junit)
+		out = cmdutil.CheckWritable("--junit", r.options.junit)
 	}
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	f.NoInput = true // a test never asks the user
 	f.Record.Many = true
-	if !f.OneDocument() && f.Output == "" {
+	if !f.PrintsJSON() && f.Output == "" {
 		r.live = f.Stdout()
 		r.liveStyle = f.OutStyle
 		if r.options.junit == "-" {
@@ -217,7 +217,7 @@ func (r *runner) run(ctx context.Context) error {
 // answer returns what the command prints at the end of a run: one document, or with -o the text
 // report.
 func (r *runner) answer() cmdutil.Answer {
-	if r.factory.OneDocument() {
+	if r.factory.PrintsJSON() {
 		return cmdutil.Document(report.JSON(r.done), r.writeReport)
 	}
 	return cmdutil.Answer{Human: r.writeReport}
@@ -244,7 +244,7 @@ func (r *runner) writeJUnit() wire.Outcome {
 	}
 	n, err := cmdutil.ReplaceBy(r.options.junit, func(w io.Writer) error { return report.JUnit(w, r.done) })
 	if err != nil {
-		return r.factory.Afterwards(usage.LocalIO("writing "+r.options.junit, usage.Bare(err)))
+		return r.factory.MarkAnswered(usage.LocalIO("writing "+r.options.junit, usage.Bare(err)))
 	}
 	r.factory.Note(fmt.Sprintf("%d bytes saved to %s", n, r.options.junit))
 	return wire.Outcome{}

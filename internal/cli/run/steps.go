@@ -205,7 +205,7 @@ func (r *fileRun) runStep(ctx context.Context, s saved.Step) {
 		return
 	}
 	taken := r.request(ctx, s)
-	taken.out = cmdutil.Signalled(ctx, taken.out)
+	taken.out = cmdutil.WithSignal(ctx, taken.out)
 	r.factory.Env.GaveUp(taken.out, taken.out.ExitCode())
 	if taken.out.Kind == wire.Signal {
 		r.interrupt()

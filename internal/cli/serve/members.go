@@ -100,7 +100,7 @@ func known(f *cmdutil.Factory, all bool) (servers []named) {
 		return nil
 	}
 	asked, left := f.KnownServers()
-	f.TellUnasked(left)
+	f.NoteSkipped(left)
 	times := map[string]int{}
 	for _, s := range asked {
 		times[s.Name]++

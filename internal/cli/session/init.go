@@ -93,7 +93,7 @@ func (o *initOptions) check(f *cmdutil.Factory, own, argv []string) error {
 		return err
 	}
 	if len(own) == 1 {
-		if err := f.GoTo(own[0], argv); err != nil {
+		if err := f.SetServer(own[0], argv); err != nil {
 			return err
 		}
 	}
@@ -127,7 +127,7 @@ func runInit(ctx context.Context, f *cmdutil.Factory, o initOptions, how connect
 				Hint:       wire.Run("init --keep "+c.Saved.Name) + " starts it again",
 			}
 		}
-		return cmdutil.Exit(f.Afterwards(failed))
+		return cmdutil.Exit(f.MarkAnswered(failed))
 	}
 	isProxySecret := c.Saved.Reach != nil && connect.HasSecret(string(c.Saved.Reach.Proxy))
 	if isProxySecret || connect.HasSecret(c.Saved.Endpoint) {
@@ -247,9 +247,9 @@ func writeSummary(c *connect.Conn, w io.Writer, st term.Style) error {
 	rows := [][]string{
 		{"session", c.Saved.Name},
 		{"server", connect.ServerName(info.ServerInfo)},
-		{"protocol", c.Revision() + cmdutil.SessionWord(c)},
-		{"transport", cmdutil.TransportWords[c.Transport()]},
-		{"kept", cmdutil.HeldWord(c)},
+		{"protocol", c.Revision() + cmdutil.SessionText(c)},
+		{"transport", cmdutil.TransportNames[c.Transport()]},
+		{"kept", cmdutil.KeepaliveText(c)},
 		{"capabilities", strings.Join(capabilities(info.Capabilities), ", ")},
 		{"client capabilities", strings.Join(capabilities(c.Promised), ", ")},
 	}

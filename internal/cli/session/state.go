@@ -68,7 +68,7 @@ func runRepair(ctx context.Context, f *cmdutil.Factory) error {
 	if len(repaired) == 0 {
 		f.Note("the state in " + store.Dir() + " is readable; nothing was changed")
 	}
-	if f.OneDocument() {
+	if f.PrintsJSON() {
 		raw, _ := json.Marshal(map[string]any{"repaired": repaired})
 		return cmdutil.Print(ctx, f, cmdutil.Document(raw, nil))
 	}

@@ -226,7 +226,7 @@ func trustTools(ctx context.Context, f *cmdutil.Factory, o trustOptions) error {
 	if len(o.names) != 1 {
 		return usage.New("trust --tools takes one server", wire.Run("trust TARGET --tools"))
 	}
-	if err := f.GoTo(o.names[0], nil); err != nil {
+	if err := f.SetServer(o.names[0], nil); err != nil {
 		return err
 	}
 	f.Fresh = true

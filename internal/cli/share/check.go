@@ -71,7 +71,7 @@ func CheckFile(f *cmdutil.Factory, name string, strict bool) error {
 		)
 	}
 	if err := f.WriteOut(func(w io.Writer) error { return writeLeaks(w, f.JSON, name, leaks) }); err != nil {
-		return f.Unwritten("writing what was found", usage.Bare(err))
+		return f.WriteError("writing what was found", usage.Bare(err))
 	}
 	switch n := len(leaks); n {
 	case 0:

@@ -74,7 +74,7 @@ func (h *Hider) Learn(ctx context.Context, c *rows.Capture, all []*rows.Row) err
 			s.Hide(r.pattern)
 		}
 	}
-	h.Factory.HideIn(c)
+	h.Factory.HideSecretsIn(c)
 	for _, head := range c.Heads {
 		s.LearnCommand(head.Argv)
 		s.LearnCommand(head.Command)

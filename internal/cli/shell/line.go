@@ -25,8 +25,8 @@ var lineFlags = []string{"json", "wire", "jq", "output", "explain", "verbose", "
 
 // wordsOfShell returns help and the commands of mcpc that a line of the shell may run.
 func wordsOfShell(f *cmdutil.Factory) []string {
-	words := slices.DeleteFunc(f.Commands(), func(c cmdutil.Maker) bool { return c.Is&cmdutil.InShell == 0 })
-	return append([]string{"help"}, sliceutil.Map(words, func(c cmdutil.Maker) string { return c.Name })...)
+	words := slices.DeleteFunc(f.Commands(), func(c cmdutil.CommandMaker) bool { return c.Traits&cmdutil.InShell == 0 })
+	return append([]string{"help"}, sliceutil.Map(words, func(c cmdutil.CommandMaker) string { return c.Name })...)
 }
 
 // line runs one line, prints its error, and keeps the worst outcome of all lines in s.worst.
@@ -101,7 +101,7 @@ func (s *shellRun) command(
 	f.Args = words
 	root := f.NewRootWithFlags()
 	f.Progress.Restart()
-	f.Frames.Empty()
+	f.Frames.Clear()
 	err := meant.Execute(ctx, f, root, words)
 	f.Progress.Done()
 	f.ShowTraffic(0, false)
@@ -116,10 +116,10 @@ func (s *shellRun) command(
 	return cmdutil.Exit(out)
 }
 
-// MayRun returns a usage error for a command that the shell does not have, and for a flag that
+// CheckAllowed returns a usage error for a command that the shell does not have, and for a flag that
 // applies to the whole shell. If it returns nil, it applies the line's flags --verbose and
 // --explain.
-func (s *shellRun) MayRun(f *cmdutil.Factory, cmd *cobra.Command) error {
+func (s *shellRun) CheckAllowed(f *cmdutil.Factory, cmd *cobra.Command) error {
 	top := cmd
 	for top.HasParent() && top.Parent().HasParent() {
 		top = top.Parent()

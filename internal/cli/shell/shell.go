@@ -80,7 +80,7 @@ batch. At a terminal it is 0.`,
 				return usage.New("shell takes one target", meant.BehindDashes(f, "shell", own))
 			}
 			if len(own) == 1 {
-				if err := f.GoTo(own[0], argv); err != nil {
+				if err := f.SetServer(own[0], argv); err != nil {
 					return err
 				}
 			}
@@ -101,7 +101,7 @@ batch. At a terminal it is 0.`,
 func openShell(ctx context.Context, f *cmdutil.Factory, cmd *cobra.Command, argv []string, stop bool) (err error) {
 	typed := f.IsTyped()
 	f.NoInput = f.NoInput || !typed
-	f.Record.Most = cmdutil.MostRecorded
+	f.Record.Most = cmdutil.MaxBatchRecording
 	c, out := f.Open(ctx, connect.Options{Argv: argv, RequireServerInfo: true, MultiCall: true})
 	if !out.OK() {
 		return cmdutil.Exit(out)
@@ -142,7 +142,7 @@ func (s *shellRun) close(ctx context.Context) error {
 		return closed
 	}
 	s.worst.IsSummary = true
-	return cmdutil.Join(&cmdutil.ExitError{Outcome: s.worst, Said: true}, closed) // each line has printed its own error
+	return cmdutil.Join(&cmdutil.ExitError{Outcome: s.worst, Reported: true}, closed) // each line has printed its own error
 }
 
 // script runs the lines of a pipe or a file, or lines that a user types without the line editor. It
@@ -262,14 +262,14 @@ func (s *shellRun) interact(ctx context.Context) {
 }
 
 // Entries returns the current entries of the server's list of a kind.
-func (s *shellRun) Entries(k connect.Kind) []state.Tool { return s.lists.Of(s.c, k) }
+func (s *shellRun) Entries(k connect.Kind) []state.Tool { return s.lists.Entries(s.c, k) }
 
 // LineNumber returns the line number at which the current command of a script begins; 0 if a user
 // types.
 func (s *shellRun) LineNumber() int { return s.number }
 
-// Answered keeps the result of a line as $last.
-func (s *shellRun) Answered(result json.RawMessage) { s.last = result }
+// StoreResult keeps the result of a line as $last.
+func (s *shellRun) StoreResult(result json.RawMessage) { s.last = result }
 
 // prompt returns the prompt: a short name of the server and "> ". The name is that of the session,
 // else of the program, else the host of the URL.
@@ -348,7 +348,7 @@ func (s *shellRun) Lend(f *cmdutil.Factory, how connect.Options) (*connect.Conn,
 			"use "+wire.Run("listen")+" or "+wire.Run("list --watch")+" in another terminal",
 		))
 	}
-	if o := cmdutil.Writable(f.Output); !o.OK() {
+	if o := cmdutil.CheckOutput(f.Output); !o.OK() {
 		return &connect.Conn{Env: &f.Env}, o
 	}
 	s.c.Env, s.c.StopTicking = &f.Env, f.StartSpinner()

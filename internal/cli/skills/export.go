@@ -146,7 +146,7 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 		f.Note(fmt.Sprintf("%s of %s saved to %s", english.Plural(saved.Files, "file"), saved.Name, saved.Folder))
 	}
 	var printed error
-	if f.OneDocument() {
+	if f.PrintsJSON() {
 		raw, _ := json.Marshal(done)
 		printed = cmdutil.Print(ctx, f, cmdutil.Document(raw, nil))
 	}

@@ -108,9 +108,9 @@ func runRead(ctx context.Context, f *cmdutil.Factory, words, argv []string) erro
 		_, err := w.Write(content)
 		return err
 	}); err != nil {
-		return f.Unwritten("writing the file", usage.Bare(err))
+		return f.WriteError("writing the file", usage.Bare(err))
 	}
-	cmdutil.Explained(ctx, f, "resources/read")
+	cmdutil.PrintExplanation(ctx, f, "resources/read")
 	return nil
 }
 
@@ -232,7 +232,7 @@ func runVerify(ctx context.Context, f *cmdutil.Factory, words, argv []string) er
 	err = cmdutil.Print(ctx, f, cmdutil.Document(raw, func(w io.Writer, st term.Style) error {
 		return term.Table(w, st, []string{"RESULT", "NAME", "FILES", "URI", "PROBLEM"}, rows)
 	}))
-	cmdutil.Explained(ctx, f, "resources/read")
+	cmdutil.PrintExplanation(ctx, f, "resources/read")
 	return cmdutil.Join(err, cmdutil.Exit(bad))
 }
 

@@ -129,9 +129,9 @@ func (o *exportOptions) validate(f *cmdutil.Factory, args []string) error {
 		all := wire.Hint("--as " + strings.Join(ExportFormats, ", --as "))
 		hint := suggest.DidYouMean("--as %s", o.format, ExportFormats, all)
 		return usage.New(fmt.Sprintf("unknown format %q", o.format), hint)
-	case o.trace.Given() && o.format != "otlp":
+	case o.trace.IsSet() && o.format != "otlp":
 		return usage.New("--otlp sends spans, and --as "+o.format+" makes none", "use --as otlp")
-	case o.trace.Given() && f.Output != "":
+	case o.trace.IsSet() && f.Output != "":
 		return usage.New("--otlp sends the spans, and -o writes them", "use only one of them")
 	case o.bundle.Given() && o.format != "bundle":
 		return usage.New("--redact, --strict, --note and --yes are for bundles", "use --as bundle")
@@ -165,7 +165,7 @@ func isFilter(word string) bool {
 
 // runExport writes the selected exchanges.
 func runExport(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
-	switch out := cmdutil.Writable(f.Output); {
+	switch out := cmdutil.CheckOutput(f.Output); {
 	case o.format == "k6" && f.Output == "":
 		return usage.New("a load test is a directory: --as k6 needs -o DIR",
 			wire.Run("export "+shellwords.Quote(o.word)+" --as k6 -o load"))
@@ -180,8 +180,8 @@ func runExport(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
 	}
 	defer c.Close()
 	recorded.Warn(f, c)
-	f.HideIn(c)
-	if o.trace.Given() {
+	f.HideSecretsIn(c)
+	if o.trace.IsSet() {
 		return sendSpans(ctx, &o.trace, f, c, rows)
 	}
 	write := func(w io.Writer) error { return share.As(f, o.format, w, c, rows) }

@@ -236,7 +236,7 @@ func (f *follower) abandoned(c *rows.Capture) []*rows.Row {
 
 // print prints rows as JSON lines, as a table, or as the lines for a pipe.
 func (f *follower) print(ctx context.Context, rows []*rows.Row) error {
-	if len(f.f.HideRows(rows)) == 0 {
+	if len(f.f.HideSecretsInRows(rows)) == 0 {
 		return f.f.StdoutError()
 	}
 	if f.o.lines {

@@ -43,7 +43,7 @@ did not store is missing.`,
 
 // runImport writes the archive as a capture.
 func runImport(f *cmdutil.Factory, name string) error {
-	if out := cmdutil.Writable(f.Output); !out.OK() {
+	if out := cmdutil.CheckOutput(f.Output); !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	var in io.Reader = f.In

@@ -53,7 +53,7 @@ The new exchange is recorded with the number of the old one.`,
 	flags.BoolVar(&o.edit, "edit", false, "edit the params in $VISUAL or $EDITOR first")
 	flags.BoolVar(&o.AllowExec, "allow-exec", false, "allow starting the recorded stdio command")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "call without asking for confirmation")
-	f.AddCut(flags)
+	f.AddMaxChars(flags)
 	f.AddFresh(flags)
 	f.AddAnswering(flags)
 	return cmd

@@ -56,7 +56,7 @@ broken in the exchange, as far as its recording shows; with --json as "check".`,
 		},
 	}
 	flags := cmd.Flags()
-	f.AddCut(flags)
+	f.AddMaxChars(flags)
 	flags.BoolVar(&o.raw, "raw", false, "print the messages' raw bytes only")
 	flags.BoolVar(&o.headers, "headers", false, "show header fields without bodies")
 	return cmd
@@ -79,7 +79,7 @@ func showRow(ctx context.Context, f *cmdutil.Factory, o showOptions) error {
 	}
 	defer c.Close()
 	recorded.Warn(f, c)
-	f.HideIn(c)
+	f.HideSecretsIn(c)
 	if o.raw && !f.Explain {
 		return showBytes(f, row)
 	}
@@ -95,7 +95,7 @@ func showRow(ctx context.Context, f *cmdutil.Factory, o showOptions) error {
 		}
 	}
 	switch {
-	case f.Explain && exchange != nil && !f.OneDocument():
+	case f.Explain && exchange != nil && !f.PrintsJSON():
 		explainRow(f, cmp.Or(o.word, "last"), exchange, broken)
 	case o.raw:
 		return showBytes(f, row)

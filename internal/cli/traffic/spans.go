@@ -53,7 +53,7 @@ func sendSpans(
 	if err != nil {
 		return err
 	}
-	exporter := send.New(config, f.TelemetrySending())
+	exporter := send.New(config, f.TelemetryOptions())
 	sent := 0
 	err = eachBatch(o, f, c, rows, func(spans []otlp.Span) error {
 		ctx, stop := context.WithTimeout(ctx, postTimeout)
@@ -75,7 +75,7 @@ func sendSpans(
 			out.Text += fmt.Sprintf(" (%s before were accepted; exporting again sends the same ids)",
 				english.Plural(sent, "span"))
 		}
-		return cmdutil.Exit(cmdutil.Signalled(ctx, out))
+		return cmdutil.Exit(cmdutil.WithSignal(ctx, out))
 	}
 	if err == nil {
 		f.Note(english.Plural(sent, "span") + " sent to " + config.Traces.String())
@@ -110,7 +110,7 @@ func eachBatch(
 			r = &tracedRun{}
 			options := r.start(c.Heads[at.Run])
 			options.Emit = emit(r)
-			r.builder = telemetry.New(o.Builder(f, options))
+			r.builder = telemetry.New(o.SpanOptions(f, options))
 			runs[at.Run] = r
 		}
 		r.builder.Add(at.At, frame)

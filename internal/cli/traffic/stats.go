@@ -50,7 +50,7 @@ exchanges: see mcpc help filters.`,
 func showStats(f *cmdutil.Factory, cmd *cobra.Command, o logOptions) error {
 	var stats rows.Stats
 	out := eachCapture(f, o.file, func(c *rows.Capture, _ time.Time) (more bool) {
-		newSelection(f, o.filter).each(c, func(r *rows.Row) { stats.Add(f.HideRows([]*rows.Row{r})[0]) })
+		newSelection(f, o.filter).each(c, func(r *rows.Row) { stats.Add(f.HideSecretsInRows([]*rows.Row{r})[0]) })
 		return cmd.Context().Err() == nil
 	})
 	if !out.OK() {
