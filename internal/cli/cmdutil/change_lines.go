@@ -44,7 +44,7 @@ func WriteLines(w io.Writer, st term.Style, lines []changes.Line) error {
 
 // ShowChanges prints how the definition of an approved tool changed. It prints each headline once
 // per command, and each line once.
-func (f *Factory) ShowChanges(level wire.Severity, headline string, all []diff.Change) {
+func (f *Factory) ShowChanges(level wire.Severity, headline string, differences []diff.Change) {
 	if f.Repeats.Again(headline) {
 		return
 	}
@@ -54,18 +54,17 @@ func (f *Factory) ShowChanges(level wire.Severity, headline string, all []diff.C
 		failure.Warn(f.Stderr(), f.ErrStyle, f.Secrets.Text(headline))
 	}
 	shown := map[string]bool{}
-	for _, c := range all {
-		lines := append(
-			[]changes.Line{{changes.LevelOf(c), {Role: changes.Plain, Text: "  " + c.Text}}},
-			changes.Unified(c)...)
-		for i, l := range lines {
+	for _, c := range differences {
+		summary := changes.Line{changes.LevelOf(c), {Role: changes.Plain, Text: "  " + c.Text}}
+		lines := append([]changes.Line{summary}, changes.Unified(c)...)
+		for i, line := range lines {
 			indent := "  "
 			if i > 0 {
 				indent = "      "
 			}
-			lines[i] = slices.Insert(l, 0, changes.Span{Role: changes.Plain, Text: indent})
-			for j, s := range lines[i] {
-				lines[i][j].Text = f.Secrets.Text(s.Text)
+			lines[i] = slices.Insert(line, 0, changes.Span{Role: changes.Plain, Text: indent})
+			for j, span := range lines[i] {
+				lines[i][j].Text = f.Secrets.Text(span.Text)
 			}
 		}
 		key := fmt.Sprint(lines)

@@ -10,28 +10,29 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Maker builds one command with its subcommands. Name and Is are known without building it.
+// A CommandMaker builds one command with its subcommands. Its name and traits are known without
+// building it: an invocation builds only the commands that its words name.
 type CommandMaker struct {
 	Name   string
 	Make   func(*Factory) *cobra.Command
 	Traits Trait
 }
 
-// Command returns a Maker.
-func Command(name string, make func(*Factory) *cobra.Command, is Trait) CommandMaker {
-	return CommandMaker{name, make, is}
+// Command returns a CommandMaker.
+func Command(name string, make func(*Factory) *cobra.Command, traits Trait) CommandMaker {
+	return CommandMaker{name, make, traits}
 }
 
-// A Trait is a property of a command that is known without building it.
+// A Trait is a set of properties of a command, as bits.
 type Trait uint8
 
 const (
-	AsksServer       Trait = 1 << iota // asks a server
-	NeedsState                         // needs the state, and asks no server
-	InShell                            // is a word of the shell too
-	OnlyTakesServer                    // takes no other word than what names a server
-	NeedsAllCommands                   // writes of all commands
-	OnlyStartsServer                   // starts a server's command, and takes no other server
+	AsksServer       Trait = 1 << iota // sends requests to the server that the command line names
+	NeedsState                         // reads the state directory, and asks no server
+	InShell                            // is a command of the shell too
+	OnlyTakesServer                    // takes no word except one that names a server
+	NeedsAllCommands                   // describes all commands, so that the whole tree must be built
+	OnlyStartsServer                   // starts the command of a server, and takes no other server
 )
 
 // A Group is some commands under a heading.
@@ -41,10 +42,11 @@ type Group struct {
 }
 
 // Commands returns the makers of all commands.
-func (f *Factory) Commands() (all []CommandMaker) {
+func (f *Factory) Commands() []CommandMaker {
 	if f.Groups == nil {
 		return nil
 	}
+	var all []CommandMaker
 	for _, g := range f.Groups() {
 		all = append(all, g.Commands...)
 	}
@@ -59,9 +61,10 @@ func (f *Factory) CommandHasTrait(name string, t Trait) bool {
 // CommandsHint is the hint if the first word is not a command.
 var CommandsHint = wire.Run("--help") + " shows the commands"
 
-// CommandHint returns the command line of cmd as a hint. behind is appended to the path.
-func CommandHint(cmd *cobra.Command, behind string) wire.Hint {
-	return wire.Run(strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), "mcpc")+behind, " "))
+// CommandHint returns the path of cmd, followed by suffix, as a hint.
+func CommandHint(cmd *cobra.Command, suffix string) wire.Hint {
+	path := strings.TrimPrefix(cmd.CommandPath(), "mcpc")
+	return wire.Run(strings.TrimPrefix(path+suffix, " "))
 }
 
 // CommandNames returns the names of the subcommands that are not hidden.
@@ -78,17 +81,17 @@ func IsURL(word string) bool {
 // SplitDash splits the arguments at "--": argv is the command of a server, or nil. Appending to own
 // does not overwrite argv.
 func SplitDash(cmd *cobra.Command, args []string) (own, argv []string) {
-	at := cmd.ArgsLenAtDash()
-	if at < 0 {
+	dash := cmd.ArgsLenAtDash()
+	if dash < 0 { // there is no "--"
 		return args, nil
 	}
-	return args[:at:at], args[at:]
+	return args[:dash:dash], args[dash:]
 }
 
 // BeforeDashes returns the words before "--".
 func BeforeDashes(args []string) []string {
-	if at := slices.Index(args, "--"); at >= 0 {
-		return args[:at]
+	if dash := slices.Index(args, "--"); dash >= 0 {
+		return args[:dash]
 	}
 	return args
 }

@@ -108,9 +108,9 @@ func (f *Factory) CompletedEntries(cmd *cobra.Command, k connect.Kind) []state.T
 
 // EntryOf returns the entry with the given name, or nil.
 func (f *Factory) EntryOf(cmd *cobra.Command, k connect.Kind, name string) *state.Tool {
-	all := f.CompletedEntries(cmd, k)
-	if at := slices.IndexFunc(all, func(entry state.Tool) bool { return entry.Name == name }); at >= 0 {
-		return &all[at]
+	entries := f.CompletedEntries(cmd, k)
+	if i := slices.IndexFunc(entries, func(entry state.Tool) bool { return entry.Name == name }); i >= 0 {
+		return &entries[i]
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func (f *Factory) CompleteCall(cmd *cobra.Command, args []string, typed string) 
 	}
 	schema, _, err := validate.CompileTolerant(tool.InputSchema)
 	if err != nil {
-		schema = validate.Readable(tool.InputSchema)
+		schema = validate.Readable(tool.InputSchema) // enough to complete names
 	}
 	if schema == nil {
 		return nil, NoFiles
@@ -141,23 +141,25 @@ func (f *Factory) CompleteCall(cmd *cobra.Command, args []string, typed string) 
 // completeArgument offers NAME= for each property that has no value yet, also inside of objects,
 // and NAME=VALUE if the schema lists the values. before are the arguments that are complete.
 func completeArgument(schema *validate.Schema, before []string, typed string) ([]string, cobra.ShellCompDirective) {
-	expected := schema.Expected()
+	expected := schema.Expected() // what the schema allows at the place that was typed so far
 	descend := func(text string) bool {
 		path, err := arguments.ReadPath(text, false)
-		for _, p := range path {
-			expected, _ = arguments.Below(schema, expected, p)
+		for _, step := range path {
+			expected, _ = arguments.Below(schema, expected, step)
 		}
 		return err == nil
 	}
-	if at, value := arguments.Operator(typed); at >= 0 {
-		if typed[at] == ':' || !descend(typed[:at]) {
+	operator, valueStart := arguments.Operator(typed)
+	if operator >= 0 { // NAME= or NAME:= was typed
+		if typed[operator] == ':' || !descend(typed[:operator]) {
 			return nil, NoFiles
 		}
 		values := sliceutil.Map(expected.Values(), arguments.PlainValue)
 		if values == nil && slices.Contains(expected.Types(), "boolean") {
 			values = []string{"true", "false"}
 		}
-		return CompletedWords(sliceutil.Map(values, func(v string) string { return typed[:value] + v }), typed), NoFiles
+		words := sliceutil.Map(values, func(value string) string { return typed[:valueStart] + value })
+		return CompletedWords(words, typed), NoFiles
 	}
 	prefix := ""
 	if dot := strings.LastIndexByte(typed, '.'); dot >= 0 {
@@ -179,12 +181,15 @@ func completeArgument(schema *validate.Schema, before []string, typed string) ([
 
 // operatorFor returns what follows the name of a property of this type on a command line: "=",
 // "[]=" or ".".
-func operatorFor(place validate.Expected) string {
-	types := place.Types()
-	if len(types) == 1 && types[0] == "array" {
+func operatorFor(property validate.Expected) string {
+	types := property.Types()
+	if len(types) != 1 {
+		return "="
+	}
+	if types[0] == "array" {
 		return "[]="
 	}
-	if len(types) == 1 && types[0] == "object" && len(place.Names()) > 0 {
+	if types[0] == "object" && len(property.Names()) > 0 {
 		return "."
 	}
 	return "="
@@ -193,8 +198,12 @@ func operatorFor(place validate.Expected) string {
 // hasValue reports whether one of the words already sets the property of assignment, which is
 // "NAME=". A list takes any number of values, so it returns false for "NAME[]=".
 func hasValue(words []string, assignment string) bool {
-	return !strings.HasSuffix(assignment, "[]=") && slices.ContainsFunc(words, func(w string) bool {
-		return strings.HasPrefix(w, assignment) || strings.HasPrefix(w, strings.TrimSuffix(assignment, "=")+":=")
+	if strings.HasSuffix(assignment, "[]=") {
+		return false
+	}
+	jsonAssignment := strings.TrimSuffix(assignment, "=") + ":="
+	return slices.ContainsFunc(words, func(word string) bool {
+		return strings.HasPrefix(word, assignment) || strings.HasPrefix(word, jsonAssignment)
 	})
 }
 
@@ -303,9 +312,13 @@ func (f *Factory) CompleteKnown(cmd *cobra.Command, args []string, typed string)
 // completedKnown returns the configured names that begin with typed. It returns names with a
 // program's prefix ("cursor:NAME") only once the prefix is typed.
 func (f *Factory) completedKnown(typed string) []string {
-	return slices.DeleteFunc(CompletedWords(f.Env.ConfiguredNames(), typed), func(name string) bool {
-		client, _, qualified := strings.Cut(name, ":")
-		_, known := target.ClientNamed(client)
-		return qualified && known && !strings.Contains(typed, ":")
+	names := CompletedWords(f.Env.ConfiguredNames(), typed)
+	if strings.Contains(typed, ":") {
+		return names
+	}
+	return slices.DeleteFunc(names, func(name string) bool {
+		program, _, isQualified := strings.Cut(name, ":")
+		_, isKnown := target.ClientNamed(program)
+		return isQualified && isKnown
 	})
 }

@@ -18,7 +18,8 @@ func run(env []string, args ...string) clitest.Output {
 	return clitest.Output{Stdout: stdout.String(), Stderr: stderr.String(), Code: code}
 }
 
-// offered returns what a shell is offered for the last word of a command line: "a b" and the directive.
+// offered returns what a shell is offered for the last word of a command line: "a b" and the
+// directive.
 func offered(env []string, line string) string {
 	args := strings.Split("__complete|"+line, "|")
 	return strings.TrimSuffix(strings.ReplaceAll(run(env, args...).Stdout, "\n", " "), " ")
@@ -85,7 +86,8 @@ func TestWordsOfTheDemo(t *testing.T) {
 	}
 }
 
-// What a remembered session listed is offered without a request, and so are the sessions and servers.
+// What a remembered session listed is offered without a request, and so are the sessions and
+// servers.
 func TestWordsOfASession(t *testing.T) {
 	dir := t.TempDir()
 	env := clitest.Env(dir)

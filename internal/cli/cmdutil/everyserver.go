@@ -22,7 +22,7 @@ type KnownServer struct {
 	Also []string
 }
 
-// An Unasked is a server that is skipped, and the reason.
+// A SkippedServer is a server that is skipped, and the reason.
 type SkippedServer struct{ ID, Why string }
 
 // NotTrusted, Disabled and Unusable are the reasons why a server is skipped.
@@ -33,17 +33,17 @@ const (
 )
 
 // KnownServers returns the sessions, and the servers of other programs that need no question first.
-// Of several identical servers it returns one. left are the servers that are skipped.
-func (f *Factory) KnownServers() (asked []*KnownServer, left []SkippedServer) {
+// It returns only the first of several identical servers, with the ids of the others.
+func (f *Factory) KnownServers() (servers []*KnownServer, skipped []SkippedServer) {
 	var trusts []state.Trust
-	sessionOf := map[string]string{}
+	sessionOf := map[string]string{} // the session of a configured server, by its id and file
 	if store, st, err := f.Env.LoadState(); err != nil {
 		f.Warn("sessions are omitted: " + err.Error())
 	} else {
 		trusts = f.Env.Trusts(store)
 		for _, name := range st.Names() {
 			s, _ := st.Session(name)
-			asked = append(asked, &KnownServer{ID: name, Name: name, Title: "session"})
+			servers = append(servers, &KnownServer{ID: name, Name: name, Title: "session"})
 			if s.From != nil {
 				sessionOf[s.From.Client+":"+s.From.Name+"\n"+s.From.File] = name
 			}
@@ -55,31 +55,31 @@ func (f *Factory) KnownServers() (asked []*KnownServer, left []SkippedServer) {
 		i := slices.IndexFunc(distinct, func(other target.Server) bool { return other.Same(s) })
 		switch {
 		case s.Problem != "":
-			left = append(left, SkippedServer{s.ID(), Unusable})
+			skipped = append(skipped, SkippedServer{s.ID(), Unusable})
 		case s.Disabled:
-			left = append(left, SkippedServer{s.ID(), Disabled})
+			skipped = append(skipped, SkippedServer{s.ID(), Disabled})
 		case host.AsksFirst(s, host.StandingOf(trusts, s)):
-			left = append(left, SkippedServer{s.ID(), NotTrusted})
-		case sessionOf[s.ID()+"\n"+s.File] != "": // its session is asked
+			skipped = append(skipped, SkippedServer{s.ID(), NotTrusted})
+		case sessionOf[s.ID()+"\n"+s.File] != "": // its session is one of the servers already
 		case i >= 0:
 			first := byID[distinct[i].ID()]
 			first.Also = append(first.Also, s.ID())
 		default:
 			distinct = append(distinct, s)
 			byID[s.ID()] = &KnownServer{ID: s.ID(), Name: s.Name, Title: s.Client.Title, File: s.File}
-			asked = append(asked, byID[s.ID()])
+			servers = append(servers, byID[s.ID()])
 		}
 	}
-	return asked, left
+	return servers, skipped
 }
 
 // NoteSkipped prints a note with the skipped servers, one line for each reason.
-func (f *Factory) NoteSkipped(all []SkippedServer) {
+func (f *Factory) NoteSkipped(skipped []SkippedServer) {
 	for _, why := range []string{NotTrusted, Disabled, Unusable} {
 		var ids []string
-		for _, u := range all {
-			if u.Why == why {
-				ids = append(ids, u.ID)
+		for _, s := range skipped {
+			if s.Why == why {
+				ids = append(ids, s.ID)
 			}
 		}
 		if len(ids) == 0 {
@@ -94,8 +94,8 @@ func (f *Factory) NoteSkipped(all []SkippedServer) {
 }
 
 // WithoutPrompts returns a Factory for one server of many: with the flags of f, but without prompts
-// and without a shared connection. Progress is written to said.
-func (f *Factory) WithoutPrompts(said io.Writer, id string) *Factory {
+// and without a shared connection. id names the server; progress is written to the writer.
+func (f *Factory) WithoutPrompts(progress io.Writer, id string) *Factory {
 	b := f.Separate()
 	b.Known = f.Known
 	b.Ballast = []byte{}
@@ -119,7 +119,7 @@ func (f *Factory) WithoutPrompts(said io.Writer, id string) *Factory {
 	b.OutStyle = term.Style{Width: 80}
 	b.ErrStyle = term.Style{Width: 80}
 	b.Typist = &console.Typist{In: strings.NewReader("")}
-	b.Progress = term.NewProgress(said, b.ErrStyle, f.Now)
+	b.Progress = term.NewProgress(progress, b.ErrStyle, f.Now)
 	b.Record.Quiet.Store(true) // the main command reports a folder that cannot be written to
 	return b
 }

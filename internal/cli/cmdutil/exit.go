@@ -1,7 +1,6 @@
 package cmdutil
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -24,16 +23,22 @@ type ExitError struct {
 	Also []wire.Outcome
 	// Code replaces the exit code of the outcome unless it is 0.
 	Code int
-	// Reported is set if the command has reported the outcome itself.
+	// Reported is set if the command has reported the outcome itself. End then prints only Also.
 	Reported bool
-	// isWriteFailure is set if the command could not write its answer.
+	// isWriteFailure is set if the outcome is that the answer could not be written to standard
+	// output.
 	isWriteFailure bool
 }
 
 func (e *ExitError) Error() string { return e.Outcome.Text }
 
 // ExitCode returns the exit status of a process that ends with e.
-func (e *ExitError) ExitCode() int { return cmp.Or(e.Code, e.Outcome.ExitCode()) }
+func (e *ExitError) ExitCode() int {
+	if e.Code != 0 {
+		return e.Code
+	}
+	return e.Outcome.ExitCode()
+}
 
 // Exit returns the outcome as an error, or nil if it is OK.
 func Exit(o wire.Outcome) error {
@@ -43,8 +48,8 @@ func Exit(o wire.Outcome) error {
 	return &ExitError{Outcome: o}
 }
 
-// exitErrorOf returns the ExitError of a command that returned err. An error of another type is a usage
-// error. The result for nil is OK.
+// exitErrorOf returns the ExitError of a command that returned err. An error of another type is a
+// usage error. The result for nil is OK.
 func exitErrorOf(err error) ExitError {
 	if err == nil {
 		return ExitError{}
@@ -69,16 +74,16 @@ func Join(errs ...error) error {
 	if len(errs) == 1 || KindOf(errs[0]) == wire.Signal {
 		return errs[0]
 	}
-	all := exitErrorOf(errs[0])
-	all.Also = slices.Clip(all.Also)
+	joined := exitErrorOf(errs[0])
+	joined.Also = slices.Clip(joined.Also) // appending must not write into errs[0]
 	for _, err := range errs[1:] {
 		e := exitErrorOf(err)
-		all.isWriteFailure = all.isWriteFailure || e.isWriteFailure
+		joined.isWriteFailure = joined.isWriteFailure || e.isWriteFailure
 		if !isQuietInterrupt(e.Outcome) {
-			all.Also = append(append(all.Also, e.Outcome), e.Also...)
+			joined.Also = append(append(joined.Also, e.Outcome), e.Also...)
 		}
 	}
-	return &all
+	return &joined
 }
 
 // End reports how a command that returned err ended, closes its connection and returns the outcome
@@ -107,8 +112,9 @@ func End(ctx context.Context, f *Factory, err error) ExitError {
 // depend on the outcome are made here.
 func finalExit(ctx context.Context, f *Factory, err error) ExitError {
 	e := exitErrorOf(err)
-	if lost := f.writeFailure.Swap(nil); lost != nil && !e.isWriteFailure && e.Outcome.Kind != wire.Internal {
-		e = exitErrorOf(Join(lost, err))
+	writeFailure := f.writeFailure.Swap(nil)
+	if writeFailure != nil && !e.isWriteFailure && e.Outcome.Kind != wire.Internal {
+		e = exitErrorOf(Join(writeFailure, err))
 	}
 	e.Outcome = WithSignal(ctx, e.Outcome)
 	if !e.Reported {
@@ -139,9 +145,9 @@ func (f *Factory) report(e ExitError) {
 // exchange and the JSON error.
 func (f *Factory) Finish(e ExitError) {
 	f.Env.EndRecording(e.Outcome, e.ExitCode())
-	if f.OnExit != nil { // it may wait for a collector
+	if f.OnExit != nil {
 		f.Exiting.Store(&e)
-		f.OnExit(e)
+		f.OnExit(e) // may wait for a collector
 	}
 	f.hintAtRecording(e.Outcome.Kind)
 	f.FailureJSON(e.Outcome)
@@ -172,24 +178,26 @@ func (e ErrInterrupted) Error() string { return "interrupted by " + e.Sig.String
 // WithSignal returns o with the number of the signal that ended ctx, if a signal did: the exit code
 // depends on it.
 func WithSignal(ctx context.Context, o wire.Outcome) wire.Outcome {
-	if by, ok := errors.AsType[ErrInterrupted](context.Cause(ctx)); ok && o.Kind == wire.Signal {
-		if sig, ok := by.Sig.(syscall.Signal); ok {
-			o.Signal = int(sig)
-		}
+	interrupt, ok := errors.AsType[ErrInterrupted](context.Cause(ctx))
+	if !ok || o.Kind != wire.Signal {
+		return o
+	}
+	if sig, ok := interrupt.Sig.(syscall.Signal); ok {
+		o.Signal = int(sig)
 	}
 	return o
 }
 
 // StdoutError returns the first failure to write to standard output, or nil.
 func (f *Factory) StdoutError() error {
-	if lost := f.writeFailure.Load(); lost != nil {
-		return lost
+	if writeFailure := f.writeFailure.Load(); writeFailure != nil {
+		return writeFailure
 	}
 	return nil
 }
 
-// storeWriteFailure stores o as the failure to write to standard output unless one is stored already. It
-// returns the stored failure.
+// storeWriteFailure stores o as the failure to write to standard output unless one is stored
+// already. It returns the stored failure.
 func (f *Factory) storeWriteFailure(o wire.Outcome) error {
 	f.writeFailure.CompareAndSwap(nil, &ExitError{Outcome: o, isWriteFailure: true})
 	return f.StdoutError()
@@ -217,7 +225,10 @@ const StdoutPollInterval = 200 * time.Millisecond
 // WriteError returns the error of a command that could not write its answer. doing says what it was
 // doing.
 func (f *Factory) WriteError(doing string, err error) error {
-	return cmp.Or(f.StdoutError(), Exit(f.MarkAnswered(usage.LocalIO(doing, err))))
+	if err := f.StdoutError(); err != nil {
+		return err
+	}
+	return Exit(f.MarkAnswered(usage.LocalIO(doing, err)))
 }
 
 // MarkAnswered returns o for a failure after the server's response. If there was traffic, it marks
@@ -233,7 +244,8 @@ func (f *Factory) MarkAnswered(o wire.Outcome) wire.Outcome {
 // decides the exit code of a command that did several things. It extends wire.Precedence with the
 // kinds that are not about a server or a sent request.
 func KindsBySeverity() []wire.Kind {
-	return slices.Concat([]wire.Kind{wire.Signal, wire.Internal, wire.LocalIO}, wire.Precedence[1:],
+	aboutRequests := wire.Precedence[1:] // without OK
+	return slices.Concat([]wire.Kind{wire.Signal, wire.Internal, wire.LocalIO}, aboutRequests,
 		[]wire.Kind{wire.InvalidArguments, wire.Usage, wire.CheckFailed, wire.NoMatch})
 }
 

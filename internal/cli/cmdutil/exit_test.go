@@ -152,7 +152,8 @@ func TestTheRecordingHasTheFramesOfAnAnswer(t *testing.T) {
 	_ = f.Record.Close()
 }
 
-// The recording has its end before telemetry is sent: a signal may end the process while that waits.
+// The recording has its end before telemetry is sent: a signal may end the process while that
+// waits.
 func TestTheRecordingEndsFirst(t *testing.T) {
 	f, _ := testFactory(t)
 	f.RecordTo = filepath.Join(t.TempDir(), "calls.jsonl")

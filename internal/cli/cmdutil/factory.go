@@ -36,8 +36,8 @@ type Factory struct {
 	// Groups returns the commands of mcpc. NewRoot builds the command tree.
 	Groups  func() []Group
 	NewRoot func(*Factory) *cobra.Command
-	// DescribePath describes a file or folder that was given instead of a server, and returns a hint
-	// for it.
+	// DescribePath describes a file or folder that was given instead of a server, and returns a
+	// hint for it.
 	DescribePath func(f *Factory, text string) (what string, hint wire.Hint)
 	// Leave ends the process at once. Only a mock server does that.
 	Leave func(code int)
@@ -63,12 +63,13 @@ type processState struct {
 	Line atomic.Pointer[context.CancelCauseFunc]
 	// Frames are the frames of the command, for --explain.
 	Frames frameLog
-	// writeFailure is the first failure to write to standard output, or nil. storeWriteFailure sets it, finalExit
-	// resets it.
+	// writeFailure is the first failure to write to standard output, or nil. storeWriteFailure sets
+	// it, finalExit resets it.
 	writeFailure atomic.Pointer[ExitError]
-	// OnExit is called once after all traffic, with how the command ended. It may be nil. Ended is
-	// set while Ending runs: a signal then only ends the waiting.
-	OnExit  func(ExitError)
+	// OnExit is called once after all traffic, with how the command ended. It may be nil.
+	OnExit func(ExitError)
+	// Exiting is set to how the command ended before OnExit is called, and is nil before. A signal
+	// that arrives later ends the process with that exit code.
 	Exiting atomic.Pointer[ExitError]
 	// OnFailure reports a failure in place of the JSON on standard error. It may be nil.
 	OnFailure func(wire.Outcome)
@@ -117,7 +118,7 @@ func (f *Factory) NewRootWithFlags() *cobra.Command {
 // A Shell runs commands as its lines, over one connection.
 type Shell interface {
 	// Lend lends the connection to the command of a line.
-	Lend(f *Factory, how connect.Options) (*connect.Conn, wire.Outcome)
+	Lend(f *Factory, options connect.Options) (*connect.Conn, wire.Outcome)
 	// CheckAllowed returns an error for commands and flags that a line cannot use.
 	CheckAllowed(f *Factory, cmd *cobra.Command) error
 	// Getenv returns environment variables, except those of the flags that the shell was started
@@ -127,15 +128,15 @@ type Shell interface {
 	Entries(k connect.Kind) []state.Tool
 	// LineNumber returns the number of the line in a script, from 1, or 0 if a person types.
 	LineNumber() int
-	// StoreResult records the result of a line.
+	// StoreResult stores the result of a line, which the next line can refer to.
 	StoreResult(result json.RawMessage)
 }
 
-// AsksJSON reports whether a command line that could not be parsed asks for JSON. The words after a
-// bad flag and the environment were not read yet.
+// AsksJSON reports whether a command line that could not be parsed asks for JSON. f.JSON does not
+// say so: the words after a bad flag and the environment were not read yet.
 func (f *Factory) AsksJSON(args []string) bool {
-	set, _ := strconv.ParseBool(f.Getenv(host.EnvName("json")))
-	return set || slices.Contains(BeforeDashes(args), "--json")
+	inEnvironment, _ := strconv.ParseBool(f.Getenv(host.EnvName("json")))
+	return inEnvironment || slices.Contains(BeforeDashes(args), "--json")
 }
 
 // MeantByPath describes a file or folder that -s names instead of a server, and returns a hint for
@@ -144,15 +145,15 @@ func (f *Factory) MeantByPath(text string) (what string, hint wire.Hint) {
 	return f.DescribePath(f, text)
 }
 
-// MaxBatchRecording limits how much of the ring of recordings a batch takes: about two thousand small
-// calls.
+// MaxBatchRecording limits how much of the ring of recordings a batch takes: about two thousand
+// small calls.
 const MaxBatchRecording = 2 << 20 // bytes
 
 // Open finds the server that the command line names, and opens or resumes the connection. End
 // closes it after reporting how the command ended: a server may take long to exit.
-func (f *Factory) Open(ctx context.Context, how connect.Options) (*connect.Conn, wire.Outcome) {
+func (f *Factory) Open(ctx context.Context, options connect.Options) (*connect.Conn, wire.Outcome) {
 	if f.Shell != nil {
-		c, o := f.Shell.Lend(f, how)
+		c, o := f.Shell.Lend(f, options)
 		f.conn = c
 		f.forgetListsIfFresh(c, o)
 		return c, o
@@ -162,10 +163,10 @@ func (f *Factory) Open(ctx context.Context, how connect.Options) (*connect.Conn,
 			return &connect.Conn{Env: &f.Env}, o
 		}
 	}
-	stop := f.StartSpinner()
+	stopSpinner := f.StartSpinner()
 	f.ShowTraffic(f.Verbose, f.Explain)
-	c, o := connect.Dial(ctx, &f.Env, how)
-	c.StopTicking = stop
+	c, o := connect.Dial(ctx, &f.Env, options)
+	c.StopTicking = stopSpinner
 	f.conn = c
 	f.forgetListsIfFresh(c, o)
 	if !o.OK() && c.Dialed {

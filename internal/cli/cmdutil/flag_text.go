@@ -27,17 +27,18 @@ func FlagText(err error) string {
 // flagCause returns what a flag takes and what it got. The errors of mcpc's own types say both
 // already.
 func flagCause(bad *pflag.InvalidValueError) string {
-	number, isNumber := errors.AsType[*strconv.NumError](bad)
-	wants, ok := map[string]string{
+	wanted := map[string]string{
 		"int": "an integer", "int64": "an integer", "count": "an integer",
 		"bool": "true or false",
 	}[bad.GetFlag().Value.Type()]
-	if isNumber && ok && errors.Is(number.Err, strconv.ErrRange) {
-		wants += " that is not that large"
-	} else if !isNumber || !ok {
+	parseErr, fromStrconv := errors.AsType[*strconv.NumError](bad)
+	if !fromStrconv || wanted == "" {
 		return ": " + bad.Unwrap().Error()
 	}
-	return fmt.Sprintf(" wants %s, got %q", wants, bad.GetValue())
+	if errors.Is(parseErr.Err, strconv.ErrRange) {
+		wanted += " that is not that large"
+	}
+	return fmt.Sprintf(" wants %s, got %q", wanted, bad.GetValue())
 }
 
 // ShownValue returns the placeholder after a flag's name, in brackets if the value is optional.

@@ -20,8 +20,11 @@ import (
 	"mcpc/internal/wire"
 )
 
-// limitFlags are the limits as typed. 0 is a flag that was not set; a limit of time that is off is
-// -1.
+// unlimited is the value of a limit that is switched off, as in client.Limits. There 0 means the
+// default.
+const unlimited = -1
+
+// limitFlags are the limits as typed. A time of 0 is a flag that was not set.
 type limitFlags struct {
 	connect  time.Duration
 	timeout  time.Duration
@@ -132,13 +135,14 @@ func (f *Factory) AddFresh(flags *pflag.FlagSet) {
 }
 
 // AnsweringFlags returns the flags of cmd that mcpc help answering explains.
-func AnsweringFlags(cmd *cobra.Command) (answers []*pflag.Flag) {
+func AnsweringFlags(cmd *cobra.Command) []*pflag.Flag {
+	var flags []*pflag.Flag
 	for _, name := range []string{"answer", "answer-defaults", "decline", "on-elicit", "sampling", "on-sampling", "root"} {
 		if f := cmd.LocalNonPersistentFlags().Lookup(name); f != nil {
-			answers = append(answers, f)
+			flags = append(flags, f)
 		}
 	}
-	return answers
+	return flags
 }
 
 // AddExtension declares --extension.
@@ -164,24 +168,25 @@ func (f *Factory) AddMaxChars(flags *pflag.FlagSet) {
 	flags.IntVar(&f.maxChars, "max-chars", 0, "print at most N characters of the result")
 }
 
-// ClientLimits returns the limits for internal/client, in which 0 means the default and -1 no limit.
+// ClientLimits returns the limits for internal/client.
 func (g *limitFlags) ClientLimits() client.Limits {
 	return client.Limits{
 		Connect: g.connect, Idle: g.timeout, Hard: g.maxTime, Probe: g.probe, Message: g.maxSize.bytes(),
-		Pages: noLimit(g.maxPages), Items: noLimit(g.maxItems),
+		Pages: clientLimit(g.maxPages), Items: clientLimit(g.maxItems),
 	}
 }
 
-// noLimit returns -1 for 0, and any other n unchanged.
-func noLimit(n int) int {
-	if n == 0 {
-		return -1
+// clientLimit returns the limit for internal/client for the value of a flag, whose 0 means no
+// limit.
+func clientLimit(typed int) int {
+	if typed == 0 {
+		return unlimited
 	}
-	return n
+	return typed
 }
 
-// SetFlagsFromEnvironment sets every flag that was not typed from its environment variable: --max-time from
-// MCPC_MAX_TIME. It runs before the command, and returns the first error.
+// SetFlagsFromEnvironment sets every flag that was not typed from its environment variable:
+// --max-time from MCPC_MAX_TIME. It runs before the command, and returns the first error.
 func SetFlagsFromEnvironment(cmd *cobra.Command, getenv func(string) string) error {
 	var failed error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -254,8 +259,8 @@ func (t *targetFlag) String() string { return string(*t) }
 
 func (t *targetFlag) Set(text string) error { *t = targetFlag(text); return nil }
 
-// Seconds is a duration flag: "5" and "5s" are the same. A typed 0 is stored as -1, so that 0 means
-// a flag that was not set.
+// Seconds is a duration flag: "5" and "5s" are the same. A typed 0 is stored as unlimited, so that
+// 0 means a flag that was not set.
 type Seconds time.Duration
 
 func (s *Seconds) Type() string { return "time" }
@@ -264,7 +269,7 @@ func (s *Seconds) String() string {
 	switch *s {
 	case 0:
 		return ""
-	case -1:
+	case unlimited:
 		return "0s"
 	}
 	return time.Duration(*s).String()
@@ -272,8 +277,8 @@ func (s *Seconds) String() string {
 
 func (s *Seconds) Set(text string) error {
 	d, err := time.ParseDuration(text)
-	if n, bad := strconv.ParseFloat(text, 64); bad == nil {
-		d = time.Duration(n * float64(time.Second))
+	if seconds, notNumber := strconv.ParseFloat(text, 64); notNumber == nil {
+		d = time.Duration(seconds * float64(time.Second))
 		err = nil
 	}
 	if err != nil || d < 0 {
@@ -281,7 +286,7 @@ func (s *Seconds) Set(text string) error {
 	}
 	*s = Seconds(d)
 	if d == 0 {
-		*s = -1
+		*s = unlimited
 	}
 	return nil
 }
@@ -318,6 +323,9 @@ var units = []struct {
 	{"b", 1},
 }
 
+// maxBytes is the largest size that --max-message-size takes.
+const maxBytes = 1 << 53
+
 func (s *size) Set(text string) error {
 	number := strings.ToLower(strings.TrimSpace(text))
 	factor := int64(1)
@@ -329,7 +337,7 @@ func (s *size) Set(text string) error {
 		}
 	}
 	n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
-	if err != nil || n < 0 || n > 1<<53/factor {
+	if err != nil || n < 0 || n > maxBytes/factor {
 		return fmt.Errorf("%q is not a size: use 4096, 64MiB or 10mb", text)
 	}
 	s.set = true
@@ -337,16 +345,16 @@ func (s *size) Set(text string) error {
 	return nil
 }
 
-// bytes returns the limit for internal/client: 0 if the flag is not set, -1 for no limit.
+// bytes returns the limit for internal/client, in bytes: 0 if the flag is not set.
 func (s *size) bytes() int64 {
 	if s.set && s.value == 0 {
-		return -1
+		return unlimited
 	}
 	return s.value
 }
 
 // ShowsTables reports whether the answer is printed for people, not as JSON.
-func (f *Factory) ShowsTables() bool { return !f.JSON && !f.Wire && f.Jq == "" }
+func (f *Factory) ShowsTables() bool { return !f.PrintsJSON() }
 
 // OnlyWritesText reports whether the answer is plain text for a pipe that is neither saved, cut nor
 // coloured.

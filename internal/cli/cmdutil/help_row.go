@@ -9,16 +9,16 @@ const helpColumns = 80
 
 // WriteHelpRow writes left, then text beside it, wrapped at helpColumns.
 func WriteHelpRow(b *strings.Builder, left, text string) {
+	indent := strings.Repeat(" ", len(strings.TrimLeft(left, "\n")))
 	line := left
 	for i, word := range strings.Fields(text) {
-		switch {
-		case i == 0:
+		if i == 0 {
 			line += word
-		case len(line)+1+len(word) <= helpColumns:
+		} else if len(line)+1+len(word) <= helpColumns {
 			line += " " + word
-		default:
+		} else {
 			b.WriteString(line + "\n")
-			line = strings.Repeat(" ", len(strings.TrimLeft(left, "\n"))) + word
+			line = indent + word
 		}
 	}
 	b.WriteString(line + "\n")

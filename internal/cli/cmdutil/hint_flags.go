@@ -17,21 +17,20 @@ import (
 // with -s or after "--". A command with a secret becomes "-- ...", a URL with one becomes a shell
 // variable.
 func (f *Factory) NameServer(argv []string) {
-	aim := hint.Context{}
-	switch {
-	case len(argv) > 0:
-		aim.ServerCommand = hint.Elsewhere
+	hints := hint.Context{Flags: f.hintFlags}
+	if len(argv) > 0 {
+		hints.ServerCommand = hint.Elsewhere
 		if slices.Equal(redact.RedactCommand(argv), argv) {
-			aim.ServerCommand = "-- " + connect.CommandLine(argv)
+			hints.ServerCommand = "-- " + connect.CommandLine(argv)
 		}
-	case f.ServerGiven && f.Server != "" && redact.RedactURL(f.Server) != f.Server:
-		aim.ServerFlag = secretServer
-	case f.ServerGiven && f.Server != "":
-		aim.ServerFlag = "-s " + shellwords.Quote(f.Server)
+	} else if f.ServerGiven && f.Server != "" {
+		hints.ServerFlag = "-s " + shellwords.Quote(f.Server)
+		if redact.RedactURL(f.Server) != f.Server {
+			hints.ServerFlag = secretServer
+		}
 	}
-	aim.Flags = f.hintFlags
-	f.OutStyle.Hints = aim
-	f.ErrStyle.Hints = aim
+	f.OutStyle.Hints = hints
+	f.ErrStyle.Hints = hints
 	f.hideSecretsInHints()
 }
 
@@ -44,25 +43,21 @@ func (f *Factory) hideSecretsInHints() {
 	hasSecret := func(text string) bool { return f.Secrets.Text(text) != text }
 	if f.hintFlags != nil && hasSecret(f.hintFlags.All+f.hintFlags.Server) {
 		hidden := *f.hintFlags
-		hidden.Server = ""
 		if hasSecret(hidden.All) {
 			hidden.All = ""
 		}
-		for _, flag := range f.typedFlags {
-			word := typedWord(flag, &f.Secrets)
-			hidden.Server = strings.TrimPrefix(hidden.Server+" "+word, " ")
-		}
+		hidden.Server = f.typedWords()
 		f.hintFlags = &hidden
 	}
-	for _, aim := range []*hint.Context{&f.OutStyle.Hints, &f.ErrStyle.Hints} {
-		if aim.Flags != nil {
-			aim.Flags = f.hintFlags
+	for _, hints := range []*hint.Context{&f.OutStyle.Hints, &f.ErrStyle.Hints} {
+		if hints.Flags != nil {
+			hints.Flags = f.hintFlags
 		}
-		if hasSecret(aim.ServerFlag) {
-			aim.ServerFlag = secretServer
+		if hasSecret(hints.ServerFlag) {
+			hints.ServerFlag = secretServer
 		}
-		if hasSecret(aim.ServerCommand) {
-			aim.ServerCommand = hint.Elsewhere
+		if hasSecret(hints.ServerCommand) {
+			hints.ServerCommand = hint.Elsewhere
 		}
 	}
 }
@@ -83,35 +78,41 @@ var carriedFlags = []string{
 	"unix-socket",
 }
 
-// RecordTypedFlags records which of carriedFlags were typed. It runs before flags are set from environment
-// variables: the next command reads the variables itself.
+// RecordTypedFlags records which of carriedFlags were typed. It runs before flags are set from
+// environment variables: the next command reads the variables itself.
 func (f *Factory) RecordTypedFlags(flags *pflag.FlagSet) {
-	carried := &hint.Flags{Commands: map[string]bool{}}
+	recorded := &hint.Flags{Commands: map[string]bool{}}
 	if flag := flags.Lookup("state"); flag != nil && flag.Changed {
-		carried.All = typedWord(typedFlags(flag)[0], &f.Secrets)
+		recorded.All = typedWord(typedFlags(flag)[0], &f.Secrets)
 	}
 	flag := flags.Lookup("account")
 	f.AccountTyped = flag != nil && flag.Changed
 	f.typedFlags = nil
-	var words []string
 	for _, name := range carriedFlags {
 		if flag := flags.Lookup(name); flag != nil && flag.Changed {
 			f.typedFlags = append(f.typedFlags, typedFlags(flag)...)
 		}
 	}
-	for _, flag := range f.typedFlags {
-		words = append(words, typedWord(flag, &f.Secrets))
-	}
-	carried.Server = strings.Join(words, " ")
-	if carried.All+carried.Server == "" {
+	recorded.Server = f.typedWords()
+	if recorded.All == "" && recorded.Server == "" {
 		return
 	}
 	for _, c := range f.Commands() {
 		if c.Traits&(AsksServer|NeedsState) != 0 {
-			carried.Commands[c.Name] = c.Traits&AsksServer != 0
+			recorded.Commands[c.Name] = c.Traits&AsksServer != 0
 		}
 	}
-	f.hintFlags = carried
+	f.hintFlags = recorded
+}
+
+// typedWords returns f.typedFlags as words of a command line, without the secrets that are known
+// now.
+func (f *Factory) typedWords() string {
+	var words []string
+	for _, flag := range f.typedFlags {
+		words = append(words, typedWord(flag, &f.Secrets))
+	}
+	return strings.Join(words, " ")
 }
 
 // SetHintFlags sets the flags of hints for a command line that could not be parsed, from what was
@@ -132,30 +133,31 @@ type typedFlag struct {
 }
 
 // typedFlags returns one typedFlag for each value of f.
-func typedFlags(f *pflag.Flag) (all []typedFlag) {
+func typedFlags(f *pflag.Flag) []typedFlag {
+	var occurrences []typedFlag
 	for _, value := range FlagValues(f) {
-		all = append(all, typedFlag{f.Name, value, f.Value.Type() == "bool"})
+		occurrences = append(occurrences, typedFlag{f.Name, value, f.Value.Type() == "bool"})
 	}
-	return all
+	return occurrences
 }
 
 // typedWord returns the flag as words of a command line. A secret becomes a shell variable.
 func typedWord(f typedFlag, s *redact.Secrets) string {
-	word := " " + shellwords.Quote(f.value)
+	if f.isSwitch {
+		return "--" + f.name
+	}
+	value := shellwords.Quote(f.value)
 	isSecret := s.Text(f.value) != f.value
-	switch {
-	case f.isSwitch:
-		word = ""
-	case f.name == "header":
+	if f.name == "header" {
 		name, text, _ := strings.Cut(f.value, ":")
 		field := wire.Field{Name: name, Value: strings.TrimSpace(text)}
 		if redact.RedactField(field) != field || isSecret {
-			word = ` "` + name + ": $" + variableFor(name) + `"`
+			value = `"` + name + ": $" + variableFor(name) + `"`
 		}
-	case redact.RedactURL(f.value) != f.value || isSecret:
-		word = ` "$` + variableFor(f.name) + `"`
+	} else if redact.RedactURL(f.value) != f.value || isSecret {
+		value = `"$` + variableFor(f.name) + `"`
 	}
-	return "--" + f.name + word
+	return "--" + f.name + " " + value
 }
 
 // FlagValues returns the values of a flag.

@@ -44,7 +44,8 @@ func hinted(f *Factory, hint wire.Hint) string {
 	return text
 }
 
-// The command of a hint repeats the flags without which it would reach another server, or be another user's.
+// The command of a hint repeats the flags without which it would reach another server, or be
+// another user's.
 func TestHintsRepeatTypedFlags(t *testing.T) {
 	for _, c := range []struct{ words, list, log string }{
 		{"", "mcpc list", "mcpc log"},
@@ -104,7 +105,8 @@ func TestHintsHideWhatIsLearntLater(t *testing.T) {
 	}
 }
 
-// Hints name the server as the command line did. A URL with a secret is a variable, a command with one is "-- ...".
+// Hints name the server as the command line did. A URL with a secret is a variable, a command with
+// one is "-- ...".
 func TestHintsNameTheServer(t *testing.T) {
 	for _, c := range []struct {
 		server string

@@ -42,8 +42,8 @@ func ListenLoopback(address string) (net.Listener, wire.Outcome) {
 	return listener, wire.Outcome{}
 }
 
-// ServeHTTP serves the handler on the listener until ctx ends, which is the outcome Signal, or the listener fails. It
-// closes what is open then: streams do not hold it up.
+// ServeHTTP serves the handler on the listener until ctx ends, which is the outcome Signal, or the
+// listener fails. It then closes the open connections, and does not wait for their streams.
 func ServeHTTP(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
 	stop := context.AfterFunc(ctx, func() { server.Close() })

@@ -28,12 +28,14 @@ func WriteEntries(e connect.Entries, w io.Writer, st term.Style, k connect.Kind,
 	return render.Resources(w, st, e.Resources, long)
 }
 
-// findSuspicions returns the kinds of what package poison finds in a tool's definition, each once. It
-// leaves out hidden characters: the list counts them already. own are the names of the server's
+// findSuspicions returns the kinds of what package poison finds in a tool's definition, each once.
+// It leaves out hidden characters: the list counts them already. own are the names of the server's
 // tools.
-func findSuspicions(tool json.RawMessage, own poison.Names) (kinds []string) {
+func findSuspicions(tool json.RawMessage, own poison.Names) []string {
+	var kinds []string
 	for _, mark := range poison.Scan(tool, own) {
-		if kind := string(mark.Kind); mark.Kind != poison.Hidden && !slices.Contains(kinds, kind) {
+		kind := string(mark.Kind)
+		if mark.Kind != poison.Hidden && !slices.Contains(kinds, kind) {
 			kinds = append(kinds, kind)
 		}
 	}
@@ -50,10 +52,10 @@ type listRows struct {
 	toolNames poison.Names
 }
 
-// maxToolNames limits the names in listRows.own.
+// maxToolNames limits the names in listRows.toolNames.
 const maxToolNames = 1000
 
-// reset drops the waiting definitions and the names.
+// reset drops the unscanned definitions and the names of the tools.
 func (r *listRows) reset() {
 	r.unscanned = map[int]json.RawMessage{}
 	r.toolNames = poison.Names{}
@@ -61,7 +63,7 @@ func (r *listRows) reset() {
 
 // Take adds entries of one kind.
 func (r *listRows) Take(e connect.Entries) {
-	first := r.Taken()
+	firstRow := r.Taken() // the number of the first new row
 	for _, tool := range e.Tools {
 		if r.toolNames != nil {
 			r.toolNames[tool.Name] = true
@@ -75,7 +77,7 @@ func (r *listRows) Take(e connect.Entries) {
 	r.Resources(e.Resources)
 	for i, tool := range e.Tools {
 		if !poison.IsClean(tool.Raw) {
-			r.unscanned[first+i] = bytes.Clone(tool.Raw) // a clone does not keep the whole page in memory
+			r.unscanned[firstRow+i] = bytes.Clone(tool.Raw) // a clone does not keep the whole page in memory
 		}
 	}
 	if r.toolNames == nil {
@@ -83,7 +85,7 @@ func (r *listRows) Take(e connect.Entries) {
 	}
 }
 
-// scanSuspicions scans the waiting definitions and marks the rows that are suspicious.
+// scanSuspicions scans the unscanned definitions and marks the rows that are suspicious.
 func (r *listRows) scanSuspicions() {
 	for i, tool := range r.unscanned {
 		r.Warn(i, findSuspicions(tool, r.toolNames))
@@ -97,15 +99,15 @@ func (r *listRows) Empty() {
 	r.reset()
 }
 
-// write scans the waiting definitions and writes the rows.
+// write scans the unscanned definitions and writes the rows.
 func (r *listRows) write(w io.Writer) error {
 	r.scanSuspicions()
 	return r.Write(w)
 }
 
 // AddList lists kind k for ListAnswer. If the answer needs only one entry after the other, the
-// pages are not kept. several is set if the command lists several kinds; left reports that this
-// kind was then left out.
+// pages are not kept. several is set if the command lists several kinds: a kind that the
+// server refuses is then left out, and isOmitted is true.
 func AddList(
 	ctx context.Context,
 	f *Factory,
@@ -113,7 +115,7 @@ func AddList(
 	c *connect.Conn,
 	k connect.Kind,
 	several, long bool,
-) (out wire.Outcome, left bool) {
+) (out wire.Outcome, isOmitted bool) {
 	if !several && f.OnlyWritesJSON() {
 		return l.Take(ctx, c, k, several, connect.Taking{JSON: connect.NewItems(host.SpoolDir(&f.Env, true))})
 	}

@@ -11,20 +11,21 @@ import (
 // ShellLists caches what a server lists while a shell is open, for completion.
 type ShellLists struct {
 	entries map[connect.Kind][]state.Tool
-	fetched map[connect.Kind]time.Time
+	fetched map[connect.Kind]time.Time // when the server was asked last
 }
 
-// listTimeout limits how long completion waits for a server. listLifetime is how long a list is cached.
+// listTimeout limits how long completion waits for a server. listLifetime is how long a list is
+// cached.
 const (
 	listTimeout  = time.Second
 	listLifetime = 30 * time.Second
 )
 
-// Entries returns the entries of kind k. It asks the server unless it did so within listLifetime, also if
-// the server did not answer. Then it returns the entries before.
+// Entries returns the entries of kind k. It asks the server unless it did so within listLifetime,
+// also if the server did not answer then. After a failure it returns the previous entries.
 func (l *ShellLists) Entries(c *connect.Conn, k connect.Kind) []state.Tool {
 	now := c.Env.Now()
-	if at, asked := l.fetched[k]; asked && now.Sub(at) < listLifetime {
+	if fetched, ok := l.fetched[k]; ok && now.Sub(fetched) < listLifetime {
 		return l.entries[k]
 	}
 	if l.fetched == nil {

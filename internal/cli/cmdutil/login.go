@@ -17,13 +17,14 @@ import (
 // whether the login succeeded. Timeouts of requests are paused until then.
 func (f *Factory) OfferLogin(ctx context.Context, r auth.Refusal) (bool, error) {
 	defer transport.Pause(ctx)()
-	d := f.Dialog(ctx)
-	what := "requires authentication"
-	if r.Sent && len(r.Scopes) > 0 {
-		what = "requires more scopes: " + d.Line(jsonraw.Excerpt([]byte(strings.Join(r.Scopes, " ")), host.MostSaid))
+	dialog := f.Dialog(ctx)
+	reason := "requires authentication"
+	if r.Sent && len(r.Scopes) > 0 { // a token was sent, and is not enough
+		scopes := jsonraw.Excerpt([]byte(strings.Join(r.Scopes, " ")), host.MostSaid)
+		reason = "requires more scopes: " + dialog.Line(scopes)
 	}
-	d.Say("%s %s.", d.Line(redact.RedactURL(f.Guard.Endpoint)), what)
-	word, err := d.Choose("Log in now? [y]es, [n]o", "", "yes", "no")
+	dialog.Say("%s %s.", dialog.Line(redact.RedactURL(f.Guard.Endpoint)), reason)
+	word, err := dialog.Choose("Log in now? [y]es, [n]o", "", "yes", "no")
 	if err != nil || word != "yes" {
 		return false, nil
 	}
@@ -32,9 +33,9 @@ func (f *Factory) OfferLogin(ctx context.Context, r auth.Refusal) (bool, error) 
 		return false, err
 	}
 	store.Seals = store.Keyring.Answers()
-	w := connect.NewAuthFlow(ctx, &f.Env, f.Guard.Endpoint)
-	defer w.Net.Close()
-	_, err = w.Login(ctx, store, auth.Request{
+	flow := connect.NewAuthFlow(ctx, &f.Env, f.Guard.Endpoint)
+	defer flow.Net.Close()
+	_, err = flow.Login(ctx, store, auth.Request{
 		Endpoint:   f.Guard.Endpoint,
 		Account:    f.Auth.Account,
 		Challenge:  r.Challenge,

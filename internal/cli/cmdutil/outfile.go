@@ -34,22 +34,23 @@ func ReplaceFile(name string, data []byte) error {
 // ReplaceBy writes a temporary file in the same folder and renames it, so that no reader sees an
 // incomplete file. It writes directly to a stream, a pipe or a device. Returns the number of bytes.
 func ReplaceBy(name string, write func(io.Writer) error) (int64, error) {
-	if f, err := openStream(name); f != nil || err != nil {
-		if err != nil {
-			return 0, err
-		}
-		return writeAndClose(f, write)
-	}
-	f, err := os.CreateTemp(filepath.Dir(name), tempName)
+	stream, err := openStream(name)
 	if err != nil {
 		return 0, err
 	}
-	defer os.Remove(f.Name())
-	n, err := writeAndClose(f, write)
+	if stream != nil {
+		return writeAndClose(stream, write)
+	}
+	temporary, err := os.CreateTemp(filepath.Dir(name), tempName)
+	if err != nil {
+		return 0, err
+	}
+	defer os.Remove(temporary.Name())
+	n, err := writeAndClose(temporary, write)
 	if err != nil {
 		return n, err
 	}
-	return n, os.Rename(f.Name(), name)
+	return n, os.Rename(temporary.Name(), name)
 }
 
 // openStream opens a stream, a pipe or a device. Returns nil for any other name.
@@ -70,8 +71,9 @@ func isDevice(name string) bool {
 		return true
 	}
 	info, err := os.Lstat(name)
+	isLink := err == nil && info.Mode()&fs.ModeSymlink != 0
 	folder, _ := filepath.EvalSymlinks(filepath.Dir(name))
-	return err == nil && info.Mode()&fs.ModeSymlink != 0 && folder == "/dev"
+	return isLink && folder == "/dev"
 }
 
 // maxLinks limits how many symbolic links are followed, as Linux does.
@@ -142,11 +144,12 @@ func AppendTo(name string, text []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// CheckWritable returns a failure if the file of -o cannot be written. Commands check it before they
+// CheckOutput returns a failure if the file of -o cannot be written. Commands call it before they
 // send anything.
 func CheckOutput(name string) wire.Outcome { return CheckWritable("-o", name) }
 
-// CheckWritable does what Writable does for the file of the named flag. It accepts an empty name.
+// CheckWritable does what CheckOutput does for the file of the named flag. It accepts an empty
+// name.
 func CheckWritable(flag, name string) wire.Outcome {
 	if name == "" {
 		return wire.Outcome{}
@@ -161,7 +164,8 @@ func CheckWritable(flag, name string) wire.Outcome {
 	}
 	folder := filepath.Dir(name)
 	info, err := os.Stat(folder)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+	isOtherFile := err == nil && !info.IsDir()
+	if errors.Is(err, fs.ErrNotExist) || isOtherFile {
 		return failure("no such directory: "+folder, nil)
 	}
 	if err := tryReplacing(name); err != nil {
@@ -191,8 +195,8 @@ func CheckAppendable(flag, name string) wire.Outcome {
 // IsFile reports whether name is an existing regular file and not a stream.
 func IsFile(name string) bool {
 	info, err := os.Stat(name)
-	_, stream := ownDescriptor(name)
-	return err == nil && info.Mode().IsRegular() && !stream
+	_, isStream := ownDescriptor(name)
+	return err == nil && info.Mode().IsRegular() && !isStream
 }
 
 // tryReplacing returns an error if ReplaceBy could not write the file. It does not open devices and

@@ -2,7 +2,6 @@ package cmdutil
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -127,8 +126,8 @@ func filterError(ctx context.Context, err error) error {
 	return usage.New("--jq: "+err.Error(), "the result was received: without --jq it is printed in full")
 }
 
-// printOrSave writes the answer. If the file of -o cannot be written, it prints the answer to standard
-// output, so that it is not lost.
+// printOrSave writes the answer. If the file of -o cannot be written, it prints the answer to
+// standard output, so that it is not lost.
 func printOrSave(ctx context.Context, f *Factory, ans Answer) error {
 	if f.Output == "" {
 		return printToStdout(ctx, f, ans)
@@ -137,22 +136,26 @@ func printOrSave(ctx context.Context, f *Factory, ans Answer) error {
 	if err != nil {
 		return err
 	}
-	what := ""
+	description := ""
 	f.Record.WriteWaiting()
-	n, err := ReplaceBy(f.Output, func(w io.Writer) (err error) {
-		what, err = save(w)
+	n, err := ReplaceBy(f.Output, func(w io.Writer) error {
+		var err error
+		description, err = save(w)
 		return err
 	})
 	if err != nil {
 		_ = writeAnswer(ctx, f, f.Stdout(), f.OutStyle, ans)
 		return fmt.Errorf("%s: %w", f.Output, usage.Bare(err))
 	}
-	f.Note(fmt.Sprintf("%s saved to %s", cmp.Or(what, fmt.Sprintf("%d bytes", n)), f.Output))
-	if f.JSON || f.Wire || f.Jq != "" || ans.Result == nil {
+	if description == "" {
+		description = fmt.Sprintf("%d bytes", n)
+	}
+	f.Note(fmt.Sprintf("%s saved to %s", description, f.Output))
+	if f.PrintsJSON() || ans.Result == nil {
 		return nil
 	}
-	if left := render.Unsaved(ans.Method, ans.Result); left != "" {
-		f.Note("not saved: " + left + "; --json -o FILE saves all of it")
+	if unsaved := render.Unsaved(ans.Method, ans.Result); unsaved != "" {
+		f.Note("not saved: " + unsaved + "; --json -o FILE saves all of it")
 	}
 	return nil
 }
@@ -164,9 +167,9 @@ func printToStdout(ctx context.Context, f *Factory, ans Answer) error {
 		return printTruncated(ctx, f, ans)
 	}
 	st := f.OutStyle
-	plain := !f.JSON && !f.Wire && f.Jq == ""
-	if plain && st.Terminal && st.Color && render.HasPictures(ans.Method, ans.Result) {
-		st.Canvas = f.Canvas(ctx)
+	canShowPictures := f.ShowsTables() && st.Terminal && st.Color
+	if canShowPictures && render.HasPictures(ans.Method, ans.Result) {
+		st.Canvas = f.Canvas(ctx) // asks the terminal
 	}
 	if ctx.Err() != nil && st.Canvas != (term.Canvas{}) {
 		return Exit(f.MarkAnswered(wire.Outcome{Kind: wire.Signal, Text: "interrupted"}))
@@ -175,8 +178,11 @@ func printToStdout(ctx context.Context, f *Factory, ans Answer) error {
 		return writeAnswer(ctx, f, f.Stdout(), st, ans)
 	}
 	var b bytes.Buffer
-	err := writeAnswer(ctx, f, &b, st, ans)
-	return cmp.Or(err, f.WritePaged(b.Bytes()))
+	if err := writeAnswer(ctx, f, &b, st, ans); err != nil {
+		_ = f.WritePaged(b.Bytes()) // what --jq printed before it failed
+		return err
+	}
+	return f.WritePaged(b.Bytes())
 }
 
 // fileContent returns a function that writes what -o saves: JSON if JSON was requested, otherwise
@@ -191,8 +197,8 @@ func fileContent(
 	if f.Jq == "" && f.JSON && ans.Result != nil {
 		return func(w io.Writer) (string, error) { return "", writeAnswer(ctx, f, w, st, ans) }, nil
 	}
-	if f.JSON || f.Wire || f.Jq != "" || ans.Result == nil {
-		var b bytes.Buffer
+	if f.PrintsJSON() || ans.Result == nil {
+		var b bytes.Buffer // a --jq expression that fails must not create the file
 		err := writeAnswer(ctx, f, &b, st, ans)
 		return func(w io.Writer) (string, error) {
 			_, err := b.WriteTo(w)
@@ -226,7 +232,9 @@ func writeAnswer(ctx context.Context, f *Factory, w io.Writer, st term.Style, an
 // OnlyWritesJSON reports whether the result is written as received, and is neither saved, cut,
 // filtered nor shown on a terminal.
 func (f *Factory) OnlyWritesJSON() bool {
-	return f.JSON && !f.Wire && f.Jq == "" && f.Output == "" && f.maxChars == 0 && f.Shell == nil && !f.OutStyle.Terminal
+	isWhole := !f.Wire && f.Jq == "" && f.maxChars == 0
+	isKept := f.Output != "" || f.Shell != nil
+	return f.JSON && isWhole && !isKept && !f.OutStyle.Terminal
 }
 
 // applyJQ prints what the --jq expression yields for the result, or with --wire for each message.
@@ -250,7 +258,8 @@ func applyJQ(ctx context.Context, f *Factory, w io.Writer, st term.Style, ans An
 	return nil
 }
 
-// PrintsJSON reports whether the output is JSON, whole or filtered.
+// PrintsJSON reports whether the output is JSON, whole or filtered. Otherwise it is for people:
+// ShowsTables returns the opposite.
 func (f *Factory) PrintsJSON() bool { return f.JSON || f.Wire || f.Jq != "" }
 
 // WriteOut calls write with the file of -o or with standard output. For a terminal it removes

@@ -1,12 +1,10 @@
 package cmdutil
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
 	"regexp/syntax"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -41,7 +39,9 @@ func (f *Factory) ReadRedactFile() error {
 		return usage.NotRead("--redact-file "+f.RedactFile, err, "")
 	}
 	f.redactions = []redaction{}
-	for i, line := range strings.Split(string(bytes.TrimPrefix(raw, []byte("\xEF\xBB\xBF"))), "\n") {
+	const byteOrderMark = "\xEF\xBB\xBF"
+	text := strings.TrimPrefix(string(raw), byteOrderMark)
+	for i, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' {
 			continue
@@ -121,11 +121,10 @@ func cutPattern(line string) (pattern, flags string) {
 
 // RedactionFor returns the number of the line of --redact-file that hides a secret, or 0.
 func (f *Factory) RedactionFor(secret string) int {
-	at := slices.IndexFunc(f.redactions, func(r redaction) bool {
-		return r.value == secret || r.pattern != nil && r.pattern.MatchString(secret)
-	})
-	if at < 0 {
-		return 0
+	for _, r := range f.redactions {
+		if r.value == secret || r.pattern != nil && r.pattern.MatchString(secret) {
+			return r.line
+		}
 	}
-	return f.redactions[at].line
+	return 0
 }

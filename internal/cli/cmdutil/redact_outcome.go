@@ -66,8 +66,8 @@ func (f *Factory) LearnEnvironment() {
 	}
 }
 
-// HideSecretsIn makes a recording hide the secrets that are known now. They were perhaps not known when it
-// was recorded.
+// HideSecretsIn makes a recording hide the secrets that are known now. They were perhaps not known
+// when it was recorded.
 func (f *Factory) HideSecretsIn(c *rows.Capture) {
 	f.LearnEnvironment()
 	c.Hide(&f.Secrets)

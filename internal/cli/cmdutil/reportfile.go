@@ -1,7 +1,6 @@
 package cmdutil
 
 import (
-	"cmp"
 	"io"
 
 	"mcpc/internal/usage"
@@ -64,8 +63,8 @@ func (files ReportFiles) WithholdSARIF(f *Factory) ReportFiles {
 	return files
 }
 
-// CheckWritable returns a failure for the first file that cannot be written. Commands call it before
-// they send anything.
+// CheckWritable returns a failure for the first file that cannot be written. Commands call it
+// before they send anything.
 func (files ReportFiles) CheckWritable() wire.Outcome {
 	for _, file := range files {
 		if file.Name == "" || file.Name == "-" {
@@ -83,7 +82,10 @@ func (file ReportFile) Print(f *Factory) error {
 	if file.Withheld {
 		return nil
 	}
-	return cmp.Or(file.Write(f.Stdout()), f.StdoutError())
+	if err := file.Write(f.Stdout()); err != nil {
+		return err
+	}
+	return f.StdoutError()
 }
 
 // Write writes the reports that go to files.

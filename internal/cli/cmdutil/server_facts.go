@@ -27,23 +27,23 @@ func (f *Factory) WriteServer(w io.Writer, st term.Style, s target.Server) error
 	return term.Facts(w, st, host.ServerFacts(&f.Env, s))
 }
 
-// KeepaliveText describes a kept server process, the process that keeps it, and when it stops. Returns
-// "" if the server is not kept.
+// KeepaliveText describes a kept server process, the process that keeps it, and when it stops.
+// Returns "" if the server is not kept.
 func KeepaliveText(c *connect.Conn) string {
-	f, ok := c.Keepalive()
-	if !ok {
+	facts, isKept := c.Keepalive()
+	if !isKept {
 		return ""
 	}
-	until := "stops with mcpc close"
-	if f.Idle > 0 {
-		until = "stops after " + english.Duration(f.Idle) + " idle"
+	stop := "stops with mcpc close"
+	if facts.Idle > 0 {
+		stop = "stops after " + english.Duration(facts.Idle) + " idle"
 	}
 	return fmt.Sprintf(
 		"server process %d, kept by process %d since %s, %s",
-		f.Server,
-		f.PID,
-		f.Since.Format("15:04:05"),
-		until,
+		facts.Server,
+		facts.PID,
+		facts.Since.Format("15:04:05"),
+		stop,
 	)
 }
 

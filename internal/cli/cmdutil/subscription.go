@@ -1,7 +1,6 @@
 package cmdutil
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -16,7 +15,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// ListenLimits are the flags --for and --count of a command that listens. 0 is no limit.
+// ListenLimits are the flags --for (duration) and --count of a command that listens. 0 is no limit.
 type ListenLimits struct {
 	duration time.Duration
 	Count    int
@@ -64,35 +63,40 @@ func NewNoticeQueue(ctx context.Context) *NoticeQueue {
 }
 
 // Add appends a notification. It waits while the queue is full.
-func (e *NoticeQueue) Add(m *wire.Message) {
+func (q *NoticeQueue) Add(m *wire.Message) {
 	select {
-	case e.notices <- m:
-	case <-e.ctx.Done():
+	case q.notices <- m:
+	case <-q.ctx.Done():
 	}
 }
 
 // A Subscription is a running request that listens for notifications.
 type Subscription struct {
-	Ctx  context.Context
+	Ctx context.Context
+	// Stop ends the request because the user wants no more notifications.
 	Stop func()
-	// Ended receives the outcome, once.
+	// Ended receives the outcome of the request, once.
 	Ended chan wire.Outcome
 }
 
-// StartListening listens in its own goroutine until ctx is done, the time is up or Enough is
-// called.
-func StartListening(ctx context.Context, c *connect.Conn, l client.ListenRequest, until ListenLimits) Subscription {
+// StartListening listens in its own goroutine until ctx is done, the time is up or Stop is called.
+func StartListening(
+	ctx context.Context,
+	c *connect.Conn,
+	request client.ListenRequest,
+	limits ListenLimits,
+) Subscription {
 	ctx, cancel := context.WithCancelCause(ctx)
-	sub := Subscription{Ctx: ctx, Stop: func() { cancel(errLimitReached) }, Ended: make(chan wire.Outcome, 1)}
-	l.Began = until.startTimerOnAgreement(l.Began, sub.Stop)
-	go func() { sub.Ended <- c.Listen(ctx, l) }()
-	return sub
+	s := Subscription{Ctx: ctx, Stop: func() { cancel(errLimitReached) }, Ended: make(chan wire.Outcome, 1)}
+	request.Began = limits.startTimerOnAgreement(request.Began, s.Stop)
+	go func() { s.Ended <- c.Listen(ctx, request) }()
+	return s
 }
 
-// CommandOutcome returns the outcome of the command for the outcome of the request: OK if Enough was called
-// or the time was up, and no text after Ctrl-C.
-func (on Subscription) CommandOutcome(out wire.Outcome) wire.Outcome {
-	if context.Cause(on.Ctx) == errLimitReached {
+// CommandOutcome returns the outcome of the command for the outcome of the request: OK if Stop was
+// called or the time was up, and no text after Ctrl-C.
+func (s Subscription) CommandOutcome(out wire.Outcome) wire.Outcome {
+	if context.Cause(s.Ctx) == errLimitReached {
 		return wire.Outcome{}
 	}
 	if out.Kind == wire.Signal {
@@ -101,49 +105,54 @@ func (on Subscription) CommandOutcome(out wire.Outcome) wire.Outcome {
 	return out
 }
 
-// EachNotification listens and calls take with each notification. take returns for how many
-// notifications it counts. EachNotification returns when --count is reached, take or standard
-// output fails, the time is up, or the request ends.
+// EachNotification listens and calls handle with each notification. handle returns for how many
+// notifications of --count it counts. EachNotification returns when --count is reached, handle or
+// standard output fails, the time is up, or the request ends.
 func EachNotification(
 	ctx context.Context,
 	f *Factory,
 	c *connect.Conn,
-	e *NoticeQueue,
-	l client.ListenRequest,
-	until ListenLimits,
-	take func(Notice) (int, error),
+	queue *NoticeQueue,
+	request client.ListenRequest,
+	limits ListenLimits,
+	handle func(Notice) (int, error),
 ) (wire.Outcome, error) {
-	sub := StartListening(ctx, c, l, until)
-	defer sub.Stop()
-	defer e.Stop()
-	left := cmp.Or(until.Count, math.MaxInt)
-	failed := error(nil)
-	count := func(m *wire.Message) {
-		if left > 0 && failed == nil {
-			var n int
-			n, failed = take(Notice{m, f.Now()})
-			left -= n
+	subscription := StartListening(ctx, c, request, limits)
+	defer subscription.Stop()
+	defer queue.Stop()
+	remaining := math.MaxInt
+	if limits.Count > 0 {
+		remaining = limits.Count
+	}
+	var err error // the first error of handle or of standard output
+	handleNext := func(m *wire.Message) {
+		if remaining > 0 && err == nil {
+			var counted int
+			counted, err = handle(Notice{m, f.Now()})
+			remaining -= counted
 		}
-		if left <= 0 || failed != nil {
-			sub.Stop()
+		if remaining <= 0 || err != nil {
+			subscription.Stop()
 		}
 	}
-	unread := time.NewTicker(StdoutPollInterval)
-	defer unread.Stop()
+	stdoutPoll := time.NewTicker(StdoutPollInterval)
+	defer stdoutPoll.Stop()
 	for {
 		select {
-		case <-unread.C:
-			failed = cmp.Or(failed, f.StdoutClosed())
-			if failed != nil {
-				sub.Stop()
+		case <-stdoutPoll.C:
+			if err == nil {
+				err = f.StdoutClosed()
 			}
-		case m := <-e.notices:
-			count(m)
-		case out := <-sub.Ended:
-			for len(e.notices) > 0 {
-				count(<-e.notices)
+			if err != nil {
+				subscription.Stop()
 			}
-			return sub.CommandOutcome(out), failed
+		case m := <-queue.notices:
+			handleNext(m)
+		case out := <-subscription.Ended:
+			for len(queue.notices) > 0 {
+				handleNext(<-queue.notices)
+			}
+			return subscription.CommandOutcome(out), err
 		}
 	}
 }
@@ -151,31 +160,31 @@ func EachNotification(
 // minAgreementTimeout is the shortest time that a server gets to agree, however short --for is.
 const minAgreementTimeout = 5 * time.Second
 
-// AgreementTimeout returns how long a server may take to agree to listen. With --for that is about as long,
-// unless --timeout is set. 0 means the default.
+// AgreementTimeout returns how long a server may take to agree to listen. With --for that is about
+// as long, unless --timeout is set. 0 means the default.
 func (p ListenLimits) AgreementTimeout(idle time.Duration) time.Duration {
-	if d := p.duration; d > 0 && idle == 0 {
-		return max(d, minAgreementTimeout)
+	if p.duration > 0 && idle == 0 {
+		return max(p.duration, minAgreementTimeout)
 	}
 	return 0
 }
 
-// startTimerOnAgreement returns began, extended to start the time when the server agrees for the first
-// time.
+// startTimerOnAgreement returns a function that calls onAgreement, and the first time also starts
+// the timer: a client that reconnects subscribes again.
 func (p ListenLimits) startTimerOnAgreement(
-	began func(client.SubscriptionFilter),
-	enough func(),
+	onAgreement func(client.SubscriptionFilter),
+	stop func(),
 ) func(client.SubscriptionFilter) {
 	var once sync.Once
 	return func(agreed client.SubscriptionFilter) {
-		once.Do(func() { p.StartTimer(enough) })
-		began(agreed)
+		once.Do(func() { p.StartTimer(stop) })
+		onAgreement(agreed)
 	}
 }
 
-// StartTimer calls enough after the time of --for, if it is set.
-func (p ListenLimits) StartTimer(enough func()) {
-	if d := p.duration; d > 0 {
-		time.AfterFunc(d, enough)
+// StartTimer calls stop after the time of --for, if it is set.
+func (p ListenLimits) StartTimer(stop func()) {
+	if p.duration > 0 {
+		time.AfterFunc(p.duration, stop)
 	}
 }

@@ -11,22 +11,22 @@ import (
 // UseURL removes the first URL from the words of a command and uses it as the server, as with
 // -s. Without a URL it returns words unchanged.
 func (f *Factory) UseURL(words, argv []string) (others []string, err error) {
-	at := slices.IndexFunc(words, IsURL)
-	if at < 0 {
+	i := slices.IndexFunc(words, IsURL)
+	if i < 0 {
 		return words, nil
 	}
-	others = slices.Delete(slices.Clone(words), at, at+1)
+	others = slices.Delete(slices.Clone(words), i, i+1)
 	if f.Shell != nil {
 		return nil, usage.New("every line of the shell goes to the same server", "use another terminal for another server")
 	}
 	if slices.ContainsFunc(others, IsURL) {
 		return nil, usage.New("two servers are given", "use only one of them")
 	}
-	return others, f.SetServer(words[at], argv)
+	return others, f.SetServer(words[i], argv)
 }
 
-// SetServer sets the server that a word of the command names. Returns an error if -s or argv names one
-// too.
+// SetServer sets the server that a word of the command names. Returns an error if -s or argv names
+// one too.
 func (f *Factory) SetServer(server string, argv []string) error {
 	if f.ServerGiven {
 		return usage.New("two servers are given: "+redact.RedactURL(server)+" and one with -s", "use only one of them")

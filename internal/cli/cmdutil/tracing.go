@@ -98,8 +98,8 @@ func (o *TraceOptions) StartCommand(f *Factory, name string) error {
 	return nil
 }
 
-// StartRelay starts tracing the traffic that a tap or a proxy relays to a target. The caller calls end
-// to send the rest. Without --otlp both do nothing.
+// StartRelay starts tracing the traffic that a tap or a proxy relays to a target. The caller calls
+// end to send the rest. Without --otlp both do nothing.
 func (o *TraceOptions) StartRelay(f *Factory, target string) (end func(), err error) {
 	e, err := o.readExport(f)
 	if e == nil {
@@ -209,8 +209,8 @@ func (e *traceExport) close() {
 	}
 }
 
-// describeUnsent describes how many spans or points did not reach the collector, and why. Returns "" if all
-// did.
+// describeUnsent describes how many spans or points did not reach the collector, and why. Returns
+// "" if all did.
 func describeUnsent(c send.Counts, one string) string {
 	missing := c.Dropped + c.Rejected + c.Failed
 	if missing == 0 {

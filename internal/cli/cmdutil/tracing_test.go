@@ -48,7 +48,8 @@ func collecting(t *testing.T, status int) (*collector, string) {
 	return c, server.URL
 }
 
-// A command sends a span for itself and one for each request; arguments are in them if that is asked for.
+// A command sends a span for itself and one for each request; arguments are in them if that is
+// asked for.
 func TestSpansOfACommand(t *testing.T) {
 	for _, c := range []struct {
 		flags   string

@@ -53,53 +53,64 @@ func (f *Factory) ShowTraffic(verbose int, explain bool) {
 
 // hintAtRecording prints a hint at the recorded exchange if the recording explains the outcome, a
 // person reads it, and the traffic was not shown.
-func (f *Factory) hintAtRecording(ended wire.Kind) {
-	shown := f.Explain || f.Verbose > 0 || !f.ErrStyle.Terminal || f.JSON || f.Wire
-	if r := &f.Record; shown || r.Ring == nil || r.Run() == 0 || !r.Crossed.Load() {
+func (f *Factory) hintAtRecording(kind wire.Kind) {
+	isShown := f.Explain || f.Verbose > 0
+	isForPerson := f.ErrStyle.Terminal && !f.JSON && !f.Wire
+	if isShown || !isForPerson {
 		return
 	}
-	switch ended {
+	record := &f.Record
+	if record.Ring == nil || record.Run() == 0 || !record.Crossed.Load() {
+		return
+	}
+	switch kind {
 	case wire.RPCFailed, wire.Transport, wire.BadResponse, wire.Timeout, wire.OutputInvalid:
 		failure.Hint(f.Stderr(), f.ErrStyle, wire.Run("show last")+" shows the exchange")
 	}
 }
 
-// PrintExplanation prints the exchanges of the methods that the command is about, if --explain is set, and
-// notes which requests it leaves out. If none of these methods was sent, it prints all exchanges.
+// PrintExplanation prints the exchanges of the methods that the command is about, if --explain is
+// set, and notes which requests it leaves out. If none of these methods was sent, it prints all
+// exchanges.
 func PrintExplanation(ctx context.Context, f *Factory, methods ...string) {
 	if !f.Explain {
 		return
 	}
-	all := traffic.WithoutRepeats(wire.GroupFrames(f.Frames.all()))
-	var own []*wire.Exchange
-	var earlier []string
-	found := false
-	for _, e := range all {
-		method := wire.ParseMessage(e.Request.Raw).Method
-		isOwn := slices.Contains(methods, method)
-		found = found || isOwn
-		if isOwn || e.Request.Raw == nil || e.IsFromServer() {
-			own = append(own, e)
-		} else {
-			earlier = append(earlier, method)
-		}
-	}
-	if !found {
-		own = all
-		earlier = nil
-	}
+	exchanges, earlier := selectExchanges(traffic.WithoutRepeats(wire.GroupFrames(f.Frames.all())), methods)
 	if len(earlier) > 0 {
 		f.Note("earlier requests of this command: " + strings.Join(earlier, ", ") + " (-vv shows them)")
 	}
 	var b bytes.Buffer
-	if traffic.Explain(&b, f.ErrStyle, own) {
+	if isShortened := traffic.Explain(&b, f.ErrStyle, exchanges); isShortened {
 		whole := "-vv shows the whole messages"
 		if !f.NoRecord {
 			whole = f.HintText(wire.Run("show last")) + " shows the whole messages"
 		}
 		f.Note("long parts are left out: " + whole)
 	}
-	if ctx.Err() != nil || !f.ErrStyle.Terminal || !f.ShowPaged(b.Bytes()) {
+	mayPage := ctx.Err() == nil && f.ErrStyle.Terminal
+	if !mayPage || !f.ShowPaged(b.Bytes()) {
 		_, _ = f.Stderr().Write(b.Bytes())
 	}
+}
+
+// selectExchanges returns the exchanges of the given methods, with the server's requests and the
+// exchanges without a request, and the methods of the other exchanges. If no exchange has one of
+// the given methods, it returns all.
+func selectExchanges(all []*wire.Exchange, methods []string) (selected []*wire.Exchange, others []string) {
+	found := false
+	for _, e := range all {
+		method := wire.ParseMessage(e.Request.Raw).Method
+		isSelected := slices.Contains(methods, method)
+		found = found || isSelected
+		if isSelected || e.Request.Raw == nil || e.IsFromServer() {
+			selected = append(selected, e)
+		} else {
+			others = append(others, method)
+		}
+	}
+	if !found {
+		return all, nil
+	}
+	return selected, others
 }

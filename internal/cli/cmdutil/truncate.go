@@ -20,28 +20,27 @@ import (
 // minChars is the smallest --max-chars: a shorter text says too little.
 const minChars = 100
 
-// printTruncated writes at most --max-chars characters of the answer to standard output. It notes on
-// standard error what is missing and how to get it.
+// printTruncated writes at most --max-chars characters of the answer to standard output. It notes
+// on standard error what is missing and how to get it.
 func printTruncated(ctx context.Context, f *Factory, ans Answer) error {
-	var cut render.Truncation
+	var truncation render.Truncation
 	var err error
-	switch {
-	case f.Jq != "":
-		cut, err = printFilteredTruncated(ctx, f, ans)
-	case f.JSON:
-		cut, err = f.printTruncatedJSON(ans.Result, f.maxChars)
-	default:
-		cut, err = f.printTruncatedText(ans)
+	if f.Jq != "" {
+		truncation, err = printFilteredTruncated(ctx, f, ans)
+	} else if f.JSON {
+		truncation, err = f.printTruncatedJSON(ans.Result, f.maxChars)
+	} else {
+		truncation, err = f.printTruncatedText(ans)
 	}
 	if errors.Is(err, render.ErrTooManyNames) {
 		return usage.New(
-			fmt.Sprintf("the result has %d characters and cannot be cut to %d: %s", cut.Whole, f.maxChars, err),
-			f.restHint(ans),
+			fmt.Sprintf("the result has %d characters and cannot be cut to %d: %s", truncation.Whole, f.maxChars, err),
+			f.wholeAnswerHint(ans),
 		)
 	}
-	if err == nil && cut.Truncated() {
-		rest, _ := f.ErrStyle.Hints.Text(f.restHint(ans))
-		f.Note(cut.String() + "; " + rest)
+	if err == nil && truncation.Truncated() {
+		hint, _ := f.ErrStyle.Hints.Text(f.wholeAnswerHint(ans))
+		f.Note(truncation.String() + "; " + hint)
 	}
 	return err
 }
@@ -55,67 +54,78 @@ func (f *Factory) printTruncatedJSON(raw []byte, limit int) (render.Truncation, 
 	return cut, render.JSON(f.Stdout(), f.OutStyle, short)
 }
 
-// printTruncatedText writes at most --max-chars characters of the text for people. A text that is cut has
-// no colours and pictures. Bytes that are not UTF-8 are escaped as for a terminal.
+// printTruncatedText writes at most --max-chars characters of the text for people. A text that is
+// cut has no colours and pictures. Bytes that are not UTF-8 are escaped as for a terminal.
 func (f *Factory) printTruncatedText(ans Answer) (render.Truncation, error) {
 	st := f.OutStyle
 	var b bytes.Buffer
 	if err := ans.Human(&b, st); err != nil {
 		return render.Truncation{}, err
 	}
-	if !utf8.Valid(b.Bytes()) {
-		st.Terminal = true
-	}
-	if st.Terminal != f.OutStyle.Terminal || st.Color && utf8.RuneCount(b.Bytes()) > f.maxChars {
+	mustEscape := !st.Terminal && !utf8.Valid(b.Bytes())
+	mustDropColors := st.Color && utf8.RuneCount(b.Bytes()) > f.maxChars
+	if mustEscape || mustDropColors {
+		st.Terminal = st.Terminal || mustEscape
 		st.Color = false
 		b.Reset()
 		if err := ans.Human(&b, st); err != nil {
 			return render.Truncation{}, err
 		}
 	}
-	text, cut := render.TruncateText(b.String(), f.maxChars)
+	text, truncation := render.TruncateText(b.String(), f.maxChars)
 	_, err := io.WriteString(f.Stdout(), text)
-	return cut, err
+	return truncation, err
 }
 
 // printFilteredTruncated runs the jq expression, and cuts its values so that together they fit.
-func printFilteredTruncated(ctx context.Context, f *Factory, ans Answer) (all render.Truncation, err error) {
+func printFilteredTruncated(ctx context.Context, f *Factory, ans Answer) (render.Truncation, error) {
+	var total render.Truncation
 	program, err := jq.Compile(f.Jq)
 	if err != nil {
-		return all, usage.New("--jq: "+err.Error(), "")
+		return total, usage.New("--jq: "+err.Error(), "")
 	}
 	values, err := program.Values(ctx, ans.Result)
 	if err != nil {
-		return all, filterError(ctx, err)
+		return total, filterError(ctx, err)
 	}
 	if lines, ok := joinTexts(values); ok {
-		text, cut := render.TruncateText(lines, f.maxChars)
+		text, truncation := render.TruncateText(lines, f.maxChars)
 		_, err := io.WriteString(f.Stdout(), f.cleanText(text))
-		return cut, err
+		return truncation, err
 	}
-	left := f.maxChars
-	for i, v := range values {
-		cut := render.Truncation{Whole: utf8.RuneCount(v)}
-		if text, ok := jsonraw.Text(v); ok && left > 0 {
-			text, cut = render.TruncateText(text, left)
-			_, err = fmt.Fprintln(f.Stdout(), strings.TrimSuffix(f.cleanText(text), "\n"))
-		} else if left > 0 {
-			cut, err = f.printTruncatedJSON(v, left)
+	remaining := f.maxChars
+	for i, value := range values {
+		// Once nothing remains, the other values are counted only.
+		truncation := render.Truncation{Whole: utf8.RuneCount(value)}
+		if remaining > 0 {
+			truncation, err = f.printTruncatedValue(value, remaining)
 		}
 		if errors.Is(err, render.ErrTooManyNames) && i > 0 {
-			left = 0 // the values before fit; the others are counted only
+			remaining = 0 // the previous values fit
 			err = nil
 		} else if err != nil {
-			all.Whole += cut.Whole
-			return all, err
+			total.Whole += truncation.Whole
+			return total, err
 		}
-		left -= cut.Shown
-		all.Shown += cut.Shown
-		all.Whole += cut.Whole
-		all.Texts += cut.Texts
-		all.Lists = append(all.Lists, cut.Lists...)
+		remaining -= truncation.Shown
+		total.Shown += truncation.Shown
+		total.Whole += truncation.Whole
+		total.Texts += truncation.Texts
+		total.Lists = append(total.Lists, truncation.Lists...)
 	}
-	return all, nil
+	return total, nil
+}
+
+// printTruncatedValue prints at most limit characters of a value: a string without quotes, any
+// other value as JSON.
+func (f *Factory) printTruncatedValue(value json.RawMessage, limit int) (render.Truncation, error) {
+	text, isText := jsonraw.Text(value)
+	if !isText {
+		return f.printTruncatedJSON(value, limit)
+	}
+	text, truncation := render.TruncateText(text, limit)
+	_, err := fmt.Fprintln(f.Stdout(), strings.TrimSuffix(f.cleanText(text), "\n"))
+	return truncation, err
 }
 
 // joinTexts joins the values, one on a line. It returns false if one of them is not a string.
@@ -139,10 +149,13 @@ func (f *Factory) cleanText(text string) string {
 	return text
 }
 
-// restHint says how to get the whole answer. The recording has it unless --jq changed it.
-func (f *Factory) restHint(ans Answer) wire.Hint {
-	if r := &f.Record; r.Ring != nil && r.Crossed.Load() && len(ans.Messages) == 1 && f.Jq == "" {
-		if run := r.Run(); run > 0 {
+// wholeAnswerHint says how to get the whole answer. The recording has it unless it was put together
+// from several messages or --jq changed it.
+func (f *Factory) wholeAnswerHint(ans Answer) wire.Hint {
+	record := &f.Record
+	isRecorded := record.Ring != nil && record.Crossed.Load()
+	if isRecorded && len(ans.Messages) == 1 && f.Jq == "" {
+		if run := record.Run(); run > 0 {
 			return wire.Run(fmt.Sprintf("show %d --json --jq .response.result", run)) + " has all of it"
 		}
 	}

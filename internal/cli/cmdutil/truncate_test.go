@@ -31,7 +31,8 @@ func document(raw string) Answer {
 	})
 }
 
-// An answer is printed as the flags ask; what cannot be printed is an ending with its own exit code.
+// An answer is printed as the flags ask; what cannot be printed is an ending with its own exit
+// code.
 func TestPrintedForms(t *testing.T) {
 	for _, c := range []struct {
 		words, stdout string

@@ -11,7 +11,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Files that cannot be written are refused before anything is sent, and nothing is left of the attempt.
+// Files that cannot be written are refused before anything is sent, and nothing is left of the
+// attempt.
 func TestWritableFiles(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
