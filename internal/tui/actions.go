@@ -13,13 +13,13 @@ import (
 	"mcpc/internal/live/view"
 )
 
-// changes returns the actions that change something or what is shown.
-func changes() []action {
+// changingActions returns the actions that change something or what is shown.
+func changingActions() []action {
 	return []action{
 		{"answer", []string{"a"}, "answer what a server asks", (*model).answerNext},
 		{"intercept", []string{"i"}, "hold messages that a filter wants", (*model).intercept},
 		{"intercept-off", []string{"I"}, "hold nothing, let all go", func(m *model) tea.Cmd {
-			return m.do("nothing is held", func(ctx context.Context, a view.Actor) error { return a.Intercept(ctx, false, "") })
+			return m.runAction("nothing is held", func(ctx context.Context, a view.Actor) error { return a.Intercept(ctx, false, "") })
 		}},
 		{"edit", []string{"e"}, "edit a held message and let it go", (*model).editHeld},
 		{"drop", []string{"d"}, "drop the held message that is selected", (*model).dropHeld},
@@ -28,15 +28,15 @@ func changes() []action {
 		{"edit-resend", []string{"E"}, "edit the request and send it", (*model).editResend},
 		{"try", []string{"t"}, "call a tool by a form", (*model).tryTool},
 		{"copy", []string{"y"}, "copy: then a letter", (*model).copyMenu},
-		{"mark", []string{"m"}, "mark, or take the mark away", (*model).mark},
+		{"mark", []string{"m"}, "mark, or take the mark away", (*model).toggleMark},
 		{"like", []string{"f"}, "only such exchanges: adds to the filter", func(m *model) tea.Cmd { return m.likeMenu("") }},
 		{"unlike", []string{"F"}, "no such exchanges: adds to the filter", func(m *model) tea.Cmd { return m.likeMenu("-") }},
 		{"sort", []string{"s"}, "sort: then the column", (*model).sortMenu},
 		{"slowest", []string{"S"}, "slowest first, or fastest", func(m *model) tea.Cmd { return m.sortBy("-took") }},
-		{"only", []string{"o"}, "only this exchange, or all again", (*model).only},
+		{"only", []string{"o"}, "only this exchange, or all again", (*model).toggleOnly},
 		{"export", []string{"x"}, "write what is shown to a file", (*model).exportMenu},
 		{"compare", []string{"D"}, "compare two conversations", (*model).compareMenu},
-		{"pause", []string{"p"}, "stop the screen; recording goes on", (*model).pause},
+		{"pause", []string{"p"}, "stop the screen; recording goes on", (*model).togglePause},
 		{"clear", []string{"c"}, "hide what came until now", (*model).clearView},
 		{"everything", []string{"C"}, "no filter, all conversations again", (*model).everything},
 		{"help", []string{"?", "f1"}, "all keys", (*model).helpMenu},
@@ -54,7 +54,7 @@ func (m *model) target() (key string, row *view.Row) {
 		return "", nil
 	}
 	if m.view == viewTime {
-		return m.list().barKey(), nil
+		return m.list().selectedBarKey(), nil
 	}
 	if m.view > viewTime {
 		return it.key, nil
@@ -62,13 +62,13 @@ func (m *model) target() (key string, row *view.Row) {
 	return it.key, &it.row
 }
 
-func (m *model) noTarget() tea.Cmd { return m.say("select an exchange first") }
+func (m *model) showNoTarget() tea.Cmd { return m.showMessage("select an exchange first") }
 
-// mark marks the target exchange, or removes its mark.
-func (m *model) mark() tea.Cmd {
+// toggleMark marks the target exchange, or removes its mark.
+func (m *model) toggleMark() tea.Cmd {
 	key, row := m.target()
 	if key == "" || row == nil {
-		return m.noTarget()
+		return m.showNoTarget()
 	}
 	on := !row.Mark
 	note := row.Note
@@ -77,16 +77,16 @@ func (m *model) mark() tea.Cmd {
 		m.act.marked = key
 		text = "marked; m takes it away, n writes a note"
 	}
-	return m.do(text, func(_ context.Context, a view.Actor) error { return a.Mark(key, on, note) })
+	return m.runAction(text, func(_ context.Context, a view.Actor) error { return a.Mark(key, on, note) })
 }
 
-func (m *model) note() tea.Cmd {
+func (m *model) editNote() tea.Cmd {
 	key, row := m.target()
 	if key == "" || row == nil {
-		return m.noTarget()
+		return m.showNoTarget()
 	}
-	return m.askLine("note about "+rowTitle(row), row.Note, func(m *model, text string) tea.Cmd {
-		return m.do("noted", func(_ context.Context, a view.Actor) error { return a.Mark(key, true, text) })
+	return m.promptLine("note about "+rowTitle(row), row.Note, func(m *model, text string) tea.Cmd {
+		return m.runAction("noted", func(_ context.Context, a view.Actor) error { return a.Mark(key, true, text) })
 	})
 }
 
@@ -98,7 +98,7 @@ func (m *model) likeMenu(not string) tea.Cmd {
 			return
 		}
 		term := not + field + filter.Quote(value)
-		d.choices = append(d.choices, pick(key, term, "", func(m *model) tea.Cmd {
+		d.choices = append(d.choices, newChoice(key, term, "", func(m *model) tea.Cmd {
 			return m.setFilter(toggleWord(m.query.line.Text(), term))
 		}))
 	}
@@ -110,7 +110,7 @@ func (m *model) likeMenu(not string) tea.Cmd {
 		add("s", "server:", row.Server)
 		add("c", "client:", row.Client)
 	}
-	if f := m.cursorFact(); f != nil && f.value != "" && len(f.value) < 200 {
+	if f := m.lineUnderCursor(); f != nil && f.value != "" && len(f.value) < 200 {
 		add("v", "body:", jsonraw.TextOrRaw(json.RawMessage(f.value)))
 	}
 	if it := m.list().selected(); it != nil {
@@ -126,14 +126,14 @@ func (m *model) likeMenu(not string) tea.Cmd {
 		}
 	}
 	if len(d.choices) == 0 {
-		return m.noTarget()
+		return m.showNoTarget()
 	}
 	m.dialog = d
 	return nil
 }
 
-// cursorFact returns the line of the detail under the cursor, or nil.
-func (m *model) cursorFact() *fact {
+// lineUnderCursor returns the line of the detail under the cursor, or nil.
+func (m *model) lineUnderCursor() *tabLine {
 	if m.focus != paneDetail || m.detail.sel >= len(m.detail.lines) {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (m *model) cursorFact() *fact {
 // sortMenu lets the user choose the column to sort by.
 func (m *model) sortMenu() tea.Cmd {
 	if m.view > viewTable {
-		return m.say("this view has its own order; 2 is the table")
+		return m.showMessage("this view has its own order; 2 is the table")
 	}
 	d := &menu{title: "sort by"}
 	for _, s := range [][4]string{ // letter, name, note, order
@@ -157,7 +157,7 @@ func (m *model) sortMenu() tea.Cmd {
 		{"s", "server", "", "server"},
 		{"c", "client", "", "client"},
 	} {
-		d.choices = append(d.choices, pick(s[0], s[1], s[2], func(m *model) tea.Cmd { return m.sortBy(s[3]) }))
+		d.choices = append(d.choices, newChoice(s[0], s[1], s[2], func(m *model) tea.Cmd { return m.sortBy(s[3]) }))
 	}
 	m.dialog = d
 	return nil
@@ -167,7 +167,7 @@ func (m *model) sortMenu() tea.Cmd {
 func (m *model) sortBy(order string) tea.Cmd {
 	l := m.list()
 	if m.view > viewTable {
-		return m.say("this view has its own order; 2 is the table")
+		return m.showMessage("this view has its own order; 2 is the table")
 	}
 	if l.sort == order {
 		order = "-" + order
@@ -177,29 +177,29 @@ func (m *model) sortBy(order string) tea.Cmd {
 	}
 	l.sort = order
 	l.reset(order == "time")
-	return m.askList(true)
+	return m.loadList(true)
 }
 
-// only restricts the query to the target exchange, or lifts that restriction.
-func (m *model) only() tea.Cmd {
-	if m.query.only != nil {
-		m.query.only = nil
-		return m.changeQuery()
+// toggleOnly restricts the query to the target exchange, or lifts that restriction.
+func (m *model) toggleOnly() tea.Cmd {
+	if m.query.onlyKeys != nil {
+		m.query.onlyKeys = nil
+		return m.reloadLists()
 	}
 	key, _ := m.target()
 	if key == "" {
-		return m.noTarget()
+		return m.showNoTarget()
 	}
-	m.query.only = []string{key}
-	return m.changeQuery()
+	m.query.onlyKeys = []string{key}
+	return m.reloadLists()
 }
 
-func (m *model) pause() tea.Cmd {
-	m.bar.paused = !m.bar.paused
-	if m.bar.paused {
-		return m.say("paused: recording goes on; p continues")
+func (m *model) togglePause() tea.Cmd {
+	m.statusLine.isPaused = !m.statusLine.isPaused
+	if m.statusLine.isPaused {
+		return m.showMessage("paused: recording goes on; p continues")
 	}
-	m.bar.waiting = false
+	m.statusLine.hasChanged = false
 	return m.reload()
 }
 
@@ -218,8 +218,8 @@ func (m *model) clearView() tea.Cmd {
 
 // everything removes all filters.
 func (m *model) everything() tea.Cmd {
-	m.query.only = nil
-	m.talks.showAll()
+	m.query.onlyKeys = nil
+	m.conversations.showAll()
 	return m.setFilter("")
 }
 
@@ -232,13 +232,13 @@ func (m *model) helpMenu() tea.Cmd {
 		if m.w < 60 {
 			keys = keys[:1]
 		}
-		d.choices = append(d.choices, pick(strings.Join(keys, " "), a.help, ":"+a.name, a.run))
+		d.choices = append(d.choices, newChoice(strings.Join(keys, " "), a.help, ":"+a.name, a.run))
 	}
 	d.choices = append(
 		d.choices,
-		pick("← →", "in the detail: the next tab", "", nil),
-		pick("+ - 0", "in Time: zoom in, out, all", "", nil),
-		pick("ctrl+z", "suspend; fg comes back", "", func(*model) tea.Cmd { return tea.Suspend }),
+		newChoice("← →", "in the detail: the next tab", "", nil),
+		newChoice("+ - 0", "in Time: zoom in, out, all", "", nil),
+		newChoice("ctrl+z", "suspend; fg comes back", "", func(*model) tea.Cmd { return tea.Suspend }),
 	)
 	m.dialog = d
 	return nil
@@ -246,7 +246,7 @@ func (m *model) helpMenu() tea.Cmd {
 
 // commandLine runs an action by its name or the start of it. "filter TEXT" sets the filter.
 func (m *model) commandLine() tea.Cmd {
-	return m.askLine("command: a name of the list of keys (?), or filter TEXT", "", func(m *model, text string) tea.Cmd {
+	return m.promptLine("command: a name of the list of keys (?), or filter TEXT", "", func(m *model, text string) tea.Cmd {
 		name, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 		if name == "" {
 			return nil
@@ -266,7 +266,7 @@ func (m *model) commandLine() tea.Cmd {
 		if len(found) == 1 {
 			return found[0].run(m)
 		}
-		return m.say("no command " + name + ": ? lists them")
+		return m.showMessage("no command " + name + ": ? lists them")
 	})
 }
 
@@ -274,11 +274,11 @@ func (m *model) commandLine() tea.Cmd {
 func (m *model) compareMenu() tea.Cmd {
 	a := m.conversationToCompare()
 	if a == nil {
-		return m.say("there is no conversation yet")
+		return m.showMessage("there is no conversation yet")
 	}
 	from := *a
-	d := &menu{title: "compare " + talkTitle(a) + " (" + m.clock().at(a.Began) + ") with"}
-	all := slices.Clone(m.talks.all)
+	d := &menu{title: "compare " + conversationTitle(a) + " (" + m.screenClock().formatTime(a.Began) + ") with"}
+	all := slices.Clone(m.conversations.all)
 	other := func(c view.Conversation) bool { return serverName(&c) != serverName(&from) }
 	slices.SortStableFunc(all, func(a, b view.Conversation) int { // conversations with the same server first
 		if other(a) == other(b) {
@@ -295,13 +295,13 @@ func (m *model) compareMenu() tea.Cmd {
 		}
 		d.choices = append(
 			d.choices,
-			pick(m.clock().at(c.Began), talkTitle(&c), counted(c.Rows, "row", "rows"), func(m *model) tea.Cmd {
+			newChoice(m.screenClock().formatTime(c.Began), conversationTitle(&c), countNoun(c.Rows, "row", "rows"), func(m *model) tea.Cmd {
 				return m.compare(&from, &c)
 			}),
 		)
 	}
 	if len(d.choices) == 0 {
-		return m.say("there is no other conversation to compare with")
+		return m.showMessage("there is no other conversation to compare with")
 	}
 	m.dialog = d
 	return nil
@@ -310,19 +310,19 @@ func (m *model) compareMenu() tea.Cmd {
 // conversationToCompare returns the conversation to compare: the selected or the shown one, or else that of the
 // selected exchange, or else the newest.
 func (m *model) conversationToCompare() *view.Conversation {
-	if c := m.talks.under(); c != nil && m.focus == paneTalks {
+	if c := m.conversations.underCursor(); c != nil && m.focus == paneConversations {
 		return c
 	}
-	if c := m.current(); c != nil {
+	if c := m.shownConversation(); c != nil {
 		return c
 	}
 	if _, row := m.target(); row != nil {
-		if c := m.talks.find(row.Talk); c != nil {
+		if c := m.conversations.find(row.Talk); c != nil {
 			return c
 		}
 	}
-	if len(m.talks.all) > 0 {
-		return &m.talks.all[0]
+	if len(m.conversations.all) > 0 {
+		return &m.conversations.all[0]
 	}
 	return nil
 }
@@ -336,7 +336,7 @@ func (m *model) compare(a, b *view.Conversation) tea.Cmd {
 	m.dialog = d
 	r := m.opt.Reader
 	w := max(m.w-4, 20)
-	return m.ask.restart(askDialog, func(ctx context.Context) change {
+	return m.loader.restart(subjectDialog, func(ctx context.Context) change {
 		c, err := r.Compare(ctx, a.ID, b.ID)
 		return func(m *model) tea.Cmd {
 			if m.dialog != d {
@@ -344,11 +344,11 @@ func (m *model) compare(a, b *view.Conversation) tea.Cmd {
 			}
 			if err != nil {
 				m.dialog = nil
-				return m.fail(err)
+				return m.showError(err)
 			}
 			d.title = "what differs in B"
-			sides := [2]side{{title: talkTitle(a), talk: a}, {title: talkTitle(b), talk: b}}
-			for _, l := range comparison(m.clock(), &c, sides, w) {
+			sides := [2]comparedSide{{title: conversationTitle(a), talk: a}, {title: conversationTitle(b), talk: b}}
+			for _, l := range drawComparison(m.screenClock(), &c, sides, w) {
 				d.lines = append(d.lines, drawn{Line: l})
 			}
 			return nil

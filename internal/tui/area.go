@@ -8,11 +8,11 @@ import (
 
 // An area is an editable text of several lines. Long lines are drawn in several rows.
 type area struct {
-	lines []input
-	y     int
-	width int // in columns, when it was last drawn
+	lines      []input
+	cursorLine int
+	width      int // in columns, when it was last drawn
 	// top is the first drawn line, and skip the number of its rows above the area.
-	top, skip int
+	top, skippedRows int
 }
 
 // newArea returns an area with a text and the cursor at its start.
@@ -20,7 +20,7 @@ func newArea(text string) area {
 	var a area
 	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\t", "  "), "\n") {
 		in := newInput(strings.TrimSuffix(line, "\r"))
-		in.at = 0
+		in.cursor = 0
 		a.lines = append(a.lines, in)
 	}
 	return a
@@ -40,7 +40,7 @@ func (a *area) Text() string {
 
 // Key handles a key by its name, or types text.
 func (a *area) Key(name, text string) {
-	line := &a.lines[a.y]
+	line := &a.lines[a.cursorLine]
 	switch {
 	case name == "up":
 		a.move(-1)
@@ -54,10 +54,10 @@ func (a *area) Key(name, text string) {
 		line.Type("  ")
 	case name == "enter":
 		a.split()
-	case name == "backspace" && line.at == 0:
-		a.join(a.y)
-	case name == "delete" && line.at == len(line.text):
-		a.join(a.y + 1)
+	case name == "backspace" && line.cursor == 0:
+		a.join(a.cursorLine)
+	case name == "delete" && line.cursor == len(line.text):
+		a.join(a.cursorLine + 1)
 	default:
 		line.Key(name, text)
 	}
@@ -69,44 +69,44 @@ func (a *area) Type(text string) {
 		if i > 0 {
 			a.split()
 		}
-		a.lines[a.y].Type(areaRow)
+		a.lines[a.cursorLine].Type(areaRow)
 	}
 }
 
 // move moves the cursor by rows.
 func (a *area) move(rows int) {
-	starts := a.lines[a.y].rows(a.width)
-	row := rowOf(starts, a.lines[a.y].at)
-	column := a.lines[a.y].at - starts[row]
-	for ; rows > 0 && (row < len(starts)-1 || a.y < len(a.lines)-1); rows-- {
+	starts := a.lines[a.cursorLine].rowStarts(a.width)
+	row := rowAt(starts, a.lines[a.cursorLine].cursor)
+	column := a.lines[a.cursorLine].cursor - starts[row]
+	for ; rows > 0 && (row < len(starts)-1 || a.cursorLine < len(a.lines)-1); rows-- {
 		row++
 		if row == len(starts) {
-			a.y = a.y + 1
+			a.cursorLine = a.cursorLine + 1
 			row = 0
-			starts = a.lines[a.y].rows(a.width)
+			starts = a.lines[a.cursorLine].rowStarts(a.width)
 		}
 	}
-	for ; rows < 0 && (row > 0 || a.y > 0); rows++ {
+	for ; rows < 0 && (row > 0 || a.cursorLine > 0); rows++ {
 		row--
 		if row < 0 {
-			a.y--
-			starts = a.lines[a.y].rows(a.width)
+			a.cursorLine--
+			starts = a.lines[a.cursorLine].rowStarts(a.width)
 			row = len(starts) - 1
 		}
 	}
-	last := len(a.lines[a.y].text)
+	last := len(a.lines[a.cursorLine].text)
 	if row < len(starts)-1 {
 		last = starts[row+1] - 1
 	}
-	a.lines[a.y].at = min(starts[row]+column, last)
+	a.lines[a.cursorLine].cursor = min(starts[row]+column, last)
 }
 
 func (a *area) split() {
-	line := &a.lines[a.y]
-	rest := input{text: append([]rune{}, line.text[line.at:]...)}
-	line.text = line.text[:line.at]
-	a.lines = append(a.lines[:a.y+1], append([]input{rest}, a.lines[a.y+1:]...)...)
-	a.y++
+	line := &a.lines[a.cursorLine]
+	rest := input{text: append([]rune{}, line.text[line.cursor:]...)}
+	line.text = line.text[:line.cursor]
+	a.lines = append(a.lines[:a.cursorLine+1], append([]input{rest}, a.lines[a.cursorLine+1:]...)...)
+	a.cursorLine++
 }
 
 // join appends line y to the line before it.
@@ -115,10 +115,10 @@ func (a *area) join(y int) {
 		return
 	}
 	before := &a.lines[y-1]
-	before.at = len(before.text)
+	before.cursor = len(before.text)
 	before.text = append(before.text, a.lines[y].text...)
 	a.lines = append(a.lines[:y], a.lines[y+1:]...)
-	a.y = y - 1
+	a.cursorLine = y - 1
 }
 
 // An areaRow is a row: a part of a line.
@@ -130,20 +130,20 @@ func (a *area) Lines(w, h int) (lines []cells.Line) {
 		return nil
 	}
 	a.width = w
-	row := rowOf(a.lines[a.y].rows(w), a.lines[a.y].at)
-	if a.y < a.top || a.y == a.top && row < a.skip {
-		a.top = a.y
-		a.skip = row
+	row := rowAt(a.lines[a.cursorLine].rowStarts(w), a.lines[a.cursorLine].cursor)
+	if a.cursorLine < a.top || a.cursorLine == a.top && row < a.skippedRows {
+		a.top = a.cursorLine
+		a.skippedRows = row
 	}
 	var all []areaRow
 	cursor := 0
-	for n := a.top; n < len(a.lines) && (n <= a.y || len(all) < cursor+h); n++ {
-		starts := append(a.lines[n].rows(w), len(a.lines[n].text))
+	for n := a.top; n < len(a.lines) && (n <= a.cursorLine || len(all) < cursor+h); n++ {
+		starts := append(a.lines[n].rowStarts(w), len(a.lines[n].text))
 		for i, from := range starts[:len(starts)-1] {
-			if n == a.top && i < a.skip {
+			if n == a.top && i < a.skippedRows {
 				continue
 			}
-			if n == a.y && i == row {
+			if n == a.cursorLine && i == row {
 				cursor = len(all)
 			}
 			all = append(all, areaRow{n, i, from, starts[i+1]})
@@ -151,9 +151,9 @@ func (a *area) Lines(w, h int) (lines []cells.Line) {
 	}
 	all = all[max(0, cursor-h+1):]
 	a.top = all[0].line
-	a.skip = all[0].row
+	a.skippedRows = all[0].row
 	for _, p := range all[:min(h, len(all))] {
-		lines = append(lines, a.lines[p.line].part(p.from, p.to, p.line == a.y && p.row == row).To(w))
+		lines = append(lines, a.lines[p.line].drawRow(p.from, p.to, p.line == a.cursorLine && p.row == row).FitTo(w))
 	}
 	return lines
 }

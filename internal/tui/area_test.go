@@ -30,9 +30,9 @@ func TestAreaWraps(t *testing.T) {
 		for key := range strings.FieldsSeq(step.keys) {
 			a.Key(key, "")
 		}
-		b := area{lines: append([]input{}, a.lines...), y: a.y}
+		b := area{lines: append([]input{}, a.lines...), cursorLine: a.cursorLine}
 		b.Type("X")
-		if got := b.lines[b.y].Text(); got != step.want {
+		if got := b.lines[b.cursorLine].Text(); got != step.want {
 			t.Errorf("after %s the cursor is at the X of %q, want %q", step.keys, got, step.want)
 		}
 	}

@@ -13,15 +13,17 @@ import (
 // A screenClock has the current time and the time when the documents were read. If still is set,
 // open exchanges do not count up.
 type screenClock struct {
-	now, fetched time.Time
-	still        bool
+	now, loadedAt time.Time
+	isStopped     bool
 }
 
-// duration converts seconds to a duration.
-func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
+// secondsToDuration converts seconds to a duration.
+func secondsToDuration(seconds float64) time.Duration {
+	return time.Duration(seconds * float64(time.Second))
+}
 
-// timer formats how long something has been open: 0:47.
-func timer(d time.Duration) string {
+// formatTimer formats how long something has been open: 0:47.
+func formatTimer(d time.Duration) string {
 	d = max(d, 0)
 	if d >= time.Hour {
 		return fmt.Sprintf("%d:%02d:%02d", d/time.Hour, d/time.Minute%60, d/time.Second%60)
@@ -48,11 +50,11 @@ func stateMark(r *view.Row) (cells.Role, string) {
 	return cells.Plain, " "
 }
 
-// phases returns the parts of an exchange's bar.
-func phases(r *view.Row, seconds float64) (parts []cells.Part) {
+// barParts returns the parts of an exchange's bar.
+func barParts(r *view.Row, seconds float64) (parts []cells.BarPart) {
 	left := seconds
 	for _, p := range r.Phases {
-		parts = append(parts, cells.Part{Name: p.Name, Size: p.Seconds})
+		parts = append(parts, cells.BarPart{Name: p.Name, Size: p.Seconds})
 		left -= p.Seconds
 	}
 	if left > 0 {
@@ -60,7 +62,7 @@ func phases(r *view.Row, seconds float64) (parts []cells.Part) {
 		if len(parts) > 0 {
 			name = "events"
 		}
-		parts = append(parts, cells.Part{Name: name, Size: left})
+		parts = append(parts, cells.BarPart{Name: name, Size: left})
 	}
 	return parts
 }
@@ -76,41 +78,41 @@ func rowTitle(r *view.Row) string {
 	return r.Method
 }
 
-// seconds returns how long an exchange has taken by now.
-func (c screenClock) seconds(r *view.Row) float64 {
-	if r.State == "done" || c.still {
+// elapsedSeconds returns how long an exchange has taken by now.
+func (c screenClock) elapsedSeconds(r *view.Row) float64 {
+	if r.State == "done" || c.isStopped {
 		return r.Seconds
 	}
-	return r.Seconds + max(0, c.now.Sub(c.fetched).Seconds())
+	return r.Seconds + max(0, c.now.Sub(c.loadedAt).Seconds())
 }
 
-// at formats a time of day in the user's time zone.
-func (c screenClock) at(t time.Time) string {
+// formatTime formats a time of day in the user's time zone.
+func (c screenClock) formatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
 	return t.In(c.now.Location()).Format("15:04:05")
 }
 
-// took formats how long an exchange took or has been open.
-func (c screenClock) took(r *view.Row) cells.Span {
-	s := c.seconds(r)
+// drawDuration formats how long an exchange took or has been open.
+func (c screenClock) drawDuration(r *view.Row) cells.Span {
+	s := c.elapsedSeconds(r)
 	switch r.State {
 	case "done":
-		return cells.Text(cells.Plain, tookText(s))
+		return cells.Text(cells.Plain, formatSeconds(s))
 	case "held":
-		return cells.Text(cells.Bad, "‖ "+timer(duration(s)))
+		return cells.Text(cells.Bad, "‖ "+formatTimer(secondsToDuration(s)))
 	case "asking":
-		return cells.Text(cells.Warn, "? "+timer(duration(s)))
+		return cells.Text(cells.Warn, "? "+formatTimer(secondsToDuration(s)))
 	}
-	return cells.Text(cells.Accent, "… "+timer(duration(s)))
+	return cells.Text(cells.Accent, "… "+formatTimer(secondsToDuration(s)))
 }
 
-// tookText formats a duration for a column.
-func tookText(seconds float64) string { return term.Duration(duration(seconds)) }
+// formatSeconds formats a duration for a column.
+func formatSeconds(seconds float64) string { return term.Duration(secondsToDuration(seconds)) }
 
-// counted formats a number with the noun that it counts.
-func counted(n int, one, many string) string {
+// countNoun formats a number with the noun that it counts.
+func countNoun(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}

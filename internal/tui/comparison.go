@@ -9,16 +9,16 @@ import (
 )
 
 // A side is a compared conversation with its title.
-type side struct {
+type comparedSide struct {
 	title string
 	talk  *view.Conversation
 }
 
-// comparison draws the differences between two conversations, the older one first.
-func comparison(clock screenClock, c *view.Comparison, sides [2]side, w int) (lines []cells.Line) {
+// drawComparison draws the differences between two conversations, the older one first.
+func drawComparison(clock screenClock, c *view.Comparison, sides [2]comparedSide, w int) (lines []cells.Line) {
 	for i, name := range []string{"A, older", "B, newer"} {
 		s := sides[i]
-		facts := []string{clock.at(s.talk.Began), s.title, s.talk.Revision, counted(s.talk.Rows, "row", "rows")}
+		facts := []string{clock.formatTime(s.talk.Began), s.title, s.talk.Revision, countNoun(s.talk.Rows, "row", "rows")}
 		text := strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), "  ")
 		lines = append(lines, cells.Line{cells.Text(cells.Faint, "   "+name+"  "), cells.Text(cells.Plain, text)})
 	}
@@ -26,9 +26,9 @@ func comparison(clock screenClock, c *view.Comparison, sides [2]side, w int) (li
 		name  string
 		lines []string
 	}{{"tools", c.Tools}, {"schemas", c.Schemas}, {"calls", c.Calls}, {"timing", c.Timing}} {
-		lines = append(lines, cells.Line{}, cells.Of(cells.Strong, " "+part.name))
+		lines = append(lines, cells.Line{}, cells.TextLine(cells.Strong, " "+part.name))
 		if len(part.lines) == 0 {
-			lines = append(lines, cells.Of(cells.Faint, "   the same"))
+			lines = append(lines, cells.TextLine(cells.Faint, "   the same"))
 		}
 		for _, text := range part.lines {
 			for _, l := range cells.Wrap(cells.Plain, text, w-3) {

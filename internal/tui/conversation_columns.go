@@ -12,7 +12,7 @@ import (
 // has width 0.
 type conversationColumns struct {
 	title, time, revision, failed, rows int
-	named                               bool // each column has its name above it
+	hasHeads                            bool // each column has its name above it
 }
 
 const (
@@ -20,10 +20,10 @@ const (
 	minTitle  = 12 // the smallest width of a title beside a time
 )
 
-// conversationColumnsOf computes the layout of the list for w columns. sum has the total counts.
+// conversationColumnsFor computes the layout of the list for w columns. sum has the total counts.
 // Without room for column names the counts are narrow. Titles are cut to show the times if
 // conversations have equal titles.
-func conversationColumnsOf(
+func conversationColumnsFor(
 	all []view.Conversation,
 	titles []string,
 	sum *view.Conversation,
@@ -37,8 +37,8 @@ func conversationColumnsOf(
 		text := titles[i]
 		same = same || seen[text]
 		seen[text] = true
-		title = max(title, 2+cells.Of(cells.Plain, text).Width())
-		revision = max(revision, cells.Of(cells.Plain, all[i].Revision).Width())
+		title = max(title, 2+cells.TextLine(cells.Plain, text).Width())
+		revision = max(revision, cells.TextLine(cells.Plain, all[i].Revision).Width())
 	}
 	c.rows = 1 + len(english.Thousands(sum.Rows))
 	c.failed = 0
@@ -48,27 +48,27 @@ func conversationColumnsOf(
 	rows := max(c.rows, 2+len("rows"))
 	failed := max(c.failed, 2+len("failed"))
 	if w-rows-failed-timeWidth-1 >= title {
-		c = conversationColumns{time: timeWidth + 1, failed: failed, rows: rows, named: true}
+		c = conversationColumns{time: timeWidth + 1, failed: failed, rows: rows, hasHeads: true}
 	}
 	c.title = w - c.time - c.rows - c.failed
-	if room := c.title - timeWidth; !c.named && len(all) > 0 && (room >= title || same && room >= minTitle) {
+	if room := c.title - timeWidth; !c.hasHeads && len(all) > 0 && (room >= title || same && room >= minTitle) {
 		c.time = timeWidth
 		c.title = room
 	}
-	if room := c.title - revision - 2; c.named && room >= title {
+	if room := c.title - revision - 2; c.hasHeads && room >= title {
 		c.revision = revision + 2
 		c.title = room
 	}
 	return c
 }
 
-// head draws the names of the columns.
-func (c *conversationColumns) head() cells.Line {
-	if !c.named {
+// drawHead draws the names of the columns.
+func (c *conversationColumns) drawHead() cells.Line {
+	if !c.hasHeads {
 		w := c.title + c.time + c.failed + c.rows
-		return cells.Between(cells.Of(cells.Faint, "conversations"), cells.Of(cells.Faint, "!failed rows"), w)
+		return cells.Justify(cells.TextLine(cells.Faint, "conversations"), cells.TextLine(cells.Faint, "!failed rows"), w)
 	}
-	return c.line(
+	return c.joinCells(
 		cells.Fit(cells.Faint, "conversations", c.title),
 		"began",
 		"revision",
@@ -77,13 +77,13 @@ func (c *conversationColumns) head() cells.Line {
 	)
 }
 
-// entry draws a conversation: its title, its start, and the numbers of failed and all rows.
-func (c *conversationColumns) entry(title, began string, talk *view.Conversation, role cells.Role) cells.Line {
+// drawEntry draws a conversation: its title, its start, and the numbers of failed and all rows.
+func (c *conversationColumns) drawEntry(title, began string, talk *view.Conversation, role cells.Role) cells.Line {
 	failed := ""
 	if talk.Failed > 0 {
 		failed = "!" + english.Thousands(talk.Failed)
 	}
-	return c.line(
+	return c.joinCells(
 		cells.Fit(role, title, c.title),
 		began,
 		talk.Revision,
@@ -92,7 +92,7 @@ func (c *conversationColumns) entry(title, began string, talk *view.Conversation
 	)
 }
 
-func (c *conversationColumns) line(title cells.Span, began, revision string, failed, rows cells.Span) cells.Line {
+func (c *conversationColumns) joinCells(title cells.Span, began, revision string, failed, rows cells.Span) cells.Line {
 	line := cells.Line{title, cells.Right(cells.Faint, began, c.time)}
 	if c.revision > 0 {
 		line = append(line, cells.Blank(2), cells.Fit(cells.Faint, revision, c.revision-2))

@@ -21,7 +21,7 @@ type detail struct {
 	err   error
 	sel   int
 	top   int
-	lines []fact // of the tab, as it was drawn last
+	lines []tabLine // of the tab, as it was drawn last
 }
 
 // detailHead is the number of lines above a tab: the title and the names of the tabs.
@@ -30,7 +30,7 @@ const detailHead = 2
 // openDetail opens an exchange at its summary.
 func (m *model) openDetail(key string) tea.Cmd {
 	if key == "" {
-		return m.say("there is no exchange to show here")
+		return m.showMessage("there is no exchange to show here")
 	}
 	m.focus = paneDetail
 	return m.showDetail(key, tabSummary)
@@ -41,29 +41,29 @@ func (m *model) openDetail(key string) tea.Cmd {
 func (m *model) showDetail(key string, tab int) tea.Cmd {
 	if m.detail.key != key {
 		m.detail = detail{key: key, tab: tab, raw: m.detail.raw, folds: map[string]bool{}}
-		m.bar.search = ""
+		m.statusLine.search = ""
 	}
-	return m.askDetail(true)
+	return m.loadDetail(true)
 }
 
-// askDetail reads the shown exchange. anew is true for a different exchange than before.
-func (m *model) askDetail(anew bool) tea.Cmd {
+// subjectDetail reads the shown exchange. anew is true for a different exchange than before.
+func (m *model) loadDetail(anew bool) tea.Cmd {
 	key := m.detail.key
 	r := m.opt.Reader
 	if key == "" || !anew && m.detail.doc != nil && m.detail.doc.Row.State == "done" {
 		return nil
 	}
-	ask := m.ask.refresh
+	ask := m.loader.refresh
 	if anew {
-		ask = m.ask.restart
+		ask = m.loader.restart
 	}
 	marked := m.act.marked
-	return ask(askDetail, func(ctx context.Context) change {
+	return ask(subjectDetail, func(ctx context.Context) change {
 		doc, err := r.Detail(ctx, key)
 		var d diff
-		d.with = other(key, marked, &doc)
-		if err == nil && d.with != "" {
-			d.request, d.response, d.err = r.Diff(ctx, d.with, key)
+		d.otherKey = comparisonKey(key, marked, &doc)
+		if err == nil && d.otherKey != "" {
+			d.request, d.response, d.err = r.Diff(ctx, d.otherKey, key)
 		}
 		return func(m *model) tea.Cmd {
 			if m.detail.key == key {
@@ -76,9 +76,9 @@ func (m *model) askDetail(anew bool) tea.Cmd {
 	})
 }
 
-// other returns the exchange to compare with: the original of a resent request, or else the last
+// comparisonKey returns the exchange to compare with: the original of a resent request, or else the last
 // marked exchange, or else the previous one with the same request.
-func other(key, marked string, doc *view.Detail) string {
+func comparisonKey(key, marked string, doc *view.Detail) string {
 	if doc.Row.Again != "" {
 		return doc.Row.Again
 	}
@@ -91,17 +91,17 @@ func other(key, marked string, doc *view.Detail) string {
 // drawDetail draws the title, the names of the tabs and the lines of the open tab.
 func (m *model) drawDetail(w, h int) (lines []drawn) {
 	d := &m.detail
-	lines = append(lines, drawn{Line: d.title(m.clock())}, drawn{Line: d.tabs(w, m.focus == paneDetail)})
+	lines = append(lines, drawn{Line: d.drawTitle(m.screenClock())}, drawn{Line: d.drawTabs(w, m.focus == paneDetail)})
 	switch {
 	case d.err != nil:
-		d.lines = facts(cells.Wrap(cells.Bad, d.err.Error(), w-2))
+		d.lines = plainLines(cells.Wrap(cells.Bad, d.err.Error(), w-2))
 	case d.doc == nil:
-		d.lines = []fact{{line: cells.Of(cells.Faint, "reading…")}}
+		d.lines = []tabLine{{line: cells.TextLine(cells.Faint, "reading…")}}
 	default:
-		d.lines = d.tabLines(m.clock(), w)
+		d.lines = d.tabLines(m.screenClock(), w)
 	}
 	if len(d.lines) == 0 {
-		d.lines = []fact{{line: cells.Of(cells.Faint, emptyTab[d.tab])}}
+		d.lines = []tabLine{{line: cells.TextLine(cells.Faint, emptyTabText[d.tab])}}
 	}
 	h -= len(lines)
 	d.sel = max(0, min(d.sel, len(d.lines)-1))
@@ -141,13 +141,13 @@ func (m *model) detailKey(name string) bool {
 	return true
 }
 
-// find selects the next line that contains the search text.
-func (m *model) find(step int) tea.Cmd {
+// findNext selects the next line that contains the search text.
+func (m *model) findNext(step int) tea.Cmd {
 	d := &m.detail
-	if m.focus != paneDetail || m.bar.search == "" {
-		return m.say("search in a detail first: /")
+	if m.focus != paneDetail || m.statusLine.search == "" {
+		return m.showMessage("search in a detail first: /")
 	}
-	want := strings.ToLower(m.bar.search)
+	want := strings.ToLower(m.statusLine.search)
 	for i := 1; i <= len(d.lines); i++ {
 		n := (d.sel + step*i + len(d.lines)*2) % len(d.lines)
 		if strings.Contains(strings.ToLower(d.lines[n].line.String()), want) {
@@ -155,5 +155,5 @@ func (m *model) find(step int) tea.Cmd {
 			return nil
 		}
 	}
-	return m.say("not found: " + m.bar.search)
+	return m.showMessage("not found: " + m.statusLine.search)
 }

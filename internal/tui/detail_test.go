@@ -24,11 +24,11 @@ func TestDetailOpensAtTheSummary(t *testing.T) {
 			t.Errorf("an exchange opens at %s", tabNames[p.m.detail.tab])
 		}
 		p.keys("right", "right", "tab", "j")
-		if p.m.detail.key != "42.2" || p.m.detail.tab != tabAnswer {
+		if p.m.detail.key != "42.2" || p.m.detail.tab != tabResponse {
 			t.Errorf("after the next line the detail is %s of %s", tabNames[p.m.detail.tab], p.m.detail.key)
 		}
 		p.keys("enter")
-		if p.m.detail.tab != tabAnswer {
+		if p.m.detail.tab != tabResponse {
 			t.Errorf("Enter left %s of the exchange that was open", tabNames[p.m.detail.tab])
 		}
 	})
@@ -48,7 +48,7 @@ func TestTabInTheDetail(t *testing.T) {
 				t.Errorf("%d columns: Tab, Tab leads to pane %d", width, p.m.focus)
 			}
 			p.keys("shift+tab", "shift+tab")
-			if p.m.focus != paneTalks {
+			if p.m.focus != paneConversations {
 				t.Errorf("%d columns: the pane before the list is %d", width, p.m.focus)
 			}
 			p.keys("esc")

@@ -38,13 +38,13 @@ type menu struct {
 	loading bool
 }
 
-// shown returns the entries that match the search.
-func (d *menu) shown() (all []choice) {
+// matchingChoices returns the entries that match the search.
+func (d *menu) matchingChoices() (all []choice) {
 	if d.search == nil || d.search.Text() == "" {
 		return d.choices
 	}
 	for _, c := range d.choices {
-		if hasWords(c.key+" "+c.text+" "+c.note, d.search.Text()) {
+		if containsAllWords(c.key+" "+c.text+" "+c.note, d.search.Text()) {
 			all = append(all, c)
 		}
 	}
@@ -53,7 +53,7 @@ func (d *menu) shown() (all []choice) {
 
 // key handles a key.
 func (d *menu) key(name, text string) (change, bool) {
-	all := d.shown()
+	all := d.matchingChoices()
 	if i := slices.IndexFunc(all, func(c choice) bool { return c.key == name && c.run != nil }); i >= 0 &&
 		d.search == nil &&
 		!d.loading {
@@ -94,20 +94,20 @@ func (d *menu) hints() []string {
 
 // draw draws w columns and at most h lines.
 func (d *menu) draw(w, h int) (lines []drawn) {
-	lines = append(lines, drawn{Line: cells.Of(cells.Strong, " "+d.title)})
+	lines = append(lines, drawn{Line: cells.TextLine(cells.Strong, " "+d.title)})
 	for _, l := range d.head {
 		lines = append(lines, drawn{Line: append(cells.Line{cells.Blank(1)}, l...)})
 	}
 	if d.search != nil {
-		lines = append(lines, drawn{Line: append(cells.Of(cells.Faint, " / "), d.search.Line(w-4, true, -1)...)})
+		lines = append(lines, drawn{Line: append(cells.TextLine(cells.Faint, " / "), d.search.Line(w-4, true, -1)...)})
 	}
 	lines = append(lines, drawn{})
-	all := d.shown()
+	all := d.matchingChoices()
 	wide := 0
 	keys := 1
 	for _, c := range d.choices {
-		wide = max(wide, cells.Of(cells.Plain, c.text).Width())
-		keys = max(keys, cells.Of(cells.Plain, c.key).Width())
+		wide = max(wide, cells.TextLine(cells.Plain, c.text).Width())
+		keys = max(keys, cells.TextLine(cells.Plain, c.key).Width())
 	}
 	wide = min(wide, w*3/5)
 	room := max(1, h-len(lines))
@@ -162,20 +162,20 @@ func (d *prompt) hints() []string { return []string{"Esc leave", "Enter accept"}
 // draw draws w columns and at most h lines.
 func (d *prompt) draw(w, h int) []drawn {
 	return []drawn{
-		{Line: cells.Of(cells.Strong, " "+d.title)},
+		{Line: cells.TextLine(cells.Strong, " "+d.title)},
 		{},
-		{Line: append(cells.Of(cells.Accent, " › "), d.line.Line(w-4, true, -1)...)},
+		{Line: append(cells.TextLine(cells.Accent, " › "), d.line.Line(w-4, true, -1)...)},
 	}
 }
 
 // An editor edits a text of several lines. check returns an error text; the user can send the text
 // anyway after seeing the error once.
 type editor struct {
-	title string
-	area  area
-	check func(text string) string
-	wrong string
-	run   func(*model, string) tea.Cmd
+	title      string
+	area       area
+	check      func(text string) string
+	shownError string
+	run        func(*model, string) tea.Cmd
 }
 
 // key handles a key.
@@ -185,8 +185,8 @@ func (d *editor) key(name, text string) (change, bool) {
 		return nil, true
 	case "ctrl+s":
 		text := d.area.Text()
-		if wrong := d.check(text); wrong != "" && wrong != d.wrong {
-			d.wrong = wrong
+		if wrong := d.check(text); wrong != "" && wrong != d.shownError {
+			d.shownError = wrong
 			return nil, false
 		}
 		return func(m *model) tea.Cmd { return d.run(m, text) }, true
@@ -205,9 +205,9 @@ func (d *editor) hints() []string {
 
 // draw draws w columns and at most h lines.
 func (d *editor) draw(w, h int) (lines []drawn) {
-	lines = append(lines, drawn{Line: cells.Of(cells.Strong, " "+d.title)})
-	if d.wrong != "" {
-		lines = append(lines, drawn{Line: cells.Of(cells.Warn, " "+d.wrong+": Ctrl-S again sends it as it is")})
+	lines = append(lines, drawn{Line: cells.TextLine(cells.Strong, " "+d.title)})
+	if d.shownError != "" {
+		lines = append(lines, drawn{Line: cells.TextLine(cells.Warn, " "+d.shownError+": Ctrl-S again sends it as it is")})
 	}
 	lines = append(lines, drawn{Line: cells.Line{cells.Rule(w)}})
 	for _, l := range d.area.Lines(w-2, h-len(lines)) {
@@ -250,13 +250,13 @@ func (d *page) hints() []string { return []string{"Esc close", "↑↓ scroll"} 
 
 // draw draws w columns and at most h lines.
 func (d *page) draw(w, h int) (lines []drawn) {
-	lines = append(lines, drawn{Line: cells.Of(cells.Strong, " "+d.title)}, drawn{})
+	lines = append(lines, drawn{Line: cells.TextLine(cells.Strong, " "+d.title)}, drawn{})
 	d.top = max(0, min(d.top, len(d.lines)-h+2))
 	return append(lines, d.lines[d.top:]...)
 }
 
-// hasWords reports whether a text has all words, ignoring case.
-func hasWords(text, words string) bool {
+// containsAllWords reports whether a text has all words, ignoring case.
+func containsAllWords(text, words string) bool {
 	text = strings.ToLower(text)
 	for _, w := range strings.Fields(strings.ToLower(words)) {
 		if !strings.Contains(text, w) {

@@ -15,47 +15,47 @@ var docColumns = map[string][]cells.Column{
 	"Tools": {
 		{Head: "", Width: 1},
 		{Head: "tool", Width: 18, Flex: 4},
-		{Head: "server", Width: 10, Flex: 1, Drop: 5},
+		{Head: "server", Width: 10, Flex: 1, DropOrder: 5},
 		{Head: "listed", Width: 8, Flex: 2},
 		{
-			Head:  "page",
-			Width: 9,
-			Drop:  4,
+			Head:      "page",
+			Width:     9,
+			DropOrder: 4,
 		},
-		{Head: "schema", Width: 8, Flex: 1, Drop: 1},
+		{Head: "schema", Width: 8, Flex: 1, DropOrder: 1},
 		{Head: "called", Width: 6, Right: true},
-		{Head: "failed", Width: 6, Right: true, Drop: 2},
+		{Head: "failed", Width: 6, Right: true, DropOrder: 2},
 		{
-			Head:  "p50",
-			Width: 8,
-			Right: true,
-			Drop:  7,
+			Head:      "p50",
+			Width:     8,
+			Right:     true,
+			DropOrder: 7,
 		},
-		{Head: "p95", Width: 8, Right: true, Drop: 6},
-		{Head: "size", Width: 7, Right: true, Drop: 8},
-		{Head: "changed", Width: 8, Flex: 1, Drop: 9},
+		{Head: "p95", Width: 8, Right: true, DropOrder: 6},
+		{Head: "size", Width: 7, Right: true, DropOrder: 8},
+		{Head: "changed", Width: 8, Flex: 1, DropOrder: 9},
 	},
 	"Streams": {
 		{Head: "", Width: 1},
 		{Head: "opened", Width: 8},
 		{Head: "stream", Width: 16, Flex: 3},
-		{Head: "client", Width: 10, Flex: 1, Drop: 4},
-		{Head: "server", Width: 10, Flex: 1, Drop: 3},
+		{Head: "client", Width: 10, Flex: 1, DropOrder: 4},
+		{Head: "server", Width: 10, Flex: 1, DropOrder: 3},
 		{
 			Head:  "events",
 			Width: 6,
 			Right: true,
 		},
-		{Head: "last id", Width: 8, Flex: 1, Drop: 2},
-		{Head: "silent", Width: 8, Right: true, Drop: 1},
-		{Head: "how it went", Width: 18, Flex: 4, Drop: 1},
+		{Head: "last id", Width: 8, Flex: 1, DropOrder: 2},
+		{Head: "silent", Width: 8, Right: true, DropOrder: 1},
+		{Head: "how it went", Width: 18, Flex: 4, DropOrder: 1},
 	},
 	"Secrets": {
 		{Head: "", Width: 1},
 		{Head: "hash", Width: 8},
 		{Head: "kind", Width: 10, Flex: 1},
 		{Head: "times", Width: 5, Right: true},
-		{Head: "places", Width: 10, Flex: 2, Drop: 1},
+		{Head: "places", Width: 10, Flex: 2, DropOrder: 1},
 		{Head: "servers", Width: 10, Flex: 2},
 	},
 }
@@ -95,11 +95,11 @@ func toolCell(t *view.Tool, head string) cells.Span {
 	case "server":
 		return cells.Text(cells.Plain, t.Server)
 	case "listed":
-		return good(t.Listed, "yes")
+		return goodOrWarn(t.Listed, "yes")
 	case "page":
 		return cells.Text(cells.Faint, strings.Replace(t.Page, " or more", "+", 1))
 	case "schema":
-		return good(t.Schema, "usable")
+		return goodOrWarn(t.Schema, "usable")
 	case "called":
 		return zero(t.Called, strconv.Itoa(t.Called))
 	case "failed":
@@ -108,16 +108,16 @@ func toolCell(t *view.Tool, head string) cells.Span {
 		}
 		return zero(0, "")
 	case "p50":
-		return zero(t.Called, tookText(t.P50))
+		return zero(t.Called, formatSeconds(t.P50))
 	case "p95":
-		return zero(t.Called, tookText(t.P95))
+		return zero(t.Called, formatSeconds(t.P95))
 	case "size":
 		return cells.Text(cells.Faint, term.Size(t.Bytes))
 	}
 	return cells.Text(cells.Warn, t.Changed)
 }
 
-func good(text, well string) cells.Span {
+func goodOrWarn(text, well string) cells.Span {
 	if text == well {
 		return cells.Text(cells.Good, "✓ "+text)
 	}
@@ -136,7 +136,7 @@ func streamCell(clock screenClock, s *view.Stream, head string) cells.Span {
 		}
 		return cells.Text(cells.Good, "✓")
 	case "opened":
-		return cells.Text(cells.Faint, clock.at(s.Opened))
+		return cells.Text(cells.Faint, clock.formatTime(s.Opened))
 	case "stream":
 		what := strings.TrimPrefix(s.What, "response to ")
 		return cells.Text(cells.Strong, strings.Replace(what, "tools/call ", "call ", 1))
@@ -149,7 +149,7 @@ func streamCell(clock screenClock, s *view.Stream, head string) cells.Span {
 	case "last id":
 		return cells.Text(cells.Faint, s.LastID)
 	case "silent":
-		return cells.Text(cells.Plain, timer(duration(s.Quiet)))
+		return cells.Text(cells.Plain, formatTimer(secondsToDuration(s.Quiet)))
 	}
 	role := cells.Plain
 	if s.Problem {
@@ -201,7 +201,7 @@ func docText(doc any, w int) (lines []cells.Line) {
 		add(cells.Plain, d.Text)
 	case *view.Secret:
 		if len(d.Servers) > 1 {
-			count := counted(len(d.Servers), "server", "servers")
+			count := countNoun(len(d.Servers), "server", "servers")
 			add(cells.Bad, "This secret was sent to "+count+": "+strings.Join(d.Servers, ", "))
 		}
 		add(cells.Plain, strings.Join(d.Places, ", "))

@@ -13,27 +13,27 @@ type drawn = cells.Drawn
 
 // The widths from which the screen is divided.
 const (
-	wideFrom   = 100
-	besideFrom = 160 // the detail is drawn beside the list
-	belowFrom  = 30  // the height from which it is drawn below
-	talksWide  = 28
-	widerFrom  = 132 // the conversations have room for a time
-	talksWider = 34
+	wideMinWidth            = 100
+	detailBesideMinWidth    = 160 // the detail is drawn beside the list
+	detailBelowMinHeight    = 30  // the height from which it is drawn below
+	conversationsWidth      = 28
+	widerMinWidth           = 132 // the conversations have room for a time
+	widerConversationsWidth = 34
 )
 
-func (m *model) wide() bool { return m.w >= wideFrom }
+func (m *model) isWide() bool { return m.w >= wideMinWidth }
 
 // A place is the layout of the screen. Heights count lines.
-type place struct {
-	head             int // lines above the panes
-	body             int // lines of the panes
-	left             int // columns of the conversations, 0 if they are not shown
-	main, detail     int // columns, 0 if not shown
-	mainTall, detTop int // lines of the list, and the first line of a detail below it
+type screenLayout struct {
+	head                  int // lines above the panes
+	body                  int // lines of the panes
+	left                  int // columns of the conversations, 0 if they are not shown
+	main, detail          int // columns, 0 if not shown
+	mainHeight, detailTop int // lines of the list, and the first line of a detail below it
 }
 
 // layout computes the layout of the screen from its size, the focus and the open panes.
-func (m *model) layout() (p place) {
+func (m *model) layout() (p screenLayout) {
 	p.head = 1
 	if m.h >= 16 || m.focus == paneFilter || m.query.line.Text() != "" {
 		p.head = 2
@@ -44,33 +44,33 @@ func (m *model) layout() (p place) {
 	p.head += m.alarmLines()
 	p.body = max(0, m.h-p.head-1)
 	p.main = m.w
-	p.mainTall = p.body
-	if !m.wide() {
+	p.mainHeight = p.body
+	if !m.isWide() {
 		if m.detail.key != "" && m.focus == paneDetail {
 			p.main = 0
 			p.detail = m.w
-		} else if m.focus == paneTalks {
+		} else if m.focus == paneConversations {
 			p.main = 0
 			p.left = m.w
 		}
 		return p
 	}
-	p.left = talksWide
-	if m.w >= besideFrom {
-		p.left = talksWider + 6
-	} else if m.w >= widerFrom {
-		p.left = talksWider
+	p.left = conversationsWidth
+	if m.w >= detailBesideMinWidth {
+		p.left = widerConversationsWidth + 6
+	} else if m.w >= widerMinWidth {
+		p.left = widerConversationsWidth
 	}
 	p.main -= p.left + 1
 	switch {
 	case m.detail.key == "":
-	case m.w >= besideFrom:
+	case m.w >= detailBesideMinWidth:
 		p.detail = p.main * 9 / 20
 		p.main -= p.detail + 1
-	case m.h >= belowFrom:
+	case m.h >= detailBelowMinHeight:
 		p.detail = p.main
-		p.mainTall = p.body * 2 / 5
-		p.detTop = p.mainTall + 1
+		p.mainHeight = p.body * 2 / 5
+		p.detailTop = p.mainHeight + 1
 	default:
 		p.detail = p.main
 		p.main = 0
@@ -80,9 +80,9 @@ func (m *model) layout() (p place) {
 
 // inDetail reports whether a position below the head is in the detail, if the detail is shown below or
 // beside the list.
-func (p *place) inDetail(x, y int) bool {
-	if p.detTop > 0 {
-		return y >= p.detTop
+func (p *screenLayout) inDetail(x, y int) bool {
+	if p.detailTop > 0 {
+		return y >= p.detailTop
 	}
 	return x > p.left+p.main
 }
@@ -95,7 +95,7 @@ func (m *model) frame() string {
 	p := m.layout()
 	rows := make([][]drawn, 0, m.h)
 	for _, l := range m.drawHeader(p) {
-		rows = append(rows, []drawn{{Line: l.To(m.w)}})
+		rows = append(rows, []drawn{{Line: l.FitTo(m.w)}})
 	}
 	if m.dialog != nil {
 		for _, d := range cells.Fill(m.dialog.draw(m.w, p.body), m.w, p.body) {
@@ -104,59 +104,59 @@ func (m *model) frame() string {
 	} else {
 		rows = append(rows, m.drawPanes(p)...)
 	}
-	rows = append(rows, []drawn{{Line: m.drawFooter().To(m.w)}})
+	rows = append(rows, []drawn{{Line: m.drawFooter().FitTo(m.w)}})
 	var b strings.Builder
 	for i, row := range rows[:min(len(rows), m.h)] {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
 		for _, d := range row {
-			d.Line.Write(&b, m.pal, d.Selected)
+			d.Line.Write(&b, m.palette, d.Selected)
 		}
 	}
 	return b.String()
 }
 
 // drawPanes draws the panes between the head and the footer.
-func (m *model) drawPanes(p place) (rows [][]drawn) {
+func (m *model) drawPanes(p screenLayout) (rows [][]drawn) {
 	rows = make([][]drawn, p.body)
 	add := func(part []drawn, from int, bar bool) {
 		for i, d := range part {
 			if bar {
-				rows[from+i] = append(rows[from+i], drawn{Line: cells.Of(cells.Faint, "│")})
+				rows[from+i] = append(rows[from+i], drawn{Line: cells.TextLine(cells.Faint, "│")})
 			}
 			rows[from+i] = append(rows[from+i], d)
 		}
 	}
 	if p.left > 0 {
-		add(cells.Fill(m.drawTalks(p.left, p.body), p.left, p.body), 0, false)
+		add(cells.Fill(m.drawConversations(p.left, p.body), p.left, p.body), 0, false)
 	}
 	if p.main > 0 {
-		tall := p.mainTall
+		tall := p.mainHeight
 		form := m.drawForm(p.main, tall*3/5)
 		tall -= len(form)
 		add(append(cells.Fill(m.drawMain(p.main, tall), p.main, tall), cells.Fill(form, p.main, len(form))...), 0, p.left > 0)
 	}
 	switch {
 	case p.detail == 0:
-	case p.detTop > 0:
-		add([]drawn{{Line: cells.Line{cells.Rule(p.detail)}}}, p.mainTall, true)
-		tall := p.body - p.detTop
-		add(cells.Fill(m.drawDetail(p.detail, tall), p.detail, tall), p.detTop, true)
+	case p.detailTop > 0:
+		add([]drawn{{Line: cells.Line{cells.Rule(p.detail)}}}, p.mainHeight, true)
+		tall := p.body - p.detailTop
+		add(cells.Fill(m.drawDetail(p.detail, tall), p.detail, tall), p.detailTop, true)
 	default:
-		add(cells.Fill(m.drawDetail(p.detail, p.body), p.detail, p.body), 0, m.wide())
+		add(cells.Fill(m.drawDetail(p.detail, p.body), p.detail, p.body), 0, m.isWide())
 	}
 	return rows
 }
 
 // drawHeader draws the names of the views, the counts, the filter line and what waits for the user.
-func (m *model) drawHeader(p place) (lines []cells.Line) {
+func (m *model) drawHeader(p screenLayout) (lines []cells.Line) {
 	tabs := m.drawTabs()
 	counts := m.drawCounts(false) // in words if there is room
 	if tabs.Width()+counts.Width() > m.w {
 		counts = m.drawCounts(true)
 	}
-	lines = append(lines, cells.Between(tabs, counts, m.w))
+	lines = append(lines, cells.Justify(tabs, counts, m.w))
 	lines = append(lines, m.drawAlarms()...)
 	if p.head-m.alarmLines() >= 2 {
 		lines = append(lines, m.drawFilter(m.w))
@@ -188,9 +188,9 @@ func (m *model) drawCounts(short bool) (line cells.Line) {
 	s := m.status
 	add := func(r cells.Role, text string) { line = append(line, cells.Text(r, text), cells.Blank(1)) }
 	switch {
-	case m.bar.paused && m.bar.waiting:
+	case m.statusLine.isPaused && m.statusLine.hasChanged:
 		add(cells.Warn, "‖ paused, more came")
-	case m.bar.paused:
+	case m.statusLine.isPaused:
 		add(cells.Warn, "‖ paused")
 	case s.File:
 		add(cells.Faint, "file")
@@ -208,7 +208,7 @@ func (m *model) drawCounts(short bool) (line cells.Line) {
 			add(r, sign+english.Thousands(n)+" "+text)
 		}
 	}
-	if m.wide() {
+	if m.isWide() {
 		rows := "rows "
 		if s.Rows == 1 {
 			rows = "row "
@@ -225,12 +225,12 @@ func (m *model) drawCounts(short bool) (line cells.Line) {
 
 // drawFooter draws the message of the status line, or the most useful keys.
 func (m *model) drawFooter() cells.Line {
-	if m.bar.flash != "" {
+	if m.statusLine.flash != "" {
 		role := cells.Strong
-		if m.bar.bad {
+		if m.statusLine.isError {
 			role = cells.Bad
 		}
-		return cells.Line{cells.Blank(1), cells.Text(role, m.bar.flash)}
+		return cells.Line{cells.Blank(1), cells.Text(role, m.statusLine.flash)}
 	}
 	line := cells.Line{cells.Blank(1)}
 	hints := m.footerHints()
@@ -261,7 +261,7 @@ func (m *model) footerHints() []string {
 		return []string{"Tab next", "Space choose", "Ctrl-S accept", "Esc back to the list, answers are kept"}
 	case m.focus == paneHeld:
 		return []string{"Enter let go", "e edit", "d drop", "v reveal", "a answer", "Esc back"}
-	case m.focus == paneTalks:
+	case m.focus == paneConversations:
 		return []string{"Enter show", "Tab rows", "/ filter", "D compare", "? keys", "q quit"}
 	case m.focus == paneDetail:
 		return []string{
@@ -299,13 +299,13 @@ func (m *model) footerHints() []string {
 		hints = []string{"Enter detail", "/ filter", "? keys", "x export", "f like this", "q quit"}
 	}
 	esc := "Esc close"
-	if !m.wide() {
+	if !m.isWide() {
 		esc = "Esc conversations"
 	}
 	if m.detail.key != "" {
 		return slices.Concat([]string{"Tab " + paneNames[m.paneAfter(1)], esc}, hints[1:])
 	}
-	if !m.wide() {
+	if !m.isWide() {
 		return slices.Insert(hints, 1, esc)
 	}
 	return hints
@@ -313,10 +313,10 @@ func (m *model) footerHints() []string {
 
 // paneNames are the names of the panes in the footer.
 var paneNames = [...]string{
-	paneTalks:  "conversations",
-	paneMain:   "list",
-	paneDetail: "detail",
-	paneHeld:   "held",
-	paneFilter: "filter",
-	paneForm:   "form",
+	paneConversations: "conversations",
+	paneMain:          "list",
+	paneDetail:        "detail",
+	paneHeld:          "held",
+	paneFilter:        "filter",
+	paneForm:          "form",
 }

@@ -13,18 +13,18 @@ import (
 // copyMenu opens the menu for copying to the clipboard of the terminal (OSC 52).
 func (m *model) copyMenu() tea.Cmd {
 	d := &menu{title: "copy"}
-	if f := m.cursorFact(); f != nil {
+	if f := m.lineUnderCursor(); f != nil {
 		pointer := f.pointer
 		value := f.value
 		if pointer != "" {
-			d.choices = append(d.choices, pick("p", "path", pointer, func(m *model) tea.Cmd { return m.clip(pointer) }))
+			d.choices = append(d.choices, newChoice("p", "path", pointer, func(m *model) tea.Cmd { return m.copyText(pointer) }))
 		}
 		if value != "" {
-			d.choices = append(d.choices, pick("v", "value", "", func(m *model) tea.Cmd { return m.clip(value) }))
+			d.choices = append(d.choices, newChoice("v", "value", "", func(m *model) tea.Cmd { return m.copyText(value) }))
 		}
 	}
 	if key, _ := m.target(); key != "" {
-		d.choices = append(d.choices, pick("k", "key of the exchange", key, func(m *model) tea.Cmd { return m.clip(key) }))
+		d.choices = append(d.choices, newChoice("k", "key of the exchange", key, func(m *model) tea.Cmd { return m.copyText(key) }))
 		for _, form := range [][3]string{
 			{"m", "mcpc", "as a command of mcpc"},
 			{"c", "curl", "as a command of curl"},
@@ -34,22 +34,22 @@ func (m *model) copyMenu() tea.Cmd {
 		} {
 			d.choices = append(
 				d.choices,
-				pick(form[0], form[1], form[2], func(m *model) tea.Cmd { return m.copyAs(key, form[1]) }),
+				newChoice(form[0], form[1], form[2], func(m *model) tea.Cmd { return m.copyAs(key, form[1]) }),
 			)
 		}
 	}
 	if len(d.choices) == 0 {
-		return m.noTarget()
+		return m.showNoTarget()
 	}
 	m.dialog = d
 	return nil
 }
 
-// clip copies a text. It escapes control characters of a server, which could act when pasted into a
+// copyText copies a text. It escapes control characters of a server, which could act when pasted into a
 // shell.
-func (m *model) clip(text string) tea.Cmd {
+func (m *model) copyText(text string) tea.Cmd {
 	text = term.Block(text)
-	m.say("copied " + term.Size(len(text)))
+	m.showMessage("copied " + term.Size(len(text)))
 	return tea.SetClipboard(text)
 }
 
@@ -57,15 +57,15 @@ func (m *model) clip(text string) tea.Cmd {
 func (m *model) copyAs(key, form string) tea.Cmd {
 	actor := m.opt.Actor
 	if actor == nil {
-		return m.say("this view only reads")
+		return m.showMessage("this view only reads")
 	}
-	return m.ask.runAction(func(ctx context.Context) change {
+	return m.loader.runAction(func(ctx context.Context) change {
 		text, err := actor.Copy(ctx, key, form)
 		return func(m *model) tea.Cmd {
 			if err != nil {
-				return m.fail(err)
+				return m.showError(err)
 			}
-			return m.clip(text)
+			return m.copyText(text)
 		}
 	})
 }
@@ -82,23 +82,23 @@ var exportForms = [][3]string{
 
 // exportMenu offers to export what the list shows.
 func (m *model) exportMenu() tea.Cmd {
-	return m.exportOf(view.Export{Query: m.request(), Form: "bundle"}, "")
+	return m.previewExport(view.Export{Query: m.currentQuery(), Form: "bundle"}, "")
 }
 
-// exportOf shows a preview of an export and offers its forms. Letters have no effect before the
+// previewExport shows a preview of an export and offers its forms. Letters have no effect before the
 // preview is shown. title names the exchange if only one is exported.
-func (m *model) exportOf(e view.Export, title string) tea.Cmd {
+func (m *model) previewExport(e view.Export, title string) tea.Cmd {
 	actor := m.opt.Actor
 	if actor == nil || !m.act.powers.Export {
-		return m.say("this view cannot export")
+		return m.showMessage("this view cannot export")
 	}
 	d := &menu{title: "export: looking for secrets…", loading: true}
 	if title == "" && m.view < viewTime {
-		d.title = "export " + counted(m.list().total, "row", "rows") + ": looking for secrets…"
+		d.title = "export " + countNoun(m.list().total, "row", "rows") + ": looking for secrets…"
 	}
 	m.dialog = d
 	w := max(m.w-4, 20)
-	return m.ask.restart(askDialog, func(ctx context.Context) change {
+	return m.loader.restart(subjectDialog, func(ctx context.Context) change {
 		seen, err := actor.Preview(ctx, e)
 		return func(m *model) tea.Cmd {
 			if m.dialog != d {
@@ -106,23 +106,23 @@ func (m *model) exportOf(e view.Export, title string) tea.Cmd {
 			}
 			if err != nil {
 				m.dialog = nil
-				return m.fail(err)
+				return m.showError(err)
 			}
 			d.loading = false
-			d.title = "export " + counted(seen.Rows, "exchange", "exchanges")
+			d.title = "export " + countNoun(seen.Rows, "exchange", "exchanges")
 			d.head = exportHead(&seen, w)
 			d.choices = m.exportChoices(e)
 			if title != "" {
 				d.title = "export only " + title
 				d.choices = append(
 					d.choices[:len(d.choices)-1],
-					pick("o", "all of the list", "not only this exchange", (*model).exportMenu),
+					newChoice("o", "all of the list", "not only this exchange", (*model).exportMenu),
 				)
 			} else if key, row := m.target(); key != "" && row != nil {
 				one := view.Export{Query: view.Query{Only: []string{key}}, Form: "bundle"}
 				name := key + " " + rowTitle(row)
-				only := func(m *model) tea.Cmd { return m.exportOf(one, name) }
-				d.choices = append(d.choices, pick("o", "only this exchange", name, only))
+				only := func(m *model) tea.Cmd { return m.previewExport(one, name) }
+				d.choices = append(d.choices, newChoice("o", "only this exchange", name, only))
 			}
 			return nil
 		}
@@ -132,12 +132,12 @@ func (m *model) exportOf(e view.Export, title string) tea.Cmd {
 // exportChoices returns the entries for the forms of an export.
 func (m *model) exportChoices(e view.Export) (all []choice) {
 	for _, f := range exportForms {
-		all = append(all, pick(f[0], f[1], f[2], func(m *model) tea.Cmd {
+		all = append(all, newChoice(f[0], f[1], f[2], func(m *model) tea.Cmd {
 			e.Form = f[1]
 			return m.export(e)
 		}))
 	}
-	return append(all, pick("*", "bundle of the marked", "only exchanges with a mark", func(m *model) tea.Cmd {
+	return append(all, newChoice("*", "bundle of the marked", "only exchanges with a mark", func(m *model) tea.Cmd {
 		e.Form = "bundle"
 		e.Marked = true
 		return m.export(e)
@@ -147,26 +147,26 @@ func (m *model) exportChoices(e view.Export) (all []choice) {
 // export writes an export.
 func (m *model) export(e view.Export) tea.Cmd {
 	actor := m.opt.Actor
-	m.say("writing…")
-	return m.ask.runAction(func(ctx context.Context) change {
+	m.showMessage("writing…")
+	return m.loader.runAction(func(ctx context.Context) change {
 		done, err := actor.Export(ctx, e)
 		return func(m *model) tea.Cmd {
 			if err != nil {
-				return m.fail(err)
+				return m.showError(err)
 			}
-			rows := counted(done.Rows, "exchange", "exchanges")
-			hidden := counted(done.Hidden, "secret hidden", "secrets hidden")
-			return m.say("wrote " + done.File + ": " + rows + ", " + hidden)
+			rows := countNoun(done.Rows, "exchange", "exchanges")
+			hidden := countNoun(done.Hidden, "secret hidden", "secrets hidden")
+			return m.showMessage("wrote " + done.File + ": " + rows + ", " + hidden)
 		}
 	})
 }
 
 // exportHead says how many secrets an export hides, and which words may still be secrets.
 func exportHead(seen *view.Exported, w int) (lines []cells.Line) {
-	lines = append(lines, cells.Of(cells.Plain, counted(seen.Hidden, "secret is hidden", "secrets are hidden")))
+	lines = append(lines, cells.TextLine(cells.Plain, countNoun(seen.Hidden, "secret is hidden", "secrets are hidden")))
 	for i, doubt := range seen.Doubts {
 		if i == 5 {
-			lines = append(lines, cells.Of(cells.Warn, counted(len(seen.Doubts)-5, "more", "more")))
+			lines = append(lines, cells.TextLine(cells.Warn, countNoun(len(seen.Doubts)-5, "more", "more")))
 			break
 		}
 		lines = append(lines, cells.Wrap(cells.Warn, "⚠ may be a secret: "+doubt, w)...)

@@ -240,7 +240,7 @@ func (r *reader) Lanes(_ context.Context, q view.Query, from, to time.Time) ([]v
 	lane := view.Lane{Talk: "42.1", Title: "Claude Desktop → github"}
 	for i, b := range r.blocks {
 		lane.Bars = append(lane.Bars, view.Bar{
-			Key: b.Row.Key, From: b.Row.Time, To: b.Row.Time.Add(duration(max(b.Row.Seconds, 0.01))), Level: i % 2, Label: b.Row.Method + " " + b.Row.Name,
+			Key: b.Row.Key, From: b.Row.Time, To: b.Row.Time.Add(secondsToDuration(max(b.Row.Seconds, 0.01))), Level: i % 2, Label: b.Row.Method + " " + b.Row.Name,
 			Channel: b.Row.Channel, State: b.Row.State, Failed: b.Row.Failed, Phases: b.Row.Phases, Times: 1,
 		})
 	}

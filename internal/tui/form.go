@@ -23,16 +23,16 @@ type form struct {
 	Buttons []string
 	form    question.Form
 	fields  []field
-	at      int // a field, then a button
+	focused int // a field, then a button
 	top     int
 }
 
 type field struct {
 	question.Field
-	in     input
-	choice int // of Options, or of false and true; -1 is none
-	on     []bool
-	err    string
+	input   input
+	choice  int // of Options, or of false and true; -1 is none
+	checked []bool
+	err     string
 }
 
 // newForm returns a form for a schema. Its fields have the given values, or else the defaults.
@@ -53,7 +53,7 @@ func newForm(schema, given json.RawMessage, buttons ...string) *form {
 
 // newField returns the field of a question, with value as its content.
 func newField(q question.Field, value json.RawMessage) field {
-	f := field{Field: q, choice: -1, on: make([]bool, len(q.Options))}
+	f := field{Field: q, choice: -1, checked: make([]bool, len(q.Options))}
 	text, isText := jsonraw.Text(value)
 	if !isText {
 		text = string(value)
@@ -69,10 +69,10 @@ func newField(q question.Field, value json.RawMessage) field {
 	case question.Choices:
 		values, _ := jsonraw.Array(value)
 		for i, o := range f.Options {
-			f.on[i] = slices.ContainsFunc(values, func(v json.RawMessage) bool { t, _ := jsonraw.Text(v); return t == o.Value })
+			f.checked[i] = slices.ContainsFunc(values, func(v json.RawMessage) bool { t, _ := jsonraw.Text(v); return t == o.Value })
 		}
 	default:
-		f.in = newInput(text)
+		f.input = newInput(text)
 	}
 	return f
 }
@@ -81,21 +81,21 @@ func newField(q question.Field, value json.RawMessage) field {
 func (f *form) Key(name, text string) string {
 	switch name {
 	case "tab", "down":
-		f.at = (f.at + 1) % (len(f.fields) + len(f.Buttons))
+		f.focused = (f.focused + 1) % (len(f.fields) + len(f.Buttons))
 	case "shift+tab", "up":
-		f.at = (f.at + len(f.fields) + len(f.Buttons) - 1) % (len(f.fields) + len(f.Buttons))
+		f.focused = (f.focused + len(f.fields) + len(f.Buttons) - 1) % (len(f.fields) + len(f.Buttons))
 	case "ctrl+s":
 		return f.Buttons[0]
 	case "enter":
-		if f.at >= len(f.fields) {
-			return f.Buttons[f.at-len(f.fields)]
+		if f.focused >= len(f.fields) {
+			return f.Buttons[f.focused-len(f.fields)]
 		}
-		f.at++
+		f.focused++
 	default:
-		if f.at < len(f.fields) {
-			f.fields[f.at].key(name, text)
+		if f.focused < len(f.fields) {
+			f.fields[f.focused].key(name, text)
 		} else if step := map[string]int{"left": -1, "right": 1}[name]; step != 0 {
-			f.at = max(len(f.fields), min(f.at+step, len(f.fields)+len(f.Buttons)-1))
+			f.focused = max(len(f.fields), min(f.focused+step, len(f.fields)+len(f.Buttons)-1))
 		}
 	}
 	return ""
@@ -103,8 +103,8 @@ func (f *form) Key(name, text string) string {
 
 // Paste types text into the current field.
 func (f *form) Paste(text string) {
-	if f.at < len(f.fields) {
-		f.fields[f.at].key("", text)
+	if f.focused < len(f.fields) {
+		f.fields[f.focused].key("", text)
 	}
 }
 
@@ -129,12 +129,12 @@ func (f *field) key(name, text string) {
 		}
 		at := max(f.choice, 0)
 		if name == "space" {
-			f.on[at] = !f.on[at]
+			f.checked[at] = !f.checked[at]
 			step = 0
 		}
 		f.choice = (at + step + n) % n
 	default:
-		f.in.Key(name, text)
+		f.input.Key(name, text)
 	}
 }
 
@@ -145,7 +145,7 @@ func (f *form) Content() (content json.RawMessage, ok bool) {
 	ok = true
 	for i := range f.fields {
 		q := &f.fields[i]
-		value, err := q.value()
+		value, err := q.jsonValue()
 		q.err = ""
 		if err != nil {
 			q.err = err.Error()
@@ -155,7 +155,7 @@ func (f *form) Content() (content json.RawMessage, ok bool) {
 	}
 	content = f.form.Content(values)
 	for _, name := range f.form.Missing(content) {
-		ok = f.wrong(name, "is required")
+		ok = f.markError(name, "is required")
 	}
 	findings := f.form.Check(content)
 	if schema, _, err := validate.Compile(f.form.Schema); ok && err == nil {
@@ -164,18 +164,18 @@ func (f *form) Content() (content json.RawMessage, ok bool) {
 	}
 	for _, finding := range findings {
 		name, _, _ := strings.Cut(strings.TrimPrefix(finding.Pointer, "/"), "/")
-		ok = f.wrong(name, finding.Text)
+		ok = f.markError(name, finding.Text)
 	}
 	return content, ok
 }
 
-// wrong marks a field with an error and selects it. An error about the whole form is shown in the
+// markError marks a field with an error and selects it. An error about the whole form is shown in the
 // first field. It always returns false.
-func (f *form) wrong(name, text string) bool {
+func (f *form) markError(name, text string) bool {
 	at := max(0, slices.IndexFunc(f.fields, func(q field) bool { return q.Name == name }))
 	if at < len(f.fields) && f.fields[at].err == "" {
 		f.fields[at].err = text
-		f.at = at
+		f.focused = at
 	}
 	return false
 }
@@ -183,8 +183,8 @@ func (f *form) wrong(name, text string) bool {
 // Values returns the values of the fields, valid or not.
 func (f *form) Values() json.RawMessage { content, _ := f.Content(); return content }
 
-// value returns the JSON value of the field, or nil if it is empty.
-func (f *field) value() (json.RawMessage, error) {
+// jsonValue returns the JSON value of the field, or nil if it is empty.
+func (f *field) jsonValue() (json.RawMessage, error) {
 	switch f.Kind {
 	case question.Boolean:
 		if f.choice < 0 {
@@ -199,7 +199,7 @@ func (f *field) value() (json.RawMessage, error) {
 	case question.Choices:
 		var chosen []string
 		for i, o := range f.Options {
-			if f.on[i] {
+			if f.checked[i] {
 				chosen = append(chosen, o.Value)
 			}
 		}
@@ -208,7 +208,7 @@ func (f *field) value() (json.RawMessage, error) {
 		}
 		return jsonraw.ListOf(chosen, jsonraw.Quote), nil
 	}
-	text := f.in.Text()
+	text := f.input.Text()
 	if text == "" {
 		return nil, nil
 	}
@@ -221,25 +221,25 @@ func (f *field) value() (json.RawMessage, error) {
 // Lines draws the form in w columns and at most h lines, and keeps the active field visible.
 func (f *form) Lines(w, h int, active bool) []cells.Line {
 	var lines []cells.Line
-	lines = append(lines, cells.Of(cells.Strong, f.Title))
+	lines = append(lines, cells.TextLine(cells.Strong, f.Title))
 	if f.Text != "" {
 		lines = append(lines, cells.Wrap(cells.Plain, f.Text, w)...)
 	}
 	seen := 0
 	wide := 6
 	for i := range f.fields {
-		wide = min(max(wide, cells.Of(cells.Plain, f.fields[i].Label()).Width()+2), w/3)
+		wide = min(max(wide, cells.TextLine(cells.Plain, f.fields[i].Label()).Width()+2), w/3)
 	}
 	for i := range f.fields {
-		if i == f.at {
+		if i == f.focused {
 			seen = len(lines)
 		}
-		lines = append(lines, f.fields[i].lines(w, wide, active && i == f.at)...)
+		lines = append(lines, f.fields[i].draw(w, wide, active && i == f.focused)...)
 	}
 	buttons := cells.Line{cells.Blank(wide + 1)}
 	for i, b := range f.Buttons {
 		role := cells.Strong
-		if active && f.at == len(f.fields)+i {
+		if active && f.focused == len(f.fields)+i {
 			role = cells.Cursor
 			seen = len(lines)
 		}
@@ -253,8 +253,8 @@ func (f *form) Lines(w, h int, active bool) []cells.Line {
 	return lines[f.top:min(f.top+h, len(lines))]
 }
 
-// lines draws a field: its name, its value, and its error or hint.
-func (f *field) lines(w, wide int, active bool) (lines []cells.Line) {
+// draw draws a field: its name, its value, and its error or hint.
+func (f *field) draw(w, wide int, active bool) (lines []cells.Line) {
 	name := f.Label()
 	if f.Required {
 		name += " *"
@@ -263,9 +263,9 @@ func (f *field) lines(w, wide int, active bool) (lines []cells.Line) {
 	room := max(w-wide-1, 8)
 	switch f.Kind {
 	case question.Boolean, question.Choice, question.Choices:
-		line = append(line, f.options(active)...)
+		line = append(line, f.drawOptions(active)...)
 	default:
-		line = append(line, f.in.Line(room, active, -1)...)
+		line = append(line, f.input.Line(room, active, -1)...)
 	}
 	lines = append(lines, line)
 	hint := strings.TrimSpace(strings.Join([]string{f.Limits(), f.Description}, "  "))
@@ -283,8 +283,8 @@ func (f *field) lines(w, wide int, active bool) (lines []cells.Line) {
 	return lines
 }
 
-// options draws the choices of the field.
-func (f *field) options(active bool) (line cells.Line) {
+// drawOptions draws the choices of the field.
+func (f *field) drawOptions(active bool) (line cells.Line) {
 	for i, o := range f.Options {
 		box := "( ) "
 		on := f.choice == i
@@ -293,7 +293,7 @@ func (f *field) options(active bool) (line cells.Line) {
 		}
 		if f.Kind == question.Choices {
 			box = "[ ] "
-			if f.on[i] {
+			if f.checked[i] {
 				box = "[x] "
 			}
 		}
@@ -332,14 +332,14 @@ func questionForm(q *view.Question) *form {
 // indented returns JSON with one member per line in about w columns. Other text is returned
 // unchanged.
 func indented(text string, w int) string {
-	if notJSON(text) != "" {
+	if checkJSON(text) != "" {
 		return text
 	}
 	return strings.TrimSpace(string(render.IndentJSON(term.Style{Width: w}, []byte(text))))
 }
 
-// notJSON returns an error text if text is not JSON, or else "".
-func notJSON(text string) string {
+// checkJSON returns an error text if text is not JSON, or else "".
+func checkJSON(text string) string {
 	if err := jsonraw.Valid([]byte(text)); err != nil {
 		return "not JSON: " + err.Error()
 	}

@@ -8,8 +8,8 @@ import (
 
 // An input is an editable line of text with a cursor.
 type input struct {
-	text []rune
-	at   int
+	text   []rune
+	cursor int
 }
 
 // newInput returns an input with a text and the cursor at its end.
@@ -28,30 +28,30 @@ func (in *input) Set(text string) { *in = newInput(text) }
 func (in *input) Key(name, text string) bool {
 	switch name {
 	case "left":
-		in.at = max(0, in.at-1)
+		in.cursor = max(0, in.cursor-1)
 	case "right":
-		in.at = min(len(in.text), in.at+1)
+		in.cursor = min(len(in.text), in.cursor+1)
 	case "home", "ctrl+a":
-		in.at = 0
+		in.cursor = 0
 	case "end", "ctrl+e":
-		in.at = len(in.text)
+		in.cursor = len(in.text)
 	case "backspace":
-		in.cut(in.at-1, in.at)
+		in.deleteRange(in.cursor-1, in.cursor)
 	case "delete":
-		in.cut(in.at, in.at+1)
+		in.deleteRange(in.cursor, in.cursor+1)
 	case "ctrl+u":
-		in.cut(0, in.at)
+		in.deleteRange(0, in.cursor)
 	case "ctrl+k":
-		in.cut(in.at, len(in.text))
+		in.deleteRange(in.cursor, len(in.text))
 	case "ctrl+w":
-		from := in.at
+		from := in.cursor
 		for from > 0 && unicode.IsSpace(in.text[from-1]) {
 			from--
 		}
 		for from > 0 && !unicode.IsSpace(in.text[from-1]) {
 			from--
 		}
-		in.cut(from, in.at)
+		in.deleteRange(from, in.cursor)
 	default:
 		if text == "" {
 			return false
@@ -70,16 +70,16 @@ func (in *input) Type(text string) {
 		}
 		add = append(add, r)
 	}
-	in.text = append(in.text[:in.at:in.at], append(add, in.text[in.at:]...)...)
-	in.at += len(add)
+	in.text = append(in.text[:in.cursor:in.cursor], append(add, in.text[in.cursor:]...)...)
+	in.cursor += len(add)
 }
 
-func (in *input) cut(from, to int) {
+func (in *input) deleteRange(from, to int) {
 	from = max(0, from)
 	to = min(len(in.text), to)
 	if from < to {
 		in.text = append(in.text[:from:from], in.text[to:]...)
-		in.at = from
+		in.cursor = from
 	}
 }
 
@@ -87,7 +87,7 @@ func (in *input) cut(from, to int) {
 // drawn as an error, unless mark is -1.
 func (in *input) Line(width int, active bool, mark int) cells.Line {
 	from := 0
-	for cells.Of(cells.Plain, string(in.text[from:in.at])).Width() >= width && from < in.at {
+	for cells.TextLine(cells.Plain, string(in.text[from:in.cursor])).Width() >= width && from < in.cursor {
 		from++
 	}
 	var line cells.Line
@@ -100,25 +100,25 @@ func (in *input) Line(width int, active bool, mark int) cells.Line {
 		if mark >= 0 && i >= mark && i < len(in.text) {
 			role = cells.Bad
 		}
-		if active && i == in.at {
+		if active && i == in.cursor {
 			role = cells.Cursor
 		} else if i == len(in.text) {
 			break
 		}
 		line = append(line, cells.Text(role, text))
 	}
-	return line.To(width)
+	return line.FitTo(width)
 }
 
-// rows returns the start of each row if the text is drawn in width columns, one of which is for the
+// rowStarts returns the start of each row if the text is drawn in width columns, one of which is for the
 // cursor. A width of 0 gives one row.
-func (in *input) rows(width int) []int {
+func (in *input) rowStarts(width int) []int {
 	starts := []int{0}
 	used := 0
 	for i, r := range in.text {
 		n := 1
 		if r < ' ' || r > '~' {
-			n = cells.Of(cells.Plain, string(r)).Width()
+			n = cells.TextLine(cells.Plain, string(r)).Width()
 		}
 		used += n
 		if width > 0 && used > width-1 && i > starts[len(starts)-1] {
@@ -129,8 +129,8 @@ func (in *input) rows(width int) []int {
 	return starts
 }
 
-// rowOf returns the row that contains a rune.
-func rowOf(starts []int, at int) int {
+// rowAt returns the row that contains a rune.
+func rowAt(starts []int, at int) int {
 	for i := len(starts) - 1; i > 0; i-- {
 		if at >= starts[i] {
 			return i
@@ -139,18 +139,18 @@ func rowOf(starts []int, at int) int {
 	return 0
 }
 
-// part draws the runes of a row, with the cursor if active.
-func (in *input) part(from, to int, active bool) cells.Line {
+// drawRow draws the runes of a row, with the cursor if active.
+func (in *input) drawRow(from, to int, active bool) cells.Line {
 	if !active {
-		return cells.Of(cells.Plain, string(in.text[from:to]))
+		return cells.TextLine(cells.Plain, string(in.text[from:to]))
 	}
-	line := cells.Of(cells.Plain, string(in.text[from:in.at]))
-	if in.at == len(in.text) {
+	line := cells.TextLine(cells.Plain, string(in.text[from:in.cursor]))
+	if in.cursor == len(in.text) {
 		return append(line, cells.Text(cells.Cursor, " "))
 	}
 	return append(
 		line,
-		cells.Text(cells.Cursor, string(in.text[in.at])),
-		cells.Text(cells.Plain, string(in.text[in.at+1:to])),
+		cells.Text(cells.Cursor, string(in.text[in.cursor])),
+		cells.Text(cells.Plain, string(in.text[in.cursor+1:to])),
 	)
 }

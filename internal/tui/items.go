@@ -40,43 +40,43 @@ type list struct {
 	// absent is the reason why the shown conversation has no rows; "" if it has some.
 	absent string
 
-	items []item
-	from  int
-	top   int
-	open  map[string]bool // the keys of unfolded blocks
-	bar   int             // the selected bar of a lane
+	items       []item
+	firstLoaded int
+	top         int
+	unfolded    map[string]bool // the keys of unfolded blocks
+	bar         int             // the selected bar of a lane
 }
 
-// at returns an item by its index, or nil if it is not loaded.
-func (l *list) at(n int) *item {
-	if n < l.from || n >= l.from+len(l.items) {
+// itemAt returns an item by its index, or nil if it is not loaded.
+func (l *list) itemAt(n int) *item {
+	if n < l.firstLoaded || n >= l.firstLoaded+len(l.items) {
 		return nil
 	}
-	return &l.items[n-l.from]
+	return &l.items[n-l.firstLoaded]
 }
 
 // selected returns the selected item, or nil if it is not loaded.
-func (l *list) selected() *item { return l.at(l.sel) }
+func (l *list) selected() *item { return l.itemAt(l.sel) }
 
-// move selects an item. Selecting the newest one makes the list follow new items.
-func (l *list) move(to int) {
+// selectIndex selects an item. Selecting the newest one makes the list follow new items.
+func (l *list) selectIndex(to int) {
 	l.sel = max(0, min(to, l.total-1))
 	l.follow = l.sel == l.total-1 && l.total > 0
 	l.bar = 0
 }
 
-// fold unfolds the selected block, or folds it.
-func (l *list) fold() {
+// toggleFold unfolds the selected block, or folds it.
+func (l *list) toggleFold() {
 	if it := l.selected(); it != nil && it.key != "" {
-		if l.open == nil {
-			l.open = map[string]bool{}
+		if l.unfolded == nil {
+			l.unfolded = map[string]bool{}
 		}
-		l.open[it.key] = !l.open[it.key]
+		l.unfolded[it.key] = !l.unfolded[it.key]
 	}
 }
 
 // A part is a part of a list, as read from a Reader.
-type part struct {
+type listPart struct {
 	pending int
 	// absent is the reason why the conversation of the query has no rows; "" if it has some.
 	absent string
@@ -85,14 +85,14 @@ type part struct {
 	total  int
 }
 
-// take replaces the loaded part. The selected exchange stays selected if its index changed.
-func (l *list) take(p part) {
+// replace replaces the loaded part. The selected exchange stays selected if its index changed.
+func (l *list) replace(p listPart) {
 	key := ""
 	if it := l.selected(); it != nil {
 		key = it.key
 	}
 	l.items = p.items
-	l.from = p.from
+	l.firstLoaded = p.from
 	l.total = p.total
 	l.loaded = true
 	l.absent = p.absent
@@ -103,9 +103,9 @@ func (l *list) take(p part) {
 		for i := range l.items {
 			if l.items[i].key == key {
 				if l.top > 0 { // a view at the top of the list does not scroll
-					l.top += l.from + i - l.sel
+					l.top += l.firstLoaded + i - l.sel
 				}
-				l.sel = l.from + i
+				l.sel = l.firstLoaded + i
 				break
 			}
 		}
@@ -122,41 +122,41 @@ func (l *list) reset(follow bool) {
 	l.follow = follow
 }
 
-// part returns the part to load: a screen before and after the visible items.
-func (l *list) part(height int) (from, count int) {
+// rangeToLoad returns the part to load: a screen before and after the visible items.
+func (l *list) rangeToLoad(height int) (from, count int) {
 	if l.follow {
 		return -2 * height, 2 * height
 	}
-	return max(0, l.start(height)-height), 3 * height
+	return max(0, l.firstVisible(height)-height), 3 * height
 }
 
-// start returns the first item that can be on the screen. top may be far from the selection until
+// firstVisible returns the first item that can be on the screen. top may be far from the selection until
 // the list is drawn again.
-func (l *list) start(height int) int { return max(0, l.sel-height, min(l.top, l.sel)) }
+func (l *list) firstVisible(height int) int { return max(0, l.sel-height, min(l.top, l.sel)) }
 
-// lacks reports whether an item around the selection is not loaded.
-func (l *list) lacks(height int) bool {
-	first := l.start(height)
+// needsLoading reports whether an item around the selection is not loaded.
+func (l *list) needsLoading(height int) bool {
+	first := l.firstVisible(height)
 	last := min(l.total, first+height)
-	return l.total > 0 && (first < l.from || last > l.from+len(l.items))
+	return l.total > 0 && (first < l.firstLoaded || last > l.firstLoaded+len(l.items))
 }
 
-// load reads a part of the list of view n.
-func load(ctx context.Context, r view.Reader, n int, q view.Query, window timeWindow) (p part, err error) {
+// readList reads a part of the list of view n.
+func readList(ctx context.Context, r view.Reader, n int, q view.Query, window timeWindow) (p listPart, err error) {
 	switch n {
 	case viewTalk:
 		blocks, page, err := r.Talk(ctx, q)
 		page.Rows = nil // the blocks have the rows
-		p = partOfPage(page)
+		p = partFromPage(page)
 		for _, b := range blocks {
 			p.items = append(p.items, item{key: b.Row.Key, row: b.Row, lines: b.Lines})
 		}
 		return p, err
 	case viewTable:
 		page, err := r.Rows(ctx, q)
-		return partOfPage(page), err
+		return partFromPage(page), err
 	case viewTime:
-		lanes, err := r.Lanes(ctx, q, window.from, window.to)
+		lanes, err := r.Lanes(ctx, q, window.start, window.end)
 		for _, l := range levels(lanes) {
 			p.items = append(p.items, item{doc: l})
 		}
@@ -164,13 +164,13 @@ func load(ctx context.Context, r view.Reader, n int, q view.Query, window timeWi
 		return p, err
 	case viewTools:
 		tools, err := r.Tools(ctx, q)
-		return partOf(tools, func(t *view.Tool) string { return t.LastRow }), err
+		return partFromDocs(tools, func(t *view.Tool) string { return t.LastRow }), err
 	case viewStreams:
 		streams, err := r.Streams(ctx, q)
-		return partOf(streams, func(s *view.Stream) string { return s.Row }), err
+		return partFromDocs(streams, func(s *view.Stream) string { return s.Row }), err
 	}
 	secrets, err := r.Secrets(ctx, q)
-	return partOf(secrets, func(s *view.Secret) string {
+	return partFromDocs(secrets, func(s *view.Secret) string {
 		if len(s.Rows) == 0 {
 			return ""
 		}
@@ -178,15 +178,15 @@ func load(ctx context.Context, r view.Reader, n int, q view.Query, window timeWi
 	}), err
 }
 
-func partOfPage(page view.Page) part {
-	p := part{from: page.From, total: page.Total, pending: page.Pending, absent: page.Absent}
+func partFromPage(page view.Page) listPart {
+	p := listPart{from: page.From, total: page.Total, pending: page.Pending, absent: page.Absent}
 	for _, row := range page.Rows {
 		p.items = append(p.items, item{key: row.Key, row: row})
 	}
 	return p
 }
 
-func partOf[T any](docs []T, key func(*T) string) (p part) {
+func partFromDocs[T any](docs []T, key func(*T) string) (p listPart) {
 	for i := range docs {
 		p.items = append(p.items, item{key: key(&docs[i]), doc: &docs[i]})
 	}

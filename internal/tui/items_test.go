@@ -10,12 +10,12 @@ import (
 )
 
 // streams are the newest first, as a Reader gives them.
-func streams(n int) part {
+func streams(n int) listPart {
 	var all []view.Stream
 	for i := n; i > 0; i-- {
 		all = append(all, view.Stream{Row: fmt.Sprint(i), What: fmt.Sprintf("stream-%02d", i)})
 	}
-	return partOf(all, func(s *view.Stream) string { return s.Row })
+	return partFromDocs(all, func(s *view.Stream) string { return s.Row })
 }
 
 func drawnOf(l *list, h int) string {
@@ -30,7 +30,7 @@ func drawnOf(l *list, h int) string {
 func TestNewRowsAboveAreShown(t *testing.T) {
 	var l list
 	for n := 1; n <= 20; n++ {
-		l.take(streams(n))
+		l.replace(streams(n))
 		got := drawnOf(&l, 12)
 		if !strings.Contains(got, fmt.Sprintf("stream-%02d", n)) && n <= 9 {
 			t.Fatalf("the newest of %d is not shown:\n%s", n, got)
@@ -44,14 +44,14 @@ func TestNewRowsAboveAreShown(t *testing.T) {
 // Where items go, or the screen grows, the list moves down as far as there is room.
 func TestListFillsTheScreen(t *testing.T) {
 	var l list
-	l.take(streams(20))
-	l.move(19)
+	l.replace(streams(20))
+	l.selectIndex(19)
 	drawnOf(&l, 12)
 	if got := drawnOf(&l, 40); !strings.Contains(got, "stream-20") {
 		t.Errorf("on a larger screen:\n%s", got)
 	}
 	drawnOf(&l, 12)
-	l.take(streams(5))
+	l.replace(streams(5))
 	if got := drawnOf(&l, 12); !strings.Contains(got, "stream-05") {
 		t.Errorf("with fewer items:\n%s", got)
 	}
@@ -77,9 +77,9 @@ func TestTheTimeOfAnOpenExchange(t *testing.T) {
 		"not ended in a file":     {[]view.Bar{done(0, 10), {From: at(1), To: at(7200), Channel: "open", State: "done"}}, 11},
 	} {
 		var l list
-		l.take(partOf([]level{{bars: c.bars}}, func(*level) string { return "lane" }))
-		if got := l.window(); !got.from.Equal(at(0)) || !got.to.Equal(at(c.to)) {
-			t.Errorf("%s: to %v, want %v s", name, got.to.Sub(got.from), c.to)
+		l.replace(partFromDocs([]level{{bars: c.bars}}, func(*level) string { return "lane" }))
+		if got := l.window(); !got.start.Equal(at(0)) || !got.end.Equal(at(c.to)) {
+			t.Errorf("%s: to %v, want %v s", name, got.end.Sub(got.start), c.to)
 		}
 	}
 }

@@ -17,8 +17,8 @@ type action struct {
 	run  change
 }
 
-// press handles a key: by the open dialog, the focused pane, or a global action.
-func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
+// handleKey handles a key: by the open dialog, the focused pane, or a global action.
+func (m *model) handleKey(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	switch name {
 	case "ctrl+c":
@@ -26,7 +26,7 @@ func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
 	case "ctrl+z":
 		return tea.Suspend
 	}
-	m.bar.flash = ""
+	m.statusLine.flash = ""
 	switch {
 	case m.dialog != nil:
 		return m.dialogKey(k)
@@ -39,7 +39,7 @@ func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
 	case m.view == viewTime && m.focus == paneMain:
 		taken, zoomed := m.list().timeKey(name)
 		if zoomed {
-			return m.askList(true)
+			return m.loadList(true)
 		}
 		if taken {
 			return nil
@@ -74,7 +74,7 @@ func (m *model) paste(text string) tea.Cmd {
 	switch m.focus {
 	case paneFilter:
 		m.query.line.Type(text)
-		return m.tryFilter()
+		return m.applyFilter()
 	case paneForm:
 		m.act.form.Paste(text)
 	}
@@ -84,62 +84,62 @@ func (m *model) paste(text string) tea.Cmd {
 // actions returns all actions in the order of the help.
 func actions() []action {
 	return append([]action{
-		{"down", []string{"j", "down"}, "next line", func(m *model) tea.Cmd { return m.step(1) }},
-		{"up", []string{"k", "up"}, "line before", func(m *model) tea.Cmd { return m.step(-1) }},
+		{"down", []string{"j", "down"}, "next line", func(m *model) tea.Cmd { return m.moveSelection(1) }},
+		{"up", []string{"k", "up"}, "line before", func(m *model) tea.Cmd { return m.moveSelection(-1) }},
 		{
 			"page-down",
 			[]string{"pgdown", "ctrl+f", "ctrl+d"},
 			"next page",
-			func(m *model) tea.Cmd { return m.step(max(m.h/2, 1)) },
+			func(m *model) tea.Cmd { return m.moveSelection(max(m.h/2, 1)) },
 		},
 		{
 			"page-up",
 			[]string{"pgup", "ctrl+b", "ctrl+u"},
 			"page before",
-			func(m *model) tea.Cmd { return m.step(-max(m.h/2, 1)) },
+			func(m *model) tea.Cmd { return m.moveSelection(-max(m.h/2, 1)) },
 		},
-		{"first", []string{"g", "home"}, "first line", func(m *model) tea.Cmd { return m.step(-toEnd) }},
-		{"newest", []string{"G", "end"}, "newest, and follow what comes", func(m *model) tea.Cmd { return m.step(toEnd) }},
-		{"open", []string{"enter"}, "show what is selected", (*model).enter},
-		{"back", []string{"esc"}, "go back out", (*model).leave},
+		{"first", []string{"g", "home"}, "first line", func(m *model) tea.Cmd { return m.moveSelection(-farStep) }},
+		{"newest", []string{"G", "end"}, "newest, and follow what comes", func(m *model) tea.Cmd { return m.moveSelection(farStep) }},
+		{"open", []string{"enter"}, "show what is selected", (*model).openSelected},
+		{"back", []string{"esc"}, "go back out", (*model).goBack},
 		{"pane", []string{"tab"}, "next pane", func(m *model) tea.Cmd { return m.nextPane(1) }},
 		{"pane-before", []string{"shift+tab"}, "pane before", func(m *model) tea.Cmd { return m.nextPane(-1) }},
-		{"talk", []string{"1"}, "conversation: requests and answers", func(m *model) tea.Cmd { return m.show(viewTalk) }},
-		{"table", []string{"2"}, "table with waterfall", func(m *model) tea.Cmd { return m.show(viewTable) }},
-		{"time", []string{"3"}, "lanes over time", func(m *model) tea.Cmd { return m.show(viewTime) }},
-		{"tools", []string{"4"}, "tools: listed, usable, called", func(m *model) tea.Cmd { return m.show(viewTools) }},
-		{"streams", []string{"5"}, "streams: open, cut, resumed", func(m *model) tea.Cmd { return m.show(viewStreams) }},
-		{"secrets", []string{"6"}, "secrets that were hidden", func(m *model) tea.Cmd { return m.show(viewSecrets) }},
+		{"talk", []string{"1"}, "conversation: requests and answers", func(m *model) tea.Cmd { return m.switchView(viewTalk) }},
+		{"table", []string{"2"}, "table with waterfall", func(m *model) tea.Cmd { return m.switchView(viewTable) }},
+		{"time", []string{"3"}, "lanes over time", func(m *model) tea.Cmd { return m.switchView(viewTime) }},
+		{"tools", []string{"4"}, "tools: listed, usable, called", func(m *model) tea.Cmd { return m.switchView(viewTools) }},
+		{"streams", []string{"5"}, "streams: open, cut, resumed", func(m *model) tea.Cmd { return m.switchView(viewStreams) }},
+		{"secrets", []string{"6"}, "secrets that were hidden", func(m *model) tea.Cmd { return m.switchView(viewSecrets) }},
 		{
 			"fold",
 			[]string{"space"},
 			"show all lines of a block, or fold it",
-			func(m *model) tea.Cmd { m.list().fold(); return nil },
+			func(m *model) tea.Cmd { m.list().toggleFold(); return nil },
 		},
 		{"search", []string{"/"}, "filter the list; in the detail, search", (*model).search},
-		{"next", []string{"n"}, "next match of a search, else a note", (*model).noteOrNext},
-		{"before", []string{"N"}, "match before", func(m *model) tea.Cmd { return m.find(-1) }},
+		{"next", []string{"n"}, "next match of a search, else a note", (*model).nextMatchOrNote},
+		{"before", []string{"N"}, "match before", func(m *model) tea.Cmd { return m.findNext(-1) }},
 		{"quit", []string{"q"}, "end the view", func(*model) tea.Cmd { return tea.Quit }},
-	}, changes()...)
+	}, changingActions()...)
 }
 
-// show switches to a view.
-func (m *model) show(n int) tea.Cmd {
+// switchView switches to a view.
+func (m *model) switchView(n int) tea.Cmd {
 	m.view = n
 	if m.focus != paneMain {
 		m.focus = paneMain
 	}
-	return m.askList(true)
+	return m.loadList(true)
 }
 
-// toEnd is a step that is longer than any list.
-const toEnd = 1 << 30
+// farStep is a step that is longer than any list.
+const farStep = 1 << 30
 
-// step moves the selection of the focused pane by n. A list of rows that is moved toEnd follows new rows.
-func (m *model) step(n int) tea.Cmd {
+// moveSelection moves the selection of the focused pane by n. A list of rows that is moved farStep follows new rows.
+func (m *model) moveSelection(n int) tea.Cmd {
 	switch m.focus {
-	case paneTalks:
-		m.talks.sel = max(0, min(m.talks.sel+n, m.talks.last()))
+	case paneConversations:
+		m.conversations.sel = max(0, min(m.conversations.sel+n, m.conversations.last()))
 		return nil
 	case paneDetail:
 		m.detail.sel = max(0, min(m.detail.sel+n, len(m.detail.lines)-1))
@@ -150,56 +150,56 @@ func (m *model) step(n int) tea.Cmd {
 	}
 	l := m.list()
 	to := min(max(l.sel+n, 0), max(l.total-1, 0))
-	l.move(to)
-	if n >= toEnd {
+	l.selectIndex(to)
+	if n >= farStep {
 		l.follow = true
 	}
 	var cmds []tea.Cmd
-	if l.lacks(m.h) || l.follow {
-		cmds = append(cmds, m.askList(false))
+	if l.needsLoading(m.h) || l.follow {
+		cmds = append(cmds, m.loadList(false))
 	}
-	if it := l.selected(); it != nil && m.detail.key != "" && m.wide() && it.key != "" {
+	if it := l.selected(); it != nil && m.detail.key != "" && m.isWide() && it.key != "" {
 		cmds = append(cmds, m.showDetail(it.key, m.detail.tab))
 	}
 	return tea.Batch(cmds...)
 }
 
-// enter opens the selected item.
-func (m *model) enter() tea.Cmd {
+// openSelected opens the selected item.
+func (m *model) openSelected() tea.Cmd {
 	switch m.focus {
-	case paneTalks:
-		return m.chooseTalk()
+	case paneConversations:
+		return m.chooseConversation()
 	case paneHeld:
 		if h := m.selectedHeld(); h != nil {
 			return m.release(h.ID)
 		}
-		return m.noHeld()
+		return m.showNoHeld()
 	}
 	it := m.list().selected()
 	if it == nil {
 		return nil
 	}
 	if m.view == viewTime {
-		return m.openDetail(m.list().barKey())
+		return m.openDetail(m.list().selectedBarKey())
 	}
 	return m.openDetail(it.key)
 }
 
-// leave goes one step back.
-func (m *model) leave() tea.Cmd {
+// goBack goes one step back.
+func (m *model) goBack() tea.Cmd {
 	switch {
-	case m.focus == paneDetail && m.bar.search != "":
-		m.bar.search = ""
-	case m.focus == paneDetail || m.detail.key != "" && m.focus == paneMain && m.wide():
+	case m.focus == paneDetail && m.statusLine.search != "":
+		m.statusLine.search = ""
+	case m.focus == paneDetail || m.detail.key != "" && m.focus == paneMain && m.isWide():
 		m.detail.key = ""
 		m.detail.doc = nil
 		m.focus = paneMain
-	case m.focus == paneHeld || m.focus == paneTalks:
+	case m.focus == paneHeld || m.focus == paneConversations:
 		m.focus = paneMain
 	case m.focus == paneMain:
 		m.detail.key = ""
 		m.detail.doc = nil
-		m.focus = paneTalks
+		m.focus = paneConversations
 	}
 	return nil
 }
@@ -209,12 +209,12 @@ func (m *model) leave() tea.Cmd {
 func (m *model) paneAfter(step int) pane {
 	panes := []pane{paneMain}
 	if m.detail.key == "" || step < 0 {
-		panes = []pane{paneTalks, paneMain}
+		panes = []pane{paneConversations, paneMain}
 	}
 	if m.detail.key != "" {
 		panes = append(panes, paneDetail)
 	}
-	if m.act.question() != nil || m.act.form != nil {
+	if m.act.firstQuestion() != nil || m.act.form != nil {
 		panes = append(panes, paneForm)
 	}
 	if len(m.act.held) > 0 {
@@ -242,24 +242,24 @@ func (m *model) search() tea.Cmd {
 	if m.focus != paneDetail {
 		return m.openFilter()
 	}
-	return m.askLine(
+	return m.promptLine(
 		"search in "+strings.ToLower(tabNames[m.detail.tab]),
-		m.bar.search,
+		m.statusLine.search,
 		func(m *model, text string) tea.Cmd {
-			m.bar.search = text
+			m.statusLine.search = text
 			if text == "" {
 				return nil
 			}
-			return m.find(1)
+			return m.findNext(1)
 		},
 	)
 }
 
-func (m *model) noteOrNext() tea.Cmd {
-	if m.focus == paneDetail && m.bar.search != "" {
-		return m.find(1)
+func (m *model) nextMatchOrNote() tea.Cmd {
+	if m.focus == paneDetail && m.statusLine.search != "" {
+		return m.findNext(1)
 	}
-	return m.note()
+	return m.editNote()
 }
 
 // click selects the item under the mouse.
@@ -278,23 +278,23 @@ func (m *model) click(at tea.Mouse) tea.Cmd {
 		return nil
 	case p.left > 0 && at.X < p.left:
 		return m.clickTalks(y, p)
-	case p.main == 0 || p.detTop == 0 && at.X > p.left+p.main+1 && p.detail > 0 || p.detTop > 0 && y >= p.detTop:
+	case p.main == 0 || p.detailTop == 0 && at.X > p.left+p.main+1 && p.detail > 0 || p.detailTop > 0 && y >= p.detailTop:
 		m.focus = paneDetail
-		if n := y - p.detTop - detailHead + m.detail.top; n >= m.detail.top {
+		if n := y - p.detailTop - detailHead + m.detail.top; n >= m.detail.top {
 			m.detail.sel = min(n, max(len(m.detail.lines)-1, 0))
 		}
 		return nil
 	}
-	lines := m.drawMain(p.main, p.mainTall)
+	lines := m.drawMain(p.main, p.mainHeight)
 	if y >= len(lines) || lines[y].Item == 0 {
 		return nil
 	}
 	m.focus = paneMain
 	n := lines[y].Item - 1
 	if n == m.list().sel {
-		return m.enter()
+		return m.openSelected()
 	}
-	return m.step(n - m.list().sel)
+	return m.moveSelection(n - m.list().sel)
 }
 
 func (m *model) clickTab(x int) tea.Cmd {
@@ -302,19 +302,19 @@ func (m *model) clickTab(x int) tea.Cmd {
 	for i, s := range m.drawTabs() {
 		at += (cells.Line{s}).Width()
 		if x < at {
-			return m.show(i)
+			return m.switchView(i)
 		}
 	}
 	return nil
 }
 
-func (m *model) clickTalks(y int, p place) tea.Cmd {
-	m.focus = paneTalks
-	lines := m.drawTalks(p.left, p.body)
-	for n := 0; n <= m.talks.last() && y < len(lines); n++ {
-		m.talks.sel = n
-		if m.drawTalks(p.left, p.body)[y].Selected {
-			return m.chooseTalk()
+func (m *model) clickTalks(y int, p screenLayout) tea.Cmd {
+	m.focus = paneConversations
+	lines := m.drawConversations(p.left, p.body)
+	for n := 0; n <= m.conversations.last() && y < len(lines); n++ {
+		m.conversations.sel = n
+		if m.drawConversations(p.left, p.body)[y].Selected {
+			return m.chooseConversation()
 		}
 	}
 	return nil
@@ -332,13 +332,13 @@ func (m *model) wheel(at tea.Mouse) tea.Cmd {
 	p := m.layout()
 	focus := m.focus
 	if p.left > 0 && at.X < p.left {
-		m.focus = paneTalks
+		m.focus = paneConversations
 	} else if p.main == 0 || p.detail > 0 && p.inDetail(at.X, at.Y-p.head) {
 		m.focus = paneDetail
 	} else {
 		m.focus = paneMain
 	}
-	cmd := m.step(n)
+	cmd := m.moveSelection(n)
 	m.focus = focus
 	return cmd
 }

@@ -113,7 +113,7 @@ func TestHeldMessageKeysNeedSelection(t *testing.T) {
 		a.mu.Lock()
 		a.held = a.held[:1] // the selected one is let go by itself
 		a.mu.Unlock()
-		p.send(second{})
+		p.send(secondPassed{})
 		p.keys("d")
 		if got := a.done(); strings.Contains(got, "drop h1") {
 			t.Error("a key dropped a message that the user did not select")
@@ -162,7 +162,7 @@ func TestWithdrawnQuestionIgnoresKeys(t *testing.T) {
 		a.mu.Lock()
 		a.questions = nil
 		a.mu.Unlock()
-		p.send(second{})
+		p.send(secondPassed{})
 		p.shows("not asked any more")
 		p.keys("q", "r", "m", "ctrl+s")
 		p.did(a, "")
@@ -235,7 +235,7 @@ func TestFilter(t *testing.T) {
 		p.shows("/ name:search_issues", "1 row")
 		p.types(" (")
 		p.shows("search_issues {")
-		if p.m.query.wrong == nil {
+		if p.m.query.err == nil {
 			t.Fatal("the error is not shown")
 		}
 		p.keys("esc")
@@ -319,7 +319,7 @@ func TestFollowingMovesToNewConversation(t *testing.T) {
 			r.announce()
 			time.Sleep(time.Minute) // of the bubble: what waits to be read is read
 			p.settle()
-			if got := p.m.talks.chosen; got != c.want {
+			if got := p.m.conversations.chosen; got != c.want {
 				t.Errorf("%s: %q is shown, want %q", name, got, c.want)
 			}
 		})
@@ -431,7 +431,7 @@ func TestCopy(t *testing.T) {
 // A value of a server may be pasted into a shell.
 func TestCopyHasNoControlCharacters(t *testing.T) {
 	play(t, 80, 24, nil, newActor(), func(p *player) {
-		if got, want := fmt.Sprint((*model).clip(p.m, "a\x1b[201~\u009bb\u202e\nc")()), "a␛[201~⟨U+009B⟩b⟨U+202E⟩\nc"; got != want {
+		if got, want := fmt.Sprint((*model).copyText(p.m, "a\x1b[201~\u009bb\u202e\nc")()), "a␛[201~⟨U+009B⟩b⟨U+202E⟩\nc"; got != want {
 			t.Errorf("copied %q, want %q", got, want)
 		}
 	})
@@ -448,10 +448,10 @@ func TestRemainingKeys(t *testing.T) {
 		p.shows("7 rows")
 		p.keys("2", "s", "d")
 		p.shows("took ▼")
-		p.send(acted{apply: func(m *model) tea.Cmd { return m.fail(errors.New("it broke")) }})
+		p.send(actionResult{apply: func(m *model) tea.Cmd { return m.showError(errors.New("it broke")) }})
 		p.shows("it broke")
 		p.m.detail.key = "9.9"
-		p.run(p.m.askDetail(true))
+		p.run(p.m.loadDetail(true))
 		p.settle()
 		p.shows("not kept any more")
 	})
@@ -499,15 +499,15 @@ func TestMouse(t *testing.T) {
 			t.Errorf("view %d", p.m.view)
 		}
 		p.send(tea.MouseClickMsg{X: 3, Y: 4, Button: tea.MouseLeft})
-		if p.m.talks.chosen != "" {
-			t.Errorf("chosen %q", p.m.talks.chosen)
+		if p.m.conversations.chosen != "" {
+			t.Errorf("chosen %q", p.m.conversations.chosen)
 		}
 	})
 }
 
 // Each chip is a filter that mcpc can read.
 func TestChipsParseAsFilters(t *testing.T) {
-	for _, chip := range talkFilters {
+	for _, chip := range quickFilters {
 		if _, err := filter.Parse(chip, testNow(), nil); err != nil {
 			t.Errorf("%s: %v", chip, err)
 		}

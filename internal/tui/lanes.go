@@ -33,17 +33,17 @@ func levels(lanes []view.Lane) (all []*level) {
 	return all
 }
 
-// barLine describes one bar.
-func barLine(clock screenClock, b *view.Bar) cells.Line {
-	text := " " + clock.at(b.From) + "  " + b.Label + "  " + b.Channel + "  " + tookText(b.To.Sub(b.From).Seconds())
+// describeBar describes one bar.
+func describeBar(clock screenClock, b *view.Bar) cells.Line {
+	text := " " + clock.formatTime(b.From) + "  " + b.Label + "  " + b.Channel + "  " + formatSeconds(b.To.Sub(b.From).Seconds())
 	if b.Times > 1 {
-		text += "  stands for " + counted(b.Times, "exchange", "exchanges")
+		text += "  stands for " + countNoun(b.Times, "exchange", "exchanges")
 	}
-	return cells.Of(cells.Strong, text)
+	return cells.TextLine(cells.Strong, text)
 }
 
-// barsLine draws the bars of a line. pick is the index of the selected one.
-func barsLine(bars []view.Bar, first, last time.Time, room int, pick int) (line cells.Line) {
+// drawBars draws the bars of a line. pick is the index of the selected one.
+func drawBars(bars []view.Bar, first, last time.Time, room int, pick int) (line cells.Line) {
 	whole := last.Sub(first).Seconds()
 	if whole <= 0 {
 		whole = 1
@@ -60,17 +60,17 @@ func barsLine(bars []view.Bar, first, last time.Time, room int, pick int) (line 
 			continue
 		}
 		line = append(line, cells.Blank(from-used))
-		line = append(line, barCells(b, to-from, i == pick)...)
+		line = append(line, drawBar(b, to-from, i == pick)...)
 		used = to
 	}
 	return append(line, cells.Blank(room-used))
 }
 
-// barCells draws a bar in n columns.
-func barCells(b *view.Bar, n int, picked bool) cells.Line {
-	var parts []cells.Part
+// drawBar draws a bar in n columns.
+func drawBar(b *view.Bar, n int, picked bool) cells.Line {
+	var parts []cells.BarPart
 	for _, p := range b.Phases {
-		parts = append(parts, cells.Part{Name: p.Name, Size: p.Seconds})
+		parts = append(parts, cells.BarPart{Name: p.Name, Size: p.Seconds})
 	}
 	whole := b.To.Sub(b.From).Seconds()
 	if len(parts) == 0 {
@@ -78,27 +78,27 @@ func barCells(b *view.Bar, n int, picked bool) cells.Line {
 		if b.State != "done" {
 			name = "wait"
 		}
-		parts = []cells.Part{{Name: name, Size: 1}}
+		parts = []cells.BarPart{{Name: name, Size: 1}}
 		whole = 1
 	}
 	line := cells.Bar(parts, whole, n)
 	if picked {
-		return line.Role(cells.Cursor)
+		return line.WithRole(cells.Cursor)
 	}
 	if b.Failed {
-		return line.Role(cells.Bad)
+		return line.WithRole(cells.Bad)
 	}
 	return line
 }
 
 // A timeWindow is the period that the Time view shows; the zero value means all.
-type timeWindow struct{ from, to time.Time }
+type timeWindow struct{ start, end time.Time }
 
 // window returns the shown period. Without a zoom it lasts from the first bar to the end of the
 // last finished exchange. Open exchanges extend it by at most a tenth, so that one that is open for
 // hours leaves room for the others.
 func (l *list) window() (s timeWindow) {
-	if !l.zoomed.from.IsZero() {
+	if !l.zoomed.start.IsZero() {
 		return l.zoomed
 	}
 	var open time.Time // the latest end of an open bar
@@ -108,8 +108,8 @@ func (l *list) window() (s timeWindow) {
 			continue
 		}
 		for _, b := range lv.bars {
-			if s.from.IsZero() || b.From.Before(s.from) {
-				s.from = b.From
+			if s.start.IsZero() || b.From.Before(s.start) {
+				s.start = b.From
 			}
 			end := b.To
 			if b.State != "done" || b.Channel == "open" {
@@ -118,21 +118,21 @@ func (l *list) window() (s timeWindow) {
 					open = b.To
 				}
 			}
-			if s.to.Before(end) {
-				s.to = end
+			if s.end.Before(end) {
+				s.end = end
 			}
 		}
 	}
-	if room := s.to.Sub(s.from) / 10; room > 0 && open.After(s.to.Add(room)) {
-		s.to = s.to.Add(room)
-	} else if open.After(s.to) {
-		s.to = open
+	if room := s.end.Sub(s.start) / 10; room > 0 && open.After(s.end.Add(room)) {
+		s.end = s.end.Add(room)
+	} else if open.After(s.end) {
+		s.end = open
 	}
 	return s
 }
 
-// barAt returns the selected bar of a lane, or nil.
-func (l *list) barAt() *view.Bar {
+// selectedBar returns the selected bar of a lane, or nil.
+func (l *list) selectedBar() *view.Bar {
 	it := l.selected()
 	if it == nil {
 		return nil
@@ -144,9 +144,9 @@ func (l *list) barAt() *view.Bar {
 	return &lv.bars[max(0, min(l.bar, len(lv.bars)-1))]
 }
 
-// barKey returns the key of the selected bar's exchange, or "".
-func (l *list) barKey() string {
-	if b := l.barAt(); b != nil {
+// selectedBarKey returns the key of the selected bar's exchange, or "".
+func (l *list) selectedBarKey() string {
+	if b := l.selectedBar(); b != nil {
 		return b.Key
 	}
 	return ""
@@ -182,11 +182,11 @@ func (l *list) timeKey(name string) (taken, zoomed bool) {
 // zoom scales the window around the selected bar. It reports whether there is one.
 func (l *list) zoom(by float64) bool {
 	s := l.window()
-	b := l.barAt()
+	b := l.selectedBar()
 	if b == nil {
 		return false
 	}
-	width := max(time.Duration(float64(s.to.Sub(s.from))*by), time.Millisecond)
+	width := max(time.Duration(float64(s.end.Sub(s.start))*by), time.Millisecond)
 	middle := b.From.Add(b.To.Sub(b.From) / 2)
 	if b.To.Sub(b.From) > width {
 		middle = b.From.Add(width / 2)
@@ -200,13 +200,13 @@ func (l *list) drawTime(clock screenClock, w, h int) (lines []drawn) {
 	s := l.window()
 	names := max(10, min(28, w/4))
 	room := max(8, w-names-2)
-	left := cells.Of(cells.Faint, clock.at(s.from))
-	right := cells.Of(cells.Faint, clock.at(s.to)+" · "+tookText(s.to.Sub(s.from).Seconds()))
-	lines = append(lines, drawn{Line: append(cells.Line{cells.Blank(names + 2)}, cells.Between(left, right, room)...)})
+	left := cells.TextLine(cells.Faint, clock.formatTime(s.start))
+	right := cells.TextLine(cells.Faint, clock.formatTime(s.end)+" · "+formatSeconds(s.end.Sub(s.start).Seconds()))
+	lines = append(lines, drawn{Line: append(cells.Line{cells.Blank(names + 2)}, cells.Justify(left, right, room)...)})
 	h -= 3
-	l.scrollToSelected(h, one)
+	l.scrollToSelected(h, oneLine)
 	for n := l.top; n < min(l.top+h, l.total); n++ {
-		it := l.at(n)
+		it := l.itemAt(n)
 		if it == nil {
 			continue
 		}
@@ -217,18 +217,18 @@ func (l *list) drawTime(clock screenClock, w, h int) (lines []drawn) {
 			line[0] = cells.Fit(cells.Strong, "› "+lv.title, names)
 			pick = max(0, min(l.bar, len(lv.bars)-1))
 		}
-		lines = append(lines, drawn{Line: append(line, barsLine(lv.bars, s.from, s.to, room, pick)...), Item: n + 1})
+		lines = append(lines, drawn{Line: append(line, drawBars(lv.bars, s.start, s.end, room, pick)...), Item: n + 1})
 	}
 	for len(lines) < h+1 {
 		lines = append(lines, drawn{})
 	}
 	legend := cells.Line{cells.Blank(1)} // of the patterns of bars
 	for _, name := range []string{"wait", "first", "events", "person", "held"} {
-		legend = append(legend, cells.Mark(name), cells.Text(cells.Faint, " "+name+"   "))
+		legend = append(legend, cells.PhaseMark(name), cells.Text(cells.Faint, " "+name+"   "))
 	}
 	lines = append(lines, drawn{Line: legend})
-	if b := l.barAt(); b != nil {
-		lines = append(lines, drawn{Line: barLine(clock, b)})
+	if b := l.selectedBar(); b != nil {
+		lines = append(lines, drawn{Line: describeBar(clock, b)})
 	}
 	return lines
 }

@@ -15,8 +15,8 @@ func TestBarsThatFailedAreRed(t *testing.T) {
 		"ok": false, "open": false, "cancelled": false, "probe": false, "input_required": false, "tool_error": true,
 	} {
 		b := view.Bar{From: time.Unix(0, 0), To: time.Unix(1, 0), Channel: channel, State: "done", Failed: failed}
-		line := barCells(&b, 10, false)
-		if got := reflect.DeepEqual(line, line.Role(cells.Bad)); got != failed {
+		line := drawBar(&b, 10, false)
+		if got := reflect.DeepEqual(line, line.WithRole(cells.Bad)); got != failed {
 			t.Errorf("%s is red: %t", channel, got)
 		}
 	}

@@ -17,91 +17,93 @@ import (
 // list returns the list of the current view.
 func (m *model) list() *list { return &m.lists[m.view] }
 
-// shownTalk returns the ID of the shown conversation, or "" for all.
-func (m *model) shownTalk() string {
-	return m.talks.shown(m.view == viewTalk && m.query.tried == "" && m.query.only == nil)
+// shownConversationID returns the ID of the shown conversation, or "" for all.
+func (m *model) shownConversationID() string {
+	return m.conversations.shown(m.view == viewTalk && m.query.filter == "" && m.query.onlyKeys == nil)
 }
 
-// current returns the shown conversation, or nil for all.
-func (m *model) current() *view.Conversation { return m.talks.find(m.shownTalk()) }
-
-// request returns the query of the current view without a part.
-func (m *model) request() view.Query {
-	return view.Query{Filter: m.query.tried, Sort: m.list().sort, Talk: m.shownTalk(), Only: m.query.only}
+// shownConversation returns the shown conversation, or nil for all.
+func (m *model) shownConversation() *view.Conversation {
+	return m.conversations.find(m.shownConversationID())
 }
 
-// askList reads the visible part of the list. If the query has changed, anew cancels a running
+// currentQuery returns the query of the current view without a part.
+func (m *model) currentQuery() view.Query {
+	return view.Query{Filter: m.query.filter, Sort: m.list().sort, Talk: m.shownConversationID(), Only: m.query.onlyKeys}
+}
+
+// loadList reads the visible part of the list. If the query has changed, anew cancels a running
 // read.
-func (m *model) askList(anew bool) tea.Cmd {
-	q := m.request()
+func (m *model) loadList(anew bool) tea.Cmd {
+	q := m.currentQuery()
 	n := m.view
 	r := m.opt.Reader
-	q.From, q.Count = m.list().part(max(m.h, 10))
+	q.From, q.Count = m.list().rangeToLoad(max(m.h, 10))
 	window := m.list().zoomed
-	ask := m.ask.refresh
+	ask := m.loader.refresh
 	if anew {
-		ask = m.ask.restart
+		ask = m.loader.restart
 	}
-	return ask(askList, func(ctx context.Context) change {
-		p, err := load(ctx, r, n, q, window)
-		return func(m *model) tea.Cmd { return m.listed(n, p, err, q, window) }
+	return ask(subjectList, func(ctx context.Context) change {
+		p, err := readList(ctx, r, n, q, window)
+		return func(m *model) tea.Cmd { return m.applyList(n, p, err, q, window) }
 	})
 }
 
-// listed applies a part of the list of view n, which need not be shown any more.
-func (m *model) listed(n int, p part, err error, q view.Query, window timeWindow) tea.Cmd {
+// applyList applies a part of the list of view n, which need not be shown any more.
+func (m *model) applyList(n int, p listPart, err error, q view.Query, window timeWindow) tea.Cmd {
 	wrong, isFilter := errors.AsType[*filter.Error](err)
 	if isFilter {
-		m.query.wrong = wrong
-		m.query.tried = m.query.good
+		m.query.err = wrong
+		m.query.filter = m.query.lastValid
 		return nil
 	}
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}
 	if err != nil {
-		return m.fail(err)
+		return m.showError(err)
 	}
 	m.query.pending = p.pending
 	if q.Filter == strings.TrimSpace(m.query.line.Text()) {
-		m.query.wrong = nil
-		m.query.good = q.Filter
+		m.query.err = nil
+		m.query.lastValid = q.Filter
 	}
-	m.bar.fetched = m.opt.Now()
+	m.statusLine.loadedAt = m.opt.Now()
 	l := &m.lists[n]
-	l.take(p)
+	l.replace(p)
 	if n == viewTime && l.zoomed != window {
-		return m.askList(true)
+		return m.loadList(true)
 	}
-	if n == m.view && l.lacks(m.h) && !l.follow {
-		return m.askList(false)
+	if n == m.view && l.needsLoading(m.h) && !l.follow {
+		return m.loadList(false)
 	}
 	return nil
 }
 
-// askTalks reads the conversations.
-func (m *model) askTalks() tea.Cmd {
+// subjectConversations reads the conversations.
+func (m *model) loadConversations() tea.Cmd {
 	r := m.opt.Reader
-	return m.ask.refresh(askTalks, func(context.Context) change {
+	return m.loader.refresh(subjectConversations, func(context.Context) change {
 		all := r.Conversations()
 		return func(m *model) tea.Cmd {
 			// A filter asks for all conversations.
-			follow := m.view == viewTalk && m.lists[viewTalk].follow && !m.bar.paused && m.focus != paneTalks
-			if m.talks.take(all, m.query.tried == "" && m.query.only == nil, follow) {
-				return m.changeQuery()
+			follow := m.view == viewTalk && m.lists[viewTalk].follow && !m.statusLine.isPaused && m.focus != paneConversations
+			if m.conversations.replace(all, m.query.filter == "" && m.query.onlyKeys == nil, follow) {
+				return m.reloadLists()
 			}
 			return nil
 		}
 	})
 }
 
-// chooseTalk shows the selected conversation, or toggles the selected filter.
-func (m *model) chooseTalk() tea.Cmd {
-	if filter := m.talks.choose(); filter != "" {
+// chooseConversation shows the selected conversation, or toggles the selected filter.
+func (m *model) chooseConversation() tea.Cmd {
+	if filter := m.conversations.chooseSelected(); filter != "" {
 		return m.setFilter(toggleWord(m.query.line.Text(), filter))
 	}
 	m.focus = paneMain
-	return m.changeQuery()
+	return m.reloadLists()
 }
 
 // toggleWord adds a term to a filter, or removes it if the filter has it.
@@ -115,23 +117,23 @@ func toggleWord(text, word string) string {
 	return strings.TrimSpace(text + " " + word)
 }
 
-func (m *model) drawTalks(w, h int) []drawn {
-	return m.talks.draw(m.clock(), m.focus == paneTalks, m.shownTalk(), strings.Fields(m.query.line.Text()), w, h)
+func (m *model) drawConversations(w, h int) []drawn {
+	return m.conversations.draw(m.screenClock(), m.focus == paneConversations, m.shownConversationID(), strings.Fields(m.query.line.Text()), w, h)
 }
 
 // drawMain draws the list of the view, or a hint if it is empty.
 func (m *model) drawMain(w, h int) []drawn {
-	words := m.drawWords(w, h)
+	words := m.drawSuggestions(w, h)
 	if m.list().total == 0 {
 		return append(words, m.drawEmpty(w)...)
 	}
 	client := "CLIENT"
 	server := "SERVER"
-	if t := m.current(); t != nil {
+	if t := m.shownConversation(); t != nil {
 		client = cmp.Or(t.Client, client)
 		server = cmp.Or(t.Server, t.Target, server)
 	}
-	return append(words, m.list().draw(m.view, m.clock(), client, server, w, h-len(words))...)
+	return append(words, m.list().draw(m.view, m.screenClock(), client, server, w, h-len(words))...)
 }
 
 // drawEmpty draws the reason why the list is empty, and a hint for the user.
@@ -143,32 +145,32 @@ func (m *model) drawEmpty(w int) (lines []drawn) {
 	case !l.loaded || m.status.Loading:
 		head = "reading…"
 	case m.query.pending > 0:
-		head = "searching, " + counted(m.query.pending, "row", "rows") + " left"
+		head = "searching, " + countNoun(m.query.pending, "row", "rows") + " left"
 	case l.absent != "":
 		head = l.absent
 		hint = "C shows everything"
-	case m.shownTalk() != "" && m.current() == nil:
+	case m.shownConversationID() != "" && m.shownConversation() == nil:
 		head = "no row of this conversation is kept"
 		hint = "C shows everything"
-	case m.query.only != nil:
+	case m.query.onlyKeys != nil:
 		head = "the exchange is not kept any more"
 		hint = "o shows all again"
-	case m.status.Hint != "" && m.query.tried == m.opt.Filter:
+	case m.status.Hint != "" && m.query.filter == m.opt.Filter:
 		head = "nothing recorded yet"
 		hint = m.status.Hint
-	case m.query.tried != "":
-		head = "nothing matches " + m.query.tried
+	case m.query.filter != "":
+		head = "nothing matches " + m.query.filter
 		hint = "C shows everything; ? lists the keys"
 		if m.view >= viewTools { // exchanges may match
-			head = "no " + strings.ToLower(viewNames[m.view]) + " match " + m.query.tried
+			head = "no " + strings.ToLower(viewNames[m.view]) + " match " + m.query.filter
 		}
-		if words := strings.Fields(m.query.tried); len(words) > 1 && !slices.Contains(words, "or") {
+		if words := strings.Fields(m.query.filter); len(words) > 1 && !slices.Contains(words, "or") {
 			hint = "All words of a filter must match; a or b finds either. " + hint
 		}
-		if m.shownTalk() != "" {
+		if m.shownConversationID() != "" {
 			head += " in this conversation"
 		}
-	case m.shownTalk() != "" && m.view >= viewTools:
+	case m.shownConversationID() != "" && m.view >= viewTools:
 		head = "no " + strings.ToLower(viewNames[m.view]) + " in this conversation"
 		hint = "C shows everything"
 	case m.view == viewTools:

@@ -42,7 +42,7 @@ func TestSummaryCutsMessages(t *testing.T) {
 	long := strings.Repeat("line\\n", 50_000)
 	d := detail{doc: &view.Detail{Row: view.Row{Method: "tools/call", State: "done"}, Response: &view.Body{Text: `{"result":{"content":[{"type":"text","text":"` + long + `"}]}}`}}}
 	lines := d.tabLines(screenClock{}, 60)
-	if len(lines) != maxAnswered+1 || !strings.Contains(lines[maxAnswered].line.String(), "… more in Answer") {
+	if len(lines) != maxResponseLines+1 || !strings.Contains(lines[maxResponseLines].line.String(), "… more in Answer") {
 		t.Errorf("%d lines, the last is %q", len(lines), lines[len(lines)-1].line.String())
 	}
 	d.doc.Row.Text = "it broke"
@@ -55,7 +55,7 @@ func TestSummaryCutsMessages(t *testing.T) {
 // A sign of the Diff stays beside its value, also where that has no place to break it.
 func TestDiffKeepsItsSigns(t *testing.T) {
 	long := `"` + strings.Repeat("x", 70) + `"`
-	d := detail{key: "1.2", tab: tabDiff, doc: &view.Detail{}, diff: diff{with: "1.1", request: []view.Change{{Pointer: "/a", Was: []byte("1"), Is: []byte(long)}}}}
+	d := detail{key: "1.2", tab: tabDiff, doc: &view.Detail{}, diff: diff{otherKey: "1.1", request: []view.Change{{Pointer: "/a", Was: []byte("1"), Is: []byte(long)}}}}
 	var got []string
 	for _, f := range d.tabLines(screenClock{}, 60) {
 		got = append(got, f.line.String())

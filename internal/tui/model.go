@@ -14,7 +14,7 @@ import (
 type pane int
 
 const (
-	paneTalks pane = iota
+	paneConversations pane = iota
 	paneMain
 	paneDetail
 	paneHeld
@@ -24,82 +24,82 @@ const (
 
 // The subjects of reads. At most one read of each subject runs at a time.
 const (
-	askStatus subject = iota
-	askTalks
-	askList
-	askDetail
-	askSuggest
-	askWaiting
-	askDialog
+	subjectStatus subject = iota
+	subjectConversations
+	subjectList
+	subjectDetail
+	subjectSuggestions
+	subjectWaiting
+	subjectDialog
 )
 
 // A model is the state of the whole view.
 type model struct {
-	opt    Options
-	ask    asker
-	pal    cells.Palette
-	w, h   int
-	status view.Status
-	view   int
-	focus  pane
-	talks  talks
-	lists  [viewCount]list
-	query  query
-	detail detail
-	act    acting
-	dialog dialog
-	bar    bar
+	opt           Options
+	loader        loader
+	palette       cells.Palette
+	w, h          int
+	status        view.Status
+	view          int
+	focus         pane
+	conversations conversationList
+	lists         [viewCount]list
+	query         query
+	detail        detail
+	act           actionState
+	dialog        dialog
+	statusLine    statusLine
 }
 
 // A bar is the state of the status line except its counts.
-type bar struct {
-	flash   string
-	bad     bool
-	until   time.Time
-	paused  bool
-	waiting bool // something changed while paused
-	fetched time.Time
-	search  string // the search text in the detail, as in less
+type statusLine struct {
+	flash      string
+	isError    bool
+	flashUntil time.Time
+	isPaused   bool
+	hasChanged bool // something changed while paused
+	loadedAt   time.Time
+	search     string // the search text in the detail, as in less
 }
 
-// pick returns an entry of a menu.
-func pick(key, text, note string, run change) choice {
+// newChoice returns an entry of a menu.
+func newChoice(key, text, note string, run change) choice {
 	return choice{key: key, text: text, note: note, run: run}
 }
 
-// askLine opens a prompt for one line.
-func (m *model) askLine(title, text string, run func(*model, string) tea.Cmd) tea.Cmd {
+// promptLine opens a prompt for one line.
+func (m *model) promptLine(title, text string, run func(*model, string) tea.Cmd) tea.Cmd {
 	m.dialog = &prompt{title: title, line: newInput(text), run: run}
 	return nil
 }
 
 type (
-	changed uint64
-	rewait  uint64
-	second  struct{}
+	recordingsChanged uint64
+	gapPassed         uint64
+	secondPassed      struct{}
 )
 
 // Init starts to wait for changes and to count seconds.
 func (m *model) Init() tea.Cmd {
-	cmds := []tea.Cmd{m.wait(0), tick(), m.reload()}
-	if m.pal.Color {
+	cmds := []tea.Cmd{m.awaitChange(0), tick(), m.reload()}
+	if m.palette.Color {
 		cmds = append(cmds, tea.RequestBackgroundColor)
 	}
 	return tea.Batch(cmds...)
 }
 
-func tick() tea.Cmd { return tea.Tick(time.Second, func(time.Time) tea.Msg { return second{} }) }
+func tick() tea.Cmd { return tea.Tick(time.Second, func(time.Time) tea.Msg { return secondPassed{} }) }
 
-// wait waits for a change after the given one.
-func (m *model) wait(after uint64) tea.Cmd {
+// awaitChange waits for a change after the given one.
+func (m *model) awaitChange(after uint64) tea.Cmd {
 	r := m.opt.Reader
-	ctx := m.ask.ctx
+	ctx := m.loader.ctx
 	return func() tea.Msg {
 		seq := r.Wait(ctx, after)
 		if ctx.Err() != nil {
 			return nil
 		}
-		return changed(seq)
+		return recordingsChanged(seq)
 	}
 }
 
@@ -111,29 +111,29 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.h = msg.Height
 		return m, m.reload()
 	case tea.BackgroundColorMsg:
-		m.pal = m.pal.For(msg.IsDark())
+		m.palette = m.palette.ForBackground(msg.IsDark())
 	case tea.ResumeMsg:
 		return m, tea.Batch(tea.ClearScreen, m.reload())
-	case changed:
-		again := tea.Tick(m.status.Gap(), func(time.Time) tea.Msg { return rewait(msg) })
-		if m.bar.paused {
-			m.bar.waiting = true
-			return m, tea.Batch(again, m.askStatus(), m.askWaiting())
+	case recordingsChanged:
+		again := tea.Tick(m.status.Gap(), func(time.Time) tea.Msg { return gapPassed(msg) })
+		if m.statusLine.isPaused {
+			m.statusLine.hasChanged = true
+			return m, tea.Batch(again, m.loadStatus(), m.loadWaiting())
 		}
 		return m, tea.Batch(again, m.reload())
-	case rewait:
-		return m, m.wait(uint64(msg))
-	case second:
-		if m.bar.flash != "" && m.opt.Now().After(m.bar.until) {
-			m.bar.flash = ""
+	case gapPassed:
+		return m, m.awaitChange(uint64(msg))
+	case secondPassed:
+		if m.statusLine.flash != "" && m.opt.Now().After(m.statusLine.flashUntil) {
+			m.statusLine.flash = ""
 		}
-		return m, tea.Batch(tick(), m.askWaiting())
-	case answer:
-		return m, m.applyAnswer(msg)
-	case acted:
+		return m, tea.Batch(tick(), m.loadWaiting())
+	case readResult:
+		return m, m.applyResult(msg)
+	case actionResult:
 		return m, msg.apply(m)
 	case tea.KeyPressMsg:
-		return m, m.press(msg)
+		return m, m.handleKey(msg)
 	case tea.PasteMsg:
 		return m, m.paste(msg.Content)
 	case tea.MouseClickMsg:
@@ -144,66 +144,66 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// applyAnswer applies the result of a read unless a newer read has started.
-func (m *model) applyAnswer(a answer) tea.Cmd {
-	current, again := m.ask.accept(a)
+// applyResult applies the result of a read unless a newer read has started.
+func (m *model) applyResult(a readResult) tea.Cmd {
+	current, again := m.loader.accept(a)
 	if !current {
 		return nil
 	}
 	cmd := a.apply(m)
 	if again {
-		return tea.Batch(cmd, m.askAgain(a.about))
+		return tea.Batch(cmd, m.loadAgain(a.subject))
 	}
 	return cmd
 }
 
 // reload reads everything on the screen again.
 func (m *model) reload() tea.Cmd {
-	return tea.Batch(m.askStatus(), m.askTalks(), m.askList(false), m.askWaiting(), m.askDetail(false))
+	return tea.Batch(m.loadStatus(), m.loadConversations(), m.loadList(false), m.loadWaiting(), m.loadDetail(false))
 }
 
-// askAgain repeats a read whose data may have changed while it ran.
-func (m *model) askAgain(about subject) tea.Cmd {
+// loadAgain repeats a read whose data may have changed while it ran.
+func (m *model) loadAgain(about subject) tea.Cmd {
 	switch about {
-	case askStatus:
-		return m.askStatus()
-	case askTalks:
-		return m.askTalks()
-	case askList:
-		return m.askList(false)
-	case askWaiting:
-		return m.askWaiting()
-	case askDetail:
-		return m.askDetail(false)
+	case subjectStatus:
+		return m.loadStatus()
+	case subjectConversations:
+		return m.loadConversations()
+	case subjectList:
+		return m.loadList(false)
+	case subjectWaiting:
+		return m.loadWaiting()
+	case subjectDetail:
+		return m.loadDetail(false)
 	}
 	return nil
 }
 
-func (m *model) askStatus() tea.Cmd {
+func (m *model) loadStatus() tea.Cmd {
 	r := m.opt.Reader
-	return m.ask.refresh(askStatus, func(context.Context) change {
+	return m.loader.refresh(subjectStatus, func(context.Context) change {
 		s := r.Status()
 		return func(m *model) tea.Cmd { m.status = s; return nil }
 	})
 }
 
-// clock returns the times to draw with.
-func (m *model) clock() screenClock {
-	return screenClock{now: m.opt.Now(), fetched: m.bar.fetched, still: m.status.File || m.bar.paused}
+// screenClock returns the times to draw with.
+func (m *model) screenClock() screenClock {
+	return screenClock{now: m.opt.Now(), loadedAt: m.statusLine.loadedAt, isStopped: m.status.File || m.statusLine.isPaused}
 }
 
-// say shows a message in the status line for some seconds.
-func (m *model) say(text string) tea.Cmd {
-	m.bar.flash = text
-	m.bar.bad = false
-	m.bar.until = m.opt.Now().Add(8 * time.Second)
+// showMessage shows a message in the status line for some seconds.
+func (m *model) showMessage(text string) tea.Cmd {
+	m.statusLine.flash = text
+	m.statusLine.isError = false
+	m.statusLine.flashUntil = m.opt.Now().Add(8 * time.Second)
 	return nil
 }
 
-// fail shows an error in the status line.
-func (m *model) fail(err error) tea.Cmd {
-	m.say(err.Error())
-	m.bar.bad = true
+// showError shows an error in the status line.
+func (m *model) showError(err error) tea.Cmd {
+	m.showMessage(err.Error())
+	m.statusLine.isError = true
 	return nil
 }
 

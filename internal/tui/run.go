@@ -76,9 +76,9 @@ func isTerminal(f *os.File) bool {
 // newModel returns the model of a view that has read nothing yet.
 func newModel(ctx context.Context, o Options) *model {
 	m := &model{opt: o, view: viewTalk, focus: paneMain}
-	m.ask.ctx = ctx
-	m.pal = cells.Palette{Color: !o.NoColor}
-	m.query.tried = o.Filter
+	m.loader.ctx = ctx
+	m.palette = cells.Palette{Color: !o.NoColor}
+	m.query.filter = o.Filter
 	m.query.line = newInput(o.Filter)
 	if o.Actor != nil {
 		m.act.powers = o.Actor.Powers()

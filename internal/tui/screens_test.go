@@ -90,7 +90,7 @@ func TestEachKeyInEachView(t *testing.T) {
 // Text of a server is shown, never obeyed.
 func TestHostileText(t *testing.T) {
 	play(t, 120, 40, nil, newActor(), func(p *player) {
-		p.m.pal.Color = true
+		p.m.palette.Color = true
 		for _, view := range []string{"1", "2", "3", "4", "5", "6"} {
 			p.keys(view, "g", "enter")
 			for _, bad := range []string{"\x1b[31mil", "\u202e", "\x07", "\x1b]0", "\u200b"} {
@@ -110,14 +110,14 @@ func TestConversationWithoutKeptRowsIsExplained(t *testing.T) {
 	r := newReader()
 	play(t, 120, 24, r, nil, func(p *player) {
 		p.keys("tab", "tab")
-		p.m.talks.chosen = "42.1"
+		p.m.conversations.chosen = "42.1"
 		p.shows("initialize")
 		r.mu.Lock()
 		r.blocks, r.talks, r.absent = nil, r.talks[1:], "this conversation is older than the 50,000 rows kept"
 		r.mu.Unlock()
 		for _, key := range []string{"1", "2"} {
 			p.keys(key)
-			p.m.talks.chosen = "42.1"
+			p.m.conversations.chosen = "42.1"
 			r.announce()
 			p.keys("g")
 			p.shows("this conversation is older than the 50,000 rows kept", "C shows everything")

@@ -18,14 +18,14 @@ import (
 // messages.
 func (m *model) intercept() tea.Cmd {
 	if !m.act.powers.Intercept {
-		return m.refuse("intercept")
+		return m.showMissingPower("intercept")
 	}
-	return m.askLine(
+	return m.promptLine(
 		"hold messages that match (a filter; empty holds all)",
 		m.status.Wanted,
 		func(m *model, text string) tea.Cmd {
 			hold := func(m *model) tea.Cmd {
-				return m.do(
+				return m.runAction(
 					"messages are held",
 					func(ctx context.Context, a view.Actor) error { return a.Intercept(ctx, true, text) },
 				)
@@ -49,9 +49,9 @@ func (m *model) intercept() tea.Cmd {
 	)
 }
 
-// refuse says which power the view lacks.
-func (m *model) refuse(power string) tea.Cmd {
-	return m.say("not allowed here: start the view with --allow=" + power)
+// showMissingPower says which power the view lacks.
+func (m *model) showMissingPower(power string) tea.Cmd {
+	return m.showMessage("not allowed here: start the view with --allow=" + power)
 }
 
 // selectedHeld returns the held message selected in the bar, or else the one of the selected exchange,
@@ -70,15 +70,15 @@ func (m *model) selectedHeld() *view.Held {
 	return nil
 }
 
-func (m *model) noHeld() tea.Cmd {
+func (m *model) showNoHeld() tea.Cmd {
 	if len(m.act.held) == 0 {
-		return m.say("no message is held; i holds messages")
+		return m.showMessage("no message is held; i holds messages")
 	}
-	return m.say("select a held message first: Tab")
+	return m.showMessage("select a held message first: Tab")
 }
 
 func (m *model) release(id string) tea.Cmd {
-	return m.do("let go, unchanged", func(ctx context.Context, a view.Actor) error { return a.Release(ctx, id, "") })
+	return m.runAction("let go, unchanged", func(ctx context.Context, a view.Actor) error { return a.Release(ctx, id, "") })
 }
 
 // dropHeld drops the message selected in the bar. Without focus on the bar it drops nothing: the
@@ -86,10 +86,10 @@ func (m *model) release(id string) tea.Cmd {
 func (m *model) dropHeld() tea.Cmd {
 	h := m.selectedHeld()
 	if h == nil || m.focus != paneHeld {
-		return m.noHeld()
+		return m.showNoHeld()
 	}
 	id := h.ID
-	return m.do("dropped", func(ctx context.Context, a view.Actor) error { return a.Drop(ctx, id) })
+	return m.runAction("dropped", func(ctx context.Context, a view.Actor) error { return a.Drop(ctx, id) })
 }
 
 // heldToShow returns the selected held message, or else the message that the bar would select.
@@ -105,18 +105,18 @@ func (m *model) heldToShow() *view.Held {
 func (m *model) editHeld() tea.Cmd {
 	h := m.heldToShow()
 	if h == nil {
-		return m.noHeld()
+		return m.showNoHeld()
 	}
 	id := h.ID
 	name := "held message: " + strings.TrimSpace(h.Method+" "+h.Name)
-	return m.withText(
+	return m.editText(
 		name,
 		func(ctx context.Context, a view.Actor) (string, error) { return a.Reveal(ctx, id) },
 		func(m *model, text string, changed bool) tea.Cmd {
 			if !changed {
 				return m.release(id)
 			}
-			return m.do("let go, edited", func(ctx context.Context, a view.Actor) error { return a.Release(ctx, id, text) })
+			return m.runAction("let go, edited", func(ctx context.Context, a view.Actor) error { return a.Release(ctx, id, text) })
 		},
 	)
 }
@@ -125,13 +125,13 @@ func (m *model) editHeld() tea.Cmd {
 func (m *model) reveal() tea.Cmd {
 	h := m.heldToShow()
 	if h == nil {
-		return m.noHeld()
+		return m.showNoHeld()
 	}
 	id := h.ID
 	d := &page{title: "held message, with its secrets"}
 	m.dialog = d
 	w := max(m.w-3, 20)
-	return m.do("", func(ctx context.Context, a view.Actor) error {
+	return m.runAction("", func(ctx context.Context, a view.Actor) error {
 		text, err := a.Reveal(ctx, id)
 		for _, l := range cells.Wrap(cells.Plain, text, w) {
 			d.lines = append(d.lines, drawn{Line: append(cells.Line{cells.Blank(1)}, l...)})
@@ -140,20 +140,20 @@ func (m *model) reveal() tea.Cmd {
 	})
 }
 
-// withText gets a JSON text and lets the user edit it, in the view or in the user's editor. Then it
+// editText gets a JSON text and lets the user edit it, in the view or in the user's editor. Then it
 // calls run with the text and whether the user changed it.
-func (m *model) withText(
+func (m *model) editText(
 	name string,
 	get func(context.Context, view.Actor) (string, error),
 	run func(m *model, text string, changed bool) tea.Cmd,
 ) tea.Cmd {
 	actor := m.opt.Actor
 	if actor == nil {
-		return m.say("this view only reads")
+		return m.showMessage("this view only reads")
 	}
 	wait := &page{title: "reading…"}
 	m.dialog = wait
-	return m.ask.restart(askDialog, func(ctx context.Context) change {
+	return m.loader.restart(subjectDialog, func(ctx context.Context) change {
 		text, err := get(ctx, actor)
 		return func(m *model) tea.Cmd {
 			if m.dialog != wait {
@@ -161,7 +161,7 @@ func (m *model) withText(
 			}
 			m.dialog = nil
 			if err != nil {
-				return m.fail(err)
+				return m.showError(err)
 			}
 			area := newArea(indented(text, m.w-2))
 			shown := area.Text()
@@ -171,40 +171,40 @@ func (m *model) withText(
 			if m.opt.Edit != nil {
 				return editOutside(m.opt.Edit, shown, edited)
 			}
-			m.dialog = &editor{title: name, area: area, check: notJSON, run: edited}
+			m.dialog = &editor{title: name, area: area, check: checkJSON, run: edited}
 			return nil
 		}
 	})
 }
 
 // An outside runs the user's editor while the view is suspended.
-type outside struct {
+type externalEditor struct {
 	edit func(string) (string, error)
 	text string
 	err  error
 }
 
-func (o *outside) Run() error {
+func (o *externalEditor) Run() error {
 	o.text, o.err = o.edit(o.text)
 	return o.err
 }
 
 // SetStdin does nothing: the editor uses the streams of the process.
-func (o *outside) SetStdin(io.Reader) {}
+func (o *externalEditor) SetStdin(io.Reader) {}
 
 // SetStdout does nothing.
-func (o *outside) SetStdout(io.Writer) {}
+func (o *externalEditor) SetStdout(io.Writer) {}
 
 // SetStderr does nothing.
-func (o *outside) SetStderr(io.Writer) {}
+func (o *externalEditor) SetStderr(io.Writer) {}
 
 // editOutside runs the user's editor on a text, and then run with the edited text.
 func editOutside(edit func(string) (string, error), text string, run func(*model, string) tea.Cmd) tea.Cmd {
-	o := &outside{edit: edit, text: text}
+	o := &externalEditor{edit: edit, text: text}
 	return tea.Exec(o, func(err error) tea.Msg {
-		return acted{apply: func(m *model) tea.Cmd {
+		return actionResult{apply: func(m *model) tea.Cmd {
 			if err != nil {
-				return m.fail(err)
+				return m.showError(err)
 			}
 			return run(m, o.text)
 		}}
@@ -213,21 +213,21 @@ func editOutside(edit func(string) (string, error), text string, run func(*model
 
 // A resent is a recorded request to send again. message replaces the recorded message unless it is
 // nil.
-type resent struct {
+type resendRequest struct {
 	key, title string
 	message    json.RawMessage
 }
 
 // resendTarget returns the request that actions apply to. If it cannot be sent again, it shows the
 // reason and reports false.
-func (m *model) resendTarget() (r resent, ok bool) {
+func (m *model) resendTarget() (r resendRequest, ok bool) {
 	key, row := m.target()
 	if key == "" {
-		m.noTarget()
+		m.showNoTarget()
 		return r, false
 	}
 	if !m.act.powers.Resend {
-		m.refuse("resend")
+		m.showMissingPower("resend")
 		return r, false
 	}
 	r.key = key
@@ -244,14 +244,14 @@ func (m *model) editResend() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	return m.withText(
+	return m.editText(
 		"edit and send again: "+r.title,
 		func(ctx context.Context, a view.Actor) (string, error) { return a.Copy(ctx, r.key, "request") },
 		func(m *model, text string, changed bool) tea.Cmd {
 			if changed {
 				r.message = json.RawMessage(text)
 			}
-			return m.resendIt(r, false)
+			return m.resendConfirmed(r, false)
 		},
 	)
 }
@@ -261,37 +261,37 @@ func (m *model) resend() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	return m.resendIt(r, false)
+	return m.resendConfirmed(r, false)
 }
 
-// resendIt sends a recorded request again, after the user's consent if confirmed is not set.
-func (m *model) resendIt(r resent, confirmed bool) tea.Cmd {
+// resendConfirmed sends a recorded request again, after the user's consent if confirmed is not set.
+func (m *model) resendConfirmed(r resendRequest, confirmed bool) tea.Cmd {
 	what := "send " + r.title + " again?"
 	if r.message != nil {
 		what = "send " + r.title + " again, edited?"
 	}
 	return m.send(what, func(ctx context.Context, a view.Actor) (view.Sent, error) {
 		return a.Resend(ctx, r.key, r.message, confirmed)
-	}, func(m *model) tea.Cmd { return m.resendIt(r, true) })
+	}, func(m *model) tea.Cmd { return m.resendConfirmed(r, true) })
 }
 
 // send sends a request and shows its exchange. If the request needs the user's consent, it asks
 // what first.
 func (m *model) send(what string, act func(context.Context, view.Actor) (view.Sent, error), confirmed change) tea.Cmd {
 	actor := m.opt.Actor
-	m.say("sending…")
-	return m.ask.runAction(func(ctx context.Context) change {
+	m.showMessage("sending…")
+	return m.loader.runAction(func(ctx context.Context) change {
 		sent, err := act(ctx, actor)
 		return func(m *model) tea.Cmd {
 			if err != nil {
-				return m.fail(err)
+				return m.showError(err)
 			}
 			if sent.Confirm != "" {
-				m.bar.flash = "" // nothing is sent yet
+				m.statusLine.flash = "" // nothing is sent yet
 				m.dialog = m.confirm(what, sent.Confirm, [3]string{"do not send", "nothing was sent", "send it"}, confirmed)
 				return nil
 			}
-			m.say(sent.Channel + " " + sent.Text)
+			m.showMessage(sent.Channel + " " + sent.Text)
 			if sent.Key == "" {
 				return m.reload()
 			}
@@ -308,15 +308,15 @@ func (m *model) send(what string, act func(context.Context, view.Actor) (view.Se
 // message if it is chosen, and the second entry.
 func (m *model) confirm(what, text string, words [3]string, yes change) *menu {
 	return &menu{title: what, head: cells.Wrap(cells.Warn, text, max(m.w-4, 20)), choices: []choice{
-		pick("", words[0], "Esc", func(m *model) tea.Cmd { return m.say(words[1]) }),
-		pick("", words[2], "select and press Enter", yes),
+		newChoice("", words[0], "Esc", func(m *model) tea.Cmd { return m.showMessage(words[1]) }),
+		newChoice("", words[2], "select and press Enter", yes),
 	}}
 }
 
 // tryTool opens the form of the selected tool, or of the tool of the selected call.
 func (m *model) tryTool() tea.Cmd {
 	if !m.act.powers.Call {
-		return m.refuse("call")
+		return m.showMissingPower("call")
 	}
 	if it := m.list().selected(); it != nil {
 		if t, ok := it.doc.(*view.Tool); ok {
@@ -325,16 +325,16 @@ func (m *model) tryTool() tea.Cmd {
 	}
 	key, row := m.target()
 	if key == "" || row == nil || row.Method != "tools/call" {
-		return m.say("select a tool (4) or a call first")
+		return m.showMessage("select a tool (4) or a call first")
 	}
 	r := m.opt.Reader
 	name := row.Name
 	to := row.Target
-	return m.ask.restart(askDialog, func(ctx context.Context) change {
+	return m.loader.restart(subjectDialog, func(ctx context.Context) change {
 		doc, err := r.Detail(ctx, key)
 		return func(m *model) tea.Cmd {
 			if err != nil {
-				return m.fail(err)
+				return m.showError(err)
 			}
 			var arguments json.RawMessage
 			if doc.Request != nil && !doc.Request.Cut {
@@ -360,8 +360,8 @@ func (m *model) toolForm(t *view.Tool, arguments json.RawMessage) tea.Cmd {
 	f.Text = t.Description
 	m.act.form = f
 	m.act.tool = t
-	m.act.asked = view.Question{}
-	m.act.gone = false
+	m.act.answering = view.Question{}
+	m.act.isObsolete = false
 	m.focus = paneForm
 	return nil
 }
@@ -391,7 +391,7 @@ func (m *model) callTool(button string) tea.Cmd {
 		m.dialog = &editor{
 			title: "arguments of " + t.Name,
 			area:  newArea(indented(string(f.Values()), m.w-2)),
-			check: notJSON,
+			check: checkJSON,
 			run:   func(m *model, text string) tea.Cmd { return call(m, json.RawMessage(text)) },
 		}
 		return nil

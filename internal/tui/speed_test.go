@@ -18,16 +18,16 @@ func BenchmarkKey(b *testing.B) {
 			m.view = n
 			answerAll := func(cmd tea.Cmd) {
 				if cmd != nil {
-					if a, ok := cmd().(answer); ok {
-						m.applyAnswer(a)
+					if a, ok := cmd().(readResult); ok {
+						m.applyResult(a)
 					}
 				}
 			}
-			answerAll(m.askList(true))
+			answerAll(m.loadList(true))
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				m.Update(keyOf("k"))
-				answerAll(m.askList(true))
+				answerAll(m.loadList(true))
 				if m.frame() == "" {
 					b.Fatal(fmt.Sprint("nothing at ", i))
 				}

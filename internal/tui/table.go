@@ -12,19 +12,19 @@ import (
 // Sort has another one.
 var tableColumns = []cells.Column{
 	{Head: "", Width: 1},
-	{Head: "#", Width: 9, Right: true, Drop: 3},
-	{Head: "time", Width: 8, Drop: 2},
-	{Head: "client", Width: 10, Flex: 1, Drop: 7},
-	{Head: "server", Width: 10, Flex: 1, Drop: 6},
+	{Head: "#", Width: 9, Right: true, DropOrder: 3},
+	{Head: "time", Width: 8, DropOrder: 2},
+	{Head: "client", Width: 10, Flex: 1, DropOrder: 7},
+	{Head: "server", Width: 10, Flex: 1, DropOrder: 6},
 	{Head: "method", Width: 12, Flex: 1},
-	{Head: "name", Width: 12, Flex: 6, Drop: 1},
-	{Head: "outcome", Sort: "channel", Width: 14, Drop: 4},
-	{Head: "http", Width: 4, Right: true, Drop: 9},
+	{Head: "name", Width: 12, Flex: 6, DropOrder: 1},
+	{Head: "outcome", Sort: "channel", Width: 14, DropOrder: 4},
+	{Head: "http", Width: 4, Right: true, DropOrder: 9},
 	{Head: "took", Width: 8, Right: true},
-	{Head: "waterfall", Width: 9, Flex: 2, Drop: 5},
-	{Head: "size", Width: 7, Right: true, Drop: 8},
-	{Head: "tokens", Width: 6, Right: true, Drop: 10},
-	{Head: "notes", Width: 12, Flex: 3, Drop: 11},
+	{Head: "waterfall", Width: 9, Flex: 2, DropOrder: 5},
+	{Head: "size", Width: 7, Right: true, DropOrder: 8},
+	{Head: "tokens", Width: 6, Right: true, DropOrder: 10},
+	{Head: "notes", Width: 12, Flex: 3, DropOrder: 11},
 }
 
 // tableLine draws an exchange. whole is the duration of a full bar.
@@ -34,7 +34,7 @@ func tableLine(clock screenClock, r *view.Row, widths []int, whole float64) cell
 		if head := tableColumns[i].Head; head != "waterfall" {
 			return cells.Line{tableCell(clock, head, r, role, mark)}
 		}
-		return cells.Bar(phases(r, clock.seconds(r)), whole, w)
+		return cells.Bar(barParts(r, clock.elapsedSeconds(r)), whole, w)
 	})
 }
 
@@ -53,7 +53,7 @@ func tableCell(clock screenClock, head string, r *view.Row, role cells.Role, mar
 	case "#":
 		return faint(r.Key)
 	case "time":
-		return faint(clock.at(r.Time))
+		return faint(clock.formatTime(r.Time))
 	case "client":
 		return cells.Text(cells.Plain, r.Client)
 	case "server":
@@ -70,7 +70,7 @@ func tableCell(clock screenClock, head string, r *view.Row, role cells.Role, mar
 	case "http":
 		return number(int64(r.Status), strconv.Itoa(r.Status))
 	case "took":
-		return clock.took(r)
+		return clock.drawDuration(r)
 	case "size":
 		size := r.Sent + r.Received
 		return number(size, term.Size(size))
@@ -93,7 +93,7 @@ func notes(r *view.Row) string {
 		add("“" + r.Note + "”")
 	}
 	if r.Findings > 0 {
-		add(counted(r.Findings, "finding", "findings"))
+		add(countNoun(r.Findings, "finding", "findings"))
 	}
 	if r.Edited {
 		add("edited")
@@ -123,12 +123,12 @@ func (l *list) drawTable(clock screenClock, w, h int) (lines []drawn) {
 	widths := cells.Widths(tableColumns, w)
 	lines = append(lines, drawn{Line: cells.Head(tableColumns, widths, l.sort)})
 	h--
-	l.scrollToSelected(h, one)
-	whole := l.slowest(clock, h)
+	l.scrollToSelected(h, oneLine)
+	whole := l.longestDuration(clock, h)
 	for n := l.top; n < min(l.top+h, l.total); n++ {
-		it := l.at(n)
+		it := l.itemAt(n)
 		if it == nil {
-			lines = append(lines, drawn{Line: cells.Of(cells.Faint, "  …"), Item: n + 1})
+			lines = append(lines, drawn{Line: cells.TextLine(cells.Faint, "  …"), Item: n + 1})
 			continue
 		}
 		lines = append(lines, drawn{Line: tableLine(clock, &it.row, widths, whole), Selected: n == l.sel, Item: n + 1})
@@ -138,31 +138,31 @@ func (l *list) drawTable(clock screenClock, w, h int) (lines []drawn) {
 
 // drawTalk draws blocks of arrows between client and server.
 func (l *list) drawTalk(clock screenClock, client, server string, w, h int) (lines []drawn) {
-	c := columnsOf(w)
+	c := talkColumnsFor(w)
 	if h >= 8 {
-		lines = append(lines, drawn{Line: talkHead(c, client, server, w)})
+		lines = append(lines, drawn{Line: drawTalkHead(c, client, server, w)})
 		h--
 	}
 	l.scrollToSelected(h, func(n int) int {
-		if it := l.at(n); it != nil {
-			return len(blockLines(&it.row, it.lines, l.open[it.key], c))
+		if it := l.itemAt(n); it != nil {
+			return len(blockArrows(&it.row, it.lines, l.unfolded[it.key], c))
 		}
 		return 1
 	})
-	whole := l.slowest(clock, h)
+	whole := l.longestDuration(clock, h)
 	for n := l.top; n < l.total && h > 0; n++ {
-		it := l.at(n)
+		it := l.itemAt(n)
 		if it == nil {
-			lines = append(lines, drawn{Line: cells.Of(cells.Faint, "  …"), Item: n + 1})
+			lines = append(lines, drawn{Line: cells.TextLine(cells.Faint, "  …"), Item: n + 1})
 			h = h - 1
 			continue
 		}
-		for i, line := range blockLines(&it.row, it.lines, l.open[it.key], c) {
+		for i, line := range blockArrows(&it.row, it.lines, l.unfolded[it.key], c) {
 			h--
 			if h < 0 {
 				break
 			}
-			lines = append(lines, drawn{Line: talkLine(clock, &it.row, line, i, c, whole), Selected: n == l.sel, Item: n + 1})
+			lines = append(lines, drawn{Line: drawTalkLine(clock, &it.row, line, i, c, whole), Selected: n == l.sel, Item: n + 1})
 		}
 	}
 	return lines
@@ -181,9 +181,9 @@ func (l *list) drawDocs(columns []cells.Column, clock screenClock, w, h int) (li
 	if len(foot) > 0 {
 		room -= len(foot) + 1
 	}
-	l.scrollToSelected(room, one)
+	l.scrollToSelected(room, oneLine)
 	for n := l.top; n < min(l.top+room, l.total); n++ {
-		it := l.at(n)
+		it := l.itemAt(n)
 		if it == nil {
 			continue
 		}
@@ -206,14 +206,14 @@ func (l *list) drawDocs(columns []cells.Column, clock screenClock, w, h int) (li
 	return lines
 }
 
-// slowest returns the longest duration of the items on the screen, which fills a whole bar. Open
+// longestDuration returns the longest duration of the items on the screen, which fills a whole bar. Open
 // exchanges count only if all are open, because they have no end.
-func (l *list) slowest(clock screenClock, height int) float64 {
+func (l *list) longestDuration(clock screenClock, height int) float64 {
 	longest := 0.0
 	open := 0.0
 	for n := l.top; n < l.top+height; n++ {
-		if it := l.at(n); it != nil {
-			if s := clock.seconds(&it.row); it.row.State == "done" {
+		if it := l.itemAt(n); it != nil {
+			if s := clock.elapsedSeconds(&it.row); it.row.State == "done" {
 				longest = max(longest, s)
 			} else {
 				open = max(open, s)
@@ -250,4 +250,4 @@ func (l *list) scrollToSelected(height int, high func(n int) int) {
 	}
 }
 
-func one(int) int { return 1 }
+func oneLine(int) int { return 1 }

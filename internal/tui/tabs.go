@@ -11,7 +11,7 @@ import (
 )
 
 // tabLines returns the lines of the open tab.
-func (d *detail) tabLines(clock screenClock, w int) []fact {
+func (d *detail) tabLines(clock screenClock, w int) []tabLine {
 	doc := d.doc
 	switch d.tab {
 	case tabSummary:
@@ -19,10 +19,10 @@ func (d *detail) tabLines(clock screenClock, w int) []fact {
 	case tabRequest:
 		lines := bodyLines(d, doc.Request, w-2)
 		for _, wrong := range doc.Wrong {
-			lines = append(lines, facts(cells.Wrap(cells.Bad, "! "+wrong.Text, w-2))...)
+			lines = append(lines, plainLines(cells.Wrap(cells.Bad, "! "+wrong.Text, w-2))...)
 		}
 		return append(lines, schemaLines(d, "inputSchema", doc.InputSchema, w-2)...)
-	case tabAnswer:
+	case tabResponse:
 		return append(bodyLines(d, doc.Response, w-2), schemaLines(d, "outputSchema", doc.OutputSchema, w-2)...)
 	case tabEvents:
 		return eventLines(clock, doc, w-2)
@@ -36,12 +36,12 @@ func (d *detail) tabLines(clock screenClock, w int) []fact {
 	return diffLines(d, w-2)
 }
 
-func heading(text string) []fact { return []fact{{}, {line: cells.Of(cells.Strong, text)}} }
+func heading(text string) []tabLine { return []tabLine{{}, {line: cells.TextLine(cells.Strong, text)}} }
 
-func wrapped(r cells.Role, text string, w int) []fact { return facts(cells.Wrap(r, text, w)) }
+func wrapped(r cells.Role, text string, w int) []tabLine { return plainLines(cells.Wrap(r, text, w)) }
 
 // summaryLines describes the exchange, the most important facts first.
-func summaryLines(doc *view.Detail, w int) (lines []fact) {
+func summaryLines(doc *view.Detail, w int) (lines []tabLine) {
 	r := &doc.Row
 	role, _ := stateMark(r)
 	if r.Text != "" {
@@ -56,9 +56,9 @@ func summaryLines(doc *view.Detail, w int) (lines []fact) {
 		lines = append(lines, wrapped(cells.Accent, "★ "+r.Note, w)...)
 	}
 	if len(lines) > 0 {
-		lines = append(lines, fact{})
+		lines = append(lines, tabLine{})
 	}
-	facts := messageFacts(doc)
+	facts := messageSummary(doc)
 	wide := 0
 	for _, f := range doc.Facts {
 		facts = append(facts, summaryLine{name: f[0], text: f[1]})
@@ -80,7 +80,7 @@ func summaryLines(doc *view.Detail, w int) (lines []fact) {
 }
 
 // eventLines returns the arrows of the exchange, each with its time since the request.
-func eventLines(clock screenClock, doc *view.Detail, w int) (lines []fact) {
+func eventLines(clock screenClock, doc *view.Detail, w int) (lines []tabLine) {
 	for _, l := range doc.Lines {
 		after := ""
 		if !l.Time.IsZero() {
@@ -97,7 +97,7 @@ func eventLines(clock screenClock, doc *view.Detail, w int) (lines []fact) {
 			}
 			lines = append(
 				lines,
-				fact{line: append(cells.Line{cells.Right(cells.Faint, after, 9), cells.Blank(2)}, part...), value: l.Text},
+				tabLine{line: append(cells.Line{cells.Right(cells.Faint, after, 9), cells.Blank(2)}, part...), value: l.Text},
 			)
 		}
 	}
@@ -105,7 +105,7 @@ func eventLines(clock screenClock, doc *view.Detail, w int) (lines []fact) {
 }
 
 // wireLines returns the frames in recorded order.
-func wireLines(clock screenClock, doc *view.Detail, w int) (lines []fact) {
+func wireLines(clock screenClock, doc *view.Detail, w int) (lines []tabLine) {
 	for i := range doc.Frames {
 		f := &doc.Frames[i]
 		sign := map[string]string{"sent": "▶", "received": "◀"}[f.Dir]
@@ -118,12 +118,12 @@ func wireLines(clock screenClock, doc *view.Detail, w int) (lines []fact) {
 				head = append(head, cells.Text(cells.Faint, "  "+more[0]+": "+more[1]))
 			}
 		}
-		lines = append(lines, fact{line: head})
+		lines = append(lines, tabLine{line: head})
 		for _, h := range f.Head {
 			for _, part := range cells.Wrap(cells.Plain, h[1], w-4-len(h[0])) {
 				lines = append(
 					lines,
-					fact{line: append(cells.Line{cells.Text(cells.Accent, "  "+h[0]+": ")}, part...), value: h[1]},
+					tabLine{line: append(cells.Line{cells.Text(cells.Accent, "  "+h[0]+": ")}, part...), value: h[1]},
 				)
 			}
 		}
@@ -132,43 +132,43 @@ func wireLines(clock screenClock, doc *view.Detail, w int) (lines []fact) {
 		}
 		lines = append(lines, rawLines(f.Body, w)...)
 		if f.Was != nil {
-			lines = append(lines, fact{line: cells.Of(cells.Warn, "before it was edited:")})
+			lines = append(lines, tabLine{line: cells.TextLine(cells.Warn, "before it was edited:")})
 			lines = append(lines, rawLines(f.Was, w)...)
 		}
-		lines = append(lines, fact{})
+		lines = append(lines, tabLine{})
 	}
 	return lines
 }
 
 // rawLines returns the bytes of a body as text.
-func rawLines(b *view.Body, w int) (lines []fact) {
+func rawLines(b *view.Body, w int) (lines []tabLine) {
 	if b == nil || b.Text == "" {
 		return nil
 	}
 	for _, l := range cells.Wrap(cells.Plain, b.Text, w-2) {
-		lines = append(lines, fact{line: append(cells.Line{cells.Blank(2)}, l...), value: b.Text})
+		lines = append(lines, tabLine{line: append(cells.Line{cells.Blank(2)}, l...), value: b.Text})
 	}
 	if b.Cut {
-		lines = append(lines, fact{line: cells.Of(cells.Faint, "  … "+term.Bytes(int64(b.Bytes))+" in all")})
+		lines = append(lines, tabLine{line: cells.TextLine(cells.Faint, "  … "+term.Bytes(int64(b.Bytes))+" in all")})
 	}
 	return lines
 }
 
 // timeLines returns the phases as a bar and as numbers.
-func timeLines(clock screenClock, doc *view.Detail, w int) (lines []fact) {
+func timeLines(clock screenClock, doc *view.Detail, w int) (lines []tabLine) {
 	r := &doc.Row
-	whole := clock.seconds(r)
-	parts := phases(r, whole)
-	lines = append(lines, fact{line: cells.Bar(parts, whole, min(w, 72))}, fact{})
+	whole := clock.elapsedSeconds(r)
+	parts := barParts(r, whole)
+	lines = append(lines, tabLine{line: cells.Bar(parts, whole, min(w, 72))}, tabLine{})
 	for _, p := range parts {
-		lines = append(lines, fact{line: cells.Line{
-			cells.Mark(p.Name), cells.Fit(cells.Plain, " "+p.Name, 12),
-			cells.Right(cells.Strong, tookText(p.Size), 10), cells.Text(cells.Faint, "  "+phaseText[p.Name]),
+		lines = append(lines, tabLine{line: cells.Line{
+			cells.PhaseMark(p.Name), cells.Fit(cells.Plain, " "+p.Name, 12),
+			cells.Right(cells.Strong, formatSeconds(p.Size), 10), cells.Text(cells.Faint, "  "+phaseText[p.Name]),
 		}})
 	}
 	for _, text := range []string{doc.Why, doc.Group, doc.Cut} {
 		if text != "" {
-			lines = append(append(lines, fact{}), wrapped(cells.Plain, text, w)...)
+			lines = append(append(lines, tabLine{}), wrapped(cells.Plain, text, w)...)
 		}
 	}
 	return lines
@@ -186,7 +186,7 @@ var phaseText = map[string]string{
 }
 
 // findingLines returns the broken rules of the exchange.
-func findingLines(doc *view.Detail, w int) (lines []fact) {
+func findingLines(doc *view.Detail, w int) (lines []tabLine) {
 	for _, f := range doc.Findings {
 		role := cells.Warn
 		if f.Severity == "error" {
@@ -197,59 +197,59 @@ func findingLines(doc *view.Detail, w int) (lines []fact) {
 			cells.Text(cells.Strong, "  "+f.Rule),
 			cells.Text(cells.Faint, "  "+f.Pointer),
 		}
-		lines = append(lines, fact{line: head, value: f.Rule})
+		lines = append(lines, tabLine{line: head, value: f.Rule})
 		lines = append(lines, wrapped(cells.Plain, f.Text, w)...)
 		if f.Fix != "" {
 			lines = append(lines, wrapped(cells.Good, "fix: "+f.Fix, w)...)
 		}
-		lines = append(lines, fact{})
+		lines = append(lines, tabLine{})
 	}
 	return lines
 }
 
 // diffLines returns the differences from another exchange.
-func diffLines(d *detail, w int) (lines []fact) {
-	if d.diff.with == "" {
+func diffLines(d *detail, w int) (lines []tabLine) {
+	if d.diff.otherKey == "" {
 		return nil
 	}
 	if d.diff.err != nil {
 		return wrapped(cells.Bad, d.diff.err.Error(), w)
 	}
-	lines = append(lines, fact{line: cells.Of(cells.Faint, "- "+d.diff.with+"   + "+d.key+", this exchange")})
+	lines = append(lines, tabLine{line: cells.TextLine(cells.Faint, "- "+d.diff.otherKey+"   + "+d.key+", this exchange")})
 	for _, side := range []struct {
 		name    string
 		changes []view.Change
 	}{{"request", d.diff.request}, {"response", d.diff.response}} {
 		lines = append(lines, heading(side.name)...)
 		if len(side.changes) == 0 {
-			lines = append(lines, fact{line: cells.Of(cells.Faint, "the same")})
+			lines = append(lines, tabLine{line: cells.TextLine(cells.Faint, "the same")})
 		}
 		for _, c := range side.changes {
-			lines = append(lines, fact{line: cells.Of(cells.Accent, c.Pointer), pointer: c.Pointer})
+			lines = append(lines, tabLine{line: cells.TextLine(cells.Accent, c.Pointer), pointer: c.Pointer})
 			if c.Was != nil {
-				lines = append(lines, signed(cells.Bad, "- ", string(c.Was), w)...)
+				lines = append(lines, signedLines(cells.Bad, "- ", string(c.Was), w)...)
 			}
 			if c.Is != nil {
-				lines = append(lines, signed(cells.Good, "+ ", string(c.Is), w)...)
+				lines = append(lines, signedLines(cells.Good, "+ ", string(c.Is), w)...)
 			}
 		}
 	}
 	return lines
 }
 
-// signed wraps a text and puts a sign before its first line.
-func signed(r cells.Role, sign, text string, w int) (lines []fact) {
+// signedLines wraps a text and puts a sign before its first line.
+func signedLines(r cells.Role, sign, text string, w int) (lines []tabLine) {
 	for _, part := range cells.Wrap(r, text, w-len(sign)) {
-		lines = append(lines, fact{line: append(cells.Of(r, sign), part...), value: text})
+		lines = append(lines, tabLine{line: append(cells.TextLine(r, sign), part...), value: text})
 		sign = "  "
 	}
 	return lines
 }
 
-// facts returns lines without a value.
-func facts(lines []cells.Line) (out []fact) {
+// plainLines returns lines without a value.
+func plainLines(lines []cells.Line) (out []tabLine) {
 	for _, l := range lines {
-		out = append(out, fact{line: l})
+		out = append(out, tabLine{line: l})
 	}
 	return out
 }
@@ -258,7 +258,7 @@ func facts(lines []cells.Line) (out []fact) {
 const (
 	tabSummary = iota
 	tabRequest
-	tabAnswer
+	tabResponse
 	tabEvents
 	tabWire
 	tabTime
@@ -270,8 +270,8 @@ const (
 // tabNames are the names of the tabs.
 var tabNames = [tabCount]string{"Summary", "Request", "Answer", "Events", "Wire", "Time", "Findings", "Diff"}
 
-// emptyTab has the text of each tab without lines.
-var emptyTab = [tabCount]string{
+// emptyTabText has the text of each tab without lines.
+var emptyTabText = [tabCount]string{
 	"nothing is known",
 	"the request was not recorded",
 	"no response yet",
@@ -282,8 +282,8 @@ var emptyTab = [tabCount]string{
 	"there is no earlier call of the same to compare with; mark one with m",
 }
 
-// title returns the title of the exchange with its outcome.
-func (d *detail) title(clock screenClock) cells.Line {
+// drawTitle returns the title of the exchange with its outcome.
+func (d *detail) drawTitle(clock screenClock) cells.Line {
 	key := cells.Text(cells.Faint, d.key)
 	if d.doc == nil {
 		return cells.Line{cells.Blank(1), key}
@@ -297,12 +297,12 @@ func (d *detail) title(clock screenClock) cells.Line {
 		cells.Blank(2),
 		key,
 		cells.Blank(2),
-		clock.took(r),
+		clock.drawDuration(r),
 	}
 }
 
-// tabs draws the names of the tabs in w columns, as many as fit around the open one.
-func (d *detail) tabs(w int, active bool) (line cells.Line) {
+// drawTabs draws the names of the tabs in w columns, as many as fit around the open one.
+func (d *detail) drawTabs(w int, active bool) (line cells.Line) {
 	name := func(i int) string {
 		text := tabNames[i]
 		if i == tabFindings && d.doc != nil && len(d.doc.Findings) > 0 {
@@ -333,13 +333,13 @@ func (d *detail) tabs(w int, active bool) (line cells.Line) {
 
 // A diff has the differences between two exchanges.
 type diff struct {
-	with              string
+	otherKey          string
 	request, response []view.Change
 	err               error
 }
 
 // A fact is a line of a tab. pointer and value describe the JSON value in it.
-type fact struct {
+type tabLine struct {
 	line    cells.Line
 	pointer string
 	value   string

@@ -12,11 +12,11 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// maxTree limits the lines of a drawn value.
-const maxTree = 5000
+// maxTreeLines limits the lines of a drawn value.
+const maxTreeLines = 5000
 
 // bodyLines returns a body as a foldable tree of JSON, or as text.
-func bodyLines(d *detail, b *view.Body, w int) []fact {
+func bodyLines(d *detail, b *view.Body, w int) []tabLine {
 	if b == nil {
 		return nil
 	}
@@ -24,12 +24,12 @@ func bodyLines(d *detail, b *view.Body, w int) []fact {
 		return rawLines(b, w)
 	}
 	t := tree{folds: d.folds, width: w}
-	t.value("", "", json.RawMessage(b.Text), 0)
+	t.addValue("", "", json.RawMessage(b.Text), 0)
 	return t.lines
 }
 
 // schemaLines returns a schema, folded until the user opens it.
-func schemaLines(d *detail, name string, schema json.RawMessage, w int) []fact {
+func schemaLines(d *detail, name string, schema json.RawMessage, w int) []tabLine {
 	if len(schema) == 0 || jsonraw.Valid(schema) != nil {
 		return nil
 	}
@@ -38,20 +38,20 @@ func schemaLines(d *detail, name string, schema json.RawMessage, w int) []fact {
 		d.folds[at] = true
 	}
 	t := tree{folds: d.folds, width: w}
-	t.value(at, name, schema, 0)
-	return append([]fact{{}}, t.lines...)
+	t.addValue(at, name, schema, 0)
+	return append([]tabLine{{}}, t.lines...)
 }
 
 // A tree collects the lines of a JSON value.
 type tree struct {
 	folds map[string]bool
 	width int
-	lines []fact
+	lines []tabLine
 }
 
-// value adds the lines of a value at a pointer. It stops at maxTree lines and at a depth of 200.
-func (t *tree) value(pointer, name string, raw json.RawMessage, depth int) {
-	if len(t.lines) > maxTree || depth > 200 {
+// addValue adds the lines of a value at a pointer. It stops at maxTreeLines lines and at a depth of 200.
+func (t *tree) addValue(pointer, name string, raw json.RawMessage, depth int) {
+	if len(t.lines) > maxTreeLines || depth > 200 {
 		return
 	}
 	raw = json.RawMessage(strings.TrimSpace(string(raw)))
@@ -65,52 +65,52 @@ func (t *tree) value(pointer, name string, raw json.RawMessage, depth int) {
 	switch raw[0] {
 	case '{':
 		members, _ := jsonraw.Object(raw)
-		t.branch(pointer, head, raw, len(members), "{", "}", func() {
+		t.addBranch(pointer, head, raw, len(members), "{", "}", func() {
 			for _, m := range members {
-				t.value(jsonraw.Pointer(pointer, m.Name), m.Name, m.Value, depth+1)
+				t.addValue(jsonraw.Pointer(pointer, m.Name), m.Name, m.Value, depth+1)
 			}
 		})
 	case '[':
 		items, _ := jsonraw.Array(raw)
-		t.branch(pointer, head, raw, len(items), "[", "]", func() {
+		t.addBranch(pointer, head, raw, len(items), "[", "]", func() {
 			for i, item := range items {
-				t.value(jsonraw.Pointer(pointer, strconv.Itoa(i)), strconv.Itoa(i), item, depth+1)
+				t.addValue(jsonraw.Pointer(pointer, strconv.Itoa(i)), strconv.Itoa(i), item, depth+1)
 			}
 		})
 	case '"':
-		t.text(pointer, head, raw)
+		t.addText(pointer, head, raw)
 	default:
-		t.add(pointer, append(head, cells.Text(cells.Warn, string(raw))), raw, false)
+		t.addLine(pointer, append(head, cells.Text(cells.Warn, string(raw))), raw, false)
 	}
 }
 
-func (t *tree) add(pointer string, line cells.Line, raw json.RawMessage, fold bool) {
-	t.lines = append(t.lines, fact{line: line, pointer: pointer, value: string(raw), fold: fold})
+func (t *tree) addLine(pointer string, line cells.Line, raw json.RawMessage, fold bool) {
+	t.lines = append(t.lines, tabLine{line: line, pointer: pointer, value: string(raw), fold: fold})
 }
 
-// branch adds an object or array of n members: one line if it is empty or folded, or else the lines
+// addBranch adds an object or array of n members: one line if it is empty or folded, or else the lines
 // that inside adds.
-func (t *tree) branch(pointer string, head cells.Line, raw json.RawMessage, n int, open, shut string, inside func()) {
+func (t *tree) addBranch(pointer string, head cells.Line, raw json.RawMessage, n int, open, shut string, inside func()) {
 	switch {
 	case n == 0:
-		t.add(pointer, append(head, cells.Text(cells.Faint, open+shut)), raw, false)
+		t.addLine(pointer, append(head, cells.Text(cells.Faint, open+shut)), raw, false)
 	case t.folds[pointer]:
-		t.add(pointer, append(head, cells.Text(cells.Faint, "▸ "+open+" "+english.Thousands(n)+" "+shut)), raw, true)
+		t.addLine(pointer, append(head, cells.Text(cells.Faint, "▸ "+open+" "+english.Thousands(n)+" "+shut)), raw, true)
 	default:
-		t.add(pointer, append(head, cells.Text(cells.Faint, "▾ "+open)), raw, true)
+		t.addLine(pointer, append(head, cells.Text(cells.Faint, "▾ "+open)), raw, true)
 		inside()
 	}
 }
 
-// text adds a string, below its name if it is long or has several lines.
-func (t *tree) text(pointer string, head cells.Line, raw json.RawMessage) {
+// addText adds a string, below its name if it is long or has several lines.
+func (t *tree) addText(pointer string, head cells.Line, raw json.RawMessage) {
 	text, _ := jsonraw.Text(raw)
 	if !strings.Contains(text, "\n") && head.Width()+term.Width(text)+2 <= t.width {
-		t.add(pointer, append(head, cells.Text(cells.Plain, string(term.EscapeHidden(raw)))), raw, false)
+		t.addLine(pointer, append(head, cells.Text(cells.Plain, string(term.EscapeHidden(raw)))), raw, false)
 		return
 	}
 	if media := base64Size(text); media > 0 {
-		t.add(pointer, append(head, cells.Text(cells.Faint, "base64, "+term.Bytes(int64(media)))), raw, false)
+		t.addLine(pointer, append(head, cells.Text(cells.Faint, "base64, "+term.Bytes(int64(media)))), raw, false)
 		return
 	}
 	indent := min(head.Width(), t.width/3)
@@ -119,11 +119,11 @@ func (t *tree) text(pointer string, head cells.Line, raw json.RawMessage) {
 		if i == 0 {
 			line = head
 			if head.Width() > indent {
-				t.add(pointer, head, raw, false)
+				t.addLine(pointer, head, raw, false)
 				line = cells.Line{cells.Blank(indent)}
 			}
 		}
-		t.add(pointer, append(line[:len(line):len(line)], part...), raw, false)
+		t.addLine(pointer, append(line[:len(line):len(line)], part...), raw, false)
 	}
 }
 

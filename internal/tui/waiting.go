@@ -10,33 +10,33 @@ import (
 )
 
 // An acting has the questions and held messages that wait for the user, and the open form.
-type acting struct {
-	powers    view.Powers
-	questions []view.Question
-	held      []view.Held
-	sel       int // of held
-	form      *form
-	asked     view.Question // the question that form answers; its ID is "" for a tool
-	tool      *view.Tool    // the tool that form calls
-	gone      bool          // asked was answered elsewhere, or cancelled
-	marked    string        // the key of the last marked exchange
+type actionState struct {
+	powers     view.Powers
+	questions  []view.Question
+	held       []view.Held
+	sel        int // of held
+	form       *form
+	answering  view.Question // the question that form answers; its ID is "" for a tool
+	tool       *view.Tool    // the tool that form calls
+	isObsolete bool          // asked was answered elsewhere, or cancelled
+	marked     string        // the key of the last marked exchange
 }
 
-// question returns the first waiting question, or nil.
-func (a *acting) question() *view.Question {
+// firstQuestion returns the first waiting question, or nil.
+func (a *actionState) firstQuestion() *view.Question {
 	if len(a.questions) == 0 {
 		return nil
 	}
 	return &a.questions[0]
 }
 
-// askWaiting reads the questions and held messages from the Actor.
-func (m *model) askWaiting() tea.Cmd {
+// subjectWaiting reads the questions and held messages from the Actor.
+func (m *model) loadWaiting() tea.Cmd {
 	actor := m.opt.Actor
 	if actor == nil {
 		return nil
 	}
-	return m.ask.refresh(askWaiting, func(context.Context) change {
+	return m.loader.refresh(subjectWaiting, func(context.Context) change {
 		questions := actor.Questions()
 		held := actor.Held()
 		return func(m *model) tea.Cmd { m.setWaiting(questions, held); return nil }
@@ -65,12 +65,12 @@ func (m *model) setWaiting(questions []view.Question, held []view.Held) {
 	if moved && m.focus == paneHeld {
 		m.focus = paneMain // the message that the user had selected is no longer held
 	}
-	if a.form == nil || a.asked.ID == "" {
+	if a.form == nil || a.answering.ID == "" {
 		return
 	}
-	a.gone = true
+	a.isObsolete = true
 	for _, q := range questions {
-		a.gone = a.gone && q.ID != a.asked.ID
+		a.isObsolete = a.isObsolete && q.ID != a.answering.ID
 	}
 }
 
@@ -81,9 +81,9 @@ func (m *model) answerNext() tea.Cmd {
 		m.focus = paneForm
 		return nil
 	}
-	q := a.question()
+	q := a.firstQuestion()
 	if q == nil {
-		return m.say("no server asks anything now")
+		return m.showMessage("no server asks anything now")
 	}
 	key := ""
 	if it := m.list().selected(); it != nil {
@@ -94,9 +94,9 @@ func (m *model) answerNext() tea.Cmd {
 			q = &a.questions[i]
 		}
 	}
-	a.asked = *q
+	a.answering = *q
 	a.tool = nil
-	a.gone = false
+	a.isObsolete = false
 	a.form = questionForm(q)
 	m.focus = paneForm
 	return nil
@@ -107,13 +107,13 @@ func (m *model) formKey(k tea.KeyPressMsg) tea.Cmd {
 	a := &m.act
 	if k.String() == "esc" {
 		m.focus = paneMain
-		if a.gone || a.tool != nil {
+		if a.isObsolete || a.tool != nil {
 			a.form = nil
 			a.tool = nil
 		}
 		return nil
 	}
-	if a.form == nil || a.gone {
+	if a.form == nil || a.isObsolete {
 		return nil
 	}
 	button := a.form.Key(k.String(), k.Text)
@@ -124,38 +124,38 @@ func (m *model) formKey(k tea.KeyPressMsg) tea.Cmd {
 		return m.callTool(button)
 	}
 	answer := view.Answer{Action: map[string]string{"Accept": "accept", "Decline": "decline", "Cancel": "cancel"}[button]}
-	if answer.Action == "accept" && a.asked.URL == "" {
+	if answer.Action == "accept" && a.answering.URL == "" {
 		content, ok := a.form.Content()
 		if !ok {
 			return nil
 		}
 		answer.Content = content
-		if a.asked.Method != "elicitation/create" {
+		if a.answering.Method != "elicitation/create" {
 			answer.Content = member(content, "result")
 		}
 	}
-	id := a.asked.ID
+	id := a.answering.ID
 	a.form = nil
 	m.focus = paneMain
-	return m.do(
+	return m.runAction(
 		button+": sent",
 		func(ctx context.Context, actor view.Actor) error { return actor.Answer(ctx, id, answer) },
 	)
 }
 
-// do runs an action outside of the drawing loop, and shows done or the error.
-func (m *model) do(done string, act func(context.Context, view.Actor) error) tea.Cmd {
+// runAction runs an action outside of the drawing loop, and shows done or the error.
+func (m *model) runAction(done string, act func(context.Context, view.Actor) error) tea.Cmd {
 	actor := m.opt.Actor
 	if actor == nil {
-		return m.say("this view only reads")
+		return m.showMessage("this view only reads")
 	}
-	return m.ask.runAction(func(ctx context.Context) change {
+	return m.loader.runAction(func(ctx context.Context) change {
 		err := act(ctx, actor)
 		return func(m *model) tea.Cmd {
 			if err != nil {
-				return tea.Batch(m.fail(err), m.reload())
+				return tea.Batch(m.showError(err), m.reload())
 			}
-			m.say(done)
+			m.showMessage(done)
 			return m.reload()
 		}
 	})
@@ -168,14 +168,14 @@ func (m *model) drawForm(w, h int) (lines []drawn) {
 		return nil
 	}
 	text := ""
-	if a.gone {
+	if a.isObsolete {
 		text = " not asked any more: Esc closes "
-	} else if !a.asked.Until.IsZero() && a.tool == nil {
-		text = " " + timer(a.asked.Until.Sub(m.opt.Now())) + " left "
+	} else if !a.answering.Until.IsZero() && a.tool == nil {
+		text = " " + formatTimer(a.answering.Until.Sub(m.opt.Now())) + " left "
 	}
 	head := cells.Line{cells.Rule(2), cells.Text(cells.Warn, text)}
 	head = append(head, cells.Rule(w-head.Width()))
-	lines = append(lines, drawn{Line: head.To(w)})
+	lines = append(lines, drawn{Line: head.FitTo(w)})
 	for _, l := range a.form.Lines(w-2, h-1, m.focus == paneForm) {
 		lines = append(lines, drawn{Line: append(cells.Line{cells.Blank(1)}, l...)})
 	}
@@ -190,7 +190,7 @@ func (m *model) drawAlarms() (lines []cells.Line) {
 	a := &m.act
 	if m.status.Intercept || len(a.held) > 0 {
 		// The user's filter comes last because it may be long.
-		text := " ‖ holding " + counted(len(a.held), "message", "messages") +
+		text := " ‖ holding " + countNoun(len(a.held), "message", "messages") +
 			"   Tab select · Enter let go · e edit · d drop · I stop"
 		if m.status.Wanted != "" {
 			text += "   only " + m.status.Wanted
@@ -200,7 +200,7 @@ func (m *model) drawAlarms() (lines []cells.Line) {
 			lines = append(lines, m.heldLine(i))
 		}
 	}
-	if q := a.question(); q != nil && a.form == nil {
+	if q := a.firstQuestion(); q != nil && a.form == nil {
 		text := " ? press a to answer: " + q.Server + " asks you: " + q.Message
 		lines = append(lines, cells.Line{cells.Fit(cells.Alarm, text, m.w)})
 	}
@@ -224,7 +224,7 @@ func (m *model) heldLine(i int) cells.Line {
 	left := mark + sign + h.Method + " " + h.Name + "  " + h.Client + " → " + h.Server + "  " + h.Text
 	right := ""
 	if !h.Until.IsZero() {
-		right = timer(h.Until.Sub(m.opt.Now())) + " left "
+		right = formatTimer(h.Until.Sub(m.opt.Now())) + " left "
 	}
 	return cells.Line{cells.Fit(role, left, m.w-12), cells.Right(role, right, 12)}
 }

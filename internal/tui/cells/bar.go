@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// marks maps the phases of a waterfall to their patterns, which differ even without colours.
-var marks = map[string]struct {
+// phaseMarks maps the phases of a waterfall to their patterns, which differ even without colours.
+var phaseMarks = map[string]struct {
 	mark string
 	role Role
 }{
@@ -14,14 +14,14 @@ var marks = map[string]struct {
 }
 
 // A Part is a piece of a bar: a phase and its size.
-type Part struct {
+type BarPart struct {
 	Name string
 	Size float64
 }
 
-// Mark returns the pattern of a phase.
-func Mark(phase string) Span {
-	m, ok := marks[phase]
+// PhaseMark returns the pattern of a phase.
+func PhaseMark(phase string) Span {
+	m, ok := phaseMarks[phase]
 	if !ok {
 		return Span{"█", Accent}
 	}
@@ -29,7 +29,7 @@ func Mark(phase string) Span {
 }
 
 // Bar draws parts in width columns. A full bar represents whole units.
-func Bar(parts []Part, whole float64, width int) (line Line) {
+func Bar(parts []BarPart, whole float64, width int) (line Line) {
 	if whole <= 0 || width <= 0 {
 		return Line{Blank(width)}
 	}
@@ -39,7 +39,7 @@ func Bar(parts []Part, whole float64, width int) (line Line) {
 		at += p.Size
 		to := min(int(at/whole*float64(width)+0.5), width)
 		if n := to - used; n > 0 {
-			m := Mark(p.Name)
+			m := PhaseMark(p.Name)
 			line = append(line, Span{strings.Repeat(m.text, n), m.role})
 			used = to
 		}

@@ -11,7 +11,7 @@ type Drawn struct {
 // Fill makes a pane exactly w columns wide and h lines high.
 func Fill(lines []Drawn, w, h int) []Drawn {
 	for i := range lines {
-		lines[i].Line = lines[i].Line.To(w)
+		lines[i].Line = lines[i].Line.FitTo(w)
 	}
 	for len(lines) < h {
 		lines = append(lines, Drawn{Line: Line{Blank(w)}})

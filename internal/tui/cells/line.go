@@ -21,8 +21,8 @@ type Line []Span
 // Text sanitizes a text and returns it as a Span.
 func Text(r Role, text string) Span { return Span{term.Line(text), r} }
 
-// Of returns a Line of one Span.
-func Of(r Role, text string) Line { return Line{Text(r, text)} }
+// TextLine returns a Line of one Span.
+func TextLine(r Role, text string) Line { return Line{Text(r, text)} }
 
 // Blank returns a Span of n blanks.
 func Blank(n int) Span { return Span{text: strings.Repeat(" ", max(n, 0))} }
@@ -32,7 +32,7 @@ func Rule(n int) Span { return Span{strings.Repeat("─", max(n, 0)), Faint} }
 
 // Fit returns a text in exactly width columns, cut with "…" or padded.
 func Fit(r Role, text string, width int) Span {
-	return Span{fit(term.Line(text), width), r}
+	return Span{fitText(term.Line(text), width), r}
 }
 
 // Right returns a text in exactly width columns, aligned to the right.
@@ -41,10 +41,10 @@ func Right(r Role, text string, width int) Span {
 	if w := term.Width(text); w < width {
 		return Span{strings.Repeat(" ", width-w) + text, r}
 	}
-	return Span{fit(text, width), r}
+	return Span{fitText(text, width), r}
 }
 
-func fit(text string, width int) string {
+func fitText(text string, width int) string {
 	if width <= 0 {
 		return ""
 	}
@@ -71,8 +71,8 @@ func (l Line) String() string {
 	return b.String()
 }
 
-// Role returns a copy of the line with all its text in another role.
-func (l Line) Role(r Role) Line {
+// WithRole returns a copy of the line with all its text in another role.
+func (l Line) WithRole(r Role) Line {
 	out := make(Line, len(l))
 	for i, s := range l {
 		out[i] = Span{s.text, r}
@@ -80,14 +80,14 @@ func (l Line) Role(r Role) Line {
 	return out
 }
 
-// To returns the line in exactly width columns.
-func (l Line) To(width int) Line {
+// FitTo returns the line in exactly width columns.
+func (l Line) FitTo(width int) Line {
 	used := 0
 	for i, s := range l {
 		w := term.Width(s.text)
 		if used+w > width {
 			cut := append(Line{}, l[:i]...)
-			return append(cut, Span{fit(s.text, width-used), s.role})
+			return append(cut, Span{fitText(s.text, width-used), s.role})
 		}
 		used += w
 	}
@@ -97,12 +97,12 @@ func (l Line) To(width int) Line {
 	return append(append(Line{}, l...), Blank(width-used))
 }
 
-// Between puts left and right at the ends of width columns. Without room for both it drops right.
-func Between(left, right Line, width int) Line {
+// Justify puts left and right at the ends of width columns. Without room for both it drops right.
+func Justify(left, right Line, width int) Line {
 	l := left.Width()
 	r := right.Width()
 	if l+r+1 > width {
-		return left.To(width)
+		return left.FitTo(width)
 	}
 	return append(append(append(Line{}, left...), Blank(width-l-r)), right...)
 }

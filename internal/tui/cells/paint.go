@@ -40,8 +40,8 @@ var coloured = [...]string{
 
 var plain = [...]string{Strong: "1", Warn: "1", Bad: "1", Cursor: "7", Alarm: "1;7"}
 
-// For returns the palette for a terminal with a dark or light background.
-func (p Palette) For(dark bool) Palette {
+// ForBackground returns the palette for a terminal with a dark or light background.
+func (p Palette) ForBackground(dark bool) Palette {
 	if p.Color {
 		p.Shade = "48;5;253"
 		if dark {

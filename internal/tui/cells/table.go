@@ -7,12 +7,12 @@ import (
 // A Column is a column of a table. Without room, the columns with the largest Drop are left out
 // first, and those with 0 never. Flex is the column's share of the remaining width.
 type Column struct {
-	Head  string
-	Sort  string // the sort order of the column, if its name differs from Head
-	Width int
-	Flex  int
-	Right bool
-	Drop  int
+	Head      string
+	Sort      string // the sort order of the column, if its name differs from Head
+	Width     int
+	Flex      int
+	Right     bool
+	DropOrder int
 }
 
 // Widths returns the widths of columns that are two blanks apart. A width of 0 means that a column
@@ -27,7 +27,7 @@ func Widths(columns []Column, width int) []int {
 	for used -= 2; used > width; {
 		worst := -1
 		for i, c := range columns {
-			if widths[i] > 0 && c.Drop > 0 && (worst < 0 || c.Drop > columns[worst].Drop) {
+			if widths[i] > 0 && c.DropOrder > 0 && (worst < 0 || c.DropOrder > columns[worst].DropOrder) {
 				worst = i
 			}
 		}
@@ -68,7 +68,7 @@ func Head(columns []Column, widths []int, sort string) Line {
 		case sort == "-"+order:
 			head += " ▼"
 		}
-		return Of(Faint, head)
+		return TextLine(Faint, head)
 	})
 }
 
@@ -86,7 +86,7 @@ func Row(columns []Column, widths []int, cell func(i, width int) Line) (line Lin
 			line = append(line, Blank(pad))
 			line = append(line, content...)
 		} else {
-			line = append(line, content.To(w)...)
+			line = append(line, content.FitTo(w)...)
 		}
 	}
 	return line
