@@ -14,14 +14,14 @@ import (
 // An act is an action that the page can request: the power that it needs, the name of that power in
 // --allow, and the function that carries it out.
 type act struct {
-	may   func(p view.Powers) bool
-	allow string
-	calls bool // the action waits for a server
-	do    func(ctx context.Context, a view.Actor, p posted) (any, error)
+	isAllowed   func(p view.Powers) bool
+	allowNames  string
+	callsServer bool // the action waits for a server
+	do          func(ctx context.Context, a view.Actor, p actionInput) (any, error)
 }
 
 // A posted has the members of the JSON of all actions. Each action reads its own members.
-type posted struct {
+type actionInput struct {
 	view.Answer
 	view.Call
 	view.Export
@@ -35,7 +35,7 @@ type posted struct {
 }
 
 // A text is the JSON of an action that returns a text.
-type text struct {
+type textResult struct {
 	Text string `json:"text"`
 }
 
@@ -47,36 +47,38 @@ var acts = sync.OnceValue(func() map[string]act {
 	return map[string]act{
 		"answer": {
 			func(p view.Powers) bool { return p.Call || p.Resend || p.Intercept }, "call, resend or intercept", false,
-			func(ctx context.Context, a view.Actor, p posted) (any, error) {
-				return okay, a.Answer(ctx, p.ID, p.Answer)
+			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
+				return okResponse, a.Answer(ctx, p.ID, p.Answer)
 			},
 		},
 		"intercept": {
 			intercept, "intercept", false,
-			func(ctx context.Context, a view.Actor, p posted) (any, error) {
-				return okay, a.Intercept(ctx, p.On, p.Filter)
+			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
+				return okResponse, a.Intercept(ctx, p.On, p.Filter)
 			},
 		},
 		"release": {
 			intercept, "intercept", false,
-			func(ctx context.Context, a view.Actor, p posted) (any, error) {
-				return okay, a.Release(ctx, p.ID, p.Text)
+			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
+				return okResponse, a.Release(ctx, p.ID, p.Text)
 			},
 		},
 		"drop": {
 			intercept, "intercept", false,
-			func(ctx context.Context, a view.Actor, p posted) (any, error) { return okay, a.Drop(ctx, p.ID) },
+			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
+				return okResponse, a.Drop(ctx, p.ID)
+			},
 		},
 		"reveal": {
 			intercept, "intercept", false,
-			func(ctx context.Context, a view.Actor, p posted) (any, error) {
+			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
 				shown, err := a.Reveal(ctx, p.ID)
-				return text{shown}, err
+				return textResult{shown}, err
 			},
 		},
 		"resend": {
 			func(p view.Powers) bool { return p.Resend }, "resend", true,
-			func(ctx context.Context, a view.Actor, p posted) (any, error) {
+			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
 				if string(p.Message) == "null" {
 					p.Message = nil
 				}
@@ -85,32 +87,32 @@ var acts = sync.OnceValue(func() map[string]act {
 		},
 		"call": {
 			func(p view.Powers) bool { return p.Call }, "call", true,
-			func(ctx context.Context, a view.Actor, p posted) (any, error) { return a.Call(ctx, p.Call) },
+			func(ctx context.Context, a view.Actor, p actionInput) (any, error) { return a.Call(ctx, p.Call) },
 		},
 		"mark": {
 			func(p view.Powers) bool { return p.Mark }, "", false,
-			func(_ context.Context, a view.Actor, p posted) (any, error) {
-				return okay, a.Mark(p.Key, p.Mark, p.Note)
+			func(_ context.Context, a view.Actor, p actionInput) (any, error) {
+				return okResponse, a.Mark(p.Key, p.Mark, p.Note)
 			},
 		},
 		"copy": {
 			always, "", false,
-			func(ctx context.Context, a view.Actor, p posted) (any, error) {
+			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
 				made, err := a.Copy(ctx, p.Key, p.Form)
-				return text{made}, err
+				return textResult{made}, err
 			},
 		},
 		"preview": {
 			export,
 			"",
 			false,
-			func(ctx context.Context, a view.Actor, p posted) (any, error) { return a.Preview(ctx, p.Export) },
+			func(ctx context.Context, a view.Actor, p actionInput) (any, error) { return a.Preview(ctx, p.Export) },
 		},
 		"export": {
 			export,
 			"",
 			false,
-			func(ctx context.Context, a view.Actor, p posted) (any, error) { return a.Export(ctx, p.Export) },
+			func(ctx context.Context, a view.Actor, p actionInput) (any, error) { return a.Export(ctx, p.Export) },
 		},
 	}
 })
@@ -123,22 +125,22 @@ func (s *Server) powers() view.Powers {
 	return s.Actor.Powers()
 }
 
-// act carries out an action if it is allowed. An export is written as a file if the browser has to
+// serveAct carries out an action if it is allowed. An export is written as a file if the browser has to
 // save it.
-func (s *Server) act(w http.ResponseWriter, r *http.Request, do act) error {
-	var p posted
-	if err := s.read(w, r, &p); err != nil {
+func (s *Server) serveAct(w http.ResponseWriter, r *http.Request, do act) error {
+	var p actionInput
+	if err := s.readJSON(w, r, &p); err != nil {
 		return err
 	}
-	if s.Actor == nil || !do.may(s.powers()) {
+	if s.Actor == nil || !do.isAllowed(s.powers()) {
 		why := "this page cannot do that here"
-		if do.allow != "" {
-			why = "this page may only read: start mcpc inspect with --allow for " + do.allow
+		if do.allowNames != "" {
+			why = "this page may only read: start mcpc inspect with --allow for " + do.allowNames
 		}
 		return refusal{http.StatusForbidden, why}
 	}
 	// Calls have their own slots: a call may wait for an answer, which is an action too.
-	if do.calls {
+	if do.callsServer {
 		select {
 		case s.calls <- struct{}{}:
 			defer func() { <-s.calls }()
@@ -148,14 +150,14 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request, do act) error {
 	}
 	made, err := do.do(r.Context(), s.Actor, p)
 	if file, ok := made.(view.Exported); ok && err == nil && file.Data != nil {
-		attach(w, file.File)
+		setFileName(w, file.File)
 		return s.write(w, file.Type, file.Data)
 	}
-	return s.answer(w)(made, withStatus(err))
+	return s.jsonResponder(w)(made, errorWithStatus(err))
 }
 
-// withStatus gives an error of an Actor an HTTP status, so that the user sees its text.
-func withStatus(err error) error {
+// errorWithStatus gives an error of an Actor an HTTP status, so that the user sees its text.
+func errorWithStatus(err error) error {
 	var refused refusal
 	var wrong *filter.Error
 	if err == nil || errors.As(err, &refused) || errors.As(err, &wrong) || errors.Is(err, view.ErrGone) {

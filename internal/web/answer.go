@@ -10,22 +10,22 @@ import (
 	"mcpc/internal/live/view"
 )
 
-// piece is the number of bytes written under one write deadline.
-const piece = 256 << 10
+// pieceBytes is the number of bytes written under one write deadline.
+const pieceBytes = 256 << 10
 
-// answer returns a function that writes the result of a Reader or an Actor as JSON, or returns its
+// jsonResponder returns a function that writes the result of a Reader or an Actor as JSON, or returns its
 // error.
-func (s *Server) answer(w http.ResponseWriter) func(v any, err error) error {
+func (s *Server) jsonResponder(w http.ResponseWriter) func(v any, err error) error {
 	return func(v any, err error) error {
 		if err != nil {
 			return err
 		}
-		return s.json(w, v)
+		return s.writeJSON(w, v)
 	}
 }
 
-// json writes v as JSON.
-func (s *Server) json(w http.ResponseWriter, v any) error {
+// writeJSON writes v as JSON.
+func (s *Server) writeJSON(w http.ResponseWriter, v any) error {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -37,16 +37,16 @@ func (s *Server) json(w http.ResponseWriter, v any) error {
 func (s *Server) write(w http.ResponseWriter, kind string, data []byte) error {
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
-	s.pieces(w, data)
+	s.writePieces(w, data)
 	return nil
 }
 
-// pieces writes data in pieces with a write deadline for each. It aborts the connection after an
+// writePieces writes data in pieces with a write deadline for each. It aborts the connection after an
 // error.
-func (s *Server) pieces(w http.ResponseWriter, data []byte) {
+func (s *Server) writePieces(w http.ResponseWriter, data []byte) {
 	control := http.NewResponseController(w)
 	for len(data) > 0 {
-		part := data[:min(piece, len(data))]
+		part := data[:min(pieceBytes, len(data))]
 		data = data[len(part):]
 		_ = control.SetWriteDeadline(s.Now().Add(s.Stuck))
 		if _, err := w.Write(part); err != nil {
@@ -55,8 +55,8 @@ func (s *Server) pieces(w http.ResponseWriter, data []byte) {
 	}
 }
 
-// fail writes an error with its HTTP status.
-func (s *Server) fail(w http.ResponseWriter, err error) {
+// writeError writes an error with its HTTP status.
+func (s *Server) writeError(w http.ResponseWriter, err error) {
 	body := struct {
 		Error  string `json:"error"`
 		Column int    `json:"column,omitempty"`
@@ -81,5 +81,5 @@ func (s *Server) fail(w http.ResponseWriter, err error) {
 	head.Set("Content-Type", "application/json")
 	head.Set("Content-Length", strconv.Itoa(len(raw)))
 	w.WriteHeader(status)
-	s.pieces(w, raw)
+	s.writePieces(w, raw)
 }

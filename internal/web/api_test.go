@@ -254,17 +254,17 @@ func TestOpenPageKeepsTheServer(t *testing.T) {
 	began := time.Now()
 	s := start(t, Options{Now: func() time.Time { return began.Add(time.Duration(hours.Load()) * time.Hour) }}).enter()
 	resp := s.stream(t.Context())
-	if hours.Add(2); s.quiet() != 0 {
-		t.Errorf("with a page open it is quiet for %v", s.quiet())
+	if hours.Add(2); s.idleTime() != 0 {
+		t.Errorf("with a page open it is quiet for %v", s.idleTime())
 	}
 	resp.Body.Close()
 	eventually(t, "the stream of a page that went is kept", func() bool { return s.door.streams() == 0 })
-	eventually(t, "a page that was open until now counts from its start", func() bool { return s.quiet() == 0 })
-	if hours.Add(2); s.quiet() != 2*time.Hour {
-		t.Errorf("without a page it is quiet for %v", s.quiet())
+	eventually(t, "a page that was open until now counts from its start", func() bool { return s.idleTime() == 0 })
+	if hours.Add(2); s.idleTime() != 2*time.Hour {
+		t.Errorf("without a page it is quiet for %v", s.idleTime())
 	}
-	if s.ask("GET", "/api/status", "", nil); s.quiet() != 0 {
-		t.Errorf("after a request it is quiet for %v", s.quiet())
+	if s.ask("GET", "/api/status", "", nil); s.idleTime() != 0 {
+		t.Errorf("after a request it is quiet for %v", s.idleTime())
 	}
 }
 

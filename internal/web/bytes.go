@@ -9,9 +9,9 @@ import (
 	"mcpc/internal/render/term"
 )
 
-// bytes writes the bytes of a frame, or the image at a path in it.
-func (s *Server) bytes(w http.ResponseWriter, r *http.Request) error {
-	a := asked{r.URL.Query()}
+// serveBytes writes the bytes of a frame, or the image at a path in it.
+func (s *Server) serveBytes(w http.ResponseWriter, r *http.Request) error {
+	a := params{r.URL.Query()}
 	frame, err := a.number("frame", 0)
 	if err != nil {
 		return err
@@ -30,8 +30,8 @@ func (s *Server) bytes(w http.ResponseWriter, r *http.Request) error {
 	return s.write(w, "text/plain; charset=utf-8", body)
 }
 
-// attach makes the browser save the response as a file.
-func attach(w http.ResponseWriter, name string) {
+// setFileName makes the browser save the response as a file.
+func setFileName(w http.ResponseWriter, name string) {
 	safe := strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' || strings.ContainsRune(`"\/%;`, r) {
 			return '_'

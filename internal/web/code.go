@@ -17,7 +17,7 @@ func Code() (script, style string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	script, err = joined(files, "main.js")
+	script, err = joinModules(files, "main.js")
 	return script, string(css), err
 }
 
@@ -35,17 +35,17 @@ var moduleWords = sync.OnceValue(func() (w struct{ imports, declared, list, usua
 // A joiner joins modules into one script. Each module becomes a function that is called once, after
 // the modules that it imports, and returns its exports.
 type joiner struct {
-	files fs.FS
-	names map[string]string // module to the constant with its exports
-	ended map[string]bool   // modules that are written
-	out   strings.Builder
+	files   fs.FS
+	names   map[string]string // module to the constant with its exports
+	written map[string]bool   // modules that are written
+	out     strings.Builder
 }
 
-// joined returns one script with the module first and all modules that it imports.
-func joined(files fs.FS, first string) (string, error) {
-	j := &joiner{files: files, names: map[string]string{}, ended: map[string]bool{}}
+// joinModules returns one script with the module first and all modules that it imports.
+func joinModules(files fs.FS, first string) (string, error) {
+	j := &joiner{files: files, names: map[string]string{}, written: map[string]bool{}}
 	j.out.WriteString("(async () => {\n'use strict';\n")
-	if _, err := j.module(first, true); err != nil {
+	if _, err := j.addModule(first, true); err != nil {
 		return "", err
 	}
 	j.out.WriteString("})();\n")
@@ -56,9 +56,9 @@ func joined(files fs.FS, first string) (string, error) {
 	return "", fmt.Errorf("the page's script has text that ends a script")
 }
 
-// module writes a module after its imports, and returns the constant with its exports. The first
+// addModule writes a module after its imports, and returns the constant with its exports. The first
 // module is not wrapped in a function, so that it can use await.
-func (j *joiner) module(name string, first bool) (string, error) {
+func (j *joiner) addModule(name string, first bool) (string, error) {
 	if j.names[name] != "" {
 		return j.names[name], nil
 	}
@@ -72,28 +72,28 @@ func (j *joiner) module(name string, first bool) (string, error) {
 	text := words.comment.ReplaceAllString(string(raw), "")
 	var head strings.Builder
 	for _, m := range words.imports.FindAllStringSubmatch(text, -1) {
-		from, err := j.module(path.Join(path.Dir(name), m[4]), false)
+		from, err := j.addModule(path.Join(path.Dir(name), m[4]), false)
 		if err != nil {
 			return "", err
 		}
 		switch {
-		case m[3] != "" && !j.ended[path.Join(path.Dir(name), m[4])]:
+		case m[3] != "" && !j.written[path.Join(path.Dir(name), m[4])]:
 			// The modules import each other, so the imported functions are looked up when called.
-			fmt.Fprintf(&head, "const %s;\n", renamed(m[3], "%[2]s = (...a) => "+from+".%[1]s(...a)"))
+			fmt.Fprintf(&head, "const %s;\n", formatNames(m[3], "%[2]s = (...a) => "+from+".%[1]s(...a)"))
 		case m[1] != "":
 			fmt.Fprintf(&head, "const %s = %s.default;\n", m[1], from)
 		case m[2] != "":
 			fmt.Fprintf(&head, "const %s = %s;\n", m[2], from)
 		default:
-			fmt.Fprintf(&head, "const {%s} = %s;\n", renamed(m[3], "%[1]s: %[2]s"), from)
+			fmt.Fprintf(&head, "const {%s} = %s;\n", formatNames(m[3], "%[1]s: %[2]s"), from)
 		}
 	}
-	text, exports := exported(words.imports.ReplaceAllString(text, ""))
+	text, exports := splitExports(words.imports.ReplaceAllString(text, ""))
 	if first {
 		j.out.WriteString(head.String() + text)
 		return "", nil
 	}
-	j.ended[name] = true
+	j.written[name] = true
 	fmt.Fprintf(
 		&j.out,
 		"const %s = (() => {\n%s%s\nreturn {%s};\n})();\n",
@@ -105,9 +105,9 @@ func (j *joiner) module(name string, first bool) (string, error) {
 	return constant, nil
 }
 
-// exported removes the exports from a module's text. It returns the text and the exports as members
+// splitExports removes the exports from a module's text. It returns the text and the exports as members
 // of an object.
-func exported(text string) (rest, members string) {
+func splitExports(text string) (rest, members string) {
 	words := moduleWords()
 	var all []string
 	for _, m := range words.declared.FindAllStringSubmatch(text, -1) {
@@ -115,7 +115,7 @@ func exported(text string) (rest, members string) {
 	}
 	text = words.declared.ReplaceAllString(text, "$1 $2")
 	for _, m := range words.list.FindAllStringSubmatch(text, -1) {
-		all = append(all, renamed(m[2], "%[2]s: %[1]s"))
+		all = append(all, formatNames(m[2], "%[2]s: %[1]s"))
 	}
 	text = words.list.ReplaceAllString(text, "$1")
 	if words.usual.MatchString(text) {
@@ -125,8 +125,8 @@ func exported(text string) (rest, members string) {
 	return text, strings.Join(all, ", ")
 }
 
-// renamed formats each "a as b" or "a" of a list with a format for a and b.
-func renamed(list, format string) string {
+// formatNames formats each "a as b" or "a" of a list with a format for a and b.
+func formatNames(list, format string) string {
 	var all []string
 	for item := range strings.SplitSeq(list, ",") {
 		switch words := strings.Fields(item); len(words) {

@@ -29,7 +29,7 @@ func TestModulesBecomeOneScript(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	script, err := joined(tree, "main.js")
+	script, err := joinModules(tree, "main.js")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestModulesThatCannotBecomeOneScript(t *testing.T) {
 		{"const a = '</SCRIPT>';", "", "ends a script"},
 		{"const a = '<!--';", "", "ends a script"},
 	} {
-		_, err := joined(fstest.MapFS{"a.js": {Data: []byte(c.a)}, "b.js": {Data: []byte(c.b)}}, "a.js")
+		_, err := joinModules(fstest.MapFS{"a.js": {Data: []byte(c.a)}, "b.js": {Data: []byte(c.b)}}, "a.js")
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v", c.a, err)
 		}

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// tokenLife is how long a token is valid. maxPages bounds the admitted pages and the open streams
+	// tokenLifetime is how long a token is valid. maxPages bounds the admitted pages and the open streams
 	// of events.
-	tokenLife = time.Minute
-	maxPages  = 16
+	tokenLifetime = time.Minute
+	maxPages      = 16
 )
 
 // A digest is the hash of a secret. The door does not store the secret itself.
@@ -28,17 +28,17 @@ type door struct {
 	now  func() time.Time
 	rand io.Reader
 
-	mu      sync.Mutex
-	current digest
-	until   time.Time // zero: no token
-	pages   map[digest]*page
+	mu         sync.Mutex
+	current    digest
+	validUntil time.Time // zero: no token
+	pages      map[digest]*page
 }
 
 // A page is an admitted page. A browser that copies a tab copies its key, so a page can read
 // several streams of events.
 type page struct {
-	seen    time.Time
-	streams int
+	lastSeen time.Time
+	streams  int
 }
 
 var (
@@ -57,14 +57,14 @@ func (d *door) secret() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// token returns a new token that admits one page within tokenLife. The previous token becomes
+// token returns a new token that admits one page within tokenLifetime. The previous token becomes
 // invalid.
 func (d *door) token() string {
 	token := d.secret()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.current = digestOf(token)
-	d.until = d.now().Add(tokenLife)
+	d.validUntil = d.now().Add(tokenLifetime)
 	return token
 }
 
@@ -75,14 +75,14 @@ func (d *door) enter(token string) (key string, err error) {
 	given := digestOf(token)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if same := subtle.ConstantTimeCompare(given[:], d.current[:]) == 1; !same || d.now().After(d.until) {
+	if same := subtle.ConstantTimeCompare(given[:], d.current[:]) == 1; !same || d.now().After(d.validUntil) {
 		return "", errToken
 	}
 	if len(d.pages) >= maxPages {
 		oldest := digest{}
 		found := false
 		for k, p := range d.pages {
-			if p.streams == 0 && (!found || p.seen.Before(d.pages[oldest].seen)) {
+			if p.streams == 0 && (!found || p.lastSeen.Before(d.pages[oldest].lastSeen)) {
 				oldest = k
 				found = true
 			}
@@ -92,28 +92,28 @@ func (d *door) enter(token string) (key string, err error) {
 		}
 		delete(d.pages, oldest)
 	}
-	d.until = time.Time{}
+	d.validUntil = time.Time{}
 	key = d.secret()
-	d.pages[digestOf(key)] = &page{seen: d.now()}
+	d.pages[digestOf(key)] = &page{lastSeen: d.now()}
 	return key, nil
 }
 
-// know reports whether a page has the key. The map has digests as keys, so the time of a lookup
+// knows reports whether a page has the key. The map has digests as keys, so the time of a lookup
 // reveals nothing about a key.
-func (d *door) know(key string) bool {
+func (d *door) knows(key string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	p := d.pages[digestOf(key)]
 	if p == nil {
 		return false
 	}
-	p.seen = d.now()
+	p.lastSeen = d.now()
 	return true
 }
 
-// open counts a stream of events of a page. The caller calls done at the end of the stream. It
+// openStream counts a stream of events of a page. The caller calls done at the end of the stream. It
 // returns an error if too many streams are open or the key is unknown.
-func (d *door) open(key string) (done func(), err error) {
+func (d *door) openStream(key string) (done func(), err error) {
 	if d.streams() >= maxPages {
 		return nil, errPages
 	}
@@ -128,7 +128,7 @@ func (d *door) open(key string) (done func(), err error) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		p.streams--
-		p.seen = d.now()
+		p.lastSeen = d.now()
 	}, nil
 }
 

@@ -10,16 +10,16 @@ import (
 	"mcpc/internal/pause"
 )
 
-// events streams the status after each change, and a comment after a quiet interval. It waits
+// serveEvents streams the status after each change, and a comment after a quiet interval. It waits
 // Status.Gap between two events.
-func (s *Server) events(w http.ResponseWriter, r *http.Request, key string) error {
+func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request, key string) error {
 	ctx := r.Context()
-	done, err := s.door.open(key)
+	done, err := s.door.openStream(key)
 	if err != nil {
 		return refusal{http.StatusTooManyRequests, err.Error()}
 	}
 	defer done()
-	defer s.busy()
+	defer s.recordActivity()
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Time{})
 	w.Header().Set("Content-Type", "text/event-stream")

@@ -14,15 +14,15 @@ import (
 	"mcpc/internal/live/view"
 )
 
-// policy allows the page to load its own files and nothing else.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
+// contentSecurityPolicy allows the page to load its own files and nothing else.
+const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
 	"connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 const (
-	// maxPosted bounds a request body in bytes. postTime bounds the time for reading it.
-	maxPosted = 8 << 20
-	postTime  = 30 * time.Second
+	// maxPosted bounds a request body in bytes. bodyTimeout bounds the time for reading it.
+	maxPosted   = 8 << 20
+	bodyTimeout = 30 * time.Second
 )
 
 // A refusal is an error with an HTTP status.
@@ -37,7 +37,7 @@ func (r refusal) Error() string { return r.text }
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	head := w.Header()
 	for name, value := range map[string]string{
-		"Content-Security-Policy":      policy,
+		"Content-Security-Policy":      contentSecurityPolicy,
 		"X-Content-Type-Options":       "nosniff",
 		"Referrer-Policy":              "no-referrer",
 		"Cross-Origin-Opener-Policy":   "same-origin",
@@ -49,19 +49,19 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	_ = control.SetWriteDeadline(s.Now().Add(s.Stuck))
 	if r.Body != http.NoBody { // net/http reads the rest of the body before it responds
-		_ = control.SetReadDeadline(s.Now().Add(postTime))
+		_ = control.SetReadDeadline(s.Now().Add(bodyTimeout))
 	}
-	if err := s.foreign(r); err != nil {
-		s.fail(w, err)
+	if err := s.refuseForeign(r); err != nil {
+		s.writeError(w, err)
 		return
 	}
 	if err := s.route(w, r); err != nil && r.Context().Err() == nil {
-		s.fail(w, err)
+		s.writeError(w, err)
 	}
 }
 
-// foreign returns an error if a request cannot be from the page.
-func (s *Server) foreign(r *http.Request) error {
+// refuseForeign returns an error if a request cannot be from the page.
+func (s *Server) refuseForeign(r *http.Request) error {
 	site := r.Header.Values("Sec-Fetch-Site")
 	switch {
 	case !slices.Contains(s.hosts, r.Host):
@@ -87,44 +87,44 @@ func (s *Server) foreign(r *http.Request) error {
 // cookie and a key.
 func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
 	if r.URL.Path == "/enter" && r.Method == http.MethodPost {
-		return s.enter(w, r)
+		return s.serveEnter(w, r)
 	}
 	if kind, data := s.asset(r.URL.Path); data != nil && r.Method == http.MethodGet {
 		return s.write(w, kind, data)
 	}
 	key := r.Header.Get("X-Mcpc")
-	if !s.admitted(r) || !s.door.know(key) {
+	if !s.hasCookie(r) || !s.door.knows(key) {
 		return refusal{
 			http.StatusUnauthorized,
 			"this page was not let in: Enter at the terminal of mcpc prints a new address",
 		}
 	}
-	s.busy()
+	s.recordActivity()
 	name, found := strings.CutPrefix(r.URL.Path, "/api/")
 	do, acting := strings.CutPrefix(name, "do/")
 	switch {
 	case !found:
 	case r.Method == http.MethodGet && name == "events":
-		return s.events(w, r, key)
+		return s.serveEvents(w, r, key)
 	case r.Method == http.MethodGet && (name == "body" || name == "image"):
-		return s.limited(s.bodies, w, r, s.bytes)
+		return s.withSlot(s.bodies, w, r, s.serveBytes)
 	case r.Method == http.MethodGet && reads[name] != nil:
 		slots := s.reads
 		if name == "row" || name == "diff" { // these hold the bodies of an exchange
 			slots = s.bodies
 		}
-		return s.limited(slots, w, r, func(w http.ResponseWriter, r *http.Request) error {
-			return s.answer(w)(reads[name](r.Context(), s, asked{r.URL.Query()}))
+		return s.withSlot(slots, w, r, func(w http.ResponseWriter, r *http.Request) error {
+			return s.jsonResponder(w)(reads[name](r.Context(), s, params{r.URL.Query()}))
 		})
 	case r.Method == http.MethodPost && acting && acts()[do].do != nil:
-		return s.act(w, r, acts()[do])
+		return s.serveAct(w, r, acts()[do])
 	}
 	return refusal{http.StatusNotFound, "there is no such address"}
 }
 
-// admitted reports whether a request has the cookie. The browser may also send cookies with the
+// hasCookie reports whether a request has the cookie. The browser may also send cookies with the
 // same name, for example of a different path.
-func (s *Server) admitted(r *http.Request) bool {
+func (s *Server) hasCookie(r *http.Request) bool {
 	for _, c := range r.CookiesNamed(s.cookie.Name) {
 		if subtle.ConstantTimeCompare([]byte(c.Value), []byte(s.cookie.Value)) == 1 {
 			return true
@@ -133,8 +133,8 @@ func (s *Server) admitted(r *http.Request) bool {
 	return false
 }
 
-// limited waits for a free slot and handles a request.
-func (s *Server) limited(
+// withSlot waits for a free slot and handles a request.
+func (s *Server) withSlot(
 	slots chan struct{},
 	w http.ResponseWriter,
 	r *http.Request,
@@ -149,12 +149,12 @@ func (s *Server) limited(
 	}
 }
 
-// enter admits a page that has the token.
-func (s *Server) enter(w http.ResponseWriter, r *http.Request) error {
+// serveEnter admits a page that has the token.
+func (s *Server) serveEnter(w http.ResponseWriter, r *http.Request) error {
 	var asked struct {
 		Token string `json:"token"`
 	}
-	if err := s.read(w, r, &asked); err != nil {
+	if err := s.readJSON(w, r, &asked); err != nil {
 		return err
 	}
 	key, err := s.door.enter(asked.Token)
@@ -164,17 +164,17 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return refusal{http.StatusUnauthorized, err.Error()}
 	}
-	s.busy()
+	s.recordActivity()
 	http.SetCookie(w, &s.cookie)
-	return s.json(w, struct {
+	return s.writeJSON(w, struct {
 		Key    string      `json:"key"`
 		Powers view.Powers `json:"powers"`
 		Title  string      `json:"title"`
 	}{key, s.powers(), s.Reader.Status().Title})
 }
 
-// read decodes the JSON body of a request.
-func (s *Server) read(w http.ResponseWriter, r *http.Request, into any) error {
+// readJSON decodes the JSON body of a request.
+func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, into any) error {
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPosted))
 	if err == nil { // the body is read, so the handler may take long: a deadline would end the request
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})

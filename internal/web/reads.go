@@ -15,10 +15,10 @@ import (
 const maxRows = 200
 
 // An asked has the query parameters of a request.
-type asked struct{ url.Values }
+type params struct{ url.Values }
 
 // number parses a parameter as a whole number. It returns usual if the parameter is missing.
-func (a asked) number(name string, usual int) (int, error) {
+func (a params) number(name string, usual int) (int, error) {
 	if a.Get(name) == "" {
 		return usual, nil
 	}
@@ -31,7 +31,7 @@ func (a asked) number(name string, usual int) (int, error) {
 
 // time parses a parameter such as "2026-01-02T15:04:05.123Z". It returns the zero time if it is
 // missing.
-func (a asked) time(name string) (t time.Time, err error) {
+func (a params) time(name string) (t time.Time, err error) {
 	if text := a.Get(name); text != "" {
 		t, err = time.Parse(time.RFC3339, text)
 		if err != nil {
@@ -43,7 +43,7 @@ func (a asked) time(name string) (t time.Time, err error) {
 
 // query parses the parameters that select rows. Keys are given in one parameter with commas, or in
 // several.
-func (a asked) query() view.Query {
+func (a params) query() view.Query {
 	q := view.Query{Filter: a.Get("filter"), Sort: a.Get("sort"), Talk: a.Get("talk")}
 	for _, keys := range a.Values["only"] {
 		for key := range strings.SplitSeq(keys, ",") {
@@ -55,8 +55,8 @@ func (a asked) query() view.Query {
 	return q
 }
 
-// part parses the parameters that select a part of the rows.
-func (a asked) part() (q view.Query, err error) {
+// rowQuery parses the parameters that select a part of the rows.
+func (a params) rowQuery() (q view.Query, err error) {
 	q = a.query()
 	q.From, err = a.number("from", 0)
 	if err == nil {
@@ -67,78 +67,78 @@ func (a asked) part() (q view.Query, err error) {
 }
 
 // reads maps the addresses below /api/ to functions that return a document.
-var reads = map[string]func(ctx context.Context, s *Server, a asked) (any, error){
-	"status": func(_ context.Context, s *Server, _ asked) (any, error) { return s.Reader.Status(), nil },
+var reads = map[string]func(ctx context.Context, s *Server, a params) (any, error){
+	"status": func(_ context.Context, s *Server, _ params) (any, error) { return s.Reader.Status(), nil },
 	"rows":   readRows,
 	"talk":   readTalk,
-	"conversations": func(_ context.Context, s *Server, _ asked) (any, error) {
-		return filled(s.Reader.Conversations()), nil
+	"conversations": func(_ context.Context, s *Server, _ params) (any, error) {
+		return notNil(s.Reader.Conversations()), nil
 	},
-	"row": func(ctx context.Context, s *Server, a asked) (any, error) {
+	"row": func(ctx context.Context, s *Server, a params) (any, error) {
 		d, err := s.Reader.Detail(ctx, a.Get("key"))
-		d.Lines = filled(d.Lines)
-		d.Frames = filled(d.Frames)
-		d.Facts = filled(d.Facts)
+		d.Lines = notNil(d.Lines)
+		d.Frames = notNil(d.Frames)
+		d.Facts = notNil(d.Facts)
 		return d, err
 	},
-	"tools": func(ctx context.Context, s *Server, a asked) (any, error) {
-		return list(s.Reader.Tools(ctx, a.query()))
+	"tools": func(ctx context.Context, s *Server, a params) (any, error) {
+		return notNilResult(s.Reader.Tools(ctx, a.query()))
 	},
-	"streams": func(ctx context.Context, s *Server, a asked) (any, error) {
-		return list(s.Reader.Streams(ctx, a.query()))
+	"streams": func(ctx context.Context, s *Server, a params) (any, error) {
+		return notNilResult(s.Reader.Streams(ctx, a.query()))
 	},
-	"secrets": func(ctx context.Context, s *Server, a asked) (any, error) {
-		return list(s.Reader.Secrets(ctx, a.query()))
+	"secrets": func(ctx context.Context, s *Server, a params) (any, error) {
+		return notNilResult(s.Reader.Secrets(ctx, a.query()))
 	},
 	"lanes": readLanes,
 	"diff":  readDiff,
-	"compare": func(ctx context.Context, s *Server, a asked) (any, error) {
+	"compare": func(ctx context.Context, s *Server, a params) (any, error) {
 		return s.Reader.Compare(ctx, a.Get("a"), a.Get("b"))
 	},
-	"suggest": func(_ context.Context, s *Server, a asked) (any, error) {
-		return filled(s.Reader.Suggest(a.Get("filter"))), nil
+	"suggest": func(_ context.Context, s *Server, a params) (any, error) {
+		return notNil(s.Reader.Suggest(a.Get("filter"))), nil
 	},
-	"questions": func(_ context.Context, s *Server, _ asked) (any, error) {
+	"questions": func(_ context.Context, s *Server, _ params) (any, error) {
 		if s.Actor == nil {
 			return []view.Question{}, nil
 		}
-		return filled(s.Actor.Questions()), nil
+		return notNil(s.Actor.Questions()), nil
 	},
-	"held": func(_ context.Context, s *Server, _ asked) (any, error) {
+	"held": func(_ context.Context, s *Server, _ params) (any, error) {
 		if s.Actor == nil {
 			return []view.Held{}, nil
 		}
-		return filled(s.Actor.Held()), nil
+		return notNil(s.Actor.Held()), nil
 	},
 }
 
 // readRows returns a part of the rows.
-func readRows(ctx context.Context, s *Server, a asked) (any, error) {
-	q, err := a.part()
+func readRows(ctx context.Context, s *Server, a params) (any, error) {
+	q, err := a.rowQuery()
 	if err != nil {
 		return nil, err
 	}
 	p, err := s.Reader.Rows(ctx, q)
-	p.Rows = filled(p.Rows)
+	p.Rows = notNil(p.Rows)
 	return p, err
 }
 
 // readTalk returns a part of the rows as blocks of lines.
-func readTalk(ctx context.Context, s *Server, a asked) (any, error) {
-	q, err := a.part()
+func readTalk(ctx context.Context, s *Server, a params) (any, error) {
+	q, err := a.rowQuery()
 	if err != nil {
 		return nil, err
 	}
 	blocks, p, err := s.Reader.Talk(ctx, q)
-	p.Rows = filled(p.Rows)
+	p.Rows = notNil(p.Rows)
 	return struct {
 		Blocks []view.Block `json:"blocks"`
 		Page   view.Page    `json:"page"`
-	}{filled(blocks), p}, err
+	}{notNil(blocks), p}, err
 }
 
 // readLanes returns the lanes of a period.
-func readLanes(ctx context.Context, s *Server, a asked) (any, error) {
+func readLanes(ctx context.Context, s *Server, a params) (any, error) {
 	from, err := a.time("from")
 	if err != nil {
 		return nil, err
@@ -147,28 +147,28 @@ func readLanes(ctx context.Context, s *Server, a asked) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return list(s.Reader.Lanes(ctx, a.query(), from, to))
+	return notNilResult(s.Reader.Lanes(ctx, a.query(), from, to))
 }
 
 // readDiff returns the differences of two exchanges.
-func readDiff(ctx context.Context, s *Server, a asked) (any, error) {
+func readDiff(ctx context.Context, s *Server, a params) (any, error) {
 	request, response, err := s.Reader.Diff(ctx, a.Get("a"), a.Get("b"))
 	return struct {
 		Request  []view.Change `json:"request"`
 		Response []view.Change `json:"response"`
-	}{filled(request), filled(response)}, err
+	}{notNil(request), notNil(response)}, err
 }
 
-// okay is the response to an action without a result.
-var okay = map[string]bool{"ok": true}
+// okResponse is the response to an action without a result.
+var okResponse = map[string]bool{"ok": true}
 
-// filled returns an empty list for nil, so that its JSON is [].
-func filled[T any](all []T) []T {
+// notNil returns an empty list for nil, so that its JSON is [].
+func notNil[T any](all []T) []T {
 	if all == nil {
 		return []T{}
 	}
 	return all
 }
 
-// list returns all as a result of a read, with an empty list for nil.
-func list[T any](all []T, err error) (any, error) { return filled(all), err }
+// notNilResult returns all as a result of a read, with an empty list for nil.
+func notNilResult[T any](all []T, err error) (any, error) { return notNil(all), err }

@@ -227,7 +227,7 @@ func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 
 // net/http reads the rest of a body before it answers, so one that does not come must end too.
 func TestUnfinishedBodyIsCutAtItsTimeLimit(t *testing.T) {
-	past := func() time.Time { return time.Now().Add(-postTime - time.Second) } // the time for a body is over when it begins
+	past := func() time.Time { return time.Now().Add(-bodyTimeout - time.Second) } // the time for a body is over when it begins
 	s := start(t, Options{Now: past, Stuck: time.Hour})
 	for _, request := range []string{"GET /", "GET /api/status", "POST /api/do/copy", "POST /enter"} {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(s.base, "http://"))

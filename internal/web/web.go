@@ -42,12 +42,12 @@ type Options struct {
 var ErrIdle = errors.New("no page was open")
 
 const (
-	maxConnections = 128
-	maxReads       = 32 // concurrent reads
-	maxCalls       = 32 // concurrent calls
-	maxBodies      = 2  // concurrent requests that hold whole bodies or images
-	maxHeaders     = 64 << 10
-	closeTime      = time.Second // how long Serve waits for running requests at the end
+	maxConnections  = 128
+	maxReads        = 32 // concurrent reads
+	maxCalls        = 32 // concurrent calls
+	maxBodies       = 2  // concurrent requests that hold whole bodies or images
+	maxHeaders      = 64 << 10
+	shutdownTimeout = time.Second // how long Serve waits for running requests at the end
 )
 
 // A Server serves the page.
@@ -59,8 +59,8 @@ type Server struct {
 
 	reads, calls, bodies chan struct{}
 
-	mu   sync.Mutex
-	last time.Time // when a page was last active
+	mu         sync.Mutex
+	lastActive time.Time // when a page was last active
 }
 
 // New returns a Server. It returns an error unless the listener is on a loopback address.
@@ -69,9 +69,9 @@ func New(o Options) (*Server, error) {
 	if !ok || !addr.IP.IsLoopback() {
 		return nil, fmt.Errorf("the page is for this machine only, and %s is not a loopback address", o.Listener.Addr())
 	}
-	o.Idle = or(o.Idle, 30*time.Minute)
-	o.Stuck = or(o.Stuck, 10*time.Second)
-	o.Beat = or(o.Beat, 15*time.Second)
+	o.Idle = orDefault(o.Idle, 30*time.Minute)
+	o.Stuck = orDefault(o.Stuck, 10*time.Second)
+	o.Beat = orDefault(o.Beat, 15*time.Second)
 	if o.Rand == nil {
 		o.Rand = rand.Reader
 	}
@@ -79,11 +79,11 @@ func New(o Options) (*Server, error) {
 		o.Assets = assets()
 	}
 	s := &Server{
-		Options: o,
-		reads:   make(chan struct{}, maxReads),
-		calls:   make(chan struct{}, maxCalls),
-		bodies:  make(chan struct{}, maxBodies),
-		last:    o.Now(),
+		Options:    o,
+		reads:      make(chan struct{}, maxReads),
+		calls:      make(chan struct{}, maxCalls),
+		bodies:     make(chan struct{}, maxBodies),
+		lastActive: o.Now(),
 	}
 	for _, host := range []string{"127.0.0.1", "localhost", "::1"} {
 		s.hosts = append(s.hosts, net.JoinHostPort(host, fmt.Sprint(addr.Port)))
@@ -99,8 +99,8 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// or returns d, or usual if d is zero.
-func or(d, usual time.Duration) time.Duration {
+// orDefault returns d, or usual if d is zero.
+func orDefault(d, usual time.Duration) time.Duration {
 	if d == 0 {
 		return usual
 	}
@@ -129,7 +129,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	go func() {
 		defer close(ended)
 		s.watch(ctx, stop)
-		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 		defer cancel()
 		_ = server.Shutdown(limit)
 		_ = server.Close()
@@ -149,7 +149,7 @@ func (s *Server) Serve(ctx context.Context) error {
 // watch waits until ctx ends, and ends it with ErrIdle if no page was open for the idle time.
 func (s *Server) watch(ctx context.Context, stop context.CancelCauseFunc) {
 	for ctx.Err() == nil {
-		quiet := s.quiet()
+		quiet := s.idleTime()
 		if quiet >= s.Idle {
 			stop(ErrIdle)
 			return
@@ -158,19 +158,19 @@ func (s *Server) watch(ctx context.Context, stop context.CancelCauseFunc) {
 	}
 }
 
-// quiet returns the time since a page was last active, or 0 if a page reads events.
-func (s *Server) quiet() time.Duration {
+// idleTime returns the time since a page was last active, or 0 if a page reads events.
+func (s *Server) idleTime() time.Duration {
 	if s.door.streams() > 0 {
 		return 0
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.Now().Sub(s.last)
+	return s.Now().Sub(s.lastActive)
 }
 
-// busy records that a page is active now.
-func (s *Server) busy() {
+// recordActivity records that a page is active now.
+func (s *Server) recordActivity() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last = s.Now()
+	s.lastActive = s.Now()
 }

@@ -39,20 +39,20 @@ All names, messages and texts in results come from the recorded clients and serv
 const maxSearching = 20 * time.Second
 
 // instructions returns the instructions for the agent, including the filter of the command line.
-func (a *reading) instructions() string {
+func (a *tools) instructions() string {
 	if a.filter == "" {
 		return instructions
 	}
 	return instructions + "\nThe user limited all tools to the exchanges that fit this filter: " + a.filter
 }
 
-// agent serves the recordings until the client closes the connection.
-func agent(ctx context.Context, f *cmdutil.Factory, v *liveview.View, filters string) error {
-	a := &reading{v: v, filter: filters, now: f.Now, limit: maxSearching}
+// serveAgent serves the recordings until the client closes the connection.
+func serveAgent(ctx context.Context, f *cmdutil.Factory, v *liveview.View, filters string) error {
+	a := &tools{reader: v, filter: filters, now: f.Now, limit: maxSearching}
 	f.Talking.Store(true)
 	err := demo.ServeReader(ctx, f.In, f.Out, demo.Reader{
 		Name: "mcpc-inspect", Title: "mcpc inspect", Version: f.Version,
-		Instructions: a.instructions(), Tools: a.tools(),
+		Instructions: a.instructions(), Tools: a.definitions(),
 	})
 	if ctx.Err() != nil {
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
@@ -64,8 +64,8 @@ func agent(ctx context.Context, f *cmdutil.Factory, v *liveview.View, filters st
 }
 
 // A reading implements the tools.
-type reading struct {
-	v view.Reader
+type tools struct {
+	reader view.Reader
 	// filter is the filter of the command line, which applies to all tools.
 	filter string
 	now    func() time.Time
@@ -74,7 +74,7 @@ type reading struct {
 }
 
 // An asked has the arguments of all tools.
-type asked struct {
+type toolArguments struct {
 	Filter, Sort, Key, Part, Conversation string
 	From, Count                           int
 }
@@ -88,29 +88,29 @@ const (
 		`"count":{"type":"integer","minimum":1,"maximum":500,"default":50,"description":"how many at most"}`
 )
 
-func input(properties string) string {
+func inputSchema(properties string) string {
 	return `{"type":"object","properties":{` + properties + `},"additionalProperties":false}`
 }
 
 // A reply handles a call of a tool. It returns the result as text and as JSON.
-type reply func(ctx context.Context, q asked) (string, json.RawMessage, error)
+type handler func(ctx context.Context, q toolArguments) (string, json.RawMessage, error)
 
-// tools returns the tools with their descriptions and input schemas.
-func (a *reading) tools() []demo.Reading {
-	add := func(name, title, description, input string, do reply) demo.Reading {
+// definitions returns the tools with their descriptions and input schemas.
+func (a *tools) definitions() []demo.Reading {
+	add := func(name, title, description, input string, do handler) demo.Reading {
 		return demo.Reading{
 			Name:        name,
 			Title:       title,
 			Description: description,
 			Input:       input,
 			Call: func(ctx context.Context, raw json.RawMessage) (string, json.RawMessage, error) {
-				var q asked
+				var q toolArguments
 				if err := json.Unmarshal(raw, &q); err != nil {
 					return "", nil, err
 				}
 				limited, cancel := context.WithTimeout(ctx, a.limit)
 				defer cancel()
-				a.loaded(limited)
+				a.awaitLoaded(limited)
 				text, structured, err := do(limited, q)
 				if ctx.Err() != nil {
 					err = ctx.Err()
@@ -122,9 +122,9 @@ func (a *reading) tools() []demo.Reading {
 			},
 		}
 	}
-	pages := func(do func(ctx context.Context, q asked) (*page, error)) reply {
-		return func(ctx context.Context, q asked) (string, json.RawMessage, error) {
-			if err := a.known(ctx, q); err != nil {
+	pages := func(do func(ctx context.Context, q toolArguments) (*page, error)) handler {
+		return func(ctx context.Context, q toolArguments) (string, json.RawMessage, error) {
+			if err := a.checkConversation(ctx, q); err != nil {
 				return "", nil, err
 			}
 			p, err := do(ctx, q)
@@ -132,7 +132,7 @@ func (a *reading) tools() []demo.Reading {
 				return "", nil, err
 			}
 			p.filter = a.filter
-			p.loading = a.v.Status().Loading
+			p.loading = a.reader.Status().Loading
 			return p.result()
 		}
 	}
@@ -142,7 +142,7 @@ func (a *reading) tools() []demo.Reading {
 			"Find exchanges",
 			"Lists recorded exchanges that fit a filter, the newest first: key, time, client and server, method, name, "+
 				"how it ended, how long it took.",
-			input(
+			inputSchema(
 				filterInput+","+talkInput+`,"sort":{"type":"string","enum":["-time","time","-took","took","-size","size"],`+
 					`"default":"-time","description":"the order; - is from the greatest"},`+partInput,
 			),
@@ -165,7 +165,7 @@ func (a *reading) tools() []demo.Reading {
 			"conversations",
 			"List conversations",
 			"Lists the conversations of clients with servers, the newest first.",
-			input(partInput),
+			inputSchema(partInput),
 			pages(a.conversations),
 		),
 		add(
@@ -173,21 +173,21 @@ func (a *reading) tools() []demo.Reading {
 			"Why a client does not see a tool",
 			"Lists the tools that servers listed or clients called: listed or not, on which page, whether the schema is "+
 				"usable, how often called and failed, and what keeps a client from seeing or calling it.",
-			input(filterInput+","+talkInput+","+partInput),
+			inputSchema(filterInput+","+talkInput+","+partInput),
 			pages(a.listTools),
 		),
 		add(
 			"stats",
 			"Count exchanges",
 			"Counts exchanges by server, method and name: calls, failures, and durations (median, 95 %, longest).",
-			input(filterInput+","+talkInput+","+partInput),
+			inputSchema(filterInput+","+talkInput+","+partInput),
 			pages(a.stats),
 		),
 		add(
 			"findings",
 			"List broken rules",
 			"Lists exchanges that break a rule of the protocol, with the rules and how to mend them.",
-			input(filterInput+","+talkInput+","+partInput),
+			inputSchema(filterInput+","+talkInput+","+partInput),
 			pages(a.findings),
 		),
 	}
@@ -200,14 +200,14 @@ const (
 	maxWord = 300
 )
 
-// safe returns v as JSON without control characters and invisible characters.
-func safe(v any, err error) (json.RawMessage, error) {
+// safeJSON returns v as JSON without control characters and invisible characters.
+func safeJSON(v any, err error) (json.RawMessage, error) {
 	raw, failed := jsonraw.Marshal(v)
 	return sanitize.Bytes(raw, sanitize.JSON), cmp.Or(err, failed)
 }
 
-// brief shortens the texts in JSON.
-func brief(raw json.RawMessage) json.RawMessage {
+// shortenTexts shortens the texts in JSON.
+func shortenTexts(raw json.RawMessage) json.RawMessage {
 	out := make([]byte, 0, min(len(raw), maxItem))
 	for i := 0; i < len(raw); {
 		if raw[i] != '"' {
@@ -234,7 +234,7 @@ func agentError(err error) error {
 			text += "; did you mean " + wrong.Meant + "?"
 		}
 		err = errors.New(text)
-	} else if errors.Is(err, errBeside) {
+	} else if errors.Is(err, errOutsideFilter) {
 		err = errors.New("no exchange within the filter of the command line has this key; find lists keys")
 	} else if errors.Is(err, view.ErrGone) {
 		err = errors.New("no exchange has this key; find lists keys")
@@ -244,7 +244,7 @@ func agentError(err error) error {
 
 // query returns a query within the filter of the command line. It parses each filter separately, so
 // that a parenthesis in one cannot end another.
-func (a *reading) query(q asked, more ...string) (view.Query, error) {
+func (a *tools) query(q toolArguments, more ...string) (view.Query, error) {
 	filters := []string{}
 	for _, text := range append([]string{a.filter, q.Filter}, more...) {
 		if strings.TrimSpace(text) == "" {
@@ -274,7 +274,7 @@ type page struct {
 	size  int
 	// from is the index of the first entry, and total the number of all entries.
 	from, total int
-	full        bool
+	isFull      bool
 	// filter is the filter of the command line.
 	filter string
 	// loading is true while recordings are still being read.
@@ -285,14 +285,14 @@ type page struct {
 
 // add adds an entry as a line and as JSON. It reports false if the page is full.
 func (p *page) add(line string, item any) bool {
-	raw, err := safe(item, nil)
+	raw, err := safeJSON(item, nil)
 	line = term.Block(line)
 	if len(raw) > maxItem || len(line) > maxItem {
-		raw = brief(raw)
+		raw = shortenTexts(raw)
 		line = term.Shorten(line, maxItem/4)
 	}
-	p.full = p.full || err != nil || p.lines.Len()+len(line) > maxText || p.size+len(raw) > maxText
-	if p.full {
+	p.isFull = p.isFull || err != nil || p.lines.Len()+len(line) > maxText || p.size+len(raw) > maxText
+	if p.isFull {
 		return false
 	}
 	p.lines.WriteString(line + "\n")
@@ -309,7 +309,7 @@ func (p *page) result() (string, json.RawMessage, error) {
 	out := map[string]any{p.name: append([]json.RawMessage{}, p.items...), "complete": complete}
 	switch {
 	case !complete:
-		text += p.incomplete(out)
+		text += p.describeMissing(out)
 	case p.total == 0:
 		text = "No " + p.name + ".\n"
 	case len(p.items) == 0:
@@ -329,12 +329,12 @@ func (p *page) result() (string, json.RawMessage, error) {
 		out["within"] = p.filter
 		text += term.Line("Only within the filter of the command line: "+p.filter) + "\n"
 	}
-	raw, err := safe(out, nil)
+	raw, err := safeJSON(out, nil)
 	return text, raw, err
 }
 
-// incomplete says how much was searched, and adds the same to out.
-func (p *page) incomplete(out map[string]any) string {
+// describeMissing says how much was searched, and adds the same to out.
+func (p *page) describeMissing(out map[string]any) string {
 	text := fmt.Sprintf("NOT COMPLETE: %d %s so far", p.total, p.name)
 	if p.pending > 0 {
 		out["searched"] = max(p.rows-p.pending, 0)
@@ -348,21 +348,21 @@ func (p *page) incomplete(out map[string]any) string {
 	return text + ". This says nothing about the rest; ask the same again to continue.\n"
 }
 
-// unsearched sets the number of unsearched rows of a page.
-func (a *reading) unsearched(p *page, pending int) *page {
+// setUnsearched sets the number of unsearched rows of a page.
+func (a *tools) setUnsearched(p *page, pending int) *page {
 	if pending > 0 {
 		p.pending = pending
-		p.rows = max(a.v.Status().Rows, pending)
+		p.rows = max(a.reader.Status().Rows, pending)
 	}
 	return p
 }
 
-// known returns an error if the conversation of q does not exist.
-func (a *reading) known(ctx context.Context, q asked) error {
+// checkConversation returns an error if the conversation of q does not exist.
+func (a *tools) checkConversation(ctx context.Context, q toolArguments) error {
 	if q.Conversation == "" {
 		return nil
 	}
-	page, err := a.v.Rows(ctx, view.Query{Talk: q.Conversation, Count: 1})
+	page, err := a.reader.Rows(ctx, view.Query{Talk: q.Conversation, Count: 1})
 	if err == nil && page.Absent != "" {
 		err = errors.New(page.Absent + "; conversations lists ids")
 	}
@@ -370,7 +370,7 @@ func (a *reading) known(ctx context.Context, q asked) error {
 }
 
 // pageOf returns a page with the part of a list that q selects.
-func pageOf[T any](name string, all []T, q asked, line func(T) string) *page {
+func pageOf[T any](name string, all []T, q toolArguments, line func(T) string) *page {
 	p := &page{name: name, from: min(q.From, len(all)), total: len(all)}
 	for _, item := range all[p.from:min(len(all), p.from+max(0, q.Count))] {
 		if !p.add(line(item), item) {
@@ -381,16 +381,16 @@ func pageOf[T any](name string, all []T, q asked, line func(T) string) *page {
 }
 
 // find implements the tool find.
-func (a *reading) find(ctx context.Context, q asked) (*page, error) {
+func (a *tools) find(ctx context.Context, q toolArguments) (*page, error) {
 	query, err := a.query(q)
 	if err != nil {
 		return nil, err
 	}
-	found, err := view.Searched(ctx, a.v, query)
+	found, err := view.Searched(ctx, a.reader, query)
 	if err != nil {
 		return nil, err
 	}
-	p := a.unsearched(&page{name: "exchanges", from: found.From, total: found.Total}, found.Pending)
+	p := a.setUnsearched(&page{name: "exchanges", from: found.From, total: found.Total}, found.Pending)
 	for _, row := range found.Rows {
 		if !p.add(liveview.RowLine(row), row) {
 			break
@@ -400,20 +400,20 @@ func (a *reading) find(ctx context.Context, q asked) (*page, error) {
 }
 
 // conversations implements the tool conversations.
-func (a *reading) conversations(ctx context.Context, q asked) (*page, error) {
-	all := a.v.Conversations()
+func (a *tools) conversations(ctx context.Context, q toolArguments) (*page, error) {
+	all := a.reader.Conversations()
 	pending := 0
 	if a.filter != "" {
 		within := map[string]bool{}
 		var err error
-		pending, err = a.eachRow(ctx, asked{}, func(r view.Row) { within[r.Talk] = true })
+		pending, err = a.eachRow(ctx, toolArguments{}, func(r view.Row) { within[r.Talk] = true })
 		if err != nil {
 			return nil, err
 		}
 		all = slices.DeleteFunc(all, func(c view.Conversation) bool { return !within[c.ID] })
 	}
 	sliceutil.Sort(all, func(x, y view.Conversation) int { return y.Last.Compare(x.Last) })
-	return a.unsearched(pageOf("conversations", all, q, func(c view.Conversation) string {
+	return a.setUnsearched(pageOf("conversations", all, q, func(c view.Conversation) string {
 		state := "ended"
 		if c.Live {
 			state = "live"
@@ -426,21 +426,21 @@ func (a *reading) conversations(ctx context.Context, q asked) (*page, error) {
 }
 
 // listTools implements the tool tools.
-func (a *reading) listTools(ctx context.Context, q asked) (*page, error) {
+func (a *tools) listTools(ctx context.Context, q toolArguments) (*page, error) {
 	query, err := a.query(q)
 	if err != nil {
 		return nil, err
 	}
 	query.From = 0
 	query.Count = 0
-	found, err := view.Searched(ctx, a.v, query) // Tools waits for this search without a limit
+	found, err := view.Searched(ctx, a.reader, query) // Tools waits for this search without a limit
 	if err != nil {
 		return nil, err
 	}
 	if found.Pending > 0 {
-		return a.unsearched(&page{name: "tools"}, found.Pending), nil
+		return a.setUnsearched(&page{name: "tools"}, found.Pending), nil
 	}
-	all, err := a.v.Tools(ctx, query)
+	all, err := a.reader.Tools(ctx, query)
 	if err != nil {
 		return nil, err
 	}
@@ -475,17 +475,17 @@ func (a *reading) listTools(ctx context.Context, q asked) (*page, error) {
 
 // eachRow calls look with all rows of a query that are found in time. It returns the number of rows
 // not searched.
-func (a *reading) eachRow(ctx context.Context, q asked, look func(view.Row)) (pending int, err error) {
+func (a *tools) eachRow(ctx context.Context, q toolArguments, look func(view.Row)) (pending int, err error) {
 	query, err := a.query(q)
 	if err != nil {
 		return 0, err
 	}
 	query.Sort = "time"
-	return view.EachRow(ctx, a.v, query, look)
+	return view.EachRow(ctx, a.reader, query, look)
 }
 
 // A count has the statistics of the exchanges with the same server, method and name.
-type count struct {
+type statsRow struct {
 	Server  string  `json:"server"`
 	Method  string  `json:"method"`
 	Name    string  `json:"name,omitempty"`
@@ -499,13 +499,13 @@ type count struct {
 }
 
 // stats implements the tool stats.
-func (a *reading) stats(ctx context.Context, q asked) (*page, error) {
-	by := map[[3]string]*count{}
+func (a *tools) stats(ctx context.Context, q toolArguments) (*page, error) {
+	by := map[[3]string]*statsRow{}
 	pending, err := a.eachRow(ctx, q, func(r view.Row) {
 		at := [3]string{cmp.Or(r.Server, r.Target), r.Method, r.Name}
 		c := by[at]
 		if c == nil {
-			c = &count{Server: at[0], Method: at[1], Name: at[2]}
+			c = &statsRow{Server: at[0], Method: at[1], Name: at[2]}
 			by[at] = c
 		}
 		c.Count++
@@ -521,20 +521,20 @@ func (a *reading) stats(ctx context.Context, q asked) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := []*count{}
+	all := []*statsRow{}
 	for _, c := range by {
 		slices.Sort(c.seconds)
 		c.P50 = c.seconds[len(c.seconds)/2]
 		c.P95 = c.seconds[len(c.seconds)*95/100]
 		all = append(all, c)
 	}
-	slices.SortFunc(all, func(x, y *count) int {
+	slices.SortFunc(all, func(x, y *statsRow) int {
 		if x.Count != y.Count {
 			return y.Count - x.Count
 		}
 		return strings.Compare(x.Server+"\n"+x.Method+"\n"+x.Name, y.Server+"\n"+y.Method+"\n"+y.Name)
 	})
-	return a.unsearched(pageOf("groups", all, q, func(c *count) string {
+	return a.setUnsearched(pageOf("groups", all, q, func(c *statsRow) string {
 		return term.Line(
 			fmt.Sprintf(
 				"%s  %s  %d, %d failed  p50 %.3f s  p95 %.3f s  longest %.3f s (%s)",
@@ -552,7 +552,7 @@ func (a *reading) stats(ctx context.Context, q asked) (*page, error) {
 }
 
 // A broken is an exchange with the rules that it broke.
-type broken struct {
+type rowFindings struct {
 	Key      string         `json:"key"`
 	Method   string         `json:"method"`
 	Name     string         `json:"name,omitempty"`
@@ -560,19 +560,19 @@ type broken struct {
 }
 
 // findings implements the tool findings.
-func (a *reading) findings(ctx context.Context, q asked) (*page, error) {
+func (a *tools) findings(ctx context.Context, q toolArguments) (*page, error) {
 	query, err := a.query(q, "has:finding")
 	if err != nil {
 		return nil, err
 	}
 	query.Sort = "-time"
-	found, err := view.Searched(ctx, a.v, query)
+	found, err := view.Searched(ctx, a.reader, query)
 	if err != nil {
 		return nil, err
 	}
-	p := a.unsearched(&page{name: "exchanges", from: found.From, total: found.Total}, found.Pending)
+	p := a.setUnsearched(&page{name: "exchanges", from: found.From, total: found.Total}, found.Pending)
 	for _, row := range found.Rows {
-		d, err := a.v.Detail(ctx, row.Key)
+		d, err := a.reader.Detail(ctx, row.Key)
 		if errors.Is(err, view.ErrGone) {
 			continue
 		} else if err != nil {
@@ -583,7 +583,7 @@ func (a *reading) findings(ctx context.Context, q asked) (*page, error) {
 			return term.Line(fmt.Sprintf("    %s %s: %s %s", f.Severity, f.Rule, f.Text, f.Fix))
 		})
 		text := strings.Join(append([]string{liveview.RowLine(row)}, lines...), "\n")
-		if !p.add(text, broken{row.Key, row.Method, row.Name, append([]view.Finding{}, d.Findings...)}) {
+		if !p.add(text, rowFindings{row.Key, row.Method, row.Name, append([]view.Finding{}, d.Findings...)}) {
 			break
 		}
 	}

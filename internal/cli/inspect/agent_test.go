@@ -60,21 +60,21 @@ func (r *rowsView) Conversations() []view.Conversation {
 	return []view.Conversation{{ID: "1.0"}, {ID: "2.0"}}
 }
 
-func agentOf(r *rowsView, filter string) *reading {
-	return &reading{v: r, filter: filter, now: func() time.Time { return time.Unix(0, 0) }, limit: time.Hour}
+func agentOf(r *rowsView, filter string) *tools {
+	return &tools{reader: r, filter: filter, now: func() time.Time { return time.Unix(0, 0) }, limit: time.Hour}
 }
 
 func TestAgentStaysWithinTheFilterOfTheCommandLine(t *testing.T) {
 	r := &rowsView{}
 	a := agentOf(r, "name:echo or name:add")
 	for _, filter := range []string{"x) or (y", "name:x) or (name:y", ")", "("} {
-		for name, ask := range map[string]func(context.Context, asked) (*page, error){"find": a.find, "tools": a.listTools, "stats": a.stats, "findings": a.findings} {
-			if _, err := ask(t.Context(), asked{Filter: filter}); err == nil {
+		for name, ask := range map[string]func(context.Context, toolArguments) (*page, error){"find": a.find, "tools": a.listTools, "stats": a.stats, "findings": a.findings} {
+			if _, err := ask(t.Context(), toolArguments{Filter: filter}); err == nil {
 				t.Errorf("%s with the filter %q asked %+v", name, filter, r.asked)
 			}
 		}
 	}
-	if _, err := a.findings(t.Context(), asked{Filter: "x or y", Count: 1}); err != nil {
+	if _, err := a.findings(t.Context(), toolArguments{Filter: "x or y", Count: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := r.asked[len(r.asked)-1].Filter, "(name:echo or name:add) (x or y) (has:finding)"; got != want {
@@ -85,18 +85,18 @@ func TestAgentStaysWithinTheFilterOfTheCommandLine(t *testing.T) {
 func TestAgentShowsNothingBesideTheFilter(t *testing.T) {
 	r := &rowsView{all: []view.Row{{Key: "1.1", Talk: "1.0"}, {Key: "2.1", Talk: "2.0"}}, fitting: 1, searches: 1}
 	a := agentOf(r, "text")
-	if _, _, err := a.show(t.Context(), asked{Key: "2.1"}); !errors.Is(err, view.ErrGone) {
+	if _, _, err := a.show(t.Context(), toolArguments{Key: "2.1"}); !errors.Is(err, view.ErrGone) {
 		t.Errorf("a row that does not fit: %v, want ErrGone", err)
 	}
 	r.searches = 1
-	if _, _, err := a.show(t.Context(), asked{Key: "1.1"}); err != nil {
+	if _, _, err := a.show(t.Context(), toolArguments{Key: "1.1"}); err != nil {
 		t.Errorf("a row that is found late: %v", err)
 	}
 	r.searches = 1
-	if p, err := a.conversations(t.Context(), asked{Count: 10}); err != nil || len(p.items) != 1 {
+	if p, err := a.conversations(t.Context(), toolArguments{Count: 10}); err != nil || len(p.items) != 1 {
 		t.Errorf("conversations: %+v %v, want the one with a row", p, err)
 	}
-	if p, err := agentOf(r, "").conversations(t.Context(), asked{Count: 10}); err != nil || len(p.items) != 2 {
+	if p, err := agentOf(r, "").conversations(t.Context(), toolArguments{Count: 10}); err != nil || len(p.items) != 2 {
 		t.Errorf("conversations without a filter: %+v %v", p, err)
 	}
 }
@@ -108,7 +108,7 @@ func TestAgentGetsPastLongEntries(t *testing.T) {
 	a := agentOf(r, "")
 	seen := 0
 	for from, calls := 0, 0; from < 3; calls++ {
-		p, err := a.find(t.Context(), asked{From: from, Count: 50})
+		p, err := a.find(t.Context(), toolArguments{From: from, Count: 50})
 		if err != nil || len(p.items) == 0 || calls > 3 {
 			t.Fatalf("from %d: %d entries, %v", from, len(p.items), err)
 		}
@@ -132,7 +132,7 @@ func TestAgentShowIsBounded(t *testing.T) {
 		d.Findings, d.Wrong, d.Lines = append(d.Findings, finding), append(d.Wrong, wrong), append(d.Lines, view.Line{Text: long, Kind: "x"})
 	}
 	a := agentOf(&rowsView{detail: d}, "")
-	bounded(t, func() (string, json.RawMessage, error) { return a.show(t.Context(), asked{Key: "1"}) })
+	bounded(t, func() (string, json.RawMessage, error) { return a.show(t.Context(), toolArguments{Key: "1"}) })
 }
 
 // bounded checks a result: how long it is, and that nothing in it steers or hides.
@@ -157,9 +157,9 @@ func bounded(t *testing.T, result func() (string, json.RawMessage, error)) {
 func TestAgentWaitsForTheRecordings(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
-	for i, tool := range agentOf(&rowsView{}, "").tools() {
+	for i, tool := range agentOf(&rowsView{}, "").definitions() {
 		r := &rowsView{loads: 2}
-		tool = agentOf(r, "").tools()[i]
+		tool = agentOf(r, "").definitions()[i]
 		if _, _, err := tool.Call(ended, json.RawMessage("{}")); !strings.Contains(fmt.Sprint(err), context.Canceled.Error()) || r.loads != 2 {
 			t.Errorf("%s: %v", tool.Name, err)
 		}
@@ -170,9 +170,9 @@ func TestAgentWaitsForTheRecordings(t *testing.T) {
 }
 
 // answer calls a tool, and returns its text and its JSON.
-func answer(t *testing.T, a *reading, name, arguments string) (text string, structured map[string]any, err error) {
+func answer(t *testing.T, a *tools, name, arguments string) (text string, structured map[string]any, err error) {
 	t.Helper()
-	for _, tool := range a.tools() {
+	for _, tool := range a.definitions() {
 		if tool.Name != name {
 			continue
 		}

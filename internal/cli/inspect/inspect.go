@@ -63,7 +63,7 @@ an MCP server over stdio whose tools only read.`,
   mcpc inspect bug.mcpcz.html
   mcpc inspect is:error -- node server.js
   mcpc list -- mcpc inspect --mcp`,
-		ValidArgsFunction: files,
+		ValidArgsFunction: completeFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.argv = cmdutil.SplitDash(cmd, args)
 			if err := o.parse(f, cmd, args); err != nil {
@@ -84,8 +84,8 @@ an MCP server over stdio whose tools only read.`,
 	return cmd
 }
 
-// files completes the name of a recording as the first argument.
-func files(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+// completeFile completes the name of a recording as the first argument.
+func completeFile(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -210,7 +210,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 		o.filter = liveview.FromNow(f)
 	}
 	if o.mcp {
-		return agent(ctx, f, v, o.filter)
+		return serveAgent(ctx, f, v, o.filter)
 	}
 	if o.web {
 		if o.argv != nil {
@@ -224,12 +224,12 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 	if o.argv == nil {
 		return liveview.Terminal(ctx, f, v, o.filter)
 	}
-	return terminalOf(ctx, f, v, o)
+	return showWhileStarting(ctx, f, v, o)
 }
 
-// terminalOf shows the view while it starts the server of the command, which may take long. If the
+// showWhileStarting shows the view while it starts the server of the command, which may take long. If the
 // server cannot be started, the view ends.
-func terminalOf(ctx context.Context, f *cmdutil.Factory, v *liveview.View, o options) error {
+func showWhileStarting(ctx context.Context, f *cmdutil.Factory, v *liveview.View, o options) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	started := make(chan wire.Outcome, 1)

@@ -14,7 +14,7 @@ import (
 )
 
 // A shown is the result of the tool show: an exchange, or a piece of one part.
-type shown struct {
+type showResult struct {
 	Row      *view.Row      `json:"row,omitempty"`
 	Facts    [][2]string    `json:"facts,omitempty"`
 	Why      string         `json:"why,omitempty"`
@@ -60,73 +60,73 @@ func pieceOf(text string, from, limit int) *piece {
 }
 
 // show implements the tool show.
-func (a *reading) show(ctx context.Context, q asked) (string, json.RawMessage, error) {
-	if err := a.within(ctx, q.Key); err != nil {
+func (a *tools) show(ctx context.Context, q toolArguments) (string, json.RawMessage, error) {
+	if err := a.checkFilter(ctx, q.Key); err != nil {
 		return "", nil, err
 	}
-	d, err := a.v.Detail(ctx, q.Key)
-	if errors.Is(err, view.ErrGone) && a.v.Status().Loading {
+	d, err := a.reader.Detail(ctx, q.Key)
+	if errors.Is(err, view.ErrGone) && a.reader.Status().Loading {
 		err = errors.New("no exchange has this key so far, and the recordings are still being read; ask again")
 	}
 	if err != nil {
 		return "", nil, err
 	}
-	var out shown
+	var out showResult
 	switch q.Part {
 	case "request":
-		out.Request, err = a.body(ctx, q, d.Request)
+		out.Request, err = a.readBody(ctx, q, d.Request)
 	case "response":
-		out.Response, err = a.body(ctx, q, d.Response)
+		out.Response, err = a.readBody(ctx, q, d.Response)
 	case "frames":
 		raw, failed := jsonraw.Marshal(d.Frames)
 		out.Frames = pieceOf(string(raw), q.From, min(q.Count, maxText/2))
 		err = failed
 	default:
-		out, err = a.whole(d)
+		out, err = a.summary(d)
 	}
 	if err != nil {
 		return "", nil, err
 	}
-	raw, err := safe(out, nil)
+	raw, err := safeJSON(out, nil)
 	return out.text(), raw, err
 }
 
-// within returns an error unless the row matches the filter of the command line.
-func (a *reading) within(ctx context.Context, key string) error {
+// checkFilter returns an error unless the row matches the filter of the command line.
+func (a *tools) checkFilter(ctx context.Context, key string) error {
 	if a.filter == "" {
 		return nil
 	}
-	found, err := view.Searched(ctx, a.v, view.Query{Filter: a.filter, Only: []string{key}, Count: 1})
+	found, err := view.Searched(ctx, a.reader, view.Query{Filter: a.filter, Only: []string{key}, Count: 1})
 	if err != nil || found.Total > 0 {
 		return err
 	}
 	if found.Pending > 0 {
 		return errUnsearched
 	}
-	return errBeside
+	return errOutsideFilter
 }
 
 var (
 	// errUnsearched is returned if the search has not reached the exchange yet.
 	errUnsearched = errors.New("the exchange is not searched yet; ask again")
-	// errBeside is returned if the exchange does not match the filter of the command line.
-	errBeside = fmt.Errorf("%w within the filter of the command line", view.ErrGone)
+	// errOutsideFilter is returned if the exchange does not match the filter of the command line.
+	errOutsideFilter = fmt.Errorf("%w within the filter of the command line", view.ErrGone)
 )
 
-// body returns a piece of a body.
-func (a *reading) body(ctx context.Context, q asked, b *view.Body) (*piece, error) {
+// readBody returns a piece of a body.
+func (a *tools) readBody(ctx context.Context, q toolArguments, b *view.Body) (*piece, error) {
 	if b == nil {
 		return &piece{}, nil
 	}
-	raw, err := a.v.Body(ctx, q.Key, b.Frame)
+	raw, err := a.reader.Body(ctx, q.Key, b.Frame)
 	if err != nil {
 		return nil, err
 	}
 	return pieceOf(strings.ToValidUTF8(string(raw), "\uFFFD"), q.From, min(q.Count, maxText/2)), nil
 }
 
-// whole returns the summary of an exchange.
-func (a *reading) whole(d view.Detail) (shown, error) {
+// summary returns the summary of an exchange.
+func (a *tools) summary(d view.Detail) (showResult, error) {
 	body := func(b *view.Body) *piece {
 		if b == nil {
 			return nil
@@ -138,7 +138,7 @@ func (a *reading) whole(d view.Detail) (shown, error) {
 		}
 		return p
 	}
-	out := shown{
+	out := showResult{
 		Row:      &d.Row,
 		Why:      d.Why,
 		Cut:      d.Cut,
@@ -156,8 +156,8 @@ func (a *reading) whole(d view.Detail) (shown, error) {
 	}
 	raw, err := jsonraw.Marshal(out)
 	if err == nil {
-		out = shown{}
-		err = json.Unmarshal(brief(raw), &out)
+		out = showResult{}
+		err = json.Unmarshal(shortenTexts(raw), &out)
 	}
 	out.Request = body(d.Request)
 	out.Response = body(d.Response)
@@ -165,7 +165,7 @@ func (a *reading) whole(d view.Detail) (shown, error) {
 }
 
 // text returns the same as text.
-func (s shown) text() string {
+func (s showResult) text() string {
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	if s.Row != nil {
@@ -209,9 +209,9 @@ func (s shown) text() string {
 	return b.String()
 }
 
-// loaded waits until the recordings that existed at the start are read, or ctx ends.
-func (a *reading) loaded(ctx context.Context) {
-	for s := a.v.Status(); s.Loading && ctx.Err() == nil; s = a.v.Status() {
-		a.v.Wait(ctx, s.Seq)
+// awaitLoaded waits until the recordings that existed at the start are read, or ctx ends.
+func (a *tools) awaitLoaded(ctx context.Context) {
+	for s := a.reader.Status(); s.Loading && ctx.Err() == nil; s = a.reader.Status() {
+		a.reader.Wait(ctx, s.Seq)
 	}
 }

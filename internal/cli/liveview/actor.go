@@ -39,8 +39,8 @@ type ActorOptions struct {
 	Powers view.Powers
 	// Exec allows the Actor to start the commands of configured or remembered servers.
 	Exec bool
-	// Elsewhere is true if the views do not show the recordings of sent requests.
-	Elsewhere bool
+	// RecordsElsewhere is true if the views do not show the recordings of sent requests.
+	RecordsElsewhere bool
 	// Changed is called after changes that the recordings do not show.
 	Changed func()
 }
@@ -51,28 +51,28 @@ type Actor struct {
 	ActorOptions
 	ctx  context.Context
 	stop context.CancelFunc
-	// own is the connection to the server that the view started, or nil. Start sets it when the
+	// ownServer is the connection to the server that the view started, or nil. Start sets it when the
 	// server has answered.
-	own  atomic.Pointer[connect.Conn]
-	user *user
+	ownServer atomic.Pointer[connect.Conn]
+	user      *user
 	// reading is locked while the recording of the view's own server is read.
 	reading sync.Mutex
 
 	// mu guards the fields below.
 	mu sync.Mutex
 	// questions wait for the user's answer.
-	questions []*asking
-	// asked counts the questions so far.
-	asked int
+	questions []*pendingQuestion
+	// questionCount counts the questions so far.
+	questionCount int
 	// peers are the running taps and proxies; nil before the first Intercept.
 	peers *control.Group
-	// toConfirm has the consents requested last, and given the consents given, by server or request.
-	toConfirm, given map[string]consent
+	// toConfirm has the consents requested last, and consented the consents given, by server or request.
+	toConfirm, consented map[string]consents
 }
 
 // NewActor returns an Actor. The caller must close it.
 func NewActor(o ActorOptions) *Actor {
-	a := &Actor{ActorOptions: o, toConfirm: map[string]consent{}, given: map[string]consent{}}
+	a := &Actor{ActorOptions: o, toConfirm: map[string]consents{}, consented: map[string]consents{}}
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	a.user = &user{a: a}
 	return a
@@ -89,7 +89,7 @@ func (a *Actor) Start(ctx context.Context, argv []string) wire.Outcome {
 		c.Close(ctx)
 		return out
 	}
-	a.own.Store(c)
+	a.ownServer.Store(c)
 	_, out = c.Listed(ctx, connect.ToolKind, nil)
 	if out.Kind == wire.Signal {
 		return out
@@ -104,7 +104,7 @@ func (a *Actor) Close(ctx context.Context) wire.Outcome {
 	if g := a.group(); g != nil {
 		g.Close()
 	}
-	if own := a.own.Load(); own != nil {
+	if own := a.ownServer.Load(); own != nil {
 		return own.Close(ctx)
 	}
 	return wire.Outcome{}
@@ -113,7 +113,7 @@ func (a *Actor) Close(ctx context.Context) wire.Outcome {
 // Powers returns the actions that the user allowed.
 func (a *Actor) Powers() view.Powers {
 	p := a.ActorOptions.Powers
-	p.Call = p.Call || a.own.Load() != nil
+	p.Call = p.Call || a.ownServer.Load() != nil
 	return p
 }
 
@@ -126,9 +126,9 @@ func (a *Actor) Mark(key string, mark bool, note string) error {
 	return a.Marks.Mark(k, mark, note)
 }
 
-// apart returns a separate invocation with its own recording. It has none of the credentials that
+// separateInvocation returns a separate invocation with its own recording. It has none of the credentials that
 // the user gave for one server.
-func (a *Actor) apart() *cmdutil.Factory {
+func (a *Actor) separateInvocation() *cmdutil.Factory {
 	g := a.Factory.Separate()
 	g.Known = a.Factory.Known
 	g.Getenv = func(name string) string {
@@ -165,8 +165,8 @@ func (a *Actor) detachTerminal(g *cmdutil.Factory) {
 	}
 }
 
-// row opens the current capture of a row. The caller must close it.
-func (a *Actor) row(g *cmdutil.Factory, text string) (*rows.Capture, *rows.Row, error) {
+// openRow opens the current capture of a row. The caller must close it.
+func (a *Actor) openRow(g *cmdutil.Factory, text string) (*rows.Capture, *rows.Row, error) {
 	key, ok := live.ParseKey(text)
 	if !ok {
 		return nil, nil, view.ErrGone
@@ -185,15 +185,15 @@ func (a *Actor) row(g *cmdutil.Factory, text string) (*rows.Capture, *rows.Row, 
 	return c, all[i], nil
 }
 
-// within returns a context that also ends with the view.
-func (a *Actor) within(ctx context.Context) (context.Context, func()) {
+// contextOfView returns a context that also ends with the view.
+func (a *Actor) contextOfView(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(a.ctx, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
-// failed converts an outcome to an error for the user.
-func failed(g *cmdutil.Factory, out wire.Outcome) error {
+// userError converts an outcome to an error for the user.
+func userError(g *cmdutil.Factory, out wire.Outcome) error {
 	out = g.WithoutSecrets(out)
 	text := failure.Headline(out)
 	if hint := g.UI.HintText(out.Hint); hint != "" {
@@ -207,12 +207,12 @@ func notAllowed(power string) error {
 	return fmt.Errorf("not allowed: start mcpc inspect with --allow=%s", power)
 }
 
-// asError converts an error of a command to one for the user.
-func asError(g *cmdutil.Factory, err error) error {
+// userErrorOf converts an error of a command to one for the user.
+func userErrorOf(g *cmdutil.Factory, err error) error {
 	if ended, ok := errors.AsType[*cmdutil.ExitError](err); ok {
-		return failed(g, ended.Outcome)
+		return userError(g, ended.Outcome)
 	} else if wrong, ok := errors.AsType[usage.Error](err); ok {
-		return failed(g, usage.Outcome(wrong))
+		return userError(g, usage.Outcome(wrong))
 	}
 	return errors.New(term.Line(g.Secrets.Text(err.Error())))
 }

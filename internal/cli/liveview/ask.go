@@ -34,7 +34,7 @@ func (u *user) Input(arg string) (raw []byte, from string, err error) {
 }
 
 // An asking is a question that waits for the user.
-type asking struct {
+type pendingQuestion struct {
 	view.Question
 	// check returns an error if an answer is invalid; nil accepts every answer.
 	check  func(view.Answer) error
@@ -47,9 +47,9 @@ func (u *user) FillForm(ctx context.Context, q client.Asking, from string, check
 	if err != nil {
 		return elicit.NoForm(err)
 	}
-	answer := u.a.ask(
+	answer := u.a.awaitAnswer(
 		ctx,
-		&asking{
+		&pendingQuestion{
 			Question: view.Question{
 				Server:  from,
 				Method:  q.Method,
@@ -88,9 +88,9 @@ func (u *user) VisitPage(ctx context.Context, q client.Asking, from string) clie
 	if err != nil {
 		return elicit.Refusal("mcpc", "page, because "+err.Error(), client.Answer{Result: question.Decline()})
 	}
-	answer := u.a.ask(
+	answer := u.a.awaitAnswer(
 		ctx,
-		&asking{
+		&pendingQuestion{
 			Question: view.Question{Server: from, Method: q.Method, Message: page.Message, URL: page.URL, Params: q.Params},
 		},
 	)
@@ -101,9 +101,9 @@ func (u *user) VisitPage(ctx context.Context, q client.Asking, from string) clie
 // WriteMessage asks the user to answer in place of a model. The content of the answer is a text or
 // the whole message.
 func (u *user) WriteMessage(ctx context.Context, q client.Asking, from string) client.Answer {
-	answer := u.a.ask(
+	answer := u.a.awaitAnswer(
 		ctx,
-		&asking{
+		&pendingQuestion{
 			Question: view.Question{
 				Server:  from,
 				Method:  q.Method,
@@ -112,7 +112,7 @@ func (u *user) WriteMessage(ctx context.Context, q client.Asking, from string) c
 			},
 			check: func(is view.Answer) (err error) {
 				if is.Action == "accept" {
-					_, err = sampled(q.Params, is.Content)
+					_, err = modelMessage(q.Params, is.Content)
 				}
 				return err
 			},
@@ -121,12 +121,12 @@ func (u *user) WriteMessage(ctx context.Context, q client.Asking, from string) c
 	if answer.Action != "accept" {
 		return client.Answer{Declined: true, Ending: wire.Outcome{Kind: wire.InputRequired, Text: "you declined " + q.Method}}
 	}
-	raw, _ := sampled(q.Params, answer.Content) // it was checked
+	raw, _ := modelMessage(q.Params, answer.Content) // it was checked
 	return client.Answer{Result: raw}
 }
 
-// sampled returns a model's message from the user's text or whole message.
-func sampled(params, wrote json.RawMessage) (json.RawMessage, error) {
+// modelMessage returns a model's message from the user's text or whole message.
+func modelMessage(params, wrote json.RawMessage) (json.RawMessage, error) {
 	text, ok := jsonraw.Text(wrote)
 	if !ok {
 		text = string(wrote)
@@ -134,13 +134,13 @@ func sampled(params, wrote json.RawMessage) (json.RawMessage, error) {
 	return question.Message(params, []byte(text))
 }
 
-// ask waits for the user's answer. The answer is "cancel" if the call or the view ends first.
-func (a *Actor) ask(ctx context.Context, q *asking) view.Answer {
+// awaitAnswer waits for the user's answer. The answer is "cancel" if the call or the view ends first.
+func (a *Actor) awaitAnswer(ctx context.Context, q *pendingQuestion) view.Answer {
 	q.Since = a.Factory.Now()
 	q.answer = make(chan view.Answer, 1)
 	a.mu.Lock()
-	a.asked++
-	q.ID = strconv.Itoa(a.asked)
+	a.questionCount++
+	q.ID = strconv.Itoa(a.questionCount)
 	a.questions = append(a.questions, q)
 	a.mu.Unlock()
 	a.Changed()
@@ -156,10 +156,10 @@ func (a *Actor) ask(ctx context.Context, q *asking) view.Answer {
 }
 
 // removeQuestion removes a question and returns it, or nil if it was already removed.
-func (a *Actor) removeQuestion(id string) *asking {
+func (a *Actor) removeQuestion(id string) *pendingQuestion {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	i := slices.IndexFunc(a.questions, func(q *asking) bool { return q.ID == id })
+	i := slices.IndexFunc(a.questions, func(q *pendingQuestion) bool { return q.ID == id })
 	if i < 0 {
 		return nil
 	}
@@ -195,8 +195,8 @@ func (a *Actor) Answer(ctx context.Context, id string, is view.Answer) error {
 		return a.answerHeld(ctx, id, is)
 	}
 	a.mu.Lock()
-	i := slices.IndexFunc(a.questions, func(q *asking) bool { return q.ID == id })
-	var q *asking
+	i := slices.IndexFunc(a.questions, func(q *pendingQuestion) bool { return q.ID == id })
+	var q *pendingQuestion
 	if i >= 0 {
 		q = a.questions[i]
 	}

@@ -26,8 +26,8 @@ import (
 
 // Copy returns an exchange as text.
 func (a *Actor) Copy(_ context.Context, key, form string) (string, error) {
-	g := a.apart()
-	c, row, err := a.row(g, key)
+	g := a.separateInvocation()
+	c, row, err := a.openRow(g, key)
 	if err != nil {
 		return "", err
 	}
@@ -50,7 +50,7 @@ func (a *Actor) Copy(_ context.Context, key, form string) (string, error) {
 		err = errors.New("no such form: " + form)
 	}
 	if err != nil {
-		return "", failed(g, share.Failed(err))
+		return "", userError(g, share.Failed(err))
 	}
 	return strings.TrimRight(string(b.text), "\n"), nil
 }
@@ -71,8 +71,8 @@ func (s *limitedText) Write(text []byte) (int, error) {
 
 // A form is a file format of exports. as is its name in package share.
 type form struct {
-	name, as, extension, media string
-	bundle                     bool
+	name, shareName, extension, media string
+	isBundle                          bool
 }
 
 // forms are the formats of exports. The extension of a bundle makes a double click open it in a browser.
@@ -149,7 +149,7 @@ func (a *Actor) export(
 	if i < 0 {
 		return out, errors.New("no such form: " + e.Form)
 	}
-	ctx, done := a.within(ctx)
+	ctx, done := a.contextOfView(ctx)
 	defer done()
 	keys, note, err := a.selectedRows(ctx, e)
 	if err != nil {
@@ -159,19 +159,19 @@ func (a *Actor) export(
 	if out.Rows == 0 {
 		return out, errors.New("no exchange to export")
 	}
-	g := a.apart()
-	c, added, err := a.copyRows(ctx, g, keys, forms[i].bundle)
+	g := a.separateInvocation()
+	c, added, err := a.copyRows(ctx, g, keys, forms[i].isBundle)
 	if err != nil {
-		return out, asError(g, err)
+		return out, userErrorOf(g, err)
 	}
 	defer c.Close()
-	if forms[i].bundle {
+	if forms[i].isBundle {
 		err = exportBundle(ctx, g, c, share.BundleOptions{Note: note, Added: added}, forms[i], &out, use)
 	} else {
 		err = exportAs(g, c, forms[i], &out, use)
 	}
 	if err != nil {
-		return view.Exported{}, asError(g, err)
+		return view.Exported{}, userErrorOf(g, err)
 	}
 	return out, nil
 }
@@ -194,10 +194,10 @@ func exportAs(
 		return err
 	}
 	rows := c.Rows()
-	if f.as != "jsonl" && f.as != "markdown" {
+	if f.shareName != "jsonl" && f.shareName != "markdown" {
 		rows = share.Crossing(rows)
 	}
-	return use(out, f, func(w io.Writer) error { return share.As(g, f.as, w, c, rows) })
+	return use(out, f, func(w io.Writer) error { return share.As(g, f.shareName, w, c, rows) })
 }
 
 // exportBundle exports as a bundle, which hides more than other forms.

@@ -29,9 +29,9 @@ type Page struct {
 }
 
 // A paged is a View for the page. It adds to tools how they are called.
-type paged struct{ *View }
+type pageReader struct{ *View }
 
-func (p paged) Tools(ctx context.Context, q view.Query) ([]view.Tool, error) {
+func (p pageReader) Tools(ctx context.Context, q view.Query) ([]view.Tool, error) {
 	tools, err := p.View.Tools(ctx, q)
 	if p.Actor.Powers().Call {
 		p.Actor.Describe(tools)
@@ -52,7 +52,7 @@ func Web(ctx context.Context, f *cmdutil.Factory, v *View, p Page) error {
 			},
 		)
 	}
-	s, err := web.New(web.Options{Reader: paged{v}, Actor: v.Actor, Listener: listener, Now: f.Now})
+	s, err := web.New(web.Options{Reader: pageReader{v}, Actor: v.Actor, Listener: listener, Now: f.Now})
 	if err == nil {
 		err = p.serve(ctx, f, s)
 	}
@@ -73,25 +73,25 @@ func (p Page) serve(ctx context.Context, f *cmdutil.Factory, s *web.Server) erro
 	var typed sync.WaitGroup
 	defer typed.Wait()
 	defer stop()
-	url := p.print(f, s)
+	url := p.printURL(f, s)
 	if more := "this address lets one page in, within a minute; "; f.Interactive() {
 		f.Note(more + "Enter prints a new address, Ctrl-C ends")
 		typed.Go(func() {
 			for _, err := f.Typist.Line(ctx); err == nil; _, err = f.Typist.Line(ctx) {
-				p.print(f, s)
+				p.printURL(f, s)
 			}
 		})
 	} else {
 		f.Note(more + "Ctrl-C ends")
 	}
 	if !p.NoOpen {
-		p.open(f, url)
+		p.openBrowser(f, url)
 	}
 	return s.Serve(ctx)
 }
 
-// print prints a new address of the page and returns it. The previous address becomes invalid.
-func (p Page) print(f *cmdutil.Factory, s *web.Server) (url string) {
+// printURL prints a new address of the page and returns it. The previous address becomes invalid.
+func (p Page) printURL(f *cmdutil.Factory, s *web.Server) (url string) {
 	url = s.URL()
 	if p.Filter != "" {
 		url += "&" + neturl.Values{"f": {p.Filter}}.Encode()
@@ -100,8 +100,8 @@ func (p Page) print(f *cmdutil.Factory, s *web.Server) (url string) {
 	return url
 }
 
-// open opens the page in a browser. If that fails, it asks the user to open it.
-func (p Page) open(f *cmdutil.Factory, url string) {
+// openBrowser opens the page in a browser. If that fails, it asks the user to open it.
+func (p Page) openBrowser(f *cmdutil.Factory, url string) {
 	report := func(err error) { f.Note("cannot start a browser (" + err.Error() + "): open the address yourself") }
 	if err := console.Browse(&f.Console, url, report); err != nil {
 		report(err)

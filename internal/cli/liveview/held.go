@@ -35,7 +35,7 @@ func (a *Actor) Held() []view.Held {
 			view.Held{
 				ID:     h.ID,
 				Client: safe(h.Client),
-				Server: safe(firstOf(h.Server, h.Target)),
+				Server: safe(orOther(h.Server, h.Target)),
 				Dir:    h.Dir,
 				Method: safe(h.Method),
 				Name:   safe(h.Name),
@@ -49,7 +49,7 @@ func (a *Actor) Held() []view.Held {
 	return all
 }
 
-func firstOf(text, other string) string {
+func orOther(text, other string) string {
 	if text == "" {
 		return other
 	}
@@ -87,7 +87,7 @@ func (a *Actor) heldQuestion(h control.Held) (q view.Question, ok bool) {
 	members, _ := jsonraw.Object(params)
 	q = view.Question{
 		ID:      h.ID,
-		Server:  a.Factory.Secrets.Text(firstOf(h.Server, h.Target)),
+		Server:  a.Factory.Secrets.Text(orOther(h.Server, h.Target)),
 		Method:  h.Method,
 		Message: members.Text("message"),
 		Params:  params,
@@ -125,7 +125,7 @@ func (a *Actor) answerHeld(ctx context.Context, id string, is view.Answer) error
 	case q.Method == "elicitation/create":
 		result = question.Accept(jsonraw.OrEmpty(is.Content))
 	case q.Method == "sampling/createMessage":
-		raw, err := sampled(q.Params, is.Content)
+		raw, err := modelMessage(q.Params, is.Content)
 		if err != nil {
 			return err
 		}
@@ -151,9 +151,9 @@ func (a *Actor) Intercept(ctx context.Context, on bool, filter string) error {
 	if g == nil && on {
 		store, err := state.Open(a.Factory.State)
 		if err != nil {
-			return failed(a.Factory, connect.StateFailed(err))
+			return userError(a.Factory, connect.StateFailed(err))
 		}
-		g = a.join(control.Dial(control.Options{Dirs: store.SocketDirs(state.LiveSockets), Now: a.Factory.Now}))
+		g = a.setGroup(control.Dial(control.Options{Dirs: store.SocketDirs(state.LiveSockets), Now: a.Factory.Now}))
 	}
 	if g == nil {
 		return nil
@@ -162,8 +162,8 @@ func (a *Actor) Intercept(ctx context.Context, on bool, filter string) error {
 	return g.Intercept(ctx, on, filter)
 }
 
-// join stores the first group and closes any later one. It returns the stored group.
-func (a *Actor) join(g *control.Group) *control.Group {
+// setGroup stores the first group and closes any later one. It returns the stored group.
+func (a *Actor) setGroup(g *control.Group) *control.Group {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.peers != nil || a.ctx.Err() != nil {

@@ -77,14 +77,14 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 		return nil, usage.LocalIO("reading the recordings", err)
 	}
 	v.Actor = NewActor(ActorOptions{
-		Factory:   f,
-		Reader:    v,
-		Marks:     v.store,
-		Powers:    o.Powers,
-		Exec:      o.Exec,
-		Elsewhere: o.Path != "",
-		Changed:   v.store.Raise,
-		Open:      func(key live.Key) (*rows.Capture, error) { return v.open(f, how, key) },
+		Factory:          f,
+		Reader:           v,
+		Marks:            v.store,
+		Powers:           o.Powers,
+		Exec:             o.Exec,
+		RecordsElsewhere: o.Path != "",
+		Changed:          v.store.Raise,
+		Open:             func(key live.Key) (*rows.Capture, error) { return v.open(f, how, key) },
 	})
 	v.Views = view.New(v.store, view.Options{
 		Now:          f.Now,

@@ -16,7 +16,7 @@ import (
 // Describe sets for each tool the shell command that calls it, and the reason why a view cannot
 // call it.
 func (a *Actor) Describe(tools []view.Tool) {
-	g := a.apart()
+	g := a.separateInvocation()
 	type server struct{ before, after, refused string }
 	servers := map[string]server{}
 	for i := range tools {
@@ -25,10 +25,10 @@ func (a *Actor) Describe(tools []view.Tool) {
 		if !known {
 			s = server{before: "mcpc call ", after: " -- " + t.Target}
 			if address := addressOf(t.Target); address == connect.DemoEndpoint || recorded.IsAddress(address) ||
-				named(g, address) {
+				isKnownName(g, address) {
 				s = server{before: "mcpc -s " + shellwords.Quote(address) + " call "}
 			}
-			if _, err := a.reach(g, t.Target); err != nil {
+			if _, err := a.callableServer(g, t.Target); err != nil {
 				s.refused = err.Error()
 			}
 			servers[t.Target] = s
@@ -38,17 +38,17 @@ func (a *Actor) Describe(tools []view.Tool) {
 	}
 }
 
-// reach returns the server of a recorded target in the form of -s, or "" for the server that the
+// callableServer returns the server of a recorded target in the form of -s, or "" for the server that the
 // view started. It returns an error if the view may not call the server.
-func (a *Actor) reach(g *cmdutil.Factory, recordedTarget string) (string, error) {
-	if own := a.own.Load(); own != nil && recordedTarget == own.Where {
+func (a *Actor) callableServer(g *cmdutil.Factory, recordedTarget string) (string, error) {
+	if own := a.ownServer.Load(); own != nil && recordedTarget == own.Where {
 		return "", nil
 	}
 	address := addressOf(recordedTarget)
 	if !a.ActorOptions.Powers.Call {
 		return "", notAllowed("call")
 	}
-	if a.reachable(g, address) {
+	if a.isReachable(g, address) {
 		return address, nil
 	}
 	if recorded.IsAddress(address) {
@@ -65,14 +65,14 @@ func addressOf(recordedTarget string) string {
 	return recordedTarget
 }
 
-// named reports whether -s accepts a name as a session or a configured server.
-func named(g *cmdutil.Factory, name string) bool {
+// isKnownName reports whether -s accepts a name as a session or a configured server.
+func isKnownName(g *cmdutil.Factory, name string) bool {
 	return slices.Contains(g.SessionNames(""), name) || slices.Contains(g.Env.ConfiguredNames(), name)
 }
 
-// reachable reports whether requests may be sent to a server. It must have a complete address, or
+// isReachable reports whether requests may be sent to a server. It must have a complete address, or
 // be known to mcpc; one that needs a command also needs Exec.
-func (a *Actor) reachable(g *cmdutil.Factory, name string) bool {
+func (a *Actor) isReachable(g *cmdutil.Factory, name string) bool {
 	if name == connect.DemoEndpoint || recorded.IsAddress(name) && recorded.RejectHidden("", name).OK() {
 		return true
 	}

@@ -48,7 +48,7 @@ func TestServersThatViewsMayCall(t *testing.T) {
 	} {
 		for mayExec, want := range map[bool]bool{false: c.want, true: c.ifMay} {
 			a := NewActor(ActorOptions{Factory: f, Exec: mayExec})
-			if got := a.reachable(f, c.name); got != want {
+			if got := a.isReachable(f, c.name); got != want {
 				t.Errorf("%s, exec %t: reachable %t", c.name, mayExec, got)
 			}
 		}

@@ -22,28 +22,28 @@ import (
 )
 
 // A consent is a set of things that the user agreed to.
-type consent int
+type consents int
 
 const (
-	toServer    consent = 1 << iota // send requests to the server
-	unfitting                       // send arguments that the tool's schema does not allow
-	destructive                     // call a tool that may change something
+	toServer           consents = 1 << iota // send requests to the server
+	toInvalidArguments                      // send arguments that the tool's schema does not allow
+	toDestructiveCall                       // call a tool that may change something
 )
 
-// agreed returns the consents for a server or a request. If confirmed is set, it first adds the
+// consentsFor returns the consents for a server or a request. If confirmed is set, it first adds the
 // consents requested last.
-func (a *Actor) agreed(about string, confirmed bool) consent {
+func (a *Actor) consentsFor(about string, confirmed bool) consents {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if confirmed {
-		a.given[about] |= a.toConfirm[about]
+		a.consented[about] |= a.toConfirm[about]
 	}
 	delete(a.toConfirm, about)
-	return a.given[about]
+	return a.consented[about]
 }
 
-// confirm requests a consent from the user.
-func (a *Actor) confirm(about string, c consent, text string) view.Sent {
+// requestConsent requests a consent from the user.
+func (a *Actor) requestConsent(about string, c consents, text string) view.Sent {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.toConfirm[about] = c
@@ -51,13 +51,13 @@ func (a *Actor) confirm(about string, c consent, text string) view.Sent {
 }
 
 // A request is a request to send.
-type request struct {
-	server string // in the form of -s; "" is the server that the view started
-	method string
-	about  string // the key of its consents
-	resent string // the number of the request that it repeats
-	// do sends the request. It returns the missing consent if the request was not sent, else 0.
-	do func(ctx context.Context, c *connect.Conn, given consent) (wire.Outcome, consent)
+type outgoing struct {
+	server     string // in the form of -s; "" is the server that the view started
+	method     string
+	consentKey string // the key of its consents
+	repeats    string // the number of the request that it repeats
+	// send sends the request. It returns the missing consent if the request was not sent, else 0.
+	send func(ctx context.Context, c *connect.Conn, given consents) (wire.Outcome, consents)
 }
 
 // Resend sends a recorded request again, or message in its place if message is not nil.
@@ -65,51 +65,51 @@ func (a *Actor) Resend(ctx context.Context, key string, message json.RawMessage,
 	if !a.ActorOptions.Powers.Resend {
 		return view.Sent{}, notAllowed("resend")
 	}
-	g := a.apart()
-	c, row, err := a.row(g, key)
+	g := a.separateInvocation()
+	c, row, err := a.openRow(g, key)
 	if err != nil {
 		return view.Sent{}, err
 	}
 	defer c.Close()
 	found, out := recorded.RequestIn(g, c, row, key)
 	if !out.OK() {
-		return view.Sent{}, failed(g, out)
+		return view.Sent{}, userError(g, out)
 	}
 	call := client.Call{Method: row.Method, Params: found.Params(), Progress: true}
 	if message != nil {
-		call.Method, call.Params, err = edited(message)
+		call.Method, call.Params, err = parseEdited(message)
 		if err != nil {
 			return view.Sent{}, err
 		}
 	}
 	if out := recorded.RejectHidden("edit it, and enter the secret again", string(call.Params)); !out.OK() {
-		return view.Sent{}, failed(g, out)
+		return view.Sent{}, userError(g, out)
 	}
-	r := request{method: call.Method, resent: recorded.NameOf(row), about: string(call.Params)}
+	r := outgoing{method: call.Method, repeats: recorded.NameOf(row), consentKey: string(call.Params)}
 	r.server, err = a.serverOf(g, found)
 	if err != nil {
 		return view.Sent{}, err
 	}
-	r.do = func(ctx context.Context, c *connect.Conn, given consent) (wire.Outcome, consent) {
-		out := recorded.Send(ctx, c, call, given&destructive != 0)
-		return out, lacking(out, call.Method == "tools/call")
+	r.send = func(ctx context.Context, c *connect.Conn, given consents) (wire.Outcome, consents) {
+		out := recorded.Send(ctx, c, call, given&toDestructiveCall != 0)
+		return out, missingConsent(out, call.Method == "tools/call")
 	}
 	return a.send(ctx, g, r, confirmed)
 }
 
-// lacking returns the consent without which a call was not sent, or 0.
-func lacking(out wire.Outcome, tool bool) consent {
+// missingConsent returns the consent without which a call was not sent, or 0.
+func missingConsent(out wire.Outcome, tool bool) consents {
 	if tool && out.Kind == wire.Refused && out.Phase == "arguments" {
-		return destructive
+		return toDestructiveCall
 	}
 	if tool && out.Kind == wire.InvalidArguments {
-		return unfitting
+		return toInvalidArguments
 	}
 	return 0
 }
 
-// edited parses a message that the user edited.
-func edited(message json.RawMessage) (method string, params json.RawMessage, err error) {
+// parseEdited parses a message that the user edited.
+func parseEdited(message json.RawMessage) (method string, params json.RawMessage, err error) {
 	if bad := jsonraw.Valid(message); bad != nil {
 		return "", nil, errors.New("not JSON: " + bad.Error())
 	}
@@ -122,24 +122,24 @@ func edited(message json.RawMessage) (method string, params json.RawMessage, err
 
 // Call calls a tool.
 func (a *Actor) Call(ctx context.Context, call view.Call) (view.Sent, error) {
-	g := a.apart()
-	r := request{method: "tools/call", about: call.Tool + "\n" + string(call.Arguments)}
+	g := a.separateInvocation()
+	r := outgoing{method: "tools/call", consentKey: call.Tool + "\n" + string(call.Arguments)}
 	var err error
-	r.server, err = a.reach(g, call.Target)
+	r.server, err = a.callableServer(g, call.Target)
 	if err != nil {
 		return view.Sent{}, err
 	}
 	given, err := arguments.Parse(&g.Env, []string{string(jsonraw.OrEmpty(call.Arguments))}, "", false)
 	if err != nil {
-		return view.Sent{}, asError(g, err)
+		return view.Sent{}, userErrorOf(g, err)
 	}
-	r.do = func(ctx context.Context, c *connect.Conn, agreed consent) (wire.Outcome, consent) {
+	r.send = func(ctx context.Context, c *connect.Conn, agreed consents) (wire.Outcome, consents) {
 		out, _ := toolcall.CallTool(
 			ctx,
 			c,
-			&toolcall.Request{Name: call.Tool, Given: given, NoValidate: agreed&unfitting != 0, Yes: agreed&destructive != 0},
+			&toolcall.Request{Name: call.Tool, Given: given, NoValidate: agreed&toInvalidArguments != 0, Yes: agreed&toDestructiveCall != 0},
 		)
-		return out, lacking(out, true)
+		return out, missingConsent(out, true)
 	}
 	return a.send(ctx, g, r, call.Confirmed)
 }
@@ -147,12 +147,12 @@ func (a *Actor) Call(ctx context.Context, call view.Call) (view.Sent, error) {
 // serverOf returns the server of a recorded request in the form of -s. It refuses the servers of a
 // bundle and recorded commands.
 func (a *Actor) serverOf(g *cmdutil.Factory, found recorded.Request) (string, error) {
-	if own := a.own.Load(); own != nil && found.Row.Target == own.Where {
+	if own := a.ownServer.Load(); own != nil && found.Row.Target == own.Where {
 		return "", nil
 	}
 	again := "resend " + shellwords.Quote(recorded.NameOf(found.Row))
 	address := found.Address()
-	if found.Capture.Bundled() || address == "" || !a.reachable(g, address) {
+	if found.Capture.Bundled() || address == "" || !a.isReachable(g, address) {
 		return "", errors.New(
 			"a view starts no recorded command, and sends nothing from a bundle: mcpc " + again + " --to TARGET",
 		)
@@ -161,28 +161,28 @@ func (a *Actor) serverOf(g *cmdutil.Factory, found recorded.Request) (string, er
 }
 
 // send sends a request after the user has given all the consents that it needs.
-func (a *Actor) send(ctx context.Context, g *cmdutil.Factory, r request, confirmed bool) (view.Sent, error) {
-	ctx, done := a.within(ctx)
+func (a *Actor) send(ctx context.Context, g *cmdutil.Factory, r outgoing, confirmed bool) (view.Sent, error) {
+	ctx, done := a.contextOfView(ctx)
 	defer done()
-	if r.server != "" && r.server != connect.DemoEndpoint && a.agreed(r.server, confirmed)&toServer == 0 {
-		return a.confirm(r.server, toServer, "Send requests to "+r.server+"?"), nil
+	if r.server != "" && r.server != connect.DemoEndpoint && a.consentsFor(r.server, confirmed)&toServer == 0 {
+		return a.requestConsent(r.server, toServer, "Send requests to "+r.server+"?"), nil
 	}
-	about := r.server + "\n" + r.about
-	given := a.agreed(about, confirmed)
+	about := r.server + "\n" + r.consentKey
+	given := a.consentsFor(about, confirmed)
 	if r.server == "" {
-		out, lacks := r.do(ctx, a.own.Load(), given)
-		return a.outcomeOf(a.Factory, r, about, out, lacks)
+		out, lacks := r.send(ctx, a.ownServer.Load(), given)
+		return a.sentResult(a.Factory, r, about, out, lacks)
 	}
 	g.Server = r.server
 	g.ServerGiven = true
-	g.Record.Resent = r.resent
+	g.Record.Resent = r.repeats
 	c, out := connect.Dial(ctx, &g.Env, connect.Options{})
-	var lacks consent
+	var lacks consents
 	if out.OK() {
-		out, lacks = r.do(ctx, c, given)
+		out, lacks = r.send(ctx, c, given)
 	}
 	out = connect.Explain(&g.Env, out)
-	s, err := a.outcomeOf(g, r, about, out, lacks)
+	s, err := a.sentResult(g, r, about, out, lacks)
 	c.Close(ctx)
 	if lacks != 0 {
 		out = wire.Outcome{} // no failure: the user may still confirm
@@ -191,19 +191,19 @@ func (a *Actor) send(ctx context.Context, g *cmdutil.Factory, r request, confirm
 	return s, err
 }
 
-// outcomeOf returns the outcome of a request, or the question for a missing consent.
-func (a *Actor) outcomeOf(
-	g *cmdutil.Factory, r request, about string, out wire.Outcome, lacks consent,
+// sentResult returns the outcome of a request, or the question for a missing consent.
+func (a *Actor) sentResult(
+	g *cmdutil.Factory, r outgoing, about string, out wire.Outcome, lacks consents,
 ) (view.Sent, error) {
 	if lacks != 0 {
 		question, _ := strings.CutSuffix(g.WithoutSecrets(out).Text, ", and the call was not confirmed")
 		for _, f := range out.Findings {
 			question += "; " + strings.TrimSpace(f.Pointer+" "+f.Text)
 		}
-		return a.confirm(about, lacks, term.Line(question)+". Send it?"), nil
+		return a.requestConsent(about, lacks, term.Line(question)+". Send it?"), nil
 	}
 	a.mu.Lock()
-	delete(a.given, about)
+	delete(a.consented, about)
 	a.mu.Unlock()
 	a.reading.Lock()
 	row := g.Record.LastRow(g.RecordTo, r.method)
@@ -212,15 +212,15 @@ func (a *Actor) outcomeOf(
 		if out.OK() {
 			return view.Sent{Channel: exchange.ChannelOK}, nil // nothing is recorded
 		}
-		return view.Sent{}, failed(g, out)
+		return view.Sent{}, userError(g, out)
 	}
 	s := view.Sent{Channel: string(out.Kind)}
 	if out.OK() {
 		s.Channel = exchange.ChannelOK
 	} else {
-		s.Text = failed(g, out).Error()
+		s.Text = userError(g, out).Error()
 	}
-	if key := live.KeyOf(row); !a.Elsewhere && key.Run > 0 {
+	if key := live.KeyOf(row); !a.RecordsElsewhere && key.Run > 0 {
 		s.Key = key.String()
 	} else if s.Text == "" {
 		s.Text = "recorded as " + recorded.NameOf(row)
