@@ -156,8 +156,8 @@ var secretWords = sync.OnceValue(func() *regexp.Regexp {
 		`card[-_ ]?(number|no)|\bcv[vc]\b|\bpin\b`)
 })
 
-// Secret reports whether the field's name or title looks like a secret's.
-func (f Field) Secret() bool {
+// IsSecret reports whether the field's name or title looks like a secret's.
+func (f Field) IsSecret() bool {
 	return secretWords().MatchString(f.Name) || secretWords().MatchString(f.Title)
 }
 

@@ -100,7 +100,7 @@ func TestRead(t *testing.T) {
 		{"z", "word", `"word"`},
 	} {
 		field, _ := f.Field(c.field)
-		value, err := field.Read(c.text, true)
+		value, err := field.ParseTyped(c.text, true)
 		got := string(value)
 		if err != nil {
 			got = "!"
@@ -110,7 +110,7 @@ func TestRead(t *testing.T) {
 		}
 	}
 	choice, _ := f.Field("c")
-	if _, err := choice.Read("2", false); err == nil {
+	if _, err := choice.ParseTyped("2", false); err == nil {
 		t.Error("a place in the list was taken where none was meant")
 	}
 }
@@ -153,7 +153,7 @@ func TestSecretFields(t *testing.T) {
 		"password": true, "apiKey": true, "API key": true, "access_token": true, "card number": true, "PIN": true,
 		"name": false, "spinning": false, "passenger": false, "keyboard": false,
 	} {
-		if got := (Field{Name: name}).Secret(); got != want {
+		if got := (Field{Name: name}).IsSecret(); got != want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -13,23 +13,23 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// Read parses a typed text as the field's value. An option is typed as its value or its title or,
+// ParseTyped parses a typed text as the field's value. An option is typed as its value or its title or,
 // if numbered is true, as its position in the list, from 1. Several options are separated by
 // commas. The error says what a valid value looks like.
-func (f Field) Read(text string, numbered bool) (json.RawMessage, error) {
+func (f Field) ParseTyped(text string, numbered bool) (json.RawMessage, error) {
 	word := strings.TrimSpace(text)
 	switch f.Kind {
 	case Text:
 		return jsonraw.Quote(text), checkFormat(f.Format, text)
 	case Number, Integer:
-		return readNumber(word, f.Kind)
+		return parseNumber(word, f.Kind)
 	case Boolean:
-		return readBoolean(word)
+		return parseBoolean(word)
 	case Choice:
-		value, err := f.pick(word, numbered)
+		value, err := f.findOption(word, numbered)
 		return jsonraw.Quote(value), err
 	case Choices:
-		return f.pickAll(word, numbered)
+		return f.parseOptionList(word, numbered)
 	}
 	if jsonraw.Valid([]byte(word)) == nil {
 		return json.RawMessage(word), nil
@@ -37,8 +37,8 @@ func (f Field) Read(text string, numbered bool) (json.RawMessage, error) {
 	return jsonraw.Quote(text), nil
 }
 
-// readNumber returns a JSON number as typed.
-func readNumber(word string, kind Kind) (json.RawMessage, error) {
+// parseNumber returns a JSON number as typed.
+func parseNumber(word string, kind Kind) (json.RawMessage, error) {
 	isNumber := jsonraw.Valid([]byte(word)) == nil && strings.Trim(word[:1], "-0123456789") == ""
 	if kind == Integer && (!isNumber || strings.ContainsAny(word, ".eE")) {
 		return nil, errors.New("must be a whole number, such as 42")
@@ -49,7 +49,7 @@ func readNumber(word string, kind Kind) (json.RawMessage, error) {
 	return json.RawMessage(word), nil
 }
 
-func readBoolean(word string) (json.RawMessage, error) {
+func parseBoolean(word string) (json.RawMessage, error) {
 	switch strings.ToLower(word) {
 	case "y", "yes", "true", "on":
 		return json.RawMessage("true"), nil
@@ -59,8 +59,8 @@ func readBoolean(word string) (json.RawMessage, error) {
 	return nil, errors.New("must be yes or no")
 }
 
-// pick returns the value of the option that word names.
-func (f Field) pick(word string, numbered bool) (string, error) {
+// findOption returns the value of the option that word names.
+func (f Field) findOption(word string, numbered bool) (string, error) {
 	for _, o := range f.Options {
 		if o.Value == word {
 			return o.Value, nil
@@ -81,8 +81,8 @@ func (f Field) pick(word string, numbered bool) (string, error) {
 	return "", fmt.Errorf("must be one of %s", strings.Join(values, ", "))
 }
 
-// pickAll parses a list of options; a JSON array is returned unchanged.
-func (f Field) pickAll(word string, numbered bool) (json.RawMessage, error) {
+// parseOptionList parses a list of options; a JSON array is returned unchanged.
+func (f Field) parseOptionList(word string, numbered bool) (json.RawMessage, error) {
 	if strings.HasPrefix(word, "[") && jsonraw.Valid([]byte(word)) == nil {
 		return json.RawMessage(word), nil
 	}
@@ -92,7 +92,7 @@ func (f Field) pickAll(word string, numbered bool) (json.RawMessage, error) {
 		if part == "" {
 			continue
 		}
-		value, err := f.pick(part, numbered)
+		value, err := f.findOption(part, numbered)
 		if err != nil {
 			return nil, err
 		}

@@ -30,11 +30,11 @@ func (b *block) decode() ([]byte, error) {
 // decodeBase64.
 func decodeLong(quoted []byte) ([]byte, error) {
 	out := spool.Beside(quoted, int64(len(quoted))/4*3)
-	d := base64Decoder{to: out}
+	d := base64Decoder{out: out}
 	for piece := range jsonraw.Unescaped(quoted) {
 		d.add(piece)
 	}
-	d.decode(len(d.text))
+	d.decode(len(d.undecoded))
 	data, err := out.Bytes()
 	err = errors.Join(d.err, err)
 	if err != nil {
@@ -46,12 +46,12 @@ func decodeLong(quoted []byte) ([]byte, error) {
 
 // A base64Decoder decodes base64 text in pieces.
 type base64Decoder struct {
-	to *spool.Buffer
-	// text is not decoded yet; data is a buffer.
-	text, data []byte
-	// padded is true after the first "=".
-	padded bool
-	err    error
+	out *spool.Buffer
+	// undecoded is not decoded yet; data is a buffer.
+	undecoded, buffer []byte
+	// hasPadding is true after the first "=".
+	hasPadding bool
+	err        error
 }
 
 // base64Alphabet maps each byte to the standard alphabet, also from the URL alphabet. A line end
@@ -73,12 +73,12 @@ var errPadding = errors.New("text after the padding")
 // add decodes a piece of the text, except up to three characters at its end. It sets d.err if text
 // follows the padding.
 func (d *base64Decoder) add(piece []byte) {
-	if at := bytes.IndexByte(piece, '='); at >= 0 && !d.padded {
+	if at := bytes.IndexByte(piece, '='); at >= 0 && !d.hasPadding {
 		d.add(piece[:at])
-		d.padded = true
+		d.hasPadding = true
 		piece = piece[at:]
 	}
-	if d.padded {
+	if d.hasPadding {
 		if len(bytes.Trim(piece, "=")) > 0 {
 			d.err = errPadding
 		}
@@ -87,19 +87,19 @@ func (d *base64Decoder) add(piece []byte) {
 	for _, c := range piece {
 		c = base64Alphabet[c]
 		if c != 0 {
-			d.text = append(d.text, c)
+			d.undecoded = append(d.undecoded, c)
 		}
 	}
-	d.decode(len(d.text) / 4 * 4)
+	d.decode(len(d.undecoded) / 4 * 4)
 }
 
 // decode decodes the first n bytes of the text and removes them from it.
 func (d *base64Decoder) decode(n int) {
 	if d.err == nil {
-		d.data, d.err = base64.RawStdEncoding.AppendDecode(d.data[:0], d.text[:n])
+		d.buffer, d.err = base64.RawStdEncoding.AppendDecode(d.buffer[:0], d.undecoded[:n])
 		if d.err == nil {
-			_, d.err = d.to.Write(d.data)
+			_, d.err = d.out.Write(d.buffer)
 		}
 	}
-	d.text = d.text[:copy(d.text, d.text[n:])]
+	d.undecoded = d.undecoded[:copy(d.undecoded, d.undecoded[n:])]
 }

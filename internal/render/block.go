@@ -78,7 +78,7 @@ func parseBlock(raw json.RawMessage, path string) block {
 	members, _ := jsonraw.Object(raw)
 	b := block{raw: raw, kind: unknownBlock, members: members, path: path, name: members.Text("type")}
 	if _, typed := members.Get("type"); !typed {
-		b.name = typeOf(members)
+		b.name = impliedBlockType(members)
 	}
 	switch b.name {
 	case "text":
@@ -96,8 +96,8 @@ func parseBlock(raw json.RawMessage, path string) block {
 	return b
 }
 
-// typeOf returns the type of a content block without a type member, or "".
-func typeOf(members jsonraw.Members) string {
+// impliedBlockType returns the type of a content block without a type member, or "".
+func impliedBlockType(members jsonraw.Members) string {
 	mime := members.Text("mimeType")
 	if members.Value("data") != nil && strings.HasPrefix(mime, "image/") {
 		return "image"
@@ -197,23 +197,23 @@ func parseContents(items []json.RawMessage) []block {
 	return blocks
 }
 
-// block writes one block and its annotations.
-func (p *resultWriter) block(b block) {
+// writeBlock writes one block and its annotations.
+func (p *resultWriter) writeBlock(b block) {
 	switch b.kind {
 	case textBlock:
 		if b.name == "resource" && p.st.Pretty() {
-			p.line(p.tag("resource "+p.st.Line(b.uri), p.cutLine(b.mime), term.Size(len(b.wholeText()))))
+			p.writeLine(p.coloredBrackets("resource "+p.st.Line(b.uri), p.cutLine(b.mime), term.Size(len(b.wholeText()))))
 		}
 		p.writeTextBlock(b)
 	case mediaBlock:
-		p.media(b)
+		p.writeMedia(b)
 	case linkBlock:
-		p.link(b)
+		p.writeLink(b)
 	default:
-		p.note("[" + p.unknownText(b) + "]")
-		p.json(b.raw)
+		p.writeNote("[" + p.unknownText(b) + "]")
+		p.writeJSON(b.raw)
 	}
-	p.annotations(b.members)
+	p.writeAnnotations(b.members)
 }
 
 func (p *resultWriter) unknownText(b block) string {
@@ -226,8 +226,8 @@ func (p *resultWriter) unknownText(b block) string {
 	return "a block of unknown type " + p.cutLine(b.name)
 }
 
-// media writes one line for a block of bytes and, for a reader, how to save it.
-func (p *resultWriter) media(b block) {
+// writeMedia writes one line for a block of bytes and, for a reader, how to save it.
+func (p *resultWriter) writeMedia(b block) {
 	what := describeMedia(b)
 	resource := ""
 	if b.uri != "" {
@@ -237,8 +237,8 @@ func (p *resultWriter) media(b block) {
 	if save := p.saveCommand(b); save != "" && p.st.Pretty() {
 		advice = p.st.Paint(term.Dim, "save it: "+save)
 	}
-	p.writeTagged(p.tag(resource, p.cutLine(what)), advice, term.Gap)
-	p.picture(b)
+	p.writeTagged(p.coloredBrackets(resource, p.cutLine(what)), advice, term.Gap)
+	p.drawPicture(b)
 }
 
 // saveCommand returns the flags that save the bytes of b, or its text if it is not base64. It
@@ -251,14 +251,14 @@ func (p *resultWriter) saveCommand(b block) string {
 	if err != nil {
 		return "--jq '" + b.path + "' > FILE"
 	}
-	if p.save != "" {
-		return p.save
+	if p.saveFlag != "" {
+		return p.saveFlag
 	}
 	return "--jq '" + b.path + "' | base64 -d > FILE"
 }
 
-// link writes a resource_link: its tag and its description.
-func (p *resultWriter) link(b block) {
+// writeLink writes a resource_link: its tag and its description.
+func (p *resultWriter) writeLink(b block) {
 	title := b.members.Text("title")
 	if title == "" {
 		title = b.members.Text("name")
@@ -269,7 +269,7 @@ func (p *resultWriter) link(b block) {
 			length = term.Size(n)
 		}
 	}
-	line := p.tag("resource_link "+p.st.Line(b.uri), p.cutLine(title), p.cutLine(b.mime), length)
+	line := p.coloredBrackets("resource_link "+p.st.Line(b.uri), p.cutLine(title), p.cutLine(b.mime), length)
 	p.writeTagged(line, p.st.Line(b.members.Text("description")), " ")
 }
 
@@ -278,19 +278,19 @@ func (p *resultWriter) link(b block) {
 func (p *resultWriter) writeTagged(tag, text, separator string) {
 	switch {
 	case text == "":
-		p.line(tag)
+		p.writeLine(tag)
 	case p.st.Terminal && term.Width(tag+separator+text) > p.st.Columns():
-		p.line(tag)
-		p.line("  " + p.st.WrapIndented(text, 2, 2))
+		p.writeLine(tag)
+		p.writeLine("  " + p.st.WrapIndented(text, 2, 2))
 	default:
-		p.line(tag + separator + text)
+		p.writeLine(tag + separator + text)
 	}
 }
 
-// annotations writes a block's annotations, such as audience and priority (server, "Annotations").
-func (p *resultWriter) annotations(members jsonraw.Members) {
+// writeAnnotations writes a block's annotations, such as audience and priority (server, "Annotations").
+func (p *resultWriter) writeAnnotations(members jsonraw.Members) {
 	if texts := p.annotationTexts(members); len(texts) > 0 {
-		p.note("(" + strings.Join(texts, "; ") + ")")
+		p.writeNote("(" + strings.Join(texts, "; ") + ")")
 	}
 }
 
@@ -313,11 +313,13 @@ func (p *resultWriter) annotationTexts(members jsonraw.Members) []string {
 	return all
 }
 
-// tag returns parts in brackets, in the colour of mcpc's own words.
-func (p *resultWriter) tag(parts ...string) string { return p.st.Paint(term.Cyan, p.bracket(parts...)) }
+// coloredBrackets returns parts in brackets, in the colour of mcpc's own words.
+func (p *resultWriter) coloredBrackets(parts ...string) string {
+	return p.st.Paint(term.Cyan, p.joinInBrackets(parts...))
+}
 
-// bracket returns [a, b, c] without the empty parts.
-func (p *resultWriter) bracket(parts ...string) string {
+// joinInBrackets returns [a, b, c] without the empty parts.
+func (p *resultWriter) joinInBrackets(parts ...string) string {
 	parts = slices.DeleteFunc(slices.Clone(parts), func(part string) bool { return part == "" })
 	return "[" + strings.Join(parts, ", ") + "]"
 }

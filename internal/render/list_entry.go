@@ -39,7 +39,7 @@ func Tools(w io.Writer, st term.Style, tools []mcp.Tool, suspicious func(mcp.Too
 	return writeEntries(w, st, len(tools), func(i int) entry {
 		e := toolEntry(st, tools[i], long)
 		warnings := suspicious(tools[i])
-		e.alert = e.alert || len(warnings) > 0 || lookalikeHint(st, names[i], like[i]) != nil
+		e.hasWarning = e.hasWarning || len(warnings) > 0 || lookalikeHint(st, names[i], like[i]) != nil
 		e.hints = append(e.hints, listHints(st, names[i], like[i], warnings, index[i])...)
 		return e
 	}, long)
@@ -101,12 +101,12 @@ type entry struct {
 	name, title string
 	params      []parameter
 	hints       []string
-	// alert is true if the hints have a warning.
-	alert bool
+	// hasWarning is true if the hints have a warning.
+	hasWarning bool
 	// summary is the first line of the description, rest the number of characters after it.
-	summary string
-	rest    int
-	full    string
+	summary      string
+	omittedChars int
+	full         string
 }
 
 func toolEntry(s term.Style, t mcp.Tool, long bool) entry {
@@ -121,7 +121,7 @@ func toolEntry(s term.Style, t mcp.Tool, long bool) entry {
 	if t.AppOnly {
 		e.hints = append(e.hints, "app only")
 	}
-	e.alert = t.Hints.Destructive != nil && *t.Hints.Destructive
+	e.hasWarning = t.Hints.Destructive != nil && *t.Hints.Destructive
 	e.warnOfHidden(s, t.Raw)
 	e.params = schemaParameters(s, t.InputSchema, choices)
 	return withDescription(s, e, t.Description, t.Title)
@@ -135,7 +135,7 @@ func withDescription(s term.Style, e entry, description, title string) entry {
 	}
 	first, rest, _ := strings.Cut(e.full, "\n")
 	e.summary = s.Line(strings.TrimSpace(first))
-	e.rest = utf8.RuneCountInString(strings.TrimSpace(rest))
+	e.omittedChars = utf8.RuneCountInString(strings.TrimSpace(rest))
 	return e
 }
 
@@ -154,7 +154,7 @@ func lookalikeHint(s term.Style, name, like string) []string {
 func (e *entry) warnOfHidden(s term.Style, definition json.RawMessage) {
 	if n := hiddenInJSON(definition); n > 0 {
 		e.hints = append(e.hints, fmt.Sprintf("%s%d hidden", warningMark(s), n))
-		e.alert = true
+		e.hasWarning = true
 	}
 }
 
@@ -198,18 +198,18 @@ func hasPlainEscapes(raw []byte) bool {
 // descriptionText returns the hints and the description, cut to width columns.
 func descriptionText(s term.Style, e entry, width int) string {
 	if len(e.hints) == 0 {
-		return s.CutMore(e.summary, width, e.rest)
+		return s.CutMore(e.summary, width, e.omittedChars)
 	}
 	hints := "[" + strings.Join(e.hints, ", ") + "]"
 	color := term.Dim
-	if e.alert {
+	if e.hasWarning {
 		color = term.Yellow
 	}
 	room := width - term.Width(hints) - 1
 	if e.summary == "" || room < 12 {
 		return s.Paint(color, s.Cut(hints, width))
 	}
-	return s.Paint(color, hints) + " " + s.CutMore(e.summary, room, e.rest)
+	return s.Paint(color, hints) + " " + s.CutMore(e.summary, room, e.omittedChars)
 }
 
 // writeNarrowEntry writes an entry as one line, and a second one with the hints and the

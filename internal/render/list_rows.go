@@ -21,19 +21,19 @@ type Rows struct {
 	lines *spool.Buffer
 	// tools has the names of all tools. special and numbers have the result of Names.Special;
 	// they are valid if complete is true.
-	tools    *mcp.Names
-	special  []string
-	numbers  []int
-	complete bool
-	warned   map[int][]string
-	line     []byte
-	err      error
+	tools          *mcp.Names
+	specialNames   []string
+	specialNumbers []int
+	isComplete     bool
+	warnings       map[int][]string
+	line           []byte
+	err            error
 }
 
 // NewRows returns Rows that keep many lines in a file in dir. With long, descriptions are written
 // whole.
 func NewRows(st term.Style, long bool, dir spool.Dir) *Rows {
-	return &Rows{st: st, long: long, dir: dir, lines: dir.NewLong(), tools: mcp.NewNames(dir), warned: map[int][]string{}}
+	return &Rows{st: st, long: long, dir: dir, lines: dir.NewLong(), tools: mcp.NewNames(dir), warnings: map[int][]string{}}
 }
 
 // Tools adds tools.
@@ -61,20 +61,20 @@ func (r *Rows) Resources(resources []mcp.Resource) {
 // Warn adds warnings about the tool with number i, from 0.
 func (r *Rows) Warn(i int, words []string) {
 	if len(words) > 0 {
-		r.warned[i] = words
+		r.warnings[i] = words
 	}
 }
 
-// Taken returns the number of tools added so far.
-func (r *Rows) Taken() int { return r.tools.Count() }
+// ToolCount returns the number of tools added so far.
+func (r *Rows) ToolCount() int { return r.tools.Count() }
 
 // Special returns the names that Names.Special returns. No tool can be added after it.
 func (r *Rows) Special() []string {
-	if !r.complete && r.err == nil {
-		r.complete = true
-		r.special, r.numbers, r.err = r.tools.Special()
+	if !r.isComplete && r.err == nil {
+		r.isComplete = true
+		r.specialNames, r.specialNumbers, r.err = r.tools.Special()
 	}
-	return r.special
+	return r.specialNames
 }
 
 // Empty removes all entries.
@@ -105,8 +105,8 @@ func (r *Rows) add(e entry) {
 		r.line = append(r.line, r.st.Line(e.full)...)
 	} else {
 		r.line = append(r.line, e.summary...)
-		if e.rest > 0 {
-			r.line = append(r.line, r.st.MoreChars(e.rest)...)
+		if e.omittedChars > 0 {
+			r.line = append(r.line, r.st.MoreChars(e.omittedChars)...)
 		}
 	}
 	r.write(append(r.line, '\n'))
@@ -157,15 +157,15 @@ func (r *Rows) Write(w io.Writer) error {
 // hints returns the hints that depend on other tools of the list, by the numbers of the tools.
 func (r *Rows) hints() map[int][]string {
 	more := map[int][]string{}
-	for i, warned := range r.warned {
+	for i, warned := range r.warnings {
 		more[i] = listHints(r.st, "", "", warned, 0)
 	}
 	names := r.Special()
 	index := indexes(names)
 	like := mcp.Lookalikes(names)
 	for i, name := range names {
-		number := r.numbers[i]
-		if hints := listHints(r.st, name, like[i], r.warned[number], index[i]); hints != nil {
+		number := r.specialNumbers[i]
+		if hints := listHints(r.st, name, like[i], r.warnings[number], index[i]); hints != nil {
 			more[number] = hints
 		}
 	}

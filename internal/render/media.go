@@ -24,10 +24,10 @@ func describeMedia(b block) string {
 	}
 	found := mcp.SniffMedia(data)
 	parts := []string{mediaName(b)}
-	if doubt := mismatch(b.mime, found); doubt != "" {
+	if doubt := describeMismatch(b.mime, found); doubt != "" {
 		parts = append(parts, doubt)
 	}
-	if how := dimensions(found, data); how != "" {
+	if how := describeSize(found, data); how != "" {
 		parts = append(parts, how)
 	}
 	parts = append(parts, term.Size(len(data)))
@@ -97,9 +97,9 @@ func decodeBase64(text string) ([]byte, error) {
 	return nil, errors.New("invalid base64")
 }
 
-// mismatch says how the bytes differ from their declared type, or returns "". It ignores types
+// describeMismatch says how the bytes differ from their declared type, or returns "". It ignores types
 // without a signature, and zip: a .docx is a zip, too.
-func mismatch(mime, found string) string {
+func describeMismatch(mime, found string) string {
 	declared, _, _ := strings.Cut(strings.ToLower(mime), ";")
 	declared = mcp.CanonicalMedia(strings.TrimSpace(declared))
 	if declared == found || found == "application/zip" || found == "application/gzip" {
@@ -123,9 +123,9 @@ func isSniffable(mime string) bool {
 	return mcp.HasSignature(mime) && mime != "audio/mpeg" && mime != "audio/ogg"
 }
 
-// dimensions returns the pixels of an image or the seconds of a sound, or "" if its header does not
+// describeSize returns the pixels of an image or the seconds of a sound, or "" if its header does not
 // have them.
-func dimensions(mime string, data []byte) string {
+func describeSize(mime string, data []byte) string {
 	if strings.HasPrefix(mime, "audio/") {
 		return duration(mime, data)
 	}
@@ -197,22 +197,22 @@ func HasPictures(method string, result []byte) bool {
 	return false
 }
 
-// picture draws an image below its line. mcpc decodes and encodes the image again, so that no byte
+// drawPicture draws an image below its line. mcpc decodes and encodes the image again, so that no byte
 // of a server reaches the image decoders of a terminal.
-func (p *resultWriter) picture(b block) {
+func (p *resultWriter) drawPicture(b block) {
 	data, err := b.decode()
 	mime := mcp.SniffMedia(data)
-	if p.err != nil || p.st.Canvas.By == term.NoPictures || !p.st.Pretty() || err != nil || !term.CanDraw(mime) {
+	if p.err != nil || p.st.Canvas.Method == term.NoPictures || !p.st.Pretty() || err != nil || !term.CanDraw(mime) {
 		return
 	}
-	p.drawn++
-	if p.drawn > maxPictures {
-		p.note(fmt.Sprintf("(not drawn: only %d are)", maxPictures))
+	p.pictureCount++
+	if p.pictureCount > maxPictures {
+		p.writeNote(fmt.Sprintf("(not drawn: only %d are)", maxPictures))
 		return
 	}
 	drawing, err := term.DrawPicture(p.st, mime, data)
 	if err != nil {
-		p.note("(not drawn: " + p.cutLine(err.Error()) + ")")
+		p.writeNote("(not drawn: " + p.cutLine(err.Error()) + ")")
 		return
 	}
 	_, p.err = p.w.Write(drawing)

@@ -65,13 +65,13 @@ func drawn(t *testing.T, c term.Canvas, width int, blocks ...string) string {
 func TestHalfBlocks(t *testing.T) {
 	var all bytes.Buffer
 	for _, width := range []int{6, 40} {
-		for _, c := range []term.Canvas{{By: term.HalfBlocks}, {By: term.HalfBlocks, TrueColor: true}, {By: term.HalfBlocks, Rows: 6}} {
+		for _, c := range []term.Canvas{{Method: term.HalfBlocks}, {Method: term.HalfBlocks, TrueColor: true}, {Method: term.HalfBlocks, Rows: 6}} {
 			fmt.Fprintf(&all, "=== %d columns %+v\n", width, c)
 			all.WriteString(drawn(t, c, width, imageBlock("image/png", encoded(t, png.Encode, flagPicture(12, 7)))))
 		}
 	}
 	rendertest.Golden(t, "picture_blocks.txt", all.Bytes())
-	for _, line := range strings.Split(drawn(t, term.Canvas{By: term.HalfBlocks}, 30, imageBlock("image/png", encoded(t, png.Encode, flagPicture(4000, 100)))), "\n")[1:] {
+	for _, line := range strings.Split(drawn(t, term.Canvas{Method: term.HalfBlocks}, 30, imageBlock("image/png", encoded(t, png.Encode, flagPicture(4000, 100)))), "\n")[1:] {
 		if w := ansi.StringWidth(line); w >= 30 {
 			t.Errorf("a line of a picture has %d columns", w)
 		}
@@ -95,11 +95,11 @@ func TestProtocols(t *testing.T) {
 	} {
 		block := imageBlock("image/jpeg", encoded(t, asJPEG, flagPicture(c.width, c.height)))
 		want := strings.Split(c.cells, "x")
-		out := drawn(t, term.Canvas{By: term.Kitty, Rows: 24}, c.columns, block)
+		out := drawn(t, term.Canvas{Method: term.Kitty, Rows: 24}, c.columns, block)
 		if m := regexp.MustCompile(`\x1b_G([^;]*);`).FindStringSubmatch(out); m == nil || !strings.Contains(m[1], "q=2") || !strings.Contains(m[1], "a=T") {
 			t.Errorf("kitty, %d by %d: got %q", c.width, c.height, m)
 		}
-		out = drawn(t, term.Canvas{By: term.ITerm, Rows: 24}, c.columns, block)
+		out = drawn(t, term.Canvas{Method: term.ITerm, Rows: 24}, c.columns, block)
 		m := regexp.MustCompile(`\x1b\]1337;File=size=(\d+);width=(\d+);height=(\d+);inline=1:([A-Za-z0-9+/=]+)\x07\n$`).FindStringSubmatch(out)
 		if m == nil || m[2] != want[0] || m[3] != want[1] {
 			t.Fatalf("iterm2, %d by %d: got %.80q, want %s cells", c.width, c.height, m, c.cells)
@@ -109,7 +109,7 @@ func TestProtocols(t *testing.T) {
 		if err != nil || fmt.Sprint(len(data)) != m[1] {
 			t.Fatalf("iterm2: %v", err)
 		}
-		out = drawn(t, term.Canvas{By: term.Sixel, Rows: 24}, c.columns, block)
+		out = drawn(t, term.Canvas{Method: term.Sixel, Rows: 24}, c.columns, block)
 		payload := regexp.MustCompile(`(?s)\x1bP0;1q(.*)\x1b\\\n$`).FindStringSubmatch(out)
 		if payload == nil {
 			t.Fatalf("sixel: got %.80q", out)
@@ -128,7 +128,7 @@ func TestEachKindOfImageIsDrawn(t *testing.T) {
 	} {
 		// The bytes say what they are, whatever their type says.
 		for _, declared := range []string{mime, "", "application/octet-stream"} {
-			if out := drawn(t, term.Canvas{By: term.HalfBlocks}, 80, imageBlock(declared, data)); strings.Contains(out, "not drawn") || !strings.HasSuffix(out, "\x1b[0m\n") || strings.Count(out, "\n") < 2 {
+			if out := drawn(t, term.Canvas{Method: term.HalfBlocks}, 80, imageBlock(declared, data)); strings.Contains(out, "not drawn") || !strings.HasSuffix(out, "\x1b[0m\n") || strings.Count(out, "\n") < 2 {
 				t.Errorf("%s as %q: %q", mime, declared, out)
 			}
 			if !HasPictures("tools/call", []byte(tool(imageBlock(declared, data)))) {
@@ -156,7 +156,7 @@ func TestAnimated(t *testing.T) {
 	if err := gif.EncodeAll(&b, &frames); err != nil {
 		t.Fatal(err)
 	}
-	out := drawn(t, term.Canvas{By: term.HalfBlocks}, 80, imageBlock("image/gif", base64.StdEncoding.EncodeToString(b.Bytes())))
+	out := drawn(t, term.Canvas{Method: term.HalfBlocks}, 80, imageBlock("image/gif", base64.StdEncoding.EncodeToString(b.Bytes())))
 	if !strings.Contains(out, "48;5;196") || strings.Contains(out, "48;5;21m") {
 		t.Errorf("%q", out)
 	}
@@ -174,7 +174,7 @@ func TestPNGWithWrongChecksums(t *testing.T) {
 	profile := []byte("\x00\x00\x00\x04iCCPabcdWRNG")
 	with := slices.Concat(data[:behindHeader], profile, data[behindHeader:])
 	shown := func(data []byte) string {
-		return drawn(t, term.Canvas{By: term.HalfBlocks, TrueColor: true}, 80, imageBlock("image/png", base64.StdEncoding.EncodeToString(data)))
+		return drawn(t, term.Canvas{Method: term.HalfBlocks, TrueColor: true}, 80, imageBlock("image/png", base64.StdEncoding.EncodeToString(data)))
 	}
 	if out := shown(with); out != strings.ReplaceAll(shown(data), fmt.Sprint(len(data)), fmt.Sprint(len(with))) || !strings.Contains(out, "38;2;255;0;0;48;2;255;0;0m▀") {
 		t.Errorf("a wrong profile: %q", out)
@@ -202,7 +202,7 @@ func TestUndrawableImagesSayWhy(t *testing.T) {
 		"a script":                {base64.StdEncoding.EncodeToString([]byte("<svg onload='x'/>")), "but the bytes are something else"},
 	} {
 		for _, by := range []int{term.HalfBlocks, term.Kitty, term.ITerm, term.Sixel} {
-			out := drawn(t, term.Canvas{By: by}, 80, imageBlock("image/png", c.data))
+			out := drawn(t, term.Canvas{Method: by}, 80, imageBlock("image/png", c.data))
 			if !strings.Contains(out, c.says) || c.data != "" && !strings.Contains(out, "save it: ") || strings.ContainsAny(out, "▀▄") || strings.Count(out, "\n") > 2 {
 				t.Errorf("%s: %q", name, out)
 			}
@@ -212,10 +212,10 @@ func TestUndrawableImagesSayWhy(t *testing.T) {
 	for i := range blocks {
 		blocks[i] = imageBlock("image/gif", encoded(t, asGIF, flagPicture(2, 2)))
 	}
-	if out := drawn(t, term.Canvas{By: term.Kitty}, 80, blocks...); strings.Count(out, "\x1b_G") != maxPictures || strings.Count(out, "only 8 are") != 4 {
+	if out := drawn(t, term.Canvas{Method: term.Kitty}, 80, blocks...); strings.Count(out, "\x1b_G") != maxPictures || strings.Count(out, "only 8 are") != 4 {
 		t.Errorf("of 12 pictures %d were drawn", strings.Count(out, "\x1b_G"))
 	}
-	for _, st := range []term.Style{{Canvas: term.Canvas{By: term.Kitty}}, {Terminal: true, Color: true}} {
+	for _, st := range []term.Style{{Canvas: term.Canvas{Method: term.Kitty}}, {Terminal: true, Color: true}} {
 		var b bytes.Buffer
 		if err := Result(&b, st, "tools/call", []byte(tool(imageBlock("image/png", whole)))); err != nil || strings.Contains(b.String(), "\x1b_G") {
 			t.Errorf("%+v: %v %q", st, err, b.String())
@@ -237,7 +237,7 @@ func FuzzPicture(f *testing.F) {
 	known := regexp.MustCompile(`\x1b_G[a-zA-Z0-9=,]*;[A-Za-z0-9+/=]*\x1b\\|\x1b\]1337;File=[a-zA-Z0-9=;]*:[A-Za-z0-9+/=]*\x07|\x1bP0;1q[ -~]*\x1b\\|\x1b\[[0-9;]*m`)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, by := range []int{term.HalfBlocks, term.Kitty, term.ITerm, term.Sixel} {
-			out := drawn(t, term.Canvas{By: by}, 40, imageBlock("image/png", base64.StdEncoding.EncodeToString(data)))
+			out := drawn(t, term.Canvas{Method: by}, 40, imageBlock("image/png", base64.StdEncoding.EncodeToString(data)))
 			if rest := known.ReplaceAllString(out, ""); strings.ContainsAny(rest, "\x1b\x07\u009b") {
 				t.Fatalf("%x: %q", data, rest)
 			}

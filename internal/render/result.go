@@ -17,14 +17,14 @@ func Result(w io.Writer, st term.Style, method string, result json.RawMessage) e
 	p := &resultWriter{w: w, st: st}
 	switch method {
 	case "tools/call":
-		p.toolResult(result)
+		p.writeToolResult(result)
 	case "prompts/get":
-		p.literal = true
-		p.prompt(result)
+		p.isLiteral = true
+		p.writePrompt(result)
 	case "resources/read":
-		p.contents(result)
+		p.writeContents(result)
 	default:
-		p.json(result)
+		p.writeJSON(result)
 	}
 	return p.err
 }
@@ -34,17 +34,17 @@ type resultWriter struct {
 	w   io.Writer
 	st  term.Style
 	err error
-	// save is the flag that saves the only binary block of the result; "" if there are several.
-	save string
-	// drawn counts the pictures.
-	drawn int
-	// literal is true for prompts: their texts are shown unchanged, since a model reads them so.
-	literal bool
+	// saveFlag is the flag that saves the only binary block of the result; "" if there are several.
+	saveFlag string
+	// pictureCount counts the pictures.
+	pictureCount int
+	// isLiteral is true for prompts: their texts are shown unchanged, since a model reads them so.
+	isLiteral bool
 }
 
-// text writes a server's text of a declared media type. It indents JSON and draws Markdown for a
+// writeText writes a server's text of a declared media type. It indents JSON and draws Markdown for a
 // reader.
-func (p *resultWriter) text(mime, text string) {
+func (p *resultWriter) writeText(mime, text string) {
 	if p.err != nil {
 		return
 	}
@@ -63,7 +63,7 @@ func (p *resultWriter) text(mime, text string) {
 // writeTextBlock writes the text of a textBlock. It writes a long text into a pipe in pieces.
 func (p *resultWriter) writeTextBlock(b block) {
 	if b.quoted == nil || p.st.Pretty() {
-		p.text(b.mime, b.wholeText())
+		p.writeText(b.mime, b.wholeText())
 		return
 	}
 	if !p.writeUnescaped(b.quoted) && p.err == nil {
@@ -95,8 +95,8 @@ func (p *resultWriter) writeVerbatim(b block) (ended bool) {
 	return strings.HasSuffix(b.text, "\n")
 }
 
-// json writes JSON, indented for a reader.
-func (p *resultWriter) json(raw json.RawMessage) {
+// writeJSON writes JSON, indented for a reader.
+func (p *resultWriter) writeJSON(raw json.RawMessage) {
 	if p.err != nil {
 		return
 	}
@@ -107,17 +107,17 @@ func (p *resultWriter) json(raw json.RawMessage) {
 	}
 }
 
-// line writes a line of mcpc's own. Its parts are sanitized already.
-func (p *resultWriter) line(text string) {
+// writeLine writes a line of mcpc's own. Its parts are sanitized already.
+func (p *resultWriter) writeLine(text string) {
 	if p.err == nil {
 		p.err = term.WriteLine(p.w, []byte(text))
 	}
 }
 
-// note writes a dim line for a reader. A pipe does not get it.
-func (p *resultWriter) note(text string) {
+// writeNote writes a dim line for a reader. A pipe does not get it.
+func (p *resultWriter) writeNote(text string) {
 	if p.st.Pretty() {
-		p.line(p.st.Paint(term.Dim, text))
+		p.writeLine(p.st.Paint(term.Dim, text))
 	}
 }
 
@@ -128,33 +128,33 @@ func looksLikeJSON(text string) bool {
 	return text != "" && (text[0] == '{' || text[0] == '[') && jsonraw.Valid([]byte(text)) == nil
 }
 
-// toolResult writes a result of tools/call: its content, and structuredContent if no text repeats
+// writeToolResult writes a result of tools/call: its content, and structuredContent if no text repeats
 // it.
-func (p *resultWriter) toolResult(result json.RawMessage) {
+func (p *resultWriter) writeToolResult(result json.RawMessage) {
 	members, _ := jsonraw.Object(result)
 	content, _ := members.Get("content")
 	items, isList := listOrOne(content)
 	structured, hasStructured := members.Get("structuredContent")
 	if !isList && !hasStructured {
-		p.json(result) // not a tool result of a known revision
+		p.writeJSON(result) // not a tool result of a known revision
 		return
 	}
 	blocks := parseBlocks(items, ".content")
-	p.save = saveFlag(blocks)
+	p.saveFlag = saveFlag(blocks)
 	for _, b := range blocks {
-		p.block(b)
+		p.writeBlock(b)
 	}
 	if !hasStructured {
 		if len(blocks) == 0 {
-			p.note("(no content)")
+			p.writeNote("(no content)")
 		}
 		return
 	}
 	if len(blocks) == 0 {
-		p.json(structured)
+		p.writeJSON(structured)
 	} else if !repeatedIn(blocks, structured) && !isEmptyStructured(structured) {
-		p.note("structuredContent:")
-		p.json(structured)
+		p.writeNote("structuredContent:")
+		p.writeJSON(structured)
 	}
 }
 
@@ -165,74 +165,74 @@ func isEmptyStructured(structured json.RawMessage) bool {
 	return text == "{}" || text == "null"
 }
 
-// prompt writes each message's role on a line of its own and the content below it.
-func (p *resultWriter) prompt(result json.RawMessage) {
+// writePrompt writes each message's role on a line of its own and the content below it.
+func (p *resultWriter) writePrompt(result json.RawMessage) {
 	members, _ := jsonraw.Object(result)
 	list, _ := members.Get("messages")
 	messages, isList := listOrOne(list)
 	if !isList {
-		p.json(result)
+		p.writeJSON(result)
 		return
 	}
 	if text := members.Text("description"); text != "" {
-		p.note(p.st.Line(text))
-		p.note("")
+		p.writeNote(p.st.Line(text))
+		p.writeNote("")
 	}
 	for i, raw := range messages {
 		if i > 0 {
-			p.note("")
+			p.writeNote("")
 		}
-		p.message(raw, i)
+		p.writeMessage(raw, i)
 	}
 	if len(messages) == 0 {
-		p.note("(no messages)")
+		p.writeNote("(no messages)")
 	}
 }
 
-// message writes the message with index i of a prompt.
-func (p *resultWriter) message(raw json.RawMessage, i int) {
+// writeMessage writes the message with index i of a prompt.
+func (p *resultWriter) writeMessage(raw json.RawMessage, i int) {
 	members, _ := jsonraw.Object(raw)
 	role, hasRole := members.Get("role")
 	content, hasContent := members.Get("content")
 	if !hasRole || !hasContent {
-		p.note("[a message without role or content]")
-		p.json(raw)
+		p.writeNote("[a message without role or content]")
+		p.writeJSON(raw)
 		return
 	}
-	p.line(p.st.Paint(term.Bold, p.st.Line(jsonraw.TextOrRaw(role))+":"))
+	p.writeLine(p.st.Paint(term.Bold, p.st.Line(jsonraw.TextOrRaw(role))+":"))
 	for _, b := range messageBlocks(content, i) {
-		p.block(b)
+		p.writeBlock(b)
 	}
 }
 
-// contents writes a result of resources/read.
-func (p *resultWriter) contents(result json.RawMessage) {
+// writeContents writes a result of resources/read.
+func (p *resultWriter) writeContents(result json.RawMessage) {
 	members, _ := jsonraw.Object(result)
 	list, _ := members.Get("contents")
 	items, isList := listOrOne(list)
 	if !isList {
-		p.json(result)
+		p.writeJSON(result)
 		return
 	}
 	blocks := parseContents(items)
-	p.save = saveFlag(blocks)
+	p.saveFlag = saveFlag(blocks)
 	switch {
 	case len(blocks) == 1 && blocks[0].kind == textBlock && p.st.Pretty():
 		p.writeTextBlock(blocks[0])
 	case len(blocks) == 1 && blocks[0].kind <= mediaBlock && !p.st.Pretty():
-		p.file(blocks[0])
+		p.writeFile(blocks[0])
 	default:
 		for _, b := range blocks {
-			p.block(b)
+			p.writeBlock(b)
 		}
 	}
 	if len(blocks) == 0 {
-		p.note("(no contents)")
+		p.writeNote("(no contents)")
 	}
 }
 
-// file writes the bytes of a resource unchanged, for a pipe.
-func (p *resultWriter) file(b block) {
+// writeFile writes the bytes of a resource unchanged, for a pipe.
+func (p *resultWriter) writeFile(b block) {
 	if b.kind == textBlock {
 		p.writeVerbatim(b)
 		return
@@ -252,11 +252,11 @@ func Contents(result json.RawMessage) []string {
 		what := p.cutLine(b.mime)
 		switch b.kind {
 		case textBlock:
-			what = p.bracket(what, term.Size(len(b.wholeText())))
+			what = p.joinInBrackets(what, term.Size(len(b.wholeText())))
 		case mediaBlock:
-			what = p.bracket(p.cutLine(describeMedia(b)))
+			what = p.joinInBrackets(p.cutLine(describeMedia(b)))
 		default:
-			what = p.bracket(what, "nothing to read")
+			what = p.joinInBrackets(what, "nothing to read")
 		}
 		names = append(names, term.Line(b.uri)+" "+what)
 	}
@@ -266,7 +266,7 @@ func Contents(result json.RawMessage) []string {
 // isMarkdown reports whether a text is shown as Markdown: its media type says so, or it has no
 // media type and looks like Markdown. Without colour the source is shown.
 func (p *resultWriter) isMarkdown(mime, text string) bool {
-	if !p.st.Color || p.st.RawText || p.literal || len(text) > maxColored {
+	if !p.st.Color || p.st.RawText || p.isLiteral || len(text) > maxColored {
 		return false
 	}
 	kind, _, _ := strings.Cut(strings.ToLower(mime), ";")

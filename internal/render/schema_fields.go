@@ -30,40 +30,40 @@ func writeSchema(s *term.Outline, raw json.RawMessage, empty string) {
 	root := doc.Schema()
 	f := fields{Outline: s, doc: doc}
 	if types := root.Types(); len(types) == 1 && types[0] == "object" && len(root.Alternatives()) == 0 {
-		if !f.members(root, 1) {
+		if !f.writeMembers(root, 1) {
 			if string(root.Get("additionalProperties")) != "false" {
 				empty += " declared"
 			}
 			s.Line(1, empty)
 		}
 	} else {
-		f.field("", root, false, 1)
+		f.writeField("", root, false, 1)
 	}
 	if doc.Exhausted() {
 		s.Line(1, "(the schema is too large to show in full: use --json)")
 	}
 }
 
-// members writes the members of an object and reports whether there are any.
-func (f *fields) members(s schema.Schema, depth int) bool {
+// writeMembers writes the members of an object and reports whether there are any.
+func (f *fields) writeMembers(s schema.Schema, depth int) bool {
 	found := false
 	for _, p := range s.Properties() {
 		found = true
-		f.field(f.Style.Line(p.Name), p.Schema, p.Required, depth)
+		f.writeField(f.Style.Line(p.Name), p.Schema, p.Required, depth)
 	}
 	for _, m := range s.Members("patternProperties") {
 		found = true
-		f.field("[names matching "+f.Style.Line(m.Name)+"]", s.At(m.Value), false, depth)
+		f.writeField("[names matching "+f.Style.Line(m.Name)+"]", s.At(m.Value), false, depth)
 	}
 	if more := s.Get("additionalProperties"); len(more) > 0 && more[0] == '{' {
 		found = true
-		f.field("[other names]", s.At(more), false, depth)
+		f.writeField("[other names]", s.At(more), false, depth)
 	}
 	return found
 }
 
-// field writes one field and its members. Its name is sanitized already.
-func (f *fields) field(name string, s schema.Schema, required bool, depth int) {
+// writeField writes one field and its members. Its name is sanitized already.
+func (f *fields) writeField(name string, s schema.Schema, required bool, depth int) {
 	f.lines++
 	if f.lines > maxFields {
 		if f.lines == maxFields+1 {
@@ -71,7 +71,7 @@ func (f *fields) field(name string, s schema.Schema, required bool, depth int) {
 		}
 		return
 	}
-	f.Wrapped(depth, f.head(name, s, required))
+	f.Wrapped(depth, f.fieldHead(name, s, required))
 	f.Prose(depth+2, s.Text("description"))
 	switch {
 	case s.Unresolved != "":
@@ -81,18 +81,18 @@ func (f *fields) field(name string, s schema.Schema, required bool, depth int) {
 	case depth >= maxFieldDepth:
 		f.Line(depth+2, f.Style.Ellipsis()+" (nested deeper: use --json)")
 	default:
-		f.nested(s, depth)
+		f.writeNested(s, depth)
 	}
 }
 
-// head returns the line that names a member: its type, default, required and limits.
-func (f *fields) head(name string, s schema.Schema, required bool) string {
+// fieldHead returns the line that names a member: its type, default, required and limits.
+func (f *fields) fieldHead(name string, s schema.Schema, required bool) string {
 	text := typeText(f.Style, s, 100, 0)
 	if name != "" {
 		text = f.Style.Paint(term.Cyan, name) + ": " + text
 	}
 	if value := s.First("default"); value != nil {
-		text += " = " + f.value(value)
+		text += " = " + f.valueText(value)
 	}
 	notes := f.constraints(s)
 	if required {
@@ -104,28 +104,28 @@ func (f *fields) head(name string, s schema.Schema, required bool) string {
 	return text
 }
 
-// nested writes the parts of s: members, the items of an array, alternatives.
-func (f *fields) nested(s schema.Schema, depth int) {
-	f.members(s, depth+1)
+// writeNested writes the parts of s: members, the items of an array, alternatives.
+func (f *fields) writeNested(s schema.Schema, depth int) {
+	f.writeMembers(s, depth+1)
 	if item, ok := s.Item(); ok {
-		f.item(item, depth)
+		f.writeItem(item, depth)
 	}
 	options := s.Alternatives()
 	if !haveDetails(options) {
 		return
 	}
 	for i, option := range options {
-		f.field(fmt.Sprintf("%s %d", "alternative", i+1), option, false, depth+1)
+		f.writeField(fmt.Sprintf("%s %d", "alternative", i+1), option, false, depth+1)
 	}
 }
 
-// item writes the items of an array if they have more than a type.
-func (f *fields) item(item schema.Schema, depth int) {
+// writeItem writes the items of an array if they have more than a type.
+func (f *fields) writeItem(item schema.Schema, depth int) {
 	if item.IsCircular() || item.Unresolved != "" || haveDetails(item.Alternatives()) ||
 		item.Text("description") != "" || len(f.constraints(item)) > 0 {
-		f.field("[each]", item, false, depth+1)
+		f.writeField("[each]", item, false, depth+1)
 	} else {
-		f.members(item, depth+1)
+		f.writeMembers(item, depth+1)
 	}
 }
 
@@ -173,14 +173,14 @@ func (f *fields) constraints(s schema.Schema) []string {
 		add("deprecated")
 	}
 	if examples := s.List("examples"); len(examples) > 0 {
-		add("for example " + f.value(examples[0]))
+		add("for example " + f.valueText(examples[0]))
 	}
 	add(f.omittedKeywords(s))
 	return notes
 }
 
-// value returns a JSON value on one line, cut only if it is very long.
-func (f *fields) value(raw json.RawMessage) string { return valueLine(f.Style, raw, 1000) }
+// valueText returns a JSON value on one line, cut only if it is very long.
+func (f *fields) valueText(raw json.RawMessage) string { return valueLine(f.Style, raw, 1000) }
 
 // rangeText returns a lower and an upper count in words, or "".
 func (f *fields) rangeText(s schema.Schema, low, high, noun string) string {
@@ -190,7 +190,7 @@ func (f *fields) rangeText(s schema.Schema, low, high, noun string) string {
 		return f.countText(least, noun)
 	}
 	if least != nil && string(least) != "0" && most != nil {
-		return f.value(least) + " to " + f.countText(most, noun)
+		return f.valueText(least) + " to " + f.countText(most, noun)
 	}
 	if most != nil {
 		return "at most " + f.countText(most, noun)
@@ -205,7 +205,7 @@ func (f *fields) countText(n json.RawMessage, noun string) string {
 	if string(n) != "1" {
 		noun += "s"
 	}
-	return f.value(n) + " " + noun
+	return f.valueText(n) + " " + noun
 }
 
 // limitText returns a limit on a number, or "". In draft 4 exclusiveMinimum is a boolean.
@@ -217,7 +217,7 @@ func (f *fields) limitText(s schema.Schema, name, words string) string {
 	case "true":
 		return name
 	}
-	return words + f.value(value)
+	return words + f.valueText(value)
 }
 
 // omittedKeywords names the keywords that limit a value but are not shown, or returns "".

@@ -83,7 +83,7 @@ func TruncateJSON(raw json.RawMessage, most int) (json.RawMessage, Truncation, e
 	}
 	root := parseNode(raw, "")
 	root.shorten(most)
-	limit := root.limit(most)
+	limit := root.maxTextLength(most)
 	if limit < minTextLength {
 		return nil, Truncation{Whole: whole}, ErrTooManyNames
 	}
@@ -99,28 +99,28 @@ type valueNode struct {
 	// open is '{', '[', '"', or 0 for a value that cannot be cut.
 	open byte
 	// raw is the text of a string or scalar, chars its number of characters.
-	raw   []byte
-	chars int
-	path  string // JSON pointer
-	names [][]byte
-	kids  []*valueNode
-	kept  int // number of kids that are written
+	raw       []byte
+	chars     int
+	path      string // JSON pointer
+	names     [][]byte
+	children  []*valueNode
+	keptCount int // number of kids that are written
 }
 
 // parseNode returns valid JSON as a tree; path is its JSON pointer.
 func parseNode(raw json.RawMessage, path string) *valueNode {
 	if members, err := jsonraw.Object(raw); err == nil {
-		n := &valueNode{open: '{', path: path, kept: len(members)}
+		n := &valueNode{open: '{', path: path, keptCount: len(members)}
 		for _, m := range members {
 			n.names = append(n.names, jsonraw.Quote(m.Name))
-			n.kids = append(n.kids, parseNode(m.Value, path+"/"+m.Name))
+			n.children = append(n.children, parseNode(m.Value, path+"/"+m.Name))
 		}
 		return n
 	}
 	if items, err := jsonraw.Array(raw); err == nil {
-		n := &valueNode{open: '[', path: path, kept: len(items)}
+		n := &valueNode{open: '[', path: path, keptCount: len(items)}
 		for i, item := range items {
-			n.kids = append(n.kids, parseNode(item, fmt.Sprintf("%s/%d", path, i)))
+			n.children = append(n.children, parseNode(item, fmt.Sprintf("%s/%d", path, i)))
 		}
 		return n
 	}
@@ -140,8 +140,8 @@ func (n *valueNode) size(limit int) int {
 		}
 		return n.chars
 	}
-	size := 2 + max(0, n.kept-1)
-	for i, kid := range n.kids[:n.kept] {
+	size := 2 + max(0, n.keptCount-1)
+	for i, kid := range n.children[:n.keptCount] {
 		size += kid.size(limit)
 		if n.open == '{' {
 			size += utf8.RuneCount(n.names[i]) + 1
@@ -150,9 +150,9 @@ func (n *valueNode) size(limit int) int {
 	return size
 }
 
-// limit returns the longest limit for texts that makes the value fit into most characters. It
+// maxTextLength returns the longest limit for texts that makes the value fit into most characters. It
 // returns less than minTextLength if there is none.
-func (n *valueNode) limit(most int) int {
+func (n *valueNode) maxTextLength(most int) int {
 	low := minTextLength - 1
 	high := most
 	for low < high {
@@ -173,25 +173,25 @@ func (n *valueNode) shorten(most int) {
 		if over <= 0 {
 			return
 		}
-		longest, _ := n.longest()
+		longest, _ := n.largestList()
 		if longest == nil {
 			return
 		}
-		for over > 0 && longest.kept > 1 {
-			longest.kept--
-			over -= longest.kids[longest.kept].size(fairTextLength) + 1
+		for over > 0 && longest.keptCount > 1 {
+			longest.keptCount--
+			over -= longest.children[longest.keptCount].size(fairTextLength) + 1
 		}
 	}
 }
 
-// longest returns the largest list in n that can lose an item, and its size; nil if there is none.
-func (n *valueNode) longest() (found *valueNode, size int) {
-	if n.open == '[' && n.kept > 1 {
+// largestList returns the largest list in n that can lose an item, and its size; nil if there is none.
+func (n *valueNode) largestList() (found *valueNode, size int) {
+	if n.open == '[' && n.keptCount > 1 {
 		found = n
 		size = n.size(fairTextLength)
 	}
-	for _, kid := range n.kids[:n.kept] {
-		if list, s := kid.longest(); s > size {
+	for _, kid := range n.children[:n.keptCount] {
+		if list, s := kid.largestList(); s > size {
 			found = list
 			size = s
 		}
@@ -214,7 +214,7 @@ func (n *valueNode) write(b *bytes.Buffer, limit int, cut *Truncation) {
 		return
 	}
 	b.WriteByte(n.open)
-	for i, kid := range n.kids[:n.kept] {
+	for i, kid := range n.children[:n.keptCount] {
 		if i > 0 {
 			b.WriteByte(',')
 		}
@@ -225,12 +225,12 @@ func (n *valueNode) write(b *bytes.Buffer, limit int, cut *Truncation) {
 		kid.write(b, limit, cut)
 	}
 	b.WriteByte(n.open + 2) // in ASCII, ] is [ + 2 and } is { + 2
-	if n.kept < len(n.kids) {
+	if n.keptCount < len(n.children) {
 		name := n.path
 		if name == "" {
 			name = "the list"
 		}
-		cut.Lists = append(cut.Lists, fmt.Sprintf("%s has %d of %d items", name, n.kept, len(n.kids)))
+		cut.Lists = append(cut.Lists, fmt.Sprintf("%s has %d of %d items", name, n.keptCount, len(n.children)))
 	}
 }
 

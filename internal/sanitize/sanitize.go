@@ -59,11 +59,13 @@ func JSON(b []byte, r rune, raw string) []byte {
 // Line returns a one-line text that is safe for a terminal: bytes and characters that could control
 // the terminal or are invisible become visible text. The result has no line ends. Line is
 // idempotent.
-func Line(s string, show Picture) string { return (&cleaner{show: show}).all(s) }
+func Line(s string, show Picture) string { return (&cleaner{show: show}).cleanAll(s) }
 
 // Block sanitizes a text as Line does, but keeps line ends and tabs. It keeps a carriage return only
 // as part of CRLF, because a lone one overwrites the line.
-func Block(s string, show Picture) string { return (&cleaner{block: true, show: show}).all(s) }
+func Block(s string, show Picture) string {
+	return (&cleaner{keepsLines: true, show: show}).cleanAll(s)
+}
 
 // Hidden returns the number of characters of s that Block makes visible: a reader of the plain text
 // would not see them.
@@ -81,40 +83,40 @@ func Bytes(raw []byte, show Picture) []byte {
 	if PlainBytes(raw) {
 		return raw
 	}
-	out, _ := (&cleaner{block: true, show: show}).clean(make([]byte, 0, len(raw)+len(raw)/8), string(raw), true)
+	out, _ := (&cleaner{keepsLines: true, show: show}).clean(make([]byte, 0, len(raw)+len(raw)/8), string(raw), true)
 	return out
 }
 
 // NewWriter returns a writer that sanitizes text as Block does and writes it to w. Close writes
 // buffered bytes, such as a truncated character, and leaves w open.
 func NewWriter(w io.Writer, show Picture) io.WriteCloser {
-	return &writer{w: w, c: cleaner{block: true, show: show}}
+	return &writer{w: w, c: cleaner{keepsLines: true, show: show}}
 }
 
 // A writer is the writer of NewWriter. held are bytes whose form depends on the next bytes.
 type writer struct {
-	w    io.Writer
-	c    cleaner
-	held string
+	w       io.Writer
+	c       cleaner
+	pending string
 }
 
 func (s *writer) Write(p []byte) (int, error) {
-	if s.held == "" && len(p) > 0 && PlainBytes(p) {
-		s.c.follow(rune(p[len(p)-1]))
+	if s.pending == "" && len(p) > 0 && PlainBytes(p) {
+		s.c.noteKept(rune(p[len(p)-1]))
 		return s.w.Write(p)
 	}
-	if err := s.pass(s.held+string(p), false); err != nil {
+	if err := s.writeClean(s.pending+string(p), false); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
-func (s *writer) Close() error { return s.pass(s.held, true) }
+func (s *writer) Close() error { return s.writeClean(s.pending, true) }
 
-// pass writes the sanitized text and keeps the bytes that need more text. final is set at the end.
-func (s *writer) pass(text string, final bool) error {
+// writeClean writes the sanitized text and keeps the bytes that need more text. final is set at the end.
+func (s *writer) writeClean(text string, final bool) error {
 	out, used := s.c.clean(nil, text, final)
-	s.held = text[used:]
+	s.pending = text[used:]
 	if len(out) == 0 {
 		return nil
 	}
@@ -127,17 +129,17 @@ func PlainBytes(raw []byte) bool {
 	for ; len(raw) >= 8; raw = raw[8:] {
 		// The highest bit of a byte is set if the byte is above ASCII, below the space, or DEL.
 		x := binary.LittleEndian.Uint64(raw)
-		if (x|^(x+0x60*each)|(x+each))&(0x80*each) != 0 && !plain(raw[:8]) {
+		if (x|^(x+0x60*everyByte)|(x+everyByte))&(0x80*everyByte) != 0 && !isPlainASCII(raw[:8]) {
 			return false
 		}
 	}
-	return plain(raw)
+	return isPlainASCII(raw)
 }
 
-const each = 0x0101010101010101
+const everyByte = 0x0101010101010101
 
-// plain implements PlainBytes byte by byte.
-func plain(raw []byte) bool {
+// isPlainASCII implements PlainBytes byte by byte.
+func isPlainASCII(raw []byte) bool {
 	for _, b := range raw {
 		if b != '\n' && (b < 0x20 || b > 0x7e) {
 			return false
@@ -149,16 +151,16 @@ func plain(raw []byte) bool {
 // A cleaner sanitizes text with show. It remembers the previous characters, because an emoji may
 // contain joiners that would be invisible text elsewhere.
 type cleaner struct {
-	block bool
-	show  Picture
+	keepsLines bool
+	show       Picture
 	// prev is the previous character. emoji is set if it ends an emoji, which a joiner may follow.
 	// chosen is set if the emoji has a variation selector already.
-	prev          rune
-	emoji, chosen bool
+	prev                    rune
+	afterEmoji, hasSelector bool
 }
 
-// all returns the sanitized text of s.
-func (c *cleaner) all(s string) string {
+// cleanAll returns the sanitized text of s.
+func (c *cleaner) cleanAll(s string) string {
 	if IsPlain(s) {
 		return s
 	}
@@ -183,18 +185,18 @@ func (c *cleaner) clean(b []byte, s string, final bool) (out []byte, used int) {
 		rest := s[used:]
 		r, n := utf8.DecodeRuneInString(rest)
 		after := rest[n:]
-		if !final && (!utf8.FullRuneInString(rest) || looksAhead(r) && !utf8.FullRuneInString(after)) {
+		if !final && (!utf8.FullRuneInString(rest) || needsNext(r) && !utf8.FullRuneInString(after)) {
 			break
 		}
 		next, _ := utf8.DecodeRuneInString(after)
-		if c.stays(r, next, n) {
+		if c.isKept(r, next, n) {
 			b = append(b, rest[:n]...)
-			c.follow(r)
+			c.noteKept(r)
 		} else {
 			b = c.show(b, r, rest[:n])
 			c.prev = 0
-			c.emoji = false
-			c.chosen = false
+			c.afterEmoji = false
+			c.hasSelector = false
 		}
 		used += n
 	}
@@ -207,47 +209,47 @@ const (
 	keycap        = 0x20e3
 )
 
-// looksAhead reports whether the form of r depends on the next character.
-func looksAhead(r rune) bool { return r == '\r' || r == joiner || r == emojiSelector }
+// needsNext reports whether the form of r depends on the next character.
+func needsNext(r rune) bool { return r == '\r' || r == joiner || r == emojiSelector }
 
-// stays reports whether the character r before next stays unchanged. size is its length in bytes.
-func (c *cleaner) stays(r, next rune, size int) bool {
+// isKept reports whether the character r before next stays unchanged. size is its length in bytes.
+func (c *cleaner) isKept(r, next rune, size int) bool {
 	switch {
 	case r == utf8.RuneError && size == 1:
 		return false
 	case r == '\n' || r == '\t':
-		return c.block
+		return c.keepsLines
 	case r == '\r':
-		return c.block && next == '\n'
+		return c.keepsLines && next == '\n'
 	// Families and hearts are written with a joiner between two emoji and one selector after one.
 	// These cannot carry text. A joiner elsewhere or a second selector can.
 	case r == joiner:
-		return c.emoji && pictographic(next)
+		return c.afterEmoji && isPictographic(next)
 	case r == emojiSelector:
-		return c.emoji && !c.chosen || next == keycap && strings.ContainsRune("0123456789#*", c.prev)
+		return c.afterEmoji && !c.hasSelector || next == keycap && strings.ContainsRune("0123456789#*", c.prev)
 	}
-	return !invisible(r)
+	return !isInvisible(r)
 }
 
-// follow records that r was written.
-func (c *cleaner) follow(r rune) {
+// noteKept records that r was written.
+func (c *cleaner) noteKept(r rune) {
 	switch {
 	case r == emojiSelector:
-		c.chosen = true
+		c.hasSelector = true
 	case r == joiner:
-		c.emoji = false
-		c.chosen = false
+		c.afterEmoji = false
+		c.hasSelector = false
 	default:
-		c.emoji = pictographic(r)
-		c.chosen = false
+		c.afterEmoji = isPictographic(r)
+		c.hasSelector = false
 	}
 	c.prev = r
 }
 
-// invisible reports whether r controls a terminal or is invisible: a control character, a format
+// isInvisible reports whether r controls a terminal or is invisible: a control character, a format
 // character (bidirectional, zero-width, tag), a line or paragraph separator, or a character that
 // Unicode calls default-ignorable.
-func invisible(r rune) bool {
+func isInvisible(r rune) bool {
 	if r < 0x80 {
 		return r < 0x20 || r == 0x7f
 	}
@@ -272,9 +274,9 @@ var ignorable = &unicode.RangeTable{
 	R32: []unicode.Range32{{Lo: 0xe0000, Hi: 0xe0fff, Stride: 1}},
 }
 
-// pictographic reports whether r is in a block of Unicode's Extended_Pictographic, or a skin tone.
+// isPictographic reports whether r is in a block of Unicode's Extended_Pictographic, or a skin tone.
 // It accepts too many characters, which only allows them to be joined to an emoji.
-func pictographic(r rune) bool { return unicode.Is(pictographs, r) }
+func isPictographic(r rune) bool { return unicode.Is(pictographs, r) }
 
 // pictographs are the ranges that pictographic accepts.
 var pictographs = &unicode.RangeTable{

@@ -37,10 +37,10 @@ type Facts struct {
 // name (XTVERSION), the size of a character (XTWINOPS 16), and the device attributes (DA1).
 const questions = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\" + "\x1b[>0q" + "\x1b[16t" + "\x1b[c"
 
-// parse reads the response so far.
-func parse(reply []byte) (f Facts) {
+// parseReply reads the response so far.
+func parseReply(reply []byte) (f Facts) {
 	f.Interrupted = bytes.IndexByte(reply, 0x03) >= 0
-	if m := find(`\x1b\[\?([0-9;]*)c`, reply); m != "" {
+	if m := firstGroup(`\x1b\[\?([0-9;]*)c`, reply); m != "" {
 		f.Answered = true
 		// The first number is the class of the terminal. A 4 after it means sixels.
 		for _, attribute := range strings.Split(m, ";")[1:] {
@@ -49,9 +49,9 @@ func parse(reply []byte) (f Facts) {
 	} else if bytes.Contains(reply, []byte("\x1b[?c")) {
 		f.Answered = true
 	}
-	f.Kitty = find(`\x1b_Gi=31;(OK)\x1b\\`, reply) != ""
-	f.Name = find(`\x1bP>\|([ -~]{0,100})\x1b\\`, reply)
-	if size := find(`\x1b\[6;([0-9]{1,4};[0-9]{1,4})t`, reply); size != "" {
+	f.Kitty = firstGroup(`\x1b_Gi=31;(OK)\x1b\\`, reply) != ""
+	f.Name = firstGroup(`\x1bP>\|([ -~]{0,100})\x1b\\`, reply)
+	if size := firstGroup(`\x1b\[6;([0-9]{1,4};[0-9]{1,4})t`, reply); size != "" {
 		height, width, _ := strings.Cut(size, ";")
 		f.CellHeight, _ = strconv.Atoi(height)
 		f.CellWidth, _ = strconv.Atoi(width)
@@ -59,9 +59,9 @@ func parse(reply []byte) (f Facts) {
 	return f
 }
 
-// find returns the first group of a pattern in text, or "". It compiles the pattern itself, since
+// firstGroup returns the first group of a pattern in text, or "". It compiles the pattern itself, since
 // few commands need it.
-func find(pattern string, text []byte) string {
+func firstGroup(pattern string, text []byte) string {
 	if m := regexp.MustCompile(pattern).FindSubmatch(text); m != nil {
 		return string(m[1])
 	}

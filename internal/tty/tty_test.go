@@ -21,7 +21,7 @@ func TestParse(t *testing.T) {
 		"nothing":     {"", Facts{}},
 		"other image": {"\x1b_Gi=32;OK\x1b\\\x1b[?62c", Facts{Answered: true}},
 	} {
-		if got := parse([]byte(c.reply)); got != c.want {
+		if got := parseReply([]byte(c.reply)); got != c.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
 		}
 	}

@@ -24,11 +24,11 @@ const (
 // A Terminal is the process's terminal in a mode without echo, in which reads do not wait for a
 // line.
 type Terminal struct {
-	fd      int
-	before  unix.Termios
-	restore sync.Once
-	// waiting is true while answers may still arrive. Ask writes it.
-	waiting atomic.Bool
+	fd        int
+	savedMode unix.Termios
+	restore   sync.Once
+	// answersPending is true while answers may still arrive. Ask writes it.
+	answersPending atomic.Bool
 }
 
 var (
@@ -62,7 +62,7 @@ func (t *Terminal) enterRawMode() error {
 	if err != nil {
 		return err
 	}
-	t.before = *mode
+	t.savedMode = *mode
 	mode.Lflag &^= unix.ICANON | unix.ECHO | unix.ISIG | unix.IEXTEN
 	mode.Iflag &^= unix.IXON | unix.ICRNL
 	// A read returns after a tenth of a second, with or without input.
@@ -82,7 +82,7 @@ func (t *Terminal) enterRawMode() error {
 // patience multiplies the time that it waits for another
 // byte: more than 1 for a slow connection.
 func (t *Terminal) Ask(patience int) Facts {
-	t.waiting.Store(true)
+	t.answersPending.Store(true)
 	if _, err := unix.Write(t.fd, []byte(questions)); err != nil {
 		return Facts{}
 	}
@@ -106,8 +106,8 @@ func (t *Terminal) Ask(patience int) Facts {
 		}
 		silent = 0
 		reply = append(reply, block[:n]...)
-		if f := parse(reply); f.Answered || f.Interrupted {
-			t.waiting.Store(!f.Answered) // after Ctrl-C, answers may still arrive
+		if f := parseReply(reply); f.Answered || f.Interrupted {
+			t.answersPending.Store(!f.Answered) // after Ctrl-C, answers may still arrive
 			return f
 		}
 	}
@@ -119,10 +119,10 @@ func (t *Terminal) Ask(patience int) Facts {
 func (t *Terminal) Restore() {
 	t.restore.Do(func() {
 		request := uint(setMode)
-		if t.waiting.Load() {
+		if t.answersPending.Load() {
 			request = flushMode
 		}
-		_ = unix.IoctlSetTermios(t.fd, request, &t.before)
+		_ = unix.IoctlSetTermios(t.fd, request, &t.savedMode)
 	})
 }
 

@@ -215,7 +215,7 @@ func (f *field) jsonValue() (json.RawMessage, error) {
 	if f.Kind == question.Other && jsonraw.Valid([]byte(text)) != nil {
 		return nil, errors.New("is not JSON")
 	}
-	return f.Read(text, false)
+	return f.ParseTyped(text, false)
 }
 
 // Lines draws the form in w columns and at most h lines, and keeps the active field visible.
@@ -272,7 +272,7 @@ func (f *field) draw(w, wide int, active bool) (lines []cells.Line) {
 	if f.Kind == question.Other {
 		hint = "JSON  " + hint
 	}
-	if f.Secret() {
+	if f.IsSecret() {
 		hint = "looks like a secret: servers must not ask for these in a form  " + hint
 	}
 	if f.err != "" {

@@ -63,7 +63,7 @@ func (r *listRows) reset() {
 
 // Take adds entries of one kind.
 func (r *listRows) Take(e connect.Entries) {
-	firstRow := r.Taken() // the number of the first new row
+	firstRow := r.ToolCount() // the number of the first new row
 	for _, tool := range e.Tools {
 		if r.toolNames != nil {
 			r.toolNames[tool.Name] = true

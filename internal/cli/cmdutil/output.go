@@ -174,7 +174,7 @@ func printToStdout(ctx context.Context, f *Factory, ans Answer) error {
 	if ctx.Err() != nil && st.Canvas != (term.Canvas{}) {
 		return Exit(f.MarkAnswered(wire.Outcome{Kind: wire.Signal, Text: "interrupted"}))
 	}
-	if f.Pager() == nil || st.Canvas.By != term.NoPictures {
+	if f.Pager() == nil || st.Canvas.Method != term.NoPictures {
 		return writeAnswer(ctx, f, f.Stdout(), st, ans)
 	}
 	var b bytes.Buffer

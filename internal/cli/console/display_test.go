@@ -44,24 +44,24 @@ func TestPicturesWithoutAQuestion(t *testing.T) {
 	}{
 		{"--no-images", nil, term.Canvas{}},
 		{"--images none", nil, term.Canvas{}},
-		{"--images blocks", nil, term.Canvas{By: term.HalfBlocks, Rows: 24}},
+		{"--images blocks", nil, term.Canvas{Method: term.HalfBlocks, Rows: 24}},
 		{
 			"--images blocks",
 			map[string]string{"COLORTERM": "truecolor"},
-			term.Canvas{By: term.HalfBlocks, Rows: 24, TrueColor: true},
+			term.Canvas{Method: term.HalfBlocks, Rows: 24, TrueColor: true},
 		},
 		{
 			"--images blocks",
 			map[string]string{"TERM": "xterm-direct"},
-			term.Canvas{By: term.HalfBlocks, Rows: 24, TrueColor: true},
+			term.Canvas{Method: term.HalfBlocks, Rows: 24, TrueColor: true},
 		},
-		{"--images sixel", map[string]string{"TERM": "linux"}, term.Canvas{By: term.Sixel, Rows: 24}},
-		{"--images kitty", map[string]string{"TERM": "linux"}, term.Canvas{By: term.Kitty, Rows: 24}},
+		{"--images sixel", map[string]string{"TERM": "linux"}, term.Canvas{Method: term.Sixel, Rows: 24}},
+		{"--images kitty", map[string]string{"TERM": "linux"}, term.Canvas{Method: term.Kitty, Rows: 24}},
 		{"", map[string]string{"TERM": "linux"}, term.Canvas{Rows: 24}},
 		{
 			"",
 			map[string]string{"TERM": "linux", "COLORTERM": "24bit"},
-			term.Canvas{By: term.HalfBlocks, Rows: 24, TrueColor: true},
+			term.Canvas{Method: term.HalfBlocks, Rows: 24, TrueColor: true},
 		},
 		{
 			"",
@@ -71,7 +71,7 @@ func TestPicturesWithoutAQuestion(t *testing.T) {
 		{
 			"",
 			map[string]string{"TERM": "xterm-256color", "TERM_PROGRAM": "Apple_Terminal"},
-			term.Canvas{By: term.HalfBlocks, Rows: 24},
+			term.Canvas{Method: term.HalfBlocks, Rows: 24},
 		},
 	} {
 		console, _ := at("", c.env)

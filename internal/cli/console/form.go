@@ -98,7 +98,7 @@ func (f *Form) introduce(field question.Field) {
 		line += ": " + f.Line(field.Description)
 	}
 	f.Say("%s", line)
-	if field.Secret() && !f.own {
+	if field.IsSecret() && !f.own {
 		f.Say("  %s this looks like a secret; servers must not request secrets in a form", f.Style.Alert("warning:"))
 	}
 	for i, o := range field.Options {
@@ -147,7 +147,7 @@ func (f *Form) askField(field question.Field, current json.RawMessage) (json.Raw
 			f.Say("  %s", f.Style.Alert("required by the "+asker))
 			continue
 		}
-		value, err := field.Read(text, true)
+		value, err := field.ParseTyped(text, true)
 		if err == nil {
 			if findings := f.Broken(field.Schema, value); len(findings) > 0 {
 				err = errors.New(findings[0].Text)

@@ -24,7 +24,7 @@ func (c *Console) Canvas(ctx context.Context) term.Canvas {
 		return term.Canvas{}
 	}
 	if c.images == "blocks" {
-		canvas.By = term.HalfBlocks
+		canvas.Method = term.HalfBlocks
 		return canvas
 	}
 	facts := c.terminalFacts(ctx)
@@ -37,15 +37,15 @@ func (c *Console) Canvas(ctx context.Context) term.Canvas {
 	hasColors := canvas.TrueColor || strings.Contains(c.env.Getenv("TERM"), "256") || facts.Name != ""
 	switch {
 	case c.images != "auto":
-		canvas.By = slices.Index(Drawings, c.images) - 1
+		canvas.Method = slices.Index(Drawings, c.images) - 1
 	case facts.Kitty:
-		canvas.By = term.Kitty
+		canvas.Method = term.Kitty
 	case hasInlineImages(facts.Name):
-		canvas.By = term.ITerm
+		canvas.Method = term.ITerm
 	case facts.Sixel:
-		canvas.By = term.Sixel
+		canvas.Method = term.Sixel
 	case canDrawBlocks && hasColors:
-		canvas.By = term.HalfBlocks
+		canvas.Method = term.HalfBlocks
 	}
 	return canvas
 }

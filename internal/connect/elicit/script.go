@@ -199,7 +199,7 @@ func (s *script) read(form question.Form) (map[string]json.RawMessage, []wire.Fi
 		if text == "" {
 			continue
 		}
-		value, err := field.Read(text, false)
+		value, err := field.ParseTyped(text, false)
 		if err != nil {
 			bad(name, err.Error())
 			continue

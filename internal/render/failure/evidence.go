@@ -24,23 +24,23 @@ const (
 	contextBytes = 40
 )
 
-// evidence writes the indented lines between the headline and the hint.
-func (r *writer) evidence(o wire.Outcome) {
+// writeEvidence writes the indented lines between the headline and the hint.
+func (r *writer) writeEvidence(o wire.Outcome) {
 	switch o.Kind {
 	case wire.Usage:
 		if o.Input != nil {
-			r.syntaxError(o.Input.Raw, int(o.Input.Offset), o.Input.IsCommandLine)
+			r.writeSyntaxError(o.Input.Raw, int(o.Input.Offset), o.Input.IsCommandLine)
 		}
 	case wire.RPCFailed:
-		r.rpc(o)
+		r.writeRPC(o)
 	case wire.BadResponse:
-		r.badResponse(o)
+		r.writeBadResponse(o)
 	case wire.Transport, wire.Auth, wire.Refused, wire.Timeout:
-		r.http(o)
+		r.writeHTTP(o)
 	}
-	r.findings(o.Findings)
-	r.process(o)
-	r.delivery(o)
+	r.writeFindings(o.Findings)
+	r.writeProcess(o)
+	r.writeDelivery(o)
 }
 
 // Evidence returns the evidence of a failed step of a saved call, or "". It omits the findings,
@@ -51,51 +51,51 @@ func Evidence(st term.Style, o wire.Outcome) string {
 	}
 	r := &writer{st: st}
 	o.Findings = nil
-	r.evidence(o)
+	r.writeEvidence(o)
 	return r.b.String()
 }
 
-// rpc writes the meaning of the error's code, or the text of the outcome if it has one, and the
+// writeRPC writes the meaning of the error's code, or the text of the outcome if it has one, and the
 // error's data.
-func (r *writer) rpc(o wire.Outcome) {
+func (r *writer) writeRPC(o wire.Outcome) {
 	e := o.RPCError()
 	if e == nil {
 		return
 	}
 	if o.Text != "" && o.Text != e.Message {
-		r.line("%s", o.Text)
+		r.writeLine("%s", o.Text)
 	} else {
-		r.line("%s", errorMeaning(o))
+		r.writeLine("%s", errorMeaning(o))
 	}
 	if _, _, cut := strings.Cut(e.Message, "\n"); cut {
-		r.line("message:")
-		r.text(r.st.Excerpt([]byte(e.Message), maxMessage))
+		r.writeLine("message:")
+		r.writeText(r.st.Excerpt([]byte(e.Message), maxMessage))
 	}
 	if e.Data != nil {
-		r.line("data: %s", r.st.Excerpt(jsonraw.Compact(e.Data), maxData))
+		r.writeLine("data: %s", r.st.Excerpt(jsonraw.Compact(e.Data), maxData))
 	}
 	if o.HTTP != nil && o.HTTP.Status >= 300 {
-		r.line("received with %s", HTTPStatus(o.HTTP.Status))
+		r.writeLine("received with %s", HTTPStatus(o.HTTP.Status))
 		for _, f := range o.HTTP.Fields {
 			if f.Name == "Retry-After" {
-				r.line("%s: %s", f.Name, r.st.Excerpt([]byte(f.Value), 100))
+				r.writeLine("%s: %s", f.Name, r.st.Excerpt([]byte(f.Value), 100))
 			}
 		}
 	}
 }
 
-// http adds the status, the header fields and the body of an HTTP response.
-func (r *writer) http(o wire.Outcome) {
+// writeHTTP adds the status, the header fields and the body of an HTTP response.
+func (r *writer) writeHTTP(o wire.Outcome) {
 	if o.HTTP == nil {
 		return
 	}
 	if s := HTTPStatus(o.HTTP.Status); o.HTTP.Status != 0 && !strings.Contains(headline(o), s) {
-		r.line("%s", s)
+		r.writeLine("%s", s)
 	}
 	for _, f := range o.HTTP.Fields {
-		r.line("%s: %s", f.Name, r.st.Excerpt([]byte(safeField(f).Value), 500))
+		r.writeLine("%s: %s", f.Name, r.st.Excerpt([]byte(safeField(f).Value), 500))
 	}
-	r.body(o)
+	r.writeBody(o)
 }
 
 // safeField returns f, for a Location field with the secrets of the URL hidden.
@@ -106,8 +106,8 @@ func safeField(f wire.Field) wire.Field {
 	return f
 }
 
-// body writes the start of a body that is not a message, and the title of an HTML page.
-func (r *writer) body(o wire.Outcome) {
+// writeBody writes the start of a body that is not a message, and the title of an HTML page.
+func (r *writer) writeBody(o wire.Outcome) {
 	var body []byte
 	if o.HTTP != nil && len(o.HTTP.Body) > 0 {
 		body = o.HTTP.Body
@@ -122,36 +122,36 @@ func (r *writer) body(o wire.Outcome) {
 		return
 	}
 	if found := pageTitle().FindSubmatch(body); utf8.Valid(body) && found != nil && len(found[1]) > 0 {
-		r.line("page title: %s", r.st.Excerpt(found[1], 200))
+		r.writeLine("page title: %s", r.st.Excerpt(found[1], 200))
 	}
-	r.line("body%s:", kind)
-	r.text(r.st.Excerpt(body, term.MaxExcerpt))
+	r.writeLine("body%s:", kind)
+	r.writeText(r.st.Excerpt(body, term.MaxExcerpt))
 }
 
 // pageTitle matches the title of an HTML page.
 var pageTitle = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?is)<title>\s*(.*?)\s*</title>`) })
 
-// badResponse shows where the bytes stop being a message.
-func (r *writer) badResponse(o wire.Outcome) {
+// writeBadResponse shows where the bytes stop being a message.
+func (r *writer) writeBadResponse(o wire.Outcome) {
 	if o.HTTP != nil {
-		r.line("%s", strings.TrimRight(HTTPStatus(o.HTTP.Status)+", "+o.HTTP.ContentType, ", "))
+		r.writeLine("%s", strings.TrimRight(HTTPStatus(o.HTTP.Status)+", "+o.HTTP.ContentType, ", "))
 	}
 	m := o.Message
 	if m == nil || len(m.Raw) == 0 || !mayBeJSON(o.HTTP) {
-		r.body(o)
+		r.writeBody(o)
 		return
 	}
 	for _, p := range m.Problems {
 		if p.Severity == wire.Error && !strings.Contains(o.Text, p.Text) {
-			r.line("%s", Finding(r.st, p))
+			r.writeLine("%s", Finding(r.st, p))
 		}
 	}
 	mark := len(m.Raw) - len(bytes.TrimPrefix(m.Raw, []byte("\xEF\xBB\xBF")))
 	if err := jsonraw.Valid(m.Raw[mark:]); err != nil {
-		r.syntaxError(m.Raw, mark+int(err.Offset), false)
+		r.writeSyntaxError(m.Raw, mark+int(err.Offset), false)
 		return
 	}
-	r.line("it was: %s", r.st.Excerpt(jsonraw.Compact(m.Raw), maxData))
+	r.writeLine("it was: %s", r.st.Excerpt(jsonraw.Compact(m.Raw), maxData))
 }
 
 // mayBeJSON reports whether a body can be JSON by its content type, so that a syntax error in it
@@ -161,9 +161,9 @@ func mayBeJSON(h *wire.HTTPFacts) bool {
 		strings.Contains(h.ContentType, "json") || strings.Contains(h.ContentType, "event-stream")
 }
 
-// syntaxError shows the bytes around an offset and a caret under it. words is true for arguments
+// writeSyntaxError shows the bytes around an offset and a caret under it. words is true for arguments
 // from the command line, for which it omits the positions.
-func (r *writer) syntaxError(raw []byte, at int, words bool) {
+func (r *writer) writeSyntaxError(raw []byte, at int, words bool) {
 	at = max(0, min(at, len(raw)))
 	from := jsonraw.RuneStart(raw, max(0, at-contextBytes))
 	to := jsonraw.RuneStart(raw, min(len(raw), at+contextBytes))
@@ -180,33 +180,33 @@ func (r *writer) syntaxError(raw []byte, at int, words bool) {
 	r.b.WriteString("  " + r.st.Paint(term.Red, caret) + "\n")
 }
 
-// process shows how a child process ended and the end of its stderr.
-func (r *writer) process(o wire.Outcome) {
+// writeProcess shows how a child process ended and the end of its stderr.
+func (r *writer) writeProcess(o wire.Outcome) {
 	if o.Process == nil {
 		return
 	}
 	if ended := o.Process.HowEnded; ended != "" && !strings.Contains(o.Text, ended) {
-		r.line("the server process exited: %s", ended)
+		r.writeLine("the server process exited: %s", ended)
 	}
 	lines, total := o.Process.MainLines()
 	switch {
 	case total == 0:
-		r.line("the server's stderr is empty")
+		r.writeLine("the server's stderr is empty")
 		return
 	case total > len(lines):
-		r.line("the server's stderr, %d lines:", total)
+		r.writeLine("the server's stderr, %d lines:", total)
 	default:
-		r.line("the end of the server's stderr:")
+		r.writeLine("the end of the server's stderr:")
 	}
 	for i := range lines {
 		lines[i] = r.st.Excerpt([]byte(lines[i]), 500)
 	}
-	r.text(strings.Join(lines, "\n"))
+	r.writeText(strings.Join(lines, "\n"))
 }
 
-// delivery says whether the server may have acted on the request, if that is in doubt. It says
+// writeDelivery says whether the server may have acted on the request, if that is in doubt. It says
 // nothing about an outcome of many exchanges.
-func (r *writer) delivery(o wire.Outcome) {
+func (r *writer) writeDelivery(o wire.Outcome) {
 	switch o.Kind {
 	case wire.Transport, wire.Timeout, wire.LocalIO, wire.Internal, wire.Signal:
 	default:
@@ -216,7 +216,7 @@ func (r *writer) delivery(o wire.Outcome) {
 		return
 	}
 	var parts []string
-	if phase := phases[o.Phase]; phase != "" && o.Took > 0 {
+	if phase := phaseTexts[o.Phase]; phase != "" && o.Took > 0 {
 		parts = append(parts, "failed "+phase+" ("+term.Duration(o.Took)+")")
 	} else if phase != "" {
 		parts = append(parts, "failed "+phase)
@@ -225,11 +225,11 @@ func (r *writer) delivery(o wire.Outcome) {
 	if o.Retryable {
 		parts = append(parts, "a retry is safe")
 	}
-	r.line("%s", strings.Join(parts, "; "))
+	r.writeLine("%s", strings.Join(parts, "; "))
 }
 
-// phases says when an outcome of each phase failed.
-var phases = map[string]string{
+// phaseTexts says when an outcome of each phase failed.
+var phaseTexts = map[string]string{
 	"arguments": "while checking the arguments", "dns": "while resolving the host name",
 	"connect": "while connecting", "tls": "during the TLS handshake",
 	"discover": "during protocol detection", "initialize": "during the handshake",

@@ -30,7 +30,7 @@ func Write(w io.Writer, st term.Style, o wire.Outcome) {
 	r := &writer{st: st}
 	text := st.Line(linePrefix(o) + shortHeadline(st, o) + placeSuffix(o))
 	r.b.WriteString(st.Paint(term.Bold+";"+term.Red, "mcpc:") + " " + st.WrapIndented(text, 6, 6) + "\n")
-	r.evidence(o)
+	r.writeEvidence(o)
 	if hint := HintFor(st, o); hint != "" {
 		Hint(&r.b, st, hint)
 	}
@@ -65,30 +65,30 @@ type writer struct {
 	b  bytes.Buffer
 }
 
-func (r *writer) line(format string, args ...any) {
+func (r *writer) writeLine(format string, args ...any) {
 	r.b.WriteString("  " + r.st.WrapIndented(r.st.Line(fmt.Sprintf(format, args...)), 2, 4) + "\n")
 }
 
-// text adds a text that mcpc did not write, such as a body or stderr, line by line.
-func (r *writer) text(s string) {
+// writeText adds a text that mcpc did not write, such as a body or stderr, line by line.
+func (r *writer) writeText(s string) {
 	s = strings.TrimRight(r.st.Block(s), "\r\n")
 	for line := range strings.SplitSeq(s, "\n") {
 		r.b.WriteString("  " + r.st.Paint(term.Dim, "| ") + strings.TrimSuffix(line, "\r") + "\n")
 	}
 }
 
-// findings adds at most maxFindings findings.
-func (r *writer) findings(findings []wire.Finding) {
+// writeFindings adds at most maxFindings findings.
+func (r *writer) writeFindings(findings []wire.Finding) {
 	for i, f := range findings {
 		if f.Rule == wire.RuleMore {
-			r.line("%s and %s more", r.st.Ellipsis(), f.Got)
+			r.writeLine("%s and %s more", r.st.Ellipsis(), f.Got)
 			return
 		}
 		if i == maxFindings {
-			r.line("%s and %d more", r.st.Ellipsis(), len(findings)-i)
+			r.writeLine("%s and %d more", r.st.Ellipsis(), len(findings)-i)
 			return
 		}
-		r.line("%s", Finding(r.st, f))
+		r.writeLine("%s", Finding(r.st, f))
 	}
 }
 
@@ -114,9 +114,9 @@ func Finding(s term.Style, f wire.Finding) string {
 	return text
 }
 
-// channels has the label of each kind, and the text and the hint for outcomes without their own.
+// kindTexts has the label of each kind, and the text and the hint for outcomes without their own.
 // rpcHeadline and argumentsHeadline have the text of the other kinds.
-var channels = map[wire.Kind]struct {
+var kindTexts = map[wire.Kind]struct {
 	label, text string
 	hint        wire.Hint
 }{
@@ -164,7 +164,7 @@ func headline(o wire.Outcome) string {
 	case wire.InvalidArguments:
 		return argumentsHeadline(o)
 	}
-	c := channels[o.Kind]
+	c := kindTexts[o.Kind]
 	text := o.Text
 	if text == "" && o.HTTP != nil && o.Kind != wire.OutputInvalid {
 		text = "the server answered " + HTTPStatus(o.HTTP.Status)

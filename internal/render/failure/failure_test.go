@@ -254,7 +254,7 @@ func TestFindingsAreCounted(t *testing.T) {
 		findings[i] = wire.Finding{Severity: wire.Error, Pointer: fmt.Sprintf("/%d", i), Text: "is too much"}
 	}
 	r := &writer{st: term.Style{ASCII: true}}
-	r.findings(findings)
+	r.writeFindings(findings)
 	lines := strings.Split(strings.TrimRight(r.b.String(), "\n"), "\n")
 	if len(lines) != 21 || lines[0] != "  /0 is too much" || lines[20] != "  ... and 7 more" {
 		t.Errorf("%q", lines)
@@ -306,7 +306,7 @@ func TestWindowIsUnderTheByte(t *testing.T) {
 	for _, raw := range []string{`{"a":1,}`, `{"世界":"é",}`, "", "[", strings.Repeat("x", 300), `{"a":"` + "\xff" + `"}`} {
 		for at := -1; at <= len(raw)+1; at++ {
 			r := &writer{}
-			r.syntaxError([]byte(raw), at, at%2 == 0)
+			r.writeSyntaxError([]byte(raw), at, at%2 == 0)
 			lines := strings.Split(r.b.String(), "\n")
 			if len(lines) != 3 {
 				t.Fatalf("%q at %d: %q", raw, at, lines)
@@ -315,7 +315,7 @@ func TestWindowIsUnderTheByte(t *testing.T) {
 		}
 	}
 	r := &writer{}
-	r.syntaxError([]byte(`{"世界":1,}`), 12, false)
+	r.writeSyntaxError([]byte(`{"世界":1,}`), 12, false)
 	lines := strings.Split(r.b.String(), "\n")
 	caret, _, _ := strings.Cut(lines[1], "^")
 	if before := lines[0][:strings.LastIndex(lines[0], "}")]; term.Width(caret) != term.Width(before) {

@@ -121,16 +121,16 @@ func CodeMeaning(code int64) string {
 // HintFor returns the outcome's hint, or one for its kind; "" if no hint is certain to help. It
 // omits clauses about flags -v that are set already.
 func HintFor(s term.Style, o wire.Outcome) wire.Hint {
-	clauses := slices.DeleteFunc(strings.Split(string(fullHint(o)), "; "), func(clause string) bool {
+	clauses := slices.DeleteFunc(strings.Split(string(hintWithAlternative(o)), "; "), func(clause string) bool {
 		flag, _, shows := strings.Cut(clause, " shows ")
 		return shows && strings.HasPrefix("-"+strings.Repeat("v", s.Verbose), flag)
 	})
 	return wire.Hint(strings.Join(clauses, "; "))
 }
 
-// fullHint returns the hint of an outcome, with an alternative if a probe of the protocol failed.
-func fullHint(o wire.Outcome) wire.Hint {
-	hint := ownHint(o)
+// hintWithAlternative returns the hint of an outcome, with an alternative if a probe of the protocol failed.
+func hintWithAlternative(o wire.Outcome) wire.Hint {
+	hint := hintOrDefault(o)
 	if o.TryRevision == "" {
 		return hint
 	}
@@ -141,8 +141,8 @@ func fullHint(o wire.Outcome) wire.Hint {
 	return hint + "; " + alternative
 }
 
-// ownHint returns the outcome's hint, or one for its kind.
-func ownHint(o wire.Outcome) wire.Hint {
+// hintOrDefault returns the outcome's hint, or one for its kind.
+func hintOrDefault(o wire.Outcome) wire.Hint {
 	if o.Hint != "" {
 		return o.Hint
 	}
@@ -180,7 +180,7 @@ func ownHint(o wire.Outcome) wire.Hint {
 			return "check the URL, and that the host is up"
 		}
 	}
-	return channels[o.Kind].hint
+	return kindTexts[o.Kind].hint
 }
 
 // programNotFound matches the message of a shell or env about a missing program.
@@ -231,7 +231,7 @@ func rpcHint(o wire.Outcome) wire.Hint {
 		if list == "" {
 			list = "list all"
 		}
-		fill := strings.NewReplacer("{list}", string(wire.RunOnServer(list)), "{flags}", string(flagsFor(e.Data)))
+		fill := strings.NewReplacer("{list}", string(wire.RunOnServer(list)), "{flags}", string(flagsForCapabilities(e.Data)))
 		return wire.Hint(fill.Replace(string(row.hint)))
 	}
 	return ""
@@ -264,8 +264,8 @@ func undeclaredHint(o wire.Outcome) wire.Hint {
 	return ""
 }
 
-// flagsFor names the flags that offer the capabilities that a server requires (-32021).
-func flagsFor(data []byte) wire.Hint {
+// flagsForCapabilities names the flags that offer the capabilities that a server requires (-32021).
+func flagsForCapabilities(data []byte) wire.Hint {
 	members, _ := jsonraw.Object(data)
 	raw, _ := members.Get("requiredCapabilities")
 	required, _ := jsonraw.Object(raw)

@@ -16,7 +16,7 @@ import (
 // JUnit writes the results of saved calls as a JUnit report in XML. It makes characters visible
 // that XML does not allow or that are hidden.
 func JUnit(w io.Writer, files []File) error {
-	_, took := totals(files)
+	_, took := sumTotals(files)
 	all := verdict.JUnit{Name: "mcpc run", Time: formatSeconds(took)}
 	for _, f := range files {
 		s := verdict.JUnitSuite{
@@ -26,15 +26,15 @@ func JUnit(w io.Writer, files []File) error {
 		}
 		s.Properties = &verdict.JUnitProperties{All: []verdict.JUnitProperty{{Name: "server", Value: term.Line(f.Server)}}}
 		for _, step := range f.Steps {
-			s.Add(caseOf(f.Path, step))
+			s.Add(junitCase(f.Path, step))
 		}
 		all.Suites = append(all.Suites, s)
 	}
 	return all.Write(w)
 }
 
-// caseOf returns a step as a test case.
-func caseOf(path string, s Step) verdict.JUnitCase {
+// junitCase returns a step as a test case.
+func junitCase(path string, s Step) verdict.JUnitCase {
 	c := verdict.JUnitCase{Name: term.Line(s.Name), Class: term.Line(path), Time: formatSeconds(s.Took)}
 	text := &verdict.JUnitText{Type: failure.KindName(s.Kind), Message: term.Line(s.Why)}
 	if s.Kind == wire.OK {

@@ -74,7 +74,7 @@ func Count(files []File, state State) (n int) {
 	return n
 }
 
-func totals(files []File) (steps int, took time.Duration) {
+func sumTotals(files []File) (steps int, took time.Duration) {
 	for _, f := range files {
 		steps = steps + len(f.Steps)
 		took = took + f.Took
@@ -152,7 +152,7 @@ func (m Miss) text() string {
 // WriteSummary writes the last line: the number of steps in each state.
 func WriteSummary(w io.Writer, st term.Style, files []File) error {
 	var parts []string
-	all, took := totals(files)
+	all, took := sumTotals(files)
 	for _, state := range []State{Passed, Failed, Broken, Skipped} {
 		if n := Count(files, state); n > 0 {
 			text := fmt.Sprintf("%d %s", n, state)
@@ -174,7 +174,7 @@ func WriteSummary(w io.Writer, st term.Style, files []File) error {
 // kind is "ok" if the request succeeded. error is the failed outcome of a step. error, misses, why,
 // see and hint are present only if they have a value.
 func JSON(files []File) json.RawMessage {
-	_, took := totals(files)
+	_, took := sumTotals(files)
 	j := &jsonraw.Builder{}
 	j.Number("passed", int64(Count(files, Passed)))
 	j.Number("failed", int64(Count(files, Failed)))

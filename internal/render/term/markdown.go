@@ -64,13 +64,13 @@ type markdownWriter struct {
 	width int
 	// fence is the mark that ends the current code block; "" outside of one.
 	fence string
-	// list is true after an item of a list: indented lines belong to it and are not code.
-	list bool
+	// inList is true after an item of a list: indented lines belong to it and are not code.
+	inList bool
 	// afterBlank is true if the line before was blank or code.
 	afterBlank bool
-	// narrow counts the next lines that are known to fit.
-	narrow int
-	b      strings.Builder
+	// fittingLines counts the next lines that are known to fit.
+	fittingLines int
+	b            strings.Builder
 }
 
 // drawNext draws the block at the start of lines. It returns the number of its lines.
@@ -79,35 +79,35 @@ func (d *markdownWriter) drawNext(lines []string) int {
 	bare := strings.TrimSpace(line)
 	switch {
 	case d.fence != "":
-		d.code(line)
+		d.drawCodeLine(line)
 		return 1
 	case parseFence(line) != "":
 		d.fence = parseFence(line)
 		if name := strings.TrimLeft(bare, "`~"); name != "" {
-			d.line(d.st.Paint(Dim, strings.TrimSpace(name)+":"))
+			d.writeLine(d.st.Paint(Dim, strings.TrimSpace(name)+":"))
 		}
 		return 1
 	case len(lines) > 1 && strings.Contains(line, "|") && isTableRule(lines[1]):
-		return d.table(lines)
+		return d.drawTable(lines)
 	case bare == "":
-		d.line("")
+		d.writeLine("")
 		d.afterBlank = true
 		return 1
-	case strings.HasPrefix(line, "    ") && d.afterBlank && !d.list:
-		d.line(d.st.Paint(Cyan, line))
+	case strings.HasPrefix(line, "    ") && d.afterBlank && !d.inList:
+		d.writeLine(d.st.Paint(Cyan, line))
 		return 1
 	case isRule(bare):
-		d.line(d.st.Paint(Dim, strings.Repeat(d.st.dash(), min(d.width, 40))))
+		d.writeLine(d.st.Paint(Dim, strings.Repeat(d.st.dash(), min(d.width, 40))))
 		return 1
 	}
 	_, _, isItem := parseItem(bare)
-	d.list = isItem || d.list && strings.HasPrefix(line, " ")
+	d.inList = isItem || d.inList && strings.HasPrefix(line, " ")
 	d.afterBlank = false
 	n := d.paragraphLines(lines)
 	for _, more := range lines[1:n] {
 		line += " " + strings.TrimSpace(more)
 	}
-	d.paragraph(line)
+	d.drawParagraph(line)
 	return n
 }
 
@@ -118,8 +118,8 @@ func (d *markdownWriter) paragraphLines(lines []string) int {
 	if _, level := parseHeading(bare); level > 0 || isQuote(bare) || strings.Trim(bare, "=") == "" {
 		return 1
 	}
-	if d.narrow > 0 {
-		d.narrow--
+	if d.fittingLines > 0 {
+		d.fittingLines--
 		return 1
 	}
 	n := 1
@@ -133,7 +133,7 @@ func (d *markdownWriter) paragraphLines(lines []string) int {
 		wide = wide || ansi.StringWidth(line) > d.width
 	}
 	if !wide {
-		d.narrow = n - 1
+		d.fittingLines = n - 1
 		return 1
 	}
 	return n
@@ -155,20 +155,20 @@ func continuesParagraph(before, line string) bool {
 
 func isQuote(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), ">") }
 
-func (d *markdownWriter) line(text string) { d.b.WriteString(strings.TrimRight(text, " ") + "\n") }
+func (d *markdownWriter) writeLine(text string) { d.b.WriteString(strings.TrimRight(text, " ") + "\n") }
 
-// code draws a line in a code fence, indented and otherwise unchanged, so that it can be copied.
-func (d *markdownWriter) code(line string) {
+// drawCodeLine draws a line in a code fence, indented and otherwise unchanged, so that it can be copied.
+func (d *markdownWriter) drawCodeLine(line string) {
 	bare := strings.TrimSpace(line)
 	if len(bare) >= len(d.fence) && strings.Trim(bare, d.fence[:1]) == "" {
 		d.fence = ""
 		return
 	}
-	d.line("  " + d.st.Paint(Cyan, line))
+	d.writeLine("  " + d.st.Paint(Cyan, line))
 }
 
-// paragraph draws a line of text after its mark: a heading's, a quote's or a list's.
-func (d *markdownWriter) paragraph(line string) {
+// drawParagraph draws a line of text after its mark: a heading's, a quote's or a list's.
+func (d *markdownWriter) drawParagraph(line string) {
 	indent := len(line) - len(strings.TrimLeft(line, " "))
 	rest := line[indent:]
 	lead := strings.Repeat(" ", indent) // before the first line
@@ -186,11 +186,11 @@ func (d *markdownWriter) paragraph(line string) {
 		hang += strings.Repeat(" ", ansi.StringWidth(bullet(d.st, mark))+1)
 		rest = text
 	}
-	for i, text := range flow(d.st, inline(rest, sgr), 0, d.width-ansi.StringWidth(hang)) {
+	for i, text := range breakLines(d.st, parseInline(rest, sgr), 0, d.width-ansi.StringWidth(hang)) {
 		if i == 0 {
-			d.line(lead + text)
+			d.writeLine(lead + text)
 		} else {
-			d.line(hang + text)
+			d.writeLine(hang + text)
 		}
 	}
 }

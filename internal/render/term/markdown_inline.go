@@ -19,9 +19,9 @@ const (
 // grows with the square of the length.
 const maxInline = 8 << 10
 
-// inline parses a line of Markdown: `code`, **strong**, *emphasis*, links. sgr is the style of the
+// parseInline parses a line of Markdown: `code`, **strong**, *emphasis*, links. sgr is the style of the
 // whole line. A mark without an end in the line is text.
-func inline(line, sgr string) (runs []span) {
+func parseInline(line, sgr string) (runs []span) {
 	if len(line) > maxInline {
 		return []span{{line, sgr}}
 	}
@@ -32,7 +32,7 @@ func inline(line, sgr string) (runs []span) {
 		}
 	}
 	for i := 0; i < len(line); {
-		pieces, n := spanAt(line, i, sgr)
+		pieces, n := parseSpanAt(line, i, sgr)
 		if n == 0 {
 			i++
 			continue
@@ -46,8 +46,8 @@ func inline(line, sgr string) (runs []span) {
 	return runs
 }
 
-// spanAt parses the span that begins at i and returns its length; 0 if there is none.
-func spanAt(line string, i int, sgr string) (runs []span, n int) {
+// parseSpanAt parses the span that begins at i and returns its length; 0 if there is none.
+func parseSpanAt(line string, i int, sgr string) (runs []span, n int) {
 	rest := line[i:]
 	switch rest[0] {
 	case '\\':
@@ -64,12 +64,12 @@ func spanAt(line string, i int, sgr string) (runs []span, n int) {
 		}
 		return []span{{mark, sgr}}, len(mark)
 	case '*', '_':
-		return emphasis(line, i, sgr)
+		return parseEmphasis(line, i, sgr)
 	case '[':
-		return link(rest, sgr)
+		return parseLink(rest, sgr)
 	case '!':
 		if strings.HasPrefix(rest, "![") {
-			runs, n = link(rest[1:], sgr)
+			runs, n = parseLink(rest[1:], sgr)
 			if n > 0 {
 				return append([]span{{"image: ", addStyle(sgr, Dim)}}, runs...), n + 1
 			}
@@ -78,9 +78,9 @@ func spanAt(line string, i int, sgr string) (runs []span, n int) {
 	return nil, 0
 }
 
-// emphasis parses *text* or **text**. It accepts _ only around whole words: names_like_this are
+// parseEmphasis parses *text* or **text**. It accepts _ only around whole words: names_like_this are
 // text.
-func emphasis(line string, i int, sgr string) ([]span, int) {
+func parseEmphasis(line string, i int, sgr string) ([]span, int) {
 	mark := line[i : i+1]
 	style := italic
 	if strings.HasPrefix(line[i+1:], mark) {
@@ -98,15 +98,15 @@ func emphasis(line string, i int, sgr string) ([]span, int) {
 		len(mark) == 1 && (isWordRune(before) || before == '/') {
 		return nil, 0
 	}
-	return inline(inner, addStyle(sgr, style)), len(inner) + 2*len(mark)
+	return parseInline(inner, addStyle(sgr, style)), len(inner) + 2*len(mark)
 }
 
 func isWordRune(r rune) bool {
 	return r != utf8.RuneError && (r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r > 0x7f)
 }
 
-// link parses [text](address) and draws the text and the address.
-func link(rest, sgr string) ([]span, int) {
+// parseLink parses [text](address) and draws the text and the address.
+func parseLink(rest, sgr string) ([]span, int) {
 	text, after, ok := strings.Cut(rest[1:], "](")
 	if !ok || strings.ContainsAny(text, "[]") {
 		return nil, 0
@@ -119,7 +119,7 @@ func link(rest, sgr string) ([]span, int) {
 	if text == "" {
 		return []span{{address, addStyle(sgr, underlined)}}, n
 	}
-	runs := inline(text, addStyle(sgr, underlined))
+	runs := parseInline(text, addStyle(sgr, underlined))
 	return append(runs, span{" (" + address + ")", addStyle(sgr, Dim)}), n
 }
 
@@ -130,11 +130,11 @@ func addStyle(sgr, more string) string {
 	return sgr + ";" + more
 }
 
-// flow breaks spans at blanks into painted lines of at most width columns. used columns of the
+// breakLines breaks spans at blanks into painted lines of at most width columns. used columns of the
 // first line are in use already. It leaves a word that is longer than a line to the terminal, so
 // that an address can be copied whole.
-func flow(s Style, spans []span, used, width int) (lines []string) {
-	var line piece
+func breakLines(s Style, spans []span, used, width int) (lines []string) {
+	var line styledWord
 	for _, next := range splitWords(spans) {
 		if used > 0 && used+next.width() > width {
 			lines = append(lines, paintAll(s, line))
@@ -166,11 +166,11 @@ func paintAll(s Style, spans []span) string {
 }
 
 // A piece is a word, possibly in several styles, with the blanks before it.
-type piece []span
+type styledWord []span
 
 // splitWords splits text into words, each with the blanks before it. A word may go over several spans.
-func splitWords(runs []span) (all []piece) {
-	var w piece
+func splitWords(runs []span) (all []styledWord) {
+	var w styledWord
 	inWord := false // w has more than blanks
 	for _, r := range runs {
 		from := 0
@@ -192,14 +192,14 @@ func splitWords(runs []span) (all []piece) {
 	return all
 }
 
-func (w piece) appendPart(r span, from, to int) piece {
+func (w styledWord) appendPart(r span, from, to int) styledWord {
 	if to <= from {
 		return w
 	}
 	return append(w, span{r.text[from:to], r.sgr})
 }
 
-func (w piece) width() (n int) {
+func (w styledWord) width() (n int) {
 	for _, r := range w {
 		n += ansi.StringWidth(r.text)
 	}
@@ -207,11 +207,11 @@ func (w piece) width() (n int) {
 }
 
 // trimStart returns the piece without the blanks before it.
-func (w piece) trimStart() piece {
+func (w styledWord) trimStart() styledWord {
 	for len(w) > 0 {
 		text := strings.TrimLeft(w[0].text, " ")
 		if text != "" {
-			return append(piece{{text, w[0].sgr}}, w[1:]...)
+			return append(styledWord{{text, w[0].sgr}}, w[1:]...)
 		}
 		w = w[1:]
 	}

@@ -12,9 +12,9 @@ func isTableRule(line string) bool {
 	return strings.Contains(bare, "-") && strings.Contains(bare, "|") && strings.Trim(bare, "|-: ") == ""
 }
 
-// table draws the table at the start of lines with aligned columns. It returns the number of its
+// drawTable draws the table at the start of lines with aligned columns. It returns the number of its
 // lines. A table wider than the screen is written unchanged: nothing of a server's text is cut.
-func (d *markdownWriter) table(lines []string) int {
+func (d *markdownWriter) drawTable(lines []string) int {
 	end := 2
 	for end < len(lines) && strings.Contains(lines[end], "|") && strings.TrimSpace(lines[end]) != "" {
 		end++
@@ -29,7 +29,7 @@ func (d *markdownWriter) table(lines []string) int {
 		if i == 0 {
 			style = Bold
 		}
-		row := d.cells(line, style)
+		row := d.parseCells(line, style)
 		for j, cell := range row {
 			if j == len(widths) {
 				widths = append(widths, 0)
@@ -44,15 +44,15 @@ func (d *markdownWriter) table(lines []string) int {
 	}
 	if total > d.st.Columns() {
 		for _, line := range lines[:end] {
-			d.line(line)
+			d.writeLine(line)
 		}
 		return end
 	}
 	right := rightColumns(lines[1], len(widths))
 	for i, row := range rows {
-		d.line(AlignRow(row, widths, func(column int) bool { return right[column] }))
+		d.writeLine(AlignRow(row, widths, func(column int) bool { return right[column] }))
 		if i == 0 {
-			d.line(d.st.Paint(Dim, strings.Repeat(d.st.dash(), total)))
+			d.writeLine(d.st.Paint(Dim, strings.Repeat(d.st.dash(), total)))
 		}
 	}
 	return end
@@ -70,8 +70,8 @@ func rightColumns(line string, columns int) []bool {
 	return right
 }
 
-// cells returns the drawn cells of one row. Neither \| nor a | in code separates cells.
-func (d *markdownWriter) cells(line, sgr string) (cells []string) {
+// parseCells returns the drawn cells of one row. Neither \| nor a | in code separates cells.
+func (d *markdownWriter) parseCells(line, sgr string) (cells []string) {
 	line = strings.TrimSpace(line)
 	line = strings.TrimPrefix(line, "|")
 	if strings.HasSuffix(line, "|") && !strings.HasSuffix(line, `\|`) {
@@ -81,7 +81,7 @@ func (d *markdownWriter) cells(line, sgr string) (cells []string) {
 	code := false
 	for i := 0; i <= len(line); i++ {
 		if i == len(line) || line[i] == '|' && !code && (i == 0 || line[i-1] != '\\') {
-			cells = append(cells, paintAll(d.st, inline(strings.TrimSpace(line[from:i]), sgr)))
+			cells = append(cells, paintAll(d.st, parseInline(strings.TrimSpace(line[from:i]), sgr)))
 			from = i + 1
 		} else if line[i] == '`' {
 			code = !code

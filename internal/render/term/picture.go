@@ -36,7 +36,7 @@ const (
 
 // A Canvas says how pictures are drawn on a terminal. The zero Canvas draws none.
 type Canvas struct {
-	By int
+	Method int
 	// Rows is the height of the terminal; 0 is 24.
 	Rows int
 	// CellWidth and CellHeight are a character's size in pixels; 0 is 8 by 16.
@@ -157,7 +157,7 @@ func PNG(mime string, data []byte) ([]byte, error) {
 	}
 	size := shrinkTo(img.Bounds().Size(), image.Pt(maxSide, maxSide))
 	var out bytes.Buffer
-	if err := png.Encode(&out, scale(img, size)); err != nil {
+	if err := png.Encode(&out, scalePicture(img, size)); err != nil {
 		return nil, errors.New("it could not be encoded")
 	}
 	return out.Bytes(), nil
@@ -165,11 +165,11 @@ func PNG(mime string, data []byte) ([]byte, error) {
 
 // draw writes a picture and a line end.
 func (c Canvas) draw(out *bytes.Buffer, img image.Image, columns int) error {
-	cells, size := c.fit(img.Bounds().Size(), columns)
-	scaled := scale(img, size)
-	switch c.By {
+	cells, size := c.fitCells(img.Bounds().Size(), columns)
+	scaled := scalePicture(img, size)
+	switch c.Method {
 	case HalfBlocks:
-		c.halfBlocks(out, scaled)
+		c.drawHalfBlocks(out, scaled)
 		return nil
 	case Kitty:
 		// Quiet 2: the terminal sends no response, because mcpc would not read it. Without a size in
@@ -209,7 +209,7 @@ func (c Canvas) withDefaults() Canvas {
 	if c.Rows <= 0 {
 		c.Rows = 24
 	}
-	if c.By == HalfBlocks {
+	if c.Method == HalfBlocks {
 		c.CellWidth = 1
 		c.CellHeight = 2
 	}
@@ -228,10 +228,10 @@ const (
 	maxMagnifiedRows = 6
 )
 
-// fit returns the cells for a picture of a size in pixels, and its size in pixels there.
-func (c Canvas) fit(size image.Point, columns int) (cells, scaled image.Point) {
+// fitCells returns the cells for a picture of a size in pixels, and its size in pixels there.
+func (c Canvas) fitCells(size image.Point, columns int) (cells, scaled image.Point) {
 	most := image.Pt(max(1, min(columns-1, maxCells))*c.CellWidth, max(1, c.Rows*2/3)*c.CellHeight)
-	if c.By != HalfBlocks {
+	if c.Method != HalfBlocks {
 		size = size.Mul(max(1, min(maxMagnifiedRows*c.CellHeight/size.Y, most.X/size.X)))
 	}
 	size = shrinkTo(size, most)
@@ -250,8 +250,8 @@ func shrinkTo(size, most image.Point) image.Point {
 	return image.Pt(max(1, size.X), max(1, size.Y))
 }
 
-// scale returns a picture scaled to size.
-func scale(img image.Image, size image.Point) *image.NRGBA {
+// scalePicture returns a picture scaled to size.
+func scalePicture(img image.Image, size image.Point) *image.NRGBA {
 	scaled := image.NewNRGBA(image.Rectangle{Max: size})
 	var by draw.Scaler = draw.NearestNeighbor
 	if size.X < img.Bounds().Dx() {
@@ -264,9 +264,9 @@ func scale(img image.Image, size image.Point) *image.NRGBA {
 	return scaled
 }
 
-// halfBlocks draws two rows of pixels in each line. Transparent pixels show the terminal's
+// drawHalfBlocks draws two rows of pixels in each line. Transparent pixels show the terminal's
 // background.
-func (c Canvas) halfBlocks(out *bytes.Buffer, img *image.NRGBA) {
+func (c Canvas) drawHalfBlocks(out *bytes.Buffer, img *image.NRGBA) {
 	for y := 0; y < img.Rect.Dy(); y += 2 {
 		last := ""
 		var line strings.Builder

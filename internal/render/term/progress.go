@@ -36,17 +36,17 @@ type Progress struct {
 	st  Style
 	now func() time.Time
 
-	mu    sync.Mutex
-	start time.Time
-	drawn time.Time
-	// shown is the width of the line on the screen; 0 if there is none.
-	shown int
-	// midline is true if the last written text has no line end, as a prompt, which the line must
+	mu       sync.Mutex
+	start    time.Time
+	lastDraw time.Time
+	// shownWidth is the width of the line on the screen; 0 if there is none.
+	shownWidth int
+	// isMidline is true if the last written text has no line end, as a prompt, which the line must
 	// not overwrite.
-	midline bool
-	done    bool
-	// held collects text while a pager uses the terminal; nil otherwise.
-	held *bytes.Buffer
+	isMidline bool
+	isDone    bool
+	// heldText collects text while a pager uses the terminal; nil otherwise.
+	heldText *bytes.Buffer
 
 	// activity is what the line says if the command waits for something other than a response;
 	// onCtrlC is the effect of Ctrl-C. Both are "" for a plain request.
@@ -136,14 +136,14 @@ func (p *Progress) Done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clearLocked()
-	p.done = true
+	p.isDone = true
 }
 
 // Restart prepares for the next request.
 func (p *Progress) Restart() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.done = false
+	p.isDone = false
 	p.last = progressUpdate{}
 	p.activity = ""
 	p.onCtrlC = ""
@@ -168,12 +168,12 @@ func (w wrapped) Write(b []byte) (int, error) { return w.p.writeTo(w.w, b) }
 func (p *Progress) writeTo(w io.Writer, b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.held != nil && w == p.w {
-		return p.held.Write(b)
+	if p.heldText != nil && w == p.w {
+		return p.heldText.Write(b)
 	}
 	p.clearLocked()
 	if len(b) > 0 {
-		p.midline = b[len(b)-1] != '\n'
+		p.isMidline = b[len(b)-1] != '\n'
 	}
 	return w.Write(b)
 }
@@ -183,16 +183,16 @@ func (p *Progress) Hold() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clearLocked()
-	p.held = &bytes.Buffer{}
+	p.heldText = &bytes.Buffer{}
 }
 
 // Release writes the collected text.
 func (p *Progress) Release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.held != nil {
-		_, _ = p.w.Write(p.held.Bytes())
-		p.held = nil
+	if p.heldText != nil {
+		_, _ = p.w.Write(p.heldText.Bytes())
+		p.heldText = nil
 	}
 }
 
@@ -200,32 +200,32 @@ func (p *Progress) Release() {
 func (p *Progress) Newline() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.midline = false
+	p.isMidline = false
 	p.start = p.now()
 }
 
 // drawLocked draws the line if nothing prevents it and enough time has passed.
 func (p *Progress) drawLocked() {
 	now := p.now()
-	if !p.st.Terminal || p.done || p.held != nil || p.midline || p.st.Columns() < 10 ||
-		now.Sub(p.start) < drawDelay || now.Sub(p.drawn) < redraw {
+	if !p.st.Terminal || p.isDone || p.heldText != nil || p.isMidline || p.st.Columns() < 10 ||
+		now.Sub(p.start) < drawDelay || now.Sub(p.lastDraw) < redraw {
 		return
 	}
-	p.drawn = now
+	p.lastDraw = now
 	p.frame++
 	line := ansi.Truncate(p.lineLocked(now), p.st.Columns()-1, "")
 	width := Width(line)
 	// Blanks erase the rest of the old line on every terminal.
-	_, _ = io.WriteString(p.w, "\r"+line+strings.Repeat(" ", max(0, p.shown-width)))
-	p.shown = max(width, p.shown)
+	_, _ = io.WriteString(p.w, "\r"+line+strings.Repeat(" ", max(0, p.shownWidth-width)))
+	p.shownWidth = max(width, p.shownWidth)
 }
 
 func (p *Progress) clearLocked() {
-	if p.shown == 0 {
+	if p.shownWidth == 0 {
 		return
 	}
-	_, _ = io.WriteString(p.w, "\r"+strings.Repeat(" ", p.shown)+"\r")
-	p.shown = 0
+	_, _ = io.WriteString(p.w, "\r"+strings.Repeat(" ", p.shownWidth)+"\r")
+	p.shownWidth = 0
 }
 
 // lineLocked returns `[####----] 2/5 40% 1/s eta 3 s (12 s, Ctrl-C cancels) message`.
@@ -234,15 +234,15 @@ func (p *Progress) lineLocked(now time.Time) string {
 	switch {
 	case p.last.total > 0:
 		share := math.Max(0, math.Min(1, p.last.progress/p.last.total))
-		parts = append(parts, p.bar(share), fmt.Sprintf("%s/%s", formatNumber(p.last.progress), formatNumber(p.last.total)),
+		parts = append(parts, p.drawBar(share), fmt.Sprintf("%s/%s", formatNumber(p.last.progress), formatNumber(p.last.total)),
 			fmt.Sprintf("%.0f%%", math.Floor(100*share)))
-		parts = append(parts, p.speed(now, share)...)
+		parts = append(parts, p.speedAndETA(now, share)...)
 	case p.last.known:
-		parts = append(parts, p.spinner(), formatNumber(p.last.progress))
+		parts = append(parts, p.drawSpinner(), formatNumber(p.last.progress))
 	case p.activity == "":
-		parts = append(parts, p.spinner(), "waiting for the response")
+		parts = append(parts, p.drawSpinner(), "waiting for the response")
 	default:
-		parts = append(parts, p.spinner())
+		parts = append(parts, p.drawSpinner())
 	}
 	if elapsed := now.Sub(p.start); elapsed >= slowAfter {
 		effect := p.onCtrlC
@@ -260,8 +260,8 @@ func (p *Progress) lineLocked(now time.Time) string {
 	return strings.Join(parts, "  ")
 }
 
-// speed returns the rate and the remaining time, or nil before one second.
-func (p *Progress) speed(now time.Time, share float64) []string {
+// speedAndETA returns the rate and the remaining time, or nil before one second.
+func (p *Progress) speedAndETA(now time.Time, share float64) []string {
 	elapsed := now.Sub(p.start)
 	if share <= 0.01 || share >= 1 || elapsed < time.Second {
 		return nil
@@ -278,14 +278,14 @@ func (p *Progress) speed(now time.Time, share float64) []string {
 
 const barWidth = 20
 
-func (p *Progress) bar(share float64) string {
+func (p *Progress) drawBar(share float64) string {
 	full := p.st.Ornament("#", "█")
 	empty := p.st.Ornament("-", "░")
 	n := int(share * barWidth)
 	return "[" + strings.Repeat(full, n) + strings.Repeat(empty, barWidth-n) + "]"
 }
 
-func (p *Progress) spinner() string {
+func (p *Progress) drawSpinner() string {
 	const turns = `|/-\`
 	return turns[p.frame%len(turns):][:1]
 }

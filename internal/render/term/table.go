@@ -36,7 +36,7 @@ func Table(w io.Writer, st Style, head []string, rows [][]string) error {
 	if len(head) > 0 {
 		rows = slices.Concat([][]string{head}, rows)
 	}
-	return g.rows(rows, len(head) > 0)
+	return g.writeRows(rows, len(head) > 0)
 }
 
 // writeTabSeparated writes a line per row, with TABs between the cells.
@@ -115,12 +115,12 @@ func (g *Grid) computeWidths(rows [][]string) int {
 		g.widths = append(g.widths, width)
 		over += width
 	}
-	return max(0, g.cut(g.cut(over, true), false))
+	return max(0, g.narrow(g.narrow(over, true), false))
 }
 
-// cut narrows the columns by over in all, the widest first; only columns with or without CutFirst.
+// narrow narrows the columns by over in all, the widest first; only columns with or without CutFirst.
 // It returns how much is still too wide.
-func (g *Grid) cut(over int, cutFirst bool) int {
+func (g *Grid) narrow(over int, cutFirst bool) int {
 	for over > 0 {
 		spares := make([]int, len(g.columns))
 		most := 0
@@ -152,21 +152,21 @@ func (g *Grid) Head() error {
 	for _, c := range g.columns {
 		names = append(names, c.Head)
 	}
-	return g.rows([][]string{names}, true)
+	return g.writeRows([][]string{names}, true)
 }
 
 // Rows writes rows, each cell sanitized and on one line. Cells beyond the Grid's columns are omitted.
-func (g *Grid) Rows(rows [][]string) error { return g.rows(rows, false) }
+func (g *Grid) Rows(rows [][]string) error { return g.writeRows(rows, false) }
 
-// rows writes rows; head says that the first is the head.
-func (g *Grid) rows(rows [][]string, head bool) error {
+// writeRows writes rows; head says that the first is the head.
+func (g *Grid) writeRows(rows [][]string, head bool) error {
 	var b bytes.Buffer
 	for i, row := range rows {
 		cells := make([]string, min(len(row), len(g.columns)))
 		for j := range cells {
-			cells[j] = g.cell(g.columns[j], g.st.Line(row[j]), g.widths[j])
+			cells[j] = g.cutCell(g.columns[j], g.st.Line(row[j]), g.widths[j])
 		}
-		text := clip(g.st, AlignRow(cells, g.widths, func(i int) bool { return g.columns[i].Right }))
+		text := clipLine(g.st, AlignRow(cells, g.widths, func(i int) bool { return g.columns[i].Right }))
 		if head && i == 0 {
 			text = g.st.Paint(Bold, text)
 		}
@@ -176,7 +176,7 @@ func (g *Grid) rows(rows [][]string, head bool) error {
 	return err
 }
 
-func (g *Grid) cell(c Column, text string, width int) string {
+func (g *Grid) cutCell(c Column, text string, width int) string {
 	if c.CutTo == 0 || ansi.StringWidth(text) <= width {
 		return text
 	}

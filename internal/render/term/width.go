@@ -35,7 +35,7 @@ func Truncate(text string, width int) string { return ansi.Truncate(text, width,
 // WrapWords breaks a text at blanks into lines of at most width columns. A longer word gets a line
 // of its own.
 func WrapWords(text string, width int) []string {
-	return flow(Style{}, []span{{text: text}}, 0, width)
+	return breakLines(Style{}, []span{{text: text}}, 0, width)
 }
 
 // Cut shortens text to width columns. It adds the number of missing characters if there is room.
@@ -84,8 +84,8 @@ func (s Style) More(n int) string { return fmt.Sprintf("%s+%d", s.Ellipsis(), n)
 // Ellipsis returns the mark for missing text.
 func (s Style) Ellipsis() string { return s.Ornament("...", "…") }
 
-// clip cuts a line at the edge of a terminal: a wrapped row would look like two.
-func clip(s Style, line string) string {
+// clipLine cuts a line at the edge of a terminal: a wrapped row would look like two.
+func clipLine(s Style, line string) string {
 	if !s.Terminal {
 		return line
 	}
@@ -107,7 +107,7 @@ func (s Style) WrapIndented(text string, lead, indent int) string {
 	if !s.Terminal {
 		return text
 	}
-	lines := flow(s, []span{{text: text}}, lead-indent, max(s.Columns()-indent, 20))
+	lines := breakLines(s, []span{{text: text}}, lead-indent, max(s.Columns()-indent, 20))
 	return strings.Join(lines, "\n"+strings.Repeat(" ", indent))
 }
 
@@ -119,7 +119,7 @@ func (s Style) WrapLine(text string) string { return s.WrapIndented(s.Line(text)
 func hardWrap(s Style, text string, width int) (lines []string) {
 	text = strings.NewReplacer("\r\n", "\n", "\t", "    ").Replace(text)
 	for line := range strings.SplitSeq(text, "\n") {
-		for _, part := range flow(s, []span{{text: line}}, 0, width) {
+		for _, part := range breakLines(s, []span{{text: line}}, 0, width) {
 			lines = append(lines, strings.Split(ansi.Hardwrap(part, width, true), "\n")...)
 		}
 	}

@@ -18,7 +18,7 @@ type HTTPRequest struct {
 // Curl adds the command that sends a request again: the same body, and the same header fields
 // except those that curl sets itself. session is the variable with the session's id, or "".
 func (s *Script) Curl(p HTTPRequest, session string) error {
-	words, err := s.curl(p, session)
+	words, err := s.curlLines(p, session)
 	if err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (s *Script) Curl(p HTTPRequest, session string) error {
 // CurlSession adds the commands that open a session with p and store its id in the variable
 // session.
 func (s *Script) CurlSession(p HTTPRequest, session string) error {
-	words, err := s.curl(p, "")
+	words, err := s.curlLines(p, "")
 	if err != nil {
 		return err
 	}
@@ -44,8 +44,8 @@ type ScriptError struct{ Text string }
 
 func (e *ScriptError) Error() string { return e.Text }
 
-// curl returns the lines of one command. They include the body if it fits in a word.
-func (s *Script) curl(p HTTPRequest, session string) ([]string, error) {
+// curlLines returns the lines of one command. They include the body if it fits in a word.
+func (s *Script) curlLines(p HTTPRequest, session string) ([]string, error) {
 	u, err := url.Parse(p.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, &ScriptError{"the recorded URL is not an HTTP URL"}
@@ -73,7 +73,7 @@ func (s *Script) curl(p HTTPRequest, session string) ([]string, error) {
 		}
 	}
 	for _, f := range p.Fields {
-		if line := s.field(f, session); line != "" {
+		if line := s.fieldWord(f, session); line != "" {
 			lines = append(lines, "-H "+line)
 		}
 	}
@@ -108,7 +108,7 @@ func (s *Script) URL(link string) string {
 	if !found || strings.ContainsAny(before, "/?#") {
 		return s.Word(link, InURL)
 	}
-	variable := s.variable(redactedUser, inUser)
+	variable := s.variableFor(redactedUser, inUser)
 	return s.Word(before+"://", InURL) + `"$` + variable + `"@` + s.Word(after, InURL)
 }
 
@@ -130,11 +130,11 @@ func (s *Script) Field(f wire.Field) string {
 	if f.Value == "" {
 		return ""
 	}
-	return s.field(f, "")
+	return s.fieldWord(f, "")
 }
 
-// field returns a header field for curl, which has its own syntax for a field without a value.
-func (s *Script) field(f wire.Field, session string) string {
+// fieldWord returns a header field for curl, which has its own syntax for a field without a value.
+func (s *Script) fieldWord(f wire.Field, session string) string {
 	name := strings.ToLower(f.Name)
 	if ConnectionFields[name] || !wire.IsToken(f.Name) || strings.ContainsAny(f.Value, "\r\n\x00") {
 		return ""

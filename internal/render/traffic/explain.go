@@ -25,9 +25,9 @@ func Explain(w io.Writer, st term.Style, exchanges []*wire.Exchange) (isCut bool
 	e := &explainer{st: st, noted: map[string]bool{}}
 	for i, x := range exchanges {
 		if i > 0 {
-			e.line("", "", "")
+			e.addLine("", "", "")
 		}
-		e.exchange(x)
+		e.addExchange(x)
 	}
 	_, _ = io.WriteString(w, e.layout())
 	return e.isCut
@@ -72,41 +72,41 @@ type explainer struct {
 	// The current exchange, its request, the current message and the message's role.
 	x       *wire.Exchange
 	request *wire.Message
-	m       *wire.Message
+	current *wire.Message
 	role    string
 	// isCut is true if a part of a message was left out.
 	isCut bool
-	// unasked is true for a response to an HTTP request whose message was not a request.
-	unasked bool
+	// isUnrequested is true for a response to an HTTP request whose message was not a request.
+	isUnrequested bool
 }
 
 // annotatedLine is a line, sanitized and without colour, and its note.
 type annotatedLine struct{ text, sgr, note string }
 
-func (e *explainer) line(text, sgr, note string) {
+func (e *explainer) addLine(text, sgr, note string) {
 	e.lines = append(e.lines, annotatedLine{text, sgr, note})
 }
 
-// exchange shows the heads and messages of an exchange.
-func (e *explainer) exchange(x *wire.Exchange) {
+// addExchange shows the heads and messages of an exchange.
+func (e *explainer) addExchange(x *wire.Exchange) {
 	e.x = x
 	e.request = wire.ParseMessage(x.Request.Raw)
 	frames, more := orderedFrames(x)
 	for i, f := range frames {
 		if more > 0 && i == len(frames)-1 {
 			e.isCut = true
-			e.blank()
-			e.line(fmt.Sprintf("%s %d more messages before the last", e.st.Ellipsis(), more), term.Dim, "")
+			e.addBlank()
+			e.addLine(fmt.Sprintf("%s %d more messages before the last", e.st.Ellipsis(), more), term.Dim, "")
 		}
 		if f.Kind == wire.Head {
-			e.head(f)
+			e.addHead(f)
 			continue
 		}
 		follows := i > 0 && frames[i-1].Kind == wire.Head && frames[i-1].Dir == f.Dir
-		e.message(f, follows)
+		e.addMessage(f, follows)
 	}
 	if x.Request.Raw != nil && x.Response.Raw == nil {
-		e.line(arrow(e.st, wire.Received)+" no "+missingResponse(x), term.Bold, "")
+		e.addLine(arrow(e.st, wire.Received)+" no "+missingResponse(x), term.Bold, "")
 	}
 }
 
@@ -151,22 +151,22 @@ func arrow(s term.Style, d wire.Direction) string {
 	return s.Ornament("<-", "←")
 }
 
-// head shows an HTTP head: its first line, and the fields that matter to MCP.
-func (e *explainer) head(f wire.Frame) {
+// addHead shows an HTTP head: its first line, and the fields that matter to MCP.
+func (e *explainer) addHead(f wire.Frame) {
 	if f.HTTP == nil {
 		return
 	}
-	e.blank()
+	e.addBlank()
 	h := f.HTTP
 	arrow := arrow(e.st, f.Dir)
 	if f.Dir == wire.Sent {
-		e.line(arrow+" "+e.st.Line(h.Method+" "+h.URL), term.Bold, e.noteOnce("verb "+h.Method, verbNotes[h.Method]))
+		e.addLine(arrow+" "+e.st.Line(h.Method+" "+h.URL), term.Bold, e.noteOnce("verb "+h.Method, verbNotes[h.Method]))
 	} else {
 		text := arrow + " " + e.st.Line(failure.HTTPStatus(h.Status)) + e.elapsed(f)
 		if sessionLost(e.x, f) {
-			e.line(text, term.Bold, e.noteOnce("session lost", sessionLostNote))
+			e.addLine(text, term.Bold, e.noteOnce("session lost", sessionLostNote))
 		} else {
-			e.line(text, term.Bold, e.noteOnce(fmt.Sprint("status ", h.Status), statusNote(h.Status)))
+			e.addLine(text, term.Bold, e.noteOnce(fmt.Sprint("status ", h.Status), statusNote(h.Status)))
 		}
 	}
 	left := 0
@@ -177,10 +177,10 @@ func (e *explainer) head(f wire.Frame) {
 			continue
 		}
 		text := "  " + field.Name + ": " + field.Value
-		e.line(e.cutText(e.st.Line(text), 0, 0), "", e.noteOnce(f.Dir.String()+strings.ToLower(field.Name), note))
+		e.addLine(e.cutText(e.st.Line(text), 0, 0), "", e.noteOnce(f.Dir.String()+strings.ToLower(field.Name), note))
 	}
 	if left > 0 {
-		e.line(fmt.Sprintf("  %s %s", e.st.Ellipsis(), english.Plural(left, "more header field")), term.Dim, "")
+		e.addLine(fmt.Sprintf("  %s %s", e.st.Ellipsis(), english.Plural(left, "more header field")), term.Dim, "")
 	}
 }
 
@@ -201,20 +201,20 @@ func (e *explainer) noteOnce(key, note string) string {
 	return note
 }
 
-// message shows a body or an event, below a line of its own unless it follows the head of its HTTP
+// addMessage shows a body or an event, below a line of its own unless it follows the head of its HTTP
 // message.
-func (e *explainer) message(f wire.Frame, follows bool) {
-	e.m = wire.ParseMessage(f.Raw)
-	e.role = messageRole(f.Dir, e.m.Kind)
+func (e *explainer) addMessage(f wire.Frame, follows bool) {
+	e.current = wire.ParseMessage(f.Raw)
+	e.role = messageRole(f.Dir, e.current.Kind)
 	if e.role == "request" {
-		e.request = e.m // the last one of several rounds
+		e.request = e.current // the last one of several rounds
 	}
-	e.unasked = e.role == "response" && len(e.x.HeadsOf(f)) > 0
-	e.blank()
+	e.isUnrequested = e.role == "response" && len(e.x.HeadsOf(f)) > 0
+	e.addBlank()
 	if f.Kind == wire.Event {
-		e.event(f)
+		e.addEvent(f)
 	} else if !follows {
-		text := arrow(e.st, f.Dir) + " " + titles[e.role]
+		text := arrow(e.st, f.Dir) + " " + roleTitles[e.role]
 		note := ""
 		if e.role == "response" {
 			text += e.elapsed(f)
@@ -222,27 +222,27 @@ func (e *explainer) message(f wire.Frame, follows bool) {
 		if f.Stream == 0 {
 			note = e.noteOnce("pipe", pipeNote)
 		}
-		e.line(text, term.Bold, note)
+		e.addLine(text, term.Bold, note)
 	}
 	if err := jsonraw.Valid(f.Raw); err != nil {
-		e.line("  "+e.cutText(e.st.Line(e.st.Excerpt(f.Raw, maxScalar)), 2, 0), "", err.Error())
+		e.addLine("  "+e.cutText(e.st.Line(e.st.Excerpt(f.Raw, maxScalar)), 2, 0), "", err.Error())
 		return
 	}
-	e.value(bytes.TrimSpace(f.Raw), nil, "  ", "")
+	e.addValue(bytes.TrimSpace(f.Raw), nil, "  ", "")
 }
 
-// event shows the lines of an SSE event before its data.
-func (e *explainer) event(f wire.Frame) {
+// addEvent shows the lines of an SSE event before its data.
+func (e *explainer) addEvent(f wire.Frame) {
 	text := arrow(e.st, f.Dir) + " event"
 	if f.SSE != nil && f.SSE.Event != "" {
 		text += ": " + f.SSE.Event
 	}
-	e.line(e.cutText(e.st.Line(text+e.elapsed(f)), 0, 0), term.Bold, e.noteOnce("event", eventNote))
+	e.addLine(e.cutText(e.st.Line(text+e.elapsed(f)), 0, 0), term.Bold, e.noteOnce("event", eventNote))
 	if f.SSE != nil && f.SSE.ID != nil {
-		e.line(e.cutText(e.st.Line("  id: "+*f.SSE.ID), 0, 0), "", e.noteOnce("event id", eventIDNote))
+		e.addLine(e.cutText(e.st.Line("  id: "+*f.SSE.ID), 0, 0), "", e.noteOnce("event id", eventIDNote))
 	}
 	if f.SSE != nil && f.SSE.Retry != nil {
-		e.line("  retry: "+fmt.Sprint(f.SSE.Retry.Milliseconds()), "", e.noteOnce("retry", retryNote))
+		e.addLine("  retry: "+fmt.Sprint(f.SSE.Retry.Milliseconds()), "", e.noteOnce("retry", retryNote))
 	}
 }
 
@@ -263,13 +263,13 @@ func messageRole(d wire.Direction, k wire.MessageKind) string {
 	return "response"
 }
 
-var titles = map[string]string{
+var roleTitles = map[string]string{
 	"request": "request", "response": "response", "notification": "notification",
 	"ask": "request from the server", "reply": "response to the server",
 }
 
-func (e *explainer) blank() {
+func (e *explainer) addBlank() {
 	if n := len(e.lines); n > 0 && e.lines[n-1].text != "" {
-		e.line("", "", "")
+		e.addLine("", "", "")
 	}
 }

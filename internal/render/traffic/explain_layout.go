@@ -17,7 +17,7 @@ const (
 // layout returns all lines with their notes.
 func (e *explainer) layout() string {
 	var b strings.Builder
-	edge := e.edge()
+	edge := e.noteColumn()
 	for _, r := range e.lines {
 		switch {
 		case r.note == "":
@@ -31,8 +31,8 @@ func (e *explainer) layout() string {
 	return b.String()
 }
 
-// edge returns the column in which notes begin; 0 if the terminal is too narrow.
-func (e *explainer) edge() int {
+// noteColumn returns the column in which notes begin; 0 if the terminal is too narrow.
+func (e *explainer) noteColumn() int {
 	if e.st.Columns() < minColumns {
 		return 0
 	}

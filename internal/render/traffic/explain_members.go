@@ -146,7 +146,7 @@ var memberNotes = []noteRow{
 		role:   "response",
 		method: "tools/call",
 		path:   "result isError",
-		is:     "true",
+		value:  "true",
 		note: "a tool execution error: the protocol worked, the tool failed; " +
 			"the model reads content and can correct itself",
 	},
@@ -154,7 +154,7 @@ var memberNotes = []noteRow{
 		role:   "response",
 		method: "tools/call",
 		path:   "result isError",
-		is:     "false",
+		value:  "false",
 		note:   "no tool error; same as an absent key",
 	},
 	{role: "response", method: "tools/call", path: "result isError", note: "must be true or false"},
@@ -191,10 +191,10 @@ var memberNotes = []noteRow{
 	},
 	{role: "response", method: "tools/call", path: "result task pollInterval", note: "polling interval in milliseconds"},
 	{
-		role: "response",
-		path: "result resultType",
-		is:   `"task"`,
-		note: "not the final result: the server continues, and tasks/get returns the result when it is available",
+		role:  "response",
+		path:  "result resultType",
+		value: `"task"`,
+		note:  "not the final result: the server continues, and tasks/get returns the result when it is available",
 	},
 	{role: "response", path: "result taskId", note: "the task's id"},
 	{
@@ -227,10 +227,10 @@ var memberNotes = []noteRow{
 
 	// Members of any result.
 	{
-		role: "response",
-		path: "result resultType",
-		is:   `"input_required"`,
-		note: "not the final result: the server requests input first",
+		role:  "response",
+		path:  "result resultType",
+		value: `"input_required"`,
+		note:  "not the final result: the server requests input first",
 	},
 	{
 		role: "response",
@@ -307,10 +307,10 @@ var memberNotes = []noteRow{
 	{role: "response", path: "result tools [] inputSchema properties * description", note: "also read by the model"},
 	{role: "response", path: "result tools [] inputSchema required", note: "required arguments; others are optional"},
 	{
-		role: "response",
-		path: "result tools [] inputSchema additionalProperties",
-		is:   "false",
-		note: "other names are rejected",
+		role:  "response",
+		path:  "result tools [] inputSchema additionalProperties",
+		value: "false",
+		note:  "other names are rejected",
 	},
 	{
 		role: "response",

@@ -23,14 +23,14 @@ type noteRow struct {
 	// path has the names from the root of the message, with blanks between; [] is any item of an
 	// array, * any name.
 	path string
-	// is limits the row to one value as written.
-	is string
+	// value limits the row to one value as written.
+	value string
 	// note is "" if it depends on the value, see valueNote.
 	note string
 }
 
-// note returns the note for a member the first time it is needed, then "".
-func (e *explainer) note(path []string, raw json.RawMessage) string {
+// noteFor returns the note for a member the first time it is needed, then "".
+func (e *explainer) noteFor(path []string, raw json.RawMessage) string {
 	i := e.findRow(path, raw)
 	if i < 0 {
 		return ""
@@ -54,10 +54,10 @@ func (e *explainer) findRow(path []string, raw json.RawMessage) int {
 
 // matches reports whether a row is for the member at path of the current message.
 func (e *explainer) matches(row noteRow, path []string, raw json.RawMessage) bool {
-	if row.role != "" && row.role != e.role || row.is != "" && row.is != string(raw) {
+	if row.role != "" && row.role != e.role || row.value != "" && row.value != string(raw) {
 		return false
 	}
-	method := e.m.Method
+	method := e.current.Method
 	if e.role == "response" {
 		method = e.request.Method
 	}
@@ -84,10 +84,10 @@ func (e *explainer) matches(row noteRow, path []string, raw json.RawMessage) boo
 func (e *explainer) valueNote(path []string, raw json.RawMessage) string {
 	switch path[len(path)-1] {
 	case "id":
-		if e.unasked {
+		if e.isUnrequested {
 			return "it was sent for a message that is not a request, so it responds to nothing"
 		}
-		if e.m.IsResponseTo(e.request.ID) {
+		if e.current.IsResponseTo(e.request.ID) {
 			return "the id of the request that this responds to"
 		}
 		if e.request.ID == nil {
@@ -95,11 +95,11 @@ func (e *explainer) valueNote(path []string, raw json.RawMessage) string {
 		}
 		return fmt.Sprintf("not the request's id, which is %s: this is not its response", e.st.Excerpt(e.request.ID, 40))
 	case "code":
-		if e.m.Error != nil {
-			return failure.CodeMeaning(e.m.Error.Code)
+		if e.current.Error != nil {
+			return failure.CodeMeaning(e.current.Error.Code)
 		}
 	case "structuredContent":
-		if render.ContentRepeats(e.m.Result, raw) {
+		if render.ContentRepeats(e.current.Result, raw) {
 			return "the same data, typed: the text is for a model, this is for a program; " +
 				"it must match the outputSchema"
 		}

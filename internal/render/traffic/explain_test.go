@@ -261,7 +261,7 @@ func TestExplainStatuses(t *testing.T) {
 func TestNotesAreWritable(t *testing.T) {
 	seen := map[string]bool{}
 	for _, row := range memberNotes {
-		key := row.role + "|" + row.method + "|" + row.path + "|" + row.is
+		key := row.role + "|" + row.method + "|" + row.path + "|" + row.value
 		if seen[key] {
 			t.Errorf("two rows for %s", key)
 		}
@@ -269,7 +269,7 @@ func TestNotesAreWritable(t *testing.T) {
 		if strings.HasSuffix(row.note, ".") || len(row.note) > 130 {
 			t.Errorf("%s: %q", key, row.note)
 		}
-		if row.role != "" && titles[row.role] == "" {
+		if row.role != "" && roleTitles[row.role] == "" {
 			t.Errorf("%s: no such role", key)
 		}
 	}

@@ -17,34 +17,34 @@ const (
 	maxExplainNames = 40
 )
 
-// value shows one JSON value, with a line for each member. path is its place for the table of
+// addValue shows one JSON value, with a line for each member. path is its place for the table of
 // notes, lead is the text before it on its line and tail the text after it.
-func (e *explainer) value(raw json.RawMessage, path []string, lead, tail string) {
+func (e *explainer) addValue(raw json.RawMessage, path []string, lead, tail string) {
 	indent := lead[:len(lead)-len(strings.TrimLeft(lead, " "))]
-	note := e.note(path, raw)
+	note := e.noteFor(path, raw)
 	members, items := splitJSON(raw)
 	deep := len(path) >= maxExplainDepth
 	switch {
 	case len(members) > 0 && deep:
 		e.isCut = true
-		e.line(fmt.Sprintf("%s{ %s %s }%s", lead, e.st.Ellipsis(), english.Plural(len(members), "member"), tail), "", note)
+		e.addLine(fmt.Sprintf("%s{ %s %s }%s", lead, e.st.Ellipsis(), english.Plural(len(members), "member"), tail), "", note)
 	case e.compactLine(lead, members, items, path) != "":
-		e.line(e.compactLine(lead, members, items, path)+tail, "", note)
+		e.addLine(e.compactLine(lead, members, items, path)+tail, "", note)
 	case len(members) > 0:
-		e.line(lead+"{", "", note)
-		e.members(members, path, indent+"  ")
-		e.line(indent+"}"+tail, "", "")
+		e.addLine(lead+"{", "", note)
+		e.addMembers(members, path, indent+"  ")
+		e.addLine(indent+"}"+tail, "", "")
 	case len(items) > 0 && deep:
 		e.isCut = true
-		e.line(fmt.Sprintf("%s[ %s %s ]%s", lead, e.st.Ellipsis(), english.Plural(len(items), "item"), tail), "", note)
+		e.addLine(fmt.Sprintf("%s[ %s %s ]%s", lead, e.st.Ellipsis(), english.Plural(len(items), "item"), tail), "", note)
 	case len(items) > 0:
-		e.line(lead+"[", "", note)
-		e.items(items, path, indent+"  ")
-		e.line(indent+"]"+tail, "", "")
+		e.addLine(lead+"[", "", note)
+		e.addItems(items, path, indent+"  ")
+		e.addLine(indent+"]"+tail, "", "")
 	case hasChildren(raw): // only white space
-		e.line(lead+string(jsonraw.Compact(raw))+tail, "", note)
+		e.addLine(lead+string(jsonraw.Compact(raw))+tail, "", note)
 	default:
-		e.line(lead+e.scalar(raw, term.Width(lead))+tail, "", note)
+		e.addLine(lead+e.scalarText(raw, term.Width(lead))+tail, "", note)
 	}
 }
 
@@ -100,21 +100,21 @@ func hasChildren(raw json.RawMessage) bool {
 	return len(raw) > 2 && (raw[0] == '{' || raw[0] == '[')
 }
 
-// members shows the members of an object, each on lines of its own.
-func (e *explainer) members(members jsonraw.Members, path []string, indent string) {
+// addMembers shows the members of an object, each on lines of its own.
+func (e *explainer) addMembers(members jsonraw.Members, path []string, indent string) {
 	for i, m := range members {
 		if i == maxExplainNames {
 			e.isCut = true
-			e.line(fmt.Sprintf("%s%s %d more members", indent, e.st.Ellipsis(), len(members)-i), term.Dim, "")
+			e.addLine(fmt.Sprintf("%s%s %d more members", indent, e.st.Ellipsis(), len(members)-i), term.Dim, "")
 			return
 		}
-		name := e.scalar(jsonraw.Quote(m.Name), term.Width(indent))
-		e.value(m.Value, childPath(path, m.Name), indent+name+": ", comma(i, len(members)))
+		name := e.scalarText(jsonraw.Quote(m.Name), term.Width(indent))
+		e.addValue(m.Value, childPath(path, m.Name), indent+name+": ", comma(i, len(members)))
 	}
 }
 
-// items shows the first items; more of plain values, which take one line each.
-func (e *explainer) items(items []json.RawMessage, path []string, indent string) {
+// addItems shows the first items; more of plain values, which take one line each.
+func (e *explainer) addItems(items []json.RawMessage, path []string, indent string) {
 	shown := maxExplainItems
 	if c := items[0][0]; c != '{' && c != '[' {
 		shown *= 4
@@ -122,10 +122,10 @@ func (e *explainer) items(items []json.RawMessage, path []string, indent string)
 	for i, item := range items {
 		if i == shown && len(items) > shown {
 			e.isCut = true
-			e.line(fmt.Sprintf("%s%s %d more", indent, e.st.Ellipsis(), len(items)-i), term.Dim, "")
+			e.addLine(fmt.Sprintf("%s%s %d more", indent, e.st.Ellipsis(), len(items)-i), term.Dim, "")
 			return
 		}
-		e.value(item, childPath(path, "[]"), indent, comma(i, len(items)))
+		e.addValue(item, childPath(path, "[]"), indent, comma(i, len(items)))
 	}
 }
 
@@ -145,8 +145,8 @@ func comma(i, n int) string {
 // maxScalar is how many bytes of a value are read to show its start.
 const maxScalar = 4 << 10
 
-// scalar returns a JSON value on one line that begins in column from. It cuts a long value.
-func (e *explainer) scalar(raw []byte, from int) string {
+// scalarText returns a JSON value on one line that begins in column from. It cuts a long value.
+func (e *explainer) scalarText(raw []byte, from int) string {
 	if len(raw) <= maxScalar {
 		return e.cutText(string(term.EscapeHidden(raw)), from, 0)
 	}

@@ -33,37 +33,37 @@ const (
 // response, timing and findings. No text in it can end its code block or act on a terminal.
 func WriteIssueReport(w io.Writer, r IssueReport) error {
 	m := &issueWriter{}
-	m.paragraph("## " + sanitize.MarkdownCode(r.Title))
+	m.writeParagraph("## " + sanitize.MarkdownCode(r.Title))
 	var facts []string
 	for _, fact := range r.Facts {
 		if len(fact) == 2 && fact[1] != "" {
 			facts = append(facts, "- "+fact[0]+": "+sanitize.MarkdownCode(fact[1]))
 		}
 	}
-	m.paragraph(strings.Join(facts, "\n"))
+	m.writeParagraph(strings.Join(facts, "\n"))
 	if r.Reproduce != "" {
-		m.section("Reproduce")
-		m.fence("sh", strings.TrimRight(r.Reproduce, "\n"))
+		m.writeSection("Reproduce")
+		m.writeFence("sh", strings.TrimRight(r.Reproduce, "\n"))
 	}
 	if x := r.Exchange; x != nil {
 		if x.Request.Raw != nil {
-			m.message("Request", x.Request)
+			m.writeMessage("Request", x.Request)
 		}
-		m.between(x.OtherMessages)
+		m.writeBetween(x.OtherMessages)
 		if x.Response.Raw != nil {
-			m.message("Response", x.Response)
+			m.writeMessage("Response", x.Response)
 		} else if x.Request.Raw != nil || len(x.Heads) == 1 {
-			m.paragraph("No " + missingResponse(x) + " came.")
+			m.writeParagraph("No " + missingResponse(x) + " came.")
 		}
-		m.drawing("Events", func(v *exchangeWriter) { v.events(x) })
-		m.drawing("HTTP", func(v *exchangeWriter) {
+		m.writeDrawing("Events", func(v *exchangeWriter) { v.writeEvents(x) })
+		m.writeDrawing("HTTP", func(v *exchangeWriter) {
 			for _, f := range x.Heads {
-				v.head(f)
+				v.writeHead(f)
 			}
 		})
-		m.drawing("Timing", func(v *exchangeWriter) { v.timing(x) })
+		m.writeDrawing("Timing", func(v *exchangeWriter) { v.writeTiming(x) })
 	}
-	m.findings(r.Findings)
+	m.writeFindings(r.Findings)
 	_, err := io.WriteString(w, m.b.String())
 	return err
 }
@@ -71,7 +71,7 @@ func WriteIssueReport(w io.Writer, r IssueReport) error {
 // issueWriter writes blocks of Markdown, with an empty line between.
 type issueWriter struct{ b strings.Builder }
 
-func (m *issueWriter) paragraph(text string) {
+func (m *issueWriter) writeParagraph(text string) {
 	if text == "" {
 		return
 	}
@@ -81,21 +81,21 @@ func (m *issueWriter) paragraph(text string) {
 	m.b.WriteString(text + "\n")
 }
 
-func (m *issueWriter) section(name string) { m.paragraph("### " + name) }
+func (m *issueWriter) writeSection(name string) { m.writeParagraph("### " + name) }
 
-// fence writes a code block. Its fence is longer than any in the text.
-func (m *issueWriter) fence(language, text string) {
+// writeFence writes a code block. Its fence is longer than any in the text.
+func (m *issueWriter) writeFence(language, text string) {
 	mark := sanitize.MarkdownFence(text)
-	m.paragraph(mark + language + "\n" + term.Block(text) + "\n" + mark)
+	m.writeParagraph(mark + language + "\n" + term.Block(text) + "\n" + mark)
 }
 
-// message writes one message, indented if it is JSON.
-func (m *issueWriter) message(name string, f wire.Frame) {
+// writeMessage writes one message, indented if it is JSON.
+func (m *issueWriter) writeMessage(name string, f wire.Frame) {
 	note := fmt.Sprintf("%s, %d bytes", name, f.Bytes())
 	if f.Hidden > 0 {
 		note += ", " + english.Plural(f.Hidden, "secret") + " hidden"
 	}
-	m.section(note)
+	m.writeSection(note)
 	language := ""
 	shown := limitedBuffer(f.Raw[:min(len(f.Raw), 2*maxReported)])
 	if jsonraw.Valid(f.Raw) == nil {
@@ -107,7 +107,7 @@ func (m *issueWriter) message(name string, f wire.Frame) {
 	if len(text) > maxReported {
 		text = strings.ToValidUTF8(text[:maxReported], "") + "\n" + fmt.Sprintf("… (%d bytes in all)", f.Bytes())
 	}
-	m.fence(language, text)
+	m.writeFence(language, text)
 }
 
 // A limitedBuffer keeps the first 2*maxReported bytes or more of a text; then it returns an error.
@@ -121,12 +121,12 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// between writes the messages between request and response, one on each line.
-func (m *issueWriter) between(frames []wire.Frame) {
+// writeBetween writes the messages between request and response, one on each line.
+func (m *issueWriter) writeBetween(frames []wire.Frame) {
 	if len(frames) == 0 {
 		return
 	}
-	m.section("Events")
+	m.writeSection("Events")
 	var lines []string
 	for i, f := range frames {
 		if i == maxEvents {
@@ -135,14 +135,14 @@ func (m *issueWriter) between(frames []wire.Frame) {
 		}
 		lines = append(lines, arrow(reportStyle, f.Dir)+" "+reportStyle.Excerpt(f.Raw, 400))
 	}
-	m.fence("", strings.Join(lines, "\n"))
+	m.writeFence("", strings.Join(lines, "\n"))
 }
 
 // reportStyle is the style of texts in a report: for a reader, without colour.
 var reportStyle = term.Style{Terminal: true, Width: 80}
 
-// drawing writes what draw draws as a code block, or nothing if draw draws nothing.
-func (m *issueWriter) drawing(name string, draw func(v *exchangeWriter)) {
+// writeDrawing writes what draw draws as a code block, or nothing if draw draws nothing.
+func (m *issueWriter) writeDrawing(name string, draw func(v *exchangeWriter)) {
 	var b strings.Builder
 	v := &exchangeWriter{st: reportStyle, b: bufio.NewWriter(&b)}
 	draw(v)
@@ -151,18 +151,18 @@ func (m *issueWriter) drawing(name string, draw func(v *exchangeWriter)) {
 	if text == "" {
 		return
 	}
-	m.section(name)
-	m.fence("", text)
+	m.writeSection(name)
+	m.writeFence("", text)
 }
 
-func (m *issueWriter) findings(findings []wire.Finding) {
+func (m *issueWriter) writeFindings(findings []wire.Finding) {
 	if len(findings) == 0 {
 		return
 	}
-	m.section("Findings")
+	m.writeSection("Findings")
 	var lines []string
 	for _, f := range findings {
 		lines = append(lines, "- "+sanitize.MarkdownCode(failure.Finding(reportStyle, f)))
 	}
-	m.paragraph(strings.Join(lines, "\n"))
+	m.writeParagraph(strings.Join(lines, "\n"))
 }

@@ -77,7 +77,7 @@ func (s *Script) eachPart(text, what string, plain, hidden func(string)) {
 		if place[0] > at {
 			plain(text[at:place[0]])
 		}
-		hidden(s.variable(text[place[0]:place[1]], what))
+		hidden(s.variableFor(text[place[0]:place[1]], what))
 		at = place[1]
 	}
 	if at < len(text) {
@@ -85,8 +85,8 @@ func (s *Script) eachPart(text, what string, plain, hidden func(string)) {
 	}
 }
 
-// variable returns the name of a secret's variable; what is the kind of its place.
-func (s *Script) variable(shown, what string) string {
+// variableFor returns the name of a secret's variable; what is the kind of its place.
+func (s *Script) variableFor(shown, what string) string {
 	name, where := Variable(what)
 	number := 1
 	same := ""

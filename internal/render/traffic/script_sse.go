@@ -17,7 +17,7 @@ const endpoint = "endpoint"
 // CurlStream adds the commands that open a stream with p, read the endpoint from it, and keep it
 // open until the script ends. An endpoint of another server ends the script.
 func (s *Script) CurlStream(p HTTPRequest) error {
-	words, err := s.curl(p, "")
+	words, err := s.curlLines(p, "")
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (s *Script) CurlStream(p HTTPRequest) error {
 // CurlEndpoint adds the command that posts the body of p to the endpoint that CurlStream read. It
 // ignores the body of the HTTP response.
 func (s *Script) CurlEndpoint(p HTTPRequest) error {
-	words, err := s.curl(p, "")
+	words, err := s.curlLines(p, "")
 	if err != nil {
 		return err
 	}

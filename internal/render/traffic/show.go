@@ -44,7 +44,7 @@ func Show(w io.Writer, st term.Style, t View) error {
 		return err
 	}
 	if t.Exchange != nil {
-		v.exchange(t.Exchange, t.HeadsOnly)
+		v.writeExchange(t.Exchange, t.HeadsOnly)
 	}
 	for _, f := range t.Findings {
 		if !slices.Contains(v.shownFindings, f) {
@@ -52,8 +52,8 @@ func Show(w io.Writer, st term.Style, t View) error {
 		}
 	}
 	if len(v.otherFindings) > 0 {
-		v.section("findings")
-		v.findings(v.otherFindings)
+		v.writeSection("findings")
+		v.writeFindings(v.otherFindings)
 	}
 	return v.b.Flush()
 }
@@ -66,34 +66,34 @@ type exchangeWriter struct {
 	shownFindings, otherFindings []wire.Finding
 }
 
-func (v *exchangeWriter) section(name string) { v.sectionWithNote(name, "") }
+func (v *exchangeWriter) writeSection(name string) { v.writeSectionWithNote(name, "") }
 
-// sectionWithNote begins a section with a note beside its name.
-func (v *exchangeWriter) sectionWithNote(name, note string) {
+// writeSectionWithNote begins a section with a note beside its name.
+func (v *exchangeWriter) writeSectionWithNote(name, note string) {
 	text := "\n" + v.st.Paint(term.Bold, name)
 	if note != "" {
 		text += "  " + v.st.Paint(term.Dim, note)
 	}
-	v.line(text)
+	v.writeLine(text)
 }
 
-func (v *exchangeWriter) line(text string) { v.b.WriteString(text + "\n") }
+func (v *exchangeWriter) writeLine(text string) { v.b.WriteString(text + "\n") }
 
-// exchange writes the heads, the messages, the events and the timing of an exchange.
-func (v *exchangeWriter) exchange(x *wire.Exchange, headsOnly bool) {
+// writeExchange writes the heads, the messages, the events and the timing of an exchange.
+func (v *exchangeWriter) writeExchange(x *wire.Exchange, headsOnly bool) {
 	for _, f := range x.Heads {
-		v.head(f)
+		v.writeHead(f)
 		if f.Dir == wire.Received && sessionLost(x, f) {
-			v.line(v.st.Paint(term.Yellow, "! ") + sessionLostNote)
+			v.writeLine(v.st.Paint(term.Yellow, "! ") + sessionLostNote)
 		}
 	}
 	if headsOnly {
 		for _, f := range x.Carriers {
-			v.head(f)
+			v.writeHead(f)
 		}
 	} else {
 		if x.Request.Raw != nil {
-			v.message("request", x.Request, "")
+			v.writeMessage("request", x.Request, "")
 		}
 		shown := min(len(x.OtherMessages), maxBetween)
 		for _, f := range x.OtherMessages[:shown] {
@@ -101,19 +101,19 @@ func (v *exchangeWriter) exchange(x *wire.Exchange, headsOnly bool) {
 			if x.IsGuess(f) {
 				note += ", guess: it names no request, and only this request was open"
 			}
-			v.message(messageName(v.st, f), f, note)
+			v.writeMessage(messageName(v.st, f), f, note)
 		}
 		if more := len(x.OtherMessages) - shown; more > 0 {
-			v.section(fmt.Sprintf("%s %d more messages (see --raw)", v.st.Ellipsis(), more))
+			v.writeSection(fmt.Sprintf("%s %d more messages (see --raw)", v.st.Ellipsis(), more))
 		}
 		if x.Response.Raw != nil {
-			v.message("response", x.Response, "")
+			v.writeMessage("response", x.Response, "")
 		} else if x.Request.Raw != nil || len(x.Heads) == 1 {
-			v.section("no " + missingResponse(x))
+			v.writeSection("no " + missingResponse(x))
 		}
-		v.events(x)
+		v.writeEvents(x)
 	}
-	v.timing(x)
+	v.writeTiming(x)
 }
 
 // missingResponse names the missing response: "JSON-RPC response" if an HTTP response was received.
@@ -136,8 +136,8 @@ func messageName(s term.Style, f wire.Frame) string {
 	return arrow(s, f.Dir) + " " + word
 }
 
-// head writes an HTTP head with its fields, and the plain text of encoded values.
-func (v *exchangeWriter) head(f wire.Frame) {
+// writeHead writes an HTTP head with its fields, and the plain text of encoded values.
+func (v *exchangeWriter) writeHead(f wire.Frame) {
 	if f.HTTP == nil {
 		return
 	}
@@ -145,13 +145,13 @@ func (v *exchangeWriter) head(f wire.Frame) {
 	if f.Dir == wire.Sent {
 		first = f.HTTP.Method + " " + f.HTTP.URL
 	}
-	v.section(arrow(v.st, f.Dir) + " " + v.st.Line(first))
+	v.writeSection(arrow(v.st, f.Dir) + " " + v.st.Line(first))
 	for _, field := range f.HTTP.Fields {
 		text := "  " + v.st.Line(field.Name) + ": " + v.st.Line(field.Value)
 		if plain := field.DecodedValue(); plain != field.Value {
 			text += v.st.Paint(term.Dim, "  = "+v.st.Line(strconv.Quote(plain)))
 		}
-		v.line(text)
+		v.writeLine(text)
 	}
 }
 
@@ -171,8 +171,8 @@ func ownRequestNote(f wire.Frame, x *wire.Exchange) string {
 	return ", a separate POST: " + failure.HTTPStatus(heads[1].HTTP.Status)
 }
 
-// message writes one message, indented, and its problems below it.
-func (v *exchangeWriter) message(name string, f wire.Frame, more string) {
+// writeMessage writes one message, indented, and its problems below it.
+func (v *exchangeWriter) writeMessage(name string, f wire.Frame, more string) {
 	note := fmt.Sprintf("%d bytes", f.Bytes()) + more
 	if f.Hidden > 0 {
 		note += fmt.Sprintf(", %s hidden", english.Plural(f.Hidden, "secret"))
@@ -180,16 +180,16 @@ func (v *exchangeWriter) message(name string, f wire.Frame, more string) {
 	if s := f.SSE; s != nil && s.ID != nil {
 		note += ", event id " + excerptLine(v.st, []byte(*s.ID), 60)
 	}
-	v.sectionWithNote(name, note)
+	v.writeSectionWithNote(name, note)
 	_ = render.PrettyJSON(v.b, v.st, f.Raw)
 	m := wire.ParseMessage(f.Raw)
-	v.findings(m.Problems)
+	v.writeFindings(m.Problems)
 	v.shownFindings = append(v.shownFindings, m.Problems...)
 }
 
-func (v *exchangeWriter) findings(findings []wire.Finding) {
+func (v *exchangeWriter) writeFindings(findings []wire.Finding) {
 	for _, f := range findings {
-		v.line(v.st.Paint(term.Yellow, "! ") + v.st.Line(failure.Finding(v.st, f)))
+		v.writeLine(v.st.Paint(term.Yellow, "! ") + v.st.Line(failure.Finding(v.st, f)))
 	}
 }
 
@@ -197,8 +197,8 @@ func (v *exchangeWriter) findings(findings []wire.Finding) {
 // bytes.
 func excerptLine(s term.Style, raw []byte, n int) string { return s.Line(s.Excerpt(raw, n)) }
 
-// events writes the server's stderr, faults, held messages, and how the streams ended.
-func (v *exchangeWriter) events(x *wire.Exchange) {
+// writeEvents writes the server's stderr, faults, held messages, and how the streams ended.
+func (v *exchangeWriter) writeEvents(x *wire.Exchange) {
 	const maxEvents = 40
 	frames := x.NonMessages
 	if x.Response.Raw != nil {
@@ -210,16 +210,16 @@ func (v *exchangeWriter) events(x *wire.Exchange) {
 	for i, f := range frames {
 		afterResponse := x.Response.Raw != nil && f.Seq > x.Response.Seq
 		if afterResponse && (i == 0 || frames[i-1].Seq < x.Response.Seq) {
-			v.section("afterwards")
+			v.writeSection("afterwards")
 		} else if i == 0 {
-			v.section("events")
+			v.writeSection("events")
 		}
 		if i == maxEvents {
 			more := fmt.Sprintf("%s %d more lines (see --raw)", v.st.Ellipsis(), len(frames)-maxEvents)
-			v.line(v.st.Paint(term.Dim, more))
+			v.writeLine(v.st.Paint(term.Dim, more))
 			return
 		}
-		v.line("  " + eventText(v.st, f))
+		v.writeLine("  " + eventText(v.st, f))
 	}
 }
 

@@ -51,19 +51,19 @@ func Stats(w io.Writer, st term.Style, figures []StatsRow, all StatsRow, bars []
 	var b bytes.Buffer
 	if len(figures) > 1 {
 		all.What = "all"
-		statsTable(st, &b, append(figures[:len(figures):len(figures)], all))
+		writeStatsTable(st, &b, append(figures[:len(figures):len(figures)], all))
 	} else {
-		statsTable(st, &b, figures)
+		writeStatsTable(st, &b, figures)
 	}
-	statsFailures(st, &b, figures)
-	histogram(st, &b, bars)
+	writeFailures(st, &b, figures)
+	writeHistogram(st, &b, bars)
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
-// statsTable writes a table with numbers at the right. A name that is too long for its column gets
+// writeStatsTable writes a table with numbers at the right. A name that is too long for its column gets
 // a line of its own.
-func statsTable(s term.Style, b *bytes.Buffer, figures []StatsRow) {
+func writeStatsTable(s term.Style, b *bytes.Buffer, figures []StatsRow) {
 	shown := []term.Column{{Head: "WHAT", CutTo: 12}}
 	heads := []string{"COUNT", "FAILED", "OPEN", "CANCELLED", "P50", "P95", "P99", "SIZE", "TOKENS"}
 	open := slices.ContainsFunc(figures, func(f StatsRow) bool { return f.Open > 0 })
@@ -104,8 +104,8 @@ func statsTable(s term.Style, b *bytes.Buffer, figures []StatsRow) {
 	}
 }
 
-// statsFailures lists the failures, the most frequent first.
-func statsFailures(s term.Style, b *bytes.Buffer, figures []StatsRow) {
+// writeFailures lists the failures, the most frequent first.
+func writeFailures(s term.Style, b *bytes.Buffer, figures []StatsRow) {
 	type failure struct {
 		FailureCount
 		what string
@@ -128,8 +128,8 @@ func statsFailures(s term.Style, b *bytes.Buffer, figures []StatsRow) {
 	_ = term.NewGrid(b, s, []term.Column{{}, {Right: true}, {}, {CutTo: 12, Cut: s.CutCell}}, rows).Rows(rows)
 }
 
-// histogram draws a bar for each range of durations. A range with any exchange has a visible bar.
-func histogram(s term.Style, b *bytes.Buffer, bars []HistogramBar) {
+// writeHistogram draws a bar for each range of durations. A range with any exchange has a visible bar.
+func writeHistogram(s term.Style, b *bytes.Buffer, bars []HistogramBar) {
 	if len(bars) == 0 {
 		return
 	}

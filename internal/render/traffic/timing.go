@@ -16,8 +16,8 @@ type phase struct {
 	from, to time.Duration
 }
 
-// timing draws the phases of an exchange.
-func (v *exchangeWriter) timing(x *wire.Exchange) {
+// writeTiming draws the phases of an exchange.
+func (v *exchangeWriter) writeTiming(x *wire.Exchange) {
 	phases := phasesOf(x)
 	var total time.Duration
 	width := 0
@@ -28,14 +28,14 @@ func (v *exchangeWriter) timing(x *wire.Exchange) {
 	if len(phases) == 0 {
 		return
 	}
-	v.sectionWithNote("timing", term.FineDuration(v.st, total))
+	v.writeSectionWithNote("timing", term.FineDuration(v.st, total))
 	room := max(v.st.Columns()-width-14, 10)
 	for _, p := range phases {
 		took := term.FineDuration(v.st, p.to-p.from)
 		if p.to == p.from {
 			took = "+" + term.FineDuration(v.st, p.from)
 		}
-		v.line(fmt.Sprintf("  %-*s  %8s  %s", width, v.st.Line(p.name), took, drawSpan(v.st, p, total, room)))
+		v.writeLine(fmt.Sprintf("  %-*s  %8s  %s", width, v.st.Line(p.name), took, drawSpan(v.st, p, total, room)))
 	}
 }
 

@@ -37,7 +37,7 @@ func Verbose(w io.Writer, st term.Style, level int) wire.Tap {
 		pending:     map[string]pendingRequest{},
 		unrequested: map[int]bool{},
 	}
-	return v.frame
+	return v.writeFrame
 }
 
 type verbose struct {
@@ -68,18 +68,18 @@ type pendingRequest struct {
 // a request.
 const maxPending = 1000
 
-func (v *verbose) frame(f wire.Frame) {
+func (v *verbose) writeFrame(f wire.Frame) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.b.Reset()
-	v.frameLocked(f)
+	v.writeFrameLocked(f)
 	if v.b.Len() > 0 {
 		_, _ = v.w.Write(v.b.Bytes())
 	}
 }
 
-// frameLocked writes a frame. It keeps the head of a POST until its body, which shares its line.
-func (v *verbose) frameLocked(f wire.Frame) {
+// writeFrameLocked writes a frame. It keeps the head of a POST until its body, which shares its line.
+func (v *verbose) writeFrameLocked(f wire.Frame) {
 	if f.Kind == wire.Head && f.Dir == wire.Sent && f.HTTP != nil {
 		v.sentAt[f.Stream] = f.Time
 		if f.HTTP.Method == http.MethodPost {
@@ -90,63 +90,63 @@ func (v *verbose) frameLocked(f wire.Frame) {
 	head, hasHead := v.heads[f.Stream]
 	delete(v.heads, f.Stream)
 	if hasHead && (f.Kind != wire.Body || f.Dir != wire.Sent) {
-		v.headLocked(head)
+		v.writeHeadLocked(head)
 		hasHead = false
 	}
 	switch f.Kind {
 	case wire.Head:
-		v.headLocked(f)
+		v.writeHeadLocked(f)
 	case wire.Body, wire.Event:
-		v.messageLocked(f, head, hasHead)
+		v.writeMessageLocked(f, head, hasHead)
 	case wire.Stderr:
-		v.line(v.st.Paint(term.Dim, "server:"), v.st.Line(v.st.Excerpt(f.Raw, term.MaxExcerpt)))
+		v.writeLine(v.st.Paint(term.Dim, "server:"), v.st.Line(v.st.Excerpt(f.Raw, term.MaxExcerpt)))
 	case wire.Noise:
-		v.noiseLocked(f)
+		v.writeNoiseLocked(f)
 	case wire.Fault:
-		v.line(v.mark(), faultText(v.st, f))
+		v.writeLine(v.eventMark(), faultText(v.st, f))
 	case wire.Held:
-		v.line(v.mark(), heldText(v.st, f))
+		v.writeLine(v.eventMark(), heldText(v.st, f))
 	case wire.Closed:
-		v.closedLocked(f)
+		v.writeClosedLocked(f)
 	}
 }
 
-// noiseLocked writes bytes that are not a message.
-func (v *verbose) noiseLocked(f wire.Frame) {
+// writeNoiseLocked writes bytes that are not a message.
+func (v *verbose) writeNoiseLocked(f wire.Frame) {
 	what := "no message"
 	if f.Stream == 0 {
 		what += " on standard output"
 	}
 	if f.DecodeError != "" {
-		v.line(v.mark(), "body not readable: "+v.st.Line(f.DecodeError))
+		v.writeLine(v.eventMark(), "body not readable: "+v.st.Line(f.DecodeError))
 		return
 	}
 	if v.level < 3 {
-		v.line(v.mark(), what+": "+v.st.Line(v.st.Excerpt(f.Raw, 500)))
+		v.writeLine(v.eventMark(), what+": "+v.st.Line(v.st.Excerpt(f.Raw, 500)))
 		return
 	}
-	v.line(v.mark(), what+"  ("+term.Size(len(f.Raw))+")")
-	v.body(f)
+	v.writeLine(v.eventMark(), what+"  ("+term.Size(len(f.Raw))+")")
+	v.writeBody(f)
 }
 
-func (v *verbose) line(mark, text string) { v.b.WriteString(mark + " " + text + "\n") }
+func (v *verbose) writeLine(mark, text string) { v.b.WriteString(mark + " " + text + "\n") }
 
-// mark returns the mark of lines about events that are not messages.
-func (v *verbose) mark() string { return v.st.Ornament("*", "·") }
+// eventMark returns the mark of lines about events that are not messages.
+func (v *verbose) eventMark() string { return v.st.Ornament("*", "·") }
 
 func (v *verbose) arrow(d wire.Direction) string { return v.st.Paint(term.Bold, arrow(v.st, d)) }
 
-// headLocked writes the line of a head and its header fields.
-func (v *verbose) headLocked(f wire.Frame) {
+// writeHeadLocked writes the line of a head and its header fields.
+func (v *verbose) writeHeadLocked(f wire.Frame) {
 	if f.HTTP == nil {
 		return
 	}
 	if f.Dir == wire.Sent {
-		v.line(v.arrow(f.Dir), v.st.Line(f.HTTP.Method+" "+f.HTTP.URL))
+		v.writeLine(v.arrow(f.Dir), v.st.Line(f.HTTP.Method+" "+f.HTTP.URL))
 	} else {
-		v.line(v.arrow(f.Dir), v.st.Line(v.statusLine(f)))
+		v.writeLine(v.arrow(f.Dir), v.st.Line(v.statusLine(f)))
 	}
-	v.fields(f)
+	v.writeFields(f)
 }
 
 // statusLine returns `200 application/json 12 ms (dns 0 connect 1 tls 0 first byte 10)`.
@@ -172,7 +172,7 @@ func (v *verbose) statusLine(f wire.Frame) string {
 	return text
 }
 
-func (v *verbose) fields(f wire.Frame) {
+func (v *verbose) writeFields(f wire.Frame) {
 	if v.level < 3 {
 		return
 	}
@@ -181,15 +181,15 @@ func (v *verbose) fields(f wire.Frame) {
 	}
 }
 
-// messageLocked writes the line of a body or an event. If shared is true, head is the HTTP header of the
+// writeMessageLocked writes the line of a body or an event. If shared is true, head is the HTTP header of the
 // request: it is written on the same line, and its fields below.
-func (v *verbose) messageLocked(f, head wire.Frame, shared bool) {
+func (v *verbose) writeMessageLocked(f, head wire.Frame, shared bool) {
 	var parts []string
 	if shared {
 		parts = append(parts, head.HTTP.Method+" "+head.HTTP.URL)
 	}
 	if f.Kind == wire.Event {
-		parts = append(parts, v.event(f.SSE))
+		parts = append(parts, v.describeEvent(f.SSE))
 	}
 	if len(f.Raw) > 0 {
 		isMessage := f.SSE == nil || f.SSE.Event == "" || f.SSE.Event == "message"
@@ -200,15 +200,15 @@ func (v *verbose) messageLocked(f, head wire.Frame, shared bool) {
 	} else if f.SSE != nil && !f.SSE.Comment {
 		parts = append(parts, "(no data: event id only)")
 	}
-	v.line(v.arrow(f.Dir), v.st.Line(strings.Join(parts, "  ")))
+	v.writeLine(v.arrow(f.Dir), v.st.Line(strings.Join(parts, "  ")))
 	if shared {
-		v.fields(head)
+		v.writeFields(head)
 	}
-	v.body(f)
+	v.writeBody(f)
 }
 
-// event returns `event id 7`, with the other fields of the event.
-func (v *verbose) event(s *sse.Facts) string {
+// describeEvent returns `event id 7`, with the other fields of the event.
+func (v *verbose) describeEvent(s *sse.Facts) string {
 	if s == nil {
 		return "event"
 	}
@@ -292,8 +292,8 @@ func (v *verbose) responseText(f wire.Frame, m *wire.Message) string {
 // requestKey returns a key for a request's id; client and server number their requests separately.
 func requestKey(from wire.Direction, m *wire.Message) string { return from.String() + string(m.ID) }
 
-// closedLocked says who closed a stream, and how.
-func (v *verbose) closedLocked(f wire.Frame) {
+// writeClosedLocked says who closed a stream, and how.
+func (v *verbose) writeClosedLocked(f wire.Frame) {
 	delete(v.sentAt, f.Stream)
 	c := f.Close
 	if c == nil {
@@ -310,16 +310,16 @@ func (v *verbose) closedLocked(f wire.Frame) {
 	if c.Text != "" {
 		text += ": " + v.st.Excerpt([]byte(c.Text), 500)
 	}
-	v.line(v.mark(), v.st.Line(text))
+	v.writeLine(v.eventMark(), v.st.Line(text))
 }
 
-// body writes the bytes of a frame under its line, for -vv and -vvv.
-func (v *verbose) body(f wire.Frame) {
+// writeBody writes the bytes of a frame under its line, for -vv and -vvv.
+func (v *verbose) writeBody(f wire.Frame) {
 	if len(f.Raw) == 0 || v.level < 2 {
 		return
 	}
 	if v.level == 2 {
-		v.pretty(f.Raw)
+		v.writeIndented(f.Raw)
 	} else {
 		v.b.WriteString("    " + quoteBytes(f.Raw) + "\n")
 	}
@@ -328,8 +328,8 @@ func (v *verbose) body(f wire.Frame) {
 // maxPretty is how many bytes of an indented body -vv shows.
 const maxPretty = 4 << 10
 
-// pretty writes a body indented, at most maxPretty bytes.
-func (v *verbose) pretty(raw []byte) {
+// writeIndented writes a body indented, at most maxPretty bytes.
+func (v *verbose) writeIndented(raw []byte) {
 	shown := raw[:jsonraw.RuneStart(raw, min(len(raw), maxPretty))]
 	text := v.st.Block(string(shown))
 	left := len(raw) - len(shown)

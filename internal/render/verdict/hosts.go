@@ -104,8 +104,8 @@ const (
 	toolColumn = 36
 )
 
-// hosts adds how many tools each host does not accept unchanged, and the whole matrix if h.Whole.
-func (t *text) hosts(h *Hosts) {
+// writeHosts adds how many tools each host does not accept unchanged, and the whole matrix if h.Whole.
+func (t *textWriter) writeHosts(h *Hosts) {
 	if h == nil || !h.Whole && len(h.visibleTools()) == 0 {
 		return
 	}
@@ -114,7 +114,7 @@ func (t *text) hosts(h *Hosts) {
 		more = ""
 	}
 	t.b.WriteByte('\n')
-	t.line(0, t.st.Strong("hosts")+"  "+english.Plural(len(h.Tools), "tool")+", as model interfaces take them"+more)
+	t.writeLine(0, t.st.Strong("hosts")+"  "+english.Plural(len(h.Tools), "tool")+", as model interfaces take them"+more)
 	for i, host := range h.Hosts {
 		counts := h.verdictCounts(i)
 		if counts == "" && !h.Whole {
@@ -127,20 +127,20 @@ func (t *text) hosts(h *Hosts) {
 		if h.Whole {
 			column = fmt.Sprintf("%d ", i+1)
 		}
-		t.line(indent, fmt.Sprintf("%s%s  %s (%s, %s)", column, term.Pad(host.ID, 16), counts, host.Title, host.Date))
+		t.writeLine(indent, fmt.Sprintf("%s%s  %s (%s, %s)", column, term.Pad(host.ID, 16), counts, host.Title, host.Date))
 		if h.Whole {
 			for _, line := range h.reasons(i) {
-				t.line(indent+2, t.st.Line(line))
+				t.writeLine(indent+2, t.st.Line(line))
 			}
 		}
 	}
 	if h.Whole && len(h.Tools) > 0 {
-		t.hostMatrix(h)
+		t.writeHostMatrix(h)
 	}
 }
 
-// hostMatrix adds a table of tools and hosts.
-func (t *text) hostMatrix(h *Hosts) {
+// writeHostMatrix adds a table of tools and hosts.
+func (t *textWriter) writeHostMatrix(h *Hosts) {
 	head := term.Pad("", toolColumn)
 	for i := range h.Hosts {
 		head += term.Pad(fmt.Sprint(i+1), 8)

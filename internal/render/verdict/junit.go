@@ -127,7 +127,7 @@ func (r *Report) JUnit(w io.Writer) error {
 		var texts []string
 		for _, f := range r.Findings {
 			if f.Rule == rule.ID {
-				texts = append(texts, term.Block(f.text()))
+				texts = append(texts, term.Block(f.plainText()))
 			}
 		}
 		switch rule.Verdict {

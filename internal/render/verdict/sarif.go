@@ -117,7 +117,7 @@ func (r *Report) SARIF(w io.Writer, source string, text []byte) error {
 	for _, f := range r.Findings {
 		if _, known := indexes[f.Rule]; !known {
 			indexes[f.Rule] = len(run.Tool.Driver.Rules)
-			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, newSARIFRule(r.rule(f.Rule)))
+			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, newSARIFRule(r.findRule(f.Rule)))
 		}
 		server := f.Server
 		if server == "" {
@@ -127,7 +127,7 @@ func (r *Report) SARIF(w io.Writer, source string, text []byte) error {
 			RuleID:       f.Rule,
 			RuleIndex:    indexes[f.Rule],
 			Level:        sarifLevels[f.Severity],
-			Message:      sarifMessage{Text: term.Block(f.text())},
+			Message:      sarifMessage{Text: term.Block(f.plainText())},
 			Locations:    []sarifLocation{newSARIFLocation(server, f.Subject, source, text)},
 			Fingerprints: fingerprints(f),
 		}

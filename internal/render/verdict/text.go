@@ -21,8 +21,8 @@ var colors = map[string]string{
 
 // Text writes the report for a person: the summary, the ladder, and the findings by rule.
 func (r *Report) Text(w io.Writer, st term.Style) error {
-	t := text{st: st}
-	t.line(0, st.Strong(st.Line(r.Summary())))
+	t := textWriter{st: st}
+	t.writeLine(0, st.Strong(st.Line(r.Summary())))
 	about := []string{r.Target}
 	if len(r.Revisions) > 0 {
 		about = append(about, strings.Join(r.Revisions, " and "))
@@ -34,21 +34,21 @@ func (r *Report) Text(w io.Writer, st term.Style) error {
 		}
 		about = append(about, evidence)
 	}
-	t.line(0, st.Line(strings.Join(about, ", ")))
+	t.writeLine(0, st.Line(strings.Join(about, ", ")))
 	if r.Incomplete != "" {
-		t.line(0, st.Strong("incomplete: "+st.Line(r.Incomplete)))
+		t.writeLine(0, st.Strong("incomplete: "+st.Line(r.Incomplete)))
 	}
-	t.ladder(r.Ladder)
-	t.findings(r.Findings)
-	t.hosts(r.Hosts)
+	t.writeLadder(r.Ladder)
+	t.writeFindings(r.Findings)
+	t.writeHosts(r.Hosts)
 	if len(r.Stale)+len(r.Notes) > 0 {
 		t.b.WriteByte('\n')
 	}
 	for _, fingerprint := range r.Stale {
-		t.line(0, "stale in the baseline: "+st.Line(fingerprint))
+		t.writeLine(0, "stale in the baseline: "+st.Line(fingerprint))
 	}
 	for _, note := range r.Notes {
-		t.line(0, st.Line(note))
+		t.writeLine(0, st.Line(note))
 	}
 	_, err := io.WriteString(w, t.b.String())
 	return err
@@ -56,76 +56,76 @@ func (r *Report) Text(w io.Writer, st term.Style) error {
 
 // Findings writes findings by rule, each with its place and its source.
 func Findings(w io.Writer, st term.Style, findings []Finding) error {
-	t := text{st: st, whole: true}
-	t.findings(findings)
+	t := textWriter{st: st, showsWhole: true}
+	t.writeFindings(findings)
 	_, err := io.WriteString(w, t.b.String())
 	return err
 }
 
-// text collects the lines of a report.
-type text struct {
+// textWriter collects the lines of a report.
+type textWriter struct {
 	st term.Style
 	b  strings.Builder
-	// whole is true if findings of the severity Info are not shortened.
-	whole bool
+	// showsWhole is true if findings of the severity Info are not shortened.
+	showsWhole bool
 }
 
-// line adds a sanitized line.
-func (t *text) line(depth int, line string) {
+// writeLine adds a sanitized line.
+func (t *textWriter) writeLine(depth int, line string) {
 	t.b.WriteString(strings.Repeat(" ", depth) + t.st.WrapIndented(line, depth, depth+2) + "\n")
 }
 
-func (t *text) paintWord(word string, width int) string {
+func (t *textWriter) paintWord(word string, width int) string {
 	return t.st.Paint(colors[word], term.Pad(word, width))
 }
 
-// ladder adds the steps of the ladder with their fixes.
-func (t *text) ladder(rungs []Rung) {
+// writeLadder adds the steps of the ladder with their fixes.
+func (t *textWriter) writeLadder(rungs []Rung) {
 	if len(rungs) > 0 {
 		t.b.WriteByte('\n')
 	}
 	for _, rung := range rungs {
-		t.line(0, strings.TrimRight(t.paintWord(rung.State, 12)+term.Pad(rung.Name, 9)+t.st.Line(rung.Text), " "))
+		t.writeLine(0, strings.TrimRight(t.paintWord(rung.State, 12)+term.Pad(rung.Name, 9)+t.st.Line(rung.Text), " "))
 		if rung.Fix != "" {
-			t.line(21, "fix: "+t.st.Line(rung.Fix))
+			t.writeLine(21, "fix: "+t.st.Line(rung.Fix))
 		}
 	}
 }
 
-// findings adds findings. Neighbours of the same rule and severity share a heading.
-func (t *text) findings(findings []Finding) {
+// writeFindings adds findings. Neighbours of the same rule and severity share a heading.
+func (t *textWriter) writeFindings(findings []Finding) {
 	for len(findings) > 0 {
 		n := 1
 		for n < len(findings) && findings[n].Rule == findings[0].Rule && findings[n].Severity == findings[0].Severity {
 			n++
 		}
-		t.rule(findings[:n])
+		t.writeRule(findings[:n])
 		findings = findings[n:]
 	}
 }
 
-// rule adds the findings of one rule about different subjects. Info takes two lines unless t.whole.
-func (t *text) rule(findings []Finding) {
+// writeRule adds the findings of one rule about different subjects. Info takes two lines unless t.whole.
+func (t *textWriter) writeRule(findings []Finding) {
 	first := findings[0]
 	t.b.WriteByte('\n')
-	t.line(0, t.paintWord(first.Severity, indent)+t.st.Strong(first.Rule)+"  "+t.st.Line(first.Title))
-	if first.Severity == Info && !t.whole {
-		t.info(findings)
+	t.writeLine(0, t.paintWord(first.Severity, indent)+t.st.Strong(first.Rule)+"  "+t.st.Line(first.Title))
+	if first.Severity == Info && !t.showsWhole {
+		t.writeInfo(findings)
 		return
 	}
 	for i, f := range findings {
 		if i == maxSubjects {
-			t.line(indent, t.st.More(len(findings)-i))
+			t.writeLine(indent, t.st.More(len(findings)-i))
 			break
 		}
-		t.finding(f)
+		t.writeFinding(f)
 	}
-	t.line(indent, "fix    "+t.st.Line(first.Fix))
-	t.line(indent, "spec   "+t.st.Line(first.Source))
+	t.writeLine(indent, "fix    "+t.st.Line(first.Fix))
+	t.writeLine(indent, "spec   "+t.st.Line(first.Source))
 }
 
-// info adds the subjects of findings of one rule and the fix, on one line.
-func (t *text) info(findings []Finding) {
+// writeInfo adds the subjects of findings of one rule and the fix, on one line.
+func (t *textWriter) writeInfo(findings []Finding) {
 	var subjects []string
 	for _, f := range findings[:min(maxSubjects, len(findings))] {
 		if !slices.Contains(subjects, f.Subject) {
@@ -136,11 +136,11 @@ func (t *text) info(findings []Finding) {
 	if n := len(findings) - maxSubjects; n > 0 {
 		more = ", " + t.st.More(n)
 	}
-	t.line(indent, t.st.Line(strings.Join(subjects, ", "))+more+": "+t.st.Line(findings[0].Fix))
+	t.writeLine(indent, t.st.Line(strings.Join(subjects, ", "))+more+": "+t.st.Line(findings[0].Fix))
 }
 
-// finding adds a finding: its place, its evidence and how to repeat it.
-func (t *text) finding(f Finding) {
+// writeFinding adds a finding: its place, its evidence and how to repeat it.
+func (t *textWriter) writeFinding(f Finding) {
 	e := Evidence{}
 	if len(f.Evidence) > 0 {
 		e = f.Evidence[0]
@@ -152,10 +152,10 @@ func (t *text) finding(f Finding) {
 	if len(f.Revisions) > 0 {
 		place += " (" + strings.Join(f.Revisions, ", ") + ")"
 	}
-	t.line(indent, t.st.Line(place))
+	t.writeLine(indent, t.st.Line(place))
 	row := func(name, value string) {
 		if value != "" {
-			t.line(indent+2, term.Pad(name, 5)+"  "+t.st.Line(value))
+			t.writeLine(indent+2, term.Pad(name, 5)+"  "+t.st.Line(value))
 		}
 	}
 	row("got", e.Got)

@@ -190,16 +190,16 @@ func (r *Report) JSON() json.RawMessage {
 	return raw
 }
 
-// rule returns the rule with an id.
-func (r *Report) rule(id string) Rule {
+// findRule returns the rule with an id.
+func (r *Report) findRule(id string) Rule {
 	if i := slices.IndexFunc(r.Rules, func(rule Rule) bool { return rule.ID == id }); i >= 0 {
 		return r.Rules[i]
 	}
 	return Rule{ID: id}
 }
 
-// text returns a finding in a few lines, for the reports without a layout of their own.
-func (f *Finding) text() string {
+// plainText returns a finding in a few lines, for the reports without a layout of their own.
+func (f *Finding) plainText() string {
 	lines := []string{f.Title}
 	add := func(name, value string) {
 		if value != "" {
