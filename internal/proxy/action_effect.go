@@ -76,7 +76,7 @@ func replacePath(raw []byte, path jsonvalue.Path, value string) ([]byte, bool) {
 			return jsonraw.Append(object, jsonraw.Member{Name: path[last].Name, Value: json.RawMessage(value)})
 		})
 	}
-	return splice(raw, places, func(was []byte) []byte { return []byte(strings.ReplaceAll(value, oldValue, string(was))) })
+	return splice(raw, places, func(old []byte) []byte { return []byte(strings.ReplaceAll(value, oldValue, string(old))) })
 }
 
 // splice replaces the nodes at places by the results of change. It reports whether the message has
@@ -90,18 +90,18 @@ func splice(raw []byte, places []*jsonvalue.Node, change func([]byte) []byte) ([
 	return out, !bytes.Equal(out, raw)
 }
 
-// changedRequest returns the client's message as the server receives it, and a note for the
+// changeForServer returns the client's message as the server receives it, and a note for the
 // recording if nothing was replaced.
-func (d *decision) changedRequest(raw []byte) (out []byte, text string) {
+func (d *decision) changeForServer(raw []byte) (out []byte, note string) {
 	out, changed := replacePath(raw, d.Path, d.Text)
 	if !changed {
-		text = "nothing to replace"
+		note = "nothing to replace"
 	}
-	return out, text
+	return out, note
 }
 
-// ownResponse returns the response of rpc and tool-error, which do not ask the server.
-func (d *decision) ownResponse() []byte {
+// composeResponse returns the response of rpc and tool-error, which do not ask the server.
+func (d *decision) composeResponse() []byte {
 	if d.Name == "rpc" {
 		e := wire.ComposeError(d.message.ID, d.N, d.Text)
 		if d.Data == "" {
@@ -120,13 +120,13 @@ func (d *decision) ownResponse() []byte {
 // A pace is the speed of a response: at most size bytes at a time, with wait after each piece. With
 // once set, only the first piece is limited. A pace without a size is no limit.
 type pace struct {
-	size int
-	wait time.Duration
-	once bool
+	size      int
+	wait      time.Duration
+	firstOnly bool
 }
 
-// responsePace returns the pace of throttle, slow-loris and stall.
-func (d *decision) responsePace() pace {
+// pace returns the pace of throttle, slow-loris and stall.
+func (d *decision) pace() pace {
 	switch d.Name {
 	case "throttle":
 		size := max(1, d.N/20)
@@ -134,28 +134,28 @@ func (d *decision) responsePace() pace {
 	case "slow-loris":
 		return pace{size: 1, wait: d.Wait}
 	case "stall":
-		return pace{size: 16, wait: d.Wait, once: true}
+		return pace{size: 16, wait: d.Wait, firstOnly: true}
 	}
 	return pace{}
 }
 
-// changedMessages returns the messages that the client receives in place of raw: none, one or
+// changeForClient returns the messages that the client receives in place of raw: none, one or
 // several. Done is false if the action does not change this message.
-func (d *decision) changedMessages(raw []byte) (out [][]byte, done bool) {
+func (d *decision) changeForClient(raw []byte) (messages [][]byte, changed bool) {
 	message := raw
-	done = true
+	changed = true
 	switch d.Name {
 	case "drop response", "drop notification":
 		return nil, true
 	case "duplicate":
 		return [][]byte{raw, raw}, true
 	case "list-changed":
-		return [][]byte{d.listChanged(), raw}, true
+		return [][]byte{d.composeListChanged(), raw}, true
 	case "banner":
 		return [][]byte{[]byte(d.Text), raw}, true
 	case "truncate":
 		message = raw[:min(len(raw), int(d.N))]
-		done = len(message) < len(raw)
+		changed = len(message) < len(raw)
 	case "garbage":
 		random := rand.New(rand.NewPCG(d.seeds[0], d.seeds[1]))
 		message = make([]byte, d.N)
@@ -165,21 +165,21 @@ func (d *decision) changedMessages(raw []byte) (out [][]byte, done bool) {
 	case "bad-utf8":
 		message = badUTF8(raw)
 	case "replace":
-		done = !d.OfRequest || d.dir == wire.Received
-		if done {
-			message, done = replacePath(raw, d.Path, d.Text)
+		changed = !d.OfRequest || d.dir == wire.Received
+		if changed {
+			message, changed = replacePath(raw, d.Path, d.Text)
 		}
 	case "ttl":
-		message, done = replacePath(raw, jsonvalue.Path{{Name: "result"}, {Name: "ttlMs"}}, strconv.FormatInt(d.N, 10))
+		message, changed = replacePath(raw, jsonvalue.Path{{Name: "result"}, {Name: "ttlMs"}}, strconv.FormatInt(d.N, 10))
 	default:
-		done = false
+		changed = false
 	}
-	return [][]byte{message}, done
+	return [][]byte{message}, changed
 }
 
-// listChanged returns the notification of list-changed. For a subscription it carries the
+// composeListChanged returns the notification of list-changed. For a subscription it carries the
 // subscription's id.
-func (d *decision) listChanged() []byte {
+func (d *decision) composeListChanged() []byte {
 	params := ""
 	if d.message != nil && d.message.Method == "subscriptions/listen" {
 		params = `,"params":{"_meta":{"io.modelcontextprotocol/subscriptionId":` + string(jsonraw.OrNull(d.message.ID)) + `}}`

@@ -55,7 +55,7 @@ func TestProxyForwardsTheHeadOfAShortBody(t *testing.T) {
 // A body of which the last bytes were left out is reported as lost, and its first bytes are not recorded as a message.
 func TestBodyWithoutItsLastBytes(t *testing.T) {
 	lost, leave := 0, make(chan bool)
-	w := NewWatcher(WatcherOptions{Tap: func(wire.Frame) {}, Now: time.Now, Lost: func(n int) { lost += n }, Waiting: 10_000})
+	w := NewWatcher(WatcherOptions{Tap: func(wire.Frame) {}, Now: time.Now, OnLost: func(n int) { lost += n }, MaxQueued: 10_000})
 	s := &halfStream{w: w, onWhole: func(raw []byte) { t.Errorf("%q is no body", raw) }}
 	w.schedule(func() { <-leave })
 	s.write([]byte("{"))
@@ -71,7 +71,7 @@ func TestBodyWithoutItsLastBytes(t *testing.T) {
 func TestStreamWithoutItsEnd(t *testing.T) {
 	for _, how := range []string{"kept", "line"} {
 		lost, leave, left := 0, make(chan bool), make(chan bool)
-		w := NewWatcher(WatcherOptions{Tap: func(wire.Frame) {}, Now: time.Now, Lost: func(n int) { lost += n }, Waiting: 10_000})
+		w := NewWatcher(WatcherOptions{Tap: func(wire.Frame) {}, Now: time.Now, OnLost: func(n int) { lost += n }, MaxQueued: 10_000})
 		s := &halfStream{w: w}
 		take := func(raw []byte) { t.Errorf("%s: %q is no message", how, raw) }
 		switch how {
@@ -83,11 +83,11 @@ func TestStreamWithoutItsEnd(t *testing.T) {
 		w.schedule(func() { <-leave })
 		s.write([]byte("{"))
 		w.schedule(func() { close(left) })
-		w.enqueue(chunk{bytes: make([]byte, w.o.Waiting-w.bytes)}) // so that nothing has room any more
+		w.enqueue(chunk{bytes: make([]byte, w.options.MaxQueued-w.bytes)}) // so that nothing has room any more
 		s.writeLast([]byte("}"), false)
 		close(leave)
 		<-left
-		w.enqueue(chunk{do: s.finish}) // as seeSent does
+		w.enqueue(chunk{after: s.finish}) // as seeSent does
 		w.Close()
 		if lost != 1 || !s.finished {
 			t.Errorf("%s: %d lost, over %t", how, lost, s.finished)

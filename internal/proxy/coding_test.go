@@ -180,7 +180,7 @@ func TestUnreadableBodiesAreReported(t *testing.T) {
 			_, _ = io.WriteString(w, c.body)
 		}))
 		var reasons []string
-		b := proxied(t, WatcherOptions{Unread: func(reason error) { reasons = append(reasons, reason.Error()) }}, server.URL)
+		b := proxied(t, WatcherOptions{OnUnreadable: func(reason error) { reasons = append(reasons, reason.Error()) }}, server.URL)
 		if got := whole(t, "POST", b.url, toolCall); !strings.Contains(got, fmt.Sprintf("%q", c.body)) {
 			t.Errorf("%+v: the client got %s", c, got)
 		}

@@ -42,8 +42,8 @@ type Desk struct {
 	// Seed is the seed of rules that have none. The random numbers of a rule depend only on its seed
 	// and its number.
 	Seed uint64
-	// Longest is how long a message is held; 0 means MaxHold.
-	Longest time.Duration
+	// HoldLimit is how long a message is held; 0 means MaxHold.
+	HoldLimit time.Duration
 	// Live makes the rows that filters are matched with.
 	Live rows.Live
 
@@ -77,9 +77,9 @@ type Candidate struct {
 	*wire.Message
 	// Row is what filters are matched with. It has the direction of the message.
 	Row *rows.Row
-	// Note is called when the hold begins and when it ends. Raw is what the recording would miss
+	// Record is called when the hold begins and when it ends. Raw is what the recording would miss
 	// otherwise: the message that an edit or a drop replaced, or the edited request. It may be nil.
-	Note func(facts wire.HeldFacts, raw []byte)
+	Record func(facts wire.HeldFacts, raw []byte)
 }
 
 // A Held is a message that waits.
@@ -126,11 +126,11 @@ type heldMessage struct {
 	ruling chan Ruling
 }
 
-// Holds reports whether a filter is set: messages may be held.
-func (d *Desk) Holds() bool { return d.filters.Load() != nil }
+// MayHold reports whether a filter is set: messages may be held.
+func (d *Desk) MayHold() bool { return d.filters.Load() != nil }
 
 // mayIntervene reports whether messages may be held or changed.
-func (d *Desk) mayIntervene() bool { return d.Holds() || d.hasRules.Load() }
+func (d *Desk) mayIntervene() bool { return d.MayHold() || d.hasRules.Load() }
 
 // Intercept sets the filter of an owner; matching messages are held from now on. It replaces the
 // owner's previous filter. A message may be held before Intercept returns.
@@ -145,14 +145,14 @@ func (d *Desk) Intercept(owner any, text string) error {
 	return nil
 }
 
-// End removes the filter of an owner and releases the messages held for it.
-func (d *Desk) End(owner any, why string) {
+// StopIntercept removes the filter of an owner and releases the messages held for it.
+func (d *Desk) StopIntercept(owner any, why string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.setFilterLocked(owner, nil)
-	for _, w := range slices.Clone(d.waiting) {
-		if w.owner == owner {
-			d.decideLocked(w, Ruling{How: Released, Why: why})
+	for _, held := range slices.Clone(d.waiting) {
+		if held.owner == owner {
+			d.decideLocked(held, Ruling{How: Released, Why: why})
 		}
 	}
 }
@@ -160,8 +160,8 @@ func (d *Desk) End(owner any, why string) {
 // setFilterLocked replaces the filter of an owner; nil removes it. d.mu is locked.
 func (d *Desk) setFilterLocked(owner any, added *viewFilter) {
 	var filters []viewFilter
-	if before := d.filters.Load(); before != nil {
-		filters = slices.DeleteFunc(slices.Clone(*before), func(h viewFilter) bool { return h.owner == owner })
+	if previous := d.filters.Load(); previous != nil {
+		filters = slices.DeleteFunc(slices.Clone(*previous), func(view viewFilter) bool { return view.owner == owner })
 	}
 	if added != nil {
 		filters = append(filters, *added)
@@ -183,7 +183,7 @@ func (d *Desk) Hold(ctx context.Context, m Candidate) Ruling {
 		return Ruling{}
 	}
 	facts := wire.HeldFacts{How: Waiting, Kind: held.Kind, ID: held.Request, Method: held.Method, Name: held.Name}
-	m.Note(facts, nil)
+	m.Record(facts, nil)
 	limit := d.holdTime()
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -209,14 +209,14 @@ func (d *Desk) Hold(ctx context.Context, m Candidate) Ruling {
 	} else if ruling.How == Released || m.Row.Dir == wire.Sent {
 		raw = nil
 	}
-	m.Note(facts, raw)
+	m.Record(facts, raw)
 	return ruling
 }
 
 // holdTime returns how long a message is held.
 func (d *Desk) holdTime() time.Duration {
-	if d.Longest > 0 {
-		return d.Longest
+	if d.HoldLimit > 0 {
+		return d.HoldLimit
 	}
 	return MaxHold
 }
@@ -229,7 +229,7 @@ func (d *Desk) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, 
 	pendingKey := func(requestDir wire.Direction) string {
 		return requestDir.String() + "\n" + target + "\n" + key + "\n" + string(m.ID)
 	}
-	if isResponse && d.Holds() {
+	if isResponse && d.MayHold() {
 		d.mu.Lock()
 		row := d.pending.Get(pendingKey(1 - dir))
 		d.pending.Delete(pendingKey(1 - dir))
@@ -242,7 +242,7 @@ func (d *Desk) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, 
 		}
 	}
 	row := d.Live.Row(target, key, dir, head, m)
-	if m != nil && m.Kind == wire.Request && d.Holds() && len(row.ID)+len(row.Method)+len(row.Name) <= maxRowNames {
+	if m != nil && m.Kind == wire.Request && d.MayHold() && len(row.ID)+len(row.Method)+len(row.Name) <= maxRowNames {
 		d.mu.Lock()
 		d.pending.Put(pendingKey(dir), row)
 		d.mu.Unlock()
@@ -259,7 +259,7 @@ func (d *Desk) enqueue(m Candidate) *heldMessage {
 	if filters == nil {
 		return nil
 	}
-	i := slices.IndexFunc(*filters, func(h viewFilter) bool { return h.filter.MatchLive(m.Row, m.Raw) })
+	i := slices.IndexFunc(*filters, func(view viewFilter) bool { return view.filter.MatchLive(m.Row, m.Raw) })
 	if i < 0 {
 		return nil
 	}
@@ -277,7 +277,7 @@ func (d *Desk) enqueue(m Candidate) *heldMessage {
 	case wire.Notification:
 		kind = "notification"
 	}
-	w := &heldMessage{
+	held := &heldMessage{
 		owner:  (*filters)[i].owner,
 		ruling: make(chan Ruling, 1),
 		Held: Held{
@@ -295,10 +295,10 @@ func (d *Desk) enqueue(m Candidate) *heldMessage {
 			Until:   now.Add(d.holdTime()),
 		},
 	}
-	d.waiting = append(d.waiting, w)
+	d.waiting = append(d.waiting, held)
 	d.waitingBytes += len(m.Raw)
 	d.notifyLocked()
-	return w
+	return held
 }
 
 // Decide ends the hold of the message with number n.
@@ -317,14 +317,14 @@ func (d *Desk) Decide(n int, ruling Ruling) error {
 }
 
 // decideLocked ends the hold of a message, unless it has ended. d.mu is locked.
-func (d *Desk) decideLocked(w *heldMessage, ruling Ruling) {
-	i := slices.Index(d.waiting, w)
+func (d *Desk) decideLocked(held *heldMessage, ruling Ruling) {
+	i := slices.Index(d.waiting, held)
 	if i < 0 {
 		return // already decided
 	}
 	d.waiting = slices.Delete(d.waiting, i, i+1)
-	d.waitingBytes -= len(w.Message)
-	w.ruling <- ruling
+	d.waitingBytes -= len(held.Message)
+	held.ruling <- ruling
 	d.notifyLocked()
 }
 

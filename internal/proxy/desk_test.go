@@ -21,18 +21,18 @@ func desk(t *testing.T, filter string) *Desk {
 
 func message(d *Desk, text string) Candidate {
 	m := wire.ParseMessage([]byte(text))
-	return Candidate{Message: m, Row: d.Row("demo", "", wire.Sent, nil, m), Note: func(wire.HeldFacts, []byte) {}}
+	return Candidate{Message: m, Row: d.Row("demo", "", wire.Sent, nil, m), Record: func(wire.HeldFacts, []byte) {}}
 }
 
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
 func TestMessageHeldTooLongIsReleased(t *testing.T) {
 	d := desk(t, "")
-	d.Longest = time.Millisecond
+	d.HoldLimit = time.Millisecond
 	if v := d.Hold(t.Context(), message(d, ping)); v.How != Released || v.Why != "nothing was decided in 1ms" {
 		t.Errorf("got %+v", v)
 	}
-	d.Longest = 0
+	d.HoldLimit = 0
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if v := d.Hold(ctx, message(d, ping)); v.How != Released || v.Why != "the connection ended" {
@@ -61,13 +61,13 @@ func TestMessagesBeyondTheLimitAreNotHeld(t *testing.T) {
 	if _, passed := d.List(); passed != 2 {
 		t.Errorf("%d are said to have passed, want 2", passed)
 	}
-	d.End("view", "")
+	d.StopIntercept("view", "")
 	for range maxWaiting {
 		if v := <-done; v.How != Released {
 			t.Errorf("got %+v", v)
 		}
 	}
-	if d.waitingBytes != 0 || d.Holds() {
+	if d.waitingBytes != 0 || d.MayHold() {
 		t.Error("something is left on the desk")
 	}
 }

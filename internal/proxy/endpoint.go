@@ -15,10 +15,10 @@ import (
 
 // A destination is where a request is forwarded to.
 type destination struct {
-	target int
-	url    *url.URL
-	// client is the URL of the client's request, on the Proxy.
-	client *url.URL
+	target    int
+	serverURL *url.URL
+	// clientURL is the URL of the client's request, on the Proxy.
+	clientURL *url.URL
 }
 
 // route returns the destination of a request, or nil if no route matches or its path is ambiguous.
@@ -30,7 +30,7 @@ func (p *Proxy) route(r *http.Request) *destination {
 	to := p.endpoints.Get(r.URL.RequestURI())
 	p.mu.Unlock()
 	if to != nil {
-		return &destination{to.target, to.url, &client}
+		return &destination{to.target, to.serverURL, &client}
 	}
 	best := -1
 	for i, route := range p.Routes {
@@ -99,36 +99,36 @@ func mayNameEndpoint(req *http.Request, resp *http.Response) bool {
 // may lie outside the route.
 type endpointBody struct {
 	io.ReadCloser
-	p  *Proxy
-	to *destination
-	// head is the beginning of the stream, until the first event is complete; rest is what is still
+	proxy       *Proxy
+	destination *destination
+	// begin is the beginning of the stream, until the first event is complete; rest is what is still
 	// to be read of it.
-	head, rest []byte
-	passed     bool
-	err        error
+	begin, unread []byte
+	isEventDone   bool
+	err           error
 }
 
 // maxEndpointEvent is how many bytes are held back while the first event is incomplete.
 const maxEndpointEvent = 8 << 10
 
 func (b *endpointBody) Read(to []byte) (int, error) {
-	for !b.passed {
+	for !b.isEventDone {
 		n, err := b.ReadCloser.Read(to)
-		b.head = append(b.head, to[:n]...)
+		b.begin = append(b.begin, to[:n]...)
 		b.err = err
-		end := eventEnd(b.head)
-		if end < 0 && err == nil && len(b.head) < maxEndpointEvent {
+		end := eventEnd(b.begin)
+		if end < 0 && err == nil && len(b.begin) < maxEndpointEvent {
 			continue
 		}
-		b.passed = true
-		b.rest = b.head
+		b.isEventDone = true
+		b.unread = b.begin
 		if end > 0 {
-			b.rest = append(b.rewriteEvent(b.head[:end]), b.head[end:]...)
+			b.unread = append(b.rewriteEvent(b.begin[:end]), b.begin[end:]...)
 		}
 	}
-	if len(b.rest) > 0 {
-		n := copy(to, b.rest)
-		b.rest = b.rest[n:]
+	if len(b.unread) > 0 {
+		n := copy(to, b.unread)
+		b.unread = b.unread[n:]
 		return n, nil
 	}
 	if b.err != nil {
@@ -159,21 +159,21 @@ func (b *endpointBody) rewriteEvent(event []byte) []byte {
 	if err != nil {
 		return bytes.Clone(event)
 	}
-	server := b.to.url.ResolveReference(ref)
-	client := b.to.client.ResolveReference(ref)
-	if server.Scheme != b.to.url.Scheme || !strings.EqualFold(server.Host, b.to.url.Host) {
+	server := b.destination.serverURL.ResolveReference(ref)
+	client := b.destination.clientURL.ResolveReference(ref)
+	if server.Scheme != b.destination.serverURL.Scheme || !strings.EqualFold(server.Host, b.destination.serverURL.Host) {
 		return bytes.Clone(event) // the client has to reject it
 	}
-	b.p.mu.Lock()
-	b.p.endpoints.Put(client.RequestURI(), &destination{target: b.to.target, url: server})
-	b.p.mu.Unlock()
+	b.proxy.mu.Lock()
+	b.proxy.endpoints.Put(client.RequestURI(), &destination{target: b.destination.target, serverURL: server})
+	b.proxy.mu.Unlock()
 	if ref.Host == "" {
 		return bytes.Clone(event)
 	}
 	scheme, rest, _ := strings.Cut(address, "//")
 	if scheme != "" {
-		scheme = b.to.client.Scheme + ":"
+		scheme = b.destination.clientURL.Scheme + ":"
 	}
 	at := strings.IndexAny(rest+"/", "/?#")
-	return bytes.Replace(event, []byte(address), []byte(scheme+"//"+b.to.client.Host+rest[at:]), 1)
+	return bytes.Replace(event, []byte(address), []byte(scheme+"//"+b.destination.clientURL.Host+rest[at:]), 1)
 }

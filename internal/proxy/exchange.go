@@ -29,17 +29,17 @@ type exchange struct {
 	request, response halfStream
 
 	conn int
-	// standalone is set if nothing in the head connects the request to earlier ones.
-	standalone bool
+	// isStandalone is set if nothing in the head connects the request to earlier ones.
+	isStandalone bool
 	// head waits for the body, which may say to which conversation the request belongs.
 	head *wire.HTTPHead
 	// body is the body of a standalone request; nil if stateKey was computed already.
 	body     []byte
 	stateKey string
-	// agent is the client's user agent. opensSession is set for an initialize request. probes is set
+	// userAgent is the client's user agent. opensSession is set for an initialize request. probes is set
 	// for a request that a server of another revision refuses, refused if the server did refuse it.
-	agent                         string
-	opensSession, probes, refused bool
+	userAgent                      string
+	opensSession, isProbe, refused bool
 	// incomplete is set if the response was cut off: its body is not a message then.
 	incomplete bool
 	// session is the session id of the request or the response.
@@ -54,17 +54,17 @@ func (p *Proxy) newExchange(target int, req *http.Request) *exchange {
 	x.clientAddr = req.RemoteAddr
 	x.request.w = p.Watcher
 	x.response.w = p.Watcher
-	x.readWhole(&x.request, compress.Codings(req.Header), x.seeRequest)
+	x.collectWhole(&x.request, compress.Codings(req.Header), x.seeRequest)
 	head := &wire.HTTPHead{Method: req.Method, URL: p.publicURL(req.URL), Proto: "HTTP/1.1", Fields: fieldsOf(req.Header)}
 	if req.Host != "" && req.Header.Get("Host") == "" {
 		head.Fields = slices.Insert(head.Fields, 0, wire.Field{Name: "Host", Value: req.Host})
 	}
 	p.Watcher.schedule(func() {
 		x.head = head
-		x.conn = p.conns.byHead(target, head, x.uri, x.clientAddr)
-		x.standalone = x.conn == 0
-		x.agent = head.Field("User-Agent")
-		x.probes = x.standalone && head.Field("Mcp-Method") != ""
+		x.conn = p.conns.findByHead(target, head, x.uri, x.clientAddr)
+		x.isStandalone = x.conn == 0
+		x.userAgent = head.Field("User-Agent")
+		x.isProbe = x.isStandalone && head.Field("Mcp-Method") != ""
 	})
 	return x
 }
@@ -90,9 +90,9 @@ func fieldsOf(h http.Header) (fields []wire.Field) {
 	return fields
 }
 
-// readWhole makes a half-stream pass its body to see once it is complete: as a Body frame, or as a
+// collectWhole makes a half-stream pass its body to see once it is complete: as a Body frame, or as a
 // Noise frame if it cannot be decoded.
-func (x *exchange) readWhole(s *halfStream, codings []string, see func(wire.Frame)) {
+func (x *exchange) collectWhole(s *halfStream, codings []string, see func(wire.Frame)) {
 	s.onWhole = func(raw []byte) {
 		text, err := compress.Decode(raw, codings, maxMessage)
 		switch {
@@ -109,7 +109,7 @@ func (x *exchange) readWhole(s *halfStream, codings []string, see func(wire.Fram
 // undecodable returns the frame of a body that could not be decoded, and reports the reason. The
 // frame withholds the bytes, because secrets cannot be found in them.
 func (x *exchange) undecodable(raw []byte, reason error) wire.Frame {
-	if unread := x.p.Watcher.o.Unread; unread != nil {
+	if unread := x.p.Watcher.options.OnUnreadable; unread != nil {
 		unread(reason)
 	}
 	f := wire.Frame{Kind: wire.Noise, Raw: []byte{}, DecodeError: reason.Error()}
@@ -125,7 +125,7 @@ func (x *exchange) undecodable(raw []byte, reason error) wire.Frame {
 // request is parsed only if it may contain a state or responses to server requests.
 func (x *exchange) seeRequest(f wire.Frame) {
 	var t wire.Traits
-	if f.Kind == wire.Body && f.Raw != nil && x.standalone {
+	if f.Kind == wire.Body && f.Raw != nil && x.isStandalone {
 		x.body = f.Raw
 		if len(f.Raw) > capture.MaxCopied || mayHaveState(f.Raw) {
 			t = wire.ParseMessage(f.Raw).Traits()
@@ -162,13 +162,13 @@ func (x *exchange) assignConversation(t wire.Traits) {
 	if x.conn == 0 && (x.opensSession || x.head.Method == http.MethodGet) {
 		x.conn = x.p.conns.find(connKey{x.target, byProbe, x.clientAddr}, x.clientAddr)
 	}
-	if x.conn == 0 && !x.opensSession && !x.probes {
-		x.conn = x.p.conns.byUserAgent(x.target, x.agent, x.clientAddr)
+	if x.conn == 0 && !x.opensSession && !x.isProbe {
+		x.conn = x.p.conns.findByUserAgent(x.target, x.userAgent, x.clientAddr)
 	}
 	if x.conn == 0 {
 		x.conn = x.p.conns.new()
 	}
-	x.probes = x.probes || x.opensSession
+	x.isProbe = x.isProbe || x.opensSession
 	head := x.head
 	x.head = nil
 	x.emit(wire.Frame{Dir: wire.Sent, Kind: wire.Head, HTTP: head})
@@ -195,12 +195,12 @@ func (x *exchange) reportHead(resp *http.Response, timing *wire.Timing) {
 		if id := head.Field("Mcp-Session-Id"); id != "" {
 			x.p.conns.put(connKey{x.target, bySession, id}, x.conn, x.clientAddr)
 		} else if x.opensSession && head.Status == http.StatusOK {
-			x.p.conns.put(connKey{x.target, byAgent, x.agent}, x.conn, x.clientAddr)
+			x.p.conns.put(connKey{x.target, byAgent, x.userAgent}, x.conn, x.clientAddr)
 		}
 		x.refused = head.Status >= http.StatusBadRequest
 		x.emit(wire.Frame{Dir: wire.Received, Kind: wire.Head, HTTP: head})
 		if kind != "text/event-stream" {
-			x.readWhole(&x.response, codings, x.seeResponse)
+			x.collectWhole(&x.response, codings, x.seeResponse)
 			return
 		}
 		if err := compress.Check(codings); err != nil {
@@ -256,7 +256,7 @@ func (x *exchange) seeEvent(ev sse.Event) {
 		// The address contains the session's id.
 		f.Raw = []byte(redact.RedactURL(string(ev.Data)))
 		f.Size = len(ev.Data)
-	} else if x.standalone && ev.ID != nil {
+	} else if x.isStandalone && ev.ID != nil {
 		x.p.conns.put(connKey{x.target, byEvent, *ev.ID}, x.conn, x.clientAddr)
 	}
 	if ev.IsMessage() {
@@ -267,10 +267,10 @@ func (x *exchange) seeEvent(ev sse.Event) {
 
 // rememberState stores the state that the client will send to continue a standalone request.
 func (x *exchange) rememberState(raw []byte) {
-	if x.probes && wire.ParseMessage(raw).Error != nil {
+	if x.isProbe && wire.ParseMessage(raw).Error != nil {
 		x.refused = true
 	}
-	if !x.standalone || !bytes.Contains(raw, []byte("input_required")) {
+	if !x.isStandalone || !bytes.Contains(raw, []byte("input_required")) {
 		return
 	}
 	if t := wire.ParseMessage(raw).Traits(); t.RequiresInput {
@@ -288,11 +288,11 @@ func (x *exchange) reportEnd(by wire.Direction, how, text string) {
 
 // reportEndAfter reports the last bytes of the response, and then the end.
 func (x *exchange) reportEndAfter(last []byte, by wire.Direction, how, text string) {
-	x.p.Watcher.enqueue(chunk{to: &x.response, bytes: last, do: func() {
+	x.p.Watcher.enqueue(chunk{stream: &x.response, bytes: last, after: func() {
 		x.seeSent()
 		x.incomplete = how != "end"
 		x.response.finish()
-		if x.probes && x.refused {
+		if x.isProbe && x.refused {
 			x.p.conns.put(connKey{x.target, byProbe, x.clientAddr}, x.conn, x.clientAddr)
 		}
 		x.emit(wire.Frame{Dir: by, Kind: wire.Closed, Close: &wire.CloseFacts{By: by, How: how, Text: text}})
@@ -371,9 +371,9 @@ func (c *conns) put(key connKey, conn int, client string) {
 	c.byKey.Put(key, all)
 }
 
-// byHead returns the conversation of a request according to its head, or 0 if only the body can
+// findByHead returns the conversation of a request according to its head, or 0 if only the body can
 // identify it.
-func (c *conns) byHead(target int, head *wire.HTTPHead, uri, client string) int {
+func (c *conns) findByHead(target int, head *wire.HTTPHead, uri, client string) int {
 	if id := head.Field("Mcp-Session-Id"); id != "" {
 		key := connKey{target, bySession, id}
 		conn := c.find(key, client)
@@ -389,9 +389,9 @@ func (c *conns) byHead(target int, head *wire.HTTPHead, uri, client string) int 
 	return c.find(connKey{target, byEvent, head.Field("Last-Event-ID")}, client)
 }
 
-// byUserAgent returns the conversation of the client's connection, or else the newest of its user
+// findByUserAgent returns the conversation of the client's connection, or else the newest of its user
 // agent; 0 if there is none. It assigns the connection to that conversation.
-func (c *conns) byUserAgent(target int, agent, client string) int {
+func (c *conns) findByUserAgent(target int, agent, client string) int {
 	key := connKey{target, byAgent, agent}
 	conn := c.find(key, client)
 	if conn != 0 && !slices.ContainsFunc(c.byKey.Get(key), func(n namedConn) bool { return n.client == client }) {

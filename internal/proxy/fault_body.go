@@ -37,51 +37,51 @@ func (b *pieces) Read(to []byte) (int, error) {
 
 // An eventRewriter applies rules and filters to the events of a stream.
 type eventRewriter struct {
-	f       *faultedRequest
-	src     io.Reader
+	request *faultedRequest
+	source  io.Reader
 	session string
-	buf     []byte // the beginning of the next event
-	err     error  // the error after buf
+	unread  []byte // the beginning of the next event
+	readErr error  // the error after buf
 	count   int64  // of events
 	// delayed holds events that are sent after later ones.
 	delayed delayedMessages
-	// onPassed records that the last event was a held one; nil if it was not.
-	onPassed func()
+	// recordPassed records that the last event was a held one; nil if it was not.
+	recordPassed func()
 	// endpoint is the endpoint of the old transport, or "".
 	endpoint string
 	// passesRest is set after an event that was too long: the rest of the stream passes unchanged.
 	passesRest bool
 }
 
-// reportPassed records that the last event, if it was held, has passed.
-func (e *eventRewriter) reportPassed() {
-	if e.onPassed != nil {
-		e.onPassed()
-		e.onPassed = nil
+// flushPassed records that the last event, if it was held, has passed.
+func (e *eventRewriter) flushPassed() {
+	if e.recordPassed != nil {
+		e.recordPassed()
+		e.recordPassed = nil
 	}
 }
 
 // next returns what the client receives in place of the next event.
 func (e *eventRewriter) next() ([]byte, error) {
-	f := e.f
+	f := e.request
 	d := f.fired
 	cutsAfterEvent := d != nil && d.Name == "cut" && d.Events
 	if cutsAfterEvent && e.count >= d.N {
-		f.record(wire.Received, "")
+		f.recordFault(wire.Received, "")
 		return nil, f.cutConnection()
 	}
 	isSessionStream := f.subject.Message == nil && f.subject.Session != ""
 	if d != nil && d.Name == "list-changed" && isSessionStream && !f.recorded {
-		f.record(wire.Received, "")
-		return replaceData([]byte("event: message\n"), d.listChanged()), nil
+		f.recordFault(wire.Received, "")
+		return replaceData([]byte("event: message\n"), d.composeListChanged()), nil
 	}
 	event, err := e.readEvent()
 	if event == nil {
 		if cutsAfterEvent {
-			f.record(wire.Received, "the response ended before")
+			f.recordFault(wire.Received, "the response ended before")
 		}
-		f.recordUnchanged()
-		return append(e.delayed.drain(), e.buf...), err
+		f.recordUnchangedOnce()
+		return append(e.delayed.drain(), e.unread...), err
 	}
 	if e.passesRest {
 		return event, nil
@@ -91,14 +91,14 @@ func (e *eventRewriter) next() ([]byte, error) {
 		return event, nil
 	}
 	e.count++
-	behind := e.delayed.advance()
+	due := e.delayed.advance()
 	out, err := e.rewrite(event, ev)
-	return append(out, behind...), err
+	return append(out, due...), err
 }
 
 // rewrite returns what the client receives in place of an event.
 func (e *eventRewriter) rewrite(event []byte, ev sse.Event) ([]byte, error) {
-	f := e.f
+	f := e.request
 	d := f.fired
 	if ev.Event == "endpoint" {
 		e.endpoint = string(ev.Data)
@@ -119,8 +119,8 @@ func (e *eventRewriter) rewrite(event []byte, ev sse.Event) ([]byte, error) {
 	isFromServer := !isResponse && (m.Kind == wire.Request || m.Kind == wire.Notification)
 	if isFromServer && f.p.Desk.hasRules.Load() {
 		row := f.p.Desk.Row(f.target(), e.session, wire.Received, nil, m)
-		if own := f.p.Desk.Fault(subject{Row: row, Message: m}); own != nil {
-			return e.applyRule(own, event, ev.Data)
+		if serverDecision := f.p.Desk.fireRule(subject{Row: row, Message: m}); serverDecision != nil {
+			return e.applyRule(serverDecision, event, ev.Data)
 		}
 	}
 	if d == nil {
@@ -129,11 +129,11 @@ func (e *eventRewriter) rewrite(event []byte, ev sse.Event) ([]byte, error) {
 	isFirst := e.count == 1
 	isSubscription := request == nil || request.Method == "subscriptions/listen"
 	if d.Name == "list-changed" && isFirst && isSubscription && !f.recorded {
-		f.record(wire.Received, "")
-		return append(event, replaceData([]byte("event: message\n"), d.listChanged())...), nil
+		f.recordFault(wire.Received, "")
+		return append(event, replaceData([]byte("event: message\n"), d.composeListChanged())...), nil
 	}
 	if d.Name == "drop response" && isResponse {
-		f.record(wire.Received, "")
+		f.recordFault(wire.Received, "")
 		return nil, f.waitForClient()
 	}
 	if d.Name == "reorder" && isFirst || d.Name != "reorder" && isResponse && !f.recorded {
@@ -144,21 +144,21 @@ func (e *eventRewriter) rewrite(event []byte, ev sse.Event) ([]byte, error) {
 
 // applyRule returns what a rule makes of an event.
 func (e *eventRewriter) applyRule(d *decision, event, data []byte) ([]byte, error) {
-	isForEvent := d != e.f.fired // not for the request
+	isForEvent := d != e.request.fired // not for the request
 	if isForEvent && d.Name == "delay" {
-		e.f.recordDecision(d, wire.Received, "")
-		return event, pause.For(e.f.req.Context(), d.Wait)
+		e.request.recordDecision(d, wire.Received, "")
+		return event, pause.For(e.request.req.Context(), d.Wait)
 	}
 	if d.Name == "reorder" {
-		e.f.recordDecision(d, wire.Received, "")
+		e.request.recordDecision(d, wire.Received, "")
 		e.delayed = append(e.delayed, delayedMessage{raw: event, remaining: d.N})
 		return nil, nil
 	}
-	messages, done := d.changedMessages(data)
+	messages, done := d.changeForClient(data)
 	if !done {
 		return event, nil
 	}
-	e.f.recordDecision(d, wire.Received, "")
+	e.request.recordDecision(d, wire.Received, "")
 	var out []byte
 	for _, message := range messages {
 		if bytes.Equal(message, data) {
@@ -190,27 +190,27 @@ func replaceData(event, data []byte) []byte {
 // the rest of the stream.
 func (e *eventRewriter) readEvent() ([]byte, error) {
 	for searched := 0; ; {
-		if at := eventEnd(e.buf[searched:]); at >= 0 {
-			event := slices.Clip(e.buf[:searched+at]) // something may be appended
-			e.buf = e.buf[searched+at:]
+		if at := eventEnd(e.unread[searched:]); at >= 0 {
+			event := slices.Clip(e.unread[:searched+at]) // something may be appended
+			e.unread = e.unread[searched+at:]
 			return event, nil
 		}
-		if e.err != nil {
-			return nil, e.err
+		if e.readErr != nil {
+			return nil, e.readErr
 		}
-		if len(e.buf) > maxMessage || e.passesRest {
+		if len(e.unread) > maxMessage || e.passesRest {
 			e.passesRest = true
-			event := e.buf
-			e.buf = nil
+			event := e.unread
+			e.unread = nil
 			if len(event) > 0 {
 				return event, nil
 			}
 		}
-		searched = max(0, len(e.buf)-3) // 3 of the 4 bytes of a blank line may be here already
+		searched = max(0, len(e.unread)-3) // 3 of the 4 bytes of a blank line may be here already
 		piece := make([]byte, readSize)
-		n, err := e.src.Read(piece)
-		e.buf = append(e.buf, piece[:n]...)
-		e.err = err
+		n, err := e.source.Read(piece)
+		e.unread = append(e.unread, piece[:n]...)
+		e.readErr = err
 	}
 }
 
@@ -222,8 +222,8 @@ func (f *faultedRequest) applyPace(resp *http.Response) {
 		resp.Body = &pieces{ReadCloser: src, next: f.cutAfter(src, d.N)}
 		return
 	}
-	if p := d.responsePace(); p.size > 0 {
-		f.record(wire.Received, "")
+	if p := d.pace(); p.size > 0 {
+		f.recordFault(wire.Received, "")
 		resp.Body = &pieces{ReadCloser: src, next: f.slowDown(src, p)}
 	}
 }
@@ -236,14 +236,14 @@ const readSize = 16 << 10
 func (f *faultedRequest) cutAfter(src io.Reader, left int64) func() ([]byte, error) {
 	return func() ([]byte, error) {
 		if left <= 0 {
-			f.record(wire.Received, "")
+			f.recordFault(wire.Received, "")
 			return nil, f.cutConnection()
 		}
 		piece := make([]byte, min(left, readSize))
 		n, err := src.Read(piece)
 		left -= int64(n)
 		if errors.Is(err, io.EOF) {
-			f.record(wire.Received, "the response ended before")
+			f.recordFault(wire.Received, "the response ended before")
 		}
 		return piece[:n], err
 	}
@@ -259,7 +259,7 @@ func (f *faultedRequest) slowDown(src io.Reader, p pace) func() ([]byte, error) 
 		piece := make([]byte, p.size)
 		n, err := src.Read(piece)
 		wait = p.wait * time.Duration(n) / time.Duration(p.size)
-		if p.once {
+		if p.firstOnly {
 			wait = p.wait
 			p = pace{size: readSize}
 		}
@@ -270,7 +270,7 @@ func (f *faultedRequest) slowDown(src io.Reader, p pace) func() ([]byte, error) 
 // watchEvents replaces the body of an event stream. Its bytes pass unchanged as long as no rule or
 // filter is set.
 func (f *faultedRequest) watchEvents(resp *http.Response) {
-	e := &eventRewriter{f: f, src: resp.Body, session: f.sessionOf(resp)}
+	e := &eventRewriter{request: f, source: resp.Body, session: f.sessionID(resp)}
 	resp.Body = &eventBody{pieces: pieces{ReadCloser: resp.Body, next: e.next}, events: e}
 }
 
@@ -286,14 +286,14 @@ type eventBody struct {
 func (b *eventBody) Read(to []byte) (int, error) {
 	e := b.events
 	if len(b.buf) == 0 {
-		e.reportPassed()
+		e.flushPassed()
 	}
-	hasRead := len(b.buf)+len(e.buf)+len(e.delayed) > 0 || b.err != nil || e.err != nil
-	if hasRead || e.f.fired != nil || e.f.p.Desk.mayIntervene() && !b.inEvent {
+	hasRead := len(b.buf)+len(e.unread)+len(e.delayed) > 0 || b.err != nil || e.readErr != nil
+	if hasRead || e.request.fired != nil || e.request.p.Desk.mayIntervene() && !b.inEvent {
 		return b.pieces.Read(to)
 	}
 	n, err := b.ReadCloser.Read(to)
-	if n == 0 || !e.f.p.Desk.mayIntervene() {
+	if n == 0 || !e.request.p.Desk.mayIntervene() {
 		b.trackEvents(to[:n])
 		return n, err
 	}
@@ -308,8 +308,8 @@ func (b *eventBody) Read(to []byte) (int, error) {
 	if passes == n {
 		return n, err
 	}
-	e.buf = bytes.Clone(to[passes:n])
-	e.err = err
+	e.unread = bytes.Clone(to[passes:n])
+	e.readErr = err
 	b.inEvent = false
 	if passes > 0 {
 		return passes, nil
@@ -318,7 +318,7 @@ func (b *eventBody) Read(to []byte) (int, error) {
 }
 
 func (b *eventBody) Close() error {
-	b.events.reportPassed()
+	b.events.flushPassed()
 	return b.ReadCloser.Close()
 }
 

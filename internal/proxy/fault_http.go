@@ -47,21 +47,21 @@ func (f *faultedRequest) send() (*http.Response, error) {
 	if !whole {
 		return f.p.transport.RoundTrip(f.req)
 	}
-	if f.p.Desk.Holds() {
+	if f.p.Desk.MayHold() {
 		f.req.Header.Del("Accept-Encoding") // the response must be readable to be held
 	}
 	if resp, err := f.holdRequest(); resp != nil || err != nil {
 		return resp, err
 	}
-	f.fired = f.p.Desk.Fault(f.subject)
+	f.fired = f.p.Desk.fireRule(f.subject)
 	if f.fired == nil {
 		return f.forward()
 	}
-	if resp := f.respond(); resp != nil {
+	if resp := f.composeResponse(); resp != nil {
 		return resp, nil
 	}
 	if f.fired.Name == "drop request" {
-		f.record(wire.Sent, "")
+		f.recordFault(wire.Sent, "")
 		return nil, f.waitForClient()
 	}
 	if f.fired.OfRequest {
@@ -123,12 +123,12 @@ func (f *faultedRequest) target() string {
 func (f *faultedRequest) editRequest() {
 	if f.fired.Name == "header" {
 		setField(f.req.Header, f.fired.Field)
-		f.record(wire.Sent, "")
+		f.recordFault(wire.Sent, "")
 		return
 	}
 	before := f.subject.Message.Raw
-	after, text := f.fired.changedRequest(before)
-	f.record(wire.Sent, text)
+	after, text := f.fired.changeForServer(before)
+	f.recordFault(wire.Sent, text)
 	f.fired.mirrorHeader(f.req.Header, before, after, f.p.Desk.Encode)
 	f.setBody(after)
 }
@@ -148,8 +148,8 @@ func setField(h http.Header, field wire.Field) {
 	}
 }
 
-// respond returns the response of a rule that does not ask the server, or nil.
-func (f *faultedRequest) respond() *http.Response {
+// composeResponse returns the response of a rule that does not ask the server, or nil.
+func (f *faultedRequest) composeResponse() *http.Response {
 	d := f.fired
 	h := http.Header{"Content-Type": {"text/plain; charset=utf-8"}}
 	body := []byte("mcpc fault: " + d.Facts.Action + "\n")
@@ -171,7 +171,7 @@ func (f *faultedRequest) respond() *http.Response {
 		body = nil
 	case "rpc", "tool-error":
 		h.Set("Content-Type", "application/json")
-		body = d.ownResponse()
+		body = d.composeResponse()
 	default:
 		return nil
 	}
@@ -179,7 +179,7 @@ func (f *faultedRequest) respond() *http.Response {
 	if d.Name == "drop notification" {
 		dir = wire.Sent
 	}
-	f.record(dir, "")
+	f.recordFault(dir, "")
 	return f.newResponse(status, h, body)
 }
 
@@ -197,16 +197,16 @@ func (f *faultedRequest) waitForClient() error {
 	return f.req.Context().Err()
 }
 
-// record records what the rule did. Text says why nothing was changed, if so.
-func (f *faultedRequest) record(dir wire.Direction, text string) {
+// recordFault records what the rule did. Text says why nothing was changed, if so.
+func (f *faultedRequest) recordFault(dir wire.Direction, text string) {
 	f.recordDecision(f.fired, dir, text)
 }
 
-// recordUnchanged records that the rule fired but had nothing to change, unless the fault was
+// recordUnchangedOnce records that the rule fired but had nothing to change, unless the fault was
 // recorded before.
-func (f *faultedRequest) recordUnchanged() {
+func (f *faultedRequest) recordUnchangedOnce() {
 	if f.fired != nil && !f.recorded && f.fired.Name != "cut" {
-		f.record(wire.Received, "nothing was changed")
+		f.recordFault(wire.Received, "nothing was changed")
 	}
 }
 
@@ -232,18 +232,18 @@ func (f *faultedRequest) forward() (*http.Response, error) {
 
 // applyToResponse applies rules and filters to a response.
 func (f *faultedRequest) applyToResponse(resp *http.Response) (*http.Response, error) {
-	session := f.sessionOf(resp)
-	if f.fired != nil || f.p.Desk.Holds() || isEventStream(resp) {
+	session := f.sessionID(resp)
+	if f.fired != nil || f.p.Desk.MayHold() || isEventStream(resp) {
 		uncompress(resp)
 	}
-	stream := isEventStream(resp) && len(compress.Codings(resp.Header)) == 0
-	if stream {
+	isStream := isEventStream(resp) && len(compress.Codings(resp.Header)) == 0
+	if isStream {
 		f.watchEvents(resp)
 		resp.ContentLength = -1
 		resp.Header.Del("Content-Length") // events may change
 	}
 	err := f.applyToHead(resp)
-	if err == nil && !stream {
+	if err == nil && !isStream {
 		err = f.applyToBody(resp, session)
 	}
 	if err != nil {
@@ -253,14 +253,14 @@ func (f *faultedRequest) applyToResponse(resp *http.Response) (*http.Response, e
 	if f.fired != nil {
 		f.applyPace(resp)
 	}
-	if !stream {
-		f.recordUnchanged()
+	if !isStream {
+		f.recordUnchangedOnce()
 	}
 	return resp, nil
 }
 
-// sessionOf returns the session id of the response, or else of the request, or "".
-func (f *faultedRequest) sessionOf(resp *http.Response) string {
+// sessionID returns the session id of the response, or else of the request, or "".
+func (f *faultedRequest) sessionID(resp *http.Response) string {
 	return cmp.Or(resp.Header.Get("Mcp-Session-Id"), f.req.Header.Get("Mcp-Session-Id"))
 }
 
@@ -285,19 +285,19 @@ func (f *faultedRequest) applyToHead(resp *http.Response) error {
 		return nil
 	}
 	if d.Name == "delay" {
-		f.record(wire.Received, "")
+		f.recordFault(wire.Received, "")
 		return pause.For(f.req.Context(), d.Wait)
 	}
 	if d.Name == "hang" {
-		f.record(wire.Received, "")
+		f.recordFault(wire.Received, "")
 		return f.waitForClient()
 	}
 	if d.Name == "cut" && d.N == 0 && !d.Events {
-		f.record(wire.Received, "")
+		f.recordFault(wire.Received, "")
 		return f.cutConnection()
 	}
 	if d.Name == "header" && !d.OfRequest {
-		f.record(wire.Received, "")
+		f.recordFault(wire.Received, "")
 		setField(resp.Header, d.Field)
 	}
 	return nil
@@ -308,9 +308,9 @@ func (f *faultedRequest) applyToHead(resp *http.Response) error {
 func (f *faultedRequest) applyToBody(resp *http.Response, session string) error {
 	d := f.fired
 	codings := compress.Codings(resp.Header)
-	opens := f.subject.Message != nil && f.subject.Message.Method == "initialize" && compress.Check(codings) == nil
-	holds := f.p.Desk.Holds() && len(codings) == 0 && strings.Contains(resp.Header.Get("Content-Type"), "json")
-	if d == nil && !opens && !holds {
+	isInitialize := f.subject.Message != nil && f.subject.Message.Method == "initialize" && compress.Check(codings) == nil
+	mayHold := f.p.Desk.MayHold() && len(codings) == 0 && strings.Contains(resp.Header.Get("Content-Type"), "json")
+	if d == nil && !isInitialize && !mayHold {
 		return nil
 	}
 	raw, again, err := readAhead(resp.Body)
@@ -318,7 +318,7 @@ func (f *faultedRequest) applyToBody(resp *http.Response, session string) error 
 	text, _ := compress.Decode(raw, codings, maxMessage)
 	m := wire.ParseMessage(text)
 	f.learnServer(m, session)
-	if holds && err == nil && len(raw) <= maxMessage {
+	if mayHold && err == nil && len(raw) <= maxMessage {
 		raw, err = f.holdResponse(resp, m, session)
 		if err != nil {
 			return err
@@ -329,19 +329,19 @@ func (f *faultedRequest) applyToBody(resp *http.Response, session string) error 
 	}
 	readable := len(codings) == 0
 	if d.Name == "drop response" {
-		f.record(wire.Received, "")
+		f.recordFault(wire.Received, "")
 		return f.waitForClient()
 	}
 	if d.Name == "cut" && d.Events {
-		f.record(wire.Received, "the response was no event stream: cut before it")
+		f.recordFault(wire.Received, "the response was no event stream: cut before it")
 		return f.cutConnection()
 	}
 	if d.Name == "list-changed" || d.Name == "reorder" {
-		f.record(wire.Received, "the response was no event stream: nothing was changed")
+		f.recordFault(wire.Received, "the response was no event stream: nothing was changed")
 		return nil
 	}
-	if out, done := d.changedMessages(raw); done && readable {
-		f.record(wire.Received, "")
+	if out, changed := d.changeForClient(raw); changed && readable {
+		f.recordFault(wire.Received, "")
 		setBody(resp, bytes.Join(out, nil))
 	}
 	return nil
@@ -361,9 +361,9 @@ func (f *faultedRequest) learnServer(m *wire.Message, session string) {
 	}
 }
 
-// heldRecorder returns the function that records a held message. For a server request that the user
+// holdRecorder returns the function that records a held message. For a server request that the user
 // answers, it calls see first: the client does not receive the request.
-func (f *faultedRequest) heldRecorder(dir wire.Direction, seen func()) func(wire.HeldFacts, []byte) {
+func (f *faultedRequest) holdRecorder(dir wire.Direction, seen func()) func(wire.HeldFacts, []byte) {
 	return func(facts wire.HeldFacts, raw []byte) {
 		f.p.Watcher.schedule(func() {
 			f.x.seeSent()
@@ -380,26 +380,27 @@ func (f *faultedRequest) heldRecorder(dir wire.Direction, seen func()) func(wire
 // to the server, or an error if the client receives no response.
 func (f *faultedRequest) holdRequest() (*http.Response, error) {
 	m := f.subject.Message
-	if m == nil || !f.p.Desk.Holds() {
+	if m == nil || !f.p.Desk.MayHold() {
 		return nil, nil
 	}
-	v := f.p.Desk.Hold(f.req.Context(), Candidate{Message: m, Row: f.subject.Row, Note: f.heldRecorder(wire.Sent, nil)})
+	candidate := Candidate{Message: m, Row: f.subject.Row, Record: f.holdRecorder(wire.Sent, nil)}
+	ruling := f.p.Desk.Hold(f.req.Context(), candidate)
 	switch {
 	case f.req.Context().Err() != nil:
 		return nil, f.req.Context().Err()
-	case v.How == Dropped && m.Kind == wire.Request:
+	case ruling.How == Dropped && m.Kind == wire.Request:
 		return nil, f.waitForClient()
-	case v.How == Dropped:
+	case ruling.How == Dropped:
 		return f.newResponse(http.StatusAccepted, http.Header{}, nil), nil
-	case v.How == Answered:
+	case ruling.How == Answered:
 		header := http.Header{"Content-Type": {"application/json"}}
-		return f.newResponse(http.StatusOK, header, wire.ComposeResult(m.ID, v.Raw)), nil
-	case v.How != Edited:
+		return f.newResponse(http.StatusOK, header, wire.ComposeResult(m.ID, ruling.Raw)), nil
+	case ruling.How != Edited:
 		return nil, nil
 	}
-	mirrorHeader(f.req.Header, m.Raw, v.Raw, f.p.Desk.Encode)
-	f.setBody(v.Raw)
-	f.subject.Message = parseSingle(v.Raw)
+	mirrorHeader(f.req.Header, m.Raw, ruling.Raw, f.p.Desk.Encode)
+	f.setBody(ruling.Raw)
+	f.subject.Message = parseSingle(ruling.Raw)
 	if f.subject.Message == nil {
 		f.subject.Message = m
 		return f.forward()
@@ -413,21 +414,21 @@ func (f *faultedRequest) holdResponse(resp *http.Response, m *wire.Message, sess
 	if m.Kind == wire.Invalid || m.Kind == wire.Batch {
 		return m.Raw, nil
 	}
-	v := f.p.Desk.Hold(f.req.Context(),
-		Candidate{Message: m, Row: f.rowOf(m, session), Note: f.heldRecorder(wire.Received, nil)})
-	switch v.How {
+	ruling := f.p.Desk.Hold(f.req.Context(),
+		Candidate{Message: m, Row: f.rowForMessage(m, session), Record: f.holdRecorder(wire.Received, nil)})
+	switch ruling.How {
 	case Dropped:
 		return nil, f.waitForClient()
 	case Edited:
-		setBody(resp, v.Raw)
-		return v.Raw, nil
+		setBody(resp, ruling.Raw)
+		return ruling.Raw, nil
 	}
 	return m.Raw, nil
 }
 
-// rowOf returns the row that filters are matched with for a message of the server.
-func (f *faultedRequest) rowOf(m *wire.Message, session string) *rows.Row {
-	if asked := f.subject.Message; asked != nil && m.IsResponseTo(asked.ID) {
+// rowForMessage returns the row that filters are matched with for a message of the server.
+func (f *faultedRequest) rowForMessage(m *wire.Message, session string) *rows.Row {
+	if request := f.subject.Message; request != nil && m.IsResponseTo(request.ID) {
 		row := *f.subject.Row
 		row.Dir = wire.Received
 		return &row
@@ -436,35 +437,36 @@ func (f *faultedRequest) rowOf(m *wire.Message, session string) *rows.Row {
 }
 
 // holdEvent lets a user decide about an event. It returns the event that passes and its data.
-func (e *eventRewriter) holdEvent(event []byte, ev sse.Event, m *wire.Message) (is, data []byte, passes bool) {
-	f := e.f
-	if !f.p.Desk.Holds() || m.Kind == wire.Invalid || m.Kind == wire.Batch {
+func (e *eventRewriter) holdEvent(event []byte, ev sse.Event, m *wire.Message) (passing, data []byte, passes bool) {
+	f := e.request
+	if !f.p.Desk.MayHold() || m.Kind == wire.Invalid || m.Kind == wire.Batch {
 		return event, ev.Data, true
 	}
-	row := f.rowOf(m, e.session)
-	note := f.heldRecorder(wire.Received, func() { f.x.seeEvent(ev) })
-	v := f.p.Desk.Hold(f.req.Context(), Candidate{Message: m, Row: row, Note: func(facts wire.HeldFacts, raw []byte) {
+	row := f.rowForMessage(m, e.session)
+	recordHold := f.holdRecorder(wire.Received, func() { f.x.seeEvent(ev) })
+	record := func(facts wire.HeldFacts, raw []byte) {
 		if isRecordedAfter(facts, row) {
-			e.onPassed = func() { note(facts, raw) }
+			e.recordPassed = func() { recordHold(facts, raw) }
 			return
 		}
-		note(facts, raw)
-	}})
-	switch v.How {
+		recordHold(facts, raw)
+	}
+	ruling := f.p.Desk.Hold(f.req.Context(), Candidate{Message: m, Row: row, Record: record})
+	switch ruling.How {
 	case Dropped:
 		return nil, nil, false
 	case Edited:
-		return replaceData(event, v.Raw), v.Raw, true
+		return replaceData(event, ruling.Raw), ruling.Raw, true
 	case Answered:
-		f.reply(e.endpoint, e.session, wire.ComposeResult(m.ID, v.Raw))
+		f.respondToServer(e.endpoint, e.session, wire.ComposeResult(m.ID, ruling.Raw))
 		return nil, nil, false
 	}
 	return event, ev.Data, true
 }
 
-// reply sends the server a response to its request, in place of the client: to the URL of the
+// respondToServer sends the server a response to its request, in place of the client: to the URL of the
 // client's requests, or to the endpoint of the old transport.
-func (f *faultedRequest) reply(endpoint, session string, response []byte) {
+func (f *faultedRequest) respondToServer(endpoint, session string, response []byte) {
 	target, err := f.req.URL.Parse(endpoint)
 	if err != nil {
 		return

@@ -26,8 +26,8 @@ type Pipe struct {
 	Target string
 	// ToClient and ToServer receive what is forwarded.
 	ToClient, ToServer io.Writer
-	// End ends the server, for cut and kill child.
-	End func()
+	// EndServer ends the server, for cut and kill child.
+	EndServer func()
 	// Context ends holds and delays.
 	Context context.Context
 
@@ -41,8 +41,8 @@ type Pipe struct {
 	// delayed counts the delayed lines for the client. They are dropped when ctx is done.
 	delayed sync.WaitGroup
 	ctx     context.Context
-	// onPassed records that the last line of the server was a held one; nil if it was not.
-	onPassed func()
+	// recordPassed records that the last line of the server was a held one; nil if it was not.
+	recordPassed func()
 }
 
 // reorderTime is how long a reordered line waits for later ones.
@@ -53,28 +53,28 @@ func (p *Pipe) connect() {
 	p.clientOutput.connect(p.ToClient)
 }
 
-// Sent forwards what a client writes, until its end.
-func (p *Pipe) Sent(from io.Reader) error {
+// ForwardSent forwards what a client writes, until its end.
+func (p *Pipe) ForwardSent(from io.Reader) error {
 	p.connect()
-	s := &splitter{p: p, to: &p.serverInput, handleLine: p.handleSent}
-	_, err := io.Copy(s, from)
-	return errors.Join(err, s.flush())
+	lines := &splitter{pipe: p, outlet: &p.serverInput, handleLine: p.handleSent}
+	_, err := io.Copy(lines, from)
+	return errors.Join(err, lines.flush())
 }
 
-// Received forwards what a server writes, until its end, and then its delayed lines.
-func (p *Pipe) Received(from io.Reader) error {
-	to := p.FromServer()
+// ForwardReceived forwards what a server writes, until its end, and then its delayed lines.
+func (p *Pipe) ForwardReceived(from io.Reader) error {
+	to := p.ServerWriter()
 	_, err := io.Copy(to, from)
 	return errors.Join(err, to.Close())
 }
 
-// FromServer returns a writer that forwards what a server writes. Close waits for the delayed
+// ServerWriter returns a writer that forwards what a server writes. Close waits for the delayed
 // lines, unless the client can no longer be written to.
-func (p *Pipe) FromServer() io.WriteCloser {
+func (p *Pipe) ServerWriter() io.WriteCloser {
 	p.connect()
 	ctx, cancel := context.WithCancel(p.Context)
 	p.ctx = ctx
-	return &serverOutput{lines: splitter{p: p, to: &p.clientOutput, handleLine: p.handleReceived}, cancel: cancel}
+	return &serverOutput{lines: splitter{pipe: p, outlet: &p.clientOutput, handleLine: p.handleReceived}, cancel: cancel}
 }
 
 type serverOutput struct {
@@ -94,13 +94,13 @@ func (r *serverOutput) Close() error {
 	if err == nil {
 		err = r.lines.flush()
 		if err == nil {
-			err = r.lines.to.release()
+			err = r.lines.outlet.release()
 		}
 	}
 	if err != nil {
 		r.cancel()
 	}
-	r.lines.p.delayed.Wait()
+	r.lines.pipe.delayed.Wait()
 	return err
 }
 
@@ -137,28 +137,28 @@ func (p *Pipe) handleSent(line []byte, whole bool) error {
 	if m == nil {
 		return p.serverInput.writeLines(line)
 	}
-	d := p.Desk.Fault(subject{Row: row, Message: m})
+	d := p.Desk.fireRule(subject{Row: row, Message: m})
 	if d == nil {
 		return p.serverInput.writeLines(line)
 	}
 	switch {
 	case d.Name == "rpc", d.Name == "tool-error":
-		p.record(d, wire.Received, "")
-		_ = p.clientOutput.writeLines(append(d.ownResponse(), '\n')) // a failed write ends the pipe elsewhere
+		p.recordFault(d, wire.Received, "")
+		_ = p.clientOutput.writeLines(append(d.composeResponse(), '\n')) // a failed write ends the pipe elsewhere
 		return nil
 	case d.Name == "drop request", d.Name == "drop notification":
-		p.record(d, wire.Sent, "")
+		p.recordFault(d, wire.Sent, "")
 		return nil
 	case d.Name == "kill child":
-		p.record(d, wire.Sent, "")
-		p.End()
+		p.recordFault(d, wire.Sent, "")
+		p.EndServer()
 		return nil
 	case d.OfRequest:
-		is, text := d.changedRequest(m.Raw)
-		p.record(d, wire.Sent, text)
-		return p.serverInput.writeLines(slices.Concat(is, line[len(m.Raw):]))
+		changed, text := d.changeForServer(m.Raw)
+		p.recordFault(d, wire.Sent, text)
+		return p.serverInput.writeLines(slices.Concat(changed, line[len(m.Raw):]))
 	case m.Kind != wire.Request && d.Name == "delay":
-		p.record(d, wire.Sent, "")
+		p.recordFault(d, wire.Sent, "")
 		go func() {
 			if pause.For(p.Context, d.Wait) == nil {
 				_ = p.serverInput.writeLines(line)
@@ -173,7 +173,7 @@ func (p *Pipe) handleSent(line []byte, whole bool) error {
 		p.pending[m.Traits().ID] = d
 		p.mu.Unlock()
 		if d.Name == "hang" {
-			p.record(d, wire.Received, "")
+			p.recordFault(d, wire.Received, "")
 			p.clientOutput.silence()
 		}
 	}
@@ -189,9 +189,9 @@ func (p *Pipe) handleReceived(line []byte, whole bool) error {
 	row := p.Desk.Row(p.Target, "", wire.Received, nil, m)
 	d := p.takeDecision(m)
 	defer func() {
-		if p.onPassed != nil {
-			p.onPassed()
-			p.onPassed = nil
+		if p.recordPassed != nil {
+			p.recordPassed()
+			p.recordPassed = nil
 		}
 	}()
 	line, m = p.holdLine(line, m, row)
@@ -200,12 +200,12 @@ func (p *Pipe) handleReceived(line []byte, whole bool) error {
 	}
 	switch {
 	case d != nil && m.Method != "": // the subscription of list-changed has begun
-		p.record(d, wire.Received, "")
-		return p.clientOutput.writeLines(line, append(d.listChanged(), '\n'))
+		p.recordFault(d, wire.Received, "")
+		return p.clientOutput.writeLines(line, append(d.composeListChanged(), '\n'))
 	case d != nil:
 		p.Desk.Live.Answered(d.Row, "", m)
 	case m.Method != "":
-		d = p.Desk.Fault(subject{Row: row, Message: m})
+		d = p.Desk.fireRule(subject{Row: row, Message: m})
 	}
 	if d == nil {
 		return p.clientOutput.writeLines(line)
@@ -234,13 +234,13 @@ func (p *Pipe) takeDecision(m *wire.Message) *decision {
 // applyRule forwards a message to the client as the rule says.
 func (p *Pipe) applyRule(d *decision, line []byte) error {
 	raw := bytes.TrimRight(line, "\r\n")
-	out, done := d.changedMessages(raw)
-	pace := d.responsePace()
+	out, done := d.changeForClient(raw)
+	pace := d.pace()
 	switch {
 	case d.Name == "hang":
 		return nil
 	case d.Name == "delay":
-		p.record(d, wire.Received, "")
+		p.recordFault(d, wire.Received, "")
 		p.delayed.Go(func() {
 			if pause.For(p.ctx, d.Wait) == nil {
 				_ = p.clientOutput.writeLines(line)
@@ -248,7 +248,7 @@ func (p *Pipe) applyRule(d *decision, line []byte) error {
 		})
 		return nil
 	case d.Name == "reorder":
-		p.record(d, wire.Received, "")
+		p.recordFault(d, wire.Received, "")
 		p.clientOutput.Lock()
 		p.clientOutput.delayed = append(p.clientOutput.delayed, delayedMessage{raw: line, remaining: d.N})
 		p.clientOutput.Unlock()
@@ -259,19 +259,19 @@ func (p *Pipe) applyRule(d *decision, line []byte) error {
 		}()
 		return nil
 	case pace.size > 0:
-		p.record(d, wire.Received, "")
+		p.recordFault(d, wire.Received, "")
 		return p.writeSlowly(pace, line)
 	case d.Name == "cut":
-		p.record(d, wire.Received, "")
+		p.recordFault(d, wire.Received, "")
 		err := p.clientOutput.writeLines(line[:min(len(line), int(d.N))])
 		p.clientOutput.silence()
-		p.End()
+		p.EndServer()
 		return err
 	case !done:
-		p.record(d, wire.Received, "nothing was changed")
+		p.recordFault(d, wire.Received, "nothing was changed")
 		return p.clientOutput.writeLines(line)
 	}
-	p.record(d, wire.Received, "")
+	p.recordFault(d, wire.Received, "")
 	for i := range out {
 		out[i] = slices.Concat(out[i], line[len(raw):])
 	}
@@ -291,15 +291,15 @@ func (p *Pipe) writeSlowly(pace pace, line []byte) error {
 		if at < len(line) {
 			_ = pause.For(p.ctx, pace.wait)
 		}
-		if pace.once {
+		if pace.firstOnly {
 			pace.size = len(line)
 		}
 	}
 	return nil
 }
 
-// record records what a rule did.
-func (p *Pipe) record(d *decision, dir wire.Direction, text string) {
+// recordFault records what a rule did.
+func (p *Pipe) recordFault(d *decision, dir wire.Direction, text string) {
 	facts := d.Facts
 	facts.Text = text
 	w := p.Watcher
@@ -309,32 +309,32 @@ func (p *Pipe) record(d *decision, dir wire.Direction, text string) {
 // holdLine lets a user decide about a message. It returns the line that passes, and its message;
 // the message is nil if rules do not apply to it. Later lines wait.
 func (p *Pipe) holdLine(line []byte, m *wire.Message, row *rows.Row) ([]byte, *wire.Message) {
-	if !p.Desk.Holds() {
+	if !p.Desk.MayHold() {
 		return line, m
 	}
 	w := p.Watcher
-	v := p.Desk.Hold(p.Context, Candidate{Message: m, Row: row, Note: func(facts wire.HeldFacts, raw []byte) {
+	ruling := p.Desk.Hold(p.Context, Candidate{Message: m, Row: row, Record: func(facts wire.HeldFacts, raw []byte) {
 		note := func() {
 			w.schedule(func() { w.emit(wire.Frame{Dir: row.Dir, Kind: wire.Held, Held: &facts, Raw: raw}) })
 		}
 		if isRecordedAfter(facts, row) {
-			p.onPassed = note
+			p.recordPassed = note
 			return
 		}
 		if facts.How == Answered && row.Dir == wire.Received {
-			is := raw
-			w.schedule(func() { w.emit(wire.Frame{Dir: row.Dir, Kind: wire.Body, Raw: is}) })
+			request := raw
+			w.schedule(func() { w.emit(wire.Frame{Dir: row.Dir, Kind: wire.Body, Raw: request}) })
 			raw = nil
 		}
 		note()
 	}})
-	switch v.How {
+	switch ruling.How {
 	case Dropped:
 		return nil, nil
 	case Edited:
-		return slices.Concat(jsonraw.OneLine(v.Raw), line[len(m.Raw):]), parseSingle(v.Raw)
+		return slices.Concat(jsonraw.OneLine(ruling.Raw), line[len(m.Raw):]), parseSingle(ruling.Raw)
 	case Answered:
-		p.respond(row.Dir, wire.ComposeResult(m.ID, jsonraw.OneLine(v.Raw)))
+		p.respond(row.Dir, wire.ComposeResult(m.ID, jsonraw.OneLine(ruling.Raw)))
 		return nil, nil
 	}
 	return line, m

@@ -127,7 +127,7 @@ func TestReorderedEventsOfOneRead(t *testing.T) {
 	defer w.Close()
 	p := &Proxy{Watcher: w, servers: []string{""}, Desk: faultSet(t, LinkHTTP, "when method:notifications/* #1 do reorder 1")}
 	f := &faultedRequest{p: p, x: p.newExchange(0, httptest.NewRequest("GET", "/", nil)), subject: subject{Row: p.Desk.Live.Row("", "", 0, nil, nil)}}
-	e := &eventRewriter{f: f, src: strings.NewReader(first + second + third + third + third)}
+	e := &eventRewriter{request: f, source: strings.NewReader(first + second + third + third + third)}
 	var got string
 	for {
 		b, err := e.next()
@@ -206,9 +206,9 @@ func piped(t *testing.T, rules, sent, received string) (toServer, toClient strin
 	var server, client bytes.Buffer
 	p := &Pipe{
 		Desk: faultSet(t, LinkStdio|LinkChild, rules), Watcher: w, Context: t.Context(), Target: "demo", ToServer: &server, ToClient: &client,
-		End: func() { server.WriteString("killed") },
+		EndServer: func() { server.WriteString("killed") },
 	}
-	if err := errors.Join(p.Sent(strings.NewReader(sent)), p.Received(strings.NewReader(received))); err != nil {
+	if err := errors.Join(p.ForwardSent(strings.NewReader(sent)), p.ForwardReceived(strings.NewReader(received))); err != nil {
 		t.Fatal(err)
 	}
 	w.Close()
@@ -273,13 +273,13 @@ func TestFaultsOnPipes(t *testing.T) {
 func TestCutWhileTheClientWrites(t *testing.T) {
 	w := NewWatcher(WatcherOptions{Now: time.Now, Tap: func(wire.Frame) {}})
 	defer w.Close()
-	p := &Pipe{Desk: faultSet(t, LinkStdio, "when id:1 do cut after 0 bytes"), Watcher: w, Context: t.Context(), ToServer: io.Discard, ToClient: io.Discard, End: func() {}}
-	if err := p.Sent(strings.NewReader(call1)); err != nil {
+	p := &Pipe{Desk: faultSet(t, LinkStdio, "when id:1 do cut after 0 bytes"), Watcher: w, Context: t.Context(), ToServer: io.Discard, ToClient: io.Discard, EndServer: func() {}}
+	if err := p.ForwardSent(strings.NewReader(call1)); err != nil {
 		t.Fatal(err)
 	}
 	var sides sync.WaitGroup
-	sides.Go(func() { _ = p.Sent(strings.NewReader(strings.Repeat(note, 1000))) })
-	sides.Go(func() { _ = p.Received(strings.NewReader(strings.Repeat(progress, 100) + result1)) })
+	sides.Go(func() { _ = p.ForwardSent(strings.NewReader(strings.Repeat(note, 1000))) })
+	sides.Go(func() { _ = p.ForwardReceived(strings.NewReader(strings.Repeat(progress, 100) + result1)) })
 	sides.Wait()
 }
 
@@ -290,10 +290,10 @@ func TestDelayEndsWithClient(t *testing.T) {
 	gone, client := io.Pipe()
 	gone.Close()
 	p := &Pipe{Desk: faultSet(t, LinkStdio, "when name:x do delay 1h"), Watcher: w, Context: t.Context(), ToServer: io.Discard, ToClient: client}
-	if err := p.Sent(strings.NewReader(call1)); err != nil {
+	if err := p.ForwardSent(strings.NewReader(call1)); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Received(strings.NewReader(result1 + progress)); !errors.Is(err, io.ErrClosedPipe) {
+	if err := p.ForwardReceived(strings.NewReader(result1 + progress)); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("got %v", err)
 	}
 }

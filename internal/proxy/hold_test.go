@@ -108,12 +108,12 @@ func TestHeldOnPipes(t *testing.T) {
 		var frames []wire.Frame
 		w := NewWatcher(WatcherOptions{Now: time.Now, Tap: func(f wire.Frame) { frames = append(frames, f) }})
 		var server, client bytes.Buffer
-		seen, gone := w.Messages(wire.Sent), w.Messages(wire.Received)
+		seen, gone := w.MessageWriter(wire.Sent), w.MessageWriter(wire.Received)
 		p := &Pipe{Desk: deskOf(t, c.filter, c.decide), Watcher: w, Context: t.Context(), Target: "demo", ToServer: &server, ToClient: io.MultiWriter(gone, &client)}
-		if err := p.Sent(io.TeeReader(strings.NewReader(c.sent), seen)); err != nil {
+		if err := p.ForwardSent(io.TeeReader(strings.NewReader(c.sent), seen)); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Received(strings.NewReader(c.received)); err != nil {
+		if err := p.ForwardReceived(strings.NewReader(c.received)); err != nil {
 			t.Fatal(err)
 		}
 		w.Close()
@@ -134,10 +134,10 @@ func TestHoldingStartsAtLineBoundary(t *testing.T) {
 		d := deskOf(t, "", nil)
 		var client bytes.Buffer
 		p := &Pipe{Desk: d, Watcher: w, Context: t.Context(), ToServer: io.Discard, ToClient: &client}
-		to := p.FromServer()
+		to := p.ServerWriter()
 		for n, piece := range slices.Collect(slices.Chunk([]byte(all), size)) {
 			if n%3 == 0 {
-				d.End("view", "")
+				d.StopIntercept("view", "")
 			} else if err := d.Intercept("view", ""); err != nil {
 				t.Fatal(err)
 			}
@@ -157,15 +157,15 @@ func TestInjectedResponseWaitsForLineEnd(t *testing.T) {
 	w := NewWatcher(WatcherOptions{Now: time.Now, Tap: func(wire.Frame) {}})
 	defer w.Close()
 	d := deskOf(t, "", decider{"sent": {How: Answered, Raw: []byte(`{}`)}})
-	d.End("view", "")
+	d.StopIntercept("view", "")
 	var client bytes.Buffer
 	p := &Pipe{Desk: d, Watcher: w, Context: t.Context(), ToServer: io.Discard, ToClient: &client}
-	to := p.FromServer()
+	to := p.ServerWriter()
 	_, _ = io.WriteString(to, result1[:9])
 	if err := d.Intercept("view", "dir:sent"); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Sent(strings.NewReader(call1)); err != nil {
+	if err := p.ForwardSent(strings.NewReader(call1)); err != nil {
 		t.Fatal(err)
 	}
 	_, _ = io.WriteString(to, result1[9:]+progress)
@@ -184,11 +184,11 @@ func TestPipeDirectionsAreIndependent(t *testing.T) {
 	reads, server := io.Pipe()
 	p := &Pipe{Desk: &Desk{}, Watcher: w, Context: t.Context(), ToServer: server, ToClient: io.Discard}
 	var sent sync.WaitGroup
-	sent.Go(func() { _ = p.Sent(strings.NewReader(call1)) })
+	sent.Go(func() { _ = p.ForwardSent(strings.NewReader(call1)) })
 	if _, err := reads.Read(make([]byte, 1)); err != nil { // the rest is not read
 		t.Fatal(err)
 	}
-	if err := p.Received(strings.NewReader(result1)); err != nil {
+	if err := p.ForwardReceived(strings.NewReader(result1)); err != nil {
 		t.Fatal(err)
 	}
 	reads.Close()
@@ -202,8 +202,8 @@ func TestRandomFaultsOnPipe(t *testing.T) {
 	p := &Pipe{Desk: deskOf(t, "", nil), Watcher: w, Context: t.Context(), ToServer: &server, ToClient: &client}
 	sent, received := strings.Repeat(call1, 200), strings.Repeat(result1+progress, 100)
 	var sides sync.WaitGroup
-	sides.Go(func() { _ = p.Sent(strings.NewReader(sent)) })
-	sides.Go(func() { _ = p.Received(strings.NewReader(received)) })
+	sides.Go(func() { _ = p.ForwardSent(strings.NewReader(sent)) })
+	sides.Go(func() { _ = p.ForwardReceived(strings.NewReader(received)) })
 	sides.Wait()
 	if server.String() != sent || client.String() != received {
 		t.Error("lines were lost or changed")
@@ -323,7 +323,7 @@ func TestHoldingStartsInsideStream(t *testing.T) {
 	defer server.Close()
 	b := proxied(t, WatcherOptions{}, server.URL)
 	d := deskOf(t, "", decider{`"n":1`: {How: Dropped}, `"n":2`: {How: Dropped}, `"n":3`: {How: Edited, Raw: []byte("{}")}})
-	d.End("view", "")
+	d.StopIntercept("view", "")
 	b.proxy.Desk = d
 	pieces <- first + second[:20]
 	resp, err := http.Get(b.url)
@@ -346,7 +346,7 @@ func TestHoldingStartsInsideStream(t *testing.T) {
 	read(second[20:] + "data: {}\n\n")
 	pieces <- first + third
 	read("data: {}\n\n")
-	d.End("view", "")
+	d.StopIntercept("view", "")
 	pieces <- first[:10]
 	pieces <- first[10:] + second[:5]
 	close(pieces)

@@ -30,19 +30,19 @@ type Verdict struct {
 
 // What a client did next.
 const (
-	Repeated   = "repeated"    // sent a call again that may change something, and may have been executed
-	Retried    = "retried"     // sent the same request again
-	Resumed    = "resumed"     // took up the stream with Last-Event-ID
-	CalledAnew = "called anew" // made the same request in a new conversation, or another client did
-	Reopened   = "reopened"    // opened another session
-	Fetched    = "fetched"     // read a list again
-	Took       = "answered"    // got the response
-	Got        = "got"         // got a response that the fault changed: whether it took it, no frame says
-	Ignored    = "ignored"     // did not read a list again of which it was told that it has changed
-	GaveUp     = "gave up"     // cancelled, or disconnected
-	Stopped    = "stopped"     // did not try again
-	Hung       = "hung"        // still waited at the end
-	Unjudged   = "unjudged"    // the fault was about no request
+	Repeated           = "repeated"    // sent a call again that may change something, and may have been executed
+	Retried            = "retried"     // sent the same request again
+	Resumed            = "resumed"     // took up the stream with Last-Event-ID
+	CalledAnew         = "called anew" // made the same request in a new conversation, or another client did
+	Reopened           = "reopened"    // opened another session
+	ReadListAgain      = "fetched"     // read a list again
+	TookResponse       = "answered"    // got the response
+	GotChangedResponse = "got"         // got a response that the fault changed: whether it took it, no frame says
+	IgnoredChange      = "ignored"     // did not read a list again of which it was told that it has changed
+	GaveUp             = "gave up"     // cancelled, or disconnected
+	Stopped            = "stopped"     // did not try again
+	StillWaited        = "hung"        // still waited at the end
+	Unjudged           = "unjudged"    // the fault was about no request
 )
 
 // WatchTime is how long a client is watched after its request has ended, and how long it may wait
@@ -50,31 +50,32 @@ const (
 const WatchTime = time.Minute
 
 var sentences = map[string]string{
-	Repeated:   "the client repeated a call that may change something, and may have been executed,",
-	Retried:    "the client sent the request again",
-	Resumed:    "the client resumed the stream with Last-Event-ID",
-	CalledAnew: "the same request came in a new conversation, perhaps of another client,",
-	Reopened:   "the client opened another session",
-	Fetched:    "the client read the list again",
-	Took:       "the client took the response",
-	Got:        "the client got the changed response, and did not ask again",
-	Ignored:    "the client did not read the list again",
-	GaveUp:     "the client gave up",
-	Stopped:    "the client did not try again",
-	Hung:       "the client still waited",
-	Unjudged:   "not judged: the fault was about no request",
+	Repeated:           "the client repeated a call that may change something, and may have been executed,",
+	Retried:            "the client sent the request again",
+	Resumed:            "the client resumed the stream with Last-Event-ID",
+	CalledAnew:         "the same request came in a new conversation, perhaps of another client,",
+	Reopened:           "the client opened another session",
+	ReadListAgain:      "the client read the list again",
+	TookResponse:       "the client took the response",
+	GotChangedResponse: "the client got the changed response, and did not ask again",
+	IgnoredChange:      "the client did not read the list again",
+	GaveUp:             "the client gave up",
+	Stopped:            "the client did not try again",
+	StillWaited:        "the client still waited",
+	Unjudged:           "not judged: the fault was about no request",
 }
 
 // String returns the sentence that tells a user what the client did.
 func (v Verdict) String() string {
-	if v.After == 0 && v.Did == Took || slices.Contains([]string{Got, Ignored, Stopped, Unjudged}, v.Did) {
+	hasNoTime := slices.Contains([]string{GotChangedResponse, IgnoredChange, Stopped, Unjudged}, v.Did)
+	if hasNoTime || v.Did == TookResponse && v.After == 0 {
 		return sentences[v.Did]
 	}
 	return sentences[v.Did] + " after " + time.Duration(v.After*float64(time.Second)).Round(time.Millisecond).String()
 }
 
-// Where describes the fault to a user: the rule's place, the action and the request.
-func (v Verdict) Where() string {
+// DescribeFault describes the fault to a user: the rule's place, the action and the request.
+func (v Verdict) DescribeFault() string {
 	text := fmt.Sprintf("%s, line %d: %s: %s", v.Source, v.Line, v.Action,
 		strings.TrimSpace(cmp.Or(v.Method, "a message")+" "+v.Name))
 	if v.Text != "" {
@@ -90,7 +91,7 @@ type Judge struct {
 	verdicts   []Verdict
 	requests   recent.Map[requestKey, *request]
 	repeatable map[string]bool // whether a call of the listed tool can be repeated, by name
-	last       time.Time       // of the last frame
+	lastTime   time.Time       // of the last frame
 }
 
 // A request is a request of the client: its hash, and whether a response was received.
@@ -112,7 +113,7 @@ type watch struct {
 	sum uint64 // the hash of the request
 	// didAt is when the client did it, ended when the request ended for the client, with or without
 	// success. They are zero before.
-	didAt, ended time.Time
+	didAt, endedAt time.Time
 	// opened is set once a client has opened a conversation after the fault.
 	opened bool
 }
@@ -146,7 +147,7 @@ func (w *watch) record(did string, at time.Time) {
 // stop records that the client did nothing, unless it did something before.
 func (w *watch) stop(at time.Time) {
 	if w.hasAction("list-changed") {
-		w.record(Ignored, at)
+		w.record(IgnoredChange, at)
 	}
 	w.record(Stopped, at)
 }
@@ -157,10 +158,10 @@ func (j *Judge) Add(f wire.Frame) {
 		j.seed = maphash.MakeSeed()
 		j.repeatable = map[string]bool{}
 	}
-	j.Until(f.Time)
-	j.closeIf(func(w *watch) bool {
-		quietSince := cmp.Or(w.ended, w.didAt)
-		if quietSince.IsZero() || j.last.Sub(quietSince) <= WatchTime {
+	j.AdvanceTo(f.Time)
+	j.finishIf(func(w *watch) bool {
+		quietSince := cmp.Or(w.endedAt, w.didAt)
+		if quietSince.IsZero() || j.lastTime.Sub(quietSince) <= WatchTime {
 			return false
 		}
 		w.stop(quietSince)
@@ -197,8 +198,8 @@ func (j *Judge) recordIf(did string, f wire.Frame, matches func(w *watch) bool) 
 	}
 }
 
-// closeIf ends the watches for which isDone is true.
-func (j *Judge) closeIf(isDone func(w *watch) bool) {
+// finishIf ends the watches for which isDone is true.
+func (j *Judge) finishIf(isDone func(w *watch) bool) {
 	j.watches = slices.DeleteFunc(j.watches, func(w *watch) bool {
 		done := isDone(w)
 		if done {
@@ -211,7 +212,7 @@ func (j *Judge) closeIf(isDone func(w *watch) bool) {
 // finish adds the verdict of a watch.
 func (j *Judge) finish(w *watch) {
 	w.After = w.didAt.Sub(w.Time).Seconds()
-	w.Bad = w.Did == Repeated || w.Did == Hung && w.didAt.Sub(w.Time) > WatchTime
+	w.Bad = w.Did == Repeated || w.Did == StillWaited && w.didAt.Sub(w.Time) > WatchTime
 	if len(j.verdicts) < maxWatched {
 		j.verdicts = append(j.verdicts, w.Verdict)
 	}
@@ -226,9 +227,9 @@ func (j *Judge) startWatch(f wire.Frame) {
 	case w.ID == "" && f.Stream == 0 || w.Action == "drop notification":
 		w.record(Unjudged, f.Time)
 	case r.answered:
-		w.record(Took, f.Time)
+		w.record(TookResponse, f.Time)
 	case w.hasAction(refusingActions...):
-		w.ended = f.Time
+		w.endedAt = f.Time
 	}
 	if w.Did != "" {
 		j.finish(w)
@@ -248,14 +249,14 @@ func keyOf(f wire.Frame, id string) requestKey {
 // handleClosed handles the end of a stream.
 func (j *Judge) handleClosed(f wire.Frame) {
 	for _, w := range j.watches {
-		if w.key.conn != f.Conn || w.key.stream != f.Stream || !w.ended.IsZero() {
+		if w.key.conn != f.Conn || w.key.stream != f.Stream || !w.endedAt.IsZero() {
 			continue
 		}
 		// A client may close the stream of list-changed without giving up.
 		if f.Dir == wire.Sent && !w.hasAction("list-changed") {
 			w.record(GaveUp, f.Time)
 		} else {
-			w.ended = f.Time
+			w.endedAt = f.Time
 		}
 	}
 }
@@ -269,22 +270,22 @@ func (j *Judge) handleResponse(f wire.Frame, m *wire.Message) {
 	if r := j.requests.Get(keyOf(f, string(m.ID))); r != nil {
 		r.answered = true
 	}
-	j.closeIf(func(w *watch) bool {
+	j.finishIf(func(w *watch) bool {
 		sameStream := w.key.conn == f.Conn && (f.Stream == 0 || w.key.stream == f.Stream)
 		if !sameStream || w.ID == "" || !m.IsResponseTo([]byte(w.ID)) {
 			return false
 		}
-		w.ended = f.Time
+		w.endedAt = f.Time
 		if w.hasAction(passingActions...) {
-			w.record(Took, f.Time)
-			return w.Did == Took
+			w.record(TookResponse, f.Time)
+			return w.Did == TookResponse
 		}
 		if w.hasAction("replace") {
-			w.record(Got, f.Time)
-			return w.Did == Got
+			w.record(GotChangedResponse, f.Time)
+			return w.Did == GotChangedResponse
 		}
 		if w.hasAction("bad-utf8") { // the client may ask again
-			w.record(Got, f.Time)
+			w.record(GotChangedResponse, f.Time)
 		}
 		return false
 	})
@@ -297,7 +298,7 @@ func (j *Judge) handleRequest(f wire.Frame, m *wire.Message) {
 	sum := maphash.Bytes(j.seed, slices.Concat([]byte(m.Method+"\n"), jsonraw.Without(m.Params, "_meta"))) | 1
 	j.requests.Put(keyOf(f, string(m.ID)), &request{sum: sum})
 	isAssigned := false // the request is the retry that an earlier watch was waiting for
-	j.closeIf(func(w *watch) bool {
+	j.finishIf(func(w *watch) bool {
 		isSame := w.sum == sum
 		if mcp.IsOpening(m.Method) && !isSame && !w.hasAction("expire-session") {
 			w.opened = true
@@ -309,23 +310,23 @@ func (j *Judge) handleRequest(f wire.Frame, m *wire.Message) {
 			w.record(Reopened, f.Time)
 			return false
 		}
-		did := j.didWith(w, m, isSame)
+		did := j.classifyRequest(w, m, isSame)
 		if did == "" {
 			return false
 		}
-		isAssigned = isSame && did != Fetched
+		isAssigned = isSame && did != ReadListAgain
 		w.Did = did
 		w.didAt = f.Time
 		return true
 	})
 }
 
-// didWith returns what the client does with a request, or "" if the request has nothing to do with
+// classifyRequest returns what the client does with a request, or "" if the request has nothing to do with
 // the fault. With isSame set, it is the request that the fault hit, sent again.
-func (j *Judge) didWith(w *watch, m *wire.Message, isSame bool) string {
+func (j *Judge) classifyRequest(w *watch, m *wire.Message, isSame bool) string {
 	if w.hasAction("list-changed") {
 		if strings.HasSuffix(m.Method, "/list") {
-			return Fetched
+			return ReadListAgain
 		}
 		return ""
 	}
@@ -359,20 +360,20 @@ func (j *Judge) learnTools(m *wire.Message) {
 	}
 }
 
-// Until reports that no other frame came before now.
-func (j *Judge) Until(now time.Time) {
-	if now.After(j.last) {
-		j.last = now
+// AdvanceTo reports that no other frame came before now.
+func (j *Judge) AdvanceTo(now time.Time) {
+	if now.After(j.lastTime) {
+		j.lastTime = now
 	}
 }
 
 // Verdicts ends all watches and returns the verdicts in the order of the faults.
 func (j *Judge) Verdicts() []Verdict {
-	j.closeIf(func(w *watch) bool {
-		if w.ended.IsZero() && !w.hasAction("list-changed") {
-			w.record(Hung, j.last)
+	j.finishIf(func(w *watch) bool {
+		if w.endedAt.IsZero() && !w.hasAction("list-changed") {
+			w.record(StillWaited, j.lastTime)
 		} else {
-			w.stop(cmp.Or(w.ended, j.last))
+			w.stop(cmp.Or(w.endedAt, j.lastTime))
 		}
 		return true
 	})

@@ -78,32 +78,32 @@ func TestWhatAClientDidAfterAFault(t *testing.T) {
 		"given up":                       {"0 1 > " + buy + "\n10 1 fault tools/call hang\n2010 1 left", GaveUp, 2, false},
 		"cancelled":                      {"0 0 > " + buy + "\n10 0 fault tools/call hang\n2010 0 > " + stop, GaveUp, 2, false},
 		"given up and repeated":          {"0 1 > " + buy + "\n10 1 fault tools/call hang\n2010 1 left\n2510 2 > " + again, Repeated, 2.5, true},
-		"hung for long":                  {"0 1 > " + buy + "\n10 1 fault tools/call hang\n70010 1 < {}", Hung, 70, true},
-		"hung until the end":             {"0 1 > " + buy + "\n10 1 fault tools/call hang\n3010 1 < {}", Hung, 3, false},
-		"a late response":                {"0 1 > " + buy + "\n10 1 fault tools/call delay\n2010 1 < " + done, Took, 2, false},
-		"a cut behind the response":      {"0 1 > " + buy + "\n5 1 < " + done + "\n10 1 fault tools/call cut\n1210 2 > " + again, Took, 0, false},
-		"a list that was read again":     {"0 1 > " + buy + "\n10 1 fault tools/call list-changed\n20 2 > " + `{"jsonrpc":"2.0","id":9,"method":"tools/list"}`, Fetched, 0.01, false},
+		"hung for long":                  {"0 1 > " + buy + "\n10 1 fault tools/call hang\n70010 1 < {}", StillWaited, 70, true},
+		"hung until the end":             {"0 1 > " + buy + "\n10 1 fault tools/call hang\n3010 1 < {}", StillWaited, 3, false},
+		"a late response":                {"0 1 > " + buy + "\n10 1 fault tools/call delay\n2010 1 < " + done, TookResponse, 2, false},
+		"a cut behind the response":      {"0 1 > " + buy + "\n5 1 < " + done + "\n10 1 fault tools/call cut\n1210 2 > " + again, TookResponse, 0, false},
+		"a list that was read again":     {"0 1 > " + buy + "\n10 1 fault tools/call list-changed\n20 2 > " + `{"jsonrpc":"2.0","id":9,"method":"tools/list"}`, ReadListAgain, 0.01, false},
 		"list-changed, and the response": {"0 1 > " + buy +
-			"\n10 1 fault tools/call list-changed\n20 1 < " + done + "\n21 1 ended", Ignored, 0.01, false},
+			"\n10 1 fault tools/call list-changed\n20 1 < " + done + "\n21 1 ended", IgnoredChange, 0.01, false},
 		"list-changed, and a second call": {"0 1 > " + buy +
-			"\n10 1 fault tools/call list-changed\n20 1 < " + done + "\n30 2 > " + again, Ignored, 0.01, false},
+			"\n10 1 fault tools/call list-changed\n20 1 < " + done + "\n30 2 > " + again, IgnoredChange, 0.01, false},
 		"list-changed, response, list": {"0 1 > " + buy +
-			"\n10 1 fault tools/call list-changed\n20 1 < " + done + "\n30 2 > " + lists, Fetched, 0.02, false},
-		"list-changed on a stream": {"10 1 fault GET list-changed\n500 1 left", Ignored, 0.49, false},
+			"\n10 1 fault tools/call list-changed\n20 1 < " + done + "\n30 2 > " + lists, ReadListAgain, 0.02, false},
+		"list-changed on a stream": {"10 1 fault GET list-changed\n500 1 left", IgnoredChange, 0.49, false},
 		"a replaced value": {"0 1 > " + buy +
-			"\n10 1 fault tools/call replace\n20 1 < " + done + "\n21 1 ended", Got, 0.01, false},
+			"\n10 1 fault tools/call replace\n20 1 < " + done + "\n21 1 ended", GotChangedResponse, 0.01, false},
 		"a replaced value, called twice": {"0 0 > " + buy +
-			"\n10 0 fault tools/call replace\n20 0 < " + done + "\n30 0 > " + again, Got, 0.01, false},
+			"\n10 0 fault tools/call replace\n20 0 < " + done + "\n30 0 > " + again, GotChangedResponse, 0.01, false},
 		"a replaced id": {"0 1 > " + buy +
 			"\n10 1 fault tools/call replace\n20 1 < " + otherID + "\n21 1 ended", Stopped, 0.011, false},
 		"bytes that are no UTF-8": {"0 1 > " + buy +
-			"\n10 1 fault tools/call bad-utf8\n20 1 < " + badUTF8 + "\n21 1 ended", Got, 0.01, false},
+			"\n10 1 fault tools/call bad-utf8\n20 1 < " + badUTF8 + "\n21 1 ended", GotChangedResponse, 0.01, false},
 		"no UTF-8 on a pipe": {"0 0 > " + buy +
-			"\n10 0 fault tools/call bad-utf8\n20 0 noise " + badUTF8 + "\n5000 0 left", Got, 0.01, false},
+			"\n10 0 fault tools/call bad-utf8\n20 0 noise " + badUTF8 + "\n5000 0 left", GotChangedResponse, 0.01, false},
 		"no UTF-8, and once more": {"0 0 > " + buy +
 			"\n10 0 fault tools/call bad-utf8\n20 0 noise " + badUTF8 + "\n30 0 > " + again, Repeated, 0.02, true},
 		"no UTF-8, and no end": {"0 0 > " + buy +
-			"\n10 0 fault tools/call bad-utf8\n20 0 noise " + badUTF8 + "\n99000 0 > {}", Got, 0.01, false},
+			"\n10 0 fault tools/call bad-utf8\n20 0 noise " + badUTF8 + "\n99000 0 > {}", GotChangedResponse, 0.01, false},
 		"a notification": {"0 1 fault notifications/x drop notification", Unjudged, 0, false},
 	} {
 		var j Judge

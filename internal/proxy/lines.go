@@ -11,12 +11,12 @@ import (
 // between two lines of them. Callers of write lock it.
 type outlet struct {
 	sync.Mutex
-	open sync.Once
-	to   io.Writer
+	connected sync.Once
+	writer    io.Writer
 	// inLine is set if the last raw bytes ended inside a line. Then waiting holds the lines to
 	// insert after it.
-	inLine  bool
-	waiting []byte
+	inLine     bool
+	insertions []byte
 	// delayed holds lines that are sent after later ones.
 	delayed delayedMessages
 	silent  bool // nothing is written any more
@@ -24,15 +24,15 @@ type outlet struct {
 
 // connect sets the writer. Each user of the outlet calls it first; later calls have no effect. It
 // does not wait for a writer that blocks.
-func (o *outlet) connect(to io.Writer) { o.open.Do(func() { o.to = to }) }
+func (o *outlet) connect(to io.Writer) { o.connected.Do(func() { o.writer = to }) }
 
 // writeRaw writes bytes that need not end with a line.
 func (o *outlet) writeRaw(b []byte) error {
 	o.Lock()
 	defer o.Unlock()
-	if end := bytes.LastIndexByte(b, '\n') + 1; len(o.waiting) > 0 && end > 0 {
-		b = slices.Concat(b[:end], o.waiting, b[end:])
-		o.waiting = nil
+	if end := bytes.LastIndexByte(b, '\n') + 1; len(o.insertions) > 0 && end > 0 {
+		b = slices.Concat(b[:end], o.insertions, b[end:])
+		o.insertions = nil
 	}
 	o.inLine = b[len(b)-1] != '\n'
 	return o.write(b)
@@ -70,7 +70,7 @@ func (o *outlet) silence() {
 // writeWhole writes whole lines, after the current line if one is incomplete. The outlet is locked.
 func (o *outlet) writeWhole(lines []byte) error {
 	if o.inLine {
-		o.waiting = append(o.waiting, lines...)
+		o.insertions = append(o.insertions, lines...)
 		return nil
 	}
 	return o.write(lines)
@@ -81,7 +81,7 @@ func (o *outlet) write(b []byte) error {
 	if o.silent || len(b) == 0 {
 		return nil
 	}
-	_, err := o.to.Write(b)
+	_, err := o.writer.Write(b)
 	return err
 }
 
@@ -89,10 +89,10 @@ func (o *outlet) write(b []byte) error {
 // to handleLine instead, beginning with the next one. A line longer than maxMessage is forwarded as
 // it is.
 type splitter struct {
-	p          *Pipe
-	to         *outlet
+	pipe       *Pipe
+	outlet     *outlet
 	handleLine func(line []byte, whole bool) error
-	line       []byte // the beginning of a line for handleLine
+	begin      []byte // the beginning of a line for handleLine
 	inLine     bool   // the beginning of the current line was forwarded
 }
 
@@ -101,25 +101,25 @@ func (s *splitter) Write(b []byte) (n int, err error) {
 	for len(b) > 0 && err == nil {
 		end := bytes.IndexByte(b, '\n') + 1
 		switch {
-		case len(s.line) == 0 && !s.p.mayIntervene():
+		case len(s.begin) == 0 && !s.pipe.mayIntervene():
 			s.inLine = b[len(b)-1] != '\n'
-			return n, s.to.writeRaw(b)
+			return n, s.outlet.writeRaw(b)
 		case end == 0 && s.inLine:
-			return n, s.to.writeRaw(b)
+			return n, s.outlet.writeRaw(b)
 		case s.inLine:
 			s.inLine = false
-			err = s.to.writeRaw(b[:end])
-		case end == 0 && len(s.line)+len(b) < maxMessage:
-			s.line = append(s.line, b...)
+			err = s.outlet.writeRaw(b[:end])
+		case end == 0 && len(s.begin)+len(b) < maxMessage:
+			s.begin = append(s.begin, b...)
 			return n, nil
 		case end == 0:
-			line := append(s.line, b...)
-			s.line = nil
+			line := append(s.begin, b...)
+			s.begin = nil
 			s.inLine = true
-			return n, s.to.writeRaw(line)
+			return n, s.outlet.writeRaw(line)
 		default:
-			line := append(s.line, b[:end]...) // handleLine may keep it
-			s.line = nil
+			line := append(s.begin, b[:end]...) // handleLine may keep it
+			s.begin = nil
 			err = s.handleLine(line, true)
 		}
 		b = b[end:]
@@ -129,11 +129,11 @@ func (s *splitter) Write(b []byte) (n int, err error) {
 
 // flush passes on a last line without a line end.
 func (s *splitter) flush() error {
-	if len(s.line) == 0 {
+	if len(s.begin) == 0 {
 		return nil
 	}
-	line := s.line
-	s.line = nil
+	line := s.begin
+	s.begin = nil
 	return s.handleLine(line, false)
 }
 

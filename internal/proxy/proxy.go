@@ -42,11 +42,11 @@ type Proxy struct {
 	Address string
 	// Watcher receives the copy of the traffic. It must not be nil.
 	Watcher *Watcher
-	// Dial opens connections to the servers; nil means a net.Dialer. Through returns the proxy for a
+	// Dial opens connections to the servers; nil means a net.Dialer. UpstreamProxy returns the proxy for a
 	// request; nil means none. TLS configures connections to the servers; nil means the defaults.
-	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
-	Through func(*http.Request) (*url.URL, error)
-	TLS     *tls.Config
+	Dial          func(ctx context.Context, network, address string) (net.Conn, error)
+	UpstreamProxy func(*http.Request) (*url.URL, error)
+	TLS           *tls.Config
 	// Desk decides which messages are held or changed. It must not be nil; a Desk without rules and
 	// filters changes nothing.
 	Desk *Desk
@@ -86,7 +86,7 @@ func (p *Proxy) Handler(connect time.Duration) http.Handler {
 		p.servers = append(p.servers, redact.RedactURL(p.publicURL(route.To)))
 	}
 	p.transport = httpconn.Prepare(&http.Transport{
-		Proxy:                 p.Through,
+		Proxy:                 p.UpstreamProxy,
 		DialContext:           p.dial,
 		TLSHandshakeTimeout:   connect,
 		TLSClientConfig:       p.TLS,
@@ -112,9 +112,9 @@ func (p *Proxy) Handler(connect time.Duration) http.Handler {
 		}
 		p.active.RLock()
 		defer p.active.RUnlock()
-		passage := &inFlight{to: to, watch: stopwatch{now: p.Watcher.o.Now}}
-		ctx := context.WithValue(r.Context(), inFlightKey{}, passage)
-		forward.ServeHTTP(w, r.WithContext(httptrace.WithClientTrace(ctx, passage.watch.trace())))
+		flight := &inFlight{to: to, watch: stopwatch{now: p.Watcher.options.Now}}
+		ctx := context.WithValue(r.Context(), inFlightKey{}, flight)
+		forward.ServeHTTP(w, r.WithContext(httptrace.WithClientTrace(ctx, flight.watch.trace())))
 	})
 }
 
@@ -158,7 +158,7 @@ func inFlightOf(ctx context.Context) *inFlight { return ctx.Value(inFlightKey{})
 // rewrite sets the server's URL, and undoes the changes of ReverseProxy that are not required.
 func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	to := inFlightOf(r.In.Context()).to
-	r.Out.URL = to.url
+	r.Out.URL = to.serverURL
 	if !p.KeepHost {
 		r.Out.Host = ""
 	}
@@ -197,7 +197,7 @@ func (p *Proxy) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil || errors.Is(err, errCut) {
 		panic(http.ErrAbortHandler)
 	}
-	plainError(w, http.StatusBadGateway, inFlightOf(r.Context()).to.url.Host+": "+err.Error())
+	plainError(w, http.StatusBadGateway, inFlightOf(r.Context()).to.serverURL.Host+": "+err.Error())
 }
 
 // Serve serves on a listener until ctx is done and the active requests have ended. Connect is the
@@ -224,10 +224,10 @@ func (p *Proxy) Serve(ctx context.Context, listener net.Listener, connect time.D
 // must contain its inFlight. RoundTrip replaces the request's body, against the contract of
 // http.RoundTripper: ReverseProxy made the request for this call.
 func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
-	passage := inFlightOf(req.Context())
-	x := p.newExchange(passage.to.target, req)
+	flight := inFlightOf(req.Context())
+	x := p.newExchange(flight.to.target, req)
 	body := x.copyRequestBody(req)
-	passage.watch.start(&passage.watch.began)
+	flight.watch.start(&flight.watch.began)
 	resp, err := p.send(x, req)
 	if err != nil {
 		if body != nil && req.Body == body && req.Context().Err() == nil {
@@ -236,13 +236,13 @@ func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
 		x.reportFailure(req.Context(), err)
 		return nil, err
 	}
-	x.reportHead(resp, passage.watch.timing())
+	x.reportHead(resp, flight.watch.timing())
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		return resp, nil // no HTTP after this response
 	}
 	resp.Body = &responseBody{ReadCloser: resp.Body, ctx: req.Context(), x: x}
 	if mayNameEndpoint(req, resp) {
-		resp.Body = &endpointBody{ReadCloser: resp.Body, p: p, to: passage.to}
+		resp.Body = &endpointBody{ReadCloser: resp.Body, proxy: p, destination: flight.to}
 	}
 	return resp, nil
 }
@@ -343,7 +343,7 @@ func (b *requestBody) readLocked(to []byte) (int, error) {
 		return 0, io.EOF
 	}
 	b.read = true
-	n, err := b.next(to)
+	n, err := b.readSource(to)
 	b.ended = errors.Is(err, io.EOF)
 	if b.ended {
 		b.x.request.writeLast(to[:n], false)
@@ -353,7 +353,7 @@ func (b *requestBody) readLocked(to []byte) (int, error) {
 	return n, err
 }
 
-func (b *requestBody) next(to []byte) (int, error) {
+func (b *requestBody) readSource(to []byte) (int, error) {
 	if len(b.prefix) == 0 && b.prefixErr == nil {
 		return b.body.Read(to)
 	}

@@ -49,7 +49,7 @@ func proxied(t *testing.T, o WatcherOptions, routes ...string) *behind {
 	if o.Tap == nil {
 		o.Tap = b.tap
 	}
-	o.Now, o.Lost = time.Now, func(n int) {
+	o.Now, o.OnLost = time.Now, func(n int) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.lost += n
@@ -517,7 +517,7 @@ func TestProxyDoesNotWaitForSlowTap(t *testing.T) {
 	var events int
 	// Room for three of the largest pieces that are forwarded at a time (32 kB), and for
 	// a quarter of all: however the stream is cut, some wait and some are lost.
-	b := proxied(t, WatcherOptions{Waiting: 100_000, Tap: func(f wire.Frame) {
+	b := proxied(t, WatcherOptions{MaxQueued: 100_000, Tap: func(f wire.Frame) {
 		<-stuck
 		if f.Kind == wire.Event {
 			events++
@@ -554,7 +554,7 @@ func TestProxyBuffersLittleForSlowClient(t *testing.T) {
 		wrote <- total
 	}))
 	defer server.Close()
-	b := proxied(t, WatcherOptions{Waiting: 1 << 20}, server.URL)
+	b := proxied(t, WatcherOptions{MaxQueued: 1 << 20}, server.URL)
 	ctx, cancel := context.WithCancel(t.Context())
 	resp, err := http.DefaultClient.Do(must(http.NewRequestWithContext(ctx, "GET", b.url+"/mcp", nil)))
 	if err != nil {

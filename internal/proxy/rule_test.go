@@ -112,7 +112,7 @@ func newSet(t *testing.T, seed uint64, link Link, text string) *Desk {
 
 func (s *Desk) ask(dir wire.Direction, raw string) *decision {
 	m := wire.ParseMessage([]byte(raw))
-	return s.Fault(subject{Row: s.Live.Row("demo", "", dir, nil, m), Message: m})
+	return s.fireRule(subject{Row: s.Live.Row("demo", "", dir, nil, m), Message: m})
 }
 
 const (
@@ -154,7 +154,7 @@ func TestTheSameSeedGivesTheSameFaults(t *testing.T) {
 		s := newSet(t, seed, LinkStdio, text)
 		for range 200 {
 			if d := s.ask(wire.Sent, echoCall); d != nil {
-				out, _ := d.changedMessages([]byte("{}"))
+				out, _ := d.changeForClient([]byte("{}"))
 				fired += d.Wait.String() + string(out[0])
 			} else {
 				fired += "-"
@@ -239,7 +239,7 @@ func TestRowsOfTheFaultTable(t *testing.T) {
 		"list of another length": {"ttl 0", strings.Replace(answer, `"ttlMs":5`, `"ttlMs":0`, 1)},
 	} {
 		d := newSet(t, 1, LinkStdio, "when method:tools/call do "+test[0]).ask(wire.Sent, echoCall)
-		out, done := d.changedMessages([]byte(answer))
+		out, done := d.changeForClient([]byte(answer))
 		var got string
 		for _, message := range out {
 			got += string(message)
@@ -255,15 +255,15 @@ func TestRowsOfTheFaultTable(t *testing.T) {
 
 func TestFaultResponses(t *testing.T) {
 	d := newSet(t, 1, LinkStdio, `when do rpc -32603 "boom" {"a":1}`).ask(wire.Sent, echoCall)
-	if b := d.ownResponse(); string(b) != `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"boom","data":{"a":1}}}` {
+	if b := d.composeResponse(); string(b) != `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"boom","data":{"a":1}}}` {
 		t.Errorf("got %s", b)
 	}
 	s := newSet(t, 1, LinkStdio, `when do tool-error no luck`)
-	if b := s.ask(wire.Sent, echoCall).ownResponse(); string(b) != `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"no luck"}],"isError":true}}` {
+	if b := s.ask(wire.Sent, echoCall).composeResponse(); string(b) != `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"no luck"}],"isError":true}}` {
 		t.Errorf("got %s", b)
 	}
 	own := strings.Replace(echoCall, `"arguments"`, `"_meta":{"io.modelcontextprotocol/protocolVersion":"x"},"arguments"`, 1)
-	if b := s.ask(wire.Sent, own).ownResponse(); !strings.Contains(string(b), `"resultType":"complete"`) {
+	if b := s.ask(wire.Sent, own).composeResponse(); !strings.Contains(string(b), `"resultType":"complete"`) {
 		t.Errorf("got %s", b)
 	}
 	if d := s.ask(wire.Sent, strings.Replace(echoCall, "tools/call", "tools/list", 1)); d != nil {
@@ -280,7 +280,7 @@ func TestRemovedRulesAreListed(t *testing.T) {
 		t.Errorf("got %d %t", n, s.mayIntervene())
 	}
 	var none Desk
-	if none.mayIntervene() || none.Fault(subject{Row: &rows.Row{}}) != nil {
+	if none.mayIntervene() || none.fireRule(subject{Row: &rows.Row{}}) != nil {
 		t.Error("no rules")
 	}
 }

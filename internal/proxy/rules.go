@@ -90,8 +90,8 @@ func (d *Desk) Rules(all bool) (rows []ListedRule) {
 	return rows
 }
 
-// Random reports whether a rule uses random numbers.
-func (d *Desk) Random() bool {
+// UsesRandomness reports whether a rule uses random numbers.
+func (d *Desk) UsesRandomness() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.ContainsFunc(d.rules, (*Rule).isRandom)
@@ -101,9 +101,9 @@ func (r *Rule) isRandom() bool {
 	return r.chance < 1 || r.Action.Jitter > 0 || r.Action.Name == "garbage"
 }
 
-// Fault returns the decision of the first rule that fires, or nil if none does. A session that a
+// fireRule returns the decision of the first rule that fires, or nil if none does. A session that a
 // rule has expired stays expired.
-func (d *Desk) Fault(c subject) *decision {
+func (d *Desk) fireRule(c subject) *decision {
 	if !d.hasRules.Load() {
 		return nil
 	}

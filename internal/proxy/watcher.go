@@ -19,7 +19,7 @@ import (
 // memory; one goroutine parses them in the order in which they were forwarded. When the queue is
 // full, copies are dropped and counted: the caller never waits.
 type Watcher struct {
-	o WatcherOptions
+	options WatcherOptions
 
 	// mu guards the queue and the fields below.
 	mu     sync.Mutex
@@ -43,13 +43,13 @@ type WatcherOptions struct {
 	// Tap is called by one goroutine with each frame, dated when its bytes were forwarded. If it is
 	// slow, frames are lost, but forwarding is not delayed.
 	Tap wire.Tap
-	// Lost is called with the number of dropped chunks; it may be nil.
-	Lost func(n int)
-	// Unread is called with the reason why a body could not be decoded; it may be nil.
-	Unread func(reason error)
-	Now    func() time.Time
-	// Waiting is the capacity of the queue in bytes; 0 means 64 MiB.
-	Waiting int
+	// OnLost is called with the number of dropped chunks; it may be nil.
+	OnLost func(n int)
+	// OnUnreadable is called with the reason why a body could not be decoded; it may be nil.
+	OnUnreadable func(reason error)
+	Now          func() time.Time
+	// MaxQueued is the capacity of the queue in bytes; 0 means 64 MiB.
+	MaxQueued int
 }
 
 const (
@@ -61,13 +61,13 @@ const (
 
 // A chunk is bytes of a half-stream, a function to call after them, or both.
 type chunk struct {
-	at    time.Time
-	to    *halfStream
-	bytes []byte
+	forwardedAt time.Time
+	stream      *halfStream
+	bytes       []byte
 	// gap is set if chunks before this one were dropped. own is set if the caller does not use the
 	// bytes afterwards: they are not copied.
-	gap, own bool
-	do       func()
+	gap, noCopy bool
+	after       func()
 }
 
 // maxSpare is the capacity, in chunks, of the largest queue that is reused.
@@ -81,8 +81,8 @@ const chunkOverhead = 256
 
 // NewWatcher starts a Watcher. The caller must Close it.
 func NewWatcher(o WatcherOptions) *Watcher {
-	o.Waiting = cmp.Or(o.Waiting, 64<<20)
-	w := &Watcher{o: o, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	o.MaxQueued = cmp.Or(o.MaxQueued, 64<<20)
+	w := &Watcher{options: o, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go w.run()
 	return w
 }
@@ -105,7 +105,7 @@ func (w *Watcher) wakeUp() {
 }
 
 // schedule adds a call of f to the queue; f runs on the Watcher's goroutine.
-func (w *Watcher) schedule(f func()) { w.enqueue(chunk{do: f}) }
+func (w *Watcher) schedule(f func()) { w.enqueue(chunk{after: f}) }
 
 // enqueue adds a chunk to the queue, or drops it if the queue is full. A chunk with a function is
 // kept without its bytes if there is still room. enqueue never waits.
@@ -115,23 +115,23 @@ func (w *Watcher) enqueue(c chunk) {
 	if w.closed {
 		return
 	}
-	if w.bytes+len(c.bytes) > w.o.Waiting {
+	if w.bytes+len(c.bytes) > w.options.MaxQueued {
 		w.lost++
-		if c.to != nil {
-			c.to.gap = true
+		if c.stream != nil {
+			c.stream.gap = true
 		}
-		if c.do == nil || w.bytes > w.o.Waiting {
+		if c.after == nil || w.bytes > w.options.MaxQueued {
 			return
 		}
 		c.bytes = nil
 	}
-	c.at = w.o.Now()
-	if !c.own {
+	c.forwardedAt = w.options.Now()
+	if !c.noCopy {
 		c.bytes = bytes.Clone(c.bytes)
 	}
-	if c.to != nil {
-		c.gap = c.to.gap
-		c.to.gap = false
+	if c.stream != nil {
+		c.gap = c.stream.gap
+		c.stream.gap = false
 	}
 	w.queue = append(w.queue, c)
 	w.bytes += len(c.bytes) + chunkOverhead
@@ -172,12 +172,12 @@ func (w *Watcher) run() {
 // process parses chunks and calls their functions.
 func (w *Watcher) process(chunks []chunk) {
 	for i, c := range chunks {
-		w.now = c.at
-		if c.to != nil {
-			c.to.process(c)
+		w.now = c.forwardedAt
+		if c.stream != nil {
+			c.stream.process(c)
 		}
-		if c.do != nil {
-			c.do()
+		if c.after != nil {
+			c.after()
 		}
 		w.mu.Lock()
 		w.bytes -= len(c.bytes) + chunkOverhead
@@ -191,8 +191,8 @@ func (w *Watcher) process(chunks []chunk) {
 
 // reportLost passes a number of dropped chunks, if any, to the Lost option.
 func (w *Watcher) reportLost(lost int) {
-	if lost > 0 && w.o.Lost != nil {
-		w.o.Lost(lost)
+	if lost > 0 && w.options.OnLost != nil {
+		w.options.OnLost(lost)
 	}
 }
 
@@ -201,7 +201,7 @@ func (w *Watcher) emit(f wire.Frame) {
 	w.seq++
 	f.Seq = w.seq
 	f.Time = w.now
-	w.o.Tap(f)
+	w.options.Tap(f)
 }
 
 // A halfStream is one direction of a stream. It is parsed while it is received, by readStream, or
@@ -229,7 +229,7 @@ var errGap = errors.New("bytes were left out")
 // write adds bytes to the half-stream. It copies b.
 func (s *halfStream) write(b []byte) {
 	if len(b) > 0 {
-		s.w.enqueue(chunk{to: s, bytes: b})
+		s.w.enqueue(chunk{stream: s, bytes: b})
 	}
 }
 
@@ -239,7 +239,7 @@ func (s *halfStream) end() { s.w.schedule(s.finish) }
 // writeLast adds the last bytes and ends the half-stream. With own set, b is not copied and the
 // caller must not use it afterwards.
 func (s *halfStream) writeLast(b []byte, own bool) {
-	s.w.enqueue(chunk{to: s, bytes: b, own: own, do: s.finish})
+	s.w.enqueue(chunk{stream: s, bytes: b, noCopy: own, after: s.finish})
 }
 
 // process parses a chunk. It runs on the Watcher's goroutine, as do the methods below.
@@ -448,10 +448,10 @@ func (r reservingReader) Read(to []byte) (int, error) {
 	return n, err
 }
 
-// Messages returns a writer for what is forwarded in one direction between a client and a server on
+// MessageWriter returns a writer for what is forwarded in one direction between a client and a server on
 // stdio. Each line becomes a frame; a server's line that is not a message is noise. Writing never
 // fails. Close reports the end of the stream.
-func (w *Watcher) Messages(dir wire.Direction) io.WriteCloser {
+func (w *Watcher) MessageWriter(dir wire.Direction) io.WriteCloser {
 	return w.lineWriter(func(line []byte) wire.Frame {
 		if dir == wire.Received && wire.ParseMessage(line).Kind == wire.Invalid {
 			return wire.Frame{Dir: dir, Kind: wire.Noise, Raw: line}
@@ -460,15 +460,15 @@ func (w *Watcher) Messages(dir wire.Direction) io.WriteCloser {
 	})
 }
 
-// Stderr returns a writer for the server's standard error; each line becomes a frame.
-func (w *Watcher) Stderr() io.WriteCloser {
+// StderrWriter returns a writer for the server's standard error; each line becomes a frame.
+func (w *Watcher) StderrWriter() io.WriteCloser {
 	return w.lineWriter(func(line []byte) wire.Frame {
 		return wire.Frame{Dir: wire.Received, Kind: wire.Stderr, Raw: line}
 	})
 }
 
-// Closed reports how the conversation ended.
-func (w *Watcher) Closed(by wire.Direction, how, text string) {
+// ReportClosed reports how the conversation ended.
+func (w *Watcher) ReportClosed(by wire.Direction, how, text string) {
 	w.schedule(func() {
 		w.emit(wire.Frame{Dir: by, Kind: wire.Closed, Close: &wire.CloseFacts{By: by, How: how, Text: text}})
 	})

@@ -156,7 +156,7 @@ func (o *Options) start(f *cmdutil.Factory, link proxy.Link, live bool) (*Faults
 		}
 		s.done = done
 	}
-	if s.Desk.Random() {
+	if s.Desk.UsesRandomness() {
 		f.Note(fmt.Sprintf("--fault-seed %d repeats the random numbers of the fault rules", seed))
 	}
 	return s, nil
@@ -224,7 +224,7 @@ func Overhear(f *cmdutil.Factory, where, by string, s *Faults) *proxy.Watcher {
 		recorder.TapSafe(frame)
 		verbose(frame)
 	}}
-	watching.Lost = func(n int) {
+	watching.OnLost = func(n int) {
 		if recorder != nil {
 			recorder.Lost(n)
 		}
@@ -233,7 +233,7 @@ func Overhear(f *cmdutil.Factory, where, by string, s *Faults) *proxy.Watcher {
 		}
 	}
 	var warned sync.Once
-	watching.Unread = func(reason error) {
+	watching.OnUnreadable = func(reason error) {
 		warned.Do(func() {
 			f.Warn("a body was passed on unchanged, but the recording cannot have it: " + reason.Error() +
 				"; log is:unreadable lists such exchanges")
@@ -264,7 +264,7 @@ func (s *Faults) End() error {
 	s.done()
 	s.liveDone()
 	s.mu.Lock()
-	s.judge.Until(s.f.Now())
+	s.judge.AdvanceTo(s.f.Now())
 	verdicts := s.judge.Verdicts()
 	s.mu.Unlock()
 	rules := s.Desk.Rules(true)

@@ -75,7 +75,7 @@ func (s *Faults) Between(ctx context.Context, to *url.URL) (at *url.URL, end fun
 	watcher := proxy.NewWatcher(proxy.WatcherOptions{Now: s.f.Now, Tap: s.see})
 	p := &proxy.Proxy{
 		Routes: []proxy.Route{{To: to}}, Address: listener.Addr().String(), Watcher: watcher, Desk: s.Desk,
-		Dial: network.Dialer(ConnectTime(s.f)), Through: network.ProxyFunc, TLS: network.TLS,
+		Dial: network.Dialer(ConnectTime(s.f)), UpstreamProxy: network.ProxyFunc, TLS: network.TLS,
 	}
 	stop := s.pass(ctx, p, listener)
 	at = &url.URL{
@@ -99,31 +99,31 @@ func (s *Faults) Stdio(f *cmdutil.Factory, where string) (in io.Reader, out io.W
 		return f.In, f.Out, func() error { return nil }
 	}
 	watcher := Overhear(f, where, capture.ByTap, s)
-	sent := watcher.Messages(wire.Sent)
-	received := watcher.Messages(wire.Received)
+	sent := watcher.MessageWriter(wire.Sent)
+	received := watcher.MessageWriter(wire.Received)
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
 	pipe := &proxy.Pipe{
-		Desk:     s.Desk,
-		Watcher:  watcher,
-		Target:   where,
-		ToServer: toServer,
-		ToClient: io.MultiWriter(received, f.Out),
-		End:      func() { toServer.Close() },
-		Context:  context.Background(),
+		Desk:      s.Desk,
+		Watcher:   watcher,
+		Target:    where,
+		ToServer:  toServer,
+		ToClient:  io.MultiWriter(received, f.Out),
+		EndServer: func() { toServer.Close() },
+		Context:   context.Background(),
 	}
 	go func() {
-		_ = pipe.Sent(io.TeeReader(f.In, sent))
+		_ = pipe.ForwardSent(io.TeeReader(f.In, sent))
 		sent.Close()
 		toServer.Close()
 	}()
 	var passing sync.WaitGroup
-	passing.Go(func() { fromServer.CloseWithError(pipe.Received(fromServer)) })
+	passing.Go(func() { fromServer.CloseWithError(pipe.ForwardReceived(fromServer)) })
 	return fromClient, toClient, func() error {
 		toClient.Close()
 		passing.Wait()
 		received.Close()
-		watcher.Closed(wire.Sent, "end", "")
+		watcher.ReportClosed(wire.Sent, "end", "")
 		watcher.Close()
 		return s.End()
 	}

@@ -42,10 +42,10 @@ func WriteVerdicts(w io.Writer, verdicts []proxy.Verdict, shown func(string) str
 	var bad, good []*group
 	of := map[[2]string]*group{}
 	for _, v := range verdicts {
-		g := of[[2]string{v.Where(), v.Did}]
+		g := of[[2]string{v.DescribeFault(), v.Did}]
 		if g == nil {
 			g = &group{Verdict: v}
-			of[[2]string{v.Where(), v.Did}] = g
+			of[[2]string{v.DescribeFault(), v.Did}] = g
 			if v.Bad {
 				bad = append(bad, g)
 			} else {
@@ -65,7 +65,7 @@ func WriteVerdicts(w io.Writer, verdicts []proxy.Verdict, shown func(string) str
 		if g.count > 1 {
 			times = fmt.Sprintf(" (%d times)", g.count)
 		}
-		fmt.Fprintf(w, "%s%s\n    %s%s\n", mark, shown(g.Where()), g.Verdict, times)
+		fmt.Fprintf(w, "%s%s\n    %s%s\n", mark, shown(g.DescribeFault()), g.Verdict, times)
 	}
 	if more := len(groups) - most; more > 0 {
 		fmt.Fprintf(w, "  and %d more\n", more)

@@ -79,7 +79,7 @@ func TestHeldShowsNoSecret(t *testing.T) {
 		{wire.Received, `{"jsonrpc":"2.0","id":%d,"method":"elicitation/create","params":{"message":"` + secret + `"}}`},
 	} {
 		m := wire.ParseMessage(fmt.Appendf(nil, message.text, id))
-		go desk.Hold(context.Background(), proxy.Candidate{Message: m, Row: desk.Row("demo "+secret, "", message.dir, nil, m), Note: func(wire.HeldFacts, []byte) {}})
+		go desk.Hold(context.Background(), proxy.Candidate{Message: m, Row: desk.Row("demo "+secret, "", message.dir, nil, m), Record: func(wire.HeldFacts, []byte) {}})
 	}
 	awaitHeld(t, g, 3)
 	a := newHolder(g)
@@ -113,7 +113,7 @@ func TestAnswersInTheClientsPlace(t *testing.T) {
 		go func() {
 			verdict <- desk.Hold(context.Background(), proxy.Candidate{
 				Message: m, Row: desk.Row("demo", "", wire.Received, nil, m),
-				Note: func(wire.HeldFacts, []byte) {},
+				Record: func(wire.HeldFacts, []byte) {},
 			})
 		}()
 		awaitHeld(t, g, 1)

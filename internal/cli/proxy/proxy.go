@@ -152,7 +152,7 @@ func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []
 	watcher := faulty.Overhear(f, strings.Join(targets, " "), capture.ByProxy, faults)
 	p := &proxy.Proxy{
 		Routes: routes, Address: listener.Addr().String(), Watcher: watcher,
-		Dial: w.Dialer(faulty.ConnectTime(f)), Through: w.ProxyFunc, TLS: w.TLS, Desk: faults.Desk,
+		Dial: w.Dialer(faulty.ConnectTime(f)), UpstreamProxy: w.ProxyFunc, TLS: w.TLS, Desk: faults.Desk,
 	}
 	places := introduceProxy(f, p, targets)
 	serve := func(ctx context.Context) error { return p.Serve(ctx, listener, faulty.ConnectTime(f)) }

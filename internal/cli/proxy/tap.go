@@ -122,15 +122,15 @@ func runTap(f *cmdutil.Factory, argv []string, o tapOptions) error {
 		return cmdutil.Exit(out)
 	}
 	t.watch = faulty.Overhear(f, connect.CommandLine(argv), capture.ByTap, faults)
-	seen := t.watch.Messages(wire.Received)
+	seen := t.watch.MessageWriter(wire.Received)
 	t.pipe = &proxy.Pipe{
-		Desk:     faults.Desk,
-		Watcher:  t.watch,
-		Target:   connect.CommandLine(argv),
-		ToServer: t.in,
-		ToClient: io.MultiWriter(seen, f.Out),
-		End:      func() { t.send(os.Kill) },
-		Context:  late,
+		Desk:      faults.Desk,
+		Watcher:   t.watch,
+		Target:    connect.CommandLine(argv),
+		ToServer:  t.in,
+		ToClient:  io.MultiWriter(seen, f.Out),
+		EndServer: func() { t.send(os.Kill) },
+		Context:   late,
 	}
 	go func() {
 		for sig := range caught {
@@ -146,7 +146,7 @@ func runTap(f *cmdutil.Factory, argv []string, o tapOptions) error {
 	go func() {
 		defer t.copies.Done()
 		defer seen.Close()
-		t.drain(t.pipe.FromServer(), t.out)
+		t.drain(t.pipe.ServerWriter(), t.out)
 	}()
 	go t.stderr()
 	code := t.wait()
@@ -207,8 +207,8 @@ func (t *tapping) start() wire.Outcome {
 // feed forwards what the client writes, and its end. If the server stops reading, feed closes the
 // client's pipe, so that the client gets the same error as without mcpc.
 func (t *tapping) feed() {
-	seen := t.watch.Messages(wire.Sent)
-	err := t.pipe.Sent(io.TeeReader(t.a.In, seen))
+	seen := t.watch.MessageWriter(wire.Sent)
+	err := t.pipe.ForwardSent(io.TeeReader(t.a.In, seen))
 	seen.Close()
 	t.left.Store(err == nil)
 	if err == nil {
@@ -231,7 +231,7 @@ func (t *tapping) awaitLeaving() {
 	}()
 	for pause.For(ctx, cmdutil.StdoutPollInterval) == nil {
 		if tty.ReaderClosed(tty.File(t.a.Out)) {
-			t.watch.Closed(wire.Sent, "end", "the client is gone")
+			t.watch.ReportClosed(wire.Sent, "end", "the client is gone")
 			return
 		}
 	}
@@ -244,7 +244,7 @@ const graceForOthers = time.Second
 // stderr forwards and records the server's standard error.
 func (t *tapping) stderr() {
 	defer t.copies.Done()
-	seen := t.watch.Stderr()
+	seen := t.watch.StderrWriter()
 	t.drain(both{io.MultiWriter(seen, t.a.Err), seen}, t.err)
 }
 
@@ -300,6 +300,6 @@ func (t *tapping) wait() int {
 			code = 128 + int(status.Signal())
 		}
 	}
-	t.watch.Closed(by, how, state.String())
+	t.watch.ReportClosed(by, how, state.String())
 	return code
 }

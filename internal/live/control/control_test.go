@@ -75,7 +75,7 @@ func crosses(s *Server, id int) <-chan proxy.Ruling {
 	m := wire.ParseMessage(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"x"}}`, id))
 	verdict := make(chan proxy.Ruling, 1)
 	go func() {
-		verdict <- s.Desk.Hold(context.Background(), proxy.Candidate{Message: m, Row: s.Desk.Row("demo", "", wire.Sent, nil, m), Note: func(wire.HeldFacts, []byte) {}})
+		verdict <- s.Desk.Hold(context.Background(), proxy.Candidate{Message: m, Row: s.Desk.Row("demo", "", wire.Sent, nil, m), Record: func(wire.HeldFacts, []byte) {}})
 	}()
 	return verdict
 }
@@ -106,7 +106,7 @@ func TestGroupFollowsServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	two := serverIn(t, dir, 22) // joins
-	until(t, g, func() bool { return two.Desk.Holds() })
+	until(t, g, func() bool { return two.Desk.MayHold() })
 	verdicts := map[string]<-chan proxy.Ruling{"1": crosses(one, 1), "2": crosses(two, 2), "3": crosses(one, 3), "4": crosses(two, 4), "5": crosses(one, 5)}
 	until(t, g, func() bool { return len(g.Held()) == 5 })
 	h := g.Held()[0]
@@ -147,7 +147,7 @@ func TestInterceptEndsWithItsView(t *testing.T) {
 	if err := a.Intercept(t.Context(), false, ""); err != nil {
 		t.Fatal(err)
 	}
-	if v := <-verdict; v.How != proxy.Released || !s.Desk.Holds() {
+	if v := <-verdict; v.How != proxy.Released || !s.Desk.MayHold() {
 		t.Errorf("got %+v", v)
 	}
 	verdict = crosses(s, 2)
@@ -177,7 +177,7 @@ func TestUnreadViewBlocksNothing(t *testing.T) {
 		m := wire.ParseMessage([]byte(`{"jsonrpc":"2.0","method":"` + big + `"}`))
 		verdict := make(chan proxy.Ruling, 1)
 		go func() {
-			verdict <- s.Desk.Hold(t.Context(), proxy.Candidate{Message: m, Row: s.Desk.Row("demo", "", wire.Sent, nil, m), Note: func(wire.HeldFacts, []byte) {}})
+			verdict <- s.Desk.Hold(t.Context(), proxy.Candidate{Message: m, Row: s.Desk.Row("demo", "", wire.Sent, nil, m), Record: func(wire.HeldFacts, []byte) {}})
 		}()
 		until(t, g, func() bool { return len(g.Held()) == 1 })
 		if err := g.Decide(t.Context(), g.Held()[0].ID, Order{Do: "release"}); err != nil {
@@ -279,7 +279,7 @@ func TestStoppedCommandKeepsNoOtherWaiting(t *testing.T) {
 	if peers := g.Peers(); len(peers) != 1 || peers[0].Pid != 2 {
 		t.Errorf("peers are %+v", peers)
 	}
-	for !s.Desk.Holds() {
+	for !s.Desk.MayHold() {
 		if time.Since(began) > patience {
 			t.Fatal("nothing is held")
 		}

@@ -97,7 +97,7 @@ func (s *Server) serve(conn net.Conn) {
 	c := &client{s: s, conn: conn}
 	defer conn.Close()
 	if s.Live {
-		defer s.Desk.End(c, "the view has ended")
+		defer s.Desk.StopIntercept(c, "the view has ended")
 	}
 	defer func() {
 		if c.watches != nil {
@@ -201,7 +201,7 @@ func (c *client) obeyHold(order Order) error {
 		return nil
 	case "intercept":
 		if !order.On {
-			desk.End(c, "")
+			desk.StopIntercept(c, "")
 			return nil
 		}
 		return desk.Intercept(c, order.Filter)
