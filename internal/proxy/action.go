@@ -34,19 +34,50 @@ const (
 	fromServer                               // the server's notifications and requests
 )
 
+// An ActionName is the name of an action in rules.
+type ActionName string
+
+const (
+	actionDelay            ActionName = "delay"
+	actionThrottle         ActionName = "throttle"
+	actionStatus           ActionName = "status"
+	actionUnauthorized     ActionName = "401"
+	actionExpireSession    ActionName = "expire-session"
+	actionRPCError         ActionName = "rpc"
+	actionToolError        ActionName = "tool-error"
+	actionDropRequest      ActionName = "drop request"
+	actionDropResponse     ActionName = "drop response"
+	actionDropNotification ActionName = "drop notification"
+	actionDuplicate        ActionName = "duplicate"
+	actionReorder          ActionName = "reorder"
+	actionCut              ActionName = "cut"
+	actionHang             ActionName = "hang"
+	actionStall            ActionName = "stall"
+	actionSlowLoris        ActionName = "slow-loris"
+	actionReplace          ActionName = "replace"
+	actionHeader           ActionName = "header"
+	actionTruncate         ActionName = "truncate"
+	actionGarbage          ActionName = "garbage"
+	actionBadUTF8          ActionName = "bad-utf8"
+	actionBanner           ActionName = "banner"
+	actionTTL              ActionName = "ttl"
+	actionListChanged      ActionName = "list-changed"
+	actionKillChild        ActionName = "kill child"
+)
+
 // An Action is what a rule does to a message.
 type Action struct {
-	// Name is the name in rules, such as "delay" or "drop response".
-	Name string
+	Name ActionName
 	kind *actionKind
-	// Wait is the time of delay, stall and slow-loris, Jitter that of delay.
+	// Wait is the time of delay, stall and slow-loris. Jitter is the largest difference from Wait that
+	// delay draws.
 	Wait, Jitter time.Duration
 	// N is a status, an error code, a number of bytes, events or messages, or bytes per second.
 	N int64
-	// Events is set for a cut after N events. Reset resets the connection.
+	// Events is set for a cut after N events. Reset makes a cut reset the connection.
 	Events, Reset bool
-	// Text is the text of an invented message, a replacement, a Retry-After or the name of a list.
-	// Data is the data of an rpc error.
+	// Text is the text of an error, a banner, a replacement, a Retry-After or the name of a list. Data
+	// is the JSON data of an rpc error, or "".
 	Text, Data string
 	// Path is the place that replace changes.
 	Path jsonvalue.Path
@@ -60,17 +91,22 @@ type Action struct {
 
 // An actionKind is an action without its parameters.
 type actionKind struct {
-	name, parameters, description string
-	link                          Link
-	messages                      messageSet // the messages the action applies to
-	read                          func(w *ruleScanner, a *Action) error
+	name       ActionName
+	parameters string // as a user writes them after the name
+	// description says to users what the action does.
+	description string
+	link        Link
+	messages    messageSet // the messages the action applies to
+	// read reads the parameters; nil if there are none.
+	read func(w *ruleScanner, a *Action) error
 }
 
-// ActionUsage is a row of the reference: an action with its parameters, and its description.
+// An ActionUsage is a row of the reference: an action with its parameters, and its description.
 type ActionUsage struct{ Form, Does string }
 
 // Actions returns the reference of all actions, for the help page.
-func Actions() (rows []ActionUsage) {
+func Actions() []ActionUsage {
+	var rows []ActionUsage
 	for _, k := range actionKinds {
 		description := k.description
 		switch k.link {
@@ -81,107 +117,212 @@ func Actions() (rows []ActionUsage) {
 		case LinkChild:
 			description = "tap: " + description
 		}
-		rows = append(rows, ActionUsage{strings.TrimSpace(k.name + " " + k.parameters), description})
+		rows = append(rows, ActionUsage{strings.TrimSpace(string(k.name) + " " + k.parameters), description})
 	}
 	return rows
 }
 
 var actionKinds = []actionKind{
 	{
-		"delay", "TIME [+-TIME]", "the response or the message comes later",
-		LinkHTTP | LinkStdio, requestsSent | notificationsSent | withoutMessage | fromServer, readDelay,
+		name:        actionDelay,
+		parameters:  "TIME [+-TIME]",
+		description: "delay the response or message by TIME; +-TIME makes the delay random",
+		link:        LinkHTTP | LinkStdio,
+		messages:    requestsSent | notificationsSent | withoutMessage | fromServer,
+		read:        readDelay,
 	},
 	{
-		"throttle", "SIZE/s", "the response comes with so many bytes per second (10kb/s)",
-		LinkHTTP | LinkStdio, requestsSent | withoutMessage, readThrottle,
+		name:        actionThrottle,
+		parameters:  "SIZE/s",
+		description: "limit the response to SIZE per second, such as 10kb/s",
+		link:        LinkHTTP | LinkStdio,
+		messages:    requestsSent | withoutMessage,
+		read:        readThrottle,
 	},
 	{
-		"status", "CODE [retry-after SECONDS]", "respond with this status; the server gets nothing",
-		LinkHTTP, requestsSent | notificationsSent | withoutMessage, readStatus,
+		name:        actionStatus,
+		parameters:  "CODE [retry-after SECONDS]",
+		description: "respond with this status; the request is not forwarded",
+		link:        LinkHTTP,
+		messages:    requestsSent | notificationsSent | withoutMessage,
+		read:        readStatus,
 	},
 	{
-		"401", "", "respond that the token is invalid; the server gets nothing",
-		LinkHTTP, requestsSent | notificationsSent | withoutMessage, nil,
+		name:        actionUnauthorized,
+		description: "respond that the token is invalid; the request is not forwarded",
+		link:        LinkHTTP,
+		messages:    requestsSent | notificationsSent | withoutMessage,
 	},
 	{
-		"expire-session", "", "404 for this and every later request of its session",
-		LinkHTTP, requestsSent | notificationsSent | withoutMessage, nil,
+		name:        actionExpireSession,
+		description: "respond with 404 to this and every later request of the session",
+		link:        LinkHTTP,
+		messages:    requestsSent | notificationsSent | withoutMessage,
 	},
 	{
-		"rpc", `CODE ["MESSAGE"] [DATA]`, "respond with a JSON-RPC error; the server gets nothing",
-		LinkHTTP | LinkStdio, requestsSent, readRPC,
+		name:        actionRPCError,
+		parameters:  `CODE ["MESSAGE"] [DATA]`,
+		description: "respond with a JSON-RPC error; the request is not forwarded",
+		link:        LinkHTTP | LinkStdio,
+		messages:    requestsSent,
+		read:        readRPC,
 	},
 	{
-		"tool-error", "TEXT", "respond to a tool call with isError; the server gets nothing",
-		LinkHTTP | LinkStdio, requestsSent, readText,
-	},
-	{"drop request", "", "the server never gets it, and the client no response", LinkHTTP | LinkStdio, requestsSent, nil},
-	{"drop response", "", "all comes but the response", LinkHTTP | LinkStdio, requestsSent, nil},
-	{
-		"drop notification", "", "a notification of either side is lost",
-		LinkHTTP | LinkStdio, notificationsSent | fromServer, nil,
-	},
-	{"duplicate", "", "the response or the message comes twice", LinkHTTP | LinkStdio, requestsSent | fromServer, nil},
-	{
-		"reorder", "N", "it comes behind the next N messages, or after 2s; HTTP: the first message of its stream",
-		LinkHTTP | LinkStdio, requestsSent | fromServer, readCount,
+		name:        actionToolError,
+		parameters:  "TEXT",
+		description: "respond to a tool call with isError; the call is not forwarded",
+		link:        LinkHTTP | LinkStdio,
+		messages:    requestsSent,
+		read:        readText,
 	},
 	{
-		"cut", "after N bytes|after event N [fin|rst]",
-		"the connection ends after N bytes of the response (0: before its head), or N events (HTTP)",
-		LinkHTTP | LinkStdio, requestsSent | withoutMessage, readCut,
+		name:        actionDropRequest,
+		description: "do not forward the request; the client receives no response",
+		link:        LinkHTTP | LinkStdio,
+		messages:    requestsSent,
 	},
 	{
-		"hang", "", "the server gets it, and nothing of the response comes; stdio: nor of anything later",
-		LinkHTTP | LinkStdio, requestsSent | withoutMessage, nil,
+		name:        actionDropResponse,
+		description: "forward everything except the response",
+		link:        LinkHTTP | LinkStdio,
+		messages:    requestsSent,
 	},
 	{
-		"stall", "TIME", "the response stops for a while after its first piece",
-		LinkHTTP | LinkStdio, requestsSent | withoutMessage, readWait,
+		name:        actionDropNotification,
+		description: "do not forward a notification of the client or the server",
+		link:        LinkHTTP | LinkStdio,
+		messages:    notificationsSent | fromServer,
 	},
 	{
-		"slow-loris", "[TIME]", "the response comes byte by byte, with this time between (1s)",
-		LinkHTTP | LinkStdio, requestsSent | withoutMessage, readLoris,
+		name:        actionDuplicate,
+		description: "send the response or message twice",
+		link:        LinkHTTP | LinkStdio,
+		messages:    requestsSent | fromServer,
 	},
 	{
-		"replace", "PATH [VALUE] [keep-headers]", "write VALUE at a path; none removes it",
-		LinkHTTP | LinkStdio, requestsSent | notificationsSent | fromServer, readReplace,
+		name:        actionReorder,
+		parameters:  "N",
+		description: "send the message after N later ones, over stdio within 2s; HTTP: the first message of a stream",
+		link:        LinkHTTP | LinkStdio,
+		messages:    requestsSent | fromServer,
+		read:        readCount,
 	},
 	{
-		"header", "[request] NAME: [VALUE]", "set a header field of the response, or the request; none removes it",
-		LinkHTTP, requestsSent | notificationsSent | withoutMessage, readHeader,
+		name:        actionCut,
+		parameters:  "after N bytes|after event N [fin|rst]",
+		description: "close the connection after N bytes of the response (0: before its head), or N events (HTTP)",
+		link:        LinkHTTP | LinkStdio,
+		messages:    requestsSent | withoutMessage,
+		read:        readCut,
 	},
 	{
-		"truncate", "N", "only the first N bytes of the response or message come",
-		LinkHTTP | LinkStdio, requestsSent | fromServer, readCount,
+		name:        actionHang,
+		description: "forward the request and send nothing of the response; stdio: nothing more at all",
+		link:        LinkHTTP | LinkStdio,
+		messages:    requestsSent | withoutMessage,
 	},
-	{"garbage", "N", "N random bytes come instead of it", LinkHTTP | LinkStdio, requestsSent | fromServer, readCount},
-	{"bad-utf8", "", "it has bytes that are no UTF-8", LinkHTTP | LinkStdio, requestsSent | fromServer, nil},
-	{"banner", "TEXT", "a line on stdout before the response", LinkStdio, requestsSent, readText},
-	{"ttl", "N", "the response has ttlMs N", LinkHTTP | LinkStdio, requestsSent, readCount},
 	{
-		"list-changed", "[tools|prompts|resources]", "the client is told that the list has changed",
-		LinkHTTP | LinkStdio, requestsSent | withoutMessage, readList,
+		name:        actionStall,
+		parameters:  "TIME",
+		description: "pause for TIME after the first bytes of the response",
+		link:        LinkHTTP | LinkStdio,
+		messages:    requestsSent | withoutMessage,
+		read:        readWait,
 	},
-	{"kill child", "", "the server is killed instead of getting it", LinkChild, requestsSent | notificationsSent, nil},
+	{
+		name:        actionSlowLoris,
+		parameters:  "[TIME]",
+		description: "send the response byte by byte, with TIME between two bytes (default 1s)",
+		link:        LinkHTTP | LinkStdio,
+		messages:    requestsSent | withoutMessage,
+		read:        readLoris,
+	},
+	{
+		name:        actionReplace,
+		parameters:  "PATH [VALUE] [keep-headers]",
+		description: "set the value at PATH; without VALUE, delete it",
+		link:        LinkHTTP | LinkStdio,
+		messages:    requestsSent | notificationsSent | fromServer,
+		read:        readReplace,
+	},
+	{
+		name:        actionHeader,
+		parameters:  "[request] NAME: [VALUE]",
+		description: "set a header field of the response or the request; without VALUE, delete it",
+		link:        LinkHTTP,
+		messages:    requestsSent | notificationsSent | withoutMessage,
+		read:        readHeader,
+	},
+	{
+		name:        actionTruncate,
+		parameters:  "N",
+		description: "send only the first N bytes of the response or message",
+		link:        LinkHTTP | LinkStdio,
+		messages:    requestsSent | fromServer,
+		read:        readCount,
+	},
+	{
+		name:        actionGarbage,
+		parameters:  "N",
+		description: "send N random bytes in place of the response or message",
+		link:        LinkHTTP | LinkStdio,
+		messages:    requestsSent | fromServer,
+		read:        readCount,
+	},
+	{
+		name:        actionBadUTF8,
+		description: "insert an invalid byte into a text of the response or message",
+		link:        LinkHTTP | LinkStdio,
+		messages:    requestsSent | fromServer,
+	},
+	{
+		name:        actionBanner,
+		parameters:  "TEXT",
+		description: "write TEXT as a line to stdout before the response",
+		link:        LinkStdio,
+		messages:    requestsSent,
+		read:        readText,
+	},
+	{
+		name:        actionTTL,
+		parameters:  "N",
+		description: "set ttlMs of the result to N",
+		link:        LinkHTTP | LinkStdio,
+		messages:    requestsSent,
+		read:        readCount,
+	},
+	{
+		name:        actionListChanged,
+		parameters:  "[tools|prompts|resources]",
+		description: "notify the client that the list has changed (default: tools)",
+		link:        LinkHTTP | LinkStdio,
+		messages:    requestsSent | withoutMessage,
+		read:        readList,
+	},
+	{
+		name:        actionKillChild,
+		description: "kill the server instead of forwarding the message",
+		link:        LinkChild,
+		messages:    requestsSent | notificationsSent,
+	},
 }
 
 // parseAction reads the action after "do".
 func parseAction(w *ruleScanner) (Action, error) {
 	name := w.next()
 	offset := w.wordOffset
-	if name == "drop" || name == "kill" {
+	if name == "drop" || name == "kill" { // names of two words
 		name += " " + w.next()
 	}
-	i := slices.IndexFunc(actionKinds, func(k actionKind) bool { return k.name == name })
+	i := slices.IndexFunc(actionKinds, func(k actionKind) bool { return string(k.name) == name })
 	if i < 0 {
 		var known []string
 		for _, k := range actionKinds {
-			known = append(known, k.name)
+			known = append(known, string(k.name))
 		}
 		return Action{}, w.errorAt(offset, "unknown action "+quoteWord(name)+suggestion(name, known))
 	}
-	a := Action{Name: name, kind: &actionKinds[i]}
+	a := Action{Name: actionKinds[i].name, kind: &actionKinds[i]}
 	if read := a.kind.read; read != nil {
 		if err := read(w, &a); err != nil {
 			return a, err
@@ -202,17 +343,19 @@ func (a Action) checkLink(link Link) string {
 	if a.kind.link&link != 0 {
 		return ""
 	}
+	name := string(a.Name)
 	switch a.kind.link {
 	case LinkHTTP:
-		return a.Name + " needs HTTP: over stdio use rpc, cut, hang or drop"
+		return name + " needs HTTP: over stdio use rpc, cut, hang or drop"
 	case LinkStdio:
-		return a.Name + " needs stdio: it is about the lines of stdout"
+		return name + " needs stdio: it is about the lines of stdout"
 	}
-	return a.Name + " needs mcpc tap, which runs the server"
+	return name + " needs mcpc tap, which runs the server"
 }
 
 // readDelay reads TIME [+-TIME].
-func readDelay(w *ruleScanner, a *Action) (err error) {
+func readDelay(w *ruleScanner, a *Action) error {
+	var err error
 	a.Wait, err = w.duration("delay")
 	if err != nil {
 		return err
@@ -239,18 +382,24 @@ func readThrottle(w *ruleScanner, a *Action) error {
 }
 
 // readStatus reads CODE [retry-after SECONDS].
-func readStatus(w *ruleScanner, a *Action) (err error) {
-	a.N, err = w.number("status")
-	if err == nil && (a.N < 200 || a.N > 599) {
+func readStatus(w *ruleScanner, a *Action) error {
+	code, err := w.number("status")
+	if err != nil {
+		return err
+	}
+	if code < 200 || code > 599 {
 		return w.errorHere("status takes a code from 200 to 599")
 	}
-	if err == nil && w.peek() == "retry-after" {
+	a.N = code
+	if w.peek() == "retry-after" {
 		w.next()
-		var seconds int64
-		seconds, err = w.number("retry-after")
+		seconds, err := w.number("retry-after")
+		if err != nil {
+			return err
+		}
 		a.Text = strconv.FormatInt(seconds, 10)
 	}
-	return err
+	return nil
 }
 
 // readRPC reads CODE ["MESSAGE"] [DATA].
@@ -276,21 +425,28 @@ func readRPC(w *ruleScanner, a *Action) error {
 	return nil
 }
 
-func readText(w *ruleScanner, a *Action) (err error) {
+// readText reads a TEXT up to the end of the rule.
+func readText(w *ruleScanner, a *Action) error {
+	var err error
 	a.Text, err = w.textToEnd()
 	return err
 }
 
-func readCount(w *ruleScanner, a *Action) (err error) {
-	a.N, err = w.number(a.Name)
-	if err == nil && a.N > maxOutput {
-		err = w.errorHere(a.Name + " takes a number up to 67108864")
+// readCount reads N.
+func readCount(w *ruleScanner, a *Action) error {
+	n, err := w.number(string(a.Name))
+	if err != nil {
+		return err
 	}
-	return err
+	if n > maxOutput {
+		return w.errorHere(string(a.Name) + " takes a number up to 67108864")
+	}
+	a.N = n
+	return nil
 }
 
 // readCut reads "after N bytes" or "after event N [fin|rst]".
-func readCut(w *ruleScanner, a *Action) (err error) {
+func readCut(w *ruleScanner, a *Action) error {
 	if w.next() != "after" {
 		return w.errorHere("cut takes: after N bytes, or after event N")
 	}
@@ -298,6 +454,7 @@ func readCut(w *ruleScanner, a *Action) (err error) {
 	if a.Events {
 		w.next()
 	}
+	var err error
 	a.N, err = w.number("cut")
 	if err != nil {
 		return err
@@ -307,18 +464,21 @@ func readCut(w *ruleScanner, a *Action) (err error) {
 			return w.errorHere("cut takes: after N bytes, or after event N")
 		}
 	}
-	if how := w.peek(); how == "fin" || how == "rst" {
-		a.Reset = w.next() == "rst"
+	if ending := w.peek(); ending == "fin" || ending == "rst" {
+		w.next()
+		a.Reset = ending == "rst"
 	}
 	return nil
 }
 
-func readWait(w *ruleScanner, a *Action) (err error) {
-	a.Wait, err = w.duration(a.Name)
+// readWait reads TIME.
+func readWait(w *ruleScanner, a *Action) error {
+	var err error
+	a.Wait, err = w.duration(string(a.Name))
 	return err
 }
 
-// readLoris reads a time, by default one second.
+// readLoris reads [TIME], by default one second.
 func readLoris(w *ruleScanner, a *Action) error {
 	a.Wait = time.Second
 	if w.peek() == "" {

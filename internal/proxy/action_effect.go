@@ -28,23 +28,27 @@ const oldValue = "{old}"
 var escapes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\x[0-9a-fA-F]{2}|\{\d+\*.*?\*\}`) })
 
 // expandValue expands the escapes of a value. The value need not be JSON.
-func expandValue(value string) (out string, err error) {
+func expandValue(value string) (string, error) {
 	size := len(value)
-	out = escapes().ReplaceAllStringFunc(value, func(word string) string {
-		if b, ok := strings.CutPrefix(word, `\x`); ok {
-			raw, _ := hex.DecodeString(b)
+	isTooLong := false
+	expanded := escapes().ReplaceAllStringFunc(value, func(escape string) string {
+		if digits, isByte := strings.CutPrefix(escape, `\x`); isByte {
+			raw, _ := hex.DecodeString(digits) // escapes matches two digits
 			return string(raw)
 		}
-		digits, text, _ := strings.Cut(word[1:len(word)-2], "*")
-		n, failed := strconv.Atoi(digits)
-		if failed != nil || n > maxOutput || size+n*len(text) > maxOutput {
-			err = errors.New("the value has more than 64 MiB")
+		count, text, _ := strings.Cut(escape[1:len(escape)-2], "*")
+		n, err := strconv.Atoi(count)
+		if err != nil || n > maxOutput || size+n*len(text) > maxOutput {
+			isTooLong = true
 			return ""
 		}
 		size += n * len(text)
 		return strings.Repeat(text, n)
 	})
-	return out, err
+	if isTooLong {
+		return "", errors.New("the value has more than 64 MiB")
+	}
+	return expanded, nil
 }
 
 // replacePath writes value at each place that path selects. If value is "" it removes the member or
@@ -91,30 +95,30 @@ func splice(raw []byte, places []*jsonvalue.Node, change func([]byte) []byte) ([
 }
 
 // changeForServer returns the client's message as the server receives it, and a note for the
-// recording if nothing was replaced.
-func (d *decision) changeForServer(raw []byte) (out []byte, note string) {
-	out, changed := replacePath(raw, d.Path, d.Text)
+// recording, which is "" unless there was nothing to replace.
+func (d *decision) changeForServer(raw []byte) (message []byte, note string) {
+	message, changed := replacePath(raw, d.Path, d.Text)
 	if !changed {
-		note = "nothing to replace"
+		return message, "nothing to replace"
 	}
-	return out, note
+	return message, ""
 }
 
-// composeResponse returns the response of rpc and tool-error, which do not ask the server.
+// composeResponse returns the response of rpc and tool-error, which do not forward the request.
 func (d *decision) composeResponse() []byte {
-	if d.Name == "rpc" {
+	if d.Name == actionRPCError {
 		e := wire.ComposeError(d.message.ID, d.N, d.Text)
 		if d.Data == "" {
 			return e
 		}
 		return slices.Concat(bytes.TrimSuffix(e, []byte("}}")), []byte(`,"data":`+d.Data+`}}`))
 	}
-	complete := ""
+	resultType := "" // only requests of 2026-07-28 name their revision, and only its results have a type
 	if d.namesRevision {
-		complete = `"resultType":"complete",`
+		resultType = `"resultType":"complete",`
 	}
-	return wire.ComposeResult(d.message.ID,
-		[]byte(`{`+complete+`"content":[{"type":"text","text":`+string(jsonraw.Quote(d.Text))+`}],"isError":true}`))
+	content := `"content":[{"type":"text","text":` + string(jsonraw.Quote(d.Text)) + `}]`
+	return wire.ComposeResult(d.message.ID, []byte(`{`+resultType+content+`,"isError":true}`))
 }
 
 // A pace is the speed of a response: at most size bytes at a time, with wait after each piece. With
@@ -128,48 +132,48 @@ type pace struct {
 // pace returns the pace of throttle, slow-loris and stall.
 func (d *decision) pace() pace {
 	switch d.Name {
-	case "throttle":
+	case actionThrottle: // 20 pieces per second
 		size := max(1, d.N/20)
 		return pace{size: int(size), wait: time.Duration(size) * time.Second / time.Duration(d.N)}
-	case "slow-loris":
+	case actionSlowLoris:
 		return pace{size: 1, wait: d.Wait}
-	case "stall":
+	case actionStall: // 16 bytes are too few for a message
 		return pace{size: 16, wait: d.Wait, firstOnly: true}
 	}
 	return pace{}
 }
 
 // changeForClient returns the messages that the client receives in place of raw: none, one or
-// several. Done is false if the action does not change this message.
+// several. changed is false if the action does not change this message.
 func (d *decision) changeForClient(raw []byte) (messages [][]byte, changed bool) {
 	message := raw
 	changed = true
 	switch d.Name {
-	case "drop response", "drop notification":
+	case actionDropResponse, actionDropNotification:
 		return nil, true
-	case "duplicate":
+	case actionDuplicate:
 		return [][]byte{raw, raw}, true
-	case "list-changed":
+	case actionListChanged:
 		return [][]byte{d.composeListChanged(), raw}, true
-	case "banner":
+	case actionBanner:
 		return [][]byte{[]byte(d.Text), raw}, true
-	case "truncate":
+	case actionTruncate:
 		message = raw[:min(len(raw), int(d.N))]
 		changed = len(message) < len(raw)
-	case "garbage":
+	case actionGarbage:
 		random := rand.New(rand.NewPCG(d.seeds[0], d.seeds[1]))
 		message = make([]byte, d.N)
 		for i := range message { // without line ends, which would end the message on stdio
 			message[i] = byte(' ' + random.IntN(256-' '))
 		}
-	case "bad-utf8":
+	case actionBadUTF8:
 		message = badUTF8(raw)
-	case "replace":
+	case actionReplace:
 		changed = !d.OfRequest || d.dir == wire.Received
 		if changed {
 			message, changed = replacePath(raw, d.Path, d.Text)
 		}
-	case "ttl":
+	case actionTTL:
 		message, changed = replacePath(raw, jsonvalue.Path{{Name: "result"}, {Name: "ttlMs"}}, strconv.FormatInt(d.N, 10))
 	default:
 		changed = false

@@ -203,14 +203,23 @@ func (d *Desk) Hold(ctx context.Context, m Candidate) Ruling {
 	facts.How = ruling.How
 	facts.Why = ruling.Why
 	facts.Milliseconds = max(d.Now().Sub(held.Since).Milliseconds(), 1)
-	raw := m.Raw
-	if ruling.How == Edited && m.Row.Dir == wire.Sent {
-		raw = ruling.Raw
-	} else if ruling.How == Released || m.Row.Dir == wire.Sent {
-		raw = nil
-	}
-	m.Record(facts, raw)
+	m.Record(facts, missedMessage(m, ruling))
 	return ruling
+}
+
+// missedMessage returns the message that the recording would miss after a ruling: an edited message of
+// the client, or a message of the server that does not pass as it is. It returns nil if there is none.
+func missedMessage(m Candidate, ruling Ruling) []byte {
+	if m.Row.Dir == wire.Sent {
+		if ruling.How == Edited {
+			return ruling.Raw
+		}
+		return nil
+	}
+	if ruling.How == Released {
+		return nil
+	}
+	return m.Raw
 }
 
 // holdTime returns how long a message is held.

@@ -52,12 +52,15 @@ func (r Route) matches(path string) bool {
 // isAmbiguous reports whether a server may read the path differently and leave the route's own
 // path. A route without a path serves all paths; only dots matter there.
 func (r Route) isAmbiguous(path string) bool {
-	rest := strings.ToLower(strings.TrimPrefix(path, r.Path))
-	hasSlash := strings.Contains(rest, "%2f") || strings.Contains(rest, `\`) || strings.Contains(rest, "%5c")
-	if strings.Contains(rest, "%2e") || r.Path != "" && hasSlash {
+	below := strings.ToLower(strings.TrimPrefix(path, r.Path))
+	if strings.Contains(below, "%2e") { // an encoded dot
 		return true
 	}
-	segments := strings.Split(rest, "/")
+	hasSlash := strings.Contains(below, "%2f") || strings.Contains(below, `\`) || strings.Contains(below, "%5c")
+	if r.Path != "" && hasSlash {
+		return true
+	}
+	segments := strings.Split(below, "/")
 	return slices.Contains(segments, ".") || slices.Contains(segments, "..")
 }
 
@@ -101,8 +104,8 @@ type endpointBody struct {
 	io.ReadCloser
 	proxy       *Proxy
 	destination *destination
-	// begin is the beginning of the stream, until the first event is complete; rest is what is still
-	// to be read of it.
+	// begin is the beginning of the stream, until the first event is complete; unread is the part of it
+	// that was not returned yet.
 	begin, unread []byte
 	isEventDone   bool
 	err           error
@@ -170,10 +173,11 @@ func (b *endpointBody) rewriteEvent(event []byte) []byte {
 	if ref.Host == "" {
 		return bytes.Clone(event)
 	}
-	scheme, rest, _ := strings.Cut(address, "//")
+	scheme, hostAndPath, _ := strings.Cut(address, "//")
 	if scheme != "" {
 		scheme = b.destination.clientURL.Scheme + ":"
 	}
-	at := strings.IndexAny(rest+"/", "/?#")
-	return bytes.Replace(event, []byte(address), []byte(scheme+"//"+b.destination.clientURL.Host+rest[at:]), 1)
+	pathStart := strings.IndexAny(hostAndPath+"/", "/?#")
+	changed := scheme + "//" + b.destination.clientURL.Host + hostAndPath[pathStart:]
+	return bytes.Replace(event, []byte(address), []byte(changed), 1)
 }

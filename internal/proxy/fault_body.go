@@ -40,12 +40,12 @@ type eventRewriter struct {
 	request *faultedRequest
 	source  io.Reader
 	session string
-	unread  []byte // the beginning of the next event
-	readErr error  // the error after buf
+	unread  []byte // bytes that were read from source and not returned yet
+	readErr error  // the error after unread
 	count   int64  // of events
 	// delayed holds events that are sent after later ones.
 	delayed delayedMessages
-	// recordPassed records that the last event was a held one; nil if it was not.
+	// recordPassed records the end of the hold of the last event; nil if the event was not held.
 	recordPassed func()
 	// endpoint is the endpoint of the old transport, or "".
 	endpoint string
@@ -65,13 +65,13 @@ func (e *eventRewriter) flushPassed() {
 func (e *eventRewriter) next() ([]byte, error) {
 	f := e.request
 	d := f.fired
-	cutsAfterEvent := d != nil && d.Name == "cut" && d.Events
+	cutsAfterEvent := d != nil && d.Name == actionCut && d.Events
 	if cutsAfterEvent && e.count >= d.N {
 		f.recordFault(wire.Received, "")
 		return nil, f.cutConnection()
 	}
 	isSessionStream := f.subject.Message == nil && f.subject.Session != ""
-	if d != nil && d.Name == "list-changed" && isSessionStream && !f.recorded {
+	if d != nil && d.Name == actionListChanged && isSessionStream && !f.recorded {
 		f.recordFault(wire.Received, "")
 		return replaceData([]byte("event: message\n"), d.composeListChanged()), nil
 	}
@@ -109,7 +109,7 @@ func (e *eventRewriter) rewrite(event []byte, ev sse.Event) ([]byte, error) {
 	m := wire.ParseMessage(ev.Data)
 	event, data, passes := e.holdEvent(event, ev, m)
 	if !passes {
-		return event, nil
+		return nil, nil
 	}
 	m = wire.ParseMessage(data)
 	ev.Data = data
@@ -128,34 +128,38 @@ func (e *eventRewriter) rewrite(event []byte, ev sse.Event) ([]byte, error) {
 	}
 	isFirst := e.count == 1
 	isSubscription := request == nil || request.Method == "subscriptions/listen"
-	if d.Name == "list-changed" && isFirst && isSubscription && !f.recorded {
+	if d.Name == actionListChanged && isFirst && isSubscription && !f.recorded {
 		f.recordFault(wire.Received, "")
 		return append(event, replaceData([]byte("event: message\n"), d.composeListChanged())...), nil
 	}
-	if d.Name == "drop response" && isResponse {
+	if d.Name == actionDropResponse && isResponse {
 		f.recordFault(wire.Received, "")
 		return nil, f.waitForClient()
 	}
-	if d.Name == "reorder" && isFirst || d.Name != "reorder" && isResponse && !f.recorded {
-		return e.applyRule(d, event, ev.Data)
+	applies := isResponse && !f.recorded
+	if d.Name == actionReorder { // it moves the first event, which may be a notification
+		applies = isFirst
 	}
-	return event, nil
+	if !applies {
+		return event, nil
+	}
+	return e.applyRule(d, event, ev.Data)
 }
 
-// applyRule returns what a rule makes of an event.
+// applyRule returns what the client receives in place of an event to which a rule applies.
 func (e *eventRewriter) applyRule(d *decision, event, data []byte) ([]byte, error) {
-	isForEvent := d != e.request.fired // not for the request
-	if isForEvent && d.Name == "delay" {
+	isForEvent := d != e.request.fired       // the rule fired for this event, not for the request
+	if isForEvent && d.Name == actionDelay { // the head of a response to a request is delayed instead
 		e.request.recordDecision(d, wire.Received, "")
 		return event, pause.For(e.request.req.Context(), d.Wait)
 	}
-	if d.Name == "reorder" {
+	if d.Name == actionReorder {
 		e.request.recordDecision(d, wire.Received, "")
 		e.delayed = append(e.delayed, delayedMessage{raw: event, remaining: d.N})
 		return nil, nil
 	}
-	messages, done := d.changeForClient(data)
-	if !done {
+	messages, changed := d.changeForClient(data)
+	if !changed {
 		return event, nil
 	}
 	e.request.recordDecision(d, wire.Received, "")
@@ -190,9 +194,9 @@ func replaceData(event, data []byte) []byte {
 // the rest of the stream.
 func (e *eventRewriter) readEvent() ([]byte, error) {
 	for searched := 0; ; {
-		if at := eventEnd(e.unread[searched:]); at >= 0 {
-			event := slices.Clip(e.unread[:searched+at]) // something may be appended
-			e.unread = e.unread[searched+at:]
+		if length := eventEnd(e.unread[searched:]); length >= 0 {
+			event := slices.Clip(e.unread[:searched+length]) // callers append to it
+			e.unread = e.unread[searched+length:]
 			return event, nil
 		}
 		if e.readErr != nil {
@@ -206,7 +210,7 @@ func (e *eventRewriter) readEvent() ([]byte, error) {
 				return event, nil
 			}
 		}
-		searched = max(0, len(e.unread)-3) // 3 of the 4 bytes of a blank line may be here already
+		searched = max(0, len(e.unread)-maxEventEnd+1) // the end of the event may have begun
 		piece := make([]byte, readSize)
 		n, err := e.source.Read(piece)
 		e.unread = append(e.unread, piece[:n]...)
@@ -218,7 +222,7 @@ func (e *eventRewriter) readEvent() ([]byte, error) {
 func (f *faultedRequest) applyPace(resp *http.Response) {
 	d := f.fired
 	src := resp.Body
-	if d.Name == "cut" && !d.Events {
+	if d.Name == actionCut && !d.Events {
 		resp.Body = &pieces{ReadCloser: src, next: f.cutAfter(src, d.N)}
 		return
 	}
@@ -288,15 +292,18 @@ func (b *eventBody) Read(to []byte) (int, error) {
 	if len(b.buf) == 0 {
 		e.flushPassed()
 	}
-	hasRead := len(b.buf)+len(e.unread)+len(e.delayed) > 0 || b.err != nil || e.readErr != nil
-	if hasRead || e.request.fired != nil || e.request.p.Desk.mayIntervene() && !b.inEvent {
+	desk := e.request.p.Desk
+	hasUnread := len(b.buf)+len(e.unread)+len(e.delayed) > 0 || b.err != nil || e.readErr != nil
+	mayBeginEvent := !b.inEvent && desk.mayIntervene()
+	if hasUnread || e.request.fired != nil || mayBeginEvent {
 		return b.pieces.Read(to)
 	}
 	n, err := b.ReadCloser.Read(to)
-	if n == 0 || !e.request.p.Desk.mayIntervene() {
+	if n == 0 || !desk.mayIntervene() {
 		b.trackEvents(to[:n])
 		return n, err
 	}
+	// A rule or filter was set while the read waited: the current event still passes unchanged.
 	passes := 0
 	if b.inEvent {
 		passes = n
@@ -322,18 +329,21 @@ func (b *eventBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
+// maxEventEnd is the length of the longest end of an event: \r\n\r\n.
+const maxEventEnd = 4
+
 // trackEvents updates inEvent and tail after bytes have passed.
 func (b *eventBody) trackEvents(passed []byte) {
 	if len(passed) == 0 {
 		return
 	}
-	last := bytes.Clone(passed[max(0, len(passed)-4):])
-	if len(passed) < 4 {
+	last := bytes.Clone(passed[max(0, len(passed)-maxEventEnd):])
+	if len(passed) < maxEventEnd {
 		last = append(b.tail, passed...)
 	}
 	for end := eventEnd(last); end >= 0; end = eventEnd(last) {
 		last = bytes.TrimLeft(last[end:], "\r\n")
 	}
 	b.inEvent = len(last) > 0
-	b.tail = last[max(0, len(last)-4):]
+	b.tail = last[max(0, len(last)-maxEventEnd):]
 }

@@ -60,7 +60,7 @@ func (f *faultedRequest) send() (*http.Response, error) {
 	if resp := f.composeResponse(); resp != nil {
 		return resp, nil
 	}
-	if f.fired.Name == "drop request" {
+	if f.fired.Name == actionDropRequest {
 		f.recordFault(wire.Sent, "")
 		return nil, f.waitForClient()
 	}
@@ -77,15 +77,15 @@ type body struct {
 	io.Closer
 }
 
-// readAhead reads a body up to the limit of messages, and returns a body that reads the same bytes
-// again.
-func readAhead(from io.ReadCloser) (raw []byte, again body, err error) {
-	raw, err = io.ReadAll(io.LimitReader(from, maxMessage+1))
-	rest := from.Read
+// readAhead reads a body, but at most maxMessage+1 bytes, and returns a body that reads the same bytes
+// and the rest.
+func readAhead(source io.ReadCloser) (raw []byte, again body, err error) {
+	raw, err = io.ReadAll(io.LimitReader(source, maxMessage+1))
+	readRest := source.Read
 	if err != nil {
-		rest = func([]byte) (int, error) { return 0, err }
+		readRest = func([]byte) (int, error) { return 0, err }
 	}
-	return raw, body{io.MultiReader(bytes.NewReader(raw), readerFunc(rest)), from}, err
+	return raw, body{io.MultiReader(bytes.NewReader(raw), readerFunc(readRest)), source}, err
 }
 
 // readMessage reads the message of the request. It returns false if the message is longer than
@@ -99,12 +99,9 @@ func (f *faultedRequest) readMessage() (whole bool, err error) {
 		}
 	}
 	f.subject.Session = f.req.Header.Get("Mcp-Session-Id")
-	text, unread := compress.Decode(raw, compress.Codings(f.req.Header), maxMessage)
-	if unread == nil && len(text) > 0 && len(text) <= maxMessage {
-		m := wire.ParseMessage(text)
-		if m.Kind != wire.Batch && m.Kind != wire.Invalid {
-			f.subject.Message = m
-		}
+	text, decodeErr := compress.Decode(raw, compress.Codings(f.req.Header), maxMessage)
+	if decodeErr == nil && len(text) > 0 && len(text) <= maxMessage {
+		f.subject.Message = parseSingle(text)
 	}
 	head := &wire.HTTPHead{Method: f.req.Method, URL: f.p.publicURL(f.req.URL), Fields: fieldsOf(f.req.Header)}
 	f.subject.Row = f.p.Desk.Row(f.target(), f.subject.Session, wire.Sent, head, f.subject.Message)
@@ -121,7 +118,7 @@ func (f *faultedRequest) target() string {
 
 // editRequest changes the request as the rule says.
 func (f *faultedRequest) editRequest() {
-	if f.fired.Name == "header" {
+	if f.fired.Name == actionHeader {
 		setField(f.req.Header, f.fired.Field)
 		f.recordFault(wire.Sent, "")
 		return
@@ -155,28 +152,28 @@ func (f *faultedRequest) composeResponse() *http.Response {
 	body := []byte("mcpc fault: " + d.Facts.Action + "\n")
 	status := http.StatusOK
 	switch d.Name {
-	case "status":
+	case actionStatus:
 		status = int(d.N)
 		if d.Text != "" {
 			h.Set("Retry-After", d.Text)
 		}
-	case "401":
+	case actionUnauthorized:
 		status = http.StatusUnauthorized
 		h.Set("WWW-Authenticate", `Bearer error="invalid_token", error_description="made up by a fault rule"`)
-	case "expire-session":
+	case actionExpireSession:
 		status = http.StatusNotFound
-	case "drop notification":
+	case actionDropNotification:
 		status = http.StatusAccepted
 		h = http.Header{}
 		body = nil
-	case "rpc", "tool-error":
+	case actionRPCError, actionToolError:
 		h.Set("Content-Type", "application/json")
 		body = d.composeResponse()
 	default:
 		return nil
 	}
 	dir := wire.Received
-	if d.Name == "drop notification" {
+	if d.Name == actionDropNotification {
 		dir = wire.Sent
 	}
 	f.recordFault(dir, "")
@@ -205,9 +202,10 @@ func (f *faultedRequest) recordFault(dir wire.Direction, text string) {
 // recordUnchangedOnce records that the rule fired but had nothing to change, unless the fault was
 // recorded before.
 func (f *faultedRequest) recordUnchangedOnce() {
-	if f.fired != nil && !f.recorded && f.fired.Name != "cut" {
-		f.recordFault(wire.Received, "nothing was changed")
+	if f.fired == nil || f.recorded || f.fired.Name == actionCut { // a cut is recorded at its own time
+		return
 	}
+	f.recordFault(wire.Received, "nothing was changed")
 }
 
 // recordDecision records what a rule did to the request or to another message of the stream.
@@ -284,19 +282,19 @@ func (f *faultedRequest) applyToHead(resp *http.Response) error {
 	if d == nil {
 		return nil
 	}
-	if d.Name == "delay" {
+	if d.Name == actionDelay {
 		f.recordFault(wire.Received, "")
 		return pause.For(f.req.Context(), d.Wait)
 	}
-	if d.Name == "hang" {
+	if d.Name == actionHang {
 		f.recordFault(wire.Received, "")
 		return f.waitForClient()
 	}
-	if d.Name == "cut" && d.N == 0 && !d.Events {
+	if d.Name == actionCut && d.N == 0 && !d.Events {
 		f.recordFault(wire.Received, "")
 		return f.cutConnection()
 	}
-	if d.Name == "header" && !d.OfRequest {
+	if d.Name == actionHeader && !d.OfRequest {
 		f.recordFault(wire.Received, "")
 		setField(resp.Header, d.Field)
 	}
@@ -309,7 +307,9 @@ func (f *faultedRequest) applyToBody(resp *http.Response, session string) error 
 	d := f.fired
 	codings := compress.Codings(resp.Header)
 	isInitialize := f.subject.Message != nil && f.subject.Message.Method == "initialize" && compress.Check(codings) == nil
-	mayHold := f.p.Desk.MayHold() && len(codings) == 0 && strings.Contains(resp.Header.Get("Content-Type"), "json")
+	isReadable := len(codings) == 0
+	isJSON := strings.Contains(resp.Header.Get("Content-Type"), "json")
+	mayHold := f.p.Desk.MayHold() && isReadable && isJSON
 	if d == nil && !isInitialize && !mayHold {
 		return nil
 	}
@@ -327,22 +327,21 @@ func (f *faultedRequest) applyToBody(resp *http.Response, session string) error 
 	if d == nil || err != nil || len(raw) == 0 || len(raw) > maxMessage {
 		return nil
 	}
-	readable := len(codings) == 0
-	if d.Name == "drop response" {
+	if d.Name == actionDropResponse {
 		f.recordFault(wire.Received, "")
 		return f.waitForClient()
 	}
-	if d.Name == "cut" && d.Events {
+	if d.Name == actionCut && d.Events {
 		f.recordFault(wire.Received, "the response was no event stream: cut before it")
 		return f.cutConnection()
 	}
-	if d.Name == "list-changed" || d.Name == "reorder" {
+	if d.Name == actionListChanged || d.Name == actionReorder {
 		f.recordFault(wire.Received, "the response was no event stream: nothing was changed")
 		return nil
 	}
-	if out, changed := d.changeForClient(raw); changed && readable {
+	if messages, changed := d.changeForClient(raw); changed && isReadable {
 		f.recordFault(wire.Received, "")
-		setBody(resp, bytes.Join(out, nil))
+		setBody(resp, bytes.Join(messages, nil))
 	}
 	return nil
 }
@@ -362,7 +361,7 @@ func (f *faultedRequest) learnServer(m *wire.Message, session string) {
 }
 
 // holdRecorder returns the function that records a held message. For a server request that the user
-// answers, it calls see first: the client does not receive the request.
+// answers, it calls seen first: the client does not receive the request.
 func (f *faultedRequest) holdRecorder(dir wire.Direction, seen func()) func(wire.HeldFacts, []byte) {
 	return func(facts wire.HeldFacts, raw []byte) {
 		f.p.Watcher.schedule(func() {
@@ -385,22 +384,30 @@ func (f *faultedRequest) holdRequest() (*http.Response, error) {
 	}
 	candidate := Candidate{Message: m, Row: f.subject.Row, Record: f.holdRecorder(wire.Sent, nil)}
 	ruling := f.p.Desk.Hold(f.req.Context(), candidate)
-	switch {
-	case f.req.Context().Err() != nil:
-		return nil, f.req.Context().Err()
-	case ruling.How == Dropped && m.Kind == wire.Request:
-		return nil, f.waitForClient()
-	case ruling.How == Dropped:
+	if err := f.req.Context().Err(); err != nil {
+		return nil, err
+	}
+	switch ruling.How {
+	case Dropped:
+		if m.Kind == wire.Request {
+			return nil, f.waitForClient()
+		}
 		return f.newResponse(http.StatusAccepted, http.Header{}, nil), nil
-	case ruling.How == Answered:
+	case Answered:
 		header := http.Header{"Content-Type": {"application/json"}}
 		return f.newResponse(http.StatusOK, header, wire.ComposeResult(m.ID, ruling.Raw)), nil
-	case ruling.How != Edited:
-		return nil, nil
+	case Edited:
+		return f.replaceRequest(m, ruling.Raw)
 	}
-	mirrorHeader(f.req.Header, m.Raw, ruling.Raw, f.p.Desk.Encode)
-	f.setBody(ruling.Raw)
-	f.subject.Message = parseSingle(ruling.Raw)
+	return nil, nil // it passes unchanged
+}
+
+// replaceRequest replaces a request by the user's edited one. Rules do not apply to a batch or to
+// invalid JSON: it sends such a request and returns the response.
+func (f *faultedRequest) replaceRequest(m *wire.Message, edited []byte) (*http.Response, error) {
+	mirrorHeader(f.req.Header, m.Raw, edited, f.p.Desk.Encode)
+	f.setBody(edited)
+	f.subject.Message = parseSingle(edited)
 	if f.subject.Message == nil {
 		f.subject.Message = m
 		return f.forward()
@@ -436,8 +443,9 @@ func (f *faultedRequest) rowForMessage(m *wire.Message, session string) *rows.Ro
 	return f.p.Desk.Row(f.target(), session, wire.Received, nil, m)
 }
 
-// holdEvent lets a user decide about an event. It returns the event that passes and its data.
-func (e *eventRewriter) holdEvent(event []byte, ev sse.Event, m *wire.Message) (passing, data []byte, passes bool) {
+// holdEvent lets a user decide about an event. It returns the event that passes and its data, or false
+// if the client receives no event.
+func (e *eventRewriter) holdEvent(event []byte, ev sse.Event, m *wire.Message) (passed, data []byte, ok bool) {
 	f := e.request
 	if !f.p.Desk.MayHold() || m.Kind == wire.Invalid || m.Kind == wire.Batch {
 		return event, ev.Data, true

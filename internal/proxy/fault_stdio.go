@@ -41,7 +41,7 @@ type Pipe struct {
 	// delayed counts the delayed lines for the client. They are dropped when ctx is done.
 	delayed sync.WaitGroup
 	ctx     context.Context
-	// recordPassed records that the last line of the server was a held one; nil if it was not.
+	// recordPassed records the end of the hold of the server's last line; nil if the line was not held.
 	recordPassed func()
 }
 
@@ -142,14 +142,14 @@ func (p *Pipe) handleSent(line []byte, whole bool) error {
 		return p.serverInput.writeLines(line)
 	}
 	switch {
-	case d.Name == "rpc", d.Name == "tool-error":
+	case d.Name == actionRPCError, d.Name == actionToolError:
 		p.recordFault(d, wire.Received, "")
 		_ = p.clientOutput.writeLines(append(d.composeResponse(), '\n')) // a failed write ends the pipe elsewhere
 		return nil
-	case d.Name == "drop request", d.Name == "drop notification":
+	case d.Name == actionDropRequest, d.Name == actionDropNotification:
 		p.recordFault(d, wire.Sent, "")
 		return nil
-	case d.Name == "kill child":
+	case d.Name == actionKillChild:
 		p.recordFault(d, wire.Sent, "")
 		p.EndServer()
 		return nil
@@ -157,7 +157,7 @@ func (p *Pipe) handleSent(line []byte, whole bool) error {
 		changed, text := d.changeForServer(m.Raw)
 		p.recordFault(d, wire.Sent, text)
 		return p.serverInput.writeLines(slices.Concat(changed, line[len(m.Raw):]))
-	case m.Kind != wire.Request && d.Name == "delay":
+	case m.Kind != wire.Request && d.Name == actionDelay:
 		p.recordFault(d, wire.Sent, "")
 		go func() {
 			if pause.For(p.Context, d.Wait) == nil {
@@ -172,7 +172,7 @@ func (p *Pipe) handleSent(line []byte, whole bool) error {
 		}
 		p.pending[m.Traits().ID] = d
 		p.mu.Unlock()
-		if d.Name == "hang" {
+		if d.Name == actionHang {
 			p.recordFault(d, wire.Received, "")
 			p.clientOutput.silence()
 		}
@@ -224,7 +224,7 @@ func (p *Pipe) takeDecision(m *wire.Message) *decision {
 		id = t.SubscriptionID
 	}
 	d := p.pending[id]
-	if d == nil || id == "" || m.Method != "" && d.Name != "list-changed" {
+	if d == nil || id == "" || m.Method != "" && d.Name != actionListChanged {
 		return nil
 	}
 	delete(p.pending, id)
@@ -234,12 +234,12 @@ func (p *Pipe) takeDecision(m *wire.Message) *decision {
 // applyRule forwards a message to the client as the rule says.
 func (p *Pipe) applyRule(d *decision, line []byte) error {
 	raw := bytes.TrimRight(line, "\r\n")
-	out, done := d.changeForClient(raw)
+	messages, changed := d.changeForClient(raw)
 	pace := d.pace()
 	switch {
-	case d.Name == "hang":
+	case d.Name == actionHang:
 		return nil
-	case d.Name == "delay":
+	case d.Name == actionDelay:
 		p.recordFault(d, wire.Received, "")
 		p.delayed.Go(func() {
 			if pause.For(p.ctx, d.Wait) == nil {
@@ -247,7 +247,7 @@ func (p *Pipe) applyRule(d *decision, line []byte) error {
 			}
 		})
 		return nil
-	case d.Name == "reorder":
+	case d.Name == actionReorder:
 		p.recordFault(d, wire.Received, "")
 		p.clientOutput.Lock()
 		p.clientOutput.delayed = append(p.clientOutput.delayed, delayedMessage{raw: line, remaining: d.N})
@@ -261,34 +261,35 @@ func (p *Pipe) applyRule(d *decision, line []byte) error {
 	case pace.size > 0:
 		p.recordFault(d, wire.Received, "")
 		return p.writeSlowly(pace, line)
-	case d.Name == "cut":
+	case d.Name == actionCut:
 		p.recordFault(d, wire.Received, "")
 		err := p.clientOutput.writeLines(line[:min(len(line), int(d.N))])
 		p.clientOutput.silence()
 		p.EndServer()
 		return err
-	case !done:
+	case !changed:
 		p.recordFault(d, wire.Received, "nothing was changed")
 		return p.clientOutput.writeLines(line)
 	}
 	p.recordFault(d, wire.Received, "")
-	for i := range out {
-		out[i] = slices.Concat(out[i], line[len(raw):])
+	lineEnd := line[len(raw):]
+	for i := range messages {
+		messages[i] = slices.Concat(messages[i], lineEnd)
 	}
-	return p.clientOutput.writeLines(out...)
+	return p.clientOutput.writeLines(messages...)
 }
 
 // writeSlowly writes a line at a pace; later lines wait.
 func (p *Pipe) writeSlowly(pace pace, line []byte) error {
 	p.clientOutput.Lock()
 	defer p.clientOutput.Unlock()
-	for at := 0; at < len(line); {
-		piece := line[at:min(len(line), at+pace.size)]
+	for len(line) > 0 {
+		piece := line[:min(len(line), pace.size)]
 		if err := p.clientOutput.write(piece); err != nil {
 			return err
 		}
-		at += len(piece)
-		if at < len(line) {
+		line = line[len(piece):]
+		if len(line) > 0 {
 			_ = pause.For(p.ctx, pace.wait)
 		}
 		if pace.firstOnly {

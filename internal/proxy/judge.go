@@ -36,9 +36,9 @@ const (
 	CalledAnew         = "called anew" // made the same request in a new conversation, or another client did
 	Reopened           = "reopened"    // opened another session
 	ReadListAgain      = "fetched"     // read a list again
-	TookResponse       = "answered"    // got the response
-	GotChangedResponse = "got"         // got a response that the fault changed: whether it took it, no frame says
-	IgnoredChange      = "ignored"     // did not read a list again of which it was told that it has changed
+	TookResponse       = "answered"    // received the response
+	GotChangedResponse = "got"         // received a response that the fault changed; no frame says whether it accepted it
+	IgnoredChange      = "ignored"     // did not read a changed list again
 	GaveUp             = "gave up"     // cancelled, or disconnected
 	Stopped            = "stopped"     // did not try again
 	StillWaited        = "hung"        // still waited at the end
@@ -94,10 +94,10 @@ type Judge struct {
 	lastTime   time.Time       // of the last frame
 }
 
-// A request is a request of the client: its hash, and whether a response was received.
+// A request is a request of the client. The hash sum identifies its method and params.
 type request struct {
 	sum      uint64
-	answered bool
+	answered bool // a response was received
 }
 
 type requestKey struct {
@@ -105,16 +105,16 @@ type requestKey struct {
 	id           string
 }
 
-// A watch is a fault whose client is being watched. Did is what the client did so far; a retry may
-// follow.
+// A watch observes a client after a fault. Did is what the client did so far, "" for nothing; a retry
+// may follow.
 type watch struct {
 	Verdict
 	key requestKey
 	sum uint64 // the hash of the request
-	// didAt is when the client did it, ended when the request ended for the client, with or without
-	// success. They are zero before.
+	// didAt is when the client did what Did says, endedAt is when the request ended for the client, with
+	// or without success. They are zero before.
 	didAt, endedAt time.Time
-	// opened is set once a client has opened a conversation after the fault.
+	// opened is set once a client has opened another conversation after the fault.
 	opened bool
 }
 
@@ -123,16 +123,20 @@ const maxWatched = 10_000
 
 var (
 	// refusingActions end a request without asking the server.
-	refusingActions = []string{"status", "401", "expire-session", "rpc", "tool-error"}
+	refusingActions = []ActionName{actionStatus, actionUnauthorized, actionExpireSession, actionRPCError, actionToolError}
 	// passingActions leave the client a usable response.
-	passingActions = []string{
-		"delay", "throttle", "stall", "slow-loris", "duplicate", "reorder", "ttl", "banner", "header",
+	passingActions = []ActionName{
+		actionDelay, actionThrottle, actionStall, actionSlowLoris, actionDuplicate, actionReorder, actionTTL,
+		actionBanner, actionHeader,
 	}
 )
 
 // hasAction reports whether the action of the fault is one of these.
-func (w *watch) hasAction(actions ...string) bool {
-	name, _, _ := strings.Cut(w.Action, " ")
+func (w *watch) hasAction(actions ...ActionName) bool {
+	name := ActionName(w.Action)
+	if strings.HasPrefix(w.Action, statusPrefix) {
+		name = actionStatus
+	}
 	return slices.Contains(actions, name)
 }
 
@@ -144,9 +148,9 @@ func (w *watch) record(did string, at time.Time) {
 	}
 }
 
-// stop records that the client did nothing, unless it did something before.
-func (w *watch) stop(at time.Time) {
-	if w.hasAction("list-changed") {
+// recordInaction records that the client did nothing, unless it did something before.
+func (w *watch) recordInaction(at time.Time) {
+	if w.hasAction(actionListChanged) {
 		w.record(IgnoredChange, at)
 	}
 	w.record(Stopped, at)
@@ -164,7 +168,7 @@ func (j *Judge) Add(f wire.Frame) {
 		if quietSince.IsZero() || j.lastTime.Sub(quietSince) <= WatchTime {
 			return false
 		}
-		w.stop(quietSince)
+		w.recordInaction(quietSince)
 		return true
 	})
 	m := wire.ParseMessage(f.Raw)
@@ -224,7 +228,7 @@ func (j *Judge) startWatch(f wire.Frame) {
 	r := cmp.Or(j.requests.Get(w.key), &request{})
 	w.sum = r.sum
 	switch {
-	case w.ID == "" && f.Stream == 0 || w.Action == "drop notification":
+	case w.ID == "" && f.Stream == 0 || w.hasAction(actionDropNotification):
 		w.record(Unjudged, f.Time)
 	case r.answered:
 		w.record(TookResponse, f.Time)
@@ -253,7 +257,7 @@ func (j *Judge) handleClosed(f wire.Frame) {
 			continue
 		}
 		// A client may close the stream of list-changed without giving up.
-		if f.Dir == wire.Sent && !w.hasAction("list-changed") {
+		if f.Dir == wire.Sent && !w.hasAction(actionListChanged) {
 			w.record(GaveUp, f.Time)
 		} else {
 			w.endedAt = f.Time
@@ -280,11 +284,11 @@ func (j *Judge) handleResponse(f wire.Frame, m *wire.Message) {
 			w.record(TookResponse, f.Time)
 			return w.Did == TookResponse
 		}
-		if w.hasAction("replace") {
+		if w.hasAction(actionReplace) {
 			w.record(GotChangedResponse, f.Time)
 			return w.Did == GotChangedResponse
 		}
-		if w.hasAction("bad-utf8") { // the client may ask again
+		if w.hasAction(actionBadUTF8) { // the client may ask again
 			w.record(GotChangedResponse, f.Time)
 		}
 		return false
@@ -300,13 +304,13 @@ func (j *Judge) handleRequest(f wire.Frame, m *wire.Message) {
 	isAssigned := false // the request is the retry that an earlier watch was waiting for
 	j.finishIf(func(w *watch) bool {
 		isSame := w.sum == sum
-		if mcp.IsOpening(m.Method) && !isSame && !w.hasAction("expire-session") {
+		if mcp.IsOpening(m.Method) && !isSame && !w.hasAction(actionExpireSession) {
 			w.opened = true
 		}
 		if isAssigned {
 			return false
 		}
-		if !isSame && w.hasAction("expire-session") && m.Method == "initialize" {
+		if !isSame && w.hasAction(actionExpireSession) && m.Method == "initialize" {
 			w.record(Reopened, f.Time)
 			return false
 		}
@@ -324,7 +328,7 @@ func (j *Judge) handleRequest(f wire.Frame, m *wire.Message) {
 // classifyRequest returns what the client does with a request, or "" if the request has nothing to do with
 // the fault. With isSame set, it is the request that the fault hit, sent again.
 func (j *Judge) classifyRequest(w *watch, m *wire.Message, isSame bool) string {
-	if w.hasAction("list-changed") {
+	if w.hasAction(actionListChanged) {
 		if strings.HasSuffix(m.Method, "/list") {
 			return ReadListAgain
 		}
@@ -345,8 +349,11 @@ func (j *Judge) classifyRequest(w *watch, m *wire.Message, isSame bool) string {
 // mayHaveChanged reports whether the server may have executed the call, of a tool that is not
 // marked as repeatable.
 func (j *Judge) mayHaveChanged(w *watch) bool {
-	refused := w.hasAction(refusingActions...) && (!w.hasAction("status") || strings.HasPrefix(w.Action, "status 4"))
-	return w.Method == "tools/call" && !refused && !j.repeatable[w.Name]
+	isRefused := w.hasAction(refusingActions...)
+	if w.hasAction(actionStatus) { // after 5xx a client cannot know whether the call was executed
+		isRefused = strings.HasPrefix(w.Action, statusPrefix+"4")
+	}
+	return w.Method == "tools/call" && !isRefused && !j.repeatable[w.Name]
 }
 
 // learnTools remembers which listed tools can be called twice.
@@ -360,7 +367,7 @@ func (j *Judge) learnTools(m *wire.Message) {
 	}
 }
 
-// AdvanceTo reports that no other frame came before now.
+// AdvanceTo tells the Judge that the recording has no further frame before now.
 func (j *Judge) AdvanceTo(now time.Time) {
 	if now.After(j.lastTime) {
 		j.lastTime = now
@@ -370,10 +377,10 @@ func (j *Judge) AdvanceTo(now time.Time) {
 // Verdicts ends all watches and returns the verdicts in the order of the faults.
 func (j *Judge) Verdicts() []Verdict {
 	j.finishIf(func(w *watch) bool {
-		if w.endedAt.IsZero() && !w.hasAction("list-changed") {
+		if w.endedAt.IsZero() && !w.hasAction(actionListChanged) {
 			w.record(StillWaited, j.lastTime)
 		} else {
-			w.stop(cmp.Or(w.endedAt, j.lastTime))
+			w.recordInaction(cmp.Or(w.endedAt, j.lastTime))
 		}
 		return true
 	})

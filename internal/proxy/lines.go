@@ -13,8 +13,8 @@ type outlet struct {
 	sync.Mutex
 	connected sync.Once
 	writer    io.Writer
-	// inLine is set if the last raw bytes ended inside a line. Then waiting holds the lines to
-	// insert after it.
+	// inLine is set if the last raw bytes ended inside a line. Then insertions are the lines to write
+	// after it.
 	inLine     bool
 	insertions []byte
 	// delayed holds lines that are sent after later ones.

@@ -64,13 +64,13 @@ func TestErrorsNameTheColumn(t *testing.T) {
 }
 
 func TestEveryActionIsRead(t *testing.T) {
-	examples := map[string]string{
+	examples := map[ActionName]string{
 		"delay": "2s +-500ms", "throttle": "10kb/s", "status": "503 retry-after 1", "rpc": `-32603 "boom" {"a":1}`, "tool-error": "no",
 		"reorder": "2", "cut": "after event 2 rst", "stall": "3s", "replace": `.result.content[0].text "x"`, "header": "X-A: b",
 		"truncate": "5", "garbage": "5", "banner": "Loading", "ttl": "0", "list-changed": "prompts",
 	}
 	for _, k := range actionKinds {
-		rules, err := ParseRules("x", "when method:tools/call do "+k.name+" "+examples[k.name], noon)
+		rules, err := ParseRules("x", "when method:tools/call do "+string(k.name)+" "+examples[k.name], noon)
 		if err != nil || rules[0].Action.Name != k.name {
 			t.Errorf("%s: %v", k.name, err)
 		}

@@ -37,6 +37,9 @@ type decision struct {
 	seeds         [2]uint64
 }
 
+// statusPrefix begins wire.FaultFacts.Action of an action status; the code follows.
+const statusPrefix = string(actionStatus) + " "
+
 // Add appends rules. If an action does not work over the Desk's link, it returns an error about the
 // first such rule and adds none.
 func (d *Desk) Add(rules []*Rule) error {
@@ -98,7 +101,7 @@ func (d *Desk) UsesRandomness() bool {
 }
 
 func (r *Rule) isRandom() bool {
-	return r.chance < 1 || r.Action.Jitter > 0 || r.Action.Name == "garbage"
+	return r.chance < 1 || r.Action.Jitter > 0 || r.Action.Name == actionGarbage
 }
 
 // fireRule returns the decision of the first rule that fires, or nil if none does. A session that a
@@ -121,7 +124,7 @@ func (d *Desk) fireRule(c subject) *decision {
 		if r.Removed || !r.appliesTo(kind, c) || !r.filter.MatchLive(c.Row, raw) || !r.fires(d.Now()) {
 			continue
 		}
-		if r.Action.Name == "expire-session" {
+		if r.Action.Name == actionExpireSession {
 			d.expiredSessions.Put(c.Session, r)
 		}
 		return r.decide(c)
@@ -148,13 +151,13 @@ func (r *Rule) appliesTo(kind messageSet, c subject) bool {
 	switch {
 	case r.Action.kind.messages&kind == 0:
 		return false
-	case r.Action.Name == "drop notification":
+	case r.Action.Name == actionDropNotification:
 		return c.Message.Kind == wire.Notification
-	case r.Action.Name == "tool-error":
+	case r.Action.Name == actionToolError:
 		return c.Message.Method == "tools/call"
-	case r.Action.Name == "expire-session":
+	case r.Action.Name == actionExpireSession:
 		return c.Session != ""
-	case r.Action.Name == "replace" && kind == notificationsSent:
+	case r.Action.Name == actionReplace && kind == notificationsSent:
 		return r.Action.OfRequest
 	}
 	return kind != fromServer || r.includesServer
@@ -189,7 +192,7 @@ func (r *Rule) decide(c subject) *decision {
 			Rule:   r.Text,
 			Source: r.Source,
 			Line:   r.Line,
-			Action: r.Action.Name,
+			Action: string(r.Action.Name),
 			Method: c.Row.Method,
 			Name:   c.Row.Name,
 			Seed:   r.Seed,
@@ -198,8 +201,8 @@ func (r *Rule) decide(c subject) *decision {
 	if r.Action.Jitter > 0 {
 		d.Wait += time.Duration((2*r.random.Float64() - 1) * float64(r.Action.Jitter))
 	}
-	if d.Name == "status" {
-		d.Facts.Action += " " + strconv.FormatInt(d.N, 10)
+	if d.Name == actionStatus {
+		d.Facts.Action = statusPrefix + strconv.FormatInt(d.N, 10)
 	}
 	if c.Message != nil {
 		d.Facts.ID = string(c.Message.ID)

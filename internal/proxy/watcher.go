@@ -3,7 +3,6 @@ package proxy
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"errors"
 	"io"
 	"iter"
@@ -53,6 +52,8 @@ type WatcherOptions struct {
 }
 
 const (
+	// defaultMaxQueued is the capacity of a queue in bytes, if the options name none.
+	defaultMaxQueued = 64 << 20
 	// maxMessage is the longest message that is recorded, in bytes.
 	maxMessage = 64 << 20
 	// maxIncomplete is how many bytes of incomplete messages are kept, of all streams together.
@@ -64,8 +65,8 @@ type chunk struct {
 	forwardedAt time.Time
 	stream      *halfStream
 	bytes       []byte
-	// gap is set if chunks before this one were dropped. own is set if the caller does not use the
-	// bytes afterwards: they are not copied.
+	// gap is set if chunks of the stream were dropped before this one. noCopy is set if the caller does
+	// not use the bytes afterwards: they are not copied.
 	gap, noCopy bool
 	after       func()
 }
@@ -81,7 +82,9 @@ const chunkOverhead = 256
 
 // NewWatcher starts a Watcher. The caller must Close it.
 func NewWatcher(o WatcherOptions) *Watcher {
-	o.MaxQueued = cmp.Or(o.MaxQueued, 64<<20)
+	if o.MaxQueued == 0 {
+		o.MaxQueued = defaultMaxQueued
+	}
 	w := &Watcher{options: o, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go w.run()
 	return w
@@ -144,28 +147,41 @@ func (w *Watcher) run() {
 	for {
 		<-w.wake
 		for {
-			w.mu.Lock()
-			chunks := w.queue
-			lost := w.lost
-			closed := w.closed
-			w.queue = w.spare
-			w.spare = nil
-			w.lost = 0
-			w.mu.Unlock()
-			w.reportLost(lost)
-			if len(chunks) == 0 {
-				if closed {
-					return
-				}
-				break
+			chunks, isClosed := w.takeQueue()
+			if len(chunks) > 0 {
+				w.process(chunks)
+				w.reuse(chunks)
+				continue
 			}
-			w.process(chunks)
-			if cap(chunks) <= maxSpare {
-				w.mu.Lock()
-				w.spare = chunks[:0]
-				w.mu.Unlock()
+			if isClosed {
+				return
 			}
+			break
 		}
+	}
+}
+
+// takeQueue empties the queue and returns its chunks, and whether the Watcher is closed. It reports the
+// chunks that were dropped meanwhile.
+func (w *Watcher) takeQueue() (chunks []chunk, isClosed bool) {
+	w.mu.Lock()
+	chunks = w.queue
+	lost := w.lost
+	isClosed = w.closed
+	w.queue = w.spare
+	w.spare = nil
+	w.lost = 0
+	w.mu.Unlock()
+	w.reportLost(lost)
+	return chunks, isClosed
+}
+
+// reuse keeps the memory of processed chunks for a later queue, unless it is large.
+func (w *Watcher) reuse(chunks []chunk) {
+	if cap(chunks) <= maxSpare {
+		w.mu.Lock()
+		w.spare = chunks[:0]
+		w.mu.Unlock()
 	}
 }
 
@@ -236,10 +252,10 @@ func (s *halfStream) write(b []byte) {
 // end ends the half-stream.
 func (s *halfStream) end() { s.w.schedule(s.finish) }
 
-// writeLast adds the last bytes and ends the half-stream. With own set, b is not copied and the
+// writeLast adds the last bytes and ends the half-stream. With noCopy set, b is not copied and the
 // caller must not use it afterwards.
-func (s *halfStream) writeLast(b []byte, own bool) {
-	s.w.enqueue(chunk{stream: s, bytes: b, noCopy: own, after: s.finish})
+func (s *halfStream) writeLast(b []byte, noCopy bool) {
+	s.w.enqueue(chunk{stream: s, bytes: b, noCopy: noCopy, after: s.finish})
 }
 
 // process parses a chunk. It runs on the Watcher's goroutine, as do the methods below.
