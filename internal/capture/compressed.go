@@ -56,7 +56,7 @@ func (r *Ring) compress(run int, stop *atomic.Bool) (done bool, err error) {
 	}
 	defer plain.Close()
 	info, err := plain.Stat()
-	if err != nil || info.Size() < CompressFrom || info.Size() > packed.MaxText || !Ended(plain, info.Size()) {
+	if err != nil || info.Size() < CompressFrom || info.Size() > packed.MaxText || !HasEnded(plain, info.Size()) {
 		return false, err
 	}
 	temp, err := os.CreateTemp(r.dir, filepath.Base(path)+packed.Extension+"-*")
@@ -95,9 +95,9 @@ func (r *Ring) compress(run int, stop *atomic.Bool) (done bool, err error) {
 	return true, os.Remove(path)
 }
 
-// Ended reports whether the last line of a file ends its run or names the next part of the
+// HasEnded reports whether the last line of a file ends its run or names the next part of the
 // recording.
-func Ended(f io.ReaderAt, size int64) bool {
+func HasEnded(f io.ReaderAt, size int64) bool {
 	line, err := ParseLine(lastLine(f, size))
 	return err == nil && (line.End != nil && line.End.ID == nil || line.Next > 0)
 }

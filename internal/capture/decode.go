@@ -28,7 +28,7 @@ func (p *Parser) parseLine(raw []byte) (Line, error) {
 		return Line{}, bad
 	}
 	line, err := p.parseMembers(raw, m)
-	line.In = m.Text("in")
+	line.Mark = m.Text("in")
 	return line, err
 }
 

@@ -34,18 +34,18 @@ type Head struct {
 	Command []string `json:"command,omitempty"`
 	// Run is the number of the run in its ring; 0 in any other file.
 	Run int `json:"run,omitempty"`
-	// In marks each line of the run; "" if no other run is recorded into the file at the same time.
-	In string `json:"in,omitempty"`
+	// Mark marks each line of the run; "" if no other run is recorded into the file at the same time.
+	Mark string `json:"in,omitempty"`
 	// By says what recorded: ByCommand, ByTap, ByProxy or ByImport.
 	By string `json:"by,omitempty"`
 	// Pid is the process that recorded; 0 if it is unknown.
 	Pid int `json:"pid,omitempty"`
-	// Of names the exchange that this run replays, as in "42.3"; "" for other runs.
-	Of string `json:"of,omitempty"`
-	// After is the run that this one continues; 0 if it continues none.
-	After int `json:"after,omitempty"`
-	// First is the run that began the recording that this one continues; 0 if it continues none.
-	First int `json:"first,omitempty"`
+	// ReplayOf names the exchange that this run replays, as in "42.3"; "" for other runs.
+	ReplayOf string `json:"of,omitempty"`
+	// PreviousRun is the run that this one continues; 0 if it continues none.
+	PreviousRun int `json:"after,omitempty"`
+	// FirstRun is the run that began the recording that this one continues; 0 if it continues none.
+	FirstRun int `json:"first,omitempty"`
 	// Trace and Span are the hexadecimal ids of the command's span, the parent of the span of each
 	// request; "" if the command made no spans.
 	Trace string `json:"trace,omitempty"`
@@ -102,8 +102,8 @@ type Line struct {
 	Next int
 	// Carried is how many frames before this line were repeated from the run before.
 	Carried *int
-	// In is the In of the head of the line's run; "" if that is the last head.
-	In string
+	// Mark is the mark of the line's run; "" if that is the run of the last head.
+	Mark string
 }
 
 // AppendHead appends a head as one line with its line feed.
@@ -315,9 +315,9 @@ func appendRFC3339(b []byte, t time.Time) []byte {
 	return append(b, 'Z')
 }
 
-// Marked returns a line with the mark of its run, for a file with lines of several runs. The line
+// AddMark returns a line with the mark of its run, for a file with lines of several runs. The line
 // must not be that of a head, which has the mark already.
-func Marked(line []byte, mark string) []byte {
+func AddMark(line []byte, mark string) []byte {
 	return append([]byte(MarkPrefix+mark+`",`), line[1:]...)
 }
 

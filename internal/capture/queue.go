@@ -31,8 +31,8 @@ type queue struct {
 	waitingBytes int
 	// composingBytes is the weight of the taken frames that are not lines yet.
 	composingBytes int
-	// frames counts the waiting frames and the taken ones that are not lines yet.
-	frames int
+	// uncomposed counts the waiting frames and the taken ones that are not lines yet.
+	uncomposed int
 	// unwritten counts the frames that are not in the file yet. Their lines may be in the Recorder's buffer.
 	unwritten int
 	// diskWaiters counts the goroutines that wait for the disk.
@@ -91,7 +91,7 @@ func (q *queue) add(frame queuedFrame) (isFirst bool) {
 	frame.Raw = q.copyBytes(frame.Raw)
 	q.waiting = append(q.growWaiting(), frame)
 	q.waitingBytes += frame.weight()
-	q.frames++
+	q.uncomposed++
 	q.unwritten++
 	q.flushSoon()
 	if waitingBefore < minWriteBytes && q.waitingBytes >= minWriteBytes {
@@ -120,11 +120,11 @@ func (q *queue) flushSoon() {
 
 // takeWaiting removes and returns the waiting frames, the buffers with their bytes, and the number
 // of lost frames.
-func (q *queue) takeWaiting() (frames []queuedFrame, texts [][]byte, lost int) {
+func (q *queue) takeWaiting() (frames []queuedFrame, buffers [][]byte, lost int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	frames = q.waiting
-	texts = q.buffers
+	buffers = q.buffers
 	lost = q.lost
 	if q.timer != nil {
 		q.timer.Stop()
@@ -136,7 +136,7 @@ func (q *queue) takeWaiting() (frames []queuedFrame, texts [][]byte, lost int) {
 	q.waiting = q.spare
 	q.spare = nil
 	q.buffers = nil
-	return frames, texts, lost
+	return frames, buffers, lost
 }
 
 // markWritten notes that the lines of n frames are in the file.
@@ -186,13 +186,13 @@ func (q *queue) growWaiting() []queuedFrame {
 // hasRoom reports whether a frame of so many bytes can be added without waiting.
 func (q *queue) hasRoom(bytes int) bool {
 	limit := maxQueuedBytes
-	if q.frames >= manyFrames {
+	if q.uncomposed >= manyFrames {
 		limit = maxComposingBytes
 		if q.diskWaiters > 0 {
 			limit = maxUnwrittenBytes
 		}
 	}
-	return q.frames == 0 || q.waitingBytes+q.composingBytes+bytes <= limit
+	return q.uncomposed == 0 || q.waitingBytes+q.composingBytes+bytes <= limit
 }
 
 // MaxCopied is the largest frame in bytes that a Recorder copies. After Tap the caller may reuse
@@ -221,9 +221,9 @@ func (q *queue) copyBytes(raw []byte) []byte {
 			q.buffers = append(q.buffers, make([]byte, 0, bufferBytes))
 		}
 	}
-	from := len(q.buffers[last])
+	start := len(q.buffers[last])
 	q.buffers[last] = append(q.buffers[last], raw...)
-	return q.buffers[last][from:len(q.buffers[last]):len(q.buffers[last])]
+	return q.buffers[last][start:len(q.buffers[last]):len(q.buffers[last])]
 }
 
 // reuse keeps the memory of written frames for later frames.
@@ -242,7 +242,7 @@ func (q *queue) reuse(frames []queuedFrame, buffers [][]byte) {
 func (q *queue) markComposed(frames, bytes int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.frames -= frames
+	q.uncomposed -= frames
 	q.composingBytes -= bytes
 	q.room.Broadcast()
 }
@@ -255,9 +255,9 @@ func (q *queue) withDiskWait(f func()) {
 }
 
 // addDiskWaiters changes the number of goroutines that wait for the disk.
-func (q *queue) addDiskWaiters(more int) {
+func (q *queue) addDiskWaiters(delta int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.diskWaiters += more
+	q.diskWaiters += delta
 	q.room.Broadcast()
 }

@@ -39,8 +39,8 @@ type Recording struct {
 // disk unless many or large frames are queued. The first frame creates the file, in a goroutine of
 // its own. Methods may be called from several goroutines. A nil Recorder records nothing.
 type Recorder struct {
-	rec   Recording
-	queue queue
+	options Recording
+	queue   queue
 
 	// writing guards the fields below and is taken before the queue's mutex.
 	writing sync.Mutex
@@ -52,8 +52,8 @@ type Recorder struct {
 	size int64
 	// parts are the earlier runs of this recording that still exist, oldest first.
 	parts []int
-	// first is the run that began the recording; 0 in that run itself.
-	first int
+	// firstRun is the run that began the recording; 0 in that run itself.
+	firstRun int
 	// offset is the length of the file, without buf.
 	offset int64
 	// repeats notes the lines that the next part repeats. Only a recording that rotates uses it.
@@ -102,12 +102,12 @@ var LongFrame = 8 << 20
 
 // NewRecorder begins a recording. The caller closes it.
 func NewRecorder(rec Recording) *Recorder {
-	r := &Recorder{rec: rec}
+	r := &Recorder{options: rec}
 	r.queue.maxBytes = rec.MaxBytes
 	r.queue.flush = r.Flush
 	r.queue.room.L = &r.queue.mu
-	if rec.Head.In != "" {
-		r.mark = MarkPrefix + rec.Head.In + `"`
+	if rec.Head.Mark != "" {
+		r.mark = MarkPrefix + rec.Head.Mark + `"`
 	}
 	return r
 }
@@ -146,7 +146,7 @@ func (r *Recorder) openLocked() {
 		return
 	}
 	r.queue.withDiskWait(func() {
-		r.file, r.run, r.failed = r.rec.Open()
+		r.file, r.run, r.failed = r.options.Open()
 		if r.failed == nil {
 			head := AppendHead(nil, r.head())
 			_, r.failed = r.file.Write(head)
@@ -176,10 +176,10 @@ func (r *Recorder) recreateLocked() {
 	r.file.Close()
 	r.file = nil
 	r.parts = nil // other runs may have got the numbers
-	r.first = 0
+	r.firstRun = 0
 	r.size = 0
 	r.openLocked()
-	r.repeats.all = true // buf has lines whose conversations began in the deleted file
+	r.repeats.needsAll = true // buf has lines whose conversations began in the deleted file
 }
 
 // Flush writes the queued frames, for readers of a growing capture.
@@ -234,25 +234,25 @@ func (r *Recorder) flushLocked() {
 
 // addFrameLocked adds the line of a frame to the buffer. It rotates the recording if the current
 // part is full.
-func (r *Recorder) addFrameLocked(c queuedFrame) {
-	f := c.Frame
-	if !c.safe {
-		f = r.rec.Secrets.Frame(f)
+func (r *Recorder) addFrameLocked(queued queuedFrame) {
+	f := queued.Frame
+	if !queued.safe {
+		f = r.options.Secrets.Frame(f)
 	}
-	rotates := r.rec.Rotation.Bytes > 0
+	rotates := r.options.Rotation.Bytes > 0
 	if rotates {
 		r.openLocked()
 	}
-	at := r.offset + int64(len(r.buf))
+	offset := r.offset + int64(len(r.buf))
 	if len(f.Raw) < LongFrame || r.mark != "" {
 		r.addLineLocked(func(b []byte) []byte { return AppendFrame(b, f) })
 	} else {
 		r.buf = append(appendPieces(r.buf, f, r.flushPieceLocked), '\n')
 	}
 	if rotates {
-		r.repeats.add(&f, Span{at, r.offset + int64(len(r.buf)) - at})
+		r.repeats.add(&f, Span{offset, r.offset + int64(len(r.buf)) - offset})
 	}
-	full := rotates && r.size+int64(len(r.buf)) >= r.rec.Rotation.Bytes
+	full := rotates && r.size+int64(len(r.buf)) >= r.options.Rotation.Bytes
 	if full || len(r.buf) >= minWriteBytes {
 		r.writeLocked()
 	}
@@ -262,11 +262,11 @@ func (r *Recorder) addFrameLocked(c queuedFrame) {
 }
 
 // addLineLocked adds a line to the buffer, with the mark of the recording if it has one.
-func (r *Recorder) addLineLocked(line func(b []byte) []byte) {
-	at := len(r.buf) + len(r.mark)
-	r.buf = line(append(r.buf, r.mark...))
+func (r *Recorder) addLineLocked(appendTo func(b []byte) []byte) {
+	bracePlace := len(r.buf) + len(r.mark)
+	r.buf = appendTo(append(r.buf, r.mark...))
 	if r.mark != "" {
-		r.buf[at] = ',' // replaces the opening brace
+		r.buf[bracePlace] = ',' // replaces the opening brace
 	}
 }
 
@@ -307,22 +307,22 @@ func (r *Recorder) writeLocked() {
 func (r *Recorder) reportErrorLocked() {
 	if r.failed != nil && !errors.Is(r.failed, errClosed) && !r.errorReported {
 		r.errorReported = true
-		if r.rec.OnError != nil {
-			r.rec.OnError(r.failed)
+		if r.options.OnError != nil {
+			r.options.OnError(r.failed)
 		}
 	}
 }
 
 // head returns the head of the current run, without secrets.
 func (r *Recorder) head() Head {
-	h := r.rec.Head.Safe(r.rec.Secrets)
+	h := r.options.Head.Safe(r.options.Secrets)
 	h.Run = r.run
 	return h
 }
 
 // End writes the line that ends the run. Frames that are added later follow it.
 func (r *Recorder) End(e End) {
-	e = e.Safe(r.rec.Secrets)
+	e = e.Safe(r.options.Secrets)
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	r.flushLocked()

@@ -75,7 +75,7 @@ func TestQueueBoundsUnwrittenFrames(t *testing.T) {
 		{1, maxQueuedBytes, 1, 1, false},
 		{1, maxQueuedBytes, 0, 1, false},
 	} {
-		q := &queue{frames: c.frames, waitingBytes: c.bytes / 2, composingBytes: c.bytes - c.bytes/2, diskWaiters: c.onDisk}
+		q := &queue{uncomposed: c.frames, waitingBytes: c.bytes / 2, composingBytes: c.bytes - c.bytes/2, diskWaiters: c.onDisk}
 		if q.hasRoom(c.more) != c.want {
 			t.Errorf("%+v", c)
 		}
@@ -98,8 +98,8 @@ func TestQueueCountsWhatWaits(t *testing.T) {
 	}
 	r.queue.mu.Lock() // a timer may still run Flush
 	defer r.queue.mu.Unlock()
-	if r.queue.frames != 0 || r.queue.waitingBytes != 0 || r.queue.composingBytes != 0 || r.queue.diskWaiters != 0 {
-		t.Errorf("%d frames wait, %d and %d bytes, %d times for the disk", r.queue.frames, r.queue.waitingBytes, r.queue.composingBytes, r.queue.diskWaiters)
+	if r.queue.uncomposed != 0 || r.queue.waitingBytes != 0 || r.queue.composingBytes != 0 || r.queue.diskWaiters != 0 {
+		t.Errorf("%d frames wait, %d and %d bytes, %d times for the disk", r.queue.uncomposed, r.queue.waitingBytes, r.queue.composingBytes, r.queue.diskWaiters)
 	}
 }
 

@@ -231,8 +231,8 @@ func (r *Ring) removeStrays(runs []Run, now time.Time) {
 	unfinished, _ := filepath.Glob(filepath.Join(r.dir, "*"+packed.Extension+"-*"))
 	for _, path := range append(strays, unfinished...) {
 		info, err := os.Lstat(path)
-		kept := slices.ContainsFunc(runs, func(r Run) bool { return IndexPath(r.Path) == path })
-		if err == nil && !kept && now.Sub(info.ModTime()) > time.Minute {
+		hasRun := slices.ContainsFunc(runs, func(r Run) bool { return IndexPath(r.Path) == path })
+		if err == nil && !hasRun && now.Sub(info.ModTime()) > time.Minute {
 			os.Remove(path)
 		}
 	}
@@ -255,9 +255,9 @@ func (r *Ring) Prune(limits Limits, now time.Time) (removed []Run, err error) {
 			bytes += index.Size()
 		}
 		age := now.Sub(run.Modified)
-		over := limits.Runs > 0 && len(runs)-i > limits.Runs || limits.Bytes > 0 && bytes > limits.Bytes ||
+		isOverLimit := limits.Runs > 0 && len(runs)-i > limits.Runs || limits.Bytes > 0 && bytes > limits.Bytes ||
 			limits.Age > 0 && age > limits.Age
-		if !over || age < time.Minute {
+		if !isOverLimit || age < time.Minute {
 			continue
 		}
 		done, failed := r.removeEnded(run)

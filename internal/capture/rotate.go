@@ -50,17 +50,17 @@ func (r *Ring) Rotation(carry Carry) Rotation {
 // by as much again.
 func (r *Recorder) rotateLocked() {
 	oldRun := r.run
-	rotation := r.rec.Rotation
+	rotation := r.options.Rotation
 	r.size = 0
-	nextFile, newRun, err := r.rec.Open()
+	nextFile, newRun, err := r.options.Open()
 	if err != nil {
 		return
 	}
-	first := cmp.Or(r.first, oldRun)
+	first := cmp.Or(r.firstRun, oldRun)
 	r.run = newRun
 	head := r.head()
-	head.After = oldRun
-	head.First = first
+	head.PreviousRun = oldRun
+	head.FirstRun = first
 	beginning, err := rotation.writeBeginning(nextFile, head, r.repeats.lines())
 	if err != nil {
 		nextFile.Close()
@@ -71,7 +71,7 @@ func (r *Recorder) rotateLocked() {
 	_, _ = fmt.Fprintf(r.file, "{\"next\":%d}\n", newRun)
 	r.file.Close()
 	r.file = nextFile
-	r.first = first
+	r.firstRun = first
 	r.offset = beginning
 	r.repeats.begin(beginning)
 	r.compressor.begin(rotation.Ring, oldRun)
@@ -89,7 +89,7 @@ func (t *Rotation) writeBeginning(w io.Writer, head Head, spans []Span) (int64, 
 	if _, err := counted.Write(AppendHead(nil, head)); err != nil {
 		return 0, err
 	}
-	lines, err := t.Carry(counted, t.Ring.Path(head.After), spans)
+	lines, err := t.Carry(counted, t.Ring.Path(head.PreviousRun), spans)
 	if err == nil {
 		_, err = fmt.Fprintf(counted, "{\"carried\":%d}\n", lines)
 	}
@@ -109,7 +109,7 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 }
 
 // A Span is the place of some consecutive lines in a file, in bytes.
-type Span struct{ At, Length int64 }
+type Span struct{ Offset, Length int64 }
 
 // A repeatTracker notes, while a part of a recording is written, the lines from which Carry picks
 // those that the next part repeats. It leaves out conversations of one HTTP request and its
@@ -123,8 +123,8 @@ type repeatTracker struct {
 	earlierConns int
 	// lastConn is the highest number of a conversation so far.
 	lastConn int
-	// all is set if a conversation that was left out continued: all lines are needed then.
-	all bool
+	// needsAll is set if a conversation that was left out continued: all lines are needed then.
+	needsAll bool
 	// message is reused for every message that is parsed.
 	message wire.Message
 }
@@ -133,8 +133,8 @@ type repeatTracker struct {
 // left out.
 type trackedConn struct {
 	lines []Span
-	// next is the step that the next frame of the request has to be.
-	next step
+	// expected is the step that the next frame of the request has to be.
+	expected step
 	// stream is the stream of the request.
 	stream int
 }
@@ -160,30 +160,30 @@ func (u *repeatTracker) begin(beginning int64) {
 
 // add notes the line of a frame.
 func (u *repeatTracker) add(f *wire.Frame, line Span) {
-	if u.all {
+	if u.needsAll {
 		return
 	}
 	c, known := u.conns[f.Conn]
 	if known && c == nil {
-		u.all = true
+		u.needsAll = true
 		u.conns = nil
 		return
 	}
 	if !known {
 		c = &trackedConn{stream: f.Stream}
 		if f.Conn > u.earlierConns {
-			c.next = stepRequestHead
+			c.expected = stepRequestHead
 		}
 		u.conns[f.Conn] = c
 		u.lastConn = max(u.lastConn, f.Conn)
 	}
-	if n := len(c.lines); n > 0 && c.lines[n-1].At+c.lines[n-1].Length == line.At {
+	if n := len(c.lines); n > 0 && c.lines[n-1].Offset+c.lines[n-1].Length == line.Offset {
 		c.lines[n-1].Length += line.Length
 	} else {
 		c.lines = append(c.lines, line)
 	}
-	c.next = u.nextStep(c, f)
-	if c.next == stepDone {
+	c.expected = u.nextStep(c, f)
+	if c.expected == stepDone {
 		u.conns[f.Conn] = nil
 	}
 }
@@ -191,11 +191,11 @@ func (u *repeatTracker) add(f *wire.Frame, line Span) {
 // nextStep returns the step that has to follow a frame in its conversation, or stepOther if the
 // conversation is not a single request.
 func (u *repeatTracker) nextStep(c *trackedConn, f *wire.Frame) step {
-	if f.Stream != c.stream || f.Stream == 0 || (c.next > stepRequest) != (f.Dir == wire.Received) {
+	if f.Stream != c.stream || f.Stream == 0 || (c.expected > stepRequest) != (f.Dir == wire.Received) {
 		return stepOther
 	}
 	fits := false
-	switch c.next {
+	switch c.expected {
 	case stepRequestHead:
 		fits = f.Kind == wire.Head && f.HTTP != nil
 	case stepRequest:
@@ -224,12 +224,12 @@ func (u *repeatTracker) nextStep(c *trackedConn, f *wire.Frame) step {
 	if !fits {
 		return stepOther
 	}
-	return c.next + 1
+	return c.expected + 1
 }
 
 // lines returns the noted lines in the order of the file. The beginning of the part comes first.
 func (u *repeatTracker) lines() []Span {
-	if u.all {
+	if u.needsAll {
 		return []Span{{0, math.MaxInt64}}
 	}
 	lines := []Span{{0, u.beginning}}
@@ -238,6 +238,6 @@ func (u *repeatTracker) lines() []Span {
 			lines = append(lines, c.lines...)
 		}
 	}
-	slices.SortFunc(lines, func(a, b Span) int { return cmp.Compare(a.At, b.At) })
+	slices.SortFunc(lines, func(a, b Span) int { return cmp.Compare(a.Offset, b.Offset) })
 	return lines
 }

@@ -46,10 +46,10 @@ func Run(f *cmdutil.Factory, args []string, signals <-chan os.Signal) (code int,
 			return e.ExitCode(), died
 		case sig := <-signals:
 			isForPager := sig == os.Interrupt && f.Paging.Load()
-			if f.Relaying.Load() || isForPager {
+			if f.RelaysSignals.Load() || isForPager {
 				continue // the child process gets the signal too, and decides
 			}
-			if stop := f.Line.Swap(nil); stop != nil && sig == os.Interrupt {
+			if stop := f.CancelLine.Swap(nil); stop != nil && sig == os.Interrupt {
 				// Ctrl-C ends one line of the shell, not the shell.
 				(*stop)(cmdutil.ErrInterrupted{Sig: sig})
 				continue
@@ -58,7 +58,7 @@ func Run(f *cmdutil.Factory, args []string, signals <-chan os.Signal) (code int,
 			if e := f.Exiting.Load(); e != nil {
 				return e.ExitCode(), nil
 			}
-			mustEndInOrder := f.Talking.Load() || f.Hidden.Load()
+			mustEndInOrder := f.IsConnected.Load() || f.IsEchoOff.Load()
 			if ctx.Err() != nil || !mustEndInOrder {
 				reportSignal(f, args, sig)
 				return 0, sig
@@ -75,7 +75,7 @@ func reportSignal(f *cmdutil.Factory, args []string, sig os.Signal) {
 		return
 	}
 	o := wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
-	if f.Record.Crossed.Load() || f.Talking.Load() { // something may have reached the server
+	if f.Record.HasTraffic.Load() || f.IsConnected.Load() { // something may have reached the server
 		o.Reached = wire.Unknown
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -118,7 +118,7 @@ func reportPanic(f *cmdutil.Factory, panicValue any, stack []byte) cmdutil.ExitE
 		Text: fmt.Sprint(panicValue),
 		Hint: "please report it with the command and what -vv prints",
 	}
-	if f.Talking.Load() || f.Record.Crossed.Load() {
+	if f.IsConnected.Load() || f.Record.HasTraffic.Load() {
 		o.Reached = wire.Unknown
 	}
 	e := cmdutil.End(context.Background(), f, cmdutil.Exit(o))

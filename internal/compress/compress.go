@@ -42,15 +42,15 @@ func (e *UnknownError) Error() string { return "the content coding " + e.Coding 
 type DamagedError struct {
 	Coding string
 	Err    error
-	// Begun is set if the body begins with the signature of the coding.
-	Begun bool
+	// HasSignature is set if the body begins with the signature of the coding.
+	HasSignature bool
 }
 
 func (e *DamagedError) Error() string {
 	if errors.Is(e.Err, io.ErrUnexpectedEOF) {
 		return "the compressed body is truncated (" + e.Coding + ")"
 	}
-	if e.Begun {
+	if e.HasSignature {
 		return "the compressed body is damaged (" + e.Err.Error() + ")"
 	}
 	if e.Coding == "gzip" || e.Coding == "zstd" { // both begin with a signature
@@ -216,9 +216,9 @@ type reader struct {
 	src     source
 	coding  string
 	decoder io.Reader
-	// given is the number of decoded bytes.
-	given int64
-	err   error
+	// produced is the number of decoded bytes.
+	produced int64
+	err      error
 	// trailing is set if other bytes follow the data.
 	trailing bool
 }
@@ -236,8 +236,8 @@ func (r *reader) Read(to []byte) (int, error) {
 	for err == nil && n == 0 {
 		n, err = r.decoder.Read(to)
 	}
-	r.given += int64(n)
-	if err == nil && r.given > freeSize && r.given/maxRatio > r.src.read {
+	r.produced += int64(n)
+	if err == nil && r.produced > freeSize && r.produced/maxRatio > r.src.read {
 		err = &GrowsError{r.coding}
 	}
 	r.err = r.classifyError(err)
@@ -265,7 +265,7 @@ func (r *reader) classifyError(err error) error {
 	if r.src.err != nil && r.src.err != io.EOF {
 		return r.src.err
 	}
-	if errors.Is(err, errTrailing) || errors.Is(err, zstd.ErrMagicMismatch) && r.given > 0 {
+	if errors.Is(err, errTrailing) || errors.Is(err, zstd.ErrMagicMismatch) && r.produced > 0 {
 		r.trailing = true
 		err = io.EOF
 	}

@@ -176,7 +176,7 @@ func Dial(ctx context.Context, e *host.Env, how Options) (*Conn, wire.Outcome) {
 	// A revision that the user asked for is verified unless SkipNegotiation is set.
 	opt.SkipDiscover = how.SkipNegotiation || !how.RequireServerInfo && e.Protocol == ""
 	opt.LeaveSoon = !how.MultiCall && e.Verbose == 0 // -v shows the response to the last request
-	e.Talking.Store(true)
+	e.IsConnected.Store(true)
 	c.Dialed = true
 	session, o := client.Open(ctx, opt)
 	if !o.OK() {
@@ -381,7 +381,7 @@ func (c *Conn) Close(ctx context.Context) wire.Outcome {
 	remembered := c.Saved != nil && !c.Passing && (c.changed || c.Saved.Revision == c.Revision())
 	c.Session.Close(context.WithoutCancel(ctx), !remembered)
 	c.rememberNoise(ctx)
-	c.Env.Talking.Store(false)
+	c.Env.IsConnected.Store(false)
 	return out
 }
 

@@ -279,7 +279,7 @@ func TestTapsReceiveFramesWithoutSecrets(t *testing.T) {
 		slices.Contains(watched, "k3y-of-field") {
 		t.Errorf("watched %q, traced %q, %s", watched, traced, ended(out))
 	}
-	if !env.Record.Crossed.Load() {
+	if !env.Record.HasTraffic.Load() {
 		t.Error("nothing crossed")
 	}
 }

@@ -40,7 +40,7 @@ func (c *Conn) Tap() wire.Tap {
 	conn := max(0, e.Record.Conns-1)
 	return func(f wire.Frame) {
 		f.Conn = conn
-		e.Record.Crossed.Store(true)
+		e.Record.HasTraffic.Store(true)
 		if e.Trace.Tap != nil {
 			e.Trace.Tap(f)
 		}
@@ -65,7 +65,7 @@ func tapFull(e *host.Env) bool {
 		return false
 	}
 	if r.Recorder == nil {
-		r.Crossed.Store(true) // the caller has a frame
+		r.HasTraffic.Store(true) // the caller has a frame
 		return true
 	}
 	full := r.Full()

@@ -287,7 +287,7 @@ func (l *Linter) isAboutHidden(e *conv.Event, h conv.Hit, pointer string) bool {
 		return false
 	}
 	quotesScalar := !strings.ContainsAny(h.Got, "{[")
-	if quotesScalar && redact.IsUnknown(h.Got) {
+	if quotesScalar && redact.HasHiddenParts(h.Got) {
 		return true
 	}
 	hasHidden := e.Frame != nil && e.Frame.Hidden > 0
@@ -305,7 +305,7 @@ func (l *Linter) isAboutHidden(e *conv.Event, h conv.Hit, pointer string) bool {
 	if isContainer && !dependsOnInside {
 		return false
 	}
-	return redact.IsUnknown(string(value))
+	return redact.HasHiddenParts(string(value))
 }
 
 // hideSecrets returns a finding's text without its secrets.

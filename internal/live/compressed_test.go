@@ -20,7 +20,7 @@ func TestRunIsCompressedWhileItIsFollowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tail.Close()
-	c, _, err := tail.Older()
+	c, _, err := tail.OpenOlder()
 	if err != nil || c.Count() != first {
 		t.Fatal(c, err)
 	}
@@ -34,7 +34,7 @@ func TestRunIsCompressedWhileItIsFollowed(t *testing.T) {
 		t.Fatal("it was not compressed:", err)
 	}
 	tail.Step(new(sync.Mutex), func(changed Changed) {
-		if changed.Gone != "" || changed.Warnings != nil {
+		if changed.DeletedPath != "" || changed.Warnings != nil {
 			t.Errorf("%+v", changed)
 		}
 	})

@@ -34,7 +34,7 @@ func TestDroppedRowsAreFreed(t *testing.T) {
 		t.Fatalf("%d files, %v", len(runs), err)
 	}
 	grown := capture.NewRing(t.TempDir())
-	s := still(t, Options{Ring: grown, Most: 60, Now: func() time.Time { return noon }})
+	s := still(t, Options{Ring: grown, MaxRows: 60, Now: func() time.Time { return noon }})
 	queries := []Query{{}, {Sort: "-took"}, {Filter: "body:ping"}, {Filter: "is:open"}}
 	all := map[string]weak.Pointer[rows.Row]{}
 	for _, run := range runs {

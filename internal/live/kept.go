@@ -48,7 +48,7 @@ func (k *kept) update(rows []*rows.Row) (changed, removed []*entry) {
 	for _, r := range rows {
 		key := KeyOf(r)
 		e := k.byKey[key]
-		if r.Elsewhere {
+		if r.ListedElsewhere {
 			k.leftOut.remove(key)
 			if e != nil {
 				delete(k.byKey, key)
@@ -93,7 +93,7 @@ func (k *kept) trim() []*entry {
 	}
 	var last *rows.Capture
 	for _, e := range old {
-		if c := e.row.Capture(); c != last && c.Ended() {
+		if c := e.row.Capture(); c != last && c.HasEnded() {
 			c.Freeze(k.hasRow)
 			last = c
 		}

@@ -35,7 +35,7 @@ var ErrGone = errors.New("not kept any more")
 // A mark is one entry of the file: the identity of a run, the index of a row in it, and the user's
 // mark and note.
 type mark struct {
-	Of    string `json:"of"`
+	Run   string `json:"of"`
 	Index int    `json:"index"`
 	Mark  bool   `json:"mark,omitempty"`
 	Note  string `json:"note,omitempty"`
@@ -62,10 +62,10 @@ func (m *marks) read(f MarkFile) {
 		return
 	}
 	for _, x := range parseMarks(raw) {
-		if m.stored[x.Of] == nil {
-			m.stored[x.Of] = map[int]mark{}
+		if m.stored[x.Run] == nil {
+			m.stored[x.Run] = map[int]mark{}
 		}
-		m.stored[x.Of][x.Index] = x
+		m.stored[x.Run][x.Index] = x
 	}
 }
 
@@ -92,7 +92,7 @@ func (m *marks) update(changed []*entry) {
 		}
 		if x, ok := m.stored[run][e.row.Index]; ok {
 			m.byKey[e.key] = x
-		} else if m.byKey[e.key].Of != run { // a deleted recording had the same key
+		} else if m.byKey[e.key].Run != run { // a deleted recording had the same key
 			delete(m.byKey, e.key)
 		}
 	}
@@ -102,7 +102,7 @@ func (m *marks) update(changed []*entry) {
 // covers the number of the run and its start time.
 func runIdentity(r *rows.Row) string {
 	h := r.Head()
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %s %d", h.Run, h.Started.UTC(), h.In, r.RunIndex()))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %s %d", h.Run, h.Started.UTC(), h.Mark, r.RunIndex()))
 	return hex.EncodeToString(sum[:8])
 }
 
@@ -118,9 +118,9 @@ func (s *Store) Mark(key Key, set bool, note string) error {
 	note = strings.ToValidUTF8(note[:min(len(note), maxNote)], "")
 	x := mark{runIdentity(e.row), e.row.Index, set, note}
 	s.mu.RUnlock()
-	if s.o.Marks != nil {
-		err := s.o.Marks.Update(s.ctx, func(old []byte) ([]byte, error) {
-			all := slices.DeleteFunc(parseMarks(old), func(y mark) bool { return y.Of == x.Of && y.Index == x.Index })
+	if s.options.Marks != nil {
+		err := s.options.Marks.Update(s.ctx, func(old []byte) ([]byte, error) {
+			all := slices.DeleteFunc(parseMarks(old), func(y mark) bool { return y.Run == x.Run && y.Index == x.Index })
 			if x.Mark || x.Note != "" {
 				all = append(all, x)
 			}

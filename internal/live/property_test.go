@@ -26,7 +26,7 @@ func fold(r *rows.Row) string {
 		cancel = fmt.Sprintf("%+v", *r.Cancel)
 	}
 	return fmt.Sprint(r.Number(), r.Time, r.Target, r.Dir, r.Apart, r.GuessedNumbers(), r.Method, r.Name, r.ID, r.Channel, cancel, r.Exit, r.Code, r.Duration, r.First,
-		r.Conn, r.Sent, r.Received, r.Revision, r.Era, r.Status, r.By, r.Again, r.Notes, r.Kinds, r.Elsewhere, r.Repeated, r.Orphan, len(r.Findings), r.Text, r.Client(), r.Server(),
+		r.Conn, r.Sent, r.Received, r.Revision, r.Era, r.Status, r.By, r.ReplayOf, r.Notes, r.Kinds, r.ListedElsewhere, r.CancelledEarlier, r.Orphan, len(r.Findings), r.Text, r.Client(), r.Server(),
 		r.Within != nil, len(frames), err)
 }
 
@@ -37,13 +37,13 @@ func listed(t testing.TB, o Options) (folds []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for tail.Left() > 0 {
-		c, _, err := tail.Older()
+	for tail.CountUnread() > 0 {
+		c, _, err := tail.OpenOlder()
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range c.Rows() {
-			if !r.Elsewhere {
+			if !r.ListedElsewhere {
 				folds = append(folds, fold(r))
 			}
 		}
@@ -75,14 +75,14 @@ func still(t testing.TB, o Options) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tail.gradual = true
+	tail.readsInSteps = true
 	s := newStore(o, tail)
 	t.Cleanup(s.Close)
-	for tail.Left() > 0 {
-		before := tail.Left()
+	for tail.CountUnread() > 0 {
+		before := tail.CountUnread()
 		s.readOlder(0)
 		s.step()
-		if tail.Left() == before {
+		if tail.CountUnread() == before {
 			break
 		}
 	}

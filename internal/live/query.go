@@ -32,21 +32,21 @@ type queries struct {
 // mu, or under the write lock of the Store.
 type query struct {
 	queryKey
-	filter filter.Filter
-	made   time.Time
+	filter    filter.Filter
+	createdAt time.Time
 
 	mu sync.Mutex
-	// asked is the time of the last Find.
-	asked time.Time
-	order func(x, y *entry) int
+	// lastUsed is the time of the last Find.
+	lastUsed time.Time
+	order    func(x, y *entry) int
 	// found are the matching entries in order, and keys are their keys. Callers may hold a part of
 	// keys: an update appends to keys or makes a new slice.
 	found []*entry
 	keys  []Key
-	// growing are the entries of found that were still open when found was sorted by duration.
-	growing []*entry
-	// fresh are the entries that are new or changed since the last update. It is nil before the first.
-	fresh map[*entry]bool
+	// stillOpen are the entries of found that were still open when found was sorted by duration.
+	stillOpen []*entry
+	// changedEntries are the entries that are new or changed since the last update. It is nil before the first.
+	changedEntries map[*entry]bool
 	// todo are the entries whose bodies are still to be searched, the newest last.
 	todo []*entry
 	// decided maps entries to whether they match, until applyDecisions updates found.
@@ -55,8 +55,8 @@ type query struct {
 	active int
 	// searching is true while goroutines search.
 	searching bool
-	// raised is when the search last announced matches.
-	raised time.Time
+	// raisedAt is when the search last announced matches.
+	raisedAt time.Time
 }
 
 const (
@@ -74,23 +74,23 @@ const (
 
 // get returns the cached query for a key, or a new one.
 func (q *queries) get(s *Store, key queryKey) (*query, error) {
-	now := s.o.Now()
+	now := s.options.Now()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	i := slices.IndexFunc(q.recent, func(x *query) bool { return x.queryKey == key })
 	if i >= 0 {
 		x := q.recent[i]
 		q.recent = slices.Delete(q.recent, i, i+1)
-		if !x.filter.Names("since", "time") || now.Sub(x.made) < maxRelative {
+		if !x.filter.Names("since", "time") || now.Sub(x.createdAt) < maxRelative {
 			q.recent = append(q.recent, x)
 			return x, nil
 		}
 	}
-	f, err := filter.Parse(key.filter, now, s.o.Judge)
+	f, err := filter.Parse(key.filter, now, s.options.Judge)
 	if err != nil {
 		return nil, err
 	}
-	x := &query{queryKey: key, filter: f, made: now}
+	x := &query{queryKey: key, filter: f, createdAt: now}
 	x.order, err = x.orderOf(key.sort)
 	if err != nil {
 		return nil, err
@@ -106,14 +106,14 @@ func (q *queries) get(s *Store, key queryKey) (*query, error) {
 // used for a while before the query holds too many entries. count is the number of kept entries.
 func (q *queries) update(now time.Time, count int, changed, removed []*entry) {
 	q.recent = slices.DeleteFunc(q.recent, func(x *query) bool {
-		return len(x.fresh) > 1000+count/4 && now.Sub(x.asked) > abandonAfter
+		return len(x.changedEntries) > 1000+count/4 && now.Sub(x.lastUsed) > abandonAfter
 	})
 	for _, x := range q.recent {
-		if x.fresh == nil {
+		if x.changedEntries == nil {
 			continue // the first update looks at all entries
 		}
 		for _, e := range slices.Concat(changed, removed) {
-			x.fresh[e] = true
+			x.changedEntries[e] = true
 		}
 	}
 }
@@ -187,11 +187,11 @@ func (x *query) matches(e *entry) bool {
 // update brings the result up to date. A search of bodies that takes longer than ctx continues in
 // background goroutines.
 func (x *query) update(ctx context.Context, s *Store) {
-	x.asked = s.o.Now()
-	if x.fresh == nil {
-		x.start(s)
+	x.lastUsed = s.options.Now()
+	if x.changedEntries == nil {
+		x.decideAll(s)
 	} else {
-		x.checkFresh(s)
+		x.decideChanged(s)
 	}
 	var files idleCloser
 	for ctx.Err() == nil && len(x.todo) > 0 {
@@ -200,21 +200,21 @@ func (x *query) update(ctx context.Context, s *Store) {
 		files.read(e.row)
 	}
 	files.read(nil)
-	for _, e := range x.growing {
+	for _, e := range x.stillOpen {
 		if _, decided := x.decided[e]; !decided && s.kept.has(e) {
 			x.decided[e] = true
 		}
 	}
 	x.applyDecisions()
 	if strings.TrimPrefix(x.sort, "-") == "took" {
-		x.growing = slices.DeleteFunc(slices.Clone(x.found), func(e *entry) bool { return !e.row.Waits() })
+		x.stillOpen = slices.DeleteFunc(slices.Clone(x.found), func(e *entry) bool { return !e.row.IsWaiting() })
 	}
 	if len(x.todo) > 0 && !x.searching && s.ctx.Err() == nil {
 		x.searching = true
 		for range runtime.GOMAXPROCS(0) {
 			s.goroutines.Go(func() {
 				var files idleCloser
-				for x.step(s, &files) {
+				for x.searchNext(s, &files) {
 				}
 				files.read(nil)
 			})
@@ -222,11 +222,11 @@ func (x *query) update(ctx context.Context, s *Store) {
 	}
 }
 
-// start decides about all kept entries, or adds them to todo if the filter needs bodies.
-func (x *query) start(s *Store) {
-	x.fresh = map[*entry]bool{}
+// decideAll decides about all kept entries, or adds them to todo if the filter needs bodies.
+func (x *query) decideAll(s *Store) {
+	x.changedEntries = map[*entry]bool{}
 	x.decided = map[*entry]bool{}
-	if x.filter.Deep() {
+	if x.filter.ReadsTraffic() {
 		x.todo = slices.Clone(s.kept.entries)
 		return
 	}
@@ -244,10 +244,10 @@ func (x *query) start(s *Store) {
 	}
 }
 
-// checkFresh decides about the fresh entries, or adds them to todo if the filter needs bodies.
-func (x *query) checkFresh(s *Store) {
-	deep := x.filter.Deep()
-	for e := range x.fresh {
+// decideChanged decides about the changed entries, or adds them to todo if the filter needs bodies.
+func (x *query) decideChanged(s *Store) {
+	deep := x.filter.ReadsTraffic()
+	for e := range x.changedEntries {
 		switch {
 		case !s.kept.has(e):
 			x.decided[e] = false
@@ -257,7 +257,7 @@ func (x *query) checkFresh(s *Store) {
 			x.decided[e] = x.matches(e)
 		}
 	}
-	clear(x.fresh)
+	clear(x.changedEntries)
 }
 
 // popTodo removes the newest entry of todo and returns it.
@@ -326,13 +326,13 @@ func (x *query) applyDecisions() {
 	}
 }
 
-// step searches one entry of todo. It reports false if todo is empty or the search is abandoned.
-func (x *query) step(s *Store, files *idleCloser) bool {
+// searchNext searches one entry of todo. It reports false if todo is empty or the search is abandoned.
+func (x *query) searchNext(s *Store, files *idleCloser) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	x.mu.Lock()
-	now := s.o.Now()
-	if s.ctx.Err() != nil || now.Sub(x.asked) > abandonAfter || len(x.todo) == 0 {
+	now := s.options.Now()
+	if s.ctx.Err() != nil || now.Sub(x.lastUsed) > abandonAfter || len(x.todo) == 0 {
 		last := x.searching && x.active == 0
 		x.searching = x.active > 0
 		x.mu.Unlock()
@@ -349,9 +349,9 @@ func (x *query) step(s *Store, files *idleCloser) bool {
 	x.mu.Lock()
 	x.active--
 	x.decided[e] = matches
-	due := now.Sub(x.raised) >= raiseInterval
+	due := now.Sub(x.raisedAt) >= raiseInterval
 	if due {
-		x.raised = now
+		x.raisedAt = now
 	}
 	x.mu.Unlock()
 	if due {
@@ -366,8 +366,8 @@ func (x *query) duration(r *rows.Row) time.Duration {
 	if r.Method == rows.MethodStream || r.Method == rows.MethodPipe {
 		return 0
 	}
-	if r.Waits() {
-		return max(x.asked.Sub(r.Time)-r.Held, r.Duration)
+	if r.IsWaiting() {
+		return max(x.lastUsed.Sub(r.Time)-r.Held, r.Duration)
 	}
 	return r.Duration
 }

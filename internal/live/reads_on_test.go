@@ -281,12 +281,12 @@ func TestRunThatIsDeletedWhileItIsOpened(t *testing.T) {
 	}
 	defer c.Close()
 	for _, p := range c.Pages() {
-		for _, r := range p.Select(func(r *rows.Row) bool { return !r.Elsewhere }) {
+		for _, r := range p.Select(func(r *rows.Row) bool { return !r.ListedElsewhere }) {
 			t.Fatalf("a page has a row of %v", r.Time)
 		}
 	}
 	for _, r := range c.Rows() {
-		if !r.Elsewhere {
+		if !r.ListedElsewhere {
 			t.Fatalf("a row of %v", r.Time)
 		}
 	}

@@ -30,7 +30,7 @@ func TestARecordingThatIsReplaced(t *testing.T) {
 		for _, count := range []int{5, 20, 40} {
 			ring := capture.NewRing(t.TempDir())
 			path := ring.Path(1)
-			o := Options{Ring: ring, Most: c.most, Open: rows.Open, Now: stopped}
+			o := Options{Ring: ring, MaxRows: c.most, Open: rows.Open, Now: stopped}
 			if name == "a file" {
 				path = filepath.Join(t.TempDir(), "a.jsonl")
 				o = Options{Path: path, Open: rows.Open, Now: o.Now}

@@ -15,12 +15,12 @@ import (
 // A Store keeps the rows of recordings while they grow. Its methods may be called by several
 // goroutines, but not by callbacks of Look or Each.
 type Store struct {
-	o    Options
-	tail *Tail
+	options Options
+	tail    *Tail
 
-	// room reports that rows that were left out could be kept again. Only the reading goroutine uses
+	// hasRoom reports that rows that were left out could be kept again. Only the reading goroutine uses
 	// it.
-	room bool
+	hasRoom bool
 	// mu guards the rows. Rows change only while it is locked for writing.
 	mu      sync.RWMutex
 	kept    kept
@@ -81,7 +81,7 @@ func NewStepped(o Options) (*Store, error) {
 // Step reads everything added since the last call, and notices deleted recordings. It is for a
 // Store made by NewStepped.
 func (s *Store) Step() {
-	s.tail.listed = time.Time{}
+	s.tail.listedAt = time.Time{}
 	s.tail.Step(&s.mu, s.apply)
 	s.readAll()
 }
@@ -89,16 +89,16 @@ func (s *Store) Step() {
 // begin returns a Store that has read the beginning of a file, or nothing of a Ring yet.
 func begin(o Options) (*Store, error) {
 	if o.Path == "" {
-		o.Most = cmp.Or(o.Most, maxRows)
+		o.MaxRows = cmp.Or(o.MaxRows, maxRows)
 	}
 	tail, err := NewTail(o)
 	if err != nil {
 		return nil, err
 	}
-	tail.gradual = true
+	tail.readsInSteps = true
 	s := newStore(o, tail)
 	if o.Path != "" {
-		c, _, err := tail.Older()
+		c, _, err := tail.OpenOlder()
 		if err != nil {
 			return nil, err
 		}
@@ -111,7 +111,7 @@ func begin(o Options) (*Store, error) {
 func (s *Store) readAll() {
 	for s.hasUnread() {
 		s.readOlder(0)
-		if s.o.Path != "" {
+		if s.options.Path != "" {
 			s.tail.Step(&s.mu, s.apply)
 		}
 	}
@@ -119,8 +119,8 @@ func (s *Store) readAll() {
 
 // newStore returns a Store that has read only the marks.
 func newStore(o Options, tail *Tail) *Store {
-	s := &Store{o: o, tail: tail, loading: true}
-	s.kept = kept{limit: o.Most, byKey: map[Key]*entry{}, leftOut: keySet{}}
+	s := &Store{options: o, tail: tail, loading: true}
+	s.kept = kept{limit: o.MaxRows, byKey: map[Key]*entry{}, leftOut: keySet{}}
 	s.talks.all = map[Talk]*talk{}
 	s.talks.leftOut = map[Talk]int{}
 	s.notes.lost = map[string]int{}
@@ -146,11 +146,11 @@ func (s *Store) run(first chan struct{}) {
 	read := 0
 	for s.hasUnread() {
 		read += s.readOlder(firstRows - read)
-		if (read >= firstRows || s.o.Path != "") && first != nil {
+		if (read >= firstRows || s.options.Path != "") && first != nil {
 			close(first)
 			first = nil
 		}
-		if s.o.Path == "" {
+		if s.options.Path == "" {
 			select {
 			case <-ticker.C:
 			default:
@@ -181,9 +181,9 @@ func (s *Store) run(first chan struct{}) {
 // restarts the reading of all recordings. Room appears when a newer recording is deleted or when two
 // parts of a recording turn out to have the same rows.
 func (s *Store) hasUnread() bool {
-	if s.room {
-		s.room = false
-		if s.tail.Again() == nil {
+	if s.hasRoom {
+		s.hasRoom = false
+		if s.tail.Restart() == nil {
 			s.mu.Lock()
 			s.kept.leftOut = keySet{}
 			s.talks.leftOut = map[Talk]int{}
@@ -191,7 +191,7 @@ func (s *Store) hasUnread() bool {
 			s.mu.Unlock()
 		}
 	}
-	return s.tail.Left() > 0 && s.ctx.Err() == nil
+	return s.tail.CountUnread() > 0 && s.ctx.Err() == nil
 }
 
 // minBatchRows is how many rows of small recordings are added under one lock.
@@ -203,7 +203,7 @@ func (s *Store) readOlder(wanted int) int {
 	read := 0
 	var all []*rows.Capture
 	for read < max(wanted, minBatchRows) && s.ctx.Err() == nil {
-		c, written, err := s.tail.Older()
+		c, written, err := s.tail.OpenOlder()
 		if err != nil {
 			s.mu.Lock()
 			s.notes.add("", err.Error())
@@ -213,10 +213,10 @@ func (s *Store) readOlder(wanted int) int {
 		if c == nil {
 			break
 		}
-		full := s.o.Most > 0 && len(s.kept.entries) >= s.o.Most
+		full := s.options.MaxRows > 0 && len(s.kept.entries) >= s.options.MaxRows
 		if full && written.Before(s.kept.entries[0].time) { // all its rows are too old
-			left := s.tail.Left() + 1
-			s.tail.Skip()
+			left := s.tail.CountUnread() + 1
+			s.tail.SkipOlder()
 			s.mu.Lock()
 			s.notes.unread = left
 			s.mu.Unlock()
@@ -236,7 +236,7 @@ func (s *Store) addCaptures(all ...*rows.Capture) {
 	var listed []*rows.Row
 	for _, c := range all {
 		s.notes.forget(c.Path)
-		s.notes.addFindings(c.Path, leftOut(c))
+		s.notes.addFindings(c.Path, skippedLines(c))
 		s.notes.lost[c.Path] += c.Lost()
 		listed = append(listed, c.Rows()...)
 	}
@@ -245,10 +245,10 @@ func (s *Store) addCaptures(all ...*rows.Capture) {
 
 // apply applies a change that the Tail found. The caller holds the write lock.
 func (s *Store) apply(c Changed) {
-	if c.Gone != "" {
-		s.notes.forget(c.Gone)
+	if c.DeletedPath != "" {
+		s.notes.forget(c.DeletedPath)
 		s.talks.forgetRun(c.Run)
-		removed := s.kept.forgetRecording(func(k Key) bool { return s.o.Path != "" || k.Run == c.Run })
+		removed := s.kept.forgetRecording(func(k Key) bool { return s.options.Path != "" || k.Run == c.Run })
 		s.updateEntries(nil, removed)
 		s.changes.raise()
 		return
@@ -267,10 +267,10 @@ func (s *Store) applyRows(rows []*rows.Row) {
 
 // updateEntries passes changed and removed entries to the marks, conversations and queries.
 func (s *Store) updateEntries(changed, removed []*entry) {
-	s.room = len(s.kept.entries) < s.o.Most && (s.notes.unread > 0 || s.kept.leftOut.count() > 0)
+	s.hasRoom = len(s.kept.entries) < s.options.MaxRows && (s.notes.unread > 0 || s.kept.leftOut.count() > 0)
 	s.marks.update(changed)
 	s.talks.update(&s.kept, changed, removed)
-	s.queries.update(s.o.Now(), len(s.kept.entries), changed, removed)
+	s.queries.update(s.options.Now(), len(s.kept.entries), changed, removed)
 }
 
 // notes holds warnings about recordings and lines that cannot be read.
@@ -309,7 +309,7 @@ func (s *Store) Status() Status {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	st := Status{
-		Seq: s.changes.now(), Rows: len(s.kept.entries), Most: s.kept.limit, Dropped: s.kept.leftOut.count(),
+		Seq: s.changes.now(), Rows: len(s.kept.entries), MaxRows: s.kept.limit, Dropped: s.kept.leftOut.count(),
 		Loading: s.loading,
 	}
 	for _, lost := range s.notes.lost {
@@ -320,7 +320,7 @@ func (s *Store) Status() Status {
 	}
 	if n := s.notes.unread; n > 0 {
 		st.Warnings = append(st.Warnings,
-			fmt.Sprintf("%d older recordings are not shown, at most %d exchanges are kept", n, s.o.Most))
+			fmt.Sprintf("%d older recordings are not shown, at most %d exchanges are kept", n, s.options.MaxRows))
 	}
 	s.talks.mu.Lock()
 	defer s.talks.mu.Unlock()

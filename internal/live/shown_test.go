@@ -31,7 +31,7 @@ var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // usual. It reads on when Step is called.
 func openView(t testing.TB, dir string, most int) *live.Store {
 	t.Helper()
-	s, err := live.NewStepped(live.Options{Ring: capture.NewRing(dir), Most: most, Open: rows.Open, Now: func() time.Time { return now }})
+	s, err := live.NewStepped(live.Options{Ring: capture.NewRing(dir), MaxRows: most, Open: rows.Open, Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func openView(t testing.TB, dir string, most int) *live.Store {
 // fresh is what a view shows that opens the recordings of a folder now.
 func fresh(t testing.TB, dir string, most int) shownView {
 	t.Helper()
-	s, err := live.NewStepped(live.Options{Ring: capture.NewRing(dir), Most: most, Open: rows.Open, Now: func() time.Time { return now }})
+	s, err := live.NewStepped(live.Options{Ring: capture.NewRing(dir), MaxRows: most, Open: rows.Open, Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,9 +50,9 @@ type Options struct {
 	// Path is a capture, a bundle or a HAR file. If it is empty, the Store reads the Ring.
 	Path string
 	Ring *capture.Ring
-	// Given is an already opened capture of Path, for input that is not a file. If it is nil, the
+	// Capture is an already opened capture of Path, for input that is not a file. If it is nil, the
 	// Store opens Path.
-	Given *rows.Capture
+	Capture *rows.Capture
 	// Open opens a file in the way of the running command.
 	Open func(path string) (*rows.Capture, error)
 	Now  func() time.Time
@@ -61,8 +61,8 @@ type Options struct {
 	// Hide is called with each capture after it is opened, and again when a new run begins in it. It
 	// hides the secrets found so far; later rows are hidden with the same secrets.
 	Hide func(*rows.Capture)
-	// Most limits the rows kept of a Ring; the newest rows are kept. 0 means 50,000.
-	Most int
+	// MaxRows limits the rows kept of a Ring; the newest rows are kept. 0 means 50,000.
+	MaxRows int
 	// Indexes is the directory for the indexes of large files, see capture.BeginIndexed. If it is
 	// empty, no index is used.
 	Indexes string
@@ -102,8 +102,8 @@ type Status struct {
 	Rows int `json:"rows"`
 	// Dropped is the number of rows that were read and left out because Most newer rows are kept.
 	Dropped int `json:"dropped,omitempty"`
-	// Most is the largest number of rows kept; 0 means no limit.
-	Most int `json:"most,omitempty"`
+	// MaxRows is the largest number of rows kept; 0 means no limit.
+	MaxRows int `json:"most,omitempty"`
 	// Loading is true until the recordings that existed at the start are read.
 	Loading bool `json:"loading,omitempty"`
 	Open    int  `json:"open"`

@@ -188,7 +188,7 @@ func TestGrowingRing(t *testing.T) {
 	for run := range 20 {
 		begin(run+1, 3, capture.ByCommand)
 	}
-	s := open(t, Options{Ring: ring, Most: 50})
+	s := open(t, Options{Ring: ring, MaxRows: 50})
 	loaded(t, s)
 	if st := s.Status(); st.Rows != 50 || st.Dropped+len(st.Warnings) == 0 {
 		t.Errorf("%+v", st)

@@ -19,23 +19,23 @@ import (
 // A Tail reads recordings and follows them while they grow: the runs of a Ring, or one file. Only one
 // goroutine may use it.
 type Tail struct {
-	o Options
-	// older are the recordings that existed at the start and are not open yet, the newest last.
-	older []capture.Run
+	options Options
+	// unopened are the recordings that existed at the start and are not open yet, the newest last.
+	unopened []capture.Run
 	// files are the known recordings by the number of the run, 0 for a file that is not in the ring.
 	// growing are the recordings among them that may still grow.
 	files, growing map[int]*file
-	// listed is when the Ring's directory was read, and modified is its modification time then.
-	listed, modified time.Time
-	// compared is when the finished recordings were last checked for replacement.
-	compared time.Time
-	// last is the largest run number in the directory.
-	last int
+	// listedAt is when the Ring's directory was read, and modifiedAt is its modification time then.
+	listedAt, modifiedAt time.Time
+	// comparedAt is when the finished recordings were last checked for replacement.
+	comparedAt time.Time
+	// lastRun is the largest run number in the directory.
+	lastRun int
 	// steps counts the calls of Step.
 	steps int
-	// gradual makes Older read only the beginning of a large file; Step reads the rest.
-	gradual bool
-	// carried is the state of Capture.Agree. The newest recordings are opened first.
+	// readsInSteps makes OpenOlder read only the beginning of a large file; Step reads the rest.
+	readsInSteps bool
+	// carried is the state of Capture.ResolveCarried. The newest recordings are opened first.
 	carried rows.Carried
 }
 
@@ -49,21 +49,21 @@ type file struct {
 	state rows.FileState
 	// mark describes the content that was read of a finished recording.
 	mark rows.ContentMark
-	// more is true while a part of the file is not read yet.
-	more bool
-	// grew is the number of the step that found the file longer. It is negative for recordings that
+	// hasMore is true while a part of the file is not read yet.
+	hasMore bool
+	// grewAtStep is the number of the step that found the file longer. It is negative for recordings that
 	// existed at the start.
-	grew int
-	// reported is true after a warning that the file cannot be read.
-	reported bool
-	// findings is the number of findings reported.
-	findings int
-	// lost is the number of lost frames reported.
-	lost int
-	// heads is the number of runs in the file when its secrets were hidden.
-	heads int
-	// after is the run that this one continues; 0 if it begins a recording.
-	after int
+	grewAtStep int
+	// hasWarned is true after a warning that the file cannot be read.
+	hasWarned bool
+	// reportedFindings is the number of findings reported.
+	reportedFindings int
+	// reportedLost is the number of lost frames reported.
+	reportedLost int
+	// hiddenHeads is the number of runs in the file when its secrets were hidden.
+	hiddenHeads int
+	// previousRun is the run that this one continues; 0 if it begins a recording.
+	previousRun int
 }
 
 // A Changed is a change that a step of a Tail found.
@@ -72,9 +72,9 @@ type Changed struct {
 	Path string
 	// Rows are the rows that are new, have changed or were read again.
 	Rows []*rows.Row
-	// Gone is the path of a deleted recording, and Run is its run. Gone is empty for other changes.
-	Gone string
-	Run  int
+	// DeletedPath is the path of a deleted recording, and Run is its run. DeletedPath is empty for other changes.
+	DeletedPath string
+	Run         int
 	// Ended is true if a run ended.
 	Ended bool
 	// Warnings name recordings and lines that cannot be read.
@@ -85,19 +85,19 @@ type Changed struct {
 
 // addFindings adds the findings about a recording that are new since the last call for its file.
 func (c *Changed) addFindings(f *file, all *rows.Capture) {
-	findings := leftOut(all)
-	findings = findings[min(f.findings, len(findings)):]
+	findings := skippedLines(all)
+	findings = findings[min(f.reportedFindings, len(findings)):]
 	for _, finding := range findings {
 		c.Warnings = append(c.Warnings, all.Path+": "+finding.Text)
 	}
-	f.findings += len(findings)
-	c.Lost += max(all.Lost()-f.lost, 0)
-	f.lost = max(f.lost, all.Lost())
+	f.reportedFindings += len(findings)
+	c.Lost += max(all.Lost()-f.reportedLost, 0)
+	f.reportedLost = max(f.reportedLost, all.Lost())
 }
 
-// leftOut returns the findings about lines that were left out. It ignores an incomplete last line:
+// skippedLines returns the findings about lines that were left out. It ignores an incomplete last line:
 // the rest of the line may follow.
-func leftOut(c *rows.Capture) []wire.Finding {
+func skippedLines(c *rows.Capture) []wire.Finding {
 	return slices.DeleteFunc(slices.Clone(c.Findings()), func(f wire.Finding) bool { return f.Rule == rows.RuleTorn })
 }
 
@@ -120,33 +120,33 @@ const (
 
 // NewTail lists the recordings and opens none yet. Errors are those of listing the Ring.
 func NewTail(o Options) (*Tail, error) {
-	t := &Tail{o: o, files: map[int]*file{}, growing: map[int]*file{}, carried: rows.Carried{}}
+	t := &Tail{options: o, files: map[int]*file{}, growing: map[int]*file{}, carried: rows.Carried{}}
 	if o.Path != "" {
-		t.older = []capture.Run{{Path: o.Path}}
+		t.unopened = []capture.Run{{Path: o.Path}}
 		return t, nil
 	}
-	runs, err := byChange(o.Ring)
+	runs, err := runsByChange(o.Ring)
 	if err != nil {
 		return nil, err
 	}
-	t.older = runs
+	t.unopened = runs
 	for _, run := range runs {
-		t.last = max(t.last, run.Number)
+		t.lastRun = max(t.lastRun, run.Number)
 		t.files[run.Number] = &file{run: run.Number, path: o.Ring.Path(run.Number)}
 	}
 	return t, nil
 }
 
-// Older opens the newest recording that existed at the start and is not open yet, and returns the
+// OpenOlder opens the newest recording that existed at the start and is not open yet, and returns the
 // latest time at which its last frame can have been recorded. It returns nil if none is left, and
 // skips recordings deleted in the meantime. Errors about runs begin with the path.
-func (t *Tail) Older() (c *rows.Capture, written time.Time, err error) {
-	for len(t.older) > 0 {
-		run := t.older[len(t.older)-1]
-		t.older = t.older[:len(t.older)-1]
-		f := &file{run: run.Number, path: run.Path, grew: -quietSteps}
-		if t.o.Path == "" {
-			f.path = t.o.Ring.Path(run.Number) // compression may have changed the name since the listing
+func (t *Tail) OpenOlder() (c *rows.Capture, written time.Time, err error) {
+	for len(t.unopened) > 0 {
+		run := t.unopened[len(t.unopened)-1]
+		t.unopened = t.unopened[:len(t.unopened)-1]
+		f := &file{run: run.Number, path: run.Path, grewAtStep: -quietSteps}
+		if t.options.Path == "" {
+			f.path = t.options.Ring.Path(run.Number) // compression may have changed the name since the listing
 		}
 		t.files[run.Number] = f
 		c, err = t.open(f)
@@ -155,17 +155,17 @@ func (t *Tail) Older() (c *rows.Capture, written time.Time, err error) {
 			continue
 		}
 		if err != nil {
-			f.reported = true
+			f.hasWarned = true
 			t.growing[run.Number] = f // its head may not be written yet
 			if run.Number > 0 {
 				err = fmt.Errorf("%s: %w", run.Path, err)
 			}
 			return nil, time.Time{}, err
 		}
-		f.findings = len(leftOut(c))
-		f.lost = c.Lost()
+		f.reportedFindings = len(skippedLines(c))
+		f.reportedLost = c.Lost()
 		c.ResolveCarried(t.carried)
-		if f.capture == nil && !c.Bundled() {
+		if f.capture == nil && !c.IsBundled() {
 			c.Freeze(nil)
 		}
 		return c, run.Modified.Add(clockSlack), nil
@@ -173,31 +173,31 @@ func (t *Tail) Older() (c *rows.Capture, written time.Time, err error) {
 	return nil, time.Time{}, nil
 }
 
-// Left returns the number of recordings that are not completely read, including those that Step
+// CountUnread returns the number of recordings that are not completely read, including those that Step
 // continues.
-func (t *Tail) Left() int {
-	left := len(t.older)
+func (t *Tail) CountUnread() int {
+	left := len(t.unopened)
 	for _, f := range t.growing {
-		if f.more {
+		if f.hasMore {
 			left++
 		}
 	}
 	return left
 }
 
-// Again makes Older start again with the newest recording of the ring.
-func (t *Tail) Again() error {
-	runs, err := byChange(t.o.Ring)
+// Restart makes OpenOlder start again with the newest recording of the ring.
+func (t *Tail) Restart() error {
+	runs, err := runsByChange(t.options.Ring)
 	if err != nil {
 		return err
 	}
-	t.older = runs
+	t.unopened = runs
 	clear(t.carried)
 	return nil
 }
 
-// byChange returns the runs of a ring in the order of their modification times, the oldest first.
-func byChange(ring *capture.Ring) ([]capture.Run, error) {
+// runsByChange returns the runs of a ring in the order of their modification times, the oldest first.
+func runsByChange(ring *capture.Ring) ([]capture.Run, error) {
 	runs, err := ring.Runs()
 	if err != nil {
 		return nil, err
@@ -208,14 +208,14 @@ func byChange(ring *capture.Ring) ([]capture.Run, error) {
 	return runs, nil
 }
 
-// Skip skips the recordings that Older has not opened. Step still reads one that changes later.
-func (t *Tail) Skip() {
-	for _, run := range t.older {
+// SkipOlder skips the recordings that OpenOlder has not opened. Step still reads one that changes later.
+func (t *Tail) SkipOlder() {
+	for _, run := range t.unopened {
 		if f := t.files[run.Number]; f != nil {
 			f.state = rows.StateOf(f.path)
 		}
 	}
-	t.older = nil
+	t.unopened = nil
 }
 
 // Close closes all open recordings.
@@ -231,21 +231,21 @@ func (t *Tail) Close() {
 func (t *Tail) open(f *file) (c *rows.Capture, err error) {
 	f.state = rows.StateOf(f.path)
 	switch {
-	case t.o.Path == "":
+	case t.options.Path == "":
 		c, err = rows.OpenIndexed(f.path, "")
-	case t.o.Given != nil:
-		c = t.o.Given
-	case t.gradual:
+	case t.options.Capture != nil:
+		c = t.options.Capture
+	case t.readsInSteps:
 		c, err = t.begin(f)
 	default:
-		c, err = t.o.Open(f.path)
+		c, err = t.options.Open(f.path)
 	}
 	if err != nil {
 		return nil, err
 	}
 	f.capture = c
 	if n := len(c.Heads); n > 0 {
-		f.after = c.Heads[n-1].After
+		f.previousRun = c.Heads[n-1].PreviousRun
 	}
 	t.hide(f, nil)
 	t.growing[f.run] = f
@@ -255,9 +255,9 @@ func (t *Tail) open(f *file) (c *rows.Capture, err error) {
 
 // hide hides secrets in changed rows, and first in the whole capture if a run began.
 func (t *Tail) hide(f *file, rows []*rows.Row) {
-	if n := len(f.capture.Heads); t.o.Hide != nil && n != f.heads {
-		f.heads = n
-		t.o.Hide(f.capture)
+	if n := len(f.capture.Heads); t.options.Hide != nil && n != f.hiddenHeads {
+		f.hiddenHeads = n
+		t.options.Hide(f.capture)
 	}
 	for _, r := range rows {
 		r.HideAgain()
@@ -268,21 +268,21 @@ func (t *Tail) hide(f *file, rows []*rows.Row) {
 func (t *Tail) begin(f *file) (*rows.Capture, error) {
 	var c *rows.Capture
 	var err error
-	if t.o.Indexes == "" {
+	if t.options.Indexes == "" {
 		c, err = rows.Begin(f.path)
 	} else {
-		c, err = rows.BeginIndexed(f.path, t.o.Indexes)
+		c, err = rows.BeginIndexed(f.path, t.options.Indexes)
 	}
 	if err != nil {
 		return nil, err
 	}
-	_, f.more, err = c.ReadOn(stepBytes)
+	_, f.hasMore, err = c.ReadOn(stepBytes)
 	if err == nil {
 		return c, nil
 	}
 	c.Close()
 	if errors.Is(err, rows.ErrNoCapture) {
-		return t.o.Open(f.path)
+		return t.options.Open(f.path)
 	}
 	return nil, err
 }
@@ -290,11 +290,11 @@ func (t *Tail) begin(f *file) (*rows.Capture, error) {
 // release closes a file that is read completely for now, and frees the capture of a recording that
 // cannot grow any more.
 func (t *Tail) release(f *file) {
-	if f.more {
+	if f.hasMore {
 		return
 	}
 	f.capture.Close()
-	if f.capture.Bundled() || t.o.Path == "" && f.capture.Ended() {
+	if f.capture.IsBundled() || t.options.Path == "" && f.capture.HasEnded() {
 		delete(t.growing, f.run)
 		f.mark = f.capture.Mark()
 		f.capture = nil
@@ -311,13 +311,13 @@ func (t *Tail) Step(lock sync.Locker, apply func(Changed)) {
 		lock.Lock()
 		defer lock.Unlock()
 		changed := read()
-		if changed.Rows != nil || changed.Ended || changed.Warnings != nil || changed.Gone != "" {
+		if changed.Rows != nil || changed.Ended || changed.Warnings != nil || changed.DeletedPath != "" {
 			apply(changed)
 		}
 		return changed.Rows != nil
 	}
 	for _, f := range deleted {
-		readLocked(func() Changed { return Changed{Gone: f.path, Run: f.run} })
+		readLocked(func() Changed { return Changed{DeletedPath: f.path, Run: f.run} })
 	}
 	var grew []*rows.Capture
 	for _, f := range t.dueNewestFirst() {
@@ -329,7 +329,7 @@ func (t *Tail) Step(lock sync.Locker, apply func(Changed)) {
 		if c == nil {
 			c, read = t.reopen(f)
 		}
-		for more := true; more; more = f.more && t.o.Path == "" {
+		for more := true; more; more = f.hasMore && t.options.Path == "" {
 			if readLocked(func() Changed { return read(f) }) {
 				grew = append(grew, c)
 			}
@@ -344,8 +344,8 @@ func (t *Tail) Step(lock sync.Locker, apply func(Changed)) {
 	}
 	for _, c := range grew {
 		readLocked(func() Changed {
-			all := t.agree(c)
-			if t.o.Path == "" && c.Ended() {
+			all := t.resolveParts(c)
+			if t.options.Path == "" && c.HasEnded() {
 				c.Freeze(nil)
 			}
 			return Changed{Path: c.Path, Rows: all}
@@ -354,11 +354,11 @@ func (t *Tail) Step(lock sync.Locker, apply func(Changed)) {
 }
 
 // dueNewestFirst returns the recordings to check in this step. The newer one of two parts of a
-// recording has to be read first, see Capture.Agree.
+// recording has to be read first, see Capture.ResolveCarried.
 func (t *Tail) dueNewestFirst() []*file {
 	var files []*file
 	for _, f := range t.growing {
-		quiet := len(t.growing) > maxGrowing && t.steps-f.grew >= quietSteps
+		quiet := len(t.growing) > maxGrowing && t.steps-f.grewAtStep >= quietSteps
 		if !quiet || t.steps%quietEvery == f.run%quietEvery {
 			files = append(files, f)
 		}
@@ -370,40 +370,40 @@ func (t *Tail) dueNewestFirst() []*file {
 // scan begins to follow new recordings of the ring, and returns the deleted and replaced ones. It
 // ignores errors: the next scan tries again.
 func (t *Tail) scan() []*file {
-	if t.o.Path != "" {
+	if t.options.Path != "" {
 		return nil
 	}
-	now := t.o.Now()
+	now := t.options.Now()
 	var modified time.Time // zero if the directory does not exist
-	info, err := os.Stat(t.o.Ring.Dir())
+	info, err := os.Stat(t.options.Ring.Dir())
 	if err == nil {
 		modified = info.ModTime()
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	// Two changes can have the same modification time, so the next recording is looked for by name.
-	_, noNext := os.Lstat(t.o.Ring.Path(t.last + 1))
-	recent := now.Sub(t.listed) < relistInterval && !now.Before(t.listed)
-	if noNext != nil && modified.Equal(t.modified) && recent {
+	_, noNext := os.Lstat(t.options.Ring.Path(t.lastRun + 1))
+	recent := now.Sub(t.listedAt) < relistInterval && !now.Before(t.listedAt)
+	if noNext != nil && modified.Equal(t.modifiedAt) && recent {
 		return nil
 	}
-	numbers, err := t.o.Ring.Numbers()
+	numbers, err := t.options.Ring.Numbers()
 	if err != nil {
 		return nil
 	}
-	compare := now.Sub(t.compared) >= relistInterval || now.Before(t.compared) || t.listed.IsZero()
-	t.modified = modified
-	t.listed = now
+	compare := now.Sub(t.comparedAt) >= relistInterval || now.Before(t.comparedAt) || t.listedAt.IsZero()
+	t.modifiedAt = modified
+	t.listedAt = now
 	present := make(map[int]bool, len(numbers))
 	for _, n := range numbers {
-		t.last = max(t.last, n)
+		t.lastRun = max(t.lastRun, n)
 		present[n] = true
 		if t.files[n] == nil {
 			t.follow(n)
 		}
 	}
 	if compare {
-		t.compared = now
+		t.comparedAt = now
 	}
 	var deleted []*file
 	for n, f := range t.files {
@@ -412,7 +412,7 @@ func (t *Tail) scan() []*file {
 		}
 		delete(t.files, n)
 		delete(t.growing, n)
-		t.carried.Forget(n, f.after)
+		t.carried.Forget(n, f.previousRun)
 		deleted = append(deleted, f)
 		if present[n] {
 			t.follow(n)
@@ -423,7 +423,7 @@ func (t *Tail) scan() []*file {
 
 // follow begins to follow a recording of the ring. The next steps read it.
 func (t *Tail) follow(n int) {
-	f := &file{run: n, path: t.o.Ring.Path(n), grew: t.steps}
+	f := &file{run: n, path: t.options.Ring.Path(n), grewAtStep: t.steps}
 	t.files[n] = f
 	t.growing[n] = f
 }
@@ -452,7 +452,7 @@ func (t *Tail) checkReplaced(f *file) bool {
 // checkGrown reports whether a file has changed since it was last read, or is not completely read. It
 // updates the file's state.
 func (t *Tail) checkGrown(f *file) bool {
-	if f.more {
+	if f.hasMore {
 		return true
 	}
 	state := rows.StateOf(f.path)
@@ -460,7 +460,7 @@ func (t *Tail) checkGrown(f *file) bool {
 		return false
 	}
 	f.state = state
-	f.grew = t.steps
+	f.grewAtStep = t.steps
 	return true
 }
 
@@ -472,8 +472,8 @@ func (t *Tail) reopen(f *file) (*rows.Capture, func(*file) Changed) {
 	if err == nil {
 		changed.Rows = c.Rows()
 		changed.addFindings(f, c)
-	} else if !f.reported && !errors.Is(err, rows.ErrNoCapture) && !errors.Is(err, fs.ErrNotExist) {
-		f.reported = true
+	} else if !f.hasWarned && !errors.Is(err, rows.ErrNoCapture) && !errors.Is(err, fs.ErrNotExist) {
+		f.hasWarned = true
 		changed.Warnings = []string{f.path + ": " + err.Error()}
 	}
 	return c, func(*file) Changed { return changed }
@@ -482,20 +482,20 @@ func (t *Tail) reopen(f *file) (*rows.Capture, func(*file) Changed) {
 // readOn reads the next part of a recording.
 func (t *Tail) readOn(f *file) Changed {
 	changed := Changed{Path: f.path}
-	ended := f.capture.Ended()
+	ended := f.capture.HasEnded()
 	var err error
-	changed.Rows, f.more, err = f.capture.ReadOn(stepBytes)
+	changed.Rows, f.hasMore, err = f.capture.ReadOn(stepBytes)
 	if errors.Is(err, rows.ErrReplaced) {
 		return t.forgetReplaced(f)
 	}
 	if err != nil {
-		f.more = false
-		if !f.reported {
-			f.reported = true
+		f.hasMore = false
+		if !f.hasWarned {
+			f.hasWarned = true
 			changed.Warnings = []string{f.path + ": " + err.Error()}
 		}
 	}
-	changed.Ended = f.capture.Ended() && !ended
+	changed.Ended = f.capture.HasEnded() && !ended
 	t.hide(f, changed.Rows)
 	changed.addFindings(f, f.capture)
 	t.release(f)
@@ -505,20 +505,20 @@ func (t *Tail) readOn(f *file) Changed {
 // forgetReplaced resets a recording whose file was replaced. Step opens the new file next.
 func (t *Tail) forgetReplaced(f *file) Changed {
 	f.capture.Close()
-	t.carried.Forget(f.run, f.after)
-	t.o.Given = nil
-	*f = file{run: f.run, path: f.path, grew: t.steps}
-	return Changed{Gone: f.path, Run: f.run}
+	t.carried.Forget(f.run, f.previousRun)
+	t.options.Capture = nil
+	*f = file{run: f.run, path: f.path, grewAtStep: t.steps}
+	return Changed{DeletedPath: f.path, Run: f.run}
 }
 
-// agree reconciles a recording with the part before it, which may still be open while its recorder
+// resolveParts reconciles a recording with the part before it, which may still be open while its recorder
 // changes over. It returns the rows of the older part that this may have changed.
-func (t *Tail) agree(c *rows.Capture) (rows []*rows.Row) {
-	if len(c.Heads) == 0 || c.Heads[len(c.Heads)-1].After == 0 {
+func (t *Tail) resolveParts(c *rows.Capture) (rows []*rows.Row) {
+	if len(c.Heads) == 0 || c.Heads[len(c.Heads)-1].PreviousRun == 0 {
 		return nil
 	}
 	c.ResolveCarried(t.carried)
-	old := t.growing[c.Heads[len(c.Heads)-1].After]
+	old := t.growing[c.Heads[len(c.Heads)-1].PreviousRun]
 	if old == nil || old.capture == nil {
 		return nil
 	}

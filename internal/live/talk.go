@@ -19,7 +19,7 @@ import (
 // its own. TalkOf groups these requests by the client's name and the server, with a negative Conn. A
 // probe that an older server refused belongs to the session that followed it.
 func TalkOf(r *rows.Row) Talk {
-	t := Talk{cmp.Or(r.Head().First, r.Run), r.Conn}
+	t := Talk{cmp.Or(r.Head().FirstRun, r.Run), r.Conn}
 	if r.Run == 0 {
 		t.Run = -1 - r.RunIndex()
 	}
@@ -61,8 +61,8 @@ const (
 	Unknown
 )
 
-// Absent returns the reason why a conversation has no rows, or Kept.
-func (s *Store) Absent(t Talk) Absence {
+// AbsenceOf returns the reason why a conversation has no rows, or Kept.
+func (s *Store) AbsenceOf(t Talk) Absence {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.talks.all[t] != nil {
@@ -149,7 +149,7 @@ func (t *talks) forgetRun(run int) {
 func (x *talk) refresh() {
 	first := x.entries[0].row
 	last := x.entries[len(x.entries)-1].row
-	x.doc.Over = last.RunOver() // a run can end without a change of its rows
+	x.doc.Over = last.IsRunOver() // a run can end without a change of its rows
 	if x.current {
 		return
 	}
@@ -166,7 +166,7 @@ func (x *talk) refresh() {
 		if r.Failed() {
 			d.Failed++
 		}
-		if t := r.LastFrame(); t.After(d.Last) {
+		if t := r.LastFrameTime(); t.After(d.Last) {
 			d.Last = t
 		}
 		d.Revision = cmp.Or(r.Revision, d.Revision)

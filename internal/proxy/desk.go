@@ -244,7 +244,7 @@ func (d *Desk) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, 
 		d.pending.Delete(pendingKey(1 - dir))
 		d.mu.Unlock()
 		if row != nil {
-			d.Live.Answered(row, key, m)
+			d.Live.LearnServer(row, key, m)
 			response := *row
 			response.Dir = dir
 			return &response
@@ -393,7 +393,7 @@ func (i *Introduction) Learn(d *Desk, target, session string, f wire.Frame) {
 	}
 	if f.Dir == wire.Sent && bytes.Contains(f.Raw, []byte("lientInfo")) {
 		i.clientNamed = true
-		if known, _ := d.Live.Knows(target, session); known && !bytes.Contains(f.Raw, []byte("initialize")) {
+		if known, _ := d.Live.KnowsNames(target, session); known && !bytes.Contains(f.Raw, []byte("initialize")) {
 			return
 		}
 		if m := wire.ParseMessage(f.Raw); m.Method != "" {
@@ -401,11 +401,11 @@ func (i *Introduction) Learn(d *Desk, target, session string, f wire.Frame) {
 		}
 	} else if f.Dir == wire.Received && i.clientNamed && bytes.Contains(f.Raw, []byte("erverInfo")) {
 		if i.request == nil {
-			if _, known := d.Live.Knows(target, session); known {
+			if _, known := d.Live.KnowsNames(target, session); known {
 				return
 			}
 			i.request = d.Live.Row(target, session, wire.Sent, nil, nil)
 		}
-		d.Live.Answered(i.request, session, wire.ParseMessage(f.Raw))
+		d.Live.LearnServer(i.request, session, wire.ParseMessage(f.Raw))
 	}
 }

@@ -356,7 +356,7 @@ func setBody(resp *http.Response, data []byte) {
 // learnServer lets later filters know the server's name.
 func (f *faultedRequest) learnServer(m *wire.Message, session string) {
 	if f.subject.Message != nil && m.IsResponseTo(f.subject.Message.ID) {
-		f.p.Desk.Live.Answered(f.subject.Row, session, m)
+		f.p.Desk.Live.LearnServer(f.subject.Row, session, m)
 	}
 }
 

@@ -203,7 +203,7 @@ func (p *Pipe) handleReceived(line []byte, whole bool) error {
 		p.recordFault(d, wire.Received, "")
 		return p.clientOutput.writeLines(line, append(d.composeListChanged(), '\n'))
 	case d != nil:
-		p.Desk.Live.Answered(d.Row, "", m)
+		p.Desk.Live.LearnServer(d.Row, "", m)
 	case m.Method != "":
 		d = p.Desk.fireRule(subject{Row: row, Message: m})
 	}

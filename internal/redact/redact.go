@@ -386,9 +386,9 @@ func HiddenIn(text string) [][]int {
 // userMark replaces the user information of a URL. It shows neither its length nor its hash.
 const userMark = "redacted"
 
-// UnknownIn returns the ranges of a text that do not show the original: the placeholders and the
+// HiddenPartsIn returns the ranges of a text that do not show the original: the placeholders and the
 // hidden user information of URLs, in ascending order.
-func UnknownIn(text string) [][]int {
+func HiddenPartsIn(text string) [][]int {
 	all := HiddenIn(text)
 	for at := 0; ; {
 		next := strings.Index(text[at:], "//"+userMark+"@")
@@ -403,8 +403,8 @@ func UnknownIn(text string) [][]int {
 	return all
 }
 
-// IsUnknown reports whether a text has hidden parts.
-func IsUnknown(text string) bool { return len(UnknownIn(text)) > 0 }
+// HasHiddenParts reports whether a text has hidden parts.
+func HasHiddenParts(text string) bool { return len(HiddenPartsIn(text)) > 0 }
 
 // WithWords returns raw with each placeholder replaced by a word, the same word for the same
 // secret. It is for places where the text must be plausible, such as a name.
@@ -414,7 +414,7 @@ func WithWords(raw []byte) []byte {
 
 // Blank returns raw with each hidden part replaced by the same mark.
 func Blank(raw []byte) []byte {
-	return replaced(raw, UnknownIn(string(raw)), func(string) string { return "••••" })
+	return replaced(raw, HiddenPartsIn(string(raw)), func(string) string { return "••••" })
 }
 
 // replaced returns raw with each of the places replaced by the result of by. It returns raw itself

@@ -137,12 +137,12 @@ func (a *archive) readDirectory() error {
 	}
 	begin := make([]byte, len(pagePrefix))
 	n, _ := a.ReadAt(begin, 0)
-	bundled := bytes.HasPrefix(begin[:n], []byte(pagePrefix)) || bytes.HasPrefix(begin[:n], []byte(zipPrefix))
-	members, ended := countMembers(a.File, info.Size())
-	if !bundled && (!ended || members > maxMembers) {
+	looksBundled := bytes.HasPrefix(begin[:n], []byte(pagePrefix)) || bytes.HasPrefix(begin[:n], []byte(zipPrefix))
+	members, hasDirectory := countMembers(a.File, info.Size())
+	if !looksBundled && (!hasDirectory || members > maxMembers) {
 		return ErrNoBundle
 	}
-	if !ended {
+	if !hasDirectory {
 		return &Error{"the bundle is incomplete: the directory at its end is missing", "get the whole file once more"}
 	}
 	if members > maxMembers {
@@ -150,7 +150,7 @@ func (a *archive) readDirectory() error {
 	}
 	in := &limitedReaderAt{a.File, maxDirectoryBytes}
 	a.zip, err = zip.NewReader(in, info.Size())
-	if err != nil && !bundled {
+	if err != nil && !looksBundled {
 		return ErrNoBundle
 	}
 	if err != nil {
@@ -188,11 +188,11 @@ func countMembers(f io.ReaderAt, size int64) (members int, ended bool) {
 	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
 		return 0, false
 	}
-	at := bytes.LastIndex(tail, []byte("PK\x05\x06"))
-	if at < 0 || at+endLength > len(tail) {
+	offset := bytes.LastIndex(tail, []byte("PK\x05\x06"))
+	if offset < 0 || offset+endLength > len(tail) {
 		return 0, false
 	}
-	return int(binary.LittleEndian.Uint16(tail[at+10:])), true
+	return int(binary.LittleEndian.Uint16(tail[offset+10:])), true
 }
 
 // findMember returns the only member with a name.

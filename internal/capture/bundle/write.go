@@ -30,7 +30,7 @@ type Content struct {
 // A part is a member to be written.
 type part struct {
 	name string
-	from func() io.Reader
+	open func() io.Reader
 }
 
 // Write writes a bundle: the page, then the archive. The same content gives the same bytes. It
@@ -52,7 +52,7 @@ func Write(w io.Writer, c Content) error {
 	m.Members = map[string]Member{}
 	for _, p := range parts {
 		hash := sha256.New()
-		n, err := io.Copy(hash, p.from())
+		n, err := io.Copy(hash, p.open())
 		if err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ func writeArchive(w io.Writer, before int64, modified time.Time, parts []part) e
 		if err != nil {
 			return err
 		}
-		if _, err := io.Copy(member, p.from()); err != nil {
+		if _, err := io.Copy(member, p.open()); err != nil {
 			return err
 		}
 	}

@@ -13,43 +13,43 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A field is a property of rows that a filter can ask for. One of text, number, traits, deep and
-// judged is set.
+// A field is a property of rows that a filter can ask for. One of text, number, traits, inTraffic
+// and byJudge is set.
 type field struct {
 	name string
-	// takes describes a value for error messages.
-	takes string
+	// valueHint describes a value for error messages.
+	valueHint string
 	// text returns the text that is matched with globs and regular expressions.
 	text func(*rows.Row) string
-	// also, if set, returns more texts for a value that begins with alsoFrom.
-	also func(*rows.Row) []string
-	// alone, if set, returns a second text that a value may match: the name without the version.
-	alone func(*rows.Row) string
-	// filled is set if no glob matches an empty text, not even *.
-	filled bool
-	// known returns all possible texts; nil if there may be any text.
-	known func() []string
+	// moreTexts, if set, returns more texts for a value that begins with notificationPrefix.
+	moreTexts func(*rows.Row) []string
+	// shortText, if set, returns a second text that a value may match: the name without the version.
+	shortText func(*rows.Row) string
+	// excludesEmpty is set if no glob matches an empty text, not even *.
+	excludesEmpty bool
+	// knownTexts returns all possible texts; nil if there may be any text.
+	knownTexts func() []string
 	// number returns the number that is compared, and whether the row has one.
 	number func(*rows.Row) (int64, bool)
 	// bounds returns the lowest and the highest number that a value covers.
 	bounds func(text string, now time.Time) (low, high int64, ok bool)
-	// measured is set if rows.Page.Bounds bounds the numbers of a page.
-	measured bool
-	// op is the comparison if the filter has none; "" is equality.
-	op string
+	// hasBounds is set if rows.Page.Bounds bounds the numbers of a page.
+	hasBounds bool
+	// defaultOperator is the comparison if the filter has none; "" is equality.
+	defaultOperator string
 	// traits are the possible values if each is a property of rows.
 	traits []trait
-	// deep is set if the value is searched for in the traffic.
-	deep bool
-	// line, if set, finds a value of a deep field in a line of the capture, instead of in a message.
-	line func(value, line string) bool
-	// judged is set if the Judge knows the values.
-	judged bool
+	// inTraffic is set if the value is searched for in the traffic.
+	inTraffic bool
+	// matchesLine, if set, finds a value of a field inTraffic in a line of the capture, instead of in a message.
+	matchesLine func(value, line string) bool
+	// byJudge is set if the Judge knows the values.
+	byJudge bool
 }
 
-// alsoFrom begins the methods of notifications. Such a method also selects the requests with that
+// notificationPrefix begins the methods of notifications. Such a method also selects the requests with that
 // notification.
-const alsoFrom = "notifications/"
+const notificationPrefix = "notifications/"
 
 // A trait is a property that a row has or has not.
 type trait struct {
@@ -59,74 +59,77 @@ type trait struct {
 
 var fields = []field{
 	{
-		name: "method", takes: "a method: tools/call, tools/*", text: func(r *rows.Row) string { return r.Method },
-		also: func(r *rows.Row) []string { return r.Notified },
+		name: "method", valueHint: "a method: tools/call, tools/*", text: func(r *rows.Row) string { return r.Method },
+		moreTexts: func(r *rows.Row) []string { return r.Notified },
 	},
-	{name: "name", takes: "a name: get-sum, get-*", text: func(r *rows.Row) string { return r.Name }},
-	{name: "target", takes: "a server: demo, *example.com*", text: func(r *rows.Row) string { return r.Target }},
+	{name: "name", valueHint: "a name: get-sum, get-*", text: func(r *rows.Row) string { return r.Name }},
+	{name: "target", valueHint: "a server: demo, *example.com*", text: func(r *rows.Row) string { return r.Target }},
 	{
-		name:  "channel",
-		takes: "an outcome: ok, tool_error, rpc_error",
-		text:  func(r *rows.Row) string { return r.Channel },
-		known: channels,
+		name:       "channel",
+		valueHint:  "an outcome: ok, tool_error, rpc_error",
+		text:       func(r *rows.Row) string { return r.Channel },
+		knownTexts: channels,
 	},
-	{name: "era", takes: "an era", text: func(r *rows.Row) string { return r.Era }},
-	{name: "protocol", takes: "a revision of the protocol: 2025-*", text: func(r *rows.Row) string { return r.Revision }},
-	{name: "id", takes: "the id of a request: 7", text: func(r *rows.Row) string { return r.ID }},
+	{name: "era", valueHint: "an era", text: func(r *rows.Row) string { return r.Era }},
 	{
-		name:  "dir",
-		takes: "direction: sent (by the client), received",
-		text:  func(r *rows.Row) string { return r.Dir.String() },
-		known: directions,
+		name: "protocol", valueHint: "a revision of the protocol: 2025-*",
+		text: func(r *rows.Row) string { return r.Revision },
 	},
-	{name: "client", takes: "the client's name: claude*", text: (*rows.Row).Client, alone: (*rows.Row).ClientName},
-	{name: "server", takes: "the server's name: git*", text: (*rows.Row).Server, alone: (*rows.Row).ServerName},
-	{name: "session", takes: "the hash of a session's id: 1a2b, *", text: (*rows.Row).Session, filled: true},
+	{name: "id", valueHint: "the id of a request: 7", text: func(r *rows.Row) string { return r.ID }},
 	{
-		name:   "conn",
-		takes:  "the number of a connection in its run: 3",
-		number: func(r *rows.Row) (int64, bool) { return int64(r.Conn), r.HasConn() },
-		bounds: integerBounds,
+		name:       "dir",
+		valueHint:  "direction: sent (by the client), received",
+		text:       func(r *rows.Row) string { return r.Dir.String() },
+		knownTexts: directions,
 	},
-	{name: "kind", takes: "a frame kind: stderr, event", traits: kindTraits()},
-	{name: "http", takes: "a status: 404, 4xx, >=400", number: status, bounds: statusBounds},
-	{name: "exit", takes: "an exit code: 5, !=0", number: exit, bounds: integerBounds},
-	{name: "dur", takes: "a time: >500ms, 1s..2s", number: duration, bounds: durationBounds, measured: true},
+	{name: "client", valueHint: "the client's name: claude*", text: (*rows.Row).Client, shortText: (*rows.Row).ClientName},
+	{name: "server", valueHint: "the server's name: git*", text: (*rows.Row).Server, shortText: (*rows.Row).ServerName},
+	{name: "session", valueHint: "the hash of a session's id: 1a2b, *", text: (*rows.Row).Session, excludesEmpty: true},
 	{
-		name:     "ttfb",
-		takes:    "a time to the first byte: >500ms, 1s..2s",
-		number:   func(r *rows.Row) (int64, bool) { return int64(r.First), r.First > 0 },
-		bounds:   durationBounds,
-		measured: true,
+		name:      "conn",
+		valueHint: "the number of a connection in its run: 3",
+		number:    func(r *rows.Row) (int64, bool) { return int64(r.Conn), r.HasConn() },
+		bounds:    integerBounds,
 	},
+	{name: "kind", valueHint: "a frame kind: stderr, event", traits: kindTraits()},
+	{name: "http", valueHint: "a status: 404, 4xx, >=400", number: status, bounds: statusBounds},
+	{name: "exit", valueHint: "an exit code: 5, !=0", number: exit, bounds: integerBounds},
+	{name: "dur", valueHint: "a time: >500ms, 1s..2s", number: duration, bounds: durationBounds, hasBounds: true},
 	{
-		name:     "size",
-		takes:    "a size: >1mb, 10kb..20kb",
-		number:   func(r *rows.Row) (int64, bool) { return r.Size(), true },
-		bounds:   sizeBounds,
-		measured: true,
+		name:      "ttfb",
+		valueHint: "a time to the first byte: >500ms, 1s..2s",
+		number:    func(r *rows.Row) (int64, bool) { return int64(r.First), r.First > 0 },
+		bounds:    durationBounds,
+		hasBounds: true,
 	},
 	{
-		name:     "time",
-		takes:    "a time: 2026-01-31, >=15:04, 15:00..15:30",
-		number:   requestTime,
-		bounds:   timeBounds,
-		measured: true,
+		name:      "size",
+		valueHint: "a size: >1mb, 10kb..20kb",
+		number:    func(r *rows.Row) (int64, bool) { return r.Size(), true },
+		bounds:    sizeBounds,
+		hasBounds: true,
 	},
 	{
-		name:     "since",
-		takes:    "how long ago, or a time: 10m, 2h, 3d, 2026-01-31, 15:04",
-		number:   requestTime,
-		bounds:   sinceBounds,
-		measured: true,
-		op:       ">=",
+		name:      "time",
+		valueHint: "a time: 2026-01-31, >=15:04, 15:00..15:30",
+		number:    requestTime,
+		bounds:    timeBounds,
+		hasBounds: true,
 	},
-	{name: "run", takes: "the number of a run: 42, 40..45", number: run, bounds: integerBounds},
-	{name: "finding", takes: "a rule, a tag or a severity of mcpc check: L106, client-*, error", judged: true},
-	{name: "has", takes: "what a row can have: finding, retry", traits: hasTraits},
-	{name: "is", takes: "what a row can be: open, error", traits: isTraits},
-	{name: "secret", takes: "the hash of a secret that was hidden: 1a2b, *", deep: true, line: hasSecret},
-	{name: "body", takes: "a text in a message", deep: true},
+	{
+		name:            "since",
+		valueHint:       "how long ago, or a time: 10m, 2h, 3d, 2026-01-31, 15:04",
+		number:          requestTime,
+		bounds:          sinceBounds,
+		hasBounds:       true,
+		defaultOperator: ">=",
+	},
+	{name: "run", valueHint: "the number of a run: 42, 40..45", number: run, bounds: integerBounds},
+	{name: "finding", valueHint: "a rule, a tag or a severity of mcpc check: L106, client-*, error", byJudge: true},
+	{name: "has", valueHint: "what a row can have: finding, retry", traits: hasTraits},
+	{name: "is", valueHint: "what a row can be: open, error", traits: isTraits},
+	{name: "secret", valueHint: "the hash of a secret that was hidden: 1a2b, *", inTraffic: true, matchesLine: hasSecret},
+	{name: "body", valueHint: "a text in a message", inTraffic: true},
 }
 
 // unsampledFields are the fields whose values a sample of rows does not have.
@@ -207,7 +210,7 @@ var hasTraits = []trait{
 	{"notification", func(r *rows.Row) bool { return r.Notes.Notifications > 0 }},
 	{"question", func(r *rows.Row) bool { return r.Notes.Questions > 0 }},
 	{"fault", func(r *rows.Row) bool { return r.Kinds.Has(wire.Fault) }},
-	{"guess", func(r *rows.Row) bool { return r.Guess || r.Notes.Guessed+len(r.Guesses) > 0 }},
+	{"guess", func(r *rows.Row) bool { return r.IsGuess || r.Notes.Guessed+len(r.Guesses) > 0 }},
 }
 
 var isTraits = []trait{

@@ -37,9 +37,9 @@ type Error struct {
 	// any other error.
 	Word  string
 	Known []string
-	// Meant is a term that was probably meant, as in "channel:tool_error" for "is:tool_error"; "" if none
+	// Suggestion is a term that was probably meant, as in "channel:tool_error" for "is:tool_error"; "" if none
 	// is known.
-	Meant string
+	Suggestion string
 }
 
 func (e *Error) Error() string { return e.Text }
@@ -51,7 +51,7 @@ func (e *Error) Column() int { return utf8.RuneCountInString(e.Filter[:e.Offset]
 // findings about a row.
 type Judge interface {
 	Words() []string
-	Of(r *rows.Row) ([]string, error)
+	WordsFor(r *rows.Row) ([]string, error)
 }
 
 // Parse parses a filter. Its errors are *Error. A blank text is the zero Filter. Relative times
@@ -65,17 +65,17 @@ func Parse(text string, now time.Time, j Judge) (Filter, error) {
 // Match reports whether the filter selects r. It reads the traffic, or asks the Judge, only if the
 // row alone does not decide. The error is that of reading.
 func (f Filter) Match(r *rows.Row) (bool, error) {
-	c := &candidate{row: r, findIn: func(s search) (bool, error) {
-		if s.mayBeIn == nil {
-			return r.AnyLine(s.in)
+	c := &candidate{row: r, findInTraffic: func(s search) (bool, error) {
+		if s.mayMatchLine == nil {
+			return r.AnyLine(s.matches)
 		}
-		return r.AnyText(s.mayBeIn, s.in)
+		return r.AnyText(s.mayMatchLine, s.matches)
 	}}
 	return f.match(c), c.err
 }
 
-// May reports whether the filter may select a row of a page. It does not unpack the page.
-func (f Filter) May(p rows.Page) bool {
+// MayMatch reports whether the filter may select a row of a page. It does not unpack the page.
+func (f Filter) MayMatch(p rows.Page) bool {
 	samples := p.Samples()
 	var least, most rows.Row
 	if samples != nil {
@@ -83,25 +83,25 @@ func (f Filter) May(p rows.Page) bool {
 	}
 	return f.root == nil || samples == nil || slices.ContainsFunc(samples, func(r rows.Row) bool {
 		found := func(search) (bool, error) { return true, nil }
-		return f.match(&candidate{row: &r, sample: true, least: &least, most: &most, findIn: found})
+		return f.match(&candidate{row: &r, isSample: true, least: &least, most: &most, findInTraffic: found})
 	})
 }
 
-// Deep reports whether Match may read the traffic.
-func (f Filter) Deep() bool { return f.root != nil && f.root.deep() }
+// ReadsTraffic reports whether Match may read the traffic.
+func (f Filter) ReadsTraffic() bool { return f.root != nil && f.root.readsTraffic() }
 
 // match reports whether the filter selects the candidate.
 func (f Filter) match(c *candidate) bool { return f.root == nil || f.root.match(c) }
 
 // A candidate is a row to be matched, with access to its traffic.
 type candidate struct {
-	row    *rows.Row
-	findIn func(search) (bool, error)
-	err    error
-	// sample is set if the row is a sample of a page. Then a match means that a row of the page may match:
+	row           *rows.Row
+	findInTraffic func(search) (bool, error)
+	err           error
+	// isSample is set if the row is a sample of a page. Then a match means that a row of the page may match:
 	// every value of unsampledFields and every text may be there, and the values of measured fields are
 	// between those of least and most.
-	sample      bool
+	isSample    bool
 	least, most *rows.Row
 }
 
@@ -110,21 +110,21 @@ func (c *candidate) hasFinding(j Judge, test func(word string) bool) bool {
 	if c.err != nil || j == nil {
 		return false
 	}
-	if c.sample {
+	if c.isSample {
 		return true
 	}
-	words, err := j.Of(c.row)
+	words, err := j.WordsFor(c.row)
 	c.err = err
 	return slices.ContainsFunc(words, test)
 }
 
 // A search looks for a text in the traffic of a row.
 type search struct {
-	// in reports whether the bytes of a frame have the text. If mayBeIn is nil, it gets the lines of the
+	// matches reports whether the bytes of a frame have the text. If mayMatchLine is nil, it gets the lines of the
 	// capture instead.
-	in func([]byte) bool
-	// mayBeIn reports whether a line of the capture has to be decoded to search its frame.
-	mayBeIn func(line []byte) bool
+	matches func([]byte) bool
+	// mayMatchLine reports whether a line of the capture has to be decoded to search its frame.
+	mayMatchLine func(line []byte) bool
 }
 
 // search reports whether the traffic has the text of s. After an error it returns false.
@@ -132,7 +132,7 @@ func (c *candidate) search(s search) bool {
 	if c.err != nil {
 		return false
 	}
-	found, err := c.findIn(s)
+	found, err := c.findInTraffic(s)
 	c.err = err
 	return found
 }
@@ -140,8 +140,8 @@ func (c *candidate) search(s search) bool {
 // A node is a part of a filter.
 type node interface {
 	match(c *candidate) bool
-	// deep reports whether match may read the traffic.
-	deep() bool
+	// readsTraffic reports whether match may read the traffic.
+	readsTraffic() bool
 }
 
 // A group matches if all of its terms match, or with or set if at least one does.
@@ -168,7 +168,7 @@ func newGroup(or bool, terms []node) node {
 	}
 	for _, deep := range []bool{false, true} {
 		for _, t := range g.terms {
-			if t.deep() == deep {
+			if t.readsTraffic() == deep {
 				g.order = append(g.order, t)
 			}
 		}
@@ -185,7 +185,7 @@ func (g *group) match(c *candidate) bool {
 	return !g.or
 }
 
-func (g *group) deep() bool { return g.order[len(g.order)-1].deep() }
+func (g *group) readsTraffic() bool { return g.order[len(g.order)-1].readsTraffic() }
 
 // A negation matches if its term does not.
 type negation struct{ node }
@@ -199,7 +199,7 @@ func negate(n node) node {
 }
 
 func (n negation) match(c *candidate) bool {
-	return c.sample && (n.deep() || usesField(n.node, unsampledFields)) || !n.node.match(c)
+	return c.isSample && (n.readsTraffic() || usesField(n.node, unsampledFields)) || !n.node.match(c)
 }
 
 // A fullText matches a text in the columns of a table or in the traffic.
@@ -207,28 +207,28 @@ type fullText struct{ needle }
 
 func (t fullText) match(c *candidate) bool {
 	shown := []string{c.row.Method, c.row.Name, c.row.Target, c.row.Text}
-	return slices.ContainsFunc(shown, func(text string) bool { return t.in([]byte(text)) }) || c.search(t.search())
+	return slices.ContainsFunc(shown, func(text string) bool { return t.isIn([]byte(text)) }) || c.search(t.search())
 }
 
-func (t fullText) deep() bool { return true }
+func (t fullText) readsTraffic() bool { return true }
 
 // A fieldTerm matches if a field has one of several values.
 type fieldTerm struct {
 	field  *field
 	values []value
-	// judged is set if a value asks for findings.
-	judged bool
+	// asksJudge is set if a value asks for findings.
+	asksJudge bool
 }
 
 // A value reports whether the candidate's field has one of the values that a filter names.
 type value func(c *candidate) bool
 
 func (t *fieldTerm) match(c *candidate) bool {
-	return c.sample && !t.field.measured && slices.Contains(unsampledFields, t.field.name) ||
+	return c.isSample && !t.field.hasBounds && slices.Contains(unsampledFields, t.field.name) ||
 		slices.ContainsFunc(t.values, func(v value) bool { return v(c) })
 }
 
-func (t *fieldTerm) deep() bool { return t.field.deep || t.judged }
+func (t *fieldTerm) readsTraffic() bool { return t.field.inTraffic || t.asksJudge }
 
 // A pattern matches a field against a regular expression.
 type pattern struct {
@@ -238,10 +238,10 @@ type pattern struct {
 }
 
 func (t *pattern) match(c *candidate) bool {
-	if t.field.deep {
-		return c.search(search{in: t.re.Match, mayBeIn: t.needs.mayBeIn})
+	if t.field.inTraffic {
+		return c.search(search{matches: t.re.Match, mayMatchLine: t.needs.mayBeInLine})
 	}
-	return c.sample && slices.Contains(unsampledFields, t.field.name) || t.re.MatchString(t.field.text(c.row))
+	return c.isSample && slices.Contains(unsampledFields, t.field.name) || t.re.MatchString(t.field.text(c.row))
 }
 
-func (t *pattern) deep() bool { return t.field.deep }
+func (t *pattern) readsTraffic() bool { return t.field.inTraffic }

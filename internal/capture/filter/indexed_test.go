@@ -136,7 +136,7 @@ func TestMaySkipsOnlyPagesWithoutMatch(t *testing.T) {
 			}
 			looked := 0
 			for _, p := range pages {
-				if !f.May(p) {
+				if !f.MayMatch(p) {
 					continue
 				}
 				looked++

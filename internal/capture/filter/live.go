@@ -13,14 +13,14 @@ var liveFields = []string{"method", "name", "target", "era", "protocol", "id", "
 // ParseLive parses a filter for messages that are not forwarded yet (see rows.Live). A field that
 // is only known after the response is an error. Errors are *Error.
 func ParseLive(text string, now time.Time) (Filter, error) {
-	p := &parser{text: text, now: now, live: true}
+	p := &parser{text: text, now: now, onlyLive: true}
 	return p.filter()
 }
 
 // MatchLive reports whether the filter selects a message that is not forwarded yet. It searches for
 // texts in the message.
 func (f Filter) MatchLive(r *rows.Row, message []byte) bool {
-	return f.match(&candidate{row: r, findIn: func(s search) (bool, error) { return s.in(message), nil }})
+	return f.match(&candidate{row: r, findInTraffic: func(s search) (bool, error) { return s.matches(message), nil }})
 }
 
 // Names reports whether the filter uses one of these fields.

@@ -14,7 +14,7 @@ func TestFiltersOfLiveMessages(t *testing.T) {
 	var l rows.Live
 	open := wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"clientInfo":{"name":"claude-ai","version":"1"}}}`))
 	opened := l.Row("http://h/mcp", "", wire.Sent, nil, open)
-	l.Answered(opened, "s", wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":0,"result":{"serverInfo":{"name":"git","version":"2"}}}`)))
+	l.LearnServer(opened, "s", wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":0,"result":{"serverInfo":{"name":"git","version":"2"}}}`)))
 	m := wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"get-sum","arguments":{"a":"x y"}}}`))
 	r := l.Row("http://h/mcp", "s", wire.Sent, nil, m)
 	for text, want := range map[string]bool{

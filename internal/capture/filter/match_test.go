@@ -50,7 +50,7 @@ func (j rowJudge) Words() []string {
 	return []string{"error", "warn", "info", "L106", "L119", "client-cursor", "tools", "client"}
 }
 
-func (j rowJudge) Of(r *rows.Row) ([]string, error) { return j[r.Run], nil }
+func (j rowJudge) WordsFor(r *rows.Row) ([]string, error) { return j[r.Run], nil }
 
 var filterBodies = []string{`{"a":"Hello"}`, `{"say":"\"hi\" there"}`, `{"ß":"ÄPFEL"}`, ``, `{"code": -32601}`}
 
@@ -168,7 +168,7 @@ func TestFilterMatches(t *testing.T) {
 		f := parse(t, c.text)
 		var got []int
 		for i := range filterRows {
-			if f.match(&candidate{row: &filterRows[i], findIn: func(s search) (bool, error) { return s.in([]byte(filterBodies[i])), nil }}) {
+			if f.match(&candidate{row: &filterRows[i], findInTraffic: func(s search) (bool, error) { return s.matches([]byte(filterBodies[i])), nil }}) {
 				got = append(got, i+1)
 			}
 		}
@@ -238,8 +238,8 @@ func TestFilterReadsMessagesOnlyIfNeeded(t *testing.T) {
 		{"-(hello or body~/x/) name:get-sum", true, 2},
 	} {
 		f, looks := parse(t, c.text), 0
-		f.match(&candidate{row: &filterRows[1], findIn: func(search) (bool, error) { looks++; return false, nil }})
-		needs := f.root != nil && f.root.deep()
+		f.match(&candidate{row: &filterRows[1], findInTraffic: func(search) (bool, error) { looks++; return false, nil }})
+		needs := f.root != nil && f.root.readsTraffic()
 		if needs != c.needs || looks != c.looks {
 			t.Errorf("%s: needs bytes %v and looked %d times, want %v and %d", c.text, needs, looks, c.needs, c.looks)
 		}
@@ -256,22 +256,22 @@ func FuzzNeedle(f *testing.F) {
 		}
 		n := newNeedle(text)
 		line := capture.AppendFrame(nil, wire.Frame{Raw: []byte(body)})
-		if n.in([]byte(body)) && !n.mayBeIn(line) {
+		if n.isIn([]byte(body)) && !n.mayBeInLine(line) {
 			t.Fatalf("%q is in %q and not in its line %s", text, body, line)
 		}
-		if exact := strings.Contains(body, text); exact && !n.in([]byte(body)) {
+		if exact := strings.Contains(body, text); exact && !n.isIn([]byte(body)) {
 			t.Fatalf("%q is not found in %q", text, body)
 		}
-		if upper := strings.ToUpper(body); utf8.ValidString(text) && len(upper) == len(body) && strings.ToLower(upper) == body && strings.Contains(body, text) && !n.in([]byte(upper)) {
+		if upper := strings.ToUpper(body); utf8.ValidString(text) && len(upper) == len(body) && strings.ToLower(upper) == body && strings.Contains(body, text) && !n.isIn([]byte(upper)) {
 			t.Fatalf("%q is not found in %q", text, upper)
 		}
 		found := false
 		for _, form := range n.forms {
-			for i := 0; i+len(form.small) <= len(body); i++ {
-				found = found || strings.EqualFold(body[i:i+len(form.small)], string(form.small))
+			for i := 0; i+len(form.lower) <= len(body); i++ {
+				found = found || strings.EqualFold(body[i:i+len(form.lower)], string(form.lower))
 			}
 		}
-		if n.in([]byte(body)) && !found {
+		if n.isIn([]byte(body)) && !found {
 			t.Fatalf("%q is found in %q", text, body)
 		}
 	})
@@ -283,7 +283,7 @@ func BenchmarkNeedle(b *testing.B) {
 		b.Run(fmt.Sprintf("%q", text), func(b *testing.B) {
 			b.SetBytes(int64(len(body)))
 			for n := newNeedle(text); b.Loop(); {
-				n.in(body)
+				n.isIn(body)
 			}
 		})
 	}

@@ -17,24 +17,24 @@ const maxNesting = 100
 // A parser parses the text of a filter. Each of its parse methods advances at beyond what it parsed
 // and the following blanks.
 type parser struct {
-	text  string
-	at    int
-	depth int
-	now   time.Time
-	judge Judge
-	// live is set if only the liveFields are known.
-	live bool
+	text   string
+	offset int
+	depth  int
+	now    time.Time
+	judge  Judge
+	// onlyLive is set if only the liveFields are known.
+	onlyLive bool
 }
 
 // filter parses the whole text.
 func (p *parser) filter() (Filter, error) {
 	p.skipBlanks()
-	if p.at == len(p.text) {
+	if p.offset == len(p.text) {
 		return Filter{}, nil
 	}
 	root, err := p.parseAlternatives()
-	if err == nil && p.at < len(p.text) {
-		err = p.errorAt(p.at, "unmatched parenthesis")
+	if err == nil && p.offset < len(p.text) {
+		err = p.errorAt(p.offset, "unmatched parenthesis")
 	}
 	if err != nil {
 		return Filter{}, err
@@ -71,7 +71,7 @@ func (p *parser) parseConjunction() (node, error) {
 			return nil, err
 		}
 		terms = append(terms, n)
-		if !p.skipKeyword("and") && (p.at == len(p.text) || p.text[p.at] == ')' || p.isAtKeyword("or")) {
+		if !p.skipKeyword("and") && (p.offset == len(p.text) || p.text[p.offset] == ')' || p.isAtKeyword("or")) {
 			return newGroup(false, terms), nil
 		}
 	}
@@ -81,18 +81,18 @@ func (p *parser) parseConjunction() (node, error) {
 func (p *parser) parseOne() (node, error) {
 	p.depth++
 	if p.depth > maxNesting {
-		return nil, p.errorAt(p.at, "more than %d nested parentheses and negations", maxNesting)
+		return nil, p.errorAt(p.offset, "more than %d nested parentheses and negations", maxNesting)
 	}
 	defer func() { p.depth-- }()
-	start := p.at
+	start := p.offset
 	switch {
-	case p.at == len(p.text):
+	case p.offset == len(p.text):
 		return nil, p.errorAt(start, "a search term is missing here")
-	case p.text[p.at] == ')':
+	case p.text[p.offset] == ')':
 		return nil, p.errorAt(start, "a search term is missing before this parenthesis")
-	case p.text[p.at] == '(':
+	case p.text[p.offset] == '(':
 		return p.parseParenthesis()
-	case p.text[p.at] == '-' && p.at+1 < len(p.text) && !beginsWithBlank(p.text[p.at+1:]) || p.isAtKeyword("not"):
+	case p.isAtMinus() || p.isAtKeyword("not"):
 		return p.parseNegation()
 	case p.isAtKeyword("and") || p.isAtKeyword("or"):
 		return nil, p.errorAt(start, "a search term is missing before this word; quote it to search for it")
@@ -101,32 +101,37 @@ func (p *parser) parseOne() (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.at < len(p.text) && p.text[p.at] != ')' && !beginsWithBlank(p.text[p.at:]) {
-		return nil, p.errorAt(p.at, "a space is missing here, or quotes around the whole text")
+	if p.offset < len(p.text) && p.text[p.offset] != ')' && !beginsWithBlank(p.text[p.offset:]) {
+		return nil, p.errorAt(p.offset, "a space is missing here, or quotes around the whole text")
 	}
 	p.skipBlanks()
 	return n, nil
 }
 
+// isAtMinus reports whether the next character is a minus that negates the term after it.
+func (p *parser) isAtMinus() bool {
+	return p.text[p.offset] == '-' && p.offset+1 < len(p.text) && !beginsWithBlank(p.text[p.offset+1:])
+}
+
 func (p *parser) parseParenthesis() (node, error) {
-	open := p.at
-	p.at++
+	open := p.offset
+	p.offset++
 	p.skipBlanks()
 	n, err := p.parseAlternatives()
 	if err != nil {
 		return nil, err
 	}
-	if p.at == len(p.text) {
+	if p.offset == len(p.text) {
 		return nil, p.errorAt(open, "unclosed parenthesis")
 	}
-	p.at++ // parseAlternatives ends at a closing parenthesis or at the end of the text
+	p.offset++ // parseAlternatives ends at a closing parenthesis or at the end of the text
 	p.skipBlanks()
 	return n, nil
 }
 
 func (p *parser) parseNegation() (node, error) {
 	if !p.skipKeyword("not") {
-		p.at++
+		p.offset++
 	}
 	n, err := p.parseOne()
 	if err != nil {
@@ -137,16 +142,16 @@ func (p *parser) parseNegation() (node, error) {
 
 // parseTerm parses a text or a field.
 func (p *parser) parseTerm() (node, error) {
-	start := p.at
-	if p.text[p.at] == '"' {
+	start := p.offset
+	if p.text[p.offset] == '"' {
 		text, err := p.parseQuoted()
 		if err != nil {
 			return nil, err
 		}
 		return fullText{newNeedle(text)}, nil
 	}
-	if name := leadingLetters(p.text[p.at:]); name != "" {
-		rest := p.text[p.at+len(name):]
+	if name := leadingLetters(p.text[p.offset:]); name != "" {
+		rest := p.text[p.offset+len(name):]
 		if strings.HasPrefix(rest, ":") {
 			return p.parseFieldTerm(name)
 		}
@@ -177,10 +182,10 @@ func (p *parser) missingColon(start int, field string) error {
 		}
 	}
 	return &Error{
-		Filter: p.text,
-		Offset: start,
-		Text:   fmt.Sprintf("a colon is missing after the field %s; quote it to search for the text", field),
-		Meant:  suggestion,
+		Filter:     p.text,
+		Offset:     start,
+		Text:       fmt.Sprintf("a colon is missing after the field %s; quote it to search for the text", field),
+		Suggestion: suggestion,
 	}
 }
 
@@ -189,8 +194,8 @@ func (p *parser) findField(name string) (*field, error) {
 	lower := strings.ToLower(name)
 	lower = cmp.Or(otherNames[lower], lower)
 	for i := range fields {
-		if fields[i].name == lower && p.live && !slices.Contains(liveFields, lower) {
-			return nil, p.errorAt(p.at, "%s is not known while a message is on its way: use %s", lower,
+		if fields[i].name == lower && p.onlyLive && !slices.Contains(liveFields, lower) {
+			return nil, p.errorAt(p.offset, "%s is not known while a message is on its way: use %s", lower,
 				strings.Join(liveFields, ", "))
 		}
 		if fields[i].name == lower {
@@ -198,40 +203,41 @@ func (p *parser) findField(name string) (*field, error) {
 		}
 	}
 	known := Fields()
-	if p.live {
+	if p.onlyLive {
 		known = liveFields
 	}
 	return nil, &Error{
-		Filter: p.text, Offset: p.at, Word: lower, Known: known,
+		Filter: p.text, Offset: p.offset, Word: lower, Known: known,
 		Text: fmt.Sprintf("unknown field %q; quote it to search for the text", name),
 	}
 }
 
 func (p *parser) parseFieldTerm(name string) (node, error) {
 	f, err := p.findField(name)
-	p.at += len(name) + 1
+	p.offset += len(name) + 1
 	if err != nil {
 		wrong := err.(*Error)
 		value := p.parseWord(",")
 		if lower := strings.ToLower(name); foreignNames[lower] != "" {
-			wrong.Word, wrong.Meant = "", suggestTerm(lower, value)
+			wrong.Word, wrong.Suggestion = "", suggestTerm(lower, value)
 		}
-		wrong.Meant = cmp.Or(termWithValue(value), wrong.Meant)
+		wrong.Suggestion = cmp.Or(termWithValue(value), wrong.Suggestion)
 		return nil, err
 	}
-	t := &fieldTerm{field: f, judged: f.judged}
+	t := &fieldTerm{field: f, asksJudge: f.byJudge}
 	for {
-		start := p.at
+		start := p.offset
 		v, err := p.parseValue(f)
 		if err != nil {
 			return nil, err
 		}
-		t.judged = t.judged || f.traits != nil && strings.EqualFold(strings.Trim(p.text[start:p.at], `"`), hasFinding)
+		isHasFinding := f.traits != nil && strings.EqualFold(strings.Trim(p.text[start:p.offset], `"`), hasFinding)
+		t.asksJudge = t.asksJudge || isHasFinding
 		t.values = append(t.values, v)
-		if !strings.HasPrefix(p.text[p.at:], ",") {
+		if !strings.HasPrefix(p.text[p.offset:], ",") {
 			return t, nil
 		}
-		p.at++
+		p.offset++
 	}
 }
 
@@ -239,12 +245,12 @@ func (p *parser) parseFieldTerm(name string) (node, error) {
 var operators = []string{">=", "<=", "!=", ">", "<", "="}
 
 func (p *parser) parseValue(f *field) (value, error) {
-	start := p.at
+	start := p.offset
 	op := ""
 	for _, o := range operators {
-		if strings.HasPrefix(p.text[p.at:], o) {
+		if strings.HasPrefix(p.text[p.offset:], o) {
 			op = o
-			p.at += len(o)
+			p.offset += len(o)
 			break
 		}
 	}
@@ -255,12 +261,12 @@ func (p *parser) parseValue(f *field) (value, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := f.value(op, a, p.now, p.judge)
+	v, err := f.newValue(op, a, p.now, p.judge)
 	if err != nil {
 		wrong := err.(*Error)
 		wrong.Filter = p.text
 		wrong.Offset = start
-		wrong.Meant = cmp.Or(wrong.Meant, p.findingTerm(a.text))
+		wrong.Suggestion = cmp.Or(wrong.Suggestion, p.findingTerm(a.text))
 		return nil, wrong
 	}
 	return v, nil
@@ -284,14 +290,14 @@ type atom struct {
 }
 
 func (p *parser) parseAtom(f *field) (atom, error) {
-	start := p.at
-	if strings.HasPrefix(p.text[p.at:], `"`) {
+	start := p.offset
+	if strings.HasPrefix(p.text[p.offset:], `"`) {
 		text, err := p.parseQuoted()
 		return atom{text, true}, err
 	}
 	word := p.parseWord(",")
 	if word == "" {
-		return atom{}, p.errorAt(start, "%s takes %s", f.name, f.takes)
+		return atom{}, p.errorAt(start, "%s takes %s", f.name, f.valueHint)
 	}
 	return atom{word, false}, nil
 }
@@ -301,10 +307,10 @@ func (p *parser) parsePattern(name string) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.text == nil && (!f.deep || f.line != nil) {
-		return nil, p.errorAt(p.at, "%s takes %s, and no regular expression", f.name, f.takes)
+	if f.text == nil && (!f.inTraffic || f.matchesLine != nil) {
+		return nil, p.errorAt(p.offset, "%s takes %s, and no regular expression", f.name, f.valueHint)
 	}
-	start := p.at + len(name) + 2
+	start := p.offset + len(name) + 2
 	end := start
 	for end < len(p.text) && p.text[end] != '/' {
 		if p.text[end] == '\\' {
@@ -319,7 +325,7 @@ func (p *parser) parsePattern(name string) (node, error) {
 	if err != nil {
 		return nil, p.errorAt(start, "invalid RE2 regular expression: %s", regexpCause(err))
 	}
-	p.at = end + 1
+	p.offset = end + 1
 	return &pattern{field: f, re: re, needs: requiredTexts(re)}, nil
 }
 
@@ -338,7 +344,7 @@ func Quote(value string) string {
 
 // parseQuoted parses a text in quotes.
 func (p *parser) parseQuoted() (string, error) {
-	start := p.at
+	start := p.offset
 	var b strings.Builder
 	for i := start + 1; i < len(p.text); i++ {
 		c := p.text[i]
@@ -349,7 +355,7 @@ func (p *parser) parseQuoted() (string, error) {
 		case c == '"' && b.Len() == 0:
 			return "", p.errorAt(start, "empty quotes")
 		case c == '"':
-			p.at = i + 1
+			p.offset = i + 1
 			return b.String(), nil
 		default:
 			b.WriteByte(c)
@@ -360,17 +366,17 @@ func (p *parser) parseQuoted() (string, error) {
 
 // parseWord parses the rest of a word, up to one of the characters in stop.
 func (p *parser) parseWord(stop string) string {
-	start := p.at
-	for p.at < len(p.text) && !endsWord(p.text[p.at:]) && !strings.ContainsRune(stop, rune(p.text[p.at])) {
-		_, n := utf8.DecodeRuneInString(p.text[p.at:])
-		p.at += n
+	start := p.offset
+	for p.offset < len(p.text) && !endsWord(p.text[p.offset:]) && !strings.ContainsRune(stop, rune(p.text[p.offset])) {
+		_, n := utf8.DecodeRuneInString(p.text[p.offset:])
+		p.offset += n
 	}
-	return p.text[start:p.at]
+	return p.text[start:p.offset]
 }
 
 // isAtKeyword reports whether the next word is the keyword k.
 func (p *parser) isAtKeyword(k string) bool {
-	rest := p.text[p.at:]
+	rest := p.text[p.offset:]
 	return len(rest) >= len(k) && strings.EqualFold(rest[:len(k)], k) && (len(rest) == len(k) || endsWord(rest[len(k):]))
 }
 
@@ -378,13 +384,13 @@ func (p *parser) skipKeyword(k string) bool {
 	if !p.isAtKeyword(k) {
 		return false
 	}
-	p.at += len(k)
+	p.offset += len(k)
 	p.skipBlanks()
 	return true
 }
 
 func (p *parser) skipBlanks() {
-	p.at = len(p.text) - len(strings.TrimLeftFunc(p.text[p.at:], unicode.IsSpace))
+	p.offset = len(p.text) - len(strings.TrimLeftFunc(p.text[p.offset:], unicode.IsSpace))
 }
 
 func beginsWithBlank(s string) bool {

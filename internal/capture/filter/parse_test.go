@@ -203,7 +203,7 @@ func TestFilterErrorsKnowOtherNamesOfFields(t *testing.T) {
 		"tool=get-sum": "name:get-sum", "tool:get-sum": "name:get-sum", "kind=transport": "channel:transport",
 	} {
 		_, err := Parse(text, filterNow, judge)
-		if got, ok := err.(*Error); !ok || got.Word != "" || got.Meant != meant {
+		if got, ok := err.(*Error); !ok || got.Word != "" || got.Suggestion != meant {
 			t.Errorf("%s: got %+v, want %q", text, err, meant)
 		}
 	}
@@ -213,8 +213,8 @@ func TestFilterErrorsKnowOtherNamesOfFields(t *testing.T) {
 func TestFilterErrorsKnowTheRules(t *testing.T) {
 	for text, meant := range map[string]string{"has:L106": "finding:L106", "has:finding=l106": "finding:l106", "is:tools": "finding:tools", "has:x": ""} {
 		_, err := Parse(text, filterNow, judge)
-		if got := err.(*Error); got.Meant != meant {
-			t.Errorf("%s: meant %q, want %q", text, got.Meant, meant)
+		if got := err.(*Error); got.Suggestion != meant {
+			t.Errorf("%s: meant %q, want %q", text, got.Suggestion, meant)
 		}
 	}
 }
@@ -246,7 +246,7 @@ type askedJudge struct {
 
 func (j *askedJudge) Words() []string { return []string{"L106"} }
 
-func (j *askedJudge) Of(*rows.Row) ([]string, error) {
+func (j *askedJudge) WordsFor(*rows.Row) ([]string, error) {
 	j.times++
 	return nil, j.fails
 }
@@ -267,7 +267,7 @@ func FuzzFilter(f *testing.F) {
 			return
 		}
 		for _, row := range []rows.Row{{}, {State: exchange.State{Method: "tools/call", Name: text, Status: 404, Sent: 9}}} {
-			c := &candidate{row: &row, findIn: func(s search) (bool, error) { return s.in([]byte(text)), nil }}
+			c := &candidate{row: &row, findInTraffic: func(s search) (bool, error) { return s.matches([]byte(text)), nil }}
 			filter.match(c)
 		}
 	})

@@ -47,13 +47,13 @@ func requiredTexts(re *regexp.Regexp) (r required) {
 	return r
 }
 
-// mayBeIn reports whether the expression can match the bytes of the frame in a line.
-func (r required) mayBeIn(line []byte) bool {
+// mayBeInLine reports whether the expression can match the bytes of the frame in a line.
+func (r required) mayBeInLine(line []byte) bool {
 	if len(r.exact)+len(r.anyCase) == 0 {
 		return true
 	}
 	return slices.ContainsFunc(r.exact, func(text []byte) bool { return bytes.Contains(line, text) }) ||
-		slices.ContainsFunc(r.anyCase, func(text form) bool { return text.in(line) }) || capture.HasOtherEscapes(line)
+		slices.ContainsFunc(r.anyCase, func(text form) bool { return text.isIn(line) }) || capture.HasOtherEscapes(line)
 }
 
 // A literal is a text that an expression matches exactly, or in upper or lower case.
@@ -63,12 +63,12 @@ type literal struct {
 }
 
 // shortestLength returns the length in bytes of the shortest text; 0 if there are none.
-func shortestLength(some []literal) int {
-	if len(some) == 0 {
+func shortestLength(literals []literal) int {
+	if len(literals) == 0 {
 		return 0
 	}
-	least := len(some[0].text)
-	for _, l := range some {
+	least := len(literals[0].text)
+	for _, l := range literals {
 		least = min(least, len(l.text))
 	}
 	return least
@@ -87,9 +87,9 @@ func literalsIn(n *syntax.Regexp) (best []literal) {
 		}
 	case syntax.OpAlternate:
 		for _, sub := range n.Sub {
-			some := literalsIn(sub)
-			best = append(best, some...)
-			if len(some) == 0 || len(best) > maxRequired {
+			literals := literalsIn(sub)
+			best = append(best, literals...)
+			if len(literals) == 0 || len(best) > maxRequired {
 				return nil
 			}
 		}
@@ -99,9 +99,9 @@ func literalsIn(n *syntax.Regexp) (best []literal) {
 
 // bestLiterals returns the longest required texts of a sequence.
 func bestLiterals(n *syntax.Regexp) (best []literal) {
-	consider := func(some []literal) {
-		if w, b := shortestLength(some), shortestLength(best); w > b || w == b && len(some) < len(best) {
-			best = some
+	consider := func(literals []literal) {
+		if w, b := shortestLength(literals), shortestLength(best); w > b || w == b && len(literals) < len(best) {
+			best = literals
 		}
 	}
 	var run literal

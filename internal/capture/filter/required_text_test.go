@@ -23,7 +23,7 @@ func TestTextIsFoundInAnySpelling(t *testing.T) {
 	for range 200 {
 		line := spell(random, raw)
 		for _, text := range []string{"a/b", "http://Y", "ünï", `"q"`, "ÜNÏ", "jsonrpc"} {
-			if n := newNeedle(text); !n.in(raw) || !n.mayBeIn(line) {
+			if n := newNeedle(text); !n.isIn(raw) || !n.mayBeInLine(line) {
 				t.Fatalf("%q is not looked for in %s", text, line)
 			}
 		}
@@ -68,7 +68,7 @@ func TestRequiredTexts(t *testing.T) {
 			got = append(got, string(plain))
 		}
 		for _, f := range r.anyCase {
-			got = append(got, string(f.capital)+" in any case")
+			got = append(got, string(f.upper)+" in any case")
 		}
 		if strings.Join(got, " or ") != want {
 			t.Errorf("%s needs %q, want %q", pattern, got, want)
@@ -120,7 +120,7 @@ func seek(re *regexp.Regexp, line []byte) (plain, quick bool, err error) {
 		body = []byte(*frame.Raw)
 	}
 	plain = re.Match(body)
-	return plain, plain && requiredTexts(re).mayBeIn(line), err
+	return plain, plain && requiredTexts(re).mayBeInLine(line), err
 }
 
 // What an expression finds is the same however it is looked for: made-up expressions
@@ -166,7 +166,7 @@ func TestExpressionSearchesAgree(t *testing.T) {
 			if plain {
 				found++
 			}
-			if !needs.mayBeIn(line) {
+			if !needs.mayBeInLine(line) {
 				skipped++
 			}
 		}

@@ -23,8 +23,8 @@ type needle struct {
 // A form is a text in lower and in upper case, with the same length. A letter whose cases differ in
 // length stays as it is.
 type form struct {
-	small, capital []byte
-	rareIndex      int // the byte that is searched for first
+	lower, upper []byte
+	rareIndex    int // the byte that is searched for first
 }
 
 func newNeedle(text string) needle {
@@ -48,12 +48,12 @@ func jsonEscaped(text string) string {
 	return string(quoted[1 : len(quoted)-1])
 }
 
-func (n needle) search() search { return search{in: n.in, mayBeIn: n.mayBeIn} }
+func (n needle) search() search { return search{matches: n.isIn, mayMatchLine: n.mayBeInLine} }
 
-// mayBeIn reports whether the bytes of the frame in a line can have the text. The line may spell it
+// mayBeInLine reports whether the bytes of the frame in a line can have the text. The line may spell it
 // with other escapes or in base64.
-func (n needle) mayBeIn(line []byte) bool {
-	return slices.ContainsFunc(n.lines, func(f form) bool { return f.in(line) }) || capture.HasOtherEscapes(line) ||
+func (n needle) mayBeInLine(line []byte) bool {
+	return slices.ContainsFunc(n.lines, func(f form) bool { return f.isIn(line) }) || capture.HasOtherEscapes(line) ||
 		strings.Contains(n.text, "/") && bytes.Contains(line, []byte(`\/`))
 }
 
@@ -64,46 +64,46 @@ func newForm(text string) form {
 		if r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD") {
 			size = 1 // no character, but a byte
 		}
-		as := text[i : i+size]
-		small := string(unicode.ToLower(r))
-		capital := string(unicode.ToUpper(r))
-		if len(small) != size || len(capital) != size {
-			small = as
-			capital = as
+		letter := text[i : i+size]
+		lower := string(unicode.ToLower(r))
+		upper := string(unicode.ToUpper(r))
+		if len(lower) != size || len(upper) != size {
+			lower = letter
+			upper = letter
 		}
-		f.small = append(f.small, small...)
-		f.capital = append(f.capital, capital...)
+		f.lower = append(f.lower, lower...)
+		f.upper = append(f.upper, upper...)
 	}
-	f.rareIndex = rarestByte(f.small)
+	f.rareIndex = rarestByte(f.lower)
 	return f
 }
 
-// in reports whether b has the text.
-func (n needle) in(b []byte) bool {
-	return slices.ContainsFunc(n.forms, func(f form) bool { return f.in(b) })
+// isIn reports whether b has the text.
+func (n needle) isIn(b []byte) bool {
+	return slices.ContainsFunc(n.forms, func(f form) bool { return f.isIn(b) })
 }
 
-// in reports whether b has the text. It searches for the rarest byte, so that a gigabyte takes a
+// isIn reports whether b has the text. It searches for the rarest byte, so that a gigabyte takes a
 // second and not ten.
-func (f form) in(b []byte) bool {
-	small := f.small[f.rareIndex]
-	capital := f.capital[f.rareIndex]
-	behind := len(f.small) - f.rareIndex
-	for from := f.rareIndex; len(b)-from >= behind; {
-		rest := b[from : len(b)-behind+1]
-		i := bytes.IndexByte(rest, small)
-		if capital != small {
+func (f form) isIn(b []byte) bool {
+	lower := f.lower[f.rareIndex]
+	upper := f.upper[f.rareIndex]
+	after := len(f.lower) - f.rareIndex
+	for from := f.rareIndex; len(b)-from >= after; {
+		rest := b[from : len(b)-after+1]
+		i := bytes.IndexByte(rest, lower)
+		if upper != lower {
 			if i >= 0 {
 				rest = rest[:i]
 			}
-			if j := bytes.IndexByte(rest, capital); j >= 0 {
+			if j := bytes.IndexByte(rest, upper); j >= 0 {
 				i = j
 			}
 		}
 		if i < 0 {
 			return false
 		}
-		if f.isAt(b[from+i-f.rareIndex:]) {
+		if f.matchesStart(b[from+i-f.rareIndex:]) {
 			return true
 		}
 		from += i + 1
@@ -111,25 +111,25 @@ func (f form) in(b []byte) bool {
 	return false
 }
 
-func (f form) isAt(b []byte) bool {
-	for i, c := range f.small {
-		if b[i] != c && b[i] != f.capital[i] {
+func (f form) matchesStart(b []byte) bool {
+	for i, c := range f.lower {
+		if b[i] != c && b[i] != f.upper[i] {
 			return false
 		}
 	}
 	// Of a character of several bytes all have to be of one of the two forms.
-	return bytes.EqualFold(b[:len(f.small)], f.small)
+	return bytes.EqualFold(b[:len(f.lower)], f.lower)
 }
 
 // rarestByte returns the index of the byte that is rarest in messages and names.
-func rarestByte(small []byte) int {
-	const often = ` etaoinsrhl"dcumfp,:gw{}0y12_b.3/456789[]vk-`
+func rarestByte(text []byte) int {
+	const frequent = ` etaoinsrhl"dcumfp,:gw{}0y12_b.3/456789[]vk-`
 	best := 0
 	rank := -1
-	for i, c := range small {
-		r := strings.IndexByte(often, c)
+	for i, c := range text {
+		r := strings.IndexByte(frequent, c)
 		if r < 0 {
-			r = len(often)
+			r = len(frequent)
 		}
 		if r > rank {
 			best = i

@@ -11,20 +11,22 @@ import (
 	"time"
 )
 
-// value returns the test for one value of the field. Its errors have no offset yet.
-func (f *field) value(op string, a atom, now time.Time, j Judge) (value, error) {
+// newValue returns the test for one value of the field. Its errors have no offset yet.
+func (f *field) newValue(op string, a atom, now time.Time, j Judge) (value, error) {
 	switch {
-	case f.judged:
+	case f.byJudge:
 		return f.judgedValue(a, j)
 	case f.traits != nil && j != nil && strings.EqualFold(a.text, hasFinding):
 		v, err := f.traitValue(a)
 		return func(c *candidate) bool { return v(c) || c.hasFinding(j, func(string) bool { return true }) }, err
-	case f.line != nil:
-		held := search{
-			in: func(line []byte) bool { return bytes.Contains(line, []byte("sha256")) && f.line(a.text, string(line)) },
+	case f.matchesLine != nil:
+		secretSearch := search{
+			matches: func(line []byte) bool {
+				return bytes.Contains(line, []byte("sha256")) && f.matchesLine(a.text, string(line))
+			},
 		}
-		return func(c *candidate) bool { return c.search(held) }, nil
-	case f.deep:
+		return func(c *candidate) bool { return c.search(secretSearch) }, nil
+	case f.inTraffic:
 		text := newNeedle(a.text)
 		return func(c *candidate) bool { return c.search(text.search()) }, nil
 	case f.traits != nil:
@@ -43,13 +45,16 @@ func (f *field) textValue(a atom) (value, error) {
 	if known := f.knownValues(); known != nil && !slices.ContainsFunc(known, test) {
 		return nil, f.unknownValue(a)
 	}
-	also := f.also != nil && strings.HasPrefix(strings.ToLower(a.text), alsoFrom)
+	matchesMore := f.moreTexts != nil && strings.HasPrefix(strings.ToLower(a.text), notificationPrefix)
 	return func(c *candidate) bool {
 		text := f.text(c.row)
-		if text == "" && f.filled {
+		if text == "" && f.excludesEmpty {
 			return false
 		}
-		return test(text) || f.alone != nil && test(f.alone(c.row)) || also && slices.ContainsFunc(f.also(c.row), test)
+		if test(text) || f.shortText != nil && test(f.shortText(c.row)) {
+			return true
+		}
+		return matchesMore && slices.ContainsFunc(f.moreTexts(c.row), test)
 	}, nil
 }
 
@@ -68,8 +73,8 @@ func (f *field) judgedValue(a atom, j Judge) (value, error) {
 
 // knownValues returns all possible values; nil if any value is possible.
 func (f *field) knownValues() (words []string) {
-	if f.known != nil {
-		return f.known()
+	if f.knownTexts != nil {
+		return f.knownTexts()
 	}
 	for _, trait := range f.traits {
 		words = append(words, trait.name)
@@ -91,10 +96,10 @@ func termWithValue(value string) string {
 func (f *field) unknownValue(a atom) error {
 	known := f.knownValues()
 	return &Error{
-		Word:  a.text,
-		Known: known,
-		Meant: termWithValue(a.text),
-		Text:  fmt.Sprintf("%s has no value %q: use %s", f.name, a.text, strings.Join(known, ", ")),
+		Word:       a.text,
+		Known:      known,
+		Suggestion: termWithValue(a.text),
+		Text:       fmt.Sprintf("%s has no value %q: use %s", f.name, a.text, strings.Join(known, ", ")),
 	}
 }
 
@@ -112,11 +117,11 @@ func (f *field) traitValue(a atom) (value, error) {
 func (f *field) numberValue(op string, a atom, now time.Time) (value, error) {
 	low, high, ok := f.parseRange(a, now)
 	if !ok || op != "" && strings.Contains(a.text, "..") {
-		return nil, &Error{Text: fmt.Sprintf("%s takes %s, not %q", f.name, f.takes, op+a.text)}
+		return nil, &Error{Text: fmt.Sprintf("%s takes %s, not %q", f.name, f.valueHint, op+a.text)}
 	}
-	op = cmp.Or(op, f.op)
+	op = cmp.Or(op, f.defaultOperator)
 	return func(c *candidate) bool {
-		if c.sample && f.measured {
+		if c.isSample && f.hasBounds {
 			least, ok := f.number(c.least)
 			most, _ := f.number(c.most)
 			return ok && compare(op, least, most, low, high)

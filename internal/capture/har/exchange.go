@@ -15,7 +15,7 @@ import (
 
 // An entryTraffic is the traffic of one HTTP request, or of one exchange over stdio.
 type entryTraffic struct {
-	stdio bool
+	isStdio bool
 	// asked and answered are the heads, nil where none crossed.
 	requestHead, responseHead *wire.Frame
 	sent, received            []*wire.Frame
@@ -24,7 +24,7 @@ type entryTraffic struct {
 	long                      *longTexts
 }
 
-func (c *entryTraffic) add(f *wire.Frame) {
+func (c *entryTraffic) addFrame(f *wire.Frame) {
 	switch f.Kind {
 	case wire.Head:
 		switch {
@@ -37,7 +37,7 @@ func (c *entryTraffic) add(f *wire.Frame) {
 	case wire.Body, wire.Event, wire.Noise:
 		c.hidden += f.Hidden
 		switch {
-		case c.stdio && f.Kind == wire.Noise:
+		case c.isStdio && f.Kind == wire.Noise:
 		case f.Dir == wire.Sent:
 			c.sent = append(c.sent, f)
 		default:
@@ -48,15 +48,15 @@ func (c *entryTraffic) add(f *wire.Frame) {
 	}
 }
 
-func (c *entryTraffic) request() request {
+func (c *entryTraffic) makeRequest() request {
 	r := request{Cookies: []pair{}, Headers: []pair{}, Query: []pair{}, HeadersSize: -1}
-	text := lines(c.sent)
-	r.BodySize = size(c.sent)
+	text := joinLines(c.sent)
+	r.BodySize = totalBytes(c.sent)
 	mime := "application/json"
 	if c.requestHead != nil {
 		head := c.requestHead.HTTP
-		r.Method, r.URL, r.HTTPVersion, r.Headers = head.Method, head.URL, head.Proto, pairs(head.Fields)
-		r.Query = query(head.URL)
+		r.Method, r.URL, r.HTTPVersion, r.Headers = head.Method, head.URL, head.Proto, pairsOf(head.Fields)
+		r.Query = queryPairs(head.URL)
 		mime = cmp.Or(head.Field("Content-Type"), mime)
 	}
 	if len(c.sent) > 0 {
@@ -66,9 +66,9 @@ func (c *entryTraffic) request() request {
 	return r
 }
 
-func (c *entryTraffic) response() response {
-	r := response{Cookies: []pair{}, Headers: []pair{}, HeadersSize: -1, BodySize: size(c.received)}
-	body := lines(c.received)
+func (c *entryTraffic) makeResponse() response {
+	r := response{Cookies: []pair{}, Headers: []pair{}, HeadersSize: -1, BodySize: totalBytes(c.received)}
+	body := joinLines(c.received)
 	r.Content.MimeType = "application/json"
 	if len(c.received) > 1 {
 		r.Content.MimeType = "application/x-ndjson"
@@ -76,7 +76,7 @@ func (c *entryTraffic) response() response {
 	if c.responseHead != nil {
 		head := c.responseHead.HTTP
 		r.Status, r.StatusText, r.HTTPVersion = max(head.Status, 0), http.StatusText(head.Status), head.Proto
-		r.Headers, r.RedirectURL = pairs(head.Fields), head.Field("Location")
+		r.Headers, r.RedirectURL = pairsOf(head.Fields), head.Field("Location")
 		r.Content.MimeType = head.Field("Content-Type")
 	} else if len(c.received) > 0 {
 		r.Status = http.StatusOK // of what came without a head, it came
@@ -85,7 +85,7 @@ func (c *entryTraffic) response() response {
 		body = eventStream(c.received)
 		r.BodySize, r.Content.MimeType = -1, cmp.Or(r.Content.MimeType, "text/event-stream")
 	}
-	if c.responseHead == nil && !c.stdio && len(c.received) > 0 {
+	if c.responseHead == nil && !c.isStdio && len(c.received) > 0 {
 		r.Content.MimeType = "text/event-stream"
 	}
 	r.Content.Size = len(body)
@@ -96,12 +96,12 @@ func (c *entryTraffic) response() response {
 	return r
 }
 
-func (c *entryTraffic) events() (all []event) {
+func (c *entryTraffic) makeEvents() (all []event) {
 	for _, f := range c.received {
 		if f.Kind != wire.Event || f.SSE == nil || f.SSE.Comment {
 			continue
 		}
-		e := event{Time: float64(f.Time.UnixMicro()) / 1e6, Name: cmp.Or(f.SSE.Event, "message"), Data: c.long.replace(f.Raw)}
+		e := event{Time: float64(f.Time.UnixMicro()) / 1e6, Name: cmp.Or(f.SSE.Event, "message"), Data: c.long.shorten(f.Raw)}
 		if f.SSE.ID != nil {
 			e.ID = *f.SSE.ID
 		}
@@ -110,8 +110,8 @@ func (c *entryTraffic) events() (all []event) {
 	return all
 }
 
-// timings returns the timings by the times of the frames, or those that the client measured.
-func (c *entryTraffic) timings() timings {
+// makeTimings returns the timings by the times of the frames, or those that the client measured.
+func (c *entryTraffic) makeTimings() timings {
 	t := timings{Blocked: -1, DNS: -1, Connect: -1, SSL: -1}
 	var begin, head, end time.Time
 	for _, f := range append(append([]*wire.Frame{c.requestHead}, c.sent...), c.responseHead) {
@@ -166,7 +166,7 @@ func between(from, to time.Time) float64 {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-func pairs(fields []wire.Field) []pair {
+func pairsOf(fields []wire.Field) []pair {
 	out := make([]pair, len(fields))
 	for i, f := range fields {
 		out[i] = pair(f)
@@ -174,9 +174,9 @@ func pairs(fields []wire.Field) []pair {
 	return out
 }
 
-// query returns the parameters of a URL in their order. A parameter that cannot be decoded stays as
+// queryPairs returns the parameters of a URL in their order. A parameter that cannot be decoded stays as
 // it is.
-func query(link string) []pair {
+func queryPairs(link string) []pair {
 	out := []pair{}
 	_, rest, _ := strings.Cut(link, "?")
 	rest, _, _ = strings.Cut(rest, "#")
@@ -197,16 +197,16 @@ func unescapeQuery(text string) string {
 	return text
 }
 
-func size(frames []*wire.Frame) (n int) {
+func totalBytes(frames []*wire.Frame) (n int) {
 	for _, f := range frames {
 		n += f.Bytes()
 	}
 	return n
 }
 
-// lines returns messages as they are on standard output, each on its own line. A single message has
+// joinLines returns messages as they are on standard output, each on its own line. A single message has
 // no line feed.
-func lines(frames []*wire.Frame) []byte {
+func joinLines(frames []*wire.Frame) []byte {
 	if len(frames) == 1 {
 		return frames[0].Raw
 	}

@@ -132,7 +132,7 @@ func Write(w io.Writer, creator string, rows []*rows.Row) error {
 	if _, err := io.WriteString(w, begin); err != nil {
 		return err
 	}
-	h := writer{w: w, seen: map[requestKey]bool{}}
+	h := writer{w: w, written: map[requestKey]bool{}}
 	for _, row := range rows {
 		if row.Within != nil && len(rows) > 1 {
 			continue // the entry of that one has it
@@ -153,10 +153,10 @@ type requestKey struct {
 }
 
 type writer struct {
-	w    io.Writer
-	seen map[requestKey]bool
-	n    int
-	buf  []byte
+	w       io.Writer
+	written map[requestKey]bool
+	entries int
+	buf     []byte
 }
 
 func (h *writer) writeRow(row *rows.Row) error {
@@ -165,14 +165,14 @@ func (h *writer) writeRow(row *rows.Row) error {
 		return err
 	}
 	link := ""
-	for _, part := range byStream(frames) {
+	for _, part := range groupByStream(frames) {
 		first := part[0]
 		key := requestKey{row.RunID(), first.Conn, first.Stream}
-		if first.Stream > 0 && h.seen[key] {
+		if first.Stream > 0 && h.written[key] {
 			continue
 		}
-		h.seen[key] = true
-		e := entryOf(row, part, link)
+		h.written[key] = true
+		e := makeEntry(row, part, link)
 		if link == "" {
 			link = e.Request.URL
 		}
@@ -185,7 +185,7 @@ func (h *writer) writeRow(row *rows.Row) error {
 
 func (h *writer) writeEntry(e entry) error {
 	var b bytes.Buffer
-	if h.n > 0 {
+	if h.entries > 0 {
 		b.WriteByte(',')
 	}
 	b.WriteByte('\n')
@@ -194,7 +194,7 @@ func (h *writer) writeEntry(e entry) error {
 	if err := enc.Encode(e); err != nil {
 		return err
 	}
-	h.n++
+	h.entries++
 	rest := bytes.TrimRight(b.Bytes(), "\n")
 	for _, text := range e.long.texts {
 		before, after, _ := bytes.Cut(rest, []byte(e.long.mark))
@@ -226,7 +226,7 @@ type longTexts struct {
 	texts [][]byte
 }
 
-func (l *longTexts) replace(raw []byte) string {
+func (l *longTexts) shorten(raw []byte) string {
 	if len(raw) < longTextBytes || !utf8.Valid(raw) {
 		return string(raw)
 	}
@@ -240,19 +240,19 @@ func (l *longTexts) replace(raw []byte) string {
 // encode returns raw as text, or in base64 if it is not UTF-8.
 func (l *longTexts) encode(raw []byte) (text, encoding string) {
 	if utf8.Valid(raw) {
-		return l.replace(raw), ""
+		return l.shorten(raw), ""
 	}
 	return base64.StdEncoding.EncodeToString(raw), "base64"
 }
 
-// byStream groups frames by their HTTP request, in the order in which the requests began.
-func byStream(frames []wire.Frame) (parts [][]wire.Frame) {
-	at := map[int]int{}
+// groupByStream groups frames by their HTTP request, in the order in which the requests began.
+func groupByStream(frames []wire.Frame) (parts [][]wire.Frame) {
+	indexes := map[int]int{}
 	for _, f := range frames {
-		i, ok := at[f.Stream]
+		i, ok := indexes[f.Stream]
 		if !ok {
 			i = len(parts)
-			at[f.Stream] = i
+			indexes[f.Stream] = i
 			parts = append(parts, nil)
 		}
 		parts[i] = append(parts[i], f)
@@ -260,30 +260,30 @@ func byStream(frames []wire.Frame) (parts [][]wire.Frame) {
 	return parts
 }
 
-// entryOf returns the entry of the frames of one HTTP request, or of one exchange over stdio. link
+// makeEntry returns the entry of the frames of one HTTP request, or of one exchange over stdio. link
 // is its URL if the frames have no request: the stream was opened before, and its opening does not
 // belong to the exchange.
-func entryOf(row *rows.Row, frames []wire.Frame, link string) entry {
-	c := entryTraffic{stdio: frames[0].Stream == 0, long: &longTexts{}}
+func makeEntry(row *rows.Row, frames []wire.Frame, link string) entry {
+	traffic := entryTraffic{isStdio: frames[0].Stream == 0, long: &longTexts{}}
 	for i := range frames {
-		c.add(&frames[i])
+		traffic.addFrame(&frames[i])
 	}
 	e := entry{
 		Started:  frames[0].Time.UTC().Format("2006-01-02T15:04:05.000Z07:00"),
 		Resource: "fetch",
 		Facts:    factsOf(row),
-		long:     c.long,
+		long:     traffic.long,
 	}
-	e.Request, e.Response, e.Timings = c.request(), c.response(), c.timings()
-	e.Facts.Hidden = c.hidden
-	e.Events = c.events()
+	e.Request, e.Response, e.Timings = traffic.makeRequest(), traffic.makeResponse(), traffic.makeTimings()
+	e.Facts.Hidden = traffic.hidden
+	e.Events = traffic.makeEvents()
 	if len(e.Events) > 0 {
 		e.Resource = "eventsource"
 	}
-	if c.stdio {
+	if traffic.isStdio {
 		e.Comment = "stdio: lines of standard input and output; there was no HTTP"
 		e.Request.Method, e.Request.URL = http.MethodPost, "stdio://local/"+url.PathEscape(row.Target)
-	} else if c.requestHead == nil {
+	} else if traffic.requestHead == nil {
 		e.Comment = "came on a stream that was opened before; the URL is that of the exchange's request"
 		e.Request.Method = http.MethodGet
 		e.Request.URL = link

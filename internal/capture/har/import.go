@@ -29,16 +29,17 @@ import (
 
 // Imported counts the entries of an archive.
 type Imported struct {
-	// Entries became frames. Other are no MCP, WebSockets have messages of MCP on a WebSocket, and Unreadable are no
-	// entries of HAR: these became none.
-	Entries, Other, WebSockets, Unreadable int
-	// Requests and Bodies are the Entries of which the archive does not have the body of the request or of the
-	// response, or not all of it. Times have no time that can be read, and got that of the entry before.
-	Requests, Bodies, Times int
+	// Entries counts the entries that became frames. The other entries became none: NotMCP are no MCP,
+	// WebSockets have messages of MCP on a WebSocket, and Unreadable are no entries of HAR.
+	Entries, NotMCP, WebSockets, Unreadable int
+	// WithoutRequestBody and WithoutResponseBody count the Entries whose body is missing or incomplete
+	// in the archive. WithoutTime counts the Entries without a readable time; they got the time of the
+	// entry before.
+	WithoutRequestBody, WithoutResponseBody, WithoutTime int
 }
 
 // All returns the number of all entries.
-func (i Imported) All() int { return i.Entries + i.Other + i.WebSockets + i.Unreadable }
+func (i Imported) All() int { return i.Entries + i.NotMCP + i.WebSockets + i.Unreadable }
 
 // An ArchiveError is the error for a file that is no HTTP archive. Flows is set for a file in
 // mitmproxy's own format, UTF16 for text in UTF-16.
@@ -94,9 +95,9 @@ func Import(w io.Writer, r io.Reader, creator string, secrets *redact.Secrets) (
 	if err == nil {
 		err = x.flush()
 	}
-	for n := range x.marks { // nothing comes after the archive
+	for n := range x.runCount { // nothing comes after the archive
 		if err == nil {
-			_, err = x.w.Write(capture.Marked(capture.AppendEnd(nil, capture.End{Kind: wire.OK, Many: true}), markOf(n+1)))
+			_, err = x.w.Write(capture.AddMark(capture.AppendEnd(nil, capture.End{Kind: wire.OK, Many: true}), markOf(n+1)))
 		}
 	}
 	return x.Imported, cmp.Or(err, x.w.Flush())
@@ -207,8 +208,8 @@ type readEntry struct {
 	} `json:"_webSocketMessages"`
 	Facts *mcpFacts `json:"_mcp"`
 	// Started is StartedAt as a time, or the time of the entry before if timeless is set.
-	Started  time.Time `json:"-"`
-	timeless bool
+	Started   time.Time `json:"-"`
+	hasNoTime bool
 	// unreadRequest and unreadResponse are the reasons for which a body could not be decoded, or is not there.
 	unreadRequest, unreadResponse error
 }
@@ -282,12 +283,12 @@ func (x *importer) setStart(e *readEntry) {
 	for _, layout := range startLayouts {
 		if at, err := time.Parse(layout, e.StartedAt); err == nil {
 			e.Started = at
-			x.last = at
+			x.lastStart = at
 			return
 		}
 	}
-	e.timeless = true
-	e.Started = x.last
+	e.hasNoTime = true
+	e.Started = x.lastStart
 }
 
 // errNotInArchive is the reason why a body cannot be read that the archive does not have.
@@ -336,19 +337,20 @@ func (r *readResponse) mayHaveBody() bool {
 // An importer writes entries as frames.
 type importer struct {
 	Imported
-	w       *bufio.Writer
-	creator string
-	secrets *redact.Secrets
-	runs    map[string]*run
-	marks   int
+	w        *bufio.Writer
+	creator  string
+	secrets  *redact.Secrets
+	runs     map[string]*run
+	runCount int
 	// endpoints are the URLs to which messages were sent.
 	endpoints map[string]bool
-	// last is when the last entry began.
-	last time.Time
-	// waiting are entries that are not written yet, of size bytes; inOrder is set once entries are written as they come.
-	waiting []*readEntry
-	size    int
-	inOrder bool
+	// lastStart is when the last entry began.
+	lastStart time.Time
+	// waiting are the entries that are not written yet, of waitingBytes bytes. writesAtOnce is set once
+	// entries are written in the order of the archive.
+	waiting      []*readEntry
+	waitingBytes int
+	writesAtOnce bool
 }
 
 // maxSortedBytes is how many bytes of entries are sorted by time. Later entries are written in the
@@ -363,10 +365,10 @@ func (x *importer) addEntry(raw json.RawMessage) error {
 		return nil
 	}
 	x.setStart(&e)
-	x.inOrder = x.inOrder || e.Facts != nil // as mcpc wrote it
+	x.writesAtOnce = x.writesAtOnce || e.Facts != nil // as mcpc wrote it
 	x.waiting = append(x.waiting, &e)
-	x.size += len(raw)
-	if x.inOrder || x.size > maxSortedBytes {
+	x.waitingBytes += len(raw)
+	if x.writesAtOnce || x.waitingBytes > maxSortedBytes {
 		return x.flush()
 	}
 	return nil
@@ -374,7 +376,7 @@ func (x *importer) addEntry(raw json.RawMessage) error {
 
 // flush writes the waiting entries.
 func (x *importer) flush() error {
-	if !x.inOrder {
+	if !x.writesAtOnce {
 		sliceutil.Sort(x.waiting, func(a, b *readEntry) int { return a.Started.Compare(b.Started) })
 	}
 	for _, e := range x.waiting {
@@ -383,8 +385,8 @@ func (x *importer) flush() error {
 		}
 	}
 	x.waiting = nil
-	x.size = 0
-	x.inOrder = true
+	x.waitingBytes = 0
+	x.writesAtOnce = true
 	return nil
 }
 
@@ -393,15 +395,15 @@ type run struct {
 	mark string
 	seq  uint64
 	// conns are the numbers of conversations, by the server and the session.
-	conns  map[string]int
-	opened int
+	conns    map[string]int
+	lastConn int
 	// refused are the conversations by the server that refused to open them with its last response.
-	refused map[string]int
-	stream  int
-	// lines are the notifications over stdio, by their hash.
-	lines map[[sha256.Size]byte]int
-	// asked are the ids of the requests of exchanges, by their number in the recording that was exported.
-	asked map[string]string
+	refused    map[string]int
+	lastStream int
+	// notificationCounts are the notifications over stdio, by their hash.
+	notificationCounts map[[sha256.Size]byte]int
+	// requestIDs are the ids of the requests of exchanges, by their number in the recording that was exported.
+	requestIDs map[string]string
 }
 
 func (x *importer) writeEntry(e *readEntry) error {
@@ -411,17 +413,17 @@ func (x *importer) writeEntry(e *readEntry) error {
 		return nil
 	}
 	if !x.isMCP(e, sent, received) {
-		x.Other++
+		x.NotMCP++
 		return nil
 	}
 	x.Entries++
-	if e.timeless {
-		x.Times++
+	if e.hasNoTime {
+		x.WithoutTime++
 	}
 	by := capture.ByImport
-	stdio := strings.HasPrefix(e.Request.URL, "stdio://local/")
+	isStdio := strings.HasPrefix(e.Request.URL, "stdio://local/")
 	target := ""
-	if stdio {
+	if isStdio {
 		by = capture.ByTap
 		target, _ = url.PathUnescape(strings.TrimPrefix(e.Request.URL, "stdio://local/"))
 	}
@@ -430,20 +432,20 @@ func (x *importer) writeEntry(e *readEntry) error {
 	case e.Facts.By == capture.ByCommand:
 		by = e.Facts.By
 		target = e.Facts.Target
-	case e.Facts.By == capture.ByProxy && !stdio:
+	case e.Facts.By == capture.ByProxy && !isStdio:
 		by = e.Facts.By
 	}
 	lines := linesOf(sent)
-	if stdio && len(lines) > 0 && isOpening(lines[0]) { // another process
+	if isStdio && len(lines) > 0 && isOpening(lines[0]) { // another process
 		delete(x.runs, by+target)
 	}
 	r, err := x.findRun(target, by, e.Started)
 	if err != nil {
 		return err
 	}
-	if stdio && e.Facts != nil && e.Facts.Method == rows.MethodPipe {
+	if isStdio && e.Facts != nil && e.Facts.Method == rows.MethodPipe {
 		err = x.writeStdio(r, e, lines, r.removeSeen(linesOf(received)))
-	} else if stdio {
+	} else if isStdio {
 		err = x.writeStdio(r, e, lines, linesOf(received))
 	} else {
 		err = x.writeHTTP(r, e, sent, received)
@@ -467,7 +469,7 @@ func (x *importer) writeEnd(r *run, facts *mcpFacts, request *wire.Message) erro
 		Name:   x.secrets.Text(facts.Name),
 		Text:   x.secrets.Text(facts.Text),
 	}
-	_, err := x.w.Write(capture.Marked(capture.AppendEnd(nil, end), r.mark))
+	_, err := x.w.Write(capture.AddMark(capture.AppendEnd(nil, end), r.mark))
 	return err
 }
 
@@ -520,13 +522,18 @@ func (x *importer) findRun(target, by string, at time.Time) (*run, error) {
 	if r != nil {
 		return r, nil
 	}
-	x.marks++
-	r = &run{mark: markOf(x.marks), conns: map[string]int{}, refused: map[string]int{}, lines: map[[sha256.Size]byte]int{}}
-	r.asked = map[string]string{}
+	x.runCount++
+	r = &run{
+		mark:               markOf(x.runCount),
+		conns:              map[string]int{},
+		refused:            map[string]int{},
+		notificationCounts: map[[sha256.Size]byte]int{},
+		requestIDs:         map[string]string{},
+	}
 	x.runs[by+target] = r
 	_, err := x.w.Write(
 		capture.AppendHead(nil,
-			capture.Head{Mcpc: x.creator, Started: at, Target: x.secrets.Text(target), In: r.mark, By: by}),
+			capture.Head{Mcpc: x.creator, Started: at, Target: x.secrets.Text(target), Mark: r.mark, By: by}),
 	)
 	return r, err
 }
@@ -537,30 +544,30 @@ func markOf(n int) string { return fmt.Sprintf("h%d", n) }
 func (x *importer) writeFrame(r *run, f wire.Frame) error {
 	r.seq++
 	f.Seq = r.seq
-	_, err := x.w.Write(capture.Marked(capture.AppendFrame(nil, x.secrets.Frame(f)), r.mark))
+	_, err := x.w.Write(capture.AddMark(capture.AppendFrame(nil, x.secrets.Frame(f)), r.mark))
 	return err
 }
 
 // countMissing counts the bodies that the archive does not have.
 func (x *importer) countMissing(e *readEntry) {
 	if errors.Is(e.unreadRequest, errNotInArchive) {
-		x.Requests++
+		x.WithoutRequestBody++
 	}
 	if errors.Is(e.unreadResponse, errNotInArchive) {
-		x.Bodies++
+		x.WithoutResponseBody++
 	}
 }
 
 // writeHTTP writes the frames of an HTTP request and its response.
 func (x *importer) writeHTTP(r *run, e *readEntry, sent, received []byte) error {
-	r.stream++
+	r.lastStream++
 	conn := r.connOf(e, sent, received)
 	var frames []wire.Frame
 	add := func(dir wire.Direction, kind wire.FrameKind, at time.Time, f wire.Frame) {
 		f.Dir = dir
 		f.Kind = kind
 		f.Time = at
-		f.Stream = r.stream
+		f.Stream = r.lastStream
 		f.Conn = conn
 		frames = append(frames, f)
 	}

@@ -36,15 +36,15 @@ func (r *run) connOf(e *readEntry, sent, received []byte) int {
 			break
 		}
 	}
-	opening := isOpening(sent)
-	if refused := r.refused[server]; refused != 0 && opening {
+	opens := isOpening(sent)
+	if refused := r.refused[server]; refused != 0 && opens {
 		r.conns[key] = refused
-	} else if r.conns[key] == 0 || opening {
-		r.opened++
-		r.conns[key] = r.opened
+	} else if r.conns[key] == 0 || opens {
+		r.lastConn++
+		r.conns[key] = r.lastConn
 	}
 	delete(r.refused, server)
-	if opening && (e.Response.Status >= http.StatusBadRequest || wire.ParseMessage(received).Error != nil) {
+	if opens && (e.Response.Status >= http.StatusBadRequest || wire.ParseMessage(received).Error != nil) {
 		r.refused[server] = r.conns[key]
 	}
 	return r.conns[key]
@@ -57,9 +57,9 @@ func (r *run) repeatedID(e *readEntry, sent []byte) string {
 	if e.Facts == nil || e.Facts.Exchange == "" || m.Kind != wire.Request {
 		return ""
 	}
-	again := r.asked[e.Facts.Exchange]
-	if len(r.asked) < maxNoted {
-		r.asked[e.Facts.Exchange] = string(m.ID)
+	again := r.requestIDs[e.Facts.Exchange]
+	if len(r.requestIDs) < maxNoted {
+		r.requestIDs[e.Facts.Exchange] = string(m.ID)
 	}
 	return again
 }
@@ -130,9 +130,9 @@ func (v event) at(head time.Time) time.Time {
 func (r *run) removeSeen(lines [][]byte) [][]byte {
 	return slices.DeleteFunc(lines, func(line []byte) bool {
 		sum := sha256.Sum256(line)
-		seen := r.lines[sum] > 0
+		seen := r.notificationCounts[sum] > 0
 		if seen {
-			r.lines[sum]--
+			r.notificationCounts[sum]--
 		}
 		return seen
 	})
@@ -141,8 +141,8 @@ func (r *run) removeSeen(lines [][]byte) [][]byte {
 // noteNotifications remembers the notifications among the lines of an entry, for removeSeen.
 func (r *run) noteNotifications(lines [][]byte) {
 	for _, line := range lines {
-		if len(r.lines) < maxNoted && wire.ParseMessage(line).Kind == wire.Notification {
-			r.lines[sha256.Sum256(line)]++
+		if len(r.notificationCounts) < maxNoted && wire.ParseMessage(line).Kind == wire.Notification {
+			r.notificationCounts[sha256.Sum256(line)]++
 		}
 	}
 }

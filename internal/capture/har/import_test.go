@@ -55,7 +55,7 @@ func TestExportedArchiveIsImportedBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, facts := imported(t, out.String())
-	if facts.Other+facts.Unreadable > 0 {
+	if facts.NotMCP+facts.Unreadable > 0 {
 		t.Errorf("left out: %+v", facts)
 	}
 	var want, got []string
@@ -153,10 +153,10 @@ func TestArchivesOfBrowsers(t *testing.T) {
 		want Imported
 	}{
 		"a call":        {archive(call), []string{"tools/call x ok 200"}, Imported{Entries: 1}},
-		"others":        {archive(entryText(`"https://mcp.example/app.js"`, "", `""`, "text/javascript", `"x"`, ""), call), []string{"tools/call x ok 200"}, Imported{Entries: 1, Other: 1}},
+		"others":        {archive(entryText(`"https://mcp.example/app.js"`, "", `""`, "text/javascript", `"x"`, ""), call), []string{"tools/call x ok 200"}, Imported{Entries: 1, NotMCP: 1}},
 		"a stream":      {archive(entryText(url, "", sent, "text/event-stream", events, "")), []string{"tools/call x ok 200"}, Imported{Entries: 1}},
 		"listed events": {archive(entryText(url, "", sent, "text/event-stream", `""`, listed)), []string{"tools/call x ok 200"}, Imported{Entries: 1}},
-		"no body":       {archive(entryText(url, "", sent, "application/json", `""`, "")), []string{"tools/call x unreadable 200"}, Imported{Entries: 1, Bodies: 1}},
+		"no body":       {archive(entryText(url, "", sent, "application/json", `""`, "")), []string{"tools/call x unreadable 200"}, Imported{Entries: 1, WithoutResponseBody: 1}},
 		"compressed":    {archive(compressedEntry("br", sent, brotliResult)), []string{"tools/call x ok 200"}, Imported{Entries: 1}},
 		"decompressed":  {archive(compressedEntry("br", sent, base64.StdEncoding.EncodeToString([]byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[],"é":1}}`)))), []string{"tools/call x ok 200"}, Imported{Entries: 1}},
 		"other coding":  {archive(compressedEntry("lzma", sent, brotliResult)), []string{"tools/call x unreadable 200"}, Imported{Entries: 1}},
@@ -219,8 +219,8 @@ func TestArchivesOfDifferentPrograms(t *testing.T) {
 	socket := `{"startedDateTime":"2026-01-01T00:00:00Z","request":{"method":"GET","url":"wss://mcp.example/ws"},` +
 		`"response":{"status":101},"_webSocketMessages":[{"type":"send","data":` + quoted(call) + `}]}`
 	all := Imported{Entries: 1}
-	lacking := Imported{Entries: 1, Bodies: 1}
-	timeless := Imported{Entries: 1, Times: 1}
+	lacking := Imported{Entries: 1, WithoutResponseBody: 1}
+	timeless := Imported{Entries: 1, WithoutTime: 1}
 	for name, c := range map[string]struct {
 		entry string
 		edits []string // texts and what replaces them

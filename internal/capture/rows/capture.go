@@ -34,25 +34,25 @@ type Capture struct {
 	closedRuns []bool
 	// runNumbers are the numbers of the runs.
 	runNumbers map[int]bool
-	// repeated are the indexes in Heads of runs with the number of an earlier run.
-	repeated map[int]bool
-	// newest makes the rows of the last run.
-	newest *rowMaker
-	// marked makes the rows of runs whose lines have a mark, by the mark.
-	marked map[string]*rowMaker
+	// repeatedRuns are the indexes in Heads of runs with the number of an earlier run.
+	repeatedRuns map[int]bool
+	// newestMaker makes the rows of the last run.
+	newestMaker *rowMaker
+	// makersByMark makes the rows of runs whose lines have a mark, by the mark.
+	makersByMark map[string]*rowMaker
 	// changed are the rows that changed since the last ReadOn; nil means all.
 	changed  map[*Row]bool
 	progress progress
 	// reading reads on in steps; nil if nothing is being read.
-	reading *reading
+	reading *stepReader
 	// rereading reads the capture a second time, from its beginning; usually nil.
 	rereading *Capture
-	// endedRuns are the ended runs whose rowMakers have their whole state; see finishOldRuns.
+	// endedRuns are the ended runs whose rowMakers have their whole state; see freezeOldRuns.
 	endedRuns []*rowMaker
 	// endedRows counts the exchanges of the endedRuns.
 	endedRows int
-	// finishesNone is set if finishOldRuns finishes no run.
-	finishesNone bool
+	// neverFreezes is set if freezeOldRuns freezes no run.
+	neverFreezes bool
 	// secrets hides secrets in everything that the Capture returns; nil hides nothing.
 	secrets *redact.Secrets
 
@@ -75,7 +75,7 @@ type Capture struct {
 
 // A span is the place of a line in a file, in bytes.
 type span struct {
-	at     int64
+	offset int64
 	length int
 }
 
@@ -87,22 +87,22 @@ func (c *Capture) noteRepeated() {
 		return
 	}
 	if c.runNumbers[run] {
-		c.repeated[head] = true
+		c.repeatedRuns[head] = true
 	}
 	c.runNumbers[run] = true
 }
 
 // newCapture returns a Capture of which nothing was read yet.
 func newCapture(path string) *Capture {
-	c := &Capture{Path: path, endSpans: map[int]span{}, marked: map[string]*rowMaker{}}
+	c := &Capture{Path: path, endSpans: map[int]span{}, makersByMark: map[string]*rowMaker{}}
 	c.runNumbers = map[int]bool{}
-	c.repeated = map[int]bool{}
+	c.repeatedRuns = map[int]bool{}
 	c.owner = c
 	return c
 }
 
-// Bundled reports whether the capture is a member of another file.
-func (c *Capture) Bundled() bool { return c.bundled != nil }
+// IsBundled reports whether the capture is a member of another file.
+func (c *Capture) IsBundled() bool { return c.bundled != nil }
 
 // RuleTorn is the rule of the finding about an incomplete last line.
 const RuleTorn = "torn_line"
@@ -124,8 +124,8 @@ func (c *Capture) Lost() int { return c.lost }
 // AddFinding adds a finding of the caller about the file that contains the capture.
 func (c *Capture) AddFinding(f wire.Finding) { c.findings = append(c.findings, f) }
 
-// Ended reports whether the last run has ended.
-func (c *Capture) Ended() bool {
+// HasEnded reports whether the last run has ended.
+func (c *Capture) HasEnded() bool {
 	n := len(c.closedRuns)
 	return n > 0 && c.closedRuns[n-1]
 }
@@ -150,7 +150,7 @@ var lineBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // inOrder sorts lines by their place in the file and removes duplicates.
 func inOrder(lines []span) []span {
-	slices.SortFunc(lines, func(a, b span) int { return cmp.Compare(a.at, b.at) })
+	slices.SortFunc(lines, func(a, b span) int { return cmp.Compare(a.offset, b.offset) })
 	return slices.Compact(lines)
 }
 
@@ -165,7 +165,7 @@ func (c *Capture) eachLine(spans []span, look func(raw []byte) error) error {
 	buf := lineBuffers.Get().(*[]byte)
 	defer lineBuffers.Put(buf)
 	for _, l := range spans {
-		if l.at < 0 || l.length < 0 || l.at+int64(l.length) > c.progress.offset {
+		if l.offset < 0 || l.length < 0 || l.offset+int64(l.length) > c.progress.offset {
 			return errIndex
 		}
 		if cap(*buf) < l.length || cap(*buf) > maxReusedBuffer {
@@ -173,7 +173,7 @@ func (c *Capture) eachLine(spans []span, look func(raw []byte) error) error {
 			*buf = roomFor(l.length)
 		}
 		raw := (*buf)[:l.length]
-		if _, err := f.ReadAt(raw, l.at); err != nil {
+		if _, err := f.ReadAt(raw, l.offset); err != nil {
 			return err
 		}
 		if err := look(raw); err != nil {
@@ -199,17 +199,17 @@ func (c *Capture) Copy(w io.Writer, rows []*Row) error {
 	var lines []span
 	partial := map[int64]bool{} // heads of runs that begin with lines of another run
 	for _, row := range rows {
-		head := c.headSpans[row.head]
-		partial[head.at] = row.Head().After > 0
+		head := c.headSpans[row.headIndex]
+		partial[head.offset] = row.Head().PreviousRun > 0
 		lines = append(append(lines, head), row.spans()...)
-		if end, ok := c.endSpans[row.head]; ok && (row.Own || row.By == capture.ByTap || row.By == capture.ByProxy) {
+		if end, ok := c.endSpans[row.headIndex]; ok && (row.IsMain || row.By == capture.ByTap || row.By == capture.ByProxy) {
 			lines = append(lines, end)
 		}
 	}
 	for _, line := range inOrder(lines) {
 		err := c.eachLine([]span{line}, func(raw []byte) error {
 			out := append(bytes.TrimRight(c.safeLine(raw), "\r\n"), '\n')
-			if partial[line.at] { // in the copy no line is repeated
+			if partial[line.offset] { // in the copy no line is repeated
 				out = append(out, "{\"carried\":0}\n"...)
 			}
 			_, err := w.Write(out)
@@ -233,9 +233,9 @@ func (c *Capture) StreamBefore(r *Row, request wire.Frame) (*wire.HTTPHead, erro
 	var head *wire.HTTPHead
 	lines := newLineReader(f)
 	run := -1
-	mark := r.Head().In
+	mark := r.Head().Mark
 	for {
-		raw, _, err := lines.rawLine()
+		raw, _, err := lines.nextLine()
 		if errors.Is(err, io.EOF) {
 			return head, nil
 		}
@@ -247,7 +247,7 @@ func (c *Capture) StreamBefore(r *Row, request wire.Frame) (*wire.HTTPHead, erro
 		switch {
 		case line.Head != nil:
 			run++
-		case frame == nil || line.In != mark || mark == "" && run != r.head || frame.Conn != request.Conn:
+		case frame == nil || line.Mark != mark || mark == "" && run != r.headIndex || frame.Conn != request.Conn:
 		case frame.Seq >= request.Seq:
 			return head, nil
 		case frame.Kind == wire.Head && frame.Dir == wire.Sent && frame.HTTP != nil && frame.HTTP.Method == "GET":
@@ -267,10 +267,10 @@ func (c *Capture) Main() *Row {
 		own
 	)
 	rank := func(r *Row) int {
-		if r.Own {
+		if r.IsMain {
 			return own
 		}
-		if r.Elsewhere || r.Apart {
+		if r.ListedElsewhere || r.Apart {
 			return unrelated
 		}
 		if r.Dir == wire.Sent && !r.Opens() && !r.HTTPOnly {
@@ -291,8 +291,8 @@ func (c *Capture) Main() *Row {
 			return false
 		})
 	}
-	if best != nil && c.all == nil {
-		best = c.at(best.nth)
+	if best != nil && c.allRows == nil {
+		best = c.rowAt(best.fileIndex)
 	}
 	return best
 }
@@ -300,19 +300,19 @@ func (c *Capture) Main() *Row {
 // RowIn returns the row with a number, from 1, in the run whose lines have a mark; nil if there is
 // none.
 func (c *Capture) RowIn(mark string, n int) *Row {
-	x := c.marked[mark]
+	x := c.makersByMark[mark]
 	if x == nil || n < 1 || n > len(x.rowNumbers()) {
 		return nil
 	}
-	return c.at(int(x.rows[n-1]))
+	return c.rowAt(int(x.rows[n-1]))
 }
 
 // Freeze drops the state that only ReadOn needs, and the rows that isKept rejects; nil keeps all.
 // It is for a finished capture of one run. Row and RowIn do not work afterwards.
 func (c *Capture) Freeze(isKept func(*Row) bool) {
-	c.newest = nil
-	c.marked = nil
+	c.newestMaker = nil
+	c.makersByMark = nil
 	if isKept != nil {
-		c.all = slices.Clip(slices.DeleteFunc(slices.Clone(c.Rows()), func(r *Row) bool { return !isKept(r) }))
+		c.allRows = slices.Clip(slices.DeleteFunc(slices.Clone(c.Rows()), func(r *Row) bool { return !isKept(r) }))
 	}
 }

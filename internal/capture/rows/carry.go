@@ -32,9 +32,9 @@ func Carry(w io.Writer, part string, spans []capture.Span) (carried int, err err
 	r := newLineReader(f)
 	var parser capture.Parser
 	for _, lines := range spans {
-		r.src.Reset(io.NewSectionReader(f, lines.At, lines.Length))
-		for r.offset = lines.At; ; c.packOld() {
-			raw, at, err := r.rawLine()
+		r.buffered.Reset(io.NewSectionReader(f, lines.Offset, lines.Length))
+		for r.offset = lines.Offset; ; c.packOld() {
+			raw, at, err := r.nextLine()
 			if errors.Is(err, io.EOF) {
 				break
 			}
@@ -43,13 +43,13 @@ func Carry(w io.Writer, part string, spans []capture.Span) (carried int, err err
 			}
 			l := chunkLine{raw: raw, begin: at, end: r.offset, number: r.line, isWhole: true}
 			l.parse(&parser)
-			if err := s.line(&l); err != nil {
+			if err := s.addLine(&l); err != nil {
 				return 0, err
 			}
 			c.progress.offset = r.offset
 		}
 	}
-	if !s.begun {
+	if !s.hasHead {
 		return 0, ErrNoCapture
 	}
 	return c.carry(w)
@@ -57,20 +57,20 @@ func Carry(w io.Writer, part string, spans []capture.Span) (carried int, err err
 
 // carry writes the lines that the next part repeats, and returns their number.
 func (c *Capture) carry(w io.Writer) (carried int, err error) {
-	maker := c.newest
+	maker := c.newestMaker
 	var lines []span
 	openings := 0
 	for _, nth := range slices.Backward(maker.openings) {
-		if row := c.at(int(nth)); !row.Open() && openings < maxRepeatedOpenings {
+		if row := c.rowAt(int(nth)); !row.Open() && openings < maxRepeatedOpenings {
 			openings++
 			lines = append(lines, row.linesToRepeat()...)
 		}
 	}
-	for _, row := range maker.unfinished() {
+	for _, row := range maker.unfinishedRows() {
 		lines = append(lines, row.linesToRepeat()...)
 	}
 	for _, conn := range maker.conns {
-		lines = append(lines, conn.opened...)
+		lines = append(lines, conn.openingLines...)
 	}
 	lines = inOrder(lines)
 	return len(lines), c.eachLine(lines, func(raw []byte) error {
@@ -79,12 +79,12 @@ func (c *Capture) carry(w io.Writer) (carried int, err error) {
 	})
 }
 
-// unfinished returns the rows that the next part repeats: the rows without a response, and the
+// unfinishedRows returns the rows that the next part repeats: the rows without a response, and the
 // latest cancelled rows, whose response may still come.
-func (x *rowMaker) unfinished() (rows []*Row) {
+func (x *rowMaker) unfinishedRows() (rows []*Row) {
 	cancelled := 0
 	for _, nth := range slices.Backward(x.waitingRows()) {
-		row := x.capture.at(int(nth))
+		row := x.capture.rowAt(int(nth))
 		if row.Cancel != nil && !row.Cancel.Late && cancelled < maxRepeatedOpenings {
 			cancelled++
 		} else if !row.Open() {
@@ -97,11 +97,11 @@ func (x *rowMaker) unfinished() (rows []*Row) {
 
 // noteStreamLines notes the lines that opened the HTTP+SSE stream of a conversation.
 func (x *rowMaker) noteStreamLines(c *conn, stream int) {
-	c.stream = stream
-	c.opened = nil
-	for _, h := range x.pending.frames {
-		if h.frame.Stream == stream {
-			c.opened = append(c.opened, h.line)
+	c.sseStream = stream
+	c.openingLines = nil
+	for _, pending := range x.pending.frames {
+		if pending.frame.Stream == stream {
+			c.openingLines = append(c.openingLines, pending.line)
 		}
 	}
 }
@@ -122,13 +122,13 @@ func (r *Row) linesToRepeat() []span {
 // endRepeated handles the line after the repeated lines. The earlier part lists the repeated rows
 // that ended; this part lists the unfinished ones.
 func (x *rowMaker) endRepeated() {
-	x.repeating = false
+	x.inRepeatedLines = false
 	for row := range x.allRows() {
-		row.Elsewhere = true
+		row.ListedElsewhere = true
 		x.markChanged(row)
 	}
-	for _, row := range x.unfinished() {
-		row.Elsewhere, row.Repeated = false, row.Cancel != nil
+	for _, row := range x.unfinishedRows() {
+		row.ListedElsewhere, row.CancelledEarlier = false, row.Cancel != nil
 	}
 }
 
@@ -145,19 +145,19 @@ type partID struct {
 // rotating: the newer part does once it has all repeated lines. The newer part has to be read
 // first. carried is the result for the newer parts, and gets that for this one.
 func (c *Capture) ResolveCarried(carried Carried) {
-	maker := c.newest
+	maker := c.newestMaker
 	if maker == nil {
 		return
 	}
 	started := maker.head.Started.UnixNano()
 	if isComplete, rotated := carried[partID{maker.head.Run, started}]; rotated {
-		for _, row := range maker.unfinished() {
-			c.altered = c.altered || row.Elsewhere != isComplete
-			row.Elsewhere = isComplete
+		for _, row := range maker.unfinishedRows() {
+			c.altered = c.altered || row.ListedElsewhere != isComplete
+			row.ListedElsewhere = isComplete
 		}
 	}
-	if maker.head.After > 0 {
-		carried[partID{maker.head.After, started}] = !maker.repeating
+	if maker.head.PreviousRun > 0 {
+		carried[partID{maker.head.PreviousRun, started}] = !maker.inRepeatedLines
 	}
 }
 
@@ -170,8 +170,8 @@ func (all Carried) Forget(run, after int) {
 // from now on.
 func (x *rowMaker) continueInNextPart() {
 	x.capture.closedRuns[x.headIndex] = true
-	for _, row := range x.unfinished() {
-		row.Elsewhere = true
+	for _, row := range x.unfinishedRows() {
+		row.ListedElsewhere = true
 		x.markChanged(row)
 	}
 }

@@ -186,12 +186,12 @@ func beginningAfter(t *testing.T, path, next string) []byte {
 		t.Fatal(err)
 	}
 	defer behind.Close()
-	c.newest.openings, c.newest.waiting = nil, map[int32]struct{}{}
+	c.newestMaker.openings, c.newestMaker.waiting = nil, map[int32]struct{}{}
 	for _, row := range c.Rows() {
 		if row.Opens() {
-			c.newest.openings = append(c.newest.openings, int32(row.nth))
+			c.newestMaker.openings = append(c.newestMaker.openings, int32(row.fileIndex))
 		}
-		c.newest.waiting[int32(row.nth)] = struct{}{}
+		c.newestMaker.waiting[int32(row.fileIndex)] = struct{}{}
 	}
 	var carried bytes.Buffer
 	lines, err := c.carry(&carried)

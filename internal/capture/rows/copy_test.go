@@ -86,7 +86,7 @@ func TestCopyKeepsLines(t *testing.T) {
 		for _, i := range want {
 			expected += lines[i] + "\n"
 		}
-		if row.Own {
+		if row.IsMain {
 			expected += lines[4] + "\n"
 		}
 		if b.String() != expected {

@@ -21,8 +21,8 @@ type FrameReader struct {
 
 // A FramePlace is the place of a frame: the index of its run in Heads and the offset of its line.
 type FramePlace struct {
-	Run int
-	At  int64
+	RunIndex int
+	Offset   int64
 }
 
 // FrameReader returns a reader that begins at the first frame.
@@ -33,8 +33,8 @@ func (c *Capture) FrameReader() *FrameReader {
 // Restart returns a reader that begins at the first frame.
 func (r *FrameReader) Restart() *FrameReader { return r.capture.FrameReader() }
 
-// Behind reports whether the capture has been read further than this reader.
-func (r *FrameReader) Behind() bool { return r.offset < r.capture.progress.offset }
+// IsBehind reports whether the capture has been read further than this reader.
+func (r *FrameReader) IsBehind() bool { return r.offset < r.capture.progress.offset }
 
 // Each calls look for the frames after those of the last call, as far as the capture has been read.
 // It stops at an error of look and returns it.
@@ -46,8 +46,8 @@ func (r *FrameReader) Each(look func(at FramePlace, f wire.Frame) error) error {
 	defer f.Close()
 	lines := newLineReader(f)
 	lines.offset = r.offset
-	for r.Behind() {
-		raw, at, err := lines.rawLine()
+	for r.IsBehind() {
+		raw, at, err := lines.nextLine()
 		if errors.Is(err, io.EOF) || at >= r.capture.progress.offset {
 			r.offset = r.capture.progress.offset
 			return nil
@@ -79,12 +79,12 @@ func (r *FrameReader) frameIn(raw []byte) (run int, frame *wire.Frame) {
 	}
 	if line.Head != nil {
 		r.head++
-		r.marks[line.In] = r.head
+		r.marks[line.Mark] = r.head
 	}
 	run = r.head
 	known := r.head >= 0
-	if line.In != "" {
-		run, known = r.marks[line.In]
+	if line.Mark != "" {
+		run, known = r.marks[line.Mark]
 	}
 	if line.Frame == nil || !known {
 		return 0, nil
@@ -98,11 +98,11 @@ func (r *FrameReader) frameIn(raw []byte) (run int, frame *wire.Frame) {
 
 // EachFrame calls look for all frames of the capture, with the index of their run in Heads.
 func (c *Capture) EachFrame(look func(head int, f wire.Frame) error) error {
-	return c.FrameReader().Each(func(at FramePlace, f wire.Frame) error { return look(at.Run, f) })
+	return c.FrameReader().Each(func(at FramePlace, f wire.Frame) error { return look(at.RunIndex, f) })
 }
 
 // RunIndex returns the index in Heads of the row's run.
-func (r *Row) RunIndex() int { return r.head }
+func (r *Row) RunIndex() int { return r.headIndex }
 
 // Capture returns the capture of the row.
 func (r *Row) Capture() *Capture { return r.capture }
@@ -112,7 +112,7 @@ func (r *Row) Capture() *Capture { return r.capture }
 func (r *Row) Lines() iter.Seq[int64] {
 	return func(yield func(at int64) bool) {
 		for l := range r.lines.all() {
-			if !l.guess && !yield(l.at) {
+			if !l.guess && !yield(l.offset) {
 				return
 			}
 		}

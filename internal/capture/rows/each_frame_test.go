@@ -24,8 +24,8 @@ func TestEachFrame(t *testing.T) {
 		return append([]byte(`{"in":"`+mark+`",`), b[1:]...)
 	}
 	var text []byte
-	text = append(text, capture.AppendHead(nil, capture.Head{In: "aa"})...)
-	text = append(text, capture.AppendHead(nil, capture.Head{In: "bb"})...)
+	text = append(text, capture.AppendHead(nil, capture.Head{Mark: "aa"})...)
+	text = append(text, capture.AppendHead(nil, capture.Head{Mark: "bb"})...)
 	text = append(text, line("aa", 1, wire.Noise, "banner very-s3cret-word")...)
 	text = append(text, line("bb", 1, wire.Body, `{"jsonrpc":"2.0","method":"x"}`)...)
 	text = append(text, "{damaged\n"...)
@@ -93,7 +93,7 @@ func TestFrameReaderReadsOn(t *testing.T) {
 	read := func() (seen int) {
 		t.Helper()
 		if err := r.Each(func(at FramePlace, f wire.Frame) error {
-			got[at.At] = f.Seq
+			got[at.Offset] = f.Seq
 			seen++
 			return nil
 		}); err != nil {
@@ -101,8 +101,8 @@ func TestFrameReaderReadsOn(t *testing.T) {
 		}
 		return seen
 	}
-	if n := read(); n != 1 || r.Behind() {
-		t.Errorf("%d frames, behind %v", n, r.Behind())
+	if n := read(); n != 1 || r.IsBehind() {
+		t.Errorf("%d frames, behind %v", n, r.IsBehind())
 	}
 	text = append(text, frame(2, wire.Received, `{"jsonrpc":"2.0","id":1,"result":{}}`)...)
 	write()

@@ -29,7 +29,7 @@ func sample() (capture.Head, []wire.Frame, capture.End) {
 	at := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Millisecond) }
 	head := capture.Head{
 		Mcpc: "0.1.0", Started: noon, Target: "http://127.0.0.1:3001/mcp", Argv: []string{"mcpc", "call", "a\"b"},
-		Run: 42, By: "command", Of: "41.2",
+		Run: 42, By: "command", ReplayOf: "41.2",
 	}
 	frames := []wire.Frame{
 		{Seq: 1, Time: at(1), Kind: wire.Head, Stream: 1, HTTP: &wire.HTTPHead{
@@ -160,7 +160,7 @@ func wholeLines(r interface {
 // Next is the next line that is understood, as Capture lists it.
 func (r *testLines) Next() (capture.Line, error) {
 	for {
-		raw, _, err := r.rawLine()
+		raw, _, err := r.nextLine()
 		if err != nil {
 			return capture.Line{}, err
 		}

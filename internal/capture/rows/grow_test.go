@@ -179,7 +179,7 @@ func TestLineThatEndsTooEarly(t *testing.T) {
 // repeated, and a copy has what was chosen.
 func TestRepeatedRowsBelongToEarlierPart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "part.jsonl")
-	part := capture.AppendHead(nil, capture.Head{Started: noon, Run: 2, By: capture.ByProxy, After: 1})
+	part := capture.AppendHead(nil, capture.Head{Started: noon, Run: 2, By: capture.ByProxy, PreviousRun: 1})
 	cross := func(dir wire.Direction, raw string) {
 		part = capture.AppendFrame(part, wire.Frame{Time: noon, Dir: dir, Raw: []byte(`{"jsonrpc":"2.0",` + raw + `}`)})
 	}
@@ -194,7 +194,7 @@ func TestRepeatedRowsBelongToEarlierPart(t *testing.T) {
 		}
 		defer c.Close()
 		for _, row := range c.Rows() {
-			if !row.Elsewhere {
+			if !row.ListedElsewhere {
 				shown += row.Method + " "
 			}
 		}

@@ -17,7 +17,7 @@ type httpOnly struct {
 
 // addToHTTPOnly adds a frame to the httpOnly request on the frame's stream. places are the frame's
 // places in exchanges. The request is forgotten if the frame makes it a part of an exchange.
-func (x *rowMaker) addToHTTPOnly(f *wire.Frame, m *wire.Message, at span, places []wire.Place) {
+func (x *rowMaker) addToHTTPOnly(f *wire.Frame, m *wire.Message, line span, places []wire.Place) {
 	request := x.httpOnly[f.Stream]
 	if request == nil {
 		return
@@ -42,7 +42,7 @@ func (x *rowMaker) addToHTTPOnly(f *wire.Frame, m *wire.Message, at span, places
 		place.Role = wire.RoleHead
 		request.status = f.HTTP.Status
 	}
-	request.addFrame(x, f, at, place)
+	request.addFrame(x, f, line, place)
 	if f.Kind != wire.Closed {
 		return
 	}
@@ -56,7 +56,7 @@ func (x *rowMaker) addToHTTPOnly(f *wire.Frame, m *wire.Message, at span, places
 
 // beginHTTPOnly begins an httpOnly request with its head. Its body may show later that the request
 // belongs to an exchange.
-func (x *rowMaker) beginHTTPOnly(f *wire.Frame, at span) {
+func (x *rowMaker) beginHTTPOnly(f *wire.Frame, line span) {
 	if !x.head.Between() || f.HTTP == nil || f.Stream == 0 {
 		return
 	}
@@ -64,7 +64,7 @@ func (x *rowMaker) beginHTTPOnly(f *wire.Frame, at span) {
 		clear(x.httpOnly)
 	}
 	c := x.conns[f.Conn]
-	row := x.rowAt(f.Time)
+	row := x.makeRow(f.Time)
 	row.Method = f.HTTP.Method
 	row.Target = c.Target
 	row.HTTPOnly = true
@@ -72,14 +72,14 @@ func (x *rowMaker) beginHTTPOnly(f *wire.Frame, at span) {
 	row.Revision = c.Revision
 	request := &httpOnly{row: &row}
 	x.httpOnly[f.Stream] = request
-	request.addFrame(x, f, at, wire.Place{Role: wire.RoleHead})
+	request.addFrame(x, f, line, wire.Place{Role: wire.RoleHead})
 }
 
 // addFrame adds a frame to the row of the request.
-func (request *httpOnly) addFrame(x *rowMaker, f *wire.Frame, at span, place wire.Place) {
+func (request *httpOnly) addFrame(x *rowMaker, f *wire.Frame, line span, place wire.Place) {
 	c := x.conns[f.Conn]
-	request.row.apply(&placed{
-		line: at,
+	request.row.addPart(&placedPart{
+		line: line,
 		conn: c,
 		Part: exchange.Part{Place: place, Frame: f, Facts: &exchange.NoFacts, Conversation: &c.Conversation},
 	})

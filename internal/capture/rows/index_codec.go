@@ -23,9 +23,9 @@ type codec struct {
 	previousTexts [16]uint64
 	// textPosition counts the texts of the current row.
 	textPosition int
-	// uniqueTexts are the concatenated texts of uniqueText that are not read yet.
+	// uniqueTexts are the concatenated texts of codeUniqueText that are not read yet.
 	uniqueTexts string
-	// uniqueOut are the concatenated texts of uniqueText that were written.
+	// uniqueOut are the concatenated texts of codeUniqueText that were written.
 	uniqueOut []byte
 	// lastSeconds are the seconds since 1970 of the last time.
 	lastSeconds int64
@@ -43,8 +43,8 @@ func (c *codec) fail() {
 	}
 }
 
-// num writes or reads a number.
-func num[T ~int | ~int64 | ~int32 | ~uint8 | ~uint32](c *codec, n *T) {
+// codeNumber writes or reads a number.
+func codeNumber[T ~int | ~int64 | ~int32 | ~uint8 | ~uint32](c *codec, n *T) {
 	if c.writing {
 		c.body = binary.AppendVarint(c.body, int64(*n))
 		return
@@ -64,10 +64,10 @@ func num[T ~int | ~int64 | ~int32 | ~uint8 | ~uint32](c *codec, n *T) {
 	c.body = c.body[size:]
 }
 
-// listLength writes or reads the length of a list, and returns it. minSize is the smallest encoded
+// codeLength writes or reads the length of a list, and returns it. minSize is the smallest encoded
 // element in bytes; it bounds the length that a damaged file can claim.
-func (c *codec) listLength(n int, minSize int) int {
-	num(c, &n)
+func (c *codec) codeLength(n int, minSize int) int {
+	codeNumber(c, &n)
 	if !c.writing && (n < 0 || n > len(c.body)/minSize) {
 		c.fail()
 		return 0
@@ -75,31 +75,31 @@ func (c *codec) listLength(n int, minSize int) int {
 	return n
 }
 
-// numberUpTo writes or reads a number from 0 to limit.
-func (c *codec) numberUpTo(n *int, limit int) {
-	num(c, n)
+// codeNumberUpTo writes or reads a number from 0 to limit.
+func (c *codec) codeNumberUpTo(n *int, limit int) {
+	codeNumber(c, n)
 	if !c.writing && (*n < 0 || *n > limit) {
 		c.fail()
 		*n = 0
 	}
 }
 
-// flags writes or reads flags as one number.
-func (c *codec) flags(all ...*bool) {
+// codeFlags writes or reads flags as one number.
+func (c *codec) codeFlags(all ...*bool) {
 	n := 0
 	for i, b := range all {
 		if *b {
 			n |= 1 << i
 		}
 	}
-	num(c, &n)
+	codeNumber(c, &n)
 	for i, b := range all {
 		*b = n>>i&1 != 0
 	}
 }
 
-// text writes or reads a text that many rows have, as its number.
-func (c *codec) text(s *string) {
+// codeText writes or reads a text that many rows have, as its number.
+func (c *codec) codeText(s *string) {
 	if c.writing {
 		c.body = binary.AppendUvarint(c.body, c.textNumber(*s))
 		return
@@ -130,10 +130,10 @@ func (c *codec) textNumber(s string) uint64 {
 	return number
 }
 
-// uniqueText writes or reads a text that is different in each row.
-func (c *codec) uniqueText(s *string) {
+// codeUniqueText writes or reads a text that is different in each row.
+func (c *codec) codeUniqueText(s *string) {
 	n := len(*s)
-	num(c, &n)
+	codeNumber(c, &n)
 	if c.writing {
 		c.uniqueOut = append(c.uniqueOut, *s...)
 		return
@@ -146,9 +146,9 @@ func (c *codec) uniqueText(s *string) {
 	c.uniqueTexts = c.uniqueTexts[n:]
 }
 
-// bytes writes or reads bytes. It does not copy the bytes that it reads.
-func (c *codec) bytes(b *[]byte) {
-	n := c.listLength(len(*b), 1)
+// codeBytes writes or reads bytes. It does not copy the bytes that it reads.
+func (c *codec) codeBytes(b *[]byte) {
+	n := c.codeLength(len(*b), 1)
 	if c.writing {
 		c.body = append(c.body, *b...)
 	} else if n > 0 {
@@ -157,9 +157,9 @@ func (c *codec) bytes(b *[]byte) {
 	}
 }
 
-// time writes or reads a time. A time that is not in UTC is written as RFC 3339 text, so that it
+// codeTime writes or reads a time. A time that is not in UTC is written as RFC 3339 text, so that it
 // keeps its zone.
-func (c *codec) time(t *time.Time) {
+func (c *codec) codeTime(t *time.Time) {
 	seconds := t.Unix() - c.lastSeconds
 	nanos := t.Nanosecond()
 	text := ""
@@ -167,11 +167,11 @@ func (c *codec) time(t *time.Time) {
 		nanos = -1
 		text = t.Format(time.RFC3339Nano)
 	}
-	num(c, &seconds)
-	num(c, &nanos)
+	codeNumber(c, &seconds)
+	codeNumber(c, &nanos)
 	c.lastSeconds += seconds
 	if nanos < 0 {
-		c.text(&text)
+		c.codeText(&text)
 		if !c.writing {
 			*t, _ = time.Parse(time.RFC3339Nano, text)
 		}
@@ -180,26 +180,26 @@ func (c *codec) time(t *time.Time) {
 	}
 }
 
-// span writes or reads the place of a line.
-func (c *codec) span(s *span) {
-	num(c, &s.at)
-	num(c, &s.length)
+// codeSpan writes or reads the place of a line.
+func (c *codec) codeSpan(s *span) {
+	codeNumber(c, &s.offset)
+	codeNumber(c, &s.length)
 }
 
-// findings writes or reads findings.
-func (c *codec) findings(all *[]wire.Finding) {
-	n := c.listLength(len(*all), 6)
+// codeFindings writes or reads findings.
+func (c *codec) codeFindings(all *[]wire.Finding) {
+	n := c.codeLength(len(*all), 6)
 	if n > 0 && !c.writing {
 		*all = make([]wire.Finding, n)
 	}
 	for i := range *all {
 		f := &(*all)[i]
-		num(c, &f.Severity)
+		codeNumber(c, &f.Severity)
 		if f.Severity < wire.Info || f.Severity > wire.Error {
 			c.fail()
 		}
 		for _, s := range []*string{&f.Rule, &f.Pointer, &f.Text, &f.Want, &f.Got} {
-			c.text(s)
+			c.codeText(s)
 		}
 	}
 }

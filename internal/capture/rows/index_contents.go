@@ -9,39 +9,39 @@ import (
 	"mcpc/internal/wire"
 )
 
-// contents writes or reads the values of a capture, with the places of its pages but without the
+// codeContents writes or reads the values of a capture, with the places of its pages but without the
 // rows in them. The runs that it reads are finished: no frames can be added to them.
-func (c *codec) contents(capture *Capture, pages []*page) {
-	num(c, &capture.progress.offset)
-	num(c, &capture.progress.line)
-	c.flags(&capture.progress.torn)
-	c.findings(&capture.findings)
-	num(c, &capture.lost)
-	c.runs(capture)
-	c.conns(capture)
-	num(c, &capture.count)
-	n := c.listLength(len(pages), 13)
+func (c *codec) codeContents(capture *Capture, pages []*page) {
+	codeNumber(c, &capture.progress.offset)
+	codeNumber(c, &capture.progress.line)
+	c.codeFlags(&capture.progress.torn)
+	c.codeFindings(&capture.findings)
+	codeNumber(c, &capture.lost)
+	c.codeRuns(capture)
+	c.codeConns(capture)
+	codeNumber(c, &capture.count)
+	n := c.codeLength(len(pages), 13)
 	if !c.writing {
 		if capture.count < 0 || n != (capture.count+pageRows-1)/pageRows {
 			c.fail()
 			return
 		}
 		for i := range n {
-			pages = append(pages, &page{first: i * pageRows})
+			pages = append(pages, &page{firstRow: i * pageRows})
 		}
 		capture.pages = pages
 	}
 	for _, p := range pages {
-		num(c, &p.from)
-		num(c, &p.to)
-		num(c, &p.at)
-		c.numberUpTo(&p.length, maxPageBytes)
-		num(c, &p.sum)
+		codeNumber(c, &p.linesStart)
+		codeNumber(c, &p.linesEnd)
+		codeNumber(c, &p.offset)
+		c.codeNumberUpTo(&p.length, maxPageBytes)
+		codeNumber(c, &p.checksum)
 		for _, m := range []*measures{&p.lowest, &p.highest} {
-			num(c, &m.time)
-			num(c, &m.duration)
-			num(c, &m.first)
-			num(c, &m.size)
+			codeNumber(c, &m.time)
+			codeNumber(c, &m.duration)
+			codeNumber(c, &m.first)
+			codeNumber(c, &m.size)
 		}
 	}
 }
@@ -49,9 +49,9 @@ func (c *codec) contents(capture *Capture, pages []*page) {
 // maxPageBytes bounds a packed page. Its rows may have long names and texts.
 const maxPageBytes = 1 << 30
 
-// runs writes or reads the runs of a capture.
-func (c *codec) runs(capture *Capture) {
-	n := c.listLength(len(capture.Heads), 8)
+// codeRuns writes or reads the runs of a capture.
+func (c *codec) codeRuns(capture *Capture) {
+	n := c.codeLength(len(capture.Heads), 8)
 	for i := range n {
 		var head []byte
 		var maker rowMaker
@@ -63,14 +63,14 @@ func (c *codec) runs(capture *Capture) {
 			isClosed = capture.closedRuns[i]
 			end = capture.endSpans[i]
 			hasEnd = capture.RunEnded(i)
-			marked := capture.marked[capture.Heads[i].In]
+			marked := capture.makersByMark[capture.Heads[i].Mark]
 			isMarked = marked != nil && marked.headIndex == i
-			maker.repeating = capture.newest.headIndex == i && capture.newest.repeating
+			maker.inRepeatedLines = capture.newestMaker.headIndex == i && capture.newestMaker.inRepeatedLines
 		}
-		c.bytes(&head)
-		c.span(&at)
-		c.span(&end)
-		c.flags(&isClosed, &isMarked, &hasEnd, &maker.repeating)
+		c.codeBytes(&head)
+		c.codeSpan(&at)
+		c.codeSpan(&end)
+		c.codeFlags(&isClosed, &isMarked, &hasEnd, &maker.inRepeatedLines)
 		if c.writing {
 			continue
 		}
@@ -80,7 +80,7 @@ func (c *codec) runs(capture *Capture) {
 		}
 		maker.capture = capture
 		maker.headIndex = i
-		maker.finished = true
+		maker.isFrozen = true
 		capture.Heads = append(capture.Heads, maker.head)
 		capture.headSpans = append(capture.headSpans, at)
 		capture.closedRuns = append(capture.closedRuns, isClosed)
@@ -89,15 +89,15 @@ func (c *codec) runs(capture *Capture) {
 			capture.endSpans[i] = end
 		}
 		if isMarked {
-			capture.marked[maker.head.In] = &maker
+			capture.makersByMark[maker.head.Mark] = &maker
 		}
-		capture.newest = &maker
+		capture.newestMaker = &maker
 	}
 }
 
-// conns writes or reads the conversations of a capture.
-func (c *codec) conns(capture *Capture) {
-	n := c.listLength(len(capture.conns), 5)
+// codeConns writes or reads the conversations of a capture.
+func (c *codec) codeConns(capture *Capture) {
+	n := c.codeLength(len(capture.conns), 5)
 	if !c.writing {
 		capture.conns = make([]*conn, n)
 	}
@@ -106,11 +106,11 @@ func (c *codec) conns(capture *Capture) {
 			capture.conns[i] = &conn{number: i + 1}
 		}
 		conn := capture.conns[i]
-		c.text(&conn.Client.Name)
-		c.text(&conn.Client.Version)
-		c.text(&conn.Server.Name)
-		c.text(&conn.Server.Version)
-		c.text(&conn.Session)
+		c.codeText(&conn.Client.Name)
+		c.codeText(&conn.Client.Version)
+		c.codeText(&conn.Server.Name)
+		c.codeText(&conn.Server.Version)
+		c.codeText(&conn.Session)
 	}
 }
 
@@ -121,7 +121,7 @@ type packing struct {
 	sample []byte
 	// samples are the encoded samples of the page.
 	samples []byte
-	// ownValues are the encoded ownValues of the rows.
+	// ownValues are the encoded own values of the rows; see codeOwnValues.
 	ownValues []byte
 	// numbers has the number of each encoded sample.
 	numbers map[string]int
@@ -146,15 +146,15 @@ func (s *rowStore) packPage(p *page) {
 	memory := &s.packing
 	c := &s.packing.codec
 	body := c.body
-	p.from = -1
-	p.to = 0
+	p.linesStart = -1
+	p.linesEnd = 0
 	p.lowest = measures{math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64}
 	p.highest = measures{math.MinInt64, math.MinInt64, math.MinInt64, math.MinInt64}
 	for _, r := range p.rows {
 		p.measure(r)
 		c.body = memory.sample[:0]
 		c.textPosition = 0
-		c.sharedValues(r, s)
+		c.codeSharedValues(r, s)
 		memory.sample = c.body
 		number, there := memory.numbers[string(memory.sample)]
 		if !there {
@@ -163,30 +163,30 @@ func (s *rowStore) packPage(p *page) {
 			memory.samples = append(memory.samples, memory.sample...)
 		}
 		c.body = memory.ownValues
-		num(c, &number)
-		c.ownValues(r, s)
+		codeNumber(c, &number)
+		c.codeOwnValues(r, s)
 		memory.ownValues = c.body
 		for l := range r.lines.all() {
-			p.to = max(p.to, l.at+int64(l.length))
-			if p.from < 0 || l.at < p.from {
-				p.from = l.at
+			p.linesEnd = max(p.linesEnd, l.offset+int64(l.length))
+			if p.linesStart < 0 || l.offset < p.linesStart {
+				p.linesStart = l.offset
 			}
 		}
 	}
 	c.body = body
 	number := len(memory.numbers)
-	num(c, &number)
+	codeNumber(c, &number)
 	c.body = append(append(c.body, memory.samples...), memory.ownValues...)
 	p.rows = nil
-	p.from = max(p.from, 0)
+	p.linesStart = max(p.linesStart, 0)
 	s.storePacked(p, c.pack())
 }
 
-// samples reads the samples at the beginning of a page.
-func (c *codec) samples(s *rowStore) []Row {
-	samples := make([]Row, c.listLength(0, minSampleBytes))
+// readSamples reads the samples at the beginning of a page.
+func (c *codec) readSamples(s *rowStore) []Row {
+	samples := make([]Row, c.codeLength(0, minSampleBytes))
 	for i := range samples {
-		c.sharedValues(&samples[i], s)
+		c.codeSharedValues(&samples[i], s)
 		if secrets := s.owner.secrets; secrets != nil {
 			samples[i].hideTexts(secrets, secrets.Text)
 		}
@@ -202,22 +202,22 @@ const minSampleBytes = 18
 func (s *rowStore) decodePage(p *page, into []Row) int {
 	packed := s.loadPacked(p)
 	c := unpack(packed)
-	samples := c.samples(s)
+	samples := c.readSamples(s)
 	if len(samples) == 0 {
 		c.fail()
 		// The index and the recording were deleted: no list has these rows.
-		samples = []Row{{capture: s.owner, State: exchange.State{Exit: -1}, Elsewhere: true}}
+		samples = []Row{{capture: s.owner, State: exchange.State{Exit: -1}, ListedElsewhere: true}}
 	}
-	n := min(pageRows, s.count-p.first)
+	n := min(pageRows, s.count-p.firstRow)
 	for i := range into[:n] {
 		r := &into[i]
 		sample := 0
-		c.numberUpTo(&sample, len(samples)-1)
+		c.codeNumberUpTo(&sample, len(samples)-1)
 		*r = samples[sample]
-		r.nth = p.first + i
-		r.Index += r.nth   // the sample has the difference
-		if packed == nil { // both the recording and its index were deleted or replaced
-			r.Elsewhere = true
+		r.fileIndex = p.firstRow + i
+		r.Index += r.fileIndex // the sample has the difference
+		if packed == nil {     // both the recording and its index were deleted or replaced
+			r.ListedElsewhere = true
 			continue
 		}
 		r.Notified = slices.Clip(r.Notified)
@@ -226,7 +226,7 @@ func (s *rowStore) decodePage(p *page, into []Row) int {
 			own := *r.Cancel
 			r.Cancel = &own
 		}
-		c.ownValues(r, s)
+		c.codeOwnValues(r, s)
 		if r.ID != "" && s.owner.secrets != nil {
 			r.ID = s.owner.secrets.Text(r.ID)
 		}
@@ -234,23 +234,23 @@ func (s *rowStore) decodePage(p *page, into []Row) int {
 	return n
 }
 
-// sharedValues writes or reads the values of a row that many rows share: its sample.
-func (c *codec) sharedValues(r *Row, s *rowStore) {
+// codeSharedValues writes or reads the values of a row that many rows share: its sample.
+func (c *codec) codeSharedValues(r *Row, s *rowStore) {
 	capture := s.owner
-	c.numberUpTo(&r.head, len(capture.Heads)-1)
+	c.codeNumberUpTo(&r.headIndex, len(capture.Heads)-1)
 	if c.err != nil {
 		return
 	}
 	conn := 0
-	indexOffset := r.Index - r.nth
+	indexOffset := r.Index - r.fileIndex
 	if c.writing && r.conn != nil {
 		conn = r.conn.number
 	}
-	c.numberUpTo(&conn, len(s.conns))
-	num(c, &indexOffset)
+	c.codeNumberUpTo(&conn, len(s.conns))
+	codeNumber(c, &indexOffset)
 	if !c.writing {
 		r.capture = capture
-		r.Run = capture.Heads[r.head].Run
+		r.Run = capture.Heads[r.headIndex].Run
 		r.Index = indexOffset
 		if conn > 0 {
 			r.conn = s.conns[conn-1]
@@ -262,119 +262,120 @@ func (c *codec) sharedValues(r *Row, s *rowStore) {
 	found := len(r.Findings) > 0
 	held := r.Held > 0 || r.Waiting > 0
 	notified := len(r.Notified) > 0
-	c.flags(&received, &noted, &cancelled, &found, &r.Elsewhere, &r.Own, &r.Apart, &r.Guess, &r.Repeated, &r.Orphan,
-		&r.HTTPOnly, &r.Unanswered, &r.Reported, &r.WrongID, &r.Resumable, &held, &r.Edited, &r.Streamed, &notified)
+	c.codeFlags(&received, &noted, &cancelled, &found, &r.ListedElsewhere, &r.IsMain, &r.Apart, &r.IsGuess,
+		&r.CancelledEarlier, &r.Orphan, &r.HTTPOnly, &r.Unanswered, &r.Reported, &r.WrongID, &r.Resumable, &held,
+		&r.Edited, &r.Streamed, &notified)
 	if received {
 		r.Dir = wire.Received
 	}
 	for _, text := range []*string{
-		&r.Target, &r.Method, &r.Name, &r.Channel, &r.Revision, &r.Era, &r.By, &r.Again, &r.Text, &r.Hint, &r.ForeignType,
+		&r.Target, &r.Method, &r.Name, &r.Channel, &r.Revision, &r.Era, &r.By, &r.ReplayOf, &r.Text, &r.Hint, &r.ForeignType,
 	} {
-		c.text(text)
+		c.codeText(text)
 	}
-	num(c, &r.Exit)
-	num(c, &r.Code)
-	num(c, &r.Conn)
-	num(c, &r.Status)
-	num(c, &r.Kinds)
+	codeNumber(c, &r.Exit)
+	codeNumber(c, &r.Code)
+	codeNumber(c, &r.Conn)
+	codeNumber(c, &r.Status)
+	codeNumber(c, &r.Kinds)
 	if noted {
 		n := &r.Notes
 		for _, count := range []*int{
 			&n.Notifications, &n.Questions, &n.Guessed, &n.Retries, &n.Resumed, &n.Rounds, &n.Cuts,
 		} {
-			num(c, count)
+			codeNumber(c, count)
 		}
 	}
 	if notified {
-		c.notified(r)
+		c.codeNotified(r)
 	}
 	if cancelled {
-		c.cancel(r)
+		c.codeCancel(r)
 	}
 	if held {
-		num(c, &r.Held)
-		num(c, &r.Waiting)
+		codeNumber(c, &r.Held)
+		codeNumber(c, &r.Waiting)
 	}
 	if found {
-		c.findings(&r.Findings)
+		c.codeFindings(&r.Findings)
 	}
 }
 
-// notified writes or reads the methods of a row's notifications.
-func (c *codec) notified(r *Row) {
+// codeNotified writes or reads the methods of a row's notifications.
+func (c *codec) codeNotified(r *Row) {
 	n := len(r.Notified)
-	c.numberUpTo(&n, exchange.MaxNotified)
+	c.codeNumberUpTo(&n, exchange.MaxNotified)
 	if !c.writing {
 		r.Notified = make([]string, n)
 	}
 	for i := range r.Notified {
-		c.text(&r.Notified[i])
+		c.codeText(&r.Notified[i])
 	}
 }
 
-// ownValues writes or reads the values that differ in each row.
-func (c *codec) ownValues(r *Row, s *rowStore) {
-	c.time(&r.Time)
-	c.uniqueText(&r.ID)
-	num(c, &r.Duration)
-	num(c, &r.First)
-	num(c, &r.Sent)
-	num(c, &r.Received)
-	num(c, &r.LastSent)
-	c.bytes((*[]byte)(&r.lines))
-	c.relations(r, s)
+// codeOwnValues writes or reads the values that differ in each row.
+func (c *codec) codeOwnValues(r *Row, s *rowStore) {
+	c.codeTime(&r.Time)
+	c.codeUniqueText(&r.ID)
+	codeNumber(c, &r.Duration)
+	codeNumber(c, &r.First)
+	codeNumber(c, &r.Sent)
+	codeNumber(c, &r.Received)
+	codeNumber(c, &r.LastSent)
+	c.codeBytes((*[]byte)(&r.lines))
+	c.codeRelations(r, s)
 }
 
-// cancel writes or reads the cancellation of a row.
-func (c *codec) cancel(r *Row) {
+// codeCancel writes or reads the cancellation of a row.
+func (c *codec) codeCancel(r *Row) {
 	if r.Cancel == nil {
 		r.Cancel = &exchange.Cancel{}
 	}
 	byServer := r.Cancel.By == wire.Received
-	c.flags(&byServer, &r.Cancel.Late, &r.Cancel.Closed)
+	c.codeFlags(&byServer, &r.Cancel.Late, &r.Cancel.Closed)
 	if byServer {
 		r.Cancel.By = wire.Received
 	}
-	c.text(&r.Cancel.Why)
-	num(c, &r.Cancel.After)
+	c.codeText(&r.Cancel.Why)
+	codeNumber(c, &r.Cancel.After)
 }
 
-// relations writes or reads the rows that a row refers to. A reader gets only the fields for their
+// codeRelations writes or reads the rows that a row refers to. A reader gets only the fields for their
 // numbers; Rows replaces them by the rows themselves.
-func (c *codec) relations(r *Row, s *rowStore) {
+func (c *codec) codeRelations(r *Row, s *rowStore) {
 	related := r.Within != nil || r.SameAs != nil || r.Guesses != nil
-	c.flags(&related)
+	c.codeFlags(&related)
 	if !related || c.err != nil {
 		return
 	}
 	within := r.Within != nil
 	same := r.SameAs != nil
-	c.flags(&within, &same)
+	c.codeFlags(&within, &same)
 	if within {
-		c.relatedRow(&r.Within, s)
+		c.codeRelatedRow(&r.Within, s)
 	}
 	if same {
-		c.relatedRow(&r.SameAs, s)
+		c.codeRelatedRow(&r.SameAs, s)
 	}
-	if n := c.listLength(len(r.Guesses), 3); !c.writing && n > 0 {
+	if n := c.codeLength(len(r.Guesses), 3); !c.writing && n > 0 {
 		r.Guesses = make([]*Row, n)
 	}
 	for i := range r.Guesses {
-		c.relatedRow(&r.Guesses[i], s)
+		c.codeRelatedRow(&r.Guesses[i], s)
 	}
 }
 
-// relatedRow writes or reads a row that another row refers to.
-func (c *codec) relatedRow(r **Row, s *rowStore) {
+// codeRelatedRow writes or reads a row that another row refers to.
+func (c *codec) codeRelatedRow(r **Row, s *rowStore) {
 	if !c.writing {
 		*r = &Row{capture: s.owner}
 	}
 	other := *r
-	c.numberUpTo(&other.nth, s.count-1)
-	num(c, &other.Index)
-	c.numberUpTo(&other.head, len(s.owner.Heads)-1)
+	c.codeNumberUpTo(&other.fileIndex, s.count-1)
+	codeNumber(c, &other.Index)
+	c.codeNumberUpTo(&other.headIndex, len(s.owner.Heads)-1)
 	if c.err == nil {
-		head := &s.owner.Heads[other.head]
+		head := &s.owner.Heads[other.headIndex]
 		other.Run = head.Run
 		other.By = head.By
 	}

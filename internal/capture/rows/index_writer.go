@@ -86,7 +86,7 @@ func isAtRest(f io.ReaderAt, info fs.FileInfo, now time.Time) bool {
 	if now.Sub(info.ModTime()) > time.Minute {
 		return true
 	}
-	return capture.Ended(f, info.Size())
+	return capture.HasEnded(f, info.Size())
 }
 
 // giveUp ends the writing without an index. w may be nil.
@@ -105,7 +105,7 @@ func (w *indexWriter) write(c *Capture) {
 		return
 	}
 	pages := c.packAll()
-	isWhole := !c.altered && c.newest != nil && os.SameFile(w.file, c.progress.readFrom)
+	isWhole := !c.altered && c.newestMaker != nil && os.SameFile(w.file, c.progress.readFrom)
 	if !isWhole || w.writeAll(c, pages) != nil {
 		w.giveUp(c)
 		return
@@ -123,10 +123,10 @@ func (w *indexWriter) writeAll(c *Capture, pages []*page) (err error) {
 		if p.packed != nil {
 			return errIndex // the page could not be written
 		}
-		w.head.Pages = max(w.head.Pages, p.at+int64(p.length)-indexHeadSize)
+		w.head.Pages = max(w.head.Pages, p.offset+int64(p.length)-indexHeadSize)
 	}
 	encoder := &codec{writing: true, textNumbers: map[string]uint64{}}
-	encoder.contents(c, pages)
+	encoder.codeContents(c, pages)
 	contents := encoder.pack()
 	w.head.Sum = c.progress.mark.sum
 	w.head.Offset = c.progress.offset

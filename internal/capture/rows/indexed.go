@@ -62,7 +62,7 @@ func (c *Capture) readIndex(info fs.FileInfo) bool {
 		return false
 	}
 	c.progress.readFrom = infoOf(lines)
-	same := mark.isOf(lines)
+	same := mark.matches(lines)
 	lines.Close()
 	if !same {
 		return false
@@ -73,7 +73,7 @@ func (c *Capture) readIndex(info fs.FileInfo) bool {
 		return false
 	}
 	decoder := unpack(contents)
-	decoder.contents(c, nil)
+	decoder.codeContents(c, nil)
 	if decoder.err != nil || c.progress.offset != head.Offset || len(c.Heads) == 0 {
 		c.discardIndex()
 		return false
@@ -98,9 +98,9 @@ func (c *Capture) discardIndex() {
 	c.endSpans = fresh.endSpans
 	c.closedRuns = nil
 	c.runNumbers = fresh.runNumbers
-	c.repeated = fresh.repeated
-	c.newest = nil
-	c.marked = fresh.marked
+	c.repeatedRuns = fresh.repeatedRuns
+	c.newestMaker = nil
+	c.makersByMark = fresh.makersByMark
 	c.progress = progress{}
 }
 

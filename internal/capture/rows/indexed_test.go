@@ -27,11 +27,11 @@ import (
 func allOf(t *testing.T, c *Capture) (all []string) {
 	t.Helper()
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	add("%+v %+v ended %v offset %d line %d lost %d", c.Heads, c.Findings(), c.Ended(), c.progress.offset, c.progress.line, c.Lost())
+	add("%+v %+v ended %v offset %d line %d lost %d", c.Heads, c.Findings(), c.HasEnded(), c.progress.offset, c.progress.line, c.Lost())
 	for i, h := range c.Heads {
 		add("run %d: over %v, ended %v", i, c.closedRuns[i], c.RunEnded(i))
-		for n := 1; c.RowIn(h.In, n) != nil; n++ {
-			add("%s %d is %s", h.In, n, c.RowIn(h.In, n).Number())
+		for n := 1; c.RowIn(h.Mark, n) != nil; n++ {
+			add("%s %d is %s", h.Mark, n, c.RowIn(h.Mark, n).Number())
 		}
 	}
 	var whole bytes.Buffer
@@ -62,7 +62,7 @@ func allOf(t *testing.T, c *Capture) (all []string) {
 	carried := Carried{}
 	c.ResolveCarried(carried)
 	for _, row := range c.Rows() {
-		add("%v", row.Elsewhere)
+		add("%v", row.ListedElsewhere)
 	}
 	add("%v", carried)
 	return all
@@ -555,16 +555,16 @@ func FuzzIndex(f *testing.F) {
 func TestLateLineOfAFinishedRun(t *testing.T) {
 	var lines []byte
 	run := func(name string, calls int) (late []byte) {
-		lines = capture.AppendHead(lines, capture.Head{Started: noon, In: name, By: capture.ByProxy})
+		lines = capture.AppendHead(lines, capture.Head{Started: noon, Mark: name, By: capture.ByProxy})
 		for i := range calls {
 			for n, raw := range []string{`{"jsonrpc":"2.0","id":%d,"method":"ping"}`, `{"jsonrpc":"2.0","id":%d,"result":{}}`} {
 				f := wire.Frame{Seq: uint64(2*i + n + 1), Time: noon, Dir: wire.Direction(n), Raw: fmt.Appendf(nil, raw, i)}
-				if late = capture.Marked(capture.AppendFrame(nil, f), name); i < calls-1 || n == 0 {
+				if late = capture.AddMark(capture.AppendFrame(nil, f), name); i < calls-1 || n == 0 {
 					lines = append(lines, late...)
 				}
 			}
 		}
-		lines = append(lines, capture.Marked(capture.AppendEnd(nil, capture.End{Time: noon}), name)...)
+		lines = append(lines, capture.AddMark(capture.AppendEnd(nil, capture.End{Time: noon}), name)...)
 		return late
 	}
 	defer func(rows int) { maxEndedRows = rows }(maxEndedRows)
@@ -579,7 +579,7 @@ func TestLateLineOfAFinishedRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !c.marked["aaaaaaaa"].finished || c.marked["bbbbbbb2"].finished || c.Row(3).Received > 0 || c.RowIn("aaaaaaaa", 3).Index != 3 {
+	if !c.makersByMark["aaaaaaaa"].isFrozen || c.makersByMark["bbbbbbb2"].isFrozen || c.Row(3).Received > 0 || c.RowIn("aaaaaaaa", 3).Index != 3 {
 		t.Errorf("%+v", c.Row(3))
 	}
 	put(t, path, append(lines, late...))

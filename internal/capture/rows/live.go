@@ -41,9 +41,9 @@ func (l *Live) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, 
 	return r
 }
 
-// Answered takes the server's name from the response to the request of a row. key is the key of the
+// LearnServer takes the server's name from the response to the request of a row. key is the key of the
 // conversation from now on, because initialize opens one.
-func (l *Live) Answered(r *Row, key string, m *wire.Message) {
+func (l *Live) LearnServer(r *Row, key string, m *wire.Message) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := *r.conn
@@ -53,8 +53,8 @@ func (l *Live) Answered(r *Row, key string, m *wire.Message) {
 	}
 }
 
-// Knows reports whether the names of the client and of the server of a conversation are known.
-func (l *Live) Knows(target, key string) (client, server bool) {
+// KnowsNames reports whether the names of the client and of the server of a conversation are known.
+func (l *Live) KnowsNames(target, key string) (client, server bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.conns[target+"\n"+key]

@@ -84,7 +84,7 @@ func TestReaderSkipsOverlongLines(t *testing.T) {
 func refreshBounded(t *testing.T, c *Capture) {
 	t.Helper()
 	var err error
-	if c.reading, err = newReading(c); err != nil {
+	if c.reading, err = newStepReader(c); err != nil {
 		t.Fatal(err)
 	}
 	c.reading.lines.maxBytes = mostInTest
@@ -97,7 +97,7 @@ func refreshBounded(t *testing.T, c *Capture) {
 // behind it read their own frames.
 func TestCaptureSkipsOverlongLines(t *testing.T) {
 	long := longLine(2 * mostInTest)
-	c := &Capture{Path: filepath.Join(t.TempDir(), "capture"), endSpans: map[int]span{}, marked: map[string]*rowMaker{}}
+	c := &Capture{Path: filepath.Join(t.TempDir(), "capture"), endSpans: map[int]span{}, makersByMark: map[string]*rowMaker{}}
 	defer c.Close()
 	for _, step := range []struct {
 		more []byte

@@ -141,8 +141,8 @@ type packedLines struct {
 	io.Closer
 }
 
-// Lines opens the lines of a capture.
-func Lines(path string) (io.ReadCloser, error) { return openLines(path) }
+// OpenLines opens the lines of a capture.
+func OpenLines(path string) (io.ReadCloser, error) { return openLines(path) }
 
 // openLines opens the lines of a capture. If the file does not exist any more because it was
 // compressed, it opens the compressed file.

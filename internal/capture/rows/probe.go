@@ -17,16 +17,16 @@ var newerCodes = []int64{-32020, -32021, -32603}
 
 // probes is the state with which a rowMaker distinguishes probes from failures.
 type probes struct {
-	// refused are the numbers of the rows that may be probes: an older server may have refused their
+	// refusedRows are the numbers of the rows that may be probes: an older server may have refused their
 	// requests for their revision, or because they were sent by POST.
-	refused []int32
-	// newer are the targets that have answered a request of a newer revision.
-	newer map[string]bool
+	refusedRows []int32
+	// newerTargets are the targets that have answered a request of a newer revision.
+	newerTargets map[string]bool
 }
 
 // detectProbe makes the row a probe if the added frame shows that it is one. It does the same for
 // earlier rows of the conversation.
-func (x *rowMaker) detectProbe(r *Row, added *placed) {
+func (x *rowMaker) detectProbe(r *Row, added *placedPart) {
 	if r.Reported {
 		return
 	}
@@ -39,8 +39,8 @@ func (x *rowMaker) detectProbe(r *Row, added *placed) {
 	isModern := r.Era == "modern"
 	initializes := r.Method == "initialize"
 	discovers := r.Method == "server/discover"
-	if succeeded && isModern && len(x.probes.newer) < maxRemembered {
-		x.probes.newer[r.Target] = true
+	if succeeded && isModern && len(x.probes.newerTargets) < maxRemembered {
+		x.probes.newerTargets[r.Target] = true
 	}
 	switch {
 	case succeeded && (initializes || isModern):
@@ -50,18 +50,18 @@ func (x *rowMaker) detectProbe(r *Row, added *placed) {
 		})
 	case added.Role == wire.RoleStreamEnd && discovers && r.Failed():
 		// The server exited. An initialize request to the next server process decides.
-		x.probes.refused = append(x.probes.refused, int32(r.nth))
-	case added.Role == wire.RoleStreamEnd || !r.Failed() || !r.isRefusal():
+		x.probes.refusedRows = append(x.probes.refusedRows, int32(r.fileIndex))
+	case added.Role == wire.RoleStreamEnd || !r.Failed() || !r.looksRefused():
 		if added.Role == wire.RoleResponse { // the status looked like a refusal, the response is none
-			x.resolveRefused(false, func(refused *Row) bool { return refused.nth == r.nth })
+			x.resolveRefused(false, func(refused *Row) bool { return refused.fileIndex == r.fileIndex })
 		}
 	case discovers:
-		r.becomeProbe()
-	case isModern && x.probes.newer[r.Target]:
+		r.markAsProbe()
+	case isModern && x.probes.newerTargets[r.Target]:
 		// The server knows the revision: the request failed.
 	case isModern || initializes && r.Channel == string(wire.Transport):
-		if len(x.probes.refused) < maxRemembered {
-			x.probes.refused = append(x.probes.refused, int32(r.nth))
+		if len(x.probes.refusedRows) < maxRemembered {
+			x.probes.refusedRows = append(x.probes.refusedRows, int32(r.fileIndex))
 		}
 	}
 }
@@ -76,9 +76,9 @@ func (x *rowMaker) sameConversation(r *Row, c *conn) bool {
 	return x.head.Between() && isNamed && r.Target == c.Target && r.conn.Client == c.Client
 }
 
-// isRefusal reports whether the outcome is an error with which an older server may refuse a request
+// looksRefused reports whether the outcome is an error with which an older server may refuse a request
 // of a newer revision.
-func (r *Row) isRefusal() bool {
+func (r *Row) looksRefused() bool {
 	if r.Channel == string(wire.RPCFailed) {
 		return !slices.Contains(newerCodes, r.Code) && r.Status < 500
 	}
@@ -92,8 +92,8 @@ func (r *Row) isRefusal() bool {
 	return true
 }
 
-// becomeProbe makes the row a probe in place of a failure.
-func (r *Row) becomeProbe() {
+// markAsProbe makes the row a probe in place of a failure.
+func (r *Row) markAsProbe() {
 	r.Exit = -1
 	if r.Channel != string(wire.Transport) || r.Status > 0 { // otherwise the text says that the server exited
 		r.Text = "answered like a server of an older revision"
@@ -112,13 +112,13 @@ func (x *rowMaker) resolveSSEProbes(c *conn) {
 // resolveRefused removes the rows that match from the refused ones. If areProbes is set it makes
 // them probes.
 func (x *rowMaker) resolveRefused(areProbes bool, concerns func(*Row) bool) {
-	x.probes.refused = slices.DeleteFunc(x.probes.refused, func(nth int32) bool {
-		r := x.capture.at(int(nth))
+	x.probes.refusedRows = slices.DeleteFunc(x.probes.refusedRows, func(nth int32) bool {
+		r := x.capture.rowAt(int(nth))
 		if !concerns(r) {
 			return false
 		}
 		if areProbes && !r.Reported && r.Failed() {
-			r.becomeProbe()
+			r.markAsProbe()
 			x.markChanged(r)
 		}
 		return true

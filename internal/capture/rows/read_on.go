@@ -32,28 +32,29 @@ type progress struct {
 // limit.
 var maxEndedRows = 20_000
 
-// finishOldRuns drops the state of the runs that ended first, if ended runs have too many
+// freezeOldRuns drops the state of the runs that ended first, if ended runs have too many
 // exchanges. If a line of such a run follows after all, the capture is read again from its
 // beginning.
-func (x *rowMaker) finishOldRuns() {
+func (x *rowMaker) freezeOldRuns() {
 	c := x.capture
-	if x.head.In == "" || c.finishesNone {
+	if x.head.Mark == "" || c.neverFreezes {
 		return
 	}
 	c.endedRuns = append(c.endedRuns, x)
-	c.endedRows += len(x.exchanges)
+	c.endedRows += len(x.exchangeRows)
 	for len(c.endedRuns) > 1 && c.endedRows > maxEndedRows {
 		old := c.endedRuns[0]
 		c.endedRuns = c.endedRuns[1:]
-		c.endedRows -= len(old.exchanges)
+		c.endedRows -= len(old.exchangeRows)
 		*old = rowMaker{
-			capture: c, head: old.head, headIndex: old.headIndex, rows: old.rows, repeating: old.repeating, finished: true,
+			capture: c, head: old.head, headIndex: old.headIndex, rows: old.rows,
+			inRepeatedLines: old.inRepeatedLines, isFrozen: true,
 		}
 	}
 }
 
 // A reading reads the lines of a capture in steps.
-type reading struct {
+type stepReader struct {
 	file  lines
 	lines *lineReader
 	scan  scanner
@@ -94,9 +95,9 @@ type chunkLine struct {
 	// skipped are the findings about skipped lines before this one.
 	skipped []wire.Finding
 
-	parsed  capture.Line
-	err     error
-	message *wire.Message
+	parsed   capture.Line
+	parseErr error
+	message  *wire.Message
 }
 
 // chunkBytes is about how many bytes a chunk has. Tests set a smaller size.
@@ -106,7 +107,7 @@ var chunkBytes = 256 << 10
 const maxAhead = 4
 
 // nextLine returns the next line to be listed, once it is parsed.
-func (rd *reading) nextLine() *chunkLine {
+func (rd *stepReader) nextLine() *chunkLine {
 	if len(rd.chunks) > 0 && rd.listedLines == len(rd.chunks[0].lines) {
 		rd.freeChunks = append(rd.freeChunks, rd.chunks[0])
 		rd.chunks = rd.chunks[1:]
@@ -122,7 +123,7 @@ func (rd *reading) nextLine() *chunkLine {
 }
 
 // readChunk reads some lines and starts to parse them.
-func (rd *reading) readChunk() *chunk {
+func (rd *stepReader) readChunk() *chunk {
 	c := &chunk{}
 	if n := len(rd.freeChunks); n > 0 {
 		c = rd.freeChunks[n-1]
@@ -130,19 +131,20 @@ func (rd *reading) readChunk() *chunk {
 	}
 	clear(c.lines) // frees the memory of a long line
 	*c = chunk{lines: c.lines[:0], texts: c.texts[:0], parsed: make(chan struct{})}
-	r := rd.lines
+	lines := rd.lines
 	rd.isAlone = false
 	for len(c.texts) < chunkBytes && !rd.isLast && !rd.isAlone {
-		raw, at, err := r.rawLine()
+		raw, begin, err := lines.nextLine()
 		rd.isLast = err != nil
 		rd.isAlone = len(raw) > chunkBytes
 		if !rd.isAlone {
-			from := len(c.texts)
+			start := len(c.texts)
 			c.texts = append(c.texts, raw...)
-			raw = c.texts[from:len(c.texts):len(c.texts)]
+			raw = c.texts[start:len(c.texts):len(c.texts)]
 		}
 		c.lines = append(c.lines, chunkLine{
-			raw: raw, readErr: err, begin: at, end: r.offset, number: r.line, isWhole: r.whole, skipped: rd.skipped,
+			raw: raw, readErr: err, begin: begin, end: lines.offset,
+			number: lines.line, isWhole: lines.isWhole, skipped: rd.skipped,
 		})
 		rd.skipped = nil
 	}
@@ -163,7 +165,7 @@ func (c *chunk) parse() {
 }
 
 func (l *chunkLine) parse(p *capture.Parser) {
-	l.parsed, l.err = p.Parse(l.raw)
+	l.parsed, l.parseErr = p.Parse(l.raw)
 	if f := l.parsed.Frame; f != nil && (f.Kind == wire.Body || f.Kind == wire.Event) {
 		l.message = wire.ParseMessage(f.Raw)
 	}
@@ -198,10 +200,10 @@ func (c *Capture) ReadOn(maxBytes int) (changed []*Row, more bool, err error) {
 // readOn reads on as ReadOn does, and notes the changed rows.
 func (c *Capture) readOn(maxBytes int) (more bool, err error) {
 	if c.rereading != nil {
-		return c.readAnew(maxBytes)
+		return c.readAgain(maxBytes)
 	}
 	if c.reading == nil {
-		c.reading, err = newReading(c)
+		c.reading, err = newStepReader(c)
 		if err != nil {
 			return false, err
 		}
@@ -213,12 +215,12 @@ func (c *Capture) readOn(maxBytes int) (more bool, err error) {
 	if !more {
 		c.stopReading()
 	}
-	if errors.Is(err, errFinished) {
+	if errors.Is(err, errFrozen) {
 		c.rereading = newCapture(c.Path)
 		c.rereading.bundled = c.bundled
-		c.rereading.finishesNone = true
+		c.rereading.neverFreezes = true
 		c.rereading.progress.mark = c.progress.mark
-		return c.readAnew(maxBytes)
+		return c.readAgain(maxBytes)
 	}
 	if !more && err == nil {
 		c.writer.write(c)
@@ -226,13 +228,13 @@ func (c *Capture) readOn(maxBytes int) (more bool, err error) {
 	return more, err
 }
 
-// errFinished is the error for a line of a run whose rowMaker cannot add frames any more.
-var errFinished = errors.New("the run goes on")
+// errFrozen is the error for a line of a run whose rowMaker cannot add frames any more.
+var errFrozen = errors.New("the run goes on")
 
-// readAnew reads the capture from its beginning, without its index. The rows of the first reading
+// readAgain reads the capture from its beginning, without its index. The rows of the first reading
 // stay as they are until the second one has read as far. It returns ErrReplaced if the file is
 // shorter now.
-func (c *Capture) readAnew(maxBytes int) (more bool, err error) {
+func (c *Capture) readAgain(maxBytes int) (more bool, err error) {
 	more, err = c.rereading.readOn(maxBytes)
 	if err != nil {
 		c.rereading.stopReading()
@@ -251,7 +253,7 @@ func (c *Capture) readAnew(maxBytes int) (more bool, err error) {
 // adopt replaces the contents of the capture by those of another reading of the same file. Rows
 // that the caller has keep their address: each gets the contents of the row with the same key.
 func (c *Capture) adopt(other *Capture) {
-	rows := c.all
+	rows := c.allRows
 	c.writer.giveUp(c)
 	c.pageFile.close()
 	if rows != nil {
@@ -262,9 +264,9 @@ func (c *Capture) adopt(other *Capture) {
 			r.moveTo(c)
 		}
 	}
-	makers := append(slices.Collect(maps.Values(other.marked)), other.endedRuns...)
-	if other.newest != nil {
-		makers = append(makers, other.newest)
+	makers := append(slices.Collect(maps.Values(other.makersByMark)), other.endedRuns...)
+	if other.newestMaker != nil {
+		makers = append(makers, other.newestMaker)
 	}
 	for _, x := range makers {
 		x.capture = c
@@ -277,9 +279,9 @@ func (c *Capture) adopt(other *Capture) {
 	}
 	c.pages = other.pages
 	c.count = other.count
-	c.all = other.all
+	c.allRows = other.allRows
 	c.unpacked = other.unpacked
-	c.blocks = nil
+	c.freeBlocks = nil
 	c.conns = other.conns
 	c.Heads = other.Heads
 	c.findings = other.findings
@@ -288,15 +290,15 @@ func (c *Capture) adopt(other *Capture) {
 	c.endSpans = other.endSpans
 	c.closedRuns = other.closedRuns
 	c.runNumbers = other.runNumbers
-	c.repeated = other.repeated
-	c.newest = other.newest
-	c.marked = other.marked
+	c.repeatedRuns = other.repeatedRuns
+	c.newestMaker = other.newestMaker
+	c.makersByMark = other.makersByMark
 	c.progress = other.progress
 	c.reading = other.reading
 	c.rereading = nil
 	c.endedRuns = other.endedRuns
 	c.endedRows = other.endedRows
-	c.finishesNone = other.finishesNone
+	c.neverFreezes = other.neverFreezes
 	c.changed = nil
 	if c.secrets != nil {
 		c.Hide(c.secrets)
@@ -315,10 +317,10 @@ func (s *rowStore) placeRows(others []*Row) {
 	}
 	for _, r := range rows {
 		if r.Within != nil {
-			r.Within = rows[r.Within.nth]
+			r.Within = rows[r.Within.fileIndex]
 		}
 		for i, other := range r.Guesses {
-			r.Guesses[i] = rows[other.nth]
+			r.Guesses[i] = rows[other.fileIndex]
 		}
 	}
 }
@@ -337,14 +339,14 @@ func (r *Row) moveTo(c *Capture) {
 	}
 }
 
-// newReading opens the file of the capture to read on. It returns ErrReplaced if the file is
+// newStepReader opens the file of the capture to read on. It returns ErrReplaced if the file is
 // another one.
-func newReading(c *Capture) (*reading, error) {
+func newStepReader(c *Capture) (*stepReader, error) {
 	f, err := c.openAt(c.progress.offset)
 	if err != nil {
 		return nil, err
 	}
-	if c.progress.mark.offset > 0 && !c.progress.mark.isOf(f) {
+	if c.progress.mark.offset > 0 && !c.progress.mark.matches(f) {
 		f.Close()
 		return nil, ErrReplaced
 	}
@@ -352,7 +354,7 @@ func newReading(c *Capture) (*reading, error) {
 	r := newLineReader(f)
 	r.offset = c.progress.offset
 	r.line = c.progress.line
-	rd := &reading{file: f, lines: r, scan: scanner{capture: c, begun: len(c.Heads) > 0}, offset: c.progress.offset}
+	rd := &stepReader{file: f, lines: r, scan: scanner{capture: c, hasHead: len(c.Heads) > 0}, offset: c.progress.offset}
 	r.OnFinding = func(f wire.Finding) { rd.skipped = append(rd.skipped, f) }
 	return rd, nil
 }
@@ -371,36 +373,36 @@ func (c *Capture) stopReading() {
 
 // readOn lists lines until it has listed at least maxBytes bytes. It reports more if the file may
 // have more lines.
-func (rd *reading) readOn(c *Capture, maxBytes int) (more bool, err error) {
-	for from := rd.offset; rd.offset-from < int64(maxBytes); {
-		l := rd.nextLine()
-		rd.offset = l.end
-		c.findings = append(c.findings, l.skipped...)
-		if errors.Is(l.readErr, io.EOF) {
-			c.progress.torn = l.end > l.begin
-			if l.begin > c.progress.offset { // skipped lines are not read again
-				c.progress.offset = l.begin
-				c.progress.line = l.number - 1
+func (rd *stepReader) readOn(c *Capture, maxBytes int) (more bool, err error) {
+	for start := rd.offset; rd.offset-start < int64(maxBytes); {
+		line := rd.nextLine()
+		rd.offset = line.end
+		c.findings = append(c.findings, line.skipped...)
+		if errors.Is(line.readErr, io.EOF) {
+			c.progress.torn = line.end > line.begin
+			if line.begin > c.progress.offset { // skipped lines are not read again
+				c.progress.offset = line.begin
+				c.progress.line = line.number - 1
 			}
 			return false, nil
 		}
-		if l.readErr != nil {
-			if noteDamage(c, l.readErr) {
+		if line.readErr != nil {
+			if noteDamage(c, line.readErr) {
 				return false, nil
 			}
-			return false, l.readErr
+			return false, line.readErr
 		}
 		// The rest of an incomplete line may follow: it is read from its beginning the next time.
-		c.progress.torn = !l.isWhole && !json.Valid(l.raw)
+		c.progress.torn = !line.isWhole && !json.Valid(line.raw)
 		if c.progress.torn {
-			return false, rd.scan.checkBegun()
+			return false, rd.scan.requireHead()
 		}
-		if err := rd.scan.line(l); err != nil {
+		if err := rd.scan.addLine(line); err != nil {
 			return false, err
 		}
-		c.progress.offset = l.end
-		c.progress.line = l.number
-		if !l.isWhole {
+		c.progress.offset = line.end
+		c.progress.line = line.number
+		if !line.isWhole {
 			c.progress.line-- // its line feed is still missing
 		}
 		c.packOld()
@@ -411,8 +413,8 @@ func (rd *reading) readOn(c *Capture, maxBytes int) (more bool, err error) {
 // A scanner passes the lines of a capture to the rowMakers of their runs.
 type scanner struct {
 	capture *Capture
-	// begun is set once a head was read.
-	begun bool
+	// hasHead is set once a head was read.
+	hasHead bool
 	// maker is the rowMaker of the current line's run; nil if there is none.
 	maker *rowMaker
 }
@@ -422,50 +424,50 @@ func (s *scanner) addFinding(rule, text string) {
 	s.capture.findings = append(s.capture.findings, wire.Finding{Rule: rule, Severity: wire.Warning, Text: text})
 }
 
-// checkBegun returns ErrNoCapture if no head was read.
-func (s *scanner) checkBegun() error {
-	if s.begun {
+// requireHead returns ErrNoCapture if no head was read.
+func (s *scanner) requireHead() error {
+	if s.hasHead {
 		return nil
 	}
 	return ErrNoCapture
 }
 
-// line passes a line to the rowMaker of its run.
-func (s *scanner) line(l *chunkLine) error {
+// addLine passes a line to the rowMaker of its run.
+func (s *scanner) addLine(l *chunkLine) error {
 	c := s.capture
 	line := l.parsed
-	err := l.err
-	at := span{l.begin, int(l.end - l.begin)}
-	s.maker = c.makerOf([]byte(line.In))
+	err := l.parseErr
+	place := span{l.begin, int(l.end - l.begin)}
+	s.maker = c.makerFor([]byte(line.Mark))
 	var version *capture.VersionError
 	switch {
 	case errors.As(err, &version):
 		return err
-	case !s.begun && line.Head == nil:
+	case !s.hasHead && line.Head == nil:
 		return ErrNoCapture
 	case err != nil && l.isWhole:
 		s.addFinding("damaged_line", fmt.Sprintf("line %d is damaged and was skipped: %v", l.number, err))
 		// The line of another recorder may follow the part that a killed one wrote. In a string of the
 		// killed recorder's line the quotes of the mark would be escaped.
 		if i := bytes.LastIndex(l.raw, []byte(capture.MarkPrefix)); i > 0 {
-			rest := *l
-			rest.raw = l.raw[i:]
-			rest.begin += int64(i)
-			rest.parse(&capture.Parser{})
-			return s.line(&rest)
+			repaired := *l
+			repaired.raw = l.raw[i:]
+			repaired.begin += int64(i)
+			repaired.parse(&capture.Parser{})
+			return s.addLine(&repaired)
 		}
 	case err != nil:
 	case line.Head != nil:
-		s.begun = true
-		c.beginRun(*line.Head, at)
+		s.hasHead = true
+		c.beginRun(*line.Head, place)
 	case s.maker == nil:
 		s.addFinding("damaged_line", fmt.Sprintf("line %d belongs to a run without a header and was skipped", l.number))
-	case s.maker.finished:
-		return errFinished
+	case s.maker.isFrozen:
+		return errFrozen
 	case line.Frame != nil:
-		s.frame(line.Frame, l.message, at)
+		s.addFrame(line.Frame, l.message, place)
 	case line.End != nil:
-		s.maker.addEnd(line.End, at)
+		s.maker.addEnd(line.End, place)
 	case line.Next > 0:
 		s.maker.continueInNextPart()
 	case line.Carried != nil:
@@ -477,10 +479,10 @@ func (s *scanner) line(l *chunkLine) error {
 	return nil
 }
 
-// frame passes a frame to the rowMaker of its run. m is the message of the frame, or nil.
-func (s *scanner) frame(f *wire.Frame, m *wire.Message, at span) {
+// addFrame passes a frame to the rowMaker of its run. m is the message of the frame, or nil.
+func (s *scanner) addFrame(f *wire.Frame, m *wire.Message, place span) {
 	if f.Kind == wire.Head && f.HTTP == nil { // no Recorder writes one
 		f.HTTP = &wire.HTTPHead{}
 	}
-	s.maker.addFrame(f, m, at)
+	s.maker.addFrame(f, m, place)
 }

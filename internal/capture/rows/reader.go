@@ -19,14 +19,14 @@ type lineReader struct {
 	// OnFinding is called for every line that is skipped. It may be nil.
 	OnFinding func(wire.Finding)
 
-	src      *bufio.Reader
+	buffered *bufio.Reader
 	file     io.ReaderAt // the same, for a line that the buffer is too small for
 	maxBytes int         // bytes in a line with its line feed
 	offset   int64
 	line     int
 	buf      []byte
-	// whole is set when the last line that was read had its line feed.
-	whole bool
+	// isWhole is set when the last line that was read had its line feed.
+	isWhole bool
 }
 
 // newLineReader returns a reader of the lines of r from its current offset, which is the beginning
@@ -36,7 +36,7 @@ func newLineReader(r interface {
 	io.ReaderAt
 },
 ) *lineReader {
-	return &lineReader{src: bufio.NewReaderSize(r, 256<<10), file: r, maxBytes: maxLineBytes}
+	return &lineReader{buffered: bufio.NewReaderSize(r, 256<<10), file: r, maxBytes: maxLineBytes}
 }
 
 // ErrNoCapture is the error for a file that does not begin with the head of a capture.
@@ -49,9 +49,9 @@ func (r *lineReader) report(rule, text string) {
 	}
 }
 
-// rawLine returns the next line that is not empty, and the offset where it begins. The line is
+// nextLine returns the next line that is not empty, and the offset where it begins. The line is
 // valid until the next call.
-func (r *lineReader) rawLine() (raw []byte, at int64, err error) {
+func (r *lineReader) nextLine() (raw []byte, at int64, err error) {
 	for {
 		at = r.offset
 		raw, err = r.readLine()
@@ -80,8 +80,8 @@ var errTooLong = errors.New("line too long")
 // line of more than maxBytes.
 func (r *lineReader) readLine() ([]byte, error) {
 	r.line++
-	part, err := r.src.ReadSlice('\n')
-	r.whole = err == nil
+	part, err := r.buffered.ReadSlice('\n')
+	r.isWhole = err == nil
 	if err == nil {
 		return part, nil
 	}
@@ -91,14 +91,14 @@ func (r *lineReader) readLine() ([]byte, error) {
 	r.buf = append(r.buf[:0], part...)
 	length := len(part)
 	for errors.Is(err, bufio.ErrBufferFull) {
-		part, err = r.src.ReadSlice('\n')
+		part, err = r.buffered.ReadSlice('\n')
 		length += len(part)
 		if length > r.maxBytes {
 			r.offset += int64(length)
 			return nil, r.skipLine(err)
 		}
 	}
-	r.whole = err == nil
+	r.isWhole = err == nil
 	if errors.Is(err, io.EOF) && length > 0 {
 		err = nil
 	}
@@ -118,7 +118,7 @@ func (r *lineReader) skipLine(err error) error {
 	r.buf = nil
 	for errors.Is(err, bufio.ErrBufferFull) {
 		var part []byte
-		part, err = r.src.ReadSlice('\n')
+		part, err = r.buffered.ReadSlice('\n')
 		r.offset += int64(len(part))
 	}
 	if err != nil {

@@ -87,8 +87,8 @@ func (c *Capture) safeLine(raw []byte) []byte {
 	default:
 		return raw
 	}
-	if line.In == "" || line.Head != nil {
+	if line.Mark == "" || line.Head != nil {
 		return out
 	}
-	return capture.Marked(out, line.In)
+	return capture.AddMark(out, line.Mark)
 }

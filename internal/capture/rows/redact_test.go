@@ -14,7 +14,7 @@ import (
 // What is secret by now is hidden in what is given out of an older recording.
 func TestOldRecordingHidesNewSecrets(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "old.jsonl")
-	head := capture.Head{By: capture.ByCommand, Target: "known-one", Argv: []string{"mcpc", "known-one"}, In: "abc"}
+	head := capture.Head{By: capture.ByCommand, Target: "known-one", Argv: []string{"mcpc", "known-one"}, Mark: "abc"}
 	r := capture.NewRecorder(capture.Recording{Open: capture.File(name), Head: head})
 	for _, raw := range []string{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"known-one"}}`, "\xff known-one"} {
 		r.Tap(wire.Frame{Seq: 1, Raw: []byte(raw), HTTP: &wire.HTTPHead{Fields: []wire.Field{{Name: "X", Value: "known-one"}}}})

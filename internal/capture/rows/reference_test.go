@@ -247,7 +247,7 @@ func assertRows(t *testing.T, frames []wire.Frame) (path string) {
 	for _, row := range c.Rows() {
 		key := rowKey(t, row)
 		for l := range row.lines.all() {
-			f, place := at[l.at], l.place()
+			f, place := at[l.offset], l.place()
 			switch {
 			case place.Role == wire.RoleRelated && place.IsGuess && row.Dir == wire.Sent && want[f.Seq] != "" && want[f.Seq][0] != 'q':
 				guessed[f.Seq] = key

@@ -39,8 +39,8 @@ func markOf(f io.ReaderAt, offset int64) (ContentMark, error) {
 // markBytes is how many bytes of the beginning and before the offset a mark covers.
 const markBytes = 4 << 10
 
-// isOf reports whether a file has the contents of the marked one.
-func (m ContentMark) isOf(f io.ReaderAt) bool {
+// matches reports whether a file has the contents of the marked one.
+func (m ContentMark) matches(f io.ReaderAt) bool {
 	now, err := markOf(f, m.offset)
 	return err == nil && now == m
 }
@@ -55,7 +55,7 @@ func (m ContentMark) Compare(path string) (same, grown bool) {
 		return false, false
 	}
 	defer f.Close()
-	if !m.isOf(f) {
+	if !m.matches(f) {
 		return false, false
 	}
 	n, _ := f.ReadAt(make([]byte, 1), m.offset)
@@ -115,7 +115,7 @@ func (c *Capture) verify(f lines) error {
 		return nil // a compressed file never changes
 	}
 	if c.progress.mark.offset > 0 {
-		same = c.progress.mark.isOf(f)
+		same = c.progress.mark.matches(f)
 	}
 	if !same {
 		return ErrReplaced

@@ -128,7 +128,7 @@ func TestRowsOfARemovedIndexAreLeftOut(t *testing.T) {
 		}
 	}
 	for _, row := range c.Rows() {
-		if !row.Elsewhere {
+		if !row.ListedElsewhere {
 			t.Fatalf("%s is listed: %+v", row.Number(), row)
 		}
 	}

@@ -57,11 +57,11 @@ func listed(t *testing.T, ring *capture.Ring) (rows []*Row, files int) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { c.Close() }) // its rows are read later
-		if len(c.Findings()) > 0 || !c.Ended() {
-			t.Errorf("run %d: %v, ended %v", run.Number, c.Findings(), c.Ended())
+		if len(c.Findings()) > 0 || !c.HasEnded() {
+			t.Errorf("run %d: %v, ended %v", run.Number, c.Findings(), c.HasEnded())
 		}
 		for _, row := range c.Rows() {
-			if !row.Elsewhere {
+			if !row.ListedElsewhere {
 				rows = append(rows, row)
 			}
 		}
@@ -187,7 +187,7 @@ func TestRotationKeepsStreamsAndCancellations(t *testing.T) {
 		if row.Method != "tools/call" {
 			continue
 		}
-		if calls++; row.Channel != exchange.ChannelCancelled || !row.Cancel.Late || !row.Repeated || row.Cancel.Why != "no time" {
+		if calls++; row.Channel != exchange.ChannelCancelled || !row.Cancel.Late || !row.CancelledEarlier || row.Cancel.Why != "no time" {
 			t.Errorf("the cancelled call: %s, %+v", row.Channel, row.Cancel)
 		}
 	}

@@ -39,24 +39,24 @@ type Row struct {
 	Conn int
 	// By is the By of the run's head: what recorded it.
 	By string
-	// Again names the exchange that this one replays; "" if it replays none.
-	Again string
-	// Own is set on the exchange that the command was about.
-	Own bool
-	// Guess is set if Within is a guess.
-	Guess bool
-	// Elsewhere is set if another part of the recording lists the exchange.
-	Elsewhere bool
-	// Repeated is set if the exchange was cancelled in an earlier part and may still get a response.
-	Repeated bool
+	// ReplayOf names the exchange that this one replays; "" if it replays none.
+	ReplayOf string
+	// IsMain is set on the exchange that the command was about.
+	IsMain bool
+	// IsGuess is set if Within is a guess.
+	IsGuess bool
+	// ListedElsewhere is set if another part of the recording lists the exchange.
+	ListedElsewhere bool
+	// CancelledEarlier is set if the exchange was cancelled in an earlier part and may still get a response.
+	CancelledEarlier bool
 
 	capture *Capture
-	// nth is the number of the row in the file, from 0.
-	nth int
+	// fileIndex is the number of the row in the file, from 0.
+	fileIndex int
 	// conn is the row's conversation; nil if nothing was sent or received.
 	conn *conn
-	// head is the index in Heads of the row's run.
-	head int
+	// headIndex is the index in Heads of the row's run.
+	headIndex int
 	// lines are the places of the row's frames in the file, in no order.
 	lines rowLines
 }
@@ -71,7 +71,7 @@ const (
 func (r *Row) Remarks() string {
 	var parts []string
 	switch {
-	case r.Within != nil && r.Guess:
+	case r.Within != nil && r.IsGuess:
 		parts = append(parts, "sent by the server, perhaps during "+r.Within.Number())
 	case r.Within != nil:
 		parts = append(parts, "sent by the server during "+r.Within.Number())
@@ -109,20 +109,20 @@ func (r *Row) GuessedNumbers() (numbers []string) {
 // Size returns the bytes of all messages in both directions.
 func (r *Row) Size() int64 { return r.Sent + r.Received }
 
-// Unended reports whether the row has no response and its run has no End: the recorder was killed
+// LacksEnd reports whether the row has no response and its run has no End: the recorder was killed
 // or is still recording.
-func (r *Row) Unended() bool {
-	_, ended := r.capture.endSpans[r.head]
-	return r.Open() && !ended && !r.Elsewhere
+func (r *Row) LacksEnd() bool {
+	_, ended := r.capture.endSpans[r.headIndex]
+	return r.Open() && !ended && !r.ListedElsewhere
 }
 
-// RunOver reports whether the row's run has ended. It does not notice that the recorder was killed.
-func (r *Row) RunOver() bool { return r.capture.closedRuns[r.head] }
+// IsRunOver reports whether the row's run has ended. It does not notice that the recorder was killed.
+func (r *Row) IsRunOver() bool { return r.capture.closedRuns[r.headIndex] }
 
-// Waits reports whether a response, or another message of a stream, may still be received: the run
+// IsWaiting reports whether a response, or another message of a stream, may still be received: the run
 // has not ended and its recorder seems to run.
-func (r *Row) Waits() bool {
-	if !r.Open() || r.RunOver() || r.Method == MethodPipe || r.capture.Bundled() {
+func (r *Row) IsWaiting() bool {
+	if !r.Open() || r.IsRunOver() || r.Method == MethodPipe || r.capture.IsBundled() {
 		return false
 	}
 	if pid := r.Head().Pid; pid > 0 {
@@ -141,17 +141,17 @@ func processExists(pid int) bool {
 	return !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) // any other error is of a process that exists
 }
 
-// Ended returns when the row ended. For an open row it returns when it began, so that a row that
+// EndTime returns when the row ended. For an open row it returns when it began, so that a row that
 // waits for ever is not the newest.
-func (r *Row) Ended() time.Time {
+func (r *Row) EndTime() time.Time {
 	if r.Open() {
 		return r.Time
 	}
-	return r.LastFrame()
+	return r.LastFrameTime()
 }
 
-// LastFrame returns the time of the row's last frame that counts for its Duration.
-func (r *Row) LastFrame() time.Time { return r.Time.Add(r.Duration + r.Held) }
+// LastFrameTime returns the time of the row's last frame that counts for its Duration.
+func (r *Row) LastFrameTime() time.Time { return r.Time.Add(r.Duration + r.Held) }
 
 // IsFinal reports whether the row will not change: it has an outcome, or a command recorded it.
 func (r *Row) IsFinal() bool { return r.By == capture.ByCommand || !r.Open() }
@@ -162,14 +162,14 @@ func (r *Row) LaterThan(other *Row) bool {
 	if other == nil || r.IsFinal() != other.IsFinal() {
 		return other == nil || r.IsFinal()
 	}
-	return r.Ended().After(other.Ended())
+	return r.EndTime().After(other.EndTime())
 }
 
 // Number returns the number of the row as a person writes it. "42.3" is the third row of run 42.
 // "42" is the only row of run 42, if the run has no more rows to come. "3" is the third row of a
 // file that is no run.
 func (r *Row) Number() string {
-	_, ended := r.capture.endSpans[r.head]
+	_, ended := r.capture.endSpans[r.headIndex]
 	run, index := r.Numbers()
 	if run == 0 {
 		return strconv.Itoa(index)
@@ -185,22 +185,22 @@ func (r *Row) Number() string {
 // number, the rows of all but the first of them get run 0 and their number in the file, so that no
 // two rows have the same numbers.
 func (r *Row) Numbers() (run, index int) {
-	if r.Run > 0 && r.capture.repeated[r.head] {
-		return 0, r.nth + 1
+	if r.Run > 0 && r.capture.repeatedRuns[r.headIndex] {
+		return 0, r.fileIndex + 1
 	}
 	return r.Run, r.Index
 }
 
 // numberOnly returns a row with only the fields for its Number.
 func (r *Row) numberOnly() *Row {
-	return &Row{Run: r.Run, Index: r.Index, By: r.By, capture: r.capture, nth: r.nth, head: r.head}
+	return &Row{Run: r.Run, Index: r.Index, By: r.By, capture: r.capture, fileIndex: r.fileIndex, headIndex: r.headIndex}
 }
 
 // Path returns the path of the file with the row.
 func (r *Row) Path() string { return r.capture.Path }
 
 // Head returns the head of the row's run.
-func (r *Row) Head() capture.Head { return r.capture.Heads[r.head] }
+func (r *Row) Head() capture.Head { return r.capture.Heads[r.headIndex] }
 
 // A RowKey identifies a row in a Ring or a file. It stays the same while the recording grows, and
 // it is the same in every reader, whether the reader reads on, reads the file again or takes the
@@ -217,10 +217,10 @@ type RowKey struct {
 // Key returns the identity of the row.
 func (r *Row) Key() RowKey {
 	if len(r.lines) == 0 {
-		return RowKey{Run: r.Run, Offset: r.capture.headSpans[r.head].at, Item: -1}
+		return RowKey{Run: r.Run, Offset: r.capture.headSpans[r.headIndex].offset, Item: -1}
 	}
 	first, _ := r.lines.lineAt(0, 0)
-	return RowKey{Run: r.Run, Offset: first.at, Item: int(first.item)}
+	return RowKey{Run: r.Run, Offset: first.offset, Item: int(first.item)}
 }
 
 // A RunID identifies a run of a capture that is open.
@@ -230,33 +230,33 @@ type RunID struct {
 }
 
 // RunID identifies the run of the row.
-func (r *Row) RunID() RunID { return RunID{r.capture, r.head} }
+func (r *Row) RunID() RunID { return RunID{r.capture, r.headIndex} }
 
-// ByServer reports whether the server sent the request or the messages of the row of its own
+// IsByServer reports whether the server sent the request or the messages of the row of its own
 // accord.
-func ByServer(r *Row) bool { return r.Apart || r.Dir == wire.Received }
+func IsByServer(r *Row) bool { return r.Apart || r.Dir == wire.Received }
 
 // Client returns the name and version of the row's client; "" if they are unknown.
-func (r *Row) Client() string { return r.ofConn(func(c *conn) string { return c.Client.String() }) }
+func (r *Row) Client() string { return r.connValue(func(c *conn) string { return c.Client.String() }) }
 
 // Server returns the name and version of the row's server; "" if they are unknown.
-func (r *Row) Server() string { return r.ofConn(func(c *conn) string { return c.Server.String() }) }
+func (r *Row) Server() string { return r.connValue(func(c *conn) string { return c.Server.String() }) }
 
 // ClientName returns the name of the row's client, without its version.
-func (r *Row) ClientName() string { return r.ofConn(func(c *conn) string { return c.Client.Name }) }
+func (r *Row) ClientName() string { return r.connValue(func(c *conn) string { return c.Client.Name }) }
 
 // ServerName returns the name of the row's server, without its version.
-func (r *Row) ServerName() string { return r.ofConn(func(c *conn) string { return c.Server.Name }) }
+func (r *Row) ServerName() string { return r.connValue(func(c *conn) string { return c.Server.Name }) }
 
 // Session returns the hash of the row's session id, or the id itself if it is not hidden; "" if
 // there is none.
-func (r *Row) Session() string { return r.ofConn(func(c *conn) string { return c.Session }) }
+func (r *Row) Session() string { return r.connValue(func(c *conn) string { return c.Session }) }
 
 // HasConn reports whether the row has a conversation, so that Conn is its number.
 func (r *Row) HasConn() bool { return r.conn != nil }
 
-// ofConn returns a value of the row's conversation; "" if it has none.
-func (r *Row) ofConn(value func(c *conn) string) string {
+// connValue returns a value of the row's conversation; "" if it has none.
+func (r *Row) connValue(value func(c *conn) string) string {
 	if r.conn == nil {
 		return ""
 	}

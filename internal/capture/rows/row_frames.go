@@ -106,7 +106,7 @@ func (r *Row) eachLine(look func(raw []byte) error) error {
 // exchange builds the exchange from the row's frames. It returns nil if the row has none.
 func (r *Row) exchange() (*wire.Exchange, error) {
 	lines := slices.Collect(r.lines.all())
-	slices.SortStableFunc(lines, func(a, b rowLine) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(lines, func(a, b rowLine) int { return cmp.Compare(a.offset, b.offset) })
 	var exchange *wire.Exchange
 	next := 0
 	err := r.eachLine(func(raw []byte) error {
@@ -114,7 +114,7 @@ func (r *Row) exchange() (*wire.Exchange, error) {
 		if err != nil {
 			return err
 		}
-		for at := lines[min(next, len(lines)-1)].at; next < len(lines) && lines[next].at == at; next++ {
+		for offset := lines[min(next, len(lines)-1)].offset; next < len(lines) && lines[next].offset == offset; next++ {
 			if line == nil {
 				continue
 			}
@@ -145,7 +145,7 @@ func itemOf(batch []byte, item int) []byte {
 // A rowLine is the place of a row's frame in the file, with the frame's role in the exchange. The
 // role is kept because it cannot be found out again from a part of the traffic.
 type rowLine struct {
-	at     int64
+	offset int64
 	length int32 // a line has at most maxLineBytes
 	item   int32
 	role   wire.Role
@@ -156,10 +156,10 @@ type rowLine struct {
 const usualLinesBytes = 32
 
 func newRowLine(s span, p wire.Place) rowLine {
-	return rowLine{s.at, int32(s.length), int32(p.Item), p.Role, p.IsGuess}
+	return rowLine{s.offset, int32(s.length), int32(p.Item), p.Role, p.IsGuess}
 }
 
-func (l rowLine) span() span { return span{l.at, int(l.length)} }
+func (l rowLine) span() span { return span{l.offset, int(l.length)} }
 
 func (l rowLine) place() wire.Place {
 	return wire.Place{Role: l.role, IsGuess: l.guess, Item: int(l.item)}
@@ -179,7 +179,7 @@ func (l *rowLines) add(line rowLine) {
 	if line.item >= 0 {
 		flags |= 2
 	}
-	at := line.at
+	at := line.offset
 	if len(*l) > 0 {
 		first, _ := binary.Varint((*l)[1:])
 		at -= first
@@ -210,9 +210,9 @@ func (l rowLines) lineAt(offset int, first int64) (line rowLine, next int) {
 	}
 	if offsetBytes <= 0 || lengthBytes <= 0 || itemBytes < 0 || itemBytes == 0 && flags&2 != 0 ||
 		length > maxLineBytes || item > maxLineBytes {
-		return rowLine{at: -1, item: -1}, len(l)
+		return rowLine{offset: -1, item: -1}, len(l)
 	}
-	line = rowLine{at: first + at, length: int32(length), item: -1, role: wire.Role(flags >> 2), guess: flags&1 != 0}
+	line = rowLine{offset: first + at, length: int32(length), item: -1, role: wire.Role(flags >> 2), guess: flags&1 != 0}
 	if flags&2 != 0 {
 		line.item = int32(item)
 	}
@@ -226,7 +226,7 @@ func (l rowLines) all() iter.Seq[rowLine] {
 		for offset := 0; offset < len(l); {
 			line, next := l.lineAt(offset, first)
 			if offset == 0 {
-				first = line.at
+				first = line.offset
 			}
 			offset = next
 			if !yield(line) {

@@ -28,19 +28,19 @@ type rowMaker struct {
 	waiting map[int32]struct{}
 	// conns are the conversations of the run by their number in it.
 	conns map[int]*conn
-	// exchanges are the numbers of the rows of the correlator's exchanges.
-	exchanges []int32
+	// exchangeRows are the numbers of the rows of the correlator's exchanges.
+	exchangeRows []int32
 	// httpOnly are the open HTTP requests without a JSON-RPC request, by their stream.
 	httpOnly map[int]*httpOnly
 	pending  pendingFrames
 	probes   probes
 	// serverExited is set once a server on stdio exited before its client.
 	serverExited bool
-	// finished is set if the rowMaker cannot add frames any more: it comes from an index, or its state was
+	// isFrozen is set if the rowMaker cannot add frames any more: it comes from an index, or its state was
 	// dropped to save memory.
-	finished bool
-	// repeating is set while the lines are repeated from the part before.
-	repeating bool
+	isFrozen bool
+	// inRepeatedLines is set while the lines are repeated from the part before.
+	inRepeatedLines bool
 }
 
 // A conn is a conversation of a recording.
@@ -48,37 +48,37 @@ type conn struct {
 	exchange.Conversation
 	// number is the number of the conversation in its Capture, from 1.
 	number int
-	// stream is the conversation's stream of HTTP+SSE; 0 if it has none.
-	stream int
-	// opened are the lines that opened the stream; nil once it is closed.
-	opened []span
+	// sseStream is the conversation's stream of HTTP+SSE; 0 if it has none.
+	sseStream int
+	// openingLines are the lines that opened the stream; nil once it is closed.
+	openingLines []span
 }
 
 // beginRun adds a run with the head h.
-func (c *Capture) beginRun(h capture.Head, at span) {
-	if c.newest != nil && c.newest.head.In == "" { // later lines without a mark belong to this run
-		c.closedRuns[c.newest.headIndex] = true
+func (c *Capture) beginRun(head capture.Head, headSpan span) {
+	if c.newestMaker != nil && c.newestMaker.head.Mark == "" { // later lines without a mark belong to this run
+		c.closedRuns[c.newestMaker.headIndex] = true
 	}
-	if len(c.marked) > maxRemembered {
-		maps.DeleteFunc(c.marked, func(_ string, x *rowMaker) bool { return c.closedRuns[x.headIndex] })
+	if len(c.makersByMark) > maxRemembered {
+		maps.DeleteFunc(c.makersByMark, func(_ string, x *rowMaker) bool { return c.closedRuns[x.headIndex] })
 	}
-	c.newest = &rowMaker{
-		capture:   c,
-		head:      h,
-		headIndex: len(c.Heads),
-		repeating: h.After > 0,
-		waiting:   map[int32]struct{}{},
-		conns:     map[int]*conn{},
-		pending:   pendingFrames{frames: map[int64]pendingFrame{}},
-		httpOnly:  map[int]*httpOnly{},
-		probes:    probes{newer: map[string]bool{}},
+	c.newestMaker = &rowMaker{
+		capture:         c,
+		head:            head,
+		headIndex:       len(c.Heads),
+		inRepeatedLines: head.PreviousRun > 0,
+		waiting:         map[int32]struct{}{},
+		conns:           map[int]*conn{},
+		pending:         pendingFrames{frames: map[int64]pendingFrame{}},
+		httpOnly:        map[int]*httpOnly{},
+		probes:          probes{newerTargets: map[string]bool{}},
 	}
-	c.Heads = append(c.Heads, h)
-	c.headSpans = append(c.headSpans, at)
+	c.Heads = append(c.Heads, head)
+	c.headSpans = append(c.headSpans, headSpan)
 	c.closedRuns = append(c.closedRuns, false)
 	c.noteRepeated()
-	if h.In != "" {
-		c.marked[h.In] = c.newest
+	if head.Mark != "" {
+		c.makersByMark[head.Mark] = c.newestMaker
 	}
 }
 
@@ -86,13 +86,13 @@ func (c *Capture) beginRun(h capture.Head, at span) {
 // of a reader.
 const maxRemembered = 1000
 
-// makerOf returns the rowMaker of the run whose lines have a mark, or that of the newest run if
+// makerFor returns the rowMaker of the run whose lines have a mark, or that of the newest run if
 // mark is empty. It returns nil if there is no such run.
-func (c *Capture) makerOf(mark []byte) *rowMaker {
-	if len(mark) == 0 || c.newest != nil && c.newest.head.In == string(mark) {
-		return c.newest
+func (c *Capture) makerFor(mark []byte) *rowMaker {
+	if len(mark) == 0 || c.newestMaker != nil && c.newestMaker.head.Mark == string(mark) {
+		return c.newestMaker
 	}
-	return c.marked[string(mark)]
+	return c.makersByMark[string(mark)]
 }
 
 // maxPendingFrames bounds the frames that wait for a later frame of their message.
@@ -106,83 +106,83 @@ func (x *rowMaker) markChanged(r *Row) {
 }
 
 // newRow adds a row of the run that begins at a time.
-func (x *rowMaker) newRow(at time.Time) *Row { return x.addRow(x.rowAt(at)) }
+func (x *rowMaker) newRow(begin time.Time) *Row { return x.addRow(x.makeRow(begin)) }
 
-// rowAt returns a row of the run that begins at a time, without adding it.
-func (x *rowMaker) rowAt(at time.Time) Row {
+// makeRow returns a row of the run that begins at a time, without adding it.
+func (x *rowMaker) makeRow(begin time.Time) Row {
 	return Row{
-		Run:       x.head.Run,
-		State:     exchange.State{Time: at, Channel: exchange.ChannelOpen, Exit: -1},
-		Target:    x.head.Target,
-		By:        x.head.By,
-		Elsewhere: x.repeating,
-		capture:   x.capture,
-		head:      x.headIndex,
+		Run:             x.head.Run,
+		State:           exchange.State{Time: begin, Channel: exchange.ChannelOpen, Exit: -1},
+		Target:          x.head.Target,
+		By:              x.head.By,
+		ListedElsewhere: x.inRepeatedLines,
+		capture:         x.capture,
+		headIndex:       x.headIndex,
 	}
 }
 
 // addRow adds a row to the capture and returns its place there.
 func (x *rowMaker) addRow(row Row) *Row {
 	r := x.capture.add(row)
-	r.Index = r.nth + 1
+	r.Index = r.fileIndex + 1
 	if r.Run > 0 {
 		r.Index = len(x.rows) + 1
 	}
-	x.rows = append(x.rows, int32(r.nth))
+	x.rows = append(x.rows, int32(r.fileIndex))
 	return r
 }
 
 // addFrame adds a frame to the rows it belongs to. m is the frame's message; nil if it has none. at
 // is the line of the frame.
-func (x *rowMaker) addFrame(f *wire.Frame, m *wire.Message, at span) {
-	c := x.connOf(f)
+func (x *rowMaker) addFrame(f *wire.Frame, m *wire.Message, line span) {
+	c := x.connFor(f)
 	facts := &exchange.NoFacts
 	if m != nil {
 		own := exchange.FactsOf(m)
 		facts = &own
 	}
 	size := f.Bytes()
-	places := x.correlator.Add(at.at, f, &facts.Traits)
+	places := x.correlator.Add(line.offset, f, &facts.Traits)
 	if len(places) == 0 && f.Stream > 0 && (f.Kind != wire.Event || !f.SSE.Comment) {
-		x.pending.add(f, at, size)
+		x.pending.add(f, line, size)
 	}
 	var ownRow *Row // the row that the frame itself belongs to
 	for _, place := range places {
 		if place.Role == wire.RoleRequest || place.Role == wire.RoleBeginning {
-			x.exchanges = append(x.exchanges, int32(x.newExchangeRow(f, place).nth))
+			x.exchangeRows = append(x.exchangeRows, int32(x.newExchangeRow(f, place).fileIndex))
 		}
-		part := &placed{line: at, conn: c, Part: exchange.Part{
+		part := &placedPart{line: line, conn: c, Part: exchange.Part{
 			Place: place, Frame: f, Message: m, Facts: facts, Size: size,
 			Conversation: &c.Conversation, EndIsReported: x.head.By != capture.ByCommand,
 		}}
 		if !x.resolvePlace(part) {
 			continue
 		}
-		row := x.capture.at(int(x.exchanges[place.Exchange]))
+		row := x.capture.rowAt(int(x.exchangeRows[place.Exchange]))
 		if place.FailedBefore > 0 {
-			row.SameAs = x.capture.at(int(x.exchanges[place.FailedBefore-1])).numberOnly()
+			row.SameAs = x.capture.rowAt(int(x.exchangeRows[place.FailedBefore-1])).numberOnly()
 		}
 		if place.Role == wire.RoleRelated {
 			ownRow.relateTo(row, place)
 		} else {
 			ownRow = row
 		}
-		row.apply(part)
+		row.addPart(part)
 		x.detectProbe(row, part)
 		x.markChanged(row)
 		x.trackRow(row, place.Role)
 	}
-	x.pending.remove(places, at)
+	x.pending.remove(places, line)
 	x.trackStream(f, c)
 	x.serverExited = x.serverExited || f.Kind == wire.Closed && f.Dir == wire.Received && f.Stream == 0
-	x.addToHTTPOnly(f, m, at, places)
+	x.addToHTTPOnly(f, m, line, places)
 	if f.Kind == wire.Head && f.Dir == wire.Sent && len(places) == 0 {
-		x.beginHTTPOnly(f, at)
+		x.beginHTTPOnly(f, line)
 	}
 }
 
-// connOf returns the conversation of a frame, with what the frame's head says about it.
-func (x *rowMaker) connOf(f *wire.Frame) *conn {
+// connFor returns the conversation of a frame, with what the frame's head says about it.
+func (x *rowMaker) connFor(f *wire.Frame) *conn {
 	c := x.conns[f.Conn]
 	if c == nil {
 		c = x.capture.newConn()
@@ -197,8 +197,8 @@ func (x *rowMaker) connOf(f *wire.Frame) *conn {
 // resolvePlace replaces the frame and the message of a part by those that its place names: an
 // earlier frame, or one message of a batch. It reports false if the earlier frame is not known any
 // more.
-func (x *rowMaker) resolvePlace(part *placed) bool {
-	if part.Ref != part.line.at {
+func (x *rowMaker) resolvePlace(part *placedPart) bool {
+	if part.Ref != part.line.offset {
 		earlier := x.pending.frames[part.Ref]
 		if earlier.frame == nil {
 			return false
@@ -228,8 +228,8 @@ func (x *rowMaker) trackStream(f *wire.Frame, c *conn) {
 		x.resolveSSEProbes(c)
 		x.noteStreamLines(c, f.Stream)
 	}
-	if f.Kind == wire.Closed && f.Stream > 0 && f.Stream == c.stream {
-		c.opened = nil
+	if f.Kind == wire.Closed && f.Stream > 0 && f.Stream == c.sseStream {
+		c.openingLines = nil
 	}
 }
 
@@ -261,14 +261,14 @@ func (x *rowMaker) newExchangeRow(f *wire.Frame, place wire.Place) *Row {
 }
 
 // A placed frame is a part of an exchange, with its line and its conversation.
-type placed struct {
+type placedPart struct {
 	exchange.Part
 	line span
 	conn *conn
 }
 
-// apply adds a frame to the row.
-func (r *Row) apply(p *placed) {
+// addPart adds a frame to the row.
+func (r *Row) addPart(p *placedPart) {
 	if p.Role == wire.RoleBeginning {
 		return // the same frame has another place too, with its role in the row
 	}
@@ -277,17 +277,17 @@ func (r *Row) apply(p *placed) {
 }
 
 // addEnd adds an End. An End with an ID ends one exchange. The End of a run ends its streams and
-// pipes, and sets the outcome of the row that the command was about; see rowOfEnd. If there is no
+// pipes, and sets the outcome of the row that the command was about; see findRowOfEnd. If there is no
 // such row, it adds one. An End for many exchanges only ends the client's open requests after a
 // signal or a timeout.
-func (x *rowMaker) addEnd(e *capture.End, at span) {
+func (x *rowMaker) addEnd(e *capture.End, line span) {
 	if e.ID != nil {
-		x.endExchange(e, at)
+		x.endExchange(e, line)
 		return
 	}
-	x.capture.endSpans[x.headIndex] = at
+	x.capture.endSpans[x.headIndex] = line
 	x.capture.closedRuns[x.headIndex] = true
-	defer x.finishOldRuns()
+	defer x.freezeOldRuns()
 	for r := range x.openRows() {
 		if r.Apart {
 			r.EndApart()
@@ -316,7 +316,7 @@ func (x *rowMaker) addEnd(e *capture.End, at span) {
 	if x.head.By != capture.ByCommand {
 		return // the outcome of a tap or a proxy is that of no exchange
 	}
-	row := x.rowOfEnd(e)
+	row := x.findRowOfEnd(e)
 	if row == nil && (e.Method != "" || e.Kind != wire.OK) {
 		row = x.newRow(e.Time)
 		row.Method = e.Method
@@ -325,8 +325,8 @@ func (x *rowMaker) addEnd(e *capture.End, at span) {
 	if row == nil {
 		return
 	}
-	row.Own = true
-	row.Again = x.head.Of
+	row.IsMain = true
+	row.ReplayOf = x.head.ReplayOf
 	isOwnError := e.Kind == wire.Usage || e.Kind == wire.InvalidArguments
 	if row.Channel == exchange.ChannelOK && isOwnError { // the exchange succeeded, the command failed
 		row.Text = e.Text
@@ -339,14 +339,14 @@ func (x *rowMaker) addEnd(e *capture.End, at span) {
 }
 
 // endExchange sets the outcome of a request that the client gave up.
-func (x *rowMaker) endExchange(e *capture.End, at span) {
+func (x *rowMaker) endExchange(e *capture.End, line span) {
 	number, ok := x.correlator.FindSent(e.ID)
 	if !ok {
 		return
 	}
-	row := x.capture.at(int(x.exchanges[number]))
+	row := x.capture.rowAt(int(x.exchangeRows[number]))
 	row.setOutcome(e)
-	row.lines.add(newRowLine(at, wire.Place{Item: -1})) // Copy then copies the End with the frames
+	row.lines.add(newRowLine(line, wire.Place{Item: -1})) // Copy then copies the End with the frames
 	x.markChanged(row)
 }
 
@@ -363,13 +363,13 @@ func (r *Row) setOutcome(e *capture.End) {
 	}
 }
 
-// rowOfEnd returns the row that a command's End is about: the last request with its method, or with
+// findRowOfEnd returns the row that a command's End is about: the last request with its method, or with
 // any method if the End has none. It falls back to the last request, if that has no response or the
 // End has no method. Returns nil if there is no such row.
-func (x *rowMaker) rowOfEnd(e *capture.End) *Row {
+func (x *rowMaker) findRowOfEnd(e *capture.End) *Row {
 	fallback := -1
 	for _, nth := range slices.Backward(x.rows) {
-		r := x.capture.at(int(nth))
+		r := x.capture.rowAt(int(nth))
 		if r.Apart || r.Dir == wire.Received {
 			continue
 		}
@@ -377,13 +377,13 @@ func (x *rowMaker) rowOfEnd(e *capture.End) *Row {
 			return r
 		}
 		if fallback < 0 {
-			fallback = r.nth
+			fallback = r.fileIndex
 		}
 	}
-	if fallback < 0 || e.Method != "" && x.capture.at(fallback).Channel == exchange.ChannelOK {
+	if fallback < 0 || e.Method != "" && x.capture.rowAt(fallback).Channel == exchange.ChannelOK {
 		return nil
 	}
-	return x.capture.at(fallback)
+	return x.capture.rowAt(fallback)
 }
 
 // Opens reports whether the request opens a conversation. Clients send such requests by themselves.
@@ -393,12 +393,13 @@ func (r *Row) Opens() bool { return exchange.Opens(r.Method) }
 func (r *Row) relateTo(other *Row, place wire.Place) {
 	other.capture.retain(other)
 	if r.Apart {
-		if len(r.Guesses) < maxGuesses && !slices.ContainsFunc(r.Guesses, func(g *Row) bool { return g.nth == other.nth }) {
+		isKnown := slices.ContainsFunc(r.Guesses, func(g *Row) bool { return g.fileIndex == other.fileIndex })
+		if len(r.Guesses) < maxGuesses && !isKnown {
 			r.Guesses = append(r.Guesses, other)
 		}
 	} else {
 		r.Within = other
-		r.Guess = place.IsGuess
+		r.IsGuess = place.IsGuess
 	}
 }
 
@@ -422,7 +423,7 @@ type pendingFrames struct {
 }
 
 // add keeps a frame.
-func (h *pendingFrames) add(f *wire.Frame, at span, size int) {
+func (h *pendingFrames) add(f *wire.Frame, line span, size int) {
 	if len(h.frames) > maxPendingFrames {
 		clear(h.frames)
 	}
@@ -434,19 +435,19 @@ func (h *pendingFrames) add(f *wire.Frame, at span, size int) {
 	h.spare = h.spare[:last]
 	*bare = *f // the caller reuses the memory of f
 	bare.Raw = nil
-	h.frames[at.at] = pendingFrame{at, bare, size}
+	h.frames[line.offset] = pendingFrame{line, bare, size}
 }
 
 // remove forgets the frames that got a place together with the frame of the line at, such as the
 // head of its request.
-func (h *pendingFrames) remove(places []wire.Place, at span) {
+func (h *pendingFrames) remove(places []wire.Place, line span) {
 	for _, place := range places {
-		if place.Ref == at.at {
+		if place.Ref == line.offset {
 			continue
 		}
-		if was, there := h.frames[place.Ref]; there {
+		if pending, there := h.frames[place.Ref]; there {
 			delete(h.frames, place.Ref)
-			h.spare = append(h.spare, was.frame)
+			h.spare = append(h.spare, pending.frame)
 		}
 	}
 }
@@ -455,24 +456,24 @@ func (h *pendingFrames) remove(places []wire.Place, at span) {
 // also notes a row that opens a conversation.
 func (x *rowMaker) trackRow(r *Row, role wire.Role) {
 	if role == wire.RoleRequest && r.Opens() {
-		x.openings = append(x.openings, int32(r.nth))
+		x.openings = append(x.openings, int32(r.fileIndex))
 	}
 	if r.Open() || r.Cancel != nil && !r.Cancel.Late {
-		x.waiting[int32(r.nth)] = struct{}{}
+		x.waiting[int32(r.fileIndex)] = struct{}{}
 	} else {
-		delete(x.waiting, int32(r.nth))
+		delete(x.waiting, int32(r.fileIndex))
 	}
 }
 
 // waitingRows returns the numbers of the rows that may still get a response, in their order.
 func (x *rowMaker) waitingRows() (numbers []int32) {
-	if !x.finished {
+	if !x.isFrozen {
 		return slices.Sorted(maps.Keys(x.waiting))
 	}
 	for _, p := range x.capture.Pages() {
 		p.Select(func(r *Row) bool {
-			if r.head == x.headIndex && (r.Open() || r.Cancel != nil) {
-				numbers = append(numbers, int32(r.nth))
+			if r.headIndex == x.headIndex && (r.Open() || r.Cancel != nil) {
+				numbers = append(numbers, int32(r.fileIndex))
 			}
 			return false
 		})
@@ -484,7 +485,7 @@ func (x *rowMaker) waitingRows() (numbers []int32) {
 func (x *rowMaker) openRows() iter.Seq[*Row] {
 	return func(yield func(*Row) bool) {
 		for _, nth := range x.waitingRows() {
-			if row := x.capture.at(int(nth)); row.Open() && !yield(row) {
+			if row := x.capture.rowAt(int(nth)); row.Open() && !yield(row) {
 				return
 			}
 		}
@@ -493,11 +494,11 @@ func (x *rowMaker) openRows() iter.Seq[*Row] {
 
 // rowNumbers returns the numbers of the run's rows.
 func (x *rowMaker) rowNumbers() []int32 {
-	if x.finished && x.rows == nil {
+	if x.isFrozen && x.rows == nil {
 		for _, p := range x.capture.Pages() {
 			p.Select(func(r *Row) bool {
-				if r.head == x.headIndex {
-					x.rows = append(x.rows, int32(r.nth))
+				if r.headIndex == x.headIndex {
+					x.rows = append(x.rows, int32(r.fileIndex))
 				}
 				return false
 			})
@@ -510,7 +511,7 @@ func (x *rowMaker) rowNumbers() []int32 {
 func (x *rowMaker) allRows() iter.Seq[*Row] {
 	return func(yield func(*Row) bool) {
 		for _, nth := range x.rowNumbers() {
-			if !yield(x.capture.at(int(nth))) {
+			if !yield(x.capture.rowAt(int(nth))) {
 				return
 			}
 		}

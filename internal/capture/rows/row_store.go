@@ -17,12 +17,12 @@ type rowStore struct {
 	owner *Capture
 	pages []*page
 	count int
-	// all are the rows, once Rows was called. From then on there are no pages.
-	all []*Row
+	// allRows are the rows, once Rows was called. From then on there are no pages.
+	allRows []*Row
 	// unpacked are the pages that are not packed, in the order in which they were unpacked.
 	unpacked []*page
-	// blocks are the memory of packed pages, to be reused.
-	blocks [][]Row
+	// freeBlocks are the memory of packed pages, to be reused.
+	freeBlocks [][]Row
 	// conns are the conversations, by their number less 1.
 	conns    []*conn
 	packing  packing
@@ -53,10 +53,10 @@ func (f *pageFile) write(p *page, packed []byte) bool {
 	if f.end == 0 {
 		return false
 	}
-	p.at = f.end
+	p.offset = f.end
 	p.length = len(packed)
-	p.sum = crc32.Checksum(packed, castagnoli())
-	if _, err := f.file.WriteAt(packed, p.at); err != nil {
+	p.checksum = crc32.Checksum(packed, castagnoli())
+	if _, err := f.file.WriteAt(packed, p.offset); err != nil {
 		return false
 	}
 	f.end += int64(p.length)
@@ -73,7 +73,7 @@ func (f *pageFile) read(p *page) []byte {
 		return nil
 	}
 	packed := make([]byte, p.length)
-	if _, err := f.file.ReadAt(packed, p.at); err != nil || crc32.Checksum(packed, castagnoli()) != p.sum {
+	if _, err := f.file.ReadAt(packed, p.offset); err != nil || crc32.Checksum(packed, castagnoli()) != p.checksum {
 		return nil
 	}
 	return packed
@@ -144,15 +144,15 @@ type page struct {
 	// packed are the packed rows; nil if they are in the index file.
 	packed []byte
 	// at, length and sum are the place and the checksum of the packed rows in the index file.
-	at     int64
-	length int
-	sum    uint32
-	// first is the number of the first row, from 0.
-	first int
-	// from and to are the range in the capture with the lines of the rows.
-	from, to int64
-	// used is set by unpackPage, and cleared by packOld.
-	used bool
+	offset   int64
+	length   int
+	checksum uint32
+	// firstRow is the number of the first row, from 0.
+	firstRow int
+	// linesStart and linesEnd are the range in the capture with the lines of the rows.
+	linesStart, linesEnd int64
+	// recentlyUsed is set by unpackPage, and cleared by packOld.
+	recentlyUsed bool
 	// lowest and highest bound the measures of the rows.
 	lowest, highest measures
 }
@@ -186,21 +186,21 @@ var (
 
 // add adds a row and returns its place in the store.
 func (s *rowStore) add(r Row) *Row {
-	r.nth = s.count
+	r.fileIndex = s.count
 	defer func() { s.count++ }() // unpackPage below counts without the new row
-	if s.all != nil {
+	if s.allRows != nil {
 		own := r
-		s.all = append(s.all, &own)
+		s.allRows = append(s.allRows, &own)
 		return &own
 	}
-	if r.nth%pageRows == 0 {
-		p := &page{rows: make([]*Row, 0, pageRows), block: s.takeBlock(), first: r.nth}
+	if r.fileIndex%pageRows == 0 {
+		p := &page{rows: make([]*Row, 0, pageRows), block: s.takeBlock(), firstRow: r.fileIndex}
 		s.pages = append(s.pages, p)
 		s.unpacked = append(s.unpacked, p)
 	}
-	p := s.pages[r.nth/pageRows]
+	p := s.pages[r.fileIndex/pageRows]
 	s.unpackPage(p)
-	own := &p.block[r.nth%pageRows]
+	own := &p.block[r.fileIndex%pageRows]
 	*own = r
 	p.rows = append(p.rows, own)
 	return own
@@ -208,26 +208,26 @@ func (s *rowStore) add(r Row) *Row {
 
 // retain keeps the memory of a row to which another row refers.
 func (s *rowStore) retain(r *Row) {
-	if s.all == nil {
-		s.pages[r.nth/pageRows].retained = true
+	if s.allRows == nil {
+		s.pages[r.fileIndex/pageRows].retained = true
 	}
 }
 
 // takeBlock returns memory for the rows of a page.
 func (s *rowStore) takeBlock() []Row {
-	if n := len(s.blocks); n > 0 {
-		block := s.blocks[n-1]
-		s.blocks = s.blocks[:n-1]
+	if n := len(s.freeBlocks); n > 0 {
+		block := s.freeBlocks[n-1]
+		s.freeBlocks = s.freeBlocks[:n-1]
 		return block
 	}
 	return make([]Row, pageRows)
 }
 
-// at returns a row by its number from 0. The address of a row changes with each call after it was
+// rowAt returns a row by its number from 0. The address of a row changes with each call after it was
 // packed, unless Rows was called.
-func (s *rowStore) at(nth int) *Row {
-	if s.all != nil {
-		return s.all[nth]
+func (s *rowStore) rowAt(nth int) *Row {
+	if s.allRows != nil {
+		return s.allRows[nth]
 	}
 	p := s.pages[nth/pageRows]
 	s.unpackPage(p)
@@ -236,7 +236,7 @@ func (s *rowStore) at(nth int) *Row {
 
 // unpackPage unpacks the rows of a page if they are packed.
 func (s *rowStore) unpackPage(p *page) {
-	p.used = true
+	p.recentlyUsed = true
 	if p.rows == nil {
 		block := s.takeBlock()
 		n := s.decodePage(p, block)
@@ -256,15 +256,15 @@ func (s *rowStore) packOld() {
 	for len(s.unpacked) > maxUnpackedPages {
 		p := s.unpacked[0]
 		s.unpacked = s.unpacked[1:]
-		if p.used {
-			p.used = false
+		if p.recentlyUsed {
+			p.recentlyUsed = false
 			s.unpacked = append(s.unpacked, p)
 			continue
 		}
 		s.packPage(p)
 		if !p.retained {
 			clear(p.block)
-			s.blocks = append(s.blocks, p.block)
+			s.freeBlocks = append(s.freeBlocks, p.block)
 		}
 		p.block = nil
 		p.retained = false
@@ -277,11 +277,11 @@ func (s *rowStore) packAll() []*page {
 		s.packPage(p)
 	}
 	s.unpacked = nil
-	if s.all == nil {
+	if s.allRows == nil {
 		return s.pages
 	}
 	var pages []*page
-	for part := range slices.Chunk(s.all, pageRows) {
+	for part := range slices.Chunk(s.allRows, pageRows) {
 		p := &page{rows: part}
 		s.packPage(p)
 		pages = append(pages, p)
@@ -292,7 +292,7 @@ func (s *rowStore) packAll() []*page {
 // Rows returns all exchanges in the order of their requests. The rows belong to the Capture and
 // change with Refresh. The rows of a large capture take much memory; use Pages to avoid that.
 func (s *rowStore) Rows() []*Row {
-	if s.all == nil {
+	if s.allRows == nil {
 		rows := make([]*Row, 0, s.count)
 		for _, p := range s.pages {
 			s.unpackPage(p)
@@ -300,20 +300,20 @@ func (s *rowStore) Rows() []*Row {
 		}
 		for _, r := range rows {
 			if r.Within != nil {
-				r.Within = rows[r.Within.nth]
+				r.Within = rows[r.Within.fileIndex]
 			}
 			for i, other := range r.Guesses {
-				r.Guesses[i] = rows[other.nth]
+				r.Guesses[i] = rows[other.fileIndex]
 			}
 		}
-		s.all = rows
+		s.allRows = rows
 		s.pages = nil
 		s.unpacked = nil
 	}
-	if len(s.all) == 0 {
+	if len(s.allRows) == 0 {
 		return nil
 	}
-	return s.all
+	return s.allRows
 }
 
 // Count returns the number of rows.
@@ -321,10 +321,10 @@ func (s *rowStore) Count() int { return s.count }
 
 // Row returns the row with a number in the file, from 1; nil if there is none.
 func (s *rowStore) Row(n int) *Row {
-	if n < 1 || n > s.count || s.all != nil && n > len(s.all) {
+	if n < 1 || n > s.count || s.allRows != nil && n > len(s.allRows) {
 		return nil
 	}
-	return s.at(n - 1)
+	return s.rowAt(n - 1)
 }
 
 // A Page is some consecutive rows of a capture.
@@ -338,7 +338,7 @@ type Page struct {
 // Pages returns all rows in their order. Several goroutines may read pages, as long as none calls
 // another method of the Capture that returns rows.
 func (s *rowStore) Pages() (pages []Page) {
-	for part := range slices.Chunk(s.all, pageRows) {
+	for part := range slices.Chunk(s.allRows, pageRows) {
 		pages = append(pages, Page{rows: part})
 	}
 	for _, p := range s.pages {
@@ -380,7 +380,7 @@ func (p Page) Samples() []Row {
 	if p.rows != nil {
 		return nil
 	}
-	return unpack(p.store.loadPacked(p.page)).samples(p.store)
+	return unpack(p.store.loadPacked(p.page)).readSamples(p.store)
 }
 
 // Bounds returns rows with the least and the greatest Time, Duration, First and Size in a packed

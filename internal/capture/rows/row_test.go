@@ -95,7 +95,7 @@ func rowText(r *Row) string {
 	}
 	if r.Within != nil {
 		mark = "in " + r.Within.Number() + " "
-		if r.Guess {
+		if r.IsGuess {
 			mark = "maybe " + mark
 		}
 	}
@@ -580,10 +580,10 @@ func TestCaptureGrows(t *testing.T) {
 		t.Fatal(err)
 	}
 	changed, err := capture.Refresh()
-	if err != nil || len(changed) != 1 || !capture.Ended() || len(capture.Findings()) > 0 {
-		t.Errorf("%d changed, %v, ended %v, %v", len(changed), err, capture.Ended(), capture.Findings())
+	if err != nil || len(changed) != 1 || !capture.HasEnded() || len(capture.Findings()) > 0 {
+		t.Errorf("%d changed, %v, ended %v, %v", len(changed), err, capture.HasEnded(), capture.Findings())
 	}
-	if rows := capture.Rows(); len(rows) != 2 || rows[0].Channel != exchange.ChannelOK || !rows[1].Own {
+	if rows := capture.Rows(); len(rows) != 2 || rows[0].Channel != exchange.ChannelOK || !rows[1].IsMain {
 		t.Errorf("%+v", rows)
 	}
 }

@@ -23,7 +23,7 @@ func TestALineThatIsSkippedIsFoundInItsPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if c.reading, err = newReading(c); err != nil {
+	if c.reading, err = newStepReader(c); err != nil {
 		t.Fatal(err)
 	}
 	c.reading.lines.maxBytes = mostInTest

@@ -33,8 +33,8 @@ type Group struct {
 	failed map[string]int
 	// Sent and Received are the bytes of all messages.
 	Sent, Received int64
-	// times are the durations in nanoseconds of the exchanges that were sent and ended.
-	times []int64
+	// durations are the durations in nanoseconds of the exchanges that were sent and ended.
+	durations []int64
 }
 
 // Add counts a row. It ignores a row that is no exchange.
@@ -71,7 +71,7 @@ func (g *Group) add(r *Row) {
 	if r.Size() > 0 {
 		// A capture may have any duration.
 		t := min(max(int64(r.Duration), 0), math.MaxInt64-1)
-		g.times = append(g.times, t)
+		g.durations = append(g.durations, t)
 	}
 	if r.Failed() {
 		if g.failed == nil {
@@ -108,18 +108,18 @@ func (g *Group) Failures() (all []Failure) {
 }
 
 // Timed returns how many rows have a duration: those that were sent and ended.
-func (g *Group) Timed() int { return len(g.times) }
+func (g *Group) Timed() int { return len(g.durations) }
 
 // Percentile returns the shortest duration that at least p percent of the rows did not exceed (the
 // nearest rank, so it is always a measured duration). p is from 0 to 100. It returns 0 if no row
 // has a duration.
 func (g *Group) Percentile(p float64) time.Duration {
-	if len(g.times) == 0 {
+	if len(g.durations) == 0 {
 		return 0
 	}
-	slices.Sort(g.times)
-	rank := int(math.Ceil(p / 100 * float64(len(g.times))))
-	return time.Duration(g.times[min(max(rank, 1), len(g.times))-1])
+	slices.Sort(g.durations)
+	rank := int(math.Ceil(p / 100 * float64(len(g.durations))))
+	return time.Duration(g.durations[min(max(rank, 1), len(g.durations))-1])
 }
 
 // Tokens estimates how many tokens a model counts for the messages: one for four bytes. That is
@@ -136,19 +136,19 @@ type Bucket struct {
 // Histogram counts the durations in buckets with bounds of 1, 2, 5 and 10 microseconds and so on,
 // from the shortest duration to the longest. Empty buckets in between are included.
 func (g *Group) Histogram() (buckets []Bucket) {
-	if len(g.times) == 0 {
+	if len(g.durations) == 0 {
 		return nil
 	}
-	slices.Sort(g.times)
+	slices.Sort(g.durations)
 	from := time.Duration(0)
 	counted := 0
 	for to := range durationSteps {
-		end, _ := slices.BinarySearch(g.times, int64(to))
+		end, _ := slices.BinarySearch(g.durations, int64(to))
 		if end > 0 {
 			buckets = append(buckets, Bucket{from, to, end - counted})
 		}
 		counted = end
-		if end == len(g.times) {
+		if end == len(g.durations) {
 			break
 		}
 		from = to

@@ -32,7 +32,7 @@ var besides = map[string][]string{
 }
 
 func recorderBeside(path, in string) *capture.Recorder {
-	return capture.NewRecorder(capture.Recording{Open: capture.File(path), Head: capture.Head{Started: noon, Target: in, By: capture.ByCommand, In: in}})
+	return capture.NewRecorder(capture.Recording{Open: capture.File(path), Head: capture.Head{Started: noon, Target: in, By: capture.ByCommand, Mark: in}})
 }
 
 // record writes runs into one file, a step of one and then a step of another.
@@ -77,7 +77,7 @@ func rowsOfRun(t *testing.T, path, run string) (rows []string, copied string) {
 	for _, row := range c.Rows() {
 		if row.Head().Target == run {
 			_, text, _ := strings.Cut(rowText(row), " ")
-			rows, own = append(rows, fmt.Sprint(text, row.Own)), append(own, row)
+			rows, own = append(rows, fmt.Sprint(text, row.IsMain)), append(own, row)
 		}
 	}
 	var b bytes.Buffer

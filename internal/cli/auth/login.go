@@ -173,11 +173,11 @@ func runLogin(ctx context.Context, f *cmdutil.Factory, o loginOptions) error {
 	flow := connect.NewAuthFlow(ctx, &f.Env, req.Endpoint)
 	defer flow.Net.Close()
 	warnOnTolerated(f, flow)
-	f.Talking.Store(true)
+	f.IsConnected.Store(true)
 	timedCtx, stop := withMaxTime(ctx, f)
 	defer stop()
 	t, err := flow.Login(timedCtx, store, req)
-	f.Talking.Store(false)
+	f.IsConnected.Store(false)
 	if ctx.Err() != nil {
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
 	}

@@ -164,7 +164,7 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 	}
 	out, begun := toolcall.CallTool(ctx, c, &o.Request)
 	if stream != nil {
-		f.Record.About(out)
+		f.Record.SetOutcome(out)
 		stream.result(out)
 		cmdutil.PrintExplanation(ctx, f, "tools/call")
 		return cmdutil.Join(f.StdoutError(), cmdutil.Exit(out), o.saveCall(f, c, out))

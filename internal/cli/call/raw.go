@@ -167,7 +167,7 @@ func showRaw(ctx context.Context, f *cmdutil.Factory, out wire.Outcome) (err err
 	if (f.JSON || f.Jq != "" && !f.Wire) && out.Result != nil {
 		return cmdutil.Show(ctx, f, out, cmdutil.AnswerOf(out))
 	}
-	f.Record.About(out)
+	f.Record.SetOutcome(out)
 	if raw := responseBytes(out); raw != nil {
 		err = cmdutil.Print(
 			ctx,

@@ -85,8 +85,8 @@ func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
 	all, unasked := f.KnownServers()
 	asked := sliceutil.Map(all, func(s *cmdutil.KnownServer) *Surveyed { return &Surveyed{KnownServer: s} })
 	host.TuneGC(&f.Env, false)
-	f.Talking.Store(true) // Ctrl-C closes the connections in order
-	defer f.Talking.Store(false)
+	f.IsConnected.Store(true) // Ctrl-C closes the connections in order
+	defer f.IsConnected.Store(false)
 	stop := f.StartSpinner()
 	askAll(ctx, f, o, asked)
 	stop()

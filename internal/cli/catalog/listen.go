@@ -132,7 +132,7 @@ func runListen(ctx context.Context, f *cmdutil.Factory, o listenOptions) (err er
 	if out.OK() && out.Method != "" {
 		f.Note("the server closed the subscription")
 	}
-	f.Record.About(out)
+	f.Record.SetOutcome(out)
 	cmdutil.PrintExplanation(ctx, f, "subscriptions/listen", "resources/subscribe")
 	return cmdutil.Join(err, cmdutil.Exit(out))
 }

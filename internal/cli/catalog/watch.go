@@ -93,7 +93,7 @@ func watchLists(ctx context.Context, f *cmdutil.Factory, o listOptions) error {
 	if out.OK() {
 		out = w.follow(ctx, filter)
 	}
-	f.Record.About(out)
+	f.Record.SetOutcome(out)
 	cmdutil.PrintExplanation(ctx, f, append(connect.MethodsOf(w.o.kinds), "subscriptions/listen")...)
 	return cmdutil.Join(w.unprinted, cmdutil.Exit(out))
 }

@@ -234,7 +234,7 @@ func (f *Factory) WriteError(doing string, err error) error {
 // MarkAnswered returns o for a failure after the server's response. If there was traffic, it marks
 // the request as answered: a script must not send it again.
 func (f *Factory) MarkAnswered(o wire.Outcome) wire.Outcome {
-	if f.Talking.Load() || f.Record.Crossed.Load() {
+	if f.IsConnected.Load() || f.Record.HasTraffic.Load() {
 		o.Reached = wire.Answered
 	}
 	return o

@@ -158,7 +158,7 @@ func TestTheRecordingEndsFirst(t *testing.T) {
 	f, _ := testFactory(t)
 	f.RecordTo = filepath.Join(t.TempDir(), "calls.jsonl")
 	f.StartRecording("demo", capture.ByCommand, nil)
-	f.Record.Crossed.Store(true)
+	f.Record.HasTraffic.Store(true)
 	ended := false
 	f.OnExit = func(ExitError) {
 		raw, err := os.ReadFile(f.RecordTo)

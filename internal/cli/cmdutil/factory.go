@@ -57,10 +57,10 @@ type Factory struct {
 
 // processState is shared by the invocations of a process.
 type processState struct {
-	// Relaying is set while signals are relayed to another process.
-	Relaying atomic.Bool
-	// Line cancels the command that runs as a line of the shell. It is nil if none runs.
-	Line atomic.Pointer[context.CancelCauseFunc]
+	// RelaysSignals is set while signals are relayed to another process.
+	RelaysSignals atomic.Bool
+	// CancelLine cancels the command that runs as a line of the shell. It is nil if none runs.
+	CancelLine atomic.Pointer[context.CancelCauseFunc]
 	// Frames are the frames of the command, for --explain.
 	Frames frameLog
 	// writeFailure is the first failure to write to standard output, or nil. storeWriteFailure sets

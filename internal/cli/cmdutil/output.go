@@ -53,7 +53,7 @@ func AnswerOf(o wire.Outcome) Answer {
 // --explain is set, and returns the outcome as an error. It prints before the connection is closed:
 // the reader need not wait until the server has exited.
 func Show(ctx context.Context, f *Factory, o wire.Outcome, ans Answer, methods ...string) (err error) {
-	f.Record.About(o)
+	f.Record.SetOutcome(o)
 	if f.HasAnswer(o) {
 		err = Print(ctx, f, ans)
 	}
@@ -94,7 +94,7 @@ func Print(ctx context.Context, f *Factory, ans Answer) error {
 		return Exit(wire.Outcome{Kind: wire.Signal, Text: "interrupted", Reached: wire.Answered})
 	case IsUsage(err):
 		o := usage.Outcome(err)
-		if f.Talking.Load() {
+		if f.IsConnected.Load() {
 			o.Reached = wire.Answered
 			o.Phase = "output"
 		}

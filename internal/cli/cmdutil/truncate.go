@@ -153,7 +153,7 @@ func (f *Factory) cleanText(text string) string {
 // from several messages or --jq changed it.
 func (f *Factory) wholeAnswerHint(ans Answer) wire.Hint {
 	record := &f.Record
-	isRecorded := record.Ring != nil && record.Crossed.Load()
+	isRecorded := record.Ring != nil && record.HasTraffic.Load()
 	if isRecorded && len(ans.Messages) == 1 && f.Jq == "" {
 		if run := record.Run(); run > 0 {
 			return wire.Run(fmt.Sprintf("show %d --json --jq .response.result", run)) + " has all of it"

@@ -119,7 +119,7 @@ func Visitor(c *Console, unopened chan<- error) func(context.Context, string) {
 			"): open the URL yourself, or run mcpc login with --no-browser or --grant device")
 	}
 	failedLater := func(err error) {
-		if c.env.Talking.Load() { // otherwise the login has ended already
+		if c.env.IsConnected.Load() { // otherwise the login has ended already
 			noBrowser(err)
 		}
 	}

@@ -28,9 +28,9 @@ type Console struct {
 	Typist *Typist
 	// Repeats suppresses repeated warnings of a command of many calls.
 	Repeats *RepeatedWarnings
-	// Hidden is set while typed text is not echoed. The echo must be restored before the command
+	// IsEchoOff is set while typed text is not echoed. The echo must be restored before the command
 	// ends.
-	Hidden *atomic.Bool
+	IsEchoOff *atomic.Bool
 	// Paging is set while a pager uses the terminal. Ctrl-C is then for the pager.
 	Paging *atomic.Bool
 	// NoPager is set if no pager may be used.
@@ -48,7 +48,7 @@ type Console struct {
 // New returns a Console with the given streams, for a command with the settings and secrets of env.
 func New(in io.Reader, out, err io.Writer, env *host.Env) Console {
 	return Console{
-		In: in, Out: out, Err: err, Hidden: new(atomic.Bool), Paging: new(atomic.Bool),
+		In: in, Out: out, Err: err, IsEchoOff: new(atomic.Bool), Paging: new(atomic.Bool),
 		terminal: new(atomic.Pointer[tty.Terminal]), forms: new(int), env: env,
 	}
 }

@@ -92,8 +92,8 @@ func (c *Console) AskAlways(ctx context.Context, question, always string) string
 // TypedLine asks the user for a line. A secret line is not echoed.
 func (c *Console) TypedLine(ctx context.Context, prompt string, secret bool) (string, error) {
 	if secret {
-		c.Hidden.Store(true)
-		defer c.Hidden.Store(false)
+		c.IsEchoOff.Store(true)
+		defer c.IsEchoOff.Store(false)
 		show, err := tty.Hide(tty.File(c.In))
 		if err != nil {
 			return "", err

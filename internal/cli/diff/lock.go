@@ -121,7 +121,7 @@ func hideSecrets(f *cmdutil.Factory, s *side, name string) (hidden int, out wire
 		return 0, refused("more secrets were sent than can be recognized in the server's definitions")
 	}
 	hide := func(raw *json.RawMessage) {
-		if s.isLive && redact.IsUnknown(string(*raw)) {
+		if s.isLive && redact.HasHiddenParts(string(*raw)) {
 			out = refused("the server's definitions have text like a hidden secret")
 		}
 		safe, n := f.Secrets.Bytes(*raw)

@@ -40,7 +40,7 @@ func (l *loader) loadRecording(src source) (side, error) {
 	}
 	r := recordingReader{s: side{name: cmdutil.ShownFile(src.text)}, lists: map[pageKey]*pages{}}
 	for _, row := range selected {
-		if rows.ByServer(row) || row.Elsewhere {
+		if rows.IsByServer(row) || row.ListedElsewhere {
 			continue
 		}
 		if err := r.addRow(row); err != nil {

@@ -33,10 +33,10 @@ func (s *Faults) listen(path string) (done func(), err error) {
 
 func (s *Faults) server() *control.Server {
 	return &control.Server{
-		Desk:   s.Desk,
-		Live:   s.live,
-		Now:    s.f.Now,
-		Hidden: s.f.Secrets.Text,
+		Desk:        s.Desk,
+		Live:        s.live,
+		Now:         s.f.Now,
+		HideSecrets: s.f.Secrets.Text,
 		Hello: func() control.Hello {
 			return control.Hello{
 				Pid:     os.Getpid(),

@@ -208,7 +208,7 @@ func Overhear(f *cmdutil.Factory, where, by string, s *Faults) *proxy.Watcher {
 	var introduction proxy.Introduction
 	verbose := traffic.Verbose(f.Stderr(), f.ErrStyle, f.Verbose)
 	watching := proxy.WatcherOptions{Now: f.Now, Tap: func(frame wire.Frame) {
-		f.Record.Crossed.Store(true)
+		f.Record.HasTraffic.Store(true)
 		if f.Trace.Tap != nil {
 			f.Trace.Tap(frame)
 		}

@@ -49,7 +49,7 @@ func (a *tools) instructions() string {
 // serveAgent serves the recordings until the client closes the connection.
 func serveAgent(ctx context.Context, f *cmdutil.Factory, v *liveview.View, filters string) error {
 	a := &tools{reader: v, filter: filters, now: f.Now, limit: maxSearching}
-	f.Talking.Store(true)
+	f.IsConnected.Store(true)
 	err := demo.ServeReader(ctx, f.In, f.Out, demo.Reader{
 		Name: "mcpc-inspect", Title: "mcpc inspect", Version: f.Version,
 		Instructions: a.instructions(), Tools: a.definitions(),
@@ -230,8 +230,8 @@ func shortenTexts(raw json.RawMessage) json.RawMessage {
 func agentError(err error) error {
 	if wrong, ok := errors.AsType[*filter.Error](err); ok {
 		text := fmt.Sprintf("the filter, column %d: %s", wrong.Column(), wrong.Text)
-		if wrong.Meant != "" {
-			text += "; did you mean " + wrong.Meant + "?"
+		if wrong.Suggestion != "" {
+			text += "; did you mean " + wrong.Suggestion + "?"
 		}
 		err = errors.New(text)
 	} else if errors.Is(err, errOutsideFilter) {

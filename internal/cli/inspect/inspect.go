@@ -195,7 +195,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	f.Talking.Store(true)
+	f.IsConnected.Store(true)
 	defer func() { err = cmdutil.Join(err, cmdutil.Exit(v.Close(context.WithoutCancel(ctx)))) }()
 	if hidden {
 		return noTerminal(wire.Run("log "+shellwords.Quote(o.file)) + " prints lines")

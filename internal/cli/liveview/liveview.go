@@ -132,7 +132,7 @@ func checkFile(f *cmdutil.Factory, how *live.Options) (file bool, out wire.Outco
 		}
 		return again(path)
 	}
-	return first.Bundled(), out
+	return first.IsBundled(), out
 }
 
 // isCapture reports whether a file begins like a capture.

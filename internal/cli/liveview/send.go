@@ -152,7 +152,7 @@ func (a *Actor) serverOf(g *cmdutil.Factory, found recorded.Request) (string, er
 	}
 	again := "resend " + shellwords.Quote(recorded.NameOf(found.Row))
 	address := found.Address()
-	if found.Capture.Bundled() || address == "" || !a.isReachable(g, address) {
+	if found.Capture.IsBundled() || address == "" || !a.isReachable(g, address) {
 		return "", errors.New(
 			"a view starts no recorded command, and sends nothing from a bundle: mcpc " + again + " --to TARGET",
 		)

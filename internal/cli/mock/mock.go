@@ -131,7 +131,7 @@ func runMock(ctx context.Context, f *cmdutil.Factory, o mockOptions) error {
 		// A signal does not interrupt a read of the input, so it must end the process.
 		return mockStdio(ctx, f, script, faults)
 	}
-	f.Talking.Store(true)
+	f.IsConnected.Store(true)
 	return mockHTTP(ctx, f, script, o.listen, faults)
 }
 

@@ -202,7 +202,7 @@ func serve(ctx context.Context, f *cmdutil.Factory, o mockOptions, p *mock.Playe
 	if err != nil {
 		return err
 	}
-	f.Talking.Store(true)
+	f.IsConnected.Store(true)
 	if o.stdio {
 		begun()
 		err = playStdio(ctx, f, p, faults)

@@ -172,7 +172,7 @@ func hiddenIn(rows []*rows.Row) (n int, where []string, err error) {
 			continue
 		}
 		err = row.EachFrame(func(f wire.Frame) error {
-			if f.Dir == wire.Received && (f.Kind == wire.Body || f.Kind == wire.Event) && redact.IsUnknown(string(f.Raw)) &&
+			if f.Dir == wire.Received && (f.Kind == wire.Body || f.Kind == wire.Event) && redact.HasHiddenParts(string(f.Raw)) &&
 				wire.ParseMessage(f.Raw).Kind != wire.Notification {
 				if places := hidden.Places(f.Raw); found == 0 && len(places) > 0 {
 					first = " at " + places[0]

@@ -124,7 +124,7 @@ func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []
 	if err != nil {
 		return err
 	}
-	f.Talking.Store(true)
+	f.IsConnected.Store(true)
 	listener, out := cmdutil.ListenLoopback(o.listen)
 	if !out.OK() {
 		return cmdutil.Exit(out)

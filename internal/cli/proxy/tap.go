@@ -112,7 +112,7 @@ func runTap(f *cmdutil.Factory, argv []string, o tapOptions) error {
 		return err
 	}
 	// From now on all signals are passed to the server.
-	f.Relaying.Store(true)
+	f.RelaysSignals.Store(true)
 	caught := make(chan os.Signal, 16)
 	signal.Notify(caught, console.Relayed...)
 	late, stop := context.WithCancel(context.Background())

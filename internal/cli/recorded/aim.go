@@ -60,7 +60,7 @@ func (a *Aim) SelectServer(f *cmdutil.Factory, g Request) wire.Outcome {
 	hint := wire.Run(again + " --to TARGET")
 	address := g.Address()
 	switch {
-	case g.Capture.Bundled(): // a bundle may come from anyone: do not suggest its server
+	case g.Capture.IsBundled(): // a bundle may come from anyone: do not suggest its server
 	case slices.Contains(f.SessionNames(""), g.Row.Target):
 		hint = wire.Run(again + " --to " + shellwords.Quote(g.Row.Target))
 	case IsAddress(address) || address == connect.DemoEndpoint || isServerName(f, address):
@@ -90,7 +90,7 @@ func isServerName(f *cmdutil.Factory, name string) bool {
 // RejectHidden returns an outcome that refuses texts with the placeholder of a secret.
 func RejectHidden(hint wire.Hint, texts ...string) wire.Outcome {
 	for _, text := range texts {
-		if redact.IsUnknown(text) {
+		if redact.HasHiddenParts(text) {
 			return wire.Outcome{
 				Kind:  wire.Refused,
 				Phase: "arguments",

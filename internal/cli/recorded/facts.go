@@ -27,7 +27,7 @@ func Facts(row *rows.Row, now time.Time) [][]string {
 	if row.Code != 0 {
 		outcome += fmt.Sprintf(", error %d", row.Code)
 	}
-	if row.Unended() {
+	if row.LacksEnd() {
 		outcome += "; the recording ends here (killed, or still running)"
 	}
 	status := ""
@@ -48,7 +48,7 @@ func Facts(row *rows.Row, now time.Time) [][]string {
 		{"took", Took(row, now)},
 		{"bytes", fmt.Sprintf("%d sent, %d received", row.Sent, row.Received)},
 		{"notes", row.Remarks()},
-		{"resent from", row.Again},
+		{"resent from", row.ReplayOf},
 		{"command", connect.CommandLine(row.Head().Argv)},
 	}
 }
@@ -64,7 +64,7 @@ func serverCommandOf(row *rows.Row) string {
 // Took returns the duration of an exchange, until now if it is still running, or "" if it is
 // unknown.
 func Took(r *rows.Row, now time.Time) string {
-	if r.Waits() && r.Head().Pid > 0 { // without a process id it is unknown whether it still runs
+	if r.IsWaiting() && r.Head().Pid > 0 { // without a process id it is unknown whether it still runs
 		return term.Duration(max(now.Sub(r.Time)-r.Held, r.Duration))
 	}
 	if r.Open() && r.Duration == 0 {

@@ -25,7 +25,7 @@ func Filter(words []string, now time.Time, j filter.Judge) (filter.Filter, error
 	}
 	fault, _ := errors.AsType[*filter.Error](err)
 	hint := wire.Run("help filters") + " shows the language"
-	if near := cmp.Or(suggest.Nearest(fault.Word, fault.Known), fault.Meant); near != "" {
+	if near := cmp.Or(suggest.Nearest(fault.Word, fault.Known), fault.Suggestion); near != "" {
 		hint = wire.Hint("did you mean " + near + "?")
 	}
 	return f, &usage.JSONError{

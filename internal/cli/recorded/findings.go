@@ -55,8 +55,8 @@ func (j *RowFindings) Words() []string {
 	return words
 }
 
-// Of returns the words that match the findings about a row.
-func (j *RowFindings) Of(row *rows.Row) (words []string, err error) {
+// WordsFor returns the words that match the findings about a row.
+func (j *RowFindings) WordsFor(row *rows.Row) (words []string, err error) {
 	err = j.eachBroken(row, func(b broken, rule lint.Rule) {
 		words = append(append(words, b.rule, string(b.severity)), rule.Tags...)
 	})
@@ -111,7 +111,7 @@ func (j *RowFindings) index(c *rows.Capture) *indexed {
 	}
 	if !j.Live || allEnded(c) { // nothing follows: read the rest, and report missing answers
 		x.err = x.reader.close(context.Background())
-	} else if x.reader.frames.Behind() {
+	} else if x.reader.frames.IsBehind() {
 		x.err = x.reader.read(context.Background())
 	}
 	return x

@@ -32,7 +32,7 @@ func (g Request) Request(s *traffic.Script, words []string) ([]string, []byte) {
 	params := g.Params()
 	name, arguments, simple := asToolCall(m.Method, params)
 	_, notObject := jsonraw.Object(params)
-	if m.Method == "initialize" && !(g.Row.Own && g.Had("raw")) {
+	if m.Method == "initialize" && !(g.Row.IsMain && g.Had("raw")) {
 		return append(words, "info"), nil // raw would send initialize twice
 	}
 	if simple && !strings.HasPrefix(name, "-") && !g.Had("raw") {

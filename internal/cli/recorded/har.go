@@ -69,12 +69,12 @@ func LeftOut(facts har.Imported) (texts []string) {
 		n    int
 		what string
 	}{
-		{facts.Other, "left out: not MCP"},
+		{facts.NotMCP, "left out: not MCP"},
 		{facts.WebSockets, "left out: a WebSocket, which is no transport of MCP"},
 		{facts.Unreadable, "left out: not readable"},
-		{facts.Requests, "without the request's body, which the archive does not have"},
-		{facts.Bodies, "without the response's body, which the archive does not have"},
-		{facts.Times, "without a readable time"},
+		{facts.WithoutRequestBody, "without the request's body, which the archive does not have"},
+		{facts.WithoutResponseBody, "without the response's body, which the archive does not have"},
+		{facts.WithoutTime, "without a readable time"},
 	} {
 		if part.n > 0 {
 			texts = append(texts, fmt.Sprintf("%d %s", part.n, part.what))
@@ -113,7 +113,7 @@ func openArchive(f *cmdutil.Factory, path string, in *os.File) (*rows.Capture, e
 		}
 		return nil, err
 	}
-	facts.Other = 0 // requests of web pages are no finding
+	facts.NotMCP = 0 // requests of web pages are no finding
 	for _, text := range LeftOut(facts) {
 		c.AddFinding(wire.Finding{Rule: "incomplete_archive", Severity: wire.Warning, Text: text})
 	}

@@ -146,12 +146,12 @@ func (r *reader) read(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if r.run >= 0 && at.Run != r.run {
+		if r.run >= 0 && at.RunIndex != r.run {
 			return nil
 		}
-		f.Conn = ConnOfRun(at.Run, f.Conn)
+		f.Conn = ConnOfRun(at.RunIndex, f.Conn)
 		r.current = conv.Spot{Conn: f.Conn, Seq: f.Seq}
-		r.offset = at.At
+		r.offset = at.Offset
 		r.linter.Tap(f)
 		return nil
 	})
@@ -173,9 +173,9 @@ func (r *reader) close(ctx context.Context) error {
 		return nil
 	}
 	err := r.frames.Restart().Each(func(at rows.FramePlace, f wire.Frame) error {
-		spot := conv.Spot{Conn: ConnOfRun(at.Run, f.Conn), Seq: f.Seq}
+		spot := conv.Spot{Conn: ConnOfRun(at.RunIndex, f.Conn), Seq: f.Seq}
 		for _, finding := range r.earlier[spot] {
-			r.onFinding(at.At, finding)
+			r.onFinding(at.Offset, finding)
 		}
 		delete(r.earlier, spot)
 		if len(r.earlier) == 0 {

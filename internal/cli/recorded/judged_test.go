@@ -70,7 +70,7 @@ func (r *recording) open() *rows.Capture {
 // broke reports which of two rules a row broke, as a filter sees it.
 func broke(t *testing.T, j *RowFindings, row *rows.Row) (entry, cursor bool) {
 	t.Helper()
-	words, err := j.Of(row)
+	words, err := j.WordsFor(row)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,11 +159,11 @@ func TestFindingsOfManyCaptures(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if _, err := j.Of(c.Rows()[0]); err == nil {
+		if _, err := j.WordsFor(c.Rows()[0]); err == nil {
 			t.Error("no error")
 		}
 	}
-	if words, err := j.Of(&rows.Row{}); words != nil || err != nil {
+	if words, err := j.WordsFor(&rows.Row{}); words != nil || err != nil {
 		t.Error(words, err)
 	}
 }

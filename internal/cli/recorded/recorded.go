@@ -238,7 +238,7 @@ func pickLast(f *cmdutil.Factory) (*rows.Capture, *rows.Row, wire.Outcome) {
 	var last *rows.Row
 	var newest *rows.Capture
 	out := NewestFirst(f, func(c *rows.Capture, written time.Time) (more bool) {
-		if last != nil && last.IsFinal() && written.Before(last.Ended()) {
+		if last != nil && last.IsFinal() && written.Before(last.EndTime()) {
 			return false
 		}
 		if row := c.Main(); row != nil && row.LaterThan(last) {

@@ -46,7 +46,7 @@ func (g Request) CheckClientRequest() error {
 	if g.Row.Apart {
 		return &traffic.ScriptError{Text: "it has no client request"}
 	}
-	if rows.ByServer(g.Row) {
+	if rows.IsByServer(g.Row) {
 		return &traffic.ScriptError{Text: "it is a server request, not a client request"}
 	}
 	return nil

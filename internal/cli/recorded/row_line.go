@@ -73,7 +73,7 @@ func LineOf(r *rows.Row) Line {
 		Revision:      r.Revision,
 		Era:           r.Era,
 		By:            r.By,
-		Again:         r.Again,
+		Again:         r.ReplayOf,
 		Notifications: r.Notes.Notifications,
 		Questions:     r.Notes.Questions,
 		Guessed:       r.Notes.Guessed,
@@ -100,7 +100,7 @@ func LineOf(r *rows.Row) Line {
 	if r.SameAs != nil {
 		out.SameAs = r.SameAs.Number()
 	}
-	if r.Within != nil && r.Guess {
+	if r.Within != nil && r.IsGuess {
 		out.Guess = []string{r.Within.Number()}
 	} else if r.Within != nil {
 		out.Parent = r.Within.Number()

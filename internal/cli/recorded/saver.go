@@ -86,13 +86,13 @@ func (s *ExportSaver) Omit(why string) {
 // Add appends an exchange as a step. If it is one of several (among), requests that only served
 // others are omitted: handshakes, and lists that a command fetched to check a call.
 func (s *ExportSaver) Add(g Request, among bool) error {
-	if g.IsBare() || rows.ByServer(g.Row) {
+	if g.IsBare() || rows.IsByServer(g.Row) {
 		s.Omit("without a client request")
 		return nil
 	}
 	m := wire.ParseMessage(g.Exchange.Request.Raw)
 	step, ok := stepOf(m.Method, g.Params())
-	if mcp.IsOpening(m.Method) && !(g.Row.Own && g.Had("raw")) {
+	if mcp.IsOpening(m.Method) && !(g.Row.IsMain && g.Had("raw")) {
 		s.Omit("handshake")
 		return nil
 	}

@@ -32,7 +32,7 @@ func RequestIn(f *cmdutil.Factory, c *rows.Capture, row *rows.Row, word string) 
 	if err != nil {
 		return Request{}, usage.LocalIO("reading "+row.Path(), err)
 	}
-	if rows.ByServer(row) {
+	if rows.IsByServer(row) {
 		return Request{}, usage.Outcome(usage.New(NameOf(row)+" is a server request, not a client request",
 			wire.Run("show "+shellwords.Quote(word))+" shows it"))
 	}

@@ -54,7 +54,7 @@ func (a *answers) begin(row *rows.Row, x *wire.Exchange) (hidden bool, err error
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.open[row] = all
-	return slices.ContainsFunc(all, func(q *question) bool { return redact.IsUnknown(string(q.Answer)) }), nil
+	return slices.ContainsFunc(all, func(q *question) bool { return redact.HasHiddenParts(string(q.Answer)) }), nil
 }
 
 // recorded reads the server's requests that arrived during a row, with their answers.
@@ -86,7 +86,7 @@ func (a *answers) answer(_ context.Context, q client.Asking) client.Answer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	found := a.find(q)
-	if found == nil || found.Answer == nil || redact.IsUnknown(string(found.Answer)) {
+	if found == nil || found.Answer == nil || redact.HasHiddenParts(string(found.Answer)) {
 		if q.Method == "roots/list" && q.Key == "" {
 			// A server may ask for the roots at any time, so this ends no request: it gets an error.
 			return client.Answer{}

@@ -41,7 +41,7 @@ func (p *player) issue(ctx context.Context, row *rows.Row, x *wire.Exchange) ite
 	switch {
 	case err != nil:
 		it.Why = "it cannot be read: " + err.Error()
-	case hidden || redact.IsUnknown(string(asked)):
+	case hidden || redact.HasHiddenParts(string(asked)):
 		it.Why = "it has a secret that was not recorded"
 	default:
 		it.Why = p.against(row, m, x)

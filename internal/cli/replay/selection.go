@@ -75,7 +75,7 @@ func choose(f *cmdutil.Factory, o options, fits func(*rows.Row) bool) (*selectio
 // asks reports whether a row is a client's request that a replay sends: it is not part of a
 // handshake.
 func asks(row *rows.Row) bool {
-	return !rows.ByServer(row) && !row.Apart && !row.Elsewhere && !row.Orphan && row.Method != "" &&
+	return !rows.IsByServer(row) && !row.Apart && !row.ListedElsewhere && !row.Orphan && row.Method != "" &&
 		row.HasConn() && !mcp.IsOpening(row.Method)
 }
 
@@ -99,10 +99,10 @@ func (s *selection) learn(all []*rows.Row) error {
 	for _, row := range all {
 		at := conversationOf(row)
 		switch {
-		case row.Elsewhere || row.Apart:
-		case rows.ByServer(row) && row.Method == "roots/list":
+		case row.ListedElsewhere || row.Apart:
+		case rows.IsByServer(row) && row.Method == "roots/list":
 			s.asked[nil] = append(s.asked[nil], row) // during any request
-		case rows.ByServer(row):
+		case rows.IsByServer(row):
 			s.asked[row.Within] = append(s.asked[row.Within], row)
 		case row.Method == "tools/list", replayed[at] && !declared[at]:
 			x, err := row.Exchange()

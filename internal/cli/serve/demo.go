@@ -69,7 +69,7 @@ func runDemo(ctx context.Context, f *cmdutil.Factory, o demoOptions) error {
 	if err != nil {
 		return err
 	}
-	f.Talking.Store(true)
+	f.IsConnected.Store(true)
 	if o.stdio {
 		in, to, end := faults.Stdio(f, "demo")
 		err := demo.Serve(ctx, in, to, o.Options)

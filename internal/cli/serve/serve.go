@@ -150,7 +150,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options, args []string) erro
 			Admit:   admit,
 		},
 	)
-	f.Talking.Store(true)
+	f.IsConnected.Store(true)
 	defer g.Close()
 	if o.http != "" {
 		return serveHTTP(ctx, f, g, o.http)

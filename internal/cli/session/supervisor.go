@@ -37,8 +37,8 @@ func NewSupervisor(f *cmdutil.Factory) *cobra.Command {
 				return notByHand
 			}
 			_ = in.Close()
-			f.Talking.Store(true)
-			defer f.Talking.Store(false)
+			f.IsConnected.Store(true)
+			defer f.IsConnected.Store(false)
 			keepalive.Run(cmd.Context(), keepalive.Options{
 				Command: process.Command{Args: argv},
 				Idle:    max(0, idle),

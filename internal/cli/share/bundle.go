@@ -169,8 +169,8 @@ func (b *Bundle) complete(f *cmdutil.Factory, o BundleOptions) (err error) {
 	}
 	for _, r := range c.Rows() {
 		protocols[r.Revision] = true
-		if b.Modified.Before(r.LastFrame()) {
-			b.Modified = r.LastFrame()
+		if b.Modified.Before(r.LastFrameTime()) {
+			b.Modified = r.LastFrameTime()
 		}
 	}
 	delete(protocols, "")

@@ -130,7 +130,7 @@ func (c *checker) leaksOf(name string, strict bool) (leaks []leak, err error) {
 
 // leaksPacked returns the secrets in the text of a compressed recording.
 func (c *checker) leaksPacked(name string) (leaks []leak, err error) {
-	f, err := rows.Lines(name)
+	f, err := rows.OpenLines(name)
 	if err == nil {
 		defer f.Close()
 		leaks, err = c.leaksByLine(f, longestChecked)

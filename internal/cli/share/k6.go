@@ -152,7 +152,7 @@ func (l *load) begin(g recorded.Request) {
 	l.fields = map[string][]wire.Field{}
 	l.plan = k6.Plan{Version: l.version, URL: l.address, Revision: revisionOf(g), Duration: loadTime}
 	l.plan.Stateless = client.Stateless(l.plan.Revision)
-	if g.Capture.Bundled() {
+	if g.Capture.IsBundled() {
 		l.plan.URL = "" // the server's name may come from a stranger
 	}
 }
@@ -174,9 +174,9 @@ func unrepeatable(row *rows.Row) string {
 	switch {
 	case mcp.IsOpening(row.Method):
 		return "that open a connection (the script does that itself)"
-	case row.Apart || row.Orphan || row.Elsewhere || row.Method == "":
+	case row.Apart || row.Orphan || row.ListedElsewhere || row.Method == "":
 		return "that are no request"
-	case rows.ByServer(row):
+	case rows.IsByServer(row):
 		return "requested by the server"
 	case mcp.IsTaskMethod(row.Method):
 		return "about tasks (the script does not wait for any)"

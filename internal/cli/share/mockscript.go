@@ -81,10 +81,10 @@ func (s *script) learn(row *rows.Row) error {
 		s.speaks = append(s.speaks, row.Revision)
 	}
 	opens := mcp.IsOpening(row.Method)
-	if !opens && !rows.ByServer(row) && row.Status > 0 {
+	if !opens && !rows.IsByServer(row) && row.Status > 0 {
 		s.onlyHTTP = s.onlyHTTP || row.Status != http.StatusOK || row.Notes.Notifications > 0
 	}
-	if rows.ByServer(row) || row.Channel != exchange.ChannelOK || !opens && row.Method != "tools/list" {
+	if rows.IsByServer(row) || row.Channel != exchange.ChannelOK || !opens && row.Method != "tools/list" {
 		return nil
 	}
 	x, err := row.Exchange()
@@ -107,7 +107,7 @@ func (s *script) add(row *rows.Row) error {
 	x, err := row.Exchange()
 	switch {
 	case err != nil || x == nil:
-	case rows.ByServer(row):
+	case rows.IsByServer(row):
 		if !row.Apart {
 			s.comment(row, "the server asked; a script answers requests only")
 		}

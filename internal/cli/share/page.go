@@ -47,7 +47,7 @@ func (d Page) Of(c *rows.Capture, at time.Time) ([]byte, error) {
 	d.Report = d.Report[:jsonraw.RuneStart([]byte(d.Report), min(len(d.Report), mostReport))]
 	now := func() time.Time { return at }
 	judge := &recorded.RowFindings{}
-	store, err := live.New(live.Options{Path: c.Path, Given: c, Now: now, Judge: judge})
+	store, err := live.New(live.Options{Path: c.Path, Capture: c, Now: now, Judge: judge})
 	if err != nil {
 		return nil, err
 	}

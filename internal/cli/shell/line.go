@@ -96,7 +96,7 @@ func (s *shellRun) command(
 	ctx context.Context, f *cmdutil.Factory, cancel context.CancelCauseFunc, words []string,
 ) error {
 	if s.number == 0 {
-		defer f.Line.Store(f.Line.Swap(&cancel))
+		defer f.CancelLine.Store(f.CancelLine.Swap(&cancel))
 	}
 	f.Args = words
 	root := f.NewRootWithFlags()

@@ -215,9 +215,9 @@ func (s *shellRun) interact(ctx context.Context) {
 	defer e.Close()
 	// A Ctrl-C between two lines, such as the second of two, is ignored.
 	var ignore context.CancelCauseFunc
-	ignore = func(error) { f.Line.CompareAndSwap(nil, &ignore) }
-	f.Line.Store(&ignore)
-	defer f.Line.Store(nil)
+	ignore = func(error) { f.CancelLine.CompareAndSwap(nil, &ignore) }
+	f.CancelLine.Store(&ignore)
+	defer f.CancelLine.Store(nil)
 	f.Note(s.c.Where + ", " + s.c.Revision() + "; help lists the commands, Ctrl-D ends")
 	lines := make(chan console.TypedLine, 1)
 	head := ""

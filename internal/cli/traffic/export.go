@@ -211,7 +211,7 @@ func selectExchanges(f *cmdutil.Factory, o exportOptions) (*rows.Capture, []*row
 		all = share.Crossing(all)
 	}
 	if len(all) > 1 && (o.format == "curl" || o.format == "mcpc") {
-		all = slices.DeleteFunc(slices.Clone(all), rows.ByServer)
+		all = slices.DeleteFunc(slices.Clone(all), rows.IsByServer)
 	}
 	if len(all) == 0 {
 		c.Close()

@@ -74,8 +74,8 @@ func runFollow(ctx context.Context, f *cmdutil.Factory, o logOptions) error {
 		return cmdutil.Exit(out)
 	}
 	err := follow.printFirst(ctx, rows)
-	f.Talking.Store(true) // an interrupt is handled below
-	defer f.Talking.Store(false)
+	f.IsConnected.Store(true) // an interrupt is handled below
+	defer f.IsConnected.Store(false)
 	for err == nil && f.StdoutClosed() == nil {
 		timer := time.NewTimer(followEvery)
 		select {
@@ -105,8 +105,8 @@ func (f *follower) openAll(ctx context.Context) ([]*rows.Row, wire.Outcome) {
 		return nil, usage.LocalIO("reading the recordings", err)
 	}
 	list := newestRows{limit: f.o.count}
-	for f.tail.Left() > 0 && ctx.Err() == nil {
-		c, written, err := f.tail.Older()
+	for f.tail.CountUnread() > 0 && ctx.Err() == nil {
+		c, written, err := f.tail.OpenOlder()
 		switch {
 		case err != nil && f.o.file != "":
 			return nil, recorded.Unreadable(f.o.file, err)
@@ -141,8 +141,8 @@ func (f *follower) printFirst(ctx context.Context, rows []*rows.Row) error {
 func (f *follower) nextRows() []*rows.Row {
 	touched := map[rows.RowKey]bool{}
 	f.tail.Step(new(sync.Mutex), func(c live.Changed) { // the mutex is never contended
-		if c.Gone != "" {
-			gone := func(_ rows.RowKey, row *rows.Row) bool { return row.Path() == c.Gone }
+		if c.DeletedPath != "" {
+			gone := func(_ rows.RowKey, row *rows.Row) bool { return row.Path() == c.DeletedPath }
 			maps.DeleteFunc(f.waiting, gone)
 			maps.DeleteFunc(f.printed, gone)
 			delete(f.ended, c.Run)
@@ -163,7 +163,7 @@ func (f *follower) nextRows() []*rows.Row {
 // forgetEnded replaces the printed rows of ended runs by their last offset.
 func (f *follower) forgetEnded() {
 	maps.DeleteFunc(f.printed, func(key rows.RowKey, row *rows.Row) bool {
-		if !row.RunOver() {
+		if !row.IsRunOver() {
 			return false
 		}
 		f.ended[key.Run] = max(f.ended[key.Run], key.Offset)
@@ -191,12 +191,12 @@ func (f *follower) addWaiting(rows []*rows.Row) {
 func (f *follower) takeEnded(waiting []*rows.Row, touched map[rows.RowKey]bool) (rows []*rows.Row) {
 	for _, row := range waiting {
 		key := row.Key()
-		isQuiet := touched != nil && !touched[key] || f.f.Now().Sub(row.LastFrame()) > restTime
-		isCancelled := row.Cancel != nil && !row.Cancel.Late && !row.Elsewhere
-		if isCancelled && row.Repeated && f.printedCancelled[openKeyOf(row)] {
+		isQuiet := touched != nil && !touched[key] || f.f.Now().Sub(row.LastFrameTime()) > restTime
+		isCancelled := row.Cancel != nil && !row.Cancel.Late && !row.ListedElsewhere
+		if isCancelled && row.CancelledEarlier && f.printedCancelled[openKeyOf(row)] {
 			continue // printed when it was cancelled
 		}
-		hasEnded := row.RunOver() || !row.Open() && isQuiet
+		hasEnded := row.IsRunOver() || !row.Open() && isQuiet
 		if f.waiting[key] == nil || !hasEnded {
 			continue
 		}
@@ -217,7 +217,7 @@ func (f *follower) takeEnded(waiting []*rows.Row, touched map[rows.RowKey]bool) 
 func (f *follower) takeHanging(waiting []*rows.Row) (rows []*rows.Row) {
 	for _, row := range waiting {
 		key := openKeyOf(row)
-		if row.Apart || !row.Unended() || f.printedOpen[key] || f.f.Now().Sub(row.Time) <= hangTime {
+		if row.Apart || !row.LacksEnd() || f.printedOpen[key] || f.f.Now().Sub(row.Time) <= hangTime {
 			continue
 		}
 		f.printedOpen[key] = true
@@ -230,7 +230,7 @@ func (f *follower) takeHanging(waiting []*rows.Row) (rows []*rows.Row) {
 // abandonTime.
 func (f *follower) abandoned(c *rows.Capture) []*rows.Row {
 	return slices.DeleteFunc(slices.Clone(c.Rows()), func(row *rows.Row) bool {
-		return !row.Apart || !row.Unended() || f.f.Now().Sub(row.LastFrame()) <= abandonTime
+		return !row.Apart || !row.LacksEnd() || f.f.Now().Sub(row.LastFrameTime()) <= abandonTime
 	})
 }
 

@@ -108,7 +108,7 @@ func TestFollowedBesideARunThatEnds(t *testing.T) {
 	minute := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	recorded := func(in string, frames ...wire.Frame) [][]byte {
 		file := filepath.Join(t.TempDir(), in)
-		r := capture.NewRecorder(capture.Recording{Open: capture.File(file), Head: capture.Head{Started: minute, By: capture.ByTap, In: in}})
+		r := capture.NewRecorder(capture.Recording{Open: capture.File(file), Head: capture.Head{Started: minute, By: capture.ByTap, Mark: in}})
 		for _, frame := range frames {
 			frame.Time = minute
 			r.Tap(frame)

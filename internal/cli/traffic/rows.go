@@ -26,7 +26,7 @@ type selection struct {
 }
 
 func newSelection(f *cmdutil.Factory, filter filter.Filter) selection {
-	return selection{recorded.Matching(f, filter), filter.May}
+	return selection{recorded.Matching(f, filter), filter.MayMatch}
 }
 
 // readRows returns the last limit rows that match, oldest first, or all if limit is 0. It reads the
@@ -113,7 +113,7 @@ func (s selection) matchingIn(pages []rows.Page, matches func(*rows.Row) bool) [
 	found := make([][]*rows.Row, len(pages))
 	runParallel(len(pages), func(i int) {
 		if s.mayMatch(pages[i]) {
-			found[i] = pages[i].Select(func(r *rows.Row) bool { return !r.Elsewhere && matches(r) })
+			found[i] = pages[i].Select(func(r *rows.Row) bool { return !r.ListedElsewhere && matches(r) })
 		}
 	})
 	return found
@@ -184,7 +184,7 @@ const batchSize = 256
 // over messages may be slow.
 func matchAll(rows []*rows.Row, matches func(*rows.Row) bool) []bool {
 	matched := make([]bool, len(rows))
-	runParallel(len(rows), func(i int) { matched[i] = !rows[i].Elsewhere && matches(rows[i]) })
+	runParallel(len(rows), func(i int) { matched[i] = !rows[i].ListedElsewhere && matches(rows[i]) })
 	return matched
 }
 

@@ -115,7 +115,7 @@ func TestRowsAreListedOnceAtATurn(t *testing.T) {
 		}
 		lines := slices.Collect(bytes.Lines(old))
 		grow(t, part(1), []byte(c.old))
-		grow(t, part(2), capture.AppendHead(nil, capture.Head{Started: noon, Run: 2, After: 1, By: capture.ByProxy}))
+		grow(t, part(2), capture.AppendHead(nil, capture.Head{Started: noon, Run: 2, PreviousRun: 1, By: capture.ByProxy}))
 		grow(t, part(2), append(lines[len(lines)-1], c.next...))
 		all, out := readRows(context.Background(), f, "", selection{func(*rows.Row) bool { return true }, func(rows.Page) bool { return true }}, 0)
 		if got := inWords(all); got != c.want || !out.OK() {

@@ -182,7 +182,7 @@ func (w *world) reopen(side *sideReaders) {
 			continue
 		}
 		s, err := live.NewStepped(live.Options{
-			Path: side.path, Ring: w.ring, Most: most, Now: w.f.Now, Indexes: w.ring.Indexes(),
+			Path: side.path, Ring: w.ring, MaxRows: most, Now: w.f.Now, Indexes: w.ring.Indexes(),
 			Open: func(path string) (*rows.Capture, error) { return recorded.OpenIndexed(w.f, path) },
 		})
 		if err != nil {
@@ -198,7 +198,7 @@ func (w *world) newRecorder(inFile bool) {
 	rec := capture.Recording{Open: w.ring.Create, Head: capture.Head{Mcpc: "0", Started: w.clock, Target: "t", By: by}}
 	if inFile {
 		rec.Open = capture.File(w.file)
-		rec.Head.In = fmt.Sprintf("mark%04d", len(w.done))
+		rec.Head.Mark = fmt.Sprintf("mark%04d", len(w.done))
 	} else if w.random.IntN(2) == 0 {
 		rec.Rotation = capture.Rotation{Ring: w.ring, Bytes: 2000 + int64(w.random.IntN(2000)), Files: 3 + w.random.IntN(4), Carry: rows.Carry}
 	}
@@ -477,7 +477,7 @@ func (w *world) want(path string) (all []wanted) {
 
 // wantOf reads one file. What is open at the end of a part is listed in the next one, which begins with it.
 func (w *world) wantOf(path string) (all []wanted) {
-	f, err := rows.Lines(path)
+	f, err := rows.OpenLines(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -590,7 +590,7 @@ func (w *world) errorf(path, reader, format string, args ...any) {
 func rowText(r *rows.Row) string {
 	frames, err := r.Frames()
 	return fmt.Sprint(live.KeyOf(r), r.Key(), " ", r.Head().Run, r.Head().Target, " ", r.ID, " ", r.Method, " ", r.Name, " ", r.Channel, " ", r.Time.UTC(), r.Duration, r.Sent, r.Received, r.Conn,
-		r.Notes, r.Own, r.RunOver(), len(frames), err)
+		r.Notes, r.IsMain, r.IsRunOver(), len(frames), err)
 }
 
 func wantText(x wanted) string { return x.id + " " + x.name + " " + x.channel }

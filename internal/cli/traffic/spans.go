@@ -105,15 +105,15 @@ func eachBatch(
 		}
 	}
 	err := c.FrameReader().Each(func(at rows.FramePlace, frame wire.Frame) error {
-		r := runs[at.Run]
+		r := runs[at.RunIndex]
 		if r == nil {
 			r = &tracedRun{}
-			options := r.start(c.Heads[at.Run])
+			options := r.start(c.Heads[at.RunIndex])
 			options.Emit = emit(r)
 			r.builder = telemetry.New(o.SpanOptions(f, options))
 			runs[at.Run] = r
 		}
-		r.builder.Add(at.At, frame)
+		r.builder.Add(at.Offset, frame)
 		if len(pending) < maxBatchSpans {
 			return nil
 		}
@@ -153,7 +153,7 @@ type tracedRun struct {
 // ids that are the same for each export.
 func (r *tracedRun) start(h capture.Head) telemetry.Options {
 	o := telemetry.Options{IsRelay: h.By != capture.ByCommand, Target: h.Target}
-	o.Seed = fmt.Sprint(h.Started.UnixNano(), " ", h.Pid, " ", h.Run, " ", h.In, " ", h.Target)
+	o.Seed = fmt.Sprint(h.Started.UnixNano(), " ", h.Pid, " ", h.Run, " ", h.Mark, " ", h.Target)
 	if o.IsRelay {
 		return o
 	}
@@ -182,7 +182,7 @@ func failRecorded(runs []*tracedRun, rows []*rows.Row) {
 		if _, err := strconv.ParseFloat(row.ID, 64); err != nil {
 			id, _ = json.Marshal(row.ID)
 		}
-		r.builder.Fail(id, wire.Kind(row.Channel), row.Text, row.Ended())
+		r.builder.Fail(id, wire.Kind(row.Channel), row.Text, row.EndTime())
 	}
 }
 

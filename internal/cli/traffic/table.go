@@ -104,7 +104,7 @@ func logCells(columns []term.Column, all []*rows.Row, now time.Time) [][]string 
 // ("retried").
 func describeRow(r *rows.Row, hasNotes bool) string {
 	what := describeRequest(r.Method, r.Name)
-	if rows.ByServer(r) && !r.Apart {
+	if rows.IsByServer(r) && !r.Apart {
 		return "asks: " + what
 	}
 	if !hasNotes && r.SameAs != nil {
@@ -156,13 +156,13 @@ func exitCode(r *rows.Row) string {
 // notesOf returns the notes of a row, with the number of the exchange that it resends.
 func notesOf(r *rows.Row) string {
 	notes := r.Remarks()
-	if r.Again == "" {
+	if r.ReplayOf == "" {
 		return notes
 	}
 	if notes == "" {
-		return "again " + r.Again
+		return "again " + r.ReplayOf
 	}
-	return "again " + r.Again + ", " + notes
+	return "again " + r.ReplayOf + ", " + notes
 }
 
 // shortTime returns the time of day, with the date if it is not today.

@@ -119,7 +119,7 @@ type Reader struct {
 }
 
 // A place is the offset of a frame in the file and the offset of its text.
-type place struct{ at, text int64 }
+type place struct{ file, text int64 }
 
 // A slot holds the text of one frame: the last one that was read with this index modulo slots. It
 // has no text if no such frame was read.
@@ -149,7 +149,7 @@ func (r *Reader) last() place { return r.frames[len(r.frames)-1] }
 // add adds a frame, given by its length in the file and the length of its text.
 func (r *Reader) add(length, text int64) {
 	last := r.last()
-	r.frames = append(r.frames, place{last.at + length, last.text + text})
+	r.frames = append(r.frames, place{last.file + length, last.text + text})
 }
 
 // readTable reads the table at the end of the file, and reports whether it is valid.
@@ -163,11 +163,11 @@ func (r *Reader) readTable(size int64) bool {
 	if binary.LittleEndian.Uint32(footer[5:]) != footerMagic || kind&reserved != 0 || count > maxFrames {
 		return false
 	}
-	each := int64(8)
+	entrySize := int64(8)
 	if kind&withSums != 0 { // the frames have their own checksums
-		each += 4
+		entrySize += 4
 	}
-	table := make([]byte, headSize+count*each)
+	table := make([]byte, headSize+count*entrySize)
 	begin := size - int64(len(table)) - footerSize
 	if begin < 0 {
 		return false
@@ -175,10 +175,10 @@ func (r *Reader) readTable(size int64) bool {
 	if _, err := r.src.ReadAt(table, begin); err != nil ||
 		binary.LittleEndian.Uint32(
 			table,
-		) != tableMagic || int64(binary.LittleEndian.Uint32(table[4:])) != count*each+footerSize {
+		) != tableMagic || int64(binary.LittleEndian.Uint32(table[4:])) != count*entrySize+footerSize {
 		return false
 	}
-	for entry := table[headSize:]; len(entry) > 0; entry = entry[each:] {
+	for entry := table[headSize:]; len(entry) > 0; entry = entry[entrySize:] {
 		length := int64(binary.LittleEndian.Uint32(entry))
 		text := int64(binary.LittleEndian.Uint32(entry[4:]))
 		if text > maxFrameText || length > text+maxFrameOverhead {
@@ -186,14 +186,14 @@ func (r *Reader) readTable(size int64) bool {
 		}
 		r.add(length, text)
 	}
-	return r.last().at == begin
+	return r.last().file == begin
 }
 
 // findFrames finds the frames by their headers, one after the other. The text ends after the last
 // complete frame.
 func (r *Reader) findFrames(size int64) error {
-	for r.last().at < size {
-		text, length, err := r.frameAt(r.last().at, size)
+	for r.last().file < size {
+		text, length, err := r.frameAt(r.last().file, size)
 		first := len(r.frames) == 1
 		if len(r.frames) > maxFrames || first && errors.Is(err, ErrTooLarge) {
 			return ErrTooLarge
@@ -293,9 +293,9 @@ func (r *Reader) copyFrom(i int, p []byte, at int64) (int, error) {
 
 // read decompresses a frame into the slot.
 func (s *slot) read(src io.ReaderAt, from, to place) error {
-	s.raw, s.text = resize(s.raw, to.at-from.at), resize(s.text, to.text-from.text)
+	s.raw, s.text = resize(s.raw, to.file-from.file), resize(s.text, to.text-from.text)
 	length := len(s.text)
-	_, err := src.ReadAt(s.raw, from.at)
+	_, err := src.ReadAt(s.raw, from.file)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}

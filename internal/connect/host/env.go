@@ -83,8 +83,8 @@ type Shared struct {
 	// Secrets are the values that no frame and no recording may show.
 	Secrets redact.Secrets
 	Record  Recording
-	// Talking is set while a connection is open that must be closed.
-	Talking atomic.Bool
+	// IsConnected is set while a connection is open that must be closed.
+	IsConnected atomic.Bool
 	// Watch receives every frame live, without secrets. It may be nil.
 	Watch atomic.Pointer[wire.Tap]
 	// Trace is the distributed trace that the process takes part in.

@@ -32,16 +32,16 @@ type Recording struct {
 	// limit.
 	Most int64
 	Past atomic.Int64
-	// Crossed is set once a frame was sent or received. A command with a usage error leaves no
+	// HasTraffic is set once a frame was sent or received. A command with a usage error leaves no
 	// file.
-	Crossed atomic.Bool
+	HasTraffic atomic.Bool
 	// Quiet suppresses the warning that nothing is recorded: another failure has named the folder
 	// already, or the command must print nothing.
 	Quiet atomic.Bool
 	// Many is set if the command's outcome is not the outcome of one exchange.
 	Many bool
-	// about is the outcome that EndRecording writes for a command that succeeds.
-	about wire.Outcome
+	// outcome is the outcome that EndRecording writes for a command that succeeds.
+	outcome wire.Outcome
 	// Lasts is set if the command may run for days. A recording in the ring then continues in
 	// further files.
 	Lasts bool
@@ -94,17 +94,17 @@ func (e *Env) StartRecording(where, by string, command []string) {
 		Secrets:  &e.Secrets,
 		OnError:  func(err error) { warnNotRecorded(e, err) },
 		Head: capture.Head{
-			Mcpc:    e.Version,
-			Started: e.Now(),
-			Target:  where,
-			Argv:    shownArgs(e),
-			Command: command,
-			By:      by,
-			Pid:     os.Getpid(),
-			Of:      e.Record.Resent,
-			In:      e.Record.mark,
-			Trace:   e.Trace.Trace,
-			Span:    e.Trace.Span,
+			Mcpc:     e.Version,
+			Started:  e.Now(),
+			Target:   where,
+			Argv:     shownArgs(e),
+			Command:  command,
+			By:       by,
+			Pid:      os.Getpid(),
+			ReplayOf: e.Record.Resent,
+			Mark:     e.Record.mark,
+			Trace:    e.Trace.Trace,
+			Span:     e.Trace.Span,
 		},
 	})
 }
@@ -189,8 +189,8 @@ func Reason(err error) string {
 	return err.Error()
 }
 
-// About sets the outcome that EndRecording writes for a command that succeeds.
-func (r *Recording) About(o wire.Outcome) { r.about = o }
+// SetOutcome sets the outcome that EndRecording writes for a command that succeeds.
+func (r *Recording) SetOutcome(o wire.Outcome) { r.outcome = o }
 
 // EndRecording writes how the command ended, and closes the recording. A command with a usage error
 // or a signal before the first frame leaves no recording.
@@ -200,7 +200,7 @@ func (e *Env) EndRecording(o wire.Outcome, exit int) {
 		return
 	}
 	if o.OK() {
-		o = r.about
+		o = r.outcome
 	}
 	r.ended = true // r.Recorder stays set: late frames reach a closed recorder
 	if past := e.Record.Past.Load(); past > 0 {
@@ -209,7 +209,7 @@ func (e *Env) EndRecording(o wire.Outcome, exit int) {
 	if o.Phase == "state" && r.Ring != nil {
 		r.Quiet.Store(true) // the outcome already names the folder
 	}
-	if r.Crossed.Load() || o.Kind != wire.Usage && o.Kind != wire.Signal && !o.OK() {
+	if r.HasTraffic.Load() || o.Kind != wire.Usage && o.Kind != wire.Signal && !o.OK() {
 		end := endOf(e, o, exit)
 		end.Many = o.IsSummary || r.Many
 		r.End(end)
@@ -262,7 +262,7 @@ func (r *Recording) LastRow(file, method string) (last *rows.Row) {
 	for n := 1; row(n) != nil; n++ {
 		next := row(n)
 		isBetter := last == nil || next.Method == method || last.Method != method
-		if !rows.ByServer(next) && isBetter {
+		if !rows.IsByServer(next) && isBetter {
 			last = next
 		}
 	}

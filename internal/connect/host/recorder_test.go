@@ -22,7 +22,7 @@ import (
 
 // cross records an exchange, as a connection does.
 func cross(env *host.Env, id int, method string) {
-	env.Record.Crossed.Store(true)
+	env.Record.HasTraffic.Store(true)
 	sent := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q}`, id, method)
 	got := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{}}`, id)
 	env.Record.Tap(wire.Frame{Time: connecttest.Start, Dir: wire.Sent, Raw: []byte(sent)})
@@ -185,7 +185,7 @@ func TestSuccessfulRecordingEndsWithAbout(t *testing.T) {
 		env.NoRecord = false
 		env.StartRecording("h.example", capture.ByCommand, nil)
 		cross(env, 1, "ping")
-		env.Record.About(wire.Outcome{Text: `"found":2`})
+		env.Record.SetOutcome(wire.Outcome{Text: `"found":2`})
 		env.EndRecording(wire.Outcome{Kind: kind, Text: `"late"`}, 0)
 		if got := recorded(t, env); !strings.Contains(got, strings.ReplaceAll(want, `"`, `\"`)) {
 			t.Errorf("%s: %s", kind, got)

@@ -135,7 +135,7 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 	// A difference that consists only of the client's own hidden secrets is no change. A server
 	// cannot abuse this: text that looks like a hidden secret makes every difference count.
 	isUnchanged := bytes.Equal(old.Definition, definition) ||
-		!redact.IsUnknown(string(tool.Raw)) && bytes.Equal(redact.Blank(old.Definition), redact.Blank(definition))
+		!redact.HasHiddenParts(string(tool.Raw)) && bytes.Equal(redact.Blank(old.Definition), redact.Blank(definition))
 	if same && isUnchanged {
 		return Approved
 	}

@@ -38,7 +38,7 @@ func dirOf(t *testing.T) string {
 func serverIn(t *testing.T, dir string, pid int) *Server {
 	t.Helper()
 	s := &Server{
-		Desk: &proxy.Desk{Link: proxy.LinkStdio, Now: time.Now}, Live: true, Now: time.Now, Hidden: func(text string) string { return text },
+		Desk: &proxy.Desk{Link: proxy.LinkStdio, Now: time.Now}, Live: true, Now: time.Now, HideSecrets: func(text string) string { return text },
 		Hello: func() Hello { return Hello{Pid: pid, By: "tap", Target: "demo", Run: 3, Version: "1"} },
 	}
 	done, err := s.Listen(filepath.Join(dir, fmt.Sprintf("%d.sock", pid)))

@@ -34,9 +34,9 @@ type Group struct {
 	mu sync.Mutex
 	// peers maps the path of a socket to its connection.
 	peers map[string]*peer
-	// on and wanted are the arguments of the last Intercept.
-	on     bool
-	wanted string
+	// intercepts and filter are the arguments of the last Intercept.
+	intercepts bool
+	filter     string
 }
 
 // Options configures a Group.
@@ -150,7 +150,7 @@ func (g *Group) Peers() (all []Hello) {
 func (g *Group) Intercepting() (on bool, text string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.on, g.wanted
+	return g.intercepts, g.filter
 }
 
 // Intercept makes all commands hold messages that match a filter; the empty filter matches every
@@ -163,15 +163,15 @@ func (g *Group) Intercept(ctx context.Context, on bool, text string) error {
 		}
 	}
 	g.mu.Lock()
-	g.on = on
-	g.wanted = text
+	g.intercepts = on
+	g.filter = text
 	peers := g.livingLocked()
 	g.mu.Unlock()
 	var orders []func()
 	for _, p := range peers {
 		orders = append(orders, func() {
 			// An error means that the command has ended and holds nothing.
-			_, _ = p.ask(g.ctx, Order{Do: "intercept", On: on, Filter: text})
+			_, _ = p.send(g.ctx, Order{Do: "intercept", On: on, Filter: text})
 		})
 	}
 	runAll(ctx, orders)
@@ -194,19 +194,19 @@ func (g *Group) livingLocked() (living []*peer) {
 // passed on.
 func (g *Group) Decide(ctx context.Context, id string, order Order) error {
 	pid, number, _ := strings.Cut(id, ":")
-	var to *peer
+	var target *peer
 	g.mu.Lock()
 	for _, p := range g.livingLocked() {
 		if strconv.Itoa(p.hello.Pid) == pid {
-			to = p
+			target = p
 		}
 	}
 	g.mu.Unlock()
 	var err error
 	order.Number, err = strconv.Atoi(number)
-	if err != nil || to == nil {
+	if err != nil || target == nil {
 		return ErrGone
 	}
-	_, err = to.ask(ctx, order)
+	_, err = target.send(ctx, order)
 	return err
 }

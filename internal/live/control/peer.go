@@ -21,18 +21,18 @@ import (
 // A peer is the connection to a command. It has no conn while its socket is being dialed, or if the
 // Group cannot use the socket.
 type peer struct {
-	g     *Group
+	group *Group
 	conn  net.Conn
 	hello Hello
-	// turn is locked while an order waits for its reply.
-	turn sync.Mutex
+	// sending is locked while an order waits for its reply.
+	sending sync.Mutex
 	// replies has the reply to the order. It is closed at the end of the connection.
 	replies chan Reply
 
 	// The Group's mutex guards the fields below.
 	held   []proxy.Held
 	passed int
-	over   bool
+	isOver bool
 }
 
 // scan connects to new sockets.
@@ -90,15 +90,15 @@ func (g *Group) join(path string) {
 		g.forget(path)
 		return
 	}
-	p := &peer{g: g, conn: conn, replies: make(chan Reply, 1)}
+	p := &peer{group: g, conn: conn, replies: make(chan Reply, 1)}
 	go p.read(path)
-	reply, err := p.ask(ctx, Order{Do: "hello"})
+	reply, err := p.send(ctx, Order{Do: "hello"})
 	usable := err == nil && reply.Hello != nil && reply.Hello.Protocol == Version
 	if usable {
 		p.hello = *reply.Hello
 	}
 	g.mu.Lock()
-	if p.over || err != nil {
+	if p.isOver || err != nil {
 		g.mu.Unlock()
 		conn.Close()
 		g.forget(path)
@@ -109,14 +109,14 @@ func (g *Group) join(path string) {
 		p = &peer{}
 	}
 	g.peers[path] = p
-	on := g.on
-	text := g.wanted
+	on := g.intercepts
+	text := g.filter
 	g.mu.Unlock()
 	if p.conn != nil {
-		_, _ = p.ask(ctx, Order{Do: "watch"})
+		_, _ = p.send(ctx, Order{Do: "watch"})
 	}
 	if p.conn != nil && on {
-		_, _ = p.ask(ctx, Order{Do: "intercept", On: on, Filter: text})
+		_, _ = p.send(ctx, Order{Do: "intercept", On: on, Filter: text})
 	}
 	g.signalChange()
 }
@@ -130,11 +130,11 @@ func (g *Group) forget(path string) {
 	}
 }
 
-// ask sends an order and waits for the reply. It returns ErrGone if the connection ends.
-func (p *peer) ask(ctx context.Context, order Order) (Reply, error) {
-	p.turn.Lock()
-	defer p.turn.Unlock()
-	_ = p.conn.SetWriteDeadline(p.g.o.Now().Add(readTime))
+// send sends an order and waits for the reply. It returns ErrGone if the connection ends.
+func (p *peer) send(ctx context.Context, order Order) (Reply, error) {
+	p.sending.Lock()
+	defer p.sending.Unlock()
+	_ = p.conn.SetWriteDeadline(p.group.o.Now().Add(readTime))
 	if err := json.NewEncoder(p.conn).Encode(order); err != nil {
 		p.conn.Close()
 		return Reply{}, ErrGone
@@ -178,19 +178,19 @@ func (p *peer) read(path string) {
 	}
 	close(p.replies)
 	p.conn.Close()
-	p.g.mu.Lock()
-	p.over = true
-	if p.g.peers[path] == p {
-		delete(p.g.peers, path)
+	p.group.mu.Lock()
+	p.isOver = true
+	if p.group.peers[path] == p {
+		delete(p.group.peers, path)
 	}
-	p.g.mu.Unlock()
-	p.g.signalChange()
+	p.group.mu.Unlock()
+	p.group.signalChange()
 }
 
 // apply updates the held messages by an event.
 func (p *peer) apply(e Event) {
-	p.g.mu.Lock()
-	defer p.g.mu.Unlock()
+	p.group.mu.Lock()
+	defer p.group.mu.Unlock()
 	switch {
 	case e.Event == "held" && e.Held != nil:
 		p.held = append(p.held, *e.Held)
@@ -199,7 +199,7 @@ func (p *peer) apply(e Event) {
 	case e.Event == "passed":
 		p.passed = e.Number
 	}
-	p.g.signalChange()
+	p.group.signalChange()
 }
 
 // readLine reads a line of at most maxLine bytes and decodes its JSON.

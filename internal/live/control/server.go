@@ -23,8 +23,8 @@ type Server struct {
 	// Hello describes the command. The Server adds the version of the protocol and the label.
 	Hello func() Hello
 	Now   func() time.Time
-	// Hidden hides secrets in the text of a rule.
-	Hidden func(string) string
+	// HideSecrets hides secrets in the text of a rule.
+	HideSecrets func(string) string
 
 	mu    sync.Mutex
 	label string
@@ -84,8 +84,8 @@ func (s *Server) Listen(path string) (done func(), err error) {
 
 // A client is a connection. It owns the filter with which it holds messages.
 type client struct {
-	s    *Server
-	conn net.Conn
+	server *Server
+	conn   net.Conn
 	// writing is locked while a line is written.
 	writing sync.Mutex
 	// watches is closed to end the events; nil without events.
@@ -94,7 +94,7 @@ type client struct {
 
 // serve carries out orders until the connection ends, and then releases the messages that it held.
 func (s *Server) serve(conn net.Conn) {
-	c := &client{s: s, conn: conn}
+	c := &client{server: s, conn: conn}
 	defer conn.Close()
 	if s.Live {
 		defer s.Desk.StopIntercept(c, "the view has ended")
@@ -132,7 +132,7 @@ func (s *Server) serve(conn net.Conn) {
 func (c *client) write(line any) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	_ = c.conn.SetWriteDeadline(c.s.Now().Add(readTime))
+	_ = c.conn.SetWriteDeadline(c.server.Now().Add(readTime))
 	err := json.NewEncoder(c.conn).Encode(line)
 	if err != nil {
 		c.conn.Close()
@@ -142,7 +142,7 @@ func (c *client) write(line any) error {
 
 // obey carries out an order.
 func (c *client) obey(order Order) (Reply, error) {
-	s := c.s
+	s := c.server
 	switch order.Do {
 	case "add", "list", "remove":
 		return s.obeyRules(order)
@@ -184,14 +184,14 @@ func (s *Server) obeyRules(order Order) (reply Reply, err error) {
 	}
 	reply.Rules = s.Desk.Rules(false)
 	for i, r := range reply.Rules {
-		reply.Rules[i].Text = s.Hidden(r.Text)
+		reply.Rules[i].Text = s.HideSecrets(r.Text)
 	}
 	return reply, nil
 }
 
 // obeyHold carries out an order about messages.
 func (c *client) obeyHold(order Order) error {
-	desk := c.s.Desk
+	desk := c.server.Desk
 	switch order.Do {
 	case "watch":
 		if c.watches == nil {
@@ -218,13 +218,13 @@ func (c *client) obeyHold(order Order) error {
 }
 
 // writeEvents writes events until over is closed or the client does not read.
-func (c *client) writeEvents(over <-chan struct{}) {
-	changed, end := c.s.Desk.Changes()
+func (c *client) writeEvents(done <-chan struct{}) {
+	changed, end := c.server.Desk.Changes()
 	defer end()
 	known := map[int]bool{} // the held messages that the client knows
 	passed := 0
 	for {
-		held, now := c.s.Desk.List()
+		held, count := c.server.Desk.List()
 		var events []Event
 		for n := range known {
 			if !slices.ContainsFunc(held, func(h proxy.Held) bool { return h.N == n }) {
@@ -238,9 +238,9 @@ func (c *client) writeEvents(over <-chan struct{}) {
 				events = append(events, Event{Event: "held", Held: &held[i]})
 			}
 		}
-		if now != passed {
-			passed = now
-			events = append(events, Event{Event: "passed", Number: now})
+		if count != passed {
+			passed = count
+			events = append(events, Event{Event: "passed", Number: count})
 		}
 		for _, e := range events {
 			if c.write(e) != nil {
@@ -249,7 +249,7 @@ func (c *client) writeEvents(over <-chan struct{}) {
 		}
 		select {
 		case <-changed:
-		case <-over:
+		case <-done:
 			return
 		}
 	}

@@ -33,7 +33,7 @@ func TestAbsentConversationSaysWhy(t *testing.T) {
 	clock := now
 	open := func() *live.Store {
 		t.Helper()
-		s, err := live.NewStepped(live.Options{Ring: ring, Most: 5, Open: rows.Open, Now: func() time.Time { return clock }})
+		s, err := live.NewStepped(live.Options{Ring: ring, MaxRows: 5, Open: rows.Open, Now: func() time.Time { return clock }})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,8 +28,8 @@ const (
 // A side has the rows of one of two compared conversations.
 type side struct {
 	tools map[string]*Definition
-	// more is true if the client did not fetch the last page of the list.
-	more bool
+	// isPartial is true if the client did not fetch the last page of the list.
+	isPartial bool
 	// calls maps a request to its last exchange. order has the requests in the order of their first.
 	calls map[string]call
 	order []string
@@ -42,11 +42,11 @@ type call struct{ method, name, title, channel, text string }
 // they sent, in the outcomes, and in the durations.
 func (v *Views) Compare(_ context.Context, talkA, talkB string) (Comparison, error) {
 	out := Comparison{A: talkA, B: talkB, Tools: []string{}, Schemas: []string{}, Calls: []string{}, Timing: []string{}}
-	a, err := v.side(talkA)
+	a, err := v.readSide(talkA)
 	if err != nil {
 		return out, err
 	}
-	b, err := v.side(talkB)
+	b, err := v.readSide(talkB)
 	if err != nil {
 		return out, err
 	}
@@ -65,12 +65,12 @@ func (v *Views) Compare(_ context.Context, talkA, talkB string) (Comparison, err
 	return out, nil
 }
 
-// side reads a conversation. It returns ErrGone if it has no rows.
-func (v *Views) side(talk string) (*side, error) {
+// readSide reads a conversation. It returns ErrGone if it has no rows.
+func (v *Views) readSide(talk string) (*side, error) {
 	s := &side{tools: map[string]*Definition{}, calls: map[string]call{}}
 	var keys []live.Key
 	found := false
-	err := v.each(Query{Talk: talk}, func(r *rows.Row) bool {
+	err := v.eachRow(Query{Talk: talk}, func(r *rows.Row) bool {
 		found = true
 		if r.Dir != wire.Sent || r.Apart {
 			return true
@@ -104,7 +104,7 @@ func (v *Views) addTo(s *side, r *rows.Row) {
 			if p.Cursor == "" {
 				clear(s.tools)
 			}
-			s.more = p.Next != ""
+			s.isPartial = p.Next != ""
 			for _, d := range p.Tools {
 				if s.tools[d.Name] == nil { // the first of several tools with the same name counts
 					s.tools[d.Name] = d
@@ -122,7 +122,7 @@ func (v *Views) addTo(s *side, r *rows.Row) {
 		title = r.Method // without the name of the client
 	}
 	key := r.Method + " " + r.Name
-	if asked, _, err := parts(r); err == nil && r.Method == "tools/call" {
+	if asked, _, err := comparedParts(r); err == nil && r.Method == "tools/call" {
 		key += " " + string(asked)
 	}
 	if _, again := s.calls[key]; !again {
@@ -142,7 +142,7 @@ func (a *side) compareTools(b *side, out *Comparison) {
 	onlyIn := func(side *side, other *side, where, complete string) {
 		for _, name := range slices.Sorted(maps.Keys(side.tools)) {
 			if text := complete; other.tools[name] == nil {
-				if other.more {
+				if other.isPartial {
 					text = where
 				}
 				out.Tools = append(out.Tools, name+text)
@@ -174,7 +174,7 @@ func (a *side) compareTools(b *side, out *Comparison) {
 func outcomeChanges(was, is []*rows.Group, listed map[[2]string]bool) (texts []string) {
 	name := func(g *rows.Group) string { return strings.TrimSpace(g.Method + " " + g.Name) }
 	for _, a := range was {
-		b := groupLike(a, is)
+		b := findGroup(a, is)
 		if b == nil {
 			texts = append(texts, fmt.Sprintf("%s: %s, only in the first", name(a), times(a.Count)))
 			continue
@@ -188,14 +188,14 @@ func outcomeChanges(was, is []*rows.Group, listed map[[2]string]bool) (texts []s
 		}
 	}
 	for _, b := range is {
-		if groupLike(b, was) == nil {
+		if findGroup(b, was) == nil {
 			texts = append(texts, fmt.Sprintf("%s: %s, only in the second", name(b), times(b.Count)))
 		}
 	}
 	return texts
 }
 
-func groupLike(g *rows.Group, all []*rows.Group) *rows.Group {
+func findGroup(g *rows.Group, all []*rows.Group) *rows.Group {
 	i := slices.IndexFunc(all, func(x *rows.Group) bool { return x.Method == g.Method && x.Name == g.Name })
 	if i < 0 {
 		return nil
@@ -226,7 +226,7 @@ func failuresText(all map[string]int, of int) string {
 // timingChanges describes the groups with a median that more than doubled or halved.
 func timingChanges(was, is []*rows.Group) (texts []string) {
 	for _, a := range was {
-		b := groupLike(a, is)
+		b := findGroup(a, is)
 		if b == nil || a.Timed() == 0 || b.Timed() == 0 {
 			continue
 		}

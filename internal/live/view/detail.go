@@ -33,11 +33,11 @@ const (
 // Detail returns the details of one exchange.
 func (v *Views) Detail(_ context.Context, key string) (Detail, error) {
 	var d Detail
-	var same asked
+	var same comparedRequest
 	m := v.maker() // calls the Actor, which is not allowed in a callback of the store
-	err := v.one(key, func(r *rows.Row) (err error) {
-		d, err = m.detail(r)
-		same = asked{r.Target, r.Method, r.Name, live.KeyOf(r), r.Time, r.Duration, !r.Open()}
+	err := v.withRow(key, func(r *rows.Row) (err error) {
+		d, err = m.makeDetail(r)
+		same = comparedRequest{r.Target, r.Method, r.Name, live.KeyOf(r), r.Time, r.Duration, !r.Open()}
 		return err
 	})
 	if err == nil {
@@ -46,11 +46,11 @@ func (v *Views) Detail(_ context.Context, key string) (Detail, error) {
 	return d, err
 }
 
-// detail reads an exchange and returns its details. If the exchange is too large, a line says so
+// makeDetail reads an exchange and returns its details. If the exchange is too large, a line says so
 // and the bodies are missing.
-func (m maker) detail(r *rows.Row) (Detail, error) {
+func (m maker) makeDetail(r *rows.Row) (Detail, error) {
 	v := m.v
-	d := Detail{Row: m.row(live.KeyOf(r), r), Lines: []Line{}, Frames: []Frame{}, Facts: facts(r)}
+	d := Detail{Row: m.makeRow(live.KeyOf(r), r), Lines: []Line{}, Frames: []Frame{}, Facts: factsOf(r)}
 	x, err := readExchange(r, maxBytes)
 	large, isLarge := errors.AsType[*largeError](err)
 	if err != nil && !isLarge {
@@ -61,7 +61,7 @@ func (m maker) detail(r *rows.Row) (Detail, error) {
 		return d, err
 	}
 	d.Row.Phases = phasesOf(x, m.endOf(r))
-	d.Lines = linesOf(r, x, v.waits(r))
+	d.Lines = makeLines(r, x, v.waits(r))
 	if isLarge {
 		d.Lines = append(d.Lines, Line{Kind: "remark", Time: r.Time, Text: large.Error(), Times: 1})
 	}
@@ -103,8 +103,8 @@ func explain(d *Detail) {
 	}
 }
 
-// facts returns the properties of a row as names and texts.
-func facts(r *rows.Row) (all [][2]string) {
+// factsOf returns the properties of a row as names and texts.
+func factsOf(r *rows.Row) (all [][2]string) {
 	add := func(name, text string) {
 		if text != "" {
 			all = append(all, [2]string{name, text})
@@ -137,7 +137,7 @@ func facts(r *rows.Row) (all [][2]string) {
 	add("era", r.Era)
 	add("session", r.Session())
 	add("recorded by", r.By)
-	add("sent again of", r.Again)
+	add("sent again of", r.ReplayOf)
 	add("notes", r.Remarks())
 	add("file", r.Path())
 	return all
@@ -256,7 +256,7 @@ func bodyOf(n int, raw []byte, size, most int) *Body {
 // Body returns the recorded bytes of a frame of an exchange.
 func (v *Views) Body(_ context.Context, key string, frame int) (raw []byte, err error) {
 	n := 0
-	err = v.one(key, func(r *rows.Row) error {
+	err = v.withRow(key, func(r *rows.Row) error {
 		return r.EachFrame(func(f wire.Frame) error {
 			n++
 			if n == frame {
@@ -312,18 +312,18 @@ func stderrOf(r *rows.Row, end time.Time) (lines []string) {
 }
 
 // An asked is the request of a row, to be compared with the same request in other rows.
-type asked struct {
+type comparedRequest struct {
 	target, method, name string
 	key                  live.Key
 	time                 time.Time
 	took                 time.Duration
-	settled              bool
+	hasEnded             bool
 }
 
 // compareWithOthers adds to d how its duration compares with the durations of exchanges with the
 // same request, and the key of the previous exchange with this request. It adds nothing for streams
 // and pipes.
-func (v *Views) compareWithOthers(d *Detail, one asked) error {
+func (v *Views) compareWithOthers(d *Detail, one comparedRequest) error {
 	if one.method == "" || one.method == rows.MethodStream || one.method == rows.MethodPipe {
 		return nil
 	}
@@ -342,7 +342,7 @@ func (v *Views) compareWithOthers(d *Detail, one asked) error {
 		}
 		return true
 	})
-	if one.settled {
+	if one.hasEnded {
 		d.Group = compareDuration(one, others)
 	}
 	return err

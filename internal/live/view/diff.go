@@ -18,8 +18,8 @@ const maxChanges = 1000
 func (v *Views) Diff(_ context.Context, a, b string) (request, response []Change, err error) {
 	var asked, answered [2]json.RawMessage
 	for i, key := range []string{a, b} {
-		err = v.one(key, func(r *rows.Row) (err error) {
-			asked[i], answered[i], err = parts(r)
+		err = v.withRow(key, func(r *rows.Row) (err error) {
+			asked[i], answered[i], err = comparedParts(r)
 			return err
 		})
 		if err != nil {
@@ -33,9 +33,9 @@ func (v *Views) Diff(_ context.Context, a, b string) (request, response []Change
 	return request, response, err
 }
 
-// parts returns the params of an exchange without its progress token, and its result or error. The
+// comparedParts returns the params of an exchange without its progress token, and its result or error. The
 // response is nil if none was recorded.
-func parts(r *rows.Row) (asked, answered json.RawMessage, err error) {
+func comparedParts(r *rows.Row) (asked, answered json.RawMessage, err error) {
 	x, err := readExchange(r, maxBytes)
 	if err != nil {
 		return nil, nil, err
@@ -72,13 +72,13 @@ func changesIn(a, b json.RawMessage) (changes []Change, err error) {
 	}
 	is, err := jsonvalue.Parse(b)
 	if err == nil {
-		differ("", was, is, &changes)
+		appendChanges("", was, is, &changes)
 	}
 	return changes, err
 }
 
-// differ appends the differences of two values at a JSON pointer to changes.
-func differ(at string, was, is *jsonvalue.Node, changes *[]Change) {
+// appendChanges appends the differences of two values at a JSON pointer to changes.
+func appendChanges(at string, was, is *jsonvalue.Node, changes *[]Change) {
 	switch {
 	case len(*changes) >= maxChanges || was != nil && is != nil && was.Is(is):
 	case was == nil:
@@ -91,27 +91,27 @@ func differ(at string, was, is *jsonvalue.Node, changes *[]Change) {
 		for len(a)+len(b) > 0 {
 			switch {
 			case len(b) == 0 || len(a) > 0 && jsonvalue.CompareNames(a[0].Name, b[0].Name) < 0:
-				differ(jsonraw.Pointer(at, a[0].Name), a[0], nil, changes)
+				appendChanges(jsonraw.Pointer(at, a[0].Name), a[0], nil, changes)
 				a = a[1:]
 			case len(a) == 0 || jsonvalue.CompareNames(a[0].Name, b[0].Name) > 0:
-				differ(jsonraw.Pointer(at, b[0].Name), nil, b[0], changes)
+				appendChanges(jsonraw.Pointer(at, b[0].Name), nil, b[0], changes)
 				b = b[1:]
 			default:
-				differ(jsonraw.Pointer(at, a[0].Name), a[0], b[0], changes)
+				appendChanges(jsonraw.Pointer(at, a[0].Name), a[0], b[0], changes)
 				a = a[1:]
 				b = b[1:]
 			}
 		}
 	case was.Kind == jsonvalue.Array && is.Kind == jsonvalue.Array:
 		for i := range max(len(was.Kids), len(is.Kids)) {
-			differ(jsonraw.Pointer(at, strconv.Itoa(i)), kid(was, i), kid(is, i), changes)
+			appendChanges(jsonraw.Pointer(at, strconv.Itoa(i)), itemAt(was, i), itemAt(is, i), changes)
 		}
 	default:
 		*changes = append(*changes, Change{Pointer: at, Was: was.Raw, Is: is.Raw})
 	}
 }
 
-func kid(n *jsonvalue.Node, i int) *jsonvalue.Node {
+func itemAt(n *jsonvalue.Node, i int) *jsonvalue.Node {
 	if i >= len(n.Kids) {
 		return nil
 	}

@@ -23,8 +23,8 @@ func (v *Views) Lanes(_ context.Context, q Query, from, to time.Time) ([]Lane, e
 	m := v.maker()
 	count := 0
 	var first, last time.Time
-	err := v.each(q, func(r *rows.Row) bool {
-		bar := m.bar(r)
+	err := v.eachRow(q, func(r *rows.Row) bool {
+		bar := m.makeBar(r)
 		if !to.IsZero() && bar.From.After(to) || bar.To.Before(from) {
 			return true
 		}
@@ -59,9 +59,9 @@ func (v *Views) Lanes(_ context.Context, q Query, from, to time.Time) ([]Lane, e
 	}
 	for i := range lanes {
 		if count > maxBars {
-			lanes[i].Bars = merged(lanes[i].Bars, max(last.Sub(first)/maxBars*time.Duration(min(len(lanes), maxBars)), 1))
+			lanes[i].Bars = mergeBars(lanes[i].Bars, max(last.Sub(first)/maxBars*time.Duration(min(len(lanes), maxBars)), 1))
 		}
-		stack(lanes[i].Bars)
+		assignLevels(lanes[i].Bars)
 	}
 	if lanes == nil {
 		lanes = []Lane{}
@@ -74,9 +74,9 @@ func laneTitle(r *rows.Row) string {
 	return bounded(cmp.Or(r.ClientName(), r.By)) + " → " + bounded(cmp.Or(r.ServerName(), r.Target))
 }
 
-// bar returns a row as a single Bar.
-func (m maker) bar(r *rows.Row) Bar {
-	row := m.row(live.KeyOf(r), r)
+// makeBar returns a row as a single Bar.
+func (m maker) makeBar(r *rows.Row) Bar {
+	row := m.makeRow(live.KeyOf(r), r)
 	return Bar{
 		Key: row.Key, From: r.Time, To: r.Time.Add(seconds(row.Seconds)), Label: titleOf(r),
 		Channel: r.Channel, State: row.State, Failed: row.Failed, Phases: row.Phases, Times: 1,
@@ -91,9 +91,9 @@ func titleOf(r *rows.Row) string {
 	return bounded(strings.TrimSpace(r.Method + " " + r.Name))
 }
 
-// merged merges bars that begin within step of each other. A merged bar has the worst outcome of
+// mergeBars merges bars that begin within step of each other. A merged bar has the worst outcome of
 // its bars.
-func merged(bars []Bar, step time.Duration) (out []Bar) {
+func mergeBars(bars []Bar, step time.Duration) (out []Bar) {
 	for _, b := range bars {
 		n := len(out)
 		if n == 0 || b.From.Sub(out[n-1].From) >= step {
@@ -118,8 +118,8 @@ func merged(bars []Bar, step time.Duration) (out []Bar) {
 	return out
 }
 
-// stack gives bars that overlap in time different levels, each the lowest free one.
-func stack(bars []Bar) {
+// assignLevels gives bars that overlap in time different levels, each the lowest free one.
+func assignLevels(bars []Bar) {
 	var free []time.Time // when the last bar of each level ends
 	for i := range bars {
 		level := 0

@@ -61,38 +61,38 @@ const maxLine = 1000
 
 // A liner makes the lines of an exchange.
 type liner struct {
-	r     *rows.Row
-	x     *wire.Exchange
-	lines []Line
+	row      *rows.Row
+	exchange *wire.Exchange
+	lines    []Line
 	// progress is the index of the line that combines all progress notifications; -1 if none exists.
 	progress int
 	rounds   int
-	asked    map[string]time.Time
+	askedAt  map[string]time.Time
 	story    *story
 }
 
-// linesOf returns the lines of an exchange in the order of its frames. waits is true if a response
+// makeLines returns the lines of an exchange in the order of its frames. waits is true if a response
 // can still follow.
-func linesOf(r *rows.Row, x *wire.Exchange, waits bool) []Line {
-	l := &liner{r: r, x: x, progress: -1, asked: map[string]time.Time{}, story: storyOf(x)}
+func makeLines(r *rows.Row, x *wire.Exchange, waits bool) []Line {
+	l := &liner{row: r, exchange: x, progress: -1, askedAt: map[string]time.Time{}, story: storyOf(x)}
 	for _, f := range inOrder(x) {
 		switch {
 		case f.Kind == wire.Head || f.Kind == wire.Closed:
-			l.stream(f)
+			l.addStream(f)
 		case f.Kind == wire.Stderr: // shown apart from the lines
 		case f.Kind == wire.Fault:
-			l.fault(f)
+			l.addFault(f)
 		case f.Kind == wire.Held:
-			l.held(f)
+			l.addHeld(f)
 		case f.Kind == wire.Noise:
 			text := "not JSON-RPC: " + cutText(string(f.Raw[:min(len(f.Raw), 4*maxShort)]), maxShort)
 			l.add(Line{Time: f.Time, Kind: lineRemark, Level: levelWarning, Text: text})
 		case len(bytes.TrimSpace(f.Raw)) == 0: // an event with only an id
 		default:
-			l.message(f)
+			l.addMessage(f)
 		}
 	}
-	l.outcome(waits)
+	l.addOutcome(waits)
 	if more := len(l.lines) - maxLines; more > 0 {
 		remark := Line{Kind: lineRemark, Time: l.lines[maxLines/2].Time, Text: "more lines are left out", Times: more}
 		l.lines = slices.Concat(l.lines[:maxLines/2], []Line{remark}, l.lines[len(l.lines)-maxLines/2:])
@@ -133,66 +133,66 @@ func (l *liner) add(line Line) {
 	l.lines = append(l.lines, line)
 }
 
-// message adds the line of a message.
-func (l *liner) message(f wire.Frame) {
+// addMessage adds the line of a message.
+func (l *liner) addMessage(f wire.Frame) {
 	m := wire.ParseMessage(f.Raw)
 	line := Line{Dir: f.Dir.String(), Time: f.Time}
-	own := f.Dir == l.x.Request.Dir
+	own := f.Dir == l.exchange.Request.Dir
 	reply := m.Traits().IsReply
 	switch {
-	case f.Seq == l.x.Request.Seq && l.x.Request.Raw != nil:
+	case f.Seq == l.exchange.Request.Seq && l.exchange.Request.Raw != nil:
 		line.Kind = lineRequest
 		line.Text = requestText(f)
-		if was, sent := editedRequest(l.x); was.Raw != nil {
+		if was, sent := editedRequest(l.exchange); was.Raw != nil {
 			line.Text = requestText(was) + ", edited and sent as: " + requestText(sent)
 		}
-	case f.Seq == l.x.Response.Seq && l.x.Response.Raw != nil:
+	case f.Seq == l.exchange.Response.Seq && l.exchange.Response.Raw != nil:
 		line.Kind = lineResponse
-		line.Text = rowResponse(l.r, f)
-		if l.r.Failed() {
+		line.Text = rowResponse(l.row, f)
+		if l.row.Failed() {
 			line.Level = levelError
-			line.Text += wrongText(l.r)
+			line.Text += wrongText(l.row)
 		}
 	case m.Kind == wire.Notification:
-		l.notification(line, m)
+		l.addNotification(line, m)
 		return
 	case m.Kind == wire.Request && own:
-		l.again(&line, m)
+		l.fillRepeated(&line, m)
 	case m.Kind == wire.Request:
 		line.Kind = lineQuestion
 		line.Text = "asks: " + questionText(m.Method, m.Params)
-		l.asked[m.Traits().ID] = f.Time
+		l.askedAt[m.Traits().ID] = f.Time
 	case reply && own:
-		l.answer(&line, m, f)
+		l.fillAnswer(&line, m, f)
 	case reply && m.Traits().RequiresInput:
 		l.rounds++
 		line.Kind = lineRound
-		line.Text = responseWords(l.r.Method, f)
-		l.asked[""] = f.Time
+		line.Text = responseWords(l.row.Method, f)
+		l.askedAt[""] = f.Time
 	case reply:
 		line.Kind = lineRemark
 		line.Level = levelWarning
-		line.Text = "a second answer: " + responseWords(l.r.Method, f)
+		line.Text = "a second answer: " + responseWords(l.row.Method, f)
 	default:
 		line.Kind = lineRemark
 		line.Level = levelWarning
 		line.Text = m.Kind.String() + ": " + cutText(string(f.Raw[:min(len(f.Raw), 4*maxShort)]), maxShort)
 	}
-	if l.x.IsGuess(f) {
+	if l.exchange.IsGuess(f) {
 		line.Text += " (perhaps of another request)"
 	}
 	l.add(line)
 }
 
-// again fills in the line of a repeated request: the next round, or a resend.
-func (l *liner) again(line *Line, m *wire.Message) {
-	since, asked := l.asked[""]
+// fillRepeated fills in the line of a repeated request: the next round, or a resend.
+func (l *liner) fillRepeated(line *Line, m *wire.Message) {
+	since, asked := l.askedAt[""]
 	if !asked {
 		line.Kind = lineRemark
 		line.Text = "sent again"
 		return
 	}
-	delete(l.asked, "")
+	delete(l.askedAt, "")
 	line.Kind = lineRound
 	line.Text = "answered"
 	params, _ := m.ParamMembers()
@@ -202,17 +202,17 @@ func (l *liner) again(line *Line, m *wire.Message) {
 	line.Text += " after " + term.Duration(line.Time.Sub(since))
 }
 
-// answer fills in the line of a response to a request of the server.
-func (l *liner) answer(line *Line, m *wire.Message, f wire.Frame) {
+// fillAnswer fills in the line of a response to a request of the server.
+func (l *liner) fillAnswer(line *Line, m *wire.Message, f wire.Frame) {
 	line.Kind = lineAnswer
 	who := "the client"
 	if f.Dir == wire.Received {
 		who = "the server"
 	}
 	line.Text = "answered by " + who
-	if since, ok := l.asked[m.Traits().ID]; ok {
+	if since, ok := l.askedAt[m.Traits().ID]; ok {
 		line.Text += " after " + term.Duration(f.Time.Sub(since))
-		delete(l.asked, m.Traits().ID)
+		delete(l.askedAt, m.Traits().ID)
 	}
 	if m.Error != nil {
 		line.Text = line.Text + ": " + responseWords("", f)
@@ -230,17 +230,17 @@ func (l *liner) answer(line *Line, m *wire.Message, f wire.Frame) {
 	}
 }
 
-// notification adds the line of a notification.
-func (l *liner) notification(line Line, m *wire.Message) {
+// addNotification adds the line of a notification.
+func (l *liner) addNotification(line Line, m *wire.Message) {
 	params, _ := m.ParamMembers()
 	line.Kind = lineNotification
 	switch m.Method {
 	case "notifications/progress":
-		l.progressed(line, params)
+		l.addProgress(line, params)
 		return
 	case "notifications/cancelled":
 		line.Kind = lineCancelled
-		line.Text = cancelWords(l.r)
+		line.Text = cancelWords(l.row)
 		line.Level = levelWarning
 	case "notifications/message":
 		data, _ := params.Get("data")
@@ -256,7 +256,7 @@ func (l *liner) notification(line Line, m *wire.Message) {
 		line.Level = levels[level]
 	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed":
 		line.Text = strings.TrimPrefix(m.Method, "notifications/")
-		if list := strings.TrimSuffix(line.Text, "_changed"); !listFollows(l.r, list, line.Time) {
+		if list := strings.TrimSuffix(line.Text, "_changed"); !listFollows(l.row, list, line.Time) {
 			line.Text = line.Text + ": no " + list + " followed"
 			line.Level = levelWarning
 		}
@@ -278,8 +278,8 @@ var levels = map[string]string{
 	"emergency": levelError,
 }
 
-// progressed combines all progress notifications in one line at the place of the last.
-func (l *liner) progressed(line Line, params jsonraw.Members) {
+// addProgress combines all progress notifications in one line at the place of the last.
+func (l *liner) addProgress(line Line, params jsonraw.Members) {
 	line.Kind = lineProgress
 	line.Times = 1
 	line.Text = cutText(string(params.Value("progress")), 40)
@@ -326,8 +326,8 @@ func cancelWords(r *rows.Row) string {
 	return text
 }
 
-// fault adds the line of a fault rule that affected a message.
-func (l *liner) fault(f wire.Frame) {
+// addFault adds the line of a fault rule that affected a message.
+func (l *liner) addFault(f wire.Frame) {
 	line := Line{Time: f.Time, Kind: lineRemark, Level: levelWarning, Text: "a fault rule took effect"}
 	if f.Fault != nil {
 		line.Text = "fault: " + cutText(f.Fault.Action, maxShort)
@@ -360,23 +360,23 @@ func wrongText(r *rows.Row) string {
 	return text
 }
 
-// outcome adds the outcome of a row without a response, unless a line has it.
-func (l *liner) outcome(waits bool) {
-	r := l.r
+// addOutcome adds the outcome of a row without a response, unless a line has it.
+func (l *liner) addOutcome(waits bool) {
+	r := l.row
 	cancelShown := slices.ContainsFunc(l.lines, func(x Line) bool { return x.Kind == lineCancelled })
-	line := Line{Time: r.LastFrame(), Kind: lineRemark, Level: levelError}
+	line := Line{Time: r.LastFrameTime(), Kind: lineRemark, Level: levelError}
 	switch {
 	case r.Cancel != nil && !cancelShown:
 		line.Kind = lineCancelled
 		line.Level = levelWarning
 		line.Time = r.Time.Add(r.Cancel.After)
 		line.Text = cancelWords(r)
-	case l.x.Response.Raw != nil || r.Apart || waits || r.Cancel != nil:
+	case l.exchange.Response.Raw != nil || r.Apart || waits || r.Cancel != nil:
 		return
 	case r.Open():
 		line.Level = levelWarning
 		line.Text = "no answer was recorded"
-	case l.cutFor(r.Text):
+	case l.markCut(r.Text):
 		return // the line of the cut has the error
 	default:
 		line.Text = strings.ReplaceAll(r.Channel, "_", " ")
@@ -387,9 +387,9 @@ func (l *liner) outcome(waits bool) {
 	l.add(line)
 }
 
-// cutFor gives the line of the cut with an error text the level error. It reports whether such a
+// markCut gives the line of the cut with an error text the level error. It reports whether such a
 // line exists.
-func (l *liner) cutFor(text string) bool {
+func (l *liner) markCut(text string) bool {
 	for i := range l.lines {
 		if line := &l.lines[i]; line.Kind == lineCut && text != "" &&
 			strings.HasSuffix(line.Text, ": "+cutText(text, maxShort)) {
@@ -461,8 +461,8 @@ func editedRequest(x *wire.Exchange) (was, sent wire.Frame) {
 	return was, sent
 }
 
-// held adds the line of a held message and what became of it.
-func (l *liner) held(f wire.Frame) {
+// addHeld adds the line of a held message and what became of it.
+func (l *liner) addHeld(f wire.Frame) {
 	line := Line{Dir: f.Dir.String(), Time: f.Time, Kind: lineHeld, Text: "held"}
 	if h := f.Held; h != nil && h.Milliseconds > 0 {
 		n := len(l.lines)

@@ -19,10 +19,10 @@ import (
 
 // Lists caches the tool lists of servers. Equal definitions are stored once.
 type Lists struct {
-	mu    sync.Mutex
-	pages map[live.Key]*ListPage
-	tools map[string]*Definition
-	heard recent.Map[live.Key, heard]
+	mu          sync.Mutex
+	pages       map[live.Key]*ListPage
+	tools       map[string]*Definition
+	listChanges recent.Map[live.Key, listChange]
 	// latest maps target and name to the last definition.
 	latest map[[2]string]*Definition
 }
@@ -32,7 +32,7 @@ type ListPage struct {
 	// Cursor is the cursor of the request, and Next the cursor of the next page.
 	Cursor, Next string
 	Tools        []*Definition
-	settled      bool
+	hasEnded     bool
 }
 
 // A Definition is a tool of a tools/list.
@@ -58,7 +58,7 @@ func (l *Lists) Page(r *rows.Row) *ListPage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := live.KeyOf(r)
-	if p := l.pages[key]; p != nil && p.settled {
+	if p := l.pages[key]; p != nil && p.hasEnded {
 		return p
 	}
 	x, err := readExchange(r, maxBytes)
@@ -73,9 +73,9 @@ func (l *Lists) Page(r *rows.Row) *ListPage {
 		return nil
 	}
 	params, _ := asked.ParamMembers()
-	p := &ListPage{Cursor: params.Text("cursor"), Next: result.Text("nextCursor"), settled: !r.Open()}
+	p := &ListPage{Cursor: params.Text("cursor"), Next: result.Text("nextCursor"), hasEnded: !r.Open()}
 	for _, raw := range items {
-		d := l.define(raw)
+		d := l.definition(raw)
 		p.Tools = append(p.Tools, d)
 		l.latest[[2]string{r.Target, d.Name}] = d
 	}
@@ -88,8 +88,8 @@ func (l *Lists) Page(r *rows.Row) *ListPage {
 	return p
 }
 
-// define returns the definition of a list entry.
-func (l *Lists) define(raw json.RawMessage) *Definition {
+// definition returns the definition of a list entry.
+func (l *Lists) definition(raw json.RawMessage) *Definition {
 	if d := l.tools[string(raw)]; d != nil {
 		return d
 	}
@@ -155,7 +155,7 @@ const ToolsList = "tools/list"
 
 // A heard is the time of a row's last notification that the tools changed, and the size of the row
 // when it was searched.
-type heard struct {
+type listChange struct {
 	size int64
 	at   time.Time
 }
@@ -165,10 +165,10 @@ func (l *Lists) ChangedAt(r *rows.Row) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := live.KeyOf(r)
-	if h, ok := l.heard.Lookup(key); ok && h.size == r.Size() {
+	if h, ok := l.listChanges.Lookup(key); ok && h.size == r.Size() {
 		return h.at
 	}
-	h := heard{size: r.Size()}
+	h := listChange{size: r.Size()}
 	word := []byte("list_changed")
 	holds := func(raw []byte) bool { return bytes.Contains(raw, word) }
 	if found, err := r.AnyText(holds, holds); err == nil && found {
@@ -179,6 +179,6 @@ func (l *Lists) ChangedAt(r *rows.Row) time.Time {
 			return nil
 		})
 	}
-	l.heard.Put(key, h)
+	l.listChanges.Put(key, h)
 	return h.at
 }

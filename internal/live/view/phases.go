@@ -32,7 +32,7 @@ const (
 var phaseOrder = []string{phaseConnect, phaseTLS, phaseWait, phaseFirst, phaseEvents, phasePerson, phaseHeld, phaseRead}
 
 // A stretch is a named period of an exchange.
-type stretch struct {
+type period struct {
 	name     string
 	from, to time.Time
 }
@@ -52,18 +52,18 @@ func phasesOf(x *wire.Exchange, end time.Time) []Phase {
 	if x.Response.Raw != nil {
 		end = x.Response.Time
 	}
-	return phaseTotals(stretches(x, from, end), specialTimes(x, end))
+	return sumPhases(findPeriods(x, from, end), findSpecialPeriods(x, end))
 }
 
-// stretches returns the periods of an exchange in their order, as HTTP or a pipe defines them.
-func stretches(x *wire.Exchange, from, end time.Time) (all []stretch) {
+// findPeriods returns the periods of an exchange in their order, as HTTP or a pipe defines them.
+func findPeriods(x *wire.Exchange, from, end time.Time) (all []period) {
 	at := from
 	add := func(name string, to time.Time) {
 		if to.After(end) {
 			to = end
 		}
 		if to.After(at) {
-			all = append(all, stretch{name, at, to})
+			all = append(all, period{name, at, to})
 			at = to
 		}
 	}
@@ -115,12 +115,12 @@ func firstMessage(x *wire.Exchange) *wire.Frame {
 	return nil
 }
 
-// specialTimes returns the periods in which messages were held, and the periods in which the server
+// findSpecialPeriods returns the periods in which messages were held, and the periods in which the server
 // waited for a response to a request of its own or for the next round.
-func specialTimes(x *wire.Exchange, end time.Time) (all []stretch) {
+func findSpecialPeriods(x *wire.Exchange, end time.Time) (all []period) {
 	for _, f := range x.NonMessages {
 		if f.Held != nil && f.Held.Milliseconds > 0 {
-			all = append(all, stretch{phaseHeld, f.Time.Add(-time.Duration(f.Held.Milliseconds) * time.Millisecond), f.Time})
+			all = append(all, period{phaseHeld, f.Time.Add(-time.Duration(f.Held.Milliseconds) * time.Millisecond), f.Time})
 		}
 	}
 	open := map[string]int{}
@@ -130,10 +130,10 @@ func specialTimes(x *wire.Exchange, end time.Time) (all []stretch) {
 		switch {
 		case f.Dir != x.Request.Dir && t.Kind == wire.Request:
 			open[t.ID] = len(all)
-			all = append(all, stretch{phasePerson, f.Time, end})
+			all = append(all, period{phasePerson, f.Time, end})
 		case f.Dir != x.Request.Dir && t.IsReply && t.RequiresInput:
 			round = len(all)
-			all = append(all, stretch{phasePerson, f.Time, end})
+			all = append(all, period{phasePerson, f.Time, end})
 		case f.Dir == x.Request.Dir && t.IsReply:
 			if i, asked := open[t.ID]; asked {
 				all[i].to = f.Time
@@ -146,14 +146,14 @@ func specialTimes(x *wire.Exchange, end time.Time) (all []stretch) {
 	return all
 }
 
-// phaseTotals adds up the stretches of each name. A period that overlaps one of special counts as
+// sumPhases adds up the periods of each name. A period that overlaps one of special counts as
 // the special one.
-func phaseTotals(parts, special []stretch) (phases []Phase) {
+func sumPhases(parts, special []period) (phases []Phase) {
 	sums := map[string]time.Duration{}
 	for _, p := range parts {
-		left := []stretch{p}
+		left := []period{p}
 		for _, s := range special {
-			var rest []stretch
+			var rest []period
 			for _, l := range left {
 				from := later(l.from, s.from)
 				to := earlier(l.to, s.to)
@@ -162,7 +162,7 @@ func phaseTotals(parts, special []stretch) (phases []Phase) {
 					continue
 				}
 				sums[s.name] += to.Sub(from)
-				rest = append(rest, stretch{l.name, l.from, from}, stretch{l.name, to, l.to})
+				rest = append(rest, period{l.name, l.from, from}, period{l.name, to, l.to})
 			}
 			left = rest
 		}

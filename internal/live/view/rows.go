@@ -40,13 +40,13 @@ func (v *Views) Rows(ctx context.Context, q Query) (Page, error) {
 	}
 	page.Rows = make([]Row, len(keys))
 	m := v.maker()
-	v.store.Look(keys, func(i int, r *rows.Row) { page.Rows[i] = m.row(keys[i], r) })
+	v.store.Look(keys, func(i int, r *rows.Row) { page.Rows[i] = m.makeRow(keys[i], r) })
 	return page, nil
 }
 
 // page returns a page without its rows, and the keys of the rows.
 func (v *Views) page(ctx context.Context, q Query, most int) (Page, []live.Key, error) {
-	in, ok := q.query()
+	in, ok := q.storeQuery()
 	if !ok {
 		return Page{Rows: []Row{}, Absent: v.absent(live.Talk{})}, nil, nil
 	}
@@ -74,8 +74,8 @@ func (v *Views) page(ctx context.Context, q Query, most int) (Page, []live.Key, 
 
 // absent returns the reason why a conversation has no rows, or "" if it has some.
 func (v *Views) absent(t live.Talk) string {
-	older := "older than the " + english.Thousands(v.store.Status().Most) + " rows kept"
-	switch v.store.Absent(t) {
+	older := "older than the " + english.Thousands(v.store.Status().MaxRows) + " rows kept"
+	switch v.store.AbsenceOf(t) {
 	case live.LeftOut:
 		return "this conversation is " + older
 	case live.Unread:
@@ -103,8 +103,8 @@ func (v *Views) maker() maker {
 	return m
 }
 
-// row returns a row as a document; r is nil if the row is not kept any more.
-func (m maker) row(key live.Key, r *rows.Row) Row {
+// makeRow returns a row as a document; r is nil if the row is not kept any more.
+func (m maker) makeRow(key live.Key, r *rows.Row) Row {
 	if r == nil {
 		return Row{Key: key.String(), State: stateDone, Text: ErrGone.Error()}
 	}
@@ -129,11 +129,11 @@ func (m maker) row(key live.Key, r *rows.Row) Row {
 		Sent:     r.Sent,
 		Received: r.Received,
 		Tokens:   r.Size() / 4,
-		Guess:    r.Guess,
-		Notes:    notes(r),
+		Guess:    r.IsGuess,
+		Notes:    notesText(r),
 		Findings: len(r.Findings),
 		Text:     bounded(r.Text),
-		Again:    r.Again,
+		Again:    r.ReplayOf,
 		Edited:   r.Edited,
 	}
 	if r.Within != nil {
@@ -142,8 +142,8 @@ func (m maker) row(key live.Key, r *rows.Row) Row {
 	if m.v.waits(r) {
 		out.State = stateOpen
 		out.Seconds = max(m.now.Sub(r.Time)-r.Held, r.Duration).Seconds()
-		out.Quiet = max(m.now.Sub(r.LastFrame()), 0).Seconds()
-		if asks(r) {
+		out.Quiet = max(m.now.Sub(r.LastFrameTime()), 0).Seconds()
+		if hasOpenQuestions(r) {
 			out.State = stateAsking
 		}
 	}
@@ -164,11 +164,11 @@ func bounded(text string) string { return shortened(text, maxName) }
 
 // waits reports whether a response or more of a stream can still follow.
 func (v *Views) waits(r *rows.Row) bool {
-	return !v.File && r.Waits()
+	return !v.File && r.IsWaiting()
 }
 
-// notes returns the Notes of a row as text.
-func notes(r *rows.Row) string {
+// notesText returns the Notes of a row as text.
+func notesText(r *rows.Row) string {
 	text := r.Notes.String()
 	if r.Cancel != nil && r.Cancel.Late {
 		text = strings.TrimSuffix("answered late, "+text, ", ")
@@ -199,8 +199,8 @@ func roughPhases(r Row, held float64) (phases []Phase) {
 	return phases
 }
 
-// asks reports whether the server waits for a response to a request of its own.
-func asks(r *rows.Row) bool {
+// hasOpenQuestions reports whether the server waits for a response to a request of its own.
+func hasOpenQuestions(r *rows.Row) bool {
 	return slices.ContainsFunc(questions(r), (*rows.Row).Open)
 }
 
@@ -236,7 +236,7 @@ func (v *Views) Talk(ctx context.Context, q Query) ([]Block, Page, error) {
 	page.Rows = make([]Row, len(keys))
 	m := v.maker()
 	v.store.Look(keys, func(i int, r *rows.Row) {
-		blocks[i] = Block{Row: m.row(keys[i], r), Lines: []Line{}}
+		blocks[i] = Block{Row: m.makeRow(keys[i], r), Lines: []Line{}}
 		if r != nil {
 			if x, err := readExchange(r, maxTalked); err != nil {
 				blocks[i].Lines = []Line{
@@ -244,7 +244,7 @@ func (v *Views) Talk(ctx context.Context, q Query) ([]Block, Page, error) {
 					{Time: r.Time, Kind: "remark", Text: err.Error(), Times: 1},
 				}
 			} else {
-				blocks[i].Lines = linesOf(r, x, m.v.waits(r))
+				blocks[i].Lines = makeLines(r, x, m.v.waits(r))
 				blocks[i].Row.Phases = phasesOf(x, m.endOf(r))
 			}
 		}
@@ -256,7 +256,7 @@ func (v *Views) Talk(ctx context.Context, q Query) ([]Block, Page, error) {
 // endOf returns the end of a row without a response: now if it waits, else its last frame.
 func (m maker) endOf(r *rows.Row) time.Time {
 	if m.v.waits(r) {
-		return later(m.now, r.LastFrame())
+		return later(m.now, r.LastFrameTime())
 	}
-	return r.LastFrame()
+	return r.LastFrameTime()
 }

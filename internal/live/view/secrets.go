@@ -48,7 +48,7 @@ func (v *Views) Secrets(ctx context.Context, q Query) ([]Secret, error) {
 		v.store.Look(part, func(i int, r *rows.Row) {
 			if r != nil && err == nil {
 				f.row = r
-				err = r.EachFrame(f.frame)
+				err = r.EachFrame(f.addFrame)
 			}
 		})
 	}
@@ -74,43 +74,43 @@ type secretFinder struct {
 	row   *rows.Row
 }
 
-// frame collects the secrets of a frame's head and message.
-func (f *secretFinder) frame(frame wire.Frame) error {
+// addFrame collects the secrets of a frame's head and message.
+func (f *secretFinder) addFrame(frame wire.Frame) error {
 	if h := frame.HTTP; h != nil {
-		f.text(h.URL, "URL", "url")
+		f.addText(h.URL, "URL", "url")
 		for _, field := range h.Fields {
-			f.text(field.Value, "header "+field.Name, field.Name)
+			f.addText(field.Value, "header "+field.Name, field.Name)
 		}
 	}
 	if len(redact.HiddenIn(string(frame.Raw))) == 0 {
 		return nil
 	}
 	if frame.Kind == wire.Stderr || frame.Kind == wire.Noise {
-		f.text(string(frame.Raw), frame.Kind.String(), frame.Kind.String())
+		f.addText(string(frame.Raw), frame.Kind.String(), frame.Kind.String())
 	} else {
-		f.message(frame)
+		f.addMessage(frame)
 	}
 	return nil
 }
 
-// message collects the secrets of a message by the member that contains them.
-func (f *secretFinder) message(frame wire.Frame) {
+// addMessage collects the secrets of a message by the member that contains them.
+func (f *secretFinder) addMessage(frame wire.Frame) {
 	m := wire.ParseMessage(frame.Raw)
 	before := len(redact.HashesIn(string(frame.Raw)))
 	arguments := jsonraw.First(m.Params, "arguments")
-	inArguments := f.value(arguments, "argument", "")
-	rest := f.value(jsonraw.Without(m.Params, "arguments"), "params", "") + f.value(m.Result, "result", "")
+	inArguments := f.addValue(arguments, "argument", "")
+	rest := f.addValue(jsonraw.Without(m.Params, "arguments"), "params", "") + f.addValue(m.Result, "result", "")
 	if m.Error != nil {
-		rest += f.value(m.Error.Raw, "error", "")
+		rest += f.addValue(m.Error.Raw, "error", "")
 	}
 	if inArguments+rest < before {
-		f.text(string(frame.Raw), "message", "message")
+		f.addText(string(frame.Raw), "message", "message")
 	}
 }
 
-// value collects the secrets in a JSON value and returns their number. name is the dotted path of
+// addValue collects the secrets in a JSON value and returns their number. name is the dotted path of
 // the value.
-func (f *secretFinder) value(raw json.RawMessage, where, name string) (n int) {
+func (f *secretFinder) addValue(raw json.RawMessage, where, name string) (n int) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || len(redact.HiddenIn(string(raw))) == 0 {
 		return 0
@@ -119,21 +119,21 @@ func (f *secretFinder) value(raw json.RawMessage, where, name string) (n int) {
 	case '{':
 		members, _ := jsonraw.Object(raw)
 		for _, m := range members {
-			n += f.value(m.Value, where, strings.TrimPrefix(name+"."+m.Name, "."))
+			n += f.addValue(m.Value, where, strings.TrimPrefix(name+"."+m.Name, "."))
 		}
 	case '[':
 		items, _ := jsonraw.Array(raw)
 		for _, item := range items {
-			n += f.value(item, where, name+"[]")
+			n += f.addValue(item, where, name+"[]")
 		}
 	default:
-		return f.text(string(raw), strings.TrimSpace(where+" "+name), name[strings.LastIndex(name, ".")+1:])
+		return f.addText(string(raw), strings.TrimSpace(where+" "+name), name[strings.LastIndex(name, ".")+1:])
 	}
 	return n
 }
 
-// text collects the secrets in a text and returns their number.
-func (f *secretFinder) text(text, place, kind string) int {
+// addText collects the secrets in a text and returns their number.
+func (f *secretFinder) addText(text, place, kind string) int {
 	hashes := redact.HashesIn(text)
 	for _, hash := range hashes {
 		s := f.found[hash]

@@ -18,26 +18,26 @@ import (
 const lastEventID = "Last-Event-ID"
 
 // A cutting is a stream of an exchange that broke before its end, and its resumption.
-type cutting struct {
-	at time.Time
+type streamCut struct {
+	cutAt time.Time
 	// by names the side that ended the stream, and why is the error.
-	by, why string
-	// last is the id of the last event before the cut; "" if no event had one.
-	last string
-	// resumed is when the client resumed the stream; zero if it did not.
-	resumed time.Time
-	// from is the id from which the client resumed it, and events counts the events after that.
-	from   string
-	events int
-	// refused is true if the connection failed, so that nothing was sent.
-	refused bool
-	// tries counts attempts to resume the stream that got no connection.
-	tries int
+	by, cause string
+	// lastID is the id of the last event before the cut; "" if no event had one.
+	lastID string
+	// resumedAt is when the client resumed the stream; zero if it did not.
+	resumedAt time.Time
+	// resumedFrom is the id from which the client resumed it, and events counts the events after that.
+	resumedFrom string
+	events      int
+	// isNeverConnected is true if the connection failed, so that nothing was sent.
+	isNeverConnected bool
+	// attempts counts attempts to resume the stream that got no connection.
+	attempts int
 }
 
 // A story describes the course of the streams of an exchange.
 type story struct {
-	Cuts []*cutting
+	Cuts []*streamCut
 	// Complete is true if the response was received.
 	Complete bool
 	// Ended is true if the last stream ended.
@@ -54,15 +54,15 @@ type story struct {
 func storyOf(x *wire.Exchange) *story {
 	s := &story{Complete: x.Response.Raw != nil}
 	for _, f := range inOrder(x) {
-		s.add(f, x)
+		s.addFrame(f, x)
 		s.Ended = f.Kind == wire.Closed
 	}
 	return s
 }
 
-// add updates the story by the next frame of the exchange.
-func (s *story) add(f wire.Frame, x *wire.Exchange) {
-	var open *cutting
+// addFrame updates the story by the next frame of the exchange.
+func (s *story) addFrame(f wire.Frame, x *wire.Exchange) {
+	var open *streamCut
 	if n := len(s.Cuts); n > 0 {
 		open = s.Cuts[n-1]
 	}
@@ -70,29 +70,31 @@ func (s *story) add(f wire.Frame, x *wire.Exchange) {
 	case f.Kind == wire.Event || f.SSE != nil:
 		if len(bytes.TrimSpace(f.Raw)) > 0 {
 			s.Events++
-			if open != nil && !open.resumed.IsZero() {
+			if open != nil && !open.resumedAt.IsZero() {
 				open.events++
 			}
 		}
 		if f.SSE != nil && f.SSE.ID != nil {
 			s.Last = *f.SSE.ID
 		}
-	case f.Kind == wire.Head && f.Dir == wire.Sent && open != nil && open.resumed.IsZero():
-		open.resumed = f.Time
-		open.from = f.HTTP.Field(lastEventID)
+	case f.Kind == wire.Head && f.Dir == wire.Sent && open != nil && open.resumedAt.IsZero():
+		open.resumedAt = f.Time
+		open.resumedFrom = f.HTTP.Field(lastEventID)
 	case f.Kind == wire.Held:
 		s.dropped = s.dropped || f.Drops(x.Request.Dir)
 	case s.dropped: // the end of the stream is expected then
-	case refused(f) && open != nil && !open.resumed.IsZero() && open.events == 0:
-		open.resumed = time.Time{}
-		open.tries++
-	case f.Kind == wire.Closed && breaks(f, x):
-		s.Cuts = append(s.Cuts, &cutting{at: f.Time, by: closedBy(f), why: f.Close.Text, last: s.Last, refused: refused(f)})
+	case neverConnected(f) && open != nil && !open.resumedAt.IsZero() && open.events == 0:
+		open.resumedAt = time.Time{}
+		open.attempts++
+	case f.Kind == wire.Closed && breaksStream(f, x):
+		s.Cuts = append(s.Cuts, &streamCut{
+			cutAt: f.Time, by: closedBy(f), cause: f.Close.Text, lastID: s.Last, isNeverConnected: neverConnected(f),
+		})
 	}
 }
 
-// breaks reports whether a frame ends a stream before everything expected on it was received.
-func breaks(f wire.Frame, x *wire.Exchange) bool {
+// breaksStream reports whether a frame ends a stream before everything expected on it was received.
+func breaksStream(f wire.Frame, x *wire.Exchange) bool {
 	if f.Close == nil || f.Close.How == "cancelled" || x.Response.Raw != nil && f.Seq > x.Response.Seq {
 		return false
 	}
@@ -118,8 +120,8 @@ func isWholeBody(f wire.Frame, x *wire.Exchange) bool {
 	})
 }
 
-// refused reports whether a frame ends a stream that never got a connection.
-func refused(f wire.Frame) bool {
+// neverConnected reports whether a frame ends a stream that never got a connection.
+func neverConnected(f wire.Frame) bool {
 	return f.Close != nil && f.Close.How == "cut" && strings.HasPrefix(f.Close.Text, "dial ")
 }
 
@@ -128,7 +130,7 @@ func notOpened(why string) string { return "could not be opened: " + cutText(why
 
 // closingWords describes the end of a stream.
 func closingWords(f wire.Frame) string {
-	if refused(f) {
+	if neverConnected(f) {
 		return notOpened(f.Close.Text)
 	}
 	text := f.Close.How + " " + closedBy(f)
@@ -149,26 +151,28 @@ func closedBy(f wire.Frame) string {
 	return "by the server"
 }
 
-// where names the event after which a stream broke.
-func (c *cutting) where() string {
-	if c.last == "" {
+// afterEvent names the event after which a stream broke.
+func (c *streamCut) afterEvent() string {
+	if c.lastID == "" {
 		return ""
 	}
-	return " after event " + cutText(c.last, 60)
+	return " after event " + cutText(c.lastID, 60)
 }
 
 // Lossless reports whether a stream was resumed at the point where it broke.
-func (c *cutting) Lossless() bool { return !c.resumed.IsZero() && c.from == c.last && c.last != "" }
+func (c *streamCut) Lossless() bool {
+	return !c.resumedAt.IsZero() && c.resumedFrom == c.lastID && c.lastID != ""
+}
 
-// lost describes what may be missing after a resumption.
-func (c *cutting) lost() string {
+// describeLoss describes what may be missing after a resumption.
+func (c *streamCut) describeLoss() string {
 	if c.Lossless() {
 		return "nothing lost"
 	}
-	if c.from == "" {
+	if c.resumedFrom == "" {
 		return "it did not name the last event, so events may be lost"
 	}
-	return fmt.Sprintf("it asked from %s, so events may come twice", cutText(c.from, 60))
+	return fmt.Sprintf("it asked from %s, so events may come twice", cutText(c.resumedFrom, 60))
 }
 
 // Text describes the cuts of an exchange or of a separate stream in one sentence; "" if there are
@@ -178,37 +182,37 @@ func (s *story) Text(stream, waits bool) string {
 		return ""
 	}
 	c := s.Cuts[len(s.Cuts)-1]
-	if c.refused {
-		return notOpened(c.why)
+	if c.isNeverConnected {
+		return notOpened(c.cause)
 	}
-	text := "cut " + c.by + c.where()
+	text := "cut " + c.by + c.afterEvent()
 	if n := len(s.Cuts); n > 1 {
-		text = fmt.Sprintf("cut %d times, the last time %s%s", n, c.by, c.where())
+		text = fmt.Sprintf("cut %d times, the last time %s%s", n, c.by, c.afterEvent())
 	}
-	if !c.resumed.IsZero() {
-		lost := c.lost()
+	if !c.resumedAt.IsZero() {
+		lost := c.describeLoss()
 		if !stream && !s.Complete {
 			lost = "the answer did not come"
 		}
-		text += "; resumed " + term.Duration(c.resumed.Sub(c.at)) + " later"
-		if c.from != "" {
-			text += " from " + cutText(c.from, 60)
+		text += "; resumed " + term.Duration(c.resumedAt.Sub(c.cutAt)) + " later"
+		if c.resumedFrom != "" {
+			text += " from " + cutText(c.resumedFrom, 60)
 		}
 		return text + "; " + english.Plural(c.events, "event") + " came; " + lost
 	}
-	if waits && c.last != "" {
-		return text + "; not resumed yet: else " + s.never(c, stream)
+	if waits && c.lastID != "" {
+		return text + "; not resumed yet: else " + s.describeMissing(c, stream)
 	}
-	if c.tries > 0 {
-		return text + "; not resumed in " + english.Plural(c.tries, "attempt") + ": " + s.never(c, stream)
+	if c.attempts > 0 {
+		return text + "; not resumed in " + english.Plural(c.attempts, "attempt") + ": " + s.describeMissing(c, stream)
 	}
-	return text + "; never resumed: " + s.never(c, stream)
+	return text + "; never resumed: " + s.describeMissing(c, stream)
 }
 
-// never describes what is missing because a stream was not resumed.
-func (s *story) never(c *cutting, stream bool) string {
-	after := "anything after " + cutText(c.last, 60)
-	if stream && c.last == "" {
+// describeMissing describes what is missing because a stream was not resumed.
+func (s *story) describeMissing(c *streamCut, stream bool) string {
+	after := "anything after " + cutText(c.lastID, 60)
+	if stream && c.lastID == "" {
 		return "what the server sent afterwards is lost"
 	}
 	if stream {
@@ -217,7 +221,7 @@ func (s *story) never(c *cutting, stream bool) string {
 	if s.Complete {
 		return "but the answer came"
 	}
-	if c.last == "" {
+	if c.lastID == "" {
 		return "the answer is lost"
 	}
 	return "the answer and " + after + " are lost"
@@ -226,14 +230,14 @@ func (s *story) never(c *cutting, stream bool) string {
 // bareRequests describes HTTP requests without a message, by their method.
 var bareRequests = map[string]string{"DELETE": "ends the session", "GET": "opens a stream"}
 
-// stream adds the line of a stream that broke or was resumed.
-func (l *liner) stream(f wire.Frame) {
+// addStream adds the line of a stream that broke or was resumed.
+func (l *liner) addStream(f wire.Frame) {
 	if f.Kind == wire.Head && f.HTTP.Field(lastEventID) == "" {
 		text := cmp.Or(bareRequests[f.HTTP.Method], f.HTTP.Method)
 		l.add(Line{Dir: wire.Sent.String(), Time: f.Time, Kind: lineRequest, Text: text})
 		return
 	}
-	if refused(f) {
+	if neverConnected(f) {
 		l.add(Line{Time: f.Time, Kind: lineCut, Level: levelWarning, Text: notOpened(f.Close.Text)})
 		return
 	}
@@ -245,20 +249,20 @@ func (l *liner) stream(f wire.Frame) {
 			Text: "resumed from " + cutText(f.HTTP.Field(lastEventID), 60),
 		}
 		for _, c := range l.story.Cuts {
-			if c.resumed.Equal(f.Time) {
-				line.Text += ", " + term.Duration(f.Time.Sub(c.at)) + " later"
+			if c.resumedAt.Equal(f.Time) {
+				line.Text += ", " + term.Duration(f.Time.Sub(c.cutAt)) + " later"
 			}
 		}
 		l.add(line)
 		return
 	}
 	for _, c := range l.story.Cuts {
-		if !c.at.Equal(f.Time) {
+		if !c.cutAt.Equal(f.Time) {
 			continue
 		}
-		line := Line{Time: f.Time, Kind: lineCut, Level: levelWarning, Text: "cut " + c.by + c.where()}
-		if c.why != "" {
-			line.Text += ": " + cutText(c.why, maxShort)
+		line := Line{Time: f.Time, Kind: lineCut, Level: levelWarning, Text: "cut " + c.by + c.afterEvent()}
+		if c.cause != "" {
+			line.Text += ": " + cutText(c.cause, maxShort)
 		}
 		l.add(line)
 		return

@@ -18,7 +18,7 @@ const maxStreams = 200
 // selects, the newest first. A response is interrupted if it was cut, resumed or is still open.
 func (v *Views) Streams(_ context.Context, q Query) ([]Stream, error) {
 	var keys []live.Key
-	err := v.each(q, func(r *rows.Row) bool {
+	err := v.eachRow(q, func(r *rows.Row) bool {
 		if isStream(r) {
 			keys = append(keys, live.KeyOf(r))
 		}
@@ -36,7 +36,7 @@ func (v *Views) Streams(_ context.Context, q Query) ([]Stream, error) {
 			return
 		}
 		var s Stream
-		s, err = m.stream(keys[i], r)
+		s, err = m.makeStream(keys[i], r)
 		if err == nil {
 			out = append(out, s)
 		}
@@ -60,8 +60,8 @@ func isStream(r *rows.Row) bool {
 
 func isSubscription(r *rows.Row) bool { return strings.HasPrefix(r.Method, "subscriptions/") }
 
-// stream returns a row as a Stream.
-func (m maker) stream(key live.Key, r *rows.Row) (Stream, error) {
+// makeStream returns a row as a Stream.
+func (m maker) makeStream(key live.Key, r *rows.Row) (Stream, error) {
 	out := Stream{Row: key.String(), Client: bounded(r.Client()), Server: bounded(r.Server()), Opened: r.Time, What: "GET"}
 	if isSubscription(r) {
 		out.What = "subscription"
@@ -83,10 +83,10 @@ func (m maker) stream(key live.Key, r *rows.Row) (Stream, error) {
 	out.LastID = story.Last
 	out.Problem = len(story.Cuts) > 0
 	if r.Apart {
-		out.Open = !m.v.File && !r.RunOver() && !story.Ended
+		out.Open = !m.v.File && !r.IsRunOver() && !story.Ended
 	}
 	if out.Open {
-		out.Quiet = max(m.now.Sub(r.LastFrame()), 0).Seconds()
+		out.Quiet = max(m.now.Sub(r.LastFrameTime()), 0).Seconds()
 	}
 	out.Text = story.Text(r.Apart || isSubscription(r), waits || out.Open)
 	switch {

@@ -19,9 +19,9 @@ const (
 	maxCounted = 20_000
 )
 
-// seen maps filter fields to functions that return the field's value of a row. Values seen in rows
+// rowValues maps filter fields to functions that return the field's value of a row. Values seen in rows
 // are suggested for these fields.
-var seen = map[string]func(*rows.Row) string{
+var rowValues = map[string]func(*rows.Row) string{
 	"method": func(r *rows.Row) string { return r.Method }, "name": func(r *rows.Row) string { return r.Name },
 	"target": func(r *rows.Row) string { return r.Target }, "channel": func(r *rows.Row) string { return r.Channel },
 	"outcome": func(r *rows.Row) string { return r.Channel }, "era": func(r *rows.Row) string { return r.Era },
@@ -63,27 +63,29 @@ func (v *Views) Suggest(text string) []Suggestion {
 		begun = begun[i+1:]
 	}
 	begun = strings.TrimPrefix(begun, `"`)
-	values := slices.DeleteFunc(v.values(field), func(s Suggestion) bool { return place(s, begun) < 0 })
-	sliceutil.Sort(values, func(a, b Suggestion) int { return min(place(a, begun), 1) - min(place(b, begun), 1) })
+	values := slices.DeleteFunc(v.countValues(field), func(s Suggestion) bool { return matchIndex(s, begun) < 0 })
+	sliceutil.Sort(values, func(a, b Suggestion) int { // values that begin with the typed text come first
+		return min(matchIndex(a, begun), 1) - min(matchIndex(b, begun), 1)
+	})
 	for _, s := range values[:min(len(values), maxSuggested)] {
 		out = append(out, Suggestion{sign + before + filter.Quote(s.Text), s.Count})
 	}
 	return out
 }
 
-// place returns the index in a suggestion of the typed text, ignoring case, or -1.
-func place(s Suggestion, typed string) int {
+// matchIndex returns the index in a suggestion of the typed text, ignoring case, or -1.
+func matchIndex(s Suggestion, typed string) int {
 	return strings.Index(strings.ToLower(s.Text), strings.ToLower(typed))
 }
 
-// values returns the possible values of a field with the number of rows that have them, the most
+// countValues returns the possible values of a field with the number of rows that have them, the most
 // frequent first.
-func (v *Views) values(field string) []Suggestion {
+func (v *Views) countValues(field string) []Suggestion {
 	counts := map[string]int{}
-	for _, value := range v.known(field) {
+	for _, value := range v.knownValues(field) {
 		counts[value] = 0
 	}
-	of := seen[field]
+	of := rowValues[field]
 	filters := map[string]filter.Filter{}
 	if field == "is" || field == "has" || field == "kind" {
 		for value := range counts {
@@ -119,7 +121,7 @@ func (v *Views) values(field string) []Suggestion {
 // eachNewest calls look with the newest rows.
 func (v *Views) eachNewest(look func(r *rows.Row)) {
 	skip := max(0, v.store.Status().Rows-maxCounted)
-	_ = v.each(Query{}, func(r *rows.Row) bool {
+	_ = v.eachRow(Query{}, func(r *rows.Row) bool {
 		skip--
 		if skip < 0 {
 			look(r)
@@ -128,8 +130,8 @@ func (v *Views) eachNewest(look func(r *rows.Row)) {
 	})
 }
 
-// known returns the values that the filter language defines for a field.
-func (v *Views) known(field string) []string {
+// knownValues returns the values that the filter language defines for a field.
+func (v *Views) knownValues(field string) []string {
 	switch field {
 	case "finding":
 		return v.Words

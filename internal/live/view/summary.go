@@ -157,7 +157,7 @@ func responseWords(method string, f wire.Frame) string {
 	case "ping":
 		return "ok"
 	}
-	return "ok, " + sizeText(f.Bytes())
+	return "ok, " + sizeWords(f.Bytes())
 }
 
 // inputRequests describes the input that a result asks for.
@@ -185,21 +185,21 @@ func toolResultText(result jsonraw.Members, m *wire.Message, bytes int) string {
 	if isError, _ := wire.ParseIsError(result.Value("isError")); isError {
 		return "tool error: " + cutText(first, maxLong)
 	}
-	if items := itemsOf(result, first); items >= 0 {
-		return "ok, " + english.Plural(items, "item") + ", " + sizeText(bytes)
+	if items := countItems(result, first); items >= 0 {
+		return "ok, " + english.Plural(items, "item") + ", " + sizeWords(bytes)
 	}
 	if len(blocks) > 1 {
-		return "ok, " + english.Plural(len(blocks), "block") + ", " + sizeText(bytes)
+		return "ok, " + english.Plural(len(blocks), "block") + ", " + sizeWords(bytes)
 	}
 	if len(first) > 0 && len(first) <= maxShort {
 		return "ok: " + cutText(first, maxShort)
 	}
-	return "ok, " + sizeText(bytes)
+	return "ok, " + sizeWords(bytes)
 }
 
-// itemsOf counts the items of a result that is a list or an object with exactly one list. It
+// countItems counts the items of a result that is a list or an object with exactly one list. It
 // returns -1 for other results.
-func itemsOf(result jsonraw.Members, text string) int {
+func countItems(result jsonraw.Members, text string) int {
 	const most = 1 << 20
 	value := result.Value("structuredContent")
 	if value == nil && len(text) <= most {
@@ -238,8 +238,8 @@ func serverText(result jsonraw.Members) string {
 	return strings.Join(parts, ", ")
 }
 
-// sizeText returns "123 bytes", or from a kilobyte on "31 kB ~8k tokens".
-func sizeText(n int) string {
+// sizeWords returns "123 bytes", or from a kilobyte on "31 kB ~8k tokens".
+func sizeWords(n int) string {
 	text := term.Size(n)
 	if n >= 1000 {
 		text += " ~" + term.Scale(int64(n)/4, "k", "M", "G") + " tokens"

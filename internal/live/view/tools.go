@@ -28,14 +28,14 @@ func (v *Views) Tools(_ context.Context, q Query) ([]Tool, error) {
 	talks := map[live.Talk]bool{}
 	var err error
 	if filtered {
-		err = v.each(q, func(r *rows.Row) bool {
+		err = v.eachRow(q, func(r *rows.Row) bool {
 			selected.add(r)
 			talks[live.TalkOf(r)] = true
 			return true
 		})
 	}
 	if err == nil {
-		err = v.each(Query{Talk: q.Talk}, func(r *rows.Row) bool {
+		err = v.eachRow(Query{Talk: q.Talk}, func(r *rows.Row) bool {
 			if r.Method == ToolsList && r.Dir == wire.Sent && !r.Open() {
 				lists = append(lists, live.KeyOf(r))
 			} else if r.Apart || r.Notes.Notifications > 0 {
@@ -60,7 +60,7 @@ func (v *Views) Tools(_ context.Context, q Query) ([]Tool, error) {
 			t.addListChange(r)
 		}
 	})
-	out := t.documents()
+	out := t.makeTools()
 	if filtered {
 		out = slices.DeleteFunc(out, func(tool Tool) bool { return !selected.has(tool) })
 	}
@@ -101,14 +101,14 @@ type toolTable struct {
 type serverTools struct {
 	target, name string
 	// clients maps a client to its last lists, and lists has all lists.
-	clients map[string]*fetched
+	clients map[string]*clientLists
 	lists   []*listing
 	tools   map[string]*toolFacts
 	stats   rows.Stats
 }
 
 // A fetched has the last list that a client fetched, and the last complete list. Both may be nil.
-type fetched struct {
+type clientLists struct {
 	last, whole *listing
 	// changed is when the server announced changed tools after the last list; zero if it did not.
 	changed time.Time
@@ -128,17 +128,17 @@ type toolFacts struct {
 	lastFailed     *live.Key
 }
 
-func (t *toolTable) server(r *rows.Row) *serverTools {
+func (t *toolTable) serverFor(r *rows.Row) *serverTools {
 	s := t.servers[r.Target]
 	if s == nil {
-		s = &serverTools{target: r.Target, clients: map[string]*fetched{}, tools: map[string]*toolFacts{}}
+		s = &serverTools{target: r.Target, clients: map[string]*clientLists{}, tools: map[string]*toolFacts{}}
 		t.servers[r.Target] = s
 	}
 	s.name = cmp.Or(r.Server(), s.name, r.Target)
 	return s
 }
 
-func (s *serverTools) tool(name string) *toolFacts {
+func (s *serverTools) factsFor(name string) *toolFacts {
 	if s.tools[name] == nil {
 		s.tools[name] = &toolFacts{}
 	}
@@ -150,8 +150,8 @@ func (t *toolTable) addCall(r *rows.Row) {
 	if r.Method != "tools/call" || r.Dir != wire.Sent || r.Kinds == 0 {
 		return
 	}
-	s := t.server(r)
-	f := s.tool(r.Name)
+	s := t.serverFor(r)
+	f := s.factsFor(r.Name)
 	key := live.KeyOf(r)
 	f.called++
 	f.lastRow = &key
@@ -171,23 +171,23 @@ func (t *toolTable) addPage(r *rows.Row) {
 	if p == nil {
 		return
 	}
-	s := t.server(r)
+	s := t.serverFor(r)
 	client := clientOf(r)
 	c := s.clients[client]
 	if c == nil {
-		c = &fetched{}
+		c = &clientLists{}
 		s.clients[client] = c
 	}
 	if p.Cursor == "" {
 		c.last = &listing{}
 		s.lists = append(s.lists, c.last)
-	} else if c.last == nil || c.last.complete() || c.last.next() != p.Cursor { // its first page is not recorded
+	} else if c.last == nil || c.last.isComplete() || c.last.nextCursor() != p.Cursor { // its first page is not recorded
 		c.last = &listing{}
 	}
 	c.last.pages = append(c.last.pages, p)
 	c.last.at = r.Time
 	c.changed = time.Time{}
-	if c.last.complete() {
+	if c.last.isComplete() {
 		c.whole = c.last
 	}
 	listed := map[string]bool{}
@@ -197,7 +197,7 @@ func (t *toolTable) addPage(r *rows.Row) {
 		}
 	}
 	for _, d := range p.Tools {
-		f := s.tool(d.Name)
+		f := s.factsFor(d.Name)
 		if f.first == nil {
 			f.first = d
 		}
@@ -222,35 +222,35 @@ func (t *toolTable) addListChange(r *rows.Row) {
 }
 
 // list returns the list to judge a client by: the last complete one, else the last one.
-func (c *fetched) list() *listing {
+func (c *clientLists) list() *listing {
 	if c.whole != nil {
 		return c.whole
 	}
 	return c.last
 }
 
-// page returns the page of the server's list that has a tool, or 0, and the page in words: "1 of 2
+// describePage returns the page of the server's list that has a tool, or 0, and the page in words: "1 of 2
 // or more".
-func (s *serverTools) page(name string) (page int, of string) {
+func (s *serverTools) describePage(name string) (page int, of string) {
 	var best *listing
 	for _, l := range s.lists {
-		if l.has(name) > 0 && (best == nil || l.complete() || !best.complete()) {
+		if l.pageOf(name) > 0 && (best == nil || l.isComplete() || !best.isComplete()) {
 			best = l
 		}
 	}
 	if best == nil {
 		return 0, ""
 	}
-	page = best.has(name)
+	page = best.pageOf(name)
 	of = fmt.Sprintf("%d of %d", page, len(best.pages))
-	if !best.complete() {
+	if !best.isComplete() {
 		of += " or more"
 	}
 	return page, of
 }
 
-// has returns the number of the page that has a tool, or 0.
-func (l *listing) has(name string) int {
+// pageOf returns the number of the page that has a tool, or 0.
+func (l *listing) pageOf(name string) int {
 	for i, p := range l.pages {
 		if slices.ContainsFunc(p.Tools, func(d *Definition) bool { return d.Name == name }) {
 			return i + 1
@@ -259,8 +259,8 @@ func (l *listing) has(name string) int {
 	return 0
 }
 
-// times returns how many tools of a listing have a name.
-func (l *listing) times(name string) (n int) {
+// countTools returns how many tools of a listing have a name.
+func (l *listing) countTools(name string) (n int) {
 	for _, p := range l.pages {
 		for _, d := range p.Tools {
 			if d.Name == name {
@@ -271,14 +271,14 @@ func (l *listing) times(name string) (n int) {
 	return n
 }
 
-// complete reports whether the client fetched all pages.
-func (l *listing) complete() bool { return l.next() == "" }
+// isComplete reports whether the client fetched all pages.
+func (l *listing) isComplete() bool { return l.nextCursor() == "" }
 
-// next returns the cursor of the page after the last one.
-func (l *listing) next() string { return l.pages[len(l.pages)-1].Next }
+// nextCursor returns the cursor of the page after the last one.
+func (l *listing) nextCursor() string { return l.pages[len(l.pages)-1].Next }
 
-// documents returns the tools of all servers, those with a problem first.
-func (t *toolTable) documents() []Tool {
+// makeTools returns the tools of all servers, those with a problem first.
+func (t *toolTable) makeTools() []Tool {
 	out := []Tool{}
 	for _, target := range slices.Sorted(maps.Keys(t.servers)) {
 		s := t.servers[target]
@@ -287,22 +287,22 @@ func (t *toolTable) documents() []Tool {
 			groups[g.Name] = g
 		}
 		for _, name := range slices.Sorted(maps.Keys(s.tools)) {
-			tool := t.document(s, name, s.tools[name])
+			tool := t.makeTool(s, name, s.tools[name])
 			if g := groups[name]; g != nil {
 				tool.P50 = g.Percentile(50).Seconds()
 				tool.P95 = g.Percentile(95).Seconds()
 			}
 			out = append(out, tool)
 		}
-		out = append(out, s.unseen()...)
+		out = append(out, s.unfetchedPage()...)
 	}
 	// Tools that a client may not see or call come first.
 	slices.SortStableFunc(out, func(a, b Tool) int { return min(len(b.Reason), 1) - min(len(a.Reason), 1) })
 	return out
 }
 
-// document returns a tool without its last error and its durations.
-func (t *toolTable) document(s *serverTools, name string, f *toolFacts) Tool {
+// makeTool returns a tool without its last error and its durations.
+func (t *toolTable) makeTool(s *serverTools, name string, f *toolFacts) Tool {
 	out := Tool{Server: bounded(s.name), Target: s.target, Name: name, Listed: "no", Called: f.called, Failed: f.failed}
 	if f.lastRow != nil {
 		out.LastRow = f.lastRow.String()
@@ -313,17 +313,17 @@ func (t *toolTable) document(s *serverTools, name string, f *toolFacts) Tool {
 		out.InputSchema = d.InputSchema
 		out.Schema = d.Schema
 		out.Bytes = len(d.Raw)
-		_, out.Page = s.page(name)
+		_, out.Page = s.describePage(name)
 		if f.first != d {
-			out.Changed = changes(f.first, d)
+			out.Changed = describeChanges(f.first, d)
 		}
 	}
-	out.Listed, out.Reason = t.reason(s, name, f, out)
+	out.Listed, out.Reason = t.explainListing(s, name, f, out)
 	return out
 }
 
-// changes describes how the definition of a tool changed since it was first listed.
-func changes(was, is *Definition) string {
+// describeChanges describes how the definition of a tool changed since it was first listed.
+func describeChanges(was, is *Definition) string {
 	const most = 3
 	all := diff.CompareTool(was.Raw, is.Raw, diff.Options{})
 	var texts []string
@@ -336,10 +336,10 @@ func changes(was, is *Definition) string {
 	return cmp.Or(strings.Join(texts, "; "), "its text changed")
 }
 
-// reason says whether a tool was listed for each client, and why a client may not see or call it.
-func (t *toolTable) reason(s *serverTools, name string, f *toolFacts, out Tool) (yes, reason string) {
+// explainListing says whether a tool was listed for each client, and why a client may not see or call it.
+func (t *toolTable) explainListing(s *serverTools, name string, f *toolFacts, out Tool) (yes, reason string) {
 	yes = out.Listed
-	page, _ := s.page(name)
+	page, _ := s.describePage(name)
 	var ignored string
 	times := 0
 	for _, client := range slices.Sorted(maps.Keys(s.clients)) {
@@ -348,12 +348,12 @@ func (t *toolTable) reason(s *serverTools, name string, f *toolFacts, out Tool) 
 			ignored = fmt.Sprintf("the server said at %s that its tools changed, and %s did not list them again",
 				c.changed.In(t.v.Now().Location()).Format(time.TimeOnly), client)
 		}
-		times = max(times, c.list().times(name))
-		if c.last.has(name) > 0 || c.list().has(name) > 0 {
+		times = max(times, c.list().countTools(name))
+		if c.last.pageOf(name) > 0 || c.list().pageOf(name) > 0 {
 			continue
 		}
 		fetched := len(c.list().pages)
-		complete := c.list().complete()
+		complete := c.list().isComplete()
 		switch {
 		case !complete && f.last != nil:
 			page := max(page, fetched+1)
@@ -371,7 +371,7 @@ func (t *toolTable) reason(s *serverTools, name string, f *toolFacts, out Tool) 
 	if reason == "" && f.last == nil {
 		reason = "no tools/list was recorded"
 	} else if reason == "" {
-		reason = faults(name, out.Schema, times)
+		reason = describeProblems(name, out.Schema, times)
 	}
 	if reason == "" && f.called == 0 {
 		reason = ignored
@@ -379,8 +379,8 @@ func (t *toolTable) reason(s *serverTools, name string, f *toolFacts, out Tool) 
 	return yes, reason
 }
 
-// faults returns the reasons why a client may not call a tool that it sees.
-func faults(name, schema string, times int) string {
+// describeProblems returns the reasons why a client may not call a tool that it sees.
+func describeProblems(name, schema string, times int) string {
 	var texts []string
 	if schema != usable {
 		texts = append(texts, "clients may leave it out, because its schema is not usable: "+schema)
@@ -394,11 +394,11 @@ func faults(name, schema string, times int) string {
 	return strings.Join(texts, "; ")
 }
 
-// unseen returns an entry for the first page that no client fetched, if any.
-func (s *serverTools) unseen() []Tool {
+// unfetchedPage returns an entry for the first page that no client fetched, if any.
+func (s *serverTools) unfetchedPage() []Tool {
 	deepest := 0
 	for _, c := range s.clients {
-		if c.list().complete() {
+		if c.list().isComplete() {
 			return nil
 		}
 		deepest = max(deepest, len(c.list().pages))

@@ -94,9 +94,9 @@ func (v *Views) Conversations() []Conversation {
 // talkID returns the id of a conversation in documents: "42.1", or "-1.1" in a file.
 func talkID(t live.Talk) string { return fmt.Sprintf("%d.%d", t.Run, t.Conn) }
 
-// query returns the store's form of the query. It reports false if the id of the conversation is
+// storeQuery returns the store's form of the query. It reports false if the id of the conversation is
 // malformed.
-func (q Query) query() (out live.Query, ok bool) {
+func (q Query) storeQuery() (out live.Query, ok bool) {
 	out = live.Query{Filter: q.Filter, Sort: q.Sort}
 	if q.Talk != "" {
 		run, conn, _ := strings.Cut(q.Talk, ".")
@@ -117,9 +117,9 @@ func (q Query) query() (out live.Query, ok bool) {
 	return out, true
 }
 
-// each calls look with all rows of a query, the oldest first.
-func (v *Views) each(q Query, look func(r *rows.Row) bool) error {
-	in, ok := q.query()
+// eachRow calls look with all rows of a query, the oldest first.
+func (v *Views) eachRow(q Query, look func(r *rows.Row) bool) error {
+	in, ok := q.storeQuery()
 	if !ok {
 		return ErrGone
 	}
@@ -127,9 +127,9 @@ func (v *Views) each(q Query, look func(r *rows.Row) bool) error {
 	return v.store.Each(in, look)
 }
 
-// one calls look with the row of a key, and returns its error. It returns ErrGone if the row is not
+// withRow calls look with the row of a key, and returns its error. It returns ErrGone if the row is not
 // kept.
-func (v *Views) one(text string, look func(r *rows.Row) error) error {
+func (v *Views) withRow(text string, look func(r *rows.Row) error) error {
 	key, ok := live.ParseKey(text)
 	if !ok {
 		return ErrGone

@@ -14,7 +14,7 @@ const minOthers = 4
 
 // compareDuration compares a duration with the durations of similar exchanges: "slower than 97 % of
 // tools/call echo (p50 44 ms)". It returns "" if there are too few.
-func compareDuration(one asked, others []time.Duration) string {
+func compareDuration(one comparedRequest, others []time.Duration) string {
 	if len(others) < minOthers {
 		return ""
 	}

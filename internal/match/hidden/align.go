@@ -14,7 +14,7 @@ import (
 // difference there. It returns values without hidden parts, and values that are not JSON,
 // unchanged.
 func Align(was, is json.RawMessage) (_, _ json.RawMessage) {
-	if !redact.IsUnknown(string(was)) && !redact.IsUnknown(string(is)) {
+	if !redact.HasHiddenParts(string(was)) && !redact.HasHiddenParts(string(is)) {
 		return was, is
 	}
 	a, wasErr := jsonvalue.Parse(was)
@@ -27,7 +27,7 @@ func Align(was, is json.RawMessage) (_, _ json.RawMessage) {
 
 // align implements Align for two nodes.
 func align(was, is *jsonvalue.Node) (a, b json.RawMessage) {
-	if !redact.IsUnknown(string(was.Raw)) && !redact.IsUnknown(string(is.Raw)) {
+	if !redact.HasHiddenParts(string(was.Raw)) && !redact.HasHiddenParts(string(is.Raw)) {
 		return was.Raw, is.Raw
 	}
 	if was.Kind == jsonvalue.Object && is.Kind == jsonvalue.Object {
@@ -109,7 +109,7 @@ func isWhole(n *jsonvalue.Node) bool {
 // Lists aligns two lists of entries as Align does. It pairs the entries by their names. key is the
 // member with the name.
 func Lists(was, is []json.RawMessage, key string) (_, _ []json.RawMessage) {
-	hides := func(raw json.RawMessage) bool { return redact.IsUnknown(string(raw)) }
+	hides := func(raw json.RawMessage) bool { return redact.HasHiddenParts(string(raw)) }
 	if !slices.ContainsFunc(was, hides) && !slices.ContainsFunc(is, hides) {
 		return was, is
 	}
@@ -158,7 +158,7 @@ func namesOf(all []json.RawMessage, key string) entryNames {
 		if _, there := n.first[name]; ok && !there {
 			n.first[name] = i
 		}
-		if redact.IsUnknown(name) {
+		if redact.HasHiddenParts(name) {
 			n.hidden = append(n.hidden, i)
 		}
 	}
@@ -168,7 +168,7 @@ func namesOf(all []json.RawMessage, key string) entryNames {
 // fitting returns the place of the first unused entry whose name fits name, if at least one of the
 // names has a placeholder. It returns -1 if there is no such entry.
 func (n entryNames) fitting(name string, used map[int]bool) int {
-	if !redact.IsUnknown(name) {
+	if !redact.HasHiddenParts(name) {
 		for _, i := range n.hidden {
 			if !used[i] && fitHidden(n.names[i], name) != None {
 				return i
@@ -199,7 +199,7 @@ func Places(raw json.RawMessage) (pointers []string) {
 				name = strconv.Itoa(i)
 			}
 			below := jsonraw.Pointer(at, name)
-			if redact.IsUnknown(kid.Name) {
+			if redact.HasHiddenParts(kid.Name) {
 				pointers = append(pointers, below)
 			} else {
 				visit(kid, below)

@@ -50,7 +50,7 @@ const (
 // fitHidden compares a text with a text that has placeholders, and returns the weakest fit of the
 // placeholders. The text between the placeholders must be equal.
 func fitHidden(hidden, text string) Fit {
-	places := redact.UnknownIn(hidden)
+	places := redact.HiddenPartsIn(hidden)
 	if len(places) == 0 || len(places) > mostMarks {
 		return None
 	}
@@ -59,7 +59,7 @@ func fitHidden(hidden, text string) Fit {
 		return None
 	}
 	marks := map[int]int{} // the beginning and end of each placeholder in text
-	for _, place := range redact.UnknownIn(text) {
+	for _, place := range redact.HiddenPartsIn(text) {
 		marks[place[0]] = place[1]
 	}
 	at := len(begin)
@@ -176,7 +176,7 @@ func Names(was, is []*jsonvalue.Node) (_, _ []*jsonvalue.Node) {
 	rename := func(all, others []*jsonvalue.Node) []*jsonvalue.Node {
 		renamed := all
 		for _, other := range others {
-			if !redact.IsUnknown(other.Name) || hasName(all, other.Name) {
+			if !redact.HasHiddenParts(other.Name) || hasName(all, other.Name) {
 				continue
 			}
 			for i, n := range renamed {

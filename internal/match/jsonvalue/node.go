@@ -119,7 +119,7 @@ func (p *parser) value() *Node {
 	case first == String:
 		n.Text = textOf(n.Raw)
 		mayHide := strings.Contains(n.Text, "sha256") || strings.Contains(n.Text, "//")
-		n.Hidden = mayHide && redact.IsUnknown(n.Text)
+		n.Hidden = mayHide && redact.HasHiddenParts(n.Text)
 	}
 	n.sum()
 	return n

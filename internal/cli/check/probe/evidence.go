@@ -159,7 +159,7 @@ func openOwnRecording(f *cmdutil.Factory) (c *rows.Capture, name string) {
 // if no command does. It reads the exchange.
 func repeatWordsOf(row *rows.Row) string {
 	isRequest := row.Method != "" && !strings.HasPrefix(row.Method, "(") // such as "(stream)"
-	if !isRequest || rows.ByServer(row) {
+	if !isRequest || rows.IsByServer(row) {
 		return ""
 	}
 	words := "raw " + shellwords.Quote(row.Method)

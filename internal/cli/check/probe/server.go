@@ -209,7 +209,7 @@ func (j *judge) dial(ctx context.Context) (*session, wire.Outcome) {
 	opt.Strict = nil
 	opt.TapFull = nil
 	opt.NextID = j.nextID
-	j.f.Talking.Store(true)
+	j.f.IsConnected.Store(true)
 	return j.open(ctx, c, opt, j.f.Record.Conns-1, opt.Tap)
 }
 
@@ -368,7 +368,7 @@ func (j *judge) judgeRevision(ctx context.Context, s *session, opened wire.Outco
 // makeReport closes the linter, reads the check's own recording for the evidence, and returns the
 // report.
 func (j *judge) makeReport() *verdict.Report {
-	j.f.Talking.Store(false)
+	j.f.IsConnected.Store(false)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.linter.Close()
