@@ -342,7 +342,7 @@ func (s *State) closeStream(f *wire.Frame, c *Conversation) {
 	switch {
 	case f.Close.How == "cut":
 		s.Notes.Cuts++
-		if strings.HasPrefix(f.Close.Text, "dial ") { // no byte of the request was sent
+		if f.Close.IsUnreached() {
 			s.Sent -= s.LastSent
 			s.LastSent = 0
 		}

@@ -139,6 +139,14 @@ type CloseFacts struct {
 	Text string
 }
 
+// IsUnreached reports whether the stream ended because no connection could be opened: nothing was
+// sent on it.
+func (c *CloseFacts) IsUnreached() bool { return c.How == "cut" && SaysUnreached(c.Text) }
+
+// SaysUnreached reports whether the text of a transport error says that no connection could be opened.
+// A recording has only the text, and package net begins the text of a failed dial with "dial".
+func SaysUnreached(text string) bool { return strings.HasPrefix(text, "dial ") }
+
 // FaultFacts describe the action of a fault rule. The frame's direction is the message's.
 type FaultFacts struct {
 	// Rule is the rule's text, Source the file or flag that contains it, and Line its line.

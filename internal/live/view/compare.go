@@ -139,17 +139,19 @@ func (a *side) compareTools(b *side, out *Comparison) {
 		}
 		return
 	}
-	onlyIn := func(side *side, other *side, where, complete string) {
-		for _, name := range slices.Sorted(maps.Keys(side.tools)) {
-			if text := complete; other.tools[name] == nil {
-				if other.isPartial {
-					text = where
-				}
-				out.Tools = append(out.Tools, name+text)
+	addOnlyIn := func(own, other *side, ifPartial, ifComplete string) {
+		for _, name := range slices.Sorted(maps.Keys(own.tools)) {
+			if other.tools[name] != nil {
+				continue
 			}
+			text := ifComplete
+			if other.isPartial { // the other list may have the tool on a page that was not fetched
+				text = ifPartial
+			}
+			out.Tools = append(out.Tools, name+text)
 		}
 	}
-	onlyIn(a, b, " is in the list of the first only; the second did not fetch all pages of its list", " was removed")
+	addOnlyIn(a, b, " is in the list of the first only; the second did not fetch all pages of its list", " was removed")
 	for _, name := range slices.Sorted(maps.Keys(a.tools)) {
 		if b.tools[name] == nil {
 			continue
@@ -166,7 +168,7 @@ func (a *side) compareTools(b *side, out *Comparison) {
 			}
 		}
 	}
-	onlyIn(b, a, " is in the list of the second only; the first did not fetch all pages of its list", " is new")
+	addOnlyIn(b, a, " is in the list of the second only; the first did not fetch all pages of its list", " is new")
 }
 
 // outcomeChanges describes the groups that only one side has, and the groups with an outcome that the
@@ -232,7 +234,9 @@ func timingChanges(was, is []*rows.Group) (texts []string) {
 		}
 		before := a.Percentile(50)
 		after := b.Percentile(50)
-		if max(before, after)-min(before, after) < minShift || max(before, after) <= 2*min(before, after) {
+		shorter := min(before, after)
+		longer := max(before, after)
+		if longer-shorter < minShift || longer <= 2*shorter {
 			continue
 		}
 		word := "slower"

@@ -297,8 +297,10 @@ func (v *Views) addSchemas(d *Detail, r *rows.Row, x *wire.Exchange) {
 // recorded with another exchange.
 func stderrOf(r *rows.Row, end time.Time) (lines []string) {
 	for _, other := range r.Capture().Rows() {
-		if !other.Kinds.Has(wire.Stderr) || live.TalkOf(other) != live.TalkOf(r) || other.Time.After(end) ||
-			len(lines) >= maxStderr {
+		if !other.Kinds.Has(wire.Stderr) || live.TalkOf(other) != live.TalkOf(r) {
+			continue
+		}
+		if other.Time.After(end) || len(lines) >= maxStderr {
 			continue
 		}
 		_ = other.EachFrame(func(f wire.Frame) error {

@@ -29,6 +29,8 @@ type Line struct {
 	Level string `json:"level,omitempty"` // "", "warning", "error"
 	// Times is the number of equal lines that this line represents, at least 1.
 	Times int `json:"times,omitempty"`
+	// cause is the error of a cut; "" for other lines and cuts without an error.
+	cause string
 }
 
 // The kinds of a Line.
@@ -377,7 +379,7 @@ func (l *liner) addOutcome(waits bool) {
 		line.Level = levelWarning
 		line.Text = "no answer was recorded"
 	case l.markCut(r.Text):
-		return // the line of the cut has the error
+		return // the line of the cut shows the error
 	default:
 		line.Text = strings.ReplaceAll(r.Channel, "_", " ")
 		if r.Text != "" {
@@ -387,12 +389,15 @@ func (l *liner) addOutcome(waits bool) {
 	l.add(line)
 }
 
-// markCut gives the line of the cut with an error text the level error. It reports whether such a
-// line exists.
-func (l *liner) markCut(text string) bool {
+// markCut gives the line of the cut that caused an error the level error. It reports whether such a
+// line exists. The error may be the end of the cause, as a command omits what it was doing.
+func (l *liner) markCut(err string) bool {
+	if err == "" {
+		return false
+	}
 	for i := range l.lines {
-		if line := &l.lines[i]; line.Kind == lineCut && text != "" &&
-			strings.HasSuffix(line.Text, ": "+cutText(text, maxShort)) {
+		line := &l.lines[i]
+		if line.cause == err || strings.HasSuffix(line.cause, ": "+err) {
 			line.Level = levelError
 			return true
 		}

@@ -119,25 +119,30 @@ func (l *Lists) definition(raw json.RawMessage) *Definition {
 // definition that the call's conversation listed before the call, then a later one, then one of
 // another conversation with the same target, and at last one of another recording.
 func (l *Lists) Tool(call *rows.Row) (best *Definition) {
-	rank := 0
+	const (
+		inOtherTalk = 1 + iota
+		afterCall
+		beforeCall
+	)
+	bestRank := 0
 	for _, r := range call.Capture().Rows() {
 		if r.Method != ToolsList || r.Dir != wire.Sent || r.Target != call.Target || r.Open() {
 			continue
 		}
-		own := 3
+		rank := beforeCall
 		if live.TalkOf(r) != live.TalkOf(call) {
-			own = 1
+			rank = inOtherTalk
 		} else if r.Time.After(call.Time) {
-			own = 2
+			rank = afterCall
 		}
-		if own < rank || own == 2 && rank == 2 {
+		if rank < bestRank || rank == afterCall && bestRank == afterCall { // the first list after the call counts
 			continue
 		}
 		if p := l.Page(r); p != nil {
 			for _, t := range p.Tools {
 				if t.Name == call.Name {
 					best = t
-					rank = own
+					bestRank = rank
 				}
 			}
 		}

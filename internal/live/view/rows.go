@@ -46,11 +46,11 @@ func (v *Views) Rows(ctx context.Context, q Query) (Page, error) {
 
 // page returns a page without its rows, and the keys of the rows.
 func (v *Views) page(ctx context.Context, q Query, most int) (Page, []live.Key, error) {
-	in, ok := q.storeQuery()
+	storeQuery, ok := q.storeQuery()
 	if !ok {
 		return Page{Rows: []Row{}, Absent: v.absent(live.Talk{})}, nil, nil
 	}
-	found, err := v.store.Find(ctx, in)
+	found, err := v.store.Find(ctx, storeQuery)
 	if err != nil {
 		return Page{}, nil, err
 	}
@@ -67,7 +67,7 @@ func (v *Views) page(ctx context.Context, q Query, most int) (Page, []live.Key, 
 	to := min(total, from+min(count, most))
 	page := Page{From: from, Total: total, Pending: found.Pending, Seq: found.Seq}
 	if total == 0 && q.Talk != "" {
-		page.Absent = v.absent(in.Talk)
+		page.Absent = v.absent(storeQuery.Talk)
 	}
 	return page, found.Keys[from:to], nil
 }
@@ -169,14 +169,17 @@ func (v *Views) waits(r *rows.Row) bool {
 
 // notesText returns the Notes of a row as text.
 func notesText(r *rows.Row) string {
-	text := r.Notes.String()
-	if r.Cancel != nil && r.Cancel.Late {
-		text = strings.TrimSuffix("answered late, "+text, ", ")
-	}
+	var texts []string
 	if r.SameAs != nil {
-		text = strings.TrimSuffix("same request as "+r.SameAs.Number()+", "+text, ", ")
+		texts = append(texts, "same request as "+r.SameAs.Number())
 	}
-	return text
+	if r.Cancel != nil && r.Cancel.Late {
+		texts = append(texts, "answered late")
+	}
+	if text := r.Notes.String(); text != "" {
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ", ")
 }
 
 // roughPhases returns the phases that can be computed without frames.

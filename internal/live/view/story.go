@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"mcpc/internal/english"
@@ -62,30 +61,31 @@ func storyOf(x *wire.Exchange) *story {
 
 // addFrame updates the story by the next frame of the exchange.
 func (s *story) addFrame(f wire.Frame, x *wire.Exchange) {
-	var open *streamCut
+	var last *streamCut // nil if no stream was cut
 	if n := len(s.Cuts); n > 0 {
-		open = s.Cuts[n-1]
+		last = s.Cuts[n-1]
 	}
+	isResumed := last != nil && !last.resumedAt.IsZero()
 	switch {
 	case f.Kind == wire.Event || f.SSE != nil:
 		if len(bytes.TrimSpace(f.Raw)) > 0 {
 			s.Events++
-			if open != nil && !open.resumedAt.IsZero() {
-				open.events++
+			if isResumed {
+				last.events++
 			}
 		}
 		if f.SSE != nil && f.SSE.ID != nil {
 			s.Last = *f.SSE.ID
 		}
-	case f.Kind == wire.Head && f.Dir == wire.Sent && open != nil && open.resumedAt.IsZero():
-		open.resumedAt = f.Time
-		open.resumedFrom = f.HTTP.Field(lastEventID)
+	case f.Kind == wire.Head && f.Dir == wire.Sent && last != nil && !isResumed:
+		last.resumedAt = f.Time
+		last.resumedFrom = f.HTTP.Field(lastEventID)
 	case f.Kind == wire.Held:
 		s.dropped = s.dropped || f.Drops(x.Request.Dir)
 	case s.dropped: // the end of the stream is expected then
-	case neverConnected(f) && open != nil && !open.resumedAt.IsZero() && open.events == 0:
-		open.resumedAt = time.Time{}
-		open.attempts++
+	case neverConnected(f) && isResumed && last.events == 0: // the attempt to resume it failed
+		last.resumedAt = time.Time{}
+		last.attempts++
 	case f.Kind == wire.Closed && breaksStream(f, x):
 		s.Cuts = append(s.Cuts, &streamCut{
 			cutAt: f.Time, by: closedBy(f), cause: f.Close.Text, lastID: s.Last, isNeverConnected: neverConnected(f),
@@ -95,7 +95,10 @@ func (s *story) addFrame(f wire.Frame, x *wire.Exchange) {
 
 // breaksStream reports whether a frame ends a stream before everything expected on it was received.
 func breaksStream(f wire.Frame, x *wire.Exchange) bool {
-	if f.Close == nil || f.Close.How == "cancelled" || x.Response.Raw != nil && f.Seq > x.Response.Seq {
+	if f.Close == nil || f.Close.How == "cancelled" {
+		return false
+	}
+	if x.Response.Raw != nil && f.Seq > x.Response.Seq { // the response was received before
 		return false
 	}
 	if f.Close.How != "end" {
@@ -115,15 +118,16 @@ func isWholeBody(f wire.Frame, x *wire.Exchange) bool {
 		if h.Stream != f.Stream || h.HTTP == nil || h.HTTP.Status == 0 {
 			return false
 		}
+		if h.HTTP.Status == http.StatusAccepted || h.HTTP.Status >= 300 {
+			return true
+		}
 		kind := wire.MediaType(h.HTTP.Field("Content-Type"))
-		return h.HTTP.Status == http.StatusAccepted || h.HTTP.Status >= 300 || kind != "" && kind != "text/event-stream"
+		return kind != "" && kind != "text/event-stream"
 	})
 }
 
 // neverConnected reports whether a frame ends a stream that never got a connection.
-func neverConnected(f wire.Frame) bool {
-	return f.Close != nil && f.Close.How == "cut" && strings.HasPrefix(f.Close.Text, "dial ")
-}
+func neverConnected(f wire.Frame) bool { return f.Close != nil && f.Close.IsUnreached() }
 
 // notOpened returns a sentence about a connection that could not be opened.
 func notOpened(why string) string { return "could not be opened: " + cutText(why, maxShort) }
@@ -238,7 +242,9 @@ func (l *liner) addStream(f wire.Frame) {
 		return
 	}
 	if neverConnected(f) {
-		l.add(Line{Time: f.Time, Kind: lineCut, Level: levelWarning, Text: notOpened(f.Close.Text)})
+		l.add(Line{
+			Time: f.Time, Kind: lineCut, Level: levelWarning, Text: notOpened(f.Close.Text), cause: f.Close.Text,
+		})
 		return
 	}
 	if f.Kind == wire.Head {
@@ -260,7 +266,7 @@ func (l *liner) addStream(f wire.Frame) {
 		if !c.cutAt.Equal(f.Time) {
 			continue
 		}
-		line := Line{Time: f.Time, Kind: lineCut, Level: levelWarning, Text: "cut " + c.by + c.afterEvent()}
+		line := Line{Time: f.Time, Kind: lineCut, Level: levelWarning, Text: "cut " + c.by + c.afterEvent(), cause: c.cause}
 		if c.cause != "" {
 			line.Text += ": " + cutText(c.cause, maxShort)
 		}

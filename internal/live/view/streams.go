@@ -53,7 +53,7 @@ func isStream(r *rows.Row) bool {
 		return true
 	}
 	if r.Notes.Cuts+r.Notes.Resumed > 0 { // no stream began if the server was not reached
-		return r.Status > 0 || !strings.HasPrefix(r.Text, "dial ")
+		return r.Status > 0 || !wire.SaysUnreached(r.Text)
 	}
 	return r.Open() && r.Kinds.Has(wire.Event)
 }
