@@ -305,11 +305,13 @@ func (r *Recorder) writeLocked() {
 // reportErrorLocked calls OnError once the recording failed. It is called when there was something
 // to write: a file that cannot be created is no failure until then.
 func (r *Recorder) reportErrorLocked() {
-	if r.failed != nil && !errors.Is(r.failed, errClosed) && !r.errorReported {
-		r.errorReported = true
-		if r.options.OnError != nil {
-			r.options.OnError(r.failed)
-		}
+	hasFailed := r.failed != nil && !errors.Is(r.failed, errClosed)
+	if !hasFailed || r.errorReported {
+		return
+	}
+	r.errorReported = true
+	if r.options.OnError != nil {
+		r.options.OnError(r.failed)
 	}
 }
 

@@ -84,8 +84,8 @@ func (r *Ring) Create() (io.WriteCloser, int, error) {
 			if err := os.MkdirAll(r.dir, 0o700); err != nil {
 				return nil, 0, err
 			}
-			run--
-		case errors.Is(err, fs.ErrExist):
+			run-- // this number is tried again
+		case errors.Is(err, fs.ErrExist): // the next number may be free
 		case err != nil:
 			return nil, 0, err
 		default:

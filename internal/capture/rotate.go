@@ -56,7 +56,10 @@ func (r *Recorder) rotateLocked() {
 	if err != nil {
 		return
 	}
-	first := cmp.Or(r.firstRun, oldRun)
+	first := r.firstRun
+	if first == 0 { // the current run began the recording
+		first = oldRun
+	}
 	r.run = newRun
 	head := r.head()
 	head.PreviousRun = oldRun
@@ -191,7 +194,9 @@ func (u *repeatTracker) add(f *wire.Frame, line Span) {
 // nextStep returns the step that has to follow a frame in its conversation, or stepOther if the
 // conversation is not a single request.
 func (u *repeatTracker) nextStep(c *trackedConn, f *wire.Frame) step {
-	if f.Stream != c.stream || f.Stream == 0 || (c.expected > stepRequest) != (f.Dir == wire.Received) {
+	isReceived := f.Dir == wire.Received
+	expectsReceived := c.expected > stepRequest
+	if f.Stream != c.stream || f.Stream == 0 || isReceived != expectsReceived {
 		return stepOther
 	}
 	fits := false

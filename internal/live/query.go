@@ -275,17 +275,7 @@ func (x *query) applyDecisions() {
 	}
 	sortedByTime := x.sort == "" || x.sort == "time"
 	if sortedByTime { // usually only the oldest entries are removed
-		n := 0
-		for n < len(x.found) {
-			matches, decided := x.decided[x.found[n]]
-			if !decided || matches {
-				break
-			}
-			delete(x.decided, x.found[n])
-			n++
-		}
-		x.found = withoutFirst(x.found, n)
-		x.keys = x.keys[n:]
+		x.dropOldest()
 		if len(x.decided) == 0 {
 			return
 		}
@@ -324,6 +314,22 @@ func (x *query) applyDecisions() {
 	for _, e := range x.found[same:] {
 		x.keys = append(x.keys, e.key)
 	}
+}
+
+// dropOldest removes the first entries of found and keys, as far as they do not match any more, and
+// their decisions.
+func (x *query) dropOldest() {
+	n := 0
+	for n < len(x.found) {
+		matches, decided := x.decided[x.found[n]]
+		if !decided || matches {
+			break
+		}
+		delete(x.decided, x.found[n])
+		n++
+	}
+	x.found = withoutFirst(x.found, n)
+	x.keys = x.keys[n:]
 }
 
 // searchNext searches one entry of todo. It reports false if todo is empty or the search is abandoned.

@@ -3,24 +3,24 @@ package bundle
 // A Manifest is what MANIFEST.json says of a bundle.
 type Manifest struct {
 	Version int `json:"mcpc-bundle"`
-	// Mcpc is the version of the program that wrote the bundle, Recorded those of the
-	// programs that recorded, Protocols the revisions that were spoken.
+	// Mcpc is the version of the program that wrote the bundle, Recorded are the versions of the
+	// programs that recorded, Protocols are the revisions of the conversations.
 	Mcpc      string   `json:"mcpc"`
 	Recorded  []string `json:"recordedBy"`
 	Protocols []string `json:"protocols,omitempty"`
 	// Filter are the words that picked the Exchanges.
 	Filter    []string `json:"filter,omitempty"`
 	Exchanges int      `json:"exchanges"`
-	// Was are the numbers that the exchanges had in the recording, where they have others now.
+	// Was are the numbers that the exchanges had in the recording, if they have different ones now.
 	Was []string `json:"was,omitempty"`
-	// Rules are those by which secrets were hidden.
+	// Rules are the rules by which secrets were hidden.
 	Rules []string `json:"rules"`
-	// Hidden is how many placeholders the capture has, Values how many different ones, and
-	// Now how many of them this export added, by what they were told.
+	// Hidden is the number of placeholders in the capture, Values the number of different ones. Now
+	// counts the placeholders that this export added, by the rule that found the secret.
 	Hidden int            `json:"hidden"`
 	Values int            `json:"values"`
 	Now    map[string]int `json:"hiddenNow,omitempty"`
-	// Notes say what is not as one may expect.
+	// Notes are remarks about the bundle that may surprise a reader.
 	Notes []string `json:"notes,omitempty"`
 	// Members are the other members of the archive.
 	Members map[string]Member `json:"members"`

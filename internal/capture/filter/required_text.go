@@ -20,8 +20,8 @@ type required struct {
 	anyCase []form
 }
 
-// most and least bound what is looked for: more texts, or shorter ones, are slower than
-// the expression itself.
+// maxRequired and minRequiredBytes bound the texts that are searched for: more texts, or shorter
+// ones, are slower than the expression itself.
 const (
 	maxRequired      = 8
 	minRequiredBytes = 2
@@ -163,7 +163,9 @@ func hasOneSpelling(r rune, anyCase bool) bool {
 	other := unicode.SimpleFold(r)
 	small := unicode.ToLower(r)
 	capital := unicode.ToUpper(r)
-	return other == r && small == r && capital == r ||
-		unicode.SimpleFold(other) == r && utf8.RuneLen(other) == utf8.RuneLen(r) && min(small, capital) == min(r, other) &&
-			max(small, capital) == max(r, other)
+	if other == r && small == r && capital == r { // it has no case
+		return true
+	}
+	isPair := unicode.SimpleFold(other) == r && utf8.RuneLen(other) == utf8.RuneLen(r)
+	return isPair && min(small, capital) == min(r, other) && max(small, capital) == max(r, other)
 }

@@ -2,7 +2,6 @@ package filter
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -119,7 +118,9 @@ func (f *field) numberValue(op string, a atom, now time.Time) (value, error) {
 	if !ok || op != "" && strings.Contains(a.text, "..") {
 		return nil, &Error{Text: fmt.Sprintf("%s takes %s, not %q", f.name, f.valueHint, op+a.text)}
 	}
-	op = cmp.Or(op, f.defaultOperator)
+	if op == "" {
+		op = f.defaultOperator
+	}
 	return func(c *candidate) bool {
 		if c.isSample && f.hasBounds {
 			least, ok := f.number(c.least)
@@ -155,18 +156,17 @@ func (f *field) parseRange(a atom, now time.Time) (low, high int64, ok bool) {
 	if !ranged {
 		return f.bounds(a.text, now)
 	}
+	if from == "" && to == "" {
+		return 0, 0, false
+	}
 	low = math.MinInt64
 	high = math.MaxInt64
-	ok = from != "" || to != ""
+	ok = true
 	if from != "" {
-		var good bool
-		low, _, good = f.bounds(from, now)
-		ok = ok && good
+		low, _, ok = f.bounds(from, now)
 	}
-	if to != "" {
-		var good bool
-		_, high, good = f.bounds(to, now)
-		ok = ok && good
+	if to != "" && ok {
+		_, high, ok = f.bounds(to, now)
 	}
 	return low, high, ok
 }
@@ -253,20 +253,22 @@ func timeBounds(text string, now time.Time) (low, high int64, ok bool) {
 
 // sinceBounds parses a time, or how long ago it was: 90s, 10m, 2h, or 3d for three times 24 hours.
 func sinceBounds(text string, now time.Time) (low, high int64, ok bool) {
-	var ago time.Duration
-	var err error
-	if days, isDays := strings.CutSuffix(strings.ToLower(text), "d"); isDays {
-		var n int
-		n, err = strconv.Atoi(days)
-		ago = time.Duration(n) * 24 * time.Hour
-		ok = n < 20_000
-	} else {
-		ago, err = time.ParseDuration(strings.ToLower(text))
-		ok = true
-	}
-	if err != nil || !ok || ago < 0 {
+	ago, ok := parseAgo(text)
+	if !ok {
 		return timeBounds(text, now)
 	}
-	at := now.Add(-ago).UnixNano()
-	return at, at, true
+	begin := now.Add(-ago).UnixNano()
+	return begin, begin, true
+}
+
+// parseAgo parses a duration that is not negative: a number of days, such as 3d, or 10m as in Go.
+func parseAgo(text string) (ago time.Duration, ok bool) {
+	text = strings.ToLower(text)
+	if days, isDays := strings.CutSuffix(text, "d"); isDays {
+		const maxDays = 20_000 // more would overflow
+		n, err := strconv.Atoi(days)
+		return time.Duration(n) * 24 * time.Hour, err == nil && n >= 0 && n < maxDays
+	}
+	ago, err := time.ParseDuration(text)
+	return ago, err == nil && ago >= 0
 }

@@ -16,31 +16,34 @@ import (
 // An entryTraffic is the traffic of one HTTP request, or of one exchange over stdio.
 type entryTraffic struct {
 	isStdio bool
-	// asked and answered are the heads, nil where none crossed.
+	// requestHead and responseHead are nil if the frames have none.
 	requestHead, responseHead *wire.Frame
 	sent, received            []*wire.Frame
-	closed                    *wire.Frame
-	hidden                    int
+	closed                    *wire.Frame // the end of the stream; nil if it has none
+	hidden                    int         // the secrets hidden in the messages
 	long                      *longTexts
 }
 
+// addFrame sorts a frame into the traffic.
 func (c *entryTraffic) addFrame(f *wire.Frame) {
 	switch f.Kind {
 	case wire.Head:
-		switch {
-		case f.HTTP == nil:
-		case f.Dir == wire.Sent:
+		if f.HTTP == nil {
+			return
+		}
+		if f.Dir == wire.Sent {
 			c.requestHead = f
-		default:
+		} else {
 			c.responseHead = f
 		}
 	case wire.Body, wire.Event, wire.Noise:
 		c.hidden += f.Hidden
-		switch {
-		case c.isStdio && f.Kind == wire.Noise:
-		case f.Dir == wire.Sent:
+		if c.isStdio && f.Kind == wire.Noise {
+			return
+		}
+		if f.Dir == wire.Sent {
 			c.sent = append(c.sent, f)
-		default:
+		} else {
 			c.received = append(c.received, f)
 		}
 	case wire.Closed:
@@ -48,6 +51,7 @@ func (c *entryTraffic) addFrame(f *wire.Frame) {
 	}
 }
 
+// makeRequest returns the request of the entry.
 func (c *entryTraffic) makeRequest() request {
 	r := request{Cookies: []pair{}, Headers: []pair{}, Query: []pair{}, HeadersSize: -1}
 	text := joinLines(c.sent)
@@ -55,7 +59,10 @@ func (c *entryTraffic) makeRequest() request {
 	mime := "application/json"
 	if c.requestHead != nil {
 		head := c.requestHead.HTTP
-		r.Method, r.URL, r.HTTPVersion, r.Headers = head.Method, head.URL, head.Proto, pairsOf(head.Fields)
+		r.Method = head.Method
+		r.URL = head.URL
+		r.HTTPVersion = head.Proto
+		r.Headers = pairsOf(head.Fields)
 		r.Query = queryPairs(head.URL)
 		mime = cmp.Or(head.Field("Content-Type"), mime)
 	}
@@ -66,6 +73,7 @@ func (c *entryTraffic) makeRequest() request {
 	return r
 }
 
+// makeResponse returns the response of the entry.
 func (c *entryTraffic) makeResponse() response {
 	r := response{Cookies: []pair{}, Headers: []pair{}, HeadersSize: -1, BodySize: totalBytes(c.received)}
 	body := joinLines(c.received)
@@ -75,15 +83,19 @@ func (c *entryTraffic) makeResponse() response {
 	}
 	if c.responseHead != nil {
 		head := c.responseHead.HTTP
-		r.Status, r.StatusText, r.HTTPVersion = max(head.Status, 0), http.StatusText(head.Status), head.Proto
-		r.Headers, r.RedirectURL = pairsOf(head.Fields), head.Field("Location")
+		r.Status = max(head.Status, 0)
+		r.StatusText = http.StatusText(head.Status)
+		r.HTTPVersion = head.Proto
+		r.Headers = pairsOf(head.Fields)
+		r.RedirectURL = head.Field("Location")
 		r.Content.MimeType = head.Field("Content-Type")
 	} else if len(c.received) > 0 {
-		r.Status = http.StatusOK // of what came without a head, it came
+		r.Status = http.StatusOK // stdio has no status, and a stream was opened before
 	}
 	if len(c.received) > 0 && c.received[0].Kind != wire.Body {
 		body = eventStream(c.received)
-		r.BodySize, r.Content.MimeType = -1, cmp.Or(r.Content.MimeType, "text/event-stream")
+		r.BodySize = -1 // the recording has the events, not the bytes
+		r.Content.MimeType = cmp.Or(r.Content.MimeType, "text/event-stream")
 	}
 	if c.responseHead == nil && !c.isStdio && len(c.received) > 0 {
 		r.Content.MimeType = "text/event-stream"
@@ -96,6 +108,7 @@ func (c *entryTraffic) makeResponse() response {
 	return r
 }
 
+// makeEvents returns the server-sent events as browsers list them.
 func (c *entryTraffic) makeEvents() (all []event) {
 	for _, f := range c.received {
 		if f.Kind != wire.Event || f.SSE == nil || f.SSE.Comment {
@@ -197,7 +210,9 @@ func unescapeQuery(text string) string {
 	return text
 }
 
-func totalBytes(frames []*wire.Frame) (n int) {
+// totalBytes returns the number of bytes in the frames.
+func totalBytes(frames []*wire.Frame) int {
+	n := 0
 	for _, f := range frames {
 		n += f.Bytes()
 	}

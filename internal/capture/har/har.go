@@ -17,11 +17,11 @@ import (
 	"mcpc/internal/wire"
 )
 
-// HAR, version 1.2 (http://www.softwareishard.com/blog/har-12-spec), is what
-// browsers read. An entry is one HTTP request with what came back for it; over
-// stdio, which HAR does not know, one exchange. What HAR has no member for is
-// in members that begin with "_", which readers skip.
+// Browsers read HAR, version 1.2 (http://www.softwareishard.com/blog/har-12-spec). An entry is one
+// HTTP request with its response; over stdio, which HAR does not know, an entry is one exchange.
+// Facts without a member in HAR are in members that begin with "_", which readers skip.
 
+// An entry is an entry of an archive that mcpc writes.
 type entry struct {
 	Started  string   `json:"startedDateTime"`
 	Time     float64  `json:"time"`
@@ -30,8 +30,7 @@ type entry struct {
 	Cache    struct{} `json:"cache"`
 	Timings  timings  `json:"timings"`
 	Comment  string   `json:"comment,omitempty"`
-	// Resource is what Chrome files the entry under, Events what it lists of a
-	// stream.
+	// Resource is the type under which Chrome lists the entry. Events are the events of a stream.
 	Resource string   `json:"_resourceType"`
 	Events   []event  `json:"_eventSourceMessages,omitempty"`
 	Facts    mcpFacts `json:"_mcp"`
@@ -54,7 +53,7 @@ type request struct {
 type postData struct {
 	MimeType string `json:"mimeType"`
 	Text     string `json:"text"`
-	// Encoding is "base64" where the bytes are no text: HAR has none here.
+	// Encoding is "base64" if the bytes are no text. HAR has no member for it.
 	Encoding string `json:"_encoding,omitempty"`
 }
 
@@ -68,7 +67,7 @@ type response struct {
 	RedirectURL string  `json:"redirectURL"`
 	HeadersSize int     `json:"headersSize"`
 	BodySize    int     `json:"bodySize"`
-	// Error says how the stream ended that did not end well.
+	// Error says how the stream ended, such as "cut TEXT"; "" for a regular end.
 	Error string `json:"_error,omitempty"`
 }
 
@@ -92,8 +91,7 @@ type pair struct {
 	Value string `json:"value"`
 }
 
-// timings are in milliseconds, -1 where unknown. SSL is a part of Connect too, as the
-// format has it.
+// timings are in milliseconds; -1 means unknown. SSL is also a part of Connect, as HAR requires.
 type timings struct {
 	Blocked float64 `json:"blocked"`
 	DNS     float64 `json:"dns"`
@@ -118,7 +116,7 @@ type mcpFacts struct {
 	Protocol string `json:"protocol,omitempty"`
 	Notes    string `json:"notes,omitempty"`
 	Text     string `json:"text,omitempty"`
-	// Hidden is how many secrets were taken out of the messages.
+	// Hidden is the number of secrets that were hidden in the messages.
 	Hidden   int      `json:"hidden,omitempty"`
 	Findings []string `json:"findings,omitempty"`
 }
@@ -126,16 +124,15 @@ type mcpFacts struct {
 // Write writes rows as one HAR document. creator is the version of mcpc. It reads the captures of
 // the rows. The list of pages is empty, for viewers that require one, such as Firefox's.
 func Write(w io.Writer, creator string, rows []*rows.Row) error {
-	begin := `{"log":{"version":"1.2","creator":{"name":"mcpc","version":` + string(
-		jsonraw.Quote(creator),
-	) + `},"pages":[],"entries":[`
+	version := string(jsonraw.Quote(creator))
+	begin := `{"log":{"version":"1.2","creator":{"name":"mcpc","version":` + version + `},"pages":[],"entries":[`
 	if _, err := io.WriteString(w, begin); err != nil {
 		return err
 	}
 	h := writer{w: w, written: map[requestKey]bool{}}
 	for _, row := range rows {
 		if row.Within != nil && len(rows) > 1 {
-			continue // the entry of that one has it
+			continue // the entry of that request has its messages
 		}
 		if err := h.writeRow(row); err != nil {
 			return err
@@ -152,6 +149,7 @@ type requestKey struct {
 	conn, stream int
 }
 
+// A writer writes the entries of an archive.
 type writer struct {
 	w       io.Writer
 	written map[requestKey]bool
@@ -274,7 +272,9 @@ func makeEntry(row *rows.Row, frames []wire.Frame, link string) entry {
 		Facts:    factsOf(row),
 		long:     traffic.long,
 	}
-	e.Request, e.Response, e.Timings = traffic.makeRequest(), traffic.makeResponse(), traffic.makeTimings()
+	e.Request = traffic.makeRequest()
+	e.Response = traffic.makeResponse()
+	e.Timings = traffic.makeTimings()
 	e.Facts.Hidden = traffic.hidden
 	e.Events = traffic.makeEvents()
 	if len(e.Events) > 0 {
@@ -282,14 +282,15 @@ func makeEntry(row *rows.Row, frames []wire.Frame, link string) entry {
 	}
 	if traffic.isStdio {
 		e.Comment = "stdio: lines of standard input and output; there was no HTTP"
-		e.Request.Method, e.Request.URL = http.MethodPost, "stdio://local/"+url.PathEscape(row.Target)
+		e.Request.Method = http.MethodPost
+		e.Request.URL = "stdio://local/" + url.PathEscape(row.Target)
 	} else if traffic.requestHead == nil {
 		e.Comment = "came on a stream that was opened before; the URL is that of the exchange's request"
 		e.Request.Method = http.MethodGet
 		e.Request.URL = link
 	}
 	if u, err := url.Parse(e.Request.URL); err != nil || !u.IsAbs() {
-		e.Request.URL = "about:invalid#" + url.PathEscape(e.Request.URL) // readers refuse what is not a URL
+		e.Request.URL = "about:invalid#" + url.PathEscape(e.Request.URL) // readers refuse an invalid URL
 	}
 	e.Request.Method = cmp.Or(e.Request.Method, http.MethodPost)
 	t := e.Timings

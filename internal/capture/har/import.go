@@ -489,9 +489,14 @@ func (x *importer) isMCP(e *readEntry, sent, received []byte) bool {
 	if e.Facts != nil || x.endpoints[endpoint] && e.Request.Method != "OPTIONS" {
 		return true
 	}
-	return isStream(e) &&
-		slices.ContainsFunc(e.Events, func(v event) bool { return v.Name == "endpoint" || isMessage([]byte(v.Data)) }) ||
-		isStream(e) && (bytes.Contains(received, []byte("event: endpoint")) || bytes.Contains(received, []byte(`"jsonrpc"`)))
+	if !isStream(e) {
+		return false
+	}
+	hasMCPEvent := slices.ContainsFunc(e.Events, func(v event) bool {
+		return v.Name == "endpoint" || isMessage([]byte(v.Data))
+	})
+	return hasMCPEvent ||
+		bytes.Contains(received, []byte("event: endpoint")) || bytes.Contains(received, []byte(`"jsonrpc"`))
 }
 
 func isMessage(raw []byte) bool {
@@ -562,65 +567,80 @@ func (x *importer) countMissing(e *readEntry) {
 func (x *importer) writeHTTP(r *run, e *readEntry, sent, received []byte) error {
 	r.lastStream++
 	conn := r.connOf(e, sent, received)
-	var frames []wire.Frame
-	add := func(dir wire.Direction, kind wire.FrameKind, at time.Time, f wire.Frame) {
-		f.Dir = dir
-		f.Kind = kind
-		f.Time = at
+	x.countMissing(e)
+	frames := slices.Concat(r.requestFrames(e, sent), e.responseFrames(received))
+	for _, f := range frames {
 		f.Stream = r.lastStream
 		f.Conn = conn
-		frames = append(frames, f)
-	}
-	head, end := e.responseTimes()
-	add(
-		wire.Sent,
-		wire.Head,
-		e.Started,
-		wire.Frame{
-			HTTP: &wire.HTTPHead{
-				Method: e.Request.Method,
-				URL:    e.Request.URL,
-				Proto:  e.Request.HTTPVersion,
-				Fields: fieldsOf(e.Request.Headers),
-			},
-		},
-	)
-	x.countMissing(e)
-	if e.unreadRequest != nil {
-		add(wire.Sent, wire.Noise, e.Started, wire.Frame{Raw: []byte{}, DecodeError: e.unreadRequest.Error()})
-	} else if e.Request.Post != nil {
-		add(wire.Sent, wire.Body, e.Started, wire.Frame{Raw: sent, PreviousID: r.repeatedID(e, sent)})
-	}
-	if e.Response.Status > 0 {
-		answered := &wire.HTTPHead{Status: int(e.Response.Status), Proto: e.Response.HTTPVersion}
-		answered.Fields = fieldsOf(e.Response.Headers)
-		add(wire.Received, wire.Head, head, wire.Frame{HTTP: answered})
-	}
-	switch {
-	case e.unreadResponse != nil:
-		size := max(int(e.Response.Content.Size), 0)
-		add(wire.Received, wire.Noise, end, wire.Frame{Raw: []byte{}, Size: size, DecodeError: e.unreadResponse.Error()})
-	case isStream(e):
-		events := eventsOf(e, received, head, end)
-		for _, f := range events {
-			add(wire.Received, f.Kind, f.Time, f)
-		}
-	case len(received) > 0:
-		add(wire.Received, wire.Body, end, wire.Frame{Raw: received})
-	}
-	if how, text, _ := strings.Cut(e.Response.Error, " "); e.Response.Status == 0 && e.Response.exists() || how != "" {
-		if !slices.Contains([]string{"cut", "cancelled"}, how) {
-			how = "cut"
-			text = e.Response.Error
-		}
-		add(wire.Received, wire.Closed, end, wire.Frame{Close: &wire.CloseFacts{By: wire.Received, How: how, Text: text}})
-	} else {
-		add(wire.Received, wire.Closed, end, wire.Frame{Close: &wire.CloseFacts{By: wire.Received, How: "end"}})
-	}
-	for _, f := range frames {
 		if err := x.writeFrame(r, f); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// requestFrames returns the head and the body of the request.
+func (r *run) requestFrames(e *readEntry, sent []byte) []wire.Frame {
+	head := &wire.HTTPHead{
+		Method: e.Request.Method,
+		URL:    e.Request.URL,
+		Proto:  e.Request.HTTPVersion,
+		Fields: fieldsOf(e.Request.Headers),
+	}
+	frames := []wire.Frame{{Dir: wire.Sent, Kind: wire.Head, Time: e.Started, HTTP: head}}
+	if e.unreadRequest != nil {
+		return append(frames, wire.Frame{
+			Dir: wire.Sent, Kind: wire.Noise, Time: e.Started, Raw: []byte{}, DecodeError: e.unreadRequest.Error(),
+		})
+	}
+	if e.Request.Post == nil {
+		return frames
+	}
+	return append(frames, wire.Frame{
+		Dir: wire.Sent, Kind: wire.Body, Time: e.Started, Raw: sent, PreviousID: r.repeatedID(e, sent),
+	})
+}
+
+// responseFrames returns the head, the body or the events, and the end of the response.
+func (e *readEntry) responseFrames(received []byte) []wire.Frame {
+	var frames []wire.Frame
+	headTime, endTime := e.responseTimes()
+	add := func(kind wire.FrameKind, at time.Time, f wire.Frame) {
+		f.Dir = wire.Received
+		f.Kind = kind
+		f.Time = at
+		frames = append(frames, f)
+	}
+	if e.Response.Status > 0 {
+		head := &wire.HTTPHead{Status: int(e.Response.Status), Proto: e.Response.HTTPVersion}
+		head.Fields = fieldsOf(e.Response.Headers)
+		add(wire.Head, headTime, wire.Frame{HTTP: head})
+	}
+	switch {
+	case e.unreadResponse != nil:
+		size := max(int(e.Response.Content.Size), 0)
+		add(wire.Noise, endTime, wire.Frame{Raw: []byte{}, Size: size, DecodeError: e.unreadResponse.Error()})
+	case isStream(e):
+		for _, f := range eventsOf(e, received, headTime, endTime) {
+			add(f.Kind, f.Time, f)
+		}
+	case len(received) > 0:
+		add(wire.Body, endTime, wire.Frame{Raw: received})
+	}
+	add(wire.Closed, endTime, wire.Frame{Close: e.Response.closeFacts()})
+	return frames
+}
+
+// closeFacts says how the response ended. mcpc writes "cut TEXT" or "cancelled TEXT" as its error;
+// other programs write any text.
+func (r *readResponse) closeFacts() *wire.CloseFacts {
+	how, text, _ := strings.Cut(r.Error, " ")
+	if how == "cut" || how == "cancelled" {
+		return &wire.CloseFacts{By: wire.Received, How: how, Text: text}
+	}
+	hasNoHead := r.Status == 0 && r.exists()
+	if how != "" || hasNoHead {
+		return &wire.CloseFacts{By: wire.Received, How: "cut", Text: r.Error}
+	}
+	return &wire.CloseFacts{By: wire.Received, How: "end"}
 }

@@ -244,10 +244,12 @@ func (c *Capture) StreamBefore(r *Row, request wire.Frame) (*wire.HTTPHead, erro
 		}
 		line, _ := capture.ParseLine(raw) // the Findings report damaged lines
 		frame := line.Frame
+		isOtherRun := line.Mark != mark || mark == "" && run != r.headIndex
 		switch {
 		case line.Head != nil:
 			run++
-		case frame == nil || line.Mark != mark || mark == "" && run != r.headIndex || frame.Conn != request.Conn:
+		case frame == nil || isOtherRun || frame.Conn != request.Conn:
+			// The frame is not of the row's conversation.
 		case frame.Seq >= request.Seq:
 			return head, nil
 		case frame.Kind == wire.Head && frame.Dir == wire.Sent && frame.HTTP != nil && frame.HTTP.Method == "GET":
@@ -279,9 +281,18 @@ func (c *Capture) Main() *Row {
 		return other
 	}
 	var best *Row
+	isBetter := func(r *Row) bool {
+		if best == nil {
+			return true
+		}
+		if rank(r) != rank(best) {
+			return rank(r) > rank(best)
+		}
+		return !best.LaterThan(r)
+	}
 	for _, p := range c.Pages() {
 		p.Select(func(r *Row) bool {
-			if best == nil || rank(r) > rank(best) || rank(r) == rank(best) && !best.LaterThan(r) {
+			if isBetter(r) {
 				best = r
 				if p.rows == nil { // the page's memory is used again for its next row
 					kept := *r

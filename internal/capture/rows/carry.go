@@ -128,7 +128,8 @@ func (x *rowMaker) endRepeated() {
 		x.markChanged(row)
 	}
 	for _, row := range x.unfinishedRows() {
-		row.ListedElsewhere, row.CancelledEarlier = false, row.Cancel != nil
+		row.ListedElsewhere = false
+		row.CancelledEarlier = row.Cancel != nil
 	}
 }
 

@@ -8,8 +8,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A codec writes an index, or reads one if writing is false. The methods that list the values of an index
-// are the same for both directions, so that a writer and a reader cannot disagree.
+// A codec writes an index, or reads one if writing is false. The methods that begin with "code" write
+// or read a value: they are the same for both directions, so that a writer and a reader cannot
+// disagree.
 type codec struct {
 	writing bool
 	// body is the encoded data so far, or the data that is not read yet.

@@ -51,10 +51,14 @@ func (c *Capture) readIndex(info fs.FileInfo) bool {
 		return false
 	}
 	defer f.Close()
-	if head.Size > info.Size() || head.Offset > info.Size() ||
-		head.Size == info.Size() && head.Modified != info.ModTime().UnixNano() ||
-		head.Contents > info.Size()+minIndexedBytes {
-		return false
+	if head.Size > info.Size() || head.Offset > info.Size() {
+		return false // the file was truncated
+	}
+	if head.Size == info.Size() && head.Modified != info.ModTime().UnixNano() {
+		return false // the file was rewritten
+	}
+	if head.Contents > info.Size()+minIndexedBytes {
+		return false // no index is so large: it is damaged
 	}
 	mark := ContentMark{head.Offset, head.Sum}
 	lines, err := c.openAt(0)
@@ -115,12 +119,22 @@ func openIndex(path string) (*os.File, indexHead, error) {
 	if err == nil {
 		err = binary.Read(io.NewSectionReader(f, 0, indexHeadSize), binary.LittleEndian, &head)
 	}
-	if err != nil || head.Magic != indexMagic || head.Pages < 0 || head.Contents < 0 || head.Offset < 0 ||
-		max(head.Pages, head.Contents) > info.Size() || head.Pages+head.Contents+indexHeadSize != info.Size() {
+	if err != nil || !head.isValid(info.Size()) {
 		f.Close()
 		return nil, head, errIndex
 	}
 	return f, head, nil
+}
+
+// isValid reports whether the head is that of an index file with a size.
+func (h indexHead) isValid(size int64) bool {
+	if h.Magic != indexMagic || h.Pages < 0 || h.Contents < 0 || h.Offset < 0 {
+		return false
+	}
+	if max(h.Pages, h.Contents) > size { // the sum below could overflow
+		return false
+	}
+	return indexHeadSize+h.Pages+h.Contents == size
 }
 
 // castagnoli returns the table of CRC-32C, for which processors have an instruction.

@@ -247,7 +247,8 @@ func TestIndexHasTheSameRows(t *testing.T) {
 
 // All members of a Row are in an index, or are of no use when its run is over.
 func TestIndexHasAllMembersOfRow(t *testing.T) {
-	const has = " State Run Index Own Target Guesses Within SameAs Guess Conn nth By Again Elsewhere Repeated capture conn head lines" +
+	const has = " State Run Index IsMain Target Guesses Within SameAs IsGuess Conn fileIndex By ReplayOf ListedElsewhere" +
+		" CancelledEarlier capture conn headIndex lines" +
 		" Time Dir Apart Method Name ID Channel Cancel Exit Code Duration First Sent Received LastSent Revision Era Status Notes" +
 		" Kinds Orphan Findings Text Hint HTTPOnly Unanswered Reported WrongID Resumable Streamed ForeignType Held Waiting Edited Notified "
 	for _, of := range []reflect.Type{reflect.TypeFor[Row](), reflect.TypeFor[exchange.State]()} {

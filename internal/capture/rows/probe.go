@@ -27,12 +27,11 @@ type probes struct {
 // detectProbe makes the row a probe if the added frame shows that it is one. It does the same for
 // earlier rows of the conversation.
 func (x *rowMaker) detectProbe(r *Row, added *placedPart) {
-	if r.Reported {
+	if r.Reported { // the command knows the outcome
 		return
 	}
-	switch added.Role {
-	case wire.RoleResponse, wire.RoleHead, wire.RoleStreamEnd:
-	default:
+	mayDecide := added.Role == wire.RoleResponse || added.Role == wire.RoleHead || added.Role == wire.RoleStreamEnd
+	if !mayDecide {
 		return
 	}
 	succeeded := r.Channel == exchange.ChannelOK

@@ -456,7 +456,7 @@ func (s *scanner) addLine(l *chunkLine) error {
 			repaired.parse(&capture.Parser{})
 			return s.addLine(&repaired)
 		}
-	case err != nil:
+	case err != nil: // the rest of the line may follow
 	case line.Head != nil:
 		s.hasHead = true
 		c.beginRun(*line.Head, place)

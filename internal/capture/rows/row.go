@@ -159,8 +159,11 @@ func (r *Row) IsFinal() bool { return r.By == capture.ByCommand || !r.Open() }
 // LaterThan reports whether r ended after other. A final row is later than one that is not. other
 // may be nil.
 func (r *Row) LaterThan(other *Row) bool {
-	if other == nil || r.IsFinal() != other.IsFinal() {
-		return other == nil || r.IsFinal()
+	if other == nil {
+		return true
+	}
+	if r.IsFinal() != other.IsFinal() {
+		return r.IsFinal()
 	}
 	return r.EndTime().After(other.EndTime())
 }

@@ -166,18 +166,24 @@ func (l rowLine) place() wire.Place {
 }
 
 // rowLines are the lines of a row in a compact encoding, because a capture may have millions of
-// rows. A line is a byte with the role, the guess and whether an item follows; the offset from the
-// first line; the length; and the item.
+// rows. A line is a byte with the flags below and the role; the offset from the first line; the
+// length; and the item, if the line has one.
 type rowLines []byte
+
+const (
+	flagGuess   = 1
+	flagHasItem = 2
+	roleShift   = 2
+)
 
 // add appends a line.
 func (l *rowLines) add(line rowLine) {
-	flags := byte(line.role) << 2
+	flags := byte(line.role) << roleShift
 	if line.guess {
-		flags |= 1
+		flags |= flagGuess
 	}
 	if line.item >= 0 {
-		flags |= 2
+		flags |= flagHasItem
 	}
 	at := line.offset
 	if len(*l) > 0 {
@@ -198,25 +204,31 @@ func (l *rowLines) add(line rowLine) {
 // lineAt decodes the line at an offset of l, and returns the offset of the next one. first is the
 // offset in the file of the first line. A damaged line has the offset -1 and is the last.
 func (l rowLines) lineAt(offset int, first int64) (line rowLine, next int) {
+	damaged := rowLine{offset: -1, item: -1}
 	flags := l[offset]
-	at, offsetBytes := binary.Varint(l[offset+1:])
-	length, lengthBytes := binary.Uvarint(l[offset+1+max(offsetBytes, 0):])
-	item := uint64(0)
-	itemBytes := 0
-	next = offset + 1 + offsetBytes + lengthBytes
-	if offsetBytes > 0 && lengthBytes > 0 && flags&2 != 0 {
-		item, itemBytes = binary.Uvarint(l[next:])
-		next += itemBytes
+	line = rowLine{item: -1, role: wire.Role(flags >> roleShift), guess: flags&flagGuess != 0}
+	next = offset + 1
+	distance, size := binary.Varint(l[next:])
+	if size <= 0 {
+		return damaged, len(l)
 	}
-	if offsetBytes <= 0 || lengthBytes <= 0 || itemBytes < 0 || itemBytes == 0 && flags&2 != 0 ||
-		length > maxLineBytes || item > maxLineBytes {
-		return rowLine{offset: -1, item: -1}, len(l)
+	next += size
+	length, size := binary.Uvarint(l[next:])
+	if size <= 0 || length > maxLineBytes {
+		return damaged, len(l)
 	}
-	line = rowLine{offset: first + at, length: int32(length), item: -1, role: wire.Role(flags >> 2), guess: flags&1 != 0}
-	if flags&2 != 0 {
-		line.item = int32(item)
+	next += size
+	line.offset = first + distance
+	line.length = int32(length)
+	if flags&flagHasItem == 0 {
+		return line, next
 	}
-	return line, next
+	item, size := binary.Uvarint(l[next:])
+	if size <= 0 || item > maxLineBytes {
+		return damaged, len(l)
+	}
+	line.item = int32(item)
+	return line, next + size
 }
 
 // all returns the lines in the order in which they were added.
@@ -237,7 +249,8 @@ func (l rowLines) all() iter.Seq[rowLine] {
 }
 
 // count returns the number of lines.
-func (l rowLines) count() (n int) {
+func (l rowLines) count() int {
+	n := 0
 	for range l.all() {
 		n++
 	}

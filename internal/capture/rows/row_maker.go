@@ -1,7 +1,6 @@
 package rows
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
 	"maps"
@@ -277,9 +276,8 @@ func (r *Row) addPart(p *placedPart) {
 }
 
 // addEnd adds an End. An End with an ID ends one exchange. The End of a run ends its streams and
-// pipes, and sets the outcome of the row that the command was about; see findRowOfEnd. If there is no
-// such row, it adds one. An End for many exchanges only ends the client's open requests after a
-// signal or a timeout.
+// pipes. The End of a command also sets the outcome of the row that the command was about. An End
+// for many exchanges only fails the client's open requests after a signal or a timeout.
 func (x *rowMaker) addEnd(e *capture.End, line span) {
 	if e.ID != nil {
 		x.endExchange(e, line)
@@ -288,34 +286,44 @@ func (x *rowMaker) addEnd(e *capture.End, line span) {
 	x.capture.endSpans[x.headIndex] = line
 	x.capture.closedRuns[x.headIndex] = true
 	defer x.freezeOldRuns()
+	x.endStreams()
+	if e.Many && len(x.rows) > 0 {
+		if e.Kind == wire.Signal || e.Kind == wire.Timeout {
+			x.failOpenRequests(e.Kind, "")
+		}
+		return
+	}
+	if x.head.By == capture.ByTap && (x.serverExited || e.Exit != 0) {
+		x.failOpenRequests(wire.Transport, fmt.Sprintf("the server ended (exit code %d)", e.Exit))
+	}
+	if x.head.By == capture.ByCommand { // the outcome of a tap or a proxy is not the outcome of an exchange
+		x.setCommandOutcome(e)
+	}
+}
+
+// endStreams ends the open rows of streams and pipes.
+func (x *rowMaker) endStreams() {
 	for r := range x.openRows() {
 		if r.Apart {
 			r.EndApart()
 			x.markChanged(r)
 		}
 	}
-	if e.Many && len(x.rows) > 0 {
-		if e.Kind == wire.Signal || e.Kind == wire.Timeout {
-			for r := range x.openRows() {
-				if r.Dir == wire.Sent {
-					r.Fail(e.Kind, "")
-					x.markChanged(r)
-				}
-			}
-		}
-		return
-	}
-	if x.head.By == capture.ByTap && (x.serverExited || e.Exit != 0) {
-		for r := range x.openRows() { // the server has exited and will not respond
-			if r.Dir == wire.Sent {
-				r.Fail(wire.Transport, fmt.Sprintf("the server ended (exit code %d)", e.Exit))
-				x.markChanged(r)
-			}
+}
+
+// failOpenRequests fails the client's open requests: no response will be received.
+func (x *rowMaker) failOpenRequests(kind wire.Kind, text string) {
+	for r := range x.openRows() {
+		if r.Dir == wire.Sent {
+			r.Fail(kind, text)
+			x.markChanged(r)
 		}
 	}
-	if x.head.By != capture.ByCommand {
-		return // the outcome of a tap or a proxy is that of no exchange
-	}
+}
+
+// setCommandOutcome sets the outcome of the row that the command was about. If there is no such row,
+// it adds one, unless the End has no outcome to show.
+func (x *rowMaker) setCommandOutcome(e *capture.End) {
 	row := x.findRowOfEnd(e)
 	if row == nil && (e.Method != "" || e.Kind != wire.OK) {
 		row = x.newRow(e.Time)
@@ -333,7 +341,9 @@ func (x *rowMaker) addEnd(e *capture.End, line span) {
 		row.Hint = e.Hint
 	} else {
 		row.setOutcome(e)
-		row.Name = cmp.Or(row.Name, e.Name)
+		if row.Name == "" {
+			row.Name = e.Name
+		}
 	}
 	x.markChanged(row)
 }

@@ -33,6 +33,7 @@ const (
 	tableMagic  = 0x184D2A5E
 	footerMagic = 0x8F92EAB1
 	headSize    = 8
+	entryBytes  = 8 // of a frame in the table: its length and the length of its text
 	footerSize  = 9
 	// withSums is the bit of the descriptor for entries with a checksum. reserved are the bits that
 	// must be 0.
@@ -90,8 +91,9 @@ func Write(w io.Writer, r io.Reader) error {
 		if back, err := decoder().DecodeAll(out, again[:0]); err != nil || !bytes.Equal(back, text[:n]) {
 			return errors.Join(errNotSame, err)
 		}
-		entries = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(entries, uint32(len(out))), uint32(n))
-		if len(entries) > 8*maxFrames {
+		entries = binary.LittleEndian.AppendUint32(entries, uint32(len(out)))
+		entries = binary.LittleEndian.AppendUint32(entries, uint32(n))
+		if len(entries) > entryBytes*maxFrames {
 			return ErrTooLarge
 		}
 		if _, err := w.Write(out); err != nil {
@@ -99,9 +101,12 @@ func Write(w io.Writer, r io.Reader) error {
 		}
 	}
 	table := binary.LittleEndian.AppendUint32(nil, tableMagic)
-	table = append(binary.LittleEndian.AppendUint32(table, uint32(len(entries)+footerSize)), entries...)
-	table = append(binary.LittleEndian.AppendUint32(table, uint32(len(entries)/8)), 0)
-	_, err = w.Write(binary.LittleEndian.AppendUint32(table, footerMagic))
+	table = binary.LittleEndian.AppendUint32(table, uint32(len(entries)+footerSize))
+	table = append(table, entries...)
+	table = binary.LittleEndian.AppendUint32(table, uint32(len(entries)/entryBytes))
+	table = append(table, 0) // the descriptor: no checksums
+	table = binary.LittleEndian.AppendUint32(table, footerMagic)
+	_, err = w.Write(table)
 	return err
 }
 
@@ -163,7 +168,7 @@ func (r *Reader) readTable(size int64) bool {
 	if binary.LittleEndian.Uint32(footer[5:]) != footerMagic || kind&reserved != 0 || count > maxFrames {
 		return false
 	}
-	entrySize := int64(8)
+	entrySize := int64(entryBytes)
 	if kind&withSums != 0 { // the frames have their own checksums
 		entrySize += 4
 	}
@@ -172,10 +177,11 @@ func (r *Reader) readTable(size int64) bool {
 	if begin < 0 {
 		return false
 	}
-	if _, err := r.src.ReadAt(table, begin); err != nil ||
-		binary.LittleEndian.Uint32(
-			table,
-		) != tableMagic || int64(binary.LittleEndian.Uint32(table[4:])) != count*entrySize+footerSize {
+	if _, err := r.src.ReadAt(table, begin); err != nil {
+		return false
+	}
+	length := int64(binary.LittleEndian.Uint32(table[4:]))
+	if binary.LittleEndian.Uint32(table) != tableMagic || length != count*entrySize+footerSize {
 		return false
 	}
 	for entry := table[headSize:]; len(entry) > 0; entry = entry[entrySize:] {
@@ -293,7 +299,8 @@ func (r *Reader) copyFrom(i int, p []byte, at int64) (int, error) {
 
 // read decompresses a frame into the slot.
 func (s *slot) read(src io.ReaderAt, from, to place) error {
-	s.raw, s.text = resize(s.raw, to.file-from.file), resize(s.text, to.text-from.text)
+	s.raw = resize(s.raw, to.file-from.file)
+	s.text = resize(s.text, to.text-from.text)
 	length := len(s.text)
 	_, err := src.ReadAt(s.raw, from.file)
 	if err != nil && !errors.Is(err, io.EOF) {

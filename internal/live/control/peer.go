@@ -208,14 +208,15 @@ func readLine(from *bufio.Reader, to any) error {
 	for {
 		part, err := from.ReadSlice('\n')
 		line = append(line, part...)
-		switch {
-		case len(line) > maxLine:
+		if len(line) > maxLine {
 			return io.ErrShortBuffer
-		case errors.Is(err, bufio.ErrBufferFull):
-		case err != nil:
-			return err
-		default:
-			return json.Unmarshal(line, to)
 		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(line, to)
 	}
 }

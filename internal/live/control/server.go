@@ -109,10 +109,8 @@ func (s *Server) serve(conn net.Conn) {
 	for {
 		var order Order
 		err := readLine(lines, &order)
-		if _, syntax := errors.AsType[*json.SyntaxError](err); err != nil && !syntax {
-			if _, wrong := errors.AsType[*json.UnmarshalTypeError](err); !wrong {
-				return
-			}
+		if err != nil && !isInvalidOrder(err) { // the connection ended
+			return
 		}
 		var reply Reply
 		if err == nil {
@@ -126,6 +124,13 @@ func (s *Server) serve(conn net.Conn) {
 		}
 		_ = conn.SetReadDeadline(time.Time{})
 	}
+}
+
+// isInvalidOrder reports whether an error is about the JSON of a line, not about the connection.
+func isInvalidOrder(err error) bool {
+	_, isSyntax := errors.AsType[*json.SyntaxError](err)
+	_, isType := errors.AsType[*json.UnmarshalTypeError](err)
+	return isSyntax || isType
 }
 
 // write writes a line. It closes the connection of a client that does not read.
