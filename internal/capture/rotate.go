@@ -167,14 +167,14 @@ func (u *repeatTracker) add(f *wire.Frame, line Span) {
 		return
 	}
 	c, known := u.conns[f.Conn]
-	if known && c == nil {
+	if known && c == nil { // the conversation was left out, and continues
 		u.needsAll = true
 		u.conns = nil
 		return
 	}
 	if !known {
 		c = &trackedConn{stream: f.Stream}
-		if f.Conn > u.earlierConns {
+		if f.Conn > u.earlierConns { // the conversation began in this part
 			c.expected = stepRequestHead
 		}
 		u.conns[f.Conn] = c

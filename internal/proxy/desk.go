@@ -240,8 +240,9 @@ func (d *Desk) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, 
 	}
 	if isResponse && d.MayHold() {
 		d.mu.Lock()
-		row := d.pending.Get(pendingKey(1 - dir))
-		d.pending.Delete(pendingKey(1 - dir))
+		requestKey := pendingKey(1 - dir) // the request has the other direction
+		row := d.pending.Get(requestKey)
+		d.pending.Delete(requestKey)
 		d.mu.Unlock()
 		if row != nil {
 			d.Live.LearnServer(row, key, m)

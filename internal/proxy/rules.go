@@ -160,7 +160,8 @@ func (r *Rule) appliesTo(kind messageSet, c subject) bool {
 	case r.Action.Name == actionReplace && kind == notificationsSent:
 		return r.Action.OfRequest
 	}
-	return kind != fromServer || r.includesServer
+	isOfServer := kind == fromServer
+	return !isOfServer || r.includesServer
 }
 
 // fires counts the message and reports whether the rule's conditions hold. It draws one random

@@ -41,12 +41,11 @@ func Write(w io.Writer, c Content) error {
 		{CaptureName, func() io.Reader { return io.NewSectionReader(c.Capture, 0, math.MaxInt64) }},
 		{ToolsName, readerOf(c.Tools)},
 		{ReportName, readerOf(c.Report)},
-		{NotesName, readerOf(c.Notes)},
-		{PageName, readerOf(page...)},
 	}
-	if len(c.Notes) == 0 {
-		parts = append(parts[:3], parts[4])
+	if len(c.Notes) > 0 {
+		parts = append(parts, part{NotesName, readerOf(c.Notes)})
 	}
+	parts = append(parts, part{PageName, readerOf(page...)})
 	m := c.Manifest
 	m.Version = formatVersion
 	m.Members = map[string]Member{}
@@ -62,12 +61,12 @@ func Write(w io.Writer, c Content) error {
 	if err != nil {
 		return err
 	}
-	before, err := io.Copy(w, readerOf(append(page, []byte(pageEnd))...)())
+	pageLength, err := io.Copy(w, readerOf(append(page, []byte(pageEnd))...)())
 	if err != nil {
 		return err
 	}
-	return writeArchive(w, before, c.Modified.UTC(),
-		append([]part{{ManifestName, readerOf(manifest, []byte("\n"))}}, parts...))
+	parts = append([]part{{ManifestName, readerOf(manifest, []byte("\n"))}}, parts...)
+	return writeArchive(w, pageLength, c.Modified.UTC(), parts)
 }
 
 // readerOf returns a function that opens a reader of some texts, one after the other.
@@ -81,11 +80,11 @@ func readerOf(texts ...[]byte) func() io.Reader {
 	}
 }
 
-// writeArchive writes the members, all with the same time. before is the length of the page:
-// offsets in the archive's directory count from the beginning of the file.
-func writeArchive(w io.Writer, before int64, modified time.Time, parts []part) error {
+// writeArchive writes the members, all with the same time. The page before the archive has pageLength
+// bytes: offsets in the archive's directory count from the beginning of the file.
+func writeArchive(w io.Writer, pageLength int64, modified time.Time, parts []part) error {
 	z := zip.NewWriter(w)
-	z.SetOffset(before)
+	z.SetOffset(pageLength)
 	heads := make([]*zip.FileHeader, len(parts))
 	for i, p := range parts {
 		heads[i] = &zip.FileHeader{Name: p.name, Method: zip.Deflate, Modified: modified}

@@ -144,10 +144,10 @@ func rarestByte(text []byte) int {
 func MatchGlob(glob, text string) bool {
 	g := []rune(strings.ToLower(glob))
 	t := []rune(strings.ToLower(text))
-	star := -1
-	mark := 0
-	i := 0
-	j := 0
+	star := -1 // the index in g of the last star so far; -1 before the first
+	mark := 0  // the index in t at which the star's match ends
+	i := 0     // in g
+	j := 0     // in t
 	for j < len(t) {
 		switch {
 		case i < len(g) && g[i] == '*':

@@ -14,9 +14,9 @@ import (
 func (f *field) newValue(op string, a atom, now time.Time, j Judge) (value, error) {
 	switch {
 	case f.byJudge:
-		return f.judgedValue(a, j)
+		return f.newJudgedValue(a, j)
 	case f.traits != nil && j != nil && strings.EqualFold(a.text, hasFinding):
-		v, err := f.traitValue(a)
+		v, err := f.newTraitValue(a)
 		return func(c *candidate) bool { return v(c) || c.hasFinding(j, func(string) bool { return true }) }, err
 	case f.matchesLine != nil:
 		secretSearch := search{
@@ -29,14 +29,15 @@ func (f *field) newValue(op string, a atom, now time.Time, j Judge) (value, erro
 		text := newNeedle(a.text)
 		return func(c *candidate) bool { return c.search(text.search()) }, nil
 	case f.traits != nil:
-		return f.traitValue(a)
+		return f.newTraitValue(a)
 	case f.bounds != nil:
-		return f.numberValue(op, a, now)
+		return f.newNumberValue(op, a, now)
 	}
-	return f.textValue(a)
+	return f.newTextValue(a)
 }
 
-func (f *field) textValue(a atom) (value, error) {
+// newTextValue returns the test for a text. A value in quotes must equal the whole text.
+func (f *field) newTextValue(a atom) (value, error) {
 	test := func(text string) bool { return MatchGlob(a.text, text) }
 	if a.quoted {
 		test = func(text string) bool { return strings.EqualFold(a.text, text) }
@@ -57,8 +58,8 @@ func (f *field) textValue(a atom) (value, error) {
 	}, nil
 }
 
-// judgedValue returns the test for a word of the Judge.
-func (f *field) judgedValue(a atom, j Judge) (value, error) {
+// newJudgedValue returns the test for a word of the Judge.
+func (f *field) newJudgedValue(a atom, j Judge) (value, error) {
 	test := func(word string) bool { return MatchGlob(a.text, word) }
 	if j != nil && !slices.ContainsFunc(j.Words(), test) {
 		return nil, &Error{
@@ -92,6 +93,7 @@ func termWithValue(value string) string {
 	return ""
 }
 
+// unknownValue returns the error for a value that the field cannot have.
 func (f *field) unknownValue(a atom) error {
 	known := f.knownValues()
 	return &Error{
@@ -102,7 +104,8 @@ func (f *field) unknownValue(a atom) error {
 	}
 }
 
-func (f *field) traitValue(a atom) (value, error) {
+// newTraitValue returns the test for a trait.
+func (f *field) newTraitValue(a atom) (value, error) {
 	for _, trait := range f.traits {
 		if strings.EqualFold(trait.name, a.text) {
 			return func(c *candidate) bool { return trait.test(c.row) }, nil
@@ -111,9 +114,9 @@ func (f *field) traitValue(a atom) (value, error) {
 	return nil, f.unknownValue(a)
 }
 
-// numberValue returns the test for a number. A value can cover a range, as 4xx and a day do: a row
+// newNumberValue returns the test for a number. A value can cover a range, as 4xx and a day do: a row
 // is greater if it is greater than the whole range.
-func (f *field) numberValue(op string, a atom, now time.Time) (value, error) {
+func (f *field) newNumberValue(op string, a atom, now time.Time) (value, error) {
 	low, high, ok := f.parseRange(a, now)
 	if !ok || op != "" && strings.Contains(a.text, "..") {
 		return nil, &Error{Text: fmt.Sprintf("%s takes %s, not %q", f.name, f.valueHint, op+a.text)}

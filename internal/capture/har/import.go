@@ -297,27 +297,43 @@ var errNotInArchive = errors.New("the archive does not have the body")
 // errNoResponse is the reason why the body of a missing response cannot be read.
 var errNoResponse = fmt.Errorf("%w: the entry has no response", errNotInArchive)
 
-// readBodies decodes the bodies of an entry, and notes why a body cannot be read.
+// readBodies decodes the bodies of an entry. It sets unreadRequest and unreadResponse to the reasons
+// why a body cannot be read.
 func (e *readEntry) readBodies() (sent, received []byte) {
 	if post := e.Request.Post; post != nil {
-		sent, e.unreadRequest = bodyOf(string(post.Text), cmp.Or(post.Encoding, post.OthersEncoding), e.Request.Headers)
+		encoding := cmp.Or(post.Encoding, post.OthersEncoding)
+		sent, e.unreadRequest = bodyOf(string(post.Text), encoding, e.Request.Headers)
 	}
-	content := e.Response.Content
-	if e.unreadRequest == nil && len(sent) == 0 && e.Request.Method == http.MethodPost && e.Request.BodySize != 0 {
+	mustHaveBody := e.Request.Method == http.MethodPost && e.Request.BodySize != 0
+	if e.unreadRequest == nil && mustHaveBody && len(sent) == 0 {
 		e.unreadRequest = errNotInArchive
 	}
+	content := e.Response.Content
 	received, e.unreadResponse = bodyOf(string(content.Text), content.Encoding, e.Response.Headers)
-	size := int(content.Size)
-	switch {
-	case !e.Response.exists():
+	if !e.Response.exists() {
 		e.unreadResponse = errNoResponse
-	case e.unreadResponse != nil || len(e.Events) > 0:
-	case len(received) == 0 && (size > 0 || size < 0 && e.Response.mayHaveBody()):
-		e.unreadResponse = errNotInArchive
-	case len(received) > 0 && len(received) < size && !isStream(e) && jsonraw.Valid(received) != nil:
-		e.unreadResponse = fmt.Errorf("%w: it has %d of %d bytes", errNotInArchive, len(received), size)
+	} else if e.unreadResponse == nil && len(e.Events) == 0 {
+		e.unreadResponse = e.missingBody(received)
 	}
 	return sent, received
+}
+
+// missingBody returns an error if the archive does not have the body of the response, or only the
+// beginning of it.
+func (e *readEntry) missingBody(received []byte) error {
+	size := int(e.Response.Content.Size) // -1 is unknown
+	if len(received) == 0 {
+		if size > 0 || size < 0 && e.Response.mayHaveBody() {
+			return errNotInArchive
+		}
+		return nil
+	}
+	// A body that is valid JSON is complete, whatever the archive says about its size.
+	isCut := len(received) < size && !isStream(e) && jsonraw.Valid(received) != nil
+	if isCut {
+		return fmt.Errorf("%w: it has %d of %d bytes", errNotInArchive, len(received), size)
+	}
+	return nil
 }
 
 // exists reports whether the entry has a response. Every program writes a response with its header
@@ -536,10 +552,8 @@ func (x *importer) findRun(target, by string, at time.Time) (*run, error) {
 		requestIDs:         map[string]string{},
 	}
 	x.runs[by+target] = r
-	_, err := x.w.Write(
-		capture.AppendHead(nil,
-			capture.Head{Mcpc: x.creator, Started: at, Target: x.secrets.Text(target), Mark: r.mark, By: by}),
-	)
+	head := capture.Head{Mcpc: x.creator, Started: at, Target: x.secrets.Text(target), Mark: r.mark, By: by}
+	_, err := x.w.Write(capture.AppendHead(nil, head))
 	return r, err
 }
 

@@ -2,7 +2,6 @@ package har
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
@@ -157,24 +156,33 @@ func (x *importer) writeStdio(r *run, e *readEntry, sent, received [][]byte) err
 		r.noteNotifications(received)
 	}
 	head, end := e.responseTimes()
-	write := func(dir wire.Direction, at time.Time, lines [][]byte) error {
-		for _, line := range lines {
-			if err := x.writeFrame(r, wire.Frame{Dir: dir, Kind: wire.Body, Time: at, Raw: line}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
 	first := min(1, len(sent))
 	last := max(len(received)-1, 0)
-	if len(sent) > 0 && wire.ParseMessage(sent[0]).Kind == wire.Response { // the server asked
+	if len(sent) > 0 && wire.ParseMessage(sent[0]).Kind == wire.Response { // the server sent the request
 		first = 0
 		last = len(received)
 	}
-	return cmp.Or(write(wire.Sent, e.Started, sent[:first]), write(wire.Received, head, received[:last]),
-		write(wire.Sent, head, sent[first:]), write(wire.Received, end, received[last:]))
+	for _, part := range []struct {
+		dir   wire.Direction
+		time  time.Time
+		lines [][]byte
+	}{
+		{wire.Sent, e.Started, sent[:first]},
+		{wire.Received, head, received[:last]},
+		{wire.Sent, head, sent[first:]},
+		{wire.Received, end, received[last:]},
+	} {
+		for _, line := range part.lines {
+			frame := wire.Frame{Dir: part.dir, Kind: wire.Body, Time: part.time, Raw: line}
+			if err := x.writeFrame(r, frame); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
+// linesOf returns the messages in the text of an entry over stdio, one in each line.
 func linesOf(text []byte) [][]byte {
 	if len(text) == 0 {
 		return nil

@@ -189,7 +189,7 @@ func (c *codec) codeSpan(s *span) {
 
 // codeFindings writes or reads findings.
 func (c *codec) codeFindings(all *[]wire.Finding) {
-	n := c.codeLength(len(*all), 6)
+	n := c.codeLength(len(*all), minFindingBytes)
 	if n > 0 && !c.writing {
 		*all = make([]wire.Finding, n)
 	}

@@ -20,7 +20,7 @@ func (c *codec) codeContents(capture *Capture, pages []*page) {
 	c.codeRuns(capture)
 	c.codeConns(capture)
 	codeNumber(c, &capture.count)
-	n := c.codeLength(len(pages), 13)
+	n := c.codeLength(len(pages), minPlaceBytes)
 	if !c.writing {
 		if capture.count < 0 || n != (capture.count+pageRows-1)/pageRows {
 			c.fail()
@@ -46,12 +46,22 @@ func (c *codec) codeContents(capture *Capture, pages []*page) {
 	}
 }
 
+// The smallest sizes in bytes of encoded elements.
+const (
+	minPlaceBytes   = 13 // of a page
+	minRunBytes     = 8
+	minConnBytes    = 5
+	minSampleBytes  = 18
+	minFindingBytes = 6
+	minRelatedBytes = 3
+)
+
 // maxPageBytes bounds a packed page. Its rows may have long names and texts.
 const maxPageBytes = 1 << 30
 
 // codeRuns writes or reads the runs of a capture.
 func (c *codec) codeRuns(capture *Capture) {
-	n := c.codeLength(len(capture.Heads), 8)
+	n := c.codeLength(len(capture.Heads), minRunBytes)
 	for i := range n {
 		var head []byte
 		var maker rowMaker
@@ -97,7 +107,7 @@ func (c *codec) codeRuns(capture *Capture) {
 
 // codeConns writes or reads the conversations of a capture.
 func (c *codec) codeConns(capture *Capture) {
-	n := c.codeLength(len(capture.conns), 5)
+	n := c.codeLength(len(capture.conns), minConnBytes)
 	if !c.writing {
 		capture.conns = make([]*conn, n)
 	}
@@ -193,9 +203,6 @@ func (c *codec) readSamples(s *rowStore) []Row {
 	}
 	return samples
 }
-
-// minSampleBytes is the smallest size of an encoded sample.
-const minSampleBytes = 18
 
 // decodePage decodes the rows of a packed page into memory, and returns their number. A damaged
 // page has rows with wrong values.
@@ -357,7 +364,7 @@ func (c *codec) codeRelations(r *Row, s *rowStore) {
 	if same {
 		c.codeRelatedRow(&r.SameAs, s)
 	}
-	if n := c.codeLength(len(r.Guesses), 3); !c.writing && n > 0 {
+	if n := c.codeLength(len(r.Guesses), minRelatedBytes); !c.writing && n > 0 {
 		r.Guesses = make([]*Row, n)
 	}
 	for i := range r.Guesses {

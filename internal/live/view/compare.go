@@ -53,11 +53,12 @@ func (v *Views) Compare(_ context.Context, talkA, talkB string) (Comparison, err
 	a.compareTools(b, &out)
 	listed := map[[2]string]bool{}
 	for _, key := range a.order {
-		was := a.calls[key]
-		is := b.calls[key]
-		if is.title != "" && (was.channel != is.channel || was.text != is.text) {
-			out.Calls = append(out.Calls, fmt.Sprintf("%s: %s, was %s", was.title, is.text, was.text))
-			listed[[2]string{was.method, was.name}] = true
+		before := a.calls[key]
+		after, isInBoth := b.calls[key]
+		hasChanged := before.channel != after.channel || before.text != after.text
+		if isInBoth && after.title != "" && hasChanged {
+			out.Calls = append(out.Calls, fmt.Sprintf("%s: %s, was %s", before.title, after.text, before.text))
+			listed[[2]string{before.method, before.name}] = true
 		}
 	}
 	out.Calls = append(out.Calls, outcomeChanges(a.stats.Groups(), b.stats.Groups(), listed)...)
@@ -173,10 +174,10 @@ func (a *side) compareTools(b *side, out *Comparison) {
 
 // outcomeChanges describes the groups that only one side has, and the groups with an outcome that the
 // other side does not have. It skips the listed groups.
-func outcomeChanges(was, is []*rows.Group, listed map[[2]string]bool) (texts []string) {
+func outcomeChanges(first, second []*rows.Group, listed map[[2]string]bool) (texts []string) {
 	name := func(g *rows.Group) string { return strings.TrimSpace(g.Method + " " + g.Name) }
-	for _, a := range was {
-		b := findGroup(a, is)
+	for _, a := range first {
+		b := findGroup(a, second)
 		if b == nil {
 			texts = append(texts, fmt.Sprintf("%s: %s, only in the first", name(a), times(a.Count)))
 			continue
@@ -189,14 +190,15 @@ func outcomeChanges(was, is []*rows.Group, listed map[[2]string]bool) (texts []s
 				fmt.Sprintf("%s: %s, was %s", name(a), failuresText(after, b.Count), failuresText(before, a.Count)))
 		}
 	}
-	for _, b := range is {
-		if findGroup(b, was) == nil {
+	for _, b := range second {
+		if findGroup(b, first) == nil {
 			texts = append(texts, fmt.Sprintf("%s: %s, only in the second", name(b), times(b.Count)))
 		}
 	}
 	return texts
 }
 
+// findGroup returns the group with the method and name of g; nil if there is none.
 func findGroup(g *rows.Group, all []*rows.Group) *rows.Group {
 	i := slices.IndexFunc(all, func(x *rows.Group) bool { return x.Method == g.Method && x.Name == g.Name })
 	if i < 0 {
@@ -226,9 +228,9 @@ func failuresText(all map[string]int, of int) string {
 }
 
 // timingChanges describes the groups with a median that more than doubled or halved.
-func timingChanges(was, is []*rows.Group) (texts []string) {
-	for _, a := range was {
-		b := findGroup(a, is)
+func timingChanges(first, second []*rows.Group) (texts []string) {
+	for _, a := range first {
+		b := findGroup(a, second)
 		if b == nil || a.Timed() == 0 || b.Timed() == 0 {
 			continue
 		}

@@ -68,7 +68,6 @@ type liner struct {
 	lines    []Line
 	// progress is the index of the line that combines all progress notifications; -1 if none exists.
 	progress int
-	rounds   int
 	askedAt  map[string]time.Time
 	story    *story
 }
@@ -139,8 +138,8 @@ func (l *liner) add(line Line) {
 func (l *liner) addMessage(f wire.Frame) {
 	m := wire.ParseMessage(f.Raw)
 	line := Line{Dir: f.Dir.String(), Time: f.Time}
-	own := f.Dir == l.exchange.Request.Dir
-	reply := m.Traits().IsReply
+	isOwn := f.Dir == l.exchange.Request.Dir // sent by the side that sent the request
+	isReply := m.Traits().IsReply
 	switch {
 	case f.Seq == l.exchange.Request.Seq && l.exchange.Request.Raw != nil:
 		line.Kind = lineRequest
@@ -158,20 +157,19 @@ func (l *liner) addMessage(f wire.Frame) {
 	case m.Kind == wire.Notification:
 		l.addNotification(line, m)
 		return
-	case m.Kind == wire.Request && own:
+	case m.Kind == wire.Request && isOwn:
 		l.fillRepeated(&line, m)
 	case m.Kind == wire.Request:
 		line.Kind = lineQuestion
 		line.Text = "asks: " + questionText(m.Method, m.Params)
 		l.askedAt[m.Traits().ID] = f.Time
-	case reply && own:
+	case isReply && isOwn:
 		l.fillAnswer(&line, m, f)
-	case reply && m.Traits().RequiresInput:
-		l.rounds++
+	case isReply && m.Traits().RequiresInput:
 		line.Kind = lineRound
 		line.Text = responseWords(l.row.Method, f)
 		l.askedAt[""] = f.Time
-	case reply:
+	case isReply:
 		line.Kind = lineRemark
 		line.Level = levelWarning
 		line.Text = "a second answer: " + responseWords(l.row.Method, f)

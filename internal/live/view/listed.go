@@ -65,14 +65,14 @@ func (l *Lists) Page(r *rows.Row) *ListPage {
 	if err != nil || x.Response.Raw == nil {
 		return nil
 	}
-	asked := wire.ParseMessage(x.Request.Raw)
-	answer := wire.ParseMessage(x.Response.Raw)
-	result, _ := answer.ResultMembers()
-	items, bad := answer.ResultItems("tools")
-	if answer.Result == nil || bad != nil {
+	request := wire.ParseMessage(x.Request.Raw)
+	response := wire.ParseMessage(x.Response.Raw)
+	result, _ := response.ResultMembers()
+	items, bad := response.ResultItems("tools")
+	if response.Result == nil || bad != nil {
 		return nil
 	}
-	params, _ := asked.ParamMembers()
+	params, _ := request.ParamMembers()
 	p := &ListPage{Cursor: params.Text("cursor"), Next: result.Text("nextCursor"), hasEnded: !r.Open()}
 	for _, raw := range items {
 		d := l.definition(raw)

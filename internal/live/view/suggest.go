@@ -85,7 +85,7 @@ func (v *Views) countValues(field string) []Suggestion {
 	for _, value := range v.knownValues(field) {
 		counts[value] = 0
 	}
-	of := rowValues[field]
+	valueOf := rowValues[field]
 	filters := map[string]filter.Filter{}
 	if field == "is" || field == "has" || field == "kind" {
 		for value := range counts {
@@ -94,10 +94,10 @@ func (v *Views) countValues(field string) []Suggestion {
 			}
 		}
 	}
-	if of != nil || len(filters) > 0 {
+	if valueOf != nil || len(filters) > 0 {
 		v.eachNewest(func(r *rows.Row) {
-			if of != nil {
-				if value := of(r); value != "" {
+			if valueOf != nil {
+				if value := valueOf(r); value != "" {
 					counts[value]++
 				}
 			}

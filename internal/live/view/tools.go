@@ -337,8 +337,8 @@ func describeChanges(was, is *Definition) string {
 }
 
 // explainListing says whether a tool was listed for each client, and why a client may not see or call it.
-func (t *toolTable) explainListing(s *serverTools, name string, f *toolFacts, out Tool) (yes, reason string) {
-	yes = out.Listed
+func (t *toolTable) explainListing(s *serverTools, name string, f *toolFacts, out Tool) (listed, reason string) {
+	listed = out.Listed
 	page, _ := s.describePage(name)
 	var ignored string
 	times := 0
@@ -357,10 +357,10 @@ func (t *toolTable) explainListing(s *serverTools, name string, f *toolFacts, ou
 		switch {
 		case !complete && f.last != nil:
 			page := max(page, fetched+1)
-			yes = fmt.Sprintf("only on page %d, which was not fetched by %s", page, client)
+			listed = fmt.Sprintf("only on page %d, which was not fetched by %s", page, client)
 			reason = fmt.Sprintf("it is on page %d of the list, and %s fetched no further than page %d", page, client, fetched)
 		case f.last != nil:
-			yes = "not for " + client
+			listed = "not for " + client
 			reason = fmt.Sprintf("the last list that %s fetched does not have it", client)
 		case !complete:
 			reason = fmt.Sprintf("no page that %s fetched has it, and there are more", client)
@@ -376,7 +376,7 @@ func (t *toolTable) explainListing(s *serverTools, name string, f *toolFacts, ou
 	if reason == "" && f.called == 0 {
 		reason = ignored
 	}
-	return yes, reason
+	return listed, reason
 }
 
 // describeProblems returns the reasons why a client may not call a tool that it sees.
