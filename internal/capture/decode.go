@@ -152,6 +152,7 @@ func parseRaw(f *wire.Frame, m jsonraw.Members) error {
 	return nil
 }
 
+// parseHTTP parses the member "http" of a frame. Missing members are zero.
 func parseHTTP(raw []byte) *wire.HTTPHead {
 	m, _ := jsonraw.Object(raw)
 	h := &wire.HTTPHead{
@@ -181,6 +182,7 @@ func parseHTTP(raw []byte) *wire.HTTPHead {
 	return h
 }
 
+// parseSSE parses the member "sse" of a frame.
 func parseSSE(raw []byte) *sse.Facts {
 	m, _ := jsonraw.Object(raw)
 	s := &sse.Facts{Event: m.Text("event"), Comment: string(member(m, "comment")) == "true"}
@@ -195,22 +197,26 @@ func parseSSE(raw []byte) *sse.Facts {
 	return s
 }
 
+// parseClose parses the member "close" of a frame.
 func parseClose(raw []byte) *wire.CloseFacts {
 	m, _ := jsonraw.Object(raw)
 	by, _ := wire.ParseDirection(m.Text("by"))
 	return &wire.CloseFacts{By: by, How: m.Text("how"), Text: m.Text("text")}
 }
 
+// member returns the value of a member; nil if there is none.
 func member(m jsonraw.Members, name string) json.RawMessage {
 	raw, _ := m.Get(name)
 	return raw
 }
 
+// integer parses a whole number; anything else is 0.
 func integer(raw []byte) int64 {
 	n, _ := strconv.ParseInt(string(raw), 10, 64)
 	return n
 }
 
+// parseTime parses a time; the zero time if it is invalid.
 func parseTime(text string) time.Time {
 	t, _ := time.Parse(time.RFC3339Nano, text)
 	return t

@@ -206,6 +206,7 @@ func appendLine(b []byte, value any) []byte {
 	return line.Bytes()
 }
 
+// appendHTTP appends the JSON of an HTTP head.
 func appendHTTP(b []byte, h *wire.HTTPHead) []byte {
 	b = append(b, `{"proto":`...)
 	b = appendQuoted(b, h.Proto)
@@ -233,6 +234,7 @@ func appendHTTP(b []byte, h *wire.HTTPHead) []byte {
 	return append(b, '}')
 }
 
+// appendSSE appends the JSON of the facts about an event.
 func appendSSE(b []byte, s *sse.Facts) []byte {
 	b = append(b, `{"event":`...)
 	b = appendQuoted(b, s.Event)
@@ -278,6 +280,7 @@ func appendInt(b []byte, name string, value int64) []byte {
 	return strconv.AppendInt(b, value, 10)
 }
 
+// appendTime appends a member with a time unless the time is zero.
 func appendTime(b []byte, name string, t time.Time) []byte {
 	if t.IsZero() {
 		return b

@@ -265,7 +265,8 @@ func (r *reader) classifyError(err error) error {
 	if r.src.err != nil && r.src.err != io.EOF {
 		return r.src.err
 	}
-	if errors.Is(err, errTrailing) || errors.Is(err, zstd.ErrMagicMismatch) && r.produced > 0 {
+	isNoFrame := errors.Is(err, zstd.ErrMagicMismatch) && r.produced > 0 // after the first zstd frame
+	if isNoFrame || errors.Is(err, errTrailing) {
 		r.trailing = true
 		err = io.EOF
 	}

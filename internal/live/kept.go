@@ -91,7 +91,7 @@ func (k *kept) trim() []*entry {
 		delete(k.byKey, e.key)
 		k.leftOut.add(e.key)
 	}
-	var last *rows.Capture
+	var last *rows.Capture // the entries of a recording usually follow each other
 	for _, e := range old {
 		if c := e.row.Capture(); c != last && c.HasEnded() {
 			c.Freeze(k.hasRow)

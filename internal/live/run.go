@@ -260,6 +260,7 @@ func (s *Store) apply(c Changed) {
 	s.applyRows(c.Rows)
 }
 
+// applyRows stores changed rows and raises a change. The caller holds the write lock.
 func (s *Store) applyRows(rows []*rows.Row) {
 	s.updateEntries(s.kept.update(rows))
 	s.changes.raise()
@@ -292,6 +293,7 @@ func (n *notes) add(path, text string) {
 	}
 }
 
+// forget removes the warnings about a recording.
 func (n *notes) forget(path string) {
 	n.warnings = slices.DeleteFunc(n.warnings, func(w warning) bool { return w.path == path })
 	delete(n.lost, path)
@@ -348,6 +350,7 @@ func (s *signal) now() uint64 {
 	return s.seq
 }
 
+// raise counts a change and wakes the waiting goroutines.
 func (s *signal) raise() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -48,6 +48,7 @@ type Pipe struct {
 // reorderTime is how long a reordered line waits for later ones.
 const reorderTime = 2 * time.Second
 
+// connect sets the writers of both outlets.
 func (p *Pipe) connect() {
 	p.serverInput.connect(p.ToServer)
 	p.clientOutput.connect(p.ToClient)

@@ -338,6 +338,7 @@ func (b *requestBody) Read(to []byte) (int, error) {
 	return b.readLocked(to)
 }
 
+// readLocked reads the body and copies what it read to the exchange. b.mu is locked.
 func (b *requestBody) readLocked(to []byte) (int, error) {
 	if b.ended {
 		return 0, io.EOF
@@ -353,6 +354,7 @@ func (b *requestBody) readLocked(to []byte) (int, error) {
 	return n, err
 }
 
+// readSource reads the prefix first, then the body.
 func (b *requestBody) readSource(to []byte) (int, error) {
 	if len(b.prefix) == 0 && b.prefixErr == nil {
 		return b.body.Read(to)
@@ -496,6 +498,7 @@ func (s *stopwatch) trace() *httptrace.ClientTrace {
 	}
 }
 
+// timing returns the phases measured so far.
 func (s *stopwatch) timing() *wire.Timing {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -356,6 +356,8 @@ type pump struct {
 	yield   func(struct{}) bool
 }
 
+// newPump returns a pump for a function, which begins with the first push. reserve counts the bytes that
+// it reads; see halfStream.reserve.
 func newPump(reserve func(int) bool, read func(io.Reader)) *pump {
 	p := &pump{reserve: reserve}
 	p.resume, p.stop = iter.Pull(func(yield func(struct{}) bool) {

@@ -127,6 +127,8 @@ const (
 	zipPrefix  = "PK\x03\x04"
 )
 
+// readDirectory reads the directory of the archive. It returns ErrNoBundle for a file that is no bundle,
+// and an *Error for a damaged bundle.
 func (a *archive) readDirectory() error {
 	info, err := a.Stat()
 	if err != nil {
@@ -240,6 +242,7 @@ func (a *archive) readManifest() (m Manifest, err error) {
 	return m, nil
 }
 
+// damagedError returns the error for a member that cannot be read.
 func damagedError(name string, err error) error {
 	return &Error{"the bundle is damaged: " + name + ": " + err.Error(), "get the whole file once more"}
 }
@@ -360,6 +363,7 @@ func EachMember(path string, look func(name string, r io.Reader) error) error {
 // maxPageBytes limits the bytes of a page.
 const maxPageBytes = 256 << 20
 
+// passMember calls look with a member, without the script and the style of a page.
 func passMember(name string, r io.Reader, look func(name string, r io.Reader) error) error {
 	if name == PageName {
 		page, err := io.ReadAll(io.LimitReader(r, maxPageBytes))

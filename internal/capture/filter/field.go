@@ -192,6 +192,7 @@ func channels() []string {
 	return names
 }
 
+// kindTraits returns a trait for each kind of frame: the row has such a frame.
 func kindTraits() (traits []trait) {
 	for kind := wire.Body; kind <= wire.Held; kind++ {
 		traits = append(traits, trait{kind.String(), func(r *rows.Row) bool { return r.Kinds.Has(kind) }})

@@ -113,6 +113,7 @@ func (p *parser) isAtMinus() bool {
 	return p.text[p.offset] == '-' && p.offset+1 < len(p.text) && !beginsWithBlank(p.text[p.offset+1:])
 }
 
+// parseParenthesis parses a filter in parentheses.
 func (p *parser) parseParenthesis() (node, error) {
 	open := p.offset
 	p.offset++
@@ -129,6 +130,7 @@ func (p *parser) parseParenthesis() (node, error) {
 	return n, nil
 }
 
+// parseNegation parses a term after "-" or "not".
 func (p *parser) parseNegation() (node, error) {
 	if !p.skipKeyword("not") {
 		p.offset++
@@ -212,6 +214,7 @@ func (p *parser) findField(name string) (*field, error) {
 	}
 }
 
+// parseFieldTerm parses a field with the values after its colon. The field has this name.
 func (p *parser) parseFieldTerm(name string) (node, error) {
 	f, err := p.findField(name)
 	p.offset += len(name) + 1
@@ -244,6 +247,7 @@ func (p *parser) parseFieldTerm(name string) (node, error) {
 // operators are the comparisons. An operator comes before its prefixes.
 var operators = []string{">=", "<=", "!=", ">", "<", "="}
 
+// parseValue parses one value of a field, with its comparison.
 func (p *parser) parseValue(f *field) (value, error) {
 	start := p.offset
 	op := ""
@@ -289,6 +293,7 @@ type atom struct {
 	quoted bool
 }
 
+// parseAtom parses a word or a quoted text.
 func (p *parser) parseAtom(f *field) (atom, error) {
 	start := p.offset
 	if strings.HasPrefix(p.text[p.offset:], `"`) {
@@ -302,6 +307,7 @@ func (p *parser) parseAtom(f *field) (atom, error) {
 	return atom{word, false}, nil
 }
 
+// parsePattern parses a field with a regular expression: name~/RE2/.
 func (p *parser) parsePattern(name string) (node, error) {
 	f, err := p.findField(name)
 	if err != nil {
@@ -329,6 +335,7 @@ func (p *parser) parsePattern(name string) (node, error) {
 	return &pattern{field: f, re: re, needs: requiredTexts(re)}, nil
 }
 
+// regexpCause returns the text of an error of regexp without the words for programmers.
 func regexpCause(err error) string {
 	return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
 }
@@ -380,6 +387,7 @@ func (p *parser) isAtKeyword(k string) bool {
 	return len(rest) >= len(k) && strings.EqualFold(rest[:len(k)], k) && (len(rest) == len(k) || endsWord(rest[len(k):]))
 }
 
+// skipKeyword skips the keyword k, and reports whether it was the next word.
 func (p *parser) skipKeyword(k string) bool {
 	if !p.isAtKeyword(k) {
 		return false

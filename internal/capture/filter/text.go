@@ -27,6 +27,7 @@ type form struct {
 	rareIndex    int // the byte that is searched for first
 }
 
+// newNeedle returns the needle for a text.
 func newNeedle(text string) needle {
 	texts := []string{text, jsonEscaped(text), jsonEscaped(jsonEscaped(text))}
 	n := needle{text: text}
@@ -57,6 +58,7 @@ func (n needle) mayBeInLine(line []byte) bool {
 		strings.Contains(n.text, "/") && bytes.Contains(line, []byte(`\/`))
 }
 
+// newForm returns the form of a text, which may have invalid UTF-8.
 func newForm(text string) form {
 	var f form
 	for i, r := range text {
@@ -111,6 +113,7 @@ func (f form) isIn(b []byte) bool {
 	return false
 }
 
+// matchesStart reports whether b, which has at least the length of the text, begins with it.
 func (f form) matchesStart(b []byte) bool {
 	for i, c := range f.lower {
 		if b[i] != c && b[i] != f.upper[i] {

@@ -174,6 +174,7 @@ func (f *field) parseRange(a atom, now time.Time) (low, high int64, ok bool) {
 	return low, high, ok
 }
 
+// integerBounds parses a whole number.
 func integerBounds(text string, _ time.Time) (low, high int64, ok bool) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	return n, n, err == nil
@@ -189,6 +190,7 @@ func statusBounds(text string, now time.Time) (low, high int64, ok bool) {
 	return low, high, ok
 }
 
+// durationBounds parses a duration such as 500ms. It returns nanoseconds.
 func durationBounds(text string, _ time.Time) (low, high int64, ok bool) {
 	d, err := time.ParseDuration(strings.ToLower(text))
 	return int64(d), int64(d), err == nil
@@ -199,6 +201,7 @@ var sizeUnits = []struct {
 	factor float64
 }{{"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}, {"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"b", 1}, {"", 1}}
 
+// sizeBounds parses a number of bytes, as Size does.
 func sizeBounds(text string, _ time.Time) (low, high int64, ok bool) {
 	n, ok := Size(text)
 	return n, n, ok

@@ -179,6 +179,7 @@ func between(from, to time.Time) float64 {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
+// pairsOf returns header fields as pairs of HAR.
 func pairsOf(fields []wire.Field) []pair {
 	out := make([]pair, len(fields))
 	for i, f := range fields {

@@ -157,6 +157,7 @@ type writer struct {
 	buf     []byte
 }
 
+// writeRow writes an entry for each HTTP request of a row, unless another row wrote it.
 func (h *writer) writeRow(row *rows.Row) error {
 	frames, err := row.Frames()
 	if err != nil {
@@ -181,6 +182,7 @@ func (h *writer) writeRow(row *rows.Row) error {
 	return nil
 }
 
+// writeEntry writes an entry, with its long texts in place of their marks.
 func (h *writer) writeEntry(e entry) error {
 	var b bytes.Buffer
 	if h.entries > 0 {
@@ -224,6 +226,7 @@ type longTexts struct {
 	texts [][]byte
 }
 
+// shorten returns raw as text, or a mark in its place if it is long.
 func (l *longTexts) shorten(raw []byte) string {
 	if len(raw) < longTextBytes || !utf8.Valid(raw) {
 		return string(raw)
@@ -298,6 +301,7 @@ func makeEntry(row *rows.Row, frames []wire.Frame, link string) entry {
 	return e
 }
 
+// factsOf returns the facts about an exchange that HAR has no members for.
 func factsOf(row *rows.Row) mcpFacts {
 	f := mcpFacts{
 		Exchange: row.Number(),

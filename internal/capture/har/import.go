@@ -72,17 +72,19 @@ func isFlowFile(begin []byte) bool {
 }
 
 // Import reads an archive entry by entry, and writes the entries that are MCP as a capture without
-// secrets. HTTP entries become a recording of a proxy, stdio entries (as Write writes them) one of
-// a tap. creator is the version of mcpc. The errors are *ArchiveError and those of w.
+// secrets. HTTP entries become the recording of a proxy, stdio entries, as Write writes them, the
+// recording of a tap. creator is the version of mcpc. The errors are *ArchiveError and those of w.
 func Import(w io.Writer, r io.Reader, creator string, secrets *redact.Secrets) (Imported, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
-	if begin, _ := in.Peek(16); isFlowFile(begin) {
+	begin, _ := in.Peek(16)
+	if isFlowFile(begin) {
 		return Imported{}, &ArchiveError{Flows: true}
-	} else if IsUTF16(begin) {
+	}
+	if IsUTF16(begin) {
 		return Imported{}, &ArchiveError{UTF16: true}
 	}
-	if begin, _ := in.Peek(3); string(begin) == sse.ByteOrderMark {
-		_, _ = in.Discard(3)
+	if bytes.HasPrefix(begin, []byte(sse.ByteOrderMark)) {
+		_, _ = in.Discard(len(sse.ByteOrderMark))
 	}
 	x := importer{
 		w:         bufio.NewWriterSize(w, 64<<10),
@@ -95,12 +97,21 @@ func Import(w io.Writer, r io.Reader, creator string, secrets *redact.Secrets) (
 	if err == nil {
 		err = x.flush()
 	}
-	for n := range x.runCount { // nothing comes after the archive
-		if err == nil {
-			_, err = x.w.Write(capture.AddMark(capture.AppendEnd(nil, capture.End{Kind: wire.OK, Many: true}), markOf(n+1)))
-		}
+	if err == nil {
+		err = x.endRuns()
 	}
 	return x.Imported, cmp.Or(err, x.w.Flush())
+}
+
+// endRuns writes the End of each run: nothing follows the archive.
+func (x *importer) endRuns() error {
+	end := capture.AppendEnd(nil, capture.End{Kind: wire.OK, Many: true})
+	for n := range x.runCount {
+		if _, err := x.w.Write(capture.AddMark(end, markOf(n+1))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // maxPartBytes bounds an entry, a decoded body and any other part of an archive, because each is
@@ -422,6 +433,7 @@ type run struct {
 	requestIDs map[string]string
 }
 
+// writeEntry writes the frames of an entry, or counts an entry that is no MCP.
 func (x *importer) writeEntry(e *readEntry) error {
 	sent, received := e.readBodies()
 	if len(e.Messages) > 0 && isMessage([]byte(e.Messages[0].Data)) {
@@ -515,6 +527,7 @@ func (x *importer) isMCP(e *readEntry, sent, received []byte) bool {
 		bytes.Contains(received, []byte("event: endpoint")) || bytes.Contains(received, []byte(`"jsonrpc"`))
 }
 
+// isMessage reports whether raw is a JSON-RPC message, or a batch that begins with one.
 func isMessage(raw []byte) bool {
 	switch m := wire.ParseMessage(raw); m.Kind {
 	case wire.Request, wire.Notification, wire.Response:
@@ -557,6 +570,7 @@ func (x *importer) findRun(target, by string, at time.Time) (*run, error) {
 	return r, err
 }
 
+// markOf returns the mark of the run with number n.
 func markOf(n int) string { return fmt.Sprintf("h%d", n) }
 
 // writeFrame writes a frame without its secrets.

@@ -225,6 +225,7 @@ func bodyOf(text, encoding string, fields []pair) (raw []byte, unread error) {
 	return plain, nil
 }
 
+// decodeText returns the bytes of a text in an archive. A text that is not base64, as declared, stays as it is.
 func decodeText(text, encoding string) []byte {
 	if encoding == "base64" {
 		if raw, err := base64.StdEncoding.DecodeString(text); err == nil {
@@ -234,6 +235,7 @@ func decodeText(text, encoding string) []byte {
 	return []byte(text)
 }
 
+// fieldsOf returns the header fields of an entry.
 func fieldsOf(pairs []pair) []wire.Field {
 	fields := make([]wire.Field, 0, len(pairs))
 	for _, p := range pairs {

@@ -164,6 +164,7 @@ func (c *chunk) parse() {
 	}
 }
 
+// parse parses the line and the message in its frame.
 func (l *chunkLine) parse(p *capture.Parser) {
 	l.parsed, l.parseErr = p.Parse(l.raw)
 	if f := l.parsed.Frame; f != nil && (f.Kind == wire.Body || f.Kind == wire.Event) {

@@ -155,6 +155,7 @@ type rowLine struct {
 // usualLinesBytes is how many bytes the rowLines of most rows have.
 const usualLinesBytes = 32
 
+// newRowLine returns the line at s that has the place p in the exchange.
 func newRowLine(s span, p wire.Place) rowLine {
 	return rowLine{s.offset, int32(s.length), int32(p.Item), p.Role, p.IsGuess}
 }

@@ -98,13 +98,13 @@ func (g *Group) join(path string) {
 		p.hello = *reply.Hello
 	}
 	g.mu.Lock()
-	if p.isOver || err != nil {
+	if p.isOver || err != nil { // the next scan tries again
 		g.mu.Unlock()
 		conn.Close()
 		g.forget(path)
 		return
 	}
-	if !usable || g.ctx.Err() != nil {
+	if !usable || g.ctx.Err() != nil { // a peer without a connection keeps scan from dialing again
 		conn.Close()
 		p = &peer{}
 	}

@@ -219,6 +219,7 @@ func failures(g *rows.Group) map[string]int {
 	return all
 }
 
+// failuresText describes how many of all exchanges ended in which channel: "2 tool_error of 5".
 func failuresText(all map[string]int, of int) string {
 	var texts []string
 	for _, channel := range slices.Sorted(maps.Keys(all)) {

@@ -160,6 +160,7 @@ func (m maker) makeRow(key live.Key, r *rows.Row) Row {
 // maxName limits the characters of a name in documents that repeat it for each row.
 const maxName = 1000
 
+// bounded returns a name with at most maxName characters.
 func bounded(text string) string { return shortened(text, maxName) }
 
 // waits reports whether a response or more of a stream can still follow.

@@ -149,6 +149,7 @@ func (f *secretFinder) addText(text, place, kind string) int {
 	return len(hashes)
 }
 
+// appendOnce appends a text unless the list has it or is full.
 func appendOnce(all []string, text string) []string {
 	if len(all) >= maxOfSecret || slices.Contains(all, text) {
 		return all

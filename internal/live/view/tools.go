@@ -79,12 +79,14 @@ type selection struct {
 // A toolOf identifies a tool of a server.
 type toolOf struct{ target, name string }
 
+// add selects the tool or the server of a matching row.
 func (s *selection) add(r *rows.Row) {
 	s.onlyCalls = s.onlyCalls && r.Method == "tools/call"
 	s.servers[r.Target] = true
 	s.calls[toolOf{r.Target, r.Name}] = true
 }
 
+// has reports whether the filter selects a tool.
 func (s *selection) has(t Tool) bool {
 	return s.servers[t.Target] && (!s.onlyCalls || s.calls[toolOf{t.Target, t.Name}])
 }
@@ -128,6 +130,7 @@ type toolFacts struct {
 	lastFailed     *live.Key
 }
 
+// serverFor returns the server of a row, which it adds if it is new.
 func (t *toolTable) serverFor(r *rows.Row) *serverTools {
 	s := t.servers[r.Target]
 	if s == nil {
@@ -138,6 +141,7 @@ func (t *toolTable) serverFor(r *rows.Row) *serverTools {
 	return s
 }
 
+// factsFor returns the facts about a tool, which it adds if it is new.
 func (s *serverTools) factsFor(name string) *toolFacts {
 	if s.tools[name] == nil {
 		s.tools[name] = &toolFacts{}
