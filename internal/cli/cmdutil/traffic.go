@@ -60,7 +60,7 @@ func (f *Factory) hintAtRecording(kind wire.Kind) {
 		return
 	}
 	record := &f.Record
-	if record.Ring == nil || record.Run() == 0 || !record.Crossed.Load() {
+	if record.Ring == nil || record.Run() == 0 || !record.HasTraffic.Load() {
 		return
 	}
 	switch kind {
