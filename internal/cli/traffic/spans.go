@@ -111,7 +111,7 @@ func eachBatch(
 			options := r.start(c.Heads[at.RunIndex])
 			options.Emit = emit(r)
 			r.builder = telemetry.New(o.SpanOptions(f, options))
-			runs[at.Run] = r
+			runs[at.RunIndex] = r
 		}
 		r.builder.Add(at.Offset, frame)
 		if len(pending) < maxBatchSpans {
