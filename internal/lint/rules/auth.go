@@ -44,7 +44,7 @@ var authChecks = []Check{
 				if t.want == "" {
 					continue
 				}
-				e.Hit(conv.Hit{Root: true, Subject: "token endpoint", Spot: t.spot, Got: t.text, Want: t.want})
+				e.Hit(conv.Hit{Root: true, Subject: "token endpoint", Spot: t.spot, Got: t.got, Want: t.want})
 			}
 		},
 	},
@@ -76,42 +76,54 @@ var authChecks = []Check{
 }
 
 // A refusal is the head of a response that asks for authorization, or should ask for it.
-// recordRefusals also uses it for a redirect with a code: where then is its iss parameter.
 type refusal struct {
 	spot   conv.Spot
 	status int
 	// hadToken is set if the request had a token.
 	hadToken bool
-	// challengeField is the WWW-Authenticate field, where the Location field.
+	// challengeField is the WWW-Authenticate field, location the Location field.
 	challengeField, location string
-	// challengeParams are the parameters of field.
+	// challengeParams are the parameters of challengeField.
 	challengeParams map[string]string
+}
+
+// A redirect is a response that sends the user back to the client with an authorization code.
+type redirect struct {
+	spot conv.Spot
+	// issuer is the parameter iss of its URL, or "".
+	issuer string
+}
+
+// A tokenResponse is a response of the token endpoint. want is "" if it breaks no rule.
+type tokenResponse struct {
+	spot      conv.Spot
+	got, want string
 }
 
 // authTraffic is the traffic between the client and the authorization server.
 type authTraffic struct {
 	refusals []refusal
-	issuers  []string
+	// issuers are the issuers in the metadata of authorization servers.
+	issuers []string
 	// announcesIssuer is set if the metadata says that redirects have the parameter iss.
 	announcesIssuer bool
-	redirects       []refusal
-	// tokens are responses of the token endpoint; want is "" if nothing is wrong.
-	tokens []struct {
-		spot       conv.Spot
-		text, want string
-	}
+	redirects       []redirect
+	tokens          []tokenResponse
+	// registered is the request that registers a client; the zero value if there is none.
 	registered conv.Spot
 }
 
 // maxRefusals bounds each list of authTraffic.
 const maxRefusals = 200
 
+// authTrafficOf returns the traffic that the conversation of an event has recorded.
 func authTrafficOf(e *conv.Event) *authTraffic {
 	return conv.State[authTraffic](e.Conversation, "login")
 }
 
 func hasRefusals(e *conv.Event) bool { return len(authTrafficOf(e).refusals) > 0 }
 
+// forEachRefusal returns a check that calls do for each refusal of the conversation.
 func forEachRefusal(do func(*conv.Event, refusal)) func(*conv.Event) {
 	return func(e *conv.Event) {
 		for _, r := range authTrafficOf(e).refusals {
@@ -120,6 +132,7 @@ func forEachRefusal(do func(*conv.Event, refusal)) func(*conv.Event) {
 	}
 }
 
+// findRefusal reports a violation by a refusal.
 func findRefusal(e *conv.Event, r refusal, got, want string) {
 	e.Hit(conv.Hit{Root: true, Subject: "HTTP " + strconv.Itoa(r.status), Spot: r.spot, Got: got, Want: want})
 }
@@ -128,16 +141,17 @@ func findRefusal(e *conv.Event, r refusal, got, want string) {
 func recordRefusals(e *conv.Event) {
 	head := e.Stream.Response
 	traffic := authTrafficOf(e)
-	where := head.Field("Location")
-	u, err := url.Parse(where)
-	if err == nil && u.Query().Get("code") != "" && len(traffic.redirects) < maxRefusals {
-		traffic.redirects = append(traffic.redirects, refusal{spot: e.Spot(), location: u.Query().Get("iss")})
+	location := head.Field("Location")
+	u, err := url.Parse(location)
+	hasCode := err == nil && u.Query().Get("code") != ""
+	if hasCode && len(traffic.redirects) < maxRefusals {
+		traffic.redirects = append(traffic.redirects, redirect{e.Spot(), u.Query().Get("iss")})
 	}
 	field := head.Field("WWW-Authenticate")
 	isRefusal := field != "" || slices.Contains([]int{401, 403, 302, 303, 307}, head.Status)
 	if isRefusal && e.Stream.MCP && len(traffic.refusals) < maxRefusals {
 		traffic.refusals = append(traffic.refusals, refusal{
-			spot: e.Spot(), status: head.Status, challengeField: field, location: where,
+			spot: e.Spot(), status: head.Status, challengeField: field, location: location,
 			hadToken: e.Stream.Request.Field("Authorization") != "", challengeParams: parseChallenge(field),
 		})
 	}
@@ -184,8 +198,9 @@ func saysUnauthorized(message string) bool {
 		func(words string) bool { return strings.Contains(message, words) })
 }
 
-func isLoginPage(where string) bool {
-	u, err := url.Parse(where)
+// isLoginPage reports whether the URL of a redirect looks like a page to log in.
+func isLoginPage(location string) bool {
+	u, err := url.Parse(location)
 	if err != nil {
 		return false
 	}
@@ -194,6 +209,8 @@ func isLoginPage(where string) bool {
 		func(w string) bool { return strings.Contains(path, w) })
 }
 
+// checkStepUp reports a refusal for missing scopes that does not say which scopes are needed, or where
+// to get them.
 func checkStepUp(e *conv.Event, r refusal) {
 	if r.status != 403 || r.challengeParams["error"] != "insufficient_scope" {
 		return
@@ -224,32 +241,38 @@ func recordAuthServer(e *conv.Event) {
 			traffic.announcesIssuer = true
 		}
 	}
-	note := func(text, want string) {
-		if len(traffic.tokens) < maxRefusals {
-			traffic.tokens = append(traffic.tokens, struct {
-				spot       conv.Spot
-				text, want string
-			}{e.Spot(), text, want})
+	if r, ok := judgeTokenResponse(e); ok && len(traffic.tokens) < maxRefusals {
+		traffic.tokens = append(traffic.tokens, r)
+	}
+}
+
+// judgeTokenResponse judges the body of a response of the token endpoint. It returns false for other
+// bodies, and for errors that break no rule.
+func judgeTokenResponse(e *conv.Event) (tokenResponse, bool) {
+	r := tokenResponse{spot: e.Spot()}
+	if e.Raw("access_token") != nil {
+		cache := e.Stream.Response.Field("Cache-Control")
+		if !strings.Contains(strings.ToLower(cache), "no-store") {
+			r.got = "Cache-Control: " + cache
+			r.want = "Cache-Control: no-store"
 		}
+		return r, true
 	}
-	cache := e.Stream.Response.Field("Cache-Control")
-	switch {
-	case e.Raw("access_token") != nil && strings.Contains(strings.ToLower(cache), "no-store"):
-		note("", "")
-	case e.Raw("access_token") != nil:
-		note("Cache-Control: "+cache, "Cache-Control: no-store")
-	case e.Stream.Status() == 400 && e.Raw("error") != nil && conv.TypeOf(e.Raw("error")) != "string":
-		note("error: "+e.Got("error"), `"error" with a code of RFC 6749, section 5.2`)
+	code := e.Raw("error")
+	if e.Stream.Status() == 400 && code != nil && conv.TypeOf(code) != "string" {
+		r.got = "error: " + e.Got("error")
+		r.want = `"error" with a code of RFC 6749, section 5.2`
+		return r, true
 	}
+	return tokenResponse{}, false
 }
 
 // checkIssuer compares the parameter iss of redirects with the metadata (RFC 9207).
 func checkIssuer(e *conv.Event) {
 	traffic := authTrafficOf(e)
-	for _, redirect := range traffic.redirects {
-		issuer := redirect.location
-		hit := conv.Hit{Root: true, Subject: "redirect", Spot: redirect.spot}
-		if issuer == "" {
+	for _, r := range traffic.redirects {
+		hit := conv.Hit{Root: true, Subject: "redirect", Spot: r.spot}
+		if r.issuer == "" {
 			if traffic.announcesIssuer {
 				hit.Got = "no iss"
 				hit.Want = "iss, which the metadata announces"
@@ -257,8 +280,8 @@ func checkIssuer(e *conv.Event) {
 			}
 			continue
 		}
-		if len(traffic.issuers) > 0 && !slices.Contains(traffic.issuers, issuer) {
-			hit.Got = "iss " + issuer
+		if len(traffic.issuers) > 0 && !slices.Contains(traffic.issuers, r.issuer) {
+			hit.Got = "iss " + r.issuer
 			hit.Want = strings.Join(traffic.issuers, " or ")
 			e.Hit(hit)
 		}

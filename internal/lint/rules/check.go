@@ -71,8 +71,8 @@ type listPage struct {
 // findEarlier looks for an item in the pages before this one. same reports whether it has not
 // changed.
 func (p *listPage) findEarlier(key string, item []byte) (found, same bool) {
-	for q := p.previous; q != nil; q = q.previous {
-		if sum, ok := q.items[key]; ok {
+	for earlier := p.previous; earlier != nil; earlier = earlier.previous {
+		if sum, ok := earlier.items[key]; ok {
 			return true, sum == conv.Sum("", item)
 		}
 	}
@@ -81,8 +81,11 @@ func (p *listPage) findEarlier(key string, item []byte) (found, same bool) {
 
 // repeatsCursor reports whether a page before this one had the same nextCursor.
 func (p *listPage) repeatsCursor() bool {
-	for q := p.previous; q != nil && p.cursor != ""; q = q.previous {
-		if q.cursor == p.cursor {
+	if p.cursor == "" {
+		return false
+	}
+	for earlier := p.previous; earlier != nil; earlier = earlier.previous {
+		if earlier.cursor == p.cursor {
 			return true
 		}
 	}

@@ -46,6 +46,7 @@ var (
 	preRelease = map[int64]int64{-32001: -32020, -32003: -32021, -32004: -32022}
 )
 
+// errorCode returns the code of a JSON-RPC error, 0 if the message is no error.
 func errorCode(e *conv.Event) int64 {
 	if e.Message.Error == nil {
 		return 0
@@ -53,6 +54,7 @@ func errorCode(e *conv.Event) int64 {
 	return e.Message.Error.Code
 }
 
+// findCode reports the code of an error.
 func findCode(e *conv.Event, want string) {
 	e.Hit(conv.Hit{
 		Subject: "error " + strconv.FormatInt(errorCode(e), 10), Pointer: "/code",

@@ -83,12 +83,15 @@ var contentChecks = []Check{
 		values, err := jsonraw.Array(e.Raw("completion", "values"))
 		if err != nil || slices.ContainsFunc(values, func(v json.RawMessage) bool { return conv.TypeOf(v) != "string" }) {
 			e.Find("/completion/values", e.Got("completion", "values"), "an array of strings")
-		} else if len(values) > 100 {
+		} else if len(values) > maxCompletions {
 			e.Find("/completion/values", strconv.Itoa(len(values))+" values", "at most 100")
 		}
 	}},
 	{ID: "L144", Kind: conv.OnIcon, Do: checkIcon},
 }
+
+// maxCompletions is the number of values that a completion may have.
+const maxCompletions = 100
 
 // isURI reports whether text is a URI with a scheme, of the characters of RFC 3986. net/url is too
 // strict: it expects hosts of the internet, and URIs of resources have others.
@@ -162,6 +165,7 @@ var sinceRev = map[string]conv.Rev{
 	"resource_link": conv.Rev20250618,
 }
 
+// checkContentType reports a content block of an unknown type, or of a type that the revision lacks.
 func checkContentType(e *conv.Event) {
 	since, ok := sinceRev[e.Text("type")]
 	if !ok {
@@ -200,6 +204,7 @@ func checkBase64(e *conv.Event, member string, needsType bool) {
 
 func hasAnnotations(e *conv.Event) bool { return e.Raw("annotations") != nil }
 
+// checkAnnotations checks the annotations of a content block or a resource.
 func checkAnnotations(e *conv.Event) {
 	if raw := e.Raw("annotations", "priority"); raw != nil {
 		if p, err := strconv.ParseFloat(string(raw), 64); err != nil || p < 0 || p > 1 {
@@ -229,6 +234,7 @@ func isISO8601(text string) bool {
 	return false
 }
 
+// checkUniqueURIs reports a URI that several resources of a page have.
 func checkUniqueURIs(e *conv.Event) {
 	items, _ := e.Message.ResultItems("resources")
 	seen := map[string]bool{}
@@ -244,6 +250,7 @@ func checkUniqueURIs(e *conv.Event) {
 	}
 }
 
+// checkPromptMessages checks the roles and the content of a prompt's messages.
 func checkPromptMessages(e *conv.Event) {
 	messages, _ := e.Message.ResultItems("messages")
 	for i, m := range messages {
@@ -269,9 +276,14 @@ func checkIcon(e *conv.Event) {
 		e.Find("/mimeType", e.Got("mimeType"), "an image type")
 	case e.Raw("sizes") != nil && !areIconSizes(e.Raw("sizes")):
 		e.Find("/sizes", e.Got("sizes"), `"48x48" or "any"`)
-	case u.Scheme == "https" && e.Stream != nil && e.Stream.Request != nil && isOtherHost(u, e.Stream.Request.URL):
+	case u.Scheme == "https" && onOtherHost(e, u):
 		e.FindAs(conv.Info, "/src", u.Scheme+"://"+u.Host, "an icon of the server's own origin")
 	}
+}
+
+// onOtherHost reports whether u is on another host than the server of an HTTP exchange.
+func onOtherHost(e *conv.Event, u *url.URL) bool {
+	return e.Stream != nil && e.Stream.Request != nil && isOtherHost(u, e.Stream.Request.URL)
 }
 
 // isOtherHost reports whether u has another host than the server. It is false for a server on this
@@ -284,6 +296,7 @@ func isOtherHost(u *url.URL, server string) bool {
 	return !strings.EqualFold(s.Hostname(), u.Hostname())
 }
 
+// areIconSizes reports whether a value is an array of sizes such as "48x48" or "any".
 func areIconSizes(raw json.RawMessage) bool {
 	sizes, err := jsonraw.Array(raw)
 	if err != nil {

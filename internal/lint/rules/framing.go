@@ -81,10 +81,13 @@ func firstProblem(e *conv.Event, rules ...string) *wire.Finding {
 
 func hasMethod(e *conv.Event) bool { return jsonraw.First(e.Message.Raw, "method") != nil }
 
+// isReply reports whether a message is a result or an error, or an invalid one of them.
 func isReply(e *conv.Event) bool {
-	return !hasMethod(e) &&
-		(e.Message.Result != nil || e.Message.Error != nil ||
-			firstProblem(e, "shape", "error", "error_code", "error_message") != nil)
+	if hasMethod(e) {
+		return false
+	}
+	hasReply := e.Message.Result != nil || e.Message.Error != nil
+	return hasReply || firstProblem(e, "shape", "error", "error_code", "error_message") != nil
 }
 
 // identifiesRequest reports whether a reply has an id that should be the id of a request. Other
@@ -93,6 +96,7 @@ func identifiesRequest(e *conv.Event) bool {
 	return e.Message.ID != nil && string(e.Message.ID) != "null" && !repliesToNotification(e)
 }
 
+// checkResponseID reports a response with an unknown id, and a second response to a request.
 func checkResponseID(e *conv.Event) {
 	id := e.Show(e.Message.ID)
 	if e.Call == nil {
@@ -126,6 +130,7 @@ func checkUnknownID(e *conv.Event, id string) {
 	}
 }
 
+// checkIDType reports an id that is neither a string nor an integer.
 func checkIDType(e *conv.Event) {
 	p := firstProblem(e, "id")
 	if p == nil {
@@ -150,12 +155,15 @@ func repliesToNotification(e *conv.Event) bool {
 	if e.Stream != nil {
 		return e.Stream.Sent == wire.Notification || e.Stream.Sent == wire.Response
 	}
-	return e.LastSent == wire.Notification && e.OpenCalls() == 0 && e.CallWithOtherIDType(e.Message.ID) == nil &&
-		e.Conversation.Call(conv.Key(e.Message.ID)) == nil
+	hasOnlyNotification := e.LastSent == wire.Notification && e.OpenCalls() == 0
+	hasRequestID := e.Conversation.Call(conv.Key(e.Message.ID)) != nil || e.CallWithOtherIDType(e.Message.ID) != nil
+	return hasOnlyNotification && !hasRequestID
 }
 
+// hasNaN reports whether text is invalid JSON with NaN or Infinity.
 func hasNaN(raw []byte) bool {
-	return (bytes.Contains(raw, []byte("NaN")) || bytes.Contains(raw, []byte("Infinity"))) && jsonraw.Valid(raw) != nil
+	mayHaveNaN := bytes.Contains(raw, []byte("NaN")) || bytes.Contains(raw, []byte("Infinity"))
+	return mayHaveNaN && jsonraw.Valid(raw) != nil
 }
 
 // isBrokenMessage reports whether a line of stdout is a JSON-RPC message with NaN, Infinity or
@@ -171,6 +179,8 @@ func isBrokenMessage(e *conv.Event) bool {
 	return fault != nil && fault.Rule == "utf8"
 }
 
+// checkStrictJSON reports messages that lenient parsers accept: a byte order mark, invalid UTF-8, NaN,
+// duplicate members.
 func checkStrictJSON(e *conv.Event) {
 	m := e.Message
 	if p := firstProblem(e, "bom", "utf8", "surrogate"); p != nil {
@@ -185,8 +195,8 @@ func checkStrictJSON(e *conv.Event) {
 		e.Hit(conv.Hit{Root: true, Severity: conv.Warn, Subject: "message", Got: p.Text, Want: "each member once"})
 		return
 	}
-	if at := m.DuplicateInResult(); at != "" {
-		e.Hit(conv.Hit{Severity: conv.Warn, Pointer: at, Got: "a member that is duplicated", Want: "each member once"})
+	if pointer := m.DuplicateInResult(); pointer != "" {
+		e.Hit(conv.Hit{Severity: conv.Warn, Pointer: pointer, Got: "a member that is duplicated", Want: "each member once"})
 	}
 }
 
@@ -265,11 +275,12 @@ func isKeyName(name string, hasPrefix bool) bool {
 // 2025-11-25, by its last label but one before.
 func isReservedPrefix(prefix string, rev conv.Rev) bool {
 	labels := strings.Split(prefix, ".")
-	at := 1
+	index := 1
 	if rev < conv.Rev20251125 {
-		at = len(labels) - 2
+		index = len(labels) - 2
 	}
-	return at >= 0 && at < len(labels) && isOneOf(labels[at], "modelcontextprotocol", "mcp")
+	exists := index >= 0 && index < len(labels)
+	return exists && isOneOf(labels[index], "modelcontextprotocol", "mcp")
 }
 
 // isTraceparent reports whether text is a W3C traceparent: version, trace id, parent id and flags.

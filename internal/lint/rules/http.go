@@ -95,6 +95,7 @@ func findHeader(e *conv.Event, got, want string) {
 	e.Hit(conv.Hit{Root: true, Spot: e.Stream.Head, Subject: "header " + name, Got: got, Want: want})
 }
 
+// hasHTTPResponse reports whether the event is in an HTTP exchange with a response.
 func hasHTTPResponse(e *conv.Event) bool { return e.Stream != nil && e.Stream.Response != nil }
 
 // whenErrorIsBody returns a condition: the event is an error with one of the codes that is the whole
@@ -141,7 +142,7 @@ func checkRelated(e *conv.Event) {
 	call := e.Stream.Call
 	want := "progress or message"
 	switch {
-	case call.Method == "subscriptions/listen":
+	case call.Method == listenMethod:
 		if e.Method != "notifications/progress" {
 			return
 		}
@@ -174,16 +175,19 @@ const (
 	maxIdle       = 60 * time.Second
 )
 
+// isListenStream reports whether an event is on the stream of a subscription.
 func isListenStream(e *conv.Event) bool {
-	return e.Stream != nil && e.Stream.Call != nil && e.Stream.Call.Method == "subscriptions/listen"
+	return e.Stream != nil && e.Stream.Call != nil && e.Stream.Call.Method == listenMethod
 }
 
+// checkIdle reports a subscription on which nothing was sent for a long time: proxies close such
+// connections.
 func checkIdle(e *conv.Event) {
 	since := e.Stream.Last
 	if since.IsZero() {
 		since = e.Stream.Call.Sent
 	}
 	if gap := e.Frame.Time.Sub(since); gap > maxIdle {
-		e.FindMessage("subscriptions/listen", "nothing for "+gap.String(), "a comment at least every 60 s")
+		e.FindMessage(listenMethod, "nothing for "+gap.String(), "a comment at least every 60 s")
 	}
 }

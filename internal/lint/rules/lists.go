@@ -109,6 +109,7 @@ var changedList = map[string]string{
 	"notifications/resources/list_changed": "resources/list",
 }
 
+// checkPages reports items that are on several pages of a list, and cursors that lead in a circle.
 func checkPages(e *conv.Event) {
 	page := pageOf(e)
 	member, name := conv.ListOf(e.Method)
@@ -173,12 +174,12 @@ func checkChangedWithinTTL(e *conv.Event) {
 	}
 	sum := conv.Sum("", e.Raw(member))
 	hasChanged := last.checksum != 0 && last.checksum != sum && e.Frame.Time.Before(last.validUntil)
-	ofAllUsers := conv.State[fetchedList](e.Conversation, "fetched "+e.Method)
-	if hasChanged && !ofAllUsers.announced && hasSubscription(e, e.Method) {
+	forAllUsers := conv.State[fetchedList](e.Conversation, "fetched "+e.Method)
+	if hasChanged && !forAllUsers.announced && hasSubscription(e, e.Method) {
 		e.Find("/"+member, "a changed list within its ttlMs", "list_changed first")
 	}
 	ttl, _ := strconv.ParseInt(string(e.Raw("ttlMs")), 10, 64)
-	ofAllUsers.announced = false
+	forAllUsers.announced = false
 	*last = fetchedList{
 		checksum:   sum,
 		validUntil: e.Frame.Time.Add(time.Duration(min(ttl, maxTTL.Milliseconds())) * time.Millisecond),
@@ -196,6 +197,7 @@ type unusedCursor struct {
 
 const maxCursors = 1000
 
+// recordCursor records the cursor of the next page until the client requests that page.
 func recordCursor(e *conv.Event) {
 	unused := conv.State[unusedCursors](e.Conversation, "cursors")
 	if *unused == nil {

@@ -18,7 +18,7 @@ import (
 var (
 	progress   = []string{"notifications/progress"}
 	logMessage = []string{"notifications/message"}
-	listen     = []string{"subscriptions/listen"}
+	listen     = []string{listenMethod}
 )
 
 var notificationChecks = []Check{
@@ -62,20 +62,24 @@ var notificationChecks = []Check{
 		end := e.Frame.Close
 		call := e.Stream.Call
 		isServerEnd := end != nil && end.By == wire.Received && end.How == "end"
-		if !isServerEnd || call.Answers > 0 || call.CancelledAt > 0 || hasKey(e, "ended", string(call.ID)) {
+		isCancelled := call.CancelledAt > 0 || hasKey(e, "ended", string(call.ID)) // by the client or the server
+		if !isServerEnd || isCancelled || call.Answers > 0 {
 			return
 		}
 		e.Hit(conv.Hit{
-			Root: true, Severity: conv.Info, Subject: listen[0], Got: "the end of the stream",
+			Root: true, Severity: conv.Info, Subject: listenMethod, Got: "the end of the stream",
 			Want: "the result of the request first",
 		})
 	}},
 	{ID: "L182", Kind: conv.OnNotice, Methods: []string{"notifications/cancelled"}, Do: func(e *conv.Event) {
-		if call := e.Conversation.Call(conv.Key(e.Raw("requestId"))); call == nil || call.Method != listen[0] {
+		if call := e.Conversation.Call(conv.Key(e.Raw("requestId"))); call == nil || call.Method != listenMethod {
 			e.Find("/requestId", e.Got("requestId"), "the id of a listen request")
 		}
 	}},
 }
+
+// listenMethod opens a subscription.
+const listenMethod = "subscriptions/listen"
 
 const acknowledged = "notifications/subscriptions/acknowledged"
 
@@ -123,22 +127,22 @@ func parseNumber(raw []byte) *big.Float {
 	return f
 }
 
-// A progressPace is the last progress of a token, or the number of notifications since start.
-type progressPace struct {
-	last  *big.Float
-	start time.Time
-	count int
+// checkProgressIncreases reports progress that is not more than the progress before it.
+func checkProgressIncreases(e *conv.Event) {
+	latest := conv.State[recent.Map[*conv.Call, *big.Float]](e.Conversation, "progress")
+	call := progressCall(e)
+	previous, _ := latest.Lookup(call)
+	progress := parseNumber(e.Raw("progress"))
+	if progress != nil && previous != nil && progress.Cmp(previous) <= 0 {
+		e.Find("/progress", e.Got("progress")+" after "+previous.String(), "more than "+previous.String())
+	}
+	latest.Put(call, progress)
 }
 
-func checkProgressIncreases(e *conv.Event) {
-	paces := conv.State[recent.Map[*conv.Call, progressPace]](e.Conversation, "progress")
-	key := progressCall(e)
-	before, _ := paces.Lookup(key)
-	progress := parseNumber(e.Raw("progress"))
-	if progress != nil && before.last != nil && progress.Cmp(before.last) <= 0 {
-		e.Find("/progress", e.Got("progress")+" after "+before.last.String(), "more than "+before.last.String())
-	}
-	paces.Put(key, progressPace{last: progress})
+// A progressPace is the number of progress notifications of a request in the second from start.
+type progressPace struct {
+	start time.Time
+	count int
 }
 
 // maxPerSecond is the number of progress notifications a second that is enough for any progress
@@ -153,23 +157,24 @@ func checkProgressTotal(e *conv.Event) {
 		e.Find("/progress", e.Got("progress")+" of "+e.Got("total"), "at most the total")
 	}
 	paces := conv.State[recent.Map[*conv.Call, progressPace]](e.Conversation, "pace")
-	key := progressCall(e)
-	p, _ := paces.Lookup(key)
-	if e.Frame.Time.Sub(p.start) >= time.Second {
-		p = progressPace{start: e.Frame.Time}
+	call := progressCall(e)
+	pace, _ := paces.Lookup(call)
+	if e.Frame.Time.Sub(pace.start) >= time.Second {
+		pace = progressPace{start: e.Frame.Time}
 	}
-	p.count++
-	if p.count == maxPerSecond+1 {
+	pace.count++
+	if pace.count == maxPerSecond+1 { // once a second
 		e.Find("", "more than "+strconv.Itoa(maxPerSecond)+" in a second", "at most "+strconv.Itoa(maxPerSecond)+" a second")
 	}
-	paces.Put(key, p)
+	paces.Put(call, pace)
 }
 
 // isLevelBelow reports whether a log level is below lowest. It is false for unknown levels.
 func isLevelBelow(level, lowest string) bool {
-	at := slices.Index(mcp.LogLevels, level)
-	from := slices.Index(mcp.LogLevels, lowest)
-	return at >= 0 && from >= 0 && at < from
+	index := slices.Index(mcp.LogLevels, level)
+	lowestIndex := slices.Index(mcp.LogLevels, lowest)
+	isKnown := index >= 0 && lowestIndex >= 0
+	return isKnown && index < lowestIndex
 }
 
 // checkLogWanted reports a log message that no request asked for. Over stdio a log message names no
@@ -190,7 +195,7 @@ func checkLogWanted(e *conv.Event) {
 	}
 	lowest, _ := jsonraw.Text(call.Meta(conv.MetaPrefix + "logLevel"))
 	switch {
-	case call.Method == listen[0]:
+	case call.Method == listenMethod:
 		e.Find("", "a log message on a listen stream", "no log message")
 	case lowest == "":
 		e.Find("", "a log message, and no logLevel in the request", "no log message")
@@ -212,10 +217,10 @@ var recordLogLevels = Check{Kind: conv.OnSent, Do: func(e *conv.Event) {
 
 // subscriptionCall returns the listen request that an event belongs to, or nil.
 func subscriptionCall(e *conv.Event) *conv.Call {
-	if e.Call != nil && e.Call.Method == listen[0] {
+	if e.Call != nil && e.Call.Method == listenMethod {
 		return e.Call
 	}
-	if e.Stream != nil && e.Stream.Call != nil && e.Stream.Call.Method == listen[0] {
+	if e.Stream != nil && e.Stream.Call != nil && e.Stream.Call.Method == listenMethod {
 		return e.Stream.Call
 	}
 	return nil
@@ -230,6 +235,7 @@ func isOfSubscription(e *conv.Event) bool {
 	return e.Stream == nil && subscriptionMethods[e.Method] && e.Method != "notifications/cancelled"
 }
 
+// checkSubscriptionTag reports a message of a subscription without the id of its listen request.
 func checkSubscriptionTag(e *conv.Event) {
 	id := e.Raw("_meta", conv.MetaPrefix+"subscriptionId")
 	call := subscriptionCall(e)
@@ -290,16 +296,15 @@ func isRequested(filter jsonraw.Members, kind string) bool {
 	return value != nil && string(value) != "false" && string(value) != "null"
 }
 
-// isSubset reports whether the strings of part are all in whole. It is true if either is not a
-// list.
-func isSubset(part, whole []byte) bool {
-	if !conv.IsArray(part) || !conv.IsArray(whole) {
+// isSubset reports whether the strings of subset are all in set. It is true if either is not a list.
+func isSubset(subset, set []byte) bool {
+	if !conv.IsArray(subset) || !conv.IsArray(set) {
 		return true
 	}
-	items, _ := jsonraw.Array(part)
-	all := jsonraw.Members{{Name: "all", Value: whole}}.Words("all")
+	items, _ := jsonraw.Array(subset)
+	words := jsonraw.Members{{Name: "set", Value: set}}.Words("set")
 	for _, item := range items {
-		if text, _ := jsonraw.Text(item); !all[text] {
+		if text, _ := jsonraw.Text(item); !words[text] {
 			return false
 		}
 	}
@@ -338,23 +343,24 @@ func checkAcknowledged(e *conv.Event) {
 func hasSubscription(e *conv.Event, method string) bool {
 	for notification, list := range changedList {
 		if list == method {
-			return conv.State[subscriptions](e.Conversation, "subscriptions").open[filterKinds[notification]]
+			return conv.State[subscriptions](e.Conversation, "subscriptions").granted[filterKinds[notification]]
 		}
 	}
 	return false
 }
 
-// subscriptions are the filter kinds that the server acknowledged for any subscription.
-type subscriptions struct{ open map[string]bool }
+// subscriptions has the filter kinds that the server granted to any subscription.
+type subscriptions struct{ granted map[string]bool }
 
+// recordSubscriptions records the kinds of notifications that the server grants.
 var recordSubscriptions = Check{Kind: conv.OnNotice, Methods: []string{acknowledged}, Do: func(e *conv.Event) {
 	s := conv.State[subscriptions](e.Conversation, "subscriptions")
-	if s.open == nil {
-		s.open = map[string]bool{}
+	if s.granted == nil {
+		s.granted = map[string]bool{}
 	}
 	granted, _ := jsonraw.Object(e.Raw("notifications"))
 	for _, m := range granted {
-		s.open[m.Name] = string(m.Value) != "false"
+		s.granted[m.Name] = string(m.Value) != "false"
 	}
 }}
 

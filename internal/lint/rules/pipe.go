@@ -47,6 +47,7 @@ var stdioChecks = []Check{
 	{ID: "L025", Kind: conv.OnReply, When: func(e *conv.Event) bool { return e.Call != nil }, Do: checkBuffered},
 }
 
+// checkNoRequest reports a request of the server.
 func checkNoRequest(e *conv.Event) {
 	if e.Message.Kind == wire.Request {
 		e.FindMessage(e.Message.Method, e.Show(e.Message.Raw), "a response or a notification")
@@ -71,11 +72,17 @@ func recordEarlyExit(e *conv.Event) {
 // maxInFlight is the time after a cancellation in which messages sent before it may arrive.
 const maxInFlight = 250 * time.Millisecond
 
+// isCancelled reports whether the client has cancelled the request of an event, and got no response.
 func isCancelled(e *conv.Event) bool {
 	call := e.Call
-	return call != nil && call.CancelledAt > 0 && call.Method != "subscriptions/listen" && call.Answers == 0
+	if call == nil || call.Method == listenMethod { // the end of a subscription gets a result
+		return false
+	}
+	return call.CancelledAt > 0 && call.Answers == 0
 }
 
+// checkAfterCancel reports a message for a cancelled request, unless it was sent before the
+// cancellation arrived.
 func checkAfterCancel(e *conv.Event) {
 	if e.Frame.Time.Sub(e.Call.Cancelled) < maxInFlight {
 		return
