@@ -21,6 +21,15 @@ func TestRules(t *testing.T) {
 		case strings.HasPrefix(r.ID, "input-") && r.Direction != "input" || strings.HasPrefix(r.ID, "output-") && r.Direction != "output":
 			t.Errorf("%s: direction %q", r.ID, r.Direction)
 		}
+		wantUse := diff.ShortValues
+		if strings.HasPrefix(r.ID, "description-") || strings.HasPrefix(r.ID, "instructions-") {
+			wantUse = diff.NoValues
+		} else if strings.Contains(r.ID, "-enum-") || strings.Contains(r.ID, "-type-") {
+			wantUse = diff.LongValues
+		}
+		if r.ValueUse() != wantUse {
+			t.Errorf("%s: value use %d", r.ID, r.ValueUse())
+		}
 		seen[r.ID] = true
 	}
 	if r, ok := diff.RuleOf("tool-removed"); !ok || r.Level != diff.Breaking {

@@ -14,6 +14,41 @@ type Rule struct {
 	Fix string
 }
 
+// A ValueUse says how the sentence of a rule contains the values of a change.
+type ValueUse int
+
+// The uses of values.
+const (
+	// ShortValues: the sentence contains values that are short as a whole, and excerpts of others.
+	ShortValues ValueUse = iota
+	// LongValues: the sentence contains all that differs in the values, however long they are.
+	LongValues
+	// NoValues: the sentence says how much two texts differ.
+	NoValues
+)
+
+// valueUses are the uses of values that are not ShortValues, by the id of the rule.
+var valueUses = map[string]ValueUse{
+	"description-rewritten":  NoValues,
+	"description-reworded":   NoValues,
+	"instructions-rewritten": NoValues,
+	"instructions-reworded":  NoValues,
+	"input-enum-removed":     LongValues,
+	"input-enum-added":       LongValues,
+	"input-type-narrowed":    LongValues,
+	"input-type-widened":     LongValues,
+	"input-type-changed":     LongValues,
+	"output-enum-removed":    LongValues,
+	"output-enum-added":      LongValues,
+	"output-type-narrowed":   LongValues,
+	"output-type-widened":    LongValues,
+	"output-type-changed":    LongValues,
+	"mime-type-changed":      LongValues,
+}
+
+// ValueUse returns how the sentence of the rule contains the values of a change.
+func (r Rule) ValueUse() ValueUse { return valueUses[r.ID] }
+
 const (
 	in  = "input"
 	out = "output"

@@ -64,26 +64,19 @@ func (o showOptions) writeText(b *bytes.Buffer, st term.Style, r report.Report) 
 		_ = cmdutil.WriteLines(b, st, report.Text(r, o.long))
 		return
 	}
-	rest := r
-	rest.Changes = nil
+	harmless := r // with the harmless changes only, which are counted
+	harmless.Changes = nil
 	for _, c := range r.Changes {
 		if c.Level == diff.Harmless && !o.long {
-			rest.Changes = append(rest.Changes, c)
+			harmless.Changes = append(harmless.Changes, c)
 			continue
 		}
-		lines := report.Show(c)
-		pairs := report.Sides(c)
-		if len(pairs) == 0 {
-			_ = cmdutil.WriteLines(b, st, lines)
-			continue
-		}
-		_ = cmdutil.WriteLines(b, st, lines[:1])
-		writeColumns(b, st, pairs)
-		_ = cmdutil.WriteLines(b, st, lines[1+len(report.Unified(c)):])
+		_ = cmdutil.WriteLines(b, st, []report.Line{report.Headline(c)})
+		writeColumns(b, st, report.Sides(c))
+		_ = cmdutil.WriteLines(b, st, report.Advice(c))
 	}
-	lines := report.Text(rest, false)
-	_ = cmdutil.WriteLines(b, st, lines[:len(lines)-1])
-	_ = cmdutil.WriteLines(b, st, []report.Line{{{Role: report.Plain, Text: r.Summary()}}})
+	_ = cmdutil.WriteLines(b, st, report.Body(harmless, false))
+	_ = cmdutil.WriteLines(b, st, []report.Line{report.SummaryLine(r)})
 }
 
 // minColumn is the narrowest column of a comparison side by side.
@@ -93,21 +86,25 @@ const minColumn = 30
 func writeColumns(b *bytes.Buffer, st term.Style, pairs []report.Pair) {
 	width := max(minColumn, (st.Columns()-7)/2)
 	for _, p := range pairs {
-		mark := " | "
+		separator := " | "
 		if p.Same {
-			mark = "   "
+			separator = "   "
 		}
-		for left, right := p.Left, p.Right; ; mark = "   " {
-			var head, side report.Line
-			head, left = cutLine(left, width)
-			side, right = cutLine(right, width)
-			used := term.Width(head.String())
-			row := append(report.Line{{Role: report.Plain, Text: "    "}}, head...)
-			row = append(row, report.Span{Role: report.Dim, Text: strings.Repeat(" ", max(0, width-used)) + mark})
-			_ = cmdutil.WriteLines(b, st, []report.Line{append(row, side...)})
-			if len(left) == 0 && len(right) == 0 {
+		left := p.Left
+		right := p.Right
+		for { // one row of the terminal; long lines take several
+			leftHead, leftRest := cutLine(left, width)
+			rightHead, rightRest := cutLine(right, width)
+			padding := strings.Repeat(" ", max(0, width-term.Width(leftHead.String())))
+			row := append(report.Line{{Role: report.Plain, Text: "    "}}, leftHead...)
+			row = append(row, report.Span{Role: report.Dim, Text: padding + separator})
+			_ = cmdutil.WriteLines(b, st, []report.Line{append(row, rightHead...)})
+			if len(leftRest) == 0 && len(rightRest) == 0 {
 				break
 			}
+			left = leftRest
+			right = rightRest
+			separator = "   "
 		}
 	}
 }
@@ -121,20 +118,20 @@ func cutLine(l report.Line, width int) (head, rest report.Line) {
 			width -= n
 			continue
 		}
-		at := 0
+		cut := 0 // the bytes of the span that fit
 		used := 0
 		for j, r := range s.Text {
 			used += term.Width(string(r))
 			if used > width {
 				break
 			}
-			at = j + len(string(r))
+			cut = j + len(string(r))
 		}
-		if at > 0 {
-			head = append(head, report.Span{Role: s.Role, Text: s.Text[:at]})
+		if cut > 0 {
+			head = append(head, report.Span{Role: s.Role, Text: s.Text[:cut]})
 		}
-		if at < len(s.Text) {
-			rest = append(rest, report.Span{Role: s.Role, Text: s.Text[at:]})
+		if cut < len(s.Text) {
+			rest = append(rest, report.Span{Role: s.Role, Text: s.Text[cut:]})
 		}
 		return head, append(rest, l[i+1:]...)
 	}

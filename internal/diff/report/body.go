@@ -38,14 +38,22 @@ func valueLines(raw json.RawMessage) []string {
 
 // isInSentence reports whether the sentence of a change contains its values as a whole.
 func isInSentence(c diff.Change) bool {
-	text := strings.HasPrefix(c.Rule, "description-") || strings.HasPrefix(c.Rule, "instructions-")
-	if c.Was == nil || c.Is == nil {
-		return !text
+	rule, _ := diff.RuleOf(c.Rule)
+	switch rule.ValueUse() {
+	case diff.NoValues:
+		return false
+	case diff.LongValues:
+		return true
 	}
-	named := strings.Contains(c.Rule, "-enum-") || strings.Contains(c.Rule, "-type-")
-	return !text &&
-		(named || len(c.Was) <= maxInSentence && len(c.Is) <= maxInSentence &&
-			!bytes.ContainsAny(c.Was, "{[") && !bytes.ContainsAny(c.Is, "{["))
+	if c.Was == nil || c.Is == nil { // a value that was added or removed as a whole
+		return true
+	}
+	return isShort(c.Was) && isShort(c.Is)
+}
+
+// isShort reports whether a value is a short scalar.
+func isShort(value json.RawMessage) bool {
+	return len(value) <= maxInSentence && !bytes.ContainsAny(value, "{[")
 }
 
 // A Pair is a row of two columns. Either side may be empty. Same is set if both sides are equal.
@@ -61,33 +69,44 @@ func Sides(c diff.Change) []Pair {
 	if isInSentence(c) {
 		return nil
 	}
-	all := collapseEqual(alignLines(valueLines(c.Was), valueLines(c.Is)))
-	if len(all) > maxLines { // the end is shown too, because the change may be there
-		more := formatLine(Dim, "… %d more lines", len(all)-maxLines)
-		all = slices.Concat(all[:maxLines-lastLines], []Pair{{Left: more, Right: more, Same: true}}, all[len(all)-lastLines:])
+	pairs := collapseEqual(alignLines(valueLines(c.Was), valueLines(c.Is)))
+	if len(pairs) <= maxLines {
+		return pairs
 	}
-	return all
+	// The end is shown too, because the change may be there.
+	begin := pairs[:maxLines-lastLines]
+	end := pairs[len(pairs)-lastLines:]
+	return slices.Concat(begin, []Pair{dimPair("… %d more lines", len(pairs)-maxLines)}, end)
+}
+
+// dimPair returns a pair with the same dim line on both sides.
+func dimPair(format string, args ...any) Pair {
+	line := formatLine(Dim, format, args...)
+	return Pair{Left: line, Right: line, Same: true}
 }
 
 // alignLines pairs the lines of two texts. In each run of differing lines, it pairs the first
 // removed line with the first added line, and so on.
-func alignLines(a, b []string) (all []Pair) {
-	var removed, added []string
-	pairs := 0
+func alignLines(a, b []string) []Pair {
+	var pairs []Pair
+	var removed, added []string // the current run of differing lines
+	markedPairs := 0
+	// flush pairs the lines of the run.
 	flush := func() {
 		for i := range max(len(removed), len(added)) {
-			switch {
-			case i >= len(removed):
-				all = append(all, Pair{Right: Line{{Added, displayText(added[i])}}})
-			case i >= len(added):
-				all = append(all, Pair{Left: Line{{Removed, displayText(removed[i])}}})
-			case pairs == maxMarkedPairs || len(removed[i])+len(added[i]) > maxMarkedBytes:
-				all = append(all, Pair{Left: Line{{Removed, displayText(removed[i])}}, Right: Line{{Added, displayText(added[i])}}})
-			default:
-				pairs++
-				left, right := markWords(removed[i], added[i])
-				all = append(all, Pair{Left: left, Right: right})
+			var p Pair
+			if i < len(removed) {
+				p.Left = Line{{Removed, displayText(removed[i])}}
 			}
+			if i < len(added) {
+				p.Right = Line{{Added, displayText(added[i])}}
+			}
+			isReplaced := i < len(removed) && i < len(added)
+			if isReplaced && markedPairs < maxMarkedPairs && len(removed[i])+len(added[i]) <= maxMarkedBytes {
+				markedPairs++
+				p.Left, p.Right = markWords(removed[i], added[i])
+			}
+			pairs = append(pairs, p)
 		}
 		removed = nil
 		added = nil
@@ -97,7 +116,7 @@ func alignLines(a, b []string) (all []Pair) {
 		case p.InA && p.InB:
 			flush()
 			same := Line{{Plain, displayText(p.Text)}}
-			all = append(all, Pair{Left: same, Right: same, Same: true})
+			pairs = append(pairs, Pair{Left: same, Right: same, Same: true})
 		case p.InA:
 			removed = append(removed, p.Text)
 		default:
@@ -105,7 +124,7 @@ func alignLines(a, b []string) (all []Pair) {
 		}
 	}
 	flush()
-	return all
+	return pairs
 }
 
 // markWords returns two lines with the differing words marked.
@@ -135,40 +154,41 @@ func appendSpan(l Line, s Span) Line {
 }
 
 // collapseEqual replaces equal lines that are far from a difference by a count.
-func collapseEqual(all []Pair) (kept []Pair) {
-	for i := 0; i < len(all); {
-		end := i
-		for end < len(all) && all[end].Same == all[i].Same {
+func collapseEqual(pairs []Pair) []Pair {
+	var shown []Pair
+	for begin := 0; begin < len(pairs); {
+		end := begin
+		for end < len(pairs) && pairs[end].Same == pairs[begin].Same {
 			end++
 		}
-		if all[i].Same {
-			kept = append(kept, collapseRun(all[i:end], i == 0, end == len(all))...)
-		} else {
-			kept = append(kept, all[i:end]...)
+		run := pairs[begin:end]
+		if run[0].Same {
+			isFirst := begin == 0
+			isLast := end == len(pairs)
+			run = collapseRun(run, isFirst, isLast)
 		}
-		i = end
+		shown = append(shown, run...)
+		begin = end
 	}
-	return kept
+	return shown
 }
 
 // collapseRun replaces the middle of a run of equal lines by a count. It keeps contextLines lines
 // next to each difference. The first run has no difference before it, the last run has no
 // difference after it.
-func collapseRun(equal []Pair, first, last bool) (kept []Pair) {
+func collapseRun(equal []Pair, isFirst, isLast bool) []Pair {
 	begin := contextLines
 	end := len(equal) - contextLines
-	if first {
+	if isFirst {
 		begin = 0
 	}
-	if last {
+	if isLast {
 		end = len(equal)
 	}
-	if end-begin <= 1 {
+	if end-begin <= 1 { // a count would take as much room
 		return equal
 	}
-	more := formatLine(Dim, "… %d lines", end-begin)
-	kept = append(kept, equal[:begin]...)
-	return append(append(kept, Pair{Left: more, Right: more, Same: true}), equal[end:]...)
+	return slices.Concat(equal[:begin], []Pair{dimPair("… %d lines", end-begin)}, equal[end:])
 }
 
 // Unified returns the value of a change as lines that begin with -, + or a space. It returns nil

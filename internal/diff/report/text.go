@@ -62,7 +62,14 @@ func changeRole(c diff.Change) Role {
 
 // Text returns the report for a terminal: each change with its fix and a unified diff of its
 // value, and the summary last. Unless all is set, it only counts harmless changes by subject.
-func Text(r Report, all bool) (lines []Line) {
+func Text(r Report, all bool) []Line { return append(Body(r, all), SummaryLine(r)) }
+
+// SummaryLine returns the last line of Text.
+func SummaryLine(r Report) Line { return formatLine(Plain, "%s", r.Summary()) }
+
+// Body returns the lines of Text without the summary.
+func Body(r Report, all bool) []Line {
+	var lines []Line
 	harmless := map[diff.Subject]int{}
 	var subjects []diff.Subject
 	for _, c := range r.Changes {
@@ -87,7 +94,7 @@ func Text(r Report, all bool) (lines []Line) {
 	for _, note := range r.notes() {
 		lines = append(lines, formatLine(RiskyRole, "%s", note))
 	}
-	return append(lines, formatLine(Plain, "%s", r.Summary()))
+	return lines
 }
 
 // describeHarmless returns a text about the harmless changes of a subject: the sentence of the only
@@ -120,19 +127,26 @@ func LevelOf(c diff.Change) Span { return Span{changeRole(c), fmt.Sprintf("%-8s"
 
 // Show returns the lines of one change: its sentence, a unified diff of its value, and the fix or
 // the acceptance.
-func Show(c diff.Change) (lines []Line) {
-	lines = append(
-		lines,
-		Line{LevelOf(c), {Plain, "  " + displayText(sentence(c))}, {Dim, "  " + c.Rule + " " + c.Fingerprint}},
-	)
+func Show(c diff.Change) []Line {
+	lines := []Line{Headline(c)}
 	for _, l := range Unified(c) {
 		lines = append(lines, append(Line{{Plain, "    "}}, l...))
 	}
+	return append(lines, Advice(c)...)
+}
+
+// Headline returns the first line of Show: the level, the sentence, the rule and the fingerprint.
+func Headline(c diff.Change) Line {
+	return Line{LevelOf(c), {Plain, "  " + displayText(sentence(c))}, {Dim, "  " + c.Rule + " " + c.Fingerprint}}
+}
+
+// Advice returns the last line of Show: the acceptance, or else the fix; no line without either.
+func Advice(c diff.Change) []Line {
 	if reason := acceptanceText(c); reason != "" {
-		return append(lines, formatLine(AcceptedRole, "    %s", reason))
+		return []Line{formatLine(AcceptedRole, "    %s", reason)}
 	}
 	if rule, _ := diff.RuleOf(c.Rule); rule.Fix != "" {
-		lines = append(lines, formatLine(Dim, "    %s", rule.Fix))
+		return []Line{formatLine(Dim, "    %s", rule.Fix)}
 	}
-	return lines
+	return nil
 }
