@@ -3,7 +3,6 @@ package mcp
 import (
 	"encoding/json"
 	"strconv"
-	"strings"
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
@@ -73,28 +72,28 @@ func ParseTemplate(raw json.RawMessage) (Resource, *wire.Finding) {
 // ParseSkill parses an entry of skills/list as the resource of its SKILL.md, with the name and the
 // description of its front matter. It does not load the skill.
 func ParseSkill(raw json.RawMessage) (Resource, *wire.Finding) {
-	r, bad := parseResource(raw, "uri")
-	if bad != nil {
-		bad.Text = strings.Replace(bad.Text, "resource", "skill", 1)
-		return r, bad
+	r, finding := parseResource(raw, "uri")
+	if finding != nil {
+		return r, finding
 	}
 	front, _ := jsonraw.Object(jsonraw.First(raw, "frontmatter"))
-	r.Name, r.Title, r.Description, r.MIMEType, r.Size = front.Text("name"), "", front.Text("description"), "", -1
-	return r, nil
+	return Resource{
+		Raw: raw, URI: r.URI, Name: front.Text("name"), Description: front.Text("description"), Size: -1,
+	}, nil
 }
 
-// parseResource parses an entry of a list of resources. uri is the member that has the URI.
-func parseResource(raw json.RawMessage, uri string) (Resource, *wire.Finding) {
+// parseResource parses an entry of a list of resources. uriMember is the member that has the URI.
+func parseResource(raw json.RawMessage, uriMember string) (Resource, *wire.Finding) {
 	members, err := jsonraw.Object(raw)
 	if err != nil {
 		return Resource{}, badEntry("resource", "the entry is not an object: %s", jsonraw.Excerpt(raw, 60))
 	}
 	r := Resource{
-		Raw: raw, URI: members.Text(uri), Name: members.Text("name"), Title: members.Text("title"),
+		Raw: raw, URI: members.Text(uriMember), Name: members.Text("name"), Title: members.Text("title"),
 		Description: members.Text("description"), MIMEType: members.Text("mimeType"), Size: -1,
 	}
 	if r.URI == "" {
-		return Resource{}, missingMember("resource", uri, members.Value(uri))
+		return Resource{}, missingMember("resource", uriMember, members.Value(uriMember))
 	}
 	if n, err := strconv.ParseInt(string(members.Value("size")), 10, 64); err == nil && n >= 0 {
 		r.Size = n

@@ -21,25 +21,39 @@ type explainer struct {
 	value  any
 }
 
-// A wording is a finding's text, the expected value and the actual value.
-type wording struct{ text, want, got string }
+// A wording is a finding's text, the expected value and the actual value. endsWithGot is set if the
+// text is to be followed by the actual value.
+type wording struct {
+	text, want, got string
+	endsWithGot     bool
+}
+
+// sentence returns the whole text of a finding.
+func (w wording) sentence() string {
+	if w.endsWithGot {
+		return w.text + ", got " + w.got
+	}
+	return w.text
+}
 
 // finding describes a problem.
 func (x explainer) finding(p problem) wire.Finding {
-	said := x.describe(p)
+	w := x.describe(p)
+	text := w.sentence()
 	if p.closest > 0 {
-		said.text += fmt.Sprintf(" (the closest of %d alternatives)", p.closest)
+		text += fmt.Sprintf(" (the closest of %d alternatives)", p.closest)
 	}
 	return wire.Finding{
 		Rule:     p.rule,
 		Severity: wire.Error,
 		Pointer:  jsonraw.Pointer("", p.at...),
-		Text:     said.text,
-		Want:     said.want,
-		Got:      said.got,
+		Text:     text,
+		Want:     w.want,
+		Got:      w.got,
 	}
 }
 
+// describe returns the wording of a problem.
 func (x explainer) describe(p problem) wording {
 	if p.choice != nil {
 		return x.describeChoice(p)
@@ -47,8 +61,8 @@ func (x explainer) describe(p problem) wording {
 	for _, describer := range []func(problem) (wording, bool){
 		x.describeValue, x.describeNumber, x.describeCount, x.describeMember, x.describeItems,
 	} {
-		if said, ok := describer(p); ok {
-			return said
+		if w, ok := describer(p); ok {
+			return w
 		}
 	}
 	return wording{text: "does not match the schema", got: brief(x.valueAt(p))}
@@ -62,7 +76,7 @@ func (x explainer) valueAt(p problem) any {
 
 // mustBe returns the usual wording.
 func mustBe(want, got string) wording {
-	return wording{text: "must be " + want + ", got " + got, want: want, got: got}
+	return wording{text: "must be " + want, want: want, got: got, endsWithGot: true}
 }
 
 // describeValue describes a problem with a single value.
@@ -81,19 +95,17 @@ func (x explainer) describeValue(p problem) (wording, bool) {
 		return mustBe(orList(k.Want, brief), brief(v)), true
 	case *kind.Pattern:
 		return wording{
-			text: "must match the pattern " + shorten(k.Want) + ", got " + brief(v),
-			want: k.Want, got: brief(v),
+			text: "must match the pattern " + shorten(k.Want), want: k.Want, got: brief(v), endsWithGot: true,
 		}, true
 	case *kind.Format:
 		return mustBe("a valid "+brief(k.Want), brief(v)), true
 	case *kind.Not:
 		not, ok := x.keywordValue(p.err.SchemaURL, "not")
 		if !ok {
-			return wording{text: "must not match the schema in \"not\", got " + brief(v), got: brief(v)}, true
+			return wording{text: "must not match the schema in \"not\"", got: brief(v), endsWithGot: true}, true
 		}
 		return wording{
-			text: "must not match " + brief(not) + ", got " + brief(v),
-			want: "not " + brief(not), got: brief(v),
+			text: "must not match " + brief(not), want: "not " + brief(not), got: brief(v), endsWithGot: true,
 		}, true
 	case *kind.OneOf:
 		return wording{
@@ -105,7 +117,7 @@ func (x explainer) describeValue(p problem) (wording, bool) {
 		case "unevaluatedItems", "items", "additionalItems":
 			return wording{text: "is one item too many", want: "no item", got: brief(v)}, true
 		case "false":
-			return wording{text: "is not allowed, got " + brief(v), want: "nothing", got: brief(v)}, true
+			return wording{text: "is not allowed", want: "nothing", got: brief(v), endsWithGot: true}, true
 		}
 	}
 	return wording{}, false
@@ -132,16 +144,16 @@ func (x explainer) describeChoice(p problem) wording {
 	if wants := c.wants(); len(wants) > 0 {
 		return mustBe(orList(wants, unchanged), got)
 	}
-	const shown = 3
+	const maxShown = 3
 	var why []string
 	for i, a := range c.near {
-		if i == shown {
+		if i == maxShown {
 			why = append(why, "…")
 			break
 		}
-		tried := a.first[0]
-		inner := jsonraw.Pointer("", tried.at[min(len(p.at), len(tried.at)):]...)
-		why = append(why, strings.TrimSpace(inner+" "+x.describe(tried).text))
+		first := a.first[0]
+		inner := jsonraw.Pointer("", first.at[min(len(p.at), len(first.at)):]...)
+		why = append(why, strings.TrimSpace(inner+" "+x.describe(first).sentence()))
 	}
 	text := fmt.Sprintf("matches none of %d alternatives", c.total)
 	if len(why) > 0 {

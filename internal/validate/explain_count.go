@@ -31,8 +31,8 @@ func (x explainer) describeNumber(p problem) (wording, bool) {
 	}
 }
 
-// limit returns the number in a keyword. In draft-04 exclusiveMinimum is a boolean and the number
-// is in minimum.
+// limit returns the number in a keyword as the schema spells it; value is the decoded number. In
+// draft-04 exclusiveMinimum is a boolean and the number is in minimum.
 func (x explainer) limit(p problem, kw string, value *big.Rat) string {
 	for _, name := range []string{kw, strings.ToLower(strings.TrimPrefix(kw, "exclusive"))} {
 		v, _ := x.keywordValue(p.err.SchemaURL, name)
@@ -43,11 +43,13 @@ func (x explainer) limit(p problem, kw string, value *big.Rat) string {
 	return shorten(value.RatString())
 }
 
-// An amountLimit is a limit on a count.
+// An amountLimit is a limit on a count, and the words of its sentence: "must verb bound N things
+// after", as in "must be at least 3 characters long".
 type amountLimit struct {
 	kw, verb, bound string
-	want, got       int
-	thing, after    string
+	// want is the limit, got the actual count.
+	want, got    int
+	thing, after string
 }
 
 // describeCount describes a length or count outside its limits.
@@ -72,11 +74,11 @@ func (x explainer) describeCount(p problem) (wording, bool) {
 	case *kind.MaxContains:
 		a = amountLimit{"maxContains", have, most, k.Want, len(k.Got), "matching item", ""}
 	case *kind.Contains:
-		said := wording{text: "must have an item that matches \"contains\"", want: "at least 1 matching item", got: "0"}
+		w := wording{text: "must have an item that matches \"contains\"", want: "at least 1 matching item", got: "0"}
 		if contains, ok := x.keywordValue(p.err.SchemaURL, "contains"); ok {
-			said.text = "must have an item that matches " + brief(contains)
+			w.text = "must have an item that matches " + brief(contains)
 		}
-		return said, true
+		return w, true
 	default:
 		return wording{}, false
 	}
@@ -85,6 +87,6 @@ func (x explainer) describeCount(p problem) (wording, bool) {
 		limit = brief(n)
 	}
 	want := a.bound + countOf(limit, a.thing)
-	got := strconv.Itoa(a.got)
-	return wording{text: "must " + a.verb + " " + want + a.after + ", got " + got, want: want, got: got}, true
+	text := "must " + a.verb + " " + want + a.after
+	return wording{text: text, want: want, got: strconv.Itoa(a.got), endsWithGot: true}, true
 }

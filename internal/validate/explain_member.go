@@ -35,40 +35,43 @@ const maxNearNames = 1000
 // describeUnknownMember describes an unknown member. It suggests the nearest known name, or lists
 // all known names if none is near.
 func (x explainer) describeUnknownMember(p problem, location string) wording {
-	said := wording{text: "unknown member " + quote(p.member), want: "no members", got: quote(p.member)}
-	if x.budget == nil {
-		said.want = ""
-		return said
+	w := wording{text: "unknown member " + quote(p.member), want: "no members", got: quote(p.member)}
+	if x.budget == nil { // the known members of a meta-schema are not listed
+		w.want = ""
+		return w
 	}
 	var known []string
 	if owner := x.budget.schemaAt(location); owner != nil {
 		known = Expected{every: []*jsonschema.Schema{owner}}.Names()
 	}
 	if near := suggest.Nearest(p.member, known[:min(len(known), maxNearNames)]); near != "" {
-		said.want = quote(near)
-		said.text += ", did you mean " + said.want + "?"
+		w.want = quote(near)
+		w.text += ", did you mean " + w.want + "?"
 	} else if len(known) > 0 {
-		said.want = orList(known, quote)
+		w.want = orList(known, quote)
 	}
-	return said
+	return w
 }
 
 // describeMemberName describes an invalid member name. The library reports its problems as problems
 // of a string, so it describes the first of them for the name as a value.
 func (x explainer) describeMemberName(p problem) wording {
-	said := wording{text: "member name " + quote(p.member) + " is not allowed", got: quote(p.member)}
+	w := wording{text: "member name " + quote(p.member) + " is not allowed", got: quote(p.member)}
 	for _, cause := range p.err.Causes {
 		inner := collectProblems(cause)
 		if len(inner.first) == 0 {
 			continue
 		}
 		first := inner.first[0]
-		first.at = nil
+		first.at = nil // the name is the whole value
 		name := explainer{budget: x.budget, schema: x.schema, value: p.member}.describe(first)
-		said.want = name.want
-		said.text = "member name " + quote(p.member) + " " + strings.TrimSuffix(name.text, ", got "+brief(p.member))
+		if name.got == brief(p.member) {
+			name.endsWithGot = false // the text begins with the name
+		}
+		w.want = name.want
+		w.text = "member name " + quote(p.member) + " " + name.sentence()
 	}
-	return said
+	return w
 }
 
 // describeItems describes a problem with an array's items as a whole.
@@ -81,10 +84,7 @@ func (x explainer) describeItems(p problem) (wording, bool) {
 	case *kind.AdditionalItems:
 		items, _ := x.valueAt(p).([]any)
 		want := "at most " + countOf(len(items)-k.Count, "item")
-		return wording{
-			text: fmt.Sprintf("must have %s, got %d", want, len(items)),
-			want: want, got: fmt.Sprint(len(items)),
-		}, true
+		return wording{text: "must have " + want, want: want, got: fmt.Sprint(len(items)), endsWithGot: true}, true
 	}
 	return wording{}, false
 }
