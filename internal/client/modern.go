@@ -132,7 +132,7 @@ func (e *modern) validateResult(call *Call, response *wire.Message) (wire.Kind, 
 		return validateInputRequired(members)
 	}
 	resultType := jsonraw.Excerpt(raw, 40)
-	return wire.BadResponse, "the result's type is " + resultType + ", which was not declared and is not allowed here"
+	return wire.BadResponse, "the resultType is " + resultType + ", which is not allowed in this response"
 }
 
 // inputMethods are the methods that an input_required result may request.

@@ -37,7 +37,7 @@ func (c *connection) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 		if _, ok := c.transport().(transport.StderrSource); ok && m.Error.Code == codeInternal {
 			o.Hint = "check the server's log; -v shows its stderr"
 			if call.Method == "tools/call" && m.Error.HasOwnText() {
-				o.Hint = "the text is the server's own, perhaps the tool's; -v shows the server's stderr"
+				o.Hint = "the message comes from the server, perhaps from the tool; -v shows the server's stderr"
 			}
 		}
 	case m.Kind == wire.Response:

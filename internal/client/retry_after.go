@@ -35,7 +35,7 @@ func waitRetryAfter(ctx context.Context, c *connection, r reply, attempt int) bo
 	c.addFinding(
 		wire.Info,
 		"sent_again",
-		fmt.Sprintf("the server answered HTTP %d: sent again after %s", r.HTTP.Status, wait.Round(time.Millisecond)),
+		fmt.Sprintf("the server returned HTTP %d: sent again after %s", r.HTTP.Status, wait.Round(time.Millisecond)),
 	)
 	return transport.Sleep(ctx, wait)
 }

@@ -33,7 +33,7 @@ func checkShape(c *connection, e era, method string, o *wire.Outcome) {
 		o.Findings = findings
 		return
 	}
-	reportShape(c, "the result of "+method+" breaks "+revision, findings)
+	reportShape(c, "the result of "+method+" does not conform to "+revision, findings)
 }
 
 // isStrict reports whether results with problems are rejected.
@@ -92,7 +92,7 @@ func checkOdd(c *connection, r reply, o *wire.Outcome) {
 		switch {
 		case odd != nil || p.Severity == wire.Error:
 		case p.Rule == "shape":
-			odd = &wire.Finding{Rule: p.Rule, Severity: wire.Warning, Text: "the response has a member too many: " + p.Text}
+			odd = &wire.Finding{Rule: p.Rule, Severity: wire.Warning, Text: "the response has an unexpected member: " + p.Text}
 		case p.Rule == "jsonrpc":
 			odd = &wire.Finding{Rule: p.Rule, Severity: wire.Warning, Text: "the response is " + p.Text}
 		}

@@ -35,7 +35,7 @@ func StepLine(s auth.Step) string {
 	}
 	line := "      " + s.URL
 	if s.Status != 0 {
-		line += fmt.Sprintf(" answered HTTP %d", s.Status)
+		line += fmt.Sprintf(" returned HTTP %d", s.Status)
 	}
 	if s.Text != "" {
 		line += ": " + s.Text

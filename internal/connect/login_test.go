@@ -49,9 +49,9 @@ func TestStepLine(t *testing.T) {
 		"pass  MUST":                        {Rule: "MUST"},
 		"fail  MUST: it is not":             {Rule: "MUST", Broken: true, Text: "it is not"},
 		"      a remark":                    {Text: "a remark"},
-		"      http://h answered HTTP 404":  {URL: "http://h", Status: 404},
+		"      http://h returned HTTP 404":  {URL: "http://h", Status: 404},
 		"      http://h: refused":           {URL: "http://h", Text: "refused"},
-		"      http://h answered HTTP 1: x": {URL: "http://h", Status: 1, Text: "x"},
+		"      http://h returned HTTP 1: x": {URL: "http://h", Status: 1, Text: "x"},
 	} {
 		if got := connect.StepLine(step); got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -54,9 +54,9 @@ const (
 	out = "output"
 
 	fixKeep   = "keep the old one as well until its users have moved"
-	fixAccept = "accept what was accepted before, or add a new tool and keep this one"
+	fixAccept = "accept the same values as before, or add a new tool and keep this one"
 	fixResult = "keep results as the old schema describes them, or add a new tool and keep this one"
-	fixLook   = "look at both schemas: what the change does could not be derived"
+	fixLook   = "look at both schemas: the effect of the change could not be determined"
 	fixRead   = "read both texts: a model follows the new one"
 	fixTell   = "tell the users of the tool, whose confirmations depend on it"
 	fixText   = "take it out of the text, or accept it once it was read"
@@ -101,12 +101,12 @@ var Rules = []Rule{
 		"an entry of the list has no name, so that no client can use it: {is}",
 		"give the entry its name",
 	},
-	{"entry-dropped", Harmless, "", "an entry without a name is gone: {was}", ""},
+	{"entry-dropped", Harmless, "", "an entry without a name was removed: {was}", ""},
 
 	{
 		"argument-required-added", Breaking, in,
 		"{place} is new and required",
-		"make it optional, with a default that does what was done before",
+		"make it optional, with a default that keeps the old behavior",
 	},
 	{"argument-added", Harmless, in, "{place} is new and optional", ""},
 	{
@@ -122,7 +122,7 @@ var Rules = []Rule{
 	{
 		"argument-required", Breaking, in,
 		"{place} is now required",
-		"leave it optional, with a default that does what was done before",
+		"leave it optional, with a default that keeps the old behavior",
 	},
 	{"argument-optional", Harmless, in, "{place} is no longer required", ""},
 	{"input-type-narrowed", Breaking, in, "{place} accepts fewer types: {is} in place of {was}", fixAccept},
@@ -167,12 +167,12 @@ var Rules = []Rule{
 	{
 		"default-removed", Risky, in,
 		"{place} no longer has the default {was}",
-		"restore the default, or tell the users what is done without the argument",
+		"restore the default, or tell the users what the tool does without the argument",
 	},
 	{
 		"default-changed", Risky, in,
 		"the default of {place} changed from {was} to {is}",
-		"restore the default, or tell the users what is done without the argument",
+		"restore the default, or tell the users what the tool does without the argument",
 	},
 	{
 		"header-added", Risky, in,
@@ -224,7 +224,7 @@ var Rules = []Rule{
 	{"output-format-added", Harmless, out, "{place} has the format {is}", ""},
 	{"output-format-changed", Risky, out, "the format of {place} changed from {was} to {is}", fixLook},
 	{"output-opened", Risky, out, "{place} may have members that the schema does not list", fixResult},
-	{"output-closed", Harmless, out, "{place} has no members beside those that the schema lists", ""},
+	{"output-closed", Harmless, out, "{place} has only the members that the schema lists", ""},
 	{"output-alternative-added", Breaking, out, "{place} may have one more form: {is}", fixResult},
 	{"output-alternative-removed", Harmless, out, "{place} has one form less: {was}", ""},
 	{
@@ -254,7 +254,7 @@ var Rules = []Rule{
 	{
 		"definition-changed", Risky, "",
 		"the member {note} of the definition changed: look at it",
-		"look at both definitions: what this member does is not known here",
+		"look at both definitions: mcpc does not know the effect of this member",
 	},
 	{
 		"annotation-riskier", Risky, "",
@@ -291,7 +291,7 @@ var Rules = []Rule{
 	{
 		"authorization-removed", Risky, "",
 		"the server no longer asks for authorization",
-		"make sure that this is meant",
+		"make sure that this is intended",
 	},
 	{"capability-removed", Breaking, "", "the capability is no longer declared", fixKeep},
 	{"capability-experimental-removed", Risky, "", "the experimental capability is no longer declared", fixKeep},
@@ -311,15 +311,15 @@ var Rules = []Rule{
 	{
 		"call-fails-otherwise", Risky, "",
 		"the call fails in another way: {is} in place of {was}",
-		"make sure that this is meant",
+		"make sure that this is intended",
 	},
 	{"call-works", Harmless, "", "the call failed ({was}), and now has a result", ""},
 	{
 		"call-result-changed", Risky, "",
 		"{place} in the result changed from {was} to {is}",
-		"make sure that this is meant",
+		"make sure that this is intended",
 	},
-	{"call-result-differs", Risky, "", "the result differs in {note} more", "make sure that this is meant"},
+	{"call-result-differs", Risky, "", "the result differs in {note} more", "make sure that this is intended"},
 
 	{"poison-hidden", Risky, "", "the text has hidden characters: {note}", fixText},
 	{"poison-instruction", Risky, "", "the text instructs a model: {note}", fixText},

@@ -198,7 +198,7 @@ func (c *comparison) compareText(s Subject, what, pointer string, was, is json.R
 	case !isDeclared(was):
 		d.note = "there was none"
 	case !isDeclared(is):
-		d.note = "there is none any more"
+		d.note = "it was removed"
 	case isMoved(a, b):
 		d.note = "only the order of words or their punctuation differs"
 	case share == 0:

@@ -70,7 +70,7 @@ func TestRulesHavePlacesForTheirErrors(t *testing.T) {
 		"tools/call:\n  .a: number +--1\n":                      `2:14: number is followed by +-`,
 		"tools/call:\n  .a: number +-1e9999\n":                  `2:14: number is followed by +-`,
 		"tools/call:\n  .a: number +-\n":                        `2:14: number is followed by +-`,
-		"tools/call:\n  .a: uuid 4\n":                           `2:12: uuid has nothing behind it, got "4"`,
+		"tools/call:\n  .a: uuid 4\n":                           `2:12: uuid takes no value, got "4"`,
 		"tools/call:\n  .a: unordered by id\n":                  `2:17: unordered is followed by nothing or by the JSON pointer of a key, as in unordered by /id; got "by id"`,
 		"tools/call:\n  .a: unordered /id\n":                    `2:17: unordered is followed by`,
 		"tools/call:\n  .a: 5\n":                                `2:7: a matcher is a text, as in ignore or number +-0.5; got 5`,

@@ -78,7 +78,7 @@ func ParseMatcher(text string) (Matcher, error) {
 	switch m.Kind {
 	case Ignore, Type, Time, UUID:
 		if arg != "" {
-			return bad(at, "%s has nothing behind it, got %q", word, arg)
+			return bad(at, "%s takes no value, got %q", word, arg)
 		}
 		return m, nil
 	case Regex:

@@ -64,7 +64,7 @@ type Desk struct {
 }
 
 // ErrNotHeld is the error for a message that is not held any more.
-var ErrNotHeld = errors.New("the message is not held any more")
+var ErrNotHeld = errors.New("the message is no longer held")
 
 // A viewFilter is the filter of a view. The owner identifies the view.
 type viewFilter struct {

@@ -112,31 +112,31 @@ func TestSchemaErrors(t *testing.T) {
 		{"array", `[]`, Error{Reason: NotASchema, Where: "", Text: "not a schema: it must be an object, true or false, got array"}},
 		{
 			"typo", `{"type":"objekt"}`,
-			Error{Reason: NotASchema, Where: "/type", Text: `not a valid 2020-12 schema: "/type" ` + types + `, got "objekt"`},
+			Error{Reason: NotASchema, Where: "/type", Text: `not a valid JSON Schema 2020-12: "/type" ` + types + `, got "objekt"`},
 		},
 		{
 			"typos", `{"properties":{"a/b":{"type":"strnig"},"c":{"minLength":-1}}}`,
 			Error{
 				Reason: NotASchema, Where: "/properties/a~1b/type",
-				Text: `not a valid 2020-12 schema: "/properties/a~1b/type" ` + types + `, got "strnig" (the first of 2 problems)`,
+				Text: `not a valid JSON Schema 2020-12: "/properties/a~1b/type" ` + types + `, got "strnig" (the first of 2 problems)`,
 			},
 		},
 		{
 			"typo where only a reference leads", `{"$ref":"#/components/x","components":{"x":{"minLength":"1"}}}`,
 			Error{
 				Reason: NotASchema, Where: "/components/x/minLength",
-				Text: `not a valid 2020-12 schema: "/components/x/minLength" must be integer, got string`,
+				Text: `not a valid JSON Schema 2020-12: "/components/x/minLength" must be integer, got string`,
 			},
 		},
 		{
 			"tuple in 2020-12", `{"$schema":"https://json-schema.org/draft/2020-12/schema","items":[{}]}`,
-			Error{Reason: NotASchema, Where: "/items", Text: `not a valid 2020-12 schema: "/items" must be boolean or object, got array`},
+			Error{Reason: NotASchema, Where: "/items", Text: `not a valid JSON Schema 2020-12: "/items" must be boolean or object, got array`},
 		},
 		{
 			"draft-04 in draft-07", `{"$schema":"http://json-schema.org/draft-07/schema#","exclusiveMinimum":true}`,
 			Error{
 				Reason: NotASchema, Where: "/exclusiveMinimum",
-				Text: `not a valid draft-07 schema: "/exclusiveMinimum" must be number, got boolean`,
+				Text: `not a valid JSON Schema draft-07: "/exclusiveMinimum" must be number, got boolean`,
 			},
 		},
 		{
@@ -178,7 +178,7 @@ func TestSchemaErrors(t *testing.T) {
 			"25 typos", `{"allOf":[` + repeat(25, same(`{"minLength":-1}`)) + `]}`,
 			Error{
 				Reason: NotASchema, Where: "/allOf/0/minLength",
-				Text: `not a valid 2020-12 schema: "/allOf/0/minLength" must be >= 0, got -1 (the first of 25 problems)`,
+				Text: `not a valid JSON Schema 2020-12: "/allOf/0/minLength" must be >= 0, got -1 (the first of 25 problems)`,
 			},
 		},
 		{
@@ -195,7 +195,7 @@ func TestSchemaErrors(t *testing.T) {
 		},
 		{
 			"not a schema there", `{"$ref":"#/type","type":"string"}`,
-			Error{Reason: NotASchema, Where: "/type", Text: `not a valid 2020-12 schema: "/type" must be boolean or object, got string`},
+			Error{Reason: NotASchema, Where: "/type", Text: `not a valid JSON Schema 2020-12: "/type" must be boolean or object, got string`},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -101,7 +101,7 @@ func (l *library) invalidSchemaError(broken *jsonschema.SchemaValidationError, s
 	return &Error{
 		Reason: NotASchema,
 		Where:  where,
-		Text:   fmt.Sprintf("not a valid %s schema: %s", spoken.name, text),
+		Text:   fmt.Sprintf("not a valid JSON Schema %s: %s", spoken.name, text),
 	}
 }
 

@@ -48,10 +48,10 @@ themselves are never shown.`,
 		Short:             "check each step of a server's login, and which rule it breaks",
 		Long: `Check the steps of a login up to the browser: the challenge, the resource
 metadata, the authorization server metadata. Each document is shown, and each
-rule with pass or fail. Nothing is registered and no login is started. If a
-rule is broken, the exit code is 1; a server without authentication breaks
-none. The default TARGET is the server that rejected the last command, as for
-mcpc login.`,
+rule with pass or fail. mcpc registers no client and starts no login. If a rule
+is broken, the exit code is 1; a server without authentication breaks no rule.
+The default TARGET is the server that rejected the last command, as for mcpc
+login.`,
 		Example: `  mcpc auth explain https://mcp.example/mcp
   mcpc auth explain https://mcp.example/mcp --json
   mcpc auth explain https://mcp.example/mcp -v`,

@@ -23,7 +23,7 @@ import (
 // clientFlags declares the flags that select the grant and the client's credentials.
 func (o *loginOptions) clientFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.grant, "grant", "", "the `grant`: "+strings.Join(grantWords(), ", ")+
-		" (default: that of the stored token; without one, "+string(auth.Grants[0])+")")
+		" (default: the one of the stored token; without one, "+string(auth.Grants[0])+")")
 	f.StringVar(&o.client.ID, "client-id", "", "client `ID` registered at the authorization server")
 	f.StringVar(&o.secretFile, "client-secret-file", "", "`file` with the client secret")
 	f.StringVar(&o.secret, "client-secret", "", "client `secret`; visible to other users, prefer a file")

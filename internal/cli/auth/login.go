@@ -87,15 +87,15 @@ and parameters again, until mcpc logout.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.scope, "scope", "", "`scopes` to request, instead of those the server names")
+	flags.StringVar(&o.scope, "scope", "", "`scopes` to request, instead of the scopes that the server names")
 	flags.BoolVar(&o.noBrowser, "no-browser", false, "print the URL, and paste the resulting redirect URL")
-	flags.IntVar(&o.port, "callback-port", 0, "port of the redirect URI (default: a free one)")
+	flags.IntVar(&o.port, "callback-port", 0, "port of the redirect URI (default: a free port)")
 	o.clientFlags(flags)
 	flags.StringVar(&o.issuer, "issuer", "", "`URL` of the authorization server, if the server names several or none")
 	flags.StringVar(&o.settings.Redirect, "redirect-uri", "",
 		"redirect `URI` on this machine (default: http://127.0.0.1:PORT/callback)")
 	flags.BoolVar(&o.assumePKCE, "assume-pkce", false, "trust the server to check PKCE although it does not declare it")
-	flags.BoolVar(&o.noResource, "no-resource", false, "leave out the resource parameter (RFC 8707), as Entra ID wants")
+	flags.BoolVar(&o.noResource, "no-resource", false, "leave out the resource parameter (RFC 8707), as Entra ID requires")
 	flags.StringArrayVar(&o.parameters, "authorize-param", nil,
 		"`NAME=VALUE` to add to the URL that the browser opens (repeatable)")
 	flags.BoolVar(&o.dpop, "dpop", false, "bind the token to a key (DPoP, RFC 9449)")

@@ -72,7 +72,7 @@ the token: mcpc logout --local deletes it here.`,
 			return runExport(cmd.Context(), f, yes)
 		},
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "write it without a confirmation")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "write it without asking for confirmation")
 	return cmd
 }
 

@@ -90,7 +90,7 @@ func TestLoginToServerWithFixedToken(t *testing.T) {
 		defer s.Close()
 		env := clitest.Env(t.TempDir())
 		out := clitest.MCPC(t, env, "login", s.URL+"/mcp", "--token-store", "file")
-		if out.Code != 4 || !strings.Contains(out.Stderr, "the server names no authorization server and is none: "+s.URL+"/authorize answered HTTP 40") ||
+		if out.Code != 4 || !strings.Contains(out.Stderr, "the server names no authorization server and is not one itself: "+s.URL+"/authorize returned HTTP 40") ||
 			!strings.Contains(out.Stderr, "hint: a token from the server's operator goes into MCPC_TOKEN") {
 			t.Errorf("login: exit code %d\n%s", out.Code, out.Stderr)
 		}

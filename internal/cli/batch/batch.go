@@ -95,7 +95,7 @@ The recording keeps the first 2 MiB; --record FILE keeps everything.`,
 	flags.IntVarP(&o.parallel, "parallel", "p", 1, "number of concurrent calls, 1 to 256")
 	flags.BoolVar(&o.stop, "stop-on-error", false, "start no call after a failure")
 	flags.BoolVar(&o.call.NoValidate, "no-validate", false, "do not validate arguments and results")
-	flags.BoolVarP(&o.call.Yes, "yes", "y", false, "call destructive tools without a confirmation")
+	flags.BoolVarP(&o.call.Yes, "yes", "y", false, "call destructive tools without asking for confirmation")
 	o.trace.AddFlags(flags)
 	f.AddFresh(flags)
 	f.AddAnswering(flags)

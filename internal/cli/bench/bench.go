@@ -87,8 +87,8 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Use:   "bench TARGET TOOL [JSON] [NAME=VALUE...] [-- COMMAND...]",
 		Short: "measure how fast a tool answers under load",
 		Long: `Call a tool many times over one connection, and measure the latencies. TARGET is
-what -s takes; without it, name a server with -s or give its command after --.
-Arguments are those of mcpc call. There are two models:
+named as with -s; without it, name a server with -s or give its command after
+--. Arguments are those of mcpc call. There are two models:
 
   --rate R    open: R calls start each second, whatever the server does. The
               latency is the response time, from the planned start of a call.

@@ -28,9 +28,10 @@ func newTasksList(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "list the tasks of a server",
-		Long: `List a server's tasks: those that it lists, if it supports that, and those that
-mcpc remembers, whose status is requested. Tasks that the server no longer knows
-are forgotten. If the server has no tasks the exit code is 3.`,
+		Long: `List a server's tasks: the tasks that the server lists, if it supports listing,
+and the tasks that mcpc remembers, with their current status. Tasks that the
+server no longer knows are forgotten. If the server has no tasks the exit code
+is 3.`,
 		Example: `  mcpc tasks list
   mcpc tasks list --json
   mcpc tasks list --jq '.tasks[].taskId'`,

@@ -43,10 +43,10 @@ when pasted (VALUE stands for a value to fill in); or a prompt, a resource or a
 template by its URI, or a skill's entry. Without a kind, NAME is a tool or, if
 it is a URI, a resource or template. --json prints the definition unchanged.
 
-If a tool has a UI resource (MCP Apps), the resource is read, and what it
-declares is shown with the Content-Security-Policy that results; the resource
-is never opened. --app-info prints that as one line of JSON; for a tool without
-such a resource the exit code is 1.`,
+If a tool has a UI resource (MCP Apps), mcpc reads the resource and shows its
+declarations and the resulting Content-Security-Policy; it never opens the
+resource. --app-info prints that as one line of JSON; for a tool without such a
+resource the exit code is 1.`,
 		Example: `  mcpc -s demo describe get-sum
   mcpc -s demo describe prompt args-prompt
   mcpc -s demo describe demo://resource/static/image/logo.png

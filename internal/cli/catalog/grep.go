@@ -18,9 +18,9 @@ func NewGrep(f *cmdutil.Factory) *cobra.Command {
 		Use:   "grep WORD...",
 		Short: "search the tools, prompts, resources and skills of all known servers",
 		Long: `Search the tools, prompts, resources, templates and skills of all known servers:
-the sessions, and the servers of mcpc servers. An entry matches if it contains
-every WORD in its name, title, description, URI or argument names, ignoring
-case. If none does, stdout is empty and the exit code is 1.
+the sessions, and the servers that mcpc servers lists. An entry matches if it
+contains every WORD in its name, title, description, URI or argument names,
+ignoring case. If none does, stdout is empty and the exit code is 1.
 
 Servers that are disabled or not trusted are named and skipped. If servers fail,
 the exit code is the most severe one.`,

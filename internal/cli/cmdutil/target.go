@@ -17,7 +17,7 @@ func (f *Factory) UseURL(words, argv []string) (others []string, err error) {
 	}
 	others = slices.Delete(slices.Clone(words), i, i+1)
 	if f.Shell != nil {
-		return nil, usage.New("every line of the shell goes to the same server", "use another terminal for another server")
+		return nil, usage.New("all lines of the shell use the same server", "use another terminal for another server")
 	}
 	if slices.ContainsFunc(others, IsURL) {
 		return nil, usage.New("two servers are given", "use only one of them")

@@ -67,16 +67,18 @@ instructions, and recorded calls. A is before and B is after; each is one of
   git:REV:PATH      such a file in a commit of the current git repository
 
 Without B the server is selected as in every command. Every change has a rule
-and a level: breaking (a call that was right fails, or a result surprises its
-reader), risky (look at it) or harmless. What a server accepts may grow, what it
-sends may not. The same input prints the same report.
+and a level: breaking (a call that was valid now fails, or a result does not
+have the form that its reader expects), risky (a user should read it) or
+harmless. A server may accept more than before, but may not send more. The same
+input always produces the same report.
 
 The exit code is 1 if there are changes of the level in --fail-on or above that
---accept does not accept, and another one (mcpc help exit-codes) if a server
-could not be asked. Only what both sides have is compared.
+--accept does not accept. If a server cannot be reached, the exit code names the
+reason (mcpc help exit-codes). mcpc compares only the parts that both sides
+have.
 
---lock writes what a server declares to mcpc.lock.json (or -o FILE), for git.
-It replaces the lock file of the same server only.`,
+--lock writes what a server declares to mcpc.lock.json (or -o FILE), for git. It
+replaces an existing lock file only if that file is of the same server.`,
 		Example: `  mcpc diff --lock demo -o demo.lock.json
   mcpc diff demo.lock.json demo
   mcpc diff last demo --only tools --json
@@ -98,10 +100,10 @@ It replaces the lock file of the same server only.`,
 	flags.BoolVar(&o.lock, "lock", false, "write a lock file of one server")
 	flags.StringVar(&o.judge.failOn, "fail-on", "breaking", "lowest `level` that fails: "+strings.Join(failWords, ", "))
 	flags.StringVar(&o.judge.accept, "accept", "", "`file` of accepted changes, *.mcpc-accept.yaml")
-	flags.StringVar(&o.judge.writeAccept, "write-accept", "", "add what fails to a `file` of accepted changes")
+	flags.StringVar(&o.judge.writeAccept, "write-accept", "", "add the failing changes to a `file` of accepted changes")
 	flags.StringSliceVar(&o.judge.only, "only", nil, "compare these `parts` only: "+strings.Join(diff.Sections, ", "))
-	flags.BoolVar(&o.judge.asModel, "as-model", false, "only what a model gets of the server")
-	flags.StringVar(&o.judge.maxGrowth, "max-growth", "", "fail if the tools take so many `percent` more tokens")
+	flags.BoolVar(&o.judge.asModel, "as-model", false, "compare only the parts that a model reads")
+	flags.StringVar(&o.judge.maxGrowth, "max-growth", "", "fail if the tools need more than `percent` more tokens")
 	flags.BoolVar(&o.show.side, "side", false, "show texts side by side")
 	flags.BoolVar(&o.show.long, "long", false, "show harmless changes in full")
 	flags.BoolVar(&o.show.github, "github", false, "print annotations for GitHub Actions")
@@ -130,7 +132,7 @@ func (o *diffOptions) check(f *cmdutil.Factory) error {
 		return usage.New("two servers are given: one with -s, one after --", "use only one of them")
 	case len(o.words) > maxWords:
 		return usage.New(
-			fmt.Sprintf("diff takes %s, and this is one too many: %s", expected, o.words[maxWords]),
+			fmt.Sprintf("diff takes %s, so this argument is too many: %s", expected, o.words[maxWords]),
 			wire.Run("diff --help"),
 		)
 	case len(o.words) == 0 && !o.lock:

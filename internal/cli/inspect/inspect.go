@@ -42,11 +42,10 @@ func New(f *cmdutil.Factory) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "inspect [FILE] [FILTER...] [-- COMMAND...]",
-		Short: "watch traffic as it happens, at a terminal or in a browser",
-		Long: `Show the recorded exchanges, and new ones as they come: requests and answers,
-how long they took, what went wrong. FILE is a capture, a bundle or an HTTP
-archive (HAR); without one, everything recorded is shown. mcpc help filters
-describes FILTER.
+		Short: "watch traffic live, at a terminal or in a browser",
+		Long: `Watch traffic live, and browse recorded exchanges: requests, responses,
+durations and failures. FILE is a capture, a bundle or an HTTP archive (HAR);
+without one, everything recorded is shown. mcpc help filters describes FILTER.
 
 At a terminal the view fills the screen; ? shows the keys. --web serves it as a
 page to this machine only, prints a URL that works once, and opens it in a
@@ -54,10 +53,10 @@ browser. The page is read-only unless --allow lets it act: resend sends
 recorded requests again, call calls tools, intercept holds messages of taps and
 proxies. No recorded command is ever started.
 
-With -- COMMAND mcpc starts that server, records it as always, and the view can
+With -- COMMAND mcpc starts that server, records its traffic, and the view can
 call its tools. At the terminal --allow call also starts servers that are
-configured or remembered. --mcp serves the recordings to an agent instead, as
-an MCP server over stdio whose tools only read.`,
+configured or remembered. --mcp serves the recordings to an agent instead, as an
+MCP server over stdio with read-only tools.`,
 		Example: `  mcpc inspect
   mcpc inspect --web
   mcpc inspect bug.mcpcz.html
@@ -74,11 +73,11 @@ an MCP server over stdio whose tools only read.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&o.filter, "filter", "f", "",
-		"show what this `filter` selects; the filter can be changed in the view")
+		"show only exchanges that match the `filter`; the view can change it")
 	flags.BoolVar(&o.web, "web", false, "show it in a browser")
 	flags.BoolVar(&o.mcp, "mcp", false, "serve it to an agent over stdio, read only")
-	flags.StringSliceVar(&o.allow, "allow", nil, "`what` the view may do: resend, call, intercept")
-	flags.IntVar(&o.port, "port", 0, "--web: listen on this port (default a free one)")
+	flags.StringSliceVar(&o.allow, "allow", nil, "actions to allow in the view, as `what`: resend, call, intercept")
+	flags.IntVar(&o.port, "port", 0, "--web: listen on this port (default: a free port)")
 	flags.BoolVar(&o.noOpen, "no-open", false, "--web: print the URL, and start no browser")
 	_ = cmd.RegisterFlagCompletionFunc("allow", cmdutil.CompleteFixed(Allowed...))
 	return cmd
@@ -123,7 +122,7 @@ func (o *options) parse(f *cmdutil.Factory, cmd *cobra.Command, args []string) e
 	case o.mcp && (changed("allow") || o.argv != nil):
 		return usage.New("--mcp only reads, so it takes no --allow and no command", wire.Run("inspect --mcp"))
 	case o.port < 0 || o.port > 65535:
-		return usage.New("--port must be from 1 to 65535; 0 is a free one", "")
+		return usage.New("--port must be from 1 to 65535; 0 selects a free port", "")
 	case o.argv != nil && o.file != "":
 		return usage.New("a file and a command are given", "use only one of them")
 	case f.ServerGiven:
@@ -179,7 +178,7 @@ func (o *options) parseAllow() error {
 // noTerminal returns the error of inspect without a terminal. instead names a command that prints
 // lines.
 func noTerminal(instead wire.Hint) error {
-	return usage.New("inspect fills a terminal, and there is none", instead+"; --web shows it in a browser")
+	return usage.New("inspect needs a terminal, and there is none", instead+"; --web shows it in a browser")
 }
 
 // run opens the view and shows it until the user quits.

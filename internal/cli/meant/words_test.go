@@ -45,7 +45,7 @@ func TestURLAmongWords(t *testing.T) {
 	}
 	f, _ := mcpc(t)
 	f.Shell = openShell{}
-	const refused = "every line of the shell goes to the same server | use another terminal for another server"
+	const refused = "all lines of the shell use the same server | use another terminal for another server"
 	_, err := f.UseURL([]string{"http://h/"}, nil)
 	if got := problem(f, err); got != refused {
 		t.Error(got)

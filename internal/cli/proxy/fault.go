@@ -165,7 +165,7 @@ func sendOrder(ctx context.Context, f *cmdutil.Factory, socket string, order con
 func newFaultReport(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "report [CAPTURE]",
-		Short: "what a client did after each fault of a recording",
+		Short: "show what a client did after each fault of a recording",
 		Long: `Report what the client did after each fault in a recording. CAPTURE is the
 number of a run, "last", a file, or - for stdin. The exit code is 1 if the
 client repeated a call that may have been executed, of a tool without

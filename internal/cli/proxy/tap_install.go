@@ -81,7 +81,7 @@ the client afterwards. A CLIENT is one of these:
 		return cmdutil.CompletedWords(clientNames(), typed), cmdutil.NoFiles
 	}
 	cmd.Flags().StringVar(&o.file, "file", "", "configuration `file`, if not the client's default")
-	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "write the change without a confirmation")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "write the change without asking for confirmation")
 	return cmd
 }
 
@@ -218,7 +218,7 @@ func confirmedEdit(ctx context.Context, f *cmdutil.Factory, file string, o insta
 			Kind:       wire.Refused,
 			ServerName: file,
 			Text:       "the change was not confirmed",
-			Hint:       "--yes writes it without a confirmation",
+			Hint:       "--yes writes it without asking for confirmation",
 		}
 	}
 	if f.Ask(ctx, "Write this change?") {

@@ -168,7 +168,7 @@ func (p *player) one(ctx context.Context, row *rows.Row) item {
 		return notRun(unreached)
 	}
 	if gone != nil {
-		return notRun("the server was gone")
+		return notRun("the server was no longer available")
 	}
 	if p.o.pace == "as-recorded" {
 		transport.Sleep(ctx, row.Time.Sub(p.rows[0].Time)-p.f.Now().Sub(p.began))

@@ -63,32 +63,33 @@ func NewReplay(f *cmdutil.Factory) *cobra.Command {
 		Use:   "replay CAPTURE [FILTER...] --to TARGET | -- COMMAND...",
 		Short: "send recorded requests again, and compare the answers",
 		Long: `Send the requests of a recording again, to the server in --to, and compare the
-answers with the recorded ones. CAPTURE is a file, FILE#3, - for stdin, the
+responses with the recorded ones. CAPTURE is a file, FILE#3, - for stdin, the
 number of a run, 42.3, or "last"; a FILTER (mcpc help filters) selects
 exchanges.
 
 The requests are sent over one new connection, in the recorded order and the
-recorded revision; --protocol selects another one. Ids, cursors, task ids and
-request states of the recording are replaced by those that the server gives now.
-Requests of the server (forms, sampling, roots) get the recorded answers. A tool
-is called only if the server and the recording both mark it as read-only; --yes
+recorded revision; --protocol selects a different revision. Recorded ids,
+cursors, task ids and request states are replaced by the current ones. Requests
+of the server (forms, sampling, roots) get the recorded responses. A tool is
+called only if the server and the recording both mark it as read-only; --yes
 calls all of them.
 
-  same       the answer has the same values
-  differs    it has others: a table shows where
-  worse      it was good when it was recorded, and is not any more
-  better     the other way
-  new        only now there is an answer
-  missing    there was an answer, and now there is none
-  unmatched  it failed with a recorded handle that the server did not give
-  skipped    it was not sent, with the reason
+  same       the response has the same values
+  differs    the response has different values; a table shows them
+  worse      the request succeeded when it was recorded, and fails now
+  better     the request failed when it was recorded, and succeeds now
+  new        only the replay has a response
+  missing    only the recording has a response
+  unmatched  the request failed, and contains a recorded id that the server
+             did not replace by a current one
+  skipped    the request was not sent; the report gives the reason
 
-What may differ is named in a file of matchers (--match-file) or with --ignore,
-and is counted in the last line. --learn N replays N times and proposes matchers
-for what differed between these runs.
+A file of matchers (--match-file), or --ignore, names the values that may
+differ; the last line counts the accepted differences. --learn N replays N times
+and proposes matchers for the values that differed between these runs.
 
-Exit code 0: all are the same, better or new; 1: one is not; 12: all were
-skipped; 4, 7, 8, 9: the server could not be asked.`,
+Exit code 0: all are same, better or new; 1: one is not; 12: all were skipped;
+4, 7, 8, 9: the server could not be reached or failed.`,
 		Example: `  mcpc call get-sum a=1 b=2 -s demo --record smoke.jsonl
   mcpc replay smoke.jsonl --to demo
   mcpc replay smoke.jsonl --to demo --ignore '.content[0].text'
@@ -119,7 +120,7 @@ func (o *options) declare(f *cmdutil.Factory, cmd *cobra.Command) {
 	flags.StringVar(&o.To, "to", "", "`target` to send them to; -s does the same")
 	flags.BoolVar(&o.AllowExec, "allow-exec", false, "allow starting the recorded stdio command")
 	flags.StringSliceVar(&o.only, "only", nil, "send these `methods` only")
-	flags.BoolVarP(&o.yes, "yes", "y", false, "also send what may change something, which is skipped otherwise")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "also send requests that may change something")
 	flags.StringVar(&o.match.level, "match", "strict", "how to compare `values`: strict, or exact for the bytes")
 	flags.StringVar(&o.match.file, "match-file", "", "`file` of matchers, *.mcpc-match.yaml")
 	flags.StringArrayVar(&o.match.ignore, "ignore", nil, "ignore the values at a `path` of each result")
@@ -134,7 +135,7 @@ func (o *options) declare(f *cmdutil.Factory, cmd *cobra.Command) {
 		"number of concurrent requests, 1 to 64; above 1 notifications are not compared")
 	flags.StringVar(&o.pace, "pace", "max", "`pace` of sending: max (at once) or as-recorded")
 	flags.StringVar(&o.update, "update", "", "write a recording with the new answers to a new `file`")
-	flags.IntVar(&o.learn, "learn", 0, "replay `N` times, and propose matchers for what differed")
+	flags.IntVar(&o.learn, "learn", 0, "replay `N` times, and propose matchers for values that differed")
 	flags.StringVar(&o.write, "write-match", "", "write the proposed matchers to a new `file`")
 	flags.StringVar(&o.reports.junit, "junit", "", "write a JUnit report to a `file`, - for stdout")
 	flags.StringVar(&o.reports.sarif, "sarif", "", "write a SARIF report to a `file`, - for stdout")

@@ -39,7 +39,7 @@ func (w *show) files(out wire.Outcome) cmdutil.ReportFiles {
 // texts explain the verdicts.
 var texts = map[Verdict]string{
 	Same:      "the answer is as recorded",
-	Differs:   "the answer is another one than recorded",
+	Differs:   "the response differs from the recorded one",
 	Worse:     "the request succeeded when it was recorded",
 	Missing:   "the request was answered when it was recorded",
 	Unmatched: "the request failed with a handle of the recording",

@@ -356,7 +356,7 @@ func (w *show) outcome(out wire.Outcome) wire.Outcome {
 		text := "all recorded requests were skipped"
 		out = wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: text, IsSummary: true}
 		if w.skipped[mayChange] > 0 {
-			out.Hint = "--yes also sends what may change something"
+			out.Hint = "--yes also sends requests that may change something"
 		}
 	}
 	return out

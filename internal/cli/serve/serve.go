@@ -37,19 +37,20 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Use:   "serve [NAME=]SERVER... | --all",
 		Short: "serve several servers to an agent as one",
 		Long: `Serve the tools, prompts and resources of several servers as one MCP server,
-over stdio or HTTP, in every revision on both sides. A SERVER is what -s takes;
---all takes the sessions and all configured servers that are trusted.
+over stdio or HTTP, in every revision on both sides. A SERVER is named as with
+-s; --all takes the sessions and all configured servers that are trusted.
 
 Tools and prompts are called NAME__TOOL: only letters, digits, _ and -, at most
-64 characters; other names are shortened, with a hash. NAME is the server's name
-unless another one is given. Everything else that a server sends stays as it is.
-Questions of the servers go to the client whose request they belong to.
+64 characters; other names are shortened, with a hash. NAME is the server's
+name, or the one in NAME=SERVER. Everything else that a server sends is
+unchanged. A request of a server is sent to the client whose request it belongs
+to.
 
---allow and --deny compare patterns (* and ?) with NAME/TOOL. Tools that are
-no longer what was approved by a call are left out. A server that cannot be
-reached does not stop the others: it is tried again, and the client is told when
-it is back. No question is asked at the terminal, so that servers have to be
-trusted (mcpc trust) and logged in (mcpc login) before.
+--allow and --deny compare patterns (* and ?) with NAME/TOOL. Tools that changed
+since a call approved them are left out. A server that cannot be reached does
+not stop the others: mcpc tries again, and notifies the client when the server
+is available. mcpc does not prompt, so approve the servers (mcpc trust) and log
+in (mcpc login) before.
 
 Over stdio the command ends with exit code 0 when the client closes the input.`,
 		Example: `  mcpc serve demo

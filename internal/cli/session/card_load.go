@@ -108,7 +108,7 @@ func (l *loader) read(ctx context.Context, source string) (raw []byte, from stri
 	if strings.HasPrefix(source, "http://") || strings.HasPrefix(source, "https://") {
 		got, out := l.fetch(ctx, source)
 		if out.OK() && got.Status != http.StatusOK {
-			out = missingDocument(source, fmt.Sprintf("the URL of the card answered HTTP %d", got.Status))
+			out = missingDocument(source, fmt.Sprintf("the URL of the card returned HTTP %d", got.Status))
 		}
 		return got.Raw, got.URL, out
 	}
@@ -145,7 +145,7 @@ func (l *loader) fetchFromHost(ctx context.Context, name string) (raw []byte, fr
 			continue // many sites answer every address with a page
 		}
 		if got.Status != http.StatusOK {
-			return nil, "", missingDocument(got.URL, fmt.Sprintf("the host answered HTTP %d", got.Status))
+			return nil, "", missingDocument(got.URL, fmt.Sprintf("the host returned HTTP %d", got.Status))
 		}
 		if i > 0 {
 			l.env.UI.Warn(name + " has its card at " + path + ", which is outdated: the address is " + wellKnown[0])
@@ -192,7 +192,7 @@ func (l *loader) fetch(ctx context.Context, where string) (auth.Fetched, wire.Ou
 		if kind == "" {
 			kind = "without a Content-Type"
 		}
-		l.env.UI.Note(fmt.Sprintf("card: %s answered HTTP %d, %s", redact.RedactURL(got.URL), got.Status, kind))
+		l.env.UI.Note(fmt.Sprintf("card: %s returned HTTP %d, %s", redact.RedactURL(got.URL), got.Status, kind))
 	}
 	return got, wire.Outcome{}
 }
@@ -242,7 +242,7 @@ func CardFailed(from string, err error) wire.Outcome {
 func (l *loader) resolve(ctx context.Context, raw []byte, from string, depth int) (FoundCard, wire.Outcome) {
 	f := FoundCard{From: redact.RedactURL(from)}
 	if depth > maxDepth {
-		return f, unusableDocument(from, fmt.Sprintf("more than %d catalogs are inside one another", maxDepth), wire.Refused)
+		return f, unusableDocument(from, fmt.Sprintf("the catalogs are nested more than %d deep", maxDepth), wire.Refused)
 	}
 	doc, err := card.Parse(raw)
 	if err != nil {
@@ -280,7 +280,7 @@ func (l *loader) resolve(ctx context.Context, raw []byte, from string, depth int
 	}
 	got, out := l.fetch(ctx, e.URL)
 	if out.OK() && got.Status != http.StatusOK {
-		out = missingDocument(e.URL, fmt.Sprintf("the URL of the catalog's entry answered HTTP %d", got.Status))
+		out = missingDocument(e.URL, fmt.Sprintf("the URL of the catalog's entry returned HTTP %d", got.Status))
 	}
 	if !out.OK() {
 		return f, out

@@ -86,7 +86,7 @@ func TestLoadAFile(t *testing.T) {
 		{name: "three catalogs", document: inside(3, named("a")), want: "com.example/a"},
 		{
 			name: "too many catalogs", document: inside(4, named("a")),
-			says: "more than 4 catalogs are inside one another", kind: wire.Refused,
+			says: "the catalogs are nested more than 4 deep", kind: wire.Refused,
 		},
 		{
 			name: "nothing for MCP", document: catalog(`{"identifier":"x","type":"text/plain","url":"https://x"}`),
@@ -189,7 +189,7 @@ func TestLoadAHost(t *testing.T) {
 		{
 			"an error",
 			site{current: {"500", jsonType, ""}, oldest: {"200", jsonType, remote}},
-			"", "", "the host answered HTTP 500",
+			"", "", "the host returned HTTP 500",
 		},
 		{"nothing", nil, "", "", none},
 	} {
@@ -224,8 +224,8 @@ func TestLoadAURL(t *testing.T) {
 		kind               wire.Kind
 	}{
 		{"http://" + host + "/card", "com.example/r", "", wire.OK},
-		{"http://" + host + "/none", "", "the URL of the card answered HTTP 404", wire.Transport},
-		{"http://" + host + "/to-none", "", "the URL of the catalog's entry answered HTTP 404", wire.Transport},
+		{"http://" + host + "/none", "", "the URL of the card returned HTTP 404", wire.Transport},
+		{"http://" + host + "/to-none", "", "the URL of the catalog's entry returned HTTP 404", wire.Transport},
 		{"http://" + host + "/loop", "", "the catalog leads to itself", wire.Refused},
 		{"http://" + host + "/broken", "", "", wire.BadResponse},
 		{"http://" + host + "/large", "", "answered with more than 1 MiB", wire.BadResponse},
@@ -242,7 +242,7 @@ func TestLoadAURL(t *testing.T) {
 		}
 		if c.want != "" {
 			told := strings.Join(user.Shown(), "\n")
-			if told != "note: card: "+c.source+" answered HTTP 200, application/json" || f.From != c.source {
+			if told != "note: card: "+c.source+" returned HTTP 200, application/json" || f.From != c.source {
 				t.Errorf("%s: shown %q, from %s", c.source, told, f.From)
 			}
 			if allowed := f.Permitted(t.Context(), "http://127.0.0.1:9/mcp"); !allowed.OK() {

@@ -276,7 +276,7 @@ func TestCardsOfASite(t *testing.T) {
 		{site + "/to-itself", 12, "more than three metadata redirects"},
 		{site + "/names-file", 12, "not an https URL"},
 		{site + "/page", 8, "the document is not JSON"},
-		{site + "/nothing", 7, "the URL of the card answered HTTP 404 (" + site + "/nothing)\nhint: --card takes the URL of a card itself"},
+		{site + "/nothing", 7, "the URL of the card returned HTTP 404 (" + site + "/nothing)\nhint: --card takes the URL of a card itself"},
 		{"http://cards.example/card", 12, "http is allowed on loopback only"},
 		{"file:///etc/passwd", 2, "--card takes a file, an https URL or a host"},
 		{"missing.json", 2, "no such file"},

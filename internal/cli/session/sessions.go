@@ -36,9 +36,9 @@ func NewSessions(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sessions [COMMAND]",
 		Short: "list sessions, or choose the current one",
-		Long: `List the sessions, and for kept servers the remaining time. A star marks the
-current session, which is used when no server is given. Session ids are never
-shown.`,
+		Long: `List the sessions; if init --keep left a server running, with its remaining
+time. A star marks the current session, which commands use if no server is
+given. Session ids are never shown.`,
 		Args: func(cmd *cobra.Command, args []string) error { return meant.UnknownCommand(f, cmd, args) },
 		Example: `  mcpc sessions
   mcpc sessions --json

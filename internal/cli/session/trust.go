@@ -45,17 +45,18 @@ command, the names of variables, the directory, the file), ask for approval, and
 remember it by a hash. Commands from such files, and everything from a project's
 file, run only when approved; a change needs a new approval.
 
-mcpc.lock.json as NAME approves the lock file of that path, by its hash: a tool
-that changed is then called without a question if the file has it as it is now.
+mcpc.lock.json as NAME approves the lock file of that path, by its hash: if a
+tool changed and the file has its current definition, mcpc then calls it without
+asking.
 
---tools approves the tools of one server (a NAME, a session, a URL) that changed
-since a call approved them, as they are now: their differences are shown, and
-no tool is called.
+--tools approves the current definitions of the tools of one server (a NAME, a
+session, a URL) that changed since a call approved them. It shows the
+differences and calls no tool.
 
-Several servers are approved one by one, and none if a NAME is unknown. Without
-a NAME what is trusted is listed. --revoke withdraws approvals, and forgets
-the tools of a server (a NAME, a session, a URL) that were approved by a call:
-the next call approves them as they are then.`,
+With several NAMEs mcpc asks about each server; if one NAME is unknown, it
+approves none. Without a NAME it lists what is trusted. --revoke withdraws
+approvals, and forgets the approved tools of a server (a NAME, a session, a
+URL): the next call approves their definitions again.`,
 		Example: `  mcpc trust other --yes
   mcpc trust
   mcpc trust demo --tools
@@ -75,7 +76,7 @@ the next call approves them as they are then.`,
 			return listTrusted(cmd.Context(), f)
 		},
 	}
-	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "approve without a confirmation")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "approve without asking for confirmation")
 	cmd.Flags().BoolVar(&o.revoke, "revoke", false, "withdraw the approval")
 	cmd.Flags().BoolVar(&o.tools, "tools", false, "approve the tools of a server that changed since they were approved")
 	cmd.MarkFlagsMutuallyExclusive("tools", "revoke")

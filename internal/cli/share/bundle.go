@@ -51,7 +51,7 @@ func (o *BundleOptions) Add(flags *pflag.FlagSet) {
 		&o.Redact,
 		"redact",
 		nil,
-		"bundle: hide what a `jq` expression gives or a /regular expression/ matches; repeatable",
+		"bundle: hide values that a `jq` expression or a /regular expression/ selects; repeatable",
 	)
 	flags.BoolVar(
 		&o.Strict,
@@ -60,7 +60,7 @@ func (o *BundleOptions) Add(flags *pflag.FlagSet) {
 		"bundle, --check: also e-mail addresses, names of home directories, IPv4 addresses",
 	)
 	flags.StringVar(&o.Note, "note", "", "bundle: add a `text` for the reader")
-	flags.BoolVarP(&o.Yes, "yes", "y", false, "bundle: write without a confirmation")
+	flags.BoolVarP(&o.Yes, "yes", "y", false, "bundle: write without asking for confirmation")
 }
 
 // Given reports whether an option is set that only bundles have.

@@ -127,10 +127,10 @@ func (h *Hider) learnBy(ctx context.Context, raw []byte) error {
 				case text != "":
 					return usage.New(
 						fmt.Sprintf(
-							"--redact %s gives a value of fewer than %d characters, which stands within other texts",
+							"--redact %s gives a value of fewer than %d characters, which also occurs within other texts",
 							r.text, shortestRedacted,
 						),
-						"--redact '/regular expression/' tells where it is meant",
+						"--redact '/regular expression/' selects the right places",
 					)
 				}
 			}

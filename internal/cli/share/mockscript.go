@@ -177,7 +177,7 @@ func (s *script) rule(row *rows.Row, x *wire.Exchange) {
 		case f.Dir == wire.Received && m.Kind == wire.Request:
 			s.inside("# here the server asked " + commented(m.Method) + "; a script answers requests only")
 		case f.Dir == wire.Received && len(f.Raw) > 0:
-			s.inside("# here came what no script can say, " + strconv.Itoa(len(f.Raw)) + " bytes")
+			s.inside("# here the server sent something that a script cannot express, " + strconv.Itoa(len(f.Raw)) + " bytes")
 		}
 	}
 	switch {
@@ -187,7 +187,7 @@ func (s *script) rule(row *rows.Row, x *wire.Exchange) {
 		failure := jsonraw.First(x.Response.Raw, "error")
 		s.inside(`json {"jsonrpc":"2.0","id":$ID,"error":` + safeText(failure) + "}")
 	default:
-		s.inside("# what came is no response of JSON-RPC")
+		s.inside("# the response is not a JSON-RPC response")
 		s.inside("json " + safeText(x.Response.Raw))
 	}
 }

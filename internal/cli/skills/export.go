@@ -32,15 +32,15 @@ func newExport(f *cmdutil.Factory) *cobra.Command {
 		Use:   "export DIR [NAME|URI...] [-- COMMAND...]",
 		Short: "write skills to a directory, after a confirmation",
 		Long: `Verify skills, of all that the server lists by default, and write them below
-DIR, each into a folder of its server: DIR/SERVER/PATH/SKILL.md. An agent that
-reads skills from DIR follows what they say, so the skills are shown and have to
-be confirmed (or --yes). What was confirmed is remembered with the digest of
-each file: the same files are written again without a question, and files that
-changed are shown and have to be confirmed again. mcpc runs nothing of a skill.
+DIR, each into a folder of its server: DIR/SERVER/PATH/SKILL.md. An agent
+follows the instructions in the skills that it reads from DIR, so mcpc shows the
+skills and asks for confirmation (or --yes). It remembers the confirmation with
+the digest of each file: the same files are written again without asking, and
+changed files need a new confirmation. mcpc runs no file of a skill.
 
-A folder that mcpc did not write is not replaced, nor one in which files were
-changed since. Beside SKILL.md the file
-` + markName + ` says where the skill comes from. --json prints the folders.`,
+mcpc does not replace a folder that it did not write, or in which files were
+changed since. The file ` + markName + ` beside SKILL.md names the server of
+the skill. --json prints the folders.`,
 		Example: `  mcpc -s demo skills export agent-skills --yes
   mcpc -s demo skills export agent-skills refunds --yes
   mcpc -s demo skills export agent-skills skill://acme/refunds/SKILL.md -y`,
@@ -59,7 +59,7 @@ changed since. Beside SKILL.md the file
 			return runExport(cmd.Context(), f, own[0], own[1:], argv, yes)
 		},
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "write skills without a confirmation")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "write skills without asking for confirmation")
 	return cmd
 }
 

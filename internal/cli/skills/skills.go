@@ -89,8 +89,8 @@ func newGet(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "get NAME|URI [-- COMMAND...]",
 		Short: "show a skill's entry: its front matter and files",
-		Long: `Show the entry of a skill: its front matter as the server says it is, and its
-files. No file is read.`,
+		Long: `Show the entry of a skill: its front matter, as the server sends it, and the
+list of its files. The files are not read.`,
 		Example: `  mcpc -s demo skills get refunds
   mcpc -s demo skills get skill://acme/refunds/SKILL.md
   mcpc -s demo skills get refunds --jq '.resources[].uri'`,

@@ -63,7 +63,7 @@ func listenOn(host string, port int, path string) (*callback, error) {
 	if err != nil {
 		return nil, &Error{
 			Rule: StoreFailed, Text: "no port for the redirect URI: " + err.Error(), Err: err,
-			Hint: "--callback-port 0 takes a free one",
+			Hint: "--callback-port 0 selects a free port",
 		}
 	}
 	c := &callback{listener: listener, answers: make(chan url.Values, 1), host: host, path: path}

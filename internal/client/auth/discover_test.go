@@ -449,7 +449,7 @@ func TestIssuerOfTheUserWithoutResourceMetadata(t *testing.T) {
 			if err == nil && (found.Server.Issuer != req.Issuer || found.Resource != nil) {
 				t.Errorf("got %+v", found)
 			}
-			if c.want == ResourceMissing && !strings.Contains(err.Error(), resourceAt+" answered HTTP 401 Unauthorized") {
+			if c.want == ResourceMissing && !strings.Contains(err.Error(), resourceAt+" returned HTTP 401 Unauthorized") {
 				t.Errorf("the error does not say what was answered: %v", err)
 			}
 		})

@@ -54,13 +54,13 @@ func (flow *Flow) checkLoginPage(ctx context.Context, where string) error {
 		flow.report(Step{URL: where, Status: status, Broken: true, Text: err.Error()})
 		return err
 	}
-	answered := where + " answered " + statusText(status)
+	answered := where + " returned " + statusText(status)
 	switch status {
 	case http.StatusNotFound, http.StatusGone, http.StatusMethodNotAllowed, http.StatusUnauthorized:
 		return flow.check("a server without metadata has the default endpoints (2025-03-26 basic/authorization)", false,
 			&Error{
 				Rule: NoServer, Hint: operatorToken + "; --issuer URL names an authorization server",
-				Text: "the server names no authorization server and is none: " + answered,
+				Text: "the server names no authorization server and is not one itself: " + answered,
 			})
 	}
 	flow.report(Step{Text: answered})

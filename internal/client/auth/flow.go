@@ -105,6 +105,6 @@ func (flow *Flow) fetchDocument(
 	}
 	return nil, status, &Error{
 		Rule: Unreachable,
-		Text: hostOf(where) + " answered " + statusText(status) + " where metadata should be",
+		Text: hostOf(where) + " returned " + statusText(status) + " where metadata should be",
 	}
 }

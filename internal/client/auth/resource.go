@@ -63,7 +63,7 @@ func (flow *Flow) findResource(ctx context.Context, endpoint *url.URL, c Challen
 			return nil, err
 		}
 		if status != http.StatusOK {
-			refused = append(refused, where+" answered "+statusText(status))
+			refused = append(refused, where+" returned "+statusText(status))
 			continue
 		}
 		r, err := readResource(flow, raw, endpoint, issuer)

@@ -33,7 +33,7 @@ func (flow *Flow) Revoke(ctx context.Context, store *Store, records Records, t T
 		_, status, err := flow.submit(ctx, flow.Net.web, t.Revocation, *p,
 			url.Values{"token": {text}, "token_type_hint": {kind.hint}})
 		if err == nil && status/100 != 2 {
-			err = &Error{Rule: TokenRefused, Text: hostOf(t.Revocation) + " answered " + statusText(status)}
+			err = &Error{Rule: TokenRefused, Text: hostOf(t.Revocation) + " returned " + statusText(status)}
 		}
 		if err != nil {
 			return false, err

@@ -341,7 +341,7 @@ func hintFor(code, description string, resource bool) wire.Hint {
 	about := strings.ToLower(code + " " + description)
 	if resource && (code == "invalid_target" || strings.Contains(about, "resource")) {
 		return "--no-resource logs in without the resource parameter; " +
-			"with Entra ID the server's operator can make its URL an Application ID URI instead"
+			"with Entra ID, the server's operator can instead register the server's URL as an Application ID URI"
 	}
 	return hints[code]
 }

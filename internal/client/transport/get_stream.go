@@ -220,7 +220,7 @@ func HowEnded(f *Fault) string {
 // answer returns what the server answered instead of a stream.
 func (f *Fault) answer() string {
 	if f.Status/100 == 3 { // the text names the redirect's URL
-		return strings.TrimPrefix(f.Text, "the server answered ")
+		return strings.TrimPrefix(f.Text, "the server returned ")
 	}
 	if f.Status != 0 {
 		return fmt.Sprintf("HTTP %d %s", f.Status, http.StatusText(f.Status))

@@ -238,7 +238,7 @@ func incompleteBody(ctx context.Context, resp *http.Response, body []byte, isDec
 		if encoding != "" {
 			f.Text += ": it was compressed (" + encoding + "), and the field has the length before"
 		}
-		f.Hint = "an error of the server or of a proxy in front of it: -vvv shows the header fields"
+		f.Hint = "the error is in the server or in a proxy in front of it: -vvv shows the header fields"
 	}
 	return f
 }

@@ -179,7 +179,7 @@ func statusFault(resp *http.Response, body []byte) *Fault {
 	status := fmt.Sprintf("HTTP %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
 	f := &Fault{
 		Kind: wire.Transport, Phase: "wait", Reached: wire.Answered, raw: body,
-		Status: resp.StatusCode, Text: "the server answered " + status,
+		Status: resp.StatusCode, Text: "the server returned " + status,
 	}
 	code := resp.StatusCode
 	switch {
@@ -199,7 +199,7 @@ func statusFault(resp *http.Response, body []byte) *Fault {
 	case code == http.StatusNotAcceptable || code == http.StatusUnsupportedMediaType:
 		h := resp.Request.Header
 		f.Text += fmt.Sprintf(" to Accept: %s and Content-Type: %s", h.Get("Accept"), h.Get("Content-Type"))
-		f.Hint = "the specification requires both: an error of the server or a proxy, unless -H changed them"
+		f.Hint = "the specification requires both: the error is in the server or a proxy, unless -H changed them"
 	case code == http.StatusProxyAuthRequired:
 		f.Text = "proxy authentication required (" + status + ")"
 		f.Hint = proxyHint
@@ -219,7 +219,7 @@ func statusFault(resp *http.Response, body []byte) *Fault {
 
 // describeRedirect adds the redirect's URL to a fault. mcpc follows no redirect.
 func describeRedirect(f *Fault, resp *http.Response) {
-	const fault = "an error of the server or of a proxy in front of it: -vvv shows the whole response"
+	const fault = "the error is in the server or in a proxy in front of it: -vvv shows the whole response"
 	to := redact.RedactURL(resp.Header.Get("Location"))
 	if _, err := resp.Location(); to == "" {
 		f.Text += ", a redirect without a Location"
@@ -241,11 +241,11 @@ func redirectHint(resp *http.Response) string {
 	isLogin := slices.ContainsFunc([]string{"login", "signin", "sign-in", "sign_in", "/sso", "/auth", "oauth"},
 		func(word string) bool { return strings.Contains(path, word) })
 	if resp.Request != nil && resp.Request.URL != nil && to.String() == resp.Request.URL.String() {
-		return "an error of the server or of a proxy in front of it: the URL leads to itself"
+		return "the server or a proxy in front of it is misconfigured: the redirect leads to the same URL"
 	}
 	if isLogin {
 		return "it seems to be a page for a login, and no MCP endpoint: check the path of the URL; " +
-			"a server whose endpoint needs a login answers 401"
+			"a server whose endpoint needs a login returns 401"
 	}
 	// Users run the command of a hint, so the URL from the server must need no quotes and contain no secret.
 	whole := to.String()

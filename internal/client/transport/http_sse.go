@@ -185,7 +185,8 @@ func (t *httpSSE) Call(ctx context.Context, out *Outgoing) Reply {
 		if r.HTTP != nil && wire.ParseMessage(r.HTTP.Body).IsResponseTo(out.ID) {
 			t.inbox.Diagnose(Diagnostic{
 				"the response came in the body of the POST and not on the event stream",
-				"an HTTP+SSE server must respond on the stream, and to the POST with 202: an error of the server, -vv shows both",
+				"an HTTP+SSE server must respond on the stream, and to the POST with 202; " +
+					"the error is in the server, -vv shows both",
 			})
 		}
 	case r := <-w.answer:
@@ -231,11 +232,11 @@ func (t *httpSSE) nameEndpoint(f *Fault) {
 	f.Phase = "send" // the URL that the user gave was reachable
 	switch f.Status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
-		f.Text = fmt.Sprintf("the server answered HTTP %d %s to a POST to the URL that its endpoint event names, %s",
+		f.Text = fmt.Sprintf("the server returned HTTP %d %s to a POST to the URL that its endpoint event names, %s",
 			f.Status, http.StatusText(f.Status), t.http.shown)
 		f.Hint = "check the URL in the endpoint event, and a proxy in front of the server; -vvv shows both"
 		if prefix := lostPrefix(t.get.shown, t.http.shown); prefix != "" {
-			f.Hint = "a proxy may strip " + prefix + ", which the server must put before the path in its endpoint event"
+			f.Hint = "if a proxy strips " + prefix + ", the server must add it to the path in its endpoint event"
 		}
 	default:
 		f.Text += " (POST " + t.http.shown + ")"

@@ -35,7 +35,7 @@ func irregularResponse(m *wire.Message, out *Outgoing) (*wire.Message, *wire.Fin
 		}
 		return item, &wire.Finding{
 			Rule: "batch", Severity: wire.Warning,
-			Text: "the response is in an array, which the revision does not support",
+			Text: "the response is in a JSON-RPC batch, which the revision does not support",
 		}
 	}
 	if isReply(m) && hasOtherID(m, out.ID) {

@@ -213,4 +213,4 @@ type proxyRefusal struct {
 }
 
 // Error returns the text.
-func (e proxyRefusal) Error() string { return "the proxy answered " + e.status }
+func (e proxyRefusal) Error() string { return "the proxy returned " + e.status }

@@ -50,7 +50,7 @@ func notConfirmed(c *connect.Conn, o Request, why string, lock *pin.Lock) wire.O
 	refused := wire.Outcome{
 		Kind: wire.Refused, Method: "tools/call", Name: o.Name, ServerName: c.Where, Phase: "arguments",
 		Text: fmt.Sprintf("the tool %q %s, and the call was not confirmed", o.Name, why),
-		Hint: "--yes calls it without a confirmation",
+		Hint: "--yes calls it without asking for confirmation",
 	}
 	if why == whyChanged {
 		refused.Hint = "--yes approves the tool as it is now, and calls it"

@@ -24,7 +24,7 @@ const (
 func TestConfirmationDependsOnFlagToolAndOrigin(t *testing.T) {
 	t.Parallel()
 	const notConfirmed = "refused | the call was not confirmed"
-	const hint = "(--yes calls it without a confirmation)"
+	const hint = "(--yes calls it without asking for confirmation)"
 	for _, c := range []struct {
 		name, tool, confirm string
 		configured          bool // its server is of another program's configuration
@@ -62,7 +62,7 @@ func TestConfirmationDependsOnFlagToolAndOrigin(t *testing.T) {
 			name: "of a file", tool: plain, configured: true,
 			want: `refused | the tool "x" belongs to a server of /f.json that is not trusted, ` +
 				"and the call was not confirmed | " +
-				"(--yes calls it without a confirmation; mcpc trust cursor:s trusts the server)",
+				"(--yes calls it without asking for confirmation; mcpc trust cursor:s trusts the server)",
 		},
 		{name: "of a trusted server", tool: plain, configured: true, trusted: true},
 		{

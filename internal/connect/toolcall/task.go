@@ -55,7 +55,7 @@ func endsWithCommand(c *connect.Conn) (why string, hint wire.Hint) {
 		return "the session ends with this command, and the task with it", wait
 	}
 	if c.Memory().SessionID != "" && (c.Saved == nil || c.Passing) {
-		return "the task belongs to a session that ends with this command",
+		return "the task would belong to a session that ends with this command",
 			wire.RunOnServer("init") + " opens a session that is kept; " + wait
 	}
 	return "", ""

@@ -62,7 +62,7 @@ func TestCallsThatBecomeTasks(t *testing.T) {
 		},
 		{
 			"in no session", earlierTasks + "session s-1\n", "may", -1,
-			"invalid_arguments | the task belongs to a session that ends with this command | (", false, false,
+			"invalid_arguments | the task would belong to a session that ends with this command | (", false, false,
 		},
 		{"at once", laterTasks, "may", time.Hour, "", false, false},
 		{"by the server", laterTasks + laterTask + "on tasks/get\n" +

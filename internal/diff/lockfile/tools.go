@@ -50,7 +50,7 @@ func ParseTools(raw []byte) (diff.Snapshot, error) {
 			return s, newError(
 				Partial, pointer[:len(pointer)-len("tools")]+"nextCursor",
 				"fetch all pages: mcpc list tools --json",
-				"the list of tools goes on: it has a nextCursor",
+				"the list of tools continues: it has a nextCursor",
 			)
 		}
 		if n, err := strconv.ParseInt(string(members.Value("ttlMs")), 10, 64); err == nil {

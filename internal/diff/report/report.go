@@ -61,7 +61,7 @@ func (r Report) Summary() string {
 	n := r.Count()
 	if len(r.Changes)+len(r.Expired)+len(r.Stale) == 0 {
 		if r.Compared != nil {
-			return "nothing changed in what was compared: " + strings.Join(r.Compared, ", ")
+			return "nothing changed in the compared parts: " + strings.Join(r.Compared, ", ")
 		}
 		return "nothing changed"
 	}

@@ -75,7 +75,7 @@ func (m maker) makeDetail(r *rows.Row) (Detail, error) {
 	if was, sent := editedRequest(x); was.Raw != nil {
 		d.Request = bodyIn(frames, sent)
 		d.Request.Was = bodyIn(frames, was)
-		text := "by the user: the request is what was sent, in the place of " + jsonraw.Excerpt(was.Raw, maxName)
+		text := "by the user: this request was sent in place of " + jsonraw.Excerpt(was.Raw, maxName)
 		d.Facts = append(d.Facts, [2]string{"edited", text})
 		x.Request.Raw = sent.Raw
 	}

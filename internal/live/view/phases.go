@@ -235,11 +235,11 @@ func whyItTook(phases []Phase, x *wire.Exchange) string {
 			}
 		}
 		if n > 0 && x.Response.Raw != nil {
-			return text + "after the server's first message, while " + english.Plural(n, "message") + " came before the answer"
+			return text + "after the server's first message, while " + english.Plural(n, "message") + " came before the response"
 		}
 		return text + "after the server's first message"
 	case phasePerson:
-		return text + "waiting for an answer to what the server asked"
+		return text + "waiting for a response to the server's request"
 	case phaseHeld:
 		return text + "held by mcpc"
 	}

@@ -217,13 +217,13 @@ func (s *story) Text(stream, waits bool) string {
 func (s *story) describeMissing(c *streamCut, stream bool) string {
 	after := "anything after " + cutText(c.lastID, 60)
 	if stream && c.lastID == "" {
-		return "what the server sent afterwards is lost"
+		return "everything that the server sent afterwards is lost"
 	}
 	if stream {
 		return after + " is lost"
 	}
 	if s.Complete {
-		return "but the answer came"
+		return "but the response was received"
 	}
 	if c.lastID == "" {
 		return "the answer is lost"

@@ -26,7 +26,7 @@ var stories = []struct{ name, capture, cut, why string }{
 400 < 4 #k3-4 {"jsonrpc":"2.0","id":4,"result":{"content":[{"type":"text","text":"done"}]}}
 401 < 4 end
 `, "cut by the server after event k3-2; resumed 200 ms later from k3-2; 2 events came; nothing lost",
-		"370 ms of 400 ms after the server's first message, while 2 messages came before the answer",
+		"370 ms of 400 ms after the server's first message, while 2 messages came before the response",
 	},
 	{
 		"never resumed", `
@@ -50,7 +50,7 @@ var stories = []struct{ name, capture, cut, why string }{
 310 < 4 200 text/event-stream
 320 < 4 #c {"jsonrpc":"2.0","id":4,"result":{"content":[]}}
 `, "cut by the server after event b; resumed 200 ms later from a; 1 event came; it asked from a, so events may come twice",
-		"290 ms of 320 ms after the server's first message, while 2 messages came before the answer",
+		"290 ms of 320 ms after the server's first message, while 2 messages came before the response",
 	},
 	{
 		"cut twice", `
@@ -67,7 +67,7 @@ var stories = []struct{ name, capture, cut, why string }{
 410 < 5 200 text/event-stream
 420 < 5 #c {"jsonrpc":"2.0","id":4,"result":{"content":[]}}
 `, "cut 2 times, the last time by the server after event b; resumed 70 ms later from b; 1 event came; nothing lost",
-		"390 ms of 420 ms after the server's first message, while 2 messages came before the answer",
+		"390 ms of 420 ms after the server's first message, while 2 messages came before the response",
 	},
 	{
 		"resumed twice", `
@@ -82,7 +82,7 @@ var stories = []struct{ name, capture, cut, why string }{
 410 < 5 200 text/event-stream
 420 < 5 #b {"jsonrpc":"2.0","id":4,"result":{"content":[]}}
 `, "cut by the server after event a; resumed 200 ms later from a; 1 event came; nothing lost",
-		"390 ms of 420 ms after the server's first message, while 1 message came before the answer",
+		"390 ms of 420 ms after the server's first message, while 1 message came before the response",
 	},
 	{"closed by the client", `
 0 > 3 POST
@@ -145,7 +145,7 @@ var stories = []struct{ name, capture, cut, why string }{
 30 < 3 #k4-2 {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}
 100 < 3 end
 `, "cut by the server after event k4-2; not resumed yet: else the answer and anything after k4-2 are lost",
-		"open for 3600 s; the last message came or went 3600 s ago",
+		"open for 3600 s; the last message was received or sent 3600 s ago",
 	},
 	{"accepted, answered on the stream of HTTP+SSE", `
 0 > 2 GET
@@ -173,13 +173,13 @@ var stories = []struct{ name, capture, cut, why string }{
 100 < {"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Which repo?","requestedSchema":{"type":"object","properties":{}}}}
 740 > {"jsonrpc":"2.0","id":"q","result":{"action":"accept","content":{"repo":"x"}}}
 800 < {"jsonrpc":"2.0","id":4,"result":{"content":[{"type":"text","text":"done"}]}}
-`, "", "640 ms of 800 ms waiting for an answer to what the server asked"},
+`, "", "640 ms of 800 ms waiting for a response to the server's request"},
 	{"rounds", `
 0 > {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"slow","arguments":{}}}
 100 < {"jsonrpc":"2.0","id":4,"result":{"resultType":"input_required","requestState":"s1","inputRequests":{"repo":{"method":"elicitation/create","params":{"message":"Which repo?"}}}}}
 740 > {"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"slow","arguments":{},"requestState":"s1","inputResponses":{"repo":{"action":"accept"}}}}
 800 < {"jsonrpc":"2.0","id":5,"result":{"content":[{"type":"text","text":"done"}]}}
-`, "", "640 ms of 800 ms waiting for an answer to what the server asked"},
+`, "", "640 ms of 800 ms waiting for a response to the server's request"},
 	{"cancelled late", `
 0 > ` + slowCall + `
 5000 > {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4,"reason":"the user was tired"}}
@@ -194,7 +194,7 @@ var stories = []struct{ name, capture, cut, why string }{
 5 < {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":2}}
 6 < {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
 7 < {"jsonrpc":"2.0","id":4,"result":{"isError":true,"content":[{"type":"text","text":"no\u001b[31m such\nrow"}]}}
-`, "", "4 ms of 7 ms after the server's first message, while 5 messages came before the answer"},
+`, "", "4 ms of 7 ms after the server's first message, while 5 messages came before the response"},
 	{"died", `
 0 > ` + slowCall + `
 10 ! panic: out of memory
@@ -204,7 +204,7 @@ end
 	{"open", `
 0 > ` + slowCall + `
 10 < {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}
-`, "", "open for 3600 s; the last message came or went 3600 s ago"},
+`, "", "open for 3600 s; the last message was received or sent 3600 s ago"},
 	{"held", `
 0 > ` + slowCall + `
 1 > held 4 waiting
@@ -229,7 +229,7 @@ end
 	{"asking", `
 0 > ` + slowCall + `
 100 < {"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Which repo?","requestedSchema":{"type":"object","properties":{}}}}
-`, "", "open for 3600 s; the server waits for an answer to what it asked"},
+`, "", "open for 3600 s; the server waits for a response to its request"},
 }
 
 func TestStoriesOfACall(t *testing.T) {
@@ -249,7 +249,7 @@ func TestStoriesOfACall(t *testing.T) {
 			t.Errorf("edited %v, frame %+v", d.Row.Edited, d.Frames[2])
 		}
 		if c.name == "held" && (!strings.Contains(d.Request.Text, `"n":4`) || d.Request.Frame != 3 || d.Request.Was == nil || !strings.Contains(d.Request.Was.Text, `"n":3`) ||
-			!strings.Contains(fmt.Sprint(d.Facts), "in the place of {")) {
+			!strings.Contains(fmt.Sprint(d.Facts), "in place of {")) {
 			t.Errorf("request %+v, was %+v, %q", d.Request, d.Request.Was, d.Facts)
 		}
 		if d.Cut != c.cut {

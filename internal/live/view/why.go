@@ -36,9 +36,9 @@ func compareDuration(one comparedRequest, others []time.Duration) string {
 func whyOpen(r Row) string {
 	text := "open for " + term.Duration(seconds(r.Seconds)) + "; "
 	if r.State == stateAsking {
-		return text + "the server waits for an answer to what it asked"
+		return text + "the server waits for a response to its request"
 	}
-	return text + "the last message came or went " + term.Duration(seconds(r.Quiet)) + " ago"
+	return text + "the last message was received or sent " + term.Duration(seconds(r.Quiet)) + " ago"
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

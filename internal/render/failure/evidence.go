@@ -151,7 +151,7 @@ func (r *writer) writeBadResponse(o wire.Outcome) {
 		r.writeSyntaxError(m.Raw, mark+int(err.Offset), false)
 		return
 	}
-	r.writeLine("it was: %s", r.st.Excerpt(jsonraw.Compact(m.Raw), maxData))
+	r.writeLine("received: %s", r.st.Excerpt(jsonraw.Compact(m.Raw), maxData))
 }
 
 // mayBeJSON reports whether a body can be JSON by its content type, so that a syntax error in it

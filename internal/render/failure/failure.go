@@ -167,7 +167,7 @@ func headline(o wire.Outcome) string {
 	c := kindTexts[o.Kind]
 	text := o.Text
 	if text == "" && o.HTTP != nil && o.Kind != wire.OutputInvalid {
-		text = "the server answered " + HTTPStatus(o.HTTP.Status)
+		text = "the server returned " + HTTPStatus(o.HTTP.Status)
 	}
 	if text == "" {
 		text = c.text

@@ -86,7 +86,7 @@ var failures = []struct {
 		o.Hint = "check that the server is running, or use another URL with -s"
 	})},
 	{"transport: a page in place of an endpoint", callOutcome(wire.Transport, func(o *wire.Outcome) {
-		o.Text = "the server answered HTTP 404 Not Found: no MCP endpoint here"
+		o.Text = "the server returned HTTP 404 Not Found: no MCP endpoint here"
 		o.HTTP = &wire.HTTPFacts{
 			Status: 404, URL: everythingURL, ContentType: "text/html",
 			Body: []byte("<!doctype html>\n<html><head><Title> Not here </title></head>\n<body>Cannot POST /</body></html>\n"),

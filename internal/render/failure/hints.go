@@ -42,7 +42,7 @@ var codeRows = []codeRow{
 	},
 	{
 		-32602, "invalid params: an unknown name, a missing or wrong argument, or an invalid cursor",
-		"{list} shows what there is",
+		"{list} lists the available ones",
 	},
 	{
 		-32603, "internal error in the server; the request may be valid",
@@ -50,7 +50,7 @@ var codeRows = []codeRow{
 	},
 	{
 		-32002, "resource not found (the code of older revisions)",
-		"{list} shows what there is",
+		"{list} lists the available ones",
 	},
 	{
 		-32020, "header mismatch: an Mcp-* header is missing, malformed, or differs from the body",
@@ -220,7 +220,7 @@ func rpcHint(o wire.Outcome) wire.Hint {
 		serverFailed := o.HTTP != nil && o.HTTP.Status >= 500
 		if e.Code == codeInternalError && e.HasOwnText() && o.Method == "tools/call" && !serverFailed {
 			describe := wire.RunOnServer("describe " + shellwords.Quote(o.Name))
-			return "the text is the server's own, perhaps the tool's; " + describe + " shows the arguments"
+			return "the message comes from the server, perhaps from the tool; " + describe + " shows the arguments"
 		}
 		parts := row.hint.Parts()
 		isCommand := func(p wire.HintPart) bool { return p.IsCommand || strings.Contains(p.Text, "{") }
@@ -243,9 +243,9 @@ const codeInternalError = -32603
 // capabilityFlags are the flags with which mcpc offers a capability to the server.
 var capabilityFlags = []struct{ capability, flags string }{
 	{"elicitation", "with --answer FIELD=VALUE or --answer-defaults mcpc declares elicitation and answers the forms"},
-	{"url", "--on-elicit COMMAND or a terminal offers pages"},
+	{"url", "--on-elicit COMMAND or a terminal can open pages"},
 	{"sampling", "--sampling FILE or --on-sampling COMMAND offers sampling"},
-	{"roots", "--root DIR declares roots"},
+	{"roots", "--root DIR offers roots"},
 }
 
 // undeclaredHint names the flags that answer what the server requested during a failed call.
@@ -380,7 +380,7 @@ var statusHints = []struct {
 		hint: "a proxy may have answered: check that the server is up",
 	},
 	{from: 400, to: 499, hint: "-vvv shows the request as it was sent"},
-	{from: 500, to: 599, hint: "an error of the server: check its log"},
+	{from: 500, to: 599, hint: "the error is in the server: check its log"},
 }
 
 // A pathHintUse says when pathHint replaces the hint of a status.

@@ -18,7 +18,7 @@ import (
 func sample() *verdict.Report {
 	r := &verdict.Report{
 		Command: "check", Version: "1.2.3", Target: "https://x.example/mcp", Revisions: []string{"R1", "R2"}, Recording: "run 42", Requests: 12,
-		Lacks: []string{"--negative", "--call"}, Stale: []string{"L118 tool gone /x"}, Notes: []string{"stopped: the server answered HTTP 429"},
+		Lacks: []string{"--negative", "--call"}, Stale: []string{"L118 tool gone /x"}, Notes: []string{"stopped: the server returned HTTP 429"},
 		Ladder: []verdict.Rung{
 			{Name: "dns", State: verdict.OK, Text: "x.example"},
 			{Name: "tls", State: verdict.Failed, Text: "expired", Fix: "renew it"},

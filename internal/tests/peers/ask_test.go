@@ -117,7 +117,7 @@ func (c peerContent) check(t *testing.T, ask func(int, ...string) ran) {
 		t.Errorf("prompt without its argument: %s", got)
 	}
 	got := ask(6, "read", "absent:nothing").stderr
-	if !strings.Contains(got, " list resources") || !strings.Contains(got, " shows what there is") {
+	if !strings.Contains(got, " list resources") || !strings.Contains(got, " lists the available ones") {
 		t.Errorf("read of what is not there: %s", got)
 	}
 	if c.complete != nil {

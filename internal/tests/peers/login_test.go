@@ -209,7 +209,7 @@ func (v visitor) walk(c desk) {
 	v.chapter("Refresh: the access token is taken back, and nobody notices")
 	c.change(v, revokeAccess)
 	v.remark(revokeAccess)
-	v.does(0, []string{"Echo: hi\n", "/token answered HTTP 200"}, append(call, "-v")...)
+	v.does(0, []string{"Echo: hi\n", "/token returned HTTP 200"}, append(call, "-v")...)
 	v.does(0, []string{"Echo: hi\n"}, call...)
 
 	v.chapter("Revoked: the refresh token, too")

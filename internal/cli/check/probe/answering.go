@@ -57,7 +57,7 @@ func judgeQuestions(
 		}
 	}
 	if !anyJudged {
-		return []miss{{id: id, skip: true, got: "no tool that was called asked for what the rule is about"}}
+		return []miss{{id: id, skip: true, got: "no called tool sent the request that the rule is about"}}
 	}
 	return misses
 }

@@ -86,7 +86,7 @@ func httpStep(j *judge, name, endpoint string, facts connectionFacts) (state, te
 		if cmdutil.IsLocal(endpoint) {
 			return verdict.Skipped, "http on this machine", ""
 		}
-		return verdict.Warning, "http: tokens and messages cross in plain text", "serve https"
+		return verdict.Warning, "http: tokens and messages are sent in plain text", "serve https"
 	}
 	return certificateStep(facts.TLS, j.f.Now())
 }

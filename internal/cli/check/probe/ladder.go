@@ -44,7 +44,7 @@ func (l *ladder) addReady(name, text string, ready time.Duration) {
 		return
 	}
 	l.add(name, verdict.Warning, fmt.Sprintf("%s, ready after %.1f s", text, ready.Seconds()),
-		"answer initialize first, and load what takes long after it: clients give a server 10 to 60 s")
+		"respond to initialize first, and load the slow parts afterwards: clients give a server 10 to 60 s")
 }
 
 // hasFailed reports whether a step failed. No other step is reached after it.

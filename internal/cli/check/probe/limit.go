@@ -26,7 +26,7 @@ func Ended(cause error) wire.Outcome {
 	}
 	return wire.Outcome{
 		Kind: wire.Timeout, Reached: wire.Answered, Phase: "result", Err: cause,
-		Text: limit.Error() + ": the report has what was found so far",
+		Text: limit.Error() + ": the report has the findings so far",
 		Hint: wire.Hint(limit.Flag + " TIME waits longer"),
 	}
 }

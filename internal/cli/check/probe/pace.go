@@ -47,7 +47,7 @@ type connectionFacts struct {
 	TLS          *tls.ConnectionState // of the first response, like Status and Proto; nil without TLS
 	Status       int                  // 0 before the first response
 	Proto        string
-	Unauthorized bool        // the server answered HTTP 401
+	Unauthorized bool        // the server returned HTTP 401
 	Challenge    http.Header // the header of the last such answer
 	Session      string      // the last session id that a response had
 }
@@ -143,7 +143,7 @@ func (p *pacer) recordResponse(resp *http.Response) {
 		p.observed.Unauthorized = true
 		p.observed.Challenge = resp.Header
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		p.stopped = "stopped: the server answered HTTP " + strconv.Itoa(resp.StatusCode)
+		p.stopped = "stopped: the server returned HTTP " + strconv.Itoa(resp.StatusCode)
 		if after := strings.TrimSpace(resp.Header.Get("Retry-After")); after != "" {
 			p.stopped += ", retry after " + after
 		}

@@ -119,8 +119,8 @@ func TestFactsOfResponses(t *testing.T) {
 	}{
 		{200, http.Header{"Mcp-Session-Id": {"x"}}, "", false},
 		{401, http.Header{"Www-Authenticate": {"Bearer"}}, "", true},
-		{429, http.Header{"Retry-After": {" 30 "}}, "stopped: the server answered HTTP 429, retry after 30", false},
-		{503, nil, "stopped: the server answered HTTP 503", false},
+		{429, http.Header{"Retry-After": {" 30 "}}, "stopped: the server returned HTTP 429, retry after 30", false},
+		{503, nil, "stopped: the server returned HTTP 503", false},
 	} {
 		o, _ := settled(t)
 		p := o.newPacer("http://127.0.0.1:1/", func() int { return 0 }, time.Now)
@@ -158,7 +158,7 @@ func TestTimedOutCheckHasReport(t *testing.T) {
 		Flag: "--max-time", What: "the check did not end",
 		After: time.Second,
 	}); out.Kind != wire.Timeout ||
-		!strings.HasSuffix(out.Text, ": the report has what was found so far") || out.Hint != "--max-time TIME waits longer" {
+		!strings.HasSuffix(out.Text, ": the report has the findings so far") || out.Hint != "--max-time TIME waits longer" {
 		t.Errorf("got %+v", out)
 	}
 	if out := Ended(errors.New("signal")); out.Kind != wire.Signal || out.Text != "interrupted" {
