@@ -93,7 +93,7 @@ outputSchema.`,
 				return dryRun(cmd.Context(), f, o)
 			}
 			if o.saveFile != "" || o.expectResult {
-				o.saver, err = recorded.NewSaving(o.saveFile, o.expectResult)
+				o.saver, err = recorded.NewCallSaver(o.saveFile, o.expectResult)
 				if err != nil {
 					return err
 				}

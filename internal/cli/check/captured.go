@@ -25,11 +25,11 @@ func judgeCapture(ctx context.Context, f *cmdutil.Factory, word string) (*verdic
 		return nil, out
 	}
 	defer c.Close()
-	recorded.Warn(f, c.Capture)
+	recorded.WarnDamage(f, c.Capture)
 	f.HideSecretsIn(c.Capture)
 	all := c.Rows()
 	judge := func() (lint.Report, error) { return recorded.JudgeCapture(ctx, c.Capture) }
-	if c.NamesOne() {
+	if c.HasSelection() {
 		row, out := c.Row()
 		if !out.OK() {
 			return nil, out

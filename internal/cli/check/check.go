@@ -132,7 +132,7 @@ func (o *options) readWords(f *cmdutil.Factory, words []string) error {
 		return nil
 	}
 	word := words[0]
-	if !recorded.Is(word) {
+	if !recorded.NamesTraffic(word) {
 		if capture.NamesRecording(word) {
 			return usage.New("no such recording: "+word, wire.Run("log")+" lists recordings")
 		}

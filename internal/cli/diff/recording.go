@@ -27,7 +27,7 @@ func (l *loader) loadRecording(src source) (side, error) {
 		return side{}, cmdutil.Exit(out)
 	}
 	defer c.Close()
-	recorded.Warn(l.f, c)
+	recorded.WarnDamage(l.f, c)
 	l.f.HideSecretsIn(c)
 	selected := []*rows.Row{row}
 	match := ringWord().FindStringSubmatch(src.text)

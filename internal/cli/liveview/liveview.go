@@ -91,7 +91,7 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 		Title:        title,
 		Hint:         o.Hint,
 		File:         file,
-		Findings:     judge.Shown,
+		Findings:     judge.ViewFindings,
 		Words:        judge.Words(),
 		Held:         v.Actor.Held,
 		Questions:    v.Actor.Questions,

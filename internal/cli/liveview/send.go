@@ -117,7 +117,7 @@ func parseEdited(message json.RawMessage) (method string, params json.RawMessage
 	if m.Method == "" || m.Kind != wire.Request {
 		return "", nil, errors.New("not a request of JSON-RPC: it needs an id and a method")
 	}
-	return m.Method, recorded.WithoutMarks(m), nil
+	return m.Method, recorded.ParamsWithoutMeta(m), nil
 }
 
 // Call calls a tool.

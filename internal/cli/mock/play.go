@@ -110,7 +110,7 @@ func runPlay(ctx context.Context, f *cmdutil.Factory, o mockOptions, word string
 		return cmdutil.Exit(out)
 	}
 	defer r.Close()
-	recorded.Warn(f, r.Capture)
+	recorded.WarnDamage(f, r.Capture)
 	fits := recorded.Matching(f, filter)
 	if len(words) == 0 {
 		fits = nil

@@ -195,7 +195,7 @@ func hiddenIn(rows []*rows.Row) (n int, where []string, err error) {
 // selected returns the rows to play: those that match the recording's argument and fits, which may
 // be nil, and the handshakes.
 func selected(r recorded.Recording, fits func(*rows.Row) bool) (all []*rows.Row, out wire.Outcome) {
-	if r.NamesOne() {
+	if r.HasSelection() {
 		one, out := r.Row()
 		if !out.OK() {
 			return nil, out

@@ -190,7 +190,7 @@ func reportFaults(ctx context.Context, f *cmdutil.Factory, word string) error {
 		return cmdutil.Exit(out)
 	}
 	defer c.Close()
-	recorded.Warn(f, c.Capture)
+	recorded.WarnDamage(f, c.Capture)
 	verdicts, err := judgeFaults(c.Capture.EachFrame)
 	if err != nil {
 		return cmdutil.Exit(usage.LocalIO("reading the recording", err))

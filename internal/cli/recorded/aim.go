@@ -14,8 +14,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// An Aim is the server that recorded requests are sent to, as the user chooses it.
-type Aim struct {
+// An ServerChoice is the server that recorded requests are sent to, as the user chooses it.
+type ServerChoice struct {
 	// Verb and Word are the command and its argument, such as "resend" and "42.3", for hints.
 	Verb, Word string
 	// To is a server as for -s. Argv is a command after --. AllowExec allows the recorded command.
@@ -25,7 +25,7 @@ type Aim struct {
 }
 
 // RejectTwoServers returns an error if the user chose two servers.
-func (a *Aim) RejectTwoServers(f *cmdutil.Factory) error {
+func (a *ServerChoice) RejectTwoServers(f *cmdutil.Factory) error {
 	if a.To != "" && (f.ServerGiven || a.AllowExec || a.Argv != nil) {
 		return usage.New("the server is given twice: --to and another argument", "use only one of them")
 	}
@@ -34,7 +34,7 @@ func (a *Aim) RejectTwoServers(f *cmdutil.Factory) error {
 
 // SelectServer sets the server of the command. It never contacts or starts a server only because a
 // recording names it: the user has to choose one.
-func (a *Aim) SelectServer(f *cmdutil.Factory, g Request) wire.Outcome {
+func (a *ServerChoice) SelectServer(f *cmdutil.Factory, g Request) wire.Outcome {
 	if a.To != "" {
 		f.Server = a.To
 		f.ServerGiven = true

@@ -21,8 +21,8 @@ type RowFindings struct {
 	indexes []*indexed
 }
 
-// maxIndexes is how many captures are remembered.
-const maxIndexes = 16
+// maxChecked is how many captures are remembered.
+const maxChecked = 16
 
 // An indexed is a capture with the rules that were broken, by the offset of the line.
 type indexed struct {
@@ -57,15 +57,15 @@ func (j *RowFindings) Words() []string {
 
 // WordsFor returns the words that match the findings about a row.
 func (j *RowFindings) WordsFor(row *rows.Row) (words []string, err error) {
-	err = j.eachBroken(row, func(b broken, rule lint.Rule) {
+	err = j.eachViolation(row, func(b broken, rule lint.Rule) {
 		words = append(append(words, b.rule, string(b.severity)), rule.Tags...)
 	})
 	return words, err
 }
 
-// Shown returns the findings about a row for views, each rule once per severity.
-func (j *RowFindings) Shown(row *rows.Row) (all []view.Finding, err error) {
-	err = j.eachBroken(row, func(b broken, rule lint.Rule) {
+// ViewFindings returns the findings about a row for views, each rule once per severity.
+func (j *RowFindings) ViewFindings(row *rows.Row) (all []view.Finding, err error) {
+	err = j.eachViolation(row, func(b broken, rule lint.Rule) {
 		f := view.Finding{Rule: b.rule, Severity: string(b.severity), Text: rule.Title, Fix: rule.Fix, Pointer: b.pointer}
 		if !slices.ContainsFunc(all, func(is view.Finding) bool { return is.Rule == f.Rule && is.Severity == f.Severity }) {
 			all = append(all, f)
@@ -74,8 +74,8 @@ func (j *RowFindings) Shown(row *rows.Row) (all []view.Finding, err error) {
 	return all, err
 }
 
-// eachBroken calls visit with each rule that was broken in the lines of a row.
-func (j *RowFindings) eachBroken(row *rows.Row, visit func(b broken, rule lint.Rule)) error {
+// eachViolation calls visit with each rule that was broken in the lines of a row.
+func (j *RowFindings) eachViolation(row *rows.Row, visit func(b broken, rule lint.Rule)) error {
 	if row.Capture() == nil {
 		return nil
 	}
@@ -96,13 +96,13 @@ func (j *RowFindings) index(c *rows.Capture) *indexed {
 	i := slices.IndexFunc(j.indexes, func(x *indexed) bool { return x.capture == c })
 	if i < 0 {
 		x := &indexed{capture: c, broken: map[int64][]broken{}}
-		x.reader = newReader(c, func(at int64, f lint.Finding) {
+		x.reader = newChecker(c, func(at int64, f lint.Finding) {
 			same := func(b broken) bool { return b.rule == f.Rule && b.severity == f.Severity }
 			if !slices.ContainsFunc(x.broken[at], same) {
 				x.broken[at] = append(x.broken[at], broken{f.Rule, f.Severity, f.Evidence[0].Pointer})
 			}
 		})
-		j.indexes = append(j.indexes[max(0, len(j.indexes)+1-maxIndexes):], x)
+		j.indexes = append(j.indexes[max(0, len(j.indexes)+1-maxChecked):], x)
 		i = len(j.indexes) - 1
 	}
 	x := j.indexes[i]

@@ -25,22 +25,22 @@ func (g Request) Revision() string {
 	return cmp.Or(g.head().Field("Mcp-Protocol-Version"), params.Text("protocolVersion"))
 }
 
-// Request appends the words of the mcpc command that sends the request, and returns its last
+// AppendCommandWords appends the words of the mcpc command that sends the request, and returns its last
 // argument. The command is call if that can express the whole request, else raw.
-func (g Request) Request(s *traffic.Script, words []string) ([]string, []byte) {
+func (g Request) AppendCommandWords(s *traffic.Script, words []string) ([]string, []byte) {
 	m := wire.ParseMessage(g.Exchange.Request.Raw)
 	params := g.Params()
 	name, arguments, simple := asToolCall(m.Method, params)
 	_, notObject := jsonraw.Object(params)
-	if m.Method == "initialize" && !(g.Row.IsMain && g.Had("raw")) {
+	if m.Method == "initialize" && !(g.Row.IsMain && g.HadWord("raw")) {
 		return append(words, "info"), nil // raw would send initialize twice
 	}
-	if simple && !strings.HasPrefix(name, "-") && !g.Had("raw") {
+	if simple && !strings.HasPrefix(name, "-") && !g.HadWord("raw") {
 		words = append(words, "call")
-		if g.Had("--no-validate") || !g.Had("call") { // only call has checked the arguments
+		if g.HadWord("--no-validate") || !g.HadWord("call") { // only call has checked the arguments
 			words = append(words, "--no-validate")
 		}
-		if g.Had("--yes") || g.Had("-y") {
+		if g.HadWord("--yes") || g.HadWord("-y") {
 			words = append(words, "--yes")
 		}
 		return append(words, s.Word(name, "name")), arguments
@@ -51,16 +51,16 @@ func (g Request) Request(s *traffic.Script, words []string) ([]string, []byte) {
 	return append(words, "raw", s.Word(m.Method, "method")), params
 }
 
-// Had reports whether the recorded mcpc command line contains a word, before any "--".
-func (g Request) Had(word string) bool {
+// HadWord reports whether the recorded mcpc command line contains a word, before any "--".
+func (g Request) HadWord(word string) bool {
 	return g.Row.By == capture.ByCommand && slices.Contains(g.ownArgv(), word)
 }
 
 // ownArgv returns the recorded command line without the server's command.
 func (g Request) ownArgv() []string { return cmdutil.BeforeDashes(g.Row.Head().Argv) }
 
-// OwnFields returns the header fields that the user added.
-func (g Request) OwnFields() []wire.Field {
+// UserFields returns the header fields that the user added.
+func (g Request) UserFields() []wire.Field {
 	head := g.head()
 	if head == nil {
 		return nil
@@ -100,14 +100,14 @@ func (g Request) answerFlags() (*pflag.FlagSet, host.Answers) {
 	return flags, f.Answers
 }
 
-// Answering returns how the recorded command answered server requests.
-func (g Request) Answering() host.Answers {
+// RecordedAnswers returns how the recorded command answered server requests.
+func (g Request) RecordedAnswers() host.Answers {
 	_, flags := g.answerFlags()
 	return flags
 }
 
-// AnswerWords returns the words of the flags that answer server requests.
-func (g Request) AnswerWords(s *traffic.Script) (words []string) {
+// AnswerFlagWords returns the words of the flags that answer server requests.
+func (g Request) AnswerFlagWords(s *traffic.Script) (words []string) {
 	if g.Row.Method == "initialize" {
 		return nil
 	}

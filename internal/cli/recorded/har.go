@@ -32,7 +32,7 @@ func Import(f *cmdutil.Factory, w io.Writer, r io.Reader, name string) (har.Impo
 	var archive *har.ArchiveError
 	if err == nil && facts.Entries == 0 {
 		text := fmt.Sprintf("%s has no MCP among its %s", name, english.Plural(facts.All(), "request"))
-		if left := LeftOut(facts); len(left) > 0 {
+		if left := DescribeOmissions(facts); len(left) > 0 {
 			text += ": " + strings.Join(left, ", ")
 		}
 		hint := wire.Hint("record with the requests' and responses' bodies")
@@ -62,9 +62,9 @@ func archiveHint(err *har.ArchiveError, name string) wire.Hint {
 	return "an HTTP archive (HAR 1.2) is what the network panel of a browser saves"
 }
 
-// LeftOut describes what an archive contains that is not in the capture, and what it lacks, with
+// DescribeOmissions describes what an archive contains that is not in the capture, and what it lacks, with
 // counts.
-func LeftOut(facts har.Imported) (texts []string) {
+func DescribeOmissions(facts har.Imported) (texts []string) {
 	for _, part := range []struct {
 		n    int
 		what string
@@ -114,16 +114,16 @@ func openArchive(f *cmdutil.Factory, path string, in *os.File) (*rows.Capture, e
 		return nil, err
 	}
 	facts.NotMCP = 0 // requests of web pages are no finding
-	for _, text := range LeftOut(facts) {
+	for _, text := range DescribeOmissions(facts) {
 		c.AddFinding(wire.Finding{Rule: "incomplete_archive", Severity: wire.Warning, Text: text})
 	}
 	return c, nil
 }
 
-// streamBegins are the first bytes of the formats that openStream reads: JSON, perhaps after white
+// streamPrefixes are the first bytes of the formats that openStream reads: JSON, perhaps after white
 // space or a byte order mark; a bundle with or without a page; a compressed capture; and UTF-16,
 // which has its own error.
-var streamBegins = []string{
+var streamPrefixes = []string{
 	"{", "\t", "\n", "\r", " ", sse.ByteOrderMark, "<!", "PK", packed.Magic,
 	"\xFF\xFE", "\xFE\xFF",
 }
@@ -139,7 +139,7 @@ func openStream(f *cmdutil.Factory, path string, r io.Reader) (*rows.Capture, er
 	if len(begin) == 0 {
 		return nil, err
 	}
-	if !beginsWithAny(begin, streamBegins) {
+	if !beginsWithAny(begin, streamPrefixes) {
 		return nil, rows.ErrNoCapture
 	}
 	file, err := bundle.Temporary()
@@ -148,7 +148,7 @@ func openStream(f *cmdutil.Factory, path string, r io.Reader) (*rows.Capture, er
 	}
 	_, err = io.Copy(file, in)
 	if err == nil && string(begin) == packed.Magic {
-		file, err = unpacked(file)
+		file, err = decompress(file)
 	}
 	if err != nil {
 		file.Close()
@@ -160,7 +160,7 @@ func openStream(f *cmdutil.Factory, path string, r io.Reader) (*rows.Capture, er
 	}
 	defer file.Close()
 	if errors.Is(err, rows.ErrNoCapture) {
-		return openOther(f, path, file)
+		return openBundleOrArchive(f, path, file)
 	}
 	return nil, err
 }
@@ -175,9 +175,9 @@ func beginsWithAny(begin []byte, prefixes []string) bool {
 	return false
 }
 
-// unpacked decompresses a file to a new temporary file and closes the compressed one. With an error
+// decompress decompresses a file to a new temporary file and closes the compressed one. With an error
 // it returns the file that the caller has to close.
-func unpacked(file *os.File) (*os.File, error) {
+func decompress(file *os.File) (*os.File, error) {
 	size, err := file.Seek(0, io.SeekCurrent)
 	if err != nil {
 		return file, err

@@ -29,16 +29,16 @@ var LintTools = rules.Tools{
 // runShift is the number of bits in which a run of a capture numbers its connections.
 const runShift = 24
 
-// ConnOfRun returns a connection number that is unique among the runs of a capture.
-func ConnOfRun(run, conn int) int { return run<<runShift + conn }
+// CombineConn returns a connection number that is unique among the runs of a capture.
+func CombineConn(run, conn int) int { return run<<runShift + conn }
 
-// InRun returns the run and the connection number of a number made by ConnOfRun.
-func InRun(conn int) (run, number int) { return conn >> runShift, conn & (1<<runShift - 1) }
+// SplitConn returns the run and the connection number of a number made by CombineConn.
+func SplitConn(conn int) (run, number int) { return conn >> runShift, conn & (1<<runShift - 1) }
 
 // JudgeCapture checks a capture with all rules. Rules about missing messages apply to ended runs
 // only. If ctx ends, the report has the findings so far, and the error is the context's cause.
 func JudgeCapture(ctx context.Context, c *rows.Capture) (lint.Report, error) {
-	r := newReader(c, nil)
+	r := newChecker(c, nil)
 	err := r.close(ctx)
 	return r.linter.Report(), err
 }
@@ -51,7 +51,7 @@ func JudgeRow(row *rows.Row) (lint.Report, error) {
 	}
 	var findings []lint.Finding
 	index := map[string]int{}
-	r := newReader(row.Capture(), func(at int64, f lint.Finding) {
+	r := newChecker(row.Capture(), func(at int64, f lint.Finding) {
 		if !lines[at] {
 			return
 		}
@@ -83,7 +83,7 @@ func VerdictFinding(f lint.Finding) verdict.Finding {
 		Fingerprint: f.Fingerprint,
 	}
 	for _, e := range f.Evidence {
-		_, conn := InRun(e.Conn)
+		_, conn := SplitConn(e.Conn)
 		out.Evidence = append(out.Evidence, verdict.Evidence{
 			Run: e.Run, Conn: conn, Seq: e.Seq, Pointer: e.Pointer,
 			Got: e.Got, Want: e.Want, Stderr: e.Stderr,
@@ -114,10 +114,10 @@ type reader struct {
 	closed       bool
 }
 
-func newReader(c *rows.Capture, found func(at int64, f lint.Finding)) *reader {
+func newChecker(c *rows.Capture, found func(at int64, f lint.Finding)) *reader {
 	r := &reader{frames: c.FrameReader(), run: -1, onFinding: found, earlier: map[conv.Spot][]lint.Finding{}}
 	o := lint.Options{Tools: LintTools, Ended: func(conn int) bool {
-		run, _ := InRun(conn)
+		run, _ := SplitConn(conn)
 		return c.RunEnded(run)
 	}}
 	if found != nil {
@@ -149,7 +149,7 @@ func (r *reader) read(ctx context.Context) error {
 		if r.run >= 0 && at.RunIndex != r.run {
 			return nil
 		}
-		f.Conn = ConnOfRun(at.RunIndex, f.Conn)
+		f.Conn = CombineConn(at.RunIndex, f.Conn)
 		r.current = conv.Spot{Conn: f.Conn, Seq: f.Seq}
 		r.offset = at.Offset
 		r.linter.Tap(f)
@@ -173,21 +173,21 @@ func (r *reader) close(ctx context.Context) error {
 		return nil
 	}
 	err := r.frames.Restart().Each(func(at rows.FramePlace, f wire.Frame) error {
-		spot := conv.Spot{Conn: ConnOfRun(at.RunIndex, f.Conn), Seq: f.Seq}
+		spot := conv.Spot{Conn: CombineConn(at.RunIndex, f.Conn), Seq: f.Seq}
 		for _, finding := range r.earlier[spot] {
 			r.onFinding(at.Offset, finding)
 		}
 		delete(r.earlier, spot)
 		if len(r.earlier) == 0 {
-			return errDone
+			return errAllFound
 		}
 		return nil
 	})
-	if errors.Is(err, errDone) {
+	if errors.Is(err, errAllFound) {
 		return nil
 	}
 	return err
 }
 
-// errDone stops reading once all offsets are known.
-var errDone = errors.New("done")
+// errAllFound stops reading once all offsets are known.
+var errAllFound = errors.New("done")

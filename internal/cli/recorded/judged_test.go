@@ -146,10 +146,10 @@ func TestFindingsOfARecordingThatGrows(t *testing.T) {
 // Only so many captures are remembered, and a file that is gone is an error for each row.
 func TestFindingsOfManyCaptures(t *testing.T) {
 	j := &RowFindings{}
-	for range maxIndexes + 2 {
+	for range maxChecked + 2 {
 		r := begin(t)
 		r.page("2")
-		if entry, _ := broke(t, j, r.open().Rows()[1]); !entry || len(j.indexes) > maxIndexes {
+		if entry, _ := broke(t, j, r.open().Rows()[1]); !entry || len(j.indexes) > maxChecked {
 			t.Fatalf("L106 %v, %d captures", entry, len(j.indexes))
 		}
 	}

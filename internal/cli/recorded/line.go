@@ -14,8 +14,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// AddLine writes the mcpc command that sends the same request.
-func AddLine(s *traffic.Script, g Request) error {
+// AddMcpcCommand writes the mcpc command that sends the same request.
+func AddMcpcCommand(s *traffic.Script, g Request) error {
 	if err := g.CheckClientRequest(); err != nil {
 		return err
 	}
@@ -38,44 +38,44 @@ func AddLine(s *traffic.Script, g Request) error {
 	default:
 		return &traffic.ScriptError{Text: "the recording does not name the server"}
 	}
-	for _, f := range g.OwnFields() {
+	for _, f := range g.UserFields() {
 		if field := s.Field(f); field != "" {
 			words = append(words, "-H", field)
 		}
 	}
-	words, input := g.Request(s, words)
-	words = append(words, g.AnswerWords(s)...)
+	words, input := g.AppendCommandWords(s, words)
+	words = append(words, g.AnswerFlagWords(s)...)
 	s.Run(words, input, argv...)
 	return nil
 }
 
-// ServerIn returns the name and version that a server gave when the conversation was opened, or ""
+// ServerName returns the name and version that a server gave when the conversation was opened, or ""
 // if the capture does not contain them.
-func ServerIn(c *rows.Capture, row *rows.Row) string {
+func ServerName(c *rows.Capture, row *rows.Row) string {
 	for _, opening := range c.Rows() {
 		if !mcp.IsOpening(opening.Method) || opening.Channel != exchange.ChannelOK || opening.RunID() != row.RunID() {
 			continue
 		}
 		if x, err := opening.Exchange(); err == nil && x != nil {
-			if name := ServerInfoIn(x.Response.Raw); name != "" {
+			if name := ServerNameOf(x.Response.Raw); name != "" {
 				return name
 			}
 		}
 	}
 	if x, err := row.Exchange(); err == nil && x != nil {
-		return ServerInfoIn(x.Response.Raw)
+		return ServerNameOf(x.Response.Raw)
 	}
 	return ""
 }
 
-// ServerInfoIn returns the name and version in a response's serverInfo, or "".
-func ServerInfoIn(response []byte) string {
-	info, _ := jsonraw.Object(DescribedBy(response))
+// ServerNameOf returns the name and version in a response's serverInfo, or "".
+func ServerNameOf(response []byte) string {
+	info, _ := jsonraw.Object(ServerInfo(response))
 	return strings.TrimSpace(info.Text("name") + " " + info.Text("version"))
 }
 
-// DescribedBy returns the serverInfo of a response, or nil if it has none.
-func DescribedBy(response []byte) json.RawMessage {
+// ServerInfo returns the serverInfo of a response, or nil if it has none.
+func ServerInfo(response []byte) json.RawMessage {
 	result, err := wire.ParseMessage(response).ResultMembers()
 	if err != nil {
 		return nil

@@ -114,11 +114,11 @@ func openWith(f *cmdutil.Factory, path string, open func(string) (*rows.Capture,
 		return nil, err
 	}
 	defer file.Close()
-	return openOther(f, path, file)
+	return openBundleOrArchive(f, path, file)
 }
 
-// openOther opens a bundle or an HTTP archive. The caller closes file.
-func openOther(f *cmdutil.Factory, path string, file *os.File) (*rows.Capture, error) {
+// openBundleOrArchive opens a bundle or an HTTP archive. The caller closes file.
+func openBundleOrArchive(f *cmdutil.Factory, path string, file *os.File) (*rows.Capture, error) {
 	c, err := bundle.OpenFrom(path, file)
 	if errors.Is(err, bundle.ErrNoBundle) {
 		return openArchive(f, path, file)
@@ -132,8 +132,8 @@ var errEmpty = &bundle.Error{Text: "the file is empty"}
 // Extensions are the file name extensions of recordings: captures, bundles and HTTP archives.
 var Extensions = []string{"jsonl", "zst", "mcpcz", "html", "har"}
 
-// otherEndings are the extensions of files that a user may take for a recording.
-var otherEndings = []string{"json", "txt", "log", "zip", "gz", "htm"}
+// similarExtensions are the extensions of files that a user may take for a recording.
+var similarExtensions = []string{"json", "txt", "log", "zip", "gz", "htm"}
 
 // NamesFile reports whether a first argument names a recording file, stdin, a pipe or a device,
 // where a filter is also allowed. It includes missing files and directories: a word that looks like
@@ -144,13 +144,13 @@ func NamesFile(word string) bool {
 	if word == Stdin || strings.HasPrefix(word, "/dev/") || begin == "." || begin == ".." || begin == "~" {
 		return true
 	}
-	return slices.Contains(slices.Concat(Extensions, otherEndings), ending) && !strings.Contains(word, ":") ||
+	return slices.Contains(slices.Concat(Extensions, similarExtensions), ending) && !strings.Contains(word, ":") ||
 		strings.ContainsAny(word, "./") && cmdutil.IsFile(word)
 }
 
-// Is reports whether an argument names recorded traffic: a number, "last", a file, FILE#3, or - for
+// NamesTraffic reports whether an argument names recorded traffic: a number, "last", a file, FILE#3, or - for
 // stdin.
-func Is(word string) bool {
+func NamesTraffic(word string) bool {
 	path, _ := splitNumber(word)
 	return word == "last" || word == Stdin || runNumber().MatchString(word) || cmdutil.IsFile(path)
 }
@@ -166,8 +166,8 @@ func splitNumber(word string) (path, number string) {
 	return word, ""
 }
 
-// NamesOne reports whether one exchange is selected, not the whole capture.
-func (r Recording) NamesOne() bool { return r.number != "" || r.index > 0 }
+// HasSelection reports whether one exchange is selected, not the whole capture.
+func (r Recording) HasSelection() bool { return r.number != "" || r.index > 0 }
 
 // Row returns the selected exchange, or else the main exchange of the capture.
 func (r Recording) Row() (*rows.Row, wire.Outcome) {
@@ -332,8 +332,8 @@ func Unreadable(path string, err error) wire.Outcome {
 	return usage.LocalIO("reading "+path, usage.Bare(err))
 }
 
-// Warn prints a warning for each part of a capture that could not be read.
-func Warn(f *cmdutil.Factory, c *rows.Capture) {
+// WarnDamage prints a warning for each part of a capture that could not be read.
+func WarnDamage(f *cmdutil.Factory, c *rows.Capture) {
 	for _, finding := range c.Findings() {
 		f.Warn(cmdutil.ShownFile(c.Path) + ": " + finding.Text)
 	}

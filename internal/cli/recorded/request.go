@@ -95,7 +95,7 @@ func AddCurl(s *traffic.Script, g Request) error {
 		return s.Curl(traffic.HTTPRequest{Method: head.Method, URL: head.URL, Fields: head.Fields, Body: g.bareBody()}, "")
 	}
 	if g.OnOtherStream() {
-		return g.addStream(s, head)
+		return g.addSSEConversation(s, head)
 	}
 	if len(g.Exchange.OtherMessages) > 0 && g.Row.Notes.Rounds > 0 {
 		s.Comment("this is the first round: the server then requests input")
@@ -118,9 +118,9 @@ func AddCurl(s *traffic.Script, g Request) error {
 	return s.Curl(post, session)
 }
 
-// addStream writes the request for HTTP+SSE: it opens a stream, which names the endpoint and
+// addSSEConversation writes the request for HTTP+SSE: it opens a stream, which names the endpoint and
 // carries the responses.
-func (g Request) addStream(s *traffic.Script, head *wire.HTTPHead) error {
+func (g Request) addSSEConversation(s *traffic.Script, head *wire.HTTPHead) error {
 	stream, err := g.Capture.StreamBefore(g.Row, g.Exchange.Request)
 	if err != nil {
 		return err
@@ -225,22 +225,22 @@ func (g Request) command(s *traffic.Script) string {
 
 // ServerArgv returns the command of the stdio server, or nil if it is unknown.
 func (g Request) ServerArgv() []string {
-	if g.Row.Target == connect.DemoEndpoint && !g.isOfLaterFile() {
+	if g.Row.Target == connect.DemoEndpoint && !g.isForLaterRunFile() {
 		return []string{"mcpc", "demo", "--stdio"}
 	}
 	head := g.Row.Head()
 	if at := slices.Index(head.Argv, "--"); at >= 0 && at+1 < len(head.Argv) {
 		return head.Argv[at+1:]
 	}
-	if g.isOfLaterFile() || len(head.Command) == 0 {
+	if g.isForLaterRunFile() || len(head.Command) == 0 {
 		return nil
 	}
 	return head.Command
 }
 
-// isOfLaterFile reports whether the request was sent for a later file of mcpc run: only the server
+// isForLaterRunFile reports whether the request was sent for a later file of mcpc run: only the server
 // of the first file is recorded.
-func (g Request) isOfLaterFile() bool { return g.Exchange.Request.Conn > 0 && g.Had("run") }
+func (g Request) isForLaterRunFile() bool { return g.Exchange.Request.Conn > 0 && g.HadWord("run") }
 
 // Address returns the value of -s that names the recorded server, or "" if only a command can.
 func (g Request) Address() string {
@@ -250,13 +250,13 @@ func (g Request) Address() string {
 	}
 	head := g.head()
 	isOwnAddress := IsAddress(target) && (head == nil || g.Row.By == capture.ByCommand)
-	if !g.isOfLaterFile() && (target == connect.DemoEndpoint || isOwnAddress) {
+	if !g.isForLaterRunFile() && (target == connect.DemoEndpoint || isOwnAddress) {
 		return target
 	}
 	if head != nil && IsAddress(head.URL) {
 		return head.URL
 	}
-	if g.ServerArgv() == nil && !g.isOfLaterFile() && !strings.HasPrefix(target, "-") {
+	if g.ServerArgv() == nil && !g.isForLaterRunFile() && !strings.HasPrefix(target, "-") {
 		return target // a session's name
 	}
 	return ""
@@ -271,16 +271,16 @@ func IsAddress(text string) bool {
 // Params returns the params of the request without the members that each client sets itself.
 func (g Request) Params() json.RawMessage {
 	m := wire.ParseMessage(g.Exchange.Request.Raw)
-	if jsonraw.First(m.Params, "inputResponses") != nil && !host.IsZero(g.Answering()) {
+	if jsonraw.First(m.Params, "inputResponses") != nil && !host.IsZero(g.RecordedAnswers()) {
 		// The flags answer the server requests again.
 		m.Params = jsonraw.Without(jsonraw.Without(m.Params, "inputResponses"), "requestState")
 	}
-	return WithoutMarks(m)
+	return ParamsWithoutMeta(m)
 }
 
-// WithoutMarks returns the params of a request without the members of _meta that each client sets
+// ParamsWithoutMeta returns the params of a request without the members of _meta that each client sets
 // itself.
-func WithoutMarks(m *wire.Message) json.RawMessage {
+func ParamsWithoutMeta(m *wire.Message) json.RawMessage {
 	members, err := m.ParamMembers()
 	if err != nil {
 		return m.Params
@@ -320,8 +320,8 @@ func asToolCall(method string, params json.RawMessage) (name string, arguments j
 	return name, arguments, bad == nil && name != "" && (there || len(members) == 1)
 }
 
-// SavedKinds are the outcomes that a saved step can expect.
-var SavedKinds = []wire.Kind{
+// ExpectableKinds are the outcomes that a saved step can expect.
+var ExpectableKinds = []wire.Kind{
 	wire.OK, wire.ToolError, wire.RPCFailed, wire.OutputInvalid, wire.InputRequired,
 	wire.Auth, wire.Transport, wire.BadResponse, wire.Timeout,
 }

@@ -36,9 +36,9 @@ type CallSaver struct {
 	expectResult bool
 }
 
-// NewSaving reads the file of --save before the call is sent. It returns an error if no call can be
+// NewCallSaver reads the file of --save before the call is sent. It returns an error if no call can be
 // added to the file, or if path is "".
-func NewSaving(path string, expectResult bool) (*CallSaver, error) {
+func NewCallSaver(path string, expectResult bool) (*CallSaver, error) {
 	if path == "" {
 		return nil, usage.New("--expect-result needs --save", "use --save FILE")
 	}
@@ -82,7 +82,7 @@ func (s *CallSaver) CheckServer(c *connect.Conn) wire.Outcome {
 	if s.file.Server == "" && s.file.Command == nil || strings.Contains(s.file.Server, "${") {
 		return wire.Outcome{}
 	}
-	is := fileFor(c)
+	is := newFileFor(c)
 	if s.file.Server == c.Target.String() || s.file.Server == is.Server && slices.Equal(s.file.Command, is.Command) {
 		return wire.Outcome{}
 	}
@@ -96,7 +96,7 @@ func (s *CallSaver) checkAnswers(c *connect.Conn) wire.Outcome {
 	if s == nil || s.text == nil {
 		return wire.Outcome{}
 	}
-	f := fileFor(c)
+	f := newFileFor(c)
 	setAnswers(ownAnswers(c), &f, (&ExportSaver{}).variable)
 	own := f.Answers()
 	theirs := s.file.Answers()
@@ -119,8 +119,8 @@ func ownAnswers(c *connect.Conn) host.Answers {
 	return c.Env.Answers.Over(before)
 }
 
-// fileFor returns an empty file of saved calls for the server of a conversation.
-func fileFor(c *connect.Conn) (f saved.File) {
+// newFileFor returns an empty file of saved calls for the server of a conversation.
+func newFileFor(c *connect.Conn) (f saved.File) {
 	place := cmp.Or(c.Saved, c.OneOff)
 	switch {
 	case c.Target.Kind == target.Known:
@@ -141,7 +141,7 @@ func (s *CallSaver) Add(f *cmdutil.Factory, c *connect.Conn, request toolcall.Re
 	if s == nil {
 		return nil
 	}
-	if !slices.Contains(SavedKinds, out.Kind) || out.Reached == wire.Unsent {
+	if !slices.Contains(ExpectableKinds, out.Kind) || out.Reached == wire.Unsent {
 		if out.Reached == wire.Unsent {
 			f.Note("not saved: the call was not sent")
 		} else {
@@ -185,7 +185,7 @@ func (s *CallSaver) Add(f *cmdutil.Factory, c *connect.Conn, request toolcall.Re
 	s.file.Steps = append(s.file.Steps, step)
 	run := "mcpc run " + shellwords.Quote(s.path)
 	commands := c.Answering.OnElicit != "" || c.Answering.OnSampling != ""
-	if s.file.Command != nil || s.text == nil && fileFor(c).Command != nil || commands {
+	if s.file.Command != nil || s.text == nil && newFileFor(c).Command != nil || commands {
 		run += " --allow-exec"
 	}
 	if request.Yes {
@@ -196,7 +196,7 @@ func (s *CallSaver) Add(f *cmdutil.Factory, c *connect.Conn, request toolcall.Re
 		note += fmt.Sprintf(", which expects the outcome %s", out.Kind)
 	}
 	note += "; run it with: " + run
-	if s.text == nil && namesLocalFile(fileFor(c).Command) {
+	if s.text == nil && namesLocalFile(newFileFor(c).Command) {
 		note += "; it runs only in this directory, to which its command is relative"
 	}
 	for _, h := range secrets.Secrets {
@@ -264,7 +264,7 @@ func (s *CallSaver) widenLastStep(step saved.Step) []byte {
 		return nil
 	}
 	text, ok := yaml.Replaced(s.text, doc.NamePlace(expected.ResultAt), "result", expected.Result,
-		common(expected.Result, step.Expect.Result))
+		intersect(expected.Result, step.Expect.Result))
 	if !ok {
 		return nil
 	}
@@ -281,7 +281,7 @@ func (s *CallSaver) newText(
 	if s.text != nil {
 		return yaml.Appended(s.text, "steps", step.JSON())
 	}
-	f := fileFor(c)
+	f := newFileFor(c)
 	f.Server = saved.LiteralText(c.Env.Secrets.Text(f.Server), secrets.variableIn(traffic.InURL))
 	f.Command = sliceutil.Map(c.Env.Secrets.Command(f.Command),
 		func(word string) string { return saved.LiteralText(word, secrets.variableIn(traffic.InArgv)) })
@@ -347,23 +347,23 @@ func expectedResult(f *cmdutil.Factory, result json.RawMessage) json.RawMessage 
 	for _, name := range []string{"_meta", "resultType"} {
 		result = jsonraw.Without(result, name)
 	}
-	return common(result, hidden)
+	return intersect(result, hidden)
 }
 
-// common returns what two values have in common; saved.Any replaces different values.
-func common(a, b json.RawMessage) json.RawMessage {
+// intersect returns what two values have in common; saved.Any replaces different values.
+func intersect(a, b json.RawMessage) json.RawMessage {
 	if members, others, both := Objects(a, b); both {
 		object := json.RawMessage("{}")
 		for _, m := range members {
 			if other, there := others.Get(m.Name); there {
-				object = jsonraw.With(object, m.Name, common(m.Value, other))
+				object = jsonraw.With(object, m.Name, intersect(m.Value, other))
 			}
 		}
 		return object
 	}
 	if items, others, both := Arrays(a, b); both {
 		for i, other := range others {
-			items[i] = common(items[i], other)
+			items[i] = intersect(items[i], other)
 		}
 		return arguments.AsList(items)
 	}

@@ -25,8 +25,8 @@ type ExportSaver struct {
 	File    saved.File
 	server  string       // of all steps
 	Secrets []hiddenText // with their variables
-	// Endless are the numbers of exchanges without an outcome that can be expected.
-	Endless []string
+	// WithoutOutcome are the numbers of exchanges without an outcome that can be expected.
+	WithoutOutcome []string
 	// Omitted lists the reasons why exchanges are not steps. Omissions counts those exchanges.
 	Omitted   []string
 	Omissions int
@@ -92,7 +92,7 @@ func (s *ExportSaver) Add(g Request, among bool) error {
 	}
 	m := wire.ParseMessage(g.Exchange.Request.Raw)
 	step, ok := stepOf(m.Method, g.Params())
-	if mcp.IsOpening(m.Method) && !(g.Row.IsMain && g.Had("raw")) {
+	if mcp.IsOpening(m.Method) && !(g.Row.IsMain && g.HadWord("raw")) {
 		s.Omit("handshake")
 		return nil
 	}
@@ -100,20 +100,20 @@ func (s *ExportSaver) Add(g Request, among bool) error {
 		s.Omit("further page of a list")
 		return nil
 	}
-	if among && step.Verb == saved.List && !g.Had("list") && !s.KeepLists {
+	if among && step.Verb == saved.List && !g.HadWord("list") && !s.KeepLists {
 		s.Lists++
 		s.Omit("list for another request")
 		return nil
 	}
-	kind, ended := g.Kind()
+	kind, ended := g.ExpectableKind()
 	if !ended && among {
-		s.Endless = append(s.Endless, "#"+g.Row.Number())
+		s.WithoutOutcome = append(s.WithoutOutcome, "#"+g.Row.Number())
 		return nil
 	}
 	if !ended {
 		return &traffic.ScriptError{Text: "its outcome cannot be expected again: " + g.Row.Channel}
 	}
-	flags := g.Answering()
+	flags := g.RecordedAnswers()
 	if among && kind == wire.InputRequired && !host.IsZero(flags) {
 		s.Omit("request repeated with input")
 		return nil
@@ -196,10 +196,10 @@ func (s *ExportSaver) setServer(g Request) error {
 		s.File.Command = sliceutil.Map(argv,
 			func(word string) string { return saved.LiteralText(word, s.variableIn(traffic.InArgv)) })
 	}
-	if g.Had("--protocol") {
+	if g.HadWord("--protocol") {
 		s.File.Protocol = g.Row.Revision
 	}
-	for _, f := range g.OwnFields() {
+	for _, f := range g.UserFields() {
 		value := saved.LiteralText(f.Value, s.variableIn(f.Name))
 		s.File.Headers = append(s.File.Headers, wire.Field{Name: f.Name, Value: value})
 	}
@@ -213,20 +213,20 @@ func (g Request) isUnchecked(s saved.Step) bool {
 	failed := s.Expect.Kind == wire.ToolError || s.Expect.Kind == wire.RPCFailed
 	switch s.Verb {
 	case saved.Call:
-		unchecked := g.Row.By == capture.ByCommand && !g.Had("run")
-		return g.Had("--no-validate") || !g.Had("call") && (unchecked || failed)
+		unchecked := g.Row.By == capture.ByCommand && !g.HadWord("run")
+		return g.HadWord("--no-validate") || !g.HadWord("call") && (unchecked || failed)
 	case saved.Prompt:
-		return g.Had("--no-validate") || failed
+		return g.HadWord("--no-validate") || failed
 	}
 	return false
 }
 
-// Kind returns the outcome of the request. It returns false if a step cannot expect that outcome.
+// ExpectableKind returns the outcome of the request. It returns false if a step cannot expect that outcome.
 // The outcome of a command that judges results may differ from that of its last request.
-func (g Request) Kind() (kind wire.Kind, ok bool) {
+func (g Request) ExpectableKind() (kind wire.Kind, ok bool) {
 	kind = wire.Kind(g.Row.Channel)
 	answer := wire.ParseMessage(g.Exchange.Response.Raw)
-	if slices.Contains(SavedKinds, kind) {
+	if slices.Contains(ExpectableKinds, kind) {
 		return kind, true
 	}
 	if answer.Error != nil {

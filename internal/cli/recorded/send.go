@@ -22,7 +22,7 @@ func RequestOf(f *cmdutil.Factory, word string) (Request, wire.Outcome) {
 		return Request{}, out
 	}
 	defer c.Close()
-	Warn(f, c)
+	WarnDamage(f, c)
 	return RequestIn(f, c, row, word)
 }
 

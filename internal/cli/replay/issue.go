@@ -28,7 +28,7 @@ import (
 func (p *player) issue(ctx context.Context, row *rows.Row, x *wire.Exchange) item {
 	it := item{row: row, Report: Report{Verdict: Skipped}}
 	m := wire.ParseMessage(x.Request.Raw)
-	asked := recorded.WithoutMarks(m)
+	asked := recorded.ParamsWithoutMeta(m)
 	params := match.Comparison{
 		Part:        match.Params,
 		Method:      row.Method,

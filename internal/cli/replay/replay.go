@@ -23,7 +23,7 @@ import (
 
 // options are the flags of `mcpc replay`.
 type options struct {
-	recorded.Aim
+	recorded.ServerChoice
 	words   []string // of the filter
 	only    []string
 	yes     bool

@@ -37,7 +37,7 @@ func choose(f *cmdutil.Factory, o options, fits func(*rows.Row) bool) (*selectio
 	if !out.OK() {
 		return nil, out
 	}
-	recorded.Warn(f, c.Capture)
+	recorded.WarnDamage(f, c.Capture)
 	f.HideSecretsIn(c.Capture)
 	s := &selection{
 		capture:  c.Capture,
@@ -46,7 +46,7 @@ func choose(f *cmdutil.Factory, o options, fits func(*rows.Row) bool) (*selectio
 		readOnly: map[string]bool{},
 	}
 	all := c.Rows()
-	if c.NamesOne() {
+	if c.HasSelection() {
 		row, out := c.Row()
 		if !out.OK() {
 			c.Close()

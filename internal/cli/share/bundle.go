@@ -139,7 +139,7 @@ func copied(
 		return nil, cmdutil.Exit(out)
 	}
 	defer c.Close()
-	recorded.Warn(f, c)
+	recorded.WarnDamage(f, c)
 	meant := len(all)
 	all = WithContext(c, all)
 	added := len(all) - meant + o.Added
@@ -245,7 +245,7 @@ func listsOf(c *rows.Capture) ([]byte, error) {
 			all = append(all, &listing{Server: row.Target, Tools: none, Prompts: none, Resources: none, ResourceTemplates: none})
 		}
 		if opens {
-			all[i].Info = jsonraw.OrNull(recorded.DescribedBy(x.Response.Raw))
+			all[i].Info = jsonraw.OrNull(recorded.ServerInfo(x.Response.Raw))
 			continue
 		}
 		member := mcp.ListMember(row.Method)

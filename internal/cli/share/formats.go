@@ -35,7 +35,7 @@ func As(f *cmdutil.Factory, format string, w io.Writer, c *rows.Capture, all []*
 	case "markdown":
 		return reports(f, w, c, all)
 	case "mock-script":
-		return writeMockScript(w, all, recorded.ServerInfoIn)
+		return writeMockScript(w, all, recorded.ServerNameOf)
 	case "curl":
 		return commands(f, w, c, all, &traffic.Script{}, recorded.AddCurl)
 	case "mcpc":
@@ -48,7 +48,7 @@ func As(f *cmdutil.Factory, format string, w io.Writer, c *rows.Capture, all []*
 			script.Comment("handshakes are omitted: each command does its own handshake")
 			script.Space()
 		}
-		return commands(f, w, c, all, script, recorded.AddLine)
+		return commands(f, w, c, all, script, recorded.AddMcpcCommand)
 	}
 	return fmt.Errorf("unknown format %q", format)
 }
@@ -101,7 +101,7 @@ func reports(f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows.Row)
 			}
 		}
 		facts := [][]string{{"recorded by", "mcpc " + row.Head().Mcpc}, {"reported by", "mcpc " + f.Version}}
-		if server := recorded.ServerIn(c, row); server != "" {
+		if server := recorded.ServerName(c, row); server != "" {
 			facts = append(facts, []string{"server version", server})
 		}
 		report := traffic.IssueReport{
@@ -112,7 +112,7 @@ func reports(f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows.Row)
 		}
 		if exchange != nil {
 			var s traffic.Script
-			if recorded.AddLine(&s, recorded.Request{Row: row, Exchange: exchange, Capture: c, Version: f.Version}) == nil {
+			if recorded.AddMcpcCommand(&s, recorded.Request{Row: row, Exchange: exchange, Capture: c, Version: f.Version}) == nil {
 				report.Reproduce = s.String()
 			}
 		}

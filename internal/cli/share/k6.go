@@ -134,7 +134,7 @@ func (l *load) add(row *rows.Row) error {
 	}
 	call.Bound = l.binder.Bind(call, wire.ParseMessage(x.Response.Raw).Result)
 	l.bound += len(call.Bound)
-	for _, field := range g.OwnFields() {
+	for _, field := range g.UserFields() {
 		if name := strings.ToLower(field.Name); !slices.Contains(traceFields, name) {
 			l.fields[name] = append(l.fields[name], field)
 		}

@@ -16,14 +16,14 @@ import (
 // with, unless there is nothing else.
 func exportSaved(f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows.Row) error {
 	s, err := savedSteps(f, c, rows, false)
-	if err == nil && len(s.File.Steps)+len(s.Endless) == 0 && s.Lists > 0 {
+	if err == nil && len(s.File.Steps)+len(s.WithoutOutcome) == 0 && s.Lists > 0 {
 		s, err = savedSteps(f, c, rows, true)
 	}
 	if err != nil {
 		return err
 	}
-	if len(s.Endless) > 0 {
-		f.Warn("the file omits " + strings.Join(s.Endless, ", ") + ": its outcome cannot be expected again")
+	if len(s.WithoutOutcome) > 0 {
+		f.Warn("the file omits " + strings.Join(s.WithoutOutcome, ", ") + ": its outcome cannot be expected again")
 	}
 	if s.Omissions > 0 && len(s.File.Steps) > 0 {
 		f.Note(english.Plural(s.Omissions, "exchange") + " omitted: " + strings.Join(s.Omitted, ", "))

@@ -160,7 +160,7 @@ func (o *exportOptions) filterHint(f *cmdutil.Factory, args []string) wire.Hint 
 // isFilter reports whether an argument begins with a field of the filter language and is no file.
 func isFilter(word string) bool {
 	field, _, found := strings.Cut(strings.TrimLeft(word, "-("), ":")
-	return found && slices.Contains(filter.Fields(), field) && !recorded.Is(word)
+	return found && slices.Contains(filter.Fields(), field) && !recorded.NamesTraffic(word)
 }
 
 // runExport writes the selected exchanges.
@@ -179,7 +179,7 @@ func runExport(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
 		return cmdutil.Exit(out)
 	}
 	defer c.Close()
-	recorded.Warn(f, c)
+	recorded.WarnDamage(f, c)
 	f.HideSecretsIn(c)
 	if o.trace.IsSet() {
 		return sendSpans(ctx, &o.trace, f, c, rows)

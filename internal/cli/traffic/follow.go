@@ -114,7 +114,7 @@ func (f *follower) openAll(ctx context.Context) ([]*rows.Row, wire.Outcome) {
 			f.f.Warn(err.Error())
 		case c != nil:
 			if f.o.file != "" {
-				recorded.Warn(f.f, c)
+				recorded.WarnDamage(f.f, c)
 			}
 			f.addWaiting(c.Rows())
 			list.addCapture(written, func() []*rows.Row {

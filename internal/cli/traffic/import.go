@@ -79,5 +79,5 @@ func importedText(f *cmdutil.Factory, facts har.Imported) string {
 			c.Close()
 		}
 	}
-	return strings.Join(append([]string{text}, recorded.LeftOut(facts)...), "; ")
+	return strings.Join(append([]string{text}, recorded.DescribeOmissions(facts)...), "; ")
 }

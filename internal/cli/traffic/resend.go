@@ -17,7 +17,7 @@ import (
 
 // resendOptions are the arguments of `mcpc resend`.
 type resendOptions struct {
-	recorded.Aim
+	recorded.ServerChoice
 	edit, yes bool
 }
 

@@ -64,7 +64,7 @@ func eachCapture(
 		return recorded.Unreadable(path, err)
 	}
 	defer c.Close()
-	recorded.Warn(f, c)
+	recorded.WarnDamage(f, c)
 	visit(c, time.Time{})
 	return wire.Outcome{}
 }

@@ -78,7 +78,7 @@ func showRow(ctx context.Context, f *cmdutil.Factory, o showOptions) error {
 		return cmdutil.Exit(out)
 	}
 	defer c.Close()
-	recorded.Warn(f, c)
+	recorded.WarnDamage(f, c)
 	f.HideSecretsIn(c)
 	if o.raw && !f.Explain {
 		return showBytes(f, row)

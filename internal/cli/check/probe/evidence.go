@@ -119,7 +119,7 @@ func (rec Recording) locate(findings []lint.Finding) map[conv.Spot]*rows.Row {
 			break
 		}
 		_ = row.EachFrame(func(f wire.Frame) error {
-			spot := conv.Spot{Conn: recorded.ConnOfRun(row.RunIndex()-rec.Base, f.Conn), Seq: f.Seq}
+			spot := conv.Spot{Conn: recorded.CombineConn(row.RunIndex()-rec.Base, f.Conn), Seq: f.Seq}
 			if missing[spot] {
 				delete(missing, spot)
 				found[spot] = row
