@@ -14,7 +14,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// An ServerChoice is the server that recorded requests are sent to, as the user chooses it.
+// A ServerChoice is how the user chooses the server that recorded requests are sent to.
 type ServerChoice struct {
 	// Verb and Word are the command and its argument, such as "resend" and "42.3", for hints.
 	Verb, Word string
@@ -32,8 +32,8 @@ func (a *ServerChoice) RejectTwoServers(f *cmdutil.Factory) error {
 	return nil
 }
 
-// SelectServer sets the server of the command. It never contacts or starts a server only because a
-// recording names it: the user has to choose one.
+// SelectServer sets the server of the command. A recording may come from anyone, so that its server is
+// never contacted or started without a choice of the user: the outcome is then Refused, with a hint.
 func (a *ServerChoice) SelectServer(f *cmdutil.Factory, g Request) wire.Outcome {
 	if a.To != "" {
 		f.Server = a.To
@@ -56,24 +56,32 @@ func (a *ServerChoice) SelectServer(f *cmdutil.Factory, g Request) wire.Outcome 
 		}
 		return RejectHidden("give the whole command: -- COMMAND...", a.Argv...)
 	}
-	again := a.Verb + " " + shellwords.Quote(a.Word)
-	hint := wire.Run(again + " --to TARGET")
-	address := g.Address()
-	switch {
-	case g.Capture.IsBundled(): // a bundle may come from anyone: do not suggest its server
-	case slices.Contains(f.SessionNames(""), g.Row.Target):
-		hint = wire.Run(again + " --to " + shellwords.Quote(g.Row.Target))
-	case IsAddress(address) || address == connect.DemoEndpoint || isServerName(f, address):
-		hint = wire.Run(again + " --to " + shellwords.Quote(address))
-	case g.ServerArgv() != nil:
-		hint = wire.Run(again+" --allow-exec") + " runs: " + wire.Hint(connect.CommandLine(g.ServerArgv()))
-	case address != "": // the name of a closed session
-		hint = wire.Run(again + " -- COMMAND")
-	}
 	return wire.Outcome{
-		Kind: wire.Refused, Phase: "arguments", Hint: hint,
+		Kind: wire.Refused, Phase: "arguments", Hint: a.serverHint(f, g),
 		Text: a.Verb + " needs --to, --allow-exec or a command after --",
 	}
+}
+
+// serverHint returns the command line that sends the request to its recorded server again.
+func (a *ServerChoice) serverHint(f *cmdutil.Factory, g Request) wire.Hint {
+	command := a.Verb + " " + shellwords.Quote(a.Word)
+	if g.Capture.IsBundled() { // a bundle may come from anyone: do not suggest its server
+		return wire.Run(command + " --to TARGET")
+	}
+	if slices.Contains(f.SessionNames(""), g.Row.Target) {
+		return wire.Run(command + " --to " + shellwords.Quote(g.Row.Target))
+	}
+	address := g.Address()
+	if IsAddress(address) || address == connect.DemoEndpoint || isServerName(f, address) {
+		return wire.Run(command + " --to " + shellwords.Quote(address))
+	}
+	if argv := g.ServerArgv(); argv != nil {
+		return wire.Run(command+" --allow-exec") + " runs: " + wire.Hint(connect.CommandLine(argv))
+	}
+	if address != "" { // the name of a closed session
+		return wire.Run(command + " -- COMMAND")
+	}
+	return wire.Run(command + " --to TARGET")
 }
 
 // isServerName reports whether -s accepts a name.

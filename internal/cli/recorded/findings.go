@@ -11,29 +11,30 @@ import (
 	"mcpc/internal/live/view"
 )
 
-// RowFindings finds the rules that rows broke, for filters. It checks a capture when a row of it is
-// asked for first. Its methods may be called concurrently.
+// RowFindings finds the rules that rows broke, for filters. It checks a capture at the first question
+// about one of its rows. Its methods may be called concurrently.
 type RowFindings struct {
 	// Live is set if captures grow: new frames are checked with each call, and the rules about the end
 	// of a run once all runs of the capture have ended.
 	Live    bool
 	mu      sync.Mutex
-	indexes []*indexed
+	checked []*checkedCapture
 }
 
 // maxChecked is how many captures are remembered.
 const maxChecked = 16
 
-// An indexed is a capture with the rules that were broken, by the offset of the line.
-type indexed struct {
+// A checkedCapture is a capture with the rules that its frames broke.
+type checkedCapture struct {
 	capture *rows.Capture
-	reader  *reader
-	broken  map[int64][]broken
-	err     error
+	checker *captureChecker
+	// violations are by the offset in the file of the line that broke the rule.
+	violations map[int64][]violation
+	err        error // the capture could not be read to its end
 }
 
-// A broken is a rule that was broken: how severely, and where in the message first.
-type broken struct {
+// A violation is a rule that was broken, how severely, and a JSON pointer to the first place.
+type violation struct {
 	rule     string
 	severity conv.Severity
 	pointer  string
@@ -57,66 +58,79 @@ func (j *RowFindings) Words() []string {
 
 // WordsFor returns the words that match the findings about a row.
 func (j *RowFindings) WordsFor(row *rows.Row) (words []string, err error) {
-	err = j.eachViolation(row, func(b broken, rule lint.Rule) {
-		words = append(append(words, b.rule, string(b.severity)), rule.Tags...)
+	err = j.eachViolation(row, func(v violation, rule lint.Rule) {
+		words = append(append(words, v.rule, string(v.severity)), rule.Tags...)
 	})
 	return words, err
 }
 
 // ViewFindings returns the findings about a row for views, each rule once per severity.
-func (j *RowFindings) ViewFindings(row *rows.Row) (all []view.Finding, err error) {
-	err = j.eachViolation(row, func(b broken, rule lint.Rule) {
-		f := view.Finding{Rule: b.rule, Severity: string(b.severity), Text: rule.Title, Fix: rule.Fix, Pointer: b.pointer}
-		if !slices.ContainsFunc(all, func(is view.Finding) bool { return is.Rule == f.Rule && is.Severity == f.Severity }) {
-			all = append(all, f)
+func (j *RowFindings) ViewFindings(row *rows.Row) ([]view.Finding, error) {
+	var findings []view.Finding
+	err := j.eachViolation(row, func(v violation, rule lint.Rule) {
+		finding := view.Finding{
+			Rule: v.rule, Severity: string(v.severity), Text: rule.Title, Fix: rule.Fix, Pointer: v.pointer,
+		}
+		isSame := func(f view.Finding) bool { return f.Rule == finding.Rule && f.Severity == finding.Severity }
+		if !slices.ContainsFunc(findings, isSame) {
+			findings = append(findings, finding)
 		}
 	})
-	return all, err
+	return findings, err
 }
 
 // eachViolation calls visit with each rule that was broken in the lines of a row.
-func (j *RowFindings) eachViolation(row *rows.Row, visit func(b broken, rule lint.Rule)) error {
+func (j *RowFindings) eachViolation(row *rows.Row, visit func(v violation, rule lint.Rule)) error {
 	if row.Capture() == nil {
 		return nil
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	x := j.index(row.Capture())
-	for at := range row.Lines() {
-		for _, b := range x.broken[at] {
-			rule, _ := lint.Find(b.rule)
-			visit(b, rule)
+	checked := j.check(row.Capture())
+	for offset := range row.Lines() {
+		for _, v := range checked.violations[offset] {
+			rule, _ := lint.Find(v.rule)
+			visit(v, rule)
 		}
 	}
-	return x.err
+	return checked.err
 }
 
-// index returns the index of a capture, updated with the frames recorded since.
-func (j *RowFindings) index(c *rows.Capture) *indexed {
-	i := slices.IndexFunc(j.indexes, func(x *indexed) bool { return x.capture == c })
+// check checks the frames of a capture that were recorded since the last call, and returns all
+// violations so far. It remembers the last maxChecked captures.
+func (j *RowFindings) check(c *rows.Capture) *checkedCapture {
+	i := slices.IndexFunc(j.checked, func(checked *checkedCapture) bool { return checked.capture == c })
 	if i < 0 {
-		x := &indexed{capture: c, broken: map[int64][]broken{}}
-		x.reader = newChecker(c, func(at int64, f lint.Finding) {
-			same := func(b broken) bool { return b.rule == f.Rule && b.severity == f.Severity }
-			if !slices.ContainsFunc(x.broken[at], same) {
-				x.broken[at] = append(x.broken[at], broken{f.Rule, f.Severity, f.Evidence[0].Pointer})
-			}
-		})
-		j.indexes = append(j.indexes[max(0, len(j.indexes)+1-maxChecked):], x)
-		i = len(j.indexes) - 1
+		first := max(0, len(j.checked)+1-maxChecked)
+		j.checked = append(j.checked[first:], newCheckedCapture(c))
+		i = len(j.checked) - 1
 	}
-	x := j.indexes[i]
-	if x.err != nil {
-		return x
+	checked := j.checked[i]
+	if checked.err != nil {
+		return checked
 	}
 	if !j.Live || allEnded(c) { // nothing follows: read the rest, and report missing answers
-		x.err = x.reader.close(context.Background())
-	} else if x.reader.frames.IsBehind() {
-		x.err = x.reader.read(context.Background())
+		checked.err = checked.checker.close(context.Background())
+	} else if checked.checker.frames.IsBehind() {
+		checked.err = checked.checker.read(context.Background())
 	}
-	return x
+	return checked
 }
 
+// newCheckedCapture returns a capture of which no frame is checked yet.
+func newCheckedCapture(c *rows.Capture) *checkedCapture {
+	checked := &checkedCapture{capture: c, violations: map[int64][]violation{}}
+	checked.checker = newChecker(c, func(offset int64, f lint.Finding) {
+		isSame := func(v violation) bool { return v.rule == f.Rule && v.severity == f.Severity }
+		if !slices.ContainsFunc(checked.violations[offset], isSame) {
+			added := violation{f.Rule, f.Severity, f.Evidence[0].Pointer}
+			checked.violations[offset] = append(checked.violations[offset], added)
+		}
+	})
+	return checked
+}
+
+// allEnded reports whether all runs of a capture have ended, so that it does not grow.
 func allEnded(c *rows.Capture) bool {
 	for run := range c.Heads {
 		if !c.RunEnded(run) {

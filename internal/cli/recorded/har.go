@@ -32,8 +32,8 @@ func Import(f *cmdutil.Factory, w io.Writer, r io.Reader, name string) (har.Impo
 	var archive *har.ArchiveError
 	if err == nil && facts.Entries == 0 {
 		text := fmt.Sprintf("%s has no MCP among its %s", name, english.Plural(facts.All(), "request"))
-		if left := DescribeOmissions(facts); len(left) > 0 {
-			text += ": " + strings.Join(left, ", ")
+		if omissions := DescribeOmissions(facts); len(omissions) > 0 {
+			text += ": " + strings.Join(omissions, ", ")
 		}
 		hint := wire.Hint("record with the requests' and responses' bodies")
 		if facts.WebSockets > 0 {
@@ -83,15 +83,19 @@ func DescribeOmissions(facts har.Imported) (texts []string) {
 	return texts
 }
 
+// sniffedBytes is how much of a file is read to find out its format.
+const sniffedBytes = 512
+
 // openArchive converts an HTTP archive to a capture. It returns rows.ErrNoCapture for a file that
 // is not an archive, unless its name ends in .har or it is UTF-16.
 func openArchive(f *cmdutil.Factory, path string, in *os.File) (*rows.Capture, error) {
 	if _, err := in.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
-	begin, _ := bufio.NewReader(io.LimitReader(in, 512)).ReadString('{')
-	archive := strings.ToLower(filepath.Ext(path)) == ".har" || har.IsUTF16([]byte(begin))
-	if !archive && strings.TrimLeft(strings.TrimPrefix(begin, sse.ByteOrderMark), " \t\r\n") != "{" {
+	start, _ := bufio.NewReader(io.LimitReader(in, sniffedBytes)).ReadString('{')
+	isArchive := strings.ToLower(filepath.Ext(path)) == ".har" || har.IsUTF16([]byte(start))
+	isObject := strings.TrimLeft(strings.TrimPrefix(start, sse.ByteOrderMark), " \t\r\n") == "{"
+	if !isArchive && !isObject {
 		return nil, rows.ErrNoCapture
 	}
 	if _, err := in.Seek(0, io.SeekStart); err != nil {
@@ -108,7 +112,8 @@ func openArchive(f *cmdutil.Factory, path string, in *os.File) (*rows.Capture, e
 	}
 	if err != nil {
 		file.Close()
-		if _, wrong := errors.AsType[usage.Error](err); wrong && !archive && facts.All() == 0 {
+		_, isUsage := errors.AsType[usage.Error](err)
+		if isUsage && !isArchive && facts.All() == 0 {
 			err = rows.ErrNoCapture // JSON, but no archive
 		}
 		return nil, err
@@ -132,14 +137,14 @@ var streamPrefixes = []string{
 // temporary file.
 func openStream(f *cmdutil.Factory, path string, r io.Reader) (*rows.Capture, error) {
 	in := bufio.NewReader(r)
-	begin, err := in.Peek(len(packed.Magic))
-	if len(begin) == 0 && errors.Is(err, io.EOF) {
+	start, err := in.Peek(len(packed.Magic))
+	if len(start) == 0 && errors.Is(err, io.EOF) {
 		return nil, errEmpty
 	}
-	if len(begin) == 0 {
+	if len(start) == 0 {
 		return nil, err
 	}
-	if !beginsWithAny(begin, streamPrefixes) {
+	if !beginsWithAny(start, streamPrefixes) {
 		return nil, rows.ErrNoCapture
 	}
 	file, err := bundle.Temporary()
@@ -147,7 +152,7 @@ func openStream(f *cmdutil.Factory, path string, r io.Reader) (*rows.Capture, er
 		return nil, err
 	}
 	_, err = io.Copy(file, in)
-	if err == nil && string(begin) == packed.Magic {
+	if err == nil && string(start) == packed.Magic {
 		file, err = decompress(file)
 	}
 	if err != nil {
@@ -165,10 +170,10 @@ func openStream(f *cmdutil.Factory, path string, r io.Reader) (*rows.Capture, er
 	return nil, err
 }
 
-// beginsWithAny reports whether begin starts with one of the prefixes.
-func beginsWithAny(begin []byte, prefixes []string) bool {
+// beginsWithAny reports whether text begins with one of the prefixes.
+func beginsWithAny(text []byte, prefixes []string) bool {
 	for _, prefix := range prefixes {
-		if bytes.HasPrefix(begin, []byte(prefix)) {
+		if bytes.HasPrefix(text, []byte(prefix)) {
 			return true
 		}
 	}
@@ -198,10 +203,10 @@ func decompress(file *os.File) (*os.File, error) {
 // IsRecording reports whether a stream begins like a capture, a bundle or an HTTP archive. It
 // consumes nothing.
 func IsRecording(in *bufio.Reader) bool {
-	begin, _ := in.Peek(512)
-	begin = bytes.TrimPrefix(begin, []byte(sse.ByteOrderMark))
-	if object, isObject := bytes.CutPrefix(bytes.TrimLeft(begin, " \t\r\n"), []byte("{")); isObject {
+	start, _ := in.Peek(sniffedBytes)
+	start = bytes.TrimPrefix(start, []byte(sse.ByteOrderMark))
+	if object, isObject := bytes.CutPrefix(bytes.TrimLeft(start, " \t\r\n"), []byte("{")); isObject {
 		return beginsWithAny(bytes.TrimLeft(object, " \t\r\n"), []string{`"mcpc-traffic"`, `"log"`})
 	}
-	return beginsWithAny(begin, []string{"<!", "PK", packed.Magic})
+	return beginsWithAny(start, []string{"<!", "PK", packed.Magic})
 }

@@ -45,14 +45,14 @@ func JudgeCapture(ctx context.Context, c *rows.Capture) (lint.Report, error) {
 
 // JudgeRow checks the run of a row and returns the findings about the row, the most severe first.
 func JudgeRow(row *rows.Row) (lint.Report, error) {
-	lines := map[int64]bool{}
-	for at := range row.Lines() {
-		lines[at] = true
+	lines := map[int64]bool{} // the offsets of the lines of the row
+	for offset := range row.Lines() {
+		lines[offset] = true
 	}
 	var findings []lint.Finding
-	index := map[string]int{}
-	r := newChecker(row.Capture(), func(at int64, f lint.Finding) {
-		if !lines[at] {
+	index := map[string]int{} // of a finding in findings, by its fingerprint
+	r := newChecker(row.Capture(), func(offset int64, f lint.Finding) {
+		if !lines[offset] {
 			return
 		}
 		i, known := index[f.Fingerprint]
@@ -97,14 +97,17 @@ const (
 	maxEarlier  = 100_000 // findings about frames that were read before
 )
 
-// A reader checks a capture, and continues when the capture has grown.
-type reader struct {
+// allRuns is the value of captureChecker.run that selects every run of the capture.
+const allRuns = -1
+
+// A captureChecker checks the frames of a capture, and continues when the capture has grown.
+type captureChecker struct {
 	frames *rows.FrameReader
 	linter *lint.Linter
-	// run is the only run that is checked; -1 means all runs.
+	// run is the only run that is checked, or allRuns.
 	run int
 	// onFinding is called with each finding and the offset of its frame in the file; it may be nil.
-	onFinding func(at int64, f lint.Finding)
+	onFinding func(offset int64, f lint.Finding)
 	// current is the current frame, offset its place in the file.
 	current conv.Spot
 	offset  int64
@@ -114,13 +117,14 @@ type reader struct {
 	closed       bool
 }
 
-func newChecker(c *rows.Capture, found func(at int64, f lint.Finding)) *reader {
-	r := &reader{frames: c.FrameReader(), run: -1, onFinding: found, earlier: map[conv.Spot][]lint.Finding{}}
+// newChecker returns a captureChecker that calls onFinding with each finding, unless it is nil.
+func newChecker(c *rows.Capture, onFinding func(offset int64, f lint.Finding)) *captureChecker {
+	r := &captureChecker{frames: c.FrameReader(), run: allRuns, onFinding: onFinding, earlier: map[conv.Spot][]lint.Finding{}}
 	o := lint.Options{Tools: LintTools, Ended: func(conn int) bool {
 		run, _ := SplitConn(conn)
 		return c.RunEnded(run)
 	}}
-	if found != nil {
+	if onFinding != nil {
 		o.Found = r.placeFinding
 	}
 	r.linter = lint.New(o)
@@ -128,7 +132,7 @@ func newChecker(c *rows.Capture, found func(at int64, f lint.Finding)) *reader {
 }
 
 // placeFinding passes on a finding about the current frame, and keeps any other for close.
-func (r *reader) placeFinding(f lint.Finding) {
+func (r *captureChecker) placeFinding(f lint.Finding) {
 	spot := spotOf(f.Evidence[0])
 	if spot == r.current {
 		r.onFinding(r.offset, f)
@@ -138,27 +142,28 @@ func (r *reader) placeFinding(f lint.Finding) {
 	}
 }
 
+// spotOf returns the place of the frame that is the evidence.
 func spotOf(e lint.Evidence) conv.Spot { return conv.Spot{Conn: e.Conn, Seq: e.Seq} }
 
 // read checks the frames that were recorded since the last call.
-func (r *reader) read(ctx context.Context) error {
-	return r.frames.Each(func(at rows.FramePlace, f wire.Frame) error {
+func (r *captureChecker) read(ctx context.Context) error {
+	return r.frames.Each(func(place rows.FramePlace, f wire.Frame) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if r.run >= 0 && at.RunIndex != r.run {
+		if r.run != allRuns && place.RunIndex != r.run {
 			return nil
 		}
-		f.Conn = CombineConn(at.RunIndex, f.Conn)
+		f.Conn = CombineConn(place.RunIndex, f.Conn)
 		r.current = conv.Spot{Conn: f.Conn, Seq: f.Seq}
-		r.offset = at.Offset
+		r.offset = place.Offset
 		r.linter.Tap(f)
 		return nil
 	})
 }
 
 // close checks the remaining frames and applies the rules about the end. Later calls do nothing.
-func (r *reader) close(ctx context.Context) error {
+func (r *captureChecker) close(ctx context.Context) error {
 	if r.closed {
 		return nil
 	}
@@ -166,16 +171,16 @@ func (r *reader) close(ctx context.Context) error {
 	if err := r.read(ctx); err != nil {
 		return err
 	}
-	r.current = conv.Spot{}
+	r.current = conv.Spot{} // the rules about the end have no current frame
 	r.offset = -1
 	r.linter.Close()
 	if len(r.earlier) == 0 {
 		return nil
 	}
-	err := r.frames.Restart().Each(func(at rows.FramePlace, f wire.Frame) error {
-		spot := conv.Spot{Conn: CombineConn(at.RunIndex, f.Conn), Seq: f.Seq}
+	err := r.frames.Restart().Each(func(place rows.FramePlace, f wire.Frame) error {
+		spot := conv.Spot{Conn: CombineConn(place.RunIndex, f.Conn), Seq: f.Seq}
 		for _, finding := range r.earlier[spot] {
-			r.onFinding(at.Offset, finding)
+			r.onFinding(place.Offset, finding)
 		}
 		delete(r.earlier, spot)
 		if len(r.earlier) == 0 {

@@ -138,8 +138,8 @@ func TestFindingsOfARecordingThatGrows(t *testing.T) {
 	if entry, cursor := broke(t, j, c.Rows()[2]); !entry || !cursor {
 		t.Errorf("in the end: L106 %v, client-cursor %v", entry, cursor)
 	}
-	if entry, _ := broke(t, j, c.Rows()[1]); !entry || len(j.indexes) != 1 {
-		t.Errorf("L106 %v, %d captures", entry, len(j.indexes))
+	if entry, _ := broke(t, j, c.Rows()[1]); !entry || len(j.checked) != 1 {
+		t.Errorf("L106 %v, %d captures", entry, len(j.checked))
 	}
 }
 
@@ -149,8 +149,8 @@ func TestFindingsOfManyCaptures(t *testing.T) {
 	for range maxChecked + 2 {
 		r := begin(t)
 		r.page("2")
-		if entry, _ := broke(t, j, r.open().Rows()[1]); !entry || len(j.indexes) > maxChecked {
-			t.Fatalf("L106 %v, %d captures", entry, len(j.indexes))
+		if entry, _ := broke(t, j, r.open().Rows()[1]); !entry || len(j.checked) > maxChecked {
+			t.Fatalf("L106 %v, %d captures", entry, len(j.checked))
 		}
 	}
 	r := begin(t)

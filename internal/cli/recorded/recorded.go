@@ -34,12 +34,14 @@ import (
 // the third exchange of a file, FILE its main exchange.
 var runNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,9})(?:\.([0-9]{1,9}))?$`) })
 
-// A Recording is a capture; index or number select one exchange of it.
+// A Recording is a capture, of which the user may have selected one exchange.
 type Recording struct {
 	*rows.Capture
-	// name is the capture's name in errors.
-	name, number string
-	index        int
+	name string // of the capture, for errors
+	// number is the number of the selected exchange, as in FILE#3. index is its position, from 1, as
+	// in 42.3. "" and 0 select none.
+	number string
+	index  int
 }
 
 // Open opens the capture that an argument names; "last" is the newest run. The caller closes it.
@@ -85,6 +87,7 @@ func OpenIndexed(f *cmdutil.Factory, path string) (*rows.Capture, error) {
 	})
 }
 
+// openWith opens a recording, a capture with the given function.
 func openWith(f *cmdutil.Factory, path string, open func(string) (*rows.Capture, error)) (*rows.Capture, error) {
 	if path == Stdin {
 		return openStream(f, path, f.In)
@@ -101,8 +104,10 @@ func openWith(f *cmdutil.Factory, path string, open func(string) (*rows.Capture,
 		debug.SetGCPercent(50) // the rows stay in memory until the command ends
 	}
 	c, err := open(path)
-	mayBegin := strings.ToLower(filepath.Ext(path)) == ".jsonl" // a recorder may still write its first line
-	if info, failed := os.Stat(path); err == nil && failed == nil && info.Size() == 0 && !mayBegin {
+	mayGrow := strings.ToLower(filepath.Ext(path)) == ".jsonl" // a recorder may still write its first line
+	info, statErr := os.Stat(path)
+	isEmpty := statErr == nil && info.Size() == 0
+	if err == nil && isEmpty && !mayGrow {
 		c.Close()
 		return nil, errEmpty
 	}
@@ -135,17 +140,23 @@ var Extensions = []string{"jsonl", "zst", "mcpcz", "html", "har"}
 // similarExtensions are the extensions of files that a user may take for a recording.
 var similarExtensions = []string{"json", "txt", "log", "zip", "gz", "htm"}
 
-// NamesFile reports whether a first argument names a recording file, stdin, a pipe or a device,
-// where a filter is also allowed. It includes missing files and directories: a word that looks like
-// a path is not a filter.
+// NamesFile reports whether a first argument, which may be a filter too, names a recording file,
+// stdin, a pipe or a device. It includes missing files and directories: a word that looks like a
+// path is not a filter.
 func NamesFile(word string) bool {
-	ending := strings.TrimPrefix(strings.ToLower(filepath.Ext(word)), ".")
-	begin, _, _ := strings.Cut(filepath.ToSlash(word), "/")
-	if word == Stdin || strings.HasPrefix(word, "/dev/") || begin == "." || begin == ".." || begin == "~" {
+	if word == Stdin || strings.HasPrefix(word, "/dev/") {
 		return true
 	}
-	return slices.Contains(slices.Concat(Extensions, similarExtensions), ending) && !strings.Contains(word, ":") ||
-		strings.ContainsAny(word, "./") && cmdutil.IsFile(word)
+	firstFolder, _, _ := strings.Cut(filepath.ToSlash(word), "/")
+	if firstFolder == "." || firstFolder == ".." || firstFolder == "~" {
+		return true
+	}
+	extension := strings.TrimPrefix(strings.ToLower(filepath.Ext(word)), ".")
+	isKnown := slices.Contains(Extensions, extension) || slices.Contains(similarExtensions, extension)
+	if isKnown && !strings.Contains(word, ":") { // name:x.log is a filter
+		return true
+	}
+	return strings.ContainsAny(word, "./") && cmdutil.IsFile(word)
 }
 
 // NamesTraffic reports whether an argument names recorded traffic: a number, "last", a file, FILE#3, or - for
@@ -158,12 +169,13 @@ func NamesTraffic(word string) bool {
 // IsNumber reports whether an argument is the number of an exchange or a run, such as 42.3 or 42.
 func IsNumber(word string) bool { return runNumber().MatchString(word) }
 
-// splitNumber splits FILE#3.
+// splitNumber splits FILE#3. number is "" if the word has none.
 func splitNumber(word string) (path, number string) {
-	if at := strings.LastIndexByte(word, '#'); at > 0 && runNumber().MatchString(word[at+1:]) && !cmdutil.IsFile(word) {
-		return word[:at], word[at+1:]
+	sign := strings.LastIndexByte(word, '#')
+	if sign <= 0 || !runNumber().MatchString(word[sign+1:]) || cmdutil.IsFile(word) {
+		return word, ""
 	}
-	return word, ""
+	return word[:sign], word[sign+1:]
 }
 
 // HasSelection reports whether one exchange is selected, not the whole capture.
@@ -190,14 +202,16 @@ func (r Recording) Row() (*rows.Row, wire.Outcome) {
 // rowByNumber returns the exchange with a number that mcpc log --file shows, which begins with the
 // run in a recording of a run, or else counts the exchanges from 1.
 func (r Recording) rowByNumber() (*rows.Row, wire.Outcome) {
-	if n, err := strconv.Atoi(r.number); err == nil && r.Capture.Row(n) != nil && r.Capture.Row(n).Number() == r.number {
-		return r.Capture.Row(n), wire.Outcome{}
+	index, err := strconv.Atoi(r.number)
+	isIndex := err == nil && r.Capture.Row(index) != nil
+	if isIndex && r.Capture.Row(index).Number() == r.number { // saves reading all rows
+		return r.Capture.Row(index), wire.Outcome{}
 	}
 	all := r.Rows()
 	if i := slices.IndexFunc(all, func(row *rows.Row) bool { return row.Number() == r.number }); i >= 0 {
 		return all[i], wire.Outcome{}
 	}
-	if index, err := strconv.Atoi(r.number); len(all) == 0 || err == nil && r.Capture.Row(index) != nil {
+	if len(all) == 0 || isIndex {
 		r.number = ""
 		r.index = index
 		return r.Row()

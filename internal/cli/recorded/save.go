@@ -79,11 +79,13 @@ func (s *CallSaver) CheckServer(c *connect.Conn) wire.Outcome {
 	if out := s.checkAnswers(c); !out.OK() {
 		return out
 	}
-	if s.file.Server == "" && s.file.Command == nil || strings.Contains(s.file.Server, "${") {
+	hasServer := s.file.Server != "" || s.file.Command != nil
+	if !hasServer || strings.Contains(s.file.Server, "${") { // a variable may have any value
 		return wire.Outcome{}
 	}
-	is := newFileFor(c)
-	if s.file.Server == c.Target.String() || s.file.Server == is.Server && slices.Equal(s.file.Command, is.Command) {
+	current := newFileFor(c)
+	hasSameServer := s.file.Server == current.Server && slices.Equal(s.file.Command, current.Command)
+	if hasSameServer || s.file.Server == c.Target.String() {
 		return wire.Outcome{}
 	}
 	text := fmt.Sprintf("--save %s: the file is for %s, and the call is for %s", s.path, ShownServer(s.file), c.Where)
@@ -98,13 +100,11 @@ func (s *CallSaver) checkAnswers(c *connect.Conn) wire.Outcome {
 	}
 	f := newFileFor(c)
 	setAnswers(ownAnswers(c), &f, (&ExportSaver{}).variable)
-	own := f.Answers()
-	theirs := s.file.Answers()
-	if len(own) == 0 || s.file.Same(f) {
+	if len(f.Answers()) == 0 || s.file.Same(f) {
 		return wire.Outcome{}
 	}
 	text := "the file's answers differ from the call's"
-	if len(theirs) == 0 {
+	if len(s.file.Answers()) == 0 {
 		text = "the call has answers to server requests, and the file has none"
 	}
 	return usage.Outcome(usage.New("--save "+s.path+": "+text, "--save with another file"))
@@ -162,11 +162,11 @@ func (s *CallSaver) Add(f *cmdutil.Factory, c *connect.Conn, request toolcall.Re
 	if expects {
 		step.Expect.Result = saved.Literal(expectedResult(f, out.Result), secrets.variable)
 	}
-	flags, answers := s.answersToSave(c)
+	flags, missingAnswers := s.answersToSave(c)
 	text := s.widenLastStep(step)
-	err := error(nil)
-	again := text != nil
-	if again {
+	isWidened := text != nil
+	var err error
+	if isWidened {
 		err = cmdutil.ReplaceFile(s.path, text)
 	} else if text, err = s.newText(c, secrets, step, flags); err == nil {
 		err = cmdutil.AppendTo(s.path, text)
@@ -176,40 +176,52 @@ func (s *CallSaver) Add(f *cmdutil.Factory, c *connect.Conn, request toolcall.Re
 		failed.Reached = out.Reached
 		return cmdutil.Exit(failed)
 	}
-	if again {
-		f.Note(
-			fmt.Sprintf("step %d of %s now expects what both results have in common%s", len(s.file.Steps), s.path, answers),
-		)
+	if isWidened {
+		f.Note(fmt.Sprintf("step %d of %s now expects what both results have in common%s",
+			len(s.file.Steps), s.path, missingAnswers))
 		return nil
 	}
 	s.file.Steps = append(s.file.Steps, step)
-	run := "mcpc run " + shellwords.Quote(s.path)
-	commands := c.Answering.OnElicit != "" || c.Answering.OnSampling != ""
-	if s.file.Command != nil || s.text == nil && newFileFor(c).Command != nil || commands {
-		run += " --allow-exec"
-	}
-	if request.Yes {
-		run += " --yes"
-	}
-	note := fmt.Sprintf("saved as step %d of %s", len(s.file.Steps), s.path)
-	if !out.OK() {
-		note += fmt.Sprintf(", which expects the outcome %s", out.Kind)
-	}
-	note += "; run it with: " + run
-	if s.text == nil && namesLocalFile(newFileFor(c).Command) {
-		note += "; it runs only in this directory, to which its command is relative"
-	}
-	for _, h := range secrets.Secrets {
-		note += fmt.Sprintf("; set %s to %s: %s", h.Variable, h.Where, h.Shown)
-	}
+	note := s.savedNote(c, request, out, secrets)
 	if s.expectResult && !expects {
 		note += "; the call has no result to expect"
 	}
 	if s.text == nil && !s.expectResult && out.OK() {
 		note += "; --expect-result also saves the result"
 	}
-	f.Note(note + answers)
+	f.Note(note + missingAnswers)
 	return nil
+}
+
+// savedNote describes the step that was added last, how to run it, and which variables it needs.
+func (s *CallSaver) savedNote(
+	c *connect.Conn,
+	request toolcall.Request,
+	out wire.Outcome,
+	secrets *ExportSaver,
+) string {
+	note := fmt.Sprintf("saved as step %d of %s", len(s.file.Steps), s.path)
+	if !out.OK() {
+		note += fmt.Sprintf(", which expects the outcome %s", out.Kind)
+	}
+	run := "mcpc run " + shellwords.Quote(s.path)
+	isNewFile := s.text == nil
+	startsServer := s.file.Command != nil || isNewFile && newFileFor(c).Command != nil
+	answersByCommand := c.Answering.OnElicit != "" || c.Answering.OnSampling != ""
+	if startsServer || answersByCommand {
+		run += " --allow-exec"
+	}
+	if request.Yes {
+		run += " --yes"
+	}
+	note += "; run it with: " + run
+	if isNewFile && namesLocalFile(newFileFor(c).Command) {
+		note += "; it runs only in this directory, to which its command is relative"
+	}
+	for _, h := range secrets.Secrets {
+		note += fmt.Sprintf("; set %s to %s: %s", h.Variable, h.Where, h.Shown)
+	}
+	return note
 }
 
 // namesLocalFile reports whether a word of a command is a file relative to the current directory. A
@@ -224,15 +236,16 @@ func namesLocalFile(command []string) bool {
 func (s *CallSaver) answersToSave(c *connect.Conn) (flags host.Answers, missing string) {
 	flags = ownAnswers(c)
 	typed := takeTypedForms(c)
-	isSaid := !flags.Elicits()
+	canSaveForms := !flags.Elicits() // a file with other answers to forms would not use these
 	for _, content := range typed {
 		shown, _ := c.Env.Secrets.Bytes(content)
 		flags.Answers = append(slices.Clip(flags.Answers), string(shown))
-		isSaid = isSaid && content != nil
+		canSaveForms = canSaveForms && content != nil
 	}
 	var f saved.File
 	setAnswers(flags, &f, (&ExportSaver{}).variable)
-	if len(typed) == 0 || isSaid && (s.text == nil || s.file.Same(f)) {
+	fitsFile := s.text == nil || s.file.Same(f)
+	if len(typed) == 0 || canSaveForms && fitsFile {
 		return flags, ""
 	}
 	return ownAnswers(c), "; the file does not contain your answers: see mcpc help answering"
@@ -255,12 +268,14 @@ func (s *CallSaver) widenLastStep(step saved.Step) []byte {
 		return nil
 	}
 	previous := s.file.Steps[last]
-	expected := s.file.Steps[last].Expect
-	same := previous.Verb == step.Verb && previous.Subject == step.Subject && previous.Loose == step.Loose &&
-		expected.Kind == step.Expect.Kind
+	expected := previous.Expect
+	isSameCall := previous.Verb == step.Verb && previous.Subject == step.Subject && previous.Loose == step.Loose &&
+		bytes.Equal(jsonraw.Compact(previous.Args), jsonraw.Compact(step.Args))
+	if !isSameCall || expected.Kind != step.Expect.Kind || expected.Result == nil {
+		return nil
+	}
 	doc, err := yaml.Parse(s.text)
-	if err != nil || !same || expected.Result == nil ||
-		!bytes.Equal(jsonraw.Compact(previous.Args), jsonraw.Compact(step.Args)) {
+	if err != nil {
 		return nil
 	}
 	text, ok := yaml.Replaced(s.text, doc.NamePlace(expected.ResultAt), "result", expected.Result,
@@ -352,18 +367,19 @@ func expectedResult(f *cmdutil.Factory, result json.RawMessage) json.RawMessage 
 
 // intersect returns what two values have in common; saved.Any replaces different values.
 func intersect(a, b json.RawMessage) json.RawMessage {
-	if members, others, both := Objects(a, b); both {
+	if aMembers, bMembers, ok := Objects(a, b); ok {
 		object := json.RawMessage("{}")
-		for _, m := range members {
-			if other, there := others.Get(m.Name); there {
-				object = jsonraw.With(object, m.Name, intersect(m.Value, other))
+		for _, m := range aMembers {
+			if value, isInBoth := bMembers.Get(m.Name); isInBoth {
+				object = jsonraw.With(object, m.Name, intersect(m.Value, value))
 			}
 		}
 		return object
 	}
-	if items, others, both := Arrays(a, b); both {
-		for i, other := range others {
-			items[i] = intersect(items[i], other)
+	if aItems, bItems, ok := Arrays(a, b); ok {
+		items := make([]json.RawMessage, len(aItems))
+		for i := range aItems {
+			items[i] = intersect(aItems[i], bItems[i])
 		}
 		return arguments.AsList(items)
 	}
