@@ -11,11 +11,11 @@ import (
 	"mcpc/internal/live/view"
 )
 
-// RowFindings finds the rules that rows broke, for filters. It checks a capture at the first question
-// about one of its rows. Its methods may be called concurrently.
+// RowFindings finds the rules that rows broke, for filters. It checks a capture at the first
+// question about one of its rows. Its methods may be called concurrently.
 type RowFindings struct {
-	// Live is set if captures grow: new frames are checked with each call, and the rules about the end
-	// of a run once all runs of the capture have ended.
+	// Live is set if captures grow: new frames are checked with each call, and the rules about the
+	// end of a run once all runs of the capture have ended.
 	Live    bool
 	mu      sync.Mutex
 	checked []*checkedCapture

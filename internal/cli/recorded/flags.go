@@ -25,8 +25,8 @@ func (g Request) Revision() string {
 	return cmp.Or(g.head().Field("Mcp-Protocol-Version"), params.Text("protocolVersion"))
 }
 
-// AppendCommandWords appends the words of the mcpc command that sends the request, and returns its last
-// argument. The command is call if that can express the whole request, else raw.
+// AppendCommandWords appends the words of the mcpc command that sends the request, and returns its
+// last argument. The command is call if that can express the whole request, else raw.
 func (g Request) AppendCommandWords(s *traffic.Script, words []string) ([]string, []byte) {
 	m := wire.ParseMessage(g.Exchange.Request.Raw)
 	params := g.Params()

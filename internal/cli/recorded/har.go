@@ -62,8 +62,8 @@ func archiveHint(err *har.ArchiveError, name string) wire.Hint {
 	return "an HTTP archive (HAR 1.2) is what the network panel of a browser saves"
 }
 
-// DescribeOmissions describes what an archive contains that is not in the capture, and what it lacks, with
-// counts.
+// DescribeOmissions describes what an archive contains that is not in the capture, and what it
+// lacks, with counts.
 func DescribeOmissions(facts har.Imported) (texts []string) {
 	for _, part := range []struct {
 		n    int
@@ -125,9 +125,9 @@ func openArchive(f *cmdutil.Factory, path string, in *os.File) (*rows.Capture, e
 	return c, nil
 }
 
-// streamPrefixes are the first bytes of the formats that openStream reads: JSON, perhaps after white
-// space or a byte order mark; a bundle with or without a page; a compressed capture; and UTF-16,
-// which has its own error.
+// streamPrefixes are the first bytes of the formats that openStream reads: JSON, perhaps after
+// white space or a byte order mark; a bundle with or without a page; a compressed capture; and
+// UTF-16, which has its own error.
 var streamPrefixes = []string{
 	"{", "\t", "\n", "\r", " ", sse.ByteOrderMark, "<!", "PK", packed.Magic,
 	"\xFF\xFE", "\xFE\xFF",
@@ -180,8 +180,8 @@ func beginsWithAny(text []byte, prefixes []string) bool {
 	return false
 }
 
-// decompress decompresses a file to a new temporary file and closes the compressed one. With an error
-// it returns the file that the caller has to close.
+// decompress decompresses a file to a new temporary file and closes the compressed one. With an
+// error it returns the file that the caller has to close.
 func decompress(file *os.File) (*os.File, error) {
 	size, err := file.Seek(0, io.SeekCurrent)
 	if err != nil {

@@ -49,8 +49,8 @@ func AddMcpcCommand(s *traffic.Script, g Request) error {
 	return nil
 }
 
-// ServerName returns the name and version that a server gave when the conversation was opened, or ""
-// if the capture does not contain them.
+// ServerName returns the name and version that a server gave when the conversation was opened, or
+// "" if the capture does not contain them.
 func ServerName(c *rows.Capture, row *rows.Row) string {
 	for _, opening := range c.Rows() {
 		if !mcp.IsOpening(opening.Method) || opening.Channel != exchange.ChannelOK || opening.RunID() != row.RunID() {

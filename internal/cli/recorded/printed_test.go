@@ -14,8 +14,8 @@ import (
 	"mcpc/internal/tests/program"
 )
 
-// TestPrintedResultsAreRecorded reads each result as it is printed: the recording must have its response then, since the
-// process may be killed next.
+// TestPrintedResultsAreRecorded reads each result as it is printed: the recording must have its
+// response then, since the process may be killed next.
 func TestPrintedResultsAreRecorded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -1,5 +1,5 @@
-// Package recorded finds the recording and the exchange that an argument of a command names. It turns
-// recorded requests into curl commands, mcpc commands and new requests.
+// Package recorded finds the recording and the exchange that an argument of a command names. It
+// turns recorded requests into curl commands, mcpc commands and new requests.
 package recorded
 
 import (
@@ -30,16 +30,16 @@ import (
 )
 
 // runNumber matches the number of a run or of an exchange. "42" names the main exchange of run 42,
-// "42.3" its third exchange. "last", or no argument, names the exchange that ended last. FILE#3 names
-// the third exchange of a file, FILE its main exchange.
+// "42.3" its third exchange. "last", or no argument, names the exchange that ended last. FILE#3
+// names the third exchange of a file, FILE its main exchange.
 var runNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,9})(?:\.([0-9]{1,9}))?$`) })
 
 // A Recording is a capture, of which the user may have selected one exchange.
 type Recording struct {
 	*rows.Capture
 	name string // of the capture, for errors
-	// number is the number of the selected exchange, as in FILE#3. index is its position, from 1, as
-	// in 42.3. "" and 0 select none.
+	// number is the number of the selected exchange, as in FILE#3. index is its position, from 1,
+	// as in 42.3. "" and 0 select none.
 	number string
 	index  int
 }
@@ -159,8 +159,8 @@ func NamesFile(word string) bool {
 	return strings.ContainsAny(word, "./") && cmdutil.IsFile(word)
 }
 
-// NamesTraffic reports whether an argument names recorded traffic: a number, "last", a file, FILE#3, or - for
-// stdin.
+// NamesTraffic reports whether an argument names recorded traffic: a number, "last", a file,
+// FILE#3, or - for stdin.
 func NamesTraffic(word string) bool {
 	path, _ := splitNumber(word)
 	return word == "last" || word == Stdin || runNumber().MatchString(word) || cmdutil.IsFile(path)

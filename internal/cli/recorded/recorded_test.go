@@ -53,7 +53,8 @@ func (p *place) contains(line string, code int, stdout, stderr string) {
 	}
 }
 
-// A word names a run, an exchange, a file or the last exchange; what names none is refused with a way out.
+// A word names a run, an exchange, a file or the last exchange; what names none is refused with a
+// way out.
 func TestWordsForRecordings(t *testing.T) {
 	p := begin(t)
 	p.contains("show last", 2, "", "nothing is recorded")
@@ -137,7 +138,8 @@ func TestExchangesAsCommands(t *testing.T) {
 	}
 }
 
-// Nothing in a recording is contacted or started because it was recorded: the user names the server.
+// Nothing in a recording is contacted or started because it was recorded: the user names the
+// server.
 func TestServersOfRecordedRequests(t *testing.T) {
 	p := begin(t)
 	p.records("-s URL call get-sum a=1 b=2", "-s demo call get-sum a=1 b=2", "-s URL list --protocol 2025-11-25")

@@ -74,8 +74,8 @@ func (g Request) OnOtherStream() bool {
 	return x.Response.Raw != nil && x.Response.Stream != x.Request.Stream
 }
 
-// session is the script variable for the session's id.
-const session = "session"
+// sessionVariable is the script variable for the session's id.
+const sessionVariable = "session"
 
 // AddCurl writes the request as a curl command, or over stdio as a pipeline. It opens a session
 // first if the request belongs to one.
@@ -105,21 +105,21 @@ func AddCurl(s *traffic.Script, g Request) error {
 		return s.Curl(post, "") // independent of earlier requests
 	}
 	opening := post
-	opened := post
+	initialized := post
 	opening.Fields = host.WithoutFields(head.Fields, "Mcp-Session-Id", "Mcp-Protocol-Version")
 	opening.Body = g.initialize()
-	opened.Body = wire.ComposeNotification("notifications/initialized", nil)
-	if err := s.CurlSession(opening, session); err != nil {
+	initialized.Body = wire.ComposeNotification("notifications/initialized", nil)
+	if err := s.CurlSession(opening, sessionVariable); err != nil {
 		return err
 	}
-	if err := s.Curl(opened, session); err != nil {
+	if err := s.Curl(initialized, sessionVariable); err != nil {
 		return err
 	}
-	return s.Curl(post, session)
+	return s.Curl(post, sessionVariable)
 }
 
-// addSSEConversation writes the request for HTTP+SSE: it opens a stream, which names the endpoint and
-// carries the responses.
+// addSSEConversation writes the request for HTTP+SSE: it opens a stream, which names the endpoint
+// and carries the responses.
 func (g Request) addSSEConversation(s *traffic.Script, head *wire.HTTPHead) error {
 	stream, err := g.Capture.StreamBefore(g.Row, g.Exchange.Request)
 	if err != nil {
@@ -229,8 +229,8 @@ func (g Request) ServerArgv() []string {
 		return []string{"mcpc", "demo", "--stdio"}
 	}
 	head := g.Row.Head()
-	if at := slices.Index(head.Argv, "--"); at >= 0 && at+1 < len(head.Argv) {
-		return head.Argv[at+1:]
+	if dash := slices.Index(head.Argv, "--"); dash >= 0 && dash+1 < len(head.Argv) {
+		return head.Argv[dash+1:]
 	}
 	if g.isForLaterRunFile() || len(head.Command) == 0 {
 		return nil
@@ -238,8 +238,8 @@ func (g Request) ServerArgv() []string {
 	return head.Command
 }
 
-// isForLaterRunFile reports whether the request was sent for a later file of mcpc run: only the server
-// of the first file is recorded.
+// isForLaterRunFile reports whether the request was sent for a later file of mcpc run: only the
+// server of the first file is recorded.
 func (g Request) isForLaterRunFile() bool { return g.Exchange.Request.Conn > 0 && g.HadWord("run") }
 
 // Address returns the value of -s that names the recorded server, or "" if only a command can.
@@ -278,32 +278,31 @@ func (g Request) Params() json.RawMessage {
 	return ParamsWithoutMeta(m)
 }
 
-// ParamsWithoutMeta returns the params of a request without the members of _meta that each client sets
-// itself.
+// ParamsWithoutMeta returns the params of a request without the members of _meta that each client
+// sets itself.
 func ParamsWithoutMeta(m *wire.Message) json.RawMessage {
 	members, err := m.ParamMembers()
 	if err != nil {
 		return m.Params
 	}
-	raw, there := members.Get("_meta")
-	meta, bad := jsonraw.Object(raw)
-	if !there || bad != nil {
+	meta, hasMeta := members.Get("_meta")
+	metaMembers, err := jsonraw.Object(meta)
+	if !hasMeta || err != nil {
 		return m.Params
 	}
-	rest := raw
-	for _, member := range meta {
+	for _, member := range metaMembers {
 		if member.Name == "progressToken" || strings.HasPrefix(member.Name, "io.modelcontextprotocol/") {
-			rest = jsonraw.Without(rest, member.Name)
+			meta = jsonraw.Without(meta, member.Name)
 		}
 	}
-	if left, _ := jsonraw.Object(rest); len(left) > 0 {
-		return jsonraw.With(m.Params, "_meta", rest)
+	if remaining, _ := jsonraw.Object(meta); len(remaining) > 0 {
+		return jsonraw.With(m.Params, "_meta", meta)
 	}
-	rest = jsonraw.Without(m.Params, "_meta")
-	if left, _ := jsonraw.Object(rest); len(left) == 0 {
+	params := jsonraw.Without(m.Params, "_meta")
+	if remaining, _ := jsonraw.Object(params); len(remaining) == 0 {
 		return nil
 	}
-	return rest
+	return params
 }
 
 // asToolCall returns the name and the arguments of a tool call. It returns false if the params
@@ -314,10 +313,11 @@ func asToolCall(method string, params json.RawMessage) (name string, arguments j
 		return "", nil, false
 	}
 	name = members.Text("name")
-	given, there := members.Get("arguments")
+	given, hasArguments := members.Get("arguments")
 	arguments = jsonraw.OrEmpty(given)
-	_, bad := jsonraw.Object(arguments)
-	return name, arguments, bad == nil && name != "" && (there || len(members) == 1)
+	_, err = jsonraw.Object(arguments)
+	hasOther := !hasArguments && len(members) > 1
+	return name, arguments, err == nil && name != "" && !hasOther
 }
 
 // ExpectableKinds are the outcomes that a saved step can expect.

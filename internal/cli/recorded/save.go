@@ -36,8 +36,8 @@ type CallSaver struct {
 	expectResult bool
 }
 
-// NewCallSaver reads the file of --save before the call is sent. It returns an error if no call can be
-// added to the file, or if path is "".
+// NewCallSaver reads the file of --save before the call is sent. It returns an error if no call can
+// be added to the file, or if path is "".
 func NewCallSaver(path string, expectResult bool) (*CallSaver, error) {
 	if path == "" {
 		return nil, usage.New("--expect-result needs --save", "use --save FILE")
@@ -149,7 +149,7 @@ func (s *CallSaver) Add(f *cmdutil.Factory, c *connect.Conn, request toolcall.Re
 		}
 		return nil
 	}
-	secrets := &ExportSaver{existing: string(s.text)}
+	secrets := &ExportSaver{fileText: string(s.text)}
 	arguments, _ := f.Secrets.Bytes(request.Arguments)
 	step := saved.Step{
 		Verb:    saved.Call,
@@ -353,10 +353,10 @@ func ShownServer(f saved.File) string {
 	return redact.RedactURL(f.Server)
 }
 
-// expectedResult returns the part of a result that the same call is likely to return again. Expected
-// members must be present; others may have any value. Lists must have the same length, and saved.Any
-// matches any value. Members that the protocol adds to all results are omitted, secrets become
-// saved.Any.
+// expectedResult returns the part of a result that the same call is likely to return again.
+// Expected members must be present; others may have any value. Lists must have the same length, and
+// saved.Any matches any value. Members that the protocol adds to all results are omitted, secrets
+// become saved.Any.
 func expectedResult(f *cmdutil.Factory, result json.RawMessage) json.RawMessage {
 	hidden, _ := f.Secrets.Bytes(result)
 	for _, name := range []string{"_meta", "resultType"} {

@@ -30,12 +30,12 @@ type ExportSaver struct {
 	// Omitted lists the reasons why exchanges are not steps. Omissions counts those exchanges.
 	Omitted   []string
 	Omissions int
-	// KeepLists keeps all list requests as steps. Otherwise Lists counts the list requests that were
-	// omitted because a command other than list sent them.
+	// KeepLists keeps all list requests as steps. Otherwise Lists counts the list requests that
+	// were omitted because a command other than list sent them.
 	KeepLists bool
 	Lists     int
-	// existing is the text of the file, whose variables must not be used again.
-	existing string
+	// fileText is the text of the file, whose variables must not be used again.
+	fileText string
 }
 
 type hiddenText struct{ Shown, Variable, Where string }
@@ -47,13 +47,13 @@ func (s *ExportSaver) variable(shown string) string { return s.variableIn(traffi
 // traffic.InURL.
 func (s *ExportSaver) variableIn(what string) func(string) string {
 	return func(shown string) string {
-		twin := ""
+		otherForm := "" // the variable of the same secret in another form
 		for _, h := range s.Secrets {
 			if h.Shown == shown {
 				return h.Variable
 			}
 			if traffic.IsSameSecret(h.Shown, shown) {
-				twin = h.Variable
+				otherForm = h.Variable
 			}
 		}
 		first, where := traffic.Variable(what)
@@ -64,14 +64,14 @@ func (s *ExportSaver) variableIn(what string) func(string) string {
 		for n := 2; s.isTaken(name); n++ {
 			name = fmt.Sprintf("%s_%d", first, n)
 		}
-		s.Secrets = append(s.Secrets, hiddenText{shown, name, traffic.InOtherForm(where, twin)})
+		s.Secrets = append(s.Secrets, hiddenText{shown, name, traffic.InOtherForm(where, otherForm)})
 		return name
 	}
 }
 
 // isTaken reports whether a variable name is in use.
 func (s *ExportSaver) isTaken(name string) bool {
-	return strings.Contains(s.existing, "${"+saved.Environment+name+"}") ||
+	return strings.Contains(s.fileText, "${"+saved.Environment+name+"}") ||
 		slices.ContainsFunc(s.Secrets, func(h hiddenText) bool { return h.Variable == name })
 }
 
@@ -83,38 +83,39 @@ func (s *ExportSaver) Omit(why string) {
 	}
 }
 
-// Add appends an exchange as a step. If it is one of several (among), requests that only served
-// others are omitted: handshakes, and lists that a command fetched to check a call.
-func (s *ExportSaver) Add(g Request, among bool) error {
+// Add appends an exchange as a step. isOneOfSeveral is set if the recording has more exchanges:
+// requests that only served others are then omitted, which are handshakes, and lists that a command
+// fetched to check a call.
+func (s *ExportSaver) Add(g Request, isOneOfSeveral bool) error {
 	if g.IsBare() || rows.IsByServer(g.Row) {
 		s.Omit("without a client request")
 		return nil
 	}
 	m := wire.ParseMessage(g.Exchange.Request.Raw)
-	step, ok := stepOf(m.Method, g.Params())
+	step, isFirstPage := stepOf(m.Method, g.Params())
 	if mcp.IsOpening(m.Method) && !(g.Row.IsMain && g.HadWord("raw")) {
 		s.Omit("handshake")
 		return nil
 	}
-	if among && !ok {
+	if isOneOfSeveral && !isFirstPage {
 		s.Omit("further page of a list")
 		return nil
 	}
-	if among && step.Verb == saved.List && !g.HadWord("list") && !s.KeepLists {
+	if isOneOfSeveral && step.Verb == saved.List && !g.HadWord("list") && !s.KeepLists {
 		s.Lists++
 		s.Omit("list for another request")
 		return nil
 	}
-	kind, ended := g.ExpectableKind()
-	if !ended && among {
+	kind, isExpectable := g.ExpectableKind()
+	if !isExpectable && isOneOfSeveral {
 		s.WithoutOutcome = append(s.WithoutOutcome, "#"+g.Row.Number())
 		return nil
 	}
-	if !ended {
+	if !isExpectable {
 		return &traffic.ScriptError{Text: "its outcome cannot be expected again: " + g.Row.Channel}
 	}
 	flags := g.RecordedAnswers()
-	if among && kind == wire.InputRequired && !host.IsZero(flags) {
+	if isOneOfSeveral && kind == wire.InputRequired && !host.IsZero(flags) {
 		s.Omit("request repeated with input")
 		return nil
 	}
@@ -138,20 +139,20 @@ func (s *ExportSaver) Add(g Request, among bool) error {
 func stepOf(method string, params json.RawMessage) (step saved.Step, ok bool) {
 	members, _ := jsonraw.Object(params)
 	arguments, _ := members.Get("arguments")
-	simple := func(names ...string) bool {
+	hasOnly := func(names ...string) bool {
 		return !slices.ContainsFunc(members, func(m jsonraw.Member) bool { return !slices.Contains(names, m.Name) })
 	}
-	if method == "tools/call" && members.Text("name") != "" && simple("name", "arguments") {
+	if method == "tools/call" && members.Text("name") != "" && hasOnly("name", "arguments") {
 		return saved.Step{Verb: saved.Call, Subject: members.Text("name"), Args: arguments}, true
 	}
-	if method == "prompts/get" && members.Text("name") != "" && simple("name", "arguments") {
+	if method == "prompts/get" && members.Text("name") != "" && hasOnly("name", "arguments") {
 		return saved.Step{Verb: saved.Prompt, Subject: members.Text("name"), Args: arguments}, true
 	}
-	if method == "resources/read" && members.Text("uri") != "" && simple("uri") {
+	if method == "resources/read" && members.Text("uri") != "" && hasOnly("uri") {
 		return saved.Step{Verb: saved.Read, Subject: members.Text("uri")}, true
 	}
 	for _, k := range connect.Kinds {
-		if method == k.Method && simple("cursor") {
+		if method == k.Method && hasOnly("cursor") {
 			_, next := members.Get("cursor")
 			return saved.Step{Verb: saved.List, Subject: k.Many}, !next
 		}
@@ -164,14 +165,14 @@ func (s *ExportSaver) addAnswers(flags host.Answers) error {
 	if host.IsZero(flags) {
 		return nil
 	}
-	with := s.File
-	setAnswers(flags, &with, s.variable)
-	if len(s.File.Answers()) > 0 && !s.File.Same(with) {
+	answering := s.File
+	setAnswers(flags, &answering, s.variable)
+	if len(s.File.Answers()) > 0 && !s.File.Same(answering) {
 		return &traffic.ScriptError{
 			Text: "its requests answer server requests differently, and a file of saved calls has one set of answers",
 		}
 	}
-	s.File = with
+	s.File = answering
 	return nil
 }
 
@@ -221,19 +222,19 @@ func (g Request) isUnchecked(s saved.Step) bool {
 	return false
 }
 
-// ExpectableKind returns the outcome of the request. It returns false if a step cannot expect that outcome.
-// The outcome of a command that judges results may differ from that of its last request.
+// ExpectableKind returns the outcome of the request. It returns false if a step cannot expect that
+// outcome. The outcome of a command that judges results may differ from that of its last request.
 func (g Request) ExpectableKind() (kind wire.Kind, ok bool) {
 	kind = wire.Kind(g.Row.Channel)
-	answer := wire.ParseMessage(g.Exchange.Response.Raw)
+	response := wire.ParseMessage(g.Exchange.Response.Raw)
 	if slices.Contains(ExpectableKinds, kind) {
 		return kind, true
 	}
-	if answer.Error != nil {
+	if response.Error != nil {
 		return wire.RPCFailed, true
 	}
-	if kind == wire.CheckFailed && wire.IsToolError(answer.Result) {
+	if kind == wire.CheckFailed && wire.IsToolError(response.Result) {
 		return wire.ToolError, true
 	}
-	return wire.OK, answer.Result != nil || g.Row.Channel == exchange.ChannelOK
+	return wire.OK, response.Result != nil || g.Row.Channel == exchange.ChannelOK
 }

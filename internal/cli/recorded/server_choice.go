@@ -32,8 +32,9 @@ func (a *ServerChoice) RejectTwoServers(f *cmdutil.Factory) error {
 	return nil
 }
 
-// SelectServer sets the server of the command. A recording may come from anyone, so that its server is
-// never contacted or started without a choice of the user: the outcome is then Refused, with a hint.
+// SelectServer sets the server of the command. A recording may come from anyone, so that its server
+// is never contacted or started without a choice of the user: the outcome is then Refused, with a
+// hint.
 func (a *ServerChoice) SelectServer(f *cmdutil.Factory, g Request) wire.Outcome {
 	if a.To != "" {
 		f.Server = a.To
