@@ -28,7 +28,7 @@ func TestKeptServersEndAfterIdleTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	k := &keeper{t: t, binary: program.Built(t), dir: dir, script: filepath.Join(dir, "script"), marker: "TMPDIR=" + dir}
+	k := &keeper{t: t, binary: program.BuiltMCPC(t), dir: dir, script: filepath.Join(dir, "script"), marker: "TMPDIR=" + dir}
 	if err := os.WriteFile(k.script, []byte("tool echo\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

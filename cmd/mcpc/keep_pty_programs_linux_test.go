@@ -22,7 +22,7 @@ import (
 func TestHeldServerOutlivesItsTerminal(t *testing.T) {
 	program.MustHave(t, "ps")
 	// The holder of a server is the program that keeps it, which a test binary is not.
-	t.Setenv("PATH", filepath.Dir(program.Built(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
+	t.Setenv("PATH", filepath.Dir(program.BuiltMCPC(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
 	dir, err := os.MkdirTemp("", "kept") // short enough for a socket
 	if err != nil {
 		t.Fatal(err)

@@ -79,7 +79,7 @@ func TestACommandFromAFileIsConfirmed(t *testing.T) {
 	if n := starts(m); n != 3 {
 		t.Errorf("it was started %d times, want 3", n)
 	}
-	m.KeepsNoSecret()
+	m.AssertNoSecretStored()
 }
 
 // What a project asks a person for is typed unseen where it is a secret, and is nowhere
@@ -115,7 +115,7 @@ func TestInputsOfProjectAreTypedAndNotStored(t *testing.T) {
 	if ran, err := os.ReadFile(m.Ran); err != nil || string(ran) != "CANARY-typed low\nCANARY-variable high\n" {
 		t.Errorf("the server got %q, %v", ran, err)
 	}
-	m.KeepsNoSecret()
+	m.AssertNoSecretStored()
 }
 
 // While servers are waited for, a bar says how many answered and which did not.

@@ -121,7 +121,7 @@ func newLargeServer(t *testing.T) *largeServer {
 // large is a command that prints one of its results.
 func (s *largeServer) large(t *testing.T, state, kind string, more ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.Command(program.Built(t), s.words(state, kind, more...)...)
+	cmd := exec.Command(program.BuiltMCPC(t), s.words(state, kind, more...)...)
 	cmd.Env = append(program.CleanEnv(), "TMPDIR="+t.TempDir())
 	return cmd
 }

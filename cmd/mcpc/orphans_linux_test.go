@@ -21,7 +21,7 @@ var orphanRuns = flag.Int("runs", 60, "how many runs TestNoRunLeavesAProcess mak
 // runs are killed or interrupted, anywhere between their first instruction and
 // their last.
 func TestNoRunLeavesAProcess(t *testing.T) {
-	binary, runs := program.Built(t), *orphanRuns
+	binary, runs := program.BuiltMCPC(t), *orphanRuns
 	if testing.Short() {
 		runs /= 2
 	}

@@ -15,7 +15,7 @@ import (
 // it has started more of that sort, and where the server itself has ended before.
 func TestNoSessionOutlivesItsServer(t *testing.T) {
 	program.MustHave(t, "setsid")
-	binary := program.Built(t)
+	binary := program.BuiltMCPC(t)
 	for name, before := range map[string]string{
 		"beside the server":     "setsid sleep 600 & ",
 		"of a dead parent":      "(setsid sleep 600 >/dev/null 2>&1 &) ; ",

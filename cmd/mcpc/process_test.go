@@ -30,7 +30,7 @@ func TestManyProcessesShareASession(t *testing.T) {
 	calls := *crowdCalls
 	// Built without the race detector, with which a process starts five times as
 	// slowly.
-	p := crowd{t: t, binary: program.Built(t), state: t.TempDir()}
+	p := crowd{t: t, binary: program.BuiltMCPC(t), state: t.TempDir()}
 	s := servers.ForTest(t)
 	if err := s.Demo(); err != nil {
 		t.Fatal(err)

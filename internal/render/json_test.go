@@ -66,7 +66,7 @@ func TestJSONHidden(t *testing.T) {
 			t.Errorf("%q does not hold %s", got, want)
 		}
 	}
-	if i := strings.IndexFunc(got, rendertest.Forbidden); i >= 0 {
+	if i := strings.IndexFunc(got, rendertest.IsForbidden); i >= 0 {
 		t.Errorf("%q holds %q", got, got[i:])
 	}
 	if !sameJSON([]byte(raw), []byte(got)) {
@@ -102,7 +102,7 @@ func FuzzJSON(f *testing.F) {
 	f.Add([]byte(`{"a" 1}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		got := jsonText(t, terminal, string(raw))
-		if i := strings.IndexFunc(got, rendertest.Forbidden); i >= 0 {
+		if i := strings.IndexFunc(got, rendertest.IsForbidden); i >= 0 {
 			t.Fatalf("%q holds %q", got, got[i:])
 		}
 		if jsonraw.Valid(raw) == nil && jsonraw.Valid([]byte(got)) != nil {

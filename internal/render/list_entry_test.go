@@ -89,7 +89,7 @@ func TestToolsFit(t *testing.T) {
 					t.Fatalf("width %d: %d columns: %q", width, w, line)
 				}
 			}
-			if i := strings.IndexFunc(ansi.Strip(out), rendertest.Forbidden); i >= 0 {
+			if i := strings.IndexFunc(ansi.Strip(out), rendertest.IsForbidden); i >= 0 {
 				t.Fatalf("holds %q", out[i:i+20])
 			}
 		}
@@ -156,7 +156,7 @@ func TestDescribe(t *testing.T) {
 				}
 				b.WriteString("\n================\n\n")
 			}
-			if i := strings.IndexFunc(b.String(), rendertest.Forbidden); i >= 0 {
+			if i := strings.IndexFunc(b.String(), rendertest.IsForbidden); i >= 0 {
 				t.Errorf("%s: holds %q", name, b.String()[i:i+20])
 			}
 			rendertest.Golden(t, "describe_"+name+"_"+style+".txt", b.Bytes())
@@ -233,7 +233,7 @@ func FuzzDescribe(f *testing.F) {
 			t.Fatal(err)
 		}
 		out := b.String() + listed(t, term.Style{Terminal: true, Width: 40}, []mcp.Tool{tool}, false)
-		if i := strings.IndexFunc(out, rendertest.Forbidden); i >= 0 {
+		if i := strings.IndexFunc(out, rendertest.IsForbidden); i >= 0 {
 			t.Fatalf("%q holds %q", out, out[i:])
 		}
 		if example := schema.Example(raw); jsonraw.Valid(example) != nil {

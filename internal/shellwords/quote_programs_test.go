@@ -26,7 +26,7 @@ func TestShellQuote(t *testing.T) {
 		"\u202e日本語", "日本語", "-n", "*", "~", "!history", "#no comment", "a;b|c&d", "\x1b]0;x\x07it's \"\\", "tab\tand\rCR", "\xff\x80",
 	} {
 		word := Quote(s)
-		if strings.IndexFunc(word, rendertest.Forbidden) >= 0 || strings.ContainsAny(word, "\n\t\r") {
+		if strings.IndexFunc(word, rendertest.IsForbidden) >= 0 || strings.ContainsAny(word, "\n\t\r") {
 			t.Errorf("%q shows %q", s, word)
 		}
 		out, err := exec.Command(shell, "-c", `printf %s `+word).Output()

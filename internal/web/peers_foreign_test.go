@@ -35,14 +35,14 @@ func TestPeerForeignPages(t *testing.T) {
 	b := chromium.Start(t, chromedp.Flag("host-resolver-rules", "MAP evil.example 127.0.0.1"))
 	own := b.Tab(t)
 	address := s.URL()
-	own.Go(address)
+	own.Load(address)
 	own.Await(`window.entered && entered.status === 200 && location.hash === ''`)
 	var status int
 	own.Eval(`fetch('/api/status', { headers: { 'X-Mcpc': entered.key } }).then(r => r.status)`, &status)
 	if status != 200 {
 		t.Fatalf("its own page got %d", status)
 	}
-	own.Clean(strings.TrimPrefix(s.base, "http://"))
+	own.AssertClean(strings.TrimPrefix(s.base, "http://"))
 	own.Eval(`fetch('/api/status', { headers: { 'X-Mcpc': '1' } }).then(r => r.status)`, &status)
 	if status != 401 {
 		t.Errorf("with the cookie alone: %d", status)
@@ -51,7 +51,7 @@ func TestPeerForeignPages(t *testing.T) {
 		t.Errorf("scripts see the cookie %q", text)
 	}
 	second := b.Tab(t)
-	second.Go(address)
+	second.Load(address)
 	second.Await(`window.entered && entered.status === 401`)
 
 	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -63,7 +63,7 @@ func TestPeerForeignPages(t *testing.T) {
 	asked := len(s.reader.asked)
 	for _, from := range []string{evil.URL, strings.Replace(evil.URL, "127.0.0.1", "localhost", 1), strings.Replace(evil.URL, "127.0.0.1", "evil.example", 1)} {
 		p := b.Tab(t)
-		p.Go(from)
+		p.Load(from)
 		var got []string
 		p.Eval(`(async base => {
 			const said = [];
@@ -98,7 +98,7 @@ func TestPeerForeignPages(t *testing.T) {
 		}
 	}
 	rebound := b.Tab(t)
-	rebound.Go("http://evil.example" + port + "/")
+	rebound.Load("http://evil.example" + port + "/")
 	if text := rebound.Text(`document.body.innerText`); !strings.Contains(text, "the Host field has another host") {
 		t.Errorf("by another name: %s", text)
 	}

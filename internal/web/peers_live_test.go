@@ -85,11 +85,11 @@ func TestPeerNewConversation(t *testing.T) {
 			p.Await(`location.hash.includes('c=1.1')`)
 		}, "server1"},
 		"an older row": {func(p *chromium.Page) {
-			p.Keys("g")
+			p.Type("g")
 			p.Await(`!document.querySelector('.buttons').textContent.includes('Following')`)
 		}, "server1"},
 		"paused": {func(p *chromium.Page) {
-			p.Keys("p")
+			p.Type("p")
 			p.Await(`document.querySelector('.counts').textContent.includes('paused')`)
 		}, "server1"},
 	} {
@@ -135,7 +135,7 @@ func (u unanswered) Lanes(context.Context, view.Query, time.Time, time.Time) ([]
 // view, and only one that failed is drawn as failed, and found by ].
 func TestPeerTimeOfOpenExchange(t *testing.T) {
 	p, _ := open(t, chromium.Share(t), unanswered{newDummy()}, nil)
-	p.Keys("3")
+	p.Type("3")
 	p.Await(`document.querySelectorAll('.lane g').length === 4`)
 	p.Await(settled)
 	var wide []float64
@@ -148,7 +148,7 @@ func TestPeerTimeOfOpenExchange(t *testing.T) {
 	if got != "false,false,false,true" {
 		t.Errorf("bars are drawn as failed: %s", got)
 	}
-	p.Keys("g]")
+	p.Type("g]")
 	p.Await(`location.hash.includes('row=1.4')`)
 }
 
@@ -157,7 +157,7 @@ func TestPeerCutTexts(t *testing.T) {
 	r := newDummy()
 	r.text = strings.TrimSpace(strings.Repeat("a reason of many words ", 20))
 	p, _ := open(t, chromium.Share(t), r, nil)
-	p.Keys("4")
+	p.Type("4")
 	p.Await(`document.querySelector('.list.tools .row:not(.head) .notes')`)
 	var whole []string
 	p.Eval(`[...document.querySelectorAll('.list.tools .row:not(.head) .notes [title]')].map(e => e.title)`, &whole)
@@ -176,9 +176,9 @@ func (silent) Secrets(context.Context, view.Query) ([]view.Secret, error) { retu
 // TestPeerNothingFits names what the filter does not find: exchanges may fit it.
 func TestPeerNothingFits(t *testing.T) {
 	p, _ := open(t, chromium.Share(t), silent{newDummy()}, nil)
-	p.Keys("/is:error\r")
+	p.Type("/is:error\r")
 	for key, what := range map[string]string{"4": "tools", "5": "streams", "6": "secrets"} {
-		p.Keys(key)
+		p.Type(key)
 		want := string(quoted("No " + what + " fit the filter. C shows everything."))
 		p.Await(`(document.querySelector('.empty') || {}).textContent === ` + want)
 	}

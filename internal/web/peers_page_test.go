@@ -35,7 +35,7 @@ func open(t *testing.T, b *chromium.Browser, r view.Reader, a view.Actor) (*chro
 	t.Helper()
 	s := start(t, Options{Reader: r, Actor: a, Assets: assets()})
 	p := b.Tab(t)
-	p.Go(s.URL())
+	p.Load(s.URL())
 	p.Await(`document.querySelector('#filter')`)
 	p.Await(`!location.hash.includes('t=')`)
 	return p, s
@@ -135,13 +135,13 @@ func TestPeerHostileText(t *testing.T) {
 			eachView(p, key, look)
 			for _, keys := range []string{"?", "t", "i", "x", "D", "f", "y", "E", "n"} {
 				p.Eval(`document.activeElement.blur()`, nil)
-				p.Keys(keys)
+				p.Type(keys)
 				p.Await(settled)
 				look("after " + keys)
-				p.Keys(kb.Escape)
+				p.Type(kb.Escape)
 				p.Await(settled)
 			}
-			p.Clean(strings.TrimPrefix(s.base, "http://"), "/api/image?") // no image is drawn of such bytes
+			p.AssertClean(strings.TrimPrefix(s.base, "http://"), "/api/image?") // no image is drawn of such bytes
 		})
 	}
 }
@@ -158,7 +158,7 @@ func TestPeerDeepAndLarge(t *testing.T) {
 			t.Errorf("%s: the page is not there", where)
 		}
 	})
-	p.Clean(strings.TrimPrefix(s.base, "http://"))
+	p.AssertClean(strings.TrimPrefix(s.base, "http://"))
 
 	r = newDummy()
 	r.body = `{"result":{"content":[{"type":"text","text":"` + strings.Repeat("0123456789abcdef", 4<<20) + `"}]}}`
@@ -171,9 +171,9 @@ func TestPeerDeepAndLarge(t *testing.T) {
 	began := time.Now()
 	p.Await(settled)
 	t.Logf("a frame takes %v beside 64 MB; the page has %s elements", time.Since(began), p.Text(`document.querySelectorAll('*').length`))
-	p.Keys("1")
+	p.Type("1")
 	p.Await(`document.querySelector('[aria-current=page]').textContent.includes('Talk')`)
-	p.Clean(strings.TrimPrefix(s.base, "http://"), "/api/image?") // the text could be one
+	p.AssertClean(strings.TrimPrefix(s.base, "http://"), "/api/image?") // the text could be one
 }
 
 // peersDir returns the directory of scripts/peers.sh: MCPC_PEERS, or .peers in the root of the repository.
@@ -229,20 +229,20 @@ func TestPeerAccess(t *testing.T) {
 		scheme string
 		zoom   float64
 	}{{"light", 1}, {"dark", 1}, {"light", 2}} {
-		p.Scheme(c.scheme)
-		p.Size(1280, 800, c.zoom)
+		p.SetColorScheme(c.scheme)
+		p.SetSize(1280, 800, c.zoom)
 		p.Await(settled)
 		eachView(p, "1.1", func(where string) { look(fmt.Sprintf("%s, %v, %s", c.scheme, c.zoom, where)) })
 		for _, keys := range []string{"?", "t", "i", "x", "D", "f", "y", "E", "n"} {
 			p.Eval(`document.activeElement.blur()`, nil)
-			p.Keys(keys)
+			p.Type(keys)
 			p.Await(settled)
 			look(fmt.Sprintf("%s, %v, after %s", c.scheme, c.zoom, keys))
-			p.Keys(kb.Escape)
+			p.Type(kb.Escape)
 			p.Await(settled)
 		}
 	}
-	p.Clean(strings.TrimPrefix(s.base, "http://"))
+	p.AssertClean(strings.TrimPrefix(s.base, "http://"))
 }
 
 // TestPeerFirstTalk holds: the conversation that the page begins with is for the Talk without a
@@ -254,19 +254,19 @@ func TestPeerFirstTalk(t *testing.T) {
 		p.Await(fmt.Sprintf(`[...document.querySelectorAll('.talk-entry')].findIndex(e => e.getAttribute('aria-current')) === %d`, n))
 	}
 	shown(1)
-	p.Keys("2")
+	p.Type("2")
 	shown(0)
-	p.Keys("1")
+	p.Type("1")
 	shown(1)
-	p.Keys("/")
+	p.Type("/")
 	p.Await(`document.activeElement.id === 'filter'`)
-	p.Keys("is:error\r")
+	p.Type("is:error\r")
 	shown(0)
-	p.Keys("C")
+	p.Type("C")
 	shown(0)
 	p.Eval(`document.querySelectorAll('.talk-entry')[1].click()`, nil)
 	shown(1)
-	p.Keys("2")
+	p.Type("2")
 	shown(1)
 }
 
@@ -276,32 +276,32 @@ func TestPeerKeyboardOnly(t *testing.T) {
 	r := newDummy()
 	p, s := open(t, b, r, asking{&fakeActor{powers: allPowers}, r})
 	for i, view := range []string{"talk", "table", "time", "tools", "streams", "secrets"} {
-		p.Keys(fmt.Sprint(i + 1))
+		p.Type(fmt.Sprint(i + 1))
 		p.Await(`[...document.querySelectorAll('nav.views button')].findIndex(b => b.getAttribute('aria-current')) === ` + fmt.Sprint(i))
 		_ = view
 	}
-	p.Keys("2")
+	p.Type("2")
 	p.Await(`document.querySelectorAll('[role=row]').length > 5`)
-	p.Keys("gjj")
+	p.Type("gjj")
 	p.Await(`location.hash.includes('row=1.3')`)
-	p.Keys("k")
+	p.Type("k")
 	p.Await(`location.hash.includes('row=1.2')`)
-	p.Keys("\r")
+	p.Type("\r")
 	p.Await(`document.querySelector("#panel")`)
 	p.Await(`document.activeElement.id === "panel"`)
-	p.Keys(kb.Escape)
+	p.Type(kb.Escape)
 	p.Await(`!document.querySelector('#panel')`)
-	p.Keys("/")
+	p.Type("/")
 	p.Await(`document.activeElement.id === 'filter'`)
-	p.Keys("is:error")
-	p.Keys("\r")
+	p.Type("is:error")
+	p.Type("\r")
 	p.Await(`location.hash.includes('f=is')`)
-	p.Keys("C")
+	p.Type("C")
 	p.Await(`!location.hash.includes('f=is')`)
 	for _, key := range []string{"?", "x", "i", "t"} {
-		p.Keys(key)
+		p.Type(key)
 		p.Await(`document.querySelector('dialog, [role=dialog]') && document.querySelector('dialog, [role=dialog]').contains(document.activeElement)`)
-		p.Keys(kb.Escape)
+		p.Type(kb.Escape)
 		p.Await(`!document.querySelector("dialog, [role=dialog]")`)
 	}
 	// Tab goes through all of the page, is seen on each stop, and comes out at the end.
@@ -311,7 +311,7 @@ func TestPeerKeyboardOnly(t *testing.T) {
 	p.Await(`document.activeElement === document.body`)
 	stops, unseen := map[string]bool{}, 0
 	for range 120 {
-		p.Keys("\t")
+		p.Type("\t")
 		var at struct {
 			Where string
 			Seen  bool
@@ -333,56 +333,56 @@ func TestPeerKeyboardOnly(t *testing.T) {
 	if len(stops) < 15 || unseen > 0 {
 		t.Errorf("%d stops, %d not seen", len(stops), unseen)
 	}
-	p.Clean(strings.TrimPrefix(s.base, "http://"))
+	p.AssertClean(strings.TrimPrefix(s.base, "http://"))
 }
 
 // TestPeerDetailByKeys turns the tabs of the detail by the arrow keys, wherever the focus is, and leaves it by Back.
 func TestPeerDetailByKeys(t *testing.T) {
 	p, s := open(t, chromium.Share(t), newDummy(), &fakeActor{powers: allPowers})
-	p.Keys("2")
+	p.Type("2")
 	p.Await(`document.querySelectorAll('[role=row]').length > 5`)
-	p.Keys("gj\r")
+	p.Type("gj\r")
 	p.Await(`document.activeElement.id === "panel"`)
-	p.Keys(kb.ArrowRight)
+	p.Type(kb.ArrowRight)
 	p.Await(`document.querySelector('#tab-request[aria-selected=true]')`)
-	p.Keys(kb.ArrowLeft + kb.ArrowLeft)
+	p.Type(kb.ArrowLeft + kb.ArrowLeft)
 	p.Await(`document.querySelector('#tab-diff[aria-selected=true]')`)
 	p.Await(settled)
 	p.Eval(`history.back()`, nil)
 	p.Await(`!document.querySelector('#panel') && document.querySelector('.list.table')`)
 	p.Eval(`history.back()`, nil)
 	p.Await(`document.querySelector('.list.talk')`)
-	p.Clean(strings.TrimPrefix(s.base, "http://"))
+	p.AssertClean(strings.TrimPrefix(s.base, "http://"))
 }
 
 // TestPeerHoldIsConfirmed types a filter without /: i opens the dialog, and Enter there does not hold yet.
 func TestPeerHoldIsConfirmed(t *testing.T) {
 	actor := &fakeActor{powers: allPowers}
 	p, s := open(t, chromium.Share(t), newDummy(), actor)
-	p.Keys("i")
+	p.Type("i")
 	p.Await(`document.activeElement.matches('dialog input')`)
-	p.Keys("echo")
+	p.Type("echo")
 	p.Await(`document.activeElement.value === 'echo'`)
-	p.Keys("\r")
+	p.Type("\r")
 	p.Await(`document.activeElement.id === "hold"`)
 	p.Await(settled)
 	if got := actor.deeds(); len(got) > 0 {
 		t.Errorf("held without a confirmation: %q", got)
 	}
-	p.Keys("\r")
+	p.Type("\r")
 	p.Await(`!document.querySelector("dialog")`)
 	if got, want := actor.deeds(), `["intercept",true,"echo"]`; len(got) != 1 || got[0] != want {
 		t.Errorf("did %q, want %s", got, want)
 	}
-	p.Clean(strings.TrimPrefix(s.base, "http://"))
+	p.AssertClean(strings.TrimPrefix(s.base, "http://"))
 }
 
 // TestPeerEndedServer keeps what was read when mcpc has ended, and says so.
 func TestPeerEndedServer(t *testing.T) {
 	p, s := open(t, chromium.Share(t), newDummy(), &fakeActor{powers: allPowers})
-	p.Keys("2")
+	p.Type("2")
 	p.Await(`document.querySelectorAll('[role=row]').length > 5`)
-	p.Keys("gj\r")
+	p.Type("gj\r")
 	p.Await(`document.querySelector('#panel .facts')`)
 	s.stop()
 	p.Await(`document.querySelector('.bar.lost')`)
@@ -394,9 +394,9 @@ func TestPeerEndedServer(t *testing.T) {
 			t.Errorf("the %s vanished: %s", what, p.Text(`document.querySelector("section.detail").innerText.slice(0, 400)`))
 		}
 	}
-	p.Keys("4")
+	p.Type("4")
 	p.Await(`document.querySelector('.list.tools')`)
-	p.Keys("2")
+	p.Type("2")
 	p.Await(`document.querySelectorAll('.list.table .row.lead').length > 5`)
 }
 
@@ -407,7 +407,7 @@ func TestPeerLargeAnswer(t *testing.T) {
 	p, s := open(t, chromium.Share(t), r, nil)
 	p.Eval(`void (location.hash = 'v=table&d=1&tab=answer&row=1.1')`, nil)
 	p.Await(`[...document.querySelectorAll('#panel .leaf')].some(e => e.textContent.includes('reached'))`)
-	p.Clean(strings.TrimPrefix(s.base, "http://"), "/api/image?")
+	p.AssertClean(strings.TrimPrefix(s.base, "http://"), "/api/image?")
 }
 
 // TestPeerWrongAddress says what to do with an address that lets no page in.
@@ -415,7 +415,7 @@ func TestPeerWrongAddress(t *testing.T) {
 	b := chromium.Share(t)
 	s := start(t, Options{Reader: newDummy(), Assets: assets()})
 	p := b.Tab(t)
-	p.Go(s.base + "/#t=" + strings.Repeat("x", 43))
+	p.Load(s.base + "/#t=" + strings.Repeat("x", 43))
 	p.Await(`document.querySelector('h1') && document.body.innerText.includes('prints a new one')`)
 	p.Await(`document.body.innerText.includes('mcpc inspect --web')`)
 }
@@ -425,7 +425,7 @@ func TestPeerSlowPage(t *testing.T) {
 	b := chromium.Share(t)
 	r := newDummy()
 	p, s := open(t, b, r, nil)
-	p.Keys("2")
+	p.Type("2")
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -446,7 +446,7 @@ func TestPeerSlowPage(t *testing.T) {
 	if n := p.Text(`document.querySelectorAll('[role=row]').length < 130`); n != "true" {
 		t.Error("too many rows are drawn")
 	}
-	p.Clean(strings.TrimPrefix(s.base, "http://"))
+	p.AssertClean(strings.TrimPrefix(s.base, "http://"))
 }
 
 // deeds are what the actor was asked to do until now.
@@ -459,24 +459,24 @@ func (f *fakeActor) deeds() []string {
 // TestPeerKeysReachDialog types without waiting for the dialog that the first key opens.
 func TestPeerKeysReachDialog(t *testing.T) {
 	p, _ := open(t, chromium.Share(t), newDummy(), &fakeActor{powers: allPowers})
-	p.Keys("2")
+	p.Type("2")
 	p.Await(`document.querySelectorAll('[role=row]').length > 5`)
 	p.Eval(`(() => { const f = fetch, held = new Promise(go => window.goOn = go); window.fetch = (u, o) => u.includes('/row?') ? held.then(() => f(u, o)) : f(u, o); })()`, nil)
-	p.Keys("gj")
+	p.Type("gj")
 	p.Await(`location.hash.includes('row=1.2')`)
-	p.Keys("n")
-	p.Keys("not one C of it")
+	p.Type("n")
+	p.Type("not one C of it")
 	p.Eval(`goOn()`, nil)
 	p.Await(`document.querySelector('dialog[open] textarea, dialog[open] input') && document.querySelector('dialog[open] textarea, dialog[open] input').value.endsWith('not one C of it')`)
-	p.Keys(kb.Escape)
+	p.Type(kb.Escape)
 	p.Await(`!document.querySelector('dialog')`)
-	p.Keys("/name:a/name:b")
+	p.Type("/name:a/name:b")
 	p.Await(`document.getElementById('filter').value === 'name:a/name:b'`)
-	p.Keys("\r/name:c")
+	p.Type("\r/name:c")
 	p.Await(`document.getElementById('filter').value === 'name:a/name:b name:c'`)
-	p.Keys("\rC")
-	p.Keys("?pause\r")
+	p.Type("\rC")
+	p.Type("?pause\r")
 	p.Await(`document.querySelector('.counts').textContent.includes('paused')`)
-	p.Keys("y" + kb.Escape + "p")
+	p.Type("y" + kb.Escape + "p")
 	p.Await(`document.querySelector('.counts').textContent.includes('live')`)
 }

@@ -31,7 +31,7 @@ func TestPeerRowsArePainted(t *testing.T) {
 	p, _ := open(t, chromium.Share(t), r, nil)
 	following := func(view string) {
 		t.Helper()
-		p.Keys(view + "CG")
+		p.Type(view + "CG")
 		p.Await(`document.querySelector('.list').scrollTop > 9000 && [...document.querySelectorAll('.act')].some(b => b.textContent.startsWith('Following'))`)
 		p.Await(painted)
 	}
@@ -46,9 +46,9 @@ func TestPeerRowsArePainted(t *testing.T) {
 	p.Await(painted)
 	p.Await(`document.querySelector('.list').scrollTop === 0`)
 	following("1")
-	p.Keys("/")
+	p.Type("/")
 	p.Await(`document.activeElement.id === 'filter'`)
-	p.Keys("plain\r")
+	p.Type("plain\r")
 	p.Await(`location.hash.includes('f=plain')`)
 	p.Await(painted)
 }
@@ -67,15 +67,15 @@ func TestPeerNewAddress(t *testing.T) {
 	}
 	paste(p)
 	second := b.Tab(t)
-	second.Go(s.base + "/")
+	second.Load(s.base + "/")
 	second.Await(`document.body.innerText.includes('Enter at the terminal of mcpc prints a new one')`)
 	paste(second)
 
 	s.stop() // the second tab is in front, and is drawn
 	second.Await(`document.querySelector('.lost') && document.querySelector('.counts').textContent.startsWith('● not connected') && !document.querySelector('.counts .live')`)
-	second.Keys("/")
+	second.Type("/")
 	second.Await(`document.activeElement.id === 'filter'`)
-	second.Keys("nothing\r")
+	second.Type("nothing\r")
 	second.Await(`document.querySelector('.toast.bad') && document.querySelector('.toast').textContent.startsWith('The connection to mcpc is lost.')`)
 	if second.Text(`document.body.innerText.includes('Nothing fits')`) == "true" {
 		t.Error("the page says that nothing fits")
@@ -117,7 +117,7 @@ func (s slow) Call(ctx context.Context, c view.Call) (view.Sent, error) {
 func TestPeerTry(t *testing.T) {
 	a := slow{&fakeActor{powers: allPowers}, make(chan error, 1)}
 	p, _ := open(t, chromium.Share(t), callable{newDummy()}, a)
-	p.Keys("t")
+	p.Type("t")
 	p.Await(`document.querySelector('dialog optgroup')`)
 	got := p.Text(`[...document.querySelectorAll('dialog optgroup')].map(g => [g.label, g.disabled, ...[...g.children].map(o => o.textContent)].join('|')).join('\n')`)
 	if want := "quirky 0.1, python3 srv.py|false|nap\nquirky 0.1, python3 old.py: cannot be called from here|true|nap"; got != want {
@@ -176,12 +176,12 @@ func TestPeerCompare(t *testing.T) {
 			p.Eval(fmt.Sprintf(`document.querySelectorAll('.talk-entry')[%d].click()`, c.entry), nil)
 			p.Await(fmt.Sprintf(`document.querySelectorAll('.talk-entry')[%d].getAttribute('aria-current')`, c.entry))
 		}
-		p.Keys("D")
+		p.Type("D")
 		p.Await(`document.querySelector('dialog select') && document.querySelector('dialog').contains(document.activeElement)`)
 		if got, want := p.Text(`[...document.querySelectorAll('dialog select')].map(s => s.value).join(' to ')`), c.from+" to "+c.to; got != want {
 			t.Errorf("entry %d: compares %s, not %s", c.entry, got, want)
 		}
-		p.Keys(kb.Escape)
+		p.Type(kb.Escape)
 		p.Await(`!document.querySelector('dialog')`)
 	}
 }
@@ -208,7 +208,7 @@ func (n nameless) Detail(ctx context.Context, key string) (view.Detail, error) {
 func TestPeerWords(t *testing.T) {
 	p, _ := open(t, chromium.Share(t), nameless{several{newDummy()}}, nil)
 	p.Await(`document.querySelectorAll('.talk-entry').length === 5`)
-	p.Keys("2")
+	p.Type("2")
 	p.Await(`[...document.querySelectorAll('.row:not(.head) .p')].some(c => c.textContent === 'tea')`)
 	if p.Text(`[...document.querySelectorAll('.row .p')].some(c => c.textContent.includes('http'))`) == "true" {
 		t.Error("a server of which the name is known is shown by its address")
@@ -243,7 +243,7 @@ func (l late) Lanes(ctx context.Context, _ view.Query, _, _ time.Time) ([]view.L
 func TestPeerTimeIsRead(t *testing.T) {
 	r := late{newDummy(), make(chan struct{})}
 	p, _ := open(t, chromium.Share(t), r, nil)
-	p.Keys("3")
+	p.Type("3")
 	p.Await(`document.querySelector('.times .empty')`)
 	if got := p.Text(`document.querySelector('.times .empty').textContent`); got != "Reading…" {
 		t.Errorf("it says %q", got)

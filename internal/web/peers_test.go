@@ -20,11 +20,11 @@ func TestPeerLooks(t *testing.T) {
 		"a.js":       {Data: []byte(`console.error("oh"); try { document.body.innerHTML = "<b>" } catch { setTimeout(() => { throw new Error("ah") }) }`)}, "i.svg": {Data: []byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`)},
 	}})
 	p := b.Tab(t)
-	p.Go(s.base + "/")
+	p.Load(s.base + "/")
 	for _, want := range []string{`console [`, "oh", "ah", `policy "style-src-attr`, `policy "img-src`, `policy "require-trusted-types-for`} {
 		eventually(t, "no fault "+want, func() bool { return strings.Contains(strings.Join(p.Faults(), "\n"), want) })
 	}
-	if others := p.Requested(strings.TrimPrefix(s.base, "http://")); len(others) != 0 && len(others) != 1 {
+	if others := p.RequestedElsewhere(strings.TrimPrefix(s.base, "http://")); len(others) != 0 && len(others) != 1 {
 		t.Errorf("asked for %q", others)
 	}
 }

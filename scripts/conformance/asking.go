@@ -29,7 +29,7 @@ const (
 )
 
 // An asking is a tool that returns a text when it has the answers to its requests.
-type asking struct {
+type askingTool struct {
 	name, description string
 	input             string
 	state             string // the text in requestState, or ""
@@ -43,20 +43,20 @@ func (f *fixtures) askingTools() []tool {
 		{
 			name:        "test_input_required_result_multi_round",
 			description: "Asks twice, one thing after the other",
-			run:         f.asksTwice,
+			run:         f.askTwice,
 		},
 		{
 			name:        "test_input_required_result_capabilities",
 			description: "Asks for what the client can answer",
-			run:         f.asksWhatCanBe,
+			run:         f.askByCapabilities,
 		},
-		{name: "test_tool_with_task", description: "Asks for a name, and then becomes a task", run: f.asksFirst},
+		{name: "test_tool_with_task", description: "Asks for a name, and then becomes a task", run: f.askThenRunTask},
 	}
-	for _, a := range askings() {
+	for _, a := range singleAskingTools() {
 		rows = append(rows, tool{
 			name: a.name, description: a.description, input: a.input,
 			run: func(_ context.Context, req *mcp.CallToolRequest, args map[string]any) (*mcp.CallToolResult, error) {
-				answers, pending, err := f.asks(req, a.requests(args), a.state)
+				answers, pending, err := f.answersOrRequest(req, a.requests(args), a.state)
 				if answers == nil {
 					return pending, err
 				}
@@ -67,116 +67,118 @@ func (f *fixtures) askingTools() []tool {
 	return rows
 }
 
-// askings returns the tools that ask the client once.
-func askings() []asking {
-	return []asking{
+// singleAskingTools returns the tools that ask the client once.
+func singleAskingTools() []askingTool {
+	return []askingTool{
 		{
 			name: "test_sampling", description: "Asks for a text of a model",
 			requests: func(args map[string]any) mcp.InputRequestMap {
-				return mcp.InputRequestMap{"sampling": sampling(text(args["prompt"]), 100)}
-			}, answer: func(a mcp.InputResponseMap) string { return "LLM response: " + sampled(a["sampling"]) },
+				return mcp.InputRequestMap{"sampling": newSampling(text(args["prompt"]), 100)}
+			}, answer: func(a mcp.InputResponseMap) string { return "LLM response: " + samplingText(a["sampling"]) },
 			input: `{"type":"object","properties":{"prompt":{"type":"string","description":"The prompt to send to the LLM"}},"required":["prompt"],"additionalProperties":false}`,
 		},
 		{
 			name: "test_elicitation", description: "Asks for a name and an address",
 			requests: func(args map[string]any) mcp.InputRequestMap {
-				return mcp.InputRequestMap{"user": form(text(args["message"]), userForm)}
-			}, answer: func(a mcp.InputResponseMap) string { return "User response: " + elicited(a["user"]) },
+				return mcp.InputRequestMap{"user": newForm(text(args["message"]), userForm)}
+			}, answer: func(a mcp.InputResponseMap) string { return "User response: " + elicitationText(a["user"]) },
 			input: `{"type":"object","properties":{"message":{"type":"string","description":"The message to show the user"}},"required":["message"],"additionalProperties":false}`,
 		},
 		{
 			name: "test_elicitation_sep1034_defaults", description: "Asks with a form that has defaults",
-			requests: one("form", form("Please review the defaults.", defaultsForm)), answer: completed("form"),
+			requests: singleRequest("form", newForm("Please review the defaults.", defaultsForm)), answer: completionText("form"),
 		},
 		{
 			name: "test_elicitation_sep1330_enums", description: "Asks with a form that has each kind of choice",
-			requests: one("form", form("Please choose.", enumsForm)), answer: completed("form"),
+			requests: singleRequest("form", newForm("Please choose.", enumsForm)), answer: completionText("form"),
 		},
 		{
 			name: "test_missing_capability", description: "Needs a client with sampling",
-			requests: one(
+			requests: singleRequest(
 				"sampling",
-				sampling("Say hello.", 50),
-			), answer: func(a mcp.InputResponseMap) string { return sampled(a["sampling"]) },
+				newSampling("Say hello.", 50),
+			), answer: func(a mcp.InputResponseMap) string { return samplingText(a["sampling"]) },
 		},
 		{
 			name: "test_streaming_elicitation", description: "Asks for a confirmation",
-			requests: one("confirm", form("Please confirm", okForm)), answer: completed("confirm"),
+			requests: singleRequest("confirm", newForm("Please confirm", okForm)), answer: completionText("confirm"),
 		},
 		{
 			name: "test_input_required_result_elicitation", description: "Asks for a name",
-			requests: one("user_name", form("What is your name?", nameForm)),
-			answer:   func(a mcp.InputResponseMap) string { return "Hello, " + text(accepted(a["user_name"])["name"]) + "!" },
+			requests: singleRequest("user_name", newForm("What is your name?", nameForm)),
+			answer: func(a mcp.InputResponseMap) string {
+				return "Hello, " + text(acceptedContent(a["user_name"])["name"]) + "!"
+			},
 		},
 		{
 			name: "test_input_required_result_sampling", description: "Asks for a text of a model",
-			requests: one("capital_question", sampling("What is the capital of France?", 100)),
-			answer:   func(a mcp.InputResponseMap) string { return sampled(a["capital_question"]) },
+			requests: singleRequest("capital_question", newSampling("What is the capital of France?", 100)),
+			answer:   func(a mcp.InputResponseMap) string { return samplingText(a["capital_question"]) },
 		},
 		{
 			name: "test_input_required_result_list_roots", description: "Asks for the roots",
-			requests: one(
+			requests: singleRequest(
 				"client_roots",
 				&mcp.ListRootsParams{},
-			), answer: func(a mcp.InputResponseMap) string { return rooted(a["client_roots"]) },
+			), answer: func(a mcp.InputResponseMap) string { return rootsText(a["client_roots"]) },
 		},
 		{
 			name:        "test_input_required_result_request_state",
 			description: "Asks for a confirmation, with a signed state", state: "confirming",
-			requests: one(
+			requests: singleRequest(
 				"confirm",
-				form("Please confirm", okForm),
+				newForm("Please confirm", okForm),
 			), answer: func(mcp.InputResponseMap) string { return "state-ok" },
 		},
 		{
 			name: "test_input_required_result_tampered_state", description: "Refuses a state that it has not signed",
 			state:    "confirming",
-			requests: one("confirm", form("Please confirm", okForm)), answer: completed("confirm"),
+			requests: singleRequest("confirm", newForm("Please confirm", okForm)), answer: completionText("confirm"),
 		},
 		{
 			name:        "test_input_required_result_multiple_inputs",
 			description: "Asks for a form, a text of a model and the roots at once", state: "three",
 			requests: func(map[string]any) mcp.InputRequestMap { return threeRequests() },
 			answer: func(a mcp.InputResponseMap) string {
-				return text(accepted(a["user_name"])["name"]) + ": " + sampled(a["greeting"]) + " " + rooted(a["client_roots"])
+				return text(acceptedContent(a["user_name"])["name"]) + ": " + samplingText(a["greeting"]) + " " + rootsText(a["client_roots"])
 			},
 		},
 	}
 }
 
-func one(key string, request mcp.InputRequest) func(map[string]any) mcp.InputRequestMap {
+func singleRequest(key string, request mcp.InputRequest) func(map[string]any) mcp.InputRequestMap {
 	return func(map[string]any) mcp.InputRequestMap { return mcp.InputRequestMap{key: request} }
 }
 
 func threeRequests() mcp.InputRequestMap {
 	return mcp.InputRequestMap{
-		"user_name": form(
+		"user_name": newForm(
 			"What is your name?",
 			nameForm,
-		), "greeting": sampling("Generate a greeting", 50), "client_roots": &mcp.ListRootsParams{},
+		), "greeting": newSampling("Generate a greeting", 50), "client_roots": &mcp.ListRootsParams{},
 	}
 }
 
-func form(message, schema string) *mcp.ElicitParams {
+func newForm(message, schema string) *mcp.ElicitParams {
 	return &mcp.ElicitParams{Mode: "form", Message: message, RequestedSchema: json.RawMessage(schema)}
 }
 
-func sampling(prompt string, maxTokens int64) *mcp.CreateMessageWithToolsParams {
+func newSampling(prompt string, maxTokens int64) *mcp.CreateMessageWithToolsParams {
 	return &mcp.CreateMessageWithToolsParams{
 		MaxTokens: maxTokens,
 		Messages:  []*mcp.SamplingMessageV2{{Role: "user", Content: []mcp.Content{&mcp.TextContent{Text: prompt}}}},
 	}
 }
 
-// accepted returns the content of an accepted form, or nil.
-func accepted(answer mcp.InputResponse) map[string]any {
+// acceptedContent returns the content of an accepted form, or nil.
+func acceptedContent(answer mcp.InputResponse) map[string]any {
 	if r, ok := answer.(*mcp.ElicitResult); ok && r.Action == "accept" {
 		return r.Content
 	}
 	return nil
 }
 
-func elicited(answer mcp.InputResponse) string {
+func elicitationText(answer mcp.InputResponse) string {
 	r, ok := answer.(*mcp.ElicitResult)
 	if !ok {
 		return ""
@@ -188,12 +190,12 @@ func elicited(answer mcp.InputResponse) string {
 	return "action=" + r.Action + ", content=" + string(content)
 }
 
-func completed(key string) func(mcp.InputResponseMap) string {
-	return func(a mcp.InputResponseMap) string { return "Elicitation completed: " + elicited(a[key]) }
+func completionText(key string) func(mcp.InputResponseMap) string {
+	return func(a mcp.InputResponseMap) string { return "Elicitation completed: " + elicitationText(a[key]) }
 }
 
-// sampled returns the text of a model's message.
-func sampled(answer mcp.InputResponse) (said string) {
+// samplingText returns the text of a model's message.
+func samplingText(answer mcp.InputResponse) (said string) {
 	if r, ok := answer.(*mcp.CreateMessageWithToolsResult); ok {
 		for _, c := range r.Content {
 			if t, ok := c.(*mcp.TextContent); ok {
@@ -204,7 +206,7 @@ func sampled(answer mcp.InputResponse) (said string) {
 	return said
 }
 
-func rooted(answer mcp.InputResponse) string {
+func rootsText(answer mcp.InputResponse) string {
 	r, ok := answer.(*mcp.ListRootsResult)
 	if !ok {
 		return ""

@@ -59,7 +59,7 @@ func (f *fixtures) addPrompts() {
 		f.server.AddPrompt(def, func(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 			for _, name := range p.arguments {
 				if _, ok := req.Params.Arguments[name]; !ok {
-					return nil, invalid(fmt.Sprintf("prompt %s: required argument %q is missing", p.name, name))
+					return nil, invalidParams(fmt.Sprintf("prompt %s: required argument %q is missing", p.name, name))
 				}
 			}
 			return p.get(req)
@@ -130,6 +130,6 @@ func completes(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-func invalid(message string) error {
+func invalidParams(message string) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: message}
 }

@@ -18,49 +18,49 @@ import (
 	"mcpc/internal/pause"
 )
 
-// asks returns the answers to requests. If answers are missing, it returns the result that requires
+// answersOrRequest returns the answers to requests. If answers are missing, it returns the result that requires
 // them. In revisions with a handshake the SDK sends the requests of that result to the client, and
 // calls the tool again with the answers. A state other than "" is sent signed with the requests,
 // and the client must return it.
-func (f *fixtures) asks(
+func (f *fixtures) answersOrRequest(
 	req *mcp.CallToolRequest,
 	requests mcp.InputRequestMap,
 	state string,
 ) (mcp.InputResponseMap, *mcp.CallToolResult, error) {
 	p := req.Params
-	if err := missing(p.GetMeta(), req.ClientCapabilities(), requests); err != nil {
+	if err := checkCapabilities(p.GetMeta(), req.ClientCapabilities(), requests); err != nil {
 		return nil, nil, err
 	}
 	if state != "" && (p.InputResponses != nil || p.RequestState != "") {
-		if known, ok := f.signed(p.Name, p.RequestState); !ok || known != state {
-			return nil, nil, invalid("requestState is not what this server sent")
+		if known, ok := f.verifyState(p.Name, p.RequestState); !ok || known != state {
+			return nil, nil, invalidParams("requestState is not what this server sent")
 		}
 	}
-	if answered(requests, p.InputResponses) {
+	if hasAllAnswers(requests, p.InputResponses) {
 		return p.InputResponses, nil, nil
 	}
-	return nil, f.asking(p.Name, requests, state), nil
+	return nil, f.inputRequired(p.Name, requests, state), nil
 }
 
-func (f *fixtures) asking(tool string, requests mcp.InputRequestMap, state string) *mcp.CallToolResult {
+func (f *fixtures) inputRequired(tool string, requests mcp.InputRequestMap, state string) *mcp.CallToolResult {
 	res := &mcp.CallToolResult{InputRequests: requests}
 	if state != "" {
-		res.RequestState = f.sign(tool, state)
+		res.RequestState = f.signState(tool, state)
 	}
 	return res
 }
 
-// asksTwice requires two rounds. It stores nothing between the rounds: the first answer is in the
+// askTwice requires two rounds. It stores nothing between the rounds: the first answer is in the
 // state.
-func (f *fixtures) asksTwice(
+func (f *fixtures) askTwice(
 	_ context.Context,
 	req *mcp.CallToolRequest,
 	_ map[string]any,
 ) (*mcp.CallToolResult, error) {
 	p := req.Params
-	first := mcp.InputRequestMap{"step1": form("Step 1: What is your name?", nameForm)}
-	second := mcp.InputRequestMap{"step2": form("Step 2: What is your favorite color?", colorForm)}
-	if err := missing(p.GetMeta(), req.ClientCapabilities(), first); err != nil {
+	first := mcp.InputRequestMap{"step1": newForm("Step 1: What is your name?", nameForm)}
+	second := mcp.InputRequestMap{"step2": newForm("Step 2: What is your favorite color?", colorForm)}
+	if err := checkCapabilities(p.GetMeta(), req.ClientCapabilities(), first); err != nil {
 		return nil, err
 	}
 	if p.GetMeta()[mcp.MetaKeyProtocolVersion] == nil {
@@ -68,42 +68,42 @@ func (f *fixtures) asksTwice(
 	}
 	const begun, named = "begun", "named:"
 	if p.InputResponses == nil && p.RequestState == "" {
-		return f.asking(p.Name, first, begun), nil
+		return f.inputRequired(p.Name, first, begun), nil
 	}
-	state, ok := f.signed(p.Name, p.RequestState)
+	state, ok := f.verifyState(p.Name, p.RequestState)
 	name, isSecond := strings.CutPrefix(state, named)
 	if !ok {
-		return nil, invalid("requestState is not what this server sent")
+		return nil, invalidParams("requestState is not what this server sent")
 	}
-	if !isSecond && !answered(first, p.InputResponses) {
-		return f.asking(p.Name, first, begun), nil
+	if !isSecond && !hasAllAnswers(first, p.InputResponses) {
+		return f.inputRequired(p.Name, first, begun), nil
 	}
 	if !isSecond {
-		return f.asking(p.Name, second, named+text(accepted(p.InputResponses["step1"])["name"])), nil
+		return f.inputRequired(p.Name, second, named+text(acceptedContent(p.InputResponses["step1"])["name"])), nil
 	}
-	if !answered(second, p.InputResponses) {
-		return f.asking(p.Name, second, state), nil
+	if !hasAllAnswers(second, p.InputResponses) {
+		return f.inputRequired(p.Name, second, state), nil
 	}
-	return says(name + " likes " + text(accepted(p.InputResponses["step2"])["color"]) + "."), nil
+	return says(name + " likes " + text(acceptedContent(p.InputResponses["step2"])["color"]) + "."), nil
 }
 
-// asksWhatCanBe sends the requests, of three, that the client declares support for. If the client
+// askByCapabilities sends the requests, of three, that the client declares support for. If the client
 // supports no request, it sends all three.
-func (f *fixtures) asksWhatCanBe(
+func (f *fixtures) askByCapabilities(
 	_ context.Context,
 	req *mcp.CallToolRequest,
 	_ map[string]any,
 ) (*mcp.CallToolResult, error) {
 	possible := mcp.InputRequestMap{}
 	for key, request := range threeRequests() {
-		if missing(req.Params.GetMeta(), req.ClientCapabilities(), mcp.InputRequestMap{key: request}) == nil {
+		if checkCapabilities(req.Params.GetMeta(), req.ClientCapabilities(), mcp.InputRequestMap{key: request}) == nil {
 			possible[key] = request
 		}
 	}
 	if len(possible) == 0 {
 		possible = threeRequests()
 	}
-	answers, pending, err := f.asks(req, possible, "")
+	answers, pending, err := f.answersOrRequest(req, possible, "")
 	if answers == nil {
 		return pending, err
 	}
@@ -111,21 +111,21 @@ func (f *fixtures) asksWhatCanBe(
 }
 
 func (f *fixtures) promptThatAsks(req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-	requests := mcp.InputRequestMap{"user_context": form("What context should the prompt use?", contextForm)}
-	if err := missing(req.Params.GetMeta(), req.ClientCapabilities(), requests); err != nil {
+	requests := mcp.InputRequestMap{"user_context": newForm("What context should the prompt use?", contextForm)}
+	if err := checkCapabilities(req.Params.GetMeta(), req.ClientCapabilities(), requests); err != nil {
 		if _, ok := errors.AsType[*jsonrpc.Error](err); !ok {
-			err = invalid(err.Error()) // a prompt result cannot be an error
+			err = invalidParams(err.Error()) // a prompt result cannot be an error
 		}
 		return nil, err
 	}
-	if !answered(requests, req.Params.InputResponses) {
+	if !hasAllAnswers(requests, req.Params.InputResponses) {
 		return &mcp.GetPromptResult{InputRequests: requests}, nil
 	}
-	return prompts("Use this context: " + text(accepted(req.Params.InputResponses["user_context"])["context"])), nil
+	return prompts("Use this context: " + text(acceptedContent(req.Params.InputResponses["user_context"])["context"])), nil
 }
 
-// answered reports whether each request has an answer of the right type. It ignores other answers.
-func answered(requests mcp.InputRequestMap, answers mcp.InputResponseMap) bool {
+// hasAllAnswers reports whether each request has an answer of the right type. It ignores other answers.
+func hasAllAnswers(requests mcp.InputRequestMap, answers mcp.InputResponseMap) bool {
 	for key, request := range requests {
 		if !demo.FitsRequest(request, answers[key]) {
 			return false
@@ -134,9 +134,9 @@ func answered(requests mcp.InputRequestMap, answers mcp.InputResponseMap) bool {
 	return true
 }
 
-// missing returns the error for a client that lacks a capability for the requests, or nil. In
+// checkCapabilities returns the error for a client that lacks a capability for the requests, or nil. In
 // revisions with input rounds it is a JSON-RPC error with code -32021, else a text.
-func missing(meta map[string]any, c *mcp.ClientCapabilities, requests mcp.InputRequestMap) error {
+func checkCapabilities(meta map[string]any, c *mcp.ClientCapabilities, requests mcp.InputRequestMap) error {
 	if c == nil {
 		c = &mcp.ClientCapabilities{}
 	}
@@ -174,8 +174,8 @@ func missing(meta map[string]any, c *mcp.ClientCapabilities, requests mcp.InputR
 	}
 }
 
-// sign returns a signed requestState with a text. It is valid for one tool until the process ends.
-func (f *fixtures) sign(tool, state string) string {
+// signState returns a signed requestState with a text. It is valid for one tool until the process ends.
+func (f *fixtures) signState(tool, state string) string {
 	return base64.RawURLEncoding.EncodeToString(
 		[]byte(state),
 	) + "." + base64.RawURLEncoding.EncodeToString(
@@ -183,9 +183,9 @@ func (f *fixtures) sign(tool, state string) string {
 	)
 }
 
-// signed returns the text of a requestState that sign returned. It returns false if the signature
+// verifyState returns the text of a requestState that sign returned. It returns false if the signature
 // is invalid.
-func (f *fixtures) signed(tool, requestState string) (string, bool) {
+func (f *fixtures) verifyState(tool, requestState string) (string, bool) {
 	before, after, _ := strings.Cut(requestState, ".")
 	state, err := base64.RawURLEncoding.DecodeString(before)
 	if err != nil {
@@ -201,17 +201,17 @@ func (f *fixtures) mac(tool, state string) []byte {
 	return h.Sum(nil)
 }
 
-// asksFirst requests input within the call and then becomes a task.
-func (f *fixtures) asksFirst(
+// askThenRunTask requests input within the call and then becomes a task.
+func (f *fixtures) askThenRunTask(
 	ctx context.Context,
 	req *mcp.CallToolRequest,
 	_ map[string]any,
 ) (*mcp.CallToolResult, error) {
-	answers, pending, err := f.asks(req, mcp.InputRequestMap{"user_name": form("What is your name?", nameForm)}, "name")
+	answers, pending, err := f.answersOrRequest(req, mcp.InputRequestMap{"user_name": newForm("What is your name?", nameForm)}, "name")
 	if answers == nil {
 		return pending, err
 	}
-	name := text(accepted(answers["user_name"])["name"])
+	name := text(acceptedContent(answers["user_name"])["name"])
 	ctx, err = demo.BeginTask(ctx)
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ const asLines = `.servers[] | [.id, .kind, (.command // [] | join(" ")), .url, .
 	(.variables // [] | join(",")), (if .disabled then "disabled" else "" end), .problem] | map(. // "") | join("|")`
 
 func TestConfigurationsAreReadRightly(t *testing.T) {
-	m := clients.Enter(t)
+	m := clients.NewInProcess(t)
 	want, err := os.ReadFile(module.Path(t, "internal/tests/clients/testdata/servers.txt"))
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +27,7 @@ func TestConfigurationsAreReadRightly(t *testing.T) {
 			t.Errorf("line %d\ngot  %s\nwant %s", i+1, g, w)
 		}
 	}
-	m.Untouched()
+	m.AssertUntouched()
 }
 
 func lineAt(lines []string, i int) string {
@@ -39,7 +39,7 @@ func lineAt(lines []string, i int) string {
 
 // Nothing of a configuration runs, is spoken to or is kept before it was confirmed.
 func TestConfigurationsAreOnlyRead(t *testing.T) {
-	m := clients.Enter(t)
+	m := clients.NewInProcess(t)
 	m.MCPC("0", "servers")
 	m.MCPC("0", "servers", "--json")
 	m.MCPC("0", "servers", "github")
@@ -67,11 +67,11 @@ func TestConfigurationsAreOnlyRead(t *testing.T) {
 	if got := strings.Fields(m.MCPC("0", "__completeNoDesc", "list", "-s", "cursor:")); strings.Join(got, " ") != "cursor:github cursor:internal cursor:linear :4" {
 		t.Errorf("TAB offers %q", got)
 	}
-	m.Untouched()
+	m.AssertUntouched()
 }
 
 func TestABrokenConfigurationHidesNoOther(t *testing.T) {
-	m := clients.Enter(t)
+	m := clients.NewInProcess(t)
 	for _, broken := range [][2]string{
 		{".cursor/mcp.json", `{"mcpServers": {"a": {"command": "CANARY"} oops`},
 		{".codex/config.toml", "[mcp_servers.a]\nx = CANARY\n"},
@@ -97,13 +97,13 @@ func TestABrokenConfigurationHidesNoOther(t *testing.T) {
 	if strings.Contains(got.Stdout+got.Stderr, "CANARY") {
 		t.Errorf("a broken file is quoted:\n%s", got.Stderr)
 	}
-	m.Untouched()
+	m.AssertUntouched()
 }
 
 // A server has the variables of its file, in the folder that the file says, and what it
 // has is hidden everywhere.
 func TestServerOfFileGetsItsVariablesAndFolder(t *testing.T) {
-	m := clients.Enter(t)
+	m := clients.NewInProcess(t)
 	m.Write(filepath.Join(m.Project, ".vscode", "mcp.json"), `{"servers": {"box": {"command": "sh", "cwd": "${workspaceFolder}/tools",
 		"args": ["-c", "pwd > '`+m.Ran+`'; env >> '`+m.Ran+`'; echo the key is $KEY >&2; exit 3"], "envFile": "${workspaceFolder}/.env", "env": {"KEY": "CANARYkey1234", "LEVEL": "high"}}}}`)
 	m.Write(filepath.Join(m.Project, ".env"), "TOKEN='CANARYtoken1234'\nLEVEL=low\n")
@@ -128,5 +128,5 @@ func TestServerOfFileGetsItsVariablesAndFolder(t *testing.T) {
 	if strings.Contains(string(ran), "GITHUB_TOKEN") || strings.Contains(string(ran), "MCPC_STATE") {
 		t.Errorf("it has what lies in the shell:\n%s", ran)
 	}
-	m.KeepsNoSecret()
+	m.AssertNoSecretStored()
 }

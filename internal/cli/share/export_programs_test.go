@@ -97,7 +97,7 @@ func TestExportedCommandsSendTheSame(t *testing.T) {
 	for _, protocol := range []string{all[0], all[1], all[len(all)-1]} {
 		for _, c := range exportedCalls {
 			t.Run(protocol+" "+c.name, func(t *testing.T) {
-				l := servers.NewScribe(t, demo.Handler(demo.Options{}))
+				l := servers.NewRequestStore(t, demo.Handler(demo.Options{}))
 				b := newBench(t)
 				large := `{"message":"` + strings.Repeat("x'é", 60_000) + `"}`
 				if err := os.WriteFile(filepath.Join(b.Dir, "large.json"), []byte(large), 0o600); err != nil {

@@ -24,7 +24,7 @@ func TestExportedCommandsOpenAStream(t *testing.T) {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
-			l := servers.NewScribe(t, demo.SSEHandler(demo.Options{}))
+			l := servers.NewRequestStore(t, demo.SSEHandler(demo.Options{}))
 			b := newBench(t)
 			path := strings.Replace(c.path, "/mcp", "/sse", 1)
 			said, _ := b.Run(append([]string{"mcpc", "--wire", "-s", l.URL + path, "--protocol", oldest}, c.args...)...)
@@ -50,7 +50,7 @@ func TestExportedCommandsOpenAStream(t *testing.T) {
 func TestExportedCommandsStayAtTheServer(t *testing.T) {
 	foreign := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("another server was contacted") }))
 	t.Cleanup(foreign.Close)
-	l := servers.NewScribe(t, demo.SSEHandler(demo.Options{}))
+	l := servers.NewRequestStore(t, demo.SSEHandler(demo.Options{}))
 	b := newBench(t)
 	revisions := client.Revisions()
 	b.Run("mcpc", "-s", l.URL+"/sse", "--protocol", revisions[len(revisions)-1], "call", "get-sum", `{"a":1,"b":2}`)

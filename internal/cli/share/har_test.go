@@ -38,7 +38,7 @@ func TestHARFitsItsSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := clitest.EnterHome(t)
-	l := servers.NewScribe(t, demo.Handler(demo.Options{}))
+	l := servers.NewRequestStore(t, demo.Handler(demo.Options{}))
 	for _, run := range [][]string{
 		{"-s", l.URL + "/mcp?x=1&y=%C3%A9"},
 		{"-s", l.URL + "/sse", "--protocol", client.Revisions()[len(client.Revisions())-1]},

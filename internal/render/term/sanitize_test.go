@@ -128,7 +128,7 @@ func checkClean(t *testing.T, in string) {
 		if !utf8.ValidString(out) {
 			t.Fatalf("%s(%q) = %q is not UTF-8", name, in, out)
 		}
-		if i := strings.IndexFunc(out, rendertest.Forbidden); i >= 0 {
+		if i := strings.IndexFunc(out, rendertest.IsForbidden); i >= 0 {
 			t.Fatalf("%s(%q) = %q holds %q", name, in, out, out[i:])
 		}
 		if strings.Contains(name, "Line") && strings.ContainsAny(out, "\n\r\t") {

@@ -56,8 +56,8 @@ func Start(t testing.TB, more ...chromedp.ExecAllocatorOption) *Browser {
 // endShared ends the shared Chromium. It is nil until shared is called.
 var endShared func()
 
-// shared starts the Chromium that the tests of a package share, once.
-var shared = sync.OnceValues(func() (context.Context, error) {
+// startShared starts the Chromium that the tests of a package share, once.
+var startShared = sync.OnceValues(func() (context.Context, error) {
 	ctx, end, err := launch()
 	endShared = end
 	return ctx, err
@@ -76,7 +76,7 @@ func Main(m *testing.M) {
 // a separate Chromium and has an empty profile. The TestMain of the package must call Main.
 func Share(t testing.TB) *Browser {
 	t.Helper()
-	ctx, err := shared()
+	ctx, err := startShared()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func (b *Browser) Tab(t testing.TB) *Page {
 	ctx, stop := chromedp.NewContext(b.ctx, options...)
 	t.Cleanup(stop)
 	p := &Page{Ctx: ctx, t: t}
-	chromedp.ListenTarget(ctx, p.see)
+	chromedp.ListenTarget(ctx, p.recordEvent)
 	p.Run(cdplog.Enable(), runtime.AddBinding("mcpcViolated"), chromedp.ActionFunc(func(ctx context.Context) error {
 		_, err := page.AddScriptToEvaluateOnNewDocument(`addEventListener('securitypolicyviolation', e => mcpcViolated(e.violatedDirective + ' ' + e.blockedURI + ' ' + e.sample))`).Do(ctx)
 		return err
@@ -178,8 +178,8 @@ func (b *Browser) Tab(t testing.TB) *Page {
 	return p
 }
 
-// see records the fault or the request in an event of the tab.
-func (p *Page) see(event any) {
+// recordEvent records the fault or the request in an event of the tab.
+func (p *Page) recordEvent(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	fault := func(kind string, v any) {
@@ -212,15 +212,15 @@ func (p *Page) Faults() []string {
 	return append([]string(nil), p.faults...)
 }
 
-// Forget removes the recorded faults and requests.
-func (p *Page) Forget() {
+// ClearRecorded removes the recorded faults and requests.
+func (p *Page) ClearRecorded() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.faults, p.requested = nil, nil
 }
 
-// Requested returns the requested URLs of all hosts except host.
-func (p *Page) Requested(host string) (others []string) {
+// RequestedElsewhere returns the requested URLs of all hosts except host.
+func (p *Page) RequestedElsewhere(host string) (others []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, text := range p.requested {
@@ -241,10 +241,10 @@ func (p *Page) Run(actions ...chromedp.Action) {
 	}
 }
 
-// Go loads a URL.
-func (p *Page) Go(to string) {
+// Load loads a URL.
+func (p *Page) Load(url string) {
 	p.t.Helper()
-	p.Run(chromedp.Navigate(to))
+	p.Run(chromedp.Navigate(url))
 }
 
 // Eval evaluates an expression, awaits its value if it is a promise, and decodes the value into
@@ -297,9 +297,9 @@ func (p *Page) Await(expression string) {
 	p.t.Fatalf("%s did not come true (%v); faults %q; the page says\n%s", expression, err, p.Faults(), body)
 }
 
-// Keys types text. "\r", "\t" and kb.Escape are keys. As from a keyboard, and unlike with
+// Type types text. "\r", "\t" and kb.Escape are keys. As from a keyboard, and unlike with
 // chromedp.KeyEvent, a key and its character are one event, so that the page can prevent it.
-func (p *Page) Keys(keys string) {
+func (p *Page) Type(keys string) {
 	p.t.Helper()
 	for _, r := range keys {
 		down, up := *kb.Encode(r)[0], input.DispatchKeyEventParams{}
@@ -313,28 +313,28 @@ func (p *Page) Keys(keys string) {
 	}
 }
 
-// Size sets the size and the zoom of the window.
-func (p *Page) Size(width, height int64, zoom float64) {
+// SetSize sets the size and the zoom of the window.
+func (p *Page) SetSize(width, height int64, zoom float64) {
 	p.t.Helper()
 	p.Run(emulation.SetDeviceMetricsOverride(int64(float64(width)/zoom), int64(float64(height)/zoom), zoom, false))
 }
 
-// Scheme sets the colour scheme: "dark" or "light".
-func (p *Page) Scheme(name string) {
+// SetColorScheme sets the colour scheme: "dark" or "light".
+func (p *Page) SetColorScheme(name string) {
 	p.t.Helper()
 	p.Run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}))
 }
 
-// Shot returns a picture of the tab as PNG.
-func (p *Page) Shot() (picture []byte) {
+// Screenshot returns a picture of the tab as PNG.
+func (p *Page) Screenshot() (picture []byte) {
 	p.t.Helper()
 	p.Run(chromedp.CaptureScreenshot(&picture))
 	return picture
 }
 
-// Clean fails the test if the page has faults, except faults with an expected text, or requested a
+// AssertClean fails the test if the page has faults, except faults with an expected text, or requested a
 // different host.
-func (p *Page) Clean(host string, expected ...string) {
+func (p *Page) AssertClean(host string, expected ...string) {
 	p.t.Helper()
 	faults := slices.DeleteFunc(p.Faults(), func(fault string) bool {
 		return slices.ContainsFunc(expected, func(text string) bool { return strings.Contains(fault, text) })
@@ -342,7 +342,7 @@ func (p *Page) Clean(host string, expected ...string) {
 	if len(faults) > 0 {
 		p.t.Errorf("%d faults: %s", len(faults), strings.Join(faults[:min(5, len(faults))], "\n"))
 	}
-	if others := p.Requested(host); len(others) > 0 {
+	if others := p.RequestedElsewhere(host); len(others) > 0 {
 		p.t.Error(fmt.Sprintf("asked elsewhere: %q", others))
 	}
 }

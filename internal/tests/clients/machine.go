@@ -29,8 +29,8 @@ type Machine struct {
 	// Env is the environment of the commands.
 	Env []string
 
-	here    bool // the commands run in the process of the test
-	dialled atomic.Int64
+	inProcess   bool // the commands run in the process of the test
+	connections atomic.Int64
 }
 
 // New returns a machine whose commands are processes.
@@ -63,7 +63,7 @@ func New(t *testing.T) *Machine {
 			if err != nil {
 				return
 			}
-			m.dialled.Add(1)
+			m.connections.Add(1)
 			c.Close()
 		}
 	}()
@@ -74,11 +74,11 @@ func New(t *testing.T) *Machine {
 	return m
 }
 
-// Enter returns a machine whose commands run in the process of the test, which is in its project.
-func Enter(t *testing.T) *Machine {
+// NewInProcess returns a machine whose commands run in the process of the test, which is in its project.
+func NewInProcess(t *testing.T) *Machine {
 	t.Helper()
 	m := New(t)
-	m.here = true
+	m.inProcess = true
 	t.Chdir(filepath.Join(m.Project, ".vscode"))
 	t.Setenv("PATH", m.path())
 	return m
@@ -128,7 +128,7 @@ func (m *Machine) MCPC(want string, args ...string) (stdout string) {
 // Output runs a command in a folder of the project.
 func (m *Machine) Output(args ...string) clitest.Output {
 	m.T.Helper()
-	if m.here {
+	if m.inProcess {
 		return (&clitest.Home{Home: program.Home{T: m.T, Env: m.Env}}).MCPC(args...)
 	}
 	cmd := exec.Command("mcpc", args...)
@@ -141,20 +141,20 @@ func (m *Machine) Output(args ...string) clitest.Output {
 	return clitest.Output{Stdout: out.String(), Stderr: errs.String(), Code: cmd.ProcessState.ExitCode()}
 }
 
-// Untouched checks that no program was run, no connection was opened, and no secret is stored.
-func (m *Machine) Untouched() {
+// AssertUntouched checks that no program was run, no connection was opened, and no secret is stored.
+func (m *Machine) AssertUntouched() {
 	m.T.Helper()
 	if ran, err := os.ReadFile(m.Ran); err == nil {
 		m.T.Errorf("these ran: %s", ran)
 	}
-	if n := m.dialled.Load(); n > 0 {
+	if n := m.connections.Load(); n > 0 {
 		m.T.Errorf("%d connections were opened", n)
 	}
-	m.KeepsNoSecret()
+	m.AssertNoSecretStored()
 }
 
-// KeepsNoSecret fails the test if the state has a secret.
-func (m *Machine) KeepsNoSecret() {
+// AssertNoSecretStored fails the test if the state has a secret.
+func (m *Machine) AssertNoSecretStored() {
 	m.T.Helper()
 	_ = filepath.WalkDir(m.state(), func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {

@@ -26,7 +26,7 @@ import (
 func Main(m interface{ Run() int }, programs map[string]func()) {
 	name := filepath.Base(os.Args[0])
 	all := map[string]func(){
-		"mcpc": func() { os.Exit(runProgram()) }, "spied": spied, "repeating": repeating, "visit": visit,
+		"mcpc": func() { os.Exit(runProgram()) }, "spied": runSpied, "repeating": runRepeating, "visit": runVisit,
 	}
 	maps.Copy(all, programs)
 	if shellTools[name] != nil {
@@ -35,13 +35,13 @@ func Main(m interface{ Run() int }, programs map[string]func()) {
 		all[name]()
 		os.Exit(0)
 	}
-	heed(os.Interrupt, syscall.SIGHUP)
+	stopIgnoring(os.Interrupt, syscall.SIGHUP)
 	os.Exit(withPrograms(m, slices.Collect(maps.Keys(all))))
 }
 
 // shellTools are the programs that a machine with Go, git and coreutils may lack.
 var shellTools = map[string]func(){
-	"sh": shellMain, "bash": shellMain, "grep": asProgram(textTool.grep), "sed": asProgram(textTool.sed),
+	"sh": shellMain, "bash": shellMain, "grep": toolMain(textTool.runGrep), "sed": toolMain(textTool.runSed),
 }
 
 func shellMain() { os.Exit(shellProgram(os.Args[1:])) }
@@ -63,7 +63,7 @@ type WithRealShells struct{ Tests interface{ Run() int } }
 // Run runs the tests and returns their exit code.
 func (w WithRealShells) Run() int {
 	if err := os.Setenv("PATH", RealPath()); err != nil {
-		return failed(err)
+		return printError(err)
 	}
 	return w.Tests.Run()
 }
@@ -83,36 +83,36 @@ func LookPath(program, path string) (string, error) {
 func withPrograms(m interface{ Run() int }, names []string) int {
 	self, err := os.Executable()
 	if err != nil {
-		return failed(err)
+		return printError(err)
 	}
 	dir, err := os.MkdirTemp("", "mcpc-programs")
 	if err != nil {
-		return failed(err)
+		return printError(err)
 	}
 	defer os.RemoveAll(dir)
 	mcpcProgram = filepath.Join(dir, "mcpc")
 	shells = filepath.Join(dir, "shells")
 	if err := os.Mkdir(shells, 0o700); err != nil {
-		return failed(err)
+		return printError(err)
 	}
 	for name := range shellTools {
 		names = append(names, filepath.Join("shells", name))
 	}
 	for _, name := range names {
 		if err := os.Symlink(self, filepath.Join(dir, name)); err != nil {
-			return failed(err)
+			return printError(err)
 		}
 	}
 	os.Setenv("PATH", strings.Join([]string{shells, dir, os.Getenv("PATH")}, string(os.PathListSeparator)))
 	// Parallel tests mostly wait, so more of them than processors run at once.
 	if err := flag.Set("test.parallel", "8"); err != nil {
-		return failed(err)
+		return printError(err)
 	}
 	log.SetOutput(io.Discard) // net/http logs unexpected responses of servers
 	return m.Run()
 }
 
-func failed(err error) int {
+func printError(err error) int {
 	fmt.Fprintln(os.Stderr, err)
 	return 1
 }
@@ -139,10 +139,10 @@ func runProgram() int {
 	return code
 }
 
-// heed stops ignoring the signals. A shell without job control ignores Ctrl-C for its background
+// stopIgnoring stops ignoring the signals. A shell without job control ignores Ctrl-C for its background
 // processes, and nohup ignores a hang-up. Every process that a test starts would inherit that.
 // Ctrl-C still ends the tests.
-func heed(sigs ...os.Signal) {
+func stopIgnoring(sigs ...os.Signal) {
 	ignored := make(chan os.Signal, 1)
 	for _, sig := range sigs {
 		if signal.Ignored(sig) {

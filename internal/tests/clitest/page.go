@@ -33,15 +33,15 @@ func (h *Home) Page(words ...string) *Page {
 	address := pageAddress.FindStringSubmatch(s.Stdout())
 	p := &Page{t: h.T, base: address[1], Client: http.Client{Timeout: 30 * time.Second}}
 	p.Jar, _ = cookiejar.New(nil)
-	var door struct{ Key string }
-	if err := json.Unmarshal(p.Post("/enter", `{"token":"`+address[2]+`"}`), &door); err != nil || door.Key == "" {
+	var entry struct{ Key string }
+	if err := json.Unmarshal(p.Post("/enter", `{"token":"`+address[2]+`"}`), &entry); err != nil || entry.Key == "" {
 		h.T.Fatalf("not let in: %v", err)
 	}
-	p.key = door.Key
+	p.key = entry.Key
 	h.T.Cleanup(func() {
 		p.CloseIdleConnections()
-		if said, code := s.Stop(); code != 130 {
-			h.T.Errorf("the page ended with %d: %s", code, said)
+		if stderr, code := s.Stop(); code != 130 {
+			h.T.Errorf("the page ended with %d: %s", code, stderr)
 		}
 	})
 	return p

@@ -11,10 +11,10 @@ import (
 	"mcpc/internal/wire"
 )
 
-// repeating runs the program repeating: a server over stdio that repeats a word in all definitions
+// runRepeating runs the program repeating: a server over stdio that repeats a word in all definitions
 // and results. The word is the variable DB_PASSWORD, or the user or password in the URL that is its
 // argument.
-func repeating() {
+func runRepeating() {
 	word := os.Getenv("DB_PASSWORD")
 	place := "postgres://app:WORD@h/t"
 	if len(os.Args) > 1 {

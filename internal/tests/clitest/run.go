@@ -39,11 +39,11 @@ func (r Run) Do() int {
 	if stdin == nil {
 		stdin = strings.NewReader("")
 	}
-	stdout := &stream{to: r.Stdout}
-	stderr := &stream{to: r.Stderr}
+	stdout := &stream{writer: r.Stdout}
+	stderr := &stream{writer: r.Stderr}
 	defer stdout.end()
 	defer stderr.end()
-	f := cli.New(stdin, stdout.asIs(), stderr.asIs())
+	f := cli.New(stdin, stdout.orFile(), stderr.orFile())
 	f.Getenv = r.getenv
 	f.Environ = func() []string { return slices.Clone(r.Env) }
 	f.Now = time.Now
@@ -69,17 +69,17 @@ func (r Run) getenv(name string) string {
 // A stream writes the output of a command until the command ends. Later output is dropped, because
 // goroutines of a real process would have ended.
 type stream struct {
-	mu    sync.Mutex
-	to    io.Writer
-	ended bool
+	mu      sync.Mutex
+	writer  io.Writer
+	isEnded bool
 }
 
-// asIs returns the underlying writer if it is a file or a screen, because a command may query it.
+// orFile returns the underlying writer if it is a file or a screen, because a command may query it.
 // Otherwise it returns the stream.
-func (s *stream) asIs() io.Writer {
-	switch s.to.(type) {
+func (s *stream) orFile() io.Writer {
+	switch s.writer.(type) {
 	case *os.File, term.Screen:
-		return s.to
+		return s.writer
 	}
 	return s
 }
@@ -87,16 +87,16 @@ func (s *stream) asIs() io.Writer {
 func (s *stream) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended || s.to == nil {
+	if s.isEnded || s.writer == nil {
 		return len(p), nil
 	}
-	return s.to.Write(p)
+	return s.writer.Write(p)
 }
 
 func (s *stream) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ended = true
+	s.isEnded = true
 }
 
 // An Output is the output of a command and how the command ended.

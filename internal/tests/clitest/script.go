@@ -80,11 +80,11 @@ func runScripts(t *testing.T, name string, programs bool) {
 		WorkdirRoot:        program.ShortDir(t), // testscript does not remove its directory if a script is skipped
 		Setup:              func(env *testscript.Env) error { return setUp(env, dir, programs) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"mcpc": runMCPC, "sh": runShell, "input": setInput, "exits": exits, "needs": needs,
-			"failure": failure, "json": jsonHas, "jsonlike": jsonLike,
+			"mcpc": runMCPC, "sh": runShell, "input": setInput, "exits": runExits, "needs": checkPrograms,
+			"failure": checkFailure, "json": checkJSON, "jsonlike": compareJSON,
 			"demo": startDemo, "play": startPlay, "down": stopServer,
-			"start": startCommand, "await": await, "signal": sendSignal, "ends": ends, "gone": gone, "address": address,
-			"protected": startProtected, "secure": secure, "socket": socket, "tunnel": tunnel, "socks": socks,
+			"start": startCommand, "await": awaitFile, "signal": sendSignal, "ends": awaitEnd, "gone": awaitGone, "address": setAddress,
+			"protected": startProtected, "secure": startTLS, "socket": startSocket, "tunnel": startTunnel, "socks": startSOCKS,
 		},
 	})
 }
@@ -101,10 +101,10 @@ func (s serial) Run(name string, f func(testscript.T)) {
 
 func (serial) Verbose() bool { return testing.Verbose() }
 
-type worldKey struct{}
+type stateKey struct{}
 
 // A world is the state of a script.
-type world struct {
+type scriptState struct {
 	dir        string // of the script files
 	programs   bool   // mcpc and sh are programs
 	variables  []string
@@ -115,16 +115,16 @@ type world struct {
 	logins     map[string]*servers.Login
 }
 
-// worldOf returns the state of a script.
-func worldOf(ts *testscript.TestScript) *world { return ts.Value(worldKey{}).(*world) }
+// stateOf returns the state of a script.
+func stateOf(ts *testscript.TestScript) *scriptState { return ts.Value(stateKey{}).(*scriptState) }
 
 // setUp prepares the environment and the state of a script.
 func setUp(env *testscript.Env, dir string, programs bool) error {
-	w := &world{
+	w := &scriptState{
 		dir: dir, programs: programs, servers: map[string]*servers.Server{}, background: map[string]*exec.Cmd{},
 		logins: map[string]*servers.Login{},
 	}
-	env.Values[worldKey{}] = w
+	env.Values[stateKey{}] = w
 	env.Defer(w.close)
 	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 	env.Setenv("MCPC_STATE", filepath.Join(env.WorkDir, "state"))
@@ -141,7 +141,7 @@ func setUp(env *testscript.Env, dir string, programs bool) error {
 	return os.MkdirAll(filepath.Join(env.WorkDir, "home"), 0o700)
 }
 
-func (w *world) close() {
+func (w *scriptState) close() {
 	for _, s := range w.servers {
 		_ = s.Close()
 	}
@@ -154,15 +154,15 @@ func (w *world) close() {
 	}
 }
 
-var setsVariable = regexp.MustCompile(`(?m)^\s*env ([A-Za-z_][A-Za-z0-9_]*)=`)
+var envStatement = regexp.MustCompile(`(?m)^\s*env ([A-Za-z_][A-Za-z0-9_]*)=`)
 
-// environ returns the environment of a command of the script. testscript does not provide it.
-func environ(ts *testscript.TestScript) []string {
-	w := worldOf(ts)
+// scriptEnvironment returns the environment of a command of the script. testscript does not provide it.
+func scriptEnvironment(ts *testscript.TestScript) []string {
+	w := stateOf(ts)
 	names := slices.Clone(w.variables)
 	text, err := os.ReadFile(filepath.Join(w.dir, ts.Name()+".txtar"))
 	ts.Check(err)
-	for _, set := range setsVariable.FindAllStringSubmatch(string(text), -1) {
+	for _, set := range envStatement.FindAllStringSubmatch(string(text), -1) {
 		names = append(names, set[1])
 	}
 	var entries []string
@@ -177,12 +177,12 @@ func environ(ts *testscript.TestScript) []string {
 // setenv sets a variable for all later commands of the script.
 func setenv(ts *testscript.TestScript, name, value string) {
 	ts.Setenv(name, value)
-	worldOf(ts).variables = append(worldOf(ts).variables, name)
+	stateOf(ts).variables = append(stateOf(ts).variables, name)
 }
 
 // takeInput returns and clears the standard input of the next command.
 func takeInput(ts *testscript.TestScript) io.Reader {
-	w := worldOf(ts)
+	w := stateOf(ts)
 	in := w.input
 	w.input = nil
 	if in == nil {
@@ -195,83 +195,83 @@ func setInput(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: input FILE")
 	}
-	worldOf(ts).input = strings.NewReader(ts.ReadFile(args[0]))
+	stateOf(ts).input = strings.NewReader(ts.ReadFile(args[0]))
 }
 
-// enter sets the working directory and the temporary directory of the process to the directories of
+// enterDirectory sets the working directory and the temporary directory of the process to the directories of
 // the script.
-func enter(ts *testscript.TestScript) {
+func enterDirectory(ts *testscript.TestScript) {
 	ts.Check(os.Chdir(ts.MkAbs(".")))
 	ts.Check(os.Setenv("TMPDIR", ts.Getenv("TMPDIR")))
 }
 
-// mcpc runs a command line in this process, in the directory of the script, and returns its exit code.
-func mcpc(ts *testscript.TestScript, args []string) int {
-	enter(ts)
-	run := Run{Args: args, Env: environ(ts), Stdin: takeInput(ts), Stdout: ts.Stdout(), Stderr: ts.Stderr()}
+// runMCPCLine runs a command line in this process, in the directory of the script, and returns its exit code.
+func runMCPCLine(ts *testscript.TestScript, args []string) int {
+	enterDirectory(ts)
+	run := Run{Args: args, Env: scriptEnvironment(ts), Stdin: takeInput(ts), Stdout: ts.Stdout(), Stderr: ts.Stderr()}
 	return run.Do()
 }
 
 func runMCPC(ts *testscript.TestScript, neg bool, args []string) {
-	if ended := end(ts, append([]string{"mcpc"}, args...)); (ended == "0") == neg {
+	if ended := runToEnd(ts, append([]string{"mcpc"}, args...)); (ended == "0") == neg {
 		ts.Fatalf("mcpc %s ended with %s", strings.Join(args, " "), ended)
 	}
 }
 
-// shell runs sh -c SCRIPT [WORD...], or sh FILE [WORD...], and returns its exit code.
-func shell(ts *testscript.TestScript, args []string) int {
+// runShellLine runs sh -c SCRIPT [WORD...], or sh FILE [WORD...], and returns its exit code.
+func runShellLine(ts *testscript.TestScript, args []string) int {
 	if len(args) > 0 && args[0] != "-c" {
 		args = append([]string{"-c", ts.ReadFile(args[0])}, args...)
 	}
 	if len(args) < 2 {
 		ts.Fatalf("usage: sh -c SCRIPT, or sh FILE")
 	}
-	enter(ts)
-	s := Shell{Dir: ts.MkAbs("."), Env: environ(ts), Stdin: takeInput(ts), Stdout: ts.Stdout(), Stderr: ts.Stderr()}
+	enterDirectory(ts)
+	s := Shell{Dir: ts.MkAbs("."), Env: scriptEnvironment(ts), Stdin: takeInput(ts), Stdout: ts.Stdout(), Stderr: ts.Stderr()}
 	code, err := s.Run(context.Background(), args[1], args[2:]...)
 	ts.Check(err)
 	return code
 }
 
 func runShell(ts *testscript.TestScript, neg bool, args []string) {
-	if ended := end(ts, append([]string{"sh"}, args...)); (ended == "0") == neg {
+	if ended := runToEnd(ts, append([]string{"sh"}, args...)); (ended == "0") == neg {
 		ts.Fatalf("sh ended with %s", ended)
 	}
 }
 
-// exits runs a command that must end with the given exit code, because "!" accepts any failure.
-func exits(ts *testscript.TestScript, neg bool, args []string) {
+// runExits runs a command that must end with the given exit code, because "!" accepts any failure.
+func runExits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND...")
 	}
-	ended := end(ts, args[1:])
+	ended := runToEnd(ts, args[1:])
 	if ended == args[0] {
 		return
 	}
-	for name := range worldOf(ts).background {
+	for name := range stateOf(ts).background {
 		text, _ := os.ReadFile(ts.MkAbs(name + ".err"))
 		ts.Logf("standard error of %s:\n%s", name, text)
 	}
 	ts.Fatalf("%s ended with %s, want %s", strings.Join(args[1:], " "), ended, args[0])
 }
 
-// end runs a command and returns how it ended.
-func end(ts *testscript.TestScript, argv []string) string {
-	inProcess := !worldOf(ts).programs
+// runToEnd runs a command and returns how it ended.
+func runToEnd(ts *testscript.TestScript, argv []string) string {
+	inProcess := !stateOf(ts).programs
 	if argv[0] == "mcpc" && inProcess {
-		return strconv.Itoa(mcpc(ts, argv[1:]))
+		return strconv.Itoa(runMCPCLine(ts, argv[1:]))
 	}
 	if argv[0] == "sh" && inProcess {
-		return strconv.Itoa(shell(ts, argv[1:]))
+		return strconv.Itoa(runShellLine(ts, argv[1:]))
 	}
 	if argv[0] == "exec" {
-		return endOfProgram(ts, argv[1:])
+		return runProgramToEnd(ts, argv[1:])
 	}
-	return endOfProgram(ts, argv)
+	return runProgramToEnd(ts, argv)
 }
 
-// endOfProgram runs a program and returns how it ended.
-func endOfProgram(ts *testscript.TestScript, argv []string) string {
+// runProgramToEnd runs a program and returns how it ended.
+func runProgramToEnd(ts *testscript.TestScript, argv []string) string {
 	err := ts.Exec(argv[0], argv[1:]...)
 	exit, failed := errors.AsType[*exec.ExitError](err)
 	if !failed {
@@ -281,7 +281,7 @@ func endOfProgram(ts *testscript.TestScript, argv []string) string {
 	return program.Ending(exit.ProcessState)
 }
 
-func needs(ts *testscript.TestScript, neg bool, args []string) {
+func checkPrograms(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: needs PROGRAM...")
 	}
@@ -291,8 +291,8 @@ func needs(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// failure checks the members of the JSON error. All members must be present (design, section 7).
-func failure(ts *testscript.TestScript, neg bool, args []string) {
+// checkFailure checks the members of the JSON error. All members must be present (design, section 7).
+func checkFailure(ts *testscript.TestScript, neg bool, args []string) {
 	text := strings.TrimRight(ts.ReadFile("stderr"), "\n")
 	line := text[strings.LastIndex(text, "\n")+1:]
 	if neg {
@@ -313,8 +313,8 @@ func failure(ts *testscript.TestScript, neg bool, args []string) {
 	checkMembers(ts, doc.Error, args)
 }
 
-// jsonHas checks the members of a file that must be one JSON document.
-func jsonHas(ts *testscript.TestScript, neg bool, args []string) {
+// checkJSON checks the members of a file that must be one JSON document.
+func checkJSON(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: json FILE PATH=VALUE...")
 	}
@@ -364,8 +364,8 @@ func memberText(doc any, path string) string {
 	return string(raw)
 }
 
-// jsonLike compares the JSON values of two files.
-func jsonLike(ts *testscript.TestScript, neg bool, args []string) {
+// compareJSON compares the JSON values of two files.
+func compareJSON(ts *testscript.TestScript, neg bool, args []string) {
 	var docs [2]string
 	for i, name := range args {
 		var doc any
@@ -380,10 +380,10 @@ func jsonLike(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// serverNamed stops and returns the script's server with the name. Its address stays the same, in
+// stoppedServer stops and returns the script's server with the name. Its address stays the same, in
 // $NAME.
-func serverNamed(ts *testscript.TestScript, name string) *servers.Server {
-	w := worldOf(ts)
+func stoppedServer(ts *testscript.TestScript, name string) *servers.Server {
+	w := stateOf(ts)
 	s := w.servers[name]
 	if s != nil {
 		s.Stop()
@@ -403,17 +403,17 @@ func startPlay(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: play NAME SCRIPT")
 	}
-	ts.Check(serverNamed(ts, args[0]).Play(ts.ReadFile(args[1])))
+	ts.Check(stoppedServer(ts, args[0]).Play(ts.ReadFile(args[1])))
 }
 
 func startDemo(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: demo NAME [FLAG...]")
 	}
-	ts.Check(serverNamed(ts, args[0]).Demo(args[1:]...))
+	ts.Check(stoppedServer(ts, args[0]).Demo(args[1:]...))
 }
 
-func stopServer(ts *testscript.TestScript, neg bool, args []string) { serverNamed(ts, args[0]) }
+func stopServer(ts *testscript.TestScript, neg bool, args []string) { stoppedServer(ts, args[0]) }
 
 // startCommand starts a program in the background.
 func startCommand(ts *testscript.TestScript, neg bool, args []string) {
@@ -436,11 +436,11 @@ func startCommand(ts *testscript.TestScript, neg bool, args []string) {
 		*stream = file
 	}
 	ts.Check(cmd.Start())
-	worldOf(ts).background[args[0]] = cmd
+	stateOf(ts).background[args[0]] = cmd
 }
 
-// await waits until a file matches a regular expression.
-func await(ts *testscript.TestScript, neg bool, args []string) {
+// awaitFile waits until a file matches a regular expression.
+func awaitFile(ts *testscript.TestScript, neg bool, args []string) {
 	want := regexp.MustCompile("(?m)" + args[1])
 	for deadline := time.Now().Add(program.Patience); ; time.Sleep(5 * time.Millisecond) {
 		text, _ := os.ReadFile(ts.MkAbs(args[0]))
@@ -454,12 +454,12 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
-	ts.Check(worldOf(ts).background[args[0]].Process.Signal(program.Signals[args[1]]))
+	ts.Check(stateOf(ts).background[args[0]].Process.Signal(program.Signals[args[1]]))
 }
 
-// ends waits for the end of a background program and checks how it ended.
-func ends(ts *testscript.TestScript, neg bool, args []string) {
-	cmd := worldOf(ts).background[args[0]]
+// awaitEnd waits for the end of a background program and checks how it ended.
+func awaitEnd(ts *testscript.TestScript, neg bool, args []string) {
+	cmd := stateOf(ts).background[args[0]]
 	stop := time.AfterFunc(program.Patience, func() { _ = cmd.Process.Kill() })
 	defer stop.Stop()
 	_ = cmd.Wait()
@@ -472,7 +472,7 @@ func ends(ts *testscript.TestScript, neg bool, args []string) {
 	_, _ = io.WriteString(ts.Stderr(), words)
 }
 
-func address(ts *testscript.TestScript, neg bool, args []string) {
+func setAddress(ts *testscript.TestScript, neg bool, args []string) {
 	found := regexp.MustCompile(`http://[0-9.:]+/mcp`).FindString(ts.ReadFile(args[1]))
 	if neg || found == "" {
 		ts.Fatalf("no URL in %s", args[1])
@@ -480,9 +480,9 @@ func address(ts *testscript.TestScript, neg bool, args []string) {
 	setenv(ts, args[0], found)
 }
 
-// gone waits until no process has a matching command line. Scripts make the command line unique
+// awaitGone waits until no process has a matching command line. Scripts make the command line unique
 // with file names in $WORK.
-func gone(ts *testscript.TestScript, neg bool, args []string) {
+func awaitGone(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: gone REGEXP")
 	}

@@ -10,13 +10,13 @@ import (
 
 // closeLater closes c when the script ends.
 func closeLater(ts *testscript.TestScript, c io.Closer) {
-	w := worldOf(ts)
+	w := stateOf(ts)
 	w.fronts = append(w.fronts, c)
 }
 
-// secure starts TLS in front of a server. mtls requires a client certificate in the handshake.
+// startTLS starts TLS in front of a server. mtls requires a client certificate in the handshake.
 // mtls13 uses TLS 1.3, where the client sends its request before the check.
-func secure(ts *testscript.TestScript, neg bool, args []string) {
+func startTLS(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: secure NAME URL [mtls|mtls13]")
 	}
@@ -37,8 +37,8 @@ func secure(ts *testscript.TestScript, neg bool, args []string) {
 	setenv(ts, args[0]+"_port", front.Port())
 }
 
-// socket starts a unix socket in front of a server.
-func socket(ts *testscript.TestScript, neg bool, args []string) {
+// startSocket starts a unix socket in front of a server.
+func startSocket(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: socket PATH URL")
 	}
@@ -47,8 +47,8 @@ func socket(ts *testscript.TestScript, neg bool, args []string) {
 	closeLater(ts, front)
 }
 
-// tunnel starts a proxy for tunnels and for plain requests.
-func tunnel(ts *testscript.TestScript, neg bool, args []string) {
+// startTunnel starts a proxy for tunnels and for plain requests.
+func startTunnel(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: tunnel NAME [USER:PASSWORD]")
 	}
@@ -62,9 +62,9 @@ func tunnel(ts *testscript.TestScript, neg bool, args []string) {
 	setenv(ts, args[0], front.Address())
 }
 
-// socks starts a SOCKS5 proxy at $NAME that connects every client with the server at a URL,
+// startSOCKS starts a SOCKS5 proxy at $NAME that connects every client with the server at a URL,
 // whatever host the client requests (RFC 1928). It writes the requested host to NAME.log.
-func socks(ts *testscript.TestScript, neg bool, args []string) {
+func startSOCKS(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: socks NAME URL")
 	}
@@ -80,7 +80,7 @@ func startProtected(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: protected NAME [HOW...]")
 	}
-	w := worldOf(ts)
+	w := stateOf(ts)
 	login := w.logins[args[0]]
 	if login == nil {
 		login = servers.NewLogin(servers.NewLog(ts.MkAbs(args[0]+".log")), nil)

@@ -11,16 +11,16 @@ import (
 
 // A sedCommand is a command p, d or s with the lines that it selects.
 type sedCommand struct {
-	line   int            // line number, or 0
-	from   *regexp.Regexp // matching lines, or nil
-	toEnd  bool           // all lines from the first matching line on
-	not    bool           // all other lines
-	verb   byte
-	old    *regexp.Regexp
-	new    string
-	global bool
-	print  bool
-	begun  bool
+	line       int            // line number, or 0
+	pattern    *regexp.Regexp // matching lines, or nil
+	isToEnd    bool           // all lines from the first matching line on
+	isNegated  bool           // all other lines
+	verb       byte
+	old        *regexp.Regexp
+	new        string
+	isGlobal   bool
+	isPrinted  bool
+	hasStarted bool
 }
 
 var sedAddress = regexp.MustCompile(`^(?:([0-9]+)|/((?:[^/\\]|\\.)*)/)?(,\$)?(!)?([pds])`)
@@ -29,7 +29,7 @@ var sedAddress = regexp.MustCompile(`^(?:([0-9]+)|/((?:[^/\\]|\\.)*)/)?(,\$)?(!)
 func parseSed(text string, extended bool) ([]*sedCommand, error) {
 	compile := func(pattern string) (*regexp.Regexp, error) {
 		if !extended {
-			pattern = fromBasic(pattern)
+			pattern = convertBasic(pattern)
 		}
 		return regexp.Compile(pattern)
 	}
@@ -40,11 +40,11 @@ func parseSed(text string, extended bool) ([]*sedCommand, error) {
 			return nil, fmt.Errorf("the tests' own sed does not know %q", text)
 		}
 		text = text[len(parts[0]):]
-		c := &sedCommand{toEnd: parts[3] != "", not: parts[4] != "", verb: parts[5][0]}
+		c := &sedCommand{isToEnd: parts[3] != "", isNegated: parts[4] != "", verb: parts[5][0]}
 		c.line, _ = strconv.Atoi(parts[1])
 		var err error
 		if parts[2] != "" {
-			c.from, err = compile(parts[2])
+			c.pattern, err = compile(parts[2])
 			if err != nil {
 				return nil, err
 			}
@@ -61,8 +61,8 @@ func parseSed(text string, extended bool) ([]*sedCommand, error) {
 			c.new = regexp.MustCompile(`\\([0-9])`).ReplaceAllString(strings.ReplaceAll(fields[1], "$", "$$"), "$${$1}")
 			c.new = regexp.MustCompile(`\\(.)`).ReplaceAllString(c.new, "$1")
 			flags := fields[2][:len(fields[2])-len(strings.TrimLeft(fields[2], "gp"))]
-			c.global = strings.Contains(flags, "g")
-			c.print = strings.Contains(flags, "p")
+			c.isGlobal = strings.Contains(flags, "g")
+			c.isPrinted = strings.Contains(flags, "p")
 			text = fields[2][len(flags):]
 		}
 		commands = append(commands, c)
@@ -70,26 +70,26 @@ func parseSed(text string, extended bool) ([]*sedCommand, error) {
 	return commands, nil
 }
 
-func (c *sedCommand) addresses(number int, line string) bool {
-	matches := c.from != nil && c.from.MatchString(line) || c.line == number || c.from == nil && c.line == 0
-	c.begun = c.begun || matches
-	return (matches || c.toEnd && c.begun) != c.not
+func (c *sedCommand) selects(number int, line string) bool {
+	isMatch := c.pattern != nil && c.pattern.MatchString(line) || c.line == number || c.pattern == nil && c.line == 0
+	c.hasStarted = c.hasStarted || isMatch
+	return (isMatch || c.isToEnd && c.hasStarted) != c.isNegated
 }
 
 // substitute returns the line after the substitution, and whether the pattern matched.
 func (c *sedCommand) substitute(line string) (string, bool) {
-	at := c.old.FindStringSubmatchIndex(line)
-	if at == nil {
+	match := c.old.FindStringSubmatchIndex(line)
+	if match == nil {
 		return line, false
 	}
-	if c.global {
+	if c.isGlobal {
 		return c.old.ReplaceAllString(line, c.new), true
 	}
-	return line[:at[0]] + string(c.old.ExpandString(nil, c.new, line, at)) + line[at[1]:], true
+	return line[:match[0]] + string(c.old.ExpandString(nil, c.new, line, match)) + line[match[1]:], true
 }
 
-// sed runs sed with the options n, E and i. -i changes one file.
-func (t textTool) sed(args []string) int {
+// runSed runs sed with the options n, E and i. -i changes one file.
+func (t textTool) runSed(args []string) int {
 	flags := ""
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		flags += args[0][1:]
@@ -110,7 +110,7 @@ func (t textTool) sed(args []string) int {
 	var out bytes.Buffer
 	number := 0
 	for _, f := range files {
-		for line := range linesOf(f) {
+		for line := range eachLine(f) {
 			number++
 			text, end := strings.CutSuffix(line, "\n")
 			newline := ""
@@ -119,7 +119,7 @@ func (t textTool) sed(args []string) int {
 			}
 			deleted := strings.Contains(flags, "n")
 			for _, c := range commands {
-				if !c.addresses(number, text) {
+				if !c.selects(number, text) {
 					continue
 				}
 				switch c.verb {
@@ -130,7 +130,7 @@ func (t textTool) sed(args []string) int {
 				case 's':
 					changed := false
 					text, changed = c.substitute(text)
-					if changed && c.print {
+					if changed && c.isPrinted {
 						out.WriteString(text + newline)
 					}
 				}

@@ -39,7 +39,7 @@ func (s Shell) Run(ctx context.Context, script string, words ...string) (int, er
 	}
 	options := []interp.RunnerOption{
 		interp.Dir(s.Dir), interp.Env(expand.ListEnviron(s.Env...)), interp.Params(words...),
-		interp.StdIO(s.Stdin, shared(s.Stdout), shared(s.Stderr)), interp.ExecHandlers(s.commands),
+		interp.StdIO(s.Stdin, shareable(s.Stdout), shareable(s.Stderr)), interp.ExecHandlers(s.execHandler),
 	}
 	if s.call != nil {
 		options = append(options, interp.CallHandler(s.call))
@@ -55,31 +55,31 @@ func (s Shell) Run(ctx context.Context, script string, words ...string) (int, er
 	return 0, err
 }
 
-// shared returns a writer that the commands of a pipeline can share. It returns a file unchanged.
-func shared(w io.Writer) io.Writer {
+// shareable returns a writer that the commands of a pipeline can share. It returns a file unchanged.
+func shareable(w io.Writer) io.Writer {
 	if file, ok := w.(*os.File); ok {
 		return file
 	}
-	return &stream{to: w}
+	return &stream{writer: w}
 }
 
-// commands returns a handler that runs mcpc, grep and sed in this process, and all other commands
+// execHandler returns a handler that runs mcpc, grep and sed in this process, and all other commands
 // with program.
-func (s Shell) commands(program interp.ExecHandlerFunc) interp.ExecHandlerFunc {
+func (s Shell) execHandler(program interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 	return func(ctx context.Context, args []string) error {
-		at := interp.HandlerCtx(ctx)
+		handler := interp.HandlerCtx(ctx)
 		if args[0] == "mcpc" && !s.Process {
-			if err := s.enter(at.Dir); err != nil {
+			if err := s.enter(handler.Dir); err != nil {
 				return err
 			}
-			run := Run{Args: args[1:], Env: exported(at.Env), Stdin: at.Stdin, Stdout: at.Stdout, Stderr: at.Stderr}
+			run := Run{Args: args[1:], Env: exportedVariables(handler.Env), Stdin: handler.Stdin, Stdout: handler.Stdout, Stderr: handler.Stderr}
 			return exitStatus(run.Do())
 		}
 		if args[0] == "grep" {
-			return exitStatus(textTool{at.Dir, at.Stdin, at.Stdout, at.Stderr}.grep(args[1:]))
+			return exitStatus(textTool{handler.Dir, handler.Stdin, handler.Stdout, handler.Stderr}.runGrep(args[1:]))
 		}
 		if args[0] == "sed" {
-			return exitStatus(textTool{at.Dir, at.Stdin, at.Stdout, at.Stderr}.sed(args[1:]))
+			return exitStatus(textTool{handler.Dir, handler.Stdin, handler.Stdout, handler.Stderr}.runSed(args[1:]))
 		}
 		return program(ctx, args)
 	}
@@ -100,8 +100,8 @@ func exitStatus(code int) error {
 	return interp.ExitStatus(code)
 }
 
-// exported returns the exported variables, sorted.
-func exported(env expand.Environ) []string {
+// exportedVariables returns the exported variables, sorted.
+func exportedVariables(env expand.Environ) []string {
 	values := map[string]string{}
 	env.Each(func(name string, v expand.Variable) bool {
 		delete(values, name)
@@ -121,7 +121,7 @@ func exported(env expand.Environ) []string {
 // shellProgram runs sh: sh -c SCRIPT [WORD...], or sh FILE [WORD...]. It returns the exit code.
 func shellProgram(args []string) int {
 	if len(args) == 0 {
-		return failed(errors.New("usage: sh -c SCRIPT, or sh FILE"))
+		return printError(errors.New("usage: sh -c SCRIPT, or sh FILE"))
 	}
 	script := ""
 	words := args
@@ -131,13 +131,13 @@ func shellProgram(args []string) int {
 	} else {
 		text, err := os.ReadFile(args[0])
 		if err != nil {
-			return failed(err)
+			return printError(err)
 		}
 		script = string(text)
 	}
 	dir, err := os.Getwd()
 	if err != nil {
-		return failed(err)
+		return printError(err)
 	}
 	shell := Shell{
 		Dir: dir, Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
@@ -145,7 +145,7 @@ func shellProgram(args []string) int {
 	}
 	code, err := shell.Run(context.Background(), script, words...)
 	if err != nil {
-		return failed(err)
+		return printError(err)
 	}
 	return code
 }

@@ -17,12 +17,12 @@ func becomeProgram(ctx context.Context, args []string) ([]string, error) {
 	if args[0] != "exec" || len(args) < 2 {
 		return args, nil
 	}
-	at := interp.HandlerCtx(ctx)
-	path, err := interp.LookPathDir(at.Dir, at.Env, args[1])
+	handler := interp.HandlerCtx(ctx)
+	path, err := interp.LookPathDir(handler.Dir, handler.Env, args[1])
 	if err != nil {
 		return args, nil // the shell reports it
 	}
-	for fd, stream := range []any{at.Stdin, at.Stdout, at.Stderr} {
+	for fd, stream := range []any{handler.Stdin, handler.Stdout, handler.Stderr} {
 		file, ok := stream.(*os.File)
 		if !ok || int(file.Fd()) == fd {
 			continue
@@ -31,8 +31,8 @@ func becomeProgram(ctx context.Context, args []string) ([]string, error) {
 			return nil, err
 		}
 	}
-	if err := os.Chdir(at.Dir); err != nil {
+	if err := os.Chdir(handler.Dir); err != nil {
 		return nil, err
 	}
-	return nil, syscall.Exec(path, args[1:], exported(at.Env))
+	return nil, syscall.Exec(path, args[1:], exportedVariables(handler.Env))
 }

@@ -12,9 +12,9 @@ import (
 	"mcpc/internal/tests/servers"
 )
 
-// spied runs the program spied: `spied SCRIPT LOG` plays a script over stdio, like mcpc mock, and
+// runSpied runs the program spied: `spied SCRIPT LOG` plays a script over stdio, like mcpc mock, and
 // logs its input.
-func spied() {
+func runSpied() {
 	console.CatchBrokenPipes() // as mcpc does; otherwise the runtime may report a deadlock
 	text, err := os.ReadFile(os.Args[1])
 	if err != nil {

@@ -21,9 +21,9 @@ type textTool struct {
 	stdout, stderr io.Writer
 }
 
-// grep runs grep with the options a, c, e, E, F, h, i, l, m1, o, q, r, v and x. It returns 0 if a
+// runGrep runs grep with the options a, c, e, E, F, h, i, l, m1, o, q, r, v and x. It returns 0 if a
 // line matched, 1 if no line matched, and 2 for an error.
-func (t textTool) grep(args []string) int {
+func (t textTool) runGrep(args []string) int {
 	flags := ""
 	var patterns []string
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") && len(args[0]) > 1 {
@@ -54,7 +54,7 @@ func (t textTool) grep(args []string) int {
 		if has("F") {
 			patterns[i] = regexp.QuoteMeta(pattern)
 		} else if !has("E") {
-			patterns[i] = fromBasic(pattern)
+			patterns[i] = convertBasic(pattern)
 		}
 	}
 	pattern := strings.Join(patterns, "|")
@@ -75,7 +75,7 @@ func (t textTool) grep(args []string) int {
 	found := false
 	for _, f := range files {
 		selected := 0
-		for line := range linesOf(f) {
+		for line := range eachLine(f) {
 			line = strings.TrimSuffix(line, "\n")
 			if want.MatchString(line) == has("v") {
 				continue
@@ -161,8 +161,8 @@ func (t textTool) open(names []string, deep bool) ([]namedInput, error) {
 	return files, nil
 }
 
-// linesOf yields lines with their line ends.
-func linesOf(r io.Reader) func(yield func(string) bool) {
+// eachLine yields lines with their line ends.
+func eachLine(r io.Reader) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		lines := bufio.NewReader(r)
 		for {
@@ -174,9 +174,9 @@ func linesOf(r io.Reader) func(yield func(string) bool) {
 	}
 }
 
-// fromBasic converts a basic regular expression to the syntax of Go: \(, \{, \|, \+ and \? are
+// convertBasic converts a basic regular expression to the syntax of Go: \(, \{, \|, \+ and \? are
 // operators there, and plain characters without the backslash.
-func fromBasic(pattern string) string {
+func convertBasic(pattern string) string {
 	var b strings.Builder
 	for i := 0; i < len(pattern); i++ {
 		c := pattern[i]
@@ -203,8 +203,8 @@ func fromBasic(pattern string) string {
 	return b.String()
 }
 
-// asProgram returns a main function for grep or sed.
-func asProgram(tool func(textTool, []string) int) func() {
+// toolMain returns a main function for grep or sed.
+func toolMain(tool func(textTool, []string) int) func() {
 	return func() {
 		os.Exit(tool(textTool{".", os.Stdin, os.Stdout, os.Stderr}, os.Args[1:]))
 	}

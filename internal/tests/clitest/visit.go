@@ -6,9 +6,9 @@ import (
 	"os"
 )
 
-// visit runs the program visit, a browser: it follows the redirects from an address and prints the
+// runVisit runs the program visit, a browser: it follows the redirects from an address and prints the
 // last URL.
-func visit() {
+func runVisit() {
 	resp, err := http.Get(os.Args[1])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

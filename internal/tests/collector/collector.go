@@ -32,8 +32,8 @@ type Collector struct {
 	Header http.Header
 	// Raw has the bodies of all requests.
 	Raw []byte
-	// Bad is the error of an invalid request.
-	Bad error
+	// Err is the error of an invalid request.
+	Err error
 }
 
 // Start starts a collector, which is closed when the test ends.
@@ -54,10 +54,10 @@ func (c *Collector) receive(w http.ResponseWriter, r *http.Request) {
 	raw, err := readBody(r)
 	c.Raw = append(c.Raw, raw...)
 	if err == nil {
-		err = c.read(r.URL.Path, raw)
+		err = c.parse(r.URL.Path, raw)
 	}
 	if err != nil {
-		c.Bad = err
+		c.Err = err
 	}
 	w.Header().Set("Content-Type", "application/x-protobuf")
 }
@@ -73,8 +73,8 @@ func readBody(r *http.Request) ([]byte, error) {
 	return io.ReadAll(body)
 }
 
-// read parses a request and stores its spans or metrics.
-func (c *Collector) read(path string, raw []byte) error {
+// parse parses a request and stores its spans or metrics.
+func (c *Collector) parse(path string, raw []byte) error {
 	switch path {
 	case "/v1/traces":
 		var traces tracepb.TracesData
@@ -82,7 +82,7 @@ func (c *Collector) read(path string, raw []byte) error {
 			return err
 		}
 		for _, resource := range traces.ResourceSpans {
-			c.note(resource.Resource.Attributes)
+			c.addResource(resource.Resource.Attributes)
 			for _, scope := range resource.ScopeSpans {
 				c.Spans = append(c.Spans, scope.Spans...)
 			}
@@ -105,7 +105,7 @@ func (c *Collector) read(path string, raw []byte) error {
 	return nil
 }
 
-func (c *Collector) note(attributes []*commonpb.KeyValue) {
+func (c *Collector) addResource(attributes []*commonpb.KeyValue) {
 	for _, a := range attributes {
 		c.Resource[a.Key] = a.Value.GetStringValue()
 	}
@@ -123,8 +123,8 @@ func (c *Collector) Named(t testing.TB, name string, kind tracepb.Span_SpanKind)
 			found = append(found, s)
 		}
 	}
-	if len(found) != 1 || c.Bad != nil {
-		t.Fatalf("%d spans %q of kind %s in %s (%v)", len(found), name, kind, SpanNames(c.Spans), c.Bad)
+	if len(found) != 1 || c.Err != nil {
+		t.Fatalf("%d spans %q of kind %s in %s (%v)", len(found), name, kind, SpanNames(c.Spans), c.Err)
 	}
 	return found[0]
 }

@@ -47,7 +47,7 @@ type User struct {
 	shown []string
 }
 
-func (u *User) show(text string) {
+func (u *User) record(text string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.shown = append(u.shown, text)
@@ -64,10 +64,10 @@ func (u *User) Shown() []string {
 }
 
 // Note records a note.
-func (u *User) Note(text string) { u.show("note: " + text) }
+func (u *User) Note(text string) { u.record("note: " + text) }
 
 // Warn records a warning.
-func (u *User) Warn(text string) { u.show("warn: " + text) }
+func (u *User) Warn(text string) { u.record("warn: " + text) }
 
 // Interactive returns AtTerminal.
 func (u *User) Interactive() bool { return u.AtTerminal }
@@ -79,19 +79,19 @@ func (u *User) CanAsk() bool { return u.AtTerminal }
 func (u *User) ShowsProgress() bool { return true }
 
 // ShowProgress records the message of a progress notification.
-func (u *User) ShowProgress(params jsonraw.Members) { u.show("progress: " + params.Text("message")) }
+func (u *User) ShowProgress(params jsonraw.Members) { u.record("progress: " + params.Text("message")) }
 
 // ShowLog records a log message.
 func (u *User) ShowLog(level, logger string, data json.RawMessage) {
-	u.show("log: " + level + " " + logger + " " + string(data))
+	u.record("log: " + level + " " + logger + " " + string(data))
 }
 
 // Waiting records the state of a task and the effect of Ctrl-C.
-func (u *User) Waiting(text, ctrlC string) { u.show("waiting: " + text + "; Ctrl-C " + ctrlC) }
+func (u *User) Waiting(text, ctrlC string) { u.record("waiting: " + text + "; Ctrl-C " + ctrlC) }
 
 // AskAlways records a question and returns the next answer.
 func (u *User) AskAlways(_ context.Context, question, always string) string {
-	u.show(strings.TrimSpace("ask: " + question + " " + always))
+	u.record(strings.TrimSpace("ask: " + question + " " + always))
 	if len(u.Says) == 0 {
 		return "no"
 	}
@@ -105,7 +105,7 @@ func (u *User) TypedLine(_ context.Context, prompt string, secret bool) (string,
 	if secret {
 		prompt = "(secret) " + prompt
 	}
-	u.show("type: " + prompt)
+	u.record("type: " + prompt)
 	if len(u.Lines) == 0 {
 		return "", errors.New("the input has ended")
 	}
@@ -127,7 +127,7 @@ func (u *User) Input(arg string) (raw []byte, from string, err error) {
 }
 
 // ShowServer records the headline of a server that the user must confirm.
-func (u *User) ShowServer(headline string, _ target.Server) { u.show("server: " + headline) }
+func (u *User) ShowServer(headline string, _ target.Server) { u.record("server: " + headline) }
 
 // ShowChanges records a headline and the rules of the changes.
 func (u *User) ShowChanges(level wire.Severity, headline string, changes []diff.Change) {
@@ -135,7 +135,7 @@ func (u *User) ShowChanges(level wire.Severity, headline string, changes []diff.
 	for _, c := range changes {
 		rules = append(rules, c.Rule)
 	}
-	u.show(strings.TrimSpace("changes " + level.String() + ": " + headline + " " + strings.Join(rules, " ")))
+	u.record(strings.TrimSpace("changes " + level.String() + ": " + headline + " " + strings.Join(rules, " ")))
 }
 
 // FillArguments records the names of the requested arguments and returns the prepared values.
@@ -146,25 +146,25 @@ func (u *User) FillArguments(
 	for _, f := range form.Fields {
 		names = append(names, f.Name)
 	}
-	u.show("fill: " + tool + " " + strings.Join(names, " "))
+	u.record("fill: " + tool + " " + strings.Join(names, " "))
 	return u.Arguments
 }
 
 // FillForm records the server that sent the form and returns the prepared answer.
 func (u *User) FillForm(_ context.Context, _ client.Asking, from string, _ host.FormCheck) client.Answer {
-	u.show("form of " + from)
+	u.record("form of " + from)
 	return u.Form
 }
 
 // VisitPage records the server that sent the page and returns the prepared answer.
 func (u *User) VisitPage(_ context.Context, _ client.Asking, from string) client.Answer {
-	u.show("page of " + from)
+	u.record("page of " + from)
 	return u.Form
 }
 
 // WriteMessage records the server that requests a message and returns the prepared answer.
 func (u *User) WriteMessage(_ context.Context, _ client.Asking, from string) client.Answer {
-	u.show("message for " + from)
+	u.record("message for " + from)
 	return u.Form
 }
 
@@ -198,8 +198,8 @@ func Getenv(variables ...string) func(string) string {
 type Server struct {
 	URL string
 
-	mu  sync.Mutex
-	got []mock.Request
+	mu       sync.Mutex
+	received []mock.Request
 }
 
 // Play plays a script on the loopback until the test ends.
@@ -220,7 +220,7 @@ func Play(t testing.TB, script string) *Server {
 		done <- parsed.HTTP(ctx, l, func(r mock.Request) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.got = append(s.got, r)
+			s.received = append(s.received, r)
 		})
 	}()
 	t.Cleanup(func() {
@@ -234,7 +234,7 @@ func Play(t testing.TB, script string) *Server {
 func (s *Server) Requests(method string) []mock.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(s.got), func(r mock.Request) bool {
+	return slices.DeleteFunc(slices.Clone(s.received), func(r mock.Request) bool {
 		return r.Message == nil || r.Message.Method != method
 	})
 }

@@ -49,16 +49,16 @@ func Packages(t testing.TB) []Package {
 	return all
 }
 
-// ForTests reports whether only tests use the package.
-func (p Package) ForTests() bool { return strings.HasPrefix(p.ImportPath, "mcpc/internal/tests/") }
+// IsForTests reports whether only tests use the package.
+func (p Package) IsForTests() bool { return strings.HasPrefix(p.ImportPath, "mcpc/internal/tests/") }
 
 // EachFile parses each Go file of the program, without tests and packages for tests. see receives
 // the file name relative to the root of the module, with slashes.
-func EachFile(t testing.TB, see func(name string, fset *token.FileSet, file *ast.File)) {
+func EachFile(t testing.TB, visit func(name string, fset *token.FileSet, file *ast.File)) {
 	t.Helper()
 	root := Path(t, "")
 	for _, p := range Packages(t) {
-		if p.ForTests() {
+		if p.IsForTests() {
 			continue
 		}
 		for _, name := range p.GoFiles {
@@ -72,7 +72,7 @@ func EachFile(t testing.TB, see func(name string, fset *token.FileSet, file *ast
 			if err != nil {
 				t.Fatal(err)
 			}
-			see(filepath.ToSlash(relative), fset, file)
+			visit(filepath.ToSlash(relative), fset, file)
 		}
 	}
 }

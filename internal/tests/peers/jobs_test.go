@@ -270,7 +270,7 @@ func (l *lab) paged(t *testing.T, b *chromium.Browser, words ...string) *paged {
 		t.Fatal(err)
 	}
 	p := &paged{Page: b.Tab(t), t: t, host: at.Host}
-	p.Go(lines.Text())
+	p.Load(lines.Text())
 	p.Await(`document.querySelector('.views') && !document.querySelector('.counts').textContent.includes('reading')`)
 	p.Eval(`document.activeElement.blur()`, nil)
 	return p
@@ -283,7 +283,7 @@ func (p *paged) keys(keys ...string) {
 			p.sees(want)
 			continue
 		}
-		p.Keys(key)
+		p.Type(key)
 		p.n++
 	}
 }
@@ -304,21 +304,21 @@ func (p *paged) shoot(job string) {
 	}
 	save := func(name string) {
 		p.Await(`new Promise(r => setTimeout(r, 300)).then(() => true)`)
-		if err := os.WriteFile(filepath.Join(*shots, job+"-"+name+".png"), p.Shot(), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(*shots, job+"-"+name+".png"), p.Screenshot(), 0o600); err != nil {
 			p.t.Error(err)
 		}
 	}
 	for _, scheme := range []string{"light", "dark"} {
-		p.Scheme(scheme)
-		p.Size(1440, 900, 1)
+		p.SetColorScheme(scheme)
+		p.SetSize(1440, 900, 1)
 		save("1440-" + scheme)
 	}
-	p.Scheme("light")
-	p.Size(800, 600, 1)
+	p.SetColorScheme("light")
+	p.SetSize(800, 600, 1)
 	save("800")
-	p.Size(1440, 900, 2)
+	p.SetSize(1440, 900, 2)
 	save("zoom")
-	p.Size(1280, 800, 1)
+	p.SetSize(1280, 800, 1)
 }
 
 func (y *tty) shoot(job string) {
@@ -418,7 +418,7 @@ func TestPeerJobs(t *testing.T) {
 		}
 		y.shoot("8")
 		p.shoot("8")
-		p.Clean(p.host)
+		p.AssertClean(p.host)
 	})
 	t.Run("7 watch live", func(t *testing.T) {
 		l := &lab{t: t, tools: l.tools, home: t.TempDir()}
@@ -447,7 +447,7 @@ func TestPeerJobs(t *testing.T) {
 		_ = cmd.Wait()
 		y.sees(`cancelled|ended`)
 		p.Await("!document.querySelector('.counts').textContent.includes('open')")
-		p.Clean(p.host)
+		p.AssertClean(p.host)
 	})
 	for _, j := range jobsByFilter {
 		t.Run(j.name, func(t *testing.T) {
@@ -470,7 +470,7 @@ func TestPeerJobs(t *testing.T) {
 			}
 			y.shoot(short)
 			p.shoot(short)
-			p.Clean(p.host)
+			p.AssertClean(p.host)
 		})
 	}
 }
@@ -501,9 +501,9 @@ func colleague(t *testing.T, b *chromium.Browser, dir string, exchanges int) {
 	}
 	z.Close()
 	p := &paged{Page: b.Tab(t), t: t}
-	p.Go("file://" + found[0])
+	p.Load("file://" + found[0])
 	p.sees(`asks: elicitation/create`)
 	p.sees(fmt.Sprintf(`\b%d exchanges`, exchanges))
 	p.shoot("6")
-	p.Clean("")
+	p.AssertClean("")
 }

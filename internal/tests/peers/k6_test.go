@@ -24,9 +24,9 @@ import (
 // These tests run exported load tests in the real k6, and count what became of the calls.
 
 // A scribe is a server that keeps what k6 sends.
-type scribe struct{ *servers.Scribe }
+type scribe struct{ *servers.RequestStore }
 
-func newScribe(t *testing.T, h http.Handler) scribe { return scribe{servers.NewScribe(t, h)} }
+func newScribe(t *testing.T, h http.Handler) scribe { return scribe{servers.NewRequestStore(t, h)} }
 
 // methods counts what a server got: methods of JSON-RPC, and HTTP methods other than POST.
 func (l scribe) methods() map[string]int {

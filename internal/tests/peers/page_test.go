@@ -47,17 +47,17 @@ func TestPeerPageInChromium(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := chromium.Start(t).Tab(t)
-	p.Go(lines.Text())
+	p.Load(lines.Text())
 	p.Await(`document.querySelector('.counts') && document.querySelector('.counts').textContent.includes('3 exchanges')`)
 	record("second </script><b>")
 	p.Await(`document.querySelector('.counts').textContent.includes('5 exchanges')`)
 	p.Eval(`void (location.hash = 'v=table&d=1&tab=answer&row=5')`, nil)
 	p.Await(`document.querySelector('#panel') && document.querySelector('#panel').textContent.includes('Echo: second </script><b>')`)
 	p.Eval(`document.activeElement.blur()`, nil)
-	p.Keys("r")
+	p.Type("r")
 	p.Await(`/ (6|7) exchanges/.test(document.querySelector('.counts').textContent) || document.querySelector('.toast') && !document.querySelector('.toast').textContent.startsWith('Sending')`)
 	if said := p.Text(`document.querySelector('.toast') ? document.querySelector('.toast').className + document.querySelector('.toast').textContent : ''`); strings.Contains(said, "bad") {
 		t.Error(said)
 	}
-	p.Clean(u.Host)
+	p.AssertClean(u.Host)
 }

@@ -43,7 +43,7 @@ func withoutPrompts(t *testing.T) string {
 func TestPeerReadsJUnit(t *testing.T) {
 	target := withoutPrompts(t)
 	file := filepath.Join(t.TempDir(), "check.xml")
-	cmd := exec.Command(program.Built(t), "check", target, "--junit", file, "--jq",
+	cmd := exec.Command(program.BuiltMCPC(t), "check", target, "--junit", file, "--jq",
 		`.counts.error, ([.rules[] | select(.verdict == "not run" or .verdict == "not applicable")] | length), ([.ladder[] | select(.state == "skipped")] | length), (.ladder | length)`)
 	cmd.Env = append(program.CleanEnv(), "MCPC_STATE="+filepath.Join(t.TempDir(), "state"))
 	out, _ := cmd.Output() // there is a finding

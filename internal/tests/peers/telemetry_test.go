@@ -96,7 +96,7 @@ func TestPeersTelemetryIsOneTree(t *testing.T) {
 	}
 	checkNames(t, c.spans())
 	if text := c.received(); strings.Contains(text, canary) {
-		t.Errorf("a secret or an argument is in %s", program.Around(text, canary))
+		t.Errorf("a secret or an argument is in %s", program.ExcerptAround(text, canary))
 	}
 	before := len(c.spans())
 	if exit, _, stderr := program.Run(t, nil, "export", record, "--as", "otlp", "--otlp", c.endpoint); exit != 0 || !strings.Contains(stderr, "spans sent to") {

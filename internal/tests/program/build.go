@@ -15,8 +15,8 @@ import (
 	"mcpc/internal/tests/module"
 )
 
-// place is the directory of the built programs. Tests.Run sets it.
-var place string
+// programDir is the directory of the built programs. Tests.Run sets it.
+var programDir string
 
 // Main runs the tests of a package with mcpc in the PATH, and exits. others are directories of
 // further programs of this module for the PATH.
@@ -49,23 +49,23 @@ func (ts Tests) run(prepare func() error) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	place = dir
+	programDir = dir
 	defer os.RemoveAll(dir)
 	if err := prepare(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	code := ts.M.Run()
-	endings.Lock()
-	defer endings.Unlock()
-	for _, end := range slices.Backward(endings.all) {
+	endFunctions.Lock()
+	defer endFunctions.Unlock()
+	for _, end := range slices.Backward(endFunctions.all) {
 		end()
 	}
 	return code
 }
 
-// endings are the functions of AtEnd.
-var endings struct {
+// endFunctions are the functions of AtEnd.
+var endFunctions struct {
 	sync.Mutex
 	all []func()
 }
@@ -73,14 +73,14 @@ var endings struct {
 // AtEnd registers a function that Main and Run call after the last test. The functions run in
 // reverse order. It is for a server that several tests share.
 func AtEnd(end func()) {
-	endings.Lock()
-	defer endings.Unlock()
-	endings.all = append(endings.all, end)
+	endFunctions.Lock()
+	defer endFunctions.Unlock()
+	endFunctions.all = append(endFunctions.all, end)
 }
 
-// Built returns the path of mcpc without the race detector, as users get it. The first call builds
+// BuiltMCPC returns the path of mcpc without the race detector, as users get it. The first call builds
 // it.
-func Built(t testing.TB) string {
+func BuiltMCPC(t testing.TB) string {
 	t.Helper()
 	return Build(t, "cmd/mcpc")
 }
@@ -102,10 +102,10 @@ func Build(t testing.TB, dir string) string {
 // build builds the program in a directory once, and returns its path.
 func build(dir string) (string, error) {
 	once, _ := builds.LoadOrStore(dir, sync.OnceValues(func() (string, error) {
-		if place == "" {
+		if programDir == "" {
 			return "", fmt.Errorf("the TestMain of this package must call program.Main")
 		}
-		own, err := os.MkdirTemp(place, "built")
+		own, err := os.MkdirTemp(programDir, "built")
 		if err != nil {
 			return "", err
 		}

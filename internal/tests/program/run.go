@@ -12,7 +12,7 @@ import (
 // test.
 func Run(t testing.TB, env []string, args ...string) (exit int, stdout, stderr string) {
 	t.Helper()
-	cmd := exec.Command(Built(t), append([]string{"--state", t.TempDir()}, args...)...)
+	cmd := exec.Command(BuiltMCPC(t), append([]string{"--state", t.TempDir()}, args...)...)
 	cmd.Env = slices.Concat(CleanEnv(), []string{"LC_ALL=C.UTF-8"}, env)
 	var out, errs strings.Builder
 	cmd.Stdout = &out
@@ -29,8 +29,8 @@ func Shell(dir string, env []string, line string) *exec.Cmd {
 	return cmd
 }
 
-// Around returns an excerpt of text around part, or "" if text does not contain part.
-func Around(text, part string) string {
+// ExcerptAround returns an excerpt of text around part, or "" if text does not contain part.
+func ExcerptAround(text, part string) string {
 	i := strings.Index(text, part)
 	if i < 0 {
 		return ""

@@ -32,13 +32,13 @@ func Serve(t testing.TB, variables map[string]string, args ...string) *Serving {
 	}, append(args, "--state", t.TempDir())...)
 	listening := regexp.MustCompile(`listening on (http://[^ ;]+)`)
 	for deadline := time.Now().Add(Patience); ; time.Sleep(5 * time.Millisecond) {
-		said := s.Stderr()
-		if m := listening.FindStringSubmatch(said); m != nil && strings.Contains(said, "Ctrl-C") {
+		stderr := s.Stderr()
+		if m := listening.FindStringSubmatch(stderr); m != nil && strings.Contains(stderr, "Ctrl-C") {
 			s.URL = m[1]
 			return s
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("not listening: %s", said)
+			t.Fatalf("not listening: %s", stderr)
 		}
 	}
 }
@@ -51,7 +51,7 @@ func Start(t testing.TB, change func(*exec.Cmd), args ...string) *Serving {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Serving{t: t, Cmd: exec.Command(Built(t), args...), err: file.Name()}
+	s := &Serving{t: t, Cmd: exec.Command(BuiltMCPC(t), args...), err: file.Name()}
 	s.Cmd.Env = append(CleanEnv(), "LC_ALL=C.UTF-8")
 	s.Cmd.Stderr = file
 	if change != nil {

@@ -63,10 +63,10 @@ func StyleName(terminal, color bool, width int, ascii bool) string {
 	return fmt.Sprintf("{Terminal:%t Color:%t Width:%d ASCII:%t}", terminal, color, width, ascii)
 }
 
-// Forbidden reports whether output must not contain r: control characters, C1, and characters that
+// IsForbidden reports whether output must not contain r: control characters, C1, and characters that
 // change the direction or are invisible. It is written from the requirement, independently of the
 // code under test.
-func Forbidden(r rune) bool {
+func IsForbidden(r rune) bool {
 	switch {
 	case r <= 0x08, r >= 0x0b && r <= 0x1f && r != '\r', r >= 0x7f && r <= 0x9f:
 	case r == 0xad, r == 0x61c, r >= 0x200b && r <= 0x200c, r == 0x200e, r == 0x200f:

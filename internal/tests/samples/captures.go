@@ -7,16 +7,16 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// Evil is the text in every place of a hostile recording: escape sequences, control bytes, and a
+// HostileText is the text in every place of a hostile recording: escape sequences, control bytes, and a
 // line that a shell or Markdown would interpret.
-const Evil = "evil\x1b[2J\x1b]0;t\x07\rEVIL\u202e\u009b31m\n```\n$(touch OWNED)`touch OWNED`'; touch OWNED; '\"\n# x"
+const HostileText = "evil\x1b[2J\x1b]0;t\x07\rEVIL\u202e\u009b31m\n```\n$(touch OWNED)`touch OWNED`'; touch OWNED; '\"\n# x"
 
-func quotedEvil() string { return string(jsonraw.Quote(Evil)) }
+func quotedHostileText() string { return string(jsonraw.Quote(HostileText)) }
 
 // HostileCaptures returns recordings by name. With any of them, each command must exit as
 // documented, print no control sequence, and export no code that runs.
 func HostileCaptures() map[string]string {
-	e := quotedEvil()
+	e := quotedHostileText()
 	head := `{"mcpc-traffic":1,"mcpc":` + e + `,"started":"2026-01-01T00:00:00Z","target":` + e + `,"argv":["mcpc",` + e + `,"--",` + e + `],"by":"command","of":` + e + "}\n"
 	frame := func(n int, dir, kind, more string) string {
 		return fmt.Sprintf(`{"seq":%d,"time":"2026-01-01T00:00:0%d.5Z","dir":%q,"kind":%q%s}`+"\n", n, n%10, dir, kind, more)
@@ -34,7 +34,7 @@ func HostileCaptures() map[string]string {
 			frame(5, "received", "closed", `,"stream":1,"close":{"by":"received","how":`+e+`,"text":`+e+`}`) + tail,
 		"http": head + frame(1, "sent", "head", strings.Replace(heads, `"method":`+e+`,"url":`+e, `"method":"POST","url":"http://127.0.0.1:1/`+"$(touch OWNED)'[1-9]"+`"`, 1)) +
 			frame(2, "sent", "body", `,"stream":1`+raw(call)) + frame(3, "received", "body", `,"stream":1`+raw(answer)) + tail,
-		"stdio": head + frame(1, "sent", "body", raw(call)) + frame(2, "received", "stderr", raw(Evil)) + frame(3, "received", "noise", raw(Evil)) +
+		"stdio": head + frame(1, "sent", "body", raw(call)) + frame(2, "received", "stderr", raw(HostileText)) + frame(3, "received", "noise", raw(HostileText)) +
 			frame(4, "received", "body", raw(answer)) + tail,
 		"deep": head + frame(1, "sent", "body", raw(`{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":`+deep+`}}`)) +
 			frame(2, "sent", "body", raw(`{"jsonrpc":"2.0","id":2,"method":"x","params":{}}`)) + frame(3, "received", "body", raw(deep)) +

@@ -32,16 +32,16 @@ func newFront(l net.Listener, handler http.Handler) *Front {
 	return &Front{listener: l, closer: server}
 }
 
-// passOn returns a handler that sends each request to the same path of the server at the URL.
-func passOn(target string) (http.Handler, error) {
-	to, err := url.Parse(target)
+// forwardTo returns a handler that sends each request to the same path of the server at the URL.
+func forwardTo(target string) (http.Handler, error) {
+	server, err := url.Parse(target)
 	if err != nil {
 		return nil, err
 	}
-	to.Path = ""
+	server.Path = ""
 	return &httputil.ReverseProxy{
 		FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
-		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(server) },
 	}, nil
 }
 
@@ -49,7 +49,7 @@ func listenTCP() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0")
 
 // NewSocket listens on a unix socket in front of the server at the URL.
 func NewSocket(path, target string) (*Front, error) {
-	handler, err := passOn(target)
+	handler, err := forwardTo(target)
 	if err != nil {
 		return nil, err
 	}
@@ -89,15 +89,15 @@ func NewTunnel(logName, credentials string) (*Front, error) {
 		case r.Header.Get("Proxy-Authorization") != required:
 			w.WriteHeader(http.StatusProxyAuthRequired)
 		case r.Method == http.MethodConnect:
-			connect(w, r.Host)
+			tunnelTo(w, r.Host)
 		default:
 			plain.ServeHTTP(w, r)
 		}
 	})), nil
 }
 
-// connect answers CONNECT: it connects the client with an address.
-func connect(w http.ResponseWriter, address string) {
+// tunnelTo answers CONNECT: it connects the client with an address.
+func tunnelTo(w http.ResponseWriter, address string) {
 	server, err := net.Dial("tcp", address)
 	if err != nil {
 		w.WriteHeader(http.StatusBadGateway)
@@ -114,15 +114,15 @@ func connect(w http.ResponseWriter, address string) {
 }
 
 // copyAndClose copies from from until its end, and closes to.
-func copyAndClose(to io.WriteCloser, from io.Reader) {
-	_, _ = io.Copy(to, from)
-	to.Close()
+func copyAndClose(dst io.WriteCloser, src io.Reader) {
+	_, _ = io.Copy(dst, src)
+	dst.Close()
 }
 
 // NewSOCKS starts a SOCKS5 proxy (RFC 1928) that connects every client with the server at the URL,
 // whatever host the client requests. It writes that host to the file logName.
 func NewSOCKS(logName, target string) (*Front, error) {
-	to, err := url.Parse(target)
+	server, err := url.Parse(target)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func NewSOCKS(logName, target string) (*Front, error) {
 			if err != nil {
 				return
 			}
-			go connectSOCKS(client, to.Host, logName)
+			go connectSOCKS(client, server.Host, logName)
 		}
 	}()
 	return &Front{listener: l, closer: l}, nil

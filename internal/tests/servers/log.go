@@ -59,18 +59,18 @@ func (l *Log) Input() io.Writer { return &inputLog{log: l} }
 
 type inputLog struct {
 	log *Log
-	// rest is the start of an incomplete line.
-	rest []byte
+	// incomplete is the start of an incomplete line.
+	incomplete []byte
 }
 
 func (l *inputLog) Write(b []byte) (int, error) {
-	l.rest = append(l.rest, b...)
+	l.incomplete = append(l.incomplete, b...)
 	for {
-		line, rest, complete := bytes.Cut(l.rest, []byte("\n"))
+		line, rest, complete := bytes.Cut(l.incomplete, []byte("\n"))
 		if !complete {
 			return len(b), nil
 		}
 		l.log.Printf("IN %s %s", wire.ParseMessage(line).Method, line)
-		l.rest = rest
+		l.incomplete = rest
 	}
 }

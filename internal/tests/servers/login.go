@@ -32,7 +32,7 @@ var failures = map[string]failure{
 	"silent":    {"/token", neverAnswer},
 	"page":      {"/token", webPage(http.StatusOK)},
 	"broken":    {"/token", webPage(http.StatusInternalServerError)},
-	"away":      {"/token", redirect},
+	"away":      {"/token", redirectElsewhere},
 	"hostile":   {"/token", refuseWithControls},
 	"no-place":  {resourcePath, nameUnreachableIssuer},
 	"mute":      {issuerPath, neverAnswer},
@@ -63,7 +63,7 @@ func webPage(status int) http.HandlerFunc {
 	}
 }
 
-func redirect(w http.ResponseWriter, r *http.Request) {
+func redirectElsewhere(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
 }
 
@@ -118,8 +118,8 @@ type Login struct {
 	// answers replace responses of the demo, by path. They never change.
 	answers map[string]string
 
-	// failing are the current failures.
-	failing atomic.Pointer[[]failure]
+	// currentFailures are the current failures.
+	currentFailures atomic.Pointer[[]failure]
 	// paths are the requested paths.
 	paths    sync.Map
 	requests atomic.Int64
@@ -130,7 +130,7 @@ type Login struct {
 func NewLogin(log *Log, answers map[string]string) *Login {
 	good := demo.Protect(demo.Handler(demo.Options{}), time.Now)
 	l := &Login{log: log, demo: good, answers: answers}
-	l.failing.Store(&[]failure{})
+	l.currentFailures.Store(&[]failure{})
 	l.server = httptest.NewServer(l)
 	return l
 }
@@ -148,7 +148,7 @@ func (l *Login) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeAnswer(w, r, answer)
 		return
 	}
-	for _, f := range *l.failing.Load() {
+	for _, f := range *l.currentFailures.Load() {
 		if f.path == r.URL.Path {
 			f.answer(w, r)
 			return
@@ -198,7 +198,7 @@ func (l *Login) Fail(names ...string) error {
 		}
 		failing = append(failing, f)
 	}
-	l.failing.Store(&failing)
+	l.currentFailures.Store(&failing)
 	return nil
 }
 

@@ -20,22 +20,22 @@ type Received struct {
 }
 
 // A Scribe is a server that stores every request in memory.
-type Scribe struct {
+type RequestStore struct {
 	*httptest.Server
 
-	mu  sync.Mutex
-	all []Received
+	mu       sync.Mutex
+	requests []Received
 }
 
-// NewScribe returns a server that responds with the handler. It is closed when the test ends.
-func NewScribe(t testing.TB, h http.Handler) *Scribe {
+// NewRequestStore returns a server that responds with the handler. It is closed when the test ends.
+func NewRequestStore(t testing.TB, h http.Handler) *RequestStore {
 	t.Helper()
-	s := &Scribe{}
+	s := &RequestStore{}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		s.mu.Lock()
-		s.all = append(s.all, Received{r.Method, r.URL.String(), r.Header.Clone(), body})
+		s.requests = append(s.requests, Received{r.Method, r.URL.String(), r.Header.Clone(), body})
 		s.mu.Unlock()
 		h.ServeHTTP(w, r)
 	}))
@@ -44,15 +44,15 @@ func NewScribe(t testing.TB, h http.Handler) *Scribe {
 }
 
 // All returns the requests in the order of their arrival.
-func (s *Scribe) All() []Received {
+func (s *RequestStore) All() []Received {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.all)
+	return slices.Clone(s.requests)
 }
 
 // Last returns the last request with the JSON-RPC method. The test fails if there is no such
 // request.
-func (s *Scribe) Last(t testing.TB, method string) Received {
+func (s *RequestStore) Last(t testing.TB, method string) Received {
 	t.Helper()
 	for _, r := range slices.Backward(s.All()) {
 		if wire.ParseMessage(r.Body).Method == method {
@@ -64,8 +64,8 @@ func (s *Scribe) Last(t testing.TB, method string) Received {
 }
 
 // Forget removes the stored requests.
-func (s *Scribe) Forget() {
+func (s *RequestStore) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.all = nil
+	s.requests = nil
 }

@@ -24,9 +24,9 @@ type Server struct {
 	log      *Log
 
 	// mu guards the fields of the running server.
-	mu      sync.Mutex
-	current *life
-	end     func()
+	mu         sync.Mutex
+	current    *serverListener
+	endCurrent func()
 }
 
 // New returns an address with a free port and without a running server. Servers at the address log
@@ -36,7 +36,7 @@ func New(logName string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{listener: l, log: NewLog(logName), end: func() {}}
+	s := &Server{listener: l, log: NewLog(logName), endCurrent: func() {}}
 	go s.accept()
 	return s, nil
 }
@@ -74,7 +74,7 @@ func (s *Server) accept() {
 		s.mu.Lock()
 		current := s.current
 		s.mu.Unlock()
-		if current == nil || !current.take(conn) {
+		if current == nil || !current.pass(conn) {
 			conn.Close()
 		}
 	}
@@ -82,20 +82,20 @@ func (s *Server) accept() {
 
 // start stops the running server and passes new connections to l. end must end the new server and
 // wait for it.
-func (s *Server) start(l *life, end func()) {
+func (s *Server) start(l *serverListener, end func()) {
 	s.Stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.current = l
-	s.end = end
+	s.endCurrent = end
 }
 
 // Stop ends the running server and closes its connections.
 func (s *Server) Stop() {
 	s.mu.Lock()
-	end := s.end
+	end := s.endCurrent
 	s.current = nil
-	s.end = func() {}
+	s.endCurrent = func() {}
 	s.mu.Unlock()
 	end()
 }
@@ -112,7 +112,7 @@ func (s *Server) Play(text string) error {
 	if err != nil {
 		return err
 	}
-	l := s.newLife()
+	l := s.newListener()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
@@ -138,9 +138,9 @@ func (s *Server) Demo(flags ...string) error {
 // Serve runs an HTTP handler in place of the running server. Each request is logged before the
 // handler receives it. Its host is the address of the server, whatever name the client used.
 func (s *Server) Serve(handler http.Handler) {
-	l := s.newLife()
+	l := s.newListener()
 	recording := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if l.isOver() {
+		if l.isClosed() {
 			panic(http.ErrAbortHandler) // accepted while the server was being closed
 		}
 		body, _ := io.ReadAll(r.Body)
@@ -168,47 +168,47 @@ func newHTTPServer(handler http.Handler) *http.Server {
 }
 
 // A life is the listener of one running server at the address. It ends when the server is stopped.
-type life struct {
+type serverListener struct {
 	net.Listener
-	conns chan net.Conn
-	over  chan struct{}
-	once  sync.Once
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
 }
 
-func (s *Server) newLife() *life {
-	return &life{Listener: s.listener, conns: make(chan net.Conn), over: make(chan struct{})}
+func (s *Server) newListener() *serverListener {
+	return &serverListener{Listener: s.listener, conns: make(chan net.Conn), closed: make(chan struct{})}
 }
 
-// take passes a connection to the listener. It returns false if the life has ended.
-func (l *life) take(conn net.Conn) bool {
+// pass passes a connection to the listener. It returns false if the life has ended.
+func (l *serverListener) pass(conn net.Conn) bool {
 	select {
 	case l.conns <- conn:
 		return true
-	case <-l.over:
+	case <-l.closed:
 		return false
 	}
 }
 
-func (l *life) isOver() bool {
+func (l *serverListener) isClosed() bool {
 	select {
-	case <-l.over:
+	case <-l.closed:
 		return true
 	default:
 		return false
 	}
 }
 
-func (l *life) Accept() (net.Conn, error) {
+func (l *serverListener) Accept() (net.Conn, error) {
 	select {
 	case conn := <-l.conns:
 		return conn, nil
-	case <-l.over:
+	case <-l.closed:
 		return nil, net.ErrClosed
 	}
 }
 
 // Close ends the life. The address keeps its port.
-func (l *life) Close() error {
-	l.once.Do(func() { close(l.over) })
+func (l *serverListener) Close() error {
+	l.once.Do(func() { close(l.closed) })
 	return nil
 }

@@ -38,7 +38,7 @@ type TLSFront struct {
 
 // NewTLS starts TLS in front of the server at the URL.
 func NewTLS(target string, check ClientCheck) (*TLSFront, error) {
-	handler, err := passOn(target)
+	handler, err := forwardTo(target)
 	if err != nil {
 		return nil, err
 	}
@@ -58,11 +58,11 @@ func NewTLS(target string, check ClientCheck) (*TLSFront, error) {
 	if err != nil {
 		return nil, err
 	}
-	secured := tls.NewListener(l, tlsConfig(own, authority, check))
+	secured := tls.NewListener(l, newTLSConfig(own, authority, check))
 	return &TLSFront{Front: newFront(secured, handler), Authority: authority, Client: client}, nil
 }
 
-func tlsConfig(own, authority *Certificate, check ClientCheck) *tls.Config {
+func newTLSConfig(own, authority *Certificate, check ClientCheck) *tls.Config {
 	config := &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{own.der}, PrivateKey: own.key}}}
 	if check == NoClientCheck {
 		return config

@@ -195,7 +195,7 @@ func TestNoSecretReachesACollector(t *testing.T) {
 		}
 	}
 	if len(c.Spans) < 8 || strings.Contains(string(c.Raw), canary) {
-		t.Errorf("%d spans: %s", len(c.Spans), program.Around(string(c.Raw), canary))
+		t.Errorf("%d spans: %s", len(c.Spans), program.ExcerptAround(string(c.Raw), canary))
 	}
 	if c.Header.Get("Api-Key") != canary+"-otlp" {
 		t.Errorf("the collector got %v", c.Header)

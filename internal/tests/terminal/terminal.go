@@ -137,8 +137,8 @@ func (tm *Terminal) EndsSomehow() string {
 	select {
 	case <-tm.done:
 	case <-time.After(program.Patience):
-		const look = "ps axww -o pid,ppid,stat,args; ls -l /proc/[0-9]*/fd 2>/dev/null | grep -e : -e pts/"
-		holders, _ := exec.Command("sh", "-c", look).CombinedOutput()
+		const command = "ps axww -o pid,ppid,stat,args; ls -l /proc/[0-9]*/fd 2>/dev/null | grep -e : -e pts/"
+		holders, _ := exec.Command("sh", "-c", command).CombinedOutput()
 		tm.t.Fatalf("a process still holds the terminal:\n%s", holders)
 	}
 	return tm.Output()
@@ -152,8 +152,8 @@ func Shown(output string) []string {
 	for _, line := range strings.Split(plain, "\n") {
 		var cells []rune
 		for _, part := range strings.Split(line, "\r") {
-			over := []rune(part)
-			cells = append(over, cells[min(len(over), len(cells)):]...)
+			written := []rune(part)
+			cells = append(written, cells[min(len(written), len(cells)):]...)
 		}
 		lines = append(lines, strings.TrimRight(string(cells), " "))
 	}

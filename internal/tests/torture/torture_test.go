@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { os.Exit(program.Tests{M: m}.Run()) }
 // code that fits, the whole answer or none, and nothing left behind.
 func TestTorture(t *testing.T) {
 	t.Setenv("CGO_ENABLED", "0")
-	binary := program.Built(t)
+	binary := program.BuiltMCPC(t)
 	launcher := program.Build(t, "internal/tests/torture/testdata/confined")
 	script := "speaks 2025-11-25\nsession s1\ntool echo {\"type\":\"object\"}\n"
 	legacy, modern, old := servers.ForTest(t), servers.ForTest(t), servers.ForTest(t)
