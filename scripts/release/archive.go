@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// papers are the files of the repository that every archive has.
-var papers = []string{"README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md"}
+// documents are the files of the repository that every archive has.
+var documents = []string{"README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md"}
 
 // contents are the files of an archive: bytes by path.
 type contents map[string][]byte
 
-// mode returns the file mode in an archive. Programs are executable.
-func mode(name string) int64 {
+// fileMode returns the file mode in an archive. Programs are executable.
+func fileMode(name string) int64 {
 	switch filepath.Base(name) {
 	case "mcpc", "mcpc.exe", "mcpc.js":
 		return 0o755
@@ -26,49 +26,49 @@ func mode(name string) int64 {
 	return 0o644
 }
 
-// stem returns the names of a target's files, without their extensions.
-func (r *release) stem(t target) string {
+// baseName returns the names of a target's files, without their extensions.
+func (r *release) baseName(t target) string {
 	return fmt.Sprintf("mcpc_%s_%s_%s", r.version, t.os, t.arch)
 }
 
-// archive returns the name of a target's archive.
-func (r *release) archive(t target) string {
+// archiveName returns the name of a target's archive.
+func (r *release) archiveName(t target) string {
 	if t.os == "windows" {
-		return r.stem(t) + ".zip"
+		return r.baseName(t) + ".zip"
 	}
-	return r.stem(t) + ".tar.gz"
+	return r.baseName(t) + ".tar.gz"
 }
 
-func (r *release) archives() error {
+func (r *release) writeArchives() error {
 	for _, t := range r.targets {
 		b := contents{}
-		if err := r.fill(b, t); err != nil {
+		if err := r.addFiles(b, t); err != nil {
 			return err
 		}
-		pack := tarred
+		pack := packTar
 		if t.os == "windows" {
-			pack = zipped
+			pack = packZip
 		}
-		raw, err := pack(b, r.stem(t)+"/", r.time)
+		raw, err := pack(b, r.baseName(t)+"/", r.time)
 		if err != nil {
-			return fmt.Errorf("packing %s: %w", r.archive(t), err)
+			return fmt.Errorf("packing %s: %w", r.archiveName(t), err)
 		}
-		if err := r.write(r.archive(t), raw); err != nil {
+		if err := r.write(r.archiveName(t), raw); err != nil {
 			return err
 		}
-		if err := r.sum(r.archive(t)); err != nil { // the recipes have the hash
+		if err := r.addSum(r.archiveName(t)); err != nil { // the recipes have the hash
 			return err
 		}
 	}
 	return nil
 }
 
-// fill adds the files of a target's archive to b.
-func (r *release) fill(b contents, t target) (err error) {
-	if b[t.exe()], err = os.ReadFile(r.binary(t)); err != nil {
+// addFiles adds the files of a target's archive to b.
+func (r *release) addFiles(b contents, t target) (err error) {
+	if b[t.programName()], err = os.ReadFile(r.binary(t)); err != nil {
 		return err
 	}
-	for _, name := range papers {
+	for _, name := range documents {
 		if b[name], err = os.ReadFile(filepath.Join(r.root, name)); err != nil {
 			return err
 		}
@@ -84,16 +84,16 @@ func (r *release) fill(b contents, t target) (err error) {
 	})
 }
 
-// tarred returns a tar.gz that does not depend on the user or the time of packing.
-func tarred(b contents, prefix string, at time.Time) ([]byte, error) {
+// packTar returns a tar.gz that does not depend on the user or the time of packing.
+func packTar(b contents, prefix string, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	gz, _ := gzip.NewWriterLevel(&out, gzip.BestCompression)
 	w := tar.NewWriter(gz)
-	for _, name := range sorted(b) {
+	for _, name := range sortedKeys(b) {
 		head := &tar.Header{
 			Typeflag: tar.TypeReg,
 			Name:     prefix + name,
-			Mode:     mode(name),
+			Mode:     fileMode(name),
 			Size:     int64(len(b[name])),
 			ModTime:  at,
 			Format:   tar.FormatUSTAR,
@@ -112,13 +112,13 @@ func tarred(b contents, prefix string, at time.Time) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// zipped returns the same contents as a zip.
-func zipped(b contents, prefix string, at time.Time) ([]byte, error) {
+// packZip returns the same contents as a zip.
+func packZip(b contents, prefix string, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
-	for _, name := range sorted(b) {
+	for _, name := range sortedKeys(b) {
 		head := &zip.FileHeader{Name: prefix + name, Method: zip.Deflate, Modified: at}
-		head.SetMode(os.FileMode(mode(name)))
+		head.SetMode(os.FileMode(fileMode(name)))
 		part, err := w.CreateHeader(head)
 		if err != nil {
 			return nil, err

@@ -13,7 +13,7 @@ import (
 // A target is a platform by Go's names.
 type target struct{ os, arch string }
 
-var everywhere = []target{
+var allTargets = []target{
 	{"darwin", "amd64"},
 	{"darwin", "arm64"},
 	{"freebsd", "amd64"},
@@ -26,33 +26,33 @@ var everywhere = []target{
 
 func (t target) String() string { return t.os + "/" + t.arch }
 
-// exe returns the file name of the program on the target.
-func (t target) exe() string {
+// programName returns the file name of the program on the target.
+func (t target) programName() string {
 	if t.os == "windows" {
 		return "mcpc.exe"
 	}
 	return "mcpc"
 }
 
-// pick returns the targets that --only names, or all targets if only is "".
-func pick(only string) ([]target, error) {
+// selectTargets returns the targets that --only names, or all targets if only is "".
+func selectTargets(only string) ([]target, error) {
 	if only == "" {
-		return everywhere, nil
+		return allTargets, nil
 	}
 	var some []target
 	for word := range strings.SplitSeq(only, ",") {
-		i := slices.IndexFunc(everywhere, func(t target) bool { return t.String() == word })
+		i := slices.IndexFunc(allTargets, func(t target) bool { return t.String() == word })
 		if i < 0 {
-			return nil, fmt.Errorf("--only: no such platform: %s; there are %v", word, everywhere)
+			return nil, fmt.Errorf("--only: no such platform: %s; there are %v", word, allTargets)
 		}
-		some = append(some, everywhere[i])
+		some = append(some, allTargets[i])
 	}
 	return some, nil
 }
 
 // binary returns the path of the program for a target.
 func (r *release) binary(t target) string {
-	return filepath.Join(r.out, "build", t.os+"_"+t.arch, t.exe())
+	return filepath.Join(r.out, "build", t.os+"_"+t.arch, t.programName())
 }
 
 // inlined determines for which packages the compiler inlines small functions. The last matching
@@ -82,12 +82,12 @@ var inlined = []struct {
 	{"mcpc/internal/client/transport mcpc/internal/validate", true},
 }
 
-// compiled returns the compiler flags for inlined.
-func compiled() (flags []string) {
-	for _, some := range inlined {
-		for _, pattern := range strings.Fields(some.packages) {
+// compilerFlags returns the compiler flags for inlined.
+func compilerFlags() (flags []string) {
+	for _, group := range inlined {
+		for _, pattern := range strings.Fields(group.packages) {
 			flag := "-gcflags=" + pattern + "="
-			if !some.hot {
+			if !group.hot {
 				flag += "-l"
 			}
 			flags = append(flags, flag)
@@ -96,8 +96,8 @@ func compiled() (flags []string) {
 	return flags
 }
 
-// most is the maximum size of the program in bytes.
-const most = 30_000_000
+// maxProgramSize is the maximum size of the program in bytes.
+const maxProgramSize = 30_000_000
 
 // build compiles the program for every target, without libc and without paths of this machine.
 // Functions are aligned to 16 bytes: the default of 32 on amd64 adds 0.2 MB of padding.
@@ -111,7 +111,7 @@ func (r *release) build() error {
 	for _, t := range r.targets {
 		args := slices.Concat(
 			[]string{"build", "-trimpath", "-buildvcs=false", "-ldflags", facts, "-o", r.binary(t)},
-			compiled(),
+			compilerFlags(),
 			[]string{"./cmd/mcpc"},
 		)
 		cmd := r.command("go", args...)
@@ -119,22 +119,22 @@ func (r *release) build() error {
 		if err := cmd.Run(); err != nil {
 			return fmt.Errorf("building for %s: %w", t, err)
 		}
-		if err := small(t, r.binary(t)); err != nil {
+		if err := checkSize(t, r.binary(t)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// small returns an error if the program for linux/amd64 is too large.
-func small(t target, path string) error {
+// checkSize returns an error if the program for linux/amd64 is too large.
+func checkSize(t target, path string) error {
 	info, err := os.Stat(path)
-	if err == nil && t.String() == "linux/amd64" && info.Size() > most {
+	if err == nil && t.String() == "linux/amd64" && info.Size() > maxProgramSize {
 		return fmt.Errorf(
 			"mcpc for %s has %d bytes, %d more than it may: see go tool nm -size -sort size, and inlined in scripts/release/build.go",
 			t,
 			info.Size(),
-			info.Size()-most,
+			info.Size()-maxProgramSize,
 		)
 	}
 	return err
@@ -149,15 +149,15 @@ func (r *release) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// extras writes the completions and the manual pages. It runs a program for this machine.
-func (r *release) extras() error {
+// writeExtras writes the completions and the manual pages. It runs a program for this machine.
+func (r *release) writeExtras() error {
 	r.extra = filepath.Join(r.out, "build", "extra")
-	own, err := r.own()
+	program, err := r.hostProgram()
 	if err != nil {
 		return err
 	}
 	for shell, name := range map[string]string{"bash": "mcpc.bash", "zsh": "_mcpc", "fish": "mcpc.fish", "powershell": "mcpc.ps1"} {
-		script, err := r.command(own, "completion", shell).Output()
+		script, err := r.command(program, "completion", shell).Output()
 		if err != nil {
 			return fmt.Errorf("the completion of %s: %w", shell, err)
 		}
@@ -165,29 +165,29 @@ func (r *release) extras() error {
 			return err
 		}
 	}
-	if err := r.command(own, "man", filepath.Join(r.extra, "man")).Run(); err != nil {
+	if err := r.command(program, "man", filepath.Join(r.extra, "man")).Run(); err != nil {
 		return fmt.Errorf("the manual pages: %w", err)
 	}
 	return nil
 }
 
-// own returns the path of the program for this machine. It builds it if this machine is not a
+// hostProgram returns the path of the program for this machine. It builds it if this machine is not a
 // target.
-func (r *release) own() (string, error) {
+func (r *release) hostProgram() (string, error) {
 	here := target{runtime.GOOS, runtime.GOARCH}
 	if slices.Contains(r.targets, here) {
 		return r.binary(here), nil
 	}
-	own := filepath.Join(r.out, "build", "own", here.exe())
-	if err := r.command("go", "build", "-trimpath", "-buildvcs=false", "-o", own, "./cmd/mcpc").Run(); err != nil {
+	path := filepath.Join(r.out, "build", "own", here.programName())
+	if err := r.command("go", "build", "-trimpath", "-buildvcs=false", "-o", path, "./cmd/mcpc").Run(); err != nil {
 		return "", fmt.Errorf("building for this machine: %w", err)
 	}
-	return own, nil
+	return path, nil
 }
 
-// again makes the release a second time, from a copy of the sources in a different folder and time
+// makeAgainAndCompare makes the release a second time, from a copy of the sources in a different folder and time
 // zone. It returns an error if a hash differs.
-func (r *release) again() error {
+func (r *release) makeAgainAndCompare() error {
 	dir, err := os.MkdirTemp("", "mcpc-release")
 	if err != nil {
 		return err
@@ -195,17 +195,17 @@ func (r *release) again() error {
 	defer os.RemoveAll(dir)
 	second := *r
 	second.root, second.out = filepath.Join(dir, "elsewhere"), filepath.Join(dir, "dist")
-	for _, name := range append([]string{"cmd", "internal", "go.mod", "go.sum"}, papers...) {
+	for _, name := range append([]string{"cmd", "internal", "go.mod", "go.sum"}, documents...) {
 		if err := copyTo(filepath.Join(second.root, name), filepath.Join(r.root, name)); err != nil {
 			return err
 		}
 	}
 	os.Setenv("TZ", "Pacific/Kiritimati")
-	if err := second.make(); err != nil {
+	if err := second.makeAll(); err != nil {
 		return fmt.Errorf("the second time: %w", err)
 	}
 	var differ []string
-	for _, name := range sorted(r.sums) {
+	for _, name := range sortedKeys(r.sums) {
 		if second.sums[name] != r.sums[name] {
 			differ = append(differ, name)
 		}
@@ -218,20 +218,20 @@ func (r *release) again() error {
 }
 
 // copyTo copies a file or a folder.
-func copyTo(to, from string) error {
-	info, err := os.Stat(from)
+func copyTo(dst, src string) error {
+	info, err := os.Stat(src)
 	if err != nil {
 		return err
 	}
 	if info.IsDir() {
-		return os.CopyFS(to, os.DirFS(from))
+		return os.CopyFS(dst, os.DirFS(src))
 	}
-	raw, err := os.ReadFile(from)
+	raw, err := os.ReadFile(src)
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(dst), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(to, raw, 0o644)
+	return os.WriteFile(dst, raw, 0o644)
 }

@@ -16,10 +16,10 @@ type module struct{ path, version, dir string }
 // licenceFile matches the names of licence files.
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice)(\.(txt|md))?$`)
 
-// licences collects the licences of all modules that are linked into any target. It returns an
+// collectLicences collects the licences of all modules that are linked into any target. It returns an
 // error for a module without a licence, or with a licence that requires more than attribution.
-func (r *release) licences() error {
-	modules, err := r.modules()
+func (r *release) collectLicences() error {
+	modules, err := r.linkedModules()
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (r *release) licences() error {
 	modules["go"] = module{"Go, its standard library and run-time", runtime.Version(), strings.TrimSpace(string(root))}
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "mcpc is licensed as LICENSE says. Linked into it are:\n")
-	for _, key := range sorted(modules) {
+	for _, key := range sortedKeys(modules) {
 		m := modules[key]
 		kind, text, err := licenceOf(m)
 		if err != nil {
@@ -50,8 +50,8 @@ func (r *release) licences() error {
 	return nil
 }
 
-// modules returns the modules that are linked into any target, by path.
-func (r *release) modules() (map[string]module, error) {
+// linkedModules returns the modules that are linked into any target, by path.
+func (r *release) linkedModules() (map[string]module, error) {
 	all := map[string]module{}
 	for _, t := range r.targets {
 		cmd := r.command(
@@ -91,15 +91,15 @@ func licenceOf(m module) (kind, text string, err error) {
 			text += string(raw) + "\n"
 		}
 	}
-	if kind = kindOf(text); kind == "" {
+	if kind = spdxIdentifier(text); kind == "" {
 		return "", "", fmt.Errorf("%s has no licence that is known to go with Apache-2.0: look at %s", m.path, m.dir)
 	}
 	return kind, text, nil
 }
 
-// kindOf returns the SPDX identifier of a permissive licence, which it recognizes by a typical
+// spdxIdentifier returns the SPDX identifier of a permissive licence, which it recognizes by a typical
 // sentence. It returns "" for other texts and for texts with further conditions.
-func kindOf(text string) string {
+func spdxIdentifier(text string) string {
 	words := strings.Join(strings.Fields(text), " ")
 	has := func(s string) bool { return strings.Contains(words, s) }
 	switch {

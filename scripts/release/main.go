@@ -54,22 +54,22 @@ func run() error {
 	flag.StringVar(&only, "only", "", "os/arch,...; nothing is all of them")
 	flag.BoolVar(&twice, "twice", false, "build again elsewhere and compare")
 	flag.Parse()
-	if err := r.settle(only); err != nil {
+	if err := r.readSettings(only); err != nil {
 		return err
 	}
-	if err := r.make(); err != nil {
+	if err := r.makeAll(); err != nil {
 		return err
 	}
 	fmt.Printf("release: mcpc %s for %d platforms, %d files in %s\n", r.version, len(r.targets), len(r.sums), r.out)
 	if twice {
-		return r.again()
+		return r.makeAgainAndCompare()
 	}
 	return nil
 }
 
-// settle reads the settings of the run. It returns an error if a release lacks a setting or the
+// readSettings reads the settings of the run. It returns an error if a release lacks a setting or the
 // checkout has changes.
-func (r *release) settle(only string) (err error) {
+func (r *release) readSettings(only string) (err error) {
 	epoch, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64)
 	if err != nil {
 		return fmt.Errorf("SOURCE_DATE_EPOCH: %w", err)
@@ -86,20 +86,20 @@ func (r *release) settle(only string) (err error) {
 	if r.downloads == "" {
 		r.downloads = placeholder
 	}
-	r.targets, err = pick(only)
+	r.targets, err = selectTargets(only)
 	if !filepath.IsAbs(r.out) {
 		r.out = filepath.Join(r.root, r.out)
 	}
 	return err
 }
 
-// make writes all files into r.out.
-func (r *release) make() error {
+// makeAll writes all files into r.out.
+func (r *release) makeAll() error {
 	r.sums = map[string]string{}
 	if err := os.RemoveAll(r.out); err != nil {
 		return err
 	}
-	for _, step := range []func() error{r.build, r.licences, r.extras, r.archives, r.bills, r.packages, r.npm, r.recipes, r.checksums} {
+	for _, step := range []func() error{r.build, r.collectLicences, r.writeExtras, r.writeArchives, r.writeBills, r.writePackages, r.writeNPM, r.writeRecipes, r.writeChecksums} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -107,8 +107,8 @@ func (r *release) make() error {
 	return os.RemoveAll(filepath.Join(r.out, "build"))
 }
 
-// checksums writes the hashes in the format of sha256sum. It is the last step.
-func (r *release) checksums() error {
+// writeChecksums writes the hashes in the format of sha256sum. It is the last step.
+func (r *release) writeChecksums() error {
 	err := filepath.WalkDir(r.out, func(path string, d os.DirEntry, err error) error {
 		name, _ := filepath.Rel(r.out, path)
 		if d.IsDir() && name == "build" {
@@ -117,20 +117,20 @@ func (r *release) checksums() error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		return r.sum(filepath.ToSlash(name))
+		return r.addSum(filepath.ToSlash(name))
 	})
 	if err != nil {
 		return err
 	}
 	var list strings.Builder
-	for _, name := range sorted(r.sums) {
+	for _, name := range sortedKeys(r.sums) {
 		fmt.Fprintf(&list, "%s  %s\n", r.sums[name], name)
 	}
 	return r.write("checksums.txt", []byte(list.String()))
 }
 
-// sum adds the hash of a file in r.out to r.sums.
-func (r *release) sum(name string) error {
+// addSum adds the hash of a file in r.out to r.sums.
+func (r *release) addSum(name string) error {
 	raw, err := os.ReadFile(filepath.Join(r.out, name))
 	r.sums[name] = fmt.Sprintf("%x", sha256.Sum256(raw))
 	return err
@@ -145,4 +145,4 @@ func (r *release) write(name string, raw []byte) error {
 	return os.WriteFile(path, raw, 0o644)
 }
 
-func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

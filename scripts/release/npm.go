@@ -15,11 +15,11 @@ var (
 	nodeArch = map[string]string{"amd64": "x64"}
 )
 
-func inNode(words map[string]string, word string) string { return cmp.Or(words[word], word) }
+func nodeName(words map[string]string, word string) string { return cmp.Or(words[word], word) }
 
 // npmName returns the name of the package with the program for a target.
 func npmName(t target) string {
-	return "mcpc-" + inNode(nodeOS, t.os) + "-" + inNode(nodeArch, t.arch)
+	return "mcpc-" + nodeName(nodeOS, t.os) + "-" + nodeName(nodeArch, t.arch)
 }
 
 // A manifest is a package.json.
@@ -37,21 +37,21 @@ type manifest struct {
 	Optional    map[string]string `json:"optionalDependencies,omitempty"`
 }
 
-// npm writes a package for each target, and the package mcpc, which starts the program. npm
+// writeNPM writes a package for each target, and the package mcpc, which starts the program. npm
 // installs only the package for its platform. The packages run no scripts at installation.
-func (r *release) npm() error {
+func (r *release) writeNPM() error {
 	whole := r.manifest("mcpc", "mcpc.js")
 	whole.Bin, whole.Optional = map[string]string{"mcpc": "mcpc.js"}, map[string]string{}
 	whole.Engines = map[string]string{"node": ">=18"}
 	for _, t := range r.targets {
 		whole.Optional[npmName(t)] = r.version
-		part := r.manifest(npmName(t), t.exe())
-		part.OS, part.CPU = []string{inNode(nodeOS, t.os)}, []string{inNode(nodeArch, t.arch)}
+		part := r.manifest(npmName(t), t.programName())
+		part.OS, part.CPU = []string{nodeName(nodeOS, t.os)}, []string{nodeName(nodeArch, t.arch)}
 		raw, err := os.ReadFile(r.binary(t))
 		if err != nil {
 			return err
 		}
-		if err := r.npmPackage(part, contents{t.exe(): raw, "THIRD-PARTY.txt": r.notices}); err != nil {
+		if err := r.npmPackage(part, contents{t.programName(): raw, "THIRD-PARTY.txt": r.notices}); err != nil {
 			return err
 		}
 	}
@@ -81,7 +81,7 @@ func (r *release) npmPackage(m manifest, b contents) error {
 			return err
 		}
 	}
-	packed, err := tarred(b, "package/", r.time)
+	packed, err := packTar(b, "package/", r.time)
 	if err != nil {
 		return fmt.Errorf("packing %s: %w", m.Name, err)
 	}

@@ -31,14 +31,14 @@ var completionsOf = map[string]map[string]string{
 	},
 }
 
-// packages writes a deb and an rpm for each Linux target. They run no scripts at installation.
-func (r *release) packages() error {
+// writePackages writes a deb and an rpm for each Linux target. They run no scripts at installation.
+func (r *release) writePackages() error {
 	for _, t := range r.targets {
 		if t.os != "linux" {
 			continue
 		}
 		for _, format := range []string{"deb", "rpm"} {
-			if err := r.pack(t, format); err != nil {
+			if err := r.writePackage(t, format); err != nil {
 				return fmt.Errorf("the %s for %s: %w", format, t, err)
 			}
 		}
@@ -46,8 +46,8 @@ func (r *release) packages() error {
 	return nil
 }
 
-func (r *release) pack(t target, format string) error {
-	all, err := r.installed(t, format)
+func (r *release) writePackage(t target, format string) error {
+	all, err := r.packageFiles(t, format)
 	if err != nil {
 		return err
 	}
@@ -73,8 +73,8 @@ func (r *release) pack(t target, format string) error {
 	return r.write(packager.ConventionalFileName(info), out.Bytes())
 }
 
-// installed returns the files of a package.
-func (r *release) installed(t target, format string) (all files.Contents, err error) {
+// packageFiles returns the files of a package.
+func (r *release) packageFiles(t target, format string) (all files.Contents, err error) {
 	add := func(from, to string, mode os.FileMode) {
 		all = append(
 			all,

@@ -21,18 +21,18 @@ var recipes embed.FS
 // A file describes an archive for a recipe.
 type file struct{ URL, Sum, Stem string }
 
-// file returns the description of a target's archive.
-func (r *release) file(os, arch string) file {
+// describeArchive returns the description of a target's archive.
+func (r *release) describeArchive(os, arch string) file {
 	t := target{os, arch}
-	name := r.archive(t)
+	name := r.archiveName(t)
 	sum := cmp.Or(r.sums[name], "not built") // with --only
-	return file{r.downloads + "/v" + r.version + "/" + name, sum, r.stem(t)}
+	return file{r.downloads + "/v" + r.version + "/" + name, sum, r.baseName(t)}
 }
 
-// recipes writes the Homebrew formula, the Scoop manifest and the container file.
-func (r *release) recipes() error {
+// writeRecipes writes the Homebrew formula, the Scoop manifest and the container file.
+func (r *release) writeRecipes() error {
 	for _, name := range []string{"mcpc.rb", "mcpc.scoop.json"} {
-		raw, err := r.filled(name)
+		raw, err := r.renderRecipe(name)
 		if err != nil {
 			return err
 		}
@@ -43,11 +43,11 @@ func (r *release) recipes() error {
 			return err
 		}
 	}
-	return r.container()
+	return r.writeContainer()
 }
 
-func (r *release) filled(name string) ([]byte, error) {
-	t, err := template.New(name).Funcs(template.FuncMap{"file": r.file}).ParseFS(recipes, "recipes/"+name)
+func (r *release) renderRecipe(name string) ([]byte, error) {
+	t, err := template.New(name).Funcs(template.FuncMap{"file": r.describeArchive}).ParseFS(recipes, "recipes/"+name)
 	if err != nil {
 		return nil, err
 	}
@@ -56,9 +56,9 @@ func (r *release) filled(name string) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// container writes a folder from which an image is built without a network. It has the program and
+// writeContainer writes a folder from which an image is built without a network. It has the program and
 // the certificates for HTTPS.
-func (r *release) container() error {
+func (r *release) writeContainer() error {
 	raw, err := recipes.ReadFile("recipes/Containerfile")
 	if err != nil {
 		return err

@@ -9,10 +9,10 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// bills writes a CycloneDX bill of materials for each target: the build information in the program,
+// writeBills writes a CycloneDX bill of materials for each target: the build information in the program,
 // with the licences.
-func (r *release) bills() error {
-	modules, err := r.modules()
+func (r *release) writeBills() error {
+	modules, err := r.linkedModules()
 	if err != nil {
 		return err
 	}
@@ -23,7 +23,7 @@ func (r *release) bills() error {
 		}
 		bill := cdx.NewBOM()
 		bill.Metadata = &cdx.Metadata{Timestamp: r.time.Format("2006-01-02T15:04:05Z"), Component: &cdx.Component{
-			BOMRef: "mcpc", Type: cdx.ComponentTypeApplication, Name: "mcpc", Version: r.version, Licenses: licensed("Apache-2.0"),
+			BOMRef: "mcpc", Type: cdx.ComponentTypeApplication, Name: "mcpc", Version: r.version, Licenses: licenceChoice("Apache-2.0"),
 			Properties: &[]cdx.Property{{Name: "platform", Value: t.String()}, {Name: "commit", Value: r.commit}},
 		}}
 		parts := []cdx.Component{
@@ -32,7 +32,7 @@ func (r *release) bills() error {
 				Type:     cdx.ComponentTypePlatform,
 				Name:     "go",
 				Version:  strings.TrimPrefix(info.GoVersion, "go"),
-				Licenses: licensed("BSD-3-Clause"),
+				Licenses: licenceChoice("BSD-3-Clause"),
 			},
 		}
 		for _, dep := range info.Deps {
@@ -43,7 +43,7 @@ func (r *release) bills() error {
 			url := "pkg:golang/" + dep.Path + "@" + dep.Version
 			parts = append(parts, cdx.Component{
 				BOMRef: url, Type: cdx.ComponentTypeLibrary, Name: dep.Path, Version: dep.Version,
-				PackageURL: url, Licenses: licensed(kind), Properties: &[]cdx.Property{{Name: "go.sum", Value: dep.Sum}},
+				PackageURL: url, Licenses: licenceChoice(kind), Properties: &[]cdx.Property{{Name: "go.sum", Value: dep.Sum}},
 			})
 		}
 		bill.Components = &parts
@@ -51,13 +51,13 @@ func (r *release) bills() error {
 		if err := cdx.NewBOMEncoder(&out, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bill, cdx.SpecVersion1_6); err != nil {
 			return fmt.Errorf("the bill of materials for %s: %w", t, err)
 		}
-		if err := r.write(r.stem(t)+".cdx.json", out.Bytes()); err != nil {
+		if err := r.write(r.baseName(t)+".cdx.json", out.Bytes()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func licensed(kind string) *cdx.Licenses {
+func licenceChoice(kind string) *cdx.Licenses {
 	return &cdx.Licenses{{License: &cdx.License{ID: kind}}}
 }

@@ -55,7 +55,7 @@ func generate(bin, mcpc, out string, size int64, calls int) error {
 	w := bufio.NewWriterSize(file, 1<<20)
 	written := int64(0)
 	for n := 0; written < size; n++ {
-		run, err := shifted(runs[n%2], n)
+		run, err := shiftRun(runs[n%2], n)
 		if err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func record(server string, flags []string, mcpc, dir string, calls int) ([]byte,
 		return nil, err
 	}
 	defer func() { stop(); _ = cmd.Wait() }()
-	if err := answers(net.JoinHostPort("127.0.0.1", port)); err != nil {
+	if err := awaitServer(net.JoinHostPort("127.0.0.1", port)); err != nil {
 		return nil, err
 	}
 	var input bytes.Buffer
@@ -111,9 +111,9 @@ func freePort() (string, error) {
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port), nil
 }
 
-// answers waits until the server listens. It returns an error if the server does not listen in
+// awaitServer waits until the server listens. It returns an error if the server does not listen in
 // time.
-func answers(address string) (err error) {
+func awaitServer(address string) (err error) {
 	for range 500 {
 		var conn net.Conn
 		if conn, err = net.DialTimeout("tcp", address, time.Second); err == nil {
@@ -129,25 +129,25 @@ var (
 	text       = []byte(`\"type\":\"text\",\"text\":\"`)
 )
 
-// shifted returns run n of a file: a copy of run with a different id and later times.
-func shifted(run []byte, n int) ([]byte, error) {
+// shiftRun returns run n of a file: a copy of run with a different id and later times.
+func shiftRun(run []byte, n int) ([]byte, error) {
 	_, rest, ok := bytes.Cut(run, []byte(`"in":"`))
-	mark, _, ended := bytes.Cut(rest, []byte(`"`))
+	oldID, _, ended := bytes.Cut(rest, []byte(`"`))
 	if !ok || !ended {
 		return nil, errors.New("the recording has no id")
 	}
-	own := fmt.Appendf(nil, "%0*d", len(mark), n)
-	out := bytes.ReplaceAll(run, fmt.Appendf(nil, `"in":%q`, mark), fmt.Appendf(nil, `"in":%q`, own))
+	id := fmt.Appendf(nil, "%0*d", len(oldID), n)
+	out := bytes.ReplaceAll(run, fmt.Appendf(nil, `"in":%q`, oldID), fmt.Appendf(nil, `"in":%q`, id))
 	shift := time.Duration(n) * 10 * time.Second
 	var moved bytes.Buffer
 	moved.Grow(len(out) + len(out)/16)
 	for {
-		before, behind, there := bytes.Cut(out, timeBegins)
+		before, after, hasTime := bytes.Cut(out, timeBegins)
 		moved.Write(before)
-		if !there {
+		if !hasTime {
 			break
 		}
-		stamp, tail, _ := bytes.Cut(behind, []byte(`"`))
+		stamp, tail, _ := bytes.Cut(after, []byte(`"`))
 		at, err := time.Parse(time.RFC3339Nano, string(stamp))
 		if err != nil {
 			return nil, err

@@ -64,7 +64,7 @@ func measure(to, name string, times, parallel int) (result, error) {
 	began := time.Now()
 	for i := range parallel {
 		senders.Go(func() {
-			took[i], failed[i] = repeat(u.Host, raw, &left)
+			took[i], failed[i] = sendRepeatedly(u.Host, raw, &left)
 		})
 	}
 	senders.Wait()
@@ -99,8 +99,8 @@ func lastRequest(u *url.URL, name string) ([]byte, error) {
 	return raw.Bytes(), err
 }
 
-// repeat sends requests over one connection until left is 0, and returns their durations.
-func repeat(address string, raw []byte, left *atomic.Int64) (took []time.Duration, err error) {
+// sendRepeatedly sends requests over one connection until left is 0, and returns their durations.
+func sendRepeatedly(address string, raw []byte, left *atomic.Int64) (took []time.Duration, err error) {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ func listCapture(name string) error {
 	for range runtime.NumCPU() {
 		readers.Go(func() {
 			for piece := range pieces {
-				count, err := requestsIn(piece)
+				count, err := countRequests(piece)
 				if requests.Add(int64(count)); err != nil {
 					failed <- err
 					return
@@ -36,7 +36,7 @@ func listCapture(name string) error {
 			}
 		})
 	}
-	err = eachPiece(file, func(piece []byte) error {
+	err = readPieces(file, func(piece []byte) error {
 		select {
 		case pieces <- piece:
 			return nil
@@ -56,8 +56,8 @@ func listCapture(name string) error {
 	return err
 }
 
-// eachPiece calls take with each piece of a file. A piece has whole lines.
-func eachPiece(file io.Reader, take func(piece []byte) error) error {
+// readPieces calls take with each piece of a file. A piece has whole lines.
+func readPieces(file io.Reader, take func(piece []byte) error) error {
 	r := bufio.NewReader(file)
 	for {
 		piece := make([]byte, 256<<10)
@@ -79,8 +79,8 @@ func eachPiece(file io.Reader, take func(piece []byte) error) error {
 	}
 }
 
-// requestsIn counts the requests in some lines.
-func requestsIn(lines []byte) (count int, err error) {
+// countRequests counts the requests in some lines.
+func countRequests(lines []byte) (count int, err error) {
 	for line := range bytes.Lines(lines) {
 		var l struct {
 			Dir, Kind string

@@ -26,8 +26,8 @@ import (
 // answers reads the responses. It is nil if they are only copied. spooled is set if they are copied
 // through a file.
 var (
-	answers *reader
-	spooled bool
+	responseReader *reader
+	isSpooled      bool
 )
 
 func main() {
@@ -35,7 +35,7 @@ func main() {
 	parallel := flag.Int("parallel", 1, "how many of them at a time")
 	cursor := flag.Bool("cursor", false, "read the cursors of the answers")
 	read := flag.Bool("read", false, "read the answers")
-	flag.BoolVar(&spooled, "spool", false, "print an answer once all of it has come")
+	flag.BoolVar(&isSpooled, "spool", false, "print an answer once all of it has come")
 	capture := flag.String("capture", "", "list this capture")
 	flag.Parse()
 	if *capture != "" {
@@ -46,7 +46,7 @@ func main() {
 		return
 	}
 	if *read || *cursor {
-		answers = &reader{cursorOnly: *cursor}
+		responseReader = &reader{cursorOnly: *cursor}
 	}
 	if err := replay(flag.Arg(0), flag.Arg(1), *times, *parallel); err != nil {
 		fmt.Fprintln(os.Stderr, "raw:", err)
@@ -134,8 +134,8 @@ func sendTo(to io.Writer, url string, r plan.Request) (session string, err error
 		return "", err
 	}
 	req.Header = r.Header
-	if answers != nil {
-		if err := answers.check(r); err != nil {
+	if responseReader != nil {
+		if err := responseReader.checkCursor(r); err != nil {
 			return "", err
 		}
 	}
@@ -145,9 +145,9 @@ func sendTo(to io.Writer, url string, r plan.Request) (session string, err error
 	}
 	defer resp.Body.Close()
 	switch {
-	case answers != nil:
-		err = answers.read(to, resp)
-	case spooled:
+	case responseReader != nil:
+		err = responseReader.read(to, resp)
+	case isSpooled:
 		err = spool(to, resp.Body)
 	default:
 		_, err = io.Copy(to, resp.Body)
@@ -166,7 +166,7 @@ func spool(to io.Writer, body io.Reader) error {
 	if err := os.Remove(f.Name()); err != nil {
 		return err
 	}
-	text := &marks{}
+	text := &quoteCounter{}
 	if _, err := io.CopyBuffer(struct{ io.Writer }{io.MultiWriter(f, text)}, body, make([]byte, 64<<10)); err != nil {
 		return err
 	}
@@ -180,13 +180,13 @@ func spool(to io.Writer, body io.Reader) error {
 	return err
 }
 
-// marks counts the quotes that begin or end a string.
-type marks struct {
+// quoteCounter counts the quotes that begin or end a string.
+type quoteCounter struct {
 	quotes  int
 	escaped bool // the next byte is escaped by a backslash
 }
 
-func (m *marks) Write(p []byte) (int, error) {
+func (m *quoteCounter) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		if m.escaped {
 			m.escaped, rest = false, rest[1:]

@@ -25,9 +25,9 @@ type reader struct {
 	progress float64
 }
 
-// check returns an error if the cursor in the next request differs from the cursor in the last
+// checkCursor returns an error if the cursor in the next request differs from the cursor in the last
 // page.
-func (a *reader) check(r plan.Request) error {
+func (a *reader) checkCursor(r plan.Request) error {
 	var asked struct{ Params struct{ Cursor string } }
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -58,9 +58,9 @@ func (a *reader) read(to io.Writer, resp *http.Response) error {
 		return err
 	}
 	if a.cursorOnly {
-		return a.follow(to, body)
+		return a.copyPage(to, body)
 	}
-	_, err = a.take(to, body)
+	_, err = a.readMessage(to, body)
 	return err
 }
 
@@ -69,7 +69,7 @@ func (a *reader) readEvents(to io.Writer, body io.Reader) error {
 	for {
 		line, err := lines.ReadBytes('\n')
 		if data, ok := bytes.CutPrefix(line, []byte("data: ")); ok {
-			if answered, err := a.take(to, data); answered || err != nil {
+			if answered, err := a.readMessage(to, data); answered || err != nil {
 				return err
 			}
 		}
@@ -79,8 +79,8 @@ func (a *reader) readEvents(to io.Writer, body io.Reader) error {
 	}
 }
 
-// follow parses the cursor of a page and copies the page.
-func (a *reader) follow(to io.Writer, page []byte) error {
+// copyPage parses the cursor of a page and copies the page.
+func (a *reader) copyPage(to io.Writer, page []byte) error {
 	var m struct{ Result struct{ NextCursor string } }
 	if err := json.Unmarshal(page, &m); err != nil {
 		return err
@@ -90,8 +90,8 @@ func (a *reader) follow(to io.Writer, page []byte) error {
 	return err
 }
 
-// take parses one message and writes the contents of a result. answered is set for a response.
-func (a *reader) take(to io.Writer, raw []byte) (answered bool, err error) {
+// readMessage parses one message and writes the contents of a result. answered is set for a response.
+func (a *reader) readMessage(to io.Writer, raw []byte) (answered bool, err error) {
 	var m message
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return false, err

@@ -19,18 +19,18 @@ import (
 type runner func(ctx context.Context, url string) (sample, error)
 
 // An entry is one contender of a row, with its runner and its samples.
-type entry struct {
+type contender struct {
 	name string
 	run  runner
 	// limit is the time limit of one run, budget the time limit of all runs. 0 means no limit.
 	limit, budget time.Duration
-	// quiet is set if the contender does not print the responses.
-	quiet bool
+	// printsNothing is set if the contender does not print the responses.
+	printsNothing bool
 	// requests is the number of HTTP requests of one run, if they were counted.
 	requests int
 	samples  []sample
-	// failed is the reason why the contender has no result, or "".
-	failed string
+	// failure is the reason why the contender has no result, or "".
+	failure string
 }
 
 // The limits for programs of other projects. A run is stopped after peerLimit. A program takes part
@@ -40,14 +40,14 @@ const (
 	peerBudget = 10 * time.Second
 )
 
-// round runs a contender once, unless it failed or its budget is spent. It returns an error if the
+// runOnce runs a contender once, unless it failed or its budget is spent. It returns an error if the
 // benchmark must stop.
-func (e *entry) round(ctx context.Context, r *row) error {
+func (e *contender) runOnce(ctx context.Context, r *row) error {
 	spent := time.Duration(0)
 	for _, s := range e.samples {
 		spent += s.took
 	}
-	if e.failed != "" || e.budget > 0 && spent > e.budget {
+	if e.failure != "" || e.budget > 0 && spent > e.budget {
 		return nil
 	}
 	limited, stop := context.WithTimeout(ctx, cmp.Or(e.limit, 5*time.Minute))
@@ -58,37 +58,37 @@ func (e *entry) round(ctx context.Context, r *row) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case limited.Err() != nil:
-		e.failed = "over " + cmp.Or(e.limit, 5*time.Minute).String()
+		e.failure = "over " + cmp.Or(e.limit, 5*time.Minute).String()
 	case errors.As(err, &code):
-		e.failed = "fails: " + err.Error()
+		e.failure = "fails: " + err.Error()
 	case err != nil:
 		return err
-	case !e.quiet && s.out < r.least:
-		e.failed = "fails: no answer"
+	case !e.printsNothing && s.out < r.minOutput:
+		e.failure = "fails: no answer"
 	default:
 		e.samples = append(e.samples, s)
 	}
-	if e.failed != "" && e == r.entries[0] {
-		return errors.New(e.name + " " + e.failed)
+	if e.failure != "" && e == r.contenders[0] {
+		return errors.New(e.name + " " + e.failure)
 	}
 	return nil
 }
 
 // A memory is what an mcpc remembers of earlier runs.
-type memory int
+type remembered int
 
 const (
-	nothing memory = iota
+	nothing remembered = iota
 	// called means that the same command has run before.
 	called
 	// session means that init opened a session, and that the command has run in it.
 	session
 )
 
-// client returns a runner for an mcpc with args. Each program and URL has a state directory with
+// mcpcRunner returns a runner for an mcpc with args. Each program and URL has a state directory with
 // the memory of earlier runs. If the mcpc must remember nothing, the directory is removed after
 // each run.
-func (b *bench) client(bin string, remembers memory, args ...string) runner {
+func (b *bench) mcpcRunner(bin string, remembers remembered, args ...string) runner {
 	ready := map[string]bool{}
 	return func(ctx context.Context, url string) (sample, error) {
 		var target []string
@@ -98,14 +98,14 @@ func (b *bench) client(bin string, remembers memory, args ...string) runner {
 			target = []string{"-s", url}
 		}
 		if remembers == nothing {
-			state := b.path("state")
+			state := b.newPath("state")
 			defer os.RemoveAll(state)
 			return b.launch(ctx, slices.Concat([]string{bin, "--state", state}, target, args)...)
 		}
 		key := fmt.Sprint(bin, remembers, url)
 		state, made := b.states[key]
 		if !made {
-			state = b.path("state")
+			state = b.newPath("state")
 			b.states[key] = state
 		}
 		argv := slices.Concat([]string{bin, "--state", state}, target, args)
@@ -124,9 +124,9 @@ func (b *bench) client(bin string, remembers memory, args ...string) runner {
 	}
 }
 
-// plain returns a runner for a program. It replaces {URL} in its arguments by the URL, and {SSE} by
+// programRunner returns a runner for a program. It replaces {URL} in its arguments by the URL, and {SSE} by
 // the URL of HTTP+SSE.
-func (b *bench) plain(argv ...string) runner {
+func (b *bench) programRunner(argv ...string) runner {
 	return func(ctx context.Context, url string) (sample, error) {
 		own := make([]string, len(argv))
 		for i, arg := range argv {
@@ -136,7 +136,7 @@ func (b *bench) plain(argv ...string) runner {
 	}
 }
 
-func (b *bench) tool(name string) string { return filepath.Join(b.bin, name) }
+func (b *bench) toolPath(name string) string { return filepath.Join(b.bin, name) }
 
 const sumArguments = `{"a":2,"b":3}`
 
@@ -165,9 +165,9 @@ var (
 	}
 )
 
-// peers returns the other programs that support the operation.
-func (b *bench) peers(words string) (entries []*entry) {
-	programs := map[string][]string{"Go SDK": {b.tool("sdk")}, "mcptools": {b.tool("mcptools")}}
+// peerContenders returns the other programs that support the operation.
+func (b *bench) peerContenders(words string) (entries []*contender) {
+	programs := map[string][]string{"Go SDK": {b.toolPath("sdk")}, "mcptools": {b.toolPath("mcptools")}}
 	if b.node != "" {
 		programs["Inspector"] = []string{
 			b.node,
@@ -178,15 +178,15 @@ func (b *bench) peers(words string) (entries []*entry) {
 	for _, name := range peerNames {
 		if args := peerWords[words][name]; args != nil && programs[name] != nil {
 			argv := append(programs[name][:len(programs[name]):len(programs[name])], args...)
-			entries = append(entries, &entry{name: name, run: b.plain(argv...), limit: peerLimit, budget: peerBudget})
+			entries = append(entries, &contender{name: name, run: b.programRunner(argv...), limit: peerLimit, budget: peerBudget})
 		}
 	}
 	return entries
 }
 
-// curl returns a runner that sends a plan with one curl process per request, without a shell. It is
+// curlRunner returns a runner that sends a plan with one curl process per request, without a shell. It is
 // the minimum cost of a script.
-func (b *bench) curl(requests []plan.Request) runner {
+func (b *bench) curlRunner(requests []plan.Request) runner {
 	return func(ctx context.Context, url string) (all sample, err error) {
 		session := ""
 		for i, r := range requests {
@@ -210,7 +210,7 @@ func (b *bench) curlOnce(
 	url string,
 	r plan.Request,
 	session string,
-	more bool,
+	hasMore bool,
 ) (s sample, given string, err error) {
 	argv := []string{"curl", "-q", "-sS", "-X", r.Method}
 	if r.Body != "" {
@@ -224,11 +224,11 @@ func (b *bench) curlOnce(
 		argv = append(argv, "-H", name+": "+value)
 	}
 	head := filepath.Join(b.dir, "curl-head")
-	if more { // only a later request needs the session
+	if hasMore { // only a later request needs the session
 		argv = append(argv, "-D", head)
 	}
 	s, err = b.launch(ctx, append(argv, url)...)
-	if err != nil || !more {
+	if err != nil || !hasMore {
 		return s, "", err
 	}
 	raw, err := os.ReadFile(head)

@@ -86,7 +86,7 @@ func (b *bench) flatness(ctx context.Context, only *regexp.Regexp) error {
 			continue
 		}
 		for _, r := range []*row{p.small, p.large} {
-			r.key, r.enter = p.key, enterAlone
+			r.key, r.prepare = p.key, prepareAlone
 		}
 		if err := b.measure(ctx, []*row{p.small, p.large}); err != nil {
 			return err
@@ -104,10 +104,10 @@ func (b *bench) flatness(ctx context.Context, only *regexp.Regexp) error {
 func flatVerdict(list []*pair) string {
 	measured, flat := 0, 0
 	for _, p := range list {
-		if p.large.entries == nil {
+		if p.large.contenders == nil {
 			continue
 		}
-		if measured++; p.times() <= flatLimit {
+		if measured++; p.memoryRatio() <= flatLimit {
 			flat++
 		}
 	}
@@ -120,20 +120,20 @@ func flatVerdict(list []*pair) string {
 	return fmt.Sprintf("not met, %d of %d", flat, measured)
 }
 
-// times returns the ratio of the memory for the large response to the memory for the small
+// memoryRatio returns the ratio of the memory for the large response to the memory for the small
 // response.
-func (p *pair) times() float64 {
-	return median(p.large.entry("mcpc").peaks()) / median(p.small.entry("mcpc").peaks())
+func (p *pair) memoryRatio() float64 {
+	return median(p.large.contender("mcpc").peaks()) / median(p.small.contender("mcpc").peaks())
 }
 
-// enterAlone starts the server of a row and returns mcpc as its only contender.
-func enterAlone(ctx context.Context, b *bench, r *row) ([]*entry, error) {
+// prepareAlone starts the server of a row and returns mcpc as its only contender.
+func prepareAlone(ctx context.Context, b *bench, r *row) ([]*contender, error) {
 	address, err := b.serve(ctx, r.server...)
 	if err != nil {
 		return nil, err
 	}
 	r.url = "http://" + address + "/mcp"
-	return b.clients(func(bin string) runner { return b.client(bin, nothing, r.args...) }), nil
+	return b.mcpcContenders(func(bin string) runner { return b.mcpcRunner(bin, nothing, r.args...) }), nil
 }
 
 // flatTable returns the table of the pairs, with a line for each.
@@ -145,10 +145,10 @@ func flatTable(list []*pair) []string {
 	for _, p := range list {
 		cells := "| | | |"
 		verdict := unmeasured
-		if p.large.entries != nil {
-			small, large := p.small.entry("mcpc"), p.large.entry("mcpc")
-			cells = fmt.Sprintf("| %.0f | %.0f | %.2f |", median(small.peaks()), median(large.peaks()), p.times())
-			verdict = met(p.times() <= flatLimit)
+		if p.large.contenders != nil {
+			small, large := p.small.contender("mcpc"), p.large.contender("mcpc")
+			cells = fmt.Sprintf("| %.0f | %.0f | %.2f |", median(small.peaks()), median(large.peaks()), p.memoryRatio())
+			verdict = metText(p.memoryRatio() <= flatLimit)
 		}
 		lines = append(
 			lines,

@@ -38,13 +38,13 @@ func (b *bench) install() error {
 	return nil
 }
 
-func copyProgram(to, from string) error {
-	r, err := os.Open(from)
+func copyProgram(dst, src string) error {
+	r, err := os.Open(src)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	w, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o700)
+	w, err := os.OpenFile(dst, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o700)
 	if err != nil {
 		return err
 	}

@@ -114,14 +114,14 @@ type bench struct {
 	// urls are the addresses of the servers by their flags.
 	urls map[string]string
 	// states are the state directories that are kept between runs.
-	states map[string]string
-	made   int
+	states    map[string]string
+	pathCount int
 }
 
-// path returns a new file name in the directory of this run.
-func (b *bench) path(what string) string {
-	b.made++
-	return filepath.Join(b.dir, fmt.Sprintf("%s-%d", what, b.made))
+// newPath returns a new file name in the directory of this run.
+func (b *bench) newPath(what string) string {
+	b.pathCount++
+	return filepath.Join(b.dir, fmt.Sprintf("%s-%d", what, b.pathCount))
 }
 
 // measure prepares the rows, and runs every contender of each row once per round. Each round begins
@@ -129,24 +129,24 @@ func (b *bench) path(what string) string {
 func (b *bench) measure(ctx context.Context, list []*row) error {
 	for _, r := range list {
 		began := time.Now()
-		enter := r.enter
+		enter := r.prepare
 		if enter == nil {
-			enter = enterRequests
+			enter = prepareRequests
 		}
 		var err error
-		if r.entries, err = enter(ctx, b, r); err != nil {
+		if r.contenders, err = enter(ctx, b, r); err != nil {
 			return fmt.Errorf("%s: %w", r.key, err)
 		}
 		fmt.Fprintf(os.Stderr, "bench: prepared %s in %.1f s\n", r.key, time.Since(began).Seconds())
 	}
 	for round := range b.rounds {
 		for _, r := range list {
-			if r.most > 0 && round >= r.most {
+			if r.maxRounds > 0 && round >= r.maxRounds {
 				continue
 			}
 			began := time.Now()
-			for i := range r.entries {
-				if err := r.entries[(i+round)%len(r.entries)].round(ctx, r); err != nil {
+			for i := range r.contenders {
+				if err := r.contenders[(i+round)%len(r.contenders)].runOnce(ctx, r); err != nil {
 					return fmt.Errorf("%s: %w", r.key, err)
 				}
 			}

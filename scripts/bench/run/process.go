@@ -62,7 +62,7 @@ func (b *bench) start(ctx context.Context, argv ...string) (*running, error) {
 		return nil, err
 	}
 	defer w.Close()
-	r := &running{cmd: exec.CommandContext(ctx, b.tool("launch"), append([]string{program}, argv[1:]...)...), cost: cost}
+	r := &running{cmd: exec.CommandContext(ctx, b.toolPath("launch"), append([]string{program}, argv[1:]...)...), cost: cost}
 	r.cmd.Env, r.cmd.Dir, r.cmd.Stdout, r.cmd.ExtraFiles = b.env, b.dir, &r.out, []*os.File{w}
 	// Cancelling ctx kills the process group: launch and the measured program.
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -136,7 +136,7 @@ func (b *bench) serve(ctx context.Context, flags ...string) (address string, err
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.CommandContext(ctx, b.tool("server"), append([]string{"-port", port}, flags...)...)
+	cmd := exec.CommandContext(ctx, b.toolPath("server"), append([]string{"-port", port}, flags...)...)
 	cmd.Env = b.env
 	if err := cmd.Start(); err != nil {
 		return "", err

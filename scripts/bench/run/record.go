@@ -19,8 +19,8 @@ type recorder struct {
 	*httptest.Server
 	url string
 
-	mu   sync.Mutex
-	seen []plan.Request
+	mu       sync.Mutex
+	requests []plan.Request
 }
 
 // newRecorder starts a recorder in front of the server at a URL. The caller closes it.
@@ -36,28 +36,28 @@ func newRecorder(target string) (*recorder, error) {
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, _ := io.ReadAll(req.Body)
 		req.Body = io.NopCloser(bytes.NewReader(body))
-		r.note(req, string(body))
+		r.storeRequest(req, string(body))
 		proxy.ServeHTTP(w, req)
 	}))
 	r.url = r.Server.URL + u.Path
 	return r, nil
 }
 
-func (r *recorder) note(req *http.Request, body string) {
+func (r *recorder) storeRequest(req *http.Request, body string) {
 	header := req.Header.Clone()
 	for _, own := range []string{"Connection", "Content-Length", "Te"} {
 		header.Del(own) // every client sets these fields itself
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.seen = append(r.seen, plan.Request{Method: req.Method, Header: header, Body: body})
+	r.requests = append(r.requests, plan.Request{Method: req.Method, Header: header, Body: body})
 }
 
-// take returns and removes the stored requests.
-func (r *recorder) take() []plan.Request {
+// takeRequests returns and removes the stored requests.
+func (r *recorder) takeRequests() []plan.Request {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	seen := r.seen
-	r.seen = nil
+	seen := r.requests
+	r.requests = nil
 	return seen
 }

@@ -27,17 +27,19 @@ func quantile(values []float64, q float64) float64 {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-func (e *entry) took() []float64 {
-	return e.each(func(s sample) float64 { return milliseconds(s.took) })
+func (e *contender) times() []float64 {
+	return e.samplesAs(func(s sample) float64 { return milliseconds(s.took) })
 }
 
-func (e *entry) cpu() []float64 { return e.each(func(s sample) float64 { return milliseconds(s.cpu) }) }
-
-func (e *entry) peaks() []float64 {
-	return e.each(func(s sample) float64 { return float64(s.peak) / 1e6 })
+func (e *contender) cpu() []float64 {
+	return e.samplesAs(func(s sample) float64 { return milliseconds(s.cpu) })
 }
 
-func (e *entry) each(of func(sample) float64) []float64 {
+func (e *contender) peaks() []float64 {
+	return e.samplesAs(func(s sample) float64 { return float64(s.peak) / 1e6 })
+}
+
+func (e *contender) samplesAs(of func(sample) float64) []float64 {
 	out := make([]float64, len(e.samples))
 	for i, s := range e.samples {
 		out[i] = of(s)
@@ -46,22 +48,22 @@ func (e *entry) each(of func(sample) float64) []float64 {
 }
 
 // peak returns the largest peak memory of all rounds, in MB.
-func (e *entry) peak() float64 { return slices.Max(append(e.peaks(), 0)) }
+func (e *contender) peak() float64 { return slices.Max(append(e.peaks(), 0)) }
 
 // ratios returns the ratio of the time of e to the time of other for each round.
-func ratios(e, other *entry) []float64 { return over(e.took(), other.took()) }
+func ratios(e, other *contender) []float64 { return divide(e.times(), other.times()) }
 
-func over(values, others []float64) []float64 {
+func divide(values, others []float64) []float64 {
 	for i := range min(len(values), len(others)) {
 		values[i] /= others[i]
 	}
 	return values[:min(len(values), len(others))]
 }
 
-// p99 returns the median of the ratios of the 99th percentiles.
-func p99(e, other *entry) float64 {
+// p99Ratio returns the median of the ratios of the 99th percentiles.
+func p99Ratio(e, other *contender) float64 {
 	of := func(s sample) float64 { return milliseconds(s.p99) }
-	return median(over(e.each(of), other.each(of)))
+	return median(divide(e.samplesAs(of), other.samplesAs(of)))
 }
 
 // startKey is the key of the row that measures the start.
@@ -76,8 +78,8 @@ func goalTable(list []*row) []string {
 	}
 	for _, r := range list {
 		g, cells, verdict := r.goal, [6]string{}, unmeasured
-		if r.entries != nil {
-			cells, verdict = r.measured()
+		if r.contenders != nil {
+			cells, verdict = r.cells()
 		}
 		lines = append(
 			lines,
@@ -87,11 +89,11 @@ func goalTable(list []*row) []string {
 				cells[0],
 				cells[1],
 				cells[5],
-				g.time(),
+				g.timeText(),
 				cells[2],
-				most(g.mb, "%.0f"),
+				limitText(g.maxMB, "%.0f"),
 				cells[3],
-				most(float64(g.requests), "%.0f"),
+				limitText(float64(g.maxRequests), "%.0f"),
 				cells[4],
 				verdict,
 			),
@@ -100,73 +102,73 @@ func goalTable(list []*row) []string {
 	return lines
 }
 
-// measured returns the cells with mcpc's time, ratio, memory, requests and rounds and the ratio of
+// cells returns the cells with mcpc's time, ratio, memory, requests and rounds and the ratio of
 // the floor, and the verdict.
-func (r *row) measured() (cells [6]string, verdict string) {
-	e, base := r.entry("mcpc"), r.entries[0]
-	if e.failed != "" {
-		return cells, "not met: " + e.failed
+func (r *row) cells() (cells [6]string, verdict string) {
+	mcpc, first := r.contender("mcpc"), r.contenders[0]
+	if mcpc.failure != "" {
+		return cells, "not met: " + mcpc.failure
 	}
-	g, took, times := r.goal, median(e.took()), median(ratios(e, base))
+	g, took, times := r.goal, median(mcpc.times()), median(ratios(mcpc, first))
 	var missed []string
 	judge := func(what string, value, limit float64) {
 		if limit > 0 && value > limit {
 			missed = append(missed, what)
 		}
 	}
-	judge("time", times, g.times)
-	judge("time", took, milliseconds(g.took))
-	judge("memory", e.peak(), g.mb)
-	judge("requests", float64(e.requests), float64(g.requests))
+	judge("time", times, g.maxRatio)
+	judge("time", took, milliseconds(g.maxTime))
+	judge("memory", mcpc.peak(), g.maxMB)
+	judge("requests", float64(mcpc.requests), float64(g.maxRequests))
 	cells = [6]string{
 		fmt.Sprintf("%.1f", took),
 		fmt.Sprintf("%.2f", times),
-		fmt.Sprintf("%.1f", e.peak()),
+		fmt.Sprintf("%.1f", mcpc.peak()),
 		"",
-		fmt.Sprint(len(e.samples)),
+		fmt.Sprint(len(mcpc.samples)),
 	}
-	if g.p99 {
-		judge("p99", p99(e, base), g.times)
-		cells[1] += fmt.Sprintf(", p99 %.2f", p99(e, base))
+	if g.limitsP99 {
+		judge("p99", p99Ratio(mcpc, first), g.maxRatio)
+		cells[1] += fmt.Sprintf(", p99 %.2f", p99Ratio(mcpc, first))
 	}
-	if e.requests > 0 {
-		cells[3] = fmt.Sprint(e.requests)
+	if mcpc.requests > 0 {
+		cells[3] = fmt.Sprint(mcpc.requests)
 	}
-	if least := r.entry(r.floor); least != nil && least.failed == "" {
-		cells[5] = fmt.Sprintf("%.2f", median(ratios(least, base)))
+	if least := r.contender(r.floor); least != nil && least.failure == "" {
+		cells[5] = fmt.Sprintf("%.2f", median(ratios(least, first)))
 	}
 	if len(missed) > 0 {
 		return cells, "not met: " + strings.Join(missed, ", ")
 	}
-	return cells, met(true)
+	return cells, metText(true)
 }
 
 // unmeasured is the verdict of a row without samples.
 const unmeasured = "not measured"
 
-func met(yes bool) string {
+func metText(yes bool) string {
 	if yes {
 		return "met"
 	}
 	return "not met"
 }
 
-// time returns the text of the goal for the time.
-func (g goal) time() string {
-	text := most(g.times, "%.2f")
-	if g.took > 0 {
-		text = "≤ " + g.took.String()
+// timeText returns the text of the goal for the time.
+func (g goal) timeText() string {
+	text := limitText(g.maxRatio, "%.2f")
+	if g.maxTime > 0 {
+		text = "≤ " + g.maxTime.String()
 	}
 	if g.words != "" {
 		text += " (" + g.words + ")"
 	}
-	if g.p99 {
+	if g.limitsP99 {
 		text += ", p99 as well"
 	}
 	return text
 }
 
-func most(limit float64, format string) string {
+func limitText(limit float64, format string) string {
 	if limit == 0 {
 		return ""
 	}
@@ -187,22 +189,22 @@ func peerTable(list []*row) []string {
 		}
 		line := "| " + r.name
 		for _, name := range columns {
-			line += " | " + r.cell(name)
+			line += " | " + r.peerCell(name)
 		}
 		lines = append(lines, line+" |")
 	}
 	return lines
 }
 
-func (r *row) cell(name string) string {
-	e := r.entry(name)
-	if e == nil || len(e.samples) == 0 && e.failed == "" {
+func (r *row) peerCell(name string) string {
+	e := r.contender(name)
+	if e == nil || len(e.samples) == 0 && e.failure == "" {
 		return ""
 	}
-	if e.failed != "" {
-		return e.failed
+	if e.failure != "" {
+		return e.failure
 	}
-	return fmt.Sprintf("%.1f (%.0f MB)", median(ratios(e, r.entry("mcpc"))), e.peak())
+	return fmt.Sprintf("%.1f (%.0f MB)", median(ratios(e, r.contender("mcpc"))), e.peak())
 }
 
 // printContenders prints the cost of each contender of each row.
@@ -221,20 +223,20 @@ func printContenders(w io.Writer, list []*row) {
 			"requests",
 			"rounds",
 		)
-		for _, e := range r.entries {
-			x := ratios(e, r.entries[0])
+		for _, e := range r.contenders {
+			x := ratios(e, r.contenders[0])
 			fmt.Fprintf(
 				w,
 				"  %-48s %9.1f %9.1f %7.2f %15s %8.1f %9d %7d %s\n",
 				e.name,
-				median(e.took()),
+				median(e.times()),
 				median(e.cpu()),
 				median(x),
 				fmt.Sprintf("%.2f..%.2f", quantile(x, 0.25), quantile(x, 0.75)),
 				e.peak(),
 				e.requests,
 				len(e.samples),
-				e.failed,
+				e.failure,
 			)
 		}
 	}
@@ -242,14 +244,14 @@ func printContenders(w io.Writer, list []*row) {
 
 // publish prints a table after a line about the run, and writes both into the page.
 func (b *bench) publish(table string, lines []string) error {
-	fmt.Printf("\n%s\n\n%s\n", b.about(), strings.Join(lines, "\n"))
+	fmt.Printf("\n%s\n\n%s\n", b.describeRun(), strings.Join(lines, "\n"))
 	if b.docs == "" {
 		return nil
 	}
 	return b.writeDocs(table, lines)
 }
 
-func (b *bench) about() string {
+func (b *bench) describeRun() string {
 	return fmt.Sprintf(
 		"Measured on %s: mcpc %s, rounds: %d, %s/%s, %d cores.",
 		time.Now().UTC().Format(time.DateOnly),
@@ -267,19 +269,21 @@ func (b *bench) writeDocs(table string, lines []string) error {
 	if err != nil {
 		return err
 	}
-	before, rest, begun := strings.Cut(string(raw), begins(table))
-	_, after, ended := strings.Cut(rest, ends)
+	before, rest, begun := strings.Cut(string(raw), tableStart(table))
+	_, after, ended := strings.Cut(rest, tableEnd)
 	if !begun || !ended {
-		return fmt.Errorf("%s has no %q with %q behind it", b.docs, begins(table), ends)
+		return fmt.Errorf("%s has no %q with %q behind it", b.docs, tableStart(table), tableEnd)
 	}
-	text := before + begins(table) + "\n\n" + b.about() + "\n\n" + strings.Join(lines, "\n") + "\n\n" + ends + after
+	text := before + tableStart(table) + "\n\n" + b.describeRun() + "\n\n" + strings.Join(lines, "\n") + "\n\n" + tableEnd + after
 	return os.WriteFile(b.docs, []byte(text), 0o644)
 }
 
-// ends is the line after a table in the page.
-const ends = "<!-- end of the table -->"
+// tableEnd is the line after a table in the page.
+const tableEnd = "<!-- end of the table -->"
 
-func begins(table string) string { return "<!-- scripts/bench.sh writes this table: " + table + " -->" }
+func tableStart(table string) string {
+	return "<!-- scripts/bench.sh writes this table: " + table + " -->"
+}
 
 // appendHistory writes a line for each measurement of mcpc. The first line of the file names the
 // columns.
@@ -297,9 +301,9 @@ func (b *bench) appendHistory(name string, list []*row) error {
 	}
 	now := time.Now().UTC().Format("2006-01-02T15:04:05Z")
 	for _, r := range list {
-		if e := r.entry("mcpc"); e.failed == "" {
+		if e := r.contender("mcpc"); e.failure == "" {
 			fmt.Fprintf(f, "%s\t%s\t%s\t%.1f\t%.3f\t%.1f\t%.1f\t%d\n", now, b.commit, r.key,
-				median(e.took()), median(ratios(e, r.entries[0])), e.peak(), median(e.cpu()), len(e.samples))
+				median(e.times()), median(ratios(e, r.contenders[0])), e.peak(), median(e.cpu()), len(e.samples))
 		}
 	}
 	return f.Close()

@@ -47,8 +47,8 @@ func TestPageHasTheShapeOfTheTables(t *testing.T) {
 		{"flat", flatTable(pairs()), []int{1, 2, 3, 7}, 8},
 	} {
 		t.Run(table.name, func(t *testing.T) {
-			_, text, begun := strings.Cut(string(raw), begins(table.name))
-			text, _, ended := strings.Cut(text, ends)
+			_, text, begun := strings.Cut(string(raw), tableStart(table.name))
+			text, _, ended := strings.Cut(text, tableEnd)
 			if !begun || !ended {
 				t.Fatalf("%s has no table %q", page, table.name)
 			}
@@ -68,7 +68,7 @@ func TestPageHasTheShapeOfTheTables(t *testing.T) {
 
 // measuredRow is a row with the samples of raw and mcpc in two rounds.
 func measuredRow(g goal, requests int, took time.Duration, peak int64) *row {
-	return &row{key: "k", name: "n", goal: g, entries: []*entry{
+	return &row{key: "k", name: "n", goal: g, contenders: []*contender{
 		{name: "raw", samples: []sample{{took: 10 * time.Millisecond, p99: time.Millisecond}, {took: 20 * time.Millisecond, p99: time.Millisecond}}},
 		{name: "mcpc", requests: requests, samples: []sample{{took: took, peak: peak, p99: 2 * time.Millisecond}, {took: 2 * took, peak: peak, p99: 2 * time.Millisecond}}},
 	}}
@@ -79,20 +79,20 @@ func TestVerdicts(t *testing.T) {
 		row  *row
 		want string
 	}{
-		"met":      {measuredRow(goal{times: 1.5, mb: 40, requests: 1, took: 50 * time.Millisecond}, 1, 15*time.Millisecond, 40e6), "met"},
-		"ratio":    {measuredRow(goal{times: 1.4}, 1, 15*time.Millisecond, 0), "not met: time"},
-		"absolute": {measuredRow(goal{took: 20 * time.Millisecond}, 1, 15*time.Millisecond, 0), "not met: time"},
-		"memory":   {measuredRow(goal{times: 2, mb: 40}, 1, 15*time.Millisecond, 41e6), "not met: memory"},
-		"requests": {measuredRow(goal{requests: 1}, 2, 15*time.Millisecond, 0), "not met: requests"},
-		"p99":      {measuredRow(goal{times: 1.9, p99: true}, 0, 15*time.Millisecond, 0), "not met: p99"},
+		"met":      {measuredRow(goal{maxRatio: 1.5, maxMB: 40, maxRequests: 1, maxTime: 50 * time.Millisecond}, 1, 15*time.Millisecond, 40e6), "met"},
+		"ratio":    {measuredRow(goal{maxRatio: 1.4}, 1, 15*time.Millisecond, 0), "not met: time"},
+		"absolute": {measuredRow(goal{maxTime: 20 * time.Millisecond}, 1, 15*time.Millisecond, 0), "not met: time"},
+		"memory":   {measuredRow(goal{maxRatio: 2, maxMB: 40}, 1, 15*time.Millisecond, 41e6), "not met: memory"},
+		"requests": {measuredRow(goal{maxRequests: 1}, 2, 15*time.Millisecond, 0), "not met: requests"},
+		"p99":      {measuredRow(goal{maxRatio: 1.9, limitsP99: true}, 0, 15*time.Millisecond, 0), "not met: p99"},
 	} {
-		if _, got := test.row.measured(); got != test.want {
+		if _, got := test.row.cells(); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
 	failed := measuredRow(goal{}, 0, 1, 0)
-	failed.entries[1].failed = "fails: exit code 3"
-	if _, got := failed.measured(); got != "not met: fails: exit code 3" {
+	failed.contenders[1].failure = "fails: exit code 3"
+	if _, got := failed.cells(); got != "not met: fails: exit code 3" {
 		t.Errorf("a run that fails: %q", got)
 	}
 }
@@ -101,8 +101,8 @@ func TestVerdicts(t *testing.T) {
 func TestPeersThatFail(t *testing.T) {
 	r := measuredRow(goal{}, 0, 10*time.Millisecond, 0)
 	r.peers = "list"
-	r.entries = append(r.entries, &entry{name: "Inspector", failed: "fails: exit code 1"},
-		&entry{name: "curl", samples: []sample{{took: 30 * time.Millisecond, peak: 12e6}}})
+	r.contenders = append(r.contenders, &contender{name: "Inspector", failure: "fails: exit code 1"},
+		&contender{name: "curl", samples: []sample{{took: 30 * time.Millisecond, peak: 12e6}}})
 	table := strings.Join(peerTable([]*row{r}), "\n")
 	if !regexp.MustCompile(`\| n \|  \| 3\.0 \(12 MB\) \|  \|  \| fails: exit code 1 \|  \|`).MatchString(table) {
 		t.Error(table)
@@ -111,7 +111,7 @@ func TestPeersThatFail(t *testing.T) {
 
 func TestWriteDocsReplacesOnlyItsTable(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "page.md")
-	old := "before\n" + begins("goals") + "\nold\n" + ends + "\nbetween\n" + begins("flat") + "\nkept\n" + ends + "\n"
+	old := "before\n" + tableStart("goals") + "\nold\n" + tableEnd + "\nbetween\n" + tableStart("flat") + "\nkept\n" + tableEnd + "\n"
 	if err := os.WriteFile(file, []byte(old), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestWriteDocsReplacesOnlyItsTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	raw, _ := os.ReadFile(file)
-	if want := strings.Replace(old, "\nold\n", "\n\n"+b.about()+"\n\n| new |\n\n", 1); string(raw) != want {
+	if want := strings.Replace(old, "\nold\n", "\n\n"+b.describeRun()+"\n\n| new |\n\n", 1); string(raw) != want {
 		t.Errorf("%s\nwant\n%s", raw, want)
 	}
 	if err := b.writeDocs("peers", nil); err == nil {

@@ -9,18 +9,18 @@ import (
 
 // A goal has the limits for a row. A limit of 0 is unset.
 type goal struct {
-	// times is the maximum ratio of the time of mcpc to the time of the first contender. words
+	// maxRatio is the maximum ratio of the time of mcpc to the time of the first contender. words
 	// describe it in the tables if they say more than the number.
-	times float64
-	words string
-	// took is the maximum time.
-	took time.Duration
-	// mb is the maximum peak memory in MB.
-	mb float64
-	// requests is the maximum number of requests.
-	requests int
-	// p99 is set if times also limits the 99th percentile of the latencies.
-	p99 bool
+	maxRatio float64
+	words    string
+	// maxTime is the maximum time.
+	maxTime time.Duration
+	// maxMB is the maximum peak memory in MB.
+	maxMB float64
+	// maxRequests is the maximum number of requests.
+	maxRequests int
+	// limitsP99 is set if times also limits the 99th percentile of the latencies.
+	limitsP99 bool
 }
 
 // A row is a line of the tables: one measured operation with its contenders.
@@ -28,12 +28,12 @@ type row struct {
 	// key is the name of the row in the history, name its name in the tables.
 	key, name string
 	goal      goal
-	// enter returns the contenders. All others are compared with the first.
-	enter func(ctx context.Context, b *bench, r *row) ([]*entry, error)
+	// prepare returns the contenders. All others are compared with the first.
+	prepare func(ctx context.Context, b *bench, r *row) ([]*contender, error)
 	// server are the flags of the server, args the arguments of mcpc, and remembers its memory of
 	// earlier runs.
 	server, args []string
-	remembers    memory
+	remembers    remembered
 	// raw are the flags of the program raw. minimal is set if raw sends only the requests that a call
 	// needs, and not all requests of mcpc.
 	raw     []string
@@ -42,18 +42,18 @@ type row struct {
 	// operation for the programs of other projects. Both may be "".
 	floor string
 	peers string
-	// least is the minimum size of a response in bytes.
-	least int64
-	// most is the maximum number of rounds of a slow row. 0 means all rounds.
-	most int
+	// minOutput is the minimum size of a response in bytes.
+	minOutput int64
+	// maxRounds is the maximum number of rounds of a slow row. 0 means all rounds.
+	maxRounds int
 
-	url     string
-	entries []*entry
+	url        string
+	contenders []*contender
 }
 
-func (r *row) entry(name string) *entry {
-	if i := slices.IndexFunc(r.entries, func(e *entry) bool { return e.name == name }); i >= 0 {
-		return r.entries[i]
+func (r *row) contender(name string) *contender {
+	if i := slices.IndexFunc(r.contenders, func(e *contender) bool { return e.name == name }); i >= 0 {
+		return r.contenders[i]
 	}
 	return nil
 }
@@ -95,81 +95,81 @@ const (
 func rows() []*row {
 	return []*row{
 		{
-			key:   startKey,
-			name:  "`version`, beside `raw -h`",
-			goal:  goal{times: startBefore, words: asBefore},
-			enter: enterVersion,
-			floor: startsValidator,
+			key:     startKey,
+			name:    "`version`, beside `raw -h`",
+			goal:    goal{maxRatio: startBefore, words: asBefore},
+			prepare: prepareVersion,
+			floor:   startsValidator,
 		},
 		warmCall(
 			"warm-json",
 			"`call` in a session, JSON arguments",
-			goal{times: warmBefore, words: asBefore, requests: 1},
+			goal{maxRatio: warmBefore, words: asBefore, maxRequests: 1},
 			sumArguments,
 		),
 		warmCall(
 			"warm-words",
 			"`call` in a session, `a=2 b=3`",
-			goal{times: warmBefore, words: asBefore, requests: 1},
+			goal{maxRatio: warmBefore, words: asBefore, maxRequests: 1},
 			"a=2",
 			"b=3",
 		),
-		secondCall("second-2026", "second `call` of a URL, 2026-07-28", goal{requests: 1}),
-		secondCall("second-2025", "second `call` of a URL, 2025-11-25", goal{requests: 4}, "-legacy"),
+		secondCall("second-2026", "second `call` of a URL, 2026-07-28", goal{maxRequests: 1}),
+		secondCall("second-2025", "second `call` of a URL, 2025-11-25", goal{maxRequests: 4}, "-legacy"),
 		secondCall(
 			"second-2026-50ms",
 			"the same, 50 ms a request, 2026-07-28",
-			goal{times: 1.1, requests: 1},
+			goal{maxRatio: 1.1, maxRequests: 1},
 			"-delay",
 			"50ms",
 		),
 		secondCall(
 			"second-2025-50ms",
 			"the same, 50 ms a request, 2025-11-25",
-			goal{times: 1.1, requests: 4},
+			goal{maxRatio: 1.1, maxRequests: 4},
 			"-legacy",
 			"-delay",
 			"50ms",
 		),
 		withPeers(
 			"call",
-			text("text-100mb-json", "100 MB of text, `--json`", 100_000_000, goal{times: maxText, mb: maxMB}, "--json"),
+			text("text-100mb-json", "100 MB of text, `--json`", 100_000_000, goal{maxRatio: maxText, maxMB: maxMB}, "--json"),
 		),
-		text("text-100mb", "100 MB of text", 100_000_000, goal{times: maxText, mb: maxMB}),
+		text("text-100mb", "100 MB of text", 100_000_000, goal{maxRatio: maxText, maxMB: maxMB}),
 		inEvent(
 			text(
 				"text-100mb-sse-json",
 				"100 MB of text in an event, `--json`",
 				100_000_000,
-				goal{times: maxText, mb: maxMB},
+				goal{maxRatio: maxText, maxMB: maxMB},
 				"--json",
 			),
 		),
-		inEvent(text("text-100mb-sse", "100 MB of text in an event", 100_000_000, goal{times: maxText, mb: maxMB})),
+		inEvent(text("text-100mb-sse", "100 MB of text in an event", 100_000_000, goal{maxRatio: maxText, maxMB: maxMB})),
 		withPeers(
 			"call",
-			text("text-1gb-json", "1 GB of text, `--json`", gigabyte, goal{times: maxText, mb: maxMB}, "--json"),
+			text("text-1gb-json", "1 GB of text, `--json`", gigabyte, goal{maxRatio: maxText, maxMB: maxMB}, "--json"),
 		),
-		text("text-1gb", "1 GB of text", gigabyte, goal{times: maxText, mb: maxMB}),
+		text("text-1gb", "1 GB of text", gigabyte, goal{maxRatio: maxText, maxMB: maxMB}),
 		withPeers(
 			"list",
-			tools("list-10k-json", "list of 10,000 tools, `--json`", 10_000, goal{times: maxList, mb: maxMB}, "--json"),
+			tools("list-10k-json", "list of 10,000 tools, `--json`", 10_000, goal{maxRatio: maxList, maxMB: maxMB}, "--json"),
 		),
-		tools("list-10k", "list of 10,000 tools", 10_000, goal{times: maxList, mb: maxMB}),
+		tools("list-10k", "list of 10,000 tools", 10_000, goal{maxRatio: maxList, maxMB: maxMB}),
 		withPeers(
 			"list",
-			tools("list-100k-json", "list of 100,000 tools, `--json`", 100_000, goal{times: maxList, mb: maxMB}, "--json"),
+			tools("list-100k-json", "list of 100,000 tools, `--json`", 100_000, goal{maxRatio: maxList, maxMB: maxMB}, "--json"),
 		),
-		tools("list-100k", "list of 100,000 tools", 100_000, goal{times: maxList, mb: maxMB}),
-		withPeers("progress", events("progress-100k", "100,000 progress events", 100_000, goal{mb: maxMB})),
-		recorded(events("progress-100k-record", "100,000 progress events, recorded", 100_000, goal{mb: maxMB})),
-		batch(1, goal{times: 1 / 0.6, words: batchRate}),
-		batch(8, goal{times: 1 / 0.6, words: batchRate}),
-		batch(64, goal{times: 1 / 0.6, words: batchRate}),
+		tools("list-100k", "list of 100,000 tools", 100_000, goal{maxRatio: maxList, maxMB: maxMB}),
+		withPeers("progress", events("progress-100k", "100,000 progress events", 100_000, goal{maxMB: maxMB})),
+		recorded(events("progress-100k-record", "100,000 progress events, recorded", 100_000, goal{maxMB: maxMB})),
+		batch(1, goal{maxRatio: 1 / 0.6, words: batchRate}),
+		batch(8, goal{maxRatio: 1 / 0.6, words: batchRate}),
+		batch(64, goal{maxRatio: 1 / 0.6, words: batchRate}),
 		firstLook(
 			"capture-first",
 			"capture of 1 GB, first look: `log -n 5`",
-			goal{took: 12 * time.Second, mb: 350},
+			goal{maxTime: 12 * time.Second, maxMB: 350},
 			"log",
 			"-n",
 			"5",
@@ -179,7 +179,7 @@ func rows() []*row {
 		secondLook(
 			"capture-log",
 			"capture of 1 GB, second look: `log -n 5`",
-			goal{took: time.Second, mb: 350},
+			goal{maxTime: time.Second, maxMB: 350},
 			"log",
 			"-n",
 			"5",
@@ -189,14 +189,14 @@ func rows() []*row {
 		secondLook(
 			"capture-show",
 			"capture of 1 GB, second look: `show N`",
-			goal{took: time.Second, mb: 350},
+			goal{maxTime: time.Second, maxMB: 350},
 			"show",
 			"{FILE}#20000",
 		),
 		secondLook(
 			"capture-field",
 			"capture of 1 GB, second look: `log method:tools/list`",
-			goal{took: time.Second, mb: 350},
+			goal{maxTime: time.Second, maxMB: 350},
 			"log",
 			"-n",
 			"5",
@@ -207,17 +207,17 @@ func rows() []*row {
 		secondLook(
 			"capture-text",
 			"capture of 1 GB, second look: `log needle`, beside `grep -c`",
-			goal{took: 8 * time.Second, mb: 350},
+			goal{maxTime: 8 * time.Second, maxMB: 350},
 			"log",
 			"--file",
 			"{FILE}",
 			"needle",
 		),
 		{
-			key:   "proxy-64",
-			name:  "`proxy`, 64 connections, beside ReverseProxy",
-			goal:  goal{times: 1.15, mb: maxMB, p99: true},
-			enter: enterProxy,
+			key:     "proxy-64",
+			name:    "`proxy`, 64 connections, beside ReverseProxy",
+			goal:    goal{maxRatio: 1.15, maxMB: maxMB, limitsP99: true},
+			prepare: prepareProxy,
 		},
 	}
 }
@@ -230,7 +230,7 @@ func warmCall(key, name string, g goal, args ...string) *row {
 		args:      append([]string{"call", "get-sum"}, args...),
 		remembers: session,
 		minimal:   true,
-		least:     2,
+		minOutput: 2,
 		floor:     startsAndSends,
 	}
 }
@@ -244,7 +244,7 @@ func secondCall(key, name string, g goal, server ...string) *row {
 		args:      []string{"call", "get-sum", sumArguments},
 		remembers: called,
 		minimal:   true,
-		least:     2,
+		minOutput: 2,
 		peers:     "call",
 		floor:     startsAndSends,
 	}
@@ -252,7 +252,7 @@ func secondCall(key, name string, g goal, server ...string) *row {
 
 func text(key, name string, bytes int, g goal, args ...string) *row {
 	return &row{
-		key: key, name: name, goal: g, server: []string{"-text", fmt.Sprint(bytes)}, least: int64(bytes) * 9 / 10, most: slow(bytes >= gigabyte), floor: printsWhole,
+		key: key, name: name, goal: g, server: []string{"-text", fmt.Sprint(bytes)}, minOutput: int64(bytes) * 9 / 10, maxRounds: slowRounds(bytes >= gigabyte), floor: printsWhole,
 		args: append([]string{"call", "get-sum", sumArguments, "--max-message-size", "0", "--no-record"}, args...),
 	}
 }
@@ -260,7 +260,7 @@ func text(key, name string, bytes int, g goal, args ...string) *row {
 // tools returns a row for a list with 100 tools per page.
 func tools(key, name string, n int, g goal, args ...string) *row {
 	return &row{
-		key: key, name: name, goal: g, server: []string{"-tools", fmt.Sprint(n), "-pages", fmt.Sprint(n / 100)}, least: int64(n) * 50,
+		key: key, name: name, goal: g, server: []string{"-tools", fmt.Sprint(n), "-pages", fmt.Sprint(n / 100)}, minOutput: int64(n) * 50,
 		args: append(
 			[]string{"list", "--max-items", "0", "--max-pages", "0", "--no-record"},
 			args...), raw: []string{"-cursor"}, floor: readsAll,
@@ -269,32 +269,32 @@ func tools(key, name string, n int, g goal, args ...string) *row {
 
 func events(key, name string, n int, g goal) *row {
 	return &row{
-		key: key, name: name, goal: g, server: []string{"-events", fmt.Sprint(n), "-sse"}, least: 2,
+		key: key, name: name, goal: g, server: []string{"-events", fmt.Sprint(n), "-sse"}, minOutput: 2,
 		args: []string{"call", "get-sum", sumArguments, "--no-record"}, floor: readsAll,
 	}
 }
 
 func batch(parallel int, g goal) *row {
 	return &row{
-		key:   fmt.Sprintf("batch-%d", parallel),
-		name:  fmt.Sprintf("`batch`, %d at a time", parallel),
-		goal:  g,
-		enter: enterBatch(parallel),
-		least: 20 * batchCalls,
-		floor: readsAll,
+		key:       fmt.Sprintf("batch-%d", parallel),
+		name:      fmt.Sprintf("`batch`, %d at a time", parallel),
+		goal:      g,
+		prepare:   prepareBatch(parallel),
+		minOutput: 20 * batchCalls,
+		floor:     readsAll,
 	}
 }
 
 func firstLook(key, name string, g goal, args ...string) *row {
 	return &row{
-		key:   key,
-		name:  name,
-		goal:  g,
-		args:  args,
-		enter: enterCapture,
-		floor: listsCapture,
-		least: 50,
-		most:  slow(true),
+		key:       key,
+		name:      name,
+		goal:      g,
+		args:      args,
+		prepare:   prepareCapture,
+		floor:     listsCapture,
+		minOutput: 50,
+		maxRounds: slowRounds(true),
 	}
 }
 
@@ -304,8 +304,8 @@ func secondLook(key, name string, g goal, args ...string) *row {
 	return r
 }
 
-// slow returns the value of row.most for a slow row, or 0.
-func slow(yes bool) (most int) {
+// slowRounds returns the value of row.most for a slow row, or 0.
+func slowRounds(yes bool) (most int) {
 	if yes {
 		return 3
 	}

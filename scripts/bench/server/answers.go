@@ -46,11 +46,11 @@ func writeTool(b *bytes.Buffer, i int) {
 		`"required":["a","b"]},"annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}`, name, i)
 }
 
-// call writes the result of a call. It writes a large result in pieces without its length, to use
+// callTool writes the result of a call. It writes a large result in pieces without its length, to use
 // little memory.
-func (s *server) call(w http.ResponseWriter, req request) {
+func (s *server) callTool(w http.ResponseWriter, req request) {
 	if s.text == 0 && s.events == 0 {
-		s.result(w, req, req.resultStart(false)+`"content":[{"type":"text","text":"`+sum(req)+`"}]}`)
+		s.writeResult(w, req, req.resultStart(false)+`"content":[{"type":"text","text":"`+sum(req)+`"}]}`)
 		return
 	}
 	head := `{"jsonrpc":"2.0","id":` + string(

@@ -93,15 +93,15 @@ func (s *server) answer(w http.ResponseWriter, req request) {
 	switch {
 	case req.Method == "initialize":
 		w.Header().Set("Mcp-Session-Id", "bench")
-		s.result(w, req, `{"protocolVersion":"`+legacyRevision+`","capabilities":{"tools":{}},`+
+		s.writeResult(w, req, `{"protocolVersion":"`+legacyRevision+`","capabilities":{"tools":{}},`+
 			`"serverInfo":{"name":"bench","version":"1"}}`)
 	case req.Method == "server/discover" && req.modern:
-		s.result(w, req, req.resultStart(true)+`"supportedVersions":["`+modernRevision+`"],"capabilities":{"tools":{}},`+
+		s.writeResult(w, req, req.resultStart(true)+`"supportedVersions":["`+modernRevision+`"],"capabilities":{"tools":{}},`+
 			`"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"bench","version":"1"}}}`)
 	case req.Method == "tools/list":
-		s.list(w, req)
+		s.listTools(w, req)
 	case req.Method == "tools/call":
-		s.call(w, req)
+		s.callTool(w, req)
 	default:
 		refuse(w, http.StatusNotFound, req.ID, -32601, "Method not found")
 	}
@@ -119,7 +119,7 @@ func (r request) resultStart(cacheable bool) string {
 	return `{"resultType":"complete",`
 }
 
-func (s *server) list(w http.ResponseWriter, req request) {
+func (s *server) listTools(w http.ResponseWriter, req request) {
 	page := 0
 	if req.Params.Cursor != "" {
 		page, _ = strconv.Atoi(req.Params.Cursor)
@@ -128,11 +128,11 @@ func (s *server) list(w http.ResponseWriter, req request) {
 		refuse(w, http.StatusBadRequest, req.ID, -32602, "no such cursor")
 		return
 	}
-	s.result(w, req, req.resultStart(true)+string(s.pages[page]))
+	s.writeResult(w, req, req.resultStart(true)+string(s.pages[page]))
 }
 
-// result writes a response in one body with its length.
-func (s *server) result(w http.ResponseWriter, req request, result string) {
+// writeResult writes a response in one body with its length.
+func (s *server) writeResult(w http.ResponseWriter, req request, result string) {
 	body := `{"jsonrpc":"2.0","id":` + string(req.ID) + `,"result":` + result + `}`
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))

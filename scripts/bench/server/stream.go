@@ -15,15 +15,15 @@ const messagePath = "/message/"
 // streams are the open streams of clients on HTTP+SSE, by path.
 type streams struct {
 	mu     sync.Mutex
-	made   int
+	count  int
 	byPath map[string]chan func(http.ResponseWriter)
 }
 
 // serve opens a stream, sends its endpoint, and sends the responses until the client disconnects.
 func (s *streams) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
-	s.made++
-	path, answers := messagePath+strconv.Itoa(s.made), make(chan func(http.ResponseWriter), 16)
+	s.count++
+	path, answers := messagePath+strconv.Itoa(s.count), make(chan func(http.ResponseWriter), 16)
 	if s.byPath == nil {
 		s.byPath = map[string]chan func(http.ResponseWriter){}
 	}
