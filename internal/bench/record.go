@@ -215,12 +215,14 @@ const Interrupted = "interrupted"
 // failingSeconds is how long more than half of the calls may fail before the run ends.
 const failingSeconds = 10
 
-// A window counts the calls of the last seconds.
+// A window counts the calls of the last seconds. Element i of its arrays has the calls that ended in
+// the second s since began with s % failingSeconds == i.
 type window struct {
-	began   time.Time
+	began time.Time
+	// second is the newest second that the window has.
 	second  int64
-	all     [failingSeconds]int64
-	failing [failingSeconds]int64
+	all     [failingSeconds]int64 // all calls
+	failing [failingSeconds]int64 // the calls that failed
 }
 
 // countCall counts a call and reports whether more than half of the calls in the whole window

@@ -122,7 +122,7 @@ func parseCatalog(raw []byte) (Document, error) {
 			doc.Skipped++
 			continue
 		}
-		data, inline := m.Get("data")
+		data, hasData := m.Get("data")
 		e := Entry{
 			ID:      m.Text("identifier"),
 			Name:    m.Text("displayName"),
@@ -130,7 +130,8 @@ func parseCatalog(raw []byte) (Document, error) {
 			URL:     m.Text("url"),
 			Data:    data,
 		}
-		if inline == (e.URL != "") {
+		hasURL := e.URL != ""
+		if hasData == hasURL {
 			return doc, malformed("the catalog's entry %q must have either url or data", e.ID)
 		}
 		doc.Entries = append(doc.Entries, e)

@@ -137,23 +137,27 @@ func (f *filler) variableValues(in Input, mayRepeat bool) []string {
 			isGiven = true
 		}
 	}
-	isUnknown := in.Secret || f.Ask == nil && in.Default == ""
+	// The plan never has the value of a secret. It also refers to an input that nobody can give now.
+	isMissing := !isGiven && in.Required
+	cannotAsk := f.Ask == nil && in.Default == ""
+	needsReference := isGiven && in.Secret || isMissing && (in.Secret || cannotAsk)
 	switch {
 	case len(values) > 1 && (!mayRepeat || in.Secret):
 		f.fail(malformed("the input %q has one value, not %d", in.ID, len(values)))
-	case isGiven && in.Secret, !isGiven && in.Required && isUnknown:
+	case needsReference:
 		f.addReference(in)
 		return []string{reference(in.ID)}
-	case !isGiven && in.Default != "":
+	case isGiven: // its values are checked below
+	case in.Default != "":
 		values = []string{in.Default}
-	case !isGiven && in.Required:
+	case in.Required:
 		value, err := f.Ask(in)
 		if err != nil {
 			f.fail(err)
 		}
 		f.Given[in.ID] = []string{value} // the input may occur again
 		values = []string{value}
-	case !isGiven:
+	default:
 		if !slices.Contains(f.unset, in.ID) {
 			f.unset = append(f.unset, in.ID)
 		}

@@ -189,15 +189,18 @@ func (s *authServer) serveToken(w http.ResponseWriter, req *http.Request) {
 	case "authorization_code":
 		g, ok := takeOnce(s.codes, form("code"))
 		sum := sha256.Sum256([]byte(form("code_verifier")))
-		if !ok || g.expires.Before(s.now()) || g.client != form("client_id") || g.redirect != form("redirect_uri") ||
-			g.resource != form("resource") || g.challenge != base64.RawURLEncoding.EncodeToString(sum[:]) {
+		isProven := g.challenge == base64.RawURLEncoding.EncodeToString(sum[:]) // PKCE
+		isSameRequest := g.client == form("client_id") && g.redirect == form("redirect_uri") &&
+			g.resource == form("resource")
+		if !ok || g.expires.Before(s.now()) || !isSameRequest || !isProven {
 			answerError(w, "invalid_grant")
 			return
 		}
 		s.issueTokenLocked(w, g, withRefresh)
 	case deviceGrant:
 		g, ok := takeOnce(s.codes, form("device_code"))
-		if !ok || g.expires.Before(s.now()) || g.client != form("client_id") || g.challenge != "" {
+		isDeviceCode := ok && g.challenge == "" // the codes of authorize have a challenge
+		if !isDeviceCode || g.expires.Before(s.now()) || g.client != form("client_id") {
 			answerError(w, "expired_token")
 			return
 		}

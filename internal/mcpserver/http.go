@@ -82,8 +82,8 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusUnsupportedMediaType, nil, Failure(-32600, "Content-Type must be application/json", nil))
 		return
 	}
-	if !strings.Contains(accept, "*/*") &&
-		(!strings.Contains(accept, "application/json") || !strings.Contains(accept, "text/event-stream")) {
+	acceptsBoth := strings.Contains(accept, "application/json") && strings.Contains(accept, "text/event-stream")
+	if !acceptsBoth && !strings.Contains(accept, "*/*") {
 		refuse(w, http.StatusNotAcceptable, nil,
 			Failure(-32600, "Accept must list application/json and text/event-stream", nil))
 		return
@@ -219,7 +219,7 @@ func (e *endpoint) answerInSession(w http.ResponseWriter, r *http.Request, m *wi
 		case wire.Notification:
 			s.applyCancellation(item)
 			e.h.Notified(c, item)
-		default:
+		default: // a response to a request of the server
 			s.Deliver(item)
 		}
 	}

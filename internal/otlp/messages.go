@@ -63,16 +63,19 @@ func appendRequest[T any](
 	return w.b
 }
 
+// writeScope writes the fields of an InstrumentationScope.
 func writeScope(w *writer, s *Scope) {
 	w.writeText(1, "name", s.Name)
 	w.writeText(2, "version", s.Version)
 	writeAttributes(w, 3, s.Attributes)
 }
 
+// writeAttributes writes attributes as the repeated field n.
 func writeAttributes(w *writer, n int, all []Attribute) {
 	writeMessages(w, n, "attributes", all, writeAttribute)
 }
 
+// writeAttribute writes the fields of a KeyValue.
 func writeAttribute(w *writer, a *Attribute) {
 	w.writeText(1, "key", a.Key)
 	w.writeMessage(2, "value", func() { writeValue(w, a.Value) })
@@ -129,12 +132,14 @@ func (s *Span) flags() uint32 {
 	return flags
 }
 
+// writeEvent writes the fields of a Span.Event.
 func writeEvent(w *writer, e *Event) {
 	w.writeTime(1, "timeUnixNano", e.Time)
 	w.writeText(2, "name", e.Name)
 	writeAttributes(w, 3, e.Attributes)
 }
 
+// writeLink writes the fields of a Span.Link.
 func writeLink(w *writer, l *Link) {
 	w.writeID(1, "traceId", l.Trace[:])
 	w.writeID(2, "spanId", l.Span[:])
@@ -142,6 +147,7 @@ func writeLink(w *writer, l *Link) {
 	writeAttributes(w, 4, l.Attributes)
 }
 
+// writeMetric writes the fields of a Metric with a histogram.
 func writeMetric(w *writer, h *Histogram) {
 	w.writeText(1, "name", h.Name)
 	w.writeText(2, "description", h.Description)
@@ -156,6 +162,7 @@ func writeMetric(w *writer, h *Histogram) {
 	})
 }
 
+// writePoint writes the fields of a HistogramDataPoint.
 func writePoint(w *writer, p *HistogramPoint) {
 	w.writeTime(2, "startTimeUnixNano", p.Start)
 	w.writeTime(3, "timeUnixNano", p.Time)

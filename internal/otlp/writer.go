@@ -39,6 +39,7 @@ func (w *writer) writeText(n int, name, s string) {
 	}
 }
 
+// writeTextAlways writes a string, even if it is empty.
 func (w *writer) writeTextAlways(n int, name, s string) {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if w.isJSON {
@@ -114,6 +115,7 @@ func (w *writer) writeTime(n int, name string, t time.Time) {
 	w.writeFixed64(n, name, nanoseconds)
 }
 
+// writeBoolAlways writes a bool, even if it is false.
 func (w *writer) writeBoolAlways(n int, name string, v bool) {
 	if w.isJSON {
 		w.writeKey(name)
@@ -127,6 +129,7 @@ func (w *writer) writeBoolAlways(n int, name string, v bool) {
 	w.b = append(appendTag(w.b, n, varintType), bit)
 }
 
+// writeIntAlways writes an int64, even if it is 0.
 func (w *writer) writeIntAlways(n int, name string, v int64) {
 	if w.isJSON {
 		w.writeKey(name)
@@ -136,6 +139,7 @@ func (w *writer) writeIntAlways(n int, name string, v int64) {
 	w.b = binary.AppendUvarint(appendTag(w.b, n, varintType), uint64(v))
 }
 
+// writeDoubleAlways writes a double, even if it is 0.
 func (w *writer) writeDoubleAlways(n int, name string, v float64) {
 	if w.isJSON {
 		w.writeKey(name)
@@ -145,6 +149,7 @@ func (w *writer) writeDoubleAlways(n int, name string, v float64) {
 	w.b = binary.LittleEndian.AppendUint64(appendTag(w.b, n, fixed64Type), math.Float64bits(v))
 }
 
+// writeUintElement writes a 64-bit integer as JSON, a string.
 func (w *writer) writeUintElement(v uint64) {
 	w.b = append(strconv.AppendUint(append(w.b, '"'), v, 10), '"')
 }
@@ -226,6 +231,7 @@ func writeMessages[T any](w *writer, n int, name string, items []T, fields func(
 	}
 }
 
+// writeObject writes a JSON object with the members that fields writes.
 func (w *writer) writeObject(fields func()) {
 	w.b = append(w.b, '{')
 	fields()

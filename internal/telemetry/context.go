@@ -37,8 +37,9 @@ func ParseContext(traceparent, tracestate string) (Context, bool) {
 		!decodeLowerHex(traceparent[36:52], c.Span[:]) || !decodeLowerHex(traceparent[53:55], flags[:]) {
 		return Context{}, false
 	}
-	// A later version may append fields; the version ff is forbidden.
-	if version == "ff" || rest != "" && (version == "00" || rest[0] != '-') || !c.IsValid() {
+	isForbidden := version == "ff"
+	hasBadSuffix := rest != "" && (version == "00" || rest[0] != '-') // a later version may append fields
+	if isForbidden || hasBadSuffix || !c.IsValid() {
 		return Context{}, false
 	}
 	c.Sampled = flags[0]&1 != 0

@@ -128,7 +128,7 @@ func (b *Builder) addNotification(r *request, p part) {
 			operation: b.readOperation(p),
 		}
 		b.beginRound(span, p)
-		b.endRound(span, outcome{at: p.Frame.Time}, false)
+		b.endRound(span, outcome{at: p.Frame.Time}, lastRound)
 		return
 	}
 	b.addEvent(r, p.Frame.Time, cutText(p.Message.Method, maxName), notificationAttributes(p.Message)...)
@@ -182,7 +182,7 @@ func (b *Builder) addResponse(r *request, p part, wasCancelled bool) {
 	end := b.outcomeOf(r)
 	b.readResponse(r, p.Message, &end)
 	if p.Facts.Traits.RequiresInput {
-		b.endRound(r, end, true)
+		b.endRound(r, end, moreRounds)
 		r.awaitsRound = true
 		r.roundRequired = p.Frame.Time
 		return
@@ -270,7 +270,8 @@ func (b *Builder) outcomeOf(r *request) outcome {
 // markFailed marks r as failed if the frame ended it without a response. The spans are emitted later,
 // because a response may follow or the request may be sent again.
 func (b *Builder) markFailed(r *request, f *wire.Frame) {
-	if r.hasFailed || r.awaitsRound || r.state.Open() || !r.state.Unanswered && r.state.Cancel == nil {
+	hasEnded := !r.state.Open() && (r.state.Unanswered || r.state.Cancel != nil)
+	if r.hasFailed || r.awaitsRound || !hasEnded {
 		return
 	}
 	r.hasFailed = true

@@ -179,7 +179,7 @@ func (b *Builder) addEvent(req *request, at time.Time, name string, attributes .
 // finish emits the remaining spans of an exchange and removes it.
 func (b *Builder) finish(req *request, end outcome) {
 	if !req.awaitsRound {
-		b.endRound(req, end, false)
+		b.endRound(req, end, lastRound)
 	}
 	if req.root != nil {
 		b.endRoot(req, end)
@@ -188,8 +188,14 @@ func (b *Builder) finish(req *request, end outcome) {
 	delete(b.open, req.number)
 }
 
-// endRound emits the spans of the current round. more is set if the response requires another
-// round.
+// Whether a further round follows a round.
+const (
+	moreRounds = true
+	lastRound  = false
+)
+
+// endRound emits the spans of the current round. hasMore is set if the response requires
+// another round.
 func (b *Builder) endRound(req *request, end outcome, hasMore bool) {
 	r := &req.round
 	trace, sampled := b.traceOf(req)

@@ -85,7 +85,8 @@ func ServerCapability(method string) string {
 }
 
 // ConvertResult converts a recorded result for a client of the other era. It returns the result unchanged
-// if the eras are the same, and never replaces an existing member.
+// if the eras are the same, and never replaces an existing member. stateless is set for a client of the
+// modern era, recordedModern if the result was recorded in the modern era.
 func ConvertResult(stateless, recordedModern bool, method string, result json.RawMessage) json.RawMessage {
 	members, bad := jsonraw.Object(result)
 	if bad != nil || stateless == recordedModern {
