@@ -66,7 +66,9 @@ type taskAction struct {
 func taskActions(f *cmdutil.Factory) []taskAction {
 	return []taskAction{
 		{
-			run: func(ctx context.Context, c *connect.Conn, kept state.Task) error { return runTaskGet(ctx, f, c, kept) },
+			run: func(ctx context.Context, c *connect.Conn, remembered state.Task) error {
+				return runTaskGet(ctx, f, c, remembered)
+			},
 			Command: cobra.Command{
 				Use: "get [ID]", Short: "show a task's status",
 				Example: `  mcpc tasks get last
@@ -101,8 +103,8 @@ task has not finished the exit code is 1.`,
 			},
 		},
 		{
-			run: func(ctx context.Context, c *connect.Conn, kept state.Task) error {
-				return runTaskUpdate(ctx, f, c, kept)
+			run: func(ctx context.Context, c *connect.Conn, remembered state.Task) error {
+				return runTaskUpdate(ctx, f, c, remembered)
 			},
 			answersQuestions: true,
 			Command: cobra.Command{
@@ -116,8 +118,8 @@ requests input only while a client waits: use mcpc tasks wait with these flags.`
 			},
 		},
 		{
-			run: func(ctx context.Context, c *connect.Conn, kept state.Task) error {
-				return runTaskCancel(ctx, f, c, kept)
+			run: func(ctx context.Context, c *connect.Conn, remembered state.Task) error {
+				return runTaskCancel(ctx, f, c, remembered)
 			},
 			Command: cobra.Command{
 				Use: "cancel [ID]", Short: "cancel a task",
@@ -133,7 +135,7 @@ requests input only while a client waits: use mcpc tasks wait with these flags.`
 // runs the action.
 func newTaskCommand(f *cmdutil.Factory, v taskAction) *cobra.Command {
 	v.RunE = func(cmd *cobra.Command, args []string) error {
-		kept, err := findTask(f, args)
+		remembered, err := findTask(f, args)
 		if _, failed := errors.AsType[*state.Error](err); failed {
 			return cmdutil.Exit(connect.StateFailed(err))
 		}
@@ -145,10 +147,10 @@ func newTaskCommand(f *cmdutil.Factory, v taskAction) *cobra.Command {
 		if !out.OK() {
 			return cmdutil.Exit(out)
 		}
-		if kept.Endpoint == "" {
-			toolcall.PlaceTask(c, &kept)
+		if remembered.Endpoint == "" {
+			toolcall.PlaceTask(c, &remembered)
 		}
-		return v.run(ctx, c, kept)
+		return v.run(ctx, c, remembered)
 	}
 	if v.printsContent {
 		f.AddMaxChars(v.Flags())
@@ -160,24 +162,24 @@ func newTaskCommand(f *cmdutil.Factory, v taskAction) *cobra.Command {
 }
 
 // runTaskGet prints the status of a task.
-func runTaskGet(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, kept state.Task) error {
-	task, out := c.Task(ctx, kept.ID)
+func runTaskGet(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, remembered state.Task) error {
+	task, out := c.Task(ctx, remembered.ID)
 	ans := cmdutil.AnswerOf(out)
-	ans.Human = func(w io.Writer, st term.Style) error { return term.Facts(w, st, taskFacts(c, task, kept)) }
-	return cmdutil.Show(ctx, f, toolcall.ExplainTaskError(ctx, c, out, kept), ans, "tasks/get")
+	ans.Human = func(w io.Writer, st term.Style) error { return term.Facts(w, st, taskFacts(c, task, remembered)) }
+	return cmdutil.Show(ctx, f, toolcall.ExplainTaskError(ctx, c, out, remembered), ans, "tasks/get")
 }
 
 // taskFacts returns the rows that describe a task.
-func taskFacts(c *connect.Conn, task client.Task, kept state.Task) [][]string {
+func taskFacts(c *connect.Conn, task client.Task, remembered state.Task) [][]string {
 	rows := [][]string{
 		{"task", task.ID},
 		{"status", string(task.Status)},
 		{"message", task.Message},
-		{"tool", kept.Tool},
-		{"begun", english.Ago(c.Env.Now(), cmp.Or(kept.BegunAt, task.Created))},
-		{"kept for", timeLeft(c, task, kept)},
+		{"tool", remembered.Tool},
+		{"begun", english.Ago(c.Env.Now(), cmp.Or(remembered.BegunAt, task.Created))},
+		{"kept for", timeLeft(c, task, remembered)},
 	}
-	if kept.BegunAt.IsZero() && task.Created.IsZero() {
+	if remembered.BegunAt.IsZero() && task.Created.IsZero() {
 		rows[4][1] = ""
 	}
 	return rows
@@ -185,8 +187,8 @@ func taskFacts(c *connect.Conn, task client.Task, kept state.Task) [][]string {
 
 // timeLeft returns how long the server still keeps a task, or "" if that is unknown. It uses this
 // machine's clock for tasks that mcpc started.
-func timeLeft(c *connect.Conn, task client.Task, kept state.Task) string {
-	begun := cmp.Or(kept.BegunAt, task.Created)
+func timeLeft(c *connect.Conn, task client.Task, remembered state.Task) string {
+	begun := cmp.Or(remembered.BegunAt, task.Created)
 	if task.TTL == 0 || begun.IsZero() {
 		return ""
 	}
@@ -206,9 +208,9 @@ func timeLeft(c *connect.Conn, task client.Task, kept state.Task) string {
 // runTaskResult returns the action that prints a task's result and exits as the call would have.
 // once does not wait for the task to end.
 func runTaskResult(f *cmdutil.Factory, once bool) func(context.Context, *connect.Conn, state.Task) error {
-	return func(ctx context.Context, c *connect.Conn, kept state.Task) error {
-		out := toolcall.AwaitTask(ctx, c, client.Task{ID: kept.ID}, kept, once)
-		if tool := c.LastKnown(kept.Tool); out.OK() && tool != nil {
+	return func(ctx context.Context, c *connect.Conn, remembered state.Task) error {
+		out := toolcall.AwaitTask(ctx, c, client.Task{ID: remembered.ID}, remembered, once)
+		if tool := c.LastKnown(remembered.Tool); out.OK() && tool != nil {
 			out = toolcall.JudgeResult(ctx, c, tool, out)
 		}
 		return cmdutil.Show(ctx, f, out, cmdutil.AnswerOf(out), "tasks/get", "tasks/result", "tasks/update")
@@ -216,27 +218,27 @@ func runTaskResult(f *cmdutil.Factory, once bool) func(context.Context, *connect
 }
 
 // runTaskUpdate answers the input requests of a task.
-func runTaskUpdate(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, kept state.Task) error {
+func runTaskUpdate(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, remembered state.Task) error {
 	if c.TaskOffer("").Asked {
 		return cmdutil.Exit(
 			c.Unsent(
 				"tasks/update",
-				kept.ID,
+				remembered.ID,
 				"in revision "+c.Revision()+" a server requests input only while a client waits for the task",
-				wire.Run("tasks wait "+shellwords.Quote(kept.ID))+" takes the same flags",
+				wire.Run("tasks wait "+shellwords.Quote(remembered.ID))+" takes the same flags",
 			),
 		)
 	}
 	var answered []string
-	out := c.Inform(ctx, kept.ID, client.Waiting{Tool: kept.Tool, Answered: kept.Answered, Answers: func(keys []string) {
+	out := c.Inform(ctx, remembered.ID, client.Waiting{Tool: remembered.Tool, Answered: remembered.Answered, Answers: func(keys []string) {
 		answered = keys
-		kept.Answered = append(kept.Answered, keys...)
-		toolcall.KeepTask(ctx, c, kept)
+		remembered.Answered = append(remembered.Answered, keys...)
+		toolcall.KeepTask(ctx, c, remembered)
 	}})
 	if out.OK() && len(answered) == 0 {
 		out.Kind = wire.CheckFailed
 		out.Text = "the task has no open input request"
-		out.Hint = wire.Run("tasks wait " + shellwords.Quote(kept.ID))
+		out.Hint = wire.Run("tasks wait " + shellwords.Quote(remembered.ID))
 	}
 	ans := cmdutil.AnswerOf(out)
 	if len(answered) > 0 {
@@ -245,26 +247,26 @@ func runTaskUpdate(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, kep
 			return err
 		}
 	}
-	return cmdutil.Show(ctx, f, toolcall.ExplainTaskError(ctx, c, out, kept), ans, "tasks/get", "tasks/update")
+	return cmdutil.Show(ctx, f, toolcall.ExplainTaskError(ctx, c, out, remembered), ans, "tasks/get", "tasks/update")
 }
 
 // runTaskCancel asks the server to cancel a task. The server may accept and still complete the
 // task.
-func runTaskCancel(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, kept state.Task) error {
+func runTaskCancel(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, remembered state.Task) error {
 	offer := c.TaskOffer("")
 	if !offer.Cancels {
 		return cmdutil.Exit(
-			c.Unsent("tasks/cancel", kept.ID, cmp.Or(offer.Why, "the server does not declare tasks.cancel"), ""),
+			c.Unsent("tasks/cancel", remembered.ID, cmp.Or(offer.Why, "the server does not declare tasks.cancel"), ""),
 		)
 	}
-	out := c.CancelTask(ctx, kept.ID)
+	out := c.CancelTask(ctx, remembered.ID)
 	if out.RPCError() != nil && out.RPCError().Code == -32602 {
-		out.Hint = "the task has ended, or is unknown to the server: see " + wire.Run("tasks get "+shellwords.Quote(kept.ID))
+		out.Hint = "the task has ended, or is unknown to the server: see " + wire.Run("tasks get "+shellwords.Quote(remembered.ID))
 	}
 	ans := cmdutil.AnswerOf(out)
 	task, known := c.ParseTask(out.Result)
 	ans.Human = func(w io.Writer, st term.Style) error {
-		text := "cancellation requested: mcpc tasks get " + shellwords.Quote(kept.ID) + " shows the status"
+		text := "cancellation requested: mcpc tasks get " + shellwords.Quote(remembered.ID) + " shows the status"
 		if known {
 			text = "the task is " + string(task.Status)
 		}
@@ -272,7 +274,7 @@ func runTaskCancel(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, kep
 		return err
 	}
 	if known && task.Status.Ended() {
-		toolcall.EndTask(ctx, c, kept)
+		toolcall.EndTask(ctx, c, remembered)
 	}
 	return cmdutil.Show(ctx, f, out, ans, "tasks/cancel")
 }

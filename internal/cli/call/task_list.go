@@ -44,12 +44,12 @@ is 3.`,
 	}
 }
 
-// A taskRow is a task as the server reported it, and as mcpc remembers it; kept is zero for other
-// tasks.
+// A taskRow is a task as the server reported it, and as mcpc remembers it; remembered is zero for
+// other tasks.
 type taskRow struct {
 	client.Task
-	raw  json.RawMessage
-	kept state.Task
+	raw        json.RawMessage
+	remembered state.Task
 }
 
 // serverTasks are the tasks of a server.
@@ -81,10 +81,10 @@ func runTaskList(ctx context.Context, f *cmdutil.Factory) error {
 	}
 	ans.Human = func(w io.Writer, st term.Style) error {
 		cells := sliceutil.Map(tasks.rows, func(row taskRow) []string {
-			begun := english.Ago(c.Env.Now(), cmp.Or(row.kept.BegunAt, row.Created))
+			begun := english.Ago(c.Env.Now(), cmp.Or(row.remembered.BegunAt, row.Created))
 			return []string{
-				row.ID, string(row.Status), cmp.Or(row.kept.Tool, "-"), begun,
-				cmp.Or(timeLeft(c, row.Task, row.kept), "-"), cmp.Or(row.kept.Session, "-"), row.Message,
+				row.ID, string(row.Status), cmp.Or(row.remembered.Tool, "-"), begun,
+				cmp.Or(timeLeft(c, row.Task, row.remembered), "-"), cmp.Or(row.remembered.Session, "-"), row.Message,
 			}
 		})
 		return term.Table(w, st, []string{"ID", "STATUS", "TOOL", "BEGUN", "LEFT", "SESSION", "MESSAGE"}, cells)
@@ -95,10 +95,10 @@ func runTaskList(ctx context.Context, f *cmdutil.Factory) error {
 // collectTasks requests the server's list, and the status of each remembered task that is not in
 // the list. It drops remembered tasks that have ended.
 func collectTasks(ctx context.Context, c *connect.Conn) (s serverTasks, out wire.Outcome) {
-	var kept []state.Task
+	var remembered []state.Task
 	if c.Store != nil {
 		if st, err := c.Store.Load(); err == nil {
-			kept = st.Tasks(c.Env.Now())
+			remembered = st.Tasks(c.Env.Now())
 		}
 	}
 	listed := map[string]bool{}
@@ -116,10 +116,10 @@ func collectTasks(ctx context.Context, c *connect.Conn) (s serverTasks, out wire
 				continue
 			}
 			listed[task.ID] = true
-			s.rows = append(s.rows, taskRow{task, raw, rememberedTask(c, task.ID, kept)})
+			s.rows = append(s.rows, taskRow{task, raw, rememberedTask(c, task.ID, remembered)})
 		}
 	}
-	for _, one := range kept {
+	for _, one := range remembered {
 		switch {
 		case !toolcall.IsOfServer(c, one):
 			if !one.Ended {
@@ -138,9 +138,9 @@ func collectTasks(ctx context.Context, c *connect.Conn) (s serverTasks, out wire
 // rememberedTask returns the remembered task with an id at this server; a zero Task if there is
 // none.
 func rememberedTask(c *connect.Conn, id string, all []state.Task) state.Task {
-	for _, kept := range all {
-		if kept.ID == id && toolcall.IsOfServer(c, kept) {
-			return kept
+	for _, remembered := range all {
+		if remembered.ID == id && toolcall.IsOfServer(c, remembered) {
+			return remembered
 		}
 	}
 	return state.Task{}
@@ -148,17 +148,17 @@ func rememberedTask(c *connect.Conn, id string, all []state.Task) state.Task {
 
 // addRemembered requests the status of a remembered task and adds it to s. It drops a task that the
 // server no longer knows.
-func addRemembered(ctx context.Context, c *connect.Conn, kept state.Task, s *serverTasks) wire.Outcome {
-	task, out := c.Task(ctx, kept.ID)
+func addRemembered(ctx context.Context, c *connect.Conn, remembered state.Task, s *serverTasks) wire.Outcome {
+	task, out := c.Task(ctx, remembered.ID)
 	if client.NoSuchTask(out) {
-		toolcall.DropTask(ctx, c, kept)
-		c.Env.UI.Note("the server no longer knows the task " + kept.ID)
+		toolcall.DropTask(ctx, c, remembered)
+		c.Env.UI.Note("the server no longer knows the task " + remembered.ID)
 		return wire.Outcome{}
 	}
 	if !out.OK() {
 		return out
 	}
-	s.rows = append(s.rows, taskRow{task, out.Result, kept})
+	s.rows = append(s.rows, taskRow{task, out.Result, remembered})
 	s.messages = append(s.messages, out.Message)
 	return wire.Outcome{}
 }

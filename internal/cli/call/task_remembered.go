@@ -38,9 +38,9 @@ func findTask(f *cmdutil.Factory, args []string) (state.Task, error) {
 	if len(args) == 0 || args[0] == "last" {
 		return open[len(open)-1], selectServer(f, open[len(open)-1], st)
 	}
-	for _, kept := range known {
-		if kept.ID == args[0] {
-			return kept, selectServer(f, kept, st)
+	for _, remembered := range known {
+		if remembered.ID == args[0] {
+			return remembered, selectServer(f, remembered, st)
 		}
 	}
 	return state.Task{ID: args[0]}, nil
@@ -48,19 +48,19 @@ func findTask(f *cmdutil.Factory, args []string) (state.Task, error) {
 
 // selectServer sets the command's server to that of a task, unless -s is given. It returns an error
 // if the task's session has ended.
-func selectServer(f *cmdutil.Factory, kept state.Task, st state.State) error {
+func selectServer(f *cmdutil.Factory, remembered state.Task, st state.State) error {
 	if f.ServerGiven {
 		return nil
 	}
-	session, ok := st.Session(kept.Session)
+	session, ok := st.Session(remembered.Session)
 	switch {
-	case ok && session.Key == kept.Key:
-		f.Server = kept.Session
-	case kept.Key == "" || client.Stateless(kept.Revision):
-		f.Server = kept.Endpoint
+	case ok && session.Key == remembered.Key:
+		f.Server = remembered.Session
+	case remembered.Key == "" || client.Stateless(remembered.Revision):
+		f.Server = remembered.Endpoint
 	default:
 		return usage.New(
-			fmt.Sprintf("the session of task %s has ended, and the task with it", kept.ID),
+			fmt.Sprintf("the session of task %s has ended, and the task with it", remembered.ID),
 			wire.Run("tasks list")+" lists the others",
 		)
 	}
