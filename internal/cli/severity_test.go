@@ -70,7 +70,7 @@ func TestWorstServerDecides(t *testing.T) {
 	for i, one := range severities {
 		for j, other := range severities {
 			asked := []*catalog.Surveyed{{KnownServer: &cmdutil.KnownServer{ID: "one"}, Out: wire.Outcome{Kind: one}}, {KnownServer: &cmdutil.KnownServer{ID: "other"}, Out: wire.Outcome{Kind: other}}}
-			if out, _ := catalog.EndingOfAll(t.Context(), f, asked, nil); out.Kind != severities[min(i, j)] {
+			if out, _ := catalog.ReportFailures(t.Context(), f, asked, nil); out.Kind != severities[min(i, j)] {
 				t.Errorf("%q and %q end in %q, want %q", one, other, out.Kind, severities[min(i, j)])
 			}
 		}

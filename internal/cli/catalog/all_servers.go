@@ -77,27 +77,27 @@ type Surveyed struct {
 	// revision is the negotiated revision; "" if no connection was opened.
 	revision string
 	Out      wire.Outcome
-	said     string // the text for standard error
+	messages string // the text for standard error
 }
 
 // runSurvey selects the servers, asks them all, and prints what they have and what failed.
 func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
-	all, unasked := f.KnownServers()
+	all, skipped := f.KnownServers()
 	asked := sliceutil.Map(all, func(s *cmdutil.KnownServer) *Surveyed { return &Surveyed{KnownServer: s} })
 	host.TuneGC(&f.Env, false)
 	f.IsConnected.Store(true) // Ctrl-C closes the connections in order
 	defer f.IsConnected.Store(false)
 	stop := f.StartSpinner()
-	askAll(ctx, f, o, asked)
+	surveyAll(ctx, f, o, asked)
 	stop()
 	f.Progress.Done()
 	for _, s := range asked {
-		for line := range strings.Lines(s.said) {
+		for line := range strings.Lines(s.messages) {
 			fmt.Fprint(f.Stderr(), strings.Replace(line, "mcpc: ", "mcpc: "+f.ErrStyle.Line(s.ID)+": ", 1))
 		}
 	}
-	f.NoteSkipped(unasked)
-	ans := cmdutil.Answer{Result: surveyJSON(asked, unasked, o.bill), Human: func(w io.Writer, st term.Style) error {
+	f.NoteSkipped(skipped)
+	ans := cmdutil.Answer{Result: surveyJSON(asked, skipped, o.bill), Human: func(w io.Writer, st term.Style) error {
 		if o.bill {
 			return billOfServers(asked).write(w, st)
 		}
@@ -116,14 +116,14 @@ func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
 	}
 	switch {
 	case len(o.words) > 0: // a failure reports it
-	case len(asked)+len(unasked) == 0:
+	case len(asked)+len(skipped) == 0:
 		f.Note("no known servers: mcpc init TARGET opens a session, mcpc servers lists other programs' servers")
 	case found == 0 && answered > 0:
 		f.Note("no match")
 	}
-	out, told := EndingOfAll(ctx, f, asked, unasked)
+	out, isReported := ReportFailures(ctx, f, asked, skipped)
 	if len(o.words) > 0 && found == 0 {
-		if nothing := inVain(o.words, answered); out.OK() {
+		if nothing := nothingFound(o.words, answered); out.OK() {
 			return cmdutil.Exit(nothing)
 		} else if answered > 0 {
 			f.Note("no match: " + nothing.Text)
@@ -141,16 +141,16 @@ func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
 			explainBill(f)
 		}
 	}
-	if told && err == nil {
+	if isReported && err == nil {
 		f.Warn(out.Text)
 		return &cmdutil.ExitError{Outcome: out, Reported: true}
 	}
 	return cmdutil.Join(err, cmdutil.Exit(out))
 }
 
-// inVain returns the outcome of a search for words that found nothing. answered is the number of
-// servers that were searched.
-func inVain(words []string, answered int) wire.Outcome {
+// nothingFound returns the outcome of a search for words that found nothing. answered is the number
+// of servers that were searched.
+func nothingFound(words []string, answered int) wire.Outcome {
 	if answered == 0 {
 		return wire.Outcome{
 			Kind: wire.NoMatch, Text: "there is no server to search",
@@ -164,12 +164,12 @@ func inVain(words []string, answered int) wire.Outcome {
 	}
 }
 
-// askAll asks all servers, a limited number at once, and shows the progress.
-func askAll(ctx context.Context, f *cmdutil.Factory, o surveyOptions, all []*Surveyed) {
+// surveyAll asks all servers, a limited number at once, and shows the progress.
+func surveyAll(ctx context.Context, f *cmdutil.Factory, o surveyOptions, all []*Surveyed) {
 	var mu sync.Mutex
 	waiting := []string{}
 	done := 0
-	tell := func(change func()) {
+	showProgress := func(change func()) {
 		mu.Lock()
 		defer mu.Unlock()
 		change()
@@ -182,39 +182,39 @@ func askAll(ctx context.Context, f *cmdutil.Factory, o surveyOptions, all []*Sur
 			{Name: "message", Value: jsonraw.Quote(strings.Join(waiting, ", "))},
 		})
 	}
-	room := make(chan struct{}, o.parallel)
+	slots := make(chan struct{}, o.parallel)
 	var group sync.WaitGroup
 	for _, s := range all {
-		room <- struct{}{}
+		slots <- struct{}{}
 		group.Go(func() {
-			tell(func() { waiting = append(waiting, s.ID) })
-			askOne(ctx, f, o, s)
-			tell(func() {
+			showProgress(func() { waiting = append(waiting, s.ID) })
+			surveyOne(ctx, f, o, s)
+			showProgress(func() {
 				waiting = slices.DeleteFunc(waiting, func(id string) bool { return id == s.ID })
 				done++
 			})
-			<-room
+			<-slots
 		})
 	}
 	group.Wait()
 }
 
-// askOne surveys one server concurrently with the others. It uses a Factory of its own, which
+// surveyOne surveys one server concurrently with the others. It uses a Factory of its own, which
 // cannot prompt the user and has no token that was meant for one server.
-func askOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surveyed) {
-	var said bytes.Buffer
-	b := f.WithoutPrompts(&said, s.ID)
+func surveyOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surveyed) {
+	var messages bytes.Buffer
+	b := f.WithoutPrompts(&messages, s.ID)
 	defer func() {
-		if crash := recover(); crash != nil {
+		if panicValue := recover(); panicValue != nil {
 			s.Out = wire.Outcome{
-				Kind: wire.Internal, ServerName: s.ID, Text: fmt.Sprint(crash),
+				Kind: wire.Internal, ServerName: s.ID, Text: fmt.Sprint(panicValue),
 				Hint: "please report it with " + wire.Run("-s "+shellwords.Quote(s.ID)+" list"),
 			}
 		}
 		s.Out = b.WithoutSecrets(s.Out)
 		b.Record.Many = s.Out.OK() // else it names the list that failed
 		b.Env.EndRecording(s.Out, s.Out.ExitCode())
-		s.said = said.String()
+		s.messages = messages.String()
 	}()
 	if ctx.Err() != nil {
 		s.Out = wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
@@ -236,7 +236,7 @@ func askOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surveye
 		if client.UnknownMethod(out) {
 			continue
 		}
-		list.Items = holding(list.Items, o.words)
+		list.Items = matchingEntries(list.Items, o.words)
 		if len(list.Items) > 0 {
 			s.lists = append(s.lists, connect.Sorted{Kind: k, List: list, Entries: c.SortEntries(k, list)})
 		}

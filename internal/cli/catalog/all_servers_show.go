@@ -21,9 +21,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// holding returns the entries that contain all words in their names, titles, descriptions or names
-// of arguments.
-func holding(items []json.RawMessage, words []string) []json.RawMessage {
+// matchingEntries returns the entries that contain all words in their names, titles, descriptions
+// or names of arguments.
+func matchingEntries(items []json.RawMessage, words []string) []json.RawMessage {
 	if len(words) == 0 {
 		return items
 	}
@@ -92,7 +92,7 @@ func (s *Surveyed) summary() string {
 
 // surveyJSON returns each server with its lists, whose entries are the server's bytes, or with the
 // bill of its tools.
-func surveyJSON(all []*Surveyed, left []cmdutil.SkippedServer, bills bool) json.RawMessage {
+func surveyJSON(all []*Surveyed, skipped []cmdutil.SkippedServer, bills bool) json.RawMessage {
 	var rows []json.RawMessage
 	text := func(row json.RawMessage, name, value string) json.RawMessage {
 		if value == "" {
@@ -125,7 +125,7 @@ func surveyJSON(all []*Surveyed, left []cmdutil.SkippedServer, bills bool) json.
 		}
 		rows = append(rows, row)
 	}
-	for _, u := range left {
+	for _, u := range skipped {
 		rows = append(rows, text(text(nil, "id", u.ID), "notAsked", u.Why))
 	}
 	if !bills {
@@ -137,19 +137,20 @@ func surveyJSON(all []*Surveyed, left []cmdutil.SkippedServer, bills bool) json.
 	return raw
 }
 
-// EndingOfAll reports each failure and returns the worst outcome. Told is set if nothing more has
-// to be reported. It is a failure if all known servers wait for approval.
-func EndingOfAll(
+// ReportFailures reports the failure of each of several servers, and returns the outcome of the
+// command, whose kind is the most severe one. isReported is false if the caller has to report the
+// outcome. It is a failure if all known servers wait for approval.
+func ReportFailures(
 	ctx context.Context,
 	f *cmdutil.Factory,
 	asked []*Surveyed,
-	left []cmdutil.SkippedServer,
-) (worst wire.Outcome, told bool) {
+	skipped []cmdutil.SkippedServer,
+) (out wire.Outcome, isReported bool) {
 	if ctx.Err() != nil {
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}, false
 	}
-	waiting := slices.ContainsFunc(left, func(u cmdutil.SkippedServer) bool { return u.Why == cmdutil.NotTrusted })
-	if len(asked) == 0 && waiting {
+	waitsForApproval := func(s cmdutil.SkippedServer) bool { return s.Why == cmdutil.NotTrusted }
+	if len(asked) == 0 && slices.ContainsFunc(skipped, waitsForApproval) {
 		return wire.Outcome{
 			Kind:  wire.Refused,
 			Phase: "arguments",
@@ -158,13 +159,14 @@ func EndingOfAll(
 		}, false
 	}
 	var failed []string
+	var mostSevere wire.Outcome
 	for _, s := range asked {
 		if s.Out.OK() {
 			continue
 		}
 		failed = append(failed, s.ID)
-		if cmdutil.MoreSevere(worst.Kind, s.Out.Kind) != worst.Kind {
-			worst = s.Out
+		if cmdutil.MoreSevere(mostSevere.Kind, s.Out.Kind) != mostSevere.Kind {
+			mostSevere = s.Out
 		}
 		if len(asked) > 1 {
 			s.Out.ServerName = s.ID
@@ -172,10 +174,10 @@ func EndingOfAll(
 		}
 	}
 	if len(failed) == 0 || len(asked) == 1 {
-		return worst, false
+		return mostSevere, false
 	}
 	return wire.Outcome{
-		Kind: worst.Kind, Reached: worst.Reached,
+		Kind: mostSevere.Kind, Reached: mostSevere.Reached,
 		Text: fmt.Sprintf("%d of %d servers failed: %s", len(failed), len(asked), strings.Join(failed, ", ")),
 	}, true
 }

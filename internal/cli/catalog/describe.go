@@ -55,10 +55,10 @@ resource the exit code is 1.`,
 		ValidArgsFunction: f.CompleteDescribe,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
-			if err := meant.Misplaced(f, "describe", own, argv); err != nil {
+			if err := meant.CheckMisplaced(f, "describe", own, argv); err != nil {
 				return err
 			}
-			o, err := describeWhat(own)
+			o, err := parseDescribeArgs(own)
 			if err != nil {
 				return err
 			}
@@ -79,9 +79,9 @@ resource the exit code is 1.`,
 	return cmd
 }
 
-// describeWhat parses the arguments: a name with its kind before it, or alone. A URI alone is that
-// of a resource, a template or a skill.
-func describeWhat(words []string) (o describeOptions, err error) {
+// parseDescribeArgs parses the arguments: a name with its kind before it, or alone. A URI alone is
+// that of a resource, a template or a skill.
+func parseDescribeArgs(words []string) (o describeOptions, err error) {
 	if len(words) == 2 {
 		k, ok := connect.KindNamed(words[0])
 		if !ok {
@@ -129,7 +129,7 @@ func runDescribe(ctx context.Context, f *cmdutil.Factory, o describeOptions) err
 		out.Method = o.kind.Method
 		if out.Kind == wire.InvalidArguments {
 			out.Reached = wire.Answered // no request but the list was needed
-			if hint := otherKind(ctx, c, o); hint != "" {
+			if hint := otherKindHint(ctx, c, o); hint != "" {
 				out.Hint = hint
 			}
 			if cmdutil.IsURL(o.name) {
@@ -141,9 +141,9 @@ func runDescribe(ctx context.Context, f *cmdutil.Factory, o describeOptions) err
 	return cmdutil.Show(ctx, f, out, cmdutil.Document(found.raw, found.human), o.kind.Method)
 }
 
-// otherKind returns the hint for a prompt, a resource or a skill that has the name, if the user
+// otherKindHint returns the hint for a prompt, a resource or a skill that has the name, if the user
 // asked for a tool; "" if there is none.
-func otherKind(ctx context.Context, c *connect.Conn, o describeOptions) wire.Hint {
+func otherKindHint(ctx context.Context, c *connect.Conn, o describeOptions) wire.Hint {
 	if o.kind != connect.ToolKind {
 		return ""
 	}
@@ -293,11 +293,11 @@ func describeEntry(ctx context.Context, c *connect.Conn, k connect.Kind, name st
 	var bad *wire.Finding
 	switch k {
 	case connect.PromptKind:
-		human, bad = shownBy(raw, mcp.ParsePrompt, render.DescribePrompt)
+		human, bad = parseEntry(raw, mcp.ParsePrompt, render.DescribePrompt)
 	case connect.ResourceKind:
-		human, bad = shownBy(raw, mcp.ParseResource, render.DescribeResource)
+		human, bad = parseEntry(raw, mcp.ParseResource, render.DescribeResource)
 	default:
-		human, bad = shownBy(raw, mcp.ParseTemplate, render.DescribeTemplate)
+		human, bad = parseEntry(raw, mcp.ParseTemplate, render.DescribeTemplate)
 	}
 	if bad != nil {
 		return described{}, c.Unsent(k.Method, name, bad.Text, "")
@@ -305,9 +305,9 @@ func describeEntry(ctx context.Context, c *connect.Conn, k connect.Kind, name st
 	return described{raw, human}, out
 }
 
-// shownBy parses an entry, and returns a function that shows it to people. The Finding is nil if
+// parseEntry parses an entry, and returns a function that shows it to people. The Finding is nil if
 // the entry is valid.
-func shownBy[T any](raw json.RawMessage, parse func(json.RawMessage) (T, *wire.Finding),
+func parseEntry[T any](raw json.RawMessage, parse func(json.RawMessage) (T, *wire.Finding),
 	show func(io.Writer, term.Style, T) error,
 ) (func(io.Writer, term.Style) error, *wire.Finding) {
 	one, bad := parse(raw)

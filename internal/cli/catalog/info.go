@@ -52,16 +52,16 @@ func runInfo(ctx context.Context, f *cmdutil.Factory, argv []string) error {
 		return cmdutil.Exit(out)
 	}
 	if c.IsKept() && !c.Passing || f.Shell != nil {
-		out = askHeld(ctx, c)
+		out = requestInfo(ctx, c)
 	}
 	ans := cmdutil.AnswerOf(out)
-	ans.Human = func(w io.Writer, st term.Style) error { return present(c, w, st, out.Result) }
+	ans.Human = func(w io.Writer, st term.Style) error { return writeInfo(c, w, st, out.Result) }
 	return cmdutil.Show(ctx, f, out, ans, "server/discover", "initialize")
 }
 
-// askHeld returns the info of a server whose connection is already open. If only initialize returns
-// the info, it sends a ping, and returns the result that the server gave to initialize.
-func askHeld(ctx context.Context, c *connect.Conn) wire.Outcome {
+// requestInfo returns the info of a server whose connection is already open. If only initialize
+// returns the info, it sends a ping, and returns the result that the server gave to initialize.
+func requestInfo(ctx context.Context, c *connect.Conn) wire.Outcome {
 	method := client.PingMethod(c.Revision())
 	out := c.Do(ctx, client.Call{Method: method})
 	if method == "ping" && client.UnknownMethod(out) {
@@ -87,8 +87,8 @@ func askHeld(ctx context.Context, c *connect.Conn) wire.Outcome {
 	return out
 }
 
-// present writes all facts that a server declares about itself, for people.
-func present(c *connect.Conn, w io.Writer, st term.Style, result json.RawMessage) error {
+// writeInfo writes all facts that a server declares about itself, for people.
+func writeInfo(c *connect.Conn, w io.Writer, st term.Style, result json.RawMessage) error {
 	info := c.Info()
 	server, _ := jsonraw.Object(info.ServerInfo)
 	members, _ := jsonraw.Object(result)
@@ -109,19 +109,19 @@ func present(c *connect.Conn, w io.Writer, st term.Style, result json.RawMessage
 	if err := term.Facts(w, st, rows); err != nil {
 		return err
 	}
-	if err := parted(w, st, func(w io.Writer) error {
+	if err := writeSeparated(w, st, func(w io.Writer) error {
 		return writeDeclarations(w, st, declarations(info.Capabilities))
 	}); err != nil {
 		return err
 	}
-	return parted(w, st, func(w io.Writer) error {
+	return writeSeparated(w, st, func(w io.Writer) error {
 		return term.Facts(w, st, [][]string{{"instructions", strings.TrimSpace(info.Instructions)}})
 	})
 }
 
-// parted writes the output of write, with an empty line before it at a terminal. It writes nothing
-// if the output is empty.
-func parted(w io.Writer, st term.Style, write func(io.Writer) error) error {
+// writeSeparated writes the output of write, with an empty line before it at a terminal. It writes
+// nothing if the output is empty.
+func writeSeparated(w io.Writer, st term.Style, write func(io.Writer) error) error {
 	var b strings.Builder
 	if err := write(&b); err != nil || b.Len() == 0 {
 		return err

@@ -97,8 +97,8 @@ size of each server's tools, and the sum.`,
 	return cmd
 }
 
-// listAs runs the kind of list that the flags select: once, of all servers (--all), with the size of each
-// tool (--bill), or repeatedly (--watch). named says that the user named what to list.
+// listAs runs the kind of list that the flags select: once, of all servers (--all), with the size
+// of each tool (--bill), or repeatedly (--watch). named says that the user named what to list.
 func listAs(ctx context.Context, f *cmdutil.Factory, o listOptions, named bool) error {
 	if err := o.watch.check(f); err != nil {
 		return err
@@ -126,7 +126,7 @@ func kindsOf(f *cmdutil.Factory, words []string) ([]connect.Kind, error) {
 	}
 	if len(words) > 1 {
 		return nil, usage.New(fmt.Sprintf("list takes one argument, not %q", strings.Join(words, " ")),
-			meant.BehindDashes(f, "list", words))
+			meant.ServerCommandHint(f, "list", words))
 	}
 	if words[0] == "all" {
 		return connect.Kinds, nil
@@ -134,7 +134,7 @@ func kindsOf(f *cmdutil.Factory, words []string) ([]connect.Kind, error) {
 	if k, ok := connect.KindNamed(words[0]); ok {
 		return []connect.Kind{k}, nil
 	}
-	hint := meant.BehindDashes(f, "list", words)
+	hint := meant.ServerCommandHint(f, "list", words)
 	if words[0] == "demo" {
 		return nil, usage.New("name a server with -s", wire.Run("list -s "+shellwords.Quote(words[0])))
 	}
@@ -159,9 +159,9 @@ func listAll(ctx context.Context, f *cmdutil.Factory, o listOptions) error {
 	return runSurvey(ctx, f, o.survey)
 }
 
-// runList lists the entries of one server once: it opens a session, fetches the lists, prints the part
-// of a list that failed, and reports the outcome. The error is the first failure of writing, or the
-// outcome as an exit code.
+// runList lists the entries of one server once: it opens a session, fetches the lists, prints the
+// part of a list that failed, and reports the outcome. The error is the first failure of writing,
+// or the outcome as an exit code.
 func runList(ctx context.Context, f *cmdutil.Factory, o listOptions) error {
 	all := len(o.kinds) > 1
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: all})

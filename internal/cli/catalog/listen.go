@@ -32,6 +32,7 @@ type listenOptions struct {
 	until cmdutil.ListenLimits
 }
 
+// anyLevel is the value of --logs without a level.
 const anyLevel = "any"
 
 // NewListen returns the command `mcpc listen`.
@@ -110,20 +111,20 @@ func (o *listenOptions) everything() bool {
 // runListen subscribes to the notifications and prints them until a limit, an interrupt, or the end
 // of the subscription.
 func runListen(ctx context.Context, f *cmdutil.Factory, o listenOptions) (err error) {
-	ear := cmdutil.NewNoticeQueue(ctx)
-	c, out := f.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: true, OnNotification: ear.Add})
-	defer ear.Stop()
+	queue := cmdutil.NewNoticeQueue(ctx)
+	c, out := f.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: true, OnNotification: queue.Add})
+	defer queue.Stop()
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	want, out := subscriptionFor(c, o)
+	selected, out := selectNotifications(c, o)
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	out, err = cmdutil.EachNotification(
-		ctx, f, c, ear, want.listening(f, c, o.until), o.until,
+		ctx, f, c, queue, selected.listenRequest(f, c, o.until), o.until,
 		func(n cmdutil.Notice) (int, error) {
-			if !want.takes(n.Method) {
+			if !selected.includes(n.Method) {
 				return 0, nil
 			}
 			return 1, printNotice(ctx, f, o, n)
@@ -148,9 +149,9 @@ func printNotice(ctx context.Context, f *cmdutil.Factory, o listenOptions, n cmd
 	return nil
 }
 
-// A wish is the set of notifications that listen prints. The SubscriptionFilter is the part that
-// needs a subscription.
-type wish struct {
+// A selection is the set of notifications that listen prints. The SubscriptionFilter is the part
+// that needs a subscription.
+type selection struct {
 	client.SubscriptionFilter
 	// all is set if listen also prints notifications that no flag selects.
 	all   bool
@@ -158,105 +159,111 @@ type wish struct {
 	level string
 }
 
-// subscriptionFor returns the wish for the flags, without notifications that the server does not
-// declare, which it reports in a note. It fails if the server declares none of the notifications.
-func subscriptionFor(c *connect.Conn, o listenOptions) (wish, wire.Outcome) {
+// selectNotifications returns the selection for the flags, without notifications that the server
+// does not declare, which it reports in a note. It fails if the server declares none of the
+// notifications.
+func selectNotifications(c *connect.Conn, o listenOptions) (selection, wire.Outcome) {
 	all := o.everything()
-	w := wish{all: all, level: o.logs}
+	s := selection{all: all, level: o.logs}
 	var missing []string
-	offer := func(asked bool, capability, member, what string) bool {
-		there := c.Offers(capability, member)
-		if !there && (asked || all) {
-			missing = append(missing, what)
+	// isSelected reports whether a kind of notification is asked for and declared by the server.
+	isSelected := func(asked bool, capability, member, description string) bool {
+		if !asked && !all {
+			return false
 		}
-		return there && (asked || all)
+		if !c.Offers(capability, member) {
+			missing = append(missing, description)
+			return false
+		}
+		return true
 	}
-	w.Tools = offer(o.tools, "tools", "listChanged", changesOf("tools"))
-	w.Prompts = offer(o.prompts, "prompts", "listChanged", changesOf("prompts"))
-	w.Resources = offer(o.resources, "resources", "listChanged", changesOf("resources"))
-	if len(o.uris) > 0 && offer(true, "resources", "subscribe", "updates of resources") {
-		w.URIs = o.uris
+	s.Tools = isSelected(o.tools, "tools", "listChanged", changesOf("tools"))
+	s.Prompts = isSelected(o.prompts, "prompts", "listChanged", changesOf("prompts"))
+	s.Resources = isSelected(o.resources, "resources", "listChanged", changesOf("resources"))
+	if len(o.uris) > 0 && isSelected(true, "resources", "subscribe", "updates of resources") {
+		s.URIs = o.uris
 	}
 	if client.Stateless(c.Revision()) && o.logs != "" {
 		c.Env.UI.Warn("in this revision log messages are sent with the request that they belong to: " +
 			"use --log-level LEVEL with mcpc call")
 	} else if !client.Stateless(c.Revision()) {
-		w.logs = offer(o.logs != "", "logging", "", "log messages")
+		s.logs = isSelected(o.logs != "", "logging", "", "log messages")
 	}
-	if w.level == anyLevel {
-		w.level = ""
+	if s.level == anyLevel {
+		s.level = ""
 	}
 	if len(missing) > 0 {
 		c.Env.UI.Note("not supported by the server: " + strings.Join(missing, ", "))
 	}
-	if len(w.names()) == 0 {
-		return w, nothingToHear(c, all)
+	if len(s.names()) == 0 {
+		return s, nothingOffered(c, all)
 	}
-	return w, wire.Outcome{}
+	return s, wire.Outcome{}
 }
 
 func changesOf(list string) string { return "changes of the list of " + list }
 
-// nothingToHear returns the outcome for a server that declares none of the notifications. all is
+// nothingOffered returns the outcome for a server that declares none of the notifications. all is
 // set if no flag selects a kind.
-func nothingToHear(c *connect.Conn, all bool) wire.Outcome {
+func nothingOffered(c *connect.Conn, all bool) wire.Outcome {
 	o := wire.Outcome{
 		Kind: wire.InvalidArguments, ServerName: c.Where, Phase: "arguments",
 		Text: "the server supports none of the requested notifications",
 		Hint: wire.RunOnServer("info") + " shows the server's capabilities",
 	}
 	if all && c.Offers("resources", "subscribe") {
-		o.Text, o.Hint = "the server does not declare list-change notifications",
-			"it supports resource updates: "+wire.RunOnServer("listen --resource URI")
+		o.Text = "the server does not declare list-change notifications"
+		o.Hint = "it supports resource updates: " + wire.RunOnServer("listen --resource URI")
 	}
 	return o
 }
 
-// names returns a description of each kind of notification in the wish.
-func (w wish) names() (names []string) {
-	for i, on := range []bool{w.Tools, w.Prompts, w.Resources} {
+// names returns a description of each kind of notification in the selection.
+func (s selection) names() (names []string) {
+	for i, on := range []bool{s.Tools, s.Prompts, s.Resources} {
 		if on {
 			names = append(names, changesOf(connect.Kinds[i].Many))
 		}
 	}
-	if w.logs {
+	if s.logs {
 		names = append(names, "log messages")
 	}
-	for _, uri := range w.URIs {
+	for _, uri := range s.URIs {
 		names = append(names, "updates of "+uri)
 	}
 	return names
 }
 
-// takes reports whether the wish includes notifications of the method. Progress is never included.
-func (w wish) takes(method string) bool {
-	named := map[string]bool{
-		"notifications/tools/list_changed":     w.Tools,
-		"notifications/prompts/list_changed":   w.Prompts,
-		"notifications/resources/list_changed": w.Resources,
-		"notifications/resources/updated":      len(w.URIs) > 0,
-		"notifications/message":                w.logs,
+// includes reports whether the selection includes notifications of the method. Progress is never
+// included.
+func (s selection) includes(method string) bool {
+	isSelected := map[string]bool{
+		"notifications/tools/list_changed":     s.Tools,
+		"notifications/prompts/list_changed":   s.Prompts,
+		"notifications/resources/list_changed": s.Resources,
+		"notifications/resources/updated":      len(s.URIs) > 0,
+		"notifications/message":                s.logs,
 	}
-	return method != "notifications/progress" && (w.all || named[method])
+	return method != "notifications/progress" && (s.all || isSelected[method])
 }
 
-// listening returns the request of the client for the wish. It prints a note when the server
-// accepts the subscription, loses it, and accepts it again.
-func (w wish) listening(f *cmdutil.Factory, c *connect.Conn, until cmdutil.ListenLimits) client.ListenRequest {
-	var before atomic.Bool
+// listenRequest returns the request of the client for the selection. It prints a note when the
+// server accepts the subscription, loses it, and accepts it again.
+func (s selection) listenRequest(f *cmdutil.Factory, c *connect.Conn, until cmdutil.ListenLimits) client.ListenRequest {
+	var hasBegun atomic.Bool
 	return client.ListenRequest{
-		SubscriptionFilter: w.SubscriptionFilter,
-		LogLevel:           w.level,
+		SubscriptionFilter: s.SubscriptionFilter,
+		LogLevel:           s.level,
 		Patience:           until.AgreementTimeout(c.Env.Limits.Idle),
 		Began: func(agreed client.SubscriptionFilter) {
 			f.Progress.Done()
-			if before.Swap(true) {
+			if hasBegun.Swap(true) {
 				c.Env.UI.Note("reconnected; changes in between were not reported")
 				return
 			}
-			given := w
-			given.SubscriptionFilter = agreed
-			c.Env.UI.Note("listening to " + cmp.Or(strings.Join(given.names(), ", "), "nothing") + "; Ctrl-C stops")
+			accepted := s
+			accepted.SubscriptionFilter = agreed
+			c.Env.UI.Note("listening to " + cmp.Or(strings.Join(accepted.names(), ", "), "nothing") + "; Ctrl-C stops")
 		},
 		Lost: func(why string) { c.Env.UI.Note(why + "; retrying") },
 	}

@@ -59,8 +59,8 @@ type watcher struct {
 	// known has the items of the last lists; nil before the lists are read.
 	known map[connect.Kind][]item
 	read  time.Time
-	// unprinted is the first failure to print, which ends the command.
-	unprinted error
+	// printErr is the first failure to print, which ends the command.
+	printErr error
 
 	mu    sync.Mutex
 	stale map[connect.Kind]bool
@@ -73,15 +73,15 @@ type item struct {
 	raw         json.RawMessage
 }
 
-// betweenReads is the shortest time between two reads of the lists, even if the server notifies of
-// changes more often.
-const betweenReads = time.Second
+// minReadInterval is the shortest time between two reads of the lists, even if the server notifies
+// of changes more often.
+const minReadInterval = time.Second
 
 // watchLists prints the lists and their changes until a limit, an interrupt, or the end of the
 // subscription.
 func watchLists(ctx context.Context, f *cmdutil.Factory, o listOptions) error {
 	w := &watcher{f: f, o: o, stale: map[connect.Kind]bool{}, wake: make(chan struct{}, 1)}
-	c, out := f.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: true, OnNotification: w.heard})
+	c, out := f.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: true, OnNotification: w.markChanged})
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
@@ -95,7 +95,7 @@ func watchLists(ctx context.Context, f *cmdutil.Factory, o listOptions) error {
 	}
 	f.Record.SetOutcome(out)
 	cmdutil.PrintExplanation(ctx, f, append(connect.MethodsOf(w.o.kinds), "subscriptions/listen")...)
-	return cmdutil.Join(w.unprinted, cmdutil.Exit(out))
+	return cmdutil.Join(w.printErr, cmdutil.Exit(out))
 }
 
 // filter returns the subscription to the changes of the lists. It fails if the server declares no
@@ -128,8 +128,8 @@ func (w *watcher) filter() (f client.SubscriptionFilter, out wire.Outcome) {
 // reconnect, because notifications may have been lost. --for begins when the lists are first shown.
 func (w *watcher) follow(ctx context.Context, filter client.SubscriptionFilter) wire.Outcome {
 	f := w.f
-	left := w.o.watch.until.Count
-	on := cmdutil.StartListening(
+	remaining := w.o.watch.until.Count
+	subscription := cmdutil.StartListening(
 		ctx,
 		w.c,
 		client.ListenRequest{
@@ -139,40 +139,41 @@ func (w *watcher) follow(ctx context.Context, filter client.SubscriptionFilter) 
 		},
 		cmdutil.ListenLimits{},
 	)
-	defer on.Stop()
-	read := time.NewTicker(cmdutil.StdoutPollInterval)
-	defer read.Stop()
+	defer subscription.Stop()
+	stdoutPoll := time.NewTicker(cmdutil.StdoutPollInterval)
+	defer stdoutPoll.Stop()
 	for {
 		select {
-		case <-read.C:
-			w.unprinted = cmp.Or(w.unprinted, f.StdoutClosed())
-			if w.unprinted != nil {
-				on.Stop()
+		case <-stdoutPoll.C:
+			w.printErr = cmp.Or(w.printErr, f.StdoutClosed())
+			if w.printErr != nil {
+				subscription.Stop()
 			}
 		case <-w.wake:
-			first := w.known == nil
-			n, out := w.reread(ctx, on.Ctx)
-			if !out.OK() && on.Ctx.Err() == nil {
+			isFirst := w.known == nil
+			changes, out := w.reread(ctx, subscription.Ctx)
+			if !out.OK() && subscription.Ctx.Err() == nil {
 				return out
 			}
-			if first && w.known != nil {
-				w.o.watch.until.StartTimer(on.Stop)
+			if isFirst && w.known != nil {
+				w.o.watch.until.StartTimer(subscription.Stop)
 			}
-			left -= n
-			if n > 0 && left <= 0 && w.o.watch.until.Count > 0 || w.unprinted != nil {
-				on.Stop()
+			remaining -= changes
+			isEnough := w.o.watch.until.Count > 0 && changes > 0 && remaining <= 0
+			if isEnough || w.printErr != nil {
+				subscription.Stop()
 			}
-		case out := <-on.Ended:
+		case out := <-subscription.Ended:
 			if out.OK() {
 				f.Note("the server closed the subscription")
 			}
-			return on.CommandOutcome(out)
+			return subscription.CommandOutcome(out)
 		}
 	}
 }
 
-// heard marks the kinds whose list has changed according to the notification m.
-func (w *watcher) heard(m *wire.Message) {
+// markChanged marks the kinds whose list has changed according to the notification m.
+func (w *watcher) markChanged(m *wire.Message) {
 	for _, k := range connect.Kinds {
 		if m.Method == "notifications/"+k.Capability+"/list_changed" {
 			w.mark(k)
@@ -203,10 +204,11 @@ func (w *watcher) takeStale() map[connect.Kind]bool {
 }
 
 // reread reads the lists that have changed, prints the changes, and returns their number. It waits
-// until betweenReads has passed since the last read. A list that cannot be read is only a warning,
-// unless it is the first read. It reads until ctx ends, and prints changes until whole ends.
+// until minReadInterval has passed since the last read. A list that cannot be read is only a
+// warning, unless it is the first read. It reads until ctx ends, and prints changes until whole
+// ends.
 func (w *watcher) reread(whole, ctx context.Context) (changes int, out wire.Outcome) {
-	if wait := betweenReads - w.f.Now().Sub(w.read); wait > 0 {
+	if wait := minReadInterval - w.f.Now().Sub(w.read); wait > 0 {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -256,7 +258,7 @@ func (w *watcher) first(ctx context.Context) wire.Outcome {
 	}
 	if !w.o.watch.jsonl {
 		w.f.NoPager = true // changes follow the lists
-		w.unprinted = cmdutil.Print(ctx, w.f, w.f.ListAnswer(l, several, w.o.long))
+		w.printErr = cmdutil.Print(ctx, w.f, w.f.ListAnswer(l, several, w.o.long))
 	}
 	w.f.Note("watching for changes; Ctrl-C stops")
 	return wire.Outcome{}
@@ -297,7 +299,7 @@ func (w *watcher) compare(ctx context.Context, k connect.Kind, old, now []item) 
 	}
 	if !w.o.watch.jsonl {
 		if err := render.Changes(w.f.Stdout(), w.f.OutStyle, changes); err != nil {
-			w.unprinted = cmp.Or(w.unprinted, w.f.WriteError("writing the result", err))
+			w.printErr = cmp.Or(w.printErr, w.f.WriteError("writing the result", err))
 		}
 	}
 	return len(changes)
@@ -334,5 +336,5 @@ func (w *watcher) line(ctx context.Context, change string, k connect.Kind, name 
 	if now != nil {
 		doc = jsonraw.With(doc, "now", now)
 	}
-	w.unprinted = cmp.Or(w.unprinted, cmdutil.PrintLine(ctx, w.f, doc))
+	w.printErr = cmp.Or(w.printErr, cmdutil.PrintLine(ctx, w.f, doc))
 }
