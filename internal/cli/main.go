@@ -23,7 +23,7 @@ func New(in io.Reader, out, err io.Writer) *cmdutil.Factory {
 	f := cmdutil.New(in, out, err)
 	f.Groups = commandGroups
 	f.NewRoot = NewRoot
-	f.DescribePath = meant.ByPath
+	f.DescribePath = meant.DescribePath
 	f.Asker = elicit.New
 	return f
 }
@@ -68,8 +68,8 @@ func Run(f *cmdutil.Factory, args []string, signals <-chan os.Signal) (code int,
 	}
 }
 
-// reportSignal writes the JSON error for a command that a signal ends at once. The command may still
-// run in its goroutine, so it uses only what is safe for concurrent use.
+// reportSignal writes the JSON error for a command that a signal ends at once. The command may
+// still run in its goroutine, so it uses only what is safe for concurrent use.
 func reportSignal(f *cmdutil.Factory, args []string, sig os.Signal) {
 	if !f.AsksJSON(args) {
 		return
@@ -96,7 +96,7 @@ func execute(ctx context.Context, f *cmdutil.Factory, args []string) (e cmdutil.
 		const text = "more secrets than mcpc can track: message texts are hidden in the recording from here on"
 		failure.Warn(f.Stderr(), f.ErrStyle, text)
 	}
-	root := RootFor(f, meant.WithCodes(meant.WithNegations(args)))
+	root := RootFor(f, meant.EscapeCodes(meant.EscapeNegations(args)))
 	err := meant.Execute(ctx, f, root, args)
 	if _, ended := errors.AsType[*cmdutil.ExitError](err); err != nil && !ended {
 		f.SetHintFlags(root.PersistentFlags())

@@ -72,7 +72,7 @@ outputSchema.`,
 				}
 				return usage.New("call needs the name of a tool", hint)
 			}
-			if err := meant.Misplaced(f, "call", args, o.argv); err != nil {
+			if err := meant.CheckMisplaced(f, "call", args, o.argv); err != nil {
 				return err
 			}
 			if o.events && (o.dryRun || o.curl || document == "-" || slices.Contains(args[1:], "-")) {

@@ -38,7 +38,7 @@ that.`,
 					wire.RunOnServer("list prompts")+" lists the prompts",
 				)
 			}
-			if err := meant.Misplaced(f, "prompt", args, o.Argv); err != nil {
+			if err := meant.CheckMisplaced(f, "prompt", args, o.Argv); err != nil {
 				return err
 			}
 			o.Name = args[0]

@@ -52,7 +52,7 @@ whatever its scheme: mcpc never fetches it itself.`,
 			if len(args) == 0 {
 				return usage.New("read takes a resource's URI", wire.RunOnServer("list resources")+" lists the resources")
 			}
-			if err := meant.Misplaced(f, "read", args, o.argv); err != nil {
+			if err := meant.CheckMisplaced(f, "read", args, o.argv); err != nil {
 				return err
 			}
 			if err := resolveURI(f, &o, args, template); err != nil {

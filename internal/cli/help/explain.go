@@ -67,7 +67,7 @@ func explained(entries []glossary.Entry, args []string) (found []glossary.Entry,
 	if len(args) == 0 {
 		return entries, nil
 	}
-	all := strings.ReplaceAll(strings.Join(args, " "), "code -", "-") // meant.WithCodes writes -32000 as "code -32000"
+	all := strings.ReplaceAll(strings.Join(args, " "), "code -", "-") // meant.EscapeCodes writes -32000 as "code -32000"
 	found = glossary.Find(entries, all)
 	if found != nil {
 		return found, nil

@@ -91,7 +91,8 @@ func completeFile(_ *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 	return recorded.Extensions, cobra.ShellCompDirectiveFilterFileExt
 }
 
-// parse sets the options from the arguments, and returns an error for flags that cannot be combined.
+// parse sets the options from the arguments, and returns an error for flags that cannot be
+// combined.
 func (o *options) parse(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 	if o.argv == nil && o.filter == "" {
 		if err := misplacedServer(f, args); err != nil {
@@ -138,7 +139,7 @@ func misplacedServer(f *cmdutil.Factory, words []string) error {
 	if argv := meant.ServerCommand(words); argv != nil {
 		return usage.New(
 			"inspect takes a recording and a filter, and a server's command after --",
-			"did you mean "+meant.CommandStarting(f, "inspect", argv)+"?",
+			"did you mean "+meant.StartHint(f, "inspect", argv)+"?",
 		)
 	}
 	if len(words) == 0 || !cmdutil.IsURL(words[0]) {

@@ -21,8 +21,11 @@ import (
 // IsName reports whether a word may be the name of an argument: it does not begin with a digit, is
 // not a JSON scalar, and has no special characters except - and _.
 func IsName(word string) bool {
-	return shellwords.Inert(word) && !arguments.IsScalar(word) && !strings.ContainsAny(word, " ./:@%+,=") &&
-		!strings.Contains("0123456789", word[:1])
+	if !shellwords.Inert(word) || arguments.IsScalar(word) {
+		return false
+	}
+	startsWithDigit := strings.Contains("0123456789", word[:1])
+	return !startsWithDigit && !strings.ContainsAny(word, " ./:@%+,=")
 }
 
 // UnnamedArguments returns err, the error of arguments without names, with a hint that names them.
@@ -33,46 +36,47 @@ func UnnamedArguments(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, be
 		return strings.Join(connect.QuotedWords(slices.Concat(before, words)), " ")
 	}
 	if words := arguments.BrokenObject(args); len(words) > 0 {
-		return hintedAnew(err, "did you mean "+wire.RunOnServer(line(words))+"?")
+		return withHint(err, "did you mean "+wire.RunOnServer(line(words))+"?")
 	}
 	for _, arg := range args { // an editor made a dash of the hyphens of a flag
 		if name := strings.TrimLeft(arg, "–—"); name != arg && IsName(name) {
-			return hintedAnew(err, "arguments have no dashes: "+wire.Hint(name)+"=VALUE")
+			return withHint(err, "arguments have no dashes: "+wire.Hint(name)+"=VALUE")
 		}
 	}
-	reads := func(arg string) bool { return arg == "-" || strings.Contains(arg, "@") }
-	if !slices.ContainsFunc(args, arguments.IsUnnamed) || slices.ContainsFunc(args, reads) {
+	readsFile := func(arg string) bool { return arg == "-" || strings.Contains(arg, "@") }
+	if !slices.ContainsFunc(args, arguments.IsUnnamed) || slices.ContainsFunc(args, readsFile) {
 		return err
 	}
 	names := argumentNames(f, cmd, k, before[1])
-	shows := "list " + k.Many
+	namesCommand := "list " + k.Many
 	if len(names) > 0 {
-		shows = "describe " + k.One + " " + shellwords.Quote(before[1])
+		namesCommand = "describe " + k.One + " " + shellwords.Quote(before[1])
 	}
-	words, guessed, left := namedWords(args, names)
-	if at := slices.IndexFunc(args, cmdutil.IsURL); at >= 0 && len(names) == 0 && !f.ServerGiven && f.Shell == nil {
-		others := slices.Delete(slices.Clone(args), at, at+1)
-		return hintedAnew(err, "did you mean "+wire.Run("-s "+shellwords.Quote(args[at])+" "+line(others))+"?")
+	words, isGuessed, unnamed := namedWords(args, names)
+	mayNameServer := len(names) == 0 && !f.ServerGiven && f.Shell == nil
+	if i := slices.IndexFunc(args, cmdutil.IsURL); i >= 0 && mayNameServer {
+		others := slices.Delete(slices.Clone(args), i, i+1)
+		return withHint(err, "did you mean "+wire.Run("-s "+shellwords.Quote(args[i])+" "+line(others))+"?")
 	}
-	if _, again := arguments.Parse(&f.Env, words, "", k != connect.ToolKind); again != nil {
+	if _, parseErr := arguments.Parse(&f.Env, words, "", k != connect.ToolKind); parseErr != nil {
 		return err
 	}
-	command := line(slices.Concat(words, left))
-	if len(left) > 0 {
-		return hintedAnew(
+	command := line(slices.Concat(words, unnamed))
+	if len(unnamed) > 0 {
+		return withHint(
 			err,
-			"arguments need names: "+wire.RunOnServer(command)+"; "+wire.RunOnServer(shows)+" shows the names",
+			"arguments need names: "+wire.RunOnServer(command)+"; "+wire.RunOnServer(namesCommand)+" shows the names",
 		)
 	}
-	if guessed {
-		return hintedAnew(err, "arguments need names: "+wire.RunOnServer(command))
+	if isGuessed {
+		return withHint(err, "arguments need names: "+wire.RunOnServer(command))
 	}
-	return hintedAnew(err, "did you mean "+wire.RunOnServer(command)+"?")
+	return withHint(err, "did you mean "+wire.RunOnServer(command)+"?")
 }
 
-// hintedAnew returns a usage error with its hint replaced. An error that shows the invalid bytes or
+// withHint returns a usage error with its hint replaced. An error that shows the invalid bytes or
 // has several texts keeps them.
-func hintedAnew(err error, hint wire.Hint) error {
+func withHint(err error, hint wire.Hint) error {
 	if notJSON, ok := errors.AsType[*usage.JSONError](err); ok {
 		notJSON.Hint = hint // the error still shows the invalid bytes
 		return notJSON
@@ -85,62 +89,76 @@ func hintedAnew(err error, hint wire.Hint) error {
 	return usage.New(err.Error(), hint)
 }
 
-// namedWords returns the arguments in the form NAME=VALUE: a:1 becomes a=1, the three words a = 1
-// become one, and other words get the names of the tool in order. guessed is set if it used a name
-// in order. left has the words for which no name was left.
-func namedWords(args, names []string) (words []string, guessed bool, left []string) {
+// namedWords returns the arguments in the form NAME=VALUE. Words without a name get the names of
+// the tool in order; isGuessed is set if any did. unnamed has the words for which no name was left,
+// as NAME=VALUE.
+func namedWords(args, names []string) (words []string, isGuessed bool, unnamed []string) {
+	joined, unnamed := joinAssignments(args, names)
+	isGiven := func(name string) bool {
+		object, _ := jsonraw.Object(json.RawMessage(strings.Join(joined[:min(1, len(joined))], "")))
+		_, isMember := object.Get(name)
+		isAssigned := func(word string) bool { return strings.HasPrefix(word, name+"=") }
+		return isMember || slices.ContainsFunc(joined, isAssigned)
+	}
+	names = slices.DeleteFunc(slices.Clone(names), isGiven)
+	for _, word := range joined {
+		if !arguments.IsUnnamed(word) {
+			words = append(words, word)
+		} else if len(names) == 0 {
+			unnamed = append(unnamed, "NAME="+word)
+		} else {
+			words = append(words, names[0]+"="+word)
+			names = names[1:]
+			isGuessed = true
+		}
+	}
+	return words, isGuessed, unnamed
+}
+
+// joinAssignments joins the words of an assignment that was typed in another form: a:1, "a = 1" and
+// "a: 1" become a=1, and so does "a 1" if names has a. unnamed has NAME=VALUE for each two words
+// that may be an argument if the names are unknown.
+func joinAssignments(args, names []string) (words, unnamed []string) {
 	for i := 0; i < len(args); i++ {
 		word := args[i]
+		isNextUnnamed := func() bool { return i+1 < len(args) && arguments.IsUnnamed(args[i+1]) }
 		if arguments.IsUnnamed(word) && i+1 < len(args) && strings.HasPrefix(args[i+1], "=") {
 			i++
 			word += args[i]
 		}
-		if _, value := arguments.Operator(word); value == len(word) && i+1 < len(args) && arguments.IsUnnamed(args[i+1]) {
+		_, valueStart := arguments.Operator(word)
+		if valueStart == len(word) && isNextUnnamed() { // the word ends with =
 			i++
 			word += args[i]
 		}
-		name, value, colon := strings.Cut(word, ":")
-		aName := len(names) == 0 && shellwords.Inert(name) && !strings.ContainsAny(name, " /@%+,") &&
-			!strings.HasPrefix(value, "//")
-		if colon && arguments.IsUnnamed(word) && (aName || slices.Contains(names, name)) {
+		name, value, hasColon := strings.Cut(word, ":")
+		isAssignment := slices.Contains(names, name) || len(names) == 0 && mayBeAssignment(name, value)
+		if hasColon && arguments.IsUnnamed(word) && isAssignment {
 			word = name + "=" + value
-			if value == "" && i+1 < len(args) && arguments.IsUnnamed(args[i+1]) {
+			if value == "" && isNextUnnamed() {
 				i++
 				word += args[i]
 			}
 		}
-		if i+1 < len(args) && arguments.IsUnnamed(word) && arguments.IsUnnamed(args[i+1]) {
+		if arguments.IsUnnamed(word) && isNextUnnamed() {
 			if slices.Contains(names, word) {
 				i++
 				word += "=" + args[i]
 			} else if len(names) == 0 && IsName(word) { // perhaps a name and its value
 				i++
-				left = append(left, "NAME=VALUE")
+				unnamed = append(unnamed, "NAME=VALUE")
 				continue
 			}
 		}
 		words = append(words, word)
 	}
-	given := func(name string) bool {
-		object, _ := jsonraw.Object(json.RawMessage(strings.Join(words[:min(1, len(words))], "")))
-		_, there := object.Get(name)
-		return there || slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, name+"=") })
-	}
-	names = slices.DeleteFunc(slices.Clone(names), given)
-	named := words[:0]
-	for _, word := range words {
-		switch {
-		case !arguments.IsUnnamed(word):
-			named = append(named, word)
-		case len(names) == 0:
-			left = append(left, "NAME="+word)
-		default:
-			named = append(named, names[0]+"="+word)
-			names = names[1:]
-			guessed = true
-		}
-	}
-	return named, guessed, left
+	return words, unnamed
+}
+
+// mayBeAssignment reports whether name:value may be an argument with its value, not a URL or a
+// path.
+func mayBeAssignment(name, value string) bool {
+	return shellwords.Inert(name) && !strings.ContainsAny(name, " /@%+,") && !strings.HasPrefix(value, "//")
 }
 
 // argumentNames returns the names of the arguments of a cached tool or prompt, the required

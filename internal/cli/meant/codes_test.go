@@ -16,7 +16,7 @@ func TestCodesAfterExplainAreNoFlags(t *testing.T) {
 	} {
 		args := strings.Fields(c.args)
 		before := slices.Clone(args)
-		if got := strings.Join(WithCodes(args), "|"); got != c.want || !slices.Equal(args, before) {
+		if got := strings.Join(EscapeCodes(args), "|"); got != c.want || !slices.Equal(args, before) {
 			t.Errorf("%s: got %s", c.args, got)
 		}
 	}

@@ -21,9 +21,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// meantByFile returns the hint for a file that is not a server, by its extension; "" if mcpc has no
+// fileHint returns the hint for a file that is not a server, by its extension; "" if mcpc has no
 // hint for the file, or if the file does not exist.
-func meantByFile(name string) wire.Hint {
+func fileHint(name string) wire.Hint {
 	if !cmdutil.IsFile(name) {
 		return ""
 	}
@@ -50,19 +50,19 @@ func UnknownCommand(f *cmdutil.Factory, cmd *cobra.Command, args []string) error
 		hint := wire.Run("init "+url) + " opens a session, " + wire.Run("list "+url) + " shows its tools"
 		if len(args) > 1 && slices.Contains(cmdutil.CommandNames(cmd), args[1]) {
 			hint = "did you mean " + wire.Run(strings.Join(connect.QuotedWords(args[1:]), " ")+" -s "+url) + "?"
-		} else if meant := meantByServer(f, cmd, args); meant != "" {
+		} else if meant := serverHint(f, cmd, args); meant != "" {
 			hint = meant
 		}
 		return usage.New("a URL is not a command", hint)
 	}
-	hint := cmp.Or(meantByWords(f, cmd, args), cmdutil.CommandHint(cmd, " --help")+" shows the commands")
+	hint := cmp.Or(wordsHint(f, cmd, args), cmdutil.CommandHint(cmd, " --help")+" shows the commands")
 	return usage.New(fmt.Sprintf("unknown command %q", args[0]), hint)
 }
 
-// meantByWords returns the hint for args if args[0] is not a subcommand of cmd; "" if mcpc does not
+// wordsHint returns the hint for args if args[0] is not a subcommand of cmd; "" if mcpc does not
 // know the words as a command line of a different program either.
-func meantByWords(f *cmdutil.Factory, cmd *cobra.Command, args []string) wire.Hint {
-	meant := meaningOf(f, cmd)
+func wordsHint(f *cmdutil.Factory, cmd *cobra.Command, args []string) wire.Hint {
+	hinter := newHinter(f, cmd)
 	words, argv := cmdutil.SplitDash(cmd, args)
 	if at := slices.IndexFunc(words, func(w string) bool { return len(w) > 1 && w[0] == '-' }); at > 0 {
 		words = words[:at]
@@ -73,54 +73,54 @@ func meantByWords(f *cmdutil.Factory, cmd *cobra.Command, args []string) wire.Hi
 	}
 	near := suggest.Nearest(args[0], cmdutil.CommandNames(cmd))
 	if cmd.HasParent() {
-		if hint := meant.commandMeant(words, argv); hint != "" || near != "" {
+		if hint := hinter.commandHint(words, argv); hint != "" || near != "" {
 			return cmp.Or(hint, "did you mean "+cmdutil.CommandHint(cmd, " "+near)+"?")
 		}
-		if s := synonymOf(plainWord(meant.path) + " " + classOf(words)); s != nil {
-			return meant.filled(s.Hint, words, argv)
+		if s := findSynonym(plainWord(hinter.path) + " " + classOf(words)); s != nil {
+			return hinter.synonymHint(s.Hint, words, argv)
 		}
 		return ""
 	}
 	if quoted := strings.Fields(args[0]); len(args) == 1 && len(quoted) > 1 {
-		return meantByWords(f, cmd, quoted) // the words are one command line in quotes
+		return wordsHint(f, cmd, quoted) // the words are one command line in quotes
 	}
-	command := startedBy(args)
-	hint := cmp.Or(meantByFile(args[0]), dashed(args))
-	if hint == "" && command != nil && (BeginsCommand(args) || cmdutil.IsFile(args[0])) {
-		return "did you mean " + CommandStarting(f, "list", command) + "?"
+	command := commandFrom(args)
+	hint := cmp.Or(fileHint(args[0]), dashHint(args))
+	if hint == "" && command != nil && (IsServerCommand(args) || cmdutil.IsFile(args[0])) {
+		return "did you mean " + StartHint(f, "list", command) + "?"
 	}
-	hint = cmp.Or(hint, meantByCall(words, meant.commandMeant(words, argv)))
+	hint = cmp.Or(hint, callHint(words, hinter.commandHint(words, argv)))
 	if hint != "" {
 		return hint
 	}
 	if near != "" {
 		return "did you mean " + cmdutil.CommandHint(cmd, " "+near) + "?"
 	}
-	hint = meantByServer(f, cmd, words)
+	hint = serverHint(f, cmd, words)
 	if hint != "" {
 		return hint
 	}
 	if command != nil && (len(args) > 1 || slices.Contains(runners, args[0])) {
-		return "did you mean " + CommandStarting(f, "list", command) + "?"
+		return "did you mean " + StartHint(f, "list", command) + "?"
 	}
 	return ""
 }
 
-// meantByCall returns the hint to write call before words if the second word is an argument of a
+// callHint returns the hint to write call before words if the second word is an argument of a
 // tool; otherwise other. A word that has a hint of its own may also be the name of a tool.
-func meantByCall(words []string, other wire.Hint) wire.Hint {
+func callHint(words []string, other wire.Hint) wire.Hint {
 	if len(words) < 2 || strings.Contains(string(other), "call ") {
 		return other
 	}
 	if at, _ := arguments.Operator(words[1]); at > 0 || strings.HasPrefix(words[1], "{") {
-		return "did you mean " + wire.RunOnServer("call "+pasted(words)) + "?"
+		return "did you mean " + wire.RunOnServer("call "+quoteSafely(words)) + "?"
 	}
 	return other
 }
 
-// meantByServer returns the hint for words that begin with the host of a server, or with the name
+// serverHint returns the hint for words that begin with the host of a server, or with the name
 // of a server before a command; "" for other words.
-func meantByServer(f *cmdutil.Factory, cmd *cobra.Command, words []string) wire.Hint {
+func serverHint(f *cmdutil.Factory, cmd *cobra.Command, words []string) wire.Hint {
 	url := urlOfHost(words[0])
 	rest := words[1:]
 	server := cmp.Or(url, strings.TrimPrefix(words[0], "@"))
@@ -134,13 +134,13 @@ func meantByServer(f *cmdutil.Factory, cmd *cobra.Command, words []string) wire.
 		return ""
 	}
 	if slices.Contains(cmdutil.CommandNames(cmd), rest[0]) {
-		return "did you mean " + wire.Run("-s "+shellwords.Quote(server)+" "+pasted(rest)) + "?"
+		return "did you mean " + wire.Run("-s "+shellwords.Quote(server)+" "+quoteSafely(rest)) + "?"
 	}
 	before := f.Server
 	given := f.ServerGiven
 	f.Server = server
 	f.ServerGiven = true // the commands in the hint ask this server
-	hint := meaningOf(f, cmd).commandMeant(rest, nil)
+	hint := newHinter(f, cmd).commandHint(rest, nil)
 	if hint == "" {
 		f.Server = before
 		f.ServerGiven = given
@@ -148,9 +148,9 @@ func meantByServer(f *cmdutil.Factory, cmd *cobra.Command, words []string) wire.
 	return hint
 }
 
-// dashed returns the hint for a word that begins with a dash, which an editor made of two hyphens;
-// "" if no word begins with a dash.
-func dashed(words []string) wire.Hint {
+// dashHint returns the hint for a word that begins with a dash, which an editor made of two
+// hyphens; "" if no word begins with a dash.
+func dashHint(words []string) wire.Hint {
 	at := slices.IndexFunc(words, func(w string) bool {
 		return strings.HasPrefix(w, "–") || strings.HasPrefix(w, "—")
 	})

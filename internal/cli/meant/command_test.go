@@ -11,8 +11,8 @@ import (
 	"mcpc/internal/shellwords"
 )
 
-// inFolder makes a directory with files the current one; a file whose name ends in * is a program. The PATH has
-// the program "installed" only.
+// inFolder makes a directory with files the current one; a file whose name ends in * is a program.
+// The PATH has the program "installed" only.
 func inFolder(t *testing.T, files ...string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -42,7 +42,8 @@ func words(t *testing.T, line string) []string {
 	return all
 }
 
-// A word that names no command may be a URL, a file, a server's command, a tool, or a word of another client.
+// A word that names no command may be a URL, a file, a server's command, a tool, or a word of
+// another client.
 func TestUnknownCommands(t *testing.T) {
 	inFolder(t, "server.py", "own*", "steps.mcpc.yaml", "old.jsonl", "old.jsonl.zst", "bug.mcpcz.html", "mcp.json", "app.toml", "text")
 	const shows = "mcpc --help shows the commands"
@@ -147,7 +148,7 @@ func TestPathsAreNoServers(t *testing.T) {
 		{"~/gone", "a path that does not exist", "a server's command goes after --: mcpc list -- COMMAND"},
 	} {
 		f, _ := mcpc(t)
-		what, hint := ByPath(f, c.text)
+		what, hint := DescribePath(f, c.text)
 		if got := hinted(f, hint); what != c.what || got != c.hint {
 			t.Errorf("%q: got %q, %q", c.text, what, got)
 		}
@@ -172,13 +173,14 @@ func TestServersAmongWordsWithUnknownFlags(t *testing.T) {
 		if err := cmd.ParseFlags(rest); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(StartedAmong(f, cmd), " "); got != c.want {
+		if got := strings.Join(FindServerCommand(f, cmd), " "); got != c.want {
 			t.Errorf("%s: got %q", c.line, got)
 		}
 	}
 }
 
-// The first word of a command that takes a name may name the server, and words after -- may be arguments.
+// The first word of a command that takes a name may name the server, and words after -- may be
+// arguments.
 func TestMisplacedServers(t *testing.T) {
 	inFolder(t, "server.js")
 	const takes = " takes a name; name the server with -s | "
@@ -207,7 +209,7 @@ func TestMisplacedServers(t *testing.T) {
 		if c.dashed != "" {
 			argv = words(t, c.dashed)
 		}
-		if got := problem(f, Misplaced(f, all[0], all[1:], argv)); got != c.want {
+		if got := problem(f, CheckMisplaced(f, all[0], all[1:], argv)); got != c.want {
 			t.Errorf("%s -- %s: got %s", c.line, c.dashed, got)
 		}
 	}

@@ -29,25 +29,25 @@ func UnknownFlag(f *cmdutil.Factory, cmd *cobra.Command, err error) error {
 	}
 	words := cmd.Flags().Args()
 	if len(words) > 0 && !cmd.HasParent() { // the flags belong to another command, or to a server's command
-		isSynonym := !slices.Contains(runners, words[0]) && meaningOf(f, cmd).commandMeant(words, nil) != ""
-		if isSynonym || StartedAmong(f, cmd) == nil {
+		isSynonym := !slices.Contains(runners, words[0]) && newHinter(f, cmd).commandHint(words, nil) != ""
+		if isSynonym || FindServerCommand(f, cmd) == nil {
 			return UnknownCommand(f, cmd, words)
 		}
 	}
 	return usage.New(
 		cmdutil.FlagText(err),
-		meantByFlag(f, cmd, unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames() != ""),
+		flagHint(f, cmd, unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames() != ""),
 	)
 }
 
-// meantByFlag returns the hint for a flag that the command does not have. isShort is set for a flag
+// flagHint returns the hint for a flag that the command does not have. isShort is set for a flag
 // with a single hyphen.
-func meantByFlag(f *cmdutil.Factory, cmd *cobra.Command, name string, isShort bool) wire.Hint {
+func flagHint(f *cmdutil.Factory, cmd *cobra.Command, name string, isShort bool) wire.Hint {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	takesArguments := slices.Contains([]string{"call", "prompt", "bench"}, cmd.Name()) && !isShort
-	if argv := StartedAmong(f, cmd); argv != nil {
-		return "a server's command goes after --: " + CommandStarting(f, cmd.Name(), argv)
+	if argv := FindServerCommand(f, cmd); argv != nil {
+		return "a server's command goes after --: " + StartHint(f, cmd.Name(), argv)
 	}
 	isErrorCode := func(word string) bool {
 		digits, negative := strings.CutPrefix(word, "-")
@@ -58,7 +58,7 @@ func meantByFlag(f *cmdutil.Factory, cmd *cobra.Command, name string, isShort bo
 	}
 	var hint wire.Hint
 	if isShort == (len(name) == 1) {
-		hint = meaningOf(f, cmd).flagMeant(cmd, name)
+		hint = newHinter(f, cmd).flagSynonymHint(cmd, name)
 	}
 	near := suggest.Nearest(name, names)
 	switch {

@@ -13,9 +13,9 @@ import (
 	"mcpc/internal/cli/cmdutil"
 )
 
-// WithCodes returns args with "code " before each negative number after the word explain, so that
+// EscapeCodes returns args with "code " before each negative number after the word explain, so that
 // -32602 is not parsed as a flag.
-func WithCodes(args []string) []string {
+func EscapeCodes(args []string) []string {
 	at := slices.Index(args, "explain")
 	if at < 0 || slices.Contains(args[:at], "--") {
 		return args
@@ -30,9 +30,9 @@ func WithCodes(args []string) []string {
 	return args
 }
 
-// WithNegations returns args with the filter terms -name:x and -(…) written as "not name:x" and
+// EscapeNegations returns args with the filter terms -name:x and -(…) written as "not name:x" and
 // "not (…)", so that they are not parsed as flags. It leaves the words after -- unchanged.
-func WithNegations(args []string) []string {
+func EscapeNegations(args []string) []string {
 	words := slices.Clone(args)
 	for i, word := range words {
 		if word == "--" {
@@ -69,6 +69,6 @@ func Execute(ctx context.Context, f *cmdutil.Factory, root *cobra.Command, words
 		}
 		help(cmd, args)
 	})
-	root.SetArgs(WithCodes(WithNegations(words)))
+	root.SetArgs(EscapeCodes(EscapeNegations(words)))
 	return cmp.Or(root.ExecuteContext(ctx), unknown)
 }

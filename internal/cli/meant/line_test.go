@@ -16,7 +16,7 @@ func TestNegatedTermsAreNoFlags(t *testing.T) {
 	} {
 		args := strings.Fields(c.args)
 		before := slices.Clone(args)
-		if got := strings.Join(WithNegations(args), "|"); got != c.want {
+		if got := strings.Join(EscapeNegations(args), "|"); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.args, got, c.want)
 		}
 		if !slices.Equal(args, before) {

@@ -52,8 +52,8 @@ var runners = []string{
 	"pwsh",
 }
 
-// runBy has, by file extension, the command that runs such a file.
-var runBy = map[string][]string{
+// interpreters has, by file extension, the command that runs such a file.
+var interpreters = map[string][]string{
 	".js":  {"node"},
 	".mjs": {"node"},
 	".cjs": {"node"},
@@ -65,11 +65,11 @@ var runBy = map[string][]string{
 	".sh":  {"sh"},
 }
 
-// startedBy returns the command that words may be, if they begin with a program, a file or an npm
+// commandFrom returns the command that words may be, if they begin with a program, a file or an npm
 // package. It adds the program that runs the file or the package. Returns nil for other words.
-func startedBy(words []string) []string {
+func commandFrom(words []string) []string {
 	first := words[0]
-	run := runBy[strings.ToLower(filepath.Ext(first))]
+	run := interpreters[strings.ToLower(filepath.Ext(first))]
 	switch {
 	case slices.Contains(runners, first):
 		return words
@@ -104,28 +104,28 @@ func ServerCommand(words []string) []string {
 	if len(words) == 0 || len(words) == 1 && !cmdutil.IsFile(words[0]) {
 		return nil
 	}
-	if argv := startedBy(words); argv != nil && (slices.Contains(runners, argv[0]) || cmdutil.IsFile(words[0])) {
+	if argv := commandFrom(words); argv != nil && (slices.Contains(runners, argv[0]) || cmdutil.IsFile(words[0])) {
 		return argv
 	}
 	return nil
 }
 
-// StartedAmong returns the command of a server in a command line with an unknown flag, because the
-// flag may belong to that command. Returns nil if there is no such command, or if the first word
-// may be the name of a tool.
-func StartedAmong(f *cmdutil.Factory, cmd *cobra.Command) []string {
+// FindServerCommand returns the command of a server in a command line with an unknown flag, because
+// the flag may belong to that command. Returns nil if there is no such command, or if the first
+// word may be the name of a tool.
+func FindServerCommand(f *cmdutil.Factory, cmd *cobra.Command) []string {
 	first := cmd.Flags().Arg(0)
 	at := slices.Index(f.Args, first)
 	if first == "" || at < 0 || cmd.HasParent() && !f.CommandHasTrait(cmd.Name(), cmdutil.OnlyTakesServer|cmdutil.OnlyStartsServer) {
 		return nil
 	}
-	return startedBy(f.Args[at:])
+	return commandFrom(f.Args[at:])
 }
 
-// CommandStarting returns the command line of mcpc that starts the server with the command argv. It
+// StartHint returns the command line of mcpc that starts the server with the command argv. It
 // uses the last word of argv as the command of mcpc if it is one, else verb, else list. It replaces
 // the arguments with ... if they may contain a secret.
-func CommandStarting(f *cmdutil.Factory, verb string, argv []string) wire.Hint {
+func StartHint(f *cmdutil.Factory, verb string, argv []string) wire.Hint {
 	if last := argv[len(argv)-1]; len(argv) > 1 && f.CommandHasTrait(last, cmdutil.OnlyTakesServer) {
 		verb = last
 		argv = argv[:len(argv)-1]
@@ -142,10 +142,10 @@ func CommandStarting(f *cmdutil.Factory, verb string, argv []string) wire.Hint {
 	return wire.Run(line)
 }
 
-// ByPath returns what text, the value of -s, is if it is not a server: "a folder", "a file", "a
-// command" or "a path that does not exist", and the hint for it. Both are "" for a URL and for
+// DescribePath returns what text, the value of -s, is if it is not a server: "a folder", "a file",
+// "a command" or "a path that does not exist", and the hint for it. Both are "" for a URL and for
 // unknown text. what is "" for the name of a program, because a server may have that name.
-func ByPath(f *cmdutil.Factory, text string) (what string, hint wire.Hint) {
+func DescribePath(f *cmdutil.Factory, text string) (what string, hint wire.Hint) {
 	if text == "" || strings.Contains(text, "://") {
 		return "", ""
 	}
@@ -158,11 +158,11 @@ func ByPath(f *cmdutil.Factory, text string) (what string, hint wire.Hint) {
 	case err == nil && info.IsDir():
 		return "a folder", behind("COMMAND")
 	case err == nil:
-		return "a file", cmp.Or(meantByFile(text), BehindDashes(f, "list", []string{text}))
-	case len(words) > 0 && startedBy(words) != nil:
-		hint = behind(shellwords.Quote(startedBy(words)[0]))
+		return "a file", cmp.Or(fileHint(text), ServerCommandHint(f, "list", []string{text}))
+	case len(words) > 0 && commandFrom(words) != nil:
+		hint = behind(shellwords.Quote(commandFrom(words)[0]))
 		if len(words) > 1 {
-			return "a command", behind(shellwords.Quote(startedBy(words)[0]) + " ...") // the other words may contain a secret
+			return "a command", behind(shellwords.Quote(commandFrom(words)[0]) + " ...") // the other words may contain a secret
 		}
 	case strings.HasPrefix(text, "/"), strings.HasPrefix(text, "."), strings.HasPrefix(text, "~"):
 		return "a path that does not exist", behind("COMMAND")
@@ -170,9 +170,9 @@ func ByPath(f *cmdutil.Factory, text string) (what string, hint wire.Hint) {
 	return "", hint
 }
 
-// Misplaced returns a usage error if the first word after a command that takes a name seems to be
-// the server, or if the arguments of a tool or prompt follow --. Returns nil otherwise.
-func Misplaced(f *cmdutil.Factory, verb string, words, argv []string) error {
+// CheckMisplaced returns a usage error if the first word after a command that takes a name seems to
+// be the server, or if the arguments of a tool or prompt follow --. Returns nil otherwise.
+func CheckMisplaced(f *cmdutil.Factory, verb string, words, argv []string) error {
 	const where = " takes a name; name the server with -s"
 	takesWords := verb == "call" || verb == "prompt"
 	isOther := func(word string) bool { at, _ := arguments.Operator(word); return at < 1 }
@@ -229,16 +229,17 @@ func NoteFlagsAfterDashes(f *cmdutil.Factory, cmd *cobra.Command, argv []string)
 	}
 }
 
-// BehindDashes returns the hint for words that the command verb does not take. words is not empty.
-func BehindDashes(f *cmdutil.Factory, verb string, words []string) wire.Hint {
-	if hint := dashed(words); hint != "" {
+// ServerCommandHint returns the hint for words that the command verb does not take. words is not
+// empty.
+func ServerCommandHint(f *cmdutil.Factory, verb string, words []string) wire.Hint {
+	if hint := dashHint(words); hint != "" {
 		return hint
 	}
 	if url := urlOfHost(words[0]); url != "" && !cmdutil.IsFile(words[0]) {
 		return "did you mean " + wire.Run(verb+" "+url) + "?"
 	}
-	if argv := startedBy(words); argv != nil {
-		return "a server's command goes after --: " + CommandStarting(f, verb, argv)
+	if argv := commandFrom(words); argv != nil {
+		return "a server's command goes after --: " + StartHint(f, verb, argv)
 	}
 	return "a server's command goes after --, a URL or a session after -s"
 }
@@ -250,7 +251,7 @@ func urlOfHost(word string) string {
 	at := strings.LastIndexByte(name, '.')
 	isName := hasPort && port != "" && strings.Trim(port, "0123456789") == "" || name == "localhost" ||
 		at > 0 && slices.Contains([]string{"com", "org", "net", "io", "dev", "ai", "app", "cloud", "local"}, name[at+1:])
-	if !isName || runBy[strings.ToLower(filepath.Ext(word))] != nil {
+	if !isName || interpreters[strings.ToLower(filepath.Ext(word))] != nil {
 		return ""
 	}
 	_, err := target.Parse(target.Input{Flag: word, FlagGiven: true})
@@ -260,9 +261,9 @@ func urlOfHost(word string) string {
 	return ""
 }
 
-// BeginsCommand reports whether words are the command of a server: they begin with a program of
+// IsServerCommand reports whether words are the command of a server: they begin with a program of
 // runners, a file that can be run, or a scoped npm package.
-func BeginsCommand(words []string) bool {
+func IsServerCommand(words []string) bool {
 	return len(words) > 1 && slices.Contains(runners, words[0]) ||
-		(cmdutil.IsFile(words[0]) || isPackage(words[0])) && startedBy(words) != nil
+		(cmdutil.IsFile(words[0]) || isPackage(words[0])) && commandFrom(words) != nil
 }

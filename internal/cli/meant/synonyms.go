@@ -16,10 +16,10 @@ import (
 	"mcpc/internal/wire"
 )
 
-// commandMeant returns the hint for words that are a command of a different program; "" if they are
+// commandHint returns the hint for words that are a command of a different program; "" if they are
 // not. words is not empty. argv is the command of a server after --; nil if there is no --.
-func (m meaning) commandMeant(words, argv []string) wire.Hint {
-	first := strings.TrimSpace(plainWord(m.path) + " " + plainWord(words[0]))
+func (h hinter) commandHint(words, argv []string) wire.Hint {
+	first := strings.TrimSpace(plainWord(h.path) + " " + plainWord(words[0]))
 	keys := []string{first}
 	rest := words[1:]
 	if len(rest) > 0 {
@@ -28,14 +28,14 @@ func (m meaning) commandMeant(words, argv []string) wire.Hint {
 		keys = []string{first + " --", first}
 	}
 	for _, key := range keys {
-		s := synonymOf(key)
+		s := findSynonym(key)
 		if s == nil {
 			continue
 		}
 		if len(rest) > 0 && key == first+" "+plainWord(rest[0]) {
 			rest = rest[1:]
 		}
-		return m.filled(s.Hint, rest, argv)
+		return h.synonymHint(s.Hint, rest, argv)
 	}
 	return ""
 }
@@ -43,11 +43,12 @@ func (m meaning) commandMeant(words, argv []string) wire.Hint {
 // Synonym returns the hint for words that are a command of a different program; "" if they are not.
 // command is the command of mcpc before them, "" if there is none.
 func Synonym(f *cmdutil.Factory, command string, words ...string) wire.Hint {
-	return meaning{f, command, f.ServerGiven}.commandMeant(words, nil)
+	return hinter{f, command, f.ServerGiven}.commandHint(words, nil)
 }
 
-// synonymOf returns the synonym with these words, in the form of the tables; nil if there is none.
-func synonymOf(words string) *CommandSynonym {
+// findSynonym returns the synonym with these words, in the form of the tables; nil if there is
+// none.
+func findSynonym(words string) *CommandSynonym {
 	at := slices.IndexFunc(CommandSynonyms, func(s CommandSynonym) bool { return hasWord(s.Words, words) })
 	if at < 0 {
 		return nil
@@ -89,42 +90,42 @@ func classOf(words []string) string {
 	if strings.HasSuffix(word, ".yaml") {
 		return "FILE"
 	}
-	if BeginsCommand(words) {
+	if IsServerCommand(words) {
 		return "--"
 	}
 	return "NAME"
 }
 
-// A meaning makes hints for a command line that mcpc does not know.
-type meaning struct {
+// A hinter makes hints for a command line that mcpc does not know.
+type hinter struct {
 	f *cmdutil.Factory
 	// path is the recognised command of mcpc; "" if the line has no known command.
 	path string
-	// there is set if the command line names a server with -s.
-	there bool
+	// namesServer is set if the command line names a server with -s.
+	namesServer bool
 }
 
-// meaningOf returns the meaning for a command line in which cmd was recognised.
-func meaningOf(f *cmdutil.Factory, cmd *cobra.Command) meaning {
-	return meaning{
+// newHinter returns the hinter for a command line in which cmd was recognised.
+func newHinter(f *cmdutil.Factory, cmd *cobra.Command) hinter {
+	return hinter{
 		f, strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), "mcpc"), " "),
 		f.ServerGiven || cmd.Flags().Changed("server"),
 	}
 }
 
-// filled returns the hint of a synonym with its placeholders filled: rest are the words after the
-// command, argv is the command of a server.
-func (m meaning) filled(text string, rest, argv []string) wire.Hint {
-	words := pasted(rest)
+// synonymHint returns the hint of a synonym with its placeholders filled: rest are the words after
+// the command, argv is the command of a server.
+func (h hinter) synonymHint(text string, rest, argv []string) wire.Hint {
+	words := quoteSafely(rest)
 	typed := words
 	if argv != nil {
-		typed = strings.TrimSpace(words + " -- " + pasted(argv))
-	} else if len(rest) > 0 && BeginsCommand(rest) {
-		argv = startedBy(rest)
-		typed = "-- " + pasted(argv)
+		typed = strings.TrimSpace(words + " -- " + quoteSafely(argv))
+	} else if len(rest) > 0 && IsServerCommand(rest) {
+		argv = commandFrom(rest)
+		typed = "-- " + quoteSafely(argv)
 	}
-	m.there = m.there && argv == nil && !slices.ContainsFunc(rest, cmdutil.IsURL)
-	return m.hint(text, func(name string) string {
+	h.namesServer = h.namesServer && argv == nil && !slices.ContainsFunc(rest, cmdutil.IsURL)
+	return h.hint(text, func(name string) string {
 		if name == "WORD" {
 			return cmp.Or(words, name)
 		}
@@ -138,9 +139,9 @@ func (m meaning) filled(text string, rest, argv []string) wire.Hint {
 	})
 }
 
-// pasted returns words, quoted for a command line. It replaces all words after the first with ...
-// if one of them may be a secret, and all words if the first may be.
-func pasted(words []string) string {
+// quoteSafely returns words, quoted for a command line. It replaces all words after the first with
+// ... if one of them may be a secret, and all words if the first may be.
+func quoteSafely(words []string) string {
 	shown := redact.RedactCommand(words)
 	if slices.Equal(shown, words) {
 		return strings.Join(connect.QuotedWords(words), " ")
@@ -154,7 +155,7 @@ func pasted(words []string) string {
 // hint returns the hint for the text of a synonym. fill returns the replacement for a name in
 // braces. A command that asks a server gets the -s of the command line, if the command line has
 // one.
-func (m meaning) hint(text string, fill func(string) string) (hint wire.Hint) {
+func (h hinter) hint(text string, fill func(string) string) (hint wire.Hint) {
 	braces := regexp.MustCompile(`\{[^{}"]*\}`)
 	for i, part := range strings.Split(text, "`") {
 		part = braces.ReplaceAllStringFunc(part, func(name string) string { return fill(name[1 : len(name)-1]) })
@@ -164,7 +165,7 @@ func (m meaning) hint(text string, fill func(string) string) (hint wire.Hint) {
 		}
 		line := strings.TrimSpace(part)
 		name, _, _ := strings.Cut(line, " ")
-		if m.there && m.f.CommandHasTrait(name, cmdutil.AsksServer|cmdutil.OnlyTakesServer) {
+		if h.namesServer && h.f.CommandHasTrait(name, cmdutil.AsksServer|cmdutil.OnlyTakesServer) {
 			hint += wire.RunOnServer(line)
 		} else {
 			hint += wire.Run(line)
@@ -173,12 +174,12 @@ func (m meaning) hint(text string, fill func(string) string) (hint wire.Hint) {
 	return hint
 }
 
-// flagMeant returns the hint for a flag of a different program; "" if the flag is unknown. It skips
-// hints that name a flag which cmd does not have.
-func (m meaning) flagMeant(cmd *cobra.Command, flag string) wire.Hint {
-	value := typedValue(m.f.Args, flag)
+// flagSynonymHint returns the hint for a flag of a different program; "" if the flag is unknown. It
+// skips hints that name a flag which cmd does not have.
+func (h hinter) flagSynonymHint(cmd *cobra.Command, flag string) wire.Hint {
+	value := typedValue(h.f.Args, flag)
 	named := regexp.MustCompile(`^did you mean --([a-z-]+)`)
-	command := cmp.Or(m.path, "mcpc")
+	command := cmp.Or(h.path, "mcpc")
 	for _, s := range FlagSynonyms {
 		commands := strings.Fields(s.Commands)
 		isFor := len(commands) == 0 || slices.Contains(commands, command) ||
@@ -189,10 +190,10 @@ func (m meaning) flagMeant(cmd *cobra.Command, flag string) wire.Hint {
 		if name := named.FindStringSubmatch(s.Hint); name != nil && cmd.Flags().Lookup(name[1]) == nil {
 			continue
 		}
-		return m.hint(s.Hint, func(name string) string {
+		return h.hint(s.Hint, func(name string) string {
 			switch name {
 			case "command":
-				return cmp.Or(m.path, "list")
+				return cmp.Or(h.path, "list")
 			case "flag":
 				return flag
 			}

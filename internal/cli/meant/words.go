@@ -36,9 +36,9 @@ func NoArguments(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 	case meant != "":
 		hint = meant
 	case f.CommandHasTrait(cmd.Name(), cmdutil.OnlyTakesServer) && args[0] != "demo":
-		hint = BehindDashes(f, cmd.Name(), args)
-	case cmd.Name() == "proxy" && BeginsCommand(args):
-		hint = "proxy records HTTP, and tap a server's command: " + wire.Run("tap -- "+pasted(startedBy(args)))
+		hint = ServerCommandHint(f, cmd.Name(), args)
+	case cmd.Name() == "proxy" && IsServerCommand(args):
+		hint = "proxy records HTTP, and tap a server's command: " + wire.Run("tap -- "+quoteSafely(commandFrom(args)))
 	case cmd.Name() == "demo" && slices.Contains(cmdutil.CommandNames(cmd.Root()), args[0]):
 		hint = "did you mean " + wire.Run("-s demo "+strings.Join(connect.QuotedWords(args), " ")) + "?"
 	case cmd.Flag("to") != nil && cmdutil.IsURL(args[0]):

@@ -72,8 +72,8 @@ func suggestCommand(f *cmdutil.Factory, words []string) wire.Hint {
 			return "did you mean " + wire.RunOnServer(line) + "?"
 		}
 	}
-	if meant.BeginsCommand(words) {
-		return meant.BehindDashes(f, "list", words)
+	if meant.IsServerCommand(words) {
+		return meant.ServerCommandHint(f, "list", words)
 	}
 	return ""
 }

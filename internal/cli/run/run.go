@@ -139,8 +139,8 @@ func newRunner(f *cmdutil.Factory, o runOptions) (*runner, error) {
 	}
 	first := o.paths[0]
 	isCalls := slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(first)))
-	if !isCalls && cmdutil.IsFile(first) && meant.BeginsCommand([]string{first}) {
-		return nil, usage.New(first+" is no file of saved calls", meant.BehindDashes(f, "list", o.paths))
+	if !isCalls && cmdutil.IsFile(first) && meant.IsServerCommand([]string{first}) {
+		return nil, usage.New(first+" is no file of saved calls", meant.ServerCommandHint(f, "list", o.paths))
 	}
 	paths, err := findFiles(o.paths)
 	if err != nil {

@@ -140,7 +140,7 @@ func parted(word string) named {
 // isCommand reports whether a word that names no server seems to be a server's command: a program,
 // a file, or a command line.
 func isCommand(f *cmdutil.Factory, word string) bool {
-	_, hint := meant.ByPath(f, word)
+	_, hint := meant.DescribePath(f, word)
 	return hint != ""
 }
 

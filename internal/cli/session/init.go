@@ -87,7 +87,7 @@ These formats are drafts, so --card needs --experimental (mcpc help targets).`,
 // check returns an error for arguments and flags that exclude each other, and sets the target.
 func (o *initOptions) check(f *cmdutil.Factory, own, argv []string) error {
 	if len(own) > 1 {
-		return usage.New("init takes one target", meant.BehindDashes(f, "init", own))
+		return usage.New("init takes one target", meant.ServerCommandHint(f, "init", own))
 	}
 	if err := o.card.check(f, len(own) > 0 || argv != nil); err != nil {
 		return err
@@ -157,8 +157,9 @@ func showSessionID(f *cmdutil.Factory, c *connect.Conn) {
 	failure.Note(f.Stderr(), f.ErrStyle, text)
 }
 
-// keepSession stores the connection as a session and makes it the current one. It replaces a session
-// of the same name. A session that is opened again under its own name continues its request ids.
+// keepSession stores the connection as a session and makes it the current one. It replaces a
+// session of the same name. A session that is opened again under its own name continues its request
+// ids.
 func keepSession(ctx context.Context, c *connect.Conn, name string) error {
 	if c.Store == nil {
 		_, err := state.Open(c.Env.State)

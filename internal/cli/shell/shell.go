@@ -32,8 +32,8 @@ import (
 type shellRun struct {
 	f *cmdutil.Factory
 	c *connect.Conn
-	// own has the environment variables of the flags of mcpc shell. Each line begins with the values
-	// of these flags.
+	// own has the environment variables of the flags of mcpc shell. Each line begins with the
+	// values of these flags.
 	own map[string]bool
 	// last is the result of the previous line, worst the most severe outcome of all lines.
 	last  json.RawMessage
@@ -41,8 +41,8 @@ type shellRun struct {
 	ended bool
 	stop  bool
 	lists cmdutil.ShellLists
-	// number is the line number of a script at which the current command begins, from 1; 0 if a user
-	// types the lines.
+	// number is the line number of a script at which the current command begins, from 1; 0 if a
+	// user types the lines.
 	number int
 }
 
@@ -77,7 +77,7 @@ batch. At a terminal it is 0.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			if len(own) > 1 {
-				return usage.New("shell takes one target", meant.BehindDashes(f, "shell", own))
+				return usage.New("shell takes one target", meant.ServerCommandHint(f, "shell", own))
 			}
 			if len(own) == 1 {
 				if err := f.SetServer(own[0], argv); err != nil {
@@ -251,8 +251,8 @@ func (s *shellRun) interact(ctx context.Context) {
 			head = rest
 			continue
 		}
-		// A line with a newline within quotes is not kept: each line of the history is one line of the
-		// file.
+		// A line with a newline within quotes is not kept: each line of the history is one line of
+		// the file.
 		if text := strings.TrimSpace(line); text != "" && !strings.Contains(text, "\n") && s.keep(ctx, line) {
 			e.Remember(text)
 		}

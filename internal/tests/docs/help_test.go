@@ -43,7 +43,7 @@ func TestCommandsAreMadeByName(t *testing.T) {
 		"": len(f.Commands()), "--help": len(f.Commands()), "lst": len(f.Commands()), "lst list": len(f.Commands()),
 		"help list": len(f.Commands()), "__complete list": len(f.Commands()), "completion bash": len(f.Commands()), "man list": len(f.Commands()),
 	} {
-		args := meant.WithNegations(strings.Fields(line))
+		args := meant.EscapeNegations(strings.Fields(line))
 		root := cli.RootFor(f, args)
 		made := 0
 		for _, c := range root.Commands() {
