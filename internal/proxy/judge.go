@@ -225,7 +225,10 @@ func (j *Judge) finish(w *watch) {
 // startWatch begins to watch the client after a fault, unless the verdict is certain at once.
 func (j *Judge) startWatch(f wire.Frame) {
 	w := &watch{Verdict: Verdict{FaultFacts: *f.Fault, Time: f.Time}, key: keyOf(f, f.Fault.ID)}
-	r := cmp.Or(j.requests.Get(w.key), &request{})
+	r := j.requests.Get(w.key)
+	if r == nil { // the recording does not have the request
+		r = &request{}
+	}
 	w.sum = r.sum
 	switch {
 	case w.ID == "" && f.Stream == 0 || w.hasAction(actionDropNotification):

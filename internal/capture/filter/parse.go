@@ -222,7 +222,8 @@ func (p *parser) parseFieldTerm(name string) (node, error) {
 		wrong := err.(*Error)
 		value := p.parseWord(",")
 		if lower := strings.ToLower(name); foreignNames[lower] != "" {
-			wrong.Word, wrong.Suggestion = "", suggestTerm(lower, value)
+			wrong.Word = ""
+			wrong.Suggestion = suggestTerm(lower, value)
 		}
 		wrong.Suggestion = cmp.Or(termWithValue(value), wrong.Suggestion)
 		return nil, err

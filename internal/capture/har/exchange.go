@@ -114,7 +114,11 @@ func (c *entryTraffic) makeEvents() (all []event) {
 		if f.Kind != wire.Event || f.SSE == nil || f.SSE.Comment {
 			continue
 		}
-		e := event{Time: float64(f.Time.UnixMicro()) / 1e6, Name: cmp.Or(f.SSE.Event, "message"), Data: c.long.shorten(f.Raw)}
+		e := event{
+			Time: float64(f.Time.UnixMicro()) / 1e6,
+			Name: cmp.Or(f.SSE.Event, "message"),
+			Data: c.long.shorten(f.Raw),
+		}
 		if f.SSE.ID != nil {
 			e.ID = *f.SSE.ID
 		}

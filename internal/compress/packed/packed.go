@@ -37,7 +37,8 @@ const (
 	footerSize  = 9
 	// withSums is the bit of the descriptor for entries with a checksum. reserved are the bits that
 	// must be 0.
-	withSums, reserved = 0x80, 0x7c
+	withSums = 0x80
+	reserved = 0x7c
 )
 
 var (

@@ -219,13 +219,13 @@ func failures(g *rows.Group) map[string]int {
 	return all
 }
 
-// failuresText describes how many of all exchanges ended in which channel: "2 tool_error of 5".
-func failuresText(all map[string]int, of int) string {
+// failuresText describes the failures of a group with total exchanges, by channel: "2 tool_error of 5".
+func failuresText(all map[string]int, total int) string {
 	var texts []string
 	for _, channel := range slices.Sorted(maps.Keys(all)) {
 		texts = append(texts, fmt.Sprintf("%d %s", all[channel], channel))
 	}
-	return fmt.Sprintf("%s of %d", cmp.Or(strings.Join(texts, ", "), "no failure"), of)
+	return fmt.Sprintf("%s of %d", cmp.Or(strings.Join(texts, ", "), "no failure"), total)
 }
 
 // timingChanges describes the groups with a median that more than doubled or halved.
