@@ -170,20 +170,20 @@ func (c *Conn) SettleOrigin(ctx context.Context, draft bool) wire.Outcome {
 		c.originSettled = true
 		c.Env.LearnServer(s)
 	}
-	place := *cmp.Or(c.Saved, c.OneOff)
-	place.Endpoint = s.URL
-	place.Command = s.Command
+	session := *c.ServerSession()
+	session.Endpoint = s.URL
+	session.Command = s.Command
 	if s.URL != "" && !draft {
 		t, err := target.Parse(target.Input{Flag: s.URL})
 		if err != nil {
 			return usage.Outcome(usage.New(s.ID()+": "+err.Error(), wire.Hint("the file is "+c.Env.Tilde(s.File))))
 		}
-		place.Endpoint = t.URL
+		session.Endpoint = t.URL
 	}
 	if c.Saved != nil {
-		c.Saved = &place
+		c.Saved = &session
 	} else {
-		c.OneOff = &place
+		c.OneOff = &session
 	}
 	c.childDir = s.Cwd
 	if s.Helper != "" && !draft {

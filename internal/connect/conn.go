@@ -363,6 +363,15 @@ func (c *Conn) remember(ctx context.Context, opt client.Options) {
 	})
 }
 
+// ServerSession returns the session that has the server's URL or command: the remembered one, or
+// OneOff if there is none.
+func (c *Conn) ServerSession() *state.Session {
+	if c.Saved != nil {
+		return c.Saved
+	}
+	return c.OneOff
+}
+
 // Close closes the connection. It also ends the session at the server unless the session is
 // remembered. Returns a failure if --strict is set and a message was malformed.
 func (c *Conn) Close(ctx context.Context) wire.Outcome {

@@ -160,7 +160,7 @@ func (c *Conn) toolsKey(declared json.RawMessage) string {
 // loginKey returns the part of the cache key that identifies the login whose token is sent, or "".
 // Another user may have logged in since the tools were listed.
 func (c *Conn) loginKey() string {
-	endpoint := cmp.Or(c.Saved, c.OneOff).Endpoint
+	endpoint := c.ServerSession().Endpoint
 	if endpoint == "" || endpoint == DemoEndpoint {
 		return ""
 	}

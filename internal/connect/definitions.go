@@ -279,7 +279,7 @@ func (c *Conn) Remembered(name string) *Definition {
 // StartsServer reports whether this command starts the server's process, unlike a server over HTTP
 // or a kept one. Such a server is listed first: its author may just have edited it.
 func (c *Conn) StartsServer() bool {
-	session := cmp.Or(c.Saved, c.OneOff)
+	session := c.ServerSession()
 	return len(session.Command) > 0 && (!c.IsKept() || c.Passing)
 }
 

@@ -1,7 +1,6 @@
 package connect
 
 import (
-	"cmp"
 	"slices"
 
 	"mcpc/internal/capture"
@@ -16,7 +15,7 @@ func (c *Conn) LearnSecrets(fields []wire.Field) {
 	for _, f := range fields {
 		s.LearnField(f)
 	}
-	session := cmp.Or(c.Saved, c.OneOff)
+	session := c.ServerSession()
 	s.LearnURL(session.Endpoint)
 	s.LearnCommand(session.Command)
 	s.Learn(string(session.SessionID))
@@ -30,7 +29,7 @@ func (c *Conn) LearnSecrets(fields []wire.Field) {
 // to -v and to --explain. -v and --explain get frames without secrets. Without them the recorder
 // hides the secrets when it writes.
 func (c *Conn) Tap() wire.Tap {
-	command := cmp.Or(c.Saved, c.OneOff).Command
+	command := c.ServerSession().Command
 	if slices.Contains(c.Env.Args, "--") || c.Origin != nil {
 		command = nil // the arguments or the configuration file have it
 	}

@@ -110,7 +110,7 @@ const DemoEndpoint = "demo"
 
 // SetServer sets the server in opt.
 func (c *Conn) SetServer(opt *client.Options) {
-	session := cmp.Or(c.Saved, c.OneOff)
+	session := c.ServerSession()
 	opt.Server = client.Server{Name: c.Where, Command: session.Command, Transport: transport.Name(session.Transport)}
 	if session.Endpoint == DemoEndpoint {
 		opt.Server.Pipe = DemoPipe
@@ -174,7 +174,7 @@ func (c *Conn) SetNetwork(opt *client.Options) error {
 	if opt.Server.URL == "" {
 		return nil
 	}
-	route, err := c.Env.NetworkFor(opt.Server.URL, cmp.Or(c.Saved, c.OneOff).Reach)
+	route, err := c.Env.NetworkFor(opt.Server.URL, c.ServerSession().Reach)
 	if err != nil {
 		return err
 	}

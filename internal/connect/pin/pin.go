@@ -237,7 +237,7 @@ func showChanged(
 // isOwn reports whether the user started the server, or it listens on this machine, and it is not a
 // configured server of another program.
 func isOwn(c *connect.Conn) bool {
-	session := cmp.Or(c.Saved, c.OneOff)
+	session := c.ServerSession()
 	isHere := len(session.Command) > 0 || session.Endpoint == connect.DemoEndpoint || auth.IsLocal(session.Endpoint)
 	return c.Origin == nil && isHere
 }
@@ -280,7 +280,7 @@ func noteChanges(ctx context.Context, c *connect.Conn, old state.Pin, changes []
 // would approve all tools unseen. The account distinguishes users. Values of header fields that are
 // not secret are part of it, because tools may depend on them.
 func key(c *connect.Conn) string {
-	session := cmp.Or(c.Saved, c.OneOff)
+	session := c.ServerSession()
 	parts := []string{session.Endpoint}
 	switch {
 	case c.Origin != nil:

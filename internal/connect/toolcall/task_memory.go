@@ -1,7 +1,6 @@
 package toolcall
 
 import (
-	"cmp"
 	"context"
 
 	"mcpc/internal/client"
@@ -12,7 +11,7 @@ import (
 
 // PlaceTask sets where a task of this connection can be found: its session or its endpoint.
 func PlaceTask(c *connect.Conn, kept *state.Task) {
-	kept.Endpoint = cmp.Or(c.Saved, c.OneOff).Endpoint
+	kept.Endpoint = c.ServerSession().Endpoint
 	if c.Saved != nil && !c.Passing {
 		kept.Session = c.Saved.Name
 		kept.Key = c.Saved.Key
