@@ -59,11 +59,13 @@ func TestItemsUseConstantMemory(t *testing.T) {
 // A keeper remembers each tool under its name, but none that has no name.
 func TestKeeperNames(t *testing.T) {
 	t.Parallel()
-	store, err := state.Open(t.TempDir())
+	dir := t.TempDir()
+	store, err := state.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Conn{Env: &host.Env{Shared: &host.Shared{}, Now: time.Now}, Store: store, Saved: &state.Session{Key: "k"}}
+	env := &host.Env{Shared: &host.Shared{}, Now: time.Now, State: dir}
+	c := &Conn{Env: env, Store: store, Saved: &state.Session{Key: "k"}}
 	keep := c.newListCache(ToolKind)
 	var want []string
 	for i := range 3000 {
