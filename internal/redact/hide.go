@@ -15,37 +15,6 @@ import (
 // or a fragment. They look at the characters alone and pass over the bytes once, because they check
 // everything that is recorded.
 
-// openMembers are names that end like the names of secrets but seldom name one if they name a
-// member and not a parameter of a URL: a progress token, a key of a map, the code of an error, the
-// name of a session. The other side needs some of their values to understand the message.
-var openMembers = map[string]bool{
-	"progresstoken": true, "code": true, "key": true, "session": true, "sig": true,
-	"pass": true, "primarykey": true, "foreignkey": true, "publickey": true, "sortkey": true, "cachekey": true,
-	"filekey": true, "issuekey": true, "objectkey": true, "partitionkey": true, "projectkey": true, "spacekey": true,
-	"tagkey": true,
-}
-
-// secretMember reports whether the word before a ":" or a "=" is the name of a secret.
-func secretMember(word []byte) bool {
-	if len(word) < 3 || len(word) > 64 {
-		return false
-	}
-	var letters [64]byte
-	n := 0
-	for _, c := range word {
-		c |= 'a' - 'A'
-		if 'a' <= c && c <= 'z' { // no other byte of a word becomes a small letter
-			letters[n] = c
-			n++
-		}
-	}
-	if n < 2 || byLastTwo()[pairOf(letters[n-2], letters[n-1])] == nil {
-		return false
-	}
-	name := string(letters[:n])
-	return secretLetters(name) && !openMembers[name]
-}
-
 // An edit replaces ranges of raw, in ascending order.
 type edit struct {
 	raw []byte
@@ -202,22 +171,8 @@ func isPlaceholder(value string) bool {
 // longestPlaceholder is the maximum length of a placeholder in bytes.
 const longestPlaceholder = 40
 
-// accessKeys are parts of the names of keys that grant access.
-var accessKeys = []string{
-	"access", "account", "admin", "api", "app", "auth", "client", "consumer", "crypt", "deploy",
-	"hmac", "licen", "master", "private", "secret", "service", "shared", "sign", "ssh", "storage", "subscription",
-}
-
 // joinedParts joins the parts of a value such as created_at.
 var joinedParts = strings.NewReplacer("_", "", "-", "")
-
-// namesThings reports whether name ends with "key" but has none of the accessKeys in it. If the
-// value is a word, as in facetKey="environment", it is an identifier and not a secret.
-func namesThings(name []byte) bool {
-	letters := strings.Map(lettersOnly, string(name))
-	return strings.HasSuffix(letters, "key") &&
-		!slices.ContainsFunc(accessKeys, func(part string) bool { return strings.Contains(letters, part) })
-}
 
 // variable matches a reference to an environment variable, in a shell or in a file of saved calls.
 // The reference itself is not a secret.

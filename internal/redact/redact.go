@@ -63,89 +63,6 @@ func hide(secret string) string {
 	return Redacted(secret)
 }
 
-// secretNames and secretEndings identify the header fields and parameters whose values are
-// credentials or act as such. They are compared with the letters of a name alone: X-Api-Key,
-// api_key and apiKey[0] are one name.
-var (
-	secretNames   = []string{"code", "dpop", "pass", "session", "sid", "sig", "usercode", "devicecode", "authcode"}
-	secretEndings = []string{
-		"assertion",
-		"auth",
-		"authorization",
-		"cookie",
-		"cookies",
-		"credential",
-		"credentials",
-		"jwt",
-		"key",
-		"passcode",
-		"passphrase",
-		"passwd",
-		"password",
-		"passwords",
-		"pwd",
-		"secret",
-		"secrets",
-		"sessid",
-		"sessionid",
-		"signature",
-		"token",
-		"verifier",
-		"adminpass",
-		"dbpass",
-		"mailpass",
-		"redispass",
-		"rootpass",
-		"smtppass",
-		"sqlpass",
-		"userpass",
-	}
-	// openNames end like the names of secrets but do not name one.
-	openNames = map[string]bool{"idempotencykey": true, "secwebsocketkey": true}
-)
-
-// secretName reports whether name is the name of a secret. It compares letters only, in any case.
-func secretName(name string) bool { return secretLetters(strings.Map(lettersOnly, name)) }
-
-// secretLetters implements secretName for the lower-case letters of a name.
-func secretLetters(name string) bool {
-	if len(name) < 2 {
-		return false
-	}
-	for _, s := range byLastTwo()[pairOf(name[len(name)-2], name[len(name)-1])] {
-		if name == s.text || !s.whole && strings.HasSuffix(name, s.text) {
-			return !openNames[name]
-		}
-	}
-	return false
-}
-
-// byLastTwo has the secretNames and secretEndings by their last two letters, which rule out most
-// other names. It is used for every member that is recorded.
-var byLastTwo = sync.OnceValue(func() *[32 * 26][]secretText {
-	of := new([32 * 26][]secretText)
-	note := func(s secretText) {
-		at := pairOf(s.text[len(s.text)-2], s.text[len(s.text)-1])
-		of[at] = append(of[at], s)
-	}
-	for _, name := range secretNames {
-		note(secretText{name, true})
-	}
-	for _, ending := range secretEndings {
-		note(secretText{ending, false})
-	}
-	return of
-})
-
-// A secretText is a whole name or the end of a name.
-type secretText struct {
-	text  string
-	whole bool
-}
-
-// pairOf returns the index of two lower-case letters in byLastTwo.
-func pairOf(a, b byte) int { return 32*int(a-'a') + int(b-'a') }
-
 // RedactCommand returns the words of a command without their secrets: the word after a flag with a
 // secret name, the text after its "=", the user information and parameters of a URL, and the values
 // of secret names in a text.
@@ -183,17 +100,6 @@ func secretWord(argv []string, i int) (before, secret string, found bool) {
 		return name + "=", value, true
 	}
 	return "", "", false
-}
-
-// lettersOnly maps a letter to lower case and drops every other character.
-func lettersOnly(r rune) rune {
-	if r >= 'A' && r <= 'Z' {
-		return r + 'a' - 'A'
-	}
-	if r >= 'a' && r <= 'z' {
-		return r
-	}
-	return -1
 }
 
 // authSchemes are the words before the credentials of an Authorization field. A different first
