@@ -42,10 +42,10 @@ func capabilitiesFor(f host.Answers, person bool) json.RawMessage {
 	return all
 }
 
-// respondTo sets what answers the server's requests, and the capabilities that are declared for
+// setAsker sets what answers the server's requests, and the capabilities that are declared for
 // them. If the remembered session was opened with fewer capabilities than this run's flags need,
 // resumeFrom opens another session.
-func (c *Conn) respondTo(opt *client.Options, how Options) error {
+func (c *Conn) setAsker(opt *client.Options, how Options) error {
 	if how.As != nil {
 		opt.Capabilities = how.As.Capabilities
 		opt.Asker = how.As.Asker
@@ -76,9 +76,9 @@ func (c *Conn) respondTo(opt *client.Options, how Options) error {
 	return err
 }
 
-// openBeside makes this command open a session of its own if the remembered session was opened
+// openSeparateIfNeeded makes this command open a session of its own if the remembered session was opened
 // without capabilities that the flags need, and says so.
-func (c *Conn) openBeside(opt *client.Options) {
+func (c *Conn) openSeparateIfNeeded(opt *client.Options) {
 	offered := capabilitiesFor(c.Answering, false)
 	if c.IsKept() && !client.Stateless(c.Saved.Revision) && !client.Covers(c.Saved.Declared, offered) {
 		c.Env.UI.Note("session " + c.Saved.Name + " was opened without the capabilities of these flags; mcpc init --keep " +

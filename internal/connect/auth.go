@@ -148,10 +148,10 @@ func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
 		if len(r.Scopes) > 0 {
 			o.Text += ": " + jsonraw.Excerpt([]byte(strings.Join(r.Scopes, " ")), host.MostSaid)
 		}
-		o.Hint = "use a token with these scopes, or remove it and run " + loginCommand(e, false, "")
+		o.Hint = "use a token with these scopes, or remove it and run " + composeLogin(e, false, "")
 		return o
 	case r.OwnField:
-		o.Hint = "the given token was rejected: use a new one, or remove it and run " + loginCommand(e, false, "")
+		o.Hint = "the given token was rejected: use a new one, or remove it and run " + composeLogin(e, false, "")
 		return o
 	case r.Again:
 		o.Text = "the token has every requested scope, but the server still reports insufficient_scope"
@@ -162,7 +162,7 @@ func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
 	if r.Grant.Unattended() {
 		grant = " --grant " + string(r.Grant) // the stored login has its client and secret
 	}
-	o.Hint = loginCommand(e, true, grant)
+	o.Hint = composeLogin(e, true, grant)
 	if accounts := e.Guard.OtherAccounts(); !r.Sent && len(accounts) > 0 {
 		o.Hint = wire.Hint(fmt.Sprintf("tokens of other accounts are stored (%s): add --account %s, or run ",
 			strings.Join(accounts, ", "), shellwords.Quote(accounts[0]))) + o.Hint
@@ -188,7 +188,7 @@ func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
 		return o // the challenge would store the URL
 	}
 	if err := storeChallenge(e, *r); err != nil && o.Kind != wire.LocalIO { // the hint of LocalIO comes first
-		o.Hint = loginCommand(e, false, "") + "; the challenge could not be stored: " + wire.Hint(err.Error())
+		o.Hint = composeLogin(e, false, "") + "; the challenge could not be stored: " + wire.Hint(err.Error())
 	}
 	return o
 }
@@ -214,7 +214,7 @@ func explainRefusedByRPC(e *host.Env, o wire.Outcome) wire.Outcome {
 		return o
 	}
 	o.Hint = "the server may want a token (MCPC_TOKEN, --token-file FILE) or an API key (-H 'NAME: VALUE'); " +
-		loginCommand(e, false, "") + " tries OAuth"
+		composeLogin(e, false, "") + " tries OAuth"
 	return o
 }
 
@@ -224,9 +224,9 @@ func isAuthorization(field string) bool {
 	return strings.EqualFold(strings.TrimSpace(name), "Authorization")
 }
 
-// loginCommand returns the command that logs in to the server. It does not show a URL with a
+// composeLogin returns the command that logs in to the server. It does not show a URL with a
 // secret: if the challenge is stored, the command needs no target. more is appended.
-func loginCommand(e *host.Env, stored bool, more string) wire.Hint {
+func composeLogin(e *host.Env, stored bool, more string) wire.Hint {
 	command := "login"
 	switch {
 	case e.FromFile != "":

@@ -105,8 +105,8 @@ func (c *Conn) FindOrigin(from *state.Origin) wire.Outcome {
 	return wire.Outcome{}
 }
 
-// originOf returns what a session stores about its configured server, or nil.
-func (c *Conn) originOf() *state.Origin {
+// storedOrigin returns what a session stores about its configured server, or nil.
+func (c *Conn) storedOrigin() *state.Origin {
 	s := c.Origin
 	if s == nil {
 		return nil
@@ -135,7 +135,7 @@ func (c *Conn) findCard(s *CardServer) wire.Outcome {
 	if store, err := state.Open(c.Env.State); err == nil {
 		c.Store = store
 		if remembered, err := store.Load(); err == nil {
-			c.names = remembered.Names()
+			c.sessionNames = remembered.Names()
 		}
 	}
 	from := &state.Origin{Client: target.CardClient.Name, File: s.File, Folder: s.Folder, Entry: string(s.Entry)}
@@ -150,7 +150,7 @@ func (c *Conn) findCard(s *CardServer) wire.Outcome {
 // SettleOrigin asks for consent to use the configured server, replaces its variables, and sets
 // address, command and header fields. For a draft it does not ask and replaces no variable.
 func (c *Conn) SettleOrigin(ctx context.Context, draft bool) wire.Outcome {
-	if c.Origin == nil || c.originSettled {
+	if c.Origin == nil || c.originResolved {
 		return wire.Outcome{}
 	}
 	s := *c.Origin
@@ -163,11 +163,11 @@ func (c *Conn) SettleOrigin(ctx context.Context, draft bool) wire.Outcome {
 			return out
 		}
 		var err error
-		s, err = c.resolved(ctx)
+		s, err = c.resolveVariables(ctx)
 		if err != nil {
-			return c.unresolvedOutcome(ctx, err)
+			return c.explainUnresolved(ctx, err)
 		}
-		c.originSettled = true
+		c.originResolved = true
 		c.Env.LearnServer(s)
 	}
 	session := *c.ServerSession()
@@ -205,9 +205,9 @@ func (c *Conn) SettleOrigin(ctx context.Context, draft bool) wire.Outcome {
 	return wire.Outcome{}
 }
 
-// resolved returns the configured server with the values of its variables. Values from the
+// resolveVariables returns the configured server with the values of its variables. Values from the
 // environment, the user or the command line are secrets from then on.
-func (c *Conn) resolved(ctx context.Context) (target.Server, error) {
+func (c *Conn) resolveVariables(ctx context.Context) (target.Server, error) {
 	typed := map[string]string{}
 	if c.card != nil {
 		maps.Copy(typed, c.card.Given)
@@ -232,8 +232,8 @@ func (c *Conn) resolved(ctx context.Context) (target.Server, error) {
 	return s, err
 }
 
-// unresolvedOutcome returns the outcome if a variable of the configured server has no value.
-func (c *Conn) unresolvedOutcome(ctx context.Context, err error) wire.Outcome {
+// explainUnresolved returns the outcome if a variable of the configured server has no value.
+func (c *Conn) explainUnresolved(ctx context.Context, err error) wire.Outcome {
 	if ctx.Err() != nil || errors.Is(err, context.Canceled) {
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 	}

@@ -40,14 +40,14 @@ type Conn struct {
 	OnNotification func(*wire.Message) // nil if only responses matter
 
 	// Origin is the server in the configuration of another program, or nil. Its variables get values
-	// once the user consents, which sets originSettled. Trusted is set if that consent is remembered.
-	Origin        *target.Server
-	originSettled bool
-	Trusted       bool
-	card          *CardServer  // card is set if Origin was made from the server card of this command
-	originHeaders []wire.Field // of Origin
-	childEnv      []string     // environment of Origin's command, or nil
-	childDir      string
+	// once the user consents, which sets originResolved. Trusted is set if that consent is remembered.
+	Origin         *target.Server
+	originResolved bool
+	Trusted        bool
+	card           *CardServer  // card is set if Origin was made from the server card of this command
+	originHeaders  []wire.Field // of Origin
+	childEnv       []string     // environment of Origin's command, or nil
+	childDir       string
 
 	// Answering is how this run answers requests of the server, and Promised the client capabilities
 	// for it.
@@ -58,32 +58,32 @@ type Conn struct {
 	Mu sync.Mutex
 	// Typed are the contents of the forms that the user filled in; nil is a refusal.
 	Typed []json.RawMessage
-	// warned are the capabilities that were used without being declared.
-	warned []string
-	// malformed are the warnings about messages that do not match the schema of their revision.
-	malformed []string
-	// noise are hashes of the warnings about text on stdout that this command was the first to
+	// undeclaredUsed are the capabilities that were used without being declared.
+	undeclaredUsed []string
+	// malformedTexts are the warnings about messages that do not match the schema of their revision.
+	malformedTexts []string
+	// newNoise are hashes of the warnings about text on stdout that this command was the first to
 	// show.
-	noise []string
+	newNoise []string
 
-	names []string // of the sessions
-	ids   requestIDs
-	// verdictKey is the key under which the server's revision is remembered, or "".
-	verdictKey string
-	// recalled are the capabilities that the server declared to an earlier run.
-	recalled json.RawMessage
+	sessionNames []string // of the sessions
+	ids          requestIDs
+	// negotiatedKey is the key under which the server's revision is remembered, or "".
+	negotiatedKey string
+	// recalledCapabilities are the capabilities that the server declared to an earlier run.
+	recalledCapabilities json.RawMessage
 	// Box caches the tools of a connection of many calls. It is nil for other connections.
 	Box *toolCache
 	// reportsOmitted is set by Add and Take while they list entries and report each one that they
 	// omit. The callback that checks the shape of messages reads it while they arrive.
 	reportsOmitted atomic.Bool
 
-	Dialed  bool // the command tried to reach the server
-	changed bool // the session was opened again
-	Passing bool // this is not the connection of the remembered session
-	Lent    bool // a shell owns the connection: its lines do not close it
-	// holding is the process that was started to keep the server, or nil.
-	holding     *state.KeptServer
+	Dialed   bool // the command tried to reach the server
+	reopened bool // the session was opened again
+	Passing  bool // this is not the connection of the remembered session
+	Lent     bool // a shell owns the connection: its lines do not close it
+	// keptProcess is the process that was started to keep the server, or nil.
+	keptProcess *state.KeptServer
 	StopTicking func() // ends the spinner; nil if there is none
 }
 
@@ -152,7 +152,7 @@ func Dial(ctx context.Context, e *host.Env, how Options) (*Conn, wire.Outcome) {
 		c.Box = &toolCache{opened: e.Now()}
 	}
 	if how.FewLists {
-		c.Box.recentEnough = fewLists
+		c.Box.recentEnough = recentEnoughForBatch
 	}
 	var o wire.Outcome
 	if how.Card != nil {
@@ -189,7 +189,7 @@ func Dial(ctx context.Context, e *host.Env, how Options) (*Conn, wire.Outcome) {
 		return c, o
 	}
 	c.Session = session
-	c.remember(ctx, opt)
+	c.rememberNegotiated(ctx, opt)
 	if e.Verbose > 0 {
 		e.UI.Note("protocol " + session.Revision() + ": " + session.Why())
 	}
@@ -200,8 +200,8 @@ func Dial(ctx context.Context, e *host.Env, how Options) (*Conn, wire.Outcome) {
 // defaultURLHint returns the hint for a default URL at which no server answers.
 func (c *Conn) defaultURLHint() wire.Hint {
 	const hint = "no current session, using the default URL: "
-	if len(c.names) > 0 {
-		return hint + "-s " + wire.Hint(c.names[0]) + " selects a session; " + wire.Run("sessions") + " lists them"
+	if len(c.sessionNames) > 0 {
+		return hint + "-s " + wire.Hint(c.sessionNames[0]) + " selects a session; " + wire.Run("sessions") + " lists them"
 	}
 	return hint + wire.Run("init URL") + " opens a session; -s demo is the built-in demo server"
 }
@@ -261,11 +261,11 @@ func (c *Conn) ClientOptions(ctx context.Context, how Options) (client.Options, 
 		return opt, usage.Outcome(err)
 	}
 	opt.Extensions = append(slices.Clone(opt.Extensions), how.Extensions...)
-	if err := c.respondTo(&opt, how); err != nil {
+	if err := c.setAsker(&opt, how); err != nil {
 		return opt, usage.Outcome(err)
 	}
 	switch {
-	case how.NoResume && !(how.UseKept && c.IsKept() && c.resumes()):
+	case how.NoResume && !(how.UseKept && c.IsKept() && c.canResume()):
 		opt.Server.Transport = ""
 		c.Passing = true
 		if (how.UseKept || how.KeepRevision && c.Env.Protocol == "") && c.Saved != nil {
@@ -279,7 +279,7 @@ func (c *Conn) ClientOptions(ctx context.Context, how Options) (client.Options, 
 		opt.GetStream = serverMayAsk(opt)
 		return opt, o
 	default:
-		c.recall(&opt, how.Draft)
+		c.recallNegotiated(&opt, how.Draft)
 		opt.GetStream = serverMayAsk(opt)
 	}
 	return opt, wire.Outcome{}
@@ -289,7 +289,7 @@ func (c *Conn) ClientOptions(ctx context.Context, how Options) (client.Options, 
 // revision. It reserves request ids that no other process uses.
 func (c *Conn) resumeFrom(ctx context.Context, opt *client.Options) wire.Outcome {
 	saved := c.Saved
-	if c.resumes() {
+	if c.canResume() {
 		opt.Resume = &client.Memory{
 			Revision:  saved.Revision,
 			Transport: transport.Name(saved.Transport),
@@ -303,7 +303,7 @@ func (c *Conn) resumeFrom(ctx context.Context, opt *client.Options) wire.Outcome
 			},
 		}
 		opt.KnownRevision = saved.Revision
-		c.openBeside(opt)
+		c.openSeparateIfNeeded(opt)
 		if saved.Held != nil {
 			c.dialKept(opt)
 		}
@@ -313,25 +313,25 @@ func (c *Conn) resumeFrom(ctx context.Context, opt *client.Options) wire.Outcome
 			": this command starts another server process")
 	}
 	c.ids = requestIDs{ctx: ctx, store: c.Store, session: *saved, warn: c.Env.UI.Warn}
-	if err := c.ids.refill(); err != nil {
+	if err := c.ids.reserveBlock(); err != nil {
 		return StateFailed(err)
 	}
 	opt.NextID = c.ids.next
 	return wire.Outcome{}
 }
 
-// resumes reports whether the revision of the remembered session is acceptable.
-func (c *Conn) resumes() bool {
+// canResume reports whether the revision of the remembered session is acceptable.
+func (c *Conn) canResume() bool {
 	return c.Env.Protocol == "" || c.Env.Protocol == c.Saved.Revision
 }
 
-// recall sets the revision and transport that an earlier command negotiated with this server, if it
+// recallNegotiated sets the revision and transport that an earlier command negotiated with this server, if it
 // has no session and the result is not older than rememberFor.
-func (c *Conn) recall(opt *client.Options, draft bool) {
-	if c.verdictKey == "" || c.Store == nil || c.Env.Protocol != "" {
+func (c *Conn) recallNegotiated(opt *client.Options, draft bool) {
+	if c.negotiatedKey == "" || c.Store == nil || c.Env.Protocol != "" {
 		return
 	}
-	verdict, ok := c.Store.Verdict(c.verdictKey)
+	verdict, ok := c.Store.Verdict(c.negotiatedKey)
 	if !ok || c.Env.Now().Sub(verdict.At) > rememberFor {
 		return
 	}
@@ -339,7 +339,7 @@ func (c *Conn) recall(opt *client.Options, draft bool) {
 	if overStdio && client.Stateless(verdict.Revision) && !draft {
 		return // probing is free over stdio, while a wrong revision costs a process
 	}
-	c.recalled = verdict.Capabilities
+	c.recalledCapabilities = verdict.Capabilities
 	opt.KnownRevision = verdict.Revision
 	opt.Server.Transport = transport.Name(verdict.Transport)
 }
@@ -348,14 +348,14 @@ func (c *Conn) recall(opt *client.Options, draft bool) {
 // again.
 const rememberFor = 24 * time.Hour
 
-// remember stores the negotiated revision and transport for recall. It ignores errors: the command
+// rememberNegotiated stores the negotiated revision and transport for recall. It ignores errors: the command
 // itself does not need them.
-func (c *Conn) remember(ctx context.Context, opt client.Options) {
+func (c *Conn) rememberNegotiated(ctx context.Context, opt client.Options) {
 	same := opt.KnownRevision == c.Revision() && opt.Server.Transport == c.Transport()
-	if c.Saved != nil || c.verdictKey == "" || c.Store == nil || same || c.Env.Protocol != "" {
+	if c.Saved != nil || c.negotiatedKey == "" || c.Store == nil || same || c.Env.Protocol != "" {
 		return
 	}
-	_ = c.Store.SaveVerdict(ctx, c.verdictKey, state.Verdict{
+	_ = c.Store.SaveVerdict(ctx, c.negotiatedKey, state.Verdict{
 		Revision:     c.Revision(),
 		Transport:    string(c.Transport()),
 		Capabilities: SafeInfo(c.Env, c.Info()).Capabilities,
@@ -383,11 +383,11 @@ func (c *Conn) Close(ctx context.Context) wire.Outcome {
 	if c.Session == nil || c.Lent {
 		return out
 	}
-	if c.changed {
-		c.remember(ctx, client.Options{})
+	if c.reopened {
+		c.rememberNegotiated(ctx, client.Options{})
 	}
 	// With --protocol this may be another session than the remembered one.
-	remembered := c.Saved != nil && !c.Passing && (c.changed || c.Saved.Revision == c.Revision())
+	remembered := c.Saved != nil && !c.Passing && (c.reopened || c.Saved.Revision == c.Revision())
 	c.Session.Close(context.WithoutCancel(ctx), !remembered)
 	c.rememberNoise(ctx)
 	c.Env.IsConnected.Store(false)

@@ -12,7 +12,7 @@ import (
 // The usual address itself may be taken on the machine that tests.
 func TestDefaultURLHintNamesSessions(t *testing.T) {
 	for hint, names := range map[string][]string{"mcpc init URL opens a session": nil, ": -s box selects a session": {"box", "two"}} {
-		if got := (&Conn{names: names}).defaultURLHint(); !strings.Contains(got.String(), hint) {
+		if got := (&Conn{sessionNames: names}).defaultURLHint(); !strings.Contains(got.String(), hint) {
 			t.Errorf("with %q: %s", names, got)
 		}
 	}

@@ -43,8 +43,8 @@ type toolCache struct {
 	recentEnough time.Duration
 }
 
-// fewLists is recentEnough of a batch, in which many calls follow each other quickly.
-const fewLists = time.Minute
+// recentEnoughForBatch is recentEnough of a batch, in which many calls follow each other quickly.
+const recentEnoughForBatch = time.Minute
 
 // tool returns the cached definition of a tool, or nil.
 func (b *toolCache) tool(name string) *Definition {
@@ -114,8 +114,8 @@ func (b *toolCache) empty() {
 	b.list = nil
 }
 
-// recent returns the list if it is recent enough to be used again, or nil.
-func (b *toolCache) recent(now time.Time) *Catalogue {
+// recentList returns the list if it is recent enough to be used again, or nil.
+func (b *toolCache) recentList(now time.Time) *Catalogue {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	if b.list == nil || now.Sub(b.fetched) > b.recentEnough || !now.Before(b.until) {
@@ -132,8 +132,8 @@ func (c *Conn) DefineOnce(ctx context.Context, name string) (*Definition, wire.O
 	}
 	c.Box.fetching.Lock()
 	defer c.Box.fetching.Unlock()
-	if all := c.Box.recent(c.Env.Now()); all != nil {
-		return c.pick(name, *all)
+	if all := c.Box.recentList(c.Env.Now()); all != nil {
+		return c.selectTool(name, *all)
 	}
 	return c.Define(ctx, name)
 }
@@ -179,7 +179,7 @@ func (c *Conn) loginKey() string {
 // oneOffKey returns the cache key of a server without a session: address, network options and
 // client capabilities. A server may list other tools for each of them.
 func (c *Conn) oneOffKey(declared json.RawMessage) string {
-	key := "one-off\n" + cmp.Or(c.verdictKey, c.Where+" "+c.Env.Version) + "\n" + c.Env.Protocol + "\n" + string(declared)
+	key := "one-off\n" + cmp.Or(c.negotiatedKey, c.Where+" "+c.Env.Version) + "\n" + c.Env.Protocol + "\n" + string(declared)
 	if c.Target.Kind == target.Command {
 		folder, _ := os.Getwd() // a relative path names another command in another folder
 		return key + "\n" + folder

@@ -33,27 +33,27 @@ type Definition struct {
 	// fetched is when an earlier command received the definition. It is zero otherwise.
 	fetched time.Time
 	// Input and Output are the schemas of the tool.
-	Input, Output compiled
+	Input, Output compiledSchema
 	// Pin is the result of package pin's check in this run.
 	Pin atomic.Int32
 
 	listsOnce sync.Once
-	// lists is set if the inputSchema has properties, takesAny if it allows any others explicitly.
-	lists, takesAny bool
+	// listsArguments is set if the inputSchema has properties, allowsOthers if it allows any others explicitly.
+	listsArguments, allowsOthers bool
 }
 
 // ListsArguments reports whether the inputSchema has properties, and whether it explicitly allows
 // any others.
 func (d *Definition) ListsArguments() (lists, takesAny bool) {
 	d.listsOnce.Do(func() {
-		d.lists = jsonraw.First(d.InputSchema, "properties") != nil
-		d.takesAny = string(jsonraw.First(d.InputSchema, "additionalProperties")) == "true"
+		d.listsArguments = jsonraw.First(d.InputSchema, "properties") != nil
+		d.allowsOthers = string(jsonraw.First(d.InputSchema, "additionalProperties")) == "true"
 	})
-	return d.lists, d.takesAny
+	return d.listsArguments, d.allowsOthers
 }
 
-// compiled is a schema that is compiled once, when it is first used.
-type compiled struct {
+// compiledSchema is a schema that is compiled once, when it is first used.
+type compiledSchema struct {
 	once     sync.Once
 	schema   *validate.Schema
 	warnings []wire.Finding
@@ -64,14 +64,14 @@ type compiled struct {
 }
 
 // Of compiles raw at the first call. The warnings list what is wrong in the schema or not checked.
-func (c *compiled) Of(raw json.RawMessage) (*validate.Schema, []wire.Finding, error) {
+func (c *compiledSchema) Of(raw json.RawMessage) (*validate.Schema, []wire.Finding, error) {
 	c.once.Do(func() { c.schema, c.warnings, c.err = validate.CompileTolerant(raw) })
 	return c.schema, c.warnings, c.err
 }
 
 // Types returns a schema for reading the types of arguments. If raw does not compile, it returns
 // what can be read, or nil. The result must not be used to check values.
-func (c *compiled) Types(raw json.RawMessage) *validate.Schema {
+func (c *compiledSchema) Types(raw json.RawMessage) *validate.Schema {
 	schema, _, err := c.Of(raw)
 	if err == nil {
 		return schema
@@ -100,7 +100,7 @@ func (l LeftOut) text(method string) string {
 // list.
 func (c *Conn) Tools(ctx context.Context, enough func([]json.RawMessage) bool) (Catalogue, wire.Outcome) {
 	list, o := c.Listed(ctx, ToolKind, enough)
-	return c.catalogue(list), o
+	return c.newCatalogue(list), o
 }
 
 // Listed lists kind k for callers that show the entries as received, usable or not. It stops at the
@@ -125,11 +125,11 @@ func (c *Conn) finishList(k Kind, list client.List, o wire.Outcome) wire.Outcome
 	return c.ExplainUnsupported(o, k.Capability)
 }
 
-// catalogue splits the tools of a list into usable and omitted ones, and warns about confusable
+// newCatalogue splits the tools of a list into usable and omitted ones, and warns about confusable
 // names.
-func (c *Conn) catalogue(list client.List) Catalogue {
+func (c *Conn) newCatalogue(list client.List) Catalogue {
 	all := Catalogue{List: list}
-	all.Tools, all.LeftOut = c.sortTools(list.Items, 0)
+	all.Tools, all.LeftOut = c.parseTools(list.Items, 0)
 	c.warnConfusable(sliceutil.Map(all.Tools, func(tool mcp.Tool) string { return tool.Name }))
 	return all
 }
@@ -141,9 +141,9 @@ func (c *Conn) warnConfusable(names []string) {
 	}
 }
 
-// sortTools splits entries of a list into usable and omitted tools. first is the number of the
+// parseTools splits entries of a list into usable and omitted tools. first is the number of the
 // first entry in the whole list.
-func (c *Conn) sortTools(items []json.RawMessage, first int) (usable []mcp.Tool, leftOut []LeftOut) {
+func (c *Conn) parseTools(items []json.RawMessage, first int) (usable []mcp.Tool, leftOut []LeftOut) {
 	tools := make([]mcp.Tool, len(items))
 	problems := make([]*LeftOut, len(items)) // few have one
 	sliceutil.Parallel(len(items), func(i int) {
@@ -229,7 +229,7 @@ func (c *Conn) ForgetLists() {
 // notification.
 func (c *Conn) Forget(k Kind) {
 	c.Mu.Lock()
-	known := c.remembers(k)
+	known := c.cachesKind(k)
 	key := ""
 	if known {
 		key = c.listKey(k)
@@ -249,9 +249,9 @@ func (c *Conn) SaveAs(s *state.Session) {
 	c.Passing = false
 }
 
-// remembers reports whether lists of kind k are cached for later commands: all lists of a session,
+// cachesKind reports whether lists of kind k are cached for later commands: all lists of a session,
 // and only tools and prompts of a server without one.
-func (c *Conn) remembers(k Kind) bool {
+func (c *Conn) cachesKind(k Kind) bool {
 	return c.Store != nil && (c.Saved != nil || k == ToolKind || k == PromptKind)
 }
 
@@ -286,7 +286,7 @@ func (c *Conn) StartsServer() bool {
 // JustFetched reports whether the definition is so recent that it is not fetched again after a
 // failed call.
 func (c *Conn) JustFetched(tool *Definition) bool {
-	return tool.Fresh && (c.Box == nil || c.Box.recent(c.Env.Now()) != nil)
+	return tool.Fresh && (c.Box == nil || c.Box.recentList(c.Env.Now()) != nil)
 }
 
 // Doubt makes the next call fetch the definition of a tool again if a call failed that used the
@@ -300,7 +300,7 @@ func (c *Conn) Doubt(ctx context.Context, tool *Definition) {
 // ExpireTools makes the cached list of tools stale. Completion still uses it.
 func (c *Conn) ExpireTools(ctx context.Context) {
 	c.Box.empty()
-	if !c.remembers(ToolKind) {
+	if !c.cachesKind(ToolKind) {
 		return
 	}
 	key := c.listKey(ToolKind)
@@ -314,7 +314,7 @@ func (c *Conn) ExpireTools(ctx context.Context) {
 
 // LastKnown returns the definition in the last list of the server, or nil. It may be stale.
 func (c *Conn) LastKnown(name string) *Definition {
-	raw, list := c.cached(ToolKind, name)
+	raw, list := c.cachedEntry(ToolKind, name)
 	tool, bad := mcp.ParseTool(raw)
 	if raw == nil || bad != nil {
 		return nil
@@ -325,17 +325,17 @@ func (c *Conn) LastKnown(name string) *Definition {
 // RememberedEntry returns an entry of a cached list that may be used without asking the server, or
 // nil.
 func (c *Conn) RememberedEntry(k Kind, name string) json.RawMessage {
-	raw, list := c.cached(k, name)
+	raw, list := c.cachedEntry(k, name)
 	if raw == nil || c.StartsServer() || !c.Env.Now().Before(list.FreshUntil()) {
 		return nil
 	}
 	return raw
 }
 
-// cached returns an entry of the last list, and that list without its entries. Returns nil if the
+// cachedEntry returns an entry of the last list, and that list without its entries. Returns nil if the
 // entry is unknown or older than rememberFor.
-func (c *Conn) cached(k Kind, name string) (json.RawMessage, *state.ToolList) {
-	if !c.remembers(k) {
+func (c *Conn) cachedEntry(k Kind, name string) (json.RawMessage, *state.ToolList) {
+	if !c.cachesKind(k) {
 		return nil, nil
 	}
 	entry, list, err := c.Store.Tool(c.listKey(k), name)
@@ -367,11 +367,11 @@ func (c *Conn) Define(ctx context.Context, name string) (*Definition, wire.Outco
 		return nil, o
 	}
 	c.Box.fill(all, c.Env.Now())
-	return c.pick(name, all)
+	return c.selectTool(name, all)
 }
 
-// pick finds a tool in a fresh list by its name, and by --index if several tools have the name.
-func (c *Conn) pick(name string, all Catalogue) (*Definition, wire.Outcome) {
+// selectTool finds a tool in a fresh list by its name, and by --index if several tools have the name.
+func (c *Conn) selectTool(name string, all Catalogue) (*Definition, wire.Outcome) {
 	index := c.Env.Index
 	if tool := c.Box.tool(name); tool != nil && tool.Fresh && index == 0 {
 		return tool, wire.Outcome{}
@@ -409,7 +409,7 @@ func (c *Conn) noSuchTool(name string, all Catalogue) wire.Outcome {
 	similar := similarName(ToolKind, name, names)
 	hint := cmp.Or(otherKind, c.hintForSyntax(name, names), hintForName(ToolKind, name, names))
 	isUnknown := otherKind == "" && similar == ""
-	if isUnknown && len(names) > fewNames && string(c.Promised) == "{}" {
+	if isUnknown && len(names) > maxNamesInHint && string(c.Promised) == "{}" {
 		hint += "; some tools are listed only for clients that support elicitation: " + wire.Run("help answering")
 	}
 	if isUnknown {

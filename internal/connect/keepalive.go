@@ -66,8 +66,8 @@ func (c *Conn) startKept(opt *client.Options, how *Keeping) {
 			return nil, err
 		}
 		keepalive.RemoveStaleSockets(filepath.Dir(socket))
-		c.holding = &state.KeptServer{Socket: socket, Idle: max(0, cmp.Or(how.Idle, defaultIdle))}
-		return startKeeper(c.Env, opt.Server, *c.holding)
+		c.keptProcess = &state.KeptServer{Socket: socket, Idle: max(0, cmp.Or(how.Idle, defaultIdle))}
+		return startKeeper(c.Env, opt.Server, *c.keptProcess)
 	}}
 }
 
@@ -93,12 +93,12 @@ func (c *Conn) Kept() *state.KeptServer {
 	if !ok {
 		return nil
 	}
-	if c.holding == nil { // an earlier command started it
+	if c.keptProcess == nil { // an earlier command started it
 		return c.Saved.Held
 	}
-	c.holding.PID = facts.PID
-	c.holding.Since = facts.Since
-	return c.holding
+	c.keptProcess.PID = facts.PID
+	c.keptProcess.Since = facts.Since
+	return c.keptProcess
 }
 
 // StopKept stops the previous server of a session that has another one now. old may be nil.

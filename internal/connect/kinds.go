@@ -78,7 +78,7 @@ func MethodsOf(kinds []Kind) []string {
 func (c *Conn) Declares(capability string) (declared, known bool) {
 	capabilities := c.Info().Capabilities
 	if capabilities == nil {
-		capabilities = c.recalled
+		capabilities = c.recalledCapabilities
 	}
 	extensions := jsonraw.First(capabilities, "extensions")
 	if jsonraw.First(capabilities, capability) != nil || jsonraw.First(extensions, capability) != nil {
@@ -93,7 +93,7 @@ func (c *Conn) Declares(capability string) (declared, known bool) {
 func (c *Conn) Extension(id string) (settings json.RawMessage, known bool) {
 	capabilities := c.Info().Capabilities
 	if capabilities == nil {
-		capabilities = c.recalled
+		capabilities = c.recalledCapabilities
 	}
 	return jsonraw.First(jsonraw.First(capabilities, "extensions"), id), capabilities != nil
 }
@@ -136,8 +136,8 @@ func (c *Conn) WarnUndeclared(out wire.Outcome, capability string) {
 		return
 	}
 	c.Mu.Lock()
-	warned := slices.Contains(c.warned, capability)
-	c.warned = append(c.warned, capability)
+	warned := slices.Contains(c.undeclaredUsed, capability)
+	c.undeclaredUsed = append(c.undeclaredUsed, capability)
 	c.Mu.Unlock()
 	if !warned {
 		c.Env.UI.Warn("the server did not declare the capability " + capability + "; the request was sent anyway")
@@ -205,8 +205,8 @@ func checkListShape(revision, method string, m *wire.Message) []wire.Finding {
 	}, revision, method, m)
 }
 
-// fewNames is the number of names up to which a hint lists all of them.
-const fewNames = 8
+// maxNamesInHint is the number of names up to which a hint lists all of them.
+const maxNamesInHint = 8
 
 // similarName returns the listed name that is most similar to name, or "" if none is. name may be
 // TYPE/NAME, as kubectl writes it.
@@ -228,7 +228,7 @@ func hintForName(k Kind, name string, names []string) wire.Hint {
 	if len(names) == 0 {
 		return wire.Hint("the server lists no " + k.Many)
 	}
-	if len(names) <= fewNames && len(strings.Join(names, ", ")) <= 200 {
+	if len(names) <= maxNamesInHint && len(strings.Join(names, ", ")) <= 200 {
 		slices.Sort(names)
 		return wire.Hint("there are: " + strings.Join(names, ", "))
 	}

@@ -130,16 +130,16 @@ func (e Entries) Count() int { return len(e.Tools) + len(e.Prompts) + len(e.Reso
 // SortEntries parses the items of a list, and separates those that cannot be used.
 func (c *Conn) SortEntries(k Kind, list client.List) Entries {
 	if k == ToolKind {
-		all := c.catalogue(list)
+		all := c.newCatalogue(list)
 		return Entries{Tools: all.Tools, leftOut: all.LeftOut}
 	}
-	return c.sortItems(k, list.Items, 0)
+	return c.parseItems(k, list.Items, 0)
 }
 
-// sortItems parses items of a list. first is the number of the first item in the whole list.
-func (c *Conn) sortItems(k Kind, items []json.RawMessage, first int) (e Entries) {
+// parseItems parses items of a list. first is the number of the first item in the whole list.
+func (c *Conn) parseItems(k Kind, items []json.RawMessage, first int) (e Entries) {
 	if k == ToolKind {
-		e.Tools, e.leftOut = c.sortTools(items, first)
+		e.Tools, e.leftOut = c.parseTools(items, first)
 		return e
 	}
 	for i, raw := range items {

@@ -12,17 +12,17 @@ import (
 // A pageReader reads the pages of a list as they are received, each in parallel to the request for
 // the next one.
 type pageReader struct {
-	c      *Conn
-	k      Kind
-	taking Taking
-	cache  *listCache
-	pages  int
-	first  *wire.Message
-	// count is the number of usable entries, items the number of all entries.
-	count   int
-	items   int
-	leftOut []LeftOut
-	working sync.WaitGroup
+	conn        *Conn
+	kind        Kind
+	destination Taking
+	cache       *listCache
+	pages       int
+	first       *wire.Message
+	// usableCount is the number of usable entries, items the number of all entries.
+	usableCount int
+	itemCount   int
+	leftOut     []LeftOut
+	reading     sync.WaitGroup
 	// panicValue is what reading a page panicked with. wait re-raises it in the caller's goroutine.
 	panicValue any
 }
@@ -32,7 +32,7 @@ const manyPages = 4
 
 // Take lists kind k as Add does, but keeps no page: how says where the entries go.
 func (l *Listing) Take(ctx context.Context, c *Conn, k Kind, several bool, how Taking) (out wire.Outcome, left bool) {
-	t := &pageReader{c: c, k: k, taking: how, cache: c.newListCache(k)}
+	t := &pageReader{conn: c, kind: k, destination: how, cache: c.newListCache(k)}
 	defer func() { _ = t.cache.entries.Close() }()
 	c.reportsOmitted.Store(how.Rows != nil)
 	list, out := c.Walk(ctx, k.Method, t.readPage)
@@ -54,7 +54,7 @@ func (l *Listing) Take(ctx context.Context, c *Conn, k Kind, several bool, how T
 		names := how.Rows.Special()
 		c.warnConfusable(names)
 		l.warn(c, k, t.leftOut, names, out)
-		l.Shown += t.count
+		l.Shown += t.usableCount
 	} else {
 		l.Shown += list.Count
 	}
@@ -76,9 +76,9 @@ func (t *pageReader) readPage(p *client.Page) (enough bool) {
 		t.first = p.Message
 	}
 	if t.pages == manyPages {
-		host.KeepHeapSmall(t.c.Env)
+		host.KeepHeapSmall(t.conn.Env)
 	}
-	t.working.Go(func() {
+	t.reading.Go(func() {
 		defer func() { t.panicValue = recover() }()
 		t.read(p)
 	})
@@ -87,7 +87,7 @@ func (t *pageReader) readPage(p *client.Page) (enough bool) {
 
 // wait waits until the last page is read.
 func (t *pageReader) wait() {
-	t.working.Wait()
+	t.reading.Wait()
 	if t.panicValue != nil {
 		panic(t.panicValue)
 	}
@@ -96,42 +96,42 @@ func (t *pageReader) wait() {
 // reset drops everything that was read.
 func (t *pageReader) reset() {
 	_ = t.cache.entries.Close() // the entries are not needed
-	if t.taking.JSON != nil {
-		_ = t.taking.JSON.buffer.Close()
-		t.taking.JSON.err = nil
+	if t.destination.JSON != nil {
+		_ = t.destination.JSON.buffer.Close()
+		t.destination.JSON.err = nil
 	}
-	if t.taking.Rows != nil {
-		t.taking.Rows.Empty()
+	if t.destination.Rows != nil {
+		t.destination.Rows.Empty()
 	}
-	*t = pageReader{c: t.c, k: t.k, taking: t.taking, cache: t.c.newListCache(t.k)}
+	*t = pageReader{conn: t.conn, kind: t.kind, destination: t.destination, cache: t.conn.newListCache(t.kind)}
 }
 
 // read parses the entries of a page and stores them.
 func (t *pageReader) read(p *client.Page) {
 	var e Entries
-	if t.taking.Rows != nil {
-		e = t.c.sortItems(t.k, p.Items, t.items)
+	if t.destination.Rows != nil {
+		e = t.conn.parseItems(t.kind, p.Items, t.itemCount)
 	}
 	tools := e.Tools
 	for _, item := range p.Items {
-		if t.taking.JSON == nil && t.cache.off {
+		if t.destination.JSON == nil && t.cache.isDisabled {
 			break
 		}
-		name := "" // of a tool that sortItems has parsed
+		name := "" // of a tool that parseItems has parsed
 		if len(tools) > 0 && &tools[0].Raw[0] == &item[0] {
 			name = tools[0].Name
 			tools = tools[1:]
 		}
 		t.cache.add(item, name)
-		if t.taking.JSON != nil {
-			t.taking.JSON.add(item)
+		if t.destination.JSON != nil {
+			t.destination.JSON.add(item)
 		}
 	}
-	if t.taking.Rows == nil {
+	if t.destination.Rows == nil {
 		return
 	}
-	t.items += len(p.Items)
-	t.count += e.Count()
+	t.itemCount += len(p.Items)
+	t.usableCount += e.Count()
 	t.leftOut = append(t.leftOut, e.leftOut...)
-	t.taking.Rows.Take(e)
+	t.destination.Rows.Take(e)
 }

@@ -90,8 +90,8 @@ func (c *Conn) isKnownNoise(saved *state.Session, f wire.Finding) bool {
 	if slices.Contains(saved.Noise, hash) {
 		return true
 	}
-	if len(saved.Noise)+len(c.noise) < MostWarnings {
-		c.noise = append(c.noise, hash)
+	if len(saved.Noise)+len(c.newNoise) < MostWarnings {
+		c.newNoise = append(c.newNoise, hash)
 	}
 	return false
 }
@@ -99,8 +99,8 @@ func (c *Conn) isKnownNoise(saved *state.Session, f wire.Finding) bool {
 // rememberNoise stores with the session which warnings about text on stdout were shown.
 func (c *Conn) rememberNoise(ctx context.Context) {
 	c.Mu.Lock()
-	noise := c.noise
-	c.noise = nil
+	noise := c.newNoise
+	c.newNoise = nil
 	c.Mu.Unlock()
 	if len(noise) == 0 || c.Store == nil || c.Saved == nil {
 		return
@@ -126,10 +126,10 @@ func (c *Conn) rememberNoise(ctx context.Context) {
 func (c *Conn) isFirstMalformed(f wire.Finding) bool {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
-	if slices.Contains(c.malformed, f.Text) || len(c.malformed) == MostWarnings {
+	if slices.Contains(c.malformedTexts, f.Text) || len(c.malformedTexts) == MostWarnings {
 		return false
 	}
-	c.malformed = append(c.malformed, f.Text)
+	c.malformedTexts = append(c.malformedTexts, f.Text)
 	return true
 }
 
@@ -138,8 +138,8 @@ func (c *Conn) isFirstMalformed(f wire.Finding) bool {
 func (c *Conn) malformedOutcome() wire.Outcome {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
-	failed := len(c.malformed) > 0 && c.Env.Strict
-	c.malformed = nil
+	failed := len(c.malformedTexts) > 0 && c.Env.Strict
+	c.malformedTexts = nil
 	if !failed {
 		return wire.Outcome{}
 	}
@@ -152,7 +152,7 @@ func (c *Conn) malformedOutcome() wire.Outcome {
 // storeRenewal reports that the session was opened again, and stores the new one at once: other
 // commands use it while this one runs.
 func (c *Conn) storeRenewal(e *host.Env, why string) {
-	c.changed = true
+	c.reopened = true
 	c.ForgetLists()
 	e.UI.Note(why)
 	if c.Saved == nil || c.Passing || c.Session == nil {

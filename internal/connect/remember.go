@@ -18,11 +18,11 @@ const (
 // A listCache stores a list in the state directory: the tools for later calls, and all kinds for
 // completion.
 type listCache struct {
-	c *Conn
-	k Kind
-	// off is set if the list is not stored. forget is set if also the previous list must not be
+	conn *Conn
+	kind Kind
+	// isDisabled is set if the list is not stored. forget is set if also the previous list must not be
 	// used, because the list became too large.
-	off, forget bool
+	isDisabled, dropsPrevious bool
 	// count is the number of added entries, size their bytes.
 	count, size int
 	// entries are the added entries in the format of package state, and err is the first error of
@@ -34,24 +34,24 @@ type listCache struct {
 // newListCache returns a cache for a list of kind k. The caller must call save or close its
 // entries.
 func (c *Conn) newListCache(k Kind) *listCache {
-	return &listCache{c: c, k: k, off: !c.remembers(k), entries: host.SpoolDir(c.Env, true).NewLong()}
+	return &listCache{conn: c, kind: k, isDisabled: !c.cachesKind(k), entries: host.SpoolDir(c.Env, true).NewLong()}
 }
 
 // add appends an entry. name is the name that requests it; if it is "", add reads it from the
 // entry.
 func (k *listCache) add(raw json.RawMessage, name string) {
-	if k.off {
+	if k.isDisabled {
 		return
 	}
 	k.size += len(raw)
-	k.forget = k.count == maxCached || k.size > maxCachedBytes
-	k.off = k.forget || k.c.Env.Secrets.Holds(raw) // a server may repeat a secret
-	if k.off {
+	k.dropsPrevious = k.count == maxCached || k.size > maxCachedBytes
+	k.isDisabled = k.dropsPrevious || k.conn.Env.Secrets.Holds(raw) // a server may repeat a secret
+	if k.isDisabled {
 		_ = k.entries.Close() // the entries are not needed
 		return
 	}
 	if name == "" {
-		listed, ok := k.k.NameIn(raw)
+		listed, ok := k.kind.NameIn(raw)
 		if !ok {
 			return
 		}
@@ -66,26 +66,26 @@ func (k *listCache) add(raw json.RawMessage, name string) {
 // save stores the added entries and releases the buffer.
 func (k *listCache) save(ctx context.Context, ttl *int64) {
 	defer k.entries.Close()
-	if k.forget {
-		k.c.Forget(k.k)
+	if k.dropsPrevious {
+		k.conn.Forget(k.kind)
 	}
-	if k.off {
+	if k.isDisabled {
 		return
 	}
 	entries, err := k.entries.Bytes()
-	k.c.Env.Record.WriteWaiting() // learns the secrets in the waiting frames
-	if k.c.Env.Secrets.Holds(entries) {
+	k.conn.Env.Record.WriteWaiting() // learns the secrets in the waiting frames
+	if k.conn.Env.Secrets.Holds(entries) {
 		return
 	}
 	if k.err != nil {
 		err = k.err
 	}
 	if err == nil {
-		list := state.ToolList{FetchedAt: k.c.Env.Now(), TTLms: ttl}
-		err = k.c.Store.SaveEntries(ctx, k.c.listKey(k.k), list, entries)
+		list := state.ToolList{FetchedAt: k.conn.Env.Now(), TTLms: ttl}
+		err = k.conn.Store.SaveEntries(ctx, k.conn.listKey(k.kind), list, entries)
 	}
-	if err != nil && k.c.Env.Verbose > 0 {
-		k.c.Env.WarnOfState("the list of " + k.k.Many + " could not be cached: " + err.Error())
+	if err != nil && k.conn.Env.Verbose > 0 {
+		k.conn.Env.WarnOfState("the list of " + k.kind.Many + " could not be cached: " + err.Error())
 	}
 }
 

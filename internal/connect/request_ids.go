@@ -16,24 +16,24 @@ type requestIDs struct {
 	session state.Session
 	warn    func(string)
 
-	mu   sync.Mutex
-	free int64
-	end  int64
-	size int // of the last block
+	mu        sync.Mutex
+	nextFree  int64
+	blockEnd  int64
+	blockSize int // of the last block
 }
 
-// refill reserves the next block: first one id, so that ids of single requests are consecutive,
+// reserveBlock reserves the next block: first one id, so that ids of single requests are consecutive,
 // then 8, then twice as many each time.
-func (b *requestIDs) refill() error {
+func (b *requestIDs) reserveBlock() error {
 	n := 1
-	if b.end > 0 {
-		n = min(max(8, 2*b.size), maxBlock)
+	if b.blockEnd > 0 {
+		n = min(max(8, 2*b.blockSize), maxBlock)
 	}
 	first, err := b.store.Reserve(b.ctx, b.session, n)
 	if err == nil {
-		b.free = first
-		b.end = first + int64(n)
-		b.size = n
+		b.nextFree = first
+		b.blockEnd = first + int64(n)
+		b.blockSize = n
 	}
 	return err
 }
@@ -46,13 +46,13 @@ const maxBlock = 4096
 func (b *requestIDs) next() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.free == b.end {
-		if err := b.refill(); err != nil {
+	if b.nextFree == b.blockEnd {
+		if err := b.reserveBlock(); err != nil {
 			b.warn("request ids could not be reserved: " + err.Error())
-			b.end++
+			b.blockEnd++
 		}
 	}
-	id := b.free
-	b.free++
+	id := b.nextFree
+	b.nextFree++
 	return id
 }

@@ -33,7 +33,7 @@ func (c *Conn) SuggestKind(k Kind, name string) wire.Hint {
 
 // RememberedEntries returns the entries of a list that an earlier command cached. It sends nothing.
 func (c *Conn) RememberedEntries(k Kind) []state.Tool {
-	if !c.remembers(k) {
+	if !c.cachesKind(k) {
 		return nil
 	}
 	list, err := c.Store.Tools(c.listKey(k))

@@ -28,7 +28,7 @@ func (c *Conn) Find(argv []string) wire.Outcome {
 	if err == nil {
 		c.Store = store
 		remembered, err = store.Load()
-		c.names = remembered.Names()
+		c.sessionNames = remembered.Names()
 	}
 	if c.Env.ServerGiven && argv != nil {
 		return usage.Outcome(usage.New("two servers are given: one with -s, one after --", "use only one of them"))
@@ -38,7 +38,7 @@ func (c *Conn) Find(argv []string) wire.Outcome {
 		Flag:        c.Env.Server,
 		FlagGiven:   c.Env.ServerGiven,
 		Environment: c.Env.Getenv(host.EnvName("server")),
-		Sessions:    c.names,
+		Sessions:    c.sessionNames,
 		Current:     remembered.Current(),
 		Known:       c.Env.ConfiguredNames,
 	})
@@ -77,20 +77,20 @@ func (c *Conn) setTarget(t target.Target) {
 	switch t.Kind {
 	case target.URL:
 		c.Where = redact.RedactURL(t.URL)
-		c.verdictKey = t.Key()
+		c.negotiatedKey = t.Key()
 	case target.Command:
 		c.Where = CommandLine(t.Command)
-		c.verdictKey = t.Key()
+		c.negotiatedKey = t.Key()
 	case target.Demo:
 		c.Where = DemoEndpoint
 	case target.Known:
 		c.Where = t.Name
-		c.verdictKey = "known:" + c.Origin.ID() + "\n" + c.Origin.Fingerprint()
+		c.negotiatedKey = "known:" + c.Origin.ID() + "\n" + c.Origin.Fingerprint()
 	default:
 		c.Where = t.Name
 	}
 	if c.Saved == nil {
-		c.OneOff = &state.Session{Endpoint: t.URL, Command: t.Command, Account: c.Env.Auth.Account, From: c.originOf()}
+		c.OneOff = &state.Session{Endpoint: t.URL, Command: t.Command, Account: c.Env.Auth.Account, From: c.storedOrigin()}
 		if t.Kind == target.Demo {
 			c.OneOff.Endpoint = DemoEndpoint
 		}
