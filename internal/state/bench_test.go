@@ -45,7 +45,7 @@ func BenchmarkLoadOneSession(b *testing.B) {
 
 func BenchmarkVerdict(b *testing.B) {
 	s := newStore(b)
-	for i := range maxVerdicts {
+	for i := range maxNegotiated {
 		v := Verdict{Revision: "2025-11-25", Transport: "http", At: day(i)}
 		if err := s.SaveVerdict(b.Context(), fmt.Sprint(i), v); err != nil {
 			b.Fatal(err)

@@ -14,11 +14,11 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// maxVerdicts limits the number of verdicts; the oldest are deleted first.
-const maxVerdicts = 200
+// maxNegotiated limits the number of verdicts; the oldest are deleted first.
+const maxNegotiated = 200
 
-// maxVerdict limits one verdict in bytes. A verdict has a few words.
-const maxVerdict = 64 << 10
+// maxNegotiatedSize limits one verdict in bytes. A verdict has a few words.
+const maxNegotiatedSize = 64 << 10
 
 // A Verdict is what is known about a server, so that the next command with the same target need not
 // probe it.
@@ -35,7 +35,7 @@ type Verdict struct {
 // lines may contain secrets.
 func (s *Store) Verdict(key string) (Verdict, bool) {
 	var v Verdict
-	raw, err := s.dir.read(filepath.Join(verdictsName, hashed(key)), maxVerdict)
+	raw, err := s.dir.read(filepath.Join(negotiatedName, hashed(key)), maxNegotiatedSize)
 	if err != nil || json.Unmarshal(raw, &v) != nil || v.Revision == "" {
 		return Verdict{}, false
 	}
@@ -44,14 +44,14 @@ func (s *Store) Verdict(key string) (Verdict, bool) {
 
 // SaveVerdict stores the verdict about a server.
 func (s *Store) SaveVerdict(ctx context.Context, key string, v Verdict) error {
-	if len(v.Capabilities) > maxVerdict/2 {
+	if len(v.Capabilities) > maxNegotiatedSize/2 {
 		v.Capabilities = nil
 	}
 	raw, err := jsonraw.Marshal(v)
 	if err != nil {
 		return err
 	}
-	return s.dir.saveCached(ctx, verdictsName, key, maxVerdicts, raw)
+	return s.dir.saveCached(ctx, negotiatedName, key, maxNegotiated, raw)
 }
 
 // maxCacheSize limits a cache in bytes. Its newest file is kept whatever its size.

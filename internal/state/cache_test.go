@@ -143,7 +143,7 @@ func TestVerdicts(t *testing.T) {
 	}
 	// More than servers declare is not kept, and the rest still is.
 	much := want
-	much.Capabilities = []byte(`"` + strings.Repeat("x", maxVerdict) + `"`)
+	much.Capabilities = []byte(`"` + strings.Repeat("x", maxNegotiatedSize) + `"`)
 	if err := s.SaveVerdict(t.Context(), key, much); err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestVerdicts(t *testing.T) {
 		t.Errorf("got %v, %v", got, ok)
 	}
 	for _, broken := range []string{"", "{", `{"revision":""}`, "\x00\x00"} {
-		if err := os.WriteFile(s.dir.file(verdictsName, hashed(key)), []byte(broken), 0o600); err != nil {
+		if err := os.WriteFile(s.dir.file(negotiatedName, hashed(key)), []byte(broken), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if got, ok := s.Verdict(key); ok {
@@ -163,16 +163,16 @@ func TestVerdicts(t *testing.T) {
 func TestCachesAreBounded(t *testing.T) {
 	s := newStore(t)
 	const extra = 10
-	for i := range maxVerdicts + extra {
+	for i := range maxNegotiated + extra {
 		key := fmt.Sprint(i)
 		if err := s.SaveVerdict(t.Context(), key, Verdict{Revision: "r", At: day(i)}); err != nil {
 			t.Fatal(err)
 		}
 		// File times are coarse; make them tell the order.
-		_ = os.Chtimes(s.dir.file(verdictsName, hashed(key)), day(i-1000), day(i-1000))
+		_ = os.Chtimes(s.dir.file(negotiatedName, hashed(key)), day(i-1000), day(i-1000))
 	}
-	left, err := os.ReadDir(s.dir.file(verdictsName))
-	if err != nil || len(left) != maxVerdicts {
+	left, err := os.ReadDir(s.dir.file(negotiatedName))
+	if err != nil || len(left) != maxNegotiated {
 		t.Errorf("%d are left, %v", len(left), err)
 	}
 	_, oldest := s.Verdict(fmt.Sprint(extra - 1))

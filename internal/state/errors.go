@@ -53,9 +53,9 @@ type Error struct {
 func (e *Error) Error() string {
 	switch e.Reason {
 	case Unreadable:
-		return fmt.Sprintf("reading state %s: %v", e.Path, bare(e.Err))
+		return fmt.Sprintf("reading state %s: %v", e.Path, withoutPath(e.Err))
 	case Unwritable:
-		return fmt.Sprintf("writing state %s: %v", e.Path, bare(e.Err))
+		return fmt.Sprintf("writing state %s: %v", e.Path, withoutPath(e.Err))
 	case NoHome, Gone:
 		return e.what
 	default:
@@ -89,9 +89,9 @@ func IsReason(err error, r Reason) bool {
 	return errors.As(err, &e) && e.Reason == r
 }
 
-// bare returns err without the operation and path that package os adds: the sentence already has the
+// withoutPath returns err without the operation and path that package os adds: the sentence already has the
 // path.
-func bare(err error) error {
+func withoutPath(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return p.Err

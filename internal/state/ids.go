@@ -23,8 +23,8 @@ import (
 // needs no sync. After a power cut the ids of the last seconds may be reserved again.
 
 const (
-	// idBlock is the largest number of ids that one call reserves.
-	idBlock = 1024
+	// maxReserved is the largest number of ids that one call reserves.
+	maxReserved = 1024
 	// maxID is the largest integer that every JSON parser reads exactly.
 	maxID = 1<<53 - 1
 )
@@ -33,8 +33,8 @@ const (
 // process gets one of them. An error with reason [Gone] means that the session was closed and a new
 // one must be opened.
 func (s *Store) Reserve(ctx context.Context, sess Session, n int) (first int64, err error) {
-	if n < 0 || n > idBlock {
-		return 0, fmt.Errorf("reserving %d request ids: not between 0 and %d", n, idBlock)
+	if n < 0 || n > maxReserved {
+		return 0, fmt.Errorf("reserving %d request ids: not between 0 and %d", n, maxReserved)
 	}
 	if !validKey(sess.Key) {
 		return 0, goneSession(sess.Name, "is not stored")

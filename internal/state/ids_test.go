@@ -29,13 +29,13 @@ func TestIDsCount(t *testing.T) {
 		t.Error("a stored session has a last use, another one has not")
 	}
 	want := sess.NextID
-	for _, n := range []int{1, 8, 1, 0, 1, idBlock, 500, 600, 1} {
+	for _, n := range []int{1, 8, 1, 0, 1, maxReserved, 500, 600, 1} {
 		if got := reserve(t, s, sess, n); got != want {
 			t.Errorf("got %d, want %d", got, want)
 		}
 		want += int64(n)
 	}
-	for _, n := range []int{-1, idBlock + 1} {
+	for _, n := range []int{-1, maxReserved + 1} {
 		if _, err := s.Reserve(t.Context(), sess, n); err == nil {
 			t.Errorf("reserved %d", n)
 		}

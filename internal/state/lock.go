@@ -14,9 +14,9 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// pidAt is the offset of the owner's process id in the lock file. Windows locks byte 0 against
+// pidOffset is the offset of the owner's process id in the lock file. Windows locks byte 0 against
 // reading.
-const pidAt = 1
+const pidOffset = 1
 
 // lock creates the directory if necessary and locks it. The error has reason [Locked] or another
 // reason, or is the context's error if the context ended. The lock is a file of its own, because
@@ -125,7 +125,7 @@ func sign(fl *flock.Flock) (isCurrent bool, err error) {
 	if err != nil || !os.SameFile(lockedFile, current) {
 		return false, nil
 	}
-	if _, err := f.WriteAt(fmt.Appendf(nil, "%-10d\n", os.Getpid()), pidAt); err != nil {
+	if _, err := f.WriteAt(fmt.Appendf(nil, "%-10d\n", os.Getpid()), pidOffset); err != nil {
 		return false, &Error{Reason: Unwritable, Path: fl.Path(), Err: err}
 	}
 	return true, nil
@@ -141,7 +141,7 @@ func locked(path string) *Error {
 	}
 	defer f.Close()
 	buf := make([]byte, 10)
-	n, _ := f.ReadAt(buf, pidAt)
+	n, _ := f.ReadAt(buf, pidOffset)
 	if pid, err := strconv.Atoi(strings.TrimSpace(string(buf[:n]))); err == nil && pid > 0 {
 		e.PID = pid
 		e.what = fmt.Sprintf("is held by process %d", pid)

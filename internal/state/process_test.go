@@ -154,7 +154,7 @@ func childRewrite(s *Store, _ []string) error {
 			return err
 		}
 		sess, _ := st.Session("shared")
-		id, err := s.Reserve(context.Background(), sess, 1+rand.IntN(idBlock))
+		id, err := s.Reserve(context.Background(), sess, 1+rand.IntN(maxReserved))
 		if err != nil {
 			return err
 		}

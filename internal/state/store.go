@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	stateName    = "state.json"
-	lockName     = "state.lock"
-	idsName      = "ids"
-	toolsName    = "tools"
-	verdictsName = "verdicts"
+	stateName      = "state.json"
+	lockName       = "state.lock"
+	idsName        = "ids"
+	toolsName      = "tools"
+	negotiatedName = "verdicts"
 
 	// maxState limits what is read into memory. A real file has a few kilobytes.
 	maxState = 64 << 20
@@ -29,8 +29,8 @@ const (
 // A Store is a state directory. It keeps no file open between calls. Many goroutines and processes
 // may use the same directory.
 type Store struct {
-	dir   directory
-	given bool // the user named dir
+	dir        directory
+	isDirGiven bool // the user named dir
 }
 
 // DefaultDir returns the default state directory. Without a home directory it returns an [Error]
@@ -59,7 +59,7 @@ func Open(dir string) (*Store, error) {
 		what := fmt.Sprintf("finding the state directory %s: %v", dir, err)
 		return nil, &Error{Reason: NoHome, Path: dir, Err: err, what: what}
 	}
-	return &Store{dir: directory{path, lockWait, (*os.File).Sync}, given: true}, nil
+	return &Store{dir: directory{path, lockWait, (*os.File).Sync}, isDirGiven: true}, nil
 }
 
 // Dir returns the absolute path of the state directory.
@@ -88,7 +88,7 @@ func (s *Store) read() ([]byte, State, error) {
 // damaged returns the error for a state.json that cannot be parsed.
 func (s *Store) damaged(why error) *Error {
 	repair := "state repair"
-	if s.given {
+	if s.isDirGiven {
 		repair += " --state " + quoted(s.dir.path)
 	}
 	what := "is damaged: " + why.Error()

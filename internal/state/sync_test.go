@@ -56,7 +56,7 @@ func TestStateIsSyncedAndCachesAreNot(t *testing.T) {
 	step("SaveTools", s.SaveTools(t.Context(), "k", ToolList{}))
 	step("SaveVerdict", s.SaveVerdict(t.Context(), "k", Verdict{Revision: "r"}))
 
-	_, err = s.Reserve(t.Context(), sess, idBlock)
+	_, err = s.Reserve(t.Context(), sess, maxReserved)
 	step("Reserve", err)
 
 	writeState(t, s, "{")

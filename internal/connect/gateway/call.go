@@ -21,37 +21,37 @@ import (
 
 // A call is one request of a client that is forwarded to a server.
 type call struct {
-	l      *link
-	c      mcpserver.Caller
+	link   *link
+	caller mcpserver.Caller
 	number int64
-	// asks is set if the server may ask the client something during the call.
-	asks bool
-	// own is the progress token for the server, level the level of log messages that the client
+	// mayAsk is set if the server may ask the client something during the call.
+	mayAsk bool
+	// serverToken is the progress token for the server, level the level of log messages that the client
 	// wants.
-	own, level string
-	// asked receives the server's questions for a stateless client.
-	asked chan *question
-	ended chan wire.Outcome
-	stop  context.CancelFunc
+	serverToken, level string
+	// questions receives the server's questions for a stateless client.
+	questions chan *question
+	outcome   chan wire.Outcome
+	cancel    context.CancelFunc
 
 	mu sync.Mutex
-	// out sends a message to the client before the response. It is nil while no request of the
+	// sendToClient sends a message to the client before the response. It is nil while no request of the
 	// client is open.
-	out   func([]byte)
-	token json.RawMessage // the client's progress token
+	sendToClient func([]byte)
+	clientToken  json.RawMessage // the client's progress token
 }
 
-// numbers counts the calls, to number them.
-var numbers atomic.Int64
+// lastCallNumber counts the calls, to number them.
+var lastCallNumber atomic.Int64
 
 // send sends a message before the response. It returns false if no request of the client is open.
 func (c *call) send(raw []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.out == nil {
+	if c.sendToClient == nil {
 		return false
 	}
-	c.out(raw)
+	c.sendToClient(raw)
 	return true
 }
 
@@ -59,25 +59,25 @@ func (c *call) send(raw []byte) bool {
 func (c *call) attach(m *wire.Message, send func([]byte)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.out = send
-	c.token = nil
+	c.sendToClient = send
+	c.clientToken = nil
 	if m != nil {
-		c.token = jsonraw.First(jsonraw.First(m.Params, "_meta"), "progressToken")
+		c.clientToken = jsonraw.First(jsonraw.First(m.Params, "_meta"), "progressToken")
 	}
 }
 
 // forwardProgress forwards a progress notification with the client's token.
 func (c *call) forwardProgress(params json.RawMessage) {
 	c.mu.Lock()
-	token := c.token
+	token := c.clientToken
 	c.mu.Unlock()
 	if token != nil {
 		c.send(wire.ComposeNotification("notifications/progress", jsonraw.With(params, "progressToken", token)))
 	}
 }
 
-// answer answers a client's request that does not open or close a session.
-func (g *Gateway) answer(ctx context.Context, c mcpserver.Caller, m *wire.Message, send func([]byte)) []byte {
+// respond answers a client's request that does not open or close a session.
+func (g *Gateway) respond(ctx context.Context, c mcpserver.Caller, m *wire.Message, send func([]byte)) []byte {
 	if s := g.takeSuspended(m); s != nil {
 		return s.resume(ctx, m, send)
 	}
@@ -92,22 +92,22 @@ func (g *Gateway) answer(ctx context.Context, c mcpserver.Caller, m *wire.Messag
 	p.connectAll()
 	params := jsonraw.Without(jsonraw.OrEmpty(bridge.WithoutRequestMeta(m.Params)), "task")
 	if mcp.IsServerList(m.Method) {
-		return p.list(ctx, m)
+		return p.listAll(ctx, m)
 	}
 	switch m.Method {
 	case "tools/call":
 		return p.callTool(ctx, c, m, params, send)
 	case "prompts/get":
-		l, name, down := p.prompt(ctx, jsonraw.TextOrRaw(jsonraw.First(params, "name")))
+		l, name, down := p.findPrompt(ctx, jsonraw.TextOrRaw(jsonraw.First(params, "name")))
 		if down != nil {
-			return down.failure(c, m, down.lastFailure())
+			return down.failureResponse(c, m, down.lastFailure())
 		}
 		if l == nil {
 			return refused(-32602, name)
 		}
 		return g.forward(ctx, l, c, m, jsonraw.With(params, "name", jsonraw.Quote(name)), nil, send)
 	case "resources/read":
-		l, why := p.resource(ctx, jsonraw.TextOrRaw(jsonraw.First(params, "uri")))
+		l, why := p.findResource(ctx, jsonraw.TextOrRaw(jsonraw.First(params, "uri")))
 		if l == nil {
 			data := jsonraw.With(nil, "uri", jsonraw.First(params, "uri"))
 			return mcpserver.ComposeError(m.ID, mcpserver.Failure(bridge.NoResourceCode(c.Stateless), why, data))
@@ -155,20 +155,20 @@ func (p *peer) callTool(
 		return wire.ComposeError(m.ID, -32602, "params has "+other+" beside name")
 	}
 	shown := jsonraw.TextOrRaw(jsonraw.First(params, "name"))
-	l, t, down := p.tool(ctx, shown)
+	l, t, down := p.findTool(ctx, shown)
 	if down != nil {
-		return down.failure(c, m, down.lastFailure())
+		return down.failureResponse(c, m, down.lastFailure())
 	}
 	if l == nil {
 		return wire.ComposeError(m.ID, -32602, "Unknown tool: "+shown)
 	}
 	if t.refused != "" {
-		return toolFailure(c, m, "the tool "+shown+" is not served: "+t.refused)
+		return toolFailureResponse(c, m, "the tool "+shown+" is not served: "+t.refused)
 	}
 	if conn := l.connection(); conn != nil {
 		pin.Approve(ctx, conn, t.definition)
 	}
-	return p.g.forward(ctx, l, c, m, jsonraw.With(params, "name", jsonraw.Quote(t.name)), t.schema, send)
+	return p.gateway.forward(ctx, l, c, m, jsonraw.With(params, "name", jsonraw.Quote(t.serverName)), t.schema, send)
 }
 
 // forward forwards a request to a server and returns the response for the client. That response may
@@ -181,38 +181,38 @@ func (g *Gateway) forward(
 	params, schema json.RawMessage,
 	send func([]byte),
 ) []byte {
-	conn, out := l.connected(ctx)
+	conn, out := l.waitConnected(ctx)
 	release := func() {}
-	mayAsk := mcp.MayRequireInput(m.Method) && client.MayAsk(l.p.capabilities)
-	isSharedClient := c.Stateless && !g.pipe
+	mayAsk := mcp.MayRequireInput(m.Method) && client.MayAsk(l.peer.capabilities)
+	isSharedClient := c.Stateless && !g.isStdio
 	// The server would send its questions as requests that do not say for which call they are.
 	if conn != nil && isSharedClient && mayAsk && !client.Stateless(conn.Revision()) {
 		leased, free := g.lease(l)
 		if leased == nil {
 			text := fmt.Sprintf("%d calls are under way already", maxPeers)
-			return l.failure(c, m, wire.Outcome{Kind: wire.Refused, Text: text})
+			return l.failureResponse(c, m, wire.Outcome{Kind: wire.Refused, Text: text})
 		}
 		l = leased
 		release = free
-		conn, out = l.connected(ctx)
+		conn, out = l.waitConnected(ctx)
 	}
 	if conn == nil {
 		release()
-		return l.failure(c, m, out)
+		return l.failureResponse(c, m, out)
 	}
 	k := &call{
-		l:      l,
-		c:      c,
-		number: numbers.Add(1),
-		asks:   mcp.MayRequireInput(m.Method),
-		level:  c.Level,
-		asked:  make(chan *question),
-		ended:  make(chan wire.Outcome, 1),
+		link:      l,
+		caller:    c,
+		number:    lastCallNumber.Add(1),
+		mayAsk:    mcp.MayRequireInput(m.Method),
+		level:     c.Level,
+		questions: make(chan *question),
+		outcome:   make(chan wire.Outcome, 1),
 	}
-	k.own = fmt.Sprintf("mcpc-%d", k.number)
+	k.serverToken = fmt.Sprintf("mcpc-%d", k.number)
 	k.attach(m, send)
-	life, stop := context.WithCancel(l.p.life)
-	k.stop = stop
+	life, stop := context.WithCancel(l.peer.ctx)
+	k.cancel = stop
 	l.mu.Lock()
 	l.calls[k] = true
 	l.mu.Unlock()
@@ -228,7 +228,7 @@ func (g *Gateway) forward(
 		l.mu.Lock()
 		delete(l.calls, k)
 		l.mu.Unlock()
-		k.ended <- out
+		k.outcome <- out
 	}()
 	return k.wait(ctx, m)
 }
@@ -237,13 +237,13 @@ func (g *Gateway) forward(
 // questions are forwarded unchanged. Otherwise they are converted to the client's era.
 func (c *call) serverCall(conn *connect.Conn, m *wire.Message, params, schema json.RawMessage) client.Call {
 	isStateless := client.Stateless(conn.Revision())
-	if c.token != nil {
-		params = bridge.WithMeta(params, "progressToken", jsonraw.Quote(c.own))
+	if c.clientToken != nil {
+		params = bridge.WithMeta(params, "progressToken", jsonraw.Quote(c.serverToken))
 	}
 	if isStateless && c.level != "" {
 		params = bridge.WithMeta(params, bridge.MetaLogLevel, jsonraw.Quote(c.level))
 	}
-	return client.Call{Method: m.Method, Params: params, Schema: schema, OneRound: isStateless == c.c.Stateless}
+	return client.Call{Method: m.Method, Params: params, Schema: schema, OneRound: isStateless == c.caller.Stateless}
 }
 
 // wait waits until the call has ended or a stateless client has to be asked, and returns the
@@ -251,12 +251,12 @@ func (c *call) serverCall(conn *connect.Conn, m *wire.Message, params, schema js
 func (c *call) wait(ctx context.Context, m *wire.Message) []byte {
 	defer c.attach(nil, nil)
 	select {
-	case out := <-c.ended:
+	case out := <-c.outcome:
 		return c.response(m, out)
-	case q := <-c.asked:
+	case q := <-c.questions:
 		return c.suspend(m, q)
 	case <-ctx.Done():
-		c.stop()
+		c.cancel()
 		return nil
 	}
 }
@@ -266,18 +266,18 @@ func (c *call) response(m *wire.Message, out wire.Outcome) []byte {
 	got := out.Message
 	method := m.Method
 	isStateless := false
-	if conn := c.l.connection(); conn != nil {
+	if conn := c.link.connection(); conn != nil {
 		isStateless = client.Stateless(conn.Revision())
 	}
-	if got != nil && got.Kind == wire.Response && (c.c.Stateless || !wire.RequiresInput(got.Result)) {
-		return wire.ComposeResult(m.ID, bridge.ConvertResult(c.c.Stateless, isStateless, method, got.Result))
+	if got != nil && got.Kind == wire.Response && (c.caller.Stateless || !wire.RequiresInput(got.Result)) {
+		return wire.ComposeResult(m.ID, bridge.ConvertResult(c.caller.Stateless, isStateless, method, got.Result))
 	}
 	// A transport error is about the session, not the call.
 	if got != nil && got.Kind == wire.ErrorResponse && out.Kind != wire.Transport {
-		return mcpserver.ComposeError(m.ID, bridge.ConvertError(c.c.Stateless, isStateless, method, got.Error.Raw))
+		return mcpserver.ComposeError(m.ID, bridge.ConvertError(c.caller.Stateless, isStateless, method, got.Error.Raw))
 	}
-	c.l.tellExit(out)
-	return c.l.failure(c.c, m, out)
+	c.link.showExit(out)
+	return c.link.failureResponse(c.caller, m, out)
 }
 
 // callKey is the key of the call in a context.

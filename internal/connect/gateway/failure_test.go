@@ -22,7 +22,7 @@ func TestFailuresShowNoSecret(t *testing.T) {
 	out := wire.Outcome{Kind: wire.Transport, Text: "GET http://h.example/" + secret + " failed"}
 	for _, method := range []string{"tools/call", "prompts/get"} {
 		m := &wire.Message{Kind: wire.Request, ID: json.RawMessage("1"), Method: method}
-		got := string(l.failure(mcpserver.Caller{}, m, out))
+		got := string(l.failureResponse(mcpserver.Caller{}, m, out))
 		if strings.Contains(got, secret) || !strings.Contains(got, `the server \"one\": GET http://h.example/`) {
 			t.Errorf("%s: %s", method, got)
 		}
@@ -47,11 +47,11 @@ func TestFailuresHaveTheMainLinesOfStderr(t *testing.T) {
 		var told []string
 		l := &link{
 			Member: &Member{Name: "one"}, env: &host.Env{Shared: new(host.Shared)},
-			p: &peer{g: &Gateway{Options: Options{Tell: func(text string, stderr ...string) { told = append(append(told, text), stderr...) }}}},
+			peer: &peer{gateway: &Gateway{Options: Options{Tell: func(text string, stderr ...string) { told = append(append(told, text), stderr...) }}}},
 		}
 		l.env.Secrets.Learn(secret)
-		l.tellExit(out)
-		got := string(l.failure(mcpserver.Caller{}, &wire.Message{Kind: wire.Request, ID: json.RawMessage("1"), Method: "tools/call"}, out))
+		l.showExit(out)
+		got := string(l.failureResponse(mcpserver.Caller{}, &wire.Message{Kind: wire.Request, ID: json.RawMessage("1"), Method: "tools/call"}, out))
 		if strings.Contains(got+strings.Join(told, ""), secret) || strings.Contains(got, "stderr") != (name == "exited") {
 			t.Errorf("%s: %s", name, got)
 		}
@@ -71,12 +71,12 @@ func TestRestartHasTheEndOfStderr(t *testing.T) {
 	var told []string
 	l := &link{
 		Member: &Member{Name: "one"}, env: &host.Env{Shared: new(host.Shared)},
-		p: &peer{g: &Gateway{Options: Options{Tell: func(text string, stderr ...string) { told = append(append(told, text), stderr...) }}}},
+		peer: &peer{gateway: &Gateway{Options: Options{Tell: func(text string, stderr ...string) { told = append(append(told, text), stderr...) }}}},
 	}
 	l.reportRenewal(client.Renewal{Why: "it was restarted", Process: &wire.ProcessFacts{HowEnded: "exit status 1", Stderr: "Error: no key\n"}})
 	l.reportRenewal(client.Renewal{Why: "a new session was opened"})
 	ended := wire.ProcessFacts{HowEnded: "exit status 2", Stderr: "Error: no disk\n"}
-	l.tellExit(wire.Outcome{Text: "it exited", Process: &ended})
+	l.showExit(wire.Outcome{Text: "it exited", Process: &ended})
 	l.reportRenewal(client.Renewal{Why: "it was restarted", Process: &ended})
 	if want := []string{"one: it was restarted", "Error: no key", "one: a new session was opened", "one: it exited", "Error: no disk", "one: it was restarted"}; !slices.Equal(told, want) {
 		t.Errorf("%q, want %q", told, want)

@@ -63,15 +63,15 @@ const (
 	maxSuspended = 64 // calls that wait for a client's answer
 )
 
-// Times. A list waits connectTime for the connection to a server, and listTime in all.
+// Times. A list waits connectTimeout for the connection to a server, and listTimeout in all.
 const (
-	connectTime = 10 * time.Second
-	dialTime    = 60 * time.Second
-	listTime    = 30 * time.Second
-	answerTime  = 10 * time.Minute // for a client to answer a question
-	graceAtEnd  = time.Second      // for running requests of a client that is gone
-	minPause    = time.Second      // between two attempts to connect
-	maxPause    = time.Minute
+	connectTimeout  = 10 * time.Second
+	dialTimeout     = 60 * time.Second
+	listTimeout     = 30 * time.Second
+	answerTimeout   = 10 * time.Minute // for a client to answer a question
+	disconnectGrace = time.Second      // for running requests of a client that is gone
+	minPause        = time.Second      // between two attempts to connect
+	maxPause        = time.Minute
 )
 
 // A Gateway serves clients. Its methods may be called concurrently.
@@ -79,28 +79,28 @@ type Gateway struct {
 	Options
 	server *mcpserver.Server
 	hub    mcpserver.Hub
-	// states is the prefix of each requestState of this gateway. A server behind it may be mcpc
+	// statePrefix is the prefix of each requestState of this gateway. A server behind it may be mcpc
 	// serve, too.
-	states string
-	// pipe is set if the only client is connected over stdio.
-	pipe bool
+	statePrefix string
+	// isStdio is set if the only client is connected over stdio.
+	isStdio bool
 
-	tellMu sync.Mutex // held while Tell is called, guards told
-	told   map[string]bool
+	showMu sync.Mutex // held while Tell is called, guards told
+	shown  map[string]bool
 
-	mu             sync.Mutex
-	used           map[string]bool // the patterns of Allow and Deny that match a tool
-	sessions       map[*mcpserver.Session]*peer
-	statelessPeers []*peer // of stateless requests
-	closing        sync.WaitGroup
-	closed         bool // no further peer is created
-	suspended      map[string]*suspension
+	mu              sync.Mutex
+	matchedPatterns map[string]bool // the patterns of Allow and Deny that match a tool
+	sessions        map[*mcpserver.Session]*peer
+	statelessPeers  []*peer // of stateless requests
+	closingPeers    sync.WaitGroup
+	isClosed        bool // no further peer is created
+	suspended       map[string]*suspension
 }
 
 // New returns a Gateway.
 func New(o Options) *Gateway {
 	g := &Gateway{
-		Options: o, states: o.Token() + "-", told: map[string]bool{}, used: map[string]bool{},
+		Options: o, statePrefix: o.Token() + "-", shown: map[string]bool{}, matchedPatterns: map[string]bool{},
 		sessions: map[*mcpserver.Session]*peer{}, suspended: map[string]*suspension{},
 	}
 	g.server = mcpserver.New(
@@ -111,7 +111,7 @@ func New(o Options) *Gateway {
 			SessionID:   o.Token,
 			MaxSessions: maxPeers,
 			Admit:       o.Admit,
-			Dropped:     func() { g.tellOnce("", "messages were left out: the client does not read its GET stream") },
+			Dropped:     func() { g.showOnce("", "messages were left out: the client does not read its GET stream") },
 		},
 	)
 	return g
@@ -120,7 +120,7 @@ func New(o Options) *Gateway {
 // Stdio serves one client until in ends or ctx is done, then closes the connections to the servers.
 // It returns the error of reading in.
 func (g *Gateway) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	g.pipe = true
+	g.isStdio = true
 	return g.server.Stdio(ctx, in, out)
 }
 
@@ -130,7 +130,7 @@ func (g *Gateway) Handler(ctx context.Context) http.Handler { return g.server.Ha
 // Close closes the connections to all servers, and waits until they are closed.
 func (g *Gateway) Close() {
 	g.mu.Lock()
-	g.closed = true
+	g.isClosed = true
 	all := g.statelessPeers
 	g.statelessPeers = nil
 	for s, p := range g.sessions {
@@ -139,9 +139,9 @@ func (g *Gateway) Close() {
 	}
 	g.mu.Unlock()
 	for _, p := range all {
-		g.closing.Go(p.close)
+		g.closingPeers.Go(p.close)
 	}
-	g.closing.Wait()
+	g.closingPeers.Wait()
 }
 
 // Prepare returns how a request is answered: see mcpserver.Handler.
@@ -162,14 +162,14 @@ func (g *Gateway) Prepare(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 		p.markReady()
 	}
 	return mcpserver.Job{MayWait: true, Run: func(ctx context.Context, send func([]byte)) []byte {
-		ctx, stop := untilGone(ctx, c)
+		ctx, stop := withDisconnect(ctx, c)
 		defer stop()
-		if c.Stateless && !g.pipe {
+		if c.Stateless && !g.isStdio {
 			queued, end := g.queue(send)
 			defer end()
 			send = queued
 		}
-		response := g.answer(ctx, c, m, send)
+		response := g.respond(ctx, c, m, send)
 		if ctx.Err() != nil {
 			return nil // a cancelled request has no response
 		}
@@ -195,7 +195,7 @@ func (g *Gateway) queue(send func([]byte)) (queued func([]byte), end func()) {
 		select {
 		case waiting <- raw:
 		default:
-			g.tellOnce("", "messages were left out: the client does not read the stream of its request")
+			g.showOnce("", "messages were left out: the client does not read the stream of its request")
 		}
 	}
 	return queued, func() {
@@ -204,14 +204,14 @@ func (g *Gateway) queue(send func([]byte)) (queued func([]byte), end func()) {
 	}
 }
 
-// untilGone returns a context that ends graceAtEnd after the client is gone.
-func untilGone(ctx context.Context, c mcpserver.Caller) (context.Context, func()) {
+// withDisconnect returns a context that ends disconnectGrace after the client is gone.
+func withDisconnect(ctx context.Context, c mcpserver.Caller) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	if c.Over != nil {
 		go func() {
 			select {
 			case <-c.Over:
-				grace, stop := context.WithTimeout(ctx, graceAtEnd)
+				grace, stop := context.WithTimeout(ctx, disconnectGrace)
 				defer stop()
 				<-grace.Done()
 				cancel()
@@ -234,7 +234,7 @@ func (g *Gateway) Notified(c mcpserver.Caller, m *wire.Message) {
 	case "notifications/roots/list_changed":
 		for _, l := range p.links {
 			if conn := l.connection(); conn != nil && !client.Stateless(conn.Revision()) {
-				go conn.Notify(p.life, client.Call{Method: m.Method, Params: m.Params})
+				go conn.Notify(p.ctx, client.Call{Method: m.Method, Params: m.Params})
 			}
 		}
 	}
@@ -244,8 +244,8 @@ func (g *Gateway) Notified(c mcpserver.Caller, m *wire.Message) {
 const capabilities = `{"tools":{"listChanged":true},"prompts":{"listChanged":true},` +
 	`"resources":{"listChanged":true,"subscribe":true},"completions":{},"logging":{}}`
 
-// declares reports whether capabilities has the member at this path.
-func declares(names ...string) bool {
+// declaresCapability reports whether capabilities has the member at this path.
+func declaresCapability(names ...string) bool {
 	value := json.RawMessage(capabilities)
 	for _, name := range names {
 		value = jsonraw.First(value, name)
@@ -312,20 +312,20 @@ func (g *Gateway) instructions() string {
 	return text + ". The name of a tool or prompt begins with that of its server and __."
 }
 
-// maxTold limits the texts for the user. Later ones are not shown.
-const maxTold = 1000
+// maxShown limits the texts for the user. Later ones are not shown.
+const maxShown = 1000
 
-// tellOnce shows the user a text unless one with the same key was shown; "" is the text as key. It
+// showOnce shows the user a text unless one with the same key was shown; "" is the text as key. It
 // returns after the text is shown, whichever goroutine shows it: a response that depends on it
 // comes later.
-func (g *Gateway) tellOnce(key, text string, stderr ...string) {
+func (g *Gateway) showOnce(key, text string, stderr ...string) {
 	if key == "" {
 		key = text
 	}
-	g.tellMu.Lock()
-	defer g.tellMu.Unlock()
-	if !g.told[key] && len(g.told) < maxTold {
-		g.told[key] = true
+	g.showMu.Lock()
+	defer g.showMu.Unlock()
+	if !g.shown[key] && len(g.shown) < maxShown {
+		g.shown[key] = true
 		g.Tell(text, stderr...)
 	}
 }

@@ -22,34 +22,34 @@ import (
 // A link is the connection of a peer to one server. It connects when it is first needed.
 type link struct {
 	*Member
-	p *peer
-	// leased is set while one call uses the link alone. The mutex of the gateway guards it.
-	leased bool
+	peer *peer
+	// isLeased is set while one call uses the link alone. The mutex of the gateway guards it.
+	isLeased bool
 
-	mu   sync.Mutex
-	env  *host.Env
-	done func() // Env returned it: it is called when the link is closed
-	conn *connect.Conn
+	mu         sync.Mutex
+	env        *host.Env
+	releaseEnv func() // Env returned it: it is called when the link is closed
+	conn       *connect.Conn
 	// dialing is closed when the running attempt to connect has ended. It is nil if none is
 	// running.
 	dialing chan struct{}
 	// failed is the outcome of the last attempt, again when the next one may start, and pause the
 	// time between them.
-	failed wire.Outcome
-	again  time.Time
-	pause  time.Duration
-	// told is the failure that was shown to the user. toldProcess is the exit of the server's
+	failed      wire.Outcome
+	nextAttempt time.Time
+	pause       time.Duration
+	// shownFailure is the failure that was shown to the user. shownProcess is the exit of the server's
 	// process that was shown last.
-	told        string
-	toldProcess wire.ProcessFacts
-	// missed is set if a client got a list without this server.
-	missed bool
-	closed bool
+	shownFailure string
+	shownProcess wire.ProcessFacts
+	// wasOmitted is set if a client got a list without this server.
+	wasOmitted bool
+	isClosed   bool
 	// calls are the running calls, watched the resources that are subscribed to.
-	calls   map[*call]bool
-	watched map[string]*watching
-	listed  tables
-	level   string // of log messages, as last requested from the server
+	calls         map[*call]bool
+	subscriptions map[string]*subscription
+	listed        tables
+	level         string // of log messages, as last requested from the server
 }
 
 // connection returns the connection, or nil.
@@ -67,20 +67,20 @@ func (l *link) startDialing() <-chan struct{} {
 	if l.dialing != nil {
 		return l.dialing
 	}
-	if l.conn != nil || l.closed || l.p.g.Now().Before(l.again) {
+	if l.conn != nil || l.isClosed || l.peer.gateway.Now().Before(l.nextAttempt) {
 		return nil
 	}
 	done := make(chan struct{})
 	l.dialing = done
 	if l.env == nil {
-		l.env, l.done = l.Env()
+		l.env, l.releaseEnv = l.Env()
 	}
 	go l.dial(done)
 	return done
 }
 
-// connected returns the connection. It waits for a running attempt until ctx is done.
-func (l *link) connected(ctx context.Context) (*connect.Conn, wire.Outcome) {
+// waitConnected returns the connection. It waits for a running attempt until ctx is done.
+func (l *link) waitConnected(ctx context.Context) (*connect.Conn, wire.Outcome) {
 	if attempt := l.startDialing(); attempt != nil {
 		select {
 		case <-attempt:
@@ -95,7 +95,7 @@ func (l *link) connected(ctx context.Context) (*connect.Conn, wire.Outcome) {
 
 // dial connects, and closes done.
 func (l *link) dial(done chan struct{}) {
-	ctx, stop := context.WithTimeout(l.p.life, dialTime)
+	ctx, stop := context.WithTimeout(l.peer.ctx, dialTimeout)
 	defer stop()
 	c, out := connect.Dial(ctx, l.env, connect.Options{
 		NoResume:          true,
@@ -104,59 +104,59 @@ func (l *link) dial(done chan struct{}) {
 		RequireServerInfo: true,
 		Unjudged:          true,
 		OnNotification:    l.handleNotification,
-		As:                &connect.Stand{Capabilities: l.p.capabilities, Asker: l.ask, Renewed: l.reportRenewal},
+		As:                &connect.Stand{Capabilities: l.peer.capabilities, Asker: l.ask, Renewed: l.reportRenewal},
 	})
 	if out.OK() {
-		l.setLevel(ctx, c, l.p.level())
+		l.setLevel(ctx, c, l.peer.level())
 		l.subscribe(ctx, c)
 	} else {
 		_ = c.Close(ctx)
 		out = connect.Explain(l.env, out)
 	}
 	l.mu.Lock()
-	closed := l.closed
-	missed := l.missed
+	closed := l.isClosed
+	missed := l.wasOmitted
 	told := ""
 	l.dialing = nil
 	l.failed = out
 	if out.OK() && !closed {
 		l.conn = c
 		l.pause = 0
-		l.missed = false
-		told = l.told
+		l.wasOmitted = false
+		told = l.shownFailure
 	} else {
 		l.pause = min(max(2*l.pause, minPause), maxPause)
-		l.again = l.p.g.Now().Add(l.pause)
+		l.nextAttempt = l.peer.gateway.Now().Add(l.pause)
 	}
 	l.mu.Unlock()
 	if told != "" { // the next failure is shown again
-		l.p.g.tellMu.Lock()
-		delete(l.p.g.told, told)
-		l.p.g.tellMu.Unlock()
+		l.peer.gateway.showMu.Lock()
+		delete(l.peer.gateway.shown, told)
+		l.peer.gateway.showMu.Unlock()
 	}
 	if closed && out.OK() { // close waits for done
 		_ = c.Close(context.Background())
 	}
 	if !closed && !out.OK() {
-		l.tell(out) // before a client gets a list without this server
+		l.showFailure(out) // before a client gets a list without this server
 	}
 	close(done)
 	if !closed && out.OK() && missed {
-		l.p.g.Tell(l.Name + " is connected")
+		l.peer.gateway.Tell(l.Name + " is connected")
 		l.pushListChange("")
 	}
 }
 
-// tell shows the user a failure to connect or to list, once.
-func (l *link) tell(out wire.Outcome) {
+// showFailure shows the user a failure to connect or to list, once.
+func (l *link) showFailure(out wire.Outcome) {
 	text := l.Name + " is left out: " + l.env.Secrets.Text(out.Text)
 	if out.Hint != "" {
 		text += " (" + l.env.UI.HintText(out.Hint) + ")"
 	}
 	l.mu.Lock()
-	l.told = text
+	l.shownFailure = text
 	l.mu.Unlock()
-	l.p.g.tellOnce("", text, l.stderrLines(out)...)
+	l.peer.gateway.showOnce("", text, l.stderrLines(out)...)
 }
 
 // maxStderrLine limits how much of a stderr line is shown, in bytes.
@@ -183,13 +183,13 @@ func (l *link) stderrLines(out wire.Outcome) (lines []string) {
 	return lines
 }
 
-// tellExit tells the user that the server exited during a call.
-func (l *link) tellExit(out wire.Outcome) {
+// showExit tells the user that the server exited during a call.
+func (l *link) showExit(out wire.Outcome) {
 	if out.Process != nil && out.Process.HowEnded != "" && l.env != nil {
 		l.mu.Lock()
-		l.toldProcess = *out.Process
+		l.shownProcess = *out.Process
 		l.mu.Unlock()
-		l.p.g.Tell(l.Name+": "+l.env.Secrets.Text(out.Text), l.stderrLines(out)...)
+		l.peer.gateway.Tell(l.Name+": "+l.env.Secrets.Text(out.Text), l.stderrLines(out)...)
 	}
 }
 
@@ -212,7 +212,7 @@ func (l *link) subscribe(ctx context.Context, c *connect.Conn) {
 	began := false
 	go func() {
 		defer closeAnswered()
-		c.Listen(l.p.life, client.ListenRequest{SubscriptionFilter: filter, Began: func(client.SubscriptionFilter) {
+		c.Listen(l.peer.ctx, client.ListenRequest{SubscriptionFilter: filter, Began: func(client.SubscriptionFilter) {
 			if began { // the stream was reopened: changes may have been missed
 				l.pushListChange("")
 			}
@@ -220,7 +220,7 @@ func (l *link) subscribe(ctx context.Context, c *connect.Conn) {
 			closeAnswered()
 		}})
 	}()
-	ctx, stop := context.WithTimeout(ctx, connectTime)
+	ctx, stop := context.WithTimeout(ctx, connectTimeout)
 	defer stop()
 	select {
 	case <-answered:
@@ -239,26 +239,26 @@ var listChanges = []string{
 func (l *link) pushListChange(method string) {
 	for _, one := range listChanges {
 		if one == method || method == "" {
-			l.p.push(&wire.Message{Kind: wire.Notification, Method: one})
+			l.peer.push(&wire.Message{Kind: wire.Notification, Method: one})
 		}
 	}
 }
 
 // reportRenewal tells the user that the connection was opened again. It shows the stderr of a server
-// that exited, unless tellExit has shown it.
+// that exited, unless showExit has shown it.
 func (l *link) reportRenewal(r client.Renewal) {
 	l.mu.Lock()
 	c := l.conn
 	process := r.Process
-	if process != nil && *process == l.toldProcess {
+	if process != nil && *process == l.shownProcess {
 		process = nil
 	}
-	l.toldProcess = wire.ProcessFacts{}
+	l.shownProcess = wire.ProcessFacts{}
 	l.level = ""
 	l.mu.Unlock()
-	l.p.g.Tell(l.Name+": "+r.Why, l.stderrLines(wire.Outcome{Process: process})...)
+	l.peer.gateway.Tell(l.Name+": "+r.Why, l.stderrLines(wire.Outcome{Process: process})...)
 	if c != nil {
-		go l.setLevel(l.p.life, c, l.p.level())
+		go l.setLevel(l.peer.ctx, c, l.peer.level())
 	}
 	l.pushListChange("")
 }
@@ -290,14 +290,14 @@ func (l *link) handleNotification(m *wire.Message) {
 	switch m.Method {
 	case "notifications/progress":
 		token := jsonraw.TextOrRaw(jsonraw.First(m.Params, "progressToken"))
-		if c := l.newestCall(func(c *call) bool { return c.own == token }); c != nil {
+		if c := l.newestCall(func(c *call) bool { return c.serverToken == token }); c != nil {
 			c.forwardProgress(m.Params)
 		}
 	case "notifications/message":
 		l.forwardLog(m)
 	case "notifications/resources/updated", "notifications/elicitation/complete":
 		params := bridge.WithoutMeta(m.Params, bridge.MetaSubscription)
-		l.p.push(&wire.Message{Kind: wire.Notification, Method: m.Method, Params: params})
+		l.peer.push(&wire.Message{Kind: wire.Notification, Method: m.Method, Params: params})
 	default:
 		l.pushListChange(m.Method)
 	}
@@ -311,14 +311,14 @@ func (l *link) forwardLog(m *wire.Message) {
 		logger += "/" + own
 	}
 	params := jsonraw.With(bridge.WithoutMeta(m.Params, bridge.MetaSubscription), "logger", jsonraw.Quote(logger))
-	if l.p.session != nil {
-		l.p.push(&wire.Message{Kind: wire.Notification, Method: m.Method, Params: params})
+	if l.peer.session != nil {
+		l.peer.push(&wire.Message{Kind: wire.Notification, Method: m.Method, Params: params})
 		return
 	}
 	var asked []*call
 	l.mu.Lock()
 	for c := range l.calls {
-		if c.level != "" || !l.p.g.pipe { // over HTTP the message may be about another client's call
+		if c.level != "" || !l.peer.gateway.isStdio { // over HTTP the message may be about another client's call
 			asked = append(asked, c)
 		}
 	}
@@ -340,9 +340,9 @@ func (l *link) newestCall(fits func(*call) bool) (newest *call) {
 	return newest
 }
 
-// failure returns the response to a request that the server did not answer. For a tools/call it is
+// failureResponse returns the response to a request that the server did not answer. For a tools/call it is
 // a result: agents show their models the text of a result, but often not the text of an error.
-func (l *link) failure(c mcpserver.Caller, m *wire.Message, out wire.Outcome) []byte {
+func (l *link) failureResponse(c mcpserver.Caller, m *wire.Message, out wire.Outcome) []byte {
 	text := out.Text
 	if l.env != nil {
 		text = l.env.Secrets.Text(text)
@@ -352,7 +352,7 @@ func (l *link) failure(c mcpserver.Caller, m *wire.Message, out wire.Outcome) []
 		text += "; its stderr:\n" + strings.Join(stderr, "\n")
 	}
 	if m.Method == "tools/call" {
-		return toolFailure(c, m, text)
+		return toolFailureResponse(c, m, text)
 	}
 	var data jsonraw.Builder
 	data.Text("server", l.Name)
@@ -360,8 +360,8 @@ func (l *link) failure(c mcpserver.Caller, m *wire.Message, out wire.Outcome) []
 	return mcpserver.ComposeError(m.ID, mcpserver.Failure(-32603, text, data.Bytes()))
 }
 
-// toolFailure returns the result of a call that failed before a server answered it.
-func toolFailure(c mcpserver.Caller, m *wire.Message, text string) []byte {
+// toolFailureResponse returns the result of a call that failed before a server answered it.
+func toolFailureResponse(c mcpserver.Caller, m *wire.Message, text string) []byte {
 	block := jsonraw.With(jsonraw.With(nil, "type", jsonraw.Quote("text")), "text", jsonraw.Quote(text))
 	content := jsonraw.With(nil, "content", jsonraw.List([]json.RawMessage{block}))
 	result := jsonraw.With(content, "isError", json.RawMessage("true"))
@@ -371,7 +371,7 @@ func toolFailure(c mcpserver.Caller, m *wire.Message, text string) []byte {
 // close closes the connection and ends its recording. It waits for a running attempt to connect.
 func (l *link) close() {
 	l.mu.Lock()
-	l.closed = true
+	l.isClosed = true
 	attempt := l.dialing
 	l.mu.Unlock()
 	if attempt != nil {
@@ -379,7 +379,7 @@ func (l *link) close() {
 	}
 	l.mu.Lock()
 	c := l.conn
-	done := l.done
+	done := l.releaseEnv
 	l.conn = nil
 	l.mu.Unlock()
 	if c != nil {

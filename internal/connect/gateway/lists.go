@@ -30,8 +30,8 @@ type tables struct {
 
 // A tool is a tool of a server.
 type tool struct {
-	name   string // at the server
-	schema json.RawMessage
+	serverName string // at the server
+	schema     json.RawMessage
 	// definition is compared with the approved one.
 	definition *connect.Definition
 	// refused says why the tool is not served, or is "".
@@ -40,13 +40,13 @@ type tool struct {
 
 // A template is a uriTemplate of a list.
 type template struct {
-	text   string
-	parsed mcp.URITemplate
+	uriTemplate string
+	parsed      mcp.URITemplate
 }
 
-// list answers a list request: it asks all servers at once, and returns their entries in the order
+// listAll answers a list request: it asks all servers at once, and returns their entries in the order
 // of the command line.
-func (p *peer) list(ctx context.Context, m *wire.Message) []byte {
+func (p *peer) listAll(ctx context.Context, m *wire.Message) []byte {
 	if jsonraw.First(m.Params, "cursor") != nil {
 		return wire.ComposeError(m.ID, -32602, "unknown cursor: the list has one page")
 	}
@@ -55,7 +55,7 @@ func (p *peer) list(ctx context.Context, m *wire.Message) []byte {
 	complete := make([]bool, len(p.links))
 	var all sync.WaitGroup
 	for i, l := range p.links {
-		all.Go(func() { lists[i], complete[i] = l.list(ctx, k) })
+		all.Go(func() { lists[i], complete[i] = l.listEntries(ctx, k) })
 	}
 	all.Wait()
 	if ctx.Err() != nil {
@@ -66,11 +66,11 @@ func (p *peer) list(ctx context.Context, m *wire.Message) []byte {
 		return wire.ComposeError(m.ID, -32603, failed)
 	}
 	if k == connect.ToolKind && !slices.Contains(complete, false) {
-		p.g.warnUnused()
+		p.gateway.warnUnused()
 	}
 	result := jsonraw.With(nil, mcp.ListMember(m.Method), jsonraw.List(items))
 	if p.session == nil {
-		result = bridge.WithMeta(bridge.ConvertResult(true, false, m.Method, result), bridge.MetaServer, p.g.identity())
+		result = bridge.WithMeta(bridge.ConvertResult(true, false, m.Method, result), bridge.MetaServer, p.gateway.identity())
 	}
 	return wire.ComposeResult(m.ID, result)
 }
@@ -102,19 +102,19 @@ func (p *peer) merge(k connect.Kind, lists [][]json.RawMessage) (items []json.Ra
 		}
 		for first, n := range twice {
 			const text = "%s lists %s that %s lists too: read from %s"
-			p.g.tellOnce("", fmt.Sprintf(text, name, english.Plural(n, k.One), first, first))
+			p.gateway.showOnce("", fmt.Sprintf(text, name, english.Plural(n, k.One), first, first))
 		}
 	}
 	return items, ""
 }
 
-// list lists the entries of one server under the names that clients use, and stores the tables for
+// listEntries lists the entries of one server under the names that clients use, and stores the tables for
 // these names. It returns false if the server did not answer.
-func (l *link) list(ctx context.Context, k connect.Kind) (items []json.RawMessage, complete bool) {
-	ctx, stop := context.WithTimeout(ctx, listTime)
+func (l *link) listEntries(ctx context.Context, k connect.Kind) (items []json.RawMessage, complete bool) {
+	ctx, stop := context.WithTimeout(ctx, listTimeout)
 	defer stop()
-	connectCtx, stopConnecting := context.WithTimeout(ctx, connectTime)
-	conn, out := l.connected(connectCtx)
+	connectCtx, stopConnecting := context.WithTimeout(ctx, connectTimeout)
+	conn, out := l.waitConnected(connectCtx)
 	stopConnecting()
 	if conn == nil {
 		l.noteMissing(out)
@@ -134,13 +134,13 @@ func (l *link) list(ctx context.Context, k connect.Kind) (items []json.RawMessag
 
 // noteMissing records that a list does not have this server's entries, and tells the user why.
 func (l *link) noteMissing(out wire.Outcome) {
-	if l.p.life.Err() != nil {
+	if l.peer.ctx.Err() != nil {
 		return
 	}
 	l.mu.Lock()
-	l.missed = true
+	l.wasOmitted = true
 	l.mu.Unlock()
-	l.tell(connect.Explain(l.env, out))
+	l.showFailure(connect.Explain(l.env, out))
 }
 
 // storeList stores the table of a list, and returns the entries under the names that clients use.
@@ -153,23 +153,23 @@ func (l *link) storeList(
 	var made tables
 	switch k {
 	case connect.ToolKind:
-		made.tools, shown = l.toolTable(ctx, conn, items)
+		made.tools, shown = l.buildToolTable(ctx, conn, items)
 	case connect.PromptKind:
 		made.prompts = map[string]string{}
 		seen := map[string]bool{}
 		for _, raw := range items {
 			prompt, bad := mcp.ParsePrompt(raw)
 			if bad != nil {
-				tellUnusable(l, bad)
+				showUnusable(l, bad)
 				continue
 			}
 			if !isFirst(l, seen, k, prompt.Name) {
 				continue
 			}
 			isTaken := func(name string) bool { _, taken := made.prompts[name]; return taken }
-			name := shownName(l.p.g.prefix(l.Member), prompt.Name, isTaken)
+			name := shownName(l.peer.gateway.prefix(l.Member), prompt.Name, isTaken)
 			made.prompts[name] = prompt.Name
-			shown = append(shown, renamed(raw, prompt.Name, name))
+			shown = append(shown, withName(raw, prompt.Name, name))
 		}
 	case connect.ResourceKind:
 		made.resources = map[string]bool{}
@@ -178,7 +178,7 @@ func (l *link) storeList(
 				made.resources[r.URI] = true
 				shown = append(shown, raw)
 			} else {
-				tellUnusable(l, bad)
+				showUnusable(l, bad)
 			}
 		}
 	case connect.TemplateKind:
@@ -186,7 +186,7 @@ func (l *link) storeList(
 		for _, raw := range items {
 			r, bad := mcp.ParseTemplate(raw)
 			if bad != nil {
-				tellUnusable(l, bad)
+				showUnusable(l, bad)
 				continue
 			}
 			parsed, _ := mcp.ParseURITemplate(r.URI)
@@ -209,9 +209,9 @@ func (l *link) storeList(
 	return shown
 }
 
-// toolTable builds the table of tools. It does not show tools that are denied, or that changed
+// buildToolTable builds the table of tools. It does not show tools that are denied, or that changed
 // since they were approved.
-func (l *link) toolTable(
+func (l *link) buildToolTable(
 	ctx context.Context,
 	conn *connect.Conn,
 	items []json.RawMessage,
@@ -221,21 +221,21 @@ func (l *link) toolTable(
 	for _, raw := range items {
 		parsed, bad := mcp.ParseTool(raw)
 		if bad != nil {
-			tellUnusable(l, bad)
+			showUnusable(l, bad)
 			continue
 		}
 		if !isFirst(l, seen, connect.ToolKind, parsed.Name) {
 			continue
 		}
 		t := &tool{
-			name:       parsed.Name,
+			serverName: parsed.Name,
 			schema:     parsed.InputSchema,
 			definition: &connect.Definition{Tool: parsed, Fresh: true},
 		}
-		name := shownName(l.p.g.prefix(l.Member), parsed.Name, func(name string) bool { return made[name] != nil })
+		name := shownName(l.peer.gateway.prefix(l.Member), parsed.Name, func(name string) bool { return made[name] != nil })
 		made[name] = t
 		switch {
-		case !l.p.g.serves(l.Member, parsed.Name):
+		case !l.peer.gateway.serves(l.Member, parsed.Name):
 			t.refused = "it is not allowed by --allow and --deny of mcpc serve"
 		case pin.Check(ctx, conn, t.definition) == pin.Changed:
 			approve := "mcpc trust " + shellwords.Quote(l.ID) + " --tools"
@@ -243,24 +243,24 @@ func (l *link) toolTable(
 				"the user can do so with: " + approve
 			const text = "%s/%s is left out: its definition changed since it was approved " +
 				"(%s shows the change and approves it)"
-			l.p.g.tellOnce("", fmt.Sprintf(text, l.Name, parsed.Name, approve))
+			l.peer.gateway.showOnce("", fmt.Sprintf(text, l.Name, parsed.Name, approve))
 		default:
-			shown = append(shown, renamed(raw, parsed.Name, name))
+			shown = append(shown, withName(raw, parsed.Name, name))
 		}
 	}
 	return made, shown
 }
 
-// tellUnusable tells the user about the first entry of the server that no client can use.
-func tellUnusable(l *link, bad *wire.Finding) {
-	l.p.g.tellOnce(l.Name+" entry", l.Name+": an entry of a list is left out: "+bad.Text)
+// showUnusable tells the user about the first entry of the server that no client can use.
+func showUnusable(l *link, bad *wire.Finding) {
+	l.peer.gateway.showOnce(l.Name+" entry", l.Name+": an entry of a list is left out: "+bad.Text)
 }
 
 // isFirst reports whether the list had no entry of this name before, and records the name. A server
 // cannot distinguish entries with the same name, so only the first is served.
 func isFirst(l *link, seen map[string]bool, k connect.Kind, name string) bool {
 	if seen[name] {
-		l.p.g.tellOnce(l.Name+" twice "+k.One, l.Name+" lists the "+k.One+" "+name+" more than once: the first is served")
+		l.peer.gateway.showOnce(l.Name+" twice "+k.One, l.Name+" lists the "+k.One+" "+name+" more than once: the first is served")
 		return false
 	}
 	seen[name] = true
@@ -275,8 +275,8 @@ func (g *Gateway) prefix(m *Member) string {
 	return m.Name
 }
 
-// renamed returns an entry with the name shown, and otherwise the server's bytes.
-func renamed(raw json.RawMessage, name, shown string) json.RawMessage {
+// withName returns an entry with the name shown, and otherwise the server's bytes.
+func withName(raw json.RawMessage, name, shown string) json.RawMessage {
 	if name == shown {
 		return raw
 	}
@@ -295,11 +295,11 @@ func (p *peer) findServer(
 	prefix, _, _ := strings.Cut(shown, separator)
 	for _, fresh := range []bool{false, true} {
 		for _, l := range p.links {
-			if !p.g.Plain && l.Name != prefix {
+			if !p.gateway.Plain && l.Name != prefix {
 				continue
 			}
 			if fresh {
-				if _, whole := l.list(ctx, k); !whole {
+				if _, whole := l.listEntries(ctx, k); !whole {
 					down = l
 				}
 			}
@@ -314,9 +314,9 @@ func (p *peer) findServer(
 	return nil, false, down
 }
 
-// tool finds a tool. If there is none, down is a server that may have it but did not answer, or
+// findTool finds a tool. If there is none, down is a server that may have it but did not answer, or
 // nil.
-func (p *peer) tool(ctx context.Context, shown string) (l *link, t *tool, down *link) {
+func (p *peer) findTool(ctx context.Context, shown string) (l *link, t *tool, down *link) {
 	l, _, down = p.findServer(ctx, connect.ToolKind, shown, func(listed *tables) bool {
 		t = listed.tools[shown]
 		return t != nil
@@ -326,7 +326,7 @@ func (p *peer) tool(ctx context.Context, shown string) (l *link, t *tool, down *
 
 // freshSchema lists the tools again, and returns the inputSchema of a tool, or nil.
 func (l *link) freshSchema(ctx context.Context, shown string) json.RawMessage {
-	l.list(ctx, connect.ToolKind)
+	l.listEntries(ctx, connect.ToolKind)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if t := l.listed.tools[shown]; t != nil {
@@ -345,9 +345,9 @@ func (l *link) lastFailure() wire.Outcome {
 	return l.failed
 }
 
-// prompt finds a prompt and its name at the server. If there is none, down is a server that may
+// findPrompt finds a prompt and its name at the server. If there is none, down is a server that may
 // have it but did not answer, or name is the error text.
-func (p *peer) prompt(ctx context.Context, shown string) (l *link, name string, down *link) {
+func (p *peer) findPrompt(ctx context.Context, shown string) (l *link, name string, down *link) {
 	l, found, down := p.findServer(ctx, connect.PromptKind, shown, func(listed *tables) (ok bool) {
 		name, ok = listed.prompts[shown]
 		return ok

@@ -31,7 +31,7 @@ func Prefixes(names []string) []string {
 		if plain := all[i]; plain == "" || len(plain) > maxPrefix || count[plain] > 1 {
 			short := strings.TrimRight(plain[:min(len(plain), maxPrefix-hashDigits-1)], "_")
 			for n := 0; count[all[i]] > 0 || n == 0; n++ {
-				all[i] = strings.TrimPrefix(short+"-"+hashOf(name, n), "-")
+				all[i] = strings.TrimPrefix(short+"-"+shortHash(name, n), "-")
 			}
 			count[all[i]]++
 		}
@@ -49,8 +49,8 @@ func plainName(name string) string {
 	}, name)
 }
 
-// hashOf returns hashDigits hexadecimal digits that depend on name and n.
-func hashOf(name string, n int) string {
+// shortHash returns hashDigits hexadecimal digits that depend on name and n.
+func shortHash(name string, n int) string {
 	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", name, n)))[:hashDigits]
 }
 
@@ -69,7 +69,7 @@ func shownName(prefix, name string, taken func(string) bool) string {
 	short := plainName(whole)
 	short = short[:min(len(short), maxName-hashDigits-1)]
 	for n := 0; ; n++ {
-		if shown := short + "_" + hashOf(whole, n); !taken(shown) {
+		if shown := short + "_" + shortHash(whole, n); !taken(shown) {
 			return shown
 		}
 	}
@@ -88,7 +88,7 @@ func (g *Gateway) serves(m *Member, tool string) bool {
 			if filter.MatchGlob(pattern, m.Name+"/"+tool) || filter.MatchGlob(pattern, m.Given+"/"+tool) {
 				any = true
 				g.mu.Lock()
-				g.used[pattern] = true
+				g.matchedPatterns[pattern] = true
 				g.mu.Unlock()
 			}
 		}
@@ -107,10 +107,10 @@ func (g *Gateway) warnUnused() {
 	}{{"--allow", g.Allow}, {"--deny", g.Deny}} {
 		for _, pattern := range flag.all {
 			g.mu.Lock()
-			used := g.used[pattern]
+			used := g.matchedPatterns[pattern]
 			g.mu.Unlock()
 			if !used {
-				g.tellOnce("", flag.name+" "+pattern+" matches no tool; a pattern is compared with NAME/TOOL")
+				g.showOnce("", flag.name+" "+pattern+" matches no tool; a pattern is compared with NAME/TOOL")
 			}
 		}
 	}

@@ -19,18 +19,18 @@ import (
 func TestServerRequestBelongsToCallNotToCompletion(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	l := &link{p: &peer{life: ctx}}
-	tool := &call{l: l, number: 1, asks: true, asked: make(chan *question)}
-	completion := &call{l: l, number: 2, asked: make(chan *question)}
+	l := &link{peer: &peer{ctx: ctx}}
+	tool := &call{link: l, number: 1, mayAsk: true, questions: make(chan *question)}
+	completion := &call{link: l, number: 2, questions: make(chan *question)}
 	l.calls = map[*call]bool{tool: true, completion: true}
 	answered := make(chan client.Answer)
 	go func() {
 		answered <- l.ask(ctx, client.Asking{Method: "elicitation/create", Params: json.RawMessage(`{"message":"m"}`)})
 	}()
 	select {
-	case q := <-tool.asked:
+	case q := <-tool.questions:
 		q.answer <- json.RawMessage(`{"action":"decline"}`)
-	case <-completion.asked:
+	case <-completion.questions:
 		t.Fatal("the completion was asked")
 	}
 	if got := <-answered; string(got.Result) != `{"action":"decline"}` {
@@ -41,7 +41,7 @@ func TestServerRequestBelongsToCallNotToCompletion(t *testing.T) {
 // A log message is not passed on where it may be about the call of another client.
 func TestLogMessageOfOtherClientIsNotForwarded(t *testing.T) {
 	for _, c := range []struct{ pipe, other, want bool }{{false, false, true}, {false, true, false}, {true, true, true}} {
-		l := &link{Member: &Member{Name: "one"}, p: &peer{g: &Gateway{pipe: c.pipe}}}
+		l := &link{Member: &Member{Name: "one"}, peer: &peer{gateway: &Gateway{isStdio: c.pipe}}}
 		got := false
 		asks := &call{level: "info"}
 		asks.attach(nil, func([]byte) { got = true })
@@ -87,7 +87,7 @@ func byNumber(a, b string) int {
 // What is told once is told when each call has returned, also one that did not tell it itself.
 func TestReportOnceBeforeEachCallReturns(t *testing.T) {
 	var told atomic.Int32
-	g := &Gateway{told: map[string]bool{}, Options: Options{Tell: func(string, ...string) {
+	g := &Gateway{shown: map[string]bool{}, Options: Options{Tell: func(string, ...string) {
 		for range 1000 {
 			runtime.Gosched()
 		}
@@ -96,7 +96,7 @@ func TestReportOnceBeforeEachCallReturns(t *testing.T) {
 	var all sync.WaitGroup
 	for range 10 {
 		all.Go(func() {
-			if g.tellOnce("", "left out"); told.Load() != 1 {
+			if g.showOnce("", "left out"); told.Load() != 1 {
 				t.Errorf("told %d times", told.Load())
 			}
 		})

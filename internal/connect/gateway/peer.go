@@ -14,32 +14,32 @@ import (
 
 // A peer is a client of the gateway, with a connection to each server.
 type peer struct {
-	g *Gateway
+	gateway *Gateway
 	// session is the client's session, or nil for stateless requests.
 	session *mcpserver.Session
 	// capabilities are the client capabilities that the servers get.
 	capabilities json.RawMessage
-	life         context.Context
-	end          context.CancelFunc
+	ctx          context.Context
+	cancel       context.CancelFunc
 	links        []*link
 	// ready is closed once messages may be sent to the client's session.
-	ready   chan struct{}
-	isReady sync.Once
+	ready     chan struct{}
+	readyOnce sync.Once
 }
 
 // newPeer returns a peer with a link to each server. It does not connect.
 func (g *Gateway) newPeer(session *mcpserver.Session, capabilities json.RawMessage) *peer {
-	p := &peer{g: g, session: session, capabilities: capabilities, ready: make(chan struct{})}
-	p.life, p.end = context.WithCancel(context.Background())
+	p := &peer{gateway: g, session: session, capabilities: capabilities, ready: make(chan struct{})}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
 	for i := range g.Members {
-		l := &link{p: p, Member: &g.Members[i], calls: map[*call]bool{}, watched: map[string]*watching{}}
+		l := &link{peer: p, Member: &g.Members[i], calls: map[*call]bool{}, subscriptions: map[string]*subscription{}}
 		p.links = append(p.links, l)
 	}
 	return p
 }
 
-// forwarded returns the capabilities of a client that servers get. Tasks are not forwarded.
-func forwarded(theirs json.RawMessage) json.RawMessage {
+// forwardableCapabilities returns the capabilities of a client that servers get. Tasks are not forwarded.
+func forwardableCapabilities(theirs json.RawMessage) json.RawMessage {
 	all := json.RawMessage("{}")
 	for _, name := range []string{"elicitation", "sampling", "roots"} {
 		if value := jsonraw.First(theirs, name); value != nil {
@@ -55,23 +55,23 @@ func forwarded(theirs json.RawMessage) json.RawMessage {
 
 // open creates the peer of a session, and starts connecting to the servers.
 func (g *Gateway) open(s *mcpserver.Session) {
-	p := g.newPeer(s, forwarded(s.Caller().Capabilities))
+	p := g.newPeer(s, forwardableCapabilities(s.Caller().Capabilities))
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.closed {
+	if g.isClosed {
 		return
 	}
 	old := g.sessions[s]
 	g.sessions[s] = p
 	if old != nil { // the client initialized again
-		g.closing.Go(old.close)
-	} else if !g.pipe { // over stdio requests under way may end: see Close
+		g.closingPeers.Go(old.close)
+	} else if !g.isStdio { // over stdio requests under way may end: see Close
 		s.OnEnd(func() {
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			if p := g.sessions[s]; p != nil {
 				delete(g.sessions, s)
-				g.closing.Go(p.close)
+				g.closingPeers.Go(p.close)
 			}
 		})
 	}
@@ -90,7 +90,7 @@ func (g *Gateway) peerFor(c mcpserver.Caller) *peer {
 	if !c.Stateless {
 		return g.sessionOf(c)
 	}
-	capabilities := forwarded(c.Capabilities)
+	capabilities := forwardableCapabilities(c.Capabilities)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, p := range g.statelessPeers {
@@ -105,23 +105,23 @@ func (g *Gateway) peerFor(c mcpserver.Caller) *peer {
 // server that sends its questions as requests does not say for which call they are. It returns nil
 // if there are too many peers.
 func (g *Gateway) lease(l *link) (_ *link, release func()) {
-	at := slices.Index(l.p.links, l)
+	at := slices.Index(l.peer.links, l)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	take := func(one *link) (*link, func()) {
-		one.leased = true
+		one.isLeased = true
 		return one, func() {
 			g.mu.Lock()
 			defer g.mu.Unlock()
-			one.leased = false
+			one.isLeased = false
 		}
 	}
 	for _, p := range g.statelessPeers {
-		if one := p.links[at]; !one.leased && string(p.capabilities) == string(l.p.capabilities) {
+		if one := p.links[at]; !one.isLeased && string(p.capabilities) == string(l.peer.capabilities) {
 			return take(one)
 		}
 	}
-	if p := g.addStateless(l.p.capabilities); p != nil {
+	if p := g.addStateless(l.peer.capabilities); p != nil {
 		return take(p.links[at])
 	}
 	return nil, nil
@@ -130,7 +130,7 @@ func (g *Gateway) lease(l *link) (_ *link, release func()) {
 // addStateless adds a peer for stateless requests. It returns nil if there are too many. The caller
 // holds g.mu.
 func (g *Gateway) addStateless(capabilities json.RawMessage) *peer {
-	if g.closed || len(g.statelessPeers) >= maxPeers && !g.evict() {
+	if g.isClosed || len(g.statelessPeers) >= maxPeers && !g.evict() {
 		return nil
 	}
 	p := g.newPeer(nil, capabilities)
@@ -144,7 +144,7 @@ func (g *Gateway) evict() bool {
 	for i, p := range g.statelessPeers {
 		if !p.isInUse() {
 			g.statelessPeers = slices.Delete(g.statelessPeers, i, i+1)
-			g.closing.Go(p.close)
+			g.closingPeers.Go(p.close)
 			return true
 		}
 	}
@@ -156,7 +156,7 @@ func (g *Gateway) evict() bool {
 func (p *peer) isInUse() bool {
 	for _, l := range p.links {
 		l.mu.Lock()
-		used := l.leased || len(l.calls)+len(l.watched) > 0
+		used := l.isLeased || len(l.calls)+len(l.subscriptions) > 0
 		l.mu.Unlock()
 		if used {
 			return true
@@ -166,7 +166,7 @@ func (p *peer) isInUse() bool {
 }
 
 // markReady records that messages may be sent to the client.
-func (p *peer) markReady() { p.isReady.Do(func() { close(p.ready) }) }
+func (p *peer) markReady() { p.readyOnce.Do(func() { close(p.ready) }) }
 
 // connectAll starts connecting to all servers that are not connected.
 func (p *peer) connectAll() {
@@ -178,7 +178,7 @@ func (p *peer) connectAll() {
 // push sends the client a message that belongs to no request, if the client wants it.
 func (p *peer) push(m *wire.Message) {
 	if p.session == nil {
-		p.g.hub.Publish(m)
+		p.gateway.hub.Publish(m)
 	} else if p.session.Wants(m) {
 		select {
 		case <-p.ready:
@@ -190,7 +190,7 @@ func (p *peer) push(m *wire.Message) {
 
 // close closes the connections to all servers.
 func (p *peer) close() {
-	p.end()
+	p.cancel()
 	var all sync.WaitGroup
 	for _, l := range p.links {
 		all.Go(l.close)

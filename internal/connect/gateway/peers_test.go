@@ -21,7 +21,7 @@ func TestCapabilitiesOfferedToServers(t *testing.T) {
 		`{"extensions":{"io.modelcontextprotocol/tasks":{},"a/b":{}}}`: `{"extensions":{"a/b":{}}}`,
 		`{"extensions":{"a/b":{"c":1}},"roots":{}}`:                    `{"roots":{},"extensions":{"a/b":{"c":1}}}`,
 	} {
-		if got := string(forwarded(json.RawMessage(theirs))); got != want {
+		if got := string(forwardableCapabilities(json.RawMessage(theirs))); got != want {
 			t.Errorf("%s: %s, want %s", theirs, got, want)
 		}
 	}
@@ -37,7 +37,7 @@ func TestStatelessRequestsSharePeersByCapabilities(t *testing.T) {
 	if g.peerFor(caller(0)) != first || g.peerFor(caller(1)) == first {
 		t.Error("the peers are not those of the capabilities")
 	}
-	first.links[0].leased = true
+	first.links[0].isLeased = true
 	for n := range 2 * maxPeers {
 		if g.peerFor(caller(n)) == nil {
 			t.Fatalf("no peer for client %d", n)
@@ -47,7 +47,7 @@ func TestStatelessRequestsSharePeersByCapabilities(t *testing.T) {
 		t.Errorf("%d peers, or the one in use is closed", len(g.statelessPeers))
 	}
 	for _, p := range g.statelessPeers {
-		p.links[0].leased = true
+		p.links[0].isLeased = true
 	}
 	if g.peerFor(caller(-1)) != nil {
 		t.Error("a peer that is in use made room")
@@ -55,12 +55,12 @@ func TestStatelessRequestsSharePeersByCapabilities(t *testing.T) {
 	if l, release := g.lease(first.links[0]); l != nil || release != nil {
 		t.Error("a connection that is leased is leased again")
 	}
-	first.links[0].leased = false
+	first.links[0].isLeased = false
 	l, release := g.lease(first.links[0])
-	if l != first.links[0] || !l.leased {
+	if l != first.links[0] || !l.isLeased {
 		t.Error("the connection that is free is not leased")
 	}
-	if release(); l.leased {
+	if release(); l.isLeased {
 		t.Error("it is still leased")
 	}
 	g.Close()
@@ -80,7 +80,7 @@ func TestDeclaredCapabilities(t *testing.T) {
 		{[]string{"prompts", "subscribe"}, false},
 		{[]string{"tasks"}, false},
 	} {
-		if got := declares(c.names...); got != c.want {
+		if got := declaresCapability(c.names...); got != c.want {
 			t.Errorf("%q: %t", c.names, got)
 		}
 	}
@@ -89,12 +89,12 @@ func TestDeclaredCapabilities(t *testing.T) {
 // A suspended call goes on with the same request and an answer; another request with its state does not get it.
 func TestSuspendedCallResumesWithItsStateOnly(t *testing.T) {
 	g := New(Options{Token: rand.Text})
-	state := g.states + "1"
+	state := g.statePrefix + "1"
 	request := func(name, more string) *wire.Message {
 		params := `{"name":"` + name + `","requestState":"` + state + `"` + more + `}`
 		return wire.ParseMessage(wire.ComposeRequest(json.RawMessage("1"), "tools/call", json.RawMessage(params)))
 	}
-	suspended := &suspension{call: &call{}, asks: requestHash(request("x", ""))}
+	suspended := &suspension{call: &call{}, requestHash: requestHash(request("x", ""))}
 	g.suspended[state] = suspended
 	if got := g.takeSuspended(request("y", "")); got == nil || got.call != nil {
 		t.Errorf("another request: %+v", got)

@@ -17,21 +17,21 @@ type question struct {
 	method string
 	params json.RawMessage
 	answer chan json.RawMessage // of size 1
-	// gone is done when nothing waits for the answer any more.
-	gone context.Context
+	// withdrawn is done when nothing waits for the answer any more.
+	withdrawn context.Context
 }
 
 // ask forwards a server's request to the client. It implements client.Asker. Without an answer the
 // server gets an empty one.
 func (l *link) ask(ctx context.Context, q client.Asking) client.Answer {
-	ctx, stop := context.WithTimeout(ctx, answerTime)
+	ctx, stop := context.WithTimeout(ctx, answerTimeout)
 	defer stop()
 	of, _ := ctx.Value(callKey{}).(*call)
 	if of == nil { // a request of the server does not say for which call it is
-		of = l.newestCall(func(c *call) bool { return c.asks })
+		of = l.newestCall(func(c *call) bool { return c.mayAsk })
 	}
 	var result json.RawMessage
-	if l.p.session != nil {
+	if l.peer.session != nil {
 		result = l.askSession(ctx, q, of)
 	} else if of != nil {
 		result = of.askStateless(ctx, q)
@@ -42,12 +42,12 @@ func (l *link) ask(ctx context.Context, q client.Asking) client.Answer {
 // askSession asks a client with a session by a request, on the stream of the call if that is open.
 func (l *link) askSession(ctx context.Context, q client.Asking, of *call) json.RawMessage {
 	select {
-	case <-l.p.ready:
+	case <-l.peer.ready:
 	case <-ctx.Done():
 		return nil
 	}
-	session := l.p.session
-	raw, answer := session.Ask(q.Method, bridge.ConvertQuestion(false, q.Method, q.Params, l.p.g.Token()))
+	session := l.peer.session
+	raw, answer := session.Ask(q.Method, bridge.ConvertQuestion(false, q.Method, q.Params, l.peer.gateway.Token()))
 	id := wire.ParseMessage(raw).ID
 	defer session.Forget(id)
 	if of == nil || !of.send(raw) {
@@ -59,7 +59,7 @@ func (l *link) askSession(ctx context.Context, q client.Asking, of *call) json.R
 	case <-ctx.Done():
 		params := jsonraw.With(jsonraw.With(nil, "requestId", id), "reason", jsonraw.Quote("the server withdrew the request"))
 		session.Push(wire.ComposeNotification("notifications/cancelled", params))
-	case <-l.p.life.Done():
+	case <-l.peer.ctx.Done():
 	}
 	return nil
 }
@@ -68,34 +68,34 @@ func (l *link) askSession(ctx context.Context, q client.Asking, of *call) json.R
 // request again with the answer.
 func (c *call) askStateless(ctx context.Context, q client.Asking) json.RawMessage {
 	one := &question{
-		method: q.Method,
-		params: bridge.ConvertQuestion(true, q.Method, q.Params, ""),
-		answer: make(chan json.RawMessage, 1),
-		gone:   ctx,
+		method:    q.Method,
+		params:    bridge.ConvertQuestion(true, q.Method, q.Params, ""),
+		answer:    make(chan json.RawMessage, 1),
+		withdrawn: ctx,
 	}
 	select {
-	case c.asked <- one:
+	case c.questions <- one:
 	case <-ctx.Done():
 		return nil
-	case <-c.l.p.life.Done():
+	case <-c.link.peer.ctx.Done():
 		return nil
 	}
 	select {
 	case result := <-one.answer:
 		return result
 	case <-ctx.Done():
-		c.stop() // its client does not come back
-	case <-c.l.p.life.Done():
+		c.cancel() // its client does not come back
+	case <-c.link.peer.ctx.Done():
 	}
 	return nil
 }
 
 // A suspension is a call that waits until its client sends the request again with an answer.
 type suspension struct {
-	call *call
-	q    *question
-	// asks is the hash of the request, which must be the same again.
-	asks [sha256.Size]byte
+	call     *call
+	question *question
+	// requestHash is the hash of the request, which must be the same again.
+	requestHash [sha256.Size]byte
 }
 
 // answerKey is the only member of inputRequests.
@@ -103,8 +103,8 @@ const answerKey = "question"
 
 // suspend returns the response that asks the client, and stores the call until the client answers.
 func (c *call) suspend(m *wire.Message, q *question) []byte {
-	g := c.l.p.g
-	state := g.states + g.Token()
+	g := c.link.peer.gateway
+	state := g.statePrefix + g.Token()
 	g.mu.Lock()
 	room := len(g.suspended) < maxSuspended
 	if room {
@@ -112,10 +112,10 @@ func (c *call) suspend(m *wire.Message, q *question) []byte {
 	}
 	g.mu.Unlock()
 	if !room {
-		c.stop()
+		c.cancel()
 		return wire.ComposeError(m.ID, -32603, "too many calls wait for answers of their clients")
 	}
-	context.AfterFunc(q.gone, func() {
+	context.AfterFunc(q.withdrawn, func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		delete(g.suspended, state)
@@ -144,13 +144,13 @@ func requestHash(m *wire.Message) [sha256.Size]byte {
 // the request has no requestState of this gateway, and an empty suspension if its call is unknown.
 func (g *Gateway) takeSuspended(m *wire.Message) *suspension {
 	state, _ := jsonraw.Text(jsonraw.First(m.Params, "requestState"))
-	if !strings.HasPrefix(state, g.states) {
+	if !strings.HasPrefix(state, g.statePrefix) {
 		return nil
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s := g.suspended[state]
-	if s == nil || s.asks != requestHash(m) {
+	if s == nil || s.requestHash != requestHash(m) {
 		return &suspension{}
 	}
 	delete(g.suspended, state)
@@ -164,9 +164,9 @@ func (s *suspension) resume(ctx context.Context, m *wire.Message, send func([]by
 	}
 	answer := jsonraw.First(jsonraw.First(m.Params, "inputResponses"), answerKey)
 	if answer == nil {
-		return s.call.suspend(m, s.q)
+		return s.call.suspend(m, s.question)
 	}
 	s.call.attach(m, send)
-	s.q.answer <- answer
+	s.question.answer <- answer
 	return s.call.wait(ctx, m)
 }

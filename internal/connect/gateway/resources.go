@@ -15,9 +15,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// resource finds the server of a URI: the first that lists it, otherwise the first with a template
+// findResource finds the server of a URI: the first that lists it, otherwise the first with a template
 // that matches, otherwise the only one with resources. If it returns nil, the text says why.
-func (p *peer) resource(ctx context.Context, uri string) (*link, string) {
+func (p *peer) findResource(ctx context.Context, uri string) (*link, string) {
 	for _, fresh := range []bool{false, true} {
 		if fresh {
 			p.listResources(ctx)
@@ -25,7 +25,7 @@ func (p *peer) resource(ctx context.Context, uri string) (*link, string) {
 		listed := func(t *tables) bool { return t.resources[uri] }
 		templated := func(t *tables) bool {
 			return slices.ContainsFunc(t.templates, func(one template) bool {
-				return one.text == uri || one.parsed.MayGive(uri)
+				return one.uriTemplate == uri || one.parsed.MayGive(uri)
 			})
 		}
 		for _, fits := range []func(*tables) bool{listed, templated} {
@@ -69,7 +69,7 @@ func (p *peer) listResources(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, l := range p.links {
 		for _, k := range []connect.Kind{connect.ResourceKind, connect.TemplateKind} {
-			all.Go(func() { l.list(ctx, k) })
+			all.Go(func() { l.listEntries(ctx, k) })
 		}
 	}
 	all.Wait()
@@ -80,10 +80,10 @@ func (p *peer) listResources(ctx context.Context) {
 func (p *peer) completionTarget(ctx context.Context, params json.RawMessage) (*link, json.RawMessage, string) {
 	ref := jsonraw.First(params, "ref")
 	if uri, ok := jsonraw.Text(jsonraw.First(ref, "uri")); ok {
-		l, why := p.resource(ctx, uri)
+		l, why := p.findResource(ctx, uri)
 		return l, params, why
 	}
-	l, name, down := p.prompt(ctx, jsonraw.TextOrRaw(jsonraw.First(ref, "name")))
+	l, name, down := p.findPrompt(ctx, jsonraw.TextOrRaw(jsonraw.First(ref, "name")))
 	if down != nil {
 		return nil, nil, "the server " + down.Name + " did not answer"
 	}
@@ -93,35 +93,35 @@ func (p *peer) completionTarget(ctx context.Context, params json.RawMessage) (*l
 	return l, jsonraw.With(params, "ref", jsonraw.With(ref, "name", jsonraw.Quote(name))), ""
 }
 
-// maxWatched limits the resources of one server that a client may watch.
-const maxWatched = 256
+// maxSubscriptions limits the resources of one server that a client may watch.
+const maxSubscriptions = 256
 
 // A watching is the subscription to a resource at its server, shared by users subscriptions of
 // clients.
-type watching struct {
-	stop  context.CancelFunc
-	users int
+type subscription struct {
+	stop      context.CancelFunc
+	userCount int
 }
 
 // watch subscribes to a resource at the server until unwatch is called.
 func (l *link) watch(ctx context.Context, uri string) wire.Outcome {
-	conn, out := l.connected(ctx)
+	conn, out := l.waitConnected(ctx)
 	if conn == nil {
 		return out
 	}
 	l.mu.Lock()
-	if one := l.watched[uri]; one != nil {
-		one.users++
+	if one := l.subscriptions[uri]; one != nil {
+		one.userCount++
 		l.mu.Unlock()
 		return wire.Outcome{}
 	}
-	if len(l.watched) >= maxWatched {
+	if len(l.subscriptions) >= maxSubscriptions {
 		l.mu.Unlock()
 		return wire.Outcome{Kind: wire.Refused, Text: "too many subscriptions"}
 	}
-	life, stop := context.WithCancel(l.p.life)
-	one := &watching{stop, 1}
-	l.watched[uri] = one
+	life, stop := context.WithCancel(l.peer.ctx)
+	one := &subscription{stop, 1}
+	l.subscriptions[uri] = one
 	l.mu.Unlock()
 	began := make(chan client.SubscriptionFilter, 1)
 	ended := make(chan wire.Outcome, 1)
@@ -139,8 +139,8 @@ func (l *link) watch(ctx context.Context, uri string) wire.Outcome {
 		})
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if l.watched[uri] == one {
-			delete(l.watched, uri)
+		if l.subscriptions[uri] == one {
+			delete(l.subscriptions, uri)
 		}
 	}()
 	select {
@@ -161,13 +161,13 @@ func (l *link) watch(ctx context.Context, uri string) wire.Outcome {
 func (l *link) unwatch(uri string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	one := l.watched[uri]
+	one := l.subscriptions[uri]
 	if one == nil {
 		return
 	}
-	one.users--
-	if one.users == 0 {
-		delete(l.watched, uri)
+	one.userCount--
+	if one.userCount == 0 {
+		delete(l.subscriptions, uri)
 		one.stop()
 	}
 }
@@ -180,7 +180,7 @@ func (p *peer) changeSession(ctx context.Context, m *wire.Message, params json.R
 			return wire.ComposeError(m.ID, -32602, "unknown log level: "+level)
 		}
 		p.session.SetLevel(level)
-		ctx, stop := context.WithTimeout(ctx, connectTime)
+		ctx, stop := context.WithTimeout(ctx, connectTimeout)
 		defer stop()
 		var all sync.WaitGroup
 		for _, l := range p.links {
@@ -199,7 +199,7 @@ func (p *peer) changeSession(ctx context.Context, m *wire.Message, params json.R
 		}
 		return wire.ComposeResult(m.ID, json.RawMessage("{}"))
 	}
-	l, why := p.resource(ctx, uri)
+	l, why := p.findResource(ctx, uri)
 	if l == nil {
 		return wire.ComposeError(m.ID, -32602, why)
 	}
@@ -209,7 +209,7 @@ func (p *peer) changeSession(ctx context.Context, m *wire.Message, params json.R
 	p.session.Subscribe(uri, true)
 	if out := l.watch(ctx, uri); !out.OK() {
 		p.session.Subscribe(uri, false)
-		return l.failure(mcpserver.Caller{}, m, out)
+		return l.failureResponse(mcpserver.Caller{}, m, out)
 	}
 	return wire.ComposeResult(m.ID, json.RawMessage("{}"))
 }
@@ -219,7 +219,7 @@ func (p *peer) changeSession(ctx context.Context, m *wire.Message, params json.R
 func (p *peer) listen(ctx context.Context, c mcpserver.Caller, m *wire.Message, send func([]byte)) []byte {
 	uris, _ := jsonraw.ArrayUpTo(
 		jsonraw.First(jsonraw.First(m.Params, "notifications"), "resourceSubscriptions"),
-		maxWatched,
+		maxSubscriptions,
 	)
 	watched := map[string]*link{}
 	defer func() {
@@ -227,15 +227,15 @@ func (p *peer) listen(ctx context.Context, c mcpserver.Caller, m *wire.Message, 
 			l.unwatch(uri)
 		}
 	}()
-	return p.g.hub.Listen(ctx, c, m, send, declares, func() {
+	return p.gateway.hub.Listen(ctx, c, m, send, declaresCapability, func() {
 		for _, raw := range uris {
 			uri := jsonraw.TextOrRaw(raw)
-			l, _ := p.resource(ctx, uri)
+			l, _ := p.findResource(ctx, uri)
 			if l == nil || watched[uri] != nil {
 				continue
 			}
 			if out := l.watch(ctx, uri); !out.OK() {
-				p.g.tellOnce("", l.Name+": "+l.env.Secrets.Text(out.Text))
+				p.gateway.showOnce("", l.Name+": "+l.env.Secrets.Text(out.Text))
 				continue
 			}
 			watched[uri] = l

@@ -25,8 +25,8 @@ type NetworkFlags struct {
 	Insecure bool
 }
 
-// merge returns the flags with absolute paths, completed by those of the session. saved may be nil.
-func (o NetworkFlags) merge(saved *state.Reach) (state.Reach, error) {
+// complete returns the flags with absolute paths, completed by those of the session. saved may be nil.
+func (o NetworkFlags) complete(saved *state.Reach) (state.Reach, error) {
 	merged := o.Reach
 	for _, path := range []*string{&merged.CACert, &merged.Cert, &merged.Key, &merged.Socket} {
 		if *path == "" {
@@ -42,7 +42,7 @@ func (o NetworkFlags) merge(saved *state.Reach) (state.Reach, error) {
 		return merged, usage.New("--unix-socket cannot be combined with --proxy", "remove one of them")
 	}
 	if saved != nil {
-		merged = complete(merged, *saved)
+		merged = fillMissing(merged, *saved)
 	}
 	if merged.Key != "" && merged.Cert == "" {
 		return merged, usage.New("--key needs --cert", "--cert FILE names it")
@@ -50,9 +50,9 @@ func (o NetworkFlags) merge(saved *state.Reach) (state.Reach, error) {
 	return merged, nil
 }
 
-// complete returns typed with the missing settings of saved. A certificate and its key belong
+// fillMissing returns typed with the missing settings of saved. A certificate and its key belong
 // together. A proxy excludes a socket.
-func complete(typed, saved state.Reach) state.Reach {
+func fillMissing(typed, saved state.Reach) state.Reach {
 	if typed.Cert == "" && typed.Key == "" {
 		typed.Cert = saved.Cert
 		typed.Key = saved.Key
@@ -77,14 +77,14 @@ type Network struct {
 	state.Reach
 	server string // "host:port"
 	// TLS is for the server, others for the authorization servers that it names.
-	TLS, others *tls.Config
-	Pins        network.Pins
-	ProxyFunc   network.ProxyFunc
+	TLS, authTLS *tls.Config
+	Pins         network.Pins
+	ProxyFunc    network.ProxyFunc
 }
 
 // NetworkFor returns how a server is reached, and sets e.Route. Its errors are usage errors.
 func (e *Env) NetworkFor(endpoint string, saved *state.Reach) (*Network, error) {
-	reach, err := e.Network.merge(saved)
+	reach, err := e.Network.complete(saved)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func readCertificates(e *Env, w *Network) (err error) {
 	if err != nil {
 		return w.certificateError(err)
 	}
-	w.others, err = network.Certificates{CACert: certificates.CACert}.TLS()
+	w.authTLS, err = network.Certificates{CACert: certificates.CACert}.TLS()
 	return err
 }
 
@@ -230,7 +230,7 @@ func (w *Network) ForAuth() auth.Network {
 		return auth.Network{}
 	}
 	return auth.Network{
-		Server: w.server, ServerTLS: w.TLS, TLS: w.others, Proxy: w.ProxyFunc,
+		Server: w.server, ServerTLS: w.TLS, TLS: w.authTLS, Proxy: w.ProxyFunc,
 		Pinned: func(address string) bool { return len(w.Pins.Places(address)) > 0 },
 		Dial:   w.Dialer(authDialTime),
 	}

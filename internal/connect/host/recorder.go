@@ -47,10 +47,10 @@ type Recording struct {
 	Lasts bool
 	// Resent is the exchange that the command sends again.
 	Resent string
-	// mark identifies this run in a file that has several runs. own is the recording as LastRow has
+	// runMark identifies this run in a file that has several runs. own is the recording as LastRow has
 	// read it.
-	mark string
-	own  *rows.Capture
+	runMark string
+	capture *rows.Capture
 }
 
 // OffWord is the value of --record that disables the recording.
@@ -73,14 +73,14 @@ func (e *Env) StartRecording(where, by string, command []string) {
 	maxBytes := int64(0)
 	rotation := capture.Rotation{}
 	// A client may start a server twice: then two runs record to one file and need a mark.
-	e.Record.mark = strings.ToLower(rand.Text()[:8])
+	e.Record.runMark = strings.ToLower(rand.Text()[:8])
 	if e.RecordTo == "" {
 		ring, err := e.Ring()
 		if err != nil {
 			return // there is no state directory
 		}
 		e.Record.Ring = ring
-		e.Record.mark = ""
+		e.Record.runMark = ""
 		open = ring.Create
 		maxBytes = e.Record.Most
 		if by != capture.ByCommand || e.Record.Lasts {
@@ -102,7 +102,7 @@ func (e *Env) StartRecording(where, by string, command []string) {
 			By:       by,
 			Pid:      os.Getpid(),
 			ReplayOf: e.Record.Resent,
-			Mark:     e.Record.mark,
+			Mark:     e.Record.runMark,
 			Trace:    e.Trace.Trace,
 			Span:     e.Trace.Span,
 		},
@@ -210,7 +210,7 @@ func (e *Env) EndRecording(o wire.Outcome, exit int) {
 		r.Quiet.Store(true) // the outcome already names the folder
 	}
 	if r.HasTraffic.Load() || o.Kind != wire.Usage && o.Kind != wire.Signal && !o.OK() {
-		end := endOf(e, o, exit)
+		end := composeEnd(e, o, exit)
 		end.Many = o.IsSummary || r.Many
 		r.End(end)
 	}
@@ -220,8 +220,8 @@ func (e *Env) EndRecording(o wire.Outcome, exit int) {
 	}
 }
 
-// endOf returns how the command ended, for the recording.
-func endOf(e *Env, o wire.Outcome, exit int) capture.End {
+// composeEnd returns how the command ended, for the recording.
+func composeEnd(e *Env, o wire.Outcome, exit int) capture.End {
 	hint := e.UI.HintText(o.Hint)
 	return capture.End{
 		Time: e.Now(), Exit: exit, Kind: o.Kind, Method: o.Method, Name: o.Name,
@@ -243,7 +243,7 @@ func (e *Env) GaveUp(o wire.Outcome, exit int) {
 	if r := e.Record.Recorder; r == nil || r.Full() {
 		return
 	}
-	end := endOf(e, o, exit)
+	end := composeEnd(e, o, exit)
 	end.ID = jsonraw.OneLine(o.ID)
 	e.Record.End(end)
 }
@@ -255,9 +255,9 @@ func (r *Recording) LastRow(file, method string) (last *rows.Row) {
 	if r.Recorder == nil || r.read(file) != nil {
 		return nil
 	}
-	row := r.own.Row
+	row := r.capture.Row
 	if file != "" {
-		row = func(n int) *rows.Row { return r.own.RowIn(r.mark, n) }
+		row = func(n int) *rows.Row { return r.capture.RowIn(r.runMark, n) }
 	}
 	for n := 1; row(n) != nil; n++ {
 		next := row(n)
@@ -273,8 +273,8 @@ func (r *Recording) LastRow(file, method string) (last *rows.Row) {
 // file that the run is written to; "" is the newest of the ring.
 func (r *Recording) read(file string) error {
 	r.Flush()
-	if r.own != nil {
-		_, err := r.own.Refresh()
+	if r.capture != nil {
+		_, err := r.capture.Refresh()
 		return err
 	}
 	if file == "" {
@@ -291,6 +291,6 @@ func (r *Recording) read(file string) error {
 	if !info.Mode().IsRegular() { // a pipe cannot be read twice
 		return fs.ErrInvalid
 	}
-	r.own, err = rows.Open(file)
+	r.capture, err = rows.Open(file)
 	return err
 }

@@ -82,7 +82,7 @@ func ServerFacts(e *Env, s target.Server) (rows [][]string) {
 	}
 	add("command", strings.Join(sliceutil.Map(e.Secrets.Command(s.Command), ShownWord), " "))
 	add("url", e.Secrets.Text(redact.RedactURL(s.URL)))
-	add("directory", folderOf(s))
+	add("directory", commandFolder(s))
 	add("environment", strings.Join(append(target.Names(s.Env), s.Passed...), ", "))
 	add("variables from", s.EnvFile)
 	add("header fields", strings.Join(target.Names(s.Headers), ", "))
@@ -96,8 +96,8 @@ func ServerFacts(e *Env, s target.Server) (rows [][]string) {
 	return rows
 }
 
-// folderOf returns the folder in which the server's command would run, or "" for a URL.
-func folderOf(s target.Server) string {
+// commandFolder returns the folder in which the server's command would run, or "" for a URL.
+func commandFolder(s target.Server) string {
 	if s.Kind != target.Stdio {
 		return ""
 	}
