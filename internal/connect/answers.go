@@ -76,8 +76,8 @@ func (c *Conn) setAsker(opt *client.Options, how Options) error {
 	return err
 }
 
-// openSeparateIfNeeded makes this command open a session of its own if the remembered session was opened
-// without capabilities that the flags need, and says so.
+// openSeparateIfNeeded makes this command open a session of its own if the remembered session was
+// opened without capabilities that the flags need, and says so.
 func (c *Conn) openSeparateIfNeeded(opt *client.Options) {
 	offered := capabilitiesFor(c.Answering, false)
 	if c.IsKept() && !client.Stateless(c.Saved.Revision) && !client.Covers(c.Saved.Declared, offered) {

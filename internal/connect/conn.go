@@ -39,8 +39,9 @@ type Conn struct {
 	Fields         []wire.Field        // the header fields that the user set
 	OnNotification func(*wire.Message) // nil if only responses matter
 
-	// Origin is the server in the configuration of another program, or nil. Its variables get values
-	// once the user consents, which sets originResolved. Trusted is set if that consent is remembered.
+	// Origin is the server in the configuration of another program, or nil. Its variables get
+	// values once the user consents, which sets originResolved. Trusted is set if that consent is
+	// remembered.
 	Origin         *target.Server
 	originResolved bool
 	Trusted        bool
@@ -50,7 +51,7 @@ type Conn struct {
 	childDir       string
 
 	// Answering is how this run answers requests of the server, and Promised the client capabilities
-	// for it.
+	// that it declares for that.
 	Answering host.Answers
 	Promised  json.RawMessage
 
@@ -66,7 +67,7 @@ type Conn struct {
 	// show.
 	newNoise []string
 
-	sessionNames []string // of the sessions
+	sessionNames []string
 	ids          requestIDs
 	// negotiatedKey is the key under which the server's revision is remembered, or "".
 	negotiatedKey string
@@ -132,8 +133,8 @@ type Options struct {
 	As *Stand
 }
 
-// A Stand is another client: what it declares, how it answers the server's requests, and what it
-// does when the session had to be opened again.
+// A Stand is another client: what it declares, how it answers the server's requests, and
+// what it does when the session had to be opened again.
 type Stand struct {
 	Capabilities json.RawMessage
 	Asker        client.Asker
@@ -325,8 +326,8 @@ func (c *Conn) canResume() bool {
 	return c.Env.Protocol == "" || c.Env.Protocol == c.Saved.Revision
 }
 
-// recallNegotiated sets the revision and transport that an earlier command negotiated with this server, if it
-// has no session and the result is not older than rememberFor.
+// recallNegotiated sets the revision and transport that an earlier command negotiated with this
+// server, if it has no session and the result is not older than rememberFor.
 func (c *Conn) recallNegotiated(opt *client.Options, draft bool) {
 	if c.negotiatedKey == "" || c.Store == nil || c.Env.Protocol != "" {
 		return
@@ -348,8 +349,8 @@ func (c *Conn) recallNegotiated(opt *client.Options, draft bool) {
 // again.
 const rememberFor = 24 * time.Hour
 
-// rememberNegotiated stores the negotiated revision and transport for recall. It ignores errors: the command
-// itself does not need them.
+// rememberNegotiated stores the negotiated revision and transport for recall. It ignores errors:
+// the command itself does not need them.
 func (c *Conn) rememberNegotiated(ctx context.Context, opt client.Options) {
 	same := opt.KnownRevision == c.Revision() && opt.Server.Transport == c.Transport()
 	if c.Saved != nil || c.negotiatedKey == "" || c.Store == nil || same || c.Env.Protocol != "" {

@@ -1,11 +1,11 @@
 package connect
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -179,7 +179,11 @@ func (c *Conn) loginKey() string {
 // oneOffKey returns the cache key of a server without a session: address, network options and
 // client capabilities. A server may list other tools for each of them.
 func (c *Conn) oneOffKey(declared json.RawMessage) string {
-	key := "one-off\n" + cmp.Or(c.negotiatedKey, c.Where+" "+c.Env.Version) + "\n" + c.Env.Protocol + "\n" + string(declared)
+	server := c.negotiatedKey
+	if server == "" { // the demo server
+		server = c.Where + " " + c.Env.Version
+	}
+	key := strings.Join([]string{"one-off", server, c.Env.Protocol, string(declared)}, "\n")
 	if c.Target.Kind == target.Command {
 		folder, _ := os.Getwd() // a relative path names another command in another folder
 		return key + "\n" + folder

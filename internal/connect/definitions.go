@@ -38,7 +38,8 @@ type Definition struct {
 	Pin atomic.Int32
 
 	listsOnce sync.Once
-	// listsArguments is set if the inputSchema has properties, allowsOthers if it allows any others explicitly.
+	// listsArguments is set if the inputSchema has properties, allowsOthers if it explicitly allows
+	// any others.
 	listsArguments, allowsOthers bool
 }
 
@@ -332,8 +333,8 @@ func (c *Conn) RememberedEntry(k Kind, name string) json.RawMessage {
 	return raw
 }
 
-// cachedEntry returns an entry of the last list, and that list without its entries. Returns nil if the
-// entry is unknown or older than rememberFor.
+// cachedEntry returns an entry of the last list, and that list without its entries. Returns nil if
+// the entry is unknown or older than rememberFor.
 func (c *Conn) cachedEntry(k Kind, name string) (json.RawMessage, *state.ToolList) {
 	if !c.cachesKind(k) {
 		return nil, nil
@@ -370,7 +371,8 @@ func (c *Conn) Define(ctx context.Context, name string) (*Definition, wire.Outco
 	return c.selectTool(name, all)
 }
 
-// selectTool finds a tool in a fresh list by its name, and by --index if several tools have the name.
+// selectTool finds a tool in a fresh list by its name, and by --index if several tools have the
+// name.
 func (c *Conn) selectTool(name string, all Catalogue) (*Definition, wire.Outcome) {
 	index := c.Env.Index
 	if tool := c.Box.tool(name); tool != nil && tool.Fresh && index == 0 {

@@ -30,7 +30,7 @@ type pageReader struct {
 // manyPages is the number of pages from which the heap is kept small: pages become garbage at once.
 const manyPages = 4
 
-// Take lists kind k as Add does, but keeps no page: how says where the entries go.
+// Take lists kind k as Add does, but keeps no page: it passes the entries to destination.
 func (l *Listing) Take(ctx context.Context, c *Conn, k Kind, several bool, how Taking) (out wire.Outcome, left bool) {
 	t := &pageReader{conn: c, kind: k, destination: how, cache: c.newListCache(k)}
 	defer func() { _ = t.cache.entries.Close() }()

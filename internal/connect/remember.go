@@ -20,8 +20,8 @@ const (
 type listCache struct {
 	conn *Conn
 	kind Kind
-	// isDisabled is set if the list is not stored. forget is set if also the previous list must not be
-	// used, because the list became too large.
+	// isDisabled is set if the list is not stored. dropsPrevious is set if also the previous list
+	// must not be used, because the list became too large.
 	isDisabled, dropsPrevious bool
 	// count is the number of added entries, size their bytes.
 	count, size int

@@ -22,8 +22,8 @@ type requestIDs struct {
 	blockSize int // of the last block
 }
 
-// reserveBlock reserves the next block: first one id, so that ids of single requests are consecutive,
-// then 8, then twice as many each time.
+// reserveBlock reserves the next block: first one id, so that ids of single requests are
+// consecutive, then 8, then twice as many each time.
 func (b *requestIDs) reserveBlock() error {
 	n := 1
 	if b.blockEnd > 0 {

@@ -10,12 +10,12 @@ import (
 	"mcpc/internal/match/jsonvalue"
 )
 
-// mostHandles and mostHandleBytes bound the handles that a Binder keeps: it forgets the oldest
-// beyond them. shortestHandle is the minimum length of a text that is replaced wherever it occurs.
+// maxHandles and maxHandleBytes bound the handles that a Binder keeps: it forgets the oldest
+// beyond them. minHandle is the minimum length of a text that is replaced wherever it occurs.
 const (
-	mostHandles     = 100_000
-	mostHandleBytes = 32 << 20
-	shortestHandle  = 8 // characters
+	maxHandles     = 100_000
+	maxHandleBytes = 32 << 20
+	minHandle      = 8 // characters
 )
 
 // A Binding finds a kind of handle that is ordinary data of a server, such as the id of an order,
@@ -36,28 +36,28 @@ type Binding struct {
 // Bindings. It learns from pairs of messages and replaces handles in other messages. Its methods
 // are safe for concurrent use.
 type Binder struct {
-	bindings  []Binding
-	mu        sync.Mutex
-	toIs      handles
-	toWas     handles
-	pairs     []pair // the oldest first
-	bytes     int
-	forgotten int
-	// missing are the recorded handles of Bindings without a counterpart, by kind and token. differ
-	// are the kinds of Bindings with a handle that differs from the recorded one. used are the kinds
-	// with a handle that was put into a request. retyped are the kinds with a handle that a request
-	// has as a string and an answer as a number, or the other way.
-	missing               map[[2]string]bool
-	differ, used, retyped map[string]bool
-	// most and mostBytes are mostHandles and mostHandleBytes, except in tests.
-	most, mostBytes int
+	bindings   []Binding
+	mu         sync.Mutex
+	toCurrent  handles
+	toRecorded handles
+	pairs      []pair // the oldest first
+	bytes      int
+	forgotten  int
+	// missing are the recorded handles of Bindings without a counterpart, by kind and token.
+	// differing are the kinds of Bindings with a handle that differs from the recorded one. used
+	// are the kinds with a handle that was put into a request. retyped are the kinds with a handle
+	// that a request has as a string and an answer as a number, or the other way.
+	missing                  map[[2]string]bool
+	differing, used, retyped map[string]bool
+	// maxHandles and maxBytes are maxHandles and maxHandleBytes, except in tests.
+	maxHandles, maxBytes int
 }
 
 // handles map a handle to its counterpart, by kind and token, and a long text by the text alone.
 type handles struct {
-	of    map[[2]string]bound
-	any   map[string]bound
-	named namedHandles
+	byKind map[[2]string]bound
+	byText map[string]bound
+	named  namedHandles
 }
 
 // A bound value is the counterpart of a handle, with the number of the pair that it comes from.
@@ -77,15 +77,15 @@ type pair struct {
 // NewBinder makes a Binder without handles.
 func NewBinder(bindings ...Binding) *Binder {
 	return &Binder{
-		bindings:  bindings,
-		toIs:      handles{map[[2]string]bound{}, map[string]bound{}, namedHandles{}},
-		toWas:     handles{map[[2]string]bound{}, map[string]bound{}, namedHandles{}},
-		most:      mostHandles,
-		mostBytes: mostHandleBytes,
-		missing:   map[[2]string]bool{},
-		differ:    map[string]bool{},
-		used:      map[string]bool{},
-		retyped:   map[string]bool{},
+		bindings:   bindings,
+		toCurrent:  handles{map[[2]string]bound{}, map[string]bound{}, namedHandles{}},
+		toRecorded: handles{map[[2]string]bound{}, map[string]bound{}, namedHandles{}},
+		maxHandles: maxHandles,
+		maxBytes:   maxHandleBytes,
+		missing:    map[[2]string]bool{},
+		differing:  map[string]bool{},
+		used:       map[string]bool{},
+		retyped:    map[string]bool{},
 	}
 }
 
@@ -99,9 +99,9 @@ func (b *Binder) Forgotten() int {
 // Bind learns one handle that is outside of the parts of a message: a JSON-RPC id, or a session id
 // as a JSON string. The kinds of volatile.txt are id, progressToken, cursor, taskId, elicitationId
 // and requestState. Bind ignores values that are not JSON scalars.
-func (b *Binder) Bind(kind string, was, is json.RawMessage) {
-	wasNode, err := jsonvalue.Parse(was)
-	isNode, other := jsonvalue.Parse(is)
+func (b *Binder) Bind(kind string, recorded, current json.RawMessage) {
+	wasNode, err := jsonvalue.Parse(recorded)
+	isNode, other := jsonvalue.Parse(current)
 	if err == nil && other == nil {
 		b.learn(kind, wasNode, isNode, false)
 	}
@@ -110,13 +110,13 @@ func (b *Binder) Bind(kind string, was, is json.RawMessage) {
 // Learn learns the handles in a recorded part of a message and its current counterpart, which is
 // nil if it does not exist. It uses Part, Method and the revisions of c. It notes the handles of
 // Bindings that have no counterpart.
-func (b *Binder) Learn(c Comparison, was, is json.RawMessage) {
-	wasNode, err := jsonvalue.Parse(was)
-	isNode, other := jsonvalue.Parse(is)
+func (b *Binder) Learn(c Comparison, recorded, current json.RawMessage) {
+	wasNode, err := jsonvalue.Parse(recorded)
+	isNode, other := jsonvalue.Parse(current)
 	if err != nil {
 		return
 	}
-	if is == nil || other != nil {
+	if current == nil || other != nil {
 		isNode = &jsonvalue.Node{}
 	}
 	b.learnFrom(wasNode, isNode, compile(nil, c.Part, c.Method, "", c.WasRevision, c.IsRevision))
@@ -124,63 +124,71 @@ func (b *Binder) Learn(c Comparison, was, is json.RawMessage) {
 		if binding.Part != c.Part {
 			continue
 		}
-		for _, pointer := range binding.Select(was) {
-			from := wasNode.Find(pointer)
-			to := isNode.Find(pointer)
+		for _, pointer := range binding.Select(recorded) {
+			recordedHandle := wasNode.Find(pointer)
+			currentHandle := isNode.Find(pointer)
 			switch {
-			case from == nil:
-			case to == nil || !to.IsLeaf():
+			case recordedHandle == nil:
+			case currentHandle == nil || !currentHandle.IsLeaf():
 				b.mu.Lock()
-				if from.IsLeaf() && isHandle(from) && len(b.missing) < b.most {
-					b.missing[[2]string{binding.Kind, token(from)}] = true
+				if recordedHandle.IsLeaf() && isHandle(recordedHandle) && len(b.missing) < b.maxHandles {
+					b.missing[[2]string{binding.Kind, token(recordedHandle)}] = true
 				}
 				b.mu.Unlock()
 			default:
-				b.learn(binding.Kind, from, to, binding.Named && isHandle(from) && isHandle(to))
+				isNamed := binding.Named && isHandle(recordedHandle) && isHandle(currentHandle)
+				b.learn(binding.Kind, recordedHandle, currentHandle, isNamed)
 			}
 		}
 	}
 }
 
-// learnFrom learns the handles of the protocol in two values. on are the branches of the value.
-func (b *Binder) learnFrom(was, is *jsonvalue.Node, on branches) {
-	if kind := on.rule().handle(); kind != "" {
-		b.learn(kind, was, is, false)
+// learnFrom learns the handles of the protocol in two values. scope has the branches of the value.
+func (b *Binder) learnFrom(recorded, current *jsonvalue.Node, scope branches) {
+	if kind := scope.rule().handle(); kind != "" {
+		b.learn(kind, recorded, current, false)
 	}
-	if len(on) == 0 || was.Kind != is.Kind {
+	if len(scope) == 0 || recorded.Kind != current.Kind {
 		return
 	}
-	for i, kid := range was.Kids {
-		if was.Kind == jsonvalue.Object {
-			if other := is.Member(kid.Name); other != nil {
-				b.learnFrom(kid, other, on.member(kid.Name))
+	for i, kid := range recorded.Kids {
+		if recorded.Kind == jsonvalue.Object {
+			if other := current.Member(kid.Name); other != nil {
+				b.learnFrom(kid, other, scope.member(kid.Name))
 			}
-		} else if i < len(is.Kids) {
-			b.learnFrom(kid, is.Kids[i], on.item(i, i))
+		} else if i < len(current.Kids) {
+			b.learnFrom(kid, current.Kids[i], scope.item(i, i))
 		}
 	}
 }
 
 // learn adds a pair of handles if both are scalars, and forgets the oldest pairs beyond the limits.
-func (b *Binder) learn(kind string, was, is *jsonvalue.Node, named bool) {
-	if !was.IsLeaf() || !is.IsLeaf() {
+func (b *Binder) learn(kind string, recorded, current *jsonvalue.Node, isNamed bool) {
+	if !recorded.IsLeaf() || !current.IsLeaf() {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	p := pair{b.forgotten + len(b.pairs), kind, token(was), token(is), len(was.Raw) + len(is.Raw), named}
+	p := pair{
+		number: b.forgotten + len(b.pairs),
+		kind:   kind,
+		was:    token(recorded),
+		is:     token(current),
+		bytes:  len(recorded.Raw) + len(current.Raw),
+		named:  isNamed,
+	}
 	delete(b.missing, [2]string{kind, p.was})
 	if p.was != p.is {
-		b.differ[kind] = true
+		b.differing[kind] = true
 	}
-	b.toIs.put(p, p.was, is.Raw)
-	b.toWas.put(p, p.is, was.Raw)
+	b.toCurrent.put(p, p.was, current.Raw)
+	b.toRecorded.put(p, p.is, recorded.Raw)
 	b.pairs = append(b.pairs, p)
 	b.bytes += p.bytes
-	for len(b.pairs) > b.most || b.bytes > b.mostBytes {
+	for len(b.pairs) > b.maxHandles || b.bytes > b.maxBytes {
 		oldest := b.pairs[0]
-		b.toIs.forget(oldest, oldest.was)
-		b.toWas.forget(oldest, oldest.is)
+		b.toCurrent.forget(oldest, oldest.was)
+		b.toRecorded.forget(oldest, oldest.is)
 		b.bytes -= oldest.bytes
 		b.pairs = b.pairs[1:]
 		b.forgotten++
@@ -188,24 +196,24 @@ func (b *Binder) learn(kind string, was, is *jsonvalue.Node, named bool) {
 }
 
 // put stores a copy of the value, so that handles do not keep whole messages in memory.
-func (h handles) put(p pair, from string, to json.RawMessage) {
-	value := bound{slices.Clone(to), p.number}
-	h.of[[2]string{p.kind, from}] = value
-	if text, long := longText(from); long {
-		h.any[text] = value
+func (h handles) put(p pair, handleKey string, counterpart json.RawMessage) {
+	value := bound{slices.Clone(counterpart), p.number}
+	h.byKind[[2]string{p.kind, handleKey}] = value
+	if text, long := longText(handleKey); long {
+		h.byText[text] = value
 	}
 	if p.named {
-		h.named[from] = namedHandle{value, p.kind}
+		h.named[handleKey] = namedHandle{value, p.kind}
 	}
 }
 
 // forget removes the values of a pair, unless a later pair has set them again.
 func (h handles) forget(p pair, from string) {
-	if key := [2]string{p.kind, from}; h.of[key].pair == p.number {
-		delete(h.of, key)
+	if key := [2]string{p.kind, from}; h.byKind[key].pair == p.number {
+		delete(h.byKind, key)
 	}
-	if text, long := longText(from); long && h.any[text].pair == p.number {
-		delete(h.any, text)
+	if text, long := longText(from); long && h.byText[text].pair == p.number {
+		delete(h.byText, text)
 	}
 	if p.named && h.named[from].pair == p.number {
 		delete(h.named, from)
@@ -214,7 +222,7 @@ func (h handles) forget(p pair, from string) {
 
 // longText returns the text of a token that is long enough to be a handle wherever it occurs.
 func longText(token string) (string, bool) {
-	return token[1:], token[0] == jsonvalue.String && utf8.RuneCountInString(token[1:]) >= shortestHandle
+	return token[1:], token[0] == jsonvalue.String && utf8.RuneCountInString(token[1:]) >= minHandle
 }
 
 // token returns a key that is equal for equal scalars: for 7 and 7.0, but not for 7 and "7".
@@ -225,40 +233,40 @@ func token(n *jsonvalue.Node) string { return string(n.Kind) + n.Text }
 // handles, named handles in the data of a request, and every text of at least 8 characters that
 // equals a handle. All other bytes stay unchanged.
 func (b *Binder) ToIs(c Comparison, raw json.RawMessage) (json.RawMessage, int) {
-	return b.replace(c, raw, &b.toIs)
+	return b.replace(c, raw, &b.toCurrent)
 }
 
 // ToWas replaces current handles by recorded ones, as the inverse of ToIs.
 func (b *Binder) ToWas(c Comparison, raw json.RawMessage) (json.RawMessage, int) {
-	return b.replace(c, raw, &b.toWas)
+	return b.replace(c, raw, &b.toRecorded)
 }
 
 // A replacing replaces the handles in one value.
-type replacing struct {
+type handleReplacer struct {
 	*handles
 	bound map[*jsonvalue.Node]string // kinds, of Bindings
 	// data are the values of a request in which named handles are replaced.
 	data  map[*jsonvalue.Node]bool
 	edits []replacement
-	// kinds are the kinds of the handles that were put in. retyped are the kinds of the named handles
-	// that were not put in, because the value has a different type.
+	// kinds are the kinds of the handles that were put in. retyped are the kinds of the named
+	// handles that were not put in, because the value has a different type.
 	kinds, retyped []string
 }
 
 // A replacement is the new JSON of a value.
 type replacement struct {
-	at  *jsonvalue.Node
-	new json.RawMessage
+	node *jsonvalue.Node
+	new  json.RawMessage
 }
 
 // replace implements ToIs and ToWas with the handles of one direction.
-func (b *Binder) replace(c Comparison, raw json.RawMessage, with *handles) (json.RawMessage, int) {
+func (b *Binder) replace(c Comparison, raw json.RawMessage, direction *handles) (json.RawMessage, int) {
 	n, err := jsonvalue.Parse(raw)
 	if raw == nil || err != nil {
 		return raw, 0
 	}
-	r := replacing{handles: with, bound: map[*jsonvalue.Node]string{}, data: map[*jsonvalue.Node]bool{}}
-	if c.Part == Params && with == &b.toIs {
+	r := handleReplacer{handles: direction, bound: map[*jsonvalue.Node]string{}, data: map[*jsonvalue.Node]bool{}}
+	if c.Part == Params && direction == &b.toCurrent {
 		for _, kid := range n.Kids {
 			r.data[kid] = slices.Contains(dataMembers, kid.Name)
 		}
@@ -268,14 +276,14 @@ func (b *Binder) replace(c Comparison, raw json.RawMessage, with *handles) (json
 			continue
 		}
 		for _, pointer := range binding.Select(raw) {
-			if at := n.Find(pointer); at != nil {
-				r.bound[at] = binding.Kind
+			if node := n.Find(pointer); node != nil {
+				r.bound[node] = binding.Kind
 			}
 		}
 	}
 	b.mu.Lock()
-	r.walk(n, compile(nil, c.Part, c.Method, "", c.WasRevision, c.IsRevision))
-	if with == &b.toIs {
+	r.collect(n, compile(nil, c.Part, c.Method, "", c.WasRevision, c.IsRevision))
+	if direction == &b.toCurrent {
 		for _, kind := range r.kinds {
 			b.used[kind] = true
 		}
@@ -284,20 +292,20 @@ func (b *Binder) replace(c Comparison, raw json.RawMessage, with *handles) (json
 		}
 	}
 	b.mu.Unlock()
-	return edited(raw, r.edits), len(r.edits)
+	return applyReplacements(raw, r.edits), len(r.edits)
 }
 
-// walk collects the replacements in a value and the values below it. on are the branches of the
-// value.
-func (r *replacing) walk(n *jsonvalue.Node, on branches) {
+// collect collects the replacements in a value and the values below it. scope has the branches of
+// the value.
+func (r *handleReplacer) collect(n *jsonvalue.Node, scope branches) {
 	for i, kid := range n.Kids {
 		if r.data[n] {
 			r.data[kid] = true
 		}
 		if n.Kind == jsonvalue.Object {
-			r.walk(kid, on.member(kid.Name))
+			r.collect(kid, scope.member(kid.Name))
 		} else {
-			r.walk(kid, on.item(i, i))
+			r.collect(kid, scope.item(i, i))
 		}
 	}
 	if !n.IsLeaf() {
@@ -305,27 +313,27 @@ func (r *replacing) walk(n *jsonvalue.Node, on branches) {
 	}
 	kind, isBound := r.bound[n]
 	if !isBound {
-		kind = on.rule().handle()
+		kind = scope.rule().handle()
 		isBound = kind != ""
 	}
-	to, known := r.of[[2]string{kind, token(n)}]
+	counterpart, known := r.byKind[[2]string{kind, token(n)}]
 	known = known && isBound
-	value := to.value
+	value := counterpart.value
 	kinds := []string{kind}
 	if !known && r.bound[n] != "" { // a Binding declares the value as a handle
-		value = asType(n, r.of[[2]string{kind, retyped(n)}].value)
+		value = asType(n, r.byKind[[2]string{kind, retypedToken(n)}].value)
 		known = value != nil
 	}
 	if !known && r.data[n] {
-		value, kinds = r.named.inRequest(n)
+		value, kinds = r.named.replaceInRequest(n)
 		known = value != nil
-		if other, there := r.named[retyped(n)]; there {
-			r.retyped = append(r.retyped, other.kind)
+		if retypedHandle, there := r.named[retypedToken(n)]; there {
+			r.retyped = append(r.retyped, retypedHandle.kind)
 		}
 	}
 	if !known && n.Kind == jsonvalue.String {
-		to, known = r.any[n.Text]
-		value = to.value
+		counterpart, known = r.byText[n.Text]
+		value = counterpart.value
 		kinds = nil
 	}
 	if known && !bytes.Equal(value, n.Raw) {

@@ -137,10 +137,10 @@ func TestBindings(t *testing.T) {
 // The oldest handles are forgotten, but for those that were learnt again.
 func TestABinderIsBounded(t *testing.T) {
 	b := NewBinder()
-	if b.most != mostHandles || b.mostBytes != mostHandleBytes {
-		t.Errorf("limits %d and %d", b.most, b.mostBytes)
+	if b.maxHandles != maxHandles || b.maxBytes != maxHandleBytes {
+		t.Errorf("limits %d and %d", b.maxHandles, b.maxBytes)
 	}
-	b.most = 10
+	b.maxHandles = 10
 	put := func(i int) string {
 		got, _ := b.ToIs(of(Params, "tasks/get"), json.RawMessage(fmt.Sprintf(`{"taskId":"old-task-%d","x":"old-task-%d"}`, i, i)))
 		return string(got)
@@ -158,12 +158,12 @@ func TestABinderIsBounded(t *testing.T) {
 	}
 	bind(2)
 	bind(12)
-	if got := put(2); got != `{"taskId":"new-task-2","x":"new-task-2"}` || b.Forgotten() != 4 || len(b.toWas.any) != 10 {
+	if got := put(2); got != `{"taskId":"new-task-2","x":"new-task-2"}` || b.Forgotten() != 4 || len(b.toRecorded.byText) != 10 {
 		t.Errorf("learnt again: %s, %d forgotten", got, b.Forgotten())
 	}
-	b.mostBytes = 100
+	b.maxBytes = 100
 	b.Bind("requestState", json.RawMessage(`"`+strings.Repeat("x", 200)+`"`), json.RawMessage(`"y"`))
-	if len(b.toIs.of)+len(b.toIs.any)+len(b.toWas.of)+len(b.toWas.any)+b.bytes != 0 {
+	if len(b.toCurrent.byKind)+len(b.toCurrent.byText)+len(b.toRecorded.byKind)+len(b.toRecorded.byText)+b.bytes != 0 {
 		t.Errorf("left: %+v", b)
 	}
 }

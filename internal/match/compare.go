@@ -14,9 +14,9 @@ import (
 
 // The limits of a Report.
 const (
-	mostDifferences = 1000 // differences in a Report
-	mostNotes       = 1000
-	mostListed      = 8 << 20 // bytes of the pointers and paths in a Report
+	maxDifferences = 1000 // differences in a Report
+	maxNotes       = 1000
+	maxListedBytes = 8 << 20 // bytes of the pointers and paths in a Report
 )
 
 // A Comparison configures Compare.
@@ -41,8 +41,8 @@ type Comparison struct {
 	HiddenUnknown bool
 }
 
-// least returns the weakest fit with which a hidden value matches.
-func (c Comparison) least() hidden.Fit {
+// weakestFit returns the weakest fit with which a hidden value matches.
+func (c Comparison) weakestFit() hidden.Fit {
 	if c.HiddenUnknown {
 		return hidden.ByPlace
 	}
@@ -107,89 +107,89 @@ func (r Report) HangsOnHidden() bool { return r.Counts[ByHash]+r.Counts[ByLength
 
 // Compare compares two JSON values. Nil Params are {}. Any other part that is nil on only one side
 // was added or removed.
-func Compare(was, is json.RawMessage, c Comparison) Report {
-	if (was == nil || is == nil) && c.Part != Params {
-		return absent(was, is)
+func Compare(recorded, current json.RawMessage, c Comparison) Report {
+	if (recorded == nil || current == nil) && c.Part != Params {
+		return compareAbsent(recorded, current)
 	}
-	a, wasErr := jsonvalue.Parse(was)
-	b, isErr := jsonvalue.Parse(is)
+	a, wasErr := jsonvalue.Parse(recorded)
+	b, isErr := jsonvalue.Parse(current)
 	if wasErr != nil || isErr != nil {
-		if bytes.Equal(was, is) {
+		if bytes.Equal(recorded, current) {
 			return Report{}
 		}
-		return single(Difference{Path: ".", Was: was, Is: is, How: Incomparable})
+		return reportOf(Difference{Path: ".", Was: recorded, Is: current, How: Incomparable})
 	}
 	if c.Bytes {
-		return compareBytes(was, is, a, b)
+		return compareBytes(recorded, current, a, b)
 	}
 	name := c.Name
 	if name == "" && c.Part == Params {
-		name = NameOf(c.Method, was)
+		name = NameOf(c.Method, recorded)
 	}
-	return compareNodes(a, b, compile(c.Rules, c.Part, c.Method, name, c.WasRevision, c.IsRevision), c.least())
+	return compareNodes(a, b, compile(c.Rules, c.Part, c.Method, name, c.WasRevision, c.IsRevision), c.weakestFit())
 }
 
-// absent compares two parts if at least one is missing.
-func absent(was, is json.RawMessage) Report {
-	if was != nil {
-		return single(Difference{Path: ".", Was: was, How: Removed})
+// compareAbsent compares two parts if at least one is missing.
+func compareAbsent(recorded, current json.RawMessage) Report {
+	if recorded != nil {
+		return reportOf(Difference{Path: ".", Was: recorded, How: Removed})
 	}
-	if is != nil {
-		return single(Difference{Path: ".", Is: is, How: Added})
+	if current != nil {
+		return reportOf(Difference{Path: ".", Is: current, How: Added})
 	}
 	return Report{}
 }
 
-// single returns a report of one difference.
-func single(d Difference) Report { return Report{Differences: []Difference{d}, Distance: 1} }
+// reportOf returns a report of one difference.
+func reportOf(d Difference) Report { return Report{Differences: []Difference{d}, Distance: 1} }
 
 // compareBytes compares two values that must have equal bytes. If only the bytes differ, the report
 // has one difference, Spelled.
-func compareBytes(was, is json.RawMessage, a, b *jsonvalue.Node) Report {
-	if bytes.Equal(was, is) {
+func compareBytes(recorded, current json.RawMessage, a, b *jsonvalue.Node) Report {
+	if bytes.Equal(recorded, current) {
 		return Report{}
 	}
 	r := compareNodes(a, b, nil, hidden.ByHash)
 	r.Counts = nil
 	r.Notes = nil
 	if r.Same() {
-		r.Differences = []Difference{{Path: ".", Was: was, Is: is, How: Spelled}}
+		r.Differences = []Difference{{Path: ".", Was: recorded, Is: current, How: Spelled}}
 	}
 	return r
 }
 
 // compareNodes compares two values. least is the weakest fit with which a hidden value matches.
-func compareNodes(was, is *jsonvalue.Node, on branches, least hidden.Fit) Report {
-	c := comparer{least: least}
-	c.pair(was, is, nil, on)
-	c.Distance = min(1, c.cost/float64(max(was.Leaves, is.Leaves)))
+func compareNodes(recorded, current *jsonvalue.Node, scope branches, least hidden.Fit) Report {
+	c := comparer{weakestFit: least}
+	c.compare(recorded, current, nil, scope)
+	c.Distance = min(1, c.cost/float64(max(recorded.Leaves, current.Leaves)))
 	return c.Report
 }
 
 // A comparer walks two values side by side.
 type comparer struct {
 	Report
-	least  hidden.Fit
-	cost   float64
-	listed int
+	weakestFit  hidden.Fit
+	cost        float64
+	listedBytes int
 }
 
 // A frame is the place of a value: a member, or an item by its indexes on both sides.
 type frame struct {
-	up      *frame
+	parent  *frame
 	name    string
 	was, is int
-	item    bool
+	isItem  bool
 }
 
 // pointer returns the place on one side as a JSON pointer and as a path.
 func (f *frame) pointer(onIs bool) (pointer string, path jsonvalue.Path) {
-	for at := f; at != nil; at = at.up {
-		step := jsonvalue.Step{Name: at.name}
-		if at.item {
-			step = jsonvalue.Step{Index: at.was, Item: true}
+	for ancestor := f; ancestor != nil; ancestor = ancestor.parent {
+		step := jsonvalue.Step{Name: ancestor.name}
+		if ancestor.isItem {
+			step = jsonvalue.Step{Index: ancestor.was, Item: true}
 			if onIs {
-				step.Index = at.is
+				step.Index = ancestor.is
 			}
 		}
 		path = append(path, step)
@@ -206,32 +206,33 @@ func (f *frame) pointer(onIs bool) (pointer string, path jsonvalue.Path) {
 	return b.String(), path
 }
 
-// differ adds a difference. cost is its contribution to the distance, at most its number of values.
-func (c *comparer) differ(at *frame, was, is *jsonvalue.Node, how How, cost float64) {
+// addDifference adds a difference. cost is its contribution to the distance, at most its number of
+// values.
+func (c *comparer) addDifference(place *frame, recorded, current *jsonvalue.Node, how How, cost float64) {
 	c.cost += cost
-	if len(c.Differences) == mostDifferences || c.listed > mostListed {
+	if len(c.Differences) == maxDifferences || c.listedBytes > maxListedBytes {
 		c.More++
 		return
 	}
-	pointer, path := at.pointer(was == nil)
+	pointer, path := place.pointer(recorded == nil)
 	d := Difference{Pointer: pointer, Path: path.String(), How: how}
-	if was != nil {
-		d.Was = was.Raw
+	if recorded != nil {
+		d.Was = recorded.Raw
 	}
-	if is != nil {
-		d.Is = is.Raw
+	if current != nil {
+		d.Is = current.Raw
 	}
-	if was != nil && is != nil {
-		if other, _ := at.pointer(true); other != pointer {
+	if recorded != nil && current != nil {
+		if other, _ := place.pointer(true); other != pointer {
 			d.IsPointer = other
 		}
 	}
-	c.listed += len(d.Pointer) + len(d.Path) + len(d.IsPointer)
+	c.listedBytes += len(d.Pointer) + len(d.Path) + len(d.IsPointer)
 	c.Differences = append(c.Differences, d)
 }
 
-// pass counts a differing value that is accepted.
-func (c *comparer) pass(at *frame, kind Kind, rule *Rule) {
+// accept counts a differing value that is accepted.
+func (c *comparer) accept(place *frame, kind Kind, rule *Rule) {
 	if c.Counts == nil {
 		c.Counts = Counts{}
 	}
@@ -239,15 +240,15 @@ func (c *comparer) pass(at *frame, kind Kind, rule *Rule) {
 	if rule != nil && rule.Place.Line == 0 {
 		rule = nil
 	}
-	if len(c.Notes) < mostNotes && c.listed <= mostListed {
-		pointer, _ := at.pointer(false)
-		c.listed += len(pointer)
+	if len(c.Notes) < maxNotes && c.listedBytes <= maxListedBytes {
+		pointer, _ := place.pointer(false)
+		c.listedBytes += len(pointer)
 		c.Notes = append(c.Notes, Note{pointer, kind, rule})
 	}
 }
 
-// meet records that a rule of a file applies to a value.
-func (c *comparer) meet(rule *Rule) {
+// recordRule records that a rule of a file applies to a value.
+func (c *comparer) recordRule(rule *Rule) {
 	if rule != nil && rule.Matcher.Kind != Protocol {
 		if c.Met == nil {
 			c.Met = map[*Rule]bool{}
@@ -256,63 +257,63 @@ func (c *comparer) meet(rule *Rule) {
 	}
 }
 
-// pair compares the values at a place. on are the branches of the values.
-func (c *comparer) pair(was, is *jsonvalue.Node, at *frame, on branches) {
-	rule := on.rule()
-	c.meet(rule)
+// compare compares the values at a place. scope has the branches of the values.
+func (c *comparer) compare(recorded, current *jsonvalue.Node, place *frame, scope branches) {
+	rule := scope.rule()
+	c.recordRule(rule)
 	switch {
-	case rule != nil && rule.Matcher.leafwise() && !was.Is(is):
-		if rule.Matcher.accepts(was, is) {
-			c.pass(at, rule.Matcher.Kind, rule)
+	case rule != nil && rule.Matcher.decidesWhole() && !recorded.Is(current):
+		if rule.Matcher.accepts(recorded, current) {
+			c.accept(place, rule.Matcher.Kind, rule)
 		} else {
-			c.leaf(was, is, at, How(rule.Matcher.Kind))
+			c.compareWhole(recorded, current, place, How(rule.Matcher.Kind))
 		}
-	case was.Kind != is.Kind:
-		c.leaf(was, is, at, TypeChanged)
-	case was.Kind == jsonvalue.Object:
-		c.members(was, is, at, on)
-	case was.Kind == jsonvalue.Array && rule != nil && rule.Matcher.Kind == Unordered:
-		c.unordered(was, is, at, on, rule)
-	case was.Kind == jsonvalue.Array:
-		c.items(was, is, at, on)
-	case was.Text != is.Text:
-		c.leaf(was, is, at, Changed)
-	case was.Kind == jsonvalue.Number && !bytes.Equal(was.Raw, is.Raw):
-		c.pass(at, Normalised, nil)
+	case recorded.Kind != current.Kind:
+		c.compareWhole(recorded, current, place, TypeChanged)
+	case recorded.Kind == jsonvalue.Object:
+		c.compareMembers(recorded, current, place, scope)
+	case recorded.Kind == jsonvalue.Array && rule != nil && rule.Matcher.Kind == Unordered:
+		c.compareUnordered(recorded, current, place, scope, rule)
+	case recorded.Kind == jsonvalue.Array:
+		c.compareItems(recorded, current, place, scope)
+	case recorded.Text != current.Text:
+		c.compareWhole(recorded, current, place, Changed)
+	case recorded.Kind == jsonvalue.Number && !bytes.Equal(recorded.Raw, current.Raw):
+		c.accept(place, Normalised, nil)
 	}
 }
 
-// leaf compares two differing values as a whole: it accepts matching secrets and adds a difference
-// otherwise.
-func (c *comparer) leaf(was, is *jsonvalue.Node, at *frame, how How) {
-	fit := hidden.Compare(was, is)
+// compareWhole compares two differing values as a whole: it accepts matching secrets and adds a
+// difference otherwise.
+func (c *comparer) compareWhole(recorded, current *jsonvalue.Node, place *frame, how How) {
+	fit := hidden.Compare(recorded, current)
 	if fit == hidden.ByHash {
-		c.pass(at, ByHash, nil)
+		c.accept(place, ByHash, nil)
 		return
 	}
-	if fit == hidden.ByLength && c.least <= fit {
-		c.pass(at, ByLength, nil)
+	if fit == hidden.ByLength && c.weakestFit <= fit {
+		c.accept(place, ByLength, nil)
 		return
 	}
-	if c.least == hidden.ByPlace && hidden.Unknown(was, is) {
-		c.pass(at, ByPlace, nil)
+	if c.weakestFit == hidden.ByPlace && hidden.Unknown(recorded, current) {
+		c.accept(place, ByPlace, nil)
 		return
 	}
-	cost := float64(max(was.Leaves, is.Leaves))
-	if was.Kind == jsonvalue.String && is.Kind == jsonvalue.String {
-		cost = 1 - jsonvalue.Alike(was.Text, is.Text)/2
+	cost := float64(max(recorded.Leaves, current.Leaves))
+	if recorded.Kind == jsonvalue.String && current.Kind == jsonvalue.String {
+		cost = 1 - jsonvalue.Alike(recorded.Text, current.Text)/2
 	}
-	if hidden.Comparable(was, is) {
+	if hidden.Comparable(recorded, current) {
 		how = HiddenOther
 	}
-	c.differ(at, was, is, how, cost)
+	c.addDifference(place, recorded, current, how, cost)
 }
 
-// members compares the members of two objects, which are sorted by name.
-func (c *comparer) members(was, is *jsonvalue.Node, at *frame, on branches) {
-	left := was.Kids
-	right := is.Kids
-	if c.least == hidden.ByPlace {
+// compareMembers compares the members of two objects, which are sorted by name.
+func (c *comparer) compareMembers(recorded, current *jsonvalue.Node, place *frame, scope branches) {
+	left := recorded.Kids
+	right := current.Kids
+	if c.weakestFit == hidden.ByPlace {
 		left, right = hidden.Names(left, right)
 	}
 	i := 0
@@ -329,48 +330,48 @@ func (c *comparer) members(was, is *jsonvalue.Node, at *frame, on branches) {
 		}
 		switch {
 		case order < 0:
-			c.lone(left[i], nil, &frame{up: at, name: left[i].Name}, on)
+			c.compareUnpaired(left[i], nil, &frame{parent: place, name: left[i].Name}, scope)
 			i++
 		case order > 0:
-			c.lone(nil, right[j], &frame{up: at, name: right[j].Name}, on)
+			c.compareUnpaired(nil, right[j], &frame{parent: place, name: right[j].Name}, scope)
 			j++
 		default:
 			name := left[i].Name
-			c.pair(left[i], right[j], &frame{up: at, name: name}, on.member(name))
+			c.compare(left[i], right[j], &frame{parent: place, name: name}, scope.member(name))
 			i++
 			j++
 		}
 	}
 }
 
-// lone compares a member that only one side has. on are the branches of the object.
-func (c *comparer) lone(was, is *jsonvalue.Node, at *frame, on branches) {
-	n := was
+// compareUnpaired compares a member that only one side has. scope has the branches of the object.
+func (c *comparer) compareUnpaired(recorded, current *jsonvalue.Node, place *frame, scope branches) {
+	n := recorded
 	how := Removed
-	if was == nil {
-		n = is
+	if recorded == nil {
+		n = current
 		how = Added
 	}
-	on = on.member(n.Name)
-	c.meet(on.rule())
-	rule := on.rule()
-	kind := on.kind()
+	scope = scope.member(n.Name)
+	c.recordRule(scope.rule())
+	rule := scope.rule()
+	kind := scope.kind()
 	switch {
 	case kind == Ignore || kind == Protocol:
-		c.pass(at, kind, rule)
-	case on.empty() && hollow(n, on) && len(n.Kids) == 0:
-		c.pass(at, Normalised, nil)
-	case on.empty() && hollow(n, on):
-		c.pass(at, Protocol, nil) // it has members of the protocol
+		c.accept(place, kind, rule)
+	case scope.allowsEmpty() && isHollow(n, scope) && len(n.Kids) == 0:
+		c.accept(place, Normalised, nil)
+	case scope.allowsEmpty() && isHollow(n, scope):
+		c.accept(place, Protocol, nil) // it has members of the protocol
 	default:
-		c.differ(at, was, is, how, float64(n.Leaves))
+		c.addDifference(place, recorded, current, how, float64(n.Leaves))
 	}
 }
 
-// hollow reports whether n is an object without members that are compared.
-func hollow(n *jsonvalue.Node, on branches) bool {
+// isHollow reports whether n is an object without members that are compared.
+func isHollow(n *jsonvalue.Node, scope branches) bool {
 	for _, kid := range n.Kids {
-		if kind := on.member(kid.Name).kind(); kind != Ignore && kind != Protocol {
+		if kind := scope.member(kid.Name).kind(); kind != Ignore && kind != Protocol {
 			return false
 		}
 	}

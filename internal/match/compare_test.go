@@ -362,14 +362,14 @@ func TestReportsAreBounded(t *testing.T) {
 		return json.RawMessage("[" + strings.Repeat(digit+",", n-1) + digit + "]")
 	}
 	r := Compare(list("1", 5000), list("2", 5000), Comparison{})
-	if len(r.Differences) != mostDifferences || r.More != 4000 || r.Distance != 1 {
+	if len(r.Differences) != maxDifferences || r.More != 4000 || r.Distance != 1 {
 		t.Errorf("%d listed, %d more, distance %v", len(r.Differences), r.More, r.Distance)
 	}
 	r = Compare(list("1", 5000), list("1.0", 5000), Comparison{})
-	if !r.Same() || len(r.Notes) != mostNotes || r.Counts[Normalised] != 5000 {
+	if !r.Same() || len(r.Notes) != maxNotes || r.Counts[Normalised] != 5000 {
 		t.Errorf("%d notes, %v", len(r.Notes), r.Counts)
 	}
-	long := string(jsonraw.Quote(strings.Repeat("x", mostListed/10)))
+	long := string(jsonraw.Quote(strings.Repeat("x", maxListedBytes/10)))
 	r = Compare(json.RawMessage("{"+long+":"+string(list("1", 500))+"}"), json.RawMessage("{"+long+":"+string(list("2", 500))+"}"), Comparison{})
 	if len(r.Differences) > 10 || len(r.Differences)+r.More != 500 {
 		t.Errorf("%d listed with a long name, %d more", len(r.Differences), r.More)

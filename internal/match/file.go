@@ -17,8 +17,8 @@ import (
 // FileEnding is the suffix of the names of matcher files.
 const FileEnding = ".mcpc-match.yaml"
 
-// mostRules bounds the rules of a file.
-const mostRules = 1000
+// maxRules bounds the rules of a file.
+const maxRules = 1000
 
 // Problems are the errors in a file, each with its place.
 type Problems []yaml.Error
@@ -55,14 +55,14 @@ func ParseRules(text []byte) (*Rules, error) {
 	}
 	rules := &Rules{}
 	if string(doc.JSON) != "null" {
-		for _, m := range r.object(doc.JSON, "", "the file has sections, as in tools/call get-sum:") {
-			if s, ok := r.section(m); ok {
+		for _, m := range r.parseObject(doc.JSON, "", "the file has sections, as in tools/call get-sum:") {
+			if s, ok := r.parseSection(m); ok {
 				rules.Sections = append(rules.Sections, s)
 			}
 		}
 	}
-	if r.count > mostRules {
-		r.bad("", "the file has more than %d matchers", mostRules)
+	if r.count > maxRules {
+		r.addProblem("", "the file has more than %d matchers", maxRules)
 	}
 	if len(r.problems) > 0 {
 		sliceutil.Sort(r.problems, func(a, b yaml.Error) int {
@@ -84,18 +84,19 @@ type ruleReader struct {
 	count    int
 }
 
-// bad reports an error at a value.
-func (r *ruleReader) bad(pointer, format string, args ...any) {
+// addProblem reports an error at a value.
+func (r *ruleReader) addProblem(pointer, format string, args ...any) {
 	r.problems = append(r.problems, yaml.Error{Place: r.doc.Place(pointer), Text: fmt.Sprintf(format, args...)})
 }
 
-// badName reports an error at the name of a member.
-func (r *ruleReader) badName(pointer, format string, args ...any) {
+// addNameProblem reports an error at the name of a member.
+func (r *ruleReader) addNameProblem(pointer, format string, args ...any) {
 	r.problems = append(r.problems, yaml.Error{Place: r.doc.NamePlace(pointer), Text: fmt.Sprintf(format, args...)})
 }
 
-// badAt reports an error within a text that begins at a place, after its quote if it has one.
-func (r *ruleReader) badAt(place yaml.Place, err error) {
+// addTextProblem reports an error within a text that begins at a place, after its quote if it has
+// one.
+func (r *ruleReader) addTextProblem(place yaml.Place, err error) {
 	e, ok := errors.AsType[*jsonvalue.SyntaxError](err)
 	if !ok {
 		return
@@ -108,39 +109,40 @@ func (r *ruleReader) badAt(place yaml.Place, err error) {
 	r.problems = append(r.problems, yaml.Error{Place: place, Text: e.Text})
 }
 
-// object returns the members of an object. If raw is neither an object nor null, it reports an
+// parseObject returns the members of an object. If raw is neither an object nor null, it reports an
 // error that begins with what.
-func (r *ruleReader) object(raw json.RawMessage, pointer, what string) jsonraw.Members {
+func (r *ruleReader) parseObject(raw json.RawMessage, pointer, what string) jsonraw.Members {
 	members, err := jsonraw.Object(raw)
 	if err != nil && string(raw) != "null" {
-		r.bad(pointer, "%s; got %s", what, jsonraw.Excerpt(raw, 40))
+		r.addProblem(pointer, "%s; got %s", what, jsonraw.Excerpt(raw, 40))
 	}
 	return members
 }
 
-// section reads one section. It reports false if the section's name is invalid.
-func (r *ruleReader) section(m jsonraw.Member) (s Section, ok bool) {
-	at := jsonraw.Pointer("", m.Name)
+// parseSection reads one section. It reports false if the section's name is invalid.
+func (r *ruleReader) parseSection(m jsonraw.Member) (s Section, ok bool) {
+	sectionPointer := jsonraw.Pointer("", m.Name)
 	s.Method, s.Name, _ = strings.Cut(m.Name, " ")
 	if problem := methodProblem(s.Method, s.Name); problem != "" {
-		r.badName(at, "%s", problem)
+		r.addNameProblem(sectionPointer, "%s", problem)
 		return s, false
 	}
-	for _, m := range r.object(m.Value, at, "a section has paths and matchers, as in .structuredContent.id: uuid") {
-		pointer := jsonraw.Pointer(at, m.Name)
+	const what = "a section has paths and matchers, as in .structuredContent.id: uuid"
+	for _, m := range r.parseObject(m.Value, sectionPointer, what) {
+		pointer := jsonraw.Pointer(sectionPointer, m.Name)
 		switch {
 		case strings.HasPrefix(m.Name, "."):
-			s.Rules = r.rule(s.Rules, Result, m, pointer)
+			s.Rules = r.appendRule(s.Rules, Result, m, pointer)
 		case slices.Contains(parts, m.Name):
-			for _, inner := range r.object(m.Value, pointer, m.Name+" has paths and matchers") {
-				s.Rules = r.rule(s.Rules, Part(m.Name), inner, jsonraw.Pointer(pointer, inner.Name))
+			for _, inner := range r.parseObject(m.Value, pointer, m.Name+" has paths and matchers") {
+				s.Rules = r.appendRule(s.Rules, Part(m.Name), inner, jsonraw.Pointer(pointer, inner.Name))
 			}
 		default:
 			text := fmt.Sprintf(
 				`unknown part %q; a section has paths, which begin with ".", and the parts params, result and error`,
 				m.Name,
 			)
-			r.badName(pointer, "%s", suggest.OrMeant(text, m.Name, parts))
+			r.addNameProblem(pointer, "%s", suggest.OrMeant(text, m.Name, parts))
 		}
 	}
 	return s, true
@@ -158,7 +160,7 @@ func methodProblem(method, name string) string {
 		return suggest.OrMeant(fmt.Sprintf("unknown method %q", method), method, methods)
 	}
 	if name != "" && !slices.ContainsFunc(table().rows, func(v volatile) bool {
-		return v.action == "name" && v.about(Params, method)
+		return v.action == "name" && v.appliesTo(Params, method)
 	}) {
 		return fmt.Sprintf("requests of the method %s have no name; %q follows it", method, name)
 	}
@@ -168,23 +170,23 @@ func methodProblem(method, name string) string {
 	return ""
 }
 
-// rule appends the rule of one path to rules, unless the path or the matcher is invalid.
-func (r *ruleReader) rule(rules []Rule, part Part, m jsonraw.Member, pointer string) []Rule {
+// appendRule appends the rule of one path to rules, unless the path or the matcher is invalid.
+func (r *ruleReader) appendRule(rules []Rule, part Part, m jsonraw.Member, pointer string) []Rule {
 	r.count++
 	place := r.doc.NamePlace(pointer)
 	path, err := jsonvalue.ParsePath(m.Name)
 	if err != nil {
-		r.badAt(place, err)
+		r.addTextProblem(place, err)
 		return rules
 	}
 	text, ok := jsonraw.Text(m.Value)
 	if !ok {
-		r.bad(pointer, "a matcher is a text, as in ignore or number +-0.5; got %s", jsonraw.Excerpt(m.Value, 40))
+		r.addProblem(pointer, "a matcher is a text, as in ignore or number +-0.5; got %s", jsonraw.Excerpt(m.Value, 40))
 		return rules
 	}
 	matcher, err := ParseMatcher(text)
 	if err != nil {
-		r.badAt(r.doc.Place(pointer), err)
+		r.addTextProblem(r.doc.Place(pointer), err)
 		return rules
 	}
 	return append(rules, Rule{Part: part, Path: path, Matcher: matcher, Place: place})

@@ -89,14 +89,14 @@ func TestRulesHavePlacesForTheirErrors(t *testing.T) {
 		"tools/call:\n\t.a: ignore\n":                           `2:`,
 		"a: [\n":                                                `1:`,
 		"tools/call:\n  .a: uid\n  .b: tim\n  x: 1\n":           "2:7: unknown matcher \"uid\"; the matchers are ignore, type, regex, number, time, uuid, unordered; did you mean uuid?\n3:7: unknown matcher \"tim\"; the matchers are ignore, type, regex, number, time, uuid, unordered; did you mean time?\n4:3: unknown part",
-		"tools/call:\n" + strings.Repeat("  params:\n", 1) + manyRules(mostRules+1): `1:1: the file has more than 1000 matchers`,
+		"tools/call:\n" + strings.Repeat("  params:\n", 1) + manyRules(maxRules+1): `1:1: the file has more than 1000 matchers`,
 	} {
 		rules, err := ParseRules([]byte(text))
 		if problems, ok := errors.AsType[Problems](err); !ok || rules != nil || !strings.HasPrefix(problems.Error(), want) {
 			t.Errorf("%.100s\ngot  %.300v\nwant %s", text, err, want)
 		}
 	}
-	if _, err := ParseRules([]byte("tools/call:\n  params:\n" + manyRules(mostRules))); err != nil {
+	if _, err := ParseRules([]byte("tools/call:\n  params:\n" + manyRules(maxRules))); err != nil {
 		t.Error(err)
 	}
 }

@@ -54,8 +54,8 @@ type identity struct {
 	// params is nil if the params are not valid JSON.
 	params *jsonvalue.Node
 	sketch sketch
-	// ruled is set if a matcher decides on a value, so that equal keys are not sufficient.
-	ruled bool
+	// hasMatcher is set if a matcher decides on a value, so that equal keys are not sufficient.
+	hasMatcher bool
 }
 
 // identify returns the identity of a request.
@@ -69,17 +69,17 @@ func (x *Index) identify(r Request) identity {
 	}
 	if err == nil {
 		id.params, id.name = n, NameOf(r.Method, r.Params)
-		on := x.compiled(r.Method, id.name, r.Revision, r.Revision)
+		scope := x.compiledRules(r.Method, id.name, r.Revision, r.Revision)
 		m := mask{handles: jsonvalue.NewHash()}
-		if key := m.hash(n, on); x.options.Level != Exact {
+		if key := m.hash(n, scope); x.options.Level != Exact {
 			jsonvalue.WriteUint(&h, key)
 		}
 		id.handles = m.handles.Sum64()
-		id.ruled = m.ruled
-		if id.ruled {
-			id.plain = masked(n, compile(nil, Params, r.Method, id.name, r.Revision, r.Revision))
+		id.hasMatcher = m.hasMatcher
+		if id.hasMatcher {
+			id.plain = maskedHash(n, compile(nil, Params, r.Method, id.name, r.Revision, r.Revision))
 		}
-		id.sketch = sketchOf(n, on)
+		id.sketch = sketchOf(n, scope)
 	}
 	id.key = h.Sum64()
 	return id
@@ -93,34 +93,34 @@ const sketchSize = 16
 type sketch []uint32
 
 // sketchOf returns the sketch of a value, without the values that the branches ignore.
-func sketchOf(n *jsonvalue.Node, on branches) sketch {
+func sketchOf(n *jsonvalue.Node, scope branches) sketch {
 	var all sketch
-	var add func(n *jsonvalue.Node, on branches, path string)
-	add = func(n *jsonvalue.Node, on branches, path string) {
-		if rule := on.rule(); rule != nil && rule.Matcher.leafwise() {
+	var add func(n *jsonvalue.Node, scope branches, path string)
+	add = func(n *jsonvalue.Node, scope branches, path string) {
+		if rule := scope.rule(); rule != nil && rule.Matcher.decidesWhole() {
 			return
 		}
 		for i, kid := range n.Kids {
 			if n.Kind == jsonvalue.Object {
-				add(kid, on.member(kid.Name), path+"\xff"+kid.Name) // no text contains 0xff
+				add(kid, scope.member(kid.Name), path+"\xff"+kid.Name) // no text contains 0xff
 			} else {
-				add(kid, on.item(i, i), path+"\xff[]")
+				add(kid, scope.item(i, i), path+"\xff[]")
 			}
 		}
 		if len(n.Kids) == 0 && !n.Hidden {
 			all = append(all, crc32.ChecksumIEEE([]byte(path+"\xff"+token(n))))
 		}
 	}
-	add(n, on, "")
+	add(n, scope, "")
 	slices.Sort(all)
 	all = slices.Compact(all)
 	return slices.Clone(all[:min(len(all), sketchSize)])
 }
 
-// mostAlike is the likeness of requests with equal values.
-const mostAlike = 1000
+// maxLikeness is the likeness of requests with equal values.
+const maxLikeness = 1000
 
-// likeness estimates the share of values that two requests have in common, from 0 to mostAlike.
+// likeness estimates the share of values that two requests have in common, from 0 to maxLikeness.
 func (s sketch) likeness(other sketch) int {
 	shared := 0
 	for i, j := 0, 0; i < len(s) && j < len(other); {
@@ -135,5 +135,5 @@ func (s sketch) likeness(other sketch) int {
 			shared++
 		}
 	}
-	return mostAlike * shared / max(len(s)+len(other)-shared, 1)
+	return maxLikeness * shared / max(len(s)+len(other)-shared, 1)
 }

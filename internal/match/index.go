@@ -13,16 +13,16 @@ import (
 // The limits of one search. A search checks the sketch of every candidate, and compares the most
 // similar candidates value by value.
 const (
-	mostNear     = 3
-	mostCompared = 64
-	// mostHidden and mostRuled bound the compared candidates if secrets are hidden, or if matchers
-	// decide on a value. A sketch cannot distinguish such candidates.
-	mostHidden = 256
-	mostRuled  = 1000
-	// mostBytes bounds the bytes of params that are read after mostNear candidates were found.
-	mostBytes = 256 << 10
-	// mostCompiled bounds the cached sets of branches.
-	mostCompiled = 1000
+	maxNear     = 3
+	maxCompared = 64
+	// maxComparedHidden and maxComparedRuled bound the compared candidates if secrets are hidden,
+	// or if matchers decide on a value. A sketch cannot distinguish such candidates.
+	maxComparedHidden = 256
+	maxComparedRuled  = 1000
+	// maxBytes bounds the bytes of params that are read after maxNear candidates were found.
+	maxComparedBytes = 256 << 10
+	// maxCompiled bounds the cached sets of branches.
+	maxCompiled = 1000
 )
 
 // Options configure an Index.
@@ -38,14 +38,14 @@ type Options struct {
 // An Index finds recorded requests. Find is safe for concurrent use; Add must not run at the same
 // time as another call.
 type Index struct {
-	options Options
-	kept    []Request
-	entries []entry
-	keys    map[uint64][]int32
-	buckets map[[2]string]*bucket
+	options  Options
+	requests []Request
+	entries  []entry
+	keys     map[uint64][]int32
+	buckets  map[[2]string]*bucket
 
-	mu    sync.Mutex
-	rules map[[4]string]branches
+	mu       sync.Mutex
+	compiled map[[4]string]branches
 }
 
 // An entry is the stored part of a request.
@@ -66,10 +66,10 @@ type bucket struct {
 // NewIndex makes an Index without requests.
 func NewIndex(o Options) *Index {
 	return &Index{
-		options: o,
-		keys:    map[uint64][]int32{},
-		buckets: map[[2]string]*bucket{},
-		rules:   map[[4]string]branches{},
+		options:  o,
+		keys:     map[uint64][]int32{},
+		buckets:  map[[2]string]*bucket{},
+		compiled: map[[4]string]branches{},
 	}
 }
 
@@ -77,18 +77,18 @@ func NewIndex(o Options) *Index {
 func (x *Index) Add(r Request) int {
 	id := x.identify(r)
 	n := int32(len(x.entries))
-	of := [2]string{r.Method, id.name}
-	b := x.buckets[of]
-	if b == nil {
-		b = &bucket{method: r.Method, name: id.name}
-		x.buckets[of] = b
+	key := [2]string{r.Method, id.name}
+	group := x.buckets[key]
+	if group == nil {
+		group = &bucket{method: r.Method, name: id.name}
+		x.buckets[key] = group
 	}
-	b.entries = append(b.entries, n)
-	b.hidden = b.hidden || id.params != nil && id.params.Hidden
-	x.entries = append(x.entries, entry{id.handles, id.plain, b, id.sketch})
+	group.entries = append(group.entries, n)
+	group.hidden = group.hidden || id.params != nil && id.params.Hidden
+	x.entries = append(x.entries, entry{id.handles, id.plain, group, id.sketch})
 	x.keys[id.key] = append(x.keys[id.key], n)
 	if x.options.Load == nil {
-		x.kept = append(x.kept, r)
+		x.requests = append(x.requests, r)
 	}
 	return int(n)
 }
@@ -123,85 +123,88 @@ type Near struct {
 
 // Find returns the candidates that match a live request, or else the most similar ones.
 func (x *Index) Find(live Request) Found {
-	s := search{x: x, live: live, id: x.identify(live)}
+	s := search{index: x, live: live, id: x.identify(live)}
 	if x.options.Level != Loose {
-		s.sameKey()
+		s.findSameKey()
 	}
 	if len(s.Hits) == 0 {
-		s.nearest()
+		s.findNearest()
 	}
 	return s.Found
 }
 
 // Compare compares a candidate, as the recorded side, with a live request.
 func (x *Index) Compare(live Request, candidate int) Report {
-	s := search{x: x, live: live, id: x.identify(live)}
+	s := search{index: x, live: live, id: x.identify(live)}
 	report, _ := s.compare(int32(candidate))
 	return report
 }
 
-// compiled returns the branches for params from a cache. Requests with the same method share them,
-// unless the rules have a section for the name. It is safe for concurrent use.
-func (x *Index) compiled(method, name, was, is string) branches {
-	sections := x.options.Rules.about(method, name)
+// compiledRules returns the branches for params from a cache. Requests with the same method share
+// them, unless the rules have a section for the name. It is safe for concurrent use.
+func (x *Index) compiledRules(method, name, recordedRevision, currentRevision string) branches {
+	sections := x.options.Rules.sectionsFor(method, name)
 	if len(sections) == 0 || sections[len(sections)-1].Name == "" {
 		name = ""
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	of := [4]string{method, name, was, is}
-	on, known := x.rules[of]
+	key := [4]string{method, name, recordedRevision, currentRevision}
+	scope, known := x.compiled[key]
 	if !known {
-		if len(x.rules) >= mostCompiled {
-			clear(x.rules)
+		if len(x.compiled) >= maxCompiled {
+			clear(x.compiled)
 		}
-		on = compile(x.options.Rules, Params, method, name, was, is)
-		x.rules[of] = on
+		scope = compile(x.options.Rules, Params, method, name, recordedRevision, currentRevision)
+		x.compiled[key] = scope
 	}
-	return on
+	return scope
 }
 
 // A search is one call of Find.
 type search struct {
 	Found
-	x    *Index
-	live Request
-	id   identity
+	index *Index
+	live  Request
+	id    identity
 }
 
 // compare compares the live request with a candidate, and returns the size of its params in bytes.
-func (s *search) compare(candidate int32) (Report, int) {
+func (s *search) compare(candidate int32) (report Report, size int) {
 	s.Compared++
-	var was Request
-	if s.x.options.Load != nil {
-		was = s.x.options.Load(int(candidate))
+	var request Request
+	if s.index.options.Load != nil {
+		request = s.index.options.Load(int(candidate))
 	} else {
-		was = s.x.kept[candidate]
+		request = s.index.requests[candidate]
 	}
-	recorded, err := jsonvalue.Parse(was.Params)
-	if err != nil || s.id.params == nil || s.x.options.Level == Exact {
-		return Compare(was.Params, s.live.Params, Comparison{Part: Params, Method: was.Method, Bytes: true}), len(was.Params)
+	size = len(request.Params)
+	recorded, err := jsonvalue.Parse(request.Params)
+	if err != nil || s.id.params == nil || s.index.options.Level == Exact {
+		byBytes := Comparison{Part: Params, Method: request.Method, Bytes: true}
+		return Compare(request.Params, s.live.Params, byBytes), size
 	}
-	on := s.x.compiled(s.live.Method, s.id.name, was.Revision, s.live.Revision)
-	return compareNodes(recorded, s.id.params, on, Comparison{LengthOnly: s.x.options.LengthOnly}.least()), len(was.Params)
+	scope := s.index.compiledRules(s.live.Method, s.id.name, request.Revision, s.live.Revision)
+	weakestFit := Comparison{LengthOnly: s.index.options.LengthOnly}.weakestFit()
+	return compareNodes(recorded, s.id.params, scope, weakestFit), size
 }
 
-// sameKey adds the candidates with the same key to Hits. A key is a hash and ignores matchers, so
-// the first candidate is compared, or every candidate if there are matchers.
-func (s *search) sameKey() {
-	candidates := slices.Clone(s.x.keys[s.id.key])
-	if s.id.ruled { // candidates that are equal without the rules of a file come first
+// findSameKey adds the candidates with the same key to Hits. A key is a hash and ignores matchers,
+// so the first candidate is compared, or every candidate if there are matchers.
+func (s *search) findSameKey() {
+	candidates := slices.Clone(s.index.keys[s.id.key])
+	if s.id.hasMatcher { // candidates that are equal without the rules of a file come first
 		sliceutil.Sort(candidates, func(a, b int32) int {
 			isPlain := func(candidate int32) int {
-				return map[bool]int{true: 0, false: 1}[s.x.entries[candidate].plain == s.id.plain]
+				return map[bool]int{true: 0, false: 1}[s.index.entries[candidate].plain == s.id.plain]
 			}
 			return isPlain(a) - isPlain(b)
 		})
 	}
 	var hits []int32
 	for i, candidate := range candidates {
-		if len(hits) == 0 || s.id.ruled {
-			s.Partial = i >= mostRuled
+		if len(hits) == 0 || s.id.hasMatcher {
+			s.Partial = i >= maxComparedRuled
 			if s.Partial {
 				break
 			}
@@ -212,14 +215,14 @@ func (s *search) sameKey() {
 		hits = append(hits, candidate)
 	}
 	slices.Sort(hits)
-	s.hit(hits)
+	s.addHits(hits)
 }
 
-// hit adds candidates to Hits, the ones with the same handles first.
-func (s *search) hit(candidates []int32) {
+// addHits adds candidates to Hits, the ones with the same handles first.
+func (s *search) addHits(candidates []int32) {
 	for _, same := range []bool{true, false} {
 		for _, candidate := range candidates {
-			if (s.x.entries[candidate].handles == s.id.handles) == same {
+			if (s.index.entries[candidate].handles == s.id.handles) == same {
 				s.Hits = append(s.Hits, int(candidate))
 			}
 		}
@@ -229,58 +232,58 @@ func (s *search) hit(candidates []int32) {
 	}
 }
 
-// nearest compares the candidates with the most similar sketches: first candidates with the same
+// findNearest compares the candidates with the most similar sketches: first candidates with the same
 // method and name, then others if there are fewer than three. Candidates without a difference
 // become Hits, all others Near. On the level Loose, the candidates with the same method and name
 // are Hits.
-func (s *search) nearest() {
-	limit := mostCompared
-	same := s.x.buckets[[2]string{s.live.Method, s.id.name}]
+func (s *search) findNearest() {
+	limit := maxCompared
+	same := s.index.buckets[[2]string{s.live.Method, s.id.name}]
 	if same == nil {
 		same = &bucket{}
 	} else if same.hidden || s.id.params != nil && s.id.params.Hidden {
-		limit = mostHidden
+		limit = maxComparedHidden
 	}
 	var all []Near
 	bytes := 0
-	look := func(candidates []int32, limit int) {
+	compareRanked := func(candidates []int32, limit int) {
 		for _, candidate := range s.rank(candidates, limit) {
-			if bytes > mostBytes && len(all) >= mostNear {
+			if bytes > maxComparedBytes && len(all) >= maxNear {
 				return
 			}
-			near, size := s.near(candidate)
+			near, size := s.compareNear(candidate)
 			all = append(all, near)
 			bytes += size
 		}
 	}
-	look(same.entries, limit)
-	if s.x.options.Level == Loose && len(all) > 0 {
+	compareRanked(same.entries, limit)
+	if s.index.options.Level == Loose && len(all) > 0 {
 		s.Hits = sliceutil.Map(byDistance(all), func(near Near) int { return near.Candidate })
 		s.Report, _ = s.compare(int32(s.Hits[0]))
 		return
 	}
 	for _, sameMethod := range []bool{true, false} {
-		if len(all) >= mostNear {
+		if len(all) >= maxNear {
 			break
 		}
 		var others []int32
-		for i, e := range s.x.entries {
+		for i, e := range s.index.entries {
 			if e.bucket != same && (e.bucket.method == s.live.Method) == sameMethod {
 				others = append(others, int32(i))
 			}
 		}
-		look(others, mostCompared/4)
+		compareRanked(others, maxCompared/4)
 	}
 	// On the level Strict, a hidden secret can make the keys of equal requests differ.
 	var hits []int32
 	for _, near := range byDistance(all) {
-		if s.x.options.Level == Strict && near.Differences == 0 {
+		if s.index.options.Level == Strict && near.Differences == 0 {
 			hits = append(hits, int32(near.Candidate))
 		}
 	}
-	s.hit(hits)
+	s.addHits(hits)
 	if len(s.Hits) == 0 {
-		s.Near = all[:min(len(all), mostNear)]
+		s.Near = all[:min(len(all), maxNear)]
 	}
 }
 
@@ -299,20 +302,21 @@ func (s *search) rank(candidates []int32, limit int) []int32 {
 	keys := make([]int, len(candidates))
 	for i, candidate := range candidates {
 		s.Scanned++
-		e := &s.x.entries[candidate]
+		e := &s.index.entries[candidate]
 		score := s.id.sketch.likeness(e.sketch)
 		if e.bucket.name != s.id.name {
-			score += int(mostAlike * jsonvalue.Alike(e.bucket.name, s.id.name))
+			score += int(maxLikeness * jsonvalue.Alike(e.bucket.name, s.id.name))
 		}
-		keys[i] = (2*mostAlike-score)*len(candidates) + i
+		keys[i] = (2*maxLikeness-score)*len(candidates) + i
 	}
 	slices.Sort(keys)
 	return sliceutil.Map(keys[:min(len(keys), limit)], func(key int) int32 { return candidates[key%len(candidates)] })
 }
 
-// near compares the live request with one candidate, and returns the size of its params in bytes.
-func (s *search) near(candidate int32) (Near, int) {
-	of := s.x.entries[candidate].bucket
+// compareNear compares the live request with one candidate, and returns the size of its params in
+// bytes.
+func (s *search) compareNear(candidate int32) (Near, int) {
+	of := s.index.entries[candidate].bucket
 	report, size := s.compare(candidate)
 	near := Near{Candidate: int(candidate), Distance: report.Distance, Differences: len(report.Differences) + report.More}
 	if !report.Same() {

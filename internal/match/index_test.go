@@ -151,7 +151,7 @@ func TestFindAmongHiddenSecrets(t *testing.T) {
 	for i := range 200 {
 		x.Add(login(redact.Redacted(fmt.Sprint("secret-", i))))
 	}
-	if f := x.Find(login("secret-150")); !slices.Equal(f.Hits, []int{150}) || f.Compared <= mostCompared {
+	if f := x.Find(login("secret-150")); !slices.Equal(f.Hits, []int{150}) || f.Compared <= maxCompared {
 		t.Errorf("%v of %d", f.Hits, f.Compared)
 	}
 }
@@ -241,7 +241,7 @@ func TestNearestIsTheChangedRequest(t *testing.T) {
 		leaves := slices.DeleteFunc(leavesOf(r.Params, ""), func(l leaf) bool { return l.pointer == "/name" })
 		at := leaves[m.IntN(len(leaves))]
 		f := x.Find(call(string(changed(r.Params, at.pointer, `"changed"`))))
-		if len(f.Hits) > 0 || len(f.Near) != mostNear || f.Near[0].Candidate != i || f.Near[0].First.Pointer != at.pointer || f.Near[0].Differences != 1 {
+		if len(f.Hits) > 0 || len(f.Near) != maxNear || f.Near[0].Candidate != i || f.Near[0].First.Pointer != at.pointer || f.Near[0].Differences != 1 {
 			t.Fatalf("%s with another %s: %+v", r.Params, at.pointer, f)
 		}
 	}
@@ -269,17 +269,17 @@ func TestASearchIsBounded(t *testing.T) {
 	if f := x.Find(all[5000]); f.Compared > 2 || f.Scanned != 0 || !slices.Equal(f.Hits, []int{5000}) {
 		t.Errorf("a hit: %d compared, %d scanned, %v", f.Compared, f.Scanned, f.Hits)
 	}
-	if f := x.Find(miss); f.Compared > mostCompared || f.Scanned != 9000 || len(f.Near) != 3 {
+	if f := x.Find(miss); f.Compared > maxCompared || f.Scanned != 9000 || len(f.Near) != 3 {
 		t.Errorf("a miss: %d compared, %d scanned", f.Compared, f.Scanned)
 	}
-	if f := x.Find(Request{Method: "x/y", Params: miss.Params}); f.Compared > mostCompared || f.Scanned != 10_000 || len(f.Near) != 3 {
+	if f := x.Find(Request{Method: "x/y", Params: miss.Params}); f.Compared > maxCompared || f.Scanned != 10_000 || len(f.Near) != 3 {
 		t.Errorf("another method: %d compared, %d scanned", f.Compared, f.Scanned)
 	}
-	if f := x.Find(call(`{"name":"tool-7"}`)); f.Compared > mostCompared || f.Scanned != 10_000 || f.Near[0].Distance < 1 {
+	if f := x.Find(call(`{"name":"tool-7"}`)); f.Compared > maxCompared || f.Scanned != 10_000 || f.Near[0].Distance < 1 {
 		t.Errorf("another name: %d compared, %d scanned", f.Compared, f.Scanned)
 	}
 	x, all = tenThousand(Options{Level: Loose})
-	if f := x.Find(all[5000]); f.Compared > mostCompared+1 || f.Hits[0] != 5000 {
+	if f := x.Find(all[5000]); f.Compared > maxCompared+1 || f.Hits[0] != 5000 {
 		t.Errorf("loose: %d compared, %v", f.Compared, f.Hits)
 	}
 	rules, err := ParseRules([]byte("tools/call:\n  params:\n    .arguments.id: number +-1\n    .arguments.query: type\n"))
@@ -288,12 +288,12 @@ func TestASearchIsBounded(t *testing.T) {
 	}
 	x, _ = tenThousand(Options{Rules: rules})
 	miss = call(strings.Replace(string(all[0].Params), `"id":0`, `"id":-9`, 1))
-	if f := x.Find(miss); f.Compared > mostRuled+mostCompared || f.Hits != nil || !f.Partial {
+	if f := x.Find(miss); f.Compared > maxComparedRuled+maxCompared || f.Hits != nil || !f.Partial {
 		t.Errorf("rules: %d compared, hits %v, partial %v", f.Compared, f.Hits, f.Partial)
 	}
 	for _, n := range []int{500, 5000} {
 		f := x.Find(all[n])
-		if f.Compared > mostRuled+1 || !slices.Contains(f.Hits, n) || !f.Partial {
+		if f.Compared > maxComparedRuled+1 || !slices.Contains(f.Hits, n) || !f.Partial {
 			t.Errorf("rules: %d compared, hits %v, partial %v", f.Compared, f.Hits, f.Partial)
 		}
 	}
@@ -301,11 +301,11 @@ func TestASearchIsBounded(t *testing.T) {
 
 func TestTheBytesThatAreReadAreBounded(t *testing.T) {
 	x := NewIndex(Options{})
-	large := strings.Repeat("x", mostBytes)
+	large := strings.Repeat("x", maxComparedBytes)
 	for i := range 100 {
 		x.Add(call(fmt.Sprintf(`{"name":"t","arguments":{"i":%d,"text":%q}}`, i, large)))
 	}
-	if f := x.Find(call(`{"name":"t","arguments":{"i":-1}}`)); f.Compared > mostNear || len(f.Near) != mostNear {
+	if f := x.Find(call(`{"name":"t","arguments":{"i":-1}}`)); f.Compared > maxNear || len(f.Near) != maxNear {
 		t.Errorf("%d compared, %d near", f.Compared, len(f.Near))
 	}
 }
@@ -321,7 +321,7 @@ func TestRequestsAreLoadedAgain(t *testing.T) {
 	for _, r := range all {
 		x.Add(r)
 	}
-	if f := x.Find(call(`{"name":"b"}`)); !slices.Equal(f.Hits, []int{1}) || x.kept != nil || len(loaded) == 0 || slices.Contains(loaded, 0) {
+	if f := x.Find(call(`{"name":"b"}`)); !slices.Equal(f.Hits, []int{1}) || x.requests != nil || len(loaded) == 0 || slices.Contains(loaded, 0) {
 		t.Errorf("hits %v, loaded %v", f.Hits, loaded)
 	}
 }

@@ -8,28 +8,28 @@ import (
 )
 
 // A mask computes hashes of values without the parts that matchers ignore. handles collects the
-// hashes of handles. ruled is set if a matcher decides on a value.
+// hashes of handles. hasMatcher is set if a matcher decides on a value.
 type mask struct {
-	handles maphash.Hash
-	ruled   bool
+	handles    maphash.Hash
+	hasMatcher bool
 }
 
-// masked returns the hash of a value without the parts that matchers ignore.
-func masked(n *jsonvalue.Node, on branches) uint64 {
-	if len(on) == 0 {
+// maskedHash returns the hash of a value without the parts that matchers ignore.
+func maskedHash(n *jsonvalue.Node, scope branches) uint64 {
+	if len(scope) == 0 {
 		return n.Hash
 	}
 	m := mask{handles: jsonvalue.NewHash()}
-	return m.hash(n, on)
+	return m.hash(n, scope)
 }
 
-// hash returns the hash of a value, 0 for a value that a matcher decides on. on are the branches of
-// the value.
-func (m *mask) hash(n *jsonvalue.Node, on branches) uint64 {
-	if len(on) == 0 {
+// hash returns the hash of a value, 0 for a value that a matcher decides on. scope has the branches
+// of the value.
+func (m *mask) hash(n *jsonvalue.Node, scope branches) uint64 {
+	if len(scope) == 0 {
 		return n.Hash
 	}
-	switch kind := on.kind(); kind {
+	switch kind := scope.kind(); kind {
 	case Ignore, Protocol:
 		return 0
 	case Bound:
@@ -39,21 +39,21 @@ func (m *mask) hash(n *jsonvalue.Node, on branches) uint64 {
 		jsonvalue.WriteUint(&m.handles, n.Hash)
 		return 0
 	case "", Unordered:
-		return m.parts(n, on, kind == Unordered)
+		return m.hashParts(n, scope, kind == Unordered)
 	}
-	m.ruled = true
+	m.hasMatcher = true
 	return 0
 }
 
-// parts returns the hash of a value from its members or items.
-func (m *mask) parts(n *jsonvalue.Node, on branches, unordered bool) uint64 {
+// hashParts returns the hash of a value from its members or items.
+func (m *mask) hashParts(n *jsonvalue.Node, scope branches, unordered bool) uint64 {
 	h := jsonvalue.NewHash()
 	h.WriteByte(n.Kind)
 	switch n.Kind {
 	case jsonvalue.Object:
 		for _, kid := range n.Kids {
-			under := on.member(kid.Name)
-			if kind := under.kind(); kind == Ignore || kind == Protocol || under.empty() && hollow(kid, under) {
+			under := scope.member(kid.Name)
+			if kind := under.kind(); kind == Ignore || kind == Protocol || under.allowsEmpty() && isHollow(kid, under) {
 				continue
 			}
 			jsonvalue.WriteName(&h, kid.Name)
@@ -62,13 +62,13 @@ func (m *mask) parts(n *jsonvalue.Node, on branches, unordered bool) uint64 {
 	case jsonvalue.Array:
 		hashes := make([]uint64, len(n.Kids))
 		for i, kid := range n.Kids {
-			at := i
+			index := i
 			if unordered {
-				at = -1
+				index = -1
 			}
-			hashes[i] = m.hash(kid, on.item(at, at))
+			hashes[i] = m.hash(kid, scope.item(index, index))
 		}
-		m.ruled = m.ruled || unordered
+		m.hasMatcher = m.hasMatcher || unordered
 		if unordered {
 			slices.Sort(hashes)
 		}

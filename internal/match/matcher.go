@@ -49,8 +49,8 @@ var matcherWords = []string{
 	string(Unordered),
 }
 
-// longestExpression bounds the regular expression of a matcher, in bytes.
-const longestExpression = 1000
+// maxExpression bounds the regular expression of a matcher, in bytes.
+const maxExpression = 1000
 
 // A Matcher accepts values that are not equal. The zero value accepts none.
 type Matcher struct {
@@ -70,19 +70,19 @@ type Matcher struct {
 func ParseMatcher(text string) (Matcher, error) {
 	word, arg, _ := strings.Cut(text, " ")
 	arg = strings.TrimSpace(arg)
-	at := strings.Index(text, arg)
+	offset := strings.Index(text, arg)
 	m := Matcher{Kind: Kind(word)}
-	bad := func(at int, format string, args ...any) (Matcher, error) {
-		return Matcher{}, &jsonvalue.SyntaxError{Offset: at, Text: fmt.Sprintf(format, args...)}
+	bad := func(offset int, format string, args ...any) (Matcher, error) {
+		return Matcher{}, &jsonvalue.SyntaxError{Offset: offset, Text: fmt.Sprintf(format, args...)}
 	}
 	switch m.Kind {
 	case Ignore, Type, Time, UUID:
 		if arg != "" {
-			return bad(at, "%s takes no value, got %q", word, arg)
+			return bad(offset, "%s takes no value, got %q", word, arg)
 		}
 		return m, nil
 	case Regex:
-		return regexMatcher(arg, at)
+		return regexMatcher(arg, offset)
 	case Number:
 		tolerance, signed := strings.CutPrefix(arg, "+-")
 		if !signed {
@@ -93,7 +93,7 @@ func ParseMatcher(text string) (Matcher, error) {
 		}
 		m = numberMatcher(strings.TrimSpace(tolerance))
 		if !signed || m.Kind == "" {
-			return bad(at, "number is followed by +- and a number from 0 on, as in number +-0.5; got %q", arg)
+			return bad(offset, "number is followed by +- and a number from 0 on, as in number +-0.5; got %q", arg)
 		}
 		return m, nil
 	case Unordered:
@@ -101,7 +101,7 @@ func ParseMatcher(text string) (Matcher, error) {
 		m.Arg = strings.TrimSpace(key)
 		if arg != "" && (!by || !strings.HasPrefix(m.Arg, "/")) {
 			return bad(
-				at,
+				offset,
 				"unordered is followed by nothing or by the JSON pointer of a key, as in unordered by /id; got %q",
 				arg,
 			)
@@ -119,17 +119,18 @@ func ParseMatcher(text string) (Matcher, error) {
 	)
 }
 
-// regexMatcher returns the matcher of an expression. at is the expression's offset, for errors.
-func regexMatcher(text string, at int) (Matcher, error) {
-	if text == "" || len(text) > longestExpression {
+// regexMatcher returns the matcher of an expression. offset is the expression's offset, for errors.
+func regexMatcher(text string, offset int) (Matcher, error) {
+	if text == "" || len(text) > maxExpression {
 		return Matcher{}, &jsonvalue.SyntaxError{
-			Offset: at,
-			Text:   fmt.Sprintf("regex is followed by an expression of at most %d bytes", longestExpression),
+			Offset: offset,
+			Text:   fmt.Sprintf("regex is followed by an expression of at most %d bytes", maxExpression),
 		}
 	}
 	expression, err := regexp.Compile(text)
 	if err != nil {
-		return Matcher{}, &jsonvalue.SyntaxError{Offset: at, Text: strings.TrimPrefix(err.Error(), "error parsing regexp: ")}
+		reason := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+		return Matcher{}, &jsonvalue.SyntaxError{Offset: offset, Text: reason}
 	}
 	return Matcher{Kind: Regex, Arg: text, expression: expression}, nil
 }
@@ -163,80 +164,81 @@ func (m Matcher) String() string {
 
 // Accepts reports whether the matcher accepts two JSON values. Ignore accepts any two values.
 // Unordered accepts equal values only, since it applies to items one by one.
-func (m Matcher) Accepts(was, is []byte) bool {
-	a, err := jsonvalue.Parse(was)
-	b, other := jsonvalue.Parse(is)
+func (m Matcher) Accepts(recorded, current []byte) bool {
+	a, err := jsonvalue.Parse(recorded)
+	b, other := jsonvalue.Parse(current)
 	return err == nil && other == nil && (a.Is(b) || m.accepts(a, b))
 }
 
 // accepts reports whether the matcher accepts two differing values.
-func (m Matcher) accepts(was, is *jsonvalue.Node) bool {
+func (m Matcher) accepts(recorded, current *jsonvalue.Node) bool {
 	if m.Kind == Ignore || m.Kind == Protocol {
-		return m.pair == nil || slices.Contains(m.pair, string(was.Raw)) && slices.Contains(m.pair, string(is.Raw))
+		return m.pair == nil || slices.Contains(m.pair, string(recorded.Raw)) && slices.Contains(m.pair, string(current.Raw))
 	}
 	if m.Kind == Bound { // 7 and "a" may be ids of one request
-		return was.IsLeaf() && is.IsLeaf()
+		return recorded.IsLeaf() && current.IsLeaf()
 	}
-	if was.Kind != is.Kind {
+	if recorded.Kind != current.Kind {
 		return false
 	}
 	switch m.Kind {
 	case Type:
 		return true
 	case Regex:
-		return was.Kind == jsonvalue.String && m.expression.MatchString(was.Text) && m.expression.MatchString(is.Text)
+		matches := func(n *jsonvalue.Node) bool { return m.expression.MatchString(n.Text) }
+		return recorded.Kind == jsonvalue.String && matches(recorded) && matches(current)
 	case Number:
-		if was.Kind != jsonvalue.Number || m.tolerance == nil {
-			return was.Kind == jsonvalue.Number
+		if recorded.Kind != jsonvalue.Number || m.tolerance == nil {
+			return recorded.Kind == jsonvalue.Number
 		}
-		difference := jsonvalue.Apart(was.Text, is.Text)
+		difference := jsonvalue.Apart(recorded.Text, current.Text)
 		return difference != nil && difference.Cmp(m.tolerance) <= 0
 	case Time:
-		form := timeForm(was)
-		return form != 0 && form == timeForm(is)
+		form := timeFormat(recorded)
+		return form != 0 && form == timeFormat(current)
 	case UUID:
-		return isUUID(was) && isUUID(is)
+		return isUUID(recorded) && isUUID(current)
 	}
 	return false
 }
 
-// leafwise reports whether the matcher decides on a value as a whole. Unordered decides on the
+// decidesWhole reports whether the matcher decides on a value as a whole. Unordered decides on the
 // items.
-func (m Matcher) leafwise() bool { return m.Kind != "" && m.Kind != Unordered }
+func (m Matcher) decidesWhole() bool { return m.Kind != "" && m.Kind != Unordered }
 
-// timeForms are the accepted forms of a time, the most specific first.
-var timeForms = []string{
+// timeFormats are the accepted forms of a time, the most specific first.
+var timeFormats = []string{
 	time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999",
 	"2006-01-02 15:04:05.999999999Z07:00", time.DateOnly, time.RFC1123, time.RFC1123Z, time.UnixDate, time.ANSIC,
 }
 
 const (
-	// longestTime bounds a text that is parsed as a time, in bytes.
-	longestTime = 64
+	// maxTimeText bounds a text that is parsed as a time, in bytes.
+	maxTimeText = 64
 	// secondsDigits and millisecondsDigits are the numbers of digits before the point of a time from
 	// 2001 to 2286, in seconds and in milliseconds since 1970.
 	secondsDigits      = 10
 	millisecondsDigits = 13
 )
 
-// timeForm returns a positive number for the time format of a value, or 0 if the value is not a
+// timeFormat returns a positive number for the time format of a value, or 0 if the value is not a
 // time.
-func timeForm(n *jsonvalue.Node) int {
-	if n.Kind == jsonvalue.String && len(n.Text) <= longestTime {
-		for i, form := range timeForms {
+func timeFormat(n *jsonvalue.Node) int {
+	if n.Kind == jsonvalue.String && len(n.Text) <= maxTimeText {
+		for i, form := range timeFormats {
 			if _, err := time.Parse(form, n.Text); err == nil {
 				return i + 1
 			}
 		}
 	} else if n.Kind == jsonvalue.Number {
-		return epochForm(n.Text)
+		return epochFormat(n.Text)
 	}
 	return 0
 }
 
-// epochForm returns the form of seconds or of milliseconds since 1970, with or without a fraction,
+// epochFormat returns the form of seconds or of milliseconds since 1970, with or without a fraction,
 // or 0 for other numbers.
-func epochForm(text string) int {
+func epochFormat(text string) int {
 	digits, power, _ := strings.Cut(text, "e")
 	exponent, err := strconv.Atoi(power)
 	if err != nil || strings.HasPrefix(digits, "-") || len(digits) > jsonvalue.MostScale {
@@ -244,9 +246,9 @@ func epochForm(text string) int {
 	}
 	switch len(digits) + exponent {
 	case secondsDigits:
-		return len(timeForms) + 1
+		return len(timeFormats) + 1
 	case millisecondsDigits:
-		return len(timeForms) + 2
+		return len(timeFormats) + 2
 	}
 	return 0
 }

@@ -12,19 +12,19 @@ import (
 // accepts everything that any of them accepts: of two matchers for one place it keeps the wider.
 func Merge(proposals ...[]Rule) []Rule {
 	var all []Rule
-	var of []int // the index of each rule's proposal
+	var proposalOf []int // the index of each rule's proposal
 	for set, rules := range proposals {
 		for _, rule := range rules {
 			rule.Path = slices.Clone(rule.Path)
 			all = append(all, rule)
-			of = append(of, set)
+			proposalOf = append(proposalOf, set)
 		}
 	}
-	// A value with parts in one message may have none in another. The key of a list in one message may
-	// not identify the items of the list in another. Both need the matcher type.
+	// A value with parts in one message may have none in another. The key of a list in one message
+	// may not identify the items of the list in another. Both need the matcher type.
 	for i, whole := range all {
 		for j, rule := range all {
-			if of[i] != of[j] && isBelow(whole, rule) && !staysAbove(whole, rule) {
+			if proposalOf[i] != proposalOf[j] && isBelow(whole, rule) && !acceptsSameWith(whole, rule) {
 				all[i].Matcher = Matcher{Kind: Type}
 			}
 		}
@@ -59,10 +59,10 @@ func isBelow(whole, rule Rule) bool {
 	return rule.Part == whole.Part && len(rule.Path) > n && whole.Path.Overlaps(rule.Path[:n])
 }
 
-// staysAbove reports whether whole accepts the same values as before if rule, from a different
+// acceptsSameWith reports whether whole accepts the same values as before if rule, from a different
 // message, is added below it. This holds for Ignore, and for a list with a key if rule is for its
 // items and does not cover the key.
-func staysAbove(whole, rule Rule) bool {
+func acceptsSameWith(whole, rule Rule) bool {
 	first := rule.Path[len(whole.Path)]
 	rest := rule.Path[len(whole.Path)+1:]
 	if whole.Matcher.Kind != Unordered {

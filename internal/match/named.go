@@ -23,7 +23,7 @@ func isHandle(n *jsonvalue.Node) bool {
 
 // Miss records that a recorded part of a message has no counterpart in the current run, because its
 // request was not sent or not answered.
-func (b *Binder) Miss(c Comparison, was json.RawMessage) { b.Learn(c, was, nil) }
+func (b *Binder) Miss(c Comparison, recorded json.RawMessage) { b.Learn(c, recorded, nil) }
 
 // Lacks reports whether a recorded part has a handle of a Binding without a counterpart in the
 // current run, so that the recorded handle is sent.
@@ -37,40 +37,43 @@ func (b *Binder) Lacks(c Comparison, raw json.RawMessage) bool {
 			continue
 		}
 		for _, pointer := range binding.Select(raw) {
-			at := n.Find(pointer)
-			if at != nil && at.IsLeaf() && (b.lacks(binding.Kind, token(at)) || b.lacks(binding.Kind, retyped(at))) {
+			node := n.Find(pointer)
+			if node == nil || !node.IsLeaf() {
+				continue
+			}
+			if b.isMissing(binding.Kind, token(node)) || b.isMissing(binding.Kind, retypedToken(node)) {
 				return true
 			}
 		}
 	}
 	for _, kid := range n.Kids {
-		if c.Part == Params && slices.Contains(dataMembers, kid.Name) && b.lacksIn(kid) {
+		if c.Part == Params && slices.Contains(dataMembers, kid.Name) && b.hasMissingIn(kid) {
 			return true
 		}
 	}
 	return false
 }
 
-// lacksIn reports whether a value has a named handle without a counterpart.
-func (b *Binder) lacksIn(n *jsonvalue.Node) bool {
+// hasMissingIn reports whether a value has a named handle without a counterpart.
+func (b *Binder) hasMissingIn(n *jsonvalue.Node) bool {
 	if !n.IsLeaf() {
-		return slices.ContainsFunc(n.Kids, b.lacksIn)
+		return slices.ContainsFunc(n.Kids, b.hasMissingIn)
 	}
 	return slices.ContainsFunc(b.bindings, func(binding Binding) bool {
-		return binding.Named && b.lacks(binding.Kind, token(n))
+		return binding.Named && b.isMissing(binding.Kind, token(n))
 	})
 }
 
-// lacks reports whether a handle is known to have no counterpart.
-func (b *Binder) lacks(kind, token string) bool {
+// isMissing reports whether a handle is known to have no counterpart.
+func (b *Binder) isMissing(kind, token string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.missing[[2]string{kind, token}]
 }
 
-// retyped returns the token of the same handle in the other type: of the number that a string
+// retypedToken returns the token of the same handle in the other type: of the number that a string
 // spells, or of a number as a string. It returns "" if n is neither.
-func retyped(n *jsonvalue.Node) string {
+func retypedToken(n *jsonvalue.Node) string {
 	if n.Kind == jsonvalue.Number {
 		return string(jsonvalue.String) + string(n.Raw)
 	}
@@ -105,7 +108,7 @@ func (b *Binder) Unused() (kinds []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, binding := range b.bindings {
-		if b.differ[binding.Kind] && !b.used[binding.Kind] && !slices.Contains(kinds, binding.Kind) {
+		if b.differing[binding.Kind] && !b.used[binding.Kind] && !slices.Contains(kinds, binding.Kind) {
 			kinds = append(kinds, binding.Kind)
 		}
 	}
@@ -123,56 +126,56 @@ func (b *Binder) IsRetyped(kind string) bool {
 // ToRecorded replaces current handles by recorded ones, as ToWas does. It replaces a value or text
 // with a named handle by the recorded value only if they differ in the handle alone, so that a
 // short handle such as 7 changes nothing else.
-func (b *Binder) ToRecorded(c Comparison, was, raw json.RawMessage) (json.RawMessage, int) {
+func (b *Binder) ToRecorded(c Comparison, recorded, raw json.RawMessage) (json.RawMessage, int) {
 	out, count := b.ToWas(c, raw)
 	if !slices.ContainsFunc(b.bindings, func(binding Binding) bool { return binding.Named }) {
 		return out, count
 	}
-	wasNode, err := jsonvalue.Parse(was)
+	wasNode, err := jsonvalue.Parse(recorded)
 	isNode, other := jsonvalue.Parse(out)
 	if err != nil || other != nil {
 		return out, count
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	edits := b.recorded(wasNode, isNode, nil)
-	return edited(out, edits), count + len(edits)
+	edits := b.appendRecorded(wasNode, isNode, nil)
+	return applyReplacements(out, edits), count + len(edits)
 }
 
-// recorded appends the replacements of the values that differ in named handles alone.
-func (b *Binder) recorded(was, is *jsonvalue.Node, edits []replacement) []replacement {
-	if is.IsLeaf() && was.IsLeaf() {
-		if token(was) != token(is) && b.toWas.named.differsBy(was, is) {
-			edits = append(edits, replacement{is, was.Raw})
+// appendRecorded appends the replacements of the values that differ in named handles alone.
+func (b *Binder) appendRecorded(recorded, current *jsonvalue.Node, edits []replacement) []replacement {
+	if current.IsLeaf() && recorded.IsLeaf() {
+		if token(recorded) != token(current) && b.toRecorded.named.equalsAfterReplacing(recorded, current) {
+			edits = append(edits, replacement{current, recorded.Raw})
 		}
 		return edits
 	}
-	if was.Kind != is.Kind {
+	if recorded.Kind != current.Kind {
 		return edits
 	}
-	for i, kid := range was.Kids {
-		if was.Kind == jsonvalue.Object {
-			if other := is.Member(kid.Name); other != nil {
-				edits = b.recorded(kid, other, edits)
+	for i, kid := range recorded.Kids {
+		if recorded.Kind == jsonvalue.Object {
+			if other := current.Member(kid.Name); other != nil {
+				edits = b.appendRecorded(kid, other, edits)
 			}
-		} else if i < len(is.Kids) {
-			edits = b.recorded(kid, is.Kids[i], edits)
+		} else if i < len(current.Kids) {
+			edits = b.appendRecorded(kid, current.Kids[i], edits)
 		}
 	}
 	return edits
 }
 
-// edited returns a value with replacements. It sorts the edits by position.
-func edited(raw json.RawMessage, edits []replacement) json.RawMessage {
+// applyReplacements returns a value with replacements. It sorts the edits by position.
+func applyReplacements(raw json.RawMessage, edits []replacement) json.RawMessage {
 	if len(edits) == 0 {
 		return raw
 	}
-	sliceutil.Sort(edits, func(a, b replacement) int { return a.at.At - b.at.At })
+	sliceutil.Sort(edits, func(a, b replacement) int { return a.node.At - b.node.At })
 	var out json.RawMessage
 	done := 0
 	for _, e := range edits {
-		out = append(append(out, raw[done:e.at.At]...), e.new...)
-		done = e.at.At + len(e.at.Raw)
+		out = append(append(out, raw[done:e.node.At]...), e.new...)
+		done = e.node.At + len(e.node.Raw)
 	}
 	return append(out, raw[done:]...)
 }
@@ -194,42 +197,42 @@ func (h namedHandle) text() string {
 	return string(h.value)
 }
 
-// word returns the counterpart of the handle that equals a word of a text, as a string or as a
+// findWord returns the counterpart of the handle that equals a word of a text, as a string or as a
 // number.
-func (h namedHandles) word(word string) (namedHandle, bool) {
-	to, known := h[string(jsonvalue.String)+word]
+func (h namedHandles) findWord(word string) (namedHandle, bool) {
+	counterpart, known := h[string(jsonvalue.String)+word]
 	if !known && isNumber(word) {
-		to, known = h[string(jsonvalue.Number)+jsonvalue.Decimal(word)]
+		counterpart, known = h[string(jsonvalue.Number)+jsonvalue.Decimal(word)]
 	}
-	return to, known
+	return counterpart, known
 }
 
-// differsBy reports whether n equals want after replacing the handles in n.
-func (h namedHandles) differsBy(want, n *jsonvalue.Node) bool {
-	if to, known := h[token(n)]; known {
-		if node, err := jsonvalue.Parse(to.value); err == nil && token(node) == token(want) {
+// equalsAfterReplacing reports whether n equals want after replacing the handles in n.
+func (h namedHandles) equalsAfterReplacing(want, n *jsonvalue.Node) bool {
+	if counterpart, known := h[token(n)]; known {
+		if node, err := jsonvalue.Parse(counterpart.value); err == nil && token(node) == token(want) {
 			return true
 		}
 	}
 	if n.Kind != jsonvalue.String || want.Kind != jsonvalue.String {
 		return false
 	}
-	text, _ := h.inText(n.Text, func(namedHandle, string, bool) bool { return true })
+	text, _ := h.replaceInText(n.Text, func(namedHandle, string, bool) bool { return true })
 	return text == want.Text
 }
 
-// inRequest returns the replacement for a value of a request, and the kinds of the handles in it.
-// It returns nil if the value has no handles.
-func (h namedHandles) inRequest(n *jsonvalue.Node) (json.RawMessage, []string) {
-	if to, known := h[token(n)]; known {
-		return to.value, []string{to.kind}
+// replaceInRequest returns the replacement for a value of a request, and the kinds of the handles
+// in it. It returns nil if the value has no handles.
+func (h namedHandles) replaceInRequest(n *jsonvalue.Node) (json.RawMessage, []string) {
+	if counterpart, known := h[token(n)]; known {
+		return counterpart.value, []string{counterpart.kind}
 	}
 	if n.Kind != jsonvalue.String {
 		return nil, nil
 	}
 	isURI := strings.Contains(n.Text, "://")
-	text, kinds := h.inText(n.Text, func(_ namedHandle, word string, whole bool) bool {
-		return isURI && whole || utf8.RuneCountInString(word) >= shortestHandle
+	text, kinds := h.replaceInText(n.Text, func(_ namedHandle, word string, whole bool) bool {
+		return isURI && whole || utf8.RuneCountInString(word) >= minHandle
 	})
 	if len(kinds) == 0 {
 		return nil, nil
@@ -237,30 +240,33 @@ func (h namedHandles) inRequest(n *jsonvalue.Node) (json.RawMessage, []string) {
 	return jsonraw.Quote(text), kinds
 }
 
-// inText replaces the handles that are words of a text, if may allows it, and returns their kinds.
-// may gets the counterpart, the word and whether the word is a whole segment of a URI.
-func (h namedHandles) inText(text string, may func(to namedHandle, word string, whole bool) bool) (string, []string) {
+// replaceInText replaces the handles that are words of a text, if may allows it, and returns their
+// kinds. may gets the counterpart, the word and whether the word is a whole segment of a URI.
+func (h namedHandles) replaceInText(
+	text string,
+	mayReplace func(counterpart namedHandle, word string, isSegment bool) bool,
+) (string, []string) {
 	var out strings.Builder
 	var kinds []string
 	isWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '-' }
-	ends := func(rest string) bool { return rest == "" || strings.ContainsRune("/?#&=", rune(rest[0])) }
-	for at := 0; at < len(text); {
-		length := strings.IndexFunc(text[at:], func(r rune) bool { return !isWord(r) })
+	endsSegment := func(rest string) bool { return rest == "" || strings.ContainsRune("/?#&=", rune(rest[0])) }
+	for offset := 0; offset < len(text); {
+		length := strings.IndexFunc(text[offset:], func(r rune) bool { return !isWord(r) })
 		if length < 0 {
-			length = len(text) - at
+			length = len(text) - offset
 		}
-		word := text[at : at+length]
-		to, known := h.word(word)
-		whole := at > 0 && strings.ContainsRune("/?#&=", rune(text[at-1])) && ends(text[at+length:])
-		if known && length > 0 && may(to, word, whole) {
-			word = to.text()
-			kinds = append(kinds, to.kind)
+		word := text[offset : offset+length]
+		counterpart, known := h.findWord(word)
+		isSegment := offset > 0 && strings.ContainsRune("/?#&=", rune(text[offset-1])) && endsSegment(text[offset+length:])
+		if known && length > 0 && mayReplace(counterpart, word, isSegment) {
+			word = counterpart.text()
+			kinds = append(kinds, counterpart.kind)
 		}
 		out.WriteString(word)
-		at += length
-		_, size := utf8.DecodeRuneInString(text[at:])
-		out.WriteString(text[at : at+size])
-		at += size
+		offset += length
+		_, size := utf8.DecodeRuneInString(text[offset:])
+		out.WriteString(text[offset : offset+size])
+		offset += size
 	}
 	return out.String(), kinds
 }

@@ -135,13 +135,13 @@ func TestHandlesWithoutCounterpart(t *testing.T) {
 // TestNamedHandlesAreBounded forgets the oldest.
 func TestNamedHandlesAreBounded(t *testing.T) {
 	b := NewBinder(Binding{Kind: "id", Part: Result, Select: selects(t, ".id"), Named: true})
-	b.most = 3
+	b.maxHandles = 3
 	for i := range 10 {
 		b.Learn(of(Result, "x"), json.RawMessage(fmt.Sprintf(`{"id":%d}`, i)), json.RawMessage(fmt.Sprintf(`{"id":%d}`, 100+i)))
 		b.Miss(of(Result, "x"), json.RawMessage(fmt.Sprintf(`{"id":%d}`, 200+i)))
 	}
-	if len(b.toIs.named) != 3 || len(b.toWas.named) != 3 || len(b.missing) > 3 {
-		t.Errorf("%d, %d and %d", len(b.toIs.named), len(b.toWas.named), len(b.missing))
+	if len(b.toCurrent.named) != 3 || len(b.toRecorded.named) != 3 || len(b.missing) > 3 {
+		t.Errorf("%d, %d and %d", len(b.toCurrent.named), len(b.toRecorded.named), len(b.missing))
 	}
 	if got, _ := b.ToIs(of(Params, "x"), json.RawMessage(`{"arguments":[0,9]}`)); string(got) != `{"arguments":[0,109]}` {
 		t.Errorf("got %s", got)

@@ -14,11 +14,11 @@ import (
 
 // The limits of Propose.
 const (
-	// mostProposed bounds the rules for the parts of one value. If there would be more, one rule
+	// maxProposed bounds the rules for the parts of one value. If there would be more, one rule
 	// for the whole value is proposed.
-	mostProposed = mostRules
-	// mostKeys bounds the members that are tried as the key of a list.
-	mostKeys = 16
+	maxProposed = maxRules
+	// maxKeys bounds the members that are tried as the key of a list.
+	maxKeys = 16
 )
 
 // Propose returns the narrowest rules with which the first of several responses to one request
@@ -38,18 +38,18 @@ func Propose(values []json.RawMessage, c Comparison) ([]Rule, error) {
 	if len(nodes) < 2 {
 		return nil, nil
 	}
-	on := compile(c.Rules, c.Part, c.Method, c.Name, c.WasRevision, c.IsRevision)
-	p := proposer{least: c.least()}
+	scope := compile(c.Rules, c.Part, c.Method, c.Name, c.WasRevision, c.IsRevision)
+	p := proposer{weakestFit: c.weakestFit()}
 	var rules []Rule
-	for _, proposal := range p.visit(nodes, on, 0) {
+	for _, proposal := range p.propose(nodes, scope, 0) {
 		slices.Reverse(proposal.path)
 		rules = append(rules, Rule{Part: c.Part, Path: proposal.path, Matcher: proposal.matcher})
 	}
 	return rules, nil
 }
 
-// A proposer proposes rules. least is the weakest fit with which a hidden value matches.
-type proposer struct{ least hidden.Fit }
+// A proposer proposes rules. weakestFit is the weakest fit with which a hidden value matches.
+type proposer struct{ weakestFit hidden.Fit }
 
 // A proposal is a matcher and a reversed path.
 type proposal struct {
@@ -57,43 +57,43 @@ type proposal struct {
 	matcher Matcher
 }
 
-// visit proposes rules for the values at one place. A missing value is nil. depth is the number of
+// propose proposes rules for the values at one place. A missing value is nil. depth is the number of
 // steps to the place.
-func (p *proposer) visit(all []*jsonvalue.Node, on branches, depth int) []proposal {
+func (p *proposer) propose(all []*jsonvalue.Node, scope branches, depth int) []proposal {
 	first := all[0]
 	if slices.Contains(all, nil) {
-		isHollow := func(n *jsonvalue.Node) bool { return n == nil || hollow(n, on) }
-		if kind := on.kind(); kind == Ignore || kind == Protocol || on.empty() && each(all, isHollow) {
+		isHollow := func(n *jsonvalue.Node) bool { return n == nil || isHollow(n, scope) }
+		if kind := scope.kind(); kind == Ignore || kind == Protocol || scope.allowsEmpty() && allMatch(all, isHollow) {
 			return nil
 		}
 		return []proposal{{matcher: Matcher{Kind: Ignore}}}
 	}
 	passes := func(n *jsonvalue.Node) bool { // reports whether n needs no rule
-		hasParts := on.kind() == "" && len(first.Kids)+len(n.Kids) > 0 // parts are compared one by one
-		return n.Is(first) || !hasParts && compareNodes(first, n, on, p.least).Same()
+		hasParts := scope.kind() == "" && len(first.Kids)+len(n.Kids) > 0 // parts are compared one by one
+		return n.Is(first) || !hasParts && compareNodes(first, n, scope, p.weakestFit).Same()
 	}
-	if each(all, passes) {
+	if allMatch(all, passes) {
 		return nil
 	}
-	sameKind := each(all, func(n *jsonvalue.Node) bool { return n.Kind == first.Kind })
+	sameKind := allMatch(all, func(n *jsonvalue.Node) bool { return n.Kind == first.Kind })
 	var parts []proposal
 	switch {
 	case !sameKind || depth == jsonvalue.MostSteps || first.IsLeaf():
 		return []proposal{{matcher: narrowest(all)}}
 	case first.Kind == jsonvalue.Object:
-		parts = p.members(all, on, depth+1)
+		parts = p.proposeMembers(all, scope, depth+1)
 	default:
-		parts = p.items(all, on, depth+1)
+		parts = p.proposeItems(all, scope, depth+1)
 	}
-	if len(parts) > mostProposed {
+	if len(parts) > maxProposed {
 		return []proposal{{matcher: narrowest(all)}}
 	}
 	return parts
 }
 
-// each reports whether is holds for all nodes.
-func each(all []*jsonvalue.Node, is func(*jsonvalue.Node) bool) bool {
-	return !slices.ContainsFunc(all, func(n *jsonvalue.Node) bool { return !is(n) })
+// allMatch reports whether is holds for all nodes.
+func allMatch(all []*jsonvalue.Node, holds func(*jsonvalue.Node) bool) bool {
+	return !slices.ContainsFunc(all, func(n *jsonvalue.Node) bool { return !holds(n) })
 }
 
 // narrowest returns the narrowest matcher for values without common parts.
@@ -104,7 +104,7 @@ func narrowest(all []*jsonvalue.Node) Matcher {
 		if kind == Type && first.Kind == jsonvalue.Number {
 			m = tolerance(all)
 		}
-		if each(all, func(n *jsonvalue.Node) bool { return n.Is(first) || m.accepts(first, n) }) {
+		if allMatch(all, func(n *jsonvalue.Node) bool { return n.Is(first) || m.accepts(first, n) }) {
 			return m
 		}
 	}
@@ -118,7 +118,7 @@ func tolerance(all []*jsonvalue.Node) Matcher {
 	if jsonvalue.Rising(all) {
 		return Matcher{Kind: Number}
 	}
-	most := new(big.Rat)
+	largest := new(big.Rat)
 	for _, n := range all {
 		if n.Kind != jsonvalue.Number {
 			return Matcher{Kind: Ignore}
@@ -127,19 +127,19 @@ func tolerance(all []*jsonvalue.Node) Matcher {
 		if distance == nil {
 			return Matcher{Kind: Number}
 		}
-		if distance.Cmp(most) > 0 {
-			most = distance
+		if distance.Cmp(largest) > 0 {
+			largest = distance
 		}
 	}
-	text := most.FloatString(2 * jsonvalue.MostScale)
+	text := largest.FloatString(2 * jsonvalue.MostScale)
 	if m := numberMatcher(strings.TrimSuffix(strings.TrimRight(text, "0"), ".")); m.Kind != "" {
 		return m
 	}
 	return Matcher{Kind: Number}
 }
 
-// members visits the members of objects by name.
-func (p *proposer) members(all []*jsonvalue.Node, on branches, depth int) (proposals []proposal) {
+// proposeMembers visits the members of objects by name.
+func (p *proposer) proposeMembers(all []*jsonvalue.Node, scope branches, depth int) (proposals []proposal) {
 	var names []string
 	for _, n := range all {
 		for _, kid := range n.Kids {
@@ -149,39 +149,39 @@ func (p *proposer) members(all []*jsonvalue.Node, on branches, depth int) (propo
 	sliceutil.Sort(names, jsonvalue.CompareNames)
 	for _, name := range slices.Compact(names) {
 		kids := sliceutil.Map(all, func(n *jsonvalue.Node) *jsonvalue.Node { return n.Member(name) })
-		proposals = append(proposals, under(jsonvalue.Step{Name: name}, p.visit(kids, on.member(name), depth))...)
+		proposals = append(proposals, prependStep(jsonvalue.Step{Name: name}, p.propose(kids, scope.member(name), depth))...)
 	}
 	return proposals
 }
 
-// under adds a step at the front of the paths of proposals, which are reversed.
-func under(step jsonvalue.Step, proposals []proposal) []proposal {
+// prependStep adds a step at the front of the paths of proposals, which are reversed.
+func prependStep(step jsonvalue.Step, proposals []proposal) []proposal {
 	for i := range proposals {
 		proposals[i].path = append(proposals[i].path, step)
 	}
 	return proposals
 }
 
-// items visits the items of lists. Lists of different lengths get one matcher.
-func (p *proposer) items(all []*jsonvalue.Node, on branches, depth int) []proposal {
-	if each(all, func(n *jsonvalue.Node) bool { return len(n.Kids) == len(all[0].Kids) }) {
-		if proposals, ok := p.reordered(all, on, depth); ok {
+// proposeItems visits the items of lists. Lists of different lengths get one matcher.
+func (p *proposer) proposeItems(all []*jsonvalue.Node, scope branches, depth int) []proposal {
+	if allMatch(all, func(n *jsonvalue.Node) bool { return len(n.Kids) == len(all[0].Kids) }) {
+		if proposals, ok := p.proposeReordered(all, scope, depth); ok {
 			return proposals
 		}
-		return p.inOrder(all, on, depth)
+		return p.proposeInOrder(all, scope, depth)
 	}
 	return []proposal{{matcher: narrowest(all)}}
 }
 
-// inOrder visits the items by index. Proposals for the same path in all items, with matchers of one
-// kind, become one proposal with [].
-func (p *proposer) inOrder(all []*jsonvalue.Node, on branches, depth int) []proposal {
+// proposeInOrder visits the items by index. Proposals for the same path in all items, with matchers
+// of one kind, become one proposal with [].
+func (p *proposer) proposeInOrder(all []*jsonvalue.Node, scope branches, depth int) []proposal {
 	n := len(all[0].Kids)
 	byPath := map[string][]proposal{}
 	var order []string
 	for i := range n {
 		kids := sliceutil.Map(all, func(list *jsonvalue.Node) *jsonvalue.Node { return list.Kids[i] })
-		for _, found := range p.visit(kids, on.item(i, i), depth) {
+		for _, found := range p.propose(kids, scope.item(i, i), depth) {
 			name := string(found.matcher.Kind) + found.path.String()
 			if found.matcher.Kind == Unordered {
 				name += found.matcher.Arg
@@ -189,7 +189,7 @@ func (p *proposer) inOrder(all []*jsonvalue.Node, on branches, depth int) []prop
 			if byPath[name] == nil {
 				order = append(order, name)
 			}
-			byPath[name] = append(byPath[name], under(jsonvalue.Step{Index: i, Item: true}, []proposal{found})...)
+			byPath[name] = append(byPath[name], prependStep(jsonvalue.Step{Index: i, Item: true}, []proposal{found})...)
 		}
 	}
 	var proposals []proposal
@@ -226,13 +226,13 @@ func wider(a, b Matcher) Matcher {
 // preferredKeys are the members to prefer as the key of list items.
 var preferredKeys = []string{"id", "key", "uri", "name"}
 
-// reordered proposes the matcher unordered if all lists have the items of the first list in a
+// proposeReordered proposes the matcher unordered if all lists have the items of the first list in a
 // different order. It identifies items by a key or, without a key, by the whole item. It reports
 // false if the items are in the same order or cannot be paired.
-func (p *proposer) reordered(all []*jsonvalue.Node, on branches, depth int) ([]proposal, bool) {
+func (p *proposer) proposeReordered(all []*jsonvalue.Node, scope branches, depth int) ([]proposal, bool) {
 	keys := []string{""}
 	if items := all[0].Kids; len(items) > 0 && items[0].Kind == jsonvalue.Object { // the key must be in each item
-		for _, kid := range items[0].Kids[:min(len(items[0].Kids), mostKeys)] {
+		for _, kid := range items[0].Kids[:min(len(items[0].Kids), maxKeys)] {
 			if kid.IsLeaf() {
 				keys = append(keys, jsonraw.Pointer("", kid.Name))
 			}
@@ -246,39 +246,39 @@ func (p *proposer) reordered(all []*jsonvalue.Node, on branches, depth int) ([]p
 	}
 	sliceutil.Sort(keys, func(a, b string) int { return rank(a) - rank(b) })
 	for _, key := range keys {
-		places, moved := pairing(all, key, on.item(-1, -1))
+		places, moved := pairByKey(all, key, scope.item(-1, -1))
 		if places != nil && !moved {
 			return nil, false
 		}
 		if places != nil {
 			proposals := []proposal{{matcher: Matcher{Kind: Unordered, Arg: key}}}
-			return append(proposals, p.paired(all, places, on, depth)...), true
+			return append(proposals, p.proposePaired(all, places, scope, depth)...), true
 		}
 	}
 	return nil, false
 }
 
-// pairing returns, for each list, the places of the first list's items. It returns nil if the keys
+// pairByKey returns, for each list, the places of the first list's items. It returns nil if the keys
 // differ or are not unique. moved is set if an item has a different place.
-func pairing(all []*jsonvalue.Node, key string, on branches) (places [][]int, moved bool) {
+func pairByKey(all []*jsonvalue.Node, key string, scope branches) (places [][]int, moved bool) {
 	var wanted map[uint64]int
 	for _, list := range all {
-		at := map[uint64]int{}
+		indexes := map[uint64]int{}
 		for i, item := range list.Kids {
 			if key != "" && item.Find(key) == nil {
 				return nil, false
 			}
-			at[keyOf(item, key, on)] = i
+			indexes[itemKey(item, key, scope)] = i
 		}
 		if wanted == nil {
-			wanted = at
+			wanted = indexes
 		}
-		if len(at) < len(list.Kids) || len(at) < len(wanted) {
+		if len(indexes) < len(list.Kids) || len(indexes) < len(wanted) {
 			return nil, false
 		}
 		place := make([]int, len(list.Kids))
 		for hash, i := range wanted {
-			j, found := at[hash]
+			j, found := indexes[hash]
 			if !found {
 				return nil, false
 			}
@@ -290,18 +290,19 @@ func pairing(all []*jsonvalue.Node, key string, on branches) (places [][]int, mo
 	return places, moved
 }
 
-// paired visits items that were paired. Their indexes have no meaning, so the proposals for one
-// item apply to all items.
-func (p *proposer) paired(all []*jsonvalue.Node, places [][]int, on branches, depth int) (proposals []proposal) {
+// proposePaired visits items that were paired. Their indexes have no meaning, so the proposals for
+// one item apply to all items.
+func (p *proposer) proposePaired(all []*jsonvalue.Node, places [][]int, scope branches, depth int) []proposal {
+	var proposals []proposal
 	for i := range all[0].Kids {
 		items := make([]*jsonvalue.Node, len(all))
 		for n, list := range all {
 			items[n] = list.Kids[places[n][i]]
 		}
-		for _, found := range under(jsonvalue.Step{All: true}, p.visit(items, on.item(-1, -1), depth)) {
+		for _, found := range prependStep(jsonvalue.Step{All: true}, p.propose(items, scope.item(-1, -1), depth)) {
 			same := func(other proposal) bool { return slices.Equal(other.path, found.path) }
-			if at := slices.IndexFunc(proposals, same); at >= 0 {
-				proposals[at].matcher = wider(proposals[at].matcher, found.matcher)
+			if index := slices.IndexFunc(proposals, same); index >= 0 {
+				proposals[index].matcher = wider(proposals[index].matcher, found.matcher)
 			} else {
 				proposals = append(proposals, found)
 			}

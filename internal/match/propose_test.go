@@ -153,7 +153,7 @@ func FuzzPropose(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b, c []byte) {
 		comparison := Comparison{Part: Result, Method: "tools/call"}
 		rules, err := Propose([]json.RawMessage{a, b, c}, comparison)
-		if err != nil || len(rules) == mostProposed {
+		if err != nil || len(rules) == maxProposed {
 			return
 		}
 		comparison.Rules = &Rules{Sections: []Section{{Method: "*", Rules: rules}}}
@@ -271,10 +271,10 @@ func TestProposalsAreBounded(t *testing.T) {
 		}
 		return rules
 	}
-	if rules := propose(members(mostProposed, "1"), members(mostProposed, `"x"`)); len(rules) != mostProposed {
+	if rules := propose(members(maxProposed, "1"), members(maxProposed, `"x"`)); len(rules) != maxProposed {
 		t.Errorf("%d rules", len(rules))
 	}
-	if rules := propose(members(mostProposed+1, "1"), members(mostProposed+1, `"x"`)); len(rules) != 1 || rules[0].Path.String() != "." || rules[0].Matcher.Kind != Type {
+	if rules := propose(members(maxProposed+1, "1"), members(maxProposed+1, `"x"`)); len(rules) != 1 || rules[0].Path.String() != "." || rules[0].Matcher.Kind != Type {
 		t.Errorf("%d rules", len(rules))
 	}
 	nested := func(depth int, value string) string {

@@ -78,8 +78,8 @@ func childOf[K comparable](all map[K]*branch, key K) *branch {
 	return all[key]
 }
 
-// at returns the branch at the end of a path. It adds the branches that do not exist.
-func (b *branch) at(path jsonvalue.Path) *branch {
+// atPath returns the branch at the end of a path. It adds the branches that do not exist.
+func (b *branch) atPath(path jsonvalue.Path) *branch {
 	for _, step := range path {
 		b = b.next(step)
 	}
@@ -107,8 +107,8 @@ func (b branches) kind() Kind {
 	return ""
 }
 
-// empty reports whether an empty object equals a missing one.
-func (b branches) empty() bool {
+// allowsEmpty reports whether an empty object equals a missing one.
+func (b branches) allowsEmpty() bool {
 	for _, one := range b {
 		if one.empty {
 			return true
@@ -144,21 +144,21 @@ func (b branches) item(i, j int) (next branches) {
 }
 
 // compile returns the branches for a part of a message: first of the rules, then of volatile.txt.
-// was and is are the revisions of the two messages.
-func compile(rules *Rules, part Part, method, name, was, is string) (on branches) {
+// recordedRevision and currentRevision are the revisions of the two messages.
+func compile(rules *Rules, part Part, method, name, recordedRevision, currentRevision string) (scope branches) {
 	root := &branch{}
-	for _, s := range rules.about(method, name) {
+	for _, s := range rules.sectionsFor(method, name) {
 		for i, rule := range s.Rules {
 			if rule.Part == part {
-				root.at(rule.Path).rule = &s.Rules[i]
-				on = branches{root}
+				root.atPath(rule.Path).rule = &s.Rules[i]
+				scope = branches{root}
 			}
 		}
 	}
-	return append(on, protocolOf(part, method, was, is)...)
+	return append(scope, protocolRules(part, method, recordedRevision, currentRevision)...)
 }
 
-// A protocolKey is the cache key of protocolOf. A method or revision that the table lacks is "".
+// A protocolKey is the cache key of protocolRules. A method or revision that the table lacks is "".
 type protocolKey struct {
 	part            Part
 	method, was, is string
@@ -167,8 +167,8 @@ type protocolKey struct {
 // protocols caches the branches by protocolKey. The table bounds the number of keys.
 var protocols sync.Map
 
-// protocolOf returns the branches for the protocol's members, or nil.
-func protocolOf(part Part, method, was, is string) branches {
+// protocolRules returns the branches for the protocol's members, or nil.
+func protocolRules(part Part, method, recordedRevision, currentRevision string) branches {
 	known := func(all []string, name string) string {
 		if slices.Contains(all, name) {
 			return name
@@ -176,58 +176,64 @@ func protocolOf(part Part, method, was, is string) branches {
 		return ""
 	}
 	t := table()
-	key := protocolKey{part, known(t.methods, method), known(t.revisions, was), known(t.revisions, is)}
-	if on, ok := protocols.Load(key); ok {
-		return on.(branches)
+	key := protocolKey{
+		part:   part,
+		method: known(t.methods, method),
+		was:    known(t.revisions, recordedRevision),
+		is:     known(t.revisions, currentRevision),
 	}
-	var on branches
+	if scope, ok := protocols.Load(key); ok {
+		return scope.(branches)
+	}
+	var scope branches
 	root := &branch{}
 	for _, v := range t.rows {
-		inWas := v.in(was)
-		inIs := v.in(is)
-		if v.about(part, method) && (inWas || inIs) {
-			root.protocol(v, inWas && inIs && (key.was == "") == (key.is == ""))
-			on = branches{root}
+		inWas := v.appliesToRevision(recordedRevision)
+		inIs := v.appliesToRevision(currentRevision)
+		if v.appliesTo(part, method) && (inWas || inIs) {
+			root.addProtocolRule(v, inWas && inIs && (key.was == "") == (key.is == ""))
+			scope = branches{root}
 		}
 	}
-	protocols.Store(key, on)
-	return on
+	protocols.Store(key, scope)
+	return scope
 }
 
-// protocol adds a line of volatile.txt. both is set if both revisions are known to have the member.
-func (b *branch) protocol(v volatile, both bool) {
-	action, of, _ := strings.Cut(v.action, ":")
+// addProtocolRule adds a line of volatile.txt. both is set if both revisions are known to have the
+// member.
+func (b *branch) addProtocolRule(v volatile, both bool) {
+	action, argument, _ := strings.Cut(v.action, ":")
 	matcher := Matcher{Kind: Protocol}
 	switch {
 	case action == "empty":
-		b.at(v.path).empty = true
+		b.atPath(v.path).empty = true
 		return
 	case action == "name" || (action == "since" || action == "was") && both:
 		return // compared like every other member
 	case action == "was":
-		matcher.pair = strings.Split(of, ",")
-		of = ""
+		matcher.pair = strings.Split(argument, ",")
+		argument = ""
 	case action == "time":
 		matcher.Kind = Time
 	case action == "bind":
 		matcher.Kind = Bound
 	}
-	matcher.Arg = of
-	b.at(v.path).rule = &Rule{Part: v.part, Path: v.path, Matcher: matcher}
+	matcher.Arg = argument
+	b.atPath(v.path).rule = &Rule{Part: v.part, Path: v.path, Matcher: matcher}
 }
 
-// about returns the sections for a method and a name, the more specific ones last.
-func (r *Rules) about(method, name string) (all []Section) {
+// sectionsFor returns the sections for a method and a name, the more specific ones last.
+func (r *Rules) sectionsFor(method, name string) (all []Section) {
 	if r == nil {
 		return nil
 	}
-	for _, is := range []func(s Section) bool{
+	for _, applies := range []func(s Section) bool{
 		func(s Section) bool { return s.Method == "*" },
 		func(s Section) bool { return s.Method == method && s.Name == "" },
 		func(s Section) bool { return s.Method == method && s.Name == name && name != "" },
 	} {
 		for _, s := range r.Sections {
-			if is(s) {
+			if applies(s) {
 				all = append(all, s)
 			}
 		}

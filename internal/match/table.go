@@ -58,14 +58,14 @@ func readTable(text string) *volatileTable {
 		case words[0] == "methods":
 			t.methods = append(t.methods, words[1:]...)
 		default:
-			t.rows = append(t.rows, t.row(words))
+			t.rows = append(t.rows, t.parseRow(words))
 		}
 	}
 	return t
 }
 
-// row parses the words of a row. It panics on errors.
-func (t *volatileTable) row(words []string) volatile {
+// parseRow parses the words of a row. It panics on errors.
+func (t *volatileTable) parseRow(words []string) volatile {
 	path, err := jsonvalue.ParsePath(words[3])
 	if err != nil || len(words) != 6 || !slices.Contains(parts, words[0]) {
 		panic("volatile.txt: " + strings.Join(words, " "))
@@ -76,16 +76,16 @@ func (t *volatileTable) row(words []string) volatile {
 	}
 	first, last, ranged := strings.Cut(words[2], "..")
 	if first != "all" && first != "" {
-		v.from = t.number(first)
+		v.from = t.revisionIndex(first)
 	}
 	if ranged && last != "" {
-		v.to = t.number(last)
+		v.to = t.revisionIndex(last)
 	}
 	return v
 }
 
-// number returns the index of a revision. It panics if the revision is unknown.
-func (t *volatileTable) number(revision string) int {
+// revisionIndex returns the index of a revision. It panics if the revision is unknown.
+func (t *volatileTable) revisionIndex(revision string) int {
 	n := slices.Index(t.revisions, revision)
 	if n < 0 {
 		panic("volatile.txt: unknown revision " + revision)
@@ -93,15 +93,15 @@ func (t *volatileTable) number(revision string) int {
 	return n
 }
 
-// in reports whether a row applies to a revision. Every row applies to an unknown revision, such as
-// "".
-func (v *volatile) in(revision string) bool {
+// appliesToRevision reports whether a row applies to a revision. Every row applies to an unknown
+// revision, such as "".
+func (v *volatile) appliesToRevision(revision string) bool {
 	n := slices.Index(table().revisions, revision)
 	return n < 0 || v.from <= n && n <= v.to
 }
 
-// about reports whether a row applies to a part of the messages of a method.
-func (v *volatile) about(part Part, method string) bool {
+// appliesTo reports whether a row applies to a part of the messages of a method.
+func (v *volatile) appliesTo(part Part, method string) bool {
 	return v.part == part && (v.methods == nil || slices.Contains(v.methods, method))
 }
 
@@ -109,7 +109,7 @@ func (v *volatile) about(part Part, method string) bool {
 // of a tool, or "".
 func NameOf(method string, params json.RawMessage) string {
 	for _, v := range table().rows {
-		if v.action == "name" && v.about(Params, method) {
+		if v.action == "name" && v.appliesTo(Params, method) {
 			name, _ := jsonraw.Text(jsonraw.First(params, v.path[0].Name))
 			return name
 		}

@@ -62,7 +62,7 @@ func TestEachLineOfTheTableDecides(t *testing.T) {
 			t.Errorf("%s does not decide in a revision that is not known", line)
 		}
 		for _, part := range []Part{Params, Result, Error, ""} {
-			if part != v.part && !slices.ContainsFunc(table().rows, func(o volatile) bool { return o.about(part, method) && o.path.String() == v.path.String() }) && same(part, method, "") {
+			if part != v.part && !slices.ContainsFunc(table().rows, func(o volatile) bool { return o.appliesTo(part, method) && o.path.String() == v.path.String() }) && same(part, method, "") {
 				t.Errorf("%s decides in %s", line, part)
 			}
 		}
@@ -75,7 +75,7 @@ func TestEachLineOfTheTableDecides(t *testing.T) {
 // otherLine reports another line for the same place in a revision.
 func otherLine(v volatile, revision int, method string) bool {
 	return slices.ContainsFunc(table().rows, func(o volatile) bool {
-		return o.part == v.part && o.about(v.part, method) && o.path.String() == v.path.String() && o.from <= revision && revision <= o.to
+		return o.part == v.part && o.appliesTo(v.part, method) && o.path.String() == v.path.String() && o.from <= revision && revision <= o.to
 	})
 }
 

@@ -23,15 +23,15 @@ type decodedView struct {
 type viewMark struct{ at, from int }
 
 const (
-	// mostLevels is how many levels of escapes are decoded: a message in a message in a form in a line
-	// of a capture has four, wrapped base64 alone has two.
-	mostLevels = 6
+	// maxLevels is how many levels of escapes are decoded: a message in a message in a form in a
+	// line of a capture has four, wrapped base64 alone has two.
+	maxLevels = 6
 	// markEvery is the distance between two marks, in bytes of the view.
 	markEvery = 512
-	// longestEntity is the maximum length of an HTML entity. wrappedLine is the minimum length of a
+	// maxEntity is the maximum length of an HTML entity. wrappedLine is the minimum length of a
 	// line of base64 that continues on the next line.
-	longestEntity = 33
-	wrappedLine   = 60
+	maxEntity   = 33
+	wrappedLine = 60
 )
 
 // decode returns a view of a text with some kinds of escapes decoded. It reports false if there are
@@ -48,7 +48,7 @@ func decode(raw []byte, kinds class) (v decodedView, ok bool) {
 			v.text = make([]byte, 0, len(raw))
 		}
 		v.copy(done, i)
-		text, size := undone(v.text, raw, i)
+		text, size := appendUnescaped(v.text, raw, i)
 		done = i + size
 		if size == 0 {
 			i++
@@ -96,13 +96,13 @@ func (v *decodedView) origin(from, to int) (rawFrom, rawTo int) {
 	text := append([]byte(nil), v.text[max(0, m.at-wrappedLine):m.at]...)
 	skipped := m.at - len(text)
 	for i := m.from; i < len(v.raw); {
-		at := skipped + len(text)
-		if at >= to && rawFrom >= 0 {
+		offset := skipped + len(text)
+		if offset >= to && rawFrom >= 0 {
 			return rawFrom, i
 		}
 		size := 0
 		if classes[v.raw[i]]&escape != 0 {
-			text, size = undone(text, v.raw, i)
+			text, size = appendUnescaped(text, v.raw, i)
 		}
 		if size == 0 {
 			text = append(text, v.raw[i])
@@ -116,33 +116,33 @@ func (v *decodedView) origin(from, to int) (rawFrom, rawTo int) {
 	return max(rawFrom, 0), len(v.raw)
 }
 
-// undone decodes the escape at raw[at:] and appends the result to text. size is the length of the
-// escape in bytes, or 0 if there is no escape. A line end within base64 is an escape that decodes
-// to nothing.
-func undone(text, raw []byte, at int) (_ []byte, size int) {
-	switch raw[at] {
+// appendUnescaped decodes the escape at raw[at:] and appends the result to text. size is the length
+// of the escape in bytes, or 0 if there is no escape. A line end within base64 is an escape that
+// decodes to nothing.
+func appendUnescaped(text, raw []byte, offset int) (_ []byte, size int) {
+	switch raw[offset] {
 	case '\\':
-		return undoneInString(text, raw[at:])
+		return appendUnescapedString(text, raw[offset:])
 	case '%':
-		if at+2 < len(raw) {
-			if c, ok := jsonraw.HexByte(raw[at+1:]); ok {
+		if offset+2 < len(raw) {
+			if c, ok := jsonraw.HexByte(raw[offset+1:]); ok {
 				return append(text, c), 3
 			}
 		}
 	case '&':
-		end := bytes.IndexByte(raw[at:min(len(raw), at+longestEntity)], ';')
-		if end > 1 && (raw[at+1] == '#' || isNameByte(raw[at+1])) {
-			if name := string(raw[at : at+end+1]); html.UnescapeString(name) != name {
+		end := bytes.IndexByte(raw[offset:min(len(raw), offset+maxEntity)], ';')
+		if end > 1 && (raw[offset+1] == '#' || isNameByte(raw[offset+1])) {
+			if name := string(raw[offset : offset+end+1]); html.UnescapeString(name) != name {
 				return append(text, html.UnescapeString(name)...), end + 1
 			}
 		}
 	case '\r', '\n':
-		end := at
+		end := offset
 		for end < len(raw) && classes[raw[end]]&space != 0 {
 			end++
 		}
 		if end < len(raw) && base64Values[raw[end]] < 64 && isWrapped(text) {
-			return text, end - at
+			return text, end - offset
 		}
 	}
 	return text, 0
@@ -175,9 +175,9 @@ var stringEscapes = [256]byte{
 	't':  '\t',
 }
 
-// undoneInString decodes the backslash escape at the beginning of raw and appends the result to
-// text. size is the length of the escape in bytes, or 0 if raw begins with none.
-func undoneInString(text, raw []byte) (_ []byte, size int) {
+// appendUnescapedString decodes the backslash escape at the beginning of raw and appends the result
+// to text. size is the length of the escape in bytes, or 0 if raw begins with none.
+func appendUnescapedString(text, raw []byte) (_ []byte, size int) {
 	if len(raw) < 2 {
 		return text, 0
 	}
@@ -190,7 +190,7 @@ func undoneInString(text, raw []byte) (_ []byte, size int) {
 			return append(text, c), 4
 		}
 	case raw[1] == 'u' && len(raw) > 2 && raw[2] == '{':
-		return undoneCodePoint(text, raw)
+		return appendCodePoint(text, raw)
 	case '0' <= raw[1] && raw[1] <= '3' && len(raw) >= 4 && isOctal(raw[2]) && isOctal(raw[3]):
 		return append(text, (raw[1]-'0')<<6|(raw[2]-'0')<<3|(raw[3]-'0')), 4
 	case raw[1] == 'u':
@@ -201,14 +201,14 @@ func undoneInString(text, raw []byte) (_ []byte, size int) {
 	return text, 0
 }
 
-// longestCodePoint is the number of digits of \u{10FFFF}.
-const longestCodePoint = 6
+// maxCodePointDigits is the number of digits of \u{10FFFF}.
+const maxCodePointDigits = 6
 
-// undoneCodePoint decodes the escape \u{…} at the beginning of raw and appends its character to
+// appendCodePoint decodes the escape \u{…} at the beginning of raw and appends its character to
 // text. size is the length of the escape in bytes, or 0 if it is invalid.
-func undoneCodePoint(text, raw []byte) (_ []byte, size int) {
+func appendCodePoint(text, raw []byte) (_ []byte, size int) {
 	r := rune(0)
-	for i := len(`\u{`); i < len(raw) && i <= len(`\u{`)+longestCodePoint; i++ {
+	for i := len(`\u{`); i < len(raw) && i <= len(`\u{`)+maxCodePointDigits; i++ {
 		digit := hexValues[raw[i]]
 		if raw[i] == '}' && i > len(`\u{`) {
 			return utf8.AppendRune(text, r), i + 1
@@ -223,10 +223,10 @@ func undoneCodePoint(text, raw []byte) (_ []byte, size int) {
 
 func isOctal(c byte) bool { return '0' <= c && c <= '7' }
 
-// isEscaped reports whether raw has escapes that may hide a known value. The common escapes of
+// hasEscapes reports whether raw has escapes that may hide a known value. The common escapes of
 // JSON, quotes and line ends, count only if a known value has these characters. Decoding every text
 // with such escapes would take several times as long.
-func (k *known) isEscaped(raw []byte) bool {
+func (k *valueIndex) hasEscapes(raw []byte) bool {
 	for i := 0; ; i++ {
 		next := bytes.IndexByte(raw[i:], '\\')
 		if next < 0 {
@@ -255,11 +255,11 @@ func (k *known) isEscaped(raw []byte) bool {
 			return true
 		}
 	}
-	return k.isCoded(raw, '%') || k.isCoded(raw, '&') || k.isCoded(raw, '\n') || k.isCoded(raw, '\r')
+	return k.hasEscape(raw, '%') || k.hasEscape(raw, '&') || k.hasEscape(raw, '\n') || k.hasEscape(raw, '\r')
 }
 
-// isCoded reports whether raw has an escape that begins with c and that undone can decode.
-func (k *known) isCoded(raw []byte, c byte) bool {
+// hasEscape reports whether raw has an escape that begins with c and that undone can decode.
+func (k *valueIndex) hasEscape(raw []byte, c byte) bool {
 	var room [16]byte
 	for i := 0; ; i++ {
 		next := bytes.IndexByte(raw[i:], c)
@@ -271,7 +271,7 @@ func (k *known) isCoded(raw []byte, c byte) bool {
 		if c == '\n' || c == '\r' {
 			before = raw[max(0, i-wrappedLine):i:i]
 		}
-		if _, size := undone(before, raw, i); size > 0 {
+		if _, size := appendUnescaped(before, raw, i); size > 0 {
 			return true
 		}
 	}

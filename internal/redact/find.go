@@ -9,8 +9,8 @@ import (
 type Found struct {
 	From, To int
 	Kind     FoundKind
-	// Secret is the value to hide, which must never be shown. It is "" for a secret that was found by
-	// its form.
+	// Secret is the value to hide, which must never be shown. It is "" for a secret that was found
+	// by its form.
 	Secret string
 }
 
@@ -38,19 +38,19 @@ func (s *Secrets) Find(raw []byte) []Found {
 		return all
 	}
 	all := known(false)
-	for _, look := range byForm {
-		e := look.hide(raw, s.Variables)
+	for _, rule := range byForm {
+		e := rule.hide(raw, s.Variables)
 		s.learnEdit(e)
-		for _, at := range e.replaced {
-			all = append(all, Found{From: at[0], To: at[1], Kind: look.kind})
+		for _, place := range e.replaced {
+			all = append(all, Found{From: place[0], To: place[1], Kind: rule.kind})
 		}
 	}
-	return joined(append(all, known(true)...)) // values learned from their names may occur elsewhere, too
+	return mergeFinds(append(all, known(true)...)) // values learned from their names may occur elsewhere, too
 }
 
-// joined merges overlapping finds and sorts them by position. A merged find has the kind and the
+// mergeFinds merges overlapping finds and sorts them by position. A merged find has the kind and the
 // secret of the find that comes first in each.
-func joined(each []Found) (all []Found) {
+func mergeFinds(each []Found) (all []Found) {
 	order := make([]int, len(each))
 	for i := range order {
 		order[i] = i

@@ -52,8 +52,8 @@ var guessPatterns = sync.OnceValue(func() []guessPattern {
 // A guessPattern recognizes one kind of text from a level of guessing on.
 type guessPattern struct {
 	kind FoundKind
-	// from is the lowest level at which the pattern is used.
-	from Guess
+	// minLevel is the lowest level at which the pattern is used.
+	minLevel Guess
 	// mark is a part of each match. A text without it is not searched.
 	mark    string
 	pattern *regexp.Regexp
@@ -65,17 +65,19 @@ func appendGuesses(all []sighting, raw []byte, level Guess) []sighting {
 		return all
 	}
 	for _, p := range guessPatterns() {
-		if level < p.from || !bytes.Contains(raw, []byte(p.mark)) {
+		if level < p.minLevel || !bytes.Contains(raw, []byte(p.mark)) {
 			continue
 		}
-		for _, at := range p.pattern.FindAllIndex(raw, -1) {
-			text := string(raw[at[0]:at[1]])
+		for _, match := range p.pattern.FindAllIndex(raw, -1) {
+			text := string(raw[match[0]:match[1]])
 			// These addresses are the same on every machine.
 			isOwn := strings.HasPrefix(text, "127.") || strings.HasPrefix(text, "0.") || text == "255.255.255.255"
-			if p.kind == FoundIP && (isOwn || at[0] > 0 && raw[at[0]-1] == '.' || at[1] < len(raw) && raw[at[1]] == '.') {
+			// A longer row of numbers is a version or an object identifier.
+			isLonger := match[0] > 0 && raw[match[0]-1] == '.' || match[1] < len(raw) && raw[match[1]] == '.'
+			if p.kind == FoundIP && (isOwn || isLonger) {
 				continue
 			}
-			all = append(all, sighting{at[0], at[0] + len(text), text, p.kind})
+			all = append(all, sighting{match[0], match[0] + len(text), text, p.kind})
 		}
 	}
 	eachRun(raw, func(from, to int) {
@@ -87,47 +89,47 @@ func appendGuesses(all []sighting, raw []byte, level Guess) []sighting {
 }
 
 const (
-	// shortestRandom is the minimum length of a random secret without a suspicious name, shortestNamed
-	// that of one with such a name. A run longer than longestRandom is data.
-	shortestRandom = 32
-	shortestNamed  = 12
-	longestRandom  = 512
+	// minRandom is the minimum length of a random secret without a suspicious name, minNamed
+	// that of one with such a name. A run longer than maxRandom is data.
+	minRandom = 32
+	minNamed  = 12
+	maxRandom = 512
 )
 
 // eachRun calls found for the runs of base64 characters, in either alphabet, with the length of a
-// secret. If a part of a path has at least shortestRandom bytes, eachRun calls found for such parts
+// secret. If a part of a path has at least minRandom bytes, eachRun calls found for such parts
 // instead of the whole path.
 func eachRun(raw []byte, found func(from, to int)) {
-	for i := shortestNamed - 1; i < len(raw); i += shortestNamed {
+	for i := minNamed - 1; i < len(raw); i += minNamed {
 		if !isRunByte(raw[i]) {
 			continue
 		}
 		from := i
 		to := i + 1
-		for from > 0 && i-from < longestRandom && isRunByte(raw[from-1]) {
+		for from > 0 && i-from < maxRandom && isRunByte(raw[from-1]) {
 			from--
 		}
 		for to < len(raw) && isRunByte(raw[to]) {
 			to++
 		}
 		i = to - 1
-		if isEscapeBefore(raw, from) || to-from > longestRandom || to-from < shortestNamed ||
+		if isEscapeBefore(raw, from) || to-from > maxRandom || to-from < minNamed ||
 			slices.ContainsFunc(openRuns, func(begin string) bool { return bytes.HasPrefix(raw[from:to], []byte(begin)) }) {
 			continue
 		}
-		apart := false
-		for at := from; at < to; {
-			end := at
+		hasLongPart := false
+		for start := from; start < to; {
+			end := start
 			for end < to && raw[end] != '/' {
 				end++
 			}
-			if end-at >= shortestRandom {
-				apart = true
-				found(at, end)
+			if end-start >= minRandom {
+				hasLongPart = true
+				found(start, end)
 			}
-			at = end + 1
+			start = end + 1
 		}
-		if !apart {
+		if !hasLongPart {
 			found(from, to)
 		}
 	}
@@ -139,7 +141,7 @@ func isEscapeBefore(raw []byte, from int) bool {
 	if from == 0 {
 		return false
 	}
-	_, size := undone(nil, raw, from-1)
+	_, size := appendUnescaped(nil, raw, from-1)
 	return size > 1
 }
 
@@ -206,14 +208,14 @@ var (
 )
 
 // looksSecret reports whether raw[from:to] looks random and is not the value of an identifier. A
-// run shorter than shortestRandom must also have a suspicious name.
+// run shorter than minRandom must also have a suspicious name.
 func looksSecret(raw []byte, from, to int) bool {
 	run := raw[from:to]
 	if !isRandom(run) {
 		return false
 	}
 	name := strings.Map(lettersOnly, string(nameBefore(raw[max(0, from-80):from])))
-	if len(run) < shortestRandom {
+	if len(run) < minRandom {
 		for _, part := range suspicious {
 			if strings.Contains(name, part) && !openMembers[name] && !openNames[name] {
 				return true
@@ -224,8 +226,8 @@ func looksSecret(raw []byte, from, to int) bool {
 	if openIDs[name] {
 		return false
 	}
-	at, width := textIn(run)
-	return width == 0 || !isText(uncoded(nil, run[at:], width)) // coded text is checked after decoding
+	textStart, width := findText(run)
+	return width == 0 || !isText(appendDecoded(nil, run[textStart:], width)) // coded text is checked after decoding
 }
 
 // nameBefore returns the name of the member or parameter whose value follows text, or nil if text
@@ -241,7 +243,7 @@ func nameBefore(text []byte) []byte {
 // isRandom reports whether a run looks generated: letters of both cases with digits in between, or
 // small letters and digits without a separator. Hexadecimal digests and UUIDs do not count.
 func isRandom(run []byte) bool {
-	k := makeupOf(run)
+	k := countCharacters(run)
 	borders := 0 // changes between a letter and a digit
 	beyondHex := false
 	for i, c := range run {
@@ -250,7 +252,7 @@ func isRandom(run []byte) bool {
 			borders++
 		}
 	}
-	if len(run) < shortestRandom {
+	if len(run) < minRandom {
 		return borders >= 2 && k.digit >= 2 && k.lower+k.upper >= 4
 	}
 	if k.upper == 0 {

@@ -26,9 +26,9 @@ type edit struct {
 	failed error
 	// replaced are the replaced ranges of raw, as begin and end.
 	replaced [][2]int
-	// secrets are the replaced values that are to be learned. linked are the replaced values in URLs,
-	// named the replaced values that follow a name.
-	secrets, linked, named []string
+	// secrets are the replaced values that are to be learned. urlValues are the replaced values in
+	// URLs, namedValues the replaced values that follow a name.
+	secrets, urlValues, namedValues []string
 }
 
 // byForm finds secrets by their form: private keys, fields of a form, parts of a URL, values after
@@ -46,9 +46,9 @@ var byForm = [...]struct {
 	{FoundToken, hideTokens},
 }
 
-// put replaces raw[from:to] with shown. from must not be before the end of the previous
+// replace replaces raw[from:to] with shown. from must not be before the end of the previous
 // replacement.
-func (e *edit) put(from, to int, shown string) {
+func (e *edit) replace(from, to int, shown string) {
 	if e.out == nil {
 		e.out = spool.Beside(e.raw, int64(len(e.raw)+len(e.raw)/16))
 	}
@@ -67,14 +67,14 @@ func (e *edit) result() ([]byte, int) {
 	safe, err := e.out.Bytes()
 	if e.failed != nil || err != nil { // the disk is full
 		e.out.Close()
-		return withheldText(e.raw), len(e.replaced)
+		return withholdText(e.raw), len(e.replaced)
 	}
 	return safe, len(e.replaced)
 }
 
-// copyTo copies raw from done up to at to the result.
-func (e *edit) copyTo(at int) {
-	for piece := range spool.Pieces(e.raw[e.done:at]) {
+// copyTo copies raw from done up to offset to the result.
+func (e *edit) copyTo(offset int) {
+	for piece := range spool.Pieces(e.raw[e.done:offset]) {
 		e.write(piece)
 	}
 }
@@ -91,66 +91,66 @@ func hideNamed(raw []byte, variables bool) edit {
 	e := edit{raw: raw}
 	colon := -1
 	equals := -1
-	kept := 0
+	released := 0
 	var defaults map[int]bool // where the defaults of schemas that describe a secret begin
-	for at := 0; ; {
-		if colon < at {
-			colon = spool.Index(raw, ":", at)
+	for offset := 0; ; {
+		if colon < offset {
+			colon = spool.Index(raw, ":", offset)
 		}
-		if equals < at {
-			equals = spool.Index(raw, "=", at)
+		if equals < offset {
+			equals = spool.Index(raw, "=", offset)
 		}
-		kept = spool.Passed(raw, kept, at)
-		at = min(colon, equals) + 1
-		if at > len(raw) {
+		released = spool.Passed(raw, released, offset)
+		offset = min(colon, equals) + 1
+		if offset > len(raw) {
 			return e
 		}
-		if at-1 < e.done {
+		if offset-1 < e.done {
 			continue
 		}
-		isDefault := defaults[at]
-		name := wordBefore(raw[e.done : at-1])
-		isNamed := secretMember(name) &&
-			!bytes.HasSuffix(raw[:at], []byte("urn:ietf:params:oauth:"))
+		isDefault := defaults[offset]
+		name := wordBefore(raw[e.done : offset-1])
+		isNamed := isSecretMember(name) &&
+			!bytes.HasSuffix(raw[:offset], []byte("urn:ietf:params:oauth:"))
 		if !isNamed && !isDefault {
 			continue
 		}
 		if variables {
-			if after := variable().Find(raw[at:]); after != nil {
-				at += len(after)
+			if after := environmentReference().Find(raw[offset:]); after != nil {
+				offset += len(after)
 				continue
 			}
 		}
-		values, end := secretValues(raw, at)
-		if from := defaultIn(raw, at); isNamed && from > 0 {
+		values, end := secretValues(raw, offset)
+		if defaultStart := defaultIn(raw, offset); isNamed && defaultStart > 0 {
 			if defaults == nil {
 				defaults = map[int]bool{}
 			}
-			defaults[from] = true
+			defaults[defaultStart] = true
 		}
 		for _, v := range values {
 			secret := string(raw[v.from:v.to])
-			if isHidden(secret) || isDefault && len(secret) < shortestKnown {
+			if isHidden(secret) || isDefault && len(secret) < minKnown {
 				continue
 			}
-			if isPlaceholder(secret) || namesThings(name) && isWord(joinedParts.Replace(secret)) {
+			if isPlaceholder(secret) || namesIdentifier(name) && isWord(joinedParts.Replace(secret)) {
 				continue
 			}
-			e.put(v.from, v.to, v.shown(secret))
+			e.replace(v.from, v.to, v.shown(secret))
 			if isDefault && len(secret) < 20 && !strings.ContainsAny(secret, "0123456789") {
 				continue // it is a word, which may occur anywhere
 			}
-			e.named = append(e.named, v.plainText(secret))
-			e.named = append(e.named, basicSecrets(string(wordBefore(raw[:v.from])), secret)...)
+			e.namedValues = append(e.namedValues, v.plainText(secret))
+			e.namedValues = append(e.namedValues, basicSecrets(string(wordBefore(raw[:v.from])), secret)...)
 		}
-		at = max(at, end)
+		offset = max(offset, end)
 	}
 }
 
 // isPlaceholder reports whether value is a placeholder for a secret in an example, such as "Bearer
 // token", YOUR_API_KEY or <password>. hideNamed does not hide it.
 func isPlaceholder(value string) bool {
-	if len(value) > longestPlaceholder || strings.ContainsAny(value, "0123456789") {
+	if len(value) > maxPlaceholder || strings.ContainsAny(value, "0123456789") {
 		return false
 	}
 	if strings.HasPrefix(value, "<") && strings.HasSuffix(value, ">") {
@@ -168,15 +168,15 @@ func isPlaceholder(value string) bool {
 	return false
 }
 
-// longestPlaceholder is the maximum length of a placeholder in bytes.
-const longestPlaceholder = 40
+// maxPlaceholder is the maximum length of a placeholder in bytes.
+const maxPlaceholder = 40
 
 // joinedParts joins the parts of a value such as created_at.
 var joinedParts = strings.NewReplacer("_", "", "-", "")
 
-// variable matches a reference to an environment variable, in a shell or in a file of saved calls.
-// The reference itself is not a secret.
-var variable = sync.OnceValue(func() *regexp.Regexp {
+// environmentReference matches a reference to an environment variable, in a shell or in a file of
+// saved calls. The reference itself is not a secret.
+var environmentReference = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(
 		`^\s*(?i:(?:bearer|basic|token) )?['"\\]*\$(?:[A-Z_][A-Z0-9_]*|\{(?:env\.)?[A-Z_][A-Z0-9_]*\})(?:['"\\\s,;)}\]]|$)`,
 	)
@@ -229,22 +229,22 @@ func (v span) plainText(secret string) string {
 // secretValues returns the secret values at raw[at:], after a secret name and its ":" or "=": one
 // string or word, or all strings and numbers of an array or an object. It returns none for a JSON
 // Schema. The search for names continues at end.
-func secretValues(raw []byte, at int) (values []span, end int) {
-	value := len(raw) - len(bytes.TrimLeft(raw[at:], jsonraw.WhiteSpace))
+func secretValues(raw []byte, offset int) (values []span, end int) {
+	value := len(raw) - len(bytes.TrimLeft(raw[offset:], jsonraw.WhiteSpace))
 	if value == len(raw) {
 		return nil, value
 	}
 	if v, ok := quotedAt(raw, value); ok {
-		v.from += schemeOf(raw[v.from:v.to])
-		return nonEmpty(v), v.to
+		v.from += schemeLength(raw[v.from:v.to])
+		return asList(v), v.to
 	}
 	if raw[value] != '[' && raw[value] != '{' {
-		return wordAt(raw, value, raw[at-1] == '=' && value == at, quoteBefore(raw[:at-1])), at
+		return unquotedAt(raw, value, raw[offset-1] == '=' && value == offset, quoteBefore(raw[:offset-1])), offset
 	}
 	if isSchema(raw[value:min(len(raw), value+schemaWithin)]) {
-		return nil, at
+		return nil, offset
 	}
-	return valuesWithin(raw, value, quoteBefore(raw[:at-1]))
+	return valuesWithin(raw, value, quoteBefore(raw[:offset-1]))
 }
 
 // quoteBefore returns the quote at the end of text with its backslashes, or "".
@@ -257,8 +257,8 @@ func quoteBefore(text []byte) string {
 	return string(text[len(bytes.TrimRight(quoted, `\`)):])
 }
 
-// nonEmpty returns v as a list, or nil if v is empty.
-func nonEmpty(v span) []span {
+// asList returns v as a list, or nil if v is empty.
+func asList(v span) []span {
 	if v.from >= v.to {
 		return nil
 	}
@@ -268,15 +268,15 @@ func nonEmpty(v span) []span {
 // quotedAt returns the text between the quotes at a place. In JSON within a JSON string a quote
 // follows one backslash, one level deeper three. If the closing quote is missing, the text reaches
 // to the end of raw. quotedAt reports false if no quote begins at the place.
-func quotedAt(raw []byte, at int) (v span, ok bool) {
-	open := at
+func quotedAt(raw []byte, offset int) (v span, ok bool) {
+	open := offset
 	for open < len(raw) && raw[open] == '\\' {
 		open++
 	}
 	if open == len(raw) || raw[open] != '"' && raw[open] != '\'' {
 		return span{}, false
 	}
-	slashes := open - at
+	slashes := open - offset
 	quote := raw[open]
 	from := open + 1
 	for i := from; i < len(raw); i++ {
@@ -289,8 +289,8 @@ func quotedAt(raw []byte, at int) (v span, ok bool) {
 		for i-before > from && raw[i-before-1] == '\\' {
 			before++
 		}
-		// The text escapes a backslash of its own as 2*(slashes+1) backslashes, and a quote of its own
-		// with slashes+1. Fewer backslashes end an enclosing text, because this text was cut.
+		// The text escapes a backslash of its own as 2*(slashes+1) backslashes, and a quote of its
+		// own with slashes+1. Fewer backslashes end an enclosing text, because this text was cut.
 		if before < slashes || before%(2*(slashes+1)) == slashes {
 			return span{from: from, to: i - min(before, slashes), slashes: slashes}, true
 		}
@@ -298,9 +298,9 @@ func quotedAt(raw []byte, at int) (v span, ok bool) {
 	return span{from: from, to: len(raw), slashes: slashes}, true // it was cut: the rest is the secret
 }
 
-// schemeOf returns the length of the authentication scheme and the space at the beginning of value,
-// or 0 if there is no known scheme.
-func schemeOf(value []byte) int {
+// schemeLength returns the length of the authentication scheme and the space at the beginning of
+// value, or 0 if there is no known scheme.
+func schemeLength(value []byte) int {
 	word, _, ok := bytes.Cut(value, []byte(" "))
 	if ok && authSchemes[strings.ToLower(string(word))] {
 		return len(word) + 1
@@ -316,38 +316,38 @@ func beginsHidden(word string) bool {
 	return slices.ContainsFunc(marks[:], func(mark string) bool { return strings.HasPrefix(word, mark) })
 }
 
-// wordAt returns the unquoted value at a place, or nil if it is not a secret. After "=" any word is
-// a secret. After ":" the text may be prose, as in "the token: it has expired", so a word counts
-// only if it is long, has digits or is a number. quote is for the placeholder of a number after
-// ":".
-func wordAt(raw []byte, at int, assigned bool, quote string) []span {
-	end := at
+// unquotedAt returns the unquoted value at a place, or nil if it is not a secret. After "=" any
+// word is a secret. After ":" the text may be prose, as in "the token: it has expired", so a word
+// counts only if it is long, has digits or is a number. quote is for the placeholder of a number
+// after ":".
+func unquotedAt(raw []byte, offset int, assigned bool, quote string) []span {
+	end := offset
 	for end < len(raw) && classes[raw[end]]&wordEnd == 0 {
 		end++
 	}
-	word := string(raw[at:end])
+	word := string(raw[offset:end])
 	if beginsHidden(word) || strings.HasPrefix(word, "-----BEGIN") { // the placeholder or the key continues after a blank
 		return nil
 	}
 	if authSchemes[strings.ToLower(word)] && end < len(raw) && raw[end] == ' ' {
-		return wordAt(raw, end+1, true, "")
+		return unquotedAt(raw, end+1, true, "")
 	}
 	if word == "" || word == "…" || word == "true" || word == "false" || word == "null" {
 		return nil
 	}
 	if jsonraw.IsNumber([]byte(word)) && jsonraw.Valid([]byte(word)) == nil && !assigned {
-		return []span{{from: at, to: end, quote: quote}}
+		return []span{{from: offset, to: end, quote: quote}}
 	}
 	if assigned || len(word) >= 20 || len(word) >= 6 && strings.ContainsAny(word, "0123456789") {
-		return []span{{from: at, to: end}}
+		return []span{{from: offset, to: end}}
 	}
 	return nil
 }
 
 // valuesWithin returns the strings and numbers of the array or object at a place, except the names
 // of members. end is the place of its closing bracket, or the end of raw.
-func valuesWithin(raw []byte, at int, quote string) (values []span, end int) {
-	for i, depth := at, 0; i < len(raw); i++ {
+func valuesWithin(raw []byte, offset int, quote string) (values []span, end int) {
+	for i, depth := offset, 0; i < len(raw); i++ {
 		c := raw[i]
 		switch {
 		case c == '[' || c == '{':
@@ -364,14 +364,14 @@ func valuesWithin(raw []byte, at int, quote string) (values []span, end int) {
 			}
 			closing := bytes.IndexByte(raw[v.to:], '"')
 			if closing < 0 {
-				return append(values, nonEmpty(v)...), len(raw)
+				return append(values, asList(v)...), len(raw)
 			}
 			i = v.to + closing
 			if rest := bytes.TrimLeft(raw[i+1:], jsonraw.WhiteSpace); len(rest) == 0 || rest[0] != ':' {
-				values = append(values, nonEmpty(v)...)
+				values = append(values, asList(v)...)
 			}
 		case jsonraw.IsNumber(raw[i:i+1]) && !isNameByte(raw[i-1]):
-			found := wordAt(raw, i, false, quote)
+			found := unquotedAt(raw, i, false, quote)
 			values = append(values, found...)
 			if len(found) > 0 {
 				i = found[0].to - 1
@@ -383,8 +383,8 @@ func valuesWithin(raw []byte, at int, quote string) (values []span, end int) {
 
 // defaultIn returns the place after the colon of the member "default" if the value at a place is a
 // JSON Schema with a default, else 0.
-func defaultIn(raw []byte, at int) (from int) {
-	value := len(raw) - len(bytes.TrimLeft(raw[at:], jsonraw.WhiteSpace))
+func defaultIn(raw []byte, offset int) (from int) {
+	value := len(raw) - len(bytes.TrimLeft(raw[offset:], jsonraw.WhiteSpace))
 	schema := raw[value:min(len(raw), value+schemaWithin)]
 	if len(schema) == 0 || !isSchema(schema) {
 		return 0
@@ -430,15 +430,15 @@ func isSchema(raw []byte) bool {
 // hideURLs hides the secrets that RedactURL finds in the URLs of a text.
 func hideURLs(raw []byte, _ bool) edit {
 	e := edit{raw: raw}
-	kept := 0
-	for at := 0; ; {
-		at = spool.Index(raw, "://", at)
-		if at == len(raw) {
+	released := 0
+	for offset := 0; ; {
+		offset = spool.Index(raw, "://", offset)
+		if offset == len(raw) {
 			return e
 		}
-		kept = spool.Passed(raw, kept, at)
-		from := at
-		to := at
+		released = spool.Passed(raw, released, offset)
+		from := offset
+		to := offset
 		for from > e.done && isNameByte(raw[from-1]) {
 			from--
 		}
@@ -448,10 +448,10 @@ func hideURLs(raw []byte, _ bool) edit {
 		if bytes.ContainsAny(raw[from:to], "@=") {
 			link := string(raw[from:to])
 			if safe := RedactURL(link); safe != link {
-				e.put(from, to, safe)
-				e.linked = append(e.linked, urlSecrets(link, 3)...)
+				e.replace(from, to, safe)
+				e.urlValues = append(e.urlValues, urlSecrets(link, 3)...)
 			}
 		}
-		at = to
+		offset = to
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"mcpc/internal/spool"
 )
 
-// longestCurl is how many bytes after the name curl are checked.
-const longestCurl = 4 << 10
+// maxCurl is how many bytes after the name curl are checked.
+const maxCurl = 4 << 10
 
 // curlUser matches a flag of curl with a user name and a password. The group is the password.
 var curlUser = sync.OnceValue(func() *regexp.Regexp {
@@ -19,19 +19,19 @@ var curlUser = sync.OnceValue(func() *regexp.Regexp {
 // hideCurl hides the passwords of "curl -u user:password" in a text.
 func hideCurl(raw []byte, _ bool) edit {
 	e := edit{raw: raw}
-	for at := 0; ; {
-		from := spool.Index(raw, curlWord, at)
+	for offset := 0; ; {
+		from := spool.Index(raw, curlWord, offset)
 		if from == len(raw) {
 			return e
 		}
 		from += len(curlWord)
-		at = curlEnd(raw, from)
-		for _, found := range curlUser().FindAllSubmatchIndex(raw[from:at], -1) {
+		offset = curlEnd(raw, from)
+		for _, found := range curlUser().FindAllSubmatchIndex(raw[from:offset], -1) {
 			secret := string(raw[from+found[2] : from+found[3]])
 			if isHidden(secret) || beginsHidden(secret) {
 				continue
 			}
-			e.put(from+found[2], from+found[3], Redacted(secret))
+			e.replace(from+found[2], from+found[3], Redacted(secret))
 			e.secrets = append(e.secrets, secret)
 		}
 	}
@@ -40,11 +40,11 @@ func hideCurl(raw []byte, _ bool) edit {
 // curlWord is the name of the command curl.
 const curlWord = "curl"
 
-// curlEnd returns the end of the curl command whose name ends at from: a blank line, or longestCurl
+// curlEnd returns the end of the curl command whose name ends at from: a blank line, or maxCurl
 // bytes after the last name. Overlapping commands count as one, so that no byte is checked twice.
 func curlEnd(raw []byte, from int) int {
 	for {
-		end := min(len(raw), from+longestCurl)
+		end := min(len(raw), from+maxCurl)
 		next := bytes.Index(raw[from:end], []byte(curlWord))
 		if next >= 0 {
 			end = from + next

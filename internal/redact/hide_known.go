@@ -23,21 +23,21 @@ func (s *Secrets) slowBytes(raw []byte) (safe []byte, n int) {
 // bytes returns raw without its secrets and the number of replacements. It does not decode UTF-16.
 func (s *Secrets) bytes(raw []byte) (safe []byte, n int) {
 	safe = raw
-	next := func(text []byte, more int) (found int) {
-		if n > 0 && more > 0 {
+	next := func(text []byte, count int) (found int) {
+		if n > 0 && count > 0 {
 			spool.Free(safe)
 		}
 		safe = text
-		n += more
-		return more
+		n += count
+		return count
 	}
-	// Known values are replaced first, as a whole, because a search for names may end within a value.
-	// Private keys come before them: they have their own ends, and may contain known lines. Tokens are
-	// learned first, because a known value may be the beginning of one.
+	// Known values are replaced first, as a whole, because a search for names may end within a
+	// value. Private keys come before them: they have their own ends, and may contain known lines.
+	// Tokens are learned first, because a known value may be the beginning of one.
 	keys := hideKeys(raw, false)
 	s.learnEdit(keys)
-	tally(s, FoundKey, next(keys.result()))
-	if s != nil && !s.values.areNone() {
+	countHidden(s, FoundKey, next(keys.result()))
+	if s != nil && !s.values.isEmpty() {
 		eachToken(safe, func(from, to int) bool {
 			s.Learn(string(bytes.TrimRight(safe[from:to], "."))) // a dot may end a sentence
 			return true
@@ -45,10 +45,10 @@ func (s *Secrets) bytes(raw []byte) (safe []byte, n int) {
 	}
 	next(s.hideKnown(safe, true))
 	before := valueCount(s)
-	for _, look := range byForm {
-		e := look.hide(safe, s != nil && s.Variables)
+	for _, rule := range byForm {
+		e := rule.hide(safe, s != nil && s.Variables)
 		s.learnEdit(e)
-		tally(s, look.kind, next(e.result()))
+		countHidden(s, rule.kind, next(e.result()))
 	}
 	if valueCount(s) > before { // values learned above may occur elsewhere, too
 		next(s.hideKnown(safe, false))
@@ -63,8 +63,8 @@ type sighting struct {
 	kind     FoundKind
 }
 
-// tally calls s.Tally n times, if it is set.
-func tally(s *Secrets, kind FoundKind, n int) {
+// countHidden calls s.Tally n times, if it is set.
+func countHidden(s *Secrets, kind FoundKind, n int) {
 	for ; s != nil && s.Tally != nil && n > 0; n-- {
 		s.Tally(kind)
 	}
@@ -79,7 +79,7 @@ func (s *Secrets) hideKnown(raw []byte, learn bool) ([]byte, int) {
 	}
 	all, beyond := s.sightings(raw, learn)
 	if beyond {
-		return withheldText(raw), 1
+		return withholdText(raw), 1
 	}
 	e := edit{raw: raw}
 	for _, p := range all {
@@ -90,10 +90,10 @@ func (s *Secrets) hideKnown(raw []byte, learn bool) ([]byte, int) {
 		}
 		shown := quote + Redacted(p.secret) + quote
 		if inLink(raw[:from]) {
-			shown = inURL(shown)
+			shown = placeholderInURL(shown)
 		}
-		e.put(from, to, shown)
-		tally(s, p.kind, 1)
+		e.replace(from, to, shown)
+		countHidden(s, p.kind, 1)
 	}
 	return e.result()
 }
@@ -103,22 +103,22 @@ func (s *Secrets) hideKnown(raw []byte, learn bool) ([]byte, int) {
 func (s *Secrets) sightings(raw []byte, learn bool) (all []sighting, beyond bool) {
 	for from := 0; from < len(raw); {
 		to, end, _ := s.windowAt(raw, from)
-		l := lookout{s: s, learn: learn, left: mostWork * (end - from + shortestWork)}
-		for _, p := range l.look(raw[from:end], mostLevels) {
+		l := searcher{s: s, learn: learn, budget: maxWork * (end - from + minWork)}
+		for _, p := range l.search(raw[from:end], maxLevels) {
 			p.from += from
 			if p.from < to {
 				p.to += from
 				all = append(all, p)
 			}
 		}
-		if l.left < 0 {
+		if l.budget < 0 {
 			all = append(all, sighting{from, to, string(raw[from:to]), FoundKnown})
 			beyond = true
 		}
 		spool.Release(raw[from:to])
 		from = to
 	}
-	return merged(all), beyond
+	return mergeSightings(all), beyond
 }
 
 // window is how many bytes of a text are searched at once, so that the decoded views of a large
@@ -126,17 +126,17 @@ func (s *Secrets) sightings(raw []byte, learn bool) (all []sighting, beyond bool
 var window = 1 << 20
 
 const (
-	// mostWork is how often the bytes of a window are searched, over all levels together. A hostile
+	// maxWork is how often the bytes of a window are searched, over all levels together. A hostile
 	// text may nest coded texts at every level; it is then withheld. Short texts always get the work
-	// of shortestWork bytes.
-	mostWork     = 32
-	shortestWork = 4 << 10
+	// of minWork bytes.
+	maxWork = 32
+	minWork = 4 << 10
 )
 
 // windowAt returns the end of the window that begins at from, and the end of the text that is
 // searched with it. Only secrets that begin in the window count. apart reports whether the window
 // ends at a separator, so that no word, name or run continues after it.
-func (s *Secrets) windowAt(raw []byte, from int) (to, end int, apart bool) {
+func (s *Secrets) windowAt(raw []byte, from int) (to, end int, isSeparated bool) {
 	if len(raw)-from <= 2*window {
 		return len(raw), len(raw), true
 	}
@@ -145,39 +145,39 @@ func (s *Secrets) windowAt(raw []byte, from int) (to, end int, apart bool) {
 	if s != nil {
 		end = min(len(raw), to+s.values.overlap())
 	}
-	for at := to; at > max(from, to-1024); at-- {
-		switch raw[at] {
+	for offset := to; offset > max(from, to-1024); offset-- {
+		switch raw[offset] {
 		case ' ':
-			apart = isNameByte(raw[at+1])
+			isSeparated = isNameByte(raw[offset+1])
 		case ',', '{', '}', '[', ']':
-			apart = true
+			isSeparated = true
 		}
-		if apart {
-			return at, end, true
+		if isSeparated {
+			return offset, end, true
 		}
 	}
 	return to, end, false
 }
 
 // A lookout searches a text and its decoded forms for known values.
-type lookout struct {
+type searcher struct {
 	s *Secrets
 	// learn is set if the values of secret names are learned first.
 	learn bool
-	// left is how many bytes may still be searched. It is negative once the limit was reached.
-	left int
+	// budget is how many bytes may still be searched. It is negative once the limit was reached.
+	budget int
 }
 
-// look returns the sightings in raw and in the texts that are decoded from it, up to levels deep.
+// search returns the sightings in raw and in the texts that are decoded from it, up to levels deep.
 // Their places are in raw.
-func (l *lookout) look(raw []byte, levels int) (all []sighting) {
-	l.left -= len(raw)
-	within := func(text []byte, origin func(from, to int) (int, int)) {
-		if l.left < len(text) {
-			l.left = -1
+func (l *searcher) search(raw []byte, levels int) (all []sighting) {
+	l.budget -= len(raw)
+	searchDecoded := func(text []byte, origin func(from, to int) (int, int)) {
+		if l.budget < len(text) {
+			l.budget = -1
 			return
 		}
-		for _, p := range l.look(text, levels-1) {
+		for _, p := range l.search(text, levels-1) {
 			p.from, p.to = origin(p.from, p.to)
 			all = append(all, p)
 		}
@@ -187,12 +187,12 @@ func (l *lookout) look(raw []byte, levels int) (all []sighting) {
 			if l.learn {
 				l.s.learnFrom(text)
 			}
-			within(text, origin)
+			searchDecoded(text, origin)
 		})
-		if l.s.Guess > GuessNone || l.s.values.isEscaped(raw) {
+		if l.s.Guess > GuessNone || l.s.values.hasEscapes(raw) {
 			if v, ok := decode(raw, escape); ok {
 				l.learnFrom(raw)
-				within(v.text, v.origin)
+				searchDecoded(v.text, v.origin)
 			}
 		}
 	}
@@ -201,13 +201,13 @@ func (l *lookout) look(raw []byte, levels int) (all []sighting) {
 
 // learnFrom learns from a text with escapes. It decodes each kind of escape separately, because
 // names and values have their ends in a text of one kind.
-func (l *lookout) learnFrom(raw []byte) {
+func (l *searcher) learnFrom(raw []byte) {
 	for _, kind := range []class{stringEscape, percentEscape, entityEscape} {
-		if !l.learn || l.left < 0 {
+		if !l.learn || l.budget < 0 {
 			return
 		}
 		if v, ok := decode(raw, kind); ok {
-			l.left -= len(raw)
+			l.budget -= len(raw)
 			l.s.learnFrom(v.text)
 		}
 	}
@@ -215,21 +215,21 @@ func (l *lookout) learnFrom(raw []byte) {
 
 // learnFrom learns the values that Bytes would hide in a text by their names or forms.
 func (s *Secrets) learnFrom(text []byte) {
-	for _, look := range byForm {
-		s.learnEdit(look.hide(text, s.Variables))
+	for _, rule := range byForm {
+		s.learnEdit(rule.hide(text, s.Variables))
 	}
 }
 
 // learnEdit learns the values that an edit replaced.
 func (s *Secrets) learnEdit(e edit) {
 	s.Learn(e.secrets...)
-	s.learnNamed(e.named...)
-	s.learnLinked(e.linked)
+	s.learnNamed(e.namedValues...)
+	s.learnLinked(e.urlValues)
 }
 
-// merged sorts sightings by place and joins overlapping ones. A joined sighting has the secret and
-// the kind of the longest.
-func merged(each []sighting) (all []sighting) {
+// mergeSightings sorts sightings by place and joins overlapping ones. A joined sighting has the
+// secret and the kind of the longest.
+func mergeSightings(each []sighting) (all []sighting) {
 	slices.SortStableFunc(
 		each,
 		func(a, b sighting) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to)) },
@@ -254,8 +254,8 @@ func merged(each []sighting) (all []sighting) {
 
 // escapeBefore returns the beginning of the JSON string escape that a cut at at would split, or at
 // if there is none. It does not go back beyond done.
-func escapeBefore(raw []byte, done, at int) int {
-	for from := at - 1; from >= max(done, at-5); from-- {
+func escapeBefore(raw []byte, done, offset int) int {
+	for from := offset - 1; from >= max(done, offset-5); from-- {
 		if raw[from] != '\\' {
 			continue
 		}
@@ -263,12 +263,12 @@ func escapeBefore(raw []byte, done, at int) int {
 		for first > done && raw[first-1] == '\\' {
 			first--
 		}
-		if (from-first)%2 == 0 && (from == at-1 || raw[from+1] == 'u') {
+		if (from-first)%2 == 0 && (from == offset-1 || raw[from+1] == 'u') {
 			return from
 		}
 		break
 	}
-	return at
+	return offset
 }
 
 // numberAround returns the JSON number around a place, and the quotes that its replacement needs. It
@@ -299,12 +299,12 @@ func numberAround(raw []byte, from, to int) (int, int, string) {
 	return begin, end, string(before[len(bytes.TrimRight(before[:quote], `\`)) : quote+1])
 }
 
-// longestLink is how far back the beginning of a URL is searched for, in bytes.
-const longestLink = 8 << 10
+// maxLink is how far back the beginning of a URL is searched for, in bytes.
+const maxLink = 8 << 10
 
-// inLink reports whether a text ends within a URL. It checks the last longestLink bytes.
+// inLink reports whether a text ends within a URL. It checks the last maxLink bytes.
 func inLink(before []byte) bool {
-	before = before[max(0, len(before)-longestLink):]
+	before = before[max(0, len(before)-maxLink):]
 	from := len(before)
 	for from > 0 && classes[before[from-1]]&linkEnd == 0 {
 		from--

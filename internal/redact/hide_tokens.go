@@ -48,14 +48,14 @@ var classes = func() (of [256]class) {
 // isNameByte reports whether c can be a part of a name.
 func isNameByte(c byte) bool { return classes[c]&nameByte != 0 }
 
-// shortestToken is how many characters follow the beginning of a token, unless its form says more.
-const shortestToken = 16
+// minToken is how many characters follow the beginning of a token, unless its form says more.
+const minToken = 16
 
 // hideTokens hides the tokens of well-known services.
 func hideTokens(raw []byte, _ bool) edit {
 	e := edit{raw: raw}
 	eachToken(raw, func(from, to int) bool {
-		e.put(from, to, Redacted(string(raw[from:to])))
+		e.replace(from, to, Redacted(string(raw[from:to])))
 		e.secrets = append(e.secrets, string(raw[from:to]))
 		return true
 	})
@@ -74,10 +74,10 @@ func hasToken(raw []byte) (found bool) {
 // eachToken calls found for the tokens in a text, in order, until found returns false. A token is a
 // run of token bytes or the rest of one, so checking every 16th byte is enough to find the runs.
 func eachToken(raw []byte, found func(from, to int) bool) {
-	kept := 0
-	for from := 0; from+shortestToken <= len(raw); {
-		kept = spool.Passed(raw, kept, from)
-		last := from + shortestToken
+	released := 0
+	for from := 0; from+minToken <= len(raw); {
+		released = spool.Passed(raw, released, from)
+		last := from + minToken
 		for last > from && isTokenByte(raw[last-1]) {
 			last--
 		}
@@ -85,8 +85,8 @@ func eachToken(raw []byte, found func(from, to int) bool) {
 			from = last // after bytes that belong to no run, or to a run that is too short
 			continue
 		}
-		to := tokenEnd(raw, from+shortestToken)
-		if at := tokenIn(raw, from, to); at < to && !found(at, to) {
+		to := tokenEnd(raw, from+minToken)
+		if tokenStart := tokenIn(raw, from, to); tokenStart < to && !found(tokenStart, to) {
 			return
 		}
 		from = to
@@ -101,26 +101,26 @@ func tokenIn(raw []byte, from, to int) int {
 			return from
 		}
 	}
-	last := to - shortestToken
+	last := to - minToken
 	ends := runEnds{run: raw[from:to]}
-	for at := from; at <= last; at++ {
-		if at > from+mostGlued { // after that only an assignment separates a token from a longer name
-			equals := spool.Index(raw[:to], "=", at-1)
-			at = equals + 1
-			if at > last {
+	for offset := from; offset <= last; offset++ {
+		if offset > from+maxBeforeGlued { // after that only an assignment separates a token from a longer name
+			equals := spool.Index(raw[:to], "=", offset-1)
+			offset = equals + 1
+			if offset > last {
 				break
 			}
 		}
-		for _, f := range formsBy()[raw[at]] {
-			body := at + len(f.begin)
-			if body >= to || string(raw[at:body]) != f.begin || !f.fits(raw[body:to], &ends) {
+		for _, f := range formsByFirstByte()[raw[offset]] {
+			body := offset + len(f.prefix)
+			if body >= to || string(raw[offset:body]) != f.prefix || !f.fits(raw[body:to], &ends) {
 				continue
 			}
-			if isApart(raw, at) || f.mayBeGlued(raw, at, raw[body:to]) {
-				if f.keepsBegin {
+			if isApart(raw, offset) || f.mayBeGlued(raw, offset, raw[body:to]) {
+				if f.keepsPrefix {
 					return body
 				}
-				return at
+				return offset
 			}
 		}
 	}
@@ -128,11 +128,11 @@ func tokenIn(raw []byte, from, to int) int {
 }
 
 // tokenEnd returns the end of the token bytes that begin at a place.
-func tokenEnd(raw []byte, at int) int {
-	for kept := at; at < len(raw) && isTokenByte(raw[at]); at++ {
-		kept = spool.Passed(raw, kept, at)
+func tokenEnd(raw []byte, offset int) int {
+	for released := offset; offset < len(raw) && isTokenByte(raw[offset]); offset++ {
+		released = spool.Passed(raw, released, offset)
 	}
-	return at
+	return offset
 }
 
 // isTokenByte reports whether c can be a part of a token.

@@ -23,7 +23,7 @@ func TestManyBeginsOfSecretsTakeLinearTime(t *testing.T) {
 // A command of curl is looked at once, also if the word curl is in it very often.
 func TestManyWordsCurlTakeNoMoreTimeThanFew(t *testing.T) {
 	const size, limit = 128 << 10, 50
-	few := leastTime(repeated("curl."+strings.Repeat("word.", longestCurl/len("word.")), size), 1)
+	few := leastTime(repeated("curl."+strings.Repeat("word.", maxCurl/len("word.")), size), 1)
 	many := leastTime(repeated("curl.", size), 1)
 	if many > limit*few {
 		t.Errorf("%v, with few words %v", many, few)

@@ -71,7 +71,7 @@ func TestLargeTextsAreEditedInFiles(t *testing.T) {
 // What cannot be written is hidden as a whole.
 func TestEditsThatFailAreWithheld(t *testing.T) {
 	e := edit{raw: []byte("a password: abcdef1 and more")}
-	e.put(12, 19, "hidden")
+	e.replace(12, 19, "hidden")
 	e.failed = errors.New("the disk is full")
 	if safe, n := e.result(); n != 1 || string(safe) != Redacted(string(e.raw)) {
 		t.Errorf("%q, %d", safe, n)

@@ -89,18 +89,18 @@ func (s *Secrets) learnNamed(values ...string) {
 	}
 }
 
-// longestWord is the maximum length of a word, longestCluster the maximum number of its consonants
+// maxWord is the maximum length of a word, maxCluster the maximum number of its consonants
 // in a row.
 const (
-	longestWord    = 16
-	longestCluster = 4
+	maxWord    = 16
+	maxCluster = 4
 )
 
 // isWord reports whether a value looks like an ordinary word: at least three pronounceable letters,
 // in one case or with an initial capital, and at most two digits at the end.
 func isWord(value string) bool {
 	letters := strings.TrimRight(value, "0123456789")
-	if len(letters) < 3 || len(value)-len(letters) > 2 || len(value) > longestWord {
+	if len(letters) < 3 || len(value)-len(letters) > 2 || len(value) > maxWord {
 		return false
 	}
 	vowels := 0
@@ -115,7 +115,7 @@ func isWord(value string) bool {
 		default:
 			cluster++
 		}
-		if cluster > longestCluster {
+		if cluster > maxCluster {
 			return false
 		}
 	}
@@ -140,7 +140,7 @@ func urlSecrets(raw string, levels int) (all []string) {
 	}
 	for _, param := range strings.FieldsFunc(raw, func(r rune) bool { return strings.ContainsRune(paramBegins, r) }) {
 		name, value, _ := strings.Cut(param, "=")
-		if text := unescaped(value); secretName(unescaped(name)) {
+		if text := unescaped(value); isSecretName(unescaped(name)) {
 			all = append(all, text)
 		} else {
 			all = append(all, urlSecrets(text, levels-1)...)
@@ -169,7 +169,7 @@ func (s *Secrets) LearnEnvironment(environ []string) {
 		name, value, _ := strings.Cut(entry, "=")
 		switch {
 		case name == "PWD" || name == "OLDPWD":
-		case secretName(name):
+		case isSecretName(name):
 			s.Learn(value)
 		case strings.Contains(value, "://"):
 			s.LearnURL(value)
@@ -178,20 +178,20 @@ func (s *Secrets) LearnEnvironment(environ []string) {
 }
 
 // hideForm hides the secrets of a form that was sent as a body, by the rules for the query of a
-// URL. It hides nothing if raw is not a form, or longer than longestForm.
+// URL. It hides nothing if raw is not a form, or longer than maxForm.
 func hideForm(raw []byte, _ bool) edit {
 	e := edit{raw: raw}
-	if len(raw) == 0 || !isNameByte(raw[0]) && raw[0] != '%' || len(raw) > longestForm || !slices.Contains(raw, '&') ||
+	if len(raw) == 0 || !isNameByte(raw[0]) && raw[0] != '%' || len(raw) > maxForm || !slices.Contains(raw, '&') ||
 		slices.ContainsFunc(raw, func(c byte) bool { return classes[c]&(space|linkEnd) != 0 || c == '{' }) {
 		return e
 	}
 	form := "?" + string(raw)
 	if safe := RedactURL(form); safe != form {
-		e.put(0, len(raw), safe[1:])
+		e.replace(0, len(raw), safe[1:])
 		e.secrets = urlSecrets(form, 3)
 	}
 	return e
 }
 
-// longestForm is the maximum size of a form in bytes.
-const longestForm = 1 << 20
+// maxForm is the maximum size of a form in bytes.
+const maxForm = 1 << 20

@@ -82,14 +82,14 @@ func TestValuesAreHiddenAsAWhole(t *testing.T) {
 	s.Learn("ab,cd;ef'gh", "known-one", "known-one-and-more", "more-and-others", `C:\users\key`, "ghp_inner0123456789abc:tail")
 	for text, want := range map[string]string{
 		"PASSWORD=ab,cd;ef'gh":            "PASSWORD=" + Redacted("ab,cd;ef'gh"),
-		"https://h/?token=ab,cd;ef'gh":    "https://h/?token=" + inURL(Redacted("ab,cd;ef'gh")),
+		"https://h/?token=ab,cd;ef'gh":    "https://h/?token=" + placeholderInURL(Redacted("ab,cd;ef'gh")),
 		"known-one known-one-and-more":    Redacted("known-one") + " " + Redacted("known-one-and-more"),
 		"known-one-and-more-and-others":   Redacted("known-one-and-more"),
 		`{"a":"C:\\users\\key"}`:          `{"a":"` + Redacted(`C:\users\key`) + `"}`,
 		`{"a":"\nown-one\known-one"}`:     `{"a":"\nown-one` + Redacted("known-one") + `"}`,
 		"ghp_inner0123456789abc:tail":     Redacted("ghp_inner0123456789abc:tail"),
 		"https://u:known-one@h/x":         "https://redacted@h/x",
-		"https://h/known-one/x?known-one": "https://h/" + inURL(Redacted("known-one")) + "/x?" + inURL(Redacted("known-one")),
+		"https://h/known-one/x?known-one": "https://h/" + placeholderInURL(Redacted("known-one")) + "/x?" + placeholderInURL(Redacted("known-one")),
 	} {
 		if got := s.Text(text); got != want {
 			t.Errorf("%s became %s, want %s", text, got, want)
@@ -149,7 +149,7 @@ func TestURLOfACommandIsHiddenOnce(t *testing.T) {
 	var s Secrets
 	argv := []string{"mcpc", "-s", "http://h/mcp?access_token=CANARYzq5x", "--url=http://h/?token=CANARYzq5x"}
 	s.LearnCommand(argv)
-	mark := inURL(Redacted("CANARYzq5x"))
+	mark := placeholderInURL(Redacted("CANARYzq5x"))
 	want := "mcpc -s http://h/mcp?access_token=" + mark + " --url=http://h/?token=" + mark
 	if got := strings.Join(s.Command(argv), " "); got != want {
 		t.Errorf("%s, want %s", got, want)

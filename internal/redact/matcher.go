@@ -13,14 +13,14 @@ import (
 // be written. The time of a search does not depend on the number of values. A search reads four of
 // every five bytes once. The zero known is empty.
 //
-// The mark of a pattern is shortestKnown bytes of it. Wherever the pattern occurs, one of the five
+// The mark of a pattern is minKnown bytes of it. Wherever the pattern occurs, one of the five
 // quadruples of bytes in its mark begins at a multiple of five. A bit set shows whether bytes can
 // be such a quadruple, and a table finds the patterns by their marks.
-type known struct {
+type valueIndex struct {
 	texts    []knownText
 	patterns []pattern
-	// is has the values themselves.
-	is map[string]bool
+	// values has the values themselves.
+	values map[string]bool
 	// marked has the patterns of each mark. quads and marks are the bit sets.
 	marked       map[uint64]chain
 	quads, marks []uint64
@@ -39,13 +39,13 @@ type knownText struct{ text, value string }
 
 // A pattern is a spelling of a text.
 type pattern struct {
-	// text is the index of the pattern's text in known.texts.
+	// text is the index of the pattern's text in valueIndex.texts.
 	text int32
-	// at is the place of the mark in the pattern.
-	at int32
+	// markAt is the place of the mark in the pattern.
+	markAt int32
 	// next is the previous pattern with the same mark, or -1.
-	next int32
-	how  spelling
+	next     int32
+	spelling spelling
 }
 
 // A chain is the list of patterns with the same mark: the index of the last one, and their number.
@@ -66,24 +66,24 @@ const (
 
 const (
 	stride     = 5
-	quadLength = shortestKnown - stride + 1
+	quadLength = minKnown - stride + 1
 	// spread multiplies a mark or a quadruple to spread it over its bit set.
 	spread = 0x9E3779B97F4A7C15
-	// mostPlaces is how many places of a pattern are tried for its mark.
-	mostPlaces = 8
+	// maxPlaces is how many places of a pattern are tried for its mark.
+	maxPlaces = 8
 )
 
 // add adds a value, which must not be in the index yet, with its escaped, decoded and encoded
 // forms.
-func (k *known) add(value string) {
-	if k.is == nil {
-		k.is = map[string]bool{}
+func (k *valueIndex) add(value string) {
+	if k.values == nil {
+		k.values = map[string]bool{}
 		k.marked = map[uint64]chain{}
 		k.quads = make([]uint64, 1<<9)
 		k.marks = make([]uint64, 1<<9)
 	}
 	value = strings.Clone(value)
-	k.is[value] = true
+	k.values[value] = true
 	k.size += len(value)
 	k.addText(value, value, true, true)
 	// The value in a JSON string that is then written in base64.
@@ -94,7 +94,7 @@ func (k *known) add(value string) {
 		k.addText(form, value, true, false)
 	}
 	// A value that looks escaped is decoded like the text in which it occurs.
-	for text, level := []byte(value), 0; level < mostLevels; level++ {
+	for text, level := []byte(value), 0; level < maxLevels; level++ {
 		v, ok := decode(text, escape)
 		if !ok {
 			break
@@ -111,9 +111,9 @@ func (k *known) add(value string) {
 func inForm(text string) string { return strings.ReplaceAll(text, " ", "+") }
 
 // addText adds the patterns of a form of value: the text as it is if plain is set, and the text in
-// hexadecimal digits and base64 if coded is set. It ignores texts shorter than shortestKnown.
-func (k *known) addText(text, value string, plain, coded bool) {
-	if len(text) < shortestKnown {
+// hexadecimal digits and base64 if coded is set. It ignores texts shorter than minKnown.
+func (k *valueIndex) addText(text, value string, plain, coded bool) {
+	if len(text) < minKnown {
 		return
 	}
 	k.texts = append(k.texts, knownText{text, value})
@@ -126,75 +126,75 @@ func (k *known) addText(text, value string, plain, coded bool) {
 		k.addPattern(text, asItIs)
 	}
 	if coded {
-		for how := inHex; how <= inBase64After2; how++ {
-			k.addPattern(text, how)
+		for form := inHex; form <= inBase64After2; form++ {
+			k.addPattern(text, form)
 		}
 	}
 }
 
 // addPattern adds the patterns of the last text in a spelling. It chooses a mark that few other
 // patterns have, because the tokens of one service begin alike.
-func (k *known) addPattern(text string, how spelling) {
-	last := how.length(text) - shortestKnown
+func (k *valueIndex) addPattern(text string, form spelling) {
+	last := form.length(text) - minKnown
 	best := 0
 	fewest := int32(-1)
-	for i := range mostPlaces {
-		at := last * i / (mostPlaces - 1)
-		mark, other := how.marks(text, at)
+	for i := range maxPlaces {
+		place := last * i / (maxPlaces - 1)
+		mark, otherMark := form.marks(text, place)
 		n := 2 * k.marked[mark].n
-		if mark != other { // a second mark costs another pattern
+		if mark != otherMark { // a second mark costs another pattern
 			n++
 		}
 		if fewest < 0 || n < fewest {
-			best = at
+			best = place
 			fewest = n
 		}
 		if n == 0 || last == 0 {
 			break
 		}
 	}
-	mark, other := how.marks(text, best)
-	k.addMark(mark, best, how)
-	if other != mark {
-		k.addMark(other, best, how)
+	mark, otherMark := form.marks(text, best)
+	k.addMark(mark, best, form)
+	if otherMark != mark {
+		k.addMark(otherMark, best, form)
 	}
 }
 
 // addMark adds a pattern of the last text with its mark, and grows the bit sets if they are full.
-func (k *known) addMark(mark uint64, at int, how spelling) {
+func (k *valueIndex) addMark(mark uint64, place int, form spelling) {
 	if len(k.patterns) == len(k.quads) { // 64 bits per pattern are 13 per quadruple
 		k.quads, k.marks = make([]uint64, 2*len(k.quads)), make([]uint64, 2*len(k.marks))
 		for mark := range k.marked {
 			k.set(mark)
 		}
 	}
-	of, ok := k.marked[mark]
+	previous, ok := k.marked[mark]
 	if !ok {
-		of.first = -1
+		previous.first = -1
 	}
-	k.patterns = append(k.patterns, pattern{int32(len(k.texts) - 1), int32(at), of.first, how})
-	k.marked[mark] = chain{int32(len(k.patterns) - 1), of.n + 1}
+	k.patterns = append(k.patterns, pattern{int32(len(k.texts) - 1), int32(place), previous.first, form})
+	k.marked[mark] = chain{int32(len(k.patterns) - 1), previous.n + 1}
 	k.set(mark)
 }
 
 // set adds a mark and its quadruples to the bit sets.
-func (k *known) set(mark uint64) {
+func (k *valueIndex) set(mark uint64) {
 	shift := k.shift()
 	for i := range stride {
-		at := uint64(uint32(mark>>(8*i))) * spread >> shift
-		k.quads[at/64] |= 1 << (at % 64)
+		bit := uint64(uint32(mark>>(8*i))) * spread >> shift
+		k.quads[bit/64] |= 1 << (bit % 64)
 	}
-	at := mark * spread >> shift
-	k.marks[at/64] |= 1 << (at % 64)
+	bit := mark * spread >> shift
+	k.marks[bit/64] |= 1 << (bit % 64)
 }
 
 // shift returns how many bits of a spread value are dropped to get its place in a bit set.
-func (k *known) shift() int { return 64 - 6 - bits.TrailingZeros(uint(len(k.quads))) }
+func (k *valueIndex) shift() int { return 64 - 6 - bits.TrailingZeros(uint(len(k.quads))) }
 
 // scan calls found for the known texts in text, with the range of each and its value. Ranges may
 // overlap.
-func (k *known) scan(text []byte, found func(from, to int, value string)) {
-	if k.is == nil {
+func (k *valueIndex) scan(text []byte, found func(from, to int, value string)) {
+	if k.values == nil {
 		return
 	}
 	shift := k.shift()
@@ -204,12 +204,12 @@ func (k *known) scan(text []byte, found func(from, to int, value string)) {
 		if quads[place/64]&(1<<(place%64)) == 0 {
 			continue
 		}
-		for at := max(0, i-stride+1); at <= i && at+shortestKnown <= len(text); at++ {
-			mark := binary.LittleEndian.Uint64(text[at:])
+		for offset := max(0, i-stride+1); offset <= i && offset+minKnown <= len(text); offset++ {
+			mark := binary.LittleEndian.Uint64(text[offset:])
 			if place := mark * spread >> shift; k.marks[place/64]&(1<<(place%64)) == 0 {
 				continue
 			}
-			if from, to, value := k.longestAt(text, at, mark); to > 0 {
+			if from, to, value := k.longestAt(text, offset, mark); to > 0 {
 				found(from, to, value)
 			}
 		}
@@ -218,15 +218,15 @@ func (k *known) scan(text []byte, found func(from, to int, value string)) {
 
 // longestAt returns the range and the value of the longest known text whose mark is at text[at:],
 // or 0, 0, "" if there is none.
-func (k *known) longestAt(text []byte, at int, mark uint64) (from, to int, value string) {
-	of, ok := k.marked[mark]
+func (k *valueIndex) longestAt(text []byte, offset int, mark uint64) (from, to int, value string) {
+	candidates, ok := k.marked[mark]
 	if !ok {
 		return 0, 0, ""
 	}
-	for next := of.first; next >= 0; next = k.patterns[next].next {
+	for next := candidates.first; next >= 0; next = k.patterns[next].next {
 		p := k.patterns[next]
 		known := k.texts[p.text]
-		begin, end := p.how.match(text, at-int(p.at), known.text)
+		begin, end := p.spelling.match(text, offset-int(p.markAt), known.text)
 		if end-begin > to-from {
 			from = begin
 			to = end
@@ -237,77 +237,77 @@ func (k *known) longestAt(text []byte, at int, mark uint64) (from, to int, value
 }
 
 // length returns the number of encoded characters that depend on the text alone.
-func (how spelling) length(text string) int {
-	switch how {
+func (form spelling) length(text string) int {
+	switch form {
 	case asItIs:
 		return len(text)
 	case inHex:
 		return 2 * len(text)
 	}
-	return (8*len(text) - how.firstBit()) / 6
+	return (8*len(text) - form.firstBit()) / 6
 }
 
-// marks returns shortestKnown encoded characters of text from a place on, as an integer, and the
+// marks returns minKnown encoded characters of text from a place on, as an integer, and the
 // same in the other alphabet: capital digits or base64url. Both are equal if there is only one
 // alphabet.
-func (how spelling) marks(text string, at int) (mark, other uint64) {
-	var one, two [shortestKnown]byte
-	for i := range one {
-		switch how {
+func (form spelling) marks(text string, place int) (mark, other uint64) {
+	var first, second [minKnown]byte
+	for i := range first {
+		switch form {
 		case asItIs:
-			one[i] = text[at+i]
-			two[i] = one[i]
+			first[i] = text[place+i]
+			second[i] = first[i]
 		case inHex:
-			digit := text[(at+i)/2] >> (4 - 4*((at+i)%2)) & 15
-			one[i], two[i] = "0123456789abcdef"[digit], "0123456789ABCDEF"[digit]
+			digit := text[(place+i)/2] >> (4 - 4*((place+i)%2)) & 15
+			first[i], second[i] = "0123456789abcdef"[digit], "0123456789ABCDEF"[digit]
 		default:
-			value := sextet(text, how.firstBit()+6*(at+i))
-			one[i], two[i] = base64Letters[value], base64URLLetters[value]
+			value := sextet(text, form.firstBit()+6*(place+i))
+			first[i], second[i] = base64Letters[value], base64URLLetters[value]
 		}
 	}
-	return binary.LittleEndian.Uint64(one[:]), binary.LittleEndian.Uint64(two[:])
+	return binary.LittleEndian.Uint64(first[:]), binary.LittleEndian.Uint64(second[:])
 }
 
 // match returns the range of in that is text in the spelling, beginning at a place, or 0, 0 if
 // there is no match.
-func (how spelling) match(in []byte, at int, text string) (from, to int) {
-	if at < 0 || at+how.length(text) > len(in) {
+func (form spelling) match(raw []byte, offset int, text string) (from, to int) {
+	if offset < 0 || offset+form.length(text) > len(raw) {
 		return 0, 0
 	}
-	switch how {
+	switch form {
 	case asItIs:
-		if string(in[at:at+len(text)]) == text {
-			return at, at + len(text)
+		if string(raw[offset:offset+len(text)]) == text {
+			return offset, offset + len(text)
 		}
 		return 0, 0
 	case inHex:
 		for i := range len(text) {
-			if hexValues[in[at+2*i]] != text[i]>>4 || hexValues[in[at+2*i+1]] != text[i]&15 {
+			if hexValues[raw[offset+2*i]] != text[i]>>4 || hexValues[raw[offset+2*i+1]] != text[i]&15 {
 				return 0, 0
 			}
 		}
-		return at, at + 2*len(text)
+		return offset, offset + 2*len(text)
 	}
-	for i := range how.length(text) {
-		if base64Values[in[at+i]] != sextet(text, how.firstBit()+6*i) {
+	for i := range form.length(text) {
+		if base64Values[raw[offset+i]] != sextet(text, form.firstBit()+6*i) {
 			return 0, 0
 		}
 	}
-	return how.withShared(in, at, text)
+	return form.withShared(raw, offset, text)
 }
 
 // withShared returns the range of a base64 text with the characters that it shares with its
 // neighbours, and its padding.
-func (how spelling) withShared(in []byte, at int, text string) (from, to int) {
-	from = at
-	to = at + how.length(text)
-	if how.firstBit() > 0 && from > 0 && base64Values[in[from-1]] < 64 {
+func (form spelling) withShared(raw []byte, offset int, text string) (from, to int) {
+	from = offset
+	to = offset + form.length(text)
+	if form.firstBit() > 0 && from > 0 && base64Values[raw[from-1]] < 64 {
 		from--
 	}
-	if (8*len(text)-how.firstBit())%6 > 0 && to < len(in) && base64Values[in[to]] < 64 {
+	if (8*len(text)-form.firstBit())%6 > 0 && to < len(raw) && base64Values[raw[to]] < 64 {
 		to++
 		for range 2 {
-			if to < len(in) && in[to] == '=' {
+			if to < len(raw) && raw[to] == '=' {
 				to++
 			}
 		}
@@ -317,7 +317,7 @@ func (how spelling) withShared(in []byte, at int, text string) (from, to int) {
 
 // firstBit returns the bit of the text at which its first complete character begins. It is for
 // base64 only.
-func (how spelling) firstBit() int { return [...]int{0, 4, 2}[how-inBase64] }
+func (form spelling) firstBit() int { return [...]int{0, 4, 2}[form-inBase64] }
 
 // sextet returns the six bits of text that begin at a bit, padded with zeros at the end of text.
 func sextet(text string, bit int) byte {

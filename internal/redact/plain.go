@@ -16,8 +16,8 @@ func (s *Secrets) isPlain(raw []byte) bool {
 		return false
 	}
 	for from := 0; from < len(raw); {
-		to, end, apart := s.windowAt(raw, from)
-		if !apart || !isPlainWindow(s, raw[from:end], end < len(raw)) {
+		to, end, isSeparated := s.windowAt(raw, from)
+		if !isSeparated || !isPlainWindow(s, raw[from:end], end < len(raw)) {
 			return false
 		}
 		if to < len(raw) {
@@ -29,22 +29,22 @@ func (s *Secrets) isPlain(raw []byte) bool {
 }
 
 // isPlainWindow implements isPlain for a window. goesOn is set if more text follows the window.
-func isPlainWindow(s *Secrets, raw []byte, goesOn bool) bool {
-	for at, colon, equals := 0, -1, -1; ; {
-		if colon < at {
-			colon = indexByte(raw, ':', at)
+func isPlainWindow(s *Secrets, raw []byte, isContinued bool) bool {
+	for offset, colon, equals := 0, -1, -1; ; {
+		if colon < offset {
+			colon = indexByte(raw, ':', offset)
 		}
-		if equals < at {
-			equals = indexByte(raw, '=', at)
+		if equals < offset {
+			equals = indexByte(raw, '=', offset)
 		}
 		i := min(colon, equals)
 		if i == len(raw) {
 			break
 		}
-		if isNamedSecret(raw[:i]) || i == colon && beginsURL(raw, i, goesOn) {
+		if isNamedSecret(raw[:i]) || i == colon && beginsURL(raw, i, isContinued) {
 			return false
 		}
-		at = i + 1
+		offset = i + 1
 	}
 	if bytes.IndexByte(raw, 0) >= 0 {
 		return false
@@ -55,16 +55,16 @@ func isPlainWindow(s *Secrets, raw []byte, goesOn bool) bool {
 	if bytes.Contains(raw, []byte(keyWord)) || bytes.Contains(raw, []byte(curlWord)) {
 		return false
 	}
-	if hasLongRun(raw) && (hasToken(raw) || holdsCoded(raw)) {
+	if hasLongRun(raw) && (hasToken(raw) || hasCodedText(raw)) {
 		return false
 	}
 	return s == nil || s.values.hasNone(raw)
 }
 
 // indexByte returns the place of the first c in raw[at:], counted in raw, or len(raw).
-func indexByte(raw []byte, c byte, at int) int {
-	if next := bytes.IndexByte(raw[at:], c); next >= 0 {
-		return at + next
+func indexByte(raw []byte, c byte, offset int) int {
+	if next := bytes.IndexByte(raw[offset:], c); next >= 0 {
+		return offset + next
 	}
 	return len(raw)
 }
@@ -72,30 +72,30 @@ func indexByte(raw []byte, c byte, at int) int {
 // hasLongRun reports whether raw has a run of token bytes that is long enough for a token or for
 // base64, other than openWords. It checks bytes at intervals that such a run cannot miss.
 func hasLongRun(raw []byte) bool {
-	for i := shortestRun - 1; i < len(raw); {
+	for i := minRun - 1; i < len(raw); {
 		from := i + 1
-		for from > max(0, i+1-shortestRun) && isTokenByte(raw[from-1]) {
+		for from > max(0, i+1-minRun) && isTokenByte(raw[from-1]) {
 			from--
 		}
 		if from > i {
-			i += shortestRun
+			i += minRun
 			continue
 		}
 		to := i + 1
 		for to < len(raw) && isTokenByte(raw[to]) {
 			to++
 		}
-		if to-from >= shortestRun && !openWords[string(raw[from:to])] {
+		if to-from >= minRun && !openWords[string(raw[from:to])] {
 			return true
 		}
-		i = to + shortestRun
+		i = to + minRun
 	}
 	return false
 }
 
-// beginsURL reports whether the colon belongs to a URL that may contain a secret. If goesOn is set, a
-// URL at the end of the text may continue.
-func beginsURL(raw []byte, colon int, goesOn bool) bool {
+// beginsURL reports whether the colon belongs to a URL that may contain a secret. If goesOn is set,
+// a URL at the end of the text may continue.
+func beginsURL(raw []byte, colon int, isContinued bool) bool {
 	if colon+2 >= len(raw) || raw[colon+1] != '/' || raw[colon+2] != '/' {
 		return false
 	}
@@ -103,18 +103,18 @@ func beginsURL(raw []byte, colon int, goesOn bool) bool {
 	for to < len(raw) && classes[raw[to]]&linkEnd == 0 {
 		to++
 	}
-	return to == len(raw) && goesOn || bytes.ContainsAny(raw[colon:to], "@=")
+	return to == len(raw) && isContinued || bytes.ContainsAny(raw[colon:to], "@=")
 }
 
 // isNamedSecret reports whether text ends with a secret name, by the rules of hideNamed. The
 // exception is progressToken.
 func isNamedSecret(text []byte) bool {
 	word := wordBefore(text)
-	return string(word) != "progressToken" && secretMember(word)
+	return string(word) != "progressToken" && isSecretMember(word)
 }
 
-// holdsCoded reports whether a text contains text in base64 or in hexadecimal digits.
-func holdsCoded(raw []byte) (found bool) {
+// hasCodedText reports whether a text contains text in base64 or in hexadecimal digits.
+func hasCodedText(raw []byte) (found bool) {
 	eachCoded(raw, func([]byte, func(from, to int) (int, int)) { found = true })
 	return found
 }

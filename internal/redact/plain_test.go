@@ -51,7 +51,7 @@ func TestUsualMessagesArePlain(t *testing.T) {
 		}
 	}
 	for word := range openWords {
-		if checkPlain(t, s, []byte(`"`+word+`"`)); hasToken([]byte(word)) || holdsCoded([]byte(word)) {
+		if checkPlain(t, s, []byte(`"`+word+`"`)); hasToken([]byte(word)) || hasCodedText([]byte(word)) {
 			t.Errorf("%s may be a secret", word)
 		}
 	}
@@ -59,7 +59,7 @@ func TestUsualMessagesArePlain(t *testing.T) {
 
 func TestPlainFieldsAreNoSecrets(t *testing.T) {
 	for name := range plainFields {
-		if other := strings.ToLower(name); secretName(other) || isURLField(other) || strings.HasSuffix(other, "authorization") {
+		if other := strings.ToLower(name); isSecretName(other) || isURLField(other) || strings.HasSuffix(other, "authorization") {
 			t.Errorf("%s may be a secret", name)
 		}
 	}

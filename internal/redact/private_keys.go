@@ -10,12 +10,12 @@ import (
 const (
 	// keyWord is in each private key that is written as text (RFC 7468, RFC 4880).
 	keyWord = "PRIVATE"
-	// longestKey is the maximum size of a key in bytes. shortestKeyLine is how many characters of
+	// maxKey is the maximum size of a key in bytes. minKeyLine is how many characters of
 	// base64 in a row distinguish a key from a text about keys.
-	longestKey      = 64 << 10
-	shortestKeyLine = 12
-	// longestKeyName is the maximum length of the words before PRIVATE KEY.
-	longestKeyName = 40
+	maxKey     = 64 << 10
+	minKeyLine = 12
+	// maxKeyName is the maximum length of the words before PRIVATE KEY.
+	maxKeyName = 40
 )
 
 // plainKey returns a key with its escaped line ends decoded, at any level of escaping.
@@ -46,36 +46,36 @@ func plainKey(text string) string {
 // key that was cut reaches to the end of the text or string.
 func hideKeys(raw []byte, _ bool) edit {
 	e := edit{raw: raw}
-	for at := 0; ; {
-		word := spool.Index(raw, keyWord, at)
+	for offset := 0; ; {
+		word := spool.Index(raw, keyWord, offset)
 		if word == len(raw) {
 			return e
 		}
-		at = word + len(keyWord)
+		offset = word + len(keyWord)
 		from, ok := keyBegin(raw[:word], e.done)
 		if !ok {
 			continue
 		}
-		to := keyEnd(raw, at)
+		to := keyEnd(raw, offset)
 		if to == 0 {
 			continue
 		}
 		plain := plainKey(string(raw[from:to]))
-		e.put(from, to, Redacted(plain))
+		e.replace(from, to, Redacted(plain))
 		e.secrets = append(append(e.secrets, plain), keyLines(plain)...)
-		at = to
+		offset = to
 	}
 }
 
 // keyBegin returns the place where a key begins, not before done. before is the text up to the word
 // PRIVATE in the key's first line. It reports false if the line is not the first line of a key.
 func keyBegin(before []byte, done int) (from int, ok bool) {
-	near := max(done, len(before)-longestKeyName)
-	at := bytes.LastIndex(before[near:], []byte("BEGIN"))
-	if at < 0 {
+	near := max(done, len(before)-maxKeyName)
+	offset := bytes.LastIndex(before[near:], []byte("BEGIN"))
+	if offset < 0 {
 		return 0, false
 	}
-	from = near + at
+	from = near + offset
 	for _, c := range before[from+len("BEGIN"):] {
 		if c != ' ' && c != '+' && !capitals[c] {
 			return 0, false
@@ -91,10 +91,10 @@ func keyBegin(before []byte, done int) (from int, ok bool) {
 	return dashes, from-dashes >= 4
 }
 
-// keyEnd returns the place where a key ends. at is the place after the word PRIVATE in the key's
+// keyEnd returns the place where a key ends. offset is the place after the word PRIVATE in the key's
 // first line. It returns 0 if the text is not a key.
-func keyEnd(raw []byte, at int) int {
-	line := raw[at:min(len(raw), at+longestKeyName)]
+func keyEnd(raw []byte, offset int) int {
+	line := raw[offset:min(len(raw), offset+maxKeyName)]
 	dashes := bytes.Index(line, []byte("----"))
 	if dashes < 0 {
 		return 0
@@ -104,11 +104,11 @@ func keyEnd(raw []byte, at int) int {
 	default:
 		return 0
 	}
-	body := at + dashes
+	body := offset + dashes
 	for body < len(raw) && raw[body] == '-' {
 		body++
 	}
-	rest := raw[body:min(len(raw), body+longestKey)]
+	rest := raw[body:min(len(raw), body+maxKey)]
 	rest = rest[:nextKey(rest)]
 	size := len(rest)
 	if quote := bytes.IndexAny(rest, `"'`); quote >= 0 {
@@ -124,27 +124,27 @@ func keyEnd(raw []byte, at int) int {
 		}
 		size = after
 	}
-	if !bytes.Contains(rest[:size], []byte("ENCRYPTED")) && !holdsKeyLine(rest[:size]) {
+	if !bytes.Contains(rest[:size], []byte("ENCRYPTED")) && !hasKeyLine(rest[:size]) {
 		return 0
 	}
 	return body + size
 }
 
 // nextKey returns the place where the next key begins in rest, or len(rest) if there is none. Keys
-// do not nest, and without this check each of many first lines would cost a search of longestKey
+// do not nest, and without this check each of many first lines would cost a search of maxKey
 // bytes.
 func nextKey(rest []byte) int {
-	for at := 0; ; {
-		dashes := bytes.Index(rest[at:], []byte("----"))
+	for offset := 0; ; {
+		dashes := bytes.Index(rest[offset:], []byte("----"))
 		if dashes < 0 {
 			return len(rest)
 		}
-		from := at + dashes
-		at = from
-		for at < len(rest) && rest[at] == '-' {
-			at++
+		from := offset + dashes
+		offset = from
+		for offset < len(rest) && rest[offset] == '-' {
+			offset++
 		}
-		if bytes.HasPrefix(bytes.TrimLeft(rest[at:min(len(rest), at+len(" BEGIN"))], " +"), []byte("BEGIN")) {
+		if bytes.HasPrefix(bytes.TrimLeft(rest[offset:min(len(rest), offset+len(" BEGIN"))], " +"), []byte("BEGIN")) {
 			return from
 		}
 	}
@@ -165,8 +165,8 @@ func keyLines(key string) (lines []string) {
 	return lines
 }
 
-// holdsKeyLine reports whether body has at least shortestKeyLine characters of base64 in a row.
-func holdsKeyLine(body []byte) bool {
+// hasKeyLine reports whether body has at least minKeyLine characters of base64 in a row.
+func hasKeyLine(body []byte) bool {
 	run := 0
 	for _, c := range body {
 		if c != '-' && c != '_' && base64Values[c] < 64 {
@@ -174,7 +174,7 @@ func holdsKeyLine(body []byte) bool {
 		} else {
 			run = 0
 		}
-		if run >= shortestKeyLine {
+		if run >= minKeyLine {
 			return true
 		}
 	}

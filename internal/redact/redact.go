@@ -25,9 +25,9 @@ func redactedBytes(secret []byte) string {
 	return fmt.Sprintf("••••(len %d, sha256:%x)", len(secret), sum.Sum(nil)[:2])
 }
 
-// inURL rewrites a placeholder with characters that a URL can hold unescaped, because it would not
-// be readable with percent escapes.
-func inURL(shown string) string {
+// placeholderInURL rewrites a placeholder with characters that a URL can hold unescaped, because it
+// would not be readable with percent escapes.
+func placeholderInURL(shown string) string {
 	if !strings.Contains(shown, " ") && !strings.Contains(shown, "•") {
 		return shown // every text that forURL replaces has one of them
 	}
@@ -81,7 +81,8 @@ func RedactCommand(argv []string) []string {
 }
 
 // isTextWord reports whether a word is text or JSON and not a URL, although it may have an "@": it
-// has a space or a bracket before its first colon or "//", or a colon that does not follow a user name.
+// has a space or a bracket before its first colon or "//", or a colon that does not follow a user
+// name.
 func isTextWord(word string) bool {
 	head, rest, _ := strings.Cut(word, ":")
 	head, _, _ = strings.Cut(head, "//")
@@ -93,10 +94,10 @@ func isTextWord(word string) bool {
 func secretWord(argv []string, i int) (before, secret string, found bool) {
 	name, value, assigned := strings.Cut(argv[i], "=")
 	if i > 0 && !strings.HasPrefix(argv[i], "-") && strings.HasPrefix(argv[i-1], "-") &&
-		!strings.Contains(argv[i-1], "=") && secretName(argv[i-1]) {
+		!strings.Contains(argv[i-1], "=") && isSecretName(argv[i-1]) {
 		return "", argv[i], true
 	}
-	if assigned && secretName(name) && !strings.Contains(name, "://") {
+	if assigned && isSecretName(name) && !strings.Contains(name, "://") {
 		return name + "=", value, true
 	}
 	return "", "", false
@@ -124,7 +125,7 @@ func RedactField(f wire.Field) wire.Field {
 		}
 		return wire.Field{Name: f.Name, Value: hide(f.Value)}
 	}
-	if secretName(name) {
+	if isSecretName(name) {
 		return wire.Field{Name: f.Name, Value: hide(f.Value)}
 	}
 	if isURLField(name) {
@@ -170,8 +171,8 @@ func redactURL(raw string, levels int) string {
 		return raw
 	}
 	start := 0
-	if at := strings.Index(raw, "//"); at >= 0 && !strings.ContainsAny(raw[:at], paramBegins+"@") {
-		start = at + len("//")
+	if offset := strings.Index(raw, "//"); offset >= 0 && !strings.ContainsAny(raw[:offset], paramBegins+"@") {
+		start = offset + len("//")
 	}
 	u, err := url.Parse(raw)
 	if err != nil || u.Opaque != "" {
@@ -213,8 +214,8 @@ func redactBroken(raw string, start, levels int) string {
 	if strings.Count(safe, "@") < strings.Count(raw, "@") {
 		return raw[:start] + userMark
 	}
-	if at := strings.LastIndexByte(safe, '@'); at >= start {
-		return raw[:start] + userMark + safe[at:]
+	if offset := strings.LastIndexByte(safe, '@'); offset >= start {
+		return raw[:start] + userMark + safe[offset:]
 	}
 	return safe
 }
@@ -227,12 +228,12 @@ const paramBegins = "?&;#"
 func redactParams(raw string, levels int) string {
 	var b strings.Builder
 	for {
-		at := strings.IndexAny(raw, paramBegins) + 1
-		if at == 0 {
+		offset := strings.IndexAny(raw, paramBegins) + 1
+		if offset == 0 {
 			return b.String() + raw
 		}
-		b.WriteString(raw[:at])
-		raw = raw[at:]
+		b.WriteString(raw[:offset])
+		raw = raw[offset:]
 		equals := strings.IndexAny(raw, paramBegins+"=")
 		if equals < 0 || raw[equals] != '=' {
 			continue
@@ -247,17 +248,17 @@ func redactParams(raw string, levels int) string {
 // redactParam returns the value at the start of rest, and the value without its secrets. name is
 // the parameter's name with its "=".
 func redactParam(name, rest string, levels int) (value, safe string) {
-	if secretName(unescaped(name)) {
+	if isSecretName(unescaped(name)) {
 		value, _, _ = strings.Cut(rest, "&")
 		text := unescaped(value)
 		if hide(text) == text {
 			return value, value
 		}
-		return value, inURL(Redacted(text))
+		return value, placeholderInURL(Redacted(text))
 	}
 	value = rest
-	if at := strings.IndexAny(rest, paramBegins); at >= 0 {
-		value = rest[:at]
+	if end := strings.IndexAny(rest, paramBegins); end >= 0 {
+		value = rest[:end]
 	}
 	text := unescaped(value)
 	safe = redactURL(text, levels-1)
@@ -325,7 +326,7 @@ func Blank(raw []byte) []byte {
 
 // replaced returns raw with each of the places replaced by the result of by. It returns raw itself
 // if there are no places.
-func replaced(raw []byte, places [][]int, by func(mark string) string) []byte {
+func replaced(raw []byte, places [][]int, replacement func(mark string) string) []byte {
 	if len(places) == 0 {
 		return raw
 	}
@@ -333,7 +334,7 @@ func replaced(raw []byte, places [][]int, by func(mark string) string) []byte {
 	done := 0
 	for _, place := range places {
 		b = append(b, raw[done:place[0]]...)
-		b = append(b, by(string(raw[place[0]:place[1]]))...)
+		b = append(b, replacement(string(raw[place[0]:place[1]]))...)
 		done = place[1]
 	}
 	return append(b, raw[done:]...)
@@ -341,8 +342,8 @@ func replaced(raw []byte, places [][]int, by func(mark string) string) []byte {
 
 // HashesIn returns the hashes of the placeholders in a text, in order.
 func HashesIn(text string) (all []string) {
-	for _, at := range HiddenIn(text) {
-		_, hash, ok := strings.Cut(text[at[0]:at[1]], "sha256")
+	for _, place := range HiddenIn(text) {
+		_, hash, ok := strings.Cut(text[place[0]:place[1]], "sha256")
 		hash = strings.TrimLeft(strings.TrimPrefix(hash, "%3A"), ":")
 		if ok && len(hash) >= 4 {
 			all = append(all, hash[:4])

@@ -47,7 +47,7 @@ func TestRedactField(t *testing.T) {
 		{"Cf-Access-Client-Secret", canary, hidden},
 		{"X-Hub-Signature", canary, hidden},
 		{"DPoP", canary, hidden},
-		{"Location", "https://h/cb?code=" + canary + "&x=1", "https://h/cb?code=" + inURL(hidden) + "&x=1"},
+		{"Location", "https://h/cb?code=" + canary + "&x=1", "https://h/cb?code=" + placeholderInURL(hidden) + "&x=1"},
 		{"Referer", "https://u:" + canary + "@h/", "https://redacted@h/"},
 		{"X-Api-Key", "", ""},
 		{"Authorization", "", ""},
@@ -70,7 +70,7 @@ func TestRedactField(t *testing.T) {
 }
 
 func TestRedactURL(t *testing.T) {
-	shown := inURL(Redacted(canary))
+	shown := placeholderInURL(Redacted(canary))
 	for _, c := range []struct{ raw, want string }{
 		{"http://localhost:3001/mcp", "http://localhost:3001/mcp"},
 		{"", ""},
@@ -101,12 +101,12 @@ func TestRedactURL(t *testing.T) {
 		{"https://h/?token=" + canary, "https://h/?token=" + shown},
 		{"https://h/?a=1&TOKEN=" + canary + "&b=2", "https://h/?a=1&TOKEN=" + shown + "&b=2"},
 		{"https://h/?token=" + canary + "&token=" + canary, "https://h/?token=" + shown + "&token=" + shown},
-		{"https://h/?token=a%20" + canary, "https://h/?token=" + inURL(Redacted("a "+canary))},
-		{"https://h/?token=%zz" + canary, "https://h/?token=" + inURL(Redacted("%zz"+canary))},
-		{"https://h/?token=a=" + canary, "https://h/?token=" + inURL(Redacted("a="+canary))},
-		{"https://h/?token=a?" + canary, "https://h/?token=" + inURL(Redacted("a?"+canary))},
-		{"https://h/?token=a#" + canary, "https://h/?token=" + inURL(Redacted("a#"+canary))},
-		{"https://h/?token=a;" + canary, "https://h/?token=" + inURL(Redacted("a;"+canary))},
+		{"https://h/?token=a%20" + canary, "https://h/?token=" + placeholderInURL(Redacted("a "+canary))},
+		{"https://h/?token=%zz" + canary, "https://h/?token=" + placeholderInURL(Redacted("%zz"+canary))},
+		{"https://h/?token=a=" + canary, "https://h/?token=" + placeholderInURL(Redacted("a="+canary))},
+		{"https://h/?token=a?" + canary, "https://h/?token=" + placeholderInURL(Redacted("a?"+canary))},
+		{"https://h/?token=a#" + canary, "https://h/?token=" + placeholderInURL(Redacted("a#"+canary))},
+		{"https://h/?token=a;" + canary, "https://h/?token=" + placeholderInURL(Redacted("a;"+canary))},
 		{"https://h/?a=1;token=" + canary, "https://h/?a=1;token=" + shown},
 		{"https://h/?t%6Fken=" + canary, "https://h/?t%6Fken=" + shown},
 		{"https://h/?token[0]=" + canary, "https://h/?token[0]=" + shown},
@@ -163,7 +163,7 @@ func TestRedactCommand(t *testing.T) {
 		{"user:a " + canary + "@host", "redacted@host", false},
 		{"--proxy=user:" + canary + "@host", "redacted@host", false},
 		{"-uuser:{" + canary + "@host", "redacted@host", false},
-		{"h/?a=1&token=" + canary, "h/?a=1&token=" + inURL(hidden), true},
+		{"h/?a=1&token=" + canary, "h/?a=1&token=" + placeholderInURL(hidden), true},
 		{"--api-key=" + canary + " x", "--api-key=" + Redacted(canary+" x"), false},
 	} {
 		got := RedactCommand([]string{c.word})
@@ -208,7 +208,7 @@ func FuzzRedact(f *testing.F) {
 		var got string
 		switch where % 4 {
 		case 0: // a parameter whose value reaches as far as the next &
-			if plain, _ := url.QueryUnescape(name); !secretName(plain) || strings.ContainsAny(name, "?&;#=") {
+			if plain, _ := url.QueryUnescape(name); !isSecretName(plain) || strings.ContainsAny(name, "?&;#=") {
 				name = "access_token"
 			}
 			secret = strings.ReplaceAll(secret, "&", "")
@@ -239,10 +239,10 @@ func FuzzRedact(f *testing.F) {
 
 func TestHiddenInFindsPlaceholders(t *testing.T) {
 	secret := Redacted("0123456789abcdef")
-	for _, text := range []string{"Bearer " + secret, "http://x/?key=" + url.QueryEscape(secret) + "&a=1", secret + secret, "http://x/?sid=" + inURL(secret) + "&a=" + inURL(secret)} {
+	for _, text := range []string{"Bearer " + secret, "http://x/?key=" + url.QueryEscape(secret) + "&a=1", secret + secret, "http://x/?sid=" + placeholderInURL(secret) + "&a=" + placeholderInURL(secret)} {
 		for _, place := range HiddenIn(text) {
 			got := text[place[0]:place[1]]
-			if plain, err := url.QueryUnescape(got); err != nil || plain != secret && got != inURL(secret) {
+			if plain, err := url.QueryUnescape(got); err != nil || plain != secret && got != placeholderInURL(secret) {
 				t.Errorf("%q: found %q", text, got)
 			}
 		}

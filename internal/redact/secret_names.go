@@ -47,11 +47,11 @@ var (
 	openNames = map[string]bool{"idempotencykey": true, "secwebsocketkey": true}
 )
 
-// secretName reports whether name is the name of a secret. It compares letters only, in any case.
-func secretName(name string) bool { return secretLetters(strings.Map(lettersOnly, name)) }
+// isSecretName reports whether name is the name of a secret. It compares letters only, in any case.
+func isSecretName(name string) bool { return isSecretLetters(strings.Map(lettersOnly, name)) }
 
-// secretLetters implements secretName for the lower-case letters of a name.
-func secretLetters(name string) bool {
+// isSecretLetters implements isSecretName for the lower-case letters of a name.
+func isSecretLetters(name string) bool {
 	if len(name) < 2 {
 		return false
 	}
@@ -110,8 +110,8 @@ var openMembers = map[string]bool{
 	"tagkey": true,
 }
 
-// secretMember reports whether the word before a ":" or a "=" is the name of a secret.
-func secretMember(word []byte) bool {
+// isSecretMember reports whether the word before a ":" or a "=" is the name of a secret.
+func isSecretMember(word []byte) bool {
 	if len(word) < 3 || len(word) > 64 {
 		return false
 	}
@@ -128,7 +128,7 @@ func secretMember(word []byte) bool {
 		return false
 	}
 	name := string(letters[:n])
-	return secretLetters(name) && !openMembers[name]
+	return isSecretLetters(name) && !openMembers[name]
 }
 
 // accessKeys are parts of the names of keys that grant access.
@@ -137,9 +137,9 @@ var accessKeys = []string{
 	"hmac", "licen", "master", "private", "secret", "service", "shared", "sign", "ssh", "storage", "subscription",
 }
 
-// namesThings reports whether name ends with "key" but has none of the accessKeys in it. If the
+// namesIdentifier reports whether name ends with "key" but has none of the accessKeys in it. If the
 // value is a word, as in facetKey="environment", it is an identifier and not a secret.
-func namesThings(name []byte) bool {
+func namesIdentifier(name []byte) bool {
 	letters := strings.Map(lettersOnly, string(name))
 	return strings.HasSuffix(letters, "key") &&
 		!slices.ContainsFunc(accessKeys, func(part string) bool { return strings.Contains(letters, part) })

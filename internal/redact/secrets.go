@@ -35,13 +35,13 @@ type Secrets struct {
 }
 
 // Learn learns values that are secret everywhere, and the long lines of values with several lines.
-// It ignores placeholders and values shorter than shortestKnown. A nil s learns nothing.
+// It ignores placeholders and values shorter than minKnown. A nil s learns nothing.
 func (s *Secrets) Learn(values ...string) {
 	if s == nil {
 		return
 	}
 	for _, value := range values {
-		if len(value) < shortestKnown || isHidden(value) {
+		if len(value) < minKnown || isHidden(value) {
 			continue
 		}
 		s.learn(value)
@@ -50,15 +50,15 @@ func (s *Secrets) Learn(values ...string) {
 		}
 		for line := range strings.Lines(value) { // such as the lines of a key, which are separate frames on stderr
 			line = strings.TrimSpace(line)
-			if len(line) >= shortestLine && !strings.ContainsAny(line, jsonraw.WhiteSpace) {
+			if len(line) >= minLine && !strings.ContainsAny(line, jsonraw.WhiteSpace) {
 				s.learn(line)
 			}
 		}
 	}
 }
 
-// shortestLine is the minimum length of a line that is learned separately.
-const shortestLine = 16
+// minLine is the minimum length of a line that is learned separately.
+const minLine = 16
 
 // learn adds a value. It sets full and calls Full if there are too many.
 func (s *Secrets) learn(value string) {
@@ -73,18 +73,18 @@ func (s *Secrets) Knows(value string) bool { return s.values.has(value) }
 // Holds reports whether a text contains a known value, a private key or a token. It also reports
 // true if there are too many secrets to check.
 func (s *Secrets) Holds(raw []byte) bool {
-	if s.Withholds() || holdsForm(raw) {
+	if s.Withholds() || containsToken(raw) {
 		return true
 	}
-	if s == nil || s.Guess == GuessNone && s.values.areNone() {
+	if s == nil || s.Guess == GuessNone && s.values.isEmpty() {
 		return false
 	}
 	found, _ := s.sightings(raw, false)
 	return len(found) > 0
 }
 
-// holdsForm reports whether a text, or a text encoded in it, contains a private key or a token.
-func holdsForm(raw []byte) bool {
+// containsToken reports whether a text, or a text encoded in it, contains a private key or a token.
+func containsToken(raw []byte) bool {
 	has := func(text []byte) bool { return hasToken(text) || len(hideKeys(text, false).replaced) > 0 }
 	found := has(raw)
 	if !found && hasLongRun(raw) {
@@ -131,11 +131,11 @@ func (s *Secrets) text(text string) string {
 	return s.hideCut(text)
 }
 
-// longestCut is how many bytes before the cut of an excerpt are checked for the beginning of a
-// value. A beginning is hidden if it has at least shortestCut bytes.
+// maxCut is how many bytes before the cut of an excerpt are checked for the beginning of a
+// value. A beginning is hidden if it has at least minCut bytes.
 const (
-	longestCut  = 512
-	shortestCut = 4
+	maxCut = 512
+	minCut = 4
 )
 
 // hideCut hides the beginning of a known value if an excerpt ends within the value.
@@ -143,18 +143,18 @@ func (s *Secrets) hideCut(text string) string {
 	if s == nil {
 		return text
 	}
-	for at := 0; ; {
-		cut := strings.Index(text[at:], jsonraw.CutMark)
+	for offset := 0; ; {
+		cut := strings.Index(text[offset:], jsonraw.CutMark)
 		if cut < 0 {
 			return text
 		}
-		at += cut
-		if value, n := s.values.begunIn(text[max(0, at-longestCut):at]); n > 0 {
-			safe := text[:at-n] + Redacted(value)
-			text = safe + text[at:]
-			at = len(safe)
+		offset += cut
+		if value, n := s.values.cutValue(text[max(0, offset-maxCut):offset]); n > 0 {
+			safe := text[:offset-n] + Redacted(value)
+			text = safe + text[offset:]
+			offset = len(safe)
 		}
-		at += len(jsonraw.CutMark)
+		offset += len(jsonraw.CutMark)
 	}
 }
 
@@ -163,7 +163,7 @@ func (s *Secrets) hideCut(text string) string {
 func (s *Secrets) Frame(f wire.Frame) wire.Frame {
 	f = s.frame(f)
 	if s.Withholds() {
-		return withheld(f)
+		return withholdFrame(f)
 	}
 	return f
 }
@@ -224,7 +224,7 @@ func (s *Secrets) head(h *wire.HTTPHead) *wire.HTTPHead {
 	safe := *h
 	safe.URL = RedactURL(s.text(h.URL))
 	if strings.Contains(safe.URL, marks[0]) {
-		safe.URL = hiddenIn().ReplaceAllStringFunc(safe.URL, inURL)
+		safe.URL = hiddenIn().ReplaceAllStringFunc(safe.URL, placeholderInURL)
 	}
 	safe.Fields = slices.Clone(h.Fields)
 	for i, field := range h.Fields {
@@ -243,7 +243,7 @@ func (s *Secrets) field(f wire.Field) wire.Field {
 	safe := RedactField(plain)
 	if safe != plain {
 		s.LearnField(f)
-		tally(s, FoundName, 1)
+		countHidden(s, FoundName, 1)
 	}
-	return wire.Field{Name: inURL(s.text(f.Name)), Value: s.text(safe.Value)}
+	return wire.Field{Name: placeholderInURL(s.text(f.Name)), Value: s.text(safe.Value)}
 }

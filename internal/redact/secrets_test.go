@@ -149,7 +149,7 @@ func TestSecretsAreFoundAtEveryPlace(t *testing.T) {
 	for i := range 200 {
 		s.Learn(fmt.Sprintf("%d-known-%d", i, i))
 	}
-	token := "ghp_" + strings.Repeat("a1", shortestToken/2)
+	token := "ghp_" + strings.Repeat("a1", minToken/2)
 	for i := range 70 {
 		for _, c := range []struct{ secret, before string }{{"7-known-7", "x"}, {"199-known-199", "-"}, {token, " "}, {token, "\n-, "}} {
 			text := strings.Repeat(c.before, i) + " " + c.secret + strings.Repeat(" y", i)

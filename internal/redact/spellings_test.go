@@ -197,7 +197,7 @@ func trialOf(r *rand.Rand) trial {
 	}
 	secret := some(8 + r.IntN(40))
 	for {
-		if v, ok := decode([]byte(secret), escape); !ok || len(v.text) >= shortestKnown {
+		if v, ok := decode([]byte(secret), escape); !ok || len(v.text) >= minKnown {
 			break
 		}
 		secret += some(1) // what is shorter once its own escapes are undone is not looked for so

@@ -10,17 +10,17 @@ import (
 // A tokenForm is the form of a service's tokens: a fixed beginning, and a minimum number of
 // characters of an alphabet after it.
 type tokenForm struct {
-	begin string
-	least int
-	// of is the alphabet of the first least bytes after the beginning. If it is nil, the body may have
-	// any token bytes, with a digit among them.
-	of *[256]bool
-	// apart is set for a beginning that words have as well: nothing may be glued to it.
-	apart bool
-	// keepsBegin is set if the beginning is the readable part of a URL and stays unhidden.
-	keepsBegin bool
-	// also is another condition, or nil.
-	also func(body []byte) bool
+	prefix    string
+	minLength int
+	// alphabet is the alphabet of the first least bytes after the beginning. If it is nil, the body
+	// may have any token bytes, with a digit among them.
+	alphabet *[256]bool
+	// standsAlone is set for a beginning that words have as well: nothing may be glued to it.
+	standsAlone bool
+	// keepsPrefix is set if the beginning is the readable part of a URL and stays unhidden.
+	keepsPrefix bool
+	// condition is another condition, or nil.
+	condition func(body []byte) bool
 }
 
 // The alphabets of tokens.
@@ -35,11 +35,11 @@ var (
 
 // alphabet returns the set of the bytes in letters.
 func alphabet(letters string) *[256]bool {
-	of := new([256]bool)
+	set := new([256]bool)
 	for _, c := range []byte(letters) {
-		of[c] = true
+		set[c] = true
 	}
-	return of
+	return set
 }
 
 // tokenTable has the forms of tokens: each line has the beginnings with the same alphabet and
@@ -142,27 +142,27 @@ var oldForms = []string{
 
 // otherForms are the forms that need more than an alphabet and a length.
 var otherForms = []tokenForm{
-	{begin: "SK", least: 32, of: hexDigits, apart: true, also: isNotLonger(32)},
-	{begin: "key-", least: 32, of: alnum, apart: true, also: isNotLonger(32)},
-	{begin: "p8e-", least: 32, of: alnum, apart: true},
-	{begin: "fc-", least: 32, of: hexDigits, apart: true},
-	{begin: "secret_", least: 43, of: alnum, apart: true},
-	{begin: "ico-", least: 32, of: alnum, apart: true},
-	{begin: "1//0", least: 60, of: wordBytes, apart: true},
-	{begin: "pat", least: 79, of: dotted, apart: true, also: func(body []byte) bool {
+	{prefix: "SK", minLength: 32, alphabet: hexDigits, standsAlone: true, condition: isNotLonger(32)},
+	{prefix: "key-", minLength: 32, alphabet: alnum, standsAlone: true, condition: isNotLonger(32)},
+	{prefix: "p8e-", minLength: 32, alphabet: alnum, standsAlone: true},
+	{prefix: "fc-", minLength: 32, alphabet: hexDigits, standsAlone: true},
+	{prefix: "secret_", minLength: 43, alphabet: alnum, standsAlone: true},
+	{prefix: "ico-", minLength: 32, alphabet: alnum, standsAlone: true},
+	{prefix: "1//0", minLength: 60, alphabet: wordBytes, standsAlone: true},
+	{prefix: "pat", minLength: 79, alphabet: dotted, standsAlone: true, condition: func(body []byte) bool {
 		return body[14] == '.' && areHex(body[15:79])
 	}},
-	{begin: "hooks.slack.com/services/", least: 30, of: alphabetOf(wordBytes, "/"), keepsBegin: true},
-	{begin: "hooks.slack.com/workflows/", least: 30, of: alphabetOf(wordBytes, "/"), keepsBegin: true},
-	{begin: "hooks.slack.com/triggers/", least: 30, of: alphabetOf(wordBytes, "/"), keepsBegin: true},
-	{begin: "discord.com/api/webhooks/", least: 60, of: alphabetOf(wordBytes, "/"), keepsBegin: true},
-	{begin: "discordapp.com/api/webhooks/", least: 60, of: alphabetOf(wordBytes, "/"), keepsBegin: true},
+	{prefix: "hooks.slack.com/services/", minLength: 30, alphabet: alphabetOf(wordBytes, "/"), keepsPrefix: true},
+	{prefix: "hooks.slack.com/workflows/", minLength: 30, alphabet: alphabetOf(wordBytes, "/"), keepsPrefix: true},
+	{prefix: "hooks.slack.com/triggers/", minLength: 30, alphabet: alphabetOf(wordBytes, "/"), keepsPrefix: true},
+	{prefix: "discord.com/api/webhooks/", minLength: 60, alphabet: alphabetOf(wordBytes, "/"), keepsPrefix: true},
+	{prefix: "discordapp.com/api/webhooks/", minLength: 60, alphabet: alphabetOf(wordBytes, "/"), keepsPrefix: true},
 }
 
 // alphabetOf returns the set of the bytes in of and in more.
-func alphabetOf(of *[256]bool, more string) *[256]bool {
-	all := *of
-	for _, c := range []byte(more) {
+func alphabetOf(base *[256]bool, extra string) *[256]bool {
+	all := *base
+	for _, c := range []byte(extra) {
 		all[c] = true
 	}
 	return &all
@@ -174,23 +174,24 @@ func isNotLonger(n int) func(body []byte) bool {
 	return func(body []byte) bool { return len(body) == n || !alnum[body[n]] }
 }
 
-// formsBy returns the forms by the first byte of their beginning, the longest beginning first.
-var formsBy = sync.OnceValue(func() *[256][]tokenForm {
+// formsByFirstByte returns the forms by the first byte of their beginning, the longest beginning
+// first.
+var formsByFirstByte = sync.OnceValue(func() *[256][]tokenForm {
 	by := new([256][]tokenForm)
-	add := func(f tokenForm) { by[f.begin[0]] = append(by[f.begin[0]], f) }
+	add := func(f tokenForm) { by[f.prefix[0]] = append(by[f.prefix[0]], f) }
 	for _, begin := range oldForms {
-		add(tokenForm{begin: begin, least: shortestToken})
+		add(tokenForm{prefix: begin, minLength: minToken})
 	}
 	for _, line := range tokenTable {
 		for begin := range strings.FieldsSeq(line.begins) {
-			add(tokenForm{begin: begin, least: line.least, of: line.of, apart: len(begin) < 4})
+			add(tokenForm{prefix: begin, minLength: line.least, alphabet: line.of, standsAlone: len(begin) < 4})
 		}
 	}
 	for _, f := range otherForms {
 		add(f)
 	}
 	for _, forms := range by {
-		slices.SortStableFunc(forms, func(a, b tokenForm) int { return len(b.begin) - len(a.begin) })
+		slices.SortStableFunc(forms, func(a, b tokenForm) int { return len(b.prefix) - len(a.prefix) })
 	}
 	return by
 })
@@ -199,20 +200,20 @@ var formsBy = sync.OnceValue(func() *[256][]tokenForm {
 // ends describes the run. A JSON Web Token must have three parts: otherwise it is JSON in base64,
 // such as a cursor.
 func (f tokenForm) fits(body []byte, ends *runEnds) bool {
-	if len(body) < f.least {
+	if len(body) < f.minLength {
 		return false
 	}
-	if f.of == nil {
+	if f.alphabet == nil {
 		ends.find()
-		return len(body) >= ends.digit && (f.begin != "eyJ" || len(body) >= ends.dots)
+		return len(body) >= ends.digit && (f.prefix != "eyJ" || len(body) >= ends.dots)
 	}
-	for _, c := range body[:f.least] {
-		if !f.of[c] {
+	for _, c := range body[:f.minLength] {
+		if !f.alphabet[c] {
 			return false
 		}
 	}
-	k := makeupOf(body[:f.least])
-	return (k.digit > 0 || k.upper > 0 && k.lower > 0) && (f.also == nil || f.also(body))
+	k := countCharacters(body[:f.minLength])
+	return (k.digit > 0 || k.upper > 0 && k.lower > 0) && (f.condition == nil || f.condition(body))
 }
 
 // runEnds caches the lengths of the shortest ends of a run of token bytes with a digit and with two

@@ -40,11 +40,11 @@ func tokens() (all []string) {
 		}
 	}
 	for _, f := range otherForms {
-		text := []byte(body(f.of, f.least))
-		if f.begin == "pat" {
+		text := []byte(body(f.alphabet, f.minLength))
+		if f.prefix == "pat" {
 			text = []byte(body(alnum, 14) + "." + body(hexDigits, 64))
 		}
-		all = append(all, f.begin+string(text))
+		all = append(all, f.prefix+string(text))
 	}
 	return all
 }
@@ -53,8 +53,8 @@ func TestTokenFormsAreFoundEverywhere(t *testing.T) {
 	for _, token := range tokens() {
 		secret := token
 		for _, f := range otherForms {
-			if f.keepsBegin {
-				secret = strings.TrimPrefix(secret, f.begin)
+			if f.keepsPrefix {
+				secret = strings.TrimPrefix(secret, f.prefix)
 			}
 		}
 		for name, text := range map[string]string{
@@ -170,7 +170,7 @@ func TestWordsOfURLs(t *testing.T) {
 		{"redis://:inventory@host", "redis://redacted@host"},
 		{"https://inventory@host/x", "https://redacted@host/x"},
 		{"git+https://inventory@host/x", "git+https://redacted@host/x"},
-		{"https://host/?token=inventory", "https://host/?token=" + inURL(Redacted("inventory"))},
+		{"https://host/?token=inventory", "https://host/?token=" + placeholderInURL(Redacted("inventory"))},
 	} {
 		s := new(Secrets)
 		s.LearnURL(c.url)

@@ -15,31 +15,31 @@ import (
 type knownValues struct {
 	// mu guards index, patterns and linked.
 	mu       sync.RWMutex
-	index    known
+	index    valueIndex
 	patterns []*regexp.Regexp
-	// linked are words that are secret in URLs only.
-	linked map[string]bool
-	// most replaces mostKnown in tests. 0 means mostKnown.
-	most int
+	// urlWords are words that are secret in URLs only.
+	urlWords map[string]bool
+	// limit replaces maxKnown in tests. 0 means maxKnown.
+	limit int
 }
 
-// shortestKnown is the minimum length of a value that is searched for: shorter values occur in
-// texts by chance. mostKnown and mostBytes bound the known values: each value takes about 500 bytes
-// of memory in addition to its own.
+// minKnown is the minimum length of a value that is searched for: shorter values occur in texts by
+// chance. maxKnown and maxKnownBytes bound the known values: each value takes about 500 bytes of
+// memory in addition to its own.
 const (
-	shortestKnown = 8
-	mostKnown     = 200_000
-	mostBytes     = 64 << 20
+	minKnown      = 8
+	maxKnown      = 200_000
+	maxKnownBytes = 64 << 20
 )
 
 // add adds a value. It reports false if the value is not known because there are too many.
 func (k *knownValues) add(value string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.index.is[value] {
+	if k.index.values[value] {
 		return true
 	}
-	if len(k.index.is) >= cmp.Or(k.most, mostKnown) || k.index.size+len(value) > mostBytes {
+	if len(k.index.values) >= cmp.Or(k.limit, maxKnown) || k.index.size+len(value) > maxKnownBytes {
 		return false
 	}
 	k.index.add(value)
@@ -53,39 +53,39 @@ func (k *knownValues) addPattern(pattern *regexp.Regexp) {
 	k.patterns = append(k.patterns, pattern)
 }
 
-// addLinked adds a word that is secret in URLs. It ignores the word if there are mostLinked
+// addLinked adds a word that is secret in URLs. It ignores the word if there are maxURLWords
 // already.
 func (k *knownValues) addLinked(value string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.linked[value] || len(k.linked) == mostLinked {
+	if k.urlWords[value] || len(k.urlWords) == maxURLWords {
 		return
 	}
-	if k.linked == nil {
-		k.linked = map[string]bool{}
+	if k.urlWords == nil {
+		k.urlWords = map[string]bool{}
 	}
-	k.linked[strings.Clone(value)] = true
+	k.urlWords[strings.Clone(value)] = true
 }
 
-// mostLinked bounds the words that are searched for in URLs. Without them, secrets in URLs are
+// maxURLWords bounds the words that are searched for in URLs. Without them, secrets in URLs are
 // still hidden by their names and positions.
-const mostLinked = 1000
+const maxURLWords = 1000
 
 // has reports whether value is a known value.
 func (k *knownValues) has(value string) bool {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	return k.index.is[value]
+	return k.index.values[value]
 }
 
-// begunIn returns the known value whose beginning ends text, and the length of that beginning: the
+// cutValue returns the known value whose beginning ends text, and the length of that beginning: the
 // longest if there are several, "" and 0 if there are none.
-func (k *knownValues) begunIn(text string) (longest string, most int) {
+func (k *knownValues) cutValue(text string) (longest string, length int) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	for value := range k.index.is {
-		for from := 0; len(value) > shortestCut; from++ {
-			next := strings.Index(text[from:], value[:shortestCut])
+	for value := range k.index.values {
+		for from := 0; len(value) > minCut; from++ {
+			next := strings.Index(text[from:], value[:minCut])
 			if next < 0 {
 				break
 			}
@@ -93,28 +93,28 @@ func (k *knownValues) begunIn(text string) (longest string, most int) {
 			if !strings.HasPrefix(value, text[from:]) {
 				continue
 			}
-			if n := len(text) - from; n > most || n == most && value < longest {
+			if begun := len(text) - from; begun > length || begun == length && value < longest {
 				longest = value
-				most = n
+				length = begun
 			}
 			break
 		}
 	}
-	return longest, most
+	return longest, length
 }
 
 // count returns the number of known values and words.
 func (k *knownValues) count() int {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	return len(k.index.is) + len(k.linked)
+	return len(k.index.values) + len(k.urlWords)
 }
 
-// areNone reports whether there are no known values.
-func (k *knownValues) areNone() bool {
+// isEmpty reports whether there are no known values.
+func (k *knownValues) isEmpty() bool {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	return len(k.index.is) == 0 && len(k.patterns) == 0 && len(k.linked) == 0
+	return len(k.index.values) == 0 && len(k.patterns) == 0 && len(k.urlWords) == 0
 }
 
 // overlap returns how many bytes after a window are searched for the rest of a value that begins in
@@ -125,11 +125,11 @@ func (k *knownValues) overlap() int {
 	return max(window/16, min(16*k.index.longest, 8*window))
 }
 
-// isEscaped reports whether a text has escapes that may hide a known value.
-func (k *knownValues) isEscaped(raw []byte) bool {
+// hasEscapes reports whether a text has escapes that may hide a known value.
+func (k *knownValues) hasEscapes(raw []byte) bool {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	return k.index.isEscaped(raw)
+	return k.index.hasEscapes(raw)
 }
 
 // hasNone reports whether raw has neither a known value nor an escape that may hide one. It reports
@@ -137,7 +137,7 @@ func (k *knownValues) isEscaped(raw []byte) bool {
 func (k *knownValues) hasNone(raw []byte) bool {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	if len(k.patterns) > 0 || k.index.isEscaped(raw) {
+	if len(k.patterns) > 0 || k.index.hasEscapes(raw) {
 		return false
 	}
 	none := true
@@ -151,17 +151,17 @@ func (k *knownValues) appendSightings(all []sighting, raw []byte) []sighting {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	k.index.scan(raw, func(from, to int, value string) { all = append(all, sighting{from, to, value, FoundKnown}) })
-	if len(k.linked) > 0 {
+	if len(k.urlWords) > 0 {
 		eachLinkPart(raw, func(from, to int) {
-			if value := unescaped(string(raw[from:to])); k.linked[value] {
+			if value := unescaped(string(raw[from:to])); k.urlWords[value] {
 				all = append(all, sighting{from, to, value, FoundURL})
 			}
 		})
 	}
 	for _, pattern := range k.patterns {
-		for _, at := range pattern.FindAllIndex(raw, -1) {
-			if at[1] > at[0] {
-				all = append(all, sighting{at[0], at[1], string(raw[at[0]:at[1]]), FoundKnown})
+		for _, match := range pattern.FindAllIndex(raw, -1) {
+			if match[1] > match[0] {
+				all = append(all, sighting{match[0], match[1], string(raw[match[0]:match[1]]), FoundKnown})
 			}
 		}
 	}
@@ -171,8 +171,8 @@ func (k *knownValues) appendSightings(all []sighting, raw []byte) []sighting {
 // eachLinkPart calls found for the parts of the URLs in raw that may be secret: the user's name and
 // password, and the values of parameters.
 func eachLinkPart(raw []byte, found func(from, to int)) {
-	for at := 0; ; {
-		begin := spool.Index(raw, "://", at)
+	for offset := 0; ; {
+		begin := spool.Index(raw, "://", offset)
 		if begin == len(raw) {
 			return
 		}
@@ -197,6 +197,6 @@ func eachLinkPart(raw []byte, found func(from, to int)) {
 			}
 			found(i+1, to)
 		}
-		at = end
+		offset = end
 	}
 }

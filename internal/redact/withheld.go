@@ -37,14 +37,14 @@ var openFields = []string{
 	"vary",
 }
 
-// withheld returns a frame with its text and every value that may be secret hidden.
-func withheld(f wire.Frame) wire.Frame {
+// withholdFrame returns a frame with its text and every value that may be secret hidden.
+func withholdFrame(f wire.Frame) wire.Frame {
 	if len(f.Raw) > 0 {
-		f.Size, f.Raw, f.Hidden = f.Bytes(), withheldText(f.Raw), f.Hidden+1
+		f.Size, f.Raw, f.Hidden = f.Bytes(), withholdText(f.Raw), f.Hidden+1
 	}
 	if f.HTTP != nil {
 		head := *f.HTTP
-		head.URL = withheldURL(head.URL)
+		head.URL = withholdURL(head.URL)
 		head.Fields = slices.Clone(head.Fields)
 		for i, field := range head.Fields {
 			if !slices.Contains(openFields, strings.ToLower(field.Name)) {
@@ -82,22 +82,22 @@ func withheld(f wire.Frame) wire.Frame {
 	return f
 }
 
-// withheldURL returns a URL with everything after the host hidden.
-func withheldURL(raw string) string {
+// withholdURL returns a URL with everything after the host hidden.
+func withholdURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || u.Opaque != "" {
-		return inURL(hide(raw))
+		return placeholderInURL(hide(raw))
 	}
 	origin := u.Scheme + "://" + u.Host
 	if rest := u.RequestURI(); raw != origin && rest != "/" {
-		return origin + "/" + inURL(hide(rest))
+		return origin + "/" + placeholderInURL(hide(rest))
 	}
 	return origin
 }
 
-// withheldText returns a message with its params, result and error hidden. If raw is not a JSON
+// withholdText returns a message with its params, result and error hidden. If raw is not a JSON
 // object, it returns a placeholder for raw.
-func withheldText(raw []byte) []byte {
+func withholdText(raw []byte) []byte {
 	members, err := jsonraw.Object(raw)
 	if err != nil {
 		return []byte(redactedBytes(raw))
@@ -108,7 +108,7 @@ func withheldText(raw []byte) []byte {
 		text, isText := jsonraw.Text(value)
 		switch {
 		case m.Name == "jsonrpc" || m.Name == "id" && !isText:
-		case m.Name == "id" && len(text) < shortestKnown, m.Name == "method" && isMethod(text):
+		case m.Name == "id" && len(text) < minKnown, m.Name == "method" && isMethod(text):
 		case m.Name == "id" || m.Name == "method":
 			value = jsonraw.Quote(hide(text))
 		case slices.Contains([]string{"params", "result", "error"}, m.Name):

@@ -12,7 +12,7 @@ import (
 // What can no longer be tracked is withheld, and that is said once.
 func TestSecretsBeyondTheLimitAreWithheld(t *testing.T) {
 	told := 0
-	s := Secrets{values: knownValues{most: 20}, Full: func() { told++ }}
+	s := Secrets{values: knownValues{limit: 20}, Full: func() { told++ }}
 	for i := range 30 {
 		secret := fmt.Sprintf("token-number-%d", i)
 		for _, raw := range []string{

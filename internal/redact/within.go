@@ -4,19 +4,19 @@ import "reflect"
 
 // Within hides the secrets in all texts of v, a pointer: strings and bytes of structs, slices and
 // maps at any depth. Fields that are not exported stay unchanged.
-func Within(s *Secrets, v any) { within(s, reflect.ValueOf(v)) }
+func Within(s *Secrets, v any) { hideIn(s, reflect.ValueOf(v)) }
 
 var bytesType = reflect.TypeFor[[]byte]()
 
-// within implements Within for a value of any kind.
-func within(s *Secrets, v reflect.Value) {
+// hideIn implements Within for a value of any kind.
+func hideIn(s *Secrets, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
-		within(s, v.Elem())
+		hideIn(s, v.Elem())
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if f := v.Field(i); f.CanSet() || f.Kind() == reflect.Pointer {
-				within(s, f)
+				hideIn(s, f)
 			}
 		}
 	case reflect.String:
@@ -32,13 +32,13 @@ func within(s *Secrets, v reflect.Value) {
 			return
 		}
 		for i := range v.Len() {
-			within(s, v.Index(i))
+			hideIn(s, v.Index(i))
 		}
 	case reflect.Map:
 		for _, key := range v.MapKeys() {
 			value := reflect.New(v.Type().Elem()).Elem()
 			value.Set(v.MapIndex(key))
-			within(s, value)
+			hideIn(s, value)
 			v.SetMapIndex(key, value)
 		}
 	}

@@ -15,10 +15,10 @@ import (
 const Environment = "env."
 
 // EachReference calls visit for each reference in a JSON value, with the JSON pointer of its text
-// and its name. at is the pointer of the value.
-func EachReference(raw json.RawMessage, at string, visit func(at, name string)) {
-	eachText("", raw, at, func(_, at, text string) {
-		_ = eachPart(text, func(string) {}, func(name string) { visit(at, name) })
+// and its name. pointer is the JSON pointer of the value.
+func EachReference(raw json.RawMessage, pointer string, visit func(pointer, name string)) {
+	eachText("", raw, pointer, func(_, pointer, text string) {
+		_ = eachPart(text, func(string) {}, func(name string) { visit(pointer, name) })
 	})
 }
 
@@ -49,61 +49,62 @@ func (s Step) Uses() []string {
 	return all
 }
 
-// references reports malformed references in a value.
-func (r *reader) references(raw json.RawMessage, at string) {
-	eachText("", raw, at, func(_, at, text string) {
+// checkReferences reports malformed references in a value.
+func (r *reader) checkReferences(raw json.RawMessage, pointer string) {
+	eachText("", raw, pointer, func(_, pointer, text string) {
 		err := eachPart(text, func(string) {}, func(name string) {
 			if variable := strings.TrimPrefix(name, Environment); !IsName(variable) {
-				r.bad(at, "${%s} is not a variable name: letters, digits and _, with env. for environment variables", name)
+				const text = "${%s} is not a variable name: letters, digits and _, with env. for environment variables"
+				r.addProblem(pointer, text, name)
 			}
 		})
 		if err != nil {
-			r.bad(at, "%s", err.Error())
+			r.addProblem(pointer, "%s", err.Error())
 		}
 	})
 }
 
 // eachText calls visit for each text in the value of a member, with the name of the member that
 // contains the text and its JSON pointer.
-func eachText(member string, raw json.RawMessage, at string, visit func(member, at, text string)) {
+func eachText(member string, raw json.RawMessage, pointer string, visit func(member, pointer, text string)) {
 	if members, err := jsonraw.Object(raw); err == nil {
 		for _, m := range members {
-			eachText(m.Name, m.Value, jsonraw.Pointer(at, m.Name), visit)
+			eachText(m.Name, m.Value, jsonraw.Pointer(pointer, m.Name), visit)
 		}
 		return
 	}
 	if items, err := jsonraw.Array(raw); err == nil {
 		for i, item := range items {
-			eachText(member, item, at+"/"+strconv.Itoa(i), visit)
+			eachText(member, item, pointer+"/"+strconv.Itoa(i), visit)
 		}
 		return
 	}
 	if text, ok := jsonraw.Text(raw); ok {
-		visit(member, at, text)
+		visit(member, pointer, text)
 	}
 }
 
 // eachPart calls plain for each literal part of text and ref for the name in each ${NAME}. It
 // returns an error for a reference that is not closed.
-func eachPart(text string, plain, ref func(string)) error {
+func eachPart(text string, onText, onReference func(string)) error {
 	for {
-		at := strings.Index(text, "${")
-		if at < 0 {
-			plain(text)
+		start := strings.Index(text, "${")
+		if start < 0 {
+			onText(text)
 			return nil
 		}
-		if at > 0 && text[at-1] == '$' {
-			plain(text[:at-1] + "${")
-			text = text[at+2:]
+		if start > 0 && text[start-1] == '$' {
+			onText(text[:start-1] + "${")
+			text = text[start+2:]
 			continue
 		}
-		end := strings.IndexByte(text[at:], '}')
+		end := strings.IndexByte(text[start:], '}')
 		if end < 0 {
 			return fmt.Errorf("${ is not closed; $${ is the text ${")
 		}
-		plain(text[:at])
-		ref(text[at+2 : at+end])
-		text = text[at+end+1:]
+		onText(text[:start])
+		onReference(text[start+2 : start+end])
+		text = text[start+end+1:]
 	}
 }
 
@@ -138,11 +139,11 @@ func (v Value) Text() string {
 type Lookup func(name string) (Value, error)
 
 // FillText replaces the references in a text by values. It returns the first error of look.
-func FillText(text string, look Lookup) (string, error) {
+func FillText(text string, lookup Lookup) (string, error) {
 	var b strings.Builder
 	var lookErr error
 	err := eachPart(text, func(part string) { b.WriteString(part) }, func(name string) {
-		v, err := look(name)
+		v, err := lookup(name)
 		if lookErr == nil {
 			lookErr = err
 		}
@@ -164,9 +165,9 @@ type Untyped struct {
 // Fill replaces the references in a JSON value by values. A text that is only a reference becomes
 // the value with its type. Members with an untyped value are omitted and returned separately; in
 // lists such values are texts.
-func Fill(raw json.RawMessage, look Lookup) (json.RawMessage, []Untyped, error) {
-	f := filler{look: look}
-	filled := f.value(raw, []string{}, false)
+func Fill(raw json.RawMessage, lookup Lookup) (json.RawMessage, []Untyped, error) {
+	f := filler{look: lookup}
+	filled := f.fillValue(raw, []string{}, false)
 	return filled, f.untyped, f.err
 }
 
@@ -177,57 +178,59 @@ type filler struct {
 	err     error
 }
 
-// value returns a value with its references replaced. path leads to it; it is nil in a list.
-func (f *filler) value(raw json.RawMessage, path []string, inList bool) json.RawMessage {
+// fillValue returns a value with its references replaced. path leads to it; it is nil in a list.
+func (f *filler) fillValue(raw json.RawMessage, path []string, inList bool) json.RawMessage {
 	if members, err := jsonraw.Object(raw); err == nil {
-		return f.object(members, path, inList)
+		return f.fillObject(members, path, inList)
 	}
 	if items, err := jsonraw.Array(raw); err == nil {
-		return jsonraw.ListOf(items, func(item json.RawMessage) json.RawMessage { return f.value(item, nil, true) })
+		return jsonraw.ListOf(items, func(item json.RawMessage) json.RawMessage { return f.fillValue(item, nil, true) })
 	}
 	text, ok := jsonraw.Text(raw)
 	if !ok {
 		return raw
 	}
-	if v, ok := f.reference(text); ok {
+	if v, ok := f.resolveReference(text); ok {
 		return v.JSON
 	}
 	filled, err := FillText(text, f.look)
-	f.fail(err)
+	f.keepError(err)
 	return jsonraw.Quote(filled)
 }
 
-// object returns an object with its references replaced, without members that have untyped values.
-func (f *filler) object(members jsonraw.Members, path []string, inList bool) json.RawMessage {
+// fillObject returns an object with its references replaced, without members that have untyped
+// values.
+func (f *filler) fillObject(members jsonraw.Members, path []string, inList bool) json.RawMessage {
 	var filled []jsonraw.Member
 	for _, m := range members {
 		path := append(path[:len(path):len(path)], m.Name)
 		text, isText := jsonraw.Text(m.Value)
-		if v, ok := f.reference(text); ok && isText && v.Untyped && !inList {
+		if v, ok := f.resolveReference(text); ok && isText && v.Untyped && !inList {
 			f.untyped = append(f.untyped, Untyped{path, v.Text()})
 			continue
 		}
-		filled = append(filled, jsonraw.Member{Name: m.Name, Value: f.value(m.Value, path, inList)})
+		filled = append(filled, jsonraw.Member{Name: m.Name, Value: f.fillValue(m.Value, path, inList)})
 	}
 	return jsonraw.Append(json.RawMessage("{}"), filled...)
 }
 
-// reference returns the value of a text that is only a reference. It reports false for other texts.
-func (f *filler) reference(text string) (v Value, ok bool) {
+// resolveReference returns the value of a text that is only a reference. It reports false for other
+// texts.
+func (f *filler) resolveReference(text string) (v Value, ok bool) {
 	name, ok := strings.CutPrefix(text, "${")
 	if !ok || !strings.HasSuffix(name, "}") || strings.ContainsAny(name[:len(name)-1], "${}") {
 		return v, false
 	}
 	v, err := f.look(strings.TrimSuffix(name, "}"))
-	f.fail(err)
+	f.keepError(err)
 	if v.JSON == nil {
 		v.JSON = json.RawMessage("null")
 	}
 	return v, true
 }
 
-// fail keeps the first error.
-func (f *filler) fail(err error) {
+// keepError keeps the first error.
+func (f *filler) keepError(err error) {
 	if f.err == nil {
 		f.err = err
 	}

@@ -16,30 +16,30 @@ import (
 // be used.
 func ReadFile(raw json.RawMessage) (File, []Problem) {
 	r := &reader{}
-	f := r.file(raw)
+	f := r.parseFile(raw)
 	return f, r.problems
 }
 
 // A reader parses a file and collects its problems.
 type reader struct{ problems []Problem }
 
-// bad adds a problem.
-func (r *reader) bad(at, format string, args ...any) {
-	r.problems = append(r.problems, Problem{At: at, Text: fmt.Sprintf(format, args...)})
+// addProblem adds a problem.
+func (r *reader) addProblem(pointer, format string, args ...any) {
+	r.problems = append(r.problems, Problem{At: pointer, Text: fmt.Sprintf(format, args...)})
 }
 
-// object returns the members of a mapping. It reports other values, and names that are not in known;
-// without known all names are allowed.
-func (r *reader) object(raw json.RawMessage, at, what string, known ...string) jsonraw.Members {
+// parseObject returns the members of a mapping. It reports other values, and names that are not in
+// known; without known all names are allowed.
+func (r *reader) parseObject(raw json.RawMessage, pointer, what string, known ...string) jsonraw.Members {
 	members, err := jsonraw.Object(raw)
 	if err != nil {
-		r.bad(at, "%s must be a mapping, got %s", what, excerpt(raw))
+		r.addProblem(pointer, "%s must be a mapping, got %s", what, excerpt(raw))
 		return nil
 	}
 	for _, m := range members {
 		if len(known) > 0 && !slices.Contains(known, m.Name) {
 			p := Problem{
-				At: jsonraw.Pointer(at, m.Name), OnName: true, Got: m.Name, Known: known,
+				At: jsonraw.Pointer(pointer, m.Name), OnName: true, Got: m.Name, Known: known,
 				Text: fmt.Sprintf("%s has no key %q", what, m.Name),
 			}
 			if hint := keysElsewhere[m.Name]; hint != "" {
@@ -84,41 +84,41 @@ const (
 	environmentElsewhere = `"${env.NAME}" is a variable of the environment; set -a; . ./.env sets the variables of a file`
 )
 
-// text parses a text and checks its references.
-func (r *reader) text(raw json.RawMessage, at, what string) string {
+// parseText parses a text and checks its references.
+func (r *reader) parseText(raw json.RawMessage, pointer, what string) string {
 	text, ok := jsonraw.Text(raw)
 	if !ok {
-		r.bad(at, "%s must be a text, got %s", what, excerpt(raw))
+		r.addProblem(pointer, "%s must be a text, got %s", what, excerpt(raw))
 	}
-	r.references(raw, at)
+	r.checkReferences(raw, pointer)
 	return text
 }
 
-// texts parses one text or a list of texts.
-func (r *reader) texts(raw json.RawMessage, at, what string) (all []Wanted) {
+// parseTexts parses one text or a list of texts.
+func (r *reader) parseTexts(raw json.RawMessage, pointer, what string) (all []Wanted) {
 	items, err := jsonraw.Array(raw)
 	if err != nil {
-		return []Wanted{{at, r.text(raw, at, what)}}
+		return []Wanted{{pointer, r.parseText(raw, pointer, what)}}
 	}
 	for i, item := range items {
-		at := at + "/" + strconv.Itoa(i)
-		all = append(all, Wanted{at, r.text(item, at, what)})
+		pointer := pointer + "/" + strconv.Itoa(i)
+		all = append(all, Wanted{pointer, r.parseText(item, pointer, what)})
 	}
 	return all
 }
 
-// words parses texts whose JSON pointers do not matter.
-func (r *reader) words(raw json.RawMessage, at, what string) (all []string) {
-	for _, w := range r.texts(raw, at, what) {
+// parseWords parses texts whose JSON pointers do not matter.
+func (r *reader) parseWords(raw json.RawMessage, pointer, what string) (all []string) {
+	for _, w := range r.parseTexts(raw, pointer, what) {
 		all = append(all, w.Text)
 	}
 	return all
 }
 
-// file parses the whole file.
-func (r *reader) file(raw json.RawMessage) (f File) {
+// parseFile parses the whole file.
+func (r *reader) parseFile(raw json.RawMessage) (f File) {
 	if string(raw) == "null" {
-		r.bad("", "the file is empty: it needs steps, such as steps: [{call: TOOL}]")
+		r.addProblem("", "the file is empty: it needs steps, such as steps: [{call: TOOL}]")
 		return f
 	}
 	texts := map[string]*string{
@@ -129,107 +129,108 @@ func (r *reader) file(raw json.RawMessage) (f File) {
 		"sampling":    &f.Answering.Sampling,
 		"on-sampling": &f.Answering.OnSampling,
 	}
-	members := r.object(raw, "", "a file of calls", "name", "server", "command", "protocol", "headers", "answer",
+	members := r.parseObject(raw, "", "a file of calls", "name", "server", "command", "protocol", "headers", "answer",
 		"answer-defaults", "decline", "on-elicit", "sampling", "on-sampling", "roots", "extensions", "vars", "steps")
 	for _, m := range members {
-		at := jsonraw.Pointer("", m.Name)
+		pointer := jsonraw.Pointer("", m.Name)
 		switch m.Name {
 		case "command":
-			f.Command = r.words(m.Value, at, "a word of the command")
+			f.Command = r.parseWords(m.Value, pointer, "a word of the command")
 		case "headers":
-			for _, h := range r.object(m.Value, at, "headers") {
-				value := r.text(h.Value, jsonraw.Pointer(at, h.Name), "a header field")
+			for _, h := range r.parseObject(m.Value, pointer, "headers") {
+				value := r.parseText(h.Value, jsonraw.Pointer(pointer, h.Name), "a header field")
 				f.Headers = append(f.Headers, wire.Field{Name: h.Name, Value: value})
 			}
 		case "answer":
-			f.Answer = r.answer(m.Value, at)
+			f.Answer = r.checkAnswers(m.Value, pointer)
 		case "answer-defaults":
-			f.Answering.Defaults = r.boolean(m.Value, at, m.Name)
+			f.Answering.Defaults = r.parseBoolean(m.Value, pointer, m.Name)
 		case "decline":
-			f.Answering.Decline = r.boolean(m.Value, at, m.Name)
+			f.Answering.Decline = r.parseBoolean(m.Value, pointer, m.Name)
 		case "roots":
-			f.Answering.Roots = r.words(m.Value, at, "a root")
+			f.Answering.Roots = r.parseWords(m.Value, pointer, "a root")
 		case "extensions":
-			f.Answering.Extensions = r.words(m.Value, at, "an extension")
+			f.Answering.Extensions = r.parseWords(m.Value, pointer, "an extension")
 		case "vars":
-			f.Vars = r.vars(m.Value, at)
+			f.Vars = r.parseVars(m.Value, pointer)
 		case "steps":
-			f.Steps = r.steps(m.Value, at)
+			f.Steps = r.parseSteps(m.Value, pointer)
 		default:
 			if text := texts[m.Name]; text != nil {
-				*text = r.text(m.Value, at, m.Name)
+				*text = r.parseText(m.Value, pointer, m.Name)
 			}
 		}
 	}
 	if f.Server != "" && f.Command != nil {
-		r.bad("/command", "server and command both name a server")
+		r.addProblem("/command", "server and command both name a server")
 	}
 	if _, hasSteps := members.Get("steps"); !hasSteps && members != nil {
-		r.bad("", "there are no steps")
+		r.addProblem("", "there are no steps")
 	}
-	r.secrets(f)
+	r.checkSecrets(f)
 	return f
 }
 
-// boolean parses true or false.
-func (r *reader) boolean(raw json.RawMessage, at, what string) bool {
+// parseBoolean parses true or false.
+func (r *reader) parseBoolean(raw json.RawMessage, pointer, what string) bool {
 	if string(raw) != "true" && string(raw) != "false" {
-		r.bad(at, "%s is true or false", what)
+		r.addProblem(pointer, "%s is true or false", what)
 	}
 	return string(raw) == "true"
 }
 
-// answer checks the answers to the server's requests.
-func (r *reader) answer(raw json.RawMessage, at string) json.RawMessage {
-	check := func(raw json.RawMessage, at, what string) {
+// checkAnswers checks the answers to the server's requests.
+func (r *reader) checkAnswers(raw json.RawMessage, pointer string) json.RawMessage {
+	check := func(raw json.RawMessage, pointer, what string) {
 		if _, isText := jsonraw.Text(raw); !isText {
-			r.object(raw, at, what)
+			r.parseObject(raw, pointer, what)
 		}
 	}
 	if items, err := jsonraw.Array(raw); err == nil {
 		for i, item := range items {
-			check(item, at+"/"+strconv.Itoa(i), "an answer")
+			check(item, pointer+"/"+strconv.Itoa(i), "an answer")
 		}
 	} else {
-		check(raw, at, "answer")
+		check(raw, pointer, "answer")
 	}
-	r.references(raw, at)
+	r.checkReferences(raw, pointer)
 	return raw
 }
 
-// vars parses the file's variables.
-func (r *reader) vars(raw json.RawMessage, at string) (vars []Var) {
-	for _, m := range r.object(raw, at, "vars") {
-		r.name(m.Name, jsonraw.Pointer(at, m.Name))
+// parseVars parses the file's variables.
+func (r *reader) parseVars(raw json.RawMessage, pointer string) (vars []Var) {
+	for _, m := range r.parseObject(raw, pointer, "vars") {
+		r.checkName(m.Name, jsonraw.Pointer(pointer, m.Name))
 		if inner := References(m.Value); len(inner) > 0 {
-			r.bad(jsonraw.Pointer(at, m.Name), "a variable cannot refer to others: write %s where it is used", inner[0])
+			const text = "a variable cannot refer to others: write %s where it is used"
+			r.addProblem(jsonraw.Pointer(pointer, m.Name), text, inner[0])
 		}
 		vars = append(vars, Var{m.Name, m.Value})
 	}
 	return vars
 }
 
-// name checks the name of a variable.
-func (r *reader) name(name, at string) {
+// checkName checks the name of a variable.
+func (r *reader) checkName(name, pointer string) {
 	if !IsName(name) {
 		r.problems = append(r.problems, Problem{
-			At: at, OnName: true,
+			At: pointer, OnName: true,
 			Text: fmt.Sprintf("%q is not a variable name: letters, digits and _, and no digit first", name),
 		})
 	}
 }
 
-// steps parses the list of steps and makes their names unique.
-func (r *reader) steps(raw json.RawMessage, at string) (steps []Step) {
+// parseSteps parses the list of steps and makes their names unique.
+func (r *reader) parseSteps(raw json.RawMessage, pointer string) (steps []Step) {
 	items, err := jsonraw.Array(raw)
 	if err != nil {
-		r.bad(at, "steps must be a list, got %s", excerpt(raw))
+		r.addProblem(pointer, "steps must be a list, got %s", excerpt(raw))
 	} else if len(items) == 0 {
-		r.bad(at, "there are no steps")
+		r.addProblem(pointer, "there are no steps")
 	}
 	names := map[string]int{}
 	for i, item := range items {
-		s := r.step(item, at+"/"+strconv.Itoa(i))
+		s := r.parseStep(item, pointer+"/"+strconv.Itoa(i))
 		names[s.Name]++
 		if names[s.Name] > 1 {
 			s.Name += " #" + strconv.Itoa(names[s.Name])
@@ -242,152 +243,152 @@ func (r *reader) steps(raw json.RawMessage, at string) (steps []Step) {
 // stepKeys are the keys of a step, in addition to its verb.
 var stepKeys = []string{"name", "args", "params", "validate", "capture", "expect"}
 
-// step parses one step.
-func (r *reader) step(raw json.RawMessage, at string) Step {
+// parseStep parses one step.
+func (r *reader) parseStep(raw json.RawMessage, pointer string) Step {
 	known := slices.Clone(stepKeys)
 	for _, v := range verbs {
 		known = append(known, string(v))
 	}
-	s := Step{At: at, Expect: Expect{At: at, Exit: -1}}
-	members := r.object(raw, at, "a step", known...)
+	s := Step{At: pointer, Expect: Expect{At: pointer, Exit: -1}}
+	members := r.parseObject(raw, pointer, "a step", known...)
 	var found []string
 	for _, m := range members {
-		at := jsonraw.Pointer(at, m.Name)
+		pointer := jsonraw.Pointer(pointer, m.Name)
 		switch m.Name {
 		case "name":
-			s.Name = r.text(m.Value, at, "name")
+			s.Name = r.parseText(m.Value, pointer, "name")
 		case "args", "params":
 			s.Args = m.Value
-			s.ArgsAt = at
-			r.references(m.Value, at)
+			s.ArgsAt = pointer
+			r.checkReferences(m.Value, pointer)
 		case "validate":
-			r.boolean(m.Value, at, "validate")
+			r.parseBoolean(m.Value, pointer, "validate")
 			s.Loose = string(m.Value) == "false"
 		case "capture":
-			s.Capture = r.capture(m.Value, at)
+			s.Capture = r.parseCaptures(m.Value, pointer)
 		case "expect":
-			s.Expect = r.expect(m.Value, at)
+			s.Expect = r.parseExpect(m.Value, pointer)
 		default:
 			if slices.Contains(verbs, Verb(m.Name)) {
 				s.Verb = Verb(m.Name)
-				s.Subject = r.text(m.Value, at, m.Name)
+				s.Subject = r.parseText(m.Value, pointer, m.Name)
 				found = append(found, m.Name)
 			}
 		}
 	}
-	r.oneVerb(found, at, members)
-	r.arguments(s, members)
+	r.checkOneVerb(found, pointer, members)
+	r.checkArguments(s, members)
 	if s.Name == "" {
 		s.Name = string(s.Verb) + " " + s.Subject
 	}
 	return s
 }
 
-// oneVerb checks that a step has one verb. It does not report a missing verb if the last problem is
-// in the step, because the verb may be misspelled.
-func (r *reader) oneVerb(found []string, at string, members jsonraw.Members) {
+// checkOneVerb checks that a step has one verb. It does not report a missing verb if the last
+// problem is in the step, because the verb may be misspelled.
+func (r *reader) checkOneVerb(found []string, pointer string, members jsonraw.Members) {
 	n := len(r.problems)
-	isReported := n > 0 && strings.HasPrefix(r.problems[n-1].At, at+"/")
+	isReported := n > 0 && strings.HasPrefix(r.problems[n-1].At, pointer+"/")
 	if len(found) > 1 {
-		r.bad(at, "a step has one action, not %s", strings.Join(found, " and "))
+		r.addProblem(pointer, "a step has one action, not %s", strings.Join(found, " and "))
 	} else if len(found) == 0 && members != nil && !isReported {
-		r.bad(at, "the step has no action: call, read, prompt, list or raw")
+		r.addProblem(pointer, "the step has no action: call, read, prompt, list or raw")
 	}
 }
 
-// arguments checks that the arguments fit the verb.
-func (r *reader) arguments(s Step, members jsonraw.Members) {
+// checkArguments checks that the arguments fit the verb.
+func (r *reader) checkArguments(s Step, members jsonraw.Members) {
 	_, hasArgs := members.Get("args")
 	_, hasParams := members.Get("params")
 	switch {
 	case hasArgs && s.Verb == Raw:
-		r.bad(s.At+"/args", "raw takes params")
+		r.addProblem(s.At+"/args", "raw takes params")
 	case hasParams && s.Verb != Raw:
-		r.bad(s.At+"/params", "%s takes args", s.Verb)
+		r.addProblem(s.At+"/params", "%s takes args", s.Verb)
 	case hasArgs && s.Verb == List:
-		r.bad(s.At+"/args", "list takes no args")
+		r.addProblem(s.At+"/args", "list takes no args")
 	case hasArgs:
-		r.object(s.Args, s.At+"/args", "args")
+		r.parseObject(s.Args, s.At+"/args", "args")
 	}
 	if s.Loose && s.Verb != Call && s.Verb != Prompt {
-		r.bad(s.At+"/validate", "only call and prompt are validated")
+		r.addProblem(s.At+"/validate", "only call and prompt are validated")
 	}
 }
 
 // anyQuery replaces an invalid query, so that it causes no further problem.
 const anyQuery = "."
 
-// capture parses the variables that a step sets.
-func (r *reader) capture(raw json.RawMessage, at string) (all []Capture) {
-	for _, m := range r.object(raw, at, "capture") {
-		at := jsonraw.Pointer(at, m.Name)
-		r.name(m.Name, at)
+// parseCaptures parses the variables that a step sets.
+func (r *reader) parseCaptures(raw json.RawMessage, pointer string) (all []Capture) {
+	for _, m := range r.parseObject(raw, pointer, "capture") {
+		pointer := jsonraw.Pointer(pointer, m.Name)
+		r.checkName(m.Name, pointer)
 		query, ok := jsonraw.Text(m.Value)
 		if !ok {
 			query = anyQuery
-			r.bad(at, "what is captured is a jq expression, got %s", excerpt(m.Value))
+			r.addProblem(pointer, "what is captured is a jq expression, got %s", excerpt(m.Value))
 		}
-		all = append(all, Capture{at, m.Name, query})
+		all = append(all, Capture{pointer, m.Name, query})
 	}
 	return all
 }
 
-// expect parses the expected outcome of a step: jq expressions, or a mapping.
-func (r *reader) expect(raw json.RawMessage, at string) Expect {
-	e := Expect{At: at, Exit: -1}
+// parseExpect parses the expected outcome of a step: jq expressions, or a mapping.
+func (r *reader) parseExpect(raw json.RawMessage, pointer string) Expect {
+	e := Expect{At: pointer, Exit: -1}
 	if _, err := jsonraw.Object(raw); err != nil {
-		e.Queries = r.queries(raw, at)
+		e.Queries = r.parseQueries(raw, pointer)
 		return e
 	}
 	before := len(r.problems)
-	members := r.object(raw, at, "expect", "kind", "exit", "text", "jq", "result", "within")
+	members := r.parseObject(raw, pointer, "expect", "kind", "exit", "text", "jq", "result", "within")
 	for _, m := range members {
-		at := jsonraw.Pointer(at, m.Name)
+		pointer := jsonraw.Pointer(pointer, m.Name)
 		switch m.Name {
 		case "kind":
-			e.Kind = r.kind(m.Value, at)
+			e.Kind = r.parseKind(m.Value, pointer)
 		case "exit":
-			e.Exit = r.exit(m.Value, at)
+			e.Exit = r.parseExitCode(m.Value, pointer)
 		case "text":
-			e.Texts = r.texts(m.Value, at, "text")
+			e.Texts = r.parseTexts(m.Value, pointer, "text")
 		case "jq":
-			e.Queries = r.queries(m.Value, at)
+			e.Queries = r.parseQueries(m.Value, pointer)
 		case "result":
 			e.Result = m.Value
-			e.ResultAt = at
-			r.references(m.Value, at)
+			e.ResultAt = pointer
+			r.checkReferences(m.Value, pointer)
 		case "within":
-			e.Within = r.duration(m.Value, at)
-			e.WithinAt = at
+			e.Within = r.parseDuration(m.Value, pointer)
+			e.WithinAt = pointer
 		}
 	}
 	_, hasKind := members.Get("kind")
 	isValid := len(r.problems) == before
 	if isValid && hasKind && e.Exit >= 0 && e.Kind.ExitCode() != e.Exit {
-		r.bad(at+"/exit", "kind and exit contradict each other: that kind ends with %d", e.Kind.ExitCode())
+		r.addProblem(pointer+"/exit", "kind and exit contradict each other: that kind ends with %d", e.Kind.ExitCode())
 	}
 	return e
 }
 
-// queries parses jq expressions. ${…} in them is no reference: jq has its own variables, $name.
-func (r *reader) queries(raw json.RawMessage, at string) (all []Wanted) {
+// parseQueries parses jq expressions. ${…} in them is no reference: jq has its own variables, $name.
+func (r *reader) parseQueries(raw json.RawMessage, pointer string) (all []Wanted) {
 	items, err := jsonraw.Array(raw)
 	if err != nil {
 		items = []json.RawMessage{raw}
 	}
 	for i, item := range items {
-		at := at
+		pointer := pointer
 		if err == nil {
-			at += "/" + strconv.Itoa(i)
+			pointer += "/" + strconv.Itoa(i)
 		}
 		text, ok := jsonraw.Text(item)
 		if string(item) == "true" || string(item) == "false" {
 			text = string(item)
 		} else if !ok {
 			text = anyQuery
-			r.bad(at, "what is expected is a jq expression, got %s", excerpt(item))
+			r.addProblem(pointer, "what is expected is a jq expression, got %s", excerpt(item))
 		}
-		all = append(all, Wanted{at, text})
+		all = append(all, Wanted{pointer, text})
 	}
 	return all
 }
@@ -395,8 +396,8 @@ func (r *reader) queries(raw json.RawMessage, at string) (all []Wanted) {
 // Good is the name of wire.OK in a file.
 const Good = "ok"
 
-// kind parses the expected kind of outcome.
-func (r *reader) kind(raw json.RawMessage, at string) wire.Kind {
+// parseKind parses the expected kind of outcome.
+func (r *reader) parseKind(raw json.RawMessage, pointer string) wire.Kind {
 	word, _ := jsonraw.Text(raw)
 	known := []string{Good}
 	for _, e := range wire.ExitCodes {
@@ -409,29 +410,29 @@ func (r *reader) kind(raw json.RawMessage, at string) wire.Kind {
 	}
 	if !slices.Contains(known, word) {
 		text := fmt.Sprintf("unknown kind %s", excerpt(raw))
-		r.problems = append(r.problems, Problem{At: at, Got: word, Known: known, Text: text})
+		r.problems = append(r.problems, Problem{At: pointer, Got: word, Known: known, Text: text})
 	}
 	return wire.Kind(word)
 }
 
-// exit parses an exit code.
-func (r *reader) exit(raw json.RawMessage, at string) int {
+// parseExitCode parses an exit code.
+func (r *reader) parseExitCode(raw json.RawMessage, pointer string) int {
 	n, err := strconv.Atoi(string(raw))
 	if err != nil || n < 0 || n > 255 {
-		r.bad(at, "exit is an exit code (mcpc help exit-codes), got %s", excerpt(raw))
+		r.addProblem(pointer, "exit is an exit code (mcpc help exit-codes), got %s", excerpt(raw))
 	}
 	return n
 }
 
-// duration parses a time; a number is in seconds.
-func (r *reader) duration(raw json.RawMessage, at string) time.Duration {
+// parseDuration parses a time; a number is in seconds.
+func (r *reader) parseDuration(raw json.RawMessage, pointer string) time.Duration {
 	word, ok := jsonraw.Text(raw)
 	if !ok {
 		word = string(raw) + "s"
 	}
 	d, err := time.ParseDuration(word)
 	if err != nil || d <= 0 {
-		r.bad(at, "within is a time, such as 500ms or 2s, got %s", excerpt(raw))
+		r.addProblem(pointer, "within is a time, such as 500ms or 2s, got %s", excerpt(raw))
 	}
 	return d
 }

@@ -14,16 +14,16 @@ import (
 	"mcpc/internal/wire"
 )
 
-// secrets reports secrets in a file, because such files are stored in git. It judges by the names of
-// fields, flags and parts of URLs, and by the form of well-known tokens.
-func (r *reader) secrets(f File) {
+// checkSecrets reports secrets in a file, because such files are stored in git. It judges by the
+// names of fields, flags and parts of URLs, and by the form of well-known tokens.
+func (r *reader) checkSecrets(f File) {
 	for _, h := range f.Headers {
-		if redact.RedactField(h).Value != h.Value && !onlyReferences(h) {
-			r.secret(jsonraw.Pointer("/headers", h.Name))
+		if redact.RedactField(h).Value != h.Value && !hasOnlyReferences(h) {
+			r.addSecretProblem(jsonraw.Pointer("/headers", h.Name))
 		}
 	}
-	if holdsSecret(withoutReferences(f.Server)) {
-		r.secret("/server")
+	if hasSecret(withoutReferences(f.Server)) {
+		r.addSecretProblem("/server")
 	}
 	var words []string
 	for _, word := range f.Command {
@@ -31,53 +31,53 @@ func (r *reader) secrets(f File) {
 	}
 	for i, word := range redact.RedactCommand(words) {
 		if words[i] != "" && word != words[i] {
-			r.secret("/command/" + strconv.Itoa(i))
+			r.addSecretProblem("/command/" + strconv.Itoa(i))
 		}
 	}
 	for _, v := range f.Vars {
-		r.secretsIn(v.Name, v.Value, jsonraw.Pointer("/vars", v.Name))
+		r.checkValueForSecrets(v.Name, v.Value, jsonraw.Pointer("/vars", v.Name))
 	}
 	if f.Answer != nil {
-		r.secretsIn("", f.Answer, "/answer")
+		r.checkValueForSecrets("", f.Answer, "/answer")
 	}
 	for _, s := range f.Steps {
 		if s.Args != nil {
-			r.secretsIn("", s.Args, s.ArgsAt)
+			r.checkValueForSecrets("", s.Args, s.ArgsAt)
 		}
 		if s.Expect.Result != nil {
-			r.secretsIn("", s.Expect.Result, s.Expect.ResultAt)
+			r.checkValueForSecrets("", s.Expect.Result, s.Expect.ResultAt)
 		}
 	}
 }
 
-// secretsIn reports texts in a value that look like a secret. A text that is only named like a
-// secret may be test data, so it is a Mild problem.
-func (r *reader) secretsIn(name string, raw json.RawMessage, at string) {
-	eachText(name, raw, at, func(name, at, text string) {
+// checkValueForSecrets reports texts in a value that look like a secret. A text that is only named
+// like a secret may be test data, so it is a Mild problem.
+func (r *reader) checkValueForSecrets(name string, raw json.RawMessage, pointer string) {
+	eachText(name, raw, pointer, func(name, pointer, text string) {
 		plain := withoutReferences(text)
-		if holdsSecret(plain) {
-			r.secret(at)
+		if hasSecret(plain) {
+			r.addSecretProblem(pointer)
 			return
 		}
 		if text == "" || text == Any || plain != text {
 			return
 		}
-		if holdsSecret(string(jsonraw.With(nil, name, jsonraw.Quote(text)))) {
+		if hasSecret(string(jsonraw.With(nil, name, jsonraw.Quote(text)))) {
 			r.problems = append(r.problems, Problem{
-				At: at, Mild: true,
+				At: pointer, Mild: true,
 				Text: fmt.Sprintf("%s is named like a secret; use the environment: ${env.NAME}", name),
 			})
 		}
 	})
 }
 
-// secret adds the problem of a secret.
-func (r *reader) secret(at string) {
-	r.bad(at, "the file contains a secret; move it to the environment and write ${env.NAME}")
+// addSecretProblem adds the problem of a secret.
+func (r *reader) addSecretProblem(pointer string) {
+	r.addProblem(pointer, "the file contains a secret; move it to the environment and write ${env.NAME}")
 }
 
-// userAlone matches the user of a URL whose password was a reference.
-var userAlone = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`//[^/?#@:\s]*:?@`) })
+// userWithoutPassword matches the user of a URL whose password was a reference.
+var userWithoutPassword = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`//[^/?#@:\s]*:?@`) })
 
 // withoutReferences returns a text without its references.
 func withoutReferences(text string) string {
@@ -86,17 +86,17 @@ func withoutReferences(text string) string {
 	if b.String() == text {
 		return text
 	}
-	return userAlone().ReplaceAllString(b.String(), "//")
+	return userWithoutPassword().ReplaceAllString(b.String(), "//")
 }
 
-// holdsSecret reports whether a text contains what looks like a secret.
-func holdsSecret(text string) bool {
+// hasSecret reports whether a text contains what looks like a secret.
+func hasSecret(text string) bool {
 	_, n := new(redact.Secrets).Bytes([]byte(text))
 	return n > 0
 }
 
-// onlyReferences reports whether a field's value consists of references, possibly after a scheme.
-func onlyReferences(h wire.Field) bool {
+// hasOnlyReferences reports whether a field's value consists of references, possibly after a scheme.
+func hasOnlyReferences(h wire.Field) bool {
 	words := strings.Fields(h.Value)
 	found := References(jsonraw.Quote(h.Value))
 	for i, word := range words {

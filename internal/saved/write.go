@@ -34,14 +34,14 @@ func Literal(raw json.RawMessage, name func(hidden string) string) json.RawMessa
 // LiteralText returns a text as Literal writes it.
 func LiteralText(text string, name func(hidden string) string) string {
 	var b strings.Builder
-	at := 0
+	pointer := 0
 	plain := func(part string) { b.WriteString(strings.ReplaceAll(part, "${", "$${")) }
 	for _, place := range redact.HiddenIn(text) {
-		plain(text[at:place[0]])
+		plain(text[pointer:place[0]])
 		b.WriteString("${" + Environment + name(text[place[0]:place[1]]) + "}")
-		at = place[1]
+		pointer = place[1]
 	}
-	plain(text[at:])
+	plain(text[pointer:])
 	return b.String()
 }
 

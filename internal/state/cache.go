@@ -20,8 +20,8 @@ const maxNegotiated = 200
 // maxNegotiatedSize limits one verdict in bytes. A verdict has a few words.
 const maxNegotiatedSize = 64 << 10
 
-// A Verdict is what is known about a server, so that the next command with the same target need not
-// probe it.
+// A Verdict is what an earlier command negotiated with a server, so that the next command with
+// the same target need not probe it.
 type Verdict struct {
 	Revision  string `json:"revision"`
 	Transport string `json:"transport,omitempty"`
@@ -59,7 +59,7 @@ const maxCacheSize = 64 << 20
 
 // prune deletes the oldest files of a directory until it has at most bound files and size bytes. It
 // keeps the newest file, and ignores errors because the directory is a cache.
-func prune(dir string, bound int, size int64) {
+func prune(dir string, maxFiles int, freeBytes int64) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return
@@ -70,7 +70,7 @@ func prune(dir string, bound int, size int64) {
 		if fi, err := e.Info(); err == nil {
 			modified[e.Name()] = fi.ModTime()
 			sizes[e.Name()] = fi.Size()
-			size -= fi.Size()
+			freeBytes -= fi.Size()
 		}
 	}
 	slices.SortFunc(entries, func(a, b os.DirEntry) int {
@@ -78,11 +78,11 @@ func prune(dir string, bound int, size int64) {
 	})
 	for i, e := range entries {
 		remaining := len(entries) - i
-		if remaining == 1 || remaining <= bound && size >= 0 {
+		if remaining == 1 || remaining <= maxFiles && freeBytes >= 0 {
 			return
 		}
 		_ = os.Remove(filepath.Join(dir, e.Name()))
-		size += sizes[e.Name()]
+		freeBytes += sizes[e.Name()]
 	}
 }
 

@@ -39,7 +39,7 @@ func (d *directory) read(name string, limit int64) ([]byte, error) {
 
 // saveCached writes one file of a cache, which is a subdirectory with at most bound files, and
 // removes old files.
-func (d *directory) saveCached(ctx context.Context, cache, key string, bound int, parts ...[]byte) error {
+func (d *directory) saveCached(ctx context.Context, cache, key string, maxFiles int, parts ...[]byte) error {
 	unlock, err := d.lock(ctx)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (d *directory) saveCached(ctx context.Context, cache, key string, bound int
 	if err := replaceFile(d.file(cache, hashed(key)), nil, parts...); err != nil {
 		return err
 	}
-	prune(d.file(cache), bound, maxCacheSize)
+	prune(d.file(cache), maxFiles, maxCacheSize)
 	return nil
 }
 

@@ -17,12 +17,12 @@ type Reason string
 const (
 	// NoHome means that there is no directory for the state.
 	NoHome Reason = "no_home"
-	// Unreadable and Unwritable mean that the operating system refused, or that the disk is full. The
-	// earlier contents are intact.
+	// Unreadable and Unwritable mean that the operating system refused, or that the disk is full.
+	// The earlier contents are intact.
 	Unreadable Reason = "unreadable"
 	Unwritable Reason = "unwritable"
-	// Unsafe means a symbolic link, a file or directory of another user, or a directory that others can
-	// write to.
+	// Unsafe means a symbolic link, a file or directory of another user, or a directory that others
+	// can write to.
 	Unsafe Reason = "unsafe"
 	// Damaged means that state.json exists and cannot be parsed.
 	Damaged Reason = "damaged"
@@ -30,8 +30,8 @@ const (
 	Newer Reason = "newer"
 	// Locked means that another process held the lock for longer than mcpc waits.
 	Locked Reason = "locked"
-	// Gone means that the session was closed or replaced, or that its request ids are lost, so that it
-	// cannot be continued.
+	// Gone means that the session was closed or replaced, or that its request ids are lost, so that
+	// it cannot be continued.
 	Gone Reason = "gone"
 )
 
@@ -89,8 +89,8 @@ func IsReason(err error, r Reason) bool {
 	return errors.As(err, &e) && e.Reason == r
 }
 
-// withoutPath returns err without the operation and path that package os adds: the sentence already has the
-// path.
+// withoutPath returns err without the operation and path that package os adds: the sentence already
+// has the path.
 func withoutPath(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -68,8 +68,8 @@ func acquire(ctx context.Context, path string) (*flock.Flock, error) {
 	if ok, err := fl.TryLock(); ok || err != nil {
 		return fl, err
 	}
-	// The waiting goroutine must not create the file: it may continue after this call gave up, when the
-	// directory is being deleted.
+	// The waiting goroutine must not create the file: it may continue after this call gave up, when
+	// the directory is being deleted.
 	fl = flock.New(path, flock.SetFlag(os.O_RDWR|openSafely))
 	acquired := make(chan error)
 	go func() {

@@ -148,8 +148,8 @@ func (s *Store) update(ctx context.Context, change func(*State) error) (wrote bo
 	return true, s.writeLocked(after, oldKeys, st.keys())
 }
 
-// lockState locks the directory and loads the state for writing. unlock is never nil; the caller calls it
-// also after an error.
+// lockState locks the directory and loads the state for writing. unlock is never nil; the caller
+// calls it also after an error.
 func (s *Store) lockState(ctx context.Context) (st State, unlock func(), err error) {
 	unlock, err = s.dir.lock(ctx)
 	if err != nil {

@@ -174,9 +174,9 @@ var errTools = errors.New("it is not a whole tool list")
 
 // decodeTools parses a list's file of size bytes and returns the wanted tools.
 func decodeTools(r io.Reader, size int64, wanted func(name string) bool) (*ToolList, error) {
-	in := bufio.NewReaderSize(r, 32<<10)
+	buffered := bufio.NewReaderSize(r, 32<<10)
 	var head toolsHead
-	line, err := in.ReadBytes('\n')
+	line, err := buffered.ReadBytes('\n')
 	if err == nil && (json.Unmarshal(line, &head) != nil || head.Format != toolsFormat) {
 		return nil, errTools
 	}
@@ -184,7 +184,7 @@ func decodeTools(r io.Reader, size int64, wanted func(name string) bool) (*ToolL
 	sum := crc32.Checksum(line, castagnoli())
 	var raw []byte
 	for err == nil {
-		line, err = in.ReadBytes('\n')
+		line, err = buffered.ReadBytes('\n')
 		if err != nil {
 			break
 		}
@@ -193,7 +193,7 @@ func decodeTools(r io.Reader, size int64, wanted func(name string) bool) (*ToolL
 			if string(quotedName) != fmt.Sprintf("%08x", sum) {
 				return nil, errTools
 			}
-			_, err = in.ReadByte()
+			_, err = buffered.ReadByte()
 			if err == nil {
 				return nil, errTools
 			}
@@ -205,7 +205,7 @@ func decodeTools(r io.Reader, size int64, wanted func(name string) bool) (*ToolL
 			return nil, errTools
 		}
 		raw = slices.Grow(raw[:0], int(n)+1)[:n+1] // with the line feed
-		_, err = io.ReadFull(in, raw)
+		_, err = io.ReadFull(buffered, raw)
 		sum = crc32.Update(crc32.Update(sum, castagnoli(), line), castagnoli(), raw)
 		if wanted(name) {
 			list.Tools = append(list.Tools, Tool{Name: name, Raw: bytes.Clone(raw[:n])})

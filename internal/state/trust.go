@@ -19,8 +19,8 @@ const maxTrusts = 500
 // Only a hash of the approved part is stored, because the part may contain secrets.
 type Trust struct {
 	Fingerprint string `json:"fingerprint"`
-	// Server is the user's name for the server, File the file that contains it. Tool is set if a tool
-	// of the server was approved.
+	// Server is the user's name for the server, File the file that contains it. Tool is set if a
+	// tool of the server was approved.
 	Server string    `json:"server"`
 	File   string    `json:"file,omitempty"`
 	Tool   string    `json:"tool,omitempty"`
@@ -76,9 +76,9 @@ func (t Trusts) Save(ctx context.Context, trust Trust) error {
 // Drop deletes the approvals for which drop returns true, and returns their number.
 func (t Trusts) Drop(ctx context.Context, drop func(Trust) bool) (n int, err error) {
 	err = t.change(ctx, func(all []Trust) []Trust {
-		kept := slices.DeleteFunc(slices.Clone(all), drop)
-		n = len(all) - len(kept)
-		return kept
+		remaining := slices.DeleteFunc(slices.Clone(all), drop)
+		n = len(all) - len(remaining)
+		return remaining
 	})
 	return n, err
 }

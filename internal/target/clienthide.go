@@ -24,7 +24,7 @@ const maxShownDepth = 32
 // file that it cannot parse.
 func (c Client) Hidden(text []byte) []byte {
 	if isTOML(c.paths[""]) {
-		return c.hiddenTOML(text)
+		return c.hideTOML(text)
 	}
 	plain, err := standardJSON(text)
 	if err != nil {
@@ -59,7 +59,7 @@ func (h *hider) hideIn(v *hujson.Value, path []string) {
 		return
 	}
 	if len(path) > maxShownDepth {
-		h.edits = append(h.edits, edit{spanOfValue(v), h.redact(v)})
+		h.edits = append(h.edits, edit{spanOfValue(v), h.placeholder(v)})
 		return
 	}
 	if list, isList := v.Value.(*hujson.Array); isList {
@@ -83,21 +83,21 @@ func (h *hider) hideIn(v *hujson.Value, path []string) {
 // hideValues returns an object with its values hidden, or any other value hidden as a whole.
 func (h *hider) hideValues(v *hujson.Value) string {
 	if v.Value.Kind() != '{' {
-		return h.redact(v)
+		return h.placeholder(v)
 	}
 	var b strings.Builder
 	done := v.StartOffset
 	for _, m := range membersOf(v) {
 		b.Write(h.plain[done:m.Value.StartOffset]) // has blanks instead of comments
-		b.WriteString(h.redact(&m.Value))
+		b.WriteString(h.placeholder(&m.Value))
 		done = m.Value.EndOffset
 	}
 	b.Write(h.plain[done:v.EndOffset])
 	return b.String()
 }
 
-// redact returns the replacement of a value.
-func (h *hider) redact(v *hujson.Value) string {
+// placeholder returns the replacement of a value.
+func (h *hider) placeholder(v *hujson.Value) string {
 	raw := h.plain[v.StartOffset:v.EndOffset]
 	text, isText := jsonraw.Text(raw)
 	if !isText {
@@ -113,8 +113,8 @@ func hiddenValue(text string) string {
 	return `"` + redact.Redacted(text) + `"`
 }
 
-// hiddenTOML hides each text and number separately, so that lists and tables keep their form.
-func (c Client) hiddenTOML(text []byte) []byte {
+// hideTOML hides each text and number separately, so that lists and tables keep their form.
+func (c Client) hideTOML(text []byte) []byte {
 	h := tomlHider{client: c}
 	p := unstable.Parser{KeepComments: true}
 	p.Reset(text)

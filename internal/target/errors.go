@@ -53,11 +53,11 @@ func (s Source) errorPrefix() string {
 	return ""
 }
 
-func newError(part string, from Source, what string, hint wire.Hint) *Error {
-	return &Error{Part: part, Source: from, what: what, hint: hint}
+func newError(part string, source Source, what string, hint wire.Hint) *Error {
+	return &Error{Part: part, Source: source, what: what, hint: hint}
 }
 
-func newUnknownError(name string, from Source, sessions []string) *UnknownError {
+func newUnknownError(name string, source Source, sessions []string) *UnknownError {
 	known := append([]string{demoName}, sessions...)
-	return &UnknownError{Name: name, Source: from, Known: known}
+	return &UnknownError{Name: name, Source: source, Known: known}
 }

@@ -14,8 +14,8 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// The functions of this file read configurations of other programs, which have different names for the
-// same things. An invalid entry is still shown, with its problem.
+// The functions of this file read configurations of other programs, which have different names for
+// the same things. An invalid entry is still shown, with its problem.
 
 // Decode returns a client's file as JSON. The file is TOML if its name says so, else JSON with
 // comments and trailing commas. The error has the position of a syntax error and quotes nothing of
@@ -85,14 +85,14 @@ func Servers(c Client, file, folder string, doc json.RawMessage) []Server {
 		s := Server{Client: c, File: file, Folder: folder, Name: m.Name, Inputs: inputs}
 		entry, err := jsonraw.Object(m.Value)
 		if inner, ok := entry.Get("config"); ok && s.Client.Name == "goose" { // the form of older versions
-			more, _ := jsonraw.Object(inner)
-			entry = append(slices.Clone(entry), more...)
+			inherited, _ := jsonraw.Object(inner)
+			entry = append(slices.Clone(entry), inherited...)
 		}
-		s.read(entry)
+		s.readEntry(entry)
 		if err != nil {
 			s.Problem = "its entry is not an object"
 		}
-		s.Disabled = s.Disabled || isSwitchedOff(top, m.Name)
+		s.Disabled = s.Disabled || isDisabledByGemini(top, m.Name)
 		if i, duplicate := seen[s.Name]; duplicate { // only the client knows which one it uses
 			s.Problem = "its name is duplicated in the file"
 			all[i].Problem = s.Problem
@@ -119,8 +119,8 @@ func firstText(m jsonraw.Members, names ...string) string {
 	return s
 }
 
-// isSwitchedOff reports whether Gemini CLI excludes a server, or allows others only.
-func isSwitchedOff(top jsonraw.Members, name string) bool {
+// isDisabledByGemini reports whether Gemini CLI excludes a server, or allows others only.
+func isDisabledByGemini(top jsonraw.Members, name string) bool {
 	mcp, _ := jsonraw.Object(firstValue(top, "mcp"))
 	excluded, _ := parseStrings(firstValue(mcp, "excluded"))
 	allowed, _ := parseStrings(firstValue(mcp, "allowed"))
@@ -158,14 +158,14 @@ func parseStrings(raw json.RawMessage) (all []string, ok bool) {
 	return all, true
 }
 
-// read reads the members of a server's entry.
-func (s *Server) read(m jsonraw.Members) {
+// readEntry reads the members of a server's entry.
+func (s *Server) readEntry(m jsonraw.Members) {
 	s.Disabled = string(firstValue(m, "disabled")) == "true" || string(firstValue(m, "enabled")) == "false"
 	s.readCommand(m)
 	s.readURL(m)
 	s.Kind = s.transport(m)
 	if len(s.Command) == 0 && s.URL == "" && s.Problem == "" {
-		s.Problem = s.missingServer(m)
+		s.Problem = s.missingServerProblem(m)
 	}
 	if s.Kind == Stdio {
 		s.URL = ""
@@ -180,8 +180,8 @@ func (s *Server) read(m jsonraw.Members) {
 	}
 }
 
-// missingServer says why an entry has neither a command nor a URL.
-func (s *Server) missingServer(m jsonraw.Members) string {
+// missingServerProblem says why an entry has neither a command nor a URL.
+func (s *Server) missingServerProblem(m jsonraw.Members) string {
 	switch firstText(m, "type", "source") {
 	case "builtin", "platform", "frontend", "inline_python":
 		return "it is a part of " + s.Client.Title

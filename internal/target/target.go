@@ -136,43 +136,43 @@ func Parse(in Input) (Target, error) {
 
 // parseText parses one TARGET: the built-in demo server, else a session, else a name in a
 // configuration, else a URL.
-func parseText(text string, from Source, in Input) (Target, error) {
+func parseText(text string, source Source, in Input) (Target, error) {
 	sessions := in.Sessions
 	known := []string(nil)
 	if in.Known != nil && text != demoName && !strings.Contains(text, "://") && !slices.Contains(sessions, text) {
 		known = in.Known()
 	}
-	client, _, qualified := strings.Cut(text, ":")
-	_, ofClient := ClientNamed(client)
+	client, _, hasPrefix := strings.Cut(text, ":")
+	_, isClient := ClientNamed(client)
 	switch {
 	case text == "":
 		return Target{}, newError(
 			"target",
-			from,
+			source,
 			"the server is empty",
 			"name a URL, a session, a server that "+wire.Run("servers")+" shows, or "+demoName,
 		)
 	case text == demoName:
-		return Target{Kind: Demo, Source: from}, nil
+		return Target{Kind: Demo, Source: source}, nil
 	case slices.Contains(sessions, text):
-		return Target{Kind: Session, Name: text, Source: from}, nil
+		return Target{Kind: Session, Name: text, Source: source}, nil
 	case slices.Contains(known, text):
-		return Target{Kind: Known, Name: text, Source: from}, nil
-	case qualified && ofClient:
-		return Target{}, newUnknownError(text, from, slices.Concat(sessions, known))
+		return Target{Kind: Known, Name: text, Source: source}, nil
+	case hasPrefix && isClient:
+		return Target{}, newUnknownError(text, source, slices.Concat(sessions, known))
 	case strings.ContainsAny(text, " \t\n") && !strings.Contains(text, "://"):
 		// The error does not quote the text: a command line may have a secret.
-		return Target{}, newError("target", from, "the server is neither a URL nor a name: it has a space in it",
+		return Target{}, newError("target", source, "the server is neither a URL nor a name: it has a space in it",
 			"for a stdio server: "+wire.Run("list -- COMMAND ARGUMENT..."))
 	case !looksLikeURL(text):
-		return Target{}, newUnknownError(text, from, slices.Concat(sessions, known))
+		return Target{}, newUnknownError(text, source, slices.Concat(sessions, known))
 	}
 	u, err := parseURL(text)
 	if err != nil {
-		err.Source = from
+		err.Source = source
 		return Target{}, err
 	}
-	return Target{Kind: URL, URL: u, Source: from}, nil
+	return Target{Kind: URL, URL: u, Source: source}, nil
 }
 
 // parseCommand checks an argument vector. It does not change its words.

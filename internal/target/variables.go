@@ -105,12 +105,12 @@ func (s Server) expand(text string, l Lookup) (string, error) {
 			}
 			return l.Input(s.Inputs[i])
 		}
-		return s.placeValue(v, l)
+		return s.editorValue(v, l)
 	})
 }
 
-// placeValue returns the value of an editor's variable.
-func (s Server) placeValue(v variable, l Lookup) (string, error) {
+// editorValue returns the value of an editor's variable.
+func (s Server) editorValue(v variable, l Lookup) (string, error) {
 	switch v.word {
 	case "workspaceFolder", "workspaceRoot", "cwd":
 		return s.Folder, nil
@@ -125,23 +125,23 @@ func (s Server) placeValue(v variable, l Lookup) (string, error) {
 }
 
 // eachVariable replaces each variable in text by the result of f. It returns the first error of f.
-func (s Server) eachVariable(text string, f func(variable) (string, error)) (string, error) {
+func (s Server) eachVariable(text string, valueOf func(variable) (string, error)) (string, error) {
 	var b strings.Builder
 	var failed error
 	replace := func(v variable) {
-		value, err := f(v)
+		value, err := valueOf(v)
 		if failed == nil {
 			failed = err
 		}
 		b.WriteString(value)
 	}
 	for text != "" {
-		at := strings.IndexByte(text, '$')
-		if at < 0 {
+		dollar := strings.IndexByte(text, '$')
+		if dollar < 0 {
 			break
 		}
-		b.WriteString(text[:at])
-		text = text[at:]
+		b.WriteString(text[:dollar])
+		text = text[dollar:]
 		end := strings.IndexByte(text, '}')
 		isVariable := !s.Client.onlyInputs || strings.HasPrefix(text, "${input:")
 		nameEnd := len(text) - len(strings.TrimLeft(text[1:], variableCharacters))

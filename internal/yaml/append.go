@@ -23,34 +23,34 @@ func Appended(text []byte, name string, item json.RawMessage) ([]byte, error) {
 		return nil, err
 	}
 	items, _ := jsonraw.Array(jsonraw.First(old.JSON, name))
-	indent, ok := dashOf(text, old, jsonraw.Pointer("", name)+"/"+strconv.Itoa(len(items)-1))
+	indent, ok := dashIndent(text, old, jsonraw.Pointer("", name)+"/"+strconv.Itoa(len(items)-1))
 	if !ok {
 		return nil, fmt.Errorf("%s is not a block list (lines that begin with a dash)", name)
 	}
-	var more bytes.Buffer
+	var addition bytes.Buffer
 	if len(text) > 0 && text[len(text)-1] != '\n' {
-		more.WriteByte('\n')
+		addition.WriteByte('\n')
 	}
-	more.Write(indented(written, indent))
-	again, err := Parse(append(bytes.Clone(text), more.Bytes()...))
+	addition.Write(indented(written, indent))
+	again, err := Parse(append(bytes.Clone(text), addition.Bytes()...))
 	same, _ := Parse(written)
 	last, _ := jsonraw.Array(same.JSON)
 	if err != nil || !bytes.Equal(again.JSON, jsonraw.With(old.JSON, name, jsonraw.List(append(items, last...)))) {
 		return nil, fmt.Errorf("%s is not at the end", name)
 	}
-	return more.Bytes(), nil
+	return addition.Bytes(), nil
 }
 
 // Replaced returns text with a new value for the member at a place. It reports false unless the
 // member is at the end of the text and in the notation of Write.
-func Replaced(text []byte, at Place, name string, old, value json.RawMessage) ([]byte, bool) {
+func Replaced(text []byte, place Place, name string, old, value json.RawMessage) ([]byte, bool) {
 	var ends [2][]byte
 	for i, v := range []json.RawMessage{old, value} {
 		written, err := Write(jsonraw.With(nil, name, v))
 		if err != nil {
 			return nil, false
 		}
-		ends[i] = indented(written, strings.Repeat(" ", at.Column-1))
+		ends[i] = indented(written, strings.Repeat(" ", place.Column-1))
 	}
 	before, ok := bytes.CutSuffix(text, ends[0])
 	return append(bytes.Clone(before), ends[1]...), ok && bytes.HasSuffix(before, []byte{'\n'})
@@ -68,9 +68,9 @@ func indented(text []byte, indent string) []byte {
 	return b.Bytes()
 }
 
-// dashOf returns the indentation before the dash of an item. It reports false if the item's line
+// dashIndent returns the indentation before the dash of an item. It reports false if the item's line
 // does not begin with a dash.
-func dashOf(text []byte, doc Document, pointer string) (indent string, ok bool) {
+func dashIndent(text []byte, doc Document, pointer string) (indent string, ok bool) {
 	place, there := doc.values[pointer]
 	lines := strings.Split(string(text), "\n")
 	if !there || place.Line > len(lines) {

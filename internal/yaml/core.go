@@ -25,13 +25,13 @@ var (
 	)
 )
 
-// mostDigits bounds an integer that is converted, whose cost grows faster than its length.
-const mostDigits = 1000
+// maxDigits bounds an integer that is converted, whose cost grows faster than its length.
+const maxDigits = 1000
 
 // coreScalar returns a plain number as JSON, or the text of an error. It returns nil and "" if text
 // is not a number.
 func coreScalar(text string) (json.RawMessage, string) {
-	if coreInteger().MatchString(text) && len(text) <= mostDigits {
+	if coreInteger().MatchString(text) && len(text) <= maxDigits {
 		n, _ := new(big.Int).SetString(text, 0)
 		return json.RawMessage(n.String()), ""
 	}

@@ -73,42 +73,42 @@ func (d Document) Place(pointer string) Place {
 
 // The limits of a document. Aliases expand a short text to a long one.
 const (
-	mostValues = 200_000
-	deepest    = 200
-	mostBytes  = 64 << 20
+	maxValues = 200_000
+	maxDepth  = 200
+	maxBytes  = 64 << 20
 )
 
 // Parse parses one document. An empty text is null. Errors are of type *Error. If the document has
 // Problems, the error is the first of them and the rest of the document can be used.
 func Parse(text []byte) (Document, error) { return parse(text, false) }
 
-// parse implements Parse, and ParseCore if core is set.
+// parse implements Parse, and ParseCore if isCore is set.
 func parse(text []byte, core bool) (Document, error) {
 	if !utf8.Valid(text) {
 		return Document{}, &Error{Place{1, 1}, "the text is not UTF-8"}
 	}
 	lines := &lineReader{rest: string(text)}
 	d := yaml.NewDecoder(lines)
-	var root, more yaml.Node
+	var root, second yaml.Node
 	if err := d.Decode(&root); err == io.EOF {
 		return Document{JSON: json.RawMessage("null")}, nil
 	} else if err != nil {
 		return Document{}, syntaxError(string(text), lines.lines, err)
 	}
-	switch err := d.Decode(&more); {
+	switch err := d.Decode(&second); {
 	case err == nil:
 		return Document{}, &Error{
-			Place{max(more.Line, 1), max(more.Column, 1)},
+			Place{max(second.Line, 1), max(second.Column, 1)},
 			"a second document begins here; only one is allowed",
 		}
 	case err != io.EOF:
 		return Document{}, syntaxError(string(text), lines.lines, err)
 	}
-	r := reader{core: core, values: map[string]Place{}, names: map[string]Place{}}
-	if err := r.value(root.Content[0], "", 0); err != nil {
+	r := reader{isCore: core, values: map[string]Place{}, names: map[string]Place{}}
+	if err := r.appendValue(root.Content[0], "", 0); err != nil {
 		return Document{}, err
 	}
-	doc := Document{JSON: r.b, Problems: r.problems, values: r.values, names: r.names}
+	doc := Document{JSON: r.json, Problems: r.problems, values: r.values, names: r.names}
 	if len(r.problems) > 0 {
 		return doc, &r.problems[0].Error
 	}
@@ -117,32 +117,32 @@ func parse(text []byte, core bool) (Document, error) {
 
 // syntaxError returns the library's error with a better place. The library gives the line where the
 // unreadable part begins, or the line before it. syntaxError finds the first line with which the
-// text has this error, and returns the line's first character. read is the number of lines that
+// text has this error, and returns the line's first character. linesRead is the number of lines that
 // were read before the error.
-func syntaxError(text string, read int, err error) error {
-	said := strings.TrimPrefix(err.Error(), "yaml: ")
-	named := 0
-	if rest, ok := strings.CutPrefix(said, "line "); ok {
+func syntaxError(text string, linesRead int, err error) error {
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	namedLine := 0
+	if rest, ok := strings.CutPrefix(message, "line "); ok {
 		number, rest, _ := strings.Cut(rest, ": ")
-		named, _ = strconv.Atoi(number)
-		said = rest
+		namedLine, _ = strconv.Atoi(number)
+		message = rest
 	}
 	lines := strings.SplitAfter(text, "\n")
-	at := max(read, 1)
+	errorLine := max(linesRead, 1)
 	// The parser looks a few characters ahead.
-	for _, n := range []int{named, named + 1, read - 2, read - 1} {
-		if n > 0 && n < at && sameError(strings.Join(lines[:n], ""), err) {
-			at = n
+	for _, n := range []int{namedLine, namedLine + 1, linesRead - 2, linesRead - 1} {
+		if n > 0 && n < errorLine && sameError(strings.Join(lines[:n], ""), err) {
+			errorLine = n
 			break
 		}
 	}
-	line := strings.TrimRight(lines[at-1], "\r\n")
-	begin := strings.TrimLeft(line, " ")
+	line := strings.TrimRight(lines[errorLine-1], "\r\n")
+	indented := strings.TrimLeft(line, " ")
 	// A tab is allowed within { } and [ ]: the error is then the same without the tab.
-	if strings.HasPrefix(begin, "\t") && !sameError(strings.ReplaceAll(text, "\t", " "), err) {
-		said = "a tab in the indentation; YAML allows spaces only"
+	if strings.HasPrefix(indented, "\t") && !sameError(strings.ReplaceAll(text, "\t", " "), err) {
+		message = "a tab in the indentation; YAML allows spaces only"
 	}
-	return &Error{Place{at, 1 + len(line) - len(begin)}, said}
+	return &Error{Place{errorLine, 1 + len(line) - len(indented)}, message}
 }
 
 // sameError reports whether text has the error err.
@@ -177,93 +177,93 @@ func (r *lineReader) Read(b []byte) (int, error) {
 
 // A reader converts nodes to JSON, in b.
 type reader struct {
-	core          bool
-	b             []byte
+	isCore        bool
+	json          []byte
 	values, names map[string]Place
 	count         int
 	problems      []Problem
 }
 
-// bad adds a problem.
-func (r *reader) bad(at Place, pointer, text string) {
-	r.problems = append(r.problems, Problem{Error{at, text}, pointer})
+// addProblem adds a problem.
+func (r *reader) addProblem(place Place, pointer, text string) {
+	r.problems = append(r.problems, Problem{Error{place, text}, pointer})
 }
 
-// value appends the JSON of a node. It returns an error if the document exceeds the limits.
-func (r *reader) value(n *yaml.Node, pointer string, depth int) error {
-	at := Place{n.Line, n.Column}
+// appendValue appends the JSON of a node. It returns an error if the document exceeds the limits.
+func (r *reader) appendValue(n *yaml.Node, pointer string, depth int) error {
+	place := Place{n.Line, n.Column}
 	r.count++
-	if r.count > mostValues || depth > deepest || len(r.b) > mostBytes {
-		return &Error{at, "the document is too large or too deeply nested"}
+	if r.count > maxValues || depth > maxDepth || len(r.json) > maxBytes {
+		return &Error{place, "the document is too large or too deeply nested"}
 	}
 	if _, known := r.values[pointer]; !known {
-		r.values[pointer] = at
+		r.values[pointer] = place
 	}
 	switch n.Kind {
 	case yaml.AliasNode:
-		return r.value(n.Alias, pointer, depth+1)
+		return r.appendValue(n.Alias, pointer, depth+1)
 	case yaml.MappingNode:
-		return r.mapping(n, pointer, depth)
+		return r.appendMapping(n, pointer, depth)
 	case yaml.SequenceNode:
-		r.b = append(r.b, '[')
+		r.json = append(r.json, '[')
 		for i, item := range n.Content {
 			if i > 0 {
-				r.b = append(r.b, ',')
+				r.json = append(r.json, ',')
 			}
-			if err := r.value(item, pointer+"/"+strconv.Itoa(i), depth+1); err != nil {
+			if err := r.appendValue(item, pointer+"/"+strconv.Itoa(i), depth+1); err != nil {
 				return err
 			}
 		}
-		r.b = append(r.b, ']')
+		r.json = append(r.json, ']')
 		return nil
 	}
-	raw, problem := r.scalar(n)
+	raw, problem := r.scalarJSON(n)
 	if problem != "" {
-		r.bad(at, pointer, problem)
+		r.addProblem(place, pointer, problem)
 		raw = json.RawMessage("null")
 	}
-	r.b = append(r.b, raw...)
+	r.json = append(r.json, raw...)
 	return nil
 }
 
-// mapping appends the JSON object of a mapping, without the members that have problems.
-func (r *reader) mapping(n *yaml.Node, pointer string, depth int) error {
+// appendMapping appends the JSON object of a mapping, without the members that have problems.
+func (r *reader) appendMapping(n *yaml.Node, pointer string, depth int) error {
 	seen := map[string]bool{}
-	r.b = append(r.b, '{')
+	r.json = append(r.json, '{')
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name := n.Content[i]
-		at := Place{n.Content[i].Line, n.Content[i].Column}
+		place := Place{n.Content[i].Line, n.Content[i].Column}
 		if name.Kind != yaml.ScalarNode {
-			r.bad(at, pointer, "a name must be a text")
+			r.addProblem(place, pointer, "a name must be a text")
 			continue
 		}
-		if name.Tag == "!!merge" && !r.core {
-			r.bad(at, pointer, "<< is not supported: write out the members")
+		if name.Tag == "!!merge" && !r.isCore {
+			r.addProblem(place, pointer, "<< is not supported: write out the members")
 			continue
 		}
 		if seen[name.Value] {
-			r.bad(at, pointer, fmt.Sprintf("the name %q is duplicated", name.Value))
+			r.addProblem(place, pointer, fmt.Sprintf("the name %q is duplicated", name.Value))
 			continue
 		}
 		if len(seen) > 0 {
-			r.b = append(r.b, ',')
+			r.json = append(r.json, ',')
 		}
 		seen[name.Value] = true
-		r.b = append(append(r.b, jsonraw.Quote(name.Value)...), ':')
+		r.json = append(append(r.json, jsonraw.Quote(name.Value)...), ':')
 		inner := jsonraw.Pointer(pointer, name.Value)
-		r.names[inner] = at
-		if err := r.value(n.Content[i+1], inner, depth+1); err != nil {
+		r.names[inner] = place
+		if err := r.appendValue(n.Content[i+1], inner, depth+1); err != nil {
 			return err
 		}
 	}
-	r.b = append(r.b, '}')
+	r.json = append(r.json, '}')
 	return nil
 }
 
-// scalar returns a value without parts as JSON, or the text of its error.
-func (r *reader) scalar(n *yaml.Node) (json.RawMessage, string) {
+// scalarJSON returns a value without parts as JSON, or the text of its error.
+func (r *reader) scalarJSON(n *yaml.Node) (json.RawMessage, string) {
 	tag := n.ShortTag()
-	if r.core && n.Style == 0 && tag != "!!null" && tag != "!!bool" {
+	if r.isCore && n.Style == 0 && tag != "!!null" && tag != "!!bool" {
 		if raw, problem := coreScalar(n.Value); raw != nil || problem != "" {
 			return raw, problem
 		}

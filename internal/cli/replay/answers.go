@@ -15,8 +15,8 @@ import (
 // answers are the recorded client's answers to requests of the server. A request gets the answer
 // with the same key and method, else with the same params, else the next one in recorded order.
 type answers struct {
-	s  *selection
-	mu sync.Mutex
+	selection *selection
+	mu        sync.Mutex
 	// open maps each running request to its questions; nil maps to questions that may arrive at any
 	// time.
 	open map[*rows.Row][]*question
@@ -32,21 +32,21 @@ type question struct {
 
 // newAnswers reads the answers that may be needed at any time.
 func newAnswers(s *selection) (a *answers, err error) {
-	a = &answers{s: s, open: map[*rows.Row][]*question{}}
-	a.open[nil], err = a.recorded(nil)
+	a = &answers{selection: s, open: map[*rows.Row][]*question{}}
+	a.open[nil], err = a.recordedQuestions(nil)
 	return a, err
 }
 
-// begin adds the answers of an exchange. It reports whether one of them contains a hidden secret,
+// addFor adds the answers of an exchange. It reports whether one of them contains a hidden secret,
 // which cannot be sent.
-func (a *answers) begin(row *rows.Row, x *wire.Exchange) (hidden bool, err error) {
+func (a *answers) addFor(row *rows.Row, x *wire.Exchange) (hidden bool, err error) {
 	var all []*question
 	for _, q := range Questions(x) {
 		if q.Answer != nil && q.Key != "" {
 			all = append(all, &question{Question: q})
 		}
 	}
-	own, err := a.recorded(row)
+	own, err := a.recordedQuestions(row)
 	if err != nil {
 		return false, err
 	}
@@ -57,9 +57,9 @@ func (a *answers) begin(row *rows.Row, x *wire.Exchange) (hidden bool, err error
 	return slices.ContainsFunc(all, func(q *question) bool { return redact.HasHiddenParts(string(q.Answer)) }), nil
 }
 
-// recorded reads the server's requests that arrived during a row, with their answers.
-func (a *answers) recorded(row *rows.Row) (all []*question, err error) {
-	for _, asked := range a.s.asked[row] {
+// recordedQuestions reads the server's requests that arrived during a row, with their answers.
+func (a *answers) recordedQuestions(row *rows.Row) (all []*question, err error) {
+	for _, asked := range a.selection.serverRequests[row] {
 		x, err := asked.Exchange()
 		if err != nil {
 			return nil, err
@@ -74,15 +74,15 @@ func (a *answers) recorded(row *rows.Row) (all []*question, err error) {
 	return all, nil
 }
 
-// end removes the answers of an exchange.
-func (a *answers) end(row *rows.Row) {
+// removeFor removes the answers of an exchange.
+func (a *answers) removeFor(row *rows.Row) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.open, row)
 }
 
-// answer returns the recorded answer to a request of the server. It implements client.Asker.
-func (a *answers) answer(_ context.Context, q client.Asking) client.Answer {
+// respond returns the recorded answer to a request of the server. It implements client.Asker.
+func (a *answers) respond(_ context.Context, q client.Asking) client.Answer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	found := a.find(q)
@@ -127,8 +127,8 @@ func (a *answers) find(q client.Asking) *question {
 		func(one *question) bool { return q.Key == "" || one.Key == "" },
 	} {
 		for _, all := range [][]*question{during, anytime} {
-			if at := slices.IndexFunc(all, fits); at >= 0 {
-				return all[at]
+			if index := slices.IndexFunc(all, fits); index >= 0 {
+				return all[index]
 			}
 		}
 	}

@@ -15,10 +15,11 @@ import (
 // A Verdict classifies an exchange after its request was sent again.
 type Verdict string
 
-// The verdicts. Worse: the request succeeded when it was recorded and fails now. Better: the reverse.
-// New: only the present request has a response. Missing: only the recorded one has. Unmatched: the
-// request failed with a recorded handle that the present server never issued. Skipped: the request was
-// not sent. NotRun: the request was not sent because the server was not available.
+// The verdicts. Worse: the request succeeded when it was recorded and fails now. Better: the
+// reverse. New: only the present request has a response. Missing: only the recorded one has.
+// Unmatched: the request failed with a recorded handle that the present server never issued.
+// Skipped: the request was not sent. NotRun: the request was not sent because the server was not
+// available.
 const (
 	Same      Verdict = "same"
 	Differs   Verdict = "differs"
@@ -72,9 +73,9 @@ var Levels = []string{string(Result), string(Schema), string(Status)}
 // Notifications say how the notifications before the response are compared.
 type Notifications int
 
-// Kinds compares the set of notifications, and the first and the last progress. InOrder compares all of them
-// in order. Ignored compares neither notifications nor the server's requests: with concurrent requests,
-// they may belong to any of the requests.
+// Kinds compares the set of notifications, and the first and the last progress. InOrder compares
+// all of them in order. Ignored compares neither notifications nor the server's requests: with
+// concurrent requests, they may belong to any of the requests.
 const (
 	Kinds Notifications = iota
 	InOrder
@@ -105,153 +106,153 @@ type Report struct {
 }
 
 // Compare compares a recorded exchange with the present one.
-func Compare(was, is Side, o Options) Report {
-	a := answerOf(was)
-	b := answerOf(is)
+func Compare(recorded, current Side, o Options) Report {
+	a := outcomeOf(recorded)
+	b := outcomeOf(current)
 	r := Report{Verdict: Same, Counts: match.Counts{}, Met: map[*match.Rule]bool{}}
 	switch {
-	case a.ending == "" && b.ending == "":
+	case a.kind == "" && b.kind == "":
 		return r
-	case a.ending == "":
+	case a.kind == "":
 		r.Verdict = New
 		return r
-	case !b.came && a.came:
+	case !b.hasResponse && a.hasResponse:
 		r.Verdict = Missing
-	case a.ending == okEnding && b.ending != okEnding:
+	case a.kind == okKind && b.kind != okKind:
 		r.Verdict = Worse
-	case a.ending != okEnding && b.ending == okEnding:
+	case a.kind != okKind && b.kind == okKind:
 		r.Verdict = Better
-	case a.ending != b.ending:
+	case a.kind != b.kind:
 		r.Verdict = Differs
 	}
 	if r.Verdict != Same {
 		r.Differences = []match.Difference{
-			{Path: "outcome", Was: jsonraw.Quote(a.text()), Is: jsonraw.Quote(b.text()), How: match.Changed},
+			{Path: "outcome", Was: jsonraw.Quote(a.describe()), Is: jsonraw.Quote(b.describe()), How: match.Changed},
 		}
 		return r
 	}
-	c := match.Comparison{Rules: o.Rules, WasRevision: was.Revision, IsRevision: is.Revision, Bytes: o.Bytes}
-	request := wire.ParseMessage(was.Exchange.Request.Raw)
+	c := match.Comparison{Rules: o.Rules, WasRevision: recorded.Revision, IsRevision: current.Revision, Bytes: o.Bytes}
+	request := wire.ParseMessage(recorded.Exchange.Request.Raw)
 	c.Method, c.Name = request.Method, match.NameOf(request.Method, request.Params)
-	r.answers(a, b, c, o.Level)
+	r.compareResponses(a, b, c, o.Level)
 	if o.Level != Status && o.Notifications != Ignored {
-		r.requests(was, is, c, o.Level)
-		r.notifications(was.Exchange, is.Exchange, o.Notifications)
+		r.compareServerRequests(recorded, current, c, o.Level)
+		r.compareNotifications(recorded.Exchange, current.Exchange, o.Notifications)
 	}
-	r.duration(was.Took, is.Took, o.MaxSlowdown)
+	r.compareDuration(recorded.Took, current.Took, o.MaxSlowdown)
 	if len(r.Differences) > 0 {
 		r.Verdict = Differs
 	}
 	return r
 }
 
-// okEnding is the ending of a successful response.
-const okEnding = "ok"
+// okKind is the ending of a successful response.
+const okKind = "ok"
 
 // An answer is the outcome of one side.
-type answer struct {
-	// ending is okEnding, the name of a wire.Kind, or "" if there is no outcome.
-	ending string
-	// came is set if there is a response.
-	came   bool
-	result json.RawMessage
-	err    *wire.RPCError
+type sideOutcome struct {
+	// kind is okKind, the name of a wire.Kind, or "" if there is no outcome.
+	kind string
+	// hasResponse is set if there is a response.
+	hasResponse bool
+	result      json.RawMessage
+	err         *wire.RPCError
 }
 
-// answerOf derives the outcome from the response alone: the command that recorded it may have
+// outcomeOf derives the outcome from the response alone: the command that recorded it may have
 // checked more.
-func answerOf(s Side) answer {
+func outcomeOf(s Side) sideOutcome {
 	if s.Exchange == nil || s.Exchange.Response.Raw == nil {
-		return answer{ending: string(s.Failed)}
+		return sideOutcome{kind: string(s.Failed)}
 	}
 	m := wire.ParseMessage(s.Exchange.Response.Raw)
-	a := answer{ending: okEnding, came: true, result: m.Result, err: m.Error}
+	a := sideOutcome{kind: okKind, hasResponse: true, result: m.Result, err: m.Error}
 	if s.Result != nil {
 		a.result = s.Result
 	}
 	asks := wire.RequiresInput(m.Result)
 	switch {
 	case s.Failed == wire.InputRequired && !asks:
-		a.ending = string(wire.InputRequired)
+		a.kind = string(wire.InputRequired)
 	case m.Error != nil:
-		a.ending = string(wire.RPCFailed)
+		a.kind = string(wire.RPCFailed)
 	case m.Kind != wire.Response:
-		a.ending = string(wire.BadResponse)
+		a.kind = string(wire.BadResponse)
 	case wire.IsToolError(m.Result):
-		a.ending = string(wire.ToolError)
+		a.kind = string(wire.ToolError)
 	case asks:
-		a.ending = string(wire.InputRequired)
+		a.kind = string(wire.InputRequired)
 	}
 	return a
 }
 
-// text returns the outcome for people.
-func (a answer) text() string {
+// describe returns the outcome for people.
+func (a sideOutcome) describe() string {
 	switch {
 	case a.err != nil:
-		return fmt.Sprintf("%s %d: %s", a.ending, a.err.Code, a.err.Message)
-	case a.ending == string(wire.ToolError):
+		return fmt.Sprintf("%s %d: %s", a.kind, a.err.Code, a.err.Message)
+	case a.kind == string(wire.ToolError):
 		first := ""
 		if blocks, err := jsonraw.Array(jsonraw.First(a.result, "content")); err == nil && len(blocks) > 0 {
 			first, _ = jsonraw.Text(jsonraw.First(blocks[0], "text"))
 		}
 		if first != "" {
-			return a.ending + ": " + first
+			return a.kind + ": " + first
 		}
-	case a.ending == "":
+	case a.kind == "":
 		return "no answer"
 	}
-	return a.ending
+	return a.kind
 }
 
-// answers compares two results, or two errors.
-func (r *Report) answers(a, b answer, c match.Comparison, level Level) {
+// compareResponses compares two results, or two errors.
+func (r *Report) compareResponses(a, b sideOutcome, c match.Comparison, level Level) {
 	switch {
 	case a.err != nil && b.err != nil && level == Status:
-		r.add("error", match.Compare(number(a.err.Code), number(b.err.Code), match.Comparison{}), level)
-	case level == Status || a.ending == string(wire.InputRequired): // requests compares the requests of the server
+		r.mergePart("error", match.Compare(number(a.err.Code), number(b.err.Code), match.Comparison{}), level)
+	case level == Status || a.kind == string(wire.InputRequired): // requests compares the requests of the server
 	case a.err != nil && b.err != nil:
 		c.Part = match.Error
 		c.HiddenUnknown = true
-		r.add("error", match.Compare(a.err.Raw, b.err.Raw, c), level)
+		r.mergePart("error", match.Compare(a.err.Raw, b.err.Raw, c), level)
 	default:
 		c.Part = match.Result
 		c.HiddenUnknown = true
-		r.add("", match.Compare(a.result, b.result, c), level)
+		r.mergePart("", match.Compare(a.result, b.result, c), level)
 	}
 }
 
 // number returns n as JSON.
 func number(n int64) json.RawMessage { return strconv.AppendInt(nil, n, 10) }
 
-// add merges the report of one part.
-func (r *Report) add(part string, found match.Report, level Level) {
+// mergePart merges the report of one part.
+func (r *Report) mergePart(part string, found match.Report, level Level) {
 	r.Counts.Add(found.Counts)
 	maps.Copy(r.Met, found.Met)
 	r.More += found.More
 	for _, d := range found.Differences {
-		if level == Schema && sameShape(d) {
+		if level == Schema && keepsShape(d) {
 			r.Counts[match.Type]++
 			continue
 		}
 		if part != "" {
-			d.Path, d.Pointer = part+joinable(d.Path), jsonraw.Pointer("", part)+d.Pointer
+			d.Path, d.Pointer = part+pathSuffix(d.Path), jsonraw.Pointer("", part)+d.Pointer
 		}
 		r.Differences = append(r.Differences, d)
 	}
 }
 
-// joinable returns a path in the form that follows a word: "" for the root.
-func joinable(path string) string {
+// pathSuffix returns a path in the form that follows a word: "" for the root.
+func pathSuffix(path string) string {
 	if path == "." {
 		return ""
 	}
 	return path
 }
 
-// sameShape reports whether a difference leaves the members and their types the same: it concerns a
+// keepsShape reports whether a difference leaves the members and their types the same: it concerns a
 // value of the same type, or the number of items.
-func sameShape(d match.Difference) bool {
+func keepsShape(d match.Difference) bool {
 	switch d.How {
 	case match.Changed, match.HiddenOther, match.Spelled:
 		return true
@@ -265,13 +266,18 @@ func sameShape(d match.Difference) bool {
 // machine decides.
 const minSlowdown = 50 * time.Millisecond
 
-// duration adds a difference if the present exchange took more than max times the recorded time.
-func (r *Report) duration(was, is time.Duration, most float64) {
-	if most <= 0 || was <= 0 || is-was < minSlowdown || float64(is) <= most*float64(was) {
+// compareDuration adds a difference if the present exchange took more than max times the recorded
+// time.
+func (r *Report) compareDuration(recorded, current time.Duration, maxSlowdown float64) {
+	if maxSlowdown <= 0 || recorded <= 0 {
+		return // no limit, or nothing to compare with
+	}
+	isSlower := current-recorded >= minSlowdown && float64(current) > maxSlowdown*float64(recorded)
+	if !isSlower {
 		return
 	}
 	r.Differences = append(r.Differences, match.Difference{
 		Path: "duration", How: match.Changed,
-		Was: jsonraw.Quote(was.String()), Is: jsonraw.Quote(is.String()),
+		Was: jsonraw.Quote(recorded.String()), Is: jsonraw.Quote(current.String()),
 	})
 }

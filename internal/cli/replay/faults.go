@@ -12,9 +12,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// putFaults inserts the fault rules between the replay and its server: by mcpc tap for a command,
+// startFaults inserts the fault rules between the replay and its server: by mcpc tap for a command,
 // by a proxy on this machine for a URL. end stops them and writes their report.
-func (o *options) putFaults(ctx context.Context, f *cmdutil.Factory) (end func() error, err error) {
+func (o *options) startFaults(ctx context.Context, f *cmdutil.Factory) (end func() error, err error) {
 	end = func() error { return nil }
 	if !o.faults.Asked() || o.Argv != nil || f.Server == connect.DemoEndpoint {
 		if o.faults.Asked() {
@@ -23,8 +23,8 @@ func (o *options) putFaults(ctx context.Context, f *cmdutil.Factory) (end func()
 		_, err := o.faults.Start(f, proxy.LinkHTTP) // refuses a report on nothing
 		return end, err
 	}
-	to, err := url.Parse(f.Server)
-	if err != nil || to.Scheme != "http" && to.Scheme != "https" {
+	serverURL, err := url.Parse(f.Server)
+	if err != nil || serverURL.Scheme != "http" && serverURL.Scheme != "https" {
 		return end, usage.New("--fault needs the server's URL or command",
 			wire.Run("proxy --fault RULES --to TARGET")+" puts faults before any server")
 	}
@@ -32,11 +32,11 @@ func (o *options) putFaults(ctx context.Context, f *cmdutil.Factory) (end func()
 	if err != nil {
 		return end, err
 	}
-	at, end, out := s.Between(ctx, to)
+	proxyURL, end, out := s.Between(ctx, serverURL)
 	if !out.OK() {
 		return end, cmdutil.Exit(out)
 	}
-	f.Server = at.String()
+	f.Server = proxyURL.String()
 	return end, nil
 }
 

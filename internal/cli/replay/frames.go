@@ -14,13 +14,13 @@ const maxFrames = 256 << 20
 // frames collects the frames of running requests, without their secrets.
 type frames struct {
 	mu sync.Mutex
-	// underWay maps the frames since the start of each running request to their size in bytes.
-	underWay map[*[]wire.Frame]int
+	// running maps the frames since the start of each running request to their size in bytes.
+	running map[*[]wire.Frame]int
 }
 
 // watch starts to collect frames, in addition to the present watcher.
 func watch(f *cmdutil.Factory) *frames {
-	all := &frames{underWay: map[*[]wire.Frame]int{}}
+	all := &frames{running: map[*[]wire.Frame]int{}}
 	shown := f.Watch.Load()
 	tap := wire.Tap(func(frame wire.Frame) {
 		if shown != nil {
@@ -36,26 +36,26 @@ func watch(f *cmdutil.Factory) *frames {
 func (all *frames) add(frame wire.Frame) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	for list, bytes := range all.underWay {
+	for list, bytes := range all.running {
 		bytes += len(frame.Raw)
 		if bytes <= maxFrames {
 			*list = append(*list, frame)
-			all.underWay[list] = bytes
+			all.running[list] = bytes
 		}
 	}
 }
 
-// begin collects frames for one request until end is called. gathered returns the exchange of the
+// collect collects frames for one request until end is called. gathered returns the exchange of the
 // request with the method and id, or nil.
-func (all *frames) begin() (gathered func(method string, id []byte) *wire.Exchange, end func()) {
+func (all *frames) collect() (gathered func(method string, id []byte) *wire.Exchange, end func()) {
 	list := &[]wire.Frame{}
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	all.underWay[list] = 0
+	all.running[list] = 0
 	end = func() {
 		all.mu.Lock()
 		defer all.mu.Unlock()
-		delete(all.underWay, list)
+		delete(all.running, list)
 	}
 	return func(method string, id []byte) *wire.Exchange {
 		all.mu.Lock()

@@ -23,9 +23,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// issue sends a recorded request again, unless there is a reason not to, and compares the
+// sendAgain sends a recorded request again, unless there is a reason not to, and compares the
 // exchanges.
-func (p *player) issue(ctx context.Context, row *rows.Row, x *wire.Exchange) item {
+func (p *player) sendAgain(ctx context.Context, row *rows.Row, x *wire.Exchange) item {
 	it := item{row: row, Report: Report{Verdict: Skipped}}
 	m := wire.ParseMessage(x.Request.Raw)
 	asked := recorded.ParamsWithoutMeta(m)
@@ -33,42 +33,42 @@ func (p *player) issue(ctx context.Context, row *rows.Row, x *wire.Exchange) ite
 		Part:        match.Params,
 		Method:      row.Method,
 		WasRevision: row.Revision,
-		IsRevision:  p.c.Revision(),
+		IsRevision:  p.conn.Revision(),
 	}
 	level := p.levelOf(row, m)
-	hidden, err := p.answers.begin(row, x)
-	defer p.answers.end(row)
+	hidden, err := p.answers.addFor(row, x)
+	defer p.answers.removeFor(row)
 	switch {
 	case err != nil:
 		it.Why = "it cannot be read: " + err.Error()
 	case hidden || redact.HasHiddenParts(string(asked)):
 		it.Why = "it has a secret that was not recorded"
 	default:
-		it.Why = p.against(row, m, x)
+		it.Why = p.skipReason(row, m, x)
 	}
 	if it.Why != "" {
 		p.binder.Miss(match.Comparison{Part: match.Result, Method: row.Method}, result(x))
 		return it
 	}
-	it.lacks = p.binder.Lacks(params, asked)
+	it.sentRecordedHandle = p.binder.Lacks(params, asked)
 	call := client.Call{
 		Method:   row.Method,
 		Params:   asked,
 		Once:     true,
 		Progress: jsonraw.First(jsonraw.First(m.Params, "_meta"), "progressToken") != nil,
-		Task:     p.task(m, x),
+		Task:     p.taskWish(m, x),
 	}
 	call.Params, _ = p.binder.ToIs(params, call.Params)
 	if row.Method == "tools/call" {
-		if it, stop := p.tool(ctx, it, &call, x); stop {
+		if it, stop := p.checkTool(ctx, it, &call, x); stop {
 			p.binder.Miss(match.Comparison{Part: match.Result, Method: row.Method}, result(x))
 			return it
 		}
 	}
 	p.setLevel(ctx, level, &call)
-	gathered, end := p.frames.begin()
+	gathered, end := p.frames.collect()
 	defer end()
-	out := p.c.Do(ctx, call)
+	out := p.conn.Do(ctx, call)
 	if row.Method == "tasks/get" {
 		out = p.await(ctx, call, out, x)
 	}
@@ -76,39 +76,39 @@ func (p *player) issue(ctx context.Context, row *rows.Row, x *wire.Exchange) ite
 	if now != nil && !SameNotifications(x, now) && transport.Sleep(ctx, lateNotifications) {
 		now = gathered(row.Method, out.ID)
 	}
-	out = p.f.WithoutSecrets(out)
-	return p.compared(it, x, now, out)
+	out = p.factory.WithoutSecrets(out)
+	return p.compareOutcome(it, x, now, out)
 }
 
-// compared returns it with the verdict on the present exchange now, whose outcome is out. It learns the
-// handles of both results, and notes an outcome that ends the replay. A worse answer to a request that
-// still has a recorded handle is Unmatched, not Worse: the handle explains it.
-func (p *player) compared(it item, x, now *wire.Exchange, out wire.Outcome) item {
+// compareOutcome returns it with the verdict on the present exchange now, whose outcome is out. It
+// learns the handles of both results, and notes an outcome that ends the replay. A worse answer to
+// a request that still has a recorded handle is Unmatched, not Worse: the handle explains it.
+func (p *player) compareOutcome(it item, x, now *wire.Exchange, out wire.Outcome) item {
 	row := it.row
 	c := match.Comparison{
 		Part:        match.Result,
 		Method:      row.Method,
 		Name:        row.Name,
 		WasRevision: row.Revision,
-		IsRevision:  p.c.Revision(),
+		IsRevision:  p.conn.Revision(),
 		Rules:       p.judge.Rules,
 	}
 	p.binder.Learn(c, result(x), result(now))
-	present, bound := p.is(now, out, c, result(x))
-	if ends(row, out) {
-		p.gone.CompareAndSwap(nil, &out)
+	present, bound := p.presentSide(now, out, c, result(x))
+	if endsReplay(row, out) {
+		p.connectionEnd.CompareAndSwap(nil, &out)
 	}
-	it.Report = Compare(was(row, x), present, p.judge)
+	it.Report = Compare(recordedSide(row, x), present, p.judge)
 	if bound > 0 {
 		it.Counts[match.Bound] += bound
 	}
 	it.took = out.Took
 	it.result = present.Result
-	it.part = c
+	it.comparison = c
 	if it.Verdict == Missing || present.Exchange == nil && it.Verdict.Fails() {
 		it.Why = out.Text
 	}
-	if it.Verdict == Worse && (it.lacks || hasHandle(wire.ParseMessage(x.Request.Raw))) {
+	if it.Verdict == Worse && (it.sentRecordedHandle || hasHandle(wire.ParseMessage(x.Request.Raw))) {
 		it.Verdict = Unmatched
 		it.Why = "the recorded handle was sent, because no answer gave another one"
 	}
@@ -122,19 +122,20 @@ func hasHandle(m *wire.Message) bool {
 	return hasCursor || hasTask
 }
 
-// ofConnection are the methods that change something, which ends with the connection.
-var ofConnection = []string{"resources/subscribe", "resources/unsubscribe", "logging/setLevel"}
+// connectionMethods are the methods that change something, which ends with the connection.
+var connectionMethods = []string{"resources/subscribe", "resources/unsubscribe", "logging/setLevel"}
 
-// isHarmless reports whether a request of the method changes nothing but this connection. A tool call is judged by its
-// tool.
+// isHarmless reports whether a request of the method changes nothing but this connection. A tool
+// call is judged by its tool.
 func isHarmless(method string) bool {
-	return mcp.OnlyReads(method) || slices.Contains(ofConnection, method) || method == "tools/call"
+	return mcp.OnlyReads(method) || slices.Contains(connectionMethods, method) || method == "tools/call"
 }
 
-// against returns the reason not to send a request, or "".
-func (p *player) against(row *rows.Row, m *wire.Message, x *wire.Exchange) string {
-	was := cmp.Or(row.Revision, p.c.Revision())
-	is := p.c.Revision()
+// skipReason returns the reason not to send a request, or "".
+func (p *player) skipReason(row *rows.Row, m *wire.Message, x *wire.Exchange) string {
+	recordedRevision := cmp.Or(row.Revision, p.conn.Revision())
+	currentRevision := p.conn.Revision()
+	isOfTask := mcp.IsTaskMethod(row.Method) || becameTask(m, x)
 	switch {
 	case row.Channel == exchange.ChannelCancelled:
 		return "it was cancelled"
@@ -142,15 +143,15 @@ func (p *player) against(row *rows.Row, m *wire.Message, x *wire.Exchange) strin
 		return "it is no request"
 	case row.Method == "subscriptions/listen":
 		return "a subscription has no answer to compare"
-	case client.Stateless(was) != client.Stateless(is) && (mcp.IsTaskMethod(row.Method) || becameTask(m, x)):
-		return "tasks have another form in " + is
-	case shape.Has(was, row.Method) && !shape.Has(is, row.Method):
-		return "the method is not in " + is
-	case shape.Has(is, row.Method) && !shape.Has(was, row.Method):
-		return "the method is not in " + was
+	case isOfTask && client.Stateless(recordedRevision) != client.Stateless(currentRevision):
+		return "tasks have another form in " + currentRevision
+	case shape.Has(recordedRevision, row.Method) && !shape.Has(currentRevision, row.Method):
+		return "the method is not in " + currentRevision
+	case shape.Has(currentRevision, row.Method) && !shape.Has(recordedRevision, row.Method):
+		return "the method is not in " + recordedRevision
 	case row.Method == "tasks/get" && status(result(x)) == client.TaskWorking:
 		return "the task went on"
-	case !p.o.yes && !isHarmless(row.Method):
+	case !p.options.yes && !isHarmless(row.Method):
 		return mayChange
 	}
 	return ""
@@ -159,36 +160,36 @@ func (p *player) against(row *rows.Row, m *wire.Message, x *wire.Exchange) strin
 // mayChange is the reason to skip a request without --yes.
 const mayChange = "may change something"
 
-// tool checks the tool of a call. It reports true if the call must not be sent, because the tool
-// may change something or was not confirmed.
-func (p *player) tool(ctx context.Context, it item, call *client.Call, x *wire.Exchange) (item, bool) {
+// checkTool checks the tool of a call. It reports true if the call must not be sent, because the
+// tool may change something or was not confirmed.
+func (p *player) checkTool(ctx context.Context, it item, call *client.Call, x *wire.Exchange) (item, bool) {
 	params, _ := jsonraw.Object(call.Params)
 	name := params.Text("name")
 	given, _ := params.Get("arguments")
-	tool, out := p.c.DefineOnce(ctx, name)
+	tool, out := p.conn.DefineOnce(ctx, name)
 	if !out.OK() && out.Kind != wire.InvalidArguments {
-		if ends(it.row, out) {
-			p.gone.CompareAndSwap(nil, &out)
+		if endsReplay(it.row, out) {
+			p.connectionEnd.CompareAndSwap(nil, &out)
 		}
 		it.Verdict = NotRun
 		it.Why = "the tools could not be listed: " + out.Text
 		return it, true
 	}
-	if tool == nil && !p.o.yes && it.row.Channel == exchange.ChannelOK {
+	if tool == nil && !p.options.yes && it.row.Channel == exchange.ChannelOK {
 		it.Verdict = Worse
 		it.Why = "the server does not list the tool"
 		return it, true
 	}
-	if !p.o.yes && (tool == nil || !tool.Hints.OnlyReads()) {
+	if !p.options.yes && (tool == nil || !tool.Hints.OnlyReads()) {
 		it.Why = mayChange
 		return it, true
 	}
-	if readOnly, listed := p.readOnly[name]; listed && !readOnly && !p.o.yes {
+	if readOnly, listed := p.readOnly[name]; listed && !readOnly && !p.options.yes {
 		it.Why = mayChange + ", as the recording lists it"
 		return it, true
 	}
-	confirm := toolcall.Request{Name: name, Reading: arguments.Reading{Arguments: given}, Yes: p.o.yes}
-	if out := toolcall.Confirmed(ctx, p.c, tool, confirm); !out.OK() {
+	confirm := toolcall.Request{Name: name, Reading: arguments.Reading{Arguments: given}, Yes: p.options.yes}
+	if out := toolcall.Confirmed(ctx, p.conn, tool, confirm); !out.OK() {
 		it.Why = out.Text
 		return it, true
 	}
@@ -198,14 +199,14 @@ func (p *player) tool(ctx context.Context, it item, call *client.Call, x *wire.E
 	return it, false
 }
 
-// task returns the wish for a task if the recorded call became a task or could have. It returns nil
-// for other calls.
-func (p *player) task(m *wire.Message, x *wire.Exchange) *client.TaskWish {
+// taskWish returns the wish for a task if the recorded call became a task or could have. It returns
+// nil for other calls.
+func (p *player) taskWish(m *wire.Message, x *wire.Exchange) *client.TaskWish {
 	if m.Method != "tools/call" {
 		return nil
 	}
 	declared := jsonraw.First(jsonraw.First(clientCapabilities(m), "extensions"), mcp.TasksExtension) != nil
-	if becameTask(m, x) || declared && client.Stateless(p.c.Revision()) {
+	if becameTask(m, x) || declared && client.Stateless(p.conn.Revision()) {
 		return &client.TaskWish{}
 	}
 	return nil
@@ -216,14 +217,14 @@ func (p *player) task(m *wire.Message, x *wire.Exchange) *client.TaskWish {
 func (p *player) levelOf(row *rows.Row, m *wire.Message) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	at := conversationOf(row)
+	conversationKey := conversationOf(row)
 	if row.Method == "logging/setLevel" {
-		p.level[at], _ = jsonraw.Text(jsonraw.First(m.Params, "level"))
+		p.logLevels[conversationKey], _ = jsonraw.Text(jsonraw.First(m.Params, "level"))
 	}
 	if own, ok := jsonraw.Text(jsonraw.First(jsonraw.First(m.Params, "_meta"), metaLogLevel)); ok {
 		return own
 	}
-	return p.level[at]
+	return p.logLevels[conversationKey]
 }
 
 // becameTask reports whether a call asked for a task or became one.
@@ -242,17 +243,17 @@ func status(raw json.RawMessage) client.TaskStatus {
 // logging/setLevel.
 func (p *player) setLevel(ctx context.Context, level string, call *client.Call) {
 	p.mu.Lock()
-	set := p.set
-	p.set = level
+	set := p.currentLogLevel
+	p.currentLogLevel = level
 	p.mu.Unlock()
 	switch {
 	case level == "" || call.Method == "logging/setLevel":
-	case client.Stateless(p.c.Revision()):
+	case client.Stateless(p.conn.Revision()):
 		call.Params = jsonraw.With(call.Params, "_meta",
 			jsonraw.With(jsonraw.First(call.Params, "_meta"), metaLogLevel, jsonraw.Quote(level)))
 	case level != set:
-		if declared, _ := p.c.Declares("logging"); declared {
-			p.c.Do(ctx, client.Call{Method: "logging/setLevel", Params: jsonraw.With(nil, "level", jsonraw.Quote(level))})
+		if declared, _ := p.conn.Declares("logging"); declared {
+			p.conn.Do(ctx, client.Call{Method: "logging/setLevel", Params: jsonraw.With(nil, "level", jsonraw.Quote(level))})
 		}
 	}
 }
@@ -261,27 +262,34 @@ func (p *player) setLevel(ctx context.Context, level string, call *client.Call) 
 // send them concurrently.
 const lateNotifications = 100 * time.Millisecond
 
-// pollTask is the interval of polling a task, awaitTask the longest time until it must reach the
+// pollTask is the interval of polling a task, maxTaskWait the longest time until it must reach the
 // recorded status.
 const (
-	pollTask  = 200 * time.Millisecond
-	awaitTask = 2 * time.Minute
-	// takeInput is how long an answer that was given may have no effect.
-	takeInput = 10 * time.Second
+	pollTask    = 200 * time.Millisecond
+	maxTaskWait = 2 * time.Minute
+	// maxInputWait is how long an answer that was given may have no effect.
+	maxInputWait = 10 * time.Second
 )
 
 // await polls a task until it reaches the recorded status or ends.
 func (p *player) await(ctx context.Context, call client.Call, out wire.Outcome, x *wire.Exchange) wire.Outcome {
-	began := p.f.Now()
+	began := p.factory.Now()
 	want := status(result(x))
-	for want != "" {
-		is := status(out.Result)
-		waited := p.f.Now().Sub(began)
-		if is == "" || is == want || is.Ended() || waited > awaitTask || is == client.TaskNeedsYou && waited > takeInput ||
-			!transport.Sleep(ctx, pollTask) {
-			break
-		}
-		out = p.c.Do(ctx, call)
+	if want == "" {
+		return out
 	}
-	return out
+	for {
+		reached := status(out.Result)
+		if reached == "" || reached == want || reached.Ended() {
+			return out
+		}
+		waited := p.factory.Now().Sub(began)
+		if waited > maxTaskWait || reached == client.TaskNeedsYou && waited > maxInputWait {
+			return out
+		}
+		if !transport.Sleep(ctx, pollTask) { // interrupted
+			return out
+		}
+		out = p.conn.Do(ctx, call)
+	}
 }

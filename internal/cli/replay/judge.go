@@ -27,8 +27,9 @@ type judgement struct {
 // maxRules limits the bytes of a file of matchers.
 const maxRules = 16 << 20
 
-// judge reads the flags and the file of matchers that say what is compared and what may differ.
-func (o *options) judge(f *cmdutil.Factory) (j judgement, err error) {
+// readJudgement reads the flags and the file of matchers that say what is compared and what may
+// differ.
+func (o *options) readJudgement(f *cmdutil.Factory) (j judgement, err error) {
 	j.Options = Options{
 		Rules: &match.Rules{},
 		Bytes: o.match.level == "exact",
@@ -59,23 +60,25 @@ func (o *options) judge(f *cmdutil.Factory) (j judgement, err error) {
 			match.Rule{Part: match.Result, Path: path, Matcher: match.Matcher{Kind: match.Ignore}})
 	}
 	for _, text := range o.match.bind {
-		from, to, err := parseBind(text)
+		source, target, err := parseBind(text)
 		if err != nil {
 			return j, badPath("--bind", text, err)
 		}
-		kind := from.String()
+		kind := source.String()
 		again := slices.IndexFunc(j.bindings, func(b match.Binding) bool { return b.Kind == kind && b.Part == match.Result })
 		if again < 0 {
 			extra.Rules = append(extra.Rules, match.Rule{
-				Part: match.Result, Path: from,
+				Part: match.Result, Path: source,
 				Matcher: match.Matcher{Kind: match.Bound, Arg: kind},
 			})
-			j.bindings = append(j.bindings, match.Binding{Kind: kind, Part: match.Result, Select: from.Select, Named: to == nil})
-		} else if to == nil {
+			j.bindings = append(j.bindings, match.Binding{
+				Kind: kind, Part: match.Result, Select: source.Select, Named: target == nil,
+			})
+		} else if target == nil {
 			j.bindings[again].Named = true
 		}
-		if to != nil {
-			j.bindings = append(j.bindings, match.Binding{Kind: kind, Part: match.Params, Select: to.Select})
+		if target != nil {
+			j.bindings = append(j.bindings, match.Binding{Kind: kind, Part: match.Params, Select: target.Select})
 		}
 	}
 	j.Rules.Sections = append(j.Rules.Sections, extra)
@@ -92,28 +95,28 @@ func (o *options) judge(f *cmdutil.Factory) (j judgement, err error) {
 
 // parseBind parses the value of --bind: the path in results, and after "=" the path in the params
 // of later requests, which is nil if it is missing.
-func parseBind(text string) (from, to jsonvalue.Path, err error) {
-	from, err = jsonvalue.ParsePath(text)
+func parseBind(text string) (source, target jsonvalue.Path, err error) {
+	source, err = jsonvalue.ParsePath(text)
 	if err == nil {
-		return from, nil, nil
+		return source, nil, nil
 	}
-	for at := range len(text) { // a quoted name may have a "="
-		if text[at] != '=' {
+	for index := range len(text) { // a quoted name may have a "="
+		if text[index] != '=' {
 			continue
 		}
-		before, bad := jsonvalue.ParsePath(text[:at])
+		before, bad := jsonvalue.ParsePath(text[:index])
 		if bad != nil {
 			continue
 		}
-		to, err = jsonvalue.ParsePath(text[at+1:])
-		return before, to, err
+		target, err = jsonvalue.ParsePath(text[index+1:])
+		return before, target, err
 	}
 	return nil, nil, err
 }
 
-// unmet returns the matchers that no exchange had a value for. It omits matchers of a file if a
-// filter is set: they may be for other exchanges.
-func (o *options) unmet(rules *match.Rules, met map[*match.Rule]bool) (all []string) {
+// unmetMatchers returns the matchers that no exchange had a value for. It omits matchers of a file
+// if a filter is set: they may be for other exchanges.
+func (o *options) unmetMatchers(rules *match.Rules, met map[*match.Rule]bool) (all []string) {
 	for _, s := range rules.Sections {
 		for i, rule := range s.Rules {
 			where := "--ignore"
@@ -139,12 +142,12 @@ func (o *options) unmet(rules *match.Rules, met map[*match.Rule]bool) (all []str
 
 // badPath returns the error for an invalid path, with a hint.
 func badPath(flag, text string, err error) error {
-	return usage.New(fmt.Sprintf("%s %s: %v", flag, text, err), wire.Hint(flag+" '"+pathFor(flag, text)+"'"))
+	return usage.New(fmt.Sprintf("%s %s: %v", flag, text, err), wire.Hint(flag+" '"+suggestPath(flag, text)+"'"))
 }
 
-// pathFor returns the path that is meant by a JSON pointer, or by a path without its first ".", in --bind also on both
-// sides of "="; for other texts an example.
-func pathFor(flag, text string) string {
+// suggestPath returns the path that is meant by a JSON pointer, or by a path without its first ".",
+// in --bind also on both sides of "="; for other texts an example.
+func suggestPath(flag, text string) string {
 	sides := []string{text}
 	if flag == "--bind" {
 		sides = strings.Split(text, "=")
@@ -159,7 +162,8 @@ func pathFor(flag, text string) string {
 	return meant
 }
 
-// pathOfPointer returns a JSON pointer as a path: .items[0].id for /items/0/id. It returns other texts as they are.
+// pathOfPointer returns a JSON pointer as a path: .items[0].id for /items/0/id. It returns other
+// texts as they are.
 func pathOfPointer(text string) string {
 	pointer, isPointer := strings.CutPrefix(text, "/")
 	if !isPointer {
@@ -194,8 +198,9 @@ func problemsIn(name string, err error) error {
 	return e
 }
 
-// writable returns an error outcome if an output file cannot be written, before anything is sent.
-func (o *options) writable(f *cmdutil.Factory) wire.Outcome {
+// checkWritable returns an error outcome if an output file cannot be written, before anything is
+// sent.
+func (o *options) checkWritable(f *cmdutil.Factory) wire.Outcome {
 	for flag, name := range map[string]string{"--update": o.update, "--write-match": o.write} {
 		if name == "" {
 			continue

@@ -15,7 +15,7 @@ func TestHintHasIntendedPath(t *testing.T) {
 		{"--bind", "", example},
 		{"--bind", "it's", example},
 	} {
-		if got := pathFor(c[0], c[1]); got != c[2] {
+		if got := suggestPath(c[0], c[1]); got != c[2] {
 			t.Errorf("%s %q: %q, want %q", c[0], c[1], got, c[2])
 		}
 	}

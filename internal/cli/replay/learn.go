@@ -17,28 +17,28 @@ import (
 	"mcpc/internal/wire"
 )
 
-// The limits of --learn: the runs, the bytes of distinct answers in memory, and the listed differences
-// without a matcher.
+// The limits of --learn: the runs, the bytes of distinct answers in memory, and the listed
+// differences without a matcher.
 const (
-	maxLearned = 20
-	maxHeld    = 128 << 20
-	maxLeft    = 10
+	maxLearned    = 20
+	maxHeld       = 128 << 20
+	maxUnproposed = 10
 )
 
 // A learner collects the answers of several runs of one selection.
 type learner struct {
-	answered map[*rows.Row]*answered
-	order    []*rows.Row
-	held     int
-	failed   error
-	// left are the paths that differ from the recording without a proposed matcher.
-	left []string
+	answered  map[*rows.Row]*distinctAnswers
+	order     []*rows.Row
+	heldBytes int
+	failed    error
+	// unproposed are the paths that differ from the recording without a proposed matcher.
+	unproposed []string
 }
 
 // An answered holds the distinct present answers to one request, with the recorded handles.
-type answered struct {
-	part    match.Comparison
-	results []json.RawMessage
+type distinctAnswers struct {
+	comparison match.Comparison
+	results    []json.RawMessage
 	// others are the paths of the differences outside of results.
 	others []string
 }
@@ -46,9 +46,9 @@ type answered struct {
 // learn replays several times and proposes matchers for the differences between the runs. It judges
 // nothing and applies no matcher.
 func learn(ctx context.Context, f *cmdutil.Factory, o options, s *selection, judge judgement) error {
-	l := &learner{answered: map[*rows.Row]*answered{}}
+	l := &learner{answered: map[*rows.Row]*distinctAnswers{}}
 	for range o.learn {
-		c, out := s.play(ctx, f, o, judge, l.item)
+		c, out := s.play(ctx, f, o, judge, l.addItem)
 		if !out.OK() {
 			return cmdutil.Exit(out)
 		}
@@ -72,7 +72,7 @@ func learn(ctx context.Context, f *cmdutil.Factory, o options, s *selection, jud
 		fmt.Sprintf("%d runs of %s: %s proposed", o.learn, english.Plural(len(l.order), "answer"),
 			english.Plural(total, "matcher")),
 	)
-	defer l.reportLeft(f)
+	defer l.noteUnproposed(f)
 	if total == 0 {
 		return nil
 	}
@@ -90,14 +90,14 @@ func learn(ctx context.Context, f *cmdutil.Factory, o options, s *selection, jud
 	})
 }
 
-// item adds one answer of a run.
-func (l *learner) item(it item) {
+// addItem adds one answer of a run.
+func (l *learner) addItem(it item) {
 	if l.failed != nil || it.Verdict == Skipped {
 		return
 	}
 	a := l.answered[it.row]
 	if a == nil {
-		a = &answered{part: it.part}
+		a = &distinctAnswers{comparison: it.comparison}
 		l.answered[it.row], l.order = a, append(l.order, it.row)
 	}
 	differences := it.Differences
@@ -113,9 +113,9 @@ func (l *learner) item(it item) {
 		slices.ContainsFunc(a.results, func(r json.RawMessage) bool { return bytes.Equal(r, it.result) }) {
 		return
 	}
-	a.part, a.results = it.part, append(a.results, slices.Clone(it.result))
-	l.held += len(it.result)
-	if l.held > maxHeld {
+	a.comparison, a.results = it.comparison, append(a.results, slices.Clone(it.result))
+	l.heldBytes += len(it.result)
+	if l.heldBytes > maxHeld {
 		l.failed = usage.New(fmt.Sprintf("the answers have more than %d MB, which --learn keeps in memory", maxHeld>>20),
 			"a filter selects some of the exchanges")
 	}
@@ -132,18 +132,18 @@ func (l *learner) propose(given *match.Rules) (*match.Rules, int, error) {
 			return nil, 0, err
 		}
 		a := l.answered[row]
-		found, err := proposeFor(result(x), a.results, a.part)
+		found, err := proposeFor(result(x), a.results, a.comparison)
 		if err != nil || len(found) == 0 {
 			continue
 		}
-		key := [2]string{row.Method, a.part.Name}
+		key := [2]string{row.Method, a.comparison.Name}
 		if sections[key] == nil {
 			sections[key] = &match.Section{Method: key[0], Name: key[1]}
 		}
 		sections[key].Rules = match.Merge(sections[key].Rules, found)
 	}
 	for _, row := range l.order {
-		key := [2]string{row.Method, l.answered[row].part.Name}
+		key := [2]string{row.Method, l.answered[row].comparison.Name}
 		if section := sections[key]; section != nil {
 			rules.Sections = append(rules.Sections, *section)
 			total += len(section.Rules)
@@ -156,7 +156,7 @@ func (l *learner) propose(given *match.Rules) (*match.Rules, int, error) {
 		if err != nil {
 			return nil, 0, err
 		}
-		l.leave(row, result(x), both)
+		l.addUnproposed(row, result(x), both)
 	}
 	return rules, total, nil
 }
@@ -164,18 +164,18 @@ func (l *learner) propose(given *match.Rules) (*match.Rules, int, error) {
 // proposeFor returns rules that make a recorded value equal to each of the answers, for the values
 // that vary between the answers. A value that differs from the recording in all answers alike gets
 // a rule only if it is a time or a UUID on all sides; else it may be a fault.
-func proposeFor(was json.RawMessage, answers []json.RawMessage, c match.Comparison) ([]match.Rule, error) {
+func proposeFor(recorded json.RawMessage, answers []json.RawMessage, c match.Comparison) ([]match.Rule, error) {
 	now := c
 	now.WasRevision = c.IsRevision
 	varied, err := match.Propose(answers, now)
 	if err != nil {
 		return nil, err
 	}
-	all, err := match.Propose(append([]json.RawMessage{was}, answers...), c)
+	all, err := match.Propose(append([]json.RawMessage{recorded}, answers...), c)
 	if err != nil {
 		return varied, nil // the recorded value cannot be compared
 	}
-	var kept []match.Rule
+	var rules []match.Rule
 	for _, rule := range all {
 		varies := slices.ContainsFunc(varied, func(v match.Rule) bool {
 			n := len(v.Path)
@@ -183,42 +183,42 @@ func proposeFor(was json.RawMessage, answers []json.RawMessage, c match.Comparis
 				(n == len(rule.Path) || v.Matcher.Kind != match.Unordered)
 		})
 		if varies || rule.Matcher.Kind == match.Time || rule.Matcher.Kind == match.UUID {
-			kept = append(kept, rule)
+			rules = append(rules, rule)
 		}
 	}
-	return match.Merge(kept, varied), nil
+	return match.Merge(rules, varied), nil
 }
 
-// leave adds the differences of a row that no rule covers to left.
-func (l *learner) leave(row *rows.Row, was json.RawMessage, rules *match.Rules) {
+// addUnproposed adds the differences of a row that no rule covers to left.
+func (l *learner) addUnproposed(row *rows.Row, recorded json.RawMessage, rules *match.Rules) {
 	add := func(path, why string) {
 		text := strings.TrimSpace(row.Method+" "+row.Name) + " " + path + why
-		if !slices.Contains(l.left, text) {
-			l.left = append(l.left, text)
+		if !slices.Contains(l.unproposed, text) {
+			l.unproposed = append(l.unproposed, text)
 		}
 	}
 	a := l.answered[row]
 	for _, path := range a.others {
 		add(path, " differs from the recording: no matcher is for that")
 	}
-	c := a.part
+	c := a.comparison
 	c.Rules = rules
 	c.HiddenUnknown = true
-	for _, is := range a.results {
-		if was == nil {
+	for _, current := range a.results {
+		if recorded == nil {
 			return // there was an error, or no answer
 		}
-		for _, d := range match.Compare(was, is, c).Differences {
+		for _, d := range match.Compare(recorded, current, c).Differences {
 			add(d.Path, " differs from the recording in all runs: not proposed")
 		}
 	}
 }
 
-// reportLeft prints the differences in left.
-func (l *learner) reportLeft(f *cmdutil.Factory) {
-	for i, text := range l.left {
-		if i == maxLeft {
-			f.Note(fmt.Sprintf("%d more differ from the recording", len(l.left)-i))
+// noteUnproposed prints the differences in left.
+func (l *learner) noteUnproposed(f *cmdutil.Factory) {
+	for i, text := range l.unproposed {
+		if i == maxUnproposed {
+			f.Note(fmt.Sprintf("%d more differ from the recording", len(l.unproposed)-i))
 			return
 		}
 		f.Note(text)

@@ -41,7 +41,7 @@ func questions(x *wire.Exchange, apart bool) (all []Question) {
 		}
 		m := wire.ParseMessage(f.Raw)
 		switch {
-		case m.Kind == wire.Request && f.Dir == wire.Received && elsewhere(x, f) && !apart:
+		case m.Kind == wire.Request && f.Dir == wire.Received && isOnOtherStream(x, f) && !apart:
 		case m.Kind == wire.Request && f.Dir == wire.Received:
 			all = append(all, Question{Method: m.Method, Params: m.Params, guessed: x.IsGuess(f)})
 			ids = append(ids, string(m.ID))
@@ -54,13 +54,13 @@ func questions(x *wire.Exchange, apart bool) (all []Question) {
 				ids = append(ids, "")
 			}
 		case f.Dir == wire.Sent && m.Kind == wire.Response:
-			if at := slices.Index(ids, string(m.ID)); at >= 0 {
-				all[at].Answer = m.Result
+			if index := slices.Index(ids, string(m.ID)); index >= 0 {
+				all[index].Answer = m.Result
 			}
 		case f.Dir == wire.Sent && m.Kind == wire.Request:
 			answers := jsonraw.First(m.Params, "inputResponses")
-			for _, at := range open {
-				all[at].Answer = jsonraw.First(answers, all[at].Key)
+			for _, index := range open {
+				all[index].Answer = jsonraw.First(answers, all[index].Key)
 			}
 			if answers != nil {
 				open = nil
@@ -70,15 +70,15 @@ func questions(x *wire.Exchange, apart bool) (all []Question) {
 	return all
 }
 
-// requests compares the requests of the server, except roots/list, which a server may send at any
-// time and once for all requests. On a pipe, no message says which request a server request belongs
-// to; over HTTP, the stream does. If only one side is on a pipe, a question that may belong to a
-// different request makes no difference if the other side lacks it.
-func (r *Report) requests(was, is Side, c match.Comparison, level Level) {
+// compareServerRequests compares the requests of the server, except roots/list, which a server may
+// send at any time and once for all requests. On a pipe, no message says which request a server
+// request belongs to; over HTTP, the stream does. If only one side is on a pipe, a question that
+// may belong to a different request makes no difference if the other side lacks it.
+func (r *Report) compareServerRequests(recorded, current Side, c match.Comparison, level Level) {
 	anytime := func(q Question) bool { return q.Method == "roots/list" }
-	mixed := isOnPipe(was.Exchange) != isOnPipe(is.Exchange)
-	a := slices.DeleteFunc(questions(was.Exchange, mixed), anytime)
-	b := slices.DeleteFunc(questions(is.Exchange, mixed), anytime)
+	mixed := isOnPipe(recorded.Exchange) != isOnPipe(current.Exchange)
+	a := slices.DeleteFunc(questions(recorded.Exchange, mixed), anytime)
+	b := slices.DeleteFunc(questions(current.Exchange, mixed), anytime)
 	c.Part = match.Params
 	c.Name = ""
 	c.HiddenUnknown = true
@@ -86,14 +86,14 @@ func (r *Report) requests(was, is Side, c match.Comparison, level Level) {
 		switch {
 		case mixed && (i >= len(a) && b[i].guessed || i >= len(b) && a[i].guessed):
 		case i >= len(a):
-			r.unequal("server request", nil, jsonraw.Quote(b[i].Method), match.Added)
+			r.addDifference("server request", nil, jsonraw.Quote(b[i].Method), match.Added)
 		case i >= len(b):
-			r.unequal("server request", jsonraw.Quote(a[i].Method), nil, match.Removed)
+			r.addDifference("server request", jsonraw.Quote(a[i].Method), nil, match.Removed)
 		case a[i].Method != b[i].Method:
-			r.unequal("server request", jsonraw.Quote(a[i].Method), jsonraw.Quote(b[i].Method), match.Changed)
+			r.addDifference("server request", jsonraw.Quote(a[i].Method), jsonraw.Quote(b[i].Method), match.Changed)
 		default:
 			c.Method = a[i].Method
-			r.add(a[i].Method, match.Compare(a[i].Params, b[i].Params, c), level)
+			r.mergePart(a[i].Method, match.Compare(a[i].Params, b[i].Params, c), level)
 		}
 	}
 }
@@ -101,46 +101,50 @@ func (r *Report) requests(was, is Side, c match.Comparison, level Level) {
 // isOnPipe reports whether an exchange was made over stdio.
 func isOnPipe(x *wire.Exchange) bool { return x != nil && x.Request.Stream == 0 }
 
-// unequal adds a difference.
-func (r *Report) unequal(path string, was, is json.RawMessage, how match.How) {
-	r.Differences = append(r.Differences, match.Difference{Path: path, Was: was, Is: is, How: how})
+// addDifference adds a difference.
+func (r *Report) addDifference(path string, recorded, current json.RawMessage, how match.How) {
+	r.Differences = append(r.Differences, match.Difference{Path: path, Was: recorded, Is: current, How: how})
 }
 
 // aboutRequest are the notifications that belong to a request. All others may arrive at any time.
 var aboutRequest = []string{"notifications/progress", "notifications/message"}
 
-// notifications compares the notifications of two exchanges.
-func (r *Report) notifications(was, is *wire.Exchange, how Notifications) {
-	logs := how == InOrder || logsCount(was, is)
-	a := notified(was, logs)
-	b := notified(is, logs)
-	if how == Kinds {
-		a = kinds(a)
-		b = kinds(b)
+// compareNotifications compares the notifications of two exchanges.
+func (r *Report) compareNotifications(recorded, current *wire.Exchange, mode Notifications) {
+	logs := mode == InOrder || comparesLogs(recorded, current)
+	a := notificationTexts(recorded, logs)
+	b := notificationTexts(current, logs)
+	if mode == Kinds {
+		a = summarizeKinds(a)
+		b = summarizeKinds(b)
 	}
 	if !slices.Equal(a, b) {
-		r.unequal("notifications", jsonraw.Quote(strings.Join(a, ", ")), jsonraw.Quote(strings.Join(b, ", ")), match.Changed)
+		list := func(texts []string) json.RawMessage { return jsonraw.Quote(strings.Join(texts, ", ")) }
+		r.addDifference("notifications", list(a), list(b), match.Changed)
 	}
 }
 
-// elsewhere reports whether a message arrived over HTTP on a different stream than its request's.
-// Such a message may arrive at any time.
-func elsewhere(x *wire.Exchange, f wire.Frame) bool { return f.Stream != 0 && x.IsGuess(f) }
+// isOnOtherStream reports whether a message arrived over HTTP on a different stream than its
+// request's. Such a message may arrive at any time.
+func isOnOtherStream(x *wire.Exchange, f wire.Frame) bool { return f.Stream != 0 && x.IsGuess(f) }
 
 // SameNotifications reports whether two exchanges have the same kinds of notifications.
-func SameNotifications(was, is *wire.Exchange) bool {
-	logs := logsCount(was, is)
-	return slices.Equal(kinds(notified(was, logs)), kinds(notified(is, logs)))
+func SameNotifications(recorded, current *wire.Exchange) bool {
+	logs := comparesLogs(recorded, current)
+	a := summarizeKinds(notificationTexts(recorded, logs))
+	b := summarizeKinds(notificationTexts(current, logs))
+	return slices.Equal(a, b)
 }
 
-// logsCount reports whether log messages are compared. On a pipe, they name no request and may
+// comparesLogs reports whether log messages are compared. On a pipe, they name no request and may
 // belong to any.
-func logsCount(was, is *wire.Exchange) bool {
-	return was != nil && is != nil && was.Request.Stream != 0 && is.Request.Stream != 0
+func comparesLogs(recorded, current *wire.Exchange) bool {
+	return recorded != nil && current != nil && recorded.Request.Stream != 0 && current.Request.Stream != 0
 }
 
-// notified returns the notifications of an exchange as texts, with log messages if logs is set.
-func notified(x *wire.Exchange, logs bool) (all []string) {
+// notificationTexts returns the notifications of an exchange as texts, with log messages if logs is
+// set.
+func notificationTexts(x *wire.Exchange, logs bool) (all []string) {
 	if x == nil {
 		return nil
 	}
@@ -149,7 +153,7 @@ func notified(x *wire.Exchange, logs bool) (all []string) {
 		if m.Kind != wire.Notification || f.Dir != wire.Received || !slices.Contains(aboutRequest, m.Method) {
 			continue
 		}
-		if elsewhere(x, f) || !logs && m.Method == "notifications/message" {
+		if isOnOtherStream(x, f) || !logs && m.Method == "notifications/message" {
 			continue
 		}
 		text := strings.TrimPrefix(m.Method, "notifications/")
@@ -163,9 +167,9 @@ func notified(x *wire.Exchange, logs bool) (all []string) {
 	return all
 }
 
-// kinds reduces notifications to their set, the first and the last progress, and whether the
-// progress ever fell.
-func kinds(all []string) (some []string) {
+// summarizeKinds reduces notifications to their set, the first and the last progress, and whether
+// the progress ever fell.
+func summarizeKinds(all []string) (some []string) {
 	var progress []string
 	for _, text := range all {
 		if value, ok := strings.CutPrefix(text, "progress "); ok {
@@ -180,7 +184,7 @@ func kinds(all []string) (some []string) {
 	}
 	text := "progress " + progress[0] + " to " + progress[len(progress)-1]
 	for i := range progress[1:] {
-		if less(progress[i+1], progress[i]) {
+		if isLess(progress[i+1], progress[i]) {
 			text += ", not rising"
 			break
 		}
@@ -188,8 +192,8 @@ func kinds(all []string) (some []string) {
 	return append([]string{text}, some...)
 }
 
-// less compares two JSON numbers.
-func less(a, b string) bool {
+// isLess compares two JSON numbers.
+func isLess(a, b string) bool {
 	x, err := strconv.ParseFloat(a, 64)
 	y, other := strconv.ParseFloat(b, 64)
 	return err == nil && other == nil && x < y

@@ -27,21 +27,22 @@ type item struct {
 	Report
 	// Why is the reason that the request was not sent, or a further explanation.
 	Why string
-	// lacks is set if a handle of --bind was sent as recorded, because no answer had a new one.
-	lacks bool
+	// sentRecordedHandle is set if a handle of --bind was sent as recorded, because no answer had a
+	// new one.
+	sentRecordedHandle bool
 	// took is the time of the present response.
 	took time.Duration
 	// result is the present result with the recorded handles, for --learn.
-	result json.RawMessage
-	part   match.Comparison
+	result     json.RawMessage
+	comparison match.Comparison
 }
 
 // A player sends the requests of a selection over one connection.
 type player struct {
 	*selection
-	f       *cmdutil.Factory
-	c       *connect.Conn
-	o       options
+	factory *cmdutil.Factory
+	conn    *connect.Conn
+	options options
 	judge   Options
 	binder  *match.Binder
 	answers *answers
@@ -49,13 +50,13 @@ type player struct {
 	// began is the time of the first request.
 	began time.Time
 	mu    sync.Mutex
-	// level is the log level that each recorded client set with logging/setLevel; set is the level
-	// that was last set for the present server. mu guards both.
-	level map[conversation]string
-	set   string
-	// gone is the outcome that ended the connection, nil while it is open. Every request may write
-	// it; the first write counts.
-	gone atomic.Pointer[wire.Outcome]
+	// logLevels are the log levels that the recorded clients set with logging/setLevel;
+	// currentLogLevel is the level that was last set for the present server. mu guards both.
+	logLevels       map[conversation]string
+	currentLogLevel string
+	// connectionEnd is the outcome that ended the connection, nil while it is open. Every request
+	// may write it; the first write counts.
+	connectionEnd atomic.Pointer[wire.Outcome]
 }
 
 // play replays the selection over a new connection and calls take with each item in the recorded
@@ -73,16 +74,16 @@ func (s *selection) play(
 	}
 	p := &player{
 		selection: s,
-		f:         f,
-		o:         o,
+		factory:   f,
+		options:   o,
 		judge:     judge.Options,
 		binder:    match.NewBinder(judge.bindings...),
 		answers:   answers,
-		level:     map[conversation]string{},
+		logLevels: map[conversation]string{},
 	}
 	// A new conversation ends the replay: what the server knew of earlier requests is lost.
 	renewed := func(r client.Renewal) {
-		p.gone.CompareAndSwap(nil, &wire.Outcome{
+		p.connectionEnd.CompareAndSwap(nil, &wire.Outcome{
 			Kind: wire.Transport, Reached: wire.Unknown, IsSummary: true,
 			Text: "the conversation ended before the replay: " + r.Why,
 		})
@@ -94,7 +95,7 @@ func (s *selection) play(
 		NoResume:          true,
 		RequireServerInfo: true,
 		OnNotification:    func(*wire.Message) {},
-		As:                &connect.Stand{Capabilities: s.capabilities, Asker: answers.answer, Renewed: renewed},
+		As:                &connect.Stand{Capabilities: s.capabilities, Asker: answers.respond, Renewed: renewed},
 	})
 	switch {
 	case out.Kind == wire.Usage:
@@ -103,12 +104,12 @@ func (s *selection) play(
 		if o.To != "" {
 			out.Hint = wire.Hint(strings.Replace(string(out.Hint), " with -s", " with --to", 1))
 		}
-		p.gone.Store(&out)
+		p.connectionEnd.Store(&out)
 	default:
-		p.c, p.frames, p.began = c, watch(f), f.Now()
+		p.conn, p.frames, p.began = c, watch(f), f.Now()
 		f.Note("replaying to " + f.Secrets.Text(c.Label()) + ", " + c.Revision())
 	}
-	p.all(ctx, take)
+	p.sendAll(ctx, take)
 	for _, path := range p.binder.Unused() {
 		why := ": no later request has its value; --bind '" + path + "=.arguments.NAME' says where it is"
 		if p.binder.IsRetyped(path) {
@@ -117,7 +118,7 @@ func (s *selection) play(
 		}
 		f.Note("--bind " + path + why)
 	}
-	if gone := p.gone.Load(); gone != nil {
+	if gone := p.connectionEnd.Load(); gone != nil {
 		return c, *gone
 	}
 	if ctx.Err() != nil {
@@ -126,25 +127,26 @@ func (s *selection) play(
 	return c, wire.Outcome{}
 }
 
-// all sends the requests, up to --parallel at a time. A request that may depend on an earlier one
-// waits for all before it.
-func (p *player) all(ctx context.Context, take func(item)) {
-	waiting := make(chan chan item, p.o.parallel-1)
+// sendAll sends the requests, up to --parallel at a time. A request that may depend on an earlier
+// one waits for all before it.
+func (p *player) sendAll(ctx context.Context, take func(item)) {
+	waiting := make(chan chan item, p.options.parallel-1)
 	var underWay sync.WaitGroup
 	go func() {
 		defer close(waiting)
 		for _, row := range p.rows {
 			ready := make(chan item, 1)
 			waiting <- ready
-			if p.o.parallel == 1 || p.c == nil {
-				ready <- p.one(ctx, row)
+			if p.options.parallel == 1 || p.conn == nil {
+				ready <- p.replayRow(ctx, row)
 				continue
 			}
-			// Its params may have a handle of an earlier answer, or it has an effect on the requests after it.
+			// Its params may have a handle of an earlier answer, or it has an effect on the
+			// requests after it.
 			if mcp.IsTaskMethod(row.Method) || strings.HasSuffix(row.Method, "/list") || row.Method == "logging/setLevel" {
 				underWay.Wait()
 			}
-			underWay.Go(func() { ready <- p.one(ctx, row) })
+			underWay.Go(func() { ready <- p.replayRow(ctx, row) })
 		}
 	}()
 	for ready := range waiting {
@@ -158,20 +160,20 @@ const (
 	unreached   = "the server was not reached"
 )
 
-// one replays one request.
-func (p *player) one(ctx context.Context, row *rows.Row) item {
+// replayRow replays one request.
+func (p *player) replayRow(ctx context.Context, row *rows.Row) item {
 	notRun := func(why string) item {
 		return item{row: row, Report: Report{Verdict: NotRun}, Why: why}
 	}
-	gone := p.gone.Load()
-	if p.c == nil {
+	gone := p.connectionEnd.Load()
+	if p.conn == nil {
 		return notRun(unreached)
 	}
 	if gone != nil {
 		return notRun("the server was no longer available")
 	}
-	if p.o.pace == "as-recorded" {
-		transport.Sleep(ctx, row.Time.Sub(p.rows[0].Time)-p.f.Now().Sub(p.began))
+	if p.options.pace == "as-recorded" {
+		transport.Sleep(ctx, row.Time.Sub(p.rows[0].Time)-p.factory.Now().Sub(p.began))
 	}
 	if ctx.Err() != nil {
 		return notRun(interrupted)
@@ -184,11 +186,11 @@ func (p *player) one(ctx context.Context, row *rows.Row) item {
 		}
 		return item{row: row, Report: Report{Verdict: Skipped}, Why: why}
 	}
-	return p.issue(ctx, row, x)
+	return p.sendAgain(ctx, row, x)
 }
 
-// was returns the recorded side of an exchange.
-func was(row *rows.Row, x *wire.Exchange) Side {
+// recordedSide returns the recorded side of an exchange.
+func recordedSide(row *rows.Row, x *wire.Exchange) Side {
 	s := Side{Exchange: x, Revision: row.Revision, Took: row.Duration}
 	if row.Channel != exchange.ChannelOpen {
 		s.Failed = wire.Kind(row.Channel)
@@ -196,12 +198,12 @@ func was(row *rows.Row, x *wire.Exchange) Side {
 	return s
 }
 
-// is returns the present side with the recorded handles in its result, and the number of replaced
-// handles. recorded is the recorded result.
-func (p *player) is(x *wire.Exchange, out wire.Outcome, c match.Comparison,
+// presentSide returns the present side with the recorded handles in its result, and the number of
+// replaced handles. recorded is the recorded result.
+func (p *player) presentSide(x *wire.Exchange, out wire.Outcome, c match.Comparison,
 	recorded json.RawMessage,
 ) (s Side, bound int) {
-	s = Side{Exchange: x, Revision: p.c.Revision(), Failed: out.Kind, Took: out.Took}
+	s = Side{Exchange: x, Revision: p.conn.Revision(), Failed: out.Kind, Took: out.Took}
 	if x != nil && x.Response.Raw != nil {
 		if m := wire.ParseMessage(x.Response.Raw); m.Result != nil {
 			s.Result, bound = p.binder.ToRecorded(c, recorded, m.Result)
@@ -210,9 +212,9 @@ func (p *player) is(x *wire.Exchange, out wire.Outcome, c match.Comparison,
 	return s, bound
 }
 
-// ends reports whether no further request can be sent after the outcome, unless the recorded
+// endsReplay reports whether no further request can be sent after the outcome, unless the recorded
 // request ended the same way. A response with an HTTP status shows that the server is available.
-func ends(row *rows.Row, out wire.Outcome) bool {
+func endsReplay(row *rows.Row, out wire.Outcome) bool {
 	gone := out.Kind == wire.Transport && out.HTTP == nil || out.Kind == wire.Auth || out.Kind == wire.Signal
 	return gone && row.Channel != string(out.Kind)
 }

@@ -198,11 +198,11 @@ func (r reports) files() cmdutil.ReportFiles {
 
 // run replays, and writes the reports.
 func run(ctx context.Context, f *cmdutil.Factory, o options) error {
-	judge, err := o.judge(f)
+	judge, err := o.readJudgement(f)
 	if err != nil {
 		return err
 	}
-	if out := o.writable(f); !out.OK() {
+	if out := o.checkWritable(f); !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	filter, err := recorded.Filter(o.words, f.Now(), &recorded.RowFindings{})
@@ -210,12 +210,12 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 		return err
 	}
 	host.TuneGC(&f.Env, true) // before the rows are on the heap: they would raise its limit
-	s, out := choose(f, o, recorded.Matching(f, filter))
+	s, out := openSelection(f, o, recorded.Matching(f, filter))
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	defer s.capture.Close()
-	if out := s.aim(f, &o); !out.OK() {
+	if out := s.selectServer(f, &o); !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	f.NoInput = true // the recording answers, not a person
@@ -223,23 +223,23 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	if o.update != "" {
 		f.RecordTo = o.update
 	}
-	end, err := o.putFaults(ctx, f)
+	end, err := o.startFaults(ctx, f)
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.replayed(ctx, f, o, judge), end())
+	return errors.Join(s.replayAndShow(ctx, f, o, judge), end())
 }
 
-// replayed replays a selection and shows the outcome of each request.
-func (s *selection) replayed(ctx context.Context, f *cmdutil.Factory, o options, judge judgement) error {
+// replayAndShow replays a selection and shows the outcome of each request.
+func (s *selection) replayAndShow(ctx context.Context, f *cmdutil.Factory, o options, judge judgement) error {
 	if o.learn > 0 {
 		return learn(ctx, f, o, s, judge)
 	}
-	show := newShow(f, o, s, judge.Rules)
+	show := newReporter(f, o, s, judge.Rules)
 	playing, stop := context.WithCancel(ctx)
 	defer stop()
 	c, out := s.play(playing, f, o, judge, func(it item) {
-		show.item(it)
+		show.addItem(it)
 		if f.StdoutError() != nil { // further results are not written
 			stop()
 		}

@@ -16,10 +16,10 @@ import (
 	"mcpc/internal/wire"
 )
 
-// files returns the reports with their writers. In JUnit, each exchange is a case; in the others,
-// each verdict is a rule.
-func (w *show) files(out wire.Outcome) cmdutil.ReportFiles {
-	files := w.o.reports.files()
+// reportFiles returns the reports with their writers. In JUnit, each exchange is a case; in the
+// others, each verdict is a rule.
+func (w *reporter) reportFiles(out wire.Outcome) cmdutil.ReportFiles {
+	files := w.options.reports.files()
 	for i := range files {
 		file := &files[i]
 		file.Write = func(to io.Writer) error {
@@ -36,8 +36,8 @@ func (w *show) files(out wire.Outcome) cmdutil.ReportFiles {
 	return files
 }
 
-// texts explain the verdicts.
-var texts = map[Verdict]string{
+// verdictTexts explain the verdicts.
+var verdictTexts = map[Verdict]string{
 	Same:      "the answer is as recorded",
 	Differs:   "the response differs from the recorded one",
 	Worse:     "the request succeeded when it was recorded",
@@ -55,8 +55,8 @@ const (
 	fixEnd = "mend the server, which answered when it was recorded; a filter leaves the request out"
 )
 
-// fixOf returns what a person can do about a verdict.
-func fixOf(v Verdict) string {
+// fixFor returns what a person can do about a verdict.
+func fixFor(v Verdict) string {
 	if v == Differs {
 		return fix
 	}
@@ -64,15 +64,15 @@ func fixOf(v Verdict) string {
 }
 
 // report returns the verdict report. id returns the rule of a row.
-func (w *show) report(out wire.Outcome, id func(row) string) *verdict.Report {
+func (w *reporter) report(out wire.Outcome, id func(row) string) *verdict.Report {
 	r := &verdict.Report{
 		Command:   "replay",
-		Version:   w.f.Version,
-		Target:    w.f.Secrets.Text(w.target),
-		Recording: w.s.capture.Path,
+		Version:   w.factory.Version,
+		Target:    w.factory.Secrets.Text(w.target),
+		Recording: w.selection.capture.Path,
 	}
 	if !out.OK() {
-		r.Ladder = []verdict.Rung{{Name: "connection", State: verdict.Failed, Text: w.f.Secrets.Text(out.Text)}}
+		r.Ladder = []verdict.Rung{{Name: "connection", State: verdict.Failed, Text: w.factory.Secrets.Text(out.Text)}}
 	}
 	seen := map[string]bool{}
 	for _, row := range w.rows {
@@ -81,12 +81,12 @@ func (w *show) report(out wire.Outcome, id func(row) string) *verdict.Report {
 			ID:       id(row),
 			Title:    strings.TrimSpace(row.Method + " " + row.Name),
 			Source:   source,
-			Fix:      fixOf(v),
+			Fix:      fixFor(v),
 			Severity: verdict.Error,
 			Verdict:  verdict.Pass,
 		}
 		if id(row) != row.Number {
-			rule.Title = texts[v]
+			rule.Title = verdictTexts[v]
 		}
 		if v == Skipped || v == NotRun {
 			rule.Verdict = verdict.NotRun
@@ -100,7 +100,7 @@ func (w *show) report(out wire.Outcome, id func(row) string) *verdict.Report {
 			if id(row) == row.Number {
 				r.Rules[len(r.Rules)-1].Why = row.headline()
 			}
-			r.Findings = append(r.Findings, findings(row, rule.ID, texts[v])...)
+			r.Findings = append(r.Findings, findings(row, rule.ID, verdictTexts[v])...)
 		}
 	}
 	r.Judge()
@@ -136,7 +136,7 @@ func findings(r row, rule, title string) (all []verdict.Finding) {
 			Title:       title + ": " + d.Path,
 			Subject:     subject,
 			Source:      source,
-			Fix:         fixOf(Verdict(r.Verdict)),
+			Fix:         fixFor(Verdict(r.Verdict)),
 			Fingerprint: hex.EncodeToString(sum[:8]),
 			Evidence:    []verdict.Evidence{{Exchange: r.Number, Pointer: d.Pointer, Got: d.Is, Want: d.Was}},
 		})
@@ -154,12 +154,12 @@ func findings(r row, rule, title string) (all []verdict.Finding) {
 }
 
 // markdown writes the differences for a comment or a job summary.
-func (w *show) markdown(to io.Writer, out wire.Outcome) error {
+func (w *reporter) markdown(to io.Writer, out wire.Outcome) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## mcpc replay: %s\n\n%s\n", sanitize.MarkdownCode(w.f.Secrets.Text(w.target)),
-		term.Line(w.f.Secrets.Text(w.summary())))
+	fmt.Fprintf(&b, "## mcpc replay: %s\n\n%s\n", sanitize.MarkdownCode(w.factory.Secrets.Text(w.target)),
+		term.Line(w.factory.Secrets.Text(w.summary())))
 	if !out.OK() {
-		fmt.Fprintf(&b, "\n%s\n", sanitize.MarkdownCode(w.f.Secrets.Text(out.Text)))
+		fmt.Fprintf(&b, "\n%s\n", sanitize.MarkdownCode(w.factory.Secrets.Text(out.Text)))
 	}
 	head := "\n| Exchange | Verdict | Request | Path | Was | Is |\n| --- | --- | --- | --- | --- | --- |\n"
 	for _, r := range w.rows {

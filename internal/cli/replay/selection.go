@@ -22,17 +22,18 @@ type selection struct {
 	capture *rows.Capture
 	version string // of mcpc
 	rows    []*rows.Row
-	// asked maps each request to the server's requests that arrived during it; nil maps to those
-	// that arrived at any time.
-	asked map[*rows.Row][]*rows.Row
+	// serverRequests maps each request to the server's requests that arrived during it; nil maps to
+	// the requests that arrived at any time.
+	serverRequests map[*rows.Row][]*rows.Row
 	// readOnly reports for each tool in the recording whether it only reads.
 	readOnly map[string]bool
 	// capabilities are those that the recorded clients declared.
 	capabilities json.RawMessage
 }
 
-// choose opens the recording and selects its requests of clients. The caller closes the recording.
-func choose(f *cmdutil.Factory, o options, fits func(*rows.Row) bool) (*selection, wire.Outcome) {
+// openSelection opens the recording and selects its requests of clients. The caller closes the
+// recording.
+func openSelection(f *cmdutil.Factory, o options, fits func(*rows.Row) bool) (*selection, wire.Outcome) {
 	c, out := recorded.Open(f, o.Word)
 	if !out.OK() {
 		return nil, out
@@ -40,10 +41,10 @@ func choose(f *cmdutil.Factory, o options, fits func(*rows.Row) bool) (*selectio
 	recorded.WarnDamage(f, c.Capture)
 	f.HideSecretsIn(c.Capture)
 	s := &selection{
-		capture:  c.Capture,
-		version:  f.Version,
-		asked:    map[*rows.Row][]*rows.Row{},
-		readOnly: map[string]bool{},
+		capture:        c.Capture,
+		version:        f.Version,
+		serverRequests: map[*rows.Row][]*rows.Row{},
+		readOnly:       map[string]bool{},
 	}
 	all := c.Rows()
 	if c.HasSelection() {
@@ -55,11 +56,11 @@ func choose(f *cmdutil.Factory, o options, fits func(*rows.Row) bool) (*selectio
 		all = []*rows.Row{row}
 	}
 	for _, row := range all {
-		if asks(row) && (len(o.only) == 0 || slices.Contains(o.only, row.Method)) && fits(row) {
+		if isReplayable(row) && (len(o.only) == 0 || slices.Contains(o.only, row.Method)) && fits(row) {
 			s.rows = append(s.rows, row)
 		}
 	}
-	err := s.learn(c.Rows())
+	err := s.readContext(c.Rows())
 	if err != nil {
 		out = usage.LocalIO("reading "+c.Path, usage.Bare(err))
 	} else if len(s.rows) == 0 {
@@ -72,9 +73,9 @@ func choose(f *cmdutil.Factory, o options, fits func(*rows.Row) bool) (*selectio
 	return s, out
 }
 
-// asks reports whether a row is a client's request that a replay sends: it is not part of a
+// isReplayable reports whether a row is a client's request that a replay sends: it is not part of a
 // handshake.
-func asks(row *rows.Row) bool {
+func isReplayable(row *rows.Row) bool {
 	return !rows.IsByServer(row) && !row.Apart && !row.ListedElsewhere && !row.Orphan && row.Method != "" &&
 		row.HasConn() && !mcp.IsOpening(row.Method)
 }
@@ -88,9 +89,9 @@ type conversation struct {
 // conversationOf returns the conversation of a row.
 func conversationOf(row *rows.Row) conversation { return conversation{row.RunID(), row.Conn} }
 
-// learn reads what a replay needs before it begins: the server's requests, the capabilities of the
-// clients, and the tools.
-func (s *selection) learn(all []*rows.Row) error {
+// readContext reads what a replay needs before it begins: the server's requests, the capabilities
+// of the clients, and the tools.
+func (s *selection) readContext(all []*rows.Row) error {
 	replayed := map[conversation]bool{}
 	for _, row := range s.rows {
 		replayed[conversationOf(row)] = true
@@ -101,9 +102,9 @@ func (s *selection) learn(all []*rows.Row) error {
 		switch {
 		case row.ListedElsewhere || row.Apart:
 		case rows.IsByServer(row) && row.Method == "roots/list":
-			s.asked[nil] = append(s.asked[nil], row) // during any request
+			s.serverRequests[nil] = append(s.serverRequests[nil], row) // during any request
 		case rows.IsByServer(row):
-			s.asked[row.Within] = append(s.asked[row.Within], row)
+			s.serverRequests[row.Within] = append(s.serverRequests[row.Within], row)
 		case row.Method == "tools/list", replayed[at] && !declared[at]:
 			x, err := row.Exchange()
 			if err != nil {
@@ -114,16 +115,16 @@ func (s *selection) learn(all []*rows.Row) error {
 			}
 			if replayed[at] && !declared[at] && x.Request.Raw != nil {
 				declared[at] = true
-				s.declare(wire.ParseMessage(x.Request.Raw))
+				s.addCapabilities(wire.ParseMessage(x.Request.Raw))
 			}
-			s.list(x)
+			s.recordTools(x)
 		}
 	}
 	return nil
 }
 
-// declare adds the capabilities that a client declared.
-func (s *selection) declare(m *wire.Message) {
+// addCapabilities adds the capabilities that a client declared.
+func (s *selection) addCapabilities(m *wire.Message) {
 	members, _ := jsonraw.Object(clientCapabilities(m))
 	for _, member := range members {
 		if member.Name == "extensions" {
@@ -151,8 +152,8 @@ func clientCapabilities(m *wire.Message) json.RawMessage {
 	return jsonraw.First(jsonraw.First(m.Params, "_meta"), metaCapabilities)
 }
 
-// list records which tools only read. A tool only reads if each list says so.
-func (s *selection) list(x *wire.Exchange) {
+// recordTools records which tools only read. A tool only reads if each list says so.
+func (s *selection) recordTools(x *wire.Exchange) {
 	tools, err := wire.ParseMessage(x.Response.Raw).ResultItems("tools")
 	if err != nil {
 		return
@@ -184,8 +185,8 @@ func (s *selection) reportRevisions(f *cmdutil.Factory) {
 	}
 }
 
-// aim selects the server, and the recorded revision unless the user names one.
-func (s *selection) aim(f *cmdutil.Factory, o *options) wire.Outcome {
+// selectServer selects the server, and the recorded revision unless the user names one.
+func (s *selection) selectServer(f *cmdutil.Factory, o *options) wire.Outcome {
 	row := s.rows[0]
 	x, err := row.Exchange()
 	if err != nil || x == nil {

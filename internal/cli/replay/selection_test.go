@@ -29,7 +29,7 @@ func TestReadOnlyTools(t *testing.T) {
 	} {
 		s := &selection{readOnly: map[string]bool{}}
 		for _, hints := range c.lists {
-			s.list(&wire.Exchange{Response: wire.Frame{Raw: []byte(`{"jsonrpc":"2.0","id":1,"result":{"tools":[` +
+			s.recordTools(&wire.Exchange{Response: wire.Frame{Raw: []byte(`{"jsonrpc":"2.0","id":1,"result":{"tools":[` +
 				`{"name":"x","inputSchema":{"type":"object"}` + hints + `}]}}`)}})
 		}
 		if s.readOnly["x"] != c.want {
@@ -65,7 +65,7 @@ func TestMatchersWithoutValueAreReported(t *testing.T) {
 		{"--only", options{only: []string{"tools/list"}}, flags},
 	} {
 		c.o.match.file = "dir/m.yaml"
-		if got := c.o.unmet(rules, met); !slices.Equal(got, c.want) {
+		if got := c.o.unmetMatchers(rules, met); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q", c.name, got)
 		}
 	}

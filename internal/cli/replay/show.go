@@ -53,41 +53,42 @@ type difference struct {
 }
 
 // A show collects and writes the outcome of each request.
-type show struct {
-	f *cmdutil.Factory
-	o options
-	s *selection
+type reporter struct {
+	factory   *cmdutil.Factory
+	options   options
+	selection *selection
 	// out receives the lines for people; it is nil if there are none.
 	out  io.Writer
 	text *bytes.Buffer // of -o
-	// keep is set if a report needs the rows. shown is the number of their differences.
-	keep  bool
-	rows  []row
-	shown int
+	// keepsRows is set if a report needs the rows. differenceCount is the number of their
+	// differences.
+	keepsRows       bool
+	rows            []row
+	differenceCount int
 
-	counts  map[Verdict]int
-	passed  match.Counts
-	skipped map[string]int
-	target  string
-	// rules say what may differ; met are the rules that matched a value.
-	rules *match.Rules
-	met   map[*match.Rule]bool
+	counts   map[Verdict]int
+	accepted match.Counts
+	skipped  map[string]int
+	target   string
+	// rules say what may differ; metRules are the rules that matched a value.
+	rules    *match.Rules
+	metRules map[*match.Rule]bool
 }
 
-// newShow returns a show for the options.
-func newShow(f *cmdutil.Factory, o options, s *selection, rules *match.Rules) *show {
-	w := &show{
-		f:       f,
-		o:       o,
-		s:       s,
-		counts:  map[Verdict]int{},
-		passed:  match.Counts{},
-		skipped: map[string]int{},
-		rules:   rules,
-		met:     map[*match.Rule]bool{},
+// newReporter returns a show for the options.
+func newReporter(f *cmdutil.Factory, o options, s *selection, rules *match.Rules) *reporter {
+	w := &reporter{
+		factory:   f,
+		options:   o,
+		selection: s,
+		counts:    map[Verdict]int{},
+		accepted:  match.Counts{},
+		skipped:   map[string]int{},
+		rules:     rules,
+		metRules:  map[*match.Rule]bool{},
 	}
 	document := f.PrintsJSON()
-	w.keep = document || o.reports != (reports{})
+	w.keepsRows = document || o.reports != (reports{})
 	switch {
 	case o.reports.files().OnStdout() != nil:
 		w.out = f.Stderr()
@@ -101,24 +102,24 @@ func newShow(f *cmdutil.Factory, o options, s *selection, rules *match.Rules) *s
 	return w
 }
 
-// item writes one item.
-func (w *show) item(it item) {
+// addItem writes one item.
+func (w *reporter) addItem(it item) {
 	w.counts[it.Verdict]++
-	w.passed.Add(it.Counts)
-	maps.Copy(w.met, it.Met)
+	w.accepted.Add(it.Counts)
+	maps.Copy(w.metRules, it.Met)
 	if it.Verdict == Skipped {
 		w.skipped[it.Why]++
 	}
 	r := rowOf(it)
-	redact.Within(&w.f.Secrets, &r)
+	redact.Within(&w.factory.Secrets, &r)
 	if w.out != nil && r.Why != interrupted && r.Why != unreached {
-		w.line(r)
+		w.writeRow(r)
 	}
-	if !w.keep {
+	if !w.keepsRows {
 		return
 	}
-	w.shown += len(r.Differences)
-	if w.shown > maxReported {
+	w.differenceCount += len(r.Differences)
+	if w.differenceCount > maxReported {
 		r.More += len(r.Differences)
 		r.Differences = nil
 	}
@@ -178,13 +179,13 @@ var colours = map[string]string{
 	string(NotRun):    term.Yellow,
 }
 
-// line writes the line of one exchange and the table of its differences.
-func (w *show) line(r row) {
-	st := w.f.OutStyle
-	if w.out == w.f.Stderr() {
-		st = w.f.ErrStyle
+// writeRow writes the line of one exchange and the table of its differences.
+func (w *reporter) writeRow(r row) {
+	st := w.factory.OutStyle
+	if w.out == w.factory.Stderr() {
+		st = w.factory.ErrStyle
 	}
-	w.f.Progress.Done()
+	w.factory.Progress.Done()
 	cells := []string{r.Number, r.Verdict, strings.TrimSpace(r.Method + " " + r.Name), r.took(), r.Why}
 	for i := range cells {
 		cells[i] = term.Line(cells[i])
@@ -235,7 +236,7 @@ func orNothing(value string) string {
 }
 
 // summary returns the last line.
-func (w *show) summary() string {
+func (w *reporter) summary() string {
 	var sent, unsent []string
 	for _, v := range Verdicts {
 		count := w.counts[v]
@@ -260,10 +261,10 @@ func (w *show) summary() string {
 	if len(unsent) > 0 {
 		text += "; " + strings.Join(unsent, ", ")
 	}
-	if passed := w.passed.String(); passed != "" {
+	if passed := w.accepted.String(); passed != "" {
 		text += "; " + passed
-		if w.o.match.file != "" && w.passed.Matched() > 0 {
-			text += " (" + filepath.Base(w.o.match.file) + ")"
+		if w.options.match.file != "" && w.accepted.Matched() > 0 {
+			text += " (" + filepath.Base(w.options.match.file) + ")"
 		}
 	}
 	return text
@@ -272,24 +273,25 @@ func (w *show) summary() string {
 // maxUnmet limits the listed matchers that matched nothing.
 const maxUnmet = 10
 
-// notes prints which options had no or only a partial effect. out is the outcome of the connection.
-func (w *show) notes(out wire.Outcome) {
-	if out.OK() && w.counts[Same]+w.counts[Differs] > 0 && w.o.match.compare != string(Status) {
-		unmet := w.o.unmet(w.rules, w.met)
+// writeNotes prints which options had no or only a partial effect. out is the outcome of the
+// connection.
+func (w *reporter) writeNotes(out wire.Outcome) {
+	if out.OK() && w.counts[Same]+w.counts[Differs] > 0 && w.options.match.compare != string(Status) {
+		unmet := w.options.unmetMatchers(w.rules, w.metRules)
 		if n := len(unmet); n > maxUnmet {
 			unmet = append(unmet[:maxUnmet], fmt.Sprintf("%d more", n-maxUnmet))
 		}
 		if len(unmet) > 0 {
-			w.f.Note("matched nothing: " + strings.Join(unmet, ", "))
+			w.factory.Note("matched nothing: " + strings.Join(unmet, ", "))
 		}
 	}
-	if n := w.counts[Skipped] + w.counts[NotRun]; n > 0 && w.o.update != "" {
-		w.f.Note(english.Plural(n, "exchange") + " not sent, and not in " + w.o.update)
+	if n := w.counts[Skipped] + w.counts[NotRun]; n > 0 && w.options.update != "" {
+		w.factory.Note(english.Plural(n, "exchange") + " not sent, and not in " + w.options.update)
 	}
 }
 
 // all returns the number of exchanges.
-func (w *show) all() (n int) {
+func (w *reporter) all() (n int) {
 	for _, count := range w.counts {
 		n += count
 	}
@@ -297,44 +299,44 @@ func (w *show) all() (n int) {
 }
 
 // sent returns the number of requests that were sent.
-func (w *show) sent() int { return w.all() - w.counts[Skipped] - w.counts[NotRun] }
+func (w *reporter) sent() int { return w.all() - w.counts[Skipped] - w.counts[NotRun] }
 
 // finish writes the summary and the reports, and returns the exit. out is the outcome of the
 // connection.
-func (w *show) finish(ctx context.Context, out wire.Outcome) error {
-	w.f.Progress.Done()
+func (w *reporter) finish(ctx context.Context, out wire.Outcome) error {
+	w.factory.Progress.Done()
 	for why, n := range w.skipped {
 		if why == mayChange {
-			w.f.Note(english.Plural(n, "request") + " skipped because the tool may change something; --yes sends them")
+			w.factory.Note(english.Plural(n, "request") + " skipped because the tool may change something; --yes sends them")
 		}
 	}
-	w.notes(out)
-	text := w.f.Secrets.Text(w.summary())
+	w.writeNotes(out)
+	text := w.factory.Secrets.Text(w.summary())
 	if w.out != nil && w.counts[NotRun] < w.all() {
 		_, _ = io.WriteString(w.out, term.Line(text)+"\n")
 	}
-	files := w.files(out)
+	files := w.reportFiles(out)
 	if end := w.outcome(out); !end.OK() && end.Kind != wire.CheckFailed {
-		files = files.WithholdSARIF(w.f)
+		files = files.WithholdSARIF(w.factory)
 	}
 	err := files.Write()
 	stdout := files.OnStdout()
 	switch {
 	case stdout != nil:
-		err = cmdutil.Join(err, stdout.Print(w.f))
+		err = cmdutil.Join(err, stdout.Print(w.factory))
 	case w.out == nil:
-		err = cmdutil.Join(err, cmdutil.Print(ctx, w.f, cmdutil.Document(w.json(text), nil)))
+		err = cmdutil.Join(err, cmdutil.Print(ctx, w.factory, cmdutil.Document(w.document(text), nil)))
 	case w.text != nil:
-		err = cmdutil.Join(err, cmdutil.Print(ctx, w.f, cmdutil.Answer{Human: func(to io.Writer, _ term.Style) error {
+		err = cmdutil.Join(err, cmdutil.Print(ctx, w.factory, cmdutil.Answer{Human: func(to io.Writer, _ term.Style) error {
 			_, err := to.Write(w.text.Bytes())
 			return err
 		}}))
 	}
-	return cmdutil.Join(w.f.StdoutError(), err, cmdutil.Exit(w.outcome(out)))
+	return cmdutil.Join(w.factory.StdoutError(), err, cmdutil.Exit(w.outcome(out)))
 }
 
 // outcome returns the outcome of the command. out is the outcome of the connection.
-func (w *show) outcome(out wire.Outcome) wire.Outcome {
+func (w *reporter) outcome(out wire.Outcome) wire.Outcome {
 	failed := 0
 	for v, n := range w.counts {
 		if v.Fails() {
@@ -349,7 +351,7 @@ func (w *show) outcome(out wire.Outcome) wire.Outcome {
 			Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", IsSummary: true,
 			Text: fmt.Sprintf("%d of %d answers are not as recorded", failed, w.sent()),
 		}
-		if w.counts[Differs] > 0 && w.o.match.file == "" {
+		if w.counts[Differs] > 0 && w.options.match.file == "" {
 			out.Hint = "--learn 3 --write-match FILE proposes matchers for what differs each time"
 		}
 	case w.counts[Skipped] == w.all():
@@ -362,8 +364,8 @@ func (w *show) outcome(out wire.Outcome) wire.Outcome {
 	return out
 }
 
-// json returns the report as one document.
-func (w *show) json(summary string) json.RawMessage {
+// document returns the report as one document.
+func (w *reporter) document(summary string) json.RawMessage {
 	rows := append([]row{}, w.rows...)
 	raw, _ := jsonraw.Marshal(struct {
 		Summary   string          `json:"summary"`
@@ -371,6 +373,6 @@ func (w *show) json(summary string) json.RawMessage {
 		Passed    match.Counts    `json:"passed"`
 		Recording string          `json:"recording"`
 		Exchanges []row           `json:"exchanges"`
-	}{summary, w.counts, w.passed, w.s.capture.Path, rows})
+	}{summary, w.counts, w.accepted, w.selection.capture.Path, rows})
 	return raw
 }

@@ -56,10 +56,10 @@ func (j *judgement) judge() {
 	}
 }
 
-// addMiss records an expectation that does not hold. at is the JSON pointer of the expectation in
-// the file.
-func (j *judgement) addMiss(at, want, got string) {
-	place := j.run.file.doc.Place(at)
+// addMiss records an expectation that does not hold. pointer is the JSON pointer of the expectation
+// in the file.
+func (j *judgement) addMiss(pointer, want, got string) {
+	place := j.run.file.doc.Place(pointer)
 	if j.result.State == report.Passed {
 		j.result.State = report.Failed
 	}
@@ -67,8 +67,8 @@ func (j *judgement) addMiss(at, want, got string) {
 }
 
 // addError records an expectation that cannot be checked.
-func (j *judgement) addError(at, text string) {
-	j.addMiss(at, "", text)
+func (j *judgement) addError(pointer, text string) {
+	j.addMiss(pointer, "", text)
 	j.result.State = report.Broken
 }
 
@@ -92,11 +92,11 @@ func (j *judgement) missOutcome() {
 		got += "; " + strings.TrimSpace(f.Pointer+" "+f.Text)
 	}
 	j.result.Hint = j.hintForOutcome()
-	at := e.At + "/kind"
+	pointer := e.At + "/kind"
 	if e.Exit >= 0 {
-		at = e.At + "/exit"
+		pointer = e.At + "/exit"
 	}
-	j.addMiss(at, want, got)
+	j.addMiss(pointer, want, got)
 	expectsSuccess := e.Exit <= 0 && e.Kind == wire.OK
 	isUnopened := !j.run.opening.OK()
 	if isUnopened && expectsSuccess || slices.Contains(brokenKinds, out.Kind) {
@@ -171,8 +171,8 @@ func (j *judgement) checkText(w saved.Wanted) {
 	}
 }
 
-// judgedJSON returns the input of jq: the result, or the whole message if it has no result, or nil.
-func (j *judgement) judgedJSON() []byte {
+// queryInput returns the input of jq: the result, or the whole message if it has no result, or nil.
+func (j *judgement) queryInput() []byte {
 	out := j.response.out
 	if out.Result != nil {
 		return out.Result
@@ -193,7 +193,7 @@ func (j *judgement) compileQuery(expr string) (*jq.Program, error) {
 }
 
 func (j *judgement) checkQuery(w saved.Wanted) {
-	raw := j.judgedJSON()
+	raw := j.queryInput()
 	if raw == nil {
 		j.addMiss(w.At, w.Text, "no result for jq")
 		return
@@ -233,7 +233,7 @@ func (j *judgement) describeError(err error) string {
 func (j *judgement) captureVars() {
 	for _, c := range j.step.Capture {
 		program, err := j.compileQuery(c.Query)
-		raw := j.judgedJSON()
+		raw := j.queryInput()
 		if err == nil && raw == nil {
 			err = fmt.Errorf("there is no result to capture from")
 		}

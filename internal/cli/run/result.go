@@ -13,7 +13,7 @@ import (
 // checkResult compares the result with the expected one.
 func (j *judgement) checkResult(e saved.Expect) {
 	want, err := j.run.fill(e.Result)
-	got := j.judgedJSON()
+	got := j.queryInput()
 	switch {
 	case err != nil:
 		j.addError(e.ResultAt, err.Error())
@@ -26,27 +26,27 @@ func (j *judgement) checkResult(e saved.Expect) {
 
 // checkValue compares a value with the expected one at the JSON pointer at. The value may have more
 // members than expected.
-func (j *judgement) checkValue(want, got json.RawMessage, at string) {
+func (j *judgement) checkValue(want, got json.RawMessage, pointer string) {
 	if toolcall.TextOf(want) == saved.Any {
 		return
 	}
 	if members, others, both := recorded.Objects(want, got); both {
 		for _, m := range members {
 			if other, exists := others.Get(m.Name); exists {
-				j.checkValue(m.Value, other, jsonraw.Pointer(at, m.Name))
+				j.checkValue(m.Value, other, jsonraw.Pointer(pointer, m.Name))
 			} else {
-				j.addMiss(jsonraw.Pointer(at, m.Name), m.Name+": "+jsonraw.Excerpt(m.Value, maxShown), "no "+m.Name)
+				j.addMiss(jsonraw.Pointer(pointer, m.Name), m.Name+": "+jsonraw.Excerpt(m.Value, maxShown), "no "+m.Name)
 			}
 		}
 		return
 	}
 	if items, others, both := recorded.Arrays(want, got); both {
 		for i, item := range items {
-			j.checkValue(item, others[i], jsonraw.Pointer(at, strconv.Itoa(i)))
+			j.checkValue(item, others[i], jsonraw.Pointer(pointer, strconv.Itoa(i)))
 		}
 		return
 	}
 	if !recorded.SameScalar(want, got) {
-		j.addMiss(at, jsonraw.Excerpt(want, maxShown), jsonraw.Excerpt(got, maxShown))
+		j.addMiss(pointer, jsonraw.Excerpt(want, maxShown), jsonraw.Excerpt(got, maxShown))
 	}
 }

@@ -123,9 +123,9 @@ type runner struct {
 	stopped bool
 	// unclosed is the first failure to close a connection.
 	unclosed error
-	// live gets a line after each step, in liveStyle; nil if the report is one document.
-	live      io.Writer
-	liveStyle term.Style
+	// progress gets a line after each step, in progressStyle; nil if the report is one document.
+	progress      io.Writer
+	progressStyle term.Style
 }
 
 // newRunner reads and validates the files, before anything is sent. With --list it returns the
@@ -191,11 +191,11 @@ func (r *runner) run(ctx context.Context) error {
 	f.NoInput = true // a test never asks the user
 	f.Record.Many = true
 	if !f.PrintsJSON() && f.Output == "" {
-		r.live = f.Stdout()
-		r.liveStyle = f.OutStyle
+		r.progress = f.Stdout()
+		r.progressStyle = f.OutStyle
 		if r.options.junit == "-" {
-			r.live = f.Stderr()
-			r.liveStyle = f.ErrStyle
+			r.progress = f.Stderr()
+			r.progressStyle = f.ErrStyle
 		}
 	}
 	for _, file := range r.files {
@@ -203,10 +203,10 @@ func (r *runner) run(ctx context.Context) error {
 	}
 	f.Progress.Done()
 	err := r.unclosed
-	if r.live != nil {
-		_ = report.WriteSummary(r.live, r.liveStyle, r.done)
+	if r.progress != nil {
+		_ = report.WriteSummary(r.progress, r.progressStyle, r.done)
 	} else {
-		err = cmdutil.Join(err, cmdutil.Print(ctx, f, r.answer()))
+		err = cmdutil.Join(err, cmdutil.Print(ctx, f, r.reportAnswer()))
 	}
 	if r.options.junit == "-" {
 		_ = report.JUnit(f.Stdout(), r.done) // stdout reports a failed write at the end
@@ -214,9 +214,9 @@ func (r *runner) run(ctx context.Context) error {
 	return cmdutil.Join(err, cmdutil.Exit(r.outcome()), cmdutil.Exit(r.writeJUnit()))
 }
 
-// answer returns what the command prints at the end of a run: one document, or with -o the text
-// report.
-func (r *runner) answer() cmdutil.Answer {
+// reportAnswer returns what the command prints at the end of a run: one document, or with -o the
+// text report.
+func (r *runner) reportAnswer() cmdutil.Answer {
 	if r.factory.PrintsJSON() {
 		return cmdutil.Document(report.JSON(r.done), r.writeReport)
 	}

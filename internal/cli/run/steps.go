@@ -57,8 +57,8 @@ func (r *runner) runFile(ctx context.Context, file *runFile) {
 	if len(file.Steps) > 0 && !r.stopped {
 		run.open(ctx)
 	}
-	if r.live != nil {
-		_ = report.WriteHead(r.live, r.liveStyle, run.result)
+	if r.progress != nil {
+		_ = report.WriteHead(r.progress, r.progressStyle, run.result)
 	}
 	for i, s := range file.Steps {
 		if file.selected[i] {
@@ -204,7 +204,7 @@ func (r *fileRun) runStep(ctx context.Context, s saved.Step) {
 		r.addResult(result)
 		return
 	}
-	taken := r.request(ctx, s)
+	taken := r.sendStep(ctx, s)
 	taken.out = cmdutil.WithSignal(ctx, taken.out)
 	r.factory.Env.GaveUp(taken.out, taken.out.ExitCode())
 	if taken.out.Kind == wire.Signal {
@@ -214,7 +214,7 @@ func (r *fileRun) runStep(ctx context.Context, s saved.Step) {
 	result.Took = taken.took
 	j := &judgement{run: r, ctx: ctx, step: s, response: taken, result: &result}
 	j.judge()
-	if len(result.Misses) > 0 || r.live == nil { // only then it is printed; it reads the recording
+	if len(result.Misses) > 0 || r.progress == nil { // only then it is printed; it reads the recording
 		result.See = r.showCommand(taken)
 	}
 	if result.State != report.Passed && ctx.Err() != nil { // an interrupted expression may fail a step
@@ -276,9 +276,9 @@ func (r *fileRun) addResult(s report.Step) {
 		s.Misses[i].Got = hide(m.Got)
 	}
 	r.result.Steps = append(r.result.Steps, s)
-	if r.live != nil {
+	if r.progress != nil {
 		r.factory.Progress.Done()
-		_ = report.WriteStep(r.live, r.liveStyle, r.file.path, s)
+		_ = report.WriteStep(r.progress, r.progressStyle, r.file.path, s)
 	}
 }
 
@@ -299,8 +299,8 @@ var methodOf = map[saved.Verb]string{
 	saved.Prompt: "prompts/get",
 }
 
-// request makes the request of a step.
-func (r *fileRun) request(ctx context.Context, s saved.Step) (t stepResponse) {
+// sendStep makes the request of a step.
+func (r *fileRun) sendStep(ctx context.Context, s saved.Step) (t stepResponse) {
 	t.method = cmp.Or(methodOf[s.Verb], s.Subject)
 	t.out = r.opening
 	if !t.out.OK() {
@@ -335,9 +335,9 @@ func (r *fileRun) request(ctx context.Context, s saved.Step) (t stepResponse) {
 		t.out = toolcall.GetPrompt(ctx, r.conn,
 			toolcall.PromptOptions{Name: subject, Arguments: given.Texts(), NoValidate: s.Loose})
 	case saved.Read:
-		t.out = r.read(ctx, subject, given)
+		t.out = r.readResource(ctx, subject, given)
 	case saved.List:
-		return r.list(ctx, subject)
+		return r.listKind(ctx, subject)
 	default:
 		t.out = r.conn.Do(ctx, client.Call{Method: subject, Params: args, Once: true})
 	}
@@ -362,8 +362,8 @@ func untypedWords(untyped []saved.Untyped) (words []arguments.Word) {
 	return words
 }
 
-// read reads a resource. With values the URI is a template, which is expanded first.
-func (r *fileRun) read(ctx context.Context, uri string, values arguments.Given) wire.Outcome {
+// readResource reads a resource. With values the URI is a template, which is expanded first.
+func (r *fileRun) readResource(ctx context.Context, uri string, values arguments.Given) wire.Outcome {
 	if values.Document == nil {
 		return toolcall.ReadResource(ctx, r.conn, uri)
 	}
@@ -382,8 +382,8 @@ func (r *fileRun) read(ctx context.Context, uri string, values arguments.Given) 
 	return toolcall.ReadResource(ctx, r.conn, uri)
 }
 
-// list lists all pages of one kind.
-func (r *fileRun) list(ctx context.Context, word string) (t stepResponse) {
+// listKind lists all pages of one kind.
+func (r *fileRun) listKind(ctx context.Context, word string) (t stepResponse) {
 	k, _ := connect.KindNamed(word)
 	var l connect.Listing
 	begun := r.factory.Now()

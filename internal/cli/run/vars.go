@@ -29,28 +29,28 @@ func findUnresolved(f *cmdutil.Factory, file *runFile, given map[string]saved.Va
 	}
 	slices.Sort(known)
 	known = slices.Compact(known)
-	check := func(at string, raw json.RawMessage) {
-		saved.EachReference(raw, at, func(at, name string) {
+	check := func(pointer string, raw json.RawMessage) {
+		saved.EachReference(raw, pointer, func(pointer, name string) {
 			if variable, ok := strings.CutPrefix(name, saved.Environment); ok {
 				if _, isSet := lookupEnviron(f, variable); !isSet {
 					all = append(all, saved.Problem{
-						At: at, Unset: true, Text: "the environment has no variable " + variable,
+						At: pointer, Unset: true, Text: "the environment has no variable " + variable,
 						Hint: file.hintToSet(variable),
 					})
 				}
 			} else if saved.IsName(name) && !slices.Contains(known, name) {
 				all = append(all, saved.Problem{
-					At: at, Unset: true, Got: name, Known: known, Text: "no variable is named " + name + " here",
+					At: pointer, Unset: true, Got: name, Known: known, Text: "no variable is named " + name + " here",
 				})
 			}
 		})
 	}
-	query := func(at, expr string) {
+	query := func(pointer, expr string) {
 		names := slices.DeleteFunc(slices.Clone(known), func(name string) bool { return !saved.IsName(name) })
 		null := func(name string) jq.Variable { return jq.Variable{Name: name, Value: json.RawMessage("null")} }
 		if _, err := jq.Compile(expr, sliceutil.Map(names, null)...); err != nil {
 			all = append(all, saved.Problem{
-				At: at, Unset: strings.Contains(err.Error(), "variable not defined"), Text: err.Error(),
+				At: pointer, Unset: strings.Contains(err.Error(), "variable not defined"), Text: err.Error(),
 			})
 		}
 	}

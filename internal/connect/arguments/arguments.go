@@ -103,7 +103,7 @@ func firstByte(text string) string {
 
 // Operator returns where the path of a word ends and where its value begins. It returns -1 if text
 // has no = or :=.
-func Operator(text string) (at, value int) {
+func Operator(text string) (pathEnd, valueStart int) {
 	for i := 0; i < len(text); i++ {
 		switch {
 		case text[i] == '\\':
@@ -119,17 +119,17 @@ func Operator(text string) (at, value int) {
 
 // Arguments reads the JSON object that arg is or names. Its bytes are sent unchanged.
 func Arguments(e *host.Env, arg string) (json.RawMessage, error) {
-	raw, from, err := e.UI.Input(arg)
+	raw, source, err := e.UI.Input(arg)
 	if err != nil {
 		return nil, err
 	}
 	if limit := e.Limits.WithDefaults().Message; limit > 0 && int64(len(raw)) > limit {
-		return nil, usage.New(fmt.Sprintf("%s has %d bytes, over the message limit of %d", from, len(raw), limit),
+		return nil, usage.New(fmt.Sprintf("%s has %d bytes, over the message limit of %d", source, len(raw), limit),
 			"--max-message-size SIZE raises the limit, 0 removes it")
 	}
 	if bad := jsonraw.Valid(raw); bad != nil {
-		err := NotJSON(raw, from, bad)
-		if notJSON, ok := errors.AsType[*usage.JSONError](err); ok && from == FromArgv {
+		err := NotJSON(raw, source, bad)
+		if notJSON, ok := errors.AsType[*usage.JSONError](err); ok && source == FromArgv {
 			notJSON.Hint = cmp.Or(hintForArgs(arg), notJSON.Hint)
 		}
 		return nil, err
@@ -137,20 +137,20 @@ func Arguments(e *host.Env, arg string) (json.RawMessage, error) {
 	members, bad := jsonraw.Object(raw)
 	if bad != nil {
 		return nil, usage.New(
-			from+" must be a JSON object, got "+jsonraw.Excerpt(bytes.TrimSpace(raw), 40),
+			source+" must be a JSON object, got "+jsonraw.Excerpt(bytes.TrimSpace(raw), 40),
 			`arguments are NAME=VALUE, or one JSON object: '{"a":1}'`,
 		)
 	}
-	if err := EachOnce(members, from); err != nil {
+	if err := EachOnce(members, source); err != nil {
 		return nil, err
 	}
 	return bytes.TrimSpace(raw), nil
 }
 
 // EachOnce returns an error for a duplicate member: servers would disagree about its value.
-func EachOnce(members jsonraw.Members, from string) error {
+func EachOnce(members jsonraw.Members, source string) error {
 	if name, twice := members.Duplicate(); twice {
-		return fmt.Errorf("%s has the member %q twice", from, name)
+		return fmt.Errorf("%s has the member %q twice", source, name)
 	}
 	return nil
 }
@@ -262,17 +262,17 @@ func Unreported(findings, reported []wire.Finding) []wire.Finding {
 	isConsequence := func(f wire.Finding) bool {
 		name, _ := jsonraw.Text(json.RawMessage(f.Want))
 		return slices.ContainsFunc(reported, func(s wire.Finding) bool {
-			at, _, _ := strings.Cut(s.Pointer, "/-")
-			if isWithin(f.Pointer, at) {
+			pointer, _, _ := strings.Cut(s.Pointer, "/-")
+			if isWithin(f.Pointer, pointer) {
 				return true
 			}
 			switch f.Rule {
 			case "required":
-				return isWithin(at, jsonraw.Pointer(f.Pointer, name))
+				return isWithin(pointer, jsonraw.Pointer(f.Pointer, name))
 			case "additionalProperties", "dependentRequired", wire.RuleMore:
 				return false
 			default:
-				return isWithin(at, f.Pointer)
+				return isWithin(pointer, f.Pointer)
 			}
 		})
 	}
@@ -280,8 +280,8 @@ func Unreported(findings, reported []wire.Finding) []wire.Finding {
 }
 
 // isWithin reports whether a JSON pointer is other or points inside of it.
-func isWithin(place, other string) bool {
-	return place == other || strings.HasPrefix(place, other+"/")
+func isWithin(pointer, parent string) bool {
+	return pointer == parent || strings.HasPrefix(pointer, parent+"/")
 }
 
 // Tell shows the warnings and notes.
@@ -315,12 +315,12 @@ func (g Given) read(schema *validate.Schema, lenient bool, all json.RawMessage) 
 		place := schema.Narrowed(schema.Expected(), given)
 		for i, p := range w.Path {
 			r.hasAlternatives = r.hasAlternatives || place.HasAlternatives()
-			if p.at == appendIndex && p.list {
+			if p.index == appendIndex && p.isItem {
 				items, _ := jsonraw.Array(valueAt(r.Arguments, w.Path[:i]))
-				p.at = len(items)
+				p.index = len(items)
 			}
 			next, known := Below(schema, place, p)
-			if !known && !p.list {
+			if !known && !p.isItem {
 				r.noteUnknown(w, i, place)
 			}
 			given = valueAt(given, []Part{p})
@@ -331,7 +331,7 @@ func (g Given) read(schema *validate.Schema, lenient bool, all json.RawMessage) 
 		problem := ""
 		note := ""
 		if value == nil {
-			value, problem, note = typedText(w, place)
+			value, problem, note = typedValue(w, place)
 		}
 		if problem != "" && lenient {
 			problem = ""
@@ -380,8 +380,8 @@ func (g Given) Texts() json.RawMessage {
 
 // Below returns the schema of a part of a path, and whether the schema lists it.
 func Below(schema *validate.Schema, place validate.Expected, p Part) (validate.Expected, bool) {
-	if p.list {
-		return schema.Item(place, max(p.at, 0))
+	if p.isItem {
+		return schema.Item(place, max(p.index, 0))
 	}
 	return schema.Member(place, p.Name)
 }
@@ -389,29 +389,29 @@ func Below(schema *validate.Schema, place validate.Expected, p Part) (validate.E
 // valueAt returns the value at a path, or nil.
 func valueAt(value json.RawMessage, path []Part) json.RawMessage {
 	for _, p := range path {
-		if !p.list {
+		if !p.isItem {
 			value = jsonraw.First(value, p.Name)
 			continue
 		}
 		items, err := jsonraw.Array(value)
-		if err != nil || p.at < 0 || p.at >= len(items) {
+		if err != nil || p.index < 0 || p.index >= len(items) {
 			return nil
 		}
-		value = items[p.at]
+		value = items[p.index]
 	}
 	return value
 }
 
 // noteUnknown adds a warning if the schema neither lists nor forbids a name. A forbidden name is a
 // finding of the later check.
-func (r *Reading) noteUnknown(w Word, at int, place validate.Expected) {
+func (r *Reading) noteUnknown(w Word, depth int, place validate.Expected) {
 	names := place.Names()
-	r.Unlisted = r.Unlisted || len(names) > 0 && !slices.Contains(names, w.Path[at].Name)
-	if len(names) == 0 || place.Closed() || slices.Contains(names, w.Path[at].Name) {
+	r.Unlisted = r.Unlisted || len(names) > 0 && !slices.Contains(names, w.Path[depth].Name)
+	if len(names) == 0 || place.Closed() || slices.Contains(names, w.Path[depth].Name) {
 		return
 	}
-	text := "the inputSchema has no argument " + strconv.Quote(Written(w.Path[:at+1]))
-	if near := similarName(w.Path[at:], names); near != "" {
+	text := "the inputSchema has no argument " + strconv.Quote(Written(w.Path[:depth+1]))
+	if near := similarName(w.Path[depth:], names); near != "" {
 		text += "; did you mean " + near + "?"
 	}
 	r.Warnings = append(r.Warnings, text)
@@ -435,10 +435,10 @@ func Written(path []Part) string {
 	var b strings.Builder
 	for i, p := range path {
 		switch {
-		case p.list && p.at == appendIndex:
+		case p.isItem && p.index == appendIndex:
 			b.WriteString("[]")
-		case p.list:
-			fmt.Fprintf(&b, "[%d]", p.at)
+		case p.isItem:
+			fmt.Fprintf(&b, "[%d]", p.index)
 		default:
 			if i > 0 {
 				b.WriteByte('.')
@@ -458,12 +458,12 @@ func EscapedName(name string) string {
 func (w Word) pointer() (where string) {
 	for _, p := range w.Path {
 		switch {
-		case !p.list:
+		case !p.isItem:
 			where = jsonraw.Pointer(where, p.Name)
-		case p.at == appendIndex:
+		case p.index == appendIndex:
 			where += "/-"
 		default:
-			where += fmt.Sprintf("/%d", p.at)
+			where += fmt.Sprintf("/%d", p.index)
 		}
 	}
 	return where
@@ -475,7 +475,7 @@ func putAt(container json.RawMessage, path []Part, value json.RawMessage) (out j
 	if len(path) == 0 {
 		return value, ""
 	}
-	if path[0].list {
+	if path[0].isItem {
 		return putItem(container, path, value)
 	}
 	container = jsonraw.OrEmpty(container)
@@ -504,16 +504,16 @@ func putItem(container json.RawMessage, path []Part, value json.RawMessage) (out
 	if bad != nil {
 		return nil, jsonraw.Excerpt(container, 40) + " is not an array"
 	}
-	at := path[0].at
-	if at == appendIndex {
-		at = len(items)
-	} else if at > len(items) {
-		return nil, fmt.Sprintf("item [%d] would leave a gap after %d items", at, len(items))
+	index := path[0].index
+	if index == appendIndex {
+		index = len(items)
+	} else if index > len(items) {
+		return nil, fmt.Sprintf("item [%d] would leave a gap after %d items", index, len(items))
 	}
-	if at == len(items) {
+	if index == len(items) {
 		items = append(items, nil)
 	}
-	items[at], problem = putAt(items[at], path[1:], value)
+	items[index], problem = putAt(items[index], path[1:], value)
 	if problem != "" {
 		return nil, problem
 	}

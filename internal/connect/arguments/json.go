@@ -15,7 +15,7 @@ import (
 // hintForArgs returns the hint for a value of --args that is NAME=VALUE, an object without its
 // quotes, or the name of a file. Returns "" for any other value.
 func hintForArgs(arg string) wire.Hint {
-	if at, _ := Operator(arg); at > 0 && !strings.ContainsAny(arg[:at], "{[") {
+	if pathEnd, _ := Operator(arg); pathEnd > 0 && !strings.ContainsAny(arg[:pathEnd], "{[") {
 		return "arguments that are words need no --args: " + wire.Hint(shellwords.Quote(arg))
 	}
 	if words := BrokenObject([]string{arg}); len(words) > 0 {
@@ -32,11 +32,11 @@ func hintForArgs(arg string) wire.Hint {
 const FromArgv = "the argument"
 
 // NotJSON returns the usage error for raw, which is not JSON. from names its source.
-func NotJSON(raw []byte, from string, bad *jsonraw.SyntaxError) error {
+func NotJSON(raw []byte, source string, bad *jsonraw.SyntaxError) error {
 	var hint wire.Hint
 	isQuoted := bytes.Contains(raw, []byte(`"`))
 	switch {
-	case from != FromArgv || isQuoted:
+	case source != FromArgv || isQuoted:
 		hint = "" // the shell did not change it
 	case !strings.Contains("{[", firstByte(string(raw))):
 		hint = `pass one JSON object: '{"a":1}'`
@@ -46,7 +46,7 @@ func NotJSON(raw []byte, from string, bad *jsonraw.SyntaxError) error {
 		hint = `quote it for the shell: '{"a":1}'`
 	}
 	return &usage.JSONError{
-		Text:  from + " is not JSON: " + bad.Error(),
+		Text:  source + " is not JSON: " + bad.Error(),
 		Hint:  hint,
 		Facts: wire.InputFacts{Raw: raw, Offset: bad.Offset},
 	}

@@ -28,15 +28,15 @@ func Assigned(e *host.Env, words []string) (json.RawMessage, error) {
 		}
 		members, _ := jsonraw.Object(object)
 		before, again := members.Get(name)
-		object = jsonraw.With(object, name, joinedTo(before, again, jsonraw.Quote(value)))
+		object = jsonraw.With(object, name, appendRepeated(before, again, jsonraw.Quote(value)))
 	}
 	return object, nil
 }
 
-// joinedTo returns the value of a name: value alone, or with again a list of the earlier values and
-// value.
-func joinedTo(before json.RawMessage, again bool, value json.RawMessage) json.RawMessage {
-	if !again {
+// appendRepeated returns the value of a name: value alone, or with again a list of the earlier
+// values and value.
+func appendRepeated(before json.RawMessage, isRepeated bool, value json.RawMessage) json.RawMessage {
+	if !isRepeated {
 		return value
 	}
 	items, err := jsonraw.Array(before)

@@ -29,9 +29,9 @@ type Word struct {
 
 // A Part of a path selects a property of an object by Name, or an item of a list by its number.
 type Part struct {
-	Name string
-	list bool
-	at   int // number of the item; behindLast appends
+	Name   string
+	isItem bool
+	index  int // number of the item; behindLast appends
 }
 
 // appendIndex is the number of an item that is appended.
@@ -39,27 +39,27 @@ const appendIndex = -1
 
 // Key returns the path as typed.
 func (w Word) Key() string {
-	at, _ := Operator(w.Typed)
-	return w.Typed[:at]
+	pathEnd, _ := Operator(w.Typed)
+	return w.Typed[:pathEnd]
 }
 
 // ParseWord parses one word. With flat, it has a name instead of a path.
 func ParseWord(e *host.Env, typed string, flat bool) (Word, error) {
 	w := Word{Typed: typed}
-	at, from := Operator(typed)
-	if at < 0 {
+	pathEnd, valueStart := Operator(typed)
+	if pathEnd < 0 {
 		return w, usage.New("not NAME=VALUE: "+Shortened(typed), `arguments are NAME=VALUE, or one JSON object: '{"a":1}'`)
 	}
 	if !utf8.ValidString(typed) {
 		return w, usage.New(Shortened(typed)+" is not UTF-8, which JSON requires", "")
 	}
 	var err error
-	w.Path, err = ReadPath(typed[:at], flat)
+	w.Path, err = ReadPath(typed[:pathEnd], flat)
 	if err != nil {
 		return w, usage.New(Shortened(typed)+": "+err.Error(), wire.Run("help arguments"))
 	}
-	value := typed[from:]
-	isJSON := typed[at] == ':'
+	value := typed[valueStart:]
+	isJSON := typed[pathEnd] == ':'
 	source := "the value of " + w.Key()
 	if strings.HasPrefix(value, "@") {
 		raw, name, err := e.UI.Input(value)
@@ -98,34 +98,34 @@ func ParseWord(e *host.Env, typed string, flat bool) (Word, error) {
 // the name. With flat, the whole text is one name.
 func ReadPath(text string, flat bool) (path []Part, err error) {
 	name := []byte(nil)
-	named := false
+	hasName := false
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		switch {
 		case c == '\\' && i+1 < len(text):
 			i++
 			name = append(name, text[i])
-			named = true
+			hasName = true
 		case c == '\\':
 			return nil, errors.New("a character is missing after the backslash")
 		case flat || c != '.' && c != '[':
 			name = append(name, c)
-			named = true
+			hasName = true
 		case c == '.':
-			if !named && (len(path) == 0 || !path[len(path)-1].list) {
+			if !hasName && (len(path) == 0 || !path[len(path)-1].isItem) {
 				return nil, errors.New("a name is missing before the dot")
 			}
-			path = appendName(path, &name, named)
-			named = false
+			path = appendName(path, &name, hasName)
+			hasName = false
 			if i+1 == len(text) {
 				return nil, errors.New("a name is missing after the dot")
 			}
 		default:
-			if !named && (len(path) == 0 || !path[len(path)-1].list) {
+			if !hasName && (len(path) == 0 || !path[len(path)-1].isItem) {
 				return nil, errors.New("a name is missing before the [")
 			}
-			path = appendName(path, &name, named)
-			named = false
+			path = appendName(path, &name, hasName)
+			hasName = false
 			item, length, bad := readIndex(text[i:])
 			if bad != nil {
 				return nil, bad
@@ -137,7 +137,7 @@ func ReadPath(text string, flat bool) (path []Part, err error) {
 			}
 		}
 	}
-	path = appendName(path, &name, named)
+	path = appendName(path, &name, hasName)
 	if len(path) == 0 {
 		return nil, errors.New("a name is missing before the =")
 	}
@@ -145,8 +145,8 @@ func ReadPath(text string, flat bool) (path []Part, err error) {
 }
 
 // appendName appends the name to the path if it is complete, and empties it.
-func appendName(path []Part, name *[]byte, named bool) []Part {
-	if named {
+func appendName(path []Part, name *[]byte, hasName bool) []Part {
+	if hasName {
 		path = append(path, Part{Name: string(*name)})
 	}
 	*name = nil
@@ -156,7 +156,7 @@ func appendName(path []Part, name *[]byte, named bool) []Part {
 // readIndex parses [] or [3]. length is the number of bytes.
 func readIndex(text string) (item Part, length int, err error) {
 	inner, _, closed := strings.Cut(text[1:], "]")
-	item = (Part{list: true, at: appendIndex})
+	item = (Part{isItem: true, index: appendIndex})
 	if closed && inner == "" {
 		return item, 2, nil
 	}
@@ -164,7 +164,7 @@ func readIndex(text string) (item Part, length int, err error) {
 	if !closed || bad != nil {
 		return item, 0, errors.New("[ ] takes a number, or nothing to append; write \\[ for a literal [")
 	}
-	item.at = int(n)
+	item.index = int(n)
 	return item, len(inner) + 2, nil
 }
 
@@ -188,21 +188,21 @@ func newAssignments(flat bool) *assignments {
 func (p *assignments) add(w Word) error {
 	var place strings.Builder
 	for i, s := range w.Path {
-		if s.list {
+		if s.isItem {
 			isAppending, known := p.appends[place.String()]
-			if known && isAppending != (s.at == appendIndex) {
+			if known && isAppending != (s.index == appendIndex) {
 				return usage.New(Shortened(w.Typed)+": use [] or numbers, not both", wire.Run("help arguments"))
 			}
-			p.appends[place.String()] = s.at == appendIndex
+			p.appends[place.String()] = s.index == appendIndex
 		}
 		switch {
-		case !s.list:
+		case !s.isItem:
 			place.WriteString("." + strconv.Quote(s.Name))
-		case s.at == appendIndex:
+		case s.index == appendIndex:
 			p.appended++
 			fmt.Fprintf(&place, "[+%d]", p.appended)
 		default:
-			fmt.Fprintf(&place, "[%d]", s.at)
+			fmt.Fprintf(&place, "[%d]", s.index)
 		}
 		if i < len(w.Path)-1 {
 			if p.entered[place.String()] == "" {

@@ -14,13 +14,13 @@ import (
 	"mcpc/internal/validate"
 )
 
-// typedText returns the value of a word with the type that the schema wants. If a string is
+// typedValue returns the value of a word with the type that the schema wants. If a string is
 // allowed, the value is a string, even for 01234 or null; := sends other types. Digits are kept as
 // typed. problem says what would be right; value is then the string. note says what the user may
 // have meant.
-func typedText(w Word, place validate.Expected) (value json.RawMessage, problem, note string) {
+func typedValue(w Word, place validate.Expected) (value json.RawMessage, problem, note string) {
 	if values := place.Values(); values != nil {
-		return listedValue(w, values)
+		return enumValue(w, values)
 	}
 	types := place.Types()
 	text := json.RawMessage(jsonraw.Quote(w.Text))
@@ -34,7 +34,7 @@ func typedText(w Word, place validate.Expected) (value json.RawMessage, problem,
 		return text, "", note
 	}
 	if kind == "number" && slices.Contains(types, "integer") && !slices.Contains(types, "number") && !isWhole(w.Text) {
-		return json.RawMessage(strings.TrimSpace(w.Text)), "must be " + examples(types, w.Key()), ""
+		return json.RawMessage(strings.TrimSpace(w.Text)), "must be " + describeTypes(types, w.Key()), ""
 	}
 	if kind != "string" && allows(types, kind) {
 		return json.RawMessage(strings.TrimSpace(w.Text)), "", ""
@@ -42,7 +42,7 @@ func typedText(w Word, place validate.Expected) (value json.RawMessage, problem,
 	if bare := withoutZeros(w.Text); bare != "" && allows(types, "number") {
 		return text, "must be a number without leading zeros: " + w.Key() + "=" + bare, ""
 	}
-	return text, "must be " + examples(types, w.Key()), ""
+	return text, "must be " + describeTypes(types, w.Key()), ""
 }
 
 // isWhole reports whether a JSON number is an integer, as 5 and 5.0 are.
@@ -83,8 +83,8 @@ func kindOfJSON(text string) string {
 	return types.Names()[0]
 }
 
-// examples describes the values that the types allow, with examples.
-func examples(types []string, key string) string {
+// describeTypes describes the values that the types allow, with examples.
+func describeTypes(types []string, key string) string {
 	shown := map[string]string{
 		"null":    "null",
 		"boolean": "true or false",
@@ -103,17 +103,17 @@ func examples(types []string, key string) string {
 	return strings.Join(all, ", or ")
 }
 
-// listedValue returns the value of an enum that is written like the word's text. A string precedes
+// enumValue returns the value of an enum that is written like the word's text. A string precedes
 // a number that looks the same.
-func listedValue(w Word, values []json.RawMessage) (value json.RawMessage, problem, note string) {
+func enumValue(w Word, values []json.RawMessage) (value json.RawMessage, problem, note string) {
 	for _, v := range values {
 		if text, isText := jsonraw.Text(v); isText && text == w.Text {
 			return v, "", ""
 		}
 	}
 	words := sliceutil.Map(values, PlainValue)
-	if at := slices.Index(words, w.Text); at >= 0 {
-		return values[at], "", ""
+	if index := slices.Index(words, w.Text); index >= 0 {
+		return values[index], "", ""
 	}
 	problem = "must be " + shortList(words)
 	if near := suggest.Nearest(w.Text, words); near != "" {

@@ -84,7 +84,7 @@ func (r *Answerer) sample(ctx context.Context, q client.Asking) client.Answer {
 	switch {
 	case r.OnSampling != "":
 		output, failed = r.runCommand(ctx, "--on-sampling", r.OnSampling, q.Params)
-	case r.Sampling == "-" && r.person:
+	case r.Sampling == "-" && r.canAskUser:
 		return r.A.UI.WriteMessage(ctx, q, r.C.Label())
 	case r.Sampling != "":
 		output, failed = r.samplingFile()
@@ -107,14 +107,14 @@ func (r *Answerer) sample(ctx context.Context, q client.Asking) client.Answer {
 // samplingFile returns the content of the file of --sampling. It reads the file once, because it
 // may be standard input.
 func (r *Answerer) samplingFile() ([]byte, *client.Answer) {
-	if r.read {
-		return r.typed, nil
+	if r.isRead {
+		return r.samplingText, nil
 	}
 	raw, _, err := r.A.UI.Input("@" + r.Sampling)
 	if err != nil {
 		return nil, &client.Answer{Ending: wire.Outcome{Kind: wire.LocalIO, Text: "--sampling: " + err.Error()}}
 	}
-	r.typed = raw
-	r.read = true
+	r.samplingText = raw
+	r.isRead = true
 	return raw, nil
 }

@@ -22,12 +22,12 @@ type Answerer struct {
 	host.Answers
 	A *host.Env
 	C host.Server
-	// person is set if the user can be asked.
-	person bool
-	script script
-	// typed is the content of the file of --sampling. read is set once it was read.
-	typed []byte
-	read  bool
+	// canAskUser is set if the user can be asked.
+	canAskUser bool
+	script     script
+	// samplingText is the content of the file of --sampling. isRead is set once it was read.
+	samplingText []byte
+	isRead       bool
 }
 
 // New returns the function that answers the requests of a connection's server. person is set if the
@@ -37,11 +37,11 @@ func New(env *host.Env, server host.Server, flags host.Answers, person bool) (cl
 	if err != nil {
 		return nil, err
 	}
-	return (&Answerer{Answers: flags, A: env, C: server, person: person, script: script}).answer, nil
+	return (&Answerer{Answers: flags, A: env, C: server, canAskUser: person, script: script}).respond, nil
 }
 
-// answer answers one request. It implements client.Asker.
-func (r *Answerer) answer(ctx context.Context, q client.Asking) client.Answer {
+// respond answers one request. It implements client.Asker.
+func (r *Answerer) respond(ctx context.Context, q client.Asking) client.Answer {
 	switch q.Method {
 	case "elicitation/create":
 		return r.elicit(ctx, q)
@@ -68,22 +68,22 @@ func (r *Answerer) elicit(ctx context.Context, q client.Asking) client.Answer {
 	if r.OnElicit != "" {
 		return Refusal("--on-elicit", what, r.elicitByCommand(ctx, q, page))
 	}
-	if page && r.person {
-		return r.byUser(what, r.A.UI.VisitPage(ctx, q, r.C.Label()))
+	if page && r.canAskUser {
+		return r.recordUserAnswer(what, r.A.UI.VisitPage(ctx, q, r.C.Label()))
 	}
 	if !page && r.Answers.Scripted() {
-		if a, ok := r.fromScript(q); ok || !r.person {
+		if a, ok := r.answerFromScript(q); ok || !r.canAskUser {
 			return a
 		}
 	}
-	if !page && r.person {
-		return r.byUser(what, r.A.UI.FillForm(ctx, q, r.C.Label(), r.Broken))
+	if !page && r.canAskUser {
+		return r.recordUserAnswer(what, r.A.UI.FillForm(ctx, q, r.C.Label(), r.Broken))
 	}
 	return client.Answer{Ending: client.Unanswered(q.Method)}
 }
 
-// byUser returns the user's answer, and records its content in case the call is saved.
-func (r *Answerer) byUser(what string, a client.Answer) client.Answer {
+// recordUserAnswer returns the user's answer, and records its content in case the call is saved.
+func (r *Answerer) recordUserAnswer(what string, a client.Answer) client.Answer {
 	r.C.AddTyped(jsonraw.First(a.Result, "content"))
 	return Refusal("you", what, a)
 }

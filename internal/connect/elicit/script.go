@@ -24,23 +24,23 @@ import (
 type script struct {
 	// fields are FIELD=VALUE pairs in the order in which they were typed.
 	fields [][2]string
-	// contents are used in order; a single one is used for every form. named are the contents for
+	// contents are used in order; a single one is used for every form. byName are the contents for
 	// the requests of these names.
 	contents []jsonraw.Members
-	named    map[string]jsonraw.Members
+	byName   map[string]jsonraw.Members
 	// used counts the contents that were used, or the forms that were filled from fields.
 	used int
 }
 
 // readScript parses the values of --answer.
 func readScript(e *host.Env, texts []string) (script, error) {
-	s := script{named: map[string]jsonraw.Members{}}
+	s := script{byName: map[string]jsonraw.Members{}}
 	for _, text := range texts {
 		raw := []byte(text)
-		from := "--answer"
+		source := "--answer"
 		if strings.HasPrefix(text, "@") {
 			var err error
-			raw, from, err = e.UI.Input(text)
+			raw, source, err = e.UI.Input(text)
 			if err != nil {
 				return s, err
 			}
@@ -49,25 +49,25 @@ func readScript(e *host.Env, texts []string) (script, error) {
 		trimmed := bytes.TrimSpace(raw)
 		switch {
 		case bytes.HasPrefix(trimmed, []byte("{")) || bytes.HasPrefix(trimmed, []byte("[")):
-			if err := s.add(trimmed, from); err != nil {
+			if err := s.add(trimmed, source); err != nil {
 				return s, err
 			}
 		case isField && !strings.HasPrefix(text, "@"):
 			s.fields = append(s.fields, [2]string{name, value})
 		default:
-			return s, usage.New(from+" is neither FIELD=VALUE nor JSON: "+jsonraw.Excerpt(raw, 40), wire.Run("help answering"))
+			return s, usage.New(source+" is neither FIELD=VALUE nor JSON: "+jsonraw.Excerpt(raw, 40), wire.Run("help answering"))
 		}
 	}
-	if len(s.fields) > 0 && (len(s.contents) > 0 || len(s.named) > 0) {
+	if len(s.fields) > 0 && (len(s.contents) > 0 || len(s.byName) > 0) {
 		return s, usage.New("--answer takes fields or whole objects, not both", wire.Run("help answering"))
 	}
 	return s, nil
 }
 
 // add adds one content, a list of contents, or an object of contents by name.
-func (s *script) add(raw []byte, from string) error {
+func (s *script) add(raw []byte, source string) error {
 	if bad := jsonraw.Valid(raw); bad != nil {
-		return arguments.NotJSON(raw, from, bad)
+		return arguments.NotJSON(raw, source, bad)
 	}
 	items := []json.RawMessage{raw}
 	if raw[0] == '[' {
@@ -77,7 +77,7 @@ func (s *script) add(raw []byte, from string) error {
 		members, err := jsonraw.Object(item)
 		if err != nil {
 			return usage.New(
-				fmt.Sprintf("%s: an answer is a JSON object, not %s", from, jsonraw.Excerpt(item, 40)),
+				fmt.Sprintf("%s: an answer is a JSON object, not %s", source, jsonraw.Excerpt(item, 40)),
 				wire.Run("help answering"),
 			)
 		}
@@ -86,7 +86,7 @@ func (s *script) add(raw []byte, from string) error {
 			continue
 		}
 		for _, m := range members {
-			s.named[m.Name], _ = jsonraw.Object(m.Value)
+			s.byName[m.Name], _ = jsonraw.Object(m.Value)
 		}
 	}
 	return nil
@@ -98,9 +98,9 @@ func allObjects(members jsonraw.Members) bool {
 	return !slices.ContainsFunc(members, func(m jsonraw.Member) bool { return m.Value[0] != '{' })
 }
 
-// next returns the content for the request with this key. It returns false if none is left.
-func (s *script) next(key string) (content jsonraw.Members, ok bool) {
-	content, ok = s.named[key]
+// takeContent returns the content for the request with this key. It returns false if none is left.
+func (s *script) takeContent(key string) (content jsonraw.Members, ok bool) {
+	content, ok = s.byName[key]
 	if ok && key != "" {
 		return content, true
 	}
@@ -114,14 +114,14 @@ func (s *script) next(key string) (content jsonraw.Members, ok bool) {
 	return nil, false
 }
 
-// fromScript answers a form with --answer and --answer-defaults. It returns false if they do not
-// apply to it.
-func (r *Answerer) fromScript(q client.Asking) (client.Answer, bool) {
+// answerFromScript answers a form with --answer and --answer-defaults. It returns false if they do
+// not apply to it.
+func (r *Answerer) answerFromScript(q client.Asking) (client.Answer, bool) {
 	form, err := question.ParseForm(q.Params)
 	if err != nil {
 		return NoForm(err), true
 	}
-	content, ok := r.script.next(q.Key)
+	content, ok := r.script.takeContent(q.Key)
 	values := map[string]json.RawMessage{}
 	findings := []wire.Finding(nil)
 	switch {
@@ -134,10 +134,10 @@ func (r *Answerer) fromScript(q client.Asking) (client.Answer, bool) {
 			findings = append(findings, form.Check(jsonraw.With(nil, m.Name, m.Value))...)
 		}
 	case len(r.script.fields) > 0:
-		values, findings = r.script.read(form)
+		values, findings = r.script.parseFields(form)
 		r.script.used++
 	case !r.Defaults:
-		return client.Answer{Ending: r.script.noAnswer(q)}, false
+		return client.Answer{Ending: r.script.unansweredOutcome(q)}, false
 	}
 	answer := form.Content(values)
 	if missing := form.Missing(answer); !ok && len(r.script.fields) == 0 && len(missing) > 0 {
@@ -159,11 +159,11 @@ func (r *Answerer) fromScript(q client.Asking) (client.Answer, bool) {
 	return client.Answer{Result: question.Accept(answer)}, true
 }
 
-// noAnswer returns the outcome for a request that --answer does not apply to. It names the requests
-// that --answer is for.
-func (s *script) noAnswer(q client.Asking) wire.Outcome {
+// unansweredOutcome returns the outcome for a request that --answer does not apply to. It names the
+// requests that --answer is for.
+func (s *script) unansweredOutcome(q client.Asking) wire.Outcome {
 	end := client.Unanswered(q.Method)
-	names := strings.Join(slices.Sorted(maps.Keys(s.named)), ", ")
+	names := strings.Join(slices.Sorted(maps.Keys(s.byName)), ", ")
 	if names == "" {
 		return end
 	}
@@ -175,8 +175,8 @@ func (s *script) noAnswer(q client.Asking) wire.Outcome {
 	return end
 }
 
-// read parses the fields with the types of the form. Repeated fields make a list of choices.
-func (s *script) read(form question.Form) (map[string]json.RawMessage, []wire.Finding) {
+// parseFields parses the fields with the types of the form. Repeated fields make a list of choices.
+func (s *script) parseFields(form question.Form) (map[string]json.RawMessage, []wire.Finding) {
 	texts := map[string]string{}
 	values := map[string]json.RawMessage{}
 	var findings []wire.Finding

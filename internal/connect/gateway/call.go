@@ -26,8 +26,8 @@ type call struct {
 	number int64
 	// mayAsk is set if the server may ask the client something during the call.
 	mayAsk bool
-	// serverToken is the progress token for the server, level the level of log messages that the client
-	// wants.
+	// serverToken is the progress token for the server, level the level of log messages that the
+	// client wants.
 	serverToken, level string
 	// questions receives the server's questions for a stateless client.
 	questions chan *question
@@ -35,8 +35,8 @@ type call struct {
 	cancel    context.CancelFunc
 
 	mu sync.Mutex
-	// sendToClient sends a message to the client before the response. It is nil while no request of the
-	// client is open.
+	// sendToClient sends a message to the client before the response. It is nil while no request of
+	// the client is open.
 	sendToClient func([]byte)
 	clientToken  json.RawMessage // the client's progress token
 }
@@ -81,13 +81,13 @@ func (g *Gateway) respond(ctx context.Context, c mcpserver.Caller, m *wire.Messa
 	if s := g.takeSuspended(m); s != nil {
 		return s.resume(ctx, m, send)
 	}
-	refused := func(code int64, text string) []byte { return wire.ComposeError(m.ID, code, text) }
+	refuse := func(code int64, text string) []byte { return wire.ComposeError(m.ID, code, text) }
 	if c.Stateless && c.Level != "" && !slices.Contains(mcp.LogLevels, c.Level) {
-		return refused(-32602, "unknown log level: "+c.Level)
+		return refuse(-32602, "unknown log level: "+c.Level)
 	}
 	p := g.peerFor(c)
 	if p == nil {
-		return refused(-32603, fmt.Sprintf("mcpc serve has no session for this request, or %d clients already", maxPeers))
+		return refuse(-32603, fmt.Sprintf("mcpc serve has no session for this request, or %d clients already", maxPeers))
 	}
 	p.connectAll()
 	params := jsonraw.Without(jsonraw.OrEmpty(bridge.WithoutRequestMeta(m.Params)), "task")
@@ -98,12 +98,12 @@ func (g *Gateway) respond(ctx context.Context, c mcpserver.Caller, m *wire.Messa
 	case "tools/call":
 		return p.callTool(ctx, c, m, params, send)
 	case "prompts/get":
-		l, name, down := p.findPrompt(ctx, jsonraw.TextOrRaw(jsonraw.First(params, "name")))
-		if down != nil {
-			return down.failureResponse(c, m, down.lastFailure())
+		l, name, unreachable := p.findPrompt(ctx, jsonraw.TextOrRaw(jsonraw.First(params, "name")))
+		if unreachable != nil {
+			return unreachable.failureResponse(c, m, unreachable.lastFailure())
 		}
 		if l == nil {
-			return refused(-32602, name)
+			return refuse(-32602, name)
 		}
 		return g.forward(ctx, l, c, m, jsonraw.With(params, "name", jsonraw.Quote(name)), nil, send)
 	case "resources/read":
@@ -116,7 +116,7 @@ func (g *Gateway) respond(ctx context.Context, c mcpserver.Caller, m *wire.Messa
 	case "completion/complete":
 		l, params, why := p.completionTarget(ctx, params)
 		if l == nil {
-			return refused(-32602, why)
+			return refuse(-32602, why)
 		}
 		return g.forward(ctx, l, c, m, params, nil, send)
 	case "resources/subscribe", "resources/unsubscribe", "logging/setLevel":
@@ -128,7 +128,7 @@ func (g *Gateway) respond(ctx context.Context, c mcpserver.Caller, m *wire.Messa
 			return p.listen(ctx, c, m, send)
 		}
 	}
-	return refused(-32601, "Method not found")
+	return refuse(-32601, "Method not found")
 }
 
 // ambiguousName returns a member of params that differs from "name" only in case, or "". Some
@@ -151,19 +151,19 @@ func (p *peer) callTool(
 	params json.RawMessage,
 	send func([]byte),
 ) []byte {
-	if other := ambiguousName(params); other != "" {
-		return wire.ComposeError(m.ID, -32602, "params has "+other+" beside name")
+	if ambiguous := ambiguousName(params); ambiguous != "" {
+		return wire.ComposeError(m.ID, -32602, "params has "+ambiguous+" beside name")
 	}
-	shown := jsonraw.TextOrRaw(jsonraw.First(params, "name"))
-	l, t, down := p.findTool(ctx, shown)
-	if down != nil {
-		return down.failureResponse(c, m, down.lastFailure())
+	clientName := jsonraw.TextOrRaw(jsonraw.First(params, "name"))
+	l, t, unreachable := p.findTool(ctx, clientName)
+	if unreachable != nil {
+		return unreachable.failureResponse(c, m, unreachable.lastFailure())
 	}
 	if l == nil {
-		return wire.ComposeError(m.ID, -32602, "Unknown tool: "+shown)
+		return wire.ComposeError(m.ID, -32602, "Unknown tool: "+clientName)
 	}
 	if t.refused != "" {
-		return toolFailureResponse(c, m, "the tool "+shown+" is not served: "+t.refused)
+		return toolFailureResponse(c, m, "the tool "+clientName+" is not served: "+t.refused)
 	}
 	if conn := l.connection(); conn != nil {
 		pin.Approve(ctx, conn, t.definition)
@@ -200,7 +200,7 @@ func (g *Gateway) forward(
 		release()
 		return l.failureResponse(c, m, out)
 	}
-	k := &call{
+	pending := &call{
 		link:      l,
 		caller:    c,
 		number:    lastCallNumber.Add(1),
@@ -209,28 +209,28 @@ func (g *Gateway) forward(
 		questions: make(chan *question),
 		outcome:   make(chan wire.Outcome, 1),
 	}
-	k.serverToken = fmt.Sprintf("mcpc-%d", k.number)
-	k.attach(m, send)
-	life, stop := context.WithCancel(l.peer.ctx)
-	k.cancel = stop
+	pending.serverToken = fmt.Sprintf("mcpc-%d", pending.number)
+	pending.attach(m, send)
+	callCtx, cancel := context.WithCancel(l.peer.ctx)
+	pending.cancel = cancel
 	l.mu.Lock()
-	l.calls[k] = true
+	l.calls[pending] = true
 	l.mu.Unlock()
 	go func() {
 		defer release()
-		defer stop()
-		l.setLevel(life, conn, k.level)
-		out := conn.Do(withCall(life, k), k.serverCall(conn, m, params, schema))
+		defer cancel()
+		l.setLevel(callCtx, conn, pending.level)
+		out := conn.Do(withCall(callCtx, pending), pending.serverCall(conn, m, params, schema))
 		if client.HeaderMismatch(out) { // the definition is out of date, and the server did not execute the call
-			fresh := l.freshSchema(life, jsonraw.TextOrRaw(jsonraw.First(m.Params, "name")))
-			out = conn.Do(withCall(life, k), k.serverCall(conn, m, params, fresh))
+			fresh := l.freshSchema(callCtx, jsonraw.TextOrRaw(jsonraw.First(m.Params, "name")))
+			out = conn.Do(withCall(callCtx, pending), pending.serverCall(conn, m, params, fresh))
 		}
 		l.mu.Lock()
-		delete(l.calls, k)
+		delete(l.calls, pending)
 		l.mu.Unlock()
-		k.outcome <- out
+		pending.outcome <- out
 	}()
-	return k.wait(ctx, m)
+	return pending.wait(ctx, m)
 }
 
 // serverCall returns the request for the server. Between a client and a server of the same era,

@@ -29,8 +29,8 @@ import (
 
 // A Member is a server behind the gateway.
 type Member struct {
-	// Name is the prefix of the names that it lists, Given the name that the prefix was made from,
-	// and ID the user's name for the server.
+	// Name is the prefix of the names that it lists, Given the name that the prefix was made
+	// from, and ID the user's name for the server.
 	Name, Given, ID string
 	// Env returns the environment of one connection to the server, and a function to call when the
 	// connection is closed.
@@ -85,7 +85,7 @@ type Gateway struct {
 	// isStdio is set if the only client is connected over stdio.
 	isStdio bool
 
-	showMu sync.Mutex // held while Tell is called, guards told
+	showMu sync.Mutex // held while Tell is called, guards shown
 	shown  map[string]bool
 
 	mu              sync.Mutex

@@ -33,19 +33,19 @@ type link struct {
 	// dialing is closed when the running attempt to connect has ended. It is nil if none is
 	// running.
 	dialing chan struct{}
-	// failed is the outcome of the last attempt, again when the next one may start, and pause the
-	// time between them.
+	// failed is the outcome of the last attempt, nextAttempt when the next one may start, and pause
+	// the time between them.
 	failed      wire.Outcome
 	nextAttempt time.Time
 	pause       time.Duration
-	// shownFailure is the failure that was shown to the user. shownProcess is the exit of the server's
-	// process that was shown last.
+	// shownFailure is the failure that was shown to the user. shownProcess is the exit of the
+	// server's process that was shown last.
 	shownFailure string
 	shownProcess wire.ProcessFacts
 	// wasOmitted is set if a client got a list without this server.
 	wasOmitted bool
 	isClosed   bool
-	// calls are the running calls, watched the resources that are subscribed to.
+	// calls are the running calls, subscriptions the resources that are watched.
 	calls         map[*call]bool
 	subscriptions map[string]*subscription
 	listed        tables
@@ -340,8 +340,9 @@ func (l *link) newestCall(fits func(*call) bool) (newest *call) {
 	return newest
 }
 
-// failureResponse returns the response to a request that the server did not answer. For a tools/call it is
-// a result: agents show their models the text of a result, but often not the text of an error.
+// failureResponse returns the response to a request that the server did not answer. For a
+// tools/call it is a result: agents show their models the text of a result, but often not the text
+// of an error.
 func (l *link) failureResponse(c mcpserver.Caller, m *wire.Message, out wire.Outcome) []byte {
 	text := out.Text
 	if l.env != nil {

@@ -44,8 +44,8 @@ type template struct {
 	parsed      mcp.URITemplate
 }
 
-// listAll answers a list request: it asks all servers at once, and returns their entries in the order
-// of the command line.
+// listAll answers a list request: it asks all servers at once, and returns their entries in the
+// order of the command line.
 func (p *peer) listAll(ctx context.Context, m *wire.Message) []byte {
 	if jsonraw.First(m.Params, "cursor") != nil {
 		return wire.ComposeError(m.ID, -32602, "unknown cursor: the list has one page")
@@ -79,15 +79,15 @@ func (p *peer) listAll(ctx context.Context, m *wire.Message) []byte {
 // prompts with one name. Tools with the same name are a failure, which can happen only without
 // prefixes.
 func (p *peer) merge(k connect.Kind, lists [][]json.RawMessage) (items []json.RawMessage, failed string) {
-	from := map[string]string{}
+	firstServer := map[string]string{}
 	for i, list := range lists {
 		name := p.links[i].Name
-		twice := map[string]int{}
+		duplicates := map[string]int{}
 		for _, raw := range list {
 			key, _ := jsonraw.Text(jsonraw.First(raw, k.Key))
-			first, taken := from[key]
-			if !taken {
-				from[key] = name
+			first, isTaken := firstServer[key]
+			if !isTaken {
+				firstServer[key] = name
 				items = append(items, raw)
 				continue
 			}
@@ -98,9 +98,9 @@ func (p *peer) merge(k connect.Kind, lists [][]json.RawMessage) (items []json.Ra
 				const text = "%s and %s both list the tool %s: mcpc serve needs --deny for one of them, or no --no-prefix"
 				return nil, fmt.Sprintf(text, first, name, key)
 			}
-			twice[first]++
+			duplicates[first]++
 		}
-		for first, n := range twice {
+		for first, n := range duplicates {
 			const text = "%s lists %s that %s lists too: read from %s"
 			p.gateway.showOnce("", fmt.Sprintf(text, name, english.Plural(n, k.One), first, first))
 		}
@@ -108,8 +108,8 @@ func (p *peer) merge(k connect.Kind, lists [][]json.RawMessage) (items []json.Ra
 	return items, ""
 }
 
-// listEntries lists the entries of one server under the names that clients use, and stores the tables for
-// these names. It returns false if the server did not answer.
+// listEntries lists the entries of one server under the names that clients use, and stores the
+// tables for these names. It returns false if the server did not answer.
 func (l *link) listEntries(ctx context.Context, k connect.Kind) (items []json.RawMessage, complete bool) {
 	ctx, stop := context.WithTimeout(ctx, listTimeout)
 	defer stop()
@@ -260,7 +260,8 @@ func showUnusable(l *link, bad *wire.Finding) {
 // cannot distinguish entries with the same name, so only the first is served.
 func isFirst(l *link, seen map[string]bool, k connect.Kind, name string) bool {
 	if seen[name] {
-		l.peer.gateway.showOnce(l.Name+" twice "+k.One, l.Name+" lists the "+k.One+" "+name+" more than once: the first is served")
+		text := fmt.Sprintf("%s lists the %s %s more than once: the first is served", l.Name, k.One, name)
+		l.peer.gateway.showOnce(l.Name+" twice "+k.One, text)
 		return false
 	}
 	seen[name] = true
@@ -276,11 +277,11 @@ func (g *Gateway) prefix(m *Member) string {
 }
 
 // withName returns an entry with the name shown, and otherwise the server's bytes.
-func withName(raw json.RawMessage, name, shown string) json.RawMessage {
-	if name == shown {
+func withName(raw json.RawMessage, serverName, clientName string) json.RawMessage {
+	if serverName == clientName {
 		return raw
 	}
-	return jsonraw.With(raw, "name", jsonraw.Quote(shown))
+	return jsonraw.With(raw, "name", jsonraw.Quote(clientName))
 }
 
 // findServer returns the link of the server that lists a name. look searches a table. If no stored
@@ -289,10 +290,10 @@ func withName(raw json.RawMessage, name, shown string) json.RawMessage {
 func (p *peer) findServer(
 	ctx context.Context,
 	k connect.Kind,
-	shown string,
+	clientName string,
 	isListed func(*tables) bool,
-) (l *link, found bool, down *link) {
-	prefix, _, _ := strings.Cut(shown, separator)
+) (l *link, found bool, unreachable *link) {
+	prefix, _, _ := strings.Cut(clientName, separator)
 	for _, fresh := range []bool{false, true} {
 		for _, l := range p.links {
 			if !p.gateway.Plain && l.Name != prefix {
@@ -300,7 +301,7 @@ func (p *peer) findServer(
 			}
 			if fresh {
 				if _, whole := l.listEntries(ctx, k); !whole {
-					down = l
+					unreachable = l
 				}
 			}
 			l.mu.Lock()
@@ -311,25 +312,25 @@ func (p *peer) findServer(
 			}
 		}
 	}
-	return nil, false, down
+	return nil, false, unreachable
 }
 
 // findTool finds a tool. If there is none, down is a server that may have it but did not answer, or
 // nil.
-func (p *peer) findTool(ctx context.Context, shown string) (l *link, t *tool, down *link) {
-	l, _, down = p.findServer(ctx, connect.ToolKind, shown, func(listed *tables) bool {
-		t = listed.tools[shown]
+func (p *peer) findTool(ctx context.Context, clientName string) (l *link, t *tool, unreachable *link) {
+	l, _, unreachable = p.findServer(ctx, connect.ToolKind, clientName, func(listed *tables) bool {
+		t = listed.tools[clientName]
 		return t != nil
 	})
-	return l, t, down
+	return l, t, unreachable
 }
 
 // freshSchema lists the tools again, and returns the inputSchema of a tool, or nil.
-func (l *link) freshSchema(ctx context.Context, shown string) json.RawMessage {
+func (l *link) freshSchema(ctx context.Context, clientName string) json.RawMessage {
 	l.listEntries(ctx, connect.ToolKind)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if t := l.listed.tools[shown]; t != nil {
+	if t := l.listed.tools[clientName]; t != nil {
 		return t.schema
 	}
 	return nil
@@ -347,16 +348,16 @@ func (l *link) lastFailure() wire.Outcome {
 
 // findPrompt finds a prompt and its name at the server. If there is none, down is a server that may
 // have it but did not answer, or name is the error text.
-func (p *peer) findPrompt(ctx context.Context, shown string) (l *link, name string, down *link) {
-	l, found, down := p.findServer(ctx, connect.PromptKind, shown, func(listed *tables) (ok bool) {
-		name, ok = listed.prompts[shown]
+func (p *peer) findPrompt(ctx context.Context, clientName string) (l *link, name string, unreachable *link) {
+	l, found, unreachable := p.findServer(ctx, connect.PromptKind, clientName, func(listed *tables) (ok bool) {
+		name, ok = listed.prompts[clientName]
 		return ok
 	})
-	if down != nil {
-		return nil, "", down
+	if unreachable != nil {
+		return nil, "", unreachable
 	}
 	if !found {
-		return nil, "Unknown prompt: " + shown, nil
+		return nil, "Unknown prompt: " + clientName, nil
 	}
 	return l, name, nil
 }

@@ -50,8 +50,8 @@ func plainName(name string) string {
 }
 
 // shortHash returns hashDigits hexadecimal digits that depend on name and n.
-func shortHash(name string, n int) string {
-	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", name, n)))[:hashDigits]
+func shortHash(name string, attempt int) string {
+	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", name, attempt)))[:hashDigits]
 }
 
 // shownName returns an entry's name for clients: prefix, separator and name if that is allowed and
@@ -77,8 +77,11 @@ func shownName(prefix, name string, taken func(string) bool) string {
 
 // looksHashed reports whether a name ends like one with a hash.
 func looksHashed(name string) bool {
-	at := len(name) - hashDigits - 1
-	return at >= 0 && name[at] == '_' && strings.Trim(name[at+1:], "0123456789abcdef") == ""
+	separatorIndex := len(name) - hashDigits - 1
+	if separatorIndex < 0 || name[separatorIndex] != '_' {
+		return false
+	}
+	return strings.Trim(name[separatorIndex+1:], "0123456789abcdef") == ""
 }
 
 // serves reports whether a tool is served, and records the patterns that match it.

@@ -38,7 +38,8 @@ func (g *Gateway) newPeer(session *mcpserver.Session, capabilities json.RawMessa
 	return p
 }
 
-// forwardableCapabilities returns the capabilities of a client that servers get. Tasks are not forwarded.
+// forwardableCapabilities returns the capabilities of a client that servers get. Tasks are not
+// forwarded.
 func forwardableCapabilities(theirs json.RawMessage) json.RawMessage {
 	all := json.RawMessage("{}")
 	for _, name := range []string{"elicitation", "sampling", "roots"} {
@@ -105,24 +106,24 @@ func (g *Gateway) peerFor(c mcpserver.Caller) *peer {
 // server that sends its questions as requests does not say for which call they are. It returns nil
 // if there are too many peers.
 func (g *Gateway) lease(l *link) (_ *link, release func()) {
-	at := slices.Index(l.peer.links, l)
+	memberIndex := slices.Index(l.peer.links, l)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	take := func(one *link) (*link, func()) {
-		one.isLeased = true
-		return one, func() {
+	lease := func(candidate *link) (*link, func()) {
+		candidate.isLeased = true
+		return candidate, func() {
 			g.mu.Lock()
 			defer g.mu.Unlock()
-			one.isLeased = false
+			candidate.isLeased = false
 		}
 	}
 	for _, p := range g.statelessPeers {
-		if one := p.links[at]; !one.isLeased && string(p.capabilities) == string(l.peer.capabilities) {
-			return take(one)
+		if candidate := p.links[memberIndex]; !candidate.isLeased && string(p.capabilities) == string(l.peer.capabilities) {
+			return lease(candidate)
 		}
 	}
 	if p := g.addStateless(l.peer.capabilities); p != nil {
-		return take(p.links[at])
+		return lease(p.links[memberIndex])
 	}
 	return nil, nil
 }

@@ -26,21 +26,21 @@ type question struct {
 func (l *link) ask(ctx context.Context, q client.Asking) client.Answer {
 	ctx, stop := context.WithTimeout(ctx, answerTimeout)
 	defer stop()
-	of, _ := ctx.Value(callKey{}).(*call)
-	if of == nil { // a request of the server does not say for which call it is
-		of = l.newestCall(func(c *call) bool { return c.mayAsk })
+	askingCall, _ := ctx.Value(callKey{}).(*call)
+	if askingCall == nil { // a request of the server does not say for which call it is
+		askingCall = l.newestCall(func(c *call) bool { return c.mayAsk })
 	}
 	var result json.RawMessage
 	if l.peer.session != nil {
-		result = l.askSession(ctx, q, of)
-	} else if of != nil {
-		result = of.askStateless(ctx, q)
+		result = l.askSession(ctx, q, askingCall)
+	} else if askingCall != nil {
+		result = askingCall.askStateless(ctx, q)
 	}
 	return client.Answer{Result: result}
 }
 
 // askSession asks a client with a session by a request, on the stream of the call if that is open.
-func (l *link) askSession(ctx context.Context, q client.Asking, of *call) json.RawMessage {
+func (l *link) askSession(ctx context.Context, q client.Asking, askingCall *call) json.RawMessage {
 	select {
 	case <-l.peer.ready:
 	case <-ctx.Done():
@@ -50,7 +50,7 @@ func (l *link) askSession(ctx context.Context, q client.Asking, of *call) json.R
 	raw, answer := session.Ask(q.Method, bridge.ConvertQuestion(false, q.Method, q.Params, l.peer.gateway.Token()))
 	id := wire.ParseMessage(raw).ID
 	defer session.Forget(id)
-	if of == nil || !of.send(raw) {
+	if askingCall == nil || !askingCall.send(raw) {
 		session.Push(raw)
 	}
 	select {
@@ -67,21 +67,21 @@ func (l *link) askSession(ctx context.Context, q client.Asking, of *call) json.R
 // askStateless asks a stateless client in the response to its request. The client then sends the
 // request again with the answer.
 func (c *call) askStateless(ctx context.Context, q client.Asking) json.RawMessage {
-	one := &question{
+	pending := &question{
 		method:    q.Method,
 		params:    bridge.ConvertQuestion(true, q.Method, q.Params, ""),
 		answer:    make(chan json.RawMessage, 1),
 		withdrawn: ctx,
 	}
 	select {
-	case c.questions <- one:
+	case c.questions <- pending:
 	case <-ctx.Done():
 		return nil
 	case <-c.link.peer.ctx.Done():
 		return nil
 	}
 	select {
-	case result := <-one.answer:
+	case result := <-pending.answer:
 		return result
 	case <-ctx.Done():
 		c.cancel() // its client does not come back
@@ -106,12 +106,12 @@ func (c *call) suspend(m *wire.Message, q *question) []byte {
 	g := c.link.peer.gateway
 	state := g.statePrefix + g.Token()
 	g.mu.Lock()
-	room := len(g.suspended) < maxSuspended
-	if room {
+	hasRoom := len(g.suspended) < maxSuspended
+	if hasRoom {
 		g.suspended[state] = &suspension{c, q, requestHash(m)}
 	}
 	g.mu.Unlock()
-	if !room {
+	if !hasRoom {
 		c.cancel()
 		return wire.ComposeError(m.ID, -32603, "too many calls wait for answers of their clients")
 	}
@@ -120,14 +120,14 @@ func (c *call) suspend(m *wire.Message, q *question) []byte {
 		defer g.mu.Unlock()
 		delete(g.suspended, state)
 	})
-	var one, b jsonraw.Builder
-	one.Text("method", q.method)
-	one.Raw("params", q.params)
-	b.Text("resultType", "input_required")
-	b.Raw("inputRequests", jsonraw.With(nil, answerKey, one.Bytes()))
-	b.Text("requestState", state)
-	b.Raw("_meta", jsonraw.With(nil, bridge.MetaServer, g.identity()))
-	return wire.ComposeResult(m.ID, b.Bytes())
+	var inputRequest, result jsonraw.Builder
+	inputRequest.Text("method", q.method)
+	inputRequest.Raw("params", q.params)
+	result.Text("resultType", "input_required")
+	result.Raw("inputRequests", jsonraw.With(nil, answerKey, inputRequest.Bytes()))
+	result.Text("requestState", state)
+	result.Raw("_meta", jsonraw.With(nil, bridge.MetaServer, g.identity()))
+	return wire.ComposeResult(m.ID, result.Bytes())
 }
 
 // requestHash returns the hash of a request's method and params, without the members that change
@@ -140,8 +140,9 @@ func requestHash(m *wire.Message) [sha256.Size]byte {
 	return sha256.Sum256(append([]byte(m.Method+"\n"), jsonraw.Compact(params)...))
 }
 
-// takeSuspended returns the suspended call that the request continues, and removes it. Returns nil if
-// the request has no requestState of this gateway, and an empty suspension if its call is unknown.
+// takeSuspended returns the suspended call that the request continues, and removes it. Returns nil
+// if the request has no requestState of this gateway, and an empty suspension if its call is
+// unknown.
 func (g *Gateway) takeSuspended(m *wire.Message) *suspension {
 	state, _ := jsonraw.Text(jsonraw.First(m.Params, "requestState"))
 	if !strings.HasPrefix(state, g.statePrefix) {

@@ -15,8 +15,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// findResource finds the server of a URI: the first that lists it, otherwise the first with a template
-// that matches, otherwise the only one with resources. If it returns nil, the text says why.
+// findResource finds the server of a URI: the first that lists it, otherwise the first with a
+// template that matches, otherwise the only one with resources. If it returns nil, the text says
+// why.
 func (p *peer) findResource(ctx context.Context, uri string) (*link, string) {
 	for _, fresh := range []bool{false, true} {
 		if fresh {
@@ -83,9 +84,9 @@ func (p *peer) completionTarget(ctx context.Context, params json.RawMessage) (*l
 		l, why := p.findResource(ctx, uri)
 		return l, params, why
 	}
-	l, name, down := p.findPrompt(ctx, jsonraw.TextOrRaw(jsonraw.First(ref, "name")))
-	if down != nil {
-		return nil, nil, "the server " + down.Name + " did not answer"
+	l, name, unreachable := p.findPrompt(ctx, jsonraw.TextOrRaw(jsonraw.First(ref, "name")))
+	if unreachable != nil {
+		return nil, nil, "the server " + unreachable.Name + " did not answer"
 	}
 	if l == nil {
 		return nil, nil, name
@@ -110,8 +111,8 @@ func (l *link) watch(ctx context.Context, uri string) wire.Outcome {
 		return out
 	}
 	l.mu.Lock()
-	if one := l.subscriptions[uri]; one != nil {
-		one.userCount++
+	if watched := l.subscriptions[uri]; watched != nil {
+		watched.userCount++
 		l.mu.Unlock()
 		return wire.Outcome{}
 	}
@@ -119,16 +120,16 @@ func (l *link) watch(ctx context.Context, uri string) wire.Outcome {
 		l.mu.Unlock()
 		return wire.Outcome{Kind: wire.Refused, Text: "too many subscriptions"}
 	}
-	life, stop := context.WithCancel(l.peer.ctx)
-	one := &subscription{stop, 1}
-	l.subscriptions[uri] = one
+	listenCtx, stop := context.WithCancel(l.peer.ctx)
+	watched := &subscription{stop, 1}
+	l.subscriptions[uri] = watched
 	l.mu.Unlock()
 	began := make(chan client.SubscriptionFilter, 1)
 	ended := make(chan wire.Outcome, 1)
 	go func() {
 		defer stop()
 		filter := client.SubscriptionFilter{URIs: []string{uri}}
-		ended <- conn.Listen(life, client.ListenRequest{
+		ended <- conn.Listen(listenCtx, client.ListenRequest{
 			SubscriptionFilter: filter,
 			Began: func(agreed client.SubscriptionFilter) {
 				select {
@@ -139,7 +140,7 @@ func (l *link) watch(ctx context.Context, uri string) wire.Outcome {
 		})
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if l.subscriptions[uri] == one {
+		if l.subscriptions[uri] == watched {
 			delete(l.subscriptions, uri)
 		}
 	}()
@@ -161,14 +162,14 @@ func (l *link) watch(ctx context.Context, uri string) wire.Outcome {
 func (l *link) unwatch(uri string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	one := l.subscriptions[uri]
-	if one == nil {
+	watched := l.subscriptions[uri]
+	if watched == nil {
 		return
 	}
-	one.userCount--
-	if one.userCount == 0 {
+	watched.userCount--
+	if watched.userCount == 0 {
 		delete(l.subscriptions, uri)
-		one.stop()
+		watched.stop()
 	}
 }
 

@@ -25,7 +25,8 @@ type NetworkFlags struct {
 	Insecure bool
 }
 
-// complete returns the flags with absolute paths, completed by those of the session. saved may be nil.
+// complete returns the flags with absolute paths, completed by those of the session. saved may be
+// nil.
 func (o NetworkFlags) complete(saved *state.Reach) (state.Reach, error) {
 	merged := o.Reach
 	for _, path := range []*string{&merged.CACert, &merged.Cert, &merged.Key, &merged.Socket} {
@@ -76,7 +77,7 @@ func fillMissing(typed, saved state.Reach) state.Reach {
 type Network struct {
 	state.Reach
 	server string // "host:port"
-	// TLS is for the server, others for the authorization servers that it names.
+	// TLS is for the server, authTLS for the authorization servers that it names.
 	TLS, authTLS *tls.Config
 	Pins         network.Pins
 	ProxyFunc    network.ProxyFunc

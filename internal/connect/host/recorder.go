@@ -47,8 +47,8 @@ type Recording struct {
 	Lasts bool
 	// Resent is the exchange that the command sends again.
 	Resent string
-	// runMark identifies this run in a file that has several runs. own is the recording as LastRow has
-	// read it.
+	// runMark identifies this run in a file that has several runs. capture is the recording as
+	// LastRow has read it.
 	runMark string
 	capture *rows.Capture
 }
@@ -269,8 +269,8 @@ func (r *Recording) LastRow(file, method string) (last *rows.Row) {
 	return last
 }
 
-// read opens the recording of this run as r.own, or reads the frames that were added since. file is the
-// file that the run is written to; "" is the newest of the ring.
+// read opens the recording of this run as r.capture, or reads the frames that were added since. file is
+// the file that the run is written to; "" is the newest of the ring.
 func (r *Recording) read(file string) error {
 	r.Flush()
 	if r.capture != nil {

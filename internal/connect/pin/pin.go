@@ -62,7 +62,7 @@ func ChangedTools(ctx context.Context, c *connect.Conn, tools []mcp.Tool) (chang
 		if c.Store == nil {
 			break
 		}
-		if pins, err := c.Store.Pins(key(c)).Of(t.Name); err == nil && len(pins) == 0 {
+		if pins, err := c.Store.Pins(storeKey(c)).Of(t.Name); err == nil && len(pins) == 0 {
 			continue // never called
 		}
 		tool := &connect.Definition{Tool: t, Fresh: true}
@@ -78,16 +78,16 @@ func Approve(ctx context.Context, c *connect.Conn, tool *connect.Definition) {
 	if Check(ctx, c, tool) == Approved {
 		return
 	}
-	save(ctx, c, state.Pin{Tool: tool.Name, Revision: c.Revision(), Definition: storedForm(c, tool)})
+	savePin(ctx, c, state.Pin{Tool: tool.Name, Revision: c.Revision(), Definition: storedForm(c, tool)})
 	tool.Pin.Store(int32(Approved))
 }
 
-// save stores an approved definition. It warns about errors only with -v.
-func save(ctx context.Context, c *connect.Conn, pin state.Pin) {
+// savePin stores an approved definition. It warns about errors only with -v.
+func savePin(ctx context.Context, c *connect.Conn, pin state.Pin) {
 	if pin.At.IsZero() {
 		pin.At = c.Env.Now()
 	}
-	if err := c.Store.Pins(key(c)).Save(ctx, serverNames(c), pin); err != nil && c.Env.Verbose > 0 {
+	if err := c.Store.Pins(storeKey(c)).Save(ctx, serverNames(c), pin); err != nil && c.Env.Verbose > 0 {
 		c.Env.WarnOfState("the definition of " + pin.Tool + " was not stored: " + err.Error())
 	}
 }
@@ -108,7 +108,7 @@ func storedForm(c *connect.Conn, tool *connect.Definition) json.RawMessage {
 
 // compare returns the standing of a definition, and shows what changed since the approved one.
 func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, definition json.RawMessage) Standing {
-	pins, err := c.Store.Pins(key(c)).Of(tool.Name)
+	pins, err := c.Store.Pins(storeKey(c)).Of(tool.Name)
 	if err != nil {
 		if r := c.Env.Record.Recorder; r != nil {
 			r.Flush() // the recording may fail for the same reason: its warning always comes first
@@ -141,16 +141,16 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 	}
 	isHash := func(d json.RawMessage) bool { return bytes.HasPrefix(d, []byte(`"`)) }
 	if isHash(old.Definition) || isHash(definition) {
-		return showChanged(c, tool, old.At, ", and is too large for a comparison", nil, isMarked(tool))
+		return showChanged(c, tool, old.At, ", and is too large for a comparison", nil, hasModelText(tool))
 	}
 	changes := diff.CompareTool(old.Definition, definition, Options())
 	if !same { // another revision of the protocol has other members
 		changes = diff.AsModel(changes)
 	}
-	isQuiet := func(ch diff.Change) bool { return quiet[ch.Rule] && !isQuestion(ch) }
+	isQuiet := func(ch diff.Change) bool { return harmlessRules[ch.Rule] && !isQuestion(ch) }
 	shown := raiseQuestions(slices.DeleteFunc(slices.Clone(changes), isQuiet))
 	if diff.Failing(shown, diff.Risky) > 0 {
-		marked := slices.ContainsFunc(shown, func(ch diff.Change) bool { return forModel[ch.Rule] })
+		marked := slices.ContainsFunc(shown, func(ch diff.Change) bool { return modelTextRules[ch.Rule] })
 		return showChanged(c, tool, old.At, ":", shown, marked)
 	}
 	if !same {
@@ -181,11 +181,11 @@ func isQuestion(ch diff.Change) bool {
 	return false
 }
 
-// maxShown limits how many bytes of a new value are shown.
-const maxShown = 300
+// maxShownValue limits how many bytes of a new value are shown.
+const maxShownValue = 300
 
-// raiseQuestions sets the level of each change that the user has to confirm to at least Risky. To changes
-// of two rules it adds the text that a model would read. It modifies changes.
+// raiseQuestions sets the level of each change that the user has to confirm to at least Risky. To
+// changes of two rules it adds the text that a model would read. It modifies changes.
 func raiseQuestions(changes []diff.Change) []diff.Change {
 	for i, ch := range changes {
 		if !isQuestion(ch) {
@@ -193,19 +193,19 @@ func raiseQuestions(changes []diff.Change) []diff.Change {
 		}
 		changes[i].Level = max(ch.Level, diff.Risky)
 		if ch.Rule == "argument-added" || ch.Rule == "schema-note-changed" {
-			changes[i].Text += ": " + sanitize.Line(jsonraw.Excerpt(ch.Is, maxShown), sanitize.Signs)
+			changes[i].Text += ": " + sanitize.Line(jsonraw.Excerpt(ch.Is, maxShownValue), sanitize.Signs)
 		}
 	}
 	return diff.Sorted(changes)
 }
 
-// forModel are the rules of changes that add text for a model.
-var forModel = map[string]bool{
+// modelTextRules are the rules of changes that add text for a model.
+var modelTextRules = map[string]bool{
 	"poison-hidden": true, "poison-instruction": true, "poison-secret": true, "poison-text": true,
 }
 
-// isMarked reports whether a definition has text for a model.
-func isMarked(tool *connect.Definition) bool {
+// hasModelText reports whether a definition has text for a model.
+func hasModelText(tool *connect.Definition) bool {
 	return slices.ContainsFunc(poison.Scan(tool.Raw, nil), func(m poison.Mark) bool { return m.Kind != poison.Size })
 }
 
@@ -222,7 +222,7 @@ func showChanged(
 	marked bool,
 ) Standing {
 	headline := "the tool " + tool.Name + " of " + c.Where + " changed since it was "
-	if isOwn(c) && !marked {
+	if isOwnServer(c) && !marked {
 		c.Env.UI.ShowChanges(wire.Info, headline+"last called"+suffix, changes)
 		return New
 	}
@@ -234,17 +234,18 @@ func showChanged(
 	return Changed
 }
 
-// isOwn reports whether the user started the server, or it listens on this machine, and it is not a
-// configured server of another program.
-func isOwn(c *connect.Conn) bool {
+// isOwnServer reports whether the user started the server, or it listens on this machine, and it is
+// not a configured server of another program.
+func isOwnServer(c *connect.Conn) bool {
 	session := c.ServerSession()
 	isHere := len(session.Command) > 0 || session.Endpoint == connect.DemoEndpoint || auth.IsLocal(session.Endpoint)
 	return c.Origin == nil && isHere
 }
 
-// quiet are the rules of changes that do not affect callers: the argument of a changed header field
-// is sent anyway. Such changes are not stored, so that many small ones together are noticed.
-var quiet = map[string]bool{
+// harmlessRules are the rules of changes that do not affect callers: the argument of a changed
+// header field is sent anyway. Such changes are not stored, so that many small ones together are
+// noticed.
+var harmlessRules = map[string]bool{
 	"description-reworded": true,
 	"title-changed":        true,
 	"icons-changed":        true,
@@ -271,15 +272,15 @@ func noteChanges(ctx context.Context, c *connect.Conn, old state.Pin, changes []
 	if noted := strings.Join(prints, " "); noted != old.Noted {
 		old.Noted = noted
 		c.Env.UI.Note(old.Tool + " has harmless changes: " + strings.Join(texts, "; "))
-		save(ctx, c, old)
+		savePin(ctx, c, old)
 	}
 }
 
-// key returns the key under which the server's definitions are stored. It is the same for a session
-// and for its URL or command. It does not depend on tokens: they are renewed, and each new one
-// would approve all tools unseen. The account distinguishes users. Values of header fields that are
-// not secret are part of it, because tools may depend on them.
-func key(c *connect.Conn) string {
+// storeKey returns the key under which the server's definitions are stored. It is the same for a
+// session and for its URL or command. It does not depend on tokens: they are renewed, and each new
+// one would approve all tools unseen. The account distinguishes users. Values of header fields that
+// are not secret are part of it, because tools may depend on them.
+func storeKey(c *connect.Conn) string {
 	session := c.ServerSession()
 	parts := []string{session.Endpoint}
 	switch {

@@ -14,7 +14,7 @@ import (
 // Server returns a hash that identifies the server of a connection in the store of approved
 // definitions.
 func Server(c *connect.Conn) string {
-	sum := sha256.Sum256([]byte(key(c)))
+	sum := sha256.Sum256([]byte(storeKey(c)))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -28,7 +28,7 @@ func Skill(c *connect.Conn, e *skill.Entry) (standing Standing, changes []string
 	if c.Store == nil || fingerprint == nil {
 		return New, nil
 	}
-	pins, err := c.Store.Pins(key(c)).Of(pinName(e))
+	pins, err := c.Store.Pins(storeKey(c)).Of(pinName(e))
 	if err != nil {
 		c.Env.WarnOfState("the approved definitions cannot be read: " + err.Error())
 		return New, nil
@@ -45,6 +45,6 @@ func Skill(c *connect.Conn, e *skill.Entry) (standing Standing, changes []string
 // ApproveSkill stores the files of a skill as approved, in place of the previous ones.
 func ApproveSkill(ctx context.Context, c *connect.Conn, e *skill.Entry) {
 	if fingerprint := e.Print(); c.Store != nil && fingerprint != nil {
-		save(ctx, c, state.Pin{Tool: pinName(e), Definition: fingerprint})
+		savePin(ctx, c, state.Pin{Tool: pinName(e), Definition: fingerprint})
 	}
 }

@@ -242,9 +242,9 @@ func invalidArguments(c *connect.Conn, o *Request, findings []wire.Finding, hint
 func takesNoArguments(schema json.RawMessage) bool {
 	members, _ := jsonraw.Object(schema)
 	properties, _ := members.Get("properties")
-	inner, _ := jsonraw.Object(properties)
-	more, _ := members.Get("additionalProperties")
-	return len(inner) == 0 && string(more) == "false"
+	listed, _ := jsonraw.Object(properties)
+	additional, _ := members.Get("additionalProperties")
+	return len(listed) == 0 && string(additional) == "false"
 }
 
 // warnFresh warns about a definition when it was fetched for this call, not at every later call.
@@ -276,7 +276,7 @@ func send(ctx context.Context, c *connect.Conn, tool *connect.Definition, o Requ
 		out = c.Do(ctx, call)
 	}
 	if client.DeniesTool(out) && tool != nil && (c.JustFetched(tool) || !refetchDenied(ctx, c, &out, o.Name)) {
-		hintDescribe(&out, "describe "+shellwords.Quote(o.Name))
+		addDescribeHint(&out, "describe "+shellwords.Quote(o.Name))
 	}
 	c.WarnUndeclared(out, connect.ToolKind.Capability)
 	if call.Task != nil || o.Params != nil { // any other call cannot become a task
@@ -312,16 +312,16 @@ func JudgeResult(ctx context.Context, c *connect.Conn, tool *connect.Definition,
 	return judged
 }
 
-// hintDescribe adds the hint to run the command in words to a server's error about the params. The
-// server must list the thing: only then it can be described.
-func hintDescribe(out *wire.Outcome, words string) {
+// addDescribeHint adds the hint to run the command in words to a server's error about the params.
+// The server must list the thing: only then it can be described.
+func addDescribeHint(out *wire.Outcome, words string) {
 	if out.Hint == "" && out.Kind == wire.RPCFailed && out.RPCError().Code == -32602 && !out.RPCError().BlamesResult() {
 		out.Hint = wire.RunOnServer(words) + " shows its arguments"
 	}
 }
 
-// refetchDenied fetches the tools again after the server denied one, and reports whether the server no
-// longer lists it. The hint of out then suggests a listed name.
+// refetchDenied fetches the tools again after the server denied one, and reports whether the server
+// no longer lists it. The hint of out then suggests a listed name.
 func refetchDenied(ctx context.Context, c *connect.Conn, out *wire.Outcome, name string) bool {
 	c.ForgetTools()
 	_, fresh := c.Define(ctx, name)
@@ -342,7 +342,7 @@ func CheckResult(c *connect.Conn, tool *connect.Definition, out wire.Outcome) wi
 	}
 	structured, found := result.Get("structuredContent")
 	if !found {
-		return outputInvalid(out, "the tool has an outputSchema, but the result has no structuredContent", nil)
+		return withInvalidOutput(out, "the tool has an outputSchema, but the result has no structuredContent", nil)
 	}
 	schema, warnings, failed := tool.Output.Of(tool.OutputSchema)
 	var findings []wire.Finding
@@ -357,13 +357,13 @@ func CheckResult(c *connect.Conn, tool *connect.Definition, out wire.Outcome) wi
 		warnFresh(c, tool, w.Text)
 	}
 	if len(findings) > 0 {
-		return outputInvalid(out, "the structuredContent does not match the tool's outputSchema", findings)
+		return withInvalidOutput(out, "the structuredContent does not match the tool's outputSchema", findings)
 	}
 	return out
 }
 
-// outputInvalid returns out as a result that does not match the outputSchema.
-func outputInvalid(out wire.Outcome, text string, findings []wire.Finding) wire.Outcome {
+// withInvalidOutput returns out as a result that does not match the outputSchema.
+func withInvalidOutput(out wire.Outcome, text string, findings []wire.Finding) wire.Outcome {
 	out.Kind = wire.OutputInvalid
 	out.Text = text
 	out.Findings = findings

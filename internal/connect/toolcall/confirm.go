@@ -24,7 +24,7 @@ var ConfirmWords = []string{"auto", "always", "never"}
 // it was approved, or whose server is from another program's file and not trusted. What a tool
 // declares may add a question, but never removes one. A call that is confirmed approves the tool.
 func Confirmed(ctx context.Context, c *connect.Conn, tool *connect.Definition, o Request) wire.Outcome {
-	out := confirm(ctx, c, tool, o)
+	out := askConfirmation(ctx, c, tool, o)
 	unasked := c.Env.Confirm == "never" && !o.Yes && pin.Check(ctx, c, tool) == pin.Changed
 	if out.OK() && !unasked {
 		pin.Approve(ctx, c, tool)
@@ -38,21 +38,21 @@ func refuseChanged(ctx context.Context, c *connect.Conn, tool *connect.Definitio
 	if pin.Check(ctx, c, tool) != pin.Changed || o.Yes || c.Env.Confirm == "never" || c.Env.UI.Interactive() {
 		return wire.Outcome{}
 	}
-	return notConfirmed(c, o, whyChanged, pin.LockWith(c, tool))
+	return notConfirmedOutcome(c, o, changedReason, pin.LockWith(c, tool))
 }
 
-// whyChanged is the reason to confirm a changed tool.
-const whyChanged = "changed since it was approved"
+// changedReason is the reason to confirm a changed tool.
+const changedReason = "changed since it was approved"
 
-// notConfirmed returns the outcome of a call that the user did not confirm. lock is the lock file
-// with the tool's present definition, or nil.
-func notConfirmed(c *connect.Conn, o Request, why string, lock *pin.Lock) wire.Outcome {
+// notConfirmedOutcome returns the outcome of a call that the user did not confirm. lock is the lock
+// file with the tool's present definition, or nil.
+func notConfirmedOutcome(c *connect.Conn, o Request, why string, lock *pin.Lock) wire.Outcome {
 	refused := wire.Outcome{
 		Kind: wire.Refused, Method: "tools/call", Name: o.Name, ServerName: c.Where, Phase: "arguments",
 		Text: fmt.Sprintf("the tool %q %s, and the call was not confirmed", o.Name, why),
 		Hint: "--yes calls it without asking for confirmation",
 	}
-	if why == whyChanged {
+	if why == changedReason {
 		refused.Hint = "--yes approves the tool as it is now, and calls it"
 		if lock != nil {
 			refused.Hint += "; " + wire.Run("trust "+lockfile.Name+" --yes") +
@@ -65,22 +65,22 @@ func notConfirmed(c *connect.Conn, o Request, why string, lock *pin.Lock) wire.O
 	return refused
 }
 
-// confirm asks the user whether the tool may be called, if that is necessary.
-func confirm(ctx context.Context, c *connect.Conn, tool *connect.Definition, o Request) wire.Outcome {
+// askConfirmation asks the user whether the tool may be called, if that is necessary.
+func askConfirmation(ctx context.Context, c *connect.Conn, tool *connect.Definition, o Request) wire.Outcome {
 	changed := pin.Check(ctx, c, tool) == pin.Changed
 	if o.Yes {
 		return wire.Outcome{}
 	}
-	why, always := whyConfirm(c, tool)
+	why, always := confirmReason(c, tool)
 	var lock *pin.Lock
 	if changed && c.Env.Confirm != "never" {
-		why = whyChanged
+		why = changedReason
 		lock = pin.LockWith(c, tool)
 	}
 	if why == "" {
 		return wire.Outcome{}
 	}
-	refused := notConfirmed(c, o, why, lock)
+	refused := notConfirmedOutcome(c, o, why, lock)
 	if !c.Env.UI.Interactive() {
 		return refused
 	}
@@ -118,14 +118,14 @@ func confirm(ctx context.Context, c *connect.Conn, tool *connect.Definition, o R
 	return refused
 }
 
-// whyConfirm returns why a call has to be confirmed, or "". always reports whether the answer may
+// confirmReason returns why a call has to be confirmed, or "". always reports whether the answer may
 // be stored.
-func whyConfirm(c *connect.Conn, tool *connect.Definition) (why string, always bool) {
+func confirmReason(c *connect.Conn, tool *connect.Definition) (why string, always bool) {
 	if c.Env.Confirm == "never" {
 		return "", false
 	}
 	if tool != nil && tool.Hints.IsDestructive() {
-		return "is marked as destructive" + likeAll(c), false
+		return "is marked as destructive" + allDestructiveRemark(c), false
 	}
 	if c.Env.Confirm == "always" {
 		return "needs a confirmation (--confirm always)", false
@@ -137,9 +137,9 @@ func whyConfirm(c *connect.Conn, tool *connect.Definition) (why string, always b
 	return "", false
 }
 
-// likeAll returns a remark if the server marks all its tools as destructive, as frameworks do by
-// default. Returns "" if it does not, or has only a few tools.
-func likeAll(c *connect.Conn) string {
+// allDestructiveRemark returns a remark if the server marks all its tools as destructive, as
+// frameworks do by default. Returns "" if it does not, or has only a few tools.
+func allDestructiveRemark(c *connect.Conn) string {
 	const minTools = 3
 	entries := c.RememberedEntries(connect.ToolKind)
 	isHarmless := func(entry state.Tool) bool {

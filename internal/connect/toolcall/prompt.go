@@ -47,7 +47,7 @@ func GetPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) wire.Outco
 		}
 	}
 	if listed && client.DeniesTool(out) {
-		hintDescribe(&out, "describe prompt "+shellwords.Quote(o.Name))
+		addDescribeHint(&out, "describe prompt "+shellwords.Quote(o.Name))
 	}
 	return c.ExplainUnsupported(out, connect.PromptKind.Capability)
 }

@@ -64,19 +64,19 @@ func endsWithCommand(c *connect.Conn) (why string, hint wire.Hint) {
 // followTask stores the task that a call became, and waits for its result unless the user asked for
 // the task itself.
 func followTask(ctx context.Context, c *connect.Conn, task client.Task, out wire.Outcome, o Request) wire.Outcome {
-	kept := state.Task{
+	stored := state.Task{
 		ID:       task.ID,
 		Tool:     o.Name,
 		Revision: c.Revision(),
 		BegunAt:  c.Env.Now(),
 		TTLms:    task.TTL.Milliseconds(),
 	}
-	PlaceTask(c, &kept)
-	KeepTask(ctx, c, kept)
+	PlaceTask(c, &stored)
+	KeepTask(ctx, c, stored)
 	if o.Task != 0 {
 		return out
 	}
-	out = AwaitTask(ctx, c, task, kept, false)
+	out = AwaitTask(ctx, c, task, stored, false)
 	if !out.OK() {
 		out = out.WithPart(wire.AfterOperation)
 	}
@@ -86,7 +86,7 @@ func followTask(ctx context.Context, c *connect.Conn, task client.Task, out wire
 // AwaitTask waits until a task has ended, or with once asks for its state once. It stores which
 // questions were answered, drops a task whose result was received, and adds a hint about a task
 // that continues.
-func AwaitTask(ctx context.Context, c *connect.Conn, task client.Task, kept state.Task, once bool) wire.Outcome {
+func AwaitTask(ctx context.Context, c *connect.Conn, task client.Task, stored state.Task, once bool) wire.Outcome {
 	ctrlC := "leaves it running"
 	why, _ := endsWithCommand(c)
 	endsHere := why != ""
@@ -110,22 +110,22 @@ func AwaitTask(ctx context.Context, c *connect.Conn, task client.Task, kept stat
 		show(task)
 	}
 	out := c.Await(ctx, task, client.Waiting{
-		Tool:     kept.Tool,
+		Tool:     stored.Tool,
 		Once:     once,
 		Seen:     show,
-		Answered: kept.Answered,
+		Answered: stored.Answered,
 		Answers: func(keys []string) {
-			kept.Answered = append(slices.Clone(kept.Answered), keys...)
-			KeepTask(ctx, c, kept)
+			stored.Answered = append(slices.Clone(stored.Answered), keys...)
+			KeepTask(ctx, c, stored)
 		},
 	})
 	switch {
 	case client.NoSuchTask(out):
-		return ExplainTaskError(ctx, c, out, kept)
+		return ExplainTaskError(ctx, c, out, stored)
 	case isFinished(out):
-		EndTask(ctx, c, kept)
+		EndTask(ctx, c, stored)
 	case !endsHere:
-		out.Hint = resumeHint(kept, out)
+		out.Hint = resumeHint(stored, out)
 	case out.Kind == wire.Signal || out.Kind == wire.Timeout:
 		out.Hint = "the task cannot be resumed: it belonged to this command's session"
 	}
@@ -144,8 +144,8 @@ func isFinished(out wire.Outcome) bool {
 }
 
 // resumeHint returns the hint of a command that left its task running.
-func resumeHint(kept state.Task, out wire.Outcome) wire.Hint {
-	back := wire.Run("tasks wait " + shellwords.Quote(kept.ID))
+func resumeHint(stored state.Task, out wire.Outcome) wire.Hint {
+	back := wire.Run("tasks wait " + shellwords.Quote(stored.ID))
 	switch out.Kind {
 	case wire.Signal, wire.Timeout, wire.Transport, wire.CheckFailed:
 		return "the task continues on the server: " + back

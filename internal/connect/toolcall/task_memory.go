@@ -10,50 +10,50 @@ import (
 )
 
 // PlaceTask sets where a task of this connection can be found: its session or its endpoint.
-func PlaceTask(c *connect.Conn, kept *state.Task) {
-	kept.Endpoint = c.ServerSession().Endpoint
+func PlaceTask(c *connect.Conn, stored *state.Task) {
+	stored.Endpoint = c.ServerSession().Endpoint
 	if c.Saved != nil && !c.Passing {
-		kept.Session = c.Saved.Name
-		kept.Key = c.Saved.Key
+		stored.Session = c.Saved.Name
+		stored.Key = c.Saved.Key
 	}
 	if c.Origin != nil { // a configured endpoint may be secret, and -s takes the id
-		kept.Endpoint = c.Origin.ID()
+		stored.Endpoint = c.Origin.ID()
 	}
 }
 
 // IsOfServer reports whether a stored task belongs to the server of this connection.
-func IsOfServer(c *connect.Conn, kept state.Task) bool {
-	here := state.Task{ID: kept.ID}
+func IsOfServer(c *connect.Conn, stored state.Task) bool {
+	here := state.Task{ID: stored.ID}
 	PlaceTask(c, &here)
-	return here.Key == kept.Key && here.Endpoint == kept.Endpoint
+	return here.Key == stored.Key && here.Endpoint == stored.Endpoint
 }
 
 // KeepTask stores a task that a later command can use. If that fails, it warns with the task's id,
 // without which the task is lost.
-func KeepTask(ctx context.Context, c *connect.Conn, kept state.Task) {
+func KeepTask(ctx context.Context, c *connect.Conn, stored state.Task) {
 	if why, _ := endsWithCommand(c); why != "" {
 		return
 	}
-	err := updateTasks(ctx, c, func(st *state.State) { st.PutTask(kept, c.Env.Now()) })
+	err := updateTasks(ctx, c, func(st *state.State) { st.PutTask(stored, c.Env.Now()) })
 	if err != nil {
-		c.Env.WarnOfState("the task " + kept.ID + " could not be cached: " + err.Error())
+		c.Env.WarnOfState("the task " + stored.ID + " could not be cached: " + err.Error())
 	}
 }
 
 // EndTask drops a task that will not be used again. If the server lists tasks, it stores the task
 // as ended instead.
-func EndTask(ctx context.Context, c *connect.Conn, kept state.Task) {
+func EndTask(ctx context.Context, c *connect.Conn, stored state.Task) {
 	if !c.TaskOffer("").Lists {
-		DropTask(ctx, c, kept)
+		DropTask(ctx, c, stored)
 		return
 	}
-	kept.Ended = true
-	KeepTask(ctx, c, kept)
+	stored.Ended = true
+	KeepTask(ctx, c, stored)
 }
 
 // DropTask drops a task. If that fails, the task is dropped when its lifetime is over.
-func DropTask(ctx context.Context, c *connect.Conn, kept state.Task) {
-	_ = updateTasks(ctx, c, func(st *state.State) { st.DropTask(kept) })
+func DropTask(ctx context.Context, c *connect.Conn, stored state.Task) {
+	_ = updateTasks(ctx, c, func(st *state.State) { st.DropTask(stored) })
 }
 
 // updateTasks changes the stored tasks, if there is a state directory.
@@ -68,11 +68,11 @@ func updateTasks(ctx context.Context, c *connect.Conn, change func(*state.State)
 }
 
 // ExplainTaskError adds a hint to the error of an unknown task, and drops the task.
-func ExplainTaskError(ctx context.Context, c *connect.Conn, out wire.Outcome, kept state.Task) wire.Outcome {
+func ExplainTaskError(ctx context.Context, c *connect.Conn, out wire.Outcome, stored state.Task) wire.Outcome {
 	if !client.NoSuchTask(out) {
 		return out
 	}
-	DropTask(ctx, c, kept)
+	DropTask(ctx, c, stored)
 	out.Hint = "the server does not know this task: it may have expired, or its session may have ended; see " +
 		wire.Run("tasks list")
 	return out

@@ -13,58 +13,58 @@ import (
 // Align hides in both values the parts that are hidden in one, so that a comparison finds no
 // difference there. It returns values without hidden parts, and values that are not JSON,
 // unchanged.
-func Align(was, is json.RawMessage) (_, _ json.RawMessage) {
-	if !redact.HasHiddenParts(string(was)) && !redact.HasHiddenParts(string(is)) {
-		return was, is
+func Align(recorded, current json.RawMessage) (_, _ json.RawMessage) {
+	if !redact.HasHiddenParts(string(recorded)) && !redact.HasHiddenParts(string(current)) {
+		return recorded, current
 	}
-	a, wasErr := jsonvalue.Parse(was)
-	b, isErr := jsonvalue.Parse(is)
+	a, wasErr := jsonvalue.Parse(recorded)
+	b, isErr := jsonvalue.Parse(current)
 	if wasErr != nil || isErr != nil {
-		return was, is
+		return recorded, current
 	}
 	return align(a, b)
 }
 
 // align implements Align for two nodes.
-func align(was, is *jsonvalue.Node) (a, b json.RawMessage) {
-	if !redact.HasHiddenParts(string(was.Raw)) && !redact.HasHiddenParts(string(is.Raw)) {
-		return was.Raw, is.Raw
+func align(recorded, current *jsonvalue.Node) (a, b json.RawMessage) {
+	if !redact.HasHiddenParts(string(recorded.Raw)) && !redact.HasHiddenParts(string(current.Raw)) {
+		return recorded.Raw, current.Raw
 	}
-	if was.Kind == jsonvalue.Object && is.Kind == jsonvalue.Object {
-		return alignMembers(Names(was.Kids, is.Kids))
+	if recorded.Kind == jsonvalue.Object && current.Kind == jsonvalue.Object {
+		return alignMembers(Names(recorded.Kids, current.Kids))
 	}
-	if was.Kind == jsonvalue.Array && is.Kind == jsonvalue.Array {
-		return alignItems(was.Kids, is.Kids)
+	if recorded.Kind == jsonvalue.Array && current.Kind == jsonvalue.Array {
+		return alignItems(recorded.Kids, current.Kids)
 	}
-	if Unknown(was, is) && was.Hidden {
-		return was.Raw, was.Raw
+	if Unknown(recorded, current) && recorded.Hidden {
+		return recorded.Raw, recorded.Raw
 	}
-	if Unknown(was, is) {
-		return is.Raw, is.Raw
+	if Unknown(recorded, current) {
+		return current.Raw, current.Raw
 	}
-	return was.Raw, is.Raw
+	return recorded.Raw, current.Raw
 }
 
 // alignMembers aligns the members of two objects, which are sorted by name.
-func alignMembers(was, is []*jsonvalue.Node) (a, b json.RawMessage) {
+func alignMembers(recorded, current []*jsonvalue.Node) (a, b json.RawMessage) {
 	var before, after jsonraw.Members
-	add := func(to *jsonraw.Members, name string, value json.RawMessage) {
-		*to = append(*to, jsonraw.Member{Name: name, Value: value})
+	add := func(members *jsonraw.Members, name string, value json.RawMessage) {
+		*members = append(*members, jsonraw.Member{Name: name, Value: value})
 	}
 	i := 0
 	j := 0
-	for i < len(was) || j < len(is) {
+	for i < len(recorded) || j < len(current) {
 		switch {
-		case j == len(is) || i < len(was) && jsonvalue.CompareNames(was[i].Name, is[j].Name) < 0:
-			add(&before, was[i].Name, was[i].Raw)
+		case j == len(current) || i < len(recorded) && jsonvalue.CompareNames(recorded[i].Name, current[j].Name) < 0:
+			add(&before, recorded[i].Name, recorded[i].Raw)
 			i++
-		case i == len(was) || jsonvalue.CompareNames(was[i].Name, is[j].Name) > 0:
-			add(&after, is[j].Name, is[j].Raw)
+		case i == len(recorded) || jsonvalue.CompareNames(recorded[i].Name, current[j].Name) > 0:
+			add(&after, current[j].Name, current[j].Raw)
 			j++
 		default:
-			x, y := align(was[i], is[j])
-			add(&before, was[i].Name, x)
-			add(&after, is[j].Name, y)
+			x, y := align(recorded[i], current[j])
+			add(&before, recorded[i].Name, x)
+			add(&after, current[j].Name, y)
 			i++
 			j++
 		}
@@ -74,16 +74,16 @@ func alignMembers(was, is []*jsonvalue.Node) (a, b json.RawMessage) {
 }
 
 // alignItems aligns the items of two lists by their indexes.
-func alignItems(was, is []*jsonvalue.Node) (a, b json.RawMessage) {
+func alignItems(recorded, current []*jsonvalue.Node) (a, b json.RawMessage) {
 	var before, after []json.RawMessage
-	for i := range max(len(was), len(is)) {
+	for i := range max(len(recorded), len(current)) {
 		switch {
-		case i >= len(is):
-			before = append(before, was[i].Raw)
-		case i >= len(was):
-			after = append(after, is[i].Raw)
+		case i >= len(current):
+			before = append(before, recorded[i].Raw)
+		case i >= len(recorded):
+			after = append(after, current[i].Raw)
 		default:
-			x, y := align(was[i], is[i])
+			x, y := align(recorded[i], current[i])
 			before = append(before, x)
 			after = append(after, y)
 		}
@@ -93,8 +93,8 @@ func alignItems(was, is []*jsonvalue.Node) (a, b json.RawMessage) {
 
 // Unknown reports whether two values cannot be compared because one has placeholders, and the other
 // has the same text around them. A value that was hidden as a whole may have been of any type.
-func Unknown(was, is *jsonvalue.Node) bool {
-	return Compare(was, is) != None || isWhole(was) || isWhole(is)
+func Unknown(recorded, current *jsonvalue.Node) bool {
+	return Compare(recorded, current) != None || isWhole(recorded) || isWhole(current)
 }
 
 // isWhole reports whether n is a text that consists of one placeholder.
@@ -102,25 +102,25 @@ func isWhole(n *jsonvalue.Node) bool {
 	if !n.Hidden || n.Kind != jsonvalue.String {
 		return false
 	}
-	at := redact.HiddenIn(n.Text)
-	return len(at) == 1 && at[0][0] == 0 && at[0][1] == len(n.Text)
+	places := redact.HiddenIn(n.Text)
+	return len(places) == 1 && places[0][0] == 0 && places[0][1] == len(n.Text)
 }
 
 // Lists aligns two lists of entries as Align does. It pairs the entries by their names. key is the
 // member with the name.
-func Lists(was, is []json.RawMessage, key string) (_, _ []json.RawMessage) {
+func Lists(recorded, current []json.RawMessage, key string) (_, _ []json.RawMessage) {
 	hides := func(raw json.RawMessage) bool { return redact.HasHiddenParts(string(raw)) }
-	if !slices.ContainsFunc(was, hides) && !slices.ContainsFunc(is, hides) {
-		return was, is
+	if !slices.ContainsFunc(recorded, hides) && !slices.ContainsFunc(current, hides) {
+		return recorded, current
 	}
-	before := slices.Clone(was)
-	after := slices.Clone(is)
+	before := slices.Clone(recorded)
+	after := slices.Clone(current)
 	left := namesOf(before, key)
 	right := namesOf(after, key)
 	used := map[int]bool{}
 	for name := range left.first {
-		if at, there := right.first[name]; there {
-			used[at] = true
+		if index, there := right.first[name]; there {
+			used[index] = true
 		}
 	}
 	for i, raw := range before {
@@ -128,13 +128,13 @@ func Lists(was, is []json.RawMessage, key string) (_, _ []json.RawMessage) {
 		if first, ok := left.first[name]; !ok || first != i {
 			continue
 		}
-		at, there := right.first[name]
+		index, there := right.first[name]
 		if !there {
-			at = right.fitting(name, used)
+			index = right.findFitting(name, used)
 		}
-		if at >= 0 {
-			used[at] = true
-			before[i], after[at] = Align(raw, after[at])
+		if index >= 0 {
+			used[index] = true
+			before[i], after[index] = Align(raw, after[index])
 		}
 	}
 	return before, after
@@ -165,9 +165,9 @@ func namesOf(all []json.RawMessage, key string) entryNames {
 	return n
 }
 
-// fitting returns the place of the first unused entry whose name fits name, if at least one of the
-// names has a placeholder. It returns -1 if there is no such entry.
-func (n entryNames) fitting(name string, used map[int]bool) int {
+// findFitting returns the place of the first unused entry whose name fits name, if at least one of
+// the names has a placeholder. It returns -1 if there is no such entry.
+func (n entryNames) findFitting(name string, used map[int]bool) int {
 	if !redact.HasHiddenParts(name) {
 		for _, i := range n.hidden {
 			if !used[i] && fitHidden(n.names[i], name) != None {
@@ -191,14 +191,14 @@ func Places(raw json.RawMessage) (pointers []string) {
 	if err != nil {
 		return nil
 	}
-	var visit func(n *jsonvalue.Node, at string)
-	visit = func(n *jsonvalue.Node, at string) {
+	var visit func(n *jsonvalue.Node, pointer string)
+	visit = func(n *jsonvalue.Node, pointer string) {
 		for i, kid := range n.Kids {
 			name := kid.Name
 			if n.Kind == jsonvalue.Array {
 				name = strconv.Itoa(i)
 			}
-			below := jsonraw.Pointer(at, name)
+			below := jsonraw.Pointer(pointer, name)
 			if redact.HasHiddenParts(kid.Name) {
 				pointers = append(pointers, below)
 			} else {
@@ -206,7 +206,7 @@ func Places(raw json.RawMessage) (pointers []string) {
 			}
 		}
 		if len(n.Kids) == 0 && n.Hidden {
-			pointers = append(pointers, at)
+			pointers = append(pointers, pointer)
 		}
 	}
 	visit(n, "")

@@ -13,8 +13,8 @@ import (
 	"mcpc/internal/redact"
 )
 
-// mostMarks bounds the placeholders of a text that fitHidden compares.
-const mostMarks = 100
+// maxMarks bounds the placeholders of a text that fitHidden compares.
+const maxMarks = 100
 
 // A mark is the content of a placeholder: the length of the secret in bytes, and the first digits of
 // its hash.
@@ -23,9 +23,9 @@ type mark struct {
 	hash   string
 }
 
-// markOf parses a placeholder that redact.HiddenIn found. The length follows "len" and one
+// parseMark parses a placeholder that redact.HiddenIn found. The length follows "len" and one
 // character. The hash ends before the closing bracket, which is escaped in old URLs.
-func markOf(text string) mark {
+func parseMark(text string) mark {
 	if !strings.Contains(text, "sha256") { // a placeholder for the user information of a URL
 		return mark{length: -1}
 	}
@@ -51,7 +51,7 @@ const (
 // placeholders. The text between the placeholders must be equal.
 func fitHidden(hidden, text string) Fit {
 	places := redact.HiddenPartsIn(hidden)
-	if len(places) == 0 || len(places) > mostMarks {
+	if len(places) == 0 || len(places) > maxMarks {
 		return None
 	}
 	begin := hidden[:places[0][0]]
@@ -62,30 +62,30 @@ func fitHidden(hidden, text string) Fit {
 	for _, place := range redact.HiddenPartsIn(text) {
 		marks[place[0]] = place[1]
 	}
-	at := len(begin)
+	offset := len(begin)
 	worst := ByHash
 	for i, place := range places {
 		end := len(hidden)
 		if i+1 < len(places) {
 			end = places[i+1][0]
 		}
-		m := markOf(hidden[place[0]:place[1]])
+		m := parseMark(hidden[place[0]:place[1]])
 		after := hidden[place[1]:end]
-		length := m.lengthIn(text[at:], marks[at]-at, after, i+1 == len(places))
+		length := m.secretLength(text[offset:], marks[offset]-offset, after, i+1 == len(places))
 		if length < 0 {
 			return None
 		}
-		worst = min(worst, m.fits(text[at:at+length]))
-		at += length + len(after)
+		worst = min(worst, m.compareText(text[offset:offset+length]))
+		offset += length + len(after)
 	}
 	return worst
 }
 
-// lengthIn returns the length of the secret at the beginning of text, or -1 if after does not
+// secretLength returns the length of the secret at the beginning of text, or -1 if after does not
 // follow it. hidden is the length of a placeholder at the beginning of text, if it is positive.
 // last is set for the last placeholder: after must then be the end of text. An escaped secret is
 // longer than m.length.
-func (m mark) lengthIn(text string, hidden int, after string, last bool) int {
+func (m mark) secretLength(text string, hidden int, after string, last bool) int {
 	switch {
 	case last && strings.HasSuffix(text, after):
 		return len(text) - len(after)
@@ -101,11 +101,11 @@ func (m mark) lengthIn(text string, hidden int, after string, last bool) int {
 	return strings.Index(text, after)
 }
 
-// fits compares a placeholder with a text, and with the text after decoding the escapes of a JSON
-// string or of a URL.
-func (m mark) fits(text string) Fit {
+// compareText compares a placeholder with a text, and with the text after decoding the escapes of a
+// JSON string or of a URL.
+func (m mark) compareText(text string) Fit {
 	if places := redact.HiddenIn(text); len(places) == 1 && places[0][0] == 0 && places[0][1] == len(text) {
-		return m.like(markOf(text))
+		return m.compare(parseMark(text))
 	}
 	spellings := []string{text}
 	add := func(spelling string, ok bool) {
@@ -123,13 +123,13 @@ func (m mark) fits(text string) Fit {
 	}
 	best := ByPlace
 	for _, spelling := range spellings {
-		best = max(best, m.like(markOf(redact.Redacted(spelling))))
+		best = max(best, m.compare(parseMark(redact.Redacted(spelling))))
 	}
 	return best
 }
 
-// like compares two placeholders.
-func (m mark) like(other mark) Fit {
+// compare compares two placeholders.
+func (m mark) compare(other mark) Fit {
 	if m == other {
 		return ByHash
 	}
@@ -149,30 +149,30 @@ func hiddenText(n *jsonvalue.Node) string {
 }
 
 // Comparable reports whether two values can be compared by a placeholder in one of them.
-func Comparable(was, is *jsonvalue.Node) bool {
+func Comparable(recorded, current *jsonvalue.Node) bool {
 	text := func(n *jsonvalue.Node) bool { return n.Kind == jsonvalue.String || n.Kind == jsonvalue.Number }
-	return (was.Hidden || is.Hidden) && text(was) && text(is)
+	return (recorded.Hidden || current.Hidden) && text(recorded) && text(current)
 }
 
 // Compare compares two values by the placeholders in one of them. It returns None if neither has
 // any.
-func Compare(was, is *jsonvalue.Node) Fit {
+func Compare(recorded, current *jsonvalue.Node) Fit {
 	best := None
-	if !Comparable(was, is) {
+	if !Comparable(recorded, current) {
 		return best
 	}
-	if was.Hidden {
-		best = fitHidden(was.Text, hiddenText(is))
+	if recorded.Hidden {
+		best = fitHidden(recorded.Text, hiddenText(current))
 	}
-	if is.Hidden {
-		best = max(best, fitHidden(is.Text, hiddenText(was)))
+	if current.Hidden {
+		best = max(best, fitHidden(current.Text, hiddenText(recorded)))
 	}
 	return best
 }
 
 // Names returns the members of two objects, sorted by name. If a name has placeholders, the member
 // of the other object that fits gets the same name.
-func Names(was, is []*jsonvalue.Node) (_, _ []*jsonvalue.Node) {
+func Names(recorded, current []*jsonvalue.Node) (_, _ []*jsonvalue.Node) {
 	rename := func(all, others []*jsonvalue.Node) []*jsonvalue.Node {
 		renamed := all
 		for _, other := range others {
@@ -186,9 +186,9 @@ func Names(was, is []*jsonvalue.Node) (_, _ []*jsonvalue.Node) {
 				if &renamed[0] == &all[0] {
 					renamed = slices.Clone(all)
 				}
-				named := *n
-				named.Name = other.Name
-				renamed[i] = &named
+				renamedNode := *n
+				renamedNode.Name = other.Name
+				renamed[i] = &renamedNode
 				break
 			}
 		}
@@ -197,8 +197,8 @@ func Names(was, is []*jsonvalue.Node) (_, _ []*jsonvalue.Node) {
 		}
 		return renamed
 	}
-	is = rename(is, was)
-	return rename(was, is), is
+	current = rename(current, recorded)
+	return rename(recorded, current), current
 }
 
 // hasName reports whether one of the members has a name.

@@ -12,22 +12,22 @@ import (
 const (
 	// plainExponent is the maximum length of an exponent that fits 32 bits, with its e and its sign.
 	plainExponent = 10
-	// mostExponent is the maximum number of digits of an exponent that Decimal adds to.
-	mostExponent = 1000
+	// maxExponentDigits is the maximum number of digits of an exponent that Decimal adds to.
+	maxExponentDigits = 1000
 	// MostScale bounds the exponent and the digits of numbers that Rational reads.
 	MostScale = 1000
 )
 
 // Decimal returns a JSON number as digits and a power of ten. Two numbers have the same text if and
 // only if they have the same value; nothing is rounded. Only numbers whose exponent has more than
-// mostExponent digits keep their notation.
+// maxExponentDigits digits keep their notation.
 func Decimal(token string) string {
-	at := strings.IndexAny(token, "eE")
-	if at < 0 || len(token)-at <= plainExponent {
+	exponentIndex := strings.IndexAny(token, "eE")
+	if exponentIndex < 0 || len(token)-exponentIndex <= plainExponent {
 		return jsonraw.PlainNumber(token)
 	}
-	digits, power, _ := strings.Cut(jsonraw.PlainNumber(token[:at]), "e")
-	exponent, negative := strings.CutPrefix(strings.TrimPrefix(token[at+1:], "+"), "-")
+	digits, power, _ := strings.Cut(jsonraw.PlainNumber(token[:exponentIndex]), "e")
+	exponent, negative := strings.CutPrefix(strings.TrimPrefix(token[exponentIndex+1:], "+"), "-")
 	exponent = strings.TrimLeft(exponent, "0")
 	if exponent == "" {
 		exponent = "0"
@@ -39,12 +39,12 @@ func Decimal(token string) string {
 	if digits == "0" {
 		return "0e0"
 	}
-	if len(exponent) > mostExponent {
+	if len(exponent) > maxExponentDigits {
 		return digits + "e" + power + "e" + sign + exponent
 	}
 	sum, _ := new(big.Int).SetString(sign+exponent, 10)
-	more, _ := new(big.Int).SetString(power, 10)
-	return digits + "e" + sum.Add(sum, more).String()
+	powerNumber, _ := new(big.Int).SetString(power, 10)
+	return digits + "e" + sum.Add(sum, powerNumber).String()
 }
 
 // Rational returns the value of a decimal text, or nil if it is too large.
@@ -111,9 +111,9 @@ func Rising(all []*Node) bool {
 		if n.Kind != Number || all[i].Kind != Number {
 			return false
 		}
-		was := Rational(all[i].Text)
-		is := Rational(n.Text)
-		if was == nil || is == nil || was.Cmp(is) >= 0 {
+		previous := Rational(all[i].Text)
+		next := Rational(n.Text)
+		if previous == nil || next == nil || previous.Cmp(next) >= 0 {
 			return false
 		}
 	}

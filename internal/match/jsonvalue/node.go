@@ -12,11 +12,11 @@ import (
 	"mcpc/internal/redact"
 )
 
-// mostNodes bounds the values (members, items, scalars) in one JSON value. Each takes about 120
+// maxNodes bounds the values (members, items, scalars) in one JSON value. Each takes about 120
 // bytes.
-const mostNodes = 500_000
+const maxNodes = 500_000
 
-// ErrTooLarge is the error of JSON with more than mostNodes values.
+// ErrTooLarge is the error of JSON with more than maxNodes values.
 var ErrTooLarge = errors.New("the value has more parts than are compared")
 
 // The kinds of a node: the first byte of its JSON, except '0' for all numbers and 'b' for booleans.
@@ -67,8 +67,8 @@ func Parse(raw json.RawMessage) (*Node, error) {
 		return nil, err
 	}
 	p := parser{raw: raw}
-	n := p.value()
-	if p.count > mostNodes {
+	n := p.parseValue()
+	if p.count > maxNodes {
 		return nil, ErrTooLarge
 	}
 	return n, nil
@@ -81,17 +81,17 @@ type parser struct {
 	free      []Node
 }
 
-// next skips white space, commas and colons, and returns the byte after them.
-func (p *parser) next() byte {
+// skipToNext skips white space, commas and colons, and returns the byte after them.
+func (p *parser) skipToNext() byte {
 	for bytes.IndexByte([]byte(" \t\r\n,:"), p.raw[p.at]) >= 0 {
 		p.at++
 	}
 	return p.raw[p.at]
 }
 
-// value reads one value with its parts.
-func (p *parser) value() *Node {
-	first := p.next()
+// parseValue reads one value with its parts.
+func (p *parser) parseValue() *Node {
+	first := p.skipToNext()
 	if len(p.free) == 0 {
 		p.free = make([]Node, min(8+p.count, 1024))
 	}
@@ -100,9 +100,9 @@ func (p *parser) value() *Node {
 	*n = Node{Kind: first, At: p.at}
 	switch first {
 	case Object:
-		p.members(n)
+		p.parseMembers(n)
 	case Array:
-		p.items(n)
+		p.parseItems(n)
 	case String:
 		p.skipString()
 	default:
@@ -121,19 +121,19 @@ func (p *parser) value() *Node {
 		mayHide := strings.Contains(n.Text, "sha256") || strings.Contains(n.Text, "//")
 		n.Hidden = mayHide && redact.HasHiddenParts(n.Text)
 	}
-	n.sum()
+	n.summarize()
 	return n
 }
 
-// members reads the members of an object and sorts them by name.
-func (p *parser) members(n *Node) {
+// parseMembers reads the members of an object and sorts them by name.
+func (p *parser) parseMembers(n *Node) {
 	p.at++
-	for p.next() != '}' {
-		from := p.at
+	for p.skipToNext() != '}' {
+		nameStart := p.at
 		p.skipString()
-		name := textOf(p.raw[from:p.at])
-		kid := p.value()
-		if p.count > mostNodes {
+		name := textOf(p.raw[nameStart:p.at])
+		kid := p.parseValue()
+		if p.count > maxNodes {
 			return
 		}
 		kid.Name = name
@@ -143,12 +143,12 @@ func (p *parser) members(n *Node) {
 	slices.SortStableFunc(n.Kids, func(a, b *Node) int { return CompareNames(a.Name, b.Name) })
 }
 
-// items reads the items of an array.
-func (p *parser) items(n *Node) {
+// parseItems reads the items of an array.
+func (p *parser) parseItems(n *Node) {
 	p.at++
-	for p.next() != ']' {
-		n.Kids = append(n.Kids, p.value())
-		if p.count > mostNodes {
+	for p.skipToNext() != ']' {
+		n.Kids = append(n.Kids, p.parseValue())
+		if p.count > maxNodes {
 			return
 		}
 	}
@@ -165,8 +165,8 @@ func (p *parser) skipString() {
 	p.at++
 }
 
-// sum sets the hash, the leaves and Hidden of a node from its text and its parts.
-func (n *Node) sum() {
+// summarize sets the hash, the leaves and Hidden of a node from its text and its parts.
+func (n *Node) summarize() {
 	h := NewHash()
 	h.WriteByte(n.Kind)
 	h.WriteString(n.Text)
@@ -257,11 +257,11 @@ func Canonical(raw json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return n.appendTo(nil), nil
+	return n.appendCanonical(nil), nil
 }
 
-// appendTo appends the canonical JSON of the value.
-func (n *Node) appendTo(b []byte) []byte {
+// appendCanonical appends the canonical JSON of the value.
+func (n *Node) appendCanonical(b []byte) []byte {
 	switch n.Kind {
 	case String:
 		return appendText(b, n.Text)
@@ -278,7 +278,7 @@ func (n *Node) appendTo(b []byte) []byte {
 		if n.Kind == Object {
 			b = append(appendText(b, kid.Name), ':')
 		}
-		b = kid.appendTo(b)
+		b = kid.appendCanonical(b)
 	}
 	return append(b, n.Kind+2) // the closing bracket
 }
@@ -296,13 +296,13 @@ func appendText(b []byte, text string) []byte {
 func Alike(a, b string) float64 {
 	longer := max(len(a), len(b))
 	shorter := min(len(a), len(b))
-	from := 0
-	to := 0
-	for from < shorter && a[from] == b[from] {
-		from++
+	prefix := 0
+	suffix := 0
+	for prefix < shorter && a[prefix] == b[prefix] {
+		prefix++
 	}
-	for to < shorter-from && a[len(a)-1-to] == b[len(b)-1-to] {
-		to++
+	for suffix < shorter-prefix && a[len(a)-1-suffix] == b[len(b)-1-suffix] {
+		suffix++
 	}
-	return float64(from+to) / float64(max(longer, 1))
+	return float64(prefix+suffix) / float64(max(longer, 1))
 }

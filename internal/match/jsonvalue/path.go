@@ -10,11 +10,11 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// The limits of a path. mostFound bounds the values that one path selects.
+// The limits of a path. maxFound bounds the values that one path selects.
 const (
 	MostSteps = 64
-	mostIndex = 1_000_000
-	mostFound = 100_000 // values
+	maxIndex  = 1_000_000
+	maxFound  = 100_000 // values
 )
 
 // A Path is a simple jq path: .a.b[0].c, .a[].b, ._meta["x/y"], and "." for
@@ -40,8 +40,8 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.Tex
 
 // ParsePath reads a path. Errors are *SyntaxError.
 func ParsePath(text string) (Path, error) {
-	bad := func(at int, format string, args ...any) (Path, error) {
-		return nil, &SyntaxError{at, fmt.Sprintf(format, args...)}
+	bad := func(offset int, format string, args ...any) (Path, error) {
+		return nil, &SyntaxError{offset, fmt.Sprintf(format, args...)}
 	}
 	if text == "." {
 		return Path{}, nil
@@ -50,18 +50,18 @@ func ParsePath(text string) (Path, error) {
 		return bad(0, `a path begins with ".", as in .a.b[0].c`)
 	}
 	var path Path
-	for at := 0; at < len(text); {
+	for offset := 0; offset < len(text); {
 		if len(path) == MostSteps {
-			return bad(at, "the path has more than %d steps", MostSteps)
+			return bad(offset, "the path has more than %d steps", MostSteps)
 		}
-		rest := strings.TrimPrefix(text[at:], ".")
-		dot := len(rest) < len(text[at:])
+		rest := strings.TrimPrefix(text[offset:], ".")
+		dot := len(rest) < len(text[offset:])
 		step, length, problem := parseStep(rest, dot)
 		if problem != "" {
 			return bad(len(text)-len(rest), "%s", problem)
 		}
 		path = append(path, step)
-		at = len(text) - len(rest) + length
+		offset = len(text) - len(rest) + length
 	}
 	return path, nil
 }
@@ -105,8 +105,8 @@ func parseBrackets(text string) (step Step, length int, problem string) {
 	if err != nil || index < 0 || strings.HasPrefix(inner, "+") || inner[0] == '-' {
 		return Step{}, 0, `brackets hold an index from 0 on, a name in quotes, or nothing: [0], ["a-b"], []`
 	}
-	if index > mostIndex {
-		return Step{}, 0, fmt.Sprintf("the index is larger than %d", mostIndex)
+	if index > maxIndex {
+		return Step{}, 0, fmt.Sprintf("the index is larger than %d", maxIndex)
 	}
 	return Step{Index: index, Item: true}, len(inner) + 2, ""
 }
@@ -193,7 +193,7 @@ func (p Path) Select(raw json.RawMessage) (pointers []string) {
 				continue
 			}
 			for i, kid := range from.n.Kids {
-				if (step.All || i == step.Index) && len(next) < mostFound {
+				if (step.All || i == step.Index) && len(next) < maxFound {
 					next = append(next, place{kid, jsonraw.Pointer(from.at, strconv.Itoa(i))})
 				}
 			}

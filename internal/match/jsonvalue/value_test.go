@@ -106,10 +106,10 @@ func TestCompareNames(t *testing.T) {
 
 func TestLargeValuesAreRefused(t *testing.T) {
 	list := func(n int) json.RawMessage { return json.RawMessage("[" + strings.Repeat("0,", n-2) + "0]") }
-	if _, err := Parse(list(mostNodes)); err != nil {
+	if _, err := Parse(list(maxNodes)); err != nil {
 		t.Error(err)
 	}
-	for _, raw := range []json.RawMessage{list(mostNodes + 1), json.RawMessage(`{"a":` + string(list(mostNodes)) + `,"b":{"c":1}}`)} {
+	for _, raw := range []json.RawMessage{list(maxNodes + 1), json.RawMessage(`{"a":` + string(list(maxNodes)) + `,"b":{"c":1}}`)} {
 		if _, err := Parse(raw); !errors.Is(err, ErrTooLarge) {
 			t.Errorf("got %v", err)
 		}
