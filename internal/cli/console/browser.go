@@ -51,16 +51,16 @@ func (c *Console) VisitPage(ctx context.Context, q client.Asking, from string) c
 
 // Browse opens an address in $BROWSER or the system's browser, without a shell. The address begins
 // with http, so it cannot be read as a flag. If the started program fails later, Browse calls
-// failed unless it is nil.
-func Browse(c *Console, address string, failed func(error)) error {
+// onFailure unless it is nil.
+func Browse(c *Console, address string, onFailure func(error)) error {
 	argv := map[string][]string{
 		"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"},
 	}[runtime.GOOS]
 	if argv == nil {
 		argv = []string{"xdg-open"}
 	}
-	if own := strings.Fields(c.env.Getenv("BROWSER")); len(own) > 0 {
-		argv = own
+	if preferred := strings.Fields(c.env.Getenv("BROWSER")); len(preferred) > 0 {
+		argv = preferred
 	}
 	process.KeepOrphans()
 	cmd := exec.Command(argv[0], append(argv[1:len(argv):len(argv)], address)...)
@@ -68,8 +68,8 @@ func Browse(c *Console, address string, failed func(error)) error {
 		return err
 	}
 	go func() {
-		if err := cmd.Wait(); err != nil && failed != nil {
-			failed(err)
+		if err := cmd.Wait(); err != nil && onFailure != nil {
+			onFailure(err)
 		}
 	}()
 	return nil

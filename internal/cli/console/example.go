@@ -13,8 +13,9 @@ import (
 func ValidExample(raw json.RawMessage) json.RawMessage {
 	example := schema.Example(raw)
 	schema, warnings, err := validate.Compile(raw)
-	if failed, ok := errors.AsType[*validate.Error](err); ok && failed.Reason == validate.NotASchema &&
-		string(example) == "{}" {
+	failed, ok := errors.AsType[*validate.Error](err)
+	isNoSchema := ok && failed.Reason == validate.NotASchema
+	if isNoSchema && string(example) == "{}" {
 		return example
 	}
 	if err != nil || len(warnings) > 0 {

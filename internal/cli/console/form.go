@@ -19,8 +19,9 @@ type Form struct {
 	*Dialog
 	Form  question.Form
 	Asker string
-	// own is set if mcpc itself asks: there is no server request to decline.
-	own bool
+	// isForTool is set if mcpc itself asks for the arguments of a tool: there is no server request to
+	// decline.
+	isForTool bool
 	// Broken checks a value against a schema.
 	Broken host.FormCheck
 }
@@ -91,14 +92,14 @@ func (f *Form) askFields(values map[string]json.RawMessage) error {
 func (f *Form) introduce(field question.Field) {
 	f.Say("")
 	line := f.Style.Strong(f.Line(field.Label()))
-	if field.Required && !f.own {
+	if field.Required && !f.isForTool {
 		line += " (required)"
 	}
 	if field.Description != "" {
 		line += ": " + f.Line(field.Description)
 	}
 	f.Say("%s", line)
-	if field.IsSecret() && !f.own {
+	if field.IsSecret() && !f.isForTool {
 		f.Say("  %s this looks like a secret; servers must not request secrets in a form", f.Style.Alert("warning:"))
 	}
 	for i, o := range field.Options {
@@ -130,7 +131,7 @@ func (f *Form) askField(field question.Field, current json.RawMessage) (json.Raw
 			return nil, err
 		}
 		word := strings.TrimSpace(text)
-		if word == "/decline" && !f.own {
+		if word == "/decline" && !f.isForTool {
 			return nil, errDeclined
 		}
 		if word == "" && (len(current) > 0 || !field.Required) {
@@ -141,7 +142,7 @@ func (f *Form) askField(field question.Field, current json.RawMessage) (json.Raw
 		}
 		if word == "" {
 			asker := "server"
-			if f.own {
+			if f.isForTool {
 				asker = "tool"
 			}
 			f.Say("  %s", f.Style.Alert("required by the "+asker))
@@ -208,7 +209,7 @@ func (f *Form) showSummary(content json.RawMessage) {
 
 // Arguments asks for the arguments of the tool Asker. Returns nil if the user gives up.
 func (f *Form) Arguments() map[string]json.RawMessage {
-	f.own = true
+	f.isForTool = true
 	f.Say("%s needs more arguments. Ctrl-D cancels; nothing is sent.", f.Line(f.Asker))
 	values := map[string]json.RawMessage{}
 	if f.askFields(values) != nil {

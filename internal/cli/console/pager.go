@@ -12,8 +12,8 @@ import (
 // Pager returns the command that shows a text longer than the screen: MCPC_PAGER, then PAGER, then
 // less. It is run without a shell. Returns nil without a terminal, or if the command is cat.
 func (c *Console) Pager() []string {
-	if c.NoPager || c.env.Getenv("CI") != "" || c.env.Getenv("TERM") == "dumb" || !c.OutStyle.Terminal ||
-		c.OutStyle.Height <= 0 {
+	hasScreen := c.OutStyle.Terminal && c.OutStyle.Height > 0 && c.env.Getenv("TERM") != "dumb"
+	if c.NoPager || !hasScreen || c.env.Getenv("CI") != "" {
 		return nil
 	}
 	for _, command := range []string{c.env.Getenv("MCPC_PAGER"), c.env.Getenv("PAGER"), "less"} {

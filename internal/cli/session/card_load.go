@@ -259,11 +259,11 @@ func (l *loader) resolve(ctx context.Context, raw []byte, from string, depth int
 		others := english.Plural(doc.Skipped, "item")
 		return f, CardFailed(from, &card.Error{Text: "the catalog has no MCP server, and " + others + " of other types"})
 	}
-	i := 0
+	picked := 0
 	if len(lines) > 1 {
 		var out wire.Outcome
-		i, out = l.nextPick(from, lines)
-		if i < 0 {
+		picked, out = l.nextPick(from, lines)
+		if picked < 0 {
 			for n, line := range lines[:min(len(lines), maxLines)] {
 				f.Several = append(f.Several, l.number(n)+"\t"+line)
 			}
@@ -271,10 +271,10 @@ func (l *loader) resolve(ctx context.Context, raw []byte, from string, depth int
 		}
 	}
 	if !doc.IsCatalog {
-		f.Server = doc.Servers[i]
+		f.Server = doc.Servers[picked]
 		return f, wire.Outcome{}
 	}
-	e := doc.Entries[i]
+	e := doc.Entries[picked]
 	if e.Data != nil {
 		return l.resolve(ctx, e.Data, from, depth+1)
 	}

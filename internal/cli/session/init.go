@@ -103,15 +103,15 @@ func (o *initOptions) check(f *cmdutil.Factory, own, argv []string) error {
 	return target.ValidName(o.name)
 }
 
-// runInit opens the session and stores it. by is the server of a card, or nil.
-func runInit(ctx context.Context, f *cmdutil.Factory, o initOptions, how connect.Options, by *described) error {
-	how.RequireServerInfo = true
-	how.NoResume = true
-	how.Remembers = true
+// runInit opens the session and stores it. fromCard is the server of a card, or nil.
+func runInit(ctx context.Context, f *cmdutil.Factory, o initOptions, options connect.Options, fromCard *described) error {
+	options.RequireServerInfo = true
+	options.NoResume = true
+	options.Remembers = true
 	if o.keep.On {
-		how.Keep = &o.keep
+		options.Keep = &o.keep
 	}
-	c, out := f.Open(ctx, how)
+	c, out := f.Open(ctx, options)
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
@@ -138,19 +138,25 @@ func runInit(ctx context.Context, f *cmdutil.Factory, o initOptions, how connect
 	ans.Human = func(w io.Writer, st term.Style) error { return writeSummary(c, w, st) }
 	err := cmdutil.Show(ctx, f, out, ans, "server/discover", "initialize")
 	showSessionID(f, c)
-	if by == nil {
+	if fromCard == nil {
 		return err
 	}
 	server, _ := jsonraw.Object(c.Info().ServerInfo)
-	return cmdutil.Join(err, by.compare(f, server.Text("name"), server.Text("version"), c.Revision()))
+	return cmdutil.Join(err, fromCard.compare(f, server.Text("name"), server.Text("version"), c.Revision()))
 }
 
 // showSessionID shows the session id with --explain. The id is a credential, so it is shown only at
 // a terminal, only for a server on this machine, and only when the session is opened.
 func showSessionID(f *cmdutil.Factory, c *connect.Conn) {
-	u, err := url.Parse(c.Saved.Endpoint)
+	if !f.Explain || !f.ErrStyle.Terminal {
+		return
+	}
+	endpoint, err := url.Parse(c.Saved.Endpoint)
+	if err != nil || !loopback.IsLoopback(endpoint.Hostname()) {
+		return
+	}
 	id := c.Memory().SessionID
-	if err != nil || !f.Explain || !f.ErrStyle.Terminal || id == "" || !loopback.IsLoopback(u.Hostname()) {
+	if id == "" {
 		return
 	}
 	text := "shown here only, since the server is on this machine: Mcp-Session-Id: " + f.ErrStyle.Line(id)
@@ -180,13 +186,13 @@ func keepSession(ctx context.Context, c *connect.Conn, name string) error {
 		place.Folder, _ = os.Getwd() // "" after an error: each run uses its own directory
 	}
 	place.Held = c.Kept()
-	var old *state.KeptServer
+	var replaced *state.KeptServer // the kept server of the previous session of that name
 	memory := c.Memory()
 	memory.Info = connect.SafeInfo(c.Env, memory.Info)
 	err := c.Store.Update(ctx, func(st *state.State) error {
 		isTaken := func(name string) bool { // a second mcpc init replaces the session of the same server
-			old, ok := st.Session(name)
-			return ok && !samePlace(old, *c.OneOff)
+			other, ok := st.Session(name)
+			return ok && !samePlace(other, *c.OneOff)
 		}
 		if name != "" {
 			place.Name = name
@@ -202,18 +208,18 @@ func keepSession(ctx context.Context, c *connect.Conn, name string) error {
 		}
 		place.OpenedAt = c.Env.Now()
 		place.NextID = c.LastID() + 1
-		before, _ := st.Session(place.Name)
-		old = before.Held
-		kept := st.Put(place)
-		st.SetCurrent(kept.Name)
-		c.SaveAs(&kept)
+		previous, _ := st.Session(place.Name)
+		replaced = previous.Held
+		stored := st.Put(place)
+		st.SetCurrent(stored.Name)
+		c.SaveAs(&stored)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	c.ForgetLists() // the name may belong to another server now
-	connect.StopKept(ctx, c.Env, old)
+	connect.StopKept(ctx, c.Env, replaced)
 	err = c.Keep()
 	if c.Saved.Held != nil && wasReplaced(c) {
 		c.Env.UI.Warn("another mcpc init used the name " + c.Saved.Name + " at the same time; this server was stopped")
@@ -242,6 +248,9 @@ func samePlace(a, b state.Session) bool {
 	return a.Endpoint == b.Endpoint && a.Account == b.Account && slices.Equal(a.Command, b.Command)
 }
 
+// maxInstructionLines is how many lines of the instructions mcpc init shows.
+const maxInstructionLines = 4
+
 // writeSummary writes what was negotiated.
 func writeSummary(c *connect.Conn, w io.Writer, st term.Style) error {
 	info := c.Info()
@@ -255,7 +264,7 @@ func writeSummary(c *connect.Conn, w io.Writer, st term.Style) error {
 		{"client capabilities", strings.Join(capabilities(c.Promised), ", ")},
 	}
 	if info.Instructions != "" {
-		rows = append(rows, []string{"instructions", firstLines(info.Instructions, 4)})
+		rows = append(rows, []string{"instructions", firstLines(info.Instructions, maxInstructionLines)})
 	}
 	return term.Facts(w, st, rows)
 }

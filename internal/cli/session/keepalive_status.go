@@ -19,31 +19,34 @@ import (
 // queryTimeout limits the query of keep processes, which answer at once if they answer at all.
 const queryTimeout = 2 * time.Second
 
+// maxQueries limits the keep processes that are queried at the same time.
+const maxQueries = 16
+
 // queryKept queries the keep processes of all sessions in parallel. It returns their status by
 // session name, without the processes that do not answer.
-func queryKept(ctx context.Context, all []state.Session) map[string]*keepalive.Status {
+func queryKept(ctx context.Context, sessions []state.Session) map[string]*keepalive.Status {
 	ctx, stop := context.WithTimeout(ctx, queryTimeout)
 	defer stop()
-	found := map[string]*keepalive.Status{}
+	statuses := map[string]*keepalive.Status{}
 	var mu sync.Mutex
-	var looks sync.WaitGroup
-	turns := make(chan struct{}, 16)
-	for _, s := range all {
+	var queries sync.WaitGroup
+	slots := make(chan struct{}, maxQueries)
+	for _, s := range sessions {
 		if s.Held == nil || state.CheckHeld(s.Held.Socket) != nil {
 			continue
 		}
-		turns <- struct{}{}
-		looks.Go(func() {
-			defer func() { <-turns }()
-			if facts, err := keepalive.ReadStatus(ctx, s.Held.Socket); err == nil {
+		slots <- struct{}{}
+		queries.Go(func() {
+			defer func() { <-slots }()
+			if status, err := keepalive.ReadStatus(ctx, s.Held.Socket); err == nil {
 				mu.Lock()
 				defer mu.Unlock()
-				found[s.Name] = &facts
+				statuses[s.Name] = &status
 			}
 		})
 	}
-	looks.Wait()
-	return found
+	queries.Wait()
+	return statuses
 }
 
 // keptCell returns the table cell for a session's kept server. facts is nil if the keep process does

@@ -258,6 +258,12 @@ func closeOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s sta
 	if s.SessionID == "" || transport.Name(s.Transport) != transport.StreamableHTTP {
 		return nil
 	}
+	return deleteOnServer(ctx, f, store, s)
+}
+
+// deleteOnServer deletes a Streamable HTTP session on its server. It reports no failure of the
+// request: the session may have expired, or the server may not be reachable.
+func deleteOnServer(ctx context.Context, f *cmdutil.Factory, store *state.Store, s state.Session) error {
 	c := &connect.Conn{Env: &f.Env, Where: s.Name, Saved: &s, Store: store}
 	fields, err := f.Env.Fields()
 	if err != nil {
@@ -265,8 +271,11 @@ func closeOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s sta
 	}
 	if s.From != nil {
 		// A server whose configuration changed meanwhile is not told that the session is over.
-		if out := c.FindOrigin(s.From); !out.OK() || host.StandingOf(f.Env.Trusts(store), *c.Origin) != host.Confirmed ||
-			!c.SettleOrigin(ctx, false).OK() {
+		if out := c.FindOrigin(s.From); !out.OK() {
+			return nil
+		}
+		isConfirmed := host.StandingOf(f.Env.Trusts(store), *c.Origin) == host.Confirmed
+		if !isConfirmed || !c.SettleOrigin(ctx, false).OK() {
 			return nil
 		}
 		fields = c.WithFields(fields)
@@ -297,7 +306,7 @@ func closeOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s sta
 	}
 	session, out := client.Open(ctx, opt)
 	if out.OK() {
-		session.Close(ctx, true)
+		session.Close(ctx, true) // true: deletes the session
 	}
 	return nil
 }
