@@ -18,6 +18,7 @@ func (c *comparison) compareGroups(was, is *view, at place) []Difference {
 	return []Difference{{Kind: "undecided", Pointer: at.pointer, Name: at.name, Was: a, Is: b}}
 }
 
+// describeGroups returns groups in canonical form.
 func (c *comparison) describeGroups(all []group) json.RawMessage {
 	var written []json.RawMessage
 	for _, g := range all {
@@ -215,6 +216,7 @@ func (c *comparison) typesOf(all [][]part, indexes []int) []Types {
 	return found
 }
 
+// keys returns the key of each alternative.
 func (c *comparison) keys(all [][]part, key func([]part) json.RawMessage) []string {
 	keys := make([]string, len(all))
 	for i, one := range all {
@@ -235,6 +237,8 @@ func pairEqual(n, m int, a, b []string) (pairs [][2]int, restA, restB []int) {
 	return pairByKey(indexes(n), indexes(m), a, b)
 }
 
+// pairByKey pairs the indexes inA and inB whose keys are equal, in order; a and b are the keys of all
+// indexes. An empty key equals no other.
 func pairByKey(inA, inB []int, a, b []string) (pairs [][2]int, restA, restB []int) {
 	free := map[string][]int{}
 	for _, j := range inB {

@@ -50,9 +50,10 @@ const (
 	maxCompareDepth = 64
 )
 
+// A comparison collects the differences between two schemas.
 type comparison struct {
 	options   Options
-	bytesLeft int             // bytes
+	bytesLeft int             // of the budget
 	comparing map[string]bool // the pairs of places being compared
 	visits    map[string]int  // how often each pair was compared
 	stopped   bool
@@ -70,8 +71,10 @@ type place struct {
 	ignoresNotes  bool
 }
 
+// keywordPointer returns the JSON pointer of a keyword at the place.
 func (at place) keywordPointer(name string) string { return jsonraw.Pointer(at.pointer, name) }
 
+// child returns a place one level deeper.
 func (at place) child(pointer, name string) place {
 	return place{pointer: pointer, name: name, depth: at.depth + 1}
 }
@@ -109,6 +112,7 @@ func (c *comparison) spend(n int) bool {
 	return c.bytesLeft > 0
 }
 
+// add adds a difference at a place; keyword is "" for the whole schema.
 func (c *comparison) add(at place, kind, keyword string, was, is json.RawMessage) {
 	d := Difference{Kind: kind, Pointer: at.pointer, Name: at.name, Was: was, Is: is}
 	if keyword != "" {
@@ -223,6 +227,7 @@ func (c *comparison) replaceAliases(all []part) []part {
 	return all
 }
 
+// joinPointers returns a key for some parts of one document.
 func joinPointers(all []part) string {
 	var b strings.Builder
 	for _, p := range all {
@@ -284,19 +289,16 @@ func (c *comparison) addLocal(local []Difference, a, b []part, at place) {
 	}
 	tried := c.trySamples(a, b)
 	if tried.isSame {
-		was := conjunctionJSON(a)
-		is := conjunctionJSON(b)
-		c.add(at, "equivalent-form", "", was, is)
+		c.add(at, "equivalent-form", "", conjunctionJSON(a), conjunctionJSON(b))
 		return
 	}
 	for _, d := range local {
 		// A further alternative of oneOf rejects the values that it shares with the others.
-		if strings.Contains(d.Pointer[len(at.pointer):], "/oneOf/") {
-			mayReject := d.Kind == "alternative-added" && (!tried.isConclusive || tried.lost != "")
-			mayAccept := d.Kind == "alternative-removed" && (!tried.isConclusive || tried.gained != "")
-			if mayReject || mayAccept {
-				d.Kind = "undecided"
-			}
+		isOfOneOf := strings.Contains(d.Pointer[len(at.pointer):], "/oneOf/")
+		mayReject := d.Kind == "alternative-added" && (!tried.isConclusive || tried.lost != "")
+		mayAccept := d.Kind == "alternative-removed" && (!tried.isConclusive || tried.gained != "")
+		if isOfOneOf && (mayReject || mayAccept) {
+			d.Kind = "undecided"
 		}
 		if d.Kind == "undecided" {
 			d.Note = cmp.Or(tried.lost, tried.gained)
@@ -352,6 +354,7 @@ func changeSuffix(a, b json.RawMessage) string {
 	return "-changed"
 }
 
+// equalLists reports whether two lists have the same bytes.
 func equalLists(a, b []json.RawMessage) bool {
 	return slices.EqualFunc(a, b, func(x, y json.RawMessage) bool { return bytes.Equal(x, y) })
 }

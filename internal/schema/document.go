@@ -81,12 +81,14 @@ type inliner struct {
 	budget    *int
 }
 
+// writeComma writes a comma before each item but the first.
 func (w *inliner) writeComma(i int) {
 	if i > 0 {
 		w.out = append(w.out, ',')
 	}
 }
 
+// writeSchema writes a schema, with its references replaced. It writes true after a failure.
 func (w *inliner) writeSchema(p part) {
 	*w.budget -= len(p.raw)
 	if len(w.out) > maxInlinedBytes || *w.budget < 0 {
@@ -148,22 +150,23 @@ func conjuncts(p part, members jsonraw.Members) []part {
 
 // writeConjunct writes one conjunct: a schema, or a reference's target.
 func (w *inliner) writeConjunct(p, one part) {
-	ref, is := jsonraw.Text(one.raw)
-	if !is {
+	ref, isRef := jsonraw.Text(one.raw)
+	if !isRef {
 		w.writeSchema(one)
 		return
 	}
-	to, ok := p.resolve(ref)
-	if !ok || w.following[to.pointer] {
+	target, ok := p.resolve(ref)
+	if !ok || w.following[target.pointer] {
 		w.failed = true
 		w.out = append(w.out, "true"...)
 		return
 	}
-	w.following[to.pointer] = true
-	w.writeSchema(to)
-	delete(w.following, to.pointer)
+	w.following[target.pointer] = true
+	w.writeSchema(target)
+	delete(w.following, target.pointer)
 }
 
+// writeKeyword writes the value of a keyword.
 func (w *inliner) writeKeyword(p part, name string) {
 	members, _ := jsonraw.Object(p.raw)
 	items, notArray := jsonraw.Array(p.raw)
@@ -201,6 +204,7 @@ func sortCanonical(items []json.RawMessage) []json.RawMessage {
 	return sortUnique(all)
 }
 
+// equalJSON reports whether two values have the same canonical form.
 func equalJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(jsonraw.Canonical(a), jsonraw.Canonical(b))
 }

@@ -13,8 +13,8 @@ import (
 // compareValues compares the constraints on the value itself: types, enums, limits, divisors, and whether
 // an object is closed.
 func compareValues(was, is *view, at place) (all []Difference) {
-	add := func(kind, keyword string, a, b json.RawMessage, note string) {
-		d := Difference{Kind: kind, Pointer: at.pointer, Name: at.name, Was: a, Is: b, Note: note}
+	add := func(kind, keyword string, before, after json.RawMessage, note string) {
+		d := Difference{Kind: kind, Pointer: at.pointer, Name: at.name, Was: before, Is: after, Note: note}
 		if keyword != "" {
 			d.Pointer = at.keywordPointer(keyword)
 		}
@@ -63,20 +63,24 @@ func rawTypes(t Types) json.RawMessage {
 	return jsonraw.ListOf(names, func(name string) json.RawMessage { return jsonraw.Quote(name) })
 }
 
-func boolJSON(is bool) json.RawMessage {
-	if is {
+// boolJSON returns a boolean as JSON.
+func boolJSON(value bool) json.RawMessage {
+	if value {
 		return json.RawMessage("true")
 	}
 	return json.RawMessage("false")
 }
 
-func tightenedSuffix(is bool) string {
-	if is {
+// tightenedSuffix returns the last part of a difference's kind.
+func tightenedSuffix(isTighter bool) string {
+	if isTighter {
 		return "-tightened"
 	}
 	return "-loosened"
 }
 
+// An addFunc adds a difference of a kind: keyword is the keyword that differs, "" for the whole schema,
+// a and b are its values before and after, and note explains them.
 type addFunc func(kind, keyword string, a, b json.RawMessage, note string)
 
 // compareEnums compares two lists of values. nil allows every value.
@@ -106,13 +110,16 @@ func compareEnums(a, b []json.RawMessage, add addFunc) {
 	}
 }
 
-// listValues lists at most ten values for a sentence.
+// maxListed is the number of values that a sentence lists.
+const maxListed = 10
+
+// listValues returns the first values for a sentence.
 func listValues(values []json.RawMessage) string {
 	var shown []string
-	for _, v := range values[:min(10, len(values))] {
+	for _, v := range values[:min(maxListed, len(values))] {
 		shown = append(shown, jsonraw.Excerpt(plainNumber(v), 40))
 	}
-	if len(values) > 10 {
+	if len(values) > maxListed {
 		shown = append(shown, "…")
 	}
 	return strings.Join(shown, ", ")
@@ -138,33 +145,34 @@ func plainNumber(v json.RawMessage) json.RawMessage {
 
 // compareRange compares one end of a range, if the shared types include the one it limits.
 func compareRange(a, b map[string]limit, end string, shared Types, add addFunc) {
-	was, inA := findLimit(a, end, shared)
-	is, inB := findLimit(b, end, shared)
-	about := bounds[was.keyword+is.keyword]
-	if inA && inB {
-		about = bounds[is.keyword]
-	}
-	if !inA && !inB || about.of&shared == 0 {
+	before, inA := findLimit(a, end, shared)
+	after, inB := findLimit(b, end, shared)
+	if !inA && !inB {
 		return
 	}
-	keyword := is.keyword
+	keyword := after.keyword
 	if !inB {
-		keyword = was.keyword
+		keyword = before.keyword
 	}
-	n := 0
-	ok := true
+	bound := bounds[keyword]
+	if bound.of&shared == 0 {
+		return
+	}
+	order := 0 // positive if the range is smaller, negative if it is larger
+	canCompare := true
 	switch {
 	case !inA:
-		n = 1
+		order = 1
 	case !inB:
-		n = -1
+		order = -1
 	default:
-		n, ok = compareLimits(was, is, about.upper)
+		order, canCompare = compareLimits(before, after, bound.upper)
 	}
-	if !ok && !equalJSON(was.raw, is.raw) {
-		add("undecided", keyword, was.raw, is.raw, "")
-	} else if n != 0 {
-		add(about.kind+tightenedSuffix(n > 0), keyword, was.raw, is.raw, is.String()+", was "+was.String())
+	if !canCompare && !equalJSON(before.raw, after.raw) {
+		add("undecided", keyword, before.raw, after.raw, "")
+	} else if order != 0 {
+		note := after.String() + ", was " + before.String()
+		add(bound.kind+tightenedSuffix(order > 0), keyword, before.raw, after.raw, note)
 	}
 }
 
@@ -176,14 +184,17 @@ func findLimit(limits map[string]limit, end string, shared Types) (limit, bool) 
 	if end == "number-low" {
 		largest = "-" + largest
 	}
-	if ok && shared&Number == Whole && !l.exclusive && string(plainNumber(l.raw)) == largest {
+	isInteger := shared&Number == Whole
+	if ok && isInteger && !l.exclusive && string(plainNumber(l.raw)) == largest {
 		return limit{}, false
 	}
 	return l, ok
 }
 
+// largestInteger is 2^53-1.
 const largestInteger = "9007199254740991"
 
+// String returns the limit for a sentence. The zero limit has no keyword.
 func (l limit) String() string {
 	if l.keyword == "" {
 		return "without a limit"
@@ -288,6 +299,8 @@ func (c *comparison) compareMembers(was, is *view, at place) {
 	}
 }
 
+// closedSuffix returns the last part of the kind of a difference about a member, "-closed" if the
+// object of v has no other members.
 func closedSuffix(v *view) string {
 	if v.isClosed {
 		return "-closed"
@@ -326,6 +339,7 @@ func (c *comparison) compareItems(was, is *view, at place) {
 	}
 }
 
+// itemAt returns the schemas of the item with index i.
 func (v *view) itemAt(i int) []part {
 	if i < len(v.prefix) {
 		return v.prefix[i]

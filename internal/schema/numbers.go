@@ -34,6 +34,7 @@ type number struct {
 	magnitude int64
 }
 
+// parseNumber parses a JSON number. It returns false if the exponent is too large.
 func parseNumber(text string) (number, bool) {
 	mantissa, exponent, ok := strings.Cut(jsonraw.PlainNumber(text), "e")
 	power, err := strconv.ParseInt(exponent, 10, 64)

@@ -49,17 +49,17 @@ func (c *comparison) trySamples(a, b []part) trial {
 	var t trial
 	accepted := 0
 	for _, v := range values {
-		wasRight, errA := before(v)
-		isRight, errB := after(v)
+		acceptedBefore, errA := before(v)
+		acceptedAfter, errB := after(v)
 		if errA != nil || errB != nil {
 			return trial{}
 		}
 		switch {
-		case wasRight && isRight:
+		case acceptedBefore && acceptedAfter:
 			accepted++
-		case wasRight && t.lost == "":
+		case acceptedBefore && t.lost == "":
 			t.lost = jsonraw.Excerpt(v, 60) + " was accepted and is not any more"
-		case isRight && t.gained == "":
+		case acceptedAfter && t.gained == "":
 			t.gained = jsonraw.Excerpt(v, 60) + " is accepted and was not before"
 		}
 	}
@@ -144,6 +144,7 @@ var simpleValues = []string{
 	"[]", "[1]", `["a"]`, "{}", `{"mcpc":1}`,
 }
 
+// A sampler generates values near the limits of a schema.
 type sampler struct {
 	// isIncomplete is set if a value was left out.
 	isIncomplete bool
@@ -187,6 +188,7 @@ func (g *sampler) valuesNear(schema json.RawMessage, depth int) (values []json.R
 	return values
 }
 
+// memberItems returns the items of an array member.
 func memberItems(m jsonraw.Members, name string) []json.RawMessage {
 	items, _ := jsonraw.Array(m.Value(name))
 	return items
@@ -223,6 +225,7 @@ func (g *sampler) textOfLength(n int) json.RawMessage {
 	return jsonraw.Quote(strings.Repeat("abcdefghij", n/10+1)[:n])
 }
 
+// textsNear returns strings on and around each limit of the length.
 func (g *sampler) textsNear(m jsonraw.Members) (values []json.RawMessage) {
 	for _, name := range []string{"minLength", "maxLength"} {
 		if n := smallNumber(m, name, -1); n >= 0 {

@@ -28,27 +28,31 @@ func (g *sampler) makeArray(m jsonraw.Members, depth, n, k int) json.RawMessage 
 	return jsonraw.List(items)
 }
 
+// itemSchema returns the schema of the item with index i, nil if it has none.
 func itemSchema(m jsonraw.Members, i int) json.RawMessage {
 	prefix := memberItems(m, "prefixItems")
-	items, isList := jsonraw.Array(m.Value("items"))
 	if i < len(prefix) {
 		return prefix[i]
 	}
-	if isList == nil && i < len(items) {
+	items, err := jsonraw.Array(m.Value("items"))
+	if err != nil { // one schema for all items
+		return m.Value("items")
+	}
+	if i < len(items) {
 		return items[i]
 	}
-	if isList == nil {
-		return m.Value("additionalItems")
-	}
-	return m.Value("items")
+	return m.Value("additionalItems")
 }
 
+// arraysNear returns arrays on and around each limit of the length, and with each value near the
+// schema of an item.
 func (g *sampler) arraysNear(m jsonraw.Members, depth int) (values []json.RawMessage) {
-	is, _ := ParseTypes(m.Value("type"))
+	types, _ := ParseTypes(m.Value("type"))
 	limitsArrays := slices.ContainsFunc(
 		[]string{"items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"},
 		func(name string) bool { return m.Value(name) != nil })
-	if !limitsArrays && (m.Value("type") == nil || is&Array == 0) || depth > maxSampleDepth {
+	isArray := m.Value("type") != nil && types&Array != 0
+	if !limitsArrays && !isArray || depth > maxSampleDepth {
 		return nil
 	}
 	minItems := smallNumber(m, "minItems", 1)
@@ -130,13 +134,14 @@ func allMembers(m jsonraw.Members, depth int) (members jsonraw.Members, required
 // and with a member that no schema names.
 func (g *sampler) objectsNear(m jsonraw.Members, depth int) (values []json.RawMessage) {
 	members, _ := allMembers(m, 0)
-	is, _ := ParseTypes(m.Value("type"))
+	types, _ := ParseTypes(m.Value("type"))
 	for _, name := range []string{"minProperties", "maxProperties"} {
 		for n := smallNumber(m, name, -2) - 1; n >= -1 && n <= smallNumber(m, name, -2)+1; n++ {
 			values = append(values, g.objectOfSize(n))
 		}
 	}
-	if depth > maxSampleDepth || len(members) == 0 && (m.Value("type") == nil || is&Object == 0) {
+	isObject := m.Value("type") != nil && types&Object != 0
+	if depth > maxSampleDepth || len(members) == 0 && !isObject {
 		return values
 	}
 	all := g.makeObject(m, depth, func(string, bool) bool { return true })

@@ -59,6 +59,7 @@ func (d *Document) charge(raw []byte) bool {
 	return *d.budget > 0
 }
 
+// parseObject returns the members of an object, nil if the budget is used up.
 func (d *Document) parseObject(raw json.RawMessage) jsonraw.Members {
 	if !d.charge(raw) {
 		return nil
@@ -67,6 +68,7 @@ func (d *Document) parseObject(raw json.RawMessage) jsonraw.Members {
 	return members
 }
 
+// parseArray returns the items of an array, nil if the budget is used up.
 func (d *Document) parseArray(raw json.RawMessage) []json.RawMessage {
 	if !d.charge(raw) {
 		return nil
@@ -171,6 +173,7 @@ func (d *Document) Schema() Schema { return d.openSchema(d.root, []string{"#"}) 
 // maxRefs bounds a chain of references. A longer chain is circular or malicious.
 const maxRefs = 32
 
+// openSchema returns a schema with its reference followed; refs are the references on the way to it.
 func (d *Document) openSchema(raw json.RawMessage, refs []string) Schema {
 	s := Schema{doc: d, Raw: raw, refs: slices.Clip(refs)}
 	for {
@@ -222,12 +225,15 @@ func (s Schema) List(name string) []json.RawMessage {
 	return nil
 }
 
+// maxParts bounds the schemas of an allOf.
+const maxParts = 100
+
 // withAllOf returns s and the schemas of its allOf, recursively.
 func (s Schema) withAllOf() []Schema {
 	parts := []Schema{s}
 	for _, raw := range s.List("allOf") {
 		part := s.At(raw)
-		if !part.IsCircular() && len(parts) < 100 {
+		if !part.IsCircular() && len(parts) < maxParts {
 			parts = append(parts, part.withAllOf()...)
 		}
 	}

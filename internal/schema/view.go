@@ -144,6 +144,7 @@ func (c *comparison) readView(all []part) (*view, bool) {
 	return v, c.bytesLeft > 0
 }
 
+// addOpaque adds the value of a keyword whose effect is not analyzed.
 func (v *view) addOpaque(keyword string, value json.RawMessage) {
 	v.opaque[keyword] = append(v.opaque[keyword], value)
 }
@@ -166,6 +167,7 @@ func (v *view) normalize() {
 	}
 }
 
+// sortUnique sorts values by their bytes and removes duplicates. It modifies the argument.
 func sortUnique(all []json.RawMessage) []json.RawMessage {
 	sliceutil.Sort(all, func(x, y json.RawMessage) int { return bytes.Compare(x, y) })
 	return slices.CompactFunc(all, func(x, y json.RawMessage) bool { return bytes.Equal(x, y) })
@@ -223,10 +225,12 @@ func isVacuous(name string, value json.RawMessage) bool {
 	return false
 }
 
+// acceptsAll reports whether a schema is true or {}.
 func acceptsAll(schema json.RawMessage) bool {
 	return string(schema) == "true" || isEmptyObject(schema)
 }
 
+// isEmptyObject reports whether a value is {}.
 func isEmptyObject(value json.RawMessage) bool {
 	members, err := jsonraw.Object(value)
 	return err == nil && len(members) == 0

@@ -25,16 +25,16 @@ func judgeCapture(ctx context.Context, f *cmdutil.Factory, word string) (*verdic
 		return nil, out
 	}
 	defer c.Close()
-	recorded.WarnDamage(f, c.Capture)
-	f.HideSecretsIn(c.Capture)
-	all := c.Rows()
+	recorded.Warn(f, c.Capture)
+	f.HideIn(c.Capture)
+	judged := c.Rows()
 	judge := func() (lint.Report, error) { return recorded.JudgeCapture(ctx, c.Capture) }
 	if c.HasSelection() {
 		row, out := c.Row()
 		if !out.OK() {
 			return nil, out
 		}
-		all = []*rows.Row{row}
+		judged = []*rows.Row{row}
 		judge = func() (lint.Report, error) { return recorded.JudgeRow(row) }
 	}
 	report, err := judge()
@@ -42,18 +42,19 @@ func judgeCapture(ctx context.Context, f *cmdutil.Factory, word string) (*verdic
 	if err != nil && cause == nil {
 		return nil, usage.LocalIO("reading "+c.Path, usage.Bare(err))
 	}
-	targets := serversOf(c.Capture, all)
+	targets := serversOf(c.Capture, judged)
 	names := targets
-	if len(names) > 3 {
-		names = append(slices.Clone(names[:3]), fmt.Sprintf("and %d more", len(names)-3))
+	const maxNamed = 3
+	if len(names) > maxNamed {
+		names = append(slices.Clone(names[:maxNamed]), fmt.Sprintf("and %d more", len(names)-maxNamed))
 	}
 	r := &verdict.Report{Target: strings.Join(names, ", "), Recording: c.Path, Lacks: []string{"check a server"}}
-	rec := probe.Recording{Rows: all, Several: len(targets) > 1}
+	rec := probe.Recording{Rows: judged, Several: len(targets) > 1}
 	rec.Fill(r, report)
 	r.Hosts = probe.Hosts(rec.Tools())
 	for _, revision := range client.Revisions() {
 		isOfRevision := func(row *rows.Row) bool { return row.Revision == revision && row.Method != "initialize" }
-		if slices.ContainsFunc(all, isOfRevision) {
+		if slices.ContainsFunc(judged, isOfRevision) {
 			r.Revisions = append(r.Revisions, revision)
 		}
 	}

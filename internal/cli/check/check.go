@@ -92,6 +92,7 @@ no SARIF file is written, because its readers take a missing finding as fixed.`,
 	return cmd
 }
 
+// declare adds the flags of the command to cmd.
 func (o *options) declare(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.era, "era", "",
@@ -222,19 +223,22 @@ func outcomeOf(r *verdict.Report, failOn string, out wire.Outcome) wire.Outcome 
 	if !out.OK() {
 		return out
 	}
-	n := 0
+	if failOn == "never" {
+		return wire.Outcome{}
+	}
+	count := 0
 	rules := map[string]bool{}
 	for _, f := range r.Findings {
-		if failOn != "never" && verdict.Weight(f.Severity) >= verdict.Weight(failOn) {
-			n++
+		if verdict.Weight(f.Severity) >= verdict.Weight(failOn) {
+			count++
 			rules[f.Rule] = true
 		}
 	}
-	if n == 0 {
+	if count == 0 {
 		return wire.Outcome{}
 	}
-	text := english.Plural(n, "finding")
-	if len(rules) < n { // the summary counts rules
+	text := english.Plural(count, "finding")
+	if len(rules) < count { // the summary counts rules
 		text += " of " + english.Plural(len(rules), "rule")
 	}
 	first := r.Findings[0].Rule

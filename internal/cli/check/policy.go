@@ -26,15 +26,18 @@ import (
 
 // ruleOptions are the flags that select rules and change their severity.
 type ruleOptions struct {
-	only           []string
+	only []string
+	// file is the file of --rules, baseline the file of --baseline; "" for none.
 	file, baseline string
-	update, hosts  bool
+	// update is set by --update-baseline, hosts by --hosts.
+	update, hosts bool
 }
 
 // hostsRule is the rule that compares tools with what hosts accept. The report shows the matrix of
 // tools and hosts if the rule is selected.
 const hostsRule = "hosts-core"
 
+// declare adds the flags of the options to flags.
 func (o *ruleOptions) declare(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.only, "only", nil, "check only these `rules`: ids and tags, as in L106,tools")
 	flags.StringVar(&o.file, "rules", "", "`file` with rules that are off or have another severity (*.mcpc-rules.yaml)")
@@ -102,7 +105,7 @@ func readPolicy(f *cmdutil.Factory, o ruleOptions) (p *policy, err error) {
 	return p, err
 }
 
-// ruleSettings are the values that a rules file gives a rule.
+// ruleSettings are the severities that a rules file can give a rule.
 var ruleSettings = []string{"off", verdict.Error, verdict.Warn, verdict.Info}
 
 // readRules reads a *.mcpc-rules.yaml. Its member rules maps a rule id or a tag to "off", a
@@ -130,54 +133,72 @@ func (p *policy) readRules(f *cmdutil.Factory, name string) error {
 		if err != nil {
 			return invalid(d.NamePlace(pointer), err.Error(), wire.Run("check --list-rules")+" lists the rules")
 		}
-		setting, reason, until, fault := readSetting(m.Value)
-		if fault != "" {
-			return invalid(d.Place(pointer), fault, suggest.DidYouMean("%s", setting, ruleSettings,
+		setting, fault := readSetting(m.Value)
+		if fault != nil {
+			return invalid(d.Place(pointer), fault.text, suggest.DidYouMean("%s", fault.word, ruleSettings,
 				"off, error, warn, info, or an object with severity, reason and until"))
 		}
-		if until != "" && f.Now().Format(time.DateOnly) > until {
-			p.expired = append(p.expired,
-				fmt.Sprintf("%s:%s: %s ended on %s and is not applied", name, d.NamePlace(pointer), m.Name, until))
+		if setting.until != "" && f.Now().Format(time.DateOnly) > setting.until {
+			p.expired = append(p.expired, fmt.Sprintf("%s:%s: %s ended on %s and is not applied",
+				name, d.NamePlace(pointer), m.Name, setting.until))
 			continue
 		}
-		for _, id := range ids {
-			if setting == "off" {
-				p.off[id] = "switched off" + reason
-			} else {
-				p.severities[id] = setting
-			}
-		}
+		p.set(ids, setting)
 	}
 	return nil
 }
 
-// readSetting reads the value of a rule in a rules file. reason is "" or begins with ": "; fault
-// says what is wrong with the value, "" if nothing is.
-func readSetting(raw json.RawMessage) (setting, reason, until, fault string) {
-	setting, isText := jsonraw.Text(raw)
-	if !isText {
+// set applies a setting to the rules with some ids.
+func (p *policy) set(ids []string, setting ruleSetting) {
+	for _, id := range ids {
+		if setting.severity != "off" {
+			p.severities[id] = setting.severity
+			continue
+		}
+		p.off[id] = "switched off"
+		if setting.reason != "" {
+			p.off[id] += ": " + setting.reason
+		}
+	}
+}
+
+// A ruleSetting is the value of a rule in a rules file.
+type ruleSetting struct {
+	// severity is one of ruleSettings.
+	severity string
+	// reason is "" if the user gave none; until is the last day of the setting, "" for no end.
+	reason, until string
+}
+
+// A settingFault says what is wrong with the value of a rule: the wrong word, "" if there is none,
+// and a text.
+type settingFault struct{ word, text string }
+
+// readSetting reads the value of a rule in a rules file.
+func readSetting(raw json.RawMessage) (ruleSetting, *settingFault) {
+	var s ruleSetting
+	word, isText := jsonraw.Text(raw)
+	if isText {
+		s.severity = word
+	} else {
 		members, err := jsonraw.Object(raw)
 		if err != nil {
-			return "", "", "", "expected off, a severity or an object"
+			return s, &settingFault{"", "expected off, a severity or an object"}
 		}
 		for _, member := range members {
 			if !slices.Contains([]string{"severity", "reason", "until"}, member.Name) {
-				return member.Name, "", "", fmt.Sprintf("unknown member %q", member.Name)
+				return s, &settingFault{member.Name, fmt.Sprintf("unknown member %q", member.Name)}
 			}
 		}
-		setting = members.Text("severity")
-		until = members.Text("until")
-		if why := members.Text("reason"); why != "" {
-			reason = ": " + why
-		}
+		s = ruleSetting{members.Text("severity"), members.Text("reason"), members.Text("until")}
 	}
-	if !slices.Contains(ruleSettings, setting) {
-		return setting, "", "", fmt.Sprintf("unknown severity %q", setting)
+	if !slices.Contains(ruleSettings, s.severity) {
+		return s, &settingFault{s.severity, fmt.Sprintf("unknown severity %q", s.severity)}
 	}
-	if _, err := time.Parse(time.DateOnly, until); until != "" && err != nil {
-		return setting, "", "", fmt.Sprintf("until is not a date: %q", until)
+	if _, err := time.Parse(time.DateOnly, s.until); s.until != "" && err != nil {
+		return s, &settingFault{s.severity, fmt.Sprintf("until is not a date: %q", s.until)}
 	}
-	return setting, reason, until, ""
+	return s, nil
 }
 
 // readBaseline reads the known findings. The file may be missing if --update-baseline writes it.
@@ -242,7 +263,9 @@ func (p *policy) apply(r *verdict.Report) {
 	if !p.options.update {
 		p.separateKnown(r, judged)
 	}
-	if _, off := p.off[hostsRule]; off || !p.selects(hostsRule) && !p.options.hosts {
+	_, isOff := p.off[hostsRule]
+	showsHosts := !isOff && (p.selects(hostsRule) || p.options.hosts)
+	if !showsHosts {
 		r.Hosts = nil
 	} else if r.Hosts != nil {
 		r.Hosts.Whole = p.options.hosts

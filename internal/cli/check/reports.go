@@ -17,13 +17,15 @@ import (
 // reportOptions are the files that reports are written to; "-" is standard output.
 type reportOptions struct {
 	sarif, junit, markdown, badge string
-	source                        string
+	// source is the file of --source, "" for none.
+	source string
 	// sourcePath is the file of --source relative to the working directory, or its absolute path
 	// if it is outside of the working directory; sourceText is its content.
 	sourcePath string
 	sourceText []byte
 }
 
+// declare adds the flags of the options to flags.
 func (o *reportOptions) declare(flags *pflag.FlagSet) {
 	flags.StringVar(&o.sarif, "sarif", "", "write a SARIF report to a `file`, - for stdout")
 	flags.StringVar(&o.junit, "junit", "", "write a JUnit report to a `file`, - for stdout")
