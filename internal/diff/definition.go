@@ -101,7 +101,7 @@ func (c *comparison) compareInputSchema(s Subject, a, b json.RawMessage) {
 		if d.Name != "" {
 			place = "argument " + displayText(d.Name)
 		}
-		c.addDifference(s, in, "/inputSchema", place, d)
+		c.addDifference(s, input, "/inputSchema", place, d)
 	}
 }
 
@@ -122,7 +122,7 @@ func (c *comparison) compareOutputSchema(s Subject, a, b json.RawMessage) {
 		} else if d.Name != "" {
 			place = "output member " + displayText(d.Name)
 		}
-		c.addDifference(s, out, "/outputSchema", place, d)
+		c.addDifference(s, output, "/outputSchema", place, d)
 	}
 }
 
@@ -141,16 +141,22 @@ var inputOnlyKinds = []string{
 
 // memberRules maps a direction and a kind of difference to the rule about a member of an object.
 var memberRules = map[string]string{
-	in + "member-added": "argument-added", in + "member-added-closed": "argument-added",
-	in + "member-required-added":        "argument-required-added",
-	in + "member-required-added-closed": "argument-required-added",
-	in + "member-removed":               "argument-removed", in + "member-removed-closed": "argument-removed-closed",
-	in + "member-required": "argument-required", in + "member-optional": "argument-optional",
-	out + "member-added": "output-member-added", out + "member-added-closed": "output-member-added-closed",
-	out + "member-required-added":        "output-member-added",
-	out + "member-required-added-closed": "output-member-added-closed",
-	out + "member-removed":               "output-member-removed", out + "member-removed-closed": "output-member-removed",
-	out + "member-required": "output-member-required", out + "member-optional": "output-member-optional",
+	input + "member-added":                  "argument-added",
+	input + "member-added-closed":           "argument-added",
+	input + "member-required-added":         "argument-required-added",
+	input + "member-required-added-closed":  "argument-required-added",
+	input + "member-removed":                "argument-removed",
+	input + "member-removed-closed":         "argument-removed-closed",
+	input + "member-required":               "argument-required",
+	input + "member-optional":               "argument-optional",
+	output + "member-added":                 "output-member-added",
+	output + "member-added-closed":          "output-member-added-closed",
+	output + "member-required-added":        "output-member-added",
+	output + "member-required-added-closed": "output-member-added-closed",
+	output + "member-removed":               "output-member-removed",
+	output + "member-removed-closed":        "output-member-removed",
+	output + "member-required":              "output-member-required",
+	output + "member-optional":              "output-member-optional",
 }
 
 // addDifference adds the change for a difference between two schemas. direction is in or out,
@@ -171,7 +177,7 @@ func (c *comparison) addDifference(s Subject, direction, base, place string, d s
 		rule = undirectedRules[d.Kind]
 	case slices.Contains(inputOnlyKinds, d.Kind):
 		rule = d.Kind
-		if direction == out {
+		if direction == output {
 			rule = "schema-note-changed"
 		}
 	case memberRules[direction+d.Kind] != "":
@@ -198,9 +204,9 @@ func typeOrAny(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// annotationHints are the annotations of a tool ("ToolAnnotations" in the specification): the
+// hintRules are the annotations of a tool ("ToolAnnotations" in the specification): the
 // default, the value that promises less harm, and whether readOnlyHint makes it meaningless.
-var annotationHints = map[string]struct{ byDefault, safe, unlessReadOnly bool }{
+var hintRules = map[string]struct{ byDefault, safe, unlessReadOnly bool }{
 	"readOnlyHint":    {false, true, false},
 	"destructiveHint": {true, false, true},
 	"idempotentHint":  {false, true, true},
@@ -215,7 +221,7 @@ func hintValue(annotations json.RawMessage, name string) bool {
 	case "false":
 		return false
 	}
-	return annotationHints[name].byDefault
+	return hintRules[name].byDefault
 }
 
 // compareAnnotations compares the annotations of a tool. Absent annotations have their defaults.
@@ -224,7 +230,7 @@ func (c *comparison) compareAnnotations(s Subject, a, b json.RawMessage) {
 	before := len(c.changes)
 	c.eachChangedMember(a, b, func(name string, was, is json.RawMessage) {
 		pointer := jsonraw.Pointer("/annotations", name)
-		h, known := annotationHints[name]
+		h, known := hintRules[name]
 		hintWas := hintValue(a, name)
 		hintIs := hintValue(b, name)
 		d := detail{note: displayText(name)}

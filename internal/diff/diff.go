@@ -94,9 +94,9 @@ type comparison struct {
 	options Options
 	budget  schema.Budget
 	sorted  bool // at least one snapshot is not in the server's order
-	// cells counts the work spent on finding renames, in cells of the word tables.
-	cells   int
-	changes []Change
+	// cellsUsed counts the work spent on finding renames, in cells of the word tables.
+	cellsUsed int
+	changes   []Change
 }
 
 // A detail completes the sentence and the fingerprint of a change.

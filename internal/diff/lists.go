@@ -173,8 +173,8 @@ func (c *comparison) mostSimilar(
 	var names []string // of the best candidates
 	indexes := map[string]int{}
 	for _, j := range candidates {
-		c.cells++
-		if c.cells > maxCells {
+		c.cellsUsed++
+		if c.cellsUsed > maxCells {
 			break
 		}
 		if taken[j] {
@@ -210,8 +210,8 @@ func (c *comparison) similarity(a, b entry) float64 {
 	if was == is {
 		return 1
 	}
-	c.cells += (len(was)/4 + 1) * (len(is)/4 + 1)
-	if c.cells > maxCells {
+	c.cellsUsed += (len(was)/4 + 1) * (len(is)/4 + 1)
+	if c.cellsUsed > maxCells {
 		return 0
 	}
 	share, _ := changedWords(was, is)

@@ -50,7 +50,7 @@ func AppOf(t Tool, contents []json.RawMessage) App {
 	a := App{Tool: t.Name, URI: t.UI, Visibility: []string{"model", "app"}, Problems: []string{}}
 	ui := jsonraw.First(t.Meta, "ui")
 	a.DeprecatedKey = jsonraw.First(ui, "resourceUri") == nil
-	if visibility := stringsOf(jsonraw.First(ui, "visibility")); len(visibility) > 0 {
+	if visibility := stringsIn(jsonraw.First(ui, "visibility")); len(visibility) > 0 {
 		a.Visibility = visibility
 	}
 	if !strings.HasPrefix(t.UI, "ui://") {
@@ -99,7 +99,7 @@ func (p *AppPage) parse(content json.RawMessage) (problems []string) {
 	}
 	csp := jsonraw.First(p.Declared, "csp")
 	for _, name := range []string{"connectDomains", "resourceDomains", "frameDomains", "baseUriDomains"} {
-		for _, origin := range stringsOf(jsonraw.First(csp, name)) {
+		for _, origin := range stringsIn(jsonraw.First(csp, name)) {
 			if !isSource(origin) {
 				problems = append(problems, "csp."+name+" has an entry that is not an origin")
 			} else if !slices.Contains(p.Origins, origin) {
@@ -116,7 +116,7 @@ func (p *AppPage) parse(content json.RawMessage) (problems []string) {
 func securityPolicy(csp json.RawMessage) string {
 	domains := func(name, defaultValue string) string {
 		var origins []string
-		for _, origin := range stringsOf(jsonraw.First(csp, name)) {
+		for _, origin := range stringsIn(jsonraw.First(csp, name)) {
 			if isSource(origin) {
 				origins = append(origins, origin)
 			}
@@ -155,8 +155,8 @@ func isSource(text string) bool {
 	return text != "" && !strings.ContainsFunc(text, isInvalid)
 }
 
-// stringsOf returns the strings of a JSON array.
-func stringsOf(raw json.RawMessage) (all []string) {
+// stringsIn returns the strings of a JSON array.
+func stringsIn(raw json.RawMessage) (all []string) {
 	items, _ := jsonraw.Array(raw)
 	for _, item := range items {
 		if text, ok := jsonraw.Text(item); ok {

@@ -45,9 +45,9 @@ func IsPlainHeader(value string) bool {
 	return !strings.HasPrefix(value, sentinelStart) || !strings.HasSuffix(value, sentinelEnd)
 }
 
-// mirrored is an argument that a header field repeats: the path of property names to it, the name
+// headerArgument is an argument that a header field repeats: the path of property names to it, the name
 // in its x-mcp-header, and the type of its property.
-type mirrored struct {
+type headerArgument struct {
 	path []string
 	name string
 	kind string
@@ -72,7 +72,7 @@ func HeaderFields(schema, arguments json.RawMessage) []wire.Field {
 
 // argumentText returns the text of an argument for its header field; false if it is missing or
 // null.
-func argumentText(arguments json.RawMessage, a mirrored) (string, bool) {
+func argumentText(arguments json.RawMessage, a headerArgument) (string, bool) {
 	value := arguments
 	for _, name := range a.path {
 		value = jsonraw.First(value, name)
@@ -132,12 +132,12 @@ func HeaderProblem(schema json.RawMessage) string {
 
 // headerParams returns the annotated properties of an inputSchema, and what is wrong with the first
 // invalid annotation.
-func headerParams(input json.RawMessage) ([]mirrored, string) {
+func headerParams(input json.RawMessage) ([]headerArgument, string) {
 	if !bytes.Contains(input, []byte(headerKeyword)) && !bytes.Contains(input, []byte(`\u`)) {
 		return nil, ""
 	}
 	w := &headerWalk{names: map[string]bool{}}
-	w.schema(input, nil, true)
+	w.visitSchema(input, nil, true)
 	return w.found, w.problem
 }
 
@@ -151,15 +151,15 @@ const (
 // headerWalk visits the schemas in a schema. It does not visit default, const, enum and examples,
 // where x-mcp-header is data, and distinguishes the keyword from a property with this name.
 type headerWalk struct {
-	found   []mirrored
+	found   []headerArgument
 	names   map[string]bool
 	problem string
 	depth   int
 }
 
-// schema visits one schema and the schemas in it. reachable is set if only "properties" lead from
+// visitSchema visits one schema and the schemas in it. reachable is set if only "properties" lead from
 // the root to the schema. It stops at the first problem.
-func (w *headerWalk) schema(raw json.RawMessage, path []string, reachable bool) {
+func (w *headerWalk) visitSchema(raw json.RawMessage, path []string, reachable bool) {
 	members, err := jsonraw.Object(raw)
 	if err != nil || w.problem != "" {
 		return
@@ -173,19 +173,19 @@ func (w *headerWalk) schema(raw json.RawMessage, path []string, reachable bool) 
 		return
 	}
 	if name, ok := members.Get(headerKeyword); ok {
-		w.annotation(name, members, path, reachable)
+		w.addAnnotation(name, members, path, reachable)
 	}
 	if properties, ok := members.Get("properties"); ok {
 		inner, _ := jsonraw.Object(properties)
 		for _, p := range inner {
-			w.schema(p.Value, append(path[:len(path):len(path)], p.Name), reachable)
+			w.visitSchema(p.Value, append(path[:len(path):len(path)], p.Name), reachable)
 		}
 	}
-	w.elsewhere(members, path)
+	w.visitOtherSubschemas(members, path)
 }
 
-// elsewhere visits the subschemas that are not under "properties". No argument can be read there.
-func (w *headerWalk) elsewhere(members jsonraw.Members, path []string) {
+// visitOtherSubschemas visits the subschemas that are not under "properties". No argument can be read there.
+func (w *headerWalk) visitOtherSubschemas(members jsonraw.Members, path []string) {
 	for _, keyword := range schema.HoldMap {
 		if keyword == "properties" {
 			continue
@@ -193,31 +193,31 @@ func (w *headerWalk) elsewhere(members jsonraw.Members, path []string) {
 		raw, _ := members.Get(keyword)
 		inner, _ := jsonraw.Object(raw)
 		for _, p := range inner {
-			w.schema(p.Value, path, false)
+			w.visitSchema(p.Value, path, false)
 		}
 	}
 	for _, keyword := range schema.HoldList {
 		raw, _ := members.Get(keyword)
 		items, _ := jsonraw.Array(raw)
 		for _, item := range items {
-			w.schema(item, path, false)
+			w.visitSchema(item, path, false)
 		}
 	}
 	for _, keyword := range schema.HoldOne {
 		if raw, ok := members.Get(keyword); ok {
-			w.schema(raw, path, false)
+			w.visitSchema(raw, path, false)
 		}
 	}
 }
 
-// annotation records the annotation of a schema with these members, or what is wrong with it.
-func (w *headerWalk) annotation(raw json.RawMessage, members jsonraw.Members, path []string, reachable bool) {
+// addAnnotation records the annotation of a schema with these members, or what is wrong with it.
+func (w *headerWalk) addAnnotation(raw json.RawMessage, members jsonraw.Members, path []string, reachable bool) {
 	where := "/" + strings.Join(path, "/")
 	name, _ := jsonraw.Text(raw)
 	kind := members.Text("type")
 	switch JudgeHeaderName(raw, kind, reachable && len(path) > 0, w.names) {
 	case HeaderValid:
-		w.found = append(w.found, mirrored{path: path, name: name, kind: kind})
+		w.found = append(w.found, headerArgument{path: path, name: name, kind: kind})
 	case HeaderNoToken:
 		w.problem = "x-mcp-header at " + where + " is not a header name: " + jsonraw.Excerpt(raw, 40)
 	case HeaderRepeated:

@@ -50,9 +50,9 @@ func foldToASCII(name string) string {
 	}, name)
 }
 
-// appendLook appends the look of a name to b: characters that are alike in many typefaces become
+// appendSkeleton appends the look of a name to b: characters that are alike in many typefaces become
 // the same.
-func appendLook(b []byte, name string) []byte {
+func appendSkeleton(b []byte, name string) []byte {
 	for i := 0; i < len(name); i++ {
 		c := name[i]
 		switch {
@@ -81,7 +81,7 @@ func Lookalikes(names []string) []string {
 	hashes := make([]uint64, len(names))
 	var look []byte
 	for i, name := range names {
-		look = appendLook(look[:0], foldToASCII(name))
+		look = appendSkeleton(look[:0], foldToASCII(name))
 		hashes[i] = maphash.Bytes(seed, look)
 		first, isSeen := firstOf[hashes[i]]
 		if !isSeen || jsonraw.IsASCII(name) && !jsonraw.IsASCII(names[first]) {
@@ -100,7 +100,7 @@ func Lookalikes(names []string) []string {
 			continue
 		}
 		// Different looks may have the same hash.
-		isAlike := string(appendLook(nil, foldToASCII(first))) == string(appendLook(nil, folded))
+		isAlike := string(appendSkeleton(nil, foldToASCII(first))) == string(appendSkeleton(nil, folded))
 		if first != name && isAlike {
 			alike[i] = first
 		}
@@ -131,11 +131,11 @@ func Confusable(kind string, names []string) (found []wire.Finding) {
 		var text string
 		switch {
 		case like != "" && !jsonraw.IsASCII(name):
-			text = fmt.Sprintf("the %s %q looks like %q but differs: it has %s", kind, name, like, nonASCII(name))
+			text = fmt.Sprintf("the %s %q looks like %q but differs: it has %s", kind, name, like, listNonASCII(name))
 		case like != "":
 			text = fmt.Sprintf("the %s %q looks like %q but differs", kind, name, like)
 		case MixedScripts(name):
-			text = fmt.Sprintf("the name of the %s %q mixes alphabets: it has %s", kind, name, nonASCII(name))
+			text = fmt.Sprintf("the name of the %s %q mixes alphabets: it has %s", kind, name, listNonASCII(name))
 		default:
 			continue
 		}
@@ -144,8 +144,8 @@ func Confusable(kind string, names []string) (found []wire.Finding) {
 	return found
 }
 
-// nonASCII lists the characters of a name that are not ASCII.
-func nonASCII(name string) string {
+// listNonASCII lists the characters of a name that are not ASCII.
+func listNonASCII(name string) string {
 	var codes []string
 	for _, r := range name {
 		if r < utf8.RuneSelf {

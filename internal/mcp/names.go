@@ -13,29 +13,29 @@ import (
 // Names collects the names of a list that may be too long for memory, and finds the few names that
 // may need a warning: they look like another name, or are not ASCII.
 type Names struct {
-	// kept has for each name the hash of its look, the length of the name, and the name. The last
+	// entries has for each name the hash of its look, the length of the name, and the name. The last
 	// bit of the hash is set if the name is not ASCII.
-	kept  *spool.Buffer
-	count int
-	look  []byte
-	err   error
+	entries *spool.Buffer
+	count   int
+	buffer  []byte
+	err     error
 }
 
 // NewNames returns Names that keep many names in a file in dir.
-func NewNames(dir spool.Dir) *Names { return &Names{kept: dir.NewLong()} }
+func NewNames(dir spool.Dir) *Names { return &Names{entries: dir.NewLong()} }
 
 // Add adds the next name.
 func (n *Names) Add(name string) {
-	n.look = appendLook(n.look[:0], foldToASCII(name))
-	hash := maphash.Bytes(seed, n.look) &^ 1
+	n.buffer = appendSkeleton(n.buffer[:0], foldToASCII(name))
+	hash := maphash.Bytes(seed, n.buffer) &^ 1
 	if !jsonraw.IsASCII(name) {
 		hash |= 1
 	}
-	n.look = binary.AppendUvarint(binary.LittleEndian.AppendUint64(n.look[:0], hash), uint64(len(name)))
-	n.look = append(n.look, name...)
+	n.buffer = binary.AppendUvarint(binary.LittleEndian.AppendUint64(n.buffer[:0], hash), uint64(len(name)))
+	n.buffer = append(n.buffer, name...)
 	n.count++
 	if n.err == nil {
-		_, n.err = n.kept.Write(n.look)
+		_, n.err = n.entries.Write(n.buffer)
 	}
 }
 
@@ -43,7 +43,7 @@ func (n *Names) Add(name string) {
 func (n *Names) Count() int { return n.count }
 
 // Empty removes all names.
-func (n *Names) Empty() { _ = n.kept.Close() } // the content is not needed
+func (n *Names) Empty() { _ = n.entries.Close() } // the content is not needed
 
 // maxHashes is about how many hashes are in memory at a time. Tests set a smaller one.
 var maxHashes = 50_000
@@ -55,7 +55,7 @@ func (n *Names) Special() (names []string, numbers []int, err error) {
 	if n.err != nil {
 		return nil, nil, n.err
 	}
-	kept, err := n.kept.Bytes()
+	kept, err := n.entries.Bytes()
 	if err != nil {
 		return nil, nil, err
 	}

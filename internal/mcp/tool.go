@@ -124,17 +124,17 @@ func presentMember(members jsonraw.Members, name string) json.RawMessage {
 func parseHint(value json.RawMessage) *bool {
 	switch string(value) {
 	case "true":
-		return &declared
+		return &trueHint
 	case "false":
-		return &denied
+		return &falseHint
 	}
 	return nil
 }
 
 // declared and denied are the values that the hints of all tools point to. They never change.
 var (
-	declared = true
-	denied   = false
+	trueHint  = true
+	falseHint = false
 )
 
 // ToolName returns the name of an entry of tools/list; ok is false if ParseTool refuses the entry.

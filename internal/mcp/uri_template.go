@@ -28,8 +28,8 @@ type templateVar struct {
 	name string
 	// prefix is the number of characters of the value to use; 0 for all.
 	prefix int
-	// explode is set by the modifier *.
-	explode bool
+	// isExploded is set by the modifier *.
+	isExploded bool
 }
 
 // An operator says how an expression writes its values (RFC 6570, appendix A).
@@ -37,23 +37,23 @@ type operator struct {
 	op byte
 	// first is written before the first value, sep between values.
 	first, sep string
-	// named is set if the operator writes names before values.
-	named bool
+	// writesNames is set if the operator writes names before values.
+	writesNames bool
 	// empty is written after the name of an empty value.
 	empty string
-	// reserved is set if reserved characters are not encoded.
-	reserved bool
+	// keepsReserved is set if reserved characters are not encoded.
+	keepsReserved bool
 }
 
 // operators are all operators; the last one is for expressions without an operator.
 var operators = []operator{
-	{op: '+', sep: ",", reserved: true},
-	{op: '#', first: "#", sep: ",", reserved: true},
+	{op: '+', sep: ",", keepsReserved: true},
+	{op: '#', first: "#", sep: ",", keepsReserved: true},
 	{op: '.', first: ".", sep: "."},
 	{op: '/', first: "/", sep: "/"},
-	{op: ';', first: ";", sep: ";", named: true},
-	{op: '?', first: "?", sep: "&", named: true, empty: "="},
-	{op: '&', first: "&", sep: "&", named: true, empty: "="},
+	{op: ';', first: ";", sep: ";", writesNames: true},
+	{op: '?', first: "?", sep: "&", writesNames: true, empty: "="},
+	{op: '&', first: "&", sep: "&", writesNames: true, empty: "="},
 	{sep: ","},
 }
 
@@ -109,10 +109,10 @@ func parseExpression(inner string) (templatePart, error) {
 // but many servers use it.
 func parseVariable(spec string) (templateVar, error) {
 	var v templateVar
-	v.name, v.explode = strings.CutSuffix(spec, "*")
+	v.name, v.isExploded = strings.CutSuffix(spec, "*")
 	if name, digits, cut := strings.Cut(v.name, ":"); cut {
 		n, err := strconv.Atoi(digits)
-		if err != nil || n < 1 || n > 9999 || v.explode {
+		if err != nil || n < 1 || n > 9999 || v.isExploded {
 			return v, fmt.Errorf("%q is not a prefix length", digits)
 		}
 		v.name = name
@@ -178,7 +178,7 @@ func (t URITemplate) Expand(values jsonraw.Members) (string, error) {
 		}
 		lead := p.operator.first
 		for _, v := range p.vars {
-			text, err := p.operator.expand(v, values.Value(v.name))
+			text, err := p.operator.expandVariable(v, values.Value(v.name))
 			if err != nil {
 				return "", fmt.Errorf("%s: %w", v.name, err)
 			}
@@ -191,17 +191,17 @@ func (t URITemplate) Expand(values jsonraw.Members) (string, error) {
 	return b.String(), nil
 }
 
-// expand returns the text of one variable, nil if it has no value.
-func (e operator) expand(v templateVar, raw json.RawMessage) (*string, error) {
+// expandVariable returns the text of one variable, nil if it has no value.
+func (e operator) expandVariable(v templateVar, raw json.RawMessage) (*string, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
 	}
 	if raw[0] != '[' && raw[0] != '{' {
-		text := scalar(raw)
+		text := scalarText(raw)
 		if r := []rune(text); v.prefix > 0 {
 			text = string(r[:min(v.prefix, len(r))])
 		}
-		text = e.withName(v.name, percentEncode(text, e.reserved))
+		text = e.withName(v.name, percentEncode(text, e.keepsReserved))
 		return &text, nil
 	}
 	if v.prefix > 0 {
@@ -211,14 +211,14 @@ func (e operator) expand(v templateVar, raw json.RawMessage) (*string, error) {
 	if err != nil || len(items) == 0 {
 		return nil, err
 	}
-	text := e.composite(v, items)
+	text := e.formatComposite(v, items)
 	return &text, nil
 }
 
 // withName returns a value with its name before it, if the operator writes names. Both are already
 // encoded.
 func (e operator) withName(name, value string) string {
-	if !e.named {
+	if !e.writesNames {
 		return value
 	}
 	if value == "" {
@@ -227,19 +227,19 @@ func (e operator) withName(name, value string) string {
 	return name + "=" + value
 }
 
-// composite returns the items of a list or an object: with the modifier * as separate values,
+// formatComposite returns the items of a list or an object: with the modifier * as separate values,
 // without it as one value with commas.
-func (e operator) composite(v templateVar, items []compositeItem) string {
+func (e operator) formatComposite(v templateVar, items []compositeItem) string {
 	var parts []string
 	for _, item := range items {
-		value := percentEncode(item.value, e.reserved)
-		key := percentEncode(item.key, e.reserved)
+		value := percentEncode(item.value, e.keepsReserved)
+		key := percentEncode(item.key, e.keepsReserved)
 		switch {
-		case v.explode && item.hasKey && e.named:
+		case v.isExploded && item.hasKey && e.writesNames:
 			parts = append(parts, e.withName(key, value))
-		case v.explode && item.hasKey:
+		case v.isExploded && item.hasKey:
 			parts = append(parts, key+"="+value)
-		case v.explode:
+		case v.isExploded:
 			parts = append(parts, e.withName(v.name, value))
 		case item.hasKey:
 			parts = append(parts, key, value)
@@ -247,7 +247,7 @@ func (e operator) composite(v templateVar, items []compositeItem) string {
 			parts = append(parts, value)
 		}
 	}
-	if v.explode {
+	if v.isExploded {
 		return strings.Join(parts, e.sep)
 	}
 	return e.withName(v.name, strings.Join(parts, ","))
@@ -266,7 +266,7 @@ func compositeItems(raw json.RawMessage) (items []compositeItem, err error) {
 		if len(value) > 0 && (value[0] == '[' || value[0] == '{') {
 			err = fmt.Errorf("a list in a list has no place in a URI: %s", jsonraw.Excerpt(value, 40))
 		} else if string(value) != "null" {
-			items = append(items, compositeItem{key, scalar(value), keyed})
+			items = append(items, compositeItem{key, scalarText(value), keyed})
 		}
 	}
 	if raw[0] == '[' {
@@ -283,8 +283,8 @@ func compositeItems(raw json.RawMessage) (items []compositeItem, err error) {
 	return items, err
 }
 
-// scalar returns the text of a string, or the JSON of a number or boolean.
-func scalar(raw json.RawMessage) string {
+// scalarText returns the text of a string, or the JSON of a number or boolean.
+func scalarText(raw json.RawMessage) string {
 	if text, ok := jsonraw.Text(raw); ok {
 		return text
 	}

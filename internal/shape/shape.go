@@ -174,19 +174,19 @@ func (c *checker) check(k *kind, raw []byte) {
 	}
 	switch {
 	case k.alternatives != nil:
-		c.checkOneOf(k, raw)
+		c.checkAlternatives(k, raw)
 	case k.items != nil:
 		c.checkList(k, raw)
 	case k.values != nil:
 		var room [8]jsonraw.Member
-		if members, ok := c.object(room[:0], raw); ok {
+		if members, ok := c.parseObject(room[:0], raw); ok {
 			for _, m := range members {
 				c.checkBelow(step{name: m.Name}, k.values, m.Value)
 			}
 		}
 	case k.members != nil:
 		var room [8]jsonraw.Member
-		if members, ok := c.object(room[:0], raw); ok {
+		if members, ok := c.parseObject(room[:0], raw); ok {
 			c.checkMembers(k, members)
 		}
 	case !k.matches(raw):
@@ -194,9 +194,9 @@ func (c *checker) check(k *kind, raw []byte) {
 	}
 }
 
-// object returns the members of an object, in room as far as it suffices. It reports a value that
+// parseObject returns the members of an object, in room as far as it suffices. It reports a value that
 // is not an object.
-func (c *checker) object(room jsonraw.Members, raw []byte) (jsonraw.Members, bool) {
+func (c *checker) parseObject(room jsonraw.Members, raw []byte) (jsonraw.Members, bool) {
 	members, err := jsonraw.AppendMembers(room, raw)
 	if err != nil {
 		c.reportType("an object", raw)
@@ -257,10 +257,10 @@ func (c *checker) checkBelow(s step, k *kind, raw []byte) {
 	c.path = c.path[:len(c.path)-1]
 }
 
-// checkOneOf checks a value against the alternatives of k. For an object whose members name its
+// checkAlternatives checks a value against the alternatives of k. For an object whose members name its
 // kind it reports the problems of that alternative, otherwise the problems of the alternative with
 // the fewest.
-func (c *checker) checkOneOf(k *kind, raw []byte) {
+func (c *checker) checkAlternatives(k *kind, raw []byte) {
 	if k.matchesPlainly(raw, c.revision) {
 		return
 	}
@@ -273,9 +273,10 @@ func (c *checker) checkOneOf(k *kind, raw []byte) {
 	members, err := jsonraw.AppendMembers(room[:0], raw)
 	if name := candidates.discriminator(c.revision); err == nil && name != "" {
 		mark, _ := members.Get(name)
-		candidates = slices.DeleteFunc(candidates, func(o *kind) bool { return !o.matchesMark(name, mark, c.revision) })
+		isOtherKind := func(k *kind) bool { return !k.matchesDiscriminator(name, mark, c.revision) }
+		candidates = slices.DeleteFunc(candidates, isOtherKind)
 		if len(candidates) == 0 {
-			c.checkBelow(step{name: name}, k.alternativesIn(c.revision).marks(name, c.revision), mark)
+			c.checkBelow(step{name: name}, k.alternativesIn(c.revision).discriminatorKind(name, c.revision), mark)
 			return
 		}
 	}

@@ -274,9 +274,9 @@ func (k kinds) discriminator(revision int) string {
 	return ""
 }
 
-// matchesMark reports whether an object whose discriminator name has the value mark can be of kind
+// matchesDiscriminator reports whether an object whose discriminator name has the value mark can be of kind
 // k. mark is nil if the object has no such member.
-func (k *kind) matchesMark(name string, mark json.RawMessage, revision int) bool {
+func (k *kind) matchesDiscriminator(name string, mark json.RawMessage, revision int) bool {
 	for _, m := range k.members {
 		if m.name == name && m.contains(revision) {
 			return mark == nil && m.isOptional || mark != nil && m.kind.matches(mark)
@@ -285,8 +285,8 @@ func (k *kind) matchesMark(name string, mark json.RawMessage, revision int) bool
 	return k.members == nil && k.items == nil
 }
 
-// marks returns a kind with the values that the discriminator name may have.
-func (k kinds) marks(name string, revision int) *kind {
+// discriminatorKind returns a kind with the values that the discriminator name may have.
+func (k kinds) discriminatorKind(name string, revision int) *kind {
 	all := &kind{}
 	for _, o := range k {
 		for _, m := range o.members {

@@ -10,8 +10,8 @@ import (
 // A choice is the report on an anyOf or oneOf as a whole.
 type choice struct {
 	total int // the number of alternatives
-	// near are the closest alternatives, all at the same distance.
-	near []alternative
+	// nearest are the closest alternatives, all at the same distance.
+	nearest []alternative
 	// distance is the distance of near. From otherTag on, the report lists the expected values.
 	distance int
 }
@@ -26,48 +26,48 @@ const (
 )
 
 type alternative struct {
-	tally
+	problemList
 	distance int
-	tag      int // for otherTag: the index of the tag's problem
+	tagIndex int // for otherTag: the index of the tag's problem
 }
 
 // chooseAlternative returns the most helpful problems of alternatives that all failed: those of the
 // closest alternative, or one problem that lists what the alternatives expect.
-func chooseAlternative(e *jsonschema.ValidationError, kw string) tally {
+func chooseAlternative(e *jsonschema.ValidationError, kw string) problemList {
 	alts := make([]alternative, len(e.Causes))
 	best := otherType
 	for i, cause := range e.Causes {
-		alts[i] = assess(collectProblems(cause), len(e.InstanceLocation))
+		alts[i] = measureDistance(collectProblems(cause), len(e.InstanceLocation))
 		best = min(best, alts[i].distance)
 	}
-	c := &choice{total: len(alts), near: alts, distance: best}
-	whole := problem{at: e.InstanceLocation, rule: kw, err: e, choice: c}
+	c := &choice{total: len(alts), nearest: alts, distance: best}
+	whole := problem{path: e.InstanceLocation, rule: kw, err: e, choice: c}
 	if best >= otherValue {
 		return singleProblem(whole)
 	}
-	c.near = slices.DeleteFunc(slices.Clone(alts), func(a alternative) bool { return a.distance != best })
-	if best == otherTag && len(c.near) > 1 {
-		tag := c.near[0].tagProblem().at
-		isOther := func(a alternative) bool { return !slices.Equal(a.tagProblem().at, tag) }
-		if !slices.ContainsFunc(c.near, isOther) { // all have the same tag
-			whole.at = tag
+	c.nearest = slices.DeleteFunc(slices.Clone(alts), func(a alternative) bool { return a.distance != best })
+	if best == otherTag && len(c.nearest) > 1 {
+		tag := c.nearest[0].tagProblem().path
+		isOther := func(a alternative) bool { return !slices.Equal(a.tagProblem().path, tag) }
+		if !slices.ContainsFunc(c.nearest, isOther) { // all have the same tag
+			whole.path = tag
 			return singleProblem(whole)
 		}
 	}
 	c.distance = sameKind
-	if won := closest(c.near); won != nil {
+	if won := closest(c.nearest); won != nil {
 		return won.markClosest(alts)
 	}
 	return singleProblem(whole)
 }
 
-func singleProblem(p problem) tally { return tally{first: []problem{p}, total: 1} }
+func singleProblem(p problem) problemList { return problemList{first: []problem{p}, total: 1} }
 
-func (a *alternative) tagProblem() problem { return a.first[a.tag] }
+func (a *alternative) tagProblem() problem { return a.first[a.tagIndex] }
 
-// assess returns the distance of an alternative with these problems from a value at a depth.
-func assess(t tally, depth int) alternative {
-	a := alternative{tally: t}
+// measureDistance returns the distance of an alternative with these problems from a value at a depth.
+func measureDistance(t problemList, depth int) alternative {
+	a := alternative{problemList: t}
 	for i, p := range t.first {
 		far := sameKind
 		switch p.err.ErrorKind.(type) {
@@ -80,11 +80,11 @@ func assess(t tally, depth int) alternative {
 				far = otherValue
 			}
 		}
-		if _, constant := p.err.ErrorKind.(*kind.Const); constant && len(p.at) == depth+1 && a.distance <= otherTag {
+		if _, constant := p.err.ErrorKind.(*kind.Const); constant && len(p.path) == depth+1 && a.distance <= otherTag {
 			a.distance = otherTag
-			a.tag = i
+			a.tagIndex = i
 		}
-		if len(p.at) == depth {
+		if len(p.path) == depth {
 			a.distance = max(a.distance, far)
 		}
 	}
@@ -111,17 +111,17 @@ func closest(alts []alternative) *alternative {
 
 // markClosest returns the problems, marked as those of the closest alternative. Alternatives of a
 // different JSON type do not count: ["null", {…}] leaves an object no choice.
-func (a *alternative) markClosest(alts []alternative) tally {
+func (a *alternative) markClosest(alts []alternative) problemList {
 	others := 0
 	for _, b := range alts {
 		if b.distance != otherType {
 			others++
 		}
 	}
-	marked := tally{first: slices.Clone(a.first), total: a.total}
+	marked := problemList{first: slices.Clone(a.first), total: a.total}
 	for i := range marked.first {
-		if p := &marked.first[i]; p.closest == 0 && others > 1 {
-			p.closest = len(alts)
+		if p := &marked.first[i]; p.closestOf == 0 && others > 1 {
+			p.closestOf = len(alts)
 		}
 	}
 	return marked
@@ -149,7 +149,7 @@ func (p problem) wants() []string {
 
 func (c *choice) wants() []string {
 	var wants []string
-	for _, a := range c.near {
+	for _, a := range c.nearest {
 		if c.distance == otherTag {
 			wants = append(wants, a.tagProblem().wants()...)
 		} else if c.distance >= otherValue {

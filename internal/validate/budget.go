@@ -51,10 +51,10 @@ var errSpent = &Error{
 
 // A budget bounds the work of a check. mu serializes checks with the same schema.
 type budget struct {
-	mu    sync.Mutex
-	left  int
-	all   []*jsonschema.Schema // all reachable subschemas, sorted by location
-	nodes map[*jsonschema.Schema]*node
+	mu       sync.Mutex
+	workLeft int
+	schemas  []*jsonschema.Schema // all reachable subschemas, sorted by location
+	nodes    map[*jsonschema.Schema]*node
 	// dynamic lists the possible targets of a $dynamicRef by name, and recursive the targets of a
 	// $recursiveRef. The actual target depends on the path of the evaluation; the limits count
 	// all of them.
@@ -62,32 +62,32 @@ type budget struct {
 	recursive []*jsonschema.Schema
 	// height is the longest chain of subschemas applied to one value.
 	height int
-	// digits is the length of the schema's longest number.
-	digits int
-	// numbers is set if a subschema compares numbers.
-	numbers bool
-	// leftovers is set if a subschema has an unevaluated… keyword.
-	leftovers bool
+	// longestNumber is the length of the schema's longest number.
+	longestNumber int
+	// comparesNumbers is set if a subschema compares numbers.
+	comparesNumbers bool
+	// hasUnevaluated is set if a subschema has an unevaluated… keyword.
+	hasUnevaluated bool
 
 	// The fields below belong to the value being checked.
-	visit  int // the minimum cost of an evaluation
-	frames int // the depth of the calls
-	number int // the cost of comparing two numbers
+	visitCost  int // the minimum cost of an evaluation
+	maxDepth   int // the depth of the calls
+	numberCost int // the cost of comparing two numbers
 }
 
 // A node is a subschema with the cost of its evaluation.
 type node struct {
-	inPlace []*jsonschema.Schema // applied to the same value
-	tuple   []*jsonschema.Schema // each applied to one item
-	items   []*jsonschema.Schema // applied to every item
-	members []*jsonschema.Schema // applied to every member, or to its name
-	dynamic bool
-	choices int // the number of values in const and enum
-	numbers int // the numbers that are read, written or compared
-	names   int // the names in required and dependent… keywords
+	inPlace     []*jsonschema.Schema // applied to the same value
+	tuple       []*jsonschema.Schema // each applied to one item
+	items       []*jsonschema.Schema // applied to every item
+	members     []*jsonschema.Schema // applied to every member, or to its name
+	isDynamic   bool
+	choiceCount int // the number of values in const and enum
+	numberCount int // the numbers that are read, written or compared
+	nameCount   int // the names in required and dependent… keywords
 	// height and fan are how deep and how often subschemas apply to one value.
 	height, fan int
-	busy        bool
+	isMeasuring bool
 }
 
 // newBudget returns the budget of a compiled schema. from are the root and the other subschemas
@@ -96,27 +96,27 @@ type node struct {
 // for those that multiply.
 func newBudget(root *jsonschema.Schema, from []*jsonschema.Schema, sv *survey) (*budget, []wire.Finding, error) {
 	b := &budget{
-		left:    maxWork,
-		digits:  sv.digits,
-		nodes:   map[*jsonschema.Schema]*node{},
-		dynamic: map[string][]*jsonschema.Schema{},
+		workLeft:      maxWork,
+		longestNumber: sv.longestNumber,
+		nodes:         map[*jsonschema.Schema]*node{},
+		dynamic:       map[string][]*jsonschema.Schema{},
 	}
 	if err := b.collectSchemas(root, from); err != nil {
 		return nil, nil, err
 	}
 	warnings := b.dropUnchecked(sv.doc)
-	for _, s := range b.all {
+	for _, s := range b.schemas {
 		b.nodes[s] = b.newNode(s)
 	}
-	for _, s := range b.all {
+	for _, s := range b.schemas {
 		if err := b.measureFan(s); err != nil {
 			return nil, nil, err
 		}
 		b.height = max(b.height, b.nodes[s].height)
 	}
-	for _, s := range b.all {
+	for _, s := range b.schemas {
 		s.Format = &jsonschema.Format{Name: "work", Validate: func(v any) error {
-			b.charge(s, v)
+			b.payForValue(s, v)
 			return nil
 		}}
 	}
@@ -136,7 +136,7 @@ func (b *budget) collectSchemas(root *jsonschema.Schema, from []*jsonschema.Sche
 			continue
 		}
 		seen[s] = true
-		b.all = append(b.all, s)
+		b.schemas = append(b.schemas, s)
 		entered = append(entered, s.Ref, s.RecursiveRef)
 		if s.ID != "" {
 			entered = append(entered, s)
@@ -145,7 +145,7 @@ func (b *budget) collectSchemas(root *jsonschema.Schema, from []*jsonschema.Sche
 		todo = slices.Concat(todo, here, below)
 	}
 	byPlace := func(a, b *jsonschema.Schema) int { return cmp.Compare(a.Location, b.Location) }
-	slices.SortFunc(b.all, byPlace)
+	slices.SortFunc(b.schemas, byPlace)
 	// The target is the outermost schema with an anchor, and the root is the outermost of all.
 	b.recursive = []*jsonschema.Schema{root}
 	if !root.RecursiveAnchor {
@@ -153,13 +153,13 @@ func (b *budget) collectSchemas(root *jsonschema.Schema, from []*jsonschema.Sche
 		slices.SortFunc(entered, byPlace)
 		b.recursive = slices.Compact(entered)
 	}
-	for _, s := range b.all {
+	for _, s := range b.schemas {
 		if s.DynamicAnchor != "" {
 			b.dynamic[s.DynamicAnchor] = append(b.dynamic[s.DynamicAnchor], s)
 		}
 	}
 	guesses := 0
-	for _, s := range b.all {
+	for _, s := range b.schemas {
 		if s.DynamicRef != nil {
 			guesses += len(b.dynamic[s.DynamicRef.Anchor])
 		}
@@ -204,19 +204,19 @@ func (b *budget) newNode(s *jsonschema.Schema) *node {
 		items: []*jsonschema.Schema{
 			s.Items2020, asSchema(s.Items), asSchema(s.AdditionalItems), s.Contains, s.UnevaluatedItems,
 		},
-		members: []*jsonschema.Schema{asSchema(s.AdditionalProperties), s.UnevaluatedProperties, s.PropertyNames},
-		dynamic: s.DynamicRef != nil || s.RecursiveRef != nil,
-		names:   2*len(s.Required) + len(s.Dependencies) + len(s.DependentSchemas) + len(s.DependentRequired),
+		members:   []*jsonschema.Schema{asSchema(s.AdditionalProperties), s.UnevaluatedProperties, s.PropertyNames},
+		isDynamic: s.DynamicRef != nil || s.RecursiveRef != nil,
+		nameCount: 2*len(s.Required) + len(s.Dependencies) + len(s.DependentSchemas) + len(s.DependentRequired),
 	}
 	for _, sub := range s.PatternProperties {
 		n.members = append(n.members, sub)
 	}
 	for _, names := range s.DependentRequired {
-		n.names += 2 * len(names)
+		n.nameCount += 2 * len(names)
 	}
 	for _, dep := range s.Dependencies {
 		names, _ := dep.([]string)
-		n.names += 2 * len(names)
+		n.nameCount += 2 * len(names)
 	}
 	values, _ := valuesOf(s)
 	for _, v := range values {
@@ -224,20 +224,20 @@ func (b *budget) newNode(s *jsonschema.Schema) *node {
 	}
 	for _, limit := range []*big.Rat{s.Minimum, s.Maximum, s.ExclusiveMinimum, s.ExclusiveMaximum, s.MultipleOf} {
 		if limit != nil {
-			n.numbers += 3
+			n.numberCount += 3
 		}
 	}
 	if s.MultipleOf != nil {
-		n.numbers += 24 // a division, and the reduction of the quotient
+		n.numberCount += 24 // a division, and the reduction of the quotient
 	}
 	if s.Types != nil {
 		names := s.Types.ToStrings()
 		if slices.Contains(names, "integer") && !slices.Contains(names, "number") {
-			n.numbers++
+			n.numberCount++
 		}
 	}
-	b.numbers = b.numbers || n.numbers > 0
-	b.leftovers = b.leftovers || s.UnevaluatedItems != nil || s.UnevaluatedProperties != nil
+	b.comparesNumbers = b.comparesNumbers || n.numberCount > 0
+	b.hasUnevaluated = b.hasUnevaluated || s.UnevaluatedItems != nil || s.UnevaluatedProperties != nil
 	if s.PropertyNames != nil {
 		s.Extensions = append(s.Extensions, nameCheck{s.PropertyNames})
 		s.PropertyNames = nil
@@ -251,12 +251,12 @@ func (b *budget) newNode(s *jsonschema.Schema) *node {
 
 // addChoice adds the cost of comparing with a value.
 func (n *node) addChoice(v any) {
-	n.choices++
+	n.choiceCount++
 	switch v := v.(type) {
 	case string:
-		n.choices += len(v) / 500
+		n.choiceCount += len(v) / 500
 	case json.Number:
-		n.numbers += 3
+		n.numberCount += 3
 	}
 	for item := range children(v) {
 		n.addChoice(item)
@@ -267,13 +267,13 @@ func (n *node) addChoice(v any) {
 func (b *budget) measureFan(s *jsonschema.Schema) error {
 	n := b.nodes[s]
 	where, _ := pointerOf(s.Location)
-	if n.busy {
+	if n.isMeasuring {
 		return tooComplex(where, "it refers to itself without descending into the value")
 	}
 	if n.height > 0 {
 		return nil
 	}
-	n.busy = true
+	n.isMeasuring = true
 	n.fan = 1
 	for _, sub := range n.inPlace {
 		if err := b.measureFan(sub); err != nil {
@@ -285,7 +285,7 @@ func (b *budget) measureFan(s *jsonschema.Schema) error {
 			return tooComplex(where, "its subschemas multiply: they apply to one value more than %d times", maxFan)
 		}
 	}
-	n.busy = false
+	n.isMeasuring = false
 	n.height++
 	return nil
 }
@@ -293,25 +293,25 @@ func (b *budget) measureFan(s *jsonschema.Schema) error {
 // schemaAt returns the subschema at a location of the library, or nil.
 func (b *budget) schemaAt(location string) *jsonschema.Schema {
 	byLocation := func(s *jsonschema.Schema, at string) int { return cmp.Compare(s.Location, at) }
-	i, ok := slices.BinarySearchFunc(b.all, location, byLocation)
+	i, ok := slices.BinarySearchFunc(b.schemas, location, byLocation)
 	if !ok {
 		return nil
 	}
-	return b.all[i]
+	return b.schemas[i]
 }
 
-// run validates a value within the budget.
-func (b *budget) run(s *jsonschema.Schema, value any) error {
+// validate validates a value within the budget.
+func (b *budget) validate(s *jsonschema.Schema, value any) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	depth, digits := measure(value)
-	b.left = maxWork
-	b.frames = (depth + 2) * b.height
-	b.number = 4 + max(digits, b.digits)/7
+	b.workLeft = maxWork
+	b.maxDepth = (depth + 2) * b.height
+	b.numberCost = 4 + max(digits, b.longestNumber)/7
 	// The library searches its callers for a subschema, and an error copies the path to its value.
-	b.visit = visitWork + b.height/8 + depth/4
+	b.visitCost = visitWork + b.height/8 + depth/4
 	return guard(func() error {
-		if b.frames > maxFrames || b.numbers && digits > maxDigits {
+		if b.maxDepth > maxFrames || b.comparesNumbers && digits > maxDigits {
 			return errSpent
 		}
 		b.payFor(s, 1)
@@ -348,10 +348,10 @@ func digitsOf(n json.Number) int {
 
 // pay takes times × each from the budget. It panics with errSpent if the budget is too small.
 func (b *budget) pay(times, each int) {
-	if times > 0 && each > b.left/times {
+	if times > 0 && each > b.workLeft/times {
 		panic(errSpent)
 	}
-	b.left -= times * each
+	b.workLeft -= times * each
 }
 
 // payFor pays for evaluating a subschema, without the subschemas that it applies.
@@ -360,21 +360,21 @@ func (b *budget) payFor(s *jsonschema.Schema, times int) {
 	if n == nil || times == 0 {
 		return
 	}
-	b.pay(times, b.visit+n.choices)
-	b.pay(times*n.numbers, b.number)
-	if n.dynamic {
-		b.pay(times, b.frames/8) // the library searches all callers
+	b.pay(times, b.visitCost+n.choiceCount)
+	b.pay(times*n.numberCount, b.numberCost)
+	if n.isDynamic {
+		b.pay(times, b.maxDepth/8) // the library searches all callers
 	}
 }
 
-// charge pays for evaluating a subschema with a value, including all subschemas that it applies.
-func (b *budget) charge(s *jsonschema.Schema, v any) {
+// payForValue pays for evaluating a subschema with a value, including all subschemas that it applies.
+func (b *budget) payForValue(s *jsonschema.Schema, v any) {
 	n := b.nodes[s]
 	for _, sub := range n.inPlace {
 		b.payFor(sub, 1)
 	}
 	leftovers := 0
-	if b.leftovers {
+	if b.hasUnevaluated {
 		leftovers = 6 * (1 + len(n.inPlace))
 	}
 	switch v := v.(type) {
@@ -390,7 +390,7 @@ func (b *budget) charge(s *jsonschema.Schema, v any) {
 		}
 	case map[string]any:
 		b.pay(len(v), memberWork+leftovers)
-		b.pay(1, n.names)
+		b.pay(1, n.nameCount)
 		for _, sub := range n.members {
 			b.payFor(sub, len(v))
 		}

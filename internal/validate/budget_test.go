@@ -26,7 +26,7 @@ func budgeted(schema string) (*jsonschema.Schema, *budget, error) {
 	}
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(spoken.draft)
-	c.UseRegexpEngine(sv.patterns.engine)
+	c.UseRegexpEngine(sv.patterns.compileForLibrary)
 	c.UseLoader(noLoader{})
 	var s *jsonschema.Schema
 	err = guard(func() error {
@@ -92,8 +92,8 @@ func FuzzEvaluationsArePaidFor(f *testing.F) {
 		for sub := range b.nodes {
 			sub.Extensions = append(sub.Extensions, &visits)
 		}
-		_ = b.run(s, v)
-		if paid := maxWork - b.left; int(visits)*visitWork > paid {
+		_ = b.validate(s, v)
+		if paid := maxWork - b.workLeft; int(visits)*visitWork > paid {
 			t.Fatalf("%d visits, and %d units were paid", visits, paid)
 		}
 	})
@@ -154,7 +154,7 @@ func TestBudgetEndsChecks(t *testing.T) {
 				t.Fatal(err)
 			}
 			start := time.Now()
-			err = b.run(s, value)
+			err = b.validate(s, value)
 			took := time.Since(start)
 			t.Logf("%d bytes: %v", len(tt.value), took)
 			got := "fine"
@@ -166,7 +166,7 @@ func TestBudgetEndsChecks(t *testing.T) {
 			if !strings.Contains(got, tt.want) || took > time.Minute {
 				t.Errorf("got %s, want %q; took %v", got, tt.want, took)
 			}
-			if paid := maxWork - b.left; paid < 0 || paid > maxWork {
+			if paid := maxWork - b.workLeft; paid < 0 || paid > maxWork {
 				t.Errorf("%d units were paid", paid)
 			}
 		})

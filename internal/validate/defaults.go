@@ -54,7 +54,7 @@ func (c *completer) complete(value json.RawMessage, pointer string, e Expected) 
 
 // addRequired adds the missing required members of an object.
 func (c *completer) addRequired(object json.RawMessage, pointer string, e Expected) json.RawMessage {
-	for _, s := range e.every {
+	for _, s := range e.schemas {
 		for _, name := range s.Required {
 			if jsonraw.First(object, name) != nil {
 				continue
@@ -71,13 +71,13 @@ func (c *completer) addRequired(object json.RawMessage, pointer string, e Expect
 
 // defaultOf returns the first default, or nil if there is none or it is invalid.
 func (c *completer) defaultOf(e Expected) json.RawMessage {
-	for _, s := range e.every {
+	for _, s := range e.schemas {
 		if s.Default == nil {
 			continue
 		}
 		v := *s.Default
 		raw, err := jsonraw.Marshal(v)
-		if err != nil || c.schema.budget.run(s, v) != nil {
+		if err != nil || c.schema.budget.validate(s, v) != nil {
 			return nil
 		}
 		return raw

@@ -21,26 +21,26 @@ const (
 )
 
 type ecma struct {
-	in    string
-	out   strings.Builder
-	class bool
-	why   string
+	rest        string
+	out         strings.Builder
+	inClass     bool
+	unsupported string
 }
 
 // fromECMA returns Go's spelling of a pattern. why names the first construct that Go cannot
 // express, or is "". The spelling then contains a substitute for the construct.
 func fromECMA(source string) (spelling, why string) {
-	e := &ecma{in: source}
-	for e.in != "" {
+	e := &ecma{rest: source}
+	for e.rest != "" {
 		e.translateNext()
 	}
-	return e.out.String(), e.why
+	return e.out.String(), e.unsupported
 }
 
 // replaceUnsupported replaces the next n bytes, which Go cannot express.
 func (e *ecma) replaceUnsupported(n int, substitute, what string) {
-	if e.why == "" {
-		e.why = what + " is not supported"
+	if e.unsupported == "" {
+		e.unsupported = what + " is not supported"
 	}
 	e.replaceNext(n, substitute)
 }
@@ -49,42 +49,42 @@ func (e *ecma) replaceUnsupported(n int, substitute, what string) {
 var lookArounds = []string{"(?=", "(?!", "(?<=", "(?<!"}
 
 // copyNext copies the next n bytes.
-func (e *ecma) copyNext(n int) { e.replaceNext(n, e.in[:n]) }
+func (e *ecma) copyNext(n int) { e.replaceNext(n, e.rest[:n]) }
 
 // replaceNext replaces the next n bytes.
 func (e *ecma) replaceNext(n int, replacement string) {
 	e.out.WriteString(replacement)
-	e.in = e.in[n:]
+	e.rest = e.rest[n:]
 }
 
 func (e *ecma) translateNext() {
-	if !e.class {
+	if !e.inClass {
 		for _, begin := range lookArounds {
-			if strings.HasPrefix(e.in, begin) {
+			if strings.HasPrefix(e.rest, begin) {
 				e.replaceUnsupported(len(begin), "(?:", "look-around")
 				return
 			}
 		}
 	}
 	switch {
-	case e.in[0] == '\\':
+	case e.rest[0] == '\\':
 		e.translateEscape()
-	case e.class && e.in[0] == '[':
+	case e.inClass && e.rest[0] == '[':
 		e.replaceNext(1, `\[`)
-	case e.class:
-		e.class = e.in[0] != ']'
+	case e.inClass:
+		e.inClass = e.rest[0] != ']'
 		e.copyNext(1)
-	case strings.HasPrefix(e.in, "[^]"):
+	case strings.HasPrefix(e.rest, "[^]"):
 		e.replaceNext(3, `[\x00-\x{10ffff}]`)
-	case strings.HasPrefix(e.in, "[]"):
+	case strings.HasPrefix(e.rest, "[]"):
 		e.replaceNext(2, `[^\x00-\x{10ffff}]`)
-	case strings.HasPrefix(e.in, "[^"):
-		e.class = true
+	case strings.HasPrefix(e.rest, "[^"):
+		e.inClass = true
 		e.copyNext(2)
-	case e.in[0] == '[':
-		e.class = true
+	case e.rest[0] == '[':
+		e.inClass = true
 		e.copyNext(1)
-	case e.in[0] == '.':
+	case e.rest[0] == '.':
 		e.replaceNext(1, ecmaDot)
 	default:
 		e.copyNext(1)
@@ -92,11 +92,11 @@ func (e *ecma) translateNext() {
 }
 
 func (e *ecma) translateEscape() {
-	if len(e.in) == 1 {
+	if len(e.rest) == 1 {
 		e.copyNext(1)
 		return
 	}
-	c := e.in[1]
+	c := e.rest[1]
 	switch {
 	case c == 's':
 		e.writeSet(ecmaSpace)
@@ -104,25 +104,25 @@ func (e *ecma) translateEscape() {
 		e.writeSet(ecmaOther)
 	case c == 'u':
 		e.translateUnicode()
-	case c == 'c' && len(e.in) > 2 && e.in[2]|0x20 >= 'a' && e.in[2]|0x20 <= 'z':
-		e.replaceNext(3, fmt.Sprintf(`\x%02x`, e.in[2]&0x1f))
+	case c == 'c' && len(e.rest) > 2 && e.rest[2]|0x20 >= 'a' && e.rest[2]|0x20 <= 'z':
+		e.replaceNext(3, fmt.Sprintf(`\x%02x`, e.rest[2]&0x1f))
 	case c == 'p' || c == 'P':
 		e.translateProperty()
-	case c >= '1' && c <= '9' && !e.class:
+	case c >= '1' && c <= '9' && !e.inClass:
 		e.replaceUnsupported(2, "(?:)", "a back-reference")
-	case c == 'k' && !e.class:
-		name, _, _ := strings.Cut(e.in, ">")
-		e.replaceUnsupported(min(len(name)+1, len(e.in)), "(?:)", "a back-reference")
-	case c == 'b' && e.class:
+	case c == 'k' && !e.inClass:
+		name, _, _ := strings.Cut(e.rest, ">")
+		e.replaceUnsupported(min(len(name)+1, len(e.rest)), "(?:)", "a back-reference")
+	case c == 'b' && e.inClass:
 		e.replaceNext(2, `\x08`)
 	default:
-		_, n := utf8.DecodeRuneInString(e.in[1:])
+		_, n := utf8.DecodeRuneInString(e.rest[1:])
 		e.copyNext(1 + n)
 	}
 }
 
 func (e *ecma) writeSet(members string) {
-	if e.class {
+	if e.inClass {
 		e.replaceNext(2, members)
 		return
 	}
@@ -131,19 +131,19 @@ func (e *ecma) writeSet(members string) {
 
 // translateUnicode translates \uXXXX, surrogate pairs of it, and \u{X…}.
 func (e *ecma) translateUnicode() {
-	if rest, ok := strings.CutPrefix(e.in, `\u{`); ok {
+	if rest, ok := strings.CutPrefix(e.rest, `\u{`); ok {
 		if hex, _, ok := strings.Cut(rest, "}"); ok {
 			e.replaceNext(len(`\u{}`)+len(hex), `\x{`+hex+`}`)
 			return
 		}
 	}
-	r, ok := hexRune(e.in)
+	r, ok := hexRune(e.rest)
 	if !ok {
 		e.copyNext(2)
 		return
 	}
 	n := 6
-	if low, ok := hexRune(e.in[6:]); ok && utf16.DecodeRune(r, low) != utf8.RuneError {
+	if low, ok := hexRune(e.rest[6:]); ok && utf16.DecodeRune(r, low) != utf8.RuneError {
 		r = utf16.DecodeRune(r, low)
 		n = 12
 	}
@@ -164,7 +164,7 @@ func hexRune(s string) (rune, bool) {
 
 // translateProperty translates \p{Script=Greek} to Go's \p{Greek}.
 func (e *ecma) translateProperty() {
-	name, _, ok := strings.Cut(e.in, "}")
+	name, _, ok := strings.Cut(e.rest, "}")
 	if !ok || len(name) < 3 || name[2] != '{' {
 		e.copyNext(2)
 		return

@@ -18,8 +18,8 @@ import (
 //
 // The zero Expected allows everything. So does a place that the schema does not describe.
 type Expected struct {
-	// every lists schemas that all apply.
-	every []*jsonschema.Schema
+	// schemas lists schemas that all apply.
+	schemas []*jsonschema.Schema
 	// choices lists alternatives; one of each list applies.
 	choices [][]Expected
 }
@@ -56,7 +56,7 @@ func collectExpected(todo []*jsonschema.Schema, left *int) (e Expected) {
 			continue
 		}
 		seen[s] = true
-		e.every = append(e.every, s)
+		e.schemas = append(e.schemas, s)
 		*left--
 		todo = append(append(todo, s.Ref), s.AllOf...)
 		for _, several := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
@@ -93,7 +93,7 @@ func (e Expected) Types() []string {
 // types returns the types that all schemas and one alternative of each choice allow.
 func (e Expected) types() schema.Types {
 	set := schema.AllTypes
-	for _, s := range e.every {
+	for _, s := range e.schemas {
 		if s.Types != nil && !s.Types.IsEmpty() {
 			var declared schema.Types
 			for _, name := range s.Types.ToStrings() {
@@ -122,9 +122,9 @@ func (e Expected) types() schema.Types {
 // Values returns the allowed strings, numbers, booleans and nulls if the schema lists them. It
 // returns nil if the schema lists no values, or arrays and objects among them.
 func (e Expected) Values() []json.RawMessage {
-	for _, s := range e.every {
+	for _, s := range e.schemas {
 		if values, ok := valuesOf(s); ok {
-			return scalars(values)
+			return scalarValues(values)
 		}
 	}
 	for _, alternatives := range e.choices {
@@ -151,7 +151,7 @@ func jointValues(alternatives []Expected) (all []json.RawMessage) {
 	return all
 }
 
-func scalars(values []any) (all []json.RawMessage) {
+func scalarValues(values []any) (all []json.RawMessage) {
 	for _, v := range values {
 		switch v := v.(type) {
 		case string:
@@ -176,7 +176,7 @@ func (e Expected) Names() []string {
 
 // addNames adds the declared names, including those in conditions.
 func (e Expected) addNames(names map[string]bool, seen map[*jsonschema.Schema]bool) {
-	for todo := slices.Clone(e.every); len(todo) > 0; {
+	for todo := slices.Clone(e.schemas); len(todo) > 0; {
 		s := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		if seen[s] {
@@ -198,7 +198,7 @@ func (e Expected) addNames(names map[string]bool, seen map[*jsonschema.Schema]bo
 
 // Closed reports whether the schema allows no other members than the declared ones.
 func (e Expected) Closed() bool {
-	return slices.ContainsFunc(e.every, func(s *jsonschema.Schema) bool { return s.AdditionalProperties == false })
+	return slices.ContainsFunc(e.schemas, func(s *jsonschema.Schema) bool { return s.AdditionalProperties == false })
 }
 
 // Member describes the member with a name, and reports whether the schema describes it.
@@ -243,7 +243,7 @@ func (s *Schema) Narrowed(e Expected, value json.RawMessage) Expected {
 	if err != nil || !e.HasAlternatives() {
 		return e
 	}
-	narrowed := Expected{every: e.every}
+	narrowed := Expected{schemas: e.schemas}
 	excludes := func(a Expected) bool {
 		return slices.ContainsFunc(members, func(m jsonraw.Member) bool {
 			place, _ := s.Member(a, m.Name)
@@ -276,7 +276,7 @@ func (s *Schema) stepInto(e Expected, into func(*jsonschema.Schema) []*jsonschem
 // and stops if left becomes negative.
 func descend(e Expected, into func(*jsonschema.Schema) []*jsonschema.Schema, left *int) (in Expected, found bool) {
 	var subs []*jsonschema.Schema
-	for _, s := range e.every {
+	for _, s := range e.schemas {
 		subs = append(subs, into(s)...)
 	}
 	in = collectExpected(subs, left)

@@ -40,13 +40,13 @@ func (w wording) sentence() string {
 func (x explainer) finding(p problem) wire.Finding {
 	w := x.describe(p)
 	text := w.sentence()
-	if p.closest > 0 {
-		text += fmt.Sprintf(" (the closest of %d alternatives)", p.closest)
+	if p.closestOf > 0 {
+		text += fmt.Sprintf(" (the closest of %d alternatives)", p.closestOf)
 	}
 	return wire.Finding{
 		Rule:     p.rule,
 		Severity: wire.Error,
-		Pointer:  jsonraw.Pointer("", p.at...),
+		Pointer:  jsonraw.Pointer("", p.path...),
 		Text:     text,
 		Want:     w.want,
 		Got:      w.got,
@@ -70,7 +70,7 @@ func (x explainer) describe(p problem) wording {
 
 // valueAt returns the value that a problem is about.
 func (x explainer) valueAt(p problem) any {
-	v, _ := lookup(x.value, p.at)
+	v, _ := lookup(x.value, p.path)
 	return v
 }
 
@@ -146,13 +146,13 @@ func (x explainer) describeChoice(p problem) wording {
 	}
 	const maxShown = 3
 	var why []string
-	for i, a := range c.near {
+	for i, a := range c.nearest {
 		if i == maxShown {
 			why = append(why, "…")
 			break
 		}
 		first := a.first[0]
-		inner := jsonraw.Pointer("", first.at[min(len(p.at), len(first.at)):]...)
+		inner := jsonraw.Pointer("", first.path[min(len(p.path), len(first.path)):]...)
 		why = append(why, strings.TrimSpace(inner+" "+x.describe(first).sentence()))
 	}
 	text := fmt.Sprintf("matches none of %d alternatives", c.total)

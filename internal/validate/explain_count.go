@@ -13,7 +13,7 @@ import (
 // float64, 9007199254740993 and 9007199254740992 are equal.
 func (x explainer) describeNumber(p problem) (wording, bool) {
 	describe := func(relation, kw string, limit *big.Rat) (wording, bool) {
-		return mustBe(relation+x.limit(p, kw, limit), brief(x.valueAt(p))), true
+		return mustBe(relation+x.limitText(p, kw, limit), brief(x.valueAt(p))), true
 	}
 	switch k := p.err.ErrorKind.(type) {
 	case *kind.Minimum:
@@ -31,9 +31,9 @@ func (x explainer) describeNumber(p problem) (wording, bool) {
 	}
 }
 
-// limit returns the number in a keyword as the schema spells it; value is the decoded number. In
+// limitText returns the number in a keyword as the schema spells it; value is the decoded number. In
 // draft-04 exclusiveMinimum is a boolean and the number is in minimum.
-func (x explainer) limit(p problem, kw string, value *big.Rat) string {
+func (x explainer) limitText(p problem, kw string, value *big.Rat) string {
 	for _, name := range []string{kw, strings.ToLower(strings.TrimPrefix(kw, "exclusive"))} {
 		v, _ := x.keywordValue(p.err.SchemaURL, name)
 		if n, ok := v.(json.Number); ok {

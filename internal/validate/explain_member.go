@@ -17,7 +17,7 @@ func (x explainer) describeMember(p problem) (wording, bool) {
 	case *kind.Required:
 		return wording{text: "missing required member " + name, want: name}, true
 	case *kind.DependentRequired, *kind.Dependency:
-		return wording{text: "missing member " + name + ", which is required with " + quote(p.with), want: name}, true
+		return wording{text: "missing member " + name + ", which is required with " + quote(p.requiredWith), want: name}, true
 	case *kind.AdditionalProperties:
 		return x.describeUnknownMember(p, p.err.SchemaURL), true
 	case *kind.FalseSchema: // the value of unevaluatedProperties
@@ -42,7 +42,7 @@ func (x explainer) describeUnknownMember(p problem, location string) wording {
 	}
 	var known []string
 	if owner := x.budget.schemaAt(location); owner != nil {
-		known = Expected{every: []*jsonschema.Schema{owner}}.Names()
+		known = Expected{schemas: []*jsonschema.Schema{owner}}.Names()
 	}
 	if near := suggest.Nearest(p.member, known[:min(len(known), maxNearNames)]); near != "" {
 		w.want = quote(near)
@@ -63,7 +63,7 @@ func (x explainer) describeMemberName(p problem) wording {
 			continue
 		}
 		first := inner.first[0]
-		first.at = nil // the name is the whole value
+		first.path = nil // the name is the whole value
 		name := explainer{budget: x.budget, schema: x.schema, value: p.member}.describe(first)
 		if name.got == brief(p.member) {
 			name.endsWithGot = false // the text begins with the name

@@ -173,7 +173,7 @@ func (l *library) referenceTo(target string) (ptr, kw, spelled string) {
 func resolvesTo(ref, target string) bool {
 	targetURL, targetFrag, _ := strings.Cut(target, "#")
 	refURL, refFrag, _ := strings.Cut(ref, "#")
-	if targetFrag != "" && (refFrag == "" || !strings.HasSuffix(unescape(targetFrag), unescape(refFrag))) {
+	if targetFrag != "" && (refFrag == "" || !strings.HasSuffix(unescapePath(targetFrag), unescapePath(refFrag))) {
 		return false
 	}
 	if targetFrag == "" && refURL == "" {
@@ -182,5 +182,5 @@ func resolvesTo(ref, target string) bool {
 	for strings.HasPrefix(refURL, "../") || strings.HasPrefix(refURL, "./") {
 		_, refURL, _ = strings.Cut(refURL, "/")
 	}
-	return strings.HasSuffix(unescape(targetURL), unescape(refURL))
+	return strings.HasSuffix(unescapePath(targetURL), unescapePath(refURL))
 }

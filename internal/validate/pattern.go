@@ -15,12 +15,12 @@ import (
 // the program's size: (x{0,1000})y takes a second for 100 kB of input. The size is therefore
 // computed before compilation and charged for each match.
 type pattern struct {
-	source string
-	re     *regexp.Regexp // nil if the pattern is not checked
-	why    string         // why the pattern is not checked
-	broken bool           // the pattern is also invalid in ECMA-262
-	size   int            // upper bound of the program's instructions
-	owner  *patterns
+	source    string
+	re        *regexp.Regexp // nil if the pattern is not checked
+	unchecked string         // why the pattern is not checked
+	isInvalid bool           // the pattern is also invalid in ECMA-262
+	size      int            // upper bound of the program's instructions
+	owner     *patterns
 }
 
 func (p *pattern) String() string { return p.source }
@@ -45,9 +45,9 @@ const (
 
 // patterns caches the regular expressions of one schema. The library compiles each of them twice.
 type patterns struct {
-	known map[string]*pattern
-	parse int
-	size  int
+	cache     map[string]*pattern
+	parseCost int
+	totalSize int
 	// spend charges for matches. It is nil until the budget exists.
 	spend func(times, each int)
 }
@@ -55,23 +55,23 @@ type patterns struct {
 // compile compiles a regular expression of a schema. It returns an error if the schema's patterns
 // are too expensive. A pattern that Go cannot express is no error.
 func (ps *patterns) compile(source string) (*pattern, error) {
-	if p, ok := ps.known[source]; ok {
+	if p, ok := ps.cache[source]; ok {
 		return p, nil
 	}
-	ps.parse += len(source) + 200*strings.Count(strings.ToLower(source), `\p`)
+	ps.parseCost += len(source) + 200*strings.Count(strings.ToLower(source), `\p`)
 	if foldingFlag().MatchString(source) {
-		ps.parse += 20_000 * len(wideClass().FindAllString(source, -1))
+		ps.parseCost += 20_000 * len(wideClass().FindAllString(source, -1))
 	}
-	if ps.parse > maxPatternParse {
+	if ps.parseCost > maxPatternParse {
 		return nil, errors.New("its patterns are too long")
 	}
 	translated, why := fromECMA(source)
-	p := &pattern{source: source, why: why, owner: ps}
+	p := &pattern{source: source, unchecked: why, owner: ps}
 	tree, err := syntax.Parse(translated, syntax.Perl)
 	if err == nil && why == "" {
 		p.size = programSize(tree)
-		ps.size += p.size
-		if ps.size > maxPatternSize {
+		ps.totalSize += p.size
+		if ps.totalSize > maxPatternSize {
 			return nil, fmt.Errorf("its patterns expand to more than %d instructions", maxPatternSize)
 		}
 		p.re, err = regexp.Compile(translated)
@@ -79,7 +79,7 @@ func (ps *patterns) compile(source string) (*pattern, error) {
 	if err != nil {
 		p.setUnsupported(err)
 	}
-	ps.known[source] = p
+	ps.cache[source] = p
 	return p, nil
 }
 
@@ -90,12 +90,12 @@ var (
 	wideClass   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\[WDSPpux]|[^\x00-\x7f]`) })
 )
 
-// engine compiles a pattern for the library. It never fails, so that an unsupported pattern does
+// compileForLibrary compiles a pattern for the library. It never fails, so that an unsupported pattern does
 // not invalidate the rest of the schema: such a pattern keeps the reason in why.
-func (ps *patterns) engine(source string) (jsonschema.Regexp, error) {
+func (ps *patterns) compileForLibrary(source string) (jsonschema.Regexp, error) {
 	p, err := ps.compile(source)
 	if err != nil {
-		return &pattern{source: source, why: err.Error(), owner: ps}, nil
+		return &pattern{source: source, unchecked: err.Error(), owner: ps}, nil
 	}
 	return p, nil
 }
@@ -124,19 +124,19 @@ func programSize(re *syntax.Regexp) int {
 func (p *pattern) setUnsupported(err error) {
 	bad, _ := errors.AsType[*syntax.Error](err)
 	why := "not a regular expression that mcpc can read"
-	p.broken = true
+	p.isInvalid = true
 	switch {
 	case bad == nil: // keep the general reason
 	case bad.Code == syntax.ErrInvalidRepeatSize:
 		why = "a repeat count over 1000 is not supported"
-		p.broken = false
+		p.isInvalid = false
 	case bad.Code == syntax.ErrInvalidEscape:
 		why = brief(bad.Expr) + " is not supported"
 	case strings.HasPrefix(strings.ToLower(bad.Expr), `\p`): // ECMA-262 may have this property
 		why = brief(bad.Expr) + " is not supported"
-		p.broken = false
+		p.isInvalid = false
 	}
-	if p.why == "" {
-		p.why = why
+	if p.unchecked == "" {
+		p.unchecked = why
 	}
 }

@@ -45,7 +45,7 @@ func TestECMAPatterns(t *testing.T) {
 	} {
 		p, err := compilePattern(tt.pattern)
 		if err != nil || p.re == nil {
-			t.Errorf("%s: %v, not checked: %s", tt.pattern, err, p.why)
+			t.Errorf("%s: %v, not checked: %s", tt.pattern, err, p.unchecked)
 			continue
 		}
 		for _, s := range tt.yes {
@@ -87,11 +87,11 @@ func TestPatternsNotChecked(t *testing.T) {
 		`\k<a>(`:        "a back-reference is not supported",
 	} {
 		p, err := compilePattern(pattern)
-		if err != nil || p.re != nil || p.why != why {
-			t.Errorf("%s: error %v, why %q", pattern, err, p.why)
+		if err != nil || p.re != nil || p.unchecked != why {
+			t.Errorf("%s: error %v, why %q", pattern, err, p.unchecked)
 		}
-		if want := slices.Contains(brokenPatterns, pattern); p.broken != want {
-			t.Errorf("%s: broken %v", pattern, p.broken)
+		if want := slices.Contains(brokenPatterns, pattern); p.isInvalid != want {
+			t.Errorf("%s: broken %v", pattern, p.isInvalid)
 		}
 		if !p.MatchString("anything") {
 			t.Errorf("%s: not checked, but does not match", pattern)
@@ -145,6 +145,6 @@ func TestPatternsFoldCase(t *testing.T) {
 
 // compilePattern compiles a pattern of a schema that has no other.
 func compilePattern(source string) (*pattern, error) {
-	ps := patterns{known: map[string]*pattern{}}
+	ps := patterns{cache: map[string]*pattern{}}
 	return ps.compile(source)
 }

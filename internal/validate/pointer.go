@@ -30,7 +30,7 @@ func pointerOf(location string) (ptr string, ours bool) {
 	return ptr, err == nil && base == documentURL
 }
 
-func unescape(s string) string {
+func unescapePath(s string) string {
 	if u, err := url.PathUnescape(s); err == nil {
 		return u
 	}

@@ -25,27 +25,27 @@ const RuleMore = wire.RuleMore
 // A problem is one violation. Its text is written later, and only for the problems that are
 // reported.
 type problem struct {
-	at   []string // the path to the value
+	path []string // the path to the value
 	rule string
 	// err is the library's error. For an anyOf or oneOf it contains the branches.
 	err *jsonschema.ValidationError
 	// member is the name in err that this problem is about.
 	member string
-	// with is the name of the member that makes member required.
-	with string
+	// requiredWith is the name of the member that makes member required.
+	requiredWith string
 	// closest, if not 0, is the number of alternatives. The problem is about the closest of them.
-	closest int
+	closestOf int
 	// choice is set if the problem is about all alternatives together.
 	choice *choice
 }
 
 // A tally is the first MaxFindings problems in order, and the number of all problems.
-type tally struct {
+type problemList struct {
 	first []problem
 	total int
 }
 
-func (t *tally) add(p problem) {
+func (t *problemList) add(p problem) {
 	if len(t.first) == MaxFindings && compareProblems(p, t.first[MaxFindings-1]) > 0 {
 		t.total++
 		return
@@ -59,7 +59,7 @@ func (t *tally) add(p problem) {
 	t.first = t.first[:min(len(t.first), MaxFindings)]
 }
 
-func (t *tally) merge(other tally) {
+func (t *problemList) merge(other problemList) {
 	if t.total == 0 {
 		*t = other
 		return
@@ -75,7 +75,7 @@ func (t *tally) merge(other tally) {
 // compareProblems orders problems by their place in the value. The library's order is random;
 // findings must be the same in every run.
 func compareProblems(a, b problem) int {
-	byPlace := slices.CompareFunc(a.at, b.at, func(x, y string) int {
+	byPlace := slices.CompareFunc(a.path, b.path, func(x, y string) int {
 		if len(x) != len(y) && isIndex(x) && isIndex(y) {
 			return cmp.Compare(len(x), len(y)) // 9 before 10
 		}
@@ -85,7 +85,7 @@ func compareProblems(a, b problem) int {
 		byPlace,
 		cmp.Compare(a.rule, b.rule),
 		cmp.Compare(a.member, b.member),
-		cmp.Compare(a.with, b.with),
+		cmp.Compare(a.requiredWith, b.requiredWith),
 		cmp.Compare(a.err.SchemaURL, b.err.SchemaURL),
 	)
 }
@@ -114,13 +114,13 @@ func (x explainer) findings(root *jsonschema.ValidationError) (out []wire.Findin
 
 // collectProblems collects the problems in a tree of errors. It skips errors that only group
 // others, and selects among alternatives.
-func collectProblems(e *jsonschema.ValidationError) tally {
-	var t tally
+func collectProblems(e *jsonschema.ValidationError) problemList {
+	var t problemList
 	t.collect(e)
 	return t
 }
 
-func (t *tally) collect(e *jsonschema.ValidationError) {
+func (t *problemList) collect(e *jsonschema.ValidationError) {
 	switch k := e.ErrorKind.(type) {
 	case *kind.Schema, *kind.Group, *kind.AllOf, *kind.Reference:
 		for _, cause := range e.Causes {
@@ -133,16 +133,16 @@ func (t *tally) collect(e *jsonschema.ValidationError) {
 			t.merge(chooseAlternative(e, "oneOf"))
 			return
 		}
-		t.add(problem{at: e.InstanceLocation, rule: "oneOf", err: e})
+		t.add(problem{path: e.InstanceLocation, rule: "oneOf", err: e})
 	case *kind.FalseSchema:
 		t.add(falseSchemaProblem(e))
 	default:
 		names, with := memberNames(e.ErrorKind)
 		for _, name := range names {
-			t.add(problem{at: e.InstanceLocation, rule: keyword(e), err: e, member: name, with: with})
+			t.add(problem{path: e.InstanceLocation, rule: keyword(e), err: e, member: name, requiredWith: with})
 		}
 		if names == nil {
-			t.add(problem{at: e.InstanceLocation, rule: keyword(e), err: e})
+			t.add(problem{path: e.InstanceLocation, rule: keyword(e), err: e})
 		}
 	}
 }
@@ -193,12 +193,12 @@ func falseSchemaProblem(e *jsonschema.ValidationError) problem {
 	switch kw {
 	case "unevaluatedProperties", "additionalProperties":
 		if len(at) > 0 {
-			return problem{at: at[:len(at)-1], rule: kw, err: e, member: at[len(at)-1]}
+			return problem{path: at[:len(at)-1], rule: kw, err: e, member: at[len(at)-1]}
 		}
 	case "unevaluatedItems", "additionalItems", "items":
-		return problem{at: at, rule: kw, err: e}
+		return problem{path: at, rule: kw, err: e}
 	}
-	return problem{at: at, rule: "false", err: e}
+	return problem{path: at, rule: "false", err: e}
 }
 
 // lastKeyword returns the keyword whose value is the subschema at a location, or "" if the

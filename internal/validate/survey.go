@@ -40,24 +40,24 @@ type survey struct {
 	// olderEnum is set if enum must have unique items, which the library checks in quadratic time.
 	olderEnum bool
 
-	seen           map[string]bool // pointers of the subschemas; true if keywords reach the subschema
-	onlyReferences bool            // only references reach the visited subschema
-	pointers       int             // bytes of all pointers
-	work           int
-	base           int // bytes of the ids that enclose the visited subschema
-	idBytes        int // bytes of all ids
-	ids            int
-	refs           int
-	extras         int
-	digits         int             // the length of the longest number
-	targets        []string        // JSON pointers in references
-	known          map[string]bool // the targets as a set
+	seen             map[string]bool // pointers of the subschemas; true if keywords reach the subschema
+	onlyReferences   bool            // only references reach the visited subschema
+	pointerBytes     int             // bytes of all pointers
+	work             int
+	enclosingIDBytes int // bytes of the ids that enclose the visited subschema
+	idBytes          int // bytes of all ids
+	idCount          int
+	refCount         int
+	referencedCount  int
+	longestNumber    int             // the length of the longest number
+	targets          []string        // JSON pointers in references
+	isTarget         map[string]bool // the targets as a set
 
-	names    []reference // every $schema, $id and reference
-	anchors  []string    // pointers of subschemas with a $dynamicAnchor
-	declared bool        // the schema has a $schema
-	tuple    string      // pointer of the first array in "items", or ""
-	newest   bool        // the schema uses a keyword of 2020-12 only
+	names        []reference // every $schema, $id and reference
+	anchors      []string    // pointers of subschemas with a $dynamicAnchor
+	hasDialect   bool        // the schema has a $schema
+	tuplePointer string      // pointer of the first array in "items", or ""
+	usesNewest   bool        // the schema uses a keyword of 2020-12 only
 }
 
 // A reference is a keyword that names a schema, such as $ref or $id, with its pointer and text.
@@ -66,12 +66,12 @@ type reference struct{ pointer, keyword, text string }
 // newSurvey surveys a schema. It returns an error if the schema would be too expensive to compile.
 func newSurvey(doc any, spoken dialect) (*survey, error) {
 	sv := &survey{
-		doc:       doc,
-		patterns:  &patterns{known: map[string]*pattern{}},
-		olderEnum: spoken.isOlder(),
-		seen:      map[string]bool{},
-		known:     map[string]bool{},
-		declared:  memberOf(doc, "$schema") != nil,
+		doc:        doc,
+		patterns:   &patterns{cache: map[string]*pattern{}},
+		olderEnum:  spoken.isOlder(),
+		seen:       map[string]bool{},
+		isTarget:   map[string]bool{},
+		hasDialect: memberOf(doc, "$schema") != nil,
 	}
 	if err := sv.addValueWork(doc, valueWork); err != nil {
 		return nil, err
@@ -80,18 +80,18 @@ func newSurvey(doc any, spoken dialect) (*survey, error) {
 		return nil, err
 	}
 	sv.onlyReferences = true
-	sv.base = sv.idBytes
+	sv.enclosingIDBytes = sv.idBytes
 	// Following a target may add targets.
 	for i := 0; i < len(sv.targets); i++ {
-		if err := sv.follow(sv.targets[i]); err != nil {
+		if err := sv.visitTarget(sv.targets[i]); err != nil {
 			return nil, err
 		}
 	}
 	n := len(sv.seen)
-	sv.work += n * n * 5 / 2          // the library searches a list for each subschema
-	sv.work += n * (sv.pointers / 40) // it compares pointers with long common prefixes
-	sv.work += sv.extras * (n + sv.ids) * copyWork
-	sv.work += (n + sv.refs) * (sv.ids*20 + sv.idBytes/20)
+	sv.work += n * n * 5 / 2              // the library searches a list for each subschema
+	sv.work += n * (sv.pointerBytes / 40) // it compares pointers with long common prefixes
+	sv.work += sv.referencedCount * (n + sv.idCount) * copyWork
+	sv.work += (n + sv.refCount) * (sv.idCount*20 + sv.idBytes/20)
 	sv.work += len(sv.anchors) * len(sv.anchors) * 5
 	return sv, sv.checkWork()
 }
@@ -102,15 +102,15 @@ func (sv *survey) checkWork() error {
 		return nil
 	}
 	return tooComplex("", "it would take too long to compile (%d subschemas, %d of them only reached by $ref, %d ids)",
-		len(sv.seen), sv.extras, sv.ids)
+		len(sv.seen), sv.referencedCount, sv.idCount)
 }
 
 // addValueWork adds the work for each value in a part of the schema.
 func (sv *survey) addValueWork(v any, each int) error {
 	sv.work += each
 	if n, ok := v.(json.Number); ok {
-		sv.digits = max(sv.digits, digitsOf(n))
-		if sv.digits > maxDigits {
+		sv.longestNumber = max(sv.longestNumber, digitsOf(n))
+		if sv.longestNumber > maxDigits {
 			return tooComplex("", "a number in it has more than %d digits", maxDigits)
 		}
 	}
@@ -122,17 +122,17 @@ func (sv *survey) addValueWork(v any, each int) error {
 	return sv.checkWork()
 }
 
-// follow visits the target of a reference, unless keywords reach it too, as in
+// visitTarget visits the target of a reference, unless keywords reach it too, as in
 // {"$ref":"#/components/x"}.
-func (sv *survey) follow(pointer string) error {
+func (sv *survey) visitTarget(pointer string) error {
 	if sv.seen[pointer] {
 		return nil
 	}
 	target, ok := lookup(sv.doc, pointerTokens(pointer))
-	if !ok && sv.ids == 0 {
+	if !ok && sv.idCount == 0 {
 		return nil // the library reports the missing target
 	}
-	sv.extras++
+	sv.referencedCount++
 	if ok {
 		if err := sv.visit(target, pointer, 1); err != nil {
 			return err
@@ -140,7 +140,7 @@ func (sv *survey) follow(pointer string) error {
 	} else {
 		target = sv.doc // the target is somewhere below an $id
 	}
-	if sv.extras*len(sv.seen)*copyWork > maxCompileWork {
+	if sv.referencedCount*len(sv.seen)*copyWork > maxCompileWork {
 		sv.work = maxCompileWork + 1
 	}
 	return sv.addValueWork(target, extraWork)
@@ -152,7 +152,7 @@ func (sv *survey) visit(v any, ptr string, nesting int) error {
 		return nil
 	}
 	sv.seen[ptr] = !sv.onlyReferences
-	sv.pointers += len(ptr)
+	sv.pointerBytes += len(ptr)
 	sv.work += 12_000 + 1_000*nesting
 	if len(sv.seen) > maxSubschemas {
 		return tooComplex("", "it has more than %d subschemas", maxSubschemas)
@@ -160,17 +160,17 @@ func (sv *survey) visit(v any, ptr string, nesting int) error {
 	if nesting > maxNesting {
 		return tooComplex(ptr, "its subschemas are nested deeper than %d levels", maxNesting)
 	}
-	if sv.pointers > maxSchemaBytes*4 {
+	if sv.pointerBytes > maxSchemaBytes*4 {
 		sv.work = maxCompileWork + 1
 	}
 	obj, ok := v.(map[string]any)
 	if !ok {
 		return sv.checkWork()
 	}
-	defer func(base int) { sv.base = base }(sv.base)
-	sv.noteNames(obj, ptr)
-	sv.noteLists(obj, ptr)
-	if err := sv.notePatterns(obj, ptr); err != nil {
+	defer func(base int) { sv.enclosingIDBytes = base }(sv.enclosingIDBytes)
+	sv.recordNames(obj, ptr)
+	sv.recordLists(obj, ptr)
+	if err := sv.compilePatterns(obj, ptr); err != nil {
 		return err
 	}
 	if err := sv.checkWork(); err != nil {
@@ -184,14 +184,14 @@ func (sv *survey) visit(v any, ptr string, nesting int) error {
 	return nil
 }
 
-// noteNames records the names and references of a subschema.
-func (sv *survey) noteNames(obj map[string]any, ptr string) {
+// recordNames records the names and references of a subschema.
+func (sv *survey) recordNames(obj map[string]any, ptr string) {
 	for _, kw := range []string{"$id", "id"} {
 		if id, ok := obj[kw].(string); ok {
-			sv.ids++
-			sv.base += len(id)
+			sv.idCount++
+			sv.enclosingIDBytes += len(id)
 			sv.idBytes += len(id)
-			sv.work += joinWork * sv.base
+			sv.work += joinWork * sv.enclosingIDBytes
 		}
 	}
 	if d, ok := dialectNamed(fmt.Sprint(obj["$schema"])); ok && d.isOlder() {
@@ -209,26 +209,26 @@ func (sv *survey) noteNames(obj map[string]any, ptr string) {
 		if kw == "$id" || kw == "$schema" {
 			continue
 		}
-		sv.refs++
-		sv.work += joinWork * (sv.base + len(text))
+		sv.refCount++
+		sv.work += joinWork * (sv.enclosingIDBytes + len(text))
 		_, target, _ := strings.Cut(text, "#")
-		target = unescape(target)
-		if strings.HasPrefix(target, "/") && !sv.known[target] {
-			sv.known[target] = true
+		target = unescapePath(target)
+		if strings.HasPrefix(target, "/") && !sv.isTarget[target] {
+			sv.isTarget[target] = true
 			sv.targets = append(sv.targets, target)
 		}
 	}
 }
 
-// noteLists records tuples and the work for lists whose items must be unique by the meta-schema.
+// recordLists records tuples and the work for lists whose items must be unique by the meta-schema.
 // The library compares arrays and objects pair by pair, because its hash has many collisions.
-func (sv *survey) noteLists(obj map[string]any, ptr string) {
-	if _, ok := obj["items"].([]any); ok && sv.tuple == "" {
-		sv.tuple = ptr + "/items"
+func (sv *survey) recordLists(obj map[string]any, ptr string) {
+	if _, ok := obj["items"].([]any); ok && sv.tuplePointer == "" {
+		sv.tuplePointer = ptr + "/items"
 	}
 	_, prefix := obj["prefixItems"]
 	_, dynamic := obj["$dynamicRef"]
-	sv.newest = sv.newest || prefix || dynamic
+	sv.usesNewest = sv.usesNewest || prefix || dynamic
 	lists := []any{obj["required"], obj["type"]}
 	if sv.olderEnum {
 		lists = append(lists, obj["enum"])
@@ -266,8 +266,8 @@ func sizeOf(v any) int {
 	return n
 }
 
-// notePatterns compiles the regular expressions of a subschema, whose cost counts for the schema.
-func (sv *survey) notePatterns(obj map[string]any, ptr string) error {
+// compilePatterns compiles the regular expressions of a subschema, whose cost counts for the schema.
+func (sv *survey) compilePatterns(obj map[string]any, ptr string) error {
 	if source, ok := obj["pattern"].(string); ok {
 		if _, err := sv.patterns.compile(source); err != nil {
 			return tooComplex(ptr+"/pattern", "%v", err)
@@ -282,17 +282,17 @@ func (sv *survey) notePatterns(obj map[string]any, ptr string) error {
 	return nil
 }
 
-// dialect returns the dialect to use. Many servers write tuples as an array in "items" without a
+// chooseDialect returns the dialect to use. Many servers write tuples as an array in "items" without a
 // $schema. This is invalid in 2020-12 and valid in 2019-09, the most similar dialect.
-func (sv *survey) dialect(spoken dialect) (dialect, []wire.Finding) {
-	if sv.declared || sv.tuple == "" || sv.newest {
+func (sv *survey) chooseDialect(spoken dialect) (dialect, []wire.Finding) {
+	if sv.hasDialect || sv.tuplePointer == "" || sv.usesNewest {
 		return spoken, nil
 	}
 	older := dialects[1]
 	return older, []wire.Finding{{
 		Rule:     "dialect",
 		Severity: wire.Warning,
-		Pointer:  sv.tuple,
+		Pointer:  sv.tuplePointer,
 		Text: fmt.Sprintf("an array in \"items\" is not %s, and there is no \"$schema\": read as %s",
 			spoken.name, older.name),
 		Want: `"prefixItems"`,

@@ -22,7 +22,7 @@ import (
 func (b *budget) dropUnchecked(doc any) []wire.Finding {
 	var warnings []wire.Finding
 	lenient := map[*jsonschema.Schema]bool{}
-	for _, s := range b.all {
+	for _, s := range b.schemas {
 		s.Format = nil // an annotation, which the library asserts in older dialects
 		capCounts(s, doc)
 		warnings = append(warnings, dropPatterns(s, lenient)...)
@@ -31,7 +31,7 @@ func (b *budget) dropUnchecked(doc any) []wire.Finding {
 		return nil
 	}
 	b.markDependents(lenient)
-	for _, s := range b.all {
+	for _, s := range b.schemas {
 		warnings = append(warnings, dropNegations(s, lenient)...)
 	}
 	return warnings
@@ -68,11 +68,11 @@ func dropPatterns(s *jsonschema.Schema, lenient map[*jsonschema.Schema]bool) []w
 	warn := func(at string, p *pattern) {
 		lenient[s] = true
 		rule := "pattern"
-		if p.broken {
+		if p.isInvalid {
 			rule = "pattern_broken" // also invalid in ECMA-262
 		}
 		warnings = append(warnings, notChecked(s, rule, at,
-			fmt.Sprintf("pattern not checked: %s: %s", brief(p.source), p.why)))
+			fmt.Sprintf("pattern not checked: %s: %s", brief(p.source), p.unchecked)))
 	}
 	if p, ok := s.Pattern.(*pattern); ok && p.re == nil {
 		warn("/pattern", p)
@@ -92,7 +92,7 @@ func dropPatterns(s *jsonschema.Schema, lenient map[*jsonschema.Schema]bool) []w
 // markDependents marks every schema whose result depends on a lenient schema as lenient.
 func (b *budget) markDependents(lenient map[*jsonschema.Schema]bool) {
 	users := map[*jsonschema.Schema][]*jsonschema.Schema{}
-	for _, s := range b.all {
+	for _, s := range b.schemas {
 		_, below := subschemas(s)
 		for _, sub := range append(b.inPlace(s), below...) {
 			users[sub] = append(users[sub], s)

@@ -53,11 +53,11 @@ func compile(doc any, spoken dialect) (*Schema, []wire.Finding, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	spoken, warnings := sv.dialect(spoken)
+	spoken, warnings := sv.chooseDialect(spoken)
 	lib := &library{compiler: jsonschema.NewCompiler(), doc: doc, names: sv.names}
 	lib.compiler.DefaultDraft(spoken.draft)
 	lib.compiler.UseLoader(noLoader{})
-	lib.compiler.UseRegexpEngine(sv.patterns.engine)
+	lib.compiler.UseRegexpEngine(sv.patterns.compileForLibrary)
 	root, err := lib.compile(documentURL)
 	if err != nil {
 		return nil, nil, lib.explain(err, spoken)
@@ -80,7 +80,7 @@ func (s *Schema) Check(value []byte) ([]wire.Finding, error) {
 		return nil, err
 	}
 	var broken *jsonschema.ValidationError
-	err = s.budget.run(s.compiled, v)
+	err = s.budget.validate(s.compiled, v)
 	if err == nil || !errors.As(err, &broken) {
 		return nil, err
 	}

@@ -25,8 +25,8 @@ func judgeCapture(ctx context.Context, f *cmdutil.Factory, word string) (*verdic
 		return nil, out
 	}
 	defer c.Close()
-	recorded.Warn(f, c.Capture)
-	f.HideIn(c.Capture)
+	recorded.WarnDamage(f, c.Capture)
+	f.HideSecretsIn(c.Capture)
 	judged := c.Rows()
 	judge := func() (lint.Report, error) { return recorded.JudgeCapture(ctx, c.Capture) }
 	if c.HasSelection() {
