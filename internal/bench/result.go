@@ -194,14 +194,14 @@ var Quantiles = []string{"p50", "p90", "p95", "p99", "p99.9"}
 
 var quantiles = []float64{0.5, 0.9, 0.95, 0.99, 0.999}
 
-// MinCallsBeyond is how many calls must exceed a quantile that is shown.
-const MinCallsBeyond = 10
+// minCallsBeyond is how many calls must exceed a quantile that is shown.
+const minCallsBeyond = 10
 
 // NeededCalls returns the number of calls that a metric needs.
 func NeededCalls(name string) int64 {
 	for i, n := range Quantiles {
 		if n == name {
-			return int64(math.Round(MinCallsBeyond / (1 - quantiles[i])))
+			return int64(math.Round(minCallsBeyond / (1 - quantiles[i])))
 		}
 	}
 	return 1
@@ -369,7 +369,7 @@ func (r *Result) GeneratorLimit(isInProcess bool) string {
 	if float64(generator.Missed) > maxMissed*float64(calls) {
 		return fmt.Sprintf(prefix+"%d of %d planned calls could not be sent", generator.Missed, calls)
 	}
-	if generator.Late > MinCallsBeyond && float64(generator.Late) > maxLate*float64(calls) {
+	if generator.Late > minCallsBeyond && float64(generator.Late) > maxLate*float64(calls) {
 		return fmt.Sprintf(prefix+"%d of %d calls began more than %s late", generator.Late, calls, lateThreshold)
 	}
 	if generator.CPU > maxCPU && !isInProcess {

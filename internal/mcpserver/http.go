@@ -88,7 +88,7 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request) {
 			Failure(-32600, "Accept must list application/json and text/event-stream", nil))
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxMessage))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
 	if err != nil {
 		if _, large := errors.AsType[*http.MaxBytesError](err); large {
 			refuse(w, http.StatusRequestEntityTooLarge, nil, Failure(-32600, "the message is too large", nil))

@@ -13,8 +13,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// MaxMessage limits the bytes of a client's message.
-const MaxMessage = 64 << 20
+// maxMessage limits the bytes of a client's message.
+const maxMessage = 64 << 20
 
 // Stdio serves one client over a pipe, one message per line, until in ends or ctx is done. It
 // returns the error of reading.
@@ -46,12 +46,12 @@ func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 }
 
-// readLine reads one line of at most MaxMessage bytes.
+// readLine reads one line of at most maxMessage bytes.
 func readLine(in *bufio.Reader) (line []byte, err error) {
 	for {
 		part, err := in.ReadSlice('\n')
-		if len(line)+len(part) > MaxMessage {
-			return nil, fmt.Errorf("a line is longer than %d bytes", MaxMessage)
+		if len(line)+len(part) > maxMessage {
+			return nil, fmt.Errorf("a line is longer than %d bytes", maxMessage)
 		}
 		line = append(line, part...)
 		if !errors.Is(err, bufio.ErrBufferFull) {

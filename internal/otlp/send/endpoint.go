@@ -11,8 +11,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// EndpointFromVariables is the name for the endpoint in the OTEL_* variables.
-const EndpointFromVariables = "env"
+// endpointFromVariables is the name for the endpoint in the OTEL_* variables.
+const endpointFromVariables = "env"
 
 // The paths of the signals below a base endpoint.
 const (
@@ -20,10 +20,10 @@ const (
 	metricsPath = "v1/metrics"
 )
 
-// readEndpoint returns the URL to which a signal is sent. given is a base URL or EndpointFromVariables. It
+// readEndpoint returns the URL to which a signal is sent. given is a base URL or endpointFromVariables. It
 // returns nil if the variables set no endpoint.
 func (e *environment) readEndpoint(signal, path, given string) (*url.URL, error) {
-	if given != EndpointFromVariables {
+	if given != endpointFromVariables {
 		return joinSignalPath("--otlp", given, path)
 	}
 	variable := "OTEL_EXPORTER_OTLP_" + signal + "_ENDPOINT"
@@ -76,7 +76,7 @@ func parseEndpoint(source, text string) (*url.URL, error) {
 	scheme = strings.ToLower(scheme)
 	switch {
 	case text == "":
-		return wrong("no endpoint", endpointHint+wire.Hint("; "+EndpointFromVariables+" means OTEL_EXPORTER_OTLP_ENDPOINT"))
+		return wrong("no endpoint", endpointHint+wire.Hint("; "+endpointFromVariables+" means OTEL_EXPORTER_OTLP_ENDPOINT"))
 	case strings.HasPrefix(text, "/") || strings.HasPrefix(text, ".") || strings.HasPrefix(strings.ToLower(text), "unix:"):
 		return wrong("Unix sockets are not supported", endpointHint)
 	case found && strings.HasPrefix(scheme, "grpc"):

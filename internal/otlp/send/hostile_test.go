@@ -157,7 +157,7 @@ func TestSignalEndpointWithoutPathIsExplained(t *testing.T) {
 		"/":          "a collector takes them at /v1/traces",
 		"/v1/traces": "404 page not found",
 	} {
-		e := start(t, EndpointFromVariables, Options{}, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", server.URL+path)
+		e := start(t, endpointFromVariables, Options{}, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", server.URL+path)
 		if err := e.Post(t.Context(), make([]otlp.Span, 1)); err == nil || !strings.Contains(err.Error(), "HTTP 404: "+want) {
 			t.Errorf("%q: %v", path, err)
 		}
