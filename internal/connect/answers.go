@@ -80,13 +80,16 @@ func (c *Conn) setAsker(opt *client.Options, how Options) error {
 // opened without capabilities that the flags need, and says so.
 func (c *Conn) openSeparateIfNeeded(opt *client.Options) {
 	offered := capabilitiesFor(c.Answering, false)
-	if c.IsKept() && !client.Stateless(c.Saved.Revision) && !client.Covers(c.Saved.Declared, offered) {
+	// A session in a stateless revision declares its capabilities with each request.
+	if client.Stateless(c.Saved.Revision) || client.Covers(c.Saved.Declared, offered) {
+		return
+	}
+	if c.IsKept() {
 		c.Env.UI.Note("session " + c.Saved.Name + " was opened without the capabilities of these flags; mcpc init --keep " +
 			c.Saved.Name + " with the same flags starts its server again")
 		return
 	}
-	if opt.Resume == nil || c.Saved.Transport != string(transport.StreamableHTTP) || client.Stateless(c.Saved.Revision) ||
-		client.Covers(c.Saved.Declared, offered) {
+	if opt.Resume == nil || c.Saved.Transport != string(transport.StreamableHTTP) {
 		return
 	}
 	opt.Resume = nil

@@ -31,7 +31,7 @@ type Word struct {
 type Part struct {
 	Name   string
 	isItem bool
-	index  int // number of the item; behindLast appends
+	index  int // number of the item; appendIndex appends
 }
 
 // appendIndex is the number of an item that is appended.

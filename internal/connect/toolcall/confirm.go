@@ -38,21 +38,22 @@ func refuseChanged(ctx context.Context, c *connect.Conn, tool *connect.Definitio
 	if pin.Check(ctx, c, tool) != pin.Changed || o.Yes || c.Env.Confirm == "never" || c.Env.UI.Interactive() {
 		return wire.Outcome{}
 	}
-	return notConfirmedOutcome(c, o, changedReason, pin.LockWith(c, tool))
+	return notConfirmedOutcome(c, o, changedReason, true, pin.LockWith(c, tool))
 }
 
 // changedReason is the reason to confirm a changed tool.
 const changedReason = "changed since it was approved"
 
-// notConfirmedOutcome returns the outcome of a call that the user did not confirm. lock is the lock
-// file with the tool's present definition, or nil.
-func notConfirmedOutcome(c *connect.Conn, o Request, why string, lock *pin.Lock) wire.Outcome {
+// notConfirmedOutcome returns the outcome of a call that the user did not confirm. isChanged is set
+// if the tool changed since it was approved; lock is then the lock file with its present
+// definition, or nil.
+func notConfirmedOutcome(c *connect.Conn, o Request, why string, isChanged bool, lock *pin.Lock) wire.Outcome {
 	refused := wire.Outcome{
 		Kind: wire.Refused, Method: "tools/call", Name: o.Name, ServerName: c.Where, Phase: "arguments",
 		Text: fmt.Sprintf("the tool %q %s, and the call was not confirmed", o.Name, why),
 		Hint: "--yes calls it without asking for confirmation",
 	}
-	if why == changedReason {
+	if isChanged {
 		refused.Hint = "--yes approves the tool as it is now, and calls it"
 		if lock != nil {
 			refused.Hint += "; " + wire.Run("trust "+lockfile.Name+" --yes") +
@@ -73,14 +74,15 @@ func askConfirmation(ctx context.Context, c *connect.Conn, tool *connect.Definit
 	}
 	why, always := confirmReason(c, tool)
 	var lock *pin.Lock
-	if changed && c.Env.Confirm != "never" {
+	asksForChange := changed && c.Env.Confirm != "never"
+	if asksForChange {
 		why = changedReason
 		lock = pin.LockWith(c, tool)
 	}
 	if why == "" {
 		return wire.Outcome{}
 	}
-	refused := notConfirmedOutcome(c, o, why, lock)
+	refused := notConfirmedOutcome(c, o, why, asksForChange, lock)
 	if !c.Env.UI.Interactive() {
 		return refused
 	}
