@@ -49,9 +49,9 @@ func findUnresolved(f *cmdutil.Factory, file *runFile, given map[string]saved.Va
 		names := slices.DeleteFunc(slices.Clone(known), func(name string) bool { return !saved.IsName(name) })
 		null := func(name string) jq.Variable { return jq.Variable{Name: name, Value: json.RawMessage("null")} }
 		if _, err := jq.Compile(expr, sliceutil.Map(names, null)...); err != nil {
-			all = append(all, saved.Problem{
-				At: pointer, Unset: strings.Contains(err.Error(), "variable not defined"), Text: err.Error(),
-			})
+			// gojq exports no type for this error, so only its text distinguishes it.
+			isUndefined := strings.Contains(err.Error(), "variable not defined")
+			all = append(all, saved.Problem{At: pointer, Unset: isUndefined, Text: err.Error()})
 		}
 	}
 	check("/server", jsonraw.Quote(file.Server))
