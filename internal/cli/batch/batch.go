@@ -158,7 +158,7 @@ type batch struct {
 }
 
 func newBatch(f *cmdutil.Factory, o batchOptions) *batch {
-	w := newWindow(maxLines, maxHeld)
+	w := newWindow(maxLines, maxWindowBytes)
 	results := &resultWriter{
 		f: f, window: w, out: bufio.NewWriterSize(f.Stdout(), 64<<10),
 		tally: tally{began: f.Now(), kinds: map[wire.Kind]int{}},

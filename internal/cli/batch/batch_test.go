@@ -113,8 +113,8 @@ func linesOf(in io.Reader, limit int64) string {
 // A call that takes long holds up a bounded number of those behind it, by their
 // number or by the bytes of their results, and the order of the results stays.
 func TestABatchHasAWindow(t *testing.T) {
-	defer func(bytes int) { maxHeld = bytes }(maxHeld)
-	maxHeld = 1 << 20
+	defer func(bytes int) { maxWindowBytes = bytes }(maxWindowBytes)
+	maxWindowBytes = 1 << 20
 	for _, c := range []struct {
 		name     string
 		parallel int
@@ -122,7 +122,7 @@ func TestABatchHasAWindow(t *testing.T) {
 		most     int // calls that may have been made while the first is under way
 	}{
 		{"by number", 8, 100, maxLines},
-		{"by bytes", 8, 32 << 10, maxHeld>>15 + 8},
+		{"by bytes", 8, 32 << 10, maxWindowBytes>>15 + 8},
 		{"one at a time", 1, 100, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func windowed(t *testing.T, parallel, size, most int) {
 		b.run(t.Context(), func() {}, numbers(lines))
 	}()
 	synctest.Wait()
-	if n := int(made.Load()); n > most || n < min(most, maxHeld/(size+200)) {
+	if n := int(made.Load()); n > most || n < min(most, maxWindowBytes/(size+200)) {
 		t.Errorf("%d calls were made while the first was under way, want at most %d and about so many", n, most)
 	}
 	if b.results.tally.lines != 0 {

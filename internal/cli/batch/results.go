@@ -44,7 +44,7 @@ const maxFlushDelay = 2 * time.Millisecond
 func (r *resultWriter) flushSoon() {
 	if !r.flushing && r.out.Buffered() > 0 {
 		r.flushing = true
-		time.AfterFunc(maxFlushDelay, func() { r.window.locked(r.flush) })
+		time.AfterFunc(maxFlushDelay, func() { r.window.withLock(r.flush) })
 	}
 }
 
@@ -135,11 +135,12 @@ func (t *tally) failed() int { return t.lines - t.kinds[wire.OK] }
 func (t *tally) rate(took time.Duration) float64 { return float64(t.lines) / took.Seconds() }
 
 // mostSevere returns the most severe kind of all results.
-func (t *tally) mostSevere() (worst wire.Kind) {
+func (t *tally) mostSevere() wire.Kind {
+	mostSevere := wire.OK
 	for kind := range t.kinds {
-		worst = cmdutil.MoreSevere(worst, kind)
+		mostSevere = cmdutil.MoreSevere(mostSevere, kind)
 	}
-	return worst
+	return mostSevere
 }
 
 // failures counts the failed results by kind, the most severe first: "2 tool_error, 1 timeout".

@@ -47,7 +47,7 @@ func (b *batch) run(ctx context.Context, stop context.CancelFunc, in io.Reader) 
 	case <-b.window.ended:
 		b.window.drain()
 	}
-	b.window.locked(b.results.flush)
+	b.window.withLock(b.results.flush)
 }
 
 // next returns the next line for a free worker, nil if there is none.
@@ -58,7 +58,7 @@ func (b *batch) next() *batchLine {
 		return nil
 	}
 	if b.src.r.Buffered() == 0 { // the writer of the input may wait for a result before its next line
-		b.window.locked(b.results.flush)
+		b.window.withLock(b.results.flush)
 	}
 	l, err := b.src.next()
 	if err != nil || !b.window.add(l) {

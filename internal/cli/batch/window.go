@@ -6,8 +6,8 @@ import "sync"
 // of later lines wait in memory.
 const maxLines = 1024
 
-// maxHeld is about the number of bytes of these lines. Tests set a smaller limit.
-var maxHeld = 32 << 20
+// maxWindowBytes is about the number of bytes of these lines. Tests set a smaller limit.
+var maxWindowBytes = 32 << 20
 
 // A window has the lines between the reader and the writer, in order.
 type window struct {
@@ -33,7 +33,10 @@ func newWindow(lines, bytes int) *window {
 func (w *window) waitForRoom() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for !w.isOver() && len(w.lines) > 0 && (len(w.lines) >= w.maxLines || w.bytes >= w.maxBytes) {
+	isFull := func() bool {
+		return len(w.lines) > 0 && (len(w.lines) >= w.maxLines || w.bytes >= w.maxBytes)
+	}
+	for !w.isOver() && isFull() {
 		w.changed.Wait()
 	}
 	return !w.isOver()
@@ -68,14 +71,14 @@ func (w *window) finish(l *batchLine, write func([]*batchLine)) {
 		return
 	}
 	write(w.lines[:n])
-	left := copy(w.lines, w.lines[n:])
-	clear(w.lines[left:])
-	w.lines = w.lines[:left]
+	remaining := copy(w.lines, w.lines[n:])
+	clear(w.lines[remaining:])
+	w.lines = w.lines[:remaining]
 	w.changed.Broadcast()
 }
 
-// locked calls f under the lock.
-func (w *window) locked(f func()) {
+// withLock calls f under the lock.
+func (w *window) withLock(f func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	f()

@@ -23,19 +23,19 @@ import (
 // to the whole shell.
 var lineFlags = []string{"json", "wire", "jq", "output", "explain", "verbose", "help"}
 
-// wordsOfShell returns help and the commands of mcpc that a line of the shell may run.
-func wordsOfShell(f *cmdutil.Factory) []string {
+// shellCommands returns help and the commands of mcpc that a line of the shell may run.
+func shellCommands(f *cmdutil.Factory) []string {
 	words := slices.DeleteFunc(f.Commands(), func(c cmdutil.CommandMaker) bool { return c.Traits&cmdutil.InShell == 0 })
 	return append([]string{"help"}, sliceutil.Map(words, func(c cmdutil.CommandMaker) string { return c.Name })...)
 }
 
-// line runs one line, prints its error, and keeps the worst outcome of all lines in s.worst.
+// line runs one line, prints its error, and keeps the most severe outcome of all lines in s.mostSevere.
 func (s *shellRun) line(ctx context.Context, text string) {
 	f := s.f.Invocation()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	words, err := shellwords.Split(text, s.value)
-	if _, more := shellwords.Unfinished(text); more && err == nil {
+	if _, isUnfinished := shellwords.Unfinished(text); isUnfinished && err == nil {
 		err = usage.New("the line ends in a backslash, and no line follows", "quote literal text: '...'")
 	} else if err != nil {
 		err = usage.New("the line cannot be parsed "+err.Error(), "quote literal text: '...'")
@@ -50,8 +50,8 @@ func (s *shellRun) line(ctx context.Context, text string) {
 	if out.Kind == wire.ToolError || out.Kind == wire.RPCFailed {
 		s.c.ExpireTools(ctx) // the server may have changed while the user typed
 	}
-	if cmdutil.MoreSevere(s.worst.Kind, out.Kind) != s.worst.Kind {
-		s.worst = wire.Outcome{Kind: out.Kind, Signal: out.Signal, Text: out.Text}
+	if cmdutil.MoreSevere(s.mostSevere.Kind, out.Kind) != s.mostSevere.Kind {
+		s.mostSevere = wire.Outcome{Kind: out.Kind, Signal: out.Signal, Text: out.Text}
 	}
 }
 
@@ -124,14 +124,15 @@ func (s *shellRun) CheckAllowed(f *cmdutil.Factory, cmd *cobra.Command) error {
 	for top.HasParent() && top.Parent().HasParent() {
 		top = top.Parent()
 	}
-	if top.HasParent() && !slices.Contains(wordsOfShell(f), top.Name()) && (top.Runnable() || top.HasSubCommands()) {
+	isCommand := top.HasParent() && (top.Runnable() || top.HasSubCommands()) // not a topic of help
+	if isCommand && !slices.Contains(shellCommands(f), top.Name()) {
 		return usage.New(top.Name()+" is not a shell command", wire.Run(top.Name())+", in another terminal")
 	}
 	answers := cmdutil.AnsweringFlags(cmd)
 	var bad error
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		shared := cmd.InheritedFlags().Lookup(flag.Name) != nil && !slices.Contains(lineFlags, flag.Name)
-		if shared || slices.Contains(answers, flag) {
+		isForShell := cmd.InheritedFlags().Lookup(flag.Name) != nil && !slices.Contains(lineFlags, flag.Name)
+		if isForShell || slices.Contains(answers, flag) {
 			bad = usage.New(
 				"--"+flag.Name+" applies to the whole shell, not to a line",
 				"exit, and "+wire.Run("shell --"+flag.Name),
@@ -163,7 +164,7 @@ func (s *shellRun) complete(head string) (before string, found []string) {
 		return head, nil
 	}
 	if len(words) == 0 {
-		return before, withBlanks(cmdutil.CompletedWords(append(wordsOfShell(s.f), "exit"), typed))
+		return before, withBlanks(cmdutil.CompletedWords(append(shellCommands(s.f), "exit"), typed))
 	}
 	f := s.f.Invocation()
 	f.Args = append(slices.Clone(words), typed)
@@ -183,28 +184,29 @@ func (s *shellRun) complete(head string) (before string, found []string) {
 	if cmd.ValidArgsFunction == nil || slices.Contains(words, "--") {
 		return before, nil
 	}
-	found, how := cmd.ValidArgsFunction(cmd, args, typed)
+	found, directive := cmd.ValidArgsFunction(cmd, args, typed)
 	for i, word := range found {
-		found[i] = quotedOn(word, typed)
+		found[i] = quoteCompletion(word, typed)
 	}
-	if how&cobra.ShellCompDirectiveNoSpace == 0 {
+	if directive&cobra.ShellCompDirectiveNoSpace == 0 {
 		found = withBlanks(found)
 	}
 	return before, found
 }
 
-// quotedOn returns a completed word, quoted for the shell so that it still begins with the typed
+// quoteCompletion returns a completed word, quoted for the shell so that it still begins with the typed
 // text. It quotes the whole value of NAME=VALUE if the user has not begun the value, else only the
 // part after the typed text.
-func quotedOn(word, typed string) string {
+func quoteCompletion(word, typed string) string {
 	if shellwords.Quote(word) == word || !strings.HasPrefix(word, typed) {
 		return word
 	}
-	from := len(typed)
-	if name := word[:strings.IndexByte(word, '=')+1]; strings.HasPrefix(name, typed) && shellwords.Quote(name) == name {
-		from = len(name)
+	unquoted := len(typed)
+	name := word[:strings.IndexByte(word, '=')+1] // with "=", or "" if the word has none
+	if strings.HasPrefix(name, typed) && shellwords.Quote(name) == name {
+		unquoted = len(name)
 	}
-	return word[:from] + shellwords.Quote(word[from:])
+	return word[:unquoted] + shellwords.Quote(word[unquoted:])
 }
 
 // withBlanks adds a space to each word, in place.

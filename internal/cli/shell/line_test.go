@@ -22,7 +22,7 @@ func TestCompletionsAreQuoted(t *testing.T) {
 		{"a b", "", "'a b'"},
 		{"tool (old)", "tool", "tool' (old)'"},
 	} {
-		got := quotedOn(c.word, c.typed)
+		got := quoteCompletion(c.word, c.typed)
 		words, err := shellwords.Split(got, func(string) string { return "" })
 		if got != c.want || !strings.HasPrefix(got, c.typed) || err != nil || !slices.Equal(words, []string{c.word}) {
 			t.Errorf("%s behind %s: got %s (%q %v), want %s", c.word, c.typed, got, words, err, c.want)

@@ -35,12 +35,12 @@ type shellRun struct {
 	// own has the environment variables of the flags of mcpc shell. Each line begins with the
 	// values of these flags.
 	own map[string]bool
-	// last is the result of the previous line, worst the most severe outcome of all lines.
-	last  json.RawMessage
-	worst wire.Outcome
-	ended bool
-	stop  bool
-	lists cmdutil.ShellLists
+	// last is the result of the previous line, mostSevere the most severe outcome of all lines.
+	last       json.RawMessage
+	mostSevere wire.Outcome
+	ended      bool
+	stop       bool
+	lists      cmdutil.ShellLists
 	// number is the line number of a script at which the current command begins, from 1; 0 if a
 	// user types the lines.
 	number int
@@ -113,7 +113,7 @@ func openShell(ctx context.Context, f *cmdutil.Factory, cmd *cobra.Command, argv
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { s.own[host.EnvName(f.Name)] = true })
 	f.Shell = s
 	words := map[string]bool{}
-	for _, word := range wordsOfShell(f) {
+	for _, word := range shellCommands(f) {
 		words[word] = true
 	}
 	f.OutStyle.Hints.ShellCommands = words
@@ -127,7 +127,8 @@ func openShell(ctx context.Context, f *cmdutil.Factory, cmd *cobra.Command, argv
 	return nil
 }
 
-// close closes the connection, and returns the worst outcome of the lines, or the failure to close.
+// close closes the connection, and returns the most severe outcome of the lines, or the failure to
+// close.
 func (s *shellRun) close(ctx context.Context) error {
 	f := s.f
 	f.Shell = nil
@@ -138,11 +139,11 @@ func (s *shellRun) close(ctx context.Context) error {
 	if _, ok := errors.AsType[cmdutil.ErrInterrupted](context.Cause(ctx)); ok {
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal, Text: "interrupted", IsSummary: true, Reached: wire.Unknown})
 	}
-	if s.worst.OK() {
+	if s.mostSevere.OK() {
 		return closed
 	}
-	s.worst.IsSummary = true
-	return cmdutil.Join(&cmdutil.ExitError{Outcome: s.worst, Reported: true}, closed) // each line has printed its own error
+	s.mostSevere.IsSummary = true
+	return cmdutil.Join(&cmdutil.ExitError{Outcome: s.mostSevere, Reported: true}, closed) // each line has printed its own error
 }
 
 // script runs the lines of a pipe or a file, or lines that a user types without the line editor. It
@@ -193,13 +194,13 @@ func (s *shellRun) script(ctx context.Context, typed bool) {
 			head = ""
 			unfinished = ""
 			s.line(ctx, text)
-			s.ended = s.ended || l.Err != nil || s.stop && !s.worst.OK()
+			s.ended = s.ended || l.Err != nil || s.stop && !s.mostSevere.OK()
 		case <-ctx.Done():
 			return
 		}
 	}
 	if typed {
-		s.worst = wire.Outcome{}
+		s.mostSevere = wire.Outcome{}
 	}
 }
 
@@ -257,7 +258,7 @@ func (s *shellRun) interact(ctx context.Context) {
 			e.Remember(text)
 		}
 		s.line(ctx, line)
-		s.worst = wire.Outcome{}
+		s.mostSevere = wire.Outcome{}
 	}
 }
 
