@@ -19,7 +19,8 @@ func changingActions() []action {
 		{"answer", []string{"a"}, "answer what a server asks", (*model).answerNext},
 		{"intercept", []string{"i"}, "hold messages that a filter wants", (*model).intercept},
 		{"intercept-off", []string{"I"}, "hold nothing, let all go", func(m *model) tea.Cmd {
-			return m.runAction("nothing is held", func(ctx context.Context, a view.Actor) error { return a.Intercept(ctx, false, "") })
+			release := func(ctx context.Context, a view.Actor) error { return a.Intercept(ctx, false, "") }
+			return m.runAction("nothing is held", release)
 		}},
 		{"edit", []string{"e"}, "edit a held message and let it go", (*model).editHeld},
 		{"drop", []string{"d"}, "drop the held message that is selected", (*model).dropHeld},
@@ -30,7 +31,9 @@ func changingActions() []action {
 		{"copy", []string{"y"}, "copy: then a letter", (*model).copyMenu},
 		{"mark", []string{"m"}, "mark, or take the mark away", (*model).toggleMark},
 		{"like", []string{"f"}, "only such exchanges: adds to the filter", func(m *model) tea.Cmd { return m.likeMenu("") }},
-		{"unlike", []string{"F"}, "no such exchanges: adds to the filter", func(m *model) tea.Cmd { return m.likeMenu("-") }},
+		{"unlike", []string{"F"}, "no such exchanges: adds to the filter", func(m *model) tea.Cmd {
+			return m.likeMenu(excludeSign)
+		}},
 		{"sort", []string{"s"}, "sort: then the column", (*model).sortMenu},
 		{"slowest", []string{"S"}, "slowest first, or fastest", func(m *model) tea.Cmd { return m.sortBy("-took") }},
 		{"only", []string{"o"}, "only this exchange, or all again", (*model).toggleOnly},
@@ -38,7 +41,7 @@ func changingActions() []action {
 		{"compare", []string{"D"}, "compare two conversations", (*model).compareMenu},
 		{"pause", []string{"p"}, "stop the screen; recording goes on", (*model).togglePause},
 		{"clear", []string{"c"}, "hide what came until now", (*model).clearView},
-		{"everything", []string{"C"}, "no filter, all conversations again", (*model).everything},
+		{"everything", []string{"C"}, "no filter, all conversations again", (*model).showEverything},
 		{"help", []string{"?", "f1"}, "all keys", (*model).helpMenu},
 		{"command", []string{":"}, "run an action by its name", (*model).commandLine},
 	}
@@ -90,16 +93,17 @@ func (m *model) editNote() tea.Cmd {
 	})
 }
 
-// likeMenu offers filter terms made from the exchange. not is "-" for terms that exclude it.
-func (m *model) likeMenu(not string) tea.Cmd {
+// likeMenu offers filter terms made from the exchange. sign is excludeSign for terms that exclude it,
+// or else "".
+func (m *model) likeMenu(sign string) tea.Cmd {
 	d := &menu{title: "add to the filter"}
 	add := func(key, field, value string) {
 		if value == "" {
 			return
 		}
-		term := not + field + filter.Quote(value)
+		term := sign + field + filter.Quote(value)
 		d.choices = append(d.choices, newChoice(key, term, "", func(m *model) tea.Cmd {
-			return m.setFilter(toggleWord(m.query.line.Text(), term))
+			return m.setFilter(toggleTerm(m.query.line.Text(), term))
 		}))
 	}
 	_, row := m.target()
@@ -110,8 +114,8 @@ func (m *model) likeMenu(not string) tea.Cmd {
 		add("s", "server:", row.Server)
 		add("c", "client:", row.Client)
 	}
-	if f := m.lineUnderCursor(); f != nil && f.value != "" && len(f.value) < 200 {
-		add("v", "body:", jsonraw.TextOrRaw(json.RawMessage(f.value)))
+	if line := m.lineUnderCursor(); line != nil && line.value != "" && len(line.value) < maxFilterValue {
+		add("v", "body:", jsonraw.TextOrRaw(json.RawMessage(line.value)))
 	}
 	if it := m.list().selected(); it != nil {
 		switch doc := it.doc.(type) {
@@ -132,6 +136,13 @@ func (m *model) likeMenu(not string) tea.Cmd {
 	return nil
 }
 
+const (
+	// excludeSign before a term of a filter excludes the exchanges that match it.
+	excludeSign = "-"
+	// maxFilterValue is the length in bytes from which a value is too long for a term.
+	maxFilterValue = 200
+)
+
 // lineUnderCursor returns the line of the detail under the cursor, or nil.
 func (m *model) lineUnderCursor() *tabLine {
 	if m.focus != paneDetail || m.detail.sel >= len(m.detail.lines) {
@@ -146,7 +157,7 @@ func (m *model) sortMenu() tea.Cmd {
 		return m.showMessage("this view has its own order; 2 is the table")
 	}
 	d := &menu{title: "sort by"}
-	for _, s := range [][4]string{ // letter, name, note, order
+	for _, s := range []struct{ letter, name, note, order string }{
 		{"t", "time", "as they came", "time"},
 		{"d", "took", "slowest first", "-took"},
 		{"z", "size", "largest first", "-size"},
@@ -157,22 +168,24 @@ func (m *model) sortMenu() tea.Cmd {
 		{"s", "server", "", "server"},
 		{"c", "client", "", "client"},
 	} {
-		d.choices = append(d.choices, newChoice(s[0], s[1], s[2], func(m *model) tea.Cmd { return m.sortBy(s[3]) }))
+		sort := func(m *model) tea.Cmd { return m.sortBy(s.order) }
+		d.choices = append(d.choices, newChoice(s.letter, s.name, s.note, sort))
 	}
 	m.dialog = d
 	return nil
 }
 
-// sortBy sorts the list. The same order again reverses it.
+// sortBy sorts the list. The same order again reverses it. A "-" before an order reverses it.
 func (m *model) sortBy(order string) tea.Cmd {
 	l := m.list()
 	if m.view > viewTable {
 		return m.showMessage("this view has its own order; 2 is the table")
 	}
 	if l.sort == order {
+		ascending, isDescending := strings.CutPrefix(order, "-")
 		order = "-" + order
-		if strings.HasPrefix(l.sort, "-") {
-			order = l.sort[1:]
+		if isDescending {
+			order = ascending
 		}
 	}
 	l.sort = order
@@ -205,19 +218,14 @@ func (m *model) togglePause() tea.Cmd {
 
 // clearView hides everything up to now with a term of the filter, which the user can remove again.
 func (m *model) clearView() tea.Cmd {
-	words := strings.Fields(m.query.line.Text())
-	kept := words[:0]
-	for _, w := range words {
-		if !strings.HasPrefix(w, "since:") {
-			kept = append(kept, w)
-		}
-	}
-	kept = append(kept, "since:"+m.opt.Now().Format("15:04:05"))
-	return m.setFilter(strings.Join(kept, " "))
+	terms := strings.Fields(m.query.line.Text())
+	terms = slices.DeleteFunc(terms, func(term string) bool { return strings.HasPrefix(term, "since:") })
+	terms = append(terms, "since:"+m.opt.Now().Format("15:04:05"))
+	return m.setFilter(strings.Join(terms, " "))
 }
 
-// everything removes all filters.
-func (m *model) everything() tea.Cmd {
+// showEverything removes all filters.
+func (m *model) showEverything() tea.Cmd {
 	m.query.onlyKeys = nil
 	m.conversations.showAll()
 	return m.setFilter("")
@@ -246,7 +254,8 @@ func (m *model) helpMenu() tea.Cmd {
 
 // commandLine runs an action by its name or the start of it. "filter TEXT" sets the filter.
 func (m *model) commandLine() tea.Cmd {
-	return m.promptLine("command: a name of the list of keys (?), or filter TEXT", "", func(m *model, text string) tea.Cmd {
+	const title = "command: a name of the list of keys (?), or filter TEXT"
+	return m.promptLine(title, "", func(m *model, text string) tea.Cmd {
 		name, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 		if name == "" {
 			return nil
@@ -254,17 +263,17 @@ func (m *model) commandLine() tea.Cmd {
 		if name == "filter" {
 			return m.setFilter(rest)
 		}
-		var found []action
+		var candidates []action
 		for _, a := range actions() {
 			if a.name == name {
 				return a.run(m)
 			}
 			if strings.HasPrefix(a.name, name) {
-				found = append(found, a)
+				candidates = append(candidates, a)
 			}
 		}
-		if len(found) == 1 {
-			return found[0].run(m)
+		if len(candidates) == 1 {
+			return candidates[0].run(m)
 		}
 		return m.showMessage("no command " + name + ": ? lists them")
 	})
@@ -272,33 +281,33 @@ func (m *model) commandLine() tea.Cmd {
 
 // compareMenu lets the user choose another conversation, and shows the differences.
 func (m *model) compareMenu() tea.Cmd {
-	a := m.conversationToCompare()
-	if a == nil {
+	compared := m.conversationToCompare()
+	if compared == nil {
 		return m.showMessage("there is no conversation yet")
 	}
-	from := *a
-	d := &menu{title: "compare " + conversationTitle(a) + " (" + m.screenClock().formatTime(a.Began) + ") with"}
+	selected := *compared // the list may change before the user chooses
+	clock := m.screenClock()
+	d := &menu{
+		title: "compare " + conversationTitle(&selected) + " (" + clock.formatTime(selected.Began) + ") with",
+	}
 	all := slices.Clone(m.conversations.all)
-	other := func(c view.Conversation) bool { return serverName(&c) != serverName(&from) }
+	hasOtherServer := func(c *view.Conversation) bool { return serverName(c) != serverName(&selected) }
 	slices.SortStableFunc(all, func(a, b view.Conversation) int { // conversations with the same server first
-		if other(a) == other(b) {
+		if hasOtherServer(&a) == hasOtherServer(&b) {
 			return b.Began.Compare(a.Began)
 		}
-		if other(a) {
+		if hasOtherServer(&a) {
 			return 1
 		}
 		return -1
 	})
 	for _, c := range all {
-		if c.ID == from.ID {
+		if c.ID == selected.ID {
 			continue
 		}
-		d.choices = append(
-			d.choices,
-			newChoice(m.screenClock().formatTime(c.Began), conversationTitle(&c), countNoun(c.Rows, "row", "rows"), func(m *model) tea.Cmd {
-				return m.compare(&from, &c)
-			}),
-		)
+		compare := func(m *model) tea.Cmd { return m.compare(&selected, &c) }
+		rows := countNoun(c.Rows, "row", "rows")
+		d.choices = append(d.choices, newChoice(clock.formatTime(c.Began), conversationTitle(&c), rows, compare))
 	}
 	if len(d.choices) == 0 {
 		return m.showMessage("there is no other conversation to compare with")
@@ -307,8 +316,8 @@ func (m *model) compareMenu() tea.Cmd {
 	return nil
 }
 
-// conversationToCompare returns the conversation to compare: the selected or the shown one, or else that of the
-// selected exchange, or else the newest.
+// conversationToCompare returns the selected or the shown conversation, or else the conversation of
+// the selected exchange, or else the newest. It returns nil if there is none.
 func (m *model) conversationToCompare() *view.Conversation {
 	if c := m.conversations.underCursor(); c != nil && m.focus == paneConversations {
 		return c
@@ -328,16 +337,16 @@ func (m *model) conversationToCompare() *view.Conversation {
 }
 
 // compare shows the differences from the earlier to the later conversation.
-func (m *model) compare(a, b *view.Conversation) tea.Cmd {
-	if b.Began.Before(a.Began) {
-		a, b = b, a
+func (m *model) compare(earlier, later *view.Conversation) tea.Cmd {
+	if later.Began.Before(earlier.Began) {
+		earlier, later = later, earlier
 	}
 	d := &page{title: "comparing…"}
 	m.dialog = d
-	r := m.opt.Reader
-	w := max(m.w-4, 20)
+	reader := m.opt.Reader
+	width := max(m.w-4, 20)
 	return m.loader.restart(subjectDialog, func(ctx context.Context) change {
-		c, err := r.Compare(ctx, a.ID, b.ID)
+		differences, err := reader.Compare(ctx, earlier.ID, later.ID)
 		return func(m *model) tea.Cmd {
 			if m.dialog != d {
 				return nil
@@ -347,8 +356,11 @@ func (m *model) compare(a, b *view.Conversation) tea.Cmd {
 				return m.showError(err)
 			}
 			d.title = "what differs in B"
-			sides := [2]comparedSide{{title: conversationTitle(a), talk: a}, {title: conversationTitle(b), talk: b}}
-			for _, l := range drawComparison(m.screenClock(), &c, sides, w) {
+			sides := [2]comparedSide{
+				{title: conversationTitle(earlier), conversation: earlier},
+				{title: conversationTitle(later), conversation: later},
+			}
+			for _, l := range drawComparison(m.screenClock(), &differences, sides, width) {
 				d.lines = append(d.lines, drawn{Line: l})
 			}
 			return nil

@@ -9,9 +9,9 @@ import (
 // An area is an editable text of several lines. Long lines are drawn in several rows.
 type area struct {
 	lines      []input
-	cursorLine int
+	cursorLine int // the index of the line with the cursor
 	width      int // in columns, when it was last drawn
-	// top is the first drawn line, and skip the number of its rows above the area.
+	// top is the first drawn line, and skippedRows the number of its rows above the area.
 	top, skippedRows int
 }
 
@@ -65,11 +65,11 @@ func (a *area) Key(name, text string) {
 
 // Type inserts a text of several lines at the cursor.
 func (a *area) Type(text string) {
-	for i, areaRow := range strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n") {
+	for i, line := range strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n") {
 		if i > 0 {
 			a.split()
 		}
-		a.lines[a.cursorLine].Type(areaRow)
+		a.lines[a.cursorLine].Type(line)
 	}
 }
 
@@ -101,6 +101,7 @@ func (a *area) move(rows int) {
 	a.lines[a.cursorLine].cursor = min(starts[row]+column, last)
 }
 
+// split breaks the line at the cursor into two lines.
 func (a *area) split() {
 	line := &a.lines[a.cursorLine]
 	rest := input{text: append([]rune{}, line.text[line.cursor:]...)}
@@ -109,20 +110,20 @@ func (a *area) split() {
 	a.cursorLine++
 }
 
-// join appends line y to the line before it.
-func (a *area) join(y int) {
-	if y < 1 || y >= len(a.lines) {
+// join appends the line with an index to the line before it.
+func (a *area) join(index int) {
+	if index < 1 || index >= len(a.lines) {
 		return
 	}
-	before := &a.lines[y-1]
-	before.cursor = len(before.text)
-	before.text = append(before.text, a.lines[y].text...)
-	a.lines = append(a.lines[:y], a.lines[y+1:]...)
-	a.cursorLine = y - 1
+	previous := &a.lines[index-1]
+	previous.cursor = len(previous.text)
+	previous.text = append(previous.text, a.lines[index].text...)
+	a.lines = append(a.lines[:index], a.lines[index+1:]...)
+	a.cursorLine = index - 1
 }
 
-// An areaRow is a row: a part of a line.
-type areaRow struct{ line, row, from, to int }
+// An areaRow is the row with an index of a line: its runes from start to end.
+type areaRow struct{ line, row, start, end int }
 
 // Lines draws h rows of w columns around the cursor.
 func (a *area) Lines(w, h int) (lines []cells.Line) {
@@ -130,30 +131,33 @@ func (a *area) Lines(w, h int) (lines []cells.Line) {
 		return nil
 	}
 	a.width = w
-	row := rowAt(a.lines[a.cursorLine].rowStarts(w), a.lines[a.cursorLine].cursor)
-	if a.cursorLine < a.top || a.cursorLine == a.top && row < a.skippedRows {
+	cursorRow := rowAt(a.lines[a.cursorLine].rowStarts(w), a.lines[a.cursorLine].cursor)
+	isAbove := a.cursorLine < a.top || a.cursorLine == a.top && cursorRow < a.skippedRows
+	if isAbove {
 		a.top = a.cursorLine
-		a.skippedRows = row
+		a.skippedRows = cursorRow
 	}
-	var all []areaRow
-	cursor := 0
-	for n := a.top; n < len(a.lines) && (n <= a.cursorLine || len(all) < cursor+h); n++ {
-		starts := append(a.lines[n].rowStarts(w), len(a.lines[n].text))
-		for i, from := range starts[:len(starts)-1] {
+	isCursor := func(r areaRow) bool { return r.line == a.cursorLine && r.row == cursorRow }
+	var rows []areaRow
+	cursorIndex := 0 // of the cursor's row in rows
+	for n := a.top; n < len(a.lines) && (n <= a.cursorLine || len(rows) < cursorIndex+h); n++ {
+		bounds := append(a.lines[n].rowStarts(w), len(a.lines[n].text))
+		for i, start := range bounds[:len(bounds)-1] {
 			if n == a.top && i < a.skippedRows {
 				continue
 			}
-			if n == a.cursorLine && i == row {
-				cursor = len(all)
+			row := areaRow{n, i, start, bounds[i+1]}
+			if isCursor(row) {
+				cursorIndex = len(rows)
 			}
-			all = append(all, areaRow{n, i, from, starts[i+1]})
+			rows = append(rows, row)
 		}
 	}
-	all = all[max(0, cursor-h+1):]
-	a.top = all[0].line
-	a.skippedRows = all[0].row
-	for _, p := range all[:min(h, len(all))] {
-		lines = append(lines, a.lines[p.line].drawRow(p.from, p.to, p.line == a.cursorLine && p.row == row).FitTo(w))
+	rows = rows[max(0, cursorIndex-h+1):] // scroll down to the cursor
+	a.top = rows[0].line
+	a.skippedRows = rows[0].row
+	for _, r := range rows[:min(h, len(rows))] {
+		lines = append(lines, a.lines[r.line].drawRow(r.start, r.end, isCursor(r)).FitTo(w))
 	}
 	return lines
 }

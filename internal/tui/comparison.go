@@ -8,17 +8,17 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// A side is a compared conversation with its title.
+// A comparedSide is a compared conversation with its title.
 type comparedSide struct {
-	title string
-	talk  *view.Conversation
+	title        string
+	conversation *view.Conversation
 }
 
 // drawComparison draws the differences between two conversations, the older one first.
 func drawComparison(clock screenClock, c *view.Comparison, sides [2]comparedSide, w int) (lines []cells.Line) {
 	for i, name := range []string{"A, older", "B, newer"} {
-		s := sides[i]
-		facts := []string{clock.formatTime(s.talk.Began), s.title, s.talk.Revision, countNoun(s.talk.Rows, "row", "rows")}
+		talk := sides[i].conversation
+		facts := []string{clock.formatTime(talk.Began), sides[i].title, talk.Revision, countNoun(talk.Rows, "row", "rows")}
 		text := strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), "  ")
 		lines = append(lines, cells.Line{cells.Text(cells.Faint, "   "+name+"  "), cells.Text(cells.Plain, text)})
 	}

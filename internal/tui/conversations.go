@@ -10,11 +10,11 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// A talks is the list of conversations, followed by quick filters.
+// A conversationList is the pane with the conversations, the newest first, followed by quick filters.
 type conversationList struct {
 	all    []view.Conversation
 	chosen string // the ID of the chosen conversation, "" for all
-	sel    int    // 0 is all conversations, then the conversations, then the filters
+	sel    int    // the selected line: 0 is "all", then the conversations, then the filters
 
 	chosenByView bool // the view chose the conversation at the start, not the user
 	hasChosen    bool // the user or the view chose a conversation
@@ -23,11 +23,11 @@ type conversationList struct {
 // quickFilters are the filters under the conversations.
 var quickFilters = []string{"is:open,cancelled", "is:error", "has:question", "has:finding"}
 
-// shown returns the ID of the shown conversation, or "" for all. A conversation that the view chose
-// at the start applies only to the plain Talk view, without a filter: filters and lists of tools
+// shownID returns the ID of the shown conversation, or "" for all. A conversation that the view
+// chose at the start applies only to the Talk view without a filter: filters and lists of tools
 // cover everything recorded.
-func (t *conversationList) shown(plain bool) string {
-	if t.chosenByView && !plain {
+func (t *conversationList) shownID(isPlainTalk bool) string {
+	if t.chosenByView && !isPlainTalk {
 		return ""
 	}
 	return t.chosen
@@ -60,34 +60,40 @@ func (t *conversationList) underCursor() *view.Conversation {
 	return &t.all[t.sel-1]
 }
 
-// replace replaces the conversations and puts the newest first. If choose is set, it chooses the
-// conversation to show first once; if follow is set too, also each time a newer one begins. It
-// reports whether it chose one.
-func (t *conversationList) replace(all []view.Conversation, choose, follow bool) bool {
-	key := ""
+// replace replaces the conversations by those of a Reader, the oldest of which is first. The same
+// line stays selected.
+func (t *conversationList) replace(oldestFirst []view.Conversation) {
+	selectedID := ""
 	if c := t.underCursor(); c != nil {
-		key = c.ID
+		selectedID = c.ID
 	}
-	beyond := t.sel - len(t.all)
-	all = slices.Clone(all)
-	slices.Reverse(all)
-	t.all = all
-	for i := range all {
-		if all[i].ID == key {
+	selectedFilter := t.sel - len(t.all) // from 1; less if no filter is selected
+	t.all = slices.Clone(oldestFirst)
+	slices.Reverse(t.all)
+	for i := range t.all {
+		if t.all[i].ID == selectedID {
 			t.sel = i + 1
 		}
 	}
-	if beyond > 0 {
-		t.sel = len(all) + beyond
+	if selectedFilter > 0 {
+		t.sel = len(t.all) + selectedFilter
 	}
 	t.sel = min(t.sel, t.last())
-	if t.hasChosen && !(t.chosenByView && follow) || len(all) == 0 {
+}
+
+// chooseForUser chooses the conversation that the Reader recommends to show first, and reports
+// whether the choice changed. It chooses once, and again only if follow is set and the user has not
+// chosen one. It chooses none unless hasNoFilter is set: a filter covers all conversations.
+func (t *conversationList) chooseForUser(hasNoFilter, follow bool) bool {
+	mayReplace := t.chosenByView && follow
+	if len(t.all) == 0 || t.hasChosen && !mayReplace {
 		return false
 	}
 	t.hasChosen = true
-	for i := range all {
-		if all[i].First && choose && all[i].ID != t.chosen {
-			t.chosen = all[i].ID
+	for i := range t.all {
+		c := &t.all[i]
+		if c.First && hasNoFilter && c.ID != t.chosen {
+			t.chosen = c.ID
 			t.chosenByView = true
 			t.sel = i + 1
 			return true
@@ -99,8 +105,8 @@ func (t *conversationList) replace(all []view.Conversation, choose, follow bool)
 // chooseSelected shows the selected conversation. For a filter it returns the filter's term.
 func (t *conversationList) chooseSelected() (filter string) {
 	t.hasChosen = true
-	if n := t.sel - len(t.all) - 1; n >= 0 {
-		return quickFilters[n]
+	if index := t.sel - len(t.all) - 1; index >= 0 {
+		return quickFilters[index]
 	}
 	t.showAll()
 	if c := t.underCursor(); c != nil {
@@ -109,61 +115,71 @@ func (t *conversationList) chooseSelected() (filter string) {
 	return ""
 }
 
-// draw draws the conversations in w columns and h lines. shown is the ID of the shown one, and
-// words are the terms of the filter.
-func (t *conversationList) draw(clock screenClock, active bool, shown string, words []string, w, h int) (lines []drawn) {
-	mark := func(n int) bool { return active && t.sel == n }
-	role := func(on bool) cells.Role {
-		if on {
-			return cells.Strong
-		}
-		return cells.Plain
-	}
-	all := view.Conversation{}
+// draw draws the conversations in w columns and h lines. hasFocus is set if the pane has the keys,
+// shownID is the ID of the shown conversation, and terms are the terms of the filter.
+func (t *conversationList) draw(clock screenClock, hasFocus bool, shownID string, terms []string, w, h int) []drawn {
+	isSelected := func(line int) bool { return hasFocus && t.sel == line }
+	total := view.Conversation{} // the counts of the line "all"
 	for i := range t.all {
-		all.Rows += t.all[i].Rows
-		all.Failed += t.all[i].Failed
+		total.Rows += t.all[i].Rows
+		total.Failed += t.all[i].Failed
 	}
 	texts := titles(t.all)
-	cols := conversationColumnsFor(t.all, texts, &all, w)
-	lines = append(lines, drawn{Line: cols.drawHead()})
-	lines = append(lines, drawn{Line: cols.drawEntry("  all", "", &all, role(shown == "")), Selected: mark(0)})
-	var about, filters []drawn
-	if c := t.underCursor(); c != nil && active && !cols.hasHeads && h >= minHeightForFacts {
-		about = conversationFacts(clock, c)
+	columns := conversationColumnsFor(t.all, texts, &total, w)
+	lines := []drawn{
+		{Line: columns.drawHead()},
+		{Line: columns.drawEntry("  all", "", &total, strongIf(shownID == "")), Selected: isSelected(0)},
 	}
-	if h >= minHeightForFacts {
-		filters = append(filters, drawn{}, drawn{Line: cells.TextLine(cells.Faint, "filters")})
+	var facts []drawn
+	if c := t.underCursor(); c != nil && hasFocus && !columns.hasHeads && h >= minHeightForFacts {
+		facts = conversationFacts(clock, c)
 	}
-	for i, term := range quickFilters {
-		box := "  "
-		if slices.Contains(words, term) {
-			box = "✓ "
-		}
-		filters = append(filters, drawn{Line: cells.TextLine(role(box != "  "), box+term), Selected: mark(len(t.all) + 1 + i)})
-	}
-	room := max(1, h-len(lines)-len(about)-len(filters))
+	filters := t.drawFilters(hasFocus, terms, h)
+	room := max(1, h-len(lines)-len(facts)-len(filters))
 	if len(t.all) > room {
 		room = max(1, room-1) // one line for the number of hidden conversations
 	}
-	from := max(0, min(t.sel-1-room/2, len(t.all)-room))
-	for i := from; i < min(from+room, len(t.all)); i++ {
+	first := max(0, min(t.sel-1-room/2, len(t.all)-room))
+	for i := first; i < min(first+room, len(t.all)); i++ {
 		c := &t.all[i]
 		dot := "  "
 		if c.Live {
 			dot = "● "
 		}
-		lines = append(
-			lines,
-			drawn{Line: cols.drawEntry(dot+texts[i], clock.formatTime(c.Began), c, role(c.ID == shown)), Selected: mark(i + 1)},
-		)
+		entry := columns.drawEntry(dot+texts[i], clock.formatTime(c.Began), c, strongIf(c.ID == shownID))
+		lines = append(lines, drawn{Line: entry, Selected: isSelected(i + 1)})
 	}
-	if n := len(t.all) - room; n > 0 {
-		lines = append(lines, drawn{Line: cells.TextLine(cells.Faint, "  "+countNoun(n, "more", "more"))})
+	if hidden := len(t.all) - room; hidden > 0 {
+		lines = append(lines, drawn{Line: cells.TextLine(cells.Faint, "  "+countNoun(hidden, "more", "more"))})
 	}
-	lines = slices.Concat(lines, about, filters)
+	lines = slices.Concat(lines, facts, filters)
 	selected := slices.IndexFunc(lines, func(d drawn) bool { return d.Selected })
 	return lines[max(0, min(len(lines)-h, selected)):]
+}
+
+// drawFilters draws the quick filters. Those that the terms of the filter line contain have a mark.
+func (t *conversationList) drawFilters(hasFocus bool, terms []string, h int) (lines []drawn) {
+	if h >= minHeightForFacts {
+		lines = append(lines, drawn{}, drawn{Line: cells.TextLine(cells.Faint, "filters")})
+	}
+	for i, term := range quickFilters {
+		isOn := slices.Contains(terms, term)
+		box := "  "
+		if isOn {
+			box = "✓ "
+		}
+		isSelected := hasFocus && t.sel == len(t.all)+1+i
+		lines = append(lines, drawn{Line: cells.TextLine(strongIf(isOn), box+term), Selected: isSelected})
+	}
+	return lines
+}
+
+// strongIf returns the role of an entry, which is strong if it is on.
+func strongIf(isOn bool) cells.Role {
+	if isOn {
+		return cells.Strong
+	}
+	return cells.Plain
 }
 
 // minHeightForFacts is the height from which headings and facts about a conversation fit.
@@ -185,20 +201,20 @@ func conversationTitle(c *view.Conversation) string {
 
 // titles returns the titles of conversations. It adds the target if servers have the same name.
 func titles(all []view.Conversation) []string {
-	targets := map[string]string{}
-	several := map[string]bool{}
+	targetByName := map[string]string{}
+	isAmbiguous := map[string]bool{} // names of servers with different targets
 	for i := range all {
 		name := serverName(&all[i])
-		if first, seen := targets[name]; seen && first != all[i].Target {
-			several[name] = true
+		if target, seen := targetByName[name]; seen && target != all[i].Target {
+			isAmbiguous[name] = true
 		}
-		targets[name] = all[i].Target
+		targetByName[name] = all[i].Target
 	}
 	var texts []string
 	for i := range all {
-		text := conversationTitle(&all[i])
 		c := &all[i]
-		if several[serverName(c)] && c.Server != "" && c.Target != "" {
+		text := conversationTitle(c)
+		if isAmbiguous[serverName(c)] && c.Server != "" && c.Target != "" {
 			text += " (" + c.Target + ")"
 		}
 		texts = append(texts, text)
@@ -209,11 +225,13 @@ func titles(all []view.Conversation) []string {
 // serverName returns the name of the server without its version, or else its target.
 func serverName(c *view.Conversation) string { return displayName(c.Server, c.Target) }
 
-// displayName returns a client's or server's name without the version, or other if the name is empty.
-func displayName(name, other string) string {
-	words := strings.Fields(cmp.Or(name, other, "unknown"))
-	if n := len(words) - 1; n > 0 && strings.ContainsAny(words[n][:1], "v0123456789") {
-		words = words[:n]
+// displayName returns a client's or server's name without the version, or fallback if the name is
+// empty.
+func displayName(name, fallback string) string {
+	words := strings.Fields(cmp.Or(name, fallback, "unknown"))
+	last := len(words) - 1
+	if last > 0 && strings.ContainsAny(words[last][:1], "v0123456789") { // "v1.2" or "1.2"
+		words = words[:last]
 	}
 	return strings.Join(words, " ")
 }

@@ -18,7 +18,7 @@ func TestConversationsOfSameNamesShowTimes(t *testing.T) {
 		return view.Conversation{ID: string(rune('a' + i)), Client: "mcpc 1.0", Server: "mcpc-demo 1.0", Revision: "2025-06-18", Rows: rows, Failed: failed, Began: began.Add(time.Duration(i) * time.Minute)}
 	}
 	var all conversationList
-	all.replace([]view.Conversation{talk(0, 39, 8), talk(1, 5, 0)}, false, false)
+	all.replace([]view.Conversation{talk(0, 39, 8), talk(1, 5, 0)})
 	for _, c := range []struct {
 		w    int
 		want string
@@ -45,7 +45,7 @@ func TestConversationsOfSameNamesShowTimes(t *testing.T) {
 			}
 		}
 	}
-	all.replace([]view.Conversation{talk(0, 39, 8)}, false, false)
+	all.replace([]view.Conversation{talk(0, 39, 8)})
 	if got := all.draw(screenClock{now: began}, false, "", nil, 28, 12)[2].Line.String(); !strings.Contains(got, "mcpc → mcpc-demo") {
 		t.Errorf("the only one is cut: %q", got)
 	}
@@ -85,12 +85,14 @@ func TestANewConversationIsFollowed(t *testing.T) {
 		want           string
 	}{{true, false, "2.1"}, {false, false, "1.1"}, {true, true, "1.1"}} {
 		var all conversationList
-		all.replace(one, true, c.follow)
+		all.replace(one)
+		all.chooseForUser(true, c.follow)
 		if c.chosen {
 			all.chooseSelected()
 		}
-		changed := all.replace(two, true, c.follow)
-		if got := all.shown(true); got != c.want || changed != (got == "2.1") || all.replace(two, true, c.follow) {
+		all.replace(two)
+		changed := all.chooseForUser(true, c.follow)
+		if got := all.shownID(true); got != c.want || changed != (got == "2.1") || all.chooseForUser(true, c.follow) {
 			t.Errorf("%+v: %q is shown, changed: %t", c, got, changed)
 		}
 	}

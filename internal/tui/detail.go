@@ -13,15 +13,15 @@ import (
 // A detail is one exchange, and the position of the user in it.
 type detail struct {
 	key   string
-	doc   *view.Detail
+	doc   *view.Detail // nil until the exchange was read
 	tab   int
-	raw   bool // bytes in place of the tree
-	folds map[string]bool
+	raw   bool            // the tabs show bytes instead of a tree of JSON
+	folds map[string]bool // by JSON pointer: the value is folded
 	diff  diff
-	err   error
-	sel   int
-	top   int
-	lines []tabLine // of the tab, as it was drawn last
+	err   error     // of reading the exchange
+	sel   int       // the index of the selected line
+	top   int       // the index of the first line on the screen
+	lines []tabLine // the lines of the tab when it was last drawn
 }
 
 // detailHead is the number of lines above a tab: the title and the names of the tabs.
@@ -46,24 +46,26 @@ func (m *model) showDetail(key string, tab int) tea.Cmd {
 	return m.loadDetail(true)
 }
 
-// subjectDetail reads the shown exchange. anew is true for a different exchange than before.
-func (m *model) loadDetail(anew bool) tea.Cmd {
+// loadDetail reads the shown exchange. keyChanged is set for a different exchange than before: then a
+// running read is cancelled.
+func (m *model) loadDetail(keyChanged bool) tea.Cmd {
 	key := m.detail.key
-	r := m.opt.Reader
-	if key == "" || !anew && m.detail.doc != nil && m.detail.doc.Row.State == "done" {
+	reader := m.opt.Reader
+	cannotChange := m.detail.doc != nil && m.detail.doc.Row.State == "done"
+	if key == "" || !keyChanged && cannotChange {
 		return nil
 	}
-	ask := m.loader.refresh
-	if anew {
-		ask = m.loader.restart
+	start := m.loader.refresh
+	if keyChanged {
+		start = m.loader.restart
 	}
 	marked := m.act.marked
-	return ask(subjectDetail, func(ctx context.Context) change {
-		doc, err := r.Detail(ctx, key)
+	return start(subjectDetail, func(ctx context.Context) change {
+		doc, err := reader.Detail(ctx, key)
 		var d diff
 		d.otherKey = comparisonKey(key, marked, &doc)
 		if err == nil && d.otherKey != "" {
-			d.request, d.response, d.err = r.Diff(ctx, d.otherKey, key)
+			d.request, d.response, d.err = reader.Diff(ctx, d.otherKey, key)
 		}
 		return func(m *model) tea.Cmd {
 			if m.detail.key == key {
@@ -76,7 +78,7 @@ func (m *model) loadDetail(anew bool) tea.Cmd {
 	})
 }
 
-// comparisonKey returns the exchange to compare with: the original of a resent request, or else the last
+// comparisonKey returns the key of the exchange to compare with: the original of a resent request, or else the last
 // marked exchange, or else the previous one with the same request.
 func comparisonKey(key, marked string, doc *view.Detail) string {
 	if doc.Row.Again != "" {
@@ -130,8 +132,8 @@ func (m *model) detailKey(name string) bool {
 		d.top = 0
 	case "space", "enter":
 		if d.sel < len(d.lines) && d.lines[d.sel].fold {
-			at := d.lines[d.sel].pointer
-			d.folds[at] = !d.folds[at]
+			pointer := d.lines[d.sel].pointer
+			d.folds[pointer] = !d.folds[pointer]
 		}
 	case "v":
 		d.raw = !d.raw
@@ -141,17 +143,18 @@ func (m *model) detailKey(name string) bool {
 	return true
 }
 
-// findNext selects the next line that contains the search text.
+// findNext selects the next line that contains the search text, or the previous one if step is -1.
+// The search continues at the other end of the lines.
 func (m *model) findNext(step int) tea.Cmd {
 	d := &m.detail
 	if m.focus != paneDetail || m.statusLine.search == "" {
 		return m.showMessage("search in a detail first: /")
 	}
-	want := strings.ToLower(m.statusLine.search)
-	for i := 1; i <= len(d.lines); i++ {
-		n := (d.sel + step*i + len(d.lines)*2) % len(d.lines)
-		if strings.Contains(strings.ToLower(d.lines[n].line.String()), want) {
-			d.sel = n
+	wanted := strings.ToLower(m.statusLine.search)
+	for distance := 1; distance <= len(d.lines); distance++ {
+		index := (d.sel + step*distance + len(d.lines)*2) % len(d.lines)
+		if strings.Contains(strings.ToLower(d.lines[index].line.String()), wanted) {
+			d.sel = index
 			return nil
 		}
 	}

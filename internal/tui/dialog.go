@@ -9,10 +9,12 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// A dialog handles keys by their name, or typed text. key returns the change to run, and whether
-// the dialog closes.
+// A dialog covers the panes and gets all keys.
 type dialog interface {
-	key(name, text string) (run change, over bool)
+	// key handles a key by its name, or typed text. It returns the change to run, or nil, and whether
+	// the dialog closes.
+	key(name, text string) (run change, closes bool)
+	// draw draws w columns and at most h lines.
 	draw(w, h int) []drawn
 	// hints returns the keys of the dialog, each with its effect.
 	hints() []string
@@ -30,12 +32,12 @@ type choice struct {
 // user filters the entries by typing words.
 type menu struct {
 	title   string
-	head    []cells.Line
+	head    []cells.Line // above the entries
 	choices []choice
-	sel     int
-	top     int
-	search  *input
-	loading bool
+	sel     int    // the index of the selected entry among the matching ones
+	top     int    // the index of the first entry on the screen
+	search  *input // nil if the entries have letters instead
+	loading bool   // the entries cannot be chosen yet
 }
 
 // matchingChoices returns the entries that match the search.
@@ -51,37 +53,56 @@ func (d *menu) matchingChoices() (all []choice) {
 	return all
 }
 
-// key handles a key.
+// key handles a key: a letter chooses its entry, unless the user types words to search.
 func (d *menu) key(name, text string) (change, bool) {
 	all := d.matchingChoices()
-	if i := slices.IndexFunc(all, func(c choice) bool { return c.key == name && c.run != nil }); i >= 0 &&
-		d.search == nil &&
-		!d.loading {
-		d.sel = i
-		name = "enter"
+	if d.search == nil {
+		hasLetter := func(c choice) bool { return c.key == name && c.run != nil }
+		if i := slices.IndexFunc(all, hasLetter); i >= 0 && !d.loading {
+			d.sel = i
+			return all[i].run, true
+		}
+		name = letterMeaning(name)
 	}
-	switch {
-	case name == "esc" || name == "q" && d.search == nil:
+	if name == "esc" {
 		return nil, true
-	case d.loading:
+	}
+	if d.loading {
 		return nil, false // no choice before the entries are loaded
-	case name == "down" || name == "j" && d.search == nil:
+	}
+	switch name {
+	case "down":
 		d.sel = min(d.sel+1, len(all)-1)
-	case name == "up" || name == "k" && d.search == nil:
+	case "up":
 		d.sel = max(d.sel-1, 0)
-	case name == "pgdown":
+	case "pgdown":
 		d.sel = min(d.sel+10, len(all)-1)
-	case name == "pgup":
+	case "pgup":
 		d.sel = max(d.sel-10, 0)
-	case name == "enter":
+	case "enter":
 		if d.sel >= 0 && d.sel < len(all) && all[d.sel].run != nil {
 			return all[d.sel].run, true
 		}
-	case d.search != nil:
-		d.search.Key(name, text)
-		d.sel = 0
+	default:
+		if d.search != nil {
+			d.search.Key(name, text)
+			d.sel = 0
+		}
 	}
 	return nil, false
+}
+
+// letterMeaning returns the key that a letter stands for in a menu without a search: j, k and q.
+func letterMeaning(name string) string {
+	switch name {
+	case "j":
+		return "down"
+	case "k":
+		return "up"
+	case "q":
+		return "esc"
+	}
+	return name
 }
 
 // hints returns the keys for the footer.
@@ -99,17 +120,17 @@ func (d *menu) draw(w, h int) (lines []drawn) {
 		lines = append(lines, drawn{Line: append(cells.Line{cells.Blank(1)}, l...)})
 	}
 	if d.search != nil {
-		lines = append(lines, drawn{Line: append(cells.TextLine(cells.Faint, " / "), d.search.Line(w-4, true, -1)...)})
+		lines = append(lines, drawn{Line: append(cells.TextLine(cells.Faint, " / "), d.search.Line(w-4, true, noError)...)})
 	}
 	lines = append(lines, drawn{})
 	all := d.matchingChoices()
-	wide := 0
-	keys := 1
+	textWidth := 0
+	keyWidth := 1
 	for _, c := range d.choices {
-		wide = max(wide, cells.TextLine(cells.Plain, c.text).Width())
-		keys = max(keys, cells.TextLine(cells.Plain, c.key).Width())
+		textWidth = max(textWidth, cells.TextLine(cells.Plain, c.text).Width())
+		keyWidth = max(keyWidth, cells.TextLine(cells.Plain, c.key).Width())
 	}
-	wide = min(wide, w*3/5)
+	textWidth = min(textWidth, w*3/5)
 	room := max(1, h-len(lines))
 	d.top = max(0, min(d.top, d.sel))
 	if d.sel >= d.top+room {
@@ -118,8 +139,8 @@ func (d *menu) draw(w, h int) (lines []drawn) {
 	for i := d.top; i < min(d.top+room, len(all)); i++ {
 		c := all[i]
 		line := cells.Line{
-			cells.Blank(1), cells.Fit(cells.Strong, c.key, keys), cells.Blank(2),
-			cells.Fit(cells.Plain, c.text, wide), cells.Blank(2), cells.Text(cells.Faint, c.note),
+			cells.Blank(1), cells.Fit(cells.Strong, c.key, keyWidth), cells.Blank(2),
+			cells.Fit(cells.Plain, c.text, textWidth), cells.Blank(2), cells.Text(cells.Faint, c.note),
 		}
 		lines = append(lines, drawn{Line: line, Selected: i == d.sel})
 	}
@@ -164,7 +185,7 @@ func (d *prompt) draw(w, h int) []drawn {
 	return []drawn{
 		{Line: cells.TextLine(cells.Strong, " "+d.title)},
 		{},
-		{Line: append(cells.TextLine(cells.Accent, " › "), d.line.Line(w-4, true, -1)...)},
+		{Line: append(cells.TextLine(cells.Accent, " › "), d.line.Line(w-4, true, noError)...)},
 	}
 }
 
@@ -173,8 +194,8 @@ func (d *prompt) draw(w, h int) []drawn {
 type editor struct {
 	title      string
 	area       area
-	check      func(text string) string
-	shownError string
+	check      func(text string) string // returns an error text, or ""
+	shownError string                   // the error that the user has seen
 	run        func(*model, string) tea.Cmd
 }
 

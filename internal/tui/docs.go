@@ -17,11 +17,7 @@ var docColumns = map[string][]cells.Column{
 		{Head: "tool", Width: 18, Flex: 4},
 		{Head: "server", Width: 10, Flex: 1, DropOrder: 5},
 		{Head: "listed", Width: 8, Flex: 2},
-		{
-			Head:      "page",
-			Width:     9,
-			DropOrder: 4,
-		},
+		{Head: "page", Width: 9, DropOrder: 4},
 		{Head: "schema", Width: 8, Flex: 1, DropOrder: 1},
 		{Head: "called", Width: 6, Right: true},
 		{Head: "failed", Width: 6, Right: true, DropOrder: 2},
@@ -75,7 +71,7 @@ func docCell(clock screenClock, doc any, head string) cells.Span {
 
 // toolCell returns the text of a tool's column.
 func toolCell(t *view.Tool, head string) cells.Span {
-	zero := func(n int, text string) cells.Span {
+	dashIfZero := func(n int, text string) cells.Span {
 		if n == 0 {
 			return cells.Text(cells.Faint, "–")
 		}
@@ -101,24 +97,25 @@ func toolCell(t *view.Tool, head string) cells.Span {
 	case "schema":
 		return goodOrWarn(t.Schema, "usable")
 	case "called":
-		return zero(t.Called, strconv.Itoa(t.Called))
+		return dashIfZero(t.Called, strconv.Itoa(t.Called))
 	case "failed":
 		if t.Failed > 0 {
 			return cells.Text(cells.Bad, strconv.Itoa(t.Failed))
 		}
-		return zero(0, "")
+		return dashIfZero(0, "")
 	case "p50":
-		return zero(t.Called, formatSeconds(t.P50))
+		return dashIfZero(t.Called, formatSeconds(t.P50))
 	case "p95":
-		return zero(t.Called, formatSeconds(t.P95))
+		return dashIfZero(t.Called, formatSeconds(t.P95))
 	case "size":
 		return cells.Text(cells.Faint, term.Size(t.Bytes))
 	}
 	return cells.Text(cells.Warn, t.Changed)
 }
 
-func goodOrWarn(text, well string) cells.Span {
-	if text == well {
+// goodOrWarn returns a text as good if it is the one that a working tool has, or else as a warning.
+func goodOrWarn(text, wanted string) cells.Span {
+	if text == wanted {
 		return cells.Text(cells.Good, "✓ "+text)
 	}
 	return cells.Text(cells.Warn, text)

@@ -11,19 +11,22 @@ import (
 
 type drawn = cells.Drawn
 
-// The widths from which the screen is divided.
+// The sizes from which the screen is divided, in columns and lines.
 const (
-	wideMinWidth            = 100
+	wideMinWidth            = 100 // the conversations are drawn beside the list
 	detailBesideMinWidth    = 160 // the detail is drawn beside the list
-	detailBelowMinHeight    = 30  // the height from which it is drawn below
-	conversationsWidth      = 28
+	detailBelowMinHeight    = 30  // on a narrower screen, the detail is drawn below the list
 	widerMinWidth           = 132 // the conversations have room for a time
+	conversationsWidth      = 28
 	widerConversationsWidth = 34
+	widestConversations     = 40
+	headWithFilterMinHeight = 16 // the header has the filter line
+	headWithRuleMinHeight   = 20 // the header ends with a rule
 )
 
 func (m *model) isWide() bool { return m.w >= wideMinWidth }
 
-// A place is the layout of the screen. Heights count lines.
+// A screenLayout is the division of the screen into panes. Heights count lines, widths columns.
 type screenLayout struct {
 	head                  int // lines above the panes
 	body                  int // lines of the panes
@@ -35,10 +38,10 @@ type screenLayout struct {
 // layout computes the layout of the screen from its size, the focus and the open panes.
 func (m *model) layout() (p screenLayout) {
 	p.head = 1
-	if m.h >= 16 || m.focus == paneFilter || m.query.line.Text() != "" {
+	if m.h >= headWithFilterMinHeight || m.focus == paneFilter || m.query.line.Text() != "" {
 		p.head = 2
 	}
-	if m.h >= 20 {
+	if m.h >= headWithRuleMinHeight {
 		p.head++
 	}
 	p.head += m.alarmLines()
@@ -57,13 +60,15 @@ func (m *model) layout() (p screenLayout) {
 	}
 	p.left = conversationsWidth
 	if m.w >= detailBesideMinWidth {
-		p.left = widerConversationsWidth + 6
+		p.left = widestConversations
 	} else if m.w >= widerMinWidth {
 		p.left = widerConversationsWidth
 	}
 	p.main -= p.left + 1
+	if m.detail.key == "" {
+		return p
+	}
 	switch {
-	case m.detail.key == "":
 	case m.w >= detailBesideMinWidth:
 		p.detail = p.main * 9 / 20
 		p.main -= p.detail + 1
@@ -78,13 +83,18 @@ func (m *model) layout() (p screenLayout) {
 	return p
 }
 
-// inDetail reports whether a position below the head is in the detail, if the detail is shown below or
-// beside the list.
+// inDetail reports whether a position below the head is in the detail.
 func (p *screenLayout) inDetail(x, y int) bool {
+	if p.main == 0 {
+		return true // the detail has the place of the list
+	}
+	if p.detail == 0 {
+		return false
+	}
 	if p.detailTop > 0 {
 		return y >= p.detailTop
 	}
-	return x > p.left+p.main
+	return x > p.left+p.main+1
 }
 
 // frame draws the whole screen as text.
@@ -120,30 +130,30 @@ func (m *model) frame() string {
 // drawPanes draws the panes between the head and the footer.
 func (m *model) drawPanes(p screenLayout) (rows [][]drawn) {
 	rows = make([][]drawn, p.body)
-	add := func(part []drawn, from int, bar bool) {
-		for i, d := range part {
-			if bar {
-				rows[from+i] = append(rows[from+i], drawn{Line: cells.TextLine(cells.Faint, "│")})
+	// add appends the lines of a pane to the rows from top on, after a vertical bar if afterBar is set.
+	add := func(pane []drawn, top int, afterBar bool) {
+		for i, line := range pane {
+			if afterBar {
+				rows[top+i] = append(rows[top+i], drawn{Line: cells.TextLine(cells.Faint, "│")})
 			}
-			rows[from+i] = append(rows[from+i], d)
+			rows[top+i] = append(rows[top+i], line)
 		}
 	}
 	if p.left > 0 {
 		add(cells.Fill(m.drawConversations(p.left, p.body), p.left, p.body), 0, false)
 	}
 	if p.main > 0 {
-		tall := p.mainHeight
-		form := m.drawForm(p.main, tall*3/5)
-		tall -= len(form)
-		add(append(cells.Fill(m.drawMain(p.main, tall), p.main, tall), cells.Fill(form, p.main, len(form))...), 0, p.left > 0)
+		form := m.drawForm(p.main, p.mainHeight*3/5)
+		height := p.mainHeight - len(form)
+		list := cells.Fill(m.drawMain(p.main, height), p.main, height)
+		form = cells.Fill(form, p.main, len(form))
+		add(append(list, form...), 0, p.left > 0)
 	}
-	switch {
-	case p.detail == 0:
-	case p.detailTop > 0:
+	if p.detail > 0 && p.detailTop > 0 {
 		add([]drawn{{Line: cells.Line{cells.Rule(p.detail)}}}, p.mainHeight, true)
-		tall := p.body - p.detailTop
-		add(cells.Fill(m.drawDetail(p.detail, tall), p.detail, tall), p.detailTop, true)
-	default:
+		height := p.body - p.detailTop
+		add(cells.Fill(m.drawDetail(p.detail, height), p.detail, height), p.detailTop, true)
+	} else if p.detail > 0 {
 		add(cells.Fill(m.drawDetail(p.detail, p.body), p.detail, p.body), 0, m.isWide())
 	}
 	return rows
@@ -152,9 +162,9 @@ func (m *model) drawPanes(p screenLayout) (rows [][]drawn) {
 // drawHeader draws the names of the views, the counts, the filter line and what waits for the user.
 func (m *model) drawHeader(p screenLayout) (lines []cells.Line) {
 	tabs := m.drawTabs()
-	counts := m.drawCounts(false) // in words if there is room
+	counts := m.drawCounts(withWords)
 	if tabs.Width()+counts.Width() > m.w {
-		counts = m.drawCounts(true)
+		counts = m.drawCounts(withoutWords)
 	}
 	lines = append(lines, cells.Justify(tabs, counts, m.w))
 	lines = append(lines, m.drawAlarms()...)
@@ -183,8 +193,14 @@ func (m *model) drawTabs() (line cells.Line) {
 	return line
 }
 
-// drawCounts draws the counts, the most important last. short leaves out the words.
-func (m *model) drawCounts(short bool) (line cells.Line) {
+// The two forms of the counts in the header.
+const (
+	withWords    = false
+	withoutWords = true
+)
+
+// drawCounts draws the counts, the most important last.
+func (m *model) drawCounts(isShort bool) (line cells.Line) {
 	s := m.status
 	add := func(r cells.Role, text string) { line = append(line, cells.Text(r, text), cells.Blank(1)) }
 	switch {
@@ -200,13 +216,14 @@ func (m *model) drawCounts(short bool) (line cells.Line) {
 		add(cells.Good, "● live")
 	}
 	count := func(r cells.Role, sign string, n int, text string) {
-		switch {
-		case n == 0:
-		case short:
-			add(r, sign+strconv.Itoa(n))
-		default:
-			add(r, sign+english.Thousands(n)+" "+text)
+		if n == 0 {
+			return
 		}
+		if isShort {
+			add(r, sign+strconv.Itoa(n))
+			return
+		}
+		add(r, sign+english.Thousands(n)+" "+text)
 	}
 	if m.isWide() {
 		rows := "rows "
@@ -277,8 +294,12 @@ func (m *model) footerHints() []string {
 			"Space fold",
 		}
 	}
-	switch m.view {
-	case viewTime:
+	return m.listHints()
+}
+
+// listHints returns the keys of the list of the current view.
+func (m *model) listHints() []string {
+	if m.view == viewTime {
 		return []string{"←→ calls", "+- zoom", "0 all", "Enter detail", "/ filter", "? keys", "q quit"}
 	}
 	hints := []string{

@@ -24,18 +24,17 @@ func (m *model) copyMenu() tea.Cmd {
 		}
 	}
 	if key, _ := m.target(); key != "" {
-		d.choices = append(d.choices, newChoice("k", "key of the exchange", key, func(m *model) tea.Cmd { return m.copyText(key) }))
-		for _, form := range [][3]string{
+		copyKey := func(m *model) tea.Cmd { return m.copyText(key) }
+		d.choices = append(d.choices, newChoice("k", "key of the exchange", key, copyKey))
+		for _, form := range []struct{ letter, name, note string }{
 			{"m", "mcpc", "as a command of mcpc"},
 			{"c", "curl", "as a command of curl"},
 			{"d", "markdown", "for an issue"},
 			{"j", "json", "the exchange"},
 			{"r", "request", "the message"},
 		} {
-			d.choices = append(
-				d.choices,
-				newChoice(form[0], form[1], form[2], func(m *model) tea.Cmd { return m.copyAs(key, form[1]) }),
-			)
+			copyForm := func(m *model) tea.Cmd { return m.copyAs(key, form.name) }
+			d.choices = append(d.choices, newChoice(form.letter, form.name, form.note, copyForm))
 		}
 	}
 	if len(d.choices) == 0 {
@@ -70,8 +69,8 @@ func (m *model) copyAs(key, form string) tea.Cmd {
 	})
 }
 
-// exportForms are the forms of an export: letter, name and note.
-var exportForms = [][3]string{
+// exportForms are the forms of an export.
+var exportForms = []struct{ letter, name, note string }{
 	{"b", "bundle", "for a colleague: a double click opens it in a browser"},
 	{"h", "har", "HTTP archive"},
 	{"m", "markdown", "for an issue"},
@@ -97,9 +96,9 @@ func (m *model) previewExport(e view.Export, title string) tea.Cmd {
 		d.title = "export " + countNoun(m.list().total, "row", "rows") + ": looking for secrets…"
 	}
 	m.dialog = d
-	w := max(m.w-4, 20)
+	width := max(m.w-4, 20)
 	return m.loader.restart(subjectDialog, func(ctx context.Context) change {
-		seen, err := actor.Preview(ctx, e)
+		preview, err := actor.Preview(ctx, e)
 		return func(m *model) tea.Cmd {
 			if m.dialog != d {
 				return nil
@@ -109,20 +108,22 @@ func (m *model) previewExport(e view.Export, title string) tea.Cmd {
 				return m.showError(err)
 			}
 			d.loading = false
-			d.title = "export " + countNoun(seen.Rows, "exchange", "exchanges")
-			d.head = exportHead(&seen, w)
-			d.choices = m.exportChoices(e)
+			d.title = "export " + countNoun(preview.Rows, "exchange", "exchanges")
+			d.head = exportHead(&preview, width)
+			d.choices = exportChoices(e)
 			if title != "" {
 				d.title = "export only " + title
-				d.choices = append(
-					d.choices[:len(d.choices)-1],
-					newChoice("o", "all of the list", "not only this exchange", (*model).exportMenu),
-				)
-			} else if key, row := m.target(); key != "" && row != nil {
-				one := view.Export{Query: view.Query{Only: []string{key}}, Form: "bundle"}
+				d.choices = append(d.choices, newChoice("o", "all of the list", "not only this exchange", (*model).exportMenu))
+				return nil
+			}
+			d.choices = append(d.choices, exportMarkedChoice(e))
+			if key, row := m.target(); key != "" && row != nil {
 				name := key + " " + rowTitle(row)
-				only := func(m *model) tea.Cmd { return m.previewExport(one, name) }
-				d.choices = append(d.choices, newChoice("o", "only this exchange", name, only))
+				exportOne := func(m *model) tea.Cmd {
+					one := view.Export{Query: view.Query{Only: []string{key}}, Form: "bundle"}
+					return m.previewExport(one, name)
+				}
+				d.choices = append(d.choices, newChoice("o", "only this exchange", name, exportOne))
 			}
 			return nil
 		}
@@ -130,19 +131,27 @@ func (m *model) previewExport(e view.Export, title string) tea.Cmd {
 }
 
 // exportChoices returns the entries for the forms of an export.
-func (m *model) exportChoices(e view.Export) (all []choice) {
-	for _, f := range exportForms {
-		all = append(all, newChoice(f[0], f[1], f[2], func(m *model) tea.Cmd {
-			e.Form = f[1]
+func exportChoices(e view.Export) (all []choice) {
+	for _, form := range exportForms {
+		all = append(all, newChoice(form.letter, form.name, form.note, func(m *model) tea.Cmd {
+			e.Form = form.name
 			return m.export(e)
 		}))
 	}
-	return append(all, newChoice("*", "bundle of the marked", "only exchanges with a mark", func(m *model) tea.Cmd {
+	return all
+}
+
+// exportMarkedChoice returns the entry for a bundle of the marked exchanges.
+func exportMarkedChoice(e view.Export) choice {
+	return newChoice("*", "bundle of the marked", "only exchanges with a mark", func(m *model) tea.Cmd {
 		e.Form = "bundle"
 		e.Marked = true
 		return m.export(e)
-	}))
+	})
 }
+
+// maxDoubts limits the listed words of an export that may be secrets.
+const maxDoubts = 5
 
 // export writes an export.
 func (m *model) export(e view.Export) tea.Cmd {
@@ -162,14 +171,14 @@ func (m *model) export(e view.Export) tea.Cmd {
 }
 
 // exportHead says how many secrets an export hides, and which words may still be secrets.
-func exportHead(seen *view.Exported, w int) (lines []cells.Line) {
-	lines = append(lines, cells.TextLine(cells.Plain, countNoun(seen.Hidden, "secret is hidden", "secrets are hidden")))
-	for i, doubt := range seen.Doubts {
-		if i == 5 {
-			lines = append(lines, cells.TextLine(cells.Warn, countNoun(len(seen.Doubts)-5, "more", "more")))
-			break
-		}
-		lines = append(lines, cells.Wrap(cells.Warn, "⚠ may be a secret: "+doubt, w)...)
+func exportHead(preview *view.Exported, width int) (lines []cells.Line) {
+	hidden := countNoun(preview.Hidden, "secret is hidden", "secrets are hidden")
+	lines = append(lines, cells.TextLine(cells.Plain, hidden))
+	for _, doubt := range preview.Doubts[:min(len(preview.Doubts), maxDoubts)] {
+		lines = append(lines, cells.Wrap(cells.Warn, "⚠ may be a secret: "+doubt, width)...)
+	}
+	if omitted := len(preview.Doubts) - maxDoubts; omitted > 0 {
+		lines = append(lines, cells.TextLine(cells.Warn, countNoun(omitted, "more", "more")))
 	}
 	return lines
 }

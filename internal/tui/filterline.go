@@ -12,17 +12,17 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// A query is the state of the filter line. good is the last valid filter; its result stays on the
-// screen while wrong describes the error in the line.
+// A query is the state of the filter line.
 type query struct {
-	line        input
-	lastValid   string
-	filter      string
-	err         *filter.Error
-	pending     int
-	onlyKeys    []string
+	line      input
+	filter    string // the filter that was applied last, which may be invalid
+	lastValid string // its result stays on the screen while filter is invalid
+	err       *filter.Error
+	pending   int      // the number of rows that are not searched yet
+	onlyKeys  []string // show only these exchanges; nil means all
+
 	suggestions []view.Suggestion
-	picked      int // of words, from 1; 0 is none
+	picked      int // the number of the picked suggestion, from 1; 0 is none
 }
 
 // reloadLists reads the lists for a changed query.
@@ -41,6 +41,7 @@ func (m *model) setFilter(text string) tea.Cmd {
 	return m.applyFilter()
 }
 
+// applyFilter applies the text of the filter line.
 func (m *model) applyFilter() tea.Cmd {
 	m.query.filter = strings.TrimSpace(m.query.line.Text())
 	m.query.suggestions = nil
@@ -81,10 +82,8 @@ func (m *model) filterKey(k tea.KeyPressMsg) tea.Cmd {
 		}
 		return m.setFilter(q.lastValid)
 	case "enter":
-		text := q.line.Text()
-		last := text[strings.LastIndexAny(text, " (")+1:]
-		if q.err != nil && q.picked == 0 && last != "" && len(q.suggestions) > 0 && strings.HasPrefix(q.suggestions[0].Text, last) {
-			q.picked = 1 // complete the unfinished last word
+		if q.err != nil && q.picked == 0 && q.canCompleteWord() {
+			q.picked = 1
 		}
 		if q.picked > 0 {
 			return m.complete()
@@ -109,6 +108,16 @@ func (m *model) filterKey(k tea.KeyPressMsg) tea.Cmd {
 	return m.applyFilter()
 }
 
+// canCompleteWord reports whether the first suggestion begins with the last word of the line.
+func (q *query) canCompleteWord() bool {
+	text := q.line.Text()
+	word := text[lastWordStart(text):]
+	return word != "" && len(q.suggestions) > 0 && strings.HasPrefix(q.suggestions[0].Text, word)
+}
+
+// lastWordStart returns the offset of the last word of a filter, which may follow a parenthesis.
+func lastWordStart(text string) int { return strings.LastIndexAny(text, " (") + 1 }
+
 // complete replaces the last word by the picked suggestion.
 func (m *model) complete() tea.Cmd {
 	q := &m.query
@@ -116,18 +125,17 @@ func (m *model) complete() tea.Cmd {
 		return nil
 	}
 	text := q.line.Text()
-	head := text[:strings.LastIndexAny(text, " (")+1]
-	return m.setFilter(head + q.suggestions[q.picked-1].Text)
+	return m.setFilter(text[:lastWordStart(text)] + q.suggestions[q.picked-1].Text)
 }
 
 // drawFilter draws the filter line with its text, and its error or the number of rows.
 func (m *model) drawFilter(w int) cells.Line {
 	q := &m.query
 	right := cells.TextLine(cells.Faint, countNoun(m.list().total, "row", "rows")+" ")
-	mark := -1
+	errorStart := noError
 	switch {
 	case q.err != nil:
-		mark = q.err.Column() - 1
+		errorStart = q.err.Column() - 1
 		right = cells.TextLine(cells.Bad, q.err.Text+" ")
 	case q.pending > 0:
 		right = cells.TextLine(cells.Warn, "searching, "+countNoun(q.pending, "row", "rows")+" left ")
@@ -146,7 +154,7 @@ func (m *model) drawFilter(w int) cells.Line {
 		hint := "type / to filter: all of some words, is:error, name:search, a or b"
 		left = append(left, cells.Fit(cells.Faint, hint, room))
 	} else {
-		left = append(left, q.line.Line(room, m.focus == paneFilter, mark)...)
+		left = append(left, q.line.Line(room, m.focus == paneFilter, errorStart)...)
 	}
 	return cells.Justify(left, right, w)
 }

@@ -21,19 +21,23 @@ type form struct {
 	Title   string
 	Text    string // the server's description
 	Buttons []string
-	form    question.Form
+	form    question.Form // the schema of the fields
 	fields  []field
-	focused int // a field, then a button
-	top     int
+	focused int // the index of a field, or after all fields of a button
+	top     int // the first line on the screen
 }
 
+// A field is the state of one question of a form. Which members it uses depends on Kind.
 type field struct {
 	question.Field
-	input   input
-	choice  int // of Options, or of false and true; -1 is none
-	checked []bool
-	err     string
+	input   input  // the typed text of a Text, Number, Integer or Other
+	choice  int    // the index of the chosen option, or noChoice; in Choices, of the option under the cursor
+	checked []bool // by option, of Choices
+	err     string // why the value is invalid; "" if it is not known to be
 }
+
+// noChoice is the value of field.choice if no option is chosen.
+const noChoice = -1
 
 // newForm returns a form for a schema. Its fields have the given values, or else the defaults.
 func newForm(schema, given json.RawMessage, buttons ...string) *form {
@@ -53,7 +57,7 @@ func newForm(schema, given json.RawMessage, buttons ...string) *form {
 
 // newField returns the field of a question, with value as its content.
 func newField(q question.Field, value json.RawMessage) field {
-	f := field{Field: q, choice: -1, checked: make([]bool, len(q.Options))}
+	f := field{Field: q, choice: noChoice, checked: make([]bool, len(q.Options))}
 	text, isText := jsonraw.Text(value)
 	if !isText {
 		text = string(value)
@@ -69,7 +73,10 @@ func newField(q question.Field, value json.RawMessage) field {
 	case question.Choices:
 		values, _ := jsonraw.Array(value)
 		for i, o := range f.Options {
-			f.checked[i] = slices.ContainsFunc(values, func(v json.RawMessage) bool { t, _ := jsonraw.Text(v); return t == o.Value })
+			f.checked[i] = slices.ContainsFunc(values, func(v json.RawMessage) bool {
+				checked, _ := jsonraw.Text(v)
+				return checked == o.Value
+			})
 		}
 	default:
 		f.input = newInput(text)
@@ -120,19 +127,19 @@ func (f *field) key(name, text string) {
 			}
 			f.choice = (f.choice + step + n) % n
 		} else if name == "backspace" || name == "delete" {
-			f.choice = -1
+			f.choice = noChoice
 		}
 	case question.Choices:
 		n := len(f.Options)
 		if n == 0 {
 			return
 		}
-		at := max(f.choice, 0)
+		cursor := max(f.choice, 0)
 		if name == "space" {
-			f.checked[at] = !f.checked[at]
+			f.checked[cursor] = !f.checked[cursor]
 			step = 0
 		}
-		f.choice = (at + step + n) % n
+		f.choice = (cursor + step + n) % n
 	default:
 		f.input.Key(name, text)
 	}
@@ -155,29 +162,30 @@ func (f *form) Content() (content json.RawMessage, ok bool) {
 	}
 	content = f.form.Content(values)
 	for _, name := range f.form.Missing(content) {
-		ok = f.markError(name, "is required")
+		f.markError(name, "is required")
+		ok = false
 	}
 	findings := f.form.Check(content)
 	if schema, _, err := validate.Compile(f.form.Schema); ok && err == nil {
-		more, _ := schema.Check(content)
-		findings = append(findings, more...)
+		schemaFindings, _ := schema.Check(content)
+		findings = append(findings, schemaFindings...)
 	}
 	for _, finding := range findings {
 		name, _, _ := strings.Cut(strings.TrimPrefix(finding.Pointer, "/"), "/")
-		ok = f.markError(name, finding.Text)
+		f.markError(name, finding.Text)
+		ok = false
 	}
 	return content, ok
 }
 
 // markError marks a field with an error and selects it. An error about the whole form is shown in the
-// first field. It always returns false.
-func (f *form) markError(name, text string) bool {
-	at := max(0, slices.IndexFunc(f.fields, func(q field) bool { return q.Name == name }))
-	if at < len(f.fields) && f.fields[at].err == "" {
-		f.fields[at].err = text
-		f.focused = at
+// first field.
+func (f *form) markError(name, text string) {
+	index := max(0, slices.IndexFunc(f.fields, func(q field) bool { return q.Name == name }))
+	if index < len(f.fields) && f.fields[index].err == "" {
+		f.fields[index].err = text
+		f.focused = index
 	}
-	return false
 }
 
 // Values returns the values of the fields, valid or not.
@@ -218,54 +226,55 @@ func (f *field) jsonValue() (json.RawMessage, error) {
 	return f.ParseTyped(text, false)
 }
 
-// Lines draws the form in w columns and at most h lines, and keeps the active field visible.
-func (f *form) Lines(w, h int, active bool) []cells.Line {
+// Lines draws the form in w columns and at most h lines, and keeps the focused field or button
+// visible. hasFocus is set if the form has the keys.
+func (f *form) Lines(w, h int, hasFocus bool) []cells.Line {
 	var lines []cells.Line
 	lines = append(lines, cells.TextLine(cells.Strong, f.Title))
 	if f.Text != "" {
 		lines = append(lines, cells.Wrap(cells.Plain, f.Text, w)...)
 	}
-	seen := 0
-	wide := 6
+	labelWidth := 6
 	for i := range f.fields {
-		wide = min(max(wide, cells.TextLine(cells.Plain, f.fields[i].Label()).Width()+2), w/3)
+		labelWidth = min(max(labelWidth, cells.TextLine(cells.Plain, f.fields[i].Label()).Width()+2), w/3)
 	}
+	focusedLine := 0
 	for i := range f.fields {
 		if i == f.focused {
-			seen = len(lines)
+			focusedLine = len(lines)
 		}
-		lines = append(lines, f.fields[i].draw(w, wide, active && i == f.focused)...)
+		lines = append(lines, f.fields[i].draw(w, labelWidth, hasFocus && i == f.focused)...)
 	}
-	buttons := cells.Line{cells.Blank(wide + 1)}
+	buttons := cells.Line{cells.Blank(labelWidth + 1)}
 	for i, b := range f.Buttons {
 		role := cells.Strong
-		if active && f.focused == len(f.fields)+i {
+		if hasFocus && f.focused == len(f.fields)+i {
 			role = cells.Cursor
-			seen = len(lines)
+			focusedLine = len(lines)
 		}
 		buttons = append(buttons, cells.Text(role, "[ "+b+" ]"), cells.Blank(2))
 	}
 	lines = append(lines, buttons)
-	f.top = max(0, min(f.top, seen, len(lines)-h))
-	if seen >= f.top+h-1 {
-		f.top = max(0, min(seen-h+2, len(lines)-h))
+	f.top = max(0, min(f.top, focusedLine, len(lines)-h))
+	if focusedLine >= f.top+h-1 { // one line for the error or the hint of the field
+		f.top = max(0, min(focusedLine-h+2, len(lines)-h))
 	}
 	return lines[f.top:min(f.top+h, len(lines))]
 }
 
-// draw draws a field: its name, its value, and its error or hint.
-func (f *field) draw(w, wide int, active bool) (lines []cells.Line) {
+// draw draws a field: its name in labelWidth columns, its value, and its error or hint.
+func (f *field) draw(w, labelWidth int, active bool) (lines []cells.Line) {
 	name := f.Label()
 	if f.Required {
 		name += " *"
 	}
-	line := cells.Line{cells.Right(cells.Accent, name, wide), cells.Blank(1)}
-	room := max(w-wide-1, 8)
+	line := cells.Line{cells.Right(cells.Accent, name, labelWidth), cells.Blank(1)}
+	room := max(w-labelWidth-1, 8)
 	switch f.Kind {
 	case question.Boolean, question.Choice, question.Choices:
 		line = append(line, f.drawOptions(active)...)
 	default:
-		line = append(line, f.input.Line(room, active, -1)...)
+		line = append(line, f.input.Line(room, active, noError)...)
 	}
 	lines = append(lines, line)
 	hint := strings.TrimSpace(strings.Join([]string{f.Limits(), f.Description}, "  "))
@@ -276,29 +285,28 @@ func (f *field) draw(w, wide int, active bool) (lines []cells.Line) {
 		hint = "looks like a secret: servers must not ask for these in a form  " + hint
 	}
 	if f.err != "" {
-		lines = append(lines, cells.Line{cells.Blank(wide + 1), cells.Fit(cells.Bad, "! "+f.err, room)})
+		lines = append(lines, cells.Line{cells.Blank(labelWidth + 1), cells.Fit(cells.Bad, "! "+f.err, room)})
 	} else if active && hint != "" {
-		lines = append(lines, cells.Line{cells.Blank(wide + 1), cells.Fit(cells.Faint, hint, room)})
+		lines = append(lines, cells.Line{cells.Blank(labelWidth + 1), cells.Fit(cells.Faint, hint, room)})
 	}
 	return lines
 }
 
 // drawOptions draws the choices of the field.
 func (f *field) drawOptions(active bool) (line cells.Line) {
+	cursor := max(f.choice, 0)
 	for i, o := range f.Options {
 		box := "( ) "
-		on := f.choice == i
-		if on {
-			box = "(•) "
-		}
 		if f.Kind == question.Choices {
 			box = "[ ] "
 			if f.checked[i] {
 				box = "[x] "
 			}
+		} else if i == f.choice {
+			box = "(•) "
 		}
 		role := cells.Plain
-		if active && (on || f.choice < 0 && i == 0) {
+		if active && i == cursor {
 			role = cells.Cursor
 		}
 		line = append(line, cells.Text(role, box+o.Title), cells.Blank(2))
@@ -323,7 +331,7 @@ func questionForm(q *view.Question) *form {
 		schema = json.RawMessage(`{"type":"object","properties":{"result":` +
 			`{"type":"object","title":"result","description":"the result to send"}}}`)
 	}
-	f := newForm(schema, nil, "Accept", "Decline", "Cancel")
+	f := newForm(schema, nil, acceptButton, declineButton, cancelButton)
 	f.Title = q.Server + " asks: " + q.Method
 	f.Text = text
 	return f

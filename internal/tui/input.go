@@ -9,7 +9,7 @@ import (
 // An input is an editable line of text with a cursor.
 type input struct {
 	text   []rune
-	cursor int
+	cursor int // the index of the rune under the cursor; len(text) at the end
 }
 
 // newInput returns an input with a text and the cursor at its end.
@@ -83,57 +83,59 @@ func (in *input) deleteRange(from, to int) {
 	}
 }
 
-// Line draws the text in width columns, with the cursor if active. Runes from index mark on are
-// drawn as an error, unless mark is -1.
-func (in *input) Line(width int, active bool, mark int) cells.Line {
-	from := 0
-	for cells.TextLine(cells.Plain, string(in.text[from:in.cursor])).Width() >= width && from < in.cursor {
-		from++
+// noError is the errorStart of a line without an error.
+const noError = -1
+
+// Line draws the text in width columns, with the cursor if active. It scrolls so that the cursor is
+// visible. Runes from index errorStart on are drawn as an error, unless errorStart is noError.
+func (in *input) Line(width int, active bool, errorStart int) cells.Line {
+	first := 0
+	for cells.TextLine(cells.Plain, string(in.text[first:in.cursor])).Width() >= width && first < in.cursor {
+		first++
 	}
 	var line cells.Line
-	for i := from; i <= len(in.text); i++ {
+	for i, r := range in.text[first:] {
+		index := first + i
 		role := cells.Plain
-		text := " "
-		if i < len(in.text) {
-			text = string(in.text[i])
-		}
-		if mark >= 0 && i >= mark && i < len(in.text) {
+		if errorStart != noError && index >= errorStart {
 			role = cells.Bad
 		}
-		if active && i == in.cursor {
+		if active && index == in.cursor {
 			role = cells.Cursor
-		} else if i == len(in.text) {
-			break
 		}
-		line = append(line, cells.Text(role, text))
+		line = append(line, cells.Text(role, string(r)))
+	}
+	if active && in.cursor == len(in.text) {
+		line = append(line, cells.Text(cells.Cursor, " "))
 	}
 	return line.FitTo(width)
 }
 
-// rowStarts returns the start of each row if the text is drawn in width columns, one of which is for the
-// cursor. A width of 0 gives one row.
+// rowStarts returns the index of the first rune of each row if the text is drawn in width columns, of
+// which the last is for the cursor. A width of 0 gives one row.
 func (in *input) rowStarts(width int) []int {
 	starts := []int{0}
 	used := 0
 	for i, r := range in.text {
-		n := 1
+		runeWidth := 1
 		if r < ' ' || r > '~' {
-			n = cells.TextLine(cells.Plain, string(r)).Width()
+			runeWidth = cells.TextLine(cells.Plain, string(r)).Width()
 		}
-		used += n
-		if width > 0 && used > width-1 && i > starts[len(starts)-1] {
+		used += runeWidth
+		isFull := used > width-1 && i > starts[len(starts)-1]
+		if width > 0 && isFull {
 			starts = append(starts, i)
-			used = n
+			used = runeWidth
 		}
 	}
 	return starts
 }
 
-// rowAt returns the row that contains a rune.
-func rowAt(starts []int, at int) int {
-	for i := len(starts) - 1; i > 0; i-- {
-		if at >= starts[i] {
-			return i
+// rowAt returns the index of the row that contains the rune with an index.
+func rowAt(starts []int, runeIndex int) int {
+	for row := len(starts) - 1; row > 0; row-- {
+		if runeIndex >= starts[row] {
+			return row
 		}
 	}
 	return 0

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"slices"
 
 	"mcpc/internal/live/view"
 )
@@ -31,18 +32,18 @@ type item struct {
 // A list is a loaded part of a long list, and the position of the user in it. Indexes count from
 // the start of the whole list.
 type list struct {
-	total  int
-	sel    int
-	follow bool // the newest item stays selected
-	loaded bool
-	sort   string
-	zoomed timeWindow
+	total  int        // the number of all items, loaded or not
+	sel    int        // the index of the selected item
+	follow bool       // the newest item stays selected
+	loaded bool       // a part was loaded, which may be empty
+	sort   string     // the order of view.Query; "" is that of time
+	zoomed timeWindow // of the Time view
 	// absent is the reason why the shown conversation has no rows; "" if it has some.
 	absent string
 
-	items       []item
-	firstLoaded int
-	top         int
+	items       []item          // the loaded part
+	firstLoaded int             // the index of the first loaded item
+	top         int             // the index of the first item on the screen
 	unfolded    map[string]bool // the keys of unfolded blocks
 	bar         int             // the selected bar of a lane
 }
@@ -59,8 +60,8 @@ func (l *list) itemAt(n int) *item {
 func (l *list) selected() *item { return l.itemAt(l.sel) }
 
 // selectIndex selects an item. Selecting the newest one makes the list follow new items.
-func (l *list) selectIndex(to int) {
-	l.sel = max(0, min(to, l.total-1))
+func (l *list) selectIndex(index int) {
+	l.sel = max(0, min(index, l.total-1))
 	l.follow = l.sel == l.total-1 && l.total > 0
 	l.bar = 0
 }
@@ -75,43 +76,47 @@ func (l *list) toggleFold() {
 	}
 }
 
-// A part is a part of a list, as read from a Reader.
+// A listPart is a part of a list, as read from a Reader.
 type listPart struct {
-	pending int
+	pending int // the number of rows that are not searched yet
 	// absent is the reason why the conversation of the query has no rows; "" if it has some.
 	absent string
 	items  []item
-	from   int
-	total  int
+	from   int // the index of the first item
+	total  int // the number of all items
 }
 
 // replace replaces the loaded part. The selected exchange stays selected if its index changed.
 func (l *list) replace(p listPart) {
-	key := ""
+	selectedKey := ""
 	if it := l.selected(); it != nil {
-		key = it.key
+		selectedKey = it.key
 	}
 	l.items = p.items
 	l.firstLoaded = p.from
 	l.total = p.total
 	l.loaded = true
 	l.absent = p.absent
-	it := l.selected()
 	if l.follow {
 		l.sel = max(0, l.total-1)
-	} else if key != "" && (it == nil || it.key != key) {
-		for i := range l.items {
-			if l.items[i].key == key {
-				if l.top > 0 { // a view at the top of the list does not scroll
-					l.top += l.firstLoaded + i - l.sel
-				}
-				l.sel = l.firstLoaded + i
-				break
-			}
-		}
+	} else if it := l.selected(); selectedKey != "" && (it == nil || it.key != selectedKey) {
+		l.selectKey(selectedKey)
 	}
 	l.sel = max(0, min(l.sel, l.total-1))
 	l.top = max(0, min(l.top, l.sel))
+}
+
+// selectKey selects the loaded item with a key, if there is one, and scrolls by as many items.
+func (l *list) selectKey(key string) {
+	i := slices.IndexFunc(l.items, func(it item) bool { return it.key == key })
+	if i < 0 {
+		return
+	}
+	index := l.firstLoaded + i
+	if l.top > 0 { // a view at the top of the list does not scroll
+		l.top += index - l.sel
+	}
+	l.sel = index
 }
 
 // reset goes back to the start of a list that gets different items.
@@ -122,7 +127,8 @@ func (l *list) reset(follow bool) {
 	l.follow = follow
 }
 
-// rangeToLoad returns the part to load: a screen before and after the visible items.
+// rangeToLoad returns the part to load: a screen before and after the visible items. A negative from
+// counts from the end of the list, as in view.Query.
 func (l *list) rangeToLoad(height int) (from, count int) {
 	if l.follow {
 		return -2 * height, 2 * height
@@ -130,8 +136,8 @@ func (l *list) rangeToLoad(height int) (from, count int) {
 	return max(0, l.firstVisible(height)-height), 3 * height
 }
 
-// firstVisible returns the first item that can be on the screen. top may be far from the selection until
-// the list is drawn again.
+// firstVisible returns the index of the first item that can be on the screen. top may be far from
+// the selection until the list is drawn again.
 func (l *list) firstVisible(height int) int { return max(0, l.sel-height, min(l.top, l.sel)) }
 
 // needsLoading reports whether an item around the selection is not loaded.
@@ -141,13 +147,15 @@ func (l *list) needsLoading(height int) bool {
 	return l.total > 0 && (first < l.firstLoaded || last > l.firstLoaded+len(l.items))
 }
 
-// readList reads a part of the list of view n.
-func readList(ctx context.Context, r view.Reader, n int, q view.Query, window timeWindow) (p listPart, err error) {
-	switch n {
+// readList reads a part of the list of a view. window limits the lanes of the Time view.
+func readList(
+	ctx context.Context, r view.Reader, viewIndex int, q view.Query, window timeWindow,
+) (listPart, error) {
+	switch viewIndex {
 	case viewTalk:
 		blocks, page, err := r.Talk(ctx, q)
 		page.Rows = nil // the blocks have the rows
-		p = partFromPage(page)
+		p := partFromPage(page)
 		for _, b := range blocks {
 			p.items = append(p.items, item{key: b.Row.Key, row: b.Row, lines: b.Lines})
 		}
@@ -157,6 +165,7 @@ func readList(ctx context.Context, r view.Reader, n int, q view.Query, window ti
 		return partFromPage(page), err
 	case viewTime:
 		lanes, err := r.Lanes(ctx, q, window.start, window.end)
+		p := listPart{}
 		for _, l := range levels(lanes) {
 			p.items = append(p.items, item{doc: l})
 		}

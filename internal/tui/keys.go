@@ -37,11 +37,11 @@ func (m *model) handleKey(k tea.KeyPressMsg) tea.Cmd {
 	case m.focus == paneDetail && m.detailKey(name):
 		return nil
 	case m.view == viewTime && m.focus == paneMain:
-		taken, zoomed := m.list().timeKey(name)
-		if zoomed {
+		used, windowChanged := m.list().timeKey(name)
+		if windowChanged {
 			return m.loadList(true)
 		}
-		if taken {
+		if used {
 			return nil
 		}
 	}
@@ -55,8 +55,8 @@ func (m *model) handleKey(k tea.KeyPressMsg) tea.Cmd {
 
 // dialogKey passes a key to the open dialog.
 func (m *model) dialogKey(k tea.KeyPressMsg) tea.Cmd {
-	run, over := m.dialog.key(k.String(), k.Text)
-	if over {
+	run, closes := m.dialog.key(k.String(), k.Text)
+	if closes {
 		m.dialog = nil
 	}
 	if run == nil {
@@ -84,8 +84,8 @@ func (m *model) paste(text string) tea.Cmd {
 // actions returns all actions in the order of the help.
 func actions() []action {
 	return append([]action{
-		{"down", []string{"j", "down"}, "next line", func(m *model) tea.Cmd { return m.moveSelection(1) }},
-		{"up", []string{"k", "up"}, "line before", func(m *model) tea.Cmd { return m.moveSelection(-1) }},
+		{"down", []string{"j", "down"}, "next line", selectLine(1)},
+		{"up", []string{"k", "up"}, "line before", selectLine(-1)},
 		{
 			"page-down",
 			[]string{"pgdown", "ctrl+f", "ctrl+d"},
@@ -98,18 +98,18 @@ func actions() []action {
 			"page before",
 			func(m *model) tea.Cmd { return m.moveSelection(-max(m.h/2, 1)) },
 		},
-		{"first", []string{"g", "home"}, "first line", func(m *model) tea.Cmd { return m.moveSelection(-farStep) }},
-		{"newest", []string{"G", "end"}, "newest, and follow what comes", func(m *model) tea.Cmd { return m.moveSelection(farStep) }},
+		{"first", []string{"g", "home"}, "first line", selectLine(-farStep)},
+		{"newest", []string{"G", "end"}, "newest, and follow what comes", selectLine(farStep)},
 		{"open", []string{"enter"}, "show what is selected", (*model).openSelected},
 		{"back", []string{"esc"}, "go back out", (*model).goBack},
 		{"pane", []string{"tab"}, "next pane", func(m *model) tea.Cmd { return m.nextPane(1) }},
 		{"pane-before", []string{"shift+tab"}, "pane before", func(m *model) tea.Cmd { return m.nextPane(-1) }},
-		{"talk", []string{"1"}, "conversation: requests and answers", func(m *model) tea.Cmd { return m.switchView(viewTalk) }},
-		{"table", []string{"2"}, "table with waterfall", func(m *model) tea.Cmd { return m.switchView(viewTable) }},
-		{"time", []string{"3"}, "lanes over time", func(m *model) tea.Cmd { return m.switchView(viewTime) }},
-		{"tools", []string{"4"}, "tools: listed, usable, called", func(m *model) tea.Cmd { return m.switchView(viewTools) }},
-		{"streams", []string{"5"}, "streams: open, cut, resumed", func(m *model) tea.Cmd { return m.switchView(viewStreams) }},
-		{"secrets", []string{"6"}, "secrets that were hidden", func(m *model) tea.Cmd { return m.switchView(viewSecrets) }},
+		{"talk", []string{"1"}, "conversation: requests and answers", showView(viewTalk)},
+		{"table", []string{"2"}, "table with waterfall", showView(viewTable)},
+		{"time", []string{"3"}, "lanes over time", showView(viewTime)},
+		{"tools", []string{"4"}, "tools: listed, usable, called", showView(viewTools)},
+		{"streams", []string{"5"}, "streams: open, cut, resumed", showView(viewStreams)},
+		{"secrets", []string{"6"}, "secrets that were hidden", showView(viewSecrets)},
 		{
 			"fold",
 			[]string{"space"},
@@ -123,42 +123,51 @@ func actions() []action {
 	}, changingActions()...)
 }
 
+// showView returns the action that switches to a view.
+func showView(viewIndex int) change {
+	return func(m *model) tea.Cmd { return m.switchView(viewIndex) }
+}
+
+// selectLine returns the action that moves the selection by step lines.
+func selectLine(step int) change {
+	return func(m *model) tea.Cmd { return m.moveSelection(step) }
+}
+
 // switchView switches to a view.
-func (m *model) switchView(n int) tea.Cmd {
-	m.view = n
-	if m.focus != paneMain {
-		m.focus = paneMain
-	}
+func (m *model) switchView(viewIndex int) tea.Cmd {
+	m.view = viewIndex
+	m.focus = paneMain
 	return m.loadList(true)
 }
 
 // farStep is a step that is longer than any list.
 const farStep = 1 << 30
 
-// moveSelection moves the selection of the focused pane by n. A list of rows that is moved farStep follows new rows.
-func (m *model) moveSelection(n int) tea.Cmd {
+// moveSelection moves the selection of the focused pane by step lines. A list that is moved by
+// farStep follows new rows.
+func (m *model) moveSelection(step int) tea.Cmd {
 	switch m.focus {
 	case paneConversations:
-		m.conversations.sel = max(0, min(m.conversations.sel+n, m.conversations.last()))
+		m.conversations.sel = max(0, min(m.conversations.sel+step, m.conversations.last()))
 		return nil
 	case paneDetail:
-		m.detail.sel = max(0, min(m.detail.sel+n, len(m.detail.lines)-1))
+		m.detail.sel = max(0, min(m.detail.sel+step, len(m.detail.lines)-1))
 		return nil
 	case paneHeld:
-		m.act.sel = max(0, min(m.act.sel+n, len(m.act.held)-1))
+		m.act.sel = max(0, min(m.act.sel+step, len(m.act.held)-1))
 		return nil
 	}
 	l := m.list()
-	to := min(max(l.sel+n, 0), max(l.total-1, 0))
-	l.selectIndex(to)
-	if n >= farStep {
+	l.selectIndex(min(max(l.sel+step, 0), max(l.total-1, 0)))
+	if step >= farStep {
 		l.follow = true
 	}
 	var cmds []tea.Cmd
 	if l.needsLoading(m.h) || l.follow {
 		cmds = append(cmds, m.loadList(false))
 	}
-	if it := l.selected(); it != nil && m.detail.key != "" && m.isWide() && it.key != "" {
+	detailIsBeside := m.detail.key != "" && m.isWide() // it follows the selection
+	if it := l.selected(); it != nil && it.key != "" && detailIsBeside {
 		cmds = append(cmds, m.showDetail(it.key, m.detail.tab))
 	}
 	return tea.Batch(cmds...)
@@ -185,23 +194,29 @@ func (m *model) openSelected() tea.Cmd {
 	return m.openDetail(it.key)
 }
 
-// goBack goes one step back.
+// goBack goes one step back: from a search to the detail, from there to the list, and from there to
+// the conversations.
 func (m *model) goBack() tea.Cmd {
+	listIsBesideDetail := m.focus == paneMain && m.detail.key != "" && m.isWide()
 	switch {
 	case m.focus == paneDetail && m.statusLine.search != "":
 		m.statusLine.search = ""
-	case m.focus == paneDetail || m.detail.key != "" && m.focus == paneMain && m.isWide():
-		m.detail.key = ""
-		m.detail.doc = nil
+	case m.focus == paneDetail || listIsBesideDetail:
+		m.closeDetail()
 		m.focus = paneMain
 	case m.focus == paneHeld || m.focus == paneConversations:
 		m.focus = paneMain
 	case m.focus == paneMain:
-		m.detail.key = ""
-		m.detail.doc = nil
+		m.closeDetail()
 		m.focus = paneConversations
 	}
 	return nil
+}
+
+// closeDetail removes the detail from the screen.
+func (m *model) closeDetail() {
+	m.detail.key = ""
+	m.detail.doc = nil
 }
 
 // paneAfter returns the pane that is step panes away. While a detail is open, Tab moves from it
@@ -255,6 +270,7 @@ func (m *model) search() tea.Cmd {
 	)
 }
 
+// nextMatchOrNote selects the next match of a search in the detail, or else edits the note.
 func (m *model) nextMatchOrNote() tea.Cmd {
 	if m.focus == paneDetail && m.statusLine.search != "" {
 		return m.findNext(1)
@@ -263,56 +279,55 @@ func (m *model) nextMatchOrNote() tea.Cmd {
 }
 
 // click selects the item under the mouse.
-func (m *model) click(at tea.Mouse) tea.Cmd {
+func (m *model) click(mouse tea.Mouse) tea.Cmd {
 	p := m.layout()
-	if m.dialog != nil || at.Button != tea.MouseLeft {
+	if m.dialog != nil || mouse.Button != tea.MouseLeft {
 		return nil
 	}
-	y := at.Y - p.head
+	y := mouse.Y - p.head // within the panes
 	switch {
-	case at.Y == 0:
-		return m.clickTab(at.X)
-	case y < 0 && at.Y == p.head-1 || y < 0 && at.Y == 1:
+	case mouse.Y == 0:
+		return m.clickTab(mouse.X)
+	case y < 0 && (mouse.Y == p.head-1 || mouse.Y == 1):
 		return m.openFilter()
 	case y < 0 || y >= p.body:
 		return nil
-	case p.left > 0 && at.X < p.left:
-		return m.clickTalks(y, p)
-	case p.main == 0 || p.detailTop == 0 && at.X > p.left+p.main+1 && p.detail > 0 || p.detailTop > 0 && y >= p.detailTop:
-		m.focus = paneDetail
-		if n := y - p.detailTop - detailHead + m.detail.top; n >= m.detail.top {
-			m.detail.sel = min(n, max(len(m.detail.lines)-1, 0))
-		}
-		return nil
+	case p.left > 0 && mouse.X < p.left:
+		return m.clickConversations(y, p)
+	case p.inDetail(mouse.X, y):
+		return m.clickDetail(y, p)
 	}
 	lines := m.drawMain(p.main, p.mainHeight)
 	if y >= len(lines) || lines[y].Item == 0 {
 		return nil
 	}
 	m.focus = paneMain
-	n := lines[y].Item - 1
-	if n == m.list().sel {
+	index := lines[y].Item - 1
+	if index == m.list().sel {
 		return m.openSelected()
 	}
-	return m.moveSelection(n - m.list().sel)
+	return m.moveSelection(index - m.list().sel)
 }
 
+// clickTab switches to the view with its name at column x.
 func (m *model) clickTab(x int) tea.Cmd {
-	at := 0
-	for i, s := range m.drawTabs() {
-		at += (cells.Line{s}).Width()
-		if x < at {
+	end := 0
+	for i, name := range m.drawTabs() {
+		end += (cells.Line{name}).Width()
+		if x < end {
 			return m.switchView(i)
 		}
 	}
 	return nil
 }
 
-func (m *model) clickTalks(y int, p screenLayout) tea.Cmd {
+// clickConversations chooses the conversation or the filter in line y of its pane. It finds the
+// entry by drawing the pane with each entry selected.
+func (m *model) clickConversations(y int, p screenLayout) tea.Cmd {
 	m.focus = paneConversations
 	lines := m.drawConversations(p.left, p.body)
-	for n := 0; n <= m.conversations.last() && y < len(lines); n++ {
-		m.conversations.sel = n
+	for entry := 0; entry <= m.conversations.last() && y < len(lines); entry++ {
+		m.conversations.sel = entry
 		if m.drawConversations(p.left, p.body)[y].Selected {
 			return m.chooseConversation()
 		}
@@ -320,25 +335,37 @@ func (m *model) clickTalks(y int, p screenLayout) tea.Cmd {
 	return nil
 }
 
-// wheel scrolls the pane under the mouse.
-func (m *model) wheel(at tea.Mouse) tea.Cmd {
-	n := 3
-	if at.Button == tea.MouseWheelUp {
-		n = -3
+// clickDetail selects the line of the detail at line y of the panes.
+func (m *model) clickDetail(y int, p screenLayout) tea.Cmd {
+	m.focus = paneDetail
+	if lineOnScreen := y - p.detailTop - detailHead; lineOnScreen >= 0 {
+		m.detail.sel = min(m.detail.top+lineOnScreen, max(len(m.detail.lines)-1, 0))
 	}
+	return nil
+}
+
+// wheelLines is the number of lines that a turn of the mouse wheel scrolls.
+const wheelLines = 3
+
+// wheel scrolls the pane under the mouse and keeps the focus.
+func (m *model) wheel(mouse tea.Mouse) tea.Cmd {
 	if m.dialog != nil {
 		return nil
 	}
+	step := wheelLines
+	if mouse.Button == tea.MouseWheelUp {
+		step = -wheelLines
+	}
 	p := m.layout()
 	focus := m.focus
-	if p.left > 0 && at.X < p.left {
+	if p.left > 0 && mouse.X < p.left {
 		m.focus = paneConversations
-	} else if p.main == 0 || p.detail > 0 && p.inDetail(at.X, at.Y-p.head) {
+	} else if p.inDetail(mouse.X, mouse.Y-p.head) {
 		m.focus = paneDetail
 	} else {
 		m.focus = paneMain
 	}
-	cmd := m.moveSelection(n)
+	cmd := m.moveSelection(step)
 	m.focus = focus
 	return cmd
 }

@@ -35,39 +35,46 @@ func levels(lanes []view.Lane) (all []*level) {
 
 // describeBar describes one bar.
 func describeBar(clock screenClock, b *view.Bar) cells.Line {
-	text := " " + clock.formatTime(b.From) + "  " + b.Label + "  " + b.Channel + "  " + formatSeconds(b.To.Sub(b.From).Seconds())
+	took := formatSeconds(b.To.Sub(b.From).Seconds())
+	text := " " + clock.formatTime(b.From) + "  " + b.Label + "  " + b.Channel + "  " + took
 	if b.Times > 1 {
 		text += "  stands for " + countNoun(b.Times, "exchange", "exchanges")
 	}
 	return cells.TextLine(cells.Strong, text)
 }
 
-// drawBars draws the bars of a line. pick is the index of the selected one.
-func drawBars(bars []view.Bar, first, last time.Time, room int, pick int) (line cells.Line) {
-	whole := last.Sub(first).Seconds()
-	if whole <= 0 {
-		whole = 1
+// noBar is the index of the selected bar of a line that is not selected.
+const noBar = -1
+
+// drawBars draws the bars of a line within a period, in width columns. Each bar has at least one
+// column; a bar without room is left out. selected is an index, or noBar.
+func drawBars(bars []view.Bar, period timeWindow, width, selected int) (line cells.Line) {
+	seconds := period.end.Sub(period.start).Seconds()
+	if seconds <= 0 {
+		seconds = 1
 	}
-	column := func(t time.Time) int {
-		return max(0, min(int(t.Sub(first).Seconds()/whole*float64(room)), room))
+	columnOf := func(t time.Time) int {
+		share := t.Sub(period.start).Seconds() / seconds
+		return max(0, min(int(share*float64(width)), width))
 	}
 	used := 0
 	for i := range bars {
 		b := &bars[i]
-		from := max(column(b.From), used)
-		to := min(max(column(b.To), column(b.From)+1), room)
-		if to <= from || b.To.Before(first) || b.From.After(last) {
+		start := max(columnOf(b.From), used)
+		end := min(max(columnOf(b.To), columnOf(b.From)+1), width)
+		isOutside := b.To.Before(period.start) || b.From.After(period.end)
+		if end <= start || isOutside {
 			continue
 		}
-		line = append(line, cells.Blank(from-used))
-		line = append(line, drawBar(b, to-from, i == pick)...)
-		used = to
+		line = append(line, cells.Blank(start-used))
+		line = append(line, drawBar(b, end-start, i == selected)...)
+		used = end
 	}
-	return append(line, cells.Blank(room-used))
+	return append(line, cells.Blank(width-used))
 }
 
-// drawBar draws a bar in n columns.
-func drawBar(b *view.Bar, n int, picked bool) cells.Line {
+// drawBar draws a bar in width columns.
+func drawBar(b *view.Bar, width int, isSelected bool) cells.Line {
 	var parts []cells.BarPart
 	for _, p := range b.Phases {
 		parts = append(parts, cells.BarPart{Name: p.Name, Size: p.Seconds})
@@ -81,8 +88,8 @@ func drawBar(b *view.Bar, n int, picked bool) cells.Line {
 		parts = []cells.BarPart{{Name: name, Size: 1}}
 		whole = 1
 	}
-	line := cells.Bar(parts, whole, n)
-	if picked {
+	line := cells.Bar(parts, whole, width)
+	if isSelected {
 		return line.WithRole(cells.Cursor)
 	}
 	if b.Failed {
@@ -97,38 +104,44 @@ type timeWindow struct{ start, end time.Time }
 // window returns the shown period. Without a zoom it lasts from the first bar to the end of the
 // last finished exchange. Open exchanges extend it by at most a tenth, so that one that is open for
 // hours leaves room for the others.
-func (l *list) window() (s timeWindow) {
+func (l *list) window() timeWindow {
 	if !l.zoomed.start.IsZero() {
 		return l.zoomed
 	}
-	var open time.Time // the latest end of an open bar
+	var shown timeWindow
+	var latestOpen time.Time // the latest end of an open bar
 	for i := range l.items {
-		lv, ok := l.items[i].doc.(*level)
+		lane, ok := l.items[i].doc.(*level)
 		if !ok {
 			continue
 		}
-		for _, b := range lv.bars {
-			if s.start.IsZero() || b.From.Before(s.start) {
-				s.start = b.From
+		for _, b := range lane.bars {
+			if shown.start.IsZero() || b.From.Before(shown.start) {
+				shown.start = b.From
 			}
 			end := b.To
-			if b.State != "done" || b.Channel == "open" {
+			if isOpen := b.State != "done" || b.Channel == "open"; isOpen {
 				end = b.From
-				if open.Before(b.To) {
-					open = b.To
-				}
+				latestOpen = later(latestOpen, b.To)
 			}
-			if s.end.Before(end) {
-				s.end = end
-			}
+			shown.end = later(shown.end, end)
 		}
 	}
-	if room := s.end.Sub(s.start) / 10; room > 0 && open.After(s.end.Add(room)) {
-		s.end = s.end.Add(room)
-	} else if open.After(s.end) {
-		s.end = open
+	tenth := shown.end.Sub(shown.start) / 10
+	if tenth > 0 && latestOpen.After(shown.end.Add(tenth)) {
+		shown.end = shown.end.Add(tenth)
+	} else {
+		shown.end = later(shown.end, latestOpen)
 	}
-	return s
+	return shown
+}
+
+// later returns the later of two times.
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // selectedBar returns the selected bar of a lane, or nil.
@@ -137,11 +150,11 @@ func (l *list) selectedBar() *view.Bar {
 	if it == nil {
 		return nil
 	}
-	lv, ok := it.doc.(*level)
-	if !ok || len(lv.bars) == 0 {
+	lane, ok := it.doc.(*level)
+	if !ok || len(lane.bars) == 0 {
 		return nil
 	}
-	return &lv.bars[max(0, min(l.bar, len(lv.bars)-1))]
+	return &lane.bars[max(0, min(l.bar, len(lane.bars)-1))]
 }
 
 // selectedBarKey returns the key of the selected bar's exchange, or "".
@@ -154,18 +167,18 @@ func (l *list) selectedBarKey() string {
 
 // timeKey handles the keys of the Time view. It reports whether it used the key, and whether the
 // window changed.
-func (l *list) timeKey(name string) (taken, zoomed bool) {
-	bars := 0
+func (l *list) timeKey(name string) (used, windowChanged bool) {
+	barCount := 0
 	if it := l.selected(); it != nil {
-		if lv, ok := it.doc.(*level); ok {
-			bars = len(lv.bars)
+		if lane, ok := it.doc.(*level); ok {
+			barCount = len(lane.bars)
 		}
 	}
 	switch name {
 	case "left", "h":
-		l.bar = max(0, min(l.bar, bars-1)-1)
+		l.bar = max(0, min(l.bar, barCount-1)-1)
 	case "right", "l":
-		l.bar = max(0, min(l.bar+1, bars-1))
+		l.bar = max(0, min(l.bar+1, barCount-1))
 	case "+", "=":
 		return true, l.zoom(0.5)
 	case "-":
@@ -179,54 +192,63 @@ func (l *list) timeKey(name string) (taken, zoomed bool) {
 	return true, false
 }
 
-// zoom scales the window around the selected bar. It reports whether there is one.
-func (l *list) zoom(by float64) bool {
-	s := l.window()
+// zoom scales the window by a factor around the selected bar: around its middle, or from its start if
+// it is longer than the new window. It reports whether a bar is selected.
+func (l *list) zoom(factor float64) bool {
+	old := l.window()
 	b := l.selectedBar()
 	if b == nil {
 		return false
 	}
-	width := max(time.Duration(float64(s.end.Sub(s.start))*by), time.Millisecond)
+	length := max(time.Duration(float64(old.end.Sub(old.start))*factor), time.Millisecond)
 	middle := b.From.Add(b.To.Sub(b.From) / 2)
-	if b.To.Sub(b.From) > width {
-		middle = b.From.Add(width / 2)
+	if b.To.Sub(b.From) > length {
+		middle = b.From.Add(length / 2)
 	}
-	l.zoomed = timeWindow{middle.Add(-width / 2), middle.Add(width / 2)}
+	l.zoomed = timeWindow{middle.Add(-length / 2), middle.Add(length / 2)}
 	return true
+}
+
+// phaseLegend draws an explanation of the patterns of bars.
+func phaseLegend() cells.Line {
+	legend := cells.Line{cells.Blank(1)}
+	for _, name := range []string{"wait", "first", "events", "person", "held"} {
+		legend = append(legend, cells.PhaseMark(name), cells.Text(cells.Faint, " "+name+"   "))
+	}
+	return legend
 }
 
 // drawTime draws lanes with a line for each level and bars with patterns.
 func (l *list) drawTime(clock screenClock, w, h int) (lines []drawn) {
-	s := l.window()
-	names := max(10, min(28, w/4))
-	room := max(8, w-names-2)
-	left := cells.TextLine(cells.Faint, clock.formatTime(s.start))
-	right := cells.TextLine(cells.Faint, clock.formatTime(s.end)+" · "+formatSeconds(s.end.Sub(s.start).Seconds()))
-	lines = append(lines, drawn{Line: append(cells.Line{cells.Blank(names + 2)}, cells.Justify(left, right, room)...)})
-	h -= 3
+	period := l.window()
+	titleWidth := max(10, min(28, w/4))
+	barsWidth := max(8, w-titleWidth-2)
+	start := cells.TextLine(cells.Faint, clock.formatTime(period.start))
+	length := formatSeconds(period.end.Sub(period.start).Seconds())
+	end := cells.TextLine(cells.Faint, clock.formatTime(period.end)+" · "+length)
+	axis := append(cells.Line{cells.Blank(titleWidth + 2)}, cells.Justify(start, end, barsWidth)...)
+	lines = append(lines, drawn{Line: axis})
+	h -= 3 // the axis, the legend, and the description of the selected bar
 	l.scrollToSelected(h, oneLine)
 	for n := l.top; n < min(l.top+h, l.total); n++ {
 		it := l.itemAt(n)
 		if it == nil {
 			continue
 		}
-		lv, _ := it.doc.(*level)
-		line := cells.Line{cells.Fit(cells.Plain, lv.title, names), cells.Blank(2)}
-		pick := -1
+		lane, _ := it.doc.(*level)
+		line := cells.Line{cells.Fit(cells.Plain, lane.title, titleWidth), cells.Blank(2)}
+		selected := noBar
 		if n == l.sel {
-			line[0] = cells.Fit(cells.Strong, "› "+lv.title, names)
-			pick = max(0, min(l.bar, len(lv.bars)-1))
+			line[0] = cells.Fit(cells.Strong, "› "+lane.title, titleWidth)
+			selected = max(0, min(l.bar, len(lane.bars)-1))
 		}
-		lines = append(lines, drawn{Line: append(line, drawBars(lv.bars, s.start, s.end, room, pick)...), Item: n + 1})
+		line = append(line, drawBars(lane.bars, period, barsWidth, selected)...)
+		lines = append(lines, drawn{Line: line, Item: n + 1})
 	}
 	for len(lines) < h+1 {
 		lines = append(lines, drawn{})
 	}
-	legend := cells.Line{cells.Blank(1)} // of the patterns of bars
-	for _, name := range []string{"wait", "first", "events", "person", "held"} {
-		legend = append(legend, cells.PhaseMark(name), cells.Text(cells.Faint, " "+name+"   "))
-	}
-	lines = append(lines, drawn{Line: legend})
+	lines = append(lines, drawn{Line: phaseLegend()})
 	if b := l.selectedBar(); b != nil {
 		lines = append(lines, drawn{Line: describeBar(clock, b)})
 	}

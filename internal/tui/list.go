@@ -19,7 +19,12 @@ func (m *model) list() *list { return &m.lists[m.view] }
 
 // shownConversationID returns the ID of the shown conversation, or "" for all.
 func (m *model) shownConversationID() string {
-	return m.conversations.shown(m.view == viewTalk && m.query.filter == "" && m.query.onlyKeys == nil)
+	return m.conversations.shownID(m.isPlainTalk())
+}
+
+// isPlainTalk reports whether the Talk view is shown without a filter.
+func (m *model) isPlainTalk() bool {
+	return m.view == viewTalk && m.query.filter == "" && m.query.onlyKeys == nil
 }
 
 // shownConversation returns the shown conversation, or nil for all.
@@ -27,34 +32,34 @@ func (m *model) shownConversation() *view.Conversation {
 	return m.conversations.find(m.shownConversationID())
 }
 
-// currentQuery returns the query of the current view without a part.
+// currentQuery returns the query of the current view for all its rows.
 func (m *model) currentQuery() view.Query {
 	return view.Query{Filter: m.query.filter, Sort: m.list().sort, Talk: m.shownConversationID(), Only: m.query.onlyKeys}
 }
 
-// loadList reads the visible part of the list. If the query has changed, anew cancels a running
-// read.
-func (m *model) loadList(anew bool) tea.Cmd {
+// loadList reads the visible part of the list. queryChanged is set if the query differs from that of
+// a running read: then that read is cancelled.
+func (m *model) loadList(queryChanged bool) tea.Cmd {
 	q := m.currentQuery()
-	n := m.view
-	r := m.opt.Reader
+	viewIndex := m.view
+	reader := m.opt.Reader
 	q.From, q.Count = m.list().rangeToLoad(max(m.h, 10))
 	window := m.list().zoomed
-	ask := m.loader.refresh
-	if anew {
-		ask = m.loader.restart
+	start := m.loader.refresh
+	if queryChanged {
+		start = m.loader.restart
 	}
-	return ask(subjectList, func(ctx context.Context) change {
-		p, err := readList(ctx, r, n, q, window)
-		return func(m *model) tea.Cmd { return m.applyList(n, p, err, q, window) }
+	return start(subjectList, func(ctx context.Context) change {
+		part, err := readList(ctx, reader, viewIndex, q, window)
+		return func(m *model) tea.Cmd { return m.applyList(viewIndex, part, err, q, window) }
 	})
 }
 
-// applyList applies a part of the list of view n, which need not be shown any more.
-func (m *model) applyList(n int, p listPart, err error, q view.Query, window timeWindow) tea.Cmd {
-	wrong, isFilter := errors.AsType[*filter.Error](err)
-	if isFilter {
-		m.query.err = wrong
+// applyList applies a part of the list of a view, or the error of the read with the query q. The
+// view need not be shown any more.
+func (m *model) applyList(viewIndex int, part listPart, err error, q view.Query, window timeWindow) tea.Cmd {
+	if filterError, ok := errors.AsType[*filter.Error](err); ok {
+		m.query.err = filterError
 		m.query.filter = m.query.lastValid
 		return nil
 	}
@@ -64,32 +69,32 @@ func (m *model) applyList(n int, p listPart, err error, q view.Query, window tim
 	if err != nil {
 		return m.showError(err)
 	}
-	m.query.pending = p.pending
+	m.query.pending = part.pending
 	if q.Filter == strings.TrimSpace(m.query.line.Text()) {
 		m.query.err = nil
 		m.query.lastValid = q.Filter
 	}
 	m.statusLine.loadedAt = m.opt.Now()
-	l := &m.lists[n]
-	l.replace(p)
-	if n == viewTime && l.zoomed != window {
+	l := &m.lists[viewIndex]
+	l.replace(part)
+	if viewIndex == viewTime && l.zoomed != window { // the user zoomed during the read
 		return m.loadList(true)
 	}
-	if n == m.view && l.needsLoading(m.h) && !l.follow {
+	if viewIndex == m.view && l.needsLoading(m.h) && !l.follow {
 		return m.loadList(false)
 	}
 	return nil
 }
 
-// subjectConversations reads the conversations.
+// loadConversations reads the conversations.
 func (m *model) loadConversations() tea.Cmd {
-	r := m.opt.Reader
+	reader := m.opt.Reader
 	return m.loader.refresh(subjectConversations, func(context.Context) change {
-		all := r.Conversations()
+		all := reader.Conversations()
 		return func(m *model) tea.Cmd {
-			// A filter asks for all conversations.
-			follow := m.view == viewTalk && m.lists[viewTalk].follow && !m.statusLine.isPaused && m.focus != paneConversations
-			if m.conversations.replace(all, m.query.filter == "" && m.query.onlyKeys == nil, follow) {
+			m.conversations.replace(all)
+			hasNoFilter := m.query.filter == "" && m.query.onlyKeys == nil
+			if m.conversations.chooseForUser(hasNoFilter, m.followsTalk()) {
 				return m.reloadLists()
 			}
 			return nil
@@ -97,28 +102,39 @@ func (m *model) loadConversations() tea.Cmd {
 	})
 }
 
+// followsTalk reports whether the Talk view shows the newest exchanges and the user does nothing
+// that a change of the conversation would disturb.
+func (m *model) followsTalk() bool {
+	if m.view != viewTalk || !m.lists[viewTalk].follow {
+		return false
+	}
+	return !m.statusLine.isPaused && m.focus != paneConversations
+}
+
 // chooseConversation shows the selected conversation, or toggles the selected filter.
 func (m *model) chooseConversation() tea.Cmd {
-	if filter := m.conversations.chooseSelected(); filter != "" {
-		return m.setFilter(toggleWord(m.query.line.Text(), filter))
+	if term := m.conversations.chooseSelected(); term != "" {
+		return m.setFilter(toggleTerm(m.query.line.Text(), term))
 	}
 	m.focus = paneMain
 	return m.reloadLists()
 }
 
-// toggleWord adds a term to a filter, or removes it if the filter has it.
-func toggleWord(text, word string) string {
-	words := strings.Fields(text)
-	for i, w := range words {
-		if w == word {
-			return strings.Join(append(words[:i:i], words[i+1:]...), " ")
+// toggleTerm adds a term to a filter, or removes it if the filter has it.
+func toggleTerm(filter, term string) string {
+	terms := strings.Fields(filter)
+	for i, t := range terms {
+		if t == term {
+			return strings.Join(append(terms[:i:i], terms[i+1:]...), " ")
 		}
 	}
-	return strings.TrimSpace(text + " " + word)
+	return strings.TrimSpace(filter + " " + term)
 }
 
 func (m *model) drawConversations(w, h int) []drawn {
-	return m.conversations.draw(m.screenClock(), m.focus == paneConversations, m.shownConversationID(), strings.Fields(m.query.line.Text()), w, h)
+	terms := strings.Fields(m.query.line.Text())
+	hasFocus := m.focus == paneConversations
+	return m.conversations.draw(m.screenClock(), hasFocus, m.shownConversationID(), terms, w, h)
 }
 
 // drawMain draws the list of the view, or a hint if it is empty.

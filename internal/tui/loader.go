@@ -15,20 +15,21 @@ const maxSubjects = 16
 // A change updates the model and returns the next command.
 type change func(*model) tea.Cmd
 
-// An asker reads outside of the drawing loop until ctx ends.
+// A loader reads outside of the drawing loop until ctx ends.
 type loader struct {
 	ctx   context.Context
 	slots [maxSubjects]slot
 }
 
+// A slot is the state of the reads of one subject.
 type slot struct {
-	generation uint64
+	generation uint64 // of the newest read
 	isRunning  bool
-	mustRepeat bool
+	mustRepeat bool // the data changed while the read was running
 	cancel     context.CancelFunc
 }
 
-// An answer is the result of a read; apply updates the model.
+// A readResult is the result of a read; apply updates the model.
 type readResult struct {
 	subject    subject
 	generation uint64
@@ -36,12 +37,12 @@ type readResult struct {
 }
 
 // restart starts a read, and cancels a running read of the same subject.
-func (a *loader) restart(about subject, question func(context.Context) change) tea.Cmd {
-	s := &a.slots[about]
+func (l *loader) restart(about subject, read func(context.Context) change) tea.Cmd {
+	s := &l.slots[about]
 	if s.isRunning {
 		s.cancel()
 	}
-	ctx, cancel := context.WithCancel(a.ctx)
+	ctx, cancel := context.WithCancel(l.ctx)
 	s.generation++
 	s.isRunning = true
 	s.mustRepeat = false
@@ -49,35 +50,35 @@ func (a *loader) restart(about subject, question func(context.Context) change) t
 	generation := s.generation
 	return func() tea.Msg {
 		defer cancel()
-		return readResult{about, generation, question(ctx)}
+		return readResult{about, generation, read(ctx)}
 	}
 }
 
 // refresh starts a read. If a read of the same subject is running, it runs again afterwards.
-func (a *loader) refresh(about subject, question func(context.Context) change) tea.Cmd {
-	if a.slots[about].isRunning {
-		a.slots[about].mustRepeat = true
+func (l *loader) refresh(about subject, read func(context.Context) change) tea.Cmd {
+	if l.slots[about].isRunning {
+		l.slots[about].mustRepeat = true
 		return nil
 	}
-	return a.restart(about, question)
+	return l.restart(about, read)
 }
 
-// accept reports whether an answer is the newest, and whether to read again.
-func (a *loader) accept(r readResult) (current, again bool) {
-	s := &a.slots[r.subject]
+// accept reports whether a result is that of the newest read, and whether to read again.
+func (l *loader) accept(r readResult) (isNewest, readAgain bool) {
+	s := &l.slots[r.subject]
 	if r.generation != s.generation {
 		return false, false
 	}
 	s.isRunning = false
-	again = s.mustRepeat
+	readAgain = s.mustRepeat
 	s.mustRepeat = false
-	return true, again
+	return true, readAgain
 }
 
 // runAction runs an action. Its result is always applied.
-func (a *loader) runAction(act func(context.Context) change) tea.Cmd {
-	return func() tea.Msg { return actionResult{act(a.ctx)} }
+func (l *loader) runAction(act func(context.Context) change) tea.Cmd {
+	return func() tea.Msg { return actionResult{act(l.ctx)} }
 }
 
-// An acted is the result of an action.
+// An actionResult is the result of an action; apply updates the model.
 type actionResult struct{ apply change }

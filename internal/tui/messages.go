@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -14,35 +13,36 @@ import (
 const (
 	maxRequestLines  = 4
 	maxResponseLines = 8
-	maxJSONLines     = 3
+	maxJSONLines     = 3 // of a response in JSON
 )
 
-// A summaryLine is a line of the summary: a name, and a text of at most lines rows.
-type summaryLine struct {
+// A summaryFact is a named text in the summary.
+type summaryFact struct {
 	name, text string
 	role       cells.Role
-	maxLines   int
-	fullTab    string // the tab that has the whole text
+	maxLines   int    // 0 means no limit
+	fullTab    string // the tab that has the whole text, if maxLines is set
 }
 
 // messageSummary returns the parts of the request and the response that the summary shows.
-func messageSummary(doc *view.Detail) (facts []summaryLine) {
+func messageSummary(doc *view.Detail) (facts []summaryFact) {
 	if name, text := requestSummary(doc); text != "" {
-		facts = append(facts, summaryLine{name, text, cells.Plain, maxRequestLines, tabNames[tabRequest]})
+		facts = append(facts, summaryFact{name, text, cells.Plain, maxRequestLines, tabNames[tabRequest]})
 	}
 	name, text := responseSummary(doc)
-	if text != "" && strings.TrimSpace(text) != strings.TrimSpace(doc.Row.Text) {
-		role := cells.Plain
-		if doc.Row.Failed {
-			role = cells.Bad
-		}
-		most := maxResponseLines
-		if strings.HasPrefix(text, "{") {
-			most = maxJSONLines
-		}
-		facts = append(facts, summaryLine{name, text, role, most, tabNames[tabResponse]})
+	isInRow := strings.TrimSpace(text) == strings.TrimSpace(doc.Row.Text) // shown above the facts
+	if text == "" || isInRow {
+		return facts
 	}
-	return facts
+	role := cells.Plain
+	if doc.Row.Failed {
+		role = cells.Bad
+	}
+	maxLines := maxResponseLines
+	if strings.HasPrefix(text, "{") {
+		maxLines = maxJSONLines
+	}
+	return append(facts, summaryFact{name, text, role, maxLines, tabNames[tabResponse]})
 }
 
 // requestSummary returns the part of the request that its method and name do not show.
@@ -68,14 +68,19 @@ func responseSummary(doc *view.Detail) (name, text string) {
 	var texts []string
 	for _, block := range blocks {
 		members, _ := jsonraw.Object(block)
-		if text := cmp.Or(members.Text("text"), "["+members.Text("type")+"]"); text != "[]" {
+		if text := members.Text("text"); text != "" {
 			texts = append(texts, text)
+		} else if kind := members.Text("type"); kind != "" {
+			texts = append(texts, "["+kind+"]")
 		}
 	}
 	if texts != nil {
 		return "result", strings.Join(texts, "\n")
 	}
-	return "result", cmp.Or(compactWithout(jsonraw.First(result, "structuredContent")), compactWithout(result, "_meta"))
+	if structured := compactWithout(jsonraw.First(result, "structuredContent")); structured != "" {
+		return "result", structured
+	}
+	return "result", compactWithout(result, "_meta")
 }
 
 // messageOf returns the JSON of a body, or nil if it is not complete JSON.
@@ -97,29 +102,29 @@ func compactWithout(raw json.RawMessage, names ...string) string {
 	return ""
 }
 
-// draw draws a fact: its name in wide columns, followed by its text.
-func (f *summaryLine) draw(w, wide int) (lines []tabLine) {
+// draw draws a fact in width columns: its name in nameWidth columns, followed by its text.
+func (f *summaryFact) draw(width, nameWidth int) (lines []tabLine) {
+	hasLimit := f.maxLines > 0
 	text := f.text
-	if most := f.maxLines * w * 4; f.maxLines > 0 && len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") // a text of megabytes is not wrapped
+	if maxBytes := f.maxLines * width * 4; hasLimit && len(text) > maxBytes {
+		text = strings.ToValidUTF8(text[:maxBytes], "") // a text of megabytes is not wrapped
 	}
-	parts := cells.Wrap(f.role, text, w-wide-2)
-	more := f.maxLines > 0 && (len(parts) > f.maxLines || len(text) < len(f.text))
-	if more {
-		parts = parts[:min(len(parts), f.maxLines)]
+	textLines := cells.Wrap(f.role, text, width-nameWidth-2)
+	isCut := hasLimit && (len(textLines) > f.maxLines || len(text) < len(f.text))
+	if isCut {
+		textLines = textLines[:min(len(textLines), f.maxLines)]
 	}
-	for i, part := range parts {
+	for i, textLine := range textLines {
 		name := f.name
 		if i > 0 {
 			name = ""
 		}
-		lines = append(lines, tabLine{line: append(cells.Line{cells.Fit(cells.Faint, name, wide+2)}, part...), value: f.text})
+		line := append(cells.Line{cells.Fit(cells.Faint, name, nameWidth+2)}, textLine...)
+		lines = append(lines, tabLine{line: line, value: f.text})
 	}
-	if more {
-		lines = append(
-			lines,
-			tabLine{line: cells.Line{cells.Blank(wide + 2), cells.Text(cells.Faint, "… more in "+f.fullTab)}, value: f.text},
-		)
+	if isCut {
+		line := cells.Line{cells.Blank(nameWidth + 2), cells.Text(cells.Faint, "… more in "+f.fullTab)}
+		lines = append(lines, tabLine{line: line, value: f.text})
 	}
 	return lines
 }

@@ -10,7 +10,7 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// The panes that have the keys.
+// A pane is a part of the screen that can have the keys.
 type pane int
 
 const (
@@ -38,28 +38,28 @@ type model struct {
 	opt           Options
 	loader        loader
 	palette       cells.Palette
-	w, h          int
+	w, h          int // the size of the screen
 	status        view.Status
-	view          int
-	focus         pane
+	view          int  // an index of lists: viewTalk, viewTable, …
+	focus         pane // gets the keys unless a dialog is open
 	conversations conversationList
 	lists         [viewCount]list
 	query         query
 	detail        detail
 	act           actionState
-	dialog        dialog
+	dialog        dialog // nil if none is open
 	statusLine    statusLine
 }
 
-// A bar is the state of the status line except its counts.
+// A statusLine is the state of the status line except its counts.
 type statusLine struct {
-	flash      string
-	isError    bool
+	flash      string // a message that is shown until flashUntil, or until the next key
+	isError    bool   // flash is an error
 	flashUntil time.Time
 	isPaused   bool
-	hasChanged bool // something changed while paused
-	loadedAt   time.Time
-	search     string // the search text in the detail, as in less
+	hasChanged bool      // something changed while the view is paused
+	loadedAt   time.Time // when a list was last read
+	search     string    // the search text in the detail, as in less
 }
 
 // newChoice returns an entry of a menu.
@@ -145,14 +145,14 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 // applyResult applies the result of a read unless a newer read has started.
-func (m *model) applyResult(a readResult) tea.Cmd {
-	current, again := m.loader.accept(a)
-	if !current {
+func (m *model) applyResult(r readResult) tea.Cmd {
+	isNewest, readAgain := m.loader.accept(r)
+	if !isNewest {
 		return nil
 	}
-	cmd := a.apply(m)
-	if again {
-		return tea.Batch(cmd, m.loadAgain(a.subject))
+	cmd := r.apply(m)
+	if readAgain {
+		return tea.Batch(cmd, m.loadAgain(r.subject))
 	}
 	return cmd
 }
@@ -189,7 +189,11 @@ func (m *model) loadStatus() tea.Cmd {
 
 // screenClock returns the times to draw with.
 func (m *model) screenClock() screenClock {
-	return screenClock{now: m.opt.Now(), loadedAt: m.statusLine.loadedAt, isStopped: m.status.File || m.statusLine.isPaused}
+	return screenClock{
+		now:       m.opt.Now(),
+		loadedAt:  m.statusLine.loadedAt,
+		isStopped: m.status.File || m.statusLine.isPaused,
+	}
 }
 
 // showMessage shows a message in the status line for some seconds.

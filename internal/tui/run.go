@@ -28,6 +28,8 @@ type Options struct {
 	Env     []string
 	NoColor bool
 	Now     func() time.Time
+	// MaxHold is how long a tap or a proxy holds a message, at most.
+	MaxHold time.Duration
 	// Filter is the initial text of the filter line.
 	Filter string
 	// Edit edits a text in the user's editor, which takes over the terminal. If it is nil, the view
@@ -44,16 +46,14 @@ const framesPerSecond = 30
 // Run shows the view until the user quits, ctx ends or the process receives a signal to end. It
 // always restores the terminal.
 func Run(ctx context.Context, o Options) error {
-	in, ok := o.In.(*os.File)
-	if !ok || o.Out == nil || !isTerminal(in) || !isTerminal(o.Out) || slices.Contains(o.Env, "TERM=dumb") ||
-		slices.Contains(o.Env, "TERM=") {
+	if !canDraw(o) {
 		return ErrNoTerminal
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	asking, end := context.WithCancel(ctx)
-	defer end()
-	m := newModel(asking, o)
+	readContext, endReads := context.WithCancel(ctx)
+	defer endReads()
+	m := newModel(readContext, o)
 	program := tea.NewProgram(m, tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(o.Env),
 		tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler())
 	// tea.WithContext would close the terminal while a goroutine reads from it.
@@ -66,6 +66,15 @@ func Run(ctx context.Context, o Options) error {
 		return context.Cause(ctx)
 	}
 	return err
+}
+
+// canDraw reports whether input and output are a terminal that can be drawn on.
+func canDraw(o Options) bool {
+	in, ok := o.In.(*os.File)
+	if !ok || o.Out == nil || !isTerminal(in) || !isTerminal(o.Out) {
+		return false
+	}
+	return !slices.Contains(o.Env, "TERM=dumb") && !slices.Contains(o.Env, "TERM=")
 }
 
 func isTerminal(f *os.File) bool {

@@ -9,6 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
@@ -33,17 +34,20 @@ func (m *model) intercept() tea.Cmd {
 			if m.status.Intercept {
 				return hold(m)
 			}
-			what := "every message"
+			messages := "every message"
 			if filter := strings.TrimSpace(text); filter != "" {
-				what = "every message that matches " + filter
+				messages = "every message that matches " + filter
 			}
+			limit := english.Plural(int(m.opt.MaxHold.Minutes()), "minute")
 			// A user who typed i by mistake, for example in a filter, must not hold messages.
-			m.dialog = m.confirm(
-				"hold messages?",
-				what+" of all running taps and proxies waits then until it is let go here, at most 10 minutes",
-				[3]string{"hold nothing", "nothing is held", "hold them"},
-				hold,
-			)
+			m.dialog = m.confirm(confirmation{
+				title:    "hold messages?",
+				text:     messages + " of all running taps and proxies waits then until it is let go here, at most " + limit,
+				no:       "hold nothing",
+				afterNo:  "nothing is held",
+				yes:      "hold them",
+				runAfter: hold,
+			})
 			return nil
 		},
 	)
@@ -78,7 +82,8 @@ func (m *model) showNoHeld() tea.Cmd {
 }
 
 func (m *model) release(id string) tea.Cmd {
-	return m.runAction("let go, unchanged", func(ctx context.Context, a view.Actor) error { return a.Release(ctx, id, "") })
+	release := func(ctx context.Context, a view.Actor) error { return a.Release(ctx, id, "") }
+	return m.runAction("let go, unchanged", release)
 }
 
 // dropHeld drops the message selected in the bar. Without focus on the bar it drops nothing: the
@@ -116,7 +121,8 @@ func (m *model) editHeld() tea.Cmd {
 			if !changed {
 				return m.release(id)
 			}
-			return m.runAction("let go, edited", func(ctx context.Context, a view.Actor) error { return a.Release(ctx, id, text) })
+			release := func(ctx context.Context, a view.Actor) error { return a.Release(ctx, id, text) }
+			return m.runAction("let go, edited", release)
 		},
 	)
 }
@@ -151,13 +157,13 @@ func (m *model) editText(
 	if actor == nil {
 		return m.showMessage("this view only reads")
 	}
-	wait := &page{title: "reading…"}
-	m.dialog = wait
+	placeholder := &page{title: "reading…"}
+	m.dialog = placeholder
 	return m.loader.restart(subjectDialog, func(ctx context.Context) change {
 		text, err := get(ctx, actor)
 		return func(m *model) tea.Cmd {
-			if m.dialog != wait {
-				return nil
+			if m.dialog != placeholder {
+				return nil // the user closed it
 			}
 			m.dialog = nil
 			if err != nil {
@@ -165,8 +171,8 @@ func (m *model) editText(
 			}
 			area := newArea(indented(text, m.w-2))
 			shown := area.Text()
-			edited := func(m *model, is string) tea.Cmd {
-				return run(m, is, strings.TrimSpace(is) != strings.TrimSpace(shown))
+			edited := func(m *model, current string) tea.Cmd {
+				return run(m, current, strings.TrimSpace(current) != strings.TrimSpace(shown))
 			}
 			if m.opt.Edit != nil {
 				return editOutside(m.opt.Edit, shown, edited)
@@ -177,13 +183,14 @@ func (m *model) editText(
 	})
 }
 
-// An outside runs the user's editor while the view is suspended.
+// An externalEditor is a tea.ExecCommand that runs the user's editor while the view is suspended.
 type externalEditor struct {
 	edit func(string) (string, error)
 	text string
 	err  error
 }
 
+// Run edits o.text.
 func (o *externalEditor) Run() error {
 	o.text, o.err = o.edit(o.text)
 	return o.err
@@ -211,8 +218,8 @@ func editOutside(edit func(string) (string, error), text string, run func(*model
 	})
 }
 
-// A resent is a recorded request to send again. message replaces the recorded message unless it is
-// nil.
+// A resendRequest is a recorded request to send again. message replaces the recorded message unless
+// it is nil.
 type resendRequest struct {
 	key, title string
 	message    json.RawMessage
@@ -251,51 +258,64 @@ func (m *model) editResend() tea.Cmd {
 			if changed {
 				r.message = json.RawMessage(text)
 			}
-			return m.resendConfirmed(r, false)
+			return m.sendAgain(r)
 		},
 	)
 }
 
+// resend sends the target request again.
 func (m *model) resend() tea.Cmd {
 	r, ok := m.resendTarget()
 	if !ok {
 		return nil
 	}
-	return m.resendConfirmed(r, false)
+	return m.sendAgain(r)
 }
 
-// resendConfirmed sends a recorded request again, after the user's consent if confirmed is not set.
-func (m *model) resendConfirmed(r resendRequest, confirmed bool) tea.Cmd {
-	what := "send " + r.title + " again?"
+// sendAgain sends a recorded request again.
+func (m *model) sendAgain(r resendRequest) tea.Cmd {
+	question := "send " + r.title + " again?"
 	if r.message != nil {
-		what = "send " + r.title + " again, edited?"
+		question = "send " + r.title + " again, edited?"
 	}
-	return m.send(what, func(ctx context.Context, a view.Actor) (view.Sent, error) {
+	return m.send(question, func(ctx context.Context, a view.Actor, confirmed bool) (view.Sent, error) {
 		return a.Resend(ctx, r.key, r.message, confirmed)
-	}, func(m *model) tea.Cmd { return m.resendConfirmed(r, true) })
+	})
 }
 
-// send sends a request and shows its exchange. If the request needs the user's consent, it asks
-// what first.
-func (m *model) send(what string, act func(context.Context, view.Actor) (view.Sent, error), confirmed change) tea.Cmd {
+// A sender sends a request through an Actor. confirmed is set after the user's consent.
+type sender func(ctx context.Context, a view.Actor, confirmed bool) (view.Sent, error)
+
+// send sends a request and shows its exchange. If the request needs the user's consent, it asks the
+// question, and sends the request after the consent.
+func (m *model) send(question string, do sender) tea.Cmd { return m.sendAs(question, do, false) }
+
+// sendAs sends a request as send does. confirmed is set if the user has already given the consent
+// that the Actor requested last.
+func (m *model) sendAs(question string, do sender, confirmed bool) tea.Cmd {
 	actor := m.opt.Actor
 	m.showMessage("sending…")
 	return m.loader.runAction(func(ctx context.Context) change {
-		sent, err := act(ctx, actor)
+		sent, err := do(ctx, actor, confirmed)
 		return func(m *model) tea.Cmd {
 			if err != nil {
 				return m.showError(err)
 			}
 			if sent.Confirm != "" {
 				m.statusLine.flash = "" // nothing is sent yet
-				m.dialog = m.confirm(what, sent.Confirm, [3]string{"do not send", "nothing was sent", "send it"}, confirmed)
+				m.dialog = m.confirm(confirmation{
+					title:    question,
+					text:     sent.Confirm,
+					no:       "do not send",
+					afterNo:  "nothing was sent",
+					yes:      "send it",
+					runAfter: func(m *model) tea.Cmd { return m.sendAs(question, do, true) },
+				})
 				return nil
 			}
 			m.showMessage(sent.Channel + " " + sent.Text)
-			if sent.Key == "" {
-				return m.reload()
-			}
-			if m.dialog != nil || m.focus == paneFilter || m.focus == paneForm {
+			isTyping := m.dialog != nil || m.focus == paneFilter || m.focus == paneForm
+			if sent.Key == "" || isTyping {
 				return m.reload()
 			}
 			return tea.Batch(m.reload(), m.openDetail(sent.Key))
@@ -303,13 +323,20 @@ func (m *model) send(what string, act func(context.Context, view.Actor) (view.Se
 	})
 }
 
-// confirm returns a menu that asks before an action. Only Enter on the second entry runs yes, so
-// that a letter typed before the question appeared does nothing. words are the first entry, the
-// message if it is chosen, and the second entry.
-func (m *model) confirm(what, text string, words [3]string, yes change) *menu {
-	return &menu{title: what, head: cells.Wrap(cells.Warn, text, max(m.w-4, 20)), choices: []choice{
-		newChoice("", words[0], "Esc", func(m *model) tea.Cmd { return m.showMessage(words[1]) }),
-		newChoice("", words[2], "select and press Enter", yes),
+// A confirmation is a question before an action.
+type confirmation struct {
+	title, text string
+	no, yes     string // the two entries
+	afterNo     string // the message if the user chooses no
+	runAfter    change // runs if the user chooses yes
+}
+
+// confirm returns a menu that asks before an action. Only Enter on the second entry runs it, so that
+// a letter typed before the question appeared does nothing.
+func (m *model) confirm(c confirmation) *menu {
+	return &menu{title: c.title, head: cells.Wrap(cells.Warn, c.text, max(m.w-4, 20)), choices: []choice{
+		newChoice("", c.no, "Esc", func(m *model) tea.Cmd { return m.showMessage(c.afterNo) }),
+		newChoice("", c.yes, "select and press Enter", c.runAfter),
 	}}
 }
 
@@ -327,11 +354,10 @@ func (m *model) tryTool() tea.Cmd {
 	if key == "" || row == nil || row.Method != "tools/call" {
 		return m.showMessage("select a tool (4) or a call first")
 	}
-	r := m.opt.Reader
-	name := row.Name
-	to := row.Target
+	reader := m.opt.Reader
+	tool := view.Tool{Name: row.Name, Target: row.Target}
 	return m.loader.restart(subjectDialog, func(ctx context.Context) change {
-		doc, err := r.Detail(ctx, key)
+		doc, err := reader.Detail(ctx, key)
 		return func(m *model) tea.Cmd {
 			if err != nil {
 				return m.showError(err)
@@ -340,14 +366,14 @@ func (m *model) tryTool() tea.Cmd {
 			if doc.Request != nil && !doc.Request.Cut {
 				arguments = member(member(json.RawMessage(doc.Request.Text), "params"), "arguments")
 			}
-			return m.toolForm(
-				&view.Tool{Name: name, Target: to, Server: doc.Row.Server, InputSchema: doc.InputSchema},
-				arguments,
-			)
+			tool.Server = doc.Row.Server
+			tool.InputSchema = doc.InputSchema
+			return m.toolForm(&tool, arguments)
 		}
 	})
 }
 
+// member returns the member of an object with a name, or nil.
 func member(object json.RawMessage, name string) json.RawMessage {
 	members, _ := jsonraw.Object(object)
 	return members.Value(name)
@@ -355,7 +381,7 @@ func member(object json.RawMessage, name string) json.RawMessage {
 
 // toolForm opens the form of a tool, filled with arguments.
 func (m *model) toolForm(t *view.Tool, arguments json.RawMessage) tea.Cmd {
-	f := newForm(t.InputSchema, arguments, "Call", "As JSON", "Close")
+	f := newForm(t.InputSchema, arguments, callButton, asJSONButton, "Close")
 	f.Title = "try " + t.Name + " at " + cmp.Or(t.Server, t.Target)
 	f.Text = t.Description
 	m.act.form = f
@@ -366,50 +392,42 @@ func (m *model) toolForm(t *view.Tool, arguments json.RawMessage) tea.Cmd {
 	return nil
 }
 
-// callTool runs the pressed button of a tool's form.
+// The buttons of the form of a tool that do more than close it.
+const (
+	callButton   = "Call"
+	asJSONButton = "As JSON"
+)
+
+// callTool runs the pressed button of a tool's form. It keeps the form open if the arguments are not
+// valid.
 func (m *model) callTool(button string) tea.Cmd {
-	a := &m.act
-	t := a.tool
-	f := a.form
-	call := func(m *model, arguments json.RawMessage) tea.Cmd {
-		return m.callConfirmed(view.Call{Target: t.Target, Tool: t.Name, Arguments: arguments})
-	}
-	switch button {
-	case "Call":
-		content, ok := f.Content()
+	tool := m.act.tool
+	form := m.act.form
+	if button == callButton {
+		arguments, ok := form.Content()
 		if !ok {
 			return nil
 		}
-		a.form = nil
-		a.tool = nil
-		m.focus = paneMain
-		return call(m, content)
-	case "As JSON":
-		a.form = nil
-		a.tool = nil
-		m.focus = paneMain
-		m.dialog = &editor{
-			title: "arguments of " + t.Name,
-			area:  newArea(indented(string(f.Values()), m.w-2)),
-			check: checkJSON,
-			run:   func(m *model, text string) tea.Cmd { return call(m, json.RawMessage(text)) },
-		}
-		return nil
+		m.closeForm()
+		return m.sendCall(tool, arguments)
 	}
-	a.form = nil
-	a.tool = nil
-	m.focus = paneMain
+	m.closeForm()
+	if button == asJSONButton {
+		m.dialog = &editor{
+			title: "arguments of " + tool.Name,
+			area:  newArea(indented(string(form.Values()), m.w-2)),
+			check: checkJSON,
+			run:   func(m *model, text string) tea.Cmd { return m.sendCall(tool, json.RawMessage(text)) },
+		}
+	}
 	return nil
 }
 
-func (m *model) callConfirmed(c view.Call) tea.Cmd {
-	what := "send call " + c.Tool + " to " + c.Target + "?"
-	return m.send(
-		what,
-		func(ctx context.Context, a view.Actor) (view.Sent, error) { return a.Call(ctx, c) },
-		func(m *model) tea.Cmd {
-			c.Confirmed = true
-			return m.callConfirmed(c)
-		},
-	)
+// sendCall calls a tool.
+func (m *model) sendCall(tool *view.Tool, arguments json.RawMessage) tea.Cmd {
+	question := "send call " + tool.Name + " to " + tool.Target + "?"
+	return m.send(question, func(ctx context.Context, a view.Actor, confirmed bool) (view.Sent, error) {
+		call := view.Call{Target: tool.Target, Tool: tool.Name, Arguments: arguments, Confirmed: confirmed}
+		return a.Call(ctx, call)
+	})
 }

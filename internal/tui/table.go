@@ -27,8 +27,8 @@ var tableColumns = []cells.Column{
 	{Head: "notes", Width: 12, Flex: 3, DropOrder: 11},
 }
 
-// tableLine draws an exchange. whole is the duration of a full bar.
-func tableLine(clock screenClock, r *view.Row, widths []int, whole float64) cells.Line {
+// drawTableLine draws an exchange. whole is the duration of a full bar in seconds.
+func drawTableLine(clock screenClock, r *view.Row, widths []int, whole float64) cells.Line {
 	role, mark := stateMark(r)
 	return cells.Row(tableColumns, widths, func(i, w int) cells.Line {
 		if head := tableColumns[i].Head; head != "waterfall" {
@@ -41,7 +41,7 @@ func tableLine(clock screenClock, r *view.Row, widths []int, whole float64) cell
 // tableCell returns the text of a column.
 func tableCell(clock screenClock, head string, r *view.Row, role cells.Role, mark string) cells.Span {
 	faint := func(text string) cells.Span { return cells.Text(cells.Faint, text) }
-	number := func(n int64, text string) cells.Span {
+	emptyIfZero := func(n int64, text string) cells.Span {
 		if n == 0 {
 			return faint("")
 		}
@@ -68,14 +68,14 @@ func tableCell(clock screenClock, head string, r *view.Row, role cells.Role, mar
 	case "outcome":
 		return cells.Text(role, r.Channel)
 	case "http":
-		return number(int64(r.Status), strconv.Itoa(r.Status))
+		return emptyIfZero(int64(r.Status), strconv.Itoa(r.Status))
 	case "took":
 		return clock.drawDuration(r)
 	case "size":
 		size := r.Sent + r.Received
-		return number(size, term.Size(size))
+		return emptyIfZero(size, term.Size(size))
 	case "tokens":
-		return number(r.Tokens, strconv.FormatInt(r.Tokens, 10))
+		return emptyIfZero(r.Tokens, strconv.FormatInt(r.Tokens, 10))
 	}
 	return faint(notes(r))
 }
@@ -131,7 +131,7 @@ func (l *list) drawTable(clock screenClock, w, h int) (lines []drawn) {
 			lines = append(lines, drawn{Line: cells.TextLine(cells.Faint, "  …"), Item: n + 1})
 			continue
 		}
-		lines = append(lines, drawn{Line: tableLine(clock, &it.row, widths, whole), Selected: n == l.sel, Item: n + 1})
+		lines = append(lines, drawn{Line: drawTableLine(clock, &it.row, widths, whole), Selected: n == l.sel, Item: n + 1})
 	}
 	return lines
 }
@@ -157,12 +157,13 @@ func (l *list) drawTalk(clock screenClock, client, server string, w, h int) (lin
 			h = h - 1
 			continue
 		}
-		for i, line := range blockArrows(&it.row, it.lines, l.unfolded[it.key], c) {
+		for _, arrow := range blockArrows(&it.row, it.lines, l.unfolded[it.key], c) {
 			h--
 			if h < 0 {
 				break
 			}
-			lines = append(lines, drawn{Line: drawTalkLine(clock, &it.row, line, i, c, whole), Selected: n == l.sel, Item: n + 1})
+			line := drawTalkLine(clock, &it.row, arrow, c, whole)
+			lines = append(lines, drawn{Line: line, Selected: n == l.sel, Item: n + 1})
 		}
 	}
 	return lines
@@ -209,40 +210,43 @@ func (l *list) drawDocs(columns []cells.Column, clock screenClock, w, h int) (li
 // longestDuration returns the longest duration of the items on the screen, which fills a whole bar. Open
 // exchanges count only if all are open, because they have no end.
 func (l *list) longestDuration(clock screenClock, height int) float64 {
-	longest := 0.0
-	open := 0.0
+	longestDone := 0.0
+	longestOpen := 0.0
 	for n := l.top; n < l.top+height; n++ {
-		if it := l.itemAt(n); it != nil {
-			if s := clock.elapsedSeconds(&it.row); it.row.State == "done" {
-				longest = max(longest, s)
-			} else {
-				open = max(open, s)
-			}
+		it := l.itemAt(n)
+		if it == nil {
+			continue
+		}
+		seconds := clock.elapsedSeconds(&it.row)
+		if it.row.State == "done" {
+			longestDone = max(longestDone, seconds)
+		} else {
+			longestOpen = max(longestOpen, seconds)
 		}
 	}
-	if longest == 0 {
-		return open
+	if longestDone == 0 {
+		return longestOpen
 	}
-	return longest
+	return longestDone
 }
 
-// scrollToSelected scrolls the list so that the selected item is visible and no lines stay empty while items are
-// above. high returns the number of lines of an item.
-func (l *list) scrollToSelected(height int, high func(n int) int) {
+// scrollToSelected scrolls the list in height lines so that the selected item is visible and no lines
+// stay empty while items are above. linesOf returns the number of lines of the item with an index.
+func (l *list) scrollToSelected(height int, linesOf func(index int) int) {
 	l.top = max(0, min(l.top, l.sel))
 	used := 0
 	for n := l.sel; n >= l.top; n-- {
-		used += high(n)
+		used += linesOf(n)
 		if used > height && n < l.sel {
 			l.top = n + 1
 			return
 		}
 	}
 	for n := l.sel + 1; n < l.total && used <= height; n++ {
-		used += high(n)
+		used += linesOf(n)
 	}
 	for l.top > 0 {
-		used += high(l.top - 1)
+		used += linesOf(l.top - 1)
 		if used > height {
 			return
 		}
@@ -250,4 +254,5 @@ func (l *list) scrollToSelected(height int, high func(n int) int) {
 	}
 }
 
+// oneLine returns 1: each item of most lists has one line.
 func oneLine(int) int { return 1 }

@@ -59,16 +59,16 @@ func summaryLines(doc *view.Detail, w int) (lines []tabLine) {
 		lines = append(lines, tabLine{})
 	}
 	facts := messageSummary(doc)
-	wide := 0
 	for _, f := range doc.Facts {
-		facts = append(facts, summaryLine{name: f[0], text: f[1]})
+		facts = append(facts, summaryFact{name: f[0], text: f[1]})
 	}
+	nameWidth := 0
 	for _, f := range facts {
-		wide = max(wide, term.Width(f.name))
+		nameWidth = max(nameWidth, term.Width(f.name))
 	}
-	wide = min(wide, w/3)
+	nameWidth = min(nameWidth, w/3)
 	for _, f := range facts {
-		lines = append(lines, f.draw(w, wide)...)
+		lines = append(lines, f.draw(w, nameWidth)...)
 	}
 	if len(doc.Stderr) > 0 {
 		lines = append(lines, heading("stderr of the server meanwhile")...)
@@ -82,23 +82,21 @@ func summaryLines(doc *view.Detail, w int) (lines []tabLine) {
 // eventLines returns the arrows of the exchange, each with its time since the request.
 func eventLines(clock screenClock, doc *view.Detail, w int) (lines []tabLine) {
 	for _, l := range doc.Lines {
-		after := ""
+		delay := "" // since the request
 		if !l.Time.IsZero() {
-			after = "+" + term.Duration(max(l.Time.Sub(doc.Row.Time), 0))
+			delay = "+" + term.Duration(max(l.Time.Sub(doc.Row.Time), 0))
 		}
-		sign := map[string]string{"sent": "▶ ", "received": "◀ "}[l.Dir]
-		text := sign + l.Text
+		direction := map[string]string{"sent": "▶ ", "received": "◀ "}[l.Dir]
+		text := direction + l.Text
 		if l.Times > 1 {
 			text += " ×" + strconv.Itoa(l.Times)
 		}
 		for i, part := range cells.Wrap(levelRole(l.Level, l.Kind), text, w-11) {
 			if i > 0 {
-				after = ""
+				delay = ""
 			}
-			lines = append(
-				lines,
-				tabLine{line: append(cells.Line{cells.Right(cells.Faint, after, 9), cells.Blank(2)}, part...), value: l.Text},
-			)
+			line := append(cells.Line{cells.Right(cells.Faint, delay, 9), cells.Blank(2)}, part...)
+			lines = append(lines, tabLine{line: line, value: l.Text})
 		}
 	}
 	return lines
@@ -108,23 +106,22 @@ func eventLines(clock screenClock, doc *view.Detail, w int) (lines []tabLine) {
 func wireLines(clock screenClock, doc *view.Detail, w int) (lines []tabLine) {
 	for i := range doc.Frames {
 		f := &doc.Frames[i]
-		sign := map[string]string{"sent": "▶", "received": "◀"}[f.Dir]
+		direction := map[string]string{"sent": "▶", "received": "◀"}[f.Dir]
 		head := cells.Line{
-			cells.Text(cells.Strong, sign+" "+strings.TrimSpace(f.Kind+" "+f.Line)),
+			cells.Text(cells.Strong, direction+" "+strings.TrimSpace(f.Kind+" "+f.Line)),
 			cells.Text(cells.Faint, "  "+f.Time.In(clock.now.Location()).Format("15:04:05.000")),
 		}
-		for _, more := range [][2]string{{"event", f.Event}, {"id", f.ID}} {
-			if more[1] != "" {
-				head = append(head, cells.Text(cells.Faint, "  "+more[0]+": "+more[1]))
+		for _, sseField := range []struct{ name, value string }{{"event", f.Event}, {"id", f.ID}} {
+			if sseField.value != "" {
+				head = append(head, cells.Text(cells.Faint, "  "+sseField.name+": "+sseField.value))
 			}
 		}
 		lines = append(lines, tabLine{line: head})
-		for _, h := range f.Head {
-			for _, part := range cells.Wrap(cells.Plain, h[1], w-4-len(h[0])) {
-				lines = append(
-					lines,
-					tabLine{line: append(cells.Line{cells.Text(cells.Accent, "  "+h[0]+": ")}, part...), value: h[1]},
-				)
+		for _, headerField := range f.Head {
+			name, value := headerField[0], headerField[1]
+			for _, part := range cells.Wrap(cells.Plain, value, w-4-len(name)) {
+				line := append(cells.Line{cells.Text(cells.Accent, "  "+name+": ")}, part...)
+				lines = append(lines, tabLine{line: line, value: value})
 			}
 		}
 		if f.Note != "" {
@@ -303,22 +300,22 @@ func (d *detail) drawTitle(clock screenClock) cells.Line {
 
 // drawTabs draws the names of the tabs in w columns, as many as fit around the open one.
 func (d *detail) drawTabs(w int, active bool) (line cells.Line) {
-	name := func(i int) string {
+	label := func(i int) string {
 		text := tabNames[i]
 		if i == tabFindings && d.doc != nil && len(d.doc.Findings) > 0 {
 			text += " " + english.Thousands(len(d.doc.Findings))
 		}
 		return " " + text + " "
 	}
-	from := 0
+	first := 0
 	used := 0
 	for i := range d.tab + 1 {
-		used += len(name(i))
+		used += len(label(i))
 	}
-	for ; used > w-2 && from < d.tab; from++ {
-		used -= len(name(from))
+	for ; used > w-2 && first < d.tab; first++ {
+		used -= len(label(first))
 	}
-	for i := from; i < tabCount; i++ {
+	for i := first; i < tabCount; i++ {
 		role := cells.Faint
 		if i == d.tab {
 			role = cells.Strong
@@ -326,7 +323,7 @@ func (d *detail) drawTabs(w int, active bool) (line cells.Line) {
 				role = cells.Cursor
 			}
 		}
-		line = append(line, cells.Text(role, name(i)))
+		line = append(line, cells.Text(role, label(i)))
 	}
 	return line
 }
@@ -338,10 +335,10 @@ type diff struct {
 	err               error
 }
 
-// A fact is a line of a tab. pointer and value describe the JSON value in it.
+// A tabLine is a line of a tab, and what actions can take from it.
 type tabLine struct {
 	line    cells.Line
-	pointer string
-	value   string
-	fold    bool // it can be folded
+	pointer string // the JSON pointer of the value in the line, or ""
+	value   string // the whole text or JSON of which the line shows a part, or ""
+	fold    bool   // space folds or unfolds the value
 }

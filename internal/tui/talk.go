@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -8,32 +9,45 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// maxFoldedLines is the largest number of lines of a block that is not open.
-const maxFoldedLines = 8
+// maxFoldedLines is the largest number of lines of a folded block: its first and its last lines,
+// with a line between that counts the hidden ones.
+const (
+	maxFoldedLines  = 8
+	foldedHeadLines = 5
+	foldedTailLines = 2
+)
 
-// A talkColumns has the column widths of the Talk view.
+// A talkColumns has the column widths of the Talk view; 0 for a column without room. lane has the
+// requests, and answer the responses beside them.
 type talkColumns struct{ time, lane, answer, took, bar int }
 
+// The sizes of the Talk view in columns.
+const (
+	talkTimeMinWidth   = 56 // from this width there is a time
+	talkBarMinWidth    = 76 // from this width there is a bar
+	talkAnswerMinWidth = 44 // if this is left, responses are beside their requests
+)
+
 // talkColumnsFor computes the layout of the Talk view for w columns.
-func talkColumnsFor(w int) (c talkColumns) {
-	c = talkColumns{time: 8, took: 8}
-	if w >= 76 {
-		c.bar = 10 + (w-76)/10
+func talkColumnsFor(w int) talkColumns {
+	c := talkColumns{time: 8, took: 8}
+	if w >= talkBarMinWidth {
+		c.bar = 10 + (w-talkBarMinWidth)/10
 	}
-	if w < 56 {
+	if w < talkTimeMinWidth {
 		c.time = 0
 	}
-	rest := w - 2 - c.time - c.took - 2
+	left := w - 2 - c.time - c.took - 2
 	if c.time > 0 {
-		rest -= 2
+		left -= 2
 	}
 	if c.bar > 0 {
-		rest -= c.bar + 2
+		left -= c.bar + 2
 	}
-	c.lane = rest
-	if rest >= 44 {
-		c.lane = rest * 11 / 20
-		c.answer = rest - c.lane - 1
+	c.lane = left
+	if left >= talkAnswerMinWidth {
+		c.lane = left * 11 / 20
+		c.answer = left - c.lane - 1
 	}
 	return c
 }
@@ -58,60 +72,54 @@ func drawTalkHead(c talkColumns, client, server string, w int) cells.Line {
 	return line.FitTo(w)
 }
 
-// An arrow is a line of a block. reply is the response on the same line, or nil.
+// An arrow is a line of a block in the Talk view: a message between client and server, or the number
+// of hidden lines if hiddenLines is not 0.
 type arrow struct {
 	view.Line
-	reply       *view.Line
+	reply       *view.Line // the response on the same line, or nil
 	hiddenLines int
+	isFirst     bool // of its block
 }
 
 // blockArrows returns the arrows of a block. A request and the response directly after it share a
-// line. The middle of a long block is folded.
-func blockArrows(r *view.Row, lines []view.Line, open bool, c talkColumns) (arrows []arrow) {
+// line. The middle of a long block is folded unless isUnfolded is set.
+func blockArrows(r *view.Row, lines []view.Line, isUnfolded bool, c talkColumns) (arrows []arrow) {
 	if len(lines) == 0 {
-		dir := r.Dir
-		lines = []view.Line{{Dir: dir, Kind: "request", Text: rowTitle(r), Time: r.Time}}
+		lines = []view.Line{{Dir: r.Dir, Kind: "request", Text: rowTitle(r), Time: r.Time}}
 	}
-	if len(lines) == 2 && lines[0].Dir == "sent" && lines[1].Kind == "response" && c.answer > 0 {
-		return []arrow{{Line: lines[0], reply: &lines[1]}}
+	isPair := len(lines) == 2 && lines[0].Dir == "sent" && lines[1].Kind == "response"
+	if isPair && c.answer > 0 {
+		return []arrow{{Line: lines[0], reply: &lines[1], isFirst: true}}
 	}
 	for i, line := range lines {
-		if len(lines) > maxFoldedLines && !open && i >= maxFoldedLines-3 && i < len(lines)-2 {
-			if i == maxFoldedLines-3 {
-				arrows = append(arrows, arrow{hiddenLines: len(lines) - maxFoldedLines + 1})
-			}
-			continue
-		}
-		arrows = append(arrows, arrow{Line: line})
+		arrows = append(arrows, arrow{Line: line, isFirst: i == 0})
 	}
-	return arrows
+	if isUnfolded || len(lines) <= maxFoldedLines {
+		return arrows
+	}
+	hidden := len(lines) - foldedHeadLines - foldedTailLines
+	tail := arrows[len(arrows)-foldedTailLines:]
+	return slices.Concat(arrows[:foldedHeadLines], []arrow{{hiddenLines: hidden}}, tail)
 }
 
-// drawTalkLine draws one arrow. The first line of a block also has the time, the duration and the bar.
-func drawTalkLine(clock screenClock, r *view.Row, a arrow, i int, c talkColumns, whole float64) (line cells.Line) {
+// drawTalkLine draws one arrow. The first line of a block also has the time, the duration and the
+// bar, in which whole seconds fill all columns.
+func drawTalkLine(clock screenClock, r *view.Row, a arrow, c talkColumns, whole float64) (line cells.Line) {
 	role, mark := stateMark(r)
-	if i > 0 {
+	startTime := clock.formatTime(r.Time)
+	if !a.isFirst {
 		mark = " "
+		startTime = ""
 	}
 	line = append(line, cells.Fit(role, mark, 2))
 	if c.time > 0 {
-		moment := ""
-		if i == 0 {
-			moment = clock.formatTime(r.Time)
-		}
-		line = append(line, cells.Fit(cells.Faint, moment, c.time+2))
+		line = append(line, cells.Fit(cells.Faint, startTime, c.time+2))
 	}
-	body := c.lane
-	if c.answer > 0 {
-		body += c.answer + 1
-	}
-	line = append(line, drawArrow(a, i, c, body, r)...)
-	if i > 0 {
+	line = append(line, drawArrow(a, c)...)
+	if !a.isFirst {
 		return line
 	}
-	span := clock.drawDuration(r)
-	line = append(line, cells.Blank(2))
-	line = append(line, cells.RightSpan(span, c.took))
+	line = append(line, cells.Blank(2), cells.RightSpan(clock.drawDuration(r), c.took))
 	if c.bar > 0 {
 		line = append(line, cells.Blank(2))
 		line = append(line, cells.Bar(barParts(r, clock.elapsedSeconds(r)), whole, c.bar)...)
@@ -119,8 +127,12 @@ func drawTalkLine(clock screenClock, r *view.Row, a arrow, i int, c talkColumns,
 	return line
 }
 
-// drawArrow draws the arrow itself in width columns.
-func drawArrow(a arrow, i int, c talkColumns, width int, r *view.Row) cells.Line {
+// drawArrow draws the arrow itself in the columns lane and answer.
+func drawArrow(a arrow, c talkColumns) cells.Line {
+	width := c.lane
+	if c.answer > 0 {
+		width += c.answer + 1
+	}
 	role := levelRole(a.Level, a.Kind)
 	text := a.Text
 	if a.Times > 1 {
@@ -130,35 +142,42 @@ func drawArrow(a arrow, i int, c talkColumns, width int, r *view.Row) cells.Line
 	case a.hiddenLines > 0:
 		return cells.Line{cells.Fit(cells.Faint, "    ⋮ "+countNoun(a.hiddenLines, "line", "lines")+" more: Space", width)}
 	case a.reply != nil:
-		left := drawLeader(text, c.lane, cells.Plain, true)
-		reply := levelRole(a.reply.Level, a.reply.Kind)
-		return append(left, cells.Blank(1), cells.Fit(reply, a.reply.Text, c.answer))
-	case a.Kind == "request" && a.Dir == "sent" && c.answer > 0:
+		replyRole := levelRole(a.reply.Level, a.reply.Kind)
+		return append(drawLeader(text, c.lane), cells.Blank(1), cells.Fit(replyRole, a.reply.Text, c.answer))
+	case a.Dir == "sent" && a.Kind == "request" && c.answer > 0:
 		lane := min(max(c.lane, cells.TextLine(role, text).Width()+4), width) // a longer one is alone on its line
-		return append(drawLeader(text, lane, cells.Plain, true), cells.Fit(cells.Faint, "", width-lane))
-	case i == 0 && a.Dir == "received":
-		return cells.Line{cells.Fit(role, "◀ "+text, width)}
-	case a.Dir == "received" && a.Kind == "response" && c.answer > 0:
-		answer := min(max(c.answer, cells.TextLine(role, text).Width()), width-6)
-		head := cells.Line{
-			cells.Blank(2),
-			cells.Text(cells.Faint, "◀"+strings.Repeat("─", max(width-answer-4, 0))),
-			cells.Blank(1),
-		}
-		return append(head, cells.Fit(role, text, answer))
-	case a.Dir == "received":
-		return cells.Line{cells.Fit(role, "  ◀ "+text, width)}
-	case a.Dir == "sent" && i == 0:
-		return cells.Line{cells.Fit(role, "▶ "+text, width)}
-	case a.Dir == "sent":
-		return cells.Line{cells.Fit(role, "  ▶ "+text, width)}
+		return append(drawLeader(text, lane), cells.Fit(cells.Faint, "", width-lane))
+	case a.Dir == "received" && a.Kind == "response" && c.answer > 0 && !a.isFirst:
+		return drawResponse(role, text, c.answer, width)
+	}
+	indent := "  "
+	if a.isFirst {
+		indent = ""
+	}
+	switch a.Dir {
+	case "received":
+		return cells.Line{cells.Fit(role, indent+"◀ "+text, width)}
+	case "sent":
+		return cells.Line{cells.Fit(role, indent+"▶ "+text, width)}
 	}
 	return cells.Line{cells.Fit(role, "    "+text, width)}
 }
 
+// drawResponse draws an arrow from the server, followed by the text of a response in answerWidth
+// columns or more.
+func drawResponse(role cells.Role, text string, answerWidth, width int) cells.Line {
+	textWidth := min(max(answerWidth, cells.TextLine(role, text).Width()), width-6)
+	return cells.Line{
+		cells.Blank(2),
+		cells.Text(cells.Faint, "◀"+strings.Repeat("─", max(width-textWidth-4, 0))),
+		cells.Blank(1),
+		cells.Fit(role, text, textWidth),
+	}
+}
+
 // drawLeader draws a text followed by an arrow to the server.
-func drawLeader(text string, width int, role cells.Role, arrow bool) cells.Line {
-	head := cells.TextLine(role, text)
+func drawLeader(text string, width int) cells.Line {
+	head := cells.TextLine(cells.Plain, text)
 	if head.Width() > width-4 {
 		head = head.FitTo(width - 4)
 	}

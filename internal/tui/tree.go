@@ -12,8 +12,11 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// maxTreeLines limits the lines of a drawn value.
-const maxTreeLines = 5000
+// maxTreeLines limits the lines of a drawn value, and maxTreeDepth its depth.
+const (
+	maxTreeLines = 5000
+	maxTreeDepth = 200
+)
 
 // bodyLines returns a body as a foldable tree of JSON, or as text.
 func bodyLines(d *detail, b *view.Body, w int) []tabLine {
@@ -33,25 +36,26 @@ func schemaLines(d *detail, name string, schema json.RawMessage, w int) []tabLin
 	if len(schema) == 0 || jsonraw.Valid(schema) != nil {
 		return nil
 	}
-	at := "#" + name
-	if _, set := d.folds[at]; !set {
-		d.folds[at] = true
+	pointer := "#" + name // differs from all pointers into the message of the tab
+	if _, known := d.folds[pointer]; !known {
+		d.folds[pointer] = true
 	}
 	t := tree{folds: d.folds, width: w}
-	t.addValue(at, name, schema, 0)
+	t.addValue(pointer, name, schema, 0)
 	return append([]tabLine{{}}, t.lines...)
 }
 
 // A tree collects the lines of a JSON value.
 type tree struct {
-	folds map[string]bool
-	width int
+	folds map[string]bool // by pointer, see detail
+	width int             // in columns
 	lines []tabLine
 }
 
-// addValue adds the lines of a value at a pointer. It stops at maxTreeLines lines and at a depth of 200.
+// addValue adds the lines of a value at a pointer. name is its name in the object or its index in the
+// array around it; "" for the root. It stops at maxTreeLines lines and below maxTreeDepth.
 func (t *tree) addValue(pointer, name string, raw json.RawMessage, depth int) {
-	if len(t.lines) > maxTreeLines || depth > 200 {
+	if len(t.lines) > maxTreeLines || depth > maxTreeDepth {
 		return
 	}
 	raw = json.RawMessage(strings.TrimSpace(string(raw)))
@@ -84,13 +88,17 @@ func (t *tree) addValue(pointer, name string, raw json.RawMessage, depth int) {
 	}
 }
 
-func (t *tree) addLine(pointer string, line cells.Line, raw json.RawMessage, fold bool) {
-	t.lines = append(t.lines, tabLine{line: line, pointer: pointer, value: string(raw), fold: fold})
+// addLine adds a line that shows the value raw or a part of it. canFold is set if the user can fold
+// the value.
+func (t *tree) addLine(pointer string, line cells.Line, raw json.RawMessage, canFold bool) {
+	t.lines = append(t.lines, tabLine{line: line, pointer: pointer, value: string(raw), fold: canFold})
 }
 
 // addBranch adds an object or array of n members: one line if it is empty or folded, or else the lines
 // that inside adds.
-func (t *tree) addBranch(pointer string, head cells.Line, raw json.RawMessage, n int, open, shut string, inside func()) {
+func (t *tree) addBranch(
+	pointer string, head cells.Line, raw json.RawMessage, n int, open, shut string, inside func(),
+) {
 	switch {
 	case n == 0:
 		t.addLine(pointer, append(head, cells.Text(cells.Faint, open+shut)), raw, false)
@@ -127,13 +135,16 @@ func (t *tree) addText(pointer string, head cells.Line, raw json.RawMessage) {
 	}
 }
 
+const (
+	// minBase64 is the length from which a text can be shown as base64: a shorter one may be a word.
+	minBase64 = 400
+	// base64Characters are the characters of both alphabets of base64 and the padding.
+	base64Characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=-_"
+)
+
 // base64Size returns the number of bytes that a long base64 text encodes, or 0 for other texts.
 func base64Size(text string) int {
-	other := func(r rune) bool {
-		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-		return !letter && !(r >= '0' && r <= '9') && !strings.ContainsRune("+/=-_", r)
-	}
-	if len(text) < 400 || strings.ContainsFunc(text, other) {
+	if len(text) < minBase64 || strings.Trim(text, base64Characters) != "" {
 		return 0
 	}
 	return len(strings.TrimRight(text, "=")) * 3 / 4

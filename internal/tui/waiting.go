@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -9,17 +10,25 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// An acting has the questions and held messages that wait for the user, and the open form.
+// An actionState has what the actions of the user need: the questions and held messages that wait
+// for the user, and the open form.
 type actionState struct {
 	powers     view.Powers
 	questions  []view.Question
 	held       []view.Held
-	sel        int // of held
-	form       *form
+	sel        int           // the index of the selected held message
+	form       *form         // nil if no form is open
 	answering  view.Question // the question that form answers; its ID is "" for a tool
-	tool       *view.Tool    // the tool that form calls
-	isObsolete bool          // asked was answered elsewhere, or cancelled
+	tool       *view.Tool    // the tool that form calls; nil for a question
+	isObsolete bool          // the question was answered elsewhere, or cancelled
 	marked     string        // the key of the last marked exchange
+}
+
+// closeForm closes the form and returns to the list.
+func (m *model) closeForm() {
+	m.act.form = nil
+	m.act.tool = nil
+	m.focus = paneMain
 }
 
 // firstQuestion returns the first waiting question, or nil.
@@ -30,7 +39,7 @@ func (a *actionState) firstQuestion() *view.Question {
 	return &a.questions[0]
 }
 
-// subjectWaiting reads the questions and held messages from the Actor.
+// loadWaiting reads the questions and held messages from the Actor.
 func (m *model) loadWaiting() tea.Cmd {
 	actor := m.opt.Actor
 	if actor == nil {
@@ -48,29 +57,22 @@ func (m *model) loadWaiting() tea.Cmd {
 // the list.
 func (m *model) setWaiting(questions []view.Question, held []view.Held) {
 	a := &m.act
-	id := ""
+	selectedID := ""
 	if a.sel < len(a.held) {
-		id = a.held[a.sel].ID
+		selectedID = a.held[a.sel].ID
 	}
 	a.questions = questions
 	a.held = held
-	moved := id != ""
-	for i := range held {
-		if held[i].ID == id {
-			a.sel = i
-			moved = false
-		}
-	}
-	a.sel = max(0, min(a.sel, len(held)-1))
-	if moved && m.focus == paneHeld {
+	index := slices.IndexFunc(held, func(h view.Held) bool { return h.ID == selectedID })
+	if index >= 0 {
+		a.sel = index
+	} else if selectedID != "" && m.focus == paneHeld {
 		m.focus = paneMain // the message that the user had selected is no longer held
 	}
-	if a.form == nil || a.answering.ID == "" {
-		return
-	}
-	a.isObsolete = true
-	for _, q := range questions {
-		a.isObsolete = a.isObsolete && q.ID != a.answering.ID
+	a.sel = max(0, min(a.sel, len(held)-1))
+	if a.form != nil && a.answering.ID != "" {
+		stillAsked := func(q view.Question) bool { return q.ID == a.answering.ID }
+		a.isObsolete = !slices.ContainsFunc(questions, stillAsked)
 	}
 }
 
@@ -85,12 +87,12 @@ func (m *model) answerNext() tea.Cmd {
 	if q == nil {
 		return m.showMessage("no server asks anything now")
 	}
-	key := ""
+	selectedKey := ""
 	if it := m.list().selected(); it != nil {
-		key = it.key
+		selectedKey = it.key
 	}
 	for i := range a.questions {
-		if a.questions[i].Row == key {
+		if a.questions[i].Row == selectedKey {
 			q = &a.questions[i]
 		}
 	}
@@ -102,14 +104,14 @@ func (m *model) answerNext() tea.Cmd {
 	return nil
 }
 
-// formKey handles a key in the form.
+// formKey handles a key in the form. Esc keeps the form of a question, so that its answers are not
+// lost.
 func (m *model) formKey(k tea.KeyPressMsg) tea.Cmd {
 	a := &m.act
 	if k.String() == "esc" {
 		m.focus = paneMain
 		if a.isObsolete || a.tool != nil {
-			a.form = nil
-			a.tool = nil
+			m.closeForm()
 		}
 		return nil
 	}
@@ -123,27 +125,44 @@ func (m *model) formKey(k tea.KeyPressMsg) tea.Cmd {
 	if a.tool != nil {
 		return m.callTool(button)
 	}
-	answer := view.Answer{Action: map[string]string{"Accept": "accept", "Decline": "decline", "Cancel": "cancel"}[button]}
-	if answer.Action == "accept" && a.answering.URL == "" {
+	return m.answerQuestion(button)
+}
+
+// The buttons of the form of a question.
+const (
+	acceptButton  = "Accept"
+	declineButton = "Decline"
+	cancelButton  = "Cancel"
+)
+
+// answerActions maps the buttons to the actions of an answer.
+var answerActions = map[string]string{acceptButton: "accept", declineButton: "decline", cancelButton: "cancel"}
+
+// answerQuestion sends the answer for the pressed button. It does nothing if an accepted form is not
+// valid: the form shows why.
+func (m *model) answerQuestion(button string) tea.Cmd {
+	a := &m.act
+	answer := view.Answer{Action: answerActions[button]}
+	isPage := a.answering.URL != "" // a page has no content to send
+	if button == acceptButton && !isPage {
 		content, ok := a.form.Content()
 		if !ok {
 			return nil
 		}
 		answer.Content = content
-		if a.answering.Method != "elicitation/create" {
+		if a.answering.Method != "elicitation/create" { // see questionForm
 			answer.Content = member(content, "result")
 		}
 	}
 	id := a.answering.ID
-	a.form = nil
-	m.focus = paneMain
+	m.closeForm()
 	return m.runAction(
 		button+": sent",
 		func(ctx context.Context, actor view.Actor) error { return actor.Answer(ctx, id, answer) },
 	)
 }
 
-// runAction runs an action outside of the drawing loop, and shows done or the error.
+// runAction runs an action outside of the drawing loop, and then shows the message done or the error.
 func (m *model) runAction(done string, act func(context.Context, view.Actor) error) tea.Cmd {
 	actor := m.opt.Actor
 	if actor == nil {
@@ -196,8 +215,8 @@ func (m *model) drawAlarms() (lines []cells.Line) {
 			text += "   only " + m.status.Wanted
 		}
 		lines = append(lines, cells.Line{cells.Fit(cells.Alarm, text, m.w)})
-		for i := range min(len(a.held), max(1, m.h/6)) {
-			lines = append(lines, m.heldLine(i))
+		for i := range min(len(a.held), m.maxHeldLines()) {
+			lines = append(lines, m.drawHeldLine(i))
 		}
 	}
 	if q := a.firstQuestion(); q != nil && a.form == nil {
@@ -207,21 +226,25 @@ func (m *model) drawAlarms() (lines []cells.Line) {
 	return lines
 }
 
-// heldLine draws the held message in line i of the bar, which scrolls with the selection.
-func (m *model) heldLine(i int) cells.Line {
-	from := max(0, min(m.act.sel, len(m.act.held)-max(1, m.h/6)))
-	h := &m.act.held[min(from+i, len(m.act.held)-1)]
-	sign := "▶ "
+// maxHeldLines returns the largest number of held messages in the bar: a sixth of the screen.
+func (m *model) maxHeldLines() int { return max(1, m.h/6) }
+
+// drawHeldLine draws the held message in line i of the bar, which scrolls with the selection.
+func (m *model) drawHeldLine(i int) cells.Line {
+	first := max(0, min(m.act.sel, len(m.act.held)-m.maxHeldLines()))
+	index := min(first+i, len(m.act.held)-1)
+	h := &m.act.held[index]
+	direction := "▶ "
 	if h.Dir == "received" {
-		sign = "◀ "
+		direction = "◀ "
 	}
 	role := cells.Bad
 	mark := "   "
-	if m.focus == paneHeld && from+i == m.act.sel {
+	if m.focus == paneHeld && first+i == m.act.sel {
 		role = cells.Cursor
 		mark = " › "
 	}
-	left := mark + sign + h.Method + " " + h.Name + "  " + h.Client + " → " + h.Server + "  " + h.Text
+	left := mark + direction + h.Method + " " + h.Name + "  " + h.Client + " → " + h.Server + "  " + h.Text
 	right := ""
 	if !h.Until.IsZero() {
 		right = formatTimer(h.Until.Sub(m.opt.Now())) + " left "
