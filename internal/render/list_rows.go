@@ -33,7 +33,14 @@ type Rows struct {
 // NewRows returns Rows that keep many lines in a file in dir. With long, descriptions are written
 // whole.
 func NewRows(st term.Style, long bool, dir spool.Dir) *Rows {
-	return &Rows{st: st, long: long, dir: dir, lines: dir.NewLong(), tools: mcp.NewNames(dir), warnings: map[int][]string{}}
+	return &Rows{
+		st:       st,
+		long:     long,
+		dir:      dir,
+		lines:    dir.NewLong(),
+		tools:    mcp.NewNames(dir),
+		warnings: map[int][]string{},
+	}
 }
 
 // Tools adds tools.

@@ -53,15 +53,19 @@ func Unsaved(method string, result json.RawMessage) string {
 	if members, err := jsonraw.Object(result); err == nil && method == "tools/call" {
 		structured, _ = members.Get("structuredContent")
 	}
-	asJSON := len(texts)+len(media) == 0
-	if asJSON && structured == nil {
+	savesJSON := len(texts)+len(media) == 0
+	if savesJSON && structured == nil {
 		return "" // the JSON is whole
 	}
 	var kinds []string
 	count := map[string]int{}
 	for _, b := range blocks {
-		isText := b.kind == textBlock
-		if isText && (len(media) != 1 || b.isBlank()) || b.kind == mediaBlock && len(media) == 1 {
+		isSaved := b.kind == textBlock
+		if len(media) == 1 { // then only the media block is saved
+			isSaved = b.kind == mediaBlock
+		}
+		isBlankText := b.kind == textBlock && b.isBlank()
+		if isSaved || isBlankText {
 			continue
 		}
 		kind := "resource"
@@ -76,7 +80,8 @@ func Unsaved(method string, result json.RawMessage) string {
 	for i, kind := range kinds {
 		kinds[i] = fmt.Sprintf("%d %s", count[kind], kind)
 	}
-	if structured != nil && !asJSON && !isEmptyStructured(structured) && !repeatedIn(blocks, structured) {
+	hasStructured := structured != nil && !isEmptyStructured(structured)
+	if hasStructured && !savesJSON && !repeatedIn(blocks, structured) {
 		kinds = append(kinds, "structuredContent")
 	}
 	return strings.Join(kinds, ", ")

@@ -29,15 +29,15 @@ func writeSchema(s *term.Outline, raw json.RawMessage, empty string) {
 	doc := schema.New(raw)
 	root := doc.Schema()
 	f := fields{Outline: s, doc: doc}
-	if types := root.Types(); len(types) == 1 && types[0] == "object" && len(root.Alternatives()) == 0 {
-		if !f.writeMembers(root, 1) {
-			if string(root.Get("additionalProperties")) != "false" {
-				empty += " declared"
-			}
-			s.Line(1, empty)
-		}
-	} else {
+	types := root.Types()
+	isObject := len(types) == 1 && types[0] == "object" && len(root.Alternatives()) == 0
+	if !isObject {
 		f.writeField("", root, false, 1)
+	} else if hasMembers := f.writeMembers(root, 1); !hasMembers {
+		if string(root.Get("additionalProperties")) != "false" {
+			empty += " declared"
+		}
+		s.Line(1, empty)
 	}
 	if doc.Exhausted() {
 		s.Line(1, "(the schema is too large to show in full: use --json)")

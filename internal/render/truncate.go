@@ -48,19 +48,20 @@ func cutMark(missing int) string { return fmt.Sprintf("… [cut, %d more charact
 
 const maxMark = 40
 
-// TruncateText returns the first most characters of text and a mark on a line of its own. It
+// TruncateText returns the first limit characters of text and a mark on a line of its own. It
 // returns a text that is not longer unchanged.
-func TruncateText(text string, most int) (string, Truncation) {
+func TruncateText(text string, limit int) (string, Truncation) {
 	whole := utf8.RuneCountInString(text)
-	if whole <= most {
+	if whole <= limit {
 		return text, Truncation{Shown: whole, Whole: whole}
 	}
-	at := 0
-	for range most {
-		_, n := utf8.DecodeRuneInString(text[at:])
-		at += n
+	end := 0
+	for range limit {
+		_, size := utf8.DecodeRuneInString(text[end:])
+		end += size
 	}
-	return strings.TrimRight(text[:at], "\r\n") + "\n" + cutMark(whole-most) + "\n", Truncation{Shown: most, Whole: whole}
+	start := strings.TrimRight(text[:end], "\r\n")
+	return start + "\n" + cutMark(whole-limit) + "\n", Truncation{Shown: limit, Whole: whole}
 }
 
 // ErrTooManyNames says that JSON has so many names and numbers that cutting its texts and lists
@@ -74,22 +75,22 @@ const (
 	minTextLength  = 20
 )
 
-// TruncateJSON cuts one JSON document to at most most characters. It returns invalid JSON
-// unchanged.
-func TruncateJSON(raw json.RawMessage, most int) (json.RawMessage, Truncation, error) {
+// TruncateJSON cuts one JSON document to at most limit characters. It returns invalid JSON
+// unchanged. The error is ErrTooManyNames if the document cannot be cut so far.
+func TruncateJSON(raw json.RawMessage, limit int) (json.RawMessage, Truncation, error) {
 	whole := utf8.RuneCount(raw)
-	if whole <= most || jsonraw.Valid(raw) != nil {
+	if whole <= limit || jsonraw.Valid(raw) != nil {
 		return raw, Truncation{Shown: whole, Whole: whole}, nil
 	}
 	root := parseNode(raw, "")
-	root.shorten(most)
-	limit := root.maxTextLength(most)
-	if limit < minTextLength {
+	root.shortenLists(limit)
+	textLength := root.maxTextLength(limit)
+	if textLength < minTextLength {
 		return nil, Truncation{Whole: whole}, ErrTooManyNames
 	}
 	cut := Truncation{Whole: whole}
 	var b bytes.Buffer
-	root.write(&b, limit, &cut)
+	root.write(&b, textLength, &cut)
 	cut.Shown = utf8.RuneCount(b.Bytes())
 	return b.Bytes(), cut, nil
 }
@@ -132,17 +133,17 @@ func parseNode(raw json.RawMessage, path string) *valueNode {
 	return n
 }
 
-// size returns the number of characters of the value if texts are cut to limit.
-func (n *valueNode) size(limit int) int {
+// size returns the number of characters of the value if texts are cut to textLength.
+func (n *valueNode) size(textLength int) int {
+	if n.open == '"' {
+		return min(n.chars, textLength+maxMark+2) // with its quotes
+	}
 	if n.open != '{' && n.open != '[' {
-		if n.open == '"' {
-			return min(n.chars, limit+maxMark+2)
-		}
 		return n.chars
 	}
 	size := 2 + max(0, n.keptCount-1)
 	for i, kid := range n.children[:n.keptCount] {
-		size += kid.size(limit)
+		size += kid.size(textLength)
 		if n.open == '{' {
 			size += utf8.RuneCount(n.names[i]) + 1
 		}
@@ -150,13 +151,14 @@ func (n *valueNode) size(limit int) int {
 	return size
 }
 
-// maxTextLength returns the longest limit for texts that makes the value fit into most characters. It
-// returns less than minTextLength if there is none.
-func (n *valueNode) maxTextLength(most int) int {
+// maxTextLength returns the longest length of texts with which the value fits into limit characters.
+// It returns less than minTextLength if it never fits.
+func (n *valueNode) maxTextLength(limit int) int {
 	low := minTextLength - 1
-	high := most
+	high := limit
 	for low < high {
-		if middle := (low + high + 1) / 2; n.size(middle) <= most {
+		middle := (low + high + 1) / 2
+		if n.size(middle) <= limit {
 			low = middle
 		} else {
 			high = middle - 1
@@ -165,11 +167,11 @@ func (n *valueNode) maxTextLength(most int) int {
 	return low
 }
 
-// shorten removes items at the end of the largest lists until texts of fairTextLength fit into most
-// characters. Each list keeps one item.
-func (n *valueNode) shorten(most int) {
+// shortenLists removes items at the end of the largest lists until the value with texts of
+// fairTextLength fits into limit characters. Each list keeps one item.
+func (n *valueNode) shortenLists(limit int) {
 	for {
-		over := n.size(fairTextLength) - most
+		over := n.size(fairTextLength) - limit
 		if over <= 0 {
 			return
 		}
@@ -261,9 +263,9 @@ func characterLength(raw []byte) int {
 	if raw[1] != 'u' {
 		return 2
 	}
-	if len(raw) >= 12 && (raw[2] == 'd' || raw[2] == 'D') && strings.ContainsRune("89abAB", rune(raw[3])) &&
-		raw[6] == '\\' &&
-		raw[7] == 'u' {
+	// A character above U+FFFF is two escapes, of which the first is from \ud800 to \udbff.
+	isHighSurrogate := (raw[2] == 'd' || raw[2] == 'D') && strings.ContainsRune("89abAB", rune(raw[3]))
+	if isHighSurrogate && len(raw) >= 12 && raw[6] == '\\' && raw[7] == 'u' {
 		return 12
 	}
 	return 6

@@ -89,13 +89,20 @@ func parseEmphasis(line string, i int, sgr string) ([]span, int) {
 	}
 	before, _ := utf8.DecodeLastRuneInString(line[:i])
 	inner, after, ok := strings.Cut(line[i+len(mark):], mark)
-	if !ok || inner == "" || strings.TrimSpace(inner) != inner || strings.HasPrefix(after, mark[:1]) ||
-		strings.HasPrefix(inner, mark[:1]) {
+	if !ok || inner == "" || strings.TrimSpace(inner) != inner {
+		return nil, 0
+	}
+	hasThirdMark := strings.HasPrefix(inner, mark[:1]) || strings.HasPrefix(after, mark[:1])
+	if hasThirdMark {
 		return nil, 0
 	}
 	next, _ := utf8.DecodeRuneInString(after)
-	if mark[0] == '_' && (isWordRune(before) || isWordRune(next)) ||
-		len(mark) == 1 && (isWordRune(before) || before == '/') {
+	isWithinWord := isWordRune(before) || isWordRune(next)
+	if mark[0] == '_' && isWithinWord {
+		return nil, 0
+	}
+	isGlob := isWordRune(before) || before == '/' // a*b, /*.go
+	if len(mark) == 1 && isGlob {
 		return nil, 0
 	}
 	return parseInline(inner, addStyle(sgr, style)), len(inner) + 2*len(mark)
@@ -165,26 +172,26 @@ func paintAll(s Style, spans []span) string {
 	return b.String()
 }
 
-// A piece is a word, possibly in several styles, with the blanks before it.
+// A styledWord is a word, possibly in several styles, with the blanks before it.
 type styledWord []span
 
 // splitWords splits text into words, each with the blanks before it. A word may go over several spans.
-func splitWords(runs []span) (all []styledWord) {
+func splitWords(spans []span) (all []styledWord) {
 	var w styledWord
 	inWord := false // w has more than blanks
-	for _, r := range runs {
-		from := 0
-		for i := 0; i < len(r.text); i++ {
-			if r.text[i] != ' ' {
+	for _, s := range spans {
+		start := 0
+		for i := 0; i < len(s.text); i++ {
+			if s.text[i] != ' ' {
 				inWord = true
 			} else if inWord {
-				all = append(all, w.appendPart(r, from, i))
+				all = append(all, w.appendPart(s, start, i))
 				w = nil
-				from = i
+				start = i
 				inWord = false
 			}
 		}
-		w = w.appendPart(r, from, len(r.text))
+		w = w.appendPart(s, start, len(s.text))
 	}
 	if len(w) > 0 {
 		all = append(all, w)
@@ -192,11 +199,12 @@ func splitWords(runs []span) (all []styledWord) {
 	return all
 }
 
-func (w styledWord) appendPart(r span, from, to int) styledWord {
-	if to <= from {
+// appendPart appends the bytes from start to end of a span.
+func (w styledWord) appendPart(s span, start, end int) styledWord {
+	if end <= start {
 		return w
 	}
-	return append(w, span{r.text[from:to], r.sgr})
+	return append(w, span{s.text[start:end], s.sgr})
 }
 
 func (w styledWord) width() (n int) {

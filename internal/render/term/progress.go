@@ -234,7 +234,8 @@ func (p *Progress) lineLocked(now time.Time) string {
 	switch {
 	case p.last.total > 0:
 		share := math.Max(0, math.Min(1, p.last.progress/p.last.total))
-		parts = append(parts, p.drawBar(share), fmt.Sprintf("%s/%s", formatNumber(p.last.progress), formatNumber(p.last.total)),
+		done := formatNumber(p.last.progress) + "/" + formatNumber(p.last.total)
+		parts = append(parts, p.drawBar(share), done,
 			fmt.Sprintf("%.0f%%", math.Floor(100*share)))
 		parts = append(parts, p.speedAndETA(now, share)...)
 	case p.last.known:

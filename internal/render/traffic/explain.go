@@ -91,19 +91,19 @@ func (e *explainer) addLine(text, sgr, note string) {
 func (e *explainer) addExchange(x *wire.Exchange) {
 	e.x = x
 	e.request = wire.ParseMessage(x.Request.Raw)
-	frames, more := orderedFrames(x)
+	frames, omitted := orderedFrames(x)
 	for i, f := range frames {
-		if more > 0 && i == len(frames)-1 {
+		if omitted > 0 && i == len(frames)-1 {
 			e.isCut = true
 			e.addBlank()
-			e.addLine(fmt.Sprintf("%s %d more messages before the last", e.st.Ellipsis(), more), term.Dim, "")
+			e.addLine(fmt.Sprintf("%s %d more messages before the last", e.st.Ellipsis(), omitted), term.Dim, "")
 		}
 		if f.Kind == wire.Head {
 			e.addHead(f)
 			continue
 		}
-		follows := i > 0 && frames[i-1].Kind == wire.Head && frames[i-1].Dir == f.Dir
-		e.addMessage(f, follows)
+		followsHead := i > 0 && frames[i-1].Kind == wire.Head && frames[i-1].Dir == f.Dir
+		e.addMessage(f, followsHead)
 	}
 	if x.Request.Raw != nil && x.Response.Raw == nil {
 		e.addLine(arrow(e.st, wire.Received)+" no "+missingResponse(x), term.Bold, "")
@@ -115,7 +115,7 @@ const maxBetween = 20
 
 // orderedFrames returns the heads and messages of an exchange in the order of their sequence
 // numbers, and how many messages it left out.
-func orderedFrames(x *wire.Exchange) (frames []wire.Frame, more int) {
+func orderedFrames(x *wire.Exchange) (frames []wire.Frame, omitted int) {
 	for _, h := range x.Heads {
 		if h.Dir == wire.Sent {
 			frames = append(frames, h)
@@ -169,18 +169,18 @@ func (e *explainer) addHead(f wire.Frame) {
 			e.addLine(text, term.Bold, e.noteOnce(fmt.Sprint("status ", h.Status), statusNote(h.Status)))
 		}
 	}
-	left := 0
+	omitted := 0
 	for _, field := range h.Fields {
 		note, matters := e.fieldNote(f.Dir, field)
 		if !matters {
-			left++
+			omitted++
 			continue
 		}
 		text := "  " + field.Name + ": " + field.Value
 		e.addLine(e.cutText(e.st.Line(text), 0, 0), "", e.noteOnce(f.Dir.String()+strings.ToLower(field.Name), note))
 	}
-	if left > 0 {
-		e.addLine(fmt.Sprintf("  %s %s", e.st.Ellipsis(), english.Plural(left, "more header field")), term.Dim, "")
+	if omitted > 0 {
+		e.addLine(fmt.Sprintf("  %s %s", e.st.Ellipsis(), english.Plural(omitted, "more header field")), term.Dim, "")
 	}
 }
 
@@ -203,7 +203,7 @@ func (e *explainer) noteOnce(key, note string) string {
 
 // addMessage shows a body or an event, below a line of its own unless it follows the head of its HTTP
 // message.
-func (e *explainer) addMessage(f wire.Frame, follows bool) {
+func (e *explainer) addMessage(f wire.Frame, followsHead bool) {
 	e.current = wire.ParseMessage(f.Raw)
 	e.role = messageRole(f.Dir, e.current.Kind)
 	if e.role == "request" {
@@ -213,7 +213,7 @@ func (e *explainer) addMessage(f wire.Frame, follows bool) {
 	e.addBlank()
 	if f.Kind == wire.Event {
 		e.addEvent(f)
-	} else if !follows {
+	} else if !followsHead {
 		text := arrow(e.st, f.Dir) + " " + roleTitles[e.role]
 		note := ""
 		if e.role == "response" {

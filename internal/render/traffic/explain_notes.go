@@ -54,18 +54,21 @@ func (e *explainer) findRow(path []string, raw json.RawMessage) int {
 
 // matches reports whether a row is for the member at path of the current message.
 func (e *explainer) matches(row noteRow, path []string, raw json.RawMessage) bool {
-	if row.role != "" && row.role != e.role || row.value != "" && row.value != string(raw) {
+	if row.role != "" && row.role != e.role {
+		return false
+	}
+	if row.value != "" && row.value != string(raw) {
 		return false
 	}
 	method := e.current.Method
 	if e.role == "response" {
 		method = e.request.Method
 	}
-	if prefix, isPrefix := strings.CutSuffix(row.method, "*"); isPrefix {
-		if !strings.HasPrefix(method, prefix) {
-			return false
-		}
-	} else if row.method != "" && row.method != method {
+	prefix, isPrefix := strings.CutSuffix(row.method, "*")
+	if isPrefix && !strings.HasPrefix(method, prefix) {
+		return false
+	}
+	if !isPrefix && row.method != "" && row.method != method {
 		return false
 	}
 	names := strings.Fields(row.path)

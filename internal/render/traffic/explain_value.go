@@ -23,18 +23,19 @@ func (e *explainer) addValue(raw json.RawMessage, path []string, lead, tail stri
 	indent := lead[:len(lead)-len(strings.TrimLeft(lead, " "))]
 	note := e.noteFor(path, raw)
 	members, items := splitJSON(raw)
-	deep := len(path) >= maxExplainDepth
+	isTooDeep := len(path) >= maxExplainDepth
+	compact := e.compactLine(lead, members, items, path)
 	switch {
-	case len(members) > 0 && deep:
+	case len(members) > 0 && isTooDeep:
 		e.isCut = true
 		e.addLine(fmt.Sprintf("%s{ %s %s }%s", lead, e.st.Ellipsis(), english.Plural(len(members), "member"), tail), "", note)
-	case e.compactLine(lead, members, items, path) != "":
-		e.addLine(e.compactLine(lead, members, items, path)+tail, "", note)
+	case compact != "":
+		e.addLine(compact+tail, "", note)
 	case len(members) > 0:
 		e.addLine(lead+"{", "", note)
 		e.addMembers(members, path, indent+"  ")
 		e.addLine(indent+"}"+tail, "", "")
-	case len(items) > 0 && deep:
+	case len(items) > 0 && isTooDeep:
 		e.isCut = true
 		e.addLine(fmt.Sprintf("%s[ %s %s ]%s", lead, e.st.Ellipsis(), english.Plural(len(items), "item"), tail), "", note)
 	case len(items) > 0:
@@ -115,12 +116,12 @@ func (e *explainer) addMembers(members jsonraw.Members, path []string, indent st
 
 // addItems shows the first items; more of plain values, which take one line each.
 func (e *explainer) addItems(items []json.RawMessage, path []string, indent string) {
-	shown := maxExplainItems
+	maxShown := maxExplainItems
 	if c := items[0][0]; c != '{' && c != '[' {
-		shown *= 4
+		maxShown *= 4
 	}
 	for i, item := range items {
-		if i == shown && len(items) > shown {
+		if i == maxShown {
 			e.isCut = true
 			e.addLine(fmt.Sprintf("%s%s %d more", indent, e.st.Ellipsis(), len(items)-i), term.Dim, "")
 			return
@@ -146,19 +147,19 @@ func comma(i, n int) string {
 const maxScalar = 4 << 10
 
 // scalarText returns a JSON value on one line that begins in column from. It cuts a long value.
-func (e *explainer) scalarText(raw []byte, from int) string {
+func (e *explainer) scalarText(raw []byte, column int) string {
 	if len(raw) <= maxScalar {
-		return e.cutText(string(term.EscapeHidden(raw)), from, 0)
+		return e.cutText(string(term.EscapeHidden(raw)), column, 0)
 	}
 	start := raw[:jsonraw.RuneStart(raw, maxScalar)]
-	return e.cutText(string(term.EscapeHidden(start)), from, len(raw)-len(start))
+	return e.cutText(string(term.EscapeHidden(start)), column, len(raw)-len(start))
 }
 
-// cutText cuts text that begins in column from, and adds how many bytes are missing; more bytes are
-// missing already.
-func (e *explainer) cutText(text string, from, more int) string {
-	room := max(16, e.st.Columns()-from-18)
-	if more == 0 && term.Width(text) <= room+12 {
+// cutText cuts text that begins in a column, and adds how many bytes are missing; missing bytes at its
+// end are missing already.
+func (e *explainer) cutText(text string, column, missing int) string {
+	room := max(16, e.st.Columns()-column-18) // 18 columns for the mark and the tail
+	if missing == 0 && term.Width(text) <= room+12 {
 		return text
 	}
 	e.isCut = true
@@ -171,5 +172,5 @@ func (e *explainer) cutText(text string, from, more int) string {
 	if text[0] == '"' {
 		tail += `"`
 	}
-	return fmt.Sprintf("%s%s +%d bytes", cut, tail, len(text)-len(cut)+more)
+	return fmt.Sprintf("%s%s +%d bytes", cut, tail, len(text)-len(cut)+missing)
 }

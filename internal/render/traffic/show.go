@@ -171,9 +171,10 @@ func ownRequestNote(f wire.Frame, x *wire.Exchange) string {
 	return ", a separate POST: " + failure.HTTPStatus(heads[1].HTTP.Status)
 }
 
-// writeMessage writes one message, indented, and its problems below it.
-func (v *exchangeWriter) writeMessage(name string, f wire.Frame, more string) {
-	note := fmt.Sprintf("%d bytes", f.Bytes()) + more
+// writeMessage writes one message, indented, and its problems below it. remark is added to the note
+// beside its name.
+func (v *exchangeWriter) writeMessage(name string, f wire.Frame, remark string) {
+	note := fmt.Sprintf("%d bytes", f.Bytes()) + remark
 	if f.Hidden > 0 {
 		note += fmt.Sprintf(", %s hidden", english.Plural(f.Hidden, "secret"))
 	}
@@ -199,12 +200,13 @@ func excerptLine(s term.Style, raw []byte, n int) string { return s.Line(s.Excer
 
 // writeEvents writes the server's stderr, faults, held messages, and how the streams ended.
 func (v *exchangeWriter) writeEvents(x *wire.Exchange) {
-	const maxEvents = 40
+	const maxLines = 40
 	frames := x.NonMessages
 	if x.Response.Raw != nil {
 		// A stream that the server closes after its response is not worth a line.
 		frames = slices.DeleteFunc(slices.Clone(frames), func(f wire.Frame) bool {
-			return f.Kind == wire.Closed && f.Close != nil && f.Close.By == wire.Received && f.Close.How == "end"
+			isClose := f.Kind == wire.Closed && f.Close != nil
+			return isClose && f.Close.By == wire.Received && f.Close.How == "end"
 		})
 	}
 	for i, f := range frames {
@@ -214,9 +216,9 @@ func (v *exchangeWriter) writeEvents(x *wire.Exchange) {
 		} else if i == 0 {
 			v.writeSection("events")
 		}
-		if i == maxEvents {
-			more := fmt.Sprintf("%s %d more lines (see --raw)", v.st.Ellipsis(), len(frames)-maxEvents)
-			v.writeLine(v.st.Paint(term.Dim, more))
+		if i == maxLines {
+			omitted := fmt.Sprintf("%s %d more lines (see --raw)", v.st.Ellipsis(), len(frames)-maxLines)
+			v.writeLine(v.st.Paint(term.Dim, omitted))
 			return
 		}
 		v.writeLine("  " + eventText(v.st, f))

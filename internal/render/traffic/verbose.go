@@ -40,11 +40,13 @@ func Verbose(w io.Writer, st term.Style, level int) wire.Tap {
 	return v.writeFrame
 }
 
+// verbose is the state of the tap that Verbose returns.
 type verbose struct {
 	w     io.Writer
 	st    term.Style
-	level int
+	level int // the number of -v flags, from 1 to 3
 
+	// mu guards the fields below.
 	mu sync.Mutex
 	// heads are the heads of requests, by stream, until their body, which shares their line.
 	heads map[int]wire.Frame
@@ -55,7 +57,8 @@ type verbose struct {
 	// unrequested are the streams on which mcpc sent a response or a notification and no request:
 	// their messages respond to no request.
 	unrequested map[int]bool
-	b           bytes.Buffer
+	// b has the text of the current frame.
+	b bytes.Buffer
 }
 
 // pendingRequest is what the line of a response repeats about its request.
@@ -232,7 +235,8 @@ func (v *verbose) describeEvent(s *sse.Facts) string {
 // ms`.
 func (v *verbose) messageText(f wire.Frame) string {
 	m := wire.ParseMessage(f.Raw)
-	if f.Dir == wire.Sent && f.Stream > 0 && m.Kind != wire.Request && m.Kind != wire.Batch {
+	mayHaveRequest := m.Kind == wire.Request || m.Kind == wire.Batch
+	if f.Dir == wire.Sent && f.Stream > 0 && !mayHaveRequest {
 		if len(v.unrequested) > maxPending {
 			clear(v.unrequested)
 		}
@@ -270,16 +274,18 @@ func (v *verbose) messageText(f wire.Frame) string {
 
 // responseText says to which request a response belongs, and how long it took.
 func (v *verbose) responseText(f wire.Frame, m *wire.Message) string {
-	key := requestKey(1-f.Dir, m)
-	request, ok := v.pending[key]
-	ok = ok && (f.Dir == wire.Sent || !v.unrequested[f.Stream])
-	if ok {
+	key := requestKey(1-f.Dir, m) // the request was sent in the other direction
+	request, matches := v.pending[key]
+	if f.Dir == wire.Received && v.unrequested[f.Stream] {
+		matches = false
+	}
+	if matches {
 		delete(v.pending, key)
 	}
 	if m.ID == nil || string(m.ID) == "null" {
 		return ""
 	}
-	if !ok {
+	if !matches {
 		return ", matches no request"
 	}
 	text := " of " + v.st.Excerpt([]byte(request.method), 100)
@@ -330,28 +336,35 @@ const maxPretty = 4 << 10
 
 // writeIndented writes a body indented, at most maxPretty bytes.
 func (v *verbose) writeIndented(raw []byte) {
-	shown := raw[:jsonraw.RuneStart(raw, min(len(raw), maxPretty))]
-	text := v.st.Block(string(shown))
-	left := len(raw) - len(shown)
-	if len(raw) <= 1<<20 && jsonraw.Valid(raw) == nil {
-		text = string(term.EscapeHidden(render.IndentJSON(v.st, raw)))
-		left = 0
-	}
-	text = strings.TrimRight(text, "\n")
-	if left == 0 && len(text) > maxPretty {
-		cut := strings.LastIndexByte(text[:maxPretty], '\n')
-		if cut <= 0 {
-			cut = jsonraw.RuneStart([]byte(text), maxPretty)
-		}
-		left = len(text) - cut
-		text = text[:cut]
-	}
+	text, omitted := v.indentedStart(raw)
 	for line := range strings.SplitSeq(text, "\n") {
 		v.b.WriteString("    " + line + "\n")
 	}
-	if left > 0 {
-		v.b.WriteString(v.st.Paint(term.Dim, fmt.Sprintf("    %s %d more bytes (see -vvv)", v.st.Ellipsis(), left)) + "\n")
+	if omitted > 0 {
+		note := fmt.Sprintf("    %s %d more bytes (see -vvv)", v.st.Ellipsis(), omitted)
+		v.b.WriteString(v.st.Paint(term.Dim, note) + "\n")
 	}
+}
+
+// maxIndented is the size from which a body is not parsed for its indentation.
+const maxIndented = 1 << 20
+
+// indentedStart returns the first maxPretty bytes of a body, indented if it is JSON, and the number of
+// bytes that it omits.
+func (v *verbose) indentedStart(raw []byte) (text string, omitted int) {
+	if len(raw) > maxIndented || jsonraw.Valid(raw) != nil {
+		start := raw[:jsonraw.RuneStart(raw, min(len(raw), maxPretty))]
+		return strings.TrimRight(v.st.Block(string(start)), "\n"), len(raw) - len(start)
+	}
+	text = strings.TrimRight(string(term.EscapeHidden(render.IndentJSON(v.st, raw))), "\n")
+	if len(text) <= maxPretty {
+		return text, 0
+	}
+	end := strings.LastIndexByte(text[:maxPretty], '\n')
+	if end <= 0 {
+		end = jsonraw.RuneStart([]byte(text), maxPretty)
+	}
+	return text[:end], len(text) - end
 }
 
 // quoteBytes quotes bytes so that every one of them is visible: between backquotes if possible,
