@@ -6,7 +6,6 @@ import (
 	"errors"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 
 	"mcpc/internal/jsonraw"
@@ -161,12 +160,18 @@ func (f Field) IsSecret() bool {
 	return secretWords().MatchString(f.Name) || secretWords().MatchString(f.Title)
 }
 
-// countText returns "1 character" or "2 characters" for the unit " characters".
-func countText(n json.RawMessage, unit string) string {
+// A unit is what a limit counts, as it follows the number 1 and other numbers. The zero value is for
+// limits of a number itself.
+type unit struct{ one, many string }
+
+var characters = unit{one: " character", many: " characters"}
+
+// countText returns "1 character" or "2 characters".
+func countText(n json.RawMessage, u unit) string {
 	if string(n) == "1" {
-		unit = strings.TrimSuffix(unit, "s")
+		return string(n) + u.one
 	}
-	return string(n) + unit
+	return string(n) + u.many
 }
 
 // Limits describes the valid lengths, values or numbers of options, and the format; or returns "".
@@ -174,11 +179,11 @@ func (f Field) Limits() string {
 	members, _ := jsonraw.Object(f.Schema)
 	switch f.Kind {
 	case Number, Integer:
-		return rangeText(members.Value("minimum"), members.Value("maximum"), "")
+		return rangeText(members.Value("minimum"), members.Value("maximum"), unit{})
 	case Choices:
-		return rangeText(members.Value("minItems"), members.Value("maxItems"), "")
+		return rangeText(members.Value("minItems"), members.Value("maxItems"), unit{})
 	case Text:
-		limits := rangeText(members.Value("minLength"), members.Value("maxLength"), " characters")
+		limits := rangeText(members.Value("minLength"), members.Value("maxLength"), characters)
 		if f.Format != "" && limits != "" {
 			return f.Format + ", " + limits
 		}
@@ -188,15 +193,15 @@ func (f Field) Limits() string {
 }
 
 // rangeText describes the range from low to high, either of which may be nil.
-func rangeText(low, high json.RawMessage, unit string) string {
+func rangeText(low, high json.RawMessage, u unit) string {
 	if low != nil && high != nil {
-		return string(low) + " to " + string(high) + unit
+		return string(low) + " to " + string(high) + u.many
 	}
 	if low != nil {
-		return "at least " + countText(low, unit)
+		return "at least " + countText(low, u)
 	}
 	if high != nil {
-		return "at most " + countText(high, unit)
+		return "at most " + countText(high, u)
 	}
 	return ""
 }
