@@ -15,12 +15,18 @@ import (
 // --allow, and the function that carries it out.
 type act struct {
 	isAllowed   func(p view.Powers) bool
-	allowNames  string
-	callsServer bool // the action waits for a server
+	allowNames  string // "" if no value of --allow gives the power
+	callsServer bool   // the action waits for a server
 	do          func(ctx context.Context, a view.Actor, p actionInput) (any, error)
 }
 
-// A posted has the members of the JSON of all actions. Each action reads its own members.
+// The values of act.callsServer.
+const (
+	local       = false
+	callsServer = true
+)
+
+// An actionInput has the members of the JSON of all actions. Each action reads its own members.
 type actionInput struct {
 	view.Answer
 	view.Call
@@ -34,7 +40,7 @@ type actionInput struct {
 	Note    string          `json:"note"`
 }
 
-// A text is the JSON of an action that returns a text.
+// A textResult is the JSON of an action that returns a text.
 type textResult struct {
 	Text string `json:"text"`
 }
@@ -46,38 +52,38 @@ var acts = sync.OnceValue(func() map[string]act {
 	export := func(p view.Powers) bool { return p.Export }
 	return map[string]act{
 		"answer": {
-			func(p view.Powers) bool { return p.Call || p.Resend || p.Intercept }, "call, resend or intercept", false,
+			func(p view.Powers) bool { return p.Call || p.Resend || p.Intercept }, "call, resend or intercept", local,
 			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
 				return okResponse, a.Answer(ctx, p.ID, p.Answer)
 			},
 		},
 		"intercept": {
-			intercept, "intercept", false,
+			intercept, "intercept", local,
 			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
 				return okResponse, a.Intercept(ctx, p.On, p.Filter)
 			},
 		},
 		"release": {
-			intercept, "intercept", false,
+			intercept, "intercept", local,
 			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
 				return okResponse, a.Release(ctx, p.ID, p.Text)
 			},
 		},
 		"drop": {
-			intercept, "intercept", false,
+			intercept, "intercept", local,
 			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
 				return okResponse, a.Drop(ctx, p.ID)
 			},
 		},
 		"reveal": {
-			intercept, "intercept", false,
+			intercept, "intercept", local,
 			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
-				shown, err := a.Reveal(ctx, p.ID)
-				return textResult{shown}, err
+				message, err := a.Reveal(ctx, p.ID)
+				return textResult{message}, err
 			},
 		},
 		"resend": {
-			func(p view.Powers) bool { return p.Resend }, "resend", true,
+			func(p view.Powers) bool { return p.Resend }, "resend", callsServer,
 			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
 				if string(p.Message) == "null" {
 					p.Message = nil
@@ -86,32 +92,28 @@ var acts = sync.OnceValue(func() map[string]act {
 			},
 		},
 		"call": {
-			func(p view.Powers) bool { return p.Call }, "call", true,
+			func(p view.Powers) bool { return p.Call }, "call", callsServer,
 			func(ctx context.Context, a view.Actor, p actionInput) (any, error) { return a.Call(ctx, p.Call) },
 		},
 		"mark": {
-			func(p view.Powers) bool { return p.Mark }, "", false,
+			func(p view.Powers) bool { return p.Mark }, "", local,
 			func(_ context.Context, a view.Actor, p actionInput) (any, error) {
 				return okResponse, a.Mark(p.Key, p.Mark, p.Note)
 			},
 		},
 		"copy": {
-			always, "", false,
+			always, "", local,
 			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
-				made, err := a.Copy(ctx, p.Key, p.Form)
-				return textResult{made}, err
+				exchange, err := a.Copy(ctx, p.Key, p.Form)
+				return textResult{exchange}, err
 			},
 		},
 		"preview": {
-			export,
-			"",
-			false,
+			export, "", local,
 			func(ctx context.Context, a view.Actor, p actionInput) (any, error) { return a.Preview(ctx, p.Export) },
 		},
 		"export": {
-			export,
-			"",
-			false,
+			export, "", local,
 			func(ctx context.Context, a view.Actor, p actionInput) (any, error) { return a.Export(ctx, p.Export) },
 		},
 	}
@@ -125,22 +127,22 @@ func (s *Server) powers() view.Powers {
 	return s.Actor.Powers()
 }
 
-// serveAct carries out an action if it is allowed. An export is written as a file if the browser has to
-// save it.
-func (s *Server) serveAct(w http.ResponseWriter, r *http.Request, do act) error {
-	var p actionInput
-	if err := s.readJSON(w, r, &p); err != nil {
+// serveAct carries out an action if it is allowed. An export is written as a file if the browser has
+// to save it.
+func (s *Server) serveAct(w http.ResponseWriter, r *http.Request, action act) error {
+	var input actionInput
+	if err := s.readJSON(w, r, &input); err != nil {
 		return err
 	}
-	if s.Actor == nil || !do.isAllowed(s.powers()) {
-		why := "this page cannot do that here"
-		if do.allowNames != "" {
-			why = "this page may only read: start mcpc inspect with --allow for " + do.allowNames
+	if s.Actor == nil || !action.isAllowed(s.powers()) {
+		reason := "this page cannot do that here"
+		if action.allowNames != "" {
+			reason = "this page may only read: start mcpc inspect with --allow for " + action.allowNames
 		}
-		return refusal{http.StatusForbidden, why}
+		return refusal{http.StatusForbidden, reason}
 	}
 	// Calls have their own slots: a call may wait for an answer, which is an action too.
-	if do.callsServer {
+	if action.callsServer {
 		select {
 		case s.calls <- struct{}{}:
 			defer func() { <-s.calls }()
@@ -148,12 +150,12 @@ func (s *Server) serveAct(w http.ResponseWriter, r *http.Request, do act) error 
 			return refusal{http.StatusTooManyRequests, "too many calls are under way"}
 		}
 	}
-	made, err := do.do(r.Context(), s.Actor, p)
-	if file, ok := made.(view.Exported); ok && err == nil && file.Data != nil {
+	result, err := action.do(r.Context(), s.Actor, input)
+	if file, ok := result.(view.Exported); ok && err == nil && file.Data != nil {
 		setFileName(w, file.File)
 		return s.write(w, file.Type, file.Data)
 	}
-	return s.jsonResponder(w)(made, errorWithStatus(err))
+	return s.jsonResponder(w)(result, errorWithStatus(err))
 }
 
 // errorWithStatus gives an error of an Actor an HTTP status, so that the user sees its text.

@@ -11,21 +11,21 @@ import (
 
 // serveBytes writes the bytes of a frame, or the image at a path in it.
 func (s *Server) serveBytes(w http.ResponseWriter, r *http.Request) error {
-	a := params{r.URL.Query()}
-	frame, err := a.number("frame", 0)
+	query := params{r.URL.Query()}
+	frame, err := query.number("frame", 0)
 	if err != nil {
 		return err
 	}
-	body, err := s.Reader.Body(r.Context(), a.Get("key"), frame)
+	body, err := s.Reader.Body(r.Context(), query.Get("key"), frame)
 	if err != nil {
 		return err
 	}
 	if strings.HasSuffix(r.URL.Path, "/image") {
-		drawn, err := imageAt(body, a.Get("path"))
+		image, err := imageAt(body, query.Get("path"))
 		if err != nil {
 			return refusal{http.StatusUnprocessableEntity, "the image is not shown: " + err.Error()}
 		}
-		return s.write(w, "image/png", drawn)
+		return s.write(w, "image/png", image)
 	}
 	return s.write(w, "text/plain; charset=utf-8", body)
 }
@@ -48,8 +48,8 @@ func imageAt(body []byte, pointer string) ([]byte, error) {
 	if !ok {
 		return nil, refusal{text: "it is not there"}
 	}
-	if meta, rest, ok := strings.Cut(text, ","); ok && strings.HasPrefix(meta, "data:") {
-		text = rest
+	if head, encoded, ok := strings.Cut(text, ","); ok && strings.HasPrefix(head, "data:") {
+		text = encoded
 	}
 	data, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {

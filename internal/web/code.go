@@ -21,106 +21,123 @@ func Code() (script, style string, err error) {
 	return script, string(css), err
 }
 
-// moduleWords has the expressions that find imports and exports. The modules are written so that each
-// import and export begins a line. A minified module has its exports at the end.
-var moduleWords = sync.OnceValue(func() (w struct{ imports, declared, list, usual, comment *regexp.Regexp }) {
-	w.imports = regexp.MustCompile(`(?m)^import\s*(?:([\w$]+)|\*\s*as\s+([\w$]+)|\{([^}]*)\})\s*from\s*['"]([^'"]+)['"];?`)
-	w.declared = regexp.MustCompile(`(?m)^export\s+((?:async\s+)?function\*?|const|let|class)\s+([\w$]+)`)
-	w.list = regexp.MustCompile(`(?m)(^|[;}])export\s*\{([^}]*)\};?\s*$`)
-	w.usual = regexp.MustCompile(`(^|[;}\n])export default `)
-	w.comment = regexp.MustCompile(`(?m)^//# sourceMappingURL=.*$`)
-	return w
+// The patterns that find imports and exports. The modules are written so that each import and export
+// begins a line. A minified module has its exports at the end.
+type patterns struct {
+	// imports has the groups default name, name of the namespace, list of names, and module.
+	imports *regexp.Regexp
+	// declared has the groups keyword and name: export const NAME.
+	declared *regexp.Regexp
+	// list has the groups text before it and list of names: export { a, b as c }.
+	list *regexp.Regexp
+	// defaultValue has the group text before it: export default VALUE.
+	defaultValue *regexp.Regexp
+	// sourceMap finds the comment with the address of a source map.
+	sourceMap *regexp.Regexp
+}
+
+var modulePatterns = sync.OnceValue(func() patterns {
+	return patterns{
+		imports:      regexp.MustCompile(`(?m)^import\s*(?:([\w$]+)|\*\s*as\s+([\w$]+)|\{([^}]*)\})\s*from\s*['"]([^'"]+)['"];?`),
+		declared:     regexp.MustCompile(`(?m)^export\s+((?:async\s+)?function\*?|const|let|class)\s+([\w$]+)`),
+		list:         regexp.MustCompile(`(?m)(^|[;}])export\s*\{([^}]*)\};?\s*$`),
+		defaultValue: regexp.MustCompile(`(^|[;}\n])export default `),
+		sourceMap:    regexp.MustCompile(`(?m)^//# sourceMappingURL=.*$`),
+	}
 })
 
 // A joiner joins modules into one script. Each module becomes a function that is called once, after
 // the modules that it imports, and returns its exports.
 type joiner struct {
-	files   fs.FS
-	names   map[string]string // module to the constant with its exports
-	written map[string]bool   // modules that are written
-	out     strings.Builder
+	files     fs.FS
+	constants map[string]string // by module: the constant with its exports
+	written   map[string]bool   // modules that are written
+	out       strings.Builder
 }
 
 // joinModules returns one script with the module first and all modules that it imports.
 func joinModules(files fs.FS, first string) (string, error) {
-	j := &joiner{files: files, names: map[string]string{}, written: map[string]bool{}}
+	j := &joiner{files: files, constants: map[string]string{}, written: map[string]bool{}}
 	j.out.WriteString("(async () => {\n'use strict';\n")
-	if _, err := j.addModule(first, true); err != nil {
-		return "", err
-	}
-	j.out.WriteString("})();\n")
-	if script := j.out.String(); !strings.Contains(strings.ToLower(script), "</script") &&
-		!strings.Contains(script, "<!--") {
-		return script, nil
-	}
-	return "", fmt.Errorf("the page's script has text that ends a script")
-}
-
-// addModule writes a module after its imports, and returns the constant with its exports. The first
-// module is not wrapped in a function, so that it can use await.
-func (j *joiner) addModule(name string, first bool) (string, error) {
-	if j.names[name] != "" {
-		return j.names[name], nil
-	}
-	constant := fmt.Sprint("module", len(j.names), "$")
-	j.names[name] = constant
-	raw, err := fs.ReadFile(j.files, name)
+	imports, text, _, err := j.readModule(first)
 	if err != nil {
 		return "", err
 	}
-	words := moduleWords()
-	text := words.comment.ReplaceAllString(string(raw), "")
-	var head strings.Builder
-	for _, m := range words.imports.FindAllStringSubmatch(text, -1) {
-		from, err := j.addModule(path.Join(path.Dir(name), m[4]), false)
-		if err != nil {
-			return "", err
-		}
-		switch {
-		case m[3] != "" && !j.written[path.Join(path.Dir(name), m[4])]:
-			// The modules import each other, so the imported functions are looked up when called.
-			fmt.Fprintf(&head, "const %s;\n", formatNames(m[3], "%[2]s = (...a) => "+from+".%[1]s(...a)"))
-		case m[1] != "":
-			fmt.Fprintf(&head, "const %s = %s.default;\n", m[1], from)
-		case m[2] != "":
-			fmt.Fprintf(&head, "const %s = %s;\n", m[2], from)
-		default:
-			fmt.Fprintf(&head, "const {%s} = %s;\n", formatNames(m[3], "%[1]s: %[2]s"), from)
-		}
+	// The first module is not wrapped in a function, so that it can use await.
+	j.out.WriteString(imports + text + "})();\n")
+	script := j.out.String()
+	if strings.Contains(strings.ToLower(script), "</script") || strings.Contains(script, "<!--") {
+		return "", fmt.Errorf("the page's script has text that ends a script")
 	}
-	text, exports := splitExports(words.imports.ReplaceAllString(text, ""))
-	if first {
-		j.out.WriteString(head.String() + text)
-		return "", nil
+	return script, nil
+}
+
+// addModule writes a module after its imports, unless it is written, and returns the constant with
+// its exports.
+func (j *joiner) addModule(name string) (string, error) {
+	if j.constants[name] != "" {
+		return j.constants[name], nil
 	}
+	imports, text, exports, err := j.readModule(name)
+	if err != nil {
+		return "", err
+	}
+	constant := j.constants[name]
 	j.written[name] = true
-	fmt.Fprintf(
-		&j.out,
-		"const %s = (() => {\n%s%s\nreturn {%s};\n})();\n",
-		constant,
-		head.String(),
-		strings.TrimSpace(text),
-		exports,
-	)
+	fmt.Fprintf(&j.out, "const %s = (() => {\n%s%s\nreturn {%s};\n})();\n",
+		constant, imports, strings.TrimSpace(text), exports)
 	return constant, nil
+}
+
+// readModule writes the imports of a module. It returns the statements that declare the imported
+// names, the text without imports and exports, and the exports as members of an object.
+func (j *joiner) readModule(name string) (imports, text, exports string, err error) {
+	j.constants[name] = fmt.Sprint("module", len(j.constants), "$")
+	raw, err := fs.ReadFile(j.files, name)
+	if err != nil {
+		return "", "", "", err
+	}
+	p := modulePatterns()
+	text = p.sourceMap.ReplaceAllString(string(raw), "")
+	for _, groups := range p.imports.FindAllStringSubmatch(text, -1) {
+		module := path.Join(path.Dir(name), groups[4])
+		constant, err := j.addModule(module)
+		if err != nil {
+			return "", "", "", err
+		}
+		defaultName, namespace, list := groups[1], groups[2], groups[3]
+		switch {
+		case list != "" && !j.written[module]:
+			// The modules import each other, so the imported functions are looked up when called.
+			imports += fmt.Sprintf("const %s;\n", formatNames(list, "%[2]s = (...a) => "+constant+".%[1]s(...a)"))
+		case defaultName != "":
+			imports += fmt.Sprintf("const %s = %s.default;\n", defaultName, constant)
+		case namespace != "":
+			imports += fmt.Sprintf("const %s = %s;\n", namespace, constant)
+		default:
+			imports += fmt.Sprintf("const {%s} = %s;\n", formatNames(list, "%[1]s: %[2]s"), constant)
+		}
+	}
+	text, exports = splitExports(p.imports.ReplaceAllString(text, ""))
+	return imports, text, exports, nil
 }
 
 // splitExports removes the exports from a module's text. It returns the text and the exports as members
 // of an object.
 func splitExports(text string) (rest, members string) {
-	words := moduleWords()
+	p := modulePatterns()
 	var all []string
-	for _, m := range words.declared.FindAllStringSubmatch(text, -1) {
-		all = append(all, m[2])
+	for _, groups := range p.declared.FindAllStringSubmatch(text, -1) {
+		all = append(all, groups[2])
 	}
-	text = words.declared.ReplaceAllString(text, "$1 $2")
-	for _, m := range words.list.FindAllStringSubmatch(text, -1) {
-		all = append(all, formatNames(m[2], "%[2]s: %[1]s"))
+	text = p.declared.ReplaceAllString(text, "$1 $2")
+	for _, groups := range p.list.FindAllStringSubmatch(text, -1) {
+		all = append(all, formatNames(groups[2], "%[2]s: %[1]s"))
 	}
-	text = words.list.ReplaceAllString(text, "$1")
-	if words.usual.MatchString(text) {
+	text = p.list.ReplaceAllString(text, "$1")
+	if p.defaultValue.MatchString(text) {
 		all = append(all, "default: $default")
-		text = words.usual.ReplaceAllString(text, "${1}const $$default = ")
+		text = p.defaultValue.ReplaceAllString(text, "${1}const $$default = ")
 	}
 	return text, strings.Join(all, ", ")
 }

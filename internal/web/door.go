@@ -28,10 +28,11 @@ type door struct {
 	now  func() time.Time
 	rand io.Reader
 
+	// mu guards the fields below.
 	mu         sync.Mutex
-	current    digest
-	validUntil time.Time // zero: no token
-	pages      map[digest]*page
+	current    digest           // of the current token
+	validUntil time.Time        // when the token ends; zero if there is no token
+	pages      map[digest]*page // by the digests of their keys
 }
 
 // A page is an admitted page. A browser that copies a tab copies its key, so a page can read
@@ -75,27 +76,35 @@ func (d *door) enter(token string) (key string, err error) {
 	given := digestOf(token)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if same := subtle.ConstantTimeCompare(given[:], d.current[:]) == 1; !same || d.now().After(d.validUntil) {
+	isCurrent := subtle.ConstantTimeCompare(given[:], d.current[:]) == 1
+	if !isCurrent || d.now().After(d.validUntil) {
 		return "", errToken
 	}
-	if len(d.pages) >= maxPages {
-		oldest := digest{}
-		found := false
-		for k, p := range d.pages {
-			if p.streams == 0 && (!found || p.lastSeen.Before(d.pages[oldest].lastSeen)) {
-				oldest = k
-				found = true
-			}
-		}
-		if !found {
-			return "", errPages
-		}
-		delete(d.pages, oldest)
+	if len(d.pages) >= maxPages && !d.removeInactiveLocked() {
+		return "", errPages
 	}
 	d.validUntil = time.Time{}
 	key = d.secret()
 	d.pages[digestOf(key)] = &page{lastSeen: d.now()}
 	return key, nil
+}
+
+// removeInactiveLocked removes the page that was inactive for longest. It reports false if all pages
+// read events.
+func (d *door) removeInactiveLocked() bool {
+	var oldest *page
+	var oldestKey digest
+	for key, p := range d.pages {
+		if p.streams == 0 && (oldest == nil || p.lastSeen.Before(oldest.lastSeen)) {
+			oldest = p
+			oldestKey = key
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	delete(d.pages, oldestKey)
+	return true
 }
 
 // knows reports whether a page has the key. The map has digests as keys, so the time of a lookup

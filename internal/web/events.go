@@ -31,27 +31,29 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request, key string)
 		return control.Flush() == nil
 	}
 	status := view.Status{}
-	for after, changed := uint64(0), true; ; {
-		text := ":\n\n"
-		if changed {
+	sentSeq := uint64(0) // the newest change that the page knows
+	hasChanged := true
+	for {
+		event := ":\n\n" // a comment
+		if hasChanged {
 			status = s.Reader.Status()
 			raw, err := json.Marshal(status)
 			if err != nil {
 				return nil
 			}
-			text = "data: " + string(raw) + "\n\n"
-			after = max(after, status.Seq)
+			event = "data: " + string(raw) + "\n\n"
+			sentSeq = max(sentSeq, status.Seq)
 		}
-		if !send(text) || pause.For(ctx, status.Gap()) != nil {
+		if !send(event) || pause.For(ctx, status.Gap()) != nil {
 			return nil
 		}
-		waiting, cancel := context.WithTimeout(ctx, s.Beat)
-		seq := s.Reader.Wait(waiting, after)
+		waitContext, cancel := context.WithTimeout(ctx, s.Beat)
+		seq := s.Reader.Wait(waitContext, sentSeq)
 		cancel()
 		if ctx.Err() != nil {
 			return nil
 		}
-		changed = seq > after
-		after = max(after, seq)
+		hasChanged = seq > sentSeq
+		sentSeq = max(sentSeq, seq)
 	}
 }

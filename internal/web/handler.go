@@ -60,25 +60,28 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// refuseForeign returns an error if a request cannot be from the page.
+// refuseForeign returns an error if a request cannot be from the page. Browsers set Sec-Fetch-Site and
+// Origin, and a page cannot forge them.
 func (s *Server) refuseForeign(r *http.Request) error {
-	site := r.Header.Values("Sec-Fetch-Site")
-	switch {
-	case !slices.Contains(s.hosts, r.Host):
+	if !slices.Contains(s.hosts, r.Host) {
 		return refusal{http.StatusForbidden, "the Host field has another host"}
-	case r.Method == http.MethodGet:
+	}
+	site := r.Header.Values("Sec-Fetch-Site")
+	if r.Method == http.MethodGet {
 		if slices.Contains(site, "cross-site") {
 			return refusal{http.StatusForbidden, "another site may not ask this page"}
 		}
-	case r.Method != http.MethodPost:
+		return nil
+	}
+	if r.Method != http.MethodPost {
 		return refusal{http.StatusMethodNotAllowed, "only GET and POST are allowed"}
-	case !slices.Equal(r.Header.Values("Origin"), []string{"http://" + r.Host}) ||
-		!slices.Equal(site, []string{"same-origin"}):
+	}
+	hasOwnOrigin := slices.Equal(r.Header.Values("Origin"), []string{"http://" + r.Host})
+	if !hasOwnOrigin || !slices.Equal(site, []string{"same-origin"}) {
 		return refusal{http.StatusForbidden, "only the page itself may send this"}
-	default:
-		if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
-			return refusal{http.StatusUnsupportedMediaType, "only application/json is read"}
-		}
+	}
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
+		return refusal{http.StatusUnsupportedMediaType, "only application/json is read"}
 	}
 	return nil
 }
@@ -100,27 +103,36 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	s.recordActivity()
-	name, found := strings.CutPrefix(r.URL.Path, "/api/")
-	do, acting := strings.CutPrefix(name, "do/")
-	switch {
-	case !found:
-	case r.Method == http.MethodGet && name == "events":
-		return s.serveEvents(w, r, key)
-	case r.Method == http.MethodGet && (name == "body" || name == "image"):
-		return s.withSlot(s.bodies, w, r, s.serveBytes)
-	case r.Method == http.MethodGet && reads[name] != nil:
-		slots := s.reads
-		if name == "row" || name == "diff" { // these hold the bodies of an exchange
-			slots = s.bodies
-		}
-		return s.withSlot(slots, w, r, func(w http.ResponseWriter, r *http.Request) error {
-			return s.jsonResponder(w)(reads[name](r.Context(), s, params{r.URL.Query()}))
-		})
-	case r.Method == http.MethodPost && acting && acts()[do].do != nil:
-		return s.serveAct(w, r, acts()[do])
+	name, isAPI := strings.CutPrefix(r.URL.Path, "/api/")
+	if !isAPI {
+		return errNoAddress
 	}
-	return refusal{http.StatusNotFound, "there is no such address"}
+	if r.Method == http.MethodPost {
+		action, isAction := strings.CutPrefix(name, "do/")
+		if !isAction || acts()[action].do == nil {
+			return errNoAddress
+		}
+		return s.serveAct(w, r, acts()[action])
+	}
+	switch name {
+	case "events":
+		return s.serveEvents(w, r, key)
+	case "body", "image":
+		return s.withSlot(s.bodies, w, r, s.serveBytes)
+	}
+	if reads[name] == nil {
+		return errNoAddress
+	}
+	slots := s.reads
+	if name == "row" || name == "diff" { // these hold the bodies of an exchange
+		slots = s.bodies
+	}
+	return s.withSlot(slots, w, r, func(w http.ResponseWriter, r *http.Request) error {
+		return s.jsonResponder(w)(reads[name](r.Context(), s, params{r.URL.Query()}))
+	})
 }
+
+var errNoAddress = refusal{http.StatusNotFound, "there is no such address"}
 
 // hasCookie reports whether a request has the cookie. The browser may also send cookies with the
 // same name, for example of a different path.
@@ -151,13 +163,13 @@ func (s *Server) withSlot(
 
 // serveEnter admits a page that has the token.
 func (s *Server) serveEnter(w http.ResponseWriter, r *http.Request) error {
-	var asked struct {
+	var input struct {
 		Token string `json:"token"`
 	}
-	if err := s.readJSON(w, r, &asked); err != nil {
+	if err := s.readJSON(w, r, &input); err != nil {
 		return err
 	}
-	key, err := s.door.enter(asked.Token)
+	key, err := s.door.enter(input.Token)
 	if errors.Is(err, errPages) {
 		return refusal{http.StatusTooManyRequests, err.Error()}
 	}
@@ -170,7 +182,9 @@ func (s *Server) serveEnter(w http.ResponseWriter, r *http.Request) error {
 		Key    string      `json:"key"`
 		Powers view.Powers `json:"powers"`
 		Title  string      `json:"title"`
-	}{key, s.powers(), s.Reader.Status().Title})
+		// MaxHold is in seconds.
+		MaxHold float64 `json:"maxHold"`
+	}{key, s.powers(), s.Reader.Status().Title, s.MaxHold.Seconds()})
 }
 
 // readJSON decodes the JSON body of a request.

@@ -14,13 +14,13 @@ import (
 // maxRows limits the rows that a page gets at a time.
 const maxRows = 200
 
-// An asked has the query parameters of a request.
+// params are the query parameters of a request.
 type params struct{ url.Values }
 
-// number parses a parameter as a whole number. It returns usual if the parameter is missing.
-func (a params) number(name string, usual int) (int, error) {
+// number parses a parameter as a whole number. It returns fallback if the parameter is missing.
+func (a params) number(name string, fallback int) (int, error) {
 	if a.Get(name) == "" {
-		return usual, nil
+		return fallback, nil
 	}
 	n, err := strconv.Atoi(a.Get(name))
 	if err != nil {
@@ -31,14 +31,16 @@ func (a params) number(name string, usual int) (int, error) {
 
 // time parses a parameter such as "2026-01-02T15:04:05.123Z". It returns the zero time if it is
 // missing.
-func (a params) time(name string) (t time.Time, err error) {
-	if text := a.Get(name); text != "" {
-		t, err = time.Parse(time.RFC3339, text)
-		if err != nil {
-			err = refusal{http.StatusBadRequest, name + " is not a time"}
-		}
+func (a params) time(name string) (time.Time, error) {
+	text := a.Get(name)
+	if text == "" {
+		return time.Time{}, nil
 	}
-	return t, err
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}, refusal{http.StatusBadRequest, name + " is not a time"}
+	}
+	return t, nil
 }
 
 // query parses the parameters that select rows. Keys are given in one parameter with commas, or in
@@ -56,14 +58,19 @@ func (a params) query() view.Query {
 }
 
 // rowQuery parses the parameters that select a part of the rows.
-func (a params) rowQuery() (q view.Query, err error) {
-	q = a.query()
-	q.From, err = a.number("from", 0)
-	if err == nil {
-		q.Count, err = a.number("count", maxRows)
+func (a params) rowQuery() (view.Query, error) {
+	q := a.query()
+	from, err := a.number("from", 0)
+	if err != nil {
+		return q, err
 	}
-	q.Count = max(0, min(q.Count, maxRows))
-	return q, err
+	count, err := a.number("count", maxRows)
+	if err != nil {
+		return q, err
+	}
+	q.From = from
+	q.Count = max(0, min(count, maxRows))
+	return q, nil
 }
 
 // reads maps the addresses below /api/ to functions that return a document.

@@ -28,6 +28,8 @@ type Options struct {
 	Listener net.Listener
 	Now      func() time.Time
 	Rand     io.Reader // nil means crypto/rand
+	// MaxHold is how long a tap or a proxy holds a message, at most. The page shows it.
+	MaxHold time.Duration
 	// Idle is how long a Server runs without an open page; the default is 30 minutes.
 	Idle time.Duration
 	// Stuck is how long a write waits for a page that does not read; the default is 10 seconds.

@@ -1,48 +1,48 @@
-// The data of a running mcpc, and that of a bundle (see package bundle). remote() and inline() return
-// the same members: title, powers, get, post, body, image, file and watch.
-import { tryParse, pointer as at } from './lib.js';
+// The data of a running mcpc, or of a bundle (see package bundle). remote() and inline() return an object with the members
+// title, powers, get, post, body, image, file and watch. maxHold, in seconds, is only in the data of a running mcpc.
+import { tryParseJSON, joinPointer as at } from './lib.js';
 
-const kept = 'mcpc-page', parted = 'The connection to mcpc is lost. Trying again.',
-  uninvited = 'This page was not let in: an address of mcpc lets one page in. Enter at the terminal of mcpc prints a new one to open here.';
+const storageKey = 'mcpc-page', connectionLost = 'The connection to mcpc is lost. Trying again.',
+  notAdmitted = 'This page was not let in: an address of mcpc lets one page in. Enter at the terminal of mcpc prints a new one to open here.';
 
 export async function remote(session = sessionStorage) {
   const shown = new URLSearchParams(location.hash.slice(1)), token = shown.get('t');
   shown.delete('t');
-  let door = JSON.parse(session.getItem(kept) || 'null');
+  let door = JSON.parse(session.getItem(storageKey) || 'null');
   if (token) {
     history.replaceState(null, '', location.pathname + (shown.size ? '#' + shown : ''));
-    door = await ask('/enter', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ token }) }).then(r => r.json());
-    session.setItem(kept, JSON.stringify(door));
+    door = await fetchOrThrow('/enter', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ token }) }).then(r => r.json());
+    session.setItem(storageKey, JSON.stringify(door));
   }
-  if (!door) throw Object.assign(new Error(uninvited), { uninvited: true });
+  if (!door) throw Object.assign(new Error(notAdmitted), { uninvited: true });
   const head = { 'X-Mcpc': door.key };
   const query = params => new URLSearchParams(Object.entries(params || {}).filter(([, v]) => v || v === 0));
-  const get = (name, params, signal) => ask(`/api/${name}?${query(params)}`, { headers: head, signal });
-  const post = (name, body, signal) => ask('/api/' + name, { method: 'POST', headers: { ...head, 'Content-Type': 'application/json' }, body: JSON.stringify(body), signal });
+  const get = (name, params, signal) => fetchOrThrow(`/api/${name}?${query(params)}`, { headers: head, signal });
+  const post = (name, body, signal) => fetchOrThrow('/api/' + name, { method: 'POST', headers: { ...head, 'Content-Type': 'application/json' }, body: JSON.stringify(body), signal });
   return {
-    title: door.title, powers: door.powers,
+    title: door.title, powers: door.powers, maxHold: door.maxHold,
     get: (name, params, signal) => get(name, params, signal).then(r => r.json()),
     post: (name, body, signal) => post(name, body, signal).then(r => r.json()),
     body: params => get('body', params).then(r => r.text()),
     image: params => get('image', params).then(r => r.blob()),
-    // file is what an export answers: a file to save, or a document about one.
+    // file returns the response to an export: a file to save, or a document about a file that mcpc wrote.
     file: (name, body) => post(name, body).then(async r => {
       const saved = /filename="(.*)"/.exec(r.headers.get('Content-Disposition') || '');
       return saved ? { name: saved[1], blob: await r.blob() } : { done: await r.json() };
     }),
-    watch: (changed, lost) => void follow(get, changed, lost),
+    watch: (changed, lost) => void followEvents(get, changed, lost),
   };
 }
 
-async function ask(url, init) {
-  const r = await fetch(url, init).catch(e => { throw e.name === 'AbortError' ? e : new Error(parted); });
+async function fetchOrThrow(url, init) {
+  const r = await fetch(url, init).catch(e => { throw e.name === 'AbortError' ? e : new Error(connectionLost); });
   if (r.ok) return r;
-  const said = await r.json().catch(() => ({}));
-  throw Object.assign(new Error(said.error || `HTTP ${r.status}`), { status: r.status, column: said.column });
+  const failure = await r.json().catch(() => ({}));
+  throw Object.assign(new Error(failure.error || `HTTP ${r.status}`), { status: r.status, column: failure.column });
 }
 
-// follow reads the events for as long as the page is open, with pauses from 0.5 s to 8 s.
-async function follow(get, changed, lost) {
+// followEvents reads the events for as long as the page is open, with pauses from 0.5 s to 8 s.
+async function followEvents(get, changed, lost) {
   for (let wait = 500; ; wait = Math.min(wait * 2, 8000)) {
     try {
       const reader = (await get('events')).body.pipeThrough(new TextDecoderStream()).getReader();
@@ -56,16 +56,16 @@ async function follow(get, changed, lost) {
         const last = lines.filter(l => l.startsWith('data: ')).pop();
         if (last) changed(JSON.parse(last.slice(6)));
       }
-      lost(parted);
+      lost(connectionLost);
     } catch (e) {
-      lost(e.status === 401 ? uninvited : e.message);
+      lost(e.status === 401 ? notAdmitted : e.message);
       if (e.status === 401) return;
     }
     await new Promise(r => setTimeout(r, wait));
   }
 }
 
-const gone = 'This is not in the page. Open the file with mcpc inspect.';
+const notInPage = 'This is not in the page. Open the file with mcpc inspect.';
 
 export function inline(d) {
   const rows = d.rows || [], details = d.details || {}, blocks = d.blocks || {};
@@ -93,7 +93,7 @@ export function inline(d) {
       return { blocks: p.rows.map(row => ({ row, lines: blocks[row.key] || [{ dir: row.dir, time: row.time, kind: 'request', text: `${row.method} ${row.name || ''}` }] })), page: p };
     },
     conversations: () => d.conversations || [],
-    row: q => details[q.key] || (byKey.has(q.key) ? { row: byKey.get(q.key), facts: [['body', gone]], lines: blocks[q.key] || [], frames: [] } : null),
+    row: q => details[q.key] || (byKey.has(q.key) ? { row: byKey.get(q.key), facts: [['body', notInPage]], lines: blocks[q.key] || [], frames: [] } : null),
     tools: () => d.tools || [], streams: () => d.streams || [], secrets: () => d.hidden || [],
     lanes: q => lanes(select(q), d.conversations || [], q),
     diff: q => ({ request: diff(of(q.a, 'request'), of(q.b, 'request')), response: diff(of(q.a, 'response'), of(q.b, 'response')) }),
@@ -101,14 +101,14 @@ export function inline(d) {
   };
   const of = (key, side) => {
     const body = details[key] && details[key][side];
-    return body ? tryParse(body.text).value : undefined;
+    return body ? tryParseJSON(body.text).value : undefined;
   };
-  const refuse = async () => { throw new Error(gone); };
+  const refuse = async () => { throw new Error(notInPage); };
   return {
     title: d.title || 'bundle', powers: {}, report: d.report, notes: d.notes, left: d.left, inline: true,
     get: async (name, q) => {
       const found = reads[name] && reads[name](q || {});
-      if (!found) throw new Error(gone);
+      if (!found) throw new Error(notInPage);
       return found;
     },
     post: refuse, body: refuse, image: refuse, file: refuse,
@@ -116,7 +116,7 @@ export function inline(d) {
   };
 }
 
-// lanes stacks what ran at the same time.
+// lanes returns a lane for each conversation. Exchanges that ran at the same time are on different levels of it.
 function lanes(rows, conversations, q) {
   const all = new Map(conversations.map(c => [c.id, { talk: c.id, title: `${c.client} → ${c.server}`, bars: [], ends: [] }]));
   for (const r of rows) {
@@ -130,7 +130,7 @@ function lanes(rows, conversations, q) {
   return [...all.values()].filter(l => l.bars.length);
 }
 
-// diff lists what differs between two values, by JSON pointer.
+// diff returns the differences between two values, each with its JSON pointer.
 function diff(a, b, path = '') {
   const both = a && b && typeof a === 'object' && typeof b === 'object' && Array.isArray(a) === Array.isArray(b);
   if (!both) return JSON.stringify(a) === JSON.stringify(b) ? [] : [{ pointer: path, was: a, is: b }];

@@ -1,20 +1,20 @@
-// What all modules use: the state, how it stands in the URL, and texts for values.
+// What all modules use: the state, its form in the URL, and texts for values.
 import { h, options } from './vendor/preact.mjs';
 import htm from './vendor/htm.mjs';
 
 options.debounceRendering = f => requestAnimationFrame(f);
 
-// Control and direction characters of servers are shown by name, wherever text is shown.
-const odd = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
-export const clean = s => typeof s !== 'string' || s.search(odd) < 0 ? s
-  : s.replace(odd, c => c === '\r' ? '' : c < ' ' ? String.fromCharCode(0x2400 + c.charCodeAt(0)) : `‹U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}›`);
-const cleanAll = c => Array.isArray(c) ? c.map(cleanAll) : clean(c);
+// clean makes control and direction characters in a server's text visible. html calls it for all text that it shows.
+const hiddenCharacters = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+export const clean = s => typeof s !== 'string' || s.search(hiddenCharacters) < 0 ? s
+  : s.replace(hiddenCharacters, c => c === '\r' ? '' : c < ' ' ? String.fromCharCode(0x2400 + c.charCodeAt(0)) : `‹U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}›`);
+const cleanChildren = c => Array.isArray(c) ? c.map(cleanChildren) : clean(c);
 export const html = htm.bind((type, props, ...children) => {
   if (props) {
     for (const name of ['title', 'aria-label', 'placeholder', 'label']) props[name] &&= clean(props[name]);
     if (typeof props.class === 'string') props.class = props.class.replace(/[^\w -]/g, ''); // kinds and levels come from files
   }
-  return h(type, props, ...children.map(cleanAll));
+  return h(type, props, ...children.map(cleanChildren));
 });
 
 export const views = [['talk', 'Talk'], ['table', 'Table'], ['time', 'Time'], ['tools', 'Tools'], ['streams', 'Streams'], ['secrets', 'Secrets']];
@@ -22,86 +22,86 @@ export const views = [['talk', 'Talk'], ['table', 'Table'], ['time', 'Time'], ['
 // S is the state; set changes it and draws once in the next frame.
 export const S = { view: 'talk', filter: '', sort: '', talk: '', only: '', row: '', tab: 'summary', detail: false,
   status: {}, seq: 0, conversations: [], questions: [], held: [], follow: true, paused: false, lost: '', toast: '', error: null, dialog: null, powers: {} };
-// talkOf is the conversation that is shown. The one that the page began with is for the Talk
-// without a filter: a filter, or a list of tools, is about all that is recorded.
-export const talkOf = () => S.first && (S.filter || S.only || S.view !== 'talk') ? '' : S.talk;
-// orAbsent is a text for an empty list, which says so if no row of the conversation is kept any more.
-export const orAbsent = text => talkOf() && S.conversations.length && !S.conversations.some(c => c.id === talkOf()) ? 'No row of this conversation is kept. C shows everything.' : text;
-// follows is true while the newest is shown: the list is in the order of time.
-export const follows = () => S.follow && !(S.sort && S.view === 'table');
-let draw = () => {};
-export const onDraw = f => { draw = f; };
+// shownTalk returns the id of the shown conversation, or '' for all. The conversation that the page chose at the start
+// (S.first) applies only to the Talk view without a filter: filters and lists of tools cover everything recorded.
+export const shownTalk = () => S.first && (S.filter || S.only || S.view !== 'talk') ? '' : S.talk;
+// orAbsentText returns the text for an empty list, or a different one if no row of the conversation is kept any more.
+export const orAbsentText = text => shownTalk() && S.conversations.length && !S.conversations.some(c => c.id === shownTalk()) ? 'No row of this conversation is kept. C shows everything.' : text;
+// isFollowing reports whether the newest exchange stays selected, which needs the order of time.
+export const isFollowing = () => S.follow && !(S.sort && S.view === 'table');
+let redraw = () => {};
+export const onDraw = f => { redraw = f; };
 export function set(patch) {
   Object.assign(S, patch);
-  draw();
+  redraw();
 }
 
 // The URL's fragment has what is shown, and never a token. Another view, conversation or detail is a step of the
 // browser's history: Back undoes it.
-const inURL = { v: 'view', f: 'filter', s: 'sort', c: 'talk', only: 'only', row: 'row', tab: 'tab' };
-const stepOf = hash => { const p = new URLSearchParams(hash.slice(1)); return ['v', 'c', 'only', 'd'].map(name => p.get(name)).join('\n'); };
-const usual = { view: 'talk', tab: 'summary' };
-let known; // what this file wrote or read last; anything else was typed, and is read soon
+const urlParams = { v: 'view', f: 'filter', s: 'sort', c: 'talk', only: 'only', row: 'row', tab: 'tab' };
+const historyStep = hash => { const p = new URLSearchParams(hash.slice(1)); return ['v', 'c', 'only', 'd'].map(name => p.get(name)).join('\n'); };
+const defaultState = { view: 'talk', tab: 'summary' };
+let knownHash; // what this file wrote or read last; anything else was typed, and is read soon
 export function saveURL() {
-  if (known !== undefined && location.hash !== known) return;
+  if (knownHash !== undefined && location.hash !== knownHash) return;
   const p = new URLSearchParams();
-  for (const [short, name] of Object.entries(inURL)) if (S[name] && S[name] !== usual[name] && !(name === 'row' && S.follow) && !(name === 'talk' && S.first)) p.set(short, S[name]);
+  for (const [short, name] of Object.entries(urlParams)) if (S[name] && S[name] !== defaultState[name] && !(name === 'row' && S.follow) && !(name === 'talk' && S.first)) p.set(short, S[name]);
   if (S.detail) p.set('d', 1);
   const hash = p.size ? '#' + p : '';
-  if (hash !== location.hash) history[known !== undefined && stepOf(hash) !== stepOf(location.hash) ? 'pushState' : 'replaceState'](null, '', location.pathname + location.search + hash);
-  known = location.hash;
+  if (hash !== location.hash) history[knownHash !== undefined && historyStep(hash) !== historyStep(location.hash) ? 'pushState' : 'replaceState'](null, '', location.pathname + location.search + hash);
+  knownHash = location.hash;
 }
 export function loadURL() {
-  known = location.hash;
+  knownHash = location.hash;
   const p = new URLSearchParams(location.hash.slice(1));
   const found = { detail: p.has('d') };
-  for (const [short, name] of Object.entries(inURL)) found[name] = p.get(short) || usual[name] || '';
+  for (const [short, name] of Object.entries(urlParams)) found[name] = p.get(short) || defaultState[name] || '';
   const first = S.first && !found.talk; // the conversation that the page began with is in no URL
   set({ ...found, talk: first ? S.talk : found.talk, first, follow: !found.row });
 }
 
-// fail shows an error: that of a filter stands at its column.
-export const fail = e => e.name === 'AbortError' || set(e.column ? { error: e } : { toast: e.message, bad: true });
-export const fine = () => S.error && set({ error: null });
-export const say = (toast, more) => set({ toast, bad: false, ...more });
-// ask opens a dialog, close closes it.
-export const close = () => set({ dialog: null });
-export const ask = (kind, more) => set({ dialog: { kind, ...more } });
+// showError shows an error: an error in the filter at its column, any other in a toast.
+export const showError = e => e.name === 'AbortError' || set(e.column ? { error: e } : { toast: e.message, bad: true });
+export const clearError = () => S.error && set({ error: null });
+export const showToast = (toast, more) => set({ toast, bad: false, ...more });
 
-const two = n => String(n).padStart(2, '0');
-export function clock(t, exact) {
+export const closeDialog = () => set({ dialog: null });
+export const openDialog = (kind, more) => set({ dialog: { kind, ...more } });
+
+const twoDigits = n => String(n).padStart(2, '0');
+export function formatTime(t, exact) {
   const d = new Date(t);
   if (!t || isNaN(d) || d.getFullYear() < 1971) return '';
-  const time = `${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}`;
+  const time = `${twoDigits(d.getHours())}:${twoDigits(d.getMinutes())}:${twoDigits(d.getSeconds())}`;
   return exact ? `${time}.${String(d.getMilliseconds()).padStart(3, '0')}` : time;
 }
-export function took(s) {
+export function formatSeconds(s) {
   if (s === undefined || s === null) return '';
   if (s < 0.9995) return `${(s * 1000).toFixed(s > 5e-5 && s < 0.00995 ? 1 : 0)} ms`;
   if (s < 60) return `${s.toFixed(s < 10 ? 2 : 1)} s`;
   const m = Math.floor(s / 60);
-  return m < 60 ? `${m}:${two(Math.floor(s % 60))} min` : `${Math.floor(m / 60)}:${two(m % 60)} h`;
+  return m < 60 ? `${m}:${twoDigits(Math.floor(s % 60))} min` : `${Math.floor(m / 60)}:${twoDigits(m % 60)} h`;
 }
-export const size = n => n < 1000 ? `${n} B` : n < 1e6 ? `${(n / 1000).toFixed(n < 1e4 ? 1 : 0)} kB` : `${(n / 1e6).toFixed(1)} MB`;
-export const many = (n, one, more = one + 's') => `${n.toLocaleString('en')} ${n === 1 ? one : more}`;
-// secondsOf is how long a row took; that of an open one counts on.
-export const secondsOf = (r, at) => r.state === 'done' || S.status.file || !at ? r.seconds : r.seconds + (performance.now() - at) / 1000;
-// unversioned is a name without its version.
-export const unversioned = s => String(s).replace(/ v?\d\S*$/, '');
-export const quote = v => /^[\w.*/-]+$/.test(v) ? v : `"${v.replace(/[\\"]/g, '\\$&')}"`;
+export const formatBytes = n => n < 1000 ? `${n} B` : n < 1e6 ? `${(n / 1000).toFixed(n < 1e4 ? 1 : 0)} kB` : `${(n / 1e6).toFixed(1)} MB`;
+export const countNoun = (n, one, more = one + 's') => `${n.toLocaleString('en')} ${n === 1 ? one : more}`;
+// elapsedSeconds returns how long a row took, or for an open row how long it has been open; at is when it was read.
+export const elapsedSeconds = (r, at) => r.state === 'done' || S.status.file || !at ? r.seconds : r.seconds + (performance.now() - at) / 1000;
+// withoutVersion returns a name without its version.
+export const withoutVersion = s => String(s).replace(/ v?\d\S*$/, '');
+export const quoteValue = v => /^[\w.*/-]+$/.test(v) ? v : `"${v.replace(/[\\"]/g, '\\$&')}"`;
 
-// parse reads JSON; numbers that JavaScript would round keep their digits.
-export const parse = text => JSON.parse(text, (_, v, c) =>
+// parseJSON parses JSON. Numbers that JavaScript would round keep their digits.
+export const parseJSON = text => JSON.parse(text, (_, v, c) =>
   typeof v === 'number' && c && c.source && JSON.rawJSON && !Number.isSafeInteger(v) && String(v) !== c.source ? JSON.rawJSON(c.source) : v);
 export const isRaw = v => !!(JSON.isRawJSON && JSON.isRawJSON(v));
-export function tryParse(text) {
-  try { return { value: parse(text) }; } catch (e) { return { error: e.message }; }
+export function tryParseJSON(text) {
+  try { return { value: parseJSON(text) }; } catch (e) { return { error: e.message }; }
 }
-// px gives an element sizes, which are no attributes of the markup.
-export const px = sizes => el => { if (el) for (const [name, n] of Object.entries(sizes)) el.style[name] = n + 'px'; };
-export const link = url => {
+// sizeInPixels returns a ref that sets CSS sizes of an element. The page's policy forbids style attributes.
+export const sizeInPixels = sizes => el => { if (el) for (const [name, n] of Object.entries(sizes)) el.style[name] = n + 'px'; };
+export const safeURL = url => {
   try { return /^https?:$/.test(new URL(url).protocol) ? url : ''; } catch { return ''; }
 };
-export const query = () => ({ filter: S.filter, talk: talkOf(), only: S.only });
-export const pointer = (path, name) => `${path}/${String(name).replaceAll('~', '~0').replaceAll('/', '~1')}`;
-export const what = r => [r.method, r.name].filter(Boolean).join(' ');
+export const shownQuery = () => ({ filter: S.filter, talk: shownTalk(), only: S.only });
+export const joinPointer = (path, name) => `${path}/${String(name).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+export const requestTitle = r => [r.method, r.name].filter(Boolean).join(' ');

@@ -1,16 +1,16 @@
-// The page: where its data comes from, and what is around the view.
+// The page: its data, and the parts around the view.
 import { render, Component } from './vendor/preact.mjs';
 import { useEffect, useState } from './vendor/hooks.mjs';
-import { html, S, set, ask, follows, talkOf, onDraw, saveURL, loadURL, clean, many, clock, unversioned, fail, views } from './lib.js';
+import { html, S, set, openDialog, isFollowing, shownTalk, onDraw, saveURL, loadURL, clean, countNoun, formatTime, withoutVersion, showError, views } from './lib.js';
 import { remote, inline } from './data.js';
 import { Patterns } from './ui.js';
 import { Talk, Table, Time, Tools, Streams, Secrets, Detail } from './views.js';
-import { useData, catchKey, onKey, Button, Dialogs, Waiting, allOf, act, seek } from './act.js';
+import { useData, catchKey, onKey, Button, Dialogs, Waiting, toggleWord, runActionByKey, showMatching } from './act.js';
 
-const shown = { talk: Talk, table: Table, time: Time, tools: Tools, streams: Streams, secrets: Secrets };
-const chips = ['is:open', 'is:error', 'is:open,cancelled', 'has:question', 'has:finding', 'dur:>1s'];
+const viewComponents = { talk: Talk, table: Table, time: Time, tools: Tools, streams: Streams, secrets: Secrets };
+const quickFilters = ['is:open', 'is:error', 'is:open,cancelled', 'has:question', 'has:finding', 'dur:>1s'];
 
-// Filter is the filter line. Where mcpc cannot read it, the last good result stays.
+// Filter is the filter line. While the filter is invalid, the last valid result stays on the screen.
 function Filter({ data }) {
   const [list, setList] = useState([]), [at, setAt] = useState(-1), [open, setOpen] = useState(false);
   useEffect(() => {
@@ -18,15 +18,15 @@ function Filter({ data }) {
     if (open) data.get('suggest', { filter: S.filter }).then(s => left || (setList(s.slice(0, 12)), setAt(-1)), () => setList([]));
     return () => { left = true; };
   }, [S.filter, open]);
-  const take = s => {
+  const takeSuggestion = s => {
     set({ filter: S.filter.replace(/\S*$/, '') + s.text });
     setAt(-1);
   };
   const keys = e => {
     const n = list.length, step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
     if (step && n && open) { e.preventDefault(); setAt((at + step + n + (at < 0 && step < 0 ? 1 : 0)) % n); }
-    else if (e.key === 'Tab' && at >= 0 || e.key === 'Enter' && at >= 0) { e.preventDefault(); take(list[at]); }
-    else if (e.key === 'Enter' && S.error && /\S$/.test(S.filter) && n && list[0].text.startsWith(S.filter.match(/\S*$/)[0])) take(list[0]);
+    else if (e.key === 'Tab' && at >= 0 || e.key === 'Enter' && at >= 0) { e.preventDefault(); takeSuggestion(list[at]); }
+    else if (e.key === 'Enter' && S.error && /\S$/.test(S.filter) && n && list[0].text.startsWith(S.filter.match(/\S*$/)[0])) takeSuggestion(list[0]);
     else if (e.key === 'Enter') { setOpen(false); e.target.blur(); }
   };
   const column = S.error && S.error.column ? S.error.column - 1 : -1, letters = [...S.filter];
@@ -35,12 +35,12 @@ function Filter({ data }) {
       <input id="filter" class="mono" type="search" role="combobox" aria-label="Filter" aria-expanded=${open && list.length > 0} aria-controls="suggestions" aria-autocomplete="list" aria-invalid=${S.error ? 'true' : undefined} aria-describedby="filter-error"
         aria-activedescendant=${at >= 0 ? 'suggestion-' + at : undefined} autocomplete="off" spellcheck=${false} placeholder=${data.inline ? 'Filter: words, all of which must match (the whole language needs mcpc)' : 'Filter: all of some words, method:tools/call, is:error, a or b  (/)'} value=${S.filter}
         onInput=${e => set({ filter: e.target.value })} onFocus=${() => setOpen(true)} onBlur=${() => setTimeout(() => setOpen(false), 100)} onKeyDown=${keys} />
-      ${open && list.length > 0 && html`<ul id="suggestions" role="listbox" aria-label="Suggestions">${list.map((s, i) => html`<li role="option" id=${'suggestion-' + i} aria-selected=${i === at} onMouseDown=${e => { e.preventDefault(); take(s); }}>
+      ${open && list.length > 0 && html`<ul id="suggestions" role="listbox" aria-label="Suggestions">${list.map((s, i) => html`<li role="option" id=${'suggestion-' + i} aria-selected=${i === at} onMouseDown=${e => { e.preventDefault(); takeSuggestion(s); }}>
         <code>${s.text}</code>${s.count ? html`<span class="dim">${s.count}</span>` : ''}</li>`)}</ul>`}</div>
     <p id="filter-error" class="wrong" role="status">${S.error ? (column >= 0 ? `column ${column + 1}: ` : '') + S.error.message : ''}</p>
-    <div class="chips" role="group" aria-label="Quick filters">${chips.slice(0, data.inline ? 2 : 9).map(c => html`<button aria-pressed=${S.filter.split(/\s+/).includes(c)} onClick=${() => set({ filter: allOf(S.filter, c) })}>${c}</button>`)}
+    <div class="chips" role="group" aria-label="Quick filters">${quickFilters.slice(0, data.inline ? 2 : 9).map(c => html`<button aria-pressed=${S.filter.split(/\s+/).includes(c)} onClick=${() => set({ filter: toggleWord(S.filter, c) })}>${c}</button>`)}
       ${S.only && html`<button aria-pressed="true" onClick=${() => set({ only: '' })}>only ${S.only} ✕</button>`}
-      ${(S.view === 'talk' || S.view === 'table') && html`<span class="dim" role="status">${many(S.found || 0, 'exchange')}${S.pending ? `, ${many(S.pending, 'body', 'bodies')} still to search` : ''}</span>`}</div></div>`;
+      ${(S.view === 'talk' || S.view === 'table') && html`<span class="dim" role="status">${countNoun(S.found || 0, 'exchange')}${S.pending ? `, ${countNoun(S.pending, 'body', 'bodies')} still to search` : ''}</span>`}</div></div>`;
 }
 
 function Conversations() {
@@ -49,16 +49,16 @@ function Conversations() {
     const to = { ArrowDown: 'nextElementSibling', ArrowUp: 'previousElementSibling' }[e.key], next = to && e.target[to];
     if (next) { e.preventDefault(); next.focus(); }
   };
-  const serverOf = c => unversioned(c.server || c.target), targets = new Map(), several = new Set();
+  const serverOf = c => withoutVersion(c.server || c.target), targets = new Map(), several = new Set();
   for (const c of S.conversations) { const name = serverOf(c); if (targets.has(name) && targets.get(name) !== c.target) several.add(name); targets.set(name, c.target); }
   const apart = c => c.server && c.target && several.has(serverOf(c)) ? ` (${c.target})` : '';
   const sum = (k) => S.conversations.reduce((n, c) => n + c[k], 0);
-  const entry = (id, name, c) => html`<button key=${id} aria-current=${talkOf() === id ? 'true' : undefined} onClick=${() => pick(id)} class="talk-entry" title=${id ? `${name}, ${c.target || ''}` : ''}><span class="who">${c.live && !S.status.file ? html`<span class="live" title="live">●</span>` : ''} ${name}</span>
+  const entry = (id, name, c) => html`<button key=${id} aria-current=${shownTalk() === id ? 'true' : undefined} onClick=${() => pick(id)} class="talk-entry" title=${id ? `${name}, ${c.target || ''}` : ''}><span class="who">${c.live && !S.status.file ? html`<span class="live" title="live">●</span>` : ''} ${name}</span>
     <span class="n">${c.failed ? html`<span class="tone failed">✗${c.failed}</span> ` : ''}${c.open ? html`<span class="tone open">…${c.open}</span> ` : ''}${c.rows}</span>
-    ${id && html`<span class="dim under-name">${clock(c.began)} ${c.by || ''} ${c.protocol || ''}</span>`}</button>`;
+    ${id && html`<span class="dim under-name">${formatTime(c.began)} ${c.by || ''} ${c.protocol || ''}</span>`}</button>`;
   return html`<nav class="talks" aria-label="Conversations" onKeyDown=${step}>${entry('', 'all', { rows: sum('rows'), open: sum('open'), failed: sum('failed') })}
-    ${S.conversations.slice(-150).reverse().map(c => entry(c.id, `${unversioned(c.client || c.by || 'client')} → ${serverOf(c)}${apart(c)}`, c))}
-    ${S.conversations.length > 150 && html`<p class="dim">${many(S.conversations.length - 150, 'older conversation')}: filter with client: or server:</p>`}</nav>`;
+    ${S.conversations.slice(-150).reverse().map(c => entry(c.id, `${withoutVersion(c.client || c.by || 'client')} → ${serverOf(c)}${apart(c)}`, c))}
+    ${S.conversations.length > 150 && html`<p class="dim">${countNoun(S.conversations.length - 150, 'older conversation')}: filter with client: or server:</p>`}</nav>`;
 }
 
 class App extends Component {
@@ -77,7 +77,7 @@ class App extends Component {
       document.title = clean(`${status.questions || status.held ? '? ' : ''}${status.title || data.title} – mcpc inspect`);
     }, lost => set({ lost }));
   }
-  read(name) { this.props.data.get(name).then(list => set({ [name]: list }), fail); }
+  read(name) { this.props.data.get(name).then(list => set({ [name]: list }), showError); }
   conversations() {
     if (this.asked) { this.again = true; return; }
     this.asked = true;
@@ -85,7 +85,7 @@ class App extends Component {
       const first = this.props.fresh && conversations.find(c => c.first), follow = S.first && S.follow && !S.paused;
       set({ conversations, ...(first && (follow || !this.chosen && !S.talk) ? { talk: first.id, first: true } : {}) });
       this.chosen = true;
-    }, fail).finally(() => setTimeout(() => {
+    }, showError).finally(() => setTimeout(() => {
       this.asked = false;
       if (this.again) { this.again = false; this.conversations(); }
     }, 500));
@@ -96,29 +96,29 @@ class App extends Component {
     if (toast && toast !== this.toast) { clearTimeout(this.fade); if (!S.bad && !S.stop) this.fade = setTimeout(() => S.toast === toast && set({ toast: '' }), 5000); }
     this.toast = toast;
   }
-  // The parts that come and go have keys: without one the bar of a lost connection would take the element of the body, whose
-  // rows and detail would be made anew, and could not be read any more.
+  // The parts that appear and disappear have keys. Without a key, the bar of a lost connection would replace the element of
+  // the body, and the rows and the detail would have to be read again, which is not possible any more.
   render({ data }) {
-    const { status, view } = S, View = shown[view] || Talk, all = S.conversations.find(c => c.id === talkOf());
-    return html`<${Patterns} /><a class="skip" href="#filter" onClick=${e => { e.preventDefault(); act('/'); }}>Go to the filter</a>
-      ${S.lost && html`<div key="lost" class="bar lost" role="alert">${S.lost}</div>`}${status.intercept && html`<div key="holding" class="bar holding" role="status">Holding ${status.wanted || 'every message'}: ${many(status.held || 0, 'message')} held <button onClick=${() => act('I')}>Let all go (I)</button></div>`}
+    const { status, view } = S, View = viewComponents[view] || Talk, all = S.conversations.find(c => c.id === shownTalk());
+    return html`<${Patterns} /><a class="skip" href="#filter" onClick=${e => { e.preventDefault(); runActionByKey('/'); }}>Go to the filter</a>
+      ${S.lost && html`<div key="lost" class="bar lost" role="alert">${S.lost}</div>`}${status.intercept && html`<div key="holding" class="bar holding" role="status">Holding ${status.wanted || 'every message'}: ${countNoun(status.held || 0, 'message')} held <button onClick=${() => runActionByKey('I')}>Let all go (I)</button></div>`}
       <header class="top"><h1>${all ? `${all.client || all.by} → ${all.server || all.target}` : status.title || data.title}</h1>
-        <span class="counts">${status.file ? 'file' : html`<span class=${S.paused || S.lost ? '' : 'live'}>●</span> ${S.lost ? 'not connected' : S.paused ? 'paused' : 'live'}`}${status.loading ? ', reading…' : ''} ${many(status.rows || 0, 'exchange')}
-          ${status.open ? html` <button class="count" onClick=${() => seek('is:open')}>… ${status.open} open</button>` : ''}${status.failed ? html` <button class="count failed" onClick=${() => seek('is:error')}>✗ ${status.failed} failed</button>` : ''}
-          ${status.questions ? html` <button class="count asking" onClick=${() => act('a')}>? ${status.questions} to answer</button>` : ''}${status.dropped ? ` ${many(status.dropped, 'older one')} left out` : ''}${status.lost ? html` <b class="wrong">${many(status.lost, 'frame')} lost</b>` : ''}</span>
-        <span class="sr" role="status" aria-live="polite">${status.questions ? `${many(status.questions, 'question')} of a server to answer` : ''} ${status.held ? `${many(status.held, 'message')} held` : ''}</span>
-        <div class="buttons" role="toolbar" aria-label="View">${!status.file && html`<${Button} k="p" short=${S.paused ? 'Go on' : 'Pause'} /><${Button} k="G" short=${follows() ? 'Following' : 'Follow'} />`}
-          ${data.inline ? data.report && html`<button class="act" onClick=${() => ask('report')}>Report</button>` : html`<${Button} k="i" short="Hold" /><${Button} k="t" short="Try" /><${Button} k="D" short="Compare" /><${Button} k="x" short="Export" />`}<${Button} k="?" short="Keys" /></div></header>
+        <span class="counts">${status.file ? 'file' : html`<span class=${S.paused || S.lost ? '' : 'live'}>●</span> ${S.lost ? 'not connected' : S.paused ? 'paused' : 'live'}`}${status.loading ? ', reading…' : ''} ${countNoun(status.rows || 0, 'exchange')}
+          ${status.open ? html` <button class="count" onClick=${() => showMatching('is:open')}>… ${status.open} open</button>` : ''}${status.failed ? html` <button class="count failed" onClick=${() => showMatching('is:error')}>✗ ${status.failed} failed</button>` : ''}
+          ${status.questions ? html` <button class="count asking" onClick=${() => runActionByKey('a')}>? ${status.questions} to answer</button>` : ''}${status.dropped ? ` ${countNoun(status.dropped, 'older one')} left out` : ''}${status.lost ? html` <b class="wrong">${countNoun(status.lost, 'frame')} lost</b>` : ''}</span>
+        <span class="sr" role="status" aria-live="polite">${status.questions ? `${countNoun(status.questions, 'question')} of a server to answer` : ''} ${status.held ? `${countNoun(status.held, 'message')} held` : ''}</span>
+        <div class="buttons" role="toolbar" aria-label="View">${!status.file && html`<${Button} k="p" short=${S.paused ? 'Go on' : 'Pause'} /><${Button} k="G" short=${isFollowing() ? 'Following' : 'Follow'} />`}
+          ${data.inline ? data.report && html`<button class="act" onClick=${() => openDialog('report')}>Report</button>` : html`<${Button} k="i" short="Hold" /><${Button} k="t" short="Try" /><${Button} k="D" short="Compare" /><${Button} k="x" short="Export" />`}<${Button} k="?" short="Keys" /></div></header>
       <nav class="views" aria-label="Views">${views.map(([id, name], i) => html`<button aria-current=${view === id ? 'page' : undefined} onClick=${() => set({ view: id })}><kbd>${i + 1}</kbd> ${name}</button>`)}</nav>
       <${Filter} data=${data} /><${Waiting} />
-      ${(status.warnings || []).length > 0 && html`<details class="warnings"><summary>${many(status.warnings.length, 'warning')}</summary>${status.warnings.slice(0, 50).map(w => html`<p>${w}</p>`)}</details>`}${data.left && html`<p class="warnings">${data.left}</p>`}
+      ${(status.warnings || []).length > 0 && html`<details class="warnings"><summary>${countNoun(status.warnings.length, 'warning')}</summary>${status.warnings.slice(0, 50).map(w => html`<p>${w}</p>`)}</details>`}${data.left && html`<p class="warnings">${data.left}</p>`}
       <div key="body" class=${'body' + (S.detail ? ' with-detail' : '')}><${Conversations} /><section class="view" aria-label=${(views.find(([id]) => id === view) || views[0])[1]}><${View} key=${view} data=${data} /></section>
         ${S.detail && html`<section class="detail" aria-label="Detail"><${Detail} data=${data} /></section>`}</div>
       ${S.toast && html`<div key="toast" class=${'toast' + (S.bad ? ' bad' : '')} role=${S.bad ? 'alert' : 'status'}>${S.toast}${S.stop ? html`<button onClick=${() => S.stop.abort()}>Cancel</button>` : ''}<button aria-label="Close" onClick=${() => set({ toast: '' })}>✕</button></div>`}<${Dialogs} />`;
   }
 }
 
-// Another address of mcpc that is pasted into the tab only changes the fragment.
+// A new address of mcpc that is pasted into the tab only changes the fragment, so the page has to be loaded again.
 addEventListener('hashchange', () => new URLSearchParams(location.hash.slice(1)).has('t') ? location.reload() : loadURL());
 const app = document.getElementById('app'), found = document.getElementById('mcpc-data');
 try {

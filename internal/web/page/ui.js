@@ -1,10 +1,10 @@
-// The parts that views are made of: one list, one tree, one form, one dialog, Markdown and bars.
+// The parts of views: a list, a tree, a form, a dialog, Markdown and bars.
 import { Component } from './vendor/preact.mjs';
 import { useEffect, useRef, useState } from './vendor/hooks.mjs';
-import { html, S, px, tryParse, isRaw, link, size, took, pointer, say, ask, close, fail } from './lib.js';
+import { html, S, sizeInPixels, tryParseJSON, isRaw, safeURL, formatBytes, formatSeconds, joinPointer, showToast, openDialog, closeDialog, showError } from './lib.js';
 
 export const rowHeight = 20;
-const most = 120, part = 100, kept = 800;
+const maxDrawnRows = 120, partSize = 100, maxKeptItems = 800;
 
 // A Source holds a part of a list that the server has: items by index, fetched when they are shown.
 // fetch gives {items, from, total, pending}. A Source of lines has items of several lines.
@@ -25,7 +25,7 @@ export class Source {
     if (this.linesOf) for (const [k, lines] of this.heights) if (k < i) n += lines - this.usual;
     return n;
   }
-  // at finds the item with a line.
+  // at returns the index of the item that has a line.
   at(line) {
     let low = 0, high = Math.max(0, this.total - 1);
     if (!this.linesOf) return Math.min(high, Math.max(0, Math.floor(line)));
@@ -35,25 +35,25 @@ export class Source {
     }
     return low;
   }
-  // need fetches items a to b where they are missing or old.
+  // need fetches items a to b if they are missing or old, and then calls done.
   need(a, b, done) {
     if (!this.fetch || this.busy) return;
     let missing = this.old || !this.loaded;
     for (let i = a; !missing && i < Math.min(b, this.total); i++) missing = !this.items.has(i);
     if (!missing) return;
-    const from = !this.loaded ? this.start : Math.max(0, Math.min(a, Math.floor((a + b - part) / 2)));
+    const from = !this.loaded ? this.start : Math.max(0, Math.min(a, Math.floor((a + b - partSize) / 2)));
     this.busy = new AbortController();
     this.old = false;
-    this.fetch({ from, count: Math.max(part, Math.min(200, b - from)) }, this.busy.signal).then(p => {
+    this.fetch({ from, count: Math.max(partSize, Math.min(200, b - from)) }, this.busy.signal).then(p => {
       if (this.loaded && p.total < this.total) { this.items.clear(); this.heights.clear(); }
       this.total = p.total;
       this.absent = p.absent && `${p.absent[0].toUpperCase()}${p.absent.slice(1)}. C shows everything.`;
       this.pending = p.pending;
       this.when = performance.now();
       p.items.forEach((x, i) => this.put(p.from + i, x));
-      if (this.items.size > kept) for (const i of this.items.keys()) if ((i < a - part || i > b + part) && this.items.size > kept / 2) this.items.delete(i);
+      if (this.items.size > maxKeptItems) for (const i of this.items.keys()) if ((i < a - partSize || i > b + partSize) && this.items.size > maxKeptItems / 2) this.items.delete(i);
       this.loaded = true;
-    }, e => { this.error = e.name === 'AbortError' ? null : e; if (this.error) fail(e); this.loaded = this.loaded || !!this.error; }).finally(() => { this.busy = null; done(); });
+    }, e => { this.error = e.name === 'AbortError' ? null : e; if (this.error) showError(e); this.loaded = this.loaded || !!this.error; }).finally(() => { this.busy = null; done(); });
   }
   put(i, x) {
     this.items.set(i, x);
@@ -62,10 +62,10 @@ export class Source {
   stop() { if (this.busy) this.busy.abort(); }
 }
 
-// nav is what the keys j k g G move: the main list, or the Time view.
+// nav.list gets the keys j, k, g and G: the main list, or the Time view. nav.item is the selected document, if any.
 export const nav = { list: null };
 
-// List draws what is visible of a Source. cols are {id, head, cell(item, line, source), sort, cls}.
+// List draws the visible part of a Source. cols are {id, head, cell(item, line, source), sort, cls}.
 export class List extends Component {
   componentDidMount() {
     this.seen = new ResizeObserver(() => this.forceUpdate());
@@ -133,7 +133,7 @@ export class List extends Component {
   render({ src, cols, label, cls, sel, sort, onSort, follow, onOpen, onSel, onMenu, rowClass, empty, head = true }) {
     const box = this.box, high = box ? box.clientHeight : 400, top = this.top = box && (follow || this.src === src) ? box.scrollTop : 0;
     const over = 6, first = src.at(top / rowHeight - over), rows = [];
-    const fit = Math.min(most - 4, Math.ceil(high / rowHeight) + 2 * over);
+    const fit = Math.min(maxDrawnRows - 4, Math.ceil(high / rowHeight) + 2 * over);
     let i = first, line = src.before(first), upper = line, last;
     for (let skip = Math.max(0, Math.floor(top / rowHeight) - over - line); i < src.total && rows.length < fit; i++, skip = 0) {
       const item = src.get(i), lines = item && src.linesOf ? src.linesOf(item) : null, n = lines ? lines.length : src.lines(i);
@@ -158,7 +158,7 @@ export class List extends Component {
         ${c.sort && onSort ? html`<button class="plain" onClick=${() => onSort(sort === c.sort ? '-' + c.sort : sort === '-' + c.sort ? '' : ['took', 'size', 'first'].includes(c.sort) ? '-' + c.sort : c.sort)}>${c.head}${
           sort === c.sort ? ' ▲' : sort === '-' + c.sort ? ' ▼' : ''}</button>` : c.head}</div>`)}</div>`}
       ${src.loaded && !src.total && html`<p class="empty">${S.lost || src.absent || empty}</p>`}
-      <div class="gap" ref=${px({ height: upper * rowHeight })}></div>${rows.map(row)}<div class="gap" ref=${px({ height: Math.max(0, src.before(src.total) - last) * rowHeight })}></div></div>`;
+      <div class="gap" ref=${sizeInPixels({ height: upper * rowHeight })}></div>${rows.map(row)}<div class="gap" ref=${sizeInPixels({ height: Math.max(0, src.before(src.total) - last) * rowHeight })}></div></div>`;
   }
 }
 
@@ -179,7 +179,7 @@ export function Tree({ value, wrong = {}, open = 3, path = '', name, last = true
     <button class="plain fold" aria-expanded=${shown} aria-label=${(shown ? 'Fold ' : 'Unfold ') + (path || 'all')} onClick=${() => setShown(!shown)}>${shown ? '▾' : '▸'}</button>${label}${a}${
       shown ? '' : html`<button class="plain dim" tabindex="-1" onClick=${() => setShown(true)}> ${list ? n : names.slice(0, 4).join(', ') + (n > 4 ? ', …' : '')} </button>${b}${end}`}${note}
     ${shown && html`<div class="in">${Array.from({ length: Math.min(n, count) }, (_, i) => html`<${Tree} key=${at(i)} value=${value[at(i)]} name=${at(i)} wrong=${wrong} open=${open - 1}
-      path=${pointer(path, at(i))} last=${i === n - 1} pictures=${pictures && { ...pictures, image: !list && /^image\/(png|jpeg|gif|webp)$/.test(value.mimeType) }} />`)}
+      path=${joinPointer(path, at(i))} last=${i === n - 1} pictures=${pictures && { ...pictures, image: !list && /^image\/(png|jpeg|gif|webp)$/.test(value.mimeType) }} />`)}
       ${n > count && html`<button class="link" onClick=${() => setCount(count + 1000)}>${n - count} more</button>`}</div>${b}${end}`}</div>`;
 }
 
@@ -187,9 +187,9 @@ function Leaf({ value, path, pictures }) {
   const [all, setAll] = useState(false);
   if (typeof value !== 'string') return html`<span class=${typeof value}>${isRaw(value) ? value.rawJSON : String(value)}</span>`;
   const binary = value.length > 200 && /^[A-Za-z0-9+/]+=*$/.test(value);
-  if (binary && !all) return html`<span class="dim">base64, ${size(value.length * 3 / 4)} </span>${pictures && pictures.image && html`<${Picture} ...${pictures} path=${path} />`}<button class="link" onClick=${() => setAll(true)}>show</button>`;
+  if (binary && !all) return html`<span class="dim">base64, ${formatBytes(value.length * 3 / 4)} </span>${pictures && pictures.image && html`<${Picture} ...${pictures} path=${path} />`}<button class="link" onClick=${() => setAll(true)}>show</button>`;
   const text = JSON.stringify(value), long = text.length > 300;
-  return html`<span class="string">${all || !long ? text : text.slice(0, 300) + '…'}</span>${long && html` <button class="link" onClick=${() => setAll(!all)}>${all ? 'less' : `all of ${size(text.length)}`}</button>`}`;
+  return html`<span class="string">${all || !long ? text : text.slice(0, 300) + '…'}</span>${long && html` <button class="link" onClick=${() => setAll(!all)}>${all ? 'less' : `all of ${formatBytes(text.length)}`}</button>`}`;
 }
 
 // Picture shows an image that mcpc has decoded and drawn again.
@@ -207,30 +207,30 @@ function Picture({ data, row, frame, path }) {
 export async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
-    say('Copied: ' + (text.length > 80 ? text.slice(0, 80) + '…' : text));
-  } catch { ask('text', { title: 'Copy this text', text }); }
+    showToast('Copied: ' + (text.length > 80 ? text.slice(0, 80) + '…' : text));
+  } catch { openDialog('text', { title: 'Copy this text', text }); }
 }
 
-// fieldKind names the input of a schema.
-function fieldKind(s) {
+// inputKind returns the kind of input for a schema: text, number, check, select, checks or json.
+function inputKind(s) {
   if (s.enum || (s.oneOf || s.anyOf || [{}]).every(o => 'const' in o)) return 'select';
   if (s.type === 'array' && s.items && (s.items.enum || (s.items.anyOf || s.items.oneOf || [{}]).every(o => 'const' in o))) return 'checks';
   return { string: 'text', number: 'number', integer: 'number', boolean: 'check' }[s.type] || 'json';
 }
-const choices = s => s.enum ? s.enum.map((v, i) => [v, (s.enumNames || [])[i] ?? String(v)]) : (s.oneOf || s.anyOf).map(o => [o.const, o.title ?? String(o.const)]);
+const optionsOf = s => s.enum ? s.enum.map((v, i) => [v, (s.enumNames || [])[i] ?? String(v)]) : (s.oneOf || s.anyOf).map(o => [o.const, o.title ?? String(o.const)]);
 
-// defaults is the value that a form begins with.
-export function defaults(schema) {
+// defaultValues returns the value that a form begins with.
+export function defaultValues(schema) {
   const value = {};
   for (const [name, s] of Object.entries((schema && schema.properties) || {})) if (s && s.default !== undefined) value[name] = s.default;
   return value;
 }
 
-// Form edits the JSON of an object, by fields of a schema or as text. text is all its state.
+// Form edits the JSON of an object, by the fields of a schema or as text. The caller keeps the text, which is its state.
 export function Form({ schema, text, onText, label }) {
   const fields = Object.entries((schema && schema.properties) || {}).filter(([, s]) => s && typeof s === 'object');
   const [raw, setRaw] = useState(!fields.length);
-  const { value, error } = tryParse(text || '{}');
+  const { value, error } = tryParseJSON(text || '{}');
   const object = value && typeof value === 'object' && !Array.isArray(value) ? value : null;
   const put = (name, v) => {
     const next = { ...object };
@@ -248,38 +248,38 @@ let ids = 0;
 function Field({ name, schema, must, value, put }) {
   const id = useRef(0);
   id.current = id.current || 'field' + ++ids;
-  const kind = fieldKind(schema);
+  const kind = inputKind(schema);
   const [draft, setDraft] = useState(null);
   const all = { id: id.current, 'aria-required': must ? 'true' : undefined, 'aria-describedby': schema.description ? id.current + 'd' : undefined };
   const asJSON = e => {
-    const t = e.target.value, r = tryParse(t);
+    const t = e.target.value, r = tryParseJSON(t);
     setDraft(t);
     if (!t.trim()) put(undefined); else if (!r.error) put(r.value);
   };
   let input;
   if (kind === 'select') {
-    const list = choices(schema), at = list.findIndex(([v]) => JSON.stringify(v) === JSON.stringify(value));
+    const list = optionsOf(schema), at = list.findIndex(([v]) => JSON.stringify(v) === JSON.stringify(value));
     input = html`<select ...${all} value=${at} onChange=${e => put(e.target.value < 0 ? undefined : list[e.target.value][0])}>
       <option value="-1" selected=${at < 0}>–</option>${list.map(([, t], i) => html`<option value=${i} selected=${i === at}>${t}</option>`)}</select>`;
   } else if (kind === 'checks') {
     const have = Array.isArray(value) ? value : [];
-    input = html`<div role="group" aria-label=${schema.title || name}>${choices(schema.items).map(([v, t]) => html`<label class="check"><input type="checkbox" checked=${have.includes(v)}
+    input = html`<div role="group" aria-label=${schema.title || name}>${optionsOf(schema.items).map(([v, t]) => html`<label class="check"><input type="checkbox" checked=${have.includes(v)}
       onChange=${e => put(e.target.checked ? [...have, v] : have.filter(x => x !== v))} />${t}</label>`)}</div>`;
   } else if (kind === 'check') input = html`<input type="checkbox" ...${all} checked=${value === true} onChange=${e => put(e.target.checked)} />`;
   else if (kind === 'number') input = html`<input type="text" inputmode="decimal" ...${all} value=${draft ?? (value === undefined ? '' : JSON.stringify(value))} onInput=${asJSON} />`;
   else if (kind === 'text') input = String(value ?? '').includes('\n') || schema.maxLength > 200 ? html`<textarea ...${all} rows="4" value=${value ?? ''} onInput=${e => put(e.target.value)}></textarea>`
     : html`<input type=${schema.format === 'password' ? 'password' : 'text'} ...${all} value=${value ?? ''} onInput=${e => put(e.target.value === '' && !must ? undefined : e.target.value)} />`;
   else input = html`<textarea class="json" spellcheck=${false} ...${all} rows="3" placeholder="JSON" value=${draft ?? (value === undefined ? '' : JSON.stringify(value, null, 2))} onInput=${asJSON}></textarea>`;
-  const bad = draft && tryParse(draft).error;
+  const bad = draft && tryParseJSON(draft).error;
   return html`<div class="field"><label for=${id.current}>${schema.title || name}${must && html`<span title="required"> *</span>`} <span class="dim">${schema.title ? name : ''} ${schema.type || ''}</span></label>
     <div>${input}${schema.description && html`<p class="dim" id=${id.current + 'd'}>${schema.description}</p>`}${bad && html`<p class="wrong">Not ${kind === 'number' ? 'a number' : 'JSON'}: ${bad}</p>`}</div></div>`;
 }
 
-// opened sets what is called when a dialog has the focus.
+// onDialogOpened sets the function that is called when a dialog has got the focus.
 let onOpened = () => {};
-export const opened = f => { onOpened = f; };
+export const onDialogOpened = f => { onOpened = f; };
 // Dialog is modal: the browser keeps the focus inside, and Esc closes.
-export function Dialog({ title, children, wide, onClose = close }) {
+export function Dialog({ title, children, wide, onClose = closeDialog }) {
   const ref = useRef(), here = useRef(true);
   useEffect(() => {
     const d = ref.current;
@@ -293,8 +293,8 @@ export function Dialog({ title, children, wide, onClose = close }) {
     <header><h2>${title}</h2><button aria-label="Close" onClick=${onClose}>✕</button></header><div class="content">${children}</div></dialog>`;
 }
 
-// Bar draws the phases of a row, of the longest of which full is the seconds.
-const fills = { connect: 'line', tls: 'line', wait: 'wait', first: 'first', events: 'events', person: 'person', held: 'held', read: 'line' };
+// Bar draws the phases of a row. A row that took full seconds fills the whole bar.
+const patternOfPhase = { connect: 'line', tls: 'line', wait: 'wait', first: 'first', events: 'events', person: 'person', held: 'held', read: 'line' };
 export const phaseWords = { connect: 'connect', tls: 'TLS', wait: 'sent → first byte', first: 'first byte → first event', events: 'events', person: 'waits for the person', held: 'held', read: 'read' };
 export function Bar({ row, full, seconds = row.seconds }) {
   const phases = (row.phases || []).filter(p => p.seconds > 0), sum = phases.reduce((n, p) => n + p.seconds, 0), scale = 100 / (full || 1);
@@ -302,22 +302,22 @@ export function Bar({ row, full, seconds = row.seconds }) {
   const parts = phases.map(p => {
     const from = x;
     x += p.seconds * scale;
-    return html`<rect x=${from + '%'} width=${Math.max(0.4, p.seconds * scale) + '%'} y="3" height="12" class=${'ph ' + fills[p.name]} fill=${`url(#p-${fills[p.name] || 'wait'})`} />`;
+    return html`<rect x=${from + '%'} width=${Math.max(0.4, p.seconds * scale) + '%'} y="3" height="12" class=${'ph ' + patternOfPhase[p.name]} fill=${`url(#p-${patternOfPhase[p.name] || 'wait'})`} />`;
   });
   const rest = seconds - sum;
   if (rest > 0) parts.push(html`<rect x=${x + '%'} width=${Math.max(0.8, rest * scale) + '%'} y="3" height="12" class=${row.state === 'done' ? 'ph' : 'ph open'} fill=${`url(#p-${row.state === 'done' ? 'wait' : 'open'})`} />`);
-  return html`<svg class=${'bar ' + tone(row)} role="img" aria-label=${[took(seconds), ...phases.map(p => `${phaseWords[p.name] || p.name} ${took(p.seconds)}`)].join(', ')}>${parts}</svg>`;
+  return html`<svg class=${'bar ' + rowTone(row)} role="img" aria-label=${[formatSeconds(seconds), ...phases.map(p => `${phaseWords[p.name] || p.name} ${formatSeconds(p.seconds)}`)].join(', ')}>${parts}</svg>`;
 }
-// Patterns are defined once; each phase has its own, not its own colour only.
+// Patterns defines the patterns of bars. Phases differ by their pattern, not by their colour alone.
 export const Patterns = () => html`<svg class="defs" aria-hidden="true"><defs>
   ${[['wait', ''], ['first', 'M0 4L4 0'], ['events', 'M1 0V4'], ['person', 'M1 1h1v1h-1z'], ['held', 'M0 0L4 4M4 0L0 4'], ['line', 'M0 2H4'], ['open', 'M0 0L4 4']].map(([id, d]) => html`<pattern id=${'p-' + id} width="4" height="4" patternUnits="userSpaceOnUse">
     <rect width="4" height="4" class=${'b-' + id} /><path d=${d} class="mark" /></pattern>`)}</defs></svg>`;
 
-export const tone = r => r.state === 'held' ? 'held' : r.failed ? 'failed' : r.state === 'asking' ? 'asking' : r.state === 'open' || r.channel === 'open' ? 'open' : r.channel === 'cancelled' ? 'cancelled' : 'ok';
-export const signs = { held: '‖', failed: '✗', asking: '?', open: '…', cancelled: '⊘', ok: '·' };
+export const rowTone = r => r.state === 'held' ? 'held' : r.failed ? 'failed' : r.state === 'asking' ? 'asking' : r.state === 'open' || r.channel === 'open' ? 'open' : r.channel === 'cancelled' ? 'cancelled' : 'ok';
+export const toneSigns = { held: '‖', failed: '✗', asking: '?', open: '…', cancelled: '⊘', ok: '·' };
 export const toneWords = { held: 'held', failed: 'failed', asking: 'the server asks', open: 'open', cancelled: 'cancelled', ok: 'done' };
 
-// Markdown makes nodes of headings, lists, code, emphasis and links, which are shown whole.
+// Markdown draws headings, lists, code, emphasis and links. It shows the whole address of a link.
 export function Markdown({ text }) {
   const out = [], lines = text.slice(0, 2e5).split('\n');
   for (let i = 0; i < lines.length; i++) {
@@ -326,17 +326,17 @@ export function Markdown({ text }) {
       const block = [];
       while (++i < lines.length && !lines[i].trim().startsWith(code[1])) block.push(lines[i]);
       out.push(html`<pre>${block.join('\n')}</pre>`);
-    } else if (head) out.push(html`<p class=${'h h' + head[1].length} role="heading" aria-level=${Math.min(6, head[1].length + 2)}>${inlines(head[2])}</p>`);
-    else if (item) out.push(html`<p class=${'item i' + Math.min(4, item[1].length >> 1)}>${/\d/.test(item[2]) ? item[2] : '•'} ${inlines(item[3])}</p>`);
+    } else if (head) out.push(html`<p class=${'h h' + head[1].length} role="heading" aria-level=${Math.min(6, head[1].length + 2)}>${parseInlines(head[2])}</p>`);
+    else if (item) out.push(html`<p class=${'item i' + Math.min(4, item[1].length >> 1)}>${/\d/.test(item[2]) ? item[2] : '•'} ${parseInlines(item[3])}</p>`);
     else if (l.trim()) {
       const block = [l];
       while (i + 1 < lines.length && lines[i + 1].trim() && !/^\s*(```|~~~|#{1,6}\s|[-*+]\s|\d+[.)]\s)/.test(lines[i + 1])) block.push(lines[++i]);
-      out.push(html`<p>${inlines(block.join('\n'))}</p>`);
+      out.push(html`<p>${parseInlines(block.join('\n'))}</p>`);
     }
   }
   return html`<div class="md">${out}</div>`;
 }
-function inlines(text) {
+function parseInlines(text) {
   const out = [];
   let last = 0;
   for (const m of text.matchAll(/`([^`\n]+)`|\*\*([^*\n]+)\*\*|(?<![\w*])[*_]([^*_\n]+)[*_](?![\w*])|\[([^\]\n]*)\]\(([^)\s]+)\)|https?:\/\/[^\s<>"'`)\]]+/g)) {
@@ -350,4 +350,4 @@ function inlines(text) {
   return [...out, text.slice(last)];
 }
 // Link shows an address whole; only http and https can be opened.
-export const Link = ({ url }) => link(url) ? html`<a href=${link(url)} target="_blank" rel="noreferrer noopener">${url}</a>` : html`<code>${url}</code>`;
+export const Link = ({ url }) => safeURL(url) ? html`<a href=${safeURL(url)} target="_blank" rel="noreferrer noopener">${url}</a>` : html`<code>${url}</code>`;

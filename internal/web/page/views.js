@@ -1,37 +1,37 @@
-// The six views, each of what fits the filter, and the detail of one exchange.
+// The six views, which show what matches the filter, and the detail of one exchange.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from './vendor/hooks.mjs';
-import { html, S, set, follows, talkOf, orAbsent, fail, fine, clock, took, size, many, secondsOf, unversioned, quote, px, query, what, tryParse } from './lib.js';
-import { List, Source, Bar, Tree, Markdown, nav, rowHeight, tone, signs, toneWords, phaseWords } from './ui.js';
-import { openMenu, onlyLike, tryTool, Actions } from './act.js';
+import { html, S, set, isFollowing, shownTalk, orAbsentText, showError, clearError, formatTime, formatSeconds, formatBytes, countNoun, elapsedSeconds, withoutVersion, quoteValue, sizeInPixels, shownQuery, requestTitle, tryParseJSON } from './lib.js';
+import { List, Source, Bar, Tree, Markdown, nav, rowHeight, rowTone, toneSigns, toneWords, phaseWords } from './ui.js';
+import { openMenu, addToFilter, tryTool, Actions } from './act.js';
 
-const state = r => html`<span class=${'tone ' + tone(r)} title=${toneWords[tone(r)]}>${signs[tone(r)]}</span>`;
+const stateSign = r => html`<span class=${'tone ' + rowTone(r)} title=${toneWords[rowTone(r)]}>${toneSigns[rowTone(r)]}</span>`;
 const stateHead = html`<span class="sr">state</span>`;
-// words shows an outcome in a headline; in a table it is as filters have it.
-const words = r => (r.state === 'done' ? r.channel : r.state).replaceAll('_', ' ');
-const numberOf = key => (([run, n]) => n ? `run ${run}, exchange ${n}: mcpc show ${key}` : `mcpc show ${key}`)(String(key).split('.'));
-const outcome = r => html`<span class=${'tone ' + tone(r)}>${r.state === 'done' ? r.channel : r.state}</span>`;
+// outcomeWords returns the outcome of a row for a headline. Tables show it as filters spell it.
+const outcomeWords = r => (r.state === 'done' ? r.channel : r.state).replaceAll('_', ' ');
+const keyTitle = key => (([run, n]) => n ? `run ${run}, exchange ${n}: mcpc show ${key}` : `mcpc show ${key}`)(String(key).split('.'));
+const outcome = r => html`<span class=${'tone ' + rowTone(r)}>${r.state === 'done' ? r.channel : r.state}</span>`;
 const flags = r => [r.mark && '★', r.findings && `⚠${r.findings}`, r.again && '↻', r.edited && '✎', r.guess && '~'].filter(Boolean).join(' ');
 
-// read is the last Source of each name that had its rows, with its query: what was read stays when mcpc has ended.
-const read = {};
+// lastSources has the last loaded Source of each name, with its query: its rows stay on the screen after mcpc has ended.
+const lastSources = {};
 
-// useSource keeps a Source of rows for a query. The last one stays on the screen until the next
-// has its first rows.
-function useSource(data, name, sort, keyOf, linesOf) {
+// useSource returns a Source of rows for the current query. The previous Source stays on the screen until the new one has
+// its first rows.
+function useSource(data, name, sort, keyOf, blockLines) {
   const [, again] = useState(0);
-  const q = { ...query(), sort }, id = name + JSON.stringify(q), ref = useRef({});
+  const q = { ...shownQuery(), sort }, id = name + JSON.stringify(q), ref = useRef({});
   if (ref.current.id !== id) {
     const unpack = name === 'talk' ? p => ({ ...p.page, items: p.blocks }) : p => ({ ...p, items: p.rows });
-    const src = new Source(({ from, count }, signal) => data.get(name, { ...q, from, count }, signal).then(unpack), keyOf, linesOf);
-    src.start = follows() ? -100 : 0;
+    const src = new Source(({ from, count }, signal) => data.get(name, { ...q, from, count }, signal).then(unpack), keyOf, blockLines);
+    src.start = isFollowing() ? -100 : 0;
     if (ref.current.next) ref.current.next.stop();
-    ref.current = { id, shown: ref.current.shown || (read[name] && read[name].id === id ? read[name].src : src), next: src };
+    ref.current = { id, shown: ref.current.shown || (lastSources[name] && lastSources[name].id === id ? lastSources[name].src : src), next: src };
     src.need(0, 1, () => {
       if (ref.current.next !== src) return;
       if (!src.error) {
         ref.current.shown = src;
-        read[name] = { id, src };
-        fine();
+        lastSources[name] = { id, src };
+        clearError();
         set({ found: src.total, pending: src.pending });
       }
       again(n => n + 1);
@@ -42,10 +42,10 @@ function useSource(data, name, sort, keyOf, linesOf) {
   return shown;
 }
 
-// rowProps are those that the lists of exchanges have in common.
+// rowProps returns the props that the lists of exchanges have in common.
 const rowProps = data => ({
-  main: true, sel: S.row, rowClass: x => tone(x.row || x), empty: S.pending ? `Searching, ${many(S.pending, 'body', 'bodies')} left.` : S.filter || S.only || talkOf() ? `Nothing fits${talkOf() ? ' in this conversation' : ''}${/\S\s+\S/.test(S.filter) && !/\bor\b/.test(S.filter) ? ' all words of the filter (a or b finds either)' : ''}. C shows everything.${S.status.hint ? ' ' + S.status.hint : ''}` : 'Nothing was recorded yet. Start a client through mcpc tap or mcpc proxy, or send a request: mcpc -s demo list',
-  follow: follows() && !S.paused && !S.status.file,
+  main: true, sel: S.row, rowClass: x => rowTone(x.row || x), empty: S.pending ? `Searching, ${countNoun(S.pending, 'body', 'bodies')} left.` : S.filter || S.only || shownTalk() ? `Nothing fits${shownTalk() ? ' in this conversation' : ''}${/\S\s+\S/.test(S.filter) && !/\bor\b/.test(S.filter) ? ' all words of the filter (a or b finds either)' : ''}. C shows everything.${S.status.hint ? ' ' + S.status.hint : ''}` : 'Nothing was recorded yet. Start a client through mcpc tap or mcpc proxy, or send a request: mcpc -s demo list',
+  follow: isFollowing() && !S.paused && !S.status.file,
   onSel: (row, item, quiet) => set({ row, picked: item.row || item, ...(quiet ? {} : { pinned: true }) }),
   onOpen: () => set({ detail: true }),
   onUser: end => S.follow !== end && set({ follow: end }),
@@ -53,21 +53,21 @@ const rowProps = data => ({
   onLoad: src => (S.pending !== src.pending || S.found !== src.total) && set({ pending: src.pending, found: src.total }),
 });
 
-const kinds = { question: '? ', answer: '↩ ', cut: '✂ ', resumed: '⟲ ', cancelled: '⊘ ', held: '‖ ' };
-const arrow = l => html`<span class=${`arrow ${l.dir || 'remark'} ${l.kind} ${l.level || ''}`}><span class="said"><i class="kind">${kinds[l.kind] || ''}</i>${l.text}${l.times > 1 ? html` <i class="dim">×${l.times}</i>` : ''}</span></span>`;
-const talkCols = [
-  { id: 'time', head: 'time', cls: 'time', cell: (b, l, src, n) => !n || l.kind === 'response' ? clock(l.time) : '' },
-  { id: 'state', head: stateHead, cls: 'sign', cell: (b, l, src, n) => n ? '' : state(b.row) },
-  { id: 'line', head: html`<span class="ends"><span>client</span><span>server</span></span>`, cls: 'lane', cell: (b, l) => arrow(l) },
-  { id: 'took', head: 'took', cls: 'num', cell: (b, l, src, n) => n ? '' : took(secondsOf(b.row, src.when)) },
-  { id: 'bar', head: 'phases', cls: 'wf', cell: (b, l, src, n) => n ? '' : html`<${Bar} row=${b.row} seconds=${secondsOf(b.row, src.when)} full=${longest(src)} />` },
+const lineSigns = { question: '? ', answer: '↩ ', cut: '✂ ', resumed: '⟲ ', cancelled: '⊘ ', held: '‖ ' };
+const lineArrow = l => html`<span class=${`arrow ${l.dir || 'remark'} ${l.kind} ${l.level || ''}`}><span class="said"><i class="kind">${lineSigns[l.kind] || ''}</i>${l.text}${l.times > 1 ? html` <i class="dim">×${l.times}</i>` : ''}</span></span>`;
+const talkColumns = [
+  { id: 'time', head: 'time', cls: 'time', cell: (b, l, src, n) => !n || l.kind === 'response' ? formatTime(l.time) : '' },
+  { id: 'state', head: stateHead, cls: 'sign', cell: (b, l, src, n) => n ? '' : stateSign(b.row) },
+  { id: 'line', head: html`<span class="ends"><span>client</span><span>server</span></span>`, cls: 'lane', cell: (b, l) => lineArrow(l) },
+  { id: 'took', head: 'took', cls: 'num', cell: (b, l, src, n) => n ? '' : formatSeconds(elapsedSeconds(b.row, src.when)) },
+  { id: 'bar', head: 'phases', cls: 'wf', cell: (b, l, src, n) => n ? '' : html`<${Bar} row=${b.row} seconds=${elapsedSeconds(b.row, src.when)} full=${longestSeconds(src)} />` },
   { id: 'notes', head: 'notes', cls: 'notes', cell: (b, l, src, n) => n ? '' : [flags(b.row), b.row.notes].filter(Boolean).join(' ') },
 ];
-const linesOf = b => b.lines.length ? b.lines.length > 12 && S.row !== b.row.key ? b.cut || (b.cut = [...b.lines.slice(0, 10), { dir: '', kind: 'remark', time: '', text: many(b.lines.length - 11, 'more line') + ': Enter shows all' }, b.lines[b.lines.length - 1]])
-  : b.lines.slice(0, 400) : [{ dir: b.row.dir, kind: 'request', time: b.row.time, text: what(b.row) }];
+const linesOf = b => b.lines.length ? b.lines.length > 12 && S.row !== b.row.key ? b.cut || (b.cut = [...b.lines.slice(0, 10), { dir: '', kind: 'remark', time: '', text: countNoun(b.lines.length - 11, 'more line') + ': Enter shows all' }, b.lines[b.lines.length - 1]])
+  : b.lines.slice(0, 400) : [{ dir: b.row.dir, kind: 'request', time: b.row.time, text: requestTitle(b.row) }];
 
-// longest is that of the rows at hand, for the bars.
-function longest(src) {
+// longestSeconds returns the longest duration of the loaded rows, which fills a whole bar.
+function longestSeconds(src) {
   if (src.longAt !== src.when) {
     src.longAt = src.when;
     src.long = 0.001;
@@ -78,31 +78,32 @@ function longest(src) {
 
 export function Talk({ data }) {
   const src = useSource(data, 'talk', '', b => b.row.key, linesOf);
-  return html`<${List} ...${rowProps(data)} src=${src} cols=${talkCols} cls="talk" label="Conversation" />`;
+  return html`<${List} ...${rowProps(data)} src=${src} cols=${talkColumns} cls="talk" label="Conversation" />`;
 }
 
-const cols = [
-  { id: 'key', head: html`<span title="run and exchange, as mcpc log numbers them">#</span>`, cls: 'key', cell: r => html`<span title=${numberOf(r.key)}>${r.key}</span>` },
-  { id: 'time', head: 'time', sort: 'time', cls: 'time', cell: r => clock(r.time) },
-  { id: 'state', head: stateHead, cls: 'sign', cell: state },
+const tableColumns = [
+  { id: 'key', head: html`<span title="run and exchange, as mcpc log numbers them">#</span>`, cls: 'key', cell: r => html`<span title=${keyTitle(r.key)}>${r.key}</span>` },
+  { id: 'time', head: 'time', sort: 'time', cls: 'time', cell: r => formatTime(r.time) },
+  { id: 'state', head: stateHead, cls: 'sign', cell: stateSign },
   { id: 'method', head: 'method', sort: 'method', cls: 'm', cell: r => (r.dir === 'received' ? '◀ ' : '') + r.method },
   { id: 'name', head: 'name', sort: 'name', cls: 'm', cell: r => r.name || '' },
   { id: 'channel', head: 'outcome', sort: 'channel', cls: 's', cell: outcome },
   { id: 'http', head: 'HTTP', cls: 'num', cell: r => r.http || '' },
-  { id: 'took', head: 'took', sort: 'took', cls: 'num', cell: (r, l, src) => took(secondsOf(r, src.when)) },
-  { id: 'bar', head: 'phases', cls: 'wf', cell: (r, l, src) => html`<${Bar} row=${r} seconds=${secondsOf(r, src.when)} full=${longest(src)} />` },
-  { id: 'size', head: 'size', sort: 'size', cls: 'num', cell: r => size(r.sent + r.received) },
+  { id: 'took', head: 'took', sort: 'took', cls: 'num', cell: (r, l, src) => formatSeconds(elapsedSeconds(r, src.when)) },
+  { id: 'bar', head: 'phases', cls: 'wf', cell: (r, l, src) => html`<${Bar} row=${r} seconds=${elapsedSeconds(r, src.when)} full=${longestSeconds(src)} />` },
+  { id: 'size', head: 'size', sort: 'size', cls: 'num', cell: r => formatBytes(r.sent + r.received) },
   { id: 'tokens', head: 'tokens', cls: 'num', cell: r => r.tokens || '' },
-  { id: 'client', head: 'client', sort: 'client', cls: 'p', cell: r => unversioned(r.client || '') },
-  { id: 'server', head: 'server', sort: 'server', cls: 'p', cell: r => unversioned(r.server || (S.conversations.find(c => c.id === r.talk) || {}).server || r.target) },
+  { id: 'client', head: 'client', sort: 'client', cls: 'p', cell: r => withoutVersion(r.client || '') },
+  { id: 'server', head: 'server', sort: 'server', cls: 'p', cell: r => withoutVersion(r.server || (S.conversations.find(c => c.id === r.talk) || {}).server || r.target) },
   { id: 'notes', head: 'notes', cls: 'notes', cell: r => [flags(r), r.notes, r.failed && r.text].filter(Boolean).join(' ') },
 ];
 export function Table({ data }) {
   const src = useSource(data, 'rows', S.sort, r => r.key);
-  return html`<${List} ...${rowProps(data)} src=${src} cols=${cols} cls="table" label="Exchanges" sort=${S.sort} onSort=${sort => set({ sort })} />`;
+  return html`<${List} ...${rowProps(data)} src=${src} cols=${tableColumns} cls="table" label="Exchanges" sort=${S.sort} onSort=${sort => set({ sort })} />`;
 }
 
-// useDocs reads a list of documents again when something changed, at most twice in a second.
+// useDocs reads a list of documents, and again after each change, at most twice a second. If once is set, it reads only
+// after a change of params.
 export function useDocs(data, name, params, once) {
   const [docs, setDocs] = useState(null);
   const id = JSON.stringify(params), timer = useRef(0), last = useRef('');
@@ -113,42 +114,42 @@ export function useDocs(data, name, params, once) {
     last.current = id;
     timer.current = setTimeout(() => {
       timer.current = 0;
-      data.get(name, params).then(d => { if (last.current === id) { setDocs(d); fine(); } }, fail);
+      data.get(name, params).then(d => { if (last.current === id) { setDocs(d); clearError(); } }, showError);
     }, wait);
   }, [id, once ? 0 : S.seq + S.lost]);
   useEffect(() => () => clearTimeout(timer.current), []);
   return docs;
 }
 
-// Docs is a list of documents, and what is known of the selected one below it.
+// Docs draws a list of documents, and facts about the selected one below it.
 function Docs({ data, name, label, cols, keyOf, more, empty, rowClass }) {
-  const docs = useDocs(data, name, query());
+  const docs = useDocs(data, name, shownQuery());
   const [chosen, setAt] = useState('');
   const src = useMemo(() => Source.of(docs || [], keyOf), [docs]);
   const item = (docs || []).find(d => keyOf(d) === chosen) || (docs || [])[0], at = item ? keyOf(item) : '';
   nav.item = item;
   return html`<div class="docs"><${List} main src=${src} cols=${cols} cls=${name} label=${label} sel=${at} onSel=${(k, d) => { setAt(k); const row = d.lastRow || d.row || (d.rows || [])[0]; if (row) set({ row, picked: null }); }}
-    empty=${docs ? orAbsent(S.filter || S.only ? `No ${label.toLowerCase()} fit the filter. C shows everything.` : empty) : 'Reading…'} rowClass=${rowClass} onOpen=${() => S.row && set({ detail: true })} />
+    empty=${docs ? orAbsentText(S.filter || S.only ? `No ${label.toLowerCase()} fit the filter. C shows everything.` : empty) : 'Reading…'} rowClass=${rowClass} onOpen=${() => S.row && set({ detail: true })} />
     ${item && html`<section class="about" aria-label="Selected">${more(item)}</section>`}</div>`;
 }
 
-const tick = (text, good) => html`<span class=${text === good ? 'yes' : 'no'}>${text === good ? '✓' : '✗ ' + text}</span>`;
+const checkMark = (text, good) => html`<span class=${text === good ? 'yes' : 'no'}>${text === good ? '✓' : '✗ ' + text}</span>`;
 export const Tools = ({ data }) => html`<${Docs} data=${data} name="tools" label="Tools" empty="No tool was listed or called." keyOf=${t => t.target + ' ' + t.server + ' ' + t.name} rowClass=${t => t.reason ? 'cancelled' : 'ok'}
   cols=${[
     { head: 'server', cls: 'p', cell: t => t.server }, { head: 'tool', cls: 'm', cell: t => t.name },
-    { head: 'listed', cls: 's', cell: t => tick(t.listed, 'yes') }, { head: 'page', cls: 's', cell: t => (t.page || '').replace(' or more', '+') },
-    { head: 'schema', cls: 's', cell: t => t.schema && tick(t.schema, 'usable') }, { head: 'called', cls: 'num', cell: t => t.called || '–' },
-    { head: 'failed', cls: 'num', cell: t => t.failed || '' }, { head: 'p50', cls: 'num', cell: t => t.called ? took(t.p50) : '' }, { head: 'p95', cls: 'num', cell: t => t.called ? took(t.p95) : '' },
-    { head: 'bytes', cls: 'num', cell: t => size(t.bytes) }, { head: 'why a client may not see or call it', cls: 'notes', cell: t => (text => html`<span title=${text}>${text}</span>`)(t.reason || t.changed || t.lastError || '') }]}
+    { head: 'listed', cls: 's', cell: t => checkMark(t.listed, 'yes') }, { head: 'page', cls: 's', cell: t => (t.page || '').replace(' or more', '+') },
+    { head: 'schema', cls: 's', cell: t => t.schema && checkMark(t.schema, 'usable') }, { head: 'called', cls: 'num', cell: t => t.called || '–' },
+    { head: 'failed', cls: 'num', cell: t => t.failed || '' }, { head: 'p50', cls: 'num', cell: t => t.called ? formatSeconds(t.p50) : '' }, { head: 'p95', cls: 'num', cell: t => t.called ? formatSeconds(t.p95) : '' },
+    { head: 'bytes', cls: 'num', cell: t => formatBytes(t.bytes) }, { head: 'why a client may not see or call it', cls: 'notes', cell: t => (text => html`<span title=${text}>${text}</span>`)(t.reason || t.changed || t.lastError || '') }]}
   more=${t => html`<h2>${t.name}</h2><p>${t.reason || 'Nothing speaks against this tool.'}</p><div class="buttons"><button onClick=${() => tryTool(t)}>Try it (t)</button>
-    <button onClick=${() => onlyLike('name:' + quote(t.name))}>Its calls</button>${t.lastRow && html`<button onClick=${() => set({ row: t.lastRow, detail: true })}>Last call</button>`}</div>
+    <button onClick=${() => addToFilter('name:' + quoteValue(t.name))}>Its calls</button>${t.lastRow && html`<button onClick=${() => set({ row: t.lastRow, detail: true })}>Last call</button>`}</div>
     ${t.description && html`<p class="text">${t.description}</p>`}${t.changed && html`<p>Changed: ${t.changed}</p>`}${t.lastError && html`<p class="wrong">Last error: ${t.lastError}</p>`}
     ${t.inputSchema && html`<h3>Input schema</h3><${Tree} value=${t.inputSchema} />`}`} />`;
 
 export const Streams = ({ data }) => html`<${Docs} data=${data} name="streams" label="Streams" empty="No stream of server-sent events." keyOf=${s => s.row + s.what + s.opened} rowClass=${s => s.problem ? 'failed' : s.open ? 'open' : 'ok'}
   cols=${[
-    { head: 'opened', cls: 'time', cell: s => clock(s.opened) }, { head: stateHead, cls: 'sign', cell: s => state({ failed: s.problem, state: s.open ? 'open' : 'done' }) }, { head: 'client', cls: 'p', cell: s => s.client }, { head: 'server', cls: 'p', cell: s => s.server },
-    { head: 'what', cls: 'm', cell: s => s.what }, { head: 'events', cls: 'num', cell: s => s.events }, { head: 'last id', cls: 's', cell: s => s.lastId || '' }, { head: 'quiet', cls: 'num', cell: s => took(s.quiet) },
+    { head: 'opened', cls: 'time', cell: s => formatTime(s.opened) }, { head: stateHead, cls: 'sign', cell: s => stateSign({ failed: s.problem, state: s.open ? 'open' : 'done' }) }, { head: 'client', cls: 'p', cell: s => s.client }, { head: 'server', cls: 'p', cell: s => s.server },
+    { head: 'what', cls: 'm', cell: s => s.what }, { head: 'events', cls: 'num', cell: s => s.events }, { head: 'last id', cls: 's', cell: s => s.lastId || '' }, { head: 'quiet', cls: 'num', cell: s => formatSeconds(s.quiet) },
     { head: 'what became of it', cls: 'notes', cell: s => s.text }]}
   more=${s => html`<h2>${s.what}</h2><p>${s.text}</p><button onClick=${() => set({ row: s.row, detail: true, tab: 'events' })}>Its events</button>`} />`;
 
@@ -156,18 +157,18 @@ export const Secrets = ({ data }) => html`<${Docs} data=${data} name="secrets" l
   cols=${[
     { head: 'hash', cls: 's', cell: s => s.hash }, { head: 'kind', cls: 's', cell: s => s.kind }, { head: 'times', cls: 'num', cell: s => s.times }, { head: 'where', cls: 'm', cell: s => s.places.join(', ') },
     { head: 'servers', cls: 'notes', cell: s => (s.servers.length > 1 ? '⚠ also seen in: ' : '') + s.servers.join(', ') }]}
-  more=${s => html`<h2>${s.kind}</h2><p>${many(s.times, 'time')}, in ${s.places.join(', ')}, to ${s.servers.join(' and ')}.</p><button onClick=${() => onlyLike('secret:' + quote(s.hash))}>Where it was</button>`} />`;
+  more=${s => html`<h2>${s.kind}</h2><p>${countNoun(s.times, 'time')}, in ${s.places.join(', ')}, to ${s.servers.join(' and ')}.</p><button onClick=${() => addToFilter('secret:' + quoteValue(s.hash))}>Where it was</button>`} />`;
 
-// Time draws lanes; the window is from and to in milliseconds.
+// Time draws lanes over time. zoom is the shown period in milliseconds, or null for all.
 export function Time({ data }) {
-  const list = S.conversations.filter(c => !talkOf() || c.id === talkOf());
-  // What is still open gets a tenth of the time: for hours perhaps, it would leave the others no room.
+  const list = S.conversations.filter(c => !shownTalk() || c.id === shownTalk());
+  // Open exchanges extend the period by at most a tenth: an exchange that is open for hours would leave the others no room.
   const first = Math.min(...list.map(c => Date.parse(c.began))), ended = Math.max(...list.map(c => Date.parse(c.last)));
   const last = ended > first && list.some(c => c.open) && !S.status.file ? Math.min(Date.now(), ended + (ended - first) / 10) : ended;
   const whole = isFinite(first) ? [first, Math.max(last, first + 50) + 1] : [Date.now() - 60000, Date.now()];
   const [zoom, setZoom] = useState(null);
   const [a, b] = zoom || whole, box = useRef(), iso = t => new Date(t).toISOString();
-  const read = useDocs(data, 'lanes', { ...query(), ...(zoom ? { from: iso(a), to: iso(b) } : {}) }), lanes = read || [];
+  const read = useDocs(data, 'lanes', { ...shownQuery(), ...(zoom ? { from: iso(a), to: iso(b) } : {}) }), lanes = read || [];
   const change = (factor, middle = 0.5) => {
     const width = Math.min(whole[1] - whole[0], Math.max(2, (b - a) * factor)), at = a + (b - a) * middle, from = Math.max(whole[0], Math.min(whole[1] - width, at - width * middle));
     setZoom(width >= whole[1] - whole[0] ? null : [from, from + width]);
@@ -191,31 +192,31 @@ export function Time({ data }) {
   const marks = [0, 0.2, 0.4, 0.6, 0.8].map(x => a + (b - a) * x);
   return html`<div class="times">
     <div class="buttons"><button onClick=${() => change(0.6)}>Zoom in (+)</button><button onClick=${() => change(1 / 0.6)}>Zoom out (-)</button><button onClick=${() => pan(-0.3)} aria-label="Earlier">◀</button><button onClick=${() => pan(0.3)} aria-label="Later">▶</button>
-      <button onClick=${() => setZoom(null)}>All</button><span class="dim">${clock(a, true)} to ${clock(b, true)}, ${took((b - a) / 1000)}</span></div>
-    <div class="axis" aria-hidden="true"><svg>${marks.map((t, i) => html`<text x=${i * 20 + '%'} y="12">${clock(t, b - a < 60000)}</text>`)}</svg></div>
+      <button onClick=${() => setZoom(null)}>All</button><span class="dim">${formatTime(a, true)} to ${formatTime(b, true)}, ${formatSeconds((b - a) / 1000)}</span></div>
+    <div class="axis" aria-hidden="true"><svg>${marks.map((t, i) => html`<text x=${i * 20 + '%'} y="12">${formatTime(t, b - a < 60000)}</text>`)}</svg></div>
     <div class="lanes" ref=${box} tabindex="0" role="group" aria-label="Exchanges by time">
       ${lanes.some(l => l.bars.length) ? lanes.filter(l => l.bars.length).slice(0, 60).map(l => {
         const levels = Math.min(12, Math.max(0, ...l.bars.map(x => x.level)) + 1);
-        return html`<div class="lane" key=${l.talk}><h2>${l.title} <span class="dim">${many(l.bars.reduce((n, x) => n + (x.times || 1), 0), 'exchange')}</span></h2>
-          <svg role="listbox" aria-label=${l.title} ref=${px({ height: levels * rowHeight })}>${l.bars.filter(x => x.level < levels).slice(0, 600).map(x => {
+        return html`<div class="lane" key=${l.talk}><h2>${l.title} <span class="dim">${countNoun(l.bars.reduce((n, x) => n + (x.times || 1), 0), 'exchange')}</span></h2>
+          <svg role="listbox" aria-label=${l.title} ref=${sizeInPixels({ height: levels * rowHeight })}>${l.bars.filter(x => x.level < levels).slice(0, 600).map(x => {
             const y = x.level * rowHeight, start = Date.parse(x.from), end = Date.parse(x.to), left = pos(Math.max(a, start)), wide = Math.max(0.25, Math.min(102, part(Math.min(b, end) - Math.max(a, start)))), sum = (x.phases || []).reduce((n, p) => n + p.seconds, 0);
-            return html`<g key=${x.key} role="option" id=${x.key === S.row ? 'on-time' : undefined} aria-selected=${x.key === S.row} aria-label=${`${x.label}, ${toneWords[tone(x)]}`} class=${`span ${tone(x)} ${x.key === S.row ? 'on' : ''}`}
-              onClick=${() => set({ row: x.key, picked: null })} onDblClick=${() => set({ row: x.key, detail: true })}><title>${x.label}${x.times > 1 ? ` ×${x.times}` : ''}, ${took((end - start) / 1000)}</title>
+            return html`<g key=${x.key} role="option" id=${x.key === S.row ? 'on-time' : undefined} aria-selected=${x.key === S.row} aria-label=${`${x.label}, ${toneWords[rowTone(x)]}`} class=${`span ${rowTone(x)} ${x.key === S.row ? 'on' : ''}`}
+              onClick=${() => set({ row: x.key, picked: null })} onDblClick=${() => set({ row: x.key, detail: true })}><title>${x.label}${x.times > 1 ? ` ×${x.times}` : ''}, ${formatSeconds((end - start) / 1000)}</title>
               <rect x=${left} y=${y + 2} width=${wide + '%'} height="16" class="ph" fill=${`url(#p-${x.state === 'done' ? 'wait' : 'open'})`} />
               ${sum > 0 && (x.phases || []).filter(p => ['person', 'held', 'events'].includes(p.name)).map(p => {
                 const from = start + 1000 * x.phases.slice(0, x.phases.indexOf(p)).reduce((n, q) => n + q.seconds, 0);
                 return html`<rect x=${pos(from)} y=${y + 2} width=${part(p.seconds * 1000) + '%'} height="16" class="ph" fill=${`url(#p-${p.name})`} />`;
               })}
-              <text x=${left} dx="4" y=${y + 14}>${signs[tone(x)] === '·' ? '' : signs[tone(x)] + ' '}${wide > 6 ? x.label.slice(0, Math.floor(wide * 1.4)) : ''}</text></g>`;
+              <text x=${left} dx="4" y=${y + 14}>${toneSigns[rowTone(x)] === '·' ? '' : toneSigns[rowTone(x)] + ' '}${wide > 6 ? x.label.slice(0, Math.floor(wide * 1.4)) : ''}</text></g>`;
           })}</svg></div>`;
-      }) : html`<p class="empty">${S.lost || (read ? orAbsent('Nothing in this time.') : 'Reading…')}</p>`}</div></div>`;
+      }) : html`<p class="empty">${S.lost || (read ? orAbsentText('Nothing in this time.') : 'Reading…')}</p>`}</div></div>`;
 }
 
 // Detail shows one exchange in tabs.
 const tabs = [['summary', 'Summary'], ['request', 'Request'], ['answer', 'Answer'], ['events', 'Events'], ['wire', 'Wire'], ['time', 'Time'], ['findings', 'Findings'], ['diff', 'Diff']];
 
-// turnTab shows another tab: the next one, the one before, or beyond all of them the first or the last.
-export function turnTab(d) {
+// moveTab shows the tab that is d tabs away. It wraps around; a d beyond all tabs shows the first or the last.
+export function moveTab(d) {
   const n = tabs.length, i = Math.max(0, tabs.findIndex(([id]) => id === S.tab)), to = Math.abs(d) < n ? (i + d + n) % n : d < 0 ? 0 : n - 1;
   set({ tab: tabs[to][0] });
 }
@@ -226,7 +227,7 @@ export function Detail({ data }) {
   useEffect(() => {
     let left = false;
     setWhy('');
-    if (S.row) data.get('row', { key: S.row }).then(x => left || setD({ ...x, when: performance.now() }), e => left || (setD(was => was && was.row.key === S.row ? was : null), setWhy(e.message), fail(e)));
+    if (S.row) data.get('row', { key: S.row }).then(x => left || setD({ ...x, when: performance.now() }), e => left || (setD(was => was && was.row.key === S.row ? was : null), setWhy(e.message), showError(e)));
     return () => { left = true; };
   }, [S.row, running ? S.seq : 0, S.marks]);
   if (!S.row) return html`<p class="empty">Select an exchange.</p>`;
@@ -237,10 +238,10 @@ export function Detail({ data }) {
     const d = { ArrowRight: 1, ArrowLeft: -1, Home: -tabs.length, End: tabs.length }[e.key];
     if (d === undefined) return;
     e.preventDefault();
-    turnTab(d);
+    moveTab(d);
     requestAnimationFrame(() => e.target.parentNode && e.target.parentNode.querySelector('[aria-selected=true]').focus());
   };
-  return html`<header class="title"><h2><span class=${'tone ' + tone(r)}>${words(r)}</span> ${what(r)} <span class="dim"><span title=${numberOf(r.key)}>${r.key}</span>, ${took(secondsOf(r, d.when))}</span></h2>
+  return html`<header class="title"><h2><span class=${'tone ' + rowTone(r)}>${outcomeWords(r)}</span> ${requestTitle(r)} <span class="dim"><span title=${keyTitle(r.key)}>${r.key}</span>, ${formatSeconds(elapsedSeconds(r, d.when))}</span></h2>
       <button aria-label="Close the detail" title="Esc" onClick=${() => set({ detail: false })}>✕</button></header>
     <${Actions} row=${r} detail=${d} />
     <div class="tabs" role="tablist" aria-label="Detail" onKeyDown=${step}>${tabs.map(([id, name]) => html`<button role="tab" id=${'tab-' + id} aria-controls="panel" aria-selected=${id === tab} tabindex=${id === tab ? 0 : -1}
@@ -249,45 +250,45 @@ export function Detail({ data }) {
 }
 
 const Facts = ({ list }) => html`<dl class="facts">${list.map(([k, v]) => html`<dt>${k}</dt><dd>${v}</dd>`)}</dl>`;
-const none = text => html`<p class="empty">${text}</p>`;
+const emptyText = text => html`<p class="empty">${text}</p>`;
 
 const panels = {
   summary: ({ d, r }) => html`${d.cut && html`<p class="callout cut">✂ ${d.cut}</p>`}${d.why && html`<p class="callout">${d.why}</p>`}${r.failed && r.text && html`<p class="callout failed">${r.text}</p>`}
     <${Facts} list=${d.facts} />${r.note && html`<p class="callout">★ ${r.note}</p>`}
-    ${d.lines.length > 0 && html`<h3>Messages</h3><div class="mini">${d.lines.slice(0, 300).map(l => html`<div class="mrow"><span class="time">${clock(l.time, true)}</span>${arrow(l)}</div>`)}</div>`}
+    ${d.lines.length > 0 && html`<h3>Messages</h3><div class="mini">${d.lines.slice(0, 300).map(l => html`<div class="mrow"><span class="time">${formatTime(l.time, true)}</span>${lineArrow(l)}</div>`)}</div>`}
     ${d.stderr && d.stderr.length > 0 && html`<h3>stderr of the server meanwhile</h3><pre>${d.stderr.join('\n')}</pre>`}`,
-  request: ({ d, r, data }) => d.request ? html`<${Body} body=${d.request} data=${data} row=${r.key} side="params" wrong=${d.wrong} schema=${d.inputSchema} />` : none('There is no request.'),
-  answer: ({ d, r, data }) => d.response ? html`<${Body} body=${d.response} data=${data} row=${r.key} side="result" schema=${d.outputSchema} draw />` : none(r.state === 'done' ? 'No answer came.' : 'No answer yet.'),
+  request: ({ d, r, data }) => d.request ? html`<${Body} body=${d.request} data=${data} row=${r.key} side="params" wrong=${d.wrong} schema=${d.inputSchema} />` : emptyText('There is no request.'),
+  answer: ({ d, r, data }) => d.response ? html`<${Body} body=${d.response} data=${data} row=${r.key} side="result" schema=${d.outputSchema} draw />` : emptyText(r.state === 'done' ? 'No answer came.' : 'No answer yet.'),
   events: ({ d, r, data }) => html`<${Frames} frames=${d.frames.filter(f => f.kind !== 'head' && f.body)} data=${data} row=${r.key} pretty empty="No messages." />`,
   wire: ({ d, r, data }) => html`<${Frames} frames=${d.frames} data=${data} row=${r.key} empty="Nothing was recorded." />`,
   time: ({ d, r }) => {
-    const phases = r.phases || [], seconds = secondsOf(r, d.when);
-    return html`<p class="big">${took(seconds)}${r.state !== 'done' && ' and going on'}</p>${d.why && html`<p class="callout">${d.why}</p>`}${d.group && html`<p>${d.group}</p>`}
+    const phases = r.phases || [], seconds = elapsedSeconds(r, d.when);
+    return html`<p class="big">${formatSeconds(seconds)}${r.state !== 'done' && ' and going on'}</p>${d.why && html`<p class="callout">${d.why}</p>`}${d.group && html`<p>${d.group}</p>`}
       <div class="wide"><${Bar} row=${r} seconds=${seconds} full=${seconds} /></div>
-      <table><thead><tr><th>phase</th><th class="num">time</th><th class="num">part</th></tr></thead><tbody>${phases.map(p => html`<tr><td>${phaseWords[p.name] || p.name}</td><td class="num">${took(p.seconds)}</td><td class="num">${Math.round(p.seconds / (seconds || 1) * 100)} %</td></tr>`)}</tbody></table>
-      ${r.firstByte > 0 && html`<p>First byte after ${took(r.firstByte)}.</p>`}${r.quiet > 0 && r.state !== 'done' && html`<p>Last heard ${took(r.quiet)} ago.</p>`}`;
+      <table><thead><tr><th>phase</th><th class="num">time</th><th class="num">part</th></tr></thead><tbody>${phases.map(p => html`<tr><td>${phaseWords[p.name] || p.name}</td><td class="num">${formatSeconds(p.seconds)}</td><td class="num">${Math.round(p.seconds / (seconds || 1) * 100)} %</td></tr>`)}</tbody></table>
+      ${r.firstByte > 0 && html`<p>First byte after ${formatSeconds(r.firstByte)}.</p>`}${r.quiet > 0 && r.state !== 'done' && html`<p>Last heard ${formatSeconds(r.quiet)} ago.</p>`}`;
   },
   findings: ({ d }) => (d.findings || []).length ? d.findings.map(f => html`<article class=${'finding ' + f.severity}><h3><b>${f.severity}</b> ${f.rule}${f.pointer && html` <code>${f.pointer}</code>`}</h3><p>${f.text}</p>${f.fix && html`<p class="dim">${f.fix}</p>`}</article>`)
-    : none('No rule was broken.'),
+    : emptyText('No rule was broken.'),
   diff: ({ d, r, data }) => html`<${Diff} d=${d} r=${r} data=${data} />`,
 };
 
-// mostRead is how many bytes of a message are read without being asked for.
-const mostRead = 16 << 20;
+// maxBodyBytes limits the size of a message that is read whole without a click.
+const maxBodyBytes = 16 << 20;
 
-// Body shows a message: as a tree, drawn where it has text and images, or its bytes.
+// Body shows a message as a tree with its text and images, or as bytes.
 function Body({ body, data, row, side, wrong, schema, draw }) {
   const [rest, setRest] = useState('');
   const [form, setForm] = useState('pretty');
-  const text = body.text + rest, { value } = body.hex || body.cut && !rest ? {} : tryParse(text);
+  const text = body.text + rest, { value } = body.hex || body.cut && !rest ? {} : tryParseJSON(text);
   const object = value && typeof value === 'object' ? value : null, inner = object && object[side] !== undefined ? object[side] : undefined;
   const forms = ['pretty', 'raw', ...(schema ? ['schema'] : [])], shown = !object && form === 'pretty' ? 'raw' : form;
   const marks = Object.fromEntries((wrong || []).map(w => [(side === 'params' ? '/params/arguments' : '/result/structuredContent') + w.pointer, w.text]));
-  const more = () => data.body({ key: row, frame: body.frame }).then(all => setRest(all.slice(body.text.length)), fail);
-  const reads = body.cut && !body.hex && !data.inline && body.bytes <= mostRead; // else the start of it would be no JSON
+  const more = () => data.body({ key: row, frame: body.frame }).then(all => setRest(all.slice(body.text.length)), showError);
+  const reads = body.cut && !body.hex && !data.inline && body.bytes <= maxBodyBytes; // else the start of it would be no JSON
   useEffect(() => { if (reads) more(); }, [row, body.frame, reads]);
   const pictures = data.inline ? null : { data, row, frame: body.frame };
-  return html`<div class="pick" role="group" aria-label="Show as">${forms.map(f => html`<button aria-pressed=${shown === f} onClick=${() => setForm(f)}>${f}</button>`)}<span class="dim">${size(body.bytes)}${body.hex ? ', hex' : ''}</span>
+  return html`<div class="pick" role="group" aria-label="Show as">${forms.map(f => html`<button aria-pressed=${shown === f} onClick=${() => setForm(f)}>${f}</button>`)}<span class="dim">${formatBytes(body.bytes)}${body.hex ? ', hex' : ''}</span>
       ${body.cut && !rest && (reads ? html`<span class="dim" role="status">Reading all of it…</span>` : html`<button onClick=${more}>Read all of it</button>`)}</div>
     ${(wrong || []).length > 0 && html`<ul class="wrongs">${wrong.map(w => html`<li class="wrong">✗ ${w.text}</li>`)}</ul>`}
     ${shown === 'raw' ? html`<pre class="raw">${text.length > 400000 ? text.slice(0, 400000) + '…' : text}</pre>` : shown === 'schema' ? html`<${Tree} value=${schema} open=${5} />`
@@ -305,16 +306,16 @@ function Content({ list }) {
 
 function Frames({ frames, data, row, pretty, empty }) {
   const [count, setCount] = useState(100);
-  if (!frames.length) return none(empty);
+  if (!frames.length) return emptyText(empty);
   return html`${frames.slice(0, count).map(f => html`<${FrameOf} key=${f.n} f=${f} data=${data} row=${row} pretty=${pretty} />`)}
-    ${frames.length > count && html`<button onClick=${() => setCount(count + 200)}>${many(frames.length - count, 'more frame')}</button>`}`;
+    ${frames.length > count && html`<button onClick=${() => setCount(count + 200)}>${countNoun(frames.length - count, 'more frame')}</button>`}`;
 }
 function FrameOf({ f, data, row, pretty }) {
   const [open, setOpen] = useState(false);
-  const side = f.body && !f.body.hex && pretty ? tryParse(f.body.text).value : null;
+  const side = f.body && !f.body.hex && pretty ? tryParseJSON(f.body.text).value : null;
   const text = f.line || (side && (side.method || (side.error ? 'error' : 'result' in side ? 'result' : ''))) || (f.body ? f.body.text.slice(0, 200) : '');
-  return html`<details class=${'frame ' + f.dir} onToggle=${e => setOpen(e.target.open)}><summary><span class="time">${clock(f.time, true)}</span> <b>${f.dir === 'sent' ? '→' : f.dir === 'received' ? '←' : '·'}</b> <span class="kind">${f.kind}</span> ${
-      f.event && html`<code>${f.event}</code>`}${f.id && html`<code>id ${f.id}</code>`} ${text}${f.note && html`<i> ${f.note}</i>`}${f.was && html` <b class="wrong">edited</b>`}${f.body && html` <span class="dim">${size(f.body.bytes)}</span>`}</summary>
+  return html`<details class=${'frame ' + f.dir} onToggle=${e => setOpen(e.target.open)}><summary><span class="time">${formatTime(f.time, true)}</span> <b>${f.dir === 'sent' ? '→' : f.dir === 'received' ? '←' : '·'}</b> <span class="kind">${f.kind}</span> ${
+      f.event && html`<code>${f.event}</code>`}${f.id && html`<code>id ${f.id}</code>`} ${text}${f.note && html`<i> ${f.note}</i>`}${f.was && html` <b class="wrong">edited</b>`}${f.body && html` <span class="dim">${formatBytes(f.body.bytes)}</span>`}</summary>
     ${open && html`${f.head && html`<${Facts} list=${f.head} />`}${f.was && html`<h3>Before it was edited</h3><pre class="raw">${f.was.text}</pre><h3>As it was sent on</h3>`}
       ${f.body && (pretty ? html`<${Body} body=${f.body} data=${data} row=${row} side="params" />` : html`<pre class="raw">${f.body.text}${f.body.cut ? '…' : ''}</pre>`)}`}</details>`;
 }
@@ -326,7 +327,7 @@ function Diff({ d, r, data }) {
   return html`<p class="pick">Against ${choice.map(([name, key]) => html`<button aria-pressed=${key === other} onClick=${() => setOther(key)}>${name} <span class="dim">${key}</span></button>`)}
       <label>${choice.length ? 'or number' : 'number'} <input size="8" value=${other} onChange=${e => setOther(e.target.value.trim())} /></label></p>
     ${found && found.request && other && [['Request', found.request], ['Answer', found.response]].map(([name, list]) => html`<h3>${name}</h3>${list.length ? html`<table class="diff"><thead><tr><th>where</th><th>in ${other}</th><th>in ${r.key}</th></tr></thead>
-      <tbody>${list.slice(0, 300).map(c => html`<tr><td><code>${c.pointer || '/'}</code></td><td class="was">${short(c.was)}</td><td class="is">${short(c.is)}</td></tr>`)}</tbody></table>` : html`<p class="dim">The same.</p>`}`)}
-    ${!other && none('Nothing to compare with: mark another exchange with m, or give its number.')}`;
+      <tbody>${list.slice(0, 300).map(c => html`<tr><td><code>${c.pointer || '/'}</code></td><td class="was">${shortJSON(c.was)}</td><td class="is">${shortJSON(c.is)}</td></tr>`)}</tbody></table>` : html`<p class="dim">The same.</p>`}`)}
+    ${!other && emptyText('Nothing to compare with: mark another exchange with m, or give its number.')}`;
 }
-const short = v => v === undefined ? '–' : (t => t.length > 400 ? t.slice(0, 400) + '…' : t)(JSON.stringify(v));
+const shortJSON = v => v === undefined ? '–' : (t => t.length > 400 ? t.slice(0, 400) + '…' : t)(JSON.stringify(v));
