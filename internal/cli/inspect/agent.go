@@ -66,7 +66,7 @@ func serveAgent(ctx context.Context, f *cmdutil.Factory, v *liveview.View, filte
 	return nil
 }
 
-// A reading implements the tools.
+// tools implements the tools of the MCP server.
 type tools struct {
 	reader view.Reader
 	// filter is the filter of the command line, which applies to all tools.
@@ -76,7 +76,7 @@ type tools struct {
 	limit time.Duration
 }
 
-// An asked has the arguments of all tools.
+// toolArguments has the arguments of all tools. Each tool reads its own.
 type toolArguments struct {
 	Filter, Sort, Key, Part, Conversation string
 	From, Count                           int
@@ -91,11 +91,12 @@ const (
 		`"count":{"type":"integer","minimum":1,"maximum":500,"default":50,"description":"how many at most"}`
 )
 
+// inputSchema returns the input schema of a tool with properties.
 func inputSchema(properties string) string {
 	return `{"type":"object","properties":{` + properties + `},"additionalProperties":false}`
 }
 
-// A reply handles a call of a tool. It returns the result as text and as JSON.
+// A handler handles a call of a tool. It returns the result as text and as JSON.
 type handler func(ctx context.Context, q toolArguments) (string, json.RawMessage, error)
 
 // definitions returns the tools with their descriptions and input schemas.
@@ -245,11 +246,11 @@ func agentError(err error) error {
 	return errors.New(term.Block(err.Error()))
 }
 
-// query returns a query within the filter of the command line. It parses each filter separately, so
-// that a parenthesis in one cannot end another.
-func (a *tools) query(q toolArguments, more ...string) (view.Query, error) {
+// query returns a query within the filter of the command line and further filters. It parses each
+// filter separately, so that a parenthesis in one cannot end another.
+func (a *tools) query(q toolArguments, furtherFilters ...string) (view.Query, error) {
 	filters := []string{}
-	for _, text := range append([]string{a.filter, q.Filter}, more...) {
+	for _, text := range append([]string{a.filter, q.Filter}, furtherFilters...) {
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
@@ -294,7 +295,8 @@ func (p *page) add(line string, item any) bool {
 		raw = shortenTexts(raw)
 		line = term.Shorten(line, maxItem/4)
 	}
-	p.isFull = p.isFull || err != nil || p.lines.Len()+len(line) > maxText || p.size+len(raw) > maxText
+	isTooLong := p.lines.Len()+len(line) > maxText || p.size+len(raw) > maxText
+	p.isFull = p.isFull || err != nil || isTooLong
 	if p.isFull {
 		return false
 	}
@@ -476,18 +478,19 @@ func (a *tools) listTools(ctx context.Context, q toolArguments) (*page, error) {
 	}), nil
 }
 
-// eachRow calls look with all rows of a query that are found in time. It returns the number of rows
+// eachRow calls do with all rows of a query that are found in time. It returns the number of rows
 // not searched.
-func (a *tools) eachRow(ctx context.Context, q toolArguments, look func(view.Row)) (pending int, err error) {
+func (a *tools) eachRow(ctx context.Context, q toolArguments, do func(view.Row)) (pending int, err error) {
 	query, err := a.query(q)
 	if err != nil {
 		return 0, err
 	}
 	query.Sort = "time"
-	return view.EachRow(ctx, a.reader, query, look)
+	return view.EachRow(ctx, a.reader, query, do)
 }
 
-// A count has the statistics of the exchanges with the same server, method and name.
+// A statsRow has the statistics of the exchanges with the same server, method and name. Durations are
+// in seconds.
 type statsRow struct {
 	Server  string  `json:"server"`
 	Method  string  `json:"method"`
@@ -503,13 +506,14 @@ type statsRow struct {
 
 // stats implements the tool stats.
 func (a *tools) stats(ctx context.Context, q toolArguments) (*page, error) {
-	by := map[[3]string]*statsRow{}
+	type group struct{ server, method, name string }
+	byGroup := map[group]*statsRow{}
 	pending, err := a.eachRow(ctx, q, func(r view.Row) {
-		at := [3]string{cmp.Or(r.Server, r.Target), r.Method, r.Name}
-		c := by[at]
+		key := group{cmp.Or(r.Server, r.Target), r.Method, r.Name}
+		c := byGroup[key]
 		if c == nil {
-			c = &statsRow{Server: at[0], Method: at[1], Name: at[2]}
-			by[at] = c
+			c = &statsRow{Server: key.server, Method: key.method, Name: key.name}
+			byGroup[key] = c
 		}
 		c.Count++
 		if r.Failed {
@@ -525,7 +529,7 @@ func (a *tools) stats(ctx context.Context, q toolArguments) (*page, error) {
 		return nil, err
 	}
 	all := []*statsRow{}
-	for _, c := range by {
+	for _, c := range byGroup {
 		slices.Sort(c.seconds)
 		c.P50 = c.seconds[len(c.seconds)/2]
 		c.P95 = c.seconds[len(c.seconds)*95/100]
@@ -554,7 +558,7 @@ func (a *tools) stats(ctx context.Context, q toolArguments) (*page, error) {
 	}), pending), nil
 }
 
-// A broken is an exchange with the rules that it broke.
+// rowFindings is an exchange with the rules that it broke.
 type rowFindings struct {
 	Key      string         `json:"key"`
 	Method   string         `json:"method"`

@@ -184,8 +184,9 @@ func noTerminal(instead wire.Hint) error {
 
 // run opens the view and shows it until the user quits.
 func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
-	hidden := !o.web && !o.mcp && !(f.OutStyle.Terminal && f.IsTyped())
-	if hidden && o.file == "" {
+	isAtTerminal := f.OutStyle.Terminal && f.IsTyped()
+	lacksTerminal := !o.web && !o.mcp && !isAtTerminal
+	if lacksTerminal && o.file == "" {
 		return noTerminal(wire.Run("log --follow") + " prints lines")
 	}
 	v, out := liveview.Open(
@@ -197,10 +198,11 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 	}
 	f.IsConnected.Store(true)
 	defer func() { err = cmdutil.Join(err, cmdutil.Exit(v.Close(context.WithoutCancel(ctx)))) }()
-	if hidden {
+	if lacksTerminal { // reported only after the file was found to be readable
 		return noTerminal(wire.Run("log "+shellwords.Quote(o.file)) + " prints lines")
 	}
-	if v.Status().File && (slices.Contains(o.allow, "resend") || slices.Contains(o.allow, "intercept")) {
+	allowsSending := slices.Contains(o.allow, "resend") || slices.Contains(o.allow, "intercept")
+	if v.Status().File && allowsSending {
 		return usage.New(
 			"--allow resend and intercept are not for a bundle or an HTTP archive: it is never sent",
 			wire.Run("resend "+shellwords.Quote(o.file+"#1")+" --to TARGET")+" sends one request of it",

@@ -13,7 +13,7 @@ import (
 	"mcpc/internal/render/term"
 )
 
-// A shown is the result of the tool show: an exchange, or a piece of one part.
+// A showResult is the result of the tool show: an exchange, or a piece of one part.
 type showResult struct {
 	Row      *view.Row      `json:"row,omitempty"`
 	Facts    [][2]string    `json:"facts,omitempty"`
@@ -31,7 +31,7 @@ type showResult struct {
 }
 
 // A piece is a part of a text of Bytes bytes. From is its offset, and Next the offset of the next
-// piece, if any.
+// piece; 0 if there is none.
 type piece struct {
 	Text  string `json:"text"`
 	From  int    `json:"from,omitempty"`
@@ -49,12 +49,12 @@ const (
 )
 
 // pieceOf returns at most limit bytes of a text from an offset on. It never cuts a character.
-func pieceOf(text string, from, limit int) *piece {
-	from = jsonraw.RuneStart([]byte(text), min(from, len(text)))
-	to := jsonraw.RuneStart([]byte(text), min(from+limit, len(text)))
-	p := &piece{Text: text[from:to], From: from, Bytes: len(text)}
-	if to < len(text) {
-		p.Next = to
+func pieceOf(text string, offset, limit int) *piece {
+	start := jsonraw.RuneStart([]byte(text), min(offset, len(text)))
+	end := jsonraw.RuneStart([]byte(text), min(start+limit, len(text)))
+	p := &piece{Text: text[start:end], From: start, Bytes: len(text)}
+	if end < len(text) {
+		p.Next = end
 	}
 	return p
 }
@@ -164,7 +164,7 @@ func (a *tools) summary(d view.Detail) (showResult, error) {
 	return out, err
 }
 
-// text returns the same as text.
+// text returns the result as text for a model.
 func (s showResult) text() string {
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }

@@ -33,7 +33,7 @@ func (u *user) Input(arg string) (raw []byte, from string, err error) {
 	return []byte(arg), arguments.FromArgv, nil
 }
 
-// An asking is a question that waits for the user.
+// A pendingQuestion is a question that waits for the user.
 type pendingQuestion struct {
 	view.Question
 	// check returns an error if an answer is invalid; nil accepts every answer.
@@ -57,12 +57,13 @@ func (u *user) FillForm(ctx context.Context, q client.Asking, from string, check
 				Schema:  form.Schema,
 				Params:  q.Params,
 			},
-			check: func(is view.Answer) error {
-				if is.Action != "accept" {
+			check: func(answer view.Answer) error {
+				if answer.Action != "accept" {
 					return nil
 				}
-				for _, f := range append(form.Check(is.Content), check(form.Schema, is.Content)...) {
-					return errors.New(f.Pointer + " " + f.Text)
+				findings := append(form.Check(answer.Content), check(form.Schema, answer.Content)...)
+				if len(findings) > 0 {
+					return errors.New(findings[0].Pointer + " " + findings[0].Text)
 				}
 				return nil
 			},
@@ -72,10 +73,10 @@ func (u *user) FillForm(ctx context.Context, q client.Asking, from string, check
 }
 
 // toClientAnswer converts an answer of the user to a response for the server.
-func toClientAnswer(is view.Answer) client.Answer {
-	switch is.Action {
+func toClientAnswer(answer view.Answer) client.Answer {
+	switch answer.Action {
 	case "accept":
-		return client.Answer{Result: question.Accept(is.Content)}
+		return client.Answer{Result: question.Accept(answer.Content)}
 	case "decline":
 		return client.Answer{Result: question.Decline()}
 	}
@@ -110,10 +111,11 @@ func (u *user) WriteMessage(ctx context.Context, q client.Asking, from string) c
 				Message: "The server requests a model's answer.",
 				Params:  q.Params,
 			},
-			check: func(is view.Answer) (err error) {
-				if is.Action == "accept" {
-					_, err = modelMessage(q.Params, is.Content)
+			check: func(answer view.Answer) error {
+				if answer.Action != "accept" {
+					return nil
 				}
+				_, err := modelMessage(q.Params, answer.Content)
 				return err
 			},
 		},
@@ -126,10 +128,10 @@ func (u *user) WriteMessage(ctx context.Context, q client.Asking, from string) c
 }
 
 // modelMessage returns a model's message from the user's text or whole message.
-func modelMessage(params, wrote json.RawMessage) (json.RawMessage, error) {
-	text, ok := jsonraw.Text(wrote)
+func modelMessage(params, content json.RawMessage) (json.RawMessage, error) {
+	text, ok := jsonraw.Text(content)
 	if !ok {
-		text = string(wrote)
+		text = string(content)
 	}
 	return question.Message(params, []byte(text))
 }
@@ -184,34 +186,40 @@ var errAnswered = errors.New("the question was answered or cancelled")
 
 // Answer answers a question. After an invalid answer it returns an error, and the question still
 // waits.
-func (a *Actor) Answer(ctx context.Context, id string, is view.Answer) error {
-	if !slices.Contains([]string{"accept", "decline", "cancel"}, is.Action) {
-		return errors.New("an answer is accept, decline or cancel, not " + is.Action)
+func (a *Actor) Answer(ctx context.Context, id string, answer view.Answer) error {
+	if !slices.Contains([]string{"accept", "decline", "cancel"}, answer.Action) {
+		return errors.New("an answer is accept, decline or cancel, not " + answer.Action)
 	}
-	if is.Content != nil && jsonraw.Valid(is.Content) != nil {
+	if answer.Content != nil && jsonraw.Valid(answer.Content) != nil {
 		return errors.New("the answer is not JSON")
 	}
 	if strings.Contains(id, ":") { // a question that a tap or proxy holds
-		return a.answerHeld(ctx, id, is)
+		return a.answerHeld(ctx, id, answer)
 	}
-	a.mu.Lock()
-	i := slices.IndexFunc(a.questions, func(q *pendingQuestion) bool { return q.ID == id })
-	var q *pendingQuestion
-	if i >= 0 {
-		q = a.questions[i]
-	}
-	a.mu.Unlock()
+	q := a.findQuestion(id)
 	if q == nil {
 		return errAnswered
 	}
 	if q.check != nil {
-		if err := q.check(is); err != nil {
+		if err := q.check(answer); err != nil {
 			return err
 		}
 	}
-	if a.removeQuestion(id) == nil {
+	if a.removeQuestion(id) == nil { // answered or cancelled during the check
 		return errAnswered
 	}
-	q.answer <- is
+	q.answer <- answer
+	return nil
+}
+
+// findQuestion returns the pending question with an ID, or nil.
+func (a *Actor) findQuestion(id string) *pendingQuestion {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, q := range a.questions {
+		if q.ID == id {
+			return q
+		}
+	}
 	return nil
 }

@@ -69,7 +69,7 @@ func (s *limitedText) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// A form is a file format of exports. as is its name in package share.
+// A form is a file format of exports. shareName is its name in package share; "" for bundles.
 type form struct {
 	name, shareName, extension, media string
 	isBundle                          bool
@@ -246,41 +246,54 @@ func (a *Actor) selectedRows(ctx context.Context, e view.Export) (keys []live.Ke
 	return keys, notes, cmp.Or(err, ctx.Err())
 }
 
-// copyRows copies exchanges into a new capture, which the caller must close. With context it also
-// copies the exchanges needed to understand them; added is their number.
+// copyRows copies exchanges into a new capture, which the caller must close. If withContext is set, it
+// also copies the exchanges needed to understand them; added is their number.
 func (a *Actor) copyRows(
 	ctx context.Context,
 	g *cmdutil.Factory,
 	keys []live.Key,
-	context bool,
+	withContext bool,
 ) (c *rows.Capture, added int, err error) {
 	file, err := bundle.Temporary()
 	if err != nil {
 		return nil, 0, err
 	}
 	sliceutil.Sort(keys, func(x, y live.Key) int { return cmp.Or(x.Run-y.Run, x.Index-y.Index) })
-	for rest := keys; len(rest) > 0 && err == nil; err = cmp.Or(err, ctx.Err()) {
-		n := slices.IndexFunc(rest, func(k live.Key) bool { return k.Run != rest[0].Run })
-		if n < 0 {
-			n = len(rest)
-		}
-		var more int
-		more, err = a.copyRun(g, file, rest[:n], context)
-		added += more
-		rest = rest[n:]
-	}
+	added, err = a.copyRuns(ctx, g, file, keys, withContext)
 	if err == nil {
 		c, err = rows.OpenFrom("export", file)
-		if err == nil {
-			return c, added, nil
-		}
 	}
-	file.Close()
-	return nil, 0, err
+	if err != nil {
+		file.Close()
+		return nil, 0, err
+	}
+	return c, added, nil
+}
+
+// copyRuns copies exchanges of several runs, whose keys are sorted.
+func (a *Actor) copyRuns(
+	ctx context.Context, g *cmdutil.Factory, to io.Writer, keys []live.Key, withContext bool,
+) (added int, err error) {
+	for len(keys) > 0 {
+		count := slices.IndexFunc(keys, func(k live.Key) bool { return k.Run != keys[0].Run })
+		if count < 0 {
+			count = len(keys)
+		}
+		addedToRun, err := a.copyRun(g, to, keys[:count], withContext)
+		if err != nil {
+			return 0, err
+		}
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		added += addedToRun
+		keys = keys[count:]
+	}
+	return added, nil
 }
 
 // copyRun copies exchanges of one run.
-func (a *Actor) copyRun(g *cmdutil.Factory, to io.Writer, keys []live.Key, context bool) (added int, err error) {
+func (a *Actor) copyRun(g *cmdutil.Factory, to io.Writer, keys []live.Key, withContext bool) (added int, err error) {
 	c, err := a.Open(keys[0])
 	if err != nil {
 		return 0, err
@@ -291,11 +304,11 @@ func (a *Actor) copyRun(g *cmdutil.Factory, to io.Writer, keys []live.Key, conte
 	for _, k := range keys {
 		selected[k] = true
 	}
-	all := slices.DeleteFunc(slices.Clone(c.Rows()), func(r *rows.Row) bool { return !selected[live.KeyOf(r)] })
-	if context {
-		more := share.WithContext(c, all)
-		added = len(more) - len(all)
-		all = more
+	toCopy := slices.DeleteFunc(slices.Clone(c.Rows()), func(r *rows.Row) bool { return !selected[live.KeyOf(r)] })
+	if withContext {
+		extended := share.WithContext(c, toCopy)
+		added = len(extended) - len(toCopy)
+		toCopy = extended
 	}
-	return added, c.Copy(to, all)
+	return added, c.Copy(to, toCopy)
 }

@@ -13,6 +13,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/console"
 	"mcpc/internal/live/view"
+	"mcpc/internal/proxy"
 	"mcpc/internal/render/term"
 	"mcpc/internal/tty"
 	"mcpc/internal/tui"
@@ -28,7 +29,7 @@ type Page struct {
 	Filter string
 }
 
-// A paged is a View for the page. It adds to tools how they are called.
+// A pageReader is the view.Reader of the page: a View that adds to tools how they are called.
 type pageReader struct{ *View }
 
 func (p pageReader) Tools(ctx context.Context, q view.Query) ([]view.Tool, error) {
@@ -52,7 +53,13 @@ func Web(ctx context.Context, f *cmdutil.Factory, v *View, p Page) error {
 			},
 		)
 	}
-	s, err := web.New(web.Options{Reader: pageReader{v}, Actor: v.Actor, Listener: listener, Now: f.Now})
+	s, err := web.New(web.Options{
+		Reader:   pageReader{v},
+		Actor:    v.Actor,
+		Listener: listener,
+		Now:      f.Now,
+		MaxHold:  proxy.MaxHold,
+	})
 	if err == nil {
 		err = p.serve(ctx, f, s)
 	}
@@ -74,15 +81,16 @@ func (p Page) serve(ctx context.Context, f *cmdutil.Factory, s *web.Server) erro
 	defer typed.Wait()
 	defer stop()
 	url := p.printURL(f, s)
-	if more := "this address lets one page in, within a minute; "; f.Interactive() {
-		f.Note(more + "Enter prints a new address, Ctrl-C ends")
+	const note = "this address lets one page in, within a minute; "
+	if f.Interactive() {
+		f.Note(note + "Enter prints a new address, Ctrl-C ends")
 		typed.Go(func() {
 			for _, err := f.Typist.Line(ctx); err == nil; _, err = f.Typist.Line(ctx) {
 				p.printURL(f, s)
 			}
 		})
 	} else {
-		f.Note(more + "Ctrl-C ends")
+		f.Note(note + "Ctrl-C ends")
 	}
 	if !p.NoOpen {
 		p.openBrowser(f, url)
@@ -117,6 +125,7 @@ func Terminal(ctx context.Context, f *cmdutil.Factory, v *View, filter string) e
 		Out:     tty.File(f.Out),
 		NoColor: !f.OutStyle.Color,
 		Now:     f.Now,
+		MaxHold: proxy.MaxHold,
 		Filter:  filter,
 	}
 	if f.HasEditor() {
@@ -138,12 +147,12 @@ func Terminal(ctx context.Context, f *cmdutil.Factory, v *View, filter string) e
 // Quieten keeps the output of f from the screen until restore is called. restore prints the last
 // part of it. No other goroutine may be using f.
 func Quieten(f *cmdutil.Factory) (restore func()) {
-	was := f.Progress
-	kept := &lastBytes{}
-	f.Progress = term.NewProgress(kept, f.ErrStyle, f.Now)
+	before := f.Progress
+	output := &lastBytes{}
+	f.Progress = term.NewProgress(output, f.ErrStyle, f.Now)
 	return func() {
-		f.Progress = was
-		_, _ = f.Stderr().Write(kept.text)
+		f.Progress = before
+		_, _ = f.Stderr().Write(output.text)
 	}
 }
 

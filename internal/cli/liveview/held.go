@@ -2,6 +2,7 @@ package liveview
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -35,7 +36,7 @@ func (a *Actor) Held() []view.Held {
 			view.Held{
 				ID:     h.ID,
 				Client: safe(h.Client),
-				Server: safe(orOther(h.Server, h.Target)),
+				Server: safe(serverName(h)),
 				Dir:    h.Dir,
 				Method: safe(h.Method),
 				Name:   safe(h.Name),
@@ -49,17 +50,19 @@ func (a *Actor) Held() []view.Held {
 	return all
 }
 
-func orOther(text, other string) string {
-	if text == "" {
-		return other
+// serverName returns the name of a held message's server, or its target if it has no name.
+func serverName(h control.Held) string {
+	if h.Server == "" {
+		return h.Target
 	}
-	return text
+	return h.Server
 }
 
-func (a *Actor) eachHeld(look func(control.Held)) {
+// eachHeld calls do for each held message.
+func (a *Actor) eachHeld(do func(control.Held)) {
 	if g := a.group(); g != nil {
 		for _, h := range g.Held() {
-			look(h)
+			do(h)
 		}
 	}
 }
@@ -78,8 +81,9 @@ func (a *Actor) heldQuestions() (all []view.Question) {
 // heldQuestion returns a held message as a question. It reports false unless the message is a
 // request of a server that a user can answer.
 func (a *Actor) heldQuestion(h control.Held) (q view.Question, ok bool) {
-	if h.Kind != "request" || h.Dir != wire.Received.String() ||
-		!slices.Contains([]string{"elicitation/create", "sampling/createMessage", "roots/list"}, h.Method) {
+	isServerRequest := h.Kind == "request" && h.Dir == wire.Received.String()
+	answerable := []string{"elicitation/create", "sampling/createMessage", "roots/list"}
+	if !isServerRequest || !slices.Contains(answerable, h.Method) {
 		return q, false
 	}
 	safe, _ := a.Factory.Secrets.Bytes(h.Message)
@@ -87,7 +91,7 @@ func (a *Actor) heldQuestion(h control.Held) (q view.Question, ok bool) {
 	members, _ := jsonraw.Object(params)
 	q = view.Question{
 		ID:      h.ID,
-		Server:  a.Factory.Secrets.Text(orOther(h.Server, h.Target)),
+		Server:  a.Factory.Secrets.Text(serverName(h)),
 		Method:  h.Method,
 		Message: members.Text("message"),
 		Params:  params,
@@ -104,34 +108,35 @@ func (a *Actor) heldQuestion(h control.Held) (q view.Question, ok bool) {
 }
 
 // answerHeld answers a request in place of a watched client.
-func (a *Actor) answerHeld(ctx context.Context, id string, is view.Answer) error {
-	q := view.Question{}
-	for _, held := range a.heldQuestions() {
-		if held.ID == id {
-			q = held
-		}
-	}
-	if q.ID == "" {
+func (a *Actor) answerHeld(ctx context.Context, id string, answer view.Answer) error {
+	questions := a.heldQuestions()
+	i := slices.IndexFunc(questions, func(q view.Question) bool { return q.ID == id })
+	if i < 0 {
 		return errAnswered
 	}
-	result := is.Content
-	switch {
-	case q.Method == "elicitation/create" && is.Action != "accept":
-		result = jsonraw.With(nil, "action", jsonraw.Quote(is.Action))
-	case is.Action != "accept":
-		return errors.New("only a form or a page can be declined in the client's place; drop the message instead")
-	case q.Method == "elicitation/create" && q.URL != "":
-		result = question.Accept(nil)
-	case q.Method == "elicitation/create":
-		result = question.Accept(jsonraw.OrEmpty(is.Content))
-	case q.Method == "sampling/createMessage":
-		raw, err := modelMessage(q.Params, is.Content)
-		if err != nil {
-			return err
-		}
-		result = raw
+	result, err := resultForServer(questions[i], answer)
+	if err != nil {
+		return err
 	}
 	return a.group().Decide(ctx, id, control.Order{Do: "answer", Raw: result})
+}
+
+// resultForServer returns the result of a server's request for an answer of the user.
+func resultForServer(q view.Question, answer view.Answer) (json.RawMessage, error) {
+	isElicitation := q.Method == "elicitation/create"
+	switch {
+	case isElicitation && answer.Action != "accept":
+		return jsonraw.With(nil, "action", jsonraw.Quote(answer.Action)), nil
+	case answer.Action != "accept":
+		return nil, errors.New("only a form or a page can be declined in the client's place; drop the message instead")
+	case isElicitation && q.URL != "":
+		return question.Accept(nil), nil // a page has no content
+	case isElicitation:
+		return question.Accept(jsonraw.OrEmpty(answer.Content)), nil
+	case q.Method == "sampling/createMessage":
+		return modelMessage(q.Params, answer.Content)
+	}
+	return answer.Content, nil
 }
 
 // Intercepting reports whether messages are held, and returns the filter.

@@ -3,7 +3,6 @@
 package liveview
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -46,16 +45,16 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 	debug.SetGCPercent(25) // saves memory, because the rows stay as long as the view is open
 	judge := &recorded.RowFindings{Live: true}
 	v := &View{}
-	how := live.Options{
+	storeOptions := live.Options{
 		Path: o.Path, Now: f.Now, Judge: judge,
 		Open: func(path string) (*rows.Capture, error) { return recorded.OpenFile(f, path) },
 		Hide: func(c *rows.Capture) { f.HideSecretsIn(c) },
 	}
 	title := "all recordings"
-	file := false
+	cannotGrow := false
 	var out wire.Outcome
 	if o.Path != "" {
-		file, out = checkFile(f, &how)
+		cannotGrow, out = checkFile(f, &storeOptions)
 		if !out.OK() {
 			return nil, out
 		}
@@ -65,14 +64,16 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 		if err != nil {
 			return nil, connect.StateFailed(err)
 		}
-		how.Ring = ring
+		storeOptions.Ring = ring
 	}
-	title = cmp.Or(o.Title, title)
+	if o.Title != "" {
+		title = o.Title
+	}
+	if st, err := state.Open(f.State); err == nil {
+		storeOptions.Marks = st.Private("marks")
+	}
 	var err error
-	if st, failed := state.Open(f.State); failed == nil {
-		how.Marks = st.Private("marks")
-	}
-	v.store, err = live.New(how)
+	v.store, err = live.New(storeOptions)
 	if err != nil {
 		return nil, usage.LocalIO("reading the recordings", err)
 	}
@@ -84,13 +85,13 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 		Exec:             o.Exec,
 		RecordsElsewhere: o.Path != "",
 		Changed:          v.store.Raise,
-		Open:             func(key live.Key) (*rows.Capture, error) { return v.open(f, how, key) },
+		Open:             func(key live.Key) (*rows.Capture, error) { return v.open(f, storeOptions, key) },
 	})
 	v.Views = view.New(v.store, view.Options{
 		Now:          f.Now,
 		Title:        title,
 		Hint:         o.Hint,
-		File:         file,
+		File:         cannotGrow,
 		Findings:     judge.ViewFindings,
 		Words:        judge.Words(),
 		Held:         v.Actor.Held,
@@ -102,37 +103,39 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 }
 
 // markOf reports whether the row of a key is marked, and returns its note.
-func (v *View) markOf(text string) (set bool, note string) {
-	key, ok := live.ParseKey(text)
+func (v *View) markOf(rowKey string) (isMarked bool, note string) {
+	key, ok := live.ParseKey(rowKey)
 	if !ok {
 		return false, ""
 	}
 	return v.store.MarkOf(key)
 }
 
-// checkFile opens the file, so that errors are found before the view appears, and reports whether the
-// file cannot grow. It reads only the beginning of a capture, which may be large.
-func checkFile(f *cmdutil.Factory, how *live.Options) (file bool, out wire.Outcome) {
-	if isCapture(how.Path) {
+// checkFile opens the file of o, so that errors are found before the view appears, and reports
+// whether the file cannot grow. It reads only the beginning of a capture, which may be large. The
+// store gets the opened file from o.Open once, so that it is not read twice.
+func checkFile(f *cmdutil.Factory, o *live.Options) (cannotGrow bool, out wire.Outcome) {
+	if isCapture(o.Path) {
 		if ring, err := f.Env.Ring(); err == nil {
-			how.Indexes = ring.Indexes()
+			o.Indexes = ring.Indexes()
 		}
-		return false, out
+		return false, wire.Outcome{}
 	}
-	first, err := recorded.OpenFile(f, how.Path)
+	opened, err := recorded.OpenFile(f, o.Path)
 	if err != nil {
-		return false, recorded.Unreadable(how.Path, err)
+		return false, recorded.Unreadable(o.Path, err)
 	}
-	again := how.Open
-	how.Open = func(path string) (c *rows.Capture, err error) {
-		c = first
-		first = nil
-		if c != nil {
-			return c, nil
+	cannotGrow = opened.IsBundled()
+	openAgain := o.Open
+	o.Open = func(path string) (*rows.Capture, error) {
+		if opened == nil {
+			return openAgain(path)
 		}
-		return again(path)
+		c := opened
+		opened = nil
+		return c, nil
 	}
-	return first.IsBundled(), out
+	return cannotGrow, wire.Outcome{}
 }
 
 // isCapture reports whether a file begins like a capture.
@@ -147,14 +150,15 @@ func isCapture(path string) bool {
 }
 
 // open opens the current capture of a key. It returns view.ErrGone if the recording was deleted.
-func (v *View) open(f *cmdutil.Factory, how live.Options, key live.Key) (*rows.Capture, error) {
-	if how.Path != "" {
-		return recorded.OpenFile(f, how.Path)
+func (v *View) open(f *cmdutil.Factory, o live.Options, key live.Key) (*rows.Capture, error) {
+	if o.Path != "" {
+		return recorded.OpenFile(f, o.Path)
 	}
-	run, err := how.Ring.Find(key.Run)
+	run, err := o.Ring.Find(key.Run)
 	if errors.Is(err, capture.ErrNoRun) {
 		return nil, view.ErrGone
-	} else if err != nil {
+	}
+	if err != nil {
 		return nil, err
 	}
 	return rows.Open(run.Path)

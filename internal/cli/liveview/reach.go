@@ -17,25 +17,34 @@ import (
 // call it.
 func (a *Actor) Describe(tools []view.Tool) {
 	g := a.separateInvocation()
-	type server struct{ before, after, refused string }
-	servers := map[string]server{}
+	byTarget := map[string]callForm{}
 	for i := range tools {
 		t := &tools[i]
-		s, known := servers[t.Target]
+		form, known := byTarget[t.Target]
 		if !known {
-			s = server{before: "mcpc call ", after: " -- " + t.Target}
-			if address := addressOf(t.Target); address == connect.DemoEndpoint || recorded.IsAddress(address) ||
-				isKnownName(g, address) {
-				s = server{before: "mcpc -s " + shellwords.Quote(address) + " call "}
-			}
-			if _, err := a.callableServer(g, t.Target); err != nil {
-				s.refused = err.Error()
-			}
-			servers[t.Target] = s
+			form = a.callFormOf(g, t.Target)
+			byTarget[t.Target] = form
 		}
-		t.Command = []string{s.before + shellwords.Quote(t.Name) + " ", s.after}
-		t.Refused = s.refused
+		t.Command = []string{form.beforeName + shellwords.Quote(t.Name) + " ", form.afterArguments}
+		t.Refused = form.refused
 	}
+}
+
+// A callForm is how the tools of a server are called: the shell command around the name and the
+// arguments, and why a view cannot call them; "" if it can.
+type callForm struct{ beforeName, afterArguments, refused string }
+
+// callFormOf returns how the tools of a recorded target are called.
+func (a *Actor) callFormOf(g *cmdutil.Factory, recordedTarget string) callForm {
+	form := callForm{beforeName: "mcpc call ", afterArguments: " -- " + recordedTarget}
+	address := addressOf(recordedTarget)
+	if address == connect.DemoEndpoint || recorded.IsAddress(address) || isKnownName(g, address) {
+		form = callForm{beforeName: "mcpc -s " + shellwords.Quote(address) + " call "}
+	}
+	if _, err := a.callableServer(g, recordedTarget); err != nil {
+		form.refused = err.Error()
+	}
+	return form
 }
 
 // callableServer returns the server of a recorded target in the form of -s, or "" for the server that the
@@ -73,7 +82,8 @@ func isKnownName(g *cmdutil.Factory, name string) bool {
 // isReachable reports whether requests may be sent to a server. It must have a complete address, or
 // be known to mcpc; one that needs a command also needs Exec.
 func (a *Actor) isReachable(g *cmdutil.Factory, name string) bool {
-	if name == connect.DemoEndpoint || recorded.IsAddress(name) && recorded.RejectHidden("", name).OK() {
+	isWholeAddress := recorded.IsAddress(name) && recorded.RejectHidden("", name).OK() // without a hidden secret
+	if name == connect.DemoEndpoint || isWholeAddress {
 		return true
 	}
 	if slices.Contains(g.SessionNames(""), name) {

@@ -21,7 +21,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A consent is a set of things that the user agreed to.
+// consents is a set of things that the user agreed to.
 type consents int
 
 const (
@@ -30,32 +30,32 @@ const (
 	toDestructiveCall                       // call a tool that may change something
 )
 
-// consentsFor returns the consents for a server or a request. If confirmed is set, it first adds the
-// consents requested last.
-func (a *Actor) consentsFor(about string, confirmed bool) consents {
+// consentsFor returns the consents for a server or a request, given by its key. If confirmed is set,
+// it first adds the consents that requestConsent requested last.
+func (a *Actor) consentsFor(key string, confirmed bool) consents {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if confirmed {
-		a.consented[about] |= a.toConfirm[about]
+		a.consented[key] |= a.toConfirm[key]
 	}
-	delete(a.toConfirm, about)
-	return a.consented[about]
+	delete(a.toConfirm, key)
+	return a.consented[key]
 }
 
-// requestConsent requests a consent from the user.
-func (a *Actor) requestConsent(about string, c consents, text string) view.Sent {
+// requestConsent requests a consent from the user: the view shows the question.
+func (a *Actor) requestConsent(key string, c consents, question string) view.Sent {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.toConfirm[about] = c
-	return view.Sent{Confirm: text}
+	a.toConfirm[key] = c
+	return view.Sent{Confirm: question}
 }
 
-// A request is a request to send.
+// outgoing is a request to send.
 type outgoing struct {
 	server     string // in the form of -s; "" is the server that the view started
 	method     string
-	consentKey string // the key of its consents
-	repeats    string // the number of the request that it repeats
+	consentKey string // identifies it among the requests to its server
+	repeats    string // the number of the recorded request that it repeats, or ""
 	// send sends the request. It returns the missing consent if the request was not sent, else 0.
 	send func(ctx context.Context, c *connect.Conn, given consents) (wire.Outcome, consents)
 }
@@ -92,17 +92,20 @@ func (a *Actor) Resend(ctx context.Context, key string, message json.RawMessage,
 	}
 	r.send = func(ctx context.Context, c *connect.Conn, given consents) (wire.Outcome, consents) {
 		out := recorded.Send(ctx, c, call, given&toDestructiveCall != 0)
-		return out, missingConsent(out, call.Method == "tools/call")
+		if call.Method != "tools/call" {
+			return out, 0
+		}
+		return out, missingConsent(out)
 	}
 	return a.send(ctx, g, r, confirmed)
 }
 
-// missingConsent returns the consent without which a call was not sent, or 0.
-func missingConsent(out wire.Outcome, tool bool) consents {
-	if tool && out.Kind == wire.Refused && out.Phase == "arguments" {
+// missingConsent returns the consent without which a tool was not called, or 0.
+func missingConsent(out wire.Outcome) consents {
+	if _, unconfirmed := errors.AsType[*toolcall.NotConfirmed](out.Err); unconfirmed {
 		return toDestructiveCall
 	}
-	if tool && out.Kind == wire.InvalidArguments {
+	if out.Kind == wire.InvalidArguments {
 		return toInvalidArguments
 	}
 	return 0
@@ -134,12 +137,13 @@ func (a *Actor) Call(ctx context.Context, call view.Call) (view.Sent, error) {
 		return view.Sent{}, userErrorOf(g, err)
 	}
 	r.send = func(ctx context.Context, c *connect.Conn, agreed consents) (wire.Outcome, consents) {
-		out, _ := toolcall.CallTool(
-			ctx,
-			c,
-			&toolcall.Request{Name: call.Tool, Given: given, NoValidate: agreed&toInvalidArguments != 0, Yes: agreed&toDestructiveCall != 0},
-		)
-		return out, missingConsent(out, true)
+		out, _ := toolcall.CallTool(ctx, c, &toolcall.Request{
+			Name:       call.Tool,
+			Given:      given,
+			NoValidate: agreed&toInvalidArguments != 0,
+			Yes:        agreed&toDestructiveCall != 0,
+		})
+		return out, missingConsent(out)
 	}
 	return a.send(ctx, g, r, call.Confirmed)
 }
@@ -164,49 +168,59 @@ func (a *Actor) serverOf(g *cmdutil.Factory, found recorded.Request) (string, er
 func (a *Actor) send(ctx context.Context, g *cmdutil.Factory, r outgoing, confirmed bool) (view.Sent, error) {
 	ctx, done := a.contextOfView(ctx)
 	defer done()
-	if r.server != "" && r.server != connect.DemoEndpoint && a.consentsFor(r.server, confirmed)&toServer == 0 {
+	needsConsent := r.server != "" && r.server != connect.DemoEndpoint
+	if needsConsent && a.consentsFor(r.server, confirmed)&toServer == 0 {
 		return a.requestConsent(r.server, toServer, "Send requests to "+r.server+"?"), nil
 	}
-	about := r.server + "\n" + r.consentKey
-	given := a.consentsFor(about, confirmed)
+	key := r.server + "\n" + r.consentKey
+	given := a.consentsFor(key, confirmed)
 	if r.server == "" {
-		out, lacks := r.send(ctx, a.ownServer.Load(), given)
-		return a.sentResult(a.Factory, r, about, out, lacks)
+		out, missing := r.send(ctx, a.ownServer.Load(), given)
+		return a.sentResult(a.Factory, r.method, key, out, missing)
 	}
 	g.Server = r.server
 	g.ServerGiven = true
 	g.Record.Resent = r.repeats
 	c, out := connect.Dial(ctx, &g.Env, connect.Options{})
-	var lacks consents
+	var missing consents
 	if out.OK() {
-		out, lacks = r.send(ctx, c, given)
+		out, missing = r.send(ctx, c, given)
 	}
 	out = connect.Explain(&g.Env, out)
-	s, err := a.sentResult(g, r, about, out, lacks)
+	s, err := a.sentResult(g, r.method, key, out, missing)
 	c.Close(ctx)
-	if lacks != 0 {
+	if missing != 0 {
 		out = wire.Outcome{} // no failure: the user may still confirm
 	}
 	g.Env.EndRecording(out, out.ExitCode())
 	return s, err
 }
 
-// sentResult returns the outcome of a request, or the question for a missing consent.
+// consentQuestion returns the question for the consent without which a call was not sent.
+func consentQuestion(g *cmdutil.Factory, out wire.Outcome) string {
+	question := g.WithoutSecrets(out).Text
+	if reason, ok := errors.AsType[*toolcall.NotConfirmed](out.Err); ok {
+		question = g.Secrets.Text(reason.Error())
+	}
+	for _, f := range out.Findings {
+		question += "; " + strings.TrimSpace(f.Pointer+" "+f.Text)
+	}
+	return term.Line(question) + ". Send it?"
+}
+
+// sentResult returns what a view shows after a request: its outcome and the key of its row, or the
+// question for a missing consent. key is the key of the request's consents, which end with it.
 func (a *Actor) sentResult(
-	g *cmdutil.Factory, r outgoing, about string, out wire.Outcome, lacks consents,
+	g *cmdutil.Factory, method, key string, out wire.Outcome, missing consents,
 ) (view.Sent, error) {
-	if lacks != 0 {
-		question, _ := strings.CutSuffix(g.WithoutSecrets(out).Text, ", and the call was not confirmed")
-		for _, f := range out.Findings {
-			question += "; " + strings.TrimSpace(f.Pointer+" "+f.Text)
-		}
-		return a.requestConsent(about, lacks, term.Line(question)+". Send it?"), nil
+	if missing != 0 {
+		return a.requestConsent(key, missing, consentQuestion(g, out)), nil
 	}
 	a.mu.Lock()
-	delete(a.consented, about)
+	delete(a.consented, key)
 	a.mu.Unlock()
 	a.reading.Lock()
-	row := g.Record.LastRow(g.RecordTo, r.method)
+	row := g.Record.LastRow(g.RecordTo, method)
 	a.reading.Unlock()
 	if row == nil {
 		if out.OK() {

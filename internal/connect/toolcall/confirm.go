@@ -44,14 +44,22 @@ func refuseChanged(ctx context.Context, c *connect.Conn, tool *connect.Definitio
 // changedReason is the reason to confirm a changed tool.
 const changedReason = "changed since it was approved"
 
+// A NotConfirmed is the Err of the outcome of a call that needs a confirmation and did not get one.
+type NotConfirmed struct{ Tool, Why string }
+
+// Error says why the call needs a confirmation.
+func (e *NotConfirmed) Error() string { return fmt.Sprintf("the tool %q %s", e.Tool, e.Why) }
+
 // notConfirmedOutcome returns the outcome of a call that the user did not confirm. isChanged is set
 // if the tool changed since it was approved; lock is then the lock file with its present
 // definition, or nil.
 func notConfirmedOutcome(c *connect.Conn, o Request, why string, isChanged bool, lock *pin.Lock) wire.Outcome {
+	reason := &NotConfirmed{Tool: o.Name, Why: why}
 	refused := wire.Outcome{
 		Kind: wire.Refused, Method: "tools/call", Name: o.Name, ServerName: c.Where, Phase: "arguments",
-		Text: fmt.Sprintf("the tool %q %s, and the call was not confirmed", o.Name, why),
+		Text: reason.Error() + ", and the call was not confirmed",
 		Hint: "--yes calls it without asking for confirmation",
+		Err:  reason,
 	}
 	if isChanged {
 		refused.Hint = "--yes approves the tool as it is now, and calls it"

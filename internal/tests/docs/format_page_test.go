@@ -38,7 +38,7 @@ func TestCaptureMembersAreDescribed(t *testing.T) {
 // The texts that say how long a message is held agree with the limit.
 func TestHoldTimeIsDescribed(t *testing.T) {
 	limit := strconv.Itoa(int(proxy.MaxHold.Minutes())) + " minutes"
-	for _, name := range []string{"docs/intercept.md", "internal/tui/sending.go", "internal/web/page/act.js"} {
+	for _, name := range []string{"docs/intercept.md"} {
 		if !strings.Contains(readPage(t, name), limit) {
 			t.Errorf("%s does not say that a message is held for %s (proxy.MaxHold)", name, limit)
 		}
