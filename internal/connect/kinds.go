@@ -155,13 +155,14 @@ func (c *Conn) NoteListLength(ctx context.Context, list Sorted, reports bool) {
 		declared := capabilitiesFor(c.Answering, person)
 		return c.toolsKey(declared) + "\n" + c.Revision() + "\nnumber\n" + string(declared)
 	}
+	const unknownLength = -1
 	length := list.Count
 	person := c.Env.UI.CanAsk()
 	now := c.Env.Now()
 	remembered := func(person bool, maxAge time.Duration) (number int, at time.Time) {
 		list, err := c.Store.Tools(key(person))
 		if err != nil || list == nil || len(list.Tools) != 1 || now.Sub(list.FetchedAt) > maxAge {
-			return -1, now
+			return unknownLength, now
 		}
 		number, _ = strconv.Atoi(list.Tools[0].Name)
 		return number, list.FetchedAt
@@ -171,14 +172,16 @@ func (c *Conn) NoteListLength(ctx context.Context, list Sorted, reports bool) {
 		_ = c.Store.SaveTools(ctx, key(person), list) // losing it costs a note only
 	}
 	otherLength, at := remembered(!person, rememberFor)
-	if otherLength < 0 || !reports {
+	if otherLength == unknownLength || !reports {
 		return
 	}
 	before := "with"
 	if person {
 		before = "without"
 	}
-	if person && otherLength < length || !person && otherLength > length {
+	// Only the list without elicitation can be shorter because of it.
+	isShorterWithout := person && otherLength < length || !person && otherLength > length
+	if isShorterWithout {
 		c.Env.UI.Note(fmt.Sprintf("%s elicitation, which mcpc declares at a terminal, the server listed %s (%s)",
 			before, english.Plural(otherLength, "tool"), english.Ago(now, at)))
 	}

@@ -31,10 +31,16 @@ type pageReader struct {
 const manyPages = 4
 
 // Take lists kind k as Add does, but keeps no page: it passes the entries to destination.
-func (l *Listing) Take(ctx context.Context, c *Conn, k Kind, several bool, how Taking) (out wire.Outcome, left bool) {
-	t := &pageReader{conn: c, kind: k, destination: how, cache: c.newListCache(k)}
+func (l *Listing) Take(
+	ctx context.Context,
+	c *Conn,
+	k Kind,
+	several bool,
+	destination Taking,
+) (out wire.Outcome, isOmitted bool) {
+	t := &pageReader{conn: c, kind: k, destination: destination, cache: c.newListCache(k)}
 	defer func() { _ = t.cache.entries.Close() }()
-	c.reportsOmitted.Store(how.Rows != nil)
+	c.reportsOmitted.Store(destination.Rows != nil)
 	list, out := c.Walk(ctx, k.Method, t.readPage)
 	t.wait()
 	out = c.finishList(k, list, out)
@@ -50,15 +56,15 @@ func (l *Listing) Take(ctx context.Context, c *Conn, k Kind, several bool, how T
 	if t.pages == 0 {
 		return out, false
 	}
-	if how.Rows != nil {
-		names := how.Rows.Special()
+	if destination.Rows != nil {
+		names := destination.Rows.Special()
 		c.warnConfusable(names)
 		l.warn(c, k, t.leftOut, names, out)
 		l.Shown += t.usableCount
 	} else {
 		l.Shown += list.Count
 	}
-	l.Lists = append(l.Lists, Sorted{Kind: k, List: list, First: t.first, Taking: how})
+	l.Lists = append(l.Lists, Sorted{Kind: k, List: list, First: t.first, Taking: destination})
 	l.Messages = append(l.Messages, t.first)
 	return out, false
 }
