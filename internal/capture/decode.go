@@ -185,7 +185,7 @@ func parseHTTP(raw []byte) *wire.HTTPHead {
 // parseSSE parses the member "sse" of a frame.
 func parseSSE(raw []byte) *sse.Facts {
 	m, _ := jsonraw.Object(raw)
-	s := &sse.Facts{Event: m.Text("event"), Comment: string(member(m, "comment")) == "true"}
+	s := &sse.Facts{Event: m.Text("event"), IsComment: string(member(m, "comment")) == "true"}
 	if id, ok := m.Get("id"); ok {
 		text, _ := jsonraw.Text(id)
 		s.ID = &text

@@ -246,7 +246,7 @@ func appendSSE(b []byte, s *sse.Facts) []byte {
 		b = append(b, `,"retry":`...)
 		b = strconv.AppendInt(b, int64(*s.Retry), 10)
 	}
-	if s.Comment {
+	if s.IsComment {
 		b = append(b, `,"comment":true`...)
 	}
 	return append(b, '}')

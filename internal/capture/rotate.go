@@ -205,7 +205,7 @@ func (u *repeatTracker) nextStep(c *trackedConn, f *wire.Frame) step {
 		fits = f.Kind == wire.Head && f.HTTP != nil
 	case stepRequest:
 		u.message.Parse(f.Raw)
-		fits = f.Kind == wire.Body && u.message.Kind == wire.Request && !exchange.Opens(u.message.Method)
+		fits = f.Kind == wire.Body && u.message.Kind == wire.Request && !exchange.IsOpeningMethod(u.message.Method)
 	case stepHead:
 		fits = f.Kind == wire.Head && f.HTTP != nil && f.HTTP.Status == 200
 	case stepAnswer:

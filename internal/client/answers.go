@@ -15,16 +15,16 @@ import (
 
 // An Asking is a request for input from the server: a request of its own up to 2025-11-25, an entry
 // of inputRequests in a result since then (client/elicitation, client/sampling, client/roots).
-type Asking struct {
+type InputRequest struct {
 	// Method is elicitation/create, sampling/createMessage or roots/list.
 	Method string
 	// Params are the bytes that the server sent; nil if there are none.
 	Params json.RawMessage
 	// Key is the key in inputRequests; "" for a request of the server's own.
 	Key string
-	// Again says that the client repeats its request once all input is given: an action elsewhere,
+	// WillRetry says that the client repeats its request once all input is given: an action elsewhere,
 	// such as in a browser, must then be complete.
-	Again bool
+	WillRetry bool
 }
 
 // An Answer is the result of an Asker.
@@ -33,24 +33,24 @@ type Answer struct {
 	Result json.RawMessage
 	// Declined says that there is no Result because the user declined.
 	Declined bool
-	// Ending explains an answer without Result, or a Result that declines. It becomes the outcome
+	// Outcome explains an answer without Result, or a Result that declines. It becomes the outcome
 	// of the client's request if the request fails because of this answer.
-	Ending wire.Outcome
+	Outcome wire.Outcome
 }
 
 // An Asker answers for the user. It is called for one Asking at a time, and returns when ctx ends.
-type Asker func(ctx context.Context, q Asking) Answer
+type Asker func(ctx context.Context, q InputRequest) Answer
 
-// Unanswered returns the outcome of a request whose input request got no answer, for example
+// UnansweredOutcome returns the outcome of a request whose input request got no answer, for example
 // because there is no Asker.
-func Unanswered(method string) wire.Outcome {
+func UnansweredOutcome(method string) wire.Outcome {
 	return wire.Outcome{Kind: wire.InputRequired, Text: "the server requested " + method + ", and there was no answer"}
 }
 
 // ask passes q to the Asker and pauses the idle timers until it returns.
-func (s *Session) ask(ctx context.Context, q Asking) Answer {
+func (s *Session) ask(ctx context.Context, q InputRequest) Answer {
 	if s.opt.Asker == nil {
-		return Answer{Ending: Unanswered(q.Method)}
+		return Answer{Outcome: UnansweredOutcome(q.Method)}
 	}
 	s.pending.Hold()
 	defer s.pending.Release()
@@ -62,7 +62,7 @@ func (s *Session) ask(ctx context.Context, q Asking) Answer {
 	// The session may have closed before the semaphore was acquired: Close cancels pending
 	// requests one by one.
 	if ctx.Err() != nil || s.isClosed() {
-		return Answer{Ending: Unanswered(q.Method)}
+		return Answer{Outcome: UnansweredOutcome(q.Method)}
 	}
 	return s.opt.Asker(ctx, q)
 }

@@ -48,7 +48,7 @@ type connectionState struct {
 	switchedVersion bool
 	// isLost is set when the server no longer knows the session.
 	isLost bool
-	// getStream is the GET stream for messages that belong to no request. It is nil before
+	// getStreamFields is the GET stream for messages that belong to no request. It is nil before
 	// openGetStream, and if era or transport have none.
 	getStream *transport.GetStream
 	// rootsSettled is closed when the server has had time to process the roots that it requested
@@ -64,9 +64,9 @@ type connectionState struct {
 	sentAt time.Time
 }
 
-// connect opens a connection. If it fails, the connection is closed; closing does not count in the
+// openConnection opens a connection. If it fails, the connection is closed; closing does not count in the
 // outcome's duration.
-func (s *Session) connect(
+func (s *Session) openConnection(
 	ctx context.Context,
 	known string,
 	resume *Memory,
@@ -102,7 +102,7 @@ func (s *Session) connect(
 // client. It returns nil if there is no such stream.
 func (c *connection) openGetStream(ctx context.Context) *transport.GetStream {
 	httpTransport, ok := c.transport().(*transport.HTTP)
-	fields := c.era().getStream()
+	fields := c.era().getStreamFields()
 	if !ok || fields == nil {
 		return nil
 	}
@@ -188,8 +188,8 @@ func (c *connection) requestWithPrevious(ctx context.Context, e era, call *Call,
 	previousID json.RawMessage,
 ) reply {
 	out := &outgoing{
-		Outgoing:       transport.Outgoing{ID: call.ID, Method: call.Method, Again: previousID},
-		isAcknowledged: call.isAcknowledged, untimed: call.untimed, progressed: call.Progressed,
+		Outgoing:       transport.Outgoing{ID: call.ID, Method: call.Method, PreviousID: previousID},
+		isAcknowledged: call.isAcknowledged, hasNoTimers: call.untimed, onProgress: call.Progressed,
 	}
 	if out.ID == nil {
 		out.ID = c.s.nextID()
@@ -233,7 +233,7 @@ func (c *connection) Receive(m *wire.Message) (free bool) {
 			return c.s.deliverNotification(m)
 		}
 	case wire.Batch:
-		if e := c.era(); e != nil && !e.batches() {
+		if e := c.era(); e != nil && !e.allowsBatches() {
 			c.addFinding(wire.Warning, "batch", "the server sent a batch, which revision "+e.revision()+" does not support")
 		}
 		for _, item := range m.Items {
@@ -296,10 +296,10 @@ type answerPool struct {
 	lifetime context.Context
 	stop     context.CancelFunc
 
-	mu     sync.Mutex
-	n      int
-	closed bool // start starts no function any more
-	all    sync.WaitGroup
+	mu       sync.Mutex
+	running  int
+	isClosed bool // start starts no function any more
+	workers  sync.WaitGroup
 }
 
 // start runs f in a goroutine. It reports false if maxAnswering functions are running. After finish
@@ -307,15 +307,15 @@ type answerPool struct {
 func (a *answerPool) start(f func(context.Context)) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.closed || a.n >= maxAnswering {
-		return a.closed
+	if a.isClosed || a.running >= maxAnswering {
+		return a.isClosed
 	}
-	a.n++
-	a.all.Go(func() {
+	a.running++
+	a.workers.Go(func() {
 		f(a.lifetime)
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.n--
+		a.running--
 	})
 	return true
 }
@@ -324,11 +324,11 @@ func (a *answerPool) start(f func(context.Context)) bool {
 // the rest.
 func (a *answerPool) finish() {
 	a.mu.Lock()
-	a.closed = true
+	a.isClosed = true
 	a.mu.Unlock()
 	timer := time.AfterFunc(graceForCancel, a.stop)
 	defer timer.Stop()
-	a.all.Wait()
+	a.workers.Wait()
 	a.stop()
 }
 

@@ -48,9 +48,9 @@ func CompletesInContext(revision string) bool { return revision >= rev20250618 }
 // must match (since 2025-06-18).
 func HasOutputSchemas(revision string) bool { return revision >= rev20250618 }
 
-// newest returns the newest revision of mcpc that is among theirs and for which want returns true;
+// newestCommon returns the newest revision of mcpc that is among theirs and for which want returns true;
 // "" if there is none.
-func newest(theirs []string, want func(string) bool) string {
+func newestCommon(theirs []string, want func(string) bool) string {
 	for _, revision := range revisions {
 		if want(revision) && slices.Contains(theirs, revision) {
 			return revision
@@ -59,8 +59,8 @@ func newest(theirs []string, want func(string) bool) string {
 	return ""
 }
 
-// handshake reports whether a revision begins with initialize. It is the opposite of Stateless.
-func handshake(revision string) bool { return !Stateless(revision) }
+// hasHandshake reports whether a revision begins with initialize. It is the opposite of Stateless.
+func hasHandshake(revision string) bool { return !Stateless(revision) }
 
 // An era implements the revisions on one side of 2026-07-28.
 type era interface {
@@ -68,8 +68,8 @@ type era interface {
 	revision() string
 	// sessionID returns the session id that the server assigned, or "".
 	sessionID() string
-	// declared returns the client capabilities of the handshake; nil if each request declares them.
-	declared() json.RawMessage
+	// declaredCapabilities returns the client capabilities of the handshake; nil if each request declares them.
+	declaredCapabilities() json.RawMessage
 	// open performs the handshake, or requests server/discover, and stores the server's Info.
 	open(ctx context.Context, c *connection) wire.Outcome
 	// stamp adds to a request what each request of the era has: header fields in out, and members
@@ -78,11 +78,11 @@ type era interface {
 	// validateResult returns the kind of outcome for a response with a result, and a text if the
 	// kind is not OK.
 	validateResult(call *Call, response *wire.Message) (wire.Kind, string)
-	// batches reports whether a message may be an array of messages.
-	batches() bool
-	// getStream returns a function that returns the header fields for opening the GET stream; nil
+	// allowsBatches reports whether a message may be an array of messages.
+	allowsBatches() bool
+	// getStreamFields returns a function that returns the header fields for opening the GET stream; nil
 	// if the era has no such stream.
-	getStream() func() []wire.Field
+	getStreamFields() func() []wire.Field
 	// handleNotification processes a notification for the client itself. It reports whether the
 	// notification is also passed to Options.Notified.
 	handleNotification(c *connection, m *wire.Message) bool
@@ -94,9 +94,9 @@ type era interface {
 	// sessionStateAfter returns what a reply says about the session. unconfirmed is as in
 	// connectionState.
 	sessionStateAfter(r reply, unconfirmed bool) sessionState
-	// stillValid asks the server whether it still knows a suspect session. refusal is the reply
+	// isSessionValid asks the server whether it still knows a suspect session. refusal is the reply
 	// that made the session suspect, or nil.
-	stillValid(ctx context.Context, c *connection, refusal *reply, unconfirmed bool) bool
+	isSessionValid(ctx context.Context, c *connection, refusal *reply, unconfirmed bool) bool
 	// cancel notifies the server that the client gave up the request.
 	cancel(c *connection, out *outgoing)
 	// taskOffer returns how a tool with the given taskSupport can run as a task.
@@ -107,7 +107,7 @@ type era interface {
 	readTask(call *Call, result jsonraw.Members) (task Task, problem string, ok bool)
 	// advanceTask processes the task status in o, the outcome of tasks/get, and answers the task's
 	// input requests. over reports that end is the outcome of the call.
-	advanceTask(ctx context.Context, s *Session, task Task, o wire.Outcome, w *Waiting) (end wire.Outcome, over bool)
+	advanceTask(ctx context.Context, s *Session, task Task, o wire.Outcome, w *AwaitOptions) (end wire.Outcome, over bool)
 	// endSession asks the server to end the session.
 	endSession(ctx context.Context, c *connection)
 }
@@ -116,11 +116,11 @@ type era interface {
 type sessionState int
 
 const (
-	valid sessionState = iota
+	sessionValid sessionState = iota
 	// suspect: the server may have lost the session, or may now speak another revision.
-	suspect
+	sessionSuspect
 	// expired: the server has lost the session.
-	expired
+	sessionExpired
 )
 
 // Info is what a server reported about itself when the session was opened.

@@ -33,7 +33,7 @@ func SendHTTP(ctx context.Context, s *Session, req HTTPRequest) wire.Outcome {
 	e := c.era()
 	m := wire.ParseMessage(req.Body)
 	call := &Call{Method: m.Method, Params: m.Params, Bare: req.Bare}
-	out := &outgoing{Outgoing: transport.Outgoing{ID: m.ID, Method: m.Method, AnyReply: true}}
+	out := &outgoing{Outgoing: transport.Outgoing{ID: m.ID, Method: m.Method, AcceptsAny: true}}
 	c.stamp(e, call, out)
 	out.Raw = req.Body
 	if req.Method == "" {

@@ -85,7 +85,7 @@ type inputRounds struct {
 	// declinedRequests is the inputRequests object of the last round if all its answers declined;
 	// nil otherwise. firstDecline is the first answer of the last round that declined, or nil.
 	declinedRequests json.RawMessage
-	firstDecline     *unanswered
+	firstDecline     *unansweredRequest
 }
 
 // nextCall returns the request of the next round. If ok is false there is none, and end is the
@@ -142,12 +142,12 @@ func (r *inputRounds) answerAll(
 	answers = json.RawMessage("{}")
 	anyAccepted := len(requests) == 0
 	for _, request := range requests {
-		a, end, ok := answerInput(ctx, r.s, o, newAsking(request, true), ", so the request was not sent again")
+		a, end, ok := answerInput(ctx, r.s, o, newInputRequest(request, true), ", so the request was not sent again")
 		if !ok {
 			return nil, end, false
 		}
-		if a.Ending.Kind != wire.OK && r.firstDecline == nil {
-			r.firstDecline = &unanswered{answer: a, request: o.Message}
+		if a.Outcome.Kind != wire.OK && r.firstDecline == nil {
+			r.firstDecline = &unansweredRequest{answer: a, request: o.Message}
 		}
 		anyAccepted = anyAccepted || isAccepted(a.Result)
 		answers = jsonraw.With(answers, request.Name, a.Result)
@@ -159,10 +159,10 @@ func (r *inputRounds) answerAll(
 	return answers, o, true
 }
 
-// newAsking returns the Asking for an entry of inputRequests.
-func newAsking(request jsonraw.Member, again bool) Asking {
+// newInputRequest returns the Asking for an entry of inputRequests.
+func newInputRequest(request jsonraw.Member, again bool) InputRequest {
 	method, _ := jsonraw.Text(jsonraw.First(request.Value, "method"))
-	return Asking{Method: method, Params: jsonraw.First(request.Value, "params"), Key: request.Name, Again: again}
+	return InputRequest{Method: method, Params: jsonraw.First(request.Value, "params"), Key: request.Name, WillRetry: again}
 }
 
 // answerInput gets the answer to one input request. If ok is false there is none, and end is the
@@ -172,7 +172,7 @@ func answerInput(
 	ctx context.Context,
 	s *Session,
 	o wire.Outcome,
-	q Asking,
+	q InputRequest,
 	consequence string,
 ) (a Answer, end wire.Outcome, ok bool) {
 	if code, what := parseSupport(s.opt.Capabilities).rejection(q.Method, q.Params); code != 0 {
@@ -197,10 +197,10 @@ func answerInput(
 
 // applyTo returns o as the outcome of a request that failed because of the answer a.
 func (a Answer) applyTo(o wire.Outcome) wire.Outcome {
-	o.Kind = a.Ending.Kind
-	o.Text = a.Ending.Text
-	o.Hint = a.Ending.Hint
-	o.Findings = a.Ending.Findings
+	o.Kind = a.Outcome.Kind
+	o.Text = a.Outcome.Text
+	o.Hint = a.Outcome.Hint
+	o.Findings = a.Outcome.Findings
 	return o
 }
 
@@ -220,7 +220,7 @@ func (r *inputRounds) visitPages(ctx context.Context, o wire.Outcome) (end wire.
 		return o, false
 	}
 	for _, params := range pages {
-		q := Asking{Method: "elicitation/create", Params: params, Again: true}
+		q := InputRequest{Method: "elicitation/create", Params: params, WillRetry: true}
 		if code, _ := parseSupport(r.s.opt.Capabilities).rejection(q.Method, q.Params); code != 0 {
 			return o, false
 		}
@@ -228,7 +228,7 @@ func (r *inputRounds) visitPages(ctx context.Context, o wire.Outcome) (end wire.
 		if ctx.Err() != nil {
 			return abandoned(ctx, o), false
 		}
-		if a.Ending.Kind != wire.OK && (a.Result != nil || a.Ending.Kind != wire.InputRequired) {
+		if a.Outcome.Kind != wire.OK && (a.Result != nil || a.Outcome.Kind != wire.InputRequired) {
 			o.Result = o.RPCError().Data
 			return a.applyTo(o), false
 		}

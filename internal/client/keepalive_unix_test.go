@@ -346,7 +346,7 @@ func TestKeptServerSerializesCommandsItMayAsk(t *testing.T) {
 	offer := func(name string) func(*Options) {
 		return func(o *Options) {
 			o.Capabilities = json.RawMessage(`{"elicitation":{"form":{}}}`)
-			o.Asker = func(context.Context, Asking) Answer {
+			o.Asker = func(context.Context, InputRequest) Answer {
 				asking <- name
 				<-answer
 				return Answer{Result: json.RawMessage(`{"action":"accept","content":{"by":"` + name + `"}}`)}
@@ -385,7 +385,7 @@ func TestPingOvertakesWaitingRequests(t *testing.T) {
 	asking, answer := make(chan struct{}), make(chan struct{})
 	elicits := func(o *Options) {
 		o.Capabilities = json.RawMessage(`{"elicitation":{"form":{}}}`)
-		o.Asker = func(context.Context, Asking) Answer {
+		o.Asker = func(context.Context, InputRequest) Answer {
 			asking <- struct{}{}
 			<-answer
 			return Answer{Result: json.RawMessage(`{"action":"accept","content":{}}`)}
@@ -440,7 +440,7 @@ func TestKeptServerKeepsQuestions(t *testing.T) {
 	asked := make(chan string, 1)
 	roots := func(o *Options) {
 		o.Capabilities = json.RawMessage(`{"roots":{}}`)
-		o.Asker = func(_ context.Context, q Asking) Answer {
+		o.Asker = func(_ context.Context, q InputRequest) Answer {
 			asked <- q.Method
 			return Answer{Result: json.RawMessage(`{"roots":[]}`)}
 		}

@@ -38,11 +38,11 @@ func (e *legacy) revision() string { return e.load().revision }
 
 func (e *legacy) sessionID() string { return e.load().sessionID }
 
-func (e *legacy) declared() json.RawMessage { return e.load().declared }
+func (e *legacy) declaredCapabilities() json.RawMessage { return e.load().declared }
 
-// batches reports true up to 2025-03-26, which defined arrays of messages; earlier revisions did
+// allowsBatches reports true up to 2025-03-26, which defined arrays of messages; earlier revisions did
 // not exclude them, and 2025-06-18 removed them.
-func (e *legacy) batches() bool { return e.revision() < rev20250618 }
+func (e *legacy) allowsBatches() bool { return e.revision() < rev20250618 }
 
 // open performs the handshake. If the server refuses the offered revision and names others, open
 // offers the newest of them once.
@@ -70,10 +70,10 @@ func (e *legacy) open(ctx context.Context, c *connection) wire.Outcome {
 // the server lists a stateless revision, which needs no handshake.
 func alternativeRevision(c *connection, offered string, o wire.Outcome) string {
 	theirs := supportedIn(o.RPCError())
-	if o.Kind != wire.RPCFailed || c.s.opt.Protocol != "" || newest(theirs, Stateless) != "" {
+	if o.Kind != wire.RPCFailed || c.s.opt.Protocol != "" || newestCommon(theirs, Stateless) != "" {
 		return ""
 	}
-	if other := newest(theirs, handshake); other != offered {
+	if other := newestCommon(theirs, hasHandshake); other != offered {
 		return other
 	}
 	return ""
@@ -98,12 +98,12 @@ func (e *legacy) initialize(ctx context.Context, c *connection) wire.Outcome {
 	out := &outgoing{
 		Outgoing: transport.Outgoing{
 			Raw: wire.ComposeRequest(id, call.Method, call.Params), ID: id, Method: call.Method,
-			Resumable: true, Batches: true,
+			Resumable: true, AllowsBatch: true,
 		},
-		lasting: true,
+		mustNotCancel: true,
 	}
 	sessionID := ""
-	out.Headed = func(h http.Header) {
+	out.OnHeader = func(h http.Header) {
 		sessionID = h.Get("Mcp-Session-Id")
 		if isSessionID(sessionID) {
 			e.update(func(a *agreement) { *a = agreement{sessionID: sessionID, declared: capabilities} })
@@ -204,18 +204,18 @@ func (e *legacy) headerFields() []wire.Field {
 	return fields
 }
 
-func (e *legacy) getStream() func() []wire.Field { return e.headerFields }
+func (e *legacy) getStreamFields() func() []wire.Field { return e.headerFields }
 
 // stamp sets the header fields. A request that may become a task is never cancelled with
 // notifications/cancelled (2025-11-25 basic/utilities/tasks).
 func (e *legacy) stamp(_ *connection, call *Call, own *params, out *outgoing) []jsonraw.Member {
 	out.Fields = e.headerFields()
 	out.Resumable = true
-	out.Batches = e.batches()
+	out.AllowsBatch = e.allowsBatches()
 	if call.Task != nil && own.members.Value("task") == nil {
 		own.add("task", call.Task.params())
 	}
-	out.lasting = mcp.IsTaskMethod(call.Method) || own.members.Value("task") != nil
+	out.mustNotCancel = mcp.IsTaskMethod(call.Method) || own.members.Value("task") != nil
 	return nil
 }
 
@@ -252,7 +252,7 @@ func (e *legacy) handleRequest(c *connection, m *wire.Message) {
 		reply = func(context.Context) []byte { return wire.ComposeResult(m.ID, json.RawMessage("{}")) }
 	case code != 0:
 		reply = func(context.Context) []byte { return wire.ComposeError(m.ID, code, rejectionText(code, what)) }
-		c.s.pending.noteUnanswered(&unanswered{undeclared: m.Method})
+		c.s.pending.noteUnanswered(&unansweredRequest{undeclared: m.Method})
 		c.addFinding(
 			wire.Info,
 			wire.RuleUndeclared,
@@ -313,30 +313,30 @@ func sendAnswer(ctx context.Context, c *connection, m *wire.Message, raw []byte,
 // TypeScript SDK's example, only make the session suspect.
 func (e *legacy) sessionStateAfter(r reply, unconfirmed bool) sessionState {
 	if unconfirmed && isModernError(r.Message) {
-		return expired
+		return sessionExpired
 	}
 	if r.HTTP == nil {
-		return valid
+		return sessionValid
 	}
 	if e.sessionID() != "" && r.HTTP.Status == http.StatusNotFound {
 		return stateAfterNotFound(r.Message)
 	}
 	if (unconfirmed || e.sessionID() != "") && lacksRequestID(r) || e.sessionID() != "" && mayRefuseSession(r) {
-		return suspect
+		return sessionSuspect
 	}
-	return valid
+	return sessionValid
 }
 
 // stateAfterNotFound judges the body of a 404 in a session. m is nil if the body is not a message.
 func stateAfterNotFound(m *wire.Message) sessionState {
 	ended, sure := mcp.EndsSession(m)
 	if !sure {
-		return suspect
+		return sessionSuspect
 	}
 	if ended {
-		return expired
+		return sessionExpired
 	}
-	return valid
+	return sessionValid
 }
 
 // mayRefuseSession reports whether an error with the request's id may be about the session.
@@ -356,10 +356,10 @@ func lacksRequestID(r reply) bool {
 	return transport.IsRefusal(r.HTTP.Status) && (r.Message == nil || !r.Message.HasID())
 }
 
-// stillValid sends a ping. A response with the ping's id means that the server knows the session. A
+// isSessionValid sends a ping. A response with the ping's id means that the server knows the session. A
 // server that does not know the session refuses all requests alike; so in a confirmed session, a
 // ping that is refused differently from refusal means that the refusal was about its own request.
-func (e *legacy) stillValid(ctx context.Context, c *connection, refusal *reply, unconfirmed bool) bool {
+func (e *legacy) isSessionValid(ctx context.Context, c *connection, refusal *reply, unconfirmed bool) bool {
 	r := c.request(ctx, e, &Call{Method: "ping"}, c.s.opt.Limits.Idle)
 	isRefused := r.HTTP != nil && r.HTTP.Status/100 != 2
 	if isModernError(r.Message) || refusal != nil && isRefused && isSameRefusal(*refusal, r) {

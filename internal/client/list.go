@@ -29,8 +29,8 @@ type List struct {
 	// TTL is how long the list is fresh, in milliseconds (2026-07-28 server/utilities/caching); nil
 	// if the server does not say.
 	TTL *int64
-	// Whole is set if the list is complete.
-	Whole bool
+	// IsComplete is set if the list is complete.
+	IsComplete bool
 	// member is the name of the array in each result, such as "tools".
 	member   string
 	Findings []wire.Finding
@@ -82,7 +82,7 @@ func (s *Session) Walk(ctx context.Context, method string, take func(p *Page) (e
 		0,
 	)
 	defer stop()
-	l, o, restart := walk(ctx, s, method, take)
+	l, o, restart := requestPages(ctx, s, method, take)
 	if restart {
 		s.connection().addFinding(
 			wire.Warning,
@@ -90,15 +90,15 @@ func (s *Session) Walk(ctx context.Context, method string, take func(p *Page) (e
 			method+" could not be continued with the server's cursor; it was restarted",
 		)
 		take(nil)
-		l, o, _ = walk(ctx, s, method, take)
+		l, o, _ = requestPages(ctx, s, method, take)
 	}
 	o.Took = s.opt.Now().Sub(began)
 	return l, o
 }
 
-// walk requests the pages of a list. restart reports that a start from the first page may succeed:
+// requestPages requests the pages of a list. restart reports that a start from the first page may succeed:
 // a cursor is valid in its own session only, and may expire.
-func walk(
+func requestPages(
 	ctx context.Context,
 	s *Session,
 	method string,
@@ -108,7 +108,7 @@ func walk(
 	var p page
 	repeated := false
 	for {
-		cursor := p.next
+		cursor := p.nextCursor
 		call := Call{Method: method, sessionOnly: cursor != nil}
 		if cursor != nil {
 			call.Params = jsonraw.With(nil, "cursor", cursor)
@@ -129,7 +129,7 @@ func walk(
 		repeated = repeated || p.sameCount == 2
 		// Some servers send nextCursor "" on the last page. Some of them respond to the cursor ""
 		// with the first page again.
-		isSame := p.sameCount > 0 && (p.next == nil || string(p.next) == `""`)
+		isSame := p.sameCount > 0 && (p.nextCursor == nil || string(p.nextCursor) == `""`)
 		isFirst := p.count > 0 && l.pages > 1 && p.items == l.first
 		if string(cursor) == `""` && (isSame || isFirst) {
 			l.Count -= p.count
@@ -138,16 +138,16 @@ func walk(
 				Rule: "cursor", Severity: wire.Warning,
 				Text: `the empty nextCursor returned the same page again: the list ends there`,
 			})
-			l.Whole = true
+			l.IsComplete = true
 			return l, o, false
 		}
 		enough := take(&Page{Message: o.Message, Items: items})
-		if p.next == nil && s.opt.Limits.Items > 0 && l.Count > s.opt.Limits.Items && !enough {
+		if p.nextCursor == nil && s.opt.Limits.Items > 0 && l.Count > s.opt.Limits.Items && !enough {
 			o.Hint = itemsHint
 			return l, withFailure(o, wire.BadResponse, "the list has more than "+countOf(s.opt.Limits.Items, "item")), false
 		}
-		if p.next == nil {
-			l.Whole = true
+		if p.nextCursor == nil {
+			l.IsComplete = true
 			if repeated {
 				l.Findings = append(l.Findings, wire.Finding{
 					Rule: "cursor", Severity: wire.Warning,
@@ -168,9 +168,9 @@ func walk(
 
 // A page describes a page of a list for comparison with other pages.
 type page struct {
-	items fingerprint
-	count int
-	next  json.RawMessage
+	items      fingerprint
+	count      int
+	nextCursor json.RawMessage
 	// sameCount counts the previous pages in a row with the same items. stuckCount counts those of
 	// them that were not empty and had the same next cursor, too.
 	sameCount, stuckCount int
@@ -190,7 +190,7 @@ func (p *page) countRepeats(last page) {
 		return
 	}
 	p.sameCount = last.sameCount + 1
-	if p.count > 0 && bytes.Equal(p.next, last.next) {
+	if p.count > 0 && bytes.Equal(p.nextCursor, last.nextCursor) {
 		p.stuckCount = last.stuckCount + 1
 	}
 }
@@ -219,15 +219,15 @@ func (l *List) addPage(o wire.Outcome) (p page, items []json.RawMessage) {
 		l.first = p.items
 	}
 	l.readTTL(result)
-	p.next, _ = result.Get("nextCursor")
-	if len(p.next) == 0 || string(p.next) == "null" {
-		p.next = nil
-	} else if p.next[0] != '"' {
+	p.nextCursor, _ = result.Get("nextCursor")
+	if len(p.nextCursor) == 0 || string(p.nextCursor) == "null" {
+		p.nextCursor = nil
+	} else if p.nextCursor[0] != '"' {
 		l.Findings = append(l.Findings, wire.Finding{
 			Rule: "cursor", Severity: wire.Warning,
-			Text: "nextCursor is not a string, so the list ends here: " + jsonraw.Excerpt(p.next, 40),
+			Text: "nextCursor is not a string, so the list ends here: " + jsonraw.Excerpt(p.nextCursor, 40),
 		})
-		p.next = nil
+		p.nextCursor = nil
 	}
 	return p, items
 }
@@ -304,8 +304,8 @@ func (l *List) WriteJSON(to io.Writer, first *wire.Message, items []byte) error 
 
 // writeResult writes first's result with the array that items writes, and without nextCursor. The
 // bufio.Writer keeps errors until Flush.
-func (l *List) writeResult(to io.Writer, first *wire.Message, items func(*bufio.Writer), end string) error {
-	w := bufio.NewWriterSize(to, 64<<10)
+func (l *List) writeResult(dst io.Writer, first *wire.Message, items func(*bufio.Writer), end string) error {
+	w := bufio.NewWriterSize(dst, 64<<10)
 	parts, _ := first.ResultMembers()
 	before := "{"
 	for _, part := range parts {

@@ -89,7 +89,7 @@ func (e *legacy) streamClosed(
 	if f.Status == http.StatusConflict {
 		o.Hint = "use a session with its own stream: " + wire.Run("listen -s URL")
 	}
-	if e.mayHaveLostSession(c, stream) && !e.stillValid(ctx, c, nil, true) && ctx.Err() == nil {
+	if e.mayHaveLostSession(c, stream) && !e.isSessionValid(ctx, c, nil, true) && ctx.Err() == nil {
 		o.Text = "the server no longer knows this session"
 		return o, reconnect
 	}

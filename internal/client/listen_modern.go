@@ -96,7 +96,7 @@ func (e *modern) handleNotification(c *connection, m *wire.Message) bool {
 		return false
 	}
 	if m.Method == methodAcknowledged {
-		e.acknowledged(c, sub, id, jsonraw.First(m.Params, "notifications"))
+		e.handleAcknowledgement(c, sub, id, jsonraw.First(m.Params, "notifications"))
 		return false
 	}
 	if id == nil {
@@ -114,15 +114,15 @@ func (e *modern) handleNotification(c *connection, m *wire.Message) bool {
 	if !sub.load().active {
 		c.warnOnce("no_acknowledgement", "the server sent "+m.Method+" before it acknowledged the subscription")
 		sub.markActive(sub.SubscriptionFilter) // a notification shows that the subscription is active
-	} else if !sub.requested(m.Method) {
+	} else if !sub.isRequested(m.Method) {
 		c.warnOnce("unrequested", "the server sent "+m.Method+", which was not requested")
 	}
 	return true
 }
 
-// acknowledged marks a subscription as active with the filter that the server accepted. sub is nil
+// handleAcknowledgement marks a subscription as active with the filter that the server accepted. sub is nil
 // if the id is unknown.
-func (e *modern) acknowledged(c *connection, sub *subscription, id, notifications json.RawMessage) {
+func (e *modern) handleAcknowledgement(c *connection, sub *subscription, id, notifications json.RawMessage) {
 	if sub == nil {
 		c.warnOnce(
 			"foreign_subscription",
@@ -158,9 +158,9 @@ var changeNotifications = map[string]func(SubscriptionFilter) bool{
 	"notifications/resources/updated":      func(f SubscriptionFilter) bool { return len(f.URIs) > 0 },
 }
 
-// requested reports whether the filter selects a notification. It reports false for notifications
+// isRequested reports whether the filter selects a notification. It reports false for notifications
 // that belong to requests.
-func (sub *subscription) requested(method string) bool {
+func (sub *subscription) isRequested(method string) bool {
 	if isAsked := changeNotifications[method]; isAsked != nil {
 		return isAsked(sub.SubscriptionFilter)
 	}

@@ -39,22 +39,22 @@ var modernCodes = []int64{codeHeaderMismatch, codeMissingCapability, codeUnsuppo
 
 func (e *modern) revision() string { return e.version }
 
-func (e *modern) batches() bool { return false }
+func (e *modern) allowsBatches() bool { return false }
 
-func (e *modern) getStream() func() []wire.Field { return nil }
+func (e *modern) getStreamFields() func() []wire.Field { return nil }
 
 // open requests server/discover. The protocol does not require it; it provides the server's Info.
 func (e *modern) open(ctx context.Context, c *connection) wire.Outcome {
 	call := &Call{Method: "server/discover"}
 	o := c.outcome(e, call, c.request(ctx, e, call, c.s.opt.Limits.Idle))
 	if o.OK() {
-		e.learn(c, o.Result)
+		e.storeInfo(c, o.Result)
 	}
 	return o
 }
 
-// learn stores the Info of a DiscoverResult.
-func (e *modern) learn(c *connection, result json.RawMessage) {
+// storeInfo stores the Info of a DiscoverResult.
+func (e *modern) storeInfo(c *connection, result json.RawMessage) {
 	members, _ := jsonraw.Object(result)
 	info := parseInfo(members)
 	c.update(func(f *connectionState) { f.info = info })
@@ -64,7 +64,7 @@ func (e *modern) learn(c *connection, result json.RawMessage) {
 // revision that the caller wrote into _meta is used for the header field, too, because both must be
 // equal (2026-07-28 basic/transports/streamable-http, "Standard headers").
 func (e *modern) stamp(c *connection, call *Call, own *params, out *outgoing) []jsonraw.Member {
-	out.lasting = mcp.IsTaskMethod(call.Method)
+	out.mustNotCancel = mcp.IsTaskMethod(call.Method)
 	version := e.version
 	if text := own.meta.Text(metaVersion); text != "" && mcp.IsPlainHeader(text) {
 		version = text
@@ -82,15 +82,15 @@ func (e *modern) stamp(c *connection, call *Call, own *params, out *outgoing) []
 	if call.Task != nil || mcp.IsTaskMethod(call.Method) {
 		extensions = append(slices.Clone(extensions), mcp.TasksExtension)
 	}
-	marks := []jsonraw.Member{
+	metaMembers := []jsonraw.Member{
 		{Name: metaVersion, Value: jsonraw.Quote(e.version)},
 		{Name: metaClientInfo, Value: opt.clientInfo},
 		{Name: metaCapabilities, Value: withExtensions(opt.Capabilities, extensions)},
 	}
 	if opt.LogLevel != "" {
-		marks = append(marks, jsonraw.Member{Name: metaLogLevel, Value: jsonraw.Quote(opt.LogLevel)})
+		metaMembers = append(metaMembers, jsonraw.Member{Name: metaLogLevel, Value: jsonraw.Quote(opt.LogLevel)})
 	}
-	return marks
+	return metaMembers
 }
 
 // withExtensions returns capabilities with the extensions that are not yet in them.
@@ -173,13 +173,13 @@ func (e *modern) handleRequest(c *connection, m *wire.Message) {
 	)
 }
 
-// failedToAsk reports whether a tool failed because the server tried to send a request, which this
+// failedToSendRequest reports whether a tool failed because the server tried to send a request, which this
 // era forbids. The texts are those of mcp-go and of the TypeScript SDK; the errors have no code of
 // their own. The result only selects a hint.
-func failedToAsk(m *wire.Message) bool {
-	said := bytes.ToLower(m.Raw)
-	return bytes.Contains(said, []byte("server-initiated requests are not")) ||
-		bytes.Contains(said, []byte("server-to-client requests are not"))
+func failedToSendRequest(m *wire.Message) bool {
+	text := bytes.ToLower(m.Raw)
+	return bytes.Contains(text, []byte("server-initiated requests are not")) ||
+		bytes.Contains(text, []byte("server-to-client requests are not"))
 }
 
 // sessionStateAfter judges an unconfirmed connection: only the revision can be outdated, since the
@@ -188,7 +188,7 @@ func failedToAsk(m *wire.Message) bool {
 // era refuse a method.
 func (e *modern) sessionStateAfter(r reply, unconfirmed bool) sessionState {
 	if !unconfirmed || r.Message == nil && r.HTTP == nil {
-		return valid
+		return sessionValid
 	}
 	code := int64(0)
 	if r.Message != nil && r.Message.Error != nil {
@@ -196,23 +196,23 @@ func (e *modern) sessionStateAfter(r reply, unconfirmed bool) sessionState {
 	}
 	switch {
 	case code == codeUnsupportedVersion:
-		return expired
+		return sessionExpired
 	case r.HTTP == nil:
 	case lacksRequestID(r), code == -32600, code == -32601 && r.HTTP.Status != http.StatusNotFound:
-		return suspect
+		return sessionSuspect
 	}
-	return valid
+	return sessionValid
 }
 
-// stillValid requests server/discover and reports whether the server lists the revision. Any other
+// isSessionValid requests server/discover and reports whether the server lists the revision. Any other
 // reply is stored as the probe of the next connection.
-func (e *modern) stillValid(ctx context.Context, c *connection, _ *reply, _ bool) bool {
+func (e *modern) isSessionValid(ctx context.Context, c *connection, _ *reply, _ bool) bool {
 	r := c.request(ctx, e, &Call{Method: "server/discover"}, c.s.opt.Limits.Idle)
 	found := classifyProbe(r, false)
 	if found.kind == speaksModern && found.revision == e.version {
 		return true
 	}
-	if found.kind != giveUp {
+	if found.kind != probeFailed {
 		c.update(func(f *connectionState) { f.probeReply = &r })
 	}
 	return false
@@ -230,7 +230,7 @@ func (e *modern) endSession(context.Context, *connection) {}
 
 func (e *modern) sessionID() string { return "" }
 
-func (e *modern) declared() json.RawMessage { return nil }
+func (e *modern) declaredCapabilities() json.RawMessage { return nil }
 
 // probing is the era of a probe. It does not cancel a probe, because the server may accept no
 // message before initialize.
@@ -257,7 +257,7 @@ func (c *connection) switchVersion(e *wire.RPCError) bool {
 	if e == nil || e.Code != codeUnsupportedVersion || !Stateless(c.revision()) {
 		return false
 	}
-	revision := newest(supportedIn(e), func(r string) bool {
+	revision := newestCommon(supportedIn(e), func(r string) bool {
 		return Stateless(r) && (pinned == "" || r == pinned)
 	})
 	switched := false
@@ -271,15 +271,15 @@ func (c *connection) switchVersion(e *wire.RPCError) bool {
 	return switched
 }
 
-// HeaderMismatch reports whether the server found that header fields differ from the body. The tool
+// IsHeaderMismatch reports whether the server found that header fields differ from the body. The tool
 // definitions that the fields Mcp-Param-* are derived from are then outdated (2026-07-28
 // basic/transports/streamable-http).
-func HeaderMismatch(o wire.Outcome) bool {
+func IsHeaderMismatch(o wire.Outcome) bool {
 	return o.RPCError() != nil && o.RPCError().Code == codeHeaderMismatch
 }
 
-// UnknownMethod reports whether the server does not have the method (-32601 in every revision).
-func UnknownMethod(o wire.Outcome) bool {
+// IsUnknownMethod reports whether the server does not have the method (-32601 in every revision).
+func IsUnknownMethod(o wire.Outcome) bool {
 	return o.Kind == wire.RPCFailed && rpcCode(o) == -32601
 }
 

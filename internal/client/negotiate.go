@@ -21,7 +21,7 @@ import (
 // known is the revision of an earlier run, or "": it is used until the server contradicts it.
 func (c *connection) open(ctx context.Context, known string, resume *Memory) wire.Outcome {
 	pinned := c.s.opt.Protocol
-	if o := c.connect(ctx, pinned != "" && Stateless(pinned), resume); !o.OK() {
+	if o := c.connectTransport(ctx, pinned != "" && Stateless(pinned), resume); !o.OK() {
 		return o
 	}
 	switch {
@@ -85,11 +85,11 @@ func eraFor(m *Memory) era {
 	return &legacy{offered: m.Revision, guarded: guarded[agreement]{value: agreement{m.Revision, m.SessionID, m.Declared}}}
 }
 
-// connect opens the transport. For a URL this sends nothing, except over HTTP+SSE, which begins
+// connectTransport opens the transport. For a URL this sends nothing, except over HTTP+SSE, which begins
 // with a stream; if the server has no such stream any more, connect continues as for any URL. A
 // session that is resumed at a kept server gets its era before the first read, since the supervisor
 // passes on waiting requests from the server at once.
-func (c *connection) connect(ctx context.Context, noSSE bool, resume *Memory) wire.Outcome {
+func (c *connection) connectTransport(ctx context.Context, noSSE bool, resume *Memory) wire.Outcome {
 	server := c.s.opt.Server
 	if server.Transport == transport.HTTPSSE && !noSSE && server.URL != "" {
 		f := c.connectSSE(ctx)
@@ -168,9 +168,9 @@ func (c *connection) negotiate(ctx context.Context) wire.Outcome {
 		c.update(func(f *connectionState) {
 			f.revisionSource = "the URL is known to be an event stream that begins with an endpoint event"
 		})
-		return c.openLegacy(ctx, newest(revisions, handshake), nil)
+		return c.openLegacy(ctx, newestCommon(revisions, hasHandshake), nil)
 	}
-	revision := newest(revisions, Stateless)
+	revision := newestCommon(revisions, Stateless)
 	for attempt := 0; ; attempt++ {
 		e := &modern{version: revision}
 		call := &Call{Method: "server/discover"}
@@ -189,7 +189,7 @@ func (c *connection) negotiate(ctx context.Context) wire.Outcome {
 				f.revisionSource = found.why
 			})
 			if o.OK() {
-				e.learn(c, o.Result)
+				e.storeInfo(c, o.Result)
 			}
 			return o
 		case found.kind == askAgain && attempt == 0:
@@ -210,7 +210,7 @@ func (c *connection) negotiate(ctx context.Context) wire.Outcome {
 				o.Text = found.text
 			}
 			if c.s.opt.KnownRevision == "" && c.mayAcceptInitialize(o) {
-				o.TryRevision = newest(revisions, handshake)
+				o.TryRevision = newestCommon(revisions, hasHandshake)
 			}
 			return o
 		}
@@ -270,7 +270,7 @@ func (c *connection) mayAcceptInitialize(o wire.Outcome) bool {
 func (c *connection) fallBackToInitialize(ctx context.Context, found probeResult) wire.Outcome {
 	if !found.respawn {
 		c.update(func(f *connectionState) { f.revisionSource = found.why })
-		o := c.openLegacy(ctx, newest(revisions, handshake), &found)
+		o := c.openLegacy(ctx, newestCommon(revisions, hasHandshake), &found)
 		wasRefused := o.Kind == wire.RPCFailed || isHTTPRefusal(o)
 		if found.silent && wasRefused && c.transport().Name() == transport.StreamableHTTP {
 			return c.probeAgain(ctx, o)
@@ -281,17 +281,17 @@ func (c *connection) fallBackToInitialize(ctx context.Context, found probeResult
 		found.why += ", and so was initialize after it: the server was restarted without it"
 	}
 	c.transport().Close()
-	if o := c.connect(ctx, false, nil); !o.OK() {
+	if o := c.connectTransport(ctx, false, nil); !o.OK() {
 		return o
 	}
 	c.update(func(f *connectionState) { f.revisionSource = found.why })
-	return c.openLegacy(ctx, newest(revisions, handshake), &found)
+	return c.openLegacy(ctx, newestCommon(revisions, hasHandshake), &found)
 }
 
 // probeAgain repeats a probe that got no response, because initialize was refused: the server may
 // have been slow. It returns refusal if the probe fails again.
 func (c *connection) probeAgain(ctx context.Context, refusal wire.Outcome) wire.Outcome {
-	e := &modern{version: newest(revisions, Stateless)}
+	e := &modern{version: newestCommon(revisions, Stateless)}
 	o := e.open(ctx, c)
 	if theirs, _ := supportedVersions(o.Result); !o.OK() || !slices.Contains(theirs, e.version) {
 		return refusal
@@ -319,7 +319,7 @@ func (c *connection) openLegacy(ctx context.Context, revision string, probe *pro
 	if o.OK() {
 		return o
 	}
-	again := newest(supportedIn(o.RPCError()), Stateless)
+	again := newestCommon(supportedIn(o.RPCError()), Stateless)
 	if again != "" && c.s.opt.Protocol == "" && rpcCode(o) == codeUnsupportedVersion {
 		return c.openModern(ctx, again, "initialize was refused with -32022", false)
 	}

@@ -54,9 +54,9 @@ func (c *connection) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 		o.Text = transport.Mismatch(m, nil)
 	}
 	hasFailed := o.Kind == wire.RPCFailed || o.Kind == wire.ToolError
-	if e != nil && Stateless(e.revision()) && hasFailed && failedToAsk(r.Message) {
+	if e != nil && Stateless(e.revision()) && hasFailed && failedToSendRequest(r.Message) {
 		o.Hint = wire.Hint(
-			"the server supports requests in older revisions only: use --protocol " + newest(revisions, handshake),
+			"the server supports requests in older revisions only: use --protocol " + newestCommon(revisions, hasHandshake),
 		)
 	}
 	return o

@@ -16,7 +16,7 @@ type probeResult struct {
 	kind     probeKind
 	revision string
 	why      string
-	// text replaces the text of the outcome if kind is giveUp; "" keeps it.
+	// text replaces the text of the outcome if kind is probeFailed; "" keeps it.
 	text string
 	// respawn says that the server's process exited and has to be started again.
 	respawn bool
@@ -27,8 +27,8 @@ type probeResult struct {
 type probeKind int
 
 const (
-	// giveUp: the session cannot be opened.
-	giveUp probeKind = iota
+	// probeFailed: the session cannot be opened.
+	probeFailed probeKind = iota
 	// speaksModern: the server speaks probeResult.revision, which is stateless.
 	speaksModern
 	// askAgain: the probe has to be repeated with probeResult.revision.
@@ -86,7 +86,7 @@ func rejectsProbe(http *wire.HTTPFacts, text []byte) bool {
 	if http.Status != 500 && http.Status != 501 {
 		return false
 	}
-	return bytes.Contains(text, []byte("server/discover")) || bytes.Contains(text, []byte(newest(revisions, Stateless)))
+	return bytes.Contains(text, []byte("server/discover")) || bytes.Contains(text, []byte(newestCommon(revisions, Stateless)))
 }
 
 // classifyVersions returns what a list of revisions means. found is the kind if the list has a
@@ -94,10 +94,10 @@ func rejectsProbe(http *wire.HTTPFacts, text []byte) bool {
 // stateless revisions, the session cannot be opened, since the server would refuse a handshake,
 // too.
 func classifyVersions(theirs []string, found probeKind, how string) probeResult {
-	if revision := newest(theirs, Stateless); revision != "" {
+	if revision := newestCommon(theirs, Stateless); revision != "" {
 		return probeResult{kind: found, revision: revision, why: how + joinOrNone(theirs)}
 	}
-	if newest(theirs, handshake) == "" && slices.ContainsFunc(theirs, Stateless) {
+	if newestCommon(theirs, hasHandshake) == "" && slices.ContainsFunc(theirs, Stateless) {
 		return probeResult{text: "the server speaks " + joinOrNone(theirs) + "; mcpc speaks " + joinOrNone(revisions)}
 	}
 	return probeResult{kind: tryHandshake, why: how + joinOrNone(theirs)}

@@ -122,14 +122,14 @@ func (c *connection) retryAction(ctx context.Context, call *Call, r reply, uncon
 		return resend
 	}
 	state := c.era().sessionStateAfter(r, unconfirmed)
-	if state == valid && unconfirmed && mayRepeat && r.HTTP != nil && hasVagueCode(r.Message) {
-		state = suspect
+	if state == sessionValid && unconfirmed && mayRepeat && r.HTTP != nil && hasVagueCode(r.Message) {
+		state = sessionSuspect
 	}
 	switch state {
-	case expired:
+	case sessionExpired:
 		return reconnect
-	case suspect:
-		if !c.era().stillValid(ctx, c, &r, unconfirmed) && ctx.Err() == nil {
+	case sessionSuspect:
+		if !c.era().isSessionValid(ctx, c, &r, unconfirmed) && ctx.Err() == nil {
 			return reconnect
 		}
 		c.update(func(f *connectionState) { f.unconfirmed = false })
@@ -185,7 +185,7 @@ func (s *Session) reconnect(ctx context.Context, old *connection, known string) 
 	ended := pause.IsOver(old.transport().Gone())
 	old.markLost()
 	old.close(ctx, false)
-	c, o := s.connect(ctx, known, nil, old.takeProbeReply())
+	c, o := s.openConnection(ctx, known, nil, old.takeProbeReply())
 	if !o.OK() {
 		return nil, o
 	}

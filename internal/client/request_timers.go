@@ -30,16 +30,16 @@ type outgoing struct {
 	name string
 	// token is the progress token of the message, or nil.
 	token json.RawMessage
-	// lasting forbids to cancel the request.
-	lasting bool
+	// mustNotCancel forbids to cancel the request.
+	mustNotCancel bool
 	// isAcknowledged is set for subscriptions/listen, whose response ends the subscription: the
 	// idle timer has no effect once isAcknowledged reports true. It is nil for other requests.
 	isAcknowledged func() bool
-	// untimed is set for a request whose response may take long, such as tasks/result: it has no
+	// hasNoTimers is set for a request whose response may take long, such as tasks/result: it has no
 	// timers, and the caller limits the time.
-	untimed bool
-	// progressed is called for each progress notification of the request; it may be nil.
-	progressed func()
+	hasNoTimers bool
+	// onProgress is called for each progress notification of the request; it may be nil.
+	onProgress func()
 }
 
 // A reply is the transport's reply to a message, and what the session knows about the exchange.
@@ -48,9 +48,9 @@ type reply struct {
 	// id and name are those of the request.
 	id   json.RawMessage
 	name string
-	// unanswered is the first request from the server during the exchange that got no answer,
+	// unansweredRequest is the first request from the server during the exchange that got no answer,
 	// or nil.
-	unanswered *unanswered
+	unanswered *unansweredRequest
 }
 
 // failedReply returns the reply for a message that got no response because of f.
@@ -70,7 +70,7 @@ func (c *connection) exchange(ctx context.Context, e era, out *outgoing, idle ti
 	}
 	pending := c.s.pending.watch(ctx, out, idle, func(cause error) {
 		c.recordRequest(out, true)
-		if !out.lasting && out.ID != nil && cause != errServerClosed {
+		if !out.mustNotCancel && out.ID != nil && cause != errServerClosed {
 			e.cancel(c, out)
 		}
 		cancel(cause)
@@ -137,9 +137,9 @@ type pendingRequests struct {
 	requests map[*pendingRequest]bool
 	// byToken has the requests and tasks with a progress token.
 	byToken map[string]*pendingRequest
-	// held counts the requests for input that the user is answering. The idle timers run while it
+	// holds counts the requests for input that the user is answering. The idle timers run while it
 	// is 0.
-	held int
+	holds int
 }
 
 // newPendingRequests returns an empty set of requests. The end of life gives up all requests that
@@ -170,8 +170,8 @@ type pendingRequest struct {
 	// Each is nil if there is no limit.
 	timer, hard *time.Timer
 	idle        time.Duration
-	// end is called at most once, with the reason why the request is given up.
-	end func(cause error)
+	// onGiveUp is called at most once, with the reason why the request is given up.
+	onGiveUp func(cause error)
 	// stopAfterFunc ends the watch on the caller's context.
 	stopAfterFunc func() bool
 
@@ -181,9 +181,9 @@ type pendingRequest struct {
 	cancelDone chan struct{}
 	// progress is the value of the latest progress notification.
 	progress float64
-	// unanswered is the first request from the server that got no answer. diagnostic is the
+	// unansweredRequest is the first request from the server that got no answer. diagnostic is the
 	// latest message that may be meant for this request. The caller of stop may read both.
-	unanswered *unanswered
+	unanswered *unansweredRequest
 	diagnostic transport.Diagnostic
 }
 
@@ -192,8 +192,8 @@ type pendingRequest struct {
 func (p *pendingRequests) watch(
 	ctx context.Context, out *outgoing, idle time.Duration, end func(error),
 ) *pendingRequest {
-	r := &pendingRequest{all: p, out: out, idle: idle, end: end, progress: math.Inf(-1)}
-	if hard := p.limits.Hard; hard > 0 && !out.untimed && out.isAcknowledged == nil {
+	r := &pendingRequest{all: p, out: out, idle: idle, onGiveUp: end, progress: math.Inf(-1)}
+	if hard := p.limits.Hard; hard > 0 && !out.hasNoTimers && out.isAcknowledged == nil {
 		r.hard = time.AfterFunc(hard, func() {
 			r.giveUp(transport.TimeoutError{Flag: "--max-time", What: "the call did not end", After: hard})
 		})
@@ -203,9 +203,9 @@ func (p *pendingRequests) watch(
 	if out.token != nil {
 		p.byToken[string(out.token)] = r
 	}
-	if idle > 0 && !out.untimed {
+	if idle > 0 && !out.hasNoTimers {
 		r.timer = time.AfterFunc(idle, r.onIdle)
-		if p.held > 0 {
+		if p.holds > 0 {
 			r.timer.Stop()
 		}
 	}
@@ -221,7 +221,7 @@ func (p *pendingRequests) watch(
 // subscription is acknowledged.
 func (r *pendingRequest) onIdle() {
 	r.all.mu.Lock()
-	isHeld := r.all.held > 0
+	isHeld := r.all.holds > 0
 	r.all.mu.Unlock()
 	if isHeld || r.out.isAcknowledged != nil && r.out.isAcknowledged() {
 		return
@@ -233,7 +233,7 @@ func (r *pendingRequest) onIdle() {
 	r.giveUp(r.all.limits.idleTimeout(what, r.idle))
 }
 
-// giveUp calls end, unless the request is over.
+// probeFailed calls end, unless the request is over.
 func (r *pendingRequest) giveUp(cause error) {
 	r.all.mu.Lock()
 	isFirst := !r.isOver
@@ -243,7 +243,7 @@ func (r *pendingRequest) giveUp(cause error) {
 	}
 	r.all.mu.Unlock()
 	if isFirst {
-		r.end(cause)
+		r.onGiveUp(cause)
 		close(r.cancelDone)
 	}
 }
@@ -302,15 +302,15 @@ func (p *pendingRequests) noteProgress(m *wire.Message) (isOurs bool) {
 	p.mu.Lock()
 	r := p.byToken[string(params.Value("progressToken"))]
 	advances := r != nil && err == nil && value > r.progress
-	if advances && !r.isOver && r.timer != nil && p.held == 0 {
+	if advances && !r.isOver && r.timer != nil && p.holds == 0 {
 		r.timer.Reset(r.idle)
 	}
 	if advances {
 		r.progress = value
 	}
 	p.mu.Unlock()
-	if r != nil && err == nil && r.out.progressed != nil {
-		r.out.progressed()
+	if r != nil && err == nil && r.out.onProgress != nil {
+		r.out.onProgress()
 	}
 	return r != nil
 }
@@ -325,12 +325,12 @@ func (p *pendingRequests) Release() { p.addHolds(-1) }
 func (p *pendingRequests) addHolds(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.held += n
+	p.holds += n
 	for r := range p.requests {
 		if r.isOver || r.timer == nil {
 			continue
 		}
-		if p.held == 0 {
+		if p.holds == 0 {
 			r.timer.Reset(r.idle)
 		} else {
 			r.timer.Stop()

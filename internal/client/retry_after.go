@@ -40,9 +40,9 @@ func waitRetryAfter(ctx context.Context, c *connection, r reply, attempt int) bo
 	return transport.Sleep(ctx, wait)
 }
 
-// AskedPause returns how long an overloaded server (HTTP 429 or 503) asks for no requests; 0 for
+// RequestedPause returns how long an overloaded server (HTTP 429 or 503) asks for no requests; 0 for
 // any other outcome.
-func AskedPause(o wire.Outcome, now time.Time) time.Duration {
+func RequestedPause(o wire.Outcome, now time.Time) time.Duration {
 	if o.HTTP == nil || !transport.IsOverloaded(o.HTTP.Status) {
 		return 0
 	}

@@ -15,13 +15,13 @@ func TestRetryAfterOfAnyLengthIsParsed(t *testing.T) {
 		"Thu, 01 Jan 2026 00:01:00 GMT": time.Minute,
 	} {
 		o := wire.Outcome{HTTP: &wire.HTTPFacts{Status: http.StatusTooManyRequests, Fields: []wire.Field{{Name: "Retry-After", Value: text}}}}
-		if got := AskedPause(o, now); got < least {
+		if got := RequestedPause(o, now); got < least {
 			t.Errorf("Retry-After: %s is a pause of %s", text, got)
 		}
 	}
 	for _, text := range []string{"-5", "-99999999999999999999999", "soon"} {
 		o := wire.Outcome{HTTP: &wire.HTTPFacts{Status: http.StatusServiceUnavailable, Fields: []wire.Field{{Name: "Retry-After", Value: text}}}}
-		if got := AskedPause(o, now); got < 0 || got > time.Second {
+		if got := RequestedPause(o, now); got < 0 || got > time.Second {
 			t.Errorf("Retry-After: %s is a pause of %s", text, got)
 		}
 	}

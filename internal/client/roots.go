@@ -13,16 +13,16 @@ const graceForRoots = 200 * time.Millisecond
 // noteRootsRequest notes that the server requested the roots. The caller calls sent after sending
 // them.
 func (c *connection) noteRootsRequest() (sent func()) {
-	taken := make(chan struct{})
-	c.update(func(f *connectionState) { f.rootsSettled = taken })
-	return func() { time.AfterFunc(graceForRoots, func() { close(taken) }) }
+	settled := make(chan struct{})
+	c.update(func(f *connectionState) { f.rootsSettled = settled })
+	return func() { time.AfterFunc(graceForRoots, func() { close(settled) }) }
 }
 
 // waitForRoots waits until the server has had time to process the roots that it requested: the next
 // request may need them.
-func (c *connection) waitForRoots(ctx context.Context, taken <-chan struct{}) {
+func (c *connection) waitForRoots(ctx context.Context, settled <-chan struct{}) {
 	select {
-	case <-taken:
+	case <-settled:
 	case <-ctx.Done():
 	case <-c.s.lifetime.Done():
 	}

@@ -16,7 +16,7 @@ import (
 func (c *connection) composeAnswer(ctx context.Context, m *wire.Message) []byte {
 	ctx, withdraw := context.WithCancel(ctx)
 	defer withdraw()
-	defer c.questions.open(string(m.ID), withdraw)()
+	defer c.questions.add(string(m.ID), withdraw)()
 	answer, withdrawn := c.askUser(ctx, m)
 	if withdrawn {
 		return nil
@@ -31,12 +31,12 @@ func (c *connection) composeAnswer(ctx context.Context, m *wire.Message) []byte 
 // server cancelled its request. A request without an answer, or a declined one, is noted in all
 // pending requests, since the server does not say which of them it belongs to.
 func (c *connection) askUser(ctx context.Context, m *wire.Message) (answer mcp.Answer, withdrawn bool) {
-	a := c.s.ask(ctx, Asking{Method: m.Method, Params: m.Params})
+	a := c.s.ask(ctx, InputRequest{Method: m.Method, Params: m.Params})
 	if ctx.Err() != nil {
 		return mcp.Answer{}, true
 	}
-	if a.Ending.Kind != wire.OK {
-		c.s.pending.noteUnanswered(&unanswered{answer: a, request: m})
+	if a.Outcome.Kind != wire.OK {
+		c.s.pending.noteUnanswered(&unansweredRequest{answer: a, request: m})
 	}
 	if a.Result != nil {
 		return mcp.Answer{Result: a.Result}, false
@@ -57,8 +57,8 @@ type questions struct {
 	all []*question
 }
 
-// open adds a question. The returned function removes it.
-func (qs *questions) open(id string, withdraw func()) (closed func()) {
+// add adds a question. The returned function removes it.
+func (qs *questions) add(id string, withdraw func()) (closed func()) {
 	q := &question{id, withdraw}
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -70,9 +70,9 @@ func (qs *questions) open(id string, withdraw func()) (closed func()) {
 	}
 }
 
-// drop withdraws all open questions, the oldest last: the user is being asked the oldest one, and
+// withdrawAll withdraws all open questions, the oldest last: the user is being asked the oldest one, and
 // its end must not start the next.
-func (qs *questions) drop() {
+func (qs *questions) withdrawAll() {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
 	for _, q := range slices.Backward(qs.all) {
@@ -107,7 +107,7 @@ func (c *connection) handleCancelled(m *wire.Message) {
 }
 
 // An unanswered is a request from the server that got no answer, or an answer that declines.
-type unanswered struct {
+type unansweredRequest struct {
 	answer  Answer
 	request *wire.Message
 	// undeclared is the method of a request that was rejected because the client had not declared
@@ -117,7 +117,7 @@ type unanswered struct {
 
 // noteUnanswered stores u in each pending request. The first such request is kept, as the likely
 // cause of a later failure, unless it was rejected as undeclared.
-func (p *pendingRequests) noteUnanswered(u *unanswered) {
+func (p *pendingRequests) noteUnanswered(u *unansweredRequest) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for r := range p.requests {
@@ -131,7 +131,7 @@ func (p *pendingRequests) noteUnanswered(u *unanswered) {
 // response, o stays. If the request failed, or the server got no answer, the outcome names the
 // missing answer, and an error that the server then returned becomes a finding. If the server got
 // an answer that declines and continued without it, o stays.
-func (u *unanswered) applyTo(o wire.Outcome) wire.Outcome {
+func (u *unansweredRequest) applyTo(o wire.Outcome) wire.Outcome {
 	if u == nil {
 		return o
 	}
@@ -145,16 +145,16 @@ func (u *unanswered) applyTo(o wire.Outcome) wire.Outcome {
 		return o
 	}
 	failure := o.RPCError()
-	no := u.answer.Result != nil || u.answer.Declined
+	declined := u.answer.Result != nil || u.answer.Declined
 	switch o.Kind {
 	case wire.OK, wire.ToolError, wire.OutputInvalid:
-		if no && o.Kind == wire.ToolError {
+		if declined && o.Kind == wire.ToolError {
 			o.Findings = append(
 				slices.Clip(o.Findings),
-				wire.Finding{Rule: "refused", Severity: wire.Info, Text: u.answer.Ending.Text},
+				wire.Finding{Rule: "refused", Severity: wire.Info, Text: u.answer.Outcome.Text},
 			)
 		}
-		if no {
+		if declined {
 			return o
 		}
 		fallthrough

@@ -133,7 +133,7 @@ func (c *connection) runAsTask(ctx context.Context, m *wire.Message, send func([
 	if task == nil {
 		return wire.ComposeError(m.ID, -32603, "Internal error: too many tasks at a time")
 	}
-	defer c.questions.open(task.id, withdraw)()
+	defer c.questions.add(task.id, withdraw)()
 	send(wire.ComposeResult(m.ID, withRelatedTask(jsonraw.With(nil, "task", c.serverTasks.object(task)), m)))
 	answer, withdrawn := c.askUser(ctx, m)
 	status := TaskCompleted
@@ -182,7 +182,7 @@ func (c *connection) answerTaskRequest(ctx context.Context, m *wire.Message) []b
 func (c *connection) taskResult(ctx context.Context, m *wire.Message, e *serverTask) []byte {
 	ctx, withdraw := context.WithCancel(ctx)
 	defer withdraw()
-	defer c.questions.open(string(m.ID), withdraw)()
+	defer c.questions.add(string(m.ID), withdraw)()
 	select {
 	case <-e.over:
 	case <-ctx.Done():

@@ -272,7 +272,7 @@ func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 	if opt.Resume != nil {
 		s.connector.SetCookieField(opt.Server.URL, opt.Resume.Cookies)
 	}
-	c, o := s.connect(ctx, opt.KnownRevision, opt.Resume, nil)
+	c, o := s.openConnection(ctx, opt.KnownRevision, opt.Resume, nil)
 	if !o.OK() {
 		s.connector.SuggestTLS(ctx, opt.Server.URL, &o)
 		s.connector.SuggestLoopback(ctx, opt.Server.URL, &o)
@@ -313,7 +313,7 @@ func (s *Session) Memory() Memory {
 	c := s.connection()
 	return Memory{
 		Revision: c.revision(), Transport: c.transport().Name(), SessionID: c.era().sessionID(),
-		Cookies: s.connector.CookieField(s.opt.Server.URL), Declared: c.era().declared(), Info: c.load().info,
+		Cookies: s.connector.CookieField(s.opt.Server.URL), Declared: c.era().declaredCapabilities(), Info: c.load().info,
 	}
 }
 
@@ -326,7 +326,7 @@ func (s *Session) Close(ctx context.Context, endSession bool) {
 	c := s.current
 	s.mu.Unlock()
 	if c != nil {
-		c.questions.drop()
+		c.questions.withdrawAll()
 	}
 	s.answerTasks.finish()
 	if c != nil {
@@ -404,12 +404,12 @@ func (s *Session) Raw(ctx context.Context, raw []byte, bare bool) wire.Outcome {
 	e := c.era()
 	m := wire.ParseMessage(raw)
 	call := &Call{Method: m.Method, Params: m.Params, Bare: bare}
-	out := &outgoing{Outgoing: transport.Outgoing{ID: m.ID, Method: m.Method, AnyReply: true}}
+	out := &outgoing{Outgoing: transport.Outgoing{ID: m.ID, Method: m.Method, AcceptsAny: true}}
 	c.stamp(e, call, out)
 	out.Raw = raw
 	out.Resumable = false
 	out.token = nil
-	out.lasting = out.lasting || m.Kind != wire.Request
+	out.mustNotCancel = out.mustNotCancel || m.Kind != wire.Request
 	var r reply
 	if m.Kind == wire.Notification || m.Kind == wire.Response || m.Kind == wire.ErrorResponse {
 		r = c.sendOneWay(ctx, &out.Outgoing)
@@ -420,7 +420,7 @@ func (s *Session) Raw(ctx context.Context, raw []byte, bare bool) wire.Outcome {
 		r.Fault.NoteReachable()
 	}
 	o := c.outcome(e, call, r)
-	if r.Message != nil && r.Message.Kind == wire.Batch && e.batches() {
+	if r.Message != nil && r.Message.Kind == wire.Batch && e.allowsBatches() {
 		o.Kind = wire.OK
 		o.Phase = "result"
 		o.Text = ""

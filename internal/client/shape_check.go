@@ -87,7 +87,7 @@ func rejectNoise(c *connection, noise []byte, o *wire.Outcome) {
 // their meaning is clear: an id of another type, an array of one message, a null result or error,
 // or another "jsonrpc" than "2.0". With Strict it rejects an accepted outcome.
 func checkOdd(c *connection, r reply, o *wire.Outcome) {
-	odd := r.Odd
+	odd := r.Irregularity
 	for _, p := range r.Message.Problems {
 		switch {
 		case odd != nil || p.Severity == wire.Error:

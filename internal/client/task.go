@@ -62,13 +62,13 @@ type TaskWish struct {
 
 // A TaskOffer says how calls can become tasks in a session.
 type TaskOffer struct {
-	// Asked says that the client requests a task for each call. Otherwise the server decides, and
+	// ByClient says that the client requests a task for each call. Otherwise the server decides, and
 	// the client declares that it supports tasks.
-	Asked bool
-	// Must says that the tool can only run as a task.
-	Must bool
-	// Lists and Cancels say whether tasks can be listed and cancelled.
-	Lists, Cancels bool
+	ByClient bool
+	// IsRequired says that the tool can only run as a task.
+	IsRequired bool
+	// CanList and Cancels say whether tasks can be listed and cancelled.
+	CanList, CanCancel bool
 	// Why is the reason why calls cannot become tasks, or "".
 	Why string
 }
@@ -171,26 +171,26 @@ const (
 	minPoll     = 100 * time.Millisecond
 )
 
-// Waiting configures Await and Inform.
-type Waiting struct {
+// AwaitOptions configures Await and Inform.
+type AwaitOptions struct {
 	// Tool is the name of the tool for the outcome; "" if it is unknown.
 	Tool string
 	// Once requests the status once. If the task has not ended, the outcome is CheckFailed.
 	Once bool
-	// Seen is called with each status that Await receives. It may be nil.
-	Seen func(Task)
+	// OnStatus is called with each status that Await receives. It may be nil.
+	OnStatus func(Task)
 	// Answered are the keys of the input requests with an earlier answer, which are not answered
 	// again. Answers is called with the keys of the answers that the server accepted; it may be
 	// nil.
-	Answered []string
-	Answers  func(keys []string)
+	Answered  []string
+	OnAnswers func(keys []string)
 }
 
 // Await polls a task, at the server's interval, until it has ended, and returns the outcome that
 // the call would have had. Options.Asker answers the task's input requests. A task without a Status
 // is requested at once. The hard limit applies to the whole wait. If ctx ends, the task continues
 // at the server.
-func (s *Session) Await(ctx context.Context, task Task, w Waiting) wire.Outcome {
+func (s *Session) Await(ctx context.Context, task Task, w AwaitOptions) wire.Outcome {
 	began := s.opt.Now()
 	ctx, stop := withLimit(
 		ctx,
@@ -205,7 +205,7 @@ func (s *Session) Await(ctx context.Context, task Task, w Waiting) wire.Outcome 
 }
 
 // await does what Await does, without the time limit.
-func (s *Session) await(ctx context.Context, task Task, w *Waiting) wire.Outcome {
+func (s *Session) await(ctx context.Context, task Task, w *AwaitOptions) wire.Outcome {
 	asked := wire.Outcome{Method: "tasks/get", Name: task.ID, ServerName: s.opt.Server.Name}
 	// Only a task that is known to be working is worth a wait before the first request.
 	for wait := task.Status == TaskWorking; ; wait = true {
@@ -222,8 +222,8 @@ func (s *Session) await(ctx context.Context, task Task, w *Waiting) wire.Outcome
 			return asked
 		}
 		task.token = token
-		if w.Seen != nil {
-			w.Seen(task)
+		if w.OnStatus != nil {
+			w.OnStatus(task)
 		}
 		if w.Once && !task.Status.Ended() {
 			return withFailure(asked, wire.CheckFailed, "the task has not ended: it is "+string(task.Status))
@@ -234,9 +234,9 @@ func (s *Session) await(ctx context.Context, task Task, w *Waiting) wire.Outcome
 	}
 }
 
-// Inform answers the task's current input requests and does not wait for the effect. It is for the
+// AnswerInputs answers the task's current input requests and does not wait for the effect. It is for the
 // modern era, whose tasks contain their input requests.
-func (s *Session) Inform(ctx context.Context, id string, w Waiting) wire.Outcome {
+func (s *Session) AnswerInputs(ctx context.Context, id string, w AwaitOptions) wire.Outcome {
 	task, o := s.Task(ctx, id)
 	if !o.OK() || task.Status != TaskNeedsYou {
 		return o
@@ -257,8 +257,8 @@ func cancelledOutcome(o wire.Outcome, task Task) wire.Outcome {
 	return withFailure(o, wire.ToolError, text)
 }
 
-// NoSuchTask reports whether the server does not know the task (-32602 in both eras).
-func NoSuchTask(o wire.Outcome) bool {
+// IsUnknownTask reports whether the server does not know the task (-32602 in both eras).
+func IsUnknownTask(o wire.Outcome) bool {
 	return o.Kind == wire.RPCFailed && o.Method == "tasks/get" && rpcCode(o) == -32602
 }
 

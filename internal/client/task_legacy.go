@@ -22,7 +22,7 @@ const metaRelatedTask = "io.modelcontextprotocol/related-task"
 func (e *legacy) taskOffer(capabilities json.RawMessage, support string) TaskOffer {
 	tasks := jsonraw.First(capabilities, "tasks")
 	calls := jsonraw.First(jsonraw.First(jsonraw.First(tasks, "requests"), "tools"), "call")
-	offer := TaskOffer{Asked: true}
+	offer := TaskOffer{ByClient: true}
 	if revision := e.revision(); revision != rev20251125 {
 		offer.Why = "revision " + revision + " has no tasks"
 		return offer
@@ -31,14 +31,14 @@ func (e *legacy) taskOffer(capabilities json.RawMessage, support string) TaskOff
 		offer.Why = "the server does not declare tasks"
 		return offer
 	}
-	offer.Lists = jsonraw.First(tasks, "list") != nil
-	offer.Cancels = jsonraw.First(tasks, "cancel") != nil
+	offer.CanList = jsonraw.First(tasks, "list") != nil
+	offer.CanCancel = jsonraw.First(tasks, "cancel") != nil
 	if calls == nil {
 		offer.Why = "the server does not declare tasks for tools"
 	} else if support != "optional" && support != "required" {
 		offer.Why = "the tool does not run as a task: its taskSupport is " + cmp.Or(support, "absent, which means forbidden")
 	}
-	offer.Must = offer.Why == "" && support == "required"
+	offer.IsRequired = offer.Why == "" && support == "required"
 	return offer
 }
 
@@ -78,7 +78,7 @@ func taskMethods(capabilities json.RawMessage) map[string]bool {
 
 // support returns the declared capabilities that have a meaning in the negotiated revision.
 func (e *legacy) support() clientSupport {
-	o := parseSupport(e.declared())
+	o := parseSupport(e.declaredCapabilities())
 	if e.revision() != rev20251125 {
 		o.tasks = nil
 	}
@@ -127,7 +127,7 @@ func (e *legacy) readTask(call *Call, result jsonraw.Members) (task Task, proble
 // requests while tasks/result is pending; it responds when the task has ended (2025-11-25
 // basic/utilities/tasks, "Result Retrieval", "Input Required Status").
 func (e *legacy) advanceTask(
-	ctx context.Context, s *Session, task Task, o wire.Outcome, w *Waiting,
+	ctx context.Context, s *Session, task Task, o wire.Outcome, w *AwaitOptions,
 ) (end wire.Outcome, over bool) {
 	switch task.Status {
 	case TaskWorking:

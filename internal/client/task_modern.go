@@ -15,7 +15,7 @@ import (
 // clients that declare support. The server's capabilities may be unknown (nil), since no request
 // depends on them.
 func (e *modern) taskOffer(capabilities json.RawMessage, _ string) TaskOffer {
-	offer := TaskOffer{Cancels: true}
+	offer := TaskOffer{CanCancel: true}
 	if capabilities != nil && jsonraw.First(jsonraw.First(capabilities, "extensions"), mcp.TasksExtension) == nil {
 		offer.Why = "the server does not declare the extension " + mcp.TasksExtension
 	}
@@ -58,7 +58,7 @@ func missingObject(status TaskStatus, result jsonraw.Members) string {
 // advanceTask returns the outcome that an ended task contains, or answers the task's input
 // requests.
 func (e *modern) advanceTask(
-	ctx context.Context, s *Session, task Task, o wire.Outcome, w *Waiting,
+	ctx context.Context, s *Session, task Task, o wire.Outcome, w *AwaitOptions,
 ) (end wire.Outcome, over bool) {
 	members, _ := o.Message.ResultMembers()
 	switch task.Status {
@@ -115,7 +115,7 @@ func (e *modern) answerInputs(
 	task Task,
 	o wire.Outcome,
 	rawRequests json.RawMessage,
-	w *Waiting,
+	w *AwaitOptions,
 ) (end wire.Outcome, over bool) {
 	requests, _ := jsonraw.Object(rawRequests)
 	answers := json.RawMessage("{}")
@@ -124,9 +124,9 @@ func (e *modern) answerInputs(
 		if slices.Contains(w.Answered, request.Name) {
 			continue
 		}
-		q := newAsking(request, false)
+		q := newInputRequest(request, false)
 		if s.opt.Asker == nil {
-			end = withFailure(o, wire.InputRequired, Unanswered(q.Method).Text)
+			end = withFailure(o, wire.InputRequired, UnansweredOutcome(q.Method).Text)
 			over = true
 			break
 		}
@@ -144,8 +144,8 @@ func (e *modern) answerInputs(
 			return refused, true
 		}
 		w.Answered = append(w.Answered, keys...)
-		if w.Answers != nil {
-			w.Answers(keys)
+		if w.OnAnswers != nil {
+			w.OnAnswers(keys)
 		}
 	}
 	return end, over

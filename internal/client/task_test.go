@@ -44,11 +44,11 @@ func (tr *transcript) task(ctx context.Context, s *Session, rest string) {
 	}
 }
 
-func (tr *transcript) waiting() Waiting {
-	return Waiting{
+func (tr *transcript) waiting() AwaitOptions {
+	return AwaitOptions{
 		Tool: "t", Answered: []string{"answered before"},
-		Seen:    func(task Task) { tr.say("seen: %s", tr.shown(task)) },
-		Answers: func(keys []string) { tr.say("answered: %q", keys) },
+		OnStatus:  func(task Task) { tr.say("seen: %s", tr.shown(task)) },
+		OnAnswers: func(keys []string) { tr.say("answered: %q", keys) },
 	}
 }
 

@@ -181,11 +181,11 @@ func (tr *transcript) option(line string) {
 }
 
 // answer is the user of a transcript: the first answer for the method.
-func (tr *transcript) answer(ctx context.Context, q Asking) Answer {
-	tr.say("asked: %s key=%q again=%t %s", q.Method, q.Key, q.Again, q.Params)
+func (tr *transcript) answer(ctx context.Context, q InputRequest) Answer {
+	tr.say("asked: %s key=%q again=%t %s", q.Method, q.Key, q.WillRetry, q.Params)
 	i := slices.IndexFunc(tr.answers, func(a string) bool { return strings.HasPrefix(a, q.Method+" ") })
 	if i < 0 {
-		return Answer{Ending: Unanswered(q.Method)}
+		return Answer{Outcome: UnansweredOutcome(q.Method)}
 	}
 	said := strings.TrimPrefix(tr.answers[i], q.Method+" ")
 	tr.answers = slices.Delete(tr.answers, i, i+1)
@@ -202,9 +202,9 @@ func (tr *transcript) answer(ctx context.Context, q Asking) Answer {
 	case "declined":
 		return Answer{Declined: true}
 	case "unfit":
-		return Answer{Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: "the answer does not fit"}}
+		return Answer{Outcome: wire.Outcome{Kind: wire.InvalidArguments, Text: "the answer does not fit"}}
 	case "unanswered":
-		return Answer{Ending: Unanswered(q.Method)}
+		return Answer{Outcome: UnansweredOutcome(q.Method)}
 	}
 	return Answer{Result: json.RawMessage(said)}
 }
@@ -277,7 +277,7 @@ func (tr *transcript) step(s *Session, line string) {
 		for _, f := range l.Findings {
 			tr.say("list: found %s %s", f.Rule, f.Text)
 		}
-		tr.say("list %s: %s; %d pages, whole %t, ttl %s, %s", method, tr.told(o), len(l.Pages), l.Whole, ttl(l.TTL), l.Result())
+		tr.say("list %s: %s; %d pages, whole %t, ttl %s, %s", method, tr.told(o), len(l.Pages), l.IsComplete, ttl(l.TTL), l.Result())
 	case "interrupt":
 		tr.interrupt(s, rest)
 	case "task", "await", "leave", "canceltask", "offer":

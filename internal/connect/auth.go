@@ -72,7 +72,7 @@ func (c *Conn) SetAuthTransport(opt *client.Options) error {
 		g.Login = e.UI.OfferLogin
 	}
 	e.Guard = g
-	opt.Through = g.Over
+	opt.Through = g.Wrap
 	opt.Extensions = g.Extensions()
 	return nil
 }
@@ -153,13 +153,13 @@ func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
 	case r.OwnField:
 		o.Hint = "the given token was rejected: use a new one, or remove it and run " + composeLogin(e, false, "")
 		return o
-	case r.Again:
+	case r.HasAllScopes:
 		o.Text = "the token has every requested scope, but the server still reports insufficient_scope"
 		o.Hint = "a new login will not help; contact the server's operator"
 		return o
 	}
 	grant := ""
-	if r.Grant.Unattended() {
+	if r.Grant.IsUnattended() {
 		grant = " --grant " + string(r.Grant) // the stored login has its client and secret
 	}
 	o.Hint = composeLogin(e, true, grant)

@@ -108,7 +108,7 @@ func (c *Conn) Tools(ctx context.Context, enough func([]json.RawMessage) bool) (
 // first page for which enough returns true. Without a session that list is cached too.
 func (c *Conn) Listed(ctx context.Context, k Kind, enough func([]json.RawMessage) bool) (client.List, wire.Outcome) {
 	list, o := c.ListUntil(ctx, k.Method, enough)
-	if o.OK() && (list.Whole || c.Saved == nil && enough != nil) {
+	if o.OK() && (list.IsComplete || c.Saved == nil && enough != nil) {
 		cache := c.newListCache(k)
 		for _, raw := range list.Items {
 			cache.add(raw, "")

@@ -117,7 +117,7 @@ func (c *Conn) Declared(all []Kind) []Kind {
 // ExplainUnsupported adds a hint to the outcome of a method that the server does not know. For any
 // other outcome it warns if the capability is not declared.
 func (c *Conn) ExplainUnsupported(out wire.Outcome, capability string) wire.Outcome {
-	if !client.UnknownMethod(out) {
+	if !client.IsUnknownMethod(out) {
 		c.WarnUndeclared(out, capability)
 		return out
 	}
@@ -148,7 +148,7 @@ func (c *Conn) WarnUndeclared(out wire.Outcome, capability string) {
 // requested with other elicitation capabilities: mcpc declares them at a terminal only. Each length
 // is cached as a list with one entry. If reports is false, it only stores the length.
 func (c *Conn) NoteListLength(ctx context.Context, list Sorted, reports bool) {
-	if c.Store == nil || list.Kind != ToolKind || !list.Whole || c.Answering.Elicits() {
+	if c.Store == nil || list.Kind != ToolKind || !list.IsComplete || c.Answering.Elicits() {
 		return
 	}
 	key := func(person bool) string {

@@ -56,7 +56,7 @@ func (l *Listing) Add(ctx context.Context, c *Conn, k Kind, several, reports boo
 	c.reportsOmitted.Store(reports)
 	list, out := c.Listed(ctx, k, nil)
 	c.reportsOmitted.Store(false)
-	if several && client.UnknownMethod(out) {
+	if several && client.IsUnknownMethod(out) {
 		c.warnOmitted(k)
 		return out, true
 	}

@@ -44,12 +44,12 @@ func (l *Listing) Take(
 	list, out := c.Walk(ctx, k.Method, t.readPage)
 	t.wait()
 	out = c.finishList(k, list, out)
-	if out.OK() && list.Whole {
+	if out.OK() && list.IsComplete {
 		t.cache.save(ctx, list.TTL)
 	}
 	c.dropCachedTools(k)
 	c.reportsOmitted.Store(false)
-	if several && client.UnknownMethod(out) {
+	if several && client.IsUnknownMethod(out) {
 		c.warnOmitted(k)
 		return out, true
 	}

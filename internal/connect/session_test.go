@@ -522,7 +522,7 @@ func TestNoteListLength(t *testing.T) {
 	} {
 		conn := dial(t, again(env), connect.Options{})
 		user.AtTerminal = c.person
-		list := connect.Sorted{Kind: connect.ToolKind, List: client.List{Whole: true, Count: c.count}}
+		list := connect.Sorted{Kind: connect.ToolKind, List: client.List{IsComplete: true, Count: c.count}}
 		conn.NoteListLength(t.Context(), list, true)
 		if shown := strings.Join(user.Shown(), "\n"); !strings.HasPrefix(shown, c.want) || (shown == "") != (c.want == "") {
 			t.Errorf("%+v: %q", c, shown)
@@ -658,7 +658,7 @@ func TestOfferedCapabilitiesFollowFlagsAndUser(t *testing.T) {
 		server := connecttest.Play(t, "speaks 2025-11-25\ntool x\n")
 		env, user := connecttest.Env(t, server.URL)
 		env.Asker = func(*host.Env, host.Server, host.Answers, bool) (client.Asker, error) {
-			return func(context.Context, client.Asking) client.Answer { return client.Answer{} }, nil
+			return func(context.Context, client.InputRequest) client.Answer { return client.Answer{} }, nil
 		}
 		env.Answers, user.AtTerminal = c.flags, c.person
 		conn := dial(t, env, connect.Options{})
@@ -682,7 +682,7 @@ func TestASessionWithoutTheCapabilities(t *testing.T) {
 		server := connecttest.Play(t, "speaks 2025-11-25\nsession s-1\ntool x\n")
 		env, user := connecttest.Env(t, "box")
 		env.Asker = func(*host.Env, host.Server, host.Answers, bool) (client.Asker, error) {
-			return func(context.Context, client.Asking) client.Answer { return client.Answer{} }, nil
+			return func(context.Context, client.InputRequest) client.Answer { return client.Answer{} }, nil
 		}
 		env.Answers = host.Answers{OnSampling: "x"}
 		put(t, env, state.Session{

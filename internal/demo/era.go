@@ -102,7 +102,7 @@ func newStreamable(s *mcp.Server, opts mcp.StreamableHTTPOptions) http.Handler {
 func sameOrigin(h http.Handler) http.Handler {
 	guarded := http.NewCrossOriginProtection().Handler(h)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if reason := loopback.Reject(r.Host, r.Header); reason != "" {
+		if reason := loopback.RejectionReason(r.Host, r.Header); reason != "" {
 			http.Error(w, "Forbidden: "+reason, http.StatusForbidden)
 			return
 		}

@@ -19,8 +19,8 @@ type Conversation struct {
 	Revision, Era string
 	// Target is the URL of the last request, without its query.
 	Target string
-	// Streamable is set if the last request certainly belonged to Streamable HTTP.
-	Streamable bool
+	// IsStreamable is set if the last request certainly belonged to Streamable HTTP.
+	IsStreamable bool
 	// Client and Server are the names that the two sides report for themselves.
 	Client, Server Implementation
 	// Session is the hash that recordings have in place of the session id, or the id itself if it is
@@ -39,9 +39,9 @@ type Implementation struct{ Name, Version string }
 // String returns the name and the version; "" if there is neither.
 func (i Implementation) String() string { return strings.TrimSpace(i.Name + " " + i.Version) }
 
-// implementationIn parses an Implementation from JSON. It returns the zero value if raw is nil or
+// parseImplementation parses an Implementation from JSON. It returns the zero value if raw is nil or
 // has no name and version.
-func implementationIn(raw json.RawMessage) Implementation {
+func parseImplementation(raw json.RawMessage) Implementation {
 	if raw == nil {
 		return Implementation{}
 	}
@@ -60,10 +60,10 @@ type headFacts struct {
 func (c *Conversation) AddHead(h *wire.HTTPHead) {
 	if c.head != h {
 		c.head = h
-		c.facts = factsOfHead(h)
+		c.facts = parseHead(h)
 	}
 	c.Target = c.facts.target
-	c.Streamable = c.facts.streamable
+	c.IsStreamable = c.facts.streamable
 	if c.facts.session != "" {
 		c.Session = c.facts.session
 	}
@@ -73,15 +73,15 @@ func (c *Conversation) AddHead(h *wire.HTTPHead) {
 	}
 }
 
-// factsOfHead returns the facts of a request head.
-func factsOfHead(h *wire.HTTPHead) headFacts {
+// parseHead returns the facts of a request head.
+func parseHead(h *wire.HTTPHead) headFacts {
 	facts := headFacts{revision: h.Field("Mcp-Protocol-Version"), era: "legacy"}
 	facts.target, _, _ = strings.Cut(h.URL, "?")
 	id := h.Field("Mcp-Session-Id")
 	method := h.Field("Mcp-Method")
 	facts.streamable = id != "" || method != ""
 	if id != "" {
-		facts.session = HashIn(id)
+		facts.session = HashOrText(id)
 	}
 	if method != "" {
 		facts.era = "modern"
@@ -89,8 +89,8 @@ func factsOfHead(h *wire.HTTPHead) headFacts {
 	return facts
 }
 
-// HashIn returns the hash that replaces a secret in text, or text itself if it has none.
-func HashIn(text string) string {
+// HashOrText returns the hash that replaces a secret in text, or text itself if it has none.
+func HashOrText(text string) string {
 	if !strings.Contains(text, "sha256") {
 		return text
 	}
@@ -113,10 +113,10 @@ func (c *Conversation) addRequest(method string, m *wire.Message) {
 		c.Revision = ""
 		c.Era = "legacy" // an earlier initialize may have tried a different revision
 		who, _ := params.Get("clientInfo")
-		c.Client = implementationIn(who)
+		c.Client = parseImplementation(who)
 	}
 	if c.Client == (Implementation{}) {
-		c.Client = implementationIn(jsonraw.First(meta, metaPrefix+"clientInfo"))
+		c.Client = parseImplementation(jsonraw.First(meta, metaPrefix+"clientInfo"))
 	}
 	if version, ok := jsonraw.Text(jsonraw.First(meta, metaVersion)); ok {
 		c.Revision = version
@@ -124,19 +124,19 @@ func (c *Conversation) addRequest(method string, m *wire.Message) {
 	}
 }
 
-// ServerIn returns the server that a result names. A request that opens a conversation has the name
+// ParseServer returns the server that a result names. A request that opens a conversation has the name
 // in its result, any other request in the _meta of its result.
-func ServerIn(method string, m *wire.Message) Implementation {
+func ParseServer(method string, m *wire.Message) Implementation {
 	result, _ := m.ResultMembers()
-	if Opens(method) {
-		return implementationIn(mcp.ServerInfo(result))
+	if IsOpeningMethod(method) {
+		return parseImplementation(mcp.ServerInfo(result))
 	}
-	return implementationIn(jsonraw.First(result.Value("_meta"), metaPrefix+"serverInfo"))
+	return parseImplementation(jsonraw.First(result.Value("_meta"), metaPrefix+"serverInfo"))
 }
 
-// Opens reports whether clients send requests of the method to open a conversation, without a call
+// IsOpeningMethod reports whether clients send requests of the method to open a conversation, without a call
 // by the user.
-func Opens(method string) bool {
+func IsOpeningMethod(method string) bool {
 	return mcp.IsOpening(method) || method == "logging/setLevel"
 }
 

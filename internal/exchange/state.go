@@ -46,9 +46,9 @@ type State struct {
 	Method, Name string
 	// ID is the id of the request as a person writes it: 7, abc. It is "" if the request has no id.
 	ID string
-	// Apart is set for a stream or pipe with messages that name no request. HTTPOnly is set for a
+	// IsSeparate is set for a stream or pipe with messages that name no request. HTTPOnly is set for a
 	// failed HTTP request without a JSON-RPC message. Neither is an exchange.
-	Apart, HTTPOnly bool
+	IsSeparate, IsHTTPOnly bool
 
 	// Channel is the name of a wire.Kind or one of OtherChannels. Cancel describes a cancellation; it
 	// is nil if the exchange was not cancelled.
@@ -74,8 +74,8 @@ type State struct {
 	// Duration is the time from the request to the response or the cancellation. Without either, it is
 	// the time to the last frame.
 	Duration time.Duration
-	// First is the time from the request to the first frame of the response, or 0 before that frame.
-	First time.Duration
+	// TimeToFirst is the time from the request to the first frame of the response, or 0 before that frame.
+	TimeToFirst time.Duration
 	// Held is the time for which messages were held for a user before the response. Duration and First
 	// exclude it. Waiting is the number of messages held now. Edited is set if a user changed, dropped
 	// or answered a message.
@@ -111,7 +111,7 @@ type State struct {
 const MaxNotified = 16
 
 // A Part is a frame that belongs to an exchange.
-type Part struct {
+type PlacedFrame struct {
 	wire.Place
 	Frame *wire.Frame
 	// Message is nil if the frame has no message or if the message was not parsed.
@@ -130,7 +130,7 @@ type Part struct {
 }
 
 // Add updates the state with the next frame of the exchange. Frames must be added in their order.
-func (s *State) Add(p *Part) {
+func (s *State) Add(p *PlacedFrame) {
 	if p.Role != wire.RoleCarrier {
 		s.Kinds = s.Kinds.With(p.Frame.Kind)
 	}
@@ -141,26 +141,26 @@ func (s *State) Add(p *Part) {
 		s.addNotified(p.Message.Method)
 	}
 	s.addByRole(p)
-	if s.First == 0 && s.isOfResponse(p) {
-		s.First = max(p.Frame.Time.Sub(s.Time)-s.Held, 1)
+	if s.TimeToFirst == 0 && s.belongsToResponse(p) {
+		s.TimeToFirst = max(p.Frame.Time.Sub(s.Time)-s.Held, 1)
 	}
 	if p.Frame.SSE != nil && p.Frame.SSE.ID != nil {
 		s.Resumable = true
 	}
 	if (p.Role < wire.RoleHead || p.Role == wire.RoleCancellation || p.Frame.Kind == wire.Noise) && p.Item <= 0 {
-		s.Count(p.Frame.Dir, p.Size)
+		s.AddSize(p.Frame.Dir, p.Size)
 	}
-	isOpen := (s.Open() || s.Apart) && p.Role != wire.RoleRelated
+	isOpen := (s.Open() || s.IsSeparate) && p.Role != wire.RoleRelated
 	isResponse := p.Role == wire.RoleResponse && !s.Reported && s.Cancel == nil
 	if isOpen || isResponse || s.Unanswered {
 		s.Duration = max(s.Duration, p.Frame.Time.Sub(s.Time)-s.Held)
 	}
 }
 
-// isOfResponse reports whether a frame belongs to the response. The head of a 202 does not: the
+// belongsToResponse reports whether a frame belongs to the response. The head of a 202 does not: the
 // response is on a different stream.
-func (s *State) isOfResponse(p *Part) bool {
-	if s.Apart || p.Frame.Dir == s.Dir || p.Frame.HTTP != nil && p.Frame.HTTP.Status == http.StatusAccepted {
+func (s *State) belongsToResponse(p *PlacedFrame) bool {
+	if s.IsSeparate || p.Frame.Dir == s.Dir || p.Frame.HTTP != nil && p.Frame.HTTP.Status == http.StatusAccepted {
 		return false
 	}
 	return p.Role == wire.RoleHead || p.Role == wire.RoleResponse || p.Role == wire.RoleOtherMessage
@@ -176,10 +176,10 @@ func (s *State) addNotified(method string) {
 
 // addByRole updates the state by the role of a frame in the exchange. This switch and the methods
 // that it calls decide the outcome of every exchange.
-func (s *State) addByRole(p *Part) {
+func (s *State) addByRole(p *PlacedFrame) {
 	switch p.Role {
 	case wire.RoleRequest:
-		s.Ask(p.Message, p.Conversation)
+		s.SetRequest(p.Message, p.Conversation)
 	case wire.RoleRepeat:
 		s.Notes.Retries++
 		s.reopen()
@@ -188,14 +188,14 @@ func (s *State) addByRole(p *Part) {
 		s.reopen()
 	case wire.RoleResponse:
 		if s.Cancel != nil {
-			s.Cancel.Late = true
+			s.Cancel.IsLate = true
 		} else if !s.Reported {
 			s.addResponse(p)
 		}
 	case wire.RoleOtherMessage:
 		s.addAccompanying(p)
 	case wire.RoleCancellation:
-		s.cancel(Cancel{By: p.Frame.Dir, Why: reasonIn(p.Message)}, p.Frame.Time)
+		s.cancel(Cancel{By: p.Frame.Dir, Why: parseReason(p.Message)}, p.Frame.Time)
 	case wire.RoleStreamEnd:
 		s.endConnection(p)
 	case wire.RoleRelated:
@@ -207,7 +207,7 @@ func (s *State) addByRole(p *Part) {
 	case wire.RoleResumption:
 		s.LastSent = 0 // the following frames do not concern that message
 		s.Notes.Resumed++
-		if s.Unanswered || s.Cancel != nil && s.Cancel.Closed {
+		if s.Unanswered || s.Cancel != nil && s.Cancel.ByClosedStream {
 			s.reopen()
 		}
 	case wire.RoleNonMessage:
@@ -226,8 +226,8 @@ func (s *State) addByRole(p *Part) {
 // overflow.
 const maxSize = 1 << 30
 
-// Count adds the size of a message, in bytes, to Sent or Received.
-func (s *State) Count(dir wire.Direction, size int) {
+// AddSize adds the size of a message, in bytes, to Sent or Received.
+func (s *State) AddSize(dir wire.Direction, size int) {
 	size = min(size, maxSize)
 	if dir == wire.Received {
 		s.Received += int64(size)
@@ -237,9 +237,9 @@ func (s *State) Count(dir wire.Direction, size int) {
 	s.Sent += s.LastSent
 }
 
-// Ask sets the method, name and id from the request, and the revision and era from the
+// SetRequest sets the method, name and id from the request, and the revision and era from the
 // conversation. A request of the modern era updates the revision of the conversation.
-func (s *State) Ask(m *wire.Message, c *Conversation) {
+func (s *State) SetRequest(m *wire.Message, c *Conversation) {
 	s.Method, s.Name = m.Method, NameOf(m)
 	s.ID = string(m.ID)
 	if strings.HasPrefix(s.ID, `"`) {
@@ -259,56 +259,56 @@ func (s *State) reopen() {
 	s.Cancel = nil
 }
 
-// Finish sets Channel and Exit to the outcome, and clears Text.
-func (s *State) Finish(kind wire.Kind) {
+// SetOutcome sets Channel and Exit to the outcome, and clears Text.
+func (s *State) SetOutcome(kind wire.Kind) {
 	s.Channel, s.Exit, s.Text = cmp.Or(string(kind), ChannelOK), kind.ExitCode(), ""
 }
 
-// Fail sets the outcome of an open exchange without a response. The response may still come. Fail
+// FailIfOpen sets the outcome of an open exchange without a response. The response may still come. Fail
 // does nothing if the exchange is not open.
-func (s *State) Fail(kind wire.Kind, text string) {
+func (s *State) FailIfOpen(kind wire.Kind, text string) {
 	if !s.Open() {
 		return
 	}
 	s.Unanswered = true
-	s.Finish(kind)
+	s.SetOutcome(kind)
 	s.Text = text
 }
 
 // addResponse sets the outcome by the response. The response to the request that opens a
 // conversation also sets the server and the revision of the conversation.
-func (s *State) addResponse(p *Part) {
+func (s *State) addResponse(p *PlacedFrame) {
 	m := p.Message
 	fault := s.resultFault(p)
 	s.Unanswered = false
 	switch {
 	case m != nil && (s.Status == 401 || s.Status == 403):
-		s.Finish(wire.Auth)
+		s.SetOutcome(wire.Auth)
 	case fault != "":
-		s.Finish(wire.BadResponse)
+		s.SetOutcome(wire.BadResponse)
 		s.Text = fault
 	case p.Facts.ToolError:
-		s.Finish(wire.ToolError)
+		s.SetOutcome(wire.ToolError)
 	case m == nil:
-		s.Finish(wire.OK)
+		s.SetOutcome(wire.OK)
 	case m.Kind == wire.ErrorResponse:
 		s.Code = m.Error.Code
-		s.Finish(wire.RPCFailed)
+		s.SetOutcome(wire.RPCFailed)
 	case m.Kind == wire.Invalid && s.Status >= 300:
-		s.Finish(wire.Transport)
+		s.SetOutcome(wire.Transport)
 	case m.Kind == wire.Invalid:
-		s.Finish(wire.BadResponse)
+		s.SetOutcome(wire.BadResponse)
 	case p.Facts.Traits.RequiresInput:
-		s.Finish(wire.InputRequired)
-		s.Notes.Questions += inputRequestsIn(m)
+		s.SetOutcome(wire.InputRequired)
+		s.Notes.Questions += countInputRequests(m)
 	default:
-		s.Finish(wire.OK)
+		s.SetOutcome(wire.OK)
 	}
 	if s.Channel != ChannelOK || m == nil {
 		return
 	}
 	if s.Dir == wire.Sent && p.Conversation.Server == (Implementation{}) {
-		p.Conversation.Server = ServerIn(s.Method, m)
+		p.Conversation.Server = ParseServer(s.Method, m)
 	}
 	if s.Method == "initialize" {
 		result, _ := m.ResultMembers()
@@ -319,7 +319,7 @@ func (s *State) addResponse(p *Part) {
 
 // addAccompanying updates the state with a message of the exchange that is neither its request nor
 // its response. An invalid message fails an open exchange.
-func (s *State) addAccompanying(p *Part) {
+func (s *State) addAccompanying(p *PlacedFrame) {
 	if p.Frame.Dir == wire.Sent {
 		return
 	}
@@ -331,7 +331,7 @@ func (s *State) addAccompanying(p *Part) {
 	case wire.Notification:
 		s.Notes.Notifications++
 	case wire.Invalid:
-		s.Fail(wire.BadResponse, "")
+		s.FailIfOpen(wire.BadResponse, "")
 	}
 }
 
@@ -346,23 +346,23 @@ func (s *State) closeStream(f *wire.Frame, c *Conversation) {
 			s.Sent -= s.LastSent
 			s.LastSent = 0
 		}
-		s.Fail(wire.Transport, f.Close.Text)
-	case s.Apart:
-		s.EndApart()
+		s.FailIfOpen(wire.Transport, f.Close.Text)
+	case s.IsSeparate:
+		s.FinishSeparate()
 	case f.Close.By == wire.Sent && f.Close.How == "cancelled":
 		if s.Status != http.StatusAccepted {
-			s.cancel(Cancel{Why: "the client closed the stream", Closed: true}, f.Time)
+			s.cancel(Cancel{Why: "the client closed the stream", ByClosedStream: true}, f.Time)
 		}
-	case s.HTTPOnly || f.Stream == 0 || f.Close.How != "end" || s.Resumable:
-	case c.Streamable && (s.Status == http.StatusAccepted || s.Status == http.StatusNoContent):
-		s.Fail(wire.BadResponse, fmt.Sprintf("HTTP %d instead of the response", s.Status))
+	case s.IsHTTPOnly || f.Stream == 0 || f.Close.How != "end" || s.Resumable:
+	case c.IsStreamable && (s.Status == http.StatusAccepted || s.Status == http.StatusNoContent):
+		s.FailIfOpen(wire.BadResponse, fmt.Sprintf("HTTP %d instead of the response", s.Status))
 	case s.Status != http.StatusOK:
 	case s.WrongID:
-		s.Fail(wire.BadResponse, "the response has another id than the request")
+		s.FailIfOpen(wire.BadResponse, "the response has another id than the request")
 	case s.Kinds.Has(wire.Event) || s.Kinds.Has(wire.Noise) || s.Streamed:
-		s.Fail(wire.Transport, textStreamEnded)
+		s.FailIfOpen(wire.Transport, textStreamEnded)
 	default:
-		s.Fail(wire.BadResponse, "the HTTP response ended without a JSON-RPC response")
+		s.FailIfOpen(wire.BadResponse, "the HTTP response ended without a JSON-RPC response")
 	}
 }
 
@@ -391,9 +391,9 @@ func (s *State) addResponseHead(h *wire.HTTPHead) {
 	}
 	s.Status = h.Status
 	if s.Status == 401 || s.Status == 403 {
-		s.Fail(wire.Auth, "")
+		s.FailIfOpen(wire.Auth, "")
 	} else if s.Status >= 300 {
-		s.Fail(wire.Transport, "")
+		s.FailIfOpen(wire.Transport, "")
 	}
 }
 
@@ -408,11 +408,11 @@ func (s *State) addHold(f *wire.Frame) {
 	s.Waiting = max(s.Waiting-1, 0)
 	s.Edited = s.Edited || h.How != "released"
 	startedAfter := s.Dir == wire.Received && h.Kind == "request"
-	if (s.Open() || s.Apart) && !startedAfter {
+	if (s.Open() || s.IsSeparate) && !startedAfter {
 		s.Held += HeldFor(h)
 	}
-	if f.Drops(s.Dir) && !s.Apart {
-		s.Fail(wire.Transport, "the user dropped the "+h.Kind)
+	if f.Drops(s.Dir) && !s.IsSeparate {
+		s.FailIfOpen(wire.Transport, "the user dropped the "+h.Kind)
 	}
 }
 
@@ -422,7 +422,7 @@ func HeldFor(h *wire.HeldFacts) time.Duration {
 }
 
 // countRelated counts a message of a different exchange that concerns this exchange.
-func (s *State) countRelated(p *Part) {
+func (s *State) countRelated(p *PlacedFrame) {
 	switch {
 	case p.Frame.Dir == wire.Sent:
 	case p.IsGuess:
@@ -433,23 +433,23 @@ func (s *State) countRelated(p *Part) {
 }
 
 // endConnection ends an open exchange, because the pipe or stream for its response ended.
-func (s *State) endConnection(p *Part) {
+func (s *State) endConnection(p *PlacedFrame) {
 	f := p.Frame
 	switch {
 	case f.Close == nil:
 	case f.Close.By == wire.Sent && f.Stream == 0:
 		s.cancel(Cancel{Why: "the client ended the connection"}, f.Time)
 	case f.Close.By == wire.Sent:
-		s.cancel(Cancel{Why: "the client closed the stream", Closed: true}, f.Time)
+		s.cancel(Cancel{Why: "the client closed the stream", ByClosedStream: true}, f.Time)
 	case f.Stream > 0 || !p.EndIsReported:
-		s.Fail(wire.Transport, cmp.Or(f.Close.Text, textStreamEnded))
+		s.FailIfOpen(wire.Transport, cmp.Or(f.Close.Text, textStreamEnded))
 	}
 }
 
 // addUnreadable ends an open exchange because its response could not be decoded. The response may
 // still come on a different stream.
 func (s *State) addUnreadable(f *wire.Frame) {
-	if s.Open() && (f.Dir != s.Dir || s.HTTPOnly) {
+	if s.Open() && (f.Dir != s.Dir || s.IsHTTPOnly) {
 		s.Channel = ChannelUnreadable
 		s.Exit = -1
 		s.Text = f.DecodeError
@@ -457,11 +457,11 @@ func (s *State) addUnreadable(f *wire.Frame) {
 	}
 }
 
-// EndApart finishes a stream or pipe that is Apart, after its last message. It does nothing to an
+// FinishSeparate finishes a stream or pipe that is Apart, after its last message. It does nothing to an
 // exchange.
-func (s *State) EndApart() {
-	if s.Apart && s.Open() {
-		s.Finish(wire.OK)
+func (s *State) FinishSeparate() {
+	if s.IsSeparate && s.Open() {
+		s.SetOutcome(wire.OK)
 	}
 }
 
@@ -474,8 +474,10 @@ func (s *State) Failed() bool {
 	return s.Channel != string(wire.InputRequired) && !slices.Contains(OtherChannels, s.Channel)
 }
 
-// LostAnswer reports whether the stream for the response ended before the response.
-func (s *State) LostAnswer() bool { return s.Streamed && s.Unanswered && s.Status == http.StatusOK }
+// HasLostResponse reports whether the stream for the response ended before the response.
+func (s *State) HasLostResponse() bool {
+	return s.Streamed && s.Unanswered && s.Status == http.StatusOK
+}
 
 // Facts are the properties of a message that decide the outcome.
 type Facts struct {
@@ -506,15 +508,15 @@ var requiredArrays = map[string]string{
 	"tools/call": "content", "resources/read": "contents", "prompts/get": "messages",
 }
 
-// oneForList are the members for which clients accept a single item in place of an array.
-var oneForList = []string{"content", "contents", "messages"}
+// arraysOrItems are the members for which clients accept a single item in place of an array.
+var arraysOrItems = []string{"content", "contents", "messages"}
 
 // lastBatchRevision sorts before 2025-06-18, the first revision without arrays of messages.
 const lastBatchRevision = "2025-06"
 
 // resultFault returns why every client must reject the response, or "" if it is valid. It adds a
 // finding for a fault that some clients accept.
-func (s *State) resultFault(p *Part) string {
+func (s *State) resultFault(p *PlacedFrame) string {
 	m := p.Message
 	isInArray := p.Item >= 0 && p.Conversation.Revision > lastBatchRevision
 	if isInArray && p.BatchSize == 1 { // some clients accept it
@@ -563,7 +565,7 @@ func (s *State) shapeFault(result jsonraw.Members) string {
 		return "isError is neither true nor false: " + jsonraw.Excerpt(flag, 40)
 	case !there:
 		return s.missingMember(name)
-	case slices.Contains(oneForList, name) && (value[0] == '{' || tool && value[0] == '"'):
+	case slices.Contains(arraysOrItems, name) && (value[0] == '{' || tool && value[0] == '"'):
 		text := "in the result of " + s.Method + " " + name + " is not an array"
 		s.Findings = append(s.Findings, wire.Finding{Rule: "content", Severity: wire.Warning, Text: text})
 	case value[0] != '[':
@@ -583,8 +585,8 @@ func (s *State) missingMember(name string) string {
 	return "the result of " + s.Method + " has no " + name
 }
 
-// inputRequestsIn returns the number of requests in a result that requires input.
-func inputRequestsIn(m *wire.Message) int {
+// countInputRequests returns the number of requests in a result that requires input.
+func countInputRequests(m *wire.Message) int {
 	result, _ := m.ResultMembers()
 	requests, _ := jsonraw.Object(result.Value("inputRequests"))
 	return len(requests)
@@ -598,24 +600,24 @@ type Cancel struct {
 	Why string
 	// After is the time from the request to the Cancel.
 	After time.Duration
-	// Late is set if a response was received after the cancellation.
-	Late bool
-	// Closed is set if the client closed the stream without a message. The client may resume the
+	// IsLate is set if a response was received after the cancellation.
+	IsLate bool
+	// ByClosedStream is set if the client closed the stream without a message. The client may resume the
 	// stream.
-	Closed bool
+	ByClosedStream bool
 }
 
-// Who returns the side that cancelled: client or server.
-func (c *Cancel) Who() string { return [...]string{"client", "server"}[c.By] }
+// Side returns the side that cancelled: client or server.
+func (c *Cancel) Side() string { return [...]string{"client", "server"}[c.By] }
 
 // cancel ends an open exchange, because its sender ignores the response from now on. A client that
 // closed the stream may give its reason in a later message.
 func (s *State) cancel(c Cancel, at time.Time) {
-	before := s.Cancel
+	earlier := s.Cancel
 	switch {
-	case before != nil && before.Closed && !c.Closed:
-		before.Why = cmp.Or(c.Why, before.Why)
-		before.Closed = false
+	case earlier != nil && earlier.ByClosedStream && !c.ByClosedStream:
+		earlier.Why = cmp.Or(c.Why, earlier.Why)
+		earlier.ByClosedStream = false
 	case !s.Open():
 		return
 	default:
@@ -624,14 +626,14 @@ func (s *State) cancel(c Cancel, at time.Time) {
 		s.Duration = c.After
 		s.Cancel = &c
 	}
-	s.Text = "cancelled by the " + s.Cancel.Who()
+	s.Text = "cancelled by the " + s.Cancel.Side()
 	if s.Cancel.Why != "" {
 		s.Text += ": " + s.Cancel.Why
 	}
 }
 
-// reasonIn returns the reason in a cancellation, or "".
-func reasonIn(m *wire.Message) string {
+// parseReason returns the reason in a cancellation, or "".
+func parseReason(m *wire.Message) string {
 	if m == nil {
 		return ""
 	}

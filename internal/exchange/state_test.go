@@ -61,9 +61,9 @@ func states(steps []step) []*State {
 		}
 		for _, place := range correlator.Add(int64(i), f, &facts.Traits) {
 			if place.Role == wire.RoleRequest || place.Role == wire.RoleBeginning {
-				all = append(all, &State{Time: f.Time, Dir: f.Dir, Channel: ChannelOpen, Apart: place.Role == wire.RoleBeginning})
+				all = append(all, &State{Time: f.Time, Dir: f.Dir, Channel: ChannelOpen, IsSeparate: place.Role == wire.RoleBeginning})
 			}
-			p := &Part{Place: place, Frame: f, Message: m, Facts: facts, Size: len(f.Raw), Conversation: &conversation}
+			p := &PlacedFrame{Place: place, Frame: f, Message: m, Facts: facts, Size: len(f.Raw), Conversation: &conversation}
 			if place.Ref != int64(i) {
 				p.Frame, p.Message, p.Facts = &steps[place.Ref], nil, &NoFacts
 			}
@@ -153,7 +153,7 @@ func TestOutcomesOfExchanges(t *testing.T) {
 				exit = fmt.Sprint(s.Exit)
 			}
 			text := strings.TrimSpace(s.Channel + " " + exit + " " + s.Text)
-			if s.Cancel != nil && s.Cancel.Late {
+			if s.Cancel != nil && s.Cancel.IsLate {
 				text += "; late"
 			}
 			got = append(got, text)

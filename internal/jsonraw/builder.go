@@ -14,32 +14,32 @@ func (o *Builder) Raw(name string, value json.RawMessage) {
 	if value == nil {
 		return
 	}
-	o.name(name)
+	o.writeName(name)
 	o.b = append(o.b, value...)
 }
 
 // Grow reserves n bytes.
 func (o *Builder) Grow(n int) { o.b = slices.Grow(o.b, n) }
 
-// name appends the name of a member and the colon.
-func (o *Builder) name(name string) {
+// writeName appends the name of a member and the colon.
+func (o *Builder) writeName(name string) {
 	if len(o.b) == 0 {
 		o.b = append(o.b, '{')
 	} else {
 		o.b = append(o.b, ',')
 	}
-	o.b = append(appendQuote(o.b, name), ':')
+	o.b = append(appendQuote(o.b, writeName), ':')
 }
 
 // Text adds a member with a string.
 func (o *Builder) Text(name, value string) {
-	o.name(name)
+	o.writeName(name)
 	o.b = appendQuote(o.b, value)
 }
 
 // Number adds a member with a number.
 func (o *Builder) Number(name string, value int64) {
-	o.name(name)
+	o.writeName(name)
 	o.b = strconv.AppendInt(o.b, value, 10)
 }
 

@@ -38,44 +38,44 @@ func With(object json.RawMessage, name string, value json.RawMessage) json.RawMe
 	value = OrNull(value)
 	var out json.RawMessage
 	members := 0
-	taken := 0 // the number of bytes of object that are in out
-	err := EachMember(object, func(i int, is string, from, to int) bool {
+	copied := 0 // the number of bytes of object that are in out
+	err := EachMember(object, func(i int, memberName string, from, to int) bool {
 		members = i + 1
-		if is == name {
-			out = append(append(out, object[taken:from]...), value...)
-			taken = to
+		if memberName == name {
+			out = append(append(out, object[copied:from]...), value...)
+			copied = to
 		}
 		return true
 	})
 	if err != nil {
 		return object
 	}
-	if taken == 0 {
-		taken = bytes.LastIndexByte(object, '}')
-		out = append(out, object[:taken]...)
+	if copied == 0 {
+		copied = bytes.LastIndexByte(object, '}')
+		out = append(out, object[:copied]...)
 		if members > 0 {
 			out = append(out, ',')
 		}
 		out = append(append(appendQuote(out, name), ':'), value...)
 	}
-	return append(out, object[taken:]...)
+	return append(out, object[copied:]...)
 }
 
 // Append returns object with appended members. Unlike With it reads nothing: the caller guarantees
 // that object is an object without members of these names.
-func Append(object json.RawMessage, more ...Member) json.RawMessage {
+func Append(object json.RawMessage, members ...Member) json.RawMessage {
 	end := bytes.LastIndexByte(object, '}')
 	inner := bytes.Trim(object, WhiteSpace)
-	if len(more) == 0 || len(inner) < 2 {
+	if len(members) == 0 || len(inner) < 2 {
 		return object
 	}
 	size := len(object)
-	for _, m := range more {
+	for _, m := range members {
 		size += len(m.Name) + len(m.Value) + len(`"":,`)
 	}
 	out := append(make(json.RawMessage, 0, size), object[:end]...)
 	comma := len(bytes.Trim(inner[1:len(inner)-1], WhiteSpace)) > 0
-	for _, m := range more {
+	for _, m := range members {
 		if comma {
 			out = append(out, ',')
 		}

@@ -14,101 +14,101 @@ const MaxParts = 10_000
 
 // An Index remembers the members of the object params or result. The zero value has none.
 type Index struct {
-	// Known is set if Members are all members of the object.
-	Known   bool
-	Members Members
-	// few is the memory for the first members.
-	few [4]Member
+	// IsComplete is set if Members are all members of the object.
+	IsComplete bool
+	Members    Members
+	// room is the memory for the first members.
+	room [4]Member
 	// Lists are the items of members that are arrays. At are the indexes of these members in Members.
-	Lists [][]json.RawMessage
-	At    []int
-	// Single is set if the message is known to have no duplicate members.
-	Single bool
+	Lists         [][]json.RawMessage
+	ListPositions []int
+	// HasNoDuplicates is set if the message is known to have no duplicate members.
+	HasNoDuplicates bool
 }
 
-// MaxNoted bounds the remembered members, and the remembered items of each array. Larger objects and
+// MaxIndexed bounds the remembered members, and the remembered items of each array. Larger objects and
 // arrays are parsed again at each lookup.
-const MaxNoted = 500
+const MaxIndexed = 500
 
 // Envelope parses a message with at most MaxParts members. It uses room as the memory of the
 // members if they fit, and fills in with the members of params or result. in.Known is false if the
 // message has both, or one of them twice. unpaired is set if a string has an unpaired surrogate.
-func Envelope(raw []byte, in *Index, room Members) (members Members, unpaired bool, err *SyntaxError) {
+func Envelope(raw []byte, index *Index, room Members) (members Members, hasUnpaired bool, err *SyntaxError) {
 	s := scanner{raw: raw}
-	if s.next() != '{' {
-		return nil, false, notA(raw, "not_object", "not a JSON object")
+	if s.skipSpace() != '{' {
+		return nil, false, wrongType(raw, "not_object", "not a JSON object")
 	}
-	asked := 0
+	payloads := 0
 	members = room[:0]
-	whole := s.object(func(name string) bool {
-		payload := name == "params" || name == "result"
-		if payload {
-			asked++
+	isValid := s.readObject(func(name string) bool {
+		isPayload := name == "params" || name == "result"
+		if isPayload {
+			payloads++
 		}
-		from := s.at
+		from := s.offset
 		fine := false
-		if payload && asked == 1 && s.is('{') {
-			in.Known, in.Members = true, in.few[:0]
-			fine = s.object(func(name string) bool { return in.read(&s, name) })
+		if isPayload && payloads == 1 && s.nextIs('{') {
+			index.IsComplete, index.Members = true, index.room[:0]
+			fine = s.readObject(func(name string) bool { return index.readMember(&s, name) })
 		} else {
-			fine = s.value()
+			fine = s.readValue()
 		}
-		members = append(members, s.member(name, from))
+		members = append(members, s.newMember(name, from))
 		return fine && len(members) <= MaxParts
 	})
 	switch {
 	case len(members) > MaxParts:
 		err = &SyntaxError{Rule: "too_many", Text: "more members than any message has"}
-	case !whole:
-		err = s.failed()
+	case !isValid:
+		err = s.syntaxError()
 	default:
-		err = s.ended()
+		err = s.checkEnd()
 	}
 	if err != nil {
-		*in = Index{}
+		*index = Index{}
 		return nil, false, err
 	}
-	in.Known = in.Known && asked == 1
-	in.Single = !s.twice
-	return members, s.unpaired, nil
+	index.IsComplete = index.IsComplete && payloads == 1
+	index.HasNoDuplicates = !s.mayHaveDuplicates
+	return members, s.hasUnpaired, nil
 }
 
-// read reads one member of params or result and adds it to the index.
-func (n *Index) read(s *scanner, name string) bool {
-	from := s.at
+// readMember reads one member of params or result and adds it to the index.
+func (n *Index) readMember(s *scanner, name string) bool {
+	from := s.offset
 	fine := false
 	var items []json.RawMessage
-	whole := s.is('[')
+	whole := s.nextIs('[')
 	if whole {
-		fine = s.array(func() bool {
-			start := s.at
-			fine := s.value()
-			whole = whole && len(items) < MaxNoted
+		fine = s.readArray(func() bool {
+			start := s.offset
+			fine := s.readValue()
+			whole = whole && len(items) < MaxIndexed
 			if whole {
-				items = append(items, s.raw[start:s.at:s.at])
+				items = append(items, s.raw[start:s.offset:s.offset])
 			}
 			return fine
 		})
 	} else {
-		fine = s.value()
+		fine = s.readValue()
 	}
-	n.add(s.member(name, from), items, whole)
+	n.addMember(s.newMember(name, from), items, whole)
 	return fine
 }
 
-// add remembers one member, and its items if whole is set. It drops everything if there are more
-// than MaxNoted members.
-func (n *Index) add(member Member, items []json.RawMessage, whole bool) {
-	n.Known = n.Known && len(n.Members) < MaxNoted
-	if !n.Known {
+// addMember remembers one member, and its items if whole is set. It drops everything if there are more
+// than MaxIndexed members.
+func (n *Index) addMember(member Member, items []json.RawMessage, whole bool) {
+	n.IsComplete = n.IsComplete && len(n.Members) < MaxIndexed
+	if !n.IsComplete {
 		n.Members = nil
 		n.Lists = nil
-		n.At = nil
+		n.ListPositions = nil
 		return
 	}
 	if whole {
 		n.Lists = append(n.Lists, items)
-		n.At = append(n.At, len(n.Members))
+		n.ListPositions = append(n.ListPositions, len(n.Members))
 	}
 	n.Members = append(n.Members, member)
 }

@@ -83,25 +83,25 @@ func (m Members) Duplicate() (name string, twice bool) {
 // Valid returns nil if raw is one JSON value in UTF-8 with a depth of at most MaxDepth, or else the
 // error.
 func Valid(raw []byte) *SyntaxError {
-	s := scanner{raw: raw, twice: true}
-	if !s.value() {
-		return s.failed()
+	s := scanner{raw: raw, mayHaveDuplicates: true}
+	if !s.readValue() {
+		return s.syntaxError()
 	}
-	return s.ended()
+	return s.checkEnd()
 }
 
 // Prefix returns the JSON value at the beginning of a text and the rest of the text. It returns nil
 // if the text does not begin with a value.
 func Prefix(text []byte) (value, rest []byte) {
-	s := scanner{raw: text, twice: true}
-	if !s.value() {
+	s := scanner{raw: text, mayHaveDuplicates: true}
+	if !s.readValue() {
 		return nil, text
 	}
-	return text[:s.at:s.at], text[s.at:]
+	return text[:s.offset:s.offset], text[s.offset:]
 }
 
-// notA returns the error for raw that is not an object, or not an array.
-func notA(raw []byte, rule, text string) *SyntaxError {
+// wrongType returns the error for raw that is not an object, or not an array.
+func wrongType(raw []byte, rule, text string) *SyntaxError {
 	if len(raw) == 0 { // such as a missing member
 		return &SyntaxError{Rule: "syntax", Text: "the JSON ends too early"}
 	}
@@ -121,26 +121,26 @@ func Object(raw []byte) (Members, *SyntaxError) {
 
 // AppendMembers parses a JSON object as Object does, and appends the members to members.
 func AppendMembers(members Members, raw []byte) (Members, *SyntaxError) {
-	s := scanner{raw: raw, twice: true}
-	if s.next() != '{' {
-		return members, notA(raw, "not_object", "not a JSON object")
+	s := scanner{raw: raw, mayHaveDuplicates: true}
+	if s.skipSpace() != '{' {
+		return members, wrongType(raw, "not_object", "not a JSON object")
 	}
-	if !s.open() {
-		return members, s.failed()
+	if !s.readOpening() {
+		return members, s.syntaxError()
 	}
-	for s.next() != '}' {
-		quoted, escaped, ok := s.memberName(0)
-		from := s.at
-		if !ok || !s.value() {
-			return members, s.failed()
+	for s.skipSpace() != '}' {
+		quoted, escaped, ok := s.readName(0)
+		from := s.offset
+		if !ok || !s.readValue() {
+			return members, s.syntaxError()
 		}
-		members = append(members, s.member(nameOf(quoted, escaped), from))
-		if !s.goesOn('}') {
-			return members, s.failed()
+		members = append(members, s.newMember(decodeName(quoted, escaped), from))
+		if !s.readSeparator('}') {
+			return members, s.syntaxError()
 		}
 	}
-	s.at++
-	return members, s.ended()
+	s.offset++
+	return members, s.checkEnd()
 }
 
 // First returns the value of the first member called name, or nil. It does not read or validate the
@@ -149,11 +149,11 @@ func First(raw []byte, name string) (value json.RawMessage) {
 	if begin := bytes.TrimLeft(raw, WhiteSpace); len(begin) == 0 || begin[0] != '{' {
 		return nil // EachMember takes long to find the error
 	}
-	_ = EachMember(raw, func(_ int, is string, from, to int) bool {
-		if is == name {
+	_ = EachMember(raw, func(_ int, memberName string, from, to int) bool {
+		if memberName == name {
 			value = raw[from:to:to]
 		}
-		return is != name
+		return memberName != name
 	})
 	return value
 }
@@ -161,18 +161,18 @@ func First(raw []byte, name string) (value json.RawMessage) {
 // EachMember calls f for each member of the object raw until f returns false. i is the index of the
 // member, and raw[from:to] is its value.
 func EachMember(raw []byte, f func(i int, name string, from, to int) bool) *SyntaxError {
-	s := scanner{raw: raw, twice: true}
-	if s.next() != '{' {
-		return notA(raw, "not_object", "not a JSON object")
+	s := scanner{raw: raw, mayHaveDuplicates: true}
+	if s.skipSpace() != '{' {
+		return wrongType(raw, "not_object", "not a JSON object")
 	}
 	i := 0
 	enough := false
-	whole := s.object(func(name string) bool {
-		from := s.at
-		if !s.value() {
+	whole := s.readObject(func(name string) bool {
+		from := s.offset
+		if !s.readValue() {
 			return false
 		}
-		enough = !f(i, name, from, s.at)
+		enough = !f(i, name, from, s.offset)
 		i++
 		return !enough
 	})
@@ -180,9 +180,9 @@ func EachMember(raw []byte, f func(i int, name string, from, to int) bool) *Synt
 		return nil
 	}
 	if !whole {
-		return s.failed()
+		return s.syntaxError()
 	}
-	return s.ended()
+	return s.checkEnd()
 }
 
 // Array parses a JSON array. The items alias raw. With an error, it returns the items before the
@@ -191,25 +191,25 @@ func Array(raw []byte) ([]json.RawMessage, *SyntaxError) { return ArrayUpTo(raw,
 
 // ArrayUpTo parses a JSON array as Array does, but returns an error if it has more than most items.
 func ArrayUpTo(raw []byte, most int) (items []json.RawMessage, err *SyntaxError) {
-	s := scanner{raw: raw, twice: true}
-	if s.next() != '[' {
-		return nil, notA(raw, "not_array", "not a JSON array")
+	s := scanner{raw: raw, mayHaveDuplicates: true}
+	if s.skipSpace() != '[' {
+		return nil, wrongType(raw, "not_array", "not a JSON array")
 	}
-	whole := s.array(func() bool {
-		from := s.at
-		if !s.value() {
+	whole := s.readArray(func() bool {
+		from := s.offset
+		if !s.readValue() {
 			return false
 		}
-		items = append(items, raw[from:s.at:s.at])
+		items = append(items, raw[from:s.offset:s.offset])
 		return len(items) <= most
 	})
 	if len(items) > most {
 		return items, &SyntaxError{Rule: "too_many", Text: "more messages than any batch has"}
 	}
 	if !whole {
-		return items, s.failed()
+		return items, s.syntaxError()
 	}
-	return items, s.ended()
+	return items, s.checkEnd()
 }
 
 // Text decodes a JSON string, and reports false if raw is not one. It decodes an unpaired surrogate
@@ -222,7 +222,7 @@ func Text(raw []byte) (string, bool) {
 		return "", false
 	}
 	if inner := raw[1 : len(raw)-1]; raw[len(raw)-1] == '"' && isBare(inner) && utf8.Valid(inner) {
-		return nameOf(raw, false), true
+		return decodeName(raw, false), true
 	}
 	// The decoder cannot distinguish an unpaired surrogate from other errors.
 	var room [512]byte // the text is copied once

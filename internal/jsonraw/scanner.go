@@ -15,37 +15,37 @@ import (
 // A scanner reads JSON in place (RFC 8259), in UTF-8 and with a depth of at most MaxDepth. Its
 // methods report false after an error, and failed returns the error.
 type scanner struct {
-	raw   []byte
-	at    int
-	depth int
+	raw    []byte
+	offset int
+	depth  int
 	// tooDeep is set if at is the offset of a bracket that is nested too deeply.
 	tooDeep bool
-	// unpaired is set once a string holds an unpaired surrogate ("\ud800"), which is legal
+	// hasUnpaired is set once a string holds an unpaired surrogate ("\ud800"), which is legal
 	// JSON that real servers send.
-	unpaired bool
+	hasUnpaired bool
 	// names are the names of the open objects so far.
-	names [MostNames]place
-	named int
-	// twice is set once an object has a duplicate member, or may have one. The names are not
+	names     [MaxNames]nameRange
+	nameCount int
+	// mayHaveDuplicates is set once an object has a duplicate member, or may have one. The names are not
 	// compared after that.
-	twice bool
-	// kept is the offset up to which the bytes of a file were released from memory.
-	kept int
+	mayHaveDuplicates bool
+	// releasedTo is the offset up to which the bytes of a file were released from memory.
+	releasedTo int
 }
 
-// MostNames bounds the names of open objects that are compared for duplicates.
-const MostNames = 32
+// MaxNames bounds the names of open objects that are compared for duplicates.
+const MaxNames = 32
 
 // A place is the range of a name in the raw bytes.
-type place struct{ from, to int }
+type nameRange struct{ from, to int }
 
-// failed returns the error of the scanner. It finds the exact offset by reading the tokens with
+// syntaxError returns the error of the scanner. It finds the exact offset by reading the tokens with
 // jsontext: in [1,] it is the comma.
-func (s *scanner) failed() *SyntaxError {
+func (s *scanner) syntaxError() *SyntaxError {
 	if s.tooDeep {
-		return &SyntaxError{Offset: int64(s.at), Rule: "depth", Text: fmt.Sprintf("nested more than %d deep", MaxDepth)}
+		return &SyntaxError{Offset: int64(s.offset), Rule: "depth", Text: fmt.Sprintf("nested more than %d deep", MaxDepth)}
 	}
-	at := invalidAt(s.raw)
+	at := firstInvalidUTF8(s.raw)
 	if at < len(s.raw) && (utf8.FullRune(s.raw[at:]) || !s.isCut()) {
 		return &SyntaxError{Offset: int64(at), Rule: "utf8", Text: "not UTF-8"}
 	}
@@ -71,172 +71,172 @@ func (s *scanner) isCut() bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// ended returns an error unless only white space follows.
-func (s *scanner) ended() *SyntaxError {
-	s.next()
-	if s.at < len(s.raw) {
-		return &SyntaxError{Offset: int64(s.at), Rule: "trailing", Text: "more bytes follow the JSON value"}
+// checkEnd returns an error unless only white space follows.
+func (s *scanner) checkEnd() *SyntaxError {
+	s.skipSpace()
+	if s.offset < len(s.raw) {
+		return &SyntaxError{Offset: int64(s.offset), Rule: "trailing", Text: "more bytes follow the JSON value"}
 	}
 	return nil
 }
 
-// member returns the member whose value was just read.
-func (s *scanner) member(name string, from int) Member {
-	return Member{Name: name, Value: s.raw[from:s.at:s.at]}
+// newMember returns the member whose value was just read.
+func (s *scanner) newMember(name string, from int) Member {
+	return Member{Name: name, Value: s.raw[from:s.offset:s.offset]}
 }
 
-// open reads the opening bracket of an object or an array.
-func (s *scanner) open() bool {
+// readOpening reads the opening bracket of an object or an array.
+func (s *scanner) readOpening() bool {
 	s.tooDeep = s.depth == MaxDepth
 	if s.tooDeep {
 		return false
 	}
-	s.at++
+	s.offset++
 	s.depth++
 	return true
 }
 
-// object reads an object. It calls each at the value of every member, which each must read. If each
+// readObject reads an object. It calls each at the value of every member, which each must read. If each
 // is nil, object reads the values itself.
-func (s *scanner) object(each func(name string) bool) bool {
-	if !s.open() {
+func (s *scanner) readObject(each func(name string) bool) bool {
+	if !s.readOpening() {
 		return false
 	}
-	outer := s.named
-	for s.next() != '}' {
-		quoted, escaped, ok := s.memberName(outer)
+	outer := s.nameCount
+	for s.skipSpace() != '}' {
+		quoted, escaped, ok := s.readName(outer)
 		if !ok {
 			return false
 		}
 		if each != nil {
-			ok = each(nameOf(quoted, escaped))
+			ok = each(decodeName(quoted, escaped))
 		} else {
-			ok = s.value()
+			ok = s.readValue()
 		}
-		if !ok || !s.goesOn('}') {
+		if !ok || !s.readSeparator('}') {
 			return false
 		}
 	}
-	s.at++
+	s.offset++
 	s.depth--
-	s.named = outer
+	s.nameCount = outer
 	return true
 }
 
-// memberName reads the name of a member and the colon, and moves to the value. outer is the index
+// readName reads the name of a member and the colon, and moves to the value. outer is the index
 // in s.names of the first name of the innermost open object.
-func (s *scanner) memberName(outer int) (quoted []byte, escaped, ok bool) {
-	from := s.at
-	escaped, ok = s.text()
+func (s *scanner) readName(outer int) (quoted []byte, escaped, ok bool) {
+	from := s.offset
+	escaped, ok = s.readString()
 	if !ok {
 		return nil, false, false
 	}
-	quoted = s.raw[from:s.at]
+	quoted = s.raw[from:s.offset]
 	if escaped {
-		s.twice = true
+		s.mayHaveDuplicates = true
 	} else {
-		s.name(outer, from+1, s.at-1)
+		s.rememberName(outer, from+1, s.offset-1)
 	}
-	if s.next() != ':' {
+	if s.skipSpace() != ':' {
 		return nil, false, false
 	}
-	s.at++
-	s.next()
+	s.offset++
+	s.skipSpace()
 	return quoted, escaped, true
 }
 
-// name remembers a name of the innermost open object, and sets twice if the object has it already
+// rememberName remembers a name of the innermost open object, and sets twice if the object has it already
 // or there are too many names. The names of the object begin at outer.
-func (s *scanner) name(outer, from, to int) {
-	if s.twice {
+func (s *scanner) rememberName(outer, from, to int) {
+	if s.mayHaveDuplicates {
 		return
 	}
 	name := s.raw[from:to]
-	for _, other := range s.names[outer:s.named] {
+	for _, other := range s.names[outer:s.nameCount] {
 		if other.to-other.from == len(name) && string(s.raw[other.from:other.to]) == string(name) {
-			s.twice = true
+			s.mayHaveDuplicates = true
 			return
 		}
 	}
-	s.twice = s.named == MostNames
-	if !s.twice {
-		s.names[s.named] = place{from, to}
-		s.named++
+	s.mayHaveDuplicates = s.nameCount == MaxNames
+	if !s.mayHaveDuplicates {
+		s.names[s.nameCount] = nameRange{from, to}
+		s.nameCount++
 	}
 }
 
-// array reads an array. It calls each at every item, which each must read. If each is nil, array
+// readArray reads an array. It calls each at every item, which each must read. If each is nil, array
 // reads the items itself.
-func (s *scanner) array(each func() bool) bool {
-	if !s.open() {
+func (s *scanner) readArray(each func() bool) bool {
+	if !s.readOpening() {
 		return false
 	}
-	for c := s.next(); c != ']'; c = s.next() {
+	for c := s.skipSpace(); c != ']'; c = s.skipSpace() {
 		ok := false
 		if each != nil {
 			ok = each()
 		} else {
-			ok = s.value()
+			ok = s.readValue()
 		}
-		if !ok || !s.goesOn(']') {
+		if !ok || !s.readSeparator(']') {
 			return false
 		}
 	}
-	s.at++
+	s.offset++
 	s.depth--
 	return true
 }
 
-// goesOn reads the comma after a member or an item. It reports true before the closing bracket and
+// readSeparator reads the comma after a member or an item. It reports true before the closing bracket and
 // before the next part, and false if neither follows. The closing bracket must not follow a comma.
-func (s *scanner) goesOn(closes byte) bool {
-	s.kept = spool.Passed(s.raw, s.kept, s.at)
-	switch s.next() {
+func (s *scanner) readSeparator(closes byte) bool {
+	s.releasedTo = spool.ReleasePassed(s.raw, s.releasedTo, s.offset)
+	switch s.skipSpace() {
 	case closes:
 		return true
 	case ',':
-		s.at++
-		return s.next() != closes
+		s.offset++
+		return s.skipSpace() != closes
 	}
 	return false
 }
 
-// value reads any value.
-func (s *scanner) value() bool {
-	switch s.next() {
+// readValue reads any value.
+func (s *scanner) readValue() bool {
+	switch s.skipSpace() {
 	case '"':
-		_, ok := s.text()
+		_, ok := s.readString()
 		return ok
 	case '{':
-		return s.object(nil)
+		return s.readObject(nil)
 	case '[':
-		return s.array(nil)
+		return s.readArray(nil)
 	case 't':
-		return s.word("true")
+		return s.readWord("true")
 	case 'f':
-		return s.word("false")
+		return s.readWord("false")
 	case 'n':
-		return s.word("null")
+		return s.readWord("null")
 	default:
-		return s.number()
+		return s.readNumber()
 	}
 }
 
-// text reads a string. If escaped is false, the bytes between the quotes are its value. It
+// readString reads a string. If escaped is false, the bytes between the quotes are its value. It
 // remembers the length of a long string in a file.
-func (s *scanner) text() (escaped, ok bool) {
-	if !s.is('"') {
+func (s *scanner) readString() (escaped, ok bool) {
+	if !s.nextIs('"') {
 		return false, false
 	}
 	raw := s.raw
-	at := s.at + 1
+	at := s.offset + 1
 	// Most strings are short, and ASCII without escapes.
 	short := raw[:min(len(raw), at+maxShort)]
 	for at < len(short) && bareASCII[short[at]] {
 		at++
 	}
 	if at < len(raw) && raw[at] == '"' {
-		s.at = at + 1
+		s.offset = at + 1
 		return false, true
 	}
 	t := textReader{}
@@ -252,19 +252,19 @@ func (s *scanner) text() (escaped, ok bool) {
 		if ended {
 			break
 		}
-		if known, ok := spool.Noted(raw[s.at:]).(longText); ok && pieces == 0 && s.at+known.length <= len(raw) {
-			s.at += known.length
-			s.unpaired = s.unpaired || known.unpaired
+		if known, ok := spool.Annotation(raw[s.offset:]).(longText); ok && pieces == 0 && s.offset+known.length <= len(raw) {
+			s.offset += known.length
+			s.hasUnpaired = s.hasUnpaired || known.unpaired
 			return known.escaped, true
 		}
 		spool.Release(raw[at-n : at])
 		pieces++
 	}
 	if pieces > 0 {
-		spool.Note(raw[s.at:], longText{at - s.at, t.escaped, t.unpaired})
+		spool.Annotate(raw[s.offset:], longText{at - s.offset, t.hasEscape, t.hasUnpaired})
 	}
-	s.at, s.unpaired = at, s.unpaired || t.unpaired
-	return t.escaped, true
+	s.offset, s.hasUnpaired = at, s.hasUnpaired || t.hasUnpaired
+	return t.hasEscape, true
 }
 
 // maxShort bounds the bytes of a string that are checked one by one.
@@ -284,57 +284,57 @@ var bareASCII = func() (ascii [256]bool) {
 	return ascii
 }()
 
-// number reads a number (RFC 8259, section 6).
-func (s *scanner) number() bool {
-	if s.is('-') {
-		s.at++
+// readNumber reads a number (RFC 8259, section 6).
+func (s *scanner) readNumber() bool {
+	if s.nextIs('-') {
+		s.offset++
 	}
-	if s.is('0') {
-		s.at++
-	} else if !s.digits() {
+	if s.nextIs('0') {
+		s.offset++
+	} else if !s.readDigits() {
 		return false
 	}
-	if s.is('.') {
-		s.at++
-		if !s.digits() {
+	if s.nextIs('.') {
+		s.offset++
+		if !s.readDigits() {
 			return false
 		}
 	}
-	if s.is('e') || s.is('E') {
-		s.at++
-		if s.is('+') || s.is('-') {
-			s.at++
+	if s.nextIs('e') || s.nextIs('E') {
+		s.offset++
+		if s.nextIs('+') || s.nextIs('-') {
+			s.offset++
 		}
-		return s.digits()
+		return s.readDigits()
 	}
 	return true
 }
 
-// digits reads digits, and reports whether there is at least one.
-func (s *scanner) digits() bool {
-	from := s.at
-	for s.at < len(s.raw) && s.raw[s.at] >= '0' && s.raw[s.at] <= '9' {
-		s.at++
+// readDigits reads digits, and reports whether there is at least one.
+func (s *scanner) readDigits() bool {
+	from := s.offset
+	for s.offset < len(s.raw) && s.raw[s.offset] >= '0' && s.raw[s.offset] <= '9' {
+		s.offset++
 	}
-	return s.at > from
+	return s.offset > from
 }
 
-// word reads a word, and reports false if it does not follow.
-func (s *scanner) word(w string) bool {
-	if !bytes.HasPrefix(s.raw[s.at:], []byte(w)) {
+// readWord reads a word, and reports false if it does not follow.
+func (s *scanner) readWord(w string) bool {
+	if !bytes.HasPrefix(s.raw[s.offset:], []byte(w)) {
 		return false
 	}
-	s.at += len(w)
+	s.offset += len(w)
 	return true
 }
 
-// is reports whether the next byte is c.
-func (s *scanner) is(c byte) bool { return s.at < len(s.raw) && s.raw[s.at] == c }
+// nextIs reports whether the next byte is c.
+func (s *scanner) nextIs(c byte) bool { return s.offset < len(s.raw) && s.raw[s.offset] == c }
 
-// next skips white space and returns the next byte, or 0 at the end.
-func (s *scanner) next() byte {
-	for ; s.at < len(s.raw); s.at++ {
-		if c := s.raw[s.at]; c > ' ' || c != ' ' && c != '\n' && c != '\t' && c != '\r' {
+// skipSpace skips white space and returns the next byte, or 0 at the end.
+func (s *scanner) skipSpace() byte {
+	for ; s.offset < len(s.raw); s.offset++ {
+		if c := s.raw[s.offset]; c > ' ' || c != ' ' && c != '\n' && c != '\t' && c != '\r' {
 			return c
 		}
 	}

@@ -30,8 +30,8 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.Text, e.Offset) }
 
-// nameOf decodes the name of a member. It does not allocate for usual names.
-func nameOf(quoted []byte, escaped bool) string {
+// decodeName decodes the name of a member. It does not allocate for usual names.
+func decodeName(quoted []byte, escaped bool) string {
 	if escaped {
 		name, _ := jsontext.AppendUnquote(nil, quoted) // an unpaired surrogate becomes U+FFFD
 		return string(name)
@@ -69,8 +69,8 @@ func nameSlot(name string) byte {
 	return byte(len(name)) + 2*name[0] + 26*name[len(name)-1]
 }
 
-// invalidAt returns the offset of the first byte that is not valid UTF-8, or len(raw).
-func invalidAt(raw []byte) int {
+// firstInvalidUTF8 returns the offset of the first byte that is not valid UTF-8, or len(raw).
+func firstInvalidUTF8(raw []byte) int {
 	if utf8.Valid(raw) {
 		return len(raw)
 	}

@@ -8,60 +8,60 @@ import (
 )
 
 // A textReader reads the content of a string in pieces.
-type textReader struct{ escaped, unpaired bool }
+type textReader struct{ hasEscape, hasUnpaired bool }
 
 // read reads a piece of the string and returns the number of bytes read. It stops at the closing
 // quote and sets ended, or at the end of p. Unless last is set, it stops before a character or an
 // escape that p cuts off. ok is false if p is not valid within a string.
-func (t *textReader) read(p []byte, last bool) (n int, ended, ok bool) {
+func (t *textReader) read(piece []byte, isLast bool) (n int, isEnded, ok bool) {
 	quote := -1
 	escape := -1
 	for {
-		quote = nextByte(p, n, quote, '"')
-		escape = nextByte(p[:quote], n, escape, '\\')
-		to := min(quote, escape)
-		if hasControl(p[n:to]) {
+		quote = nextByte(piece, n, quote, '"')
+		escape = nextByte(piece[:quote], n, escape, '\\')
+		stop := min(quote, escape)
+		if hasControl(piece[n:stop]) {
 			return n, false, false
 		}
-		n = to
-		if n == len(p) {
-			ok = !last
+		n = stop
+		if n == len(piece) {
+			ok = !isLast
 			break
 		}
 		if n == quote {
-			ended = true
+			isEnded = true
 			ok = true
 			break
 		}
 		size := 2
-		if n+1 == len(p) || unescapes[p[n+1]] == 0 {
-			ok = !last && len(p)-n < longestEscape
+		if n+1 == len(piece) || unescapes[piece[n+1]] == 0 {
+			ok = !isLast && len(piece)-n < longestEscape
 			if ok {
 				break
 			}
-			_, size = EscapedCharacter(p[n:])
+			_, size = EscapedCharacter(piece[n:])
 			if size == 0 {
-				_, ok = EscapedRune(p[n:])
+				_, ok = EscapedRune(piece[n:])
 				if !ok {
 					break
 				}
 				size = 6
-				t.unpaired = true
+				t.hasUnpaired = true
 			}
 		}
 		n += size
-		t.escaped = true
+		t.hasEscape = true
 	}
 	if ok {
-		if n == len(p) {
-			n = wholeRunes(p)
+		if n == len(piece) {
+			n = wholeRunes(piece)
 		}
-		ok = utf8.Valid(p[:n])
+		ok = utf8.Valid(piece[:n])
 	}
-	if ended {
+	if isEnded {
 		n++
 	}
-	return n, ended, ok
+	return n, isEnded, ok
 }
 
 // nextByte returns the index of the first c in p[from:], counted in p, or len(p). known is the

@@ -73,13 +73,13 @@ func FuzzText(f *testing.F) {
 					}
 					to, ended = to+n, end
 				}
-				if got := (longText{to - at, r.escaped, r.unpaired}); got != text {
+				if got := (longText{to - at, r.hasEscape, r.hasUnpaired}); got != text {
 					t.Fatalf("%q at %d in pieces of %d: %v, want %v", raw, at, size, got, text)
 				}
 			}
-			s := scanner{raw: raw, at: at}
-			if escaped, ok := s.text(); !ok || escaped != text.escaped || s.unpaired != text.unpaired || s.at != at+text.length {
-				t.Fatalf("%q at %d: %t %t %d, want %v", raw, at, ok, escaped, s.at, text)
+			s := scanner{raw: raw, offset: at}
+			if escaped, ok := s.readString(); !ok || escaped != text.escaped || s.hasUnpaired != text.unpaired || s.offset != at+text.length {
+				t.Fatalf("%q at %d: %t %t %d, want %v", raw, at, ok, escaped, s.offset, text)
 			}
 		}
 	})
@@ -102,7 +102,7 @@ func TestLongTextsAreNoted(t *testing.T) {
 		t.Error("invalid")
 	}
 	for at, want := range slowTexts(raw) {
-		if got := spool.Noted(mapped[at:]); b.InFile() && want.length > spool.Piece && got != want {
+		if got := spool.Annotation(mapped[at:]); b.InFile() && want.length > spool.Piece && got != want {
 			t.Errorf("at %d: %v, want %v", at, got, want)
 		}
 	}

@@ -15,7 +15,7 @@ func Unescaped(quoted []byte) iter.Seq[[]byte] { return unescaped(quoted, spool.
 // unescaped implements Unescaped for pieces of about size bytes.
 func unescaped(quoted []byte, size int) iter.Seq[[]byte] {
 	rest := quoted[1 : len(quoted)-1]
-	return ahead(make([]byte, 2*(size+utf8.UTFMax)), func(piece []byte) []byte {
+	return prefetch(make([]byte, 2*(size+utf8.UTFMax)), func(piece []byte) []byte {
 		before := rest
 		for len(rest) > 0 && len(piece) < size {
 			near := rest[:min(len(rest), size-len(piece))]
@@ -34,10 +34,10 @@ func unescaped(quoted []byte, size int) iter.Seq[[]byte] {
 	})
 }
 
-// ahead returns an iterator over pieces that fill produces one ahead, in a separate goroutine. fill
+// prefetch returns an iterator over pieces that fill produces one ahead, in a separate goroutine. fill
 // appends the next piece to the empty p, or nothing after the last piece. A piece is valid until the
 // next one; room is the memory of both. The goroutine ends before the loop does.
-func ahead(room []byte, fill func(p []byte) []byte) iter.Seq[[]byte] {
+func prefetch(room []byte, fill func(p []byte) []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		free := make(chan []byte, 2)
 		full := make(chan []byte, 2)

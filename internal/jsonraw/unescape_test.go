@@ -104,7 +104,7 @@ func TestAheadKeepsOrderOfPieces(t *testing.T) {
 	for stop := range pieces + 2 {
 		made, ended := 0, 0
 		var got []byte
-		for p := range ahead(make([]byte, 4), func(p []byte) []byte {
+		for p := range prefetch(make([]byte, 4), func(p []byte) []byte {
 			if made == pieces {
 				ended++
 				return p

@@ -174,7 +174,7 @@ func (t *transcript) httpStep(word, rest string) error {
 		t.stream = n
 		return err
 	case "event", "comment":
-		facts := &sse.Facts{Comment: word == "comment"}
+		facts := &sse.Facts{IsComment: word == "comment"}
 		for {
 			key, after, ok := strings.Cut(rest, "=")
 			value, more, _ := strings.Cut(after, " ")

@@ -25,7 +25,7 @@ func fold(r *rows.Row) string {
 	if r.Cancel != nil {
 		cancel = fmt.Sprintf("%+v", *r.Cancel)
 	}
-	return fmt.Sprint(r.Number(), r.Time, r.Target, r.Dir, r.Apart, r.GuessedNumbers(), r.Method, r.Name, r.ID, r.Channel, cancel, r.Exit, r.Code, r.Duration, r.First,
+	return fmt.Sprint(r.Number(), r.Time, r.Target, r.Dir, r.IsSeparate, r.GuessedNumbers(), r.Method, r.Name, r.ID, r.Channel, cancel, r.Exit, r.Code, r.Duration, r.TimeToFirst,
 		r.Conn, r.Sent, r.Received, r.Revision, r.Era, r.Status, r.By, r.ReplayOf, r.Notes, r.Kinds, r.ListedElsewhere, r.CancelledEarlier, r.Orphan, len(r.Findings), r.Text, r.Client(), r.Server(),
 		r.Within != nil, len(frames), err)
 }

@@ -392,7 +392,7 @@ func (x *query) orderOf(sort string) (func(a, b *entry) int, error) {
 	order := map[string]func(a, b *rows.Row) int{
 		"took":    func(a, b *rows.Row) int { return cmp.Compare(x.duration(a), x.duration(b)) },
 		"size":    func(a, b *rows.Row) int { return cmp.Compare(a.Size(), b.Size()) },
-		"first":   func(a, b *rows.Row) int { return cmp.Compare(a.First, b.First) },
+		"first":   func(a, b *rows.Row) int { return cmp.Compare(a.TimeToFirst, b.TimeToFirst) },
 		"name":    func(a, b *rows.Row) int { return cmp.Compare(a.Name, b.Name) },
 		"method":  func(a, b *rows.Row) int { return cmp.Compare(a.Method, b.Method) },
 		"channel": func(a, b *rows.Row) int { return cmp.Compare(a.Channel, b.Channel) },

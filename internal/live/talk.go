@@ -172,7 +172,7 @@ func (x *talk) refresh() {
 		d.Revision = cmp.Or(r.Revision, d.Revision)
 		d.Client = cmp.Or(r.Client(), d.Client)
 		d.Server = cmp.Or(r.Server(), d.Server)
-		if r.Dir == wire.Sent && !r.Apart && !r.Opens() {
+		if r.Dir == wire.Sent && !r.IsSeparate && !r.Opens() {
 			x.hasWork = true
 		}
 	}

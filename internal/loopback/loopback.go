@@ -11,10 +11,10 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// Reject returns why a local server without authentication rejects an HTTP request; "" accepts it.
+// RejectionReason returns why a local server without authentication rejects an HTTP request; "" accepts it.
 // A Host other than loopback indicates DNS rebinding, and a foreign Origin a web page
 // (basic/transports, "Security Warning"). Each of several Origin fields must be local.
-func Reject(host string, fields map[string][]string) string {
+func RejectionReason(host string, fields map[string][]string) string {
 	address := url.URL{Host: host}
 	if !IsLoopback(address.Hostname()) {
 		return "the Host field has another host: " + jsonraw.Excerpt([]byte(host), 100)

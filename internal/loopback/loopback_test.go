@@ -43,7 +43,7 @@ func TestRejectForeignHostsAndOrigins(t *testing.T) {
 		if c.site != "" {
 			fields["Sec-Fetch-Site"] = []string{c.site}
 		}
-		if got := Reject(c.host, fields); (got != "") != c.refused {
+		if got := RejectionReason(c.host, fields); (got != "") != c.refused {
 			t.Errorf("%q, %q, %q: got %q", c.host, c.origins, c.site, got)
 		}
 	}
@@ -61,7 +61,7 @@ func TestHostsOfThisMachine(t *testing.T) {
 			t.Errorf("%q: here %t, loopback %t", host, IsHere(host), IsLoopback(host))
 		}
 	}
-	if Reject("a.localhost:3001", nil) == "" {
+	if RejectionReason("a.localhost:3001", nil) == "" {
 		t.Error("a request for a name below localhost is accepted")
 	}
 }

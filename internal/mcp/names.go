@@ -102,7 +102,7 @@ func eachName(kept []byte) iter.Seq2[uint64, []byte] {
 			if !yield(hash, kept[from:at]) {
 				return
 			}
-			released = spool.Passed(kept, released, at)
+			released = spool.ReleasePassed(kept, released, at)
 		}
 	}
 }

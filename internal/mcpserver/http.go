@@ -46,7 +46,7 @@ func (s *Server) Handler(ctx context.Context) http.Handler {
 
 // serve answers one HTTP request.
 func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
-	if reason := loopback.Reject(r.Host, r.Header); reason != "" {
+	if reason := loopback.RejectionReason(r.Host, r.Header); reason != "" {
 		http.Error(w, e.Name+": "+reason, http.StatusForbidden)
 		return
 	}

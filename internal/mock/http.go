@@ -101,7 +101,7 @@ func (h *httpServer) answer(ctx context.Context, x *exchange, req *http.Request)
 		h.seen(Request{req.Method, req.Header, x.message})
 	}
 	asProxy := !strings.HasPrefix(req.RequestURI, "/") // an absolute URI addresses a proxy
-	if reason := loopback.Reject(req.Host, req.Header); reason != "" && !asProxy {
+	if reason := loopback.RejectionReason(req.Host, req.Header); reason != "" && !asProxy {
 		fields := []string{"Content-Type: text/plain; charset=utf-8"}
 		return x.writeResponse(http.StatusForbidden, fields, []byte("mcpc mock: "+reason+"\n"))
 	}

@@ -87,7 +87,7 @@ func (e *eventRewriter) next() ([]byte, error) {
 		return event, nil
 	}
 	ev, _ := sse.NewReader(bytes.NewReader(event), maxMessage).Next()
-	if !ev.IsEvent() || ev.Comment {
+	if !ev.IsEvent() || ev.IsComment {
 		return event, nil
 	}
 	e.count++
@@ -103,7 +103,7 @@ func (e *eventRewriter) rewrite(event []byte, ev sse.Event) ([]byte, error) {
 	if ev.Event == "endpoint" {
 		e.endpoint = string(ev.Data)
 	}
-	if !ev.MayCarry() || len(ev.Data) == 0 {
+	if !ev.MayCarryMessage() || len(ev.Data) == 0 {
 		return event, nil
 	}
 	m := wire.ParseMessage(ev.Data)

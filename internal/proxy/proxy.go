@@ -457,7 +457,7 @@ func (p *Proxy) rejectReason(r *http.Request) string {
 	if hostPort != port {
 		return "the Host field has another port: " + jsonraw.Excerpt([]byte(r.Host), 100)
 	}
-	return loopback.Reject(r.Host, r.Header)
+	return loopback.RejectionReason(r.Host, r.Header)
 }
 
 // A stopwatch measures the phases of a request. Its methods may be called concurrently, as net/http

@@ -50,7 +50,7 @@ var byForm = [...]struct {
 // replacement.
 func (e *edit) replace(from, to int, shown string) {
 	if e.out == nil {
-		e.out = spool.Beside(e.raw, int64(len(e.raw)+len(e.raw)/16))
+		e.out = spool.NewBeside(e.raw, int64(len(e.raw)+len(e.raw)/16))
 	}
 	e.copyTo(from)
 	e.write([]byte(shown))
@@ -100,7 +100,7 @@ func hideNamed(raw []byte, variables bool) edit {
 		if equals < offset {
 			equals = spool.Index(raw, "=", offset)
 		}
-		released = spool.Passed(raw, released, offset)
+		released = spool.ReleasePassed(raw, released, offset)
 		offset = min(colon, equals) + 1
 		if offset > len(raw) {
 			return e
@@ -436,7 +436,7 @@ func hideURLs(raw []byte, _ bool) edit {
 		if offset == len(raw) {
 			return e
 		}
-		released = spool.Passed(raw, released, offset)
+		released = spool.ReleasePassed(raw, released, offset)
 		from := offset
 		to := offset
 		for from > e.done && isNameByte(raw[from-1]) {

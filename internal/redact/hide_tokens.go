@@ -76,7 +76,7 @@ func hasToken(raw []byte) (found bool) {
 func eachToken(raw []byte, found func(from, to int) bool) {
 	released := 0
 	for from := 0; from+minToken <= len(raw); {
-		released = spool.Passed(raw, released, from)
+		released = spool.ReleasePassed(raw, released, from)
 		last := from + minToken
 		for last > from && isTokenByte(raw[last-1]) {
 			last--
@@ -130,7 +130,7 @@ func tokenIn(raw []byte, from, to int) int {
 // tokenEnd returns the end of the token bytes that begin at a place.
 func tokenEnd(raw []byte, offset int) int {
 	for released := offset; offset < len(raw) && isTokenByte(raw[offset]); offset++ {
-		released = spool.Passed(raw, released, offset)
+		released = spool.ReleasePassed(raw, released, offset)
 	}
 	return offset
 }

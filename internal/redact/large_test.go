@@ -27,8 +27,8 @@ func inFile(t *testing.T, text []byte) (raw []byte, is bool) {
 
 // isInFile reports that a text is of a file.
 func isInFile(text []byte) bool {
-	spool.Note(text, "here")
-	return spool.Noted(text) != nil
+	spool.Annotate(text, "here")
+	return spool.Annotation(text) != nil
 }
 
 // A large text in a file reads without its secrets as the same text in memory does, and

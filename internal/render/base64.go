@@ -15,21 +15,21 @@ func (b *block) decode() ([]byte, error) {
 		return decodeBase64(b.data)
 	}
 	text := b.quoted[1:]
-	if data, ok := spool.Noted(text).([]byte); ok {
+	if data, ok := spool.Annotation(text).([]byte); ok {
 		return data, nil
 	}
 	data, err := decodeLong(b.quoted)
 	if err != nil { // decodeBase64 accepts more, and its error has the position
 		return decodeBase64(b.wholeText())
 	}
-	spool.Note(text, data)
+	spool.Annotate(text, data)
 	return data, nil
 }
 
 // decodeLong decodes a JSON string of base64 in pieces. It accepts fewer variants than
 // decodeBase64.
 func decodeLong(quoted []byte) ([]byte, error) {
-	out := spool.Beside(quoted, int64(len(quoted))/4*3)
+	out := spool.NewBeside(quoted, int64(len(quoted))/4*3)
 	d := base64Decoder{out: out}
 	for piece := range jsonraw.Unescaped(quoted) {
 		d.add(piece)

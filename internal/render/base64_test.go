@@ -78,7 +78,7 @@ func TestLongBlobIsDecodedOnce(t *testing.T) {
 		if err != nil || string(data) != strings.Repeat("ABC", 2*spool.Memory/3) {
 			t.Fatalf("%d bytes, %v", len(data), err)
 		}
-		if spool.Note(data, "here"); (spool.Noted(data) != nil) != b.InFile() {
+		if spool.Annotate(data, "here"); (spool.Annotation(data) != nil) != b.InFile() {
 			t.Errorf("not kept where the text is, which is in a file: %t", b.InFile())
 		}
 		if first != nil && b.InFile() && &first[0] != &data[0] {

@@ -155,7 +155,7 @@ func (r *Rows) Write(w io.Writer) error {
 			line = bytes.Join(parts, []byte("\t"))
 		}
 		_, _ = to.Write(line) // Flush returns the error
-		released = spool.Passed(lines, released, at)
+		released = spool.ReleasePassed(lines, released, at)
 		i++
 	}
 	return to.Flush()

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mappable is set where a file can be mapped.
-const mappable = true
+// canMap is set where a file can be mapped.
+const canMap = true
 
 // mappings are those that Bytes returned: the only slices that Release may take.
 var (
@@ -30,8 +30,8 @@ type mapping struct {
 	notes *sync.Map
 }
 
-// find returns the mapping that has the bytes of p, and their offset there.
-func find(p []byte) (m mapping, offset int, ok bool) {
+// findMapping returns the mapping that has the bytes of p, and their offset there.
+func findMapping(p []byte) (m mapping, offset int, ok bool) {
 	all := mappings.Load()
 	if all == nil || len(p) == 0 {
 		return m, 0, false
@@ -45,34 +45,34 @@ func find(p []byte) (m mapping, offset int, ok bool) {
 	return m, 0, false
 }
 
-// Note stores a fact about the bytes that begin at p, if p is in a mapped file, whose bytes never
+// Annotate stores a fact about the bytes that begin at p, if p is in a mapped file, whose bytes never
 // change.
-func Note(p []byte, what any) {
-	if m, offset, ok := find(p); ok {
+func Annotate(p []byte, what any) {
+	if m, offset, ok := findMapping(p); ok {
 		m.notes.Store(offset, what)
 	}
 }
 
-// Noted returns the fact about the bytes that begin at p, or nil.
-func Noted(p []byte) any {
-	if m, offset, ok := find(p); ok {
+// Annotation returns the fact about the bytes that begin at p, or nil.
+func Annotation(p []byte) any {
+	if m, offset, ok := findMapping(p); ok {
 		what, _ := m.notes.Load(offset)
 		return what
 	}
 	return nil
 }
 
-// Beside returns a Buffer of about size bytes for a value made from p. Its file is in the directory
+// NewBeside returns a Buffer of about size bytes for a value made from p. Its file is in the directory
 // of p's file; if p is in no file, it stays in memory.
-func Beside(p []byte, size int64) *Buffer {
-	m, _, _ := find(p)
+func NewBeside(p []byte, size int64) *Buffer {
+	m, _, _ := findMapping(p)
 	return m.dir.New(size)
 }
 
 // Free unmaps p, if p is a whole slice that Bytes returned from a file. That Buffer must not be
 // closed then. It does nothing for any other slice.
 func Free(p []byte) {
-	if m, at, ok := find(p); ok && at == 0 && len(p) == len(m.bytes) {
+	if m, at, ok := findMapping(p); ok && at == 0 && len(p) == len(m.bytes) {
 		_ = unmap(m.bytes)
 	}
 }
@@ -118,7 +118,7 @@ func addressOf(p []byte) uintptr { return reflect.ValueOf(&p[0]).Pointer() }
 // Release frees the memory of p, if p is in a mapped file. The system reads it again from the file
 // when it is used. It does nothing for any other slice.
 func Release(p []byte) {
-	m, from, ok := find(p)
+	m, from, ok := findMapping(p)
 	if !ok {
 		return
 	}

@@ -25,14 +25,14 @@ type Dir string
 
 // New returns a Buffer for about size bytes; 0 means that the size is unknown.
 func (d Dir) New(size int64) *Buffer {
-	b := &Buffer{dir: d, inMemory: d == "" || !mappable, maxInMemory: Memory, piece: Piece}
-	if !b.inMemory && size > Memory {
+	b := &Buffer{dir: d, staysInMemory: d == "" || !canMap, maxInMemory: Memory, piece: Piece}
+	if !b.staysInMemory && size > Memory {
 		b.spill()
 	}
 	if b.file != nil {
 		size = Piece
 	}
-	b.held = make([]byte, 0, max(size, 0)+minRead)
+	b.pending = make([]byte, 0, max(size, 0)+minRead)
 	return b
 }
 
@@ -50,15 +50,15 @@ func (d Dir) NewLong() *Buffer {
 // the Buffer, unless it uses the slice of Bytes until the process ends.
 type Buffer struct {
 	dir Dir
-	// inMemory is set where no file can be used.
-	inMemory bool
+	// staysInMemory is set where no file can be used.
+	staysInMemory bool
 	// most is how many bytes stay in memory before there is a file, and piece how many are written
 	// to it at once.
 	maxInMemory, piece int
 	// file has the first written bytes, held the rest; mapped all of them in the end.
 	file    *os.File
 	written int64
-	held    []byte
+	pending []byte
 	mapped  []byte
 }
 
@@ -66,7 +66,7 @@ type Buffer struct {
 const minRead = 512
 
 // Len returns the number of bytes that were written.
-func (b *Buffer) Len() int64 { return b.written + int64(len(b.held)) }
+func (b *Buffer) Len() int64 { return b.written + int64(len(b.pending)) }
 
 // InFile reports whether the bytes are in a file.
 func (b *Buffer) InFile() bool { return b.file != nil || b.mapped != nil }
@@ -76,10 +76,10 @@ func (b *Buffer) Write(p []byte) (int, error) {
 	if err := b.makeRoom(len(p)); err != nil {
 		return 0, err
 	}
-	if b.file != nil && len(p) >= cap(b.held) {
+	if b.file != nil && len(p) >= cap(b.pending) {
 		return b.writeFile(p)
 	}
-	b.held = append(b.held, p...)
+	b.pending = append(b.pending, p...)
 	return len(p), nil
 }
 
@@ -89,8 +89,8 @@ func (b *Buffer) ReadFrom(src io.Reader) (n int64, err error) {
 		if err := b.makeRoom(minRead); err != nil {
 			return n, err
 		}
-		read, err := src.Read(b.held[len(b.held):cap(b.held)])
-		b.held = b.held[:len(b.held)+read]
+		read, err := src.Read(b.pending[len(b.pending):cap(b.pending)])
+		b.pending = b.pending[:len(b.pending)+read]
 		n += int64(read)
 		if err == io.EOF {
 			return n, nil
@@ -109,23 +109,23 @@ func (e *FileError) Unwrap() error { return e.Err }
 // makeRoom makes room for n more bytes in memory. If a file is used, it empties the memory into the
 // file instead; the room may be smaller than n then.
 func (b *Buffer) makeRoom(n int) error {
-	if len(b.held)+n <= cap(b.held) {
+	if len(b.pending)+n <= cap(b.pending) {
 		return nil
 	}
-	if b.file == nil && !b.inMemory && len(b.held)+n > b.maxInMemory {
+	if b.file == nil && !b.staysInMemory && len(b.pending)+n > b.maxInMemory {
 		b.spill()
 	}
 	if b.file != nil {
-		_, err := b.writeFile(b.held)
-		b.held = b.held[:0:min(cap(b.held), 2*b.piece)]
+		_, err := b.writeFile(b.pending)
+		b.pending = b.pending[:0:min(cap(b.pending), 2*b.piece)]
 		return err
 	}
 	// Growing eightfold copies few bytes. Pages that are not written to take no memory.
-	size := len(b.held) + max(n, 7*len(b.held))
-	if !b.inMemory {
+	size := len(b.pending) + max(n, 7*len(b.pending))
+	if !b.staysInMemory {
 		size = min(size, b.maxInMemory)
 	}
-	b.held = append(make([]byte, 0, max(size, len(b.held)+n, b.piece)), b.held...)
+	b.pending = append(make([]byte, 0, max(size, len(b.pending)+n, b.piece)), b.pending...)
 	return nil
 }
 
@@ -137,7 +137,7 @@ func (b *Buffer) spill() {
 			return
 		}
 	}
-	b.inMemory = true
+	b.staysInMemory = true
 }
 
 func (b *Buffer) writeFile(p []byte) (int, error) {
@@ -155,15 +155,15 @@ func (b *Buffer) Bytes() ([]byte, error) {
 	if b.file == nil {
 		return b.allBytes(), nil
 	}
-	if _, err := b.writeFile(b.held); err != nil {
+	if _, err := b.writeFile(b.pending); err != nil {
 		return nil, err
 	}
-	b.held = nil
+	b.pending = nil
 	var err error
 	b.mapped, err = mapFile(b.file, b.dir, int(b.written))
 	if err != nil {
-		b.held = make([]byte, b.written)
-		if _, err := b.file.ReadAt(b.held, 0); err != nil {
+		b.pending = make([]byte, b.written)
+		if _, err := b.file.ReadAt(b.pending, 0); err != nil {
 			return nil, &FileError{err}
 		}
 		b.written = 0
@@ -178,7 +178,7 @@ func (b *Buffer) allBytes() []byte {
 	if b.mapped != nil {
 		return b.mapped
 	}
-	return b.held
+	return b.pending
 }
 
 // WriteTo writes all bytes.
@@ -186,10 +186,10 @@ func (b *Buffer) WriteTo(w io.Writer) (int64, error) {
 	if b.file == nil {
 		return WriteAll(w, b.allBytes())
 	}
-	if _, err := b.writeFile(b.held); err != nil {
+	if _, err := b.writeFile(b.pending); err != nil {
 		return 0, err
 	}
-	b.held = b.held[:0]
+	b.pending = b.pending[:0]
 	return io.Copy(w, io.NewSectionReader(b.file, 0, b.written))
 }
 
@@ -204,7 +204,7 @@ func (b *Buffer) Close() error {
 	}
 	b.file = nil
 	b.mapped = nil
-	b.held = nil
+	b.pending = nil
 	b.written = 0
 	return err
 }
@@ -221,9 +221,9 @@ func Pieces(p []byte) iter.Seq[[]byte] {
 	}
 }
 
-// Passed releases p[from:to] if it has at least Piece bytes. It returns the offset from which p is
+// ReleasePassed releases p[from:to] if it has at least Piece bytes. It returns the offset from which p is
 // not released, for the next call of a loop over p.
-func Passed(p []byte, from, to int) int {
+func ReleasePassed(p []byte, from, to int) int {
 	if to-from < Piece {
 		return from
 	}

@@ -48,7 +48,7 @@ func TestBufferKeepsWhatWasWritten(t *testing.T) {
 						t.Errorf("%s, %d bytes in %q: WriteTo wrote others, or %v", name, size, dir, err)
 					}
 					near := size > Memory-minRead && size <= Memory // a read needs room
-					if inFile := dir != "" && mappable && size > Memory; b.Len() != int64(size) || b.InFile() != inFile && !near {
+					if inFile := dir != "" && canMap && size > Memory; b.Len() != int64(size) || b.InFile() != inFile && !near {
 						t.Errorf("%s, %d bytes in %q: Len is %d, InFile %t", name, size, dir, b.Len(), b.InFile())
 					}
 					got, err := b.Bytes()
@@ -106,7 +106,7 @@ func TestBufferTellsErrorsApart(t *testing.T) {
 
 // What is noted belongs to where it stands, and only in files.
 func TestNotesBelongToBytesInFiles(t *testing.T) {
-	Note(random(10), "heap")
+	Annotate(random(10), "heap")
 	b := Dir(t.TempDir()).New(0)
 	if _, err := b.Write(random(Memory + 5)); err != nil {
 		t.Fatal(err)
@@ -116,11 +116,11 @@ func TestNotesBelongToBytesInFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	Note(all[7:9], "seven")
-	if got := Noted(all[7:]); mappable && got != "seven" {
+	Annotate(all[7:9], "seven")
+	if got := Annotation(all[7:]); canMap && got != "seven" {
 		t.Errorf("at 7 is %v", got)
 	}
-	if got := Noted(all[8:]); got != nil {
+	if got := Annotation(all[8:]); got != nil {
 		t.Errorf("at 8 is %v", got)
 	}
 }
@@ -137,7 +137,7 @@ func TestBuffersOfOneFolderAreReleasedAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		second := Beside(all[10:], int64(len(want)))
+		second := NewBeside(all[10:], int64(len(want)))
 		if _, err := second.Write(want); err != nil {
 			t.Fatal(err)
 		}
@@ -148,12 +148,12 @@ func TestBuffersOfOneFolderAreReleasedAlone(t *testing.T) {
 		if err != nil || !bytes.Equal(copied, want) {
 			t.Errorf("other bytes beside one in %q, or %v", dir, err)
 		}
-		Note(copied, "there")
+		Annotate(copied, "there")
 		Free(copied[1:])
-		if there := Noted(copied) != nil; there != first.InFile() {
+		if there := Annotation(copied) != nil; there != first.InFile() {
 			t.Errorf("there once a part was freed: %t", there)
 		}
-		if Free(copied); Noted(copied) != nil {
+		if Free(copied); Annotation(copied) != nil {
 			t.Error("not freed")
 		}
 		if !bytes.Equal(all, want) {
@@ -186,7 +186,7 @@ func TestIndexFindsTextAcrossPieces(t *testing.T) {
 
 // A file that takes no more ends ReadFrom, although there is more to read.
 func TestReadFromIntoAFullFile(t *testing.T) {
-	if !mappable {
+	if !canMap {
 		return
 	}
 	b := Dir(t.TempDir()).New(Memory + 1)

@@ -23,13 +23,13 @@ type Event struct {
 
 // IsEvent reports whether e is an event and not only dropped lines.
 func (e Event) IsEvent() bool {
-	return e.Dropped == nil || e.HasData || e.Comment || e.Event != "" || e.ID != nil || e.Retry != nil
+	return e.Dropped == nil || e.HasData || e.IsComment || e.Event != "" || e.ID != nil || e.Retry != nil
 }
 
 // IsMessage reports whether the event carries JSON-RPC. Priming events and events of other types do
 // not.
 func (e Event) IsMessage() bool {
-	return e.MayCarry() && len(bytes.TrimSpace(e.Data)) > 0
+	return e.MayCarryMessage() && len(bytes.TrimSpace(e.Data)) > 0
 }
 
 // A Reader parses a text/event-stream (WHATWG HTML, section 9.2): lines end in LF, CRLF or a lone
@@ -47,18 +47,18 @@ type Reader struct {
 	err     error
 	// skipLF is set after a CR: an LF that follows belongs to the same line end.
 	skipLF bool
-	// began is set after the first line, which may have a byte order mark.
-	began bool
-	ev    Event
-	seen  bool // a field of the current event was seen
+	// isPastFirstLine is set after the first line, which may have a byte order mark.
+	isPastFirstLine bool
+	event           Event
+	hasField        bool // a field of the current event was seen
 	// size is the number of bytes of the current event, for the limit.
 	size int
-	// from is the offset in buf at which the current event begins. past are the bytes of the event in
-	// earlier blocks, at most mostPast.
-	from int
-	past []byte
-	// held is the number of events of the block that were not released.
-	held int
+	// eventStart is the offset in buf at which the current event begins. past are the bytes of the event in
+	// earlier blocks, at most maxEarlierBytes.
+	eventStart   int
+	earlierBytes []byte
+	// unreleased is the number of events of the block that were not released.
+	unreleased int
 	// Spool is the directory for lines that are too long for memory. If it is "", all lines stay in
 	// memory.
 	Spool spool.Dir
@@ -78,41 +78,41 @@ func (e TooLargeError) Error() string { return "larger than the limit" }
 // event has the bytes after the last blank line in Dropped.
 func (r *Reader) Next() (Event, error) {
 	for {
-		line, err := r.line()
+		line, err := r.readLine()
 		if err != nil {
-			return Event{Dropped: r.rest()}, err
+			return Event{Dropped: r.takeUnfinished()}, err
 		}
 		if len(line) > 0 {
-			if err := r.field(line); err != nil {
+			if err := r.addField(line); err != nil {
 				return Event{}, err
 			}
 			continue
 		}
-		r.size, r.from, r.past = 0, r.start, r.past[:0]
-		if r.seen || r.ev.Dropped != nil {
-			ev := r.ev
-			r.ev = Event{}
-			r.seen = false
-			r.held++
+		r.size, r.eventStart, r.earlierBytes = 0, r.start, r.earlierBytes[:0]
+		if r.hasField || r.event.Dropped != nil {
+			ev := r.event
+			r.event = Event{}
+			r.hasField = false
+			r.unreleased++
 			return ev, nil
 		}
 	}
 }
 
 // Release marks the data of one event of Next as no longer used.
-func (r *Reader) Release() { r.held-- }
+func (r *Reader) Release() { r.unreleased-- }
 
-// field adds one non-empty line to the current event.
-func (r *Reader) field(line []byte) error {
+// addField adds one non-empty line to the current event.
+func (r *Reader) addField(line []byte) error {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
 	if len(name) == 0 {
-		r.ev.Comment = r.ev.Comment || !r.seen
-		r.seen = true
+		r.event.IsComment = r.event.IsComment || !r.hasField
+		r.hasField = true
 		return nil
 	}
 	// A further data line adds a line end to the data, so that it counts as well.
-	if r.ev.HasData && string(name) == "data" {
+	if r.event.HasData && string(name) == "data" {
 		r.size++
 	}
 	r.size += len(value)
@@ -121,51 +121,51 @@ func (r *Reader) field(line []byte) error {
 	}
 	switch string(name) {
 	case "data":
-		if r.ev.HasData {
-			r.ev.Data = append(append(r.ev.Data, '\n'), value...)
+		if r.event.HasData {
+			r.event.Data = append(append(r.event.Data, '\n'), value...)
 		} else {
-			r.ev.Data = value[:len(value):len(value)]
-			r.ev.HasData = true
+			r.event.Data = value[:len(value):len(value)]
+			r.event.HasData = true
 		}
 	case "event":
-		r.ev.Event = string(value)
+		r.event.Event = string(value)
 	case "id":
 		if bytes.IndexByte(value, 0) < 0 {
 			id := string(value)
-			r.ev.ID = &id
+			r.event.ID = &id
 		}
 	case "retry":
-		if d, ok := milliseconds(value); ok {
-			r.ev.Retry = &d
+		if d, ok := parseRetry(value); ok {
+			r.event.Retry = &d
 		}
 	default:
 		r.size += len(name) + 1
-		r.ev.Dropped = append(append(r.ev.Dropped, line...), '\n')
+		r.event.Dropped = append(append(r.event.Dropped, line...), '\n')
 		return nil
 	}
-	r.ev.Comment = false
-	r.seen = true
+	r.event.IsComment = false
+	r.hasField = true
 	return nil
 }
 
-// rest returns the bytes after the last blank line at the end of the stream.
-func (r *Reader) rest() []byte {
+// takeUnfinished returns the bytes after the last blank line at the end of the stream.
+func (r *Reader) takeUnfinished() []byte {
 	if r.err == nil {
 		return nil
 	}
-	rest := r.past
+	rest := r.earlierBytes
 	if len(rest) == 0 {
-		rest = r.buf[r.from:len(r.buf):len(r.buf)]
-	} else if len(rest) < mostPast {
-		rest = append(rest, r.buf[r.from:]...)
+		rest = r.buf[r.eventStart:len(r.buf):len(r.buf)]
+	} else if len(rest) < maxEarlierBytes {
+		rest = append(rest, r.buf[r.eventStart:]...)
 	}
-	r.past, r.from = nil, len(r.buf)
+	r.earlierBytes, r.eventStart = nil, len(r.buf)
 	return bytes.TrimLeft(bytes.TrimPrefix(rest, []byte(ByteOrderMark)), "\r\n")
 }
 
-// milliseconds parses a retry field, which has ASCII digits only. It returns at most one year, and
+// parseRetry parses a retry field, which has ASCII digits only. It returns at most one year, and
 // reports false if the field is invalid.
-func milliseconds(digits []byte) (time.Duration, bool) {
+func parseRetry(digits []byte) (time.Duration, bool) {
 	const year = 365 * 24 * time.Hour
 	var d time.Duration
 	for _, c := range digits {
@@ -177,11 +177,11 @@ func milliseconds(digits []byte) (time.Duration, bool) {
 	return d, len(digits) > 0
 }
 
-// line returns the next line without its line end. It returns a TooLargeError if the line exceeds
+// readLine returns the next line without its line end. It returns a TooLargeError if the line exceeds
 // the limit.
-func (r *Reader) line() ([]byte, error) {
+func (r *Reader) readLine() ([]byte, error) {
 	for {
-		if line, ok := r.buffered(); ok {
+		if line, ok := r.bufferedLine(); ok {
 			return line, nil
 		}
 		if r.err != nil {
@@ -194,15 +194,15 @@ func (r *Reader) line() ([]byte, error) {
 	}
 }
 
-// buffered returns the next complete line in the buffer, and reports whether there is one.
-func (r *Reader) buffered() ([]byte, bool) {
+// bufferedLine returns the next complete line in the buffer, and reports whether there is one.
+func (r *Reader) bufferedLine() ([]byte, bool) {
 	if r.skipLF && r.start < len(r.buf) {
 		if r.buf[r.start] == '\n' {
 			r.start++
 		}
 		r.skipLF = false
 	}
-	i := lineEnd(r.buf[r.start+r.scanned:])
+	i := indexLineEnd(r.buf[r.start+r.scanned:])
 	if i < 0 {
 		r.scanned = len(r.buf) - r.start
 		return nil, false
@@ -212,22 +212,22 @@ func (r *Reader) buffered() ([]byte, bool) {
 	r.skipLF = r.buf[end] == '\r'
 	r.start = end + 1
 	r.scanned = 0
-	if !r.began {
+	if !r.isPastFirstLine {
 		line = bytes.TrimPrefix(line, []byte(ByteOrderMark))
-		r.began = true
+		r.isPastFirstLine = true
 	}
 	return line, true
 }
 
 // A block of the buffer has eventBlock bytes and contains many short events. The first block has
 // firstBlock bytes, because most streams have one event. fill reads into a block with at least
-// eventRoom free bytes. mostPast bounds the bytes that are kept of an event, because comments may
+// eventRoom free bytes. maxEarlierBytes bounds the bytes that are kept of an event, because comments may
 // continue forever.
 const (
-	firstBlock = 4 << 10
-	eventBlock = 64 << 10
-	eventRoom  = 16 << 10
-	mostPast   = 1 << 20
+	firstBlock      = 4 << 10
+	eventBlock      = 64 << 10
+	eventRoom       = 16 << 10
+	maxEarlierBytes = 1 << 20
 )
 
 // fill reads more bytes. It starts a new block if the old one is full, or is larger than needed after
@@ -237,19 +237,19 @@ func (r *Reader) fill() {
 	if r.buf == nil {
 		r.buf = make([]byte, 0, firstBlock)
 	} else if cap(r.buf)-len(r.buf) < min(eventRoom, cap(r.buf)/4) || cap(r.buf) > eventBlock && len(rest) < eventRoom {
-		r.past = append(r.past, r.buf[r.from:min(r.start, r.from+mostPast-len(r.past))]...)
+		r.earlierBytes = append(r.earlierBytes, r.buf[r.eventStart:min(r.start, r.eventStart+maxEarlierBytes-len(r.earlierBytes))]...)
 		if len(rest) > spool.Memory && r.Spool != "" {
 			r.fillSpool(rest)
 			return
 		}
 		block := r.buf[:0]
-		if size := r.blockFor(len(rest)); r.held > 0 || r.ev.HasData || cap(block) != size {
+		if size := r.blockSize(len(rest)); r.unreleased > 0 || r.event.HasData || cap(block) != size {
 			block = make([]byte, 0, size)
 		}
 		r.buf = append(block, rest...)
 		r.start = 0
-		r.from = 0
-		r.held = 0
+		r.eventStart = 0
+		r.unreleased = 0
 	}
 	n, err := r.src.Read(r.buf[len(r.buf):cap(r.buf)])
 	r.buf = r.buf[:len(r.buf)+n]
@@ -259,9 +259,9 @@ func (r *Reader) fill() {
 // fillSpool reads the rest of a long line, which begins with rest, into a file.
 func (r *Reader) fillSpool(rest []byte) {
 	line := r.Spool.New(int64(len(rest)))
-	from := &lineReader{r: r, left: math.MaxInt64}
+	from := &lineReader{r: r, remaining: math.MaxInt64}
 	if r.limit > 0 {
-		from.left = r.limit + 64 - int64(len(rest))
+		from.remaining = r.limit + 64 - int64(len(rest))
 	}
 	_, err := line.Write(rest)
 	if err == nil {
@@ -270,8 +270,8 @@ func (r *Reader) fillSpool(rest []byte) {
 	if err == nil {
 		r.buf, err = line.Bytes()
 	}
-	// held is not 0, so that fill does not use the block of the file again
-	r.start, r.from, r.held, r.scanned = 0, 0, 1, len(rest)+from.passed
+	// unreleased is not 0, so that fill does not use the block of the file again
+	r.start, r.eventStart, r.unreleased, r.scanned = 0, 0, 1, len(rest)+from.earlier
 	if err != nil {
 		line.Close()
 		r.buf = nil
@@ -283,29 +283,29 @@ func (r *Reader) fillSpool(rest []byte) {
 // A lineReader reads up to and including the first piece with a line end, or until the line is too
 // long.
 type lineReader struct {
-	r    *Reader
-	left int64
-	// passed is the number of bytes before the last piece.
-	passed, last int
-	ended        bool
+	r         *Reader
+	remaining int64
+	// earlier is the number of bytes before the last piece.
+	earlier, last int
+	hasLineEnd    bool
 }
 
 func (l *lineReader) Read(p []byte) (n int, err error) {
-	if l.ended || l.r.err != nil || l.left < 0 {
+	if l.hasLineEnd || l.r.err != nil || l.remaining < 0 {
 		return 0, io.EOF // the reader returns its own error later
 	}
 	n, l.r.err = l.r.src.Read(p)
-	l.passed += l.last
+	l.earlier += l.last
 	l.last = n
-	l.left -= int64(n)
-	l.ended = lineEnd(p[:n]) >= 0
+	l.remaining -= int64(n)
+	l.hasLineEnd = indexLineEnd(p[:n]) >= 0
 	return n, nil
 }
 
-// blockFor returns the size of the next block for a partial event of rest bytes. Sizes grow in large
+// blockSize returns the size of the next block for a partial event of rest bytes. Sizes grow in large
 // steps, since every copy becomes garbage, and unused memory costs nothing. A line that may be
 // spooled gets no more than the limit for memory.
-func (r *Reader) blockFor(rest int) int {
+func (r *Reader) blockSize(rest int) int {
 	if rest < eventRoom {
 		return eventBlock
 	}
@@ -319,9 +319,9 @@ func (r *Reader) blockFor(rest int) int {
 	return max(size, rest+2*eventRoom)
 }
 
-// lineEnd returns the index of the first CR or LF, or -1. Two searches for one byte are many times
+// indexLineEnd returns the index of the first CR or LF, or -1. Two searches for one byte are many times
 // faster than one search for two bytes. They proceed in steps, since lines may be short.
-func lineEnd(b []byte) int {
+func indexLineEnd(b []byte) int {
 	const far = 4 << 10
 	for at := 0; at < len(b); at += far {
 		near := b[at:min(at+far, len(b))]
@@ -346,14 +346,14 @@ type Facts struct {
 	ID *string
 	// Retry is the reconnection time that the event sets, or nil.
 	Retry *time.Duration
-	// Comment is set if the event consists of comment lines only.
-	Comment bool
+	// IsComment is set if the event consists of comment lines only.
+	IsComment bool
 }
 
-// MayCarry reports whether the data of an event can be a message. Comments and events of other types
+// MayCarryMessage reports whether the data of an event can be a message. Comments and events of other types
 // never carry messages (WHATWG HTML, section 9.2.6).
-func (s *Facts) MayCarry() bool {
-	return s == nil || !s.Comment && (s.Event == "" || s.Event == "message")
+func (s *Facts) MayCarryMessage() bool {
+	return s == nil || !s.IsComment && (s.Event == "" || s.Event == "message")
 }
 
 // ByteOrderMark must not precede JSON, but a receiver may ignore it (RFC 8259, section 8.1).

@@ -18,7 +18,7 @@ import (
 // shown is an event on one line: what it sets, and its data.
 func (e Event) shown() string {
 	var b strings.Builder
-	if e.Comment {
+	if e.IsComment {
 		b.WriteString("comment ")
 	}
 	if e.Event != "" {
@@ -198,20 +198,20 @@ func referenceEvents(stream []byte) []string {
 			ev, seen, rest = Event{}, false, i+1
 			continue
 		case name == "":
-			ev.Comment = ev.Comment || !seen
+			ev.IsComment = ev.IsComment || !seen
 		case name == "data":
 			if ev.HasData {
 				value = string(ev.Data) + "\n" + value
 			}
-			ev.Data, ev.HasData, ev.Comment = []byte(value), true, false
+			ev.Data, ev.HasData, ev.IsComment = []byte(value), true, false
 		case name == "event":
-			ev.Event, ev.Comment = value, false
+			ev.Event, ev.IsComment = value, false
 		case name == "id":
-			if ev.Comment = false; !strings.Contains(value, "\x00") {
+			if ev.IsComment = false; !strings.Contains(value, "\x00") {
 				ev.ID = &value
 			}
 		case name == "retry":
-			ev.Comment = false
+			ev.IsComment = false
 			if value != "" && strings.Trim(value, "0123456789") == "" {
 				d := 365 * 24 * time.Hour
 				if digits := strings.TrimLeft(value, "0"); len(digits) <= 10 {
@@ -275,7 +275,7 @@ func TestUnfinishedEventIsBounded(t *testing.T) {
 	}{
 		"lines":    {strings.Repeat("data: 0123456789\n", 20_000), 340_000},
 		"a line":   {"data: " + strings.Repeat("x", 3<<20), 3<<20 + 6},
-		"comments": {strings.Repeat(":\n", 3<<20), mostPast},
+		"comments": {strings.Repeat(":\n", 3<<20), maxEarlierBytes},
 	} {
 		ev, err := NewReader(strings.NewReader(c.stream), 0).Next()
 		if got := string(ev.Dropped); len(got) != c.want || !strings.HasPrefix(c.stream, got) || !errors.Is(err, io.EOF) {

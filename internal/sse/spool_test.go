@@ -22,8 +22,8 @@ func TestSpooledLinesAreReadLikeOthers(t *testing.T) {
 		r.Spool = dir
 		for {
 			ev, err := r.Next()
-			spool.Note(ev.Data, "there")
-			inFile = inFile || spool.Noted(ev.Data) != nil
+			spool.Annotate(ev.Data, "there")
+			inFile = inFile || spool.Annotation(ev.Data) != nil
 			sum := fnv.New64()
 			sum.Write(ev.Data)
 			ev.Data = nil

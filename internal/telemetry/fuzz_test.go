@@ -20,7 +20,7 @@ type oracle struct {
 
 func (o *oracle) add(ref int64, f *wire.Frame) {
 	var t wire.Traits
-	if f.Kind == wire.Body || f.Kind == wire.Event && f.SSE.MayCarry() {
+	if f.Kind == wire.Body || f.Kind == wire.Event && f.SSE.MayCarryMessage() {
 		t = wire.ParseMessage(f.Raw).Traits()
 	}
 	for _, p := range o.correlator.Add(ref, f, &t) {

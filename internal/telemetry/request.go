@@ -42,7 +42,7 @@ type request struct {
 
 // A part is a frame that belongs to a request.
 type part struct {
-	exchange.Part
+	exchange.PlacedFrame
 	ref  int64
 	conn *conn
 }
@@ -83,7 +83,7 @@ func (b *Builder) apply(p part) *request {
 
 // addToState updates the state with a frame. It clears the parts of the state that spans do not need.
 func (r *request) addToState(p part) {
-	r.state.Add(&p.Part)
+	r.state.Add(&p.PlacedFrame)
 	r.state.Findings = nil
 	r.state.Notified = nil
 	r.state.Name = ""
@@ -250,7 +250,7 @@ func (b *Builder) outcomeOf(r *request) outcome {
 		end.message = "" // a subscription always ends by cancellation
 	case s.Channel == exchange.ChannelCancelled:
 		end.kind = cancelled
-		end.message = "cancelled by the " + s.Cancel.Who()
+		end.message = "cancelled by the " + s.Cancel.Side()
 	case s.Open(), s.Channel == exchange.ChannelUnreadable:
 		end = outcome{at: r.failedAt, incomplete: true}
 	case s.Channel == exchange.ChannelOK, s.Channel == string(wire.InputRequired):

@@ -110,7 +110,7 @@ func (b *Builder) Add(ref int64, f wire.Frame) {
 	switch {
 	case f.Kind == wire.Head && f.HTTP != nil:
 		b.addHead(c, &f)
-	case f.Kind == wire.Body, f.Kind == wire.Event && f.SSE.MayCarry():
+	case f.Kind == wire.Body, f.Kind == wire.Event && f.SSE.MayCarryMessage():
 		m = wire.ParseMessage(f.Raw)
 		*facts = exchange.FactsOf(m)
 	case f.Kind == wire.Event && f.SSE.Event == "endpoint":
@@ -121,7 +121,9 @@ func (b *Builder) Add(ref int64, f wire.Frame) {
 		p := part{
 			ref:  ref,
 			conn: c,
-			Part: exchange.Part{Place: place, Frame: &f, Message: m, Facts: facts, Conversation: &c.conversation},
+			PlacedFrame: exchange.PlacedFrame{
+				Place: place, Frame: &f, Message: m, Facts: facts, Conversation: &c.conversation,
+			},
 		}
 		if place.Item >= 0 {
 			p.Message = m.Items[place.Item]

@@ -14,8 +14,8 @@ type Correlator struct {
 	// last is the conversation of the last frame, and lastConn the conversation's number.
 	last     *connState
 	lastConn int
-	// sent maps the ids of the client's requests to exchanges. Nil until the first call of Sent.
-	sent *recent.Map[string, int]
+	// exchangeBySentID maps the ids of the client's requests to exchanges. Nil until the first call of Sent.
+	exchangeBySentID *recent.Map[string, int]
 }
 
 // A Role is the relation of a frame to its exchange.
@@ -93,13 +93,13 @@ func (f *Correlator) Add(ref int64, frame *Frame, t *Traits) []Place {
 	switch {
 	case frame.Kind == Head:
 		c.placeHead(ref, frame)
-	case frame.Kind == Body, frame.Kind == Event && frame.SSE.MayCarry():
+	case frame.Kind == Body, frame.Kind == Event && frame.SSE.MayCarryMessage():
 		c.placeMessage(ref, frame, t, -1)
 	default:
 		c.noteBookmark(frame)
 		c.placeNonMessage(ref, frame)
 	}
-	if f.sent != nil && frame.Dir == Sent {
+	if f.exchangeBySentID != nil && frame.Dir == Sent {
 		f.noteSent(t, c.places)
 	}
 	return c.places
@@ -110,30 +110,30 @@ func (f *Correlator) Add(ref int64, frame *Frame, t *Traits) []Place {
 type thread struct {
 	// number is the number of the Exchange, or unlisted.
 	number int
-	// held are the frames to place once the number is known.
-	held []held
+	// heldFrames are the frames to place once the number is known.
+	heldFrames []heldFrame
 	// method and name are the request's; name is a tool, a prompt or a URI.
 	method, name string
 	// parent is the client's request that a server's request belongs to. guess is set if it is
 	// only the one request that was waiting.
-	parent *thread
-	guess  bool
-	// apart is set for a separate stream or a pipe.
-	apart bool
-	// accepted is set if the last HTTP response was a 202.
-	accepted bool
-	// refused is set if a GET was answered with 405, so that the server has no such stream.
-	refused bool
+	parent  *thread
+	isGuess bool
+	// isSeparate is set for a separate stream or a pipe.
+	isSeparate bool
+	// isAccepted is set if the last HTTP response was a 202.
+	isAccepted bool
+	// isRefused is set if a GET was answered with 405, so that the server has no such stream.
+	isRefused bool
 	// id and sum identify the last request. open is set while it waits for its response.
-	id   string
-	sum  uint64
-	open bool
-	// asks is equal for requests with the same method and params.
-	asks uint64
-	// state is the requestState of a result that required input.
-	state string
-	// token is the request's progress token.
-	token string
+	id        string
+	bytesHash uint64
+	isOpen    bool
+	// contentHash is equal for requests with the same method and params.
+	contentHash uint64
+	// requestState is the requestState of a result that required input.
+	requestState string
+	// progressToken is the request's progress token.
+	progressToken string
 }
 
 // A connState is the state of one conversation.
@@ -141,32 +141,32 @@ type connState struct {
 	count  *int
 	places []Place // the places of the current frame
 
-	// sent are the client's requests and asked the server's. The ids and progress tokens of the
+	// clientRequests are the client's requests and asked the server's. The ids and progress tokens of the
 	// two sides are independent and may be equal.
-	sent, asked requests
-	unanswered  unanswered
-	rounds      rounds
-	failed      recent.Map[uint64, *thread] // by what was asked
+	clientRequests, serverRequests requests
+	unanswered                     unanswered
+	rounds                         rounds
+	failedByContent                recent.Map[uint64, *thread] // by what was asked
 
-	streams   recent.Map[int, *thread]    // by the HTTP request
-	carriers  recent.Map[int, *thread]    // by the HTTP request that carried no request
-	waiting   map[int]int64               // heads whose request's body is still to come
-	bookmarks recent.Map[string, *thread] // by the id of a server-sent event
+	streams          recent.Map[int, *thread]    // by the HTTP request
+	carriers         recent.Map[int, *thread]    // by the HTTP request that carried no request
+	waitingHeads     map[int]int64               // heads whose request's body is still to come
+	threadsByEventID recent.Map[string, *thread] // by the id of a server-sent event
 
-	latest  *thread // the client's last request
-	opening *thread // the request that opened the conversation
-	sse     *thread // the stream of HTTP+SSE
-	pipe    *thread // messages of a pipe, and of the client's POSTs, that name no request
+	latestRequest  *thread // the client's last request
+	openingRequest *thread // the request that opened the conversation
+	sse            *thread // the stream of HTTP+SSE
+	pipe           *thread // messages of a pipe, and of the client's POSTs, that name no request
 }
 
 // place adds a place of the current frame. It holds the frame if the thread has no exchange yet.
 func (c *connState) place(t *thread, role Role, ref int64, item int) {
 	if t.number == unlisted {
-		if role != RoleOtherMessage || t.refused {
-			t.hold(role, ref)
+		if role != RoleOtherMessage || t.isRefused {
+			t.holdFrame(role, ref)
 			return
 		}
-		c.list(t, ref)
+		c.beginExchange(t, ref)
 	}
 	c.places = append(c.places, Place{Exchange: t.number, Role: role, Ref: ref, Item: item})
 }
@@ -183,30 +183,30 @@ func (c *connState) placeNonMessage(ref int64, frame *Frame) {
 		return
 	}
 	if frame.Stream == 0 && frame.Fault != nil && frame.Fault.ID != "" {
-		t = c.sent.byID.Get(idKey([]byte(frame.Fault.ID)))
+		t = c.clientRequests.byID.Get(idKey([]byte(frame.Fault.ID)))
 	}
 	if t == nil && frame.Stream == 0 {
-		t = c.latest
+		t = c.latestRequest
 	}
-	if ended := frame.Kind == Closed && c.closed(ref, frame, t); t != nil && !ended {
+	if ended := frame.Kind == Closed && c.endStream(ref, frame, t); t != nil && !ended {
 		c.place(t, RoleNonMessage, ref, -1)
 	}
 }
 
 // placeHeld places the record of a held message with the message's request, and with its stream's.
 func (c *connState) placeHeld(ref int64, frame *Frame, stream *thread) {
-	of := &c.sent
+	requests := &c.clientRequests
 	if (frame.Held.Kind == "request") != (frame.Dir == Sent) {
-		of = &c.asked
+		requests = &c.serverRequests
 	}
-	var own *thread
+	var request *thread
 	if frame.Held.ID != "" {
-		own = of.byID.Get(idKey([]byte(frame.Held.ID)))
+		request = requests.byID.Get(idKey([]byte(frame.Held.ID)))
 	}
-	if own != nil {
-		c.place(own, RoleNonMessage, ref, -1)
+	if request != nil {
+		c.place(request, RoleNonMessage, ref, -1)
 	}
-	if stream != nil && stream != own {
+	if stream != nil && stream != request {
 		c.place(stream, RoleNonMessage, ref, -1)
 	}
 }
@@ -221,24 +221,24 @@ func (c *connState) placeMessage(ref int64, frame *Frame, m *Traits, item int) {
 	case m.Kind == Request && frame.Dir == Sent:
 		c.placeRequest(ref, frame, m, item)
 	case m.Kind == Request:
-		c.placeQuestion(ref, frame, m, item)
+		c.placeServerRequest(ref, frame, m, item)
 	case m.IsReply && frame.Dir == Received:
 		c.placeResponse(ref, frame, m, item)
 	default:
 		c.placeOther(ref, frame, m, item)
 	}
-	if head, ok := c.waiting[frame.Stream]; ok && item < 0 && c.carriers.Get(frame.Stream) != nil {
+	if head, ok := c.waitingHeads[frame.Stream]; ok && item < 0 && c.carriers.Get(frame.Stream) != nil {
 		c.placeCarried(c.carriers.Get(frame.Stream), head)
-		delete(c.waiting, frame.Stream)
+		delete(c.waitingHeads, frame.Stream)
 	}
 }
 
 func (c *connState) placeRequest(ref int64, frame *Frame, m *Traits, item int) {
 	role := RoleRepeat
-	same := 0
-	t := c.sent.byID.Get(m.ID)
-	if t == nil || !t.open || t.sum != m.BytesHash {
-		t = c.sentAgain(frame.PreviousID, item)
+	failedBefore := 0
+	t := c.clientRequests.byID.Get(m.ID)
+	if t == nil || !t.isOpen || t.bytesHash != m.BytesHash {
+		t = c.findRepeated(frame.PreviousID, item)
 	}
 	if t == nil {
 		t = c.rounds.removeContinued(m)
@@ -247,58 +247,58 @@ func (c *connState) placeRequest(ref int64, frame *Frame, m *Traits, item int) {
 	if t == nil {
 		t = &thread{number: *c.count, method: m.Method, name: m.Name}
 		role = RoleRequest
-		same = c.failedBefore(m)
+		failedBefore = c.takeFailedBefore(m)
 		*c.count++
-		c.latest = t
+		c.latestRequest = t
 	}
 	if m.Method == "initialize" {
-		c.opening = t
+		c.openingRequest = t
 	}
 	t.id = m.ID
-	t.sum = m.BytesHash
-	t.open = true
-	t.asks = m.ContentHash
-	t.accepted = false
-	c.sent.put(t, m)
+	t.bytesHash = m.BytesHash
+	t.isOpen = true
+	t.contentHash = m.ContentHash
+	t.isAccepted = false
+	c.clientRequests.put(t, m)
 	c.unanswered.add(t)
 	c.place(t, role, ref, item)
-	if same > 0 {
-		c.places[len(c.places)-1].FailedBefore = same
+	if failedBefore > 0 {
+		c.places[len(c.places)-1].FailedBefore = failedBefore
 	}
-	c.bind(t, frame)
+	c.bindStream(t, frame)
 }
 
-// sentAgain returns the exchange of the earlier request that, by the recorder's note, is repeated
+// findRepeated returns the exchange of the earlier request that, by the recorder's note, is repeated
 // under a new id, or nil. Without the note, a request with a new id is always a new request.
-func (c *connState) sentAgain(again string, item int) *thread {
+func (c *connState) findRepeated(again string, item int) *thread {
 	if again == "" || item >= 0 {
 		return nil
 	}
-	t := c.sent.byID.Get(idKey([]byte(again)))
-	if t == nil || !t.open {
+	t := c.clientRequests.byID.Get(idKey([]byte(again)))
+	if t == nil || !t.isOpen {
 		return nil
 	}
-	c.failed.Delete(t.asks)
-	c.sent.byID.Delete(t.id)
+	c.failedByContent.Delete(t.contentHash)
+	c.clientRequests.byID.Delete(t.id)
 	return t
 }
 
-// failedBefore returns the number, from 1, of the last exchange with an equal request that failed
+// takeFailedBefore returns the number, from 1, of the last exchange with an equal request that failed
 // in transport, or 0. It returns each exchange only once.
-func (c *connState) failedBefore(m *Traits) int {
-	t := c.failed.Get(m.ContentHash)
-	if t == nil || !t.open {
+func (c *connState) takeFailedBefore(m *Traits) int {
+	t := c.failedByContent.Get(m.ContentHash)
+	if t == nil || !t.isOpen {
 		return 0
 	}
-	c.failed.Delete(m.ContentHash)
+	c.failedByContent.Delete(m.ContentHash)
 	return t.number + 1
 }
 
-// bind places the waiting head of a request, and assigns the stream to its thread.
-func (c *connState) bind(t *thread, frame *Frame) {
-	if ref, ok := c.waiting[frame.Stream]; ok {
+// bindStream places the waiting head of a request, and assigns the stream to its thread.
+func (c *connState) bindStream(t *thread, frame *Frame) {
+	if ref, ok := c.waitingHeads[frame.Stream]; ok {
 		c.place(t, RoleHead, ref, -1)
-		delete(c.waiting, frame.Stream)
+		delete(c.waitingHeads, frame.Stream)
 	}
 	// A batch is one HTTP request: it belongs to the first of its requests.
 	if frame.Stream == 0 {
@@ -308,7 +308,7 @@ func (c *connState) bind(t *thread, frame *Frame) {
 	if before == nil || before.number == unlisted {
 		c.streams.Put(frame.Stream, t)
 		c.carriers.Delete(frame.Stream)
-		t.adopt(c, before)
+		t.placeHeldFrames(c, before)
 	}
 }
 
@@ -321,24 +321,24 @@ func (c *connState) placeResponse(ref int64, frame *Frame, m *Traits, item int) 
 		return
 	}
 	t := c.streams.Get(frame.Stream)
-	if t != nil && t.accepted && c.sse != nil { // the answer comes on the stream of HTTP+SSE
+	if t != nil && t.isAccepted && c.sse != nil { // the answer comes on the stream of HTTP+SSE
 		c.placeNonMessage(ref, frame)
 		return
 	}
-	if t == nil || !t.open || t.id != m.ID {
-		t = c.sent.byID.Get(m.ID)
+	if t == nil || !t.isOpen || t.id != m.ID {
+		t = c.clientRequests.byID.Get(m.ID)
 	}
-	if t == nil || !t.open {
-		t = c.sent.byID.Get(keyOfOtherType(m.ID)) // clients take an id of the other type
+	if t == nil || !t.isOpen {
+		t = c.clientRequests.byID.Get(keyOfOtherType(m.ID)) // clients take an id of the other type
 	}
-	if m.LacksID && (t == nil || !t.open) {
-		t = c.onlyWaiting(frame.Stream)
+	if m.LacksID && (t == nil || !t.isOpen) {
+		t = c.threadWithoutID(frame.Stream)
 	}
-	if t == nil || !t.open {
+	if t == nil || !t.isOpen {
 		c.placeOther(ref, frame, m, item)
 		return
 	}
-	t.open = false
+	t.isOpen = false
 	c.unanswered.remove(t)
 	c.place(t, RoleResponse, ref, item)
 	if m.RequiresInput {
@@ -346,16 +346,16 @@ func (c *connState) placeResponse(ref int64, frame *Frame, m *Traits, item int) 
 	}
 }
 
-// onlyWaiting returns the exchange that a response without an id may belong to: the stream's, or on
+// threadWithoutID returns the exchange that a response without an id may belong to: the stream's, or on
 // a pipe the only open one.
-func (c *connState) onlyWaiting(stream int) *thread {
+func (c *connState) threadWithoutID(stream int) *thread {
 	if stream > 0 {
-		if t := c.streams.Get(stream); t != nil && t.open {
+		if t := c.streams.Get(stream); t != nil && t.isOpen {
 			return t
 		}
 		return nil
 	}
-	return c.unanswered.single()
+	return c.unanswered.onlyRequest()
 }
 
 // placeOther places a message that is neither a request nor a response: with the exchange that it
@@ -363,51 +363,51 @@ func (c *connState) onlyWaiting(stream int) *thread {
 func (c *connState) placeOther(ref int64, frame *Frame, m *Traits, item int) {
 	stream := c.streams.Get(frame.Stream)
 	// All on the stream of an answer belongs to its request. The body of a 202 is no answer.
-	ofAnswer := stream != nil && !stream.apart && !stream.accepted && frame.Dir == Received
+	ofAnswer := stream != nil && !stream.isSeparate && !stream.isAccepted && frame.Dir == Received
 	if m.IsBlank || m.Kind == Invalid && !m.IsReply && !ofAnswer {
 		c.placeNonMessage(ref, frame) // an event that says nothing but its id, bytes that are no message
 		return
 	}
-	t := c.threadNamed(frame, m)
+	t := c.findNamedThread(frame, m)
 	role := RoleOtherMessage
 	switch {
 	case t == nil:
-		t = c.onStream(frame)
-	case m.CancelledID != "" && t.open:
+		t = c.threadOfStream(frame)
+	case m.CancelledID != "" && t.isOpen:
 		role = RoleCancellation
 		c.unanswered.remove(t)
-	case m.IsReply && frame.Dir == Sent && t.open:
+	case m.IsReply && frame.Dir == Sent && t.isOpen:
 		role = RoleResponse
-		t.open = false
+		t.isOpen = false
 	}
 	if frame.Dir == Sent && frame.Stream > 0 && stream == nil {
 		c.carriers.Put(frame.Stream, t)
 	}
-	if t.number == unlisted && frame.Dir == Sent && frame.Stream > 0 && c.latest == nil {
-		t.hold(role, ref) // a POST by itself, and no conversation
+	if t.number == unlisted && frame.Dir == Sent && frame.Stream > 0 && c.latestRequest == nil {
+		t.holdFrame(role, ref) // a POST by itself, and no conversation
 		return
 	}
 	c.place(t, role, ref, item)
-	c.concerns(t, ref, item)
-	if t.apart && frame.Dir == Received && m.mayBeOfAny() {
-		if to := c.unanswered.single(); to != nil {
+	c.placeRelated(t, ref, item)
+	if t.isSeparate && frame.Dir == Received && m.mayConcernAnyRequest() {
+		if to := c.unanswered.onlyRequest(); to != nil {
 			c.places = append(c.places, Place{Exchange: to.number, Role: RoleRelated, Ref: ref, Item: item, IsGuess: true})
 		}
 	}
 }
 
-// mayBeOfAny reports whether a notification may belong to any request: it names none, and is not
+// mayConcernAnyRequest reports whether a notification may belong to any request: it names none, and is not
 // about the server's lists, which belong to the session.
-func (t *Traits) mayBeOfAny() bool {
+func (t *Traits) mayConcernAnyRequest() bool {
 	return t.Kind == Notification && t.ReportedToken == "" && t.CancelledID == "" && t.SubscriptionID == "" &&
 		!strings.HasSuffix(t.Method, "/list_changed") && t.Method != "notifications/resources/updated"
 }
 
-// threadNamed returns the exchange that a message names, or nil.
-func (c *connState) threadNamed(frame *Frame, m *Traits) *thread {
-	of := &c.sent
+// findNamedThread returns the exchange that a message names, or nil.
+func (c *connState) findNamedThread(frame *Frame, m *Traits) *thread {
+	requests := &c.clientRequests
 	if frame.Dir == Sent && (m.IsReply || m.ReportedToken != "") || frame.Dir == Received && m.CancelledID != "" {
-		of = &c.asked
+		requests = &c.serverRequests
 	}
 	switch {
 	case m.IsReply && frame.Dir == Received && c.carriers.Get(frame.Stream) != nil:
@@ -416,21 +416,21 @@ func (c *connState) threadNamed(frame *Frame, m *Traits) *thread {
 		if t := c.streams.Get(frame.Stream); t != nil && t.id == m.ID && m.ID != "" {
 			return t
 		}
-		return of.byID.Get(m.ID)
+		return requests.byID.Get(m.ID)
 	case m.ReportedToken != "":
-		if t := c.streams.Get(frame.Stream); t != nil && t.token == m.ReportedToken && frame.Dir == Received {
+		if t := c.streams.Get(frame.Stream); t != nil && t.progressToken == m.ReportedToken && frame.Dir == Received {
 			return t
 		}
-		return of.byToken.Get(m.ReportedToken)
+		return requests.byToken.Get(m.ReportedToken)
 	case m.CancelledID != "":
-		if t := of.byID.Get(m.CancelledID); t != nil || frame.Dir == Sent {
+		if t := requests.byID.Get(m.CancelledID); t != nil || frame.Dir == Sent {
 			return t
 		}
-		return c.sent.byID.Get(m.CancelledID) // a subscription that the server ends
+		return c.clientRequests.byID.Get(m.CancelledID) // a subscription that the server ends
 	case m.SubscriptionID != "" && frame.Dir == Received:
-		return c.sent.byID.Get(m.SubscriptionID)
+		return c.clientRequests.byID.Get(m.SubscriptionID)
 	case m.Method == "notifications/initialized" && frame.Dir == Sent:
-		return c.opening // which it completes
+		return c.openingRequest // which it completes
 	}
 	return nil
 }

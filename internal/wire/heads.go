@@ -14,18 +14,18 @@ func (c *connState) placeHead(ref int64, h *Frame) {
 	}
 	c.streams.Delete(h.Stream)
 	c.carriers.Delete(h.Stream)
-	if t := c.bookmarks.Get(h.HTTP.Field("Last-Event-ID")); t != nil {
+	if t := c.threadsByEventID.Get(h.HTTP.Field("Last-Event-ID")); t != nil {
 		c.place(t, RoleResumption, ref, -1)
 		c.streams.Put(h.Stream, t)
-		if t.open {
+		if t.isOpen {
 			c.unanswered.add(t)
 		}
 		return
 	}
-	if c.waiting == nil || len(c.waiting) > maxHeads {
-		c.waiting = map[int]int64{}
+	if c.waitingHeads == nil || len(c.waitingHeads) > maxHeads {
+		c.waitingHeads = map[int]int64{}
 	}
-	c.waiting[h.Stream] = ref
+	c.waitingHeads[h.Stream] = ref
 }
 
 // maxHeads bounds the heads that wait for a body, which may never be sent.
@@ -35,13 +35,13 @@ func (c *connState) placeResponseHead(ref int64, h *Frame) {
 	if c.placeCarrier(ref, h) {
 		return
 	}
-	t := c.onStream(h)
+	t := c.threadOfStream(h)
 	c.place(t, RoleHead, ref, -1)
 	if h.HTTP == nil {
 		return
 	}
-	t.refused = t.apart && h.HTTP.Status == 405
-	t.accepted = h.HTTP.Status == 202
+	t.isRefused = t.isSeparate && h.HTTP.Status == 405
+	t.isAccepted = h.HTTP.Status == 202
 	if h.HTTP.Status >= 400 {
 		c.unanswered.remove(t)
 	}
@@ -57,8 +57,8 @@ var retryStatuses = []int{404, 408, 429, 502, 503, 504}
 // noteFailure records a request that failed without a response, so that an equal request is linked
 // to it.
 func (c *connState) noteFailure(t *thread) {
-	if t.open && t.number != unlisted {
-		c.failed.Put(t.asks, t)
+	if t.isOpen && t.number != unlisted {
+		c.failedByContent.Put(t.contentHash, t)
 	}
 }
 
@@ -71,12 +71,12 @@ func (c *connState) noteBookmark(frame *Frame) {
 	endpoint := frame.SSE.Event == "endpoint"
 	t := c.streams.Get(frame.Stream)
 	if t == nil && frame.Stream > 0 && (endpoint || frame.SSE.ID != nil) && c.carriers.Get(frame.Stream) == nil {
-		t = c.onStream(frame)
+		t = c.threadOfStream(frame)
 	}
 	if t != nil && frame.SSE.ID != nil && *frame.SSE.ID != "" {
-		c.bookmarks.Put(*frame.SSE.ID, t)
+		c.threadsByEventID.Put(*frame.SSE.ID, t)
 	}
-	if endpoint && t != nil && t.apart {
+	if endpoint && t != nil && t.isSeparate {
 		c.sse = t
 	}
 }

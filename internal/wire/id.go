@@ -45,9 +45,9 @@ func keyOfOtherType(key string) string {
 // HasID reports whether the message has an id that is not null.
 func (m *Message) HasID() bool { return m.ID != nil && string(m.ID) != "null" }
 
-// namesNoRequest reports whether m is a response without an id: the error of a server that could
+// lacksRequestID reports whether m is a response without an id: the error of a server that could
 // not read the request (JSON-RPC 2.0, section 5).
-func (m *Message) namesNoRequest() bool {
+func (m *Message) lacksRequestID() bool {
 	return m.reply && !m.HasID()
 }
 

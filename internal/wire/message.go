@@ -193,7 +193,7 @@ func (m *Message) parseEnvelope(members jsonraw.Members) {
 	hasResult := m.Result != nil
 	hasError := failure != nil
 	m.reply = !hasMethod && (hasResult || hasError)
-	if !m.index.Single {
+	if !m.index.HasNoDuplicates {
 		if name, twice := members.Duplicate(); twice {
 			m.addError("duplicate_member", "the member %q is duplicated", name)
 			return

@@ -365,7 +365,7 @@ func within(raw, part []byte) bool {
 // However long a message is, and whichever look found it.
 func TestDuplicateInResult(t *testing.T) {
 	many := ""
-	for i := range 2 * jsonraw.MostNames {
+	for i := range 2 * jsonraw.MaxNames {
 		many += fmt.Sprintf(`"n%d":{},`, i)
 	}
 	for raw, want := range map[string]string{

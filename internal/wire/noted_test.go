@@ -11,7 +11,7 @@ import (
 
 // noteds are messages in which something may be noted, or must not be.
 func noteds() []string {
-	many := strings.Repeat(`"a":1,`, jsonraw.MaxNoted+1) + `"tools":[{}]`
+	many := strings.Repeat(`"a":1,`, jsonraw.MaxIndexed+1) + `"tools":[{}]`
 	return []string{
 		`{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a"}, 2 ],"nextCursor":"x","tools":[3]}}`,
 		` {"result" : { } , "id":1,"jsonrpc":"2.0"}`,
@@ -21,7 +21,7 @@ func noteds() []string {
 		`{"jsonrpc":"2.0","id":1,"result":{"a":[1]},"params":{"b":[2]}}`,
 		`{"jsonrpc":"2.0","id":1,"result":{"tools":["\ud800"],"\ud800":1}}`,
 		`{"jsonrpc":"2.0","id":1,"result":{` + many + `}}`,
-		`{"jsonrpc":"2.0","id":1,"result":{"tools":[0` + strings.Repeat(",1", jsonraw.MaxNoted) + `]}}`,
+		`{"jsonrpc":"2.0","id":1,"result":{"tools":[0` + strings.Repeat(",1", jsonraw.MaxIndexed) + `]}}`,
 		`{"jsonrpc":"2.0","id":1,"result":{"tools":[1}`, `{"result":{"a"`, `{"result":{]}`, `{"params":{"a":[1,]}}`, ``, `7`,
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // ParamMembers returns the members of Params.
 func (m *Message) ParamMembers() (jsonraw.Members, *jsonraw.SyntaxError) {
-	if m.index.Known && m.Params != nil {
+	if m.index.IsComplete && m.Params != nil {
 		return m.index.Members, nil
 	}
 	return jsonraw.Object(m.Params)
@@ -17,7 +17,7 @@ func (m *Message) ParamMembers() (jsonraw.Members, *jsonraw.SyntaxError) {
 
 // ResultMembers returns the members of Result.
 func (m *Message) ResultMembers() (jsonraw.Members, *jsonraw.SyntaxError) {
-	if m.index.Known && m.Result != nil {
+	if m.index.IsComplete && m.Result != nil {
 		return m.index.Members, nil
 	}
 	return jsonraw.Object(m.Result)
@@ -34,7 +34,7 @@ func (m *Message) ResultItems(name string) ([]json.RawMessage, *jsonraw.SyntaxEr
 		if members[i].Name != name {
 			continue
 		}
-		if at := slices.Index(m.index.At, i); at >= 0 && m.index.Known {
+		if at := slices.Index(m.index.ListPositions, i); at >= 0 && m.index.IsComplete {
 			return m.index.Lists[at], nil
 		}
 		return jsonraw.Array(members[i].Value)
@@ -49,7 +49,7 @@ const maxSearched = 256 << 10
 // DuplicateInResult returns a JSON pointer to the first duplicate member of an object at any depth
 // of Result, or "". Readers disagree on which duplicate counts. It does not search large results.
 func (m *Message) DuplicateInResult() string {
-	if m.Result == nil || m.index.Single || len(m.Raw) > maxSearched {
+	if m.Result == nil || m.index.HasNoDuplicates || len(m.Raw) > maxSearched {
 		return ""
 	}
 	return jsonraw.DuplicateIn(m.Result)

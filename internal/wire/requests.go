@@ -14,7 +14,7 @@ type requests struct{ byID, byToken recent.Map[string, *thread] }
 // put records a request with the traits of its message.
 func (r *requests) put(t *thread, m *Traits) {
 	r.byID.Put(m.ID, t)
-	t.token = m.ProgressToken
+	t.progressToken = m.ProgressToken
 	if m.ProgressToken != "" {
 		r.byToken.Put(m.ProgressToken, t)
 	}
@@ -23,20 +23,20 @@ func (r *requests) put(t *thread, m *Traits) {
 // FindSent returns the exchange of the client's last request with an id. The first call searches all
 // conversations and prefers the exchange that began last.
 func (f *Correlator) FindSent(id []byte) (exchange int, known bool) {
-	if f.sent == nil {
+	if f.exchangeBySentID == nil {
 		numbers := map[string]int{}
 		for _, c := range f.conns.All() {
-			for id, t := range c.sent.byID.All() {
+			for id, t := range c.clientRequests.byID.All() {
 				numbers[id] = max(numbers[id], t.number)
 			}
 		}
-		f.sent = &recent.Map[string, int]{}
+		f.exchangeBySentID = &recent.Map[string, int]{}
 		byNumber := func(a, b string) int { return cmp.Compare(numbers[a], numbers[b]) }
 		for _, id := range slices.SortedFunc(maps.Keys(numbers), byNumber) {
-			f.sent.Put(id, numbers[id]+1)
+			f.exchangeBySentID.Put(id, numbers[id]+1)
 		}
 	}
-	number := f.sent.Get(idKey(id))
+	number := f.exchangeBySentID.Get(idKey(id))
 	return number - 1, number > 0
 }
 
@@ -48,9 +48,9 @@ func (f *Correlator) noteSent(t *Traits, places []Place) {
 			continue
 		}
 		if p.Item < 0 {
-			f.sent.Put(t.ID, p.Exchange+1)
+			f.exchangeBySentID.Put(t.ID, p.Exchange+1)
 		} else {
-			f.sent.Put(t.Items[p.Item].ID, p.Exchange+1)
+			f.exchangeBySentID.Put(t.Items[p.Item].ID, p.Exchange+1)
 		}
 	}
 }
@@ -82,9 +82,9 @@ func (u *unanswered) remove(t *thread) { delete(u.all, t) }
 // maxSingleSearch bounds the requests that single reads.
 const maxSingleSearch = 100
 
-// single returns the only waiting request, or nil. It ignores subscriptions, which wait forever and
+// onlyRequest returns the only waiting request, or nil. It ignores subscriptions, which wait forever and
 // whose notifications name them.
-func (u *unanswered) single() (only *thread) {
+func (u *unanswered) onlyRequest() (only *thread) {
 	if len(u.all) > maxSingleSearch {
 		return nil
 	}
@@ -110,7 +110,7 @@ const maxRounds = 1000
 // add records an exchange with the requestState in m, its result.
 func (r *rounds) add(t *thread, m *Traits) {
 	if len(*r) < maxRounds {
-		t.state = m.RequestState
+		t.requestState = m.RequestState
 		*r = append(*r, t)
 	}
 }
@@ -123,7 +123,7 @@ func (r *rounds) removeContinued(m *Traits) *thread {
 		return nil
 	}
 	for i, t := range slices.Backward(*r) {
-		if t.state == m.RequestState && t.method == m.Method && t.name == m.Name {
+		if t.requestState == m.RequestState && t.method == m.Method && t.name == m.Name {
 			*r = slices.Delete(*r, i, i+1)
 			return t
 		}

@@ -16,8 +16,8 @@ func right() []string {
 		`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no","data":[true]}}`,
 		`{"result":{"a":1},"params":{"a":2}}`, `{"params":{"a":[1]},"params":{"b":2}}`, `{"params":[1,2],"id":1}`, `{}`,
 		`{"jsonrpc":"2.0","method":"a","params":{"a":1,"a":[2],"a":[3]}}`,
-		`{"jsonrpc":"2.0","id":1,"result":{"a":[` + strings.Repeat(`{"a":1},`, 2*jsonraw.MaxNoted) + `0],"b":1}}`,
-		`{"jsonrpc":"2.0","id":1,"result":{` + strings.Repeat(`"a":1,`, 2*jsonraw.MaxNoted) + `"b":1}}`,
+		`{"jsonrpc":"2.0","id":1,"result":{"a":[` + strings.Repeat(`{"a":1},`, 2*jsonraw.MaxIndexed) + `0],"b":1}}`,
+		`{"jsonrpc":"2.0","id":1,"result":{` + strings.Repeat(`"a":1,`, 2*jsonraw.MaxIndexed) + `"b":1}}`,
 		`{"a":"ä\"\\\/\b\f\n\r\t中","ö":1}`, `{"a":"\u0041\uD83D\uDE00\ufffd"}`, "{\"a\":\"\x7f\"}",
 	}
 }
@@ -61,14 +61,14 @@ func checkScanner(t *testing.T, raw []byte) {
 	checkNoted(t, raw)
 	var in jsonraw.Index
 	members, _, err := jsonraw.Envelope(raw, &in, nil)
-	if err != nil && (in.Known || members != nil) {
+	if err != nil && (in.IsComplete || members != nil) {
 		t.Errorf("%s\nis no object, and yet something was noted: %v", jsonraw.Excerpt(raw, 200), in)
 	}
 	want, wantErr := jsonraw.Object(raw)
 	if len(want) <= jsonraw.MaxParts {
 		sameMembers(t, raw, members, want, err, wantErr)
 	}
-	if in.Single && jsonraw.DuplicateIn(raw) != "" {
+	if in.HasNoDuplicates && jsonraw.DuplicateIn(raw) != "" {
 		t.Errorf("%s\na member stands twice", jsonraw.Excerpt(raw, 200))
 	}
 }

@@ -16,46 +16,46 @@ import (
 const unlisted = -1
 
 // A held is a frame that is placed later, with the first message of its stream.
-type held struct {
+type heldFrame struct {
 	role Role
 	ref  int64
 }
 
-// mostHeld suffices for the heads, the event that names an endpoint, and the end.
-const mostHeld = 4
+// maxHeldFrames suffices for the heads, the event that names an endpoint, and the end.
+const maxHeldFrames = 4
 
-func (t *thread) hold(role Role, ref int64) {
-	if len(t.held) < mostHeld {
-		t.held = append(t.held, held{role, ref})
+func (t *thread) holdFrame(role Role, ref int64) {
+	if len(t.heldFrames) < maxHeldFrames {
+		t.heldFrames = append(t.heldFrames, heldFrame{role, ref})
 	}
 }
 
-// list begins the exchange of a stream or pipe, at its first message.
-func (c *connState) list(t *thread, ref int64) {
+// beginExchange begins the exchange of a stream or pipe, at its first message.
+func (c *connState) beginExchange(t *thread, ref int64) {
 	t.number = *c.count
 	*c.count++
-	if len(t.held) > 0 {
-		ref = t.held[0].ref
+	if len(t.heldFrames) > 0 {
+		ref = t.heldFrames[0].ref
 	}
 	c.place(t, RoleBeginning, ref, -1)
-	for _, h := range t.held {
+	for _, h := range t.heldFrames {
 		c.place(t, h.role, h.ref, -1)
 	}
-	t.held = nil
+	t.heldFrames = nil
 }
 
-// adopt places the held frames of a stream with the stream's request.
-func (t *thread) adopt(c *connState, before *thread) {
-	if before != nil {
-		for _, h := range before.held {
+// placeHeldFrames places the held frames of a stream with the stream's request.
+func (t *thread) placeHeldFrames(c *connState, stream *thread) {
+	if stream != nil {
+		for _, h := range stream.heldFrames {
 			c.place(t, h.role, h.ref, -1)
 		}
 	}
 }
 
-// onStream returns the thread of a frame's stream. A received frame on a new stream begins a thread
+// threadOfStream returns the thread of a frame's stream. A received frame on a new stream begins a thread
 // for it; any other frame gets the pipe's thread.
-func (c *connState) onStream(f *Frame) *thread {
+func (c *connState) threadOfStream(f *Frame) *thread {
 	t := c.streams.Get(f.Stream)
 	if t == nil {
 		t = c.carriers.Get(f.Stream)
@@ -63,58 +63,58 @@ func (c *connState) onStream(f *Frame) *thread {
 	switch {
 	case t != nil: // known
 	case f.Stream > 0 && f.Dir == Received:
-		t = &thread{number: unlisted, apart: true}
-		if head, ok := c.waiting[f.Stream]; ok {
-			t.hold(RoleHead, head)
-			delete(c.waiting, f.Stream)
+		t = &thread{number: unlisted, isSeparate: true}
+		if head, ok := c.waitingHeads[f.Stream]; ok {
+			t.holdFrame(RoleHead, head)
+			delete(c.waitingHeads, f.Stream)
 		}
 		c.streams.Put(f.Stream, t)
 	default:
 		if c.pipe == nil {
-			c.pipe = &thread{number: unlisted, apart: true}
+			c.pipe = &thread{number: unlisted, isSeparate: true}
 		}
 		t = c.pipe
 	}
 	return t
 }
 
-// placeQuestion places a request of the server.
-func (c *connState) placeQuestion(ref int64, frame *Frame, m *Traits, item int) {
-	t := &thread{number: *c.count, method: m.Method, name: m.Name, id: m.ID, open: true}
+// placeServerRequest places a request of the server.
+func (c *connState) placeServerRequest(ref int64, frame *Frame, m *Traits, item int) {
+	t := &thread{number: *c.count, method: m.Method, name: m.Name, id: m.ID, isOpen: true}
 	*c.count++
 	t.parent = c.streams.Get(frame.Stream)
-	if t.parent == nil || t.parent.apart {
-		t.parent = c.unanswered.single()
-		t.guess = true
+	if t.parent == nil || t.parent.isSeparate {
+		t.parent = c.unanswered.onlyRequest()
+		t.isGuess = true
 	}
-	c.asked.put(t, m)
+	c.serverRequests.put(t, m)
 	c.place(t, RoleRequest, ref, item)
-	c.concerns(t, ref, item)
+	c.placeRelated(t, ref, item)
 }
 
-// concerns also places a message of a server's request with the client's request that caused it, or
+// placeRelated also places a message of a server's request with the client's request that caused it, or
 // may have caused it.
-func (c *connState) concerns(t *thread, ref int64, item int) {
+func (c *connState) placeRelated(t *thread, ref int64, item int) {
 	if t.parent != nil {
-		related := Place{Exchange: t.parent.number, Role: RoleRelated, Ref: ref, Item: item, IsGuess: t.guess}
+		related := Place{Exchange: t.parent.number, Role: RoleRelated, Ref: ref, Item: item, IsGuess: t.isGuess}
 		c.places = append(c.places, related)
 	}
 }
 
-// closed handles the end of a stream. The end of a pipe, or of the stream of HTTP+SSE, ends all
+// endStream handles the end of a stream. The end of a pipe, or of the stream of HTTP+SSE, ends all
 // requests that wait for a response on it. It reports whether t is one of them.
-func (c *connState) closed(ref int64, frame *Frame, t *thread) (ended bool) {
-	whole := frame.Stream == 0
-	if whole || t != nil && t == c.sse {
+func (c *connState) endStream(ref int64, frame *Frame, t *thread) (ended bool) {
+	isPipe := frame.Stream == 0
+	if isPipe || t != nil && t == c.sse {
 		byNumber := func(a, b *thread) int { return cmp.Compare(a.number, b.number) }
-		for _, waits := range slices.SortedFunc(maps.Keys(c.unanswered.all), byNumber) {
-			if whole || waits.accepted {
-				c.place(waits, RoleStreamEnd, ref, -1)
-				c.unanswered.remove(waits)
-				ended = ended || waits == t
+		for _, waiting := range slices.SortedFunc(maps.Keys(c.unanswered.all), byNumber) {
+			if isPipe || waiting.isAccepted {
+				c.place(waiting, RoleStreamEnd, ref, -1)
+				c.unanswered.remove(waiting)
+				ended = ended || waiting == t
 			}
 		}
-	} else if t != nil && !t.accepted {
+	} else if t != nil && !t.isAccepted {
 		c.unanswered.remove(t)
 		if frame.Close != nil && frame.Close.How == "cut" {
 			c.noteFailure(t)

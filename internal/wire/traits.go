@@ -43,7 +43,7 @@ var sumSeed = maphash.MakeSeed()
 
 // Traits returns the properties of a message that determine its exchange.
 func (m *Message) Traits() Traits {
-	t := Traits{Kind: m.Kind, Method: m.Method, IsReply: m.reply, LacksID: m.namesNoRequest()}
+	t := Traits{Kind: m.Kind, Method: m.Method, IsReply: m.reply, LacksID: m.lacksRequestID()}
 	if m.ID != nil {
 		t.ID = idKey(m.ID)
 	}
@@ -54,17 +54,17 @@ func (m *Message) Traits() Traits {
 		}
 	case m.Kind == Request:
 		t.BytesHash = maphash.Bytes(sumSeed, m.Raw)
-		t.request(m)
+		t.readRequest(m)
 	case m.Method == "notifications/progress":
-		t.ReportedToken = keyInside(m.Params, "progressToken")
+		t.ReportedToken = keyAt(m.Params, "progressToken")
 	case m.Method == "notifications/cancelled":
-		t.CancelledID = keyInside(m.Params, "requestId")
+		t.CancelledID = keyAt(m.Params, "requestId")
 	case m.RequiresInput():
 		t.RequiresInput = true
-		t.RequestState = string(inside(m.Result, "requestState"))
+		t.RequestState = string(valueAt(m.Result, "requestState"))
 	}
 	if m.Kind == Notification {
-		t.SubscriptionID = keyInside(m.Params, "_meta", "io.modelcontextprotocol/subscriptionId")
+		t.SubscriptionID = keyAt(m.Params, "_meta", "io.modelcontextprotocol/subscriptionId")
 	}
 	if m.Kind == Invalid {
 		t.IsBlank = len(bytes.Trim(m.Raw, jsonraw.WhiteSpace)) == 0
@@ -72,8 +72,8 @@ func (m *Message) Traits() Traits {
 	return t
 }
 
-// request reads the parameters of a request once.
-func (t *Traits) request(m *Message) {
+// readRequest reads the parameters of a request once.
+func (t *Traits) readRequest(m *Message) {
 	var token, name, uri, state, answers []byte
 	meta := false
 	read := func(memberName string, value []byte) {
@@ -93,7 +93,7 @@ func (t *Traits) request(m *Message) {
 			answers = value
 		}
 	}
-	if m.index.Known && m.Params != nil {
+	if m.index.IsComplete && m.Params != nil {
 		for _, member := range m.index.Members {
 			read(member.Name, member.Value)
 		}
@@ -112,7 +112,7 @@ func (t *Traits) request(m *Message) {
 	}
 	t.RequestState = string(state)
 	t.HasInputResponses = answers != nil
-	t.ContentHash = asks(m, token)
+	t.ContentHash = hashContent(m, token)
 }
 
 // mayName reports whether an object may have a member with a name, which may be escaped. It is
@@ -121,8 +121,8 @@ func mayName(object []byte, name string) bool {
 	return bytes.Contains(object, []byte(name)) || bytes.IndexByte(object, '\\') >= 0
 }
 
-// asks returns the hash of a request without its progress token.
-func asks(m *Message, token []byte) uint64 {
+// hashContent returns the hash of a request without its progress token.
+func hashContent(m *Message, token []byte) uint64 {
 	before := []byte(m.Params)
 	after := []byte(nil)
 	if token != nil {
@@ -133,8 +133,8 @@ func asks(m *Message, token []byte) uint64 {
 	return (sum*31+maphash.Bytes(sumSeed, before))*31 + maphash.Bytes(sumSeed, after)
 }
 
-func keyInside(raw []byte, names ...string) string {
-	if id := inside(raw, names...); id != nil {
+func keyAt(raw []byte, names ...string) string {
+	if id := valueAt(raw, names...); id != nil {
 		return idKey(id)
 	}
 	return ""
@@ -144,7 +144,7 @@ func keyInside(raw []byte, names ...string) string {
 // final. It reads no value but resultType if the message was indexed while it was received: a large
 // result then stays in its file.
 func (m *Message) RequiresInput() bool {
-	if m.index.Known && m.Result != nil {
+	if m.index.IsComplete && m.Result != nil {
 		return m.index.Members.Text("resultType") == inputRequired
 	}
 	return RequiresInput(m.Result)
@@ -164,8 +164,8 @@ func RequiresInput(result []byte) bool {
 	return kind == inputRequired
 }
 
-// inside returns the value in raw under the path of names, or nil.
-func inside(raw []byte, names ...string) []byte {
+// valueAt returns the value in raw under the path of names, or nil.
+func valueAt(raw []byte, names ...string) []byte {
 	for _, name := range names {
 		raw = jsonraw.First(raw, name)
 	}

@@ -98,7 +98,7 @@ var fields = []field{
 	{
 		name:      "ttfb",
 		valueHint: "a time to the first byte: >500ms, 1s..2s",
-		number:    func(r *rows.Row) (int64, bool) { return int64(r.First), r.First > 0 },
+		number:    func(r *rows.Row) (int64, bool) { return int64(r.TimeToFirst), r.TimeToFirst > 0 },
 		bounds:    durationBounds,
 		hasBounds: true,
 	},
@@ -218,7 +218,7 @@ var isTraits = []trait{
 	{"open", func(r *rows.Row) bool { return r.Open() }},
 	{"error", (*rows.Row).Failed},
 	{"cancelled", func(r *rows.Row) bool { return r.Cancel != nil }},
-	{"late", func(r *rows.Row) bool { return r.Cancel != nil && r.Cancel.Late }},
+	{"late", func(r *rows.Row) bool { return r.Cancel != nil && r.Cancel.IsLate }},
 	{"probe", func(r *rows.Row) bool { return r.Channel == exchange.ChannelProbe }},
 	{exchange.ChannelUnreadable, func(r *rows.Row) bool { return r.Channel == exchange.ChannelUnreadable }},
 	{"orphan", func(r *rows.Row) bool { return r.Orphan }},

@@ -111,7 +111,7 @@ func (c *entryTraffic) makeResponse() response {
 // makeEvents returns the server-sent events as browsers list them.
 func (c *entryTraffic) makeEvents() (all []event) {
 	for _, f := range c.received {
-		if f.Kind != wire.Event || f.SSE == nil || f.SSE.Comment {
+		if f.Kind != wire.Event || f.SSE == nil || f.SSE.IsComment {
 			continue
 		}
 		e := event{
@@ -263,7 +263,7 @@ func eventStream(frames []*wire.Frame) []byte {
 			b.WriteString("retry: " + strconv.FormatInt(facts.Retry.Milliseconds(), 10) + "\n")
 		}
 		mark := "data: "
-		if facts.Comment {
+		if facts.IsComment {
 			mark = ":"
 		}
 		b.Grow(len(f.Raw) + len(mark) + 2)

@@ -78,7 +78,7 @@ func TestHARofAStream(t *testing.T) {
 	first := got(1, wire.Event, "{\"jsonrpc\":\"2.0\",\n\"method\":\"notifications/message\"}")
 	first.SSE = &sse.Facts{Event: "message", ID: &id, Retry: &retry}
 	note := got(1, wire.Event, "")
-	note.Raw, note.SSE = nil, &sse.Facts{Comment: true}
+	note.Raw, note.SSE = nil, &sse.Facts{IsComment: true}
 	last := got(1, wire.Event, `{"jsonrpc":"2.0","id":1,"result":{}}`)
 	last.SSE = &sse.Facts{}
 	e := entriesOf(t, captureOf(t, requestHead(1, "http://x/?a=%20b&c"), sentBody(1, call),

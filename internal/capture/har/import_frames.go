@@ -104,7 +104,7 @@ func eventsOf(e *readEntry, received []byte, head, end time.Time) (frames []wire
 			if v.HasData {
 				f.Raw = v.Data
 			}
-			if len(times) > 0 && !v.Comment {
+			if len(times) > 0 && !v.IsComment {
 				f.Time = times[0].at(head)
 				times = times[1:]
 			}

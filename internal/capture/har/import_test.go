@@ -40,7 +40,7 @@ func imported(t *testing.T, text string) (*rows.Capture, Imported) {
 
 // seen is what an archive keeps of a row.
 func seen(r *rows.Row) string {
-	return fmt.Sprint(r.Target, " ", r.Dir, " ", r.Method, " ", r.Name, " ", r.ID, " ", r.Channel, " ", r.Code, " ", r.Status, " ", r.Revision, " ", r.Apart,
+	return fmt.Sprint(r.Target, " ", r.Dir, " ", r.Method, " ", r.Name, " ", r.ID, " ", r.Channel, " ", r.Code, " ", r.Status, " ", r.Revision, " ", r.IsSeparate,
 		" ", r.Sent, " ", r.Received, " ", r.Notes.Notifications, " ", r.Notes.Questions)
 }
 

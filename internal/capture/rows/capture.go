@@ -272,10 +272,10 @@ func (c *Capture) Main() *Row {
 		if r.IsMain {
 			return own
 		}
-		if r.ListedElsewhere || r.Apart {
+		if r.ListedElsewhere || r.IsSeparate {
 			return unrelated
 		}
-		if r.Dir == wire.Sent && !r.Opens() && !r.HTTPOnly {
+		if r.Dir == wire.Sent && !r.Opens() && !r.IsHTTPOnly {
 			return request
 		}
 		return other

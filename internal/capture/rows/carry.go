@@ -85,7 +85,7 @@ func (x *rowMaker) unfinishedRows() (rows []*Row) {
 	cancelled := 0
 	for _, nth := range slices.Backward(x.waitingRows()) {
 		row := x.capture.rowAt(int(nth))
-		if row.Cancel != nil && !row.Cancel.Late && cancelled < maxRepeatedOpenings {
+		if row.Cancel != nil && !row.Cancel.IsLate && cancelled < maxRepeatedOpenings {
 			cancelled++
 		} else if !row.Open() {
 			continue

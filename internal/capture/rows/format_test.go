@@ -45,7 +45,7 @@ func sample() (capture.Head, []wire.Frame, capture.End) {
 			Seq: 4, Time: at(6), Dir: wire.Received, Kind: wire.Event, Stream: 1, Raw: []byte("{\"a\":\"\\u0001\n\t\r\x00\x1f\u2028\"}"),
 			SSE: &sse.Facts{Event: "message", ID: &id, Retry: &retry},
 		},
-		{Seq: 5, Time: at(7), Dir: wire.Received, Kind: wire.Event, Stream: 1, Raw: []byte{}, SSE: &sse.Facts{Comment: true}},
+		{Seq: 5, Time: at(7), Dir: wire.Received, Kind: wire.Event, Stream: 1, Raw: []byte{}, SSE: &sse.Facts{IsComment: true}},
 		{Seq: 6, Time: at(8), Dir: wire.Received, Kind: wire.Stderr, Conn: 7, Raw: []byte("caf\xe9 \x1b[31m")},
 		{Seq: 7, Time: at(9), Dir: wire.Received, Kind: wire.Noise, Raw: []byte("x"), Hidden: 1, Size: 30},
 		{

@@ -107,7 +107,7 @@ func TestStatisticsAgreeWithIndependentComputation(t *testing.T) {
 	counted := map[int]bool{}
 	i := -1
 	for _, r := range openGolden(t).Rows() {
-		if r.Apart || r.Dir == wire.Received {
+		if r.IsSeparate || r.Dir == wire.Received {
 			continue // what is counted here is what the client asked
 		}
 		if r.Size() > 0 || r.Notes.Cuts > 0 {

@@ -112,7 +112,7 @@ func TestLinesThatAreReadQuicklyMakeTheSameRows(t *testing.T) {
 		{Kind: wire.Body, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`)},
 		{Kind: wire.Event, Dir: wire.Received, SSE: &sse.Facts{Event: "message", ID: new("{\"}")}, Raw: []byte(`{"jsonrpc":"2.0","method":"notifications/message"}`)},
 		{Kind: wire.Event, Dir: wire.Received, SSE: &sse.Facts{Event: "message", ID: new("")}, Raw: []byte{}},
-		{Kind: wire.Event, Dir: wire.Received, SSE: &sse.Facts{Comment: true}},
+		{Kind: wire.Event, Dir: wire.Received, SSE: &sse.Facts{IsComment: true}},
 		{Kind: wire.Event, Dir: wire.Received, SSE: &sse.Facts{Event: "message"}, Raw: []byte(large)},
 	} {
 		f.Seq, f.Time, f.Stream = uint64(9000+i), noon.Add(time.Duration(i)*time.Second), 77

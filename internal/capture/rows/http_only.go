@@ -34,7 +34,7 @@ func (x *rowMaker) addToHTTPOnly(f *wire.Frame, m *wire.Message, line span, plac
 	case wire.Event:
 		return // a stream may have many events
 	case wire.Body:
-		request.row.Count(f.Dir, f.Bytes())
+		request.row.AddSize(f.Dir, f.Bytes())
 		if f.Dir == wire.Sent && m != nil && m.Method != "" {
 			request.row.Method = m.Method
 		}
@@ -67,7 +67,7 @@ func (x *rowMaker) beginHTTPOnly(f *wire.Frame, line span) {
 	row := x.makeRow(f.Time)
 	row.Method = f.HTTP.Method
 	row.Target = c.Target
-	row.HTTPOnly = true
+	row.IsHTTPOnly = true
 	row.Era = c.Era
 	row.Revision = c.Revision
 	request := &httpOnly{row: &row}
@@ -79,9 +79,9 @@ func (x *rowMaker) beginHTTPOnly(f *wire.Frame, line span) {
 func (request *httpOnly) addFrame(x *rowMaker, f *wire.Frame, line span, place wire.Place) {
 	c := x.conns[f.Conn]
 	request.row.addPart(&placedPart{
-		line: line,
-		conn: c,
-		Part: exchange.Part{Place: place, Frame: f, Facts: &exchange.NoFacts, Conversation: &c.Conversation},
+		line:        line,
+		conn:        c,
+		PlacedFrame: exchange.PlacedFrame{Place: place, Frame: f, Facts: &exchange.NoFacts, Conversation: &c.Conversation},
 	})
 }
 

@@ -269,8 +269,8 @@ func (c *codec) codeSharedValues(r *Row, s *rowStore) {
 	found := len(r.Findings) > 0
 	held := r.Held > 0 || r.Waiting > 0
 	notified := len(r.Notified) > 0
-	c.codeFlags(&received, &noted, &cancelled, &found, &r.ListedElsewhere, &r.IsMain, &r.Apart, &r.IsGuess,
-		&r.CancelledEarlier, &r.Orphan, &r.HTTPOnly, &r.Unanswered, &r.Reported, &r.WrongID, &r.Resumable, &held,
+	c.codeFlags(&received, &noted, &cancelled, &found, &r.ListedElsewhere, &r.IsMain, &r.IsSeparate, &r.IsGuess,
+		&r.CancelledEarlier, &r.Orphan, &r.IsHTTPOnly, &r.Unanswered, &r.Reported, &r.WrongID, &r.Resumable, &held,
 		&r.Edited, &r.Streamed, &notified)
 	if received {
 		r.Dir = wire.Received
@@ -325,7 +325,7 @@ func (c *codec) codeOwnValues(r *Row, s *rowStore) {
 	c.codeTime(&r.Time)
 	c.codeUniqueText(&r.ID)
 	codeNumber(c, &r.Duration)
-	codeNumber(c, &r.First)
+	codeNumber(c, &r.TimeToFirst)
 	codeNumber(c, &r.Sent)
 	codeNumber(c, &r.Received)
 	codeNumber(c, &r.LastSent)
@@ -339,7 +339,7 @@ func (c *codec) codeCancel(r *Row) {
 		r.Cancel = &exchange.Cancel{}
 	}
 	byServer := r.Cancel.By == wire.Received
-	c.codeFlags(&byServer, &r.Cancel.Late, &r.Cancel.Closed)
+	c.codeFlags(&byServer, &r.Cancel.IsLate, &r.Cancel.ByClosedStream)
 	if byServer {
 		r.Cancel.By = wire.Received
 	}

@@ -249,8 +249,8 @@ func TestIndexHasTheSameRows(t *testing.T) {
 func TestIndexHasAllMembersOfRow(t *testing.T) {
 	const has = " State Run Index IsMain Target Guesses Within SameAs IsGuess Conn fileIndex By ReplayOf ListedElsewhere" +
 		" CancelledEarlier capture conn headIndex lines" +
-		" Time Dir Apart Method Name ID Channel Cancel Exit Code Duration First Sent Received LastSent Revision Era Status Notes" +
-		" Kinds Orphan Findings Text Hint HTTPOnly Unanswered Reported WrongID Resumable Streamed ForeignType Held Waiting Edited Notified "
+		" Time Dir IsSeparate Method Name ID Channel Cancel Exit Code Duration TimeToFirst Sent Received LastSent Revision Era Status Notes" +
+		" Kinds Orphan Findings Text Hint IsHTTPOnly Unanswered Reported WrongID Resumable Streamed ForeignType Held Waiting Edited Notified "
 	for _, of := range []reflect.Type{reflect.TypeFor[Row](), reflect.TypeFor[exchange.State]()} {
 		for field := range of.Fields() {
 			if !strings.Contains(has, " "+field.Name+" ") {

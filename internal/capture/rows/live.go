@@ -35,7 +35,7 @@ func (l *Live) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, 
 		r.Method = head.Method
 	}
 	if m != nil {
-		r.Ask(m, &c.Conversation)
+		r.SetRequest(m, &c.Conversation)
 	}
 	l.store(target, key, c)
 	return r
@@ -47,7 +47,7 @@ func (l *Live) LearnServer(r *Row, key string, m *wire.Message) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := *r.conn
-	if who := exchange.ServerIn(r.Method, m); who != (exchange.Implementation{}) {
+	if who := exchange.ParseServer(r.Method, m); who != (exchange.Implementation{}) {
 		c.Server = who
 		l.store(r.Target, key, c)
 	}

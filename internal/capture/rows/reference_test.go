@@ -275,9 +275,9 @@ func rowKey(t *testing.T, row *Row) string {
 	switch {
 	case err != nil || x == nil:
 		t.Fatalf("%s: %v", row.Method, err)
-	case row.Apart && row.Method == MethodPipe:
+	case row.IsSeparate && row.Method == MethodPipe:
 		return fmt.Sprint("conversation of ", row.Conn)
-	case row.Apart:
+	case row.IsSeparate:
 		return fmt.Sprint("stream ", x.OtherMessages[0].Stream, " of ", row.Conn)
 	case row.Dir == wire.Received:
 		return fmt.Sprint("question ", x.Request.Seq, " of ", row.Conn)

@@ -181,13 +181,13 @@ func TestRotationKeepsStreamsAndCancellations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if head, err := row.capture.StreamBefore(row, x.Request); row.Orphan || row.Apart || err != nil || head == nil {
+		if head, err := row.capture.StreamBefore(row, x.Request); row.Orphan || row.IsSeparate || err != nil || head == nil {
 			t.Errorf("%s %s: %s, orphan %v, opened by %v, %v", row.Number(), row.Method, row.ID, row.Orphan, head, err)
 		}
 		if row.Method != "tools/call" {
 			continue
 		}
-		if calls++; row.Channel != exchange.ChannelCancelled || !row.Cancel.Late || !row.CancelledEarlier || row.Cancel.Why != "no time" {
+		if calls++; row.Channel != exchange.ChannelCancelled || !row.Cancel.IsLate || !row.CancelledEarlier || row.Cancel.Why != "no time" {
 			t.Errorf("the cancelled call: %s, %+v", row.Channel, row.Cancel)
 		}
 	}
@@ -207,7 +207,7 @@ func TestFirstByteOfResponseOnSSEStream(t *testing.T) {
 	}
 	defer c.Close()
 	for i, want := range []time.Duration{3 * time.Millisecond, time.Millisecond} {
-		if row := c.Row(i + 1); row == nil || row.First != want {
+		if row := c.Row(i + 1); row == nil || row.TimeToFirst != want {
 			t.Errorf("row %d: %+v, want the first byte after %v", i+1, row, want)
 		}
 	}

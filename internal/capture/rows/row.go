@@ -75,13 +75,13 @@ func (r *Row) Remarks() string {
 		parts = append(parts, "sent by the server, perhaps during "+r.Within.Number())
 	case r.Within != nil:
 		parts = append(parts, "sent by the server during "+r.Within.Number())
-	case r.Dir == wire.Received && !r.Apart:
+	case r.Dir == wire.Received && !r.IsSeparate:
 		parts = append(parts, "sent by the server")
 	}
 	if r.SameAs != nil {
 		parts = append(parts, "same request as "+r.SameAs.Number())
 	}
-	if r.Cancel != nil && r.Cancel.Late {
+	if r.Cancel != nil && r.Cancel.IsLate {
 		parts = append(parts, "answered late")
 	}
 	if notes := r.Notes.String(); notes != "" {
@@ -237,7 +237,7 @@ func (r *Row) RunID() RunID { return RunID{r.capture, r.headIndex} }
 
 // IsByServer reports whether the server sent the request or the messages of the row of its own
 // accord.
-func IsByServer(r *Row) bool { return r.Apart || r.Dir == wire.Received }
+func IsByServer(r *Row) bool { return r.IsSeparate || r.Dir == wire.Received }
 
 // Client returns the name and version of the row's client; "" if they are unknown.
 func (r *Row) Client() string { return r.connValue(func(c *conn) string { return c.Client.String() }) }

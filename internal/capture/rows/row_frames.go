@@ -46,7 +46,7 @@ func (r *Row) frameIn(raw []byte) (*wire.Frame, error) {
 // Exchange reads the row's exchange with its frames. It returns nil if nothing was sent or
 // received.
 func (r *Row) Exchange() (*wire.Exchange, error) {
-	if !r.HTTPOnly {
+	if !r.IsHTTPOnly {
 		return r.exchange()
 	}
 	frames, err := r.Frames()

@@ -142,7 +142,7 @@ func (x *rowMaker) addFrame(f *wire.Frame, m *wire.Message, line span) {
 	}
 	size := f.Bytes()
 	places := x.correlator.Add(line.offset, f, &facts.Traits)
-	if len(places) == 0 && f.Stream > 0 && (f.Kind != wire.Event || !f.SSE.Comment) {
+	if len(places) == 0 && f.Stream > 0 && (f.Kind != wire.Event || !f.SSE.IsComment) {
 		x.pending.add(f, line, size)
 	}
 	var ownRow *Row // the row that the frame itself belongs to
@@ -150,7 +150,7 @@ func (x *rowMaker) addFrame(f *wire.Frame, m *wire.Message, line span) {
 		if place.Role == wire.RoleRequest || place.Role == wire.RoleBeginning {
 			x.exchangeRows = append(x.exchangeRows, int32(x.newExchangeRow(f, place).fileIndex))
 		}
-		part := &placedPart{line: line, conn: c, Part: exchange.Part{
+		part := &placedPart{line: line, conn: c, PlacedFrame: exchange.PlacedFrame{
 			Place: place, Frame: f, Message: m, Facts: facts, Size: size,
 			Conversation: &c.Conversation, EndIsReported: x.head.By != capture.ByCommand,
 		}}
@@ -223,7 +223,7 @@ func (x *rowMaker) resolvePlace(part *placedPart) bool {
 // trackStream notes the lines that open a stream of HTTP+SSE, for as long as it is open.
 func (x *rowMaker) trackStream(f *wire.Frame, c *conn) {
 	if f.Kind == wire.Event && f.SSE != nil && f.SSE.Event == "endpoint" {
-		c.Session = exchange.HashIn(string(f.Raw))
+		c.Session = exchange.HashOrText(string(f.Raw))
 		x.resolveSSEProbes(c)
 		x.noteStreamLines(c, f.Stream)
 	}
@@ -246,7 +246,7 @@ func (x *rowMaker) newExchangeRow(f *wire.Frame, place wire.Place) *Row {
 	if place.Role == wire.RoleRequest {
 		return row
 	}
-	row.Apart = true
+	row.IsSeparate = true
 	row.Method = MethodPipe
 	if f.Stream > 0 && f.Dir == wire.Received {
 		row.Method = MethodStream
@@ -261,7 +261,7 @@ func (x *rowMaker) newExchangeRow(f *wire.Frame, place wire.Place) *Row {
 
 // A placed frame is a part of an exchange, with its line and its conversation.
 type placedPart struct {
-	exchange.Part
+	exchange.PlacedFrame
 	line span
 	conn *conn
 }
@@ -272,7 +272,7 @@ func (r *Row) addPart(p *placedPart) {
 		return // the same frame has another place too, with its role in the row
 	}
 	r.lines.add(newRowLine(p.line, p.Place))
-	r.State.Add(&p.Part)
+	r.State.Add(&p.PlacedFrame)
 }
 
 // addEnd adds an End. An End with an ID ends one exchange. The End of a run ends its streams and
@@ -304,8 +304,8 @@ func (x *rowMaker) addEnd(e *capture.End, line span) {
 // endStreams ends the open rows of streams and pipes.
 func (x *rowMaker) endStreams() {
 	for r := range x.openRows() {
-		if r.Apart {
-			r.EndApart()
+		if r.IsSeparate {
+			r.FinishSeparate()
 			x.markChanged(r)
 		}
 	}
@@ -315,7 +315,7 @@ func (x *rowMaker) endStreams() {
 func (x *rowMaker) failOpenRequests(kind wire.Kind, text string) {
 	for r := range x.openRows() {
 		if r.Dir == wire.Sent {
-			r.Fail(kind, text)
+			r.FailIfOpen(kind, text)
 			x.markChanged(r)
 		}
 	}
@@ -362,7 +362,7 @@ func (x *rowMaker) endExchange(e *capture.End, line span) {
 
 // setOutcome sets the outcome that an End reports. A later response does not change it.
 func (r *Row) setOutcome(e *capture.End) {
-	r.Finish(e.Kind)
+	r.SetOutcome(e.Kind)
 	r.Reported = true
 	r.Exit = e.Exit
 	r.Text = e.Text
@@ -380,7 +380,7 @@ func (x *rowMaker) findRowOfEnd(e *capture.End) *Row {
 	fallback := -1
 	for _, nth := range slices.Backward(x.rows) {
 		r := x.capture.rowAt(int(nth))
-		if r.Apart || r.Dir == wire.Received {
+		if r.IsSeparate || r.Dir == wire.Received {
 			continue
 		}
 		if e.Method == r.Method || e.Method == "" && !r.Opens() {
@@ -397,12 +397,12 @@ func (x *rowMaker) findRowOfEnd(e *capture.End) *Row {
 }
 
 // Opens reports whether the request opens a conversation. Clients send such requests by themselves.
-func (r *Row) Opens() bool { return exchange.Opens(r.Method) }
+func (r *Row) Opens() bool { return exchange.IsOpeningMethod(r.Method) }
 
 // relateTo notes that a message of the row belongs to another request too, or perhaps.
 func (r *Row) relateTo(other *Row, place wire.Place) {
 	other.capture.retain(other)
-	if r.Apart {
+	if r.IsSeparate {
 		isKnown := slices.ContainsFunc(r.Guesses, func(g *Row) bool { return g.fileIndex == other.fileIndex })
 		if len(r.Guesses) < maxGuesses && !isKnown {
 			r.Guesses = append(r.Guesses, other)
@@ -468,7 +468,7 @@ func (x *rowMaker) trackRow(r *Row, role wire.Role) {
 	if role == wire.RoleRequest && r.Opens() {
 		x.openings = append(x.openings, int32(r.fileIndex))
 	}
-	if r.Open() || r.Cancel != nil && !r.Cancel.Late {
+	if r.Open() || r.Cancel != nil && !r.Cancel.IsLate {
 		x.waiting[int32(r.fileIndex)] = struct{}{}
 	} else {
 		delete(x.waiting, int32(r.fileIndex))

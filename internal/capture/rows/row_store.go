@@ -170,8 +170,8 @@ func (p *page) measure(r *Row) {
 	if !r.Time.IsZero() {
 		widen(&p.lowest.time, &p.highest.time, r.Time.UnixNano())
 	}
-	if r.First > 0 {
-		widen(&p.lowest.first, &p.highest.first, int64(r.First))
+	if r.TimeToFirst > 0 {
+		widen(&p.lowest.first, &p.highest.first, int64(r.TimeToFirst))
 	}
 	widen(&p.lowest.duration, &p.highest.duration, int64(r.Duration))
 	widen(&p.lowest.size, &p.highest.size, r.Size())
@@ -392,8 +392,8 @@ func (p Page) Bounds() (least, most Row) {
 		most.Time = time.Unix(0, bounds.highest.time)
 	}
 	if bounds.lowest.first <= bounds.highest.first {
-		least.First = time.Duration(bounds.lowest.first)
-		most.First = time.Duration(bounds.highest.first)
+		least.TimeToFirst = time.Duration(bounds.lowest.first)
+		most.TimeToFirst = time.Duration(bounds.highest.first)
 	}
 	least.Duration = time.Duration(bounds.lowest.duration)
 	most.Duration = time.Duration(bounds.highest.duration)

@@ -71,7 +71,7 @@ func scripted(line string, i int) wire.Frame {
 		event, data, _ := strings.Cut(more, " ")
 		f.Kind, f.SSE, f.Raw = wire.Event, &sse.Facts{Event: event}, []byte(data)
 	case "comment":
-		f.Kind, f.SSE, f.Raw = wire.Event, &sse.Facts{Comment: true}, []byte(more)
+		f.Kind, f.SSE, f.Raw = wire.Event, &sse.Facts{IsComment: true}, []byte(more)
 	case "event":
 		id, data, _ := strings.Cut(more, " ")
 		f.Kind, f.SSE, f.Raw = wire.Event, &sse.Facts{ID: &id}, []byte(data)
@@ -100,8 +100,8 @@ func rowText(r *Row) string {
 		}
 	}
 	if c := r.Cancel; c != nil {
-		cancel = fmt.Sprintf(": %s, %s, %v", c.Who(), c.Why, c.After)
-		if c.Late {
+		cancel = fmt.Sprintf(": %s, %s, %v", c.Side(), c.Why, c.After)
+		if c.IsLate {
 			cancel += ", late"
 		}
 	}

@@ -39,7 +39,7 @@ type Group struct {
 
 // Add counts a row. It ignores a row that is no exchange.
 func (s *Stats) Add(r *Row) {
-	if r.Apart {
+	if r.IsSeparate {
 		return
 	}
 	if s.groups == nil {

@@ -94,7 +94,7 @@ func listTokens(ctx context.Context, f *cmdutil.Factory) error {
 	}
 	if p := records.Pending; p != nil {
 		what := "authentication"
-		if c, _ := auth.Wanted(auth.ParseChallenges(p.Fields)); p.Status == http.StatusForbidden && len(c.Scopes()) > 0 {
+		if c, _ := auth.SelectChallenge(auth.ParseChallenges(p.Fields)); p.Status == http.StatusForbidden && len(c.Scopes()) > 0 {
 			what = fmt.Sprintf("a token with scope %q", jsonraw.Excerpt([]byte(strings.Join(c.Scopes(), " ")), host.MostSaid))
 		}
 		f.Note(redact.RedactURL(p.Endpoint) + " requires " + what + ": run mcpc login")
@@ -111,7 +111,7 @@ func openWithoutToken(ctx context.Context, c *connect.Conn) (*auth.Transport, wi
 		return g, out
 	}
 	c.Env.Guard = nil
-	opt.Through = g.Over
+	opt.Through = g.Wrap
 	opt.Extensions = nil
 	session, out := client.Open(ctx, opt)
 	if out.OK() {
@@ -216,9 +216,9 @@ func showSteps(ctx context.Context, f *cmdutil.Factory, steps []auth.Step, err e
 	if err != nil {
 		out = connect.AuthFailed(err, wire.Outcome{})
 		switch {
-		case auth.Is(err, auth.NotAsked):
+		case auth.HasRule(err, auth.NotAsked):
 			out = wire.Outcome{}
-		case auth.Is(err, auth.Unreachable):
+		case auth.HasRule(err, auth.Unreachable):
 			out.Kind = wire.Transport
 		case out.Kind == wire.Auth || out.Kind == wire.Refused:
 			out.Kind = wire.CheckFailed

@@ -184,7 +184,7 @@ func runLogin(ctx context.Context, f *cmdutil.Factory, o loginOptions) error {
 	if err != nil {
 		return cmdutil.Exit(loginOutcome(err, redact.RedactURL(req.Endpoint)))
 	}
-	if !t.Renewable() && !t.Expires.IsZero() {
+	if !t.IsRenewable() && !t.Expires.IsZero() {
 		f.Note("the server issued no refresh token, so a new login is needed when this token expires" + refreshHint(t, o))
 	}
 	return cmdutil.Show(ctx, f, wire.Outcome{}, tokenAnswer(f, t, store))
@@ -215,13 +215,13 @@ func warnOnTolerated(f *cmdutil.Factory, flow *auth.Flow) {
 func loginOutcome(err error, server string) wire.Outcome {
 	o := wire.Outcome{ServerName: server, Hint: wire.Run("auth explain "+shellwords.Quote(server)) + " shows each step"}
 	switch {
-	case auth.Is(err, auth.StoreFailed):
+	case auth.HasRule(err, auth.StoreFailed):
 		o.Reached = wire.Answered // the token or client arrived and could not be stored
-	case auth.Is(err, auth.ResourceMissing):
+	case auth.HasRule(err, auth.ResourceMissing):
 		o.Hint = wire.Run("login "+shellwords.Quote(server)+" --issuer URL") + " names the authorization server; " + o.Hint
 	case auth.IsTransient(err):
 		o.Hint = "try again later; " + o.Hint
-	case auth.Is(err, auth.NoResponse):
+	case auth.HasRule(err, auth.NoResponse):
 		o.Reached = wire.Answered // the server sent its metadata; the browser did not come back
 		o.Hint = "without a browser use --grant device; " +
 			wire.Run("login "+shellwords.Quote(server)) + " registers again, if the page reports an unknown client"
@@ -328,7 +328,7 @@ func endpointOf(c *connect.Conn) string {
 
 // requestFor returns the request that answers a pending challenge.
 func requestFor(f *cmdutil.Factory, p auth.Pending) auth.Request {
-	c, _ := auth.Wanted(auth.ParseChallenges(p.Fields))
+	c, _ := auth.SelectChallenge(auth.ParseChallenges(p.Fields))
 	return auth.Request{Endpoint: p.Endpoint, Challenge: c, Challenged: true, Account: f.Auth.Account}
 }
 
@@ -369,7 +369,7 @@ func loginStore(f *cmdutil.Factory, where string) (*auth.Store, error) {
 	if where == "file" {
 		return store, nil
 	}
-	store.Seals = store.Keyring.Answers()
+	store.Seals = store.Keyring.IsAvailable()
 	if where == "keyring" && !store.Seals {
 		return nil, &auth.Error{
 			Rule: auth.StoreFailed, Text: "no keyring is available",
@@ -409,7 +409,7 @@ func tokenFacts(t auth.Token) tokenJSON {
 		Grant:       string(t.Grant),
 		Scopes:      append([]string{}, t.Scopes...),
 		Expires:     expires,
-		Refreshable: t.Renewable(),
+		Refreshable: t.IsRenewable(),
 		Bound:       t.Key != "",
 		Kept:        storageOf(t),
 	}
@@ -417,7 +417,7 @@ func tokenFacts(t auth.Token) tokenJSON {
 
 // storageOf returns where the token's secret is stored.
 func storageOf(t auth.Token) string {
-	if t.Access.Sealed() {
+	if t.Access.IsSealed() {
 		return "keyring"
 	}
 	return "file"
@@ -451,7 +451,7 @@ func tokenAnswer(f *cmdutil.Factory, t auth.Token, store *auth.Store) cmdutil.An
 // expiryText returns when a token expires, for people.
 func expiryText(f *cmdutil.Factory, t auth.Token) string {
 	renewed := ""
-	if t.Renewable() {
+	if t.IsRenewable() {
 		renewed = ", refreshed automatically"
 	}
 	left := t.Expires.Sub(f.Now())

@@ -149,7 +149,7 @@ func (m *measurement) makeCall(ctx context.Context) (outcome bench.CallOutcome) 
 	if m.call.Task != nil && out.OK() {
 		if task, ok := m.conn.TaskIn(m.call, out); ok {
 			stages = append(stages, bench.Stage{Name: "task created", Took: out.Took})
-			out = m.conn.Await(ctx, task, client.Waiting{Tool: m.request.Name})
+			out = m.conn.Await(ctx, task, client.AwaitOptions{Tool: m.request.Name})
 		}
 	}
 	if m.validate && out.OK() {
@@ -161,7 +161,7 @@ func (m *measurement) makeCall(ctx context.Context) (outcome bench.CallOutcome) 
 	if out.Kind == wire.Signal || ctx.Err() != nil {
 		return bench.CallOutcome{}
 	}
-	return bench.CallOutcome{Channel: string(out.Kind), Pause: client.AskedPause(out, m.f.Now())}
+	return bench.CallOutcome{Channel: string(out.Kind), Pause: client.RequestedPause(out, m.f.Now())}
 }
 
 // progressTimes records the times between the progress notifications of a call. mu guards last and

@@ -145,7 +145,7 @@ func printDraft(
 	tool *connect.Definition,
 ) error {
 	if f.Guard != nil {
-		opt.Fields = append(f.Guard.Held(), opt.Fields...)
+		opt.Fields = append(f.Guard.HeaderFields(), opt.Fields...)
 	}
 	d, err := client.Compose(opt, assumedSession(c, opt), o.ClientCall(tool))
 	if err != nil {

@@ -105,7 +105,7 @@ func (e *events) FillArguments(context.Context, string, question.Form, host.Form
 func (e *events) OfferLogin(context.Context, auth.Refusal) (bool, error) { return false, nil }
 
 // FillForm asks for the values of a form.
-func (e *events) FillForm(ctx context.Context, q client.Asking, _ string, check host.FormCheck) client.Answer {
+func (e *events) FillForm(ctx context.Context, q client.InputRequest, _ string, check host.FormCheck) client.Answer {
 	form, err := question.ParseForm(q.Params)
 	if err != nil {
 		return elicit.NoForm(err)
@@ -124,7 +124,7 @@ func (e *events) FillForm(ctx context.Context, q client.Asking, _ string, check 
 }
 
 // VisitPage asks to open a page.
-func (e *events) VisitPage(ctx context.Context, q client.Asking, _ string) client.Answer {
+func (e *events) VisitPage(ctx context.Context, q client.InputRequest, _ string) client.Answer {
 	if _, err := question.ParsePage(q.Params); err != nil {
 		return elicit.Refusal("mcpc", "page, because "+err.Error(), client.Answer{Result: question.Decline()})
 	}
@@ -135,12 +135,12 @@ func (e *events) VisitPage(ctx context.Context, q client.Asking, _ string) clien
 }
 
 // WriteMessage asks for the message of the model.
-func (e *events) WriteMessage(ctx context.Context, q client.Asking, _ string) client.Answer {
+func (e *events) WriteMessage(ctx context.Context, q client.InputRequest, _ string) client.Answer {
 	return e.ask(ctx, q, func(answer json.RawMessage) (client.Answer, []wire.Finding, error) {
 		if word, _ := jsonraw.Text(jsonraw.First(answer, "action")); word == "decline" {
 			return client.Answer{
 				Declined: true,
-				Ending:   wire.Outcome{Kind: wire.InputRequired, Text: "the answer on standard input declined " + q.Method},
+				Outcome:  wire.Outcome{Kind: wire.InputRequired, Text: "the answer on standard input declined " + q.Method},
 			}, nil, nil
 		}
 		message, err := question.Message(q.Params, answer)
@@ -169,7 +169,7 @@ func parseAction(answer json.RawMessage) (a client.Answer, accepted bool, err er
 // for each other line. At the end of standard input it returns client.Unanswered.
 func (e *events) ask(
 	ctx context.Context,
-	q client.Asking,
+	q client.InputRequest,
 	read func(answer json.RawMessage) (client.Answer, []wire.Finding, error),
 ) client.Answer {
 	e.questionCount++
@@ -185,7 +185,7 @@ func (e *events) ask(
 		isBlank := strings.TrimSpace(line) == ""
 		isLastLine := errors.Is(err, io.EOF) && !isBlank
 		if err != nil && !isLastLine {
-			return client.Answer{Ending: client.Unanswered(q.Method)}
+			return client.Answer{Outcome: client.UnansweredOutcome(q.Method)}
 		}
 		if isBlank {
 			continue

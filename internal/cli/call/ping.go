@@ -111,7 +111,7 @@ func showPing(
 	if method == "" {
 		return cmdutil.Exit(out)
 	}
-	if client.UnknownMethod(out) {
+	if client.IsUnknownMethod(out) {
 		out.Hint = wire.Hint("the server responds, but does not support " + method + ", which every server must support")
 	}
 	ans := cmdutil.AnswerOf(out)

@@ -138,7 +138,7 @@ func runRaw(ctx context.Context, f *cmdutil.Factory, o rawOptions) (err error) {
 	default:
 		out = c.Do(ctx, call)
 	}
-	if known := methodNames(); client.UnknownMethod(out) && !slices.Contains(known, o.method) {
+	if known := methodNames(); client.IsUnknownMethod(out) && !slices.Contains(known, o.method) {
 		out.Hint = suggest.DidYouMean("%s", o.method, known, out.Hint)
 	}
 	if out.Kind == wire.BadResponse && out.Hint == "" {

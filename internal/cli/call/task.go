@@ -219,7 +219,7 @@ func runTaskResult(f *cmdutil.Factory, once bool) func(context.Context, *connect
 
 // runTaskUpdate answers the input requests of a task.
 func runTaskUpdate(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, remembered state.Task) error {
-	if c.TaskOffer("").Asked {
+	if c.TaskOffer("").ByClient {
 		return cmdutil.Exit(
 			c.Unsent(
 				"tasks/update",
@@ -230,7 +230,7 @@ func runTaskUpdate(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, rem
 		)
 	}
 	var answered []string
-	out := c.Inform(ctx, remembered.ID, client.Waiting{Tool: remembered.Tool, Answered: remembered.Answered, Answers: func(keys []string) {
+	out := c.AnswerInputs(ctx, remembered.ID, client.AwaitOptions{Tool: remembered.Tool, Answered: remembered.Answered, OnAnswers: func(keys []string) {
 		answered = keys
 		remembered.Answered = append(remembered.Answered, keys...)
 		toolcall.KeepTask(ctx, c, remembered)
@@ -254,7 +254,7 @@ func runTaskUpdate(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, rem
 // task.
 func runTaskCancel(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, remembered state.Task) error {
 	offer := c.TaskOffer("")
-	if !offer.Cancels {
+	if !offer.CanCancel {
 		return cmdutil.Exit(
 			c.Unsent("tasks/cancel", remembered.ID, cmp.Or(offer.Why, "the server does not declare tasks.cancel"), ""),
 		)

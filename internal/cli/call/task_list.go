@@ -68,7 +68,7 @@ func runTaskList(ctx context.Context, f *cmdutil.Factory) error {
 	}
 	tasks, out := collectTasks(ctx, c)
 	offer := c.TaskOffer("optional")
-	if out.OK() && offer.Why != "" && !offer.Lists && len(tasks.rows) == 0 {
+	if out.OK() && offer.Why != "" && !offer.CanList && len(tasks.rows) == 0 {
 		out = c.Unsent("tasks/list", "", offer.Why, wire.RunOnServer("info")+" shows the server's capabilities")
 	} else if out.OK() {
 		noteTasks(c, tasks)
@@ -102,7 +102,7 @@ func collectTasks(ctx context.Context, c *connect.Conn) (s serverTasks, out wire
 		}
 	}
 	listed := map[string]bool{}
-	if c.TaskOffer("").Lists {
+	if c.TaskOffer("").CanList {
 		var list client.List
 		list, out = c.ListUntil(ctx, "tasks/list", nil)
 		if len(list.Pages) == 0 {
@@ -150,7 +150,7 @@ func rememberedTask(c *connect.Conn, id string, all []state.Task) state.Task {
 // server no longer knows.
 func addRemembered(ctx context.Context, c *connect.Conn, remembered state.Task, s *serverTasks) wire.Outcome {
 	task, out := c.Task(ctx, remembered.ID)
-	if client.NoSuchTask(out) {
+	if client.IsUnknownTask(out) {
 		toolcall.DropTask(ctx, c, remembered)
 		c.Env.UI.Note("the server no longer knows the task " + remembered.ID)
 		return wire.Outcome{}

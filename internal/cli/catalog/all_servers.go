@@ -233,7 +233,7 @@ func surveyOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surv
 	s.revision = c.Revision()
 	for _, k := range c.Declared(o.kinds) {
 		list, out := c.Listed(ctx, k, nil)
-		if client.UnknownMethod(out) {
+		if client.IsUnknownMethod(out) {
 			continue
 		}
 		list.Items = matchingEntries(list.Items, o.words)

@@ -64,7 +64,7 @@ func runInfo(ctx context.Context, f *cmdutil.Factory, argv []string) error {
 func requestInfo(ctx context.Context, c *connect.Conn) wire.Outcome {
 	method := client.PingMethod(c.Revision())
 	out := c.Do(ctx, client.Call{Method: method})
-	if method == "ping" && client.UnknownMethod(out) {
+	if method == "ping" && client.IsUnknownMethod(out) {
 		out = wire.Outcome{Took: out.Took, Reached: out.Reached} // a server without ping answers, too
 	}
 	if !out.OK() || method != "ping" {

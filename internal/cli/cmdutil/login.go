@@ -32,7 +32,7 @@ func (f *Factory) OfferLogin(ctx context.Context, r auth.Refusal) (bool, error) 
 	if err != nil {
 		return false, err
 	}
-	store.Seals = store.Keyring.Answers()
+	store.Seals = store.Keyring.IsAvailable()
 	flow := connect.NewAuthFlow(ctx, &f.Env, f.Guard.Endpoint)
 	defer flow.Net.Close()
 	_, err = flow.Login(ctx, store, auth.Request{

@@ -15,7 +15,7 @@ import (
 )
 
 // FillForm lets the user fill in a form.
-func (c *Console) FillForm(ctx context.Context, q client.Asking, from string, check host.FormCheck) client.Answer {
+func (c *Console) FillForm(ctx context.Context, q client.InputRequest, from string, check host.FormCheck) client.Answer {
 	form, err := question.ParseForm(q.Params)
 	if err != nil {
 		return elicit.NoForm(err)
@@ -42,7 +42,7 @@ func (c *Console) FillArguments(
 
 // WriteMessage lets the user act as the model: it shows the request, and returns what the user
 // types, unless the user declines (client/sampling, "Human in the loop").
-func (c *Console) WriteMessage(ctx context.Context, q client.Asking, from string) client.Answer {
+func (c *Console) WriteMessage(ctx context.Context, q client.InputRequest, from string) client.Answer {
 	d := c.Dialog(ctx)
 	d.Say("%s requests a model's answer (sampling):", d.Line(from))
 	d.ShowMessages(q.Params)
@@ -51,7 +51,7 @@ func (c *Console) WriteMessage(ctx context.Context, q client.Asking, from string
 	var lines []string
 	declined := client.Answer{
 		Declined: true,
-		Ending:   wire.Outcome{Kind: wire.InputRequired, Text: "you declined " + q.Method},
+		Outcome:  wire.Outcome{Kind: wire.InputRequired, Text: "you declined " + q.Method},
 	}
 	for {
 		text, err := d.Ask("")
@@ -66,7 +66,7 @@ func (c *Console) WriteMessage(ctx context.Context, q client.Asking, from string
 	message, err := question.Message(q.Params, []byte(strings.Join(lines, "\n")))
 	if err != nil {
 		return client.Answer{
-			Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: err.Error(), Hint: wire.Run("help answering")},
+			Outcome: wire.Outcome{Kind: wire.InvalidArguments, Text: err.Error(), Hint: wire.Run("help answering")},
 		}
 	}
 	if word, err := d.Choose("[s]end (Enter), [d]ecline", "send", "send", "decline"); err != nil || word != "send" {

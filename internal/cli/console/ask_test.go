@@ -124,7 +124,7 @@ func TestInputOfArguments(t *testing.T) {
 
 // A person is the model: what is typed is the message, unless it is declined.
 func TestMessagesOfAPerson(t *testing.T) {
-	q := client.Asking{
+	q := client.InputRequest{
 		Method: "sampling/createMessage",
 		Params: json.RawMessage(`{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":100}`),
 	}
@@ -149,7 +149,7 @@ func TestMessagesOfAPerson(t *testing.T) {
 
 func TestFormsAtATerminal(t *testing.T) {
 	check := func(json.RawMessage, json.RawMessage) []wire.Finding { return nil }
-	q := client.Asking{Params: json.RawMessage(`{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"string"}}}}`)}
+	q := client.InputRequest{Params: json.RawMessage(`{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"string"}}}}`)}
 	c, screen := at("x\n\ny\n\n", nil)
 	for _, want := range []string{"x", "y"} {
 		if got := c.FillForm(t.Context(), q, "srv",
@@ -160,7 +160,7 @@ func TestFormsAtATerminal(t *testing.T) {
 	if !strings.Contains(screen.String(), "[c]ancel> \nsrv asks: ") {
 		t.Errorf("the second form is not apart:\n%s", screen.String())
 	}
-	if got := c.FillForm(t.Context(), client.Asking{Params: json.RawMessage(`{"message":1}`)}, "srv",
+	if got := c.FillForm(t.Context(), client.InputRequest{Params: json.RawMessage(`{"message":1}`)}, "srv",
 		check); got.Result != nil && strings.Contains(string(got.Result), "accept") {
 		t.Errorf("a broken form is answered: %s", got.Result)
 	}
@@ -198,7 +198,7 @@ func TestPagesAtATerminal(t *testing.T) {
 		{"no page", "file:///etc/passwd", "y\n", `{"action":"decline"}`, "  not opened: ", false},
 	} {
 		console, screen := at(c.typed, map[string]string{"BROWSER": none})
-		got := console.VisitPage(t.Context(), client.Asking{Params: params(c.url), Again: c.again}, "srv")
+		got := console.VisitPage(t.Context(), client.InputRequest{Params: params(c.url), WillRetry: c.again}, "srv")
 		if string(got.Result) != c.want || !strings.Contains(screen.String(), c.says) {
 			t.Errorf("%s: got %s after\n%s", c.name, got.Result, screen.String())
 		}

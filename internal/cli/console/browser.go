@@ -18,7 +18,7 @@ import (
 
 // VisitPage shows the full URL of a page that the server wants the user to visit, and opens it if
 // the user agrees (client/elicitation, "Safe URL Handling"). mcpc does not fetch the page.
-func (c *Console) VisitPage(ctx context.Context, q client.Asking, from string) client.Answer {
+func (c *Console) VisitPage(ctx context.Context, q client.InputRequest, from string) client.Answer {
 	page, err := question.ParsePage(q.Params)
 	d := c.Dialog(ctx)
 	d.Say("%s requests that you visit a page: %s", d.Line(from), d.Line(page.Message))
@@ -41,7 +41,7 @@ func (c *Console) VisitPage(ctx context.Context, q client.Asking, from string) c
 	if err := Browse(c, page.URL, nil); err != nil {
 		d.Say("  cannot start a browser (%s): open the URL yourself", d.Line(err.Error()))
 	}
-	if q.Again {
+	if q.WillRetry {
 		if _, err := d.Ask("Press Enter when you are done there, Ctrl-D to cancel"); err != nil {
 			return client.Answer{Result: question.Cancel()}
 		}

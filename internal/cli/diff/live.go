@@ -96,7 +96,7 @@ func fetchList(ctx context.Context, c *connect.Conn, s *diff.Snapshot, k listKin
 		return wire.Outcome{}
 	}
 	list, out := c.Listed(ctx, k.Kind, nil)
-	if client.UnknownMethod(out) {
+	if client.IsUnknownMethod(out) {
 		return wire.Outcome{}
 	}
 	*entries = append(*entries, list.Items...)

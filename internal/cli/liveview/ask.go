@@ -42,7 +42,7 @@ type pendingQuestion struct {
 }
 
 // FillForm asks the user to fill in a form.
-func (u *user) FillForm(ctx context.Context, q client.Asking, from string, check host.FormCheck) client.Answer {
+func (u *user) FillForm(ctx context.Context, q client.InputRequest, from string, check host.FormCheck) client.Answer {
 	form, err := question.ParseForm(q.Params)
 	if err != nil {
 		return elicit.NoForm(err)
@@ -84,7 +84,7 @@ func toClientAnswer(answer view.Answer) client.Answer {
 }
 
 // VisitPage asks the user to open a page. The view never opens it.
-func (u *user) VisitPage(ctx context.Context, q client.Asking, from string) client.Answer {
+func (u *user) VisitPage(ctx context.Context, q client.InputRequest, from string) client.Answer {
 	page, err := question.ParsePage(q.Params)
 	if err != nil {
 		return elicit.Refusal("mcpc", "page, because "+err.Error(), client.Answer{Result: question.Decline()})
@@ -101,7 +101,7 @@ func (u *user) VisitPage(ctx context.Context, q client.Asking, from string) clie
 
 // WriteMessage asks the user to answer in place of a model. The content of the answer is a text or
 // the whole message.
-func (u *user) WriteMessage(ctx context.Context, q client.Asking, from string) client.Answer {
+func (u *user) WriteMessage(ctx context.Context, q client.InputRequest, from string) client.Answer {
 	answer := u.a.awaitAnswer(
 		ctx,
 		&pendingQuestion{
@@ -121,7 +121,7 @@ func (u *user) WriteMessage(ctx context.Context, q client.Asking, from string) c
 		},
 	)
 	if answer.Action != "accept" {
-		return client.Answer{Declined: true, Ending: wire.Outcome{Kind: wire.InputRequired, Text: "you declined " + q.Method}}
+		return client.Answer{Declined: true, Outcome: wire.Outcome{Kind: wire.InputRequired, Text: "you declined " + q.Method}}
 	}
 	raw, _ := modelMessage(q.Params, answer.Content) // it was checked
 	return client.Answer{Result: raw}

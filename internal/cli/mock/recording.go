@@ -31,7 +31,7 @@ const listen = "subscriptions/listen"
 func recordingOf(rows []*rows.Row) (rec mock.Recording, left int, err error) {
 	var apart []apartMessage
 	for _, row := range rows {
-		if row.Apart || row.Dir == wire.Received || row.Method == listen {
+		if row.IsSeparate || row.Dir == wire.Received || row.Method == listen {
 			more, err := messagesApart(row)
 			if err != nil {
 				return rec, 0, err
@@ -117,7 +117,7 @@ func (a apartMessage) follows(x mock.Recorded) bool {
 // pipe, a subscription, or a request of the server. It omits messages that may belong to a request,
 // because those are played with the request.
 func messagesApart(row *rows.Row) (all []apartMessage, err error) {
-	if row.Dir == wire.Received && !row.Apart {
+	if row.Dir == wire.Received && !row.IsSeparate {
 		if row.Within != nil {
 			return nil, nil
 		}

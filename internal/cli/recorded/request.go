@@ -43,7 +43,7 @@ func (g Request) bareBody() []byte {
 
 // CheckClientRequest returns an error if the row is not a request of the client.
 func (g Request) CheckClientRequest() error {
-	if g.Row.Apart {
+	if g.Row.IsSeparate {
 		return &traffic.ScriptError{Text: "it has no client request"}
 	}
 	if rows.IsByServer(g.Row) {

@@ -79,7 +79,7 @@ func LineOf(r *rows.Row) Line {
 		Guessed:       r.Notes.Guessed,
 		Dir:           r.Dir.String(),
 		Guess:         r.GuessedNumbers(),
-		FirstByte:     r.First.Seconds(),
+		FirstByte:     r.TimeToFirst.Seconds(),
 		Conn:          r.Conn,
 		Client:        r.Client(),
 		Server:        r.Server(),
@@ -95,7 +95,7 @@ func LineOf(r *rows.Row) Line {
 		out.Exit = &r.Exit
 	}
 	if c := r.Cancel; c != nil {
-		out.Cancelled = &cancelOut{c.Who(), c.Why, c.After.Seconds(), c.Late}
+		out.Cancelled = &cancelOut{c.Side(), c.Why, c.After.Seconds(), c.IsLate}
 	}
 	if r.SameAs != nil {
 		out.SameAs = r.SameAs.Number()

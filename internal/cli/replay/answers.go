@@ -82,7 +82,7 @@ func (a *answers) removeFor(row *rows.Row) {
 }
 
 // respond returns the recorded answer to a request of the server. It implements client.Asker.
-func (a *answers) respond(_ context.Context, q client.Asking) client.Answer {
+func (a *answers) respond(_ context.Context, q client.InputRequest) client.Answer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	found := a.find(q)
@@ -92,7 +92,7 @@ func (a *answers) respond(_ context.Context, q client.Asking) client.Answer {
 			return client.Answer{}
 		}
 		return client.Answer{
-			Ending: wire.Outcome{
+			Outcome: wire.Outcome{
 				Kind: wire.InputRequired,
 				Text: "the server requested " + q.Method + ", for which no answer is recorded",
 			},
@@ -106,7 +106,7 @@ func (a *answers) respond(_ context.Context, q client.Asking) client.Answer {
 }
 
 // find returns the unused question that matches a request best, or nil.
-func (a *answers) find(q client.Asking) *question {
+func (a *answers) find(q client.InputRequest) *question {
 	var during, anytime []*question
 	for row, all := range a.open {
 		for _, one := range all {

@@ -46,11 +46,11 @@ func TestServerRequestsGetBestRecordedAnswer(t *testing.T) {
 	} {
 		a := &answers{open: map[*rows.Row][]*question{{}: c.during, nil: c.anytime}}
 		for i, asked := range c.asked {
-			got := a.respond(context.Background(), client.Asking{Key: asked.key, Method: asked.method, Params: json.RawMessage(asked.params)})
+			got := a.respond(context.Background(), client.InputRequest{Key: asked.key, Method: asked.method, Params: json.RawMessage(asked.params)})
 			// A request for the roots that stands alone may come at any time, and fails no request.
 			fails := asked.want == "" && (asked.method != roots || asked.key != "")
-			if string(got.Result) != asked.want || (got.Ending.Kind == wire.InputRequired) != fails {
-				t.Errorf("%s, %d: got %s, %q, want %s", name, i, got.Result, got.Ending.Kind, asked.want)
+			if string(got.Result) != asked.want || (got.Outcome.Kind == wire.InputRequired) != fails {
+				t.Errorf("%s, %d: got %s, %q, want %s", name, i, got.Result, got.Outcome.Kind, asked.want)
 			}
 		}
 	}

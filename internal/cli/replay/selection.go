@@ -76,7 +76,7 @@ func openSelection(f *cmdutil.Factory, o options, fits func(*rows.Row) bool) (*s
 // isReplayable reports whether a row is a client's request that a replay sends: it is not part of a
 // handshake.
 func isReplayable(row *rows.Row) bool {
-	return !rows.IsByServer(row) && !row.Apart && !row.ListedElsewhere && !row.Orphan && row.Method != "" &&
+	return !rows.IsByServer(row) && !row.IsSeparate && !row.ListedElsewhere && !row.Orphan && row.Method != "" &&
 		row.HasConn() && !mcp.IsOpening(row.Method)
 }
 
@@ -100,7 +100,7 @@ func (s *selection) readContext(all []*rows.Row) error {
 	for _, row := range all {
 		at := conversationOf(row)
 		switch {
-		case row.ListedElsewhere || row.Apart:
+		case row.ListedElsewhere || row.IsSeparate:
 		case rows.IsByServer(row) && row.Method == "roots/list":
 			s.serverRequests[nil] = append(s.serverRequests[nil], row) // during any request
 		case rows.IsByServer(row):

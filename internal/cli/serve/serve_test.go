@@ -129,7 +129,7 @@ type user struct {
 	notes chan *wire.Message
 	// asked are the questions that it was asked.
 	mu    sync.Mutex
-	asked []client.Asking
+	asked []client.InputRequest
 }
 
 const everything = `{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{"listChanged":true}}`
@@ -153,7 +153,7 @@ func (s *served) open(revision, url string, capabilities string) *user {
 	return u
 }
 
-func (u *user) answer(_ context.Context, q client.Asking) client.Answer {
+func (u *user) answer(_ context.Context, q client.InputRequest) client.Answer {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.asked = append(u.asked, q)

@@ -53,7 +53,7 @@ func runRepair(ctx context.Context, f *cmdutil.Factory) error {
 	}
 	repaired := []string{}
 	repairTokens := func(ctx context.Context) (string, error) {
-		return store.Private(host.TokensName).Repair(ctx, auth.Damaged)
+		return store.Private(host.TokensName).Repair(ctx, auth.IsDamaged)
 	}
 	for _, repair := range []func(context.Context) (string, error){store.Repair, repairTokens} {
 		backup, err := repair(ctx)

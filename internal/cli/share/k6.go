@@ -174,7 +174,7 @@ func unrepeatable(row *rows.Row) string {
 	switch {
 	case mcp.IsOpening(row.Method):
 		return "that open a connection (the script does that itself)"
-	case row.Apart || row.Orphan || row.ListedElsewhere || row.Method == "":
+	case row.IsSeparate || row.Orphan || row.ListedElsewhere || row.Method == "":
 		return "that are no request"
 	case rows.IsByServer(row):
 		return "requested by the server"

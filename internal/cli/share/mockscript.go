@@ -108,7 +108,7 @@ func (s *script) add(row *rows.Row) error {
 	switch {
 	case err != nil || x == nil:
 	case rows.IsByServer(row):
-		if !row.Apart {
+		if !row.IsSeparate {
 			s.comment(row, "the server asked; a script answers requests only")
 		}
 	case x.Request.Raw == nil:

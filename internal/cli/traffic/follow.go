@@ -192,7 +192,7 @@ func (f *follower) takeEnded(waiting []*rows.Row, touched map[rows.RowKey]bool) 
 	for _, row := range waiting {
 		key := row.Key()
 		isQuiet := touched != nil && !touched[key] || f.f.Now().Sub(row.LastFrameTime()) > restTime
-		isCancelled := row.Cancel != nil && !row.Cancel.Late && !row.ListedElsewhere
+		isCancelled := row.Cancel != nil && !row.Cancel.IsLate && !row.ListedElsewhere
 		if isCancelled && row.CancelledEarlier && f.printedCancelled[openKeyOf(row)] {
 			continue // printed when it was cancelled
 		}
@@ -217,7 +217,7 @@ func (f *follower) takeEnded(waiting []*rows.Row, touched map[rows.RowKey]bool) 
 func (f *follower) takeHanging(waiting []*rows.Row) (rows []*rows.Row) {
 	for _, row := range waiting {
 		key := openKeyOf(row)
-		if row.Apart || !row.LacksEnd() || f.printedOpen[key] || f.f.Now().Sub(row.Time) <= hangTime {
+		if row.IsSeparate || !row.LacksEnd() || f.printedOpen[key] || f.f.Now().Sub(row.Time) <= hangTime {
 			continue
 		}
 		f.printedOpen[key] = true
@@ -230,7 +230,7 @@ func (f *follower) takeHanging(waiting []*rows.Row) (rows []*rows.Row) {
 // abandonTime.
 func (f *follower) abandoned(c *rows.Capture) []*rows.Row {
 	return slices.DeleteFunc(slices.Clone(c.Rows()), func(row *rows.Row) bool {
-		return !row.Apart || !row.LacksEnd() || f.f.Now().Sub(row.LastFrameTime()) <= abandonTime
+		return !row.IsSeparate || !row.LacksEnd() || f.f.Now().Sub(row.LastFrameTime()) <= abandonTime
 	})
 }
 

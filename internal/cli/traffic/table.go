@@ -104,7 +104,7 @@ func logCells(columns []term.Column, all []*rows.Row, now time.Time) [][]string 
 // ("retried").
 func describeRow(r *rows.Row, hasNotes bool) string {
 	what := describeRequest(r.Method, r.Name)
-	if rows.IsByServer(r) && !r.Apart {
+	if rows.IsByServer(r) && !r.IsSeparate {
 		return "asks: " + what
 	}
 	if !hasNotes && r.SameAs != nil {

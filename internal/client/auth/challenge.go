@@ -71,9 +71,9 @@ func ParseChallenges(values []string) (all []Challenge) {
 	return all
 }
 
-// Wanted returns the challenge that a token answers; of several the one with the most information.
+// SelectChallenge returns the challenge that a token answers; of several the one with the most information.
 // It adds the resource metadata of the others. It reports whether there is such a challenge.
-func Wanted(all []Challenge) (best Challenge, ok bool) {
+func SelectChallenge(all []Challenge) (best Challenge, ok bool) {
 	var named []string
 	for _, c := range all {
 		if c.Scheme != "bearer" && c.Scheme != "dpop" {
@@ -85,7 +85,7 @@ func Wanted(all []Challenge) (best Challenge, ok bool) {
 			ok = true
 		}
 	}
-	best.MoreMetadata = missing(named, []string{best.Params["resource_metadata"]})
+	best.MoreMetadata = difference(named, []string{best.Params["resource_metadata"]})
 	return best, ok
 }
 

@@ -28,9 +28,9 @@ func (g *Transport) prover(c credential) prover {
 	return prover{base: g.Base, key: c.key, now: g.Now, nonces: &g.nonces, access: c.secret}
 }
 
-// Held returns the header fields that authorize a POST to the endpoint, or nil without a token. It
+// HeaderFields returns the header fields that authorize a POST to the endpoint, or nil without a token. It
 // neither prompts the user nor renews the token.
-func (g *Transport) Held() []wire.Field {
+func (g *Transport) HeaderFields() []wire.Field {
 	c := credential{secret: g.Fixed}
 	if g.Fixed == "" && g.Store != nil {
 		g.mu.Lock()

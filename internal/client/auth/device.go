@@ -92,11 +92,11 @@ func (l *login) pollToken(
 		}
 		form := l.token.withResource(url.Values{"grant_type": {deviceType}, "device_code": {code}})
 		t, err := l.flow.requestToken(ctx, p, form, l.key)
-		if errors.Is(err, errSlowDown) || Is(err, Unreachable) { // RFC 8628, section 3.5
+		if errors.Is(err, errSlowDown) || HasRule(err, Unreachable) { // RFC 8628, section 3.5
 			interval += usualInterval
 			continue
 		}
-		if !errors.Is(err, errPending) && !Is(err, Unavailable) {
+		if !errors.Is(err, errPending) && !HasRule(err, Unavailable) {
 			return t, err
 		}
 	}

@@ -77,15 +77,15 @@ func FuzzParseChallenges(f *testing.F) {
 // rules 191
 // authorization 10
 func TestBearerChallengeIsChosen(t *testing.T) {
-	got, ok := Wanted(ParseChallenges([]string{`Basic realm="x"`, `Bearer realm="y"`, `Bearer error="e", scope="a b"`}))
+	got, ok := SelectChallenge(ParseChallenges([]string{`Basic realm="x"`, `Bearer realm="y"`, `Bearer error="e", scope="a b"`}))
 	if !ok || !slices.Equal(got.Scopes(), []string{"a", "b"}) {
 		t.Errorf("got %+v, %v", got, ok)
 	}
-	got, _ = Wanted(ParseChallenges([]string{`Bearer error="e"`, `DPoP resource_metadata="a"`, `Bearer resource_metadata=b`}))
+	got, _ = SelectChallenge(ParseChallenges([]string{`Bearer error="e"`, `DPoP resource_metadata="a"`, `Bearer resource_metadata=b`}))
 	if named := got.metadata(); got.Params["error"] != "e" || !slices.Equal(named, []string{"a", "b"}) {
 		t.Errorf("got %+v, metadata at %q", got, named)
 	}
-	if _, ok := Wanted(ParseChallenges([]string{`Basic realm="x"`})); ok {
+	if _, ok := SelectChallenge(ParseChallenges([]string{`Basic realm="x"`})); ok {
 		t.Error("a Basic challenge was taken for a Bearer one")
 	}
 }
@@ -123,7 +123,7 @@ func TestWhereResourceMetadataIsLookedFor(t *testing.T) {
 			for _, named := range strings.Fields(c.named) {
 				fields = append(fields, `Bearer resource_metadata="`+strings.Replace(named, "BASE", w.url, 1)+`"`)
 			}
-			req.Challenge, _ = Wanted(ParseChallenges(fields))
+			req.Challenge, _ = SelectChallenge(ParseChallenges(fields))
 			if _, err := w.walk().Discover(t.Context(), req, Records{}); err != nil {
 				t.Fatal(err)
 			}
@@ -439,7 +439,7 @@ func TestIssuerOfTheUserWithoutResourceMetadata(t *testing.T) {
 			req := w.request()
 			req.Challenged = true
 			if c.named != "" {
-				req.Challenge, _ = Wanted(ParseChallenges([]string{metadataIn(w.url + c.named)}))
+				req.Challenge, _ = SelectChallenge(ParseChallenges([]string{metadataIn(w.url + c.named)}))
 			}
 			if c.issuer != "" {
 				req.Issuer = w.url + c.issuer

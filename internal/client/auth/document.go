@@ -45,7 +45,7 @@ func (n *Net) Permit(ctx context.Context, u *url.URL) error {
 	ips, _ := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
 	for _, ip := range ips {
 		if !n.allows(ip) {
-			return blocked("a public server named a private network address: " + u.Host)
+			return blockedError("a public server named a private network address: " + u.Host)
 		}
 	}
 	return nil

@@ -202,7 +202,7 @@ func TestGuardProvesEachRequest(t *testing.T) {
 	if renewal.key != got[0].key || got[1].key != got[0].key || got[1].ath != s256(takes) || got[1].htm != "GET" || renewal.htu != w.url+"/token" {
 		t.Errorf("the renewal has %+v, the requests %+v", renewal, got)
 	}
-	if fields := g.Held(); len(fields) != 2 || fields[0].Value != "DPoP "+takes || proven(t, http.Header{"Dpop": {fields[1].Value}}).ath != s256(takes) {
+	if fields := g.HeaderFields(); len(fields) != 2 || fields[0].Value != "DPoP "+takes || proven(t, http.Header{"Dpop": {fields[1].Value}}).ath != s256(takes) {
 		t.Errorf("held are %v", fields)
 	}
 }
@@ -212,7 +212,7 @@ func TestDamagedKey(t *testing.T) {
 	for name, key := range map[string]Secret{"no base64": "plain:?", "no key": "plain:AAAA", "sealed, and no keyring": "sealed:AAAA"} {
 		w, p := newWorld(t), newProtected(t, "old")
 		g := guardFor(w, p.URL+"/mcp", stored(t, w, p.URL+"/mcp", func(token *Token) { token.Key, token.Refresh = key, "" }))
-		if status := send(t, g, "POST", p.URL+"/mcp"); status != 401 || p.got[0] != "" || !Is(g.Unsolved().Err, StoreFailed) {
+		if status := send(t, g, "POST", p.URL+"/mcp"); status != 401 || p.got[0] != "" || !HasRule(g.Unsolved().Err, StoreFailed) {
 			t.Errorf("%s: HTTP %d, sent %q, %v", name, status, p.got, g.Unsolved())
 		}
 	}

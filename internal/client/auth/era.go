@@ -32,7 +32,7 @@ func (flow *Flow) findOwnServer(ctx context.Context, endpoint *url.URL, n needs)
 		Methods:       []string{"none"},
 		Assumed:       true,
 	}
-	if !n.grant.Unattended() {
+	if !n.grant.IsUnattended() {
 		if err := flow.checkLoginPage(ctx, s.Authorization); err != nil {
 			return nil, err
 		}

@@ -75,10 +75,10 @@ func (e *Error) Kind() wire.Kind {
 
 // IsTransient reports whether the authorization server could not be reached or could not handle the
 // request, so that a later attempt may succeed.
-func IsTransient(err error) bool { return Is(err, Unreachable) || Is(err, Unavailable) }
+func IsTransient(err error) bool { return HasRule(err, Unreachable) || HasRule(err, Unavailable) }
 
-// Is reports whether err is, or wraps, an [Error] with that rule.
-func Is(err error, rule Rule) bool {
+// HasRule reports whether err is, or wraps, an [Error] with that rule.
+func HasRule(err error, rule Rule) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Rule == rule
 }

@@ -26,11 +26,11 @@ const (
 // Grants are all grants.
 var Grants = []Grant{AuthorizationCode, DeviceCode, ClientCredentials, JWTBearer, IDJAG}
 
-// Browser reports whether the grant uses a browser on this machine.
-func (g Grant) Browser() bool { return g == AuthorizationCode }
+// UsesBrowser reports whether the grant uses a browser on this machine.
+func (g Grant) UsesBrowser() bool { return g == AuthorizationCode }
 
-// Unattended reports whether the grant needs no user.
-func (g Grant) Unattended() bool { return g == ClientCredentials || g == JWTBearer || g == IDJAG }
+// IsUnattended reports whether the grant needs no user.
+func (g Grant) IsUnattended() bool { return g == ClientCredentials || g == JWTBearer || g == IDJAG }
 
 // extensions are the MCP extensions that a client declares if it obtained its token with that grant.
 var extensions = map[Grant][]string{

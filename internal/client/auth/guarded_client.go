@@ -63,7 +63,7 @@ func NewNet(near Nearness, way Network) *Net {
 		// address is the resolved address, right before the connection.
 		resolved, err := netip.ParseAddrPort(address)
 		if err != nil || !n.allows(resolved.Addr()) {
-			return blocked(fmt.Sprintf("a public server named a private network address: %s", address))
+			return blockedError(fmt.Sprintf("a public server named a private network address: %s", address))
 		}
 		return nil
 	}}
@@ -94,7 +94,7 @@ func NewNet(near Nearness, way Network) *Net {
 		Transport: through, Timeout: way.within(fetchTime),
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
 			if len(via) > maxRedirects {
-				return blocked("more than three metadata redirects")
+				return blockedError("more than three metadata redirects")
 			}
 			return n.checkURL(req.URL.String())
 		},
@@ -180,8 +180,8 @@ func nearness(ip netip.Addr) Nearness {
 // server.
 func (n *Net) allows(ip netip.Addr) bool { return nearness(ip) <= n.near }
 
-// blocked returns the error for a URL that must not be used.
-func blocked(text string) *Error {
+// blockedError returns the error for a URL that must not be used.
+func blockedError(text string) *Error {
 	return &Error{Rule: URLBlocked, Text: text}
 }
 
@@ -192,7 +192,7 @@ func (n *Net) checkURL(raw string) error {
 		return err
 	}
 	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && !n.allows(ip) {
-		return blocked("a public server named a private network address: " + u.Host)
+		return blockedError("a public server named a private network address: " + u.Host)
 	}
 	return nil
 }
@@ -208,21 +208,21 @@ func SafeURL(raw string) (*url.URL, error) {
 	}
 	switch {
 	case len(raw) > maxURL:
-		return nil, blocked("a URL of more than 8 KiB")
+		return nil, blockedError("a URL of more than 8 KiB")
 	case err != nil:
-		return nil, blocked("not a URL: " + fmt.Sprintf("%q", raw))
+		return nil, blockedError("not a URL: " + fmt.Sprintf("%q", raw))
 	case u.Scheme != "https" && u.Scheme != "http", u.Opaque != "", u.Hostname() == "":
-		return nil, blocked(fmt.Sprintf("not an https URL: %q", raw))
+		return nil, blockedError(fmt.Sprintf("not an https URL: %q", raw))
 	case strings.ContainsFunc(u.Host, isOdd):
-		return nil, blocked(fmt.Sprintf("a URL with an invalid host: %q", raw))
+		return nil, blockedError(fmt.Sprintf("a URL with an invalid host: %q", raw))
 	case u.User != nil:
-		return nil, blocked("a URL with a user in it: host " + u.Host)
+		return nil, blockedError("a URL with a user in it: host " + u.Host)
 	case u.Scheme == "http" && !loopback.IsHere(u.Hostname()):
-		return nil, blocked(fmt.Sprintf("http is allowed on loopback only: %q", raw))
+		return nil, blockedError(fmt.Sprintf("http is allowed on loopback only: %q", raw))
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return nil, blocked(fmt.Sprintf("a URL with an invalid query: %q", raw))
+		return nil, blockedError(fmt.Sprintf("a URL with an invalid query: %q", raw))
 	}
 	u.RawQuery = query.Encode()
 	u.Fragment = ""
@@ -260,7 +260,7 @@ func (n *Net) exchange(
 	}
 	req, err := http.NewRequestWithContext(ctx, method, where, bytes.NewReader(body))
 	if err != nil {
-		return Fetched{}, blocked(fmt.Sprintf("not a URL: %q", where))
+		return Fetched{}, blockedError(fmt.Sprintf("not a URL: %q", where))
 	}
 	if fields != nil {
 		req.Header = fields
@@ -271,13 +271,13 @@ func (n *Net) exchange(
 	req.Header.Set("User-Agent", "mcpc")
 	resp, err := web.Do(req)
 	if err != nil {
-		return Fetched{}, unreachable(where, err)
+		return Fetched{}, unreachableError(where, err)
 	}
 	defer resp.Body.Close()
 	d := Fetched{URL: resp.Request.URL.String(), Status: resp.StatusCode, Type: resp.Header.Get("Content-Type")}
 	d.Raw, err = io.ReadAll(io.LimitReader(resp.Body, maxDocument+1))
 	if err != nil {
-		return d, unreachable(where, err)
+		return d, unreachableError(where, err)
 	}
 	d.TooLarge = len(d.Raw) > maxDocument
 	return d, nil
@@ -286,9 +286,9 @@ func (n *Net) exchange(
 // Close closes the idle connections.
 func (n *Net) Close() { n.web.CloseIdleConnections() }
 
-// unreachable returns the error of a failed request, without its URL. It keeps the errors of
+// unreachableError returns the error of a failed request, without its URL. It keeps the errors of
 // checkURL.
-func unreachable(where string, err error) error {
+func unreachableError(where string, err error) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}

@@ -42,7 +42,7 @@ func TestSafeURL(t *testing.T) {
 		if err == nil {
 			got = u.String()
 		}
-		if got != want || err != nil && !Is(err, URLBlocked) {
+		if got != want || err != nil && !HasRule(err, URLBlocked) {
 			t.Errorf("%.60q: got %q, %v, want %q", raw, got, err, want)
 		}
 	}
@@ -108,7 +108,7 @@ func TestNothingIsSentToPrivateNetworks(t *testing.T) {
 	_, port, _ := net.SplitHostPort(sink.Addr().String())
 	for _, host := range []string{"localhost", "127.0.0.1", "[::ffff:127.0.0.1]"} {
 		_, _, err := NewNet(Public, Network{}).get(t.Context(), "https://"+host+":"+port+"/secret-path", nil)
-		if !Is(err, URLBlocked) || strings.Contains(err.Error(), "secret-path") {
+		if !HasRule(err, URLBlocked) || strings.Contains(err.Error(), "secret-path") {
 			t.Errorf("%s: got %v", host, err)
 		}
 	}

@@ -86,9 +86,9 @@ func (l *login) chooseClient(ctx context.Context, s *Server, redirect string) (C
 	if c, ok := l.knownRegistration(); ok && (redirect == "" || slices.Contains(c.Redirects, redirect)) {
 		return l.reportClient(c, "registered here before")
 	}
-	if s.Registration == "" || l.req.Grant.Unattended() {
+	if s.Registration == "" || l.req.Grant.IsUnattended() {
 		text := "the authorization server " + s.Issuer + " has no dynamic client registration"
-		if l.req.Grant.Unattended() {
+		if l.req.Grant.IsUnattended() {
 			text = "the grant " + string(l.req.Grant) + " needs a registered client"
 		}
 		rule := `a client can be registered (specification, page authorization, "Client Registration Approaches")`
@@ -123,7 +123,7 @@ func (l *login) knownRegistration() (newest Client, ok bool) {
 	for _, c := range l.known.Clients {
 		isSame := c.Issuer == l.found.Server.Issuer && c.Origin == Registered && c.Grant == l.req.Grant
 		isExpired := !c.SecretExpires.IsZero() && !l.flow.now().Before(c.SecretExpires)
-		hasScopes := len(missing(l.scopes, l.known.scopesOf(c))) == 0
+		hasScopes := len(difference(l.scopes, l.known.scopesOf(c))) == 0
 		if isSame && hasScopes && !isExpired && !c.Unanswered {
 			newest = c
 			ok = true
@@ -168,7 +168,7 @@ func (l *login) registrationRequest(s *Server, redirect string) []byte {
 		method = registrableMethods[i]
 	}
 	about := map[string]any{"client_name": "mcpc", "token_endpoint_auth_method": method, "application_type": "native"}
-	if l.req.Grant.Browser() {
+	if l.req.Grant.UsesBrowser() {
 		about["redirect_uris"] = []string{redirect}
 		about["response_types"] = []string{"code"}
 		about["grant_types"] = []string{"authorization_code", "refresh_token"}

@@ -30,9 +30,9 @@ const (
 	keyringTime = 2 * time.Second
 )
 
-// Answers reports whether the keyring answers. It does not query the keyring if the desktop's
+// IsAvailable reports whether the keyring answers. It does not query the keyring if the desktop's
 // message bus is not running, because the query would start it.
-func (k *Keyring) Answers() bool {
+func (k *Keyring) IsAvailable() bool {
 	if !k.isReachable() {
 		return false
 	}

@@ -189,7 +189,7 @@ func (flow *Flow) Login(ctx context.Context, store *Store, req Request) (Token, 
 		return Token{}, err
 	}
 	switch {
-	case req.Grant.Browser():
+	case req.Grant.UsesBrowser():
 		err = l.runBrowser(ctx)
 	case req.Grant == DeviceCode:
 		err = l.runDevice(ctx)
@@ -243,7 +243,7 @@ func (l *login) chooseScopes(endpoint string) {
 	l.scopes = selectScopes(l.req.Scopes, l.req.Challenge, l.found.Resource, before)
 	// offline_access requests a refresh token. Without other scopes it would change what the token allows.
 	const offline = "offline_access"
-	isOffered := !l.req.Grant.Unattended() && slices.Contains(l.found.Server.Scopes, offline)
+	isOffered := !l.req.Grant.IsUnattended() && slices.Contains(l.found.Server.Scopes, offline)
 	if isOffered && len(l.req.Scopes) == 0 && len(l.scopes) > 0 {
 		l.scopes = union(l.scopes, []string{offline})
 	}
@@ -385,7 +385,7 @@ func (l *login) authorize(ctx context.Context, c Client, back *callback) (string
 	s := l.found.Server
 	a := &authorization{
 		state: oauth2.GenerateVerifier(), verifier: oauth2.GenerateVerifier(), issuer: s.Issuer,
-		redirect: back.redirect(), resource: !l.token.OmitResource, issRequired: bool(s.NamesItself),
+		redirect: back.redirect(), namesResource: !l.token.OmitResource, issRequired: bool(s.NamesItself),
 	}
 	l.flow.addSecrets(a.verifier) // the state is shown in the URL, and is worthless without the verifier
 	config := oauth2.Config{

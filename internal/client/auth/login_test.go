@@ -837,7 +837,7 @@ func TestInvalidKeysAreRefused(t *testing.T) {
 		"none at all":       {ID: "x", KeyFile: writeKey(t, ec), Algorithm: "none"},
 	} {
 		_, err := w.walk().assertion(c, &Server{})
-		if !Is(err, KeyUnusable) {
+		if !HasRule(err, KeyUnusable) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

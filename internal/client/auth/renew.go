@@ -17,8 +17,8 @@ const renewPause = time.Second
 // renewBefore is how long before its expiry a token is renewed.
 const renewBefore = 30 * time.Second
 
-// Renewable reports whether a new token can be requested without the user.
-func (t Token) Renewable() bool { return t.Refresh != "" || t.Grant.Unattended() }
+// IsRenewable reports whether a new token can be requested without the user.
+func (t Token) IsRenewable() bool { return t.Refresh != "" || t.Grant.IsUnattended() }
 
 // Renew requests a new token in place of old and stores it. It holds the store's lock, because a
 // refresh token may be valid only once; if another process renewed the token meanwhile, Renew
@@ -35,7 +35,7 @@ func (flow *Flow) Renew(ctx context.Context, store *Store, old Token, refused bo
 		return Token{}, err
 	}
 	now, ok := records.Token(old.Endpoint, old.Account)
-	if !ok || !now.Renewable() && now.Access == old.Access {
+	if !ok || !now.IsRenewable() && now.Access == old.Access {
 		return Token{}, nil
 	}
 	if now.Access != old.Access {
@@ -111,7 +111,7 @@ func (flow *Flow) requestRenewal(
 		return Token{}, "", err
 	}
 	fresh, err := flow.requestToken(ctx, p, form, key)
-	if Is(err, Unavailable) {
+	if HasRule(err, Unavailable) {
 		if pause.For(ctx, renewPause) != nil {
 			return Token{}, "", err
 		}
@@ -122,7 +122,7 @@ func (flow *Flow) requestRenewal(
 	}
 	// The refresh token and the scopes stay the same unless the response has new ones.
 	sameForm := *store
-	sameForm.Seals = t.Access.Sealed() || t.Refresh.Sealed()
+	sameForm.Seals = t.Access.IsSealed() || t.Refresh.IsSealed()
 	renewed, err := sameForm.tokenOf(fresh, t, flow.now())
 	if err == nil && fresh.Scope == nil {
 		renewed.Scopes = t.Scopes

@@ -13,8 +13,8 @@ type authorization struct {
 	issuer, redirect string
 	// issRequired is set if the server declares that its responses name the issuer.
 	issRequired bool
-	// resource is set if the request named the resource.
-	resource bool
+	// namesResource is set if the request named the resource.
+	namesResource bool
 }
 
 // matches reports whether a response has the state of the request.
@@ -51,7 +51,7 @@ func (flow *Flow) checkResponse(a *authorization, answer url.Values) (string, er
 		text := answer.Get("error_description")
 		return "", &Error{
 			Rule: rule, Text: "the authorization server denied the request" + errorDetails(code, text, 0),
-			Err: clientErrors[code], Hint: hintFor(code, text, a.resource),
+			Err: clientErrors[code], Hint: hintFor(code, text, a.namesResource),
 		}
 	}
 	code := answer.Get("code")

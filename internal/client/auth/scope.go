@@ -28,7 +28,7 @@ func union(a, b []string) (all []string) {
 	return all
 }
 
-// missing returns the elements of wanted that had does not contain.
-func missing(wanted, had []string) []string {
+// difference returns the elements of wanted that had does not contain.
+func difference(wanted, had []string) []string {
 	return slices.DeleteFunc(slices.Clone(wanted), func(scope string) bool { return slices.Contains(had, scope) })
 }

@@ -106,7 +106,7 @@ func readServer(flow *Flow, raw []byte, issuer string, n needs) (*Server, error)
 	if err := checkEndpoints(flow, &s, n.grant); err != nil {
 		return nil, err
 	}
-	if !n.grant.Browser() {
+	if !n.grant.UsesBrowser() {
 		return &s, nil
 	}
 	return &s, checkPKCE(flow, &s, n)
@@ -140,7 +140,7 @@ type namedEndpoint struct{ name, url string }
 // checkEndpoints checks the endpoints that a grant needs, and the registration endpoint.
 func checkEndpoints(flow *Flow, s *Server, g Grant) error {
 	needed := []namedEndpoint{{"token_endpoint", s.Token}}
-	if g.Browser() {
+	if g.UsesBrowser() {
 		needed = append(needed, namedEndpoint{"authorization_endpoint", s.Authorization})
 	}
 	if g == DeviceCode {

@@ -125,8 +125,8 @@ func readRecords(raw []byte) (b Records, err error) {
 	return b, nil
 }
 
-// Damaged reports whether raw is not the contents of a store of any version.
-func Damaged(raw []byte) bool {
+// IsDamaged reports whether raw is not the contents of a store of any version.
+func IsDamaged(raw []byte) bool {
 	return len(raw) > 0 && json.Unmarshal(raw, &Records{}) != nil
 }
 
@@ -250,8 +250,8 @@ const (
 	sealedMark = "sealed:"
 )
 
-// Sealed reports whether the secret is encrypted with the keyring's key.
-func (s Secret) Sealed() bool { return strings.HasPrefix(string(s), sealedMark) }
+// IsSealed reports whether the secret is encrypted with the keyring's key.
+func (s Secret) IsSealed() bool { return strings.HasPrefix(string(s), sealedMark) }
 
 // Seal returns the stored form of a secret, or "" for "".
 func (s *Store) Seal(text string) (Secret, error) {

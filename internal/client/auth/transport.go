@@ -26,8 +26,8 @@ type Refusal struct {
 	Grant Grant
 	// Scopes are the scopes that the challenge requires and that were not requested for the token.
 	// Again is set if all of them were requested, so that another login does not help.
-	Scopes []string
-	Again  bool
+	Scopes       []string
+	HasAllScopes bool
 	// Err is why the token could not be renewed, or why the login failed. It is nil otherwise.
 	Err error
 }
@@ -68,8 +68,8 @@ type Transport struct {
 	nonces   sync.Map
 }
 
-// Over sets Base and returns the transport.
-func (g *Transport) Over(base http.RoundTripper) http.RoundTripper {
+// Wrap sets Base and returns the transport.
+func (g *Transport) Wrap(base http.RoundTripper) http.RoundTripper {
 	g.Base = base
 	return g
 }
@@ -110,7 +110,7 @@ func (g *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Header.Get("Authorization") != "" {
 		resp, err := g.Base.RoundTrip(req)
 		if err == nil {
-			g.refusalOf(resp, Token{}, true)
+			g.noteRefusal(resp, Token{}, true)
 		}
 		return resp, err
 	}
@@ -120,7 +120,7 @@ func (g *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		refusal := g.refusalOf(resp, t, g.Fixed != "" && c.secret != "")
+		refusal := g.noteRefusal(resp, t, g.Fixed != "" && c.secret != "")
 		if refusal == nil || !g.isOwnOrigin(req.URL) || !g.replaceToken(req.Context(), refusal, &t, &c) {
 			return resp, nil
 		}
@@ -181,7 +181,7 @@ func (g *Transport) tokenFor(ctx context.Context, u *url.URL) (t Token, c creden
 		return Token{}, credential{}
 	}
 	isStale := !t.Expires.IsZero() && !g.Now().Add(renewBefore).Before(t.Expires)
-	if isStale && t.Renewable() && !g.Now().Before(g.renewAfter) {
+	if isStale && t.IsRenewable() && !g.Now().Before(g.renewAfter) {
 		if fresh, err := g.renewLocked(ctx, t, false); err == nil {
 			t = fresh
 		}
@@ -259,10 +259,10 @@ func (g *Transport) renewLocked(ctx context.Context, t Token, refused bool) (Tok
 	return fresh, nil
 }
 
-// refusalOf returns and keeps the refusal of a response, or nil if a token would not change the
+// noteRefusal returns and keeps the refusal of a response, or nil if a token would not change the
 // response. A 403 without insufficient_scope is the server's policy, not a challenge (authorization,
 // "Error Handling"). own says that the user provided the token.
-func (g *Transport) refusalOf(resp *http.Response, t Token, own bool) *Refusal {
+func (g *Transport) noteRefusal(resp *http.Response, t Token, own bool) *Refusal {
 	if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
 		if resp.StatusCode/100 == 2 && t.Access != "" {
 			g.renewed.Store(false)
@@ -270,7 +270,7 @@ func (g *Transport) refusalOf(resp *http.Response, t Token, own bool) *Refusal {
 		return nil
 	}
 	fields := resp.Header["Www-Authenticate"]
-	c, challenged := Wanted(ParseChallenges(fields))
+	c, challenged := SelectChallenge(ParseChallenges(fields))
 	isForbidden := resp.StatusCode == http.StatusForbidden
 	needsScope := isForbidden && challenged && c.Params["error"] == "insufficient_scope"
 	if isForbidden && !needsScope {
@@ -280,13 +280,13 @@ func (g *Transport) refusalOf(resp *http.Response, t Token, own bool) *Refusal {
 	defer g.mu.Unlock()
 	r := &Refusal{
 		Status: resp.StatusCode, URL: resp.Request.URL.String(), Fields: slices.Clone(fields),
-		Challenge: c, Sent: t.Access != "", OwnField: own, Grant: t.Grant, Scopes: missing(c.Scopes(), t.Requested),
+		Challenge: c, Sent: t.Access != "", OwnField: own, Grant: t.Grant, Scopes: difference(c.Scopes(), t.Requested),
 	}
 	if t.Access == "" && !own {
 		r.Err = g.tokenErr
 	}
 	hasAllScopes := len(c.Scopes()) > 0 && len(r.Scopes) == 0
-	r.Again = needsScope && hasAllScopes && t.Access != ""
+	r.HasAllScopes = needsScope && hasAllScopes && t.Access != ""
 	g.unsolved = r
 	return r
 }
@@ -294,7 +294,7 @@ func (g *Transport) refusalOf(resp *http.Response, t Token, own bool) *Refusal {
 // replaceToken replaces a refused token: with a token that another request stored meanwhile, with a
 // renewed token, or by a login. It reports whether it did, and sets r.Err if it failed.
 func (g *Transport) replaceToken(ctx context.Context, r *Refusal, t *Token, c *credential) bool {
-	if r.OwnField || r.Again || g.Store == nil {
+	if r.OwnField || r.HasAllScopes || g.Store == nil {
 		return false
 	}
 	g.mu.Lock()
@@ -329,7 +329,7 @@ func (g *Transport) reloadLocked(t *Token) bool {
 // renewRefusedLocked renews a refused token. It does so only once: a server that refuses a new token
 // will refuse the next one too. The caller holds mu.
 func (g *Transport) renewRefusedLocked(ctx context.Context, r *Refusal, t *Token) bool {
-	if r.Status != http.StatusUnauthorized || g.renewed.Load() || !t.Renewable() {
+	if r.Status != http.StatusUnauthorized || g.renewed.Load() || !t.IsRenewable() {
 		return false
 	}
 	if g.Now().Before(g.renewAfter) {

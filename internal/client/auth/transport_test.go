@@ -72,7 +72,7 @@ func guardFor(w *world, endpoint string, store *Store) *Transport {
 			return &Flow{Net: NewNet(Loopback, Network{}), Now: func() time.Time { return now }, Read: os.ReadFile}
 		},
 	}
-	g.Over(http.DefaultTransport)
+	g.Wrap(http.DefaultTransport)
 	return g
 }
 
@@ -160,7 +160,7 @@ func TestRefusals(t *testing.T) {
 			}
 			send(t, g, "POST", p.URL+"/mcp")
 			r := g.Unsolved()
-			if (r != nil) != c.unsolved || logins != c.logins || r != nil && (r.Again != c.again || !slices.Equal(r.Scopes, c.scopes)) {
+			if (r != nil) != c.unsolved || logins != c.logins || r != nil && (r.HasAllScopes != c.again || !slices.Equal(r.Scopes, c.scopes)) {
 				t.Errorf("got %+v after %d logins", r, logins)
 			}
 			if len(p.got) != logins+1 {
@@ -435,7 +435,7 @@ func TestDamagedStore(t *testing.T) {
 	}
 	p.takes[""] = false
 	send(t, g, "POST", p.URL+"/mcp")
-	if r := g.Unsolved(); r == nil || !Is(r.Err, StoreFailed) {
+	if r := g.Unsolved(); r == nil || !HasRule(r.Err, StoreFailed) {
 		t.Errorf("got %+v", r)
 	}
 	if err := store.Reset(t.Context()); err != nil || len(book(t, store).Tokens) != 0 {
@@ -454,7 +454,7 @@ func TestKeyring(t *testing.T) {
 	}
 	w, file := newWorld(t), &memory{}
 	ring := &Keyring{Getenv: here}
-	if !ring.Answers() {
+	if !ring.IsAvailable() {
 		t.Fatal("the keyring does not answer")
 	}
 	store := &Store{File: file, Keyring: ring, Seals: true}
@@ -469,15 +469,15 @@ func TestKeyring(t *testing.T) {
 		}
 	}
 	again := &Store{File: file, Keyring: &Keyring{Getenv: here}}
-	if got, err := again.Open(book(t, again).Tokens[0].Access); err != nil || got != "access-secret-1" || !token.Access.Sealed() {
+	if got, err := again.Open(book(t, again).Tokens[0].Access); err != nil || got != "access-secret-1" || !token.Access.IsSealed() {
 		t.Errorf("got %q, %v", got, err)
 	}
 	if runtime.GOOS != "windows" && runtime.GOOS != "darwin" { // they have a keyring without a bus
 		nobody := &Store{File: file, Keyring: &Keyring{Getenv: func(string) string { return "" }}}
-		if nobody.Keyring.Answers() {
+		if nobody.Keyring.IsAvailable() {
 			t.Error("a keyring was asked where no bus runs")
 		}
-		if _, err := nobody.Open(token.Access); !Is(err, StoreFailed) {
+		if _, err := nobody.Open(token.Access); !HasRule(err, StoreFailed) {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -485,7 +485,7 @@ func TestKeyring(t *testing.T) {
 	at := len(token.Access) - 6
 	other := map[bool]string{true: "B", false: "A"}[token.Access[at] == 'A']
 	tampered := token.Access[:at] + Secret(other) + token.Access[at+1:]
-	if _, err := again.Open(tampered); !Is(err, StoreFailed) {
+	if _, err := again.Open(tampered); !HasRule(err, StoreFailed) {
 		t.Errorf("got %v", err)
 	}
 }

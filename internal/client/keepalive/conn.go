@@ -40,16 +40,16 @@ type Conn struct {
 	// stderr is the server's standard error during this run.
 	stderr *process.Tail
 	// isKept says that the server continues to run after Close.
-	isKept bool
-	once   sync.Once
+	isKept    bool
+	closeOnce sync.Once
 
 	// The following fields belong to Read. reader reads from the supervisor. pendingOutput is
-	// output of the server that Read has not returned yet, and inLine says that its line is not
+	// output of the server that Read has not returned yet, and isInLine says that its line is not
 	// complete. ending is the last message of the supervisor.
 	reader        *bufio.Reader
 	pendingOutput []byte
-	inLine        bool
-	ending        *ending
+	isInLine      bool
+	ending        *endMessage
 }
 
 // Open opens a transport to the server of a supervisor. The supervisor's greeting must arrive
@@ -122,7 +122,7 @@ func (c *Conn) readGreeting(limit time.Duration) *transport.Fault {
 	if err != nil {
 		return &transport.Fault{Kind: wire.Transport, Phase: "connect", Err: err, Text: "the keep process has exited"}
 	}
-	if facts.Format != format {
+	if facts.Format != protocolVersion {
 		return &transport.Fault{Kind: wire.Transport, Phase: "connect", Text: "the server is kept by another version of mcpc"}
 	}
 	return nil
@@ -131,7 +131,7 @@ func (c *Conn) readGreeting(limit time.Duration) *transport.Fault {
 // readHello reads the first message of a supervisor. end is not nil if that message ends the
 // connection. A supervisor that was killed while the command connected sends nothing; the error is
 // ErrGone then.
-func readHello(r *bufio.Reader) (facts Status, end *ending, err error) {
+func readHello(r *bufio.Reader) (facts Status, end *endMessage, err error) {
 	line, err := r.ReadBytes('\n')
 	if errors.Is(err, io.EOF) || network.IsReset(err) {
 		err = ErrGone
@@ -143,7 +143,7 @@ func readHello(r *bufio.Reader) (facts Status, end *ending, err error) {
 	case markHello:
 		err = json.Unmarshal(line[1:], &facts)
 	case markOver:
-		end = &ending{}
+		end = &endMessage{}
 		err = json.Unmarshal(line[1:], end)
 	default:
 		err = errors.New("not a keep process")
@@ -152,7 +152,7 @@ func readHello(r *bufio.Reader) (facts Status, end *ending, err error) {
 }
 
 // fault returns the fault for an ended connection. err is the error of the read.
-func (e *ending) fault(err error) *transport.Fault {
+func (e *endMessage) fault(err error) *transport.Fault {
 	if e.Kind != "" {
 		return &transport.Fault{Kind: e.Kind, Phase: "connect", Text: e.Text, Hint: string(e.Hint), Err: err}
 	}
@@ -179,7 +179,7 @@ func (c *Conn) endFault(err error) *transport.Fault {
 // Read returns the server's standard output. It processes the other messages of the supervisor.
 func (c *Conn) Read(b []byte) (int, error) {
 	for len(c.pendingOutput) == 0 {
-		if !c.inLine {
+		if !c.isInLine {
 			if err := c.nextLine(); err != nil {
 				return 0, err
 			}
@@ -189,7 +189,7 @@ func (c *Conn) Read(b []byte) (int, error) {
 			return 0, err
 		}
 		c.pendingOutput = part
-		c.inLine = err != nil
+		c.isInLine = err != nil
 	}
 	n := copy(b, c.pendingOutput)
 	c.pendingOutput = c.pendingOutput[n:]
@@ -210,12 +210,12 @@ func (c *Conn) nextLine() error {
 		switch mark {
 		case markErr:
 			c.stderr.Add(text)
-			c.recorder.Body(wire.Received, wire.Stderr, 0, []byte(strings.TrimRight(string(text), "\r\n")), nil)
+			c.recorder.RecordBody(wire.Received, wire.Stderr, 0, []byte(strings.TrimRight(string(text), "\r\n")), nil)
 		case markLarge:
 			limit, _ := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
 			return transport.TooLarge(limit)
 		case markOver:
-			c.ending = &ending{}
+			c.ending = &endMessage{}
 			_ = json.Unmarshal(text, c.ending)
 			return io.EOF
 		}
@@ -225,7 +225,7 @@ func (c *Conn) nextLine() error {
 // Close disconnects from the supervisor. If this run started the server and did not call Keep,
 // Close stops the server first.
 func (c *Conn) Close() {
-	c.once.Do(func() {
+	c.closeOnce.Do(func() {
 		if !c.isKept && writeMarked(c.conn, markEnd, nil) == nil {
 			pause.Within(c.Gone(), stopGrace)
 		}

@@ -17,9 +17,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// format is the version of the protocol between commands and supervisors. Both send lines
+// protocolVersion is the version of the protocol between commands and supervisors. Both send lines
 // that begin with a letter, a mark, which names the kind of line.
-const format = 1
+const protocolVersion = 1
 
 // The marks of a command. A command that only reads the status does not send markUse.
 const (
@@ -71,7 +71,7 @@ type Status struct {
 }
 
 // An ending says why the server has ended.
-type ending struct {
+type endMessage struct {
 	// Kind, Text and Hint describe a server that could not be started. For other servers, Text says
 	// why the supervisor stopped the server, or is "".
 	Kind wire.Kind `json:"kind,omitempty"`
@@ -156,7 +156,7 @@ func Run(ctx context.Context, opt Options) {
 	})
 	s.idle.timer.Stop()
 	if f := s.start(); f != nil {
-		_ = writeMarked(opt.Opener, markOver, jsonOf(ending{Kind: f.Kind, Text: f.Text, Hint: wire.Hint(f.Hint)}))
+		_ = writeMarked(opt.Opener, markOver, jsonOf(endMessage{Kind: f.Kind, Text: f.Text, Hint: wire.Hint(f.Hint)}))
 		opt.Opener.Close()
 		return
 	}
@@ -196,11 +196,11 @@ func (s *supervisor) wait(ctx context.Context) {
 	s.mu.Unlock()
 	if why == "" { // the server exited by itself: commands get the ending at once
 		facts := s.child.Ending()
-		s.sendEnding(ending{Ended: facts.HowEnded, Stderr: facts.Stderr})
+		s.sendEnding(endMessage{Ended: facts.HowEnded, Stderr: facts.Stderr})
 		s.child.End()
 	} else {
 		s.child.End()
-		s.sendEnding(ending{Text: why, Stderr: s.child.Stderr.BothEnds()})
+		s.sendEnding(endMessage{Text: why, Stderr: s.child.Stderr.BothEnds()})
 	}
 	s.writers.Wait()
 	RemoveStaleSockets(filepath.Dir(s.Socket))
@@ -249,7 +249,7 @@ func (s *supervisor) broadcast(mark byte, text []byte) {
 }
 
 // sendEnding sends end to all connections and closes them.
-func (s *supervisor) sendEnding(end ending) {
+func (s *supervisor) sendEnding(end endMessage) {
 	raw := jsonOf(end)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -132,7 +132,7 @@ func (s *supervisor) join(conn net.Conn, opener bool) {
 		return
 	}
 	hello := Status{
-		Format: format, PID: os.Getpid(), Server: s.child.PID(), Since: s.since,
+		Format: protocolVersion, PID: os.Getpid(), Server: s.child.PID(), Since: s.since,
 		Idle: s.Idle, Left: s.idleLeftLocked(), Users: len(s.users), Opening: s.opening,
 	}
 	s.connections[u] = true

@@ -144,8 +144,8 @@ func proxyFromEnvironment(getenv func(string) string) ProxyFunc {
 // unix socket. The host "*" matches every host.
 type Pins map[string][]string
 
-// Places returns the addresses for "host:port"; nil if it is not pinned.
-func (p Pins) Places(address string) []string {
+// Addresses returns the addresses for "host:port"; nil if it is not pinned.
+func (p Pins) Addresses(address string) []string {
 	if places, ok := p[strings.ToLower(address)]; ok {
 		return places
 	}
@@ -176,7 +176,7 @@ func (p Pins) Pin(text string) error {
 // WrapDial returns dial with pinned addresses replaced.
 func (p Pins) WrapDial(dial DialFunc) DialFunc {
 	return func(ctx context.Context, network, address string) (conn net.Conn, err error) {
-		places := p.Places(address)
+		places := p.Addresses(address)
 		if places == nil {
 			return dial(ctx, network, address)
 		}
@@ -196,7 +196,7 @@ func (p Pins) WrapDial(dial DialFunc) DialFunc {
 // WrapProxy returns find without a proxy for hosts that are pinned to a unix socket.
 func (p Pins) WrapProxy(find ProxyFunc) ProxyFunc {
 	return func(req *http.Request) (*url.URL, error) {
-		if places := p.Places(HostPort(req.URL)); len(places) > 0 && isSocketPath(places[0]) {
+		if places := p.Addresses(HostPort(req.URL)); len(places) > 0 && isSocketPath(places[0]) {
 			return nil, nil
 		}
 		return find(req)

@@ -24,7 +24,7 @@ func TestParsePins(t *testing.T) {
 		"a.example:443": {"127.0.0.1:443"}, "A.EXAMPLE:443": {"127.0.0.1:443"}, "b.example:80": {"[::1]:80", "10.0.0.1:80"},
 		"any.example:8443": {"[::1]:8443"}, "a.example:80": nil,
 	} {
-		if got := p.Places(address); !slices.Equal(got, want) {
+		if got := p.Addresses(address); !slices.Equal(got, want) {
 			t.Errorf("%s leads to %v, want %v", address, got, want)
 		}
 	}

@@ -52,7 +52,7 @@ type Process struct {
 	stderrEnded chan struct{}
 	// pipeEnds are both ends of all pipes.
 	pipeEnds []*os.File
-	once     sync.Once
+	endOnce  sync.Once
 }
 
 // Start starts the command. The server's output is read after Watch only.
@@ -198,7 +198,7 @@ func (p *Process) readStderr() {
 // sends SIGTERM if the server does not exit in time, and then SIGKILL. The signals go to the whole
 // group.
 func (p *Process) End() {
-	p.once.Do(func() {
+	p.endOnce.Do(func() {
 		close(p.closing)
 		p.Stdin.Close()
 		if pause.Within(p.Exited, GraceAfterEOF) {

@@ -114,7 +114,7 @@ func (c *Connector) newBaseTransport(opt ConnectorOptions) *http.Transport {
 func (c *Connector) roundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := c.sender.RoundTrip(req)
 	if err == nil {
-		c.cookies.keep(req.URL, resp, c.rec.Now)
+		c.cookies.store(req.URL, resp, c.rec.Now)
 	}
 	return resp, err
 }

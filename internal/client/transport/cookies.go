@@ -25,12 +25,12 @@ type cookies struct {
 // A cookie is sent to URLs of its origin and path, before until if that is not zero.
 type cookie struct {
 	name, value, origin, path string
-	until                     time.Time
+	expires                   time.Time
 }
 
-// keep stores the cookies of a response to a request for u. It stores a cookie for TLS only if the
+// store stores the cookies of a response to a request for u. It stores a cookie for TLS only if the
 // request used TLS.
-func (c *cookies) keep(u *url.URL, resp *http.Response, now func() time.Time) {
+func (c *cookies) store(u *url.URL, resp *http.Response, now func() time.Time) {
 	if len(resp.Header["Set-Cookie"]) == 0 {
 		return
 	}
@@ -42,9 +42,9 @@ func (c *cookies) keep(u *url.URL, resp *http.Response, now func() time.Time) {
 		isReplaced := func(old cookie) bool { return old.name == received.name && old.origin == received.origin }
 		c.kept = slices.DeleteFunc(c.kept, isReplaced)
 		if set.MaxAge > 0 {
-			received.until = now().Add(time.Duration(set.MaxAge) * time.Second)
+			received.expires = now().Add(time.Duration(set.MaxAge) * time.Second)
 		} else if set.MaxAge == 0 && !set.Expires.IsZero() {
-			received.until = set.Expires
+			received.expires = set.Expires
 		}
 		isForTLS := set.Secure && u.Scheme != "https"
 		isTooLarge := len(received.name)+len(received.value) > maxCookieSize || len(c.kept) == maxCookies
@@ -57,7 +57,7 @@ func (c *cookies) keep(u *url.URL, resp *http.Response, now func() time.Time) {
 
 // isExpired reports whether the cookie must not be sent any more.
 func (c cookie) isExpired(now func() time.Time) bool {
-	return !c.until.IsZero() && !c.until.After(now())
+	return !c.expires.IsZero() && !c.expires.After(now())
 }
 
 // field returns the value of the Cookie field for a request for u, or "".

@@ -43,7 +43,7 @@ func TestWhichCookiesAreSent(t *testing.T) {
 		var got cookies
 		source, _ := url.Parse(from)
 		target, _ := url.Parse(c.to)
-		got.keep(source, setCookies(c.set...), now)
+		got.store(source, setCookies(c.set...), now)
 		if field := got.field(target, now); field != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, field, c.want)
 		}
@@ -54,7 +54,7 @@ func TestCookiesExpire(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
 	u, _ := url.Parse("http://x.example/mcp")
 	var c cookies
-	c.keep(u, setCookies("short=1; Max-Age=10", "tls=2; Secure"), func() time.Time { return at })
+	c.store(u, setCookies("short=1; Max-Age=10", "tls=2; Secure"), func() time.Time { return at })
 	for _, after := range []time.Duration{9 * time.Second, 10 * time.Second} {
 		got := c.field(u, func() time.Time { return at.Add(after) })
 		if (got == "short=1") != (after < 10*time.Second) || strings.Contains(got, "tls") {
@@ -62,7 +62,7 @@ func TestCookiesExpire(t *testing.T) {
 		}
 	}
 	for i := range 2 * maxCookies {
-		c.keep(u, setCookies(fmt.Sprintf("c%d=x", i)), time.Now)
+		c.store(u, setCookies(fmt.Sprintf("c%d=x", i)), time.Now)
 	}
 	if len(c.kept) != maxCookies {
 		t.Errorf("%d are kept", len(c.kept))
@@ -73,12 +73,12 @@ func TestCookiesAreReturnedToServer(t *testing.T) {
 	const address = "https://x.example/mcp"
 	before, after := &Connector{rec: &Recorder{}}, &Connector{rec: &Recorder{}}
 	u, _ := url.Parse(address)
-	before.cookies.keep(u, setCookies("a=b=c; Path=/mcp; Secure", "d=1"), time.Now)
+	before.cookies.store(u, setCookies("a=b=c; Path=/mcp; Secure", "d=1"), time.Now)
 	after.SetCookieField(address, before.CookieField(address))
 	if got := after.CookieField(address); got != "a=b=c; d=1" {
 		t.Errorf("got %q", got)
 	}
-	after.cookies.keep(u, setCookies("a=new; Path=/mcp"), time.Now)
+	after.cookies.store(u, setCookies("a=new; Path=/mcp"), time.Now)
 	if got := after.CookieField(address); got != "d=1; a=new" {
 		t.Errorf("refreshed: got %q", got)
 	}

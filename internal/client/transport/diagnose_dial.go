@@ -24,7 +24,7 @@ func (c *Connector) SuggestLoopback(ctx context.Context, server string, o *wire.
 	if o.Kind != wire.Transport || !isDialing(o.Err) {
 		return
 	}
-	u := c.direct(server)
+	u := c.directURL(server)
 	if u == nil {
 		return
 	}
@@ -38,7 +38,7 @@ func (c *Connector) SuggestLoopback(ctx context.Context, server string, o *wire.
 		}
 		suggested := *u
 		suggested.Host = net.JoinHostPort(other, u.Port())
-		if conn := c.probe(ctx, &suggested); conn != nil {
+		if conn := c.dialProbe(ctx, &suggested); conn != nil {
 			conn.Close()
 			shown := redact.RedactURL(suggested.String())
 			o.Hint = wire.Hint("something listens on " + suggested.Host + ": try -s " + shown)
@@ -51,14 +51,14 @@ func (c *Connector) SuggestLoopback(ctx context.Context, server string, o *wire.
 // request with 400, some with an alert, and some close the connection. SuggestTLS tries a handshake
 // to find out, and sends nothing after it.
 func (c *Connector) SuggestTLS(ctx context.Context, server string, o *wire.Outcome) {
-	u := c.direct(server)
+	u := c.directURL(server)
 	if u == nil || u.Scheme != "http" || o.Kind != wire.Transport || isDialing(o.Err) {
 		return
 	}
 	if o.HTTP != nil && o.HTTP.Status != http.StatusBadRequest {
 		return
 	}
-	conn := c.probe(ctx, u)
+	conn := c.dialProbe(ctx, u)
 	if conn == nil {
 		return
 	}
@@ -80,8 +80,8 @@ func isDialing(err error) bool {
 	return ok && op.Op == "dial" && op.Net != "unix"
 }
 
-// direct returns the server's URL, or nil if the server is reached through a proxy.
-func (c *Connector) direct(server string) *url.URL {
+// directURL returns the server's URL, or nil if the server is reached through a proxy.
+func (c *Connector) directURL(server string) *url.URL {
 	u, err := url.Parse(server)
 	if err != nil || u.Host == "" {
 		return nil
@@ -92,8 +92,8 @@ func (c *Connector) direct(server string) *url.URL {
 	return u
 }
 
-// probe opens a connection to the host of u. It returns nil if that takes longer than probeTimeout.
-func (c *Connector) probe(ctx context.Context, u *url.URL) net.Conn {
+// dialProbe opens a connection to the host of u. It returns nil if that takes longer than probeTimeout.
+func (c *Connector) dialProbe(ctx context.Context, u *url.URL) net.Conn {
 	ctx, stop := context.WithTimeout(ctx, probeTimeout)
 	defer stop()
 	conn, err := c.dial(ctx, "tcp", network.HostPort(u))

@@ -28,8 +28,8 @@ type Fault struct {
 // Error returns the text.
 func (f *Fault) Error() string { return f.Text }
 
-// event returns what happened to the connection, whether a request was open or not.
-func (f *Fault) event() string {
+// describeEnd returns what happened to the connection, whether a request was open or not.
+func (f *Fault) describeEnd() string {
 	if f.Process != nil && f.Process.HowEnded != "" {
 		return "the server exited (" + f.Process.HowEnded + ")"
 	}

@@ -155,19 +155,19 @@ func (g *GetStream) handle(m *wire.Message) {
 func (g *GetStream) reportRefusal(ctx context.Context, f *Fault) {
 	finding := wire.Finding{
 		Rule: "no_stream", Severity: wire.Info,
-		Text: "the server has no GET stream for notifications (" + f.answer() + ")",
+		Text: "the server has no GET stream for notifications (" + f.describeResponse() + ")",
 	}
 	switch {
 	case f.Status == http.StatusConflict:
 		finding.Rule = "stream_held"
 		finding.Severity = wire.Warning
-		finding.Text = "another client uses this session's GET stream for notifications (" + f.answer() + ")"
+		finding.Text = "another client uses this session's GET stream for notifications (" + f.describeResponse() + ")"
 	case f.Kind == wire.Transport && f.Reached == wire.Unsent:
 		// The server is not reachable: the request next to the stream reports that.
-		finding.Text = "the GET stream for notifications could not be opened: " + f.answer()
+		finding.Text = "the GET stream for notifications could not be opened: " + f.describeResponse()
 	case f.Kind == wire.Auth || !IsPermanent(f) || f.Status < 400:
 		finding.Severity = wire.Warning
-		finding.Text = "the GET stream for notifications could not be opened: " + f.answer()
+		finding.Text = "the GET stream for notifications could not be opened: " + f.describeResponse()
 	}
 	g.finish(ctx, f, finding)
 }
@@ -176,7 +176,7 @@ func (g *GetStream) reportRefusal(ctx context.Context, f *Fault) {
 func (g *GetStream) reportClosed(ctx context.Context, f *Fault) {
 	g.finish(ctx, f, wire.Finding{
 		Rule: "stream_lost", Severity: wire.Warning,
-		Text: "the GET stream for notifications is closed: " + f.answer(),
+		Text: "the GET stream for notifications is closed: " + f.describeResponse(),
 	})
 }
 
@@ -217,8 +217,8 @@ func HowEnded(f *Fault) string {
 	return "broke (" + withoutURL(f.Err).Error() + ")"
 }
 
-// answer returns what the server answered instead of a stream.
-func (f *Fault) answer() string {
+// describeResponse returns what the server answered instead of a stream.
+func (f *Fault) describeResponse() string {
 	if f.Status/100 == 3 { // the text names the redirect's URL
 		return strings.TrimPrefix(f.Text, "the server returned ")
 	}

@@ -22,13 +22,13 @@ import (
 // HTTP").
 type HTTP struct {
 	url string
-	// shown is the URL without its secrets.
-	shown   string
-	via     *Connector
-	inbox   Inbox
-	rec     *Recorder
-	maxSize MaxSize
-	extra   []wire.Field
+	// redactedURL is the URL without its secrets.
+	redactedURL string
+	connector   *Connector
+	inbox       Inbox
+	rec         *Recorder
+	maxSize     MaxSize
+	userFields  []wire.Field
 	// edits are header fields that setFields applies after all others, in one request.
 	edits []wire.Field
 	// Spool is the directory for large messages until the process ends; "" keeps them in memory.
@@ -38,7 +38,7 @@ type HTTP struct {
 // NewHTTP returns a transport that posts to url through the connections of via. The extra header
 // fields are the user's; they replace all other fields of the same name.
 func NewHTTP(url string, via *Connector, limit MaxSize, extra []wire.Field, to Inbox) *HTTP {
-	return &HTTP{url: url, shown: redact.RedactURL(url), via: via, inbox: to, rec: via.rec, maxSize: limit, extra: extra}
+	return &HTTP{url: url, redactedURL: redact.RedactURL(url), connector: via, inbox: to, rec: via.rec, maxSize: limit, userFields: extra}
 }
 
 // Name returns StreamableHTTP.
@@ -60,10 +60,10 @@ func (t *HTTP) Call(ctx context.Context, out *Outgoing) Reply {
 		return faultReply(rt, f)
 	}
 	defer rt.resp.Body.Close()
-	if out.Headed != nil && rt.resp.StatusCode/100 == 2 {
-		out.Headed(rt.resp.Header)
+	if out.OnHeader != nil && rt.resp.StatusCode/100 == 2 {
+		out.OnHeader(rt.resp.Header)
 	}
-	r := t.read(ctx, rt, out)
+	r := t.readResponse(ctx, rt, out)
 	if r.HTTP == nil {
 		r.HTTP = rt.facts(nil)
 	}
@@ -105,18 +105,18 @@ func faultReply(rt *roundTrip, f *Fault) Reply {
 
 // roundTrip sends one HTTP request and waits for the response's header.
 func (t *HTTP) roundTrip(ctx context.Context, method string, out *Outgoing) (*roundTrip, *Fault) {
-	rt := &roundTrip{via: t.via, shown: t.shown, stream: t.rec.nextStream(), clock: t.rec.Now, trace: out.Crossing}
+	rt := &roundTrip{connector: t.connector, redactedURL: t.redactedURL, stream: t.rec.nextStream(), clock: t.rec.Now, trace: out.Trace}
 	if method == http.MethodPost {
 		rt.body = out.Raw
-		rt.again = out.Again
+		rt.previousID = out.PreviousID
 	}
-	req, err := http.NewRequestWithContext(rt.traced(ctx), method, t.url, bytes.NewReader(rt.body))
+	req, err := http.NewRequestWithContext(rt.withTrace(ctx), method, t.url, bytes.NewReader(rt.body))
 	if err != nil {
-		return nil, &Fault{Kind: wire.Usage, Phase: "connect", Text: "not a URL: " + t.shown, Err: withoutURL(err)}
+		return nil, &Fault{Kind: wire.Usage, Phase: "connect", Text: "not a URL: " + t.redactedURL, Err: withoutURL(err)}
 	}
 	t.setFields(req, out)
 	rt.req = req
-	rt.resp, err = t.via.roundTrip(req)
+	rt.resp, err = t.connector.roundTrip(req)
 	if err != nil {
 		rt.recordCut(ctx, err)
 		return nil, connectFault(ctx, rt, withoutURL(err))
@@ -149,13 +149,13 @@ func (t *HTTP) setFields(req *http.Request, out *Outgoing) {
 	case http.MethodGet:
 		h.Set("Accept", "text/event-stream")
 	}
-	if field := t.via.cookies.field(req.URL, t.rec.Now); field != "" {
+	if field := t.connector.cookies.field(req.URL, t.rec.Now); field != "" {
 		h.Set("Cookie", field)
 	}
 	for _, f := range out.Fields {
 		h.Set(f.Name, f.Value)
 	}
-	for _, f := range t.extra {
+	for _, f := range t.userFields {
 		setExtra(req, f)
 	}
 	for _, f := range t.edits {
@@ -178,7 +178,7 @@ func (t *HTTP) Draft(out *Outgoing) (wire.HTTPHead, error) {
 	t.setFields(req, out)
 	req.Header.Set("Host", req.Host)
 	req.Header.Set("Content-Length", strconv.Itoa(len(out.Raw)))
-	return wire.HTTPHead{Method: req.Method, URL: t.shown, Fields: t.rec.fieldsOf(req.Header)}, nil
+	return wire.HTTPHead{Method: req.Method, URL: t.redactedURL, Fields: t.rec.fieldsOf(req.Header)}, nil
 }
 
 // setExtra sets one of the user's header fields; an empty value removes the field.
@@ -208,16 +208,16 @@ func (rt *roundTrip) recordCut(ctx context.Context, err error) {
 		if why := context.Cause(ctx); why != ctx.Err() {
 			text = why.Error()
 		}
-		rt.via.rec.closed(rt.stream, wire.Sent, "cancelled", text)
+		rt.connector.rec.recordClosed(rt.stream, wire.Sent, "cancelled", text)
 		return
 	}
-	rt.via.rec.closed(rt.stream, wire.Received, "cut", withoutURL(err).Error())
+	rt.connector.rec.recordClosed(rt.stream, wire.Received, "cut", withoutURL(err).Error())
 }
 
 // record records a received body, or noise, which is not a message. It ignores empty input.
 func (rt *roundTrip) record(kind wire.FrameKind, raw []byte) {
 	if len(raw) > 0 {
-		rt.via.rec.Body(wire.Received, kind, rt.stream, raw, nil)
+		rt.connector.rec.RecordBody(wire.Received, kind, rt.stream, raw, nil)
 	}
 }
 
@@ -229,7 +229,7 @@ var shownFields = [...]string{"Location", "Retry-After", "Www-Authenticate", "Al
 func (rt *roundTrip) facts(body []byte) *wire.HTTPFacts {
 	resp := rt.resp
 	facts := &wire.HTTPFacts{
-		Status: resp.StatusCode, URL: rt.shown,
+		Status: resp.StatusCode, URL: rt.redactedURL,
 		ContentType: resp.Header.Get("Content-Type"), Body: body,
 	}
 	for _, name := range shownFields {

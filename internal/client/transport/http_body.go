@@ -24,19 +24,19 @@ const (
 	longRefusal = 256 << 10
 )
 
-// read reads the response to a request.
-func (t *HTTP) read(ctx context.Context, rt *roundTrip, out *Outgoing) Reply {
+// readResponse reads the response to a request.
+func (t *HTTP) readResponse(ctx context.Context, rt *roundTrip, out *Outgoing) Reply {
 	if rt.resp.StatusCode/100 != 2 {
 		return t.readRefusal(rt, out)
 	}
-	t.via.answeredPOST.Store(true)
+	t.connector.answeredPOST.Store(true)
 	kind := mediaType(rt.resp)
 	if kind == "text/event-stream" {
 		// Events are UTF-8, whatever the header declares (WHATWG HTML, section 9.2.6).
 		t.reportCharset(rt)
 		return t.readEvents(ctx, rt, out)
 	}
-	return t.readWhole(ctx, rt, kind, out)
+	return t.readSingleBody(ctx, rt, kind, out)
 }
 
 // reportCharset reports a response that declares a charset other than UTF-8 although its bytes are
@@ -67,15 +67,15 @@ func charsetOf(resp *http.Response) string {
 	}
 }
 
-// readWhole reads a response that is one body of media type kind.
-func (t *HTTP) readWhole(ctx context.Context, rt *roundTrip, kind string, out *Outgoing) Reply {
+// readSingleBody reads a response that is one body of media type kind.
+func (t *HTTP) readSingleBody(ctx context.Context, rt *roundTrip, kind string, out *Outgoing) Reply {
 	body, f := t.readBody(ctx, rt)
 	if f != nil {
 		return Failed(f)
 	}
 	m := wire.ParseMessage(body)
 	charset := charsetOf(rt.resp)
-	if out.AnyReply {
+	if out.AcceptsAny {
 		return Reply{Message: m, HTTP: rt.facts(body)}
 	}
 	if len(bytes.TrimSpace(body)) == 0 {
@@ -83,7 +83,7 @@ func (t *HTTP) readWhole(ctx context.Context, rt *roundTrip, kind string, out *O
 		return Failed(badResponseFault(text, nil))
 	}
 	if kind != "application/json" {
-		f = badResponseFault("expected application/json or text/event-stream, got "+typeOf(rt.resp, kind), body)
+		f = badResponseFault("expected application/json or text/event-stream, got "+describeType(rt.resp, kind), body)
 		return Reply{Fault: f, HTTP: rt.facts(body)}
 	}
 	if charset != "" && !isUTF8(body) {
@@ -92,7 +92,7 @@ func (t *HTTP) readWhole(ctx context.Context, rt *roundTrip, kind string, out *O
 	t.reportCharset(rt)
 	if m.Kind != wire.Invalid {
 		if answer, odd := t.pickResponse(m, out); answer != nil {
-			return Reply{Message: answer, Odd: odd}
+			return Reply{Message: answer, Irregularity: odd}
 		}
 	}
 	return Reply{Fault: mismatchFault(out, m), HTTP: rt.facts(body)}
@@ -103,7 +103,7 @@ func (t *HTTP) readWhole(ctx context.Context, rt *roundTrip, kind string, out *O
 // inbox. A response to another request is only delivered if it is in a batch: the caller decides on
 // it otherwise.
 func (t *HTTP) pickResponse(m *wire.Message, out *Outgoing) (answer *wire.Message, odd *wire.Finding) {
-	if m.Kind == wire.Batch && out.Batches {
+	if m.Kind == wire.Batch && out.AllowsBatch {
 		for _, item := range m.Items {
 			if a, o := t.pickResponse(item, out); a != nil {
 				answer = a
@@ -133,7 +133,7 @@ func (t *HTTP) readRefusal(rt *roundTrip, out *Outgoing) Reply {
 	rt.record(wire.Body, body)
 	facts := rt.facts(body)
 	m := wire.ParseMessage(body)
-	isOurs := !m.HasID() || m.IsResponseTo(out.ID) || hasOtherID(m, out.ID) || out.AnyReply
+	isOurs := !m.HasID() || m.IsResponseTo(out.ID) || hasOtherID(m, out.ID) || out.AcceptsAny
 	isError := m.Kind == wire.ErrorResponse && isOurs
 	isAuth := rt.resp.StatusCode == http.StatusUnauthorized || rt.resp.StatusCode == http.StatusForbidden
 	if isError && !isAuth {
@@ -153,7 +153,7 @@ func (t *HTTP) refusalBody(rt *roundTrip) []byte {
 	if mediaType(rt.resp) == "application/json" {
 		limit = max(int64(t.maxSize), longRefusal)
 	}
-	src, f := decoded(rt.resp)
+	src, f := decodedBody(rt.resp)
 	if f != nil {
 		src = rt.resp.Body
 	}
@@ -161,9 +161,9 @@ func (t *HTTP) refusalBody(rt *roundTrip) []byte {
 	return body
 }
 
-// typeOf returns the media type of a response for an error: kind, or the field itself if kind is not
+// describeType returns the media type of a response for an error: kind, or the field itself if kind is not
 // a media type.
-func typeOf(resp *http.Response, kind string) string {
+func describeType(resp *http.Response, kind string) string {
 	field := resp.Header.Get("Content-Type")
 	if wire.IsToken(strings.Replace(kind, "/", "", 1)) {
 		return kind
@@ -179,7 +179,7 @@ func (t *HTTP) readBody(ctx context.Context, rt *roundTrip) ([]byte, *Fault) {
 	if t.maxSize.isExceededBy(int(rt.resp.ContentLength)) {
 		return nil, TooLarge(int64(t.maxSize))
 	}
-	src, unread := decoded(rt.resp)
+	src, unread := decodedBody(rt.resp)
 	if unread != nil {
 		src = rt.resp.Body
 	}
@@ -195,7 +195,7 @@ func (t *HTTP) readBody(ctx context.Context, rt *roundTrip) ([]byte, *Fault) {
 		err = readErr
 	}
 	if _, isFile := errors.AsType[*spool.FileError](err); isFile {
-		rt.via.rec.closed(rt.stream, wire.Sent, "cancelled", "the response could not be kept")
+		rt.connector.rec.recordClosed(rt.stream, wire.Sent, "cancelled", "the response could not be kept")
 		return nil, spoolFault(err)
 	}
 	if readErr != nil {
@@ -252,9 +252,9 @@ func spoolFault(err error) *Fault {
 	}
 }
 
-// decoded returns a reader of the decoded body. mcpc does not ask for compression, but some servers
+// decodedBody returns a reader of the decoded body. mcpc does not ask for compression, but some servers
 // and proxies compress all the same.
-func decoded(resp *http.Response) (io.Reader, *Fault) {
+func decodedBody(resp *http.Response) (io.Reader, *Fault) {
 	if len(resp.Header["Content-Encoding"]) == 0 {
 		return resp.Body, nil
 	}

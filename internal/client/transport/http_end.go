@@ -49,7 +49,7 @@ func (t *HTTP) DeleteSession(ctx context.Context, out *Outgoing, noWait bool) {
 			left(errNotAwaited)
 		})
 		timer.Stop()
-		out.Crossing = &httptrace.ClientTrace{
+		out.Trace = &httptrace.ClientTrace{
 			GotConn:              func(info httptrace.GotConnInfo) { got.Store(new(httpconn.MarkNow(info.Conn))) },
 			WroteRequest:         func(httptrace.WroteRequestInfo) { timer.Reset(responseGrace) },
 			GotFirstResponseByte: func() { timer.Stop() },

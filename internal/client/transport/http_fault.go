@@ -24,7 +24,7 @@ import (
 // Whether the server may have received the request is known from the trace, not from the error.
 func connectFault(ctx context.Context, rt *roundTrip, err error) *Fault {
 	f := &Fault{Kind: wire.Transport, Phase: "connect", Err: err, retryable: true}
-	left := rt.currentState().wrote
+	left := rt.currentState().isWritten
 	if left {
 		f.Phase = "wait"
 		f.Reached = wire.Unknown
@@ -40,7 +40,7 @@ func connectFault(ctx context.Context, rt *roundTrip, err error) *Fault {
 		f.Reached = wire.Unsent
 		f.retryable = false
 		f.Text = host + " refused the TLS connection: " + err.Error()
-		if rt.via.certRequested.Load() {
+		if rt.connector.certRequested.Load() {
 			f.Hint = "it rejected the certificate of --cert"
 		}
 	case left && isHangUp(err):
@@ -50,7 +50,7 @@ func connectFault(ctx context.Context, rt *roundTrip, err error) *Fault {
 	default:
 		describeConnect(f, host, err)
 	}
-	if rt.via.certMissing.Load() && (f.Phase == "tls" || isHangUp(err)) {
+	if rt.connector.certMissing.Load() && (f.Phase == "tls" || isHangUp(err)) {
 		f.Hint = "the server asked for a certificate: --cert FILE --key FILE"
 	}
 	return f
@@ -62,7 +62,7 @@ func connectFault(ctx context.Context, rt *roundTrip, err error) *Fault {
 func isAlert(rt *roundTrip, err error) bool {
 	var op *net.OpError
 	got := rt.currentState()
-	return errors.As(err, &op) && op.Op == "remote error" && (!got.wrote || !got.reused && rt.via.certRequested.Load())
+	return errors.As(err, &op) && op.Op == "remote error" && (!got.isWritten || !got.isReused && rt.connector.certRequested.Load())
 }
 
 // isHangUp reports whether the other side closed the connection without a response.
@@ -164,7 +164,7 @@ func aboutCertificate(c *x509.Certificate) string {
 func (rt *roundTrip) refusal(body []byte) *Fault {
 	f := statusFault(rt.resp, body)
 	if f.Status == http.StatusNotFound {
-		if rt.via.answeredPOST.Load() {
+		if rt.connector.answeredPOST.Load() {
 			f.Text += ", though it has answered at this URL before"
 			f.Hint = "the URL is right: the server may lack this method, or a proxy may have answered; -vvv shows the request"
 		} else {

@@ -21,7 +21,7 @@ func (t *HTTP) Exchange(ctx context.Context, method string, out *Outgoing, edits
 	}
 	defer rt.resp.Body.Close()
 	if method == http.MethodPost {
-		r := edited.read(ctx, rt, out)
+		r := edited.readResponse(ctx, rt, out)
 		if r.HTTP == nil {
 			r.HTTP = rt.facts(nil)
 		}
@@ -32,7 +32,7 @@ func (t *HTTP) Exchange(ctx context.Context, method string, out *Outgoing, edits
 		r.HTTP.Body, _ = io.ReadAll(io.LimitReader(rt.resp.Body, shortBody))
 		rt.record(wire.Body, r.HTTP.Body)
 	} else {
-		t.rec.closed(rt.stream, wire.Sent, "cancelled", "")
+		t.rec.recordClosed(rt.stream, wire.Sent, "cancelled", "")
 	}
 	return r
 }

@@ -30,7 +30,7 @@ type httpSSE struct {
 	// streamCtx is the context of the stream; cancel ends it.
 	streamCtx context.Context
 	cancel    context.CancelFunc
-	get       *roundTrip
+	stream    *roundTrip
 	events    *sse.Reader
 	// posts counts the POSTs under way. No POST begins after closing is set, which mu guards.
 	posts   sync.WaitGroup
@@ -43,9 +43,9 @@ func OpenHTTPSSE(ctx context.Context, t *HTTP) (Transport, *Fault) {
 	streamCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	unhook := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 	s := &httpSSE{router: newRouter(t.inbox), http: t, streamCtx: streamCtx, cancel: func() { cancel(nil) }}
-	s.wholeMessages = true
+	s.hasWholeMessages = true
 	var f *Fault
-	s.get, f = t.roundTrip(streamCtx, http.MethodGet, &Outgoing{})
+	s.stream, f = t.roundTrip(streamCtx, http.MethodGet, &Outgoing{})
 	if f == nil {
 		f = s.readEndpoint()
 	}
@@ -57,8 +57,8 @@ func OpenHTTPSSE(ctx context.Context, t *HTTP) (Transport, *Fault) {
 	}
 	if f != nil {
 		s.cancel()
-		if s.get != nil && s.get.resp != nil {
-			s.get.resp.Body.Close()
+		if s.stream != nil && s.stream.resp != nil {
+			s.stream.resp.Body.Close()
 		}
 		return nil, f
 	}
@@ -71,14 +71,14 @@ func (t *httpSSE) Listen() { go t.readAll() }
 // readEndpoint reads events up to the endpoint event, which must be the first message, and makes its
 // URL the URL for POSTs.
 func (t *httpSSE) readEndpoint() *Fault {
-	resp := t.get.resp
+	resp := t.stream.resp
 	if resp.StatusCode/100 != 2 {
-		return t.get.refusal(nil)
+		return t.stream.refusal(nil)
 	}
 	if kind := mediaType(resp); kind != "text/event-stream" {
-		return badResponseFault("expected text/event-stream, got "+typeOf(resp, kind), nil)
+		return badResponseFault("expected text/event-stream, got "+describeType(resp, kind), nil)
 	}
-	src, f := decoded(resp)
+	src, f := decodedBody(resp)
 	if f != nil {
 		return f
 	}
@@ -87,16 +87,16 @@ func (t *httpSSE) readEndpoint() *Fault {
 	for {
 		ev, err := t.events.Next()
 		if err != nil {
-			t.get.record(wire.Noise, ev.Dropped)
-			return t.get.streamEnd(t.streamCtx, err)
+			t.stream.record(wire.Noise, ev.Dropped)
+			return t.stream.streamEnd(t.streamCtx, err)
 		}
-		t.get.recordEvent(ev)
+		t.stream.recordEvent(ev)
 		if ev.Event == "endpoint" {
 			var to string
 			to, f = resolveEndpoint(t.http.url, string(ev.Data))
 			if f == nil {
 				t.http.url = to
-				t.http.shown = redact.RedactURL(to)
+				t.http.redactedURL = redact.RedactURL(to)
 			}
 			return f
 		}
@@ -104,7 +104,7 @@ func (t *httpSSE) readEndpoint() *Fault {
 		if !ev.HasData {
 			continue
 		}
-		if !ev.MayCarry() {
+		if !ev.MayCarryMessage() {
 			reportEventType(t.inbox, ev)
 			continue
 		}
@@ -233,13 +233,13 @@ func (t *httpSSE) nameEndpoint(f *Fault) {
 	switch f.Status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
 		f.Text = fmt.Sprintf("the server returned HTTP %d %s to a POST to the URL that its endpoint event names, %s",
-			f.Status, http.StatusText(f.Status), t.http.shown)
+			f.Status, http.StatusText(f.Status), t.http.redactedURL)
 		f.Hint = "check the URL in the endpoint event, and a proxy in front of the server; -vvv shows both"
-		if prefix := lostPrefix(t.get.shown, t.http.shown); prefix != "" {
+		if prefix := lostPrefix(t.stream.redactedURL, t.http.redactedURL); prefix != "" {
 			f.Hint = "if a proxy strips " + prefix + ", the server must add it to the path in its endpoint event"
 		}
 	default:
-		f.Text += " (POST " + t.http.shown + ")"
+		f.Text += " (POST " + t.http.redactedURL + ")"
 	}
 }
 
@@ -267,7 +267,7 @@ func (t *httpSSE) Close() {
 	t.closing = true
 	t.mu.Unlock()
 	t.cancel()
-	t.get.resp.Body.Close()
+	t.stream.resp.Body.Close()
 	<-t.done
 	t.posts.Wait()
 }
@@ -275,19 +275,19 @@ func (t *httpSSE) Close() {
 // readAll delivers the stream's messages until the stream ends. The session ends with it: this
 // transport cannot resume a stream.
 func (t *httpSSE) readAll() {
-	defer t.get.resp.Body.Close()
+	defer t.stream.resp.Body.Close()
 	for {
 		ev, err := t.events.Next()
 		if err != nil {
-			t.get.record(wire.Noise, ev.Dropped)
-			f := t.get.streamEnd(t.streamCtx, err)
+			t.stream.record(wire.Noise, ev.Dropped)
+			f := t.stream.streamEnd(t.streamCtx, err)
 			if errors.Is(err, io.EOF) && t.streamCtx.Err() == nil {
 				f.Text = "the server closed the event stream, which ends the session"
 			}
 			t.end(f)
 			return
 		}
-		t.get.recordEvent(ev)
+		t.stream.recordEvent(ev)
 		if ev.IsMessage() {
 			t.handleEvent(wire.ParseMessage(ev.Data))
 		} else {
@@ -299,7 +299,7 @@ func (t *httpSSE) readAll() {
 // handleEvent delivers a message event, or reports it if it is not a message.
 func (t *httpSSE) handleEvent(m *wire.Message) {
 	isAnswer := func(out *Outgoing) bool {
-		return isBrokenResponse(m, out.ID, true) || out.AnyReply && isJSON(m.Raw)
+		return isBrokenResponse(m, out.ID, true) || out.AcceptsAny && isJSON(m.Raw)
 	}
 	if m.Kind != wire.Invalid || t.hasWaiter(isAnswer) {
 		if HasByteOrderMark(m.Raw) {

@@ -29,17 +29,17 @@ type streamPosition struct {
 	retry *time.Duration
 	// advanced is set when an event with a new id arrives, and cleared by each attempt to resume.
 	advanced bool
-	// stray is the latest response with another request's id.
-	stray *wire.Message
+	// strayResponse is the latest response with another request's id.
+	strayResponse *wire.Message
 	// noise is the first event that is not JSON-RPC, noiseHasID whether a non-JSON event had an id.
 	// Servers give ids to messages and not to keep-alive events.
 	noise      []byte
 	noiseHasID bool
 	// dropped is the beginning of the bytes of this connection that belong to no event.
 	dropped []byte
-	// spare is a message for reuse, or nil. free is set if the data of the latest event can be reused.
-	spare *wire.Message
-	free  bool
+	// spareMessage is a message for reuse, or nil. free is set if the data of the latest event can be reused.
+	spareMessage *wire.Message
+	canReuse     bool
 }
 
 const (
@@ -94,8 +94,8 @@ func (t *HTTP) readEvents(ctx context.Context, rt *roundTrip, out *Outgoing) Rep
 			})
 		}
 	}
-	if pos.stray != nil {
-		t.inbox.Receive(pos.stray)
+	if pos.strayResponse != nil {
+		t.inbox.Receive(pos.strayResponse)
 	}
 	return r
 }
@@ -117,9 +117,9 @@ type RecentIDs = recent.Map[string, bool]
 // NewRecentIDs returns an empty RecentIDs.
 func NewRecentIDs() *RecentIDs { return &RecentIDs{MinEntries: 10_000} }
 
-// begin prepares the position for the events of another connection: it marks the events of earlier
+// startConnection prepares the position for the events of another connection: it marks the events of earlier
 // connections.
-func (pos *streamPosition) begin() {
+func (pos *streamPosition) startConnection() {
 	pos.dropped = nil
 	if pos.seen == nil {
 		return
@@ -177,7 +177,7 @@ func (t *HTTP) readReply(ctx context.Context, rt *roundTrip, out *Outgoing, pos 
 	})
 	if f != nil {
 		f = pos.faultWithoutResponse(f, out)
-		if out.AnyReply && f.raw != nil {
+		if out.AcceptsAny && f.raw != nil {
 			return Reply{Message: wire.ParseMessage(f.raw), HTTP: rt.facts(nil)}
 		}
 		return Reply{Fault: f, HTTP: rt.facts(pos.dropped)}
@@ -188,7 +188,7 @@ func (t *HTTP) readReply(ctx context.Context, rt *roundTrip, out *Outgoing, pos 
 	defer drainTimer.Stop()
 	_, _ = io.Copy(io.Discard, io.LimitReader(rt.resp.Body, shortBody))
 	rt.resp.Body.Close()
-	if out.AnyReply && pos.noise != nil && !bytes.Equal(pos.noise, r.Message.Raw) {
+	if out.AcceptsAny && pos.noise != nil && !bytes.Equal(pos.noise, r.Message.Raw) {
 		reportNonJSONEvent(t.inbox, wire.ParseMessage(pos.noise))
 	}
 	r.HTTP = rt.facts(nil)
@@ -200,7 +200,7 @@ func (t *HTTP) readReply(ctx context.Context, rt *roundTrip, out *Outgoing, pos 
 // repeated events. It returns nil if handle returned true, else the fault that says how the stream
 // ended.
 func (t *HTTP) eachEvent(ctx context.Context, rt *roundTrip, pos *streamPosition, handle func(sse.Event) bool) *Fault {
-	src, f := decoded(rt.resp)
+	src, f := decodedBody(rt.resp)
 	if f != nil {
 		start := make([]byte, maxDropped)
 		n, _ := rt.resp.Body.Read(start)
@@ -209,7 +209,7 @@ func (t *HTTP) eachEvent(ctx context.Context, rt *roundTrip, pos *streamPosition
 		f.raw = start[:n]
 		return f
 	}
-	pos.begin()
+	pos.startConnection()
 	events := sse.NewReader(src, int64(t.maxSize))
 	events.Spool = t.Spool
 	for {
@@ -218,13 +218,13 @@ func (t *HTTP) eachEvent(ctx context.Context, rt *roundTrip, pos *streamPosition
 			rt.resp.Body.Close()
 			rt.record(wire.Noise, ev.Dropped)
 			f := rt.streamEnd(ctx, err)
-			pos.drop(ev)
+			pos.keepDropped(ev)
 			pos.explainDropped(f, len(ev.Dropped) > 0)
 			return f
 		}
 		rt.recordEvent(ev)
 		if pos.dropped == nil {
-			pos.drop(ev)
+			pos.keepDropped(ev)
 		}
 		if pos.advance(ev) {
 			t.reportRepeated(ev)
@@ -234,8 +234,8 @@ func (t *HTTP) eachEvent(ctx context.Context, rt *roundTrip, pos *streamPosition
 		if handle(ev) {
 			return nil
 		}
-		if pos.free {
-			pos.free = false
+		if pos.canReuse {
+			pos.canReuse = false
 			events.Release()
 		}
 	}
@@ -258,8 +258,8 @@ func (t *HTTP) reportRepeated(ev sse.Event) {
 // maxDropped is how many bytes outside of events are kept.
 const maxDropped = 4 << 10
 
-// drop keeps the beginning of the bytes before ev that belong to no event.
-func (pos *streamPosition) drop(ev sse.Event) {
+// keepDropped keeps the beginning of the bytes before ev that belong to no event.
+func (pos *streamPosition) keepDropped(ev sse.Event) {
 	if len(ev.Dropped) > 0 {
 		pos.dropped = bytes.Clone(ev.Dropped[:min(len(ev.Dropped), maxDropped)])
 	}
@@ -291,9 +291,9 @@ func (pos *streamPosition) faultWithoutResponse(f *Fault, out *Outgoing) *Fault 
 	if !ended || pos.id != "" && !pos.noiseHasID {
 		return f
 	}
-	if pos.stray != nil {
-		wrong := mismatchFault(out, pos.stray)
-		pos.stray = nil
+	if pos.strayResponse != nil {
+		wrong := mismatchFault(out, pos.strayResponse)
+		pos.strayResponse = nil
 		return wrong
 	}
 	if pos.noise != nil && !isJSON(pos.noise) {
@@ -351,11 +351,11 @@ func reportEventType(in Inbox, ev sse.Event) {
 
 // parse parses the data of an event. It reuses the memory of the spare message, if there is one.
 func (pos *streamPosition) parse(raw []byte) *wire.Message {
-	m := pos.spare
+	m := pos.spareMessage
 	if m == nil {
 		m = &wire.Message{}
 	}
-	pos.spare = nil
+	pos.spareMessage = nil
 	m.Parse(raw)
 	return m
 }
@@ -364,7 +364,7 @@ func (pos *streamPosition) parse(raw []byte) *wire.Message {
 func (t *HTTP) handleEvent(ev sse.Event, out *Outgoing, pos *streamPosition) (r Reply, ok bool) {
 	m := pos.parse(ev.Data)
 	if m.Kind == wire.Invalid {
-		if !out.AnyReply && isBrokenResponse(m, out.ID, true) {
+		if !out.AcceptsAny && isBrokenResponse(m, out.ID, true) {
 			return Failed(invalidEventFault(m)), true
 		}
 		if pos.noise == nil && string(m.Raw) != "{}" { // some servers repeat priming events as {}
@@ -372,19 +372,19 @@ func (t *HTTP) handleEvent(ev sse.Event, out *Outgoing, pos *streamPosition) (r 
 		}
 		pos.noiseHasID = pos.noiseHasID || ev.ID != nil && !isJSON(ev.Data)
 		if !isJSON(ev.Data) {
-			if !out.AnyReply { // else this event may be the only reply
+			if !out.AcceptsAny { // else this event may be the only reply
 				reportNonJSONEvent(t.inbox, m)
 			}
 			return Reply{}, false
 		}
 	}
-	if out.AnyReply {
+	if out.AcceptsAny {
 		ok = m.Kind != wire.Notification && m.Kind != wire.Request
 		return Reply{Message: m}, ok
 	}
-	if m.Kind == wire.Batch && !out.Batches {
+	if m.Kind == wire.Batch && !out.AllowsBatch {
 		if response, odd := irregularResponse(m, out); response != nil {
-			return Reply{Message: response, Odd: odd}, true
+			return Reply{Message: response, Irregularity: odd}, true
 		}
 		if containsResponse(m, out.ID) {
 			return Failed(mismatchFault(out, m)), true
@@ -393,29 +393,29 @@ func (t *HTTP) handleEvent(ev sse.Event, out *Outgoing, pos *streamPosition) (r 
 		return Reply{}, false
 	}
 	if m.Kind == wire.Notification {
-		pos.free = t.inbox.Receive(m)
-		if pos.free {
-			pos.spare = m
+		pos.canReuse = t.inbox.Receive(m)
+		if pos.canReuse {
+			pos.spareMessage = m
 		}
 		return Reply{}, false
 	}
 	if answer, odd := t.pickResponse(m, out); answer != nil {
-		return Reply{Message: answer, Odd: odd}, true
+		return Reply{Message: answer, Irregularity: odd}, true
 	}
 	if isReply(m) && pos.id != "" {
 		reportStray(t.inbox, m)
 	} else if isReply(m) {
-		if pos.stray != nil {
-			t.inbox.Receive(pos.stray)
+		if pos.strayResponse != nil {
+			t.inbox.Receive(pos.strayResponse)
 		}
-		pos.stray = m
+		pos.strayResponse = m
 	}
 	return Reply{}, false
 }
 
 // recordEvent records an event and the bytes before it that belong to no event.
 func (rt *roundTrip) recordEvent(ev sse.Event) {
-	if !rt.via.rec.on() {
+	if !rt.connector.rec.isRecording() {
 		return
 	}
 	rt.record(wire.Noise, ev.Dropped)
@@ -431,7 +431,7 @@ func (rt *roundTrip) recordEvent(ev sse.Event) {
 		own := ev.Facts
 		facts = &own
 	}
-	rt.via.rec.Body(wire.Received, wire.Event, rt.stream, data, facts)
+	rt.connector.rec.RecordBody(wire.Received, wire.Event, rt.stream, data, facts)
 }
 
 // noFacts are the facts of an event that has only data. Most events share them.
@@ -440,15 +440,15 @@ var noFacts sse.Facts
 // streamEnd records how the stream ended and returns the fault for it.
 func (rt *roundTrip) streamEnd(ctx context.Context, err error) *Fault {
 	if large, ok := errors.AsType[sse.TooLargeError](err); ok {
-		rt.via.rec.closed(rt.stream, wire.Sent, "cancelled", "over the limit")
+		rt.connector.rec.recordClosed(rt.stream, wire.Sent, "cancelled", "over the limit")
 		return TooLarge(large.Limit)
 	}
 	if _, isFile := errors.AsType[*spool.FileError](err); isFile {
-		rt.via.rec.closed(rt.stream, wire.Sent, "cancelled", "the response could not be kept")
+		rt.connector.rec.recordClosed(rt.stream, wire.Sent, "cancelled", "the response could not be kept")
 		return spoolFault(err)
 	}
 	if errors.Is(err, io.EOF) && ctx.Err() == nil {
-		rt.via.rec.closed(rt.stream, wire.Received, "end", "")
+		rt.connector.rec.recordClosed(rt.stream, wire.Received, "end", "")
 		return &Fault{
 			Kind: wire.Transport, Phase: "read", Reached: wire.Unknown,
 			Text: "the stream ended before the response",

@@ -42,10 +42,10 @@ func SplitLine(line []byte, isAwaited func(*wire.Message) bool) []LinePart {
 		from := to
 		to += len(p.Raw)
 		if p.Message != nil && isAwaited(p.Message) {
-			s.message(from, to)
+			s.addMessage(from, to)
 		}
 	}
-	s.text(len(line))
+	s.addText(len(line))
 	if !slices.ContainsFunc(s.parts, func(p LinePart) bool { return !isText(p) }) {
 		return nil
 	}
@@ -74,14 +74,14 @@ func (s *lineSplitter) split(isAwaited func(*wire.Message) bool) {
 		if object != nil {
 			to := len(s.line) - len(rest)
 			if wire.ParseMessage(object).Kind != wire.Invalid {
-				s.message(at, to)
+				s.addMessage(at, to)
 			}
 			at = to
 			continue
 		}
 		notJSON++
 		if at > 0 && isAwaited(wire.ParseMessage(s.line[at:])) {
-			s.message(at, len(s.line))
+			s.addMessage(at, len(s.line))
 			break
 		}
 		size := objectSize(s.line[at:])
@@ -90,25 +90,25 @@ func (s *lineSplitter) split(isAwaited func(*wire.Message) bool) {
 		}
 		at += size
 	}
-	s.text(len(s.line))
+	s.addText(len(s.line))
 }
 
-// message adds the message between two offsets, with the blanks around it.
-func (s *lineSplitter) message(from, to int) {
+// addMessage adds the message between two offsets, with the blanks around it.
+func (s *lineSplitter) addMessage(from, to int) {
 	if isBlank(s.line[s.end:from]) {
 		from = s.end
 	}
 	if isBlank(s.line[to:]) {
 		to = len(s.line)
 	}
-	s.text(from)
+	s.addText(from)
 	raw := s.line[from:to:to]
 	s.parts = append(s.parts, LinePart{Raw: raw, Message: wire.ParseMessage(raw)})
 	s.end = to
 }
 
-// text adds the text up to an offset, if there is any.
-func (s *lineSplitter) text(to int) {
+// addText adds the text up to an offset, if there is any.
+func (s *lineSplitter) addText(to int) {
 	if s.end < to {
 		s.parts = append(s.parts, LinePart{Raw: s.line[s.end:to:to]})
 		s.end = to

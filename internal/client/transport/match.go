@@ -25,10 +25,10 @@ const SameIDHint = "a server must return the request's id unchanged, in value an
 // has another JSON type, or it is the only element of an array although arrays are not allowed. The
 // finding names the rule. It returns nil if m contains no such response.
 func irregularResponse(m *wire.Message, out *Outgoing) (*wire.Message, *wire.Finding) {
-	if out.AnyReply {
+	if out.AcceptsAny {
 		return nil, nil
 	}
-	if m.Kind == wire.Batch && !out.Batches && len(m.Items) == 1 {
+	if m.Kind == wire.Batch && !out.AllowsBatch && len(m.Items) == 1 {
 		item := m.Items[0]
 		if !item.IsResponseTo(out.ID) || item.Kind == wire.Invalid {
 			return nil, nil

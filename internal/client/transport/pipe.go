@@ -106,7 +106,7 @@ func (p *Pipe) Send(ctx context.Context, out *Outgoing) Reply {
 		<-p.writing
 		return p.endedReply(wire.Unsent)
 	}
-	p.rec.Sent(0, out.Raw, out.Again)
+	p.rec.RecordSent(0, out.Raw, out.PreviousID)
 	n := 0
 	wrote := make(chan error, 1)
 	go func() {
@@ -163,7 +163,7 @@ func (p *Pipe) readAll() {
 		line, err := p.readLine(lines)
 		if f, ok := errors.AsType[*Fault](err); ok {
 			if len(line) > 0 {
-				p.rec.Body(wire.Received, wire.Noise, 0, line, nil)
+				p.rec.RecordBody(wire.Received, wire.Noise, 0, line, nil)
 			}
 			p.giveUp(f)
 			return
@@ -177,7 +177,7 @@ func (p *Pipe) readAll() {
 			}
 		} else if f := p.framedMessage(lines.Buffered()); f != nil {
 			message, _ := lines.Peek(lines.Buffered())
-			p.rec.Body(wire.Received, wire.Noise, 0, bytes.Clone(message), nil)
+			p.rec.RecordBody(wire.Received, wire.Noise, 0, bytes.Clone(message), nil)
 			p.giveUp(f)
 			return
 		}
@@ -187,16 +187,16 @@ func (p *Pipe) readAll() {
 				by = wire.Sent
 			}
 			f := p.endFault(err)
-			text := f.event()
+			text := f.describeEnd()
 			if by == wire.Sent && f.Process == nil {
 				text = "" // the server ended as it was asked to
 			}
 			if p.isLeaving.Load() {
 				f = &Fault{Kind: wire.Transport, Phase: "read", Text: "mcpc released the kept server", Err: err}
 				by = wire.Sent
-				text = f.event()
+				text = f.describeEnd()
 			}
-			p.rec.closed(0, by, "end", text)
+			p.rec.recordClosed(0, by, "end", text)
 			p.end(f)
 			return
 		}
@@ -206,7 +206,7 @@ func (p *Pipe) readAll() {
 // giveUp stops reading from a server that does not speak MCP. It closes the stream, so that the
 // server does not block while writing.
 func (p *Pipe) giveUp(f *Fault) {
-	p.rec.closed(0, wire.Sent, "cancelled", f.Text)
+	p.rec.recordClosed(0, wire.Sent, "cancelled", f.Text)
 	p.end(f)
 	if in, ok := p.in.(io.Closer); ok {
 		in.Close()
@@ -238,10 +238,10 @@ func (p *Pipe) readLine(lines *bufio.Reader) ([]byte, error) {
 // handleLine handles one line.
 func (p *Pipe) handleLine(line []byte) *Fault {
 	m := wire.ParseMessage(line)
-	// cat echoes, and a terminal in between. A request with AnyReply accepts its echo as the response.
-	isEcho := func(out *Outgoing) bool { return bytes.Equal(out.Raw, line) && !out.AnyReply }
+	// cat echoes, and a terminal in between. A request with AcceptsAny accepts its echo as the response.
+	isEcho := func(out *Outgoing) bool { return bytes.Equal(out.Raw, line) && !out.AcceptsAny }
 	if m.Kind == wire.Request && p.hasWaiter(isEcho) {
-		p.rec.Body(wire.Received, wire.Body, 0, line, nil)
+		p.rec.RecordBody(wire.Received, wire.Body, 0, line, nil)
 		return &Fault{
 			Kind: wire.BadResponse, Phase: "read", raw: line,
 			Text: "the command echoes its input",
@@ -256,7 +256,7 @@ func (p *Pipe) handleLine(line []byte) *Fault {
 	}
 	if m.Kind != wire.Invalid && !m.HasOtherVersion || p.isIrregularResponse(m) {
 		p.noise.multiline = nil
-		p.rec.Body(wire.Received, wire.Body, 0, line, nil)
+		p.rec.RecordBody(wire.Received, wire.Body, 0, line, nil)
 		if HasByteOrderMark(line) {
 			p.noteNoise(line)
 			p.inbox.Repeated(wire.Finding{Rule: "bom", Severity: wire.Warning, Text: byteOrderMarkText}, byteOrderMarkSummary)
@@ -264,7 +264,7 @@ func (p *Pipe) handleLine(line []byte) *Fault {
 		p.deliver(m)
 		return nil
 	}
-	p.rec.Body(wire.Received, wire.Noise, 0, line, nil)
+	p.rec.RecordBody(wire.Received, wire.Noise, 0, line, nil)
 	return p.handleNonMessage(m)
 }
 
@@ -278,7 +278,7 @@ func (p *Pipe) handleParts(line []byte, parts []LinePart) {
 		if part.Message == nil {
 			kind = wire.Noise
 		}
-		p.rec.Body(wire.Received, kind, 0, part.Raw, nil)
+		p.rec.RecordBody(wire.Received, kind, 0, part.Raw, nil)
 	}
 	for _, part := range parts {
 		if part.Message != nil {
@@ -296,6 +296,6 @@ func (p *Pipe) isResponse(m *wire.Message) bool {
 func (p *Pipe) isIrregularResponse(m *wire.Message) bool {
 	return p.hasWaiter(func(out *Outgoing) bool {
 		hasOtherVersion := m.HasOtherVersion && m.IsResponseTo(out.ID)
-		return hasOtherVersion || isBrokenResponse(m, out.ID, false) || out.AnyReply && isJSON(m.Raw)
+		return hasOtherVersion || isBrokenResponse(m, out.ID, false) || out.AcceptsAny && isJSON(m.Raw)
 	})
 }

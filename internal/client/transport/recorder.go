@@ -33,14 +33,14 @@ type Recorder struct {
 // nextStream returns the number of the next HTTP request and its response.
 func (r *Recorder) nextStream() int { return int(r.streams.Add(1)) }
 
-// on reports whether the tap accepts frames. Callers skip the work for a frame if it does not.
-func (r *Recorder) on() bool {
+// isRecording reports whether the tap accepts frames. Callers skip the work for a frame if it does not.
+func (r *Recorder) isRecording() bool {
 	return r != nil && r.Tap != nil && (r.Full == nil || !r.Full())
 }
 
-// frame numbers and dates a frame, and gives it to the tap.
-func (r *Recorder) frame(f wire.Frame) {
-	if !r.on() {
+// record numbers and dates a frame, and gives it to the tap.
+func (r *Recorder) record(f wire.Frame) {
+	if !r.isRecording() {
 		return
 	}
 	r.mu.Lock()
@@ -51,45 +51,45 @@ func (r *Recorder) frame(f wire.Frame) {
 	r.Tap(f)
 }
 
-// Body records bytes that the caller does not change afterwards.
-func (r *Recorder) Body(dir wire.Direction, kind wire.FrameKind, stream int, raw []byte, facts *sse.Facts) {
+// RecordBody records bytes that the caller does not change afterwards.
+func (r *Recorder) RecordBody(dir wire.Direction, kind wire.FrameKind, stream int, raw []byte, facts *sse.Facts) {
 	if raw == nil {
 		raw = []byte{} // an empty body is recorded too
 	}
-	r.frame(wire.Frame{Dir: dir, Kind: kind, Stream: stream, Raw: raw[:len(raw):len(raw)], SSE: facts})
+	r.record(wire.Frame{Dir: dir, Kind: kind, Stream: stream, Raw: raw[:len(raw):len(raw)], SSE: facts})
 }
 
-// Sent records a message of the client. again is the id of the request that it repeats, or nil.
-func (r *Recorder) Sent(stream int, raw []byte, again json.RawMessage) {
-	r.frame(wire.Frame{
+// RecordSent records a message of the client. again is the id of the request that it repeats, or nil.
+func (r *Recorder) RecordSent(stream int, raw []byte, again json.RawMessage) {
+	r.record(wire.Frame{
 		Dir: wire.Sent, Kind: wire.Body, Stream: stream, Raw: raw[:len(raw):len(raw)],
 		PreviousID: string(again),
 	})
 }
 
-// request records the head of an HTTP request.
-func (r *Recorder) request(stream int, req *http.Request) {
+// recordRequest records the head of an HTTP request.
+func (r *Recorder) recordRequest(stream int, req *http.Request) {
 	head := &wire.HTTPHead{
 		Method: req.Method, URL: redact.RedactURL(req.URL.String()),
 		Proto: "HTTP/1.1", Fields: r.fieldsOf(req.Header),
 	}
-	r.frame(wire.Frame{Dir: wire.Sent, Kind: wire.Head, Stream: stream, HTTP: head})
+	r.record(wire.Frame{Dir: wire.Sent, Kind: wire.Head, Stream: stream, HTTP: head})
 }
 
-// response records the head of an HTTP response.
-func (r *Recorder) response(stream int, resp *http.Response, timing *wire.Timing) {
-	if r.on() {
+// recordResponse records the head of an HTTP response.
+func (r *Recorder) recordResponse(stream int, resp *http.Response, timing *wire.Timing) {
+	if r.isRecording() {
 		head := &wire.HTTPHead{
 			Status: resp.StatusCode, Proto: resp.Proto,
 			Fields: r.fieldsOf(resp.Header), Timing: timing,
 		}
-		r.frame(wire.Frame{Dir: wire.Received, Kind: wire.Head, Stream: stream, HTTP: head})
+		r.record(wire.Frame{Dir: wire.Received, Kind: wire.Head, Stream: stream, HTTP: head})
 	}
 }
 
-// closed records the end of a stream: by which side, how, and a text for people.
-func (r *Recorder) closed(stream int, by wire.Direction, how, text string) {
-	r.frame(wire.Frame{
+// recordClosed records the end of a stream: by which side, how, and a text for people.
+func (r *Recorder) recordClosed(stream int, by wire.Direction, how, text string) {
+	r.record(wire.Frame{
 		Dir: by, Kind: wire.Closed, Stream: stream,
 		Close: &wire.CloseFacts{By: by, How: how, Text: text},
 	})

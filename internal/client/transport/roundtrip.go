@@ -31,14 +31,14 @@ func (t recordedTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	rt.sent++
 	if rt.sent > 1 {
 		rt.stream = t.rec.nextStream()
-		rt.recorded = t.rec.on()
+		rt.recorded = t.rec.isRecording()
 	}
-	req.Close = rt.via.closesConnections.Load()
+	req.Close = rt.connector.closesConnections.Load()
 	if rt.recorded {
-		t.rec.request(rt.stream, req)
+		t.rec.recordRequest(rt.stream, req)
 	}
 	if rt.body != nil {
-		t.rec.Sent(rt.stream, rt.body, rt.again)
+		t.rec.RecordSent(rt.stream, rt.body, rt.previousID)
 	}
 	if rt.trace != nil {
 		req = req.WithContext(httptrace.WithClientTrace(req.Context(), rt.trace))
@@ -57,7 +57,7 @@ func (t recordedTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		rt.noteLost()
 	}
 	if err == nil {
-		t.rec.response(rt.stream, resp, new(rt.currentState().timing))
+		t.rec.recordResponse(rt.stream, resp, new(rt.currentState().timing))
 	}
 	return resp, err
 }
@@ -70,19 +70,19 @@ func Pause(ctx context.Context) (release func()) {
 	if !ok {
 		return func() {}
 	}
-	rt.via.clock.Hold()
-	return rt.via.clock.Release
+	rt.connector.clock.Hold()
+	return rt.connector.clock.Release
 }
 
 // A roundTrip is one HTTP request and how far it got.
 type roundTrip struct {
-	via *Connector
-	// shown is the URL without its secrets.
-	shown string
+	connector *Connector
+	// redactedURL is the URL without its secrets.
+	redactedURL string
 	// body is the body of a POST.
 	body []byte
-	// again is the id of the request that this one repeats, or nil.
-	again json.RawMessage
+	// previousID is the id of the request that this one repeats, or nil.
+	previousID json.RawMessage
 	// sent counts how often the request was sent.
 	sent int
 	// recorded is set if the recorder records the heads.
@@ -118,19 +118,19 @@ func (rt *roundTrip) update(change func(*roundTripState)) {
 
 // A roundTripState is how far a request got.
 type roundTripState struct {
-	// wrote is set when the header is written, or about to be. No server can act on less.
-	wrote bool
-	// got marks the bytes written to the connection when the request got it.
-	got httpconn.Mark
-	// reused is set if another request used the connection before.
-	reused bool
-	timing wire.Timing
+	// isWritten is set when the header is written, or about to be. No server can act on less.
+	isWritten bool
+	// mark marks the bytes written to the connection when the request got it.
+	mark httpconn.Mark
+	// isReused is set if another request used the connection before.
+	isReused bool
+	timing   wire.Timing
 }
 
-// traced returns ctx with a trace that notes whether the request left the machine and, if the
+// withTrace returns ctx with a trace that notes whether the request left the machine and, if the
 // request is recorded, how long each phase took.
-func (rt *roundTrip) traced(ctx context.Context) context.Context {
-	rt.recorded = rt.via.rec.on()
+func (rt *roundTrip) withTrace(ctx context.Context) context.Context {
+	rt.recorded = rt.connector.rec.isRecording()
 	trace := &httptrace.ClientTrace{
 		// GetConn is called again only if a second connection is tried, because nothing was written to the first.
 		GetConn: func(string) {
@@ -139,11 +139,11 @@ func (rt *roundTrip) traced(ctx context.Context) context.Context {
 		},
 		GotConn: func(info httptrace.GotConnInfo) {
 			rt.update(func(p *roundTripState) {
-				p.got = httpconn.GotConn(info)
-				p.reused = info.Reused
+				p.mark = httpconn.GotConn(info)
+				p.isReused = info.Reused
 			})
 		},
-		WroteHeaders: func() { rt.update(func(p *roundTripState) { p.wrote = true }) },
+		WroteHeaders: func() { rt.update(func(p *roundTripState) { p.isWritten = true }) },
 	}
 	if rt.recorded {
 		trace.GotFirstResponseByte = func() { rt.endPhase("", &rt.state.timing.FirstByte) }
@@ -182,8 +182,8 @@ func (rt *roundTrip) endPhase(phase string, took *time.Duration) {
 // reused one, the server may close each connection after a response, so no connection is reused any
 // more.
 func (rt *roundTrip) noteLost() {
-	if rt.currentState().reused {
-		rt.via.closesConnections.Store(true)
+	if rt.currentState().isReused {
+		rt.connector.closesConnections.Store(true)
 	}
 }
 
@@ -192,7 +192,7 @@ func (rt *roundTrip) noteLost() {
 // not.
 func (rt *roundTrip) isUnsent() bool {
 	now := rt.currentState()
-	return now.reused && (!now.wrote || !now.got.IsPassed())
+	return now.isReused && (!now.isWritten || !now.mark.IsPassed())
 }
 
 // headerSize returns the size of a header in bytes, as HTTP/1.1 writes it.

@@ -13,19 +13,19 @@ import (
 // and HTTP+SSE all responses arrive on one connection, in any order.
 type router struct {
 	inbox Inbox
-	// wholeMessages is set if a message that ends too early is never continued by the next one.
-	wholeMessages bool
+	// hasWholeMessages is set if a message that ends too early is never continued by the next one.
+	hasWholeMessages bool
 	// done is closed when no message can arrive any more. ended is the reason, which may be read after
 	// that.
-	done  chan struct{}
-	ended *Fault
+	done      chan struct{}
+	endReason *Fault
 
 	// noiseLine is the first line since the last response that is not a message, or nil. Only the
 	// delivering goroutine uses it.
 	noiseLine []byte
 
 	mu      sync.Mutex
-	waiting map[string]*waiter
+	waiters map[string]*waiter
 }
 
 // A waiter waits for one response. Only the goroutine that removes it from the router's map may send
@@ -37,7 +37,7 @@ type waiter struct {
 
 // newRouter returns a router that gives all other messages to in.
 func newRouter(in Inbox) *router {
-	return &router{waiting: map[string]*waiter{}, inbox: in, done: make(chan struct{})}
+	return &router{waiters: map[string]*waiter{}, inbox: in, done: make(chan struct{})}
 }
 
 // register registers a request before it is sent, so that no response arrives too early.
@@ -45,7 +45,7 @@ func (r *router) register(out *Outgoing) *waiter {
 	w := &waiter{out: out, answer: make(chan Reply, 1)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.waiting[string(out.ID)] = w
+	r.waiters[string(out.ID)] = w
 	return w
 }
 
@@ -58,8 +58,8 @@ func (r *router) unregister(w *waiter) {
 
 // removeLocked removes a waiter. The caller holds mu.
 func (r *router) removeLocked(w *waiter) {
-	if r.waiting[string(w.out.ID)] == w {
-		delete(r.waiting, string(w.out.ID))
+	if r.waiters[string(w.out.ID)] == w {
+		delete(r.waiters, string(w.out.ID))
 	}
 }
 
@@ -110,7 +110,7 @@ func (r *router) replyTo(w *waiter, m *wire.Message) Reply {
 	answer := Reply{Message: m, Noise: r.noiseLine}
 	if response, odd := irregularResponse(m, w.out); response != nil {
 		answer.Message = response
-		answer.Odd = odd
+		answer.Irregularity = odd
 	}
 	if !mcp.IsOpening(w.out.Method) {
 		r.noiseLine = nil
@@ -143,21 +143,21 @@ func (r *router) deliverItems(m *wire.Message) {
 func (r *router) waiterFor(m *wire.Message) *waiter {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if w := r.waiting[string(m.ID)]; w != nil && m.IsResponseTo(w.out.ID) {
+	if w := r.waiters[string(m.ID)]; w != nil && m.IsResponseTo(w.out.ID) {
 		r.removeLocked(w)
 		return w
 	}
 	for _, fits := range []func(*Outgoing) bool{
 		func(out *Outgoing) bool {
-			isInArray := !out.Batches && containsResponse(m, out.ID)
-			return isInArray || m.IsResponseTo(out.ID) || isBrokenResponse(m, out.ID, r.wholeMessages)
+			isInArray := !out.AllowsBatch && containsResponse(m, out.ID)
+			return isInArray || m.IsResponseTo(out.ID) || isBrokenResponse(m, out.ID, r.hasWholeMessages)
 		},
-		func(*Outgoing) bool { return len(r.waiting) == 1 && m.Kind == wire.ErrorResponse && !m.HasID() },
+		func(*Outgoing) bool { return len(r.waiters) == 1 && m.Kind == wire.ErrorResponse && !m.HasID() },
 		func(out *Outgoing) bool {
-			return out.AnyReply && m.Kind != wire.Notification && m.Kind != wire.Request
+			return out.AcceptsAny && m.Kind != wire.Notification && m.Kind != wire.Request
 		},
 	} {
-		for _, w := range r.waiting {
+		for _, w := range r.waiters {
 			if fits(w.out) {
 				r.removeLocked(w)
 				return w
@@ -175,7 +175,7 @@ func (r *router) deliverOtherID(m *wire.Message) bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, w := range r.waiting {
+	for _, w := range r.waiters {
 		if response, _ := irregularResponse(m, w.out); response != nil {
 			r.removeLocked(w)
 			w.answer <- r.replyTo(w, m)
@@ -190,9 +190,9 @@ func (r *router) deliverOtherID(m *wire.Message) bool {
 func (r *router) failAmbiguous(m *wire.Message) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n := len(r.waiting)
+	n := len(r.waiters)
 	text := fmt.Sprintf("received an error that matches none of %d open requests: %s", n, m.Error.Message)
-	for _, w := range r.waiting {
+	for _, w := range r.waiters {
 		r.removeLocked(w)
 		w.answer <- Failed(badResponseFault(text, m.Raw))
 	}
@@ -203,7 +203,7 @@ func (r *router) failAmbiguous(m *wire.Message) bool {
 func (r *router) hasWaiter(fits func(*Outgoing) bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, w := range r.waiting {
+	for _, w := range r.waiters {
 		if fits(w.out) {
 			return true
 		}
@@ -215,8 +215,8 @@ func (r *router) hasWaiter(fits func(*Outgoing) bool) bool {
 func (r *router) end(f *Fault) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.ended == nil {
-		r.ended = f
+	if r.endReason == nil {
+		r.endReason = f
 		close(r.done)
 	}
 }
@@ -227,7 +227,7 @@ func (r *router) Gone() <-chan struct{} { return r.done }
 // endedReply returns the reply to a request after the connection ended. Call it only after done is
 // closed.
 func (r *router) endedReply(reached wire.Reached) Reply {
-	f := *r.ended
+	f := *r.endReason
 	f.Reached = reached
 	if reached == wire.Unsent {
 		f.Phase = "send"

@@ -68,7 +68,7 @@ func StartFault(command process.Command, err error) *Fault {
 // Listen starts delivering received messages and recording standard error.
 func (s *StdioProcess) Listen() {
 	s.Pipe.Listen()
-	s.Watch(func(line []byte) { s.rec.Body(wire.Received, wire.Stderr, 0, line, nil) }, s.done)
+	s.Watch(func(line []byte) { s.rec.RecordBody(wire.Received, wire.Stderr, 0, line, nil) }, s.done)
 }
 
 // endFault returns the fault for the end of the server's output.
@@ -84,7 +84,7 @@ func EndFault(facts *wire.ProcessFacts, err error) *Fault {
 		Process: facts,
 	}
 	if facts.HowEnded != "" {
-		f.Text = f.event() + " before it answered"
+		f.Text = f.describeEnd() + " before it answered"
 	}
 	return f
 }

@@ -120,7 +120,7 @@ func (p *Pipe) handleNonMessage(m *wire.Message) *Fault {
 	if isUTF16(line) && bytes.ContainsAny(line[:4], "{[") {
 		return bad("the server writes UTF-16 instead of UTF-8")
 	}
-	if whole := p.noise.gather(line, p.maxSize); whole != nil {
+	if whole := p.noise.addLine(line, p.maxSize); whole != nil {
 		p.failMultiline(whole)
 	}
 	return nil
@@ -143,9 +143,9 @@ func (p *Pipe) reportParts(parts []LinePart) {
 	p.inbox.Repeated(wire.Finding{Rule: RuleStdoutNoise, Severity: wire.Warning, Text: text}, TextSummary)
 }
 
-// gather adds a line to a JSON value that may extend over several lines. It returns the value with
+// addLine adds a line to a JSON value that may extend over several lines. It returns the value with
 // its last line, else nil.
-func (n *stdoutNoise) gather(line []byte, limit MaxSize) *multilineJSON {
+func (n *stdoutNoise) addLine(line []byte, limit MaxSize) *multilineJSON {
 	s := n.multiline
 	if s == nil {
 		if c := bytes.TrimSpace(line)[0]; c != '{' && c != '[' {
@@ -291,8 +291,8 @@ const maxShown = 80
 // or the stream ends.
 type partialLine struct {
 	mu    sync.Mutex
-	n     int
-	begin []byte
+	size  int
+	start []byte
 }
 
 // Write adds bytes. It never fails.
@@ -302,11 +302,11 @@ func (u *partialLine) Write(b []byte) (int, error) {
 	rest := b
 	if i := bytes.LastIndexByte(b, '\n'); i >= 0 {
 		rest = b[i+1:]
-		u.n = 0
-		u.begin = u.begin[:0]
+		u.size = 0
+		u.start = u.start[:0]
 	}
-	u.n += len(rest)
-	u.begin = append(u.begin, rest[:min(len(rest), maxShown-len(u.begin))]...)
+	u.size += len(rest)
+	u.start = append(u.start, rest[:min(len(rest), maxShown-len(u.start))]...)
 	return len(b), nil
 }
 
@@ -314,7 +314,7 @@ func (u *partialLine) Write(b []byte) (int, error) {
 func (u *partialLine) pending() (n int, begin []byte) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.n, bytes.Clone(u.begin)
+	return u.size, bytes.Clone(u.start)
 }
 
 // Pending describes the output that still lacks its line end, for a request without a response. It
@@ -323,14 +323,14 @@ func (p *Pipe) Pending() (m Diagnostic) {
 	u := &p.tail
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if len(bytes.TrimSpace(u.begin)) == 0 {
+	if len(bytes.TrimSpace(u.start)) == 0 {
 		return m
 	}
-	m.Text = fmt.Sprintf("%d bytes without a line end: %q", u.n, u.begin)
-	if u.n > len(u.begin) {
-		m.Text = fmt.Sprintf("%d bytes without a line end, beginning with %q", u.n, u.begin)
+	m.Text = fmt.Sprintf("%d bytes without a line end: %q", u.size, u.start)
+	if u.size > len(u.start) {
+		m.Text = fmt.Sprintf("%d bytes without a line end, beginning with %q", u.size, u.start)
 	}
-	if looksLikeMessage(u.begin) {
+	if looksLikeMessage(u.start) {
 		m.Hint = "over stdio the server must end each message with a newline"
 	}
 	return m

@@ -36,7 +36,7 @@ func TestMessagesOverSeveralLinesAreGathered(t *testing.T) {
 			var n stdoutNoise
 			got := ""
 			for _, line := range test.lines {
-				if s := n.gather([]byte(line), 50); s != nil {
+				if s := n.addLine([]byte(line), 50); s != nil {
 					got += string(s.mended)
 					if raw := strings.Join(test.lines, "\n"); string(s.raw) != raw {
 						t.Errorf("raw is %q, want %q", s.raw, raw)

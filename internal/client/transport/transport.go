@@ -52,24 +52,24 @@ type Outgoing struct {
 	// ID is nil for a message that has no response.
 	ID     json.RawMessage
 	Method string
-	// Again is the id of the request that this request repeats, for the recording. It is nil for other
+	// PreviousID is the id of the request that this request repeats, for the recording. It is nil for other
 	// messages.
-	Again json.RawMessage
+	PreviousID json.RawMessage
 	// Fields are the HTTP header fields that the revision requires. Stdio ignores them.
 	Fields []wire.Field
 	// Resumable allows the transport to resume an interrupted stream with Last-Event-ID.
 	Resumable bool
-	// Batches allows the response to be an element of an array (2025-03-26 and before).
-	Batches bool
+	// AllowsBatch allows the response to be an element of an array (2025-03-26 and before).
+	AllowsBatch bool
 	// Headed, if not nil, is called with the header of a 2xx HTTP response before its body is read. It
 	// may change the fields of later requests.
-	Headed func(http.Header)
+	OnHeader func(http.Header)
 	// Crossing, if not nil, traces the HTTP request itself, without the requests that
 	// ConnectorOptions.Through adds.
-	Crossing *httptrace.ClientTrace
-	// AnyReply accepts the first received bytes as the response, also if they are no message: raw bytes
+	Trace *httptrace.ClientTrace
+	// AcceptsAny accepts the first received bytes as the response, also if they are no message: raw bytes
 	// have no id to match.
-	AnyReply bool
+	AcceptsAny bool
 }
 
 // A Reply is the response to a message, or the fault that explains why there is none.
@@ -80,8 +80,8 @@ type Reply struct {
 	Fault *Fault
 	// Noise is a line before the message that is not a message, or nil.
 	Noise []byte
-	// Odd says which rule the response breaks. It is nil if the response breaks none.
-	Odd *wire.Finding
+	// Irregularity says which rule the response breaks. It is nil if the response breaks none.
+	Irregularity *wire.Finding
 }
 
 // An Inbox receives what a transport reports. No method may block.

@@ -32,8 +32,8 @@ const defaults = `{"message":"m","requestedSchema":{"type":"object","properties"
 
 const page = `{"mode":"url","message":"m","url":"https://example.com/","elicitationId":"1"}`
 
-func elicitation(key, params string) client.Asking {
-	return client.Asking{Key: key, Method: "elicitation/create", Params: json.RawMessage(params)}
+func elicitation(key, params string) client.InputRequest {
+	return client.InputRequest{Key: key, Method: "elicitation/create", Params: json.RawMessage(params)}
 }
 
 func accepted(content string) string { return `{"action":"accept","content":` + content + "}" }
@@ -41,10 +41,10 @@ func accepted(content string) string { return `{"action":"accept","content":` + 
 // shown is an answer as a table has it: the result, or the kind and the text of the ending.
 func shown(a client.Answer) string {
 	text := string(a.Result)
-	if a.Ending.Kind != wire.OK {
-		text = strings.TrimSpace(text + " " + string(a.Ending.Kind) + ": " + a.Ending.Text)
+	if a.Outcome.Kind != wire.OK {
+		text = strings.TrimSpace(text + " " + string(a.Outcome.Kind) + ": " + a.Outcome.Text)
 	}
-	for _, f := range a.Ending.Findings {
+	for _, f := range a.Outcome.Findings {
 		text += "; " + strings.TrimSpace(f.Pointer+" "+f.Text)
 	}
 	return text
@@ -55,24 +55,24 @@ func TestFlagsAnswerForms(t *testing.T) {
 	t.Parallel()
 	const notAnswered = "input_required: "
 	const unfit = "invalid_arguments: the answer does not match the form that the server requested"
-	oneForm := []client.Asking{elicitation("", form)}
-	twoForms := []client.Asking{elicitation("", form), elicitation("", form)}
+	oneForm := []client.InputRequest{elicitation("", form)}
+	twoForms := []client.InputRequest{elicitation("", form), elicitation("", form)}
 	for _, c := range []struct {
 		name  string
 		flags host.Answers
-		asks  []client.Asking
+		asks  []client.InputRequest
 		want  []string // the answers, or how they begin
 	}{
 		{
 			"nothing answers",
 			host.Answers{},
-			[]client.Asking{elicitation("", form), elicitation("", page)},
+			[]client.InputRequest{elicitation("", form), elicitation("", page)},
 			[]string{notAnswered, notAnswered},
 		},
 		{
 			"--decline",
 			host.Answers{Decline: true},
-			[]client.Asking{elicitation("", form), elicitation("", page)},
+			[]client.InputRequest{elicitation("", form), elicitation("", page)},
 			[]string{
 				`{"action":"decline"} input_required: --decline declined the form`,
 				`{"action":"decline"} input_required: --decline declined the page`,
@@ -141,13 +141,13 @@ func TestFlagsAnswerForms(t *testing.T) {
 		{
 			"an empty object takes the defaults",
 			host.Answers{Answers: []string{`{}`}},
-			[]client.Asking{elicitation("", `{"requestedSchema":{"properties":{"age":{"type":"integer","default":7}}}}`)},
+			[]client.InputRequest{elicitation("", `{"requestedSchema":{"properties":{"age":{"type":"integer","default":7}}}}`)},
 			[]string{accepted(`{"age":7}`)},
 		},
 		{
 			"objects answer in order",
 			host.Answers{Answers: []string{`{"name":"Ann"}`, `{"name":"Bob"}`}},
-			[]client.Asking{elicitation("", form), elicitation("", form), elicitation("", form)},
+			[]client.InputRequest{elicitation("", form), elicitation("", form), elicitation("", form)},
 			[]string{accepted(`{"name":"Ann","age":7}`), accepted(`{"name":"Bob","age":7}`), notAnswered},
 		},
 		{
@@ -159,7 +159,7 @@ func TestFlagsAnswerForms(t *testing.T) {
 		{
 			"by the name of the request",
 			host.Answers{Answers: []string{`{"one":{"name":"Ann"},"two":{"name":"Bob"}}`}},
-			[]client.Asking{elicitation("two", form), elicitation("one", form), elicitation("three", form), oneForm[0]},
+			[]client.InputRequest{elicitation("two", form), elicitation("one", form), elicitation("three", form), oneForm[0]},
 			[]string{
 				accepted(`{"name":"Bob","age":7}`), accepted(`{"name":"Ann","age":7}`),
 				"input_required: the server's request is named three, and --answer is for one, two",
@@ -169,22 +169,22 @@ func TestFlagsAnswerForms(t *testing.T) {
 		{
 			"a page is no form",
 			host.Answers{Answers: []string{`{"name":"Ann"}`}},
-			[]client.Asking{elicitation("", page)},
+			[]client.InputRequest{elicitation("", page)},
 			[]string{notAnswered},
 		},
 		{
 			"--answer-defaults",
 			host.Answers{Defaults: true},
-			[]client.Asking{elicitation("", defaults), elicitation("", form)},
+			[]client.InputRequest{elicitation("", defaults), elicitation("", form)},
 			[]string{accepted(`{"name":"Ann"}`), "input_required: the form has no default for name"},
 		},
 		{
 			"no form at all",
 			host.Answers{Defaults: true},
-			[]client.Asking{elicitation("", `{"requestedSchema":7}`)},
+			[]client.InputRequest{elicitation("", `{"requestedSchema":7}`)},
 			[]string{"bad_response: "},
 		},
-		{"an unknown request", host.Answers{Decline: true}, []client.Asking{{Method: "x/y"}}, []string{notAnswered}},
+		{"an unknown request", host.Answers{Decline: true}, []client.InputRequest{{Method: "x/y"}}, []string{notAnswered}},
 	} {
 		env, _ := connecttest.Env(t, "")
 		ask, err := elicit.New(env, &place{}, c.flags, false)
@@ -211,10 +211,10 @@ func TestFieldsApplyToEveryForm(t *testing.T) {
 	}
 	first := ask(t.Context(), elicitation("", `{"requestedSchema":{"properties":{"other":{"type":"string"}}}}`))
 	second := ask(t.Context(), elicitation("", `{"requestedSchema":{"properties":{}}}`))
-	if got := first.Ending.Hint.String(); got != "the form has the fields other" {
+	if got := first.Outcome.Hint.String(); got != "the form has the fields other" {
 		t.Errorf("first: %s", got)
 	}
-	hint := second.Ending.Hint.String()
+	hint := second.Outcome.Hint.String()
 	if !strings.Contains(hint, "this is not the first form") || !strings.HasSuffix(hint, "the form has no fields") {
 		t.Errorf("second: %s", hint)
 	}
@@ -300,7 +300,7 @@ func TestUserAnswersWithoutFlags(t *testing.T) {
 			host.Answers{},
 			form,
 			client.Answer{
-				Result: json.RawMessage(`{"action":"cancel"}`), Ending: wire.Outcome{Kind: wire.Signal, Text: "interrupted"},
+				Result: json.RawMessage(`{"action":"cancel"}`), Outcome: wire.Outcome{Kind: wire.Signal, Text: "interrupted"},
 			},
 			`{"action":"cancel"} signal: interrupted`, "form of box (http://box)",
 			[]string{""},
@@ -356,7 +356,7 @@ func TestRoots(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := shown(ask(t.Context(), client.Asking{Method: "roots/list"})); !strings.HasPrefix(got, c.want) {
+		if got := shown(ask(t.Context(), client.InputRequest{Method: "roots/list"})); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%q: got %s, want %s", c.roots, got, c.want)
 		}
 	}

@@ -30,7 +30,7 @@ func (r *Answerer) runCommand(
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, &client.Answer{
-			Ending: wire.Outcome{
+			Outcome: wire.Outcome{
 				Kind: wire.LocalIO, Text: fmt.Sprintf("%s: the command failed: %v", flag, err),
 				Hint: "it reads the params on stdin and must exit with 0",
 			},
@@ -40,14 +40,14 @@ func (r *Answerer) runCommand(
 }
 
 // elicitByCommand answers a form or a page with the command of --on-elicit.
-func (r *Answerer) elicitByCommand(ctx context.Context, q client.Asking, page bool) client.Answer {
+func (r *Answerer) elicitByCommand(ctx context.Context, q client.InputRequest, page bool) client.Answer {
 	out, failed := r.runCommand(ctx, "--on-elicit", r.OnElicit, q.Params)
 	if failed != nil {
 		return *failed
 	}
 	invalid := func(text string, findings []wire.Finding) client.Answer {
 		a := invalidAnswer(question.Form{}, "--on-elicit: "+text, findings)
-		a.Ending.Hint = `it writes {"action":"accept","content":{...}}, {"action":"decline"} or {"action":"cancel"}`
+		a.Outcome.Hint = `it writes {"action":"accept","content":{...}}, {"action":"decline"} or {"action":"cancel"}`
 		return a
 	}
 	members, err := jsonraw.Object(out)
@@ -78,7 +78,7 @@ func (r *Answerer) elicitByCommand(ctx context.Context, q client.Asking, page bo
 }
 
 // sample answers a sampling request with a command, with a file, or by the user.
-func (r *Answerer) sample(ctx context.Context, q client.Asking) client.Answer {
+func (r *Answerer) sample(ctx context.Context, q client.InputRequest) client.Answer {
 	var output []byte
 	var failed *client.Answer
 	switch {
@@ -89,7 +89,7 @@ func (r *Answerer) sample(ctx context.Context, q client.Asking) client.Answer {
 	case r.Sampling != "":
 		output, failed = r.samplingFile()
 	default:
-		return client.Answer{Ending: client.Unanswered(q.Method)}
+		return client.Answer{Outcome: client.UnansweredOutcome(q.Method)}
 	}
 	if failed != nil {
 		return *failed
@@ -97,7 +97,7 @@ func (r *Answerer) sample(ctx context.Context, q client.Asking) client.Answer {
 	message, err := question.Message(q.Params, output)
 	if err != nil {
 		return client.Answer{
-			Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: err.Error(), Hint: wire.Run("help answering")},
+			Outcome: wire.Outcome{Kind: wire.InvalidArguments, Text: err.Error(), Hint: wire.Run("help answering")},
 		}
 	}
 	r.noteAnswer(q.Method, "answered with "+jsonraw.Excerpt(message, 400))
@@ -112,7 +112,7 @@ func (r *Answerer) samplingFile() ([]byte, *client.Answer) {
 	}
 	raw, _, err := r.A.UI.Input("@" + r.Sampling)
 	if err != nil {
-		return nil, &client.Answer{Ending: wire.Outcome{Kind: wire.LocalIO, Text: "--sampling: " + err.Error()}}
+		return nil, &client.Answer{Outcome: wire.Outcome{Kind: wire.LocalIO, Text: "--sampling: " + err.Error()}}
 	}
 	r.samplingText = raw
 	r.isRead = true

@@ -41,7 +41,7 @@ func New(env *host.Env, server host.Server, flags host.Answers, person bool) (cl
 }
 
 // respond answers one request. It implements client.Asker.
-func (r *Answerer) respond(ctx context.Context, q client.Asking) client.Answer {
+func (r *Answerer) respond(ctx context.Context, q client.InputRequest) client.Answer {
 	switch q.Method {
 	case "elicitation/create":
 		return r.elicit(ctx, q)
@@ -50,11 +50,11 @@ func (r *Answerer) respond(ctx context.Context, q client.Asking) client.Answer {
 	case "roots/list":
 		return r.listRoots()
 	}
-	return client.Answer{Ending: client.Unanswered(q.Method)}
+	return client.Answer{Outcome: client.UnansweredOutcome(q.Method)}
 }
 
 // elicit answers a form or a page.
-func (r *Answerer) elicit(ctx context.Context, q client.Asking) client.Answer {
+func (r *Answerer) elicit(ctx context.Context, q client.InputRequest) client.Answer {
 	members, _ := jsonraw.Object(q.Params)
 	page := members.Text("mode") == "url"
 	what := "form"
@@ -79,7 +79,7 @@ func (r *Answerer) elicit(ctx context.Context, q client.Asking) client.Answer {
 	if !page && r.canAskUser {
 		return r.recordUserAnswer(what, r.A.UI.FillForm(ctx, q, r.C.Label(), r.Broken))
 	}
-	return client.Answer{Ending: client.Unanswered(q.Method)}
+	return client.Answer{Outcome: client.UnansweredOutcome(q.Method)}
 }
 
 // recordUserAnswer returns the user's answer, and records its content in case the call is saved.
@@ -92,14 +92,14 @@ func (r *Answerer) recordUserAnswer(what string, a client.Answer) client.Answer 
 // error may not say so.
 func Refusal(who, what string, a client.Answer) client.Answer {
 	action, _ := jsonraw.Text(jsonraw.First(a.Result, "action"))
-	if a.Ending.Kind != wire.OK {
+	if a.Outcome.Kind != wire.OK {
 		return a
 	}
 	switch action {
 	case "decline":
-		a.Ending = wire.Outcome{Kind: wire.InputRequired, Text: who + " declined the " + what}
+		a.Outcome = wire.Outcome{Kind: wire.InputRequired, Text: who + " declined the " + what}
 	case "cancel":
-		a.Ending = wire.Outcome{Kind: wire.InputRequired, Text: who + " cancelled the " + what}
+		a.Outcome = wire.Outcome{Kind: wire.InputRequired, Text: who + " cancelled the " + what}
 	}
 	return a
 }
@@ -114,7 +114,7 @@ func (r *Answerer) noteAnswer(method, what string) {
 // listRoots answers with the directories of --root.
 func (r *Answerer) listRoots() client.Answer {
 	if len(r.Roots) == 0 {
-		return client.Answer{Ending: client.Unanswered("roots/list")}
+		return client.Answer{Outcome: client.UnansweredOutcome("roots/list")}
 	}
 	roots := sliceutil.Map(r.Roots, func(dir string) json.RawMessage {
 		root := jsonraw.With(nil, "uri", jsonraw.Quote(fileURI(dir)))

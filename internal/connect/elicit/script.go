@@ -116,7 +116,7 @@ func (s *script) takeContent(key string) (content jsonraw.Members, ok bool) {
 
 // answerFromScript answers a form with --answer and --answer-defaults. It returns false if they do
 // not apply to it.
-func (r *Answerer) answerFromScript(q client.Asking) (client.Answer, bool) {
+func (r *Answerer) answerFromScript(q client.InputRequest) (client.Answer, bool) {
 	form, err := question.ParseForm(q.Params)
 	if err != nil {
 		return NoForm(err), true
@@ -137,21 +137,21 @@ func (r *Answerer) answerFromScript(q client.Asking) (client.Answer, bool) {
 		values, findings = r.script.parseFields(form)
 		r.script.used++
 	case !r.Defaults:
-		return client.Answer{Ending: r.script.unansweredOutcome(q)}, false
+		return client.Answer{Outcome: r.script.unansweredOutcome(q)}, false
 	}
 	answer := form.Content(values)
 	if missing := form.Missing(answer); !ok && len(r.script.fields) == 0 && len(missing) > 0 {
-		end := client.Unanswered(q.Method)
+		end := client.UnansweredOutcome(q.Method)
 		end.Text = "the form has no default for " + strings.Join(missing, ", ")
 		end.Hint = wire.Hint("--answer " + missing[0] + "=VALUE answers it")
-		return client.Answer{Ending: end}, false
+		return client.Answer{Outcome: end}, false
 	}
 	findings = append(findings, r.Broken(form.Schema, answer)...)
 	if len(findings) > 0 {
 		invalid := invalidAnswer(form, "the answer does not match the form that the server requested", findings)
 		if len(r.script.fields) > 0 && r.script.used > 1 {
-			invalid.Ending.Hint = "this is not the first form, and FIELD=VALUE applies to every form: " +
-				"--answer '{...}' once for each form answers them in order; " + invalid.Ending.Hint
+			invalid.Outcome.Hint = "this is not the first form, and FIELD=VALUE applies to every form: " +
+				"--answer '{...}' once for each form answers them in order; " + invalid.Outcome.Hint
 		}
 		return invalid, true
 	}
@@ -161,8 +161,8 @@ func (r *Answerer) answerFromScript(q client.Asking) (client.Answer, bool) {
 
 // unansweredOutcome returns the outcome for a request that --answer does not apply to. It names the
 // requests that --answer is for.
-func (s *script) unansweredOutcome(q client.Asking) wire.Outcome {
-	end := client.Unanswered(q.Method)
+func (s *script) unansweredOutcome(q client.InputRequest) wire.Outcome {
+	end := client.UnansweredOutcome(q.Method)
 	names := strings.Join(slices.Sorted(maps.Keys(s.byName)), ", ")
 	if names == "" {
 		return end
@@ -225,7 +225,7 @@ func (r *Answerer) Broken(schema, value json.RawMessage) []wire.Finding {
 
 // NoForm returns the answer to a request that has no valid form.
 func NoForm(err error) client.Answer {
-	return client.Answer{Ending: wire.Outcome{Kind: wire.BadResponse, Text: err.Error()}}
+	return client.Answer{Outcome: wire.Outcome{Kind: wire.BadResponse, Text: err.Error()}}
 }
 
 // invalidAnswer returns the outcome of an answer that must not be sent.
@@ -236,6 +236,6 @@ func invalidAnswer(form question.Form, text string, findings []wire.Finding) cli
 		hint = "the form has the fields " + strings.Join(names, ", ")
 	}
 	return client.Answer{
-		Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: text, Hint: wire.Hint(hint), Findings: findings},
+		Outcome: wire.Outcome{Kind: wire.InvalidArguments, Text: text, Hint: wire.Hint(hint), Findings: findings},
 	}
 }

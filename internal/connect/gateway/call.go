@@ -221,7 +221,7 @@ func (g *Gateway) forward(
 		defer cancel()
 		l.setLevel(callCtx, conn, pending.level)
 		out := conn.Do(withCall(callCtx, pending), pending.serverCall(conn, m, params, schema))
-		if client.HeaderMismatch(out) { // the definition is out of date, and the server did not execute the call
+		if client.IsHeaderMismatch(out) { // the definition is out of date, and the server did not execute the call
 			fresh := l.freshSchema(callCtx, jsonraw.TextOrRaw(jsonraw.First(m.Params, "name")))
 			out = conn.Do(withCall(callCtx, pending), pending.serverCall(conn, m, params, fresh))
 		}

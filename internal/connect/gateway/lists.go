@@ -125,7 +125,7 @@ func (l *link) listEntries(ctx context.Context, k connect.Kind) (items []json.Ra
 		return nil, true
 	}
 	list, out := conn.ListUntil(ctx, k.Method, nil)
-	if !out.OK() && !client.UnknownMethod(out) {
+	if !out.OK() && !client.IsUnknownMethod(out) {
 		l.noteMissing(out)
 		return nil, false
 	}

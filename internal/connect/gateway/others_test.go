@@ -25,7 +25,7 @@ func TestServerRequestBelongsToCallNotToCompletion(t *testing.T) {
 	l.calls = map[*call]bool{tool: true, completion: true}
 	answered := make(chan client.Answer)
 	go func() {
-		answered <- l.ask(ctx, client.Asking{Method: "elicitation/create", Params: json.RawMessage(`{"message":"m"}`)})
+		answered <- l.ask(ctx, client.InputRequest{Method: "elicitation/create", Params: json.RawMessage(`{"message":"m"}`)})
 	}()
 	select {
 	case q := <-tool.questions:

@@ -23,7 +23,7 @@ type question struct {
 
 // ask forwards a server's request to the client. It implements client.Asker. Without an answer the
 // server gets an empty one.
-func (l *link) ask(ctx context.Context, q client.Asking) client.Answer {
+func (l *link) ask(ctx context.Context, q client.InputRequest) client.Answer {
 	ctx, stop := context.WithTimeout(ctx, answerTimeout)
 	defer stop()
 	askingCall, _ := ctx.Value(callKey{}).(*call)
@@ -40,7 +40,7 @@ func (l *link) ask(ctx context.Context, q client.Asking) client.Answer {
 }
 
 // askSession asks a client with a session by a request, on the stream of the call if that is open.
-func (l *link) askSession(ctx context.Context, q client.Asking, askingCall *call) json.RawMessage {
+func (l *link) askSession(ctx context.Context, q client.InputRequest, askingCall *call) json.RawMessage {
 	select {
 	case <-l.peer.ready:
 	case <-ctx.Done():
@@ -66,7 +66,7 @@ func (l *link) askSession(ctx context.Context, q client.Asking, askingCall *call
 
 // askStateless asks a stateless client in the response to its request. The client then sends the
 // request again with the answer.
-func (c *call) askStateless(ctx context.Context, q client.Asking) json.RawMessage {
+func (c *call) askStateless(ctx context.Context, q client.InputRequest) json.RawMessage {
 	pending := &question{
 		method:    q.Method,
 		params:    bridge.ConvertQuestion(true, q.Method, q.Params, ""),

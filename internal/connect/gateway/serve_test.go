@@ -495,7 +495,7 @@ func TestQuestionsOverHTTP(t *testing.T) {
 		var conn *connect.Conn
 		conn = f.overHTTP(t, c.client, &connect.Stand{
 			Capabilities: json.RawMessage(`{"elicitation":{"form":{}}}`),
-			Asker: func(ctx context.Context, _ client.Asking) client.Answer {
+			Asker: func(ctx context.Context, _ client.InputRequest) client.Answer {
 				asked.Add(1)
 				other := json.RawMessage(`{"name":"one__get-sum","arguments":{"a":1,"b":2}}`)
 				if out := conn.Do(ctx, client.Call{Method: "tools/call", Params: other}); !out.OK() {

@@ -170,9 +170,9 @@ type UI interface {
 	// FillArguments asks for the arguments of a tool. It returns nil if the user enters none.
 	FillArguments(ctx context.Context, tool string, form question.Form, check FormCheck) map[string]json.RawMessage
 	// FillForm, VisitPage and WriteMessage let the user answer a request of the server.
-	FillForm(ctx context.Context, q client.Asking, from string, check FormCheck) client.Answer
-	VisitPage(ctx context.Context, q client.Asking, from string) client.Answer
-	WriteMessage(ctx context.Context, q client.Asking, from string) client.Answer
+	FillForm(ctx context.Context, q client.InputRequest, from string, check FormCheck) client.Answer
+	VisitPage(ctx context.Context, q client.InputRequest, from string) client.Answer
+	WriteMessage(ctx context.Context, q client.InputRequest, from string) client.Answer
 }
 
 // A FormCheck checks a value against the schema of a form.

@@ -232,7 +232,7 @@ func (w *Network) ForAuth() auth.Network {
 	}
 	return auth.Network{
 		Server: w.server, ServerTLS: w.TLS, TLS: w.authTLS, Proxy: w.ProxyFunc,
-		Pinned: func(address string) bool { return len(w.Pins.Places(address)) > 0 },
+		Pinned: func(address string) bool { return len(w.Pins.Addresses(address)) > 0 },
 		Dial:   w.Dialer(authDialTime),
 	}
 }

@@ -152,8 +152,8 @@ func TestPinsAndProxies(t *testing.T) {
 	if w, err = env.NetworkFor("https://h.example/mcp", nil); err != nil {
 		t.Fatal(err)
 	}
-	if proxy, _ := w.ProxyFunc(request); proxy != nil || !slices.Equal(w.Pins.Places("h.example:443"), []string{"/s"}) {
-		t.Errorf("proxy %v, places %q", proxy, w.Pins.Places("h.example:443"))
+	if proxy, _ := w.ProxyFunc(request); proxy != nil || !slices.Equal(w.Pins.Addresses("h.example:443"), []string{"/s"}) {
+		t.Errorf("proxy %v, places %q", proxy, w.Pins.Addresses("h.example:443"))
 	}
 	if len(user.Shown()) > 0 {
 		t.Error("--insecure is told twice")

@@ -63,14 +63,14 @@ func (Quiet) FillArguments(context.Context, string, question.Form, FormCheck) ma
 	return nil
 }
 
-func (Quiet) FillForm(_ context.Context, q client.Asking, _ string, _ FormCheck) client.Answer {
-	return client.Answer{Ending: client.Unanswered(q.Method)}
+func (Quiet) FillForm(_ context.Context, q client.InputRequest, _ string, _ FormCheck) client.Answer {
+	return client.Answer{Outcome: client.UnansweredOutcome(q.Method)}
 }
 
-func (Quiet) VisitPage(_ context.Context, q client.Asking, _ string) client.Answer {
-	return client.Answer{Ending: client.Unanswered(q.Method)}
+func (Quiet) VisitPage(_ context.Context, q client.InputRequest, _ string) client.Answer {
+	return client.Answer{Outcome: client.UnansweredOutcome(q.Method)}
 }
 
-func (Quiet) WriteMessage(_ context.Context, q client.Asking, _ string) client.Answer {
-	return client.Answer{Ending: client.Unanswered(q.Method)}
+func (Quiet) WriteMessage(_ context.Context, q client.InputRequest, _ string) client.Answer {
+	return client.Answer{Outcome: client.UnansweredOutcome(q.Method)}
 }

@@ -263,7 +263,7 @@ func send(ctx context.Context, c *connect.Conn, tool *connect.Definition, o Requ
 		return refused, nil
 	}
 	out := c.Do(ctx, call)
-	if client.HeaderMismatch(out) && tool != nil && !c.JustFetched(tool) {
+	if client.IsHeaderMismatch(out) && tool != nil && !c.JustFetched(tool) {
 		fresh, defined := c.Define(ctx, o.Name)
 		if defined.OK() && pin.Check(ctx, c, fresh) == pin.Changed {
 			defined = Confirmed(ctx, c, fresh, o)

@@ -31,11 +31,11 @@ func askForTask(c *connect.Conn, call *client.Call, tool *connect.Definition, o 
 			return c.RefusedCall(o.Name, reason, hint)
 		}
 	}
-	serverDecides := !offer.Asked && offer.Why == ""
-	if o.Task != 0 || offer.Must || serverDecides {
+	serverDecides := !offer.ByClient && offer.Why == ""
+	if o.Task != 0 || offer.IsRequired || serverDecides {
 		call.Task = &client.TaskWish{TTL: max(0, o.Task)}
 	}
-	if o.Task > 0 && !offer.Asked {
+	if o.Task > 0 && !offer.ByClient {
 		c.Env.UI.Note("in this revision the server sets the task's lifetime")
 	}
 	return wire.Outcome{}
@@ -109,18 +109,18 @@ func AwaitTask(ctx context.Context, c *connect.Conn, task client.Task, stored st
 	if task.Status != "" {
 		show(task)
 	}
-	out := c.Await(ctx, task, client.Waiting{
+	out := c.Await(ctx, task, client.AwaitOptions{
 		Tool:     stored.Tool,
 		Once:     once,
-		Seen:     show,
+		OnStatus: show,
 		Answered: stored.Answered,
-		Answers: func(keys []string) {
+		OnAnswers: func(keys []string) {
 			stored.Answered = append(slices.Clone(stored.Answered), keys...)
 			KeepTask(ctx, c, stored)
 		},
 	})
 	switch {
-	case client.NoSuchTask(out):
+	case client.IsUnknownTask(out):
 		return ExplainTaskError(ctx, c, out, stored)
 	case isFinished(out):
 		EndTask(ctx, c, stored)

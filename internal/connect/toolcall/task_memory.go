@@ -43,7 +43,7 @@ func KeepTask(ctx context.Context, c *connect.Conn, stored state.Task) {
 // EndTask drops a task that will not be used again. If the server lists tasks, it stores the task
 // as ended instead.
 func EndTask(ctx context.Context, c *connect.Conn, stored state.Task) {
-	if !c.TaskOffer("").Lists {
+	if !c.TaskOffer("").CanList {
 		DropTask(ctx, c, stored)
 		return
 	}
@@ -69,7 +69,7 @@ func updateTasks(ctx context.Context, c *connect.Conn, change func(*state.State)
 
 // ExplainTaskError adds a hint to the error of an unknown task, and drops the task.
 func ExplainTaskError(ctx context.Context, c *connect.Conn, out wire.Outcome, stored state.Task) wire.Outcome {
-	if !client.NoSuchTask(out) {
+	if !client.IsUnknownTask(out) {
 		return out
 	}
 	DropTask(ctx, c, stored)

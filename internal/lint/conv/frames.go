@@ -85,7 +85,7 @@ func (c *Conversation) readEvent(f *wire.Frame, s *Stream) {
 		c.SSE = c.SSE || f.SSE.Event == "endpoint"
 	}
 	c.send(Event{Kind: OnEvent, Frame: f, Stream: s, Rev: c.revOf(s)})
-	if f.SSE.MayCarry() && len(bytes.Trim(f.Raw, jsonraw.WhiteSpace)) > 0 {
+	if f.SSE.MayCarryMessage() && len(bytes.Trim(f.Raw, jsonraw.WhiteSpace)) > 0 {
 		c.readMessage(f, s)
 	}
 	s.Last = f.Time

@@ -35,7 +35,7 @@ var httpChecks = []Check{
 		Do:   checkRelated,
 	},
 	{ID: "L076", Kind: conv.OnEvent, When: isAnswered, Do: func(e *conv.Event) {
-		if len(e.Frame.Raw) > 0 && e.Frame.SSE.MayCarry() {
+		if len(e.Frame.Raw) > 0 && e.Frame.SSE.MayCarryMessage() {
 			e.FindMessage(e.Stream.Call.Method, "after the response: "+e.Show(e.Frame.Raw), "the end of the stream")
 		}
 	}},

@@ -73,7 +73,7 @@ func (v *Views) readSide(talk string) (*side, error) {
 	found := false
 	err := v.eachRow(Query{Talk: talk}, func(r *rows.Row) bool {
 		found = true
-		if r.Dir != wire.Sent || r.Apart {
+		if r.Dir != wire.Sent || r.IsSeparate {
 			return true
 		}
 		s.stats.Add(r)

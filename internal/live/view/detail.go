@@ -65,7 +65,7 @@ func (m maker) makeDetail(r *rows.Row) (Detail, error) {
 	if isLarge {
 		d.Lines = append(d.Lines, Line{Kind: "remark", Time: r.Time, Text: large.Error(), Times: 1})
 	}
-	d.Cut = storyOf(x).Text(r.Apart, v.waits(r))
+	d.Cut = storyOf(x).Text(r.IsSeparate, v.waits(r))
 	d.Why = whyItTook(d.Row.Phases, x)
 	if d.Row.State != stateDone {
 		d.Why = whyOpen(d.Row)
@@ -124,8 +124,8 @@ func factsOf(r *rows.Row) (all [][2]string) {
 	}
 	add("hint", r.Hint)
 	add("took", term.Duration(r.Duration))
-	if r.First > 0 {
-		add("first byte", term.Duration(r.First))
+	if r.TimeToFirst > 0 {
+		add("first byte", term.Duration(r.TimeToFirst))
 	}
 	add("sent", term.Size(r.Sent))
 	add("received", term.Size(r.Received))

@@ -316,11 +316,11 @@ func cancelWords(r *rows.Row) string {
 	if c == nil {
 		return "cancelled"
 	}
-	text := "cancelled by the " + c.Who() + " after " + term.Duration(c.After)
+	text := "cancelled by the " + c.Side() + " after " + term.Duration(c.After)
 	if c.Why != "" {
 		text += ": " + cutText(c.Why, maxLong)
 	}
-	if c.Late {
+	if c.IsLate {
 		text += "; the answer came too late"
 	}
 	return text
@@ -371,7 +371,7 @@ func (l *liner) addOutcome(waits bool) {
 		line.Level = levelWarning
 		line.Time = r.Time.Add(r.Cancel.After)
 		line.Text = cancelWords(r)
-	case l.exchange.Response.Raw != nil || r.Apart || waits || r.Cancel != nil:
+	case l.exchange.Response.Raw != nil || r.IsSeparate || waits || r.Cancel != nil:
 		return
 	case r.Open():
 		line.Level = levelWarning

@@ -125,7 +125,7 @@ func (m maker) makeRow(key live.Key, r *rows.Row) Row {
 		Status:   r.Status,
 		Code:     r.Code,
 		Seconds:  r.Duration.Seconds(),
-		First:    r.First.Seconds(),
+		First:    r.TimeToFirst.Seconds(),
 		Sent:     r.Sent,
 		Received: r.Received,
 		Tokens:   r.Size() / 4,
@@ -174,7 +174,7 @@ func notesText(r *rows.Row) string {
 	if r.SameAs != nil {
 		texts = append(texts, "same request as "+r.SameAs.Number())
 	}
-	if r.Cancel != nil && r.Cancel.Late {
+	if r.Cancel != nil && r.Cancel.IsLate {
 		texts = append(texts, "answered late")
 	}
 	if text := r.Notes.String(); text != "" {

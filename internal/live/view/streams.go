@@ -46,10 +46,10 @@ func (v *Views) Streams(_ context.Context, q Query) ([]Stream, error) {
 
 // isStream reports whether a row belongs in the list of streams.
 func isStream(r *rows.Row) bool {
-	if r.Dir == wire.Received && !r.Apart {
+	if r.Dir == wire.Received && !r.IsSeparate {
 		return false
 	}
-	if r.Method == rows.MethodStream || r.LostAnswer() || isSubscription(r) {
+	if r.Method == rows.MethodStream || r.HasLostResponse() || isSubscription(r) {
 		return true
 	}
 	if r.Notes.Cuts+r.Notes.Resumed > 0 { // no stream began if the server was not reached
@@ -65,7 +65,7 @@ func (m maker) makeStream(key live.Key, r *rows.Row) (Stream, error) {
 	out := Stream{Row: key.String(), Client: bounded(r.Client()), Server: bounded(r.Server()), Opened: r.Time, What: "GET"}
 	if isSubscription(r) {
 		out.What = "subscription"
-	} else if !r.Apart {
+	} else if !r.IsSeparate {
 		out.What = "response to " + strings.TrimSpace(r.Method+" "+r.Name)
 	}
 	x, err := readExchange(r, maxBytes)
@@ -82,16 +82,16 @@ func (m maker) makeStream(key live.Key, r *rows.Row) (Stream, error) {
 	out.Events = story.Events
 	out.LastID = story.Last
 	out.Problem = len(story.Cuts) > 0
-	if r.Apart {
+	if r.IsSeparate {
 		out.Open = !m.v.File && !r.IsRunOver() && !story.Ended
 	}
 	if out.Open {
 		out.Quiet = max(m.now.Sub(r.LastFrameTime()), 0).Seconds()
 	}
-	out.Text = story.Text(r.Apart || isSubscription(r), waits || out.Open)
+	out.Text = story.Text(r.IsSeparate || isSubscription(r), waits || out.Open)
 	switch {
 	case out.Text != "":
-		out.Problem = !story.Cuts[len(story.Cuts)-1].Lossless() || !r.Apart && !story.Complete
+		out.Problem = !story.Cuts[len(story.Cuts)-1].Lossless() || !r.IsSeparate && !story.Complete
 	case r.Cancel != nil:
 		out.Text = cancelWords(r)
 	case out.Open:

@@ -38,7 +38,7 @@ func (v *Views) Tools(_ context.Context, q Query) ([]Tool, error) {
 		err = v.eachRow(Query{Talk: q.Talk}, func(r *rows.Row) bool {
 			if r.Method == ToolsList && r.Dir == wire.Sent && !r.Open() {
 				lists = append(lists, live.KeyOf(r))
-			} else if r.Apart || r.Notes.Notifications > 0 {
+			} else if r.IsSeparate || r.Notes.Notifications > 0 {
 				heard = append(heard, live.KeyOf(r))
 			}
 			if !filtered || talks[live.TalkOf(r)] {

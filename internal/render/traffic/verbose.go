@@ -200,7 +200,7 @@ func (v *verbose) writeMessageLocked(f, head wire.Frame, shared bool) {
 			parts = append(parts, v.messageText(f))
 		}
 		parts = append(parts, "("+term.Size(len(f.Raw))+")")
-	} else if f.SSE != nil && !f.SSE.Comment {
+	} else if f.SSE != nil && !f.SSE.IsComment {
 		parts = append(parts, "(no data: event id only)")
 	}
 	v.writeLine(v.arrow(f.Dir), v.st.Line(strings.Join(parts, "  ")))
@@ -225,7 +225,7 @@ func (v *verbose) describeEvent(s *sse.Facts) string {
 	if s.Retry != nil {
 		text += " retry " + term.Duration(*s.Retry)
 	}
-	if s.Comment {
+	if s.IsComment {
 		text += " (comment: keep-alive)"
 	}
 	return text

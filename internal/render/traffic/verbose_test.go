@@ -109,7 +109,7 @@ func oddHTTP() talk {
 	k.add(wire.Frame{Kind: wire.Head, Stream: 2, HTTP: &wire.HTTPHead{Method: "GET", URL: talkURL}})
 	k.answer(2, 405, nil, wire.Field{Name: "Content-Type", Value: "text/html" + rendertest.HostileText})
 	retry := 3 * time.Second
-	k.add(wire.Frame{Kind: wire.Event, Dir: wire.Received, Stream: 2, SSE: &sse.Facts{Comment: true}})
+	k.add(wire.Frame{Kind: wire.Event, Dir: wire.Received, Stream: 2, SSE: &sse.Facts{IsComment: true}})
 	k.add(wire.Frame{Kind: wire.Event, Dir: wire.Received, Stream: 2, SSE: &sse.Facts{Event: "ping", Retry: &retry}, Raw: []byte("x")})
 	// A request whose body was never sent: the client cancelled it before.
 	k.add(wire.Frame{Kind: wire.Head, Stream: 3, HTTP: &wire.HTTPHead{Method: "POST", URL: talkURL}})

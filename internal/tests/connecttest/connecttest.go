@@ -151,19 +151,19 @@ func (u *User) FillArguments(
 }
 
 // FillForm records the server that sent the form and returns the prepared answer.
-func (u *User) FillForm(_ context.Context, _ client.Asking, from string, _ host.FormCheck) client.Answer {
+func (u *User) FillForm(_ context.Context, _ client.InputRequest, from string, _ host.FormCheck) client.Answer {
 	u.record("form of " + from)
 	return u.Form
 }
 
 // VisitPage records the server that sent the page and returns the prepared answer.
-func (u *User) VisitPage(_ context.Context, _ client.Asking, from string) client.Answer {
+func (u *User) VisitPage(_ context.Context, _ client.InputRequest, from string) client.Answer {
 	u.record("page of " + from)
 	return u.Form
 }
 
 // WriteMessage records the server that requests a message and returns the prepared answer.
-func (u *User) WriteMessage(_ context.Context, _ client.Asking, from string) client.Answer {
+func (u *User) WriteMessage(_ context.Context, _ client.InputRequest, from string) client.Answer {
 	u.record("message for " + from)
 	return u.Form
 }

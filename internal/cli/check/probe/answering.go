@@ -246,7 +246,7 @@ func withoutToken(s *session) *session {
 // hasToken reports whether requests carry credentials: a token, or header fields of the user.
 func hasToken(b *bench) bool {
 	guard := b.f.Guard
-	if guard != nil && (guard.Fixed != "" || len(guard.Held()) > 0) {
+	if guard != nil && (guard.Fixed != "" || len(guard.HeaderFields()) > 0) {
 		return true
 	}
 	return len(b.cleanSession.connection.Fields) > 0

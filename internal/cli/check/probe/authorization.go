@@ -51,7 +51,7 @@ func (j *judge) discoverAuth(ctx context.Context, endpoint string) *authDiscover
 	}
 	d := &authDiscovery{}
 	j.authDiscovery = d
-	d.challenge, _ = auth.Wanted(auth.ParseChallenges(j.pacer.facts().Challenge.Values("Www-Authenticate")))
+	d.challenge, _ = auth.SelectChallenge(auth.ParseChallenges(j.pacer.facts().Challenge.Values("Www-Authenticate")))
 	flow := connect.NewAuthFlow(ctx, &j.f.Env, endpoint)
 	defer flow.Net.Close()
 	showStep := flow.OnStep

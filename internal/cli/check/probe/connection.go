@@ -119,7 +119,7 @@ func addAuthStep(ctx context.Context, j *judge, s *session, opened wire.Outcome)
 	l.steps = slices.DeleteFunc(l.steps, func(r verdict.Rung) bool { return r.Name == "auth" })
 	if !facts.Unauthorized || guard == nil {
 		text := "no authorization was requested"
-		if guard != nil && (guard.Fixed != "" || len(guard.Held()) > 0) {
+		if guard != nil && (guard.Fixed != "" || len(guard.HeaderFields()) > 0) {
 			text = "a token was sent and accepted"
 		}
 		l.add("auth", verdict.OK, text, "")
