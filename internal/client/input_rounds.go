@@ -162,7 +162,8 @@ func (r *inputRounds) answerAll(
 // newInputRequest returns the Asking for an entry of inputRequests.
 func newInputRequest(request jsonraw.Member, again bool) InputRequest {
 	method, _ := jsonraw.Text(jsonraw.First(request.Value, "method"))
-	return InputRequest{Method: method, Params: jsonraw.First(request.Value, "params"), Key: request.Name, WillRetry: again}
+	params := jsonraw.First(request.Value, "params")
+	return InputRequest{Method: method, Params: params, Key: request.Name, WillRetry: again}
 }
 
 // answerInput gets the answer to one input request. If ok is false there is none, and end is the

@@ -242,45 +242,61 @@ func (e *legacy) validateResult(call *Call, response *wire.Message) (wire.Kind, 
 // handleRequest answers a request from the server in a goroutine: ping and task requests at once,
 // declared requests when the user has answered, and all others with an error.
 func (e *legacy) handleRequest(c *connection, m *wire.Message) {
-	o := e.support()
-	code, what := o.rejection(m.Method, m.Params)
-	why := invalidSampling(m.Method, m.Params)
-	reply := func(ctx context.Context) []byte { return c.composeAnswer(ctx, m) }
-	sent := func() {}
-	switch {
-	case m.Method == "ping":
-		reply = func(context.Context) []byte { return wire.ComposeResult(m.ID, json.RawMessage("{}")) }
-	case code != 0:
-		reply = func(context.Context) []byte { return wire.ComposeError(m.ID, code, rejectionText(code, what)) }
-		c.s.pending.noteUnanswered(&unansweredRequest{undeclared: m.Method})
-		c.addFinding(
-			wire.Info,
-			wire.RuleUndeclared,
-			fmt.Sprintf("the server requested %s, which was not declared; it was rejected with %d", what, code),
-		)
-	case why != "":
-		reply = func(context.Context) []byte { return wire.ComposeError(m.ID, -32602, "Invalid params: "+why) }
-		c.addFinding(wire.Warning, "sampling", "the server's "+m.Method+" was rejected with -32602: "+why)
-	case m.Method == "roots/list":
-		sent = c.noteRootsRequest()
-	case mcp.IsTaskMethod(m.Method):
-		reply = func(ctx context.Context) []byte { return c.answerTaskRequest(ctx, m) }
-	case o.wantsTask(m):
-		reply = func(ctx context.Context) []byte {
-			return c.runAsTask(ctx, m, func(raw []byte) { sendAnswer(ctx, c, m, raw, e.headerFields()) })
-		}
-	}
-	if !c.s.answerTasks.start(func(ctx context.Context) {
-		defer sent()
-		sendAnswer(ctx, c, m, reply(ctx), e.headerFields())
-	}) {
-		sent()
+	compose, afterSending := e.chooseAnswer(c, m)
+	isStarted := c.s.answerTasks.start(func(ctx context.Context) {
+		defer afterSending()
+		sendAnswer(ctx, c, m, compose(ctx), e.headerFields())
+	})
+	if !isStarted {
+		afterSending()
 		c.addFinding(
 			wire.Warning,
 			"server_request",
 			"the server sends requests faster than it reads responses; "+m.Method+" was not answered",
 		)
 	}
+}
+
+// chooseAnswer returns a function that composes the answer to a request from the server, or nil if
+// none is to be sent, and a function to call after the answer was sent. It reports a request that is
+// rejected.
+func (e *legacy) chooseAnswer(
+	c *connection, m *wire.Message,
+) (compose func(context.Context) []byte, afterSending func()) {
+	afterSending = func() {}
+	if m.Method == "ping" {
+		pong := wire.ComposeResult(m.ID, json.RawMessage("{}"))
+		return func(context.Context) []byte { return pong }, afterSending
+	}
+	support := e.support()
+	if code, what := support.rejection(m.Method, m.Params); code != 0 {
+		c.s.pending.noteUnanswered(&unansweredRequest{undeclared: m.Method})
+		c.addFinding(
+			wire.Info,
+			wire.RuleUndeclared,
+			fmt.Sprintf("the server requested %s, which was not declared; it was rejected with %d", what, code),
+		)
+		rejection := wire.ComposeError(m.ID, code, rejectionText(code, what))
+		return func(context.Context) []byte { return rejection }, afterSending
+	}
+	if why := invalidSampling(m.Method, m.Params); why != "" {
+		c.addFinding(wire.Warning, "sampling", "the server's "+m.Method+" was rejected with -32602: "+why)
+		rejection := wire.ComposeError(m.ID, -32602, "Invalid params: "+why)
+		return func(context.Context) []byte { return rejection }, afterSending
+	}
+	if mcp.IsTaskMethod(m.Method) {
+		return func(ctx context.Context) []byte { return c.answerTaskRequest(ctx, m) }, afterSending
+	}
+	if support.wantsTask(m) {
+		compose = func(ctx context.Context) []byte {
+			return c.runAsTask(ctx, m, func(raw []byte) { sendAnswer(ctx, c, m, raw, e.headerFields()) })
+		}
+		return compose, afterSending
+	}
+	if m.Method == "roots/list" {
+		afterSending = c.noteRootsRequest()
+	}
+	return func(ctx context.Context) []byte { return c.composeAnswer(ctx, m) }, afterSending
 }
 
 // rejectionText returns the text of the error for a request that needs an undeclared capability

@@ -52,11 +52,12 @@ type Page struct {
 func (s *Session) ListUntil(
 	ctx context.Context,
 	method string,
+	opt WalkOptions,
 	enough func(items []json.RawMessage) bool,
 ) (List, wire.Outcome) {
 	var items []json.RawMessage
 	var pages []*wire.Message
-	l, o := s.Walk(ctx, method, func(p *Page) bool {
+	l, o := s.Walk(ctx, method, opt, func(p *Page) bool {
 		if p == nil {
 			items = nil
 			pages = nil
@@ -71,10 +72,19 @@ func (s *Session) ListUntil(
 	return l, o
 }
 
-// Walk does what ListUntil does without storing pages: it calls take with each page, and ends if take reports
-// that it has enough. take may keep the page. take(nil) means that the list starts again and the
-// previous pages do not count.
-func (s *Session) Walk(ctx context.Context, method string, take func(p *Page) (enough bool)) (List, wire.Outcome) {
+// WalkOptions configure one list.
+type WalkOptions struct {
+	// Shape replaces Options.Shape for the pages of the list. It has no effect if it or
+	// Options.Shape is nil.
+	Shape ShapeCheck
+}
+
+// Walk does what ListUntil does without storing pages: it calls handle with each page, and ends if
+// handle reports that it has enough. handle may keep the page. handle(nil) means that the list starts
+// again and the previous pages do not count.
+func (s *Session) Walk(
+	ctx context.Context, method string, opt WalkOptions, handle func(p *Page) (isEnough bool),
+) (List, wire.Outcome) {
 	began := s.opt.Now()
 	ctx, stop := withLimit(
 		ctx,
@@ -82,88 +92,108 @@ func (s *Session) Walk(ctx context.Context, method string, take func(p *Page) (e
 		0,
 	)
 	defer stop()
-	l, o, restart := requestPages(ctx, s, method, take)
+	l, o, restart := requestPages(ctx, s, method, opt, handle)
 	if restart {
 		s.connection().addFinding(
 			wire.Warning,
 			"list_restarted",
 			method+" could not be continued with the server's cursor; it was restarted",
 		)
-		take(nil)
-		l, o, _ = requestPages(ctx, s, method, take)
+		handle(nil)
+		l, o, _ = requestPages(ctx, s, method, opt, handle)
 	}
 	o.Took = s.opt.Now().Sub(began)
 	return l, o
 }
 
-// requestPages requests the pages of a list. restart reports that a start from the first page may succeed:
-// a cursor is valid in its own session only, and may expire.
+// requestPages requests the pages of a list and passes each to handle, until handle reports that it
+// has enough. restart reports that a start from the first page may succeed: a cursor is valid in its
+// own session only, and may expire.
 func requestPages(
 	ctx context.Context,
 	s *Session,
 	method string,
-	take func(*Page) bool,
+	opt WalkOptions,
+	handle func(*Page) (isEnough bool),
 ) (l List, o wire.Outcome, restart bool) {
 	l.member = mcp.ListMember(method)
-	var p page
-	repeated := false
+	var current page
+	hasRepeats := false
 	for {
-		cursor := p.nextCursor
-		call := Call{Method: method, sessionOnly: cursor != nil}
+		cursor := current.nextCursor
+		call := Call{Method: method, sessionOnly: cursor != nil, shape: opt.Shape}
 		if cursor != nil {
 			call.Params = jsonraw.With(nil, "cursor", cursor)
 		}
 		var renewed bool
 		o, renewed = s.doRound(ctx, &call)
 		if !o.OK() {
-			stale := o.Kind == wire.RPCFailed && rpcCode(o) == -32602
-			return l, o, cursor != nil && (stale || renewed)
+			isStale := o.Kind == wire.RPCFailed && rpcCode(o) == -32602
+			return l, o, cursor != nil && (isStale || renewed)
 		}
-		last := p
+		previous := current
 		var items []json.RawMessage
-		p, items = l.addPage(o)
+		current, items = l.addPage(o)
 		if items == nil {
 			return l, withFailure(o, wire.BadResponse, "the result of "+method+" has no array "+l.member), false
 		}
-		p.countRepeats(last)
-		repeated = repeated || p.sameCount == 2
-		// Some servers send nextCursor "" on the last page. Some of them respond to the cursor ""
-		// with the first page again.
-		isSame := p.sameCount > 0 && (p.nextCursor == nil || string(p.nextCursor) == `""`)
-		isFirst := p.count > 0 && l.pages > 1 && p.items == l.first
-		if string(cursor) == `""` && (isSame || isFirst) {
-			l.Count -= p.count
-			l.pages--
-			l.Findings = append(l.Findings, wire.Finding{
-				Rule: "cursor", Severity: wire.Warning,
-				Text: `the empty nextCursor returned the same page again: the list ends there`,
-			})
-			l.IsComplete = true
+		current.countRepeats(previous)
+		hasRepeats = hasRepeats || current.sameCount == 2 // three pages in a row
+		if string(cursor) == `""` && l.isKnownPage(current) {
+			l.endBefore(current)
 			return l, o, false
 		}
-		enough := take(&Page{Message: o.Message, Items: items})
-		if p.nextCursor == nil && s.opt.Limits.Items > 0 && l.Count > s.opt.Limits.Items && !enough {
-			o.Hint = itemsHint
-			return l, withFailure(o, wire.BadResponse, "the list has more than "+countOf(s.opt.Limits.Items, "item")), false
-		}
-		if p.nextCursor == nil {
-			l.IsComplete = true
-			if repeated {
-				l.Findings = append(l.Findings, wire.Finding{
-					Rule: "cursor", Severity: wire.Warning,
-					Text: "three pages in a row were the same: the server may not understand its own cursors",
-				})
-			}
+		isEnough := handle(&Page{Message: o.Message, Items: items})
+		if current.nextCursor == nil {
+			o = l.endAfterLastPage(o, s.opt.Limits.Items, isEnough, hasRepeats)
 			return l, o, false
 		}
-		if enough {
+		if isEnough {
 			return l, o, false
 		}
-		if over, hint := l.limitReached(s.opt.Limits, p); over != "" {
+		if text, hint := l.limitReached(s.opt.Limits, current); text != "" {
 			o.Hint = wire.Hint(hint)
-			return l, withFailure(o, wire.BadResponse, over), false
+			return l, withFailure(o, wire.BadResponse, text), false
 		}
 	}
+}
+
+// isKnownPage reports whether a page that was requested with the cursor "" repeats the previous or
+// the first page. Some servers send nextCursor "" on the last page, and some of these respond to it
+// with the first page again.
+func (l *List) isKnownPage(p page) bool {
+	repeatsPrevious := p.sameCount > 0 && (p.nextCursor == nil || string(p.nextCursor) == `""`)
+	repeatsFirst := p.count > 0 && l.pages > 1 && p.items == l.first
+	return repeatsPrevious || repeatsFirst
+}
+
+// endBefore completes the list without its last page p, which repeats an earlier one.
+func (l *List) endBefore(p page) {
+	l.Count -= p.count
+	l.pages--
+	l.Findings = append(l.Findings, wire.Finding{
+		Rule: "cursor", Severity: wire.Warning,
+		Text: `the empty nextCursor returned the same page again: the list ends there`,
+	})
+	l.IsComplete = true
+}
+
+// endAfterLastPage completes the list after a page without a cursor, and returns o. If the list has
+// more than maxItems items and the caller has not enough, it returns a failure instead; 0 or less is
+// no limit.
+func (l *List) endAfterLastPage(o wire.Outcome, maxItems int, isEnough, hasRepeats bool) wire.Outcome {
+	if maxItems > 0 && l.Count > maxItems && !isEnough {
+		o.Hint = itemsHint
+		return withFailure(o, wire.BadResponse, "the list has more than "+countOf(maxItems, "item"))
+	}
+	l.IsComplete = true
+	if hasRepeats {
+		l.Findings = append(l.Findings, wire.Finding{
+			Rule: "cursor", Severity: wire.Warning,
+			Text: "three pages in a row were the same: the server may not understand its own cursors",
+		})
+	}
+	return o
 }
 
 // A page describes a page of a list for comparison with other pages.

@@ -21,22 +21,9 @@ func (e *legacy) listen(ctx context.Context, c *connection, sub *subscription) (
 	if pause.IsOver(stream.Gone()) {
 		return e.streamClosed(ctx, c, stream)
 	}
-	accepted := sub.SubscriptionFilter
-	accepted.URIs = nil
-	for _, uri := range sub.URIs {
-		o, next := e.sendSetup(ctx, c, sub, "resources/subscribe", "uri", uri)
-		if o.OK() {
-			accepted.URIs = append(accepted.URIs, uri)
-		} else if next != noRetry || o.RPCError() == nil {
-			return o, next
-		}
-	}
-	if sub.LogLevel != "" {
-		o, next := e.sendSetup(ctx, c, sub, "logging/setLevel", "level", sub.LogLevel)
-		isRefused := next == noRetry && o.RPCError() != nil
-		if !o.OK() && !isRefused {
-			return o, next
-		}
+	accepted, o, next := e.subscribe(ctx, c, sub)
+	if !o.OK() {
+		return o, next
 	}
 	sub.reportMissing(c, accepted)
 	sub.markActive(accepted)
@@ -51,6 +38,32 @@ func (e *legacy) listen(ctx context.Context, c *connection, sub *subscription) (
 	case <-stream.Gone():
 		return e.streamClosed(ctx, c, stream)
 	}
+}
+
+// subscribe sends the requests that start a subscription, and returns the changes that the server
+// will report. The outcome is OK even if the server refused some of the requests; for any other
+// failure next says how Listen continues.
+func (e *legacy) subscribe(
+	ctx context.Context, c *connection, sub *subscription,
+) (accepted SubscriptionFilter, o wire.Outcome, next retryAction) {
+	isRefused := func() bool { return next == noRetry && o.RPCError() != nil }
+	accepted = sub.SubscriptionFilter
+	accepted.URIs = nil
+	for _, uri := range sub.URIs {
+		o, next = e.sendSetup(ctx, c, sub, "resources/subscribe", "uri", uri)
+		if o.OK() {
+			accepted.URIs = append(accepted.URIs, uri)
+		} else if !isRefused() {
+			return accepted, o, next
+		}
+	}
+	if sub.LogLevel != "" {
+		o, next = e.sendSetup(ctx, c, sub, "logging/setLevel", "level", sub.LogLevel)
+		if !o.OK() && !isRefused() {
+			return accepted, o, next
+		}
+	}
+	return accepted, wire.Outcome{}, noRetry
 }
 
 // sendSetup sends one of the requests that start a subscription. It reports a refusal as a finding.

@@ -173,9 +173,9 @@ func (e *modern) handleRequest(c *connection, m *wire.Message) {
 	)
 }
 
-// failedToSendRequest reports whether a tool failed because the server tried to send a request, which this
-// era forbids. The texts are those of mcp-go and of the TypeScript SDK; the errors have no code of
-// their own. The result only selects a hint.
+// failedToSendRequest reports whether a tool failed because the server tried to send a request,
+// which this era forbids. mcp-go and the TypeScript SDK write these texts into the tool's result;
+// their errors have no code of their own, so only the text tells. It only selects a hint.
 func failedToSendRequest(m *wire.Message) bool {
 	text := bytes.ToLower(m.Raw)
 	return bytes.Contains(text, []byte("server-initiated requests are not")) ||

@@ -44,7 +44,7 @@ func (c *connection) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 		o.Result = m.Result
 		if e != nil {
 			o.Kind, o.Text = e.validateResult(call, m)
-			checkShape(c, e, call.Method, &o)
+			checkShape(c, e, call, &o)
 			checkNoise(c, r, &o)
 			checkOdd(c, r, &o)
 		}

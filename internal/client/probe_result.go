@@ -80,13 +80,14 @@ func classifyFault(r reply, overStdio bool) probeResult {
 }
 
 // rejectsProbe reports whether a response with status 500 or 501 contains the method or the
-// revision of the probe. The server then failed because it does not know them. Such servers have no
-// code for this, so that its text is compared.
+// revision of the probe: the server failed because it does not know them. Frameworks of servers
+// write such pages for an exception. They have no code for it, so only their text tells.
 func rejectsProbe(http *wire.HTTPFacts, text []byte) bool {
 	if http.Status != 500 && http.Status != 501 {
 		return false
 	}
-	return bytes.Contains(text, []byte("server/discover")) || bytes.Contains(text, []byte(newestCommon(revisions, Stateless)))
+	return bytes.Contains(text, []byte("server/discover")) ||
+		bytes.Contains(text, []byte(newestCommon(revisions, Stateless)))
 }
 
 // classifyVersions returns what a list of revisions means. found is the kind if the list has a

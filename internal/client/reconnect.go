@@ -18,13 +18,13 @@ const maxResends = 2
 // reports that the session was reopened.
 func (s *Session) doRound(ctx context.Context, call *Call) (o wire.Outcome, renewed bool) {
 	c := s.connection()
-	now := c.load()
-	if now.rootsSettled != nil {
-		c.waitForRoots(ctx, now.rootsSettled)
+	if settled := c.load().rootsSettled; settled != nil {
+		c.waitForRoots(ctx, settled)
 	}
 	began := s.opt.Now()
 	defer func() { o.Took = s.opt.Now().Sub(began) }()
-	if pause.IsOver(now.transport.Gone()) && !call.Bare && s.opt.Server.Keepalive == nil {
+	isClosed := pause.IsOver(c.transport().Gone())
+	if isClosed && !call.Bare && s.opt.Server.Keepalive == nil {
 		c, o = s.reconnect(ctx, c, c.revision())
 		if !o.OK() {
 			return o.WithPart(wire.BeforeOperation), false
@@ -34,41 +34,60 @@ func (s *Session) doRound(ctx context.Context, call *Call) (o wire.Outcome, rene
 	mayHaveArrived := false
 	var previousID json.RawMessage
 	for attempt := 1; ; attempt++ {
-		now = c.load()
-		e := now.era
-		unconfirmed := now.unconfirmed
-		r := c.requestWithPrevious(ctx, e, call, s.opt.Limits.Idle, previousID)
+		now := c.load()
+		r := c.requestWithPrevious(ctx, now.era, call, s.opt.Limits.Idle, previousID)
 		previousID = r.id
 		mayHaveArrived = mayHaveArrived || r.Fault == nil || r.Fault.Reached != wire.Unsent
 		next := noRetry
-		if !call.Bare && ctx.Err() == nil && attempt <= maxResends {
-			next = c.retryAction(ctx, call, r, unconfirmed)
-			if next == noRetry && !call.Once && isRepeatable(call.Method) && waitRetryAfter(ctx, c, r, attempt) {
-				next = resend
-			}
+		if attempt <= maxResends {
+			next = c.nextAction(ctx, call, r, attempt, now.unconfirmed)
 		}
-		if next == noRetry || renewed && next == reconnect {
+		if next == resend {
+			continue
+		}
+		if next == noRetry || renewed {
 			if next == reconnect {
 				c.markLost()
 			}
-			if c.load().unconfirmed {
-				c.markAnswered(r)
-			} else {
-				r.Fault.NoteReachable()
-			}
-			return withPart(call, c.outcome(e, call, r), mayHaveArrived), renewed
+			c.noteLastReply(r)
+			return withPart(call, c.outcome(now.era, call, r), mayHaveArrived), renewed
 		}
-		if next == reconnect {
-			lost := c
-			c, o = s.reconnect(ctx, lost, nextRevision(lost, r))
-			if !o.OK() {
-				return withPart(call, o, mayHaveArrived), false
-			}
-			renewed = true
-			if call.Once || call.sessionOnly || !unconfirmed && !isRepeatable(call.Method) {
-				return notResent(lost.outcome(e, call, r), s.opt.Resume != nil), true
-			}
+		lost := c
+		c, o = s.reconnect(ctx, lost, nextRevision(lost, r))
+		if !o.OK() {
+			return withPart(call, o, mayHaveArrived), false
 		}
+		renewed = true
+		mayTakeEffectTwice := !now.unconfirmed && !isRepeatable(call.Method)
+		if call.Once || call.sessionOnly || mayTakeEffectTwice {
+			return notResent(lost.outcome(now.era, call, r), s.opt.Resume != nil), true
+		}
+	}
+}
+
+// nextAction returns how a call continues after the reply r to an attempt: as retryAction says, or
+// with another attempt after the pause that an overloaded server asks for.
+func (c *connection) nextAction(
+	ctx context.Context, call *Call, r reply, attempt int, unconfirmed bool,
+) retryAction {
+	if call.Bare || ctx.Err() != nil {
+		return noRetry
+	}
+	next := c.retryAction(ctx, call, r, unconfirmed)
+	mayRepeat := !call.Once && isRepeatable(call.Method)
+	if next == noRetry && mayRepeat && waitRetryAfter(ctx, c, r, attempt) {
+		return resend
+	}
+	return next
+}
+
+// noteLastReply stores what the last reply to a call says about the connection. On a confirmed
+// connection it changes the advice of r.Fault, because the URL is known to be right.
+func (c *connection) noteLastReply(r reply) {
+	if c.load().unconfirmed {
+		c.markAnswered(r)
+	} else {
+		r.Fault.NoteReachable()
 	}
 }
 

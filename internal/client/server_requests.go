@@ -135,8 +135,9 @@ func (u *unansweredRequest) applyTo(o wire.Outcome) wire.Outcome {
 	if u == nil {
 		return o
 	}
+	isToolError := o.Kind == wire.ToolError
 	if u.undeclared != "" {
-		if o.Kind == wire.RPCFailed || o.Kind == wire.ToolError {
+		if o.Kind == wire.RPCFailed || isToolError {
 			o.Findings = append(slices.Clip(o.Findings), wire.Finding{
 				Rule: wire.RuleUndeclared, Severity: wire.Info, Got: u.undeclared,
 				Text: "the server requested " + u.undeclared + ", which was not offered; it was rejected",
@@ -144,29 +145,28 @@ func (u *unansweredRequest) applyTo(o wire.Outcome) wire.Outcome {
 		}
 		return o
 	}
-	failure := o.RPCError()
-	declined := u.answer.Result != nil || u.answer.Declined
-	switch o.Kind {
-	case wire.OK, wire.ToolError, wire.OutputInvalid:
-		if declined && o.Kind == wire.ToolError {
+	hasResult := o.Kind == wire.OK || isToolError || o.Kind == wire.OutputInvalid
+	isDeclined := u.answer.Result != nil || u.answer.Declined
+	if hasResult && isDeclined {
+		if isToolError {
 			o.Findings = append(
 				slices.Clip(o.Findings),
 				wire.Finding{Rule: "refused", Severity: wire.Info, Text: u.answer.Outcome.Text},
 			)
 		}
-		if declined {
-			return o
-		}
-		fallthrough
-	case wire.RPCFailed:
-		o = u.answer.applyTo(o)
-		o.Message = u.request
-		o.Result = u.request.Raw
-		if u.request.Kind == wire.Response {
-			o.Result = u.request.Result
-		}
+		return o
 	}
-	if o.Message == u.request && failure != nil {
+	if !hasResult && o.Kind != wire.RPCFailed {
+		return o
+	}
+	failure := o.RPCError()
+	o = u.answer.applyTo(o)
+	o.Message = u.request
+	o.Result = u.request.Raw
+	if u.request.Kind == wire.Response {
+		o.Result = u.request.Result
+	}
+	if failure != nil {
 		o.Findings = append(slices.Clip(o.Findings), wire.Finding{
 			Rule: "rpc_error", Severity: wire.Info,
 			Text: fmt.Sprintf("the server then returned the error %d %q", failure.Code, failure.Message),

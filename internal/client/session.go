@@ -237,6 +237,8 @@ type Call struct {
 	OneRound bool
 	// sessionOnly says that the params are valid in the current session only, such as a cursor.
 	sessionOnly bool
+	// shape is as in WalkOptions.
+	shape ShapeCheck
 	// untimed and isAcknowledged are copied to the outgoing message.
 	untimed        bool
 	isAcknowledged func() bool

@@ -98,7 +98,7 @@ func TestRequestCounts(t *testing.T) {
 	if !o.OK() {
 		t.Fatal(o.Text)
 	}
-	if l, o := s.ListUntil(context.Background(), "tools/list", nil); !o.OK() || len(l.Items) != 1 {
+	if l, o := s.ListUntil(context.Background(), "tools/list", WalkOptions{}, nil); !o.OK() || len(l.Items) != 1 {
 		t.Fatal(o.Text, l.Items)
 	}
 	memory := s.Memory()

@@ -15,25 +15,28 @@ import (
 // responds to.
 type ShapeCheck func(revision, method string, m *wire.Message) []wire.Finding
 
-// checkShape checks the shape of an accepted result. Problems become findings; with Strict they
-// make the outcome a BadResponse.
-func checkShape(c *connection, e era, method string, o *wire.Outcome) {
+// checkShape checks the shape of an accepted result with Options.Shape, or with call.shape in its
+// place. Problems become findings; with Strict they make the outcome a BadResponse.
+func checkShape(c *connection, e era, call *Call, o *wire.Outcome) {
 	check := c.s.opt.Shape
+	if check != nil && call.shape != nil {
+		check = call.shape
+	}
 	if check == nil || o.Kind != wire.OK && o.Kind != wire.ToolError && o.Kind != wire.InputRequired {
 		return
 	}
 	revision := e.revision()
-	if method == "initialize" { // the result itself names the revision
+	if call.Method == "initialize" { // the result itself names the revision
 		revision, _ = jsonraw.Text(jsonraw.First(o.Result, "protocolVersion"))
 	}
-	findings := check(revision, method, o.Message)
+	findings := check(revision, call.Method, o.Message)
 	if c.s.opt.isStrict() && len(findings) > 0 {
 		o.Kind = wire.BadResponse
 		o.Text = "the result does not conform to revision " + revision
 		o.Findings = findings
 		return
 	}
-	reportShape(c, "the result of "+method+" does not conform to "+revision, findings)
+	reportShape(c, "the result of "+call.Method+" does not conform to "+revision, findings)
 }
 
 // isStrict reports whether results with problems are rejected.

@@ -171,7 +171,7 @@ const (
 	minPoll     = 100 * time.Millisecond
 )
 
-// AwaitOptions configures Await and Inform.
+// AwaitOptions configure Await and AnswerInputs.
 type AwaitOptions struct {
 	// Tool is the name of the tool for the outcome; "" if it is unknown.
 	Tool string

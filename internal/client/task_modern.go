@@ -67,7 +67,7 @@ func (e *modern) advanceTask(
 	case TaskCompleted:
 		result, _ := members.Get("result")
 		o = withTaskResult(e, o, wire.ComposeResult(o.Message.ID, result))
-		checkShape(s.connection(), e, "tools/call", &o)
+		checkShape(s.connection(), e, &Call{Method: "tools/call"}, &o)
 		return asToolCall(o, w.Tool), true
 	case TaskFailed:
 		failure, _ := members.Get("error")

@@ -273,7 +273,7 @@ func (tr *transcript) step(s *Session, line string) {
 	case "raw":
 		tr.say("raw: %s", tr.told(s.Raw(ctx, []byte(rest), false)))
 	case "list":
-		l, o := s.ListUntil(ctx, method, nil)
+		l, o := s.ListUntil(ctx, method, WalkOptions{}, nil)
 		for _, f := range l.Findings {
 			tr.say("list: found %s %s", f.Rule, f.Text)
 		}

@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"mcpc/internal/client"
@@ -75,9 +74,6 @@ type Conn struct {
 	recalledCapabilities json.RawMessage
 	// Box caches the tools of a connection of many calls. It is nil for other connections.
 	Box *toolCache
-	// reportsOmitted is set by Add and Take while they list entries and report each one that they
-	// omit. The callback that checks the shape of messages reads it while they arrive.
-	reportsOmitted atomic.Bool
 
 	Dialed   bool // the command tried to reach the server
 	reopened bool // the session was opened again
@@ -242,12 +238,7 @@ func (c *Conn) ClientOptions(ctx context.Context, how Options) (client.Options, 
 		Strict:      func() bool { return e.Strict },
 	}
 	if !how.Unjudged {
-		opt.Shape = func(revision, method string, m *wire.Message) []wire.Finding {
-			if c.reportsOmitted.Load() && !e.Strict {
-				return checkListShape(revision, method, m)
-			}
-			return shape.Check(revision, method, m)
-		}
+		opt.Shape = shape.Check
 	}
 	c.SetServer(&opt)
 	if how.Keep != nil {

@@ -107,7 +107,14 @@ func (c *Conn) Tools(ctx context.Context, enough func([]json.RawMessage) bool) (
 // Listed lists kind k for callers that show the entries as received, usable or not. It stops at the
 // first page for which enough returns true. Without a session that list is cached too.
 func (c *Conn) Listed(ctx context.Context, k Kind, enough func([]json.RawMessage) bool) (client.List, wire.Outcome) {
-	list, o := c.ListUntil(ctx, k.Method, enough)
+	return c.listWith(ctx, k, client.WalkOptions{}, enough)
+}
+
+// listWith does what Listed does, with options for the list.
+func (c *Conn) listWith(
+	ctx context.Context, k Kind, opt client.WalkOptions, enough func([]json.RawMessage) bool,
+) (client.List, wire.Outcome) {
+	list, o := c.ListUntil(ctx, k.Method, opt, enough)
 	if o.OK() && (list.IsComplete || c.Saved == nil && enough != nil) {
 		cache := c.newListCache(k)
 		for _, raw := range list.Items {

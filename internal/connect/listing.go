@@ -53,9 +53,7 @@ type Rows interface {
 // several kinds are listed, a kind that the server declares but refuses is left out: left is then
 // true.
 func (l *Listing) Add(ctx context.Context, c *Conn, k Kind, several, reports bool) (out wire.Outcome, left bool) {
-	c.reportsOmitted.Store(reports)
-	list, out := c.Listed(ctx, k, nil)
-	c.reportsOmitted.Store(false)
+	list, out := c.listWith(ctx, k, c.walkOptions(reports), nil)
 	if several && client.IsUnknownMethod(out) {
 		c.warnOmitted(k)
 		return out, true
@@ -75,6 +73,15 @@ func (l *Listing) Add(ctx context.Context, c *Conn, k Kind, several, reports boo
 	l.Lists = append(l.Lists, s)
 	l.Messages = append(l.Messages, list.Pages...)
 	return out, false
+}
+
+// walkOptions returns the options for a list. If the caller reports each entry that it omits, the
+// check of the shape skips these entries, unless --strict rejects the whole list because of them.
+func (c *Conn) walkOptions(reportsOmitted bool) client.WalkOptions {
+	if !reportsOmitted || c.Env.Strict {
+		return client.WalkOptions{}
+	}
+	return client.WalkOptions{Shape: checkListShape}
 }
 
 // FailsAlone reports whether the failure of one list says nothing about the server's other lists,

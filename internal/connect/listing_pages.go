@@ -40,15 +40,13 @@ func (l *Listing) Take(
 ) (out wire.Outcome, isOmitted bool) {
 	t := &pageReader{conn: c, kind: k, destination: destination, cache: c.newListCache(k)}
 	defer func() { _ = t.cache.entries.Close() }()
-	c.reportsOmitted.Store(destination.Rows != nil)
-	list, out := c.Walk(ctx, k.Method, t.readPage)
+	list, out := c.Walk(ctx, k.Method, c.walkOptions(destination.Rows != nil), t.readPage)
 	t.wait()
 	out = c.finishList(k, list, out)
 	if out.OK() && list.IsComplete {
 		t.cache.save(ctx, list.TTL)
 	}
 	c.dropCachedTools(k)
-	c.reportsOmitted.Store(false)
 	if several && client.IsUnknownMethod(out) {
 		c.warnOmitted(k)
 		return out, true

@@ -147,7 +147,9 @@ func (s *State) Add(p *PlacedFrame) {
 	if p.Frame.SSE != nil && p.Frame.SSE.ID != nil {
 		s.Resumable = true
 	}
-	if (p.Role < wire.RoleHead || p.Role == wire.RoleCancellation || p.Frame.Kind == wire.Noise) && p.Item <= 0 {
+	isMessage := p.Role < wire.RoleHead || p.Role == wire.RoleCancellation
+	isFirstItem := p.Item <= 0 // the size of a batch counts once
+	if isFirstItem && (isMessage || p.Frame.Kind == wire.Noise) {
 		s.AddSize(p.Frame.Dir, p.Size)
 	}
 	isOpen := (s.Open() || s.IsSeparate) && p.Role != wire.RoleRelated
@@ -240,7 +242,8 @@ func (s *State) AddSize(dir wire.Direction, size int) {
 // SetRequest sets the method, name and id from the request, and the revision and era from the
 // conversation. A request of the modern era updates the revision of the conversation.
 func (s *State) SetRequest(m *wire.Message, c *Conversation) {
-	s.Method, s.Name = m.Method, NameOf(m)
+	s.Method = m.Method
+	s.Name = NameOf(m)
 	s.ID = string(m.ID)
 	if strings.HasPrefix(s.ID, `"`) {
 		s.ID, _ = jsonraw.Text(m.ID)
@@ -261,7 +264,12 @@ func (s *State) reopen() {
 
 // SetOutcome sets Channel and Exit to the outcome, and clears Text.
 func (s *State) SetOutcome(kind wire.Kind) {
-	s.Channel, s.Exit, s.Text = cmp.Or(string(kind), ChannelOK), kind.ExitCode(), ""
+	s.Channel = string(kind)
+	if kind == wire.OK {
+		s.Channel = ChannelOK
+	}
+	s.Exit = kind.ExitCode()
+	s.Text = ""
 }
 
 // FailIfOpen sets the outcome of an open exchange without a response. The response may still come. Fail
@@ -339,24 +347,33 @@ func (s *State) addAccompanying(p *PlacedFrame) {
 // response before its end, unless the client can resume the stream. Over HTTP+SSE the status is
 // 202, and the response is on a different stream.
 func (s *State) closeStream(f *wire.Frame, c *Conversation) {
-	switch {
-	case f.Close.How == "cut":
-		s.Notes.Cuts++
-		if f.Close.IsUnreached() {
-			s.Sent -= s.LastSent
-			s.LastSent = 0
-		}
-		s.FailIfOpen(wire.Transport, f.Close.Text)
-	case s.IsSeparate:
+	if f.Close.How == "cut" {
+		s.addCut(f.Close)
+		return
+	}
+	if s.IsSeparate {
 		s.FinishSeparate()
-	case f.Close.By == wire.Sent && f.Close.How == "cancelled":
+		return
+	}
+	if f.Close.By == wire.Sent && f.Close.How == "cancelled" {
 		if s.Status != http.StatusAccepted {
 			s.cancel(Cancel{Why: "the client closed the stream", ByClosedStream: true}, f.Time)
 		}
-	case s.IsHTTPOnly || f.Stream == 0 || f.Close.How != "end" || s.Resumable:
-	case c.IsStreamable && (s.Status == http.StatusAccepted || s.Status == http.StatusNoContent):
+		return
+	}
+	endsResponse := f.Stream > 0 && f.Close.How == "end" && !s.IsHTTPOnly
+	if !endsResponse || s.Resumable {
+		return
+	}
+	isWithoutBody := s.Status == http.StatusAccepted || s.Status == http.StatusNoContent
+	if c.IsStreamable && isWithoutBody {
 		s.FailIfOpen(wire.BadResponse, fmt.Sprintf("HTTP %d instead of the response", s.Status))
-	case s.Status != http.StatusOK:
+		return
+	}
+	if s.Status != http.StatusOK {
+		return // the head of the response has decided the outcome
+	}
+	switch {
 	case s.WrongID:
 		s.FailIfOpen(wire.BadResponse, "the response has another id than the request")
 	case s.Kinds.Has(wire.Event) || s.Kinds.Has(wire.Noise) || s.Streamed:
@@ -364,6 +381,17 @@ func (s *State) closeStream(f *wire.Frame, c *Conversation) {
 	default:
 		s.FailIfOpen(wire.BadResponse, "the HTTP response ended without a JSON-RPC response")
 	}
+}
+
+// addCut updates the state after a broken connection, or after a connection that could not be
+// opened: then no byte of the request was sent.
+func (s *State) addCut(end *wire.CloseFacts) {
+	s.Notes.Cuts++
+	if end.IsUnreached() {
+		s.Sent -= s.LastSent
+		s.LastSent = 0
+	}
+	s.FailIfOpen(wire.Transport, end.Text)
 }
 
 const textStreamEnded = "the stream ended before the response"
@@ -421,13 +449,15 @@ func HeldFor(h *wire.HeldFacts) time.Duration {
 	return time.Duration(min(max(h.Milliseconds, 0), 1e9)) * time.Millisecond
 }
 
-// countRelated counts a message of a different exchange that concerns this exchange.
+// countRelated counts a message of a different exchange that concerns this exchange. The client's
+// messages do not count.
 func (s *State) countRelated(p *PlacedFrame) {
-	switch {
-	case p.Frame.Dir == wire.Sent:
-	case p.IsGuess:
+	if p.Frame.Dir == wire.Sent {
+		return
+	}
+	if p.IsGuess {
 		s.Notes.Guessed++
-	case p.Facts.Traits.Kind == wire.Request:
+	} else if p.Facts.Traits.Kind == wire.Request {
 		s.Notes.Questions++
 	}
 }
@@ -435,15 +465,26 @@ func (s *State) countRelated(p *PlacedFrame) {
 // endConnection ends an open exchange, because the pipe or stream for its response ended.
 func (s *State) endConnection(p *PlacedFrame) {
 	f := p.Frame
-	switch {
-	case f.Close == nil:
-	case f.Close.By == wire.Sent && f.Stream == 0:
-		s.cancel(Cancel{Why: "the client ended the connection"}, f.Time)
-	case f.Close.By == wire.Sent:
-		s.cancel(Cancel{Why: "the client closed the stream", ByClosedStream: true}, f.Time)
-	case f.Stream > 0 || !p.EndIsReported:
-		s.FailIfOpen(wire.Transport, cmp.Or(f.Close.Text, textStreamEnded))
+	if f.Close == nil {
+		return
 	}
+	isPipe := f.Stream == 0
+	if f.Close.By == wire.Sent {
+		why := "the client closed the stream"
+		if isPipe {
+			why = "the client ended the connection"
+		}
+		s.cancel(Cancel{Why: why, ByClosedStream: !isPipe}, f.Time)
+		return
+	}
+	if isPipe && p.EndIsReported {
+		return
+	}
+	text := f.Close.Text
+	if text == "" {
+		text = textStreamEnded
+	}
+	s.FailIfOpen(wire.Transport, text)
 }
 
 // addUnreadable ends an open exchange because its response could not be decoded. The response may
@@ -547,29 +588,35 @@ func (s *State) resultFault(p *PlacedFrame) string {
 }
 
 // shapeFault returns the fault of a complete result that lacks a required member or has it with the
-// wrong type, or "". It adds a finding for a fault that some clients accept.
+// wrong type, or "". It adds a finding for a fault that some clients accept. A tool result needs no
+// content if it has structuredContent, or if it is a task.
 func (s *State) shapeFault(result jsonraw.Members) string {
-	name := requiredArrays[s.Method]
+	required := requiredArrays[s.Method]
 	if mcp.IsServerList(s.Method) {
-		name = mcp.ListMember(s.Method)
+		required = mcp.ListMember(s.Method)
 	}
-	value, there := result.Get(name)
-	_, structured := result.Get("structuredContent")
-	_, task := result.Get("task")
-	flag, _ := result.Get("isError")
-	_, isPlain := wire.ParseIsError(flag)
-	tool := s.Method == "tools/call"
-	switch {
-	case name == "" || structured || task:
-	case tool && !isPlain:
-		return "isError is neither true nor false: " + jsonraw.Excerpt(flag, 40)
-	case !there:
-		return s.missingMember(name)
-	case slices.Contains(arraysOrItems, name) && (value[0] == '{' || tool && value[0] == '"'):
-		text := "in the result of " + s.Method + " " + name + " is not an array"
+	_, isStructured := result.Get("structuredContent")
+	_, isTask := result.Get("task")
+	if required == "" || isStructured || isTask {
+		return ""
+	}
+	isTool := s.Method == "tools/call"
+	isError, _ := result.Get("isError")
+	if _, isPlain := wire.ParseIsError(isError); isTool && !isPlain {
+		return "isError is neither true nor false: " + jsonraw.Excerpt(isError, 40)
+	}
+	value, hasMember := result.Get(required)
+	if !hasMember {
+		return s.missingMember(required)
+	}
+	text := "in the result of " + s.Method + " " + required + " is not an array"
+	isItem := value[0] == '{' || isTool && value[0] == '"'
+	if isItem && slices.Contains(arraysOrItems, required) {
 		s.Findings = append(s.Findings, wire.Finding{Rule: "content", Severity: wire.Warning, Text: text})
-	case value[0] != '[':
-		return "in the result of " + s.Method + " " + name + " is not an array: " + jsonraw.Excerpt(value, 40)
+		return ""
+	}
+	if value[0] != '[' {
+		return text + ": " + jsonraw.Excerpt(value, 40)
 	}
 	return ""
 }
@@ -613,18 +660,19 @@ func (c *Cancel) Side() string { return [...]string{"client", "server"}[c.By] }
 // cancel ends an open exchange, because its sender ignores the response from now on. A client that
 // closed the stream may give its reason in a later message.
 func (s *State) cancel(c Cancel, at time.Time) {
-	earlier := s.Cancel
-	switch {
-	case earlier != nil && earlier.ByClosedStream && !c.ByClosedStream:
-		earlier.Why = cmp.Or(c.Why, earlier.Why)
-		earlier.ByClosedStream = false
-	case !s.Open():
-		return
-	default:
+	isReason := s.Cancel != nil && s.Cancel.ByClosedStream && !c.ByClosedStream
+	if isReason {
+		if c.Why != "" {
+			s.Cancel.Why = c.Why
+		}
+		s.Cancel.ByClosedStream = false
+	} else if s.Open() {
 		c.After = max(at.Sub(s.Time), 0)
 		s.Channel = ChannelCancelled
 		s.Duration = c.After
 		s.Cancel = &c
+	} else {
+		return
 	}
 	s.Text = "cancelled by the " + s.Cancel.Side()
 	if s.Cancel.Why != "" {

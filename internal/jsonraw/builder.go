@@ -28,7 +28,7 @@ func (o *Builder) writeName(name string) {
 	} else {
 		o.b = append(o.b, ',')
 	}
-	o.b = append(appendQuote(o.b, writeName), ':')
+	o.b = append(appendQuote(o.b, name), ':')
 }
 
 // Text adds a member with a string.

@@ -19,7 +19,8 @@ type Index struct {
 	Members    Members
 	// room is the memory for the first members.
 	room [4]Member
-	// Lists are the items of members that are arrays. At are the indexes of these members in Members.
+	// Lists are the items of the members that are arrays. ListPositions are the indexes of these
+	// members in Members.
 	Lists         [][]json.RawMessage
 	ListPositions []int
 	// HasNoDuplicates is set if the message is known to have no duplicate members.
@@ -30,9 +31,10 @@ type Index struct {
 // arrays are parsed again at each lookup.
 const MaxIndexed = 500
 
-// Envelope parses a message with at most MaxParts members. It uses room as the memory of the
-// members if they fit, and fills in with the members of params or result. in.Known is false if the
-// message has both, or one of them twice. unpaired is set if a string has an unpaired surrogate.
+// Envelope parses a message with at most MaxParts members. It uses room as the memory of the members
+// if they fit, and fills index with the members of params or result. index.IsComplete is false if
+// the message has both, or one of them twice. hasUnpaired reports whether a string has an unpaired
+// surrogate.
 func Envelope(raw []byte, index *Index, room Members) (members Members, hasUnpaired bool, err *SyntaxError) {
 	s := scanner{raw: raw}
 	if s.skipSpace() != '{' {
@@ -48,7 +50,8 @@ func Envelope(raw []byte, index *Index, room Members) (members Members, hasUnpai
 		from := s.offset
 		fine := false
 		if isPayload && payloads == 1 && s.nextIs('{') {
-			index.IsComplete, index.Members = true, index.room[:0]
+			index.IsComplete = true
+			index.Members = index.room[:0]
 			fine = s.readObject(func(name string) bool { return index.readMember(&s, name) })
 		} else {
 			fine = s.readValue()

@@ -13,21 +13,21 @@ import (
 )
 
 // A scanner reads JSON in place (RFC 8259), in UTF-8 and with a depth of at most MaxDepth. Its
-// methods report false after an error, and failed returns the error.
+// methods report false after an error, and syntaxError returns the error.
 type scanner struct {
 	raw    []byte
 	offset int
 	depth  int
-	// tooDeep is set if at is the offset of a bracket that is nested too deeply.
+	// tooDeep is set if offset is the position of a bracket that is nested too deeply.
 	tooDeep bool
 	// hasUnpaired is set once a string holds an unpaired surrogate ("\ud800"), which is legal
 	// JSON that real servers send.
 	hasUnpaired bool
-	// names are the names of the open objects so far.
+	// names are the names of the open objects so far; nameCount is their number.
 	names     [MaxNames]nameRange
 	nameCount int
-	// mayHaveDuplicates is set once an object has a duplicate member, or may have one. The names are not
-	// compared after that.
+	// mayHaveDuplicates is set once an object has a duplicate member, or may have one. The names are
+	// not compared after that.
 	mayHaveDuplicates bool
 	// releasedTo is the offset up to which the bytes of a file were released from memory.
 	releasedTo int
@@ -36,7 +36,7 @@ type scanner struct {
 // MaxNames bounds the names of open objects that are compared for duplicates.
 const MaxNames = 32
 
-// A place is the range of a name in the raw bytes.
+// A nameRange is the range of a name in the raw bytes.
 type nameRange struct{ from, to int }
 
 // syntaxError returns the error of the scanner. It finds the exact offset by reading the tokens with
@@ -222,49 +222,53 @@ func (s *scanner) readValue() bool {
 	}
 }
 
-// readString reads a string. If escaped is false, the bytes between the quotes are its value. It
-// remembers the length of a long string in a file.
+// readString reads a string. If escaped is false, the bytes between the quotes are its value.
 func (s *scanner) readString() (escaped, ok bool) {
 	if !s.nextIs('"') {
 		return false, false
 	}
 	raw := s.raw
-	at := s.offset + 1
+	end := s.offset + 1
 	// Most strings are short, and ASCII without escapes.
-	short := raw[:min(len(raw), at+maxShort)]
-	for at < len(short) && bareASCII[short[at]] {
-		at++
+	short := raw[:min(len(raw), end+maxShort)]
+	for end < len(short) && bareASCII[short[end]] {
+		end++
 	}
-	if at < len(raw) && raw[at] == '"' {
-		s.offset = at + 1
+	if end < len(raw) && raw[end] == '"' {
+		s.offset = end + 1
 		return false, true
 	}
-	t := textReader{}
-	pieces := 0
-	for ended := false; !ended; {
-		to := min(len(raw), at+spool.Piece)
-		n, end, ok := t.read(raw[at:to], to == len(raw))
+	return s.readPieces(end)
+}
+
+// readPieces reads a string whose first bytes, up to offset, are bare ASCII. It remembers the length
+// of a string of several pieces in a file, so that it reads the string only once.
+func (s *scanner) readPieces(offset int) (escaped, ok bool) {
+	raw := s.raw
+	text := textReader{}
+	for isFirst := true; ; isFirst = false {
+		end := min(len(raw), offset+spool.Piece)
+		n, isEnded, ok := text.read(raw[offset:end], end == len(raw))
 		if !ok {
 			return false, false
 		}
-		at += n
-		ended = end
-		if ended {
-			break
+		offset += n
+		if isEnded && !isFirst {
+			spool.Annotate(raw[s.offset:], longText{offset - s.offset, text.hasEscape, text.hasUnpaired})
 		}
-		if known, ok := spool.Annotation(raw[s.offset:]).(longText); ok && pieces == 0 && s.offset+known.length <= len(raw) {
+		if isEnded {
+			s.offset = offset
+			s.hasUnpaired = s.hasUnpaired || text.hasUnpaired
+			return text.hasEscape, true
+		}
+		known, isKnown := spool.Annotation(raw[s.offset:]).(longText)
+		if isFirst && isKnown && s.offset+known.length <= len(raw) {
 			s.offset += known.length
 			s.hasUnpaired = s.hasUnpaired || known.unpaired
 			return known.escaped, true
 		}
-		spool.Release(raw[at-n : at])
-		pieces++
+		spool.Release(raw[offset-n : offset])
 	}
-	if pieces > 0 {
-		spool.Annotate(raw[s.offset:], longText{at - s.offset, t.hasEscape, t.hasUnpaired})
-	}
-	s.offset, s.hasUnpaired = at, s.hasUnpaired || t.hasUnpaired
-	return t.hasEscape, true
 }
 
 // maxShort bounds the bytes of a string that are checked one by one.

@@ -7,9 +7,8 @@ import (
 	"os"
 )
 
-// Elsewhere all stays in memory.
-
-const mappable = false
+// canMap is false: this package maps files on Unix only. All bytes stay in memory.
+const canMap = false
 
 func createUnnamed(string) (*os.File, error) { return nil, errors.ErrUnsupported }
 
@@ -17,8 +16,8 @@ func mapFile(*os.File, Dir, int) ([]byte, error) { return nil, errors.ErrUnsuppo
 
 func unmap([]byte) error { return nil }
 
-// Beside returns a Buffer in memory.
-func Beside(_ []byte, size int64) *Buffer { return Dir("").New(size) }
+// NewBeside returns a Buffer in memory.
+func NewBeside(_ []byte, size int64) *Buffer { return Dir("").New(size) }
 
 // Free does nothing.
 func Free([]byte) {}
@@ -26,8 +25,8 @@ func Free([]byte) {}
 // Release does nothing.
 func Release([]byte) {}
 
-// Note does nothing.
-func Note([]byte, any) {}
+// Annotate does nothing.
+func Annotate([]byte, any) {}
 
-// Noted gives nil.
-func Noted([]byte) any { return nil }
+// Annotation returns nil.
+func Annotation([]byte) any { return nil }

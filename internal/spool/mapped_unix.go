@@ -12,21 +12,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// canMap is set where a file can be mapped.
+// canMap reports whether this system can map a file into memory.
 const canMap = true
 
-// mappings are those that Bytes returned: the only slices that Release may take.
+// mappings are the mapped files of Buffers. Release frees the memory of no other slice. A reader
+// loads the pointer without a lock; mappingsMu serializes the changes.
 var (
 	mappings   atomic.Pointer[[]mapping]
 	mappingsMu sync.Mutex
 )
 
+// A mapping is a file that is mapped into memory.
 type mapping struct {
+	// start is the address of bytes[0].
 	start uintptr
 	bytes []byte
-	// dir has the file.
+	// dir is the directory of the file.
 	dir Dir
-	// notes are by their offset.
+	// notes has the facts that Annotate stored, by offset in bytes.
 	notes *sync.Map
 }
 
@@ -36,10 +39,10 @@ func findMapping(p []byte) (m mapping, offset int, ok bool) {
 	if all == nil || len(p) == 0 {
 		return m, 0, false
 	}
-	at := addressOf(p)
+	address := addressOf(p)
 	for _, m := range *all {
-		if at >= m.start && at-m.start < uintptr(len(m.bytes)) {
-			return m, int(at - m.start), true
+		if address >= m.start && address-m.start < uintptr(len(m.bytes)) {
+			return m, int(address - m.start), true
 		}
 	}
 	return m, 0, false
@@ -47,17 +50,17 @@ func findMapping(p []byte) (m mapping, offset int, ok bool) {
 
 // Annotate stores a fact about the bytes that begin at p, if p is in a mapped file, whose bytes never
 // change.
-func Annotate(p []byte, what any) {
+func Annotate(p []byte, fact any) {
 	if m, offset, ok := findMapping(p); ok {
-		m.notes.Store(offset, what)
+		m.notes.Store(offset, fact)
 	}
 }
 
 // Annotation returns the fact about the bytes that begin at p, or nil.
 func Annotation(p []byte) any {
 	if m, offset, ok := findMapping(p); ok {
-		what, _ := m.notes.Load(offset)
-		return what
+		fact, _ := m.notes.Load(offset)
+		return fact
 	}
 	return nil
 }
@@ -72,7 +75,7 @@ func NewBeside(p []byte, size int64) *Buffer {
 // Free unmaps p, if p is a whole slice that Bytes returned from a file. That Buffer must not be
 // closed then. It does nothing for any other slice.
 func Free(p []byte) {
-	if m, at, ok := findMapping(p); ok && at == 0 && len(p) == len(m.bytes) {
+	if m, offset, ok := findMapping(p); ok && offset == 0 && len(p) == len(m.bytes) {
 		_ = unmap(m.bytes)
 	}
 }

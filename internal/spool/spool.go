@@ -50,19 +50,21 @@ func (d Dir) NewLong() *Buffer {
 // the Buffer, unless it uses the slice of Bytes until the process ends.
 type Buffer struct {
 	dir Dir
-	// staysInMemory is set where no file can be used.
+	// staysInMemory is set if no file can be used.
 	staysInMemory bool
-	// most is how many bytes stay in memory before there is a file, and piece how many are written
-	// to it at once.
+	// maxInMemory is how many bytes stay in memory before the file is created, and piece how many are
+	// written to the file at once.
 	maxInMemory, piece int
-	// file has the first written bytes, held the rest; mapped all of them in the end.
+	// file contains the first bytes, as many as written, and pending has the rest. file is nil before
+	// the bytes exceed maxInMemory, and after Bytes.
 	file    *os.File
 	written int64
 	pending []byte
-	mapped  []byte
+	// mapped has all bytes after Bytes has mapped the file, else it is nil.
+	mapped []byte
 }
 
-// minRead is how much room a read has at least.
+// minRead is the minimum room for one read, in bytes.
 const minRead = 512
 
 // Len returns the number of bytes that were written.

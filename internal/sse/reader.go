@@ -53,8 +53,8 @@ type Reader struct {
 	hasField        bool // a field of the current event was seen
 	// size is the number of bytes of the current event, for the limit.
 	size int
-	// eventStart is the offset in buf at which the current event begins. past are the bytes of the event in
-	// earlier blocks, at most maxEarlierBytes.
+	// eventStart is the offset in buf at which the current event begins. earlierBytes are the bytes
+	// of the event in earlier blocks, at most maxEarlierBytes.
 	eventStart   int
 	earlierBytes []byte
 	// unreleased is the number of events of the block that were not released.
@@ -88,7 +88,10 @@ func (r *Reader) Next() (Event, error) {
 			}
 			continue
 		}
-		r.size, r.eventStart, r.earlierBytes = 0, r.start, r.earlierBytes[:0]
+		// A blank line ends the event.
+		r.size = 0
+		r.eventStart = r.start
+		r.earlierBytes = r.earlierBytes[:0]
 		if r.hasField || r.event.Dropped != nil {
 			ev := r.event
 			r.event = Event{}
@@ -159,7 +162,8 @@ func (r *Reader) takeUnfinished() []byte {
 	} else if len(rest) < maxEarlierBytes {
 		rest = append(rest, r.buf[r.eventStart:]...)
 	}
-	r.earlierBytes, r.eventStart = nil, len(r.buf)
+	r.earlierBytes = nil
+	r.eventStart = len(r.buf)
 	return bytes.TrimLeft(bytes.TrimPrefix(rest, []byte(ByteOrderMark)), "\r\n")
 }
 
@@ -221,8 +225,8 @@ func (r *Reader) bufferedLine() ([]byte, bool) {
 
 // A block of the buffer has eventBlock bytes and contains many short events. The first block has
 // firstBlock bytes, because most streams have one event. fill reads into a block with at least
-// eventRoom free bytes. maxEarlierBytes bounds the bytes that are kept of an event, because comments may
-// continue forever.
+// eventRoom free bytes. maxEarlierBytes bounds the bytes that are kept of an event, because comments
+// may continue forever.
 const (
 	firstBlock      = 4 << 10
 	eventBlock      = 64 << 10
@@ -234,10 +238,13 @@ const (
 // a large event.
 func (r *Reader) fill() {
 	rest := r.buf[r.start:]
+	isFull := cap(r.buf)-len(r.buf) < min(eventRoom, cap(r.buf)/4)
+	isTooLarge := cap(r.buf) > eventBlock && len(rest) < eventRoom
 	if r.buf == nil {
 		r.buf = make([]byte, 0, firstBlock)
-	} else if cap(r.buf)-len(r.buf) < min(eventRoom, cap(r.buf)/4) || cap(r.buf) > eventBlock && len(rest) < eventRoom {
-		r.earlierBytes = append(r.earlierBytes, r.buf[r.eventStart:min(r.start, r.eventStart+maxEarlierBytes-len(r.earlierBytes))]...)
+	} else if isFull || isTooLarge {
+		room := maxEarlierBytes - len(r.earlierBytes)
+		r.earlierBytes = append(r.earlierBytes, r.buf[r.eventStart:min(r.start, r.eventStart+room)]...)
 		if len(rest) > spool.Memory && r.Spool != "" {
 			r.fillSpool(rest)
 			return
@@ -270,8 +277,10 @@ func (r *Reader) fillSpool(rest []byte) {
 	if err == nil {
 		r.buf, err = line.Bytes()
 	}
-	// unreleased is not 0, so that fill does not use the block of the file again
-	r.start, r.eventStart, r.unreleased, r.scanned = 0, 0, 1, len(rest)+from.earlier
+	r.start = 0
+	r.eventStart = 0
+	r.unreleased = 1 // not 0, so that fill does not use the block of the file again
+	r.scanned = len(rest) + from.earlier
 	if err != nil {
 		line.Close()
 		r.buf = nil

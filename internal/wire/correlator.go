@@ -114,8 +114,8 @@ type thread struct {
 	heldFrames []heldFrame
 	// method and name are the request's; name is a tool, a prompt or a URI.
 	method, name string
-	// parent is the client's request that a server's request belongs to. guess is set if it is
-	// only the one request that was waiting.
+	// parent is the client's request that a server's request belongs to. isGuess is set if parent
+	// is only assumed, because no other request was waiting.
 	parent  *thread
 	isGuess bool
 	// isSeparate is set for a separate stream or a pipe.
@@ -124,7 +124,7 @@ type thread struct {
 	isAccepted bool
 	// isRefused is set if a GET was answered with 405, so that the server has no such stream.
 	isRefused bool
-	// id and sum identify the last request. open is set while it waits for its response.
+	// id and bytesHash identify the last request. isOpen is set while it waits for its response.
 	id        string
 	bytesHash uint64
 	isOpen    bool
@@ -141,8 +141,8 @@ type connState struct {
 	count  *int
 	places []Place // the places of the current frame
 
-	// clientRequests are the client's requests and asked the server's. The ids and progress tokens of the
-	// two sides are independent and may be equal.
+	// clientRequests and serverRequests are the requests of the two sides. Their ids and progress
+	// tokens are independent and may be equal.
 	clientRequests, serverRequests requests
 	unanswered                     unanswered
 	rounds                         rounds
@@ -188,7 +188,11 @@ func (c *connState) placeNonMessage(ref int64, frame *Frame) {
 	if t == nil && frame.Stream == 0 {
 		t = c.latestRequest
 	}
-	if ended := frame.Kind == Closed && c.endStream(ref, frame, t); t != nil && !ended {
+	isPlaced := false
+	if frame.Kind == Closed {
+		isPlaced = c.endStream(ref, frame, t)
+	}
+	if t != nil && !isPlaced {
 		c.place(t, RoleNonMessage, ref, -1)
 	}
 }

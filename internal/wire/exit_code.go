@@ -25,7 +25,7 @@ const (
 	Signal           Kind = "signal"
 )
 
-// An Ending is one row of the table of exit codes.
+// An ExitCode is one row of the table of exit codes.
 type ExitCode struct {
 	// Code is the exit status of the process. For Signal it is 128, and the number of the signal is
 	// added.

@@ -131,7 +131,7 @@ type Timing struct {
 
 // CloseFacts describe the end of a stream.
 type CloseFacts struct {
-	// By is the side that ended it.
+	// By is the side that ended it: Sent is the client, Received the server.
 	By Direction
 	// How is "end", "cut", "cancelled", "exit" or "signal".
 	How string

@@ -15,7 +15,7 @@ import (
 // message and need none.
 const unlisted = -1
 
-// A held is a frame that is placed later, with the first message of its stream.
+// A heldFrame is a frame that is placed later, with the first message of its stream.
 type heldFrame struct {
 	role Role
 	ref  int64
@@ -53,8 +53,8 @@ func (t *thread) placeHeldFrames(c *connState, stream *thread) {
 	}
 }
 
-// threadOfStream returns the thread of a frame's stream. A received frame on a new stream begins a thread
-// for it; any other frame gets the pipe's thread.
+// threadOfStream returns the thread of a frame's stream. A received frame on a new stream begins a
+// thread for it; any other frame gets the pipe's thread.
 func (c *connState) threadOfStream(f *Frame) *thread {
 	t := c.streams.Get(f.Stream)
 	if t == nil {

@@ -32,8 +32,8 @@ type Traits struct {
 	HasInputResponses, RequiresInput bool
 	// IsBlank is set for a message that consists of white space.
 	IsBlank bool
-	// BytesHash is equal for requests with the same bytes. Asks is equal for requests with the same
-	// method and params, whatever their ids and progress tokens.
+	// BytesHash is equal for requests with the same bytes. ContentHash is equal for requests with the
+	// same method and params, whatever their ids and progress tokens.
 	BytesHash, ContentHash uint64
 	// Items are the messages of a batch.
 	Items []Traits

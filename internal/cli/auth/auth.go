@@ -94,7 +94,8 @@ func listTokens(ctx context.Context, f *cmdutil.Factory) error {
 	}
 	if p := records.Pending; p != nil {
 		what := "authentication"
-		if c, _ := auth.SelectChallenge(auth.ParseChallenges(p.Fields)); p.Status == http.StatusForbidden && len(c.Scopes()) > 0 {
+		c, _ := auth.SelectChallenge(auth.ParseChallenges(p.Fields))
+		if p.Status == http.StatusForbidden && len(c.Scopes()) > 0 {
 			what = fmt.Sprintf("a token with scope %q", jsonraw.Excerpt([]byte(strings.Join(c.Scopes(), " ")), host.MostSaid))
 		}
 		f.Note(redact.RedactURL(p.Endpoint) + " requires " + what + ": run mcpc login")

@@ -230,11 +230,13 @@ func runTaskUpdate(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, rem
 		)
 	}
 	var answered []string
-	out := c.AnswerInputs(ctx, remembered.ID, client.AwaitOptions{Tool: remembered.Tool, Answered: remembered.Answered, OnAnswers: func(keys []string) {
+	opt := client.AwaitOptions{Tool: remembered.Tool, Answered: remembered.Answered}
+	opt.OnAnswers = func(keys []string) {
 		answered = keys
 		remembered.Answered = append(remembered.Answered, keys...)
 		toolcall.KeepTask(ctx, c, remembered)
-	}})
+	}
+	out := c.AnswerInputs(ctx, remembered.ID, opt)
 	if out.OK() && len(answered) == 0 {
 		out.Kind = wire.CheckFailed
 		out.Text = "the task has no open input request"

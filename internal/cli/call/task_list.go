@@ -104,7 +104,7 @@ func collectTasks(ctx context.Context, c *connect.Conn) (s serverTasks, out wire
 	listed := map[string]bool{}
 	if c.TaskOffer("").CanList {
 		var list client.List
-		list, out = c.ListUntil(ctx, "tasks/list", nil)
+		list, out = c.ListUntil(ctx, "tasks/list", client.WalkOptions{}, nil)
 		if len(list.Pages) == 0 {
 			return s, out
 		}

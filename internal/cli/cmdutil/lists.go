@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/state"
 )
@@ -34,7 +35,7 @@ func (l *ShellLists) Entries(c *connect.Conn, k connect.Kind) []state.Tool {
 	}
 	ctx, stop := context.WithTimeout(context.Background(), listTimeout)
 	defer stop()
-	list, out := c.ListUntil(ctx, k.Method, nil)
+	list, out := c.ListUntil(ctx, k.Method, client.WalkOptions{}, nil)
 	l.fetched[k] = now
 	if !out.OK() {
 		return l.entries[k]

@@ -15,7 +15,9 @@ import (
 )
 
 // FillForm lets the user fill in a form.
-func (c *Console) FillForm(ctx context.Context, q client.InputRequest, from string, check host.FormCheck) client.Answer {
+func (c *Console) FillForm(
+	ctx context.Context, q client.InputRequest, from string, check host.FormCheck,
+) client.Answer {
 	form, err := question.ParseForm(q.Params)
 	if err != nil {
 		return elicit.NoForm(err)

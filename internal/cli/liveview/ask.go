@@ -121,7 +121,8 @@ func (u *user) WriteMessage(ctx context.Context, q client.InputRequest, from str
 		},
 	)
 	if answer.Action != "accept" {
-		return client.Answer{Declined: true, Outcome: wire.Outcome{Kind: wire.InputRequired, Text: "you declined " + q.Method}}
+		declined := wire.Outcome{Kind: wire.InputRequired, Text: "you declined " + q.Method}
+		return client.Answer{Declined: true, Outcome: declined}
 	}
 	raw, _ := modelMessage(q.Params, answer.Content) // it was checked
 	return client.Answer{Result: raw}

@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -138,8 +137,12 @@ func readResource(flow *Flow, raw []byte, endpoint *url.URL, issuer string) (*Re
 	for _, issuer := range r.AuthorizationServers {
 		if _, err := SafeURL(issuer); err != nil {
 			rule := "authorization servers are https, or http on this machine (RFC 8414 section 2)"
-			return nil, flow.check(rule, false, blockedError("the resource metadata names an authorization server without https: "+
-				cmp.Or(issuer, "nothing")))
+			name := issuer
+			if name == "" {
+				name = "nothing"
+			}
+			text := "the resource metadata names an authorization server without https: " + name
+			return nil, flow.check(rule, false, blockedError(text))
 		}
 	}
 	return &r, nil

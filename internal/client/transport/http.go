@@ -38,7 +38,10 @@ type HTTP struct {
 // NewHTTP returns a transport that posts to url through the connections of via. The extra header
 // fields are the user's; they replace all other fields of the same name.
 func NewHTTP(url string, via *Connector, limit MaxSize, extra []wire.Field, to Inbox) *HTTP {
-	return &HTTP{url: url, redactedURL: redact.RedactURL(url), connector: via, inbox: to, rec: via.rec, maxSize: limit, userFields: extra}
+	return &HTTP{
+		url: url, redactedURL: redact.RedactURL(url), connector: via, inbox: to, rec: via.rec,
+		maxSize: limit, userFields: extra,
+	}
 }
 
 // Name returns StreamableHTTP.
@@ -105,7 +108,10 @@ func faultReply(rt *roundTrip, f *Fault) Reply {
 
 // roundTrip sends one HTTP request and waits for the response's header.
 func (t *HTTP) roundTrip(ctx context.Context, method string, out *Outgoing) (*roundTrip, *Fault) {
-	rt := &roundTrip{connector: t.connector, redactedURL: t.redactedURL, stream: t.rec.nextStream(), clock: t.rec.Now, trace: out.Trace}
+	rt := &roundTrip{
+		connector: t.connector, redactedURL: t.redactedURL, stream: t.rec.nextStream(),
+		clock: t.rec.Now, trace: out.Trace,
+	}
 	if method == http.MethodPost {
 		rt.body = out.Raw
 		rt.previousID = out.PreviousID

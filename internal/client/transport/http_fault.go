@@ -60,9 +60,12 @@ func connectFault(ctx context.Context, rt *roundTrip, err error) *Fault {
 // client certificate only after the request was sent, so a written request is possible on a new
 // connection.
 func isAlert(rt *roundTrip, err error) bool {
-	var op *net.OpError
-	got := rt.currentState()
-	return errors.As(err, &op) && op.Op == "remote error" && (!got.isWritten || !got.isReused && rt.connector.certRequested.Load())
+	op, ok := errors.AsType[*net.OpError](err)
+	if !ok || op.Op != "remote error" {
+		return false
+	}
+	state := rt.currentState()
+	return !state.isWritten || !state.isReused && rt.connector.certRequested.Load()
 }
 
 // isHangUp reports whether the other side closed the connection without a response.

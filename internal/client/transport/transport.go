@@ -61,10 +61,10 @@ type Outgoing struct {
 	Resumable bool
 	// AllowsBatch allows the response to be an element of an array (2025-03-26 and before).
 	AllowsBatch bool
-	// Headed, if not nil, is called with the header of a 2xx HTTP response before its body is read. It
+	// OnHeader, if not nil, is called with the header of a 2xx HTTP response before its body is read. It
 	// may change the fields of later requests.
 	OnHeader func(http.Header)
-	// Crossing, if not nil, traces the HTTP request itself, without the requests that
+	// Trace, if not nil, traces the HTTP request itself, without the requests that
 	// ConnectorOptions.Through adds.
 	Trace *httptrace.ClientTrace
 	// AcceptsAny accepts the first received bytes as the response, also if they are no message: raw bytes

@@ -124,7 +124,7 @@ func (l *link) listEntries(ctx context.Context, k connect.Kind) (items []json.Ra
 		l.storeList(ctx, conn, k, nil)
 		return nil, true
 	}
-	list, out := conn.ListUntil(ctx, k.Method, nil)
+	list, out := conn.ListUntil(ctx, k.Method, client.WalkOptions{}, nil)
 	if !out.OK() && !client.IsUnknownMethod(out) {
 		l.noteMissing(out)
 		return nil, false
