@@ -2,7 +2,6 @@ package client
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -111,10 +110,11 @@ func Covers(declared, wanted json.RawMessage) bool {
 	return parseSupport(declared).covers(parseSupport(wanted))
 }
 
-// covers reports whether o allows each request that w allows.
-func (o clientSupport) covers(w clientSupport) bool {
-	return (o.form || !w.form) && (o.url || !w.url) && (o.sampling || !w.sampling) && (o.tools || !w.tools) &&
-		(o.roots || !w.roots)
+// covers reports whether o allows each request that wanted allows.
+func (o clientSupport) covers(wanted clientSupport) bool {
+	coversElicitation := (o.form || !wanted.form) && (o.url || !wanted.url)
+	coversSampling := (o.sampling || !wanted.sampling) && (o.tools || !wanted.tools)
+	return coversElicitation && coversSampling && (o.roots || !wanted.roots)
 }
 
 // rejection returns the JSON-RPC code with which a request is rejected, and a description of the
@@ -123,28 +123,35 @@ func (o clientSupport) covers(w clientSupport) bool {
 // "invalid params".
 func (o clientSupport) rejection(method string, params json.RawMessage) (code int64, what string) {
 	members, _ := jsonraw.Object(params)
-	offered := false
+	isOffered := false
 	switch method {
 	case "elicitation/create":
-		offered = o.form || o.url
+		isOffered = o.form || o.url
 	case "sampling/createMessage":
-		offered = o.sampling
+		isOffered = o.sampling
 	case "roots/list":
-		offered = o.roots
+		isOffered = o.roots
 	default:
-		offered = mcp.IsTaskMethod(method) && o.tasks[method]
+		isOffered = mcp.IsTaskMethod(method) && o.tasks[method]
 	}
-	_, tools := members.Get("tools")
-	_, choice := members.Get("toolChoice")
-	mode := cmp.Or(members.Text("mode"), "form")
-	if !offered {
+	if !isOffered {
 		return -32601, method
 	}
-	if method == "elicitation/create" && !(mode == "form" && o.form || mode == "url" && o.url) {
-		return -32602, method + " in the mode " + jsonraw.Excerpt([]byte(mode), 40)
-	}
-	if method == "sampling/createMessage" && (tools || choice) && !o.tools {
-		return -32602, method + " with tools"
+	switch method {
+	case "elicitation/create":
+		mode := members.Text("mode")
+		if mode == "" {
+			mode = "form"
+		}
+		if !(mode == "form" && o.form || mode == "url" && o.url) {
+			return -32602, method + " in the mode " + jsonraw.Excerpt([]byte(mode), 40)
+		}
+	case "sampling/createMessage":
+		_, hasTools := members.Get("tools")
+		_, hasChoice := members.Get("toolChoice")
+		if (hasTools || hasChoice) && !o.tools {
+			return -32602, method + " with tools"
+		}
 	}
 	return 0, ""
 }

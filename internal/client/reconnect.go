@@ -95,16 +95,18 @@ func (c *connection) noteLastReply(r reply) {
 // request itself, or a later attempt. mayHaveArrived says that an earlier attempt may have reached
 // the server.
 func withPart(call *Call, o wire.Outcome, mayHaveArrived bool) wire.Outcome {
-	switch {
-	case o.OK() || o.Method == call.Method && (!mayHaveArrived || o.Reached != wire.Unsent):
-	case !mayHaveArrived:
-		o = o.WithPart(wire.BeforeOperation)
-	case isRepeatable(call.Method):
-		o.Part = wire.AfterOperation
-	default:
-		o = o.WithPart(wire.AfterOperation)
+	isRequestItself := o.Method == call.Method && (!mayHaveArrived || o.Reached != wire.Unsent)
+	if o.OK() || isRequestItself {
+		return o
 	}
-	return o
+	if !mayHaveArrived {
+		return o.WithPart(wire.BeforeOperation)
+	}
+	if isRepeatable(call.Method) { // the operation can be retried, whatever o says
+		o.Part = wire.AfterOperation
+		return o
+	}
+	return o.WithPart(wire.AfterOperation)
 }
 
 // A retryAction is how a request continues after a reply.
@@ -119,29 +121,31 @@ const (
 	reconnect
 )
 
-// retryAction returns how a call continues after the reply r. It asks the server whether a
-// suspect session is still valid. unconfirmed says that the session was resumed and that no request of it
+// retryAction returns how a call continues after the reply r. It asks the server whether a suspect
+// session is still valid. unconfirmed says that the session was resumed and that no request of it
 // has succeeded yet.
 func (c *connection) retryAction(ctx context.Context, call *Call, r reply, unconfirmed bool) retryAction {
-	mayRepeat := !call.Once && isRepeatable(call.Method)
-	isConnectionLost := r.Fault != nil && r.Fault.Kind == wire.Transport && r.Fault.Reached == wire.Unknown &&
-		r.Fault.Status == 0
 	if !call.Once && r.Message != nil && c.switchVersion(r.Message.Error) {
 		return resend
 	}
-	serverExited := r.Fault != nil && pause.IsOver(c.transport().Gone())
-	if serverExited {
-		if mayRepeat && c.s.opt.Server.Keepalive == nil {
+	mayRepeat := !call.Once && isRepeatable(call.Method)
+	if r.Fault != nil {
+		hasServerExited := pause.IsOver(c.transport().Gone())
+		if hasServerExited && mayRepeat && c.s.opt.Server.Keepalive == nil {
 			return reconnect
 		}
-		return noRetry // a kept server has lost its state
-	}
-	if isConnectionLost && mayRepeat {
-		c.addFinding(wire.Info, "sent_again", r.Fault.Text+"; "+call.Method+" is read-only and was sent again")
-		return resend
+		if hasServerExited {
+			return noRetry // a kept server has lost its state
+		}
+		isConnectionLost := r.Fault.Kind == wire.Transport && r.Fault.Reached == wire.Unknown && r.Fault.Status == 0
+		if isConnectionLost && mayRepeat {
+			c.addFinding(wire.Info, "sent_again", r.Fault.Text+"; "+call.Method+" is read-only and was sent again")
+			return resend
+		}
 	}
 	state := c.era().sessionStateAfter(r, unconfirmed)
-	if state == sessionValid && unconfirmed && mayRepeat && r.HTTP != nil && hasVagueCode(r.Message) {
+	mayBeRefusal := unconfirmed && r.HTTP != nil && hasVagueCode(r.Message)
+	if state == sessionValid && mayBeRefusal && mayRepeat {
 		state = sessionSuspect
 	}
 	switch state {

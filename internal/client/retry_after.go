@@ -17,6 +17,12 @@ import (
 // request fails and the user decides.
 const maxRetryAfter = 60 * time.Second
 
+// busyStatuses are the HTTP statuses of an overloaded server or gateway.
+var busyStatuses = []int{
+	http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway,
+	http.StatusServiceUnavailable, http.StatusGatewayTimeout,
+}
+
 // waitRetryAfter waits as long as the Retry-After of an overloaded server or gateway says, or
 // briefly without one. It reports whether the request should be sent again; the caller checks that
 // it is repeatable.
@@ -24,12 +30,8 @@ func waitRetryAfter(ctx context.Context, c *connection, r reply, attempt int) bo
 	if r.HTTP == nil {
 		return false
 	}
-	busy := []int{
-		http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway,
-		http.StatusServiceUnavailable, http.StatusGatewayTimeout,
-	}
 	wait := retryAfter(r.HTTP, attempt, c.s.opt.Now())
-	if !slices.Contains(busy, r.HTTP.Status) || wait > maxRetryAfter {
+	if !slices.Contains(busyStatuses, r.HTTP.Status) || wait > maxRetryAfter {
 		return false
 	}
 	c.addFinding(

@@ -237,13 +237,13 @@ type registrationResponse struct {
 // the error of parsing the response, or nil.
 func (l *login) checkRegistration(a registrationResponse, m metadata, bad *Error, status int) error {
 	failed := &Error{Rule: RegistrationFailed, Hint: "use a registered client: --client-id ID"}
-	said := errorDetails(a.Error, a.Description, status)
+	details := errorDetails(a.Error, a.Description, status)
 	kind := m.kind("client_id")
 	switch {
 	case isUnavailable(status, a.Error):
-		return &Error{Rule: Unavailable, Text: "the authorization server could not handle the registration" + said}
+		return &Error{Rule: Unavailable, Text: "the authorization server could not handle the registration" + details}
 	case status/100 != 2 || a.Error != "":
-		failed.Text = "the authorization server rejected the registration" + said
+		failed.Text = "the authorization server rejected the registration" + details
 		if a.Error == "invalid_redirect_uri" || strings.Contains(strings.ToLower(a.Error+a.Description), "redirect") {
 			failed.Err = errInvalidRedirect
 			failed.Hint = "--redirect-uri URI registers another one; a registered client needs none: --client-id ID"

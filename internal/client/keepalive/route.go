@@ -254,14 +254,14 @@ func (s *supervisor) readLine(lines *bufio.Reader) (line []byte, large bool, err
 func (s *supervisor) route(line []byte) {
 	m := wire.ParseMessage(line)
 	s.mu.Lock()
-	reply := []byte(nil)
-	var to []*user
+	var reply []byte
+	var receivers []*user
 	if m.Kind == wire.Request {
-		to, reply = s.assignRequestLocked(m)
+		receivers, reply = s.assignRequestLocked(m)
 	} else {
-		to = s.receiversLocked(m)
+		receivers = s.receiversLocked(m)
 	}
-	for _, u := range to {
+	for _, u := range receivers {
 		u.appendLocked(markOut, line)
 	}
 	s.mu.Unlock()
@@ -272,28 +272,30 @@ func (s *supervisor) route(line []byte) {
 
 // receiversLocked returns the users that a message is for. A batch, or a line with several
 // messages, is for the users of each message.
-func (s *supervisor) receiversLocked(m *wire.Message) (to []*user) {
+func (s *supervisor) receiversLocked(m *wire.Message) []*user {
 	switch m.Kind {
 	case wire.Invalid:
-		items := s.messagesLocked(m.Raw)
-		if len(items) == 0 {
-			break
+		if items := s.messagesLocked(m.Raw); len(items) > 0 {
+			return s.receiversOfAllLocked(items)
 		}
-		for _, item := range items {
-			to = append(to, s.receiversLocked(item)...)
-		}
-		return slices.DeleteFunc(slices.Clone(s.users), func(u *user) bool { return !slices.Contains(to, u) })
 	case wire.Notification:
 		return s.notificationReceiversLocked(m)
 	case wire.Request: // in an array
 		return s.users
 	case wire.Batch:
-		for _, item := range m.Items {
-			to = append(to, s.receiversLocked(item)...)
-		}
-		return slices.DeleteFunc(slices.Clone(s.users), func(u *user) bool { return !slices.Contains(to, u) })
+		return s.receiversOfAllLocked(m.Items)
 	}
 	return s.ownerLocked(m)
+}
+
+// receiversOfAllLocked returns the users that any of the messages is for, each once.
+func (s *supervisor) receiversOfAllLocked(messages []*wire.Message) []*user {
+	var receivers []*user
+	for _, m := range messages {
+		receivers = append(receivers, s.receiversLocked(m)...)
+	}
+	isNoReceiver := func(u *user) bool { return !slices.Contains(receivers, u) }
+	return slices.DeleteFunc(slices.Clone(s.users), isNoReceiver)
 }
 
 // messagesLocked returns the messages that users find in a line that is not one message.

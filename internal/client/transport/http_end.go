@@ -32,28 +32,9 @@ var errNotAwaited = errors.New("the response was not waited for")
 // which is reported. If noWait is set, DeleteSession returns shortly after the request was written.
 func (t *HTTP) DeleteSession(ctx context.Context, out *Outgoing, noWait bool) {
 	if noWait {
-		var left context.CancelCauseFunc
-		ctx, left = context.WithCancelCause(ctx)
-		defer left(nil)
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, writeLimit,
-			TimeoutError{What: "the request was not written", After: writeLimit})
+		var stop func()
+		ctx, stop = endSoonAfterWriting(ctx, out)
 		defer stop()
-		var got atomic.Pointer[httpconn.Mark]
-		var timer *time.Timer
-		timer = time.AfterFunc(writeLimit, func() {
-			if !got.Load().IsPassed() {
-				timer.Reset(responseGrace) // the request is still in a buffer of net/http
-				return
-			}
-			left(errNotAwaited)
-		})
-		timer.Stop()
-		out.Trace = &httptrace.ClientTrace{
-			GotConn:              func(info httptrace.GotConnInfo) { got.Store(new(httpconn.MarkNow(info.Conn))) },
-			WroteRequest:         func(httptrace.WroteRequestInfo) { timer.Reset(responseGrace) },
-			GotFirstResponseByte: func() { timer.Stop() },
-		}
 	}
 	rt, f := t.roundTrip(ctx, http.MethodDelete, out)
 	if f != nil {
@@ -73,5 +54,33 @@ func (t *HTTP) DeleteSession(ctx context.Context, out *Outgoing, noWait bool) {
 			Text: fmt.Sprintf("the server may still have the session: it answered DELETE with HTTP %d %s",
 				status, http.StatusText(status)),
 		})
+	}
+}
+
+// endSoonAfterWriting returns a context that ends responseGrace after the request was written, with
+// the cause errNotAwaited, unless a response arrives before, and at the latest after writeLimit. It
+// sets out.Trace, which observes the request. The caller calls stop after the request.
+func endSoonAfterWriting(ctx context.Context, out *Outgoing) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, stopTimeout := context.WithTimeoutCause(ctx, writeLimit,
+		TimeoutError{What: "the request was not written", After: writeLimit})
+	var mark atomic.Pointer[httpconn.Mark] // before the request was written
+	var timer *time.Timer
+	timer = time.AfterFunc(writeLimit, func() {
+		if !mark.Load().IsPassed() {
+			timer.Reset(responseGrace) // the request is still in a buffer of net/http
+			return
+		}
+		cancel(errNotAwaited)
+	})
+	timer.Stop()
+	out.Trace = &httptrace.ClientTrace{
+		GotConn:              func(info httptrace.GotConnInfo) { mark.Store(new(httpconn.MarkNow(info.Conn))) },
+		WroteRequest:         func(httptrace.WroteRequestInfo) { timer.Reset(responseGrace) },
+		GotFirstResponseByte: func() { timer.Stop() },
+	}
+	return ctx, func() {
+		stopTimeout()
+		cancel(nil)
 	}
 }

@@ -24,8 +24,8 @@ import (
 // Whether the server may have received the request is known from the trace, not from the error.
 func connectFault(ctx context.Context, rt *roundTrip, err error) *Fault {
 	f := &Fault{Kind: wire.Transport, Phase: "connect", Err: err, retryable: true}
-	left := rt.currentState().isWritten
-	if left {
+	isWritten := rt.currentState().isWritten
+	if isWritten {
 		f.Phase = "wait"
 		f.Reached = wire.Unknown
 		f.retryable = false
@@ -43,9 +43,9 @@ func connectFault(ctx context.Context, rt *roundTrip, err error) *Fault {
 		if rt.connector.certRequested.Load() {
 			f.Hint = "it rejected the certificate of --cert"
 		}
-	case left && isHangUp(err):
+	case isWritten && isHangUp(err):
 		f.Text = "the connection to " + host + " was lost before a response"
-	case left:
+	case isWritten:
 		f.Text = "no response from " + host + " could be read: " + err.Error()
 	default:
 		describeConnect(f, host, err)

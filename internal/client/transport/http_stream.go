@@ -77,14 +77,9 @@ func (t *HTTP) readEvents(ctx context.Context, rt *roundTrip, out *Outgoing) Rep
 			r = t.readReply(ctx, next, out, pos)
 			continue
 		}
-		f.Kind = wire.Transport
-		f.Reached = wire.Unknown
-		f.retryable = false
-		f.Phase = "read"
-		f.Hint = ""
-		f.Text = "the stream ended before the response, and it could not be resumed: " + f.Text
-		r = Failed(f)
-		if f.Status != 0 && f.Status/100 != 5 {
+		r = Failed(resumeFault(f))
+		isRefused := f.Status != 0 && f.Status/100 != 5
+		if isRefused {
 			break
 		}
 		if attempt == 1 {
@@ -98,6 +93,18 @@ func (t *HTTP) readEvents(ctx context.Context, rt *roundTrip, out *Outgoing) Rep
 		t.inbox.Receive(pos.strayResponse)
 	}
 	return r
+}
+
+// resumeFault changes f, the fault of a request to resume a stream, into the fault of the request
+// whose response the stream should have, and returns it.
+func resumeFault(f *Fault) *Fault {
+	f.Kind = wire.Transport
+	f.Reached = wire.Unknown
+	f.retryable = false
+	f.Phase = "read"
+	f.Hint = ""
+	f.Text = "the stream ended before the response, and it could not be resumed: " + f.Text
+	return f
 }
 
 // pause waits before an attempt to resume: as long as the server asked for, within limits, else

@@ -182,25 +182,31 @@ func (p *Pipe) readAll() {
 			return
 		}
 		if err != nil {
-			by := wire.Received
-			if p.hungUp.Load() {
-				by = wire.Sent
-			}
-			f := p.endFault(err)
-			text := f.describeEnd()
-			if by == wire.Sent && f.Process == nil {
-				text = "" // the server ended as it was asked to
-			}
-			if p.isLeaving.Load() {
-				f = &Fault{Kind: wire.Transport, Phase: "read", Text: "mcpc released the kept server", Err: err}
-				by = wire.Sent
-				text = f.describeEnd()
-			}
-			p.rec.recordClosed(0, by, "end", text)
-			p.end(f)
+			p.finishReading(err)
 			return
 		}
 	}
+}
+
+// finishReading records the end of the stream, and ends the requests that still wait. err is the
+// error of the last read.
+func (p *Pipe) finishReading(err error) {
+	f := p.endFault(err)
+	endedBy := wire.Received
+	text := f.describeEnd()
+	if p.hungUp.Load() {
+		endedBy = wire.Sent
+		if f.Process == nil {
+			text = "" // the server ended as it was asked to
+		}
+	}
+	if p.isLeaving.Load() {
+		f = &Fault{Kind: wire.Transport, Phase: "read", Text: "mcpc released the kept server", Err: err}
+		endedBy = wire.Sent
+		text = f.describeEnd()
+	}
+	p.rec.recordClosed(0, endedBy, "end", text)
+	p.end(f)
 }
 
 // giveUp stops reading from a server that does not speak MCP. It closes the stream, so that the

@@ -240,7 +240,7 @@ func rowsByMethod(t *testing.T, record string) (all map[string]int, notes exchan
 		if r.Open() || r.Orphan {
 			t.Errorf("%s %s %s: %s, orphan %v", r.Number(), r.Method, r.Name, r.Channel, r.Orphan)
 		}
-		if !r.Apart && r.Dir == wire.Sent {
+		if !r.IsSeparate && r.Dir == wire.Sent {
 			all[r.Method]++
 		}
 		notes.Notifications += r.Notes.Notifications
