@@ -166,7 +166,7 @@ func parseAction(answer json.RawMessage) (a client.Answer, accepted bool, err er
 }
 
 // ask prints a question event and reads lines until read accepts one. It prints a rejected event
-// for each other line. At the end of standard input it returns client.Unanswered.
+// for each other line. At the end of standard input it returns client.UnansweredOutcome.
 func (e *events) ask(
 	ctx context.Context,
 	q client.InputRequest,
