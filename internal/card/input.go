@@ -137,7 +137,7 @@ func (f *filler) variableValues(in Input, mayRepeat bool) []string {
 			isGiven = true
 		}
 	}
-	// The plan never has the value of a secret. It also refers to an input that nobody can give now.
+	// The plan never has the value of a secret. It also refers to an input that cannot be asked for now.
 	isMissing := !isGiven && in.Required
 	cannotAsk := f.Ask == nil && in.Default == ""
 	needsReference := isGiven && in.Secret || isMissing && (in.Secret || cannotAsk)

@@ -233,7 +233,7 @@ func (r *pendingRequest) onIdle() {
 	r.giveUp(r.all.limits.idleTimeout(what, r.idle))
 }
 
-// giveUp calls end, unless the request is over.
+// giveUp calls onGiveUp with the cause, at most once and not after the request is over.
 func (r *pendingRequest) giveUp(cause error) {
 	r.all.mu.Lock()
 	isFirst := !r.isOver

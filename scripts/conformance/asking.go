@@ -86,7 +86,8 @@ func singleAskingTools() []askingTool {
 		},
 		{
 			name: "test_elicitation_sep1034_defaults", description: "Asks with a form that has defaults",
-			requests: singleRequest("form", newForm("Please review the defaults.", defaultsForm)), answer: completionText("form"),
+			requests: singleRequest("form", newForm("Please review the defaults.", defaultsForm)),
+			answer:   completionText("form"),
 		},
 		{
 			name: "test_elicitation_sep1330_enums", description: "Asks with a form that has each kind of choice",
@@ -140,7 +141,8 @@ func singleAskingTools() []askingTool {
 			description: "Asks for a form, a text of a model and the roots at once", state: "three",
 			requests: func(map[string]any) mcp.InputRequestMap { return threeRequests() },
 			answer: func(a mcp.InputResponseMap) string {
-				return text(acceptedContent(a["user_name"])["name"]) + ": " + samplingText(a["greeting"]) + " " + rootsText(a["client_roots"])
+				name := text(acceptedContent(a["user_name"])["name"])
+				return name + ": " + samplingText(a["greeting"]) + " " + rootsText(a["client_roots"])
 			},
 		},
 	}

@@ -207,7 +207,8 @@ func (f *fixtures) askThenRunTask(
 	req *mcp.CallToolRequest,
 	_ map[string]any,
 ) (*mcp.CallToolResult, error) {
-	answers, pending, err := f.answersOrRequest(req, mcp.InputRequestMap{"user_name": newForm("What is your name?", nameForm)}, "name")
+	requests := mcp.InputRequestMap{"user_name": newForm("What is your name?", nameForm)}
+	answers, pending, err := f.answersOrRequest(req, requests, "name")
 	if answers == nil {
 		return pending, err
 	}

@@ -263,7 +263,8 @@ func runTaskCancel(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, rem
 	}
 	out := c.CancelTask(ctx, remembered.ID)
 	if out.RPCError() != nil && out.RPCError().Code == -32602 {
-		out.Hint = "the task has ended, or is unknown to the server: see " + wire.Run("tasks get "+shellwords.Quote(remembered.ID))
+		getTask := wire.Run("tasks get " + shellwords.Quote(remembered.ID))
+		out.Hint = "the task has ended, or is unknown to the server: see " + getTask
 	}
 	ans := cmdutil.AnswerOf(out)
 	task, known := c.ParseTask(out.Result)

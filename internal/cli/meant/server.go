@@ -116,7 +116,9 @@ func ServerCommand(words []string) []string {
 func FindServerCommand(f *cmdutil.Factory, cmd *cobra.Command) []string {
 	first := cmd.Flags().Arg(0)
 	at := slices.Index(f.Args, first)
-	if first == "" || at < 0 || cmd.HasParent() && !f.CommandHasTrait(cmd.Name(), cmdutil.OnlyTakesServer|cmdutil.OnlyStartsServer) {
+	takesNoServer := cmd.HasParent() &&
+		!f.CommandHasTrait(cmd.Name(), cmdutil.OnlyTakesServer|cmdutil.OnlyStartsServer)
+	if first == "" || at < 0 || takesNoServer {
 		return nil
 	}
 	return commandFrom(f.Args[at:])

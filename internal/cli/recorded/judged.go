@@ -119,7 +119,12 @@ type captureChecker struct {
 
 // newChecker returns a captureChecker that calls onFinding with each finding, unless it is nil.
 func newChecker(c *rows.Capture, onFinding func(offset int64, f lint.Finding)) *captureChecker {
-	r := &captureChecker{frames: c.FrameReader(), run: allRuns, onFinding: onFinding, earlier: map[conv.Spot][]lint.Finding{}}
+	r := &captureChecker{
+		frames:    c.FrameReader(),
+		run:       allRuns,
+		onFinding: onFinding,
+		earlier:   map[conv.Spot][]lint.Finding{},
+	}
 	o := lint.Options{Tools: LintTools, Ended: func(conn int) bool {
 		run, _ := SplitConn(conn)
 		return c.RunEnded(run)

@@ -52,7 +52,8 @@ code is accepted. With --tasks it also has tools that run as tasks.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.listen, "listen", "127.0.0.1:3001", "HTTP listen `addr`ess, loopback only; port 0 selects a free port")
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:3001",
+		"HTTP listen `addr`ess, loopback only; port 0 selects a free port")
 	flags.BoolVar(&o.stdio, "stdio", false, "use stdio")
 	flags.BoolVar(&o.Stateless, "stateless", false, "no sessions in older revisions")
 	flags.BoolVar(&o.JSON, "json-answers", false, "respond with JSON instead of event streams")

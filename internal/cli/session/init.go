@@ -104,7 +104,13 @@ func (o *initOptions) check(f *cmdutil.Factory, own, argv []string) error {
 }
 
 // runInit opens the session and stores it. fromCard is the server of a card, or nil.
-func runInit(ctx context.Context, f *cmdutil.Factory, o initOptions, options connect.Options, fromCard *described) error {
+func runInit(
+	ctx context.Context,
+	f *cmdutil.Factory,
+	o initOptions,
+	options connect.Options,
+	fromCard *described,
+) error {
 	options.RequireServerInfo = true
 	options.NoResume = true
 	options.Remembers = true

@@ -112,7 +112,8 @@ func reports(f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows.Row)
 		}
 		if exchange != nil {
 			var s traffic.Script
-			if recorded.AddMcpcCommand(&s, recorded.Request{Row: row, Exchange: exchange, Capture: c, Version: f.Version}) == nil {
+			request := recorded.Request{Row: row, Exchange: exchange, Capture: c, Version: f.Version}
+			if recorded.AddMcpcCommand(&s, request) == nil {
 				report.Reproduce = s.String()
 			}
 		}

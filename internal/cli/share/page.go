@@ -52,7 +52,13 @@ func (d Page) Of(c *rows.Capture, at time.Time) ([]byte, error) {
 		return nil, err
 	}
 	defer store.Close()
-	v := view.New(store, view.Options{Now: now, Title: d.Title, File: true, Findings: judge.ViewFindings, Words: judge.Words()})
+	v := view.New(store, view.Options{
+		Now:      now,
+		Title:    d.Title,
+		File:     true,
+		Findings: judge.ViewFindings,
+		Words:    judge.Words(),
+	})
 	if err := d.fill(context.Background(), v); err != nil {
 		return nil, err
 	}

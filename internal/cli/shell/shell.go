@@ -143,7 +143,8 @@ func (s *shellRun) close(ctx context.Context) error {
 		return closed
 	}
 	s.mostSevere.IsSummary = true
-	return cmdutil.Join(&cmdutil.ExitError{Outcome: s.mostSevere, Reported: true}, closed) // each line has printed its own error
+	// Each line has printed its own error.
+	return cmdutil.Join(&cmdutil.ExitError{Outcome: s.mostSevere, Reported: true}, closed)
 }
 
 // script runs the lines of a pipe or a file, or lines that a user types without the line editor. It

@@ -43,7 +43,8 @@ exchanges: see mcpc help filters.`,
 			return showStats(f, cmd, o)
 		},
 	}
-	cmd.Flags().StringVar(&o.file, "file", "", "read this recording, a `file` or - for stdin, instead of mcpc's own recordings")
+	cmd.Flags().StringVar(&o.file, "file", "",
+		"read this recording, a `file` or - for stdin, instead of mcpc's own recordings")
 	return cmd
 }
 

@@ -286,7 +286,7 @@ func TestOnlyListedFilesUseTimers(t *testing.T) {
 func TestServerInfoIsOnlyShown(t *testing.T) {
 	shows := []string{
 		"internal/cli/bench/target.go", "internal/cli/catalog/info.go", "internal/cli/codegen/codegen.go",
-		"internal/cli/diff/live.go", "internal/cli/recorded/line.go", "internal/cli/session/init.go", "internal/cli/session/sessions.go",
+		"internal/cli/diff/live.go", "internal/cli/recorded/line.go", "internal/cli/share/bundle.go", "internal/cli/session/init.go", "internal/cli/session/sessions.go",
 		"internal/connect/answers.go", "internal/connect/conn.go", "internal/connect/server_info.go",
 		"internal/client/era.go", "internal/client/legacy.go", "internal/client/modern.go",
 		"internal/client/session.go", "internal/exchange/conversation.go", "internal/lint/rules/versions.go",
