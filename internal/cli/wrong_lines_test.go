@@ -262,5 +262,12 @@ func TestSynonymsAreOfCommands(t *testing.T) {
 				t.Errorf("%s: there is no such command", command)
 			}
 		}
+		use := ""
+		if offered := regexp.MustCompile(`^did you mean (--[a-z-]+)`).FindStringSubmatch(s.Hint); offered != nil {
+			use = offered[1]
+		}
+		if s.Use != use && (use != "" || strings.HasPrefix(s.Use, "--")) {
+			t.Errorf("%q: offers %q, and Use is %q", s.Hint, use, s.Use)
+		}
 	}
 }

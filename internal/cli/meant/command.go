@@ -109,7 +109,11 @@ func wordsHint(f *cmdutil.Factory, cmd *cobra.Command, args []string) wire.Hint 
 // callHint returns the hint to write call before words if the second word is an argument of a
 // tool; otherwise other. A word that has a hint of its own may also be the name of a tool.
 func callHint(words []string, other wire.Hint) wire.Hint {
-	if len(words) < 2 || strings.Contains(string(other), "call ") {
+	isCall := func(part wire.HintPart) bool {
+		command, _, _ := strings.Cut(part.Text, " ")
+		return part.IsCommand && command == "call"
+	}
+	if len(words) < 2 || slices.ContainsFunc(other.Parts(), isCall) {
 		return other
 	}
 	if at, _ := arguments.Operator(words[1]); at > 0 || strings.HasPrefix(words[1], "{") {

@@ -57,12 +57,13 @@ func flagHint(f *cmdutil.Factory, cmd *cobra.Command, name string, isShort bool)
 		return "did you mean " + wire.Run("explain "+f.Args[at]) + "?"
 	}
 	var hint wire.Hint
+	var use string
 	if isShort == (len(name) == 1) {
-		hint = newHinter(f, cmd).flagSynonymHint(cmd, name)
+		hint, use = newHinter(f, cmd).flagSynonymHint(cmd, name)
 	}
 	near := suggest.Nearest(name, names)
 	switch {
-	case hint != "" && takesArguments && cmd.Flags().NArg() > 0 && !strings.Contains(string(hint), "arguments"):
+	case hint != "" && takesArguments && cmd.Flags().NArg() > 0 && use != useArguments:
 		return hint + "; an argument has no dashes: " + wire.Hint(name) + "=VALUE"
 	case hint != "":
 		return hint

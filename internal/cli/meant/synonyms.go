@@ -174,11 +174,10 @@ func (h hinter) hint(text string, fill func(string) string) (hint wire.Hint) {
 	return hint
 }
 
-// flagSynonymHint returns the hint for a flag of a different program; "" if the flag is unknown. It
-// skips hints that name a flag which cmd does not have.
-func (h hinter) flagSynonymHint(cmd *cobra.Command, flag string) wire.Hint {
+// flagSynonymHint returns the hint for a flag of a different program, and FlagSynonym.Use of the
+// hint; "" if the flag is unknown. It skips hints at a flag which cmd does not have.
+func (h hinter) flagSynonymHint(cmd *cobra.Command, flag string) (hint wire.Hint, use string) {
 	value := typedValue(h.f.Args, flag)
-	named := regexp.MustCompile(`^did you mean --([a-z-]+)`)
 	command := cmp.Or(h.path, "mcpc")
 	for _, s := range FlagSynonyms {
 		commands := strings.Fields(s.Commands)
@@ -187,10 +186,10 @@ func (h hinter) flagSynonymHint(cmd *cobra.Command, flag string) wire.Hint {
 		if !hasWord(s.Flags, flag) || !isFor {
 			continue
 		}
-		if name := named.FindStringSubmatch(s.Hint); name != nil && cmd.Flags().Lookup(name[1]) == nil {
+		if name, isFlag := strings.CutPrefix(s.Use, "--"); isFlag && cmd.Flags().Lookup(name) == nil {
 			continue
 		}
-		return h.hint(s.Hint, func(name string) string {
+		hint = h.hint(s.Hint, func(name string) string {
 			switch name {
 			case "command":
 				return cmp.Or(h.path, "list")
@@ -199,8 +198,9 @@ func (h hinter) flagSynonymHint(cmd *cobra.Command, flag string) wire.Hint {
 			}
 			return cmp.Or(value, name)
 		})
+		return hint, s.Use
 	}
-	return ""
+	return "", ""
 }
 
 // typedValue returns the value of an unknown flag in args; "" if the flag has no value, or a value
