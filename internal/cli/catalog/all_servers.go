@@ -92,9 +92,7 @@ func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
 	stop()
 	f.Progress.Done()
 	for _, s := range asked {
-		for line := range strings.Lines(s.messages) {
-			fmt.Fprint(f.Stderr(), strings.Replace(line, "mcpc: ", "mcpc: "+f.ErrStyle.Line(s.ID)+": ", 1))
-		}
+		fmt.Fprint(f.Stderr(), s.messages)
 	}
 	f.NoteSkipped(skipped)
 	ans := cmdutil.Answer{Result: surveyJSON(asked, skipped, o.bill), Human: func(w io.Writer, st term.Style) error {

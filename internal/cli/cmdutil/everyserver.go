@@ -94,7 +94,8 @@ func (f *Factory) NoteSkipped(skipped []SkippedServer) {
 }
 
 // WithoutPrompts returns a Factory for one server of many: with the flags of f, but without prompts
-// and without a shared connection. id names the server; progress is written to the writer.
+// and without a shared connection. id names the server, also in warnings and notes; progress is
+// written to the writer.
 func (f *Factory) WithoutPrompts(progress io.Writer, id string) *Factory {
 	b := f.Separate()
 	b.Known = f.Known
@@ -117,7 +118,7 @@ func (f *Factory) WithoutPrompts(progress io.Writer, id string) *Factory {
 	b.Auth.NoPrompt = true
 	b.Auth.Account = ""
 	b.OutStyle = term.Style{Width: 80}
-	b.ErrStyle = term.Style{Width: 80}
+	b.ErrStyle = term.Style{Width: 80, Server: f.ErrStyle.Line(id)}
 	b.Typist = &console.Typist{In: strings.NewReader("")}
 	b.Progress = term.NewProgress(progress, b.ErrStyle, f.Now)
 	b.Record.Quiet.Store(true) // the main command reports a folder that cannot be written to

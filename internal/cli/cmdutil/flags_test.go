@@ -279,7 +279,7 @@ func TestListenersAreOfThisMachine(t *testing.T) {
 		{"example.com:1", wire.Refused, "--listen 127.0.0.1:1"},
 		{"127.0.0.1:70000", wire.LocalIO, "--listen 127.0.0.1:0 takes a free port"},
 	} {
-		listener, out := ListenLoopback(c.address)
+		listener, out := ListenLoopback("--listen", c.address)
 		if listener != nil {
 			listener.Close()
 		}

@@ -68,7 +68,7 @@ func (s *Faults) Between(ctx context.Context, to *url.URL) (at *url.URL, end fun
 	if err != nil {
 		return nil, nil, usage.Outcome(err)
 	}
-	listener, out := cmdutil.ListenLoopback("127.0.0.1:0")
+	listener, out := cmdutil.ListenLoopback("--listen", "127.0.0.1:0")
 	if !out.OK() {
 		return nil, nil, out
 	}

@@ -197,7 +197,7 @@ func mockHTTP(
 	address string,
 	faults *faulty.Faults,
 ) error {
-	listener, out := cmdutil.ListenLoopback(address)
+	listener, out := cmdutil.ListenLoopback("--listen", address)
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}

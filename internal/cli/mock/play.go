@@ -254,7 +254,7 @@ func playHTTP(
 	faults *faulty.Faults,
 	begun func(),
 ) error {
-	listener, out := cmdutil.ListenLoopback(address)
+	listener, out := cmdutil.ListenLoopback("--listen", address)
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}

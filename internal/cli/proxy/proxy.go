@@ -125,7 +125,7 @@ func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []
 		return err
 	}
 	f.IsConnected.Store(true)
-	listener, out := cmdutil.ListenLoopback(o.listen)
+	listener, out := cmdutil.ListenLoopback("--listen", o.listen)
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}

@@ -85,7 +85,7 @@ func runDemo(ctx context.Context, f *cmdutil.Factory, o demoOptions) error {
 		}
 		return nil
 	}
-	listener, out := cmdutil.ListenLoopback(o.listen)
+	listener, out := cmdutil.ListenLoopback("--listen", o.listen)
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}

@@ -155,8 +155,8 @@ const serving = "MCPC_SERVING"
 // invocation returns the environment of one connection to a server, which asks the user nothing and
 // puts name into each line of its messages. The returned function ends the recording.
 func invocation(f *cmdutil.Factory, name, id string) (*host.Env, func()) {
-	said := &lines{to: f.Stderr(), name: f.ErrStyle.Line(name)}
-	b := f.WithoutPrompts(said, id)
+	b := f.WithoutPrompts(&lines{to: f.Stderr()}, id)
+	b.ErrStyle.Server = f.ErrStyle.Line(name)
 	b.UI = quiet{b}
 	b.Record.Lasts = true
 	b.Mark = serving + "=1"
@@ -179,11 +179,10 @@ func (q quiet) ShowChanges(level wire.Severity, headline string, changes []diff.
 	}
 }
 
-// lines writes complete lines to a writer, with the name of a server after "mcpc: ". It keeps an
-// incomplete line in rest. mu guards rest and writes.
+// lines writes complete lines to a writer. It keeps an incomplete line in rest. mu guards rest and
+// writes.
 type lines struct {
 	to   io.Writer
-	name string
 	mu   sync.Mutex
 	rest []byte
 }
@@ -193,13 +192,13 @@ func (l *lines) Write(p []byte) (int, error) {
 	defer l.mu.Unlock()
 	l.rest = append(l.rest, p...)
 	for {
-		line, rest, whole := bytes.Cut(l.rest, []byte("\n"))
-		if !whole {
+		at := bytes.IndexByte(l.rest, '\n') + 1
+		if at == 0 {
 			return len(p), nil
 		}
-		l.rest = rest
-		text := strings.Replace(string(line), "mcpc: ", "mcpc: "+l.name+": ", 1)
-		if _, err := io.WriteString(l.to, text+"\n"); err != nil {
+		line := l.rest[:at]
+		l.rest = l.rest[at:]
+		if _, err := l.to.Write(line); err != nil {
 			return 0, err
 		}
 	}

@@ -212,10 +212,8 @@ func serveHTTP(ctx context.Context, f *cmdutil.Factory, g *gateway.Gateway, addr
 	if _, err := strconv.ParseUint(address, 10, 16); err == nil {
 		address = "127.0.0.1:" + address
 	}
-	listener, out := cmdutil.ListenLoopback(address)
+	listener, out := cmdutil.ListenLoopback("--http", address)
 	if !out.OK() {
-		out.Text = strings.Replace(out.Text, "--listen", "--http", 1)
-		out.Hint = wire.Hint(strings.Replace(string(out.Hint), "--listen", "--http", 1))
 		return cmdutil.Exit(out)
 	}
 	f.Note(fmt.Sprintf("listening on http://%s/mcp; Ctrl-C stops", listener.Addr()))

@@ -50,12 +50,22 @@ func Hint(w io.Writer, st term.Style, hint wire.Hint) {
 
 // Warn writes one line about a problem that did not stop the command.
 func Warn(w io.Writer, st term.Style, text string) {
-	_, _ = io.WriteString(w, "mcpc: "+st.Paint(term.Yellow, "warning:")+" "+st.WrapIndented(st.Line(text), 15, 6)+"\n")
+	text = st.WrapIndented(st.Line(text), 15, 6)
+	_, _ = io.WriteString(w, speaker(st)+st.Paint(term.Yellow, "warning:")+" "+text+"\n")
 }
 
 // Note writes one line about something that mcpc did or decided by itself.
 func Note(w io.Writer, st term.Style, text string) {
-	_, _ = io.WriteString(w, "mcpc: "+st.Paint(term.Dim, "note:")+" "+st.WrapIndented(st.Line(text), 12, 6)+"\n")
+	text = st.WrapIndented(st.Line(text), 12, 6)
+	_, _ = io.WriteString(w, speaker(st)+st.Paint(term.Dim, "note:")+" "+text+"\n")
+}
+
+// speaker returns the start of a warning or note: mcpc, and the server of the style, if there is one.
+func speaker(st term.Style) string {
+	if st.Server == "" {
+		return "mcpc: "
+	}
+	return "mcpc: " + st.Server + ": "
 }
 
 // writer collects the text of one failure, which is written in one call so that no other output

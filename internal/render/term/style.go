@@ -32,6 +32,8 @@ type Style struct {
 	Verbose int
 	// Hints adds the server of the command line to commands in hints.
 	Hints hint.Context
+	// Server is the server's name in warnings and notes, for a command that asks several servers.
+	Server string
 }
 
 // A Screen is a test's stream that mcpc treats as a terminal.
