@@ -12,7 +12,8 @@ type choice struct {
 	total int // the number of alternatives
 	// nearest are the closest alternatives, all at the same distance.
 	nearest []alternative
-	// distance is the distance of near. From otherTag on, the report lists the expected values.
+	// distance is the distance of nearest. If it is otherTag or more, the report lists the expected
+	// values.
 	distance int
 }
 
@@ -25,6 +26,7 @@ const (
 	otherType
 )
 
+// An alternative is one branch of an anyOf or oneOf, with the problems that the value has with it.
 type alternative struct {
 	problemList
 	distance int
@@ -42,7 +44,7 @@ func chooseAlternative(e *jsonschema.ValidationError, kw string) problemList {
 	}
 	c := &choice{total: len(alts), nearest: alts, distance: best}
 	whole := problem{path: e.InstanceLocation, rule: kw, err: e, choice: c}
-	if best >= otherValue {
+	if best >= otherValue { // a list of the expected values or types says most
 		return singleProblem(whole)
 	}
 	c.nearest = slices.DeleteFunc(slices.Clone(alts), func(a alternative) bool { return a.distance != best })
@@ -55,8 +57,8 @@ func chooseAlternative(e *jsonschema.ValidationError, kw string) problemList {
 		}
 	}
 	c.distance = sameKind
-	if won := closest(c.nearest); won != nil {
-		return won.markClosest(alts)
+	if winner := closest(c.nearest); winner != nil {
+		return winner.markClosest(alts)
 	}
 	return singleProblem(whole)
 }
@@ -69,58 +71,65 @@ func (a *alternative) tagProblem() problem { return a.first[a.tagIndex] }
 func measureDistance(t problemList, depth int) alternative {
 	a := alternative{problemList: t}
 	for i, p := range t.first {
-		far := sameKind
-		switch p.err.ErrorKind.(type) {
-		case *kind.Type, *kind.FalseSchema:
-			far = otherType
-		case *kind.Const, *kind.Enum:
-			far = otherValue
-		case *kind.AnyOf, *kind.OneOf:
-			if p.choice != nil && p.choice.distance >= otherTag {
-				far = otherValue
-			}
+		if len(p.path) == depth { // the problem is about the value itself
+			a.distance = max(a.distance, problemDistance(p))
 		}
-		if _, constant := p.err.ErrorKind.(*kind.Const); constant && len(p.path) == depth+1 && a.distance <= otherTag {
+		_, isConst := p.err.ErrorKind.(*kind.Const)
+		isTag := isConst && len(p.path) == depth+1
+		if isTag && a.distance <= otherTag {
 			a.distance = otherTag
 			a.tagIndex = i
-		}
-		if len(p.path) == depth {
-			a.distance = max(a.distance, far)
 		}
 	}
 	return a
 }
 
-// closest returns the alternative with the fewest problems, or nil if several have as few.
-func closest(alts []alternative) *alternative {
-	var won *alternative
-	tie := false
-	for i := range alts {
-		if won == nil || alts[i].total < won.total {
-			won = &alts[i]
-			tie = false
-		} else if alts[i].total == won.total {
-			tie = true
+// problemDistance returns how far a problem with the value itself makes an alternative.
+func problemDistance(p problem) int {
+	switch p.err.ErrorKind.(type) {
+	case *kind.Type, *kind.FalseSchema:
+		return otherType
+	case *kind.Const, *kind.Enum:
+		return otherValue
+	case *kind.AnyOf, *kind.OneOf:
+		if p.choice != nil && p.choice.distance >= otherTag {
+			return otherValue
 		}
 	}
-	if tie {
-		return nil
-	}
-	return won
+	return sameKind
 }
 
-// markClosest returns the problems, marked as those of the closest alternative. Alternatives of a
-// different JSON type do not count: ["null", {…}] leaves an object no choice.
+// closest returns the alternative with the fewest problems, or nil if several have as few.
+func closest(alts []alternative) *alternative {
+	var best *alternative
+	isTie := false
+	for i := range alts {
+		if best == nil || alts[i].total < best.total {
+			best = &alts[i]
+			isTie = false
+		} else if alts[i].total == best.total {
+			isTie = true
+		}
+	}
+	if isTie {
+		return nil
+	}
+	return best
+}
+
+// markClosest returns the problems of a, marked as problems of the closest of alts. It does not mark them
+// if all other alternatives expect a different JSON type: ["null", {…}] leaves an object no choice.
 func (a *alternative) markClosest(alts []alternative) problemList {
-	others := 0
+	sameType := 0 // alternatives that expect the value's JSON type
 	for _, b := range alts {
 		if b.distance != otherType {
-			others++
+			sameType++
 		}
 	}
 	marked := problemList{first: slices.Clone(a.first), total: a.total}
 	for i := range marked.first {
-		if p := &marked.first[i]; p.closestOf == 0 && others > 1 {
+		p := &marked.first[i]
+		if p.closestOf == 0 && sameType > 1 { // an inner choice keeps its mark
 			p.closestOf = len(alts)
 		}
 	}
@@ -147,6 +156,8 @@ func (p problem) wants() []string {
 	return p.choice.wants()
 }
 
+// wants returns the values and types that the nearest alternatives expect, each once; nil if their
+// problems are of another kind.
 func (c *choice) wants() []string {
 	var wants []string
 	for _, a := range c.nearest {
@@ -159,9 +170,9 @@ func (c *choice) wants() []string {
 		}
 	}
 	seen := map[string]bool{}
-	return slices.DeleteFunc(wants, func(s string) bool {
-		again := seen[s]
-		seen[s] = true
-		return again
+	return slices.DeleteFunc(wants, func(want string) bool {
+		isRepeated := seen[want]
+		seen[want] = true
+		return isRepeated
 	})
 }

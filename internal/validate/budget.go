@@ -90,18 +90,18 @@ type node struct {
 	isMeasuring bool
 }
 
-// newBudget returns the budget of a compiled schema. from are the root and the other subschemas
+// newBudget returns the budget of a compiled schema. entries are the root and the other subschemas
 // that a $dynamicRef may lead to. It removes the parts that cannot be checked from the schema and
-// returns a warning for each. It returns an error for schemas that refer to themselves in place and
-// for those that multiply.
-func newBudget(root *jsonschema.Schema, from []*jsonschema.Schema, sv *survey) (*budget, []wire.Finding, error) {
+// returns a warning for each. It returns an error if subschemas refer to themselves in place, or apply
+// too often to one value.
+func newBudget(root *jsonschema.Schema, entries []*jsonschema.Schema, sv *survey) (*budget, []wire.Finding, error) {
 	b := &budget{
 		workLeft:      maxWork,
 		longestNumber: sv.longestNumber,
 		nodes:         map[*jsonschema.Schema]*node{},
 		dynamic:       map[string][]*jsonschema.Schema{},
 	}
-	if err := b.collectSchemas(root, from); err != nil {
+	if err := b.collectSchemas(root, entries); err != nil {
 		return nil, nil, err
 	}
 	warnings := b.dropUnchecked(sv.doc)
@@ -124,12 +124,12 @@ func newBudget(root *jsonschema.Schema, from []*jsonschema.Schema, sv *survey) (
 	return b, warnings, nil
 }
 
-// collectSchemas collects the subschemas that can be reached, and the possible targets of dynamic
-// references.
-func (b *budget) collectSchemas(root *jsonschema.Schema, from []*jsonschema.Schema) error {
+// collectSchemas collects the subschemas that can be reached from entries, and the possible targets of
+// dynamic references.
+func (b *budget) collectSchemas(root *jsonschema.Schema, entries []*jsonschema.Schema) error {
 	seen := map[*jsonschema.Schema]bool{nil: true}
 	entered := []*jsonschema.Schema{root} // entered by a reference or an $id
-	for todo := from; len(todo) > 0; {
+	for todo := entries; len(todo) > 0; {
 		s := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		if seen[s] {
@@ -141,16 +141,16 @@ func (b *budget) collectSchemas(root *jsonschema.Schema, from []*jsonschema.Sche
 		if s.ID != "" {
 			entered = append(entered, s)
 		}
-		here, below := subschemas(s)
-		todo = slices.Concat(todo, here, below)
+		inPlace, children := subschemas(s)
+		todo = slices.Concat(todo, inPlace, children)
 	}
-	byPlace := func(a, b *jsonschema.Schema) int { return cmp.Compare(a.Location, b.Location) }
-	slices.SortFunc(b.schemas, byPlace)
+	byLocation := func(a, b *jsonschema.Schema) int { return cmp.Compare(a.Location, b.Location) }
+	slices.SortFunc(b.schemas, byLocation)
 	// The target is the outermost schema with an anchor, and the root is the outermost of all.
 	b.recursive = []*jsonschema.Schema{root}
 	if !root.RecursiveAnchor {
 		entered = slices.DeleteFunc(entered, func(s *jsonschema.Schema) bool { return s == nil })
-		slices.SortFunc(entered, byPlace)
+		slices.SortFunc(entered, byLocation)
 		b.recursive = slices.Compact(entered)
 	}
 	for _, s := range b.schemas {
@@ -158,7 +158,7 @@ func (b *budget) collectSchemas(root *jsonschema.Schema, from []*jsonschema.Sche
 			b.dynamic[s.DynamicAnchor] = append(b.dynamic[s.DynamicAnchor], s)
 		}
 	}
-	guesses := 0
+	guesses := 0 // pairs of a dynamic reference and a possible target
 	for _, s := range b.schemas {
 		if s.DynamicRef != nil {
 			guesses += len(b.dynamic[s.DynamicRef.Anchor])
@@ -175,21 +175,21 @@ func (b *budget) collectSchemas(root *jsonschema.Schema, from []*jsonschema.Sche
 
 // inPlace returns the subschemas that a schema applies, or may apply, to its own value.
 func (b *budget) inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
-	here, _ := subschemas(s)
-	add := func(target *jsonschema.Schema, others []*jsonschema.Schema) {
-		for _, sub := range others {
-			if sub != target {
-				here = append(here, sub)
+	inPlace, _ := subschemas(s) // with the static target of a dynamic reference
+	addOthers := func(staticTarget *jsonschema.Schema, targets []*jsonschema.Schema) {
+		for _, target := range targets {
+			if target != staticTarget {
+				inPlace = append(inPlace, target)
 			}
 		}
 	}
 	if s.DynamicRef != nil && s.DynamicRef.Anchor != "" {
-		add(s.DynamicRef.Ref, b.dynamic[s.DynamicRef.Anchor])
+		addOthers(s.DynamicRef.Ref, b.dynamic[s.DynamicRef.Anchor])
 	}
 	if s.RecursiveRef != nil && s.RecursiveRef.RecursiveAnchor {
-		add(s.RecursiveRef, b.recursive)
+		addOthers(s.RecursiveRef, b.recursive)
 	}
-	return here
+	return inPlace
 }
 
 // newNode returns the costs of a subschema, and replaces two of its keywords by our own checks.
@@ -224,7 +224,7 @@ func (b *budget) newNode(s *jsonschema.Schema) *node {
 	}
 	for _, limit := range []*big.Rat{s.Minimum, s.Maximum, s.ExclusiveMinimum, s.ExclusiveMaximum, s.MultipleOf} {
 		if limit != nil {
-			n.numberCount += 3
+			n.numberCount += 3 // reads the value, compares it, and writes it into an error
 		}
 	}
 	if s.MultipleOf != nil {
@@ -232,7 +232,8 @@ func (b *budget) newNode(s *jsonschema.Schema) *node {
 	}
 	if s.Types != nil {
 		names := s.Types.ToStrings()
-		if slices.Contains(names, "integer") && !slices.Contains(names, "number") {
+		testsForInteger := slices.Contains(names, "integer") && !slices.Contains(names, "number")
+		if testsForInteger {
 			n.numberCount++
 		}
 	}
@@ -263,14 +264,15 @@ func (n *node) addChoice(v any) {
 	}
 }
 
-// measureFan computes the height and the fan of a subschema.
+// measureFan computes the height and the fan of a subschema and of those that it applies in place. It
+// returns an error if the subschema applies itself in place, or if the fan is too large.
 func (b *budget) measureFan(s *jsonschema.Schema) error {
 	n := b.nodes[s]
 	where, _ := pointerOf(s.Location)
 	if n.isMeasuring {
 		return tooComplex(where, "it refers to itself without descending into the value")
 	}
-	if n.height > 0 {
+	if n.height > 0 { // measured already
 		return nil
 	}
 	n.isMeasuring = true
@@ -325,9 +327,9 @@ func measure(v any) (depth, digits int) {
 		return 0, digitsOf(n)
 	}
 	for item := range children(v) {
-		d, n := measure(item)
-		depth = max(depth, d+1)
-		digits = max(digits, n)
+		itemDepth, itemDigits := measure(item)
+		depth = max(depth, itemDepth+1)
+		digits = max(digits, itemDigits)
 	}
 	return depth, digits
 }
@@ -373,15 +375,15 @@ func (b *budget) payForValue(s *jsonschema.Schema, v any) {
 	for _, sub := range n.inPlace {
 		b.payFor(sub, 1)
 	}
-	leftovers := 0
+	unevaluatedWork := 0 // for each item or member: the library keeps lists of the unevaluated ones
 	if b.hasUnevaluated {
-		leftovers = 6 * (1 + len(n.inPlace))
+		unevaluatedWork = 6 * (1 + len(n.inPlace))
 	}
 	switch v := v.(type) {
 	case string:
 		b.pay(1, len(v)/30)
 	case []any:
-		b.pay(len(v), leftovers)
+		b.pay(len(v), unevaluatedWork)
 		for _, sub := range n.tuple {
 			b.payFor(sub, 1)
 		}
@@ -389,7 +391,7 @@ func (b *budget) payForValue(s *jsonschema.Schema, v any) {
 			b.payFor(sub, len(v))
 		}
 	case map[string]any:
-		b.pay(len(v), memberWork+leftovers)
+		b.pay(len(v), memberWork+unevaluatedWork)
 		b.pay(1, n.nameCount)
 		for _, sub := range n.members {
 			b.payFor(sub, len(v))
@@ -417,18 +419,19 @@ func (c nameCheck) Validate(ctx *jsonschema.ValidatorContext, v any) {
 // A uniqueCheck implements the keyword uniqueItems.
 type uniqueCheck struct{ budget *budget }
 
+// Validate adds an error for the first item that is equal to an earlier one.
 func (c uniqueCheck) Validate(ctx *jsonschema.ValidatorContext, v any) {
 	items, _ := v.([]any)
-	first := make(map[string]int, len(items))
+	firstIndex := make(map[string]int, len(items)) // by key
 	for i, item := range items {
 		var key strings.Builder
 		writeKey(&key, item)
 		c.budget.pay(1, 4+key.Len()/8)
-		if j, ok := first[key.String()]; ok {
+		if j, ok := firstIndex[key.String()]; ok {
 			ctx.AddError(&kind.UniqueItems{Duplicates: [2]int{j, i}})
 			return
 		}
-		first[key.String()] = i
+		firstIndex[key.String()] = i
 	}
 }
 

@@ -22,6 +22,7 @@ func (s *Schema) Complete(value json.RawMessage) (json.RawMessage, []Default) {
 	return c.complete(value, "", s.Expected()), c.added
 }
 
+// A completer adds defaults to a value and records them in added.
 type completer struct {
 	schema *Schema
 	added  []Default
@@ -30,23 +31,26 @@ type completer struct {
 func (c *completer) complete(value json.RawMessage, pointer string, e Expected) json.RawMessage {
 	if members, err := jsonraw.Object(value); err == nil {
 		for _, m := range members {
-			if inner, known := c.schema.Member(e, m.Name); known {
-				if whole := c.complete(m.Value, jsonraw.Pointer(pointer, m.Name), inner); !bytes.Equal(whole, m.Value) {
-					value = jsonraw.With(value, m.Name, whole)
-				}
+			inner, isDescribed := c.schema.Member(e, m.Name)
+			if !isDescribed {
+				continue
+			}
+			completed := c.complete(m.Value, jsonraw.Pointer(pointer, m.Name), inner)
+			if !bytes.Equal(completed, m.Value) {
+				value = jsonraw.With(value, m.Name, completed)
 			}
 		}
 		return c.addRequired(value, pointer, e)
 	}
 	items, _ := jsonraw.Array(value)
-	changed := false
+	isChanged := false
 	for i, item := range items {
-		if inner, known := c.schema.Item(e, i); known {
+		if inner, isDescribed := c.schema.Item(e, i); isDescribed {
 			items[i] = c.complete(item, pointer+"/"+strconv.Itoa(i), inner)
 		}
-		changed = changed || !bytes.Equal(items[i], item)
+		isChanged = isChanged || !bytes.Equal(items[i], item)
 	}
-	if changed {
+	if isChanged {
 		return jsonraw.List(items)
 	}
 	return value

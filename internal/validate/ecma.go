@@ -20,10 +20,12 @@ const (
 	ecmaDot = `[^\n\r\x{2028}\x{2029}]`
 )
 
+// An ecma translates one pattern of ECMA-262 to Go's syntax.
 type ecma struct {
-	rest        string
-	out         strings.Builder
-	inClass     bool
+	rest    string // not translated yet
+	out     strings.Builder
+	inClass bool // rest begins within [ and ]
+	// unsupported says what Go cannot express; "" if it can express everything so far.
 	unsupported string
 }
 
@@ -57,11 +59,12 @@ func (e *ecma) replaceNext(n int, replacement string) {
 	e.rest = e.rest[n:]
 }
 
+// translateNext translates the next token of rest: an escape, a bracket, or a character.
 func (e *ecma) translateNext() {
 	if !e.inClass {
-		for _, begin := range lookArounds {
-			if strings.HasPrefix(e.rest, begin) {
-				e.replaceUnsupported(len(begin), "(?:", "look-around")
+		for _, prefix := range lookArounds {
+			if strings.HasPrefix(e.rest, prefix) {
+				e.replaceUnsupported(len(prefix), "(?:", "look-around")
 				return
 			}
 		}
@@ -74,9 +77,9 @@ func (e *ecma) translateNext() {
 	case e.inClass:
 		e.inClass = e.rest[0] != ']'
 		e.copyNext(1)
-	case strings.HasPrefix(e.rest, "[^]"):
+	case strings.HasPrefix(e.rest, "[^]"): // any character
 		e.replaceNext(3, `[\x00-\x{10ffff}]`)
-	case strings.HasPrefix(e.rest, "[]"):
+	case strings.HasPrefix(e.rest, "[]"): // no character
 		e.replaceNext(2, `[^\x00-\x{10ffff}]`)
 	case strings.HasPrefix(e.rest, "[^"):
 		e.inClass = true
@@ -91,6 +94,7 @@ func (e *ecma) translateNext() {
 	}
 }
 
+// translateEscape translates the escape at the start of rest.
 func (e *ecma) translateEscape() {
 	if len(e.rest) == 1 {
 		e.copyNext(1)
@@ -104,7 +108,7 @@ func (e *ecma) translateEscape() {
 		e.writeSet(ecmaOther)
 	case c == 'u':
 		e.translateUnicode()
-	case c == 'c' && len(e.rest) > 2 && e.rest[2]|0x20 >= 'a' && e.rest[2]|0x20 <= 'z':
+	case c == 'c' && len(e.rest) > 2 && e.rest[2]|0x20 >= 'a' && e.rest[2]|0x20 <= 'z': // \cA is Ctrl-A
 		e.replaceNext(3, fmt.Sprintf(`\x%02x`, e.rest[2]&0x1f))
 	case c == 'p' || c == 'P':
 		e.translateProperty()
@@ -113,7 +117,7 @@ func (e *ecma) translateEscape() {
 	case c == 'k' && !e.inClass:
 		name, _, _ := strings.Cut(e.rest, ">")
 		e.replaceUnsupported(min(len(name)+1, len(e.rest)), "(?:)", "a back-reference")
-	case c == 'b' && e.inClass:
+	case c == 'b' && e.inClass: // a backspace; elsewhere a word boundary
 		e.replaceNext(2, `\x08`)
 	default:
 		_, n := utf8.DecodeRuneInString(e.rest[1:])
@@ -142,10 +146,11 @@ func (e *ecma) translateUnicode() {
 		e.copyNext(2)
 		return
 	}
-	n := 6
-	if low, ok := hexRune(e.rest[6:]); ok && utf16.DecodeRune(r, low) != utf8.RuneError {
+	n := len(`\uXXXX`)
+	low, ok := hexRune(e.rest[n:])
+	if ok && utf16.DecodeRune(r, low) != utf8.RuneError {
 		r = utf16.DecodeRune(r, low)
-		n = 12
+		n *= 2
 	}
 	if utf16.IsSurrogate(r) {
 		e.replaceUnsupported(n, `\x{fffd}`, "half of a surrogate pair")

@@ -45,11 +45,13 @@ func orUnknown(e Expected, left int) Expected {
 	return e
 }
 
-// collectExpected collects the schemas that apply together with some schemas, and counts them off
-// left. newBudget refuses schemas that refer to themselves in place, so it terminates.
-func collectExpected(todo []*jsonschema.Schema, left *int) (e Expected) {
+// collectExpected collects the schemas in todo and all schemas that apply together with them. It subtracts
+// their number from *budget, and stops if that becomes negative. It terminates because newBudget refuses
+// schemas that refer to themselves in place.
+func collectExpected(todo []*jsonschema.Schema, budget *int) Expected {
+	var e Expected
 	seen := map[*jsonschema.Schema]bool{nil: true}
-	for len(todo) > 0 && *left >= 0 {
+	for len(todo) > 0 && *budget >= 0 {
 		s := todo[0]
 		todo = todo[1:]
 		if seen[s] {
@@ -57,12 +59,12 @@ func collectExpected(todo []*jsonschema.Schema, left *int) (e Expected) {
 		}
 		seen[s] = true
 		e.schemas = append(e.schemas, s)
-		*left--
+		*budget--
 		todo = append(append(todo, s.Ref), s.AllOf...)
-		for _, several := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
+		for _, choice := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
 			var alternatives []Expected
-			for _, sub := range several {
-				alternatives = append(alternatives, collectExpected([]*jsonschema.Schema{sub}, left))
+			for _, sub := range choice {
+				alternatives = append(alternatives, collectExpected([]*jsonschema.Schema{sub}, budget))
 			}
 			if alternatives != nil {
 				e.choices = append(e.choices, alternatives)
@@ -80,10 +82,10 @@ func (e Expected) Types() []string {
 	}
 	names := []string{}
 	for _, name := range []string{"null", "boolean", "number", "string", "array", "object"} {
-		one := schema.TypeNamed(name)
-		if set&one == one {
+		bits := schema.TypeNamed(name)
+		if set&bits == bits {
 			names = append(names, name)
-		} else if set&one != 0 {
+		} else if set&bits != 0 { // only number has several bits
 			names = append(names, "integer")
 		}
 	}
@@ -151,6 +153,7 @@ func jointValues(alternatives []Expected) (all []json.RawMessage) {
 	return all
 }
 
+// scalarValues returns decoded values as JSON, or nil if an array or an object is among them.
 func scalarValues(values []any) (all []json.RawMessage) {
 	for _, v := range values {
 		switch v := v.(type) {
@@ -186,8 +189,8 @@ func (e Expected) addNames(names map[string]bool, seen map[*jsonschema.Schema]bo
 		for name := range s.Properties {
 			names[name] = true
 		}
-		here, _ := subschemas(s)
-		todo = append(todo, here...)
+		inPlace, _ := subschemas(s)
+		todo = append(todo, inPlace...)
 	}
 	for _, alternatives := range e.choices {
 		for _, a := range alternatives {
@@ -203,29 +206,33 @@ func (e Expected) Closed() bool {
 
 // Member describes the member with a name, and reports whether the schema describes it.
 func (s *Schema) Member(e Expected, name string) (Expected, bool) {
-	return s.stepInto(e, func(in *jsonschema.Schema) (subs []*jsonschema.Schema) {
-		if sub := in.Properties[name]; sub != nil {
+	return s.stepInto(e, func(object *jsonschema.Schema) (subs []*jsonschema.Schema) {
+		if sub := object.Properties[name]; sub != nil {
 			subs = append(subs, sub)
 		}
-		for re, sub := range in.PatternProperties {
-			if p, ok := re.(*pattern); ok && (p.re == nil || p.re.MatchString(name)) {
+		for re, sub := range object.PatternProperties {
+			p, ok := re.(*pattern)
+			mayMatch := ok && (p.re == nil || p.re.MatchString(name))
+			if mayMatch {
 				subs = append(subs, sub)
 			}
 		}
-		if sub := asSchema(in.AdditionalProperties); subs == nil && sub != nil {
+		if sub := asSchema(object.AdditionalProperties); subs == nil && sub != nil {
 			subs = append(subs, sub)
 		}
 		return subs
 	})
 }
 
-// Item describes the item of an array with index n, and reports whether the schema describes it.
-func (s *Schema) Item(e Expected, n int) (Expected, bool) {
-	return s.stepInto(e, func(in *jsonschema.Schema) []*jsonschema.Schema {
-		if prefix := slices.Concat(in.PrefixItems, asSchemas(in.Items)); n < len(prefix) {
-			return prefix[n : n+1]
+// Item describes the item of an array with an index, and reports whether the schema describes it.
+func (s *Schema) Item(e Expected, index int) (Expected, bool) {
+	return s.stepInto(e, func(array *jsonschema.Schema) []*jsonschema.Schema {
+		prefix := slices.Concat(array.PrefixItems, asSchemas(array.Items))
+		if index < len(prefix) {
+			return prefix[index : index+1]
 		}
-		if items := cmp.Or(in.Items2020, asSchema(in.Items), asSchema(in.AdditionalItems)); items != nil {
+		items := cmp.Or(array.Items2020, asSchema(array.Items), asSchema(array.AdditionalItems))
+		if items != nil {
 			return []*jsonschema.Schema{items}
 		}
 		return nil
@@ -246,18 +253,18 @@ func (s *Schema) Narrowed(e Expected, value json.RawMessage) Expected {
 	narrowed := Expected{schemas: e.schemas}
 	excludes := func(a Expected) bool {
 		return slices.ContainsFunc(members, func(m jsonraw.Member) bool {
-			place, _ := s.Member(a, m.Name)
-			values := place.Values()
+			member, _ := s.Member(a, m.Name)
+			values := member.Values()
 			isListed := func(v json.RawMessage) bool { return jsonraw.TextOrRaw(v) == jsonraw.TextOrRaw(m.Value) }
 			return values != nil && !slices.ContainsFunc(values, isListed)
 		})
 	}
 	for _, alternatives := range e.choices {
-		left := slices.DeleteFunc(slices.Clone(alternatives), excludes)
-		if len(left) == 0 {
-			left = alternatives
+		remaining := slices.DeleteFunc(slices.Clone(alternatives), excludes)
+		if len(remaining) == 0 {
+			remaining = alternatives
 		}
-		narrowed.choices = append(narrowed.choices, left)
+		narrowed.choices = append(narrowed.choices, remaining)
 	}
 	return narrowed
 }
@@ -272,26 +279,30 @@ func (s *Schema) stepInto(e Expected, into func(*jsonschema.Schema) []*jsonschem
 	return orUnknown(in, left), found
 }
 
-// descend does the work of stepInto. It subtracts the number of schemas that it collects from left,
-// and stops if left becomes negative.
-func descend(e Expected, into func(*jsonschema.Schema) []*jsonschema.Schema, left *int) (in Expected, found bool) {
+// descend does the work of stepInto: it calls subschemasOf for each schema of e and its alternatives. It
+// subtracts the number of schemas that it collects from *budget, and stops if that becomes negative.
+func descend(
+	e Expected,
+	subschemasOf func(*jsonschema.Schema) []*jsonschema.Schema,
+	budget *int,
+) (child Expected, isDescribed bool) {
 	var subs []*jsonschema.Schema
 	for _, s := range e.schemas {
-		subs = append(subs, into(s)...)
+		subs = append(subs, subschemasOf(s)...)
 	}
-	in = collectExpected(subs, left)
-	found = subs != nil
+	child = collectExpected(subs, budget)
+	isDescribed = subs != nil
 	for _, alternatives := range e.choices {
-		var on []Expected
+		var described []Expected
 		for _, a := range alternatives {
-			if next, ok := descend(a, into, left); ok {
-				on = append(on, next)
+			if sub, ok := descend(a, subschemasOf, budget); ok {
+				described = append(described, sub)
 			}
 		}
-		if on != nil {
-			in.choices = append(in.choices, on)
-			found = true
+		if described != nil {
+			child.choices = append(child.choices, described)
+			isDescribed = true
 		}
 	}
-	return in, found
+	return child, isDescribed
 }

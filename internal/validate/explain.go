@@ -137,7 +137,8 @@ func (x explainer) wantedTypes(p problem, k *kind.Type) []string {
 	return want
 }
 
-// describeChoice describes alternatives that all failed.
+// describeChoice describes alternatives that all failed: by the values that they expect, or by the first
+// problem with each of the nearest.
 func (x explainer) describeChoice(p problem) wording {
 	got := brief(x.valueAt(p))
 	c := p.choice
@@ -145,19 +146,19 @@ func (x explainer) describeChoice(p problem) wording {
 		return mustBe(orList(wants, unchanged), got)
 	}
 	const maxShown = 3
-	var why []string
+	var reasons []string
 	for i, a := range c.nearest {
 		if i == maxShown {
-			why = append(why, "…")
+			reasons = append(reasons, "…")
 			break
 		}
 		first := a.first[0]
 		inner := jsonraw.Pointer("", first.path[min(len(p.path), len(first.path)):]...)
-		why = append(why, strings.TrimSpace(inner+" "+x.describe(first).sentence()))
+		reasons = append(reasons, strings.TrimSpace(inner+" "+x.describe(first).sentence()))
 	}
 	text := fmt.Sprintf("matches none of %d alternatives", c.total)
-	if len(why) > 0 {
-		text += ": " + strings.Join(why, "; ")
+	if len(reasons) > 0 {
+		text += ": " + strings.Join(reasons, "; ")
 	}
 	return wording{text: text, want: "one of " + countOf(c.total, "alternative"), got: got}
 }

@@ -26,15 +26,15 @@ func (e *refusedError) Error() string { return "not loading " + e.url }
 
 func (noLoader) Load(url string) (any, error) { return nil, &refusedError{url} }
 
-// compile compiles the subschema at a URL.
-func (l *library) compile(at string) (sch *jsonschema.Schema, err error) {
+// compile compiles the subschema at a URL. For documentURL, the whole schema, it must be called first.
+func (l *library) compile(url string) (sch *jsonschema.Schema, err error) {
 	err = guard(func() error {
-		if at == documentURL {
+		if url == documentURL {
 			if err := l.compiler.AddResource(documentURL, l.doc); err != nil {
 				return err
 			}
 		}
-		sch, err = l.compiler.Compile(at)
+		sch, err = l.compiler.Compile(url)
 		return err
 	})
 	return sch, err
@@ -138,23 +138,27 @@ func (l *library) nameError(err error) error {
 		badMeta   *jsonschema.InvalidMetaSchemaURLError
 		noDraft   *jsonschema.UnsupportedDraftError
 	)
-	bad := func(where, text string) error {
+	invalidSchema := func(where, text string) error {
 		return &Error{Reason: NotASchema, Where: where, Text: "not a valid schema: " + text}
 	}
 	switch {
 	case errors.As(err, &dupID):
-		return bad(max(dupID.Ptr1, dupID.Ptr2), "two subschemas have the id "+brief(dupID.ID))
+		return invalidSchema(max(dupID.Ptr1, dupID.Ptr2), "two subschemas have the id "+brief(dupID.ID))
 	case errors.As(err, &dupAnchor):
-		return bad(max(dupAnchor.Ptr1, dupAnchor.Ptr2), "two subschemas have the anchor "+brief(dupAnchor.Anchor))
+		where := max(dupAnchor.Ptr1, dupAnchor.Ptr2)
+		return invalidSchema(where, "two subschemas have the anchor "+brief(dupAnchor.Anchor))
 	case errors.As(err, &badURL):
 		ptr, kw, spelled := l.referenceTo(badURL.URL)
-		return bad(ptr, strings.TrimSpace(kw+" "+brief(cmp.Or(spelled, badURL.URL))+" is not a URL"))
+		if spelled == "" {
+			spelled = badURL.URL
+		}
+		return invalidSchema(ptr, strings.TrimSpace(kw+" "+brief(spelled)+" is not a URL"))
 	case errors.As(err, &badMeta):
-		return bad("", "a $schema is not a URL")
+		return invalidSchema("", "a $schema is not a URL")
 	case errors.As(err, &noDraft):
 		return unknownDialect("", noDraft.URL)
 	}
-	return bad("", "an id or an anchor in it is not well formed")
+	return invalidSchema("", "an id or an anchor in it is not well formed")
 }
 
 // referenceTo returns the first reference or $schema that can resolve to a URL. The library reports
@@ -173,7 +177,8 @@ func (l *library) referenceTo(target string) (ptr, kw, spelled string) {
 func resolvesTo(ref, target string) bool {
 	targetURL, targetFrag, _ := strings.Cut(target, "#")
 	refURL, refFrag, _ := strings.Cut(ref, "#")
-	if targetFrag != "" && (refFrag == "" || !strings.HasSuffix(unescapePath(targetFrag), unescapePath(refFrag))) {
+	hasSameEnd := refFrag != "" && strings.HasSuffix(unescapePath(targetFrag), unescapePath(refFrag))
+	if targetFrag != "" && !hasSameEnd {
 		return false
 	}
 	if targetFrag == "" && refURL == "" {

@@ -122,18 +122,18 @@ func programSize(re *syntax.Regexp) int {
 
 // setUnsupported records why Go cannot express a pattern, and whether the pattern is invalid.
 func (p *pattern) setUnsupported(err error) {
-	bad, _ := errors.AsType[*syntax.Error](err)
+	syntaxError, _ := errors.AsType[*syntax.Error](err)
 	why := "not a regular expression that mcpc can read"
 	p.isInvalid = true
 	switch {
-	case bad == nil: // keep the general reason
-	case bad.Code == syntax.ErrInvalidRepeatSize:
+	case syntaxError == nil: // keep the general reason
+	case syntaxError.Code == syntax.ErrInvalidRepeatSize:
 		why = "a repeat count over 1000 is not supported"
 		p.isInvalid = false
-	case bad.Code == syntax.ErrInvalidEscape:
-		why = brief(bad.Expr) + " is not supported"
-	case strings.HasPrefix(strings.ToLower(bad.Expr), `\p`): // ECMA-262 may have this property
-		why = brief(bad.Expr) + " is not supported"
+	case syntaxError.Code == syntax.ErrInvalidEscape:
+		why = brief(syntaxError.Expr) + " is not supported"
+	case strings.HasPrefix(strings.ToLower(syntaxError.Expr), `\p`): // ECMA-262 may have this property
+		why = brief(syntaxError.Expr) + " is not supported"
 		p.isInvalid = false
 	}
 	if p.unchecked == "" {

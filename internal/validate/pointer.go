@@ -69,6 +69,7 @@ func lookup(v any, toks []string) (any, bool) {
 	return v, true
 }
 
+// child returns the member or the item of v that a token of a JSON pointer names.
 func child(v any, tok string) (any, bool) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -33,25 +33,26 @@ type problem struct {
 	member string
 	// requiredWith is the name of the member that makes member required.
 	requiredWith string
-	// closest, if not 0, is the number of alternatives. The problem is about the closest of them.
+	// closestOf, if not 0, is the number of alternatives: the problem is about the closest of them.
 	closestOf int
 	// choice is set if the problem is about all alternatives together.
 	choice *choice
 }
 
-// A tally is the first MaxFindings problems in order, and the number of all problems.
+// A problemList has the first MaxFindings problems in order, and the number of all problems.
 type problemList struct {
 	first []problem
 	total int
 }
 
+// add adds a problem. It keeps and counts it once if it is the same as one of the first.
 func (t *problemList) add(p problem) {
 	if len(t.first) == MaxFindings && compareProblems(p, t.first[MaxFindings-1]) > 0 {
 		t.total++
 		return
 	}
-	i, known := slices.BinarySearchFunc(t.first, p, compareProblems)
-	if known {
+	i, isKnown := slices.BinarySearchFunc(t.first, p, compareProblems)
+	if isKnown {
 		return // the same subschema was reached twice
 	}
 	t.total++
@@ -59,17 +60,16 @@ func (t *problemList) add(p problem) {
 	t.first = t.first[:min(len(t.first), MaxFindings)]
 }
 
+// merge adds the problems of another list.
 func (t *problemList) merge(other problemList) {
 	if t.total == 0 {
 		*t = other
 		return
 	}
-	before := t.total
 	for _, p := range other.first {
 		t.add(p)
 	}
-	added := t.total - before
-	t.total = before + added + other.total - len(other.first)
+	t.total += other.total - len(other.first) // problems that other counted and did not keep
 }
 
 // compareProblems orders problems by their place in the value. The library's order is random;
@@ -93,23 +93,24 @@ func compareProblems(a, b problem) int {
 // findings returns the findings for a tree of errors, and the number of all violations.
 func (x explainer) findings(root *jsonschema.ValidationError) (out []wire.Finding, total int) {
 	t := collectProblems(root)
-	same := map[wire.Finding]bool{}
+	seen := map[wire.Finding]bool{}
 	for _, p := range t.first {
 		f := x.finding(p)
-		if !same[f] {
+		if !seen[f] {
 			out = append(out, f)
 		}
-		same[f] = true
+		seen[f] = true
 	}
-	if rest := t.total - len(t.first); rest > 0 {
+	omitted := t.total - len(t.first)
+	if omitted > 0 {
 		out = append(out, wire.Finding{
 			Rule:     RuleMore,
 			Severity: wire.Info,
-			Text:     fmt.Sprintf("%d more violations are not shown", rest),
-			Got:      strconv.Itoa(rest),
+			Text:     fmt.Sprintf("%d more violations are not shown", omitted),
+			Got:      strconv.Itoa(omitted),
 		})
 	}
-	return out, len(out) + max(0, t.total-len(t.first)-1)
+	return out, len(out) + max(0, omitted-1) // the last finding stands for all omitted ones
 }
 
 // collectProblems collects the problems in a tree of errors. It skips errors that only group
@@ -120,6 +121,7 @@ func collectProblems(e *jsonschema.ValidationError) problemList {
 	return t
 }
 
+// collect adds the problems in a tree of errors.
 func (t *problemList) collect(e *jsonschema.ValidationError) {
 	switch k := e.ErrorKind.(type) {
 	case *kind.Schema, *kind.Group, *kind.AllOf, *kind.Reference:
@@ -137,9 +139,9 @@ func (t *problemList) collect(e *jsonschema.ValidationError) {
 	case *kind.FalseSchema:
 		t.add(falseSchemaProblem(e))
 	default:
-		names, with := memberNames(e.ErrorKind)
+		names, requiredBy := memberNames(e.ErrorKind)
 		for _, name := range names {
-			t.add(problem{path: e.InstanceLocation, rule: keyword(e), err: e, member: name, requiredWith: with})
+			t.add(problem{path: e.InstanceLocation, rule: keyword(e), err: e, member: name, requiredWith: requiredBy})
 		}
 		if names == nil {
 			t.add(problem{path: e.InstanceLocation, rule: keyword(e), err: e})
@@ -147,9 +149,9 @@ func (t *problemList) collect(e *jsonschema.ValidationError) {
 	}
 }
 
-// memberNames returns the member names in an error: each is a problem of its own. with is the
-// member that requires them, or "".
-func memberNames(k jsonschema.ErrorKind) (names []string, with string) {
+// memberNames returns the member names in an error: each is a problem of its own. requiredBy
+// is the member that requires them, or "".
+func memberNames(k jsonschema.ErrorKind) (names []string, requiredBy string) {
 	switch k := k.(type) {
 	case *kind.Required:
 		return k.Missing, ""
@@ -188,17 +190,17 @@ func keyword(e *jsonschema.ValidationError) string {
 // unevaluated members and items, the problem belongs to the object or array that contains the
 // value.
 func falseSchemaProblem(e *jsonschema.ValidationError) problem {
-	at := e.InstanceLocation
+	path := e.InstanceLocation
 	kw := lastKeyword(e.SchemaURL)
 	switch kw {
 	case "unevaluatedProperties", "additionalProperties":
-		if len(at) > 0 {
-			return problem{path: at[:len(at)-1], rule: kw, err: e, member: at[len(at)-1]}
+		if last := len(path) - 1; last >= 0 {
+			return problem{path: path[:last], rule: kw, err: e, member: path[last]}
 		}
 	case "unevaluatedItems", "additionalItems", "items":
-		return problem{path: at, rule: kw, err: e}
+		return problem{path: path, rule: kw, err: e}
 	}
-	return problem{path: at, rule: "false", err: e}
+	return problem{path: path, rule: "false", err: e}
 }
 
 // lastKeyword returns the keyword whose value is the subschema at a location, or "" if the
@@ -207,15 +209,15 @@ func lastKeyword(location string) string {
 	ptr, _ := pointerOf(location)
 	last := ""
 	for toks := pointerTokens(ptr); len(toks) > 0; {
-		n := 1
+		used := 1 // tokens: the keyword, and a name or an index in its value
 		last = toks[0]
 		if slices.Contains(schema.HoldMap, last) {
 			last = ""
-			n = 2
+			used = 2
 		} else if slices.Contains(schema.HoldList, last) && len(toks) > 1 && isIndex(toks[1]) {
-			n = 2
+			used = 2
 		}
-		toks = toks[min(n, len(toks)):]
+		toks = toks[min(used, len(toks)):]
 	}
 	return last
 }

@@ -141,12 +141,12 @@ func (sv *survey) visitTarget(pointer string) error {
 		target = sv.doc // the target is somewhere below an $id
 	}
 	if sv.referencedCount*len(sv.seen)*copyWork > maxCompileWork {
-		sv.work = maxCompileWork + 1
+		sv.work = maxCompileWork + 1 // too much already: newSurvey would only add to it
 	}
 	return sv.addValueWork(target, extraWork)
 }
 
-// visit surveys a subschema and its subschemas.
+// visit surveys a subschema and its subschemas. ptr is its JSON pointer.
 func (sv *survey) visit(v any, ptr string, nesting int) error {
 	if _, ok := sv.seen[ptr]; ok {
 		return nil
@@ -161,13 +161,14 @@ func (sv *survey) visit(v any, ptr string, nesting int) error {
 		return tooComplex(ptr, "its subschemas are nested deeper than %d levels", maxNesting)
 	}
 	if sv.pointerBytes > maxSchemaBytes*4 {
-		sv.work = maxCompileWork + 1
+		sv.work = maxCompileWork + 1 // too much; checkWork returns the error
 	}
 	obj, ok := v.(map[string]any)
 	if !ok {
 		return sv.checkWork()
 	}
-	defer func(base int) { sv.enclosingIDBytes = base }(sv.enclosingIDBytes)
+	outerIDBytes := sv.enclosingIDBytes
+	defer func() { sv.enclosingIDBytes = outerIDBytes }()
 	sv.recordNames(obj, ptr)
 	sv.recordLists(obj, ptr)
 	if err := sv.compilePatterns(obj, ptr); err != nil {
@@ -176,8 +177,8 @@ func (sv *survey) visit(v any, ptr string, nesting int) error {
 	if err := sv.checkWork(); err != nil {
 		return err
 	}
-	for at, sub := range schema.Subschemas(obj) {
-		if err := sv.visit(sub, ptr+at, nesting+1); err != nil {
+	for relative, sub := range schema.Subschemas(obj) {
+		if err := sv.visit(sub, ptr+relative, nesting+1); err != nil {
 			return err
 		}
 	}
@@ -226,9 +227,9 @@ func (sv *survey) recordLists(obj map[string]any, ptr string) {
 	if _, ok := obj["items"].([]any); ok && sv.tuplePointer == "" {
 		sv.tuplePointer = ptr + "/items"
 	}
-	_, prefix := obj["prefixItems"]
-	_, dynamic := obj["$dynamicRef"]
-	sv.usesNewest = sv.usesNewest || prefix || dynamic
+	_, hasPrefixItems := obj["prefixItems"]
+	_, hasDynamicRef := obj["$dynamicRef"]
+	sv.usesNewest = sv.usesNewest || hasPrefixItems || hasDynamicRef
 	lists := []any{obj["required"], obj["type"]}
 	if sv.olderEnum {
 		lists = append(lists, obj["enum"])
@@ -240,13 +241,13 @@ func (sv *survey) recordLists(obj map[string]any, ptr string) {
 	for _, list := range lists {
 		items, _ := list.([]any)
 		size := 0
-		nested := false
+		isNested := false
 		for _, item := range items {
-			n := sizeOf(item)
-			size += n
-			nested = nested || n > 1
+			itemSize := sizeOf(item)
+			size += itemSize
+			isNested = isNested || itemSize > 1
 		}
-		if nested {
+		if isNested {
 			sv.work += 700 * size * len(items)
 		}
 	}

@@ -62,8 +62,10 @@ func writeBrief(sb *strings.Builder, v any) {
 	}
 }
 
+// writeBriefObject writes an object for writeBrief, its members by name.
 func writeBriefObject(sb *strings.Builder, obj map[string]any) {
 	if len(obj) > maxBriefMembers {
+		// Too long on purpose: brief then returns the number of members. Sorting many names is slow.
 		sb.WriteString(strings.Repeat(" ", maxBriefBytes+1))
 		return
 	}
@@ -87,31 +89,29 @@ func quote(s string) string { return string(jsonraw.Quote(shorten(s))) }
 
 // shorten cuts a long text and marks the cut.
 func shorten(s string) string {
-	if len(s) <= maxBriefBytes-2 {
+	if len(s) <= maxBriefBytes-2 { // room for two quotes
 		return s
 	}
-	n := maxBriefBytes - 5
+	n := maxBriefBytes - 2 - len("…")
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
 	}
 	return s[:n] + "…"
 }
 
-// orList joins alternatives as "a, b or c". It prints only the ones it shows: there may be a
-// hundred thousand.
+// orList joins alternatives as "a, b or c", or as "one of a, b, … (50 in all)" if there are more than
+// maxBriefList. It calls print only for those that it shows: there may be a hundred thousand.
 func orList[T any](items []T, print func(T) string) string {
-	n := len(items)
-	left := ""
-	if n > maxBriefList {
-		left = fmt.Sprintf(", … (%d in all)", n)
+	total := len(items)
+	if total > maxBriefList {
 		items = items[:maxBriefList-1]
 	}
 	printed := make([]string, len(items))
 	for i, item := range items {
 		printed[i] = print(item)
 	}
-	if left != "" {
-		return "one of " + strings.Join(printed, ", ") + left
+	if total > maxBriefList {
+		return fmt.Sprintf("one of %s, … (%d in all)", strings.Join(printed, ", "), total)
 	}
 	if last := len(printed) - 1; last > 0 {
 		return strings.Join(printed[:last], ", ") + " or " + printed[last]

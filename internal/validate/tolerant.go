@@ -22,17 +22,18 @@ func CompileTolerant(raw []byte) (*Schema, []wire.Finding, error) {
 	if !ok || failed.Reason != NotASchema {
 		return s, warnings, err
 	}
-	doc, bad := readSchema(raw)
-	if bad != nil {
+	// From here on, a second error is not reported: err says more about the schema as it was sent.
+	doc, readErr := readSchema(raw)
+	if readErr != nil {
 		return nil, nil, err
 	}
-	spoken, bad := dialectOf(doc)
-	if bad != nil {
+	spoken, dialectErr := dialectOf(doc)
+	if dialectErr != nil {
 		return nil, nil, err
 	}
 	(&compatRewriter{numericBounds: spoken.name != "draft-04"}).rewrite(doc)
-	s, warnings, bad = compile(doc, spoken)
-	if bad != nil {
+	s, warnings, compileErr := compile(doc, spoken)
+	if compileErr != nil {
 		return nil, nil, err
 	}
 	invalid := wire.Finding{
@@ -55,7 +56,8 @@ func (f *compatRewriter) rewrite(doc any) {
 		return
 	}
 	for name, value := range members {
-		if value == nil && name != "default" && name != "const" {
+		isValue := name == "default" || name == "const" // null is a value there
+		if value == nil && !isValue {
 			delete(members, name)
 		}
 	}
@@ -137,7 +139,8 @@ func gatherRequired(members map[string]any) {
 		delete(property, "required")
 		list, isList := members["required"].([]any)
 		_, exists := members["required"]
-		if isRequired && (isList || !exists) && !slices.Contains(list, any(name)) {
+		canAppend := isList || !exists
+		if isRequired && canAppend && !slices.Contains(list, any(name)) {
 			members["required"] = append(list, name)
 		}
 	}
@@ -186,7 +189,8 @@ func removePart(doc any, pointer string) bool {
 		}
 		inner, isObject := value.(map[string]any)
 		isNamed := n > 0 && slices.Contains(schema.HoldMap, path[n-1])
-		if isNamed && !(isObject && len(inner) == 0) {
+		isEmptyObject := isObject && len(inner) == 0
+		if isNamed && !isEmptyObject {
 			members[path[n]] = map[string]any{}
 		} else {
 			delete(members, path[n])

@@ -45,18 +45,18 @@ func capCounts(s *jsonschema.Schema, doc any) {
 		return
 	}
 	written, _ := lookup(doc, pointerTokens(ptr))
-	for kw, held := range map[string]*int{
+	for kw, limit := range map[string]*int{
 		"minLength": s.MinLength, "maxLength": s.MaxLength,
 		"minItems": s.MinItems, "maxItems": s.MaxItems,
 		"minProperties": s.MinProperties, "maxProperties": s.MaxProperties,
 		"minContains": s.MinContains, "maxContains": s.MaxContains,
 	} {
 		n, ok := memberOf(written, kw).(json.Number)
-		if !ok || held == nil || digitsOf(n) < 10 {
+		if !ok || limit == nil || digitsOf(n) < 10 { // fewer digits fit into 64 bits
 			continue
 		}
 		if r, ok := new(big.Rat).SetString(string(n)); ok && r.Cmp(big.NewRat(math.MaxInt32, 1)) > 0 {
-			*held = math.MaxInt32
+			*limit = math.MaxInt32
 		}
 	}
 }
@@ -65,24 +65,24 @@ func capCounts(s *jsonschema.Schema, doc any) {
 // name pattern that cannot be checked may match every member.
 func dropPatterns(s *jsonschema.Schema, lenient map[*jsonschema.Schema]bool) []wire.Finding {
 	var warnings []wire.Finding
-	warn := func(at string, p *pattern) {
+	warn := func(pointer string, p *pattern) {
 		lenient[s] = true
 		rule := "pattern"
 		if p.isInvalid {
 			rule = "pattern_broken" // also invalid in ECMA-262
 		}
-		warnings = append(warnings, notChecked(s, rule, at,
+		warnings = append(warnings, notChecked(s, rule, pointer,
 			fmt.Sprintf("pattern not checked: %s: %s", brief(p.source), p.unchecked)))
 	}
 	if p, ok := s.Pattern.(*pattern); ok && p.re == nil {
 		warn("/pattern", p)
 		s.Pattern = nil
 	}
-	yes := true
+	acceptsAll := true
 	for re := range s.PatternProperties {
 		if p, ok := re.(*pattern); ok && p.re == nil {
 			warn("/patternProperties"+jsonraw.Pointer("", p.source), p)
-			s.PatternProperties[re] = &jsonschema.Schema{Bool: &yes}
+			s.PatternProperties[re] = &jsonschema.Schema{Bool: &acceptsAll}
 		}
 	}
 	sliceutil.Sort(warnings, func(a, b wire.Finding) int { return cmp.Compare(a.Pointer, b.Pointer) })
@@ -93,8 +93,8 @@ func dropPatterns(s *jsonschema.Schema, lenient map[*jsonschema.Schema]bool) []w
 func (b *budget) markDependents(lenient map[*jsonschema.Schema]bool) {
 	users := map[*jsonschema.Schema][]*jsonschema.Schema{}
 	for _, s := range b.schemas {
-		_, below := subschemas(s)
-		for _, sub := range append(b.inPlace(s), below...) {
+		_, children := subschemas(s)
+		for _, sub := range append(b.inPlace(s), children...) {
 			users[sub] = append(users[sub], s)
 		}
 	}

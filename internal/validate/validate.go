@@ -34,7 +34,7 @@ type Schema struct {
 // Compile compiles a schema in the dialect that $schema names, or 2020-12.
 //
 // The warnings list the parts that are not checked, such as a pattern that Go's regular expressions
-// cannot express. Their Where points into the schema. An error is always a *Error.
+// cannot express. Their Pointer points into the schema. An error is always a *Error.
 func Compile(schema []byte) (*Schema, []wire.Finding, error) {
 	doc, err := readSchema(schema)
 	if err != nil {
@@ -70,7 +70,7 @@ func compile(doc any, spoken dialect) (*Schema, []wire.Finding, error) {
 }
 
 // Check returns the violations of a value, in the order of their places, or nil for a valid value.
-// Where points into the value. After MaxFindings violations, a last finding has the rule RuleMore.
+// Their Pointer points into the value. After MaxFindings violations, a last finding has the rule RuleMore.
 //
 // An error is always a *Error and means that the value could not be checked: it is not JSON, or
 // checking it would take too much work.
