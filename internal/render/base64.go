@@ -47,8 +47,10 @@ func decodeLong(quoted []byte) ([]byte, error) {
 // A base64Decoder decodes base64 text in pieces.
 type base64Decoder struct {
 	out *spool.Buffer
-	// undecoded is not decoded yet; data is a buffer.
-	undecoded, buffer []byte
+	// undecoded has the characters that are not decoded yet, fewer than four between two calls of add.
+	undecoded []byte
+	// buffer has the bytes decoded last; it is reused.
+	buffer []byte
 	// hasPadding is true after the first "=".
 	hasPadding bool
 	err        error
@@ -64,7 +66,7 @@ var base64Alphabet = func() (to [256]byte) {
 	to['_'] = '/'
 	to['\r'] = 0
 	to['\n'] = 0
-	to[0] = '!'
+	to[0] = '!' // a NUL in the text is invalid; 0 is taken for the line ends
 	return to
 }()
 
@@ -73,10 +75,10 @@ var errPadding = errors.New("text after the padding")
 // add decodes a piece of the text, except up to three characters at its end. It sets d.err if text
 // follows the padding.
 func (d *base64Decoder) add(piece []byte) {
-	if at := bytes.IndexByte(piece, '='); at >= 0 && !d.hasPadding {
-		d.add(piece[:at])
+	if padding := bytes.IndexByte(piece, '='); padding >= 0 && !d.hasPadding {
+		d.add(piece[:padding])
 		d.hasPadding = true
-		piece = piece[at:]
+		piece = piece[padding:]
 	}
 	if d.hasPadding {
 		if len(bytes.Trim(piece, "=")) > 0 {
@@ -93,7 +95,8 @@ func (d *base64Decoder) add(piece []byte) {
 	d.decode(len(d.undecoded) / 4 * 4)
 }
 
-// decode decodes the first n bytes of the text and removes them from it.
+// decode decodes the first n undecoded characters, writes the bytes and removes the characters. It does
+// not decode after an error.
 func (d *base64Decoder) decode(n int) {
 	if d.err == nil {
 		d.buffer, d.err = base64.RawStdEncoding.AppendDecode(d.buffer[:0], d.undecoded[:n])

@@ -68,7 +68,7 @@ func listOrOne(raw json.RawMessage) (items []json.RawMessage, ok bool) {
 }
 
 // parseBlock parses a content block. A bare text is a text block. The members of a block without a
-// type tell its type.
+// type imply its type.
 func parseBlock(raw json.RawMessage, path string) block {
 	if len(raw) > 0 && raw[0] == '"' {
 		b := block{raw: raw, kind: unknownBlock, path: path, name: "text"}
@@ -77,7 +77,7 @@ func parseBlock(raw json.RawMessage, path string) block {
 	}
 	members, _ := jsonraw.Object(raw)
 	b := block{raw: raw, kind: unknownBlock, members: members, path: path, name: members.Text("type")}
-	if _, typed := members.Get("type"); !typed {
+	if _, hasType := members.Get("type"); !hasType {
 		b.name = impliedBlockType(members)
 	}
 	switch b.name {
@@ -228,7 +228,7 @@ func (p *resultWriter) unknownText(b block) string {
 
 // writeMedia writes one line for a block of bytes and, for a reader, how to save it.
 func (p *resultWriter) writeMedia(b block) {
-	what := describeMedia(b)
+	description := describeMedia(b)
 	resource := ""
 	if b.uri != "" {
 		resource = "resource " + p.st.Line(b.uri)
@@ -237,18 +237,17 @@ func (p *resultWriter) writeMedia(b block) {
 	if save := p.saveCommand(b); save != "" && p.st.Pretty() {
 		advice = p.st.Paint(term.Dim, "save it: "+save)
 	}
-	p.writeTagged(p.coloredBrackets(resource, p.cutLine(what)), advice, term.Gap)
+	p.writeTagged(p.coloredBrackets(resource, p.cutLine(description)), advice, term.Gap)
 	p.drawPicture(b)
 }
 
 // saveCommand returns the flags that save the bytes of b, or its text if it is not base64. It
 // returns "" if b has no data.
 func (p *resultWriter) saveCommand(b block) string {
-	_, err := b.decode()
 	if b.data == "" && b.quoted == nil {
 		return ""
 	}
-	if err != nil {
+	if _, err := b.decode(); err != nil {
 		return "--jq '" + b.path + "' > FILE"
 	}
 	if p.saveFlag != "" {
@@ -296,21 +295,21 @@ func (p *resultWriter) writeAnnotations(members jsonraw.Members) {
 
 // annotationTexts returns "name value" for each annotation; the items of a list become one value.
 func (p *resultWriter) annotationTexts(members jsonraw.Members) []string {
-	var all []string
+	var texts []string
 	raw, _ := members.Get("annotations")
-	notes, _ := jsonraw.Object(raw)
-	for _, m := range notes {
+	annotations, _ := jsonraw.Object(raw)
+	for _, m := range annotations {
 		value := jsonraw.TextOrRaw(m.Value)
 		if items, err := jsonraw.Array(m.Value); err == nil {
-			texts := make([]string, len(items))
+			words := make([]string, len(items))
 			for i, item := range items {
-				texts[i] = jsonraw.TextOrRaw(item)
+				words[i] = jsonraw.TextOrRaw(item)
 			}
-			value = strings.Join(texts, ", ")
+			value = strings.Join(words, ", ")
 		}
-		all = append(all, p.cutLine(m.Name)+" "+p.cutLine(value))
+		texts = append(texts, p.cutLine(m.Name)+" "+p.cutLine(value))
 	}
-	return all
+	return texts
 }
 
 // coloredBrackets returns parts in brackets, in the colour of mcpc's own words.

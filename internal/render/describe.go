@@ -62,7 +62,7 @@ func writeTitle(s *term.Outline, name, title string) {
 
 func writeHints(s *term.Outline, tool mcp.Tool) {
 	s.Line(0, "")
-	words := annotations(tool.Hints)
+	words := hintsInWords(tool.Hints)
 	if len(words) == 0 {
 		words = []string{"none (assume that it writes and may be destructive)"}
 	}
@@ -107,8 +107,8 @@ func shortHints(h mcp.Hints) []string {
 	return names
 }
 
-// annotations returns the hints that a tool declares, in words.
-func annotations(h mcp.Hints) []string {
+// hintsInWords returns the hints that a tool declares, in words.
+func hintsInWords(h mcp.Hints) []string {
 	var words []string
 	for i, value := range hintValues(h) {
 		if value == nil {
@@ -127,6 +127,9 @@ func writeSection(s *term.Outline, name string, raw json.RawMessage, empty strin
 	s.Heading(name)
 	writeSchema(s, raw, empty)
 }
+
+// maxDeclaredChars is how much of one declaration of a page is shown: its policy can name many hosts.
+const maxDeclaredChars = 1000
 
 // writeApp writes what a tool declares about a page of MCP Apps: the hosts that it connects to and
 // the permissions that it wants, for a user who opens it in another client. mcpc never runs the
@@ -150,7 +153,7 @@ func writeApp(s *term.Outline, app *mcp.App) {
 		declared, _ := jsonraw.Object(p.Declared)
 		for _, name := range []string{"csp", "permissions", "domain", "prefersBorder"} {
 			if raw, ok := declared.Get(name); ok {
-				s.Wrapped(1, name+": "+valueLine(s.Style, raw, 1000))
+				s.Wrapped(1, name+": "+valueLine(s.Style, raw, maxDeclaredChars))
 			} else if name == "csp" || name == "permissions" {
 				s.Wrapped(1, name+": none declared")
 			}

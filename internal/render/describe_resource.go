@@ -51,7 +51,7 @@ func describeResource(w io.Writer, st term.Style, r mcp.Resource, writeMore func
 	if r.MIMEType != "" {
 		facts = append(facts, st.Line(r.MIMEType))
 	}
-	if r.Size >= 0 {
+	if r.Size >= 0 { // negative: not declared
 		facts = append(facts, term.Size(r.Size))
 	}
 	members, _ := jsonraw.Object(r.Raw)

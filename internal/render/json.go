@@ -39,14 +39,15 @@ func JSONLine(w io.Writer, st term.Style, raw []byte) error {
 	return term.WriteLine(w, raw)
 }
 
-// PrettyJSON writes a JSON document as JSON does for a terminal.
+// PrettyJSON writes a document as JSON does on a terminal: indented, coloured if s allows it, hidden
+// characters as \u escapes. Bytes that are not JSON are written as sanitized text with the reason.
 func PrettyJSON(w io.Writer, s term.Style, raw []byte) error {
 	if len(raw) >= longJSON {
-		return showLong(s, w, raw)
+		return writeLong(w, s, raw)
 	}
 	if err := jsonraw.Valid(raw); err != nil {
-		if e := term.WriteLine(w, []byte(s.Block(string(raw)))); e != nil {
-			return e
+		if writeErr := term.WriteLine(w, []byte(s.Block(string(raw)))); writeErr != nil {
+			return writeErr
 		}
 		return term.WriteLine(w, []byte(s.Paint(term.Dim, "[not JSON: "+err.Error()+"]")))
 	}
@@ -57,8 +58,9 @@ func PrettyJSON(w io.Writer, s term.Style, raw []byte) error {
 // several times its memory.
 const longJSON = 8 << 20
 
-// showLong writes long JSON for a reader in pieces.
-func showLong(s term.Style, w io.Writer, raw []byte) error {
+// writeLong writes long JSON in pieces: sanitized, but neither indented nor coloured. It writes bytes that
+// are not JSON as text, with the reason.
+func writeLong(w io.Writer, s term.Style, raw []byte) error {
 	clean := sanitize.NewWriter(w, sanitize.JSON)
 	invalid := jsonraw.Valid(raw)
 	if invalid != nil {
@@ -121,9 +123,9 @@ func colored(s term.Style, text []byte) []byte {
 			token = s.Paint(term.Cyan, token)
 		case c == '"':
 			token = s.Paint(term.Green, token)
-		case c == 'n':
+		case c == 'n': // null
 			token = s.Paint(term.Dim, token)
-		case c == '-' || c >= '0' && c <= '9' || c == 't' || c == 'f':
+		case c == '-' || c >= '0' && c <= '9' || c == 't' || c == 'f': // a number or a boolean
 			token = s.Paint(term.Yellow, token)
 		}
 		out = append(out, token...)

@@ -19,7 +19,7 @@ import (
 // no tools.
 //
 // An entry is one row if names and arguments leave enough of the width for the descriptions, else
-// two lines. A cut text says how much is missing. Rows describes the form for a pipe. suspicious
+// two lines. A cut text says how much is missing. In a pipe the entries are Rows. suspicious
 // returns short warnings about a definition; nil warns of nothing.
 func Tools(w io.Writer, st term.Style, tools []mcp.Tool, suspicious func(mcp.Tool) []string, long bool) error {
 	if suspicious == nil {
@@ -35,21 +35,22 @@ func Tools(w io.Writer, st term.Style, tools []mcp.Tool, suspicious func(mcp.Too
 	}
 	names := sliceutil.Map(tools, func(t mcp.Tool) string { return t.Name })
 	index := indexes(names)
-	like := mcp.Lookalikes(names)
+	lookalikes := mcp.Lookalikes(names)
 	return writeEntries(w, st, len(tools), func(i int) entry {
 		e := toolEntry(st, tools[i], long)
 		warnings := suspicious(tools[i])
-		e.hasWarning = e.hasWarning || len(warnings) > 0 || lookalikeHint(st, names[i], like[i]) != nil
-		e.hints = append(e.hints, listHints(st, names[i], like[i], warnings, index[i])...)
+		e.hasWarning = e.hasWarning || len(warnings) > 0 || lookalikeHint(st, names[i], lookalikes[i]) != nil
+		e.hints = append(e.hints, listHints(st, names[i], lookalikes[i], warnings, index[i])...)
 		return e
 	}, long)
 }
 
-// listHints returns the hints that a tool has because of the other tools in its list: the name that
-// it looks like, the warnings about its definition, and its index among tools of the same name.
-func listHints(st term.Style, name, like string, warned []string, index int) []string {
-	hints := lookalikeHint(st, name, like)
-	for _, words := range warned {
+// listHints returns the hints that a tool has in addition to the hints of its definition: lookalike is the
+// name of another tool that its name looks like, or ""; index is its number among tools of the same
+// name, or 0 if its name is unique.
+func listHints(st term.Style, name, lookalike string, warnings []string, index int) []string {
+	hints := lookalikeHint(st, name, lookalike)
+	for _, words := range warnings {
 		hints = append(hints, warningMark(st)+words)
 	}
 	if index > 0 {
@@ -61,31 +62,32 @@ func listHints(st term.Style, name, like string, warned []string, index int) []s
 // indexes numbers the names that occur several times, from 1 in the order of the list. The index of
 // all other names is 0.
 func indexes(names []string) []int {
-	times := make(map[string]int, len(names))
+	count := make(map[string]int, len(names))
 	index := make([]int, len(names))
 	for i, name := range names {
-		times[name]++
-		index[i] = times[name]
+		count[name]++
+		index[i] = count[name]
 	}
 	for i, name := range names {
-		if times[name] == 1 {
+		if count[name] == 1 {
 			index[i] = 0
 		}
 	}
 	return index
 }
 
-// writeEntries writes n entries for a reader.
+// writeEntries writes n entries for a reader, whole if long is set. It calls entryAt from several
+// goroutines.
 func writeEntries(w io.Writer, s term.Style, n int, entryAt func(i int) entry, long bool) error {
 	entries := make([]entry, n)
 	sliceutil.Parallel(n, func(i int) { entries[i] = entryAt(i) })
 	var b bytes.Buffer
 	if long {
-		sheet := term.NewOutline(s)
+		outline := term.NewOutline(s)
 		for _, e := range entries {
-			writeLongEntry(sheet, e)
+			writeLongEntry(outline, e)
 		}
-		b.WriteString(sheet.String())
+		b.WriteString(outline.String())
 	} else if !writeWideEntries(s, &b, entries) {
 		for _, e := range entries {
 			writeNarrowEntry(s, &b, e)
@@ -96,23 +98,29 @@ func writeEntries(w io.Writer, s term.Style, n int, entryAt func(i int) entry, l
 }
 
 // An entry is an item of a list: a tool, a prompt, a resource or a template. Its texts are
-// sanitized.
+// sanitized, except full.
 type entry struct {
 	name, title string
 	params      []parameter
-	hints       []string
+	// hints are short remarks, such as "ro" for read-only.
+	hints []string
 	// hasWarning is true if the hints have a warning.
 	hasWarning bool
-	// summary is the first line of the description, rest the number of characters after it.
+	// full is the description, not sanitized, or the title if there is none. summary is its first line,
+	// and omittedChars the number of characters after that.
+	full         string
 	summary      string
 	omittedChars int
-	full         string
 }
 
+// maxShortChoices is how many values of an enum a short entry names.
+const maxShortChoices = 4
+
+// toolEntry returns the entry of a tool. A long entry and a pipe name more values of enums.
 func toolEntry(s term.Style, t mcp.Tool, long bool) entry {
-	choices := 4
+	choices := maxShortChoices
 	if long || !s.Pretty() {
-		choices = 100
+		choices = maxChoices
 	}
 	e := entry{name: s.Line(t.Name), title: s.Line(t.Title), hints: shortHints(t.Hints)}
 	if t.UI != "" {
@@ -206,7 +214,8 @@ func descriptionText(s term.Style, e entry, width int) string {
 		color = term.Yellow
 	}
 	room := width - term.Width(hints) - 1
-	if e.summary == "" || room < 12 {
+	const minSummary = 12 // columns; less is not worth reading
+	if e.summary == "" || room < minSummary {
 		return s.Paint(color, s.Cut(hints, width))
 	}
 	return s.Paint(color, hints) + " " + s.CutMore(e.summary, room, e.omittedChars)

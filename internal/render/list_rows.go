@@ -19,8 +19,8 @@ type Rows struct {
 	long  bool
 	dir   spool.Dir
 	lines *spool.Buffer
-	// tools has the names of all tools. special and numbers have the result of Names.Special;
-	// they are valid if complete is true.
+	// tools has the names of all tools. specialNames and specialNumbers have the result of
+	// Names.Special; they are valid if isComplete is true.
 	tools          *mcp.Names
 	specialNames   []string
 	specialNumbers []int
@@ -125,14 +125,17 @@ func (r *Rows) write(line []byte) {
 	}
 }
 
-// Write writes the lines and empties r.
+// hintsCell is the index of the hints in a line, after the name and the arguments.
+const hintsCell = 2
+
+// Write writes the lines, with the hints that depend on the whole list, and empties r.
 func (r *Rows) Write(w io.Writer) error {
 	defer r.Empty()
-	more := r.hints()
+	extraHints := r.hints()
 	if r.err != nil {
 		return r.err
 	}
-	if len(more) == 0 {
+	if len(extraHints) == 0 {
 		_, err := r.lines.WriteTo(w)
 		return err
 	}
@@ -140,41 +143,43 @@ func (r *Rows) Write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	to := bufio.NewWriterSize(w, 64<<10)
-	i := 0
-	at := 0
-	released := 0
+	out := bufio.NewWriterSize(w, 64<<10)
+	number := 0   // of the line, as in extraHints
+	passed := 0   // bytes of lines that are written
+	released := 0 // bytes of lines that are no longer in memory
 	for line := range bytes.Lines(lines) {
-		at += len(line)
-		if hints := more[i]; hints != nil {
-			parts := bytes.SplitN(line, []byte("\t"), 4) // no part contains a TAB
-			if len(parts[2]) > 0 {
-				hints = append([]string{string(parts[2])}, hints...)
+		passed += len(line)
+		if hints := extraHints[number]; hints != nil {
+			cells := bytes.SplitN(line, []byte("\t"), 4) // no cell contains a TAB
+			if len(cells[hintsCell]) > 0 {
+				hints = append([]string{string(cells[hintsCell])}, hints...)
 			}
-			parts[2] = []byte(strings.Join(hints, ","))
-			line = bytes.Join(parts, []byte("\t"))
+			cells[hintsCell] = []byte(strings.Join(hints, ","))
+			line = bytes.Join(cells, []byte("\t"))
 		}
-		_, _ = to.Write(line) // Flush returns the error
-		released = spool.ReleasePassed(lines, released, at)
-		i++
+		_, _ = out.Write(line) // Flush returns the error
+		released = spool.ReleasePassed(lines, released, passed)
+		number++
 	}
-	return to.Flush()
+	return out.Flush()
 }
 
 // hints returns the hints that depend on other tools of the list, by the numbers of the tools.
 func (r *Rows) hints() map[int][]string {
-	more := map[int][]string{}
-	for i, warned := range r.warnings {
-		more[i] = listHints(r.st, "", "", warned, 0)
+	all := map[int][]string{}
+	for number, warnings := range r.warnings {
+		for _, words := range warnings {
+			all[number] = append(all[number], warningMark(r.st)+words)
+		}
 	}
 	names := r.Special()
 	index := indexes(names)
-	like := mcp.Lookalikes(names)
+	lookalikes := mcp.Lookalikes(names)
 	for i, name := range names {
 		number := r.specialNumbers[i]
-		if hints := listHints(r.st, name, like[i], r.warnings[number], index[i]); hints != nil {
-			more[number] = hints
+		if hints := listHints(r.st, name, lookalikes[i], r.warnings[number], index[i]); hints != nil {
+			all[number] = hints
 		}
 	}
-	return more
+	return all
 }

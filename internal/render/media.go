@@ -24,11 +24,11 @@ func describeMedia(b block) string {
 	}
 	found := mcp.SniffMedia(data)
 	parts := []string{mediaName(b)}
-	if doubt := describeMismatch(b.mime, found); doubt != "" {
-		parts = append(parts, doubt)
+	if mismatch := describeMismatch(b.mime, found); mismatch != "" {
+		parts = append(parts, mismatch)
 	}
-	if how := describeSize(found, data); how != "" {
-		parts = append(parts, how)
+	if size := describeSize(found, data); size != "" {
+		parts = append(parts, size)
 	}
 	parts = append(parts, term.Size(len(data)))
 	if b.isDataURL() {
@@ -86,13 +86,13 @@ func decodeBase64(text string) ([]byte, error) {
 	if err == nil {
 		return data, nil
 	}
-	bare := strings.TrimRight(strings.NewReplacer("-", "+", "_", "/").Replace(text), "=")
-	if data, e := base64.RawStdEncoding.DecodeString(bare); e == nil {
+	unpadded := strings.TrimRight(strings.NewReplacer("-", "+", "_", "/").Replace(text), "=")
+	if data, e := base64.RawStdEncoding.DecodeString(unpadded); e == nil {
 		return data, nil
 	}
-	var at base64.CorruptInputError
-	if errors.As(err, &at) {
-		return nil, fmt.Errorf("invalid base64 at character %d of %d", int64(at), len(text))
+	var position base64.CorruptInputError
+	if errors.As(err, &position) {
+		return nil, fmt.Errorf("invalid base64 at character %d of %d", int64(position), len(text))
 	}
 	return nil, errors.New("invalid base64")
 }
@@ -147,8 +147,10 @@ func duration(mime string, data []byte) string {
 	case "audio/wav":
 		seconds = wavSeconds(data)
 	case "audio/flac":
-		// STREAMINFO is the first block: rate in 20 bits, later 36 of the length.
-		if len(data) >= 26 && data[4]&0x7f == 0 {
+		// After the mark fLaC and four bytes of a block's head, the first block must be STREAMINFO (type 0).
+		// From byte 18 it has the rate in 20 bits, eight other bits, and the number of samples in 36.
+		isStreamInfo := len(data) >= 26 && data[4]&0x7f == 0
+		if isStreamInfo {
 			rate := binary.BigEndian.Uint32(data[18:]) >> 12
 			samples := uint64(data[21]&0x0f)<<32 | uint64(binary.BigEndian.Uint32(data[22:]))
 			seconds = float64(samples) / float64(max(rate, 1))
@@ -160,7 +162,8 @@ func duration(mime string, data []byte) string {
 	return fmt.Sprintf("%.1f s", seconds)
 }
 
-// wavSeconds divides the length of the data chunk by the bytes a second in the fmt chunk.
+// wavSeconds divides the length of the data chunk by the bytes a second in the fmt chunk. It returns 0 if
+// one of them is missing. The chunks begin after the 12 bytes of the RIFF header.
 func wavSeconds(data []byte) float64 {
 	perSecond := uint32(0)
 	for rest := data[min(12, len(data)):]; len(rest) >= 8; {
@@ -173,10 +176,11 @@ func wavSeconds(data []byte) float64 {
 			// A stream of unknown length declares the greatest size: the received bytes count.
 			return float64(min(uint64(size), uint64(len(rest)))) / float64(perSecond)
 		}
-		if uint64(size)+uint64(size&1) > uint64(len(rest)) {
+		padded := uint64(size) + uint64(size&1) // a chunk of odd length has one byte of padding
+		if padded > uint64(len(rest)) {
 			break
 		}
-		rest = rest[size+size&1:]
+		rest = rest[padded:]
 	}
 	return 0
 }
@@ -200,10 +204,13 @@ func HasPictures(method string, result []byte) bool {
 // drawPicture draws an image below its line. mcpc decodes and encodes the image again, so that no byte
 // of a server reaches the image decoders of a terminal.
 func (p *resultWriter) drawPicture(b block) {
+	if p.err != nil || p.st.Canvas.Method == term.NoPictures || !p.st.Pretty() {
+		return
+	}
 	data, err := b.decode()
 	mime := mcp.SniffMedia(data)
-	if p.err != nil || p.st.Canvas.Method == term.NoPictures || !p.st.Pretty() || err != nil || !term.CanDraw(mime) {
-		return
+	if err != nil || !term.CanDraw(mime) {
+		return // writeMedia has written what is wrong
 	}
 	p.pictureCount++
 	if p.pictureCount > maxPictures {

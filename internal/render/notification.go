@@ -66,15 +66,18 @@ type Change struct {
 func Changes(w io.Writer, st term.Style, changes []Change) error {
 	var b strings.Builder
 	for _, c := range changes {
-		cells := []string{c.Sign, st.Line(c.Kind), st.Line(c.Name), st.Line(c.About)}
+		kind := st.Line(c.Kind)
+		name := st.Line(c.Name)
+		about := st.Line(c.About)
 		if !st.Pretty() {
-			b.WriteString(strings.TrimRight(strings.Join(cells, "\t"), "\t") + "\n")
+			line := strings.Join([]string{c.Sign, kind, name, about}, "\t")
+			b.WriteString(strings.TrimRight(line, "\t") + "\n")
 			continue
 		}
-		room := st.Columns() - term.Width(strings.Join(cells[:3], " ")+term.Gap)
-		line := st.Paint(signColor[c.Sign], cells[0]) + " " + cells[1] + " " + st.Paint(term.Bold, cells[2])
-		if c.About != "" && room > 10 {
-			line += term.Gap + st.Cut(cells[3], room)
+		room := st.Columns() - term.Width(c.Sign+" "+kind+" "+name+term.Gap)
+		line := st.Paint(signColor[c.Sign], c.Sign) + " " + kind + " " + st.Paint(term.Bold, name)
+		if about != "" && room > 10 { // less is not worth reading
+			line += term.Gap + st.Cut(about, room)
 		}
 		b.WriteString(line + "\n")
 	}

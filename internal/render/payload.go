@@ -21,16 +21,19 @@ func Payload(method string, result json.RawMessage) (write func(io.Writer) (what
 	texts, media := splitBlocks(blocks)
 	if len(media) > 1 {
 		return nil, &PayloadError{
-			false, fmt.Sprintf("the result has %d binary blocks, but -o saves one", len(media)),
-			wire.Hint("select one, for example --jq '" + media[0].path + "' | base64 -d"),
+			Text: fmt.Sprintf("the result has %d binary blocks, but -o saves one", len(media)),
+			Hint: wire.Hint("select one, for example --jq '" + media[0].path + "' | base64 -d"),
 		}
 	}
 	if len(media) == 1 {
 		data, err := decodePayload(media[0])
+		if err != nil {
+			return nil, err
+		}
 		return func(w io.Writer) (string, error) {
 			_, err := spool.WriteAll(w, data)
 			return term.Line(describeMedia(media[0])), err
-		}, err
+		}, nil
 	}
 	if method == "resources/read" && len(blocks) == 1 && blocks[0].kind == textBlock {
 		texts = blocks // also a blank text: it is the whole file
@@ -44,8 +47,8 @@ func Payload(method string, result json.RawMessage) (write func(io.Writer) (what
 	}, nil
 }
 
-// Unsaved names by kind what Payload omits of a result, such as "1 text, 3 resource_link"; "" if it
-// omits nothing. It ignores structuredContent that repeats a text.
+// Unsaved says how many blocks of each kind Payload does not save, such as "1 text, 3 resource_link"; ""
+// if it saves all. It ignores structuredContent that repeats a text.
 func Unsaved(method string, result json.RawMessage) string {
 	blocks := resultBlocks(method, result)
 	texts, media := splitBlocks(blocks)
@@ -55,7 +58,7 @@ func Unsaved(method string, result json.RawMessage) string {
 	}
 	savesJSON := len(texts)+len(media) == 0
 	if savesJSON && structured == nil {
-		return "" // the JSON is whole
+		return "" // Payload saves the whole result as JSON
 	}
 	var kinds []string
 	count := map[string]int{}
@@ -92,9 +95,9 @@ func decodePayload(b block) ([]byte, error) {
 	data, err := b.decode()
 	if err != nil {
 		return nil, &PayloadError{
-			true,
-			fmt.Sprintf("decoding %s: %v", b.path, err),
-			wire.Hint("--jq '" + b.path + "' prints the text unchanged"),
+			Broken: true,
+			Text:   fmt.Sprintf("decoding %s: %v", b.path, err),
+			Hint:   wire.Hint("--jq '" + b.path + "' prints the text unchanged"),
 		}
 	}
 	return data, nil

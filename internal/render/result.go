@@ -36,7 +36,7 @@ type resultWriter struct {
 	err error
 	// saveFlag is the flag that saves the only binary block of the result; "" if there are several.
 	saveFlag string
-	// pictureCount counts the pictures.
+	// pictureCount counts the pictures, for maxPictures.
 	pictureCount int
 	// isLiteral is true for prompts: their texts are shown unchanged, since a model reads them so.
 	isLiteral bool
@@ -216,18 +216,21 @@ func (p *resultWriter) writeContents(result json.RawMessage) {
 	}
 	blocks := parseContents(items)
 	p.saveFlag = saveFlag(blocks)
-	switch {
-	case len(blocks) == 1 && blocks[0].kind == textBlock && p.st.Pretty():
-		p.writeTextBlock(blocks[0])
-	case len(blocks) == 1 && blocks[0].kind <= mediaBlock && !p.st.Pretty():
-		p.writeFile(blocks[0])
-	default:
-		for _, b := range blocks {
-			p.writeBlock(b)
-		}
-	}
 	if len(blocks) == 0 {
 		p.writeNote("(no contents)")
+		return
+	}
+	if len(blocks) == 1 && blocks[0].kind == textBlock && p.st.Pretty() {
+		p.writeTextBlock(blocks[0]) // without a line for its type and size
+		return
+	}
+	isFile := len(blocks) == 1 && (blocks[0].kind == textBlock || blocks[0].kind == mediaBlock)
+	if isFile && !p.st.Pretty() {
+		p.writeFile(blocks[0])
+		return
+	}
+	for _, b := range blocks {
+		p.writeBlock(b)
 	}
 }
 
@@ -249,16 +252,17 @@ func Contents(result json.RawMessage) []string {
 	var names []string
 	for _, b := range resultBlocks("resources/read", result) {
 		p := &resultWriter{}
-		what := p.cutLine(b.mime)
+		mime := p.cutLine(b.mime)
+		description := ""
 		switch b.kind {
 		case textBlock:
-			what = p.joinInBrackets(what, term.Size(len(b.wholeText())))
+			description = p.joinInBrackets(mime, term.Size(len(b.wholeText())))
 		case mediaBlock:
-			what = p.joinInBrackets(p.cutLine(describeMedia(b)))
+			description = p.joinInBrackets(p.cutLine(describeMedia(b)))
 		default:
-			what = p.joinInBrackets(what, "nothing to read")
+			description = p.joinInBrackets(mime, "nothing to read")
 		}
-		names = append(names, term.Line(b.uri)+" "+what)
+		names = append(names, term.Line(b.uri)+" "+description)
 	}
 	return names
 }

@@ -24,6 +24,9 @@ const (
 	maxFields     = 2000
 )
 
+// optional is the argument required of writeField for fields other than properties.
+const optional = false
+
 // writeSchema writes a schema as lines. It writes empty for an object without members.
 func writeSchema(s *term.Outline, raw json.RawMessage, empty string) {
 	doc := schema.New(raw)
@@ -32,7 +35,7 @@ func writeSchema(s *term.Outline, raw json.RawMessage, empty string) {
 	types := root.Types()
 	isObject := len(types) == 1 && types[0] == "object" && len(root.Alternatives()) == 0
 	if !isObject {
-		f.writeField("", root, false, 1)
+		f.writeField("", root, optional, 1)
 	} else if hasMembers := f.writeMembers(root, 1); !hasMembers {
 		if string(root.Get("additionalProperties")) != "false" {
 			empty += " declared"
@@ -53,16 +56,18 @@ func (f *fields) writeMembers(s schema.Schema, depth int) bool {
 	}
 	for _, m := range s.Members("patternProperties") {
 		found = true
-		f.writeField("[names matching "+f.Style.Line(m.Name)+"]", s.At(m.Value), false, depth)
+		f.writeField("[names matching "+f.Style.Line(m.Name)+"]", s.At(m.Value), optional, depth)
 	}
-	if more := s.Get("additionalProperties"); len(more) > 0 && more[0] == '{' {
+	otherNames := s.Get("additionalProperties")
+	if len(otherNames) > 0 && otherNames[0] == '{' { // a schema, not true or false
 		found = true
-		f.writeField("[other names]", s.At(more), false, depth)
+		f.writeField("[other names]", s.At(otherNames), optional, depth)
 	}
 	return found
 }
 
-// writeField writes one field and its members. Its name is sanitized already.
+// writeField writes one field and its members. Its name is sanitized already, and "" for the schema
+// itself. depth is the level of indentation.
 func (f *fields) writeField(name string, s schema.Schema, required bool, depth int) {
 	f.lines++
 	if f.lines > maxFields {
@@ -87,7 +92,7 @@ func (f *fields) writeField(name string, s schema.Schema, required bool, depth i
 
 // fieldHead returns the line that names a member: its type, default, required and limits.
 func (f *fields) fieldHead(name string, s schema.Schema, required bool) string {
-	text := typeText(f.Style, s, 100, 0)
+	text := typeText(f.Style, s, maxChoices, 0)
 	if name != "" {
 		text = f.Style.Paint(term.Cyan, name) + ": " + text
 	}
@@ -115,7 +120,7 @@ func (f *fields) writeNested(s schema.Schema, depth int) {
 		return
 	}
 	for i, option := range options {
-		f.writeField(fmt.Sprintf("%s %d", "alternative", i+1), option, false, depth+1)
+		f.writeField(fmt.Sprintf("alternative %d", i+1), option, optional, depth+1)
 	}
 }
 
@@ -184,7 +189,7 @@ func (f *fields) valueText(raw json.RawMessage) string { return valueLine(f.Styl
 
 // rangeText returns a lower and an upper count in words, or "".
 func (f *fields) rangeText(s schema.Schema, low, high, noun string) string {
-	least := s.First(low)
+	least := s.First(low) // nil if there is no such keyword
 	most := s.First(high)
 	if least != nil && string(least) == string(most) {
 		return f.countText(least, noun)
@@ -208,7 +213,8 @@ func (f *fields) countText(n json.RawMessage, noun string) string {
 	return f.valueText(n) + " " + noun
 }
 
-// limitText returns a limit on a number, or "". In draft 4 exclusiveMinimum is a boolean.
+// limitText returns a limit on a number, or "" if there is none. In draft 4 exclusiveMinimum is a boolean
+// that changes the meaning of minimum; limitText then returns its name.
 func (f *fields) limitText(s schema.Schema, name, words string) string {
 	value := s.First(name)
 	switch string(value) {

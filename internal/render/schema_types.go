@@ -13,8 +13,12 @@ import (
 // maxTypeDepth is how deeply a type nests within one line.
 const maxTypeDepth = 4
 
+// maxChoices is how many values of an enum are named if there is room.
+const maxChoices = 100
+
 // typeText returns the type of a value that s accepts, in a common notation: number, string[],
-// "a"|"b", string|null. It names at most choices values of an enum.
+// "a"|"b", string|null. It names at most choices values of an enum. depth counts the types around it,
+// 0 for a whole field.
 func typeText(st term.Style, s schema.Schema, choices, depth int) string {
 	if string(s.Raw) == "false" {
 		return "nothing"

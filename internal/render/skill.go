@@ -26,8 +26,8 @@ func SkillFiles(e *skill.Entry) string {
 // DescribeSkill writes the entry of a skill: its front matter and its files.
 func DescribeSkill(w io.Writer, st term.Style, e skill.Entry) error {
 	rows := [][]string{{"uri", e.URI}}
-	front, _ := jsonraw.Object(e.Front)
-	for _, m := range front {
+	frontMatter, _ := jsonraw.Object(e.Front)
+	for _, m := range frontMatter {
 		text, isText := jsonraw.Text(m.Value)
 		if !isText {
 			text = string(m.Value)

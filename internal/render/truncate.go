@@ -46,6 +46,7 @@ func (c Truncation) String() string {
 // cutMark returns the mark at the end of a cut text; it has at most maxMark characters.
 func cutMark(missing int) string { return fmt.Sprintf("… [cut, %d more characters]", missing) }
 
+// maxMark is the greatest length of the mark at the end of a cut text, in characters.
 const maxMark = 40
 
 // TruncateText returns the first limit characters of text and a mark on a line of its own. It
@@ -105,7 +106,7 @@ type valueNode struct {
 	path      string // JSON pointer
 	names     [][]byte
 	children  []*valueNode
-	keptCount int // number of kids that are written
+	keptCount int // number of children that are written
 }
 
 // parseNode returns valid JSON as a tree; path is its JSON pointer.
@@ -141,11 +142,11 @@ func (n *valueNode) size(textLength int) int {
 	if n.open != '{' && n.open != '[' {
 		return n.chars
 	}
-	size := 2 + max(0, n.keptCount-1)
-	for i, kid := range n.children[:n.keptCount] {
-		size += kid.size(textLength)
+	size := 2 + max(0, n.keptCount-1) // brackets and commas
+	for i, child := range n.children[:n.keptCount] {
+		size += child.size(textLength)
 		if n.open == '{' {
-			size += utf8.RuneCount(n.names[i]) + 1
+			size += utf8.RuneCount(n.names[i]) + 1 // with the colon
 		}
 	}
 	return size
@@ -192,8 +193,8 @@ func (n *valueNode) largestList() (found *valueNode, size int) {
 		found = n
 		size = n.size(fairTextLength)
 	}
-	for _, kid := range n.children[:n.keptCount] {
-		if list, s := kid.largestList(); s > size {
+	for _, child := range n.children[:n.keptCount] {
+		if list, s := child.largestList(); s > size {
 			found = list
 			size = s
 		}
@@ -216,7 +217,7 @@ func (n *valueNode) write(b *bytes.Buffer, limit int, cut *Truncation) {
 		return
 	}
 	b.WriteByte(n.open)
-	for i, kid := range n.children[:n.keptCount] {
+	for i, child := range n.children[:n.keptCount] {
 		if i > 0 {
 			b.WriteByte(',')
 		}
@@ -224,7 +225,7 @@ func (n *valueNode) write(b *bytes.Buffer, limit int, cut *Truncation) {
 			b.Write(n.names[i])
 			b.WriteByte(':')
 		}
-		kid.write(b, limit, cut)
+		child.write(b, limit, cut)
 	}
 	b.WriteByte(n.open + 2) // in ASCII, ] is [ + 2 and } is { + 2
 	if n.keptCount < len(n.children) {
@@ -239,19 +240,19 @@ func (n *valueNode) write(b *bytes.Buffer, limit int, cut *Truncation) {
 // cutString returns the start of a JSON string, with its quote and at most limit encoded
 // characters, and how many characters are missing. It cuts no escape and no surrogate pair in two.
 func cutString(raw []byte, limit int) (head []byte, missing int) {
-	at := 1
-	for used := 0; at < len(raw)-1; {
-		length := characterLength(raw[at:])
-		used += utf8.RuneCount(raw[at : at+length])
+	end := 1 // after the opening quote
+	for used := 0; end < len(raw)-1; {
+		length := characterLength(raw[end:])
+		used += utf8.RuneCount(raw[end : end+length])
 		if used > limit {
 			break
 		}
-		at += length
+		end += length
 	}
-	for rest := raw[at : len(raw)-1]; len(rest) > 0; missing++ {
+	for rest := raw[end : len(raw)-1]; len(rest) > 0; missing++ {
 		rest = rest[characterLength(rest):]
 	}
-	return raw[:at], missing
+	return raw[:end], missing
 }
 
 // characterLength returns the number of bytes of the first character in a JSON string.
@@ -263,7 +264,7 @@ func characterLength(raw []byte) int {
 	if raw[1] != 'u' {
 		return 2
 	}
-	// A character above U+FFFF is two escapes, of which the first is from \ud800 to \udbff.
+	// A character above U+FFFF is two escapes; the first is from \ud800 to \udbff.
 	isHighSurrogate := (raw[2] == 'd' || raw[2] == 'D') && strings.ContainsRune("89abAB", rune(raw[3]))
 	if isHighSurrogate && len(raw) >= 12 && raw[6] == '\\' && raw[7] == 'u' {
 		return 12

@@ -82,15 +82,16 @@ func leftOperand(q *gojq.Query) *gojq.Query {
 }
 
 // Values returns the values of the program for the input raw, as JSON.
-func (p *Program) Values(ctx context.Context, raw []byte) (all []json.RawMessage, err error) {
-	err = eachValue(ctx, p.code, p.values, raw, func(v any, text []byte) error {
+func (p *Program) Values(ctx context.Context, raw []byte) ([]json.RawMessage, error) {
+	var values []json.RawMessage
+	err := eachValue(ctx, p.code, p.values, raw, func(v any, text []byte) error {
 		if _, isText := v.(string); isText {
 			text = jsonraw.Quote(string(text))
 		}
-		all = append(all, text)
+		values = append(values, text)
 		return nil
 	})
-	return all, err
+	return values, err
 }
 
 // Holds reports whether the program has at least one value for the input raw and all are true. got
@@ -158,23 +159,23 @@ func decodeInput(raw []byte) (value any, err error) {
 	return value, nil
 }
 
-// eachValue calls emit for each value of code for the input raw. The second argument is the text of
-// a string as jq -r prints it, or JSON on one line. It returns an error if emit fails or ctx ends;
-// a program can be endless.
+// eachValue calls emit for each value of code for the input raw. The second argument of emit is the text
+// of a string as jq -r prints it, or any other value as JSON on one line. It returns an error if emit
+// fails or ctx ends; a program can be endless.
 func eachValue(ctx context.Context, code *gojq.Code, variables []any, raw []byte, emit func(any, []byte) error) error {
 	input, err := decodeInput(raw)
 	if err != nil {
 		return err
 	}
 	values := code.RunWithContext(ctx, input, variables...)
-	var known originals
-	defer runtime.KeepAlive(input) // known has the addresses of its maps
+	var inputs originals           // nil until a value needs it
+	defer runtime.KeepAlive(input) // inputs has the addresses of its maps
 	for {
-		v, more := values.Next()
-		if !more {
+		v, hasNext := values.Next()
+		if !hasNext {
 			return nil
 		}
-		if err, failed := v.(error); failed {
+		if err, isError := v.(error); isError {
 			var halt *gojq.HaltError
 			if errors.As(err, &halt) && halt.Value() == nil { // the function halt
 				return nil
@@ -183,12 +184,12 @@ func eachValue(ctx context.Context, code *gojq.Code, variables []any, raw []byte
 		}
 		switch v.(type) {
 		case map[string]any, []any:
-			if known == nil {
-				known = originals{}
-				known.add(input, raw)
+			if inputs == nil {
+				inputs = originals{}
+				inputs.add(input, raw)
 			}
 		}
-		text, err := known.encode(v)
+		text, err := inputs.encode(v)
 		if err != nil {
 			return fmt.Errorf("writing a value of the jq expression: %w", err)
 		}
@@ -213,7 +214,8 @@ func (o originals) add(v any, raw []byte) {
 		}
 	case []any:
 		items, _ := jsonraw.Array(raw)
-		for i, item := range items[:min(len(items), len(v))] { // a duplicate member has another length
+		// The lengths differ if a member occurs twice: raw is then the value of one and v of the other.
+		for i, item := range items[:min(len(items), len(v))] {
 			o.add(v[i], item)
 		}
 	}

@@ -15,14 +15,14 @@ import (
 //	{"line":1,"key":…,"kind":"ok","exit":0,"ms":0.4,"result":{…},"error":{…}}
 //
 // with the echoed members and the result unchanged except for line ends. ms is the time in
-// milliseconds. result is present if there is a response, error if the outcome is not OK; it has
-// the members of the error that --json writes.
+// milliseconds. result is present if there is a response; isAnswered is then true. error is
+// present if the outcome is not OK, and has the members of the error that --json writes.
 func CallLine(
 	st term.Style,
 	number int,
 	echo []jsonraw.Member,
 	o wire.Outcome,
-	answered bool,
+	isAnswered bool,
 	took time.Duration,
 ) []byte {
 	j := &jsonraw.Builder{}
@@ -34,7 +34,7 @@ func CallLine(
 	j.Text("kind", failure.KindName(o.Kind))
 	j.Number("exit", int64(o.ExitCode()))
 	j.Raw("ms", strconv.AppendFloat(nil, float64(took.Microseconds())/1e3, 'f', -1, 64))
-	if answered && o.Result != nil {
+	if isAnswered && o.Result != nil {
 		j.Raw("result", jsonraw.OneLine(o.Result))
 	}
 	if !o.OK() {

@@ -17,23 +17,25 @@ import (
 // that XML does not allow or that are hidden.
 func JUnit(w io.Writer, files []File) error {
 	_, took := sumTotals(files)
-	all := verdict.JUnit{Name: "mcpc run", Time: formatSeconds(took)}
+	report := verdict.JUnit{Name: "mcpc run", Time: formatSeconds(took)}
 	for _, f := range files {
-		s := verdict.JUnitSuite{
+		suite := verdict.JUnitSuite{
 			Name:      term.Line(f.Path),
 			Time:      formatSeconds(f.Took),
 			Timestamp: f.Started.UTC().Format("2006-01-02T15:04:05"),
 		}
-		s.Properties = &verdict.JUnitProperties{All: []verdict.JUnitProperty{{Name: "server", Value: term.Line(f.Server)}}}
+		server := verdict.JUnitProperty{Name: "server", Value: term.Line(f.Server)}
+		suite.Properties = &verdict.JUnitProperties{All: []verdict.JUnitProperty{server}}
 		for _, step := range f.Steps {
-			s.Add(junitCase(f.Path, step))
+			suite.Add(junitCase(f.Path, step))
 		}
-		all.Suites = append(all.Suites, s)
+		report.Suites = append(report.Suites, suite)
 	}
-	return all.Write(w)
+	return report.Write(w)
 }
 
-// junitCase returns a step as a test case.
+// junitCase returns a step as a test case. A step that did not pass has a text: a short message, and the
+// misses, the evidence and the advice as its lines.
 func junitCase(path string, s Step) verdict.JUnitCase {
 	c := verdict.JUnitCase{Name: term.Line(s.Name), Class: term.Line(path), Time: formatSeconds(s.Took)}
 	text := &verdict.JUnitText{Type: failure.KindName(s.Kind), Message: term.Line(s.Why)}

@@ -182,12 +182,12 @@ func JSON(files []File) json.RawMessage {
 	j.Number("skipped", int64(Count(files, Skipped)))
 	j.Number("durationNs", int64(took))
 	j.Raw("files", jsonraw.ListOf(files, func(f File) json.RawMessage {
-		j := &jsonraw.Builder{}
-		j.Text("file", f.Path)
-		j.Text("server", f.Server)
-		j.Number("durationNs", int64(f.Took))
-		j.Raw("steps", jsonraw.ListOf(f.Steps, stepJSON))
-		return j.Bytes()
+		file := &jsonraw.Builder{}
+		file.Text("file", f.Path)
+		file.Text("server", f.Server)
+		file.Number("durationNs", int64(f.Took))
+		file.Raw("steps", jsonraw.ListOf(f.Steps, stepJSON))
+		return file.Bytes()
 	}))
 	return j.Bytes()
 }

@@ -93,7 +93,7 @@ func (d *markdownWriter) drawNext(lines []string) int {
 		d.writeLine("")
 		d.afterBlank = true
 		return 1
-	case strings.HasPrefix(line, "    ") && d.afterBlank && !d.inList:
+	case strings.HasPrefix(line, "    ") && d.afterBlank && !d.inList: // indented code
 		d.writeLine(d.st.Paint(Cyan, line))
 		return 1
 	case isRule(bare):
@@ -104,8 +104,8 @@ func (d *markdownWriter) drawNext(lines []string) int {
 	d.inList = isItem || d.inList && strings.HasPrefix(line, " ")
 	d.afterBlank = false
 	n := d.paragraphLines(lines)
-	for _, more := range lines[1:n] {
-		line += " " + strings.TrimSpace(more)
+	for _, next := range lines[1:n] {
+		line += " " + strings.TrimSpace(next)
 	}
 	d.drawParagraph(line)
 	return n
@@ -115,7 +115,9 @@ func (d *markdownWriter) drawNext(lines []string) int {
 // of them is wider than the terminal, else 1.
 func (d *markdownWriter) paragraphLines(lines []string) int {
 	bare := strings.TrimSpace(lines[0])
-	if _, level := parseHeading(bare); level > 0 || isQuote(bare) || strings.Trim(bare, "=") == "" {
+	_, level := parseHeading(bare)
+	isUnderline := strings.Trim(bare, "=") == "" // of a heading
+	if level > 0 || isQuote(bare) || isUnderline {
 		return 1
 	}
 	if d.fittingLines > 0 {
@@ -123,34 +125,37 @@ func (d *markdownWriter) paragraphLines(lines []string) int {
 		return 1
 	}
 	n := 1
-	wide := false
 	for ; n < len(lines) && continuesParagraph(lines[n-1], lines[n]); n++ {
-		if n+1 < len(lines) && strings.Contains(lines[n], "|") && isTableRule(lines[n+1]) {
+		beginsTable := n+1 < len(lines) && strings.Contains(lines[n], "|") && isTableRule(lines[n+1])
+		if beginsTable {
 			break
 		}
 	}
 	for _, line := range lines[:n] {
-		wide = wide || ansi.StringWidth(line) > d.width
+		if ansi.StringWidth(line) > d.width {
+			return n
+		}
 	}
-	if !wide {
-		d.fittingLines = n - 1
-		return 1
-	}
-	return n
+	d.fittingLines = n - 1
+	return 1
 }
 
 // continuesParagraph reports whether line belongs to the paragraph of the line before it.
 func continuesParagraph(before, line string) bool {
 	bare := strings.TrimSpace(line)
-	if bare == "" || isQuote(line) || parseFence(line) != "" || isRule(bare) || strings.HasSuffix(before, "  ") ||
-		strings.HasSuffix(before, `\`) {
+	hasHardBreak := strings.HasSuffix(before, "  ") || strings.HasSuffix(before, `\`)
+	if bare == "" || hasHardBreak {
+		return false
+	}
+	if isQuote(line) || parseFence(line) != "" || isRule(bare) {
 		return false
 	}
 	_, level := parseHeading(bare)
-	_, _, item := parseItem(bare)
+	_, _, isItem := parseItem(bare)
 	// Four blanks begin a block of code, except within a list.
-	code := len(line)-len(strings.TrimLeft(line, " ")) >= 4 && !strings.HasPrefix(before, " ")
-	return level == 0 && !item && !code && strings.Trim(bare, "=") != ""
+	isCode := len(line)-len(strings.TrimLeft(line, " ")) >= 4 && !strings.HasPrefix(before, " ")
+	isUnderline := strings.Trim(bare, "=") == "" // of a heading
+	return level == 0 && !isItem && !isCode && !isUnderline
 }
 
 func isQuote(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), ">") }

@@ -21,33 +21,34 @@ const maxInline = 8 << 10
 
 // parseInline parses a line of Markdown: `code`, **strong**, *emphasis*, links. sgr is the style of the
 // whole line. A mark without an end in the line is text.
-func parseInline(line, sgr string) (runs []span) {
+func parseInline(line, sgr string) []span {
 	if len(line) > maxInline {
 		return []span{{line, sgr}}
 	}
-	from := 0
-	text := func(to int) {
-		if to > from {
-			runs = append(runs, span{line[from:to], sgr})
-		}
-	}
+	var spans []span
+	textStart := 0 // of the text since the last mark
 	for i := 0; i < len(line); {
-		pieces, n := parseSpanAt(line, i, sgr)
+		marked, n := parseSpanAt(line, i, sgr)
 		if n == 0 {
 			i++
 			continue
 		}
-		text(i)
-		runs = append(runs, pieces...)
+		if i > textStart {
+			spans = append(spans, span{line[textStart:i], sgr})
+		}
+		spans = append(spans, marked...)
 		i += n
-		from = i
+		textStart = i
 	}
-	text(len(line))
-	return runs
+	if len(line) > textStart {
+		spans = append(spans, span{line[textStart:], sgr})
+	}
+	return spans
 }
 
-// parseSpanAt parses the span that begins at i and returns its length; 0 if there is none.
-func parseSpanAt(line string, i int, sgr string) (runs []span, n int) {
+// parseSpanAt parses the marked text that begins at i. It returns its spans, which can differ in style,
+// and its length in bytes; 0 if no mark begins at i.
+func parseSpanAt(line string, i int, sgr string) (spans []span, n int) {
 	rest := line[i:]
 	switch rest[0] {
 	case '\\':
@@ -69,17 +70,17 @@ func parseSpanAt(line string, i int, sgr string) (runs []span, n int) {
 		return parseLink(rest, sgr)
 	case '!':
 		if strings.HasPrefix(rest, "![") {
-			runs, n = parseLink(rest[1:], sgr)
+			spans, n = parseLink(rest[1:], sgr)
 			if n > 0 {
-				return append([]span{{"image: ", addStyle(sgr, Dim)}}, runs...), n + 1
+				return append([]span{{"image: ", addStyle(sgr, Dim)}}, spans...), n + 1
 			}
 		}
 	}
 	return nil, 0
 }
 
-// parseEmphasis parses *text* or **text**. It accepts _ only around whole words: names_like_this are
-// text.
+// parseEmphasis parses *text* or **text** at i. It returns the spans and the length; 0 if the marks are
+// plain text. It accepts _ only around whole words: names_like_this are text.
 func parseEmphasis(line string, i int, sgr string) ([]span, int) {
 	mark := line[i : i+1]
 	style := italic
@@ -112,7 +113,8 @@ func isWordRune(r rune) bool {
 	return r != utf8.RuneError && (r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r > 0x7f)
 }
 
-// parseLink parses [text](address) and draws the text and the address.
+// parseLink parses [text](address) at the start of rest. It returns the text and the address as spans,
+// and the length of the link; 0 if rest begins with no link.
 func parseLink(rest, sgr string) ([]span, int) {
 	text, after, ok := strings.Cut(rest[1:], "](")
 	if !ok || strings.ContainsAny(text, "[]") {
@@ -122,12 +124,12 @@ func parseLink(rest, sgr string) ([]span, int) {
 	if !ok || address == "" {
 		return nil, 0
 	}
-	n := len(text) + len(address) + 4
+	n := len(text) + len(address) + len("[]()")
 	if text == "" {
 		return []span{{address, addStyle(sgr, underlined)}}, n
 	}
-	runs := parseInline(text, addStyle(sgr, underlined))
-	return append(runs, span{" (" + address + ")", addStyle(sgr, Dim)}), n
+	spans := parseInline(text, addStyle(sgr, underlined))
+	return append(spans, span{" (" + address + ")", addStyle(sgr, Dim)}), n
 }
 
 func addStyle(sgr, more string) string {
@@ -137,7 +139,7 @@ func addStyle(sgr, more string) string {
 	return sgr + ";" + more
 }
 
-// breakLines breaks spans at blanks into painted lines of at most width columns. used columns of the
+// breakLines breaks spans at blanks into painted lines of at most width columns. The first used columns of the
 // first line are in use already. It leaves a word that is longer than a line to the terminal, so
 // that an address can be copied whole.
 func breakLines(s Style, spans []span, used, width int) (lines []string) {
@@ -175,8 +177,9 @@ func paintAll(s Style, spans []span) string {
 // A styledWord is a word, possibly in several styles, with the blanks before it.
 type styledWord []span
 
-// splitWords splits text into words, each with the blanks before it. A word may go over several spans.
-func splitWords(spans []span) (all []styledWord) {
+// splitWords splits text into words, each with the blanks before it. A word may extend over several spans.
+func splitWords(spans []span) []styledWord {
+	var words []styledWord
 	var w styledWord
 	inWord := false // w has more than blanks
 	for _, s := range spans {
@@ -185,7 +188,7 @@ func splitWords(spans []span) (all []styledWord) {
 			if s.text[i] != ' ' {
 				inWord = true
 			} else if inWord {
-				all = append(all, w.appendPart(s, start, i))
+				words = append(words, w.appendPart(s, start, i))
 				w = nil
 				start = i
 				inWord = false
@@ -194,9 +197,9 @@ func splitWords(spans []span) (all []styledWord) {
 		w = w.appendPart(s, start, len(s.text))
 	}
 	if len(w) > 0 {
-		all = append(all, w)
+		words = append(words, w)
 	}
-	return all
+	return words
 }
 
 // appendPart appends the bytes from start to end of a span.
@@ -214,7 +217,7 @@ func (w styledWord) width() (n int) {
 	return n
 }
 
-// trimStart returns the piece without the blanks before it.
+// trimStart returns the word without the blanks before it.
 func (w styledWord) trimStart() styledWord {
 	for len(w) > 0 {
 		text := strings.TrimLeft(w[0].text, " ")

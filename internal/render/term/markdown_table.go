@@ -22,7 +22,7 @@ func (d *markdownWriter) drawTable(lines []string) int {
 	var rows [][]string
 	var widths []int
 	for i, line := range lines[:end] {
-		if i == 1 {
+		if i == 1 { // the rule between the head and the rows
 			continue
 		}
 		style := ""
@@ -71,21 +71,28 @@ func rightColumns(line string, columns int) []bool {
 }
 
 // parseCells returns the drawn cells of one row. Neither \| nor a | in code separates cells.
-func (d *markdownWriter) parseCells(line, sgr string) (cells []string) {
+func (d *markdownWriter) parseCells(line, sgr string) []string {
 	line = strings.TrimSpace(line)
 	line = strings.TrimPrefix(line, "|")
 	if strings.HasSuffix(line, "|") && !strings.HasSuffix(line, `\|`) {
 		line = line[:len(line)-1]
 	}
-	from := 0
-	code := false
-	for i := 0; i <= len(line); i++ {
-		if i == len(line) || line[i] == '|' && !code && (i == 0 || line[i-1] != '\\') {
-			cells = append(cells, paintAll(d.st, parseInline(strings.TrimSpace(line[from:i]), sgr)))
-			from = i + 1
-		} else if line[i] == '`' {
-			code = !code
+	var cells []string
+	start := 0
+	inCode := false
+	for i := range line {
+		isEscaped := i > 0 && line[i-1] == '\\'
+		if line[i] == '`' {
+			inCode = !inCode
+		} else if line[i] == '|' && !inCode && !isEscaped {
+			cells = append(cells, d.drawCell(line[start:i], sgr))
+			start = i + 1
 		}
 	}
-	return cells
+	return append(cells, d.drawCell(line[start:], sgr))
+}
+
+// drawCell draws the text of one cell, without the blanks around it.
+func (d *markdownWriter) drawCell(text, sgr string) string {
+	return paintAll(d.st, parseInline(strings.TrimSpace(text), sgr))
 }

@@ -253,14 +253,14 @@ func shrinkTo(size, most image.Point) image.Point {
 // scalePicture returns a picture scaled to size.
 func scalePicture(img image.Image, size image.Point) *image.NRGBA {
 	scaled := image.NewNRGBA(image.Rectangle{Max: size})
-	var by draw.Scaler = draw.NearestNeighbor
+	var scaler draw.Scaler = draw.NearestNeighbor // a magnified pixel stays a square
 	if size.X < img.Bounds().Dx() {
-		by = draw.ApproxBiLinear
+		scaler = draw.ApproxBiLinear
 		if img.Bounds().Dx() <= 4096 { // CatmullRom reads all pixels and is slow for larger pictures
-			by = draw.CatmullRom
+			scaler = draw.CatmullRom
 		}
 	}
-	by.Scale(scaled, scaled.Bounds(), img, img.Bounds(), draw.Src, nil)
+	scaler.Scale(scaled, scaled.Bounds(), img, img.Bounds(), draw.Src, nil)
 	return scaled
 }
 
@@ -268,7 +268,7 @@ func scalePicture(img image.Image, size image.Point) *image.NRGBA {
 // background.
 func (c Canvas) drawHalfBlocks(out *bytes.Buffer, img *image.NRGBA) {
 	for y := 0; y < img.Rect.Dy(); y += 2 {
-		last := ""
+		previous := "" // the SGR parameters in effect
 		var line strings.Builder
 		for x := range img.Rect.Dx() {
 			upper := c.pixelColor(img, x, y)
@@ -285,9 +285,9 @@ func (c Canvas) drawHalfBlocks(out *bytes.Buffer, img *image.NRGBA) {
 			case lower == "":
 				sgr = "0;3" + upper
 			}
-			if sgr != last {
+			if sgr != previous {
 				line.WriteString("\x1b[" + sgr + "m")
-				last = sgr
+				previous = sgr
 			}
 			line.WriteString(mark)
 		}
@@ -311,21 +311,26 @@ func (c Canvas) pixelColor(img *image.NRGBA, x, y int) string {
 	return fmt.Sprintf("8;5;%d", paletteIndex(pixel))
 }
 
-// paletteIndex returns the nearest colour of the palette of 256: in its cube of six steps for each
-// primary, or among its 24 greys.
-func paletteIndex(c color.NRGBA) int {
-	step := func(v uint8) (index, value int) {
-		index = (int(v) - 35) / 40
-		if v < 48 {
-			index = 0
-		} else if v < 115 {
-			index = 1
-		}
-		return index, []int{0, 95, 135, 175, 215, 255}[index]
+// cubeStep returns the step of a primary's nearest value in the palette's cube, and that value.
+func cubeStep(value uint8) (step, nearest int) {
+	steps := []int{0, 95, 135, 175, 215, 255}
+	if value < 48 {
+		step = 0
+	} else if value < 115 {
+		step = 1
+	} else {
+		step = (int(value) - 35) / 40 // from 95 on the values are 40 apart
 	}
-	r, red := step(c.R)
-	g, green := step(c.G)
-	b, blue := step(c.B)
+	return step, steps[step]
+}
+
+// paletteIndex returns the nearest colour of xterm's palette of 256: in its cube of six steps for each
+// primary, which begins at 16, or among its 24 greys, which begin at 232.
+func paletteIndex(c color.NRGBA) int {
+	r, red := cubeStep(c.R)
+	g, green := cubeStep(c.G)
+	b, blue := cubeStep(c.B)
+	// The greys are 8, 18, … 238.
 	grey := max(0, min(23, (int(c.R)+int(c.G)+int(c.B)-3*3)/30))
 	level := 8 + 10*grey
 	if distance(c, level, level, level) < distance(c, red, green, blue) {

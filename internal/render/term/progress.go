@@ -74,8 +74,7 @@ func (p *Progress) Update(params jsonraw.Members) {
 	if !p.st.Terminal {
 		return
 	}
-	get := func(name string) json.RawMessage { raw, _ := params.Get(name); return raw }
-	value, ok := jsonraw.Float(get("progress"))
+	value, ok := jsonraw.Float(params.Value("progress"))
 	if !ok {
 		return
 	}
@@ -87,7 +86,7 @@ func (p *Progress) Update(params jsonraw.Members) {
 	p.last.known = true
 	p.last.message = params.Text("message")
 	p.last.total = 0
-	if t, ok := jsonraw.Float(get("total")); ok && t > 0 {
+	if t, ok := jsonraw.Float(params.Value("total")); ok && t > 0 {
 		p.last.total = t
 	}
 	p.drawLocked()
@@ -204,11 +203,20 @@ func (p *Progress) Newline() {
 	p.start = p.now()
 }
 
+// canDrawLocked reports whether the line may be written: the terminal is wide enough and nothing else
+// uses the line.
+func (p *Progress) canDrawLocked() bool {
+	if p.isDone || p.heldText != nil || p.isMidline {
+		return false
+	}
+	return p.st.Terminal && p.st.Columns() >= 10
+}
+
 // drawLocked draws the line if nothing prevents it and enough time has passed.
 func (p *Progress) drawLocked() {
 	now := p.now()
-	if !p.st.Terminal || p.isDone || p.heldText != nil || p.isMidline || p.st.Columns() < 10 ||
-		now.Sub(p.start) < drawDelay || now.Sub(p.lastDraw) < redraw {
+	isTooEarly := now.Sub(p.start) < drawDelay || now.Sub(p.lastDraw) < redraw
+	if isTooEarly || !p.canDrawLocked() {
 		return
 	}
 	p.lastDraw = now
@@ -261,19 +269,20 @@ func (p *Progress) lineLocked(now time.Time) string {
 	return strings.Join(parts, "  ")
 }
 
-// speedAndETA returns the rate and the remaining time, or nil before one second.
+// speedAndETA returns the rate and the remaining time. It returns nil if the estimate would be bad: in
+// the first second and the first percent, at the end, and for more than a day.
 func (p *Progress) speedAndETA(now time.Time, share float64) []string {
 	elapsed := now.Sub(p.start)
 	if share <= 0.01 || share >= 1 || elapsed < time.Second {
 		return nil
 	}
-	left := float64(elapsed) * (1 - share) / share
-	if left > float64(24*time.Hour) {
+	remaining := float64(elapsed) * (1 - share) / share
+	if remaining > float64(24*time.Hour) {
 		return nil
 	}
 	return []string{
 		formatNumber(math.Round(10*p.last.progress/elapsed.Seconds())/10) + "/s",
-		"eta " + Duration(max(time.Duration(left).Round(time.Second), time.Second)),
+		"eta " + Duration(max(time.Duration(remaining).Round(time.Second), time.Second)),
 	}
 }
 

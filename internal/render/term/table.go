@@ -94,7 +94,7 @@ func NewGrid(w io.Writer, st Style, columns []Column, rows [][]string) *Grid {
 	for last := len(columns) - 1; last >= 0; last-- {
 		over := g.computeWidths(rows)
 		if over == 0 || last == 0 || g.widths[last]-over >= max(minLastColumn, ansi.StringWidth(columns[last].Head)) {
-			break // rows clips the last column
+			break // it fits, or writeRows clips the last column
 		}
 		g.columns = columns[:last]
 	}
@@ -115,26 +115,28 @@ func (g *Grid) computeWidths(rows [][]string) int {
 		g.widths = append(g.widths, width)
 		over += width
 	}
-	return max(0, g.narrow(g.narrow(over, true), false))
+	over = g.narrow(over, true)
+	over = g.narrow(over, false)
+	return max(0, over)
 }
 
-// narrow narrows the columns by over in all, the widest first; only columns with or without CutFirst.
-// It returns how much is still too wide.
+// narrow narrows the columns that have this value of CutFirst by over in all, the widest first. It returns
+// how much is still too wide.
 func (g *Grid) narrow(over int, cutFirst bool) int {
 	for over > 0 {
-		spares := make([]int, len(g.columns))
-		most := 0
+		spares := make([]int, len(g.columns)) // the width of each column above its CutTo
+		widest := 0
 		for i, c := range g.columns {
 			if c.CutTo > 0 && c.CutFirst == cutFirst {
 				spares[i] = g.widths[i] - c.CutTo
-				most = max(most, spares[i])
+				widest = max(widest, spares[i])
 			}
 		}
-		if most == 0 {
+		if widest == 0 {
 			break
 		}
 		for i, spare := range spares {
-			if spare == most {
+			if spare == widest {
 				g.widths[i]--
 				over--
 			}
@@ -158,8 +160,8 @@ func (g *Grid) Head() error {
 // Rows writes rows, each cell sanitized and on one line. Cells beyond the Grid's columns are omitted.
 func (g *Grid) Rows(rows [][]string) error { return g.writeRows(rows, false) }
 
-// writeRows writes rows; head says that the first is the head.
-func (g *Grid) writeRows(rows [][]string, head bool) error {
+// writeRows writes rows. hasHead says that the first is the head.
+func (g *Grid) writeRows(rows [][]string, hasHead bool) error {
 	var b bytes.Buffer
 	for i, row := range rows {
 		cells := make([]string, min(len(row), len(g.columns)))
@@ -167,7 +169,7 @@ func (g *Grid) writeRows(rows [][]string, head bool) error {
 			cells[j] = g.cutCell(g.columns[j], g.st.Line(row[j]), g.widths[j])
 		}
 		text := clipLine(g.st, AlignRow(cells, g.widths, func(i int) bool { return g.columns[i].Right }))
-		if head && i == 0 {
+		if hasHead && i == 0 {
 			text = g.st.Paint(Bold, text)
 		}
 		b.WriteString(text + "\n")
@@ -186,15 +188,16 @@ func (g *Grid) cutCell(c Column, text string, width int) string {
 	return ansi.Truncate(text, width, g.st.Ellipsis())
 }
 
-// AlignRow returns a line of cells, each padded to the width of its column.
-func AlignRow(cells []string, widths []int, right func(i int) bool) string {
+// AlignRow returns a line of cells, each padded to the width of its column. isRight reports whether column
+// i is aligned to the right.
+func AlignRow(cells []string, widths []int, isRight func(i int) bool) string {
 	var b strings.Builder
 	for i, cell := range cells {
 		blanks := strings.Repeat(" ", max(0, widths[i]-ansi.StringWidth(cell)))
 		if i > 0 {
 			b.WriteString(Gap)
 		}
-		if right(i) {
+		if isRight(i) {
 			b.WriteString(blanks + cell)
 		} else {
 			b.WriteString(cell + blanks)

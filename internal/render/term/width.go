@@ -41,22 +41,25 @@ func WrapWords(text string, width int) []string {
 // Cut shortens text to width columns. It adds the number of missing characters if there is room.
 func (s Style) Cut(text string, width int) string { return s.CutMore(text, width, 0) }
 
-// CutMore cuts as Cut does the start of a longer text that lacks more characters already.
-func (s Style) CutMore(text string, width, more int) string {
-	if more == 0 && ansi.StringWidth(text) <= width {
+// CutMore cuts a text as Cut does. text is the start of a longer text: the number in the mark includes the
+// omitted characters after it.
+func (s Style) CutMore(text string, width, omitted int) string {
+	if omitted == 0 && ansi.StringWidth(text) <= width {
 		return text
 	}
 	total := utf8.RuneCountInString(text)
-	if tail := s.MoreChars(more); more > 0 && ansi.StringWidth(text)+len(tail) <= width {
+	if tail := s.MoreChars(omitted); omitted > 0 && ansi.StringWidth(text)+len(tail) <= width {
 		return text + tail
 	}
-	for _, t := range []struct {
-		tail     func(int) string
-		minWidth int // of the text before the tail
+	// The long mark, else the short mark, if it leaves enough of the text.
+	for _, mark := range []struct {
+		format  func(missing int) string
+		minText int // columns
 	}{{s.MoreChars, 8}, {s.More, 6}} {
-		if room := width - ansi.StringWidth(t.tail(total+more)); room >= t.minWidth {
-			kept := strings.TrimRight(ansi.Truncate(text, room, ""), " ")
-			return kept + t.tail(total-utf8.RuneCountInString(kept)+more)
+		room := width - ansi.StringWidth(mark.format(total+omitted))
+		if room >= mark.minText {
+			start := strings.TrimRight(ansi.Truncate(text, room, ""), " ")
+			return start + mark.format(total-utf8.RuneCountInString(start)+omitted)
 		}
 	}
 	return ansi.Truncate(text, width, s.Ellipsis())

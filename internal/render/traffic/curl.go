@@ -29,12 +29,12 @@ func (s *Script) Curl(p HTTPRequest, session string) error {
 // CurlSession adds the commands that open a session with p and store its id in the variable
 // session.
 func (s *Script) CurlSession(p HTTPRequest, session string) error {
-	words, err := s.curlLines(p, "")
+	lines, err := s.curlLines(p, "")
 	if err != nil {
 		return err
 	}
-	words[0] += " -D - -o /dev/null"
-	s.Command(session + "=$(" + s.withBody(p.Body, strings.Join(words, " \\\n  ")) +
+	lines[0] += " -D - -o /dev/null" // print the head of the response, not its body
+	s.Command(session + "=$(" + s.withBody(p.Body, strings.Join(lines, " \\\n  ")) +
 		" |\n  tr -d '\\r' | awk -F': ' 'tolower($1) == \"mcp-session-id\" { print $2 }')")
 	return nil
 }
@@ -44,18 +44,19 @@ type ScriptError struct{ Text string }
 
 func (e *ScriptError) Error() string { return e.Text }
 
-// curlLines returns the lines of one command. They include the body if it fits in a word.
+// curlLines returns the lines of one command. They include the body if it fits in a word; otherwise curl
+// reads it from its standard input. session is the variable with the session id, or "".
 func (s *Script) curlLines(p HTTPRequest, session string) ([]string, error) {
 	u, err := url.Parse(p.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, &ScriptError{"the recorded URL is not an HTTP URL"}
 	}
 	command := "curl -sSN"
-	if strings.ContainsAny(p.URL, "[]{}") {
+	if strings.ContainsAny(p.URL, "[]{}") { // without -g, curl takes them for a pattern of several URLs
 		command += " -g"
 	}
-	post := p.Method == "POST"
-	if !post || len(p.Body) == 0 {
+	isImplied := p.Method == "POST" && len(p.Body) > 0 // curl sends a body with POST
+	if !isImplied {
 		if !wire.IsToken(p.Method) {
 			return nil, &ScriptError{"the recorded method is not an HTTP method"}
 		}
@@ -63,13 +64,15 @@ func (s *Script) curlLines(p HTTPRequest, session string) ([]string, error) {
 	}
 	lines := []string{command + " " + s.URL(p.URL)}
 	for _, o := range s.Options {
+		flag := o[0]
+		value := o[1]
 		switch {
-		case o[1] == "":
-			lines = append(lines, o[0])
-		case strings.Contains(o[1], "://"):
-			lines = append(lines, o[0]+" "+s.URL(o[1]))
+		case value == "":
+			lines = append(lines, flag)
+		case strings.Contains(value, "://"):
+			lines = append(lines, flag+" "+s.URL(value))
 		default:
-			lines = append(lines, o[0]+" "+shellwords.Quote(o[1]))
+			lines = append(lines, flag+" "+shellwords.Quote(value))
 		}
 	}
 	for _, f := range p.Fields {
@@ -80,14 +83,13 @@ func (s *Script) curlLines(p HTTPRequest, session string) ([]string, error) {
 	for _, name := range curlDefaults(p) {
 		lines = append(lines, "-H '"+name+":'")
 	}
-	switch {
-	case len(p.Body) == 0:
-	case fitsInWord(string(p.Body)):
-		lines = append(lines, "--data-raw "+s.Word(string(p.Body), InBody))
-	default:
-		lines = append(lines, "--data-binary @-")
+	if len(p.Body) == 0 {
+		return lines, nil
 	}
-	return lines, nil
+	if fitsInWord(string(p.Body)) {
+		return append(lines, "--data-raw "+s.Word(string(p.Body), InBody)), nil
+	}
+	return append(lines, "--data-binary @-"), nil
 }
 
 // withBody returns command, with a command that prints the body in front if the body does not fit
@@ -133,7 +135,8 @@ func (s *Script) Field(f wire.Field) string {
 	return s.fieldWord(f, "")
 }
 
-// fieldWord returns a header field for curl, which has its own syntax for a field without a value.
+// fieldWord returns a header field for curl, which has its own syntax for a field without a value. It
+// returns "" for a field that curl sets itself or that is not valid.
 func (s *Script) fieldWord(f wire.Field, session string) string {
 	name := strings.ToLower(f.Name)
 	if ConnectionFields[name] || !wire.IsToken(f.Name) || strings.ContainsAny(f.Value, "\r\n\x00") {
@@ -153,16 +156,17 @@ func (s *Script) fieldWord(f wire.Field, session string) string {
 
 // curlDefaults returns the fields that curl would add itself and p does not have.
 func curlDefaults(p HTTPRequest) (names []string) {
-	has := map[string]bool{}
+	isPresent := map[string]bool{}
 	for _, f := range p.Fields {
-		has[strings.ToLower(f.Name)] = true
+		isPresent[strings.ToLower(f.Name)] = true
 	}
 	for _, name := range []string{"Accept", "User-Agent", "Content-Type"} {
-		if !has[strings.ToLower(name)] && (name != "Content-Type" || len(p.Body) > 0) {
+		isAdded := name != "Content-Type" || len(p.Body) > 0
+		if isAdded && !isPresent[strings.ToLower(name)] {
 			names = append(names, name)
 		}
 	}
-	if len(p.Body) >= 1024 { // curl adds Expect to large bodies; Curl drops a recorded one
+	if len(p.Body) >= 1024 { // curl adds Expect to large bodies; fieldWord omits a recorded one
 		names = append(names, "Expect")
 	}
 	return names

@@ -35,7 +35,8 @@ func Explain(w io.Writer, st term.Style, exchanges []*wire.Exchange) (isCut bool
 
 // WithoutRepeats returns the exchanges without the server's requests and the messages that are
 // shown with a request of the client.
-func WithoutRepeats(exchanges []*wire.Exchange) (all []*wire.Exchange) {
+func WithoutRepeats(exchanges []*wire.Exchange) []*wire.Exchange {
+	var kept []*wire.Exchange
 	shown := map[uint64]bool{} // by the sequence numbers of frames
 	for _, x := range exchanges {
 		if x.Request.Raw != nil && !x.IsFromServer() {
@@ -49,17 +50,18 @@ func WithoutRepeats(exchanges []*wire.Exchange) (all []*wire.Exchange) {
 			continue
 		}
 		if x.Request.Raw == nil {
-			rest := *x
 			isShown := func(f wire.Frame) bool { return shown[f.Seq] }
-			rest.OtherMessages = slices.DeleteFunc(slices.Clone(x.OtherMessages), isShown)
-			x = &rest
-			if len(x.OtherMessages) == 0 {
+			unshown := slices.DeleteFunc(slices.Clone(x.OtherMessages), isShown)
+			if len(unshown) == 0 {
 				continue
 			}
+			shortened := *x
+			shortened.OtherMessages = unshown
+			x = &shortened
 		}
-		all = append(all, x)
+		kept = append(kept, x)
 	}
-	return all
+	return kept
 }
 
 // An explainer collects lines. layout writes them at the end, so that all notes begin in one
@@ -158,11 +160,11 @@ func (e *explainer) addHead(f wire.Frame) {
 	}
 	e.addBlank()
 	h := f.HTTP
-	arrow := arrow(e.st, f.Dir)
+	mark := arrow(e.st, f.Dir)
 	if f.Dir == wire.Sent {
-		e.addLine(arrow+" "+e.st.Line(h.Method+" "+h.URL), term.Bold, e.noteOnce("verb "+h.Method, verbNotes[h.Method]))
+		e.addLine(mark+" "+e.st.Line(h.Method+" "+h.URL), term.Bold, e.noteOnce("verb "+h.Method, verbNotes[h.Method]))
 	} else {
-		text := arrow + " " + e.st.Line(failure.HTTPStatus(h.Status)) + e.elapsed(f)
+		text := mark + " " + e.st.Line(failure.HTTPStatus(h.Status)) + e.elapsed(f)
 		if sessionLost(e.x, f) {
 			e.addLine(text, term.Bold, e.noteOnce("session lost", sessionLostNote))
 		} else {
@@ -246,7 +248,7 @@ func (e *explainer) addEvent(f wire.Frame) {
 	}
 }
 
-// messageRole returns the role of a message, a key of titles.
+// messageRole returns the role of a message, a key of roleTitles.
 func messageRole(d wire.Direction, k wire.MessageKind) string {
 	if k == wire.Notification {
 		return "notification"

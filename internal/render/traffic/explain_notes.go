@@ -161,8 +161,11 @@ func sessionLost(x *wire.Exchange, response wire.Frame) bool {
 			request = f.HTTP
 		}
 	}
-	if request == nil || request.Method == http.MethodDelete || request.Field("Mcp-Session-Id") == "" ||
-		request.Field("Mcp-Method") != "" {
+	if request == nil || request.Method == http.MethodDelete {
+		return false
+	}
+	hasSession := request.Field("Mcp-Session-Id") != "" && request.Field("Mcp-Method") == ""
+	if !hasSession {
 		return false
 	}
 	ended, _ := mcp.EndsSession(wire.ParseMessage(x.Response.Raw))

@@ -49,7 +49,7 @@ func (e *explainer) addValue(raw json.RawMessage, path []string, lead, tail stri
 	}
 }
 
-// splitJSON returns the members of an object or the items of an array; nil for any other value.
+// splitJSON returns the members of an object or the items of an array; nil for {}, [] and any other value.
 func splitJSON(raw json.RawMessage) (jsonraw.Members, []json.RawMessage) {
 	if len(raw) > 2 && raw[0] == '{' {
 		members, _ := jsonraw.Object(raw)
@@ -65,7 +65,9 @@ func splitJSON(raw json.RawMessage) (jsonraw.Members, []json.RawMessage) {
 // compactLine returns a small object or array of plain values on one line. It returns "" if the
 // value is too large or a note about one of its members is still to be given.
 func (e *explainer) compactLine(lead string, members jsonraw.Members, items []json.RawMessage, path []string) string {
-	if len(path) < 2 || len(members)+len(items) > 16 {
+	const maxCompact = 16 // members or items
+	isTopLevel := len(path) < 2
+	if isTopLevel || len(members)+len(items) > maxCompact {
 		return ""
 	}
 	var parts []string
@@ -155,8 +157,8 @@ func (e *explainer) scalarText(raw []byte, column int) string {
 	return e.cutText(string(term.EscapeHidden(start)), column, len(raw)-len(start))
 }
 
-// cutText cuts text that begins in a column, and adds how many bytes are missing; missing bytes at its
-// end are missing already.
+// cutText cuts text that begins in a column, and adds how many bytes are omitted. text is the start of a
+// longer text if missing, the number of bytes after it, is not 0.
 func (e *explainer) cutText(text string, column, missing int) string {
 	room := max(16, e.st.Columns()-column-18) // 18 columns for the mark and the tail
 	if missing == 0 && term.Width(text) <= room+12 {
@@ -164,7 +166,7 @@ func (e *explainer) cutText(text string, column, missing int) string {
 	}
 	e.isCut = true
 	cut := term.Truncate(text, room)
-	// An escape is never cut in two.
+	// An escape is never cut in two: the longest, \uXXXX, has six bytes.
 	if i := strings.LastIndexByte(cut, '\\'); i >= 0 && i > len(cut)-6 {
 		cut = strings.TrimRight(cut[:i], `\`)
 	}

@@ -72,30 +72,33 @@ func quotedLines(text string) string {
 // eachPart calls plain for each part of text without secrets, and hidden with the variable of each
 // secret.
 func (s *Script) eachPart(text, what string, plain, hidden func(string)) {
-	at := 0
+	done := 0 // bytes of text
 	for _, place := range redact.HiddenIn(text) {
-		if place[0] > at {
-			plain(text[at:place[0]])
+		start := place[0]
+		end := place[1]
+		if start > done {
+			plain(text[done:start])
 		}
-		hidden(s.variableFor(text[place[0]:place[1]], what))
-		at = place[1]
+		hidden(s.variableFor(text[start:end], what))
+		done = end
 	}
-	if at < len(text) {
-		plain(text[at:])
+	if done < len(text) {
+		plain(text[done:])
 	}
 }
 
-// variableFor returns the name of a secret's variable; what is the kind of its place.
+// variableFor returns the name of the variable of a secret, a new one if the script has none. shown is the
+// text that replaces the secret in the recording, and what the kind of its place.
 func (s *Script) variableFor(shown, what string) string {
 	name, where := Variable(what)
-	number := 1
-	same := ""
+	number := 1     // of the variable among variables of the same kind
+	otherForm := "" // a variable with the same secret in another encoding
 	for _, v := range s.secrets {
 		if v.shown == shown {
 			return v.variable
 		}
 		if IsSameSecret(v.shown, shown) {
-			same = v.variable
+			otherForm = v.variable
 		}
 		if v.variable == name || strings.HasPrefix(v.variable, name+"_") {
 			number++
@@ -104,7 +107,7 @@ func (s *Script) variableFor(shown, what string) string {
 	if number > 1 {
 		name = fmt.Sprintf("%s_%d", name, number)
 	}
-	s.secrets = append(s.secrets, secret{shown, name, InOtherForm(where, same)})
+	s.secrets = append(s.secrets, secret{shown, name, InOtherForm(where, otherForm)})
 	return name
 }
 
@@ -194,24 +197,31 @@ func (s *Script) Print(raw []byte, line bool) string {
 	if len(raw) == 0 {
 		return "printf '" + end + "'"
 	}
-	var all []string
-	s.eachPart(string(raw), InBody, func(part string) {
+	const printWord = "printf %s "
+	var commands []string
+	printPlain := func(part string) {
 		if term.Line(part) == part {
-			all = append(all, "printf %s "+shellwords.Quote(part))
+			commands = append(commands, printWord+shellwords.Quote(part))
 			return
 		}
-		all = append(all, "printf '"+shellwords.PrintfText(part)+"'")
-	}, func(variable string) { all = append(all, `printf %s "$`+variable+`"`) })
-	if len(all) == 1 && strings.HasPrefix(all[0], "printf %s ") {
-		return "printf '%s" + end + "' " + strings.TrimPrefix(all[0], "printf %s ")
+		commands = append(commands, "printf '"+shellwords.PrintfText(part)+"'")
+	}
+	printVariable := func(variable string) {
+		commands = append(commands, printWord+`"$`+variable+`"`)
+	}
+	s.eachPart(string(raw), InBody, printPlain, printVariable)
+	if len(commands) == 1 {
+		if word, ok := strings.CutPrefix(commands[0], printWord); ok {
+			return "printf '%s" + end + "' " + word
+		}
 	}
 	if line {
-		all = append(all, "printf '"+end+"'")
+		commands = append(commands, "printf '"+end+"'")
 	}
-	if len(all) == 1 {
-		return all[0]
+	if len(commands) == 1 {
+		return commands[0]
 	}
-	return "{ " + strings.Join(append(all, "}"), "; ")
+	return "{ " + strings.Join(append(commands, "}"), "; ")
 }
 
 // Run adds a command with an input as one of its words. If the input does not fit in a word, the

@@ -17,7 +17,7 @@ const endpoint = "endpoint"
 // CurlStream adds the commands that open a stream with p, read the endpoint from it, and keep it
 // open until the script ends. An endpoint of another server ends the script.
 func (s *Script) CurlStream(p HTTPRequest) error {
-	words, err := s.curlLines(p, "")
+	lines, err := s.curlLines(p, "")
 	if err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func (s *Script) CurlStream(p HTTPRequest) error {
 	origin := shellwords.Quote(u.Scheme + "://" + u.Host)
 	for _, line := range []string{
 		"events=$(mktemp) || exit",
-		strings.Join(words, " \\\n  ") + ` >"$events" &`,
+		strings.Join(lines, " \\\n  ") + ` >"$events" &`,
 		"stream=$!",
 		`trap 'kill $stream 2>/dev/null; rm -f "$events"' EXIT`,
 		// heard prints the first event with data that match a pattern.
@@ -50,12 +50,12 @@ func (s *Script) CurlStream(p HTTPRequest) error {
 // CurlEndpoint adds the command that posts the body of p to the endpoint that CurlStream read. It
 // ignores the body of the HTTP response.
 func (s *Script) CurlEndpoint(p HTTPRequest) error {
-	words, err := s.curlLines(p, "")
+	lines, err := s.curlLines(p, "")
 	if err != nil {
 		return err
 	}
-	words[0] = `curl -sSN -g -o /dev/null "$` + endpoint + `"`
-	s.Command(s.withBody(p.Body, strings.Join(words, " \\\n  ")))
+	lines[0] = `curl -sSN -g -o /dev/null "$` + endpoint + `"`
+	s.Command(s.withBody(p.Body, strings.Join(lines, " \\\n  ")))
 	return nil
 }
 

@@ -33,20 +33,20 @@ type View struct {
 }
 
 // Show writes an exchange for a person: facts, heads, messages with their problems, and the timing.
-func Show(w io.Writer, st term.Style, t View) error {
+func Show(w io.Writer, st term.Style, view View) error {
 	v := &exchangeWriter{st: st, b: bufio.NewWriterSize(w, 64<<10)}
-	v.b.WriteString(st.Paint(term.Bold, st.Line(t.Title)) + "\n")
+	v.b.WriteString(st.Paint(term.Bold, st.Line(view.Title)) + "\n")
 	layout := term.Style{Terminal: true, Color: st.Color, Width: st.Width}
 	if !st.Terminal {
 		layout.Width = math.MaxInt32 // a command stays on one line, so that it can be copied
 	}
-	if err := term.Facts(v.b, layout, t.Facts); err != nil {
+	if err := term.Facts(v.b, layout, view.Facts); err != nil {
 		return err
 	}
-	if t.Exchange != nil {
-		v.writeExchange(t.Exchange, t.HeadsOnly)
+	if view.Exchange != nil {
+		v.writeExchange(view.Exchange, view.HeadsOnly)
 	}
-	for _, f := range t.Findings {
+	for _, f := range view.Findings {
 		if !slices.Contains(v.shownFindings, f) {
 			v.otherFindings = append(v.otherFindings, f)
 		}
@@ -282,27 +282,27 @@ func heldText(s term.Style, f wire.Frame) string {
 
 // closedText says who closed a stream, and how.
 func closedText(s term.Style, f wire.Frame) string {
-	by := "the server"
 	if f.Close == nil {
 		return "the stream ended"
 	}
+	who := "the server"
 	if f.Close.By == wire.Sent {
-		by = "the client"
+		who = "the client"
 	}
-	text := by + " closed the stream"
+	text := who + " closed the stream"
 	switch f.Close.How {
 	case "end":
 		if f.Close.By == wire.Sent && f.Stream == 0 {
-			return by + " closed the server's stdin" + exitText(s, f.Close.Text)
+			return who + " closed the server's stdin" + exitText(s, f.Close.Text)
 		}
 	case "cut":
 		text = "connection error"
 	case "cancelled":
-		text = by + " cancelled it"
+		text = who + " cancelled it"
 	case "exit", "signal": // of the server's process, also after the client closed its stdin
 		text = "the server exited"
 	default:
-		text = by + " ended: " + s.Line(f.Close.How)
+		text = who + " ended: " + s.Line(f.Close.How)
 	}
 	if f.Close.Text != "" {
 		text += " (" + excerptLine(s, []byte(f.Close.Text), 200) + ")"
@@ -310,7 +310,8 @@ func closedText(s term.Style, f wire.Frame) string {
 	return text
 }
 
-// exitText says how the server exited after its stdin was closed.
+// exitText says how the server exited after its stdin was closed. text is the close's text, often "the
+// server exited (…)"; the results keep its closing parenthesis.
 func exitText(s term.Style, text string) string {
 	how, exited := strings.CutPrefix(text, "the server exited (")
 	if text == "" {

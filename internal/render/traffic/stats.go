@@ -64,13 +64,14 @@ func Stats(w io.Writer, st term.Style, figures []StatsRow, all StatsRow, bars []
 // writeStatsTable writes a table with numbers at the right. A name that is too long for its column gets
 // a line of its own.
 func writeStatsTable(s term.Style, b *bytes.Buffer, figures []StatsRow) {
-	shown := []term.Column{{Head: "WHAT", CutTo: 12}}
+	columns := []term.Column{{Head: "WHAT", CutTo: 12}}
 	heads := []string{"COUNT", "FAILED", "OPEN", "CANCELLED", "P50", "P95", "P99", "SIZE", "TOKENS"}
-	open := slices.ContainsFunc(figures, func(f StatsRow) bool { return f.Open > 0 })
-	cancelled := slices.ContainsFunc(figures, func(f StatsRow) bool { return f.Cancelled > 0 })
+	hasOpen := slices.ContainsFunc(figures, func(f StatsRow) bool { return f.Open > 0 })
+	hasCancelled := slices.ContainsFunc(figures, func(f StatsRow) bool { return f.Cancelled > 0 })
 	for _, head := range heads {
-		if (head != "OPEN" || open) && (head != "CANCELLED" || cancelled) {
-			shown = append(shown, term.Column{Head: head, Right: true})
+		isEmpty := head == "OPEN" && !hasOpen || head == "CANCELLED" && !hasCancelled
+		if !isEmpty {
+			columns = append(columns, term.Column{Head: head, Right: true})
 		}
 	}
 	var rows [][]string
@@ -80,10 +81,10 @@ func writeStatsTable(s term.Style, b *bytes.Buffer, figures []StatsRow) {
 			failed += failure.Count
 		}
 		row := []string{f.What, strconv.Itoa(f.Count), strconv.Itoa(failed)}
-		if open {
+		if hasOpen {
 			row = append(row, strconv.Itoa(f.Open))
 		}
-		if cancelled {
+		if hasCancelled {
 			row = append(row, strconv.Itoa(f.Cancelled))
 		}
 		if f.Timed > 0 {
@@ -93,7 +94,7 @@ func writeStatsTable(s term.Style, b *bytes.Buffer, figures []StatsRow) {
 		}
 		rows = append(rows, append(row, term.Bytes(f.Bytes), "~"+term.Scale(f.Tokens, "k", "M", "G")))
 	}
-	g := term.NewGrid(b, s, shown, rows)
+	g := term.NewGrid(b, s, columns, rows)
 	_ = g.Head()
 	for _, row := range rows {
 		if name := s.Line(row[0]); term.Width(name) > g.Width(0) {
@@ -133,34 +134,35 @@ func writeHistogram(s term.Style, b *bytes.Buffer, bars []HistogramBar) {
 	if len(bars) == 0 {
 		return
 	}
-	most := 1
+	largest := 1
 	var rows [][]string
 	for _, bar := range bars {
-		most = max(most, bar.Count)
+		largest = max(largest, bar.Count)
 		durations := fmt.Sprintf("%6s to %6s", stepEnd(s, bar.From), stepEnd(s, bar.To))
 		rows = append(rows, []string{"", durations, strconv.Itoa(bar.Count), ""})
 	}
 	g := term.NewGrid(b, s, []term.Column{{}, {}, {Right: true}, {}}, rows)
 	room := max(min(s.Columns(), term.MaxProse)-g.Width(1)-g.Width(2)-3*len(term.Gap), 4)
 	for i, bar := range bars {
-		rows[i][3] = drawBar(s, bar.Count, most, room)
+		rows[i][3] = drawBar(s, bar.Count, largest, room)
 	}
 	b.WriteString("\n" + s.Paint(term.Bold, "Durations") + "\n")
 	_ = g.Rows(rows)
 }
 
-// drawBar draws a bar in eighths of a column, or in ASCII in whole columns.
-func drawBar(s term.Style, count, most, room int) string {
+// drawBar draws a bar for count in eighths of a column, or in ASCII in whole columns. The bar of the
+// largest count has room columns.
+func drawBar(s term.Style, count, largest, room int) string {
 	if count == 0 {
 		return ""
 	}
 	if s.ASCII {
-		return strings.Repeat("#", max(count*room/most, 1))
+		return strings.Repeat("#", max(count*room/largest, 1))
 	}
-	eighths := max(count*room*8/most, 1)
+	eighths := max(count*room*8/largest, 1)
 	bar := strings.Repeat("█", eighths/8)
 	if part := eighths % 8; part > 0 {
-		bar += string(rune('█' + 8 - part))
+		bar += string(rune('█' + 8 - part)) // after █ in Unicode come the blocks of 7/8 to 1/8
 	}
 	return bar
 }

@@ -9,8 +9,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A phase is an interval within an exchange; from and to count from its start. A moment has no
-// length.
+// A phase is an interval within an exchange: from and to are times after the start of the exchange. They
+// are equal for a moment, such as the receipt of a notification.
 type phase struct {
 	name     string
 	from, to time.Duration
@@ -39,17 +39,18 @@ func (v *exchangeWriter) writeTiming(x *wire.Exchange) {
 	}
 }
 
-// drawSpan draws a bar for a phase, or a line for a moment.
+// drawSpan draws a bar for a phase, or a line for a moment, on a scale of room columns for total.
 func drawSpan(s term.Style, p phase, total time.Duration, room int) string {
 	if total <= 0 {
 		return ""
 	}
-	from := int(int64(p.from) * int64(room-1) / int64(total))
-	to := max(int(int64(p.to)*int64(room-1)/int64(total)), from+1)
+	startColumn := int(int64(p.from) * int64(room-1) / int64(total))
+	endColumn := int(int64(p.to) * int64(room-1) / int64(total))
+	indent := strings.Repeat(" ", startColumn)
 	if p.from == p.to {
-		return strings.Repeat(" ", from) + s.Ornament("|", "│")
+		return indent + s.Ornament("|", "│")
 	}
-	return strings.Repeat(" ", from) + strings.Repeat(s.Ornament("#", "█"), to-from)
+	return indent + strings.Repeat(s.Ornament("#", "█"), max(endColumn-startColumn, 1))
 }
 
 // maxTicks is how many messages between request and response have a line of their own.
@@ -90,7 +91,8 @@ func phasesOf(x *wire.Exchange) (phases []phase) {
 		phases = append(phases, phase{name, since(f), since(f)})
 	}
 	for _, f := range x.NonMessages {
-		if f.Kind == wire.Closed && f.Close != nil && f.Close.How != "end" {
+		hasFailed := f.Kind == wire.Closed && f.Close != nil && f.Close.How != "end"
+		if hasFailed {
 			name := f.Close.How
 			if name == "cut" {
 				name = "error"

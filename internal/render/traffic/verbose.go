@@ -116,19 +116,19 @@ func (v *verbose) writeFrameLocked(f wire.Frame) {
 
 // writeNoiseLocked writes bytes that are not a message.
 func (v *verbose) writeNoiseLocked(f wire.Frame) {
-	what := "no message"
-	if f.Stream == 0 {
-		what += " on standard output"
-	}
 	if f.DecodeError != "" {
 		v.writeLine(v.eventMark(), "body not readable: "+v.st.Line(f.DecodeError))
 		return
 	}
+	label := "no message"
+	if f.Stream == 0 {
+		label += " on standard output"
+	}
 	if v.level < 3 {
-		v.writeLine(v.eventMark(), what+": "+v.st.Line(v.st.Excerpt(f.Raw, 500)))
+		v.writeLine(v.eventMark(), label+": "+v.st.Line(v.st.Excerpt(f.Raw, 500)))
 		return
 	}
-	v.writeLine(v.eventMark(), what+"  ("+term.Size(len(f.Raw))+")")
+	v.writeLine(v.eventMark(), label+"  ("+term.Size(len(f.Raw))+")")
 	v.writeBody(f)
 }
 
@@ -184,11 +184,11 @@ func (v *verbose) writeFields(f wire.Frame) {
 	}
 }
 
-// writeMessageLocked writes the line of a body or an event. If shared is true, head is the HTTP header of the
-// request: it is written on the same line, and its fields below.
-func (v *verbose) writeMessageLocked(f, head wire.Frame, shared bool) {
+// writeMessageLocked writes the line of a body or an event. If hasHead is true, head is the HTTP header of
+// the request: it is written on the same line, and its fields below.
+func (v *verbose) writeMessageLocked(f, head wire.Frame, hasHead bool) {
 	var parts []string
-	if shared {
+	if hasHead {
 		parts = append(parts, head.HTTP.Method+" "+head.HTTP.URL)
 	}
 	if f.Kind == wire.Event {
@@ -204,7 +204,7 @@ func (v *verbose) writeMessageLocked(f, head wire.Frame, shared bool) {
 		parts = append(parts, "(no data: event id only)")
 	}
 	v.writeLine(v.arrow(f.Dir), v.st.Line(strings.Join(parts, "  ")))
-	if shared {
+	if hasHead {
 		v.writeFields(head)
 	}
 	v.writeBody(f)
@@ -236,7 +236,8 @@ func (v *verbose) describeEvent(s *sse.Facts) string {
 func (v *verbose) messageText(f wire.Frame) string {
 	m := wire.ParseMessage(f.Raw)
 	mayHaveRequest := m.Kind == wire.Request || m.Kind == wire.Batch
-	if f.Dir == wire.Sent && f.Stream > 0 && !mayHaveRequest {
+	isOverHTTP := f.Stream > 0
+	if f.Dir == wire.Sent && isOverHTTP && !mayHaveRequest {
 		if len(v.unrequested) > maxPending {
 			clear(v.unrequested)
 		}
@@ -310,7 +311,8 @@ func (v *verbose) writeClosedLocked(f wire.Frame) {
 		who = "by server"
 	}
 	text := "closed " + who
-	if c.How != "" && c.How != "end" && !strings.HasPrefix(c.Text, c.How) {
+	textSaysHow := c.How == "" || c.How == "end" || strings.HasPrefix(c.Text, c.How)
+	if !textSaysHow {
 		text += ", " + c.How
 	}
 	if c.Text != "" {
