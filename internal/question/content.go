@@ -12,8 +12,8 @@ import (
 func (f Form) Content(values map[string]json.RawMessage) json.RawMessage {
 	content := json.RawMessage("{}")
 	for _, field := range f.Fields {
-		value, given := values[field.Name]
-		if !given {
+		value, isGiven := values[field.Name]
+		if !isGiven {
 			value = field.Default
 		}
 		if len(value) > 0 {
@@ -36,14 +36,15 @@ func (f Form) Missing(content json.RawMessage) (names []string) {
 
 // Check finds errors that the schema does not: members that are not a field of the form, and texts
 // in another format than their field's.
-func (f Form) Check(content json.RawMessage) (findings []wire.Finding) {
+func (f Form) Check(content json.RawMessage) []wire.Finding {
+	var findings []wire.Finding
 	add := func(rule, name, text string) {
 		findings = append(findings, wire.Finding{Rule: rule, Severity: wire.Error, Pointer: "/" + name, Text: text})
 	}
 	members, _ := jsonraw.Object(content)
 	for _, m := range members {
-		field, known := f.Field(m.Name)
-		if !known {
+		field, isField := f.Field(m.Name)
+		if !isField {
 			add("unknown_field", m.Name, "is not a field of the form")
 			continue
 		}

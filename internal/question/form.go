@@ -1,7 +1,6 @@
 package question
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"regexp"
@@ -44,7 +43,8 @@ type Field struct {
 	Default json.RawMessage
 	// Options are the valid values of a Choice or Choices.
 	Options []Option
-	// Format is the name of a format. checkFormat knows email, uri, date and date-time, and accepts any text for others.
+	// Format is the name of a format. checkFormat knows email, uri, date and date-time, and accepts any
+	// text for others.
 	Format string
 	// Schema is the property's own schema.
 	Schema json.RawMessage
@@ -109,26 +109,30 @@ func parseField(name string, schema json.RawMessage) Field {
 	return f
 }
 
-// parseOptions returns the options of a field in either form: an enum, possibly with the enumNames
-// of 2025-06-18, or constants with titles in keyword.
-func parseOptions(schema jsonraw.Members, keyword string) (all []Option) {
+// parseOptions returns the options of a field: the values of an enum, possibly with titles in enumNames
+// (2025-06-18), and the constants with titles in the array keyword, oneOf or anyOf.
+func parseOptions(schema jsonraw.Members, keyword string) []Option {
+	var options []Option
 	values, _ := jsonraw.Array(schema.Value("enum"))
 	names, _ := jsonraw.Array(schema.Value("enumNames"))
 	for i, value := range values {
 		text, _ := jsonraw.Text(value)
-		o := Option{Value: text, Title: text}
+		option := Option{Value: text, Title: text}
 		if len(names) == len(values) {
-			o.Title, _ = jsonraw.Text(names[i])
+			option.Title, _ = jsonraw.Text(names[i])
 		}
-		all = append(all, o)
+		options = append(options, option)
 	}
 	constants, _ := jsonraw.Array(schema.Value(keyword))
 	for _, item := range constants {
 		members, _ := jsonraw.Object(item)
-		value := members.Text("const")
-		all = append(all, Option{Value: value, Title: cmp.Or(members.Text("title"), value)})
+		option := Option{Value: members.Text("const"), Title: members.Text("title")}
+		if option.Title == "" {
+			option.Title = option.Value
+		}
+		options = append(options, option)
 	}
-	return all
+	return options
 }
 
 // Field returns the field with a name.

@@ -51,28 +51,29 @@ func ParsePage(params json.RawMessage) (Page, error) {
 
 // Oddities returns warnings for a URL that can mislead the user about its host or is not encrypted;
 // nil for a text that is not a URL.
-func Oddities(address string) (odd []string) {
+func Oddities(address string) []string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil
 	}
+	var warnings []string
 	host := u.Hostname()
-	ip := net.ParseIP(host)
-	local := loopback.IsHere(host)
+	ip := net.ParseIP(host) // nil for a name
+	isLocal := loopback.IsHere(host)
 	if u.User != nil {
-		odd = append(odd, "the part before the @ is not the host: the host is "+host)
+		warnings = append(warnings, "the part before the @ is not the host: the host is "+host)
 	}
 	if strings.Contains("."+strings.ToLower(host), ".xn--") {
-		odd = append(odd, "the host is in Punycode: the browser will show another name")
+		warnings = append(warnings, "the host is in Punycode: the browser will show another name")
 	}
 	if strings.IndexFunc(host, func(r rune) bool { return r > 0x7E }) >= 0 {
-		odd = append(odd, "the host has non-ASCII letters, which may look like others")
+		warnings = append(warnings, "the host has non-ASCII letters, which may look like others")
 	}
-	if ip != nil && !local {
-		odd = append(odd, "the host is an IP address")
+	if ip != nil && !isLocal {
+		warnings = append(warnings, "the host is an IP address")
 	}
-	if u.Scheme == "http" && !local {
-		odd = append(odd, "the connection is not encrypted (http)")
+	if u.Scheme == "http" && !isLocal {
+		warnings = append(warnings, "the connection is not encrypted (http)")
 	}
-	return odd
+	return warnings
 }

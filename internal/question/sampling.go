@@ -25,9 +25,9 @@ func Message(params json.RawMessage, written []byte) (json.RawMessage, error) {
 		}
 		return json.RawMessage(strings.TrimSpace(string(written))), nil
 	}
-	text, cut := firstWords(strings.TrimRight(string(written), "\r\n"), maxTokens(params))
+	text, isCut := firstWords(strings.TrimRight(string(written), "\r\n"), maxTokens(params))
 	reason := "endTurn"
-	if cut {
+	if isCut {
 		reason = "maxTokens"
 	}
 	content := jsonraw.With(json.RawMessage(`{"type":"text"}`), "text", jsonraw.Quote(text))
@@ -45,9 +45,10 @@ func maxTokens(params json.RawMessage) int {
 	return limit
 }
 
-// firstWords returns the first words of a text, at most most if it is not negative.
-func firstWords(text string, most int) (start string, cut bool) {
-	if most < 0 {
+// firstWords returns the first maxWords words of a text, and whether it cut the text. A negative maxWords
+// is no limit.
+func firstWords(text string, maxWords int) (start string, isCut bool) {
+	if maxWords < 0 {
 		return text, false
 	}
 	words := 0
@@ -56,7 +57,7 @@ func firstWords(text string, most int) (start string, cut bool) {
 		isSpace := unicode.IsSpace(r)
 		if !isSpace && !inWord {
 			words++
-			if words > most {
+			if words > maxWords {
 				return strings.TrimRightFunc(text[:i], unicode.IsSpace), true
 			}
 		}

@@ -39,7 +39,8 @@ func (f Field) ParseTyped(text string, numbered bool) (json.RawMessage, error) {
 
 // parseNumber returns a JSON number as typed.
 func parseNumber(word string, kind Kind) (json.RawMessage, error) {
-	isNumber := jsonraw.Valid([]byte(word)) == nil && strings.Trim(word[:1], "-0123456789") == ""
+	// Of all JSON values only a number begins with a digit or a minus.
+	isNumber := jsonraw.Valid([]byte(word)) == nil && strings.Contains("-0123456789", word[:1])
 	if kind == Integer && (!isNumber || strings.ContainsAny(word, ".eE")) {
 		return nil, errors.New("must be a whole number, such as 42")
 	}
@@ -59,7 +60,8 @@ func parseBoolean(word string) (json.RawMessage, error) {
 	return nil, errors.New("must be yes or no")
 }
 
-// findOption returns the value of the option that word names.
+// findOption returns the value of the option that word names: by its exact value, else by its title or
+// value in any case, else by its number. The error lists the first options.
 func (f Field) findOption(word string, numbered bool) (string, error) {
 	for _, o := range f.Options {
 		if o.Value == word {
@@ -71,11 +73,13 @@ func (f Field) findOption(word string, numbered bool) (string, error) {
 			return o.Value, nil
 		}
 	}
-	if n, err := strconv.Atoi(word); numbered && err == nil && n >= 1 && n <= len(f.Options) {
-		return f.Options[n-1].Value, nil
+	number, err := strconv.Atoi(word)
+	if numbered && err == nil && number >= 1 && number <= len(f.Options) {
+		return f.Options[number-1].Value, nil
 	}
+	const maxListed = 20
 	var values []string
-	for _, o := range f.Options[:min(len(f.Options), 20)] {
+	for _, o := range f.Options[:min(len(f.Options), maxListed)] {
 		values = append(values, o.Value)
 	}
 	return "", fmt.Errorf("must be one of %s", strings.Join(values, ", "))

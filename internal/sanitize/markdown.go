@@ -2,8 +2,8 @@ package sanitize
 
 import "strings"
 
-// markup escapes the characters with a meaning in Markdown or on GitHub, which turns @name into a
-// mention, #1 into a link and a URL into a link. An empty comment after them prevents that.
+// markup escapes the characters with a meaning in Markdown. GitHub also turns @name into a mention, and #1
+// and a URL into a link; an empty comment in the text prevents that.
 var markup = strings.NewReplacer(
 	"\\",
 	"\\\\",
@@ -49,8 +49,10 @@ func MarkdownCode(text string) string {
 	}
 	text = Line(text, Signs)
 	mark := strings.Repeat("`", longestTicks(text)+1)
-	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") ||
-		strings.HasPrefix(text, " ") && strings.HasSuffix(text, " ") {
+	touchesMark := strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`")
+	// Markdown removes a blank from both ends of code if it has both.
+	losesBlanks := strings.HasPrefix(text, " ") && strings.HasSuffix(text, " ")
+	if touchesMark || losesBlanks {
 		text = " " + text + " "
 	}
 	return mark + text + mark

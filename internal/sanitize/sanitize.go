@@ -93,10 +93,11 @@ func NewWriter(w io.Writer, show Picture) io.WriteCloser {
 	return &writer{w: w, c: cleaner{keepsLines: true, show: show}}
 }
 
-// A writer is the writer of NewWriter. held are bytes whose form depends on the next bytes.
+// A writer is the writer that NewWriter returns.
 type writer struct {
-	w       io.Writer
-	c       cleaner
+	w io.Writer
+	c cleaner
+	// pending are bytes that are not written yet: their form depends on the next bytes.
 	pending string
 }
 
@@ -127,7 +128,9 @@ func (s *writer) writeClean(text string, final bool) error {
 // PlainBytes reports whether raw consists of printable ASCII and line feeds.
 func PlainBytes(raw []byte) bool {
 	for ; len(raw) >= 8; raw = raw[8:] {
-		// The highest bit of a byte is set if the byte is above ASCII, below the space, or DEL.
+		// For eight bytes at once: the highest bit of a byte is set in x if the byte is above ASCII, in
+		// ^(x+0x60…) if it is below the space, and in x+1… if it is DEL. A line feed, or a carry from one
+		// byte to the next, sets it too: isPlainASCII decides.
 		x := binary.LittleEndian.Uint64(raw)
 		if (x|^(x+0x60*everyByte)|(x+everyByte))&(0x80*everyByte) != 0 && !isPlainASCII(raw[:8]) {
 			return false
@@ -153,8 +156,8 @@ func isPlainASCII(raw []byte) bool {
 type cleaner struct {
 	keepsLines bool
 	show       Picture
-	// prev is the previous character. emoji is set if it ends an emoji, which a joiner may follow.
-	// chosen is set if the emoji has a variation selector already.
+	// prev is the previous character. afterEmoji is true if it ends an emoji, which a joiner may
+	// follow, and hasSelector if that emoji has a variation selector already.
 	prev                    rune
 	afterEmoji, hasSelector bool
 }
@@ -178,8 +181,8 @@ func IsPlain(s string) bool {
 	return true
 }
 
-// clean appends the sanitized text to b, and returns the number of bytes of s that it used. The
-// rest needs the characters that follow it. If final is set, there is no rest.
+// clean appends the sanitized text to b, and returns the number of bytes of s that it used. The form of
+// the other bytes depends on the text that follows s. If final is set, no text follows, and it uses all.
 func (c *cleaner) clean(b []byte, s string, final bool) (out []byte, used int) {
 	for used < len(s) {
 		rest := s[used:]
@@ -226,7 +229,8 @@ func (c *cleaner) isKept(r, next rune, size int) bool {
 	case r == joiner:
 		return c.afterEmoji && isPictographic(next)
 	case r == emojiSelector:
-		return c.afterEmoji && !c.hasSelector || next == keycap && strings.ContainsRune("0123456789#*", c.prev)
+		isKeycap := next == keycap && strings.ContainsRune("0123456789#*", c.prev)
+		return isKeycap || c.afterEmoji && !c.hasSelector
 	}
 	return !isInvisible(r)
 }
@@ -278,7 +282,7 @@ var ignorable = &unicode.RangeTable{
 // It accepts too many characters, which only allows them to be joined to an emoji.
 func isPictographic(r rune) bool { return unicode.Is(pictographs, r) }
 
-// pictographs are the ranges that pictographic accepts.
+// pictographs are the ranges that isPictographic accepts.
 var pictographs = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{Lo: 0x00a9, Hi: 0x00a9, Stride: 1},

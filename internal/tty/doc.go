@@ -37,13 +37,15 @@ type Facts struct {
 // name (XTVERSION), the size of a character (XTWINOPS 16), and the device attributes (DA1).
 const questions = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\" + "\x1b[>0q" + "\x1b[16t" + "\x1b[c"
 
-// parseReply reads the response so far.
-func parseReply(reply []byte) (f Facts) {
+// parseReply returns the facts in the bytes received so far. It sets Answered if the device attributes,
+// the last answer, are among them.
+func parseReply(reply []byte) Facts {
+	var f Facts
 	f.Interrupted = bytes.IndexByte(reply, 0x03) >= 0
-	if m := firstGroup(`\x1b\[\?([0-9;]*)c`, reply); m != "" {
+	if attributes := firstGroup(`\x1b\[\?([0-9;]*)c`, reply); attributes != "" {
 		f.Answered = true
 		// The first number is the class of the terminal. A 4 after it means sixels.
-		for _, attribute := range strings.Split(m, ";")[1:] {
+		for _, attribute := range strings.Split(attributes, ";")[1:] {
 			f.Sixel = f.Sixel || attribute == "4"
 		}
 	} else if bytes.Contains(reply, []byte("\x1b[?c")) {

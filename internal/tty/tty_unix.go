@@ -15,10 +15,11 @@ import (
 
 // Limits for the answers of a terminal.
 const (
-	// maxSilence is how many tenths of a second pass without any byte.
+	// maxSilence is for how many tenths of a second Ask waits for another byte.
 	maxSilence = 10
-	maxReads   = 500
-	maxBytes   = 8 << 10
+	// maxReads and maxBytes stop Ask if a program writes endlessly to the terminal.
+	maxReads = 500
+	maxBytes = 8 << 10
 )
 
 // A Terminal is the process's terminal in a mode without echo, in which reads do not wait for a
@@ -78,9 +79,8 @@ func (t *Terminal) enterRawMode() error {
 	return nil
 }
 
-// Ask asks the terminal what it supports. It returns empty Facts if the answers are not complete in time.
-// patience multiplies the time that it waits for another
-// byte: more than 1 for a slow connection.
+// Ask asks the terminal what it supports. It returns empty Facts if the answers are not complete in
+// time. patience multiplies the time that it waits for another byte: more than 1 for a slow connection.
 func (t *Terminal) Ask(patience int) Facts {
 	t.answersPending.Store(true)
 	if _, err := unix.Write(t.fd, []byte(questions)); err != nil {
