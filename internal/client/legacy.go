@@ -357,7 +357,7 @@ func stateAfterNotFound(m *wire.Message) sessionState {
 
 // mayRefuseSession reports whether an error with the request's id may be about the session.
 func mayRefuseSession(r reply) bool {
-	return transport.IsRefusal(r.HTTP.Status) && (hasVagueCode(r.Message) ||
+	return wire.IsRefusal(r.HTTP.Status) && (hasVagueCode(r.Message) ||
 		r.Message != nil && r.Message.Error != nil && r.Message.Error.Code == codeInvalidRequest)
 }
 
@@ -369,7 +369,7 @@ const codeNoResource = -32002
 
 // lacksRequestID reports whether the server refused a request without naming its id.
 func lacksRequestID(r reply) bool {
-	return transport.IsRefusal(r.HTTP.Status) && (r.Message == nil || !r.Message.HasID())
+	return wire.IsRefusal(r.HTTP.Status) && (r.Message == nil || !r.Message.HasID())
 }
 
 // isSessionValid sends a ping. A response with the ping's id means that the server knows the session. A

@@ -113,7 +113,7 @@ func (e *legacy) streamClosed(
 // Servers without such a stream refuse it as well, but not if it was open before.
 func (e *legacy) mayHaveLostSession(c *connection, stream *transport.GetStream) bool {
 	status := stream.Refusal.Status
-	if e.sessionID() == "" || !transport.IsRefusal(status) || status == http.StatusConflict {
+	if e.sessionID() == "" || !wire.IsRefusal(status) || status == http.StatusConflict {
 		return false
 	}
 	if status == http.StatusNotFound {

@@ -93,7 +93,7 @@ func (c *connection) connectTransport(ctx context.Context, noSSE bool, resume *M
 	server := c.s.opt.Server
 	if server.Transport == transport.HTTPSSE && !noSSE && server.URL != "" {
 		f := c.connectSSE(ctx)
-		noStream := f != nil && (f.Kind == wire.BadResponse || transport.IsRefusal(f.Status)) // there is no event stream
+		noStream := f != nil && (f.Kind == wire.BadResponse || wire.IsRefusal(f.Status)) // there is no event stream
 		if !noStream {
 			return c.connectOutcome(f)
 		}
@@ -368,7 +368,7 @@ func combineRefusals(o wire.Outcome, probe *probeResult, sse *transport.Fault) w
 }
 
 // isHTTPRefusal reports whether the server refused the request with an HTTP status.
-func isHTTPRefusal(o wire.Outcome) bool { return o.HTTP != nil && transport.IsRefusal(o.HTTP.Status) }
+func isHTTPRefusal(o wire.Outcome) bool { return o.HTTP != nil && wire.IsRefusal(o.HTTP.Status) }
 
 // openModern opens the session at a stateless revision that the user or the server named. quick
 // skips server/discover. If the server refuses the revision but lists it, openModern asks once

@@ -73,7 +73,7 @@ func classifyFault(r reply, overStdio bool) probeResult {
 	if !overStdio && f.Kind == wire.BadResponse {
 		return probeResult{kind: tryHandshake, why: "server/discover got no JSON-RPC message"}
 	}
-	if r.HTTP != nil && (transport.IsRefusal(r.HTTP.Status) || rejectsProbe(r.HTTP, r.HTTP.Body)) {
+	if r.HTTP != nil && (wire.IsRefusal(r.HTTP.Status) || rejectsProbe(r.HTTP, r.HTTP.Body)) {
 		return probeResult{kind: tryHandshake, why: fmt.Sprintf("server/discover got HTTP %d", r.HTTP.Status)}
 	}
 	return probeResult{}

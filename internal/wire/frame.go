@@ -144,8 +144,19 @@ type CloseFacts struct {
 func (c *CloseFacts) IsUnreached() bool { return c.How == "cut" && SaysUnreached(c.Text) }
 
 // SaysUnreached reports whether the text of a transport error says that no connection could be opened.
-// A recording has only the text, and package net begins the text of a failed dial with "dial".
+// Package net begins the text of a failed dial with "dial", and the formats of recordings have no member
+// for the kind of an error, so that only its text tells.
 func SaysUnreached(text string) bool { return strings.HasPrefix(text, "dial ") }
+
+// IsRefusal reports whether an HTTP status is a 4xx that is not about authorization or load. A server
+// of an older revision may send it for a request that it does not know.
+func IsRefusal(status int) bool {
+	switch status {
+	case 401, 403, 407, 408, 429:
+		return false
+	}
+	return status/100 == 4
+}
 
 // FaultFacts describe the action of a fault rule. The frame's direction is the message's.
 type FaultFacts struct {

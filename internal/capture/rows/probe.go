@@ -1,7 +1,6 @@
 package rows
 
 import (
-	"net/http"
 	"slices"
 
 	"mcpc/internal/exchange"
@@ -81,14 +80,7 @@ func (r *Row) looksRefused() bool {
 	if r.Channel == string(wire.RPCFailed) {
 		return !slices.Contains(newerCodes, r.Code) && r.Status < 500
 	}
-	if r.Channel != string(wire.Transport) || r.Status/100 != 4 {
-		return false
-	}
-	switch r.Status {
-	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusProxyAuthRequired:
-		return false
-	}
-	return true
+	return r.Channel == string(wire.Transport) && wire.IsRefusal(r.Status)
 }
 
 // markAsProbe makes the row a probe in place of a failure.

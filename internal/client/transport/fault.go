@@ -17,8 +17,11 @@ type Fault struct {
 	Reached   wire.Reached
 	retryable bool
 	// Status is the status of the HTTP response, 0 if there was none.
-	Status  int
-	Process *wire.ProcessFacts
+	Status int
+	// response is the status in words, and for a redirect where it leads; "" unless the status is
+	// the fault.
+	response string
+	Process  *wire.ProcessFacts
 	// raw are the received bytes that are no message.
 	raw []byte
 	// Err is the cause for -v, or nil. It contains no secrets of the URL.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"mcpc/internal/pause"
@@ -219,8 +218,8 @@ func HowEnded(f *Fault) string {
 
 // describeResponse returns what the server answered instead of a stream.
 func (f *Fault) describeResponse() string {
-	if f.Status/100 == 3 { // the text names the redirect's URL
-		return strings.TrimPrefix(f.Text, "the server returned ")
+	if f.response != "" {
+		return f.response
 	}
 	if f.Status != 0 {
 		return fmt.Sprintf("HTTP %d %s", f.Status, http.StatusText(f.Status))

@@ -48,7 +48,7 @@ func (t *HTTP) DeleteSession(ctx context.Context, out *Outgoing, noWait bool) {
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(rt.resp.Body, shortBody))
 	rt.resp.Body.Close()
-	if status := rt.resp.StatusCode; status/100 != 2 && !IsRefusal(status) {
+	if status := rt.resp.StatusCode; status/100 != 2 && !wire.IsRefusal(status) {
 		t.inbox.Finding(wire.Finding{
 			Rule: "session_end", Severity: wire.Info,
 			Text: fmt.Sprintf("the server may still have the session: it answered DELETE with HTTP %d %s",

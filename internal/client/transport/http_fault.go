@@ -182,7 +182,7 @@ func statusFault(resp *http.Response, body []byte) *Fault {
 	status := fmt.Sprintf("HTTP %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
 	f := &Fault{
 		Kind: wire.Transport, Phase: "wait", Reached: wire.Answered, raw: body,
-		Status: resp.StatusCode, Text: "the server returned " + status,
+		Status: resp.StatusCode, response: status, Text: "the server returned " + status,
 	}
 	code := resp.StatusCode
 	switch {
@@ -194,7 +194,7 @@ func statusFault(resp *http.Response, body []byte) *Fault {
 		f.Kind = wire.Auth
 		f.Text = "access denied by the server (" + status + ")"
 	case code == http.StatusNotModified:
-		f.Text += ", which has no body"
+		f.addToResponse(", which has no body")
 		f.Hint = "a 304 answers a conditional request, which mcpc sends only with -H: " +
 			"check for a cache in front of the server"
 	case code/100 == 3:
@@ -225,15 +225,21 @@ func describeRedirect(f *Fault, resp *http.Response) {
 	const fault = "the error is in the server or in a proxy in front of it: -vvv shows the whole response"
 	to := redact.RedactURL(resp.Header.Get("Location"))
 	if _, err := resp.Location(); to == "" {
-		f.Text += ", a redirect without a Location"
+		f.addToResponse(", a redirect without a Location")
 		f.Hint = fault
 	} else if err != nil {
-		f.Text += ", a redirect to " + to + ", which is not a URL"
+		f.addToResponse(", a redirect to " + to + ", which is not a URL")
 		f.Hint = fault
 	} else {
-		f.Text += ", a redirect to " + to + ", which is not followed"
+		f.addToResponse(", a redirect to " + to + ", which is not followed")
 		f.Hint = redirectHint(resp)
 	}
+}
+
+// addToResponse appends a detail of the response to the fault's text and to response.
+func (f *Fault) addToResponse(detail string) {
+	f.Text += detail
+	f.response += detail
 }
 
 // redirectHint returns a hint for a redirect: a login page is no endpoint, and a redirect may point
@@ -313,11 +319,4 @@ func cutFault(ctx context.Context, n int64, err error) *Fault {
 		f.Text = fmt.Sprintf("the response was cut off after %d bytes: %s", n, withoutURL(err))
 	}
 	return f
-}
-
-// IsRefusal reports whether a status is a 4xx that is not about authorization or load.
-func IsRefusal(status int) bool {
-	return status/100 == 4 && status != http.StatusUnauthorized && status != http.StatusForbidden &&
-		status != http.StatusTooManyRequests && status != http.StatusRequestTimeout &&
-		status != http.StatusProxyAuthRequired
 }
