@@ -61,7 +61,7 @@ func Read() (entries []Entry, groups []Group) {
 			current = shared
 		case line[0] == ' ':
 			key, value, _ := strings.Cut(trimmed, ": ")
-			member = current.member(key)
+			member = current.memberPointer(key)
 			if member != nil {
 				*member = value
 			} else {
@@ -82,8 +82,8 @@ func Read() (entries []Entry, groups []Group) {
 	return entries, groups
 }
 
-// member returns the member with a key in words.txt; nil for "see", which is a list.
-func (e *Entry) member(key string) *string {
+// memberPointer returns the member with a key in words.txt; nil for "see", which is a list.
+func (e *Entry) memberPointer(key string) *string {
 	return map[string]*string{
 		"means": &e.Means, "revisions": &e.Revisions, "from": &e.From,
 		"exit": &e.Exit, "next": &e.Next, "where": &e.Where,

@@ -15,8 +15,8 @@ import (
 // # comment do not count.
 func Unfinished(text string) (head string, more bool) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
-	var quote byte // ' or ", or $ for $'...'
-	begins := true // a word begins here
+	var quote byte      // ' or ", or $ for $'...'
+	atWordStart := true // a word begins here
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		switch {
@@ -25,7 +25,7 @@ func Unfinished(text string) (head string, more bool) {
 			if i == len(text) && quote != '$' {
 				return text[:len(text)-1], true
 			}
-		case quote == 0 && c == '#' && begins:
+		case quote == 0 && c == '#' && atWordStart:
 			end := strings.IndexByte(text[i:], '\n')
 			if end < 0 {
 				return text, false
@@ -38,7 +38,7 @@ func Unfinished(text string) (head string, more bool) {
 		case c == quote || quote == '$' && c == '\'':
 			quote = 0
 		}
-		begins = quote == 0 && strings.IndexByte(" \t\n", c) >= 0
+		atWordStart = quote == 0 && strings.IndexByte(" \t\n", c) >= 0
 	}
 	if quote != 0 {
 		return text + "\n", true

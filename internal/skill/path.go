@@ -10,7 +10,7 @@ import (
 // without the scheme. It fails if the path cannot be a folder on every system.
 func (e *Entry) Folder() (string, error) {
 	_, rest, _ := strings.Cut(e.Root, "://")
-	return rest, safe(rest)
+	return rest, checkPath(rest)
 }
 
 // Path returns the path of a file relative to the folder of the skill, with slashes. It fails if
@@ -20,7 +20,7 @@ func (e *Entry) Path(uri string) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("%s is not in the folder of the skill", uri)
 	}
-	return rest, safe(rest)
+	return rest, checkPath(rest)
 }
 
 // Collision returns an error if two files of the skill have paths that differ only in upper and
@@ -45,27 +45,27 @@ func (e *Entry) Collision() error {
 	return nil
 }
 
-// reserved are the names of devices on Windows, with any extension.
-var reserved = []string{
+// deviceNames are the names of devices on Windows, with any extension.
+var deviceNames = []string{
 	"con", "prn", "aux", "nul", "com0", "com1", "com2", "com3", "com4", "com5", "com6", "com7",
 	"com8", "com9", "lpt0", "lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9",
 }
 
 const (
-	mostPath    = 1024
-	mostSegment = 200
-	mostDepth   = 32
+	maxPath    = 1024
+	maxSegment = 200
+	maxDepth   = 32
 )
 
-// safe returns an error if a path from a server cannot be a file below a folder on every system. It
+// checkPath returns an error if a path from a server cannot be a file below a folder on every system. It
 // accepts no path that leaves the folder.
-func safe(p string) error {
+func checkPath(p string) error {
 	segments := strings.Split(p, "/")
 	bad := func(why string) error { return fmt.Errorf("%q is no path to store: %s", p, why) }
 	if p == "" || !utf8.ValidString(p) {
 		return bad("it is empty or not UTF-8")
 	}
-	if len(p) > mostPath || len(segments) > mostDepth {
+	if len(p) > maxPath || len(segments) > maxDepth {
 		return bad("it is too long")
 	}
 	for _, s := range segments {
@@ -73,16 +73,16 @@ func safe(p string) error {
 		switch {
 		case s == "" || s == "." || s == "..":
 			return bad("it leaves its folder, or has an empty part")
-		case len(s) > mostSegment:
+		case len(s) > maxSegment:
 			return bad("a part is too long")
-		case strings.ContainsAny(s, "\\:*?\"<>|%#") || hides(s):
+		case strings.ContainsAny(s, "\\:*?\"<>|%#") || hasForbiddenRune(s):
 			return bad(`it has a character of \ : * ? " < > | % #, a space or one that is not shown`)
 		case strings.HasSuffix(s, "."):
 			return bad("a part ends in a dot")
 		case strings.HasPrefix(s, ".") || strings.HasPrefix(s, "~") || strings.HasPrefix(s, "-"):
 			return bad("a part begins with a dot, a tilde or a hyphen")
 		}
-		for _, device := range reserved {
+		for _, device := range deviceNames {
 			if stem == device {
 				return bad(s + " is a device on some systems")
 			}

@@ -52,8 +52,8 @@ type File struct {
 	Size        int64
 }
 
-// main is the end of the URI of the file with the instructions.
-const main = "/SKILL.md"
+// mainFile is the end of the URI of the file with the instructions.
+const mainFile = "/SKILL.md"
 
 var (
 	namePattern = sync.OnceValue(func() *regexp.Regexp {
@@ -72,10 +72,10 @@ func Parse(raw json.RawMessage) (Entry, error) {
 	e := Entry{Raw: raw, URI: members.Text("uri"), Front: members.Value("frontmatter")}
 	front, bad := jsonraw.Object(e.Front)
 	e.Name, e.Description = front.Text("name"), front.Text("description")
-	root, isMain := strings.CutSuffix(e.URI, main)
+	root, isMain := strings.CutSuffix(e.URI, mainFile)
 	e.Root = root
 	switch {
-	case !isMain || !strings.Contains(root, "://") || hides(e.URI):
+	case !isMain || !strings.Contains(root, "://") || hasForbiddenRune(e.URI):
 		return e, errors.New("its uri is not that of a SKILL.md")
 	case bad != nil:
 		return e, errors.New("its frontmatter is not an object")
@@ -106,7 +106,7 @@ func (e *Entry) readFiles(files []json.RawMessage) error {
 		f.URI, f.Digest = members.Text("uri"), members.Text("digest")
 		size, err := strconv.ParseInt(string(members.Value("size")), 10, 64)
 		f.Size = size
-		if !strings.HasPrefix(f.URI, e.Root+"/") || hides(f.URI) {
+		if !strings.HasPrefix(f.URI, e.Root+"/") || hasForbiddenRune(f.URI) {
 			return fmt.Errorf("it lists %s, which is not in its folder", f.URI)
 		}
 		if err != nil || size < 0 {
@@ -130,9 +130,9 @@ func (e *Entry) readFiles(files []json.RawMessage) error {
 	return nil
 }
 
-// hides reports whether a URI has a character that URIs must not have: a space, a control character
+// hasForbiddenRune reports whether a URI has a character that URIs must not have: a space, a control character
 // or an invisible character.
-func hides(uri string) bool {
+func hasForbiddenRune(uri string) bool {
 	return strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r == 0x7f || !unicode.IsPrint(r) })
 }
 
@@ -148,7 +148,7 @@ func (e *Entry) File(uri string) (File, bool) {
 // Inner returns the URIs of the skills in the folder of this skill that its entry lists.
 func (e *Entry) Inner() (uris []string) {
 	for _, f := range e.Files {
-		if f.URI != e.URI && strings.HasSuffix(f.URI, main) {
+		if f.URI != e.URI && strings.HasSuffix(f.URI, mainFile) {
 			uris = append(uris, f.URI)
 		}
 	}
@@ -232,12 +232,12 @@ func CompareFront(content []byte, entry json.RawMessage) (got, want string, same
 	if err != nil {
 		return "not readable (" + err.Error() + ")", jsonraw.Excerpt(entry, 200), false
 	}
-	name, left, right, same := compare(front, entry)
+	name, left, right, same := firstDifference(front, entry)
 	return jsonraw.Excerpt(jsonraw.With(nil, name, left), 200), jsonraw.Excerpt(jsonraw.With(nil, name, right), 200), same
 }
 
-// mostFront bounds the front matter, in bytes.
-const mostFront = 64 << 10
+// maxFrontMatter bounds the front matter, in bytes.
+const maxFrontMatter = 64 << 10
 
 // FrontMatter returns the YAML between the first two lines of three hyphens as JSON, by the core
 // rules of YAML 1.2. A byte order mark before it does not count.
@@ -262,7 +262,7 @@ func FrontMatter(content []byte) (json.RawMessage, error) {
 	if !ends {
 		return nil, errors.New("there is none")
 	}
-	if len(front) > mostFront {
+	if len(front) > maxFrontMatter {
 		return nil, errors.New("it is longer than 64 KiB")
 	}
 	if bytes.ContainsAny(front, "\r\u0085\u2028\u2029") {
@@ -278,9 +278,9 @@ func FrontMatter(content []byte) (json.RawMessage, error) {
 	return doc.JSON, nil
 }
 
-// compare reports whether two objects have equal members. A member that is null equals a missing
+// firstDifference reports whether two objects have equal members. A member that is null equals a missing
 // one. If the objects differ, name is the first member that differs, left and right its values.
-func compare(a, b json.RawMessage) (name string, left, right json.RawMessage, same bool) {
+func firstDifference(a, b json.RawMessage) (name string, left, right json.RawMessage, same bool) {
 	first, _ := jsonraw.Object(a)
 	second, _ := jsonraw.Object(b)
 	for _, m := range append(slices.Clone(first), second...) {
@@ -314,7 +314,7 @@ func equal(a, b json.RawMessage) bool {
 	}
 	if _, bad := jsonraw.Object(a); bad == nil {
 		_, bad := jsonraw.Object(b)
-		_, _, _, same := compare(a, b)
+		_, _, _, same := firstDifference(a, b)
 		return bad == nil && same
 	}
 	text1, isText1 := jsonraw.Text(a)

@@ -30,7 +30,7 @@ func TestFrontMatter(t *testing.T) {
 		{"---\n- a\n---\n", ""},
 		{"# none\n", ""},
 		{"---\na: x\n", ""},
-		{"---\na: " + strings.Repeat("x", mostFront) + "\n---\n", ""},
+		{"---\na: " + strings.Repeat("x", maxFrontMatter) + "\n---\n", ""},
 		{"---\na: &a [*a]\n---\n", ""},
 	} {
 		got, err := FrontMatter([]byte(c.text))
@@ -55,7 +55,7 @@ func TestCompare(t *testing.T) {
 		{`{"a":{}}`, `{"a":[]}`, "a"},
 		{`{"a":1e999}`, `{"a":1}`, "a"},
 	} {
-		if name, _, _, same := compare(json.RawMessage(c.a), json.RawMessage(c.b)); name != c.differs || same != (c.differs == "") {
+		if name, _, _, same := firstDifference(json.RawMessage(c.a), json.RawMessage(c.b)); name != c.differs || same != (c.differs == "") {
 			t.Errorf("%s and %s: %q differs", c.a, c.b, name)
 		}
 	}

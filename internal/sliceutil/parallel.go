@@ -4,21 +4,21 @@ import (
 	"sync"
 )
 
-// share is the number of calls of do that one goroutine makes.
-const share = 250
+// batchSize is the number of calls of do that one goroutine makes.
+const batchSize = 250
 
 // Parallel calls do with each number from 0 below n. If n is larger than share, it calls do
 // concurrently and in no order. It re-raises a panic of do in the caller's goroutine.
 func Parallel(n int, do func(i int)) {
 	some := func(from int) {
-		for i := from; i < min(from+share, n); i++ {
+		for i := from; i < min(from+batchSize, n); i++ {
 			do(i)
 		}
 	}
 	var others sync.WaitGroup
 	var crashed sync.Once
 	var crash any
-	for from := share; from < n; from += share {
+	for from := batchSize; from < n; from += batchSize {
 		others.Go(func() {
 			defer func() {
 				if c := recover(); c != nil {

@@ -8,7 +8,7 @@ import (
 
 func TestSpread(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{0, 1, share - 1, share, share + 1, 10*share + 7} {
+	for _, n := range []int{0, 1, batchSize - 1, batchSize, batchSize + 1, 10*batchSize + 7} {
 		done := make([]atomic.Int32, n)
 		Parallel(n, func(i int) { done[i].Add(1) })
 		for i := range done {
@@ -22,14 +22,14 @@ func TestSpread(t *testing.T) {
 // A bug in one of them ends the command as any other does.
 func TestSpreadCrash(t *testing.T) {
 	t.Parallel()
-	for _, bad := range []int{0, share - 1, share, 5*share + 3} {
+	for _, bad := range []int{0, batchSize - 1, batchSize, 5*batchSize + 3} {
 		func() {
 			defer func() {
 				if got := recover(); got != fmt.Sprint(bad) {
 					t.Errorf("got %v, want %d", got, bad)
 				}
 			}()
-			Parallel(6*share, func(i int) {
+			Parallel(6*batchSize, func(i int) {
 				if i == bad {
 					panic(fmt.Sprint(i))
 				}

@@ -106,19 +106,19 @@ func listTokens(ctx context.Context, f *cmdutil.Factory) error {
 // openWithoutToken opens a session without a token and closes it. The returned transport has the
 // server's challenge, if there was one.
 func openWithoutToken(ctx context.Context, c *connect.Conn) (*auth.Transport, wire.Outcome) {
-	g := &auth.Transport{Now: c.Env.Now}
+	transport := &auth.Transport{Now: c.Env.Now}
 	opt, out := c.ClientOptions(ctx, connect.Options{NoResume: true, RequireServerInfo: true})
 	if !out.OK() {
-		return g, out
+		return transport, out
 	}
 	c.Env.Guard = nil
-	opt.Through = g.Wrap
+	opt.Through = transport.Wrap
 	opt.Extensions = nil
 	session, out := client.Open(ctx, opt)
 	if out.OK() {
 		session.Close(ctx, true)
 	}
-	return g, out
+	return transport, out
 }
 
 // A stepJSON is a step of a login in JSON output.
@@ -146,9 +146,9 @@ func explainAuth(ctx context.Context, f *cmdutil.Factory) error {
 	if endpoint == "" || endpoint == connect.DemoEndpoint {
 		return usage.New("only HTTP servers use OAuth", wire.Run("auth explain https://…"))
 	}
-	g, out := openWithoutToken(ctx, c)
-	r := g.Unsolved()
-	if r == nil && !out.OK() {
+	transport, out := openWithoutToken(ctx, c)
+	refusal := transport.Unsolved()
+	if refusal == nil && !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	var steps []auth.Step
@@ -156,9 +156,9 @@ func explainAuth(ctx context.Context, f *cmdutil.Factory) error {
 	defer flow.Net.Close()
 	flow.OnStep = func(s auth.Step) { steps = append(steps, s) }
 	req := auth.Request{Endpoint: endpoint, Grant: auth.AuthorizationCode}
-	steps = append(steps, challengeStep(endpoint, r))
-	if r != nil {
-		req.Challenge = r.Challenge
+	steps = append(steps, challengeStep(endpoint, refusal))
+	if refusal != nil {
+		req.Challenge = refusal.Challenge
 		req.Challenged = true
 	}
 	found, err := flow.Discover(ctx, req, auth.Records{})

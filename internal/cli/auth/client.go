@@ -49,9 +49,9 @@ func grantWords() []string {
 	return sliceutil.Map(auth.Grants, func(g auth.Grant) string { return string(g) })
 }
 
-// check returns an error for flags that exclude each other or have invalid values. It reads the
+// validate returns an error for flags that exclude each other or have invalid values. It reads the
 // files with secrets.
-func (o *loginOptions) check(f *cmdutil.Factory) error {
+func (o *loginOptions) validate(f *cmdutil.Factory) error {
 	hasProof := o.secret != "" || o.secretFile != "" || o.client.KeyFile != "" || o.client.AssertionFile != ""
 	if o.grant != "" && !slices.Contains(auth.Grants, auth.Grant(o.grant)) {
 		all := wire.Hint("grants are " + strings.Join(grantWords(), ", "))
@@ -148,17 +148,17 @@ func (o *loginOptions) checkParameters() error {
 }
 
 // checkTokenStore returns an error for an unknown --token-store.
-func checkTokenStore(where string) error {
-	if where != "" && where != "keyring" && where != "file" {
-		hint := suggest.DidYouMean("--token-store %s", where, []string{"keyring", "file"}, "")
-		return usage.New(fmt.Sprintf("--token-store is keyring or file, not %q", where), hint)
+func checkTokenStore(location string) error {
+	if location != "" && location != "keyring" && location != "file" {
+		hint := suggest.DidYouMean("--token-store %s", location, []string{"keyring", "file"}, "")
+		return usage.New(fmt.Sprintf("--token-store is keyring or file, not %q", location), hint)
 	}
 	return nil
 }
 
 // tokenStoreFlag declares --token-store.
-func tokenStoreFlag(cmd *cobra.Command, where *string) {
-	cmd.Flags().StringVar(where, "token-store", "",
+func tokenStoreFlag(cmd *cobra.Command, location *string) {
+	cmd.Flags().StringVar(location, "token-store", "",
 		"`where` tokens are stored: keyring or file (default: keyring, if available)")
 	_ = cmd.RegisterFlagCompletionFunc("token-store", cmdutil.CompleteFixed("keyring", "file"))
 }

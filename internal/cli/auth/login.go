@@ -80,7 +80,7 @@ and parameters again, until mcpc logout.`,
 				return err
 			}
 			o.noteSettings(cmd.Flags())
-			if err := o.check(f); err != nil {
+			if err := o.validate(f); err != nil {
 				return err
 			}
 			return runLogin(cmd.Context(), f, o)
@@ -168,7 +168,7 @@ func runLogin(ctx context.Context, f *cmdutil.Factory, o loginOptions) error {
 	}
 	if o.noBrowser {
 		req.Visit = showLogin(f)
-		req.Paste = paste(f)
+		req.Paste = pasteRedirect(f)
 	}
 	flow := connect.NewAuthFlow(ctx, &f.Env, req.Endpoint)
 	defer flow.Net.Close()
@@ -246,12 +246,12 @@ func showLogin(f *cmdutil.Factory) func(context.Context, string) {
 	}
 }
 
-// paste returns a function that reads the redirect URL from the user. Its argument says what was
+// pasteRedirect returns a function that reads the redirect URL from the user. Its argument says what was
 // wrong with the previous URL, or is nil.
-func paste(f *cmdutil.Factory) func(context.Context, *auth.Error) (string, error) {
-	return func(ctx context.Context, wrong *auth.Error) (string, error) {
-		if wrong != nil {
-			f.Warn(wrong.Text + ": " + wrong.Hint.String())
+func pasteRedirect(f *cmdutil.Factory) func(context.Context, *auth.Error) (string, error) {
+	return func(ctx context.Context, previousError *auth.Error) (string, error) {
+		if previousError != nil {
+			f.Warn(previousError.Text + ": " + previousError.Hint.String())
 			f.Note("paste it again; Ctrl-C cancels:")
 		}
 		return f.Typist.Line(ctx)
@@ -338,9 +338,9 @@ func askForChallenge(
 	ctx context.Context, f *cmdutil.Factory, c *connect.Conn, endpoint string,
 ) (auth.Request, wire.Outcome) {
 	req := auth.Request{Endpoint: endpoint, Account: f.Auth.Account}
-	g, out := openWithoutToken(ctx, c)
-	if r := g.Unsolved(); r != nil {
-		req.Challenge = r.Challenge
+	transport, out := openWithoutToken(ctx, c)
+	if refusal := transport.Unsolved(); refusal != nil {
+		req.Challenge = refusal.Challenge
 		req.Challenged = true
 		return req, wire.Outcome{}
 	}
@@ -361,16 +361,16 @@ func askForChallenge(
 }
 
 // loginStore returns the token store. It encrypts new tokens if the keyring is wanted or available.
-func loginStore(f *cmdutil.Factory, where string) (*auth.Store, error) {
+func loginStore(f *cmdutil.Factory, location string) (*auth.Store, error) {
 	store, err := f.Env.Tokens()
 	if err != nil {
 		return nil, err
 	}
-	if where == "file" {
+	if location == "file" {
 		return store, nil
 	}
 	store.Seals = store.Keyring.IsAvailable()
-	if where == "keyring" && !store.Seals {
+	if location == "keyring" && !store.Seals {
 		return nil, &auth.Error{
 			Rule: auth.StoreFailed, Text: "no keyring is available",
 			Hint: "--token-store file stores the token in a file with mode 0600",

@@ -77,22 +77,22 @@ the token: mcpc logout --local deletes it here.`,
 }
 
 // runImport stores the token of a file.
-func runImport(ctx context.Context, f *cmdutil.Factory, name, where string) error {
-	if err := checkTokenStore(where); err != nil {
+func runImport(ctx context.Context, f *cmdutil.Factory, name, location string) error {
+	if err := checkTokenStore(location); err != nil {
 		return err
 	}
-	from, err := readTransfer(f, name)
+	transfer, err := readTransfer(f, name)
 	if err != nil {
 		return err
 	}
-	f.Secrets.Learn(from.Secrets()...)
+	f.Secrets.Learn(transfer.Secrets()...)
 	f.Record.Many = true // a refused request is not the outcome
-	if from.Server != "" && !f.ServerGiven {
-		f.Server = from.Server
+	if transfer.Server != "" && !f.ServerGiven {
+		f.Server = transfer.Server
 		f.ServerGiven = true
 	}
 	if f.Auth.Account == "" {
-		f.Auth.Account = from.Account
+		f.Auth.Account = transfer.Account
 	}
 	out := connect.TryState(ctx, &f.Env)
 	var req auth.Request
@@ -105,7 +105,7 @@ func runImport(ctx context.Context, f *cmdutil.Factory, name, where string) erro
 	if err := f.Env.RememberNetwork(req.Endpoint); err != nil {
 		return err
 	}
-	store, err := loginStore(f, where)
+	store, err := loginStore(f, location)
 	if err != nil {
 		return cmdutil.Exit(connect.AuthFailed(err, wire.Outcome{}))
 	}
@@ -113,7 +113,7 @@ func runImport(ctx context.Context, f *cmdutil.Factory, name, where string) erro
 	defer flow.Net.Close()
 	timedCtx, stop := withMaxTime(ctx, f)
 	defer stop()
-	t, err := auth.Import(timedCtx, flow, store, req, from)
+	t, err := auth.Import(timedCtx, flow, store, req, transfer)
 	if ctx.Err() != nil {
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
 	}
@@ -154,11 +154,11 @@ func readTransfer(f *cmdutil.Factory, name string) (auth.Transfer, error) {
 	if err != nil {
 		return auth.Transfer{}, usage.NotRead(name, err, "")
 	}
-	from, err := auth.ReadTransfer(raw)
+	transfer, err := auth.ReadTransfer(raw)
 	if err != nil {
-		return from, cmdutil.Exit(connect.AuthFailed(err, wire.Outcome{}))
+		return transfer, cmdutil.Exit(connect.AuthFailed(err, wire.Outcome{}))
 	}
-	return from, nil
+	return transfer, nil
 }
 
 // runExport writes the token for a server to the file in -o.

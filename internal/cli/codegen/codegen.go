@@ -103,23 +103,23 @@ func runCodegen(ctx context.Context, f *cmdutil.Factory, o codegenOptions) error
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	src := codegen.Source{Server: f.Secrets.Text(named(c)), Tools: connect.Unique(all.Tools)}
-	aimCode(c, &src)
+	src := codegen.Source{Server: f.Secrets.Text(describeServer(c)), Tools: connect.Unique(all.Tools)}
+	setTarget(c, &src)
 	var code []byte
-	var left []codegen.Omitted
+	var omitted []codegen.Omitted
 	src.OnlyTypes = o.types
 	switch {
 	case o.tsCode:
-		code, left = codegen.TypeScript(src)
+		code, omitted = codegen.TypeScript(src)
 	case o.cli:
-		code, left = codegen.Shell(src)
+		code, omitted = codegen.Shell(src)
 	default:
-		code, left = codegen.Go(src, o.pkg)
+		code, omitted = codegen.Go(src, o.pkg)
 	}
 	for _, text := range connect.Ambiguous(connect.ToolNames(all.Tools)) {
 		f.Warn(text)
 	}
-	for _, l := range append(sliceutil.Map(all.LeftOut, asLeftOut), left...) {
+	for _, l := range append(sliceutil.Map(all.LeftOut, omittedTool), omitted...) {
 		f.Warn(l.Name + " is omitted: " + l.Reason)
 	}
 	if f.Secrets.Holds(code) {
@@ -134,9 +134,9 @@ func runCodegen(ctx context.Context, f *cmdutil.Factory, o codegenOptions) error
 	return nil
 }
 
-// named returns the name and version that the server declares, followed by its address in
+// describeServer returns the name and version that the server declares, followed by its address in
 // parentheses, or only its address.
-func named(c *connect.Conn) string {
+func describeServer(c *connect.Conn) string {
 	info, _ := jsonraw.Object(c.Info().ServerInfo)
 	name := strings.TrimSpace(info.Text("name") + " " + info.Text("version"))
 	if name == "" {
@@ -145,9 +145,9 @@ func named(c *connect.Conn) string {
 	return name + " (" + c.Where + ")"
 }
 
-// aimCode sets the server that the generated code calls: src.Command or src.Target. If they contain
+// setTarget sets the server that the generated code calls: src.Command or src.Target. If they contain
 // a secret, it leaves both empty and prints a note.
-func aimCode(c *connect.Conn, src *codegen.Source) {
+func setTarget(c *connect.Conn, src *codegen.Source) {
 	t := c.Target
 	if t.Kind == target.Command && slices.Equal(redact.RedactCommand(t.Command), t.Command) {
 		src.Command = t.Command
@@ -165,7 +165,7 @@ func aimCode(c *connect.Conn, src *codegen.Source) {
 	}
 }
 
-// asLeftOut converts a LeftOut of a list, with a name that is safe for the terminal.
-func asLeftOut(l connect.LeftOut) codegen.Omitted {
+// omittedTool converts a LeftOut of a list, with a name that is safe for the terminal.
+func omittedTool(l connect.LeftOut) codegen.Omitted {
 	return codegen.Omitted{Name: term.Line(l.Name), Reason: l.Why}
 }

@@ -18,7 +18,7 @@ func (s *Faults) listen(path string) (done func(), err error) {
 	if runtime.GOOS == "windows" {
 		return nil, usage.New("--control needs a Unix socket that only its owner can use, which Windows does not have", "")
 	}
-	done, err = s.server().Listen(path)
+	done, err = s.newServer().Listen(path)
 	if errors.Is(err, control.ErrTaken) {
 		return nil, usage.New("--control: another process listens on "+path, "name another socket")
 	}
@@ -31,19 +31,19 @@ func (s *Faults) listen(path string) (done func(), err error) {
 	return done, nil
 }
 
-func (s *Faults) server() *control.Server {
+func (s *Faults) newServer() *control.Server {
 	return &control.Server{
 		Desk:        s.Desk,
-		Live:        s.live,
-		Now:         s.f.Now,
-		HideSecrets: s.f.Secrets.Text,
+		Live:        s.allowsHolding,
+		Now:         s.factory.Now,
+		HideSecrets: s.factory.Secrets.Text,
 		Hello: func() control.Hello {
 			return control.Hello{
 				Pid:     os.Getpid(),
-				By:      s.by,
-				Target:  s.f.Secrets.Text(s.where),
-				Run:     s.f.Record.Run(),
-				Version: s.f.Version,
+				By:      s.recorder,
+				Target:  s.factory.Secrets.Text(s.serverName),
+				Run:     s.factory.Record.Run(),
+				Version: s.factory.Version,
 			}
 		},
 	}
@@ -51,16 +51,16 @@ func (s *Faults) server() *control.Server {
 
 // listenLive listens on the socket for views. It ignores errors: only views need the socket.
 func (s *Faults) listenLive() {
-	store, err := state.Open(s.f.State)
+	store, err := state.Open(s.factory.State)
 	path := ""
 	if err == nil {
 		path, err = store.Socket(state.LiveSockets, strconv.Itoa(os.Getpid()))
 	}
 	if err == nil {
 		keepalive.RemoveStaleSockets(filepath.Dir(path))
-		s.liveDone, err = s.server().Listen(path)
+		s.closeLive, err = s.newServer().Listen(path)
 	}
-	if err != nil && s.f.Verbose > 0 {
-		s.f.Note("messages cannot be held: " + err.Error())
+	if err != nil && s.factory.Verbose > 0 {
+		s.factory.Note("messages cannot be held: " + err.Error())
 	}
 }

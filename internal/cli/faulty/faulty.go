@@ -49,7 +49,7 @@ func (o *Options) Words(f *cmdutil.Factory) (words []string, err error) {
 	}
 	for _, r := range o.rules {
 		if _, err := Read(f, r); err != nil {
-			return nil, WrongRule(err)
+			return nil, RuleError(err)
 		}
 		words = append(words, "--fault", r)
 	}
@@ -61,24 +61,24 @@ func (o *Options) Words(f *cmdutil.Factory) (words []string, err error) {
 	return words, nil
 }
 
-// Asked reports whether there are rules or may be later.
-func (o *Options) Asked() bool { return len(o.rules) > 0 || o.control != "" }
+// HasRules reports whether there are rules or may be later.
+func (o *Options) HasRules() bool { return len(o.rules) > 0 || o.control != "" }
 
 // Faults are the rules of a running command. Nil means no rules and does not change the traffic.
 type Faults struct {
 	Desk *proxy.Desk
 
-	f *cmdutil.Factory
-	o *Options
-	// live is set if views may hold messages.
-	live bool
+	factory *cmdutil.Factory
+	options *Options
+	// allowsHolding is set if views may hold messages.
+	allowsHolding bool
 	// mu guards the judge.
 	mu    sync.Mutex
 	judge proxy.Judge
-	// done closes the control socket, liveDone the socket for views, which crossed opens.
-	done, liveDone, crossed func()
-	// where names the server, and by the command that records.
-	where, by string
+	// closeControl closes the control socket, closeLive the socket for views, which crossed opens.
+	closeControl, closeLive, openLive func()
+	// serverName names the server, and by the command that records.
+	serverName, recorder string
 }
 
 // Link returns how clients connect to one of mcpc's own servers.
@@ -97,7 +97,7 @@ func ConnectTime(f *cmdutil.Factory) time.Duration {
 // Start reads the rules and listens on the control socket. It returns nil without the flags. The
 // caller must call End.
 func (o *Options) Start(f *cmdutil.Factory, link proxy.Link) (*Faults, error) {
-	if !o.Asked() && o.report == "" && o.seed == "" {
+	if !o.HasRules() && o.report == "" && o.seed == "" {
 		return nil, nil
 	}
 	return o.start(f, link, false)
@@ -108,13 +108,13 @@ func (o *Options) Start(f *cmdutil.Factory, link proxy.Link) (*Faults, error) {
 func (o *Options) StartLive(f *cmdutil.Factory, link proxy.Link) (*Faults, error) {
 	s, err := o.start(f, link, true)
 	if err == nil && runtime.GOOS != "windows" {
-		s.crossed = sync.OnceFunc(s.listenLive)
+		s.openLive = sync.OnceFunc(s.listenLive)
 	}
 	return s, err
 }
 
 func (o *Options) start(f *cmdutil.Factory, link proxy.Link, live bool) (*Faults, error) {
-	if !o.Asked() && (o.report != "" || o.seed != "") {
+	if !o.HasRules() && (o.report != "" || o.seed != "") {
 		return nil, usage.New("there are no fault rules to report on, or to seed",
 			"--fault names them: see "+wire.Run("help faults"))
 	}
@@ -127,13 +127,13 @@ func (o *Options) start(f *cmdutil.Factory, link proxy.Link, live bool) (*Faults
 		}
 	}
 	s := &Faults{
-		Desk:     &proxy.Desk{Seed: seed, Link: link, Now: f.Now, Encode: mcp.EncodeHeader},
-		f:        f,
-		o:        o,
-		live:     live,
-		done:     func() {},
-		liveDone: func() {},
-		crossed:  func() {},
+		Desk:          &proxy.Desk{Seed: seed, Link: link, Now: f.Now, Encode: mcp.EncodeHeader},
+		factory:       f,
+		options:       o,
+		allowsHolding: live,
+		closeControl:  func() {},
+		closeLive:     func() {},
+		openLive:      func() {},
 	}
 	for _, word := range o.rules {
 		rules, err := Read(f, word)
@@ -141,7 +141,7 @@ func (o *Options) start(f *cmdutil.Factory, link proxy.Link, live bool) (*Faults
 			err = s.Desk.Add(rules)
 		}
 		if err != nil {
-			return nil, WrongRule(err)
+			return nil, RuleError(err)
 		}
 	}
 	if o.report != "" && o.report != "-" {
@@ -154,7 +154,7 @@ func (o *Options) start(f *cmdutil.Factory, link proxy.Link, live bool) (*Faults
 		if err != nil {
 			return nil, err
 		}
-		s.done = done
+		s.closeControl = done
 	}
 	if s.Desk.UsesRandomness() {
 		f.Note(fmt.Sprintf("--fault-seed %d repeats the random numbers of the fault rules", seed))
@@ -185,34 +185,34 @@ func Read(f *cmdutil.Factory, word string) ([]*proxy.Rule, error) {
 	return proxy.ParseRules(word, string(text), f.Now())
 }
 
-// WrongRule returns the usage error for invalid rules.
-func WrongRule(err error) error {
+// RuleError returns the usage error for invalid rules.
+func RuleError(err error) error {
 	if usage.Outcome(err).Hint != "" {
 		return err
 	}
 	return usage.New(err.Error(), wire.Run("help faults")+" describes the rules")
 }
 
-// Overhear records forwarded traffic and shows it with -v. The caller must close the Watcher and
+// NewWatcher records forwarded traffic and shows it with -v. The caller must close the Watcher and
 // then call End.
-func Overhear(f *cmdutil.Factory, where, by string, s *Faults) *proxy.Watcher {
+func NewWatcher(f *cmdutil.Factory, where, by string, s *Faults) *proxy.Watcher {
 	if f.Environ != nil {
 		f.Secrets.LearnEnvironment(f.Environ())
 	}
 	f.Env.StartRecording(where, by, nil)
 	if s != nil {
-		s.where = where
-		s.by = by
+		s.serverName = where
+		s.recorder = by
 	}
 	recorder := f.Record.Recorder
 	var introduction proxy.Introduction
 	verbose := traffic.Verbose(f.Stderr(), f.ErrStyle, f.Verbose)
-	watching := proxy.WatcherOptions{Now: f.Now, Tap: func(frame wire.Frame) {
+	options := proxy.WatcherOptions{Now: f.Now, Tap: func(frame wire.Frame) {
 		f.Record.HasTraffic.Store(true)
 		if f.Trace.Tap != nil {
 			f.Trace.Tap(frame)
 		}
-		s.see(frame)
+		s.observe(frame)
 		if s != nil && by == capture.ByTap {
 			introduction.Learn(s.Desk, where, "", frame)
 		}
@@ -224,7 +224,7 @@ func Overhear(f *cmdutil.Factory, where, by string, s *Faults) *proxy.Watcher {
 		recorder.TapSafe(frame)
 		verbose(frame)
 	}}
-	watching.OnLost = func(n int) {
+	options.OnLost = func(n int) {
 		if recorder != nil {
 			recorder.Lost(n)
 		}
@@ -233,22 +233,22 @@ func Overhear(f *cmdutil.Factory, where, by string, s *Faults) *proxy.Watcher {
 		}
 	}
 	var warned sync.Once
-	watching.OnUnreadable = func(reason error) {
+	options.OnUnreadable = func(reason error) {
 		warned.Do(func() {
 			f.Warn("a body was passed on unchanged, but the recording cannot have it: " + reason.Error() +
 				"; log is:unreadable lists such exchanges")
 		})
 	}
-	return proxy.NewWatcher(watching)
+	return proxy.NewWatcher(options)
 }
 
-// see counts a frame, and notes it for the report of what the client did after each fault.
-func (s *Faults) see(frame wire.Frame) {
+// observe counts a frame, and notes it for the report of what the client did after each fault.
+func (s *Faults) observe(frame wire.Frame) {
 	if s == nil {
 		return
 	}
-	s.crossed()
-	if !s.o.Asked() {
+	s.openLive()
+	if !s.options.HasRules() {
 		return // there is nothing to report
 	}
 	s.mu.Lock()
@@ -261,35 +261,35 @@ func (s *Faults) End() error {
 	if s == nil {
 		return nil
 	}
-	s.done()
-	s.liveDone()
+	s.closeControl()
+	s.closeLive()
 	s.mu.Lock()
-	s.judge.AdvanceTo(s.f.Now())
+	s.judge.AdvanceTo(s.factory.Now())
 	verdicts := s.judge.Verdicts()
 	s.mu.Unlock()
 	rules := s.Desk.Rules(true)
-	w := s.f.Stderr()
-	st := s.f.ErrStyle
-	hidden := func(text string) string { return st.Line(s.f.Secrets.Text(text)) }
-	if s.o.report == "-" {
+	w := s.factory.Stderr()
+	st := s.factory.ErrStyle
+	hidden := func(text string) string { return st.Line(s.factory.Secrets.Text(text)) }
+	if s.options.report == "-" {
 		WriteVerdicts(w, verdicts, hidden)
 	}
 	for _, r := range rules {
 		if r.Fired == 0 {
 			text := fmt.Sprintf("a fault rule never fired (%s, line %d; its filter matched %d messages): %s",
 				r.Source, r.Line, r.Seen, r.Text)
-			s.f.Note(hidden(text))
+			s.factory.Note(hidden(text))
 		}
 	}
-	if s.o.report == "" || s.o.report == "-" {
+	if s.options.report == "" || s.options.report == "-" {
 		return nil
 	}
 	text := Document(s.Desk.Seed, rules, verdicts)
-	if safe, n := s.f.Secrets.Bytes(text); n > 0 {
+	if safe, n := s.factory.Secrets.Bytes(text); n > 0 {
 		text = safe
 	}
-	if err := cmdutil.ReplaceFile(s.o.report, append(text, '\n')); err != nil {
-		return cmdutil.Exit(usage.LocalIO("writing "+term.Line(s.o.report), err))
+	if err := cmdutil.ReplaceFile(s.options.report, append(text, '\n')); err != nil {
+		return cmdutil.Exit(usage.LocalIO("writing "+term.Line(s.options.report), err))
 	}
 	return nil
 }

@@ -15,26 +15,26 @@ import (
 	"mcpc/internal/wire"
 )
 
-// pass serves a proxy in the background; end stops it.
-func (s *Faults) pass(ctx context.Context, p *proxy.Proxy, listener net.Listener) (end func()) {
+// serveProxy serves a proxy in the background; end stops it.
+func (s *Faults) serveProxy(ctx context.Context, p *proxy.Proxy, listener net.Listener) (end func()) {
 	ctx, stop := context.WithCancel(ctx)
-	var passing sync.WaitGroup
-	passing.Go(func() { _ = p.Serve(ctx, listener, ConnectTime(s.f)) })
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = p.Serve(ctx, listener, ConnectTime(s.factory)) })
 	return func() {
 		stop()
-		passing.Wait()
+		serving.Wait()
 		p.Watcher.Close()
 	}
 }
 
 // ServeHTTP serves handler on a listener until ctx ends, through the faults. name names the server in recordings.
 func (s *Faults) ServeHTTP(ctx context.Context, name string, listener net.Listener, handler http.Handler) error {
-	return s.Before(ctx, name, listener, func(l net.Listener) error { return cmdutil.ServeHTTP(ctx, l, handler) })
+	return s.ServeBehind(ctx, name, listener, func(l net.Listener) error { return cmdutil.ServeHTTP(ctx, l, handler) })
 }
 
-// Before serves one of mcpc's own servers on a listener, through the faults. Without faults, serve
+// ServeBehind serves one of mcpc's own servers on a listener, through the faults. Without faults, serve
 // gets the listener itself. name names the server in recordings.
-func (s *Faults) Before(
+func (s *Faults) ServeBehind(
 	ctx context.Context,
 	name string,
 	listener net.Listener,
@@ -48,9 +48,9 @@ func (s *Faults) Before(
 	if err != nil {
 		return cmdutil.Exit(usage.LocalIO("serving", err))
 	}
-	end := s.pass(ctx, &proxy.Proxy{
+	end := s.serveProxy(ctx, &proxy.Proxy{
 		Routes:  []proxy.Route{{To: &url.URL{Scheme: "http", Host: inner.Addr().String()}}},
-		Address: listener.Addr().String(), Watcher: Overhear(s.f, name, capture.ByProxy, s), Desk: s.Desk, KeepHost: true,
+		Address: listener.Addr().String(), Watcher: NewWatcher(s.factory, name, capture.ByProxy, s), Desk: s.Desk, KeepHost: true,
 	}, listener)
 	err = serve(inner)
 	end()
@@ -60,11 +60,11 @@ func (s *Faults) Before(
 	return err
 }
 
-// Between starts a proxy with the faults on loopback. One of mcpc's own clients sends its requests
+// StartProxy starts a proxy with the faults on loopback. One of mcpc's own clients sends its requests
 // to the URL at instead of to. end stops the proxy. For a stdio server, mcpc tap with Options.Words
 // is used instead.
-func (s *Faults) Between(ctx context.Context, to *url.URL) (at *url.URL, end func() error, out wire.Outcome) {
-	network, err := s.f.Env.NetworkFor(to.String(), nil)
+func (s *Faults) StartProxy(ctx context.Context, to *url.URL) (at *url.URL, end func() error, out wire.Outcome) {
+	network, err := s.factory.Env.NetworkFor(to.String(), nil)
 	if err != nil {
 		return nil, nil, usage.Outcome(err)
 	}
@@ -72,12 +72,12 @@ func (s *Faults) Between(ctx context.Context, to *url.URL) (at *url.URL, end fun
 	if !out.OK() {
 		return nil, nil, out
 	}
-	watcher := proxy.NewWatcher(proxy.WatcherOptions{Now: s.f.Now, Tap: s.see})
+	watcher := proxy.NewWatcher(proxy.WatcherOptions{Now: s.factory.Now, Tap: s.observe})
 	p := &proxy.Proxy{
 		Routes: []proxy.Route{{To: to}}, Address: listener.Addr().String(), Watcher: watcher, Desk: s.Desk,
-		Dial: network.Dialer(ConnectTime(s.f)), UpstreamProxy: network.ProxyFunc, TLS: network.TLS,
+		Dial: network.Dialer(ConnectTime(s.factory)), UpstreamProxy: network.ProxyFunc, TLS: network.TLS,
 	}
-	stop := s.pass(ctx, p, listener)
+	stop := s.serveProxy(ctx, p, listener)
 	at = &url.URL{
 		Scheme:   "http",
 		Host:     p.Address,
@@ -98,7 +98,7 @@ func (s *Faults) Stdio(f *cmdutil.Factory, where string) (in io.Reader, out io.W
 	if s == nil {
 		return f.In, f.Out, func() error { return nil }
 	}
-	watcher := Overhear(f, where, capture.ByTap, s)
+	watcher := NewWatcher(f, where, capture.ByTap, s)
 	sent := watcher.MessageWriter(wire.Sent)
 	received := watcher.MessageWriter(wire.Received)
 	fromClient, toServer := io.Pipe()
@@ -117,11 +117,11 @@ func (s *Faults) Stdio(f *cmdutil.Factory, where string) (in io.Reader, out io.W
 		sent.Close()
 		toServer.Close()
 	}()
-	var passing sync.WaitGroup
-	passing.Go(func() { fromServer.CloseWithError(pipe.ForwardReceived(fromServer)) })
+	var forwarding sync.WaitGroup
+	forwarding.Go(func() { fromServer.CloseWithError(pipe.ForwardReceived(fromServer)) })
 	return fromClient, toClient, func() error {
 		toClient.Close()
-		passing.Wait()
+		forwarding.Wait()
 		received.Close()
 		watcher.ReportClosed(wire.Sent, "end", "")
 		watcher.Close()

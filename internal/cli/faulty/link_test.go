@@ -49,7 +49,7 @@ func TestFaultsPassClientTrafficUnchanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	to, _ := url.Parse(server.URL + "/a%2Fb?c=d")
-	at, end, out := s.Between(t.Context(), to)
+	at, end, out := s.StartProxy(t.Context(), to)
 	if !out.OK() {
 		t.Fatal(out)
 	}

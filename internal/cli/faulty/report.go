@@ -18,12 +18,12 @@ func Document(seed uint64, rules []proxy.ListedRule, verdicts []proxy.Verdict) j
 		Bad    int                `json:"bad"`
 		Faults []proxy.Verdict    `json:"faults"`
 		Rules  []proxy.ListedRule `json:"rules,omitempty"`
-	}{seed, Bad(verdicts), append([]proxy.Verdict{}, verdicts...), rules})
+	}{seed, CountBad(verdicts), append([]proxy.Verdict{}, verdicts...), rules})
 	return raw
 }
 
-// Bad counts the verdicts on faults that the client handled badly.
-func Bad(verdicts []proxy.Verdict) (n int) {
+// CountBad counts the verdicts on faults that the client handled badly.
+func CountBad(verdicts []proxy.Verdict) (n int) {
 	for _, v := range verdicts {
 		if v.Bad {
 			n++
@@ -34,18 +34,18 @@ func Bad(verdicts []proxy.Verdict) (n int) {
 
 // WriteVerdicts writes the client's reaction to each fault for people, the bad ones first and
 // repeated ones once. shown makes a text safe for the output.
-func WriteVerdicts(w io.Writer, verdicts []proxy.Verdict, shown func(string) string) {
+func WriteVerdicts(w io.Writer, verdicts []proxy.Verdict, format func(string) string) {
 	type group struct {
 		proxy.Verdict
 		count int
 	}
 	var bad, good []*group
-	of := map[[2]string]*group{}
+	groupOf := map[[2]string]*group{}
 	for _, v := range verdicts {
-		g := of[[2]string{v.DescribeFault(), v.Did}]
+		g := groupOf[[2]string{v.DescribeFault(), v.Did}]
 		if g == nil {
 			g = &group{Verdict: v}
-			of[[2]string{v.DescribeFault(), v.Did}] = g
+			groupOf[[2]string{v.DescribeFault(), v.Did}] = g
 			if v.Bad {
 				bad = append(bad, g)
 			} else {
@@ -55,8 +55,8 @@ func WriteVerdicts(w io.Writer, verdicts []proxy.Verdict, shown func(string) str
 		g.count++
 	}
 	groups := append(bad, good...)
-	const most = 100
-	for _, g := range groups[:min(most, len(groups))] {
+	const maxGroups = 100
+	for _, g := range groups[:min(maxGroups, len(groups))] {
 		mark := "  "
 		times := ""
 		if g.Bad {
@@ -65,17 +65,17 @@ func WriteVerdicts(w io.Writer, verdicts []proxy.Verdict, shown func(string) str
 		if g.count > 1 {
 			times = fmt.Sprintf(" (%d times)", g.count)
 		}
-		fmt.Fprintf(w, "%s%s\n    %s%s\n", mark, shown(g.DescribeFault()), g.Verdict, times)
+		fmt.Fprintf(w, "%s%s\n    %s%s\n", mark, format(g.DescribeFault()), g.Verdict, times)
 	}
-	if more := len(groups) - most; more > 0 {
+	if more := len(groups) - maxGroups; more > 0 {
 		fmt.Fprintf(w, "  and %d more\n", more)
 	}
-	fmt.Fprintf(w, "%s, %d handled badly\n", english.Plural(len(verdicts), "fault"), Bad(verdicts))
+	fmt.Fprintf(w, "%s, %d handled badly\n", english.Plural(len(verdicts), "fault"), CountBad(verdicts))
 }
 
 // Outcome returns the outcome of a command that judges a client.
 func Outcome(verdicts []proxy.Verdict) wire.Outcome {
-	if n := Bad(verdicts); n > 0 {
+	if n := CountBad(verdicts); n > 0 {
 		return wire.Outcome{
 			Kind: wire.CheckFailed,
 			Text: fmt.Sprintf("the client handled %d of %s badly", n, english.Plural(len(verdicts), "fault")),

@@ -44,7 +44,7 @@ func TestReportsOfWhatAClientDid(t *testing.T) {
 	if out := Outcome(verdicts); out.Kind != wire.CheckFailed || out.Text != "the client handled 1 of 3 faults badly" {
 		t.Errorf("got %q %q", out.Kind, out.Text)
 	}
-	if out := Outcome(verdicts[:1]); !out.OK() || Bad(verdicts[:1]) != 0 {
+	if out := Outcome(verdicts[:1]); !out.OK() || CountBad(verdicts[:1]) != 0 {
 		t.Errorf("a good client: %q", out.Text)
 	}
 	if got := string(Document(7, nil, nil)); got != `{"seed":7,"bad":0,"faults":[]}` {
@@ -136,7 +136,7 @@ func TestFlagsAsWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := o.Words(quiet())
-	if strings.Join(got, " ") != strings.Join(words, " ") || err != nil || !o.Asked() {
+	if strings.Join(got, " ") != strings.Join(words, " ") || err != nil || !o.HasRules() {
 		t.Errorf("got %q, %v", got, err)
 	}
 	o.report = "-"

@@ -72,7 +72,7 @@ Names with characters that are special to the shell are omitted.`,
 			}
 			script := bashCompletion
 			if args[0] != "bash" {
-				script = unevaluated(cmd.Root(), args[0])
+				script = safeScript(cmd.Root(), args[0])
 			}
 			err := f.WriteOut(func(w io.Writer) error {
 				_, err := io.WriteString(w, script)
@@ -113,9 +113,9 @@ var Evaluations = map[string][2]string{
 	},
 }
 
-// unevaluated returns cobra's completion script for a shell, with the replacement from Evaluations:
+// safeScript returns cobra's completion script for a shell, with the replacement from Evaluations:
 // the script evaluates nothing that the user types.
-func unevaluated(root *cobra.Command, shell string) string {
+func safeScript(root *cobra.Command, shell string) string {
 	var b strings.Builder
 	switch shell {
 	case "zsh":

@@ -41,7 +41,7 @@ Without a term it lists all terms.`,
 		ValidArgsFunction: completeExplain,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			entries, groups := glossary.Read()
-			found, err := explained(entries, args)
+			found, err := findEntries(entries, args)
 			if err != nil {
 				return err
 			}
@@ -60,10 +60,10 @@ Without a term it lists all terms.`,
 	}
 }
 
-// explained returns the entries for the arguments: for all of them as one term, else for the text
+// findEntries returns the entries for the arguments: for all of them as one term, else for the text
 // before ": " of a pasted error message, else for each argument as a term. It returns all entries
 // if there are no arguments, and a usage error for an unknown term.
-func explained(entries []glossary.Entry, args []string) (found []glossary.Entry, err error) {
+func findEntries(entries []glossary.Entry, args []string) (found []glossary.Entry, err error) {
 	if len(args) == 0 {
 		return entries, nil
 	}
@@ -82,16 +82,16 @@ func explained(entries []glossary.Entry, args []string) (found []glossary.Entry,
 	for _, word := range args {
 		these := glossary.Find(entries, word)
 		if these == nil {
-			return nil, unexplained(entries, word, all)
+			return nil, unknownTerm(entries, word, all)
 		}
 		found = append(found, these...)
 	}
 	return found, nil
 }
 
-// unexplained returns the usage error for an unknown term. all is the joined arguments, word the
+// unknownTerm returns the usage error for an unknown term. all is the joined arguments, word the
 // argument that is unknown. The hint suggests a similar term, or the check rule of that name.
-func unexplained(entries []glossary.Entry, word, all string) error {
+func unknownTerm(entries []glossary.Entry, word, all string) error {
 	known := glossaryWords(entries)
 	hint := wire.Run("explain") + " lists all terms"
 	if near := cmp.Or(suggest.Nearest(all, known), suggest.Nearest(word, known)); near != "" {

@@ -56,12 +56,12 @@ func HelpText(f *cmdutil.Factory, cmd *cobra.Command, short bool) string {
 	}
 	own := OwnFlags(cmd)
 	shared := sharedFlags(cmd)
-	most := min(len(own), MaxCommon-len(shared))
-	more := own[most:]
-	helpFlags(&b, "Common flags", append(shared, own[:most]...))
+	commonCount := min(len(own), MaxCommon-len(shared))
+	moreFlags := own[commonCount:]
+	helpFlags(&b, "Common flags", append(shared, own[:commonCount]...))
 	answers := cmdutil.AnsweringFlags(cmd)
 	if short {
-		switch n := len(more) + len(answers); n {
+		switch n := len(moreFlags) + len(answers); n {
 		case 0:
 		case 1:
 			cmdutil.WriteHelpRow(&b, "\n", cmd.CommandPath()+" --help shows one more flag.")
@@ -69,7 +69,7 @@ func HelpText(f *cmdutil.Factory, cmd *cobra.Command, short bool) string {
 			cmdutil.WriteHelpRow(&b, "\n", fmt.Sprintf("%s --help shows %d more flags.", cmd.CommandPath(), n))
 		}
 	} else {
-		helpFlags(&b, "More flags", more)
+		helpFlags(&b, "More flags", moreFlags)
 		if len(answers) > 0 {
 			b.WriteString("\nFlags that answer server requests (mcpc help answering):\n")
 			cmdutil.WriteHelpRow(&b, "  ", strings.Join(
@@ -90,20 +90,20 @@ func rootText(groups []cmdutil.Group, root *cobra.Command, short bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nUsage:\n  mcpc COMMAND [FLAGS]\n\nExamples:\n%s\n", root.Long, root.Example)
 	for i, g := range groups {
-		var of []*cobra.Command
-		for _, made := range g.Commands {
-			if c, _, err := root.Find([]string{made.Name}); err == nil && !c.Hidden {
-				of = append(of, c)
+		var commands []*cobra.Command
+		for _, declared := range g.Commands {
+			if c, _, err := root.Find([]string{declared.Name}); err == nil && !c.Hidden {
+				commands = append(commands, c)
 			}
 		}
 		if !short || i == 0 {
-			helpCommands(&b, g.Head, "", of)
+			helpCommands(&b, g.Head, "", commands)
 			continue
 		}
 		if i == 1 {
 			b.WriteString("\n")
 		}
-		cmdutil.WriteHelpRow(&b, fmt.Sprintf("%-26s", g.Head+":"), commandList(of))
+		cmdutil.WriteHelpRow(&b, fmt.Sprintf("%-26s", g.Head+":"), commandList(commands))
 	}
 	topics := slices.DeleteFunc(slices.Clone(root.Commands()), func(c *cobra.Command) bool { return !IsTopic(c) })
 	if short {

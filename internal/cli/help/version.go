@@ -37,14 +37,14 @@ func NewVersion(f *cmdutil.Factory) *cobra.Command {
 	}
 }
 
-// builtFrom returns the commit that the program was built from, and its time in RFC 3339. The
+// buildInfo returns the commit that the program was built from, and its time in RFC 3339. The
 // release script sets both; otherwise they are the values that the go command wrote into the
 // program, with + after the commit if files had changed. They are "unknown" and "" without this
 // information.
-func builtFrom(f *cmdutil.Factory) (commit, date string) {
+func buildInfo(f *cmdutil.Factory) (commit, date string) {
 	info, ok := debug.ReadBuildInfo()
 	if f.Commit != "" || !ok {
-		return short(cmp.Or(f.Commit, "unknown")), f.Date
+		return shortCommit(cmp.Or(f.Commit, "unknown")), f.Date
 	}
 	changed := ""
 	for _, s := range info.Settings {
@@ -57,11 +57,11 @@ func builtFrom(f *cmdutil.Factory) (commit, date string) {
 			changed = map[string]string{"true": "+"}[s.Value]
 		}
 	}
-	return short(cmp.Or(commit, "unknown")) + changed, date
+	return shortCommit(cmp.Or(commit, "unknown")) + changed, date
 }
 
-// short returns the first 12 characters of a commit, with a trailing + if it has one.
-func short(commit string) string {
+// shortCommit returns the first 12 characters of a commit, with a trailing + if it has one.
+func shortCommit(commit string) string {
 	plain, changed := strings.CutSuffix(commit, "+")
 	plain = plain[:min(len(plain), 12)]
 	if changed {
@@ -72,7 +72,7 @@ func short(commit string) string {
 
 // PrintVersion prints the version, the commit and the build time for people or as JSON.
 func PrintVersion(ctx context.Context, f *cmdutil.Factory) error {
-	commit, date := builtFrom(f)
+	commit, date := buildInfo(f)
 	when := "null"
 	if date != "" {
 		when = string(jsonraw.Quote(date))

@@ -35,7 +35,7 @@ func (a *Actor) Copy(_ context.Context, key, form string) (string, error) {
 	var b limitedText
 	switch form {
 	case "mcpc", "curl", "markdown":
-		err = share.As(g, form, &b, c, []*rows.Row{row})
+		err = share.WriteAs(g, form, &b, c, []*rows.Row{row})
 	case "json", "request":
 		var x *wire.Exchange
 		x, err = row.Exchange()
@@ -189,15 +189,15 @@ func exportAs(
 	if err != nil {
 		return err
 	}
-	out.Hidden, err = share.HiddenIn(c)
+	out.Hidden, err = share.CountHidden(c)
 	if err != nil {
 		return err
 	}
 	rows := c.Rows()
 	if f.shareName != "jsonl" && f.shareName != "markdown" {
-		rows = share.Crossing(rows)
+		rows = share.WithMessages(rows)
 	}
-	return use(out, f, func(w io.Writer) error { return share.As(g, f.shareName, w, c, rows) })
+	return use(out, f, func(w io.Writer) error { return share.WriteAs(g, f.shareName, w, c, rows) })
 }
 
 // exportBundle exports as a bundle, which hides more than other forms.

@@ -87,7 +87,7 @@ all of it.`,
 			if len(args) > 0 && o.script == "" {
 				return runPlay(cmd.Context(), f, o, args[0], args[1:])
 			}
-			if len(args) > 0 || o.script != "" && o.play.given(cmd) {
+			if len(args) > 0 || o.script != "" && o.play.isSet(cmd) {
 				return usage.New("mock takes one recording with its flags, or --script FILE", "")
 			}
 			return runMock(cmd.Context(), f, o)
@@ -98,7 +98,7 @@ all of it.`,
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:3001",
 		"HTTP listen `addr`ess, loopback only; port 0 selects a free port (default 127.0.0.1:3001)")
 	flags.BoolVar(&o.stdio, "stdio", false, "use stdio")
-	o.play.addTo(cmd)
+	o.play.addFlags(cmd)
 	o.fault.AddFlags(flags)
 	return cmd
 }
@@ -120,7 +120,7 @@ func runMock(ctx context.Context, f *cmdutil.Factory, o mockOptions) error {
 	if err := checkTransport(f, script, o); err != nil {
 		return err
 	}
-	if script.TLS != "" && o.fault.Asked() {
+	if script.TLS != "" && o.fault.HasRules() {
 		return usage.New("--fault cannot be combined with a script that uses TLS", wire.Run("proxy --fault")+" before it can")
 	}
 	faults, err := o.fault.Start(f, faulty.Link(o.stdio))
@@ -165,7 +165,7 @@ func mockStdio(ctx context.Context, f *cmdutil.Factory, script *mock.Script, fau
 		},
 		Kill:       func(name string) { console.Raise(killedBy[name]) },
 		IgnoreTerm: func() { signal.Ignore(syscall.SIGTERM) },
-		Fork:       func(d time.Duration) { leaveBehind(f, d) },
+		Fork:       func(d time.Duration) { startOrphan(f, d) },
 	})
 	if err != nil {
 		err = cmdutil.Exit(usage.LocalIO("the mock", err))
@@ -178,8 +178,8 @@ var killedBy = map[string]syscall.Signal{
 	"TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL, "SEGV": syscall.SIGSEGV, "ABRT": syscall.SIGABRT,
 }
 
-// leaveBehind starts a child process that holds the standard streams for the duration.
-func leaveBehind(f *cmdutil.Factory, d time.Duration) {
+// startOrphan starts a child process that holds the standard streams for the duration.
+func startOrphan(f *cmdutil.Factory, d time.Duration) {
 	sleep := exec.Command("sleep", fmt.Sprint(d.Seconds()))
 	sleep.Stdin = f.In
 	sleep.Stdout = f.Out
@@ -207,7 +207,7 @@ func mockHTTP(
 	}
 	f.Note(fmt.Sprintf("listening on %s://%s/mcp; Ctrl-C stops", scheme, listener.Addr()))
 	// cmdutil.ServeHTTP serves net/http handlers; a script writes its responses to the connections itself.
-	return faults.Before(ctx, "mock", listener, func(l net.Listener) error {
+	return faults.ServeBehind(ctx, "mock", listener, func(l net.Listener) error {
 		if err := script.HTTP(ctx, l, nil); err != nil {
 			return cmdutil.Exit(usage.LocalIO("serving", err))
 		}

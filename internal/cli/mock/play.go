@@ -35,8 +35,8 @@ type playOptions struct {
 	failOnMiss, allowRedacted           bool
 }
 
-// addTo adds the flags to cmd.
-func (o *playOptions) addTo(cmd *cobra.Command) {
+// addFlags adds the flags to cmd.
+func (o *playOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.era, "era", "both", "`era` to serve: both, legacy or modern (default both)")
 	flags.StringVar(&o.match, "match", "strict",
@@ -56,14 +56,14 @@ func (o *playOptions) addTo(cmd *cobra.Command) {
 	})
 }
 
-// given reports whether any of the flags is set.
-func (o *playOptions) given(cmd *cobra.Command) bool {
+// isSet reports whether any of the flags is set.
+func (o *playOptions) isSet(cmd *cobra.Command) bool {
 	return slices.ContainsFunc([]string{"era", "match", "repeat", "latency", "on-miss", "fail-on-miss", "allow-redacted"},
 		cmd.Flags().Changed)
 }
 
-// player validates the flags and returns the options of a Player.
-func (o playOptions) player(f *cmdutil.Factory) (mock.PlayerOptions, error) {
+// playerOptions validates the flags and returns the options of a Player.
+func (o playOptions) playerOptions(f *cmdutil.Factory) (mock.PlayerOptions, error) {
 	p := mock.PlayerOptions{
 		Eras: bridge.Eras(o.era), Repeat: mock.Repeat(o.repeat), Nearest: o.onMiss == "nearest",
 		Report: f.Note, Hide: f.Secrets.Text, Now: f.Now, SessionID: rand.Text,
@@ -94,7 +94,7 @@ func (o playOptions) player(f *cmdutil.Factory) (mock.PlayerOptions, error) {
 
 // runPlay plays a recording.
 func runPlay(ctx context.Context, f *cmdutil.Factory, o mockOptions, word string, words []string) error {
-	options, err := o.play.player(f)
+	options, err := o.play.playerOptions(f)
 	if err != nil {
 		return err
 	}
@@ -111,11 +111,11 @@ func runPlay(ctx context.Context, f *cmdutil.Factory, o mockOptions, word string
 	}
 	defer r.Close()
 	recorded.WarnDamage(f, r.Capture)
-	fits := recorded.Matching(f, filter)
+	matches := recorded.Matching(f, filter)
 	if len(words) == 0 {
-		fits = nil
+		matches = nil
 	}
-	rows, out := selected(r, fits)
+	rows, out := selectRows(r, matches)
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
@@ -134,19 +134,19 @@ func runPlay(ctx context.Context, f *cmdutil.Factory, o mockOptions, word string
 	}
 	if left > 0 {
 		f.Warn(
-			english.Plural(left, "message") + " outside of requests left out: there are more than " + term.Bytes(maxApart),
+			english.Plural(left, "message") + " outside of requests left out: there are more than " + term.Bytes(maxUnrequested),
 		)
 	}
 	if to := o.play.passTo(); to != "" {
-		s := &spy{f: f, to: to}
+		s := &passThrough{f: f, target: to}
 		defer s.close(ctx)
-		options.Pass = s.pass
+		options.Pass = s.send
 	}
 	p, err := mock.NewPlayer(rec, options)
 	if err != nil {
 		return cmdutil.Exit(recorded.Unreadable(r.Path, err))
 	}
-	return serve(ctx, f, o, p, func() { introduce(f, rec, rows) })
+	return serve(ctx, f, o, p, func() { printIntroduction(f, rec, rows) })
 }
 
 // manyRows is the number of exchanges beyond which runPlay saves memory.
@@ -155,25 +155,25 @@ const manyRows = 20_000
 // refuseHidden returns an error if results of the recording lack secrets, because a client would
 // use the placeholders. If allowed is set, it only warns.
 func refuseHidden(f *cmdutil.Factory, rows []*rows.Row, allowed bool) error {
-	n, where, err := hiddenIn(rows)
+	n, where, err := findHidden(rows)
 	if err != nil {
 		return cmdutil.Exit(usage.LocalIO("reading the recording", err))
 	}
 	if n > 0 && !allowed {
 		return cmdutil.Exit(wire.Outcome{
 			Kind: wire.Refused,
-			Text: "secrets are hidden in " + english.Plural(n, "message") + " that a client would get: " + fewOf(where),
+			Text: "secrets are hidden in " + english.Plural(n, "message") + " that a client would get: " + joinFirst(where),
 			Hint: "--allow-redacted serves the placeholders instead of the values",
 		})
 	}
 	if n > 0 {
-		f.Warn("secrets are hidden in " + english.Plural(n, "message") + " that a client gets: " + fewOf(where))
+		f.Warn("secrets are hidden in " + english.Plural(n, "message") + " that a client gets: " + joinFirst(where))
 	}
 	return nil
 }
 
-// introduce prints the server and the age of the recording.
-func introduce(f *cmdutil.Factory, rec mock.Recording, rows []*rows.Row) {
+// printIntroduction prints the server and the age of the recording.
+func printIntroduction(f *cmdutil.Factory, rec mock.Recording, rows []*rows.Row) {
 	server := ""
 	newest := time.Time{}
 	for _, row := range rows {
@@ -197,17 +197,17 @@ func introduce(f *cmdutil.Factory, rec mock.Recording, rows []*rows.Row) {
 
 // serve plays until the client or the user ends it, and prints the coverage. It calls begun when
 // clients can connect.
-func serve(ctx context.Context, f *cmdutil.Factory, o mockOptions, p *mock.Player, begun func()) error {
+func serve(ctx context.Context, f *cmdutil.Factory, o mockOptions, p *mock.Player, onReady func()) error {
 	faults, err := o.fault.Start(f, faulty.Link(o.stdio))
 	if err != nil {
 		return err
 	}
 	f.IsConnected.Store(true)
 	if o.stdio {
-		begun()
+		onReady()
 		err = playStdio(ctx, f, p, faults)
 	} else {
-		err = playHTTP(ctx, f, o.listen, p, faults, begun)
+		err = playHTTP(ctx, f, o.listen, p, faults, onReady)
 	}
 	if exit, ok := errors.AsType[*cmdutil.ExitError](err); ok && exit.Outcome.Kind != wire.Signal {
 		return err
@@ -222,7 +222,7 @@ func serve(ctx context.Context, f *cmdutil.Factory, o mockOptions, p *mock.Playe
 	if c.Misses+c.NearMisses > 0 {
 		return cmdutil.Exit(wire.Outcome{
 			Kind: wire.CheckFailed, IsSummary: true,
-			Text: missesOf(c),
+			Text: missesText(c),
 		})
 	}
 	return nil // over HTTP, a signal is the way to request the verdict of --fail-on-miss
@@ -252,14 +252,14 @@ func playHTTP(
 	address string,
 	p *mock.Player,
 	faults *faulty.Faults,
-	begun func(),
+	onReady func(),
 ) error {
 	listener, out := cmdutil.ListenLoopback("--listen", address)
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	f.Note(fmt.Sprintf("listening on http://%s/mcp; Ctrl-C stops", listener.Addr()))
-	begun()
+	onReady()
 	return faults.ServeHTTP(ctx, "mock", listener, p.Handler(ctx))
 }
 
@@ -274,7 +274,7 @@ func showCoverage(ctx context.Context, f *cmdutil.Factory, c mock.Coverage, stdi
 			return err
 		}
 		_, err := fmt.Fprintf(w, "%d of %s played; %s\n", c.Played, english.Plural(len(c.Exchanges), "recorded exchange"),
-			missesOf(c))
+			missesText(c))
 		return err
 	}
 	if !stdio {
@@ -287,8 +287,8 @@ func showCoverage(ctx context.Context, f *cmdutil.Factory, c mock.Coverage, stdi
 	return human(f.Stderr(), f.ErrStyle)
 }
 
-// missesOf returns the counts of misses and near misses as text.
-func missesOf(c mock.Coverage) string {
+// missesText returns the counts of misses and near misses as text.
+func missesText(c mock.Coverage) string {
 	count := func(n int, what string) string {
 		if n == 1 {
 			return "1 " + what

@@ -20,36 +20,36 @@ import (
 	"mcpc/internal/wire"
 )
 
-// maxApart limits the bytes of server messages that belong to no request.
-const maxApart = 16 << 20
+// maxUnrequested limits the bytes of server messages that belong to no request.
+const maxUnrequested = 16 << 20
 
 // listen is the method of subscriptions, which the mock answers itself.
 const listen = "subscriptions/listen"
 
 // recordingOf returns the rows of a capture as a recording to play. left is the number of messages
-// outside of requests that exceed maxApart.
-func recordingOf(rows []*rows.Row) (rec mock.Recording, left int, err error) {
-	var apart []apartMessage
+// outside of requests that exceed maxUnrequested.
+func recordingOf(rows []*rows.Row) (rec mock.Recording, omittedCount int, err error) {
+	var unrequested []unrequestedMessage
 	for _, row := range rows {
 		if row.IsSeparate || row.Dir == wire.Received || row.Method == listen {
-			more, err := messagesApart(row)
+			more, err := unrequestedMessages(row)
 			if err != nil {
 				return rec, 0, err
 			}
-			apart = append(apart, more...)
+			unrequested = append(unrequested, more...)
 		} else if row.ID != "" { // without an id, it is an HTTP request without a message
 			rec.Exchanges = append(rec.Exchanges, exchangeOf(row))
 		}
 	}
-	sliceutil.Sort(apart, func(a, b apartMessage) int {
+	sliceutil.Sort(unrequested, func(a, b unrequestedMessage) int {
 		return cmp.Or(cmp.Compare(a.run, b.run), a.frame.Time.Compare(b.frame.Time))
 	})
-	room := maxApart
+	remaining := maxUnrequested
 	after := -1
-	for _, a := range apart {
-		room -= len(a.message.Raw)
-		if room < 0 {
-			left++
+	for _, a := range unrequested {
+		remaining -= len(a.message.Raw)
+		if remaining < 0 {
+			omittedCount++
 			continue
 		}
 		for after+1 < len(rec.Exchanges) && a.follows(rec.Exchanges[after+1]) {
@@ -58,7 +58,7 @@ func recordingOf(rows []*rows.Row) (rec mock.Recording, left int, err error) {
 		rec.Unrequested = append(rec.Unrequested,
 			mock.Unrequested{After: after, Time: a.frame.Time, Message: a.message, Answer: a.answer})
 	}
-	return rec, left, nil
+	return rec, omittedCount, nil
 }
 
 // errFound ends EachFrame.
@@ -100,8 +100,8 @@ func requestOf(row *rows.Row) (m *wire.Message, err error) {
 	return wire.ParseMessage(x.Request.Raw), nil
 }
 
-// An apartMessage is a message that the server sent outside of requests.
-type apartMessage struct {
+// An unrequestedMessage is a message that the server sent outside of requests.
+type unrequestedMessage struct {
 	run     int
 	frame   wire.Frame
 	message *wire.Message
@@ -109,14 +109,14 @@ type apartMessage struct {
 }
 
 // follows reports whether the message followed the request of an exchange.
-func (a apartMessage) follows(x mock.Recorded) bool {
+func (a unrequestedMessage) follows(x mock.Recorded) bool {
 	return x.Run < a.run || x.Run == a.run && x.Time.Before(a.frame.Time)
 }
 
-// messagesApart returns the server's messages in a row that is not a client's request: a stream, a
+// unrequestedMessages returns the server's messages in a row that is not a client's request: a stream, a
 // pipe, a subscription, or a request of the server. It omits messages that may belong to a request,
 // because those are played with the request.
-func messagesApart(row *rows.Row) (all []apartMessage, err error) {
+func unrequestedMessages(row *rows.Row) (all []unrequestedMessage, err error) {
 	if row.Dir == wire.Received && !row.IsSeparate {
 		if row.Within != nil {
 			return nil, nil
@@ -125,11 +125,11 @@ func messagesApart(row *rows.Row) (all []apartMessage, err error) {
 		if err != nil || x == nil || x.Request.Raw == nil {
 			return nil, err
 		}
-		a := apartMessage{run: row.RunIndex(), frame: x.Request, message: wire.ParseMessage(x.Request.Raw)}
+		a := unrequestedMessage{run: row.RunIndex(), frame: x.Request, message: wire.ParseMessage(x.Request.Raw)}
 		if x.Response.Raw != nil {
 			a.answer = wire.ParseMessage(x.Response.Raw)
 		}
-		return []apartMessage{a}, nil
+		return []unrequestedMessage{a}, nil
 	}
 	guessed := map[uint64]bool{}
 	for _, g := range row.Guesses {
@@ -148,16 +148,16 @@ func messagesApart(row *rows.Row) (all []apartMessage, err error) {
 		m := wire.ParseMessage(f.Raw)
 		if m.Kind == wire.Notification && m.Method != "notifications/subscriptions/acknowledged" &&
 			m.Method != "notifications/cancelled" {
-			all = append(all, apartMessage{run: row.RunIndex(), frame: f, message: m})
+			all = append(all, unrequestedMessage{run: row.RunIndex(), frame: f, message: m})
 		}
 		return nil
 	})
 	return all, err
 }
 
-// hiddenIn returns the number of messages with hidden values that a client would get, and the first
+// findHidden returns the number of messages with hidden values that a client would get, and the first
 // place in each exchange. It ignores notifications, because clients only show them.
-func hiddenIn(rows []*rows.Row) (n int, where []string, err error) {
+func findHidden(rows []*rows.Row) (n int, where []string, err error) {
 	for _, row := range rows {
 		found := 0
 		first := ""
@@ -192,29 +192,29 @@ func hiddenIn(rows []*rows.Row) (n int, where []string, err error) {
 	return n, where, nil
 }
 
-// selected returns the rows to play: those that match the recording's argument and fits, which may
+// selectRows returns the rows to play: those that match the recording's argument and fits, which may
 // be nil, and the handshakes.
-func selected(r recorded.Recording, fits func(*rows.Row) bool) (all []*rows.Row, out wire.Outcome) {
+func selectRows(r recorded.Recording, matches func(*rows.Row) bool) (all []*rows.Row, out wire.Outcome) {
 	if r.HasSelection() {
-		one, out := r.Row()
+		only, out := r.Row()
 		if !out.OK() {
 			return nil, out
 		}
-		filter := fits
-		fits = func(row *rows.Row) bool { return row == one && (filter == nil || filter(row)) }
+		filter := matches
+		matches = func(row *rows.Row) bool { return row == only && (filter == nil || filter(row)) }
 	}
-	if fits == nil {
+	if matches == nil {
 		return r.Rows(), out
 	}
-	some := false
+	hasMatch := false
 	for _, row := range r.Rows() {
-		fit := fits(row)
+		fit := matches(row)
 		if fit || mcp.IsOpening(row.Method) {
 			all = append(all, row)
-			some = some || fit
+			hasMatch = hasMatch || fit
 		}
 	}
-	if !some {
+	if !hasMatch {
 		out = usage.Outcome(
 			usage.New("nothing to play: no recorded exchange matches", wire.Run("log")+" lists recorded exchanges"),
 		)
@@ -222,8 +222,8 @@ func selected(r recorded.Recording, fits func(*rows.Row) bool) (all []*rows.Row,
 	return all, out
 }
 
-// fewOf joins the first five words of a list, and counts the rest.
-func fewOf(words []string) string {
+// joinFirst joins the first five words of a list, and counts the rest.
+func joinFirst(words []string) string {
 	const most = 5
 	if len(words) > most {
 		return strings.Join(words[:most], ", ") + fmt.Sprintf(" and %d more", len(words)-most)

@@ -24,17 +24,17 @@ func (o playOptions) passTo() string {
 
 // A spy sends requests that the recording lacks to a real server. It connects on the first request;
 // its traffic is recorded like that of every command.
-type spy struct {
-	f  *cmdutil.Factory
-	to string
+type passThrough struct {
+	f      *cmdutil.Factory
+	target string
 
 	mu   sync.Mutex
 	conn *connect.Conn
 }
 
-// pass sends one request, without retries.
-func (s *spy) pass(ctx context.Context, method string, params json.RawMessage) (*wire.Message, string, error) {
-	c, out := s.connected(ctx)
+// send sends one request, without retries.
+func (s *passThrough) send(ctx context.Context, method string, params json.RawMessage) (*wire.Message, string, error) {
+	c, out := s.connect(ctx)
 	if !out.OK() {
 		return nil, "", errors.New(out.Text)
 	}
@@ -45,14 +45,14 @@ func (s *spy) pass(ctx context.Context, method string, params json.RawMessage) (
 	return out.Message, c.Revision(), nil
 }
 
-// connected returns the connection, and opens it on the first call.
-func (s *spy) connected(ctx context.Context) (*connect.Conn, wire.Outcome) {
+// connect returns the connection, and opens it on the first call.
+func (s *passThrough) connect(ctx context.Context) (*connect.Conn, wire.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.conn != nil {
 		return s.conn, wire.Outcome{}
 	}
-	s.f.Server = s.to
+	s.f.Server = s.target
 	s.f.ServerGiven = true
 	c, out := connect.Dial(context.WithoutCancel(ctx), &s.f.Env, connect.Options{MultiCall: true})
 	if !out.OK() {
@@ -64,7 +64,7 @@ func (s *spy) connected(ctx context.Context) (*connect.Conn, wire.Outcome) {
 }
 
 // close closes the connection, if there is one.
-func (s *spy) close(ctx context.Context) {
+func (s *passThrough) close(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.conn != nil {

@@ -76,7 +76,7 @@ func newFaultAdd(f *cmdutil.Factory) *cobra.Command {
 			}
 			rules, err := faulty.Read(f, args[0])
 			if err != nil {
-				return order, faulty.WrongRule(err)
+				return order, faulty.RuleError(err)
 			}
 			order = control.Order{Do: "add", Source: "mcpc fault"}
 			for _, r := range rules {
@@ -92,7 +92,7 @@ func newFaultList(f *cmdutil.Factory) *cobra.Command {
   mcpc fault list --control faults.sock --json
   mcpc fault list --control faults.sock --jq '.rules[].fired'`,
 		func(args []string) (control.Order, error) {
-			return control.Order{Do: "list"}, none(args)
+			return control.Order{Do: "list"}, rejectArguments(args)
 		})
 }
 
@@ -119,12 +119,12 @@ func newFaultOff(f *cmdutil.Factory) *cobra.Command {
   mcpc fault off --control faults.sock --json
   mcpc fault off --control faults.sock --jq .removed`,
 		func(args []string) (control.Order, error) {
-			return control.Order{Do: "remove"}, none(args)
+			return control.Order{Do: "remove"}, rejectArguments(args)
 		})
 }
 
-// none rejects arguments.
-func none(args []string) error {
+// rejectArguments rejects arguments.
+func rejectArguments(args []string) error {
 	if len(args) > 0 {
 		return usage.New(fmt.Sprintf("unexpected argument %q", args[0]), "")
 	}
@@ -176,7 +176,7 @@ response that never came.`,
   mcpc fault report last --jq '.faults[] | select(.bad)'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return none(args[1:])
+				return rejectArguments(args[1:])
 			}
 			return reportFaults(cmd.Context(), f, append(args, "last")[0])
 		},
@@ -204,9 +204,9 @@ func reportFaults(ctx context.Context, f *cmdutil.Factory, word string) error {
 }
 
 // judgeFaults returns the verdicts of each run of a recording.
-func judgeFaults(each func(look func(run int, f wire.Frame) error) error) (verdicts []proxy.Verdict, err error) {
+func judgeFaults(eachFrame func(look func(run int, f wire.Frame) error) error) (verdicts []proxy.Verdict, err error) {
 	judges := map[int]*proxy.Judge{}
-	err = each(func(run int, f wire.Frame) error {
+	err = eachFrame(func(run int, f wire.Frame) error {
 		if judges[run] == nil {
 			judges[run] = &proxy.Judge{}
 		}

@@ -116,7 +116,7 @@ func routesOf(words []string) (routes []proxy.Route, err error) {
 
 // runProxy serves until the user interrupts it or leaves the view.
 func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []proxy.Route) error {
-	w, err := f.Env.NetworkFor(routes[0].To.String(), nil) // one network for all routes
+	network, err := f.Env.NetworkFor(routes[0].To.String(), nil) // one network for all routes
 	if err != nil {
 		return err
 	}
@@ -149,15 +149,15 @@ func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []
 	if err != nil {
 		return err
 	}
-	watcher := faulty.Overhear(f, strings.Join(targets, " "), capture.ByProxy, faults)
+	watcher := faulty.NewWatcher(f, strings.Join(targets, " "), capture.ByProxy, faults)
 	p := &proxy.Proxy{
 		Routes: routes, Address: listener.Addr().String(), Watcher: watcher,
-		Dial: w.Dialer(faulty.ConnectTime(f)), UpstreamProxy: w.ProxyFunc, TLS: w.TLS, Desk: faults.Desk,
+		Dial: network.Dialer(faulty.ConnectTime(f)), UpstreamProxy: network.ProxyFunc, TLS: network.TLS, Desk: faults.Desk,
 	}
-	places := introduceProxy(f, p, targets)
+	clientURLs := introduceProxy(f, p, targets)
 	serve := func(ctx context.Context) error { return p.Serve(ctx, listener, faulty.ConnectTime(f)) }
 	if o.web || o.tui {
-		err = o.watched(ctx, f, p.Address, places, strings.Join(targets, " "), serve)
+		err = o.serveWatched(ctx, f, p.Address, clientURLs, strings.Join(targets, " "), serve)
 	} else {
 		err = serve(ctx)
 	}
@@ -182,7 +182,7 @@ func leadsTo(u *url.URL, address string) bool {
 }
 
 // introduceProxy prints the URLs for clients and returns them.
-func introduceProxy(f *cmdutil.Factory, p *proxy.Proxy, targets []string) (places string) {
+func introduceProxy(f *cmdutil.Factory, p *proxy.Proxy, targets []string) (clientURLs string) {
 	var all []string
 	for i, r := range p.Routes {
 		all = append(all,

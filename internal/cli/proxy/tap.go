@@ -85,9 +85,9 @@ help faults.`,
 
 // A tapping runs a server for another client.
 type tapping struct {
-	a     *cmdutil.Factory
-	cmd   *exec.Cmd
-	watch *proxy.Watcher
+	factory *cmdutil.Factory
+	cmd     *exec.Cmd
+	watcher *proxy.Watcher
 	// in, out and err are mcpc's ends of the server's standard streams.
 	in, out, err *os.File
 	send         func(os.Signal) // to the server
@@ -95,8 +95,8 @@ type tapping struct {
 	pipe         *proxy.Pipe
 	// ended is closed when the server has ended.
 	ended chan struct{}
-	// left is set by feed when the client closes the server's stdin.
-	left atomic.Bool
+	// clientLeft is set by feed when the client closes the server's stdin.
+	clientLeft atomic.Bool
 }
 
 // runTap runs the server until it ends, and returns its exit code as an error.
@@ -113,27 +113,27 @@ func runTap(f *cmdutil.Factory, argv []string, o tapOptions) error {
 	}
 	// From now on all signals are passed to the server.
 	f.RelaysSignals.Store(true)
-	caught := make(chan os.Signal, 16)
-	signal.Notify(caught, console.Relayed...)
-	late, stop := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, console.Relayed...)
+	pipeCtx, stop := context.WithCancel(context.Background())
 	defer stop()
-	t := &tapping{a: f, cmd: exec.Command(argv[0], argv[1:]...), ended: make(chan struct{})}
+	t := &tapping{factory: f, cmd: exec.Command(argv[0], argv[1:]...), ended: make(chan struct{})}
 	if out := t.start(); !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	t.watch = faulty.Overhear(f, connect.CommandLine(argv), capture.ByTap, faults)
-	seen := t.watch.MessageWriter(wire.Received)
+	t.watcher = faulty.NewWatcher(f, connect.CommandLine(argv), capture.ByTap, faults)
+	seen := t.watcher.MessageWriter(wire.Received)
 	t.pipe = &proxy.Pipe{
 		Desk:      faults.Desk,
-		Watcher:   t.watch,
+		Watcher:   t.watcher,
 		Target:    connect.CommandLine(argv),
 		ToServer:  t.in,
 		ToClient:  io.MultiWriter(seen, f.Out),
 		EndServer: func() { t.send(os.Kill) },
-		Context:   late,
+		Context:   pipeCtx,
 	}
 	go func() {
-		for sig := range caught {
+		for sig := range signals {
 			t.send(sig)
 			go func() { // delayed messages are dropped once a signal has ended the server
 				<-t.ended
@@ -141,16 +141,16 @@ func runTap(f *cmdutil.Factory, argv []string, o tapOptions) error {
 			}()
 		}
 	}()
-	go t.feed()
+	go t.forwardInput()
 	t.copies.Add(2)
 	go func() {
 		defer t.copies.Done()
 		defer seen.Close()
-		t.drain(t.pipe.ServerWriter(), t.out)
+		t.forwardOutput(t.pipe.ServerWriter(), t.out)
 	}()
-	go t.stderr()
+	go t.forwardStderr()
 	code := t.wait()
-	t.watch.Close()
+	t.watcher.Close()
 	endTrace()
 	if err := faults.End(); err != nil {
 		return err
@@ -204,25 +204,25 @@ func (t *tapping) start() wire.Outcome {
 	return wire.Outcome{}
 }
 
-// feed forwards what the client writes, and its end. If the server stops reading, feed closes the
+// forwardInput forwards what the client writes, and its end. If the server stops reading, feed closes the
 // client's pipe, so that the client gets the same error as without mcpc.
-func (t *tapping) feed() {
-	seen := t.watch.MessageWriter(wire.Sent)
-	err := t.pipe.ForwardSent(io.TeeReader(t.a.In, seen))
+func (t *tapping) forwardInput() {
+	seen := t.watcher.MessageWriter(wire.Sent)
+	err := t.pipe.ForwardSent(io.TeeReader(t.factory.In, seen))
 	seen.Close()
-	t.left.Store(err == nil)
+	t.clientLeft.Store(err == nil)
 	if err == nil {
-		go t.awaitLeaving()
+		go t.awaitClientExit()
 	}
 	t.in.Close()
-	if in := tty.File(t.a.In); in != nil && err != nil {
+	if in := tty.File(t.factory.In); in != nil && err != nil {
 		in.Close()
 	}
 }
 
-// awaitLeaving records that the client is gone once it has closed both streams, even if the server
+// awaitClientExit records that the client is gone once it has closed both streams, even if the server
 // continues to run.
-func (t *tapping) awaitLeaving() {
+func (t *tapping) awaitClientExit() {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	go func() {
@@ -230,8 +230,8 @@ func (t *tapping) awaitLeaving() {
 		stop()
 	}()
 	for pause.For(ctx, cmdutil.StdoutPollInterval) == nil {
-		if tty.ReaderClosed(tty.File(t.a.Out)) {
-			t.watch.ReportClosed(wire.Sent, "end", "the client is gone")
+		if tty.ReaderClosed(tty.File(t.factory.Out)) {
+			t.watcher.ReportClosed(wire.Sent, "end", "the client is gone")
 			return
 		}
 	}
@@ -241,27 +241,27 @@ func (t *tapping) awaitLeaving() {
 // their last write.
 const graceForOthers = time.Second
 
-// stderr forwards and records the server's standard error.
-func (t *tapping) stderr() {
+// forwardStderr forwards and records the server's standard error.
+func (t *tapping) forwardStderr() {
 	defer t.copies.Done()
-	seen := t.watch.StderrWriter()
-	t.drain(both{io.MultiWriter(seen, t.a.Err), seen}, t.err)
+	seen := t.watcher.StderrWriter()
+	t.forwardOutput(writeCloser{io.MultiWriter(seen, t.factory.Err), seen}, t.err)
 }
 
-type both struct {
+type writeCloser struct {
 	io.Writer
 	io.Closer
 }
 
-// drain forwards what the server writes, until its end.
-func (t *tapping) drain(to io.WriteCloser, from *os.File) {
+// forwardOutput forwards what the server writes, until its end.
+func (t *tapping) forwardOutput(to io.WriteCloser, from *os.File) {
 	defer to.Close()
 	defer from.Close()
 	buf := make([]byte, 64<<10)
-	for silent := false; ; {
+	for isSilent := false; ; {
 		n, err := from.Read(buf)
 		if n > 0 {
-			silent = false
+			isSilent = false
 			if _, lost := to.Write(buf[:n]); lost != nil {
 				return // the client is gone: closing from makes the server's next write fail
 			}
@@ -269,11 +269,11 @@ func (t *tapping) drain(to io.WriteCloser, from *os.File) {
 		if err == nil {
 			continue
 		}
-		if !errors.Is(err, os.ErrDeadlineExceeded) || silent {
+		if !errors.Is(err, os.ErrDeadlineExceeded) || isSilent {
 			return
 		}
-		silent = true // the server has ended: wait for others that write
-		_ = from.SetReadDeadline(t.a.Now().Add(graceForOthers))
+		isSilent = true // the server has ended: wait for others that write
+		_ = from.SetReadDeadline(t.factory.Now().Add(graceForOthers))
 	}
 }
 
@@ -282,11 +282,11 @@ func (t *tapping) wait() int {
 	_ = t.cmd.Wait()
 	close(t.ended)
 	by := wire.Received
-	if t.left.Load() {
+	if t.clientLeft.Load() {
 		by = wire.Sent // the client asked the server to end
 	}
 	for _, f := range []*os.File{t.out, t.err} {
-		if err := f.SetReadDeadline(t.a.Now()); errors.Is(err, os.ErrNoDeadline) {
+		if err := f.SetReadDeadline(t.factory.Now()); errors.Is(err, os.ErrNoDeadline) {
 			t.send(os.Kill) // on Windows, reads end only when all writers have ended
 		}
 	}
@@ -300,6 +300,6 @@ func (t *tapping) wait() int {
 			code = 128 + int(status.Signal())
 		}
 	}
-	t.watch.ReportClosed(by, how, state.String())
+	t.watcher.ReportClosed(by, how, state.String())
 	return code
 }

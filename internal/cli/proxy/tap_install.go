@@ -116,7 +116,7 @@ func tapInstall(ctx context.Context, f *cmdutil.Factory, client target.Client, o
 		out.Hint = "--file names another file"
 		return cmdutil.Exit(out)
 	}
-	changed, err := tapEdit(f, old, client, o)
+	changed, err := editConfiguration(f, old, client, o)
 	if err != nil {
 		out := usage.Outcome(err)
 		if entry, ok := errors.AsType[*target.EntryError](err); ok && len(entry.Servers) > 0 {
@@ -142,7 +142,7 @@ func tapInstall(ctx context.Context, f *cmdutil.Factory, client target.Client, o
 			return f.Secrets.Text(term.Line(line))
 		}),
 	)
-	if out := confirmedEdit(ctx, f, file, o); !out.OK() {
+	if out := confirmEdit(ctx, f, file, o); !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	backup, err := editFile(file, old, changed)
@@ -153,16 +153,16 @@ func tapInstall(ctx context.Context, f *cmdutil.Factory, client target.Client, o
 	return nil
 }
 
-// tapEdit returns the changed text of the configuration.
-func tapEdit(f *cmdutil.Factory, old []byte, client target.Client, o installOptions) ([]byte, error) {
+// editConfiguration returns the changed text of the configuration.
+func editConfiguration(f *cmdutil.Factory, old []byte, client target.Client, o installOptions) ([]byte, error) {
 	self, err := f.Executable()
 	if err != nil {
 		return nil, err
 	}
-	was := installed(self, client.CommandOf(old, o.server))
-	plain, err := client.Unwrap(old, o.server, was)
+	previousPrefix := installedPrefix(self, client.CommandOf(old, o.server))
+	unwrapped, err := client.Unwrap(old, o.server, previousPrefix)
 	if err != nil || o.remove {
-		return plain, err
+		return unwrapped, err
 	}
 	prefix := append([]string{self, "tap"}, stateWords(f)...)
 	if f.RedactFile != "" {
@@ -175,21 +175,21 @@ func tapEdit(f *cmdutil.Factory, old []byte, client target.Client, o installOpti
 	if !client.OwnDashes {
 		prefix = append(prefix, "--")
 	}
-	if !bytes.Equal(old, plain) && slices.Equal(was, prefix) {
+	if !bytes.Equal(old, unwrapped) && slices.Equal(previousPrefix, prefix) {
 		return old, nil
 	}
-	return client.Wrap(plain, o.server, prefix)
+	return client.Wrap(unwrapped, o.server, prefix)
 }
 
-// installed returns the words that an installation has put before a server's command.
-func installed(self string, argv []string) []string {
+// installedPrefix returns the words that an installation has put before a server's command.
+func installedPrefix(self string, argv []string) []string {
 	words := []string{self, "tap"}
-	at := 2
-	for len(argv) > at+1 && (argv[at] == "--state" || argv[at] == "--redact-file") {
-		words = append(words, argv[at:at+2]...)
-		at += 2
+	index := 2
+	for len(argv) > index+1 && (argv[index] == "--state" || argv[index] == "--redact-file") {
+		words = append(words, argv[index:index+2]...)
+		index += 2
 	}
-	if len(argv) <= at || argv[at] == "--" {
+	if len(argv) <= index || argv[index] == "--" {
 		words = append(words, "--")
 	}
 	return words
@@ -208,8 +208,8 @@ func stateWords(f *cmdutil.Factory) []string {
 	return []string{"--state", store.Dir()}
 }
 
-// confirmedEdit asks the user to confirm the change, unless --yes is given.
-func confirmedEdit(ctx context.Context, f *cmdutil.Factory, file string, o installOptions) wire.Outcome {
+// confirmEdit asks the user to confirm the change, unless --yes is given.
+func confirmEdit(ctx context.Context, f *cmdutil.Factory, file string, o installOptions) wire.Outcome {
 	if o.yes {
 		return wire.Outcome{}
 	}

@@ -13,17 +13,17 @@ import (
 // drawable reports whether the output is a terminal that a view can fill.
 func drawable(f *cmdutil.Factory) bool { return f.OutStyle.Terminal && f.IsTyped() }
 
-// watched serves and shows the traffic from now on. The proxy ends when the user leaves a view at the
+// serveWatched serves and shows the traffic from now on. The proxy ends when the user leaves a view at the
 // terminal, but not when a page is closed.
-func (o *proxyOptions) watched(
+func (o *proxyOptions) serveWatched(
 	ctx context.Context,
 	f *cmdutil.Factory,
-	address, places, target string,
+	address, clientURLs, target string,
 	serve func(context.Context) error,
 ) error {
 	powers := view.Powers{Mark: true, Export: true, Files: o.tui, Resend: o.tui, Call: o.tui, Intercept: o.tui}
 	v, out := liveview.Open(f,
-		liveview.Options{Title: "proxy at http://" + address, Hint: "Point clients at " + places, Powers: powers})
+		liveview.Options{Title: "proxy at http://" + address, Hint: "Point clients at " + clientURLs, Powers: powers})
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}

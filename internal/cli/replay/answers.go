@@ -17,23 +17,23 @@ import (
 type answers struct {
 	selection *selection
 	mu        sync.Mutex
-	// open maps each running request to its questions; nil maps to questions that may arrive at any
+	// questions maps each running request to its questions; nil maps to questions that may arrive at any
 	// time.
-	open map[*rows.Row][]*question
-	// roots is the last list of roots that was sent, for further requests.
-	roots *question
+	questions map[*rows.Row][]*question
+	// lastRoots is the last list of roots that was sent, for further requests.
+	lastRoots *question
 }
 
 // A question is a recorded request of the server. used is set once its answer was sent.
 type question struct {
 	Question
-	used bool
+	isUsed bool
 }
 
 // newAnswers reads the answers that may be needed at any time.
 func newAnswers(s *selection) (a *answers, err error) {
-	a = &answers{selection: s, open: map[*rows.Row][]*question{}}
-	a.open[nil], err = a.recordedQuestions(nil)
+	a = &answers{selection: s, questions: map[*rows.Row][]*question{}}
+	a.questions[nil], err = a.recordedQuestions(nil)
 	return a, err
 }
 
@@ -53,14 +53,14 @@ func (a *answers) addFor(row *rows.Row, x *wire.Exchange) (hidden bool, err erro
 	all = append(all, own...)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.open[row] = all
+	a.questions[row] = all
 	return slices.ContainsFunc(all, func(q *question) bool { return redact.HasHiddenParts(string(q.Answer)) }), nil
 }
 
 // recordedQuestions reads the server's requests that arrived during a row, with their answers.
 func (a *answers) recordedQuestions(row *rows.Row) (all []*question, err error) {
-	for _, asked := range a.selection.serverRequests[row] {
-		x, err := asked.Exchange()
+	for _, serverRequest := range a.selection.serverRequests[row] {
+		x, err := serverRequest.Exchange()
 		if err != nil {
 			return nil, err
 		}
@@ -78,14 +78,14 @@ func (a *answers) recordedQuestions(row *rows.Row) (all []*question, err error) 
 func (a *answers) removeFor(row *rows.Row) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.open, row)
+	delete(a.questions, row)
 }
 
 // respond returns the recorded answer to a request of the server. It implements client.Asker.
 func (a *answers) respond(_ context.Context, q client.InputRequest) client.Answer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	found := a.find(q)
+	found := a.findQuestion(q)
 	if found == nil || found.Answer == nil || redact.HasHiddenParts(string(found.Answer)) {
 		if q.Method == "roots/list" && q.Key == "" {
 			// A server may ask for the roots at any time, so this ends no request: it gets an error.
@@ -98,33 +98,33 @@ func (a *answers) respond(_ context.Context, q client.InputRequest) client.Answe
 			},
 		}
 	}
-	found.used = true
+	found.isUsed = true
 	if q.Method == "roots/list" {
-		a.roots = found
+		a.lastRoots = found
 	}
 	return client.Answer{Result: found.Answer}
 }
 
-// find returns the unused question that matches a request best, or nil.
-func (a *answers) find(q client.InputRequest) *question {
+// findQuestion returns the unused question that matches a request best, or nil.
+func (a *answers) findQuestion(q client.InputRequest) *question {
 	var during, anytime []*question
-	for row, all := range a.open {
-		for _, one := range all {
+	for row, all := range a.questions {
+		for _, candidate := range all {
 			switch {
-			case one.used || one.Method != q.Method:
+			case candidate.isUsed || candidate.Method != q.Method:
 			case row == nil:
-				anytime = append(anytime, one)
+				anytime = append(anytime, candidate)
 			default:
-				during = append(during, one)
+				during = append(during, candidate)
 			}
 		}
 	}
 	for _, fits := range []func(*question) bool{
-		func(one *question) bool { return q.Key != "" && one.Key == q.Key },
-		func(one *question) bool {
-			return match.Compare(one.Params, q.Params, match.Comparison{Part: match.Params, Method: q.Method}).Same()
+		func(candidate *question) bool { return q.Key != "" && candidate.Key == q.Key },
+		func(candidate *question) bool {
+			return match.Compare(candidate.Params, q.Params, match.Comparison{Part: match.Params, Method: q.Method}).Same()
 		},
-		func(one *question) bool { return q.Key == "" || one.Key == "" },
+		func(candidate *question) bool { return q.Key == "" || candidate.Key == "" },
 	} {
 		for _, all := range [][]*question{during, anytime} {
 			if index := slices.IndexFunc(all, fits); index >= 0 {
@@ -133,7 +133,7 @@ func (a *answers) find(q client.InputRequest) *question {
 		}
 	}
 	if q.Method == "roots/list" {
-		return a.roots
+		return a.lastRoots
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func TestServerRequestsGetBestRecordedAnswer(t *testing.T) {
 		"no roots":             {asked: []asking{{"", roots, "", ""}, {"k", roots, "", ""}}},
 		"a secret of its time": {during: []*question{q("", form, "{}", `"••••(len 40, sha256:1a2b)"`)}, asked: []asking{{"", form, "{}", ""}}},
 	} {
-		a := &answers{open: map[*rows.Row][]*question{{}: c.during, nil: c.anytime}}
+		a := &answers{questions: map[*rows.Row][]*question{{}: c.during, nil: c.anytime}}
 		for i, asked := range c.asked {
 			got := a.respond(context.Background(), client.InputRequest{Key: asked.key, Method: asked.method, Params: json.RawMessage(asked.params)})
 			// A request for the roots that stands alone may come at any time, and fails no request.

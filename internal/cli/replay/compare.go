@@ -107,34 +107,34 @@ type Report struct {
 
 // Compare compares a recorded exchange with the present one.
 func Compare(recorded, current Side, o Options) Report {
-	a := outcomeOf(recorded)
-	b := outcomeOf(current)
+	recordedOutcome := outcomeOf(recorded)
+	currentOutcome := outcomeOf(current)
 	r := Report{Verdict: Same, Counts: match.Counts{}, Met: map[*match.Rule]bool{}}
 	switch {
-	case a.kind == "" && b.kind == "":
+	case recordedOutcome.kind == "" && currentOutcome.kind == "":
 		return r
-	case a.kind == "":
+	case recordedOutcome.kind == "":
 		r.Verdict = New
 		return r
-	case !b.hasResponse && a.hasResponse:
+	case !currentOutcome.hasResponse && recordedOutcome.hasResponse:
 		r.Verdict = Missing
-	case a.kind == okKind && b.kind != okKind:
+	case recordedOutcome.kind == okKind && currentOutcome.kind != okKind:
 		r.Verdict = Worse
-	case a.kind != okKind && b.kind == okKind:
+	case recordedOutcome.kind != okKind && currentOutcome.kind == okKind:
 		r.Verdict = Better
-	case a.kind != b.kind:
+	case recordedOutcome.kind != currentOutcome.kind:
 		r.Verdict = Differs
 	}
 	if r.Verdict != Same {
 		r.Differences = []match.Difference{
-			{Path: "outcome", Was: jsonraw.Quote(a.describe()), Is: jsonraw.Quote(b.describe()), How: match.Changed},
+			{Path: "outcome", Was: jsonraw.Quote(recordedOutcome.describe()), Is: jsonraw.Quote(currentOutcome.describe()), How: match.Changed},
 		}
 		return r
 	}
 	c := match.Comparison{Rules: o.Rules, WasRevision: recorded.Revision, IsRevision: current.Revision, Bytes: o.Bytes}
 	request := wire.ParseMessage(recorded.Exchange.Request.Raw)
 	c.Method, c.Name = request.Method, match.NameOf(request.Method, request.Params)
-	r.compareResponses(a, b, c, o.Level)
+	r.compareResponses(recordedOutcome, currentOutcome, c, o.Level)
 	if o.Level != Status && o.Notifications != Ignored {
 		r.compareServerRequests(recorded, current, c, o.Level)
 		r.compareNotifications(recorded.Exchange, current.Exchange, o.Notifications)
@@ -206,31 +206,31 @@ func (a sideOutcome) describe() string {
 }
 
 // compareResponses compares two results, or two errors.
-func (r *Report) compareResponses(a, b sideOutcome, c match.Comparison, level Level) {
+func (r *Report) compareResponses(recorded, current sideOutcome, c match.Comparison, level Level) {
 	switch {
-	case a.err != nil && b.err != nil && level == Status:
-		r.mergePart("error", match.Compare(number(a.err.Code), number(b.err.Code), match.Comparison{}), level)
-	case level == Status || a.kind == string(wire.InputRequired): // requests compares the requests of the server
-	case a.err != nil && b.err != nil:
+	case recorded.err != nil && current.err != nil && level == Status:
+		r.mergePart("error", match.Compare(numberJSON(recorded.err.Code), numberJSON(current.err.Code), match.Comparison{}), level)
+	case level == Status || recorded.kind == string(wire.InputRequired): // requests compares the requests of the server
+	case recorded.err != nil && current.err != nil:
 		c.Part = match.Error
 		c.HiddenUnknown = true
-		r.mergePart("error", match.Compare(a.err.Raw, b.err.Raw, c), level)
+		r.mergePart("error", match.Compare(recorded.err.Raw, current.err.Raw, c), level)
 	default:
 		c.Part = match.Result
 		c.HiddenUnknown = true
-		r.mergePart("", match.Compare(a.result, b.result, c), level)
+		r.mergePart("", match.Compare(recorded.result, current.result, c), level)
 	}
 }
 
-// number returns n as JSON.
-func number(n int64) json.RawMessage { return strconv.AppendInt(nil, n, 10) }
+// numberJSON returns n as JSON.
+func numberJSON(n int64) json.RawMessage { return strconv.AppendInt(nil, n, 10) }
 
 // mergePart merges the report of one part.
-func (r *Report) mergePart(part string, found match.Report, level Level) {
-	r.Counts.Add(found.Counts)
-	maps.Copy(r.Met, found.Met)
-	r.More += found.More
-	for _, d := range found.Differences {
+func (r *Report) mergePart(part string, report match.Report, level Level) {
+	r.Counts.Add(report.Counts)
+	maps.Copy(r.Met, report.Met)
+	r.More += report.More
+	for _, d := range report.Differences {
 		if level == Schema && keepsShape(d) {
 			r.Counts[match.Type]++
 			continue

@@ -16,8 +16,8 @@ import (
 // by a proxy on this machine for a URL. end stops them and writes their report.
 func (o *options) startFaults(ctx context.Context, f *cmdutil.Factory) (end func() error, err error) {
 	end = func() error { return nil }
-	if !o.faults.Asked() || o.Argv != nil || f.Server == connect.DemoEndpoint {
-		if o.faults.Asked() {
+	if !o.faults.HasRules() || o.Argv != nil || f.Server == connect.DemoEndpoint {
+		if o.faults.HasRules() {
 			return end, o.startWithFaults(f)
 		}
 		_, err := o.faults.Start(f, proxy.LinkHTTP) // refuses a report on nothing
@@ -32,7 +32,7 @@ func (o *options) startFaults(ctx context.Context, f *cmdutil.Factory) (end func
 	if err != nil {
 		return end, err
 	}
-	proxyURL, end, out := s.Between(ctx, serverURL)
+	proxyURL, end, out := s.StartProxy(ctx, serverURL)
 	if !out.OK() {
 		return end, cmdutil.Exit(out)
 	}

@@ -11,55 +11,55 @@ import (
 // maxFrames limits the bytes of the frames that are collected for one request.
 const maxFrames = 256 << 20
 
-// frames collects the frames of running requests, without their secrets.
-type frames struct {
+// frameCollector collects the frames of running requests, without their secrets.
+type frameCollector struct {
 	mu sync.Mutex
-	// running maps the frames since the start of each running request to their size in bytes.
-	running map[*[]wire.Frame]int
+	// sizes maps the frames since the start of each running request to their size in bytes.
+	sizes map[*[]wire.Frame]int
 }
 
-// watch starts to collect frames, in addition to the present watcher.
-func watch(f *cmdutil.Factory) *frames {
-	all := &frames{running: map[*[]wire.Frame]int{}}
+// watchFrames starts to collect frames, in addition to the present watcher.
+func watchFrames(f *cmdutil.Factory) *frameCollector {
+	collector := &frameCollector{sizes: map[*[]wire.Frame]int{}}
 	shown := f.Watch.Load()
 	tap := wire.Tap(func(frame wire.Frame) {
 		if shown != nil {
 			(*shown)(frame)
 		}
-		all.add(frame)
+		collector.add(frame)
 	})
 	f.Watch.Store(&tap)
-	return all
+	return collector
 }
 
 // add appends a frame to each running request, up to maxFrames.
-func (all *frames) add(frame wire.Frame) {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	for list, bytes := range all.running {
+func (c *frameCollector) add(frame wire.Frame) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for list, bytes := range c.sizes {
 		bytes += len(frame.Raw)
 		if bytes <= maxFrames {
 			*list = append(*list, frame)
-			all.running[list] = bytes
+			c.sizes[list] = bytes
 		}
 	}
 }
 
 // collect collects frames for one request until end is called. gathered returns the exchange of the
 // request with the method and id, or nil.
-func (all *frames) collect() (gathered func(method string, id []byte) *wire.Exchange, end func()) {
+func (c *frameCollector) collect() (findExchange func(method string, id []byte) *wire.Exchange, end func()) {
 	list := &[]wire.Frame{}
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	all.running[list] = 0
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sizes[list] = 0
 	end = func() {
-		all.mu.Lock()
-		defer all.mu.Unlock()
-		delete(all.running, list)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.sizes, list)
 	}
 	return func(method string, id []byte) *wire.Exchange {
-		all.mu.Lock()
-		defer all.mu.Unlock()
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		for _, x := range wire.GroupFrames(*list) {
 			if x.IsFromServer() || x.Request.Raw == nil || wire.ParseMessage(x.Request.Raw).Method != method {
 				continue

@@ -28,32 +28,32 @@ import (
 func (p *player) sendAgain(ctx context.Context, row *rows.Row, x *wire.Exchange) item {
 	it := item{row: row, Report: Report{Verdict: Skipped}}
 	m := wire.ParseMessage(x.Request.Raw)
-	asked := recorded.ParamsWithoutMeta(m)
+	recordedParams := recorded.ParamsWithoutMeta(m)
 	params := match.Comparison{
 		Part:        match.Params,
 		Method:      row.Method,
 		WasRevision: row.Revision,
 		IsRevision:  p.conn.Revision(),
 	}
-	level := p.levelOf(row, m)
+	logLevel := p.recordedLogLevel(row, m)
 	hidden, err := p.answers.addFor(row, x)
 	defer p.answers.removeFor(row)
 	switch {
 	case err != nil:
 		it.Why = "it cannot be read: " + err.Error()
-	case hidden || redact.HasHiddenParts(string(asked)):
+	case hidden || redact.HasHiddenParts(string(recordedParams)):
 		it.Why = "it has a secret that was not recorded"
 	default:
 		it.Why = p.skipReason(row, m, x)
 	}
 	if it.Why != "" {
-		p.binder.Miss(match.Comparison{Part: match.Result, Method: row.Method}, result(x))
+		p.binder.Miss(match.Comparison{Part: match.Result, Method: row.Method}, resultOf(x))
 		return it
 	}
-	it.sentRecordedHandle = p.binder.Lacks(params, asked)
+	it.sentRecordedHandle = p.binder.Lacks(params, recordedParams)
 	call := client.Call{
 		Method:   row.Method,
-		Params:   asked,
+		Params:   recordedParams,
 		Once:     true,
 		Progress: jsonraw.First(jsonraw.First(m.Params, "_meta"), "progressToken") != nil,
 		Task:     p.taskWish(m, x),
@@ -61,29 +61,29 @@ func (p *player) sendAgain(ctx context.Context, row *rows.Row, x *wire.Exchange)
 	call.Params, _ = p.binder.ToIs(params, call.Params)
 	if row.Method == "tools/call" {
 		if it, stop := p.checkTool(ctx, it, &call, x); stop {
-			p.binder.Miss(match.Comparison{Part: match.Result, Method: row.Method}, result(x))
+			p.binder.Miss(match.Comparison{Part: match.Result, Method: row.Method}, resultOf(x))
 			return it
 		}
 	}
-	p.setLevel(ctx, level, &call)
-	gathered, end := p.frames.collect()
+	p.setLogLevel(ctx, logLevel, &call)
+	findExchange, end := p.frames.collect()
 	defer end()
 	out := p.conn.Do(ctx, call)
 	if row.Method == "tasks/get" {
-		out = p.await(ctx, call, out, x)
+		out = p.awaitTask(ctx, call, out, x)
 	}
-	now := gathered(row.Method, out.ID)
-	if now != nil && !SameNotifications(x, now) && transport.Sleep(ctx, lateNotifications) {
-		now = gathered(row.Method, out.ID)
+	current := findExchange(row.Method, out.ID)
+	if current != nil && !SameNotifications(x, current) && transport.Sleep(ctx, lateNotificationWait) {
+		current = findExchange(row.Method, out.ID)
 	}
 	out = p.factory.WithoutSecrets(out)
-	return p.compareOutcome(it, x, now, out)
+	return p.compareOutcome(it, x, current, out)
 }
 
 // compareOutcome returns it with the verdict on the present exchange now, whose outcome is out. It
 // learns the handles of both results, and notes an outcome that ends the replay. A worse answer to
 // a request that still has a recorded handle is Unmatched, not Worse: the handle explains it.
-func (p *player) compareOutcome(it item, x, now *wire.Exchange, out wire.Outcome) item {
+func (p *player) compareOutcome(it item, x, current *wire.Exchange, out wire.Outcome) item {
 	row := it.row
 	c := match.Comparison{
 		Part:        match.Result,
@@ -93,14 +93,14 @@ func (p *player) compareOutcome(it item, x, now *wire.Exchange, out wire.Outcome
 		IsRevision:  p.conn.Revision(),
 		Rules:       p.judge.Rules,
 	}
-	p.binder.Learn(c, result(x), result(now))
-	present, bound := p.presentSide(now, out, c, result(x))
+	p.binder.Learn(c, resultOf(x), resultOf(current))
+	present, boundCount := p.presentSide(current, out, c, resultOf(x))
 	if endsReplay(row, out) {
 		p.connectionEnd.CompareAndSwap(nil, &out)
 	}
 	it.Report = Compare(recordedSide(row, x), present, p.judge)
-	if bound > 0 {
-		it.Counts[match.Bound] += bound
+	if boundCount > 0 {
+		it.Counts[match.Bound] += boundCount
 	}
 	it.took = out.Took
 	it.result = present.Result
@@ -149,7 +149,7 @@ func (p *player) skipReason(row *rows.Row, m *wire.Message, x *wire.Exchange) st
 		return "the method is not in " + currentRevision
 	case shape.Has(currentRevision, row.Method) && !shape.Has(recordedRevision, row.Method):
 		return "the method is not in " + recordedRevision
-	case row.Method == "tasks/get" && status(result(x)) == client.TaskWorking:
+	case row.Method == "tasks/get" && taskStatus(resultOf(x)) == client.TaskWorking:
 		return "the task went on"
 	case !p.options.yes && !isHarmless(row.Method):
 		return mayChange
@@ -188,8 +188,8 @@ func (p *player) checkTool(ctx context.Context, it item, call *client.Call, x *w
 		it.Why = mayChange + ", as the recording lists it"
 		return it, true
 	}
-	confirm := toolcall.Request{Name: name, Reading: arguments.Reading{Arguments: given}, Yes: p.options.yes}
-	if out := toolcall.Confirmed(ctx, p.conn, tool, confirm); !out.OK() {
+	request := toolcall.Request{Name: name, Reading: arguments.Reading{Arguments: given}, Yes: p.options.yes}
+	if out := toolcall.Confirmed(ctx, p.conn, tool, request); !out.OK() {
 		it.Why = out.Text
 		return it, true
 	}
@@ -212,9 +212,9 @@ func (p *player) taskWish(m *wire.Message, x *wire.Exchange) *client.TaskWish {
 	return nil
 }
 
-// levelOf returns the log level of the recorded client when it sent the request: from the request,
-// or from an earlier logging/setLevel. It returns "" if there is none.
-func (p *player) levelOf(row *rows.Row, m *wire.Message) string {
+// recordedLogLevel returns the log level of the recorded client when it sent the request: from the request,
+// or from an earlier logging/setLogLevel. It returns "" if there is none.
+func (p *player) recordedLogLevel(row *rows.Row, m *wire.Message) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	conversationKey := conversationOf(row)
@@ -230,20 +230,20 @@ func (p *player) levelOf(row *rows.Row, m *wire.Message) string {
 // becameTask reports whether a call asked for a task or became one.
 func becameTask(m *wire.Message, x *wire.Exchange) bool {
 	return m.Method == "tools/call" &&
-		(jsonraw.First(m.Params, "task") != nil || jsonraw.First(result(x), "taskId") != nil)
+		(jsonraw.First(m.Params, "task") != nil || jsonraw.First(resultOf(x), "taskId") != nil)
 }
 
-// status returns the status of a task.
-func status(raw json.RawMessage) client.TaskStatus {
+// taskStatus returns the status of a task.
+func taskStatus(raw json.RawMessage) client.TaskStatus {
 	text, _ := jsonraw.Text(jsonraw.First(raw, "status"))
 	return client.TaskStatus(text)
 }
 
-// setLevel sets the server's log level: in the request itself if it is stateless, else with
-// logging/setLevel.
-func (p *player) setLevel(ctx context.Context, level string, call *client.Call) {
+// setLogLevel sets the server's log level: in the request itself if it is stateless, else with
+// logging/setLogLevel.
+func (p *player) setLogLevel(ctx context.Context, level string, call *client.Call) {
 	p.mu.Lock()
-	set := p.currentLogLevel
+	previous := p.currentLogLevel
 	p.currentLogLevel = level
 	p.mu.Unlock()
 	switch {
@@ -251,16 +251,16 @@ func (p *player) setLevel(ctx context.Context, level string, call *client.Call) 
 	case client.Stateless(p.conn.Revision()):
 		call.Params = jsonraw.With(call.Params, "_meta",
 			jsonraw.With(jsonraw.First(call.Params, "_meta"), metaLogLevel, jsonraw.Quote(level)))
-	case level != set:
+	case level != previous:
 		if declared, _ := p.conn.Declares("logging"); declared {
 			p.conn.Do(ctx, client.Call{Method: "logging/setLevel", Params: jsonraw.With(nil, "level", jsonraw.Quote(level))})
 		}
 	}
 }
 
-// lateNotifications is the time to wait for missing notifications after the response: some servers
+// lateNotificationWait is the time to wait for missing notifications after the response: some servers
 // send them concurrently.
-const lateNotifications = 100 * time.Millisecond
+const lateNotificationWait = 100 * time.Millisecond
 
 // pollTask is the interval of polling a task, maxTaskWait the longest time until it must reach the
 // recorded status.
@@ -271,15 +271,15 @@ const (
 	maxInputWait = 10 * time.Second
 )
 
-// await polls a task until it reaches the recorded status or ends.
-func (p *player) await(ctx context.Context, call client.Call, out wire.Outcome, x *wire.Exchange) wire.Outcome {
+// awaitTask polls a task until it reaches the recorded status or ends.
+func (p *player) awaitTask(ctx context.Context, call client.Call, out wire.Outcome, x *wire.Exchange) wire.Outcome {
 	began := p.factory.Now()
-	want := status(result(x))
+	want := taskStatus(resultOf(x))
 	if want == "" {
 		return out
 	}
 	for {
-		reached := status(out.Result)
+		reached := taskStatus(out.Result)
 		if reached == "" || reached == want || reached.Ended() {
 			return out
 		}

@@ -47,14 +47,14 @@ func (o *options) readJudgement(f *cmdutil.Factory) (j judgement, err error) {
 		}
 		j.Rules, err = match.ParseRules(raw)
 		if err != nil {
-			return j, problemsIn(o.match.file, err)
+			return j, matcherFileError(o.match.file, err)
 		}
 	}
 	extra := match.Section{Method: "*"}
 	for _, text := range o.match.ignore {
 		path, err := jsonvalue.ParsePath(text)
 		if err != nil {
-			return j, badPath("--ignore", text, err)
+			return j, invalidPath("--ignore", text, err)
 		}
 		extra.Rules = append(extra.Rules,
 			match.Rule{Part: match.Result, Path: path, Matcher: match.Matcher{Kind: match.Ignore}})
@@ -62,7 +62,7 @@ func (o *options) readJudgement(f *cmdutil.Factory) (j judgement, err error) {
 	for _, text := range o.match.bind {
 		source, target, err := parseBind(text)
 		if err != nil {
-			return j, badPath("--bind", text, err)
+			return j, invalidPath("--bind", text, err)
 		}
 		kind := source.String()
 		again := slices.IndexFunc(j.bindings, func(b match.Binding) bool { return b.Kind == kind && b.Part == match.Result })
@@ -119,29 +119,29 @@ func parseBind(text string) (source, target jsonvalue.Path, err error) {
 func (o *options) unmetMatchers(rules *match.Rules, met map[*match.Rule]bool) (all []string) {
 	for _, s := range rules.Sections {
 		for i, rule := range s.Rules {
-			where := "--ignore"
+			origin := "--ignore"
 			switch {
 			case met[&s.Rules[i]]:
 				continue
-			case rule.Place.Line > 0 && len(o.words)+len(o.only) > 0:
+			case rule.Place.Line > 0 && len(o.filterWords)+len(o.only) > 0:
 				continue
 			case rule.Place.Line > 0:
-				where = fmt.Sprintf("%s:%d", filepath.Base(o.match.file), rule.Place.Line)
+				origin = fmt.Sprintf("%s:%d", filepath.Base(o.match.file), rule.Place.Line)
 			case rule.Matcher.Kind == match.Bound:
-				where = "--bind"
+				origin = "--bind"
 			}
 			path := rule.Path.String()
 			if rule.Place.Line > 0 {
 				path = strings.Join(strings.Fields(s.Method+" "+s.Name+" "+path), " ")
 			}
-			all = append(all, path+" ("+where+")")
+			all = append(all, path+" ("+origin+")")
 		}
 	}
 	return all
 }
 
-// badPath returns the error for an invalid path, with a hint.
-func badPath(flag, text string, err error) error {
+// invalidPath returns the error for an invalid path, with a hint.
+func invalidPath(flag, text string, err error) error {
 	return usage.New(fmt.Sprintf("%s %s: %v", flag, text, err), wire.Hint(flag+" '"+suggestPath(flag, text)+"'"))
 }
 
@@ -155,11 +155,11 @@ func suggestPath(flag, text string) string {
 	for i, side := range sides {
 		sides[i] = "." + strings.TrimPrefix(pathOfPointer(side), ".")
 	}
-	meant := strings.Join(sides, "=")
-	if _, _, err := parseBind(meant); err != nil || meant == text || meant == "." || strings.Contains(meant, "'") {
+	suggestion := strings.Join(sides, "=")
+	if _, _, err := parseBind(suggestion); err != nil || suggestion == text || suggestion == "." || strings.Contains(suggestion, "'") {
 		return ".structuredContent.id"
 	}
-	return meant
+	return suggestion
 }
 
 // pathOfPointer returns a JSON pointer as a path: .items[0].id for /items/0/id. It returns other
@@ -180,8 +180,8 @@ func pathOfPointer(text string) string {
 	return path.String()
 }
 
-// problemsIn returns the problems of a file of matchers with their positions.
-func problemsIn(name string, err error) error {
+// matcherFileError returns the problems of a file of matchers with their positions.
+func matcherFileError(name string, err error) error {
 	problems, ok := errors.AsType[match.Problems](err)
 	if !ok {
 		return usage.New(name+": "+err.Error(), "")
@@ -201,7 +201,7 @@ func problemsIn(name string, err error) error {
 // checkWritable returns an error outcome if an output file cannot be written, before anything is
 // sent.
 func (o *options) checkWritable(f *cmdutil.Factory) wire.Outcome {
-	for flag, name := range map[string]string{"--update": o.update, "--write-match": o.write} {
+	for flag, name := range map[string]string{"--update": o.update, "--write-match": o.writeMatch} {
 		if name == "" {
 			continue
 		}

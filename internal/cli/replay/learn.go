@@ -39,8 +39,8 @@ type learner struct {
 type distinctAnswers struct {
 	comparison match.Comparison
 	results    []json.RawMessage
-	// others are the paths of the differences outside of results.
-	others []string
+	// otherPaths are the paths of the differences outside of results.
+	otherPaths []string
 }
 
 // learn replays several times and proposes matchers for the differences between the runs. It judges
@@ -76,12 +76,12 @@ func learn(ctx context.Context, f *cmdutil.Factory, o options, s *selection, jud
 	if total == 0 {
 		return nil
 	}
-	if o.write != "" {
-		if err := cmdutil.ReplaceFile(o.write, text); err != nil {
-			return cmdutil.Exit(usage.LocalIO("writing "+o.write, usage.Bare(err)))
+	if o.writeMatch != "" {
+		if err := cmdutil.ReplaceFile(o.writeMatch, text); err != nil {
+			return cmdutil.Exit(usage.LocalIO("writing "+o.writeMatch, usage.Bare(err)))
 		}
 		f.Note(
-			"written to " + o.write + "; nothing was applied: " + f.HintText(wire.Run("replay --match-file "+o.write)) + " does",
+			"written to " + o.writeMatch + "; nothing was applied: " + f.HintText(wire.Run("replay --match-file "+o.writeMatch)) + " does",
 		)
 	}
 	return f.WriteOut(func(w io.Writer) error {
@@ -105,8 +105,8 @@ func (l *learner) addItem(it item) {
 		differences = []match.Difference{{Path: "outcome"}}
 	}
 	for _, d := range differences {
-		if it.Verdict.Fails() && !strings.HasPrefix(d.Path, ".") && !slices.Contains(a.others, d.Path) {
-			a.others = append(a.others, d.Path)
+		if it.Verdict.Fails() && !strings.HasPrefix(d.Path, ".") && !slices.Contains(a.otherPaths, d.Path) {
+			a.otherPaths = append(a.otherPaths, d.Path)
 		}
 	}
 	if it.result == nil ||
@@ -132,15 +132,15 @@ func (l *learner) propose(given *match.Rules) (*match.Rules, int, error) {
 			return nil, 0, err
 		}
 		a := l.answered[row]
-		found, err := proposeFor(result(x), a.results, a.comparison)
-		if err != nil || len(found) == 0 {
+		proposed, err := proposeFor(resultOf(x), a.results, a.comparison)
+		if err != nil || len(proposed) == 0 {
 			continue
 		}
 		key := [2]string{row.Method, a.comparison.Name}
 		if sections[key] == nil {
 			sections[key] = &match.Section{Method: key[0], Name: key[1]}
 		}
-		sections[key].Rules = match.Merge(sections[key].Rules, found)
+		sections[key].Rules = match.Merge(sections[key].Rules, proposed)
 	}
 	for _, row := range l.order {
 		key := [2]string{row.Method, l.answered[row].comparison.Name}
@@ -150,13 +150,13 @@ func (l *learner) propose(given *match.Rules) (*match.Rules, int, error) {
 			delete(sections, key)
 		}
 	}
-	both := &match.Rules{Sections: slices.Concat(given.Sections, rules.Sections)}
+	allRules := &match.Rules{Sections: slices.Concat(given.Sections, rules.Sections)}
 	for _, row := range l.order {
 		x, err := row.Exchange()
 		if err != nil {
 			return nil, 0, err
 		}
-		l.addUnproposed(row, result(x), both)
+		l.addUnproposed(row, resultOf(x), allRules)
 	}
 	return rules, total, nil
 }
@@ -198,7 +198,7 @@ func (l *learner) addUnproposed(row *rows.Row, recorded json.RawMessage, rules *
 		}
 	}
 	a := l.answered[row]
-	for _, path := range a.others {
+	for _, path := range a.otherPaths {
 		add(path, " differs from the recording: no matcher is for that")
 	}
 	c := a.comparison

@@ -20,8 +20,8 @@ type Question struct {
 	Params      json.RawMessage
 	// Answer is the client's result, nil if there is none.
 	Answer json.RawMessage
-	// guessed is set if the question is only assumed to belong to the request.
-	guessed bool
+	// isGuessed is set if the question is only assumed to belong to the request.
+	isGuessed bool
 }
 
 // Questions returns the questions of an exchange in order, each once.
@@ -29,27 +29,27 @@ func Questions(x *wire.Exchange) []Question { return questions(x, false) }
 
 // questions returns the questions of an exchange. If apart is set, it includes requests of the
 // server that arrived over HTTP on a different stream meanwhile.
-func questions(x *wire.Exchange, apart bool) (all []Question) {
+func questions(x *wire.Exchange, includeOtherStreams bool) (all []Question) {
 	if x == nil {
 		return nil
 	}
-	var open []int    // input requests that were not answered yet
-	ids := []string{} // of the server's own requests, by question; "" for others
+	var unanswered []int // input requests that were not answered yet
+	ids := []string{}    // of the server's own requests, by question; "" for others
 	for _, f := range append(slices.Clone(x.OtherMessages), x.Response) {
 		if f.Raw == nil {
 			continue
 		}
 		m := wire.ParseMessage(f.Raw)
 		switch {
-		case m.Kind == wire.Request && f.Dir == wire.Received && isOnOtherStream(x, f) && !apart:
+		case m.Kind == wire.Request && f.Dir == wire.Received && isOnOtherStream(x, f) && !includeOtherStreams:
 		case m.Kind == wire.Request && f.Dir == wire.Received:
-			all = append(all, Question{Method: m.Method, Params: m.Params, guessed: x.IsGuess(f)})
+			all = append(all, Question{Method: m.Method, Params: m.Params, isGuessed: x.IsGuess(f)})
 			ids = append(ids, string(m.ID))
 		case m.Kind == wire.Response && f.Dir == wire.Received:
 			requests, _ := jsonraw.Object(jsonraw.First(m.Result, "inputRequests"))
 			for _, r := range requests {
 				method, _ := jsonraw.Text(jsonraw.First(r.Value, "method"))
-				open = append(open, len(all))
+				unanswered = append(unanswered, len(all))
 				all = append(all, Question{Key: r.Name, Method: method, Params: jsonraw.First(r.Value, "params")})
 				ids = append(ids, "")
 			}
@@ -59,11 +59,11 @@ func questions(x *wire.Exchange, apart bool) (all []Question) {
 			}
 		case f.Dir == wire.Sent && m.Kind == wire.Request:
 			answers := jsonraw.First(m.Params, "inputResponses")
-			for _, index := range open {
+			for _, index := range unanswered {
 				all[index].Answer = jsonraw.First(answers, all[index].Key)
 			}
 			if answers != nil {
-				open = nil
+				unanswered = nil
 			}
 		}
 	}
@@ -75,16 +75,16 @@ func questions(x *wire.Exchange, apart bool) (all []Question) {
 // request belongs to; over HTTP, the stream does. If only one side is on a pipe, a question that
 // may belong to a different request makes no difference if the other side lacks it.
 func (r *Report) compareServerRequests(recorded, current Side, c match.Comparison, level Level) {
-	anytime := func(q Question) bool { return q.Method == "roots/list" }
-	mixed := isOnPipe(recorded.Exchange) != isOnPipe(current.Exchange)
-	a := slices.DeleteFunc(questions(recorded.Exchange, mixed), anytime)
-	b := slices.DeleteFunc(questions(current.Exchange, mixed), anytime)
+	isRootsList := func(q Question) bool { return q.Method == "roots/list" }
+	transportsDiffer := isOnPipe(recorded.Exchange) != isOnPipe(current.Exchange)
+	a := slices.DeleteFunc(questions(recorded.Exchange, transportsDiffer), isRootsList)
+	b := slices.DeleteFunc(questions(current.Exchange, transportsDiffer), isRootsList)
 	c.Part = match.Params
 	c.Name = ""
 	c.HiddenUnknown = true
 	for i := range max(len(a), len(b)) {
 		switch {
-		case mixed && (i >= len(a) && b[i].guessed || i >= len(b) && a[i].guessed):
+		case transportsDiffer && (i >= len(a) && b[i].isGuessed || i >= len(b) && a[i].isGuessed):
 		case i >= len(a):
 			r.addDifference("server request", nil, jsonraw.Quote(b[i].Method), match.Added)
 		case i >= len(b):
@@ -111,16 +111,16 @@ var aboutRequest = []string{"notifications/progress", "notifications/message"}
 
 // compareNotifications compares the notifications of two exchanges.
 func (r *Report) compareNotifications(recorded, current *wire.Exchange, mode Notifications) {
-	logs := mode == InOrder || comparesLogs(recorded, current)
-	a := notificationTexts(recorded, logs)
-	b := notificationTexts(current, logs)
+	includeLogs := mode == InOrder || comparesLogs(recorded, current)
+	recordedTexts := notificationTexts(recorded, includeLogs)
+	currentTexts := notificationTexts(current, includeLogs)
 	if mode == Kinds {
-		a = summarizeKinds(a)
-		b = summarizeKinds(b)
+		recordedTexts = summarizeKinds(recordedTexts)
+		currentTexts = summarizeKinds(currentTexts)
 	}
-	if !slices.Equal(a, b) {
+	if !slices.Equal(recordedTexts, currentTexts) {
 		list := func(texts []string) json.RawMessage { return jsonraw.Quote(strings.Join(texts, ", ")) }
-		r.addDifference("notifications", list(a), list(b), match.Changed)
+		r.addDifference("notifications", list(recordedTexts), list(currentTexts), match.Changed)
 	}
 }
 
@@ -144,7 +144,7 @@ func comparesLogs(recorded, current *wire.Exchange) bool {
 
 // notificationTexts returns the notifications of an exchange as texts, with log messages if logs is
 // set.
-func notificationTexts(x *wire.Exchange, logs bool) (all []string) {
+func notificationTexts(x *wire.Exchange, includeLogs bool) (all []string) {
 	if x == nil {
 		return nil
 	}
@@ -153,7 +153,7 @@ func notificationTexts(x *wire.Exchange, logs bool) (all []string) {
 		if m.Kind != wire.Notification || f.Dir != wire.Received || !slices.Contains(aboutRequest, m.Method) {
 			continue
 		}
-		if isOnOtherStream(x, f) || !logs && m.Method == "notifications/message" {
+		if isOnOtherStream(x, f) || !includeLogs && m.Method == "notifications/message" {
 			continue
 		}
 		text := strings.TrimPrefix(m.Method, "notifications/")
@@ -169,18 +169,18 @@ func notificationTexts(x *wire.Exchange, logs bool) (all []string) {
 
 // summarizeKinds reduces notifications to their set, the first and the last progress, and whether
 // the progress ever fell.
-func summarizeKinds(all []string) (some []string) {
+func summarizeKinds(texts []string) (kinds []string) {
 	var progress []string
-	for _, text := range all {
+	for _, text := range texts {
 		if value, ok := strings.CutPrefix(text, "progress "); ok {
 			progress = append(progress, value)
-		} else if !slices.Contains(some, text) {
-			some = append(some, text)
+		} else if !slices.Contains(kinds, text) {
+			kinds = append(kinds, text)
 		}
 	}
-	slices.Sort(some)
+	slices.Sort(kinds)
 	if len(progress) == 0 {
-		return some
+		return kinds
 	}
 	text := "progress " + progress[0] + " to " + progress[len(progress)-1]
 	for i := range progress[1:] {
@@ -189,7 +189,7 @@ func summarizeKinds(all []string) (some []string) {
 			break
 		}
 	}
-	return append([]string{text}, some...)
+	return append([]string{text}, kinds...)
 }
 
 // isLess compares two JSON numbers.

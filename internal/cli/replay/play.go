@@ -46,11 +46,11 @@ type player struct {
 	judge   Options
 	binder  *match.Binder
 	answers *answers
-	frames  *frames
+	frames  *frameCollector
 	// began is the time of the first request.
 	began time.Time
 	mu    sync.Mutex
-	// logLevels are the log levels that the recorded clients set with logging/setLevel;
+	// logLevels are the log levels that the recorded clients set with logging/setLogLevel;
 	// currentLogLevel is the level that was last set for the present server. mu guards both.
 	logLevels       map[conversation]string
 	currentLogLevel string
@@ -66,7 +66,7 @@ func (s *selection) play(
 	f *cmdutil.Factory,
 	o options,
 	judge judgement,
-	take func(item),
+	handle func(item),
 ) (*connect.Conn, wire.Outcome) {
 	answers, err := newAnswers(s)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *selection) play(
 		logLevels: map[conversation]string{},
 	}
 	// A new conversation ends the replay: what the server knew of earlier requests is lost.
-	renewed := func(r client.Renewal) {
+	onRenewal := func(r client.Renewal) {
 		p.connectionEnd.CompareAndSwap(nil, &wire.Outcome{
 			Kind: wire.Transport, Reached: wire.Unknown, IsSummary: true,
 			Text: "the conversation ended before the replay: " + r.Why,
@@ -95,7 +95,7 @@ func (s *selection) play(
 		NoResume:          true,
 		RequireServerInfo: true,
 		OnNotification:    func(*wire.Message) {},
-		As:                &connect.Stand{Capabilities: s.capabilities, Asker: answers.respond, Renewed: renewed},
+		As:                &connect.Stand{Capabilities: s.capabilities, Asker: answers.respond, Renewed: onRenewal},
 	})
 	switch {
 	case out.Kind == wire.Usage:
@@ -106,10 +106,10 @@ func (s *selection) play(
 		}
 		p.connectionEnd.Store(&out)
 	default:
-		p.conn, p.frames, p.began = c, watch(f), f.Now()
+		p.conn, p.frames, p.began = c, watchFrames(f), f.Now()
 		f.Note("replaying to " + f.Secrets.Text(c.Label()) + ", " + c.Revision())
 	}
-	p.sendAll(ctx, take)
+	p.sendAll(ctx, handle)
 	for _, path := range p.binder.Unused() {
 		why := ": no later request has its value; --bind '" + path + "=.arguments.NAME' says where it is"
 		if p.binder.IsRetyped(path) {
@@ -118,8 +118,8 @@ func (s *selection) play(
 		}
 		f.Note("--bind " + path + why)
 	}
-	if gone := p.connectionEnd.Load(); gone != nil {
-		return c, *gone
+	if end := p.connectionEnd.Load(); end != nil {
+		return c, *end
 	}
 	if ctx.Err() != nil {
 		return c, wire.Outcome{Kind: wire.Signal, Text: "interrupted", IsSummary: true, Reached: wire.Unknown}
@@ -129,14 +129,14 @@ func (s *selection) play(
 
 // sendAll sends the requests, up to --parallel at a time. A request that may depend on an earlier
 // one waits for all before it.
-func (p *player) sendAll(ctx context.Context, take func(item)) {
-	waiting := make(chan chan item, p.options.parallel-1)
-	var underWay sync.WaitGroup
+func (p *player) sendAll(ctx context.Context, handle func(item)) {
+	queue := make(chan chan item, p.options.parallel-1)
+	var running sync.WaitGroup
 	go func() {
-		defer close(waiting)
+		defer close(queue)
 		for _, row := range p.rows {
 			ready := make(chan item, 1)
-			waiting <- ready
+			queue <- ready
 			if p.options.parallel == 1 || p.conn == nil {
 				ready <- p.replayRow(ctx, row)
 				continue
@@ -144,13 +144,13 @@ func (p *player) sendAll(ctx context.Context, take func(item)) {
 			// Its params may have a handle of an earlier answer, or it has an effect on the
 			// requests after it.
 			if mcp.IsTaskMethod(row.Method) || strings.HasSuffix(row.Method, "/list") || row.Method == "logging/setLevel" {
-				underWay.Wait()
+				running.Wait()
 			}
-			underWay.Go(func() { ready <- p.replayRow(ctx, row) })
+			running.Go(func() { ready <- p.replayRow(ctx, row) })
 		}
 	}()
-	for ready := range waiting {
-		take(<-ready)
+	for ready := range queue {
+		handle(<-ready)
 	}
 }
 
@@ -165,11 +165,11 @@ func (p *player) replayRow(ctx context.Context, row *rows.Row) item {
 	notRun := func(why string) item {
 		return item{row: row, Report: Report{Verdict: NotRun}, Why: why}
 	}
-	gone := p.connectionEnd.Load()
+	end := p.connectionEnd.Load()
 	if p.conn == nil {
 		return notRun(unreached)
 	}
-	if gone != nil {
+	if end != nil {
 		return notRun("the server was no longer available")
 	}
 	if p.options.pace == "as-recorded" {
@@ -215,12 +215,12 @@ func (p *player) presentSide(x *wire.Exchange, out wire.Outcome, c match.Compari
 // endsReplay reports whether no further request can be sent after the outcome, unless the recorded
 // request ended the same way. A response with an HTTP status shows that the server is available.
 func endsReplay(row *rows.Row, out wire.Outcome) bool {
-	gone := out.Kind == wire.Transport && out.HTTP == nil || out.Kind == wire.Auth || out.Kind == wire.Signal
-	return gone && row.Channel != string(out.Kind)
+	isUnavailable := out.Kind == wire.Transport && out.HTTP == nil || out.Kind == wire.Auth || out.Kind == wire.Signal
+	return isUnavailable && row.Channel != string(out.Kind)
 }
 
-// result returns the result of a response, nil if there is none.
-func result(x *wire.Exchange) json.RawMessage {
+// resultOf returns the result of a response, nil if there is none.
+func resultOf(x *wire.Exchange) json.RawMessage {
 	if x == nil {
 		return nil
 	}

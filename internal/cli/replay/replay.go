@@ -24,16 +24,16 @@ import (
 // options are the flags of `mcpc replay`.
 type options struct {
 	recorded.ServerChoice
-	words   []string // of the filter
-	only    []string
-	yes     bool
-	match   matchOptions
-	pace    string
-	update  string
-	learn   int
-	write   string // of --write-match
-	reports reports
-	faults  faulty.Options
+	filterWords []string // of the filter
+	only        []string
+	yes         bool
+	match       matchOptions
+	pace        string
+	update      string
+	learn       int
+	writeMatch  string // of --write-match
+	reports     reports
+	faults      faulty.Options
 	// parallel is the number of concurrent requests.
 	parallel int
 }
@@ -103,7 +103,7 @@ Exit code 0: all are same, better or new; 1: one is not; 12: all were skipped;
 			}
 			o.Verb = "replay"
 			o.Word = args[0]
-			o.words = args[1:]
+			o.filterWords = args[1:]
 			if err := o.validate(f); err != nil {
 				return err
 			}
@@ -136,7 +136,7 @@ func (o *options) declare(f *cmdutil.Factory, cmd *cobra.Command) {
 	flags.StringVar(&o.pace, "pace", "max", "`pace` of sending: max (at once) or as-recorded")
 	flags.StringVar(&o.update, "update", "", "write a recording with the new answers to a new `file`")
 	flags.IntVar(&o.learn, "learn", 0, "replay `N` times, and propose matchers for values that differed")
-	flags.StringVar(&o.write, "write-match", "", "write the proposed matchers to a new `file`")
+	flags.StringVar(&o.writeMatch, "write-match", "", "write the proposed matchers to a new `file`")
 	flags.StringVar(&o.reports.junit, "junit", "", "write a JUnit report to a `file`, - for stdout")
 	flags.StringVar(&o.reports.sarif, "sarif", "", "write a SARIF report to a `file`, - for stdout")
 	flags.StringVar(&o.reports.markdown, "markdown", "", "write a Markdown report to a `file`, - for stdout")
@@ -177,8 +177,8 @@ func (o *options) validate(f *cmdutil.Factory) error {
 		return usage.New("--bind needs the recorded order: a later request waits for the handle", "leave out --parallel")
 	case o.learn < 0 || o.learn == 1 || o.learn > maxLearned:
 		return usage.New(fmt.Sprintf("--learn takes 2 to %d runs, not %d", maxLearned, o.learn), "--learn 3")
-	case o.write != "" && o.learn == 0:
-		return usage.New("--write-match needs --learn", "--learn 3 --write-match "+wire.Hint(o.write))
+	case o.writeMatch != "" && o.learn == 0:
+		return usage.New("--write-match needs --learn", "--learn 3 --write-match "+wire.Hint(o.writeMatch))
 	case f.Wire:
 		return usage.New("replay prints what it compared, so it has no --wire", "--record FILE saves the messages")
 	case o.update != "" && f.RecordTo != "":
@@ -205,7 +205,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	if out := o.checkWritable(f); !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	filter, err := recorded.Filter(o.words, f.Now(), &recorded.RowFindings{})
+	filter, err := recorded.Filter(o.filterWords, f.Now(), &recorded.RowFindings{})
 	if err != nil {
 		return err
 	}
@@ -223,11 +223,11 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	if o.update != "" {
 		f.RecordTo = o.update
 	}
-	end, err := o.startFaults(ctx, f)
+	endFaults, err := o.startFaults(ctx, f)
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.replayAndShow(ctx, f, o, judge), end())
+	return errors.Join(s.replayAndShow(ctx, f, o, judge), endFaults())
 }
 
 // replayAndShow replays a selection and shows the outcome of each request.
@@ -236,9 +236,9 @@ func (s *selection) replayAndShow(ctx context.Context, f *cmdutil.Factory, o opt
 		return learn(ctx, f, o, s, judge)
 	}
 	show := newReporter(f, o, s, judge.Rules)
-	playing, stop := context.WithCancel(ctx)
+	playCtx, stop := context.WithCancel(ctx)
 	defer stop()
-	c, out := s.play(playing, f, o, judge, func(it item) {
+	c, out := s.play(playCtx, f, o, judge, func(it item) {
 		show.addItem(it)
 		if f.StdoutError() != nil { // further results are not written
 			stop()

@@ -25,12 +25,12 @@ func (w *reporter) reportFiles(out wire.Outcome) cmdutil.ReportFiles {
 		file.Write = func(to io.Writer) error {
 			switch file.Flag {
 			case "--junit":
-				return w.report(out, func(r row) string { return r.Number }).JUnit(to)
+				return w.buildReport(out, func(r row) string { return r.Number }).JUnit(to)
 			case "--sarif":
 				ruleOf := func(r row) string { return "replay-" + strings.ReplaceAll(r.Verdict, " ", "-") }
-				return w.report(out, ruleOf).SARIF(to, "", nil)
+				return w.buildReport(out, ruleOf).SARIF(to, "", nil)
 			}
-			return w.markdown(to, out)
+			return w.writeMarkdown(to, out)
 		}
 	}
 	return files
@@ -63,8 +63,8 @@ func fixFor(v Verdict) string {
 	return fixEnd
 }
 
-// report returns the verdict report. id returns the rule of a row.
-func (w *reporter) report(out wire.Outcome, id func(row) string) *verdict.Report {
+// buildReport returns the verdict report. id returns the rule of a row.
+func (w *reporter) buildReport(out wire.Outcome, ruleOf func(row) string) *verdict.Report {
 	r := &verdict.Report{
 		Command:   "replay",
 		Version:   w.factory.Version,
@@ -78,14 +78,14 @@ func (w *reporter) report(out wire.Outcome, id func(row) string) *verdict.Report
 	for _, row := range w.rows {
 		v := Verdict(row.Verdict)
 		rule := verdict.Rule{
-			ID:       id(row),
+			ID:       ruleOf(row),
 			Title:    strings.TrimSpace(row.Method + " " + row.Name),
 			Source:   source,
 			Fix:      fixFor(v),
 			Severity: verdict.Error,
 			Verdict:  verdict.Pass,
 		}
-		if id(row) != row.Number {
+		if ruleOf(row) != row.Number {
 			rule.Title = verdictTexts[v]
 		}
 		if v == Skipped || v == NotRun {
@@ -97,10 +97,10 @@ func (w *reporter) report(out wire.Outcome, id func(row) string) *verdict.Report
 		}
 		seen[rule.ID] = true
 		if v.Fails() {
-			if id(row) == row.Number {
+			if ruleOf(row) == row.Number {
 				r.Rules[len(r.Rules)-1].Why = row.headline()
 			}
-			r.Findings = append(r.Findings, findings(row, rule.ID, verdictTexts[v])...)
+			r.Findings = append(r.Findings, findingsOf(row, rule.ID, verdictTexts[v])...)
 		}
 	}
 	r.Judge()
@@ -125,8 +125,8 @@ func (r row) headline() string {
 	return text
 }
 
-// findings returns the findings of one exchange, one for each difference.
-func findings(r row, rule, title string) (all []verdict.Finding) {
+// findingsOf returns the findings of one exchange, one for each difference.
+func findingsOf(r row, rule, title string) (all []verdict.Finding) {
 	subject := strings.TrimSpace(r.Method + " " + r.Name)
 	add := func(d difference) {
 		sum := sha256.Sum256([]byte(strings.Join([]string{r.Verdict, subject, d.Path}, "\n")))
@@ -153,8 +153,8 @@ func findings(r row, rule, title string) (all []verdict.Finding) {
 	return all
 }
 
-// markdown writes the differences for a comment or a job summary.
-func (w *reporter) markdown(to io.Writer, out wire.Outcome) error {
+// writeMarkdown writes the differences for a comment or a job summary.
+func (w *reporter) writeMarkdown(to io.Writer, out wire.Outcome) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## mcpc replay: %s\n\n%s\n", sanitize.MarkdownCode(w.factory.Secrets.Text(w.target)),
 		term.Line(w.factory.Secrets.Text(w.summary())))

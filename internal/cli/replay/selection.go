@@ -33,7 +33,7 @@ type selection struct {
 
 // openSelection opens the recording and selects its requests of clients. The caller closes the
 // recording.
-func openSelection(f *cmdutil.Factory, o options, fits func(*rows.Row) bool) (*selection, wire.Outcome) {
+func openSelection(f *cmdutil.Factory, o options, matches func(*rows.Row) bool) (*selection, wire.Outcome) {
 	c, out := recorded.Open(f, o.Word)
 	if !out.OK() {
 		return nil, out
@@ -56,7 +56,7 @@ func openSelection(f *cmdutil.Factory, o options, fits func(*rows.Row) bool) (*s
 		all = []*rows.Row{row}
 	}
 	for _, row := range all {
-		if isReplayable(row) && (len(o.only) == 0 || slices.Contains(o.only, row.Method)) && fits(row) {
+		if isReplayable(row) && (len(o.only) == 0 || slices.Contains(o.only, row.Method)) && matches(row) {
 			s.rows = append(s.rows, row)
 		}
 	}
@@ -98,14 +98,14 @@ func (s *selection) readContext(all []*rows.Row) error {
 	}
 	declared := map[conversation]bool{}
 	for _, row := range all {
-		at := conversationOf(row)
+		key := conversationOf(row)
 		switch {
 		case row.ListedElsewhere || row.IsSeparate:
 		case rows.IsByServer(row) && row.Method == "roots/list":
 			s.serverRequests[nil] = append(s.serverRequests[nil], row) // during any request
 		case rows.IsByServer(row):
 			s.serverRequests[row.Within] = append(s.serverRequests[row.Within], row)
-		case row.Method == "tools/list", replayed[at] && !declared[at]:
+		case row.Method == "tools/list", replayed[key] && !declared[key]:
 			x, err := row.Exchange()
 			if err != nil {
 				return err
@@ -113,8 +113,8 @@ func (s *selection) readContext(all []*rows.Row) error {
 			if x == nil {
 				continue
 			}
-			if replayed[at] && !declared[at] && x.Request.Raw != nil {
-				declared[at] = true
+			if replayed[key] && !declared[key] && x.Request.Raw != nil {
+				declared[key] = true
 				s.addCapabilities(wire.ParseMessage(x.Request.Raw))
 			}
 			s.recordTools(x)
@@ -169,14 +169,14 @@ func (s *selection) recordTools(x *wire.Exchange) {
 // reportRevisions prints how many exchanges were recorded in a different revision than they are
 // sent in.
 func (s *selection) reportRevisions(f *cmdutil.Factory) {
-	others := map[string]int{}
+	counts := map[string]int{}
 	for _, row := range s.rows {
 		if row.Revision != "" && row.Revision != f.Protocol {
-			others[row.Revision]++
+			counts[row.Revision]++
 		}
 	}
-	for _, revision := range slices.Sorted(maps.Keys(others)) {
-		n := others[revision]
+	for _, revision := range slices.Sorted(maps.Keys(counts)) {
+		n := counts[revision]
 		format := "%s were recorded in %s, and are sent in %s; the filter protocol:%[2]s selects what was recorded there"
 		if n == 1 {
 			format = "%s was recorded in %s, and is sent in %s; the filter protocol:%[2]s selects what was recorded there"

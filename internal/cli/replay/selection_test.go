@@ -61,7 +61,7 @@ func TestMatchersWithoutValueAreReported(t *testing.T) {
 		want []string
 	}{
 		{"all exchanges", options{}, all},
-		{"a filter", options{words: []string{"name:y"}}, flags},
+		{"a filter", options{filterWords: []string{"name:y"}}, flags},
 		{"--only", options{only: []string{"tools/list"}}, flags},
 	} {
 		c.o.match.file = "dir/m.yaml"

@@ -58,8 +58,8 @@ type reporter struct {
 	options   options
 	selection *selection
 	// out receives the lines for people; it is nil if there are none.
-	out  io.Writer
-	text *bytes.Buffer // of -o
+	out        io.Writer
+	outputText *bytes.Buffer // of -o
 	// keepsRows is set if a report needs the rows. differenceCount is the number of their
 	// differences.
 	keepsRows       bool
@@ -94,8 +94,8 @@ func newReporter(f *cmdutil.Factory, o options, s *selection, rules *match.Rules
 		w.out = f.Stderr()
 	case document:
 	case f.Output != "":
-		w.text = &bytes.Buffer{}
-		w.out = w.text
+		w.outputText = &bytes.Buffer{}
+		w.out = w.outputText
 	default:
 		w.out = f.Stdout()
 	}
@@ -186,7 +186,7 @@ func (w *reporter) writeRow(r row) {
 		st = w.factory.ErrStyle
 	}
 	w.factory.Progress.Done()
-	cells := []string{r.Number, r.Verdict, strings.TrimSpace(r.Method + " " + r.Name), r.took(), r.Why}
+	cells := []string{r.Number, r.Verdict, strings.TrimSpace(r.Method + " " + r.Name), r.durationText(), r.Why}
 	for i := range cells {
 		cells[i] = term.Line(cells[i])
 	}
@@ -218,13 +218,13 @@ func (w *reporter) writeRow(r row) {
 	_, _ = w.out.Write(b.Bytes())
 }
 
-// took returns the present and the recorded time as text.
-func (r row) took() string {
+// durationText returns the present and the recorded time as text.
+func (r row) durationText() string {
 	if r.Is == 0 {
 		return ""
 	}
-	of := func(ms float64) string { return term.Duration(time.Duration(ms * float64(time.Millisecond))) }
-	return of(r.Is) + ", was " + of(r.Was)
+	format := func(ms float64) string { return term.Duration(time.Duration(ms * float64(time.Millisecond))) }
+	return format(r.Is) + ", was " + format(r.Was)
 }
 
 // orNothing returns value, or "nothing" if it is empty.
@@ -254,7 +254,7 @@ func (w *reporter) summary() string {
 			unsent = append(unsent, part)
 		}
 	}
-	text := fmt.Sprintf("%d replayed", w.sent())
+	text := fmt.Sprintf("%d replayed", w.countSent())
 	if len(sent) > 0 {
 		text += ": " + strings.Join(sent, ", ")
 	}
@@ -290,16 +290,16 @@ func (w *reporter) writeNotes(out wire.Outcome) {
 	}
 }
 
-// all returns the number of exchanges.
-func (w *reporter) all() (n int) {
+// countAll returns the number of exchanges.
+func (w *reporter) countAll() (n int) {
 	for _, count := range w.counts {
 		n += count
 	}
 	return n
 }
 
-// sent returns the number of requests that were sent.
-func (w *reporter) sent() int { return w.all() - w.counts[Skipped] - w.counts[NotRun] }
+// countSent returns the number of requests that were sent.
+func (w *reporter) countSent() int { return w.countAll() - w.counts[Skipped] - w.counts[NotRun] }
 
 // finish writes the summary and the reports, and returns the exit. out is the outcome of the
 // connection.
@@ -312,7 +312,7 @@ func (w *reporter) finish(ctx context.Context, out wire.Outcome) error {
 	}
 	w.writeNotes(out)
 	text := w.factory.Secrets.Text(w.summary())
-	if w.out != nil && w.counts[NotRun] < w.all() {
+	if w.out != nil && w.counts[NotRun] < w.countAll() {
 		_, _ = io.WriteString(w.out, term.Line(text)+"\n")
 	}
 	files := w.reportFiles(out)
@@ -326,9 +326,9 @@ func (w *reporter) finish(ctx context.Context, out wire.Outcome) error {
 		err = cmdutil.Join(err, stdout.Print(w.factory))
 	case w.out == nil:
 		err = cmdutil.Join(err, cmdutil.Print(ctx, w.factory, cmdutil.Document(w.document(text), nil)))
-	case w.text != nil:
+	case w.outputText != nil:
 		err = cmdutil.Join(err, cmdutil.Print(ctx, w.factory, cmdutil.Answer{Human: func(to io.Writer, _ term.Style) error {
-			_, err := to.Write(w.text.Bytes())
+			_, err := to.Write(w.outputText.Bytes())
 			return err
 		}}))
 	}
@@ -349,12 +349,12 @@ func (w *reporter) outcome(out wire.Outcome) wire.Outcome {
 	case failed > 0:
 		out = wire.Outcome{
 			Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", IsSummary: true,
-			Text: fmt.Sprintf("%d of %d answers are not as recorded", failed, w.sent()),
+			Text: fmt.Sprintf("%d of %d answers are not as recorded", failed, w.countSent()),
 		}
 		if w.counts[Differs] > 0 && w.options.match.file == "" {
 			out.Hint = "--learn 3 --write-match FILE proposes matchers for what differs each time"
 		}
-	case w.counts[Skipped] == w.all():
+	case w.counts[Skipped] == w.countAll():
 		text := "all recorded requests were skipped"
 		out = wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: text, IsSummary: true}
 		if w.skipped[mayChange] > 0 {

@@ -22,14 +22,14 @@ import (
 )
 
 // A named is a server as -s takes it, and the name under which mcpc serve offers it.
-type named struct{ name, id string }
+type namedServer struct{ name, id string }
 
 // membersOf returns the servers to serve: the servers in args, and with --all the known servers. It
 // connects to no server. It fails for an unknown server and for two servers with the same name.
 func membersOf(f *cmdutil.Factory, o options, args []string) ([]gateway.Member, error) {
-	servers := known(f, o.all)
+	servers := knownServers(f, o.all)
 	for _, word := range args {
-		s := parted(word)
+		s := parseServer(word)
 		g := f.Invocation()
 		g.Server = s.id
 		g.ServerGiven = true
@@ -93,24 +93,24 @@ func (o *options) checkPatterns(members []gateway.Member) error {
 	return nil
 }
 
-// known returns all known servers that need no approval, or nil if all is false. A server has its
+// knownServers returns all known servers that need no approval, or nil if all is false. A server has its
 // own name if no other server has the name, else its id. It reports the servers that need approval.
-func known(f *cmdutil.Factory, all bool) (servers []named) {
+func knownServers(f *cmdutil.Factory, all bool) (servers []namedServer) {
 	if !all {
 		return nil
 	}
-	asked, left := f.KnownServers()
-	f.NoteSkipped(left)
-	times := map[string]int{}
-	for _, s := range asked {
-		times[s.Name]++
+	servable, skipped := f.KnownServers()
+	f.NoteSkipped(skipped)
+	nameCounts := map[string]int{}
+	for _, s := range servable {
+		nameCounts[s.Name]++
 	}
-	for _, s := range asked {
+	for _, s := range servable {
 		name := s.Name
-		if times[name] > 1 {
+		if nameCounts[name] > 1 {
 			name = s.ID
 		}
-		servers = append(servers, named{name, s.ID})
+		servers = append(servers, namedServer{name, s.ID})
 	}
 	if len(servers) == 0 {
 		f.Note("no known servers, so the lists are empty: " + f.HintText(wire.Run("servers")+" lists them"))
@@ -122,19 +122,19 @@ func known(f *cmdutil.Factory, all bool) (servers []named) {
 // has other characters.
 const nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
-// parted parses [NAME=]SERVER. Without NAME, the name of a URL is its host, the name of CLIENT:NAME
+// parseServer parses [NAME=]SERVER. Without NAME, the name of a URL is its host, the name of CLIENT:NAME
 // is its second part, and any other server is named as in word.
-func parted(word string) named {
+func parseServer(word string) namedServer {
 	if name, id, ok := strings.Cut(word, "="); ok && strings.Trim(name, nameCharacters) == "" && name != "" {
-		return named{name, id}
+		return namedServer{name, id}
 	}
 	if u, err := url.Parse(word); err == nil && strings.Contains(word, "://") && u.Host != "" {
-		return named{u.Host, word}
+		return namedServer{u.Host, word}
 	}
 	if i := strings.LastIndexByte(word, ':'); i >= 0 && !strings.ContainsAny(word, "/.") {
-		return named{word[i+1:], word} // CLIENT:NAME
+		return namedServer{word[i+1:], word} // CLIENT:NAME
 	}
-	return named{word, word}
+	return namedServer{word, word}
 }
 
 // isCommand reports whether a word that names no server seems to be a server's command: a program,
@@ -148,18 +148,18 @@ func isCommand(f *cmdutil.Factory, word string) bool {
 var sessionHint = "a server's command is served as a session: " + wire.Run("init --as NAME -- COMMAND...") +
 	", then " + wire.Run("serve NAME")
 
-// serving is the environment variable that mcpc serve sets for the servers that it starts. mcpc
+// servingVariable is the environment variable that mcpc serve sets for the servers that it starts. mcpc
 // serve refuses to run if it is set.
-const serving = "MCPC_SERVING"
+const servingVariable = "MCPC_SERVING"
 
 // invocation returns the environment of one connection to a server, which asks the user nothing and
 // puts name into each line of its messages. The returned function ends the recording.
 func invocation(f *cmdutil.Factory, name, id string) (*host.Env, func()) {
-	b := f.WithoutPrompts(&lines{to: f.Stderr()}, id)
+	b := f.WithoutPrompts(&lineWriter{to: f.Stderr()}, id)
 	b.ErrStyle.Server = f.ErrStyle.Line(name)
 	b.UI = quiet{b}
 	b.Record.Lasts = true
-	b.Mark = serving + "=1"
+	b.Mark = servingVariable + "=1"
 	return &b.Env, func() { b.Env.EndRecording(wire.Outcome{}, 0) }
 }
 
@@ -179,25 +179,25 @@ func (q quiet) ShowChanges(level wire.Severity, headline string, changes []diff.
 	}
 }
 
-// lines writes complete lines to a writer. It keeps an incomplete line in rest. mu guards rest and
+// lineWriter writes complete lines to a writer. It keeps an incomplete line in incomplete. mu guards incomplete and
 // writes.
-type lines struct {
-	to   io.Writer
-	mu   sync.Mutex
-	rest []byte
+type lineWriter struct {
+	to         io.Writer
+	mu         sync.Mutex
+	incomplete []byte
 }
 
-func (l *lines) Write(p []byte) (int, error) {
+func (l *lineWriter) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.rest = append(l.rest, p...)
+	l.incomplete = append(l.incomplete, p...)
 	for {
-		at := bytes.IndexByte(l.rest, '\n') + 1
-		if at == 0 {
+		lineEnd := bytes.IndexByte(l.incomplete, '\n') + 1
+		if lineEnd == 0 {
 			return len(p), nil
 		}
-		line := l.rest[:at]
-		l.rest = l.rest[at:]
+		line := l.incomplete[:lineEnd]
+		l.incomplete = l.incomplete[lineEnd:]
 		if _, err := l.to.Write(line); err != nil {
 			return 0, err
 		}

@@ -5,7 +5,7 @@ import "testing"
 // A word is a server, or a name for one and the server.
 func TestServerWordMayHaveName(t *testing.T) {
 	t.Parallel()
-	for word, want := range map[string]named{
+	for word, want := range map[string]namedServer{
 		"box":                              {"box", "box"},
 		"b=box":                            {"b", "box"},
 		"cursor:box":                       {"box", "cursor:box"},
@@ -16,7 +16,7 @@ func TestServerWordMayHaveName(t *testing.T) {
 		"my-box_2=http://127.0.0.1:1/?a=b": {"my-box_2", "http://127.0.0.1:1/?a=b"},
 		"=box":                             {"=box", "=box"},
 	} {
-		if got := parted(word); got != want {
+		if got := parseServer(word); got != want {
 			t.Errorf("%s: %+v", word, got)
 		}
 	}

@@ -60,11 +60,11 @@ Over stdio the command ends with exit code 0 when the client closes the input.`,
   mcpc serve demo --http 127.0.0.1:3001`,
 		ValidArgsFunction: f.CompleteServer,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.check(f, args); err != nil {
+			if err := o.validate(f, args); err != nil {
 				return err
 			}
 			if flags := cmd.Flags(); !flags.Changed("timeout") {
-				f.Limits.Idle = idle
+				f.Limits.Idle = defaultIdle
 			}
 			if !cmd.Flags().Changed("max-time") {
 				f.Limits.Hard = -1
@@ -92,20 +92,20 @@ Over stdio the command ends with exit code 0 when the client closes the input.`,
 	return cmd
 }
 
-// idle is the default of --timeout: how long a server may be silent during a request. It is long,
+// defaultIdle is the default of --timeout: how long a server may be silent during a request. It is long,
 // because agents have their own limits.
-const idle = 10 * time.Minute
+const defaultIdle = 10 * time.Minute
 
-// check returns a usage error for flags and arguments that make no sense for several servers.
-func (o *options) check(f *cmdutil.Factory, args []string) error {
+// validate returns a usage error for flags and arguments that make no sense for several servers.
+func (o *options) validate(f *cmdutil.Factory, args []string) error {
 	switch {
 	case f.Shell != nil:
 		return usage.New("the shell uses one server", wire.Run("serve")+", in another terminal")
-	case f.ServerGiven && isCommand(f, parted(f.Server).id):
+	case f.ServerGiven && isCommand(f, parseServer(f.Server).id):
 		return usage.New("serve takes servers as arguments, not with -s", sessionHint)
 	case f.ServerGiven:
 		return usage.New("serve takes servers as arguments, not with -s", wire.Run("serve "+shellwords.Quote(f.Server)))
-	case f.Getenv(serving) != "": // otherwise an entry for mcpc serve among the servers of --all would start itself
+	case f.Getenv(servingVariable) != "": // otherwise an entry for mcpc serve among the servers of --all would start itself
 		return usage.New("mcpc serve was started by another mcpc serve", "give the other one the servers of this one")
 	case o.all && len(args) > 0:
 		return usage.New("--all and the names of servers exclude each other", "")
@@ -134,7 +134,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options, args []string) erro
 	if err := o.checkPatterns(members); err != nil {
 		return err
 	}
-	admit, err := o.admit(f)
+	admit, err := o.readAdmission(f)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options, args []string) erro
 			Version: f.Version,
 			Token:   rand.Text,
 			Now:     f.Now,
-			Tell:    func(text string, stderr ...string) { tell(f, text, stderr) },
+			Tell:    func(text string, stderr ...string) { printNote(f, text, stderr) },
 			Admit:   admit,
 		},
 	)
@@ -169,8 +169,8 @@ func run(ctx context.Context, f *cmdutil.Factory, o options, args []string) erro
 	}
 }
 
-// tell writes a note for the user, followed by the last lines of a server's standard error.
-func tell(f *cmdutil.Factory, text string, stderr []string) {
+// printNote writes a note for the user, followed by the last lines of a server's standard error.
+func printNote(f *cmdutil.Factory, text string, stderr []string) {
 	f.Note(f.ErrStyle.Line(text))
 	var b strings.Builder
 	for _, line := range stderr {
@@ -179,10 +179,10 @@ func tell(f *cmdutil.Factory, text string, stderr []string) {
 	_, _ = io.WriteString(f.Stderr(), b.String())
 }
 
-// admit returns a function that returns the HTTP status and text with which a request without the
+// readAdmission returns a function that returns the HTTP status and text with which a request without the
 // token is refused, or 0. Returns nil without --client-token-file. It fails if the file has no
 // token.
-func (o *options) admit(f *cmdutil.Factory) (func(*http.Request) (int, string), error) {
+func (o *options) readAdmission(f *cmdutil.Factory) (func(*http.Request) (int, string), error) {
 	if o.tokenFile == "" {
 		return nil, nil
 	}

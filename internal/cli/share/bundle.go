@@ -45,8 +45,8 @@ type BundleOptions struct {
 	Added int
 }
 
-// Add declares the flags.
-func (o *BundleOptions) Add(flags *pflag.FlagSet) {
+// AddFlags declares the flags.
+func (o *BundleOptions) AddFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(
 		&o.Redact,
 		"redact",
@@ -63,8 +63,8 @@ func (o *BundleOptions) Add(flags *pflag.FlagSet) {
 	flags.BoolVarP(&o.Yes, "yes", "y", false, "bundle: write without asking for confirmation")
 }
 
-// Given reports whether an option is set that only bundles have.
-func (o *BundleOptions) Given() bool {
+// IsSet reports whether an option is set that only bundles have.
+func (o *BundleOptions) IsSet() bool {
 	return o.Redact != nil || o.Note != "" || o.Yes || o.Strict
 }
 
@@ -80,10 +80,10 @@ func levelOf(strict bool) redact.Guess {
 type Bundle struct {
 	*bundle.Content
 	capture *rows.Capture
-	// numbers are the numbers of the exchanges in the recording. added is how many exchanges were not
+	// originalNumbers are the numbers of the exchanges in the recording. added is how many exchanges were not
 	// selected.
-	numbers []string
-	added   int
+	originalNumbers []string
+	addedCount      int
 }
 
 // NewBundle makes a bundle of the exchanges that pick returns, and closes the capture of pick. The
@@ -99,12 +99,12 @@ func NewBundle(
 		return nil, err
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(25)) // the rows of a large recording stay in memory
-	b, err := copied(ctx, f, o, &Hider{Factory: f, Rules: rules, Level: levelOf(o.Strict)}, pick)
+	b, err := copyWithoutSecrets(ctx, f, o, &Hider{Factory: f, Rules: rules, Level: levelOf(o.Strict)}, pick)
 	if err != nil {
 		return nil, err
 	}
 	runtime.GC() // the recording itself is no longer needed
-	if err := b.complete(f, o); err != nil {
+	if err := b.addDocuments(f, o); err != nil {
 		b.Close()
 		return nil, cmdutil.Exit(usage.LocalIO("making the bundle", usage.Bare(err)))
 	}
@@ -120,18 +120,18 @@ func (b *Bundle) Write(w io.Writer) error { return bundle.Write(w, *b.Content) }
 // WritePage writes only the page of the bundle.
 func (b *Bundle) WritePage(w io.Writer) error { return bundle.WritePage(w, *b.Content) }
 
-// copied makes the capture of the bundle: it hides the secrets in the exchanges of pick, and closes
+// copyWithoutSecrets makes the capture of the bundle: it hides the secrets in the exchanges of pick, and closes
 // their capture.
-func copied(
+func copyWithoutSecrets(
 	ctx context.Context,
 	f *cmdutil.Factory,
 	o BundleOptions,
-	h *Hider,
+	hider *Hider,
 	pick func() (*rows.Capture, []*rows.Row, wire.Outcome),
 ) (*Bundle, error) {
-	known := &checker{a: f, from: map[string]string{}}
-	known.environment()
-	if err := known.state(); err != nil {
+	known := &checker{factory: f, sources: map[string]string{}}
+	known.learnEnvironment()
+	if err := known.learnState(); err != nil {
 		return nil, cmdutil.Exit(connect.StateFailed(err))
 	}
 	c, all, out := pick()
@@ -140,28 +140,28 @@ func copied(
 	}
 	defer c.Close()
 	recorded.WarnDamage(f, c)
-	meant := len(all)
+	selectedCount := len(all)
 	all = WithContext(c, all)
-	added := len(all) - meant + o.Added
-	if err := h.Learn(ctx, c, all); err != nil {
+	added := len(all) - selectedCount + o.Added
+	if err := hider.Learn(ctx, c, all); err != nil {
 		return nil, err
 	}
-	d, err := h.Draft(c, all)
+	content, err := hider.Draft(c, all)
 	if err != nil {
 		return nil, cmdutil.Exit(usage.LocalIO("making the bundle", usage.Bare(err)))
 	}
-	return &Bundle{Content: d, numbers: sliceutil.Map(all, (*rows.Row).Number), added: added}, nil
+	return &Bundle{Content: content, originalNumbers: sliceutil.Map(all, (*rows.Row).Number), addedCount: added}, nil
 }
 
-// complete makes the other parts of the bundle from its capture, which has no secrets.
-func (b *Bundle) complete(f *cmdutil.Factory, o BundleOptions) (err error) {
+// addDocuments makes the other parts of the bundle from its capture, which has no secrets.
+func (b *Bundle) addDocuments(f *cmdutil.Factory, o BundleOptions) (err error) {
 	b.capture, err = rows.OpenFrom(bundle.CaptureName, b.Content.Capture)
 	if err != nil {
 		return err
 	}
 	c := b.capture
-	m := &b.Manifest
-	m.Mcpc, m.Filter = f.Version, f.Secrets.Command(o.Words)
+	manifest := &b.Manifest
+	manifest.Mcpc, manifest.Filter = f.Version, f.Secrets.Command(o.Words)
 	versions := map[string]bool{}
 	protocols := map[string]bool{}
 	for _, h := range c.Heads {
@@ -174,49 +174,49 @@ func (b *Bundle) complete(f *cmdutil.Factory, o BundleOptions) (err error) {
 		}
 	}
 	delete(protocols, "")
-	m.Recorded, m.Protocols = slices.Sorted(maps.Keys(versions)), slices.Sorted(maps.Keys(protocols))
-	m.Exchanges = len(c.Rows())
-	if b.added > 0 {
-		m.Notes = append(
-			m.Notes,
-			english.Plural(b.added, "exchange")+
+	manifest.Recorded, manifest.Protocols = slices.Sorted(maps.Keys(versions)), slices.Sorted(maps.Keys(protocols))
+	manifest.Exchanges = len(c.Rows())
+	if b.addedCount > 0 {
+		manifest.Notes = append(
+			manifest.Notes,
+			english.Plural(b.addedCount, "exchange")+
 				" added to those that were chosen: handshakes and lists of tools of their conversations",
 		)
 	}
-	if now := sliceutil.Map(c.Rows(), (*rows.Row).Number); len(now) == len(b.numbers) && len(now) <= MostRows &&
-		!slices.Equal(now, b.numbers) {
-		m.Was = b.numbers
+	if numbers := sliceutil.Map(c.Rows(), (*rows.Row).Number); len(numbers) == len(b.originalNumbers) && len(numbers) <= MostRows &&
+		!slices.Equal(numbers, b.originalNumbers) {
+		manifest.Was = b.originalNumbers
 	}
-	b.Tools, err = listsOf(c)
+	b.Tools, err = listsJSON(c)
 	if err != nil {
 		return err
 	}
 	var report bytes.Buffer
 	all := c.Rows()
-	if len(all) > mostInReport {
-		all = all[:mostInReport]
-		m.Notes = append(m.Notes, fmt.Sprintf("%s has the first %d exchanges", bundle.ReportName, mostInReport))
+	if len(all) > maxReported {
+		all = all[:maxReported]
+		manifest.Notes = append(manifest.Notes, fmt.Sprintf("%s has the first %d exchanges", bundle.ReportName, maxReported))
 	}
-	if err := reports(f, &report, c, all); err != nil {
+	if err := writeReports(f, &report, c, all); err != nil {
 		return err
 	}
 	b.Report = report.Bytes()
 	if o.Note != "" {
 		b.Notes = []byte(strings.TrimRight(f.Secrets.Text(o.Note), "\n") + "\n")
 	}
-	page := Page{Title: "MCP recording", Manifest: *m, Report: string(b.Report), Notes: string(b.Notes)}
-	b.Data, err = page.Of(c, b.Modified)
+	page := Page{Title: "MCP recording", Manifest: *manifest, Report: string(b.Report), Notes: string(b.Notes)}
+	b.Data, err = page.JSON(c, b.Modified)
 	if err == nil {
 		b.Script, b.Style, err = web.Code()
 	}
 	return err
 }
 
-// mostInReport bounds the exchanges in a bundle's report.
-const mostInReport = 100
+// maxReported bounds the exchanges in a bundle's report.
+const maxReported = 100
 
 // A listing has the last lists of a server.
-type listing struct {
+type serverLists struct {
 	Server string `json:"server"`
 	// Info is serverInfo, or null if it was not recorded.
 	Info              json.RawMessage   `json:"serverInfo"`
@@ -226,9 +226,9 @@ type listing struct {
 	ResourceTemplates []json.RawMessage `json:"resourceTemplates"`
 }
 
-// listsOf returns the last lists of each server as JSON, with all pages.
-func listsOf(c *rows.Capture) ([]byte, error) {
-	all := []*listing{}
+// listsJSON returns the last lists of each server as JSON, with all pages.
+func listsJSON(c *rows.Capture) ([]byte, error) {
+	all := []*serverLists{}
 	for _, row := range c.Rows() {
 		opens := mcp.IsOpening(row.Method)
 		if row.Channel != exchange.ChannelOK || !opens && !mcp.IsServerList(row.Method) {
@@ -238,11 +238,11 @@ func listsOf(c *rows.Capture) ([]byte, error) {
 		if err != nil || x == nil {
 			return nil, err
 		}
-		i := slices.IndexFunc(all, func(l *listing) bool { return l.Server == row.Target })
+		i := slices.IndexFunc(all, func(l *serverLists) bool { return l.Server == row.Target })
 		if i < 0 {
 			none := []json.RawMessage{}
 			i = len(all)
-			all = append(all, &listing{Server: row.Target, Tools: none, Prompts: none, Resources: none, ResourceTemplates: none})
+			all = append(all, &serverLists{Server: row.Target, Tools: none, Prompts: none, Resources: none, ResourceTemplates: none})
 		}
 		if opens {
 			all[i].Info = jsonraw.OrNull(recorded.ServerInfo(x.Response.Raw))
@@ -264,10 +264,10 @@ func listsOf(c *rows.Capture) ([]byte, error) {
 	return append(raw, '\n'), err
 }
 
-// Confirmed shows what is in the bundle and asks the user to write it. With yes set it asks
+// Confirm shows what is in the bundle and asks the user to write it. With yes set it asks
 // nothing. The outcome is OK if the bundle may be written, Refused if not, Signal after an
 // interrupt.
-func (b *Bundle) Confirmed(ctx context.Context, f *cmdutil.Factory, yes bool) wire.Outcome {
+func (b *Bundle) Confirm(ctx context.Context, f *cmdutil.Factory, yes bool) wire.Outcome {
 	m := b.Manifest
 	hidden := fmt.Sprintf(
 		"%s, %s hidden in %s", english.Plural(m.Exchanges, "exchange"),
@@ -307,7 +307,7 @@ func (b *Bundle) Confirmed(ctx context.Context, f *cmdutil.Factory, yes bool) wi
 	for _, kind := range slices.Sorted(maps.Keys(m.Now)) {
 		fmt.Fprintf(w, "  hidden by this export: %d, %s\n", m.Now[kind], kind)
 	}
-	if err := b.tellLeft(f); err != nil {
+	if err := b.printRemaining(f); err != nil {
 		return usage.LocalIO("making the bundle", usage.Bare(err))
 	}
 	if f.Ask(ctx, "Write this bundle?") {
@@ -323,24 +323,24 @@ func (b *Bundle) Confirmed(ctx context.Context, f *cmdutil.Factory, yes bool) wi
 // renumbered returns a text about the last exchange whose number differs between the bundle and the
 // recording, or "" if all numbers are equal. The last exchange is mostly the selected one.
 func (b *Bundle) renumbered() (text string) {
-	n := 0
+	count := 0
 	rows := b.capture.Rows()
 	for i, was := range b.Manifest.Was {
 		now := rows[i].Number()
 		if was != now {
-			n++
+			count++
 			text = was + " is " + now + " in the bundle"
 		}
 	}
-	if n > 1 {
-		return english.Plural(n, "exchange") + " have other numbers: " + text
+	if count > 1 {
+		return english.Plural(count, "exchange") + " have other numbers: " + text
 	}
 	return text
 }
 
-// tellLeft prints what may be private in the bundle: the longest words, and what only --strict
+// printRemaining prints what may be private in the bundle: the longest words, and what only --strict
 // hides.
-func (b *Bundle) tellLeft(f *cmdutil.Factory) error {
+func (b *Bundle) printRemaining(f *cmdutil.Factory) error {
 	w := f.Stderr()
 	words, err := Longest(b.capture)
 	if err != nil {
@@ -352,10 +352,10 @@ func (b *Bundle) tellLeft(f *cmdutil.Factory) error {
 	for _, word := range words {
 		fmt.Fprintf(w, "  %s\n", term.Shorten(term.Line(word), max(20, f.ErrStyle.Width-4)))
 	}
-	c := &checker{a: f, from: map[string]string{}}
+	c := &checker{factory: f, sources: map[string]string{}}
 	defer func(before redact.Guess) { f.Secrets.Guess = before }(f.Secrets.Guess)
 	f.Secrets.Guess = redact.GuessStrict
-	leaks, err := c.leaksByLine(io.NewSectionReader(b.Content.Capture, 0, math.MaxInt64), longestChecked)
+	leaks, err := c.findLeaksByLine(io.NewSectionReader(b.Content.Capture, 0, math.MaxInt64), maxCheckedLine)
 	if err != nil {
 		return err
 	}

@@ -28,8 +28,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// mostChecked bounds the size of a checked file in bytes.
-const mostChecked = 1 << 30
+// maxCheckedFile bounds the size of a checked file in bytes.
+const maxCheckedFile = 1 << 30
 
 // A leak is a secret in a file: its place and the reason why it is a secret. The output does not
 // have its text.
@@ -47,20 +47,20 @@ type leak struct {
 
 // checker searches files for secrets. from has the source of each known value.
 type checker struct {
-	a    *cmdutil.Factory
-	from map[string]string
+	factory *cmdutil.Factory
+	sources map[string]string
 }
 
 // CheckFile searches a file of any format for secrets and prints their places. It returns an error
 // if it finds any.
 func CheckFile(f *cmdutil.Factory, name string, strict bool) error {
 	f.Secrets.Variables = true
-	c := &checker{a: f, from: map[string]string{}}
-	c.environment()
-	if err := c.state(); err != nil {
+	c := &checker{factory: f, sources: map[string]string{}}
+	c.learnEnvironment()
+	if err := c.learnState(); err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
-	leaks, err := c.leaksOf(name, strict)
+	leaks, err := c.findLeaksInFile(name, strict)
 	if err != nil {
 		return err
 	}
@@ -90,16 +90,16 @@ func CheckFile(f *cmdutil.Factory, name string, strict bool) error {
 	return nil
 }
 
-// leaksOf returns the secrets in a file, or in each member of a bundle. A bundle is checked more
+// findLeaksInFile returns the secrets in a file, or in each member of a bundle. A bundle is checked more
 // strictly than a recording, because it leaves the machine.
-func (c *checker) leaksOf(name string, strict bool) (leaks []leak, err error) {
+func (c *checker) findLeaksInFile(name string, strict bool) (leaks []leak, err error) {
 	if strict {
-		c.a.Secrets.Guess = redact.GuessStrict
+		c.factory.Secrets.Guess = redact.GuessStrict
 	}
 	if name != "-" {
 		err = bundle.EachMember(name, func(member string, r io.Reader) error {
-			c.a.Secrets.Guess = levelOf(strict)
-			found, err := c.leaksByLine(r, longestChecked)
+			c.factory.Secrets.Guess = levelOf(strict)
+			found, err := c.findLeaksByLine(r, maxCheckedLine)
 			for _, l := range found {
 				l.Member = member
 				leaks = append(leaks, l)
@@ -110,30 +110,30 @@ func (c *checker) leaksOf(name string, strict bool) (leaks []leak, err error) {
 			return nil, cmdutil.Exit(recorded.Unreadable(name, fault))
 		}
 		if err == nil {
-			return toldOnce(leaks), nil
+			return dropDerived(leaks), nil
 		}
 	}
 	if strings.HasSuffix(name, packed.Extension) {
-		return c.leaksPacked(name)
+		return c.findLeaksInPacked(name)
 	}
 	var raw []byte
 	if name == "-" {
-		raw, err = host.ReadUpTo(c.a.In, mostChecked)
+		raw, err = host.ReadUpTo(c.factory.In, maxCheckedFile)
 	} else {
-		raw, err = c.a.Env.ReadFile(name, mostChecked)
+		raw, err = c.factory.Env.ReadFile(name, maxCheckedFile)
 	}
 	if err != nil {
 		return nil, usage.NotRead("--check "+name, err, "")
 	}
-	return c.leaks(raw), nil
+	return c.findLeaks(raw), nil
 }
 
-// leaksPacked returns the secrets in the text of a compressed recording.
-func (c *checker) leaksPacked(name string) (leaks []leak, err error) {
+// findLeaksInPacked returns the secrets in the text of a compressed recording.
+func (c *checker) findLeaksInPacked(name string) (leaks []leak, err error) {
 	f, err := rows.OpenLines(name)
 	if err == nil {
 		defer f.Close()
-		leaks, err = c.leaksByLine(f, longestChecked)
+		leaks, err = c.findLeaksByLine(f, maxCheckedLine)
 	}
 	if err != nil {
 		return nil, usage.NotRead("--check "+name, err, "")
@@ -141,90 +141,90 @@ func (c *checker) leaksPacked(name string) (leaks []leak, err error) {
 	return leaks, nil
 }
 
-// toldOnce drops the leaks in the report and the page of a bundle that other members have too: both
+// dropDerived drops the leaks in the report and the page of a bundle that other members have too: both
 // are made from the other members.
-func toldOnce(leaks []leak) []leak {
-	made := func(l leak) bool { return l.Member == bundle.ReportName || l.Member == bundle.PageName }
+func dropDerived(leaks []leak) []leak {
+	isDerived := func(l leak) bool { return l.Member == bundle.ReportName || l.Member == bundle.PageName }
 	elsewhere := map[string]bool{}
 	for _, l := range leaks {
-		if !made(l) {
+		if !isDerived(l) {
 			elsewhere[l.text] = true
 		}
 	}
-	return slices.DeleteFunc(leaks, func(l leak) bool { return made(l) && elsewhere[l.text] })
+	return slices.DeleteFunc(leaks, func(l leak) bool { return isDerived(l) && elsewhere[l.text] })
 }
 
 const (
-	// checkedAtOnce is how many bytes of a member are checked together, with the rest of their last
+	// checkBatch is how many bytes of a member are checked together, with the rest of their last
 	// line.
-	checkedAtOnce = 1 << 20
-	// longestChecked is how many bytes of one line are checked together. The last lookedAtAgain of
+	checkBatch = 1 << 20
+	// maxCheckedLine is how many bytes of one line are checked together. The last recheckedBytes of
 	// them are checked again with the bytes that follow. Columns then count from there.
-	longestChecked = 64 << 20
-	lookedAtAgain  = 64 << 10
+	maxCheckedLine = 64 << 20
+	recheckedBytes = 64 << 10
 )
 
-// leaksByLine returns the secrets that r contains. It checks several lines at a time, or a part of
+// findLeaksByLine returns the secrets that r contains. It checks several lines at a time, or a part of
 // one line if the line is longer than longest.
-func (c *checker) leaksByLine(r io.Reader, longest int) (all []leak, err error) {
-	in := bufio.NewReaderSize(r, 64<<10)
-	var part []byte
-	for before := 0; ; {
-		line, err := in.ReadSlice('\n')
-		part = append(part, line...)
-		long := errors.Is(err, bufio.ErrBufferFull)
+func (c *checker) findLeaksByLine(r io.Reader, maxLine int) (all []leak, err error) {
+	reader := bufio.NewReaderSize(r, 64<<10)
+	var pending []byte
+	for linesBefore := 0; ; {
+		line, err := reader.ReadSlice('\n')
+		pending = append(pending, line...)
+		isLongLine := errors.Is(err, bufio.ErrBufferFull)
 		atEnd := errors.Is(err, io.EOF)
-		if err != nil && !long && !atEnd {
+		if err != nil && !isLongLine && !atEnd {
 			return nil, err
 		}
-		if long && len(part) < longest || err == nil && len(part) < checkedAtOnce {
+		if isLongLine && len(pending) < maxLine || err == nil && len(pending) < checkBatch {
 			continue
 		}
-		for _, l := range c.leaks(part) {
-			l.Line += before
+		for _, l := range c.findLeaks(pending) {
+			l.Line += linesBefore
 			all = append(all, l)
 		}
-		before += bytes.Count(part, []byte{'\n'})
+		linesBefore += bytes.Count(pending, []byte{'\n'})
 		if atEnd {
 			return all, nil
 		}
-		if long {
-			part = part[:copy(part, part[len(part)-lookedAtAgain:])]
+		if isLongLine {
+			pending = pending[:copy(pending, pending[len(pending)-recheckedBytes:])]
 		} else {
-			part = part[:0]
+			pending = pending[:0]
 		}
 	}
 }
 
-// know learns values. from is their source in reports.
-func (c *checker) know(from string, values ...string) {
+// learn learns values. from is their source in reports.
+func (c *checker) learn(from string, values ...string) {
 	for _, value := range values {
-		if value != "" && c.from[value] == "" {
-			c.from[value] = from
+		if value != "" && c.sources[value] == "" {
+			c.sources[value] = from
 		}
-		c.a.Secrets.Learn(value)
+		c.factory.Secrets.Learn(value)
 	}
 }
 
-// environment learns the secrets of the environment.
-func (c *checker) environment() {
-	if c.a.Environ == nil {
+// learnEnvironment learns the secrets of the environment.
+func (c *checker) learnEnvironment() {
+	if c.factory.Environ == nil {
 		return
 	}
-	for _, entry := range c.a.Environ() {
+	for _, entry := range c.factory.Environ() {
 		name, value, _ := strings.Cut(entry, "=")
 		before := new(redact.Secrets)
 		before.LearnEnvironment([]string{entry})
 		if before.Knows(value) {
-			c.know("the variable "+name, value)
+			c.learn("the variable "+name, value)
 		}
 	}
 }
 
-// state learns the tokens of the store, and the ids and cookies of sessions. It warns about secrets
+// learnState learns the tokens of the store, and the ids and cookies of sessions. It warns about secrets
 // that cannot be opened.
-func (c *checker) state() error {
-	store, err := state.Open(c.a.State)
+func (c *checker) learnState() error {
+	store, err := state.Open(c.factory.State)
 	if err != nil {
 		return nil // there is no state without a directory for it
 	}
@@ -234,13 +234,13 @@ func (c *checker) state() error {
 	}
 	for _, name := range st.Names() {
 		s, _ := st.Session(name)
-		c.know("the session "+name, string(s.SessionID))
+		c.learn("the session "+name, string(s.SessionID))
 		cookies, _ := http.ParseCookie(string(s.Cookies))
 		for _, cookie := range cookies {
-			c.know("a cookie of the session "+name, cookie.Value)
+			c.learn("a cookie of the session "+name, cookie.Value)
 		}
 	}
-	tokens, err := c.a.Env.Tokens()
+	tokens, err := c.factory.Env.Tokens()
 	if err != nil {
 		return err
 	}
@@ -256,7 +256,7 @@ func (c *checker) state() error {
 				closed++
 				continue
 			}
-			c.know(from, text)
+			c.learn(from, text)
 		}
 	}
 	for _, t := range book.Tokens {
@@ -266,49 +266,49 @@ func (c *checker) state() error {
 		open("a client of "+redact.RedactURL(client.Issuer), client.Secret)
 	}
 	if closed > 0 {
-		c.a.UI.Warn(
+		c.factory.UI.Warn(
 			fmt.Sprintf("%s in the store cannot be opened, so it was not searched for", english.Plural(closed, "secret")),
 		)
 	}
 	return nil
 }
 
-// leaks returns the secrets in raw, in order, and in raw decoded as UTF-16, with their places in
+// findLeaks returns the secrets in raw, in order, and in raw decoded as UTF-16, with their places in
 // the decoded text.
-func (c *checker) leaks(raw []byte) []leak {
-	all := c.leaksIn(raw)
+func (c *checker) findLeaks(raw []byte) []leak {
+	all := c.findLeaksInText(raw)
 	for _, text := range redact.Wide(raw) {
-		all = append(all, c.leaksIn(text)...)
+		all = append(all, c.findLeaksInText(text)...)
 	}
 	return all
 }
 
-// leaksIn returns the secrets in raw, in order. It returns an empty list, not nil, if there are
+// findLeaksInText returns the secrets in raw, in order. It returns an empty list, not nil, if there are
 // none.
-func (c *checker) leaksIn(raw []byte) []leak {
+func (c *checker) findLeaksInText(raw []byte) []leak {
 	all := []leak{}
 	line := 1
-	begin := 0
-	at := 0
-	for _, f := range c.a.Secrets.Find(raw) {
-		line += bytes.Count(raw[at:f.From], []byte{'\n'})
-		at = f.From
-		begin = bytes.LastIndexByte(raw[:at], '\n') + 1
+	lineStart := 0
+	position := 0
+	for _, f := range c.factory.Secrets.Find(raw) {
+		line += bytes.Count(raw[position:f.From], []byte{'\n'})
+		position = f.From
+		lineStart = bytes.LastIndexByte(raw[:position], '\n') + 1
 		all = append(
 			all,
-			leak{"", line, utf8.RuneCount(raw[begin:at]) + 1, f.To - f.From, f.Kind, c.source(f), string(raw[f.From:f.To])},
+			leak{"", line, utf8.RuneCount(raw[lineStart:position]) + 1, f.To - f.From, f.Kind, c.reasonFor(f), string(raw[f.From:f.To])},
 		)
 	}
 	return all
 }
 
-// source returns the reason why a finding is a secret.
-func (c *checker) source(f redact.Found) string {
-	if from := c.from[f.Secret]; from != "" {
+// reasonFor returns the reason why a finding is a secret.
+func (c *checker) reasonFor(f redact.Found) string {
+	if from := c.sources[f.Secret]; from != "" {
 		return from
 	}
-	if line := c.a.RedactionFor(f.Secret); f.Kind == redact.FoundKnown && line > 0 {
-		return fmt.Sprintf("line %d of %s", line, c.a.RedactFile)
+	if line := c.factory.RedactionFor(f.Secret); f.Kind == redact.FoundKnown && line > 0 {
+		return fmt.Sprintf("line %d of %s", line, c.factory.RedactFile)
 	}
 	return map[redact.FoundKind]string{
 		redact.FoundKnown: "a value that is marked as a secret elsewhere in the file, or encoded differently",

@@ -17,14 +17,14 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Crossing returns the rows with at least one message.
-func Crossing(all []*rows.Row) []*rows.Row {
+// WithMessages returns the rows with at least one message.
+func WithMessages(all []*rows.Row) []*rows.Row {
 	return slices.DeleteFunc(slices.Clone(all), func(row *rows.Row) bool { return row.Kinds == 0 })
 }
 
-// As writes exchanges of a capture in a format other than bundle. It returns an error for an
+// WriteAs writes exchanges of a capture in a format other than bundle. It returns an error for an
 // unknown format.
-func As(f *cmdutil.Factory, format string, w io.Writer, c *rows.Capture, all []*rows.Row) error {
+func WriteAs(f *cmdutil.Factory, format string, w io.Writer, c *rows.Capture, all []*rows.Row) error {
 	switch format {
 	case "har":
 		return har.Write(w, f.Version, all)
@@ -33,29 +33,29 @@ func As(f *cmdutil.Factory, format string, w io.Writer, c *rows.Capture, all []*
 	case "mcpc-yaml":
 		return exportSaved(f, w, c, all)
 	case "markdown":
-		return reports(f, w, c, all)
+		return writeReports(f, w, c, all)
 	case "mock-script":
 		return writeMockScript(w, all, recorded.ServerNameOf)
 	case "curl":
-		return commands(f, w, c, all, &traffic.Script{}, recorded.AddCurl)
+		return writeCommands(f, w, c, all, &traffic.Script{}, recorded.AddCurl)
 	case "mcpc":
 		script := &traffic.Script{}
-		some := slices.DeleteFunc(slices.Clone(all), func(row *rows.Row) bool {
+		withoutHandshakes := slices.DeleteFunc(slices.Clone(all), func(row *rows.Row) bool {
 			return mcp.IsOpening(row.Method)
 		})
-		if len(some) > 0 && len(some) < len(all) {
-			all = some
+		if len(withoutHandshakes) > 0 && len(withoutHandshakes) < len(all) {
+			all = withoutHandshakes
 			script.Comment("handshakes are omitted: each command does its own handshake")
 			script.Space()
 		}
-		return commands(f, w, c, all, script, recorded.AddMcpcCommand)
+		return writeCommands(f, w, c, all, script, recorded.AddMcpcCommand)
 	}
 	return fmt.Errorf("unknown format %q", format)
 }
 
-// commands writes a script with the commands that add makes of the exchanges. It writes a comment
+// writeCommands writes a script with the commands that add makes of the exchanges. It writes a comment
 // for an exchange without a command, or returns the error if it is the only exchange.
-func commands(f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows.Row, script *traffic.Script,
+func writeCommands(f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows.Row, script *traffic.Script,
 	add func(*traffic.Script, recorded.Request) error,
 ) error {
 	for i, row := range rows {
@@ -88,8 +88,8 @@ func Failed(err error) wire.Outcome {
 	return usage.LocalIO("exporting", usage.Bare(err))
 }
 
-// reports writes an issue report about each exchange.
-func reports(f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows.Row) error {
+// writeReports writes an issue report about each exchange.
+func writeReports(f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows.Row) error {
 	for i, row := range rows {
 		exchange, err := row.Exchange()
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 func TestAsRefusesUnknownFormats(t *testing.T) {
 	for _, format := range []string{"", "nope", "bundle", "CURL"} {
 		var b bytes.Buffer
-		err := As(nil, format, &b, &rows.Capture{}, nil)
+		err := WriteAs(nil, format, &b, &rows.Capture{}, nil)
 		if err == nil || b.Len() > 0 {
 			t.Errorf("%q: %v, %q", format, err, b.String())
 		}

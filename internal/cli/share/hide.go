@@ -79,16 +79,16 @@ func (h *Hider) Learn(ctx context.Context, c *rows.Capture, all []*rows.Row) err
 		s.LearnCommand(head.Argv)
 		s.LearnCommand(head.Command)
 	}
-	meant := map[*rows.Row]bool{}
+	selected := map[*rows.Row]bool{}
 	for _, row := range all {
-		meant[row] = true
+		selected[row] = true
 	}
 	for _, row := range c.Rows() {
 		err := row.EachFrame(func(f wire.Frame) error {
-			if !meant[row] {
+			if !selected[row] {
 				return nil // reading the frame has hidden and learned its secrets
 			}
-			return h.learnBy(ctx, f.Raw)
+			return h.learnSelected(ctx, f.Raw)
 		})
 		if cmdutil.IsUsage(err) {
 			return err
@@ -102,12 +102,12 @@ func (h *Hider) Learn(ctx context.Context, c *rows.Capture, all []*rows.Row) err
 	return nil
 }
 
-// shortestRedacted is the minimum length of a value of --redact. Shorter values occur within words.
-const shortestRedacted = 4
+// minRedacted is the minimum length of a value of --redact. Shorter values occur within words.
+const minRedacted = 4
 
-// learnBy learns the values that the expressions of --redact select in a message. It returns a
+// learnSelected learns the values that the expressions of --redact select in a message. It returns a
 // usage error for a value that is too short.
-func (h *Hider) learnBy(ctx context.Context, raw []byte) error {
+func (h *Hider) learnSelected(ctx context.Context, raw []byte) error {
 	if len(raw) == 0 || jsonraw.Valid(raw) != nil {
 		return nil
 	}
@@ -117,18 +117,18 @@ func (h *Hider) learnBy(ctx context.Context, raw []byte) error {
 		}
 		values, _ := r.values.Values(ctx, raw) // many messages do not have the values
 		for _, value := range values {
-			for _, text := range textsIn(value, nil) {
+			for _, text := range appendTexts(value, nil) {
 				switch {
 				case len(redact.HiddenIn(text)) > 0:
-				case len(text) >= 2*shortestRedacted:
+				case len(text) >= 2*minRedacted:
 					h.Factory.Secrets.Learn(text)
-				case len(text) >= shortestRedacted:
+				case len(text) >= minRedacted:
 					h.Factory.Secrets.Hide(regexp.MustCompile(regexp.QuoteMeta(text)))
 				case text != "":
 					return usage.New(
 						fmt.Sprintf(
 							"--redact %s gives a value of fewer than %d characters, which also occurs within other texts",
-							r.text, shortestRedacted,
+							r.text, minRedacted,
 						),
 						"--redact '/regular expression/' selects the right places",
 					)
@@ -139,17 +139,17 @@ func (h *Hider) learnBy(ctx context.Context, raw []byte) error {
 	return nil
 }
 
-// textsIn appends the strings and numbers in a value, at any depth.
-func textsIn(value json.RawMessage, all []string) []string {
+// appendTexts appends the strings and numbers in a value, at any depth.
+func appendTexts(value json.RawMessage, all []string) []string {
 	if members, err := jsonraw.Object(value); err == nil {
 		for _, m := range members {
-			all = textsIn(m.Value, all)
+			all = appendTexts(m.Value, all)
 		}
 		return all
 	}
 	if items, err := jsonraw.Array(value); err == nil {
 		for _, item := range items {
-			all = textsIn(item, all)
+			all = appendTexts(item, all)
 		}
 		return all
 	}
@@ -177,28 +177,28 @@ func (h *Hider) Draft(c *rows.Capture, rows []*rows.Row) (*bundle.Content, error
 		file.Close()
 		return nil, err
 	}
-	d := &bundle.Content{Capture: file}
-	d.Manifest.Hidden = left.hidden
-	d.Manifest.Values = len(left.values)
-	d.Manifest.Now = h.counts
-	d.Manifest.Rules = []string{
+	content := &bundle.Content{Capture: file}
+	content.Manifest.Hidden = left.hidden
+	content.Manifest.Values = len(left.values)
+	content.Manifest.Now = h.counts
+	content.Manifest.Rules = []string{
 		"values that mcpc knows: stored tokens, session ids, secrets of the environment, --redact-file",
 		"values that are named like secrets, parameters and users of URLs, cookies, tokens by their form",
 		"private keys, and texts of 32 characters or more that look random, but for ids, digests and pictures",
 	}
 	if h.Level == redact.GuessStrict {
-		d.Manifest.Rules = append(d.Manifest.Rules, "--strict: e-mail addresses, names of home directories, IPv4 addresses")
+		content.Manifest.Rules = append(content.Manifest.Rules, "--strict: e-mail addresses, names of home directories, IPv4 addresses")
 	}
 	for _, r := range h.Rules {
-		d.Manifest.Rules = append(d.Manifest.Rules, "--redact "+s.Text(r.text))
+		content.Manifest.Rules = append(content.Manifest.Rules, "--redact "+s.Text(r.text))
 	}
 	if s.Withholds() {
-		d.Manifest.Notes = append(
-			d.Manifest.Notes,
+		content.Manifest.Notes = append(
+			content.Manifest.Notes,
 			"there were more secrets than mcpc can track: message texts are hidden from some place on",
 		)
 	}
-	return d, nil
+	return content, nil
 }
 
 // placeholders counts the placeholders in the written lines of a capture, and the values they hide.
@@ -209,15 +209,15 @@ type placeholders struct {
 
 // Write counts the placeholders in a line.
 func (p *placeholders) Write(line []byte) (int, error) {
-	for _, at := range redact.HiddenIn(string(line)) {
+	for _, span := range redact.HiddenIn(string(line)) {
 		p.hidden++
-		p.values[strings.Join(redact.HashesIn(string(line[at[0]:at[1]])), "")+fmt.Sprint(at[1]-at[0])] = true
+		p.values[strings.Join(redact.HashesIn(string(line[span[0]:span[1]])), "")+fmt.Sprint(span[1]-span[0])] = true
 	}
 	return len(line), nil
 }
 
-// HiddenIn returns the number of placeholders in the rows of a capture.
-func HiddenIn(c *rows.Capture) (int, error) {
+// CountHidden returns the number of placeholders in the rows of a capture.
+func CountHidden(c *rows.Capture) (int, error) {
 	p := placeholders{values: map[string]bool{}}
 	err := c.Copy(&p, c.Rows())
 	return p.hidden, err

@@ -28,7 +28,7 @@ const loadTime = 30 * time.Second
 // WriteK6 writes the client calls among recorded exchanges as a load test for k6, into the
 // directory of -o. It returns an error if no exchange can be sent by k6.
 func WriteK6(f *cmdutil.Factory, c *rows.Capture, rows []*rows.Row) error {
-	l := &load{capture: c, version: f.Version, left: map[string]int{}}
+	l := &load{capture: c, version: f.Version, omitted: map[string]int{}}
 	for _, row := range rows {
 		if err := l.add(row); err != nil {
 			return cmdutil.Exit(usage.LocalIO("reading "+c.Path, usage.Bare(err)))
@@ -36,13 +36,13 @@ func WriteK6(f *cmdutil.Factory, c *rows.Capture, rows []*rows.Row) error {
 	}
 	if len(l.plan.Calls) == 0 {
 		for _, reason := range []string{overStdio, overSSE} {
-			if l.left[reason] > 0 {
-				return usage.New("not exported: "+refused[reason][0], wire.Hint(refused[reason][1]))
+			if l.omitted[reason] > 0 {
+				return usage.New("not exported: "+refusals[reason][0], wire.Hint(refusals[reason][1]))
 			}
 		}
-		return usage.New("nothing to export: "+l.leftOut(), wire.Run("log")+" lists recorded exchanges")
+		return usage.New("nothing to export: "+l.omittedText(), wire.Run("log")+" lists recorded exchanges")
 	}
-	l.plan.Headers = l.headers()
+	l.plan.Headers = l.commonHeaders()
 	secrets, err := k6.Write(f.Output, l.plan)
 	if errors.Is(err, k6.ErrNotEmpty) {
 		return usage.New("-o: "+f.Output+" is not empty", "name a directory that does not exist yet")
@@ -52,24 +52,24 @@ func WriteK6(f *cmdutil.Factory, c *rows.Capture, rows []*rows.Row) error {
 	}
 	f.Note(fmt.Sprintf("%s saved to %s; run them with: k6 run %s", english.Plural(len(l.plan.Calls), "call"), f.Output,
 		shellwords.Quote(filepath.Join(f.Output, k6.Script))))
-	l.tell(f, secrets)
+	l.printNotes(f, secrets)
 	return nil
 }
 
 // A load collects the parts of a load test from a recording.
 type load struct {
-	capture *rows.Capture
-	version string
-	plan    k6.Plan
-	binder  k6.Binder
-	bound   int
+	capture    *rows.Capture
+	version    string
+	plan       k6.Plan
+	binder     k6.Binder
+	boundCount int
 	// address is the URL of the server in the plan.
 	address string
 	// fields are the header fields that users added, by their names in lower case: one entry for each
 	// call with the field.
 	fields map[string][]wire.Field
-	// left has the number of omitted exchanges by reason.
-	left map[string]int
+	// omitted has the number of omitted exchanges by reason.
+	omitted map[string]int
 }
 
 // The reasons that WriteK6 explains if there are no other exchanges.
@@ -78,8 +78,8 @@ const (
 	overSSE   = "over HTTP+SSE"
 )
 
-// refused has the reason why there is no load test, and a hint for the user.
-var refused = map[string][2]string{
+// refusals has the reason why there is no load test, and a hint for the user.
+var refusals = map[string][2]string{
 	overStdio: {
 		"k6 sends HTTP only, and these exchanges were sent over stdio, to a process of their own",
 		"run the server with Streamable HTTP, and record a client there: mcpc proxy --record FILE --to URL",
@@ -90,21 +90,21 @@ var refused = map[string][2]string{
 	},
 }
 
-// leftOut returns a text with the numbers of omitted exchanges and the reasons.
-func (l *load) leftOut() string {
+// omittedText returns a text with the numbers of omitted exchanges and the reasons.
+func (l *load) omittedText() string {
 	var all []string
 	n := 0
-	for _, reason := range slices.Sorted(maps.Keys(l.left)) {
-		n += l.left[reason]
-		all = append(all, fmt.Sprintf("%d %s", l.left[reason], reason))
+	for _, reason := range slices.Sorted(maps.Keys(l.omitted)) {
+		n += l.omitted[reason]
+		all = append(all, fmt.Sprintf("%d %s", l.omitted[reason], reason))
 	}
 	return english.Plural(n, "exchange") + " left out: " + strings.Join(all, ", ")
 }
 
 // add adds the call of a row, or counts the reason for omitting it.
 func (l *load) add(row *rows.Row) error {
-	if reason := unrepeatable(row); reason != "" {
-		l.left[reason]++
+	if reason := whyUnrepeatable(row); reason != "" {
+		l.omitted[reason]++
 		return nil
 	}
 	x, err := row.Exchange()
@@ -112,29 +112,29 @@ func (l *load) add(row *rows.Row) error {
 		return err
 	}
 	if x == nil || x.Request.Raw == nil {
-		l.left["without a JSON-RPC request"]++
+		l.omitted["without a JSON-RPC request"]++
 		return nil
 	}
-	g := recorded.Request{Row: row, Exchange: x, Capture: l.capture, Version: l.version}
-	if reason := l.unsendable(g); reason != "" {
-		l.left[reason]++
+	request := recorded.Request{Row: row, Exchange: x, Capture: l.capture, Version: l.version}
+	if reason := l.whyUnsendable(request); reason != "" {
+		l.omitted[reason]++
 		return nil
 	}
 	m := wire.ParseMessage(x.Request.Raw)
-	call := k6.Call{Method: m.Method, Params: g.Params(), Headers: recorded.MirrorFields(g)}
+	call := k6.Call{Method: m.Method, Params: request.Params(), Headers: recorded.MirrorFields(request)}
 	if m.Method == "tools/call" {
 		call.Tool, _ = jsonraw.Text(jsonraw.First(m.Params, "name"))
 	}
 	if err := k6.CheckParams(call.Params); err != nil {
-		l.left["with params that are not "+err.Error()]++
+		l.omitted["with params that are not "+err.Error()]++
 		return nil
 	}
 	if len(l.plan.Calls) == 0 {
-		l.begin(g)
+		l.startPlan(request)
 	}
 	call.Bound = l.binder.Bind(call, wire.ParseMessage(x.Response.Raw).Result)
-	l.bound += len(call.Bound)
-	for _, field := range g.UserFields() {
+	l.boundCount += len(call.Bound)
+	for _, field := range request.UserFields() {
 		if name := strings.ToLower(field.Name); !slices.Contains(traceFields, name) {
 			l.fields[name] = append(l.fields[name], field)
 		}
@@ -146,21 +146,21 @@ func (l *load) add(row *rows.Row) error {
 // traceFields are header fields that belong to one request.
 var traceFields = []string{"traceparent", "tracestate", "baggage"}
 
-// begin copies the properties that all calls share from the first call.
-func (l *load) begin(g recorded.Request) {
-	l.address = g.Address()
+// startPlan copies the properties that all calls share from the first call.
+func (l *load) startPlan(request recorded.Request) {
+	l.address = request.Address()
 	l.fields = map[string][]wire.Field{}
-	l.plan = k6.Plan{Version: l.version, URL: l.address, Revision: revisionOf(g), Duration: loadTime}
+	l.plan = k6.Plan{Version: l.version, URL: l.address, Revision: revisionOf(request), Duration: loadTime}
 	l.plan.Stateless = client.Stateless(l.plan.Revision)
-	if g.Capture.IsBundled() {
+	if request.Capture.IsBundled() {
 		l.plan.URL = "" // the server's name may come from a stranger
 	}
 }
 
 // revisionOf returns the protocol revision of a request, or the newest stateful one if the recording
 // does not have it.
-func revisionOf(g recorded.Request) string {
-	revision := g.Revision()
+func revisionOf(request recorded.Request) string {
+	revision := request.Revision()
 	for _, known := range client.Revisions() {
 		if revision == "" && !client.Stateless(known) {
 			revision = known
@@ -169,8 +169,8 @@ func revisionOf(g recorded.Request) string {
 	return revision
 }
 
-// unrepeatable returns the reason why a row cannot be repeated as an independent call, or "".
-func unrepeatable(row *rows.Row) string {
+// whyUnrepeatable returns the reason why a row cannot be repeated as an independent call, or "".
+func whyUnrepeatable(row *rows.Row) string {
 	switch {
 	case mcp.IsOpening(row.Method):
 		return "that open a connection (the script does that itself)"
@@ -188,27 +188,27 @@ func unrepeatable(row *rows.Row) string {
 	return ""
 }
 
-// unsendable returns the reason why the script cannot send a request, or "".
-func (l *load) unsendable(g recorded.Request) string {
+// whyUnsendable returns the reason why the script cannot send a request, or "".
+func (l *load) whyUnsendable(request recorded.Request) string {
 	switch {
-	case g.Exchange.Request.Stream == 0:
+	case request.Exchange.Request.Stream == 0:
 		return overStdio
-	case g.OnOtherStream():
+	case request.OnOtherStream():
 		return overSSE
-	case !recorded.IsAddress(g.Address()):
+	case !recorded.IsAddress(request.Address()):
 		return "whose URL was not recorded"
-	case len(l.plan.Calls) > 0 && g.Address() != l.address:
+	case len(l.plan.Calls) > 0 && request.Address() != l.address:
 		return "to another server"
-	case len(l.plan.Calls) > 0 && client.Stateless(revisionOf(g)) != l.plan.Stateless:
-		return "in another revision (the filter protocol:" + g.Revision() + " selects them)"
+	case len(l.plan.Calls) > 0 && client.Stateless(revisionOf(request)) != l.plan.Stateless:
+		return "in another revision (the filter protocol:" + request.Revision() + " selects them)"
 	}
 	return ""
 }
 
-// headers returns the header fields that all calls have, with their last values. A field with
+// commonHeaders returns the header fields that all calls have, with their last values. A field with
 // several values belongs to single requests and is omitted, except for credentials, which change
 // when they are renewed.
-func (l *load) headers() (all []wire.Field) {
+func (l *load) commonHeaders() (all []wire.Field) {
 	for _, name := range slices.Sorted(maps.Keys(l.fields)) {
 		fields := l.fields[name]
 		last := fields[len(fields)-1]
@@ -220,18 +220,18 @@ func (l *load) headers() (all []wire.Field) {
 	return all
 }
 
-// tell prints notes about the load test.
-func (l *load) tell(f *cmdutil.Factory, secrets []k6.Secret) {
+// printNotes prints notes about the load test.
+func (l *load) printNotes(f *cmdutil.Factory, secrets []k6.Secret) {
 	if l.plan.URL == "" {
 		f.Note("the recording is from a bundle: set MCP_URL to the URL of the server")
 	}
 	for _, s := range secrets {
 		f.Note("set " + s.Env + " to " + s.Value)
 	}
-	if l.bound > 0 {
-		f.Note(english.Plural(l.bound, "value") + " taken from earlier responses instead of the recording")
+	if l.boundCount > 0 {
+		f.Note(english.Plural(l.boundCount, "value") + " taken from earlier responses instead of the recording")
 	}
-	if len(l.left) > 0 {
-		f.Note(l.leftOut())
+	if len(l.omitted) > 0 {
+		f.Note(l.omittedText())
 	}
 }

@@ -15,16 +15,16 @@ import (
 	"mcpc/internal/wire"
 )
 
-// mostLongest is the number of words that Longest returns.
+// maxLongest is the number of words that Longest returns.
 const (
-	mostLongest = 10
-	// longestWord is the maximum length of a returned word. Longer words are cut.
-	longestWord = 1 << 10
+	maxLongest = 10
+	// maxWordLength is the maximum length of a returned word. Longer words are cut.
+	maxWordLength = 1 << 10
 )
 
-// protocols are the members of messages whose values are defined by the protocol or a schema, or
+// protocolMembers are the members of messages whose values are defined by the protocol or a schema, or
 // are names that a server gives.
-var protocols = []string{
+var protocolMembers = []string{
 	"_meta",
 	"jsonrpc",
 	"id",
@@ -48,18 +48,18 @@ var protocols = []string{
 // Longest returns the longest words of a capture, the longest first, as candidates for hiding. It
 // reads the values of messages, commands and stderr.
 func Longest(c *rows.Capture) (words []string, err error) {
-	l := longest{}
+	l := longestWords{}
 	for _, head := range c.Heads {
 		for _, word := range slices.Concat(head.Argv, head.Command) {
-			l.text([]byte(word))
+			l.addText([]byte(word))
 		}
 	}
 	for _, row := range c.Rows() {
 		err := row.EachFrame(func(f wire.Frame) error {
 			if f.Kind == wire.Stderr {
-				l.text(f.Raw)
+				l.addText(f.Raw)
 			} else if f.Kind == wire.Body || f.Kind == wire.Event {
-				l.message(f.Raw)
+				l.addMessage(f.Raw)
 			}
 			return nil
 		})
@@ -71,48 +71,48 @@ func Longest(c *rows.Capture) (words []string, err error) {
 }
 
 // A longest collects the longest words.
-type longest struct{ words []string }
+type longestWords struct{ words []string }
 
-// message collects the words of the strings in JSON. It skips the members in protocols and invalid
+// addMessage collects the words of the strings in JSON. It skips the members in protocols and invalid
 // JSON.
-func (l *longest) message(raw json.RawMessage) {
+func (l *longestWords) addMessage(raw json.RawMessage) {
 	if members, err := jsonraw.Object(raw); err == nil {
 		for _, m := range members {
-			if !slices.Contains(protocols, m.Name) {
-				l.message(m.Value)
+			if !slices.Contains(protocolMembers, m.Name) {
+				l.addMessage(m.Value)
 			}
 		}
 	} else if items, err := jsonraw.Array(raw); err == nil {
 		for _, item := range items {
-			l.message(item)
+			l.addMessage(item)
 		}
 	} else if text, ok := jsonraw.Text(raw); ok {
-		l.text([]byte(text))
+		l.addText([]byte(text))
 	}
 }
 
-// text collects the words of a text.
-func (l *longest) text(text []byte) {
+// addText collects the words of a text.
+func (l *longestWords) addText(text []byte) {
 	for word := range bytes.FieldsFuncSeq(text, func(r rune) bool {
 		return r <= ' ' || strings.ContainsRune("\"'\\,;(){}[]<>•", r)
 	}) {
-		l.keep(word[:min(len(word), longestWord)])
+		l.addWord(word[:min(len(word), maxWordLength)])
 	}
 }
 
-// keep adds a word if it is among the longest and not in the list yet.
-func (l *longest) keep(word []byte) {
+// addWord adds a word if it is among the longest and not in the list yet.
+func (l *longestWords) addWord(word []byte) {
 	n := len(l.words)
-	if n == mostLongest && len(word) <= len(l.words[n-1]) || slices.Contains(l.words, string(word)) {
+	if n == maxLongest && len(word) <= len(l.words[n-1]) || slices.Contains(l.words, string(word)) {
 		return
 	}
 	l.words = append(l.words, string(word))
 	sliceutil.Sort(l.words, func(a, b string) int { return len(b) - len(a) })
-	l.words = l.words[:min(len(l.words), mostLongest)]
+	l.words = l.words[:min(len(l.words), maxLongest)]
 }
 
-// shortestDoubt is the minimum length of a word that may be a secret.
-const shortestDoubt = 20
+// minDoubtful is the minimum length of a word that may be a secret.
+const minDoubtful = 20
 
 // Doubts returns long words of letters and digits in a capture, shortened. They may be secrets.
 func Doubts(c *rows.Capture) ([]string, error) {
@@ -121,7 +121,7 @@ func Doubts(c *rows.Capture) ([]string, error) {
 	for _, word := range words {
 		letters := strings.ContainsFunc(word, unicode.IsLetter)
 		digits := strings.ContainsAny(word, "0123456789")
-		if len(word) >= shortestDoubt && letters && digits && !strings.ContainsAny(word, "/:") &&
+		if len(word) >= minDoubtful && letters && digits && !strings.ContainsAny(word, "/:") &&
 			len(redact.HiddenIn(word)) == 0 {
 			doubts = append(doubts, term.Shorten(term.Line(word), 60))
 		}

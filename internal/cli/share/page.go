@@ -31,21 +31,21 @@ type Page struct {
 }
 
 const (
-	// MostRows bounds the exchanges of the page, mostPageBodies the bytes of all their bodies, and
-	// mostPageBody the bytes of one body.
-	MostRows       = 10_000
-	mostPageBodies = 16 << 20
-	mostPageBody   = 256 << 10
-	// mostReport bounds the report in the page, in bytes. rowsAtOnce is how many exchanges are read at
+	// MostRows bounds the exchanges of the page, maxPageBodies the bytes of all their bodies, and
+	// maxPageBody the bytes of one body.
+	MostRows      = 10_000
+	maxPageBodies = 16 << 20
+	maxPageBody   = 256 << 10
+	// maxPageReport bounds the report in the page, in bytes. rowsAtOnce is how many exchanges are read at
 	// a time.
-	mostReport = 1 << 20
-	rowsAtOnce = 1000
+	maxPageReport = 1 << 20
+	rowsAtOnce    = 1000
 )
 
-// Of returns the page with the exchanges of a capture as JSON. Ages are relative to the time at.
-func (d Page) Of(c *rows.Capture, at time.Time) ([]byte, error) {
-	d.Report = d.Report[:jsonraw.RuneStart([]byte(d.Report), min(len(d.Report), mostReport))]
-	now := func() time.Time { return at }
+// JSON returns the page with the exchanges of a capture as JSON. Ages are relative to the time at.
+func (page Page) JSON(c *rows.Capture, modified time.Time) ([]byte, error) {
+	page.Report = page.Report[:jsonraw.RuneStart([]byte(page.Report), min(len(page.Report), maxPageReport))]
+	now := func() time.Time { return modified }
 	judge := &recorded.RowFindings{}
 	store, err := live.New(live.Options{Path: c.Path, Capture: c, Now: now, Judge: judge})
 	if err != nil {
@@ -54,15 +54,15 @@ func (d Page) Of(c *rows.Capture, at time.Time) ([]byte, error) {
 	defer store.Close()
 	v := view.New(store, view.Options{
 		Now:      now,
-		Title:    d.Title,
+		Title:    page.Title,
 		File:     true,
 		Findings: judge.ViewFindings,
 		Words:    judge.Words(),
 	})
-	if err := d.fill(context.Background(), v); err != nil {
+	if err := page.fill(context.Background(), v); err != nil {
 		return nil, err
 	}
-	return jsonraw.Marshal(d)
+	return jsonraw.Marshal(page)
 }
 
 // fill adds the exchanges and all other documents of the views.
@@ -70,8 +70,8 @@ func (d *Page) fill(ctx context.Context, v *view.Views) (err error) {
 	d.Rows = []view.Row{}
 	d.Blocks = map[string][]view.Line{}
 	d.Details = map[string]view.Detail{}
-	for q := (view.Query{Count: rowsAtOnce}); len(d.Rows) < MostRows; {
-		blocks, page, err := v.Talk(ctx, q)
+	for query := (view.Query{Count: rowsAtOnce}); len(d.Rows) < MostRows; {
+		blocks, page, err := v.Talk(ctx, query)
 		if err != nil {
 			return err
 		}
@@ -79,8 +79,8 @@ func (d *Page) fill(ctx context.Context, v *view.Views) (err error) {
 			d.Rows = append(d.Rows, b.Row)
 			d.Blocks[b.Row.Key] = b.Lines
 		}
-		q.From += len(blocks)
-		if len(blocks) == 0 || q.From >= page.Total {
+		query.From += len(blocks)
+		if len(blocks) == 0 || query.From >= page.Total {
 			break
 		}
 		d.Left = fmt.Sprintf("The first %d of %d exchanges are shown; mcpc inspect FILE shows all.", MostRows, page.Total)
@@ -88,16 +88,16 @@ func (d *Page) fill(ctx context.Context, v *view.Views) (err error) {
 	if len(d.Rows) < MostRows {
 		d.Left = ""
 	}
-	room := mostPageBodies
+	remaining := maxPageBodies
 	cut := func(b *view.Body) { // cut shortens a body to the remaining room
 		if b == nil {
 			return
 		}
-		if most := min(mostPageBody, room); len(b.Text) > most {
-			b.Text = b.Text[:jsonraw.RuneStart([]byte(b.Text), most)]
+		if limit := min(maxPageBody, remaining); len(b.Text) > limit {
+			b.Text = b.Text[:jsonraw.RuneStart([]byte(b.Text), limit)]
 			b.Cut = true
 		}
-		room -= len(b.Text)
+		remaining -= len(b.Text)
 	}
 	for _, row := range d.Rows {
 		detail, err := v.Detail(ctx, row.Key)

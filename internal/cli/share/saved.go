@@ -45,8 +45,8 @@ func exportSaved(f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows.
 }
 
 // savedSteps makes steps of rows. If lists is set, every list becomes a step.
-func savedSteps(f *cmdutil.Factory, c *rows.Capture, rows []*rows.Row, lists bool) (*recorded.ExportSaver, error) {
-	s := &recorded.ExportSaver{KeepLists: lists}
+func savedSteps(f *cmdutil.Factory, c *rows.Capture, rows []*rows.Row, keepLists bool) (*recorded.ExportSaver, error) {
+	s := &recorded.ExportSaver{KeepLists: keepLists}
 	for _, row := range rows {
 		exchange, err := row.Exchange()
 		if err != nil {

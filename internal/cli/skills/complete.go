@@ -26,18 +26,18 @@ func skillsOf(f *cmdutil.Factory, cmd *cobra.Command) (all []skill.Entry) {
 // completeSkills returns a completer for up to most names of skills, or for any number if most is
 // negative. It offers the URI of a skill if several skills have its name or the typed word has a
 // colon.
-func completeSkills(f *cmdutil.Factory, most int) cmdutil.Completer {
+func completeSkills(f *cmdutil.Factory, maxNames int) cmdutil.Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		if most >= 0 && len(args) >= most {
+		if maxNames >= 0 && len(args) >= maxNames {
 			return nil, cmdutil.NoFiles
 		}
 		all := skillsOf(f, cmd)
-		count := map[string]int{}
+		counts := map[string]int{}
 		for _, e := range all {
-			count[e.Name]++
+			counts[e.Name]++
 		}
 		words := sliceutil.Map(all, func(e skill.Entry) string {
-			if count[e.Name] > 1 || strings.Contains(typed, ":") {
+			if counts[e.Name] > 1 || strings.Contains(typed, ":") {
 				return e.URI
 			}
 			return e.Name

@@ -39,7 +39,7 @@ the digest of each file: the same files are written again without asking, and
 changed files need a new confirmation. mcpc runs no file of a skill.
 
 mcpc does not replace a folder that it did not write, or in which files were
-changed since. The file ` + markName + ` beside SKILL.md names the server of
+changed since. The file ` + originName + ` beside SKILL.md names the server of
 the skill. --json prints the folders.`,
 		Example: `  mcpc -s demo skills export agent-skills --yes
   mcpc -s demo skills export agent-skills refunds --yes
@@ -71,13 +71,13 @@ type export struct {
 	content map[string][]byte
 }
 
-// exports is the JSON document of skills export: the skills that it wrote.
-type exports struct {
-	Skills []exported `json:"skills"`
+// exportDocument is the JSON document of skills export: the skills that it wrote.
+type exportDocument struct {
+	Skills []exportedSkill `json:"skills"`
 }
 
-// exported is one skill that was written. Files is the number of its files.
-type exported struct {
+// exportedSkill is one skill that was written. Files is the number of its files.
+type exportedSkill struct {
 	Name   string `json:"name"`
 	URI    string `json:"uri"`
 	Folder string `json:"folder"`
@@ -106,14 +106,14 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 	}
 	var all []export
 	for i := range entries {
-		x, err := placed(c, &entries[i])
+		x, err := planExport(c, &entries[i])
 		if err != nil {
-			return cmdutil.Exit(refused(c, x.Entry, err))
+			return cmdutil.Exit(refusedOutcome(c, x.Entry, err))
 		}
 		all = append(all, x)
 	}
 	all = outermost(f, all)
-	if out := confirmed(ctx, f, c, dir, all, yes); !out.OK() {
+	if out := confirmExport(ctx, f, c, dir, all, yes); !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	for i := range all {
@@ -125,12 +125,12 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 			return cmdutil.Exit(out)
 		}
 	}
-	root, err := made(dir)
+	root, err := openOrCreate(dir)
 	if err != nil {
 		return cmdutil.Exit(usage.LocalIO("writing to "+dir, usage.Bare(err)))
 	}
 	defer root.Close()
-	done := exports{Skills: []exported{}}
+	done := exportDocument{Skills: []exportedSkill{}}
 	for _, x := range all {
 		if err := x.write(root, c); err != nil {
 			out := usage.LocalIO("writing the skill "+x.Name, err)
@@ -141,7 +141,7 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 			return cmdutil.Exit(out)
 		}
 		pin.ApproveSkill(ctx, c, x.Entry)
-		saved := exported{x.Name, x.URI, filepath.Join(dir, filepath.FromSlash(x.folder)), len(x.content)}
+		saved := exportedSkill{x.Name, x.URI, filepath.Join(dir, filepath.FromSlash(x.folder)), len(x.content)}
 		done.Skills = append(done.Skills, saved)
 		f.Note(fmt.Sprintf("%s of %s saved to %s", english.Plural(saved.Files, "file"), saved.Name, saved.Folder))
 	}
@@ -153,9 +153,9 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 	return cmdutil.Join(printed, cmdutil.Exit(broken))
 }
 
-// placed returns the export of a skill with its folder. It fails if a path in the entry cannot be a
+// planExport returns the export of a skill with its folder. It fails if a path in the entry cannot be a
 // file on every system, or if two paths collide.
-func placed(c *connect.Conn, e *skill.Entry) (export, error) {
+func planExport(c *connect.Conn, e *skill.Entry) (export, error) {
 	folder, err := e.Folder()
 	if err == nil {
 		err = e.Collision()
@@ -165,30 +165,30 @@ func placed(c *connect.Conn, e *skill.Entry) (export, error) {
 			err = bad
 		}
 	}
-	return export{Entry: e, folder: path.Join(label(c), folder)}, err
+	return export{Entry: e, folder: path.Join(serverFolder(c), folder)}, err
 }
 
 // read reads and verifies the files of the skill into x.content. It refuses a skill with a file
 // that its entry does not list, or with a path that cannot be a file on every system.
 func (x *export) read(ctx context.Context, c *connect.Conn) (out wire.Outcome) {
 	v := verdict{}
-	x.content, out = verified(ctx, c, x.Entry, &v)
+	x.content, out = verifySkill(ctx, c, x.Entry, &v)
 	if !out.OK() {
 		return out
 	}
 	if len(v.Unlisted) > 0 {
-		return refused(c, x.Entry, errors.New(v.unlisted()))
+		return refusedOutcome(c, x.Entry, errors.New(v.unlistedProblem()))
 	}
 	for uri := range x.content {
 		if _, bad := x.Path(uri); bad != nil {
-			return refused(c, x.Entry, bad)
+			return refusedOutcome(c, x.Entry, bad)
 		}
 	}
 	return out
 }
 
-// refused returns the outcome for a skill that mcpc does not write.
-func refused(c *connect.Conn, e *skill.Entry, why error) wire.Outcome {
+// refusedOutcome returns the outcome for a skill that mcpc does not write.
+func refusedOutcome(c *connect.Conn, e *skill.Entry, why error) wire.Outcome {
 	return wire.Outcome{
 		Kind: wire.Refused, Name: e.URI, ServerName: c.Where, Phase: "result", Reached: wire.Answered,
 		Text: "the skill " + e.Name + " is refused: " + why.Error(),
@@ -213,10 +213,10 @@ func outermost(f *cmdutil.Factory, all []export) []export {
 	})
 }
 
-// label returns the name of a server's folder: the name of its session, else its URL or command.
+// serverFolder returns the name of a server's folder: the name of its session, else its URL or command.
 // Other characters than letters, digits, hyphens and dots become underscores. It has 1 to 100
 // bytes.
-func label(c *connect.Conn) string {
+func serverFolder(c *connect.Conn) string {
 	name := c.Where
 	if c.Saved != nil {
 		name = c.Saved.Name
@@ -237,23 +237,23 @@ func label(c *connect.Conn) string {
 	return text[:min(len(text), 100)]
 }
 
-// confirmed shows the skills that would be written, and asks the user. It asks nothing if all
+// confirmExport shows the skills that would be written, and asks the user. It asks nothing if all
 // skills were approved before, or if yes is set. The outcome is Refused if the user does not
 // confirm or cannot be asked.
-func confirmed(
+func confirmExport(
 	ctx context.Context, f *cmdutil.Factory, c *connect.Conn, dir string, all []export, yes bool,
 ) wire.Outcome {
-	open := 0
+	unapproved := 0
 	for _, x := range all {
-		now, changes := pin.Skill(c, x.Entry)
-		if now == pin.Approved {
+		state, changes := pin.Skill(c, x.Entry)
+		if state == pin.Approved {
 			continue
 		}
-		if now == pin.Changed {
+		if state == pin.Changed {
 			f.Warn("the skill " + x.Name + " of " + c.Where + " changed since it was approved:\n  " +
 				strings.Join(changes, "\n  "))
 		}
-		open++
+		unapproved++
 		if !yes {
 			fmt.Fprintf(f.Stderr(), "%s: %s, from %s\n", term.Line(x.URI), render.SkillFiles(x.Entry), term.Line(c.Where))
 			fmt.Fprintf(f.Stderr(), "  %s\n", term.Shorten(term.Line(x.Description), max(20, f.ErrStyle.Width-4)))
@@ -262,16 +262,16 @@ func confirmed(
 			}
 		}
 	}
-	if open == 0 || yes {
+	if unapproved == 0 || yes {
 		return wire.Outcome{}
 	}
-	no := wire.Outcome{
+	refusal := wire.Outcome{
 		Kind: wire.Refused, Phase: "arguments", ServerName: c.Where,
 		Text: "not written: an agent follows what skills say, and they were not confirmed",
 		Hint: wire.RunOnServer("skills read NAME") + " shows a skill; --yes writes without asking",
 	}
 	if !f.Interactive() || !f.Ask(ctx, "Write "+english.Plural(len(all), "skill")+" to "+term.Line(dir)+"?") {
-		return no
+		return refusal
 	}
 	return wire.Outcome{}
 }

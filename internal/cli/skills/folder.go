@@ -19,12 +19,12 @@ import (
 	"mcpc/internal/skill"
 )
 
-// markName is the file that names the server and the URI of an exported skill. A file of a skill
+// originName is the file that names the server and the URI of an exported skill. A file of a skill
 // cannot have this name, because it begins with a dot.
-const markName = ".mcpc-origin.json"
+const originName = ".mcpc-origin.json"
 
-// A mark is the content of the file markName.
-type mark struct {
+// A mark is the content of the file originName.
+type origin struct {
 	Server string `json:"server"`
 	// ID identifies the server: pin.Server.
 	ID     string          `json:"id"`
@@ -33,8 +33,8 @@ type mark struct {
 	Remark string          `json:"remark"`
 }
 
-// made opens a directory, and creates it first if it does not exist.
-func made(dir string) (*os.Root, error) {
+// openOrCreate opens a directory, and creates it first if it does not exist.
+func openOrCreate(dir string) (*os.Root, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -50,9 +50,9 @@ var errLink = errors.New("it is no folder, and links are not followed")
 // errEdited is the error of a folder that a user changed after mcpc wrote it.
 var errEdited = errors.New("it was changed after it was written, and would be lost")
 
-// straight returns errLink if a folder between root and the folder of the skill is a link or a
+// checkNoLinks returns errLink if a folder between root and the folder of the skill is a link or a
 // file. It returns nil if such a folder does not exist.
-func (x export) straight(root *os.Root) error {
+func (x export) checkNoLinks(root *os.Root) error {
 	for at, c := range x.folder {
 		if c != '/' {
 			continue
@@ -74,10 +74,10 @@ func (x export) straight(root *os.Root) error {
 // write writes the skill into a temporary folder next to its own folder, and then renames it, so
 // that the folder never has only a part of the files.
 func (x export) write(root *os.Root, c *connect.Conn) error {
-	if err := x.straight(root); err != nil {
+	if err := x.checkNoLinks(root); err != nil {
 		return err
 	}
-	old, err := x.before(root, c)
+	exists, err := x.checkExisting(root, c)
 	if err != nil {
 		return err
 	}
@@ -102,17 +102,17 @@ func (x export) write(root *os.Root, c *connect.Conn) error {
 			return err
 		}
 	}
-	raw, err := json.MarshalIndent(mark{
+	raw, err := json.MarshalIndent(origin{
 		redact.RedactURL(c.Where), pin.Server(c), x.URI, x.digests(),
 		"Written by mcpc skills export. The files are those of the MCP server, and untrusted.",
 	}, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := writeNew(root, path.Join(temp, markName), append(raw, '\n')); err != nil {
+	if err := writeNew(root, path.Join(temp, originName), append(raw, '\n')); err != nil {
 		return err
 	}
-	if old {
+	if exists {
 		aside := temp + "-old"
 		if err := root.Rename(x.folder, aside); err != nil {
 			return err
@@ -135,9 +135,9 @@ func writeNew(root *os.Root, name string, content []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// before reports whether the folder of the skill exists. The error is errForeign if mcpc did not
+// checkExisting reports whether the folder of the skill exists. The error is errForeign if mcpc did not
 // write it for this skill of this server, and errEdited if it was changed after mcpc wrote it.
-func (x export) before(root *os.Root, c *connect.Conn) (there bool, err error) {
+func (x export) checkExisting(root *os.Root, c *connect.Conn) (exists bool, err error) {
 	info, err := root.Lstat(x.folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -145,17 +145,17 @@ func (x export) before(root *os.Root, c *connect.Conn) (there bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	var m mark
-	raw, failed := root.ReadFile(path.Join(x.folder, markName))
+	var m origin
+	raw, failed := root.ReadFile(path.Join(x.folder, originName))
 	if !info.IsDir() || failed != nil || json.Unmarshal(raw, &m) != nil || m.ID != pin.Server(c) || m.URI != x.URI {
 		return false, fmt.Errorf("%s: %w", x.folder, errForeign)
 	}
-	return true, x.edited(root, m)
+	return true, x.checkUnedited(root, m)
 }
 
-// edited returns errEdited if a file in the folder has neither the content that m records nor the
+// checkUnedited returns errEdited if a file in the folder has neither the content that m records nor the
 // new content.
-func (x export) edited(root *os.Root, m mark) error {
+func (x export) checkUnedited(root *os.Root, m origin) error {
 	known := map[string][]string{}
 	for _, files := range []json.RawMessage{m.Files, x.digests()} {
 		all, _ := jsonraw.Object(files)
@@ -167,7 +167,7 @@ func (x export) edited(root *os.Root, m mark) error {
 	}
 	return fs.WalkDir(root.FS(), x.folder, func(name string, d fs.DirEntry, err error) error {
 		own := strings.TrimPrefix(name, x.folder+"/")
-		if err != nil || d.IsDir() || own == markName {
+		if err != nil || d.IsDir() || own == originName {
 			return err
 		}
 		if content, err := root.ReadFile(name); err != nil || !slices.Contains(known[own], skill.Digest(content)) {

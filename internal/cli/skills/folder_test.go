@@ -13,7 +13,7 @@ import (
 // A folder is replaced only by the same skill of the same server.
 func TestFolderOfDifferentSkillIsNotReplaced(t *testing.T) {
 	t.Parallel()
-	root, err := made(t.TempDir())
+	root, err := openOrCreate(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func TestFolderOfDifferentSkillIsNotReplaced(t *testing.T) {
 	}
 	of := func(uri string) export { return export{Entry: &skill.Entry{URI: uri}, folder: "server/one"} }
 	here := server("http://h.example/mcp")
-	if there, err := of("skill://a/one/SKILL.md").before(root, here); there || err != nil {
+	if there, err := of("skill://a/one/SKILL.md").checkExisting(root, here); there || err != nil {
 		t.Errorf("an empty directory has it: %v", err)
 	}
 	if err := of("skill://a/one/SKILL.md").write(root, here); err != nil {
@@ -38,7 +38,7 @@ func TestFolderOfDifferentSkillIsNotReplaced(t *testing.T) {
 		{"another skill", "skill://b/one/SKILL.md", here, errForeign},
 		{"another server", "skill://a/one/SKILL.md", server("http://i.example/mcp"), errForeign},
 	} {
-		if there, err := of(c.uri).before(root, c.c); !errors.Is(err, c.want) || there != (c.want == nil) {
+		if there, err := of(c.uri).checkExisting(root, c.c); !errors.Is(err, c.want) || there != (c.want == nil) {
 			t.Errorf("%s: %t, %v", c.name, there, err)
 		}
 	}

@@ -77,7 +77,7 @@ func runRead(ctx context.Context, f *cmdutil.Factory, words, argv []string) erro
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	e, out := find(ctx, c, words[0])
+	e, out := findSkill(ctx, c, words[0])
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
@@ -157,8 +157,8 @@ func contentOf(out wire.Outcome) ([]byte, error) {
 	return base64.StdEncoding.DecodeString(members.Text("blob"))
 }
 
-// verdicts is the JSON document of skills verify.
-type verdicts struct {
+// verdictDocument is the JSON document of skills verify.
+type verdictDocument struct {
 	Skills []verdict `json:"skills"`
 }
 
@@ -173,8 +173,8 @@ type verdict struct {
 	Problem  string   `json:"problem,omitempty"`
 }
 
-// unlisted returns the problem text for v.Unlisted.
-func (v verdict) unlisted() string {
+// unlistedProblem returns the problem text for v.Unlisted.
+func (v verdict) unlistedProblem() string {
 	return "its entry does not list " + strings.Join(v.Unlisted, ", ") + ": changed, needs approval again"
 }
 
@@ -185,16 +185,16 @@ func runVerify(ctx context.Context, f *cmdutil.Factory, words, argv []string) er
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	entries, bad, out := namedSkills(ctx, c, words)
+	entries, firstFailure, out := namedSkills(ctx, c, words)
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	found := verdicts{Skills: []verdict{}}
+	document := verdictDocument{Skills: []verdict{}}
 	rows := [][]string{}
 	for i := range entries {
 		e := &entries[i]
 		v := verdict{Name: e.Name, URI: e.URI}
-		files, failed := verified(ctx, c, e, &v)
+		files, failed := verifySkill(ctx, c, e, &v)
 		v.Files = len(files)
 		if failed.OK() {
 			v.OK = len(v.Unlisted) == 0
@@ -207,7 +207,7 @@ func runVerify(ctx context.Context, f *cmdutil.Factory, words, argv []string) er
 			return cmdutil.Exit(failed)
 		}
 		if len(v.Unlisted) > 0 && failed.OK() {
-			v.Problem = v.unlisted()
+			v.Problem = v.unlistedProblem()
 			failed = wire.Outcome{
 				Kind: wire.OutputInvalid, Method: "resources/directory/read", Name: e.URI, ServerName: c.Where,
 				Reached: wire.Answered, Phase: "result", Text: "the skill " + e.Name + ": " + v.Problem,
@@ -216,16 +216,16 @@ func runVerify(ctx context.Context, f *cmdutil.Factory, words, argv []string) er
 		if failed.Kind == wire.OutputInvalid {
 			failed.Hint = wire.RunOnServer("skills get "+e.Name) + " shows the entry as it is now"
 		}
-		if bad.OK() {
-			bad = failed
+		if firstFailure.OK() {
+			firstFailure = failed
 		}
-		found.Skills = append(found.Skills, v)
+		document.Skills = append(document.Skills, v)
 		rows = append(rows, []string{
 			map[bool]string{true: "ok", false: "differs"}[v.OK],
 			e.Name, fmt.Sprint(v.Files), v.URI, v.Problem,
 		})
 	}
-	raw, err := json.Marshal(found)
+	raw, err := json.Marshal(document)
 	if err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func runVerify(ctx context.Context, f *cmdutil.Factory, words, argv []string) er
 		return term.Table(w, st, []string{"RESULT", "NAME", "FILES", "URI", "PROBLEM"}, rows)
 	}))
 	cmdutil.PrintExplanation(ctx, f, "resources/read")
-	return cmdutil.Join(err, cmdutil.Exit(bad))
+	return cmdutil.Join(err, cmdutil.Exit(firstFailure))
 }
 
 // namedSkills returns the skills that words name, without repetitions, or all listed skills if
@@ -241,11 +241,11 @@ func runVerify(ctx context.Context, f *cmdutil.Factory, words, argv []string) er
 // named skills.
 func namedSkills(ctx context.Context, c *connect.Conn, words []string) (all []skill.Entry, broken, out wire.Outcome) {
 	if len(words) == 0 {
-		all, _, broken, out = listed(ctx, c)
+		all, _, broken, out = listSkills(ctx, c)
 		return all, broken, out
 	}
 	for _, word := range words {
-		e, out := find(ctx, c, word)
+		e, out := findSkill(ctx, c, word)
 		if !out.OK() {
 			return nil, broken, out
 		}
@@ -256,10 +256,10 @@ func namedSkills(ctx context.Context, c *connect.Conn, words []string) (all []sk
 	return all, broken, wire.Outcome{}
 }
 
-// verified reads and verifies all files of a skill, SKILL.md first, and returns their contents by
+// verifySkill reads and verifies all files of a skill, SKILL.md first, and returns their contents by
 // URI. If the server can list folders, it sets v.Unlisted to the files that the entry does not
 // list.
-func verified(
+func verifySkill(
 	ctx context.Context, c *connect.Conn, e *skill.Entry, v *verdict,
 ) (files map[string][]byte, out wire.Outcome) {
 	uris := []string{e.URI}
@@ -269,16 +269,16 @@ func verified(
 		}
 	}
 	if settings, _ := c.Extension(skill.Extension); string(jsonraw.First(settings, "directoryRead")) == "true" {
-		there, out := walk(ctx, c, e)
+		listedURIs, out := listFolderFiles(ctx, c, e)
 		if !out.OK() {
 			return nil, out
 		}
-		for _, uri := range there {
+		for _, uri := range listedURIs {
 			if _, known := e.File(uri); known || uri == e.URI {
 				continue
 			}
 			if _, err := e.Path(uri); e.Dynamic && err != nil {
-				return nil, refused(c, e, err)
+				return nil, refusedOutcome(c, e, err)
 			}
 			if e.Dynamic {
 				uris = append(uris, uri)
@@ -307,15 +307,15 @@ func verified(
 	return files, wire.Outcome{}
 }
 
-// mostFolders bounds the folders of a skill that walk lists, mostPages the requests for it.
+// maxFolders bounds the folders of a skill that walk lists, maxPages the requests for it.
 const (
-	mostFolders = 256
-	mostPages   = 1024
+	maxFolders = 256
+	maxPages   = 1024
 )
 
-// walk returns the URIs of the files of a skill, which it lists with resources/directory/read. It
+// listFolderFiles returns the URIs of the files of a skill, which it lists with resources/directory/read. It
 // fails with OutputInvalid if a limit is exceeded.
-func walk(ctx context.Context, c *connect.Conn, e *skill.Entry) (files []string, out wire.Outcome) {
+func listFolderFiles(ctx context.Context, c *connect.Conn, e *skill.Entry) (files []string, out wire.Outcome) {
 	folders := []string{e.Root}
 	for i, pages := 0, 0; i < len(folders); i++ {
 		var cursor json.RawMessage
@@ -344,14 +344,14 @@ func walk(ctx context.Context, c *connect.Conn, e *skill.Entry) (files []string,
 			}
 			next := jsonraw.First(out.Result, "nextCursor")
 			pages++
-			if len(files) > skill.MostFiles || len(folders) > mostFolders || pages > mostPages {
+			if len(files) > skill.MostFiles || len(folders) > maxFolders || pages > maxPages {
 				out.Kind = wire.OutputInvalid
 				out.ServerName = c.Where
 				out.Text = fmt.Sprintf(
 					"the skill %s is not used: its folder has more than %d files or %d folders, or the list of them does not end",
 					e.Name,
 					skill.MostFiles,
-					mostFolders,
+					maxFolders,
 				)
 				out.Result = nil
 				out.Message = nil

@@ -104,7 +104,7 @@ list of its files. The files are not read.`,
 			if !out.OK() {
 				return cmdutil.Exit(out)
 			}
-			e, out := find(cmd.Context(), c, own[0])
+			e, out := findSkill(cmd.Context(), c, own[0])
 			if !out.OK() {
 				return cmdutil.Exit(out)
 			}
@@ -123,19 +123,19 @@ list of its files. The files are not read.`,
 	}
 }
 
-// mostMessage bounds a response, in bytes. The largest skill in base64 is smaller.
-const mostMessage = 64 << 20
+// maxMessage bounds a response, in bytes. The largest skill in base64 is smaller.
+const maxMessage = 64 << 20
 
 // open connects to a server and declares the skills extension.
 func open(ctx context.Context, f *cmdutil.Factory, argv []string) (*connect.Conn, wire.Outcome) {
-	f.Limits.Message = cmp.Or(f.Limits.Message, mostMessage)
+	f.Limits.Message = cmp.Or(f.Limits.Message, maxMessage)
 	return f.Open(ctx, connect.Options{Argv: argv, MultiCall: true, Extensions: []string{skill.Extension}})
 }
 
-// listed returns the entries of skills/list, and the list itself. It warns of each entry that
+// listSkills returns the entries of skills/list, and the list itself. It warns of each entry that
 // cannot be loaded and leaves it out. broken is the outcome for the last such entry, OK if all can
 // be loaded.
-func listed(ctx context.Context, c *connect.Conn) (all []skill.Entry, list client.List, broken, out wire.Outcome) {
+func listSkills(ctx context.Context, c *connect.Conn) (all []skill.Entry, list client.List, broken, out wire.Outcome) {
 	list, out = c.Listed(ctx, connect.SkillKind, nil)
 	if !out.OK() {
 		return nil, list, broken, out
@@ -160,10 +160,10 @@ func listed(ctx context.Context, c *connect.Conn) (all []skill.Entry, list clien
 	return all, list, broken, out
 }
 
-// find returns the skill that a word names: with skills/get if the word is a URI, which need not be
+// findSkill returns the skill that a word names: with skills/get if the word is a URI, which need not be
 // listed, else from skills/list by name, which may begin with folders. It fails if several skills
 // have the name.
-func find(ctx context.Context, c *connect.Conn, word string) (skill.Entry, wire.Outcome) {
+func findSkill(ctx context.Context, c *connect.Conn, word string) (skill.Entry, wire.Outcome) {
 	if strings.Contains(word, "://") {
 		if !strings.HasSuffix(word, "/SKILL.md") {
 			word = strings.TrimSuffix(word, "/") + "/SKILL.md"
@@ -186,19 +186,19 @@ func find(ctx context.Context, c *connect.Conn, word string) (skill.Entry, wire.
 		}
 		return e, out
 	}
-	all, _, _, out := listed(ctx, c)
+	all, _, _, out := listSkills(ctx, c)
 	if !out.OK() {
 		return skill.Entry{}, out
 	}
-	var fit []skill.Entry
+	var matching []skill.Entry
 	for _, e := range all {
 		if e.Name == word || strings.HasSuffix(e.Root, "/"+word) {
-			fit = append(fit, e)
+			matching = append(matching, e)
 		}
 	}
-	switch len(fit) {
+	switch len(matching) {
 	case 1:
-		return fit[0], out
+		return matching[0], out
 	case 0:
 		hint := wire.RunOnServer("skills list") + " lists the skills; one that is not listed is named by its URI"
 		if near := suggest.Nearest(word, sliceutil.Map(all, func(e skill.Entry) string { return e.Name })); near != "" {
@@ -207,9 +207,9 @@ func find(ctx context.Context, c *connect.Conn, word string) (skill.Entry, wire.
 		return skill.Entry{}, c.Unsent(
 			"skills/list", word, fmt.Sprintf("the server lists no skill %q that can be loaded", word), hint)
 	}
-	uris := sliceutil.Map(fit, func(e skill.Entry) string { return e.URI })
+	uris := sliceutil.Map(matching, func(e skill.Entry) string { return e.URI })
 	return skill.Entry{}, c.Unsent(
-		"skills/list", word, fmt.Sprintf("%d skills are called %s", len(fit), word),
+		"skills/list", word, fmt.Sprintf("%d skills are called %s", len(matching), word),
 		wire.Hint("use one of: "+strings.Join(uris, ", ")))
 }
 
@@ -227,12 +227,12 @@ func runList(ctx context.Context, f *cmdutil.Factory, argv []string) error {
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	all, list, _, out := listed(ctx, c)
+	all, list, _, out := listSkills(ctx, c)
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	rows := sliceutil.Map(all, func(e skill.Entry) []string {
-		return []string{e.Name, render.SkillFiles(&e), standing(c, &e), e.URI, e.Description}
+		return []string{e.Name, render.SkillFiles(&e), approvalText(c, &e), e.URI, e.Description}
 	})
 	ans := cmdutil.Answer{
 		Method: "skills/list", Result: jsonraw.With(nil, "skills", arguments.AsList(list.Items)), Messages: list.Pages,
@@ -255,9 +255,9 @@ func runList(ctx context.Context, f *cmdutil.Factory, argv []string) error {
 	return cmdutil.Show(ctx, f, out, ans, "skills/list")
 }
 
-// standing returns as text whether the files of a skill are the files that the user approved. The
+// approvalText returns as text whether the files of a skill are the files that the user approved. The
 // files of a dynamic skill are confirmed each time.
-func standing(c *connect.Conn, e *skill.Entry) string {
+func approvalText(c *connect.Conn, e *skill.Entry) string {
 	if e.Dynamic {
 		return "each time"
 	}

@@ -26,9 +26,9 @@ import (
 type exportOptions struct {
 	word   string
 	filter filter.Filter
-	// several is set if a filter selects from all exchanges of a recording.
-	several bool
-	format  string
+	// hasFilter is set if a filter selects from all exchanges of a recording.
+	hasFilter bool
+	format    string
 	// check is a file to search for secrets; "" if exchanges are exported.
 	check  string
 	bundle share.BundleOptions
@@ -94,7 +94,7 @@ func NewExport(f *cmdutil.Factory) *cobra.Command {
 				return err
 			}
 			o.word = args[0]
-			o.several = len(args) > 1
+			o.hasFilter = len(args) > 1
 			o.bundle.Words = args[1:]
 			o.filter, err = parseFilter(f, args[1:], &recorded.RowFindings{})
 			if err != nil {
@@ -107,7 +107,7 @@ func NewExport(f *cmdutil.Factory) *cobra.Command {
 		"the `format`: har, curl, mcpc, mcpc-yaml, jsonl, markdown, bundle, mock-script, otlp or k6")
 	_ = cmd.RegisterFlagCompletionFunc("as", cmdutil.CompleteFixed(ExportFormats...))
 	cmd.Flags().StringVar(&o.check, "check", "", "search a `file` for secrets; - is stdin")
-	o.bundle.Add(cmd.Flags())
+	o.bundle.AddFlags(cmd.Flags())
 	o.trace.AddFlags(cmd.Flags())
 	return cmd
 }
@@ -133,7 +133,7 @@ func (o *exportOptions) validate(f *cmdutil.Factory, args []string) error {
 		return usage.New("--otlp sends spans, and --as "+o.format+" makes none", "use --as otlp")
 	case o.trace.IsSet() && f.Output != "":
 		return usage.New("--otlp sends the spans, and -o writes them", "use only one of them")
-	case o.bundle.Given() && o.format != "bundle":
+	case o.bundle.IsSet() && o.format != "bundle":
 		return usage.New("--redact, --strict, --note and --yes are for bundles", "use --as bundle")
 	case len(args) > 0 && isFilter(args[0]):
 		return usage.New("a filter follows what is exported, and "+args[0]+" is a filter", o.filterHint(f, args))
@@ -184,7 +184,7 @@ func runExport(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
 	if o.trace.IsSet() {
 		return sendSpans(ctx, &o.trace, f, c, rows)
 	}
-	write := func(w io.Writer) error { return share.As(f, o.format, w, c, rows) }
+	write := func(w io.Writer) error { return share.WriteAs(f, o.format, w, c, rows) }
 	switch o.format {
 	case "otlp":
 		write = func(w io.Writer) error { return writeSpans(&o.trace, f, w, c, rows) }
@@ -203,26 +203,26 @@ func selectExchanges(f *cmdutil.Factory, o exportOptions) (*rows.Capture, []*row
 	if !out.OK() {
 		return nil, nil, out
 	}
-	all := []*rows.Row{row}
-	if o.several || o.word == c.Path {
-		all = lastMatching(c.Rows(), recorded.Matching(f, o.filter), 0)
+	selected := []*rows.Row{row}
+	if o.hasFilter || o.word == c.Path {
+		selected = lastMatching(c.Rows(), recorded.Matching(f, o.filter), 0)
 	}
 	if o.format != "jsonl" && o.format != "markdown" && o.format != "bundle" {
-		all = share.Crossing(all)
+		selected = share.WithMessages(selected)
 	}
-	if len(all) > 1 && (o.format == "curl" || o.format == "mcpc") {
-		all = slices.DeleteFunc(slices.Clone(all), rows.IsByServer)
+	if len(selected) > 1 && (o.format == "curl" || o.format == "mcpc") {
+		selected = slices.DeleteFunc(slices.Clone(selected), rows.IsByServer)
 	}
-	if len(all) == 0 {
+	if len(selected) == 0 {
 		c.Close()
-		if !o.several && o.word != c.Path {
+		if !o.hasFilter && o.word != c.Path {
 			return nil, nil, usage.Outcome(usage.New(recorded.NameOf(row)+" was not sent: nothing to export",
 				wire.Run("show "+shellwords.Quote(o.word))+" shows how it ended"))
 		}
 		return nil, nil, usage.Outcome(usage.New("nothing to export: no recorded exchange matches",
 			wire.Run("log")+" lists recorded exchanges"))
 	}
-	return c, all, wire.Outcome{}
+	return c, selected, wire.Outcome{}
 }
 
 // exportBundle writes the selected exchanges as a bundle.
@@ -237,7 +237,7 @@ func exportBundle(ctx context.Context, f *cmdutil.Factory, o exportOptions) erro
 		return err
 	}
 	defer b.Close()
-	if out := b.Confirmed(ctx, f, o.bundle.Yes); !out.OK() {
+	if out := b.Confirm(ctx, f, o.bundle.Yes); !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	err = f.WriteOut(b.Write)

@@ -16,11 +16,11 @@ import (
 )
 
 // parseFilter parses the words of a command line as one filter.
-func parseFilter(a *cmdutil.Factory, words []string, j *recorded.RowFindings) (filter.Filter, error) {
-	if err := rejectServer(a); err != nil {
+func parseFilter(f *cmdutil.Factory, words []string, findings *recorded.RowFindings) (filter.Filter, error) {
+	if err := rejectServer(f); err != nil {
 		return filter.Filter{}, err
 	}
-	return recorded.Filter(resolveLast(a, words), a.Now(), j)
+	return recorded.Filter(resolveLast(f, words), f.Now(), findings)
 }
 
 // resolveLast replaces a first word "last" by the filter for the newest run. A single number is

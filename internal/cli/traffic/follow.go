@@ -21,8 +21,8 @@ import (
 // each capture once and continues reading from there, so that no exchange is missed or printed twice
 // between the first list and the new rows.
 type follower struct {
-	f       *cmdutil.Factory
-	o       logOptions
+	factory *cmdutil.Factory
+	options logOptions
 	matches func(*rows.Row) bool
 	tail    *live.Tail
 	columns []term.Column
@@ -30,7 +30,7 @@ type follower struct {
 	// waiting holds the rows that have not ended. printed holds the ended rows of running runs,
 	// whether they matched or not. All rows of an ended run are printed up to the offset in ended.
 	waiting, printed map[rows.RowKey]*rows.Row
-	ended            map[int]int64
+	endedOffsets     map[int]int64
 	// printedOpen are the exchanges that were printed before they ended, printedCancelled the
 	// exchanges that were printed as cancelled.
 	printedOpen, printedCancelled map[openKey]bool
@@ -38,27 +38,27 @@ type follower struct {
 
 // An openKey identifies an exchange, also if its recording continues in another file.
 type openKey struct {
-	by, target, method, id string
-	at                     int64
+	recorder, target, method, id string
+	startNanos                   int64
 }
 
 func openKeyOf(row *rows.Row) openKey {
 	return openKey{row.By, row.Target, row.Method, row.ID, row.Time.UnixNano()}
 }
 
-func newFollower(a *cmdutil.Factory, o logOptions, fits func(*rows.Row) bool) *follower {
+func newFollower(f *cmdutil.Factory, o logOptions, matches func(*rows.Row) bool) *follower {
 	return &follower{
-		f: a, o: o, matches: fits, printedOpen: map[openKey]bool{}, printedCancelled: map[openKey]bool{},
-		waiting: map[rows.RowKey]*rows.Row{}, printed: map[rows.RowKey]*rows.Row{}, ended: map[int]int64{},
+		factory: f, options: o, matches: matches, printedOpen: map[openKey]bool{}, printedCancelled: map[openKey]bool{},
+		waiting: map[rows.RowKey]*rows.Row{}, printed: map[rows.RowKey]*rows.Row{}, endedOffsets: map[int]int64{},
 	}
 }
 
 const (
 	// followEvery is how often `mcpc log --follow` looks for new frames.
 	followEvery = 200 * time.Millisecond
-	// restTime is how long an exchange with a response waits for more frames, such as the outcome of
+	// quietTime is how long an exchange with a response waits for more frames, such as the outcome of
 	// a command. It waits no longer if no frame was added between two looks.
-	restTime = time.Second
+	quietTime = time.Second
 	// hangTime is the age from which an exchange without a response is printed as open.
 	hangTime = time.Second
 	// abandonTime is how long nothing was added to a server request that is printed as open.
@@ -91,35 +91,35 @@ func runFollow(ctx context.Context, f *cmdutil.Factory, o logOptions) error {
 
 // openAll opens the existing captures and returns the rows to print first.
 func (f *follower) openAll(ctx context.Context) ([]*rows.Row, wire.Outcome) {
-	ring, err := f.f.Env.Ring()
-	if err != nil && f.o.file == "" {
+	ring, err := f.factory.Env.Ring()
+	if err != nil && f.options.file == "" {
 		return nil, connect.StateFailed(err)
 	}
 	f.tail, err = live.NewTail(live.Options{
-		Path: f.o.file,
+		Path: f.options.file,
 		Ring: ring,
-		Open: func(path string) (*rows.Capture, error) { return recorded.OpenIndexed(f.f, path) },
-		Now:  f.f.Now,
+		Open: func(path string) (*rows.Capture, error) { return recorded.OpenIndexed(f.factory, path) },
+		Now:  f.factory.Now,
 	})
 	if err != nil {
 		return nil, usage.LocalIO("reading the recordings", err)
 	}
-	list := newestRows{limit: f.o.count}
+	list := newestRows{limit: f.options.count}
 	for f.tail.CountUnread() > 0 && ctx.Err() == nil {
 		c, written, err := f.tail.OpenOlder()
 		switch {
-		case err != nil && f.o.file != "":
-			return nil, recorded.Unreadable(f.o.file, err)
+		case err != nil && f.options.file != "":
+			return nil, recorded.Unreadable(f.options.file, err)
 		case err != nil:
-			f.f.Warn(err.Error())
+			f.factory.Warn(err.Error())
 		case c != nil:
-			if f.o.file != "" {
-				recorded.WarnDamage(f.f, c)
+			if f.options.file != "" {
+				recorded.WarnDamage(f.factory, c)
 			}
 			f.addWaiting(c.Rows())
 			list.addCapture(written, func() []*rows.Row {
-				all := slices.Concat(f.takeEnded(c.Rows(), nil), f.takeHanging(c.Rows()), f.abandoned(c))
-				return lastMatching(all, f.matches, f.o.count)
+				all := slices.Concat(f.takeEnded(c.Rows(), nil), f.takeHanging(c.Rows()), f.abandonedRequests(c))
+				return lastMatching(all, f.matches, f.options.count)
 			})
 			c.Close()
 		}
@@ -129,9 +129,9 @@ func (f *follower) openAll(ctx context.Context) ([]*rows.Row, wire.Outcome) {
 
 // printFirst prints the first rows, with a header at a terminal.
 func (f *follower) printFirst(ctx context.Context, rows []*rows.Row) error {
-	if style := f.f.OutStyle; style.Terminal && !f.o.lines {
+	if style := f.factory.OutStyle; style.Terminal && !f.options.lines {
 		f.columns = logColumns(style, true, true)
-		f.grid = term.NewGrid(f.f.Stdout(), style, f.columns, logCells(f.columns, rows, f.f.Now()))
+		f.grid = term.NewGrid(f.factory.Stdout(), style, f.columns, logCells(f.columns, rows, f.factory.Now()))
 		_ = f.grid.Head()
 	}
 	return f.print(ctx, rows)
@@ -145,7 +145,7 @@ func (f *follower) nextRows() []*rows.Row {
 			gone := func(_ rows.RowKey, row *rows.Row) bool { return row.Path() == c.DeletedPath }
 			maps.DeleteFunc(f.waiting, gone)
 			maps.DeleteFunc(f.printed, gone)
-			delete(f.ended, c.Run)
+			delete(f.endedOffsets, c.Run)
 		}
 		f.addWaiting(c.Rows)
 		for _, row := range c.Rows {
@@ -154,7 +154,7 @@ func (f *follower) nextRows() []*rows.Row {
 	})
 	waiting := slices.Collect(maps.Values(f.waiting))
 	all := lastMatching(append(f.takeEnded(waiting, touched), f.takeHanging(waiting)...), f.matches, 0)
-	if f.o.file == "" {
+	if f.options.file == "" {
 		f.forgetEnded()
 	}
 	return all
@@ -166,7 +166,7 @@ func (f *follower) forgetEnded() {
 		if !row.IsRunOver() {
 			return false
 		}
-		f.ended[key.Run] = max(f.ended[key.Run], key.Offset)
+		f.endedOffsets[key.Run] = max(f.endedOffsets[key.Run], key.Offset)
 		return true
 	})
 }
@@ -175,9 +175,9 @@ func (f *follower) forgetEnded() {
 func (f *follower) addWaiting(rows []*rows.Row) {
 	for _, row := range rows {
 		key := row.Key()
-		end, over := f.ended[key.Run]
+		endOffset, isEnded := f.endedOffsets[key.Run]
 		switch {
-		case over && key.Offset <= end:
+		case isEnded && key.Offset <= endOffset:
 		case f.printed[key] != nil:
 			f.printed[key] = row
 		default:
@@ -191,7 +191,7 @@ func (f *follower) addWaiting(rows []*rows.Row) {
 func (f *follower) takeEnded(waiting []*rows.Row, touched map[rows.RowKey]bool) (rows []*rows.Row) {
 	for _, row := range waiting {
 		key := row.Key()
-		isQuiet := touched != nil && !touched[key] || f.f.Now().Sub(row.LastFrameTime()) > restTime
+		isQuiet := touched != nil && !touched[key] || f.factory.Now().Sub(row.LastFrameTime()) > quietTime
 		isCancelled := row.Cancel != nil && !row.Cancel.IsLate && !row.ListedElsewhere
 		if isCancelled && row.CancelledEarlier && f.printedCancelled[openKeyOf(row)] {
 			continue // printed when it was cancelled
@@ -217,7 +217,7 @@ func (f *follower) takeEnded(waiting []*rows.Row, touched map[rows.RowKey]bool) 
 func (f *follower) takeHanging(waiting []*rows.Row) (rows []*rows.Row) {
 	for _, row := range waiting {
 		key := openKeyOf(row)
-		if row.IsSeparate || !row.LacksEnd() || f.printedOpen[key] || f.f.Now().Sub(row.Time) <= hangTime {
+		if row.IsSeparate || !row.LacksEnd() || f.printedOpen[key] || f.factory.Now().Sub(row.Time) <= hangTime {
 			continue
 		}
 		f.printedOpen[key] = true
@@ -226,26 +226,26 @@ func (f *follower) takeHanging(waiting []*rows.Row) (rows []*rows.Row) {
 	return rows
 }
 
-// abandoned returns the server requests of a capture without an end to which nothing was added for
+// abandonedRequests returns the server requests of a capture without an end to which nothing was added for
 // abandonTime.
-func (f *follower) abandoned(c *rows.Capture) []*rows.Row {
+func (f *follower) abandonedRequests(c *rows.Capture) []*rows.Row {
 	return slices.DeleteFunc(slices.Clone(c.Rows()), func(row *rows.Row) bool {
-		return !row.IsSeparate || !row.LacksEnd() || f.f.Now().Sub(row.LastFrameTime()) <= abandonTime
+		return !row.IsSeparate || !row.LacksEnd() || f.factory.Now().Sub(row.LastFrameTime()) <= abandonTime
 	})
 }
 
 // print prints rows as JSON lines, as a table, or as the lines for a pipe.
 func (f *follower) print(ctx context.Context, rows []*rows.Row) error {
-	if len(f.f.HideSecretsInRows(rows)) == 0 {
-		return f.f.StdoutError()
+	if len(f.factory.HideSecretsInRows(rows)) == 0 {
+		return f.factory.StdoutError()
 	}
-	if f.o.lines {
-		return logLines(ctx, f.f, rows)
+	if f.options.lines {
+		return logLines(ctx, f.factory, rows)
 	}
 	if f.grid == nil {
-		_ = term.Table(f.f.Stdout(), f.f.OutStyle, nil, pipeCells(rows, f.f.Now()))
+		_ = term.Table(f.factory.Stdout(), f.factory.OutStyle, nil, pipeCells(rows, f.factory.Now()))
 	} else {
-		_ = f.grid.Rows(logCells(f.columns, rows, f.f.Now()))
+		_ = f.grid.Rows(logCells(f.columns, rows, f.factory.Now()))
 	}
-	return f.f.StdoutError()
+	return f.factory.StdoutError()
 }

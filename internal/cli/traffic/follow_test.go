@@ -58,12 +58,12 @@ func TestFollowedOnceThatIsUnderWay(t *testing.T) {
 	if got := inWords(follow.nextRows()); got != "" {
 		t.Errorf("nothing happened, and %s came", got)
 	}
-	follow.f.Now = func() time.Time { return minute.Add(3500 * time.Millisecond) }
+	follow.factory.Now = func() time.Time { return minute.Add(3500 * time.Millisecond) }
 	follow.printedOpen = map[openKey]bool{}
 	if got := inWords(follow.nextRows()); got != "" {
 		t.Errorf("it takes half a second so far, and %s came", got)
 	}
-	follow.f.Now = func() time.Time { return minute.Add(10 * time.Second) }
+	follow.factory.Now = func() time.Time { return minute.Add(10 * time.Second) }
 	if got, again := inWords(follow.nextRows()), inWords(follow.nextRows()); got != "1.2 slow open" || again != "" {
 		t.Errorf("it hangs, and %q came, then %q", got, again)
 	}
@@ -130,7 +130,7 @@ func TestFollowedBesideARunThatEnds(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "both.jsonl")
 	grow(t, file, slices.Concat(slices.Concat(long[:2]...), slices.Concat(short...)))
 	f := following(cmdutil.New(nil, nil, nil), minute.Add(time.Second), 0)
-	f.o.file = file
+	f.options.file = file
 	if rows, _ := f.openAll(context.Background()); inWords(rows) != "2 ping ok" {
 		t.Errorf("listed: %s", inWords(rows))
 	}

@@ -62,23 +62,23 @@ The new exchange is recorded with the number of the old one.`,
 // runResend finds the recorded request, selects the server, edits the params, and sends the
 // request.
 func runResend(ctx context.Context, f *cmdutil.Factory, o resendOptions) error {
-	g, out := recorded.RequestOf(f, o.Word)
+	request, out := recorded.RequestOf(f, o.Word)
 	if out.OK() {
-		out = o.SelectServer(f, g)
+		out = o.SelectServer(f, request)
 	}
 	var params json.RawMessage
 	if out.OK() {
-		params, out = paramsToSend(ctx, f, o, g)
+		params, out = paramsToSend(ctx, f, o, request)
 	}
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	f.Record.Resent = recorded.NameOf(g.Row)
+	f.Record.Resent = recorded.NameOf(request.Row)
 	c, out := f.Open(ctx, connect.Options{Argv: o.Argv, OneAnswer: true})
 	if out.OK() {
-		out = recorded.Send(ctx, c, client.Call{Method: g.Row.Method, Params: params, Progress: true}, o.yes)
+		out = recorded.Send(ctx, c, client.Call{Method: request.Row.Method, Params: params, Progress: true}, o.yes)
 	}
-	return cmdutil.Show(ctx, f, out, cmdutil.AnswerOf(out), g.Row.Method)
+	return cmdutil.Show(ctx, f, out, cmdutil.AnswerOf(out), request.Row.Method)
 }
 
 // paramsToSend returns the recorded params, edited if the user asked for it.
@@ -86,11 +86,11 @@ func paramsToSend(
 	ctx context.Context,
 	f *cmdutil.Factory,
 	o resendOptions,
-	g recorded.Request,
+	request recorded.Request,
 ) (json.RawMessage, wire.Outcome) {
-	params := g.Params()
+	params := request.Params()
 	if o.edit {
-		edited, err := f.EditRequest(ctx, g.Row.Method, params)
+		edited, err := f.EditRequest(ctx, request.Row.Method, params)
 		if err != nil {
 			return nil, console.NotEdited(err)
 		}

@@ -72,11 +72,11 @@ func eachCapture(
 // each calls visit with the matching rows of a capture, one at a time and in no order. Visit must
 // not keep the row.
 func (s selection) each(c *rows.Capture, visit func(*rows.Row)) {
-	var one sync.Mutex
+	var mu sync.Mutex
 	s.matchingIn(c.Pages(), func(r *rows.Row) bool {
 		if s.matches(r) {
-			one.Lock()
-			defer one.Unlock()
+			mu.Lock()
+			defer mu.Unlock()
 			visit(r)
 		}
 		return false
@@ -89,19 +89,19 @@ func (s selection) newest(c *rows.Capture, limit int) (found []*rows.Row) {
 		return lastMatching(c.Rows(), s.matches, limit)
 	}
 	pages := c.Pages()
-	together := 1
+	batchPages := 1
 	if limit == 0 {
-		together = len(pages)
+		batchPages = len(pages)
 	}
-	for end := len(pages); end > 0 && (limit == 0 || len(found) < limit); together *= 2 {
-		part := pages[max(0, end-together):end]
-		end -= len(part)
-		found = append(slices.Concat(s.matchingIn(part, s.matches)...), found...)
+	for end := len(pages); end > 0 && (limit == 0 || len(found) < limit); batchPages *= 2 {
+		batch := pages[max(0, end-batchPages):end]
+		end -= len(batch)
+		found = append(slices.Concat(s.matchingIn(batch, s.matches)...), found...)
 	}
 	if limit > 0 {
 		found = found[max(0, len(found)-limit):]
 	}
-	byTime(found)
+	sortByTime(found)
 	return found
 }
 
@@ -154,7 +154,7 @@ func (n *newestRows) addCapture(written time.Time, last func() []*rows.Row) (mor
 }
 
 func (n *newestRows) sorted() []*rows.Row {
-	byTime(n.rows)
+	sortByTime(n.rows)
 	return n.rows
 }
 
@@ -163,17 +163,17 @@ func (n *newestRows) sorted() []*rows.Row {
 func lastMatching(all []*rows.Row, matches func(*rows.Row) bool, limit int) []*rows.Row {
 	var found []*rows.Row
 	for end := len(all); end > 0 && (limit == 0 || len(found) < limit); {
-		part := all[max(0, end-batchSize):end]
-		end -= len(part)
-		matched := matchAll(part, matches)
-		for i := len(part) - 1; i >= 0 && (limit == 0 || len(found) < limit); i-- {
+		batch := all[max(0, end-batchSize):end]
+		end -= len(batch)
+		matched := matchAll(batch, matches)
+		for i := len(batch) - 1; i >= 0 && (limit == 0 || len(found) < limit); i-- {
 			if matched[i] {
-				found = append(found, part[i])
+				found = append(found, batch[i])
 			}
 		}
 	}
 	slices.Reverse(found)
-	byTime(found)
+	sortByTime(found)
 	return found
 }
 
@@ -188,8 +188,8 @@ func matchAll(rows []*rows.Row, matches func(*rows.Row) bool) []bool {
 	return matched
 }
 
-// byTime sorts rows by the time of their requests, then by number.
-func byTime(all []*rows.Row) {
+// sortByTime sorts rows by the time of their requests, then by number.
+func sortByTime(all []*rows.Row) {
 	slices.SortStableFunc(all, func(x, y *rows.Row) int {
 		return cmp.Or(x.Time.Compare(y.Time), x.Run-y.Run, x.Index-y.Index)
 	})

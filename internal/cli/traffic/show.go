@@ -87,29 +87,29 @@ func showRow(ctx context.Context, f *cmdutil.Factory, o showOptions) error {
 	if err != nil {
 		return cmdutil.Exit(usage.LocalIO("reading "+row.Path(), err))
 	}
-	var broken []verdict.Finding
+	var findings []verdict.Finding
 	if f.Explain {
-		broken, err = findingsOf(row)
+		findings, err = findingsOf(row)
 		if err != nil {
 			return cmdutil.Exit(usage.LocalIO("reading "+row.Path(), err))
 		}
 	}
 	switch {
 	case f.Explain && exchange != nil && !f.PrintsJSON():
-		explainRow(f, cmp.Or(o.word, "last"), exchange, broken)
+		explainRow(f, cmp.Or(o.word, "last"), exchange, findings)
 	case o.raw:
 		return showBytes(f, row)
 	case f.OnlyWritesJSON(): // streamed: the document contains each message three times
 		return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Answer{Write: func(w io.Writer) error {
 			x := exchange
 			exchange = nil // lets its memory be freed: frames are read again, one at a time
-			return recorded.WriteExchange(w, row, x, broken)
+			return recorded.WriteExchange(w, row, x, findings)
 		}})
 	default:
 		var ans cmdutil.Answer
 		if f.JSON || f.Wire || f.Jq != "" || f.Output != "" || f.Shell != nil {
 			var b bytes.Buffer
-			_ = recorded.WriteExchange(&b, row, exchange, broken)
+			_ = recorded.WriteExchange(&b, row, exchange, findings)
 			ans = cmdutil.Document(bytes.TrimRight(b.Bytes(), "\n"), nil)
 		}
 		ans.Human = func(w io.Writer, st term.Style) error {

@@ -31,15 +31,15 @@ func findingsOf(row *rows.Row) ([]verdict.Finding, error) {
 
 // explainRow writes an exchange with notes, and below it the rules it broke. Word names it in
 // hints.
-func explainRow(f *cmdutil.Factory, word string, x *wire.Exchange, broken []verdict.Finding) {
+func explainRow(f *cmdutil.Factory, word string, x *wire.Exchange, findings []verdict.Finding) {
 	var b bytes.Buffer
 	if traffic.Explain(&b, f.OutStyle, []*wire.Exchange{x}) {
 		show := f.HintText(wire.Run(strings.TrimSpace("show " + shellwords.Quote(word))))
 		f.Note("long parts are left out: " + show + " shows the whole messages")
 	}
-	_ = verdict.Findings(&b, f.OutStyle, broken)
+	_ = verdict.Findings(&b, f.OutStyle, findings)
 	_ = f.WritePaged(b.Bytes())
-	if len(broken) > 0 {
-		failure.Hint(f.Stderr(), f.ErrStyle, wire.Run("check --explain "+broken[0].Rule)+" explains a rule")
+	if len(findings) > 0 {
+		failure.Hint(f.Stderr(), f.ErrStyle, wire.Run("check --explain "+findings[0].Rule)+" explains a rule")
 	}
 }

@@ -108,7 +108,7 @@ func eachBatch(
 		r := runs[at.RunIndex]
 		if r == nil {
 			r = &tracedRun{}
-			options := r.start(c.Heads[at.RunIndex])
+			options := r.startOptions(c.Heads[at.RunIndex])
 			options.Emit = emit(r)
 			r.builder = telemetry.New(o.SpanOptions(f, options))
 			runs[at.RunIndex] = r
@@ -124,7 +124,7 @@ func eachBatch(
 	if err != nil {
 		return err
 	}
-	failRecorded(runs, c.Rows())
+	failUnanswered(runs, c.Rows())
 	for _, r := range runs {
 		if r == nil {
 			continue
@@ -149,9 +149,9 @@ type tracedRun struct {
 	root otlp.Span
 }
 
-// start returns the options for the head of a run. A command that recorded no span gets one with
+// startOptions returns the options for the head of a run. A command that recorded no span gets one with
 // ids that are the same for each export.
-func (r *tracedRun) start(h capture.Head) telemetry.Options {
+func (r *tracedRun) startOptions(h capture.Head) telemetry.Options {
 	o := telemetry.Options{IsRelay: h.By != capture.ByCommand, Target: h.Target}
 	o.Seed = fmt.Sprint(h.Started.UnixNano(), " ", h.Pid, " ", h.Run, " ", h.Mark, " ", h.Target)
 	if o.IsRelay {
@@ -171,8 +171,8 @@ func (r *tracedRun) start(h capture.Head) telemetry.Options {
 	return o
 }
 
-// failRecorded ends requests without a response with the recorded outcome.
-func failRecorded(runs []*tracedRun, rows []*rows.Row) {
+// failUnanswered ends requests without a response with the recorded outcome.
+func failUnanswered(runs []*tracedRun, rows []*rows.Row) {
 	for _, row := range rows {
 		r := runs[row.RunIndex()]
 		if r == nil || row.Channel != string(wire.Timeout) && row.Channel != string(wire.Transport) {
@@ -192,11 +192,11 @@ func frameOffsets(c *rows.Capture, rows []*rows.Row) map[int64]bool {
 	if len(rows) == len(c.Rows()) {
 		return nil
 	}
-	refs := map[int64]bool{}
+	offsets := map[int64]bool{}
 	for _, row := range rows {
-		for at := range row.Lines() {
-			refs[at] = true
+		for offset := range row.Lines() {
+			offsets[offset] = true
 		}
 	}
-	return refs
+	return offsets
 }

@@ -70,15 +70,15 @@ func showStats(f *cmdutil.Factory, cmd *cobra.Command, o logOptions) error {
 
 // statsRow returns the row of a group for people.
 func statsRow(g *rows.Group) traffic.StatsRow {
-	f := traffic.StatsRow{
+	row := traffic.StatsRow{
 		What: describeRequest(g.Method, g.Name), Count: g.Count, Open: g.Open, Cancelled: g.Cancelled,
 		Timed: g.Timed(), Bytes: g.Sent + g.Received, Tokens: g.Tokens(),
 		P50: g.Percentile(50), P95: g.Percentile(95), P99: g.Percentile(99),
 	}
 	for _, failure := range g.Failures() {
-		f.Failures = append(f.Failures, traffic.FailureCount(failure))
+		row.Failures = append(row.Failures, traffic.FailureCount(failure))
 	}
-	return f
+	return row
 }
 
 // describeRequest returns method and name for people. An interrupted run may have no request.

@@ -41,7 +41,7 @@ func logTable(w io.Writer, style term.Style, all []*rows.Row, now time.Time) err
 func pipeCells(all []*rows.Row, now time.Time) [][]string {
 	return sliceutil.Map(all, func(r *rows.Row) []string {
 		return []string{
-			r.Number(), r.Time.Format(time.RFC3339Nano), r.Target, r.Method, r.Name, r.Channel, exitCode(r),
+			r.Number(), r.Time.Format(time.RFC3339Nano), r.Target, r.Method, r.Name, r.Channel, exitText(r),
 			recorded.Took(r, now), strconv.FormatInt(r.Size(), 10), notesOf(r), foreignRecorder(r),
 		}
 	})
@@ -49,28 +49,28 @@ func pipeCells(all []*rows.Row, now time.Time) [][]string {
 
 // logColumns returns the columns for the width of the terminal; foreign adds the column BY. If grows is
 // set, the columns have minimum widths, because later rows are unknown.
-func logColumns(style term.Style, foreign, grows bool) []term.Column {
-	wide := style.Width >= wideTerminal
-	what := 20
-	if wide {
-		what = 36
+func logColumns(style term.Style, hasForeign, grows bool) []term.Column {
+	isWide := style.Width >= wideTerminal
+	whatWidth := 20
+	if isWide {
+		whatWidth = 36
 	}
-	width := func(n int) int {
+	minWidth := func(n int) int {
 		if grows {
 			return n
 		}
 		return 0
 	}
-	columns := []term.Column{{Head: "#", MinWidth: width(6)}, {Head: "TIME", MinWidth: width(8)}}
-	if foreign {
-		columns = append(columns, term.Column{Head: "BY", MinWidth: width(5)})
+	columns := []term.Column{{Head: "#", MinWidth: minWidth(6)}, {Head: "TIME", MinWidth: minWidth(8)}}
+	if hasForeign {
+		columns = append(columns, term.Column{Head: "BY", MinWidth: minWidth(5)})
 	}
-	columns = append(columns, term.Column{Head: "SERVER", MinWidth: width(24), CutTo: 11, Cut: cutServer},
-		term.Column{Head: "WHAT", MinWidth: width(40), CutTo: what, Cut: cutWhat},
-		term.Column{Head: "CHANNEL", MinWidth: width(10)}, term.Column{Head: "TOOK", MinWidth: width(6)})
-	if wide {
-		columns = append(columns, term.Column{Head: "SIZE", MinWidth: width(7)}, term.Column{Head: "EXIT"},
-			term.Column{Head: "NOTES", MinWidth: width(16), CutTo: 8, CutFirst: true})
+	columns = append(columns, term.Column{Head: "SERVER", MinWidth: minWidth(24), CutTo: 11, Cut: cutServer},
+		term.Column{Head: "WHAT", MinWidth: minWidth(40), CutTo: whatWidth, Cut: cutRequest},
+		term.Column{Head: "CHANNEL", MinWidth: minWidth(10)}, term.Column{Head: "TOOK", MinWidth: minWidth(6)})
+	if isWide {
+		columns = append(columns, term.Column{Head: "SIZE", MinWidth: minWidth(7)}, term.Column{Head: "EXIT"},
+			term.Column{Head: "NOTES", MinWidth: minWidth(16), CutTo: 8, CutFirst: true})
 	}
 	return columns
 }
@@ -89,7 +89,7 @@ func logCells(columns []term.Column, all []*rows.Row, now time.Time) [][]string 
 			"CHANNEL": r.Channel,
 			"TOOK":    recorded.Took(r, now),
 			"SIZE":    term.Bytes(r.Size()),
-			"EXIT":    exitCode(r),
+			"EXIT":    exitText(r),
 			"NOTES":   notesOf(r),
 		}
 		for _, c := range columns {
@@ -125,8 +125,8 @@ func cutServer(text string, width int, mark string) string {
 	return term.CutStart(text, width, mark)
 }
 
-// cutWhat shortens the method before the name is cut: "call get-sum". It keeps the end of a URI.
-func cutWhat(text string, width int, mark string) string {
+// cutRequest shortens the method before the name is cut: "call get-sum". It keeps the end of a URI.
+func cutRequest(text string, width int, mark string) string {
 	method, name, ok := strings.Cut(text, " ")
 	if !ok {
 		return text
@@ -146,7 +146,7 @@ func foreignRecorder(r *rows.Row) string {
 	return r.By
 }
 
-func exitCode(r *rows.Row) string {
+func exitText(r *rows.Row) string {
 	if r.Exit < 0 {
 		return ""
 	}

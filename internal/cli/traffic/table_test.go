@@ -70,9 +70,9 @@ func TestCutTextsStayDistinguishable(t *testing.T) {
 		{cutServer, "127.0.0.1:3964/mcp", 11, "…1:3964/mcp"},
 		{cutServer, "box, http://127.0.0.1:3964/mcp", 11, "box"},
 		{cutServer, "npx -y @modelcontextprotocol/server-everything stdio", 24, "…server-everything stdio"},
-		{cutWhat, "tools/call get-structured-content", 27, "call get-structured-content"},
-		{cutWhat, "resources/read demo://resource/static/document/features.md", 30, "read …tic/document/features.md"},
-		{cutWhat, "notifications/initialized", 20, "notifications/initialized"},
+		{cutRequest, "tools/call get-structured-content", 27, "call get-structured-content"},
+		{cutRequest, "resources/read demo://resource/static/document/features.md", 30, "read …tic/document/features.md"},
+		{cutRequest, "notifications/initialized", 20, "notifications/initialized"},
 	} {
 		if got := c.cut(c.text, c.width, "…"); got != c.want {
 			t.Errorf("%q in %d: %q, want %q", c.text, c.width, got, c.want)
