@@ -31,26 +31,28 @@ type question struct {
 }
 
 // newAnswers reads the answers that may be needed at any time.
-func newAnswers(s *selection) (a *answers, err error) {
-	a = &answers{selection: s, questions: map[*rows.Row][]*question{}}
-	a.questions[nil], err = a.recordedQuestions(nil)
+func newAnswers(s *selection) (*answers, error) {
+	a := &answers{selection: s, questions: map[*rows.Row][]*question{}}
+	anytime, err := a.recordedQuestions(nil)
+	a.questions[nil] = anytime
 	return a, err
 }
 
-// addFor adds the answers of an exchange. It reports whether one of them contains a hidden secret,
-// which cannot be sent.
-func (a *answers) addFor(row *rows.Row, x *wire.Exchange) (hidden bool, err error) {
+// addFor adds the recorded answers to the requests that the server sent during a row with the
+// exchange x. It reports whether an answer contains a hidden secret: it cannot be sent.
+func (a *answers) addFor(row *rows.Row, x *wire.Exchange) (hasHidden bool, err error) {
 	var all []*question
 	for _, q := range Questions(x) {
-		if q.Answer != nil && q.Key != "" {
+		isInputRequest := q.Key != "" // the others are rows of their own
+		if isInputRequest && q.Answer != nil {
 			all = append(all, &question{Question: q})
 		}
 	}
-	own, err := a.recordedQuestions(row)
+	requests, err := a.recordedQuestions(row)
 	if err != nil {
 		return false, err
 	}
-	all = append(all, own...)
+	all = append(all, requests...)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.questions[row] = all
@@ -74,7 +76,7 @@ func (a *answers) recordedQuestions(row *rows.Row) (all []*question, err error) 
 	return all, nil
 }
 
-// removeFor removes the answers of an exchange.
+// removeFor removes the answers that addFor added for a row.
 func (a *answers) removeFor(row *rows.Row) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -105,30 +107,33 @@ func (a *answers) respond(_ context.Context, q client.InputRequest) client.Answe
 	return client.Answer{Result: found.Answer}
 }
 
-// findQuestion returns the unused question that matches a request best, or nil.
+// findQuestion returns the unused recorded question that matches a request best, or nil: one with the
+// same key, else with the same params, else the next of the method. A question of a running request
+// comes before a question that may arrive at any time.
 func (a *answers) findQuestion(q client.InputRequest) *question {
-	var during, anytime []*question
+	var ofRunning, anytime []*question
 	for row, all := range a.questions {
 		for _, candidate := range all {
-			switch {
-			case candidate.isUsed || candidate.Method != q.Method:
-			case row == nil:
+			if candidate.isUsed || candidate.Method != q.Method {
+				continue
+			}
+			if row == nil {
 				anytime = append(anytime, candidate)
-			default:
-				during = append(during, candidate)
+			} else {
+				ofRunning = append(ofRunning, candidate)
 			}
 		}
 	}
-	for _, fits := range []func(*question) bool{
-		func(candidate *question) bool { return q.Key != "" && candidate.Key == q.Key },
-		func(candidate *question) bool {
-			return match.Compare(candidate.Params, q.Params, match.Comparison{Part: match.Params, Method: q.Method}).Same()
-		},
-		func(candidate *question) bool { return q.Key == "" || candidate.Key == "" },
-	} {
-		for _, all := range [][]*question{during, anytime} {
-			if index := slices.IndexFunc(all, fits); index >= 0 {
-				return all[index]
+	hasKey := func(candidate *question) bool { return q.Key != "" && candidate.Key == q.Key }
+	hasParams := func(candidate *question) bool {
+		return match.Compare(candidate.Params, q.Params, match.Comparison{Part: match.Params, Method: q.Method}).Same()
+	}
+	// Two different keys are two different questions.
+	isNext := func(candidate *question) bool { return q.Key == "" || candidate.Key == "" }
+	for _, isMatch := range []func(*question) bool{hasKey, hasParams, isNext} {
+		for _, candidates := range [][]*question{ofRunning, anytime} {
+			if index := slices.IndexFunc(candidates, isMatch); index >= 0 {
+				return candidates[index]
 			}
 		}
 	}

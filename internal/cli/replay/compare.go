@@ -146,10 +146,10 @@ func Compare(recorded, current Side, o Options) Report {
 	return r
 }
 
-// okKind is the ending of a successful response.
+// okKind is the kind of a successful response.
 const okKind = "ok"
 
-// An answer is the outcome of one side.
+// A sideOutcome is the outcome of one side.
 type sideOutcome struct {
 	// kind is okKind, the name of a wire.Kind, or "" if there is no outcome.
 	kind string
@@ -210,7 +210,7 @@ func (r *Report) compareResponses(recorded, current sideOutcome, c match.Compari
 	switch {
 	case recorded.err != nil && current.err != nil && level == Status:
 		r.mergePart("error", match.Compare(numberJSON(recorded.err.Code), numberJSON(current.err.Code), match.Comparison{}), level)
-	case level == Status || recorded.kind == string(wire.InputRequired): // requests compares the requests of the server
+	case level == Status || recorded.kind == string(wire.InputRequired): // compareServerRequests compares them
 	case recorded.err != nil && current.err != nil:
 		c.Part = match.Error
 		c.HiddenUnknown = true

@@ -29,60 +29,72 @@ func (p *player) sendAgain(ctx context.Context, row *rows.Row, x *wire.Exchange)
 	it := item{row: row, Report: Report{Verdict: Skipped}}
 	m := wire.ParseMessage(x.Request.Raw)
 	recordedParams := recorded.ParamsWithoutMeta(m)
-	params := match.Comparison{
-		Part:        match.Params,
-		Method:      row.Method,
-		WasRevision: row.Revision,
-		IsRevision:  p.conn.Revision(),
-	}
-	logLevel := p.recordedLogLevel(row, m)
-	hidden, err := p.answers.addFor(row, x)
+	logLevel := p.recordedLogLevel(row, m) // also of a request that is skipped: logging/setLevel changes it
+	hasHiddenAnswer, err := p.answers.addFor(row, x)
 	defer p.answers.removeFor(row)
 	switch {
 	case err != nil:
 		it.Why = "it cannot be read: " + err.Error()
-	case hidden || redact.HasHiddenParts(string(recordedParams)):
+	case hasHiddenAnswer || redact.HasHiddenParts(string(recordedParams)):
 		it.Why = "it has a secret that was not recorded"
 	default:
 		it.Why = p.skipReason(row, m, x)
 	}
 	if it.Why != "" {
-		p.binder.Miss(match.Comparison{Part: match.Result, Method: row.Method}, resultOf(x))
+		p.missHandles(row, x)
 		return it
 	}
-	it.sentRecordedHandle = p.binder.Lacks(params, recordedParams)
+	paramsComparison := match.Comparison{
+		Part:        match.Params,
+		Method:      row.Method,
+		WasRevision: row.Revision,
+		IsRevision:  p.conn.Revision(),
+	}
+	it.sentRecordedHandle = p.binder.Lacks(paramsComparison, recordedParams)
 	call := client.Call{
 		Method:   row.Method,
-		Params:   recordedParams,
 		Once:     true,
 		Progress: jsonraw.First(jsonraw.First(m.Params, "_meta"), "progressToken") != nil,
 		Task:     p.taskWish(m, x),
 	}
-	call.Params, _ = p.binder.ToIs(params, call.Params)
+	call.Params, _ = p.binder.ToIs(paramsComparison, recordedParams)
 	if row.Method == "tools/call" {
 		if it, stop := p.checkTool(ctx, it, &call, x); stop {
-			p.binder.Miss(match.Comparison{Part: match.Result, Method: row.Method}, resultOf(x))
+			p.missHandles(row, x)
 			return it
 		}
 	}
 	p.setLogLevel(ctx, logLevel, &call)
-	findExchange, end := p.frames.collect()
-	defer end()
-	out := p.conn.Do(ctx, call)
-	if row.Method == "tasks/get" {
-		out = p.awaitTask(ctx, call, out, x)
-	}
-	current := findExchange(row.Method, out.ID)
-	if current != nil && !SameNotifications(x, current) && transport.Sleep(ctx, lateNotificationWait) {
-		current = findExchange(row.Method, out.ID)
-	}
-	out = p.factory.WithoutSecrets(out)
-	return p.compareOutcome(it, x, current, out)
+	current, out := p.sendCall(ctx, call, x)
+	return p.compareOutcome(it, x, current, p.factory.WithoutSecrets(out))
 }
 
-// compareOutcome returns it with the verdict on the present exchange now, whose outcome is out. It
-// learns the handles of both results, and notes an outcome that ends the replay. A worse answer to
-// a request that still has a recorded handle is Unmatched, not Worse: the handle explains it.
+// missHandles records that the handles in a recorded result have no counterpart in the replay.
+func (p *player) missHandles(row *rows.Row, x *wire.Exchange) {
+	p.binder.Miss(match.Comparison{Part: match.Result, Method: row.Method}, resultOf(x))
+}
+
+// sendCall sends the call of a recorded exchange. It returns the present exchange, nil if nothing
+// was sent, and the outcome. It waits a moment for notifications that the recorded exchange has.
+func (p *player) sendCall(
+	ctx context.Context, call client.Call, recordedExchange *wire.Exchange,
+) (*wire.Exchange, wire.Outcome) {
+	findExchange, stop := p.frames.collect()
+	defer stop()
+	out := p.conn.Do(ctx, call)
+	if call.Method == "tasks/get" {
+		out = p.awaitTask(ctx, call, out, recordedExchange)
+	}
+	current := findExchange(call.Method, out.ID)
+	if current != nil && !SameNotifications(recordedExchange, current) && transport.Sleep(ctx, lateNotificationWait) {
+		current = findExchange(call.Method, out.ID)
+	}
+	return current, out
+}
+
+// compareOutcome returns it with the verdict on the present exchange, current, whose outcome is out.
+// It learns the handles of both results, and notes an outcome that ends the replay. A worse response
+// to a request that still has a recorded handle is Unmatched, not Worse: the handle explains it.
 func (p *player) compareOutcome(it item, x, current *wire.Exchange, out wire.Outcome) item {
 	row := it.row
 	c := match.Comparison{
@@ -105,10 +117,12 @@ func (p *player) compareOutcome(it item, x, current *wire.Exchange, out wire.Out
 	it.took = out.Took
 	it.result = present.Result
 	it.comparison = c
-	if it.Verdict == Missing || present.Exchange == nil && it.Verdict.Fails() {
+	failsWithoutExchange := present.Exchange == nil && it.Verdict.Fails()
+	if it.Verdict == Missing || failsWithoutExchange {
 		it.Why = out.Text
 	}
-	if it.Verdict == Worse && (it.sentRecordedHandle || hasHandle(wire.ParseMessage(x.Request.Raw))) {
+	hasRecordedHandle := it.sentRecordedHandle || hasHandle(wire.ParseMessage(x.Request.Raw))
+	if it.Verdict == Worse && hasRecordedHandle {
 		it.Verdict = Unmatched
 		it.Why = "the recorded handle was sent, because no answer gave another one"
 	}

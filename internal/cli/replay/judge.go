@@ -28,35 +28,29 @@ type judgement struct {
 const maxRules = 16 << 20
 
 // readJudgement reads the flags and the file of matchers that say what is compared and what may
-// differ.
-func (o *options) readJudgement(f *cmdutil.Factory) (j judgement, err error) {
-	j.Options = Options{
-		Rules: &match.Rules{},
+// differ. The paths of --ignore and --bind become a last section of rules, for all methods.
+func (o *options) readJudgement(f *cmdutil.Factory) (judgement, error) {
+	rules, err := o.readRules(f)
+	if err != nil {
+		return judgement{}, err
+	}
+	j := judgement{Options: Options{
+		Rules: rules,
 		Bytes: o.match.level == "exact",
 		Level: Level(o.match.compare),
-	}
+	}}
 	if o.parallel > 1 {
 		j.Notifications = Ignored
 	} else if o.match.inOrder {
 		j.Notifications = InOrder
 	}
-	if o.match.file != "" {
-		raw, err := f.Env.ReadFile(o.match.file, maxRules)
-		if err != nil {
-			return j, usage.NotRead("--match-file "+o.match.file, err, "--learn N --write-match FILE proposes one")
-		}
-		j.Rules, err = match.ParseRules(raw)
-		if err != nil {
-			return j, matcherFileError(o.match.file, err)
-		}
-	}
-	extra := match.Section{Method: "*"}
+	flagRules := match.Section{Method: "*"}
 	for _, text := range o.match.ignore {
 		path, err := jsonvalue.ParsePath(text)
 		if err != nil {
 			return j, invalidPath("--ignore", text, err)
 		}
-		extra.Rules = append(extra.Rules,
+		flagRules.Rules = append(flagRules.Rules,
 			match.Rule{Part: match.Result, Path: path, Matcher: match.Matcher{Kind: match.Ignore}})
 	}
 	for _, text := range o.match.bind {
@@ -64,80 +58,111 @@ func (o *options) readJudgement(f *cmdutil.Factory) (j judgement, err error) {
 		if err != nil {
 			return j, invalidPath("--bind", text, err)
 		}
-		kind := source.String()
-		again := slices.IndexFunc(j.bindings, func(b match.Binding) bool { return b.Kind == kind && b.Part == match.Result })
-		if again < 0 {
-			extra.Rules = append(extra.Rules, match.Rule{
+		if isNew := j.addBinding(source, target); isNew {
+			flagRules.Rules = append(flagRules.Rules, match.Rule{
 				Part: match.Result, Path: source,
-				Matcher: match.Matcher{Kind: match.Bound, Arg: kind},
+				Matcher: match.Matcher{Kind: match.Bound, Arg: source.String()},
 			})
-			j.bindings = append(j.bindings, match.Binding{
-				Kind: kind, Part: match.Result, Select: source.Select, Named: target == nil,
-			})
-		} else if target == nil {
-			j.bindings[again].Named = true
-		}
-		if target != nil {
-			j.bindings = append(j.bindings, match.Binding{Kind: kind, Part: match.Params, Select: target.Select})
 		}
 	}
-	j.Rules.Sections = append(j.Rules.Sections, extra)
-	if o.match.maxSlowdown != "" {
-		n, err := strconv.ParseFloat(strings.TrimSuffix(o.match.maxSlowdown, "x"), 64)
-		if err != nil || !(n >= 1 && n <= 1e6) {
-			return j, usage.New(fmt.Sprintf("--max-slowdown takes a factor from 1 on, not %q", o.match.maxSlowdown),
-				"--max-slowdown 2x")
-		}
-		j.MaxSlowdown = n
-	}
-	return j, nil
+	j.Rules.Sections = append(j.Rules.Sections, flagRules)
+	j.MaxSlowdown, err = o.parseMaxSlowdown()
+	return j, err
 }
 
-// parseBind parses the value of --bind: the path in results, and after "=" the path in the params
-// of later requests, which is nil if it is missing.
+// readRules returns the rules of --match-file; no rules if the flag is not given.
+func (o *options) readRules(f *cmdutil.Factory) (*match.Rules, error) {
+	if o.match.file == "" {
+		return &match.Rules{}, nil
+	}
+	raw, err := f.Env.ReadFile(o.match.file, maxRules)
+	if err != nil {
+		return nil, usage.NotRead("--match-file "+o.match.file, err, "--learn N --write-match FILE proposes one")
+	}
+	rules, err := match.ParseRules(raw)
+	if err != nil {
+		return nil, matcherFileError(o.match.file, err)
+	}
+	return rules, nil
+}
+
+// addBinding adds the bindings of one --bind: the values at source in results are handles. They are
+// replaced at target in the params of later requests, or, if target is nil, in each member with the
+// name of the source. It reports whether source is new.
+func (j *judgement) addBinding(source, target jsonvalue.Path) (isNew bool) {
+	kind := source.String()
+	existing := slices.IndexFunc(j.bindings, func(b match.Binding) bool { return b.Kind == kind && b.Part == match.Result })
+	isNew = existing < 0
+	if isNew {
+		j.bindings = append(j.bindings, match.Binding{
+			Kind: kind, Part: match.Result, Select: source.Select, Named: target == nil,
+		})
+	} else if target == nil {
+		j.bindings[existing].Named = true
+	}
+	if target != nil {
+		j.bindings = append(j.bindings, match.Binding{Kind: kind, Part: match.Params, Select: target.Select})
+	}
+	return isNew
+}
+
+// parseMaxSlowdown returns the factor of --max-slowdown, as 2 or 2x; 0 means no limit.
+func (o *options) parseMaxSlowdown() (float64, error) {
+	if o.match.maxSlowdown == "" {
+		return 0, nil
+	}
+	factor, err := strconv.ParseFloat(strings.TrimSuffix(o.match.maxSlowdown, "x"), 64)
+	if err != nil || !(factor >= 1 && factor <= 1e6) { // NaN is neither
+		return 0, usage.New(fmt.Sprintf("--max-slowdown takes a factor from 1 on, not %q", o.match.maxSlowdown),
+			"--max-slowdown 2x")
+	}
+	return factor, nil
+}
+
+// parseBind parses the value of --bind, SOURCE or SOURCE=TARGET: the path in results, and the path in
+// the params of later requests. target is nil if it is missing.
 func parseBind(text string) (source, target jsonvalue.Path, err error) {
 	source, err = jsonvalue.ParsePath(text)
 	if err == nil {
 		return source, nil, nil
 	}
-	for index := range len(text) { // a quoted name may have a "="
-		if text[index] != '=' {
+	for i := range len(text) { // a quoted name may have a "=", so the first one need not be the separator
+		if text[i] != '=' {
 			continue
 		}
-		before, bad := jsonvalue.ParsePath(text[:index])
-		if bad != nil {
+		left, leftErr := jsonvalue.ParsePath(text[:i])
+		if leftErr != nil {
 			continue
 		}
-		target, err = jsonvalue.ParsePath(text[index+1:])
-		return before, target, err
+		target, err = jsonvalue.ParsePath(text[i+1:])
+		return left, target, err
 	}
 	return nil, nil, err
 }
 
 // unmetMatchers returns the matchers that no exchange had a value for. It omits matchers of a file
 // if a filter is set: they may be for other exchanges.
-func (o *options) unmetMatchers(rules *match.Rules, met map[*match.Rule]bool) (all []string) {
+func (o *options) unmetMatchers(rules *match.Rules, met map[*match.Rule]bool) []string {
+	hasFilter := len(o.filterWords)+len(o.only) > 0
+	var unmet []string
 	for _, s := range rules.Sections {
 		for i, rule := range s.Rules {
-			origin := "--ignore"
-			switch {
-			case met[&s.Rules[i]]:
+			isFromFile := rule.Place.Line > 0
+			if met[&s.Rules[i]] || isFromFile && hasFilter {
 				continue
-			case rule.Place.Line > 0 && len(o.filterWords)+len(o.only) > 0:
-				continue
-			case rule.Place.Line > 0:
-				origin = fmt.Sprintf("%s:%d", filepath.Base(o.match.file), rule.Place.Line)
-			case rule.Matcher.Kind == match.Bound:
-				origin = "--bind"
 			}
 			path := rule.Path.String()
-			if rule.Place.Line > 0 {
+			origin := "--ignore"
+			if isFromFile {
 				path = strings.Join(strings.Fields(s.Method+" "+s.Name+" "+path), " ")
+				origin = fmt.Sprintf("%s:%d", filepath.Base(o.match.file), rule.Place.Line)
+			} else if rule.Matcher.Kind == match.Bound {
+				origin = "--bind"
 			}
-			all = append(all, path+" ("+origin+")")
+			unmet = append(unmet, path+" ("+origin+")")
 		}
 	}
-	return all
+	return unmet
 }
 
 // invalidPath returns the error for an invalid path, with a hint.
@@ -145,9 +170,10 @@ func invalidPath(flag, text string, err error) error {
 	return usage.New(fmt.Sprintf("%s %s: %v", flag, text, err), wire.Hint(flag+" '"+suggestPath(flag, text)+"'"))
 }
 
-// suggestPath returns the path that is meant by a JSON pointer, or by a path without its first ".",
-// in --bind also on both sides of "="; for other texts an example.
+// suggestPath returns the path that a JSON pointer or a path without its first "." probably means;
+// of --bind it corrects both sides of "=". For other texts it returns an example.
 func suggestPath(flag, text string) string {
+	const example = ".structuredContent.id"
 	sides := []string{text}
 	if flag == "--bind" {
 		sides = strings.Split(text, "=")
@@ -156,8 +182,10 @@ func suggestPath(flag, text string) string {
 		sides[i] = "." + strings.TrimPrefix(pathOfPointer(side), ".")
 	}
 	suggestion := strings.Join(sides, "=")
-	if _, _, err := parseBind(suggestion); err != nil || suggestion == text || suggestion == "." || strings.Contains(suggestion, "'") {
-		return ".structuredContent.id"
+	_, _, err := parseBind(suggestion)
+	isUseless := err != nil || suggestion == text || suggestion == "."
+	if isUseless || strings.Contains(suggestion, "'") { // the hint quotes it with '
+		return example
 	}
 	return suggestion
 }

@@ -35,7 +35,7 @@ type learner struct {
 	unproposed []string
 }
 
-// An answered holds the distinct present answers to one request, with the recorded handles.
+// distinctAnswers are the distinct present answers to one request, with the recorded handles.
 type distinctAnswers struct {
 	comparison match.Comparison
 	results    []json.RawMessage
@@ -121,7 +121,7 @@ func (l *learner) addItem(it item) {
 	}
 }
 
-// propose returns the rules by method and name, and their number. It fills left.
+// propose returns the rules by method and name, and their number. It fills l.unproposed.
 func (l *learner) propose(given *match.Rules) (*match.Rules, int, error) {
 	sections := map[[2]string]*match.Section{}
 	rules := &match.Rules{}
@@ -189,7 +189,7 @@ func proposeFor(recorded json.RawMessage, answers []json.RawMessage, c match.Com
 	return match.Merge(rules, varied), nil
 }
 
-// addUnproposed adds the differences of a row that no rule covers to left.
+// addUnproposed adds the differences of a row that no rule covers to l.unproposed.
 func (l *learner) addUnproposed(row *rows.Row, recorded json.RawMessage, rules *match.Rules) {
 	add := func(path, why string) {
 		text := strings.TrimSpace(row.Method+" "+row.Name) + " " + path + why
@@ -214,7 +214,7 @@ func (l *learner) addUnproposed(row *rows.Row, recorded json.RawMessage, rules *
 	}
 }
 
-// noteUnproposed prints the differences in left.
+// noteUnproposed prints the differences in l.unproposed.
 func (l *learner) noteUnproposed(f *cmdutil.Factory) {
 	for i, text := range l.unproposed {
 		if i == maxUnproposed {

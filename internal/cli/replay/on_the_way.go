@@ -192,9 +192,9 @@ func summarizeKinds(texts []string) (kinds []string) {
 	return append([]string{text}, kinds...)
 }
 
-// isLess compares two JSON numbers.
+// isLess reports whether a is less than b, as JSON numbers. It returns false if one is no number.
 func isLess(a, b string) bool {
-	x, err := strconv.ParseFloat(a, 64)
-	y, other := strconv.ParseFloat(b, 64)
-	return err == nil && other == nil && x < y
+	x, errA := strconv.ParseFloat(a, 64)
+	y, errB := strconv.ParseFloat(b, 64)
+	return errA == nil && errB == nil && x < y
 }

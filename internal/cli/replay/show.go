@@ -52,14 +52,14 @@ type difference struct {
 	Is      string `json:"is,omitempty"`
 }
 
-// A show collects and writes the outcome of each request.
+// A reporter collects and writes the outcome of each request.
 type reporter struct {
 	factory   *cmdutil.Factory
 	options   options
 	selection *selection
 	// out receives the lines for people; it is nil if there are none.
 	out        io.Writer
-	outputText *bytes.Buffer // of -o
+	outputText *bytes.Buffer // written to the file of -o; nil without it
 	// keepsRows is set if a report needs the rows. differenceCount is the number of their
 	// differences.
 	keepsRows       bool
@@ -75,7 +75,7 @@ type reporter struct {
 	metRules map[*match.Rule]bool
 }
 
-// newReporter returns a show for the options.
+// newReporter returns a reporter for the options.
 func newReporter(f *cmdutil.Factory, o options, s *selection, rules *match.Rules) *reporter {
 	w := &reporter{
 		factory:   f,

@@ -153,63 +153,71 @@ func copyWithoutSecrets(
 	return &Bundle{Content: content, originalNumbers: sliceutil.Map(all, (*rows.Row).Number), addedCount: added}, nil
 }
 
-// addDocuments makes the other parts of the bundle from its capture, which has no secrets.
-func (b *Bundle) addDocuments(f *cmdutil.Factory, o BundleOptions) (err error) {
-	b.capture, err = rows.OpenFrom(bundle.CaptureName, b.Content.Capture)
+// addDocuments makes the other parts of the bundle from its capture, which has no secrets: the
+// manifest, the lists of the servers, the report, the notes and the page.
+func (b *Bundle) addDocuments(f *cmdutil.Factory, o BundleOptions) error {
+	c, err := rows.OpenFrom(bundle.CaptureName, b.Content.Capture)
 	if err != nil {
 		return err
 	}
-	c := b.capture
-	manifest := &b.Manifest
-	manifest.Mcpc, manifest.Filter = f.Version, f.Secrets.Command(o.Words)
-	versions := map[string]bool{}
-	protocols := map[string]bool{}
-	for _, h := range c.Heads {
-		versions[cmp.Or(h.Mcpc, "unknown")] = true
-	}
-	for _, r := range c.Rows() {
-		protocols[r.Revision] = true
-		if b.Modified.Before(r.LastFrameTime()) {
-			b.Modified = r.LastFrameTime()
-		}
-	}
-	delete(protocols, "")
-	manifest.Recorded, manifest.Protocols = slices.Sorted(maps.Keys(versions)), slices.Sorted(maps.Keys(protocols))
-	manifest.Exchanges = len(c.Rows())
-	if b.addedCount > 0 {
-		manifest.Notes = append(
-			manifest.Notes,
-			english.Plural(b.addedCount, "exchange")+
-				" added to those that were chosen: handshakes and lists of tools of their conversations",
-		)
-	}
-	if numbers := sliceutil.Map(c.Rows(), (*rows.Row).Number); len(numbers) == len(b.originalNumbers) && len(numbers) <= MostRows &&
-		!slices.Equal(numbers, b.originalNumbers) {
-		manifest.Was = b.originalNumbers
-	}
+	b.capture = c
+	b.fillManifest(f, o)
 	b.Tools, err = listsJSON(c)
 	if err != nil {
 		return err
 	}
-	var report bytes.Buffer
-	all := c.Rows()
-	if len(all) > maxReported {
-		all = all[:maxReported]
-		manifest.Notes = append(manifest.Notes, fmt.Sprintf("%s has the first %d exchanges", bundle.ReportName, maxReported))
+	reported := c.Rows()
+	if len(reported) > maxReported {
+		reported = reported[:maxReported]
+		b.Manifest.Notes = append(b.Manifest.Notes,
+			fmt.Sprintf("%s has the first %d exchanges", bundle.ReportName, maxReported))
 	}
-	if err := writeReports(f, &report, c, all); err != nil {
+	var report bytes.Buffer
+	if err := writeReports(f, &report, c, reported); err != nil {
 		return err
 	}
 	b.Report = report.Bytes()
 	if o.Note != "" {
 		b.Notes = []byte(strings.TrimRight(f.Secrets.Text(o.Note), "\n") + "\n")
 	}
-	page := Page{Title: "MCP recording", Manifest: *manifest, Report: string(b.Report), Notes: string(b.Notes)}
+	page := Page{Title: "MCP recording", Manifest: b.Manifest, Report: string(b.Report), Notes: string(b.Notes)}
 	b.Data, err = page.JSON(c, b.Modified)
-	if err == nil {
-		b.Script, b.Style, err = web.Code()
+	if err != nil {
+		return err
 	}
+	b.Script, b.Style, err = web.Code()
 	return err
+}
+
+// fillManifest fills the manifest from the capture, and sets b.Modified to the time of the last frame.
+func (b *Bundle) fillManifest(f *cmdutil.Factory, o BundleOptions) {
+	manifest := &b.Manifest
+	manifest.Mcpc = f.Version
+	manifest.Filter = f.Secrets.Command(o.Words)
+	versions := map[string]bool{}
+	for _, h := range b.capture.Heads {
+		versions[cmp.Or(h.Mcpc, "unknown")] = true
+	}
+	manifest.Recorded = slices.Sorted(maps.Keys(versions))
+	protocols := map[string]bool{}
+	for _, r := range b.capture.Rows() {
+		protocols[r.Revision] = true
+		if b.Modified.Before(r.LastFrameTime()) {
+			b.Modified = r.LastFrameTime()
+		}
+	}
+	delete(protocols, "") // of rows without a known revision
+	manifest.Protocols = slices.Sorted(maps.Keys(protocols))
+	manifest.Exchanges = len(b.capture.Rows())
+	if b.addedCount > 0 {
+		manifest.Notes = append(manifest.Notes, english.Plural(b.addedCount, "exchange")+
+			" added to those that were chosen: handshakes and lists of tools of their conversations")
+	}
+	numbers := sliceutil.Map(b.capture.Rows(), (*rows.Row).Number)
+	isComparable := len(numbers) == len(b.originalNumbers) && len(numbers) <= MostRows
+	if isComparable && !slices.Equal(numbers, b.originalNumbers) {
+		manifest.Was = b.originalNumbers
+	}
 }
 
 // maxReported bounds the exchanges in a bundle's report.
@@ -322,14 +330,15 @@ func (b *Bundle) Confirm(ctx context.Context, f *cmdutil.Factory, yes bool) wire
 
 // renumbered returns a text about the last exchange whose number differs between the bundle and the
 // recording, or "" if all numbers are equal. The last exchange is mostly the selected one.
-func (b *Bundle) renumbered() (text string) {
+func (b *Bundle) renumbered() string {
+	text := ""
 	count := 0
 	rows := b.capture.Rows()
-	for i, was := range b.Manifest.Was {
-		now := rows[i].Number()
-		if was != now {
+	for i, original := range b.Manifest.Was {
+		current := rows[i].Number()
+		if original != current {
 			count++
-			text = was + " is " + now + " in the bundle"
+			text = original + " is " + current + " in the bundle"
 		}
 	}
 	if count > 1 {

@@ -165,30 +165,33 @@ const (
 )
 
 // findLeaksByLine returns the secrets that r contains. It checks several lines at a time, or a part of
-// one line if the line is longer than longest.
-func (c *checker) findLeaksByLine(r io.Reader, maxLine int) (all []leak, err error) {
+// one line if the line is longer than maxLine bytes.
+func (c *checker) findLeaksByLine(r io.Reader, maxLine int) ([]leak, error) {
+	var leaks []leak
 	reader := bufio.NewReaderSize(r, 64<<10)
-	var pending []byte
-	for linesBefore := 0; ; {
-		line, err := reader.ReadSlice('\n')
-		pending = append(pending, line...)
-		isLongLine := errors.Is(err, bufio.ErrBufferFull)
-		atEnd := errors.Is(err, io.EOF)
-		if err != nil && !isLongLine && !atEnd {
+	var pending []byte // read, and not checked yet
+	linesBefore := 0   // the lines before pending
+	for {
+		text, err := reader.ReadSlice('\n')
+		pending = append(pending, text...)
+		isPartOfLine := errors.Is(err, bufio.ErrBufferFull)
+		isEnd := errors.Is(err, io.EOF)
+		if err != nil && !isPartOfLine && !isEnd {
 			return nil, err
 		}
-		if isLongLine && len(pending) < maxLine || err == nil && len(pending) < checkBatch {
+		canReadMore := isPartOfLine && len(pending) < maxLine || err == nil && len(pending) < checkBatch
+		if canReadMore {
 			continue
 		}
 		for _, l := range c.findLeaks(pending) {
 			l.Line += linesBefore
-			all = append(all, l)
+			leaks = append(leaks, l)
 		}
 		linesBefore += bytes.Count(pending, []byte{'\n'})
-		if atEnd {
-			return all, nil
+		if isEnd {
+			return leaks, nil
 		}
-		if isLongLine {
+		if isPartOfLine { // a secret may begin before the cut and end after it
 			pending = pending[:copy(pending, pending[len(pending)-recheckedBytes:])]
 		} else {
 			pending = pending[:0]
@@ -196,11 +199,11 @@ func (c *checker) findLeaksByLine(r io.Reader, maxLine int) (all []leak, err err
 	}
 }
 
-// learn learns values. from is their source in reports.
-func (c *checker) learn(from string, values ...string) {
+// learn learns values as secrets. source is their source in reports; a value keeps its first one.
+func (c *checker) learn(source string, values ...string) {
 	for _, value := range values {
 		if value != "" && c.sources[value] == "" {
-			c.sources[value] = from
+			c.sources[value] = source
 		}
 		c.factory.Secrets.Learn(value)
 	}
@@ -221,8 +224,8 @@ func (c *checker) learnEnvironment() {
 	}
 }
 
-// learnState learns the tokens of the store, and the ids and cookies of sessions. It warns about secrets
-// that cannot be opened.
+// learnState learns the tokens of the store, and the ids and cookies of sessions. It warns about
+// secrets that cannot be opened.
 func (c *checker) learnState() error {
 	store, err := state.Open(c.factory.State)
 	if err != nil {
@@ -240,34 +243,39 @@ func (c *checker) learnState() error {
 			c.learn("a cookie of the session "+name, cookie.Value)
 		}
 	}
+	return c.learnTokens()
+}
+
+// learnTokens learns the secrets of the token store. It warns about secrets that cannot be opened.
+func (c *checker) learnTokens() error {
 	tokens, err := c.factory.Env.Tokens()
 	if err != nil {
 		return err
 	}
-	book, err := tokens.Load()
+	records, err := tokens.Load()
 	if err != nil {
 		return err
 	}
-	closed := 0
-	open := func(from string, stored ...auth.Secret) {
-		for _, s := range stored {
+	unopened := 0
+	learnStored := func(source string, secrets ...auth.Secret) {
+		for _, s := range secrets {
 			text, err := tokens.Open(s)
 			if err != nil {
-				closed++
+				unopened++
 				continue
 			}
-			c.learn(from, text)
+			c.learn(source, text)
 		}
 	}
-	for _, t := range book.Tokens {
-		open("a token for "+redact.RedactURL(t.Endpoint), t.Access, t.Refresh, t.Key)
+	for _, t := range records.Tokens {
+		learnStored("a token for "+redact.RedactURL(t.Endpoint), t.Access, t.Refresh, t.Key)
 	}
-	for _, client := range book.Clients {
-		open("a client of "+redact.RedactURL(client.Issuer), client.Secret)
+	for _, client := range records.Clients {
+		learnStored("a client of "+redact.RedactURL(client.Issuer), client.Secret)
 	}
-	if closed > 0 {
+	if unopened > 0 {
 		c.factory.UI.Warn(
-			fmt.Sprintf("%s in the store cannot be opened, so it was not searched for", english.Plural(closed, "secret")),
+			fmt.Sprintf("%s in the store cannot be opened, so it was not searched for", english.Plural(unopened, "secret")),
 		)
 	}
 	return nil
@@ -283,23 +291,26 @@ func (c *checker) findLeaks(raw []byte) []leak {
 	return all
 }
 
-// findLeaksInText returns the secrets in raw, in order. It returns an empty list, not nil, if there are
-// none.
+// findLeaksInText returns the secrets in raw, in order. It returns an empty list, not nil, if there
+// are none: it is written as JSON.
 func (c *checker) findLeaksInText(raw []byte) []leak {
-	all := []leak{}
+	leaks := []leak{}
 	line := 1
-	lineStart := 0
-	position := 0
+	position := 0 // of the last found secret
 	for _, f := range c.factory.Secrets.Find(raw) {
 		line += bytes.Count(raw[position:f.From], []byte{'\n'})
 		position = f.From
-		lineStart = bytes.LastIndexByte(raw[:position], '\n') + 1
-		all = append(
-			all,
-			leak{"", line, utf8.RuneCount(raw[lineStart:position]) + 1, f.To - f.From, f.Kind, c.reasonFor(f), string(raw[f.From:f.To])},
-		)
+		lineStart := bytes.LastIndexByte(raw[:position], '\n') + 1
+		leaks = append(leaks, leak{
+			Line:   line,
+			Column: utf8.RuneCount(raw[lineStart:position]) + 1,
+			Length: f.To - f.From,
+			Kind:   f.Kind,
+			From:   c.reasonFor(f),
+			text:   string(raw[f.From:f.To]),
+		})
 	}
-	return all
+	return leaks
 }
 
 // reasonFor returns the reason why a finding is a secret.

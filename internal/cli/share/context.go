@@ -27,25 +27,33 @@ func WithContext(c *rows.Capture, listed []*rows.Row) []*rows.Row {
 	pages := view.NewLists()
 	for i, r := range c.Rows() {
 		talk := live.TalkOf(r)
-		a := byTalk[talk]
-		opens := mcp.IsOpening(r.Method)
-		switch {
-		case a == nil:
-		case opens && (talk.Conn >= 0 || len(a.openings) == 0):
-			a.openings = append(a.openings, r)
-		case opens && r.Channel == exchange.ChannelOK && i < a.lastIndex:
-			// The client opens a connection for each request.
-			a.openings = []*rows.Row{r}
-		case r.Method == view.ToolsList:
-			a.addListPage(pages.Page(r), r, i)
+		s := byTalk[talk]
+		if s == nil {
+			continue // no listed row is of this conversation
+		}
+		if mcp.IsOpening(r.Method) {
+			s.addOpening(r, i, talk.Conn >= 0)
+		} else if r.Method == view.ToolsList {
+			s.addListPage(pages.Page(r), r, i)
 		}
 	}
-	for _, a := range byTalk {
-		for _, r := range append(a.openings, a.bestList()...) {
+	for _, s := range byTalk {
+		for _, r := range append(s.openings, s.bestList()...) {
 			included[r] = true
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(c.Rows()), func(r *rows.Row) bool { return !included[r] })
+}
+
+// addOpening adds an opening request. If the conversation has several connections, because its client
+// opens one for each request, it keeps only the first request, or the last successful one before the
+// last listed row. index is the index of r in the capture.
+func (s *surroundings) addOpening(r *rows.Row, index int, hasOneConnection bool) {
+	if hasOneConnection || len(s.openings) == 0 {
+		s.openings = append(s.openings, r)
+	} else if r.Channel == exchange.ChannelOK && index < s.lastIndex {
+		s.openings = []*rows.Row{r}
+	}
 }
 
 // An around has the rows that are added to the listed rows of one conversation. last is the index
@@ -59,27 +67,31 @@ type surroundings struct {
 	earlyLists int
 }
 
-// addListPage adds a page of tools/list. A page without a cursor begins a new list. at is the index of r
-// in the capture.
-func (a *surroundings) addListPage(page *view.ListPage, r *rows.Row, index int) {
-	switch {
-	case page == nil:
-	case page.Cursor != "" && len(a.lists) > 0:
-		a.lists[len(a.lists)-1] = append(a.lists[len(a.lists)-1], r)
-	default:
-		a.lists = append(a.lists, []*rows.Row{r})
-		if index <= a.lastIndex {
-			a.earlyLists = len(a.lists)
-		}
+// addListPage adds a page of tools/list; p is nil if r has no page. A page without a cursor begins a
+// new list. index is the index of r in the capture.
+func (s *surroundings) addListPage(p *view.ListPage, r *rows.Row, index int) {
+	if p == nil {
+		return
+	}
+	if p.Cursor != "" && len(s.lists) > 0 {
+		last := len(s.lists) - 1
+		s.lists[last] = append(s.lists[last], r)
+		return
+	}
+	s.lists = append(s.lists, []*rows.Row{r})
+	if index <= s.lastIndex {
+		s.earlyLists = len(s.lists)
 	}
 }
 
-// bestList returns the newest list with the most pages. It prefers lists before the last row.
-func (a *surroundings) bestList() (best []*rows.Row) {
-	lists := a.lists
-	if a.earlyLists > 0 {
-		lists = lists[:a.earlyLists]
+// bestList returns the newest list with the most pages, nil if there is no list. It prefers lists
+// that began before the last listed row.
+func (s *surroundings) bestList() []*rows.Row {
+	lists := s.lists
+	if s.earlyLists > 0 {
+		lists = lists[:s.earlyLists]
 	}
+	var best []*rows.Row
 	for _, list := range lists {
 		if len(list) >= len(best) {
 			best = list

@@ -73,7 +73,7 @@ func Longest(c *rows.Capture) (words []string, err error) {
 // A longest collects the longest words.
 type longestWords struct{ words []string }
 
-// addMessage collects the words of the strings in JSON. It skips the members in protocols and invalid
+// addMessage collects the words of the strings in JSON. It skips the members in protocolMembers and invalid
 // JSON.
 func (l *longestWords) addMessage(raw json.RawMessage) {
 	if members, err := jsonraw.Object(raw); err == nil {
@@ -119,14 +119,22 @@ func Doubts(c *rows.Capture) ([]string, error) {
 	words, err := Longest(c)
 	var doubts []string
 	for _, word := range words {
-		letters := strings.ContainsFunc(word, unicode.IsLetter)
-		digits := strings.ContainsAny(word, "0123456789")
-		if len(word) >= minDoubtful && letters && digits && !strings.ContainsAny(word, "/:") &&
-			len(redact.HiddenIn(word)) == 0 {
+		if isDoubtful(word) {
 			doubts = append(doubts, term.Shorten(term.Line(word), 60))
 		}
 	}
 	return doubts, err
+}
+
+// isDoubtful reports whether a word looks like a secret: it is long, mixes letters and digits, is no
+// path or URL, and is no placeholder of a hidden secret.
+func isDoubtful(word string) bool {
+	hasLetters := strings.ContainsFunc(word, unicode.IsLetter)
+	hasDigits := strings.ContainsAny(word, "0123456789")
+	if len(word) < minDoubtful || !hasLetters || !hasDigits {
+		return false
+	}
+	return !strings.ContainsAny(word, "/:") && len(redact.HiddenIn(word)) == 0
 }
 
 // Doubts returns the words of the bundle that may be secrets.

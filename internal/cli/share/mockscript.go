@@ -77,47 +77,59 @@ func (s *mockScript) writeHead() {
 
 // learn adds the data about the server in a row to the script.
 func (s *mockScript) learn(row *rows.Row) error {
-	if isWord(row.Revision) && !slices.Contains(s.revisions, row.Revision) && row.Channel == exchange.ChannelOK {
+	isOpening := mcp.IsOpening(row.Method)
+	isFromClient := !rows.IsByServer(row)
+	hasSucceeded := row.Channel == exchange.ChannelOK
+	if hasSucceeded && isWord(row.Revision) && !slices.Contains(s.revisions, row.Revision) {
 		s.revisions = append(s.revisions, row.Revision)
 	}
-	opens := mcp.IsOpening(row.Method)
-	if !opens && !rows.IsByServer(row) && row.Status > 0 {
-		s.onlyHTTP = s.onlyHTTP || row.Status != http.StatusOK || row.Notes.Notifications > 0
+	if isFromClient && !isOpening && row.Status > 0 {
+		needsStatus := row.Status != http.StatusOK
+		needsStream := row.Notes.Notifications > 0
+		s.onlyHTTP = s.onlyHTTP || needsStatus || needsStream
 	}
-	if rows.IsByServer(row) || row.Channel != exchange.ChannelOK || !opens && row.Method != "tools/list" {
+	describesServer := isOpening || row.Method == "tools/list"
+	if !isFromClient || !hasSucceeded || !describesServer {
 		return nil
 	}
 	x, err := row.Exchange()
-	switch {
-	case err != nil || x == nil || x.Request.Raw == nil:
-	case opens:
+	if err != nil || x == nil || x.Request.Raw == nil {
+		return err
+	}
+	if isOpening {
 		s.learnOpening(row, x)
-	default:
+	} else {
 		s.learnTools(x)
 	}
-	return err
+	return nil
 }
 
-// writeRow writes the rule of a row. It skips opening requests and successful lists of tools, which head
-// has written.
+// writeRow writes the rule of a row. It skips opening requests and successful lists of tools, which
+// writeHead has written.
 func (s *mockScript) writeRow(row *rows.Row) error {
-	if mcp.IsOpening(row.Method) || row.Method == "tools/list" && row.Channel == exchange.ChannelOK {
+	isInHead := mcp.IsOpening(row.Method) || row.Method == "tools/list" && row.Channel == exchange.ChannelOK
+	if isInHead {
 		return nil
 	}
 	x, err := row.Exchange()
-	switch {
-	case err != nil || x == nil:
-	case rows.IsByServer(row):
+	if err != nil || x == nil {
+		return err
+	}
+	if rows.IsByServer(row) {
 		if !row.IsSeparate {
 			s.writeComment(row, "the server asked; a script answers requests only")
 		}
-	case x.Request.Raw == nil:
-	case !isWord(row.Method):
-		s.writeComment(row, "a script has no rule for a method with this name")
-	default:
-		s.writeRule(row, x)
+		return nil
 	}
-	return err
+	if x.Request.Raw == nil {
+		return nil
+	}
+	if !isWord(row.Method) {
+		s.writeComment(row, "a script has no rule for a method with this name")
+		return nil
+	}
+	s.writeRule(row, x)
+	return nil
 }
 
 // learnOpening takes the session id, the capabilities and the description of the server from an opening
@@ -150,10 +162,9 @@ func (s *mockScript) writeRule(row *rows.Row, x *wire.Exchange) {
 	s.requestCounts[row.Method]++
 	fmt.Fprintf(s.out, "\non %s #%d\n", row.Method, s.requestCounts[row.Method])
 	s.writeRuleLine("# " + strings.TrimSpace(commentText(row.Number()+" "+row.Name+": "+row.Channel)))
-	overHTTP := len(x.Heads) > 0
-	response := wire.ParseMessage(x.Response.Raw)
+	isHTTP := len(x.Heads) > 0
 	if x.Response.Raw == nil {
-		if overHTTP && row.Status >= http.StatusBadRequest {
+		if isHTTP && row.Status >= http.StatusBadRequest {
 			s.writeRuleLine("status " + strconv.Itoa(row.Status))
 			return
 		}
@@ -161,25 +172,11 @@ func (s *mockScript) writeRule(row *rows.Row, x *wire.Exchange) {
 		s.writeRuleLine("hang")
 		return
 	}
-	if overHTTP && row.Status != http.StatusOK && row.Status > 0 {
+	if isHTTP && row.Status != http.StatusOK && row.Status > 0 {
 		s.writeRuleLine("status " + strconv.Itoa(row.Status))
 	}
-	hasEvents := false
-	for _, f := range x.OtherMessages {
-		m := wire.ParseMessage(f.Raw)
-		switch {
-		case f.Dir == wire.Received && m.Kind == wire.Notification:
-			if overHTTP && !hasEvents {
-				s.writeRuleLine("sse")
-			}
-			hasEvents = true
-			s.writeRuleLine("event " + safeText(markToken(m)))
-		case f.Dir == wire.Received && m.Kind == wire.Request:
-			s.writeRuleLine("# here the server asked " + commentText(m.Method) + "; a script answers requests only")
-		case f.Dir == wire.Received && len(f.Raw) > 0:
-			s.writeRuleLine("# here the server sent something that a script cannot express, " + strconv.Itoa(len(f.Raw)) + " bytes")
-		}
-	}
+	s.writeEarlierMessages(x, isHTTP)
+	response := wire.ParseMessage(x.Response.Raw)
 	switch {
 	case response.Result != nil:
 		s.writeRuleLine("result " + safeText(response.Result))
@@ -189,6 +186,31 @@ func (s *mockScript) writeRule(row *rows.Row, x *wire.Exchange) {
 	default:
 		s.writeRuleLine("# the response is not a JSON-RPC response")
 		s.writeRuleLine("json " + safeText(x.Response.Raw))
+	}
+}
+
+// writeEarlierMessages writes what the server sent before its response: notifications as events,
+// and comments for messages that a script cannot express. Over HTTP, events need a stream (sse).
+func (s *mockScript) writeEarlierMessages(x *wire.Exchange, isHTTP bool) {
+	hasEvents := false
+	for _, f := range x.OtherMessages {
+		if f.Dir != wire.Received {
+			continue
+		}
+		m := wire.ParseMessage(f.Raw)
+		switch {
+		case m.Kind == wire.Notification:
+			if isHTTP && !hasEvents {
+				s.writeRuleLine("sse")
+			}
+			hasEvents = true
+			s.writeRuleLine("event " + safeText(markToken(m)))
+		case m.Kind == wire.Request:
+			s.writeRuleLine("# here the server asked " + commentText(m.Method) + "; a script answers requests only")
+		case len(f.Raw) > 0:
+			s.writeRuleLine("# here the server sent something that a script cannot express, " +
+				strconv.Itoa(len(f.Raw)) + " bytes")
+		}
 	}
 }
 
