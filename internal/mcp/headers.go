@@ -77,11 +77,10 @@ func argumentText(arguments json.RawMessage, a headerArgument) (string, bool) {
 	for _, name := range a.path {
 		value = jsonraw.First(value, name)
 	}
-	text, isText := jsonraw.Text(value)
 	if len(value) == 0 || string(value) == "null" {
 		return "", false
 	}
-	if isText {
+	if text, isText := jsonraw.Text(value); isText {
 		return text, true
 	}
 	if a.kind == "integer" {
@@ -151,15 +150,19 @@ const (
 // headerWalk visits the schemas in a schema. It does not visit default, const, enum and examples,
 // where x-mcp-header is data, and distinguishes the keyword from a property with this name.
 type headerWalk struct {
-	found   []headerArgument
-	names   map[string]bool
+	found []headerArgument
+	names map[string]bool // of the annotations so far, in lower case
+	// problem is the first problem; "" if there is none. It ends the walk.
 	problem string
 	depth   int
 }
 
-// visitSchema visits one schema and the schemas in it. reachable is set if only "properties" lead from
+// unreachable is the argument isReachable of visitSchema for schemas that are not under "properties" only.
+const unreachable = false
+
+// visitSchema visits one schema and the schemas in it. isReachable is set if only "properties" lead from
 // the root to the schema. It stops at the first problem.
-func (w *headerWalk) visitSchema(raw json.RawMessage, path []string, reachable bool) {
+func (w *headerWalk) visitSchema(raw json.RawMessage, path []string, isReachable bool) {
 	members, err := jsonraw.Object(raw)
 	if err != nil || w.problem != "" {
 		return
@@ -173,12 +176,13 @@ func (w *headerWalk) visitSchema(raw json.RawMessage, path []string, reachable b
 		return
 	}
 	if name, ok := members.Get(headerKeyword); ok {
-		w.addAnnotation(name, members, path, reachable)
+		w.addAnnotation(name, members, path, isReachable)
 	}
 	if properties, ok := members.Get("properties"); ok {
 		inner, _ := jsonraw.Object(properties)
 		for _, p := range inner {
-			w.visitSchema(p.Value, append(path[:len(path):len(path)], p.Name), reachable)
+			propertyPath := append(path[:len(path):len(path)], p.Name) // a copy: addAnnotation keeps it
+			w.visitSchema(p.Value, propertyPath, isReachable)
 		}
 	}
 	w.visitOtherSubschemas(members, path)
@@ -193,29 +197,29 @@ func (w *headerWalk) visitOtherSubschemas(members jsonraw.Members, path []string
 		raw, _ := members.Get(keyword)
 		inner, _ := jsonraw.Object(raw)
 		for _, p := range inner {
-			w.visitSchema(p.Value, path, false)
+			w.visitSchema(p.Value, path, unreachable)
 		}
 	}
 	for _, keyword := range schema.HoldList {
 		raw, _ := members.Get(keyword)
 		items, _ := jsonraw.Array(raw)
 		for _, item := range items {
-			w.visitSchema(item, path, false)
+			w.visitSchema(item, path, unreachable)
 		}
 	}
 	for _, keyword := range schema.HoldOne {
 		if raw, ok := members.Get(keyword); ok {
-			w.visitSchema(raw, path, false)
+			w.visitSchema(raw, path, unreachable)
 		}
 	}
 }
 
 // addAnnotation records the annotation of a schema with these members, or what is wrong with it.
-func (w *headerWalk) addAnnotation(raw json.RawMessage, members jsonraw.Members, path []string, reachable bool) {
+func (w *headerWalk) addAnnotation(raw json.RawMessage, members jsonraw.Members, path []string, isReachable bool) {
 	where := "/" + strings.Join(path, "/")
 	name, _ := jsonraw.Text(raw)
 	kind := members.Text("type")
-	switch JudgeHeaderName(raw, kind, reachable && len(path) > 0, w.names) {
+	switch JudgeHeaderName(raw, kind, isReachable && len(path) > 0, w.names) {
 	case HeaderValid:
 		w.found = append(w.found, headerArgument{path: path, name: name, kind: kind})
 	case HeaderNoToken:

@@ -26,8 +26,9 @@ func asciiOf(r rune) rune {
 		return r - 0xFEE0
 	}
 	for _, pair := range lookalikes {
-		if at := strings.IndexRune(pair[0], r); at >= 0 {
-			return rune(pair[1][utf8.RuneCountInString(pair[0][:at])])
+		if offset := strings.IndexRune(pair[0], r); offset >= 0 {
+			position := utf8.RuneCountInString(pair[0][:offset])
+			return rune(pair[1][position])
 		}
 	}
 	return r
@@ -75,34 +76,35 @@ var seed = maphash.MakeSeed()
 
 // Lookalikes returns for each name the name that it looks like, or "" for most names.
 func Lookalikes(names []string) []string {
-	// firstOf has the index of the first name with a look, or of the first ASCII name. There may be
-	// many names: only the hashes of their looks are kept.
-	firstOf := make(map[uint64]int32, len(names))
+	// original has by hash the index of the name that names with this look imitate: the first ASCII
+	// name, else the first. There may be many names: only the hashes of their looks are kept.
+	original := make(map[uint64]int32, len(names))
 	hashes := make([]uint64, len(names))
 	var look []byte
 	for i, name := range names {
 		look = appendSkeleton(look[:0], foldToASCII(name))
 		hashes[i] = maphash.Bytes(seed, look)
-		first, isSeen := firstOf[hashes[i]]
-		if !isSeen || jsonraw.IsASCII(name) && !jsonraw.IsASCII(names[first]) {
-			firstOf[hashes[i]] = int32(i)
+		first, isSeen := original[hashes[i]]
+		isBetter := isSeen && jsonraw.IsASCII(name) && !jsonraw.IsASCII(names[first])
+		if !isSeen || isBetter {
+			original[hashes[i]] = int32(i)
 		}
 	}
 	alike := make([]string, len(names))
 	for i, name := range names {
-		first := names[firstOf[hashes[i]]]
-		if first == name && jsonraw.IsASCII(name) {
+		other := names[original[hashes[i]]]
+		if other == name && jsonraw.IsASCII(name) {
 			continue
 		}
 		folded := foldToASCII(name)
-		if folded != name && jsonraw.IsASCII(folded) {
+		if folded != name && jsonraw.IsASCII(folded) { // it imitates ASCII, also if no other name has this look
 			alike[i] = folded
 			continue
 		}
 		// Different looks may have the same hash.
-		isAlike := string(appendSkeleton(nil, foldToASCII(first))) == string(appendSkeleton(nil, folded))
-		if first != name && isAlike {
-			alike[i] = first
+		isAlike := string(appendSkeleton(nil, foldToASCII(other))) == string(appendSkeleton(nil, folded))
+		if other != name && isAlike {
+			alike[i] = other
 		}
 	}
 	return alike

@@ -2,7 +2,7 @@ package mcp
 
 import "bytes"
 
-// signatures are the first bytes of the types that tools send.
+// signatures are the bytes at the offsets 0 and 8 of the types that tools send.
 var signatures = []struct{ mime, at0, at8 string }{
 	{"image/png", "\x89PNG\r\n\x1a\n", ""},
 	{"image/jpeg", "\xff\xd8\xff", ""},

@@ -55,19 +55,21 @@ func (n *Names) Special() (names []string, numbers []int, err error) {
 	if n.err != nil {
 		return nil, nil, n.err
 	}
-	kept, err := n.entries.Bytes()
+	entries, err := n.entries.Bytes()
 	if err != nil {
 		return nil, nil, err
 	}
-	// The hashes are compared part by part: a part has the hashes in one range of values.
+	// The hashes are compared part by part, to bound the memory: a part has the hashes in one range of
+	// values.
 	isRepeated := map[uint64]bool{}
 	parts := uint64(n.count/maxHashes + 1)
 	partSize := n.count / int(parts)
 	hashes := make([]uint64, 0, partSize+partSize/16+64) // the parts are about equal in size
 	for part := range parts {
 		hashes = hashes[:0]
-		for hash := range eachName(kept) {
-			if hash>>32*parts>>32 == part {
+		for hash := range eachName(entries) {
+			partOfHash := hash >> 32 * parts >> 32 // the upper 32 bits, scaled to the number of parts
+			if partOfHash == part {
 				hashes = append(hashes, hash&^1)
 			}
 		}
@@ -79,7 +81,7 @@ func (n *Names) Special() (names []string, numbers []int, err error) {
 		}
 	}
 	number := 0
-	for hash, name := range eachName(kept) {
+	for hash, name := range eachName(entries) {
 		if hash&1 != 0 || isRepeated[hash&^1] {
 			names = append(names, string(name))
 			numbers = append(numbers, number)
@@ -89,20 +91,21 @@ func (n *Names) Special() (names []string, numbers []int, err error) {
 	return names, numbers, nil
 }
 
-// eachName iterates over the hashes and names in kept. It releases the memory of a file that it has
+// eachName iterates over the hashes and names in entries. It releases the memory of a file that it has
 // passed.
-func eachName(kept []byte) iter.Seq2[uint64, []byte] {
+func eachName(entries []byte) iter.Seq2[uint64, []byte] {
 	return func(yield func(hash uint64, name []byte) bool) {
 		released := 0
-		for at := 0; at < len(kept); {
-			hash := binary.LittleEndian.Uint64(kept[at:])
-			length, size := binary.Uvarint(kept[at+8:])
-			from := at + 8 + size
-			at = from + int(length)
-			if !yield(hash, kept[from:at]) {
+		for offset := 0; offset < len(entries); {
+			hash := binary.LittleEndian.Uint64(entries[offset:])
+			length, lengthBytes := binary.Uvarint(entries[offset+8:])
+			start := offset + 8 + lengthBytes
+			end := start + int(length)
+			if !yield(hash, entries[start:end]) {
 				return
 			}
-			released = spool.ReleasePassed(kept, released, at)
+			offset = end
+			released = spool.ReleasePassed(entries, released, offset)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func isTrue(hint *bool) bool { return hint != nil && *hint }
 // ParseTool parses one entry of tools/list. It returns a Finding for an entry that no client could
 // call.
 func ParseTool(raw json.RawMessage) (Tool, *wire.Finding) {
-	var room [16]jsonraw.Member
+	var room [16]jsonraw.Member // on the stack: a list can have many thousand tools
 	members, err := jsonraw.AppendMembers(room[:0], raw)
 	if err != nil {
 		return Tool{}, badEntry("tool", "the entry is not an object: %s", jsonraw.Excerpt(raw, 60))
@@ -131,7 +131,7 @@ func parseHint(value json.RawMessage) *bool {
 	return nil
 }
 
-// declared and denied are the values that the hints of all tools point to. They never change.
+// trueHint and falseHint are the values that the hints of all tools point to. They never change.
 var (
 	trueHint  = true
 	falseHint = false

@@ -61,18 +61,18 @@ var operators = []operator{
 func ParseURITemplate(text string) (URITemplate, error) {
 	var t URITemplate
 	for rest := text; rest != ""; {
-		literal, after, open := strings.Cut(rest, "{")
+		literal, after, hasExpression := strings.Cut(rest, "{")
 		if strings.Contains(literal, "}") {
 			return t, fmt.Errorf("a } without a { before it in %q", text)
 		}
 		if literal != "" {
 			t.parts = append(t.parts, templatePart{literal: literal})
 		}
-		if !open {
+		if !hasExpression {
 			break
 		}
-		inner, next, closed := strings.Cut(after, "}")
-		if !closed {
+		inner, next, isClosed := strings.Cut(after, "}")
+		if !isClosed {
 			return t, fmt.Errorf("a { without a } after it in %q", text)
 		}
 		part, err := parseExpression(inner)
@@ -88,9 +88,9 @@ func ParseURITemplate(text string) (URITemplate, error) {
 // parseExpression parses the text between the braces of an expression.
 func parseExpression(inner string) (templatePart, error) {
 	part := templatePart{operator: operators[len(operators)-1]}
-	for _, e := range operators {
-		if e.op != 0 && inner != "" && inner[0] == e.op {
-			part.operator = e
+	for _, o := range operators {
+		if o.op != 0 && inner != "" && inner[0] == o.op {
+			part.operator = o
 			inner = inner[1:]
 			break
 		}
@@ -155,14 +155,15 @@ func (t URITemplate) MayGive(uri string) bool {
 			}
 			continue
 		}
-		at := strings.Index(uri, p.literal)
-		if at < 0 || i == 0 && at != 0 {
+		offset := strings.Index(uri, p.literal)
+		isMisplaced := i == 0 && offset != 0 // the template begins with this literal
+		if offset < 0 || isMisplaced {
 			return false
 		}
 		if isLast {
 			return strings.HasSuffix(uri, p.literal)
 		}
-		uri = uri[at+len(p.literal):]
+		uri = uri[offset+len(p.literal):]
 	}
 	return uri == ""
 }
@@ -173,18 +174,19 @@ func (t URITemplate) Expand(values jsonraw.Members) (string, error) {
 	var b strings.Builder
 	for _, p := range t.parts {
 		if p.vars == nil {
-			b.WriteString(percentEncode(p.literal, true))
+			const keepReserved = true // as for +: RFC 6570, section 3.1
+			b.WriteString(percentEncode(p.literal, keepReserved))
 			continue
 		}
-		lead := p.operator.first
+		separator := p.operator.first // before the next value
 		for _, v := range p.vars {
 			text, err := p.operator.expandVariable(v, values.Value(v.name))
 			if err != nil {
 				return "", fmt.Errorf("%s: %w", v.name, err)
 			}
 			if text != nil {
-				b.WriteString(lead + *text)
-				lead = p.operator.sep
+				b.WriteString(separator + *text)
+				separator = p.operator.sep
 			}
 		}
 	}
@@ -262,23 +264,24 @@ type compositeItem struct {
 // compositeItems returns the items of an array or the members of an object, without nulls. It fails
 // if an item is an array or an object.
 func compositeItems(raw json.RawMessage) (items []compositeItem, err error) {
-	add := func(key string, value json.RawMessage, keyed bool) {
+	add := func(item compositeItem, value json.RawMessage) {
 		if len(value) > 0 && (value[0] == '[' || value[0] == '{') {
 			err = fmt.Errorf("a list in a list has no place in a URI: %s", jsonraw.Excerpt(value, 40))
 		} else if string(value) != "null" {
-			items = append(items, compositeItem{key, scalarText(value), keyed})
+			item.value = scalarText(value)
+			items = append(items, item)
 		}
 	}
 	if raw[0] == '[' {
 		list, _ := jsonraw.Array(raw)
 		for _, value := range list {
-			add("", value, false)
+			add(compositeItem{}, value)
 		}
 		return items, err
 	}
 	members, _ := jsonraw.Object(raw)
 	for _, m := range members {
-		add(m.Name, m.Value, true)
+		add(compositeItem{key: m.Name, hasKey: true}, m.Value)
 	}
 	return items, err
 }
@@ -291,16 +294,16 @@ func scalarText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// percentEncode encodes characters that a URI must not contain as %XX. With reserved set, it leaves
+// percentEncode encodes characters that a URI must not contain as %XX. With keepReserved, it leaves
 // reserved characters and encoded ones unchanged.
-func percentEncode(text string, reserved bool) string {
+func percentEncode(text string, keepReserved bool) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		isUnreserved := isAlphanumeric(c) || strings.IndexByte("-._~", c) >= 0
 		isReserved := strings.IndexByte(":/?#[]@!$&'()*+,;=", c) >= 0
 		isEncoded := c == '%' && i+2 < len(text) && isHexDigit(text[i+1]) && isHexDigit(text[i+2])
-		if isUnreserved || reserved && (isReserved || isEncoded) {
+		if isUnreserved || keepReserved && (isReserved || isEncoded) {
 			b.WriteByte(c)
 		} else {
 			fmt.Fprintf(&b, "%%%02X", c)
