@@ -36,19 +36,19 @@ func Check(revision, method string, m *wire.Message) []wire.Finding {
 // returns true: the caller reports those entries itself.
 func CheckBut(skip func(entry []byte) bool, revision, method string, m *wire.Message) []wire.Finding {
 	t := table()
-	at := slices.Index(t.revisions, revision) + 1
-	if at == 0 {
+	number := slices.Index(t.revisions, revision) + 1
+	if number == 0 { // not in shapes.txt
 		return nil
 	}
-	c := &checker{revision: at, path: make([]step, 0, 8), skip: skip}
+	c := &checker{revision: number, path: make([]step, 0, 8), skip: skip}
 	switch m.Kind {
 	case wire.Response:
 		c.response = m
-		c.checkWhole(t.resultShape(method, at, m), m.Result, m.ResultMembers)
+		c.checkWhole(t.resultShape(method, number, m), m.Result, m.ResultMembers)
 	case wire.Notification:
-		c.checkWhole(t.shapeOf("notification", method, at), m.Params, m.ParamMembers)
+		c.checkWhole(t.shapeOf("notification", method, number), m.Params, m.ParamMembers)
 	case wire.Request:
-		c.checkWhole(t.shapeOf("request", method, at), m.Params, m.ParamMembers)
+		c.checkWhole(t.shapeOf("request", method, number), m.Params, m.ParamMembers)
 	}
 	return c.findings()
 }
@@ -64,21 +64,22 @@ func (c *checker) checkWhole(k *kind, raw []byte, known func() (jsonraw.Members,
 	c.check(k, raw)
 }
 
-// resultShape returns the shape of a result, which depends on its content for some methods. at is the
+// resultShape returns the shape of a result, which depends on its content for some methods. revision is the
 // number of the revision in shapes.txt, from 1.
-func (t *shapes) resultShape(method string, at int, m *wire.Message) *kind {
+func (t *shapes) resultShape(method string, revision int, m *wire.Message) *kind {
 	members, _ := m.ResultMembers()
-	_, task := members.Get("task")
 	if m.RequiresInput() {
 		return t.kinds["InputRequiredResult"]
 	}
 	if members.Text("resultType") == "task" {
 		return t.kinds["TaskResult"]
 	}
-	if task && method == "tools/call" && at == 4 { // only 2025-11-25 has the task as a member
+	_, hasTask := members.Get("task")
+	isRevisionOfTasks := t.revisions[revision-1] == "2025-11-25" // no other has the task as a member
+	if hasTask && method == "tools/call" && isRevisionOfTasks {
 		return t.kinds["CreateTaskResult"]
 	}
-	return t.shapeOf("result", method, at)
+	return t.shapeOf("result", method, revision)
 }
 
 // A checker collects the problems of one message.
@@ -86,7 +87,7 @@ type checker struct {
 	revision int
 	path     []step
 	problems []problem
-	// skip is that of CheckBut; nil skips nothing.
+	// skip is the argument of CheckBut; nil skips nothing.
 	skip func(entry []byte) bool
 	// response is the message with the result, which has parsed the lists in it; nil for params.
 	response *wire.Message
@@ -95,12 +96,14 @@ type checker struct {
 // A step is a member name or, if that is "", a list index on the path into the message.
 type step struct {
 	name  string
-	index int // where name is ""
+	index int // if name is ""
 }
 
-// A problem is a difference at a path. similarCount counts the others that differ from it only in
+// A problem is a difference at a path. similarCount counts further problems that differ from it only in
 // an index.
 type problem struct {
+	// where is the JSON pointer. pattern is the same for similar problems: the pointer without indexes,
+	// and the text without the received value.
 	where, pattern, text string
 	// want is the type or the values that the place must have, "" if they are not known.
 	want         string
@@ -133,16 +136,16 @@ func (c *checker) reportType(want string, raw []byte) {
 	c.report("must be "+want, want, ", got "+jsonraw.Excerpt(raw, 40))
 }
 
-// findings returns the problems as findings, whose Where is a JSON pointer into the result or the
+// findings returns the problems as findings. Their Pointer is a JSON pointer into the result or the
 // params.
-func (c *checker) findings() (all []wire.Finding) {
+func (c *checker) findings() []wire.Finding {
+	var findings []wire.Finding
 	for i, p := range c.problems {
 		if i == maxFindings {
-			left := strconv.Itoa(len(c.problems) - i)
-			return append(
-				all,
-				wire.Finding{Rule: wire.RuleMore, Severity: wire.Error, Text: left + " more places are not shown", Got: left},
-			)
+			omitted := strconv.Itoa(len(c.problems) - i)
+			return append(findings, wire.Finding{
+				Rule: wire.RuleMore, Severity: wire.Error, Text: omitted + " more places are not shown", Got: omitted,
+			})
 		}
 		text := p.text
 		if p.similarCount > 0 {
@@ -152,24 +155,21 @@ func (c *checker) findings() (all []wire.Finding) {
 		if p.isMild {
 			level = wire.Info
 		}
-		all = append(all, wire.Finding{Rule: Rule, Severity: level, Pointer: p.where, Text: text, Want: p.want})
+		findings = append(findings, wire.Finding{Rule: Rule, Severity: level, Pointer: p.where, Text: text, Want: p.want})
 	}
-	return all
+	return findings
 }
 
 // check checks a value against k; a nil k accepts any value. raw is nil for a missing value.
 func (c *checker) check(k *kind, raw []byte) {
-	if k == nil || k.plain == "any" && raw != nil {
+	if k == nil {
 		return
 	}
 	if raw == nil {
-		switch {
-		case k.isOptional():
-		case len(c.path) == 0:
-			c.report("there are none", "", "")
-		default:
-			c.report("is missing", k.wantedType(), "")
-		}
+		c.checkMissing(k)
+		return
+	}
+	if k.plain == "any" {
 		return
 	}
 	switch {
@@ -204,7 +204,20 @@ func (c *checker) parseObject(room jsonraw.Members, raw []byte) (jsonraw.Members
 	return members, err == nil
 }
 
-// checkList checks a list and its items.
+// checkMissing reports a missing value, unless k allows that.
+func (c *checker) checkMissing(k *kind) {
+	if k.isOptional() {
+		return
+	}
+	if len(c.path) == 0 { // the params or the result as a whole
+		c.report("there are none", "", "")
+		return
+	}
+	c.report("is missing", k.wantedType(), "")
+}
+
+// checkList checks a list and its items. It does not report on entries that c.skip excludes; it asks skip
+// only about entries with a problem.
 func (c *checker) checkList(k *kind, raw []byte) {
 	var items []json.RawMessage
 	var err *jsonraw.SyntaxError
@@ -219,12 +232,12 @@ func (c *checker) checkList(k *kind, raw []byte) {
 		want := fmt.Sprintf("at most %d items", k.maxItems)
 		c.report("must have "+want, want, fmt.Sprintf(", got %d", len(items)))
 	}
-	try := &checker{revision: c.revision, path: c.path}
+	trial := &checker{revision: c.revision, path: c.path}
 	for i, item := range items {
 		if c.skip != nil && len(c.path) == 1 {
-			try.problems = nil
-			try.check(k.items, item)
-			if len(try.problems) == 0 || c.skip(item) {
+			trial.problems = nil
+			trial.check(k.items, item)
+			if len(trial.problems) == 0 || c.skip(item) {
 				continue
 			}
 		}
@@ -239,7 +252,10 @@ func (c *checker) checkMembers(k *kind, members jsonraw.Members) {
 			continue
 		}
 		raw, isPresent := members.Get(m.name)
-		if isPresent && m.kind.matchesPlainly(raw, c.revision) || !isPresent && m.isOptional {
+		if !isPresent && m.isOptional {
+			continue
+		}
+		if isPresent && m.kind.matchesPlainly(raw, c.revision) { // the common case, without a path
 			continue
 		}
 		before := len(c.problems)
@@ -272,28 +288,29 @@ func (c *checker) checkAlternatives(k *kind, raw []byte) {
 	var room [8]jsonraw.Member
 	members, err := jsonraw.AppendMembers(room[:0], raw)
 	if name := candidates.discriminator(c.revision); err == nil && name != "" {
-		mark, _ := members.Get(name)
-		isOtherKind := func(k *kind) bool { return !k.matchesDiscriminator(name, mark, c.revision) }
+		value, _ := members.Get(name)
+		isOtherKind := func(k *kind) bool { return !k.matchesDiscriminator(name, value, c.revision) }
 		candidates = slices.DeleteFunc(candidates, isOtherKind)
 		if len(candidates) == 0 {
-			c.checkBelow(step{name: name}, k.alternativesIn(c.revision).discriminatorKind(name, c.revision), mark)
+			known := k.alternativesIn(c.revision).discriminatorKind(name, c.revision)
+			c.checkBelow(step{name: name}, known, value)
 			return
 		}
 	}
 	isList := raw[0] == '['
-	canMatch := func(o *kind) bool { return (o.items != nil) == isList }
+	canMatch := func(k *kind) bool { return (k.items != nil) == isList }
 	if slices.ContainsFunc(candidates, canMatch) {
-		candidates = slices.DeleteFunc(candidates, func(o *kind) bool { return !canMatch(o) })
+		candidates = slices.DeleteFunc(candidates, func(k *kind) bool { return !canMatch(k) })
 	}
 	var nearest []problem
-	for i, o := range candidates {
-		try := &checker{revision: c.revision, path: c.path}
-		try.check(o, raw)
-		if len(try.problems) == 0 {
+	for i, candidate := range candidates {
+		trial := &checker{revision: c.revision, path: c.path}
+		trial.check(candidate, raw)
+		if len(trial.problems) == 0 {
 			return
 		}
-		if i == 0 || len(try.problems) < len(nearest) {
-			nearest = try.problems
+		if i == 0 || len(trial.problems) < len(nearest) {
+			nearest = trial.problems
 		}
 	}
 	c.problems = append(c.problems, nearest...)

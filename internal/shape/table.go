@@ -55,11 +55,13 @@ type kind struct {
 	members  []member
 	// alternatives are the kinds that the value may have, each in its span of revisions.
 	alternatives kinds
-	spans        []span
+	spans        []span // by the index of the alternative
 }
 
+// kinds are alternatives.
 type kinds []*kind
 
+// A member is a member of an object in some revisions.
 type member struct {
 	name       string
 	isOptional bool // may be missing
@@ -122,9 +124,9 @@ func (t *shapes) parseSpan(words []string) span {
 	if len(words) == 0 {
 		return span{1, len(t.revisions)}
 	}
-	from, to, ends := strings.Cut(strings.TrimPrefix(words[0], "@"), "-")
+	from, to, hasEnd := strings.Cut(strings.TrimPrefix(words[0], "@"), "-")
 	s := span{mustAtoi(from), len(t.revisions)}
-	if ends {
+	if hasEnd {
 		s.to = mustAtoi(to)
 	}
 	return s
@@ -139,7 +141,8 @@ func mustAtoi(digits string) int {
 	return n
 }
 
-// define parses a definition: "NAME = TYPES" or "NAME: MEMBERS".
+// define parses a definition: "NAME = TYPES" or "NAME: MEMBERS". A member +NAME stands for the members of an
+// earlier definition.
 func (t *shapes) define(line string) {
 	if name, types, ok := strings.Cut(line, " = "); ok {
 		t.parseAlternatives(t.definition(name), types)
@@ -148,8 +151,8 @@ func (t *shapes) define(line string) {
 	name, members, _ := strings.Cut(line, ": ")
 	k := t.definition(name)
 	k.members = []member{}
-	for one := range strings.SplitSeq(members, ", ") {
-		words := strings.Fields(one)
+	for text := range strings.SplitSeq(members, ", ") {
+		words := strings.Fields(text)
 		if base, ok := strings.CutPrefix(words[0], "+"); ok {
 			if t.definition(base).members == nil {
 				panic("shapes.txt has no " + base + " before " + k.name)
@@ -157,19 +160,23 @@ func (t *shapes) define(line string) {
 			k.members = append(k.members, t.definition(base).members...)
 			continue
 		}
-		name, may := strings.CutSuffix(words[0], "?")
-		name, mild := strings.CutSuffix(name, "~")
-		k.members = append(k.members, member{name, may, mild, t.parseSpan(words[2:]), t.parseKind(words[1])})
+		name, isOptional := strings.CutSuffix(words[0], "?")
+		name, isMild := strings.CutSuffix(name, "~")
+		k.members = append(k.members, member{
+			name: name, isOptional: isOptional, isMild: isMild,
+			span: t.parseSpan(words[2:]), kind: t.parseKind(words[1]),
+		})
 	}
 }
 
-// parseKind parses a type.
+// parseKind parses a type: "[ITEM]" or "[ITEM]MAXIMUM", "{VALUE}", "TYPE|TYPE", the NAME of a definition, or
+// a plain type.
 func (t *shapes) parseKind(word string) *kind {
 	end := strings.LastIndexAny(word, "]}")
 	if word[0] == '[' && !strings.Contains(word, "|") {
 		k := &kind{items: t.parseKind(word[1:end])}
-		if most := word[end+1:]; most != "" {
-			k.maxItems = mustAtoi(most)
+		if maximum := word[end+1:]; maximum != "" {
+			k.maxItems = mustAtoi(maximum)
 		}
 		return k
 	}
@@ -189,11 +196,11 @@ func (t *shapes) parseKind(word string) *kind {
 
 // parseAlternatives adds the types that are separated by | to k.
 func (t *shapes) parseAlternatives(k *kind, types string) {
-	for one := range strings.SplitSeq(types, "|") {
-		word, since, dated := strings.Cut(one, "@")
+	for text := range strings.SplitSeq(types, "|") {
+		word, revisions, hasRevisions := strings.Cut(text, "@")
 		s := t.parseSpan(nil)
-		if dated {
-			s = t.parseSpan([]string{since})
+		if hasRevisions {
+			s = t.parseSpan([]string{revisions})
 		}
 		k.alternatives = append(k.alternatives, t.parseKind(word))
 		k.spans = append(k.spans, s)
@@ -202,13 +209,14 @@ func (t *shapes) parseAlternatives(k *kind, types string) {
 
 // alternativesIn returns the alternatives in a revision, including those of nested alternatives.
 func (k *kind) alternativesIn(revision int) (list kinds) {
-	for i, o := range k.alternatives {
-		switch {
-		case !k.spans[i].contains(revision):
-		case o.alternatives != nil:
-			list = append(list, o.alternativesIn(revision)...)
-		default:
-			list = append(list, o)
+	for i, alternative := range k.alternatives {
+		if !k.spans[i].contains(revision) {
+			continue
+		}
+		if alternative.alternatives != nil {
+			list = append(list, alternative.alternativesIn(revision)...)
+		} else {
+			list = append(list, alternative)
 		}
 	}
 	return list
@@ -224,17 +232,19 @@ func (k *kind) isOptional() bool {
 // all that count are plain.
 func (k *kind) matchesPlainAlternative(raw json.RawMessage, revision int) (matches, allPlain bool) {
 	allPlain = true
-	for i, o := range k.alternatives {
+	for i, alternative := range k.alternatives {
+		if !k.spans[i].contains(revision) {
+			continue
+		}
 		switch {
-		case !k.spans[i].contains(revision):
-		case o.alternatives != nil:
-			innerMatches, innerPlain := o.matchesPlainAlternative(raw, revision)
+		case alternative.alternatives != nil:
+			innerMatches, innerPlain := alternative.matchesPlainAlternative(raw, revision)
 			matches = matches || innerMatches
 			allPlain = allPlain && innerPlain
-		case o.plain == "":
+		case alternative.plain == "":
 			allPlain = false
-		case !matches:
-			matches = o.matches(raw)
+		default:
+			matches = matches || alternative.matches(raw)
 		}
 	}
 	return matches, allPlain
