@@ -89,8 +89,9 @@ func (r *writer) writeHTTP(o wire.Outcome) {
 	if o.HTTP == nil {
 		return
 	}
-	if s := HTTPStatus(o.HTTP.Status); o.HTTP.Status != 0 && !strings.Contains(headline(o), s) {
-		r.writeLine("%s", s)
+	status := HTTPStatus(o.HTTP.Status)
+	if o.HTTP.Status != 0 && !strings.Contains(headline(o), status) {
+		r.writeLine("%s", status)
 	}
 	for _, f := range o.HTTP.Fields {
 		r.writeLine("%s: %s", f.Name, r.st.Excerpt([]byte(safeField(f).Value), 500))
@@ -114,17 +115,17 @@ func (r *writer) writeBody(o wire.Outcome) {
 	} else if o.Message != nil && o.Message.Kind == wire.Invalid {
 		body = o.Message.Raw
 	}
-	kind := ""
-	if o.HTTP != nil && o.HTTP.ContentType != "" && o.Kind != wire.BadResponse {
-		kind = ", " + r.st.Excerpt([]byte(o.HTTP.ContentType), 100)
-	}
 	if len(bytes.TrimSpace(body)) == 0 {
 		return
+	}
+	contentType := ""
+	if o.HTTP != nil && o.HTTP.ContentType != "" && o.Kind != wire.BadResponse { // writeBadResponse has written it
+		contentType = ", " + r.st.Excerpt([]byte(o.HTTP.ContentType), 100)
 	}
 	if found := pageTitle().FindSubmatch(body); utf8.Valid(body) && found != nil && len(found[1]) > 0 {
 		r.writeLine("page title: %s", r.st.Excerpt(found[1], 200))
 	}
-	r.writeLine("body%s:", kind)
+	r.writeLine("body%s:", contentType)
 	r.writeText(r.st.Excerpt(body, term.MaxExcerpt))
 }
 
@@ -146,9 +147,10 @@ func (r *writer) writeBadResponse(o wire.Outcome) {
 			r.writeLine("%s", Finding(r.st, p))
 		}
 	}
-	mark := len(m.Raw) - len(bytes.TrimPrefix(m.Raw, []byte("\xEF\xBB\xBF")))
-	if err := jsonraw.Valid(m.Raw[mark:]); err != nil {
-		r.writeSyntaxError(m.Raw, mark+int(err.Offset), false)
+	markLength := len(m.Raw) - len(bytes.TrimPrefix(m.Raw, []byte("\xEF\xBB\xBF"))) // of a byte order mark
+	if err := jsonraw.Valid(m.Raw[markLength:]); err != nil {
+		const isCommandLine = false
+		r.writeSyntaxError(m.Raw, markLength+int(err.Offset), isCommandLine)
 		return
 	}
 	r.writeLine("received: %s", r.st.Excerpt(jsonraw.Compact(m.Raw), maxData))
@@ -161,22 +163,22 @@ func mayBeJSON(h *wire.HTTPFacts) bool {
 		strings.Contains(h.ContentType, "json") || strings.Contains(h.ContentType, "event-stream")
 }
 
-// writeSyntaxError shows the bytes around an offset and a caret under it. words is true for arguments
-// from the command line, for which it omits the positions.
-func (r *writer) writeSyntaxError(raw []byte, at int, words bool) {
-	at = max(0, min(at, len(raw)))
-	from := jsonraw.RuneStart(raw, max(0, at-contextBytes))
-	to := jsonraw.RuneStart(raw, min(len(raw), at+contextBytes))
-	before := r.st.Line(string(raw[from:at]))
-	after := r.st.Line(string(raw[at:to]))
-	head := fmt.Sprintf("bytes %d to %d of %d: ", from, to, len(raw))
-	name := fmt.Sprint("^ byte ", at)
-	if words {
+// writeSyntaxError shows the bytes around an offset and a caret under it. It omits the positions if raw is
+// from the command line.
+func (r *writer) writeSyntaxError(raw []byte, offset int, isCommandLine bool) {
+	offset = max(0, min(offset, len(raw)))
+	start := jsonraw.RuneStart(raw, max(0, offset-contextBytes))
+	end := jsonraw.RuneStart(raw, min(len(raw), offset+contextBytes))
+	before := r.st.Line(string(raw[start:offset]))
+	after := r.st.Line(string(raw[offset:end]))
+	head := fmt.Sprintf("bytes %d to %d of %d: ", start, end, len(raw))
+	label := fmt.Sprint("^ byte ", offset)
+	if isCommandLine {
 		head = ""
-		name = "^"
+		label = "^"
 	}
 	r.b.WriteString("  " + head + before + after + "\n")
-	caret := strings.Repeat(" ", len(head)+term.Width(before)) + name
+	caret := strings.Repeat(" ", len(head)+term.Width(before)) + label
 	r.b.WriteString("  " + r.st.Paint(term.Red, caret) + "\n")
 }
 
@@ -209,8 +211,9 @@ func (r *writer) writeProcess(o wire.Outcome) {
 func (r *writer) writeDelivery(o wire.Outcome) {
 	switch o.Kind {
 	case wire.Transport, wire.Timeout, wire.LocalIO, wire.Internal, wire.Signal:
+		// The command ended at any point of the exchange.
 	default:
-		return
+		return // the outcome says how far the request went
 	}
 	if o.IsSummary || o.Reached == wire.Answered {
 		return

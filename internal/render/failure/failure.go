@@ -105,15 +105,15 @@ func (r *writer) writeFindings(findings []wire.Finding) {
 // Finding formats a finding: `/a must be number, got string`.
 func Finding(s term.Style, f wire.Finding) string {
 	text := s.Excerpt([]byte(f.Text), 400)
-	var more []string
+	var details []string
 	if f.Want != "" && !strings.Contains(f.Text, f.Want) {
-		more = append(more, "want "+s.Excerpt([]byte(f.Want), 120))
+		details = append(details, "want "+s.Excerpt([]byte(f.Want), 120))
 	}
 	if f.Got != "" && !strings.Contains(f.Text, f.Got) {
-		more = append(more, "got "+s.Excerpt([]byte(f.Got), 120))
+		details = append(details, "got "+s.Excerpt([]byte(f.Got), 120))
 	}
-	if len(more) > 0 {
-		text += " (" + strings.Join(more, ", ") + ")"
+	if len(details) > 0 {
+		text += " (" + strings.Join(details, ", ") + ")"
 	}
 	if f.Pointer != "" {
 		text = s.Excerpt([]byte(f.Pointer), 200) + " " + text
@@ -174,20 +174,21 @@ func headline(o wire.Outcome) string {
 	case wire.InvalidArguments:
 		return argumentsHeadline(o)
 	}
-	c := kindTexts[o.Kind]
+	texts := kindTexts[o.Kind]
 	text := o.Text
 	if text == "" && o.HTTP != nil && o.Kind != wire.OutputInvalid {
 		text = "the server returned " + HTTPStatus(o.HTTP.Status)
 	}
 	if text == "" {
-		text = c.text
+		text = texts.text
 	}
-	if c.label == "" || strings.HasPrefix(text, c.label) {
+	if texts.label == "" || strings.HasPrefix(text, texts.label) {
 		return text
 	}
-	return c.label + ": " + text
+	return texts.label + ": " + text
 }
 
+// rpcHeadline returns the headline for an RPC error: its code and message.
 func rpcHeadline(o wire.Outcome) string {
 	e := o.RPCError()
 	if e == nil && o.Text == "" {
@@ -209,8 +210,8 @@ func shortHeadline(st term.Style, o wire.Outcome) string {
 	if o.Kind != wire.RPCFailed || o.IsSummary || o.RPCError() == nil {
 		return headline(o)
 	}
-	first, _, more := strings.Cut(o.RPCError().Message, "\n")
-	if !more {
+	first, _, hasMoreLines := strings.Cut(o.RPCError().Message, "\n")
+	if !hasMoreLines {
 		return headline(o)
 	}
 	return protocolError(o.RPCError().Code, strings.TrimRight(first, " \t\r[{")+" "+st.Ellipsis())
@@ -222,7 +223,7 @@ func argumentsHeadline(o wire.Outcome) string {
 	if text == "" {
 		text = "they do not match the tool's inputSchema"
 	}
-	if len(o.Findings) > 0 || o.Text == "" {
+	if len(o.Findings) > 0 || o.Text == "" { // a text without findings is a whole sentence
 		text = "invalid arguments: " + text
 	}
 	if o.Reached == wire.Answered && o.Phase == "arguments" {

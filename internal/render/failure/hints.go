@@ -151,8 +151,9 @@ func hintOrDefault(o wire.Outcome) wire.Hint {
 	}
 	switch o.Kind {
 	case wire.ToolError:
-		if content := jsonraw.First(o.Result, "content"); string(jsonraw.Compact(content)) == "[]" &&
-			jsonraw.First(o.Result, "structuredContent") == nil {
+		content := jsonraw.Compact(jsonraw.First(o.Result, "content"))
+		isEmpty := string(content) == "[]" && jsonraw.First(o.Result, "structuredContent") == nil
+		if isEmpty {
 			return "tool execution error, not a protocol error; the result has no message"
 		}
 	case wire.RPCFailed:
@@ -198,8 +199,9 @@ func notInstalledHint(p *wire.ProcessFacts) wire.Hint {
 		return ""
 	}
 	name := "a program that the command starts"
-	if all := programNotFound().FindAllStringSubmatch(p.Stderr, -1); len(all) > 0 {
-		name = strings.Join(all[len(all)-1][1:], "")
+	if matches := programNotFound().FindAllStringSubmatch(p.Stderr, -1); len(matches) > 0 {
+		groups := matches[len(matches)-1][1:]
+		name = strings.Join(groups, "") // only one group is not empty
 	}
 	return wire.Hint(name + " is not installed, or not on the PATH")
 }
@@ -218,11 +220,13 @@ func rpcHint(o wire.Outcome) wire.Hint {
 			continue
 		}
 		serverFailed := o.HTTP != nil && o.HTTP.Status >= 500
-		if e.Code == codeInternalError && e.HasOwnText() && o.Method == "tools/call" && !serverFailed {
+		mayBeToolError := e.Code == codeInternalError && e.HasOwnText() && o.Method == "tools/call"
+		if mayBeToolError && !serverFailed {
 			describe := wire.RunOnServer("describe " + shellwords.Quote(o.Name))
 			return "the message comes from the server, perhaps from the tool; " + describe + " shows the arguments"
 		}
 		parts := row.hint.Parts()
+		// {list} and {flags} name commands and flags, too.
 		isCommand := func(p wire.HintPart) bool { return p.IsCommand || strings.Contains(p.Text, "{") }
 		if slices.Contains(handshakeMethods, o.Method) && slices.ContainsFunc(parts, isCommand) {
 			return "the handshake was rejected: -vv shows it"
@@ -231,8 +235,11 @@ func rpcHint(o wire.Outcome) wire.Hint {
 		if list == "" {
 			list = "list all"
 		}
-		fill := strings.NewReplacer("{list}", string(wire.RunOnServer(list)), "{flags}", string(flagsForCapabilities(e.Data)))
-		return wire.Hint(fill.Replace(string(row.hint)))
+		placeholders := strings.NewReplacer(
+			"{list}", string(wire.RunOnServer(list)),
+			"{flags}", string(flagsForCapabilities(e.Data)),
+		)
+		return wire.Hint(placeholders.Replace(string(row.hint)))
 	}
 	return ""
 }
@@ -273,40 +280,40 @@ func flagsForCapabilities(data []byte) wire.Hint {
 	modes, _ := jsonraw.Object(elicitation)
 	_, needsURL := modes.Get("url")
 	_, needsForm := modes.Get("form")
-	var all []string
+	var hints []string
 	for _, row := range capabilityFlags {
-		_, needed := required.Get(row.capability)
+		_, isNeeded := required.Get(row.capability)
 		switch row.capability {
-		case "elicitation":
-			needed = needed && (needsForm || !needsURL)
-		case "url":
-			needed = needsURL
+		case "elicitation": // without modes it means forms
+			isNeeded = isNeeded && (needsForm || !needsURL)
+		case "url": // a mode of elicitation
+			isNeeded = needsURL
 		}
-		if needed {
-			all = append(all, row.flags)
+		if isNeeded {
+			hints = append(hints, row.flags)
 		}
 	}
 	extensions, _ := required.Get("extensions")
 	if jsonraw.First(extensions, "io.modelcontextprotocol/tasks") != nil {
-		all = append(all, string(wire.Run("call")+" offers tasks"))
+		hints = append(hints, string(wire.Run("call")+" offers tasks"))
 	}
-	return wire.Hint(strings.Join(all, "; "))
+	return wire.Hint(strings.Join(hints, "; "))
 }
 
 // argumentsHint returns the hint for arguments that do not match the schema.
 func argumentsHint(o wire.Outcome) wire.Hint {
 	describe := nextCommands[o.Method].describe
-	anyway := wire.Hint("")
+	skipCheck := wire.Hint("")
 	if describe != "" && o.Name != "" {
-		anyway = "; --no-validate sends them anyway" // the commands for these methods have the flag
+		skipCheck = "; --no-validate sends them anyway" // the commands for these methods have the flag
 	}
 	if o.Name == "" || len(o.Findings) == 0 {
-		return wire.RunOnServer("list") + " lists the tools" + anyway
+		return wire.RunOnServer("list") + " lists the tools" + skipCheck
 	}
 	if describe == "" {
 		describe = "describe "
 	}
-	return wire.RunOnServer(describe+shellwords.Quote(o.Name)) + " shows its arguments" + anyway
+	return wire.RunOnServer(describe+shellwords.Quote(o.Name)) + " shows its arguments" + skipCheck
 }
 
 // httpHint returns the hint for an HTTP status, or "".
@@ -318,7 +325,8 @@ func httpHint(o wire.Outcome) wire.Hint {
 		if o.HTTP.Status < row.from || o.HTTP.Status > row.to {
 			continue
 		}
-		if row.path == always || row.path == withoutPath && hasNoPath(o.HTTP.URL) {
+		suggestsPath := row.path == always || row.path == withoutPath && hasNoPath(o.HTTP.URL)
+		if suggestsPath {
 			return pathHint(o.HTTP.URL)
 		}
 		return row.hint

@@ -65,6 +65,7 @@ func WriteJSON(w io.Writer, st term.Style, o wire.Outcome) {
 	_ = term.WriteLine(w, raw)
 }
 
+// httpJSON returns the HTTP response of an outcome, or nil.
 func httpJSON(o wire.Outcome) []byte {
 	h := o.HTTP
 	if h == nil {
@@ -90,6 +91,7 @@ func httpJSON(o wire.Outcome) []byte {
 	return j.Bytes()
 }
 
+// rpcJSON returns an RPC error, or nil.
 func rpcJSON(e *wire.RPCError) []byte {
 	if e == nil {
 		return nil
@@ -104,7 +106,8 @@ func rpcJSON(e *wire.RPCError) []byte {
 }
 
 // findingsJSON returns the findings, and for a bad response the problems of the message.
-func findingsJSON(o wire.Outcome) (all []json.RawMessage) {
+func findingsJSON(o wire.Outcome) []json.RawMessage {
+	var written []json.RawMessage
 	findings := o.Findings
 	if o.Kind == wire.BadResponse && o.Message != nil {
 		findings = append(findings[:len(findings):len(findings)], o.Message.Problems...)
@@ -117,9 +120,9 @@ func findingsJSON(o wire.Outcome) (all []json.RawMessage) {
 		j.Text("text", f.Text)
 		j.TextIfAny("want", f.Want)
 		j.TextIfAny("got", f.Got)
-		all = append(all, j.Bytes())
+		written = append(written, j.Bytes())
 	}
-	return all
+	return written
 }
 
 func processJSON(p *wire.ProcessFacts) []byte {

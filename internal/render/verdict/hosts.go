@@ -106,15 +106,18 @@ const (
 
 // writeHosts adds how many tools each host does not accept unchanged, and the whole matrix if h.Whole.
 func (t *textWriter) writeHosts(h *Hosts) {
-	if h == nil || !h.Whole && len(h.visibleTools()) == 0 {
+	if h == nil {
 		return
 	}
-	more := " (--hosts shows which)"
+	if !h.Whole && len(h.visibleTools()) == 0 { // all hosts accept all tools unchanged
+		return
+	}
+	advice := " (--hosts shows which)"
 	if h.Whole {
-		more = ""
+		advice = ""
 	}
 	t.b.WriteByte('\n')
-	t.writeLine(0, t.st.Strong("hosts")+"  "+english.Plural(len(h.Tools), "tool")+", as model interfaces take them"+more)
+	t.writeLine(0, t.st.Strong("hosts")+"  "+english.Plural(len(h.Tools), "tool")+", as model interfaces take them"+advice)
 	for i, host := range h.Hosts {
 		counts := h.verdictCounts(i)
 		if counts == "" && !h.Whole {

@@ -17,15 +17,7 @@ func (r *Report) Markdown(w io.Writer) error {
 	if r.Incomplete != "" {
 		fmt.Fprintf(&b, "\n**incomplete:** %s\n", sanitize.MarkdownCode(r.Incomplete))
 	}
-	rows := func(head string, n int, row func(i int) []string) {
-		if n > 0 {
-			fmt.Fprintf(&b, "\n| %s |\n|%s\n", head, strings.Repeat(" --- |", strings.Count(head, "|")+1))
-		}
-		for i := range n {
-			b.WriteString("| " + strings.Join(row(i), " | ") + " |\n")
-		}
-	}
-	rows("Step | State | Found", len(r.Ladder), func(i int) []string {
+	writeMarkdownTable(&b, "Step | State | Found", len(r.Ladder), func(i int) []string {
 		rung := r.Ladder[i]
 		text := rung.Text
 		if rung.Fix != "" {
@@ -33,7 +25,7 @@ func (r *Report) Markdown(w io.Writer) error {
 		}
 		return []string{rung.Name, rung.State, sanitize.MarkdownCell(text)}
 	})
-	rows("Severity | Rule | Subject | Title | Got | Fix", len(r.Findings), func(i int) []string {
+	writeMarkdownTable(&b, "Severity | Rule | Subject | Title | Got | Fix", len(r.Findings), func(i int) []string {
 		f := r.Findings[i]
 		got := ""
 		if len(f.Evidence) > 0 {
@@ -57,7 +49,7 @@ func (r *Report) Markdown(w io.Writer) error {
 			head += " | " + host.ID + " (" + host.Date + ")"
 		}
 		tools := h.visibleTools()
-		rows(head, len(tools), func(i int) []string {
+		writeMarkdownTable(&b, head, len(tools), func(i int) []string {
 			cells := []string{sanitize.MarkdownCell(tools[i].Tool)}
 			for _, c := range tools[i].Cells {
 				cells = append(cells, c.Verdict)
@@ -73,6 +65,19 @@ func (r *Report) Markdown(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// writeMarkdownTable writes a table of n rows, or nothing if n is 0. head has the names of the columns, with
+// | between them; row returns the cells of row i.
+func writeMarkdownTable(b *strings.Builder, head string, n int, row func(i int) []string) {
+	if n == 0 {
+		return
+	}
+	columns := strings.Count(head, "|") + 1
+	fmt.Fprintf(b, "\n| %s |\n|%s\n", head, strings.Repeat(" --- |", columns))
+	for i := range n {
+		b.WriteString("| " + strings.Join(row(i), " | ") + " |\n")
+	}
 }
 
 // badgeValue returns the text at the right of a badge and the colour behind it.
@@ -97,6 +102,7 @@ var badgeColors = []string{"#2e7d32", "#2e7d32", "#b26a00", "#c62828"}
 func (r *Report) Badge(w io.Writer) error {
 	value, color := r.badgeValue()
 	label := "mcpc " + r.Command
+	// A character has about 7 pixels at this size; a margin has 7.
 	left := 14 + 7*len(label)
 	right := 14 + 7*len(value)
 	_, err := fmt.Fprintf(

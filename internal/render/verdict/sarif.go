@@ -115,7 +115,7 @@ func (r *Report) SARIF(w io.Writer, source string, text []byte) error {
 	run.Tool.Driver = sarifDriver{Name: "mcpc " + r.Command, Version: r.Version, Rules: []sarifRule{}}
 	indexes := map[string]int{}
 	for _, f := range r.Findings {
-		if _, known := indexes[f.Rule]; !known {
+		if _, isListed := indexes[f.Rule]; !isListed {
 			indexes[f.Rule] = len(run.Tool.Driver.Rules)
 			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, newSARIFRule(r.findRule(f.Rule)))
 		}
@@ -163,18 +163,20 @@ func newSARIFRule(rule Rule) sarifRule {
 // newSARIFLocation returns the place of a finding: the line about subject in the file source with the
 // content text, or line 1 of a path that names the server if source is "".
 func newSARIFLocation(server, subject, source string, text []byte) sarifLocation {
-	at := sarifLocation{Logical: []sarifName{{term.Line(strings.TrimSpace(server + " " + subject))}}}
+	name := term.Line(strings.TrimSpace(server + " " + subject))
+	location := sarifLocation{Logical: []sarifName{{name}}}
 	if source == "" {
-		at.Physical.Artifact.URI = serverPath(server)
-		at.Physical.Region.StartLine = 1
-		return at
+		location.Physical.Artifact.URI = serverPath(server)
+		location.Physical.Region.StartLine = 1
+		return location
 	}
-	at.Physical.Artifact.URI = escapedPath(filepath.ToSlash(filepath.Clean(source)))
+	uri := escapedPath(filepath.ToSlash(filepath.Clean(source)))
 	if filepath.IsAbs(source) { // relative paths start in the repository
-		at.Physical.Artifact.URI = "file:///" + strings.TrimPrefix(at.Physical.Artifact.URI, "/")
+		uri = "file:///" + strings.TrimPrefix(uri, "/")
 	}
-	at.Physical.Region.StartLine = max(1, subjectLine(text, subject))
-	return at
+	location.Physical.Artifact.URI = uri
+	location.Physical.Region.StartLine = max(1, subjectLine(text, subject))
+	return location
 }
 
 // fingerprints returns the identity of a finding across reports. GitHub reads
@@ -219,8 +221,8 @@ func subjectLine(text []byte, subject string) int {
 		return 0
 	}
 	for _, quote := range []string{`"`, "'", "`"} {
-		if at := bytes.Index(text, []byte(quote+name+quote)); at >= 0 {
-			return 1 + bytes.Count(text[:at], []byte("\n"))
+		if offset := bytes.Index(text, []byte(quote+name+quote)); offset >= 0 {
+			return 1 + bytes.Count(text[:offset], []byte("\n"))
 		}
 	}
 	return 0

@@ -96,7 +96,10 @@ func (t *textWriter) writeLadder(rungs []Rung) {
 func (t *textWriter) writeFindings(findings []Finding) {
 	for len(findings) > 0 {
 		n := 1
-		for n < len(findings) && findings[n].Rule == findings[0].Rule && findings[n].Severity == findings[0].Severity {
+		isSameRule := func(f Finding) bool {
+			return f.Rule == findings[0].Rule && f.Severity == findings[0].Severity
+		}
+		for n < len(findings) && isSameRule(findings[n]) {
 			n++
 		}
 		t.writeRule(findings[:n])
@@ -104,7 +107,8 @@ func (t *textWriter) writeFindings(findings []Finding) {
 	}
 }
 
-// writeRule adds the findings of one rule about different subjects. Info takes two lines unless t.whole.
+// writeRule adds the findings of one rule about different subjects. Findings of the
+// severity Info take two lines unless t.showsWhole.
 func (t *textWriter) writeRule(findings []Finding) {
 	first := findings[0]
 	t.b.WriteByte('\n')
@@ -132,11 +136,11 @@ func (t *textWriter) writeInfo(findings []Finding) {
 			subjects = append(subjects, f.Subject)
 		}
 	}
-	more := ""
+	omitted := ""
 	if n := len(findings) - maxSubjects; n > 0 {
-		more = ", " + t.st.More(n)
+		omitted = ", " + t.st.More(n)
 	}
-	t.writeLine(indent, t.st.Line(strings.Join(subjects, ", "))+more+": "+t.st.Line(findings[0].Fix))
+	t.writeLine(indent, t.st.Line(strings.Join(subjects, ", "))+omitted+": "+t.st.Line(findings[0].Fix))
 }
 
 // writeFinding adds a finding: its place, its evidence and how to repeat it.

@@ -178,15 +178,16 @@ func (r *Report) JSON() json.RawMessage {
 	for _, rule := range r.Rules {
 		counts[rule.Verdict]++
 	}
-	all := *r
-	all.Findings = append([]Finding{}, r.Findings...)
-	all.Rules = append([]Rule{}, r.Rules...) // not null
-	all.Revisions = append([]string{}, r.Revisions...)
+	// A missing list becomes [], not null.
+	report := *r
+	report.Findings = append([]Finding{}, r.Findings...)
+	report.Rules = append([]Rule{}, r.Rules...)
+	report.Revisions = append([]string{}, r.Revisions...)
 	raw, _ := jsonraw.Marshal(struct {
 		Summary string         `json:"summary"`
 		Counts  map[string]int `json:"counts"`
 		*Report
-	}{r.Summary(), counts, &all})
+	}{r.Summary(), counts, &report})
 	return raw
 }
 
