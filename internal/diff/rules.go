@@ -224,7 +224,7 @@ var Rules = []Rule{
 	{"output-format-added", Harmless, output, "{place} has the format {is}", ""},
 	{"output-format-changed", Risky, output, "the format of {place} changed from {was} to {is}", fixLook},
 	{"output-opened", Risky, output, "{place} may have members that the schema does not list", fixResult},
-	{"output-closed", Harmless, output, "{place} has no members beside those that the schema lists", ""},
+	{"output-closed", Harmless, output, "{place} has only the members that the schema lists", ""},
 	{"output-alternative-added", Breaking, output, "{place} may have one more form: {is}", fixResult},
 	{"output-alternative-removed", Harmless, output, "{place} has one form less: {was}", ""},
 	{
