@@ -21,21 +21,21 @@ func (c *comparison) compareDefinition(s Subject, a, b entry) {
 	}
 	c.eachChangedMember(a.raw, b.raw, func(name string, was, is json.RawMessage) {
 		pointer := jsonraw.Pointer("", name)
-		list := s.Kind == Resource || s.Kind == Template
+		isResource := s.Kind == Resource || s.Kind == Template
 		switch {
 		case name == identifyingMember(s.Kind) && a.name != b.name:
 			// The change about the rename covers it.
 		case name == "description":
 			c.compareText(s, "description", pointer, was, is, "")
-		case name == "title" || name == "name" && list:
+		case name == "title" || name == "name" && isResource: // of a resource the URI is the identifying member
 			c.add(s, "title-changed", pointer, was, is, detail{})
 		case name == "icons":
 			c.add(s, "icons-changed", pointer, was, is, detail{})
 		case name == "_meta":
 			c.add(s, "meta-changed", pointer, was, is, detail{})
-		case name == "mimeType" && list:
+		case name == "mimeType" && isResource:
 			c.add(s, "mime-type-changed", pointer, was, is, detail{})
-		case (name == "size" || name == "annotations") && list:
+		case (name == "size" || name == "annotations") && isResource:
 			c.add(s, "resource-note-changed", pointer, was, is, detail{note: name})
 		case name == "inputSchema" && s.Kind == Tool:
 			c.compareInputSchema(s, was, is)
@@ -67,9 +67,9 @@ func dropNulls(raw json.RawMessage, levels int) json.RawMessage {
 	if levels == 0 || !bytes.Contains(raw, []byte("null")) {
 		return raw
 	}
-	below := func(value json.RawMessage) json.RawMessage { return dropNulls(value, levels-1) }
+	dropInner := func(value json.RawMessage) json.RawMessage { return dropNulls(value, levels-1) }
 	if items, err := jsonraw.Array(raw); err == nil {
-		return jsonraw.ListOf(items, below)
+		return jsonraw.ListOf(items, dropInner)
 	}
 	members, err := jsonraw.Object(raw)
 	if err != nil {
@@ -77,8 +77,9 @@ func dropNulls(raw json.RawMessage, levels int) json.RawMessage {
 	}
 	var kept jsonraw.Members
 	for _, m := range members {
-		if m.Name != "inputSchema" && m.Name != "outputSchema" && m.Name != "_meta" {
-			m.Value = below(m.Value)
+		isOpaque := m.Name == "inputSchema" || m.Name == "outputSchema" || m.Name == "_meta" // null is a value in it
+		if !isOpaque {
+			m.Value = dropInner(m.Value)
 		}
 		if string(m.Value) != "null" {
 			kept = append(kept, m)
@@ -159,8 +160,8 @@ var memberRules = map[string]string{
 	output + "member-optional":              "output-member-optional",
 }
 
-// addDifference adds the change for a difference between two schemas. direction is in or out,
-// base is the pointer of the schema, and place completes the sentence.
+// addDifference adds the change for a difference between two schemas. direction is input or output, base
+// is the pointer of the schema, and place completes the sentence.
 func (c *comparison) addDifference(s Subject, direction, base, place string, d schema.Difference) {
 	pointer := base + d.Pointer
 	rule := direction + "-" + d.Kind
@@ -170,7 +171,9 @@ func (c *comparison) addDifference(s Subject, direction, base, place string, d s
 		return
 	case d.Kind == "dialect-changed":
 		rule = "dialect-changed"
-		if word, _ := jsonraw.Text(d.Is); d.Is == nil || strings.HasSuffix(strings.TrimSuffix(word, "#"), "/2020-12/schema") {
+		uri, _ := jsonraw.Text(d.Is)
+		isStandard := d.Is == nil || strings.HasSuffix(strings.TrimSuffix(uri, "#"), "/2020-12/schema")
+		if isStandard {
 			rule = "dialect-standard"
 		}
 	case undirectedRules[d.Kind] != "":
@@ -230,7 +233,7 @@ func (c *comparison) compareAnnotations(s Subject, a, b json.RawMessage) {
 	before := len(c.changes)
 	c.eachChangedMember(a, b, func(name string, was, is json.RawMessage) {
 		pointer := jsonraw.Pointer("/annotations", name)
-		h, known := hintRules[name]
+		hint, isHint := hintRules[name]
 		hintWas := hintValue(a, name)
 		hintIs := hintValue(b, name)
 		d := detail{note: displayText(name)}
@@ -238,12 +241,13 @@ func (c *comparison) compareAnnotations(s Subject, a, b json.RawMessage) {
 			c.add(s, "title-changed", pointer, was, is, d)
 			return
 		}
-		if !known || hintWas == hintIs || h.unlessReadOnly && isReadOnly {
+		isMeaningless := hint.unlessReadOnly && isReadOnly
+		if !isHint || hintWas == hintIs || isMeaningless {
 			c.add(s, "annotation-changed", pointer, was, is, d)
 			return
 		}
 		rule := "annotation-riskier"
-		if hintIs == h.safe {
+		if hintIs == hint.safe {
 			rule = "annotation-safer"
 		}
 		was = json.RawMessage(strconv.FormatBool(hintWas))
@@ -258,19 +262,19 @@ func (c *comparison) compareAnnotations(s Subject, a, b json.RawMessage) {
 // compareExecution compares the members of execution. taskSupport is "forbidden" by default
 // (2025-11-25 basic/utilities/tasks).
 func (c *comparison) compareExecution(s Subject, a, b json.RawMessage) {
-	support := func(execution json.RawMessage) json.RawMessage {
+	taskSupport := func(execution json.RawMessage) json.RawMessage {
 		if value := jsonraw.First(execution, "taskSupport"); value != nil {
 			return value
 		}
 		return json.RawMessage(`"forbidden"`)
 	}
-	was := support(a)
-	is := support(b)
+	was := taskSupport(a)
+	is := taskSupport(b)
 	before := len(c.changes)
-	c.eachChangedMember(a, b, func(name string, from, to json.RawMessage) {
+	c.eachChangedMember(a, b, func(name string, writtenWas, writtenIs json.RawMessage) {
 		pointer := jsonraw.Pointer("/execution", name)
 		if name != "taskSupport" {
-			c.add(s, "definition-changed", pointer, from, to, detail{note: displayText("execution." + name)})
+			c.add(s, "definition-changed", pointer, writtenWas, writtenIs, detail{note: displayText("execution." + name)})
 			return
 		}
 		if isSameJSON(was, is) {
@@ -295,30 +299,23 @@ func (c *comparison) compareArguments(s Subject, a, b json.RawMessage) {
 	was, unnamedWas := parseEntries(Prompt, itemsA)
 	is, unnamedIs := parseEntries(Prompt, itemsB)
 	before := len(c.changes)
-	byKey := func(all []entry) map[string]entry {
-		keys := map[string]entry{}
-		for _, e := range all {
-			keys[e.key] = e
-		}
-		return keys
-	}
-	old := byKey(was)
-	current := byKey(is)
+	wasByKey := indexByKey(was)
+	isByKey := indexByKey(is)
 	locate := func(e entry) (pointer string, d detail) {
 		pointer = "/arguments/" + strconv.Itoa(e.index)
 		return pointer, detail{place: "argument " + displayText(e.name), key: "/arguments/" + e.key}
 	}
 	for _, e := range was {
-		if other, found := current[e.key]; found {
-			pointer, d := locate(other)
-			c.compareArgument(s, pointer, d, e, other)
+		if current, found := isByKey[e.key]; found {
+			pointer, d := locate(current)
+			c.compareArgument(s, pointer, d, e, current)
 		} else {
 			pointer, d := locate(e)
 			c.add(s, "argument-removed", pointer, e.raw, nil, d)
 		}
 	}
 	for _, e := range is {
-		if _, found := old[e.key]; found {
+		if _, found := wasByKey[e.key]; found {
 			continue
 		}
 		pointer, d := locate(e)
@@ -330,13 +327,22 @@ func (c *comparison) compareArguments(s Subject, a, b json.RawMessage) {
 	}
 	if !slices.EqualFunc(unnamedWas, unnamedIs, isSameJSON) {
 		c.add(s, "definition-changed", "/arguments", a, b, detail{note: "arguments"})
-	} else if len(c.changes) == before && !isSameJSON(a, b) {
+	} else if len(c.changes) == before && !isSameJSON(a, b) { // no argument differs
 		c.add(s, "order-changed", "/arguments", a, b, detail{})
 	}
 }
 
 // isRequired reports whether an argument of a prompt is required.
 func isRequired(e entry) bool { return string(e.members.Value("required")) == "true" }
+
+// indexByKey returns entries by their keys.
+func indexByKey(entries []entry) map[string]entry {
+	index := map[string]entry{}
+	for _, e := range entries {
+		index[e.key] = e
+	}
+	return index
+}
 
 // compareArgument compares one argument of a prompt. pointer and d locate the argument.
 func (c *comparison) compareArgument(s Subject, pointer string, d detail, a, b entry) {

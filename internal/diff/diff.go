@@ -68,7 +68,7 @@ func Compare(a, b Snapshot, o Options) []Change {
 		sorted:  a.Sorted || b.Sorted,
 	}
 	c.compareServer(a, b)
-	for _, l := range []struct {
+	for _, list := range []struct {
 		kind, member string
 		a, b         []json.RawMessage
 	}{
@@ -77,8 +77,8 @@ func Compare(a, b Snapshot, o Options) []Change {
 		{Resource, "resources", a.Resources, b.Resources},
 		{Template, "resourceTemplates", a.Templates, b.Templates},
 	} {
-		if l.a != nil && l.b != nil {
-			c.compareList(l.kind, l.member, l.a, l.b)
+		if list.a != nil && list.b != nil {
+			c.compareList(list.kind, list.member, list.a, list.b)
 		}
 	}
 	return Sorted(c.changes)
@@ -109,17 +109,17 @@ type detail struct {
 // add appends a change. A rule that is not in Rules becomes a Risky change whose text is the
 // rule's id.
 func (c *comparison) add(s Subject, rule, pointer string, was, is json.RawMessage, d detail) {
-	r, known := RuleOf(rule)
-	if !known {
-		r = Rule{ID: rule, Level: Risky, Sentence: rule}
+	found, isKnown := RuleOf(rule)
+	if !isKnown {
+		found = Rule{ID: rule, Level: Risky, Sentence: rule}
 	}
-	change := Change{Rule: r.ID, Level: r.Level, Subject: s, Pointer: pointer, Was: was, Is: is}
+	change := Change{Rule: found.ID, Level: found.Level, Subject: s, Pointer: pointer, Was: was, Is: is}
 	change.Text = strings.NewReplacer(
 		"{place}", d.place,
 		"{note}", d.note,
 		"{was}", displayValue(was, "none"),
 		"{is}", displayValue(is, "none"),
-	).Replace(r.Sentence)
+	).Replace(found.Sentence)
 	if d.key == "" {
 		d.key = pointer
 	}

@@ -28,13 +28,13 @@ func CostOf(raw json.RawMessage) Cost {
 	if err != nil || mcp.AppOnly(members.Value("_meta")) {
 		return Cost{}
 	}
-	handed := json.RawMessage("{}")
+	context := json.RawMessage("{}") // what a client passes to a model
 	for _, name := range []string{"name", "description", "inputSchema"} {
 		if value, ok := members.Get(name); ok {
-			handed = jsonraw.With(handed, name, jsonraw.Compact(value))
+			context = jsonraw.With(context, name, jsonraw.Compact(value))
 		}
 	}
-	return Cost{len(handed), (len(handed) + bytesPerToken - 1) / bytesPerToken}
+	return Cost{Bytes: len(context), Tokens: (len(context) + bytesPerToken - 1) / bytesPerToken} // rounded up
 }
 
 // A Growth is the cost of a tool before and after. Tool is "" for the sum of all tools. The cost is

@@ -34,7 +34,8 @@ func parseEntries(kind string, items []json.RawMessage) (named []entry, unnamed 
 			unnamed = append(unnamed, raw)
 			continue
 		}
-		named = append(named, entry{raw, members, name, fmt.Sprintf("%s\x00%d", name, count[name]), i})
+		key := fmt.Sprintf("%s\x00%d", name, count[name])
+		named = append(named, entry{raw: raw, members: members, name: name, key: key, index: i})
 		count[name]++
 	}
 	return named, unnamed
@@ -52,7 +53,7 @@ func (c *comparison) compareList(kind, member string, a, b []json.RawMessage) {
 	}
 	var removed []entry
 	matched := make([]bool, len(is))
-	var order []int
+	var order []int // the new indexes of the old entries
 	for _, e := range was {
 		i, found := indexes[e.key]
 		if !found {
@@ -82,7 +83,7 @@ func listNames(all []entry) json.RawMessage {
 
 // compareUnnamed compares the entries without a name, which no client can use.
 func (c *comparison) compareUnnamed(kind string, a, b []json.RawMessage) {
-	count := map[string]int{}
+	count := map[string]int{} // of the entries in a without an equal one in b
 	for _, raw := range a {
 		count[string(jsonraw.Canonical(raw))]++
 	}
@@ -139,21 +140,23 @@ const (
 // above minSimilarity. Pairs with similar names have precedence, and definitions without a
 // description need similar names.
 func (c *comparison) findRenames(kind string, removed, added []entry) map[int]int {
-	forms := map[string][]int{}
+	addedByKey := map[string][]int{}
 	if len(removed) > 0 {
 		for j, e := range added {
-			form := renameKey(kind, e)
-			forms[form] = append(forms[form], j)
+			key := renameKey(kind, e)
+			addedByKey[key] = append(addedByKey[key], j)
 		}
 	}
 	renamed := map[int]int{}
 	taken := map[int]bool{}
 	for _, byName := range []bool{true, false} {
 		for i, e := range removed {
-			if _, done := renamed[i]; done || !byName && e.members.Text("description") == "" {
+			_, isFound := renamed[i]
+			hasNothingToCompare := !byName && e.members.Text("description") == ""
+			if isFound || hasNothingToCompare {
 				continue
 			}
-			j, found := c.mostSimilar(e, added, forms[renameKey(kind, e)], taken, byName)
+			j, found := c.mostSimilar(e, added, addedByKey[renameKey(kind, e)], taken, byName)
 			if found {
 				renamed[i] = j
 				taken[j] = true
@@ -210,7 +213,7 @@ func (c *comparison) similarity(a, b entry) float64 {
 	if was == is {
 		return 1
 	}
-	c.cellsUsed += (len(was)/4 + 1) * (len(is)/4 + 1)
+	c.cellsUsed += (len(was)/4 + 1) * (len(is)/4 + 1) // at about four bytes a word
 	if c.cellsUsed > maxCells {
 		return 0
 	}

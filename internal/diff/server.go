@@ -44,14 +44,14 @@ func (c *comparison) compareServer(a, b Snapshot) {
 	}
 }
 
-// eachChangedMember calls f for each member name whose values differ between two objects, sorted
+// eachChangedMember calls report for each member name whose values differ between two objects, sorted
 // by name. A value that is not an object has no members.
-func (c *comparison) eachChangedMember(a, b json.RawMessage, f func(name string, was, is json.RawMessage)) {
+func (c *comparison) eachChangedMember(a, b json.RawMessage, report func(name string, was, is json.RawMessage)) {
 	was, _ := jsonraw.Object(a)
 	is, _ := jsonraw.Object(b)
 	// Implementations disagree on which of two members with one name counts, so all of them are
 	// compared.
-	values := map[string]*[2][]json.RawMessage{}
+	values := map[string]*[2][]json.RawMessage{} // by name: the values in a, and the values in b
 	for i, members := range []jsonraw.Members{was, is} {
 		for _, m := range members {
 			if values[m.Name] == nil {
@@ -64,7 +64,7 @@ func (c *comparison) eachChangedMember(a, b json.RawMessage, f func(name string,
 		before := values[name][0]
 		after := values[name][1]
 		if !slices.EqualFunc(before, after, isSameJSON) {
-			f(name, joinValues(before), joinValues(after))
+			report(name, joinValues(before), joinValues(after))
 		}
 	}
 }
@@ -98,14 +98,14 @@ func toSet(texts []string) map[string]bool {
 func (c *comparison) compareRevisions(a, b []string) {
 	was := toSet(a)
 	is := toSet(b)
-	for _, r := range a {
-		if !is[r] {
-			c.add(Subject{Revision, r}, "revision-removed", "", quoteOrNil(r), nil, detail{})
+	for _, revision := range a {
+		if !is[revision] {
+			c.add(Subject{Revision, revision}, "revision-removed", "", quoteOrNil(revision), nil, detail{})
 		}
 	}
-	for _, r := range b {
-		if !was[r] {
-			c.add(Subject{Revision, r}, "revision-added", "", nil, quoteOrNil(r), detail{})
+	for _, revision := range b {
+		if !was[revision] {
+			c.add(Subject{Revision, revision}, "revision-added", "", nil, quoteOrNil(revision), detail{})
 		}
 	}
 }
@@ -118,7 +118,7 @@ func (c *comparison) compareCapabilities(a, b json.RawMessage, path []string) {
 		path := append(slices.Clone(path), name)
 		s := Subject{Capability, strings.Join(path, ".")}
 		pointer := jsonraw.Pointer("", path...)
-		maxDepth := 4
+		maxDepth := 4 // names in a path; deeper objects are settings
 		if path[0] == "extensions" || path[0] == "experimental" {
 			maxDepth = 2
 		}
@@ -188,7 +188,8 @@ func (c *comparison) compareText(s Subject, what, pointer string, was, is json.R
 	}
 	a, okA := jsonraw.Text(was)
 	b, okB := jsonraw.Text(is)
-	if !okA && isDeclared(was) || !okB && isDeclared(is) {
+	isNoText := !okA && isDeclared(was) || !okB && isDeclared(is)
+	if isNoText {
 		c.add(s, "definition-changed", pointer, was, is, detail{note: what})
 		return
 	}

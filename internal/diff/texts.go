@@ -35,22 +35,22 @@ type sign struct{ kind, words string }
 // addPoison adds a change for each sign of poisoning that b has and a does not have. It checks new
 // texts only, and the old ones only after the first sign.
 func (c *comparison) addPoison(s Subject, a, b json.RawMessage) {
-	old := map[string]text{}
+	oldTexts := map[string]text{}
 	walkTexts(a, text{}, 0, func(t text) bool {
-		old[t.words] = t
-		return len(old) < maxTexts
+		oldTexts[t.words] = t
+		return len(oldTexts) < maxTexts
 	})
-	var known map[sign]bool
-	texts := 0
+	var known map[sign]bool // the signs in the old texts and those already added; nil before the first sign
+	visited := 0
 	added := 0
 	walkTexts(b, text{}, 0, func(t text) bool {
-		texts++
-		if _, isOld := old[t.words]; isOld {
-			return texts < maxTexts
+		visited++
+		if _, isOld := oldTexts[t.words]; isOld {
+			return visited < maxTexts
 		}
 		for _, found := range c.findSigns(t) {
 			if known == nil {
-				known = c.collectSigns(old)
+				known = c.collectSigns(oldTexts)
 			}
 			if known[found] || added == maxSigns {
 				continue
@@ -63,7 +63,7 @@ func (c *comparison) addPoison(s Subject, a, b json.RawMessage) {
 			}
 			c.add(s, rule, t.pointer, nil, quoteOrNil(found.words), detail{note: displayText(found.words)})
 		}
-		return texts < maxTexts && added < maxSigns
+		return visited < maxTexts && added < maxSigns
 	})
 }
 
@@ -89,27 +89,31 @@ func (c *comparison) findSigns(t text) (all []sign) {
 	return all
 }
 
-// walkTexts calls f for each text in a value until f returns false, and reports whether f never
-// did. parent holds the pointer of the value, and whether the value is an identifier.
-func walkTexts(raw json.RawMessage, parent text, depth int, f func(text) bool) bool {
+// walkTexts calls visit for each text in a value until visit returns false, and reports whether visit
+// never did. parent has the pointer of the value, and whether the value is an identifier.
+func walkTexts(raw json.RawMessage, parent text, depth int, visit func(text) bool) bool {
 	if len(raw) == 0 || depth > maxTextDepth {
 		return true
 	}
 	if words, ok := jsonraw.Text(raw); ok {
 		parent.words = words
-		return f(parent)
+		return visit(parent)
 	}
 	members, _ := jsonraw.Object(raw)
 	for _, m := range members {
-		below := text{jsonraw.Pointer(parent.pointer, m.Name), m.Name, parent.isIdentifier || identifierMembers[m.Name]}
-		if !f(below) || !walkTexts(m.Value, below, depth+1, f) {
+		name := text{
+			pointer:      jsonraw.Pointer(parent.pointer, m.Name),
+			words:        m.Name,
+			isIdentifier: parent.isIdentifier || identifierMembers[m.Name],
+		}
+		if !visit(name) || !walkTexts(m.Value, name, depth+1, visit) {
 			return false
 		}
 	}
 	items, _ := jsonraw.Array(raw)
 	for i, item := range items {
-		below := text{pointer: parent.pointer + "/" + strconv.Itoa(i), isIdentifier: parent.isIdentifier}
-		if !walkTexts(item, below, depth+1, f) {
+		itemParent := text{pointer: parent.pointer + "/" + strconv.Itoa(i), isIdentifier: parent.isIdentifier}
+		if !walkTexts(item, itemParent, depth+1, visit) {
 			return false
 		}
 	}
@@ -127,9 +131,10 @@ func (c Change) NewText() int {
 func joinTexts(raw json.RawMessage) string {
 	var all []string
 	walkTexts(raw, text{}, 0, func(t text) bool {
-		place := strings.TrimRight(t.pointer, "/0123456789") // an item has the place of its list
-		name := place[strings.LastIndexByte(place, '/')+1:]
-		if name != "type" && name != t.words {
+		pointer := strings.TrimRight(t.pointer, "/0123456789") // an item belongs to the member with its list
+		name := pointer[strings.LastIndexByte(pointer, '/')+1:]
+		isName := name == t.words
+		if name != "type" && !isName {
 			all = append(all, t.words)
 		}
 		return len(all) < maxTexts

@@ -27,14 +27,14 @@ func changedWords(a, b string) (share float64, added int) {
 	if longer == 0 {
 		return 0, 0
 	}
-	left := map[string]int{}
+	unmatched := map[string]int{} // words of a, with their number
 	for _, word := range before {
-		left[word]++
+		unmatched[word]++
 	}
 	common := 0
 	for _, word := range after {
-		if left[word] > 0 {
-			left[word]--
+		if unmatched[word] > 0 {
+			unmatched[word]--
 			common++
 		} else {
 			added += len(word)
@@ -65,7 +65,7 @@ func Align(a, b []string) (all []Piece) {
 		all = append(all, Piece{a[begin], true, true})
 		begin++
 	}
-	end := 0
+	end := 0 // the number of equal items at the end
 	for end < len(a)-begin && end < len(b)-begin && a[len(a)-1-end] == b[len(b)-1-end] {
 		end++
 	}
@@ -129,19 +129,18 @@ func lcsLengths(a, b []string) [][]int32 {
 
 // SplitWords splits a text into words, each with the spaces after it. Joined, they are the text.
 func SplitWords(text string) (all []string) {
-	begin := 0
-	blank := false
+	start := 0
+	inBlanks := false
 	for i, r := range text {
-		if is := r == ' ' || r == '\t' || r == '\n'; is != blank {
-			if blank {
-				all = append(all, text[begin:i])
-				begin = i
-			}
-			blank = is
+		isBlank := r == ' ' || r == '\t' || r == '\n'
+		if inBlanks && !isBlank { // the next word begins
+			all = append(all, text[start:i])
+			start = i
 		}
+		inBlanks = isBlank
 	}
-	if begin < len(text) {
-		all = append(all, text[begin:])
+	if start < len(text) {
+		all = append(all, text[start:])
 	}
 	return all
 }

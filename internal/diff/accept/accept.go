@@ -85,16 +85,17 @@ func (r *reader) report(at yaml.Place, format string, args ...any) {
 
 // readMapping returns the members of a mapping, and reports unknown names. It reports a value that
 // is not a mapping, and returns nil.
-func (r *reader) readMapping(raw json.RawMessage, at string, known []string) jsonraw.Members {
+func (r *reader) readMapping(raw json.RawMessage, pointer string, known []string) jsonraw.Members {
 	members, err := jsonraw.Object(raw)
 	if err != nil {
-		r.report(r.doc.Place(at), "a mapping with %s is needed, got %s", strings.Join(known, ", "), jsonraw.Excerpt(raw, 40))
+		names := strings.Join(known, ", ")
+		r.report(r.doc.Place(pointer), "a mapping with %s is needed, got %s", names, jsonraw.Excerpt(raw, 40))
 		return nil
 	}
 	for _, m := range members {
 		if !slices.Contains(known, m.Name) {
 			r.report(
-				r.doc.NamePlace(jsonraw.Pointer(at, m.Name)), "%s",
+				r.doc.NamePlace(jsonraw.Pointer(pointer, m.Name)), "%s",
 				suggest.OrMeant(fmt.Sprintf("the name %q is not known", m.Name), m.Name, known),
 			)
 		}
@@ -108,8 +109,8 @@ func (r *reader) readFile() {
 		return // an empty file accepts nothing
 	}
 	members := r.readMapping(r.doc.JSON, "", []string{"accept"})
-	list, there := members.Get("accept")
-	if !there || string(list) == "null" {
+	list, hasList := members.Get("accept")
+	if !hasList || string(list) == "null" {
 		return
 	}
 	items, err := jsonraw.Array(list)
@@ -122,34 +123,35 @@ func (r *reader) readFile() {
 }
 
 // readEntry reads one entry, and reports missing and invalid members.
-func (r *reader) readEntry(raw json.RawMessage, at string) {
+func (r *reader) readEntry(raw json.RawMessage, pointer string) {
 	known := []string{"fingerprint", "rule", "subject", "reason", "until"}
-	members := r.readMapping(raw, at, known)
+	members := r.readMapping(raw, pointer, known)
 	if members == nil {
 		return
 	}
 	e := Entry{
-		Place:            r.doc.Place(at),
-		fingerprintPlace: r.doc.Place(at + "/fingerprint"),
-		rulePlace:        r.doc.Place(at + "/rule"),
+		Place:            r.doc.Place(pointer),
+		fingerprintPlace: r.doc.Place(pointer + "/fingerprint"),
+		rulePlace:        r.doc.Place(pointer + "/rule"),
 	}
-	for i, to := range []*string{&e.Fingerprint, &e.Rule, &e.Subject, &e.Reason, &e.Until} {
+	// The fields are in the order of known.
+	for i, field := range []*string{&e.Fingerprint, &e.Rule, &e.Subject, &e.Reason, &e.Until} {
 		name := known[i]
-		value, there := members.Get(name)
-		text, ok := jsonraw.Text(value)
-		*to = text
-		needed := name == "fingerprint" || name == "reason" || name == "until"
-		if there && !ok {
-			r.report(r.doc.Place(at+"/"+name), "%s is a text, got %s", name, jsonraw.Excerpt(value, 40))
-		} else if needed && strings.TrimSpace(text) == "" {
-			r.report(r.doc.Place(at+"/"+name), "the entry has no %s", name)
+		value, isPresent := members.Get(name)
+		text, isText := jsonraw.Text(value)
+		*field = text
+		isRequired := name == "fingerprint" || name == "reason" || name == "until"
+		if isPresent && !isText {
+			r.report(r.doc.Place(pointer+"/"+name), "%s is a text, got %s", name, jsonraw.Excerpt(value, 40))
+		} else if isRequired && strings.TrimSpace(text) == "" {
+			r.report(r.doc.Place(pointer+"/"+name), "the entry has no %s", name)
 		}
 	}
 	if e.Rule != "" && !slices.Contains(diff.RuleIDs(), e.Rule) {
 		r.report(e.rulePlace, "%s", suggest.OrMeant(fmt.Sprintf("the rule %q is not known", e.Rule), e.Rule, diff.RuleIDs()))
 	}
 	if _, err := time.Parse(time.DateOnly, e.Until); err != nil && e.Until != "" {
-		r.report(r.doc.Place(at+"/until"), "until is a date as 2006-01-02, got %q", e.Until)
+		r.report(r.doc.Place(pointer+"/until"), "until is a date as 2006-01-02, got %q", e.Until)
 	}
 	if e.Fingerprint != "" && !isFingerprint(e.Fingerprint) {
 		r.report(
@@ -184,33 +186,24 @@ type Result struct {
 // whose fingerprint differs from a change's in only a few digits is a Problem and not stale.
 func Apply(changes []diff.Change, entries []Entry, today string) Result {
 	result := Result{Changes: slices.Clone(changes)}
-	prints := make([]string, len(changes))
+	fingerprints := make([]string, len(changes))
 	for i, c := range changes {
-		prints[i] = c.Fingerprint
+		fingerprints[i] = c.Fingerprint
 	}
 	for _, e := range entries {
-		i := slices.Index(prints, e.Fingerprint)
+		i := slices.Index(fingerprints, e.Fingerprint)
 		switch {
 		case i < 0:
-			if near := findMistyped(e.Fingerprint, prints); near != "" {
-				result.Problems = append(
-					result.Problems,
-					Problem{
-						e.fingerprintPlace,
-						fmt.Sprintf("no change has the fingerprint %q; did you mean %s?", e.Fingerprint, near),
-					},
-				)
-			} else {
+			near := findMistyped(e.Fingerprint, fingerprints)
+			if near == "" {
 				result.Stale = append(result.Stale, e)
+				continue
 			}
+			text := fmt.Sprintf("no change has the fingerprint %q; did you mean %s?", e.Fingerprint, near)
+			result.Problems = append(result.Problems, Problem{e.fingerprintPlace, text})
 		case e.Rule != "" && e.Rule != changes[i].Rule:
-			result.Problems = append(
-				result.Problems,
-				Problem{
-					e.rulePlace,
-					fmt.Sprintf("the change %s is of the rule %s, not %s", e.Fingerprint, changes[i].Rule, e.Rule),
-				},
-			)
+			text := fmt.Sprintf("the change %s is of the rule %s, not %s", e.Fingerprint, changes[i].Rule, e.Rule)
+			result.Problems = append(result.Problems, Problem{e.rulePlace, text})
 		case today > e.Until:
 			result.Expired = append(result.Expired, e)
 		default:
@@ -224,18 +217,21 @@ func Apply(changes []diff.Change, entries []Entry, today string) Result {
 // maxMistyped is the maximum number of wrong digits in a mistyped fingerprint.
 const maxMistyped = 3
 
-// findMistyped returns the known fingerprint that differs from print in at most maxMistyped digits,
+// findMistyped returns the known fingerprint that differs from typed in at most maxMistyped digits,
 // or "".
-func findMistyped(print string, known []string) string {
-	for _, k := range known {
+func findMistyped(typed string, known []string) string {
+	for _, fingerprint := range known {
+		if len(fingerprint) != len(typed) {
+			continue
+		}
 		wrong := 0
-		for i := range min(len(k), len(print)) {
-			if k[i] != print[i] {
+		for i := range len(typed) {
+			if fingerprint[i] != typed[i] {
 				wrong++
 			}
 		}
-		if len(k) == len(print) && wrong <= maxMistyped {
-			return k
+		if wrong <= maxMistyped {
+			return fingerprint
 		}
 	}
 	return ""
@@ -245,7 +241,7 @@ func findMistyped(print string, known []string) string {
 // changes for a reason until a day (2006-01-02). It skips changes that are already accepted. text
 // is empty for a new file.
 func Append(text []byte, changes []diff.Change, reason, until string) ([]byte, error) {
-	var more []byte
+	var appended []byte
 	for _, c := range changes {
 		if c.Accepted != "" {
 			continue
@@ -256,23 +252,25 @@ func Append(text []byte, changes []diff.Change, reason, until string) ([]byte, e
 			jsonraw.Member{Name: "subject", Value: jsonraw.Quote(c.Subject.String())},
 			jsonraw.Member{Name: "reason", Value: jsonraw.Quote(reason)},
 			jsonraw.Member{Name: "until", Value: jsonraw.Quote(until)})
-		all := slices.Concat(text, more)
-		if doc, err := yaml.Parse(all); err == nil && jsonraw.First(doc.JSON, "accept") == nil {
-			head, err := yaml.Write(jsonraw.With(nil, "accept", jsonraw.List([]json.RawMessage{item})))
+		current := slices.Concat(text, appended)
+		doc, err := yaml.Parse(current)
+		hasNoList := err == nil && jsonraw.First(doc.JSON, "accept") == nil
+		if hasNoList {
+			list, err := yaml.Write(jsonraw.With(nil, "accept", jsonraw.List([]json.RawMessage{item})))
 			if err != nil {
 				return nil, err
 			}
-			if len(all) > 0 && all[len(all)-1] != '\n' {
-				more = append(more, '\n')
+			if len(current) > 0 && current[len(current)-1] != '\n' {
+				appended = append(appended, '\n')
 			}
-			more = append(more, head...)
+			appended = append(appended, list...)
 			continue
 		}
-		next, err := yaml.Appended(all, "accept", item)
+		next, err := yaml.Appended(current, "accept", item)
 		if err != nil {
 			return nil, err
 		}
-		more = append(more, next...)
+		appended = append(appended, next...)
 	}
-	return more, nil
+	return appended, nil
 }

@@ -69,7 +69,8 @@ const rewriteHint = "write the file again with mcpc diff --lock"
 // lists are the members that hold definitions. key is the member that identifies a definition.
 var lists = []struct {
 	name, key string
-	in        func(s *diff.Snapshot) *[]json.RawMessage
+	// field returns the list's field of a snapshot.
+	field func(s *diff.Snapshot) *[]json.RawMessage
 }{
 	{"tools", "name", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Tools }},
 	{"prompts", "name", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Prompts }},
@@ -106,7 +107,7 @@ func Write(s diff.Snapshot) []byte {
 		add("ttlMs", ttl)
 	}
 	for _, l := range lists {
-		if items := *l.in(&s); items != nil {
+		if items := *l.field(&s); items != nil {
 			add(l.name, jsonraw.ListOf(sortByName(items, l.key), withHash))
 		}
 	}
@@ -170,7 +171,7 @@ func Parse(raw []byte) (diff.Snapshot, error) {
 		return diff.Snapshot{}, err
 	}
 	for _, l := range lists {
-		*l.in(&s), err = parseDefinitions(members.Value(l.name), l.name, l.key)
+		*l.field(&s), err = parseDefinitions(members.Value(l.name), l.name, l.key)
 		if err != nil {
 			return diff.Snapshot{}, err
 		}
@@ -196,9 +197,9 @@ func parseObject(raw []byte) (jsonraw.Members, error) {
 
 // checkVersion returns an error unless the file has a version that Parse reads.
 func checkVersion(members jsonraw.Members) error {
-	value, there := members.Get(versionMember)
+	value, hasVersion := members.Get(versionMember)
 	n, err := strconv.Atoi(string(value))
-	if !there {
+	if !hasVersion {
 		return newError(NotALock, "", rewriteHint, "the file is not a lock file: it has no %s", versionMember)
 	}
 	if err != nil || n < 1 {
@@ -223,18 +224,18 @@ func parseRevisions(raw json.RawMessage) ([]string, error) {
 		return nil, nil
 	}
 	items, err := jsonraw.Array(raw)
-	all := []string{}
+	if err != nil {
+		return nil, newError(Damaged, "/revisions", rewriteHint, "revisions is not a list: %s", jsonraw.Excerpt(raw, 40))
+	}
+	revisions := []string{}
 	for _, item := range items {
 		text, ok := jsonraw.Text(item)
 		if !ok {
 			return nil, newError(Damaged, "/revisions", rewriteHint, "a revision is not a text: %s", jsonraw.Excerpt(item, 40))
 		}
-		all = append(all, text)
+		revisions = append(revisions, text)
 	}
-	if err != nil {
-		return nil, newError(Damaged, "/revisions", rewriteHint, "revisions is not a list: %s", jsonraw.Excerpt(raw, 40))
-	}
-	return all, nil
+	return revisions, nil
 }
 
 // parseTTL parses the object ttlMs. It returns nil if raw is nil.
@@ -246,7 +247,7 @@ func parseTTL(raw json.RawMessage) (map[string]int64, error) {
 	if err != nil {
 		return nil, newError(Damaged, "/ttlMs", rewriteHint, "ttlMs is not an object: %s", jsonraw.Excerpt(raw, 40))
 	}
-	all := map[string]int64{}
+	ttls := map[string]int64{}
 	for _, m := range members {
 		n, err := strconv.ParseInt(string(m.Value), 10, 64)
 		if err != nil {
@@ -255,9 +256,9 @@ func parseTTL(raw json.RawMessage) (map[string]int64, error) {
 				"the ttlMs of %s is not a whole number: %s", m.Name, jsonraw.Excerpt(m.Value, 40),
 			)
 		}
-		all[m.Name] = n
+		ttls[m.Name] = n
 	}
-	return all, nil
+	return ttls, nil
 }
 
 // parseDefinitions parses one list and checks each definition against its hash. It returns nil if
@@ -270,7 +271,7 @@ func parseDefinitions(raw json.RawMessage, list, key string) ([]json.RawMessage,
 	if err != nil {
 		return nil, newError(Damaged, "/"+list, rewriteHint, "%s is not a list: %s", list, jsonraw.Excerpt(raw, 40))
 	}
-	all := make([]json.RawMessage, 0, len(items))
+	definitions := make([]json.RawMessage, 0, len(items))
 	for i, item := range items {
 		pointer := "/" + list + "/" + strconv.Itoa(i)
 		definition := jsonraw.First(item, "definition")
@@ -286,7 +287,7 @@ func parseDefinitions(raw json.RawMessage, list, key string) ([]json.RawMessage,
 				i, list, jsonraw.Excerpt([]byte(name), 60),
 			)
 		}
-		all = append(all, definition)
+		definitions = append(definitions, definition)
 	}
-	return all, nil
+	return definitions, nil
 }

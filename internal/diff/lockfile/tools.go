@@ -26,11 +26,13 @@ func ParseTools(raw []byte) (diff.Snapshot, error) {
 			NotJSON, "", "fix the JSON", "the file is not JSON: %v at byte %d", err.Text, err.Offset,
 		)
 	}
-	pointer := ""
+	pointer := "" // of list
 	list := json.RawMessage(raw)
 	s := diff.Snapshot{}
 	if members, err := jsonraw.Object(raw); err == nil {
-		if result, ok := members.Get("result"); ok && members.Value("tools") == nil {
+		result, hasResult := members.Get("result")
+		isResponse := hasResult && members.Value("tools") == nil
+		if isResponse {
 			pointer = "/result"
 			members, _ = jsonraw.Object(result)
 		}
@@ -40,15 +42,14 @@ func ParseTools(raw []byte) (diff.Snapshot, error) {
 				"the file has an error in place of a list of tools: %s", jsonraw.Excerpt(message, 80),
 			)
 		}
-		var there bool
-		list, there = members.Get("tools")
-		if !there {
+		var hasList bool
+		list, hasList = members.Get("tools")
+		if !hasList {
 			return s, newError(NotALock, pointer, toolsHint, "the file has no list of tools")
 		}
-		pointer += "/tools"
 		if next := members.Value("nextCursor"); next != nil && string(next) != "null" {
 			return s, newError(
-				Partial, pointer[:len(pointer)-len("tools")]+"nextCursor",
+				Partial, pointer+"/nextCursor",
 				"fetch all pages: mcpc list tools --json",
 				"the list of tools continues: it has a nextCursor",
 			)
@@ -56,6 +57,7 @@ func ParseTools(raw []byte) (diff.Snapshot, error) {
 		if n, err := strconv.ParseInt(string(members.Value("ttlMs")), 10, 64); err == nil {
 			s.TTL = map[string]int64{"tools": n}
 		}
+		pointer += "/tools"
 	}
 	items, err := jsonraw.Array(list)
 	if err != nil {

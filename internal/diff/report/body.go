@@ -102,7 +102,8 @@ func alignLines(a, b []string) []Pair {
 				p.Right = Line{{Added, displayText(added[i])}}
 			}
 			isReplaced := i < len(removed) && i < len(added)
-			if isReplaced && markedPairs < maxMarkedPairs && len(removed[i])+len(added[i]) <= maxMarkedBytes {
+			canMark := isReplaced && markedPairs < maxMarkedPairs && len(removed[i])+len(added[i]) <= maxMarkedBytes
+			if canMark {
 				markedPairs++
 				p.Left, p.Right = markWords(removed[i], added[i])
 			}
@@ -194,27 +195,29 @@ func collapseRun(equal []Pair, isFirst, isLast bool) []Pair {
 // Unified returns the value of a change as lines that begin with -, + or a space. It returns nil
 // if the sentence of the change already has the value.
 func Unified(c diff.Change) (lines []Line) {
-	all := Sides(c)
-	for i := 0; i < len(all); i++ {
-		if all[i].Same {
-			lines = append(lines, append(Line{{Plain, "  "}}, all[i].Left...))
+	pairs := Sides(c)
+	for i := 0; i < len(pairs); {
+		if pairs[i].Same {
+			lines = append(lines, append(Line{{Plain, "  "}}, pairs[i].Left...))
+			i++
 			continue
 		}
 		end := i
-		for end < len(all) && !all[end].Same {
+		for end < len(pairs) && !pairs[end].Same {
 			end++
 		}
-		for _, p := range all[i:end] {
+		run := pairs[i:end]
+		for _, p := range run { // the removed lines first
 			if p.Left != nil {
 				lines = append(lines, append(Line{{Removed, "- "}}, p.Left...))
 			}
 		}
-		for _, p := range all[i:end] {
+		for _, p := range run {
 			if p.Right != nil {
 				lines = append(lines, append(Line{{Added, "+ "}}, p.Right...))
 			}
 		}
-		i = end - 1
+		i = end
 	}
 	return lines
 }

@@ -20,9 +20,11 @@ func GitHub(r Report, file string) []byte {
 		fmt.Fprintf(&b, "::%s %s::%s\n", kind, properties, escapeData(text))
 	}
 	for _, c := range r.Changes {
+		if c.Level == diff.Harmless {
+			continue // the summary counts them
+		}
 		reason := acceptanceText(c)
 		switch {
-		case c.Level == diff.Harmless:
 		case reason != "":
 			command("notice", c.Rule, sentence(c)+" ("+reason+")")
 		case c.Level == diff.Breaking:

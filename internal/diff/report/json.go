@@ -68,13 +68,11 @@ func JSON(r Report) json.RawMessage {
 	}
 	for _, c := range r.Changes {
 		rule, _ := diff.RuleOf(c.Rule)
-		out.Changes = append(
-			out.Changes,
-			jsonChange{
-				c.Rule, c.Level, c.Subject.Kind, c.Subject.Name, c.Pointer, c.Text, asJSON(c.Was), asJSON(c.Is),
-				rule.Fix, c.Fingerprint, c.Accepted, c.Until,
-			},
-		)
+		out.Changes = append(out.Changes, jsonChange{
+			Rule: c.Rule, Level: c.Level, Kind: c.Subject.Kind, Name: c.Subject.Name, Pointer: c.Pointer,
+			Text: c.Text, Was: asJSON(c.Was), Is: asJSON(c.Is), Fix: rule.Fix,
+			Fingerprint: c.Fingerprint, Accepted: c.Accepted, Until: c.Until,
+		})
 	}
 	if r.Sum.Was != r.Sum.Is || len(r.Tools) > 0 {
 		out.Growth = &jsonGrowth{Was: r.Sum.Was, Is: r.Sum.Is, Percent: r.Sum.Percent(), Tools: []jsonTool{}}

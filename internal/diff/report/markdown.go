@@ -18,13 +18,13 @@ func Markdown(r Report) []byte {
 		fmt.Fprintf(&b, "\nFrom %s to %s.\n", sanitize.MarkdownCode(r.A), sanitize.MarkdownCode(r.B))
 	}
 	for level := diff.Breaking; level >= diff.Harmless; level-- {
-		n := 0
+		hasHeading := false
 		for _, c := range r.Changes {
 			if c.Level != level {
 				continue
 			}
-			n++
-			if n == 1 {
+			if !hasHeading {
+				hasHeading = true
 				name := level.String()
 				fmt.Fprintf(
 					&b,
