@@ -43,58 +43,62 @@ func (c *comparison) canonicalForm(alternative []part) json.RawMessage {
 // compareAlternatives compares the alternatives of two groups. It pairs equal alternatives, then
 // alternatives with the same name, then the last on each side, then alternatives that share a type
 // with no other.
+// It compares the paired alternatives at once, and returns the other differences.
 func (c *comparison) compareAlternatives(was, is group, at place) (local []Difference) {
 	a := was.alternatives
 	b := is.alternatives
-	if was.keyword != is.keyword && was.keyword != "" && is.keyword != "" && len(a)+len(b) > 2 {
+	// anyOf and oneOf mean the same if each has one alternative.
+	isOtherKeyword := was.keyword != is.keyword && was.keyword != "" && is.keyword != ""
+	if isOtherKeyword && len(a)+len(b) > 2 {
 		local = append(local, Difference{
 			Kind: "undecided", Pointer: at.pointer, Name: at.name,
 			Was: jsonraw.Quote(was.keyword), Is: jsonraw.Quote(is.keyword),
 		})
 	}
-	to := func(i, j int) place {
-		next := at.child(at.pointer, at.name)
-		next.ignoresNotes = was.keyword == "" || is.keyword == ""
+	// placeOf returns the place of the alternatives a[i] and b[j]: its pointer is that of b[j], or that of
+	// a[i] if the new schema has no alternatives.
+	placeOf := func(i, j int) place {
+		child := at.child(at.pointer, at.name)
+		child.ignoresNotes = was.keyword == "" || is.keyword == ""
 		if is.keyword != "" {
-			next.pointer = jsonraw.Pointer(at.pointer, is.keyword) + part{}.item(j, nil).pointer
+			child.pointer = jsonraw.Pointer(at.pointer, is.keyword) + part{}.item(j, nil).pointer
 		} else {
-			next.pointer = jsonraw.Pointer(at.pointer, was.keyword) + part{}.item(i, nil).pointer
+			child.pointer = jsonraw.Pointer(at.pointer, was.keyword) + part{}.item(i, nil).pointer
 		}
-		return next
+		return child
 	}
 	pairs, restA, restB := pairEqual(len(a), len(b), c.keys(a, c.canonicalForm), c.keys(b, c.canonicalForm))
 	// The name of an alternative is its definition's name if it is a reference, or else its title.
-	definition := func(alternative []part) json.RawMessage {
+	definitionName := func(alternative []part) json.RawMessage {
 		if len(alternative) != 1 {
 			return nil
 		}
 		_, name := c.resolveAlias(alternative[0])
 		return json.RawMessage(name)
 	}
-	title := func(alternative []part) json.RawMessage {
+	titleOf := func(alternative []part) json.RawMessage {
 		if len(alternative) != 1 {
 			return nil
 		}
-		to, _ := c.resolveAlias(alternative[0])
-		return jsonraw.First(to.raw, "title")
+		target, _ := c.resolveAlias(alternative[0])
+		return jsonraw.First(target.raw, "title")
 	}
-	for _, key := range []func([]part) json.RawMessage{definition, title} {
-		more, leftA, leftB := pairByKey(restA, restB, c.keys(a, key), c.keys(b, key))
-		pairs = append(pairs, more...)
-		restA = leftA
-		restB = leftB
+	for _, key := range []func([]part) json.RawMessage{definitionName, titleOf} {
+		var named [][2]int
+		named, restA, restB = pairByKey(restA, restB, c.keys(a, key), c.keys(b, key))
+		pairs = append(pairs, named...)
 	}
-	if len(restA) == 1 && len(restB) == 1 {
+	if len(restA) == 1 && len(restB) == 1 { // the last on each side
 		pairs = append(pairs, [2]int{restA[0], restB[0]})
 		restA = nil
 		restB = nil
 	}
-	more, restA, restB, disjoint := c.pairTypes(a, b, restA, restB)
-	pairs = append(pairs, more...)
+	sharing, restA, restB, isDisjoint := c.pairTypes(a, b, restA, restB)
+	pairs = append(pairs, sharing...)
 	for _, p := range pairs {
-		c.comparePlace(a[p[0]], b[p[1]], to(p[0], p[1]))
+		c.comparePlace(a[p[0]], b[p[1]], placeOf(p[0], p[1]))
 	}
-	if len(restA) > 0 && len(restB) > 0 && !disjoint {
+	if len(restA) > 0 && len(restB) > 0 && !isDisjoint {
 		return append(local, Difference{
 			Kind: "undecided", Pointer: at.pointer, Name: at.name,
 			Was: alternativesJSON(a, restA), Is: alternativesJSON(b, restB),
@@ -108,7 +112,7 @@ func (c *comparison) compareAlternatives(was, is group, at place) (local []Diffe
 	}
 	for _, j := range restB {
 		local = append(local, Difference{
-			Kind: "alternative-added", Name: at.name, Is: conjunctionJSON(b[j]), Pointer: to(0, j).pointer,
+			Kind: "alternative-added", Name: at.name, Is: conjunctionJSON(b[j]), Pointer: placeOf(0, j).pointer,
 		})
 	}
 	return local
@@ -121,7 +125,7 @@ func alternativesJSON(all [][]part, at []int) json.RawMessage {
 
 // resolveAlias follows a part that consists of a single reference, apart from notes. It also
 // returns the name of the definition, "" without a reference.
-func (c *comparison) resolveAlias(p part) (to part, name string) {
+func (c *comparison) resolveAlias(p part) (target part, name string) {
 	for range maxVisits {
 		members, _ := jsonraw.Object(p.raw)
 		all := conjuncts(p, members)
@@ -129,13 +133,13 @@ func (c *comparison) resolveAlias(p part) (to part, name string) {
 			break
 		}
 		next := all[0]
-		if ref, is := jsonraw.Text(next.raw); is {
-			target, ok := p.resolve(ref)
+		if ref, isRef := jsonraw.Text(next.raw); isRef {
+			definition, ok := p.resolve(ref)
 			if !ok {
 				break
 			}
-			next = target
-			name = target.pointer[strings.LastIndexByte(target.pointer, '/')+1:]
+			next = definition
+			name = next.pointer[strings.LastIndexByte(next.pointer, '/')+1:]
 		}
 		p = next
 	}
@@ -154,21 +158,23 @@ func constrains(members jsonraw.Members) bool {
 const maxTypePairs = 10_000
 
 // pairTypes pairs alternatives that share a type with exactly one alternative of the other side,
-// such as the object in [object, null] and in [object]. disjoint is set if the rest of the
-// alternatives share no type.
-func (c *comparison) pairTypes(a, b [][]part, inA, inB []int) (pairs [][2]int, restA, restB []int, disjoint bool) {
+// such as the object in [object, null] and in [object]. inA and inB are the indexes of the alternatives in
+// a and b that it pairs. isDisjoint is set if the rest of the alternatives share no type.
+func (c *comparison) pairTypes(
+	a, b [][]part, inA, inB []int,
+) (pairs [][2]int, restA, restB []int, isDisjoint bool) {
 	if len(inA)*len(inB) == 0 || len(inA)*len(inB) > maxTypePairs {
 		return nil, inA, inB, false
 	}
 	typesA := c.typesOf(a, inA)
 	typesB := c.typesOf(b, inB)
 	taken := map[int]bool{}
-	for i, one := range typesA {
-		j, only := overlap(one, typesB)
-		if only {
-			_, only = overlap(typesB[j], typesA)
+	for i, types := range typesA {
+		j, isOnly := overlap(types, typesB)
+		if isOnly { // also in the other direction?
+			_, isOnly = overlap(typesB[j], typesA)
 		}
-		if only {
+		if isOnly {
 			pairs = append(pairs, [2]int{inA[i], inB[j]})
 			taken[j] = true
 		} else {
@@ -180,27 +186,27 @@ func (c *comparison) pairTypes(a, b [][]part, inA, inB []int) (pairs [][2]int, r
 			restB = append(restB, inB[j])
 		}
 	}
-	var leftA, leftB Types
+	var restTypesA, restTypesB Types
 	for _, t := range c.typesOf(a, restA) {
-		leftA |= t
+		restTypesA |= t
 	}
 	for _, t := range c.typesOf(b, restB) {
-		leftB |= t
+		restTypesB |= t
 	}
-	return pairs, restA, restB, leftA&leftB == 0
+	return pairs, restA, restB, restTypesA&restTypesB == 0
 }
 
-// overlap returns the index of the only set in all that shares a type with t. only is false if
+// overlap returns the index of the only set in all that shares a type with t. isOnly is false if
 // several sets or none do.
-func overlap(t Types, all []Types) (at int, only bool) {
-	n := 0
+func overlap(t Types, all []Types) (index int, isOnly bool) {
+	count := 0
 	for i, other := range all {
 		if t&other != 0 {
-			at = i
-			n++
+			index = i
+			count++
 		}
 	}
-	return at, n == 1
+	return index, count == 1
 }
 
 // typesOf returns the types that the alternatives at some indexes accept. An unreadable alternative
@@ -225,7 +231,8 @@ func (c *comparison) keys(all [][]part, key func([]part) json.RawMessage) []stri
 	return keys
 }
 
-// pairEqual pairs the indexes of equal keys, in order. An empty key equals no other.
+// pairEqual pairs the indexes of equal keys, in order: n keys in a, m keys in b. An empty key equals no
+// other.
 func pairEqual(n, m int, a, b []string) (pairs [][2]int, restA, restB []int) {
 	indexes := func(n int) []int {
 		all := make([]int, n)

@@ -2,7 +2,6 @@ package schema
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -64,7 +63,7 @@ type comparison struct {
 	differences []Difference
 }
 
-// A place is the current position of a comparison. silent suppresses differences between notes.
+// A place is the current position of a comparison. ignoresNotes suppresses differences between notes.
 type place struct {
 	pointer, name string
 	depth         int
@@ -89,17 +88,18 @@ func Compare(a, b json.RawMessage, o Options) []Difference {
 		options: o, bytesLeft: min(maxCompareBytes, o.Budget.Bytes), comparing: map[string]bool{},
 		visits: map[string]int{}, hashes: map[*Document]json.RawMessage{},
 	}
-	start := c.bytesLeft
+	bytesBefore := c.bytesLeft
 	c.sameDefs = true
 	for _, name := range []string{"$defs", "definitions"} {
 		was := jsonraw.First(a, name)
-		all, local := references(was)
-		c.sameDefs = c.sameDefs && all == local && equalJSON(was, jsonraw.First(b, name))
+		total, local := references(was)
+		isSelfContained := total == local // no reference from a definition to other parts of the schema
+		c.sameDefs = c.sameDefs && isSelfContained && equalJSON(was, jsonraw.First(b, name))
 	}
 	rootA := part{doc: WithBudget(a, &c.bytesLeft), raw: a}
 	rootB := part{doc: WithBudget(b, &c.bytesLeft), raw: b}
 	c.comparePlace([]part{rootA}, []part{rootB}, place{})
-	o.Budget.Bytes -= start - c.bytesLeft
+	o.Budget.Bytes -= bytesBefore - c.bytesLeft
 	if len(c.differences) == 0 {
 		return []Difference{{Kind: "equivalent-form", Was: a, Is: b}}
 	}
@@ -130,12 +130,13 @@ func (c *comparison) comparePlace(a, b []part, at place) {
 	if c.isUnchanged(a, b) {
 		return
 	}
-	writtenA := a
+	writtenA := a // as written, with its references
 	writtenB := b
 	a = c.replaceAliases(a)
 	b = c.replaceAliases(b)
 	key := joinPointers(a) + "|" + joinPointers(b)
-	if c.stopped || c.comparing[key] || c.visits[key] == maxVisits {
+	isCycle := c.comparing[key]
+	if c.stopped || isCycle || c.visits[key] == maxVisits {
 		return
 	}
 	c.visits[key]++
@@ -150,16 +151,16 @@ func (c *comparison) comparePlace(a, b []part, at place) {
 		c.stopped = true
 		return
 	}
-	alone, other := alternativeAgainstPlain(was, writtenA, is, writtenB)
-	if alone {
+	isAgainstPlain, groups := alternativeAgainstPlain(was, writtenA, is, writtenB)
+	if isAgainstPlain {
 		c.inheritNotes(was)
 		c.inheritNotes(is)
 	}
 	if !at.ignoresNotes {
 		c.compareNotes(was, is, at)
 	}
-	if alone {
-		c.addLocal(c.compareAlternatives(other[0], other[1], at), a, b, at)
+	if isAgainstPlain {
+		c.addLocal(c.compareAlternatives(groups[0], groups[1], at), a, b, at)
 		return
 	}
 	local := compareValues(was, is, at)
@@ -217,11 +218,11 @@ func (c *comparison) replaceAliases(all []part) []part {
 				break
 			}
 			ref, _ := jsonraw.Text(members[0].Value)
-			to, ok := all[i].resolve(ref)
+			target, ok := all[i].resolve(ref)
 			if !ok {
 				break
 			}
-			all[i] = to
+			all[i] = target
 		}
 	}
 	return all
@@ -255,13 +256,17 @@ func (c *comparison) inheritNotes(v *view) {
 	}
 	var only *view
 	for _, alternative := range v.groups[0].alternatives {
-		one, ok := c.readView(alternative)
-		if !ok || only != nil && one.types != Null {
+		read, ok := c.readView(alternative)
+		if !ok {
 			return
 		}
-		if one.types != Null {
-			only = one
+		if read.types == Null {
+			continue
 		}
+		if only != nil { // several alternatives that are not null
+			return
+		}
+		only = read
 	}
 	if only == nil {
 		return
@@ -301,7 +306,10 @@ func (c *comparison) addLocal(local []Difference, a, b []part, at place) {
 			d.Kind = "undecided"
 		}
 		if d.Kind == "undecided" {
-			d.Note = cmp.Or(tried.lost, tried.gained)
+			d.Note = tried.lost
+			if d.Note == "" {
+				d.Note = tried.gained
+			}
 		}
 		c.differences = append(c.differences, d)
 	}

@@ -109,25 +109,27 @@ func (w *inliner) writeSchema(p part) {
 		return
 	}
 	w.out = append(w.out, '{')
-	n := 0
-	name := func(name string) {
-		w.writeComma(n)
-		n++
+	written := 0 // members
+	writeName := func(name string) {
+		w.writeComma(written)
+		written++
 		w.out = append(append(w.out, jsonraw.Quote(name)...), ':')
 	}
 	for _, m := range members {
-		if m.Name == "$ref" || m.Name == "allOf" || noteKeywords()[m.Name] || !comparedKeywords()[m.Name] {
+		isConjunct := m.Name == "$ref" || m.Name == "allOf" // written below
+		isNote := noteKeywords()[m.Name] || !comparedKeywords()[m.Name]
+		if isConjunct || isNote {
 			continue
 		}
-		name(m.Name)
+		writeName(m.Name)
 		w.writeKeyword(p.member(m.Name, m.Value), m.Name)
 	}
 	if len(all) > 0 {
-		name("allOf")
+		writeName("allOf")
 		w.out = append(w.out, '[')
-		for i, one := range all {
+		for i, conjunct := range all {
 			w.writeComma(i)
-			w.writeConjunct(p, one)
+			w.writeConjunct(p, conjunct)
 		}
 		w.out = append(w.out, ']')
 	}
@@ -148,11 +150,11 @@ func conjuncts(p part, members jsonraw.Members) []part {
 	return all
 }
 
-// writeConjunct writes one conjunct: a schema, or a reference's target.
-func (w *inliner) writeConjunct(p, one part) {
-	ref, isRef := jsonraw.Text(one.raw)
+// writeConjunct writes a conjunct of p: a schema, or a reference's target.
+func (w *inliner) writeConjunct(p, conjunct part) {
+	ref, isRef := jsonraw.Text(conjunct.raw)
 	if !isRef {
-		w.writeSchema(one)
+		w.writeSchema(conjunct)
 		return
 	}
 	target, ok := p.resolve(ref)

@@ -38,7 +38,7 @@ func Placeholder(schema json.RawMessage) json.RawMessage {
 	return o.Bytes()
 }
 
-// A generator makes example values. left bounds how many.
+// A generator makes example values. valuesLeft is how many it may still make.
 type generator struct{ valuesLeft int }
 
 const (
@@ -56,7 +56,8 @@ func (m *generator) makeValue(s Schema, name string, depth int) json.RawMessage 
 	s = withAlternative(s)
 	types := s.Types()
 	for _, v := range proposals(s) {
-		if len(types) == 0 || slices.ContainsFunc(types, func(t string) bool { return TypeOf(v)&TypeNamed(t) != 0 }) {
+		hasType := func(t string) bool { return TypeOf(v)&TypeNamed(t) != 0 }
+		if len(types) == 0 || slices.ContainsFunc(types, hasType) {
 			return jsonraw.Compact(v)
 		}
 	}
@@ -180,23 +181,25 @@ var sampleTexts = []struct{ format, word, text string }{
 	{"", "location", "Paris"},
 }
 
+// sampleText returns a text that the limits, the format and the pattern of s allow, or "example" if it finds
+// none. name is the member's name: it suggests a text, such as a city.
 func sampleText(s Schema, name string) string {
 	minLength := naturalNumber(s.First("minLength"), 0)
 	maxLength := naturalNumber(s.First("maxLength"), maxMakeText)
 	format := s.Text("format")
 	name = strings.ToLower(name)
 	var texts []string
-	for _, c := range sampleTexts {
-		if c.format != "" && c.format == format {
-			texts = append([]string{c.text}, texts...)
-		} else if c.word != "" && strings.Contains(name, c.word) {
-			texts = append(texts, c.text)
+	for _, sample := range sampleTexts {
+		if sample.format != "" && sample.format == format {
+			texts = append([]string{sample.text}, texts...) // before the suggestions of the name
+		} else if sample.word != "" && strings.Contains(name, sample.word) {
+			texts = append(texts, sample.text)
 		}
 	}
 	pattern, err := regexp.Compile(s.Text("pattern"))
 	for _, text := range append(texts, "example", "1", "a", "A", "aa", "AA") {
-		if short := minLength - utf8.RuneCountInString(text); short > 0 {
-			text += strings.Repeat(text[len(text)-1:], min(short, maxMakeText))
+		if missing := minLength - utf8.RuneCountInString(text); missing > 0 {
+			text += strings.Repeat(text[len(text)-1:], min(missing, maxMakeText))
 		}
 		text = text[:min(len(text), maxLength)] // all texts are ASCII
 		if err == nil && pattern.MatchString(text) {
@@ -206,42 +209,45 @@ func sampleText(s Schema, name string) string {
 	return "example"
 }
 
-// sampleNumber returns the first of some simple numbers that the limits allow. In draft 4
-// exclusiveMinimum is a flag next to minimum, from draft 6 on it is a number.
-func sampleNumber(s Schema) json.RawMessage {
-	bound := func(name, exclusive string, none float64) (raw json.RawMessage, limit float64, open bool) {
-		raw = s.First(name)
-		limit = none
-		flag := s.First(exclusive)
-		open = string(flag) == "true"
-		if _, ok := jsonraw.Float(flag); ok {
-			raw = flag
-			open = true
-		}
-		if v, ok := jsonraw.Float(raw); ok {
-			limit = v
-		}
-		return raw, limit, open
+// readBound returns one bound of s, as written and as a number; nil and unlimited if there is none. In
+// draft 4 exclusiveMinimum is a flag next to minimum, from draft 6 on it is a number.
+func readBound(s Schema, name, exclusive string, unlimited float64) (raw json.RawMessage, n float64, isExclusive bool) {
+	raw = s.First(name)
+	n = unlimited
+	flag := s.First(exclusive)
+	isExclusive = string(flag) == "true"
+	if _, isNumber := jsonraw.Float(flag); isNumber {
+		raw = flag
+		isExclusive = true
 	}
-	lowest, low, lowOpen := bound("minimum", "exclusiveMinimum", math.Inf(-1))
-	highest, high, highOpen := bound("maximum", "exclusiveMaximum", math.Inf(1))
-	step, stepped := jsonraw.Float(s.First("multipleOf"))
-	if !stepped || step <= 0 {
+	if v, ok := jsonraw.Float(raw); ok {
+		n = v
+	}
+	return raw, n, isExclusive
+}
+
+// sampleNumber returns the first of some simple numbers that the limits allow, or 1.
+func sampleNumber(s Schema) json.RawMessage {
+	lowRaw, low, isLowExclusive := readBound(s, "minimum", "exclusiveMinimum", math.Inf(-1))
+	highRaw, high, isHighExclusive := readBound(s, "maximum", "exclusiveMaximum", math.Inf(1))
+	step, hasStep := jsonraw.Float(s.First("multipleOf"))
+	if !hasStep || step <= 0 {
 		step = 1
 	}
 	for _, n := range []float64{
 		1, step, 0, low, high, step * math.Ceil(low/step), step * math.Floor(high/step),
 		low + 1, high - 1, (low + high) / 2,
 	} {
-		inRange := n >= low && n <= high && !(n == low && lowOpen) && !(n == high && highOpen)
-		if math.IsInf(n, 0) || !inRange || stepped && n/step != math.Trunc(n/step) {
+		isExcluded := n == low && isLowExclusive || n == high && isHighExclusive
+		fitsStep := !hasStep || n/step == math.Trunc(n/step)
+		if math.IsInf(n, 0) || n < low || n > high || isExcluded || !fitsStep {
 			continue
 		}
 		switch n {
 		case low:
-			return lowest // with all of its digits
+			return lowRaw // with all of its digits
 		case high:
-			return highest
+			return highRaw
 		default:
 			return strconv.AppendFloat(nil, n, 'f', -1, 64)
 		}

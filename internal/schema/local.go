@@ -23,7 +23,7 @@ func compareValues(was, is *view, at place) (all []Difference) {
 	lost := was.types &^ is.types
 	gained := is.types &^ was.types
 	switch {
-	case was.enum != nil && is.enum != nil: // the enums' differences imply the types'
+	case was.enum != nil && is.enum != nil: // compareEnums reports it: the values imply the types
 	case lost != 0 && gained != 0:
 		add("type-changed", "type", rawTypes(was.types), rawTypes(is.types), "")
 	case lost != 0:
@@ -38,8 +38,9 @@ func compareValues(was, is *view, at place) (all []Difference) {
 	}
 	compareDivisors(was.sets["multipleOf"], is.sets["multipleOf"], shared, add)
 	if was.isUnique != is.isUnique && shared&Array != 0 {
-		now := boolJSON(is.isUnique)
-		add("count"+tightenedSuffix(is.isUnique), "uniqueItems", boolJSON(was.isUnique), now, "uniqueItems "+string(now))
+		after := boolJSON(is.isUnique)
+		note := "uniqueItems " + string(after)
+		add("count"+tightenedSuffix(is.isUnique), "uniqueItems", boolJSON(was.isUnique), after, note)
 	}
 	if was.isClosed != is.isClosed && shared&Object != 0 {
 		kind := "opened"
@@ -85,27 +86,27 @@ type addFunc func(kind, keyword string, a, b json.RawMessage, note string)
 
 // compareEnums compares two lists of values. nil allows every value.
 func compareEnums(a, b []json.RawMessage, add addFunc) {
-	list := func(values []json.RawMessage) json.RawMessage {
+	listJSON := func(values []json.RawMessage) json.RawMessage {
 		if values == nil {
 			return nil
 		}
 		return jsonraw.ListOf(values, plainNumber)
 	}
-	without := func(all, values []json.RawMessage) []json.RawMessage {
-		return slices.DeleteFunc(slices.Clone(all), func(v json.RawMessage) bool { return containsSorted(values, v) })
+	without := func(values, others []json.RawMessage) []json.RawMessage {
+		return slices.DeleteFunc(slices.Clone(values), func(v json.RawMessage) bool { return containsSorted(others, v) })
 	}
 	switch {
 	case a == nil && b == nil: // equal
 	case a == nil:
-		add("enum-removed", "enum", nil, list(b), "a value other than "+listValues(b))
+		add("enum-removed", "enum", nil, listJSON(b), "a value other than "+listValues(b))
 	case b == nil:
-		add("enum-added", "enum", list(a), nil, "a value other than "+listValues(a))
+		add("enum-added", "enum", listJSON(a), nil, "a value other than "+listValues(a))
 	default:
 		if removed := without(a, b); len(removed) > 0 {
-			add("enum-removed", "enum", list(a), list(b), listValues(removed))
+			add("enum-removed", "enum", listJSON(a), listJSON(b), listValues(removed))
 		}
 		if added := without(b, a); len(added) > 0 {
-			add("enum-added", "enum", list(a), list(b), listValues(added))
+			add("enum-added", "enum", listJSON(a), listJSON(b), listValues(added))
 		}
 	}
 }
@@ -128,10 +129,11 @@ func listValues(values []json.RawMessage) string {
 // plainNumber writes a canonical number without an exponent, unless this takes many zeros.
 func plainNumber(v json.RawMessage) json.RawMessage {
 	n, ok := parseNumber(string(v))
-	if !ok || !jsonraw.IsNumber(v) || n.magnitude > 21 || n.magnitude < -5 {
+	const maxMagnitude, minMagnitude = 21, -5 // as in JavaScript
+	if !ok || !jsonraw.IsNumber(v) || n.magnitude > maxMagnitude || n.magnitude < minMagnitude {
 		return v
 	}
-	point := int(n.magnitude)
+	point := int(n.magnitude) // digits before the decimal point
 	text := strings.Repeat("0", max(0, 1-point)) + n.digits + strings.Repeat("0", max(0, point-len(n.digits)))
 	point = max(1, point)
 	if point < len(text) {
@@ -179,16 +181,16 @@ func compareRange(a, b map[string]limit, end string, shared Types, add addFunc) 
 // findLimit returns one end of a range, if it is limited. The largest integer that programs exchange
 // exactly (RFC 8259, section 6) does not count: schema generators write it for every integer.
 func findLimit(limits map[string]limit, end string, shared Types) (limit, bool) {
-	l, ok := limits[end]
+	found, ok := limits[end]
 	largest := largestInteger
 	if end == "number-low" {
 		largest = "-" + largest
 	}
 	isInteger := shared&Number == Whole
-	if ok && isInteger && !l.exclusive && string(plainNumber(l.raw)) == largest {
+	if ok && isInteger && !found.exclusive && string(plainNumber(found.raw)) == largest {
 		return limit{}, false
 	}
-	return l, ok
+	return found, ok
 }
 
 // largestInteger is 2^53-1.
@@ -217,14 +219,14 @@ func compareDivisors(a, b []json.RawMessage, shared Types, add addFunc) {
 		add("multiple-loosened", "multipleOf", was, is, "")
 		return
 	}
-	narrower, knownA := isMultiple(string(is), string(was))
-	wider, knownB := isMultiple(string(was), string(is))
+	isNarrower, knownA := isMultiple(string(is), string(was))
+	isWider, knownB := isMultiple(string(was), string(is))
 	switch {
 	case len(a) > 1 || len(b) > 1 || !knownA || !knownB:
 		add("undecided", "multipleOf", was, is, "")
-	case wider:
+	case isWider:
 		add("multiple-loosened", "multipleOf", was, is, "")
-	case narrower:
+	case isNarrower:
 		add("multiple-tightened", "multipleOf", was, is, "")
 	default:
 		add("multiple-changed", "multipleOf", was, is, "")
@@ -271,31 +273,33 @@ func (c *comparison) compareMembers(was, is *view, at place) {
 		b, inB := is.members[name]
 		inA = inA || was.required[name]
 		inB = inB || is.required[name]
-		to := at.child(jsonraw.Pointer(at.pointer, "properties", name), strings.TrimPrefix(at.name+"."+name, "."))
+		child := at.child(jsonraw.Pointer(at.pointer, "properties", name), strings.TrimPrefix(at.name+"."+name, "."))
 		switch {
 		case !inA && is.required[name]:
-			c.add(to, "member-required-added"+closedSuffix(was), "", nil, orTrue(b))
+			c.add(child, "member-required-added"+closedSuffix(was), "", nil, orTrue(b))
 		case !inA:
-			c.add(to, "member-added"+closedSuffix(was), "", nil, orTrue(b))
+			c.add(child, "member-added"+closedSuffix(was), "", nil, orTrue(b))
 		case !inB:
-			c.add(to, "member-removed"+closedSuffix(is), "", orTrue(a), nil)
+			c.add(child, "member-removed"+closedSuffix(is), "", orTrue(a), nil)
 		case is.required[name] && !was.required[name]:
-			c.add(to, "member-required", "", nil, nil)
+			c.add(child, "member-required", "", nil, nil)
 		case was.required[name] && !is.required[name]:
-			c.add(to, "member-optional", "", nil, nil)
+			c.add(child, "member-optional", "", nil, nil)
 		}
-		// The schemas of other members (extra) apply to a member that is not listed.
+		// otherMembers, the schemas of other members, apply to a member that is not listed.
 		switch {
 		case inA && inB:
-			c.comparePlace(a, b, to)
+			c.comparePlace(a, b, child)
 		case inA && len(is.otherMembers) > 0:
-			c.comparePlace(a, is.otherMembers, to)
+			c.comparePlace(a, is.otherMembers, child)
 		case inB && len(was.otherMembers) > 0:
-			c.comparePlace(was.otherMembers, b, to)
+			c.comparePlace(was.otherMembers, b, child)
 		}
 	}
-	if (len(was.otherMembers) > 0 || len(is.otherMembers) > 0) && !was.isClosed && !is.isClosed {
-		c.comparePlace(was.otherMembers, is.otherMembers, at.child(at.keywordPointer("additionalProperties"), at.name+".*"))
+	isLimited := len(was.otherMembers) > 0 || len(is.otherMembers) > 0
+	if isLimited && !was.isClosed && !is.isClosed {
+		others := at.child(at.keywordPointer("additionalProperties"), at.name+".*")
+		c.comparePlace(was.otherMembers, is.otherMembers, others)
 	}
 }
 

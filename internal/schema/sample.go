@@ -34,7 +34,7 @@ func (c *comparison) trySamples(a, b []part) trial {
 	if !okA || !okB {
 		return trial{}
 	}
-	values, all, work := sampleValues(was, is)
+	values, isComplete, work := sampleValues(was, is)
 	// A validator reads each part of a schema at most once per value.
 	cost := work + (len(was)+len(is))*(len(values)+20)
 	if cost > c.bytesLeft/2 {
@@ -63,7 +63,8 @@ func (c *comparison) trySamples(a, b []part) trial {
 			t.gained = jsonraw.Excerpt(v, 60) + " is accepted and was not before"
 		}
 	}
-	t.isConclusive = all && accepted > 0 && string(rarelyMatchedParts(was)) == string(rarelyMatchedParts(is))
+	hasSameRareParts := string(rarelyMatchedParts(was)) == string(rarelyMatchedParts(is))
+	t.isConclusive = isComplete && accepted > 0 && hasSameRareParts
 	t.isSame = t.isConclusive && t.lost+t.gained == ""
 	return t
 }
@@ -109,19 +110,21 @@ func inDialect(schema json.RawMessage, all []part) json.RawMessage {
 
 // sampleValues returns values at the limits of what the schemas accept: typical values, enums, both
 // sides of each limit, objects with and without each member, and a value of each type. The same
-// schemas always get the same values. complete is false if values were left out because there
+// schemas always get the same values. isComplete is false if values were left out because there
 // were too many or they were too large; work is how many bytes were read.
-func sampleValues(schemas ...json.RawMessage) (values []json.RawMessage, complete bool, work int) {
+func sampleValues(schemas ...json.RawMessage) (values []json.RawMessage, isComplete bool, work int) {
 	seen := map[string]bool{}
-	complete = true
+	isComplete = true
 	add := func(v json.RawMessage) {
-		if key := string(jsonraw.Canonical(v)); !seen[key] {
-			seen[key] = true
-			if len(values) < maxSamples {
-				values = append(values, v)
-			} else {
-				complete = false
-			}
+		key := string(jsonraw.Canonical(v))
+		if seen[key] {
+			return
+		}
+		seen[key] = true
+		if len(values) < maxSamples {
+			values = append(values, v)
+		} else {
+			isComplete = false
 		}
 	}
 	for _, v := range simpleValues {
@@ -132,10 +135,10 @@ func sampleValues(schemas ...json.RawMessage) (values []json.RawMessage, complet
 		for _, v := range g.valuesNear(s, 0) {
 			add(v)
 		}
-		complete = complete && !g.isIncomplete
+		isComplete = isComplete && !g.isIncomplete
 		work += g.work
 	}
-	return values, complete, work
+	return values, isComplete, work
 }
 
 // simpleValues are simple values of each type.
@@ -244,21 +247,23 @@ func (g *sampler) numbersNear(m jsonraw.Members) (values []json.RawMessage) {
 		if err != nil {
 			continue
 		}
-		if n > 1e12 || n < -1e12 {
+		if n > 1e12 || n < -1e12 { // n+0.5 would not be exact for much larger numbers
 			g.isIncomplete = true
 			continue
 		}
 		limits = append(limits, n)
 		near = append(near, n+1, n, n-1, n+0.5, n-0.5)
 	}
-	if by, err := strconv.ParseFloat(string(m.Value("multipleOf")), 64); err == nil && by > 0 {
-		if by > 1e9 || by < 1e-3 {
+	divisor, err := strconv.ParseFloat(string(m.Value("multipleOf")), 64)
+	if err == nil && divisor > 0 {
+		if divisor > 1e9 || divisor < 1e-3 {
 			g.isIncomplete = true
-			by = 1
+			divisor = 1
 		}
-		for _, l := range append(limits, 0) {
-			first := float64(int64(l/by)) * by
-			near = append(near, first, first+by, first-by, first+2*by, first+3*by, first+by/2)
+		for _, limit := range append(limits, 0) {
+			multiple := float64(int64(limit/divisor)) * divisor
+			near = append(near, multiple, multiple+divisor, multiple-divisor,
+				multiple+2*divisor, multiple+3*divisor, multiple+divisor/2)
 		}
 	}
 	for _, n := range near {

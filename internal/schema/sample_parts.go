@@ -8,8 +8,9 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// makeArray returns a list of n items. The last item is the value with index k near its schema.
-func (g *sampler) makeArray(m jsonraw.Members, depth, n, k int) json.RawMessage {
+// makeArray returns a list of n items, different if possible. The last item is the value with the index last
+// of valuesNear, modulo their number.
+func (g *sampler) makeArray(m jsonraw.Members, depth, n, last int) json.RawMessage {
 	if n > maxSampleLength || depth > maxSampleDepth {
 		g.isIncomplete = true
 		return json.RawMessage("[]")
@@ -18,8 +19,8 @@ func (g *sampler) makeArray(m jsonraw.Members, depth, n, k int) json.RawMessage 
 	for i := range n {
 		near := g.valuesNear(itemSchema(m, i), depth+1)
 		v := near[0]
-		if i == n-1 && k > 0 {
-			v = near[k%len(near)]
+		if i == n-1 && last > 0 {
+			v = near[last%len(near)]
 		} else if i > 0 && i < len(near) {
 			v = near[i] // avoid equal items
 		}
@@ -52,7 +53,8 @@ func (g *sampler) arraysNear(m jsonraw.Members, depth int) (values []json.RawMes
 		[]string{"items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"},
 		func(name string) bool { return m.Value(name) != nil })
 	isArray := m.Value("type") != nil && types&Array != 0
-	if !limitsArrays && !isArray || depth > maxSampleDepth {
+	mayBeArray := isArray || limitsArrays
+	if depth > maxSampleDepth || !mayBeArray {
 		return nil
 	}
 	minItems := smallNumber(m, "minItems", 1)
@@ -62,15 +64,17 @@ func (g *sampler) arraysNear(m jsonraw.Members, depth int) (values []json.RawMes
 			values = append(values, g.makeArray(m, depth, n, 0))
 		}
 	}
-	for k := range maxValuesPerPart {
-		values = append(values, g.makeArray(m, depth, max(1, len(memberItems(m, "prefixItems"))), k))
+	length := max(1, len(memberItems(m, "prefixItems")))
+	for i := range maxValuesPerPart {
+		values = append(values, g.makeArray(m, depth, length, i))
 	}
 	return append(values, json.RawMessage(`["a","a"]`), json.RawMessage(`[1,1]`))
 }
 
-// makeObject returns an object of the members that wanted selects, each with its most typical value.
+// makeObject returns an object of the members for which isWanted returns true, each with its most typical
+// value.
 func (g *sampler) makeObject(
-	m jsonraw.Members, depth int, wanted func(name string, required bool) bool,
+	m jsonraw.Members, depth int, isWanted func(name string, required bool) bool,
 ) json.RawMessage {
 	if depth > maxSampleDepth {
 		g.isIncomplete = true
@@ -78,9 +82,9 @@ func (g *sampler) makeObject(
 	}
 	members, required := allMembers(m, 0)
 	var out jsonraw.Members
-	for _, one := range members {
-		if wanted(one.Name, required[one.Name]) {
-			out = append(out, jsonraw.Member{Name: one.Name, Value: g.valuesNear(one.Value, depth+1)[0]})
+	for _, member := range members {
+		if isWanted(member.Name, required[member.Name]) {
+			out = append(out, jsonraw.Member{Name: member.Name, Value: g.valuesNear(member.Value, depth+1)[0]})
 		}
 	}
 	return jsonraw.Append(json.RawMessage("{}"), out...)
@@ -95,18 +99,18 @@ func allMembers(m jsonraw.Members, depth int) (members jsonraw.Members, required
 	if depth < maxSampleDepth {
 		for _, s := range inPlaceSchemas(m) {
 			inner, _ := jsonraw.Object(s)
-			more, needs := allMembers(inner, depth+1)
-			members = append(members, more...)
-			for name := range needs {
+			innerMembers, innerRequired := allMembers(inner, depth+1)
+			members = append(members, innerMembers...)
+			for name := range innerRequired {
 				required[name] = true
 			}
 		}
 	}
 	for _, name := range []string{"dependentRequired", "dependencies"} {
-		depend, _ := jsonraw.Object(m.Value(name))
-		for _, one := range depend {
-			members = append(members, jsonraw.Member{Name: one.Name, Value: json.RawMessage("true")})
-			names, _ := jsonraw.Array(one.Value)
+		dependents, _ := jsonraw.Object(m.Value(name))
+		for _, dependent := range dependents {
+			members = append(members, jsonraw.Member{Name: dependent.Name, Value: json.RawMessage("true")})
+			names, _ := jsonraw.Array(dependent.Value)
 			for _, name := range names {
 				if text, ok := jsonraw.Text(name); ok {
 					members = append(members, jsonraw.Member{Name: text, Value: json.RawMessage("true")})
@@ -116,10 +120,10 @@ func allMembers(m jsonraw.Members, depth int) (members jsonraw.Members, required
 	}
 	seen := map[string]bool{}
 	kept := members[:0]
-	for _, one := range members {
-		if !seen[one.Name] {
-			seen[one.Name] = true
-			kept = append(kept, one)
+	for _, member := range members {
+		if !seen[member.Name] {
+			seen[member.Name] = true
+			kept = append(kept, member)
 		}
 	}
 	for _, name := range sortedNames(required, nil) {
@@ -141,7 +145,8 @@ func (g *sampler) objectsNear(m jsonraw.Members, depth int) (values []json.RawMe
 		}
 	}
 	isObject := m.Value("type") != nil && types&Object != 0
-	if depth > maxSampleDepth || len(members) == 0 && !isObject {
+	mayBeObject := isObject || len(members) > 0
+	if depth > maxSampleDepth || !mayBeObject {
 		return values
 	}
 	all := g.makeObject(m, depth, func(string, bool) bool { return true })
@@ -149,15 +154,17 @@ func (g *sampler) objectsNear(m jsonraw.Members, depth int) (values []json.RawMe
 	values = append(values, all, required,
 		jsonraw.With(required, "mcpc-other", json.RawMessage("1")),
 		jsonraw.With(required, "mcpc-text", json.RawMessage(`"a"`)))
-	for _, one := range members {
-		near := g.valuesNear(one.Value, depth+1)
+	for _, member := range members {
+		near := g.valuesNear(member.Value, depth+1)
 		if len(near) > maxValuesPerPart {
 			g.isIncomplete = true
 		}
 		values = append(values,
-			jsonraw.Without(all, one.Name), jsonraw.With(nil, one.Name, near[0]), jsonraw.Without(required, one.Name))
+			jsonraw.Without(all, member.Name),
+			jsonraw.With(nil, member.Name, near[0]),
+			jsonraw.Without(required, member.Name))
 		for _, v := range near[:min(maxValuesPerPart, len(near))] {
-			values = append(values, jsonraw.With(required, one.Name, v))
+			values = append(values, jsonraw.With(required, member.Name, v))
 		}
 		if len(values) > maxNearValues {
 			g.isIncomplete = true

@@ -109,38 +109,39 @@ func (d *Document) Resolve(ref string) (Place, bool) {
 	return found, found.Raw != nil
 }
 
-// followPointer follows a JSON pointer from the root.
+// followPointer follows a JSON pointer from the root. It returns the zero Place if the target does not
+// exist.
 func (d *Document) followPointer(path string) Place {
-	at := Place{Raw: d.root}
-	for step := range strings.SplitSeq(path[1:], "/") {
-		name := strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
-		next := d.child(at, name)
+	current := Place{Raw: d.root}
+	for token := range strings.SplitSeq(path[1:], "/") {
+		name := strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
+		next := d.child(current, name)
 		if next == nil {
 			return Place{}
 		}
-		at = Place{Raw: next, Path: jsonraw.Pointer(at.Path, name)}
+		current = Place{Raw: next, Path: jsonraw.Pointer(current.Path, name)}
 	}
-	return at
+	return current
 }
 
-// child returns a member of an object or an item of an array, or nil. It parses each object only
-// once.
-func (d *Document) child(at Place, name string) json.RawMessage {
-	if members, known := d.objects[at.Path]; known {
+// child returns a member of the object or an item of the array at a place, or nil. It parses each object
+// only once.
+func (d *Document) child(parent Place, name string) json.RawMessage {
+	if members, isCached := d.objects[parent.Path]; isCached {
 		return members[name]
 	}
-	if len(at.Raw) > 0 && at.Raw[0] == '[' {
-		items := d.parseArray(at.Raw)
+	if len(parent.Raw) > 0 && parent.Raw[0] == '[' {
+		items := d.parseArray(parent.Raw)
 		i, err := strconv.Atoi(name)
 		if err != nil || i < 0 || i >= len(items) {
 			return nil
 		}
 		return items[i]
 	}
-	if !d.charge(at.Raw) {
+	if !d.charge(parent.Raw) {
 		return nil
 	}
-	members, _ := jsonraw.Object(at.Raw)
+	members, _ := jsonraw.Object(parent.Raw)
 	byName := make(map[string]json.RawMessage, len(members))
 	for _, m := range members {
 		if byName[m.Name] == nil {
@@ -150,7 +151,7 @@ func (d *Document) child(at Place, name string) json.RawMessage {
 	if d.objects == nil {
 		d.objects = map[string]map[string]json.RawMessage{}
 	}
-	d.objects[at.Path] = byName
+	d.objects[parent.Path] = byName
 	return byName[name]
 }
 
@@ -270,14 +271,14 @@ type Property struct {
 // names without a schema come last.
 func (s Schema) Properties() []Property {
 	var all []Property
-	place := map[string]int{}
+	index := map[string]int{} // in all, by name
 	var required []string
 	for _, part := range s.withAllOf() {
 		members := part.Members("properties")
 		all = slices.Grow(all, len(members))
 		for _, m := range members {
-			if _, declared := place[m.Name]; !declared {
-				place[m.Name] = len(all)
+			if _, isDeclared := index[m.Name]; !isDeclared {
+				index[m.Name] = len(all)
 				all = append(all, Property{Name: m.Name, Schema: part.At(m.Value)})
 			}
 		}
@@ -288,10 +289,10 @@ func (s Schema) Properties() []Property {
 		}
 	}
 	for _, name := range required {
-		i, ok := place[name]
+		i, ok := index[name]
 		if !ok {
 			i = len(all)
-			place[name] = i
+			index[name] = i
 			all = append(all, Property{Name: name, Schema: s.At(json.RawMessage("true"))})
 		}
 		all[i].Required = true
@@ -305,13 +306,13 @@ func (s Schema) Members(name string) jsonraw.Members { return s.doc.parseObject(
 // Types returns the declared types of s, or nil.
 func (s Schema) Types() []string {
 	raw := s.First("type")
-	if one, ok := jsonraw.Text(raw); ok {
-		return []string{one}
+	if name, ok := jsonraw.Text(raw); ok {
+		return []string{name}
 	}
 	var types []string
 	for _, item := range s.doc.parseArray(raw) {
-		if one, ok := jsonraw.Text(item); ok {
-			types = append(types, one)
+		if name, ok := jsonraw.Text(item); ok {
+			types = append(types, name)
 		}
 	}
 	return types

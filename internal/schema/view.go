@@ -152,12 +152,12 @@ func (v *view) addOpaque(keyword string, value json.RawMessage) {
 // normalize brings equivalent constraints into one form.
 func (v *view) normalize() {
 	if v.enum != nil {
-		kinds := Types(0)
+		listed := Types(0) // the types of the values
 		v.enum = slices.DeleteFunc(v.enum, func(value json.RawMessage) bool { return v.types&TypeOf(value) == 0 })
 		for _, value := range v.enum {
-			kinds |= TypeOf(value)
+			listed |= TypeOf(value)
 		}
-		v.types &= kinds
+		v.types &= listed
 	}
 	for _, all := range v.opaque {
 		sliceutil.Sort(all, func(x, y json.RawMessage) int { return bytes.Compare(x, y) })
@@ -192,7 +192,7 @@ func (c *comparison) addKeyword(v *view, p part, name string, siblings jsonraw.M
 		v.isUnique = v.isUnique || string(p.raw) == "true"
 	case name == "pattern" || name == "format" || name == "multipleOf":
 		v.sets[name] = append(v.sets[name], jsonraw.Canonical(p.raw))
-	case c.addObjectKeyword(v, p, name) || c.addArrayKeyword(v, p, name, siblings): // added
+	case c.addObjectKeyword(v, p, name) || c.addArrayKeyword(v, p, name, siblings): // added by the condition
 	case name == "anyOf" || name == "oneOf":
 		items, _ := jsonraw.Array(p.raw)
 		g := group{keyword: name}
@@ -273,7 +273,7 @@ func (c *comparison) addArrayKeyword(v *view, p part, name string, siblings json
 	}
 	list, notArray := jsonraw.Array(p.raw)
 	_, isList := siblings.Get("prefixItems")
-	if first := bytes.TrimLeft(siblings.Value("items"), jsonraw.WhiteSpace); len(first) > 0 && first[0] == '[' {
+	if bytes.HasPrefix(bytes.TrimLeft(siblings.Value("items"), jsonraw.WhiteSpace), []byte("[")) {
 		isList = true
 	}
 	if (name == "prefixItems" || name == "items") && notArray == nil {
@@ -319,20 +319,20 @@ func (v *view) tighten(end string, upper bool, l limit) {
 	}
 }
 
-// compareLimits returns 1 if b is tighter than a, -1 if it is looser. It returns false if the
-// numbers cannot be compared.
+// compareLimits returns 1 if b is tighter than a, -1 if it is looser. upper says that they are upper limits.
+// It returns false if the numbers cannot be compared.
 func compareLimits(a, b limit, upper bool) (int, bool) {
-	n, ok := compareNumbers(b.number, a.number)
+	order, ok := compareNumbers(b.number, a.number)
 	if upper {
-		n = -n
+		order = -order
 	}
-	if n == 0 && a.exclusive != b.exclusive {
-		n = -1
+	if order == 0 && a.exclusive != b.exclusive {
+		order = -1
 		if b.exclusive {
-			n = 1
+			order = 1
 		}
 	}
-	return n, ok
+	return order, ok
 }
 
 // canonicalKeyword returns a keyword's value for comparison, with its references replaced by their

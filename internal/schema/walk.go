@@ -24,7 +24,8 @@ type Node struct {
 	OnlyProperties bool
 }
 
-// The limits of a walk. It stops at a schema that exceeds them and sets Tree.Cut.
+// The limits of a walk. It stops at a schema that exceeds them and sets
+// Tree.IsTruncated.
 const (
 	MaxNodes = 5000
 	MaxDepth = 64
@@ -47,6 +48,7 @@ func Walk(raw json.RawMessage) *Tree {
 	return t
 }
 
+// walk adds n, after parsing its members, and the subschemas in it.
 func (t *Tree) walk(n Node) {
 	if len(t.Nodes) >= MaxNodes || n.Depth > MaxDepth {
 		t.IsTruncated = true
@@ -61,23 +63,23 @@ func (t *Tree) walk(n Node) {
 		return
 	}
 	for _, m := range n.Members {
-		at := jsonraw.Pointer(n.Pointer, m.Name)
+		pointer := jsonraw.Pointer(n.Pointer, m.Name)
 		switch {
 		case len(m.Value) == 0: // nothing to descend into
 		case m.Value[0] == '[' && slices.Contains(HoldList, m.Name):
 			items, _ := jsonraw.Array(m.Value)
 			for i, item := range items {
-				t.walk(Node{Pointer: at + "/" + strconv.Itoa(i), Depth: n.Depth + 1, Raw: item})
+				t.walk(Node{Pointer: pointer + "/" + strconv.Itoa(i), Depth: n.Depth + 1, Raw: item})
 			}
-		case slices.Contains(HoldOne, m.Name) && strings.IndexByte("{tf", m.Value[0]) >= 0:
-			t.walk(Node{Pointer: at, Depth: n.Depth + 1, Raw: m.Value})
+		case slices.Contains(HoldOne, m.Name) && strings.IndexByte("{tf", m.Value[0]) >= 0: // an object, true or false
+			t.walk(Node{Pointer: pointer, Depth: n.Depth + 1, Raw: m.Value})
 		case m.Value[0] == '{' && slices.Contains(HoldMap, m.Name):
 			members, _ := jsonraw.Object(m.Value)
 			for _, p := range members {
 				if len(p.Value) == 0 || p.Value[0] == '[' { // a list of names in dependencies
 					continue
 				}
-				child := Node{Pointer: jsonraw.Pointer(at, p.Name), Depth: n.Depth + 1, Raw: p.Value}
+				child := Node{Pointer: jsonraw.Pointer(pointer, p.Name), Depth: n.Depth + 1, Raw: p.Value}
 				if m.Name == "properties" {
 					child.Property = p.Name
 					child.OnlyProperties = n.OnlyProperties
@@ -167,7 +169,7 @@ func findAnchors(d *Document) map[string]Place {
 			names = append(names, id)
 		}
 		for _, name := range names {
-			if _, known := found[name]; !known && name != "" {
+			if _, isFound := found[name]; !isFound && name != "" {
 				found[name] = Place{Raw: n.Raw, Path: n.Pointer}
 			}
 		}
