@@ -95,7 +95,7 @@ func TestLoginToServerWithFixedToken(t *testing.T) {
 			t.Errorf("login: exit code %d\n%s", out.Code, out.Stderr)
 		}
 		out = clitest.MCPC(t, env, "check", "-s", s.URL+"/mcp")
-		if !strings.Contains(out.Stdout, "the server names no authorization server and is none") ||
+		if !strings.Contains(out.Stdout, "the server names no authorization server and is not one itself") ||
 			strings.Contains(out.Stdout, "the authorization server is") {
 			t.Errorf("check: exit code %d\n%s", out.Code, out.Stdout)
 		}
