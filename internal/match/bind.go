@@ -68,10 +68,10 @@ type bound struct {
 
 // A pair is a recorded and a current handle of one kind, as tokens.
 type pair struct {
-	number        int
-	kind, was, is string
-	bytes         int
-	named         bool
+	number                  int
+	kind, recorded, current string
+	bytes                   int
+	named                   bool
 }
 
 // NewBinder makes a Binder without handles.
@@ -103,7 +103,7 @@ func (b *Binder) Bind(kind string, recorded, current json.RawMessage) {
 	wasNode, err := jsonvalue.Parse(recorded)
 	isNode, other := jsonvalue.Parse(current)
 	if err == nil && other == nil {
-		b.learn(kind, wasNode, isNode, false)
+		b.learnPair(kind, wasNode, isNode, false)
 	}
 }
 
@@ -119,7 +119,7 @@ func (b *Binder) Learn(c Comparison, recorded, current json.RawMessage) {
 	if current == nil || other != nil {
 		isNode = &jsonvalue.Node{}
 	}
-	b.learnFrom(wasNode, isNode, compile(nil, c.Part, c.Method, "", c.WasRevision, c.IsRevision))
+	b.learnProtocolHandles(wasNode, isNode, compile(nil, c.Part, c.Method, "", c.WasRevision, c.IsRevision))
 	for _, binding := range b.bindings {
 		if binding.Part != c.Part {
 			continue
@@ -137,16 +137,16 @@ func (b *Binder) Learn(c Comparison, recorded, current json.RawMessage) {
 				b.mu.Unlock()
 			default:
 				isNamed := binding.Named && isHandle(recordedHandle) && isHandle(currentHandle)
-				b.learn(binding.Kind, recordedHandle, currentHandle, isNamed)
+				b.learnPair(binding.Kind, recordedHandle, currentHandle, isNamed)
 			}
 		}
 	}
 }
 
-// learnFrom learns the handles of the protocol in two values. scope has the branches of the value.
-func (b *Binder) learnFrom(recorded, current *jsonvalue.Node, scope branches) {
-	if kind := scope.rule().handle(); kind != "" {
-		b.learn(kind, recorded, current, false)
+// learnProtocolHandles learns the handles of the protocol in two values. scope has the branches of the value.
+func (b *Binder) learnProtocolHandles(recorded, current *jsonvalue.Node, scope branches) {
+	if kind := scope.rule().handleKind(); kind != "" {
+		b.learnPair(kind, recorded, current, false)
 	}
 	if len(scope) == 0 || recorded.Kind != current.Kind {
 		return
@@ -154,41 +154,41 @@ func (b *Binder) learnFrom(recorded, current *jsonvalue.Node, scope branches) {
 	for i, kid := range recorded.Kids {
 		if recorded.Kind == jsonvalue.Object {
 			if other := current.Member(kid.Name); other != nil {
-				b.learnFrom(kid, other, scope.member(kid.Name))
+				b.learnProtocolHandles(kid, other, scope.member(kid.Name))
 			}
 		} else if i < len(current.Kids) {
-			b.learnFrom(kid, current.Kids[i], scope.item(i, i))
+			b.learnProtocolHandles(kid, current.Kids[i], scope.item(i, i))
 		}
 	}
 }
 
-// learn adds a pair of handles if both are scalars, and forgets the oldest pairs beyond the limits.
-func (b *Binder) learn(kind string, recorded, current *jsonvalue.Node, isNamed bool) {
+// learnPair adds a pair of handles if both are scalars, and forgets the oldest pairs beyond the limits.
+func (b *Binder) learnPair(kind string, recorded, current *jsonvalue.Node, isNamed bool) {
 	if !recorded.IsLeaf() || !current.IsLeaf() {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p := pair{
-		number: b.forgotten + len(b.pairs),
-		kind:   kind,
-		was:    token(recorded),
-		is:     token(current),
-		bytes:  len(recorded.Raw) + len(current.Raw),
-		named:  isNamed,
+		number:   b.forgotten + len(b.pairs),
+		kind:     kind,
+		recorded: token(recorded),
+		current:  token(current),
+		bytes:    len(recorded.Raw) + len(current.Raw),
+		named:    isNamed,
 	}
-	delete(b.missing, [2]string{kind, p.was})
-	if p.was != p.is {
+	delete(b.missing, [2]string{kind, p.recorded})
+	if p.recorded != p.current {
 		b.differing[kind] = true
 	}
-	b.toCurrent.put(p, p.was, current.Raw)
-	b.toRecorded.put(p, p.is, recorded.Raw)
+	b.toCurrent.put(p, p.recorded, current.Raw)
+	b.toRecorded.put(p, p.current, recorded.Raw)
 	b.pairs = append(b.pairs, p)
 	b.bytes += p.bytes
 	for len(b.pairs) > b.maxHandles || b.bytes > b.maxBytes {
 		oldest := b.pairs[0]
-		b.toCurrent.forget(oldest, oldest.was)
-		b.toRecorded.forget(oldest, oldest.is)
+		b.toCurrent.forget(oldest, oldest.recorded)
+		b.toRecorded.forget(oldest, oldest.current)
 		b.bytes -= oldest.bytes
 		b.pairs = b.pairs[1:]
 		b.forgotten++
@@ -313,7 +313,7 @@ func (r *handleReplacer) collect(n *jsonvalue.Node, scope branches) {
 	}
 	kind, isBound := r.bound[n]
 	if !isBound {
-		kind = scope.rule().handle()
+		kind = scope.rule().handleKind()
 		isBound = kind != ""
 	}
 	counterpart, known := r.byKind[[2]string{kind, token(n)}]
@@ -321,7 +321,7 @@ func (r *handleReplacer) collect(n *jsonvalue.Node, scope branches) {
 	value := counterpart.value
 	kinds := []string{kind}
 	if !known && r.bound[n] != "" { // a Binding declares the value as a handle
-		value = asType(n, r.byKind[[2]string{kind, retypedToken(n)}].value)
+		value = asRetyped(n, r.byKind[[2]string{kind, retypedToken(n)}].value)
 		known = value != nil
 	}
 	if !known && r.data[n] {

@@ -176,10 +176,10 @@ type comparer struct {
 
 // A frame is the place of a value: a member, or an item by its indexes on both sides.
 type frame struct {
-	parent  *frame
-	name    string
-	was, is int
-	isItem  bool
+	parent                      *frame
+	name                        string
+	recordedIndex, currentIndex int
+	isItem                      bool
 }
 
 // pointer returns the place on one side as a JSON pointer and as a path.
@@ -187,9 +187,9 @@ func (f *frame) pointer(onIs bool) (pointer string, path jsonvalue.Path) {
 	for ancestor := f; ancestor != nil; ancestor = ancestor.parent {
 		step := jsonvalue.Step{Name: ancestor.name}
 		if ancestor.isItem {
-			step = jsonvalue.Step{Index: ancestor.was, Item: true}
+			step = jsonvalue.Step{Index: ancestor.recordedIndex, Item: true}
 			if onIs {
-				step.Index = ancestor.is
+				step.Index = ancestor.currentIndex
 			}
 		}
 		path = append(path, step)

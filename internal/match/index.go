@@ -247,7 +247,7 @@ func (s *search) findNearest() {
 	var all []Near
 	bytes := 0
 	compareRanked := func(candidates []int32, limit int) {
-		for _, candidate := range s.rank(candidates, limit) {
+		for _, candidate := range s.mostSimilar(candidates, limit) {
 			if bytes > maxComparedBytes && len(all) >= maxNear {
 				return
 			}
@@ -295,9 +295,9 @@ func byDistance(all []Near) []Near {
 	return all
 }
 
-// rank returns up to limit candidates with the most similar sketches, the most similar first. A
+// mostSimilar returns up to limit candidates with the most similar sketches, the most similar first. A
 // similar name counts like similar params.
-func (s *search) rank(candidates []int32, limit int) []int32 {
+func (s *search) mostSimilar(candidates []int32, limit int) []int32 {
 	// A key sorts by dissimilarity, then by position.
 	keys := make([]int, len(candidates))
 	for i, candidate := range candidates {

@@ -20,16 +20,16 @@ func (c *comparer) compareItems(recorded, current *jsonvalue.Node, place *frame,
 		}
 	}
 	pair := func(i, j int) {
-		c.compare(a[i], b[j], &frame{parent: place, was: i, is: j, isItem: true}, scope.item(i, j))
+		c.compare(a[i], b[j], &frame{parent: place, recordedIndex: i, currentIndex: j, isItem: true}, scope.item(i, j))
 	}
 	for i := range shorter - equalEnd {
 		pair(i, i)
 	}
 	for i := shorter - equalEnd; i < len(a)-equalEnd; i++ {
-		c.addDifference(&frame{parent: place, was: i, is: i, isItem: true}, a[i], nil, Removed, float64(a[i].Leaves))
+		c.addDifference(&frame{parent: place, recordedIndex: i, currentIndex: i, isItem: true}, a[i], nil, Removed, float64(a[i].Leaves))
 	}
 	for i := shorter - equalEnd; i < len(b)-equalEnd; i++ {
-		c.addDifference(&frame{parent: place, was: i, is: i, isItem: true}, nil, b[i], Added, float64(b[i].Leaves))
+		c.addDifference(&frame{parent: place, recordedIndex: i, currentIndex: i, isItem: true}, nil, b[i], Added, float64(b[i].Leaves))
 	}
 	for i := equalEnd; i > 0; i-- {
 		pair(len(a)-i, len(b)-i)
@@ -52,18 +52,18 @@ func (c *comparer) compareUnordered(recorded, current *jsonvalue.Node, place *fr
 	for i, item := range a {
 		key := itemKey(item, rule.Matcher.Arg, inner)
 		if len(places[key]) == 0 {
-			c.addDifference(&frame{parent: place, was: i, is: i, isItem: true}, item, nil, Removed, float64(item.Leaves))
+			c.addDifference(&frame{parent: place, recordedIndex: i, currentIndex: i, isItem: true}, item, nil, Removed, float64(item.Leaves))
 			continue
 		}
 		j := places[key][0]
 		places[key] = places[key][1:]
 		paired[j] = true
 		moved = moved || i != j
-		c.compare(item, b[j], &frame{parent: place, was: i, is: j, isItem: true}, inner)
+		c.compare(item, b[j], &frame{parent: place, recordedIndex: i, currentIndex: j, isItem: true}, inner)
 	}
 	for j, item := range b {
 		if !paired[j] {
-			c.addDifference(&frame{parent: place, was: j, is: j, isItem: true}, nil, item, Added, float64(item.Leaves))
+			c.addDifference(&frame{parent: place, recordedIndex: j, currentIndex: j, isItem: true}, nil, item, Added, float64(item.Leaves))
 		}
 	}
 	if moved && len(a) == len(b) {

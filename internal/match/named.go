@@ -88,9 +88,9 @@ func isNumber(text string) bool {
 	return text != "" && text[0] >= '0' && text[0] <= '9' && jsonraw.Valid([]byte(text)) == nil
 }
 
-// asType returns a handle in the type of n: a string that spells a number as the number, or a
+// asRetyped returns a handle in the type of n: a string that spells a number as the number, or a
 // number as a string. It returns nil if the types are equal or the value cannot be converted.
-func asType(n *jsonvalue.Node, value json.RawMessage) json.RawMessage {
+func asRetyped(n *jsonvalue.Node, value json.RawMessage) json.RawMessage {
 	text, isText := jsonraw.Text(value)
 	switch {
 	case value == nil:

@@ -102,7 +102,7 @@ func narrowest(all []*jsonvalue.Node) Matcher {
 	for _, kind := range []Kind{UUID, Time, Type} {
 		m := Matcher{Kind: kind}
 		if kind == Type && first.Kind == jsonvalue.Number {
-			m = tolerance(all)
+			m = toleranceMatcher(all)
 		}
 		if allMatch(all, func(n *jsonvalue.Node) bool { return n.Is(first) || m.accepts(first, n) }) {
 			return m
@@ -111,10 +111,10 @@ func narrowest(all []*jsonvalue.Node) Matcher {
 	return Matcher{Kind: Ignore}
 }
 
-// tolerance returns the matcher for numbers with their largest distance from the first one. It
+// toleranceMatcher returns the matcher for numbers with their largest distance from the first one. It
 // returns Ignore if a value is not a number, and a matcher for any number if the numbers rise or
 // are too large.
-func tolerance(all []*jsonvalue.Node) Matcher {
+func toleranceMatcher(all []*jsonvalue.Node) Matcher {
 	if jsonvalue.Rising(all) {
 		return Matcher{Kind: Number}
 	}

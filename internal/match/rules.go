@@ -31,8 +31,8 @@ type Rule struct {
 	Place yaml.Place
 }
 
-// handle returns the kind of handle that the rule is about, or "".
-func (r *Rule) handle() string {
+// handleKind returns the kind of handle that the rule is about, or "".
+func (r *Rule) handleKind() string {
 	if r != nil && (r.Matcher.Kind == Bound || r.Matcher.Kind == Protocol) {
 		return r.Matcher.Arg
 	}
@@ -160,8 +160,8 @@ func compile(rules *Rules, part Part, method, name, recordedRevision, currentRev
 
 // A protocolKey is the cache key of protocolRules. A method or revision that the table lacks is "".
 type protocolKey struct {
-	part            Part
-	method, was, is string
+	part                                      Part
+	method, recordedRevision, currentRevision string
 }
 
 // protocols caches the branches by protocolKey. The table bounds the number of keys.
@@ -177,10 +177,10 @@ func protocolRules(part Part, method, recordedRevision, currentRevision string) 
 	}
 	t := table()
 	key := protocolKey{
-		part:   part,
-		method: known(t.methods, method),
-		was:    known(t.revisions, recordedRevision),
-		is:     known(t.revisions, currentRevision),
+		part:             part,
+		method:           known(t.methods, method),
+		recordedRevision: known(t.revisions, recordedRevision),
+		currentRevision:  known(t.revisions, currentRevision),
 	}
 	if scope, ok := protocols.Load(key); ok {
 		return scope.(branches)
@@ -191,7 +191,7 @@ func protocolRules(part Part, method, recordedRevision, currentRevision string) 
 		inWas := v.appliesToRevision(recordedRevision)
 		inIs := v.appliesToRevision(currentRevision)
 		if v.appliesTo(part, method) && (inWas || inIs) {
-			root.addProtocolRule(v, inWas && inIs && (key.was == "") == (key.is == ""))
+			root.addProtocolRule(v, inWas && inIs && (key.recordedRevision == "") == (key.currentRevision == ""))
 			scope = branches{root}
 		}
 	}

@@ -246,7 +246,7 @@ func (k *valueIndex) hasEscapes(raw []byte) bool {
 			'0' <= c && c <= '3' && i+2 < len(raw) && isOctal(raw[i+1]) && isOctal(raw[i+2]):
 			return true
 		case c == 'u':
-			if r, ok := jsonraw.EscapedRune(raw[i-1:]); ok && (r < utf8.RuneSelf || k.wide) {
+			if r, ok := jsonraw.EscapedRune(raw[i-1:]); ok && (r < utf8.RuneSelf || k.hasNonASCII) {
 				return true
 			}
 		case c == '/' || c == 'x' || k.letters['\\'] && i-from > 1:

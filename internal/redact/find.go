@@ -31,9 +31,9 @@ const (
 // Find returns the ranges that Bytes would hide, sorted and without overlap.
 func (s *Secrets) Find(raw []byte) []Found {
 	known := func(learn bool) (all []Found) {
-		places, _ := s.sightings(raw, learn)
+		places, _ := s.findSightings(raw, learn)
 		for _, p := range places {
-			all = append(all, Found{p.from, p.to, p.kind, p.secret})
+			all = append(all, Found{p.begin, p.end, p.kind, p.secret})
 		}
 		return all
 	}

@@ -35,7 +35,7 @@ func TestManyValuesStayKnown(t *testing.T) {
 		}
 		most := int32(0)
 		for _, of := range s.values.index.marked {
-			most = max(most, of.n)
+			most = max(most, of.count)
 		}
 		if most > 3000 {
 			t.Errorf("%s: %d patterns have one mark", name, most)

@@ -442,7 +442,7 @@ func hideURLs(raw []byte, _ bool) edit {
 		for from > e.done && isNameByte(raw[from-1]) {
 			from--
 		}
-		for to < len(raw) && classes[raw[to]]&linkEnd == 0 {
+		for to < len(raw) && classes[raw[to]]&urlEnd == 0 {
 			to++
 		}
 		if bytes.ContainsAny(raw[from:to], "@=") {

@@ -9,19 +9,19 @@ import (
 	"mcpc/internal/spool"
 )
 
-// slowBytes implements Bytes for text that is not plain. It hides a UTF-16 text with a secret as a
+// hideInUnicode implements Bytes for text that is not plain. It hides a UTF-16 text with a secret as a
 // whole.
-func (s *Secrets) slowBytes(raw []byte) (safe []byte, n int) {
+func (s *Secrets) hideInUnicode(raw []byte) (safe []byte, n int) {
 	for _, text := range Wide(raw) {
-		if _, n := s.bytes(text); n > 0 {
+		if _, n := s.hideInBytes(text); n > 0 {
 			return []byte(Redacted(string(raw))), n
 		}
 	}
-	return s.bytes(raw)
+	return s.hideInBytes(raw)
 }
 
-// bytes returns raw without its secrets and the number of replacements. It does not decode UTF-16.
-func (s *Secrets) bytes(raw []byte) (safe []byte, n int) {
+// hideInBytes returns raw without its secrets and the number of replacements. It does not decode UTF-16.
+func (s *Secrets) hideInBytes(raw []byte) (safe []byte, n int) {
 	safe = raw
 	next := func(text []byte, count int) (found int) {
 		if n > 0 && count > 0 {
@@ -58,9 +58,9 @@ func (s *Secrets) bytes(raw []byte) (safe []byte, n int) {
 
 // A sighting is the place of a secret in a text, and the secret's value.
 type sighting struct {
-	from, to int
-	secret   string
-	kind     FoundKind
+	begin, end int
+	secret     string
+	kind       FoundKind
 }
 
 // countHidden calls s.Tally n times, if it is set.
@@ -77,19 +77,19 @@ func (s *Secrets) hideKnown(raw []byte, learn bool) ([]byte, int) {
 	if s == nil {
 		return raw, 0
 	}
-	all, beyond := s.sightings(raw, learn)
+	all, beyond := s.findSightings(raw, learn)
 	if beyond {
 		return withholdText(raw), 1
 	}
 	e := edit{raw: raw}
 	for _, p := range all {
-		from, to, quote := numberAround(raw, p.from, p.to)
+		from, to, quote := numberAround(raw, p.begin, p.end)
 		from = max(e.done, escapeBefore(raw, e.done, from))
 		if from >= to {
 			continue // within the previous number
 		}
 		shown := quote + Redacted(p.secret) + quote
-		if inLink(raw[:from]) {
+		if isInURL(raw[:from]) {
 			shown = placeholderInURL(shown)
 		}
 		e.replace(from, to, shown)
@@ -98,16 +98,16 @@ func (s *Secrets) hideKnown(raw []byte, learn bool) ([]byte, int) {
 	return e.result()
 }
 
-// sightings returns the places of known values in raw, sorted and without overlap. beyond reports
+// findSightings returns the places of known values in raw, sorted and without overlap. beyond reports
 // that a window took too much work: the whole window is then one sighting.
-func (s *Secrets) sightings(raw []byte, learn bool) (all []sighting, beyond bool) {
+func (s *Secrets) findSightings(raw []byte, learn bool) (all []sighting, beyond bool) {
 	for from := 0; from < len(raw); {
 		to, end, _ := s.windowAt(raw, from)
-		l := searcher{s: s, learn: learn, budget: maxWork * (end - from + minWork)}
+		l := searcher{secrets: s, learn: learn, budget: maxWork * (end - from + minWork)}
 		for _, p := range l.search(raw[from:end], maxLevels) {
-			p.from += from
-			if p.from < to {
-				p.to += from
+			p.begin += from
+			if p.begin < to {
+				p.end += from
 				all = append(all, p)
 			}
 		}
@@ -161,7 +161,7 @@ func (s *Secrets) windowAt(raw []byte, from int) (to, end int, isSeparated bool)
 
 // A lookout searches a text and its decoded forms for known values.
 type searcher struct {
-	s *Secrets
+	secrets *Secrets
 	// learn is set if the values of secret names are learned first.
 	learn bool
 	// budget is how many bytes may still be searched. It is negative once the limit was reached.
@@ -178,25 +178,25 @@ func (l *searcher) search(raw []byte, levels int) (all []sighting) {
 			return
 		}
 		for _, p := range l.search(text, levels-1) {
-			p.from, p.to = origin(p.from, p.to)
+			p.begin, p.end = origin(p.begin, p.end)
 			all = append(all, p)
 		}
 	}
 	if levels > 0 {
 		eachCoded(raw, func(text []byte, origin func(from, to int) (int, int)) {
 			if l.learn {
-				l.s.learnFrom(text)
+				l.secrets.learnFrom(text)
 			}
 			searchDecoded(text, origin)
 		})
-		if l.s.Guess > GuessNone || l.s.values.hasEscapes(raw) {
+		if l.secrets.Guess > GuessNone || l.secrets.values.hasEscapes(raw) {
 			if v, ok := decode(raw, escape); ok {
 				l.learnFrom(raw)
 				searchDecoded(v.text, v.origin)
 			}
 		}
 	}
-	return appendGuesses(l.s.values.appendSightings(all, raw), raw, l.s.Guess)
+	return appendGuesses(l.secrets.values.appendSightings(all, raw), raw, l.secrets.Guess)
 }
 
 // learnFrom learns from a text with escapes. It decodes each kind of escape separately, because
@@ -208,7 +208,7 @@ func (l *searcher) learnFrom(raw []byte) {
 		}
 		if v, ok := decode(raw, kind); ok {
 			l.budget -= len(raw)
-			l.s.learnFrom(v.text)
+			l.secrets.learnFrom(v.text)
 		}
 	}
 }
@@ -224,7 +224,7 @@ func (s *Secrets) learnFrom(text []byte) {
 func (s *Secrets) learnEdit(e edit) {
 	s.Learn(e.secrets...)
 	s.learnNamed(e.namedValues...)
-	s.learnLinked(e.urlValues)
+	s.learnURLValues(e.urlValues)
 }
 
 // mergeSightings sorts sightings by place and joins overlapping ones. A joined sighting has the
@@ -232,22 +232,22 @@ func (s *Secrets) learnEdit(e edit) {
 func mergeSightings(each []sighting) (all []sighting) {
 	slices.SortStableFunc(
 		each,
-		func(a, b sighting) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to)) },
+		func(a, b sighting) int { return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(b.end, a.end)) },
 	)
 	length := 0 // of the longest sighting joined into the last one
 	for _, p := range each {
 		last := len(all) - 1
-		if last < 0 || p.from >= all[last].to {
+		if last < 0 || p.begin >= all[last].end {
 			all = append(all, p)
-			length = p.to - p.from
+			length = p.end - p.begin
 			continue
 		}
-		if p.to-p.from > length {
+		if p.end-p.begin > length {
 			all[last].secret = p.secret
 			all[last].kind = p.kind
-			length = p.to - p.from
+			length = p.end - p.begin
 		}
-		all[last].to = max(all[last].to, p.to)
+		all[last].end = max(all[last].end, p.end)
 	}
 	return all
 }
@@ -299,14 +299,14 @@ func numberAround(raw []byte, from, to int) (int, int, string) {
 	return begin, end, string(before[len(bytes.TrimRight(before[:quote], `\`)) : quote+1])
 }
 
-// maxLink is how far back the beginning of a URL is searched for, in bytes.
-const maxLink = 8 << 10
+// maxURLBefore is how far back the beginning of a URL is searched for, in bytes.
+const maxURLBefore = 8 << 10
 
-// inLink reports whether a text ends within a URL. It checks the last maxLink bytes.
-func inLink(before []byte) bool {
-	before = before[max(0, len(before)-maxLink):]
+// isInURL reports whether a text ends within a URL. It checks the last maxURLBefore bytes.
+func isInURL(before []byte) bool {
+	before = before[max(0, len(before)-maxURLBefore):]
 	from := len(before)
-	for from > 0 && classes[before[from-1]]&linkEnd == 0 {
+	for from > 0 && classes[before[from-1]]&urlEnd == 0 {
 		from--
 	}
 	return bytes.Contains(before[from:], []byte("://"))

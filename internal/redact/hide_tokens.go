@@ -17,7 +17,7 @@ const (
 	space
 	quote
 	wordEnd
-	linkEnd
+	urlEnd
 	stringEscape
 	percentEscape
 	entityEscape
@@ -35,7 +35,7 @@ var classes = func() (of [256]class) {
 	for members, c := range map[string]class{
 		letters: nameByte, letters + "+=~": tokenByte, jsonraw.WhiteSpace: space,
 		"\"'\\":                quote,
-		" \t\r\n\"'\\,;&}])<>": wordEnd, " \t\r\n\"'\\<>`": linkEnd, "\\": stringEscape,
+		" \t\r\n\"'\\,;&}])<>": wordEnd, " \t\r\n\"'\\<>`": urlEnd, "\\": stringEscape,
 		"%": percentEscape, "&": entityEscape, "\r\n": brokenLine, ":=": assigns, "\x00": zero,
 	} {
 		for _, b := range []byte(members) {
@@ -86,16 +86,16 @@ func eachToken(raw []byte, found func(from, to int) bool) {
 			continue
 		}
 		to := tokenEnd(raw, from+minToken)
-		if tokenStart := tokenIn(raw, from, to); tokenStart < to && !found(tokenStart, to) {
+		if tokenStart := tokenStart(raw, from, to); tokenStart < to && !found(tokenStart, to) {
 			return
 		}
 		from = to
 	}
 }
 
-// tokenIn returns the place in the run raw[from:to] where a token begins that ends with the run, or
+// tokenStart returns the place in the run raw[from:to] where a token begins that ends with the run, or
 // to if there is no such token.
-func tokenIn(raw []byte, from, to int) int {
+func tokenStart(raw []byte, from, to int) int {
 	if bytes.HasSuffix(raw[:from], []byte("Bearer ")) || bytes.HasSuffix(raw[:from], []byte("bearer ")) {
 		if bytes.ContainsAny(raw[from:to], "0123456789") {
 			return from
@@ -113,10 +113,10 @@ func tokenIn(raw []byte, from, to int) int {
 		}
 		for _, f := range formsByFirstByte()[raw[offset]] {
 			body := offset + len(f.prefix)
-			if body >= to || string(raw[offset:body]) != f.prefix || !f.fits(raw[body:to], &ends) {
+			if body >= to || string(raw[offset:body]) != f.prefix || !f.matches(raw[body:to], &ends) {
 				continue
 			}
-			if isApart(raw, offset) || f.mayBeGlued(raw, offset, raw[body:to]) {
+			if beginsWord(raw, offset) || f.mayBeGlued(raw, offset, raw[body:to]) {
 				if f.keepsPrefix {
 					return body
 				}

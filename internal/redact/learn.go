@@ -61,16 +61,16 @@ func basicSecrets(scheme, credentials string) []string {
 //
 // A value that is a word, such as the password "postgres", counts as a secret in URLs only:
 // elsewhere it is not distinguishable from the word.
-func (s *Secrets) LearnURL(raw string) { s.learnLinked(urlSecrets(raw, 3)) }
+func (s *Secrets) LearnURL(raw string) { s.learnURLValues(urlSecrets(raw, 3)) }
 
-// learnLinked learns values that were found in a URL. Words count as secrets in URLs only.
-func (s *Secrets) learnLinked(values []string) {
+// learnURLValues learns values that were found in a URL. Words count as secrets in URLs only.
+func (s *Secrets) learnURLValues(values []string) {
 	if s == nil {
 		return
 	}
 	for _, value := range values {
 		if isWord(value) {
-			s.values.addLinked(value)
+			s.values.addURLWord(value)
 		} else {
 			s.Learn(value)
 		}
@@ -155,7 +155,7 @@ func (s *Secrets) LearnCommand(argv []string) {
 		if _, secret, found := secretWord(argv, i); found {
 			s.Learn(secret)
 		} else if isTextWord(word) {
-			s.text(word) // text learns the secrets that it hides
+			s.hideInText(word) // text learns the secrets that it hides
 		} else {
 			s.LearnURL(word)
 		}
@@ -182,7 +182,7 @@ func (s *Secrets) LearnEnvironment(environ []string) {
 func hideForm(raw []byte, _ bool) edit {
 	e := edit{raw: raw}
 	if len(raw) == 0 || !isNameByte(raw[0]) && raw[0] != '%' || len(raw) > maxForm || !slices.Contains(raw, '&') ||
-		slices.ContainsFunc(raw, func(c byte) bool { return classes[c]&(space|linkEnd) != 0 || c == '{' }) {
+		slices.ContainsFunc(raw, func(c byte) bool { return classes[c]&(space|urlEnd) != 0 || c == '{' }) {
 		return e
 	}
 	form := "?" + string(raw)

@@ -28,9 +28,9 @@ type valueIndex struct {
 	size int
 	// longest is the length of the longest plain text, letters are the bytes in plain texts. wide is
 	// set if a plain text has bytes beyond ASCII.
-	longest int
-	letters [256]bool
-	wide    bool
+	longest     int
+	letters     [256]bool
+	hasNonASCII bool
 }
 
 // A knownText is a value, or the value after decoding or encoding. Finding text means finding
@@ -43,13 +43,13 @@ type pattern struct {
 	text int32
 	// markAt is the place of the mark in the pattern.
 	markAt int32
-	// next is the previous pattern with the same mark, or -1.
-	next     int32
+	// previous is the previous pattern with the same mark, or -1.
+	previous int32
 	spelling spelling
 }
 
 // A chain is the list of patterns with the same mark: the index of the last one, and their number.
-type chain struct{ first, n int32 }
+type chain struct{ last, count int32 }
 
 // A spelling is the encoding of a text. Escapes are not spellings: they are decoded before a
 // search.
@@ -90,7 +90,7 @@ func (k *valueIndex) add(value string) {
 	if quoted := jsonraw.Quote(value); len(quoted) != len(value)+2 {
 		k.addText(string(quoted[1:len(quoted)-1]), value, false, true)
 	}
-	if form := inForm(value); form != value {
+	if form := asFormText(value); form != value {
 		k.addText(form, value, true, false)
 	}
 	// A value that looks escaped is decoded like the text in which it occurs.
@@ -101,14 +101,14 @@ func (k *valueIndex) add(value string) {
 		}
 		text = v.text
 		k.addText(string(text), value, true, false)
-		if form := inForm(string(text)); form != string(text) {
+		if form := asFormText(string(text)); form != string(text) {
 			k.addText(form, value, true, false)
 		}
 	}
 }
 
-// inForm returns text with "+" for each space, as in a form after decoding its escapes.
-func inForm(text string) string { return strings.ReplaceAll(text, " ", "+") }
+// asFormText returns text with "+" for each space, as in a form after decoding its escapes.
+func asFormText(text string) string { return strings.ReplaceAll(text, " ", "+") }
 
 // addText adds the patterns of a form of value: the text as it is if plain is set, and the text in
 // hexadecimal digits and base64 if coded is set. It ignores texts shorter than minKnown.
@@ -121,7 +121,7 @@ func (k *valueIndex) addText(text, value string, plain, coded bool) {
 		k.longest = max(k.longest, len(text))
 		for i := range len(text) {
 			k.letters[text[i]] = true
-			k.wide = k.wide || text[i] >= utf8.RuneSelf
+			k.hasNonASCII = k.hasNonASCII || text[i] >= utf8.RuneSelf
 		}
 		k.addPattern(text, asItIs)
 	}
@@ -141,7 +141,7 @@ func (k *valueIndex) addPattern(text string, form spelling) {
 	for i := range maxPlaces {
 		place := last * i / (maxPlaces - 1)
 		mark, otherMark := form.marks(text, place)
-		n := 2 * k.marked[mark].n
+		n := 2 * k.marked[mark].count
 		if mark != otherMark { // a second mark costs another pattern
 			n++
 		}
@@ -170,10 +170,10 @@ func (k *valueIndex) addMark(mark uint64, place int, form spelling) {
 	}
 	previous, ok := k.marked[mark]
 	if !ok {
-		previous.first = -1
+		previous.last = -1
 	}
-	k.patterns = append(k.patterns, pattern{int32(len(k.texts) - 1), int32(place), previous.first, form})
-	k.marked[mark] = chain{int32(len(k.patterns) - 1), previous.n + 1}
+	k.patterns = append(k.patterns, pattern{int32(len(k.texts) - 1), int32(place), previous.last, form})
+	k.marked[mark] = chain{int32(len(k.patterns) - 1), previous.count + 1}
 	k.set(mark)
 }
 
@@ -223,7 +223,7 @@ func (k *valueIndex) longestAt(text []byte, offset int, mark uint64) (from, to i
 	if !ok {
 		return 0, 0, ""
 	}
-	for next := candidates.first; next >= 0; next = k.patterns[next].next {
+	for next := candidates.last; next >= 0; next = k.patterns[next].previous {
 		p := k.patterns[next]
 		known := k.texts[p.text]
 		begin, end := p.spelling.match(text, offset-int(p.markAt), known.text)

@@ -100,7 +100,7 @@ func beginsURL(raw []byte, colon int, isContinued bool) bool {
 		return false
 	}
 	to := colon
-	for to < len(raw) && classes[raw[to]]&linkEnd == 0 {
+	for to < len(raw) && classes[raw[to]]&urlEnd == 0 {
 		to++
 	}
 	return to == len(raw) && isContinued || bytes.ContainsAny(raw[colon:to], "@=")

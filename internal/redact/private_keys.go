@@ -52,7 +52,7 @@ func hideKeys(raw []byte, _ bool) edit {
 			return e
 		}
 		offset = word + len(keyWord)
-		from, ok := keyBegin(raw[:word], e.done)
+		from, ok := keyStart(raw[:word], e.done)
 		if !ok {
 			continue
 		}
@@ -67,9 +67,9 @@ func hideKeys(raw []byte, _ bool) edit {
 	}
 }
 
-// keyBegin returns the place where a key begins, not before done. before is the text up to the word
+// keyStart returns the place where a key begins, not before done. before is the text up to the word
 // PRIVATE in the key's first line. It reports false if the line is not the first line of a key.
-func keyBegin(before []byte, done int) (from int, ok bool) {
+func keyStart(before []byte, done int) (from int, ok bool) {
 	near := max(done, len(before)-maxKeyName)
 	offset := bytes.LastIndex(before[near:], []byte("BEGIN"))
 	if offset < 0 {

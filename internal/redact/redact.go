@@ -72,7 +72,7 @@ func RedactCommand(argv []string) []string {
 		if before, secret, found := secretWord(argv, i); found {
 			out[i] = before + hide(secret)
 		} else if isTextWord(word) {
-			out[i] = (*Secrets)(nil).text(word)
+			out[i] = (*Secrets)(nil).hideInText(word)
 		} else {
 			out[i] = RedactURL(word)
 		}
@@ -316,17 +316,17 @@ func HasHiddenParts(text string) bool { return len(HiddenPartsIn(text)) > 0 }
 // WithWords returns raw with each placeholder replaced by a word, the same word for the same
 // secret. It is for places where the text must be plausible, such as a name.
 func WithWords(raw []byte) []byte {
-	return replaced(raw, HiddenIn(string(raw)), func(mark string) string { return "x" + HashesIn(mark)[0] })
+	return replaceRanges(raw, HiddenIn(string(raw)), func(mark string) string { return "x" + HashesIn(mark)[0] })
 }
 
 // Blank returns raw with each hidden part replaced by the same mark.
 func Blank(raw []byte) []byte {
-	return replaced(raw, HiddenPartsIn(string(raw)), func(string) string { return "••••" })
+	return replaceRanges(raw, HiddenPartsIn(string(raw)), func(string) string { return "••••" })
 }
 
-// replaced returns raw with each of the places replaced by the result of by. It returns raw itself
+// replaceRanges returns raw with each of the places replaced by the result of by. It returns raw itself
 // if there are no places.
-func replaced(raw []byte, places [][]int, replacement func(mark string) string) []byte {
+func replaceRanges(raw []byte, places [][]int, replacement func(mark string) string) []byte {
 	if len(places) == 0 {
 		return raw
 	}

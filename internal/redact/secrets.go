@@ -79,7 +79,7 @@ func (s *Secrets) Holds(raw []byte) bool {
 	if s == nil || s.Guess == GuessNone && s.values.isEmpty() {
 		return false
 	}
-	found, _ := s.sightings(raw, false)
+	found, _ := s.findSightings(raw, false)
 	return len(found) > 0
 }
 
@@ -119,11 +119,11 @@ func (s *Secrets) Text(text string) string {
 	if s.Withholds() {
 		return hide(text)
 	}
-	return s.text(text)
+	return s.hideInText(text)
 }
 
-// text implements Text for Secrets that can track all values.
-func (s *Secrets) text(text string) string {
+// hideInText implements Text for Secrets that can track all values.
+func (s *Secrets) hideInText(text string) string {
 	safe, n := s.Bytes([]byte(text))
 	if n > 0 {
 		text = string(safe)
@@ -161,15 +161,15 @@ func (s *Secrets) hideCut(text string) string {
 // Frame returns f without its secrets, or without its text if there are too many secrets to track.
 // It never modifies the bytes of f.
 func (s *Secrets) Frame(f wire.Frame) wire.Frame {
-	f = s.frame(f)
+	f = s.hideInFrame(f)
 	if s.Withholds() {
 		return withholdFrame(f)
 	}
 	return f
 }
 
-// frame implements Frame for Secrets that can track all values.
-func (s *Secrets) frame(f wire.Frame) wire.Frame {
+// hideInFrame implements Frame for Secrets that can track all values.
+func (s *Secrets) hideInFrame(f wire.Frame) wire.Frame {
 	if len(f.Raw) > 0 {
 		safe, n := s.Bytes(f.Raw)
 		if n > 0 {
@@ -177,32 +177,32 @@ func (s *Secrets) frame(f wire.Frame) wire.Frame {
 		}
 	}
 	if f.HTTP != nil {
-		f.HTTP = s.head(f.HTTP)
+		f.HTTP = s.hideInHead(f.HTTP)
 	}
 	if f.Close != nil && f.Close.Text != "" {
 		end := *f.Close
-		end.Text = s.text(end.Text)
+		end.Text = s.hideInText(end.Text)
 		f.Close = &end
 	}
 	if f.Fault != nil {
 		facts := *f.Fault
 		for _, text := range []*string{&facts.Rule, &facts.Source, &facts.ID, &facts.Method, &facts.Name, &facts.Text} {
-			*text = s.text(*text)
+			*text = s.hideInText(*text)
 		}
 		f.Fault = &facts
 	}
 	if f.Held != nil {
 		facts := *f.Held
 		for _, text := range []*string{&facts.ID, &facts.Method, &facts.Name} {
-			*text = s.text(*text)
+			*text = s.hideInText(*text)
 		}
 		f.Held = &facts
 	}
 	if f.SSE != nil && (f.SSE.Event != "" || f.SSE.ID != nil) {
 		facts := *f.SSE
-		facts.Event = s.text(facts.Event)
+		facts.Event = s.hideInText(facts.Event)
 		if facts.ID != nil {
-			id := s.text(*facts.ID)
+			id := s.hideInText(*facts.ID)
 			facts.ID = &id
 		}
 		f.SSE = &facts
@@ -216,34 +216,34 @@ func (s *Secrets) Bytes(raw []byte) (safe []byte, n int) {
 	if s.isPlain(raw) {
 		return raw, 0
 	}
-	return s.slowBytes(raw)
+	return s.hideInUnicode(raw)
 }
 
-// head returns a head without its secrets.
-func (s *Secrets) head(h *wire.HTTPHead) *wire.HTTPHead {
+// hideInHead returns a head without its secrets.
+func (s *Secrets) hideInHead(h *wire.HTTPHead) *wire.HTTPHead {
 	safe := *h
-	safe.URL = RedactURL(s.text(h.URL))
+	safe.URL = RedactURL(s.hideInText(h.URL))
 	if strings.Contains(safe.URL, marks[0]) {
 		safe.URL = hiddenIn().ReplaceAllStringFunc(safe.URL, placeholderInURL)
 	}
 	safe.Fields = slices.Clone(h.Fields)
 	for i, field := range h.Fields {
-		safe.Fields[i] = s.field(field)
+		safe.Fields[i] = s.hideInField(field)
 	}
-	safe.Method = s.text(h.Method)
+	safe.Method = s.hideInText(h.Method)
 	return &safe
 }
 
-// field returns a header field without its secrets, and learns them.
-func (s *Secrets) field(f wire.Field) wire.Field {
+// hideInField returns a header field without its secrets, and learns them.
+func (s *Secrets) hideInField(f wire.Field) wire.Field {
 	plain := f
 	if isURLField(f.Name) { // a URL may end in the middle of a known value
-		plain.Value = s.text(f.Value)
+		plain.Value = s.hideInText(f.Value)
 	}
 	safe := RedactField(plain)
 	if safe != plain {
 		s.LearnField(f)
 		countHidden(s, FoundName, 1)
 	}
-	return wire.Field{Name: placeholderInURL(s.text(f.Name)), Value: s.text(safe.Value)}
+	return wire.Field{Name: placeholderInURL(s.hideInText(f.Name)), Value: s.hideInText(safe.Value)}
 }

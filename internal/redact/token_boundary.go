@@ -19,9 +19,9 @@ const (
 	maxGluedJWT    = 16 << 10
 )
 
-// isApart reports whether a word begins at a place: after a byte that is not part of a token, after
+// beginsWord reports whether a word begins at a place: after a byte that is not part of a token, after
 // "=", or after an escape of JSON or of a URL.
-func isApart(raw []byte, offset int) bool {
+func beginsWord(raw []byte, offset int) bool {
 	if offset == 0 || !isTokenByte(raw[offset-1]) || raw[offset-1] == '=' {
 		return true
 	}

@@ -124,7 +124,7 @@ var tokenTable = []struct {
 	{alnum, 32, "NRII-"},
 	{hexDigits, 19, "NRJS-"},
 	{dotted, 80, "dt0c01. dt0s01. dt0s16."},
-	{alphabetOf(hexDigits, "-"), 59, "PMAK-"},
+	{extendAlphabet(hexDigits, "-"), 59, "PMAK-"},
 	{alnum, 58, "hcaik_"},
 	{wordBytes, 59, "tfp_"},
 	{wordBytes, 64, "rootly_ fio-u-"},
@@ -142,8 +142,8 @@ var oldForms = []string{
 
 // otherForms are the forms that need more than an alphabet and a length.
 var otherForms = []tokenForm{
-	{prefix: "SK", minLength: 32, alphabet: hexDigits, standsAlone: true, condition: isNotLonger(32)},
-	{prefix: "key-", minLength: 32, alphabet: alnum, standsAlone: true, condition: isNotLonger(32)},
+	{prefix: "SK", minLength: 32, alphabet: hexDigits, standsAlone: true, condition: hasExactLength(32)},
+	{prefix: "key-", minLength: 32, alphabet: alnum, standsAlone: true, condition: hasExactLength(32)},
 	{prefix: "p8e-", minLength: 32, alphabet: alnum, standsAlone: true},
 	{prefix: "fc-", minLength: 32, alphabet: hexDigits, standsAlone: true},
 	{prefix: "secret_", minLength: 43, alphabet: alnum, standsAlone: true},
@@ -152,15 +152,15 @@ var otherForms = []tokenForm{
 	{prefix: "pat", minLength: 79, alphabet: dotted, standsAlone: true, condition: func(body []byte) bool {
 		return body[14] == '.' && areHex(body[15:79])
 	}},
-	{prefix: "hooks.slack.com/services/", minLength: 30, alphabet: alphabetOf(wordBytes, "/"), keepsPrefix: true},
-	{prefix: "hooks.slack.com/workflows/", minLength: 30, alphabet: alphabetOf(wordBytes, "/"), keepsPrefix: true},
-	{prefix: "hooks.slack.com/triggers/", minLength: 30, alphabet: alphabetOf(wordBytes, "/"), keepsPrefix: true},
-	{prefix: "discord.com/api/webhooks/", minLength: 60, alphabet: alphabetOf(wordBytes, "/"), keepsPrefix: true},
-	{prefix: "discordapp.com/api/webhooks/", minLength: 60, alphabet: alphabetOf(wordBytes, "/"), keepsPrefix: true},
+	{prefix: "hooks.slack.com/services/", minLength: 30, alphabet: extendAlphabet(wordBytes, "/"), keepsPrefix: true},
+	{prefix: "hooks.slack.com/workflows/", minLength: 30, alphabet: extendAlphabet(wordBytes, "/"), keepsPrefix: true},
+	{prefix: "hooks.slack.com/triggers/", minLength: 30, alphabet: extendAlphabet(wordBytes, "/"), keepsPrefix: true},
+	{prefix: "discord.com/api/webhooks/", minLength: 60, alphabet: extendAlphabet(wordBytes, "/"), keepsPrefix: true},
+	{prefix: "discordapp.com/api/webhooks/", minLength: 60, alphabet: extendAlphabet(wordBytes, "/"), keepsPrefix: true},
 }
 
-// alphabetOf returns the set of the bytes in of and in more.
-func alphabetOf(base *[256]bool, extra string) *[256]bool {
+// extendAlphabet returns the set of the bytes in of and in more.
+func extendAlphabet(base *[256]bool, extra string) *[256]bool {
 	all := *base
 	for _, c := range []byte(extra) {
 		all[c] = true
@@ -168,9 +168,9 @@ func alphabetOf(base *[256]bool, extra string) *[256]bool {
 	return &all
 }
 
-// isNotLonger returns a condition: a body has exactly n characters before its end or before the
+// hasExactLength returns a condition: a body has exactly n characters before its end or before the
 // first character that is not a letter or digit.
-func isNotLonger(n int) func(body []byte) bool {
+func hasExactLength(n int) func(body []byte) bool {
 	return func(body []byte) bool { return len(body) == n || !alnum[body[n]] }
 }
 
@@ -196,15 +196,15 @@ var formsByFirstByte = sync.OnceValue(func() *[256][]tokenForm {
 	return by
 })
 
-// fits reports whether body, the rest of a run after the beginning of the form, completes a token.
+// matches reports whether body, the rest of a run after the beginning of the form, completes a token.
 // ends describes the run. A JSON Web Token must have three parts: otherwise it is JSON in base64,
 // such as a cursor.
-func (f tokenForm) fits(body []byte, ends *runEnds) bool {
+func (f tokenForm) matches(body []byte, ends *runEnds) bool {
 	if len(body) < f.minLength {
 		return false
 	}
 	if f.alphabet == nil {
-		ends.find()
+		ends.compute()
 		return len(body) >= ends.digit && (f.prefix != "eyJ" || len(body) >= ends.dots)
 	}
 	for _, c := range body[:f.minLength] {
@@ -220,19 +220,19 @@ func (f tokenForm) fits(body []byte, ends *runEnds) bool {
 // dots. A token may begin at many places of a run, and each would otherwise search the rest of the
 // run.
 type runEnds struct {
-	run   []byte
-	found bool
+	run        []byte
+	isComputed bool
 	// digit and dots are the lengths of the ends. They exceed the run's length if there is no such
 	// end.
 	digit, dots int
 }
 
-// find computes digit and dots once.
-func (e *runEnds) find() {
-	if e.found {
+// compute computes digit and dots once.
+func (e *runEnds) compute() {
+	if e.isComputed {
 		return
 	}
-	e.found = true
+	e.isComputed = true
 	e.digit = len(e.run) - bytes.LastIndexAny(e.run, "0123456789")
 	dot := max(0, bytes.LastIndexByte(e.run, '.'))
 	e.dots = len(e.run) - bytes.LastIndexByte(e.run[:dot], '.')

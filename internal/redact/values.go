@@ -53,9 +53,9 @@ func (k *knownValues) addPattern(pattern *regexp.Regexp) {
 	k.patterns = append(k.patterns, pattern)
 }
 
-// addLinked adds a word that is secret in URLs. It ignores the word if there are maxURLWords
+// addURLWord adds a word that is secret in URLs. It ignores the word if there are maxURLWords
 // already.
-func (k *knownValues) addLinked(value string) {
+func (k *knownValues) addURLWord(value string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.urlWords[value] || len(k.urlWords) == maxURLWords {
@@ -152,7 +152,7 @@ func (k *knownValues) appendSightings(all []sighting, raw []byte) []sighting {
 	defer k.mu.RUnlock()
 	k.index.scan(raw, func(from, to int, value string) { all = append(all, sighting{from, to, value, FoundKnown}) })
 	if len(k.urlWords) > 0 {
-		eachLinkPart(raw, func(from, to int) {
+		eachURLPart(raw, func(from, to int) {
 			if value := unescaped(string(raw[from:to])); k.urlWords[value] {
 				all = append(all, sighting{from, to, value, FoundURL})
 			}
@@ -168,9 +168,9 @@ func (k *knownValues) appendSightings(all []sighting, raw []byte) []sighting {
 	return all
 }
 
-// eachLinkPart calls found for the parts of the URLs in raw that may be secret: the user's name and
+// eachURLPart calls found for the parts of the URLs in raw that may be secret: the user's name and
 // password, and the values of parameters.
-func eachLinkPart(raw []byte, found func(from, to int)) {
+func eachURLPart(raw []byte, found func(from, to int)) {
 	for offset := 0; ; {
 		begin := spool.Index(raw, "://", offset)
 		if begin == len(raw) {
@@ -178,7 +178,7 @@ func eachLinkPart(raw []byte, found func(from, to int)) {
 		}
 		begin += len("://")
 		end := begin
-		for end < len(raw) && classes[raw[end]]&linkEnd == 0 {
+		for end < len(raw) && classes[raw[end]]&urlEnd == 0 {
 			end++
 		}
 		host := begin + strings.IndexAny(string(raw[begin:end])+"/", "/?#")

@@ -166,14 +166,14 @@ type Untyped struct {
 // the value with its type. Members with an untyped value are omitted and returned separately; in
 // lists such values are texts.
 func Fill(raw json.RawMessage, lookup Lookup) (json.RawMessage, []Untyped, error) {
-	f := filler{look: lookup}
+	f := filler{lookup: lookup}
 	filled := f.fillValue(raw, []string{}, false)
 	return filled, f.untyped, f.err
 }
 
 // A filler replaces references in one value.
 type filler struct {
-	look    Lookup
+	lookup  Lookup
 	untyped []Untyped
 	err     error
 }
@@ -193,7 +193,7 @@ func (f *filler) fillValue(raw json.RawMessage, path []string, inList bool) json
 	if v, ok := f.resolveReference(text); ok {
 		return v.JSON
 	}
-	filled, err := FillText(text, f.look)
+	filled, err := FillText(text, f.lookup)
 	f.keepError(err)
 	return jsonraw.Quote(filled)
 }
@@ -221,7 +221,7 @@ func (f *filler) resolveReference(text string) (v Value, ok bool) {
 	if !ok || !strings.HasSuffix(name, "}") || strings.ContainsAny(name[:len(name)-1], "${}") {
 		return v, false
 	}
-	v, err := f.look(strings.TrimSuffix(name, "}"))
+	v, err := f.lookup(strings.TrimSuffix(name, "}"))
 	f.keepError(err)
 	if v.JSON == nil {
 		v.JSON = json.RawMessage("null")

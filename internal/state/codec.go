@@ -79,8 +79,8 @@ func validKey(key string) bool {
 		strings.Trim(key, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }
 
-// keepExtras sets the unknown members of st from raw, which decode accepted. Only writers need them.
-func keepExtras(raw []byte, st *State) error {
+// setExtras sets the unknown members of st from raw, which decode accepted. Only writers need them.
+func setExtras(raw []byte, st *State) error {
 	var top members
 	if err := json.Unmarshal(raw, &top); err != nil {
 		return err
@@ -91,16 +91,16 @@ func keepExtras(raw []byte, st *State) error {
 			return err
 		}
 	}
-	st.extra = unknown(top, reflect.TypeFor[document[Session]]())
+	st.extra = unknownMembers(top, reflect.TypeFor[document[Session]]())
 	for name, s := range st.sessions {
-		s.extra = unknown(sessions[name], reflect.TypeFor[Session]())
+		s.extra = unknownMembers(sessions[name], reflect.TypeFor[Session]())
 		st.sessions[name] = s
 	}
 	return nil
 }
 
-// unknown returns the members of m that t has no fields for, or nil. It changes m.
-func unknown(m members, t reflect.Type) members {
+// unknownMembers returns the members of m that t has no fields for, or nil. It changes m.
+func unknownMembers(m members, t reflect.Type) members {
 	for i := range t.NumField() {
 		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
 		delete(m, name)

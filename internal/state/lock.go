@@ -46,7 +46,7 @@ func (d *directory) lockFile(ctx context.Context, name string, wait time.Duratio
 			return nil, ctx.Err()
 		}
 		if fl == nil {
-			return nil, locked(path)
+			return nil, lockedError(path)
 		}
 		isCurrent, err := sign(fl)
 		if err == nil && isCurrent {
@@ -131,9 +131,9 @@ func sign(fl *flock.Flock) (isCurrent bool, err error) {
 	return true, nil
 }
 
-// locked returns the error for a lock that another process holds, with its process id if the lock
+// lockedError returns the error for a lock that another process holds, with its process id if the lock
 // file has it.
-func locked(path string) *Error {
+func lockedError(path string) *Error {
 	e := &Error{Reason: Locked, Path: path, what: "is held by another process"}
 	f, err := openFile(path, os.O_RDONLY, Unreadable)
 	if err != nil {

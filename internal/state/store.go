@@ -168,7 +168,7 @@ func (s *Store) prepare(raw []byte, st *State) error {
 		what := fmt.Sprintf("has version %d, this mcpc writes version %d", st.Version, formatVersion)
 		return &Error{Reason: Newer, Path: s.dir.file(stateName), what: what}
 	}
-	if err := keepExtras(raw, st); err != nil {
+	if err := setExtras(raw, st); err != nil {
 		return s.damaged(describe(raw, err))
 	}
 	return nil

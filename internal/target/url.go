@@ -92,7 +92,7 @@ func cutScheme(text string) (scheme, rest string, err *Error) {
 			)
 		}
 	}
-	return "", "", withoutScheme(text)
+	return "", "", missingSchemeError(text)
 }
 
 // scopedPackage matches an npm package with a scope, as users type it after npx.
@@ -100,9 +100,9 @@ var scopedPackage = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^@[a-z0-9][-a-z0-9._]*/[a-z0-9][-a-z0-9._]*(@[a-z0-9][-a-z0-9._]*)?$`)
 })
 
-// withoutScheme explains a URL that starts with its host. The hint repeats the text only if it is a
+// missingSchemeError explains a URL that starts with its host. The hint repeats the text only if it is a
 // valid URL with a scheme in front and has no secret.
-func withoutScheme(text string) *Error {
+func missingSchemeError(text string) *Error {
 	err := newError("scheme", 0, "the URL has no scheme", "start it with http:// or https://")
 	if scopedPackage().MatchString(text) {
 		return newError("scheme", 0, "the server is an npm package, not a URL",

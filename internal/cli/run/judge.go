@@ -38,7 +38,7 @@ func (j *judgement) judge() {
 		isExpected = kind.ExitCode() == e.Exit
 	}
 	if !isExpected {
-		j.missOutcome()
+		j.addOutcomeMiss()
 		return
 	}
 	j.captureVars() // first, because the expectations may use the variables
@@ -72,9 +72,9 @@ func (j *judgement) addError(pointer, text string) {
 	j.result.State = report.Broken
 }
 
-// missOutcome records that the outcome is not the expected one. If the outcome says nothing about
+// addOutcomeMiss records that the outcome is not the expected one. If the outcome says nothing about
 // the server's response, the step is broken.
-func (j *judgement) missOutcome() {
+func (j *judgement) addOutcomeMiss() {
 	e := j.step.Expect
 	out := j.response.out
 	want := failure.KindAndCode(wire.Outcome{Kind: e.Kind})

@@ -133,7 +133,7 @@ type runner struct {
 func newRunner(f *cmdutil.Factory, o runOptions) (*runner, error) {
 	r := &runner{factory: f, options: o}
 	var err error
-	r.given, err = givenVars(f, o.vars)
+	r.given, err = parseVarFlags(f, o.vars)
 	if err != nil {
 		return nil, err
 	}

@@ -166,7 +166,7 @@ func (r *fileRun) fill(raw json.RawMessage) (json.RawMessage, error) {
 // lookup returns the value of a variable. Values from the environment become secrets.
 func (r *fileRun) lookup(name string) (saved.Value, error) {
 	if variable, ok := strings.CutPrefix(name, saved.Environment); ok {
-		value, isSet := lookupEnviron(r.factory, variable)
+		value, isSet := lookupEnvironment(r.factory, variable)
 		if !isSet {
 			return saved.Value{}, fmt.Errorf("the environment has no variable %s", variable)
 		}

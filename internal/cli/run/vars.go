@@ -32,7 +32,7 @@ func findUnresolved(f *cmdutil.Factory, file *runFile, given map[string]saved.Va
 	check := func(pointer string, raw json.RawMessage) {
 		saved.EachReference(raw, pointer, func(pointer, name string) {
 			if variable, ok := strings.CutPrefix(name, saved.Environment); ok {
-				if _, isSet := lookupEnviron(f, variable); !isSet {
+				if _, isSet := lookupEnvironment(f, variable); !isSet {
 					all = append(all, saved.Problem{
 						At: pointer, Unset: true, Text: "the environment has no variable " + variable,
 						Hint: file.hintToSet(variable),
@@ -107,8 +107,8 @@ func (f *runFile) hintToSet(variable string) string {
 	return "set " + variable
 }
 
-// givenVars parses the --var flags.
-func givenVars(f *cmdutil.Factory, typed []string) (map[string]saved.Value, error) {
+// parseVarFlags parses the --var flags.
+func parseVarFlags(f *cmdutil.Factory, typed []string) (map[string]saved.Value, error) {
 	values := map[string]saved.Value{}
 	for _, text := range typed {
 		w, err := arguments.ParseWord(&f.Env, text, true)
@@ -130,8 +130,8 @@ func givenVars(f *cmdutil.Factory, typed []string) (map[string]saved.Value, erro
 	return values, nil
 }
 
-// lookupEnviron returns a variable of the environment.
-func lookupEnviron(f *cmdutil.Factory, name string) (value string, set bool) {
+// lookupEnvironment returns a variable of the environment.
+func lookupEnvironment(f *cmdutil.Factory, name string) (value string, set bool) {
 	for _, entry := range f.Environ() {
 		if n, v, _ := strings.Cut(entry, "="); n == name {
 			return v, true

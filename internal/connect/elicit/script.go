@@ -49,7 +49,7 @@ func readScript(e *host.Env, texts []string) (script, error) {
 		trimmed := bytes.TrimSpace(raw)
 		switch {
 		case bytes.HasPrefix(trimmed, []byte("{")) || bytes.HasPrefix(trimmed, []byte("[")):
-			if err := s.add(trimmed, source); err != nil {
+			if err := s.addContents(trimmed, source); err != nil {
 				return s, err
 			}
 		case isField && !strings.HasPrefix(text, "@"):
@@ -64,8 +64,8 @@ func readScript(e *host.Env, texts []string) (script, error) {
 	return s, nil
 }
 
-// add adds one content, a list of contents, or an object of contents by name.
-func (s *script) add(raw []byte, source string) error {
+// addContents adds one content, a list of contents, or an object of contents by name.
+func (s *script) addContents(raw []byte, source string) error {
 	if bad := jsonraw.Valid(raw); bad != nil {
 		return arguments.NotJSON(raw, source, bad)
 	}

@@ -158,7 +158,7 @@ func (g *Gateway) Prepare(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 			return mcpserver.Replying(wire.ComposeResult(m.ID, json.RawMessage("{}")))
 		}
 	}
-	if p := g.sessionOf(c); p != nil {
+	if p := g.sessionPeer(c); p != nil {
 		p.markReady()
 	}
 	return mcpserver.Job{MayWait: true, Run: func(ctx context.Context, send func([]byte)) []byte {
@@ -224,7 +224,7 @@ func withDisconnect(ctx context.Context, c mcpserver.Caller) (context.Context, f
 
 // Notified handles a notification of a client in a session.
 func (g *Gateway) Notified(c mcpserver.Caller, m *wire.Message) {
-	p := g.sessionOf(c)
+	p := g.sessionPeer(c)
 	if p == nil {
 		return
 	}

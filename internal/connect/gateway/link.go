@@ -108,7 +108,7 @@ func (l *link) dial(done chan struct{}) {
 	})
 	if out.OK() {
 		l.setLevel(ctx, c, l.peer.level())
-		l.subscribe(ctx, c)
+		l.subscribeToLists(ctx, c)
 	} else {
 		_ = c.Close(ctx)
 		out = connect.Explain(l.env, out)
@@ -193,10 +193,10 @@ func (l *link) showExit(out wire.Outcome) {
 	}
 }
 
-// subscribe asks the server to report changes of its lists, if that needs a request: in a session
+// subscribeToLists asks the server to report changes of its lists, if that needs a request: in a session
 // over stdio the server sends them anyway. It waits for the server's agreement or refusal, so that
 // later changes are not missed.
-func (l *link) subscribe(ctx context.Context, c *connect.Conn) {
+func (l *link) subscribeToLists(ctx context.Context, c *connect.Conn) {
 	filter := client.SubscriptionFilter{
 		Tools:     c.Offers("tools", "listChanged"),
 		Prompts:   c.Offers("prompts", "listChanged"),

@@ -163,11 +163,11 @@ func (l *link) storeList(
 				showUnusable(l, bad)
 				continue
 			}
-			if !isFirst(l, seen, k, prompt.Name) {
+			if !addIfFirst(l, seen, k, prompt.Name) {
 				continue
 			}
 			isTaken := func(name string) bool { _, taken := made.prompts[name]; return taken }
-			name := shownName(l.peer.gateway.prefix(l.Member), prompt.Name, isTaken)
+			name := clientName(l.peer.gateway.prefix(l.Member), prompt.Name, isTaken)
 			made.prompts[name] = prompt.Name
 			shown = append(shown, withName(raw, prompt.Name, name))
 		}
@@ -224,7 +224,7 @@ func (l *link) buildToolTable(
 			showUnusable(l, bad)
 			continue
 		}
-		if !isFirst(l, seen, connect.ToolKind, parsed.Name) {
+		if !addIfFirst(l, seen, connect.ToolKind, parsed.Name) {
 			continue
 		}
 		t := &tool{
@@ -232,7 +232,7 @@ func (l *link) buildToolTable(
 			schema:     parsed.InputSchema,
 			definition: &connect.Definition{Tool: parsed, Fresh: true},
 		}
-		name := shownName(l.peer.gateway.prefix(l.Member), parsed.Name, func(name string) bool { return made[name] != nil })
+		name := clientName(l.peer.gateway.prefix(l.Member), parsed.Name, func(name string) bool { return made[name] != nil })
 		made[name] = t
 		switch {
 		case !l.peer.gateway.serves(l.Member, parsed.Name):
@@ -256,9 +256,9 @@ func showUnusable(l *link, bad *wire.Finding) {
 	l.peer.gateway.showOnce(l.Name+" entry", l.Name+": an entry of a list is left out: "+bad.Text)
 }
 
-// isFirst reports whether the list had no entry of this name before, and records the name. A server
+// addIfFirst reports whether the list had no entry of this name before, and records the name. A server
 // cannot distinguish entries with the same name, so only the first is served.
-func isFirst(l *link, seen map[string]bool, k connect.Kind, name string) bool {
+func addIfFirst(l *link, seen map[string]bool, k connect.Kind, name string) bool {
 	if seen[name] {
 		text := fmt.Sprintf("%s lists the %s %s more than once: the first is served", l.Name, k.One, name)
 		l.peer.gateway.showOnce(l.Name+" twice "+k.One, text)

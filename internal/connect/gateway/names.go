@@ -54,10 +54,10 @@ func shortHash(name string, attempt int) string {
 	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", name, attempt)))[:hashDigits]
 }
 
-// shownName returns an entry's name for clients: prefix, separator and name if that is allowed and
+// clientName returns an entry's name for clients: prefix, separator and name if that is allowed and
 // not taken. Otherwise it shortens it and appends a hash of the whole. A name that only looks
 // shortened gets a hash, too: a server cannot take the shortened name of another entry.
-func shownName(prefix, name string, taken func(string) bool) string {
+func clientName(prefix, name string, taken func(string) bool) string {
 	whole := name
 	if prefix != "" {
 		whole = prefix + separator + name

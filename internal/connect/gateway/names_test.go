@@ -21,7 +21,7 @@ func TestShownName(t *testing.T) {
 		{"fs", strings.Repeat("x", 60), "fs__" + strings.Repeat("x", 60)},
 		{"fs", strings.Repeat("x", 61), "fs__" + strings.Repeat("x", 51) + "_" + shortHash("fs__"+strings.Repeat("x", 61), 0)},
 	} {
-		if got := shownName(c.prefix, c.name, none); got != c.want {
+		if got := clientName(c.prefix, c.name, none); got != c.want {
 			t.Errorf("%q %q: got %q, want %q", c.prefix, c.name, got, c.want)
 		}
 	}
@@ -67,7 +67,7 @@ func FuzzNames(f *testing.F) {
 					continue
 				}
 				seen[tool] = true
-				name := shownName(prefix, tool, func(name string) bool { return names[name] })
+				name := clientName(prefix, tool, func(name string) bool { return names[name] })
 				if names[name] || len(name) > maxName || plainName(name) != name {
 					t.Fatalf("%q %q: %q", prefix, tool, name)
 				}

@@ -79,8 +79,8 @@ func (g *Gateway) open(s *mcpserver.Session) {
 	p.connectAll()
 }
 
-// sessionOf returns the peer of the caller's session, or nil.
-func (g *Gateway) sessionOf(c mcpserver.Caller) *peer {
+// sessionPeer returns the peer of the caller's session, or nil.
+func (g *Gateway) sessionPeer(c mcpserver.Caller) *peer {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.sessions[c.Session]
@@ -89,7 +89,7 @@ func (g *Gateway) sessionOf(c mcpserver.Caller) *peer {
 // peerFor returns the peer of a request, or nil if there are too many.
 func (g *Gateway) peerFor(c mcpserver.Caller) *peer {
 	if !c.Stateless {
-		return g.sessionOf(c)
+		return g.sessionPeer(c)
 	}
 	capabilities := forwardableCapabilities(c.Capabilities)
 	g.mu.Lock()

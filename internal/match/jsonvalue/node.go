@@ -76,28 +76,28 @@ func Parse(raw json.RawMessage) (*Node, error) {
 
 // A parser reads valid JSON, which is no deeper than jsonraw.MaxDepth.
 type parser struct {
-	raw       json.RawMessage
-	at, count int
-	free      []Node
+	raw           json.RawMessage
+	offset, count int
+	unusedNodes   []Node
 }
 
 // skipToNext skips white space, commas and colons, and returns the byte after them.
 func (p *parser) skipToNext() byte {
-	for bytes.IndexByte([]byte(" \t\r\n,:"), p.raw[p.at]) >= 0 {
-		p.at++
+	for bytes.IndexByte([]byte(" \t\r\n,:"), p.raw[p.offset]) >= 0 {
+		p.offset++
 	}
-	return p.raw[p.at]
+	return p.raw[p.offset]
 }
 
 // parseValue reads one value with its parts.
 func (p *parser) parseValue() *Node {
 	first := p.skipToNext()
-	if len(p.free) == 0 {
-		p.free = make([]Node, min(8+p.count, 1024))
+	if len(p.unusedNodes) == 0 {
+		p.unusedNodes = make([]Node, min(8+p.count, 1024))
 	}
-	n := &p.free[0]
-	p.free, p.count = p.free[1:], p.count+1
-	*n = Node{Kind: first, At: p.at}
+	n := &p.unusedNodes[0]
+	p.unusedNodes, p.count = p.unusedNodes[1:], p.count+1
+	*n = Node{Kind: first, At: p.offset}
 	switch first {
 	case Object:
 		p.parseMembers(n)
@@ -106,11 +106,11 @@ func (p *parser) parseValue() *Node {
 	case String:
 		p.skipString()
 	default:
-		for p.at < len(p.raw) && bytes.IndexByte([]byte(" \t\r\n,:]}"), p.raw[p.at]) < 0 {
-			p.at++
+		for p.offset < len(p.raw) && bytes.IndexByte([]byte(" \t\r\n,:]}"), p.raw[p.offset]) < 0 {
+			p.offset++
 		}
 	}
-	n.Raw = p.raw[n.At:p.at:p.at]
+	n.Raw = p.raw[n.At:p.offset:p.offset]
 	switch {
 	case first == 't' || first == 'f':
 		n.Kind, n.Text = Bool, string(n.Raw)
@@ -127,11 +127,11 @@ func (p *parser) parseValue() *Node {
 
 // parseMembers reads the members of an object and sorts them by name.
 func (p *parser) parseMembers(n *Node) {
-	p.at++
+	p.offset++
 	for p.skipToNext() != '}' {
-		nameStart := p.at
+		nameStart := p.offset
 		p.skipString()
-		name := textOf(p.raw[nameStart:p.at])
+		name := textOf(p.raw[nameStart:p.offset])
 		kid := p.parseValue()
 		if p.count > maxNodes {
 			return
@@ -139,30 +139,30 @@ func (p *parser) parseMembers(n *Node) {
 		kid.Name = name
 		n.Kids = append(n.Kids, kid)
 	}
-	p.at++
+	p.offset++
 	slices.SortStableFunc(n.Kids, func(a, b *Node) int { return CompareNames(a.Name, b.Name) })
 }
 
 // parseItems reads the items of an array.
 func (p *parser) parseItems(n *Node) {
-	p.at++
+	p.offset++
 	for p.skipToNext() != ']' {
 		n.Kids = append(n.Kids, p.parseValue())
 		if p.count > maxNodes {
 			return
 		}
 	}
-	p.at++
+	p.offset++
 }
 
 // skipString skips a string with its quotes.
 func (p *parser) skipString() {
-	for p.at++; p.raw[p.at] != '"'; p.at++ {
-		if p.raw[p.at] == '\\' {
-			p.at++
+	for p.offset++; p.raw[p.offset] != '"'; p.offset++ {
+		if p.raw[p.offset] == '\\' {
+			p.offset++
 		}
 	}
-	p.at++
+	p.offset++
 }
 
 // summarize sets the hash, the leaves and Hidden of a node from its text and its parts.
