@@ -84,8 +84,8 @@ func eachText(member string, raw json.RawMessage, pointer string, visit func(mem
 	}
 }
 
-// eachPart calls plain for each literal part of text and ref for the name in each ${NAME}. It
-// returns an error for a reference that is not closed.
+// eachPart calls onText for each literal part of text, and onReference for the name in each ${NAME}.
+// It returns an error for a reference that is not closed.
 func eachPart(text string, onText, onReference func(string)) error {
 	for {
 		start := strings.Index(text, "${")
@@ -93,7 +93,7 @@ func eachPart(text string, onText, onReference func(string)) error {
 			onText(text)
 			return nil
 		}
-		if start > 0 && text[start-1] == '$' {
+		if start > 0 && text[start-1] == '$' { // $${ is an escaped ${
 			onText(text[:start-1] + "${")
 			text = text[start+2:]
 			continue
@@ -138,19 +138,20 @@ func (v Value) Text() string {
 // A Lookup returns the value of a variable by its name in a reference.
 type Lookup func(name string) (Value, error)
 
-// FillText replaces the references in a text by values. It returns the first error of look.
+// FillText replaces the references in a text by values. It returns the first error of lookup, or the
+// error of a reference that is not closed.
 func FillText(text string, lookup Lookup) (string, error) {
 	var b strings.Builder
-	var lookErr error
+	var lookupErr error
 	err := eachPart(text, func(part string) { b.WriteString(part) }, func(name string) {
 		v, err := lookup(name)
-		if lookErr == nil {
-			lookErr = err
+		if lookupErr == nil {
+			lookupErr = err
 		}
 		b.WriteString(v.Text())
 	})
-	if lookErr != nil {
-		return b.String(), lookErr
+	if lookupErr != nil {
+		return b.String(), lookupErr
 	}
 	return b.String(), err
 }
@@ -178,7 +179,8 @@ type filler struct {
 	err     error
 }
 
-// fillValue returns a value with its references replaced. path leads to it; it is nil in a list.
+// fillValue returns a value with its references replaced. path has the names of the members that lead
+// to the value. It is not used if inList is set: no path of names leads to an item of a list.
 func (f *filler) fillValue(raw json.RawMessage, path []string, inList bool) json.RawMessage {
 	if members, err := jsonraw.Object(raw); err == nil {
 		return f.fillObject(members, path, inList)
@@ -204,8 +206,8 @@ func (f *filler) fillObject(members jsonraw.Members, path []string, inList bool)
 	var filled []jsonraw.Member
 	for _, m := range members {
 		path := append(path[:len(path):len(path)], m.Name)
-		text, isText := jsonraw.Text(m.Value)
-		if v, ok := f.resolveReference(text); ok && isText && v.Untyped && !inList {
+		text, _ := jsonraw.Text(m.Value) // "", which is no reference, for other values
+		if v, ok := f.resolveReference(text); ok && v.Untyped && !inList {
 			f.untyped = append(f.untyped, Untyped{path, v.Text()})
 			continue
 		}
@@ -218,10 +220,11 @@ func (f *filler) fillObject(members jsonraw.Members, path []string, inList bool)
 // texts.
 func (f *filler) resolveReference(text string) (v Value, ok bool) {
 	name, ok := strings.CutPrefix(text, "${")
-	if !ok || !strings.HasSuffix(name, "}") || strings.ContainsAny(name[:len(name)-1], "${}") {
+	name, isClosed := strings.CutSuffix(name, "}")
+	if !ok || !isClosed || strings.ContainsAny(name, "${}") {
 		return v, false
 	}
-	v, err := f.lookup(strings.TrimSuffix(name, "}"))
+	v, err := f.lookup(name)
 	f.keepError(err)
 	if v.JSON == nil {
 		v.JSON = json.RawMessage("null")

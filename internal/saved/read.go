@@ -116,7 +116,8 @@ func (r *reader) parseWords(raw json.RawMessage, pointer, what string) (all []st
 }
 
 // parseFile parses the whole file.
-func (r *reader) parseFile(raw json.RawMessage) (f File) {
+func (r *reader) parseFile(raw json.RawMessage) File {
+	var f File
 	if string(raw) == "null" {
 		r.addProblem("", "the file is empty: it needs steps, such as steps: [{call: TOOL}]")
 		return f
@@ -249,9 +250,9 @@ func (r *reader) parseStep(raw json.RawMessage, pointer string) Step {
 	for _, v := range verbs {
 		known = append(known, string(v))
 	}
-	s := Step{At: pointer, Expect: Expect{At: pointer, Exit: -1}}
+	s := Step{At: pointer, Expect: Expect{At: pointer, Exit: exitOfKind}}
 	members := r.parseObject(raw, pointer, "a step", known...)
-	var found []string
+	var usedVerbs []string
 	for _, m := range members {
 		pointer := jsonraw.Pointer(pointer, m.Name)
 		switch m.Name {
@@ -263,7 +264,7 @@ func (r *reader) parseStep(raw json.RawMessage, pointer string) Step {
 			r.checkReferences(m.Value, pointer)
 		case "validate":
 			r.parseBoolean(m.Value, pointer, "validate")
-			s.Loose = string(m.Value) == "false"
+			s.Loose = string(m.Value) == "false" // an invalid value does not disable the validation
 		case "capture":
 			s.Capture = r.parseCaptures(m.Value, pointer)
 		case "expect":
@@ -272,11 +273,11 @@ func (r *reader) parseStep(raw json.RawMessage, pointer string) Step {
 			if slices.Contains(verbs, Verb(m.Name)) {
 				s.Verb = Verb(m.Name)
 				s.Subject = r.parseText(m.Value, pointer, m.Name)
-				found = append(found, m.Name)
+				usedVerbs = append(usedVerbs, m.Name)
 			}
 		}
 	}
-	r.checkOneVerb(found, pointer, members)
+	r.checkOneVerb(usedVerbs, pointer, members)
 	r.checkArguments(s, members)
 	if s.Name == "" {
 		s.Name = string(s.Verb) + " " + s.Subject
@@ -286,12 +287,12 @@ func (r *reader) parseStep(raw json.RawMessage, pointer string) Step {
 
 // checkOneVerb checks that a step has one verb. It does not report a missing verb if the last
 // problem is in the step, because the verb may be misspelled.
-func (r *reader) checkOneVerb(found []string, pointer string, members jsonraw.Members) {
-	n := len(r.problems)
-	isReported := n > 0 && strings.HasPrefix(r.problems[n-1].At, pointer+"/")
-	if len(found) > 1 {
-		r.addProblem(pointer, "a step has one action, not %s", strings.Join(found, " and "))
-	} else if len(found) == 0 && members != nil && !isReported {
+func (r *reader) checkOneVerb(usedVerbs []string, pointer string, members jsonraw.Members) {
+	last := len(r.problems) - 1
+	hasProblem := last >= 0 && strings.HasPrefix(r.problems[last].At, pointer+"/")
+	if len(usedVerbs) > 1 {
+		r.addProblem(pointer, "a step has one action, not %s", strings.Join(usedVerbs, " and "))
+	} else if len(usedVerbs) == 0 && members != nil && !hasProblem {
 		r.addProblem(pointer, "the step has no action: call, read, prompt, list or raw")
 	}
 }
@@ -333,14 +334,17 @@ func (r *reader) parseCaptures(raw json.RawMessage, pointer string) (all []Captu
 	return all
 }
 
+// exitOfKind as an expected exit code stands for the code of the expected kind.
+const exitOfKind = -1
+
 // parseExpect parses the expected outcome of a step: jq expressions, or a mapping.
 func (r *reader) parseExpect(raw json.RawMessage, pointer string) Expect {
-	e := Expect{At: pointer, Exit: -1}
+	e := Expect{At: pointer, Exit: exitOfKind}
 	if _, err := jsonraw.Object(raw); err != nil {
 		e.Queries = r.parseQueries(raw, pointer)
 		return e
 	}
-	before := len(r.problems)
+	problemsBefore := len(r.problems)
 	members := r.parseObject(raw, pointer, "expect", "kind", "exit", "text", "jq", "result", "within")
 	for _, m := range members {
 		pointer := jsonraw.Pointer(pointer, m.Name)
@@ -363,7 +367,7 @@ func (r *reader) parseExpect(raw json.RawMessage, pointer string) Expect {
 		}
 	}
 	_, hasKind := members.Get("kind")
-	isValid := len(r.problems) == before
+	isValid := len(r.problems) == problemsBefore
 	if isValid && hasKind && e.Exit >= 0 && e.Kind.ExitCode() != e.Exit {
 		r.addProblem(pointer+"/exit", "kind and exit contradict each other: that kind ends with %d", e.Kind.ExitCode())
 	}
@@ -373,12 +377,13 @@ func (r *reader) parseExpect(raw json.RawMessage, pointer string) Expect {
 // parseQueries parses jq expressions. ${…} in them is no reference: jq has its own variables, $name.
 func (r *reader) parseQueries(raw json.RawMessage, pointer string) (all []Wanted) {
 	items, err := jsonraw.Array(raw)
-	if err != nil {
+	isList := err == nil
+	if !isList {
 		items = []json.RawMessage{raw}
 	}
 	for i, item := range items {
 		pointer := pointer
-		if err == nil {
+		if isList {
 			pointer += "/" + strconv.Itoa(i)
 		}
 		text, ok := jsonraw.Text(item)

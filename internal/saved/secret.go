@@ -59,7 +59,8 @@ func (r *reader) checkValueForSecrets(name string, raw json.RawMessage, pointer 
 			r.addSecretProblem(pointer)
 			return
 		}
-		if text == "" || text == Any || plain != text {
+		hasReference := plain != text
+		if text == "" || text == Any || hasReference {
 			return
 		}
 		if hasSecret(string(jsonraw.With(nil, name, jsonraw.Quote(text)))) {
@@ -91,16 +92,17 @@ func withoutReferences(text string) string {
 
 // hasSecret reports whether a text contains what looks like a secret.
 func hasSecret(text string) bool {
-	_, n := new(redact.Secrets).Bytes([]byte(text))
-	return n > 0
+	_, replacements := new(redact.Secrets).Bytes([]byte(text))
+	return replacements > 0
 }
 
 // hasOnlyReferences reports whether a field's value consists of references, possibly after a scheme.
 func hasOnlyReferences(h wire.Field) bool {
 	words := strings.Fields(h.Value)
-	found := References(jsonraw.Quote(h.Value))
+	references := References(jsonraw.Quote(h.Value))
 	for i, word := range words {
-		if !slices.Contains(found, word) && (i > 0 || len(words) == 1) {
+		isScheme := i == 0 && len(words) > 1
+		if !isScheme && !slices.Contains(references, word) {
 			return false
 		}
 	}

@@ -34,18 +34,21 @@ func Literal(raw json.RawMessage, name func(hidden string) string) json.RawMessa
 // LiteralText returns a text as Literal writes it.
 func LiteralText(text string, name func(hidden string) string) string {
 	var b strings.Builder
-	pointer := 0
-	plain := func(part string) { b.WriteString(strings.ReplaceAll(part, "${", "$${")) }
+	writeEscaped := func(part string) { b.WriteString(strings.ReplaceAll(part, "${", "$${")) }
+	written := 0 // the bytes of text that are in b
 	for _, place := range redact.HiddenIn(text) {
-		plain(text[pointer:place[0]])
-		b.WriteString("${" + Environment + name(text[place[0]:place[1]]) + "}")
-		pointer = place[1]
+		begin := place[0]
+		end := place[1]
+		writeEscaped(text[written:begin])
+		b.WriteString("${" + Environment + name(text[begin:end]) + "}")
+		written = end
 	}
-	plain(text[pointer:])
+	writeEscaped(text[written:])
 	return b.String()
 }
 
-// JSON returns the file as ReadFile parses it. Args and texts must be literal already.
+// JSON returns the file in the form that ReadFile parses. It writes texts and Args unchanged: the
+// caller has escaped them with Literal.
 func (f File) JSON() json.RawMessage {
 	doc := json.RawMessage("{}")
 	addText := func(name, text string) {

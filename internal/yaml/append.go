@@ -23,7 +23,8 @@ func Appended(text []byte, name string, item json.RawMessage) ([]byte, error) {
 		return nil, err
 	}
 	items, _ := jsonraw.Array(jsonraw.First(old.JSON, name))
-	indent, ok := dashIndent(text, old, jsonraw.Pointer("", name)+"/"+strconv.Itoa(len(items)-1))
+	lastItem := jsonraw.Pointer("", name) + "/" + strconv.Itoa(len(items)-1) // no place if the list is empty
+	indent, ok := dashIndent(text, old, lastItem)
 	if !ok {
 		return nil, fmt.Errorf("%s is not a block list (lines that begin with a dash)", name)
 	}
@@ -32,10 +33,12 @@ func Appended(text []byte, name string, item json.RawMessage) ([]byte, error) {
 		addition.WriteByte('\n')
 	}
 	addition.Write(indented(written, indent))
-	again, err := Parse(append(bytes.Clone(text), addition.Bytes()...))
-	same, _ := Parse(written)
-	last, _ := jsonraw.Array(same.JSON)
-	if err != nil || !bytes.Equal(again.JSON, jsonraw.With(old.JSON, name, jsonraw.List(append(items, last...)))) {
+	// The addition is right if parsing the whole text gives the old list with one more item.
+	whole, err := Parse(append(bytes.Clone(text), addition.Bytes()...))
+	added, _ := Parse(written)
+	newItems, _ := jsonraw.Array(added.JSON)
+	expected := jsonraw.With(old.JSON, name, jsonraw.List(append(items, newItems...)))
+	if err != nil || !bytes.Equal(whole.JSON, expected) {
 		return nil, fmt.Errorf("%s is not at the end", name)
 	}
 	return addition.Bytes(), nil
@@ -44,16 +47,20 @@ func Appended(text []byte, name string, item json.RawMessage) ([]byte, error) {
 // Replaced returns text with a new value for the member at a place. It reports false unless the
 // member is at the end of the text and in the notation of Write.
 func Replaced(text []byte, place Place, name string, old, value json.RawMessage) ([]byte, bool) {
-	var ends [2][]byte
-	for i, v := range []json.RawMessage{old, value} {
-		written, err := Write(jsonraw.With(nil, name, v))
-		if err != nil {
-			return nil, false
-		}
-		ends[i] = indented(written, strings.Repeat(" ", place.Column-1))
+	indent := strings.Repeat(" ", place.Column-1)
+	oldText, err := Write(jsonraw.With(nil, name, old))
+	if err != nil {
+		return nil, false
 	}
-	before, ok := bytes.CutSuffix(text, ends[0])
-	return append(bytes.Clone(before), ends[1]...), ok && bytes.HasSuffix(before, []byte{'\n'})
+	newText, err := Write(jsonraw.With(nil, name, value))
+	if err != nil {
+		return nil, false
+	}
+	before, isAtEnd := bytes.CutSuffix(text, indented(oldText, indent))
+	if !isAtEnd || !bytes.HasSuffix(before, []byte{'\n'}) {
+		return nil, false
+	}
+	return append(bytes.Clone(before), indented(newText, indent)...), true
 }
 
 // indented returns text with indent before each line that is not blank.
@@ -71,11 +78,11 @@ func indented(text []byte, indent string) []byte {
 // dashIndent returns the indentation before the dash of an item. It reports false if the item's line
 // does not begin with a dash.
 func dashIndent(text []byte, doc Document, pointer string) (indent string, ok bool) {
-	place, there := doc.values[pointer]
+	place, exists := doc.values[pointer]
 	lines := strings.Split(string(text), "\n")
-	if !there || place.Line > len(lines) {
+	if !exists || place.Line > len(lines) {
 		return "", false
 	}
-	indent, _, dash := strings.Cut(lines[place.Line-1], "- ")
-	return indent, dash && strings.Trim(indent, " ") == ""
+	indent, _, hasDash := strings.Cut(lines[place.Line-1], "- ")
+	return indent, hasDash && strings.Trim(indent, " ") == ""
 }

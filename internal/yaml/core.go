@@ -11,7 +11,7 @@ import (
 // ParseCore parses a document as Parse does, but by the core schema of YAML 1.2, for documents that
 // other programs read by this schema: 014 and +14 are 14, 0x10 is 16, .5 is 0.5, and 1_000 and <<
 // are texts.
-func ParseCore(text []byte) (Document, error) { return parse(text, true) }
+func ParseCore(text []byte) (Document, error) { return parse(text, coreSchema) }
 
 // coreInteger and coreDecimal match the numbers of the core schema. coreNoNumber matches numbers
 // that JSON does not have.
@@ -35,17 +35,18 @@ func coreScalar(text string) (json.RawMessage, string) {
 		n, _ := new(big.Int).SetString(text, 0)
 		return json.RawMessage(n.String()), ""
 	}
-	if m := coreDecimal().FindStringSubmatch(text); m != nil {
-		number := strings.TrimPrefix(m[1], "+")
-		if whole := strings.TrimLeft(m[2], "0"); whole != "" {
-			number += whole
-		} else {
-			number += "0"
+	if parts := coreDecimal().FindStringSubmatch(text); parts != nil {
+		sign := strings.TrimPrefix(parts[1], "+")
+		whole := strings.TrimLeft(parts[2], "0")
+		fraction := parts[3] + parts[4] // after digits, or without digits before the point
+		exponent := parts[5]
+		if whole == "" {
+			whole = "0"
 		}
-		if fraction := m[3] + m[4]; fraction != "" {
-			number += "." + fraction
+		if fraction != "" {
+			fraction = "." + fraction
 		}
-		return json.RawMessage(number + m[5]), ""
+		return json.RawMessage(sign + whole + fraction + exponent), ""
 	}
 	if coreNoNumber().MatchString(text) {
 		return nil, text + " is not a JSON number"

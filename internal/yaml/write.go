@@ -84,8 +84,8 @@ func textNode(s string) *yaml.Node {
 // isInvisible reports whether a character is invisible or changes the direction of text.
 func isInvisible(r rune) bool { return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) }
 
-// escapeInvisible escapes invisible characters. They occur only within double quotes, because text
-// quotes their strings.
+// escapeInvisible escapes invisible characters. They occur only within double quotes, because
+// textNode quotes their strings.
 func escapeInvisible(out string) string {
 	if !strings.ContainsFunc(out, isInvisible) {
 		return out

@@ -63,11 +63,11 @@ func (d Document) Place(pointer string) Place {
 		if place, ok := d.values[pointer]; ok {
 			return place
 		}
-		at := strings.LastIndexByte(pointer, '/')
-		if at < 0 {
+		lastSlash := strings.LastIndexByte(pointer, '/')
+		if lastSlash < 0 {
 			return Place{1, 1}
 		}
-		pointer = pointer[:at]
+		pointer = pointer[:lastSlash]
 	}
 }
 
@@ -80,10 +80,19 @@ const (
 
 // Parse parses one document. An empty text is null. Errors are of type *Error. If the document has
 // Problems, the error is the first of them and the rest of the document can be used.
-func Parse(text []byte) (Document, error) { return parse(text, false) }
+func Parse(text []byte) (Document, error) { return parse(text, strictSchema) }
 
-// parse implements Parse, and ParseCore if isCore is set.
-func parse(text []byte, core bool) (Document, error) {
+// A schema says which scalars without quotes are numbers, and whether << is a name.
+type schema int
+
+// The schemas of Parse and of ParseCore.
+const (
+	strictSchema schema = iota
+	coreSchema
+)
+
+// parse implements Parse and ParseCore.
+func parse(text []byte, s schema) (Document, error) {
 	if !utf8.Valid(text) {
 		return Document{}, &Error{Place{1, 1}, "the text is not UTF-8"}
 	}
@@ -95,16 +104,15 @@ func parse(text []byte, core bool) (Document, error) {
 	} else if err != nil {
 		return Document{}, syntaxError(string(text), lines.lines, err)
 	}
-	switch err := d.Decode(&second); {
-	case err == nil:
-		return Document{}, &Error{
-			Place{max(second.Line, 1), max(second.Column, 1)},
-			"a second document begins here; only one is allowed",
-		}
-	case err != io.EOF:
+	err := d.Decode(&second)
+	if err == nil {
+		place := Place{max(second.Line, 1), max(second.Column, 1)}
+		return Document{}, &Error{place, "a second document begins here; only one is allowed"}
+	}
+	if err != io.EOF {
 		return Document{}, syntaxError(string(text), lines.lines, err)
 	}
-	r := reader{isCore: core, values: map[string]Place{}, names: map[string]Place{}}
+	r := reader{isCore: s == coreSchema, values: map[string]Place{}, names: map[string]Place{}}
 	if err := r.appendValue(root.Content[0], "", 0); err != nil {
 		return Document{}, err
 	}
@@ -175,12 +183,13 @@ func (r *lineReader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// A reader converts nodes to JSON, in b.
+// A reader converts the nodes of one document to JSON.
 type reader struct {
-	isCore        bool
-	json          []byte
+	isCore bool // reads by the core schema
+	json   []byte
+	// values and names become those of the Document.
 	values, names map[string]Place
-	count         int
+	count         int // of values so far, including the values of aliases
 	problems      []Problem
 }
 
@@ -196,7 +205,7 @@ func (r *reader) appendValue(n *yaml.Node, pointer string, depth int) error {
 	if r.count > maxValues || depth > maxDepth || len(r.json) > maxBytes {
 		return &Error{place, "the document is too large or too deeply nested"}
 	}
-	if _, known := r.values[pointer]; !known {
+	if _, isKnown := r.values[pointer]; !isKnown { // else an alias leads here, and its own place is kept
 		r.values[pointer] = place
 	}
 	switch n.Kind {
@@ -230,9 +239,9 @@ func (r *reader) appendValue(n *yaml.Node, pointer string, depth int) error {
 func (r *reader) appendMapping(n *yaml.Node, pointer string, depth int) error {
 	seen := map[string]bool{}
 	r.json = append(r.json, '{')
-	for i := 0; i+1 < len(n.Content); i += 2 {
+	for i := 0; i+1 < len(n.Content); i += 2 { // a name and its value
 		name := n.Content[i]
-		place := Place{n.Content[i].Line, n.Content[i].Column}
+		place := Place{name.Line, name.Column}
 		if name.Kind != yaml.ScalarNode {
 			r.addProblem(place, pointer, "a name must be a text")
 			continue
@@ -260,10 +269,11 @@ func (r *reader) appendMapping(n *yaml.Node, pointer string, depth int) error {
 	return nil
 }
 
-// scalarJSON returns a value without parts as JSON, or the text of its error.
+// scalarJSON returns a scalar as JSON, or the text of its error. The digits of a number are kept.
 func (r *reader) scalarJSON(n *yaml.Node) (json.RawMessage, string) {
 	tag := n.ShortTag()
-	if r.isCore && n.Style == 0 && tag != "!!null" && tag != "!!bool" {
+	isPlain := n.Style == 0 // without quotes
+	if r.isCore && isPlain && tag != "!!null" && tag != "!!bool" {
 		if raw, problem := coreScalar(n.Value); raw != nil || problem != "" {
 			return raw, problem
 		}
@@ -286,7 +296,7 @@ func (r *reader) scalarJSON(n *yaml.Node) (json.RawMessage, string) {
 			n.Value, n.Value,
 		)
 	case "!!str", "!!timestamp": // a date is a string in JSON, and 1e400 is a number
-		if n.Style == 0 && n.Tag == "!!str" && isNumber(n.Value) {
+		if isPlain && n.Tag == "!!str" && isNumber(n.Value) {
 			return json.RawMessage(n.Value), ""
 		}
 		return jsonraw.Quote(n.Value), ""
