@@ -100,10 +100,10 @@ func (b *Binder) Forgotten() int {
 // as a JSON string. The kinds of volatile.txt are id, progressToken, cursor, taskId, elicitationId
 // and requestState. Bind ignores values that are not JSON scalars.
 func (b *Binder) Bind(kind string, recorded, current json.RawMessage) {
-	wasNode, err := jsonvalue.Parse(recorded)
-	isNode, other := jsonvalue.Parse(current)
-	if err == nil && other == nil {
-		b.learnPair(kind, wasNode, isNode, false)
+	recordedNode, recordedErr := jsonvalue.Parse(recorded)
+	currentNode, currentErr := jsonvalue.Parse(current)
+	if recordedErr == nil && currentErr == nil {
+		b.learnPair(kind, recordedNode, currentNode, notNamed)
 	}
 }
 
@@ -111,42 +111,51 @@ func (b *Binder) Bind(kind string, recorded, current json.RawMessage) {
 // nil if it does not exist. It uses Part, Method and the revisions of c. It notes the handles of
 // Bindings that have no counterpart.
 func (b *Binder) Learn(c Comparison, recorded, current json.RawMessage) {
-	wasNode, err := jsonvalue.Parse(recorded)
-	isNode, other := jsonvalue.Parse(current)
+	recordedNode, err := jsonvalue.Parse(recorded)
 	if err != nil {
 		return
 	}
-	if current == nil || other != nil {
-		isNode = &jsonvalue.Node{}
+	currentNode, err := jsonvalue.Parse(current)
+	if current == nil || err != nil {
+		currentNode = &jsonvalue.Node{} // has no handles
 	}
-	b.learnProtocolHandles(wasNode, isNode, compile(nil, c.Part, c.Method, "", c.WasRevision, c.IsRevision))
+	b.learnProtocolHandles(recordedNode, currentNode, compile(nil, c.Part, c.Method, "", c.WasRevision, c.IsRevision))
 	for _, binding := range b.bindings {
 		if binding.Part != c.Part {
 			continue
 		}
 		for _, pointer := range binding.Select(recorded) {
-			recordedHandle := wasNode.Find(pointer)
-			currentHandle := isNode.Find(pointer)
-			switch {
-			case recordedHandle == nil:
-			case currentHandle == nil || !currentHandle.IsLeaf():
-				b.mu.Lock()
-				if recordedHandle.IsLeaf() && isHandle(recordedHandle) && len(b.missing) < b.maxHandles {
-					b.missing[[2]string{binding.Kind, token(recordedHandle)}] = true
-				}
-				b.mu.Unlock()
-			default:
-				isNamed := binding.Named && isHandle(recordedHandle) && isHandle(currentHandle)
-				b.learnPair(binding.Kind, recordedHandle, currentHandle, isNamed)
+			recordedHandle := recordedNode.Find(pointer)
+			currentHandle := currentNode.Find(pointer)
+			if recordedHandle == nil {
+				continue
 			}
+			if currentHandle == nil || !currentHandle.IsLeaf() {
+				b.addMissing(binding.Kind, recordedHandle)
+				continue
+			}
+			isNamed := binding.Named && isHandle(recordedHandle) && isHandle(currentHandle)
+			b.learnPair(binding.Kind, recordedHandle, currentHandle, isNamed)
 		}
 	}
 }
 
+// addMissing records that a recorded handle of a Binding has no counterpart in the current run.
+func (b *Binder) addMissing(kind string, handle *jsonvalue.Node) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if handle.IsLeaf() && isHandle(handle) && len(b.missing) < b.maxHandles {
+		b.missing[[2]string{kind, token(handle)}] = true
+	}
+}
+
+// notNamed is the last argument of learnPair for a handle that is replaced only in its own places.
+const notNamed = false
+
 // learnProtocolHandles learns the handles of the protocol in two values. scope has the branches of the value.
 func (b *Binder) learnProtocolHandles(recorded, current *jsonvalue.Node, scope branches) {
 	if kind := scope.rule().handleKind(); kind != "" {
-		b.learnPair(kind, recorded, current, false)
+		b.learnPair(kind, recorded, current, notNamed)
 	}
 	if len(scope) == 0 || recorded.Kind != current.Kind {
 		return
@@ -208,15 +217,15 @@ func (h handles) put(p pair, handleKey string, counterpart json.RawMessage) {
 }
 
 // forget removes the values of a pair, unless a later pair has set them again.
-func (h handles) forget(p pair, from string) {
-	if key := [2]string{p.kind, from}; h.byKind[key].pair == p.number {
+func (h handles) forget(p pair, handleKey string) {
+	if key := [2]string{p.kind, handleKey}; h.byKind[key].pair == p.number {
 		delete(h.byKind, key)
 	}
-	if text, long := longText(from); long && h.byText[text].pair == p.number {
+	if text, long := longText(handleKey); long && h.byText[text].pair == p.number {
 		delete(h.byText, text)
 	}
-	if p.named && h.named[from].pair == p.number {
-		delete(h.named, from)
+	if p.named && h.named[handleKey].pair == p.number {
+		delete(h.named, handleKey)
 	}
 }
 
@@ -241,10 +250,11 @@ func (b *Binder) ToWas(c Comparison, raw json.RawMessage) (json.RawMessage, int)
 	return b.replace(c, raw, &b.toRecorded)
 }
 
-// A replacing replaces the handles in one value.
+// A handleReplacer replaces the handles in one value.
 type handleReplacer struct {
 	*handles
-	bound map[*jsonvalue.Node]string // kinds, of Bindings
+	// bound has the values that a Binding declares as handles, with its kind.
+	bound map[*jsonvalue.Node]string
 	// data are the values of a request in which named handles are replaced.
 	data  map[*jsonvalue.Node]bool
 	edits []replacement
@@ -327,7 +337,7 @@ func (r *handleReplacer) collect(n *jsonvalue.Node, scope branches) {
 	if !known && r.data[n] {
 		value, kinds = r.named.replaceInRequest(n)
 		known = value != nil
-		if retypedHandle, there := r.named[retypedToken(n)]; there {
+		if retypedHandle, exists := r.named[retypedToken(n)]; exists {
 			r.retyped = append(r.retyped, retypedHandle.kind)
 		}
 	}

@@ -158,9 +158,9 @@ func compareBytes(recorded, current json.RawMessage, a, b *jsonvalue.Node) Repor
 	return r
 }
 
-// compareNodes compares two values. least is the weakest fit with which a hidden value matches.
-func compareNodes(recorded, current *jsonvalue.Node, scope branches, least hidden.Fit) Report {
-	c := comparer{weakestFit: least}
+// compareNodes compares two values. weakestFit is the weakest fit with which a hidden value matches.
+func compareNodes(recorded, current *jsonvalue.Node, scope branches, weakestFit hidden.Fit) Report {
+	c := comparer{weakestFit: weakestFit}
 	c.compare(recorded, current, nil, scope)
 	c.Distance = min(1, c.cost/float64(max(recorded.Leaves, current.Leaves)))
 	return c.Report
@@ -182,13 +182,14 @@ type frame struct {
 	isItem                      bool
 }
 
-// pointer returns the place on one side as a JSON pointer and as a path.
-func (f *frame) pointer(onIs bool) (pointer string, path jsonvalue.Path) {
+// pointer returns the place as a JSON pointer and as a path: on the current side if isCurrent is set,
+// else on the recorded side.
+func (f *frame) pointer(isCurrent bool) (pointer string, path jsonvalue.Path) {
 	for ancestor := f; ancestor != nil; ancestor = ancestor.parent {
 		step := jsonvalue.Step{Name: ancestor.name}
 		if ancestor.isItem {
 			step = jsonvalue.Step{Index: ancestor.recordedIndex, Item: true}
-			if onIs {
+			if isCurrent {
 				step.Index = ancestor.currentIndex
 			}
 		}
@@ -214,7 +215,8 @@ func (c *comparer) addDifference(place *frame, recorded, current *jsonvalue.Node
 		c.More++
 		return
 	}
-	pointer, path := place.pointer(recorded == nil)
+	isCurrent := recorded == nil // an added value has a place on the current side only
+	pointer, path := place.pointer(isCurrent)
 	d := Difference{Pointer: pointer, Path: path.String(), How: how}
 	if recorded != nil {
 		d.Was = recorded.Raw
@@ -238,7 +240,7 @@ func (c *comparer) accept(place *frame, kind Kind, rule *Rule) {
 	}
 	c.Counts[kind]++
 	if rule != nil && rule.Place.Line == 0 {
-		rule = nil
+		rule = nil // it is the protocol's, not of a file
 	}
 	if len(c.Notes) < maxNotes && c.listedBytes <= maxListedBytes {
 		pointer, _ := place.pointer(false)
@@ -319,13 +321,10 @@ func (c *comparer) compareMembers(recorded, current *jsonvalue.Node, place *fram
 	i := 0
 	j := 0
 	for i < len(left) || j < len(right) {
-		order := 0
-		switch {
-		case i == len(left):
+		order := -1 // only the left side has members left
+		if i == len(left) {
 			order = 1
-		case j == len(right):
-			order = -1
-		default:
+		} else if j < len(right) {
 			order = jsonvalue.CompareNames(left[i].Name, right[j].Name)
 		}
 		switch {

@@ -101,8 +101,9 @@ func (r *ruleReader) addTextProblem(place yaml.Place, err error) {
 	if !ok {
 		return
 	}
-	if line := []rune(r.lines[place.Line-1]); place.Column <= len(line) &&
-		strings.ContainsRune(`'"`, line[place.Column-1]) {
+	line := []rune(r.lines[place.Line-1])
+	isQuoted := place.Column <= len(line) && strings.ContainsRune(`'"`, line[place.Column-1])
+	if isQuoted {
 		place.Column++
 	}
 	place.Column += e.Offset
@@ -152,19 +153,20 @@ func (r *ruleReader) parseSection(m jsonraw.Member) (s Section, ok bool) {
 // an extension, unless its name is similar to a known method.
 func methodProblem(method, name string) string {
 	methods := table().methods
-	near := suggest.Nearest(method, methods)
+	isKnown := method == "*" || slices.Contains(methods, method)
 	if method == "*" && name != "" {
 		return "* is all methods, and no name follows it"
 	}
-	if method != "*" && !slices.Contains(methods, method) && near != "" {
+	if !isKnown && suggest.Nearest(method, methods) != "" {
 		return suggest.OrMeant(fmt.Sprintf("unknown method %q", method), method, methods)
 	}
-	if name != "" && !slices.ContainsFunc(table().rows, func(v volatile) bool {
+	hasNames := slices.ContainsFunc(table().rows, func(v volatile) bool {
 		return v.action == "name" && v.appliesTo(Params, method)
-	}) {
+	})
+	if name != "" && !hasNames {
 		return fmt.Sprintf("requests of the method %s have no name; %q follows it", method, name)
 	}
-	if method != "*" && !slices.Contains(methods, method) && !strings.Contains(method, "/") {
+	if !isKnown && !strings.Contains(method, "/") {
 		return fmt.Sprintf("unknown method %q; a section is called after a method, as in tools/call get-sum, or *", method)
 	}
 	return ""

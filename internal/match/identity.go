@@ -31,8 +31,8 @@ func (l Level) String() string { return levelNames[l] }
 
 // ParseLevel returns the level with a name.
 func ParseLevel(text string) (Level, error) {
-	if at := slices.Index(levelNames, text); at >= 0 {
-		return Level(at), nil
+	if i := slices.Index(levelNames, text); i >= 0 {
+		return Level(i), nil
 	}
 	unknown := fmt.Sprintf("unknown level %q; the levels are exact, strict and loose", text)
 	return 0, errors.New(suggest.OrMeant(unknown, text, levelNames))
@@ -68,11 +68,13 @@ func (x *Index) identify(r Request) identity {
 		h.Write(r.Params)
 	}
 	if err == nil {
-		id.params, id.name = n, NameOf(r.Method, r.Params)
+		id.params = n
+		id.name = NameOf(r.Method, r.Params)
 		scope := x.compiledRules(r.Method, id.name, r.Revision, r.Revision)
 		m := mask{handles: jsonvalue.NewHash()}
-		if key := m.hash(n, scope); x.options.Level != Exact {
-			jsonvalue.WriteUint(&h, key)
+		paramsHash := m.hash(n, scope) // also collects the handles
+		if x.options.Level != Exact {
+			jsonvalue.WriteUint(&h, paramsHash)
 		}
 		id.handles = m.handles.Sum64()
 		id.hasMatcher = m.hasMatcher

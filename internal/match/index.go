@@ -19,7 +19,7 @@ const (
 	// or if matchers decide on a value. A sketch cannot distinguish such candidates.
 	maxComparedHidden = 256
 	maxComparedRuled  = 1000
-	// maxBytes bounds the bytes of params that are read after maxNear candidates were found.
+	// maxComparedBytes bounds the bytes of params that are read after maxNear candidates were found.
 	maxComparedBytes = 256 << 10
 	// maxCompiled bounds the cached sets of branches.
 	maxCompiled = 1000
@@ -194,18 +194,20 @@ func (s *search) compare(candidate int32) (report Report, size int) {
 func (s *search) findSameKey() {
 	candidates := slices.Clone(s.index.keys[s.id.key])
 	if s.id.hasMatcher { // candidates that are equal without the rules of a file come first
-		sliceutil.Sort(candidates, func(a, b int32) int {
-			isPlain := func(candidate int32) int {
-				return map[bool]int{true: 0, false: 1}[s.index.entries[candidate].plain == s.id.plain]
+		rank := func(candidate int32) int {
+			if s.index.entries[candidate].plain == s.id.plain {
+				return 0
 			}
-			return isPlain(a) - isPlain(b)
-		})
+			return 1
+		}
+		sliceutil.Sort(candidates, func(a, b int32) int { return rank(a) - rank(b) })
 	}
 	var hits []int32
 	for i, candidate := range candidates {
-		if len(hits) == 0 || s.id.hasMatcher {
-			s.Partial = i >= maxComparedRuled
-			if s.Partial {
+		mustCompare := len(hits) == 0 || s.id.hasMatcher
+		if mustCompare {
+			if i >= maxComparedRuled {
+				s.Partial = true
 				break
 			}
 			if report, _ := s.compare(candidate); !report.Same() {
@@ -220,9 +222,9 @@ func (s *search) findSameKey() {
 
 // addHits adds candidates to Hits, the ones with the same handles first.
 func (s *search) addHits(candidates []int32) {
-	for _, same := range []bool{true, false} {
+	for _, withSameHandles := range []bool{true, false} {
 		for _, candidate := range candidates {
-			if (s.index.entries[candidate].handles == s.id.handles) == same {
+			if (s.index.entries[candidate].handles == s.id.handles) == withSameHandles {
 				s.Hits = append(s.Hits, int(candidate))
 			}
 		}
@@ -238,25 +240,25 @@ func (s *search) addHits(candidates []int32) {
 // are Hits.
 func (s *search) findNearest() {
 	limit := maxCompared
-	same := s.index.buckets[[2]string{s.live.Method, s.id.name}]
-	if same == nil {
-		same = &bucket{}
-	} else if same.hidden || s.id.params != nil && s.id.params.Hidden {
+	ownBucket := s.index.buckets[[2]string{s.live.Method, s.id.name}]
+	if ownBucket == nil {
+		ownBucket = &bucket{}
+	} else if ownBucket.hidden || s.id.params != nil && s.id.params.Hidden {
 		limit = maxComparedHidden
 	}
 	var all []Near
-	bytes := 0
+	comparedBytes := 0
 	compareRanked := func(candidates []int32, limit int) {
 		for _, candidate := range s.mostSimilar(candidates, limit) {
-			if bytes > maxComparedBytes && len(all) >= maxNear {
+			if comparedBytes > maxComparedBytes && len(all) >= maxNear {
 				return
 			}
 			near, size := s.compareNear(candidate)
 			all = append(all, near)
-			bytes += size
+			comparedBytes += size
 		}
 	}
-	compareRanked(same.entries, limit)
+	compareRanked(ownBucket.entries, limit)
 	if s.index.options.Level == Loose && len(all) > 0 {
 		s.Hits = sliceutil.Map(byDistance(all), func(near Near) int { return near.Candidate })
 		s.Report, _ = s.compare(int32(s.Hits[0]))
@@ -268,7 +270,7 @@ func (s *search) findNearest() {
 		}
 		var others []int32
 		for i, e := range s.index.entries {
-			if e.bucket != same && (e.bucket.method == s.live.Method) == sameMethod {
+			if e.bucket != ownBucket && (e.bucket.method == s.live.Method) == sameMethod {
 				others = append(others, int32(i))
 			}
 		}
@@ -290,7 +292,10 @@ func (s *search) findNearest() {
 // byDistance sorts candidates by distance, and equally distant ones by number.
 func byDistance(all []Near) []Near {
 	sliceutil.Sort(all, func(a, b Near) int {
-		return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.Candidate, b.Candidate))
+		if a.Distance != b.Distance {
+			return cmp.Compare(a.Distance, b.Distance)
+		}
+		return a.Candidate - b.Candidate
 	})
 	return all
 }
@@ -298,7 +303,8 @@ func byDistance(all []Near) []Near {
 // mostSimilar returns up to limit candidates with the most similar sketches, the most similar first. A
 // similar name counts like similar params.
 func (s *search) mostSimilar(candidates []int32, limit int) []int32 {
-	// A key sorts by dissimilarity, then by position.
+	// Each key holds the dissimilarity and the position of a candidate, so that sorting the keys sorts
+	// by both.
 	keys := make([]int, len(candidates))
 	for i, candidate := range candidates {
 		s.Scanned++
@@ -316,17 +322,18 @@ func (s *search) mostSimilar(candidates []int32, limit int) []int32 {
 // compareNear compares the live request with one candidate, and returns the size of its params in
 // bytes.
 func (s *search) compareNear(candidate int32) (Near, int) {
-	of := s.index.entries[candidate].bucket
+	group := s.index.entries[candidate].bucket
 	report, size := s.compare(candidate)
 	near := Near{Candidate: int(candidate), Distance: report.Distance, Differences: len(report.Differences) + report.More}
 	if !report.Same() {
 		near.First = report.Differences[0]
 	}
-	if of.method != s.live.Method {
-		near.First = Difference{Path: "method", Was: jsonraw.Quote(of.method), Is: jsonraw.Quote(s.live.Method), How: Changed}
+	if group.method != s.live.Method {
+		recorded := jsonraw.Quote(group.method)
+		near.First = Difference{Path: "method", Was: recorded, Is: jsonraw.Quote(s.live.Method), How: Changed}
 		near.Differences++
 		near.Distance += 2
-	} else if of.name != s.id.name {
+	} else if group.name != s.id.name {
 		near.Distance++
 	}
 	return near, size

@@ -20,20 +20,25 @@ func (c *comparer) compareItems(recorded, current *jsonvalue.Node, place *frame,
 		}
 	}
 	pair := func(i, j int) {
-		c.compare(a[i], b[j], &frame{parent: place, recordedIndex: i, currentIndex: j, isItem: true}, scope.item(i, j))
+		c.compare(a[i], b[j], place.item(i, j), scope.item(i, j))
 	}
 	for i := range shorter - equalEnd {
 		pair(i, i)
 	}
 	for i := shorter - equalEnd; i < len(a)-equalEnd; i++ {
-		c.addDifference(&frame{parent: place, recordedIndex: i, currentIndex: i, isItem: true}, a[i], nil, Removed, float64(a[i].Leaves))
+		c.addDifference(place.item(i, i), a[i], nil, Removed, float64(a[i].Leaves))
 	}
 	for i := shorter - equalEnd; i < len(b)-equalEnd; i++ {
-		c.addDifference(&frame{parent: place, recordedIndex: i, currentIndex: i, isItem: true}, nil, b[i], Added, float64(b[i].Leaves))
+		c.addDifference(place.item(i, i), nil, b[i], Added, float64(b[i].Leaves))
 	}
 	for i := equalEnd; i > 0; i-- {
 		pair(len(a)-i, len(b)-i)
 	}
+}
+
+// item returns the place of an item of the list at f, by its indexes on both sides.
+func (f *frame) item(recorded, current int) *frame {
+	return &frame{parent: f, recordedIndex: recorded, currentIndex: current, isItem: true}
 }
 
 // compareUnordered pairs the items with the same key. Items that share a key are paired in order.
@@ -41,7 +46,7 @@ func (c *comparer) compareItems(recorded, current *jsonvalue.Node, place *frame,
 func (c *comparer) compareUnordered(recorded, current *jsonvalue.Node, place *frame, scope branches, rule *Rule) {
 	a := recorded.Kids
 	b := current.Kids
-	inner := scope.item(-1, -1)
+	inner := scope.item(anyIndex, anyIndex)
 	places := map[uint64][]int{}
 	for j, item := range b {
 		key := itemKey(item, rule.Matcher.Arg, inner)
@@ -52,18 +57,18 @@ func (c *comparer) compareUnordered(recorded, current *jsonvalue.Node, place *fr
 	for i, item := range a {
 		key := itemKey(item, rule.Matcher.Arg, inner)
 		if len(places[key]) == 0 {
-			c.addDifference(&frame{parent: place, recordedIndex: i, currentIndex: i, isItem: true}, item, nil, Removed, float64(item.Leaves))
+			c.addDifference(place.item(i, i), item, nil, Removed, float64(item.Leaves))
 			continue
 		}
 		j := places[key][0]
 		places[key] = places[key][1:]
 		paired[j] = true
 		moved = moved || i != j
-		c.compare(item, b[j], &frame{parent: place, recordedIndex: i, currentIndex: j, isItem: true}, inner)
+		c.compare(item, b[j], place.item(i, j), inner)
 	}
 	for j, item := range b {
 		if !paired[j] {
-			c.addDifference(&frame{parent: place, recordedIndex: j, currentIndex: j, isItem: true}, nil, item, Added, float64(item.Leaves))
+			c.addDifference(place.item(j, j), nil, item, Added, float64(item.Leaves))
 		}
 	}
 	if moved && len(a) == len(b) {

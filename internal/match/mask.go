@@ -46,14 +46,16 @@ func (m *mask) hash(n *jsonvalue.Node, scope branches) uint64 {
 }
 
 // hashParts returns the hash of a value from its members or items.
-func (m *mask) hashParts(n *jsonvalue.Node, scope branches, unordered bool) uint64 {
+func (m *mask) hashParts(n *jsonvalue.Node, scope branches, isUnordered bool) uint64 {
 	h := jsonvalue.NewHash()
 	h.WriteByte(n.Kind)
 	switch n.Kind {
 	case jsonvalue.Object:
 		for _, kid := range n.Kids {
 			under := scope.member(kid.Name)
-			if kind := under.kind(); kind == Ignore || kind == Protocol || under.allowsEmpty() && isHollow(kid, under) {
+			kind := under.kind()
+			equalsMissing := kind == Ignore || kind == Protocol || under.allowsEmpty() && isHollow(kid, under)
+			if equalsMissing {
 				continue
 			}
 			jsonvalue.WriteName(&h, kid.Name)
@@ -63,13 +65,13 @@ func (m *mask) hashParts(n *jsonvalue.Node, scope branches, unordered bool) uint
 		hashes := make([]uint64, len(n.Kids))
 		for i, kid := range n.Kids {
 			index := i
-			if unordered {
-				index = -1
+			if isUnordered {
+				index = anyIndex
 			}
 			hashes[i] = m.hash(kid, scope.item(index, index))
 		}
-		m.hasMatcher = m.hasMatcher || unordered
-		if unordered {
+		if isUnordered {
+			m.hasMatcher = true
 			slices.Sort(hashes)
 		}
 		for _, hash := range hashes {

@@ -84,22 +84,23 @@ func ParseMatcher(text string) (Matcher, error) {
 	case Regex:
 		return regexMatcher(arg, offset)
 	case Number:
-		tolerance, signed := strings.CutPrefix(arg, "+-")
-		if !signed {
-			tolerance, signed = strings.CutPrefix(arg, "±")
+		tolerance, hasSign := strings.CutPrefix(arg, "+-")
+		if !hasSign {
+			tolerance, hasSign = strings.CutPrefix(arg, "±")
 		}
 		if arg == "" {
 			return m, nil
 		}
 		m = numberMatcher(strings.TrimSpace(tolerance))
-		if !signed || m.Kind == "" {
+		if !hasSign || m.Kind == "" {
 			return bad(offset, "number is followed by +- and a number from 0 on, as in number +-0.5; got %q", arg)
 		}
 		return m, nil
 	case Unordered:
-		key, by := strings.CutPrefix(arg, "by ")
+		key, hasBy := strings.CutPrefix(arg, "by ")
 		m.Arg = strings.TrimSpace(key)
-		if arg != "" && (!by || !strings.HasPrefix(m.Arg, "/")) {
+		hasKey := hasBy && strings.HasPrefix(m.Arg, "/")
+		if arg != "" && !hasKey {
 			return bad(
 				offset,
 				"unordered is followed by nothing or by the JSON pointer of a key, as in unordered by /id; got %q",
@@ -108,15 +109,8 @@ func ParseMatcher(text string) (Matcher, error) {
 		}
 		return m, nil
 	}
-	return bad(
-		0,
-		"%s",
-		suggest.OrMeant(
-			fmt.Sprintf("unknown matcher %q; the matchers are %s", word, strings.Join(matcherWords, ", ")),
-			word,
-			matcherWords,
-		),
-	)
+	unknown := fmt.Sprintf("unknown matcher %q; the matchers are %s", word, strings.Join(matcherWords, ", "))
+	return bad(0, "%s", suggest.OrMeant(unknown, word, matcherWords))
 }
 
 // regexMatcher returns the matcher of an expression. offset is the expression's offset, for errors.
@@ -166,14 +160,18 @@ func (m Matcher) String() string {
 // Unordered accepts equal values only, since it applies to items one by one.
 func (m Matcher) Accepts(recorded, current []byte) bool {
 	a, err := jsonvalue.Parse(recorded)
-	b, other := jsonvalue.Parse(current)
-	return err == nil && other == nil && (a.Is(b) || m.accepts(a, b))
+	b, currentErr := jsonvalue.Parse(current)
+	if err != nil || currentErr != nil {
+		return false
+	}
+	return a.Is(b) || m.accepts(a, b)
 }
 
 // accepts reports whether the matcher accepts two differing values.
 func (m Matcher) accepts(recorded, current *jsonvalue.Node) bool {
 	if m.Kind == Ignore || m.Kind == Protocol {
-		return m.pair == nil || slices.Contains(m.pair, string(recorded.Raw)) && slices.Contains(m.pair, string(current.Raw))
+		isInPair := func(n *jsonvalue.Node) bool { return slices.Contains(m.pair, string(n.Raw)) }
+		return m.pair == nil || isInPair(recorded) && isInPair(current)
 	}
 	if m.Kind == Bound { // 7 and "a" may be ids of one request
 		return recorded.IsLeaf() && current.IsLeaf()
@@ -259,12 +257,12 @@ func isUUID(n *jsonvalue.Node) bool {
 		return false
 	}
 	for i := range len(n.Text) {
-		c := n.Text[i] | 0x20
+		c := n.Text[i] | 0x20 // in lower case
+		isValid := n.Text[i] >= '0' && n.Text[i] <= '9' || c >= 'a' && c <= 'f'
 		if i == 8 || i == 13 || i == 18 || i == 23 {
-			if n.Text[i] != '-' {
-				return false
-			}
-		} else if (n.Text[i] < '0' || n.Text[i] > '9') && (c < 'a' || c > 'f') {
+			isValid = n.Text[i] == '-'
+		}
+		if !isValid {
 			return false
 		}
 	}

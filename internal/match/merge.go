@@ -40,13 +40,17 @@ func Merge(proposals ...[]Rule) []Rule {
 	var merged []Rule
 	for i, rule := range all {
 		for _, other := range all {
+			if other.Part != rule.Part || !other.Path.Overlaps(rule.Path) {
+				continue
+			}
 			// Of two paths to one value, the one that covers the other decides.
-			if other.Part == rule.Part && other.Path.Overlaps(rule.Path) &&
-				(other.Path.Covers(rule.Path) || !rule.Path.Covers(other.Path)) {
+			decidesAlone := rule.Path.Covers(other.Path) && !other.Path.Covers(rule.Path)
+			if !decidesAlone {
 				all[i].Matcher = wider(all[i].Matcher, other.Matcher)
 			}
 		}
-		if !slices.ContainsFunc(merged, func(m Rule) bool { return m.Part == rule.Part && slices.Equal(m.Path, rule.Path) }) {
+		hasSamePlace := func(m Rule) bool { return m.Part == rule.Part && slices.Equal(m.Path, rule.Path) }
+		if !slices.ContainsFunc(merged, hasSamePlace) {
 			merged = append(merged, all[i])
 		}
 	}
@@ -72,5 +76,7 @@ func acceptsSameWith(whole, rule Rule) bool {
 	for _, step := range rest {
 		pointer = jsonraw.Pointer(pointer, step.Name)
 	}
-	return (first.All || first.Item) && whole.Matcher.Arg != "" && !strings.HasPrefix(whole.Matcher.Arg+"/", pointer+"/")
+	key := whole.Matcher.Arg // a JSON pointer in the item; "" is the whole item
+	coversKey := strings.HasPrefix(key+"/", pointer+"/")
+	return (first.All || first.Item) && key != "" && !coversKey
 }

@@ -92,11 +92,13 @@ func isNumber(text string) bool {
 // number as a string. It returns nil if the types are equal or the value cannot be converted.
 func asRetyped(n *jsonvalue.Node, value json.RawMessage) json.RawMessage {
 	text, isText := jsonraw.Text(value)
-	switch {
-	case value == nil:
-	case n.Kind == jsonvalue.Number && isNumber(text):
+	if value == nil {
+		return nil
+	}
+	if n.Kind == jsonvalue.Number && isNumber(text) {
 		return json.RawMessage(text)
-	case n.Kind == jsonvalue.String && !isText:
+	}
+	if n.Kind == jsonvalue.String && !isText {
 		return jsonraw.Quote(string(value))
 	}
 	return nil
@@ -131,14 +133,14 @@ func (b *Binder) ToRecorded(c Comparison, recorded, raw json.RawMessage) (json.R
 	if !slices.ContainsFunc(b.bindings, func(binding Binding) bool { return binding.Named }) {
 		return out, count
 	}
-	wasNode, err := jsonvalue.Parse(recorded)
-	isNode, other := jsonvalue.Parse(out)
-	if err != nil || other != nil {
+	recordedNode, recordedErr := jsonvalue.Parse(recorded)
+	currentNode, currentErr := jsonvalue.Parse(out)
+	if recordedErr != nil || currentErr != nil {
 		return out, count
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	edits := b.appendRecorded(wasNode, isNode, nil)
+	edits := b.appendRecorded(recordedNode, currentNode, nil)
 	return applyReplacements(out, edits), count + len(edits)
 }
 
@@ -231,8 +233,8 @@ func (h namedHandles) replaceInRequest(n *jsonvalue.Node) (json.RawMessage, []st
 		return nil, nil
 	}
 	isURI := strings.Contains(n.Text, "://")
-	text, kinds := h.replaceInText(n.Text, func(_ namedHandle, word string, whole bool) bool {
-		return isURI && whole || utf8.RuneCountInString(word) >= minHandle
+	text, kinds := h.replaceInText(n.Text, func(_ namedHandle, word string, isSegment bool) bool {
+		return isURI && isSegment || utf8.RuneCountInString(word) >= minHandle
 	})
 	if len(kinds) == 0 {
 		return nil, nil
@@ -240,8 +242,8 @@ func (h namedHandles) replaceInRequest(n *jsonvalue.Node) (json.RawMessage, []st
 	return jsonraw.Quote(text), kinds
 }
 
-// replaceInText replaces the handles that are words of a text, if may allows it, and returns their
-// kinds. may gets the counterpart, the word and whether the word is a whole segment of a URI.
+// replaceInText replaces the handles that are words of a text, if mayReplace allows it, and returns
+// their kinds. isSegment is set if the word is a whole segment of a URI.
 func (h namedHandles) replaceInText(
 	text string,
 	mayReplace func(counterpart namedHandle, word string, isSegment bool) bool,

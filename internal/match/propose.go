@@ -62,23 +62,28 @@ type proposal struct {
 func (p *proposer) propose(all []*jsonvalue.Node, scope branches, depth int) []proposal {
 	first := all[0]
 	if slices.Contains(all, nil) {
-		isHollow := func(n *jsonvalue.Node) bool { return n == nil || isHollow(n, scope) }
-		if kind := scope.kind(); kind == Ignore || kind == Protocol || scope.allowsEmpty() && allMatch(all, isHollow) {
+		kind := scope.kind()
+		isEmpty := func(n *jsonvalue.Node) bool { return n == nil || isHollow(n, scope) }
+		isIgnored := kind == Ignore || kind == Protocol || scope.allowsEmpty() && allMatch(all, isEmpty)
+		if isIgnored {
 			return nil
 		}
 		return []proposal{{matcher: Matcher{Kind: Ignore}}}
 	}
-	passes := func(n *jsonvalue.Node) bool { // reports whether n needs no rule
-		hasParts := scope.kind() == "" && len(first.Kids)+len(n.Kids) > 0 // parts are compared one by one
-		return n.Is(first) || !hasParts && compareNodes(first, n, scope, p.weakestFit).Same()
+	needsNoRule := func(n *jsonvalue.Node) bool {
+		if n.Is(first) {
+			return true
+		}
+		hasParts := scope.kind() == "" && len(first.Kids)+len(n.Kids) > 0 // parts are compared one by one below
+		return !hasParts && compareNodes(first, n, scope, p.weakestFit).Same()
 	}
-	if allMatch(all, passes) {
+	if allMatch(all, needsNoRule) {
 		return nil
 	}
-	sameKind := allMatch(all, func(n *jsonvalue.Node) bool { return n.Kind == first.Kind })
+	isOneKind := allMatch(all, func(n *jsonvalue.Node) bool { return n.Kind == first.Kind })
 	var parts []proposal
 	switch {
-	case !sameKind || depth == jsonvalue.MostSteps || first.IsLeaf():
+	case !isOneKind || depth == jsonvalue.MostSteps || first.IsLeaf():
 		return []proposal{{matcher: narrowest(all)}}
 	case first.Kind == jsonvalue.Object:
 		parts = p.proposeMembers(all, scope, depth+1)
@@ -91,9 +96,9 @@ func (p *proposer) propose(all []*jsonvalue.Node, scope branches, depth int) []p
 	return parts
 }
 
-// allMatch reports whether is holds for all nodes.
-func allMatch(all []*jsonvalue.Node, holds func(*jsonvalue.Node) bool) bool {
-	return !slices.ContainsFunc(all, func(n *jsonvalue.Node) bool { return !holds(n) })
+// allMatch reports whether a condition is true for all nodes.
+func allMatch(all []*jsonvalue.Node, matches func(*jsonvalue.Node) bool) bool {
+	return !slices.ContainsFunc(all, func(n *jsonvalue.Node) bool { return !matches(n) })
 }
 
 // narrowest returns the narrowest matcher for values without common parts.
@@ -176,31 +181,32 @@ func (p *proposer) proposeItems(all []*jsonvalue.Node, scope branches, depth int
 // proposeInOrder visits the items by index. Proposals for the same path in all items, with matchers
 // of one kind, become one proposal with [].
 func (p *proposer) proposeInOrder(all []*jsonvalue.Node, scope branches, depth int) []proposal {
-	n := len(all[0].Kids)
-	byPath := map[string][]proposal{}
-	var order []string
-	for i := range n {
+	count := len(all[0].Kids)
+	groups := map[string][]proposal{} // by path and kind of matcher
+	var order []string                // the keys of groups
+	for i := range count {
 		kids := sliceutil.Map(all, func(list *jsonvalue.Node) *jsonvalue.Node { return list.Kids[i] })
 		for _, found := range p.propose(kids, scope.item(i, i), depth) {
-			name := string(found.matcher.Kind) + found.path.String()
+			key := string(found.matcher.Kind) + found.path.String()
 			if found.matcher.Kind == Unordered {
-				name += found.matcher.Arg
+				key += found.matcher.Arg
 			}
-			if byPath[name] == nil {
-				order = append(order, name)
+			if groups[key] == nil {
+				order = append(order, key)
 			}
-			byPath[name] = append(byPath[name], prependStep(jsonvalue.Step{Index: i, Item: true}, []proposal{found})...)
+			groups[key] = append(groups[key], prependStep(jsonvalue.Step{Index: i, Item: true}, []proposal{found})...)
 		}
 	}
 	var proposals []proposal
-	for _, name := range order {
-		same := byPath[name]
-		if len(same) < n || n < 2 {
-			proposals = append(proposals, same...)
+	for _, key := range order {
+		group := groups[key]
+		isForAllItems := len(group) == count && count > 1
+		if !isForAllItems {
+			proposals = append(proposals, group...)
 			continue
 		}
-		widest := same[0]
-		for _, other := range same {
+		widest := group[0]
+		for _, other := range group {
 			widest.matcher = wider(widest.matcher, other.matcher)
 		}
 		widest.path[len(widest.path)-1] = jsonvalue.Step{All: true}
@@ -217,7 +223,10 @@ func wider(a, b Matcher) Matcher {
 	if a.Kind != b.Kind || a.Kind == Unordered && a.Arg != b.Arg {
 		return Matcher{Kind: Type}
 	}
-	if a.Kind != Number || a.tolerance == nil || b.tolerance != nil && a.tolerance.Cmp(b.tolerance) >= 0 {
+	if a.Kind != Number || a.tolerance == nil { // a nil tolerance accepts any number
+		return a
+	}
+	if b.tolerance != nil && a.tolerance.Cmp(b.tolerance) >= 0 {
 		return a
 	}
 	return b
@@ -239,14 +248,14 @@ func (p *proposer) proposeReordered(all []*jsonvalue.Node, scope branches, depth
 		}
 	}
 	rank := func(key string) int {
-		if at := slices.Index(preferredKeys, strings.TrimPrefix(key, "/")); at >= 0 {
-			return at - len(preferredKeys)
+		if i := slices.Index(preferredKeys, strings.TrimPrefix(key, "/")); i >= 0 {
+			return i - len(preferredKeys) // negative: before all others
 		}
 		return len(key) // "" comes before keys that are not preferred
 	}
 	sliceutil.Sort(keys, func(a, b string) int { return rank(a) - rank(b) })
 	for _, key := range keys {
-		places, moved := pairByKey(all, key, scope.item(-1, -1))
+		places, moved := pairByKey(all, key, scope.item(anyIndex, anyIndex))
 		if places != nil && !moved {
 			return nil, false
 		}
@@ -299,7 +308,8 @@ func (p *proposer) proposePaired(all []*jsonvalue.Node, places [][]int, scope br
 		for n, list := range all {
 			items[n] = list.Kids[places[n][i]]
 		}
-		for _, found := range prependStep(jsonvalue.Step{All: true}, p.propose(items, scope.item(-1, -1), depth)) {
+		each := jsonvalue.Step{All: true}
+		for _, found := range prependStep(each, p.propose(items, scope.item(anyIndex, anyIndex), depth)) {
 			same := func(other proposal) bool { return slices.Equal(other.path, found.path) }
 			if index := slices.IndexFunc(proposals, same); index >= 0 {
 				proposals[index].matcher = wider(proposals[index].matcher, found.matcher)

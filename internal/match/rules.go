@@ -127,6 +127,9 @@ func (b branches) member(name string) (next branches) {
 	return next
 }
 
+// anyIndex is the index of an item whose position has no meaning. No path with an index leads to it.
+const anyIndex = -1
+
 // item returns the branches of an item. i and j are its indexes on both sides. If they differ, no
 // path with an index applies.
 func (b branches) item(i, j int) (next branches) {
@@ -188,10 +191,12 @@ func protocolRules(part Part, method, recordedRevision, currentRevision string) 
 	var scope branches
 	root := &branch{}
 	for _, v := range t.rows {
-		inWas := v.appliesToRevision(recordedRevision)
-		inIs := v.appliesToRevision(currentRevision)
-		if v.appliesTo(part, method) && (inWas || inIs) {
-			root.addProtocolRule(v, inWas && inIs && (key.recordedRevision == "") == (key.currentRevision == ""))
+		inRecorded := v.appliesToRevision(recordedRevision)
+		inCurrent := v.appliesToRevision(currentRevision)
+		if v.appliesTo(part, method) && (inRecorded || inCurrent) {
+			// If only one revision is known, the other side may lack the member.
+			isOneUnknown := (key.recordedRevision == "") != (key.currentRevision == "")
+			root.addProtocolRule(v, inRecorded && inCurrent && !isOneUnknown)
 			scope = branches{root}
 		}
 	}
@@ -199,16 +204,15 @@ func protocolRules(part Part, method, recordedRevision, currentRevision string) 
 	return scope
 }
 
-// addProtocolRule adds a line of volatile.txt. both is set if both revisions are known to have the
-// member.
-func (b *branch) addProtocolRule(v volatile, both bool) {
+// addProtocolRule adds a line of volatile.txt. isInBoth is set if both revisions have the member.
+func (b *branch) addProtocolRule(v volatile, isInBoth bool) {
 	action, argument, _ := strings.Cut(v.action, ":")
 	matcher := Matcher{Kind: Protocol}
 	switch {
 	case action == "empty":
 		b.atPath(v.path).empty = true
 		return
-	case action == "name" || (action == "since" || action == "was") && both:
+	case action == "name" || (action == "since" || action == "was") && isInBoth:
 		return // compared like every other member
 	case action == "was":
 		matcher.pair = strings.Split(argument, ",")

@@ -17,9 +17,9 @@ func Align(recorded, current json.RawMessage) (_, _ json.RawMessage) {
 	if !redact.HasHiddenParts(string(recorded)) && !redact.HasHiddenParts(string(current)) {
 		return recorded, current
 	}
-	a, wasErr := jsonvalue.Parse(recorded)
-	b, isErr := jsonvalue.Parse(current)
-	if wasErr != nil || isErr != nil {
+	a, recordedErr := jsonvalue.Parse(recorded)
+	b, currentErr := jsonvalue.Parse(current)
+	if recordedErr != nil || currentErr != nil {
 		return recorded, current
 	}
 	return align(a, b)
@@ -54,11 +54,17 @@ func alignMembers(recorded, current []*jsonvalue.Node) (a, b json.RawMessage) {
 	i := 0
 	j := 0
 	for i < len(recorded) || j < len(current) {
+		order := -1 // only recorded members are left
+		if i == len(recorded) {
+			order = 1
+		} else if j < len(current) {
+			order = jsonvalue.CompareNames(recorded[i].Name, current[j].Name)
+		}
 		switch {
-		case j == len(current) || i < len(recorded) && jsonvalue.CompareNames(recorded[i].Name, current[j].Name) < 0:
+		case order < 0:
 			add(&before, recorded[i].Name, recorded[i].Raw)
 			i++
-		case i == len(recorded) || jsonvalue.CompareNames(recorded[i].Name, current[j].Name) > 0:
+		case order > 0:
 			add(&after, current[j].Name, current[j].Raw)
 			j++
 		default:
@@ -119,7 +125,7 @@ func Lists(recorded, current []json.RawMessage, key string) (_, _ []json.RawMess
 	right := namesOf(after, key)
 	used := map[int]bool{}
 	for name := range left.first {
-		if index, there := right.first[name]; there {
+		if index, exists := right.first[name]; exists {
 			used[index] = true
 		}
 	}
@@ -128,8 +134,8 @@ func Lists(recorded, current []json.RawMessage, key string) (_, _ []json.RawMess
 		if first, ok := left.first[name]; !ok || first != i {
 			continue
 		}
-		index, there := right.first[name]
-		if !there {
+		index, exists := right.first[name]
+		if !exists {
 			index = right.findFitting(name, used)
 		}
 		if index >= 0 {
@@ -155,7 +161,7 @@ func namesOf(all []json.RawMessage, key string) entryNames {
 	for i, raw := range all {
 		name, ok := jsonraw.Text(jsonraw.First(raw, key))
 		n.names[i] = name
-		if _, there := n.first[name]; ok && !there {
+		if _, exists := n.first[name]; ok && !exists {
 			n.first[name] = i
 		}
 		if redact.HasHiddenParts(name) {

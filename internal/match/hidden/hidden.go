@@ -23,11 +23,14 @@ type mark struct {
 	hash   string
 }
 
+// unknownLength is the length of a mark that does not show one.
+const unknownLength = -1
+
 // parseMark parses a placeholder that redact.HiddenIn found. The length follows "len" and one
 // character. The hash ends before the closing bracket, which is escaped in old URLs.
 func parseMark(text string) mark {
 	if !strings.Contains(text, "sha256") { // a placeholder for the user information of a URL
-		return mark{length: -1}
+		return mark{length: unknownLength}
 	}
 	_, digits, _ := strings.Cut(text, "len")
 	digits = digits[1:]
@@ -83,19 +86,21 @@ func fitHidden(hidden, text string) Fit {
 
 // secretLength returns the length of the secret at the beginning of text, or -1 if after does not
 // follow it. hidden is the length of a placeholder at the beginning of text, if it is positive.
-// last is set for the last placeholder: after must then be the end of text. An escaped secret is
+// isLast is set for the last placeholder: after must then be the end of text. An escaped secret is
 // longer than m.length.
-func (m mark) secretLength(text string, hidden int, after string, last bool) int {
-	switch {
-	case last && strings.HasSuffix(text, after):
+func (m mark) secretLength(text string, hidden int, after string, isLast bool) int {
+	if isLast {
+		if !strings.HasSuffix(text, after) {
+			return -1
+		}
 		return len(text) - len(after)
-	case last:
-		return -1
+	}
+	switch {
 	case hidden > 0 && strings.HasPrefix(text[hidden:], after):
 		return hidden
 	case m.length >= 0 && m.length <= len(text) && strings.HasPrefix(text[m.length:], after):
 		return m.length
-	case after == "":
+	case after == "": // nothing shows where the secret ends
 		return -1
 	}
 	return strings.Index(text, after)
@@ -150,8 +155,8 @@ func hiddenText(n *jsonvalue.Node) string {
 
 // Comparable reports whether two values can be compared by a placeholder in one of them.
 func Comparable(recorded, current *jsonvalue.Node) bool {
-	text := func(n *jsonvalue.Node) bool { return n.Kind == jsonvalue.String || n.Kind == jsonvalue.Number }
-	return (recorded.Hidden || current.Hidden) && text(recorded) && text(current)
+	hasText := func(n *jsonvalue.Node) bool { return n.Kind == jsonvalue.String || n.Kind == jsonvalue.Number }
+	return (recorded.Hidden || current.Hidden) && hasText(recorded) && hasText(current)
 }
 
 // Compare compares two values by the placeholders in one of them. It returns None if neither has

@@ -93,10 +93,11 @@ func (p *parser) skipToNext() byte {
 func (p *parser) parseValue() *Node {
 	first := p.skipToNext()
 	if len(p.unusedNodes) == 0 {
-		p.unusedNodes = make([]Node, min(8+p.count, 1024))
+		p.unusedNodes = make([]Node, min(8+p.count, 1024)) // many at once: fewer allocations
 	}
 	n := &p.unusedNodes[0]
-	p.unusedNodes, p.count = p.unusedNodes[1:], p.count+1
+	p.unusedNodes = p.unusedNodes[1:]
+	p.count++
 	*n = Node{Kind: first, At: p.offset}
 	switch first {
 	case Object:
@@ -113,12 +114,14 @@ func (p *parser) parseValue() *Node {
 	n.Raw = p.raw[n.At:p.offset:p.offset]
 	switch {
 	case first == 't' || first == 'f':
-		n.Kind, n.Text = Bool, string(n.Raw)
+		n.Kind = Bool
+		n.Text = string(n.Raw)
 	case first == '-' || first >= '0' && first <= '9':
-		n.Kind, n.Text = Number, Decimal(string(n.Raw))
+		n.Kind = Number
+		n.Text = Decimal(string(n.Raw))
 	case first == String:
 		n.Text = textOf(n.Raw)
-		mayHide := strings.Contains(n.Text, "sha256") || strings.Contains(n.Text, "//")
+		mayHide := strings.Contains(n.Text, "sha256") || strings.Contains(n.Text, "//") // a fast check
 		n.Hidden = mayHide && redact.HasHiddenParts(n.Text)
 	}
 	n.summarize()
@@ -178,7 +181,8 @@ func (n *Node) summarize() {
 		n.Leaves += kid.Leaves
 		n.Hidden = n.Hidden || kid.Hidden
 	}
-	n.Hash, n.Leaves = h.Sum64(), max(n.Leaves, 1)
+	n.Hash = h.Sum64()
+	n.Leaves = max(n.Leaves, 1)
 }
 
 // WriteName adds a text and its length to a hash.
@@ -214,15 +218,12 @@ func (n *Node) Member(name string) *Node {
 	if n.Kind != Object {
 		return nil
 	}
-	at, found := slices.BinarySearchFunc(
-		n.Kids,
-		name,
-		func(kid *Node, name string) int { return CompareNames(kid.Name, name) },
-	)
+	byName := func(kid *Node, name string) int { return CompareNames(kid.Name, name) }
+	i, found := slices.BinarySearchFunc(n.Kids, name, byName)
 	if !found {
 		return nil
 	}
-	return n.Kids[at]
+	return n.Kids[i]
 }
 
 // IsLeaf reports whether the value is neither an object nor an array.

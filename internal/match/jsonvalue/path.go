@@ -55,8 +55,8 @@ func ParsePath(text string) (Path, error) {
 			return bad(offset, "the path has more than %d steps", MostSteps)
 		}
 		rest := strings.TrimPrefix(text[offset:], ".")
-		dot := len(rest) < len(text[offset:])
-		step, length, problem := parseStep(rest, dot)
+		isAfterDot := len(rest) < len(text[offset:])
+		step, length, problem := parseStep(rest, isAfterDot)
 		if problem != "" {
 			return bad(len(text)-len(rest), "%s", problem)
 		}
@@ -66,14 +66,14 @@ func ParsePath(text string) (Path, error) {
 	return path, nil
 }
 
-// parseStep parses one step, and returns its length and the text of an error or "". dot is set
-// after a dot, which steps in brackets do not need.
-func parseStep(text string, dot bool) (step Step, length int, problem string) {
+// parseStep parses one step, and returns its length and the text of an error or "". isAfterDot is
+// set if a dot precedes it, which steps in brackets do not need.
+func parseStep(text string, isAfterDot bool) (step Step, length int, problem string) {
 	name := identifier(text)
 	if strings.HasPrefix(text, "[") {
 		return parseBrackets(text)
 	}
-	if !dot {
+	if !isAfterDot {
 		return Step{}, 0, `expected ".", "[" or the end: only paths as .a.b[0].c and .a[].b are understood`
 	}
 	if name != "" {
@@ -102,7 +102,8 @@ func parseBrackets(text string) (step Step, length int, problem string) {
 	if !closed {
 		return Step{}, 0, `"]" is missing`
 	}
-	if err != nil || index < 0 || strings.HasPrefix(inner, "+") || inner[0] == '-' {
+	hasSign := strings.HasPrefix(inner, "+") || strings.HasPrefix(inner, "-")
+	if err != nil || hasSign {
 		return Step{}, 0, `brackets hold an index from 0 on, a name in quotes, or nothing: [0], ["a-b"], []`
 	}
 	if index > maxIndex {
@@ -115,8 +116,9 @@ func parseBrackets(text string) (step Step, length int, problem string) {
 func identifier(text string) string {
 	for i := range len(text) {
 		c := text[i]
-		letter := c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z'
-		if !letter && (i == 0 || c < '0' || c > '9') {
+		isLetter := c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z'
+		isDigit := '0' <= c && c <= '9'
+		if !isLetter && (i == 0 || !isDigit) {
 			return text[:i]
 		}
 	}
@@ -179,29 +181,33 @@ func (p Path) Select(raw json.RawMessage) (pointers []string) {
 		return nil
 	}
 	type place struct {
-		n  *Node
-		at string
+		node    *Node
+		pointer string
 	}
 	places := []place{{n, ""}}
 	for _, step := range p {
 		var next []place
 		for _, from := range places {
-			if kid := from.n.Member(step.Name); kid != nil && !step.Item && !step.All {
-				next = append(next, place{kid, jsonraw.Pointer(from.at, step.Name)})
-			}
-			if from.n.Kind != Array || !step.Item && !step.All {
+			isName := !step.Item && !step.All
+			if isName {
+				if kid := from.node.Member(step.Name); kid != nil {
+					next = append(next, place{kid, jsonraw.Pointer(from.pointer, step.Name)})
+				}
 				continue
 			}
-			for i, kid := range from.n.Kids {
+			if from.node.Kind != Array {
+				continue
+			}
+			for i, kid := range from.node.Kids {
 				if (step.All || i == step.Index) && len(next) < maxFound {
-					next = append(next, place{kid, jsonraw.Pointer(from.at, strconv.Itoa(i))})
+					next = append(next, place{kid, jsonraw.Pointer(from.pointer, strconv.Itoa(i))})
 				}
 			}
 		}
 		places = next
 	}
 	for _, found := range places {
-		pointers = append(pointers, found.at)
+		pointers = append(pointers, found.pointer)
 	}
 	return pointers
 }
@@ -232,7 +238,7 @@ func (n *Node) Find(pointer string) *Node {
 
 // Covers reports whether p leads to every value to which the other path leads.
 func (p Path) Covers(other Path) bool {
-	return slices.EqualFunc(p, other, func(w, s Step) bool { return w == s || w.All && s.Item })
+	return slices.EqualFunc(p, other, func(own, o Step) bool { return own == o || own.All && o.Item })
 }
 
 // Overlaps reports whether both paths may lead to the same value.
