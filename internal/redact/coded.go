@@ -49,7 +49,8 @@ func eachCoded(raw []byte, found func(text []byte, origin func(from, to int) (in
 			i = max(i, done-1) + minRun
 			continue
 		}
-		for from += skip; to < len(raw) && base64Values[raw[to]] < 64; {
+		from += skip
+		for to < len(raw) && base64Values[raw[to]] < 64 {
 			to++
 		}
 		begin := from
@@ -63,7 +64,7 @@ func eachCoded(raw []byte, found func(text []byte, origin func(from, to int) (in
 }
 
 // blobEnd returns the end of the base64 run around offset if the run is binary data longer than
-// maxBlob bytes, else at.
+// maxBlob bytes, else offset.
 func blobEnd(raw []byte, offset int) int {
 	if offset+maxBlob >= len(raw) || base64Values[raw[offset+maxBlob]] == 255 {
 		return offset
@@ -110,7 +111,9 @@ func isTextAt(run []byte, width int) bool {
 func isText(text []byte) bool {
 	for len(text) > 0 {
 		r, size := utf8.DecodeRune(text)
-		if r == utf8.RuneError && (size == 1 && utf8.FullRune(text)) || r < ' ' && classes[byte(r)]&space == 0 || r == 0x7F {
+		isInvalid := r == utf8.RuneError && size == 1 && utf8.FullRune(text)
+		isControl := r < ' ' && classes[byte(r)]&space == 0 || r == 0x7F
+		if isInvalid || isControl {
 			return false
 		}
 		text = text[size:]

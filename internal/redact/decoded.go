@@ -19,7 +19,7 @@ type decodedView struct {
 	marks []viewMark
 }
 
-// A viewMark records that text[at:] was decoded from raw[from:].
+// A viewMark records that text[at:] of a view was decoded from raw[from:].
 type viewMark struct{ at, from int }
 
 const (
@@ -91,7 +91,7 @@ func (v *decodedView) origin(from, to int) (rawFrom, rawTo int) {
 	if next > 0 {
 		m = v.marks[next-1]
 	}
-	rawFrom = -1
+	rawFrom = -1 // not found yet
 	// Decoding can depend on the text before an escape.
 	text := append([]byte(nil), v.text[max(0, m.at-wrappedLine):m.at]...)
 	skipped := m.at - len(text)
@@ -116,7 +116,7 @@ func (v *decodedView) origin(from, to int) (rawFrom, rawTo int) {
 	return max(rawFrom, 0), len(v.raw)
 }
 
-// appendUnescaped decodes the escape at raw[at:] and appends the result to text. size is the length
+// appendUnescaped decodes the escape at raw[offset:] and appends the result to text. size is the length
 // of the escape in bytes, or 0 if there is no escape. A line end within base64 is an escape that
 // decodes to nothing.
 func appendUnescaped(text, raw []byte, offset int) (_ []byte, size int) {
@@ -249,18 +249,22 @@ func (k *valueIndex) hasEscapes(raw []byte) bool {
 			if r, ok := jsonraw.EscapedRune(raw[i-1:]); ok && (r < utf8.RuneSelf || k.hasNonASCII) {
 				return true
 			}
-		case c == '/' || c == 'x' || k.letters['\\'] && i-from > 1:
+		case c == '/' || c == 'x':
 			return true
-		case stringEscapes[c] != 0 && k.letters[stringEscapes[c]], (c == 'n' || c == 'r') && isWrapped(raw[:from]):
+		case k.letters['\\'] && i-from > 1: // an escaped backslash
+			return true
+		case stringEscapes[c] != 0 && k.letters[stringEscapes[c]]:
+			return true
+		case (c == 'n' || c == 'r') && isWrapped(raw[:from]): // a line end in base64
 			return true
 		}
 	}
 	return k.hasEscape(raw, '%') || k.hasEscape(raw, '&') || k.hasEscape(raw, '\n') || k.hasEscape(raw, '\r')
 }
 
-// hasEscape reports whether raw has an escape that begins with c and that undone can decode.
+// hasEscape reports whether raw has an escape that begins with c and that appendUnescaped can decode.
 func (k *valueIndex) hasEscape(raw []byte, c byte) bool {
-	var room [16]byte
+	var room [16]byte // avoids an allocation for each escape
 	for i := 0; ; i++ {
 		next := bytes.IndexByte(raw[i:], c)
 		if next < 0 {

@@ -30,14 +30,14 @@ const (
 
 // Find returns the ranges that Bytes would hide, sorted and without overlap.
 func (s *Secrets) Find(raw []byte) []Found {
-	known := func(learn bool) (all []Found) {
-		places, _ := s.findSightings(raw, learn)
-		for _, p := range places {
+	var all []Found
+	addKnown := func(learn bool) {
+		sightings, _ := s.findSightings(raw, learn)
+		for _, p := range sightings {
 			all = append(all, Found{p.begin, p.end, p.kind, p.secret})
 		}
-		return all
 	}
-	all := known(false)
+	addKnown(false)
 	for _, rule := range byForm {
 		e := rule.hide(raw, s.Variables)
 		s.learnEdit(e)
@@ -45,7 +45,8 @@ func (s *Secrets) Find(raw []byte) []Found {
 			all = append(all, Found{From: place[0], To: place[1], Kind: rule.kind})
 		}
 	}
-	return mergeFinds(append(all, known(true)...)) // values learned from their names may occur elsewhere, too
+	addKnown(true) // values learned from their names may occur elsewhere, too
+	return mergeFinds(all)
 }
 
 // mergeFinds merges overlapping finds and sorts them by position. A merged find has the kind and the

@@ -71,10 +71,10 @@ func appendGuesses(all []sighting, raw []byte, level Guess) []sighting {
 		for _, match := range p.pattern.FindAllIndex(raw, -1) {
 			text := string(raw[match[0]:match[1]])
 			// These addresses are the same on every machine.
-			isOwn := strings.HasPrefix(text, "127.") || strings.HasPrefix(text, "0.") || text == "255.255.255.255"
+			isUniversal := strings.HasPrefix(text, "127.") || strings.HasPrefix(text, "0.") || text == "255.255.255.255"
 			// A longer row of numbers is a version or an object identifier.
-			isLonger := match[0] > 0 && raw[match[0]-1] == '.' || match[1] < len(raw) && raw[match[1]] == '.'
-			if p.kind == FoundIP && (isOwn || isLonger) {
+			isPartOfLonger := match[0] > 0 && raw[match[0]-1] == '.' || match[1] < len(raw) && raw[match[1]] == '.'
+			if p.kind == FoundIP && (isUniversal || isPartOfLonger) {
 				continue
 			}
 			all = append(all, sighting{match[0], match[0] + len(text), text, p.kind})
@@ -113,8 +113,11 @@ func eachRun(raw []byte, found func(from, to int)) {
 			to++
 		}
 		i = to - 1
-		if isEscapeBefore(raw, from) || to-from > maxRandom || to-from < minNamed ||
-			slices.ContainsFunc(openRuns, func(begin string) bool { return bytes.HasPrefix(raw[from:to], []byte(begin)) }) {
+		if to-from < minNamed || to-from > maxRandom || isEscapeBefore(raw, from) {
+			continue
+		}
+		beginsRun := func(begin string) bool { return bytes.HasPrefix(raw[from:to], []byte(begin)) }
+		if slices.ContainsFunc(openRuns, beginsRun) {
 			continue
 		}
 		hasLongPart := false

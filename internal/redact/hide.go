@@ -54,7 +54,8 @@ func (e *edit) replace(from, to int, shown string) {
 	}
 	e.copyTo(from)
 	e.write([]byte(shown))
-	e.done, e.replaced = to, append(e.replaced, [2]int{from, to})
+	e.done = to
+	e.replaced = append(e.replaced, [2]int{from, to})
 }
 
 // result returns the edited bytes and the number of replacements. It returns raw itself if there
@@ -89,8 +90,8 @@ func (e *edit) write(p []byte) {
 // hideNamed hides the values that follow a secret name and ":" or "=".
 func hideNamed(raw []byte, variables bool) edit {
 	e := edit{raw: raw}
-	colon := -1
-	equals := -1
+	colon := -1  // the next ":" from offset on
+	equals := -1 // the next "="
 	released := 0
 	var defaults map[int]bool // where the defaults of schemas that describe a secret begin
 	for offset := 0; ; {
@@ -105,13 +106,13 @@ func hideNamed(raw []byte, variables bool) edit {
 		if offset > len(raw) {
 			return e
 		}
-		if offset-1 < e.done {
+		if offset-1 < e.done { // within the previous secret
 			continue
 		}
 		isDefault := defaults[offset]
 		name := wordBefore(raw[e.done : offset-1])
-		isNamed := isSecretMember(name) &&
-			!bytes.HasSuffix(raw[:offset], []byte("urn:ietf:params:oauth:"))
+		isOAuthURN := bytes.HasSuffix(raw[:offset], []byte("urn:ietf:params:oauth:"))
+		isNamed := isSecretMember(name) && !isOAuthURN
 		if !isNamed && !isDefault {
 			continue
 		}
@@ -133,12 +134,14 @@ func hideNamed(raw []byte, variables bool) edit {
 			if isHidden(secret) || isDefault && len(secret) < minKnown {
 				continue
 			}
-			if isPlaceholder(secret) || namesIdentifier(name) && isWord(joinedParts.Replace(secret)) {
+			isIdentifier := namesIdentifier(name) && isWord(joinedParts.Replace(secret))
+			if isPlaceholder(secret) || isIdentifier {
 				continue
 			}
 			e.replace(v.from, v.to, v.shown(secret))
-			if isDefault && len(secret) < 20 && !strings.ContainsAny(secret, "0123456789") {
-				continue // it is a word, which may occur anywhere
+			isPlainDefault := isDefault && len(secret) < minUnnamed && !strings.ContainsAny(secret, "0123456789")
+			if isPlainDefault {
+				continue // not learned: it is a word, which may occur anywhere
 			}
 			e.namedValues = append(e.namedValues, v.plainText(secret))
 			e.namedValues = append(e.namedValues, basicSecrets(string(wordBefore(raw[:v.from])), secret)...)
@@ -170,6 +173,13 @@ func isPlaceholder(value string) bool {
 
 // maxPlaceholder is the maximum length of a placeholder in bytes.
 const maxPlaceholder = 40
+
+// A word that follows ":" in a text counts as a secret from minUnnamed bytes on, or from minWithDigit
+// bytes on if it has a digit.
+const (
+	minUnnamed   = 20
+	minWithDigit = 6
+)
 
 // joinedParts joins the parts of a value such as created_at.
 var joinedParts = strings.NewReplacer("_", "", "-", "")
@@ -226,7 +236,7 @@ func (v span) plainText(secret string) string {
 	return secret
 }
 
-// secretValues returns the secret values at raw[at:], after a secret name and its ":" or "=": one
+// secretValues returns the secret values at raw[offset:], after a secret name and its ":" or "=": one
 // string or word, or all strings and numbers of an array or an object. It returns none for a JSON
 // Schema. The search for names continues at end.
 func secretValues(raw []byte, offset int) (values []span, end int) {
@@ -238,13 +248,15 @@ func secretValues(raw []byte, offset int) (values []span, end int) {
 		v.from += schemeLength(raw[v.from:v.to])
 		return asList(v), v.to
 	}
+	quote := quoteBefore(raw[:offset-1])
 	if raw[value] != '[' && raw[value] != '{' {
-		return unquotedAt(raw, value, raw[offset-1] == '=' && value == offset, quoteBefore(raw[:offset-1])), offset
+		isAssigned := raw[offset-1] == '=' && value == offset
+		return unquotedAt(raw, value, isAssigned, quote), offset
 	}
 	if isSchema(raw[value:min(len(raw), value+schemaWithin)]) {
 		return nil, offset
 	}
-	return valuesWithin(raw, value, quoteBefore(raw[:offset-1]))
+	return valuesWithin(raw, value, quote)
 }
 
 // quoteBefore returns the quote at the end of text with its backslashes, or "".
@@ -285,7 +297,7 @@ func quotedAt(raw []byte, offset int) (v span, ok bool) {
 			break
 		}
 		i += next
-		before := 0
+		before := 0 // backslashes before the quote
 		for i-before > from && raw[i-before-1] == '\\' {
 			before++
 		}
@@ -316,11 +328,11 @@ func beginsHidden(word string) bool {
 	return slices.ContainsFunc(marks[:], func(mark string) bool { return strings.HasPrefix(word, mark) })
 }
 
-// unquotedAt returns the unquoted value at a place, or nil if it is not a secret. After "=" any
-// word is a secret. After ":" the text may be prose, as in "the token: it has expired", so a word
-// counts only if it is long, has digits or is a number. quote is for the placeholder of a number
-// after ":".
-func unquotedAt(raw []byte, offset int, assigned bool, quote string) []span {
+// unquotedAt returns the unquoted value at a place, or nil if it is not a secret. After "=", when
+// isAssigned is set, any word is a secret. After ":" the text may be prose, as in "the token: it has
+// expired", so a word counts only if it is long, has digits or is a number. quote is for the
+// placeholder of a number after ":".
+func unquotedAt(raw []byte, offset int, isAssigned bool, quote string) []span {
 	end := offset
 	for end < len(raw) && classes[raw[end]]&wordEnd == 0 {
 		end++
@@ -335,10 +347,12 @@ func unquotedAt(raw []byte, offset int, assigned bool, quote string) []span {
 	if word == "" || word == "…" || word == "true" || word == "false" || word == "null" {
 		return nil
 	}
-	if jsonraw.IsNumber([]byte(word)) && jsonraw.Valid([]byte(word)) == nil && !assigned {
+	isNumber := jsonraw.IsNumber([]byte(word)) && jsonraw.Valid([]byte(word)) == nil
+	if isNumber && !isAssigned {
 		return []span{{from: offset, to: end, quote: quote}}
 	}
-	if assigned || len(word) >= 20 || len(word) >= 6 && strings.ContainsAny(word, "0123456789") {
+	hasDigit := strings.ContainsAny(word, "0123456789")
+	if isAssigned || len(word) >= minUnnamed || len(word) >= minWithDigit && hasDigit {
 		return []span{{from: offset, to: end}}
 	}
 	return nil
@@ -347,7 +361,8 @@ func unquotedAt(raw []byte, offset int, assigned bool, quote string) []span {
 // valuesWithin returns the strings and numbers of the array or object at a place, except the names
 // of members. end is the place of its closing bracket, or the end of raw.
 func valuesWithin(raw []byte, offset int, quote string) (values []span, end int) {
-	for i, depth := offset, 0; i < len(raw); i++ {
+	depth := 0
+	for i := offset; i < len(raw); i++ {
 		c := raw[i]
 		switch {
 		case c == '[' || c == '{':
@@ -367,7 +382,9 @@ func valuesWithin(raw []byte, offset int, quote string) (values []span, end int)
 				return append(values, asList(v)...), len(raw)
 			}
 			i = v.to + closing
-			if rest := bytes.TrimLeft(raw[i+1:], jsonraw.WhiteSpace); len(rest) == 0 || rest[0] != ':' {
+			rest := bytes.TrimLeft(raw[i+1:], jsonraw.WhiteSpace)
+			isMemberName := len(rest) > 0 && rest[0] == ':'
+			if !isMemberName {
 				values = append(values, asList(v)...)
 			}
 		case jsonraw.IsNumber(raw[i:i+1]) && !isNameByte(raw[i-1]):
@@ -413,18 +430,18 @@ func isSchema(raw []byte) bool {
 	if raw[0] != '{' {
 		return false
 	}
-	schema := false
+	found := false
 	_ = jsonraw.EachMember(raw, func(_ int, name string, from, to int) bool {
-		text, ok := jsonraw.Text(raw[from:to])
 		switch name {
 		case "type":
-			schema = !ok || schemaTypes[text]
+			text, isText := jsonraw.Text(raw[from:to])
+			found = !isText || schemaTypes[text] // a schema may have a list of types
 		case "$ref", "anyOf", "oneOf", "allOf", "enum", "const":
-			schema = true
+			found = true
 		}
-		return !schema
+		return !found
 	})
-	return schema
+	return found
 }
 
 // hideURLs hides the secrets that RedactURL finds in the URLs of a text.
@@ -449,7 +466,7 @@ func hideURLs(raw []byte, _ bool) edit {
 			link := string(raw[from:to])
 			if safe := RedactURL(link); safe != link {
 				e.replace(from, to, safe)
-				e.urlValues = append(e.urlValues, urlSecrets(link, 3)...)
+				e.urlValues = append(e.urlValues, urlSecrets(link, maxURLLevels)...)
 			}
 		}
 		offset = to

@@ -23,9 +23,10 @@ func (s *Secrets) hideInUnicode(raw []byte) (safe []byte, n int) {
 // hideInBytes returns raw without its secrets and the number of replacements. It does not decode UTF-16.
 func (s *Secrets) hideInBytes(raw []byte) (safe []byte, n int) {
 	safe = raw
-	next := func(text []byte, count int) (found int) {
+	// apply makes the result of an edit the text for the next step, and returns its replacements.
+	apply := func(text []byte, count int) int {
 		if n > 0 && count > 0 {
-			spool.Free(safe)
+			spool.Free(safe) // the result of an earlier step, never raw itself
 		}
 		safe = text
 		n += count
@@ -36,22 +37,22 @@ func (s *Secrets) hideInBytes(raw []byte) (safe []byte, n int) {
 	// Tokens are learned first, because a known value may be the beginning of one.
 	keys := hideKeys(raw, false)
 	s.learnEdit(keys)
-	countHidden(s, FoundKey, next(keys.result()))
+	countHidden(s, FoundKey, apply(keys.result()))
 	if s != nil && !s.values.isEmpty() {
 		eachToken(safe, func(from, to int) bool {
 			s.Learn(string(bytes.TrimRight(safe[from:to], "."))) // a dot may end a sentence
 			return true
 		})
 	}
-	next(s.hideKnown(safe, true))
+	apply(s.hideKnown(safe, true))
 	before := valueCount(s)
 	for _, rule := range byForm {
 		e := rule.hide(safe, s != nil && s.Variables)
 		s.learnEdit(e)
-		countHidden(s, rule.kind, next(e.result()))
+		countHidden(s, rule.kind, apply(e.result()))
 	}
 	if valueCount(s) > before { // values learned above may occur elsewhere, too
-		next(s.hideKnown(safe, false))
+		apply(s.hideKnown(safe, false))
 	}
 	return safe, n
 }
@@ -134,8 +135,8 @@ const (
 )
 
 // windowAt returns the end of the window that begins at from, and the end of the text that is
-// searched with it. Only secrets that begin in the window count. apart reports whether the window
-// ends at a separator, so that no word, name or run continues after it.
+// searched with it. Only secrets that begin in the window count. isSeparated reports whether the
+// window ends at a separator, so that no word, name or run continues after it.
 func (s *Secrets) windowAt(raw []byte, from int) (to, end int, isSeparated bool) {
 	if len(raw)-from <= 2*window {
 		return len(raw), len(raw), true
@@ -159,7 +160,7 @@ func (s *Secrets) windowAt(raw []byte, from int) (to, end int, isSeparated bool)
 	return to, end, false
 }
 
-// A lookout searches a text and its decoded forms for known values.
+// A searcher searches a text and its decoded forms for known values.
 type searcher struct {
 	secrets *Secrets
 	// learn is set if the values of secret names are learned first.
@@ -252,10 +253,11 @@ func mergeSightings(each []sighting) (all []sighting) {
 	return all
 }
 
-// escapeBefore returns the beginning of the JSON string escape that a cut at at would split, or at
-// if there is none. It does not go back beyond done.
+// escapeBefore returns the beginning of the JSON string escape that a cut at offset would split, or
+// offset if there is none. It does not go back beyond done.
 func escapeBefore(raw []byte, done, offset int) int {
-	for from := offset - 1; from >= max(done, offset-5); from-- {
+	const longest = len(`\u00e9`)
+	for from := offset - 1; from >= max(done, offset-longest+1); from-- {
 		if raw[from] != '\\' {
 			continue
 		}
@@ -274,13 +276,13 @@ func escapeBefore(raw []byte, done, offset int) int {
 // numberAround returns the JSON number around a place, and the quotes that its replacement needs. It
 // returns the place itself if it is not in a number.
 func numberAround(raw []byte, from, to int) (int, int, string) {
-	digits := func(c byte) bool { return '0' <= c && c <= '9' || bytes.IndexByte([]byte("+-.eE"), c) >= 0 }
+	isNumberByte := func(c byte) bool { return isDigit(c) || bytes.IndexByte([]byte("+-.eE"), c) >= 0 }
 	begin := to
 	end := from
-	for begin > 0 && digits(raw[begin-1]) {
+	for begin > 0 && isNumberByte(raw[begin-1]) {
 		begin--
 	}
-	for end < len(raw) && digits(raw[end]) {
+	for end < len(raw) && isNumberByte(raw[end]) {
 		end++
 	}
 	if begin > from || end < to {
@@ -288,8 +290,11 @@ func numberAround(raw []byte, from, to int) (int, int, string) {
 	}
 	before := bytes.TrimRight(raw[:begin], jsonraw.WhiteSpace)
 	after := bytes.TrimLeft(raw[end:], jsonraw.WhiteSpace)
-	if len(before) == 0 || len(after) == 0 || !bytes.Contains([]byte(":[,"), before[len(before)-1:]) ||
-		!bytes.Contains([]byte(",]}"), after[:1]) || jsonraw.Valid(raw[begin:end]) != nil {
+	if len(before) == 0 || len(after) == 0 {
+		return from, to, ""
+	}
+	isValue := bytes.Contains([]byte(":[,"), before[len(before)-1:]) && bytes.Contains([]byte(",]}"), after[:1])
+	if !isValue || jsonraw.Valid(raw[begin:end]) != nil {
 		return from, to, ""
 	}
 	quote := bytes.LastIndexByte(before, '"')

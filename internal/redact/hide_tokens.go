@@ -96,10 +96,9 @@ func eachToken(raw []byte, found func(from, to int) bool) {
 // tokenStart returns the place in the run raw[from:to] where a token begins that ends with the run, or
 // to if there is no such token.
 func tokenStart(raw []byte, from, to int) int {
-	if bytes.HasSuffix(raw[:from], []byte("Bearer ")) || bytes.HasSuffix(raw[:from], []byte("bearer ")) {
-		if bytes.ContainsAny(raw[from:to], "0123456789") {
-			return from
-		}
+	isBearer := bytes.HasSuffix(raw[:from], []byte("Bearer ")) || bytes.HasSuffix(raw[:from], []byte("bearer "))
+	if isBearer && bytes.ContainsAny(raw[from:to], "0123456789") {
+		return from
 	}
 	last := to - minToken
 	ends := runEnds{run: raw[from:to]}

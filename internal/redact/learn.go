@@ -61,7 +61,7 @@ func basicSecrets(scheme, credentials string) []string {
 //
 // A value that is a word, such as the password "postgres", counts as a secret in URLs only:
 // elsewhere it is not distinguishable from the word.
-func (s *Secrets) LearnURL(raw string) { s.learnURLValues(urlSecrets(raw, 3)) }
+func (s *Secrets) LearnURL(raw string) { s.learnURLValues(urlSecrets(raw, maxURLLevels)) }
 
 // learnURLValues learns values that were found in a URL. Words count as secrets in URLs only.
 func (s *Secrets) learnURLValues(values []string) {
@@ -107,7 +107,11 @@ func isWord(value string) bool {
 	cluster := 0
 	for i, c := range []byte(letters) {
 		switch {
-		case !isLetter(c), i > 0 && isUpper(c) != isUpper(letters[1]), i > 0 && isUpper(c) && !isUpper(letters[0]):
+		case !isLetter(c):
+			return false
+		case i > 0 && isUpper(c) != isUpper(letters[1]): // mixed case after the first letter
+			return false
+		case i > 0 && isUpper(c) && !isUpper(letters[0]):
 			return false
 		case strings.IndexByte("aeiouy", c|0x20) >= 0:
 			vowels++
@@ -181,14 +185,18 @@ func (s *Secrets) LearnEnvironment(environ []string) {
 // URL. It hides nothing if raw is not a form, or longer than maxForm.
 func hideForm(raw []byte, _ bool) edit {
 	e := edit{raw: raw}
-	if len(raw) == 0 || !isNameByte(raw[0]) && raw[0] != '%' || len(raw) > maxForm || !slices.Contains(raw, '&') ||
-		slices.ContainsFunc(raw, func(c byte) bool { return classes[c]&(space|urlEnd) != 0 || c == '{' }) {
+	if len(raw) == 0 || len(raw) > maxForm || !slices.Contains(raw, '&') {
+		return e
+	}
+	beginsWithName := isNameByte(raw[0]) || raw[0] == '%'
+	isForeign := func(c byte) bool { return classes[c]&(space|urlEnd) != 0 || c == '{' } // not in a form
+	if !beginsWithName || slices.ContainsFunc(raw, isForeign) {
 		return e
 	}
 	form := "?" + string(raw)
 	if safe := RedactURL(form); safe != form {
 		e.replace(0, len(raw), safe[1:])
-		e.secrets = urlSecrets(form, 3)
+		e.secrets = urlSecrets(form, maxURLLevels)
 	}
 	return e
 }

@@ -9,9 +9,9 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// A known is an index of the values that are secret everywhere, and of the ways in which they may
+// A valueIndex is an index of the values that are secret everywhere, and of the ways in which they may
 // be written. The time of a search does not depend on the number of values. A search reads four of
-// every five bytes once. The zero known is empty.
+// every five bytes once. The zero valueIndex is empty.
 //
 // The mark of a pattern is minKnown bytes of it. Wherever the pattern occurs, one of the five
 // quadruples of bytes in its mark begins at a multiple of five. A bit set shows whether bytes can
@@ -85,24 +85,29 @@ func (k *valueIndex) add(value string) {
 	value = strings.Clone(value)
 	k.values[value] = true
 	k.size += len(value)
-	k.addText(value, value, true, true)
+	const (
+		plain = true // search for the text as it is
+		coded = true // search for the text in hexadecimal digits and base64
+	)
+	k.addText(value, value, plain, coded)
 	// The value in a JSON string that is then written in base64.
 	if quoted := jsonraw.Quote(value); len(quoted) != len(value)+2 {
-		k.addText(string(quoted[1:len(quoted)-1]), value, false, true)
+		k.addText(string(quoted[1:len(quoted)-1]), value, !plain, coded)
 	}
 	if form := asFormText(value); form != value {
-		k.addText(form, value, true, false)
+		k.addText(form, value, plain, !coded)
 	}
 	// A value that looks escaped is decoded like the text in which it occurs.
-	for text, level := []byte(value), 0; level < maxLevels; level++ {
+	text := []byte(value)
+	for range maxLevels {
 		v, ok := decode(text, escape)
 		if !ok {
 			break
 		}
 		text = v.text
-		k.addText(string(text), value, true, false)
+		k.addText(string(text), value, plain, !coded)
 		if form := asFormText(string(text)); form != string(text) {
-			k.addText(form, value, true, false)
+			k.addText(form, value, plain, !coded)
 		}
 	}
 }
@@ -216,7 +221,7 @@ func (k *valueIndex) scan(text []byte, found func(from, to int, value string)) {
 	}
 }
 
-// longestAt returns the range and the value of the longest known text whose mark is at text[at:],
+// longestAt returns the range and the value of the longest known text with its mark at text[offset:],
 // or 0, 0, "" if there is none.
 func (k *valueIndex) longestAt(text []byte, offset int, mark uint64) (from, to int, value string) {
 	candidates, ok := k.marked[mark]
@@ -268,8 +273,8 @@ func (form spelling) marks(text string, place int) (mark, other uint64) {
 	return binary.LittleEndian.Uint64(first[:]), binary.LittleEndian.Uint64(second[:])
 }
 
-// match returns the range of in that is text in the spelling, beginning at a place, or 0, 0 if
-// there is no match.
+// match returns the range of raw that is text in the spelling and begins at offset, or 0, 0 if there
+// is none.
 func (form spelling) match(raw []byte, offset int, text string) (from, to int) {
 	if offset < 0 || offset+form.length(text) > len(raw) {
 		return 0, 0

@@ -12,7 +12,8 @@ import (
 // isPlain reports whether Bytes certainly hides nothing in a text and learns nothing from it. A text
 // without secrets need not be plain.
 func (s *Secrets) isPlain(raw []byte) bool {
-	if len(raw) > 0 && raw[0] >= 0xFE || s != nil && s.Guess != GuessNone { // UTF-16 may begin with these bytes
+	mayBeUTF16 := len(raw) > 0 && raw[0] >= 0xFE // by its byte order mark
+	if mayBeUTF16 || s != nil && s.Guess != GuessNone {
 		return false
 	}
 	for from := 0; from < len(raw); {
@@ -28,9 +29,11 @@ func (s *Secrets) isPlain(raw []byte) bool {
 	return true
 }
 
-// isPlainWindow implements isPlain for a window. goesOn is set if more text follows the window.
+// isPlainWindow implements isPlain for a window. isContinued is set if more text follows the window.
 func isPlainWindow(s *Secrets, raw []byte, isContinued bool) bool {
-	for offset, colon, equals := 0, -1, -1; ; {
+	colon := -1  // the next ":" from offset on
+	equals := -1 // the next "="
+	for offset := 0; ; {
 		if colon < offset {
 			colon = indexByte(raw, ':', offset)
 		}
@@ -61,7 +64,7 @@ func isPlainWindow(s *Secrets, raw []byte, isContinued bool) bool {
 	return s == nil || s.values.hasNone(raw)
 }
 
-// indexByte returns the place of the first c in raw[at:], counted in raw, or len(raw).
+// indexByte returns the place of the first c from offset on, counted in raw, or len(raw).
 func indexByte(raw []byte, c byte, offset int) int {
 	if next := bytes.IndexByte(raw[offset:], c); next >= 0 {
 		return offset + next
@@ -93,8 +96,8 @@ func hasLongRun(raw []byte) bool {
 	return false
 }
 
-// beginsURL reports whether the colon belongs to a URL that may contain a secret. If goesOn is set,
-// a URL at the end of the text may continue.
+// beginsURL reports whether the colon belongs to a URL that may contain a secret. If isContinued is
+// set, a URL at the end of the text may continue after it.
 func beginsURL(raw []byte, colon int, isContinued bool) bool {
 	if colon+2 >= len(raw) || raw[colon+1] != '/' || raw[colon+2] != '/' {
 		return false

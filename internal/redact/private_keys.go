@@ -29,11 +29,13 @@ func plainKey(text string) string {
 		for i < len(text) && text[i] == '\\' {
 			i++
 		}
-		switch {
-		case i == len(text):
+		if i == len(text) {
 			return b.String()
-		case text[i] == '\r', i > from && text[i] == 'r':
-		case i > from && text[i] == 'n':
+		}
+		isEscaped := i > from
+		switch {
+		case text[i] == '\r' || isEscaped && text[i] == 'r': // dropped: a line feed follows
+		case isEscaped && text[i] == 'n':
 			b.WriteByte('\n')
 		default:
 			b.WriteString(text[from : i+1])
@@ -70,12 +72,12 @@ func hideKeys(raw []byte, _ bool) edit {
 // keyStart returns the place where a key begins, not before done. before is the text up to the word
 // PRIVATE in the key's first line. It reports false if the line is not the first line of a key.
 func keyStart(before []byte, done int) (from int, ok bool) {
-	near := max(done, len(before)-maxKeyName)
-	offset := bytes.LastIndex(before[near:], []byte("BEGIN"))
+	searched := max(done, len(before)-maxKeyName)
+	offset := bytes.LastIndex(before[searched:], []byte("BEGIN"))
 	if offset < 0 {
 		return 0, false
 	}
-	from = near + offset
+	from = searched + offset
 	for _, c := range before[from+len("BEGIN"):] {
 		if c != ' ' && c != '+' && !capitals[c] {
 			return 0, false
@@ -99,9 +101,8 @@ func keyEnd(raw []byte, offset int) int {
 	if dashes < 0 {
 		return 0
 	}
-	switch strings.ReplaceAll(strings.TrimRight(string(line[:dashes]), " +"), "+", " ") {
-	case " KEY", " KEY BLOCK":
-	default:
+	label := strings.ReplaceAll(strings.TrimRight(string(line[:dashes]), " +"), "+", " ") // a form has + for a space
+	if label != " KEY" && label != " KEY BLOCK" {
 		return 0
 	}
 	body := offset + dashes

@@ -92,12 +92,15 @@ func isTextWord(word string) bool {
 
 // secretWord returns the secret in a word of a command, and the part of the word before it.
 func secretWord(argv []string, i int) (before, secret string, found bool) {
-	name, value, assigned := strings.Cut(argv[i], "=")
-	if i > 0 && !strings.HasPrefix(argv[i], "-") && strings.HasPrefix(argv[i-1], "-") &&
-		!strings.Contains(argv[i-1], "=") && isSecretName(argv[i-1]) {
-		return "", argv[i], true
+	isFlag := func(word string) bool { return strings.HasPrefix(word, "-") }
+	if i > 0 && isFlag(argv[i-1]) && !isFlag(argv[i]) { // may be the value of the flag
+		flag := argv[i-1]
+		if !strings.Contains(flag, "=") && isSecretName(flag) {
+			return "", argv[i], true
+		}
 	}
-	if assigned && isSecretName(name) && !strings.Contains(name, "://") {
+	name, value, isAssignment := strings.Cut(argv[i], "=")
+	if isAssignment && isSecretName(name) && !strings.Contains(name, "://") {
 		return name + "=", value, true
 	}
 	return "", "", false
@@ -163,7 +166,10 @@ func isURLField(name string) bool {
 // RedactURL hides the user information and the values of the secret parameters of a URL, in its
 // query, its fragment and the URLs in its parameters. The rest of the URL and placeholders stay
 // unchanged.
-func RedactURL(raw string) string { return redactURL(raw, 3) }
+func RedactURL(raw string) string { return redactURL(raw, maxURLLevels) }
+
+// maxURLLevels is how deep URLs in the parameters of URLs are checked, the outermost included.
+const maxURLLevels = 3
 
 // redactURL implements RedactURL for URLs within URLs up to levels deep. Each level costs a pass.
 func redactURL(raw string, levels int) string {
@@ -297,14 +303,15 @@ const userMark = "redacted"
 // hidden user information of URLs, in ascending order.
 func HiddenPartsIn(text string) [][]int {
 	all := HiddenIn(text)
-	for at := 0; ; {
-		next := strings.Index(text[at:], "//"+userMark+"@")
+	for offset := 0; ; {
+		next := strings.Index(text[offset:], "//"+userMark+"@")
 		if next < 0 {
 			break
 		}
-		from := at + next + len("//")
-		at = from + len(userMark)
-		all = append(all, []int{from, at})
+		begin := offset + next + len("//")
+		end := begin + len(userMark)
+		all = append(all, []int{begin, end})
+		offset = end
 	}
 	slices.SortFunc(all, func(a, b []int) int { return a[0] - b[0] })
 	return all
@@ -324,7 +331,7 @@ func Blank(raw []byte) []byte {
 	return replaceRanges(raw, HiddenPartsIn(string(raw)), func(string) string { return "••••" })
 }
 
-// replaceRanges returns raw with each of the places replaced by the result of by. It returns raw itself
+// replaceRanges returns raw with each of the places replaced by the result of replacement. It returns raw itself
 // if there are no places.
 func replaceRanges(raw []byte, places [][]int, replacement func(mark string) string) []byte {
 	if len(places) == 0 {

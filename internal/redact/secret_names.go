@@ -66,18 +66,18 @@ func isSecretLetters(name string) bool {
 // byLastTwo has the secretNames and secretEndings by their last two letters, which rule out most
 // other names. It is used for every member that is recorded.
 var byLastTwo = sync.OnceValue(func() *[32 * 26][]secretText {
-	of := new([32 * 26][]secretText)
-	note := func(s secretText) {
-		at := pairOf(s.text[len(s.text)-2], s.text[len(s.text)-1])
-		of[at] = append(of[at], s)
+	table := new([32 * 26][]secretText)
+	add := func(s secretText) {
+		pair := pairOf(s.text[len(s.text)-2], s.text[len(s.text)-1])
+		table[pair] = append(table[pair], s)
 	}
 	for _, name := range secretNames {
-		note(secretText{name, true})
+		add(secretText{text: name, whole: true})
 	}
 	for _, ending := range secretEndings {
-		note(secretText{ending, false})
+		add(secretText{text: ending, whole: false})
 	}
-	return of
+	return table
 })
 
 // A secretText is a whole name or the end of a name.

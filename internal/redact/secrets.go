@@ -76,7 +76,11 @@ func (s *Secrets) Holds(raw []byte) bool {
 	if s.Withholds() || containsToken(raw) {
 		return true
 	}
-	if s == nil || s.Guess == GuessNone && s.values.isEmpty() {
+	if s == nil {
+		return false
+	}
+	searchesNothing := s.Guess == GuessNone && s.values.isEmpty()
+	if searchesNothing {
 		return false
 	}
 	found, _ := s.findSightings(raw, false)
@@ -173,7 +177,9 @@ func (s *Secrets) hideInFrame(f wire.Frame) wire.Frame {
 	if len(f.Raw) > 0 {
 		safe, n := s.Bytes(f.Raw)
 		if n > 0 {
-			f.Size, f.Raw, f.Hidden = f.Bytes(), safe, f.Hidden+n
+			f.Size = f.Bytes() // the size of the original, which is computed from Raw
+			f.Raw = safe
+			f.Hidden += n
 		}
 	}
 	if f.HTTP != nil {

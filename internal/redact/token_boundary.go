@@ -74,20 +74,21 @@ func (f tokenForm) mayBeGlued(raw []byte, offset int, body []byte) bool {
 // end in a vowel and "sk", so after a vowel the rules are stricter.
 func isPlainKey(before byte, body []byte, k characterCounts) bool {
 	if strings.IndexByte("aeiouAEIOU", before) >= 0 {
+		const mark = "T3BlbkFJ" // "OpenAI" in base64, in each key of this service
 		hasServicePrefix := bytes.HasPrefix(body, []byte("proj-")) || bytes.HasPrefix(body, []byte("ant-")) ||
 			bytes.HasPrefix(body, []byte("svcacct-"))
-		return k.isMixed() && (hasServicePrefix || bytes.Contains(body, []byte("T3BlbkFJ")))
+		return k.isMixed() && (hasServicePrefix || bytes.Contains(body, []byte(mark)))
 	}
 	return k.isMixed() || countCharacters(body[:minToken]).other == 0 && !areHex(body)
 }
 
-// A makeup counts the characters of a text by kind.
+// A characterCounts counts the characters of a text by kind.
 type characterCounts struct{ upper, lower, digit, other int }
 
 // isMixed reports whether the text has capitals, small letters and digits.
 func (k characterCounts) isMixed() bool { return k.upper > 0 && k.lower > 0 && k.digit > 0 }
 
-// countCharacters returns the makeup of a text.
+// countCharacters counts the characters of a text by kind.
 func countCharacters(text []byte) (k characterCounts) {
 	for _, c := range text {
 		switch {

@@ -12,7 +12,7 @@ import (
 type tokenForm struct {
 	prefix    string
 	minLength int
-	// alphabet is the alphabet of the first least bytes after the beginning. If it is nil, the body
+	// alphabet is the alphabet of the first minLength bytes after the beginning. If it is nil, the body
 	// may have any token bytes, with a digit among them.
 	alphabet *[256]bool
 	// standsAlone is set for a beginning that words have as well: nothing may be glued to it.
@@ -45,9 +45,9 @@ func alphabet(letters string) *[256]bool {
 // tokenTable has the forms of tokens: each line has the beginnings with the same alphabet and
 // minimum length. It follows the services' documentation of their tokens.
 var tokenTable = []struct {
-	of     *[256]bool
-	least  int
-	begins string
+	alphabet  *[256]bool
+	minLength int
+	prefixes  string // separated by spaces
 }{
 	// GitHub, GitLab, Bitbucket, Gitea's hosts, Sourcegraph, Atlassian.
 	{alnum, 30, "ghu_ ghr_"},
@@ -159,7 +159,7 @@ var otherForms = []tokenForm{
 	{prefix: "discordapp.com/api/webhooks/", minLength: 60, alphabet: extendAlphabet(wordBytes, "/"), keepsPrefix: true},
 }
 
-// extendAlphabet returns the set of the bytes in of and in more.
+// extendAlphabet returns the set of the bytes in base and in extra.
 func extendAlphabet(base *[256]bool, extra string) *[256]bool {
 	all := *base
 	for _, c := range []byte(extra) {
@@ -177,23 +177,24 @@ func hasExactLength(n int) func(body []byte) bool {
 // formsByFirstByte returns the forms by the first byte of their beginning, the longest beginning
 // first.
 var formsByFirstByte = sync.OnceValue(func() *[256][]tokenForm {
-	by := new([256][]tokenForm)
-	add := func(f tokenForm) { by[f.prefix[0]] = append(by[f.prefix[0]], f) }
+	table := new([256][]tokenForm)
+	add := func(f tokenForm) { table[f.prefix[0]] = append(table[f.prefix[0]], f) }
 	for _, begin := range oldForms {
 		add(tokenForm{prefix: begin, minLength: minToken})
 	}
 	for _, line := range tokenTable {
-		for begin := range strings.FieldsSeq(line.begins) {
-			add(tokenForm{prefix: begin, minLength: line.least, alphabet: line.of, standsAlone: len(begin) < 4})
+		for prefix := range strings.FieldsSeq(line.prefixes) {
+			isShort := len(prefix) < 4 // words have it as well
+			add(tokenForm{prefix: prefix, minLength: line.minLength, alphabet: line.alphabet, standsAlone: isShort})
 		}
 	}
 	for _, f := range otherForms {
 		add(f)
 	}
-	for _, forms := range by {
+	for _, forms := range table {
 		slices.SortStableFunc(forms, func(a, b tokenForm) int { return len(b.prefix) - len(a.prefix) })
 	}
-	return by
+	return table
 })
 
 // matches reports whether body, the rest of a run after the beginning of the form, completes a token.
@@ -213,7 +214,8 @@ func (f tokenForm) matches(body []byte, ends *runEnds) bool {
 		}
 	}
 	k := countCharacters(body[:f.minLength])
-	return (k.digit > 0 || k.upper > 0 && k.lower > 0) && (f.condition == nil || f.condition(body))
+	isWordLike := k.digit == 0 && (k.upper == 0 || k.lower == 0) // without digits, and in one case
+	return !isWordLike && (f.condition == nil || f.condition(body))
 }
 
 // runEnds caches the lengths of the shortest ends of a run of token bytes with a digit and with two

@@ -35,8 +35,8 @@ func tokens() (all []string) {
 		}
 	}
 	for _, line := range tokenTable {
-		for begin := range strings.FieldsSeq(line.begins) {
-			all = append(all, begin+body(line.of, line.least))
+		for begin := range strings.FieldsSeq(line.prefixes) {
+			all = append(all, begin+body(line.alphabet, line.minLength))
 		}
 	}
 	for _, f := range otherForms {

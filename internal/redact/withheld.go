@@ -40,7 +40,9 @@ var openFields = []string{
 // withholdFrame returns a frame with its text and every value that may be secret hidden.
 func withholdFrame(f wire.Frame) wire.Frame {
 	if len(f.Raw) > 0 {
-		f.Size, f.Raw, f.Hidden = f.Bytes(), withholdText(f.Raw), f.Hidden+1
+		f.Size = f.Bytes() // the size of the original, which is computed from Raw
+		f.Raw = withholdText(f.Raw)
+		f.Hidden++
 	}
 	if f.HTTP != nil {
 		head := *f.HTTP
@@ -60,7 +62,9 @@ func withholdFrame(f wire.Frame) wire.Frame {
 	}
 	if f.Fault != nil {
 		facts := *f.Fault
-		facts.Rule, facts.Name, facts.Text = hide(facts.Rule), hide(facts.Name), hide(facts.Text)
+		facts.Rule = hide(facts.Rule)
+		facts.Name = hide(facts.Name)
+		facts.Text = hide(facts.Text)
 		f.Fault = &facts
 	}
 	if f.Held != nil {
@@ -107,8 +111,10 @@ func withholdText(raw []byte) []byte {
 		value := m.Value
 		text, isText := jsonraw.Text(value)
 		switch {
-		case m.Name == "jsonrpc" || m.Name == "id" && !isText:
-		case m.Name == "id" && len(text) < minKnown, m.Name == "method" && isMethod(text):
+		case m.Name == "jsonrpc": // unchanged, like the next three
+		case m.Name == "id" && !isText:
+		case m.Name == "id" && len(text) < minKnown:
+		case m.Name == "method" && isMethod(text):
 		case m.Name == "id" || m.Name == "method":
 			value = jsonraw.Quote(hide(text))
 		case slices.Contains([]string{"params", "result", "error"}, m.Name):
