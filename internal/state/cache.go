@@ -1,7 +1,6 @@
 package state
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"mcpc/internal/jsonraw"
@@ -45,7 +45,7 @@ func (s *Store) Verdict(key string) (Verdict, bool) {
 // SaveVerdict stores the verdict about a server.
 func (s *Store) SaveVerdict(ctx context.Context, key string, v Verdict) error {
 	if len(v.Capabilities) > maxNegotiatedSize/2 {
-		v.Capabilities = nil
+		v.Capabilities = nil // so that the file stays below the limit of its reader
 	}
 	raw, err := jsonraw.Marshal(v)
 	if err != nil {
@@ -57,15 +57,16 @@ func (s *Store) SaveVerdict(ctx context.Context, key string, v Verdict) error {
 // maxCacheSize limits a cache in bytes. Its newest file is kept whatever its size.
 const maxCacheSize = 64 << 20
 
-// prune deletes the oldest files of a directory until it has at most bound files and size bytes. It
-// keeps the newest file, and ignores errors because the directory is a cache.
-func prune(dir string, maxFiles int, freeBytes int64) {
+// prune deletes the oldest files of a directory until it has at most maxFiles files and maxBytes
+// bytes. It keeps the newest file, and ignores errors: files that remain do no harm.
+func prune(dir string, maxFiles int, maxBytes int64) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return
 	}
 	modified := make(map[string]time.Time, len(entries))
 	sizes := make(map[string]int64, len(entries))
+	freeBytes := maxBytes // negative if the files are too large
 	for _, e := range entries {
 		if fi, err := e.Info(); err == nil {
 			modified[e.Name()] = fi.ModTime()
@@ -74,11 +75,15 @@ func prune(dir string, maxFiles int, freeBytes int64) {
 		}
 	}
 	slices.SortFunc(entries, func(a, b os.DirEntry) int {
-		return cmp.Or(modified[a.Name()].Compare(modified[b.Name()]), cmp.Compare(a.Name(), b.Name()))
+		if order := modified[a.Name()].Compare(modified[b.Name()]); order != 0 {
+			return order
+		}
+		return strings.Compare(a.Name(), b.Name())
 	})
 	for i, e := range entries {
 		remaining := len(entries) - i
-		if remaining == 1 || remaining <= maxFiles && freeBytes >= 0 {
+		isWithinLimits := remaining <= maxFiles && freeBytes >= 0
+		if remaining == 1 || isWithinLimits {
 			return
 		}
 		_ = os.Remove(filepath.Join(dir, e.Name()))

@@ -37,7 +37,7 @@ func (d *directory) read(name string, limit int64) ([]byte, error) {
 	return raw, err
 }
 
-// saveCached writes one file of a cache, which is a subdirectory with at most bound files, and
+// saveCached writes one file of a cache, which is a subdirectory with at most maxFiles files, and
 // removes old files.
 func (d *directory) saveCached(ctx context.Context, cache, key string, maxFiles int, parts ...[]byte) error {
 	unlock, err := d.lock(ctx)

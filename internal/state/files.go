@@ -86,8 +86,8 @@ func makeSubdir(dir string) error {
 	return nil
 }
 
-// openFile opens an existing plain file of ours, following no symbolic link and
-// waiting for no pipe. A missing file is fs.ErrNotExist; reason is for what the
+// openFile opens an existing regular file of this user. It follows no symbolic link and does not
+// wait for a pipe. It returns fs.ErrNotExist if there is no file, and an Error with reason if the
 // operating system refuses.
 func openFile(path string, flag int, reason Reason) (*os.File, error) {
 	f, err := openNoFollow(path, flag)
@@ -109,8 +109,8 @@ func openFile(path string, flag int, reason Reason) (*os.File, error) {
 	return nil, err
 }
 
-// openError returns the reason why a file could not be opened. It inspects the file, because systems
-// return different errors for a link that is opened with O_NOFOLLOW.
+// openError returns the error for a file that could not be opened because of err. It inspects the
+// file, because systems return different errors for a link that is opened with O_NOFOLLOW.
 func openError(path string, err error, reason Reason) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fs.ErrNotExist

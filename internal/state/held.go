@@ -40,7 +40,7 @@ func (s *Store) Socket(kind, name string) (string, error) {
 		if len(path) > maxSocket {
 			continue
 		}
-		if filepath.Dir(dir) == s.dir.path {
+		if filepath.Dir(dir) == s.dir.path { // the parent must exist, too
 			if err := makeDir(s.dir.path); err != nil {
 				return "", err
 			}

@@ -27,6 +27,8 @@ const (
 	maxReserved = 1024
 	// maxID is the largest integer that every JSON parser reads exactly.
 	maxID = 1<<53 - 1
+	// idDigits is the fixed number of digits of an id in a counter.
+	idDigits = 19
 )
 
 // Reserve reserves n request ids of a stored session: first to first+n-1. No other call in any
@@ -109,7 +111,8 @@ func createCounter(dir, key string, first int64) error {
 		return &Error{Reason: Unwritable, Path: dir, Err: err}
 	}
 	defer f.Close()
-	if err := errors.Join(f.Chmod(0o600), writeCounter(f, min(max(first, 1), maxID))); err != nil {
+	first = min(max(first, 1), maxID) // 0 is the value of a new session
+	if err := errors.Join(f.Chmod(0o600), writeCounter(f, first)); err != nil {
 		_ = os.Remove(f.Name())
 		return &Error{Reason: Unwritable, Path: f.Name(), Err: err}
 	}
@@ -118,7 +121,7 @@ func createCounter(dir, key string, first int64) error {
 
 // writeCounter replaces the counter with one system call, so that a kill cannot leave half of it.
 func writeCounter(f *os.File, next int64) error {
-	_, err := f.WriteAt(fmt.Appendf(nil, "1 %019d\n", next), 0)
+	_, err := f.WriteAt(fmt.Appendf(nil, "1 %0*d\n", idDigits, next), 0)
 	return err
 }
 
@@ -129,7 +132,7 @@ func readCounter(f *os.File) (next int64, ok bool) {
 	n, _ := f.ReadAt(buf, 0)
 	line, _, hasEnd := strings.Cut(string(buf[:n]), "\n")
 	fields := strings.Fields(line)
-	if !hasEnd || len(fields) < 2 || fields[0] != "1" || len(fields[1]) != 19 {
+	if !hasEnd || len(fields) < 2 || fields[0] != "1" || len(fields[1]) != idDigits {
 		return 0, false
 	}
 	next, err := strconv.ParseInt(fields[1], 10, 64)

@@ -18,6 +18,9 @@ import (
 // reading.
 const pidOffset = 1
 
+// pidWidth is the width of the process id in the lock file, which is padded with spaces.
+const pidWidth = 10
+
 // lock creates the directory if necessary and locks it. The error has reason [Locked] or another
 // reason, or is the context's error if the context ended. The lock is a file of its own, because
 // state.json is replaced by renaming. The operating system releases the lock when its owner dies.
@@ -42,10 +45,10 @@ func (d *directory) lockFile(ctx context.Context, name string, wait time.Duratio
 			}
 			return nil, err
 		}
-		if fl == nil && ctx.Err() != nil {
+		if fl == nil && ctx.Err() != nil { // the caller's context ended
 			return nil, ctx.Err()
 		}
-		if fl == nil {
+		if fl == nil { // the time to wait is over
 			return nil, lockedError(path)
 		}
 		isCurrent, err := sign(fl)
@@ -125,7 +128,7 @@ func sign(fl *flock.Flock) (isCurrent bool, err error) {
 	if err != nil || !os.SameFile(lockedFile, current) {
 		return false, nil
 	}
-	if _, err := f.WriteAt(fmt.Appendf(nil, "%-10d\n", os.Getpid()), pidOffset); err != nil {
+	if _, err := f.WriteAt(fmt.Appendf(nil, "%-*d\n", pidWidth, os.Getpid()), pidOffset); err != nil {
 		return false, &Error{Reason: Unwritable, Path: fl.Path(), Err: err}
 	}
 	return true, nil
@@ -140,7 +143,7 @@ func lockedError(path string) *Error {
 		return e
 	}
 	defer f.Close()
-	buf := make([]byte, 10)
+	buf := make([]byte, pidWidth)
 	n, _ := f.ReadAt(buf, pidOffset)
 	if pid, err := strconv.Atoi(strings.TrimSpace(string(buf[:n]))); err == nil && pid > 0 {
 		e.PID = pid

@@ -24,6 +24,10 @@ const (
 	maxPinNames   = 20
 	maxPinnedSize = 1 << 20
 	maxPinFile    = 16 << 20
+	// pinOverhead is about the size of a pin in a file without its definition.
+	pinOverhead = 200
+	// noSizeLimit lets prune delete files by their number only.
+	noSizeLimit = math.MaxInt64
 )
 
 // A Pin is the definition of a tool that the user approved, by its first call or by approving a
@@ -93,22 +97,8 @@ func (p *Pins) Save(ctx context.Context, servers []string, pin Pin) error {
 		return err
 	}
 	file.Version = 1
-	for _, name := range servers {
-		if !slices.Contains(file.Servers, name) {
-			file.Servers = append(file.Servers, name)
-		}
-	}
-	file.Servers = file.Servers[max(0, len(file.Servers)-maxPinNames):]
-	isReplaced := func(old Pin) bool { return old.Tool == pin.Tool && old.Revision == pin.Revision }
-	file.Pins = append(slices.DeleteFunc(file.Pins, isReplaced), pin)
-	size := 0
-	for i, old := range slices.Backward(file.Pins) {
-		size += len(old.Definition) + 200
-		if size > maxPinFile/2 || len(file.Pins)-i > maxPinned {
-			file.Pins = file.Pins[i+1:]
-			break
-		}
-	}
+	file.addServers(servers)
+	file.addPin(pin)
 	raw, err := jsonraw.Marshal(file)
 	if err != nil {
 		return err
@@ -116,8 +106,33 @@ func (p *Pins) Save(ctx context.Context, servers []string, pin Pin) error {
 	if err := replaceFile(p.dir.file(pinsName, hashed(p.key)), p.dir.sync, raw); err != nil {
 		return err
 	}
-	prune(p.dir.file(pinsName), maxPinFiles, math.MaxInt64)
+	prune(p.dir.file(pinsName), maxPinFiles, noSizeLimit)
 	return nil
+}
+
+// addServers adds the user's names for the server, and keeps the newest ones.
+func (f *pinFile) addServers(names []string) {
+	for _, name := range names {
+		if !slices.Contains(f.Servers, name) {
+			f.Servers = append(f.Servers, name)
+		}
+	}
+	f.Servers = f.Servers[max(0, len(f.Servers)-maxPinNames):]
+}
+
+// addPin adds a pin in place of the one of the same tool and revision, and deletes the oldest pins
+// if the file would become too large to be read again.
+func (f *pinFile) addPin(pin Pin) {
+	isReplaced := func(old Pin) bool { return old.Tool == pin.Tool && old.Revision == pin.Revision }
+	f.Pins = append(slices.DeleteFunc(f.Pins, isReplaced), pin)
+	size := 0
+	for i, old := range slices.Backward(f.Pins) {
+		size += len(old.Definition) + pinOverhead
+		if size > maxPinFile/2 || len(f.Pins)-i > maxPinned { // half, because encoding may add bytes
+			f.Pins = f.Pins[i+1:]
+			return
+		}
+	}
 }
 
 // DropPins deletes the pins of the servers with these names and returns their number.

@@ -133,7 +133,7 @@ func (s *Store) update(ctx context.Context, change func(*State) error) (wrote bo
 		return false, err
 	}
 	oldKeys := st.keys()
-	st.Generation++ // before the comparison, which must not depend on it
+	st.Generation++ // in both encodings, so that only other changes make them differ
 	before, err := encode(&st)
 	if err != nil {
 		return false, err
@@ -183,7 +183,7 @@ func (s *Store) writeLocked(raw []byte, before, after map[string]int64) error {
 		err = replaceFile(s.dir.file(stateName), s.dir.sync, raw)
 	}
 	if err != nil {
-		s.dropKeys(after, before)
+		s.dropKeys(after, before) // the counters that were just created
 		return err
 	}
 	s.dropKeys(before, after)

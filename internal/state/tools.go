@@ -182,19 +182,16 @@ func decodeTools(r io.Reader, size int64, wanted func(name string) bool) (*ToolL
 	}
 	list := &ToolList{FetchedAt: head.FetchedAt, TTLms: head.TTLms}
 	sum := crc32.Checksum(line, castagnoli())
-	var raw []byte
+	var raw []byte // reused for each definition
 	for err == nil {
 		line, err = buffered.ReadBytes('\n')
 		if err != nil {
 			break
 		}
 		length, quotedName, _ := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte(" "))
-		if string(length) == "end" {
-			if string(quotedName) != fmt.Sprintf("%08x", sum) {
-				return nil, errTools
-			}
-			_, err = buffered.ReadByte()
-			if err == nil {
+		if string(length) == "end" { // the last line has the checksum instead of a name
+			_, endErr := buffered.ReadByte()
+			if string(quotedName) != fmt.Sprintf("%08x", sum) || endErr == nil {
 				return nil, errTools
 			}
 			return list, nil

@@ -65,8 +65,10 @@ func (t Trusts) decode(raw []byte) ([]Trust, error) {
 func (t Trusts) Save(ctx context.Context, trust Trust) error {
 	return t.change(ctx, func(all []Trust) []Trust {
 		all = slices.DeleteFunc(all, func(old Trust) bool {
-			isSameEntry := old.Server == trust.Server && old.File == trust.File
-			return old.same(trust) || isSameEntry && old.Tool == "" && trust.Tool == ""
+			// A server has one approved entry in a file, but its tools are approved one by one.
+			isSameServer := old.Server == trust.Server && old.File == trust.File
+			isReplaced := isSameServer && old.Tool == "" && trust.Tool == ""
+			return isReplaced || old.same(trust)
 		})
 		all = append(all, trust)
 		return all[max(0, len(all)-maxTrusts):]
@@ -83,8 +85,8 @@ func (t Trusts) Drop(ctx context.Context, drop func(Trust) bool) (n int, err err
 	return n, err
 }
 
-// change replaces the list of approvals under the lock.
-func (t Trusts) change(ctx context.Context, change func([]Trust) []Trust) error {
+// change replaces the list of approvals by the result of edit, under the lock.
+func (t Trusts) change(ctx context.Context, edit func([]Trust) []Trust) error {
 	return t.file.Update(ctx, func(old []byte) ([]byte, error) {
 		all, err := t.decode(old)
 		if err != nil {
@@ -93,6 +95,6 @@ func (t Trusts) change(ctx context.Context, change func([]Trust) []Trust) error 
 		return jsonraw.Marshal(struct {
 			Version int     `json:"version"`
 			Trusted []Trust `json:"trusted"`
-		}{1, change(all)})
+		}{1, edit(all)})
 	})
 }

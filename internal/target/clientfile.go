@@ -68,25 +68,26 @@ func (c Client) Unwrap(text []byte, server string, prefix []string) ([]byte, err
 	if !e.hasPrefix(prefix) {
 		return text, nil
 	}
-	n := len(prefix)
-	command := string(text[e.items[n-1].from:e.items[n-1].to])
+	commandIndex := len(prefix) - 1 // Wrap put the command after the other words of prefix
+	commandItem := e.items[commandIndex]
+	command := string(text[commandItem.from:commandItem.to])
 	added := wrapArguments(prefix[1:], []byte(command))
 	args := e.formatArgs(added)
 	if bytes.HasPrefix(text[e.commandAt.to:], []byte(args)) { // Wrap added the whole member
 		return splice(text, edit{span{e.commandAt.from, e.commandAt.to + len(args)}, command}), nil
 	}
-	until := e.items[n-1].to
-	if len(e.items) > n {
+	removedTo := commandItem.to
+	if next := commandIndex + 1; next < len(e.items) {
 		added += ", "
-		until = e.items[n].from
+		removedTo = e.items[next].from
 	} else {
 		added += " "
 	}
-	from := e.args.from + 1
-	if bytes.HasPrefix(text[from:], []byte(added)) { // the user has not reformatted the file
-		until = from + len(added)
+	removedFrom := e.args.from + 1
+	if bytes.HasPrefix(text[removedFrom:], []byte(added)) { // the user has not reformatted the file
+		removedTo = removedFrom + len(added)
 	}
-	return splice(text, edit{e.commandAt, command}, edit{span{from, until}, ""}), nil
+	return splice(text, edit{e.commandAt, command}, edit{span{removedFrom, removedTo}, ""}), nil
 }
 
 // wrapArguments returns the arguments that Wrap adds. The last is command, as written in the file.

@@ -30,7 +30,8 @@ func (c Client) findInTOML(text []byte, server string) (*entry, error) {
 		case unstable.Table, unstable.ArrayTable:
 			table = keysOf(n)
 		case unstable.KeyValue:
-			s.visit(table, n, false)
+			const inBraces = false
+			s.visit(table, n, inBraces)
 		}
 	}
 	if s.found.command == "" {
@@ -65,7 +66,8 @@ func (s *tomlSearch) visit(table []string, n *unstable.Node, inBraces bool) {
 	if value.Kind == unstable.InlineTable {
 		for it := value.Children(); it.Next(); {
 			if child := it.Node(); child.Kind == unstable.KeyValue {
-				s.visit(path, child, true)
+				const inBraces = true
+				s.visit(path, child, inBraces)
 			}
 		}
 		return
@@ -98,7 +100,7 @@ func (s *tomlSearch) readArgs(n, value *unstable.Node) {
 	}
 	nameEnd := spanOf(lastKey(n)).to
 	from := nameEnd + strings.IndexByte(string(s.text[nameEnd:]), '[')
-	s.found.args = span{from, from + 1}
+	s.found.args = span{from, from + 1} // the bracket: only its place is needed
 	for it := value.Children(); it.Next(); {
 		item := it.Node()
 		if item.Kind != unstable.String {

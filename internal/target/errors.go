@@ -53,6 +53,11 @@ func (s Source) errorPrefix() string {
 	return ""
 }
 
+// urlError returns the error for a part of a URL. parseText sets its Source.
+func urlError(part, what string, hint wire.Hint) *Error {
+	return &Error{Part: part, what: what, hint: hint}
+}
+
 func newError(part string, source Source, what string, hint wire.Hint) *Error {
 	return &Error{Part: part, Source: source, what: what, hint: hint}
 }

@@ -124,7 +124,8 @@ func isDisabledByGemini(top jsonraw.Members, name string) bool {
 	mcp, _ := jsonraw.Object(firstValue(top, "mcp"))
 	excluded, _ := parseStrings(firstValue(mcp, "excluded"))
 	allowed, _ := parseStrings(firstValue(mcp, "allowed"))
-	return slices.Contains(excluded, name) || len(allowed) > 0 && !slices.Contains(allowed, name)
+	allowsAll := len(allowed) == 0
+	return slices.Contains(excluded, name) || !allowsAll && !slices.Contains(allowed, name)
 }
 
 // SwitchedOff returns the servers of a project's .mcp.json that a settings file of Claude Code

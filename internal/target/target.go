@@ -138,8 +138,10 @@ func Parse(in Input) (Target, error) {
 // configuration, else a URL.
 func parseText(text string, source Source, in Input) (Target, error) {
 	sessions := in.Sessions
-	known := []string(nil)
-	if in.Known != nil && text != demoName && !strings.Contains(text, "://") && !slices.Contains(sessions, text) {
+	var known []string
+	hasScheme := strings.Contains(text, "://")
+	isOther := text == demoName || hasScheme || slices.Contains(sessions, text)
+	if !isOther && in.Known != nil { // reading all configurations takes time
 		known = in.Known()
 	}
 	client, _, hasPrefix := strings.Cut(text, ":")
@@ -160,7 +162,7 @@ func parseText(text string, source Source, in Input) (Target, error) {
 		return Target{Kind: Known, Name: text, Source: source}, nil
 	case hasPrefix && isClient:
 		return Target{}, newUnknownError(text, source, slices.Concat(sessions, known))
-	case strings.ContainsAny(text, " \t\n") && !strings.Contains(text, "://"):
+	case strings.ContainsAny(text, " \t\n") && !hasScheme:
 		// The error does not quote the text: a command line may have a secret.
 		return Target{}, newError("target", source, "the server is neither a URL nor a name: it has a space in it",
 			"for a stdio server: "+wire.Run("list -- COMMAND ARGUMENT..."))

@@ -52,17 +52,17 @@ var defaultPorts = map[string]string{"http": ":80", "https": ":443"}
 // characters that would break a request line.
 func checkCharacters(text string) *Error {
 	if !utf8.ValidString(text) {
-		return newError("url", 0, "the URL is not valid UTF-8", "type it again in ASCII")
+		return urlError("url", "the URL is not valid UTF-8", "type it again in ASCII")
 	}
 	for i, r := range text {
 		if r == ' ' && strings.TrimSpace(text) != text {
-			return newError("url", 0, "the URL has a leading or trailing space", "remove the space")
+			return urlError("url", "the URL has a leading or trailing space", "remove the space")
 		}
 		if r == ' ' {
-			return newError("url", 0, fmt.Sprintf("the URL has a space at byte %d", i), "write a space as %20")
+			return urlError("url", fmt.Sprintf("the URL has a space at byte %d", i), "write a space as %20")
 		}
 		if !unicode.IsPrint(r) {
-			return newError("url", 0, fmt.Sprintf("the URL has the invisible character %U at byte %d", r, i), "remove it")
+			return urlError("url", fmt.Sprintf("the URL has the invisible character %U at byte %d", r, i), "remove it")
 		}
 	}
 	return nil
@@ -76,17 +76,17 @@ func cutScheme(text string) (scheme, rest string, err *Error) {
 		return lower, rest, nil
 	}
 	if ok && scheme != "" && strings.Trim(lower, "abcdefghijklmnopqrstuvwxyz0123456789+-.") == "" {
-		return "", "", newError("scheme", 0, fmt.Sprintf("the URL's scheme is %q, not http or https", lower),
+		return "", "", urlError("scheme", fmt.Sprintf("the URL's scheme is %q, not http or https", lower),
 			"use an http or https URL, or a stdio server: "+wire.Run("list -- COMMAND"))
 	}
 	for _, s := range []string{"http:", "https:"} {
 		if len(text) >= len(s) && strings.EqualFold(text[:len(s)], s) {
-			return "", "", newError("scheme", 0, fmt.Sprintf(`the URL has no "//" after %q`, s), wire.Hint("write "+s+"//HOST"))
+			return "", "", urlError("scheme", fmt.Sprintf(`the URL has no "//" after %q`, s), wire.Hint("write "+s+"//HOST"))
 		}
-		if bare := s[:len(s)-1]; len(text) > len(bare) && strings.EqualFold(text[:len(bare)+1], bare+"/") {
-			return "", "", newError(
+		bare := strings.TrimSuffix(s, ":")
+		if len(text) > len(bare) && strings.EqualFold(text[:len(bare)+1], bare+"/") { // http/HOST or http//HOST
+			return "", "", urlError(
 				"scheme",
-				0,
 				fmt.Sprintf("the URL has no %q after %q", ":", bare),
 				wire.Hint("write "+s+"//HOST"),
 			)
@@ -103,9 +103,9 @@ var scopedPackage = sync.OnceValue(func() *regexp.Regexp {
 // missingSchemeError explains a URL that starts with its host. The hint repeats the text only if it is a
 // valid URL with a scheme in front and has no secret.
 func missingSchemeError(text string) *Error {
-	err := newError("scheme", 0, "the URL has no scheme", "start it with http:// or https://")
+	err := urlError("scheme", "the URL has no scheme", "start it with http:// or https://")
 	if scopedPackage().MatchString(text) {
-		return newError("scheme", 0, "the server is an npm package, not a URL",
+		return urlError("scheme", "the server is an npm package, not a URL",
 			"start it with npx: "+wire.Run("list -- npx -y "+text))
 	}
 	bare := strings.TrimPrefix(text, "//")
@@ -137,10 +137,11 @@ func isLocalHost(host string) bool {
 // parseAuthority checks user, host and port. It returns the port as ":n" or "".
 func parseAuthority(authority string) (host, port string, err *Error) {
 	if strings.Contains(authority, "@") {
-		return "", "", newError("userinfo", 0, "the URL has a user name or password in it",
+		return "", "", urlError("userinfo", "the URL has a user name or password in it",
 			"send credentials as a header: -H 'Authorization: ...'")
 	}
 	host = authority
+	// A colon before the closing bracket belongs to an IPv6 address.
 	if i := strings.LastIndexByte(authority, ':'); i > strings.IndexByte(authority, ']') {
 		host = authority[:i]
 		port = authority[i+1:]
@@ -165,11 +166,11 @@ func parsePort(port string) (string, *Error) {
 	const hint = "use a port from 1 to 65535"
 	if strings.Trim(port, "0123456789") != "" {
 		// The error does not quote the port: it may be the end of a password with a slash.
-		return "", newError("port", 0, "the URL's port is not a number", hint)
+		return "", urlError("port", "the URL's port is not a number", hint)
 	}
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil || n == 0 {
-		return "", newError("port", 0, fmt.Sprintf("the URL's port %s is out of range", port), hint)
+		return "", urlError("port", fmt.Sprintf("the URL's port %s is out of range", port), hint)
 	}
 	return ":" + strconv.FormatUint(n, 10), nil
 }
@@ -178,11 +179,11 @@ func parsePort(port string) (string, *Error) {
 func parseIPv6(host string) (string, *Error) {
 	inner, closed := strings.CutSuffix(host[1:], "]")
 	if strings.Contains(inner, "%") {
-		return "", newError("host", 0, "the URL's IPv6 address has a zone", "use an address without %, or a host name")
+		return "", urlError("host", "the URL's IPv6 address has a zone", "use an address without %, or a host name")
 	}
 	addr, err := netip.ParseAddr(inner)
 	if err != nil || !addr.Is6() || !closed {
-		return "", newError("host", 0, "the URL's brackets do not contain an IPv6 address", "write http://[::1]:3001/mcp")
+		return "", urlError("host", "the URL's brackets do not contain an IPv6 address", "write http://[::1]:3001/mcp")
 	}
 	return "[" + addr.String() + "]", nil
 }
@@ -194,26 +195,24 @@ func parseHost(host string) (string, *Error) {
 	name := strings.TrimSuffix(host, ".")
 	switch {
 	case host == "":
-		return "", newError("host", 0, "the URL has no host", "write http://HOST:PORT/PATH")
+		return "", urlError("host", "the URL has no host", "write http://HOST:PORT/PATH")
 	case strings.IndexFunc(host, func(r rune) bool { return r > unicode.MaxASCII }) >= 0:
 		// A conversion needs the tables of IDNA (RFC 5891), and a mistake would send the request to
 		// another host.
-		return "", newError("host", 0, "the URL's host is not ASCII", "write it in Punycode, starting with xn--")
+		return "", urlError("host", "the URL's host is not ASCII", "write it in Punycode, starting with xn--")
 	case strings.Contains(host, ":"):
-		return "", newError(
+		return "", urlError(
 			"host",
-			0,
 			"the URL's host has more than one colon",
 			"put an IPv6 address in brackets: http://[::1]:3001/mcp",
 		)
 	case strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-._") != "", len(name) > 253, !hasValidLabels(name):
-		return "", newError("host", 0, "the URL's host is not a host name", hint)
+		return "", urlError("host", "the URL's host is not a host name", hint)
 	case isAddressLabel(name[strings.LastIndexByte(name, '.')+1:]):
 		// Some resolvers read 127.1, 0x7f000001 and 2130706433 as addresses, others as names.
 		if addr, err := netip.ParseAddr(host); err != nil || !addr.Is4() {
-			return "", newError(
+			return "", urlError(
 				"host",
-				0,
 				"the URL's host is neither a name nor a whole IPv4 address",
 				"write all four numbers, such as 127.0.0.1",
 			)
@@ -243,16 +242,15 @@ func isAddressLabel(label string) bool {
 // parseTail checks path, query and fragment, and percent-encodes other characters than ASCII.
 func parseTail(tail string) (string, *Error) {
 	if strings.HasPrefix(tail, "\\") {
-		return "", newError("path", 0, "the URL has a backslash", "write / instead")
+		return "", urlError("path", "the URL has a backslash", "write / instead")
 	}
 	if strings.Contains(tail, "#") {
-		return "", newError("fragment", 0, "the URL has a fragment", "remove # and what follows: it is never sent")
+		return "", urlError("fragment", "the URL has a fragment", "remove # and what follows: it is never sent")
 	}
 	path, query, hasQuery := strings.Cut(tail, "?")
 	if !hasValidEscapes(path) {
-		return "", newError(
+		return "", urlError(
 			"path",
-			0,
 			"the URL's path has a % that is not followed by two hexadecimal digits",
 			"write a percent sign as %25",
 		)

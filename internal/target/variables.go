@@ -124,7 +124,8 @@ func (s Server) editorValue(v variable, l Lookup) (string, error) {
 	return "", &VariableError{Variable: v.text}
 }
 
-// eachVariable replaces each variable in text by the result of f. It returns the first error of f.
+// eachVariable replaces each variable in text by the result of valueOf. It returns the first error
+// of valueOf.
 func (s Server) eachVariable(text string, valueOf func(variable) (string, error)) (string, error) {
 	var b strings.Builder
 	var failed error
@@ -143,11 +144,12 @@ func (s Server) eachVariable(text string, valueOf func(variable) (string, error)
 		b.WriteString(text[:dollar])
 		text = text[dollar:]
 		end := strings.IndexByte(text, '}')
-		isVariable := !s.Client.onlyInputs || strings.HasPrefix(text, "${input:")
-		nameEnd := len(text) - len(strings.TrimLeft(text[1:], variableCharacters))
+		isKnownForm := !s.Client.onlyInputs || strings.HasPrefix(text, "${input:")
+		inBraces := strings.HasPrefix(text, "${") && end > len("${") && isKnownForm
+		nameEnd := len(text) - len(strings.TrimLeft(text[1:], variableCharacters)) // of a name without braces
 		switch {
-		case strings.HasPrefix(text, "${") && end > 2 && isVariable:
-			replace(parseVariable(text[2:end], text[:end+1]))
+		case inBraces:
+			replace(parseVariable(text[len("${"):end], text[:end+1]))
 			text = text[end+1:]
 		case s.Client.plainVariables && isVariableName(text[1:nameEnd]):
 			replace(variable{env: text[1:nameEnd], text: text[:nameEnd]})
