@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -67,7 +66,9 @@ func findFiles(paths []string) (files []string, err error) {
 // "".
 func suggestCommand(f *cmdutil.Factory, words []string) wire.Hint {
 	if len(words) > 1 {
-		if at, _ := arguments.Operator(words[1]); at > 0 || strings.HasPrefix(words[1], "{") {
+		operatorIndex, _ := arguments.Operator(words[1])
+		isArgument := operatorIndex > 0 || strings.HasPrefix(words[1], "{") // NAME=VALUE or JSON
+		if isArgument {
 			line := strings.Join(connect.QuotedWords(append([]string{"call"}, words...)), " ")
 			return "did you mean " + wire.RunOnServer(line) + "?"
 		}
@@ -183,7 +184,10 @@ func (file *runFile) findProblems(f *cmdutil.Factory, given map[string]saved.Val
 		}
 	}
 	sliceutil.Sort(all, func(a, b problem) int {
-		return cmp.Or(cmp.Compare(a.place.Line, b.place.Line), cmp.Compare(a.place.Column, b.place.Column))
+		if a.place.Line != b.place.Line {
+			return a.place.Line - b.place.Line
+		}
+		return a.place.Column - b.place.Column
 	})
 	return all
 }

@@ -28,8 +28,8 @@ type judgement struct {
 	result   *report.Step
 }
 
-// judge checks the kind of the outcome first: if it is not the expected one, the other expectations
-// have nothing to check.
+// judge checks the expectations of the step and records in result which do not hold. It checks the
+// outcome first: if it is not the expected one, the other expectations have nothing to check.
 func (j *judgement) judge() {
 	e := j.step.Expect
 	kind := j.response.out.Kind
@@ -123,10 +123,12 @@ func (j *judgement) hintForOutcome() wire.Hint {
 		about = "text"
 	}
 	rpc := out.RPCError()
-	if rpc != nil && rpc.Code == -32021 && needsElicitation(rpc.Data) {
+	lacksCapability := rpc != nil && rpc.Code == missingCapability
+	if lacksCapability && needsElicitation(rpc.Data) {
 		return "answer: {FIELD: VALUE} in the file answers server requests, as --answer does"
 	}
-	if about != "" && e.Exit < 0 && e.Kind == wire.OK && out.Reached == wire.Answered {
+	expectsSuccess := e.Exit < 0 && e.Kind == wire.OK
+	if about != "" && expectsSuccess && out.Reached == wire.Answered {
 		return wire.Hint(fmt.Sprintf("expect: {kind: %s, %s: ...} expects this outcome", out.Kind, about))
 	}
 	if j.run.showCommand(j.response) == "" {
@@ -135,7 +137,11 @@ func (j *judgement) hintForOutcome() wire.Hint {
 	return ""
 }
 
-// needsElicitation reports whether the data of an error -32021 names the capability elicitation.
+// missingCapability is the code with which a server of revision 2026-07-28 refuses a request that
+// needs a capability which the client did not declare.
+const missingCapability = -32021
+
+// needsElicitation reports whether the data of a missingCapability error names elicitation.
 func needsElicitation(data json.RawMessage) bool {
 	return jsonraw.First(jsonraw.First(data, "requiredCapabilities"), "elicitation") != nil
 }
@@ -160,6 +166,7 @@ func (j *judgement) printedText() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
+// checkText checks that the printed response contains a text.
 func (j *judgement) checkText(w saved.Wanted) {
 	want, err := saved.FillText(w.Text, j.run.lookup)
 	if err != nil {
@@ -192,6 +199,7 @@ func (j *judgement) compileQuery(expr string) (*jq.Program, error) {
 	return jq.Compile(expr, variables...)
 }
 
+// checkQuery checks that a jq expression is true for the response.
 func (j *judgement) checkQuery(w saved.Wanted) {
 	raw := j.queryInput()
 	if raw == nil {

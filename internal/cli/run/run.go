@@ -138,8 +138,9 @@ func newRunner(f *cmdutil.Factory, o runOptions) (*runner, error) {
 		return nil, err
 	}
 	first := o.paths[0]
-	isCalls := slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(first)))
-	if !isCalls && cmdutil.IsFile(first) && meant.IsServerCommand([]string{first}) {
+	hasCallsEnding := slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(first)))
+	isServer := !hasCallsEnding && cmdutil.IsFile(first) && meant.IsServerCommand([]string{first})
+	if isServer {
 		return nil, usage.New(first+" is no file of saved calls", meant.ServerCommandHint(f, "list", o.paths))
 	}
 	paths, err := findFiles(o.paths)
@@ -238,6 +239,7 @@ func (r *runner) writeReport(w io.Writer, st term.Style) error {
 	return report.WriteSummary(w, st, r.done)
 }
 
+// writeJUnit writes the JUnit report to the file of --junit. It does nothing without a file.
 func (r *runner) writeJUnit() wire.Outcome {
 	if r.options.junit == "" || r.options.junit == "-" {
 		return wire.Outcome{}

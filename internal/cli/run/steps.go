@@ -33,8 +33,9 @@ type fileRun struct {
 	factory *cmdutil.Factory // has the flags of the file
 	file    *runFile
 	vars    map[string]saved.Value
-	conn    *connect.Conn // nil where there is none
-	// opening is why the connection could not be opened: it is the outcome of the first step.
+	conn    *connect.Conn // nil if it could not be opened
+	// opening is the outcome of opening the connection. If it is not OK, it is the outcome of the
+	// first step, and the other steps are skipped.
 	opening wire.Outcome
 	result  report.File
 }
@@ -88,12 +89,7 @@ func (r *fileRun) open(ctx context.Context) {
 	if !isNamed && r.file.Command != nil {
 		argv = sliceutil.Map(r.file.Command, fill)
 		if !r.options.allowExec {
-			r.opening = wire.Outcome{
-				Kind:  wire.Refused,
-				Phase: "arguments",
-				Text:  r.file.path + " would start " + connect.CommandLine(argv),
-				Hint:  "--allow-exec starts it",
-			}
+			r.opening = refusedCommand(r.file.path + " would start " + connect.CommandLine(argv))
 			return
 		}
 	} else if !isNamed && r.file.Server != "" {
@@ -105,12 +101,7 @@ func (r *fileRun) open(ctx context.Context) {
 		f.Headers = append(f.Headers, h.Name+": "+fill(h.Value))
 	}
 	if answering := r.file.Answering; answering.Commands() && !r.options.allowExec {
-		r.opening = wire.Outcome{
-			Kind:  wire.Refused,
-			Phase: "arguments",
-			Text:  r.file.path + " would run " + fill(answering.OnElicit+answering.OnSampling),
-			Hint:  "--allow-exec starts it",
-		}
+		r.opening = refusedCommand(r.file.path + " would run " + fill(answering.OnElicit+answering.OnSampling))
 		return
 	}
 	answers := r.fileAnswers(fill)
@@ -130,6 +121,11 @@ func (r *fileRun) open(ctx context.Context) {
 	} else {
 		r.unclosed = cmdutil.Join(r.unclosed, f.Close(ctx, c))
 	}
+}
+
+// refusedCommand returns the outcome for a file with a command that only --allow-exec starts.
+func refusedCommand(text string) wire.Outcome {
+	return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: text, Hint: "--allow-exec starts it"}
 }
 
 // fileAnswers returns how the file answers requests of the server.
@@ -156,6 +152,7 @@ func (r *fileRun) fileAnswers(fill func(string) string) host.Answers {
 
 // fill returns a value with all variables replaced; variables without a type become strings.
 func (r *fileRun) fill(raw json.RawMessage) (json.RawMessage, error) {
+	// In a list, saved.Fill does not omit the members with untyped values.
 	filled, _, err := saved.Fill(json.RawMessage("["+string(raw)+"]"), r.lookup)
 	if err != nil {
 		return nil, err
@@ -204,25 +201,25 @@ func (r *fileRun) runStep(ctx context.Context, s saved.Step) {
 		r.addResult(result)
 		return
 	}
-	taken := r.sendStep(ctx, s)
-	taken.out = cmdutil.WithSignal(ctx, taken.out)
-	r.factory.Env.GaveUp(taken.out, taken.out.ExitCode())
-	if taken.out.Kind == wire.Signal {
+	response := r.sendStep(ctx, s)
+	response.out = cmdutil.WithSignal(ctx, response.out)
+	r.factory.Env.GaveUp(response.out, response.out.ExitCode())
+	if response.out.Kind == wire.Signal {
 		r.interrupt()
 	}
-	result.Kind = taken.out.Kind
-	result.Took = taken.took
-	j := &judgement{run: r, ctx: ctx, step: s, response: taken, result: &result}
+	result.Kind = response.out.Kind
+	result.Took = response.took
+	j := &judgement{run: r, ctx: ctx, step: s, response: response, result: &result}
 	j.judge()
 	if len(result.Misses) > 0 || r.progress == nil { // only then it is printed; it reads the recording
-		result.See = r.showCommand(taken)
+		result.See = r.showCommand(response)
 	}
 	if result.State != report.Passed && ctx.Err() != nil { // an interrupted expression may fail a step
 		result.State = report.Broken
 		r.interrupt()
 	}
 	if result.State != report.Passed {
-		result.Ended = r.factory.WithoutSecrets(taken.out)
+		result.Ended = r.factory.WithoutSecrets(response.out)
 	}
 	if result.State != report.Passed && r.options.failFast {
 		r.stopped = true
@@ -247,17 +244,17 @@ func (r *fileRun) skipReason(ctx context.Context, s saved.Step) string {
 	if r.conn == nil && len(r.result.Steps) > 0 {
 		return "no connection"
 	}
-	byOthers := map[string]bool{} // the variables that other steps capture
+	capturedElsewhere := map[string]bool{} // the variables that only other steps capture
 	for _, step := range r.file.Steps {
 		for _, c := range step.Capture {
-			byOthers[c.Name] = true
+			capturedElsewhere[c.Name] = true
 		}
 	}
 	for _, c := range s.Capture {
-		delete(byOthers, c.Name)
+		delete(capturedElsewhere, c.Name)
 	}
 	for _, name := range append(s.Uses(), variablesInQueries(s)...) {
-		if _, isSet := r.vars[name]; byOthers[name] && !isSet {
+		if _, isSet := r.vars[name]; capturedElsewhere[name] && !isSet {
 			return "needs " + name + ", which was not captured"
 		}
 	}
@@ -388,14 +385,18 @@ func (r *fileRun) listKind(ctx context.Context, word string) (t stepResponse) {
 	var l connect.Listing
 	begun := r.factory.Now()
 	t.method = k.Method
-	t.out, _ = l.Add(ctx, r.conn, k, false, r.factory.ShowsTables())
+	const (
+		severalKinds = false
+		longEntries  = false
+	)
+	t.out, _ = l.Add(ctx, r.conn, k, severalKinds, r.factory.ShowsTables())
 	if t.out.OK() {
-		t.out.Result = l.Result(false)
+		t.out.Result = l.Result(severalKinds)
 		if list := l.Lists[0]; list.Entries.Count() == 0 {
 			l.Lists[0].Entries = r.conn.SortEntries(k, list.List)
 		}
 	}
-	t.answer = r.factory.ListAnswer(l, false, false)
+	t.answer = r.factory.ListAnswer(l, severalKinds, longEntries)
 	t.took = r.factory.Now().Sub(begun)
 	return t
 }

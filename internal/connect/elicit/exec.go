@@ -15,8 +15,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// runCommand runs a command of the user and returns its output. The server's params go to its
-// standard input only, so that they cannot become a part of the command.
+// runCommand runs a command of the user and returns its output, or the answer for a command that
+// failed. The server's params go to its standard input only, so that they cannot become a part of
+// the command. flag names the command in the error.
 func (r *Answerer) runCommand(
 	ctx context.Context,
 	flag, command string,
@@ -40,7 +41,7 @@ func (r *Answerer) runCommand(
 }
 
 // elicitByCommand answers a form or a page with the command of --on-elicit.
-func (r *Answerer) elicitByCommand(ctx context.Context, q client.InputRequest, page bool) client.Answer {
+func (r *Answerer) elicitByCommand(ctx context.Context, q client.InputRequest, isPage bool) client.Answer {
 	out, failed := r.runCommand(ctx, "--on-elicit", r.OnElicit, q.Params)
 	if failed != nil {
 		return *failed
@@ -51,19 +52,19 @@ func (r *Answerer) elicitByCommand(ctx context.Context, q client.InputRequest, p
 		return a
 	}
 	members, err := jsonraw.Object(out)
-	content, has := members.Get("content")
+	content, hasContent := members.Get("content")
 	action := members.Text("action")
 	switch {
 	case err != nil:
-		return invalid("its output is not a JSON object: "+jsonraw.Excerpt(out, 80), nil)
+		return invalid("its output is not a JSON object: "+jsonraw.Excerpt(out, maxQuoted), nil)
 	case action == "decline" || action == "cancel":
 		r.noteAnswer(q.Method, "--on-elicit said "+action)
 		return client.Answer{Result: jsonraw.With(nil, "action", jsonraw.Quote(action))}
 	case action != "accept":
-		return invalid("its output has no action: "+jsonraw.Excerpt(out, 80), nil)
-	case page:
+		return invalid("its output has no action: "+jsonraw.Excerpt(out, maxQuoted), nil)
+	case isPage:
 		return client.Answer{Result: question.Accept(nil)}
-	case !has:
+	case !hasContent:
 		content = json.RawMessage("{}")
 	}
 	form, failure := question.ParseForm(q.Params)
@@ -73,7 +74,7 @@ func (r *Answerer) elicitByCommand(ctx context.Context, q client.InputRequest, p
 	if findings := append(form.Check(content), r.Broken(form.Schema, content)...); len(findings) > 0 {
 		return invalid("its output does not match the form that the server requested", findings)
 	}
-	r.noteAnswer(q.Method, "--on-elicit answered with "+jsonraw.Excerpt(content, 400))
+	r.noteAnswer(q.Method, "--on-elicit answered with "+jsonraw.Excerpt(content, maxNoted))
 	return client.Answer{Result: question.Accept(content)}
 }
 
@@ -100,7 +101,7 @@ func (r *Answerer) sample(ctx context.Context, q client.InputRequest) client.Ans
 			Outcome: wire.Outcome{Kind: wire.InvalidArguments, Text: err.Error(), Hint: wire.Run("help answering")},
 		}
 	}
-	r.noteAnswer(q.Method, "answered with "+jsonraw.Excerpt(message, 400))
+	r.noteAnswer(q.Method, "answered with "+jsonraw.Excerpt(message, maxNoted))
 	return client.Answer{Result: message}
 }
 

@@ -30,14 +30,21 @@ type Answerer struct {
 	isRead       bool
 }
 
-// New returns the function that answers the requests of a connection's server. person is set if the
-// user can be asked.
-func New(env *host.Env, server host.Server, flags host.Answers, person bool) (client.Asker, error) {
+// maxNoted limits the answers in notes with -v, and maxQuoted the quoted part of an invalid one, in
+// bytes.
+const (
+	maxNoted  = 400
+	maxQuoted = 80
+)
+
+// New returns the function that answers the requests of a connection's server. It returns an error
+// if the values of --answer are invalid.
+func New(env *host.Env, server host.Server, flags host.Answers, canAskUser bool) (client.Asker, error) {
 	script, err := readScript(env, flags.Answers)
 	if err != nil {
 		return nil, err
 	}
-	return (&Answerer{Answers: flags, A: env, C: server, canAskUser: person, script: script}).respond, nil
+	return (&Answerer{Answers: flags, A: env, C: server, canAskUser: canAskUser, script: script}).respond, nil
 }
 
 // respond answers one request. It implements client.Asker.
@@ -56,9 +63,9 @@ func (r *Answerer) respond(ctx context.Context, q client.InputRequest) client.An
 // elicit answers a form or a page.
 func (r *Answerer) elicit(ctx context.Context, q client.InputRequest) client.Answer {
 	members, _ := jsonraw.Object(q.Params)
-	page := members.Text("mode") == "url"
+	isPage := members.Text("mode") == "url"
 	what := "form"
-	if page {
+	if isPage {
 		what = "page"
 	}
 	if r.Decline {
@@ -66,17 +73,17 @@ func (r *Answerer) elicit(ctx context.Context, q client.InputRequest) client.Ans
 		return Refusal("--decline", what, client.Answer{Result: question.Decline()})
 	}
 	if r.OnElicit != "" {
-		return Refusal("--on-elicit", what, r.elicitByCommand(ctx, q, page))
+		return Refusal("--on-elicit", what, r.elicitByCommand(ctx, q, isPage))
 	}
-	if page && r.canAskUser {
+	if isPage && r.canAskUser {
 		return r.recordUserAnswer(what, r.A.UI.VisitPage(ctx, q, r.C.Label()))
 	}
-	if !page && r.Answers.Scripted() {
+	if !isPage && r.Answers.Scripted() {
 		if a, ok := r.answerFromScript(q); ok || !r.canAskUser {
 			return a
 		}
 	}
-	if !page && r.canAskUser {
+	if !isPage && r.canAskUser {
 		return r.recordUserAnswer(what, r.A.UI.FillForm(ctx, q, r.C.Label(), r.Broken))
 	}
 	return client.Answer{Outcome: client.UnansweredOutcome(q.Method)}
@@ -88,8 +95,8 @@ func (r *Answerer) recordUserAnswer(what string, a client.Answer) client.Answer 
 	return Refusal("you", what, a)
 }
 
-// Refusal adds to an answer who declined or cancelled the request, if it does. The server's own
-// error may not say so.
+// Refusal sets the outcome of an answer that declines or cancels a request: who refused what. The
+// error with which the server then ends the call may not say so. It returns other answers unchanged.
 func Refusal(who, what string, a client.Answer) client.Answer {
 	action, _ := jsonraw.Text(jsonraw.First(a.Result, "action"))
 	if a.Outcome.Kind != wire.OK {

@@ -47,8 +47,9 @@ func readScript(e *host.Env, texts []string) (script, error) {
 		}
 		name, value, isField := strings.Cut(text, "=")
 		trimmed := bytes.TrimSpace(raw)
+		isJSON := bytes.HasPrefix(trimmed, []byte("{")) || bytes.HasPrefix(trimmed, []byte("["))
 		switch {
-		case bytes.HasPrefix(trimmed, []byte("{")) || bytes.HasPrefix(trimmed, []byte("[")):
+		case isJSON:
 			if err := s.addContents(trimmed, source); err != nil {
 				return s, err
 			}
@@ -114,18 +115,19 @@ func (s *script) takeContent(key string) (content jsonraw.Members, ok bool) {
 	return nil, false
 }
 
-// answerFromScript answers a form with --answer and --answer-defaults. It returns false if they do
-// not apply to it.
+// answerFromScript answers a form with --answer and --answer-defaults. It reports false if they do
+// not apply to the form; the answer is then for the case that the user cannot be asked.
 func (r *Answerer) answerFromScript(q client.InputRequest) (client.Answer, bool) {
 	form, err := question.ParseForm(q.Params)
 	if err != nil {
 		return NoForm(err), true
 	}
-	content, ok := r.script.takeContent(q.Key)
+	content, hasContent := r.script.takeContent(q.Key)
+	hasFields := len(r.script.fields) > 0
 	values := map[string]json.RawMessage{}
-	findings := []wire.Finding(nil)
+	var findings []wire.Finding
 	switch {
-	case ok:
+	case hasContent:
 		for _, m := range content {
 			values[m.Name] = m.Value
 			if string(m.Value) == "null" {
@@ -133,46 +135,47 @@ func (r *Answerer) answerFromScript(q client.InputRequest) (client.Answer, bool)
 			}
 			findings = append(findings, form.Check(jsonraw.With(nil, m.Name, m.Value))...)
 		}
-	case len(r.script.fields) > 0:
+	case hasFields:
 		values, findings = r.script.parseFields(form)
 		r.script.used++
 	case !r.Defaults:
 		return client.Answer{Outcome: r.script.unansweredOutcome(q)}, false
 	}
 	answer := form.Content(values)
-	if missing := form.Missing(answer); !ok && len(r.script.fields) == 0 && len(missing) > 0 {
-		end := client.UnansweredOutcome(q.Method)
-		end.Text = "the form has no default for " + strings.Join(missing, ", ")
-		end.Hint = wire.Hint("--answer " + missing[0] + "=VALUE answers it")
-		return client.Answer{Outcome: end}, false
+	onlyDefaults := !hasContent && !hasFields
+	if missing := form.Missing(answer); onlyDefaults && len(missing) > 0 {
+		out := client.UnansweredOutcome(q.Method)
+		out.Text = "the form has no default for " + strings.Join(missing, ", ")
+		out.Hint = wire.Hint("--answer " + missing[0] + "=VALUE answers it")
+		return client.Answer{Outcome: out}, false
 	}
 	findings = append(findings, r.Broken(form.Schema, answer)...)
 	if len(findings) > 0 {
 		invalid := invalidAnswer(form, "the answer does not match the form that the server requested", findings)
-		if len(r.script.fields) > 0 && r.script.used > 1 {
+		if hasFields && r.script.used > 1 {
 			invalid.Outcome.Hint = "this is not the first form, and FIELD=VALUE applies to every form: " +
 				"--answer '{...}' once for each form answers them in order; " + invalid.Outcome.Hint
 		}
 		return invalid, true
 	}
-	r.noteAnswer(q.Method, "answered with "+jsonraw.Excerpt(answer, 400))
+	r.noteAnswer(q.Method, "answered with "+jsonraw.Excerpt(answer, maxNoted))
 	return client.Answer{Result: question.Accept(answer)}, true
 }
 
 // unansweredOutcome returns the outcome for a request that --answer does not apply to. It names the
 // requests that --answer is for.
 func (s *script) unansweredOutcome(q client.InputRequest) wire.Outcome {
-	end := client.UnansweredOutcome(q.Method)
+	out := client.UnansweredOutcome(q.Method)
 	names := strings.Join(slices.Sorted(maps.Keys(s.byName)), ", ")
 	if names == "" {
-		return end
+		return out
 	}
 	if q.Key == "" {
-		end.Text = "the server's request has no name, and --answer is for " + names
+		out.Text = "the server's request has no name, and --answer is for " + names
 	} else {
-		end.Text = "the server's request is named " + q.Key + ", and --answer is for " + names
+		out.Text = "the server's request is named " + q.Key + ", and --answer is for " + names
 	}
-	return end
+	return out
 }
 
 // parseFields parses the fields with the types of the form. Repeated fields make a list of choices.
@@ -180,7 +183,7 @@ func (s *script) parseFields(form question.Form) (map[string]json.RawMessage, []
 	texts := map[string]string{}
 	values := map[string]json.RawMessage{}
 	var findings []wire.Finding
-	bad := func(name, text string) {
+	addFinding := func(name, text string) {
 		findings = append(findings, wire.Finding{Rule: "answer", Severity: wire.Error, Pointer: "/" + name, Text: text})
 	}
 	for _, pair := range s.fields {
@@ -188,11 +191,11 @@ func (s *script) parseFields(form question.Form) (map[string]json.RawMessage, []
 		text := pair[1]
 		field, known := form.Field(name)
 		if !known {
-			bad(name, "is not a field of the form")
+			addFinding(name, "is not a field of the form")
 			continue
 		}
-		if before := texts[name]; field.Kind == question.Choices && before != "" {
-			text = before + "," + text
+		if previous := texts[name]; field.Kind == question.Choices && previous != "" {
+			text = previous + "," + text
 		}
 		texts[name] = text
 		values[name] = nil
@@ -201,7 +204,7 @@ func (s *script) parseFields(form question.Form) (map[string]json.RawMessage, []
 		}
 		value, err := field.ParseTyped(text, false)
 		if err != nil {
-			bad(name, err.Error())
+			addFinding(name, err.Error())
 			continue
 		}
 		values[name] = value
@@ -228,7 +231,8 @@ func NoForm(err error) client.Answer {
 	return client.Answer{Outcome: wire.Outcome{Kind: wire.BadResponse, Text: err.Error()}}
 }
 
-// invalidAnswer returns the outcome of an answer that must not be sent.
+// invalidAnswer returns the outcome of an answer that must not be sent. Its hint names the fields of
+// the form.
 func invalidAnswer(form question.Form, text string, findings []wire.Finding) client.Answer {
 	names := sliceutil.Map(form.Fields, func(f question.Field) string { return f.Name })
 	hint := "the form has no fields"

@@ -98,27 +98,28 @@ func (g *Gateway) respond(ctx context.Context, c mcpserver.Caller, m *wire.Messa
 	case "tools/call":
 		return p.callTool(ctx, c, m, params, send)
 	case "prompts/get":
-		l, name, unreachable := p.findPrompt(ctx, jsonraw.TextOrRaw(jsonraw.First(params, "name")))
+		promptName := jsonraw.TextOrRaw(jsonraw.First(params, "name"))
+		l, serverName, unreachable := p.findPrompt(ctx, promptName)
 		if unreachable != nil {
 			return unreachable.failureResponse(c, m, unreachable.lastFailure())
 		}
 		if l == nil {
-			return refuse(-32602, name)
+			return refuse(-32602, unknownPrompt(promptName))
 		}
-		return g.forward(ctx, l, c, m, jsonraw.With(params, "name", jsonraw.Quote(name)), nil, send)
+		return g.forward(ctx, l, c, m, jsonraw.With(params, "name", jsonraw.Quote(serverName)), noSchema, send)
 	case "resources/read":
 		l, why := p.findResource(ctx, jsonraw.TextOrRaw(jsonraw.First(params, "uri")))
 		if l == nil {
 			data := jsonraw.With(nil, "uri", jsonraw.First(params, "uri"))
 			return mcpserver.ComposeError(m.ID, mcpserver.Failure(bridge.NoResourceCode(c.Stateless), why, data))
 		}
-		return g.forward(ctx, l, c, m, params, nil, send)
+		return g.forward(ctx, l, c, m, params, noSchema, send)
 	case "completion/complete":
 		l, params, why := p.completionTarget(ctx, params)
 		if l == nil {
 			return refuse(-32602, why)
 		}
-		return g.forward(ctx, l, c, m, params, nil, send)
+		return g.forward(ctx, l, c, m, params, noSchema, send)
 	case "resources/subscribe", "resources/unsubscribe", "logging/setLevel":
 		if !c.Stateless {
 			return p.changeSession(ctx, m, params)
@@ -171,8 +172,12 @@ func (p *peer) callTool(
 	return p.gateway.forward(ctx, l, c, m, jsonraw.With(params, "name", jsonraw.Quote(t.serverName)), t.schema, send)
 }
 
+// noSchema is the schema of requests other than tools/call.
+var noSchema json.RawMessage
+
 // forward forwards a request to a server and returns the response for the client. That response may
-// ask the client a question before the call has ended.
+// ask the client a question before the call has ended. schema is the tool's inputSchema, from which
+// header fields are made.
 func (g *Gateway) forward(
 	ctx context.Context,
 	l *link,
@@ -184,9 +189,10 @@ func (g *Gateway) forward(
 	conn, out := l.waitConnected(ctx)
 	release := func() {}
 	mayAsk := mcp.MayRequireInput(m.Method) && client.MayAsk(l.peer.capabilities)
-	isSharedClient := c.Stateless && !g.isStdio
-	// The server would send its questions as requests that do not say for which call they are.
-	if conn != nil && isSharedClient && mayAsk && !client.Stateless(conn.Revision()) {
+	hasSharedLink := c.Stateless && !g.isStdio
+	// A server with a session sends its questions as requests that do not say for which call they are.
+	needsLease := conn != nil && hasSharedLink && mayAsk && !client.Stateless(conn.Revision())
+	if needsLease {
 		leased, free := g.lease(l)
 		if leased == nil {
 			text := fmt.Sprintf("%d calls are under way already", maxPeers)

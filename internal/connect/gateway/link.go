@@ -28,7 +28,7 @@ type link struct {
 
 	mu         sync.Mutex
 	env        *host.Env
-	releaseEnv func() // Env returned it: it is called when the link is closed
+	releaseEnv func() // ends the use of env; it is called when the link is closed
 	conn       *connect.Conn
 	// dialing is closed when the running attempt to connect has ended. It is nil if none is
 	// running.
@@ -114,36 +114,36 @@ func (l *link) dial(done chan struct{}) {
 		out = connect.Explain(l.env, out)
 	}
 	l.mu.Lock()
-	closed := l.isClosed
-	missed := l.wasOmitted
-	told := ""
+	isClosed := l.isClosed
+	wasOmitted := l.wasOmitted
+	shownFailure := ""
 	l.dialing = nil
 	l.failed = out
-	if out.OK() && !closed {
+	if out.OK() && !isClosed {
 		l.conn = c
 		l.pause = 0
 		l.wasOmitted = false
-		told = l.shownFailure
+		shownFailure = l.shownFailure
 	} else {
 		l.pause = min(max(2*l.pause, minPause), maxPause)
 		l.nextAttempt = l.peer.gateway.Now().Add(l.pause)
 	}
 	l.mu.Unlock()
-	if told != "" { // the next failure is shown again
+	if shownFailure != "" { // the next failure is shown again
 		l.peer.gateway.showMu.Lock()
-		delete(l.peer.gateway.shown, told)
+		delete(l.peer.gateway.shown, shownFailure)
 		l.peer.gateway.showMu.Unlock()
 	}
-	if closed && out.OK() { // close waits for done
+	if isClosed && out.OK() { // the link was closed meanwhile; close waits for done
 		_ = c.Close(context.Background())
 	}
-	if !closed && !out.OK() {
+	if !isClosed && !out.OK() {
 		l.showFailure(out) // before a client gets a list without this server
 	}
 	close(done)
-	if !closed && out.OK() && missed {
+	if !isClosed && out.OK() && wasOmitted {
 		l.peer.gateway.Tell(l.Name + " is connected")
-		l.pushListChange("")
+		l.pushListChange(allLists)
 	}
 }
 
@@ -214,7 +214,7 @@ func (l *link) subscribeToLists(ctx context.Context, c *connect.Conn) {
 		defer closeAnswered()
 		c.Listen(l.peer.ctx, client.ListenRequest{SubscriptionFilter: filter, Began: func(client.SubscriptionFilter) {
 			if began { // the stream was reopened: changes may have been missed
-				l.pushListChange("")
+				l.pushListChange(allLists)
 			}
 			began = true
 			closeAnswered()
@@ -235,11 +235,15 @@ var listChanges = []string{
 	"notifications/resources/list_changed",
 }
 
-// pushListChange sends the client a notification that a list has changed. "" stands for all lists.
+// allLists as the method of pushListChange stands for all of listChanges.
+const allLists = ""
+
+// pushListChange sends the client the notification of listChanges with this method. It sends nothing
+// if listChanges does not have the method.
 func (l *link) pushListChange(method string) {
-	for _, one := range listChanges {
-		if one == method || method == "" {
-			l.peer.push(&wire.Message{Kind: wire.Notification, Method: one})
+	for _, change := range listChanges {
+		if change == method || method == allLists {
+			l.peer.push(&wire.Message{Kind: wire.Notification, Method: change})
 		}
 	}
 }
@@ -260,7 +264,7 @@ func (l *link) reportRenewal(r client.Renewal) {
 	if c != nil {
 		go l.setLevel(l.peer.ctx, c, l.peer.level())
 	}
-	l.pushListChange("")
+	l.pushListChange(allLists)
 }
 
 // setLevel sends logging/setLevel if the server has this request and the level has changed.
@@ -315,25 +319,30 @@ func (l *link) forwardLog(m *wire.Message) {
 		l.peer.push(&wire.Message{Kind: wire.Notification, Method: m.Method, Params: params})
 		return
 	}
-	var asked []*call
+	var candidates []*call // the calls that the message may be about
 	l.mu.Lock()
 	for c := range l.calls {
 		if c.level != "" || !l.peer.gateway.isStdio { // over HTTP the message may be about another client's call
-			asked = append(asked, c)
+			candidates = append(candidates, c)
 		}
 	}
 	l.mu.Unlock()
-	if len(asked) == 1 && asked[0].level != "" && bridge.IsLoudEnough(params, asked[0].level) {
-		asked[0].send(wire.ComposeNotification(m.Method, params))
+	if len(candidates) != 1 {
+		return
+	}
+	only := candidates[0]
+	if only.level != "" && bridge.IsLoudEnough(params, only.level) {
+		only.send(wire.ComposeNotification(m.Method, params))
 	}
 }
 
-// newestCall returns the newest running call that fits, or nil.
-func (l *link) newestCall(fits func(*call) bool) (newest *call) {
+// newestCall returns the newest running call for which matches returns true, or nil.
+func (l *link) newestCall(matches func(*call) bool) (newest *call) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for c := range l.calls {
-		if fits(c) && (newest == nil || c.number > newest.number) {
+		isNewer := newest == nil || c.number > newest.number
+		if isNewer && matches(c) {
 			newest = c
 		}
 	}
@@ -380,13 +389,13 @@ func (l *link) close() {
 	}
 	l.mu.Lock()
 	c := l.conn
-	done := l.releaseEnv
+	releaseEnv := l.releaseEnv
 	l.conn = nil
 	l.mu.Unlock()
 	if c != nil {
 		_ = c.Close(context.Background())
 	}
-	if done != nil {
-		done()
+	if releaseEnv != nil {
+		releaseEnv()
 	}
 }

@@ -150,73 +150,93 @@ func (l *link) storeList(
 	k connect.Kind,
 	items []json.RawMessage,
 ) (shown []json.RawMessage) {
-	var made tables
+	var built tables
 	switch k {
 	case connect.ToolKind:
-		made.tools, shown = l.buildToolTable(ctx, conn, items)
+		built.tools, shown = l.buildToolTable(ctx, conn, items)
 	case connect.PromptKind:
-		made.prompts = map[string]string{}
-		seen := map[string]bool{}
-		for _, raw := range items {
-			prompt, bad := mcp.ParsePrompt(raw)
-			if bad != nil {
-				showUnusable(l, bad)
-				continue
-			}
-			if !addIfFirst(l, seen, k, prompt.Name) {
-				continue
-			}
-			isTaken := func(name string) bool { _, taken := made.prompts[name]; return taken }
-			name := clientName(l.peer.gateway.prefix(l.Member), prompt.Name, isTaken)
-			made.prompts[name] = prompt.Name
-			shown = append(shown, withName(raw, prompt.Name, name))
-		}
+		built.prompts, shown = l.buildPromptTable(items)
 	case connect.ResourceKind:
-		made.resources = map[string]bool{}
-		for _, raw := range items {
-			if r, bad := mcp.ParseResource(raw); bad == nil {
-				made.resources[r.URI] = true
-				shown = append(shown, raw)
-			} else {
-				showUnusable(l, bad)
-			}
-		}
+		built.resources, shown = l.buildResourceTable(items)
 	case connect.TemplateKind:
-		made.templates = []template{}
-		for _, raw := range items {
-			r, bad := mcp.ParseTemplate(raw)
-			if bad != nil {
-				showUnusable(l, bad)
-				continue
-			}
-			parsed, _ := mcp.ParseURITemplate(r.URI)
-			made.templates = append(made.templates, template{r.URI, parsed})
-			shown = append(shown, raw)
-		}
+		built.templates, shown = l.buildTemplateTable(items)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch k {
 	case connect.ToolKind:
-		l.listed.tools = made.tools
+		l.listed.tools = built.tools
 	case connect.PromptKind:
-		l.listed.prompts = made.prompts
+		l.listed.prompts = built.prompts
 	case connect.ResourceKind:
-		l.listed.resources = made.resources
+		l.listed.resources = built.resources
 	case connect.TemplateKind:
-		l.listed.templates = made.templates
+		l.listed.templates = built.templates
 	}
 	return shown
 }
 
-// buildToolTable builds the table of tools. It does not show tools that are denied, or that changed
-// since they were approved.
+// buildPromptTable builds the table of prompts, and returns the entries that clients see.
+func (l *link) buildPromptTable(items []json.RawMessage) (table map[string]string, shown []json.RawMessage) {
+	table = map[string]string{}
+	seen := map[string]bool{}
+	for _, raw := range items {
+		prompt, bad := mcp.ParsePrompt(raw)
+		if bad != nil {
+			showUnusable(l, bad)
+			continue
+		}
+		if !addIfFirst(l, seen, connect.PromptKind, prompt.Name) {
+			continue
+		}
+		isTaken := func(name string) bool { _, taken := table[name]; return taken }
+		name := clientName(l.peer.gateway.prefix(l.Member), prompt.Name, isTaken)
+		table[name] = prompt.Name
+		shown = append(shown, withName(raw, prompt.Name, name))
+	}
+	return table, shown
+}
+
+// buildResourceTable builds the table of resources, and returns the entries that clients see.
+func (l *link) buildResourceTable(items []json.RawMessage) (table map[string]bool, shown []json.RawMessage) {
+	table = map[string]bool{}
+	for _, raw := range items {
+		r, bad := mcp.ParseResource(raw)
+		if bad != nil {
+			showUnusable(l, bad)
+			continue
+		}
+		table[r.URI] = true
+		shown = append(shown, raw)
+	}
+	return table, shown
+}
+
+// buildTemplateTable builds the table of templates, and returns the entries that clients see.
+func (l *link) buildTemplateTable(items []json.RawMessage) (table []template, shown []json.RawMessage) {
+	table = []template{} // not nil: the list was fetched
+	for _, raw := range items {
+		r, bad := mcp.ParseTemplate(raw)
+		if bad != nil {
+			showUnusable(l, bad)
+			continue
+		}
+		parsed, _ := mcp.ParseURITemplate(r.URI)
+		table = append(table, template{r.URI, parsed})
+		shown = append(shown, raw)
+	}
+	return table, shown
+}
+
+// buildToolTable builds the table of tools, and returns the entries that clients see. The table also
+// has the tools that clients do not see because they are denied, or changed since they were approved:
+// a call of one then gets the reason.
 func (l *link) buildToolTable(
 	ctx context.Context,
 	conn *connect.Conn,
 	items []json.RawMessage,
-) (made map[string]*tool, shown []json.RawMessage) {
-	made = map[string]*tool{}
+) (table map[string]*tool, shown []json.RawMessage) {
+	table = map[string]*tool{}
 	seen := map[string]bool{}
 	for _, raw := range items {
 		parsed, bad := mcp.ParseTool(raw)
@@ -232,8 +252,9 @@ func (l *link) buildToolTable(
 			schema:     parsed.InputSchema,
 			definition: &connect.Definition{Tool: parsed, Fresh: true},
 		}
-		name := clientName(l.peer.gateway.prefix(l.Member), parsed.Name, func(name string) bool { return made[name] != nil })
-		made[name] = t
+		isTaken := func(name string) bool { return table[name] != nil }
+		name := clientName(l.peer.gateway.prefix(l.Member), parsed.Name, isTaken)
+		table[name] = t
 		switch {
 		case !l.peer.gateway.serves(l.Member, parsed.Name):
 			t.refused = "it is not allowed by --allow and --deny of mcpc serve"
@@ -248,7 +269,7 @@ func (l *link) buildToolTable(
 			shown = append(shown, withName(raw, parsed.Name, name))
 		}
 	}
-	return made, shown
+	return table, shown
 }
 
 // showUnusable tells the user about the first entry of the server that no client can use.
@@ -256,8 +277,9 @@ func showUnusable(l *link, bad *wire.Finding) {
 	l.peer.gateway.showOnce(l.Name+" entry", l.Name+": an entry of a list is left out: "+bad.Text)
 }
 
-// addIfFirst reports whether the list had no entry of this name before, and records the name. A server
-// cannot distinguish entries with the same name, so only the first is served.
+// addIfFirst adds a name to the seen ones and reports true, or tells the user that the list has the
+// name already and reports false. A server cannot distinguish entries with the same name, so only
+// the first is served.
 func addIfFirst(l *link, seen map[string]bool, k connect.Kind, name string) bool {
 	if seen[name] {
 		text := fmt.Sprintf("%s lists the %s %s more than once: the first is served", l.Name, k.One, name)
@@ -276,7 +298,7 @@ func (g *Gateway) prefix(m *Member) string {
 	return m.Name
 }
 
-// withName returns an entry with the name shown, and otherwise the server's bytes.
+// withName returns an entry with its name for clients, and otherwise the server's bytes.
 func withName(raw json.RawMessage, serverName, clientName string) json.RawMessage {
 	if serverName == clientName {
 		return raw
@@ -284,41 +306,41 @@ func withName(raw json.RawMessage, serverName, clientName string) json.RawMessag
 	return jsonraw.With(raw, "name", jsonraw.Quote(clientName))
 }
 
-// findServer returns the link of the server that lists a name. look searches a table. If no stored
-// table has the name, the servers are listed again. down is a server that may have it but did not
-// answer.
+// findServer returns the link of the server whose tables list a name, or nil. isListed searches the
+// tables of one server. If no stored table has the name, the servers are listed again. unreachable is
+// a server that may have the name but did not answer, or nil.
 func (p *peer) findServer(
 	ctx context.Context,
 	k connect.Kind,
 	clientName string,
 	isListed func(*tables) bool,
-) (l *link, found bool, unreachable *link) {
+) (found, unreachable *link) {
 	prefix, _, _ := strings.Cut(clientName, separator)
-	for _, fresh := range []bool{false, true} {
+	for _, listAgain := range []bool{false, true} {
 		for _, l := range p.links {
 			if !p.gateway.Plain && l.Name != prefix {
 				continue
 			}
-			if fresh {
-				if _, whole := l.listEntries(ctx, k); !whole {
+			if listAgain {
+				if _, complete := l.listEntries(ctx, k); !complete {
 					unreachable = l
 				}
 			}
 			l.mu.Lock()
-			found := isListed(&l.listed)
+			hasName := isListed(&l.listed)
 			l.mu.Unlock()
-			if found {
-				return l, true, nil
+			if hasName {
+				return l, nil
 			}
 		}
 	}
-	return nil, false, unreachable
+	return nil, unreachable
 }
 
-// findTool finds a tool. If there is none, down is a server that may have it but did not answer, or
-// nil.
+// findTool finds a tool. If there is none, l is nil, and unreachable is a server that may have it but
+// did not answer, or nil.
 func (p *peer) findTool(ctx context.Context, clientName string) (l *link, t *tool, unreachable *link) {
-	l, _, unreachable = p.findServer(ctx, connect.ToolKind, clientName, func(listed *tables) bool {
+	l, unreachable = p.findServer(ctx, connect.ToolKind, clientName, func(listed *tables) bool {
 		t = listed.tools[clientName]
 		return t != nil
 	})
@@ -346,18 +368,15 @@ func (l *link) lastFailure() wire.Outcome {
 	return l.failed
 }
 
-// findPrompt finds a prompt and its name at the server. If there is none, down is a server that may
-// have it but did not answer, or name is the error text.
-func (p *peer) findPrompt(ctx context.Context, clientName string) (l *link, name string, unreachable *link) {
-	l, found, unreachable := p.findServer(ctx, connect.PromptKind, clientName, func(listed *tables) (ok bool) {
-		name, ok = listed.prompts[clientName]
+// findPrompt finds a prompt and its name at the server. If there is none, l is nil, and unreachable
+// is a server that may have it but did not answer, or nil.
+func (p *peer) findPrompt(ctx context.Context, clientName string) (l *link, serverName string, unreachable *link) {
+	l, unreachable = p.findServer(ctx, connect.PromptKind, clientName, func(listed *tables) (ok bool) {
+		serverName, ok = listed.prompts[clientName]
 		return ok
 	})
-	if unreachable != nil {
-		return nil, "", unreachable
-	}
-	if !found {
-		return nil, "Unknown prompt: " + clientName, nil
-	}
-	return l, name, nil
+	return l, serverName, unreachable
 }
+
+// unknownPrompt returns the error text for a prompt that findPrompt does not find.
+func unknownPrompt(clientName string) string { return "Unknown prompt: " + clientName }

@@ -8,11 +8,14 @@ import (
 	"mcpc/internal/capture/filter"
 )
 
-// maxName is the longest name that the interfaces of models accept. separator follows the prefix.
 const (
-	maxName    = 64
-	maxPrefix  = 24
-	separator  = "__"
+	// maxName is the length of the longest name that the interfaces of models accept, maxPrefix the
+	// part of it that a prefix may take.
+	maxName   = 64
+	maxPrefix = 24
+	// separator follows the prefix.
+	separator = "__"
+	// hashDigits is the length of a hash in a shortened name.
 	hashDigits = 8
 )
 
@@ -28,7 +31,9 @@ func Prefixes(names []string) []string {
 		count[all[i]]++
 	}
 	for i, name := range names {
-		if plain := all[i]; plain == "" || len(plain) > maxPrefix || count[plain] > 1 {
+		plain := all[i]
+		needsHash := plain == "" || len(plain) > maxPrefix || count[plain] > 1
+		if needsHash {
 			short := strings.TrimRight(plain[:min(len(plain), maxPrefix-hashDigits-1)], "_")
 			for n := 0; count[all[i]] > 0 || n == 0; n++ {
 				all[i] = strings.TrimPrefix(short+"-"+shortHash(name, n), "-")
@@ -42,14 +47,16 @@ func Prefixes(names []string) []string {
 // plainName replaces each character that is not allowed in a name by _.
 func plainName(name string) string {
 	return strings.Map(func(r rune) rune {
-		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-') {
+		isLetter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		isDigit := r >= '0' && r <= '9'
+		if isLetter || isDigit || r == '_' || r == '-' {
 			return r
 		}
 		return '_'
 	}, name)
 }
 
-// shortHash returns hashDigits hexadecimal digits that depend on name and n.
+// shortHash returns hashDigits hexadecimal digits that depend on name and attempt.
 func shortHash(name string, attempt int) string {
 	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", name, attempt)))[:hashDigits]
 }

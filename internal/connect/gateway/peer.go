@@ -103,13 +103,13 @@ func (g *Gateway) peerFor(c mcpserver.Caller) *peer {
 }
 
 // lease returns a link to the same server as l that no other call uses until release is called. A
-// server that sends its questions as requests does not say for which call they are. It returns nil
-// if there are too many peers.
+// server that sends its questions as requests does not say for which call they are. lease returns
+// nil if there are too many peers.
 func (g *Gateway) lease(l *link) (_ *link, release func()) {
 	memberIndex := slices.Index(l.peer.links, l)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	lease := func(candidate *link) (*link, func()) {
+	markLeased := func(candidate *link) (*link, func()) {
 		candidate.isLeased = true
 		return candidate, func() {
 			g.mu.Lock()
@@ -118,12 +118,14 @@ func (g *Gateway) lease(l *link) (_ *link, release func()) {
 		}
 	}
 	for _, p := range g.statelessPeers {
-		if candidate := p.links[memberIndex]; !candidate.isLeased && string(p.capabilities) == string(l.peer.capabilities) {
-			return lease(candidate)
+		candidate := p.links[memberIndex]
+		hasCapabilities := string(p.capabilities) == string(l.peer.capabilities)
+		if hasCapabilities && !candidate.isLeased {
+			return markLeased(candidate)
 		}
 	}
 	if p := g.addStateless(l.peer.capabilities); p != nil {
-		return lease(p.links[memberIndex])
+		return markLeased(p.links[memberIndex])
 	}
 	return nil, nil
 }
@@ -131,7 +133,10 @@ func (g *Gateway) lease(l *link) (_ *link, release func()) {
 // addStateless adds a peer for stateless requests. It returns nil if there are too many. The caller
 // holds g.mu.
 func (g *Gateway) addStateless(capabilities json.RawMessage) *peer {
-	if g.isClosed || len(g.statelessPeers) >= maxPeers && !g.evict() {
+	if g.isClosed {
+		return nil
+	}
+	if len(g.statelessPeers) >= maxPeers && !g.evict() {
 		return nil
 	}
 	p := g.newPeer(nil, capabilities)

@@ -19,18 +19,18 @@ import (
 // template that matches, otherwise the only one with resources. If it returns nil, the text says
 // why.
 func (p *peer) findResource(ctx context.Context, uri string) (*link, string) {
-	for _, fresh := range []bool{false, true} {
-		if fresh {
+	isListed := func(t *tables) bool { return t.resources[uri] }
+	hasTemplate := func(listed *tables) bool {
+		return slices.ContainsFunc(listed.templates, func(t template) bool {
+			return t.uriTemplate == uri || t.parsed.MayGive(uri)
+		})
+	}
+	for _, listAgain := range []bool{false, true} {
+		if listAgain {
 			p.listResources(ctx)
 		}
-		listed := func(t *tables) bool { return t.resources[uri] }
-		templated := func(t *tables) bool {
-			return slices.ContainsFunc(t.templates, func(one template) bool {
-				return one.uriTemplate == uri || one.parsed.MayGive(uri)
-			})
-		}
-		for _, fits := range []func(*tables) bool{listed, templated} {
-			if l := p.findLink(fits); l != nil {
+		for _, matches := range []func(*tables) bool{isListed, hasTemplate} {
+			if l := p.findLink(matches); l != nil {
 				return l, ""
 			}
 		}
@@ -53,10 +53,10 @@ func (p *peer) findResource(ctx context.Context, uri string) (*link, string) {
 }
 
 // findLink returns the first link whose tables match, or nil.
-func (p *peer) findLink(fits func(*tables) bool) *link {
+func (p *peer) findLink(matches func(*tables) bool) *link {
 	for _, l := range p.links {
 		l.mu.Lock()
-		found := fits(&l.listed)
+		found := matches(&l.listed)
 		l.mu.Unlock()
 		if found {
 			return l
@@ -84,21 +84,23 @@ func (p *peer) completionTarget(ctx context.Context, params json.RawMessage) (*l
 		l, why := p.findResource(ctx, uri)
 		return l, params, why
 	}
-	l, name, unreachable := p.findPrompt(ctx, jsonraw.TextOrRaw(jsonraw.First(ref, "name")))
+	promptName := jsonraw.TextOrRaw(jsonraw.First(ref, "name"))
+	l, serverName, unreachable := p.findPrompt(ctx, promptName)
 	if unreachable != nil {
 		return nil, nil, "the server " + unreachable.Name + " did not answer"
 	}
 	if l == nil {
-		return nil, nil, name
+		return nil, nil, unknownPrompt(promptName)
 	}
-	return l, jsonraw.With(params, "ref", jsonraw.With(ref, "name", jsonraw.Quote(name))), ""
+	ref = jsonraw.With(ref, "name", jsonraw.Quote(serverName))
+	return l, jsonraw.With(params, "ref", ref), ""
 }
 
 // maxSubscriptions limits the resources of one server that a client may watch.
 const maxSubscriptions = 256
 
-// A watching is the subscription to a resource at its server, shared by users subscriptions of
-// clients.
+// A subscription is the one to a resource at its server. The subscriptions of userCount clients
+// share it.
 type subscription struct {
 	stop      context.CancelFunc
 	userCount int

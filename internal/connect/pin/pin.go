@@ -2,7 +2,6 @@ package pin
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -44,7 +43,8 @@ const (
 // changes of a schema without new text for a model are a note, and so are all changes of the user's
 // own server without such text.
 func Check(ctx context.Context, c *connect.Conn, tool *connect.Definition) Standing {
-	if tool == nil || c.Store == nil || c.Env.Index > 0 {
+	hasSharedName := c.Env.Index > 0 // --index: pins are stored by name, which is not unique here
+	if tool == nil || c.Store == nil || hasSharedName {
 		return Approved // nothing is stored
 	}
 	standing := Standing(tool.Pin.Load())
@@ -124,36 +124,37 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 		}
 		return New
 	}
+	// The approved definition is the one of this protocol revision, else the newest.
 	old := pins[len(pins)-1]
-	same := false
+	isSameRevision := false
 	for _, p := range pins {
 		if p.Revision == c.Revision() {
 			old = p
-			same = true
+			isSameRevision = true
 		}
 	}
 	// A difference that consists only of the client's own hidden secrets is no change. A server
 	// cannot abuse this: text that looks like a hidden secret makes every difference count.
 	isUnchanged := bytes.Equal(old.Definition, definition) ||
 		!redact.HasHiddenParts(string(tool.Raw)) && bytes.Equal(redact.Blank(old.Definition), redact.Blank(definition))
-	if same && isUnchanged {
+	if isSameRevision && isUnchanged {
 		return Approved
 	}
-	isHash := func(d json.RawMessage) bool { return bytes.HasPrefix(d, []byte(`"`)) }
+	isHash := func(d json.RawMessage) bool { return bytes.HasPrefix(d, []byte(`"`)) } // see storedForm
 	if isHash(old.Definition) || isHash(definition) {
 		return showChanged(c, tool, old.At, ", and is too large for a comparison", nil, hasModelText(tool))
 	}
 	changes := diff.CompareTool(old.Definition, definition, Options())
-	if !same { // another revision of the protocol has other members
+	if !isSameRevision { // another revision of the protocol has other members
 		changes = diff.AsModel(changes)
 	}
 	isQuiet := func(ch diff.Change) bool { return harmlessRules[ch.Rule] && !isQuestion(ch) }
 	shown := raiseQuestions(slices.DeleteFunc(slices.Clone(changes), isQuiet))
 	if diff.Failing(shown, diff.Risky) > 0 {
-		marked := slices.ContainsFunc(shown, func(ch diff.Change) bool { return modelTextRules[ch.Rule] })
-		return showChanged(c, tool, old.At, ":", shown, marked)
+		addsModelText := slices.ContainsFunc(shown, func(ch diff.Change) bool { return modelTextRules[ch.Rule] })
+		return showChanged(c, tool, old.At, ":", shown, addsModelText)
 	}
-	if !same {
+	if !isSameRevision {
 		return New
 	}
 	if len(shown) > 0 {
@@ -210,7 +211,8 @@ func hasModelText(tool *connect.Definition) bool {
 }
 
 // showChanged shows the changes of a tool and returns its standing. It is New if the server is the
-// user's own and has no marked text, or if a confirmed lock file has the present definition.
+// user's own and the tool has no text for a model (hasText), or if a confirmed lock file has the
+// present definition. suffix ends the headline, and changes may be nil.
 // approved is when the former definition was approved. For the user's own server, whose tools need
 // no approval, that is the last call.
 func showChanged(
@@ -219,10 +221,10 @@ func showChanged(
 	approved time.Time,
 	suffix string,
 	changes []diff.Change,
-	marked bool,
+	hasText bool,
 ) Standing {
 	headline := "the tool " + tool.Name + " of " + c.Where + " changed since it was "
-	if isOwnServer(c) && !marked {
+	if isOwnServer(c) && !hasText {
 		c.Env.UI.ShowChanges(wire.Info, headline+"last called"+suffix, changes)
 		return New
 	}
@@ -289,7 +291,10 @@ func storeKey(c *connect.Conn) string {
 	case len(session.Command) > 0:
 		folder, _ := os.Getwd() // a relative path names another command in another folder
 		argv, _ := json.Marshal(session.Command)
-		parts = []string{string(argv), cmp.Or(session.Folder, folder)}
+		if session.Folder != "" {
+			folder = session.Folder
+		}
+		parts = []string{string(argv), folder}
 	case session.Endpoint == connect.DemoEndpoint:
 		parts = append(parts, c.Env.Version)
 	}
