@@ -69,24 +69,24 @@ func (c *comparison) addPoison(s Subject, a, b json.RawMessage) {
 
 // collectSigns returns the signs in several texts.
 func (c *comparison) collectSigns(texts map[string]text) map[sign]bool {
-	all := map[sign]bool{}
+	signs := map[sign]bool{}
 	for _, t := range texts {
 		for _, is := range c.findSigns(t) {
-			all[is] = true
+			signs[is] = true
 		}
 	}
-	return all
+	return signs
 }
 
 // findSigns returns the signs in one text.
-func (c *comparison) findSigns(t text) (all []sign) {
+func (c *comparison) findSigns(t text) (signs []sign) {
 	for _, one := range c.options.Signs(t.words) {
 		kind, found, _ := strings.Cut(one, " ")
 		if kind != "url" || !t.isIdentifier {
-			all = append(all, sign{kind, found})
+			signs = append(signs, sign{kind, found})
 		}
 	}
-	return all
+	return signs
 }
 
 // walkTexts calls visit for each text in a value until visit returns false, and reports whether visit
@@ -129,15 +129,15 @@ func (c Change) NewText() int {
 
 // joinTexts returns the texts in a value, separated by spaces, without types and member names.
 func joinTexts(raw json.RawMessage) string {
-	var all []string
+	var texts []string
 	walkTexts(raw, text{}, 0, func(t text) bool {
 		pointer := strings.TrimRight(t.pointer, "/0123456789") // an item belongs to the member with its list
 		name := pointer[strings.LastIndexByte(pointer, '/')+1:]
 		isName := name == t.words
 		if name != "type" && !isName {
-			all = append(all, t.words)
+			texts = append(texts, t.words)
 		}
-		return len(all) < maxTexts
+		return len(texts) < maxTexts
 	})
-	return strings.Join(all, " ")
+	return strings.Join(texts, " ")
 }

@@ -45,11 +45,11 @@ func changedWords(a, b string) (share float64, added int) {
 
 // splitWords returns the words of a text without spaces, separators and full stops.
 func splitWords(text string) []string {
-	all := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;|", r) })
-	for i, word := range all {
-		all[i] = strings.TrimRight(word, ".")
+	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;|", r) })
+	for i, word := range words {
+		words[i] = strings.TrimRight(word, ".")
 	}
-	return all
+	return words
 }
 
 // isMoved reports whether two texts have the same words in another order.
@@ -59,26 +59,26 @@ func isMoved(a, b string) bool {
 }
 
 // Align aligns two lists. It returns each common item once and keeps the order of both lists.
-func Align(a, b []string) (all []Piece) {
+func Align(a, b []string) (pieces []Piece) {
 	begin := 0
 	for begin < len(a) && begin < len(b) && a[begin] == b[begin] {
-		all = append(all, Piece{a[begin], true, true})
+		pieces = append(pieces, Piece{Text: a[begin], InA: true, InB: true})
 		begin++
 	}
 	end := 0 // the number of equal items at the end
 	for end < len(a)-begin && end < len(b)-begin && a[len(a)-1-end] == b[len(b)-1-end] {
 		end++
 	}
-	all = append(all, alignByLCS(a[begin:len(a)-end], b[begin:len(b)-end])...)
+	pieces = append(pieces, alignByLCS(a[begin:len(a)-end], b[begin:len(b)-end])...)
 	for _, text := range a[len(a)-end:] {
-		all = append(all, Piece{text, true, true})
+		pieces = append(pieces, Piece{Text: text, InA: true, InB: true})
 	}
-	return all
+	return pieces
 }
 
 // alignByLCS aligns two lists by their longest common subsequence. Between common items, the items
 // of a come before the items of b.
-func alignByLCS(a, b []string) (all []Piece) {
+func alignByLCS(a, b []string) (pieces []Piece) {
 	i := 0
 	j := 0
 	if len(a)*len(b) <= maxTableCells {
@@ -86,25 +86,25 @@ func alignByLCS(a, b []string) (all []Piece) {
 		for i < len(a) && j < len(b) {
 			switch {
 			case a[i] == b[j]:
-				all = append(all, Piece{a[i], true, true})
+				pieces = append(pieces, Piece{Text: a[i], InA: true, InB: true})
 				i++
 				j++
 			case length[i+1][j] >= length[i][j+1]:
-				all = append(all, Piece{a[i], true, false})
+				pieces = append(pieces, Piece{Text: a[i], InA: true})
 				i++
 			default:
-				all = append(all, Piece{b[j], false, true})
+				pieces = append(pieces, Piece{Text: b[j], InB: true})
 				j++
 			}
 		}
 	}
 	for ; i < len(a); i++ {
-		all = append(all, Piece{a[i], true, false})
+		pieces = append(pieces, Piece{Text: a[i], InA: true})
 	}
 	for ; j < len(b); j++ {
-		all = append(all, Piece{b[j], false, true})
+		pieces = append(pieces, Piece{Text: b[j], InB: true})
 	}
-	return all
+	return pieces
 }
 
 // lcsLengths returns a table with the length of the longest common subsequence of a[i:] and b[j:]
@@ -128,19 +128,19 @@ func lcsLengths(a, b []string) [][]int32 {
 }
 
 // SplitWords splits a text into words, each with the spaces after it. Joined, they are the text.
-func SplitWords(text string) (all []string) {
+func SplitWords(text string) (words []string) {
 	start := 0
 	inBlanks := false
 	for i, r := range text {
 		isBlank := r == ' ' || r == '\t' || r == '\n'
 		if inBlanks && !isBlank { // the next word begins
-			all = append(all, text[start:i])
+			words = append(words, text[start:i])
 			start = i
 		}
 		inBlanks = isBlank
 	}
 	if start < len(text) {
-		all = append(all, text[start:])
+		words = append(words, text[start:])
 	}
-	return all
+	return words
 }

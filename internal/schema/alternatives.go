@@ -19,9 +19,9 @@ func (c *comparison) compareGroups(was, is *view, at place) []Difference {
 }
 
 // describeGroups returns groups in canonical form.
-func (c *comparison) describeGroups(all []group) json.RawMessage {
+func (c *comparison) describeGroups(groups []group) json.RawMessage {
 	var written []json.RawMessage
-	for _, g := range all {
+	for _, g := range groups {
 		var items []json.RawMessage
 		for _, alternative := range g.alternatives {
 			items = append(items, c.canonicalForm(alternative))
@@ -119,8 +119,8 @@ func (c *comparison) compareAlternatives(was, is group, at place) (local []Diffe
 }
 
 // alternativesJSON returns the alternatives at some indexes as a JSON array.
-func alternativesJSON(all [][]part, at []int) json.RawMessage {
-	return jsonraw.ListOf(at, func(i int) json.RawMessage { return conjunctionJSON(all[i]) })
+func alternativesJSON(alternatives [][]part, indexes []int) json.RawMessage {
+	return jsonraw.ListOf(indexes, func(i int) json.RawMessage { return conjunctionJSON(alternatives[i]) })
 }
 
 // resolveAlias follows a part that consists of a single reference, apart from notes. It also
@@ -128,11 +128,11 @@ func alternativesJSON(all [][]part, at []int) json.RawMessage {
 func (c *comparison) resolveAlias(p part) (target part, name string) {
 	for range maxVisits {
 		members, _ := jsonraw.Object(p.raw)
-		all := conjuncts(p, members)
-		if len(all) != 1 || constrains(members) {
+		applied := conjuncts(p, members)
+		if len(applied) != 1 || constrains(members) {
 			break
 		}
-		next := all[0]
+		next := applied[0]
 		if ref, isRef := jsonraw.Text(next.raw); isRef {
 			definition, ok := p.resolve(ref)
 			if !ok {
@@ -196,11 +196,11 @@ func (c *comparison) pairTypes(
 	return pairs, restA, restB, restTypesA&restTypesB == 0
 }
 
-// overlap returns the index of the only set in all that shares a type with t. isOnly is false if
+// overlap returns the index of the only set that shares a type with t. isOnly is false if
 // several sets or none do.
-func overlap(t Types, all []Types) (index int, isOnly bool) {
+func overlap(t Types, sets []Types) (index int, isOnly bool) {
 	count := 0
-	for i, other := range all {
+	for i, other := range sets {
 		if t&other != 0 {
 			index = i
 			count++
@@ -211,11 +211,11 @@ func overlap(t Types, all []Types) (index int, isOnly bool) {
 
 // typesOf returns the types that the alternatives at some indexes accept. An unreadable alternative
 // has all types.
-func (c *comparison) typesOf(all [][]part, indexes []int) []Types {
+func (c *comparison) typesOf(alternatives [][]part, indexes []int) []Types {
 	found := make([]Types, len(indexes))
 	for i, index := range indexes {
 		found[i] = AllTypes
-		if v, ok := c.readView(all[index]); ok {
+		if v, ok := c.readView(alternatives[index]); ok {
 			found[i] = v.types
 		}
 	}
@@ -223,10 +223,10 @@ func (c *comparison) typesOf(all [][]part, indexes []int) []Types {
 }
 
 // keys returns the key of each alternative.
-func (c *comparison) keys(all [][]part, key func([]part) json.RawMessage) []string {
-	keys := make([]string, len(all))
-	for i, one := range all {
-		keys[i] = string(key(one))
+func (c *comparison) keys(alternatives [][]part, key func([]part) json.RawMessage) []string {
+	keys := make([]string, len(alternatives))
+	for i, alternative := range alternatives {
+		keys[i] = string(key(alternative))
 	}
 	return keys
 }

@@ -203,35 +203,35 @@ func (c *comparison) isUnchanged(a, b []part) bool {
 
 // references counts all references in a schema, and the references to a definition. It may count
 // too many in all, but never too few.
-func references(raw json.RawMessage) (all, local int) {
-	all = bytes.Count(raw, []byte(`Ref"`)) + bytes.Count(raw, []byte(`$ref"`)) + bytes.Count(raw, []byte(`\u`))
-	return all, bytes.Count(raw, []byte(`"$ref":"#/$defs/`)) + bytes.Count(raw, []byte(`"$ref":"#/definitions/`))
+func references(raw json.RawMessage) (total, local int) {
+	total = bytes.Count(raw, []byte(`Ref"`)) + bytes.Count(raw, []byte(`$ref"`)) + bytes.Count(raw, []byte(`\u`))
+	return total, bytes.Count(raw, []byte(`"$ref":"#/$defs/`)) + bytes.Count(raw, []byte(`"$ref":"#/definitions/`))
 }
 
 // replaceAliases replaces parts that consist of a single reference by its target.
-func (c *comparison) replaceAliases(all []part) []part {
-	all = slices.Clone(all)
-	for i := range all {
+func (c *comparison) replaceAliases(parts []part) []part {
+	parts = slices.Clone(parts)
+	for i := range parts {
 		for range maxVisits {
-			members, err := jsonraw.Object(all[i].raw)
+			members, err := jsonraw.Object(parts[i].raw)
 			if err != nil || len(members) != 1 || members[0].Name != "$ref" {
 				break
 			}
 			ref, _ := jsonraw.Text(members[0].Value)
-			target, ok := all[i].resolve(ref)
+			target, ok := parts[i].resolve(ref)
 			if !ok {
 				break
 			}
-			all[i] = target
+			parts[i] = target
 		}
 	}
-	return all
+	return parts
 }
 
 // joinPointers returns a key for some parts of one document.
-func joinPointers(all []part) string {
+func joinPointers(parts []part) string {
 	var b strings.Builder
-	for _, p := range all {
+	for _, p := range parts {
 		b.WriteString(p.pointer + "\x00")
 	}
 	return b.String()
@@ -316,15 +316,15 @@ func (c *comparison) addLocal(local []Difference, a, b []part, at place) {
 }
 
 // conjunctionJSON returns a conjunction as one JSON value for display, or nil for an empty conjunction.
-func conjunctionJSON(all []part) json.RawMessage {
-	switch len(all) {
+func conjunctionJSON(parts []part) json.RawMessage {
+	switch len(parts) {
 	case 0:
 		return nil
 	case 1:
-		return jsonraw.Compact(all[0].raw)
+		return jsonraw.Compact(parts[0].raw)
 	}
-	raws := make([]json.RawMessage, len(all))
-	for i, p := range all {
+	raws := make([]json.RawMessage, len(parts))
+	for i, p := range parts {
 		raws[i] = jsonraw.Compact(p.raw)
 	}
 	return jsonraw.With(nil, "allOf", jsonraw.List(raws))

@@ -58,13 +58,13 @@ const maxInlinedBytes = 64 << 10
 // inline writes the conjunction of some parts as one self-contained schema in canonical form,
 // without notes. It returns false if a reference is circular or has no target, or if the schema is
 // too large.
-func inline(all []part, budget *int) (json.RawMessage, bool) {
+func inline(parts []part, budget *int) (json.RawMessage, bool) {
 	w := inliner{following: map[string]bool{}, budget: budget}
-	if len(all) == 1 {
-		w.writeSchema(all[0])
+	if len(parts) == 1 {
+		w.writeSchema(parts[0])
 	} else {
 		w.out = append(w.out, `{"allOf":[`...)
-		for i, p := range all {
+		for i, p := range parts {
 			w.writeComma(i)
 			w.writeSchema(p)
 		}
@@ -103,9 +103,9 @@ func (w *inliner) writeSchema(p part) {
 		w.out = append(w.out, p.raw...)
 		return
 	}
-	all := conjuncts(p, members)
-	if len(all) == 1 && !constrains(members) { // a reference alone equals its target
-		w.writeConjunct(p, all[0])
+	applied := conjuncts(p, members)
+	if len(applied) == 1 && !constrains(members) { // a reference alone equals its target
+		w.writeConjunct(p, applied[0])
 		return
 	}
 	w.out = append(w.out, '{')
@@ -124,10 +124,10 @@ func (w *inliner) writeSchema(p part) {
 		writeName(m.Name)
 		w.writeKeyword(p.member(m.Name, m.Value), m.Name)
 	}
-	if len(all) > 0 {
+	if len(applied) > 0 {
 		writeName("allOf")
 		w.out = append(w.out, '[')
-		for i, conjunct := range all {
+		for i, conjunct := range applied {
 			w.writeComma(i)
 			w.writeConjunct(p, conjunct)
 		}
@@ -139,15 +139,15 @@ func (w *inliner) writeSchema(p part) {
 // conjuncts returns the items of allOf and the value of $ref. All of them apply in addition to the
 // schema's other keywords.
 func conjuncts(p part, members jsonraw.Members) []part {
-	var all []part
+	var applied []part
 	if ref, ok := members.Get("$ref"); ok {
-		all = append(all, p.member("$ref", ref))
+		applied = append(applied, p.member("$ref", ref))
 	}
 	items, _ := jsonraw.Array(members.Value("allOf"))
 	for i, item := range items {
-		all = append(all, p.member("allOf", nil).item(i, item))
+		applied = append(applied, p.member("allOf", nil).item(i, item))
 	}
-	return all
+	return applied
 }
 
 // writeConjunct writes a conjunct of p: a schema, or a reference's target.
@@ -199,11 +199,11 @@ func (w *inliner) writeKeyword(p part, name string) {
 
 // sortCanonical returns the values in canonical form, in order, without duplicates.
 func sortCanonical(items []json.RawMessage) []json.RawMessage {
-	all := make([]json.RawMessage, 0, len(items))
+	canonical := make([]json.RawMessage, 0, len(items))
 	for _, item := range items {
-		all = append(all, jsonraw.Canonical(item))
+		canonical = append(canonical, jsonraw.Canonical(item))
 	}
-	return sortUnique(all)
+	return sortUnique(canonical)
 }
 
 // equalJSON reports whether two values have the same canonical form.

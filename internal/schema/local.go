@@ -12,13 +12,13 @@ import (
 
 // compareValues compares the constraints on the value itself: types, enums, limits, divisors, and whether
 // an object is closed.
-func compareValues(was, is *view, at place) (all []Difference) {
+func compareValues(was, is *view, at place) (differences []Difference) {
 	add := func(kind, keyword string, before, after json.RawMessage, note string) {
 		d := Difference{Kind: kind, Pointer: at.pointer, Name: at.name, Was: before, Is: after, Note: note}
 		if keyword != "" {
 			d.Pointer = at.keywordPointer(keyword)
 		}
-		all = append(all, d)
+		differences = append(differences, d)
 	}
 	lost := was.types &^ is.types
 	gained := is.types &^ was.types
@@ -49,7 +49,7 @@ func compareValues(was, is *view, at place) (all []Difference) {
 		}
 		add(kind, "additionalProperties", boolJSON(!was.isClosed), boolJSON(!is.isClosed), "")
 	}
-	return all
+	return differences
 }
 
 // rawTypes returns a set as a value of the keyword "type", or nil for all types.
@@ -234,14 +234,14 @@ func compareDivisors(a, b []json.RawMessage, shared Types, add addFunc) {
 }
 
 // singleOrList returns the only value of a list, or the list as JSON, or nil for an empty list.
-func singleOrList(all []json.RawMessage) json.RawMessage {
-	switch len(all) {
+func singleOrList(values []json.RawMessage) json.RawMessage {
+	switch len(values) {
 	case 0:
 		return nil
 	case 1:
-		return plainNumber(all[0])
+		return plainNumber(values[0])
 	}
-	return jsonraw.ListOf(all, plainNumber)
+	return jsonraw.ListOf(values, plainNumber)
 }
 
 // compareSets compares patterns and formats. It does not decide which of two patterns is narrower:
@@ -313,8 +313,8 @@ func closedSuffix(v *view) string {
 }
 
 // orTrue returns a conjunction as JSON, or true for an empty one.
-func orTrue(all []part) json.RawMessage {
-	if raw := conjunctionJSON(all); raw != nil {
+func orTrue(parts []part) json.RawMessage {
+	if raw := conjunctionJSON(parts); raw != nil {
 		return raw
 	}
 	return json.RawMessage("true")

@@ -101,13 +101,13 @@ const maxConjuncts = 1000
 
 // readView combines some parts into one view. It returns false if there are too many parts or
 // bytes.
-func (c *comparison) readView(all []part) (*view, bool) {
+func (c *comparison) readView(parts []part) (*view, bool) {
 	v := &view{
 		types: AllTypes, limits: map[string]limit{}, sets: map[string][]json.RawMessage{},
 		members: map[string][]part{}, required: map[string]bool{},
 		opaque: map[string][]json.RawMessage{}, notes: map[string]json.RawMessage{},
 	}
-	queue := slices.Clone(all)
+	queue := slices.Clone(parts)
 	followed := map[string]bool{}
 	for i := 0; i < len(queue); i++ {
 		p := queue[i]
@@ -159,18 +159,18 @@ func (v *view) normalize() {
 		}
 		v.types &= listed
 	}
-	for _, all := range v.opaque {
-		sliceutil.Sort(all, func(x, y json.RawMessage) int { return bytes.Compare(x, y) })
+	for _, values := range v.opaque {
+		sliceutil.Sort(values, func(x, y json.RawMessage) int { return bytes.Compare(x, y) })
 	}
-	for name, all := range v.sets {
-		v.sets[name] = sortUnique(all)
+	for name, values := range v.sets {
+		v.sets[name] = sortUnique(values)
 	}
 }
 
 // sortUnique sorts values by their bytes and removes duplicates. It modifies the argument.
-func sortUnique(all []json.RawMessage) []json.RawMessage {
-	sliceutil.Sort(all, func(x, y json.RawMessage) int { return bytes.Compare(x, y) })
-	return slices.CompactFunc(all, func(x, y json.RawMessage) bool { return bytes.Equal(x, y) })
+func sortUnique(values []json.RawMessage) []json.RawMessage {
+	sliceutil.Sort(values, func(x, y json.RawMessage) int { return bytes.Compare(x, y) })
+	return slices.CompactFunc(values, func(x, y json.RawMessage) bool { return bytes.Equal(x, y) })
 }
 
 // addKeyword adds one keyword of a subschema to a view. siblings are all keywords of the subschema.
@@ -303,8 +303,8 @@ func (v *view) intersectEnum(name string, raw json.RawMessage) {
 }
 
 // containsSorted reports whether a sorted list contains a value.
-func containsSorted(all []json.RawMessage, value json.RawMessage) bool {
-	_, found := slices.BinarySearchFunc(all, value, func(x, y json.RawMessage) int { return bytes.Compare(x, y) })
+func containsSorted(values []json.RawMessage, value json.RawMessage) bool {
+	_, found := slices.BinarySearchFunc(values, value, func(x, y json.RawMessage) int { return bytes.Compare(x, y) })
 	return found
 }
 
