@@ -211,7 +211,7 @@ func (r *writer) writeProcess(o wire.Outcome) {
 func (r *writer) writeDelivery(o wire.Outcome) {
 	switch o.Kind {
 	case wire.Transport, wire.Timeout, wire.LocalIO, wire.Internal, wire.Signal:
-		// The command ended at any point of the exchange.
+		// The request may have reached the server or not.
 	default:
 		return // the outcome says how far the request went
 	}

@@ -179,7 +179,7 @@ func (e *explainer) addHead(f wire.Frame) {
 			continue
 		}
 		text := "  " + field.Name + ": " + field.Value
-		e.addLine(e.cutText(e.st.Line(text), 0, 0), "", e.noteOnce(f.Dir.String()+strings.ToLower(field.Name), note))
+		e.addLine(e.cutLine(e.st.Line(text)), "", e.noteOnce(f.Dir.String()+strings.ToLower(field.Name), note))
 	}
 	if omitted > 0 {
 		e.addLine(fmt.Sprintf("  %s %s", e.st.Ellipsis(), english.Plural(omitted, "more header field")), term.Dim, "")
@@ -239,9 +239,9 @@ func (e *explainer) addEvent(f wire.Frame) {
 	if f.SSE != nil && f.SSE.Event != "" {
 		text += ": " + f.SSE.Event
 	}
-	e.addLine(e.cutText(e.st.Line(text+e.elapsed(f)), 0, 0), term.Bold, e.noteOnce("event", eventNote))
+	e.addLine(e.cutLine(e.st.Line(text+e.elapsed(f))), term.Bold, e.noteOnce("event", eventNote))
 	if f.SSE != nil && f.SSE.ID != nil {
-		e.addLine(e.cutText(e.st.Line("  id: "+*f.SSE.ID), 0, 0), "", e.noteOnce("event id", eventIDNote))
+		e.addLine(e.cutLine(e.st.Line("  id: "+*f.SSE.ID)), "", e.noteOnce("event id", eventIDNote))
 	}
 	if f.SSE != nil && f.SSE.Retry != nil {
 		e.addLine("  retry: "+fmt.Sprint(f.SSE.Retry.Milliseconds()), "", e.noteOnce("retry", retryNote))

@@ -157,6 +157,9 @@ func (e *explainer) scalarText(raw []byte, column int) string {
 	return e.cutText(string(term.EscapeHidden(start)), column, len(raw)-len(start))
 }
 
+// cutLine cuts a line of an HTTP head or an event.
+func (e *explainer) cutLine(text string) string { return e.cutText(text, 0, 0) }
+
 // cutText cuts text that begins in a column, and adds how many bytes are omitted. text is the start of a
 // longer text if missing, the number of bytes after it, is not 0.
 func (e *explainer) cutText(text string, column, missing int) string {
