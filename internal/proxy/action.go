@@ -307,7 +307,8 @@ var actionKinds = []actionKind{
 	},
 }
 
-// parseAction reads the action after "do".
+// parseAction reads the action after "do" with its parameters, up to the end of the rule. All its
+// errors are *RuleError.
 func parseAction(w *ruleScanner) (Action, error) {
 	name := w.next()
 	offset := w.wordOffset
@@ -370,7 +371,7 @@ func readDelay(w *ruleScanner, a *Action) error {
 	return nil
 }
 
-// readThrottle reads SIZE/s.
+// readThrottle reads SIZE/s. The limit lets a size be an int on all systems.
 func readThrottle(w *ruleScanner, a *Action) error {
 	text, perSecond := strings.CutSuffix(strings.ToLower(w.next()), "/s")
 	n, ok := filter.Size(text)
@@ -402,7 +403,8 @@ func readStatus(w *ruleScanner, a *Action) error {
 	return nil
 }
 
-// readRPC reads CODE ["MESSAGE"] [DATA].
+// readRPC reads CODE ["MESSAGE"] [DATA]. Without MESSAGE the error has a text that names its
+// origin.
 func readRPC(w *ruleScanner, a *Action) error {
 	word := w.next()
 	var err error
@@ -439,7 +441,7 @@ func readCount(w *ruleScanner, a *Action) error {
 		return err
 	}
 	if n > maxOutput {
-		return w.errorHere(string(a.Name) + " takes a number up to 67108864")
+		return w.errorHere(string(a.Name) + " takes a number up to 67108864") // maxOutput
 	}
 	a.N = n
 	return nil
@@ -521,7 +523,9 @@ func readReplace(w *ruleScanner, a *Action) error {
 		return w.errorHere("invalid path: " + err.Error())
 	}
 	a.Path = path
+	// Only requests and notifications have these members, only responses the others.
 	a.OfRequest = len(path) > 0 && (path[0].Name == "params" || path[0].Name == "method")
+	// keep-headers comes after VALUE, which may contain blanks.
 	value := w.rest()
 	value, a.KeepHeaders = strings.CutSuffix(value, "keep-headers")
 	if a.KeepHeaders {

@@ -27,8 +27,10 @@ const oldValue = "{old}"
 // escapes matches \xNN, which is a byte, and {N*TEXT*}, which is TEXT repeated N times.
 var escapes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\x[0-9a-fA-F]{2}|\{\d+\*.*?\*\}`) })
 
-// expandValue expands the escapes of a value. The value need not be JSON.
+// expandValue expands the escapes of a value, which need not be JSON. It returns an error if the
+// result has more than maxOutput bytes.
 func expandValue(value string) (string, error) {
+	// size is at least the length of the result so far; it is checked before memory is used.
 	size := len(value)
 	isTooLong := false
 	expanded := escapes().ReplaceAllStringFunc(value, func(escape string) string {
@@ -51,8 +53,9 @@ func expandValue(value string) (string, error) {
 	return expanded, nil
 }
 
-// replacePath writes value at each place that path selects. If value is "" it removes the member or
-// item. A missing member is added to its object. It reports whether the message has changed.
+// replacePath writes value at each place that path selects, with the previous value in place of
+// {old}. If value is "" it removes the member or item. A missing member is added to its object. It
+// returns the new message and whether it differs; raw is returned if it is not JSON.
 func replacePath(raw []byte, path jsonvalue.Path, value string) ([]byte, bool) {
 	tree, err := jsonvalue.Parse(raw)
 	if err != nil {
@@ -69,8 +72,10 @@ func replacePath(raw []byte, path jsonvalue.Path, value string) ([]byte, bool) {
 	places := find(path)
 	last := len(path) - 1
 	endsWithMember := last >= 0 && !path[last].Item && !path[last].All
+	// To remove or add a member, edit the objects around it; items of arrays are only replaced.
 	if endsWithMember && (value == "" || len(places) == 0) {
 		return splice(raw, find(path[:last]), func(object []byte) []byte {
+			// The place above the member may be an array or a leaf.
 			if object[0] != '{' {
 				return object
 			}
@@ -86,6 +91,7 @@ func replacePath(raw []byte, path jsonvalue.Path, value string) ([]byte, bool) {
 // splice replaces the nodes at places by the results of change. It reports whether the message has
 // changed.
 func splice(raw []byte, places []*jsonvalue.Node, change func([]byte) []byte) ([]byte, bool) {
+	// The last place comes first, so that the offsets of the others stay valid.
 	slices.SortFunc(places, func(a, b *jsonvalue.Node) int { return b.At - a.At })
 	out := slices.Clone(raw)
 	for _, n := range places {
@@ -111,6 +117,7 @@ func (d *decision) composeResponse() []byte {
 		if d.Data == "" {
 			return e
 		}
+		// ComposeError writes no data: add it as the last member of "error".
 		return slices.Concat(bytes.TrimSuffix(e, []byte("}}")), []byte(`,"data":`+d.Data+`}}`))
 	}
 	resultType := "" // only requests of 2026-07-28 name their revision, and only its results have a type
@@ -133,7 +140,7 @@ type pace struct {
 func (d *decision) pace() pace {
 	switch d.Name {
 	case actionThrottle: // 20 pieces per second
-		size := max(1, d.N/20)
+		size := max(1, d.N/20) // at least 1 byte, if the limit is less than 20 per second
 		return pace{size: int(size), wait: time.Duration(size) * time.Second / time.Duration(d.N)}
 	case actionSlowLoris:
 		return pace{size: 1, wait: d.Wait}
@@ -144,7 +151,8 @@ func (d *decision) pace() pace {
 }
 
 // changeForClient returns the messages that the client receives in place of raw: none, one or
-// several. changed is false if the action does not change this message.
+// several. changed is false if the action does not change this message; then the only message is
+// raw.
 func (d *decision) changeForClient(raw []byte) (messages [][]byte, changed bool) {
 	message := raw
 	changed = true
@@ -169,6 +177,7 @@ func (d *decision) changeForClient(raw []byte) (messages [][]byte, changed bool)
 	case actionBadUTF8:
 		message = badUTF8(raw)
 	case actionReplace:
+		// The decision about a request also sees the response; replace changes one of them.
 		changed = !d.OfRequest || d.dir == wire.Received
 		if changed {
 			message, changed = replacePath(raw, d.Path, d.Text)
@@ -191,8 +200,8 @@ func (d *decision) composeListChanged() []byte {
 	return []byte(`{"jsonrpc":"2.0","method":"notifications/` + d.Text + `/list_changed"` + params + `}`)
 }
 
-// badUTF8 inserts a byte that is not UTF-8 into the first string of the result, the error or the
-// params.
+// badUTF8 returns raw with a byte that is not UTF-8 inserted into the first string of the result,
+// the error or the params. Without such a string the byte comes first.
 func badUTF8(raw []byte) []byte {
 	start := 0
 	for _, name := range []string{`"result"`, `"error"`, `"params"`} {

@@ -157,7 +157,9 @@ func (d *Desk) StopIntercept(owner any, why string) {
 	}
 }
 
-// setFilterLocked replaces the filter of an owner; nil removes it. d.mu is locked.
+// setFilterLocked replaces the filter of an owner; added is the new one, nil for none. After the
+// last filter was removed, it forgets the pending requests, which only filters need. d.mu is
+// locked.
 func (d *Desk) setFilterLocked(owner any, added *viewFilter) {
 	var filters []viewFilter
 	if previous := d.filters.Load(); previous != nil {
@@ -175,8 +177,9 @@ func (d *Desk) setFilterLocked(owner any, added *viewFilter) {
 	d.filters.Store(&filters)
 }
 
-// Hold holds a message that matches a filter until it is decided about. It releases the message
-// when ctx is done or the time is over.
+// Hold holds a message that matches a filter until it is decided about, and returns the decision.
+// It releases the message when ctx is done or the time is over. The Ruling is empty if the message
+// was not held.
 func (d *Desk) Hold(ctx context.Context, m Candidate) Ruling {
 	held := d.enqueue(m)
 	if held == nil {
@@ -198,17 +201,18 @@ func (d *Desk) Hold(ctx context.Context, m Candidate) Ruling {
 		d.mu.Lock()
 		d.decideLocked(held, Ruling{How: Released, Why: why})
 		d.mu.Unlock()
-		ruling = <-held.ruling
+		ruling = <-held.ruling // the one of Decide, if that came first
 	}
 	facts.How = ruling.How
 	facts.Why = ruling.Why
-	facts.Milliseconds = max(d.Now().Sub(held.Since).Milliseconds(), 1)
+	facts.Milliseconds = max(d.Now().Sub(held.Since).Milliseconds(), 1) // 0 is left out of the JSON
 	m.Record(facts, missedMessage(m, ruling))
 	return ruling
 }
 
-// missedMessage returns the message that the recording would miss after a ruling: an edited message of
-// the client, or a message of the server that does not pass as it is. It returns nil if there is none.
+// missedMessage returns the message that the recording would miss after a ruling, or nil. The
+// recording sees what the client sends and receives. It misses an edited message of the client, as
+// the server receives it, and a message of the server that does not pass as it is.
 func missedMessage(m Candidate, ruling Ruling) []byte {
 	if m.Row.Dir == wire.Sent {
 		if ruling.How == Edited {
@@ -242,6 +246,7 @@ func (d *Desk) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, 
 		d.mu.Lock()
 		requestKey := pendingKey(1 - dir) // the request has the other direction
 		row := d.pending.Get(requestKey)
+		// A request has one response.
 		d.pending.Delete(requestKey)
 		d.mu.Unlock()
 		if row != nil {
@@ -387,7 +392,9 @@ type Introduction struct {
 // maxIntroduction is the length of the longest message that is searched for names.
 const maxIntroduction = 64 << 10
 
-// Learn reads the names in a frame. Target and session identify the conversation.
+// Learn reads the names in a frame. Target and session identify the conversation. It searches the
+// bytes before it parses a message; a missing first letter makes the search independent of what
+// precedes it.
 func (i *Introduction) Learn(d *Desk, target, session string, f wire.Frame) {
 	if f.Kind != wire.Body && f.Kind != wire.Event || len(f.Raw) > maxIntroduction {
 		return

@@ -22,6 +22,8 @@ type destination struct {
 }
 
 // route returns the destination of a request, or nil if no route matches or its path is ambiguous.
+// An endpoint that a server named goes first: it may lie outside the routes. Of several routes the
+// one with the longest path wins.
 func (p *Proxy) route(r *http.Request) *destination {
 	client := *r.URL
 	client.Scheme = "http"
@@ -52,8 +54,8 @@ func (r Route) matches(path string) bool {
 // isAmbiguous reports whether a server may read the path differently and leave the route's own
 // path. A route without a path serves all paths; only dots matter there.
 func (r Route) isAmbiguous(path string) bool {
-	below := strings.ToLower(strings.TrimPrefix(path, r.Path))
-	if strings.Contains(below, "%2e") { // an encoded dot
+	below := strings.ToLower(strings.TrimPrefix(path, r.Path)) // the digits of %2E may be of either case
+	if strings.Contains(below, "%2e") {                        // an encoded dot
 		return true
 	}
 	hasSlash := strings.Contains(below, "%2f") || strings.Contains(below, `\`) || strings.Contains(below, "%5c")
@@ -74,11 +76,14 @@ func (r Route) serverURL(clientURL *url.URL) *url.URL {
 	if r.Path != "" {
 		base := strings.TrimSuffix(r.To.EscapedPath(), "/")
 		raw := base + strings.TrimPrefix(clientURL.EscapedPath(), r.Path)
+		// Both fields keep the client's percent-encoding; it is valid, as net/http parsed it.
 		if path, err := url.PathUnescape(raw); err == nil {
 			to.Path = path
 			to.RawPath = raw
 		}
 	}
+	// The parameters belong to the route's own URL, not to paths below it, and a client may send
+	// them itself.
 	if to.EscapedPath() == r.To.EscapedPath() && r.To.RawQuery != "" && !strings.Contains(to.RawQuery, r.To.RawQuery) {
 		to.RawQuery = strings.TrimSuffix(r.To.RawQuery+"&"+to.RawQuery, "&")
 	}
@@ -114,6 +119,7 @@ type endpointBody struct {
 // maxEndpointEvent is how many bytes are held back while the first event is incomplete.
 const maxEndpointEvent = 8 << 10
 
+// Read returns nothing until the first event is complete, too long, or cut off by an error.
 func (b *endpointBody) Read(to []byte) (int, error) {
 	for !b.isEventDone {
 		n, err := b.ReadCloser.Read(to)
@@ -125,7 +131,7 @@ func (b *endpointBody) Read(to []byte) (int, error) {
 		}
 		b.isEventDone = true
 		b.unread = b.begin
-		if end > 0 {
+		if end > 0 { // otherwise the event passes as it is
 			b.unread = append(b.rewriteEvent(b.begin[:end]), b.begin[end:]...)
 		}
 	}
@@ -151,7 +157,9 @@ func eventEnd(stream []byte) int {
 	return first
 }
 
-// rewriteEvent returns the first event with the Proxy's origin, and remembers the endpoint.
+// rewriteEvent returns the first event with the Proxy's origin in place of the server's, and
+// remembers the endpoint that it names. It returns a copy of the event if that is no endpoint event
+// or contains no origin.
 func (b *endpointBody) rewriteEvent(event []byte) []byte {
 	ev, err := sse.NewReader(bytes.NewReader(event), maxEndpointEvent).Next()
 	if err != nil || ev.Event != "endpoint" {
@@ -170,9 +178,10 @@ func (b *endpointBody) rewriteEvent(event []byte) []byte {
 	b.proxy.mu.Lock()
 	b.proxy.endpoints.Put(client.RequestURI(), &destination{target: b.destination.target, serverURL: server})
 	b.proxy.mu.Unlock()
-	if ref.Host == "" {
+	if ref.Host == "" { // a path, which the client resolves against the Proxy's origin
 		return bytes.Clone(event)
 	}
+	// Replace the text of the scheme and the host only; the rest keeps the server's spelling.
 	scheme, hostAndPath, _ := strings.Cut(address, "//")
 	if scheme != "" {
 		scheme = b.destination.clientURL.Scheme + ":"

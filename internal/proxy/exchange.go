@@ -90,8 +90,9 @@ func fieldsOf(h http.Header) (fields []wire.Field) {
 	return fields
 }
 
-// collectWhole makes a half-stream pass its body to see once it is complete: as a Body frame, or as a
-// Noise frame if it cannot be decoded.
+// collectWhole makes a half-stream pass its body to see once it is complete: as a Body frame, or as
+// a Noise frame if it cannot be decoded. Of a response that was cut off it passes the part that can
+// be decoded, if any.
 func (x *exchange) collectWhole(s *halfStream, codings []string, see func(wire.Frame)) {
 	s.onWhole = func(raw []byte) {
 		text, err := compress.Decode(raw, codings, maxMessage)
@@ -156,12 +157,16 @@ func (x *exchange) assignConversation(t wire.Traits) {
 	if x.head == nil {
 		return
 	}
+	// A request that returns a state continues the conversation in which the server gave it.
 	if x.conn == 0 && (t.RequestState != "" || t.HasInputResponses) {
 		x.conn = x.p.conns.find(connKey{x.target, byState, stateKeyOf(t) + t.RequestState}, x.clientAddr)
 	}
+	// After a refused probe, the same connection opens a session, or an event stream of the old
+	// transport.
 	if x.conn == 0 && (x.opensSession || x.head.Method == http.MethodGet) {
 		x.conn = x.p.conns.find(connKey{x.target, byProbe, x.clientAddr}, x.clientAddr)
 	}
+	// A probe or initialize of a client that is known by its user agent begins a new conversation.
 	if x.conn == 0 && !x.opensSession && !x.isProbe {
 		x.conn = x.p.conns.findByUserAgent(x.target, x.userAgent, x.clientAddr)
 	}
@@ -192,6 +197,7 @@ func (x *exchange) reportHead(resp *http.Response, timing *wire.Timing) {
 	codings := compress.Codings(resp.Header)
 	x.p.Watcher.schedule(func() {
 		x.seeSent()
+		// Later requests find the conversation by the session, or without one by the user agent.
 		if id := head.Field("Mcp-Session-Id"); id != "" {
 			x.p.conns.put(connKey{x.target, bySession, id}, x.conn, x.clientAddr)
 		} else if x.opensSession && head.Status == http.StatusOK {
@@ -265,7 +271,8 @@ func (x *exchange) seeEvent(ev sse.Event) {
 	x.emit(f)
 }
 
-// rememberState stores the state that the client will send to continue a standalone request.
+// rememberState remembers what a received message says for later requests: that the server refused
+// a probe, and the state that the client will send to continue a standalone request.
 func (x *exchange) rememberState(raw []byte) {
 	if x.isProbe && wire.ParseMessage(raw).Error != nil {
 		x.refused = true
@@ -274,6 +281,7 @@ func (x *exchange) rememberState(raw []byte) {
 		return
 	}
 	if t := wire.ParseMessage(raw).Traits(); t.RequiresInput {
+		// seeRequest did not need the method and the name.
 		if x.body != nil {
 			x.stateKey = stateKeyOf(wire.ParseMessage(x.body).Traits())
 		}
@@ -286,7 +294,8 @@ func (x *exchange) reportEnd(by wire.Direction, how, text string) {
 	x.reportEndAfter(nil, by, how, text)
 }
 
-// reportEndAfter reports the last bytes of the response, and then the end.
+// reportEndAfter reports the last bytes of the response, and then the end. How is "end" if the
+// response is complete.
 func (x *exchange) reportEndAfter(last []byte, by wire.Direction, how, text string) {
 	x.p.Watcher.enqueue(chunk{stream: &x.response, bytes: last, after: func() {
 		x.seeSent()
@@ -350,7 +359,7 @@ func (c *conns) find(key connKey, client string) int {
 	if len(all) == 0 {
 		return 0
 	}
-	index := max(0, slices.IndexFunc(all, func(n namedConn) bool { return n.client == client }))
+	index := max(0, slices.IndexFunc(all, func(n namedConn) bool { return n.client == client })) // the first is the newest
 	conn := all[index].conn
 	if key.kind == byState || key.kind == byProbe { // used once
 		c.byKey.Put(key, slices.Delete(all, index, index+1))
@@ -380,6 +389,7 @@ func (c *conns) findByHead(target int, head *wire.HTTPHead, uri, client string) 
 		if conn == 0 {
 			conn = c.new() // the session is older than the proxy
 		}
+		// This also keeps a session that is in use from being forgotten.
 		c.put(key, conn, client)
 		return conn
 	}

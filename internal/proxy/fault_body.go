@@ -61,7 +61,8 @@ func (e *eventRewriter) flushPassed() {
 	}
 }
 
-// next returns what the client receives in place of the next event.
+// next returns what the client receives in place of the next event, "" for nothing. With the last
+// bytes it returns the error that ends the stream.
 func (e *eventRewriter) next() ([]byte, error) {
 	f := e.request
 	d := f.fired
@@ -71,6 +72,7 @@ func (e *eventRewriter) next() ([]byte, error) {
 		return nil, f.cutConnection()
 	}
 	isSessionStream := f.subject.Message == nil && f.subject.Session != ""
+	// A session's own stream may stay silent, so list-changed does not wait for an event there.
 	if d != nil && d.Name == actionListChanged && isSessionStream && !f.recorded {
 		f.recordFault(wire.Received, "")
 		return replaceData([]byte("event: message\n"), d.composeListChanged()), nil
@@ -81,7 +83,7 @@ func (e *eventRewriter) next() ([]byte, error) {
 			f.recordFault(wire.Received, "the response ended before")
 		}
 		f.recordUnchangedOnce()
-		return append(e.delayed.drain(), e.unread...), err
+		return append(e.delayed.drain(), e.unread...), err // an incomplete event passes
 	}
 	if e.passesRest {
 		return event, nil
@@ -91,12 +93,14 @@ func (e *eventRewriter) next() ([]byte, error) {
 		return event, nil
 	}
 	e.count++
+	// Before rewrite, which may delay this event: it must not count itself.
 	due := e.delayed.advance()
 	out, err := e.rewrite(event, ev)
 	return append(out, due...), err
 }
 
-// rewrite returns what the client receives in place of an event.
+// rewrite returns what the client receives in place of an event, nil for nothing. An error closes
+// the connection.
 func (e *eventRewriter) rewrite(event []byte, ev sse.Event) ([]byte, error) {
 	f := e.request
 	d := f.fired
@@ -111,7 +115,7 @@ func (e *eventRewriter) rewrite(event []byte, ev sse.Event) ([]byte, error) {
 	if !passes {
 		return nil, nil
 	}
-	m = wire.ParseMessage(data)
+	m = wire.ParseMessage(data) // the user may have edited it
 	ev.Data = data
 	f.learnServer(m, e.session)
 	request := f.subject.Message // nil for a GET stream
@@ -127,6 +131,7 @@ func (e *eventRewriter) rewrite(event []byte, ev sse.Event) ([]byte, error) {
 		return event, nil
 	}
 	isFirst := e.count == 1
+	// The client is listening for notifications only on these streams.
 	isSubscription := request == nil || request.Method == "subscriptions/listen"
 	if d.Name == actionListChanged && isFirst && isSubscription && !f.recorded {
 		f.recordFault(wire.Received, "")
@@ -165,6 +170,7 @@ func (e *eventRewriter) applyRule(d *decision, event, data []byte) ([]byte, erro
 	e.request.recordDecision(d, wire.Received, "")
 	var out []byte
 	for _, message := range messages {
+		// An unchanged message keeps the bytes of its event.
 		if bytes.Equal(message, data) {
 			out = append(out, event...)
 		} else {
@@ -174,7 +180,8 @@ func (e *eventRewriter) applyRule(d *decision, event, data []byte) ([]byte, erro
 	return out, nil
 }
 
-// replaceData returns the event with other data.
+// replaceData returns the event with other data, one data line for each line of it, after the other
+// fields.
 func replaceData(event, data []byte) []byte {
 	var out []byte
 	for line := range bytes.Lines(event) {
@@ -237,15 +244,15 @@ const readSize = 16 << 10
 
 // cutAfter returns a function that reads the body up to a number of bytes, and then cuts the
 // connection.
-func (f *faultedRequest) cutAfter(src io.Reader, left int64) func() ([]byte, error) {
+func (f *faultedRequest) cutAfter(src io.Reader, remaining int64) func() ([]byte, error) {
 	return func() ([]byte, error) {
-		if left <= 0 {
+		if remaining <= 0 {
 			f.recordFault(wire.Received, "")
 			return nil, f.cutConnection()
 		}
-		piece := make([]byte, min(left, readSize))
+		piece := make([]byte, min(remaining, readSize))
 		n, err := src.Read(piece)
-		left -= int64(n)
+		remaining -= int64(n)
 		if errors.Is(err, io.EOF) {
 			f.recordFault(wire.Received, "the response ended before")
 		}
@@ -253,7 +260,8 @@ func (f *faultedRequest) cutAfter(src io.Reader, left int64) func() ([]byte, err
 	}
 }
 
-// slowDown returns a function that reads the body at a pace.
+// slowDown returns a function that reads the body at a pace: each call waits as long as the
+// previous piece demands.
 func (f *faultedRequest) slowDown(src io.Reader, p pace) func() ([]byte, error) {
 	var wait time.Duration
 	return func() ([]byte, error) {
@@ -287,6 +295,8 @@ type eventBody struct {
 	tail    []byte // the last bytes of that beginning
 }
 
+// Read passes to the rewriter if it has bytes left, if a rule fired for the request, or if the Desk
+// may intervene and no event is under way. Otherwise it reads the stream itself.
 func (b *eventBody) Read(to []byte) (int, error) {
 	e := b.events
 	if len(b.buf) == 0 {
@@ -341,6 +351,7 @@ func (b *eventBody) trackEvents(passed []byte) {
 	if len(passed) < maxEventEnd {
 		last = append(b.tail, passed...)
 	}
+	// What follows the last blank line is the beginning of an event.
 	for end := eventEnd(last); end >= 0; end = eventEnd(last) {
 		last = bytes.TrimLeft(last[end:], "\r\n")
 	}

@@ -29,10 +29,11 @@ type faultedRequest struct {
 	recorded bool
 }
 
-// cutConnection returns the error that makes the server close the connection.
+// cutConnection returns the error that makes the server close the connection. It has the connection
+// reset if the rule says so.
 func (f *faultedRequest) cutConnection() error {
 	if tcp, ok := f.req.Context().Value(clientKey{}).(*net.TCPConn); ok && f.fired.Reset {
-		_ = tcp.SetLinger(0)
+		_ = tcp.SetLinger(0) // a close with no linger time is a reset
 	}
 	return errCut
 }
@@ -77,8 +78,8 @@ type body struct {
 	io.Closer
 }
 
-// readAhead reads a body, but at most maxMessage+1 bytes, and returns a body that reads the same bytes
-// and the rest.
+// readAhead reads a body, but at most maxMessage+1 bytes, so that the caller can tell a longer one.
+// again reads the same bytes, and then the rest or the error.
 func readAhead(source io.ReadCloser) (raw []byte, again body, err error) {
 	raw, err = io.ReadAll(io.LimitReader(source, maxMessage+1))
 	readRest := source.Read
@@ -100,6 +101,7 @@ func (f *faultedRequest) readMessage() (whole bool, err error) {
 	}
 	f.subject.Session = f.req.Header.Get("Mcp-Session-Id")
 	text, decodeErr := compress.Decode(raw, compress.Codings(f.req.Header), maxMessage)
+	// Rules and filters see a request that cannot be read as one without a message.
 	if decodeErr == nil && len(text) > 0 && len(text) <= maxMessage {
 		f.subject.Message = parseSingle(text)
 	}
@@ -116,7 +118,7 @@ func (f *faultedRequest) target() string {
 	return f.p.servers[f.x.target]
 }
 
-// editRequest changes the request as the rule says.
+// editRequest changes the request as the rule says: a header field, or a value of the message.
 func (f *faultedRequest) editRequest() {
 	if f.fired.Name == actionHeader {
 		setField(f.req.Header, f.fired.Field)
@@ -145,7 +147,8 @@ func setField(h http.Header, field wire.Field) {
 	}
 }
 
-// composeResponse returns the response of a rule that does not ask the server, or nil.
+// composeResponse returns the response of a rule that does not forward the request to the server,
+// or nil for a rule that does.
 func (f *faultedRequest) composeResponse() *http.Response {
 	d := f.fired
 	h := http.Header{"Content-Type": {"text/plain; charset=utf-8"}}
@@ -174,7 +177,7 @@ func (f *faultedRequest) composeResponse() *http.Response {
 	}
 	dir := wire.Received
 	if d.Name == actionDropNotification {
-		dir = wire.Sent
+		dir = wire.Sent // the fault is that the server does not receive it
 	}
 	f.recordFault(dir, "")
 	return f.newResponse(status, h, body)
@@ -214,7 +217,7 @@ func (f *faultedRequest) recordDecision(d *decision, dir wire.Direction, text st
 	facts := d.Facts
 	facts.Text = text
 	f.p.Watcher.schedule(func() {
-		f.x.seeSent()
+		f.x.seeSent() // the request comes before its fault in the recording
 		f.x.emit(wire.Frame{Dir: dir, Kind: wire.Fault, Fault: &facts})
 	})
 }
@@ -240,6 +243,7 @@ func (f *faultedRequest) applyToResponse(resp *http.Response) (*http.Response, e
 		resp.ContentLength = -1
 		resp.Header.Del("Content-Length") // events may change
 	}
+	// The events of a stream are changed while they are read.
 	err := f.applyToHead(resp)
 	if err == nil && !isStream {
 		err = f.applyToBody(resp, session)
@@ -324,6 +328,7 @@ func (f *faultedRequest) applyToBody(resp *http.Response, session string) error 
 			return err
 		}
 	}
+	// After an error, the rest of the body passes as it is read.
 	if d == nil || err != nil || len(raw) == 0 || len(raw) > maxMessage {
 		return nil
 	}
@@ -360,23 +365,25 @@ func (f *faultedRequest) learnServer(m *wire.Message, session string) {
 	}
 }
 
-// holdRecorder returns the function that records a held message. For a server request that the user
-// answers, it calls seen first: the client does not receive the request.
+// holdRecorder returns the function that records a held message. If the user answers a server
+// request, the client does not receive it, so the function first calls seen, which records the
+// request. Seen is nil for messages that are recorded anyway.
 func (f *faultedRequest) holdRecorder(dir wire.Direction, seen func()) func(wire.HeldFacts, []byte) {
 	return func(facts wire.HeldFacts, raw []byte) {
 		f.p.Watcher.schedule(func() {
 			f.x.seeSent()
 			if facts.How == Answered && seen != nil {
 				seen()
-				raw = nil
+				raw = nil // seen has recorded it
 			}
 			f.x.emit(wire.Frame{Dir: dir, Kind: wire.Held, Held: &facts, Raw: raw})
 		})
 	}
 }
 
-// holdRequest lets a user decide about a request. It returns a response if the request is not sent
-// to the server, or an error if the client receives no response.
+// holdRequest lets a user decide about a request. Both results are nil if the request is to be
+// sent, perhaps edited. It returns a response if the request is not sent to the server, or an error
+// if the client receives no response.
 func (f *faultedRequest) holdRequest() (*http.Response, error) {
 	m := f.subject.Message
 	if m == nil || !f.p.Desk.MayHold() {
@@ -402,13 +409,14 @@ func (f *faultedRequest) holdRequest() (*http.Response, error) {
 	return nil, nil // it passes unchanged
 }
 
-// replaceRequest replaces a request by the user's edited one. Rules do not apply to a batch or to
-// invalid JSON: it sends such a request and returns the response.
+// replaceRequest replaces a request by the user's edited one, and returns nil. Rules do not apply
+// to a batch or to invalid JSON: it sends such a request at once and returns the response.
 func (f *faultedRequest) replaceRequest(m *wire.Message, edited []byte) (*http.Response, error) {
 	mirrorHeader(f.req.Header, m.Raw, edited, f.p.Desk.Encode)
 	f.setBody(edited)
 	f.subject.Message = parseSingle(edited)
 	if f.subject.Message == nil {
+		// Without rules, the response is still matched with the original request.
 		f.subject.Message = m
 		return f.forward()
 	}
@@ -416,7 +424,7 @@ func (f *faultedRequest) replaceRequest(m *wire.Message, edited []byte) (*http.R
 }
 
 // holdResponse lets a user decide about a response that is one message. It returns the message that
-// passes.
+// passes, and sets it as the body if it was edited.
 func (f *faultedRequest) holdResponse(resp *http.Response, m *wire.Message, session string) ([]byte, error) {
 	if m.Kind == wire.Invalid || m.Kind == wire.Batch {
 		return m.Raw, nil
@@ -472,8 +480,9 @@ func (e *eventRewriter) holdEvent(event []byte, ev sse.Event, m *wire.Message) (
 	return event, ev.Data, true
 }
 
-// respondToServer sends the server a response to its request, in place of the client: to the URL of the
-// client's requests, or to the endpoint of the old transport.
+// respondToServer sends the server a response to its request, in place of the client: to the URL of
+// the client's requests, or to the endpoint of the old transport. An endpoint of "" is the former.
+// A failure is only recorded, as nobody waits for it.
 func (f *faultedRequest) respondToServer(endpoint, session string, response []byte) {
 	target, err := f.req.URL.Parse(endpoint)
 	if err != nil {
@@ -484,6 +493,7 @@ func (f *faultedRequest) respondToServer(endpoint, session string, response []by
 	req.URL = target
 	req.ContentLength = int64(len(response))
 	req.Body = io.NopCloser(bytes.NewReader(response))
+	// The fields of the client's own request, which the clone copied, do not fit the response.
 	for _, name := range []string{"Last-Event-Id", "Mcp-Method", "Mcp-Name", "Content-Length", "Content-Encoding"} {
 		req.Header.Del(name)
 	}

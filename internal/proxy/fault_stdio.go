@@ -89,6 +89,8 @@ func (r *serverOutput) Write(b []byte) (n int, err error) {
 	return n, r.err
 }
 
+// Close forwards the last line and the reordered lines, and waits for the delayed ones. After a
+// failed write it gives them up.
 func (r *serverOutput) Close() error {
 	defer r.cancel()
 	err := r.err
@@ -160,6 +162,7 @@ func (p *Pipe) handleSent(line []byte, whole bool) error {
 		return p.serverInput.writeLines(slices.Concat(changed, line[len(m.Raw):]))
 	case m.Kind != wire.Request && d.Name == actionDelay:
 		p.recordFault(d, wire.Sent, "")
+		// The delay must not stop the lines after it.
 		go func() {
 			if pause.For(p.Context, d.Wait) == nil {
 				_ = p.serverInput.writeLines(line)
@@ -168,6 +171,7 @@ func (p *Pipe) handleSent(line []byte, whole bool) error {
 		return nil
 	case m.Kind == wire.Request:
 		p.mu.Lock()
+		// A server that never responds must not fill the memory: forget all decisions.
 		if p.pending == nil || len(p.pending) > recent.DefaultMinEntries {
 			p.pending = map[string]*decision{}
 		}
@@ -189,6 +193,7 @@ func (p *Pipe) handleReceived(line []byte, whole bool) error {
 	}
 	row := p.Desk.Row(p.Target, "", wire.Received, nil, m)
 	d := p.takeDecision(m)
+	// The end of a hold is recorded after the line has passed.
 	defer func() {
 		if p.recordPassed != nil {
 			p.recordPassed()
@@ -225,20 +230,23 @@ func (p *Pipe) takeDecision(m *wire.Message) *decision {
 		id = t.SubscriptionID
 	}
 	d := p.pending[id]
-	if d == nil || id == "" || m.Method != "" && d.Name != actionListChanged {
+	if d == nil || id == "" {
+		return nil
+	}
+	if m.Method != "" && d.Name != actionListChanged { // the decision waits for the response
 		return nil
 	}
 	delete(p.pending, id)
 	return d
 }
 
-// applyRule forwards a message to the client as the rule says.
+// applyRule forwards a message of the server to the client as the rule says, or not at all.
 func (p *Pipe) applyRule(d *decision, line []byte) error {
 	raw := bytes.TrimRight(line, "\r\n")
 	messages, changed := d.changeForClient(raw)
 	pace := d.pace()
 	switch {
-	case d.Name == actionHang:
+	case d.Name == actionHang: // handleSent has silenced the output
 		return nil
 	case d.Name == actionDelay:
 		p.recordFault(d, wire.Received, "")
@@ -253,6 +261,7 @@ func (p *Pipe) applyRule(d *decision, line []byte) error {
 		p.clientOutput.Lock()
 		p.clientOutput.delayed = append(p.clientOutput.delayed, delayedMessage{raw: line, remaining: d.N})
 		p.clientOutput.Unlock()
+		// If too few later lines come, the line is sent after reorderTime.
 		go func() {
 			if pause.For(p.ctx, reorderTime) == nil {
 				_ = p.clientOutput.release()
@@ -291,10 +300,10 @@ func (p *Pipe) writeSlowly(pace pace, line []byte) error {
 		}
 		line = line[len(piece):]
 		if len(line) > 0 {
-			_ = pause.For(p.ctx, pace.wait)
+			_ = pause.For(p.ctx, pace.wait) // when ctx is done, the rest is written at once
 		}
 		if pace.firstOnly {
-			pace.size = len(line)
+			pace.size = len(line) // the rest in one piece
 		}
 	}
 	return nil
@@ -308,8 +317,8 @@ func (p *Pipe) recordFault(d *decision, dir wire.Direction, text string) {
 	w.schedule(func() { w.emit(wire.Frame{Dir: dir, Kind: wire.Fault, Fault: &facts}) })
 }
 
-// holdLine lets a user decide about a message. It returns the line that passes, and its message;
-// the message is nil if rules do not apply to it. Later lines wait.
+// holdLine lets a user decide about a message, which later lines wait for. It returns the line that
+// passes, nil for none, and the message that rules apply to, nil for none.
 func (p *Pipe) holdLine(line []byte, m *wire.Message, row *rows.Row) ([]byte, *wire.Message) {
 	if !p.Desk.MayHold() {
 		return line, m
@@ -324,6 +333,7 @@ func (p *Pipe) holdLine(line []byte, m *wire.Message, row *rows.Row) ([]byte, *w
 			return
 		}
 		if facts.How == Answered && row.Dir == wire.Received {
+			// The client does not receive the request, so nothing else records it.
 			request := raw
 			w.schedule(func() { w.emit(wire.Frame{Dir: row.Dir, Kind: wire.Body, Raw: request}) })
 			raw = nil

@@ -162,6 +162,7 @@ func (j *Judge) Add(f wire.Frame) {
 		j.seed = maphash.MakeSeed()
 		j.repeatable = map[string]bool{}
 	}
+	// Watches that are over end before the frame, which they must not see.
 	j.AdvanceTo(f.Time)
 	j.finishIf(func(w *watch) bool {
 		quietSince := cmp.Or(w.endedAt, w.didAt)
@@ -179,6 +180,7 @@ func (j *Judge) Add(f wire.Frame) {
 		j.recordIf(Resumed, f, func(*watch) bool { return true })
 	case f.Kind == wire.Closed:
 		j.handleClosed(f)
+	// A response with a bad-utf8 fault is still the response to its request.
 	case f.Dir == wire.Received && m.Kind == wire.Invalid && !utf8.Valid(f.Raw):
 		j.handleResponse(f, wire.ParseMessage(bytes.ToValidUTF8(f.Raw, []byte("?"))))
 	case f.Kind != wire.Body && f.Kind != wire.Event:
@@ -277,7 +279,9 @@ func (j *Judge) handleResponse(f wire.Frame, m *wire.Message) {
 	if r := j.requests.Get(keyOf(f, string(m.ID))); r != nil {
 		r.answered = true
 	}
+	// A watch goes on if the client may still repeat the request.
 	j.finishIf(func(w *watch) bool {
+		// On stdio (stream 0) the id identifies the request.
 		sameStream := w.key.conn == f.Conn && (f.Stream == 0 || w.key.stream == f.Stream)
 		if !sameStream || w.ID == "" || !m.IsResponseTo([]byte(w.ID)) {
 			return false
@@ -302,11 +306,13 @@ func (j *Judge) handleResponse(f wire.Frame, m *wire.Message) {
 // fault hit.
 func (j *Judge) handleRequest(f wire.Frame, m *wire.Message) {
 	// The hash ignores the id and _meta: a retry may have others.
+	// It is never 0, the sum of a request that the recording does not have.
 	sum := maphash.Bytes(j.seed, slices.Concat([]byte(m.Method+"\n"), jsonraw.Without(m.Params, "_meta"))) | 1
 	j.requests.Put(keyOf(f, string(m.ID)), &request{sum: sum})
 	isAssigned := false // the request is the retry that an earlier watch was waiting for
 	j.finishIf(func(w *watch) bool {
 		isSame := w.sum == sum
+		// After expire-session a new session is what a client should open.
 		if mcp.IsOpening(m.Method) && !isSame && !w.hasAction(actionExpireSession) {
 			w.opened = true
 		}
@@ -377,7 +383,8 @@ func (j *Judge) AdvanceTo(now time.Time) {
 	}
 }
 
-// Verdicts ends all watches and returns the verdicts in the order of the faults.
+// Verdicts ends all watches and returns the verdicts in the order of the faults. A client that has
+// neither a response nor given up still waited.
 func (j *Judge) Verdicts() []Verdict {
 	j.finishIf(func(w *watch) bool {
 		if w.endedAt.IsZero() && !w.hasAction(actionListChanged) {

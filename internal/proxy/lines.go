@@ -26,7 +26,8 @@ type outlet struct {
 // does not wait for a writer that blocks.
 func (o *outlet) connect(to io.Writer) { o.connected.Do(func() { o.writer = to }) }
 
-// writeRaw writes bytes that need not end with a line.
+// writeRaw writes bytes that need not end with a line. Waiting insertions follow the first line end
+// possible. b is not empty.
 func (o *outlet) writeRaw(b []byte) error {
 	o.Lock()
 	defer o.Unlock()
@@ -96,6 +97,8 @@ type splitter struct {
 	inLine     bool   // the beginning of the current line was forwarded
 }
 
+// Write handles one line, or what there is of it, in each round: raw if its beginning was forwarded
+// or nothing intervenes, collected in begin otherwise.
 func (s *splitter) Write(b []byte) (n int, err error) {
 	n = len(b)
 	for len(b) > 0 && err == nil {

@@ -127,6 +127,7 @@ func (p *Proxy) admit(r *http.Request) (to *destination, status int, reason stri
 	if to := p.route(r); to != nil {
 		return to, 0, ""
 	}
+	// route also refuses an ambiguous path, for which a route exists.
 	if slices.ContainsFunc(p.Routes, func(route Route) bool { return route.matches(r.URL.Path) }) {
 		return nil, http.StatusBadRequest, `the path has a segment "." or "..", or one of . / \ in percent-encoding`
 	}
@@ -213,7 +214,7 @@ func (p *Proxy) Serve(ctx context.Context, listener net.Listener, connect time.D
 	defer stop()
 	err := server.Serve(listener)
 	server.Close()
-	p.active.Lock() // waits for the active requests
+	p.active.Lock() // waits for the active requests, which are recorded to their ends
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
@@ -230,6 +231,7 @@ func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
 	flight.watch.start(&flight.watch.began)
 	resp, err := p.send(x, req)
 	if err != nil {
+		// The recording has the request even if the server received none of it.
 		if body != nil && req.Body == body && req.Context().Err() == nil {
 			body.readUnsent()
 		}
@@ -268,7 +270,7 @@ func (x *exchange) copyRequestBody(req *http.Request) *requestBody {
 // rules or filters (see faultedRequest).
 func (p *Proxy) send(x *exchange, req *http.Request) (*http.Response, error) {
 	f := &faultedRequest{p: p, x: x, req: req}
-	isOwn := req.Context().Value(ownKey{}) != nil
+	isOwn := req.Context().Value(ownKey{}) != nil // see respondToServer
 	if !isOwn && p.Desk.mayIntervene() {
 		return f.send()
 	}
@@ -279,6 +281,7 @@ func (p *Proxy) send(x *exchange, req *http.Request) (*http.Response, error) {
 	if p.Desk.mayIntervene() { // a rule or filter was added meanwhile
 		return f.applyToResponse(resp)
 	}
+	// A rule or filter that is added later applies to the events that follow.
 	if isEventStream(resp) && len(compress.Codings(resp.Header)) == 0 && resp.ContentLength < 0 {
 		f.watchEvents(resp)
 	}
@@ -372,13 +375,14 @@ const maxShortBody = 16 << 10
 
 // readShort returns the complete body if it is short and available at once, as most are. It returns
 // nil otherwise; the body is then read while it is sent. It reads nothing if the client expects
-// "100 Continue".
+// "100 Continue", because a read would send that response before the server did.
 func (b *requestBody) readShort(req *http.Request) []byte {
 	if req.ContentLength <= 0 || req.ContentLength > maxShortBody || req.Header["Expect"] != nil || len(req.Trailer) > 0 {
 		return nil
 	}
 	whole := make([]byte, req.ContentLength)
 	n, err := b.body.Read(whole)
+	// Not all of the body is there yet: Read returns these bytes first.
 	if n < len(whole) || err != nil && !errors.Is(err, io.EOF) {
 		b.prefix = whole[:n]
 		b.prefixErr = err
@@ -398,7 +402,7 @@ func (b *requestBody) Close() error {
 	return nil
 }
 
-// readUnsent reads a body that was not sent, so that it is recorded.
+// readUnsent reads a body so that it is recorded, unless the transport has begun to read it.
 func (b *requestBody) readUnsent() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -451,9 +455,11 @@ func (p *Proxy) rejectReason(r *http.Request) string {
 	if err != nil {
 		hostPort = "80"
 	}
+	// Only a forward proxy receives CONNECT or an absolute URL.
 	if r.Method == http.MethodConnect || !strings.HasPrefix(r.RequestURI, "/") {
 		return "requests are forwarded only to the servers of --to"
 	}
+	// A page of another origin could reach the Proxy by DNS rebinding.
 	if hostPort != port {
 		return "the Host field has another port: " + jsonraw.Excerpt([]byte(r.Host), 100)
 	}
@@ -477,11 +483,11 @@ func (s *stopwatch) start(begin *time.Time) {
 	*begin = s.now()
 }
 
-// stop sets the duration of a phase that has begun.
-func (s *stopwatch) stop(d *time.Duration, since *time.Time) {
+// stop sets d to the duration of a phase that began at since.
+func (s *stopwatch) stop(duration *time.Duration, since *time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	*d = s.now().Sub(*since)
+	*duration = s.now().Sub(*since)
 }
 
 // trace returns the hooks that measure, with the hook that httpconn needs.

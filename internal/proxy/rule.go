@@ -89,7 +89,8 @@ func ParseRules(source, text string, now time.Time) (rules []*Rule, err error) {
 	return rules, nil
 }
 
-// parse reads the filter, the conditions and the action of a rule.
+// parse reads the filter, the conditions and the action of a rule, and the column of the action,
+// which later errors point at.
 func (r *Rule) parse(w *ruleScanner, now time.Time) (err error) {
 	if word := w.next(); word != "when" {
 		return w.errorHere("a rule begins with when, as in: when method:tools/call do delay 2s")
@@ -184,7 +185,7 @@ func Presets() (names []string) {
 // Preset returns the rules of a preset. The error for an unknown name suggests a similar one.
 func Preset(name string) (string, error) {
 	text, err := presetFiles.ReadFile("presets/" + name + ".txt")
-	if err != nil || strings.ContainsAny(name, `/\`) {
+	if err != nil || strings.ContainsAny(name, `/\`) { // a name is no path
 		advice := suggestion(name, Presets())
 		if advice == "" {
 			advice = ": use " + strings.Join(Presets(), ", ")

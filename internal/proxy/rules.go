@@ -40,8 +40,8 @@ type decision struct {
 // statusPrefix begins wire.FaultFacts.Action of an action status; the code follows.
 const statusPrefix = string(actionStatus) + " "
 
-// Add appends rules. If an action does not work over the Desk's link, it returns an error about the
-// first such rule and adds none.
+// Add appends rules, which apply at once, after the rules that were added before. If an action does
+// not work over the Desk's link, it returns an error about the first such rule and adds none.
 func (d *Desk) Add(rules []*Rule) error {
 	for _, r := range rules {
 		if reason := r.Action.checkLink(d.Link); reason != "" {
@@ -105,14 +105,14 @@ func (r *Rule) isRandom() bool {
 }
 
 // fireRule returns the decision of the first rule that fires, or nil if none does. A session that a
-// rule has expired stays expired.
+// rule has expired stays expired as long as the Desk has rules, even if that rule was removed.
 func (d *Desk) fireRule(c subject) *decision {
 	if !d.hasRules.Load() {
 		return nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if r := d.expiredSessions.Get(c.Session); r != nil {
+	if r := d.expiredSessions.Get(c.Session); r != nil { // "" is never a key
 		return r.decide(c)
 	}
 	kind := kindOfSubject(c)
@@ -157,11 +157,11 @@ func (r *Rule) appliesTo(kind messageSet, c subject) bool {
 		return c.Message.Method == "tools/call"
 	case r.Action.Name == actionExpireSession:
 		return c.Session != ""
+	// A notification has no response in which to replace a value.
 	case r.Action.Name == actionReplace && kind == notificationsSent:
 		return r.Action.OfRequest
 	}
-	isOfServer := kind == fromServer
-	return !isOfServer || r.includesServer
+	return kind != fromServer || r.includesServer
 }
 
 // fires counts the message and reports whether the rule's conditions hold. It draws one random

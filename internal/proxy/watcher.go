@@ -110,8 +110,8 @@ func (w *Watcher) wakeUp() {
 // schedule adds a call of f to the queue; f runs on the Watcher's goroutine.
 func (w *Watcher) schedule(f func()) { w.enqueue(chunk{after: f}) }
 
-// enqueue adds a chunk to the queue, or drops it if the queue is full. A chunk with a function is
-// kept without its bytes if there is still room. enqueue never waits.
+// enqueue adds a chunk to the queue, or drops it if the queue is full; it never waits. It keeps a
+// chunk with a function without its bytes, unless the queue is full without them.
 func (w *Watcher) enqueue(c chunk) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -126,6 +126,7 @@ func (w *Watcher) enqueue(c chunk) {
 		if c.after == nil || w.bytes > w.options.MaxQueued {
 			return
 		}
+		// The function may report an end, which must not be lost.
 		c.bytes = nil
 	}
 	c.forwardedAt = w.options.Now()
@@ -198,7 +199,7 @@ func (w *Watcher) process(chunks []chunk) {
 		w.mu.Lock()
 		w.bytes -= len(c.bytes) + chunkOverhead
 		w.mu.Unlock()
-		chunks[i] = (chunk{})
+		chunks[i] = (chunk{}) // releases its bytes
 		if i%maxBatch == maxBatch-1 {
 			runtime.Gosched()
 		}
@@ -258,7 +259,8 @@ func (s *halfStream) writeLast(b []byte, noCopy bool) {
 	s.w.enqueue(chunk{stream: s, bytes: b, noCopy: noCopy, after: s.finish})
 }
 
-// process parses a chunk. It runs on the Watcher's goroutine, as do the methods below.
+// process parses a chunk. After a gap it ends the reader of the stream and starts another one. It
+// runs on the Watcher's goroutine, as do the methods below.
 func (s *halfStream) process(c chunk) {
 	if s.finished || s.readStream == nil && s.onWhole == nil {
 		return
@@ -277,25 +279,31 @@ func (s *halfStream) process(c chunk) {
 	s.pump.push(c.bytes)
 }
 
-// collect appends a chunk to the body, for onWhole.
+// collect appends a chunk to the body, for onWhole. If a part of the body is missing, or the body
+// is too long, it drops the body and ignores the rest.
 func (s *halfStream) collect(c chunk) {
 	tooLong := len(s.body)+len(c.bytes) > maxMessage
 	if tooLong && !s.incomplete && !c.gap {
 		s.w.reportLost(1)
 	}
-	s.incomplete = s.incomplete || tooLong || c.gap || !s.reserve(len(c.bytes))
+	if tooLong || c.gap {
+		s.incomplete = true
+	}
+	if !s.incomplete {
+		s.incomplete = !s.reserve(len(c.bytes))
+	}
 	if s.incomplete {
 		s.body = nil
 		s.release()
 	} else if s.body == nil {
-		s.body = c.bytes
+		s.body = c.bytes // without a copy: the queue does not use it any more
 	} else {
 		s.body = append(s.body, c.bytes...)
 	}
 }
 
-// finish ends readStream, or calls onWhole. It checks s.gap too, as no later chunk reports that
-// gap.
+// finish ends readStream, or calls onWhole unless bytes are missing. It checks s.gap too, as no
+// later chunk reports that gap. Later calls have no effect.
 func (s *halfStream) finish() {
 	if s.finished {
 		return
@@ -367,13 +375,13 @@ func newPump(reserve func(int) bool, read func(io.Reader)) *pump {
 	return p
 }
 
-// Read returns pushed bytes. Only the function calls it.
+// Read returns pushed bytes; it waits for a push if there are none. Only the function calls it.
 func (p *pump) Read(b []byte) (int, error) {
 	for len(p.input) == 0 {
 		if p.err != nil {
 			return 0, p.err
 		}
-		if !p.yield(struct{}{}) {
+		if !p.yield(struct{}{}) { // stop was called
 			return 0, errGap
 		}
 	}
@@ -407,7 +415,7 @@ func (p *pump) end(err error) {
 func (s *halfStream) eachLine(src io.Reader, fragment bool, handle func(line []byte)) {
 	lines := bufio.NewReaderSize(src, 16<<10)
 	var line []byte
-	for size := 0; ; {
+	for size := 0; ; { // size counts the parts of a line, also of one that is too long
 		part, err := lines.ReadSlice('\n')
 		size += len(part)
 		if size <= maxMessage {
@@ -434,8 +442,10 @@ func (s *halfStream) eachLine(src io.Reader, fragment bool, handle func(line []b
 	}
 }
 
-// eachEvent calls handle for each server-sent event and returns the error that ended the stream. An
-// event longer than maxMessage ends it. With fragment set it skips the first event.
+// eachEvent calls handle for each server-sent event and returns the error that ended the stream,
+// io.EOF at its end. An event longer than maxMessage ends it. With fragment set it skips the first
+// event, whose beginning is missing. At an error it also passes on the bytes that belong to no
+// event.
 func (s *halfStream) eachEvent(src io.Reader, fragment bool, handle func(sse.Event)) error {
 	for events := sse.NewReader(src, maxMessage); ; fragment = false {
 		ev, err := events.Next()
