@@ -46,7 +46,7 @@ func (r *Ring) CompressEnded(runs []Run, now time.Time) {
 }
 
 // compress replaces a run with its compressed file, if the run has ended and is large enough, and
-// reports whether it did. It gives up with an error once stop is set; stop may be nil. Several
+// reports whether it did. It gives up with errClosed once stop is set; stop may be nil. Several
 // processes may compress the same run, because each writes to a temporary file of its own.
 func (r *Ring) compress(run int, stop *atomic.Bool) (done bool, err error) {
 	path := r.Path(run)
@@ -75,6 +75,7 @@ func (r *Ring) compress(run int, stop *atomic.Bool) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	// The file may have changed while it was read.
 	if now, err := os.Lstat(path); err != nil || !os.SameFile(now, info) || now.Size() != info.Size() {
 		return false, err // another process was faster, or the run continued
 	}

@@ -32,7 +32,8 @@ func (p *Parser) parseLine(raw []byte) (Line, error) {
 	return line, err
 }
 
-// parseMembers returns the Line with the members m, without its In. raw is the line.
+// parseMembers returns the Line with the members m, except its Mark. raw is the line. The first
+// known member decides the kind of the line. A line of an unknown kind is an empty Line.
 func (p *Parser) parseMembers(raw []byte, m jsonraw.Members) (Line, error) {
 	if version, ok := m.Get("mcpc-traffic"); ok {
 		if n := integer(version); n != formatVersion {
@@ -74,8 +75,9 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("the capture has version %s of the format, and this mcpc reads version %d", e.Got, formatVersion)
 }
 
-// parseFrame parses a frame. It returns nil for a frame of an unknown kind, which a later version
-// may write.
+// parseFrame parses a frame. It returns nil and no error for a frame of an unknown kind, which a
+// later version may write. A member with an invalid value is zero, except for dir and the bytes,
+// which a frame cannot do without.
 func (p *Parser) parseFrame(m jsonraw.Members) (*wire.Frame, error) {
 	kind, ok := wire.ParseFrameKind(m.Text("kind"))
 	if !ok {
@@ -106,6 +108,7 @@ func (p *Parser) parseFrame(m jsonraw.Members) (*wire.Frame, error) {
 		case "unread":
 			f.DecodeError, _ = jsonraw.Text(raw)
 		case "http":
+			// Equal heads share one value.
 			head := p.heads[string(raw)]
 			if head == nil {
 				head = parseHTTP(raw)
@@ -234,21 +237,22 @@ func FrameBytes(line, buf []byte) (raw []byte, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	return jsonraw.Unquote(buf[:0], quoted)
+	return jsonraw.Unquote(buf[:0], quoted) // false if the string is damaged
 }
 
 // trailingRaw returns the string, in its quotes, of the member "raw" that ends a line. rest begins
-// with that member.
+// with that member. It reports false if rest does not end as a line of a Recorder does.
 func trailingRaw(rest []byte) (quoted []byte, ok bool) {
 	text, begins := bytes.CutPrefix(rest, rawPrefix)
 	if !begins || !bytes.HasSuffix(text, []byte(`"}`)) {
 		return nil, false
 	}
-	return rest[len(rawPrefix)-1 : len(rest)-1], true
+	return rest[len(rawPrefix)-1 : len(rest)-1], true // the prefix ends with the quote
 }
 
-// Parse parses one line as ParseLine does. If a Recorder wrote the line, it decodes the bytes of a
-// long frame in place, which saves two copies of them.
+// Parse parses one line. A line of an unknown kind is an empty Line without an error. If a Recorder
+// wrote the line, it decodes the bytes of a long frame in place, which overwrites raw and saves two
+// copies of them.
 func (p *Parser) Parse(raw []byte) (Line, error) {
 	if len(raw) < LongFrame {
 		return p.parseLine(raw)
@@ -261,6 +265,7 @@ func (p *Parser) Parse(raw []byte) (Line, error) {
 	if !ok || jsonraw.Valid(quoted) != nil {
 		return p.parseLine(raw)
 	}
+	// Parse the line without the bytes, which end it.
 	line, err := p.parseLine(append(bytes.Clone(raw[:at]), '}'))
 	if err == nil && line.Frame != nil {
 		line.Frame.Raw, _ = jsonraw.Unquote(quoted[:0], quoted)
@@ -287,6 +292,7 @@ func hasUnicodeEscape(text []byte) bool {
 		for before > 0 && text[before-1] == '\\' {
 			before--
 		}
+		// An even number of backslashes before this one are escaped backslashes.
 		if (at-before)%2 == 0 {
 			return true
 		}

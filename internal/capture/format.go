@@ -133,11 +133,12 @@ func WriteFrame(w io.Writer, f wire.Frame) error {
 	return err
 }
 
-// appendPieces appends a frame as a line without its line feed. It calls flush after each piece
-// of the frame's bytes; flush may write b, and returns the buffer to continue with.
+// appendPieces appends a frame as a line without its line feed. It calls flush after each piece of
+// the frame's bytes; flush may write b, and returns the buffer to continue with. Afterwards the
+// memory of the piece may be released, if it is that of a spool.
 func appendPieces(b []byte, f wire.Frame, flush func(b []byte) []byte) []byte {
 	b = appendMembers(b, f)
-	if f.Raw != nil { // a frame may have bytes whose number is 0
+	if f.Raw != nil { // not nil but empty: the frame has a body of 0 bytes
 		prefix := `,"raw":"`
 		appendEncoded := jsonraw.AppendEscaped
 		if !jsonraw.ValidUTF8(f.Raw) {

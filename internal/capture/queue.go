@@ -66,7 +66,8 @@ const frameOverhead = 200
 const usualBatch = 448
 
 // add queues a frame, or counts it as lost if maxBytes is reached. It waits while the queue has no
-// room. It reports whether the frame is the first one.
+// room. It reports whether the frame is the first one. A frame that is added after close is
+// dropped.
 func (q *queue) add(frame queuedFrame) (isFirst bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -94,6 +95,7 @@ func (q *queue) add(frame queuedFrame) (isFirst bool) {
 	q.uncomposed++
 	q.unwritten++
 	q.flushSoon()
+	// The frame makes the batch large enough: write it now.
 	if waitingBefore < minWriteBytes && q.waitingBytes >= minWriteBytes {
 		q.timer.Reset(0)
 	}
@@ -119,7 +121,7 @@ func (q *queue) flushSoon() {
 }
 
 // takeWaiting removes and returns the waiting frames, the buffers with their bytes, and the number
-// of lost frames.
+// of lost frames since the last call. The caller gives the memory back with reuse.
 func (q *queue) takeWaiting() (frames []queuedFrame, buffers [][]byte, lost int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -178,12 +180,14 @@ func (q *queue) growWaiting() []queuedFrame {
 	}
 	room := manyFrames
 	if n > 0 {
-		room = max(n, usualBatch)
+		room = max(n, usualBatch) // doubles from there on
 	}
 	return slices.Grow(q.waiting, room)
 }
 
-// hasRoom reports whether a frame of so many bytes can be added without waiting.
+// hasRoom reports whether a frame of so many bytes can be added without waiting. An empty queue has
+// room for a frame of any size. Otherwise few frames may be large; many frames may not, because
+// then the traffic is faster than the Recorder.
 func (q *queue) hasRoom(bytes int) bool {
 	limit := maxQueuedBytes
 	if q.uncomposed >= manyFrames {
@@ -212,7 +216,7 @@ func (q *queue) copyBytes(raw []byte) []byte {
 		return raw
 	}
 	last := len(q.buffers) - 1
-	if last < 0 || bufferBytes-len(q.buffers[last]) < len(raw) {
+	if last < 0 || bufferBytes-len(q.buffers[last]) < len(raw) { // the last buffer has no room
 		last++
 		if n := len(q.emptyBuffers); n > 0 {
 			q.buffers = append(q.buffers, q.emptyBuffers[n-1])
@@ -223,7 +227,7 @@ func (q *queue) copyBytes(raw []byte) []byte {
 	}
 	start := len(q.buffers[last])
 	q.buffers[last] = append(q.buffers[last], raw...)
-	return q.buffers[last][start:len(q.buffers[last]):len(q.buffers[last])]
+	return q.buffers[last][start:len(q.buffers[last]):len(q.buffers[last])] // appending to it copies
 }
 
 // reuse keeps the memory of written frames for later frames.

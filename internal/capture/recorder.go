@@ -141,6 +141,7 @@ func (r *Recorder) open() {
 }
 
 // openLocked creates the file and writes the head, unless the file is open or the recording failed.
+// A failure is kept in r.failed.
 func (r *Recorder) openLocked() {
 	if r.file != nil || r.failed != nil {
 		return
@@ -171,7 +172,8 @@ func (r *Recorder) isDeletedLocked() bool {
 	return err == nil
 }
 
-// recreateLocked creates another file for a recording whose file was deleted.
+// recreateLocked creates another file for a recording whose file was deleted. It is a new
+// recording: the earlier parts may have been deleted too.
 func (r *Recorder) recreateLocked() {
 	r.file.Close()
 	r.file = nil
@@ -202,7 +204,7 @@ func (r *Recorder) WriteWaiting() {
 	}
 }
 
-// flushLocked writes the queued frames.
+// flushLocked writes the queued frames. If the recording has failed, it drops them.
 func (r *Recorder) flushLocked() {
 	frames, buffers, lost := r.queue.takeWaiting()
 	taken := len(frames)
@@ -219,6 +221,7 @@ func (r *Recorder) flushLocked() {
 		}
 		weight += queued.weight()
 		if weight >= minWriteBytes || i == len(frames)-1 {
+			// Make room for callers that wait, in batches.
 			r.queue.markComposed(composed, weight)
 			composed = 0
 			weight = 0
@@ -241,16 +244,17 @@ func (r *Recorder) addFrameLocked(queued queuedFrame) {
 	}
 	rotates := r.options.Rotation.Bytes > 0
 	if rotates {
-		r.openLocked()
+		r.openLocked() // r.offset is known only then
 	}
 	offset := r.offset + int64(len(r.buf))
+	// A long frame is written in pieces, unless other recorders write to the file.
 	if len(f.Raw) < LongFrame || r.mark != "" {
 		r.addLineLocked(func(b []byte) []byte { return AppendFrame(b, f) })
 	} else {
 		r.buf = append(appendPieces(r.buf, f, r.flushPieceLocked), '\n')
 	}
 	if rotates {
-		r.repeats.add(&f, Span{offset, r.offset + int64(len(r.buf)) - offset})
+		r.repeats.add(&f, Span{Offset: offset, Length: r.offset + int64(len(r.buf)) - offset})
 	}
 	full := rotates && r.size+int64(len(r.buf)) >= r.options.Rotation.Bytes
 	if full || len(r.buf) >= minWriteBytes {
@@ -261,7 +265,8 @@ func (r *Recorder) addFrameLocked(queued queuedFrame) {
 	}
 }
 
-// addLineLocked adds a line to the buffer, with the mark of the recording if it has one.
+// addLineLocked adds a line to the buffer, with the mark of the recording if it has one. appendTo
+// appends the line without a mark.
 func (r *Recorder) addLineLocked(appendTo func(b []byte) []byte) {
 	bracePlace := len(r.buf) + len(r.mark)
 	r.buf = appendTo(append(r.buf, r.mark...))
@@ -278,7 +283,8 @@ func (r *Recorder) flushPieceLocked(b []byte) []byte {
 	return r.buf
 }
 
-// writeLocked writes the buffer to the file.
+// writeLocked writes the buffer to the file and empties it, even if the recording has failed. If
+// the file was deleted, it creates another one first.
 func (r *Recorder) writeLocked() {
 	if len(r.buf) > 0 {
 		r.openLocked()
@@ -349,7 +355,7 @@ func (r *Recorder) Close() error {
 		}
 	}
 	if r.failed == nil {
-		r.failed = errClosed
+		r.failed = errClosed // later frames are dropped
 	}
 	if errors.Is(r.failed, errClosed) {
 		return nil
@@ -360,6 +366,7 @@ func (r *Recorder) Close() error {
 var errClosed = errors.New("the recording is closed")
 
 // Run returns the number of the run. It returns 0 if the run has none or nothing was recorded yet.
+// After the first frame it waits until the file is open.
 func (r *Recorder) Run() int {
 	begun := r.queue.hasBegun()
 	r.writing.Lock()

@@ -152,6 +152,7 @@ func (r *Ring) Runs() ([]Run, error) {
 	for _, e := range entries {
 		n := parseRunNumber(e.Name())
 		path := filepath.Join(r.dir, e.Name())
+		// Entries are sorted by name, so NNNNNN.jsonl comes just before NNNNNN.jsonl.zst.
 		isCompressedCopy := len(runs) > 0 && runs[len(runs)-1].Number == n
 		if n == 0 || isCompressedCopy {
 			continue
@@ -169,7 +170,8 @@ func (r *Ring) Runs() ([]Run, error) {
 	return runs, nil
 }
 
-// Numbers returns the numbers of the runs in the ring, oldest first. It only lists the directory.
+// Numbers returns the numbers of the runs in the ring, oldest first. It lists the directory and
+// looks at no file, so it is faster than Runs.
 func (r *Ring) Numbers() (numbers []int, err error) {
 	entries, err := os.ReadDir(r.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -181,7 +183,7 @@ func (r *Ring) Numbers() (numbers []int, err error) {
 		}
 	}
 	slices.Sort(numbers)
-	return slices.Compact(numbers), nil
+	return slices.Compact(numbers), nil // a run that is being compressed has two files
 }
 
 // parseRunNumber returns the number of the run with this file name; 0 if no run has such a name.
@@ -214,7 +216,9 @@ func IndexPath(path string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(path, packed.Extension), Extension) + IndexExtension
 }
 
-// remove deletes a run and its index.
+// remove deletes a run and its index. The run may have a plain file, a compressed one or, while it
+// is compressed, both. It returns an error if it deleted neither file or could not delete one that
+// exists.
 func (r *Ring) remove(run int) error {
 	os.Remove(IndexPath(r.Path(run)))
 	err := os.Remove(r.Path(run) + packed.Extension)
@@ -251,6 +255,7 @@ func (r *Ring) Prune(limits Limits, now time.Time) (removed []Run, err error) {
 	for i := len(runs) - 1; i >= 0; i-- {
 		run := runs[i]
 		bytes += run.Bytes
+		// An index counts in the limit, as it is deleted with its run.
 		if index, err := os.Lstat(IndexPath(run.Path)); err == nil {
 			bytes += index.Size()
 		}
@@ -261,6 +266,7 @@ func (r *Ring) Prune(limits Limits, now time.Time) (removed []Run, err error) {
 			continue
 		}
 		done, failed := r.removeEnded(run)
+		// The other runs are deleted all the same.
 		if failed != nil {
 			err = failed
 		}
@@ -272,7 +278,7 @@ func (r *Ring) Prune(limits Limits, now time.Time) (removed []Run, err error) {
 }
 
 // removeEnded deletes a run unless its recorder has its file open. It reports whether it deleted
-// the run.
+// the run. A run that another process deleted is no error.
 func (r *Ring) removeEnded(run Run) (done bool, err error) {
 	f, err := openEnded(run.Path)
 	if errors.Is(err, fs.ErrNotExist) { // another process removed or compressed it
@@ -294,7 +300,7 @@ func (r *Ring) removeEnded(run Run) (done bool, err error) {
 func openEnded(path string) (*os.File, error) {
 	f, err := OpenPlain(path, os.O_RDWR) // over NFS no other file can be locked
 	if errors.Is(err, fs.ErrPermission) {
-		f, err = OpenPlain(path, os.O_RDONLY)
+		f, err = OpenPlain(path, os.O_RDONLY) // a local file can be locked without the right to write
 	}
 	if err != nil {
 		return nil, err

@@ -85,14 +85,14 @@ func (r *Recorder) rotateLocked() {
 	}
 }
 
-// writeBeginning writes the head and the repeated lines of the part that follows head.After, and
-// returns their length in bytes.
-func (t *Rotation) writeBeginning(w io.Writer, head Head, spans []Span) (int64, error) {
+// writeBeginning writes the head and the repeated lines of the part that follows head.PreviousRun,
+// and returns their length in bytes. The spans are the lines from which Carry picks.
+func (r *Rotation) writeBeginning(w io.Writer, head Head, spans []Span) (int64, error) {
 	counted := &countingWriter{Writer: w}
 	if _, err := counted.Write(AppendHead(nil, head)); err != nil {
 		return 0, err
 	}
-	lines, err := t.Carry(counted, t.Ring.Path(head.PreviousRun), spans)
+	lines, err := r.Carry(counted, r.Ring.Path(head.PreviousRun), spans)
 	if err == nil {
 		_, err = fmt.Fprintf(counted, "{\"carried\":%d}\n", lines)
 	}
@@ -180,6 +180,7 @@ func (u *repeatTracker) add(f *wire.Frame, line Span) {
 		u.conns[f.Conn] = c
 		u.lastConn = max(u.lastConn, f.Conn)
 	}
+	// A line that follows the last one extends its span.
 	if n := len(c.lines); n > 0 && c.lines[n-1].Offset+c.lines[n-1].Length == line.Offset {
 		c.lines[n-1].Length += line.Length
 	} else {
@@ -192,7 +193,8 @@ func (u *repeatTracker) add(f *wire.Frame, line Span) {
 }
 
 // nextStep returns the step that has to follow a frame in its conversation, or stepOther if the
-// conversation is not a single request.
+// conversation is not a single request and its response. Only a plain JSON-RPC exchange over HTTP
+// with status 200 is one: the next part may depend on anything else.
 func (u *repeatTracker) nextStep(c *trackedConn, f *wire.Frame) step {
 	isReceived := f.Dir == wire.Received
 	expectsReceived := c.expected > stepRequest
@@ -205,6 +207,7 @@ func (u *repeatTracker) nextStep(c *trackedConn, f *wire.Frame) step {
 		fits = f.Kind == wire.Head && f.HTTP != nil
 	case stepRequest:
 		u.message.Parse(f.Raw)
+		// A request that opens a session begins a conversation of several.
 		fits = f.Kind == wire.Body && u.message.Kind == wire.Request && !exchange.IsOpeningMethod(u.message.Method)
 	case stepHead:
 		fits = f.Kind == wire.Head && f.HTTP != nil && f.HTTP.Status == 200
@@ -217,10 +220,10 @@ func (u *repeatTracker) nextStep(c *trackedConn, f *wire.Frame) step {
 		u.message.Parse(f.Raw)
 		switch u.message.Kind {
 		case wire.Response, wire.ErrorResponse:
-			fits = !bytes.Contains(f.Raw, []byte("input_required"))
+			fits = !bytes.Contains(f.Raw, []byte("input_required")) // the client sends the request again
 		case wire.Notification:
 			if m := u.message.Method; m == "notifications/progress" || m == "notifications/message" {
-				return stepAnswer
+				return stepAnswer // they do not end the exchange
 			}
 		}
 	case stepEnd:
@@ -232,7 +235,8 @@ func (u *repeatTracker) nextStep(c *trackedConn, f *wire.Frame) step {
 	return c.expected + 1
 }
 
-// lines returns the noted lines in the order of the file. The beginning of the part comes first.
+// lines returns the noted lines in the order of the file. The beginning of the part comes first. If
+// all lines may be needed, it returns one span for the whole file.
 func (u *repeatTracker) lines() []Span {
 	if u.needsAll {
 		return []Span{{0, math.MaxInt64}}

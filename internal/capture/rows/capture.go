@@ -154,9 +154,10 @@ func inOrder(lines []span) []span {
 	return slices.Compact(lines)
 }
 
-// eachLine calls look for lines of the file, with their line feeds. raw is valid during the call
-// only.
-func (c *Capture) eachLine(spans []span, look func(raw []byte) error) error {
+// eachLine calls visit with each line that spans locates, including its line feed. raw is valid
+// during the call only. It stops at an error of visit and returns it. A span outside of the lines
+// that were read is errIndex: only a damaged index has one.
+func (c *Capture) eachLine(spans []span, visit func(raw []byte) error) error {
 	f, err := c.file.acquire(func() (lines, error) { return c.openVerified(0) })
 	if err != nil {
 		return err
@@ -168,6 +169,7 @@ func (c *Capture) eachLine(spans []span, look func(raw []byte) error) error {
 		if l.offset < 0 || l.length < 0 || l.offset+int64(l.length) > c.progress.offset {
 			return errIndex
 		}
+		// Drop the old buffer first, so that both are not in memory at once.
 		if cap(*buf) < l.length || cap(*buf) > maxReusedBuffer {
 			*buf = nil
 			*buf = roomFor(l.length)
@@ -176,7 +178,7 @@ func (c *Capture) eachLine(spans []span, look func(raw []byte) error) error {
 		if _, err := f.ReadAt(raw, l.offset); err != nil {
 			return err
 		}
-		if err := look(raw); err != nil {
+		if err := visit(raw); err != nil {
 			return err
 		}
 	}
@@ -201,6 +203,7 @@ func (c *Capture) Copy(w io.Writer, rows []*Row) error {
 	for _, row := range rows {
 		head := c.headSpans[row.headIndex]
 		partial[head.offset] = row.Head().PreviousRun > 0
+		// inOrder removes the heads and ends that occur several times.
 		lines = append(append(lines, head), row.spans()...)
 		if end, ok := c.endSpans[row.headIndex]; ok && (row.IsMain || row.By == capture.ByTap || row.By == capture.ByProxy) {
 			lines = append(lines, end)
@@ -244,6 +247,7 @@ func (c *Capture) StreamBefore(r *Row, request wire.Frame) (*wire.HTTPHead, erro
 		}
 		line, _ := capture.ParseLine(raw) // the Findings report damaged lines
 		frame := line.Frame
+		// Lines without a mark belong to the run of the last head.
 		isOtherRun := line.Mark != mark || mark == "" && run != r.headIndex
 		switch {
 		case line.Head != nil:
@@ -258,9 +262,10 @@ func (c *Capture) StreamBefore(r *Row, request wire.Frame) (*wire.HTTPHead, erro
 	}
 }
 
-// Main returns the exchange that a command shows if the user names none. It prefers the command's own
-// exchange, then a request of the client that opened no conversation, then any other exchange of this
-// conversation; of equals the latest by LaterThan. Returns nil if there is no row.
+// Main returns the exchange that a command shows if the user names none. It prefers the command's
+// own exchange, then a request of the client that opened no conversation, then any other exchange
+// of this conversation, then anything else; of equals the latest by LaterThan. Returns nil if there
+// is no row.
 func (c *Capture) Main() *Row {
 	const (
 		unrelated = iota
@@ -302,6 +307,7 @@ func (c *Capture) Main() *Row {
 			return false
 		})
 	}
+	// Select decodes copies of packed rows: return the row that the Capture keeps.
 	if best != nil && c.allRows == nil {
 		best = c.rowAt(best.fileIndex)
 	}
@@ -319,7 +325,8 @@ func (c *Capture) RowIn(mark string, n int) *Row {
 }
 
 // Freeze drops the state that only ReadOn needs, and the rows that isKept rejects; nil keeps all.
-// It is for a finished capture of one run. Row and RowIn do not work afterwards.
+// It is for a finished capture of one run. Row and RowIn do not work afterwards: RowIn returns nil,
+// and the numbers of Row are those of the kept rows.
 func (c *Capture) Freeze(isKept func(*Row) bool) {
 	c.newestMaker = nil
 	c.makersByMark = nil

@@ -46,6 +46,7 @@ func Carry(w io.Writer, part string, spans []capture.Span) (carried int, err err
 			if err := s.addLine(&l); err != nil {
 				return 0, err
 			}
+			// eachLine returns no lines beyond the offset.
 			c.progress.offset = r.offset
 		}
 	}
@@ -55,13 +56,14 @@ func Carry(w io.Writer, part string, spans []capture.Span) (carried int, err err
 	return c.carry(w)
 }
 
-// carry writes the lines that the next part repeats, and returns their number.
+// carry writes the lines that the next part repeats, and returns their number: the openings of
+// conversations, the exchanges without a response, and the lines that opened HTTP+SSE streams.
 func (c *Capture) carry(w io.Writer) (carried int, err error) {
 	maker := c.newestMaker
 	var lines []span
 	openings := 0
 	for _, nth := range slices.Backward(maker.openings) {
-		if row := c.rowAt(int(nth)); !row.Open() && openings < maxRepeatedOpenings {
+		if row := c.rowAt(int(nth)); !row.Open() && openings < maxRepeatedOpenings { // open ones follow below
 			openings++
 			lines = append(lines, row.linesToRepeat()...)
 		}
@@ -95,7 +97,8 @@ func (x *rowMaker) unfinishedRows() (rows []*Row) {
 	return rows
 }
 
-// noteStreamLines notes the lines that opened the HTTP+SSE stream of a conversation.
+// noteStreamLines notes the lines that opened the HTTP+SSE stream of a conversation: its heads,
+// which wait for their exchange.
 func (x *rowMaker) noteStreamLines(c *conn, stream int) {
 	c.sseStream = stream
 	c.openingLines = nil
@@ -114,7 +117,7 @@ func (r *Row) linesToRepeat() []span {
 		length += l.length
 	}
 	if length > maxRepeatedBytes {
-		return lines[:min(2, len(lines))]
+		return lines[:min(2, len(lines))] // the head and the message of the request
 	}
 	return lines
 }
@@ -123,6 +126,7 @@ func (r *Row) linesToRepeat() []span {
 // that ended; this part lists the unfinished ones.
 func (x *rowMaker) endRepeated() {
 	x.inRepeatedLines = false
+	// All rows so far come from repeated lines.
 	for row := range x.allRows() {
 		row.ListedElsewhere = true
 		x.markChanged(row)
@@ -144,12 +148,14 @@ type partID struct {
 
 // ResolveCarried decides which of two parts lists the unfinished rows while the recorder is
 // rotating: the newer part does once it has all repeated lines. The newer part has to be read
-// first. carried is the result for the newer parts, and gets that for this one.
+// first. carried says so for the newer parts, and ResolveCarried adds what this part says about the
+// one before it.
 func (c *Capture) ResolveCarried(carried Carried) {
 	maker := c.newestMaker
 	if maker == nil {
 		return
 	}
+	// All parts of a recording have the same time.
 	started := maker.head.Started.UnixNano()
 	if isComplete, rotated := carried[partID{maker.head.Run, started}]; rotated {
 		for _, row := range maker.unfinishedRows() {

@@ -36,9 +36,9 @@ func (r *FrameReader) Restart() *FrameReader { return r.capture.FrameReader() }
 // IsBehind reports whether the capture has been read further than this reader.
 func (r *FrameReader) IsBehind() bool { return r.offset < r.capture.progress.offset }
 
-// Each calls look for the frames after those of the last call, as far as the capture has been read.
-// It stops at an error of look and returns it.
-func (r *FrameReader) Each(look func(at FramePlace, f wire.Frame) error) error {
+// Each calls visit for the frames after those of the last call, as far as the capture has been
+// read. It stops at an error of visit and returns it; the next call continues after that frame.
+func (r *FrameReader) Each(visit func(at FramePlace, f wire.Frame) error) error {
 	f, err := r.capture.openVerified(r.offset)
 	if err != nil {
 		return err
@@ -48,6 +48,7 @@ func (r *FrameReader) Each(look func(at FramePlace, f wire.Frame) error) error {
 	lines.offset = r.offset
 	for r.IsBehind() {
 		raw, at, err := lines.nextLine()
+		// The file may have grown since the capture was read.
 		if errors.Is(err, io.EOF) || at >= r.capture.progress.offset {
 			r.offset = r.capture.progress.offset
 			return nil
@@ -60,15 +61,15 @@ func (r *FrameReader) Each(look func(at FramePlace, f wire.Frame) error) error {
 		if frame == nil {
 			continue
 		}
-		if err := look(FramePlace{run, at}, *frame); err != nil {
+		if err := visit(FramePlace{run, at}, *frame); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// frameIn returns the frame of a line and the index of its run. It returns nil for a line without a
-// frame.
+// frameIn returns the frame of a line, without secrets, and the index of its run. It returns nil
+// for a line without a frame, or of a run whose head is missing.
 func (r *FrameReader) frameIn(raw []byte) (run int, frame *wire.Frame) {
 	if len(raw) >= capture.LongFrame { // ParseLine overwrites it
 		raw = bytes.Clone(raw)

@@ -15,14 +15,16 @@ type httpOnly struct {
 	status int
 }
 
-// addToHTTPOnly adds a frame to the httpOnly request on the frame's stream. places are the frame's
-// places in exchanges. The request is forgotten if the frame makes it a part of an exchange.
+// addToHTTPOnly adds a frame to the httpOnly request on the frame's stream. m is the frame's
+// message, or nil; places are the frame's places in exchanges. The request is forgotten if the
+// frame makes it a part of an exchange, and listed if its end shows that it failed.
 func (x *rowMaker) addToHTTPOnly(f *wire.Frame, m *wire.Message, line span, places []wire.Place) {
 	request := x.httpOnly[f.Stream]
 	if request == nil {
 		return
 	}
 	for _, place := range places {
+		// Roles before RoleResponse are those of requests.
 		isBeginning := place.Role == wire.RoleBeginning && f.Dir == wire.Received
 		if place.Role < wire.RoleResponse || place.Role == wire.RoleResumption || isBeginning {
 			delete(x.httpOnly, f.Stream) // the request belongs to an exchange
@@ -57,11 +59,11 @@ func (x *rowMaker) addToHTTPOnly(f *wire.Frame, m *wire.Message, line span, plac
 // beginHTTPOnly begins an httpOnly request with its head. Its body may show later that the request
 // belongs to an exchange.
 func (x *rowMaker) beginHTTPOnly(f *wire.Frame, line span) {
-	if !x.head.Between() || f.HTTP == nil || f.Stream == 0 {
+	if !x.head.Between() || f.HTTP == nil || f.Stream == 0 { // only a proxy sees requests that have no exchange
 		return
 	}
 	if len(x.httpOnly) > maxPendingFrames {
-		clear(x.httpOnly)
+		clear(x.httpOnly) // a damaged recording may end none of them
 	}
 	c := x.conns[f.Conn]
 	row := x.makeRow(f.Time)

@@ -57,7 +57,7 @@ func codeNumber[T ~int | ~int64 | ~int32 | ~uint8 | ~uint32](c *codec, n *T) {
 		return
 	}
 	v, size := binary.Varint(c.body)
-	if size <= 0 || int64(T(v)) != v {
+	if size <= 0 || int64(T(v)) != v { // it must fit in T
 		c.fail()
 		return
 	}
@@ -85,7 +85,7 @@ func (c *codec) codeNumberUpTo(n *int, limit int) {
 	}
 }
 
-// codeFlags writes or reads flags as one number.
+// codeFlags writes or reads flags as one number, with the first flag as the lowest bit.
 func (c *codec) codeFlags(all ...*bool) {
 	n := 0
 	for i, b := range all {
@@ -114,7 +114,8 @@ func (c *codec) codeText(s *string) {
 	c.body = c.body[size:]
 }
 
-// textNumber returns the number of a text, which it adds if it is new.
+// textNumber returns the number of a text, which it adds if it is new. It first tries the text at
+// the same position of the previous row.
 func (c *codec) textNumber(s string) uint64 {
 	previous := &c.previousTexts[min(c.textPosition, len(c.previousTexts)-1)]
 	c.textPosition++
@@ -158,8 +159,9 @@ func (c *codec) codeBytes(b *[]byte) {
 	}
 }
 
-// codeTime writes or reads a time. A time that is not in UTC is written as RFC 3339 text, so that it
-// keeps its zone.
+// codeTime writes or reads a time, as the difference in seconds from the time before. A time that
+// is not in UTC is written as RFC 3339 text, so that it keeps its zone; then the nanoseconds are
+// -1.
 func (c *codec) codeTime(t *time.Time) {
 	seconds := t.Unix() - c.lastSeconds
 	nanos := t.Nanosecond()
@@ -222,7 +224,7 @@ func (c *codec) pack() []byte {
 	return append(packed, c.body...)
 }
 
-// unpack returns a codec that reads the result of pack.
+// unpack returns a codec that reads the result of pack. For damaged data the codec has an error.
 func unpack(b []byte) *codec {
 	c := &codec{body: b}
 	length := func() uint64 {
@@ -234,6 +236,7 @@ func unpack(b []byte) *codec {
 		c.body = c.body[size:]
 		return n
 	}
+	// Each text takes a byte at least, so length bounds the memory.
 	c.texts = make([]string, length())
 	for i := range c.texts {
 		n := length()

@@ -9,8 +9,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// codeContents writes or reads the values of a capture, with the places of its pages but without the
-// rows in them. The runs that it reads are finished: no frames can be added to them.
+// codeContents writes or reads the values of a capture, with the places of its pages but without
+// the rows in them. pages are the pages to write, nil for a reader. The runs that it reads are
+// finished: no frames can be added to them.
 func (c *codec) codeContents(capture *Capture, pages []*page) {
 	codeNumber(c, &capture.progress.offset)
 	codeNumber(c, &capture.progress.line)
@@ -73,6 +74,7 @@ func (c *codec) codeRuns(capture *Capture) {
 			isClosed = capture.closedRuns[i]
 			end = capture.endSpans[i]
 			hasEnd = capture.RunEnded(i)
+			// Of runs with the same mark, lines belong to the last one.
 			marked := capture.makersByMark[capture.Heads[i].Mark]
 			isMarked = marked != nil && marked.headIndex == i
 			maker.inRepeatedLines = capture.newestMaker.headIndex == i && capture.newestMaker.inRepeatedLines
@@ -90,7 +92,7 @@ func (c *codec) codeRuns(capture *Capture) {
 		}
 		maker.capture = capture
 		maker.headIndex = i
-		maker.isFrozen = true
+		maker.isFrozen = true // its state is not in the index
 		capture.Heads = append(capture.Heads, maker.head)
 		capture.headSpans = append(capture.headSpans, at)
 		capture.closedRuns = append(capture.closedRuns, isClosed)
@@ -150,11 +152,13 @@ func (s *packing) reset() {
 }
 
 // packPage packs the rows of a page: first the samples, which are the different combinations of the
-// values that rows share, then for each row the number of its sample and its own values.
+// values that rows share, then for each row the number of its sample and its own values. It also
+// updates the bounds and the line range of the page. Pointers to the rows become invalid.
 func (s *rowStore) packPage(p *page) {
 	s.packing.reset()
 	memory := &s.packing
 	c := &s.packing.codec
+	// c.body is set to the memory of each part in turn, as the code methods append to it.
 	body := c.body
 	p.linesStart = -1
 	p.linesEnd = 0
@@ -205,19 +209,19 @@ func (c *codec) readSamples(s *rowStore) []Row {
 }
 
 // decodePage decodes the rows of a packed page into memory, and returns their number. A damaged
-// page has rows with wrong values.
-func (s *rowStore) decodePage(p *page, into []Row) int {
+// page has rows with wrong values. If the page is lost, its rows are marked as listed elsewhere, so
+// that no list has them.
+func (s *rowStore) decodePage(p *page, block []Row) int {
 	packed := s.loadPacked(p)
 	c := unpack(packed)
 	samples := c.readSamples(s)
 	if len(samples) == 0 {
 		c.fail()
-		// The index and the recording were deleted: no list has these rows.
 		samples = []Row{{capture: s.owner, State: exchange.State{Exit: -1}, ListedElsewhere: true}}
 	}
 	n := min(pageRows, s.count-p.firstRow)
-	for i := range into[:n] {
-		r := &into[i]
+	for i := range block[:n] {
+		r := &block[i]
 		sample := 0
 		c.codeNumberUpTo(&sample, len(samples)-1)
 		*r = samples[sample]
@@ -227,6 +231,7 @@ func (s *rowStore) decodePage(p *page, into []Row) int {
 			r.ListedElsewhere = true
 			continue
 		}
+		// Rows share the memory of their sample: appending must copy, and Cancel is copied now.
 		r.Notified = slices.Clip(r.Notified)
 		r.Findings = slices.Clip(r.Findings)
 		if r.Cancel != nil {
@@ -249,6 +254,7 @@ func (c *codec) codeSharedValues(r *Row, s *rowStore) {
 		return
 	}
 	conn := 0
+	// In a run without gaps Index and fileIndex grow together: rows share their difference.
 	indexOffset := r.Index - r.fileIndex
 	if c.writing && r.conn != nil {
 		conn = r.conn.number
@@ -263,6 +269,7 @@ func (c *codec) codeSharedValues(r *Row, s *rowStore) {
 			r.conn = s.conns[conn-1]
 		}
 	}
+	// A flag says whether a value or a list follows, so that usual rows are short.
 	received := r.Dir == wire.Received
 	noted := r.Notes != exchange.Notes{}
 	cancelled := r.Cancel != nil
@@ -336,7 +343,7 @@ func (c *codec) codeOwnValues(r *Row, s *rowStore) {
 // codeCancel writes or reads the cancellation of a row.
 func (c *codec) codeCancel(r *Row) {
 	if r.Cancel == nil {
-		r.Cancel = &exchange.Cancel{}
+		r.Cancel = &exchange.Cancel{} // when reading
 	}
 	byServer := r.Cancel.By == wire.Received
 	c.codeFlags(&byServer, &r.Cancel.IsLate, &r.Cancel.ByClosedStream)
@@ -372,7 +379,8 @@ func (c *codec) codeRelations(r *Row, s *rowStore) {
 	}
 }
 
-// codeRelatedRow writes or reads a row that another row refers to.
+// codeRelatedRow writes or reads a row that another row refers to: what its Number needs. A reader
+// gets another *Row than the one in the store.
 func (c *codec) codeRelatedRow(r **Row, s *rowStore) {
 	if !c.writing {
 		*r = &Row{capture: s.owner}

@@ -24,8 +24,9 @@ type indexWriter struct {
 	file fs.FileInfo
 }
 
-// beginIndex begins to write the index of a capture that is at rest. It does nothing if the index
-// cannot be written.
+// beginIndex begins to write the index of a capture that is at rest; info describes its file, dir
+// is that of OpenIndexed. It does nothing if the index cannot be written. Pages that are packed
+// from now on go to the index.
 func (c *Capture) beginIndex(info fs.FileInfo, dir string) {
 	file, err := openLines(c.Path)
 	if err != nil {
@@ -38,6 +39,7 @@ func (c *Capture) beginIndex(info fs.FileInfo, dir string) {
 	}
 	if isCapture(file) && w.createTemp(c.indexPath) == nil {
 		if now, err := w.temp.Stat(); err == nil && isAtRest(file, info, now.ModTime()) {
+			// These pages are in the old index, which the new one replaces.
 			for _, p := range c.pages {
 				p.packed = c.loadPacked(p)
 			}
@@ -60,7 +62,7 @@ func (w *indexWriter) createTemp(path string) (err error) {
 			return fs.ErrInvalid
 		}
 	}
-	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() { // rename would replace it
 		return fs.ErrInvalid
 	}
 	w.temp, err = os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-*")
@@ -105,6 +107,7 @@ func (w *indexWriter) write(c *Capture) {
 		return
 	}
 	pages := c.packAll()
+	// SameFile: the capture may have been replaced, or compressed, since beginIndex.
 	isWhole := !c.altered && c.newestMaker != nil && os.SameFile(w.file, c.progress.readFrom)
 	if !isWhole || w.writeAll(c, pages) != nil {
 		w.giveUp(c)
@@ -114,7 +117,8 @@ func (w *indexWriter) write(c *Capture) {
 	c.indexHead = &w.head
 }
 
-// writeAll writes the remaining pages, the contents and the head, and renames the file.
+// writeAll writes the remaining pages, the contents and the head, and renames the file. After an
+// error the caller deletes it.
 func (w *indexWriter) writeAll(c *Capture, pages []*page) (err error) {
 	for _, p := range pages {
 		if p.packed != nil {
@@ -140,9 +144,11 @@ func (w *indexWriter) writeAll(c *Capture, pages []*page) (err error) {
 			return err
 		}
 	}
+	// A page that was packed again may have left bytes after the contents.
 	if err := w.temp.Truncate(contentsAt + w.head.Contents); err != nil {
 		return err
 	}
+	// From now on pages are read from the finished index. Windows renames no open file.
 	c.pageFile.end = 0
 	c.pageFile.path = c.indexPath
 	c.pageFile.close()
@@ -169,7 +175,7 @@ func removeOldIndexes(dir string) {
 	var size int64
 	for i, info := range all {
 		size += info.Size()
-		if i > 0 && (i >= maxIndexes || size > maxIndexBytes) {
+		if i > 0 && (i >= maxIndexes || size > maxIndexBytes) { // the first is the one just written
 			os.Remove(filepath.Join(dir, info.Name()))
 		}
 	}

@@ -44,7 +44,8 @@ const (
 	maxIndexBytes = 512 << 20
 )
 
-// readIndex takes the rows from the index, and reports whether the index is valid for the file.
+// readIndex takes the rows from the index, and reports whether the index is valid for the file,
+// which info describes. The file may have grown since.
 func (c *Capture) readIndex(info fs.FileInfo) bool {
 	f, head, err := openIndex(c.indexPath)
 	if err != nil {

@@ -19,11 +19,12 @@ type Live struct {
 const maxLiveConns = 10_000
 
 // Row returns the row of a message. target and key identify the conversation; key is the id of its
-// session, or "". head and m may be nil.
+// session, or "". head and m may be nil. It remembers the names that the message tells.
 func (l *Live) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, m *wire.Message) *Row {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.conns[target+"\n"+key]
+	// c is a copy: later messages do not change the row.
 	r := &Row{
 		State:   exchange.State{Dir: dir, Channel: exchange.ChannelOpen, Exit: -1},
 		Target:  target,
@@ -41,14 +42,15 @@ func (l *Live) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, 
 	return r
 }
 
-// LearnServer takes the server's name from the response to the request of a row. key is the key of the
-// conversation from now on, because initialize opens one.
+// LearnServer takes the server's name from m, the response to the request of row r. key is the key
+// of the conversation from now on, because initialize opens one. It does nothing if m names no
+// server.
 func (l *Live) LearnServer(r *Row, key string, m *wire.Message) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := *r.conn
-	if who := exchange.ParseServer(r.Method, m); who != (exchange.Implementation{}) {
-		c.Server = who
+	if server := exchange.ParseServer(r.Method, m); server != (exchange.Implementation{}) {
+		c.Server = server
 		l.store(r.Target, key, c)
 	}
 }
@@ -64,7 +66,7 @@ func (l *Live) KnowsNames(target, key string) (client, server bool) {
 // store remembers a conversation. The caller holds mu.
 func (l *Live) store(target, key string, c conn) {
 	if l.conns == nil || len(l.conns) > maxLiveConns {
-		l.conns = map[string]conn{}
+		l.conns = map[string]conn{} // rather than grow without end, it forgets all names
 	}
 	l.conns[target+"\n"+key] = c
 }

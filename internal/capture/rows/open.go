@@ -212,8 +212,8 @@ func Stat(path string) (fs.FileInfo, error) {
 	return packedInfo{info, text.Size()}, nil
 }
 
-// noteDamage adds a finding if err says that a compressed file is damaged. It reports false for any
-// other error, and if nothing of the file was read.
+// noteDamage adds a finding if err says that a compressed file is damaged, so that the lines before
+// the damage are shown. It reports false for any other error, and if nothing of the file was read.
 func noteDamage(c *Capture, err error) bool {
 	damage, ok := errors.AsType[*packed.DamagedError](err)
 	if !ok || len(c.Heads) == 0 {
@@ -221,6 +221,7 @@ func noteDamage(c *Capture, err error) bool {
 	}
 	c.writer.giveUp(c)
 	found := wire.Finding{Rule: "damaged_file", Severity: wire.Warning, Text: damage.Error()}
+	// Each attempt to read on fails at the same place.
 	if n := len(c.findings); n == 0 || c.findings[n-1].Rule != found.Rule {
 		c.findings = append(c.findings, found)
 	}
@@ -263,13 +264,15 @@ func beginIndexed(path, dir string, minBytes int64) (*Capture, error) {
 		return c, nil
 	}
 	c.indexPath = indexPath(path, dir)
+	// Without a valid index, or with one that lacks many lines, a new one is written.
 	if !c.readIndex(info) || c.indexHead.hasGrown(info) {
 		c.beginIndex(info, dir)
 	}
 	return c, nil
 }
 
-// indexPath returns the path of the index of a file.
+// indexPath returns the path of the index of a file. In a directory for the indexes of many files,
+// its name is a hash of the file's path.
 func indexPath(path, dir string) string {
 	if dir == "" {
 		return capture.IndexPath(path)

@@ -11,8 +11,9 @@ import (
 // does not know, and expects the error (2026-07-28 basic/transports/streamable-http, "Backward Compatibility";
 // 2025-11-25 basic/transports, "Backwards Compatibility"). Such a request is listed as a probe, not as a failure.
 
-// newerCodes are the error codes that only a server of a newer revision sends.
-var newerCodes = []int64{-32020, -32021, -32603}
+// notRefusing are the error codes that are no refusal of a request's revision: two that only newer
+// revisions define, and an internal error.
+var notRefusing = []int64{-32020, -32021, -32603}
 
 // probes is the state with which a rowMaker distinguishes probes from failures.
 type probes struct {
@@ -64,8 +65,9 @@ func (x *rowMaker) detectProbe(r *Row, added *placedPart) {
 	}
 }
 
-// sameConversation reports whether the row is of the conversation c. If the recording does not
-// distinguish conversations, it compares the client's name.
+// sameConversation reports whether the row is of the conversation c. A proxy may not recognize a
+// conversation, so between clients and servers the same client's name with the same target
+// suffices.
 func (x *rowMaker) sameConversation(r *Row, c *conn) bool {
 	if r.conn == c {
 		return true
@@ -78,7 +80,8 @@ func (x *rowMaker) sameConversation(r *Row, c *conn) bool {
 // of a newer revision.
 func (r *Row) looksRefused() bool {
 	if r.Channel == string(wire.RPCFailed) {
-		return !slices.Contains(newerCodes, r.Code) && r.Status < 500
+		// A 5xx is a fault of the server, not a refusal.
+		return !slices.Contains(notRefusing, r.Code) && r.Status < 500
 	}
 	return r.Channel == string(wire.Transport) && wire.IsRefusal(r.Status)
 }

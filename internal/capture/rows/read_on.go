@@ -37,7 +37,7 @@ var maxEndedRows = 20_000
 // beginning.
 func (x *rowMaker) freezeOldRuns() {
 	c := x.capture
-	if x.head.Mark == "" || c.neverFreezes {
+	if x.head.Mark == "" || c.neverFreezes { // without a mark no line can follow the end
 		return
 	}
 	c.endedRuns = append(c.endedRuns, x)
@@ -46,6 +46,7 @@ func (x *rowMaker) freezeOldRuns() {
 		old := c.endedRuns[0]
 		c.endedRuns = c.endedRuns[1:]
 		c.endedRows -= len(old.exchangeRows)
+		// Keep the rowMaker itself, which makersByMark has.
 		*old = rowMaker{
 			capture: c, head: old.head, headIndex: old.headIndex, rows: old.rows,
 			inRepeatedLines: old.inRepeatedLines, isFrozen: true,
@@ -53,7 +54,7 @@ func (x *rowMaker) freezeOldRuns() {
 	}
 }
 
-// A reading reads the lines of a capture in steps.
+// A stepReader reads the lines of a capture in steps.
 type stepReader struct {
 	file  lines
 	lines *lineReader
@@ -106,7 +107,8 @@ var chunkBytes = 256 << 10
 // maxAhead is how many chunks are parsed at the same time.
 const maxAhead = 4
 
-// nextLine returns the next line to be listed, once it is parsed.
+// nextLine returns the next line to be listed, once it is parsed. It starts to parse up to maxAhead
+// chunks before. The line is valid until the next call.
 func (rd *stepReader) nextLine() *chunkLine {
 	if len(rd.chunks) > 0 && rd.listedLines == len(rd.chunks[0].lines) {
 		rd.freeChunks = append(rd.freeChunks, rd.chunks[0])
@@ -122,7 +124,8 @@ func (rd *stepReader) nextLine() *chunkLine {
 	return &c.lines[rd.listedLines-1]
 }
 
-// readChunk reads some lines and starts to parse them.
+// readChunk reads some lines and starts to parse them. The last line of the file has the error that
+// ended the reading.
 func (rd *stepReader) readChunk() *chunk {
 	c := &chunk{}
 	if n := len(rd.freeChunks); n > 0 {
@@ -137,6 +140,7 @@ func (rd *stepReader) readChunk() *chunk {
 		raw, begin, err := lines.nextLine()
 		rd.isLast = err != nil
 		rd.isAlone = len(raw) > chunkBytes
+		// Copy the line, as the reader's buffer is used again.
 		if !rd.isAlone {
 			start := len(c.texts)
 			c.texts = append(c.texts, raw...)
@@ -152,7 +156,8 @@ func (rd *stepReader) readChunk() *chunk {
 	return c
 }
 
-// parse parses the lines, except an incomplete last line.
+// parse parses the lines, except an incomplete last line. A last line that only lacks its line feed
+// is parsed.
 func (c *chunk) parse() {
 	defer close(c.parsed)
 	var p capture.Parser
@@ -187,6 +192,7 @@ func (c *Capture) ReadOn(maxBytes int) (changed []*Row, more bool, err error) {
 		c.Rows() // from now on each row keeps its address
 		c.changed = map[*Row]bool{}
 	}
+	// Without c.changed the first call returns all rows, those of the index too.
 	c.indexUnreported = false
 	more, err = c.readOn(maxBytes)
 	if c.changed == nil {
@@ -217,6 +223,7 @@ func (c *Capture) readOn(maxBytes int) (more bool, err error) {
 		c.stopReading()
 	}
 	if errors.Is(err, errFrozen) {
+		// A line continues a run whose state was dropped: read all again, and keep the state.
 		c.rereading = newCapture(c.Path)
 		c.rereading.bundled = c.bundled
 		c.rereading.neverFreezes = true
@@ -243,7 +250,7 @@ func (c *Capture) readAgain(maxBytes int) (more bool, err error) {
 		return false, err
 	}
 	if c.rereading.progress.offset >= c.progress.offset {
-		c.adopt(c.rereading)
+		c.adopt(c.rereading) // the second reading has all lines of the first one
 	} else if !more {
 		c.rereading = nil
 		return false, ErrReplaced
@@ -253,6 +260,7 @@ func (c *Capture) readAgain(maxBytes int) (more bool, err error) {
 
 // adopt replaces the contents of the capture by those of another reading of the same file. Rows
 // that the caller has keep their address: each gets the contents of the row with the same key.
+// other must not be used afterwards.
 func (c *Capture) adopt(other *Capture) {
 	rows := c.allRows
 	c.writer.giveUp(c)
@@ -300,7 +308,7 @@ func (c *Capture) adopt(other *Capture) {
 	c.endedRuns = other.endedRuns
 	c.endedRows = other.endedRows
 	c.neverFreezes = other.neverFreezes
-	c.changed = nil
+	c.changed = nil // all rows may have changed
 	if c.secrets != nil {
 		c.Hide(c.secrets)
 	}
@@ -316,6 +324,7 @@ func (s *rowStore) placeRows(others []*Row) {
 			rows[i] = others[i]
 		}
 	}
+	// The rows that others refer to have moved.
 	for _, r := range rows {
 		if r.Within != nil {
 			r.Within = rows[r.Within.fileIndex]
@@ -373,7 +382,7 @@ func (c *Capture) stopReading() {
 }
 
 // readOn lists lines until it has listed at least maxBytes bytes. It reports more if the file may
-// have more lines.
+// have more lines. An incomplete last line is left for the next call.
 func (rd *stepReader) readOn(c *Capture, maxBytes int) (more bool, err error) {
 	for start := rd.offset; rd.offset-start < int64(maxBytes); {
 		line := rd.nextLine()

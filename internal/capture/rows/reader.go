@@ -49,8 +49,8 @@ func (r *lineReader) report(rule, text string) {
 	}
 }
 
-// nextLine returns the next line that is not empty, and the offset where it begins. The line is
-// valid until the next call.
+// nextLine returns the next line that is not empty, without its line feed, and the offset where it
+// begins. The line is valid until the next call. At the end it returns io.EOF.
 func (r *lineReader) nextLine() (raw []byte, at int64, err error) {
 	for {
 		at = r.offset
@@ -102,6 +102,7 @@ func (r *lineReader) readLine() ([]byte, error) {
 	if errors.Is(err, io.EOF) && length > 0 {
 		err = nil
 	}
+	// r.buf has only the first part: read the whole line from the file.
 	if length > len(r.buf) {
 		r.buf = nil
 		r.buf = roomFor(length)

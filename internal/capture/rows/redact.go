@@ -16,19 +16,19 @@ func (c *Capture) Hide(s *redact.Secrets) {
 		c.Heads[i] = h.Safe(s)
 	}
 	known := map[string]string{} // most texts are in many rows
-	hide := func(hide string) string {
-		safe, ok := known[hide]
+	hideText := func(hideText string) string {
+		safe, ok := known[hideText]
 		if !ok {
-			safe = s.Text(hide)
+			safe = s.Text(hideText)
 			if len(known) < maxRemembered {
-				known[hide] = safe
+				known[hideText] = safe
 			}
 		}
 		return safe
 	}
 	for _, p := range c.Pages() { // rows of packed pages are redacted when they are unpacked
 		for _, r := range p.rows {
-			c.altered = r.hideTexts(s, hide) || c.altered
+			c.altered = r.hideTexts(s, hideText) || c.altered
 		}
 	}
 }
@@ -41,7 +41,7 @@ func (r *Row) Hide(s *redact.Secrets) {
 }
 
 // hideTexts replaces the texts of the row by those without secrets, and reports whether it changed
-// any.
+// any. hide replaces one text; s hides the secrets of findings.
 func (r *Row) hideTexts(s *redact.Secrets, hide func(text string) string) (found bool) {
 	for _, text := range []*string{&r.Target, &r.Method, &r.Name, &r.ID, &r.Text, &r.Hint} {
 		if *text == "" {
@@ -67,7 +67,8 @@ func (r *Row) HideAgain() {
 	}
 }
 
-// safeLine returns a line with its secrets hidden, or raw itself if it has none.
+// safeLine returns a line with its secrets hidden, or raw itself if it has none. It replaces a line
+// that cannot be parsed.
 func (c *Capture) safeLine(raw []byte) []byte {
 	if c.secrets == nil || c.secrets.Guess == redact.GuessNone && len(c.secrets.Find(raw)) == 0 {
 		return raw

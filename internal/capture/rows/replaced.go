@@ -49,6 +49,7 @@ func (m ContentMark) matches(f io.ReaderAt) bool {
 func (c *Capture) Mark() ContentMark { return c.progress.mark }
 
 // Compare reports whether the capture at path is the marked one, and whether it has grown since.
+// Both are false if it cannot be read.
 func (m ContentMark) Compare(path string) (same, grown bool) {
 	f, err := openLines(path)
 	if err != nil {
@@ -104,7 +105,8 @@ func infoOf(f lines) fs.FileInfo {
 	return info
 }
 
-// verify returns ErrReplaced if f does not have the lines that were read.
+// verify returns ErrReplaced if f does not have the lines that were read. It trusts a file about
+// which the system says nothing, such as a member of another file.
 func (c *Capture) verify(f lines) error {
 	info := infoOf(f)
 	if info == nil || c.progress.readFrom == nil {
@@ -114,6 +116,7 @@ func (c *Capture) verify(f lines) error {
 	if _, packed := f.(packedLines); packed && same {
 		return nil // a compressed file never changes
 	}
+	// A file that was replaced by its compressed copy still matches.
 	if c.progress.mark.offset > 0 {
 		same = c.progress.mark.matches(f)
 	}

@@ -26,7 +26,7 @@ type Row struct {
 
 	// Target is the URL or the command of the server.
 	Target string
-	// Guesses are requests to which messages of a row that is Apart may belong: each was the only open
+	// Guesses are requests to which messages of a separate row may belong: each was the only open
 	// request at the time of a message.
 	Guesses []*Row
 	// Within is the request on whose stream the server sent this one; nil if there is none. If Guess is
@@ -61,7 +61,7 @@ type Row struct {
 	lines rowLines
 }
 
-// The methods of rows that are Apart.
+// The methods of rows that are separate.
 const (
 	MethodStream = "(server stream)"
 	MethodPipe   = "(conversation)"

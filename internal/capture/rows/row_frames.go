@@ -54,7 +54,8 @@ func (r *Row) Exchange() (*wire.Exchange, error) {
 }
 
 // AnyText reports whether match accepts the bytes of a frame of the row. It first calls mayHold
-// with the line of the frame, and does not decode a line that mayHold rejects.
+// with the line of the frame, and does not decode a line that mayHold rejects. A row that was never
+// in a capture has no frames.
 func (r *Row) AnyText(mayHold, match func([]byte) bool) (found bool, err error) {
 	if r.capture == nil {
 		return false, nil
@@ -67,9 +68,10 @@ func (r *Row) AnyText(mayHold, match func([]byte) bool) (found bool, err error) 
 	defer lineBuffers.Put(buf)
 	err = r.capture.eachLine(lines, func(raw []byte) error {
 		raw = bytes.TrimRight(raw, "\r\n")
-		if found || !mayHold(raw) {
+		if found || !mayHold(raw) { // eachLine has no early end
 			return nil
 		}
+		// Most lines are spelled as a Recorder spells them.
 		if body, ok := capture.FrameBytes(raw, *buf); ok {
 			found = match(body)
 			*buf = body
@@ -103,7 +105,8 @@ func (r *Row) eachLine(look func(raw []byte) error) error {
 	return r.capture.eachLine(r.spans(), func(raw []byte) error { return look(bytes.TrimRight(raw, "\r\n")) })
 }
 
-// exchange builds the exchange from the row's frames. It returns nil if the row has none.
+// exchange builds the exchange from the row's frames. It returns nil if the row has none. A line
+// may have several places in the row: those of the messages in a batch.
 func (r *Row) exchange() (*wire.Exchange, error) {
 	lines := slices.Collect(r.lines.all())
 	slices.SortStableFunc(lines, func(a, b rowLine) int { return cmp.Compare(a.offset, b.offset) })
@@ -114,6 +117,7 @@ func (r *Row) exchange() (*wire.Exchange, error) {
 		if err != nil {
 			return err
 		}
+		// Add the frame at each of its places.
 		for offset := lines[min(next, len(lines)-1)].offset; next < len(lines) && lines[next].offset == offset; next++ {
 			if line == nil {
 				continue
@@ -186,15 +190,16 @@ func (l *rowLines) add(line rowLine) {
 	if line.item >= 0 {
 		flags |= flagHasItem
 	}
-	at := line.offset
+	// The first line has its offset in the file, later ones their distance from it.
+	distance := line.offset
 	if len(*l) > 0 {
 		first, _ := binary.Varint((*l)[1:])
-		at -= first
+		distance -= first
 	}
 	if *l == nil {
 		*l = make(rowLines, 0, usualLinesBytes)
 	}
-	b := binary.AppendVarint(append(*l, flags), at)
+	b := binary.AppendVarint(append(*l, flags), distance)
 	b = binary.AppendUvarint(b, uint64(line.length))
 	if line.item >= 0 {
 		b = binary.AppendUvarint(b, uint64(line.item))

@@ -53,7 +53,8 @@ type conn struct {
 	openingLines []span
 }
 
-// beginRun adds a run with the head h.
+// beginRun adds a run with a head, whose line is at headSpan. Later lines without a mark, or with
+// the mark of the head, belong to it.
 func (c *Capture) beginRun(head capture.Head, headSpan span) {
 	if c.newestMaker != nil && c.newestMaker.head.Mark == "" { // later lines without a mark belong to this run
 		c.closedRuns[c.newestMaker.headIndex] = true
@@ -131,8 +132,8 @@ func (x *rowMaker) addRow(row Row) *Row {
 	return r
 }
 
-// addFrame adds a frame to the rows it belongs to. m is the frame's message; nil if it has none. at
-// is the line of the frame.
+// addFrame adds a frame to the rows it belongs to. m is the frame's message; nil if it has none.
+// line is the line of the frame.
 func (x *rowMaker) addFrame(f *wire.Frame, m *wire.Message, line span) {
 	c := x.connFor(f)
 	facts := &exchange.NoFacts
@@ -142,6 +143,7 @@ func (x *rowMaker) addFrame(f *wire.Frame, m *wire.Message, line span) {
 	}
 	size := f.Bytes()
 	places := x.correlator.Add(line.offset, f, &facts.Traits)
+	// The frame may get its place with a later one, such as a head with its body.
 	if len(places) == 0 && f.Stream > 0 && (f.Kind != wire.Event || !f.SSE.IsComment) {
 		x.pending.add(f, line, size)
 	}
@@ -206,7 +208,7 @@ func (x *rowMaker) resolvePlace(part *placedPart) bool {
 		part.Frame = earlier.frame
 		part.Size = earlier.size
 		if part.Item < 0 {
-			part.Message = nil
+			part.Message = nil // the message is that of the later frame
 			part.Facts = &exchange.NoFacts
 		}
 	}
@@ -259,7 +261,7 @@ func (x *rowMaker) newExchangeRow(f *wire.Frame, place wire.Place) *Row {
 	return row
 }
 
-// A placed frame is a part of an exchange, with its line and its conversation.
+// A placedPart is a frame with its place: a part of an exchange, with its line and its conversation.
 type placedPart struct {
 	exchange.PlacedFrame
 	line span
@@ -348,7 +350,8 @@ func (x *rowMaker) setCommandOutcome(e *capture.End) {
 	x.markChanged(row)
 }
 
-// endExchange sets the outcome of a request that the client gave up.
+// endExchange sets the outcome of a request that the client gave up. It ignores an End for an
+// unknown request.
 func (x *rowMaker) endExchange(e *capture.End, line span) {
 	number, ok := x.correlator.FindSent(e.ID)
 	if !ok {
@@ -399,8 +402,11 @@ func (x *rowMaker) findRowOfEnd(e *capture.End) *Row {
 // Opens reports whether the request opens a conversation. Clients send such requests by themselves.
 func (r *Row) Opens() bool { return exchange.IsOpeningMethod(r.Method) }
 
-// relateTo notes that a message of the row belongs to another request too, or perhaps.
+// relateTo notes that a message of the row belongs, or may belong, to the request of the row other
+// too. A separate row may have several such requests, its Guesses; any other row has one, its
+// Within.
 func (r *Row) relateTo(other *Row, place wire.Place) {
+	// r keeps a pointer to other.
 	other.capture.retain(other)
 	if r.IsSeparate {
 		isKnown := slices.ContainsFunc(r.Guesses, func(g *Row) bool { return g.fileIndex == other.fileIndex })
@@ -435,7 +441,7 @@ type pendingFrames struct {
 // add keeps a frame.
 func (h *pendingFrames) add(f *wire.Frame, line span, size int) {
 	if len(h.frames) > maxPendingFrames {
-		clear(h.frames)
+		clear(h.frames) // rather than grow without end
 	}
 	if len(h.spare) == 0 {
 		h.spare = append(h.spare, &wire.Frame{})
@@ -475,7 +481,8 @@ func (x *rowMaker) trackRow(r *Row, role wire.Role) {
 	}
 }
 
-// waitingRows returns the numbers of the rows that may still get a response, in their order.
+// waitingRows returns the numbers of the rows that may still get a response, in their order. A
+// frozen rowMaker has no record of them, so it looks at all rows of the run.
 func (x *rowMaker) waitingRows() (numbers []int32) {
 	if !x.isFrozen {
 		return slices.Sorted(maps.Keys(x.waiting))
@@ -502,7 +509,8 @@ func (x *rowMaker) openRows() iter.Seq[*Row] {
 	}
 }
 
-// rowNumbers returns the numbers of the run's rows.
+// rowNumbers returns the numbers of the run's rows. If the rows come from an index, it finds them
+// at the first call.
 func (x *rowMaker) rowNumbers() []int32 {
 	if x.isFrozen && x.rows == nil {
 		for _, p := range x.capture.Pages() {

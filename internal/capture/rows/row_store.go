@@ -143,7 +143,7 @@ type page struct {
 	retained bool
 	// packed are the packed rows; nil if they are in the index file.
 	packed []byte
-	// at, length and sum are the place and the checksum of the packed rows in the index file.
+	// offset, length and checksum are the place and the checksum of the packed rows in the index file.
 	offset   int64
 	length   int
 	checksum uint32
@@ -199,6 +199,7 @@ func (s *rowStore) add(r Row) *Row {
 		s.unpacked = append(s.unpacked, p)
 	}
 	p := s.pages[r.fileIndex/pageRows]
+	// The last page may have been packed.
 	s.unpackPage(p)
 	own := &p.block[r.fileIndex%pageRows]
 	*own = r
@@ -271,7 +272,8 @@ func (s *rowStore) packOld() {
 	}
 }
 
-// packAll packs all pages and returns them.
+// packAll packs all rows and returns the pages. After a call of Rows, the pages are new ones, as
+// the store has none.
 func (s *rowStore) packAll() []*page {
 	for _, p := range s.unpacked {
 		s.packPage(p)
@@ -298,6 +300,7 @@ func (s *rowStore) Rows() []*Row {
 			s.unpackPage(p)
 			rows = append(rows, p.rows...)
 		}
+		// Unpacked rows refer to stand-ins with only a number: replace them by the rows.
 		for _, r := range rows {
 			if r.Within != nil {
 				r.Within = rows[r.Within.fileIndex]
@@ -349,7 +352,8 @@ func (s *rowStore) Pages() (pages []Page) {
 
 var rowBlocks = sync.Pool{New: func() any { return new([]Row) }}
 
-// Select returns the rows that accept accepts, in their order. accept may not keep the row.
+// Select returns the rows that accept accepts, in their order. accept must not keep the row: the
+// rows of a packed page are decoded into reused memory, and the result has copies.
 func (p Page) Select(accept func(*Row) bool) (selected []*Row) {
 	if p.rows != nil {
 		for _, r := range p.rows {
@@ -374,7 +378,7 @@ func (p Page) Select(accept func(*Row) bool) (selected []*Row) {
 }
 
 // Samples returns rows that together have every combination of values in the page's rows, except
-// Time, ID, Duration, First, Sent, Received, Guesses, Within and SameAs. It returns nil if the page
+// Time, ID, Duration, TimeToFirst, Sent, Received, Guesses, Within and SameAs. It returns nil if the page
 // is not packed.
 func (p Page) Samples() []Row {
 	if p.rows != nil {

@@ -70,7 +70,7 @@ func (g *Group) add(r *Row) {
 	}
 	if r.Size() > 0 {
 		// A capture may have any duration.
-		t := min(max(int64(r.Duration), 0), math.MaxInt64-1)
+		t := min(max(int64(r.Duration), 0), math.MaxInt64-1) // so that a bucket ends after it
 		g.durations = append(g.durations, t)
 	}
 	if r.Failed() {
@@ -97,7 +97,8 @@ type Failure struct {
 	Count   int
 }
 
-// Failures counts the failed rows by channel, in the order of the exit codes.
+// Failures counts the failed rows by channel, in the order of the exit codes. It leaves out
+// channels without failures.
 func (g *Group) Failures() (all []Failure) {
 	for _, e := range wire.ExitCodes {
 		if n := g.failed[string(e.Kind)]; n > 0 {
@@ -144,7 +145,7 @@ func (g *Group) Histogram() (buckets []Bucket) {
 	counted := 0
 	for to := range durationSteps {
 		end, _ := slices.BinarySearch(g.durations, int64(to))
-		if end > 0 {
+		if end > 0 { // not before the shortest duration
 			buckets = append(buckets, Bucket{from, to, end - counted})
 		}
 		counted = end
