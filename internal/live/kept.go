@@ -56,10 +56,12 @@ func (k *kept) update(rows []*rows.Row) (changed, removed []*entry) {
 			}
 			continue
 		}
+		// It was too old, and still is: rows keep their times.
 		if e == nil && k.leftOut.has(key) {
 			continue
 		}
 		talk := TalkOf(r)
+		// Lists find an entry by its time and conversation, so these never change.
 		if e != nil && (e.talk != talk || !e.time.Equal(r.Time)) {
 			removed = append(removed, e)
 			e = nil
@@ -80,7 +82,8 @@ func (k *kept) update(rows []*rows.Row) (changed, removed []*entry) {
 	return changed, append(removed, k.trim()...)
 }
 
-// trim removes the oldest entries that exceed limit, and returns them.
+// trim removes the oldest entries that exceed limit, and returns them. Recordings that have ended
+// then drop what no kept row needs.
 func (k *kept) trim() []*entry {
 	if k.limit == 0 || len(k.entries) <= k.limit {
 		return nil
@@ -162,8 +165,10 @@ func byTime(x, y *entry) int {
 	return cmp.Or(x.time.Compare(y.time), x.key.Run-y.key.Run, x.key.Index-y.key.Index)
 }
 
-// merge inserts added into entries in place. Both lists are in order.
+// merge inserts added into entries, and returns the result, which may use the memory of entries.
+// Both lists are in order. Of equal elements those of entries come first.
 func merge(entries, added []*entry, order func(x, y *entry) int) []*entry {
+	// Fill the list from its end, so that only the elements after the first added one move.
 	i := len(entries) - 1
 	j := len(added) - 1
 	entries = append(entries, added...)
@@ -179,9 +184,9 @@ func merge(entries, added []*entry, order func(x, y *entry) int) []*entry {
 	return entries
 }
 
-// Look calls look with the row of each key, or with nil if the row is no longer kept. The callback
-// must not keep the row. The Store is locked for reading during the calls.
-func (s *Store) Look(keys []Key, look func(i int, r *rows.Row)) {
+// Look calls visit with the row of each key, or with nil if the row is no longer kept. visit must
+// not keep the row. The Store is locked for reading during the calls.
+func (s *Store) Look(keys []Key, visit func(i int, r *rows.Row)) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	var files idleCloser
@@ -190,7 +195,7 @@ func (s *Store) Look(keys []Key, look func(i int, r *rows.Row)) {
 		if e := s.kept.byKey[key]; e != nil {
 			r = e.row
 		}
-		look(i, r)
+		visit(i, r)
 		files.read(r)
 	}
 	files.read(nil)

@@ -76,7 +76,8 @@ func parseMarks(raw []byte) []mark {
 	return all
 }
 
-// update looks up the marks of changed entries.
+// update looks up the marks of changed entries, and forgets the mark of a different row that had
+// the same key before.
 func (m *marks) update(changed []*entry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -86,6 +87,7 @@ func (m *marks) update(changed []*entry) {
 	var last rows.RunID
 	var run string
 	for _, e := range changed {
+		// The rows of a run usually follow each other: compute its identity once.
 		if id := e.row.RunID(); id != last {
 			last = id
 			run = runIdentity(e.row)
@@ -106,8 +108,8 @@ func runIdentity(r *rows.Row) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Mark sets or clears the mark of a row and replaces its note; an empty note deletes it. It returns
-// ErrGone if the row is no longer kept, or the error of the file.
+// Mark sets or clears the mark of a row and replaces its note, of which it keeps maxNote bytes; an
+// empty note deletes it. It returns ErrGone if the row is no longer kept, or the error of the file.
 func (s *Store) Mark(key Key, set bool, note string) error {
 	s.mu.RLock()
 	e := s.kept.byKey[key]
@@ -116,13 +118,14 @@ func (s *Store) Mark(key Key, set bool, note string) error {
 		return ErrGone
 	}
 	note = strings.ToValidUTF8(note[:min(len(note), maxNote)], "")
-	x := mark{runIdentity(e.row), e.row.Index, set, note}
+	newMark := mark{runIdentity(e.row), e.row.Index, set, note}
 	s.mu.RUnlock()
 	if s.options.Marks != nil {
 		err := s.options.Marks.Update(s.ctx, func(old []byte) ([]byte, error) {
-			all := slices.DeleteFunc(parseMarks(old), func(y mark) bool { return y.Run == x.Run && y.Index == x.Index })
-			if x.Mark || x.Note != "" {
-				all = append(all, x)
+			isSame := func(m mark) bool { return m.Run == newMark.Run && m.Index == newMark.Index }
+			all := slices.DeleteFunc(parseMarks(old), isSame)
+			if newMark.Mark || newMark.Note != "" {
+				all = append(all, newMark)
 			}
 			return json.Marshal(all[max(0, len(all)-maxMarks):])
 		})
@@ -131,7 +134,7 @@ func (s *Store) Mark(key Key, set bool, note string) error {
 		}
 	}
 	s.marks.mu.Lock()
-	s.marks.byKey[key] = x
+	s.marks.byKey[key] = newMark
 	s.marks.mu.Unlock()
 	s.changes.raise()
 	return nil

@@ -72,40 +72,42 @@ const (
 	maxRelative = 5 * time.Second
 )
 
-// get returns the cached query for a key, or a new one.
+// get returns the cached query for a key, or a new one. The errors are those of the filter and of
+// the order.
 func (q *queries) get(s *Store, key queryKey) (*query, error) {
 	now := s.options.Now()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	i := slices.IndexFunc(q.recent, func(x *query) bool { return x.queryKey == key })
+	i := slices.IndexFunc(q.recent, func(cached *query) bool { return cached.queryKey == key })
 	if i >= 0 {
-		x := q.recent[i]
+		cached := q.recent[i]
 		q.recent = slices.Delete(q.recent, i, i+1)
-		if !x.filter.Names("since", "time") || now.Sub(x.createdAt) < maxRelative {
-			q.recent = append(q.recent, x)
-			return x, nil
+		if !cached.filter.Names("since", "time") || now.Sub(cached.createdAt) < maxRelative {
+			q.recent = append(q.recent, cached)
+			return cached, nil
 		}
 	}
 	f, err := filter.Parse(key.filter, now, s.options.Judge)
 	if err != nil {
 		return nil, err
 	}
-	x := &query{queryKey: key, filter: f, createdAt: now}
-	x.order, err = x.orderOf(key.sort)
+	cached := &query{queryKey: key, filter: f, createdAt: now}
+	cached.order, err = cached.orderOf(key.sort)
 	if err != nil {
 		return nil, err
 	}
 	if len(q.recent) == maxQueries {
 		q.recent = slices.Delete(q.recent, 0, 1)
 	}
-	q.recent = append(q.recent, x)
-	return x, nil
+	q.recent = append(q.recent, cached)
+	return cached, nil
 }
 
 // update adds changed and removed entries to all cached queries. It drops a query that no call has
 // used for a while before the query holds too many entries. count is the number of kept entries.
 func (q *queries) update(now time.Time, count int, changed, removed []*entry) {
 	q.recent = slices.DeleteFunc(q.recent, func(x *query) bool {
+		// Bringing it up to date would cost nearly as much as a new query.
 		return len(x.changedEntries) > 1000+count/4 && now.Sub(x.lastUsed) > abandonAfter
 	})
 	for _, x := range q.recent {
@@ -146,9 +148,9 @@ func (s *Store) Find(ctx context.Context, q Query) (Found, error) {
 	return found, nil
 }
 
-// Each calls look with all rows of a query, oldest first, until it returns false. It waits until
-// all bodies are searched.
-func (s *Store) Each(q Query, look func(r *rows.Row) bool) error {
+// Each calls visit with all rows of a query, oldest first, until it returns false. It waits until
+// all bodies are searched, but not after Close. Rows that are removed during the call are skipped.
+func (s *Store) Each(q Query, visit func(r *rows.Row) bool) error {
 	q.Sort = ""
 	for {
 		found, err := s.Find(s.ctx, q)
@@ -162,7 +164,7 @@ func (s *Store) Each(q Query, look func(r *rows.Row) bool) error {
 		more := true
 		for part := range slices.Chunk(found.Keys, lookBatch) {
 			s.Look(part, func(_ int, r *rows.Row) {
-				more = more && (r == nil || look(r))
+				more = more && (r == nil || visit(r))
 			})
 			if !more {
 				break
@@ -185,7 +187,7 @@ func (x *query) matches(e *entry) bool {
 }
 
 // update brings the result up to date. A search of bodies that takes longer than ctx continues in
-// background goroutines.
+// background goroutines. The Store is locked for reading, and x.mu is locked.
 func (x *query) update(ctx context.Context, s *Store) {
 	x.lastUsed = s.options.Now()
 	if x.changedEntries == nil {
@@ -200,6 +202,7 @@ func (x *query) update(ctx context.Context, s *Store) {
 		files.read(e.row)
 	}
 	files.read(nil)
+	// The durations of these have grown: decide them again, so that they are sorted again.
 	for _, e := range x.stillOpen {
 		if _, decided := x.decided[e]; !decided && s.kept.has(e) {
 			x.decided[e] = true
@@ -222,7 +225,8 @@ func (x *query) update(ctx context.Context, s *Store) {
 	}
 }
 
-// decideAll decides about all kept entries, or adds them to todo if the filter needs bodies.
+// decideAll decides about all kept entries at the first update, or adds them to todo if the filter
+// needs bodies.
 func (x *query) decideAll(s *Store) {
 	x.changedEntries = map[*entry]bool{}
 	x.decided = map[*entry]bool{}
@@ -268,7 +272,8 @@ func (x *query) popTodo() *entry {
 	return e
 }
 
-// applyDecisions updates found and keys from decided, and clears decided.
+// applyDecisions updates found and keys from decided, and clears decided. Callers of Find may hold
+// parts of keys, so it only appends to keys, or replaces the slice.
 func (x *query) applyDecisions() {
 	if len(x.decided) == 0 {
 		return
@@ -291,6 +296,7 @@ func (x *query) applyDecisions() {
 		}
 	}
 	slices.SortFunc(added, x.order)
+	// Only the part of found from the oldest decided entry on changes, if it is sorted by time.
 	from := 0
 	if sortedByTime {
 		from, _ = slices.BinarySearchFunc(x.found, oldest, byTime)
@@ -304,6 +310,7 @@ func (x *query) applyDecisions() {
 	x.found = append(x.found[:from], tail...)
 	clear(before[min(len(x.found), len(before)):]) // a row keeps all of its recording in memory
 	clear(x.decided)
+	// Keep the keys that are equal before and after.
 	same := from
 	for same < len(x.keys) && same < len(x.found) && x.keys[same] == x.found[same].key {
 		same++
@@ -332,7 +339,8 @@ func (x *query) dropOldest() {
 	x.keys = x.keys[n:]
 }
 
-// searchNext searches one entry of todo. It reports false if todo is empty or the search is abandoned.
+// searchNext searches one entry of todo. It reports false if todo is empty or the search is
+// abandoned. The last goroutine to end announces the result.
 func (x *query) searchNext(s *Store, files *idleCloser) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -350,11 +358,13 @@ func (x *query) searchNext(s *Store, files *idleCloser) bool {
 	e := x.popTodo()
 	x.active++
 	x.mu.Unlock()
+	// x.mu is unlocked during the search: the other goroutines search too.
 	matches := s.kept.has(e) && x.matches(e)
 	files.read(e.row)
 	x.mu.Lock()
 	x.active--
 	x.decided[e] = matches
+	// Views read again after each announcement, so there is a limit.
 	due := now.Sub(x.raisedAt) >= raiseInterval
 	if due {
 		x.raisedAt = now
@@ -378,7 +388,8 @@ func (x *query) duration(r *rows.Row) time.Duration {
 	return r.Duration
 }
 
-// orderOf returns the comparison for a sort key.
+// orderOf returns the comparison for a sort key, or ErrSort. Entries with equal values are in the
+// order of their times.
 func (x *query) orderOf(sort string) (func(a, b *entry) int, error) {
 	name, down := strings.CutPrefix(sort, "-")
 	if name == "" || name == "time" {

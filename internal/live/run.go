@@ -139,7 +139,7 @@ func (s *Store) Close() {
 }
 
 // run reads the existing recordings, the newest first, and then follows them until the Store is
-// closed. It closes first when the first rows are read.
+// closed. It closes first when the first rows are read, or all.
 func (s *Store) run(first chan struct{}) {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
@@ -150,6 +150,8 @@ func (s *Store) run(first chan struct{}) {
 			close(first)
 			first = nil
 		}
+		// Between recordings of a Ring, follow the growing ones from time to time. Of a file, Step
+		// reads the rest.
 		if s.options.Path == "" {
 			select {
 			case <-ticker.C:
@@ -197,8 +199,8 @@ func (s *Store) hasUnread() bool {
 // minBatchRows is how many rows of small recordings are added under one lock.
 const minBatchRows = 500
 
-// readOlder reads whole recordings until they have at least wanted rows together, and minBatchRows. It
-// returns the number of rows.
+// readOlder reads whole recordings until they have at least wanted rows together, and minBatchRows.
+// It stops at recordings that are older than all kept rows. It returns the number of rows.
 func (s *Store) readOlder(wanted int) int {
 	read := 0
 	var all []*rows.Capture
@@ -206,6 +208,7 @@ func (s *Store) readOlder(wanted int) int {
 		c, written, err := s.tail.OpenOlder()
 		if err != nil {
 			s.mu.Lock()
+			// The error has the path; forget must not remove it with those of a recording.
 			s.notes.add("", err.Error())
 			s.mu.Unlock()
 			continue

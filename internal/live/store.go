@@ -32,7 +32,7 @@ func ParseKey(text string) (k Key, ok bool) {
 	}
 	k.Run, _ = strconv.Atoi(run)
 	k.Index, _ = strconv.Atoi(index)
-	return k, k.String() == text
+	return k, k.String() == text // false for "3.0", "+1" and the like
 }
 
 // KeyOf returns the key of a row.

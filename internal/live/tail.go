@@ -165,6 +165,7 @@ func (t *Tail) OpenOlder() (c *rows.Capture, written time.Time, err error) {
 		f.reportedFindings = len(skippedLines(c))
 		f.reportedLost = c.Lost()
 		c.ResolveCarried(t.carried)
+		// release has decided that the recording cannot grow.
 		if f.capture == nil && !c.IsBundled() {
 			c.Freeze(nil)
 		}
@@ -227,7 +228,8 @@ func (t *Tail) Close() {
 	}
 }
 
-// open opens a recording, hides its secrets and adds it to growing.
+// open opens a recording, hides its secrets and adds it to growing, unless it cannot grow. It reads
+// all of it, or only the beginning if readsInSteps is set.
 func (t *Tail) open(f *file) (c *rows.Capture, err error) {
 	f.state = rows.StateOf(f.path)
 	switch {
@@ -253,13 +255,14 @@ func (t *Tail) open(f *file) (c *rows.Capture, err error) {
 	return c, nil
 }
 
-// hide hides secrets in changed rows, and first in the whole capture if a run began.
-func (t *Tail) hide(f *file, rows []*rows.Row) {
+// hide hides secrets in changed rows, and first in the whole capture if a run began: its head may
+// have secrets.
+func (t *Tail) hide(f *file, changed []*rows.Row) {
 	if n := len(f.capture.Heads); t.options.Hide != nil && n != f.hiddenHeads {
 		f.hiddenHeads = n
 		t.options.Hide(f.capture)
 	}
-	for _, r := range rows {
+	for _, r := range changed {
 		r.HideAgain()
 	}
 }
@@ -329,6 +332,8 @@ func (t *Tail) Step(lock sync.Locker, apply func(Changed)) {
 		if c == nil {
 			c, read = t.reopen(f)
 		}
+		// A file is read in one step for each call, so that its Store can be used meanwhile; a
+		// recording of a Ring is read to its end.
 		for more := true; more; more = f.hasMore && t.options.Path == "" {
 			if readLocked(func() Changed { return read(f) }) {
 				grew = append(grew, c)
@@ -342,6 +347,7 @@ func (t *Tail) Step(lock sync.Locker, apply func(Changed)) {
 			}
 		}
 	}
+	// Now that all files are read, decide which part of a recording lists which rows.
 	for _, c := range grew {
 		readLocked(func() Changed {
 			all := t.resolveParts(c)
@@ -359,7 +365,7 @@ func (t *Tail) dueNewestFirst() []*file {
 	var files []*file
 	for _, f := range t.growing {
 		quiet := len(t.growing) > maxGrowing && t.steps-f.grewAtStep >= quietSteps
-		if !quiet || t.steps%quietEvery == f.run%quietEvery {
+		if !quiet || t.steps%quietEvery == f.run%quietEvery { // not all quiet ones in the same step
 			files = append(files, f)
 		}
 	}
@@ -391,6 +397,7 @@ func (t *Tail) scan() []*file {
 	if err != nil {
 		return nil
 	}
+	// Comparing opens each finished recording that has changed.
 	compare := now.Sub(t.comparedAt) >= relistInterval || now.Before(t.comparedAt) || t.listedAt.IsZero()
 	t.modifiedAt = modified
 	t.listedAt = now
@@ -428,8 +435,9 @@ func (t *Tail) follow(n int) {
 	t.growing[n] = f
 }
 
-// checkReplaced reports whether a finished recording was replaced by a different one. If something was
-// appended instead, it makes the next steps read the file again.
+// checkReplaced reports whether a finished recording was replaced by a different one. If something
+// was appended instead, it makes the next steps read the file again. It returns false for a
+// recording that still grows or was not read: the steps notice there.
 func (t *Tail) checkReplaced(f *file) bool {
 	if t.growing[f.run] == f || !f.state.Exists() {
 		return false
@@ -465,7 +473,8 @@ func (t *Tail) checkGrown(f *file) bool {
 }
 
 // reopen opens a recording that is not open; it needs no lock. It returns the capture, nil after an
-// error, and a function that returns the change.
+// error, and a function in the form of readOn that returns the change. An error is a warning the
+// first time, unless the head of the recording is not written yet or the file was deleted.
 func (t *Tail) reopen(f *file) (*rows.Capture, func(*file) Changed) {
 	changed := Changed{Path: f.path}
 	c, err := t.open(f)
@@ -502,11 +511,12 @@ func (t *Tail) readOn(f *file) Changed {
 	return changed
 }
 
-// forgetReplaced resets a recording whose file was replaced. Step opens the new file next.
+// forgetReplaced resets a recording whose file was replaced, and returns the change. Step opens the
+// new file next.
 func (t *Tail) forgetReplaced(f *file) Changed {
 	f.capture.Close()
 	t.carried.Forget(f.run, f.previousRun)
-	t.options.Capture = nil
+	t.options.Capture = nil // it has the replaced contents
 	*f = file{run: f.run, path: f.path, grewAtStep: t.steps}
 	return Changed{DeletedPath: f.path, Run: f.run}
 }

@@ -28,9 +28,10 @@ func TalkOf(r *rows.Row) Talk {
 		return t
 	}
 	if client := r.Client(); client != "" {
+		// The same client and server get the same number in every run of mcpc.
 		h := fnv.New32a()
 		h.Write([]byte(client + "\x00" + r.Target))
-		t.Conn = -1 - int(h.Sum32()>>1)
+		t.Conn = -1 - int(h.Sum32()>>1) // fits in an int of 32 bits
 	}
 	return t
 }
@@ -89,23 +90,23 @@ type talk struct {
 }
 
 // update adds new and changed entries to their conversations and removes entries that are no longer
-// kept.
+// kept. It deletes a conversation without entries; if its rows were too old, leftOut remembers it.
 func (t *talks) update(k *kept, changed, removed []*entry) {
 	shrunk := map[*talk]int{}
 	for _, e := range removed {
-		if x := t.all[e.talk]; x != nil {
-			shrunk[x]++
+		if conversation := t.all[e.talk]; conversation != nil {
+			shrunk[conversation]++
 		}
 	}
-	for x, count := range shrunk {
-		x.current = false
-		first := slices.IndexFunc(x.entries, k.has)
+	for conversation, count := range shrunk {
+		conversation.current = false
+		first := slices.IndexFunc(conversation.entries, k.has)
 		if first < 0 {
-			first = len(x.entries)
+			first = len(conversation.entries)
 		}
-		x.entries = withoutFirst(x.entries, first)
+		conversation.entries = withoutFirst(conversation.entries, first)
 		if first < count { // usually only the oldest entries are removed
-			x.entries = slices.DeleteFunc(x.entries, func(e *entry) bool { return !k.has(e) })
+			conversation.entries = slices.DeleteFunc(conversation.entries, func(e *entry) bool { return !k.has(e) })
 		}
 	}
 	added := map[*talk][]*entry{}
@@ -113,24 +114,24 @@ func (t *talks) update(k *kept, changed, removed []*entry) {
 		if !k.has(e) {
 			continue
 		}
-		x := t.all[e.talk]
-		if x == nil {
-			x = &talk{doc: Conversation{Talk: e.talk}}
-			t.all[e.talk] = x
+		conversation := t.all[e.talk]
+		if conversation == nil {
+			conversation = &talk{doc: Conversation{Talk: e.talk}}
+			t.all[e.talk] = conversation
 			delete(t.leftOut, e.talk)
 		}
-		x.current = false
-		if _, found := slices.BinarySearchFunc(x.entries, e, byTime); !found {
-			added[x] = append(added[x], e)
+		conversation.current = false
+		if _, found := slices.BinarySearchFunc(conversation.entries, e, byTime); !found {
+			added[conversation] = append(added[conversation], e)
 		}
 	}
-	for x, entries := range added {
+	for conversation, entries := range added {
 		slices.SortFunc(entries, byTime)
-		x.entries = merge(x.entries, slices.Compact(entries), byTime)
+		conversation.entries = merge(conversation.entries, slices.Compact(entries), byTime)
 	}
-	for x := range shrunk {
-		if len(x.entries) == 0 {
-			delete(t.all, x.doc.Talk)
+	for conversation := range shrunk {
+		if len(conversation.entries) == 0 {
+			delete(t.all, conversation.doc.Talk)
 		}
 	}
 	for _, e := range removed {
@@ -145,7 +146,7 @@ func (t *talks) forgetRun(run int) {
 	maps.DeleteFunc(t.leftOut, func(_ Talk, of int) bool { return of == run })
 }
 
-// refresh brings doc up to date.
+// refresh brings doc up to date. The talk has at least one entry. talks.mu is locked.
 func (x *talk) refresh() {
 	first := x.entries[0].row
 	last := x.entries[len(x.entries)-1].row
@@ -153,7 +154,7 @@ func (x *talk) refresh() {
 	if x.current {
 		return
 	}
-	d := Conversation{
+	doc := Conversation{
 		Talk: x.doc.Talk, Client: last.Client(), Server: last.Server(), Target: last.Target, By: last.By,
 		Began: first.Time, Rows: len(x.entries), Over: x.doc.Over,
 	}
@@ -161,44 +162,45 @@ func (x *talk) refresh() {
 	for _, e := range x.entries {
 		r := e.row
 		if r.Open() {
-			d.Open++
+			doc.Open++
 		}
 		if r.Failed() {
-			d.Failed++
+			doc.Failed++
 		}
-		if t := r.LastFrameTime(); t.After(d.Last) {
-			d.Last = t
+		if t := r.LastFrameTime(); t.After(doc.Last) {
+			doc.Last = t
 		}
-		d.Revision = cmp.Or(r.Revision, d.Revision)
-		d.Client = cmp.Or(r.Client(), d.Client)
-		d.Server = cmp.Or(r.Server(), d.Server)
+		doc.Revision = cmp.Or(r.Revision, doc.Revision)
+		doc.Client = cmp.Or(r.Client(), doc.Client)
+		doc.Server = cmp.Or(r.Server(), doc.Server)
 		if r.Dir == wire.Sent && !r.IsSeparate && !r.Opens() {
 			x.hasWork = true
 		}
 	}
-	x.doc = d
+	x.doc = doc
 	x.current = true
 }
 
-// Conversations returns all conversations, the oldest first.
+// Conversations returns all conversations, the oldest first. First is set on one of them, if there
+// is any.
 func (s *Store) Conversations() []Conversation {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	s.talks.mu.Lock()
 	defer s.talks.mu.Unlock()
 	all := make([]Conversation, 0, len(s.talks.all))
-	watched := map[Talk]bool{}
+	ofOthers := map[Talk]bool{}
 	for id, t := range s.talks.all {
 		t.refresh()
 		all = append(all, t.doc)
-		watched[id] = t.hasWork && t.doc.By != capture.ByCommand
+		ofOthers[id] = t.hasWork && t.doc.By != capture.ByCommand
 	}
 	sliceutil.Sort(all, func(x, y Conversation) int {
 		return cmp.Or(x.Began.Compare(y.Began), x.Talk.Run-y.Talk.Run, x.Talk.Conn-y.Talk.Conn)
 	})
 	first := len(all) - 1
 	for i, c := range slices.Backward(all) {
-		if watched[c.Talk] {
+		if ofOthers[c.Talk] {
 			first = i
 			break
 		}

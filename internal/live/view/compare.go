@@ -39,7 +39,8 @@ type side struct {
 type call struct{ method, name, title, channel, text string }
 
 // Compare returns the differences between two conversations: in their tools, in the requests that
-// they sent, in the outcomes, and in the durations.
+// they sent, in the outcomes, and in the durations. It returns ErrGone if one of them has no rows.
+// The second conversation is the newer one: a text says what the first one "was".
 func (v *Views) Compare(_ context.Context, talkA, talkB string) (Comparison, error) {
 	out := Comparison{A: talkA, B: talkB, Tools: []string{}, Schemas: []string{}, Calls: []string{}, Timing: []string{}}
 	a, err := v.readSide(talkA)
@@ -98,12 +99,13 @@ func (v *Views) readSide(talk string) (*side, error) {
 	return s, nil
 }
 
-// addTo adds an exchange to a side.
+// addTo adds an exchange to a side: a page of the tool list, or a call. It leaves out an exchange
+// that cannot be read.
 func (v *Views) addTo(s *side, r *rows.Row) {
 	if r.Method == ToolsList {
 		if p := v.lists.Page(r); p != nil {
 			if p.Cursor == "" {
-				clear(s.tools)
+				clear(s.tools) // the first page of a new list
 			}
 			s.isPartial = p.Next != ""
 			for _, d := range p.Tools {
@@ -114,17 +116,18 @@ func (v *Views) addTo(s *side, r *rows.Row) {
 		}
 		return
 	}
-	x, err := readExchange(r, maxBytes)
+	recorded, err := readExchange(r, maxBytes)
 	if err != nil {
 		return
 	}
-	title := requestWords(wire.ParseMessage(x.Request.Raw))
+	title := requestWords(wire.ParseMessage(recorded.Request.Raw))
 	if r.Method == "initialize" {
 		title = r.Method // without the name of the client
 	}
+	// Calls of a tool with different arguments are different requests.
 	key := r.Method + " " + r.Name
-	if asked, _, err := comparedParts(r); err == nil && r.Method == "tools/call" {
-		key += " " + string(asked)
+	if params, _, err := comparedParts(r); err == nil && r.Method == "tools/call" {
+		key += " " + string(params)
 	}
 	if _, again := s.calls[key]; !again {
 		s.order = append(s.order, key)
@@ -184,7 +187,7 @@ func outcomeChanges(first, second []*rows.Group, listed map[[2]string]bool) (tex
 		}
 		before := failures(a)
 		after := failures(b)
-		sameOutcomes := maps.EqualFunc(before, after, func(int, int) bool { return true })
+		sameOutcomes := maps.EqualFunc(before, after, func(int, int) bool { return true }) // any numbers
 		if !listed[[2]string{a.Method, a.Name}] && !sameOutcomes {
 			texts = append(texts,
 				fmt.Sprintf("%s: %s, was %s", name(a), failuresText(after, b.Count), failuresText(before, a.Count)))

@@ -67,6 +67,7 @@ func (m maker) makeDetail(r *rows.Row) (Detail, error) {
 	}
 	d.Cut = storyOf(x).Text(r.IsSeparate, v.waits(r))
 	d.Why = whyItTook(d.Row.Phases, x)
+	// The phases of an open exchange are not final.
 	if d.Row.State != stateDone {
 		d.Why = whyOpen(d.Row)
 	}
@@ -99,6 +100,7 @@ func explain(d *Detail) {
 	}
 	if len(d.Wrong) > 0 {
 		texts := sliceutil.Map(d.Wrong, func(w Wrong) string { return w.Text })
+		// After the outcome, which is the first fact.
 		d.Facts = slices.Insert(d.Facts, min(1, len(d.Facts)), [2]string{"arguments", strings.Join(texts, "; ")})
 	}
 }
@@ -143,7 +145,8 @@ func factsOf(r *rows.Row) (all [][2]string) {
 	return all
 }
 
-// framesOf adds the frames of a row to d, and returns them without their bytes.
+// framesOf adds the first maxFrames frames of a row to d, and returns all of them without their
+// bytes.
 func framesOf(r *rows.Row, d *Detail) (frames []wire.Frame, err error) {
 	err = r.EachFrame(func(f wire.Frame) error {
 		frames = append(frames, wire.Frame{Seq: f.Seq, Kind: f.Kind, Conn: f.Conn})
@@ -162,6 +165,7 @@ func addOriginal(all []Frame, f wire.Frame) {
 	last := &all[len(all)-1]
 	switch {
 	case f.Held == nil || f.Held.How != "edited":
+	// The frame before has the edited message, as mcpc's client received it.
 	case f.Dir == wire.Received:
 		last.Was = last.Body
 		last.Body = nil
@@ -223,7 +227,9 @@ func frameOf(n int, f wire.Frame) Frame {
 	return out
 }
 
-// bodyIn returns the body of a message of an exchange. For a batch it is only the one message.
+// bodyIn returns the body of a message of an exchange, or nil if there is no message. For a batch
+// it is only the one message. Its Frame is the number of the message among frames; 0 if they do not
+// have it.
 func bodyIn(frames []wire.Frame, message wire.Frame) *Body {
 	if message.Raw == nil {
 		return nil
@@ -234,26 +240,27 @@ func bodyIn(frames []wire.Frame, message wire.Frame) *Body {
 	return bodyOf(n, message.Raw, message.Bytes(), maxBody)
 }
 
-// bodyOf returns a body of size bytes with at most most bytes of text, or a hex dump if the bytes
-// are not text.
-func bodyOf(n int, raw []byte, size, most int) *Body {
+// bodyOf returns the body of frame n with at most limit bytes of text, or a hex dump if the bytes
+// are not text. size is the size of the message, which may be larger than raw.
+func bodyOf(n int, raw []byte, size, limit int) *Body {
 	b := &Body{Frame: n, Bytes: size}
 	if !utf8.Valid(raw) || bytes.IndexByte(raw, 0) >= 0 {
-		most = min(most, maxHex)
+		limit = min(limit, maxHex)
 		b.Hex = true
-		b.Cut = len(raw) > most
-		b.Text = hex.Dump(raw[:min(len(raw), most)])
+		b.Cut = len(raw) > limit
+		b.Text = hex.Dump(raw[:min(len(raw), limit)])
 		return b
 	}
-	b.Cut = len(raw) > most
+	b.Cut = len(raw) > limit
 	if b.Cut {
-		raw = raw[:jsonraw.RuneStart(raw, most)]
+		raw = raw[:jsonraw.RuneStart(raw, limit)]
 	}
 	b.Text = string(raw)
 	return b
 }
 
-// Body returns the recorded bytes of a frame of an exchange.
+// Body returns the recorded bytes of a frame of an exchange. Frames count from 1. It returns
+// ErrGone if there is no such frame.
 func (v *Views) Body(_ context.Context, key string, frame int) (raw []byte, err error) {
 	n := 0
 	err = v.withRow(key, func(r *rows.Row) error {
@@ -271,7 +278,8 @@ func (v *Views) Body(_ context.Context, key string, frame int) (raw []byte, err 
 	return raw, err
 }
 
-// addSchemas adds the schemas of the called tool, and the arguments that they do not allow.
+// addSchemas adds the schemas of the called tool, and the arguments that they do not allow. It adds
+// nothing for other requests or an unknown tool.
 func (v *Views) addSchemas(d *Detail, r *rows.Row, x *wire.Exchange) {
 	if r.Method != "tools/call" || r.Dir != wire.Sent {
 		return
@@ -313,7 +321,7 @@ func stderrOf(r *rows.Row, end time.Time) (lines []string) {
 	return lines
 }
 
-// An asked is the request of a row, to be compared with the same request in other rows.
+// A comparedRequest is the request of a row, to be compared with the same request in other rows.
 type comparedRequest struct {
 	target, method, name string
 	key                  live.Key
@@ -325,27 +333,29 @@ type comparedRequest struct {
 // compareWithOthers adds to d how its duration compares with the durations of exchanges with the
 // same request, and the key of the previous exchange with this request. It adds nothing for streams
 // and pipes.
-func (v *Views) compareWithOthers(d *Detail, one comparedRequest) error {
-	if one.method == "" || one.method == rows.MethodStream || one.method == rows.MethodPipe {
+func (v *Views) compareWithOthers(d *Detail, request comparedRequest) error {
+	if request.method == "" || request.method == rows.MethodStream || request.method == rows.MethodPipe {
 		return nil
 	}
 	var others []time.Duration
 	var before time.Time
 	err := v.store.Each(live.Query{}, func(r *rows.Row) bool {
-		if r.Method != one.method || r.Name != one.name || r.Target != one.target || live.KeyOf(r) == one.key {
+		isSameRequest := r.Method == request.method && r.Name == request.name && r.Target == request.target
+		if !isSameRequest || live.KeyOf(r) == request.key {
 			return true
 		}
+		// A cancelled exchange says nothing about the server's speed.
 		if !r.Open() && r.Cancel == nil {
 			others = append(others, r.Duration)
 		}
-		if !r.Time.After(one.time) && !r.Time.Before(before) {
+		if !r.Time.After(request.time) && !r.Time.Before(before) {
 			before = r.Time
 			d.Before = live.KeyOf(r).String()
 		}
 		return true
 	})
-	if one.hasEnded {
-		d.Group = compareDuration(one, others)
+	if request.hasEnded {
+		d.Group = compareDuration(request, others)
 	}
 	return err
 }

@@ -35,26 +35,27 @@ func (v *Views) Diff(_ context.Context, a, b string) (request, response []Change
 
 // comparedParts returns the params of an exchange without its progress token, and its result or error. The
 // response is nil if none was recorded.
-func comparedParts(r *rows.Row) (asked, answered json.RawMessage, err error) {
+func comparedParts(r *rows.Row) (params, response json.RawMessage, err error) {
 	x, err := readExchange(r, maxBytes)
 	if err != nil {
 		return nil, nil, err
 	}
-	asked = wire.ParseMessage(x.Request.Raw).Params
-	if meta := jsonraw.First(asked, "_meta"); meta != nil {
-		asked = jsonraw.With(asked, "_meta", jsonraw.Without(meta, "progressToken"))
+	params = wire.ParseMessage(x.Request.Raw).Params
+	if meta := jsonraw.First(params, "_meta"); meta != nil {
+		params = jsonraw.With(params, "_meta", jsonraw.Without(meta, "progressToken"))
 	}
 	if x.Response.Raw == nil {
-		return asked, nil, nil
+		return params, nil, nil
 	}
 	if m := wire.ParseMessage(x.Response.Raw); m.Error != nil {
+		// As an object, so that an error differs from a result with the same members.
 		var b jsonraw.Builder
 		b.Raw("error", m.Error.Raw)
-		answered = b.Bytes()
+		response = b.Bytes()
 	} else {
-		answered = m.Result
+		response = m.Result
 	}
-	return asked, answered, nil
+	return params, response, nil
 }
 
 // changesIn returns the differences of two JSON values; nil means that a value is absent.
@@ -86,6 +87,7 @@ func appendChanges(at string, was, is *jsonvalue.Node, changes *[]Change) {
 	case is == nil:
 		*changes = append(*changes, Change{Pointer: at, Was: was.Raw})
 	case was.Kind == jsonvalue.Object && is.Kind == jsonvalue.Object:
+		// Walk through both lists of members at once.
 		a := was.Kids
 		b := is.Kids // sorted
 		for len(a)+len(b) > 0 {

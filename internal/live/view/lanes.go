@@ -28,13 +28,14 @@ func (v *Views) Lanes(_ context.Context, q Query, from, to time.Time) ([]Lane, e
 		if !to.IsZero() && bar.From.After(to) || bar.To.Before(from) {
 			return true
 		}
-		of := live.TalkOf(r)
-		i, ok := index[of]
+		talk := live.TalkOf(r)
+		i, ok := index[talk]
 		if !ok {
 			i = len(lanes)
-			index[of] = i
-			lanes = append(lanes, Lane{Talk: talkID(of), Title: laneTitle(r)})
+			index[talk] = i
+			lanes = append(lanes, Lane{Talk: talkID(talk), Title: laneTitle(r)})
 		}
+		// The first rows of a conversation may not name both sides.
 		if r.Client() != "" && r.Server() != "" {
 			lanes[i].Title = laneTitle(r)
 		}
@@ -57,12 +58,15 @@ func (v *Views) Lanes(_ context.Context, q Query, from, to time.Time) ([]Lane, e
 	if !to.IsZero() {
 		last = earlier(last, to)
 	}
+	// Each lane gets an equal share of maxBars.
+	step := max(last.Sub(first)/maxBars*time.Duration(min(len(lanes), maxBars)), 1)
 	for i := range lanes {
 		if count > maxBars {
-			lanes[i].Bars = mergeBars(lanes[i].Bars, max(last.Sub(first)/maxBars*time.Duration(min(len(lanes), maxBars)), 1))
+			lanes[i].Bars = mergeBars(lanes[i].Bars, step)
 		}
 		assignLevels(lanes[i].Bars)
 	}
+	// The JSON is [], not null.
 	if lanes == nil {
 		lanes = []Lane{}
 	}
@@ -107,7 +111,7 @@ func mergeBars(bars []Bar, step time.Duration) (out []Bar) {
 		if last.Label != b.Label {
 			last.Label = "several"
 		}
-		if b.Failed && !last.Failed || last.Channel == exchange.ChannelOK {
+		if b.Failed && !last.Failed || last.Channel == exchange.ChannelOK { // the worse of the two
 			last.Channel = b.Channel
 		}
 		last.Failed = last.Failed || b.Failed

@@ -94,6 +94,7 @@ func makeLines(r *rows.Row, x *wire.Exchange, waits bool) []Line {
 		}
 	}
 	l.addOutcome(waits)
+	// The beginning and the end say more than the middle.
 	if more := len(l.lines) - maxLines; more > 0 {
 		remark := Line{Kind: lineRemark, Time: l.lines[maxLines/2].Time, Text: "more lines are left out", Times: more}
 		l.lines = slices.Concat(l.lines[:maxLines/2], []Line{remark}, l.lines[len(l.lines)-maxLines/2:])
@@ -104,6 +105,7 @@ func makeLines(r *rows.Row, x *wire.Exchange, waits bool) []Line {
 // inOrder returns the frames of an exchange that make lines, by time.
 func inOrder(x *wire.Exchange) []wire.Frame {
 	all := slices.Concat([]wire.Frame{x.Request}, x.OtherMessages, x.NonMessages, []wire.Frame{x.Response})
+	// Of the heads only those of resumptions make lines.
 	for _, h := range x.Heads {
 		if h.HTTP.Field(lastEventID) != "" {
 			all = append(all, h)
@@ -184,7 +186,8 @@ func (l *liner) addMessage(f wire.Frame) {
 	l.add(line)
 }
 
-// fillRepeated fills in the line of a repeated request: the next round, or a resend.
+// fillRepeated fills in the line of a repeated request: the next round if the server asked for
+// input before, else a resend.
 func (l *liner) fillRepeated(line *Line, m *wire.Message) {
 	since, asked := l.askedAt[""]
 	if !asked {
@@ -205,11 +208,11 @@ func (l *liner) fillRepeated(line *Line, m *wire.Message) {
 // fillAnswer fills in the line of a response to a request of the server.
 func (l *liner) fillAnswer(line *Line, m *wire.Message, f wire.Frame) {
 	line.Kind = lineAnswer
-	who := "the client"
+	side := "the client"
 	if f.Dir == wire.Received {
-		who = "the server"
+		side = "the server"
 	}
-	line.Text = "answered by " + who
+	line.Text = "answered by " + side
 	if since, ok := l.askedAt[m.Traits().ID]; ok {
 		line.Text += " after " + term.Duration(f.Time.Sub(since))
 		delete(l.askedAt, m.Traits().ID)
@@ -278,7 +281,8 @@ var levels = map[string]string{
 	"emergency": levelError,
 }
 
-// addProgress combines all progress notifications in one line at the place of the last.
+// addProgress combines all progress notifications in one line at the place of the last one, with
+// their number.
 func (l *liner) addProgress(line Line, params jsonraw.Members) {
 	line.Kind = lineProgress
 	line.Times = 1
@@ -403,10 +407,10 @@ func (l *liner) markCut(err string) bool {
 	return false
 }
 
-// readExchange reads the exchange of a row. The exchange has no frames if none were recorded. If
-// the row has more than most bytes, the error is a *largeError.
-func readExchange(r *rows.Row, most int64) (*wire.Exchange, error) {
-	if r.Size() > most {
+// readExchange reads the exchange of a row, which is never nil. It has no frames if none were
+// recorded. If the row has more than limit bytes, the error is a *largeError.
+func readExchange(r *rows.Row, limit int64) (*wire.Exchange, error) {
+	if r.Size() > limit {
 		return &wire.Exchange{}, &largeError{r.Size()}
 	}
 	x, err := r.Exchange()
@@ -464,7 +468,8 @@ func editedRequest(x *wire.Exchange) (was, sent wire.Frame) {
 	return was, sent
 }
 
-// addHeld adds the line of a held message and what became of it.
+// addHeld adds the line of a held message. The frame of the end of the hold, which says what became
+// of the message, replaces the line of its beginning.
 func (l *liner) addHeld(f wire.Frame) {
 	line := Line{Dir: f.Dir.String(), Time: f.Time, Kind: lineHeld, Text: "held"}
 	if h := f.Held; h != nil && h.Milliseconds > 0 {

@@ -53,7 +53,8 @@ func NewLists() *Lists {
 	return &Lists{pages: map[live.Key]*ListPage{}, tools: map[string]*Definition{}, latest: map[[2]string]*Definition{}}
 }
 
-// Page returns the page that a tools/list row returned, or nil if it returned no list.
+// Page returns the page that a tools/list row returned, or nil if it returned no list. It reads a
+// page that is not in the cache. The result must not be changed.
 func (l *Lists) Page(r *rows.Row) *ListPage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,6 +80,7 @@ func (l *Lists) Page(r *rows.Row) *ListPage {
 		p.Tools = append(p.Tools, d)
 		l.latest[[2]string{r.Target, d.Name}] = d
 	}
+	// Empty the whole cache: p and its definitions stay usable.
 	if max(len(l.pages), len(l.tools)) >= maxPages {
 		clear(l.pages)
 		clear(l.tools)
@@ -88,12 +90,12 @@ func (l *Lists) Page(r *rows.Row) *ListPage {
 	return p
 }
 
-// definition returns the definition of a list entry.
+// definition returns the definition of a list entry, also of an invalid one. l.mu is locked.
 func (l *Lists) definition(raw json.RawMessage) *Definition {
 	if d := l.tools[string(raw)]; d != nil {
 		return d
 	}
-	own := bytes.Clone(raw)
+	own := bytes.Clone(raw) // raw is a part of the whole list
 	d := &Definition{Schema: usable}
 	tool, problem := mcp.ParseTool(own)
 	d.Tool = tool
@@ -158,7 +160,7 @@ func (l *Lists) Tool(call *rows.Row) (best *Definition) {
 // ToolsList is the method of requests for tool lists.
 const ToolsList = "tools/list"
 
-// A heard is the time of a row's last notification that the tools changed, and the size of the row
+// A listChange is the time of a row's last notification that the tools changed, and the size of the row
 // when it was searched.
 type listChange struct {
 	size int64
@@ -170,20 +172,21 @@ func (l *Lists) ChangedAt(r *rows.Row) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := live.KeyOf(r)
-	if h, ok := l.listChanges.Lookup(key); ok && h.size == r.Size() {
-		return h.at
+	if change, ok := l.listChanges.Lookup(key); ok && change.size == r.Size() {
+		return change.at
 	}
-	h := listChange{size: r.Size()}
+	change := listChange{size: r.Size()}
 	word := []byte("list_changed")
 	holds := func(raw []byte) bool { return bytes.Contains(raw, word) }
+	// AnyText does not decode rows without the word, which most are.
 	if found, err := r.AnyText(holds, holds); err == nil && found {
 		_ = r.EachFrame(func(f wire.Frame) error {
 			if holds(f.Raw) && wire.ParseMessage(f.Raw).Method == "notifications/tools/list_changed" {
-				h.at = f.Time
+				change.at = f.Time
 			}
 			return nil
 		})
 	}
-	l.listChanges.Put(key, h)
-	return h.at
+	l.listChanges.Put(key, change)
+	return change.at
 }

@@ -31,16 +31,17 @@ const (
 
 var phaseOrder = []string{phaseConnect, phaseTLS, phaseWait, phaseFirst, phaseEvents, phasePerson, phaseHeld, phaseRead}
 
-// A stretch is a named period of an exchange.
+// A period is a named period of an exchange.
 type period struct {
 	name     string
 	from, to time.Time
 }
 
 // phasesOf returns the phases of an exchange, computed from the times of its frames. end is the end
-// of an exchange without a response.
+// of an exchange without a response. Returns nil if the request was not recorded.
 func phasesOf(x *wire.Exchange, end time.Time) []Phase {
 	from := x.Request.Time
+	// Over HTTP the exchange begins with the head.
 	for _, h := range x.Heads {
 		if h.Dir == wire.Sent && h.Stream == x.Request.Stream && h.Time.Before(from) {
 			from = h.Time
@@ -57,22 +58,23 @@ func phasesOf(x *wire.Exchange, end time.Time) []Phase {
 
 // findPeriods returns the periods of an exchange in their order, as HTTP or a pipe defines them.
 func findPeriods(x *wire.Exchange, from, end time.Time) (all []period) {
-	at := from
+	start := from
 	add := func(name string, to time.Time) {
 		if to.After(end) {
 			to = end
 		}
-		if to.After(at) {
-			all = append(all, period{name, at, to})
-			at = to
+		if to.After(start) {
+			all = append(all, period{name, start, to})
+			start = to
 		}
 	}
 	head := firstHead(x)
 	message := firstMessage(x)
 	if head != nil {
-		if t := head.HTTP.Timing; t != nil && at.Add(t.DNS+t.Connect+t.TLS).Before(head.Time) {
-			add(phaseConnect, at.Add(t.DNS+t.Connect))
-			add(phaseTLS, at.Add(t.TLS))
+		// Recorders measure these with another clock: ignore them if they do not fit.
+		if t := head.HTTP.Timing; t != nil && start.Add(t.DNS+t.Connect+t.TLS).Before(head.Time) {
+			add(phaseConnect, start.Add(t.DNS+t.Connect))
+			add(phaseTLS, start.Add(t.TLS))
 		}
 		add(phaseWait, head.Time)
 	}
@@ -88,6 +90,7 @@ func findPeriods(x *wire.Exchange, from, end time.Time) (all []period) {
 	default:
 		add(phaseFirst, message.Time)
 	}
+	// What is left until the end.
 	add(phaseEvents, end)
 	return all
 }
@@ -151,10 +154,10 @@ func findSpecialPeriods(x *wire.Exchange, end time.Time) (all []period) {
 func sumPhases(parts, special []period) (phases []Phase) {
 	sums := map[string]time.Duration{}
 	for _, p := range parts {
-		left := []period{p}
+		remaining := []period{p}
 		for _, s := range special {
 			var rest []period
-			for _, l := range left {
+			for _, l := range remaining {
 				from := later(l.from, s.from)
 				to := earlier(l.to, s.to)
 				if !to.After(from) {
@@ -162,11 +165,12 @@ func sumPhases(parts, special []period) (phases []Phase) {
 					continue
 				}
 				sums[s.name] += to.Sub(from)
+				// The parts before and after the overlap may be empty.
 				rest = append(rest, period{l.name, l.from, from}, period{l.name, to, l.to})
 			}
-			left = rest
+			remaining = rest
 		}
-		for _, l := range left {
+		for _, l := range remaining {
 			sums[l.name] += l.to.Sub(l.from)
 		}
 	}
@@ -197,7 +201,8 @@ func earlier(a, b time.Time) time.Time {
 // minExplained is the smallest duration in seconds that whyItTook explains.
 const minExplained = 0.001
 
-// whyItTook explains in one sentence what took most of the time.
+// whyItTook explains in one sentence what took most of the time. Returns "" for an exchange of less
+// than minExplained.
 func whyItTook(phases []Phase, x *wire.Exchange) string {
 	var largest Phase
 	sum := 0.0

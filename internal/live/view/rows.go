@@ -44,8 +44,9 @@ func (v *Views) Rows(ctx context.Context, q Query) (Page, error) {
 	return page, nil
 }
 
-// page returns a page without its rows, and the keys of the rows.
-func (v *Views) page(ctx context.Context, q Query, most int) (Page, []live.Key, error) {
+// page returns a page without its rows, and the keys of the rows, at most limit. For a malformed
+// conversation the page is empty and says so.
+func (v *Views) page(ctx context.Context, q Query, limit int) (Page, []live.Key, error) {
 	storeQuery, ok := q.storeQuery()
 	if !ok {
 		return Page{Rows: []Row{}, Absent: v.absent(live.Talk{})}, nil, nil
@@ -64,7 +65,7 @@ func (v *Views) page(ctx context.Context, q Query, most int) (Page, []live.Key, 
 		from = max(0, total+from)
 	}
 	from = min(from, total)
-	to := min(total, from+min(count, most))
+	to := min(total, from+min(count, limit))
 	page := Page{From: from, Total: total, Pending: found.Pending, Seq: found.Seq}
 	if total == 0 && q.Talk != "" {
 		page.Absent = v.absent(storeQuery.Talk)
@@ -139,6 +140,7 @@ func (m maker) makeRow(key live.Key, r *rows.Row) Row {
 	if r.Within != nil {
 		out.Parent = live.KeyOf(r.Within).String()
 	}
+	// An open row's values are those of now.
 	if m.v.waits(r) {
 		out.State = stateOpen
 		out.Seconds = max(m.now.Sub(r.Time)-r.Held, r.Duration).Seconds()
@@ -183,7 +185,8 @@ func notesText(r *rows.Row) string {
 	return strings.Join(texts, ", ")
 }
 
-// roughPhases returns the phases that can be computed without frames.
+// roughPhases returns the phases that can be computed without frames. held is in seconds. Streams
+// and pipes have none, as they last until their client ends.
 func roughPhases(r Row, held float64) (phases []Phase) {
 	add := func(name string, seconds float64) {
 		if seconds > 0 {
@@ -214,6 +217,7 @@ func questions(r *rows.Row) (all []*rows.Row) {
 		return nil
 	}
 	rows := r.Capture().Rows()
+	// In a capture of one run, rows[i] is r: try that first. A question comes after its request.
 	i := r.Index - 1
 	if i < 0 || i >= len(rows) || rows[i] != r {
 		i = slices.Index(rows, r)

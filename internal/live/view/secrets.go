@@ -22,11 +22,13 @@ const (
 	maxOfSecret = 50
 )
 
-// Secrets returns the secrets that were hidden in the rows that a query selects.
+// Secrets returns the secrets that were hidden in the newest rows that a query selects, those of
+// several servers first, then the most frequent. It waits until all bodies are searched, or returns
+// the error of ctx.
 func (v *Views) Secrets(ctx context.Context, q Query) ([]Secret, error) {
 	q.Filter = strings.TrimSpace(q.Filter)
 	if q.Filter != "" {
-		q.Filter = "(" + q.Filter + ") "
+		q.Filter = "(" + q.Filter + ") " // it may have an "or"
 	}
 	q.Filter = q.Filter + "secret:*"
 	q.Sort = ""
@@ -74,7 +76,8 @@ type secretFinder struct {
 	row   *rows.Row
 }
 
-// addFrame collects the secrets of a frame's head and message.
+// addFrame collects the hidden secrets of a frame's head and message. It never fails: the error is
+// for EachFrame.
 func (f *secretFinder) addFrame(frame wire.Frame) error {
 	if h := frame.HTTP; h != nil {
 		f.addText(h.URL, "URL", "url")
@@ -82,6 +85,7 @@ func (f *secretFinder) addFrame(frame wire.Frame) error {
 			f.addText(field.Value, "header "+field.Name, field.Name)
 		}
 	}
+	// Do not parse a message without hidden secrets, as most are.
 	if len(redact.HiddenIn(string(frame.Raw))) == 0 {
 		return nil
 	}
@@ -96,20 +100,21 @@ func (f *secretFinder) addFrame(frame wire.Frame) error {
 // addMessage collects the secrets of a message by the member that contains them.
 func (f *secretFinder) addMessage(frame wire.Frame) {
 	m := wire.ParseMessage(frame.Raw)
-	before := len(redact.HashesIn(string(frame.Raw)))
+	total := len(redact.HashesIn(string(frame.Raw)))
 	arguments := jsonraw.First(m.Params, "arguments")
 	inArguments := f.addValue(arguments, "argument", "")
 	rest := f.addValue(jsonraw.Without(m.Params, "arguments"), "params", "") + f.addValue(m.Result, "result", "")
 	if m.Error != nil {
 		rest += f.addValue(m.Error.Raw, "error", "")
 	}
-	if inArguments+rest < before {
+	// Some are elsewhere, such as in an id or in a name: list all under the message.
+	if inArguments+rest < total {
 		f.addText(string(frame.Raw), "message", "message")
 	}
 }
 
-// addValue collects the secrets in a JSON value and returns their number. name is the dotted path of
-// the value.
+// addValue collects the secrets in a JSON value and returns their number. where names the part of
+// the message, and name is the dotted path of the value in it.
 func (f *secretFinder) addValue(raw json.RawMessage, where, name string) (n int) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || len(redact.HiddenIn(string(raw))) == 0 {
@@ -132,7 +137,7 @@ func (f *secretFinder) addValue(raw json.RawMessage, where, name string) (n int)
 	return n
 }
 
-// addText collects the secrets in a text and returns their number.
+// addText collects the secrets in a text and returns their number. A new secret gets the kind.
 func (f *secretFinder) addText(text, place, kind string) int {
 	hashes := redact.HashesIn(text)
 	for _, hash := range hashes {

@@ -16,10 +16,10 @@ import (
 // lastEventID is the header field with which a client resumes a stream.
 const lastEventID = "Last-Event-ID"
 
-// A cutting is a stream of an exchange that broke before its end, and its resumption.
+// A streamCut is a stream of an exchange that broke before its end, and its resumption.
 type streamCut struct {
 	cutAt time.Time
-	// by names the side that ended the stream, and why is the error.
+	// by names the side that ended the stream, and cause is the error.
 	by, cause string
 	// lastID is the id of the last event before the cut; "" if no event had one.
 	lastID string
@@ -59,7 +59,8 @@ func storyOf(x *wire.Exchange) *story {
 	return s
 }
 
-// addFrame updates the story by the next frame of the exchange.
+// addFrame updates the story by the next frame of the exchange. Frames after a message that a user
+// dropped are ignored: the end of its stream is no cut.
 func (s *story) addFrame(f wire.Frame, x *wire.Exchange) {
 	var last *streamCut // nil if no stream was cut
 	if n := len(s.Cuts); n > 0 {
@@ -104,6 +105,7 @@ func breaksStream(f wire.Frame, x *wire.Exchange) bool {
 	if f.Close.How != "end" {
 		return true
 	}
+	// An HTTP stream may also end after the result of a round, which asks for input.
 	isReplyOfRound := func(m wire.Frame) bool {
 		return m.Stream == f.Stream && m.Dir == wire.Received && wire.ParseMessage(m.Raw).Traits().IsReply
 	}
@@ -180,46 +182,48 @@ func (c *streamCut) describeLoss() string {
 }
 
 // Text describes the cuts of an exchange or of a separate stream in one sentence; "" if there are
-// none. waits is true if the client may still resume the stream.
-func (s *story) Text(stream, waits bool) string {
+// none. isStream is true for a separate stream, which has no response. waits is true if the client
+// may still resume the stream.
+func (s *story) Text(isStream, waits bool) string {
 	if len(s.Cuts) == 0 {
 		return ""
 	}
-	c := s.Cuts[len(s.Cuts)-1]
-	if c.isNeverConnected {
-		return notOpened(c.cause)
+	last := s.Cuts[len(s.Cuts)-1]
+	if last.isNeverConnected {
+		return notOpened(last.cause)
 	}
-	text := "cut " + c.by + c.afterEvent()
+	text := "cut " + last.by + last.afterEvent()
 	if n := len(s.Cuts); n > 1 {
-		text = fmt.Sprintf("cut %d times, the last time %s%s", n, c.by, c.afterEvent())
+		text = fmt.Sprintf("cut %d times, the last time %s%s", n, last.by, last.afterEvent())
 	}
-	if !c.resumedAt.IsZero() {
-		lost := c.describeLoss()
-		if !stream && !s.Complete {
+	if !last.resumedAt.IsZero() {
+		lost := last.describeLoss()
+		if !isStream && !s.Complete {
 			lost = "the answer did not come"
 		}
-		text += "; resumed " + term.Duration(c.resumedAt.Sub(c.cutAt)) + " later"
-		if c.resumedFrom != "" {
-			text += " from " + cutText(c.resumedFrom, 60)
+		text += "; resumed " + term.Duration(last.resumedAt.Sub(last.cutAt)) + " later"
+		if last.resumedFrom != "" {
+			text += " from " + cutText(last.resumedFrom, 60)
 		}
-		return text + "; " + english.Plural(c.events, "event") + " came; " + lost
+		return text + "; " + english.Plural(last.events, "event") + " came; " + lost
 	}
-	if waits && c.lastID != "" {
-		return text + "; not resumed yet: else " + s.describeMissing(c, stream)
+	if waits && last.lastID != "" {
+		return text + "; not resumed yet: else " + s.describeMissing(last, isStream)
 	}
-	if c.attempts > 0 {
-		return text + "; not resumed in " + english.Plural(c.attempts, "attempt") + ": " + s.describeMissing(c, stream)
+	missing := s.describeMissing(last, isStream)
+	if last.attempts > 0 {
+		return text + "; not resumed in " + english.Plural(last.attempts, "attempt") + ": " + missing
 	}
-	return text + "; never resumed: " + s.describeMissing(c, stream)
+	return text + "; never resumed: " + missing
 }
 
 // describeMissing describes what is missing because a stream was not resumed.
-func (s *story) describeMissing(c *streamCut, stream bool) string {
+func (s *story) describeMissing(c *streamCut, isStream bool) string {
 	after := "anything after " + cutText(c.lastID, 60)
-	if stream && c.lastID == "" {
+	if isStream && c.lastID == "" {
 		return "everything that the server sent afterwards is lost"
 	}
-	if stream {
+	if isStream {
 		return after + " is lost"
 	}
 	if s.Complete {
@@ -234,7 +238,8 @@ func (s *story) describeMissing(c *streamCut, stream bool) string {
 // bareRequests describes HTTP requests without a message, by their method.
 var bareRequests = map[string]string{"DELETE": "ends the session", "GET": "opens a stream"}
 
-// addStream adds the line of a stream that broke or was resumed.
+// addStream adds the line of a stream that broke or was resumed, or of an HTTP request without a
+// message. It adds none for a stream that ended as expected.
 func (l *liner) addStream(f wire.Frame) {
 	if f.Kind == wire.Head && f.HTTP.Field(lastEventID) == "" {
 		text := cmp.Or(bareRequests[f.HTTP.Method], f.HTTP.Method)

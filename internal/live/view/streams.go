@@ -60,7 +60,8 @@ func isStream(r *rows.Row) bool {
 
 func isSubscription(r *rows.Row) bool { return strings.HasPrefix(r.Method, "subscriptions/") }
 
-// makeStream returns a row as a Stream.
+// makeStream returns a row as a Stream. For a row that is too large to be read, only Open and a
+// text say so.
 func (m maker) makeStream(key live.Key, r *rows.Row) (Stream, error) {
 	out := Stream{Row: key.String(), Client: bounded(r.Client()), Server: bounded(r.Server()), Opened: r.Time, What: "GET"}
 	if isSubscription(r) {
@@ -82,6 +83,7 @@ func (m maker) makeStream(key live.Key, r *rows.Row) (Stream, error) {
 	out.Events = story.Events
 	out.LastID = story.Last
 	out.Problem = len(story.Cuts) > 0
+	// A separate stream has no response to wait for: it is open until it is closed or its run ends.
 	if r.IsSeparate {
 		out.Open = !m.v.File && !r.IsRunOver() && !story.Ended
 	}
@@ -91,6 +93,7 @@ func (m maker) makeStream(key live.Key, r *rows.Row) (Stream, error) {
 	out.Text = story.Text(r.IsSeparate || isSubscription(r), waits || out.Open)
 	switch {
 	case out.Text != "":
+		// The text is about the last cut.
 		out.Problem = !story.Cuts[len(story.Cuts)-1].Lossless() || !r.IsSeparate && !story.Complete
 	case r.Cancel != nil:
 		out.Text = cancelWords(r)

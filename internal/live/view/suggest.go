@@ -39,7 +39,8 @@ func digits(n int) string {
 	return strconv.Itoa(n)
 }
 
-// Suggest completes the last word of a filter. Each suggestion replaces the whole word.
+// Suggest completes the last word of a filter. Each suggestion replaces the whole word. Without a
+// colon in the word it suggests fields, else values of the field, for the last one of a list "a,b".
 func (v *Views) Suggest(text string) []Suggestion {
 	word := text[strings.LastIndexAny(text, " (")+1:]
 	sign := ""
@@ -59,7 +60,7 @@ func (v *Views) Suggest(text string) []Suggestion {
 	}
 	field = strings.ToLower(field)
 	before := field + ":"
-	if i := strings.LastIndexByte(begun, ','); i >= 0 {
+	if i := strings.LastIndexByte(begun, ','); i >= 0 { // keep the values before
 		before = before + begun[:i+1]
 		begun = begun[i+1:]
 	}
@@ -87,6 +88,7 @@ func (v *Views) countValues(field string) []Suggestion {
 		counts[value] = 0
 	}
 	valueOf := rowValues[field]
+	// A row can have several of these values: a filter decides about each.
 	filters := map[string]filter.Filter{}
 	if field == "is" || field == "has" || field == "kind" {
 		for value := range counts {
@@ -119,19 +121,20 @@ func (v *Views) countValues(field string) []Suggestion {
 	return out
 }
 
-// eachNewest calls look with the newest rows.
-func (v *Views) eachNewest(look func(r *rows.Row)) {
+// eachNewest calls visit with the newest rows, at most maxCounted.
+func (v *Views) eachNewest(visit func(r *rows.Row)) {
 	skip := max(0, v.store.Status().Rows-maxCounted)
 	_ = v.eachRow(Query{}, func(r *rows.Row) bool {
 		skip--
 		if skip < 0 {
-			look(r)
+			visit(r)
 		}
 		return true
 	})
 }
 
-// knownValues returns the values that the filter language defines for a field.
+// knownValues returns the values that the filter language defines for a field, or none if a field
+// has any values.
 func (v *Views) knownValues(field string) []string {
 	switch field {
 	case "finding":
@@ -139,6 +142,7 @@ func (v *Views) knownValues(field string) []string {
 	case "dir":
 		return []string{wire.Sent.String(), wire.Received.String()}
 	case "is", "has", "kind", "channel", "outcome":
+		// The error about an unknown value lists the known ones.
 		_, err := filter.Parse(field+":?", v.Now(), nil)
 		if failed, ok := errors.AsType[*filter.Error](err); ok {
 			return failed.Known

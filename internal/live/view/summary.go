@@ -23,40 +23,43 @@ const (
 	maxCursor = 24
 )
 
-// shortened returns a text unchanged if it has at most most bytes, else cut by cutText.
-func shortened(text string, most int) string {
-	if len(text) <= most {
+// shortened returns a text unchanged if it has at most limit bytes, else its beginning on one line
+// with "…".
+func shortened(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	return cutText(strings.ToValidUTF8(text[:min(len(text), 2*most)], ""), most)
+	// 2*limit bytes suffice, as cutText only joins blanks.
+	return cutText(strings.ToValidUTF8(text[:min(len(text), 2*limit)], ""), limit)
 }
 
-// cutText returns the beginning of a text on one line, with "…" if it was longer than most bytes.
+// cutText returns the beginning of a text on one line, with "…" if it was longer than limit bytes.
 // It cuts no hidden secret in two.
-func cutText(text string, most int) string {
+func cutText(text string, limit int) string {
 	text = strings.Join(strings.Fields(text), " ")
-	if len(text) <= most {
+	if len(text) <= limit {
 		return text
 	}
 	for _, hidden := range redact.HiddenIn(text) {
-		if hidden[0] < most && most < hidden[1] {
-			most = hidden[0] // a part of the replacement would be taken for a secret
+		if hidden[0] < limit && limit < hidden[1] {
+			limit = hidden[0] // a part of the replacement would be taken for a secret
 		}
 	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
 	}
-	return text[:most] + "…"
+	return text[:limit] + "…"
 }
 
-// cutJSON returns JSON on one line, cut like a text.
-func cutJSON(raw []byte, most int) string {
+// cutJSON returns JSON on one line, with "…" if it was longer than limit bytes. The beginning of a
+// long text keeps its blanks inside.
+func cutJSON(raw []byte, limit int) string {
 	const enough = 8
-	if len(raw) > enough*most { // compacting all of it would take too long
-		raw = raw[:enough*most]
-		return cutText(string(raw), most)
+	if len(raw) > enough*limit { // compacting all of it would take too long
+		raw = raw[:enough*limit]
+		return cutText(string(raw), limit)
 	}
-	return cutText(string(jsonraw.Compact(raw)), most)
+	return cutText(string(jsonraw.Compact(raw)), limit)
 }
 
 // requestWords describes a request in a few words: `call echo {"message":"hi"}`, "tools/list".
@@ -185,6 +188,7 @@ func toolResultText(result jsonraw.Members, m *wire.Message, bytes int) string {
 	if isError, _ := wire.ParseIsError(result.Value("isError")); isError {
 		return "tool error: " + cutText(first, maxLong)
 	}
+	// The number of items says more than the text of a list.
 	if items := countItems(result, first); items >= 0 {
 		return "ok, " + english.Plural(items, "item") + ", " + sizeWords(bytes)
 	}
@@ -197,12 +201,12 @@ func toolResultText(result jsonraw.Members, m *wire.Message, bytes int) string {
 	return "ok, " + sizeWords(bytes)
 }
 
-// countItems counts the items of a result that is a list or an object with exactly one list. It
-// returns -1 for other results.
+// countItems counts the items of a result that is a list or an object with exactly one list: the
+// structured content, or else the JSON in text. It returns -1 for other results.
 func countItems(result jsonraw.Members, text string) int {
-	const most = 1 << 20
+	const maxParsed = 1 << 20
 	value := result.Value("structuredContent")
-	if value == nil && len(text) <= most {
+	if value == nil && len(text) <= maxParsed {
 		value = json.RawMessage(text)
 	}
 	if items, err := jsonraw.Array(value); err == nil {

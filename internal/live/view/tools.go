@@ -21,7 +21,7 @@ import (
 // servers of the matching rows, or to the called tools if all matching rows are calls. Calls are
 // counted in the conversations with a matching row.
 func (v *Views) Tools(_ context.Context, q Query) ([]Tool, error) {
-	t := &toolTable{v: v, servers: map[string]*serverTools{}}
+	table := &toolTable{v: v, servers: map[string]*serverTools{}}
 	var lists, heard []live.Key
 	filtered := q.Filter != "" || q.Only != nil
 	selected := selection{onlyCalls: true, servers: map[string]bool{}, calls: map[toolOf]bool{}}
@@ -42,7 +42,7 @@ func (v *Views) Tools(_ context.Context, q Query) ([]Tool, error) {
 				heard = append(heard, live.KeyOf(r))
 			}
 			if !filtered || talks[live.TalkOf(r)] {
-				t.addCall(r)
+				table.addCall(r)
 			}
 			return true
 		})
@@ -52,19 +52,19 @@ func (v *Views) Tools(_ context.Context, q Query) ([]Tool, error) {
 	}
 	v.store.Look(lists, func(_ int, r *rows.Row) {
 		if r != nil {
-			t.addPage(r)
+			table.addPage(r)
 		}
 	})
 	v.store.Look(heard[max(0, len(heard)-maxHeard):], func(_ int, r *rows.Row) {
 		if r != nil {
-			t.addListChange(r)
+			table.addListChange(r)
 		}
 	})
-	out := t.makeTools()
+	out := table.makeTools()
 	if filtered {
 		out = slices.DeleteFunc(out, func(tool Tool) bool { return !selected.has(tool) })
 	}
-	t.addErrors(out)
+	table.addErrors(out)
 	return out, nil
 }
 
@@ -109,7 +109,7 @@ type serverTools struct {
 	stats   rows.Stats
 }
 
-// A fetched has the last list that a client fetched, and the last complete list. Both may be nil.
+// A clientLists has the last list that a client fetched, and the last complete list. Both may be nil.
 type clientLists struct {
 	last, whole *listing
 	// changed is when the server announced changed tools after the last list; zero if it did not.
@@ -169,7 +169,8 @@ func (t *toolTable) addCall(r *rows.Row) {
 // clientOf names a client in a sentence.
 func clientOf(r *rows.Row) string { return cmp.Or(r.ClientName(), "the client") }
 
-// addPage adds a page of a tool list.
+// addPage adds a page of a tool list. A page that does not continue the client's last list begins
+// another one, of which the first pages are missing.
 func (t *toolTable) addPage(r *rows.Row) {
 	p := t.v.lists.Page(r)
 	if p == nil {
@@ -190,7 +191,7 @@ func (t *toolTable) addPage(r *rows.Row) {
 	}
 	c.last.pages = append(c.last.pages, p)
 	c.last.at = r.Time
-	c.changed = time.Time{}
+	c.changed = time.Time{} // this list is newer than the announcement
 	if c.last.isComplete() {
 		c.whole = c.last
 	}
@@ -233,8 +234,9 @@ func (c *clientLists) list() *listing {
 	return c.last
 }
 
-// describePage returns the page of the server's list that has a tool, or 0, and the page in words: "1 of 2
-// or more".
+// describePage returns the page of the server's list that has a tool, or 0, and the page in words:
+// "1 of 2 or more". Of several lists with the tool it takes the last complete one, or else the
+// last.
 func (s *serverTools) describePage(name string) (page int, of string) {
 	var best *listing
 	for _, l := range s.lists {
@@ -340,7 +342,8 @@ func describeChanges(was, is *Definition) string {
 	return cmp.Or(strings.Join(texts, "; "), "its text changed")
 }
 
-// explainListing says whether a tool was listed for each client, and why a client may not see or call it.
+// explainListing returns whether a tool was listed, for the Listed of out, and why a client may not
+// see or call it, "" if there is no reason. Of several clients the last one with a reason counts.
 func (t *toolTable) explainListing(s *serverTools, name string, f *toolFacts, out Tool) (listed, reason string) {
 	listed = out.Listed
 	page, _ := s.describePage(name)
@@ -398,7 +401,8 @@ func describeProblems(name, schema string, times int) string {
 	return strings.Join(texts, "; ")
 }
 
-// unfetchedPage returns an entry for the first page that no client fetched, if any.
+// unfetchedPage returns an entry for the first page that no client fetched. It returns none if a
+// client has the whole list or no list was fetched.
 func (s *serverTools) unfetchedPage() []Tool {
 	deepest := 0
 	for _, c := range s.clients {

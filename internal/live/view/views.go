@@ -94,8 +94,8 @@ func (v *Views) Conversations() []Conversation {
 // talkID returns the id of a conversation in documents: "42.1", or "-1.1" in a file.
 func talkID(t live.Talk) string { return fmt.Sprintf("%d.%d", t.Run, t.Conn) }
 
-// storeQuery returns the store's form of the query. It reports false if the id of the conversation is
-// malformed.
+// storeQuery returns the store's form of the query. It reports false if the id of the conversation
+// is malformed. Malformed keys in Only are left out, as they select no row.
 func (q Query) storeQuery() (out live.Query, ok bool) {
 	out = live.Query{Filter: q.Filter, Sort: q.Sort}
 	if q.Talk != "" {
@@ -117,19 +117,20 @@ func (q Query) storeQuery() (out live.Query, ok bool) {
 	return out, true
 }
 
-// eachRow calls look with all rows of a query, the oldest first.
-func (v *Views) eachRow(q Query, look func(r *rows.Row) bool) error {
+// eachRow calls visit with all rows of a query, the oldest first, until it returns false. It
+// ignores the query's order and part.
+func (v *Views) eachRow(q Query, visit func(r *rows.Row) bool) error {
 	in, ok := q.storeQuery()
 	if !ok {
 		return ErrGone
 	}
 	in.Sort = ""
-	return v.store.Each(in, look)
+	return v.store.Each(in, visit)
 }
 
-// withRow calls look with the row of a key, and returns its error. It returns ErrGone if the row is not
-// kept.
-func (v *Views) withRow(text string, look func(r *rows.Row) error) error {
+// withRow calls use with the row of a key, and returns its error. It returns ErrGone if the row is
+// not kept or the key is malformed.
+func (v *Views) withRow(text string, use func(r *rows.Row) error) error {
 	key, ok := live.ParseKey(text)
 	if !ok {
 		return ErrGone
@@ -137,7 +138,7 @@ func (v *Views) withRow(text string, look func(r *rows.Row) error) error {
 	err := ErrGone
 	v.store.Look([]live.Key{key}, func(_ int, r *rows.Row) {
 		if r != nil {
-			err = look(r)
+			err = use(r)
 		}
 	})
 	return err
@@ -155,9 +156,9 @@ func Searched(ctx context.Context, r Reader, q Query) (Page, error) {
 	}
 }
 
-// EachRow calls look with all rows of a query that are found before ctx ends. It returns the number
-// of exchanges not searched.
-func EachRow(ctx context.Context, r Reader, q Query, look func(Row)) (pending int, err error) {
+// EachRow calls visit with all rows of a query that are found before ctx ends. It returns the
+// number of exchanges not searched.
+func EachRow(ctx context.Context, r Reader, q Query, visit func(Row)) (pending int, err error) {
 	q.From = 0
 	q.Count = maxRows
 	for {
@@ -166,7 +167,7 @@ func EachRow(ctx context.Context, r Reader, q Query, look func(Row)) (pending in
 			return 0, err
 		}
 		for _, row := range page.Rows {
-			look(row)
+			visit(row)
 		}
 		pending = max(pending, page.Pending)
 		q.From += len(page.Rows)

@@ -14,14 +14,14 @@ const minOthers = 4
 
 // compareDuration compares a duration with the durations of similar exchanges: "slower than 97 % of
 // tools/call echo (p50 44 ms)". It returns "" if there are too few.
-func compareDuration(one comparedRequest, others []time.Duration) string {
+func compareDuration(request comparedRequest, others []time.Duration) string {
 	if len(others) < minOthers {
 		return ""
 	}
 	slices.Sort(others)
-	quicker, _ := slices.BinarySearch(others, one.took)
-	notSlower, _ := slices.BinarySearch(others, one.took+1)
-	what := strings.TrimSpace(one.method + " " + one.name)
+	quicker, _ := slices.BinarySearch(others, request.took)
+	notSlower, _ := slices.BinarySearch(others, request.took+1)
+	what := strings.TrimSpace(request.method + " " + request.name)
 	middle := term.Duration(others[(len(others)-1)/2])
 	if quicker == len(others) {
 		return fmt.Sprintf("the slowest of %d %s (p50 %s)", quicker+1, what, middle)
