@@ -146,6 +146,7 @@ func (w *errorConverter) Write(b []byte) (int, error) {
 	if !w.request.valid {
 		failed.Code = jsonrpc.CodeParseError
 	} else if strings.HasPrefix(failed.Message, "JSON RPC not handled") {
+		// The Go SDK writes this text for an unknown method, with the same status as for other errors.
 		status = http.StatusOK
 		failed.Code = jsonrpc.CodeMethodNotFound
 	}

@@ -59,7 +59,8 @@ func standardJSON(text []byte) (json.RawMessage, error) {
 	}
 	plain, err := hujson.Standardize(text)
 	if err != nil {
-		// The rest of the error may quote the file, and with it a secret.
+		// The error of hujson has no member for the place. The rest of its text may quote the file, and
+		// with it a secret.
 		place, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "hujson: "), ": ")
 		return nil, errors.New("the file is not JSON: " + place)
 	}

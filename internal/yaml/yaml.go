@@ -124,9 +124,9 @@ func parse(text []byte, s schema) (Document, error) {
 }
 
 // syntaxError returns the library's error with a better place. The library gives the line where the
-// unreadable part begins, or the line before it. syntaxError finds the first line with which the
-// text has this error, and returns the line's first character. linesRead is the number of lines that
-// were read before the error.
+// unreadable part begins, or the line before it, and only in the text of its error. syntaxError finds
+// the first line with which the text has this error, and returns the line's first character. linesRead
+// is the number of lines that were read before the error.
 func syntaxError(text string, linesRead int, err error) error {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	namedLine := 0

@@ -49,8 +49,9 @@ const (
 // ErrNoBundle is the error for a file that is no bundle.
 var ErrNoBundle = errors.New("not a bundle")
 
-// An Error says why a bundle cannot be opened, and what the user can do.
-type Error struct{ Text, Hint string }
+// An Error says why a bundle cannot be opened, and what the user can do. Changed is the member that
+// was changed after the bundle was written, which can still be unpacked; "" if no member was.
+type Error struct{ Text, Hint, Changed string }
 
 func (e *Error) Error() string { return e.Text }
 
@@ -87,8 +88,8 @@ func OpenFrom(path string, f *os.File) (*rows.Capture, error) {
 	if want := m.Members[CaptureName].SHA256; sum != want {
 		lines.Close()
 		return nil, &Error{
-			CaptureName + " was changed after the bundle was written: its sha256 is not the one in " + ManifestName,
-			"unzip -p FILE " + CaptureName + " writes the changed recording, which mcpc reads as a file of its own",
+			Text:    CaptureName + " was changed after the bundle was written: its sha256 is not the one in " + ManifestName,
+			Changed: CaptureName,
 		}
 	}
 	c, err := rows.OpenFrom(path, lines)
@@ -145,10 +146,13 @@ func (a *archive) readDirectory() error {
 		return ErrNoBundle
 	}
 	if !hasDirectory {
-		return &Error{"the bundle is incomplete: the directory at its end is missing", "get the whole file once more"}
+		return &Error{
+			Text: "the bundle is incomplete: the directory at its end is missing",
+			Hint: "get the whole file once more",
+		}
 	}
 	if members > maxMembers {
-		return &Error{fmt.Sprintf("the archive has more than %d members, as no bundle has", maxMembers), ""}
+		return &Error{Text: fmt.Sprintf("the archive has more than %d members, as no bundle has", maxMembers)}
 	}
 	in := &limitedReaderAt{a.File, maxDirectoryBytes}
 	a.zip, err = zip.NewReader(in, info.Size())
@@ -156,7 +160,7 @@ func (a *archive) readDirectory() error {
 		return ErrNoBundle
 	}
 	if err != nil {
-		return &Error{"the bundle is damaged: " + err.Error(), "get the whole file once more"}
+		return &Error{Text: "the bundle is damaged: " + err.Error(), Hint: "get the whole file once more"}
 	}
 	in.left = math.MaxInt64
 	for _, f := range a.zip.File { // which may also say it wrong
@@ -202,13 +206,13 @@ func (a *archive) findMember(name string) (*zip.File, error) {
 	var found *zip.File
 	for _, f := range a.zip.File {
 		if f.Name == name && found != nil {
-			return nil, &Error{"the bundle has two members " + name, ""}
+			return nil, &Error{Text: "the bundle has two members " + name}
 		} else if f.Name == name {
 			found = f
 		}
 	}
 	if found == nil {
-		return nil, &Error{"the archive has no " + name + ": it is no bundle, or a part of one", ""}
+		return nil, &Error{Text: "the archive has no " + name + ": it is no bundle, or a part of one"}
 	}
 	return found, nil
 }
@@ -231,31 +235,34 @@ func (a *archive) readManifest() (m Manifest, err error) {
 	switch err := json.Unmarshal(raw, &m); {
 	case m.Version > formatVersion:
 		return m, &Error{
-			fmt.Sprintf("the bundle is of version %d; this mcpc reads version %d", m.Version, formatVersion),
-			"use a newer mcpc",
+			Text: fmt.Sprintf("the bundle is of version %d; this mcpc reads version %d", m.Version, formatVersion),
+			Hint: "use a newer mcpc",
 		}
 	case err != nil:
 		return m, damagedError(ManifestName, err)
 	case m.Version < 1:
-		return m, &Error{ManifestName + " is not that of a bundle: it has no \"mcpc-bundle\"", ""}
+		return m, &Error{Text: ManifestName + " is not that of a bundle: it has no \"mcpc-bundle\""}
 	}
 	return m, nil
 }
 
 // damagedError returns the error for a member that cannot be read.
 func damagedError(name string, err error) error {
-	return &Error{"the bundle is damaged: " + name + ": " + err.Error(), "get the whole file once more"}
+	return &Error{Text: "the bundle is damaged: " + name + ": " + err.Error(), Hint: "get the whole file once more"}
 }
 
 // checkSize returns an *Error for a member that would fill the disk.
 func checkSize(name string, size, packed uint64) error {
 	if size > maxCaptureBytes {
-		return &Error{fmt.Sprintf("%s is larger than %d GiB", name, maxCaptureBytes>>30), "a filter exports fewer exchanges"}
+		return &Error{
+			Text: fmt.Sprintf("%s is larger than %d GiB", name, maxCaptureBytes>>30),
+			Hint: "a filter exports fewer exchanges",
+		}
 	}
 	if size > minRatioBytes && size/max(packed, 1) > maxRatio {
 		return &Error{
-			fmt.Sprintf("%s grows more than %d times when it is unpacked", name, maxRatio),
-			"a filter exports fewer exchanges",
+			Text: fmt.Sprintf("%s grows more than %d times when it is unpacked", name, maxRatio),
+			Hint: "a filter exports fewer exchanges",
 		}
 	}
 	return nil

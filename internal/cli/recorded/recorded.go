@@ -323,7 +323,11 @@ func Unreadable(path string, err error) wire.Outcome {
 	var version *capture.VersionError
 	var damage *packed.DamagedError
 	if fault, ok := errors.AsType[*bundle.Error](err); ok {
-		hint := wire.Hint(strings.ReplaceAll(fault.Hint, "FILE", shellwords.Quote(path)))
+		hint := wire.Hint(fault.Hint)
+		if fault.Changed != "" {
+			hint = wire.Hint("unzip -p " + shellwords.Quote(path) + " " + fault.Changed +
+				" writes the changed recording, which mcpc reads as a file of its own")
+		}
 		return usage.Outcome(usage.New(path+": "+fault.Text, hint))
 	}
 	if errors.Is(err, fs.ErrNotExist) {

@@ -97,7 +97,8 @@ func findUnresolved(f *cmdutil.Factory, file *runFile, given map[string]saved.Va
 }
 
 // hintToSet returns the hint for a variable of the environment that is not set. It points to the
-// comment of export that describes the value, if the file has it.
+// comment of export that describes the value, if the file has it. A saved file has no other place for
+// the description.
 func (f *runFile) hintToSet(variable string) string {
 	for i, line := range strings.Split(f.text, "\n") {
 		if strings.HasPrefix(line, "# Set "+variable+" to ") {

@@ -1,6 +1,7 @@
 package skills
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -90,7 +91,7 @@ func runRead(ctx context.Context, f *cmdutil.Factory, words, argv []string) erro
 			wire.RunOnServer("skills get "+e.Name)+" shows the files of the skill",
 		))
 	}
-	content, out := readFile(ctx, c, &e, uri)
+	content, _, out := readFile(ctx, c, &e, uri)
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
@@ -115,11 +116,13 @@ func runRead(ctx context.Context, f *cmdutil.Factory, words, argv []string) erro
 }
 
 // readFile reads a file of a skill and verifies it against the entry. If the file differs from its
-// entry, the outcome is OutputInvalid and no content is returned.
-func readFile(ctx context.Context, c *connect.Conn, e *skill.Entry, uri string) ([]byte, wire.Outcome) {
-	out := toolcall.ReadResource(ctx, c, uri)
+// entry, the outcome is OutputInvalid, problem says what is different, and no content is returned.
+func readFile(
+	ctx context.Context, c *connect.Conn, e *skill.Entry, uri string,
+) (content []byte, problem string, out wire.Outcome) {
+	out = toolcall.ReadResource(ctx, c, uri)
 	if !out.OK() {
-		return nil, out
+		return nil, "", out
 	}
 	content, err := contentOf(out)
 	if err == nil {
@@ -130,13 +133,18 @@ func readFile(ctx context.Context, c *connect.Conn, e *skill.Entry, uri string) 
 	}
 	if err != nil {
 		out.Kind, out.Text, out.Name, out.ServerName = wire.OutputInvalid,
-			"the skill "+e.Name+" is not used: "+err.Error(), uri, c.Where
+			notUsed(e, err.Error()), uri, c.Where
 		out.Hint = wire.RunOnServer("skills get "+e.Name) + " shows the entry as it is now"
 		out.Result = nil
 		out.Message = nil
-		return nil, out
+		return nil, err.Error(), out
 	}
-	return content, out
+	return content, "", out
+}
+
+// notUsed returns the text for a skill that is not used because of a problem.
+func notUsed(e *skill.Entry, problem string) string {
+	return "the skill " + e.Name + " is not used: " + problem
 }
 
 // contentOf returns the bytes of a file from the result of resources/read, which must have exactly
@@ -199,7 +207,7 @@ func runVerify(ctx context.Context, f *cmdutil.Factory, words, argv []string) er
 		if failed.OK() {
 			v.OK = len(v.Unlisted) == 0
 		} else {
-			v.Problem = strings.TrimPrefix(failed.Text, "the skill "+e.Name+" is not used: ")
+			v.Problem = cmp.Or(v.Problem, failed.Text)
 		}
 		switch failed.Kind {
 		case wire.OK, wire.OutputInvalid, wire.RPCFailed, wire.Refused:
@@ -258,7 +266,7 @@ func namedSkills(ctx context.Context, c *connect.Conn, words []string) (all []sk
 
 // verifySkill reads and verifies all files of a skill, SKILL.md first, and returns their contents by
 // URI. If the server can list folders, it sets v.Unlisted to the files that the entry does not
-// list.
+// list. It sets v.Problem if the skill is not used.
 func verifySkill(
 	ctx context.Context, c *connect.Conn, e *skill.Entry, v *verdict,
 ) (files map[string][]byte, out wire.Outcome) {
@@ -269,7 +277,7 @@ func verifySkill(
 		}
 	}
 	if settings, _ := c.Extension(skill.Extension); string(jsonraw.First(settings, "directoryRead")) == "true" {
-		listedURIs, out := listFolderFiles(ctx, c, e)
+		listedURIs, out := listFolderFiles(ctx, c, e, v)
 		if !out.OK() {
 			return nil, out
 		}
@@ -290,16 +298,18 @@ func verifySkill(
 	files = map[string][]byte{}
 	total := 0
 	for _, uri := range uris {
-		content, out := readFile(ctx, c, e, uri)
+		content, problem, out := readFile(ctx, c, e, uri)
 		if !out.OK() {
+			v.Problem = problem
 			return files, out
 		}
 		total += len(content)
 		if total > skill.MostBytes {
+			v.Problem = fmt.Sprintf("its files have more than %d MiB", skill.MostBytes>>20)
 			return files, wire.Outcome{
 				Kind: wire.OutputInvalid, Method: "resources/read", Name: uri, ServerName: c.Where,
 				Reached: wire.Answered, Phase: "result",
-				Text: fmt.Sprintf("the skill %s is not used: its files have more than %d MiB", e.Name, skill.MostBytes>>20),
+				Text: notUsed(e, v.Problem),
 			}
 		}
 		files[uri] = content
@@ -314,8 +324,10 @@ const (
 )
 
 // listFolderFiles returns the URIs of the files of a skill, which it lists with resources/directory/read. It
-// fails with OutputInvalid if a limit is exceeded.
-func listFolderFiles(ctx context.Context, c *connect.Conn, e *skill.Entry) (files []string, out wire.Outcome) {
+// fails with OutputInvalid if a limit is exceeded, which it writes to v.Problem.
+func listFolderFiles(
+	ctx context.Context, c *connect.Conn, e *skill.Entry, v *verdict,
+) (files []string, out wire.Outcome) {
 	folders := []string{e.Root}
 	for i, pages := 0, 0; i < len(folders); i++ {
 		var cursor json.RawMessage
@@ -347,12 +359,12 @@ func listFolderFiles(ctx context.Context, c *connect.Conn, e *skill.Entry) (file
 			if len(files) > skill.MostFiles || len(folders) > maxFolders || pages > maxPages {
 				out.Kind = wire.OutputInvalid
 				out.ServerName = c.Where
-				out.Text = fmt.Sprintf(
-					"the skill %s is not used: its folder has more than %d files or %d folders, or the list of them does not end",
-					e.Name,
+				v.Problem = fmt.Sprintf(
+					"its folder has more than %d files or %d folders, or the list of them does not end",
 					skill.MostFiles,
 					maxFolders,
 				)
+				out.Text = notUsed(e, v.Problem)
 				out.Result = nil
 				out.Message = nil
 				return nil, out

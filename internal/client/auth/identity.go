@@ -244,6 +244,7 @@ func (l *login) checkRegistration(a registrationResponse, m metadata, bad *Error
 		return &Error{Rule: Unavailable, Text: "the authorization server could not handle the registration" + details}
 	case status/100 != 2 || a.Error != "":
 		failed.Text = "the authorization server rejected the registration" + details
+		// Servers that send another code than that of RFC 7591 name the redirect URI only in their text.
 		if a.Error == "invalid_redirect_uri" || strings.Contains(strings.ToLower(a.Error+a.Description), "redirect") {
 			failed.Err = errInvalidRedirect
 			failed.Hint = "--redirect-uri URI registers another one; a registered client needs none: --client-id ID"

@@ -336,7 +336,8 @@ var hints = map[string]wire.Hint{
 const wrongClient = "the client ID or secret is wrong: --client-id ID --client-secret-file FILE"
 
 // hintFor returns what the user can do about an error code, or "". resource says that the request
-// named the resource, which Entra ID rejects unless it is an Application ID URI of the server.
+// named the resource, which Entra ID rejects unless it is an Application ID URI of the server. Entra ID
+// has no code of its own for that, so that only its description tells.
 func hintFor(code, description string, resource bool) wire.Hint {
 	about := strings.ToLower(code + " " + description)
 	if resource && (code == "invalid_target" || strings.Contains(about, "resource")) {

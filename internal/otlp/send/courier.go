@@ -237,7 +237,8 @@ func (c *courier) transportError(parent context.Context, err error) *Error {
 		text = "the connection ended without an answer"
 	} else if isPlainHTTP {
 		text = "the collector answered without TLS: use http://"
-	} else if strings.Contains(text, `malformed HTTP response "\x00\x00`) { // a frame of HTTP/2
+	} else if strings.Contains(text, `malformed HTTP response "\x00\x00`) {
+		// It is a frame of HTTP/2. Package net/http writes this text, and has no type for the error.
 		text = "the collector speaks HTTP/2 there, probably OTLP over gRPC: use its port for OTLP over HTTP, usually 4318"
 	}
 	e := c.newError(wire.Transport, 0, c.excerpt(text))

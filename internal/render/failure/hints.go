@@ -184,7 +184,8 @@ func hintOrDefault(o wire.Outcome) wire.Hint {
 	return kindTexts[o.Kind].hint
 }
 
-// programNotFound matches the message of a shell or env about a missing program.
+// programNotFound matches the message of a shell or env about a missing program, whose name is
+// nowhere else.
 var programNotFound = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^(?:(?:/usr/bin/)?env: [‘'"]?([-\w./@+]+)[’'"]?: No such file or directory|` +
 		`(?:env: can't execute|env: unable to execute|zsh:(?:\d+:)? command not found:|fish: Unknown command:) ` +

@@ -311,7 +311,8 @@ func closedText(s term.Style, f wire.Frame) string {
 }
 
 // exitText says how the server exited after its stdin was closed. text is the close's text, often "the
-// server exited (…)"; the results keep its closing parenthesis.
+// server exited (…)"; the results keep its closing parenthesis. A recording has how the server exited
+// only in this text, which client/transport writes.
 func exitText(s term.Style, text string) string {
 	how, exited := strings.CutPrefix(text, "the server exited (")
 	if text == "" {

@@ -414,10 +414,11 @@ func (j *judge) repeat(spot conv.Spot, rowWords string) string {
 	if words == "" {
 		return ""
 	}
-	line := j.f.HintText(wire.RunOnServer(words))
-	if len(j.request.Argv) > 0 && j.f.ErrStyle.Hints.ServerCommand == hint.Elsewhere { // the command has a secret
-		line = strings.TrimSuffix(line, hint.Elsewhere) + "-- " + j.report.Target
+	hints := j.f.ErrStyle.Hints
+	if len(j.request.Argv) > 0 && hints.ServerCommand == hint.Elsewhere { // the command has a secret
+		hints.ServerCommand = "-- " + j.report.Target
 	}
+	line, _ := hints.Text(wire.RunOnServer(words))
 	return line
 }
 
