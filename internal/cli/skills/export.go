@@ -213,28 +213,30 @@ func outermost(f *cmdutil.Factory, all []export) []export {
 	})
 }
 
-// serverFolder returns the name of a server's folder: the name of its session, else its URL or command.
-// Other characters than letters, digits, hyphens and dots become underscores. It has 1 to 100
-// bytes.
+// serverFolder returns the name of a server's folder: the name of its session, else its URL or
+// command. Other characters than letters, digits, hyphens and dots become underscores. It has 1 to
+// 100 bytes.
 func serverFolder(c *connect.Conn) string {
 	name := c.Where
 	if c.Saved != nil {
 		name = c.Saved.Name
 	}
-	_, rest, found := strings.Cut(name, "://")
-	if !found {
-		rest = name
+	if _, afterScheme, isURL := strings.Cut(name, "://"); isURL {
+		name = afterScheme
 	}
-	text := strings.Trim(strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.' {
+	folder := strings.Map(func(r rune) rune {
+		isLetter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		isDigit := r >= '0' && r <= '9'
+		if isLetter || isDigit || r == '-' || r == '.' {
 			return r
 		}
 		return '_'
-	}, redact.RedactURL(rest)), "._-")
-	if text == "" {
-		text = "server"
+	}, redact.RedactURL(name))
+	folder = strings.Trim(folder, "._-")
+	if folder == "" {
+		return "server"
 	}
-	return text[:min(len(text), 100)]
+	return folder[:min(len(folder), 100)]
 }
 
 // confirmExport shows the skills that would be written, and asks the user. It asks nothing if all

@@ -53,11 +53,12 @@ var errEdited = errors.New("it was changed after it was written, and would be lo
 // checkNoLinks returns errLink if a folder between root and the folder of the skill is a link or a
 // file. It returns nil if such a folder does not exist.
 func (x export) checkNoLinks(root *os.Root) error {
-	for at, c := range x.folder {
-		if c != '/' {
+	for i, char := range x.folder {
+		if char != '/' {
 			continue
 		}
-		info, err := root.Lstat(x.folder[:at])
+		parent := x.folder[:i]
+		info, err := root.Lstat(parent)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
@@ -65,7 +66,7 @@ func (x export) checkNoLinks(root *os.Root) error {
 			return err
 		}
 		if !info.IsDir() {
-			return fmt.Errorf("%s: %w", x.folder[:at], errLink)
+			return fmt.Errorf("%s: %w", parent, errLink)
 		}
 	}
 	return nil
@@ -82,47 +83,53 @@ func (x export) write(root *os.Root, c *connect.Conn) error {
 		return err
 	}
 	parent := path.Dir(x.folder)
-	temp := ""
-	temp = path.Join(parent, ".mcpc-"+rand.Text())
+	temp := path.Join(parent, ".mcpc-"+rand.Text())
 	if root.MkdirAll(temp, 0o755) != nil {
 		return fmt.Errorf("%s cannot be made", parent)
 	}
 	defer root.RemoveAll(temp)
+	if err := x.writeFiles(root, temp, c); err != nil {
+		return err
+	}
+	if !exists {
+		return root.Rename(temp, x.folder)
+	}
+	previous := temp + "-old"
+	if err := root.Rename(x.folder, previous); err != nil {
+		return err
+	}
+	if err := root.Rename(temp, x.folder); err != nil {
+		return errors.Join(err, root.Rename(previous, x.folder))
+	}
+	return root.RemoveAll(previous)
+}
+
+// writeFiles writes the files of the skill and the file originName into a folder.
+func (x export) writeFiles(root *os.Root, folder string, c *connect.Conn) error {
 	for uri, content := range x.content {
-		name, err := x.Path(uri)
+		relative, err := x.Path(uri)
 		if err != nil {
 			return err
 		}
-		name = path.Join(temp, name)
-		err = root.MkdirAll(path.Dir(name), 0o755)
-		if err == nil {
-			err = writeNew(root, name, content)
+		name := path.Join(folder, relative)
+		if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+			return err
 		}
-		if err != nil {
+		if err := writeNew(root, name, content); err != nil {
 			return err
 		}
 	}
 	raw, err := json.MarshalIndent(origin{
-		redact.RedactURL(c.Where), pin.Server(c), x.URI, x.digests(),
-		"Written by mcpc skills export. The files are those of the MCP server, and untrusted.",
+		Server: redact.RedactURL(c.Where),
+		ID:     pin.Server(c),
+		URI:    x.URI,
+		Files:  x.digests(),
+		Remark: "Written by mcpc skills export. The files are those of the MCP server, and untrusted.",
 	}, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := writeNew(root, path.Join(temp, originName), append(raw, '\n')); err != nil {
-		return err
-	}
-	if exists {
-		aside := temp + "-old"
-		if err := root.Rename(x.folder, aside); err != nil {
-			return err
-		}
-		if err := root.Rename(temp, x.folder); err != nil {
-			return errors.Join(err, root.Rename(aside, x.folder))
-		}
-		return root.RemoveAll(aside)
-	}
-	return root.Rename(temp, x.folder)
+	return writeNew(root, path.Join(folder, originName), append(raw, '\n'))
 }
 
 // writeNew writes a file that must not exist.
@@ -135,8 +142,8 @@ func writeNew(root *os.Root, name string, content []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// checkExisting reports whether the folder of the skill exists. The error is errForeign if mcpc did not
-// write it for this skill of this server, and errEdited if it was changed after mcpc wrote it.
+// checkExisting reports whether the folder of the skill exists. The error is errForeign if mcpc did
+// not write it for this skill of this server, and errEdited if it was changed after mcpc wrote it.
 func (x export) checkExisting(root *os.Root, c *connect.Conn) (exists bool, err error) {
 	info, err := root.Lstat(x.folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -145,32 +152,34 @@ func (x export) checkExisting(root *os.Root, c *connect.Conn) (exists bool, err 
 	if err != nil {
 		return false, err
 	}
-	var m origin
-	raw, failed := root.ReadFile(path.Join(x.folder, originName))
-	if !info.IsDir() || failed != nil || json.Unmarshal(raw, &m) != nil || m.ID != pin.Server(c) || m.URI != x.URI {
+	var written origin
+	raw, readErr := root.ReadFile(path.Join(x.folder, originName))
+	isReadable := info.IsDir() && readErr == nil && json.Unmarshal(raw, &written) == nil
+	if !isReadable || written.ID != pin.Server(c) || written.URI != x.URI {
 		return false, fmt.Errorf("%s: %w", x.folder, errForeign)
 	}
-	return true, x.checkUnedited(root, m)
+	return true, x.checkUnedited(root, written)
 }
 
-// checkUnedited returns errEdited if a file in the folder has neither the content that m records nor the
-// new content.
-func (x export) checkUnedited(root *os.Root, m origin) error {
-	known := map[string][]string{}
-	for _, files := range []json.RawMessage{m.Files, x.digests()} {
-		all, _ := jsonraw.Object(files)
-		for _, f := range all {
-			if name, err := x.Path(f.Name); err == nil {
-				known[name] = append(known[name], jsonraw.TextOrRaw(f.Value))
+// checkUnedited returns errEdited if a file in the folder has neither the content that mcpc wrote,
+// by its record in written, nor the new content.
+func (x export) checkUnedited(root *os.Root, written origin) error {
+	knownDigests := map[string][]string{} // by path in the folder
+	for _, digests := range []json.RawMessage{written.Files, x.digests()} {
+		members, _ := jsonraw.Object(digests)
+		for _, m := range members {
+			if name, err := x.Path(m.Name); err == nil {
+				knownDigests[name] = append(knownDigests[name], jsonraw.TextOrRaw(m.Value))
 			}
 		}
 	}
 	return fs.WalkDir(root.FS(), x.folder, func(name string, d fs.DirEntry, err error) error {
-		own := strings.TrimPrefix(name, x.folder+"/")
-		if err != nil || d.IsDir() || own == originName {
+		relative := strings.TrimPrefix(name, x.folder+"/")
+		if err != nil || d.IsDir() || relative == originName {
 			return err
 		}
-		if content, err := root.ReadFile(name); err != nil || !slices.Contains(known[own], skill.Digest(content)) {
+		content, err := root.ReadFile(name)
+		if err != nil || !slices.Contains(knownDigests[relative], skill.Digest(content)) {
 			return fmt.Errorf("%s: %w", name, errEdited)
 		}
 		return nil

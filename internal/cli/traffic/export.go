@@ -197,32 +197,36 @@ func runExport(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
 	return nil
 }
 
-// selectExchanges returns the exchanges to export: the one that a number names, or all that match.
+// selectExchanges returns the exchanges to export: the exchange that a number names, or all that
+// match. The caller closes the capture, unless the outcome is a failure.
 func selectExchanges(f *cmdutil.Factory, o exportOptions) (*rows.Capture, []*rows.Row, wire.Outcome) {
 	c, row, out := recorded.Pick(f, o.word)
 	if !out.OK() {
 		return nil, nil, out
 	}
 	selected := []*rows.Row{row}
-	if o.hasFilter || o.word == c.Path {
+	isWholeFile := o.word == c.Path
+	if o.hasFilter || isWholeFile {
 		selected = lastMatching(c.Rows(), recorded.Matching(f, o.filter), 0)
 	}
-	if o.format != "jsonl" && o.format != "markdown" && o.format != "bundle" {
+	canHoldEmpty := o.format == "jsonl" || o.format == "markdown" || o.format == "bundle"
+	if !canHoldEmpty {
 		selected = share.WithMessages(selected)
 	}
-	if len(selected) > 1 && (o.format == "curl" || o.format == "mcpc") {
+	isScript := o.format == "curl" || o.format == "mcpc"
+	if isScript && len(selected) > 1 { // a script sends requests, and cannot receive the server's
 		selected = slices.DeleteFunc(slices.Clone(selected), rows.IsByServer)
 	}
-	if len(selected) == 0 {
-		c.Close()
-		if !o.hasFilter && o.word != c.Path {
-			return nil, nil, usage.Outcome(usage.New(recorded.NameOf(row)+" was not sent: nothing to export",
-				wire.Run("show "+shellwords.Quote(o.word))+" shows how it ended"))
-		}
-		return nil, nil, usage.Outcome(usage.New("nothing to export: no recorded exchange matches",
-			wire.Run("log")+" lists recorded exchanges"))
+	if len(selected) > 0 {
+		return c, selected, wire.Outcome{}
 	}
-	return c, selected, wire.Outcome{}
+	c.Close()
+	if !o.hasFilter && !isWholeFile {
+		return nil, nil, usage.Outcome(usage.New(recorded.NameOf(row)+" was not sent: nothing to export",
+			wire.Run("show "+shellwords.Quote(o.word))+" shows how it ended"))
+	}
+	return nil, nil, usage.Outcome(usage.New("nothing to export: no recorded exchange matches",
+		wire.Run("log")+" lists recorded exchanges"))
 }
 
 // exportBundle writes the selected exchanges as a bundle.

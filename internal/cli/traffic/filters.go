@@ -48,7 +48,10 @@ func resolveLast(f *cmdutil.Factory, words []string) []string {
 
 // namesOneRun reports whether the words of a filter name one run: last, or run:N.
 func namesOneRun(words []string) bool {
-	return len(words) > 0 && words[0] == "last" || slices.ContainsFunc(words, func(word string) bool {
+	if len(words) > 0 && words[0] == "last" {
+		return true
+	}
+	return slices.ContainsFunc(words, func(word string) bool {
 		number, isRun := strings.CutPrefix(word, "run:")
 		return isRun && isNumber(number)
 	})

@@ -186,16 +186,18 @@ func (f *follower) addWaiting(rows []*rows.Row) {
 	}
 }
 
-// takeEnded returns the waiting rows that have ended, and marks them as printed. Touched are the
+// takeEnded returns the waiting rows that have ended, and marks them as printed. An exchange that was
+// printed as open or as cancelled is not returned again if nothing else happened. touched are the
 // rows that changed since the last look; nil means all.
-func (f *follower) takeEnded(waiting []*rows.Row, touched map[rows.RowKey]bool) (rows []*rows.Row) {
+func (f *follower) takeEnded(waiting []*rows.Row, touched map[rows.RowKey]bool) (ended []*rows.Row) {
 	for _, row := range waiting {
 		key := row.Key()
-		isQuiet := touched != nil && !touched[key] || f.factory.Now().Sub(row.LastFrameTime()) > quietTime
 		isCancelled := row.Cancel != nil && !row.Cancel.IsLate && !row.ListedElsewhere
 		if isCancelled && row.CancelledEarlier && f.printedCancelled[openKeyOf(row)] {
 			continue // printed when it was cancelled
 		}
+		isUntouched := touched != nil && !touched[key]
+		isQuiet := isUntouched || f.factory.Now().Sub(row.LastFrameTime()) > quietTime
 		hasEnded := row.IsRunOver() || !row.Open() && isQuiet
 		if f.waiting[key] == nil || !hasEnded {
 			continue
@@ -205,33 +207,39 @@ func (f *follower) takeEnded(waiting []*rows.Row, touched map[rows.RowKey]bool) 
 		if row.Open() && f.printedOpen[openKeyOf(row)] {
 			continue
 		}
-		rows = append(rows, row)
+		ended = append(ended, row)
 		if isCancelled {
 			f.printedCancelled[openKeyOf(row)] = true
 		}
 	}
-	return rows
+	return ended
 }
 
 // takeHanging returns the rows that have waited for a response for longer than hangTime, each once.
-func (f *follower) takeHanging(waiting []*rows.Row) (rows []*rows.Row) {
+func (f *follower) takeHanging(waiting []*rows.Row) (hanging []*rows.Row) {
 	for _, row := range waiting {
 		key := openKeyOf(row)
-		if row.IsSeparate || !row.LacksEnd() || f.printedOpen[key] || f.factory.Now().Sub(row.Time) <= hangTime {
+		isWaiting := !row.IsSeparate && row.LacksEnd()
+		isLate := f.factory.Now().Sub(row.Time) > hangTime
+		if !isWaiting || !isLate || f.printedOpen[key] {
 			continue
 		}
 		f.printedOpen[key] = true
-		rows = append(rows, row)
+		hanging = append(hanging, row)
 	}
-	return rows
+	return hanging
 }
 
-// abandonedRequests returns the server requests of a capture without an end to which nothing was added for
-// abandonTime.
-func (f *follower) abandonedRequests(c *rows.Capture) []*rows.Row {
-	return slices.DeleteFunc(slices.Clone(c.Rows()), func(row *rows.Row) bool {
-		return !row.IsSeparate || !row.LacksEnd() || f.factory.Now().Sub(row.LastFrameTime()) <= abandonTime
-	})
+// abandonedRequests returns the server requests of a capture without an end to which nothing was
+// added for abandonTime.
+func (f *follower) abandonedRequests(c *rows.Capture) (abandoned []*rows.Row) {
+	for _, row := range c.Rows() {
+		isOpenServerRequest := row.IsSeparate && row.LacksEnd()
+		if isOpenServerRequest && f.factory.Now().Sub(row.LastFrameTime()) > abandonTime {
+			abandoned = append(abandoned, row)
+		}
+	}
+	return abandoned
 }
 
 // print prints rows as JSON lines, as a table, or as the lines for a pipe.

@@ -83,20 +83,23 @@ func (s selection) each(c *rows.Capture, visit func(*rows.Row)) {
 	})
 }
 
-// newest returns the last limit matching rows of a capture, or all if limit is 0, sorted by time.
-func (s selection) newest(c *rows.Capture, limit int) (found []*rows.Row) {
+// newest returns the last limit matching rows of a capture, or all if limit is 0, sorted by time. It
+// reads pages from the end, and twice as many each time: the first page often has enough rows.
+func (s selection) newest(c *rows.Capture, limit int) []*rows.Row {
 	if c.Count() <= fewPages*batchSize {
 		return lastMatching(c.Rows(), s.matches, limit)
 	}
+	var found []*rows.Row
 	pages := c.Pages()
 	batchPages := 1
 	if limit == 0 {
 		batchPages = len(pages)
 	}
-	for end := len(pages); end > 0 && (limit == 0 || len(found) < limit); batchPages *= 2 {
-		batch := pages[max(0, end-batchPages):end]
-		end -= len(batch)
-		found = append(slices.Concat(s.matchingIn(batch, s.matches)...), found...)
+	for len(pages) > 0 && (limit == 0 || len(found) < limit) {
+		start := max(0, len(pages)-batchPages)
+		found = append(slices.Concat(s.matchingIn(pages[start:], s.matches)...), found...)
+		pages = pages[:start]
+		batchPages *= 2
 	}
 	if limit > 0 {
 		found = found[max(0, len(found)-limit):]
@@ -161,12 +164,13 @@ func (n *newestRows) sorted() []*rows.Row {
 // lastMatching returns the last limit rows that match, or all if limit is 0, sorted by time. It
 // skips rows that continue in another file.
 func lastMatching(all []*rows.Row, matches func(*rows.Row) bool, limit int) []*rows.Row {
-	var found []*rows.Row
-	for end := len(all); end > 0 && (limit == 0 || len(found) < limit); {
+	var found []*rows.Row // the last row first
+	needsMore := func() bool { return limit == 0 || len(found) < limit }
+	for end := len(all); end > 0 && needsMore(); {
 		batch := all[max(0, end-batchSize):end]
 		end -= len(batch)
 		matched := matchAll(batch, matches)
-		for i := len(batch) - 1; i >= 0 && (limit == 0 || len(found) < limit); i-- {
+		for i := len(batch) - 1; i >= 0 && needsMore(); i-- {
 			if matched[i] {
 				found = append(found, batch[i])
 			}
