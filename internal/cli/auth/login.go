@@ -246,8 +246,8 @@ func showLogin(f *cmdutil.Factory) func(context.Context, string) {
 	}
 }
 
-// pasteRedirect returns a function that reads the redirect URL from the user. Its argument says what was
-// wrong with the previous URL, or is nil.
+// pasteRedirect returns a function that reads the redirect URL from the user. Its argument says
+// what was wrong with the previous URL, or is nil.
 func pasteRedirect(f *cmdutil.Factory) func(context.Context, *auth.Error) (string, error) {
 	return func(ctx context.Context, previousError *auth.Error) (string, error) {
 		if previousError != nil {

@@ -75,9 +75,10 @@ type Faults struct {
 	// mu guards the judge.
 	mu    sync.Mutex
 	judge proxy.Judge
-	// closeControl closes the control socket, closeLive the socket for views, which crossed opens.
+	// closeControl closes the control socket, closeLive the socket for views, which openLive opens
+	// after the first message.
 	closeControl, closeLive, openLive func()
-	// serverName names the server, and by the command that records.
+	// serverName names the server in recordings, recorder the command that records.
 	serverName, recorder string
 }
 

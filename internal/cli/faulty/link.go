@@ -27,13 +27,14 @@ func (s *Faults) serveProxy(ctx context.Context, p *proxy.Proxy, listener net.Li
 	}
 }
 
-// ServeHTTP serves handler on a listener until ctx ends, through the faults. name names the server in recordings.
+// ServeHTTP serves handler on a listener until ctx ends, through the faults. name names the server
+// in recordings.
 func (s *Faults) ServeHTTP(ctx context.Context, name string, listener net.Listener, handler http.Handler) error {
 	return s.ServeBehind(ctx, name, listener, func(l net.Listener) error { return cmdutil.ServeHTTP(ctx, l, handler) })
 }
 
-// ServeBehind serves one of mcpc's own servers on a listener, through the faults. Without faults, serve
-// gets the listener itself. name names the server in recordings.
+// ServeBehind serves one of mcpc's own servers on a listener, through the faults. Without faults,
+// serve gets the listener itself. name names the server in recordings.
 func (s *Faults) ServeBehind(
 	ctx context.Context,
 	name string,

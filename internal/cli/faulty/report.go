@@ -33,19 +33,21 @@ func CountBad(verdicts []proxy.Verdict) (n int) {
 }
 
 // WriteVerdicts writes the client's reaction to each fault for people, the bad ones first and
-// repeated ones once. shown makes a text safe for the output.
+// repeated ones once. format makes a text safe for the output.
 func WriteVerdicts(w io.Writer, verdicts []proxy.Verdict, format func(string) string) {
 	type group struct {
 		proxy.Verdict
 		count int
 	}
+	const maxGroups = 100
 	var bad, good []*group
-	groupOf := map[[2]string]*group{}
+	groupOf := map[[2]string]*group{} // by the fault and the reaction
 	for _, v := range verdicts {
-		g := groupOf[[2]string{v.DescribeFault(), v.Did}]
+		key := [2]string{v.DescribeFault(), v.Did}
+		g := groupOf[key]
 		if g == nil {
 			g = &group{Verdict: v}
-			groupOf[[2]string{v.DescribeFault(), v.Did}] = g
+			groupOf[key] = g
 			if v.Bad {
 				bad = append(bad, g)
 			} else {
@@ -55,20 +57,19 @@ func WriteVerdicts(w io.Writer, verdicts []proxy.Verdict, format func(string) st
 		g.count++
 	}
 	groups := append(bad, good...)
-	const maxGroups = 100
 	for _, g := range groups[:min(maxGroups, len(groups))] {
 		mark := "  "
-		times := ""
 		if g.Bad {
 			mark = "! "
 		}
+		times := ""
 		if g.count > 1 {
 			times = fmt.Sprintf(" (%d times)", g.count)
 		}
 		fmt.Fprintf(w, "%s%s\n    %s%s\n", mark, format(g.DescribeFault()), g.Verdict, times)
 	}
-	if more := len(groups) - maxGroups; more > 0 {
-		fmt.Fprintf(w, "  and %d more\n", more)
+	if omitted := len(groups) - maxGroups; omitted > 0 {
+		fmt.Fprintf(w, "  and %d more\n", omitted)
 	}
 	fmt.Fprintf(w, "%s, %d handled badly\n", english.Plural(len(verdicts), "fault"), CountBad(verdicts))
 }

@@ -206,7 +206,8 @@ func mockHTTP(
 		scheme = "https"
 	}
 	f.Note(fmt.Sprintf("listening on %s://%s/mcp; Ctrl-C stops", scheme, listener.Addr()))
-	// cmdutil.ServeHTTP serves net/http handlers; a script writes its responses to the connections itself.
+	// cmdutil.ServeHTTP serves net/http handlers; a script writes its responses to the connections
+	// itself.
 	return faults.ServeBehind(ctx, "mock", listener, func(l net.Listener) error {
 		if err := script.HTTP(ctx, l, nil); err != nil {
 			return cmdutil.Exit(usage.LocalIO("serving", err))

@@ -26,8 +26,8 @@ const maxUnrequested = 16 << 20
 // listen is the method of subscriptions, which the mock answers itself.
 const listen = "subscriptions/listen"
 
-// recordingOf returns the rows of a capture as a recording to play. left is the number of messages
-// outside of requests that exceed maxUnrequested.
+// recordingOf returns the rows of a capture as a recording to play. omittedCount is the number of
+// messages outside of requests that exceed maxUnrequested.
 func recordingOf(rows []*rows.Row) (rec mock.Recording, omittedCount int, err error) {
 	var unrequested []unrequestedMessage
 	for _, row := range rows {
@@ -113,9 +113,9 @@ func (a unrequestedMessage) follows(x mock.Recorded) bool {
 	return x.Run < a.run || x.Run == a.run && x.Time.Before(a.frame.Time)
 }
 
-// unrequestedMessages returns the server's messages in a row that is not a client's request: a stream, a
-// pipe, a subscription, or a request of the server. It omits messages that may belong to a request,
-// because those are played with the request.
+// unrequestedMessages returns the server's messages in a row that is not a client's request: a
+// stream, a pipe, a subscription, or a request of the server. It omits messages that may belong to
+// a request, because those are played with the request.
 func unrequestedMessages(row *rows.Row) (all []unrequestedMessage, err error) {
 	if row.Dir == wire.Received && !row.IsSeparate {
 		if row.Within != nil {
@@ -157,76 +157,82 @@ func unrequestedMessages(row *rows.Row) (all []unrequestedMessage, err error) {
 
 // findHidden returns the number of messages with hidden values that a client would get, and the first
 // place in each exchange. It ignores notifications, because clients only show them.
-func findHidden(rows []*rows.Row) (n int, where []string, err error) {
+func findHidden(rows []*rows.Row) (count int, places []string, err error) {
 	for _, row := range rows {
-		found := 0
-		first := ""
-		mayHold, err := row.AnyLine(func(line []byte) bool {
-			return bytes.Contains(line, []byte("••••(len")) || bytes.Contains(line, []byte("//redacted@")) ||
-				capture.HasOtherEscapes(line)
-		})
-		if err != nil || !mayHold {
-			if err != nil {
-				return 0, nil, err
-			}
+		mayHold, err := row.AnyLine(mayHoldHidden)
+		if err != nil {
+			return 0, nil, err
+		}
+		if !mayHold {
 			continue
 		}
+		inRow := 0
+		firstPlace := ""
 		err = row.EachFrame(func(f wire.Frame) error {
-			if f.Dir == wire.Received && (f.Kind == wire.Body || f.Kind == wire.Event) && redact.HasHiddenParts(string(f.Raw)) &&
-				wire.ParseMessage(f.Raw).Kind != wire.Notification {
-				if places := hidden.Places(f.Raw); found == 0 && len(places) > 0 {
-					first = " at " + places[0]
-				}
-				found++
+			isMessage := f.Dir == wire.Received && (f.Kind == wire.Body || f.Kind == wire.Event)
+			if !isMessage || !redact.HasHiddenParts(string(f.Raw)) || wire.ParseMessage(f.Raw).Kind == wire.Notification {
+				return nil
 			}
+			if found := hidden.Places(f.Raw); inRow == 0 && len(found) > 0 {
+				firstPlace = " at " + found[0]
+			}
+			inRow++
 			return nil
 		})
 		if err != nil {
 			return 0, nil, err
 		}
-		n += found
-		if found > 0 {
-			where = append(where, "#"+row.Number()+first)
+		count += inRow
+		if inRow > 0 {
+			places = append(places, "#"+row.Number()+firstPlace)
 		}
 	}
-	return n, where, nil
+	return count, places, nil
 }
 
-// selectRows returns the rows to play: those that match the recording's argument and fits, which may
-// be nil, and the handshakes.
-func selectRows(r recorded.Recording, matches func(*rows.Row) bool) (all []*rows.Row, out wire.Outcome) {
+// mayHoldHidden reports whether a line of a capture may contain a placeholder of a hidden value. It
+// is a fast check that saves reading the messages of most rows.
+func mayHoldHidden(line []byte) bool {
+	return bytes.Contains(line, []byte("••••(len")) || bytes.Contains(line, []byte("//redacted@")) ||
+		capture.HasOtherEscapes(line)
+}
+
+// selectRows returns the rows to play: the rows that match the recording's argument and matches, and
+// the handshakes. matches may be nil: all rows match.
+func selectRows(r recorded.Recording, matches func(*rows.Row) bool) ([]*rows.Row, wire.Outcome) {
 	if r.HasSelection() {
 		only, out := r.Row()
 		if !out.OK() {
 			return nil, out
 		}
-		filter := matches
-		matches = func(row *rows.Row) bool { return row == only && (filter == nil || filter(row)) }
+		matchesFilter := matches
+		matches = func(row *rows.Row) bool { return row == only && (matchesFilter == nil || matchesFilter(row)) }
 	}
 	if matches == nil {
-		return r.Rows(), out
+		return r.Rows(), wire.Outcome{}
 	}
+	var selected []*rows.Row
 	hasMatch := false
 	for _, row := range r.Rows() {
-		fit := matches(row)
-		if fit || mcp.IsOpening(row.Method) {
-			all = append(all, row)
-			hasMatch = hasMatch || fit
+		isMatch := matches(row)
+		hasMatch = hasMatch || isMatch
+		if isMatch || mcp.IsOpening(row.Method) {
+			selected = append(selected, row)
 		}
 	}
 	if !hasMatch {
-		out = usage.Outcome(
+		return selected, usage.Outcome(
 			usage.New("nothing to play: no recorded exchange matches", wire.Run("log")+" lists recorded exchanges"),
 		)
 	}
-	return all, out
+	return selected, wire.Outcome{}
 }
 
-// joinFirst joins the first five words of a list, and counts the rest.
+// joinFirst joins the first five words of a list, and counts the others.
 func joinFirst(words []string) string {
-	const most = 5
-	if len(words) > most {
-		return strings.Join(words[:most], ", ") + fmt.Sprintf(" and %d more", len(words)-most)
+	const maxJoined = 5
+	if len(words) > maxJoined {
+		return strings.Join(words[:maxJoined], ", ") + fmt.Sprintf(" and %d more", len(words)-maxJoined)
 	}
 	return strings.Join(words, ", ")
 }

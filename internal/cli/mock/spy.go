@@ -22,8 +22,8 @@ func (o playOptions) passTo() string {
 	return target
 }
 
-// A spy sends requests that the recording lacks to a real server. It connects on the first request;
-// its traffic is recorded like that of every command.
+// A passThrough sends requests that the recording lacks to a real server. It connects on the first
+// request; its traffic is recorded like that of every command.
 type passThrough struct {
 	f      *cmdutil.Factory
 	target string

@@ -1,4 +1,5 @@
-// Package proxy has the commands proxy and tap, and the command fault, which changes the rules of a running one.
+// Package proxy has the commands proxy and tap, and the command fault, which changes the rules of a
+// running one.
 package proxy
 
 import (
@@ -85,33 +86,47 @@ messages fail: see mcpc help faults.`,
 	return cmd
 }
 
-// routesOf parses the values of --to.
-func routesOf(words []string) (routes []proxy.Route, err error) {
-	taken := map[string]bool{}
+// routesOf parses the values of --to. Each route needs a path of its own.
+func routesOf(words []string) ([]proxy.Route, error) {
+	var routes []proxy.Route
+	isTaken := map[string]bool{} // by path
 	for _, word := range words {
-		var r proxy.Route
-		if before, after, ok := strings.Cut(word, "="); ok && strings.HasPrefix(before, "/") {
-			r.Path = strings.TrimRight(before, "/")
-			word = after
+		r, err := parseRoute(word)
+		if err != nil {
+			return nil, err
 		}
-		r.To, err = url.Parse(word)
-		if err != nil || r.To.Host == "" || r.To.Scheme != "http" && r.To.Scheme != "https" {
-			return nil, usage.New(fmt.Sprintf("--to must be a URL, not %q", redact.RedactURL(word)),
-				"--to http://localhost:3001/mcp, or --to /path=URL")
-		}
-		if r.Path != "" && (path.Clean(r.Path) != r.Path || strings.ContainsAny(r.Path, `%\?#`)) {
-			return nil, usage.New(fmt.Sprintf("--to needs a plain path, not %q", r.Path), "--to /path=URL")
-		}
-		if taken[r.Path] {
+		if isTaken[r.Path] {
 			return nil, usage.New(fmt.Sprintf("two servers for the path %q", cmp.Or(r.Path, "/")), "--to /one=URL --to /two=URL")
 		}
-		taken[r.Path] = true
+		isTaken[r.Path] = true
 		routes = append(routes, r)
 	}
 	if len(routes) == 0 {
 		return nil, usage.New("proxy needs a server", "--to http://localhost:3001/mcp")
 	}
 	return routes, nil
+}
+
+// parseRoute parses URL or /path=URL. The path of a route is "" without one.
+func parseRoute(word string) (proxy.Route, error) {
+	var r proxy.Route
+	address := word
+	if before, after, ok := strings.Cut(word, "="); ok && strings.HasPrefix(before, "/") {
+		r.Path = strings.TrimRight(before, "/")
+		address = after
+	}
+	to, err := url.Parse(address)
+	isHTTP := err == nil && to.Host != "" && (to.Scheme == "http" || to.Scheme == "https")
+	if !isHTTP {
+		return r, usage.New(fmt.Sprintf("--to must be a URL, not %q", redact.RedactURL(address)),
+			"--to http://localhost:3001/mcp, or --to /path=URL")
+	}
+	isPlainPath := path.Clean(r.Path) == r.Path && !strings.ContainsAny(r.Path, `%\?#`)
+	if r.Path != "" && !isPlainPath {
+		return r, usage.New(fmt.Sprintf("--to needs a plain path, not %q", r.Path), "--to /path=URL")
+	}
+	r.To = to
+	return r, nil
 }
 
 // runProxy serves until the user interrupts it or leaves the view.

@@ -95,7 +95,7 @@ type tapping struct {
 	pipe         *proxy.Pipe
 	// ended is closed when the server has ended.
 	ended chan struct{}
-	// clientLeft is set by feed when the client closes the server's stdin.
+	// clientLeft is set by forwardInput when the client closes the server's stdin.
 	clientLeft atomic.Bool
 }
 
@@ -161,26 +161,27 @@ func runTap(f *cmdutil.Factory, argv []string, o tapOptions) error {
 	return nil
 }
 
-// start starts the server with pipes for its standard streams.
+// start starts the server with pipes for its standard streams. The server's ends of the pipes are
+// closed in this process.
 func (t *tapping) start() wire.Outcome {
-	var theirs []*os.File
+	var serverEnds []*os.File
 	defer func() {
-		for _, f := range theirs {
+		for _, f := range serverEnds {
 			f.Close()
 		}
 	}()
-	var failed error
-	open := func() (r, w *os.File) {
-		r, w, err := os.Pipe()
-		failed = errors.Join(failed, err)
+	var err error
+	openPipe := func() (r, w *os.File) {
+		r, w, pipeErr := os.Pipe()
+		err = errors.Join(err, pipeErr)
 		return r, w
 	}
-	stdin, in := open()
-	out, stdout := open()
-	errs, stderr := open()
-	theirs = []*os.File{stdin, stdout, stderr}
-	if failed != nil {
-		return usage.LocalIO("opening a pipe for the server", failed)
+	stdin, in := openPipe()
+	out, stdout := openPipe()
+	errs, stderr := openPipe()
+	serverEnds = []*os.File{stdin, stdout, stderr}
+	if err != nil {
+		return usage.LocalIO("opening a pipe for the server", err)
 	}
 	t.in = in
 	t.out = out
@@ -188,24 +189,24 @@ func (t *tapping) start() wire.Outcome {
 	t.cmd.Stdin = stdin
 	t.cmd.Stdout = stdout
 	t.cmd.Stderr = stderr
-	t.send, failed = console.StartGroup(t.cmd)
-	if failed != nil {
-		o := wire.Outcome{
-			Kind:  wire.Transport,
-			Phase: "connect",
-			Err:   failed,
-			Text:  "the server could not be started: " + host.Reason(failed),
-		}
-		if errors.Is(failed, exec.ErrNotFound) || errors.Is(failed, fs.ErrNotExist) {
-			o.Text = "no such command: " + t.cmd.Path
-		}
-		return o
+	t.send, err = console.StartGroup(t.cmd)
+	if err == nil {
+		return wire.Outcome{}
 	}
-	return wire.Outcome{}
+	failure := wire.Outcome{
+		Kind:  wire.Transport,
+		Phase: "connect",
+		Err:   err,
+		Text:  "the server could not be started: " + host.Reason(err),
+	}
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		failure.Text = "no such command: " + t.cmd.Path
+	}
+	return failure
 }
 
-// forwardInput forwards what the client writes, and its end. If the server stops reading, feed closes the
-// client's pipe, so that the client gets the same error as without mcpc.
+// forwardInput forwards what the client writes, and its end. If the server stops reading,
+// forwardInput closes the client's pipe, so that the client gets the same error as without mcpc.
 func (t *tapping) forwardInput() {
 	seen := t.watcher.MessageWriter(wire.Sent)
 	err := t.pipe.ForwardSent(io.TeeReader(t.factory.In, seen))
@@ -253,26 +254,29 @@ type writeCloser struct {
 	io.Closer
 }
 
-// forwardOutput forwards what the server writes, until its end.
+// forwardOutput forwards what the server writes, until its end. After the server has ended, wait sets
+// a deadline for the reads: output of processes that the server left behind is forwarded until
+// nothing arrives for graceForOthers.
 func (t *tapping) forwardOutput(to io.WriteCloser, from *os.File) {
 	defer to.Close()
 	defer from.Close()
 	buf := make([]byte, 64<<10)
-	for isSilent := false; ; {
+	for isSilent := false; ; { // isSilent: nothing arrived since the last deadline
 		n, err := from.Read(buf)
 		if n > 0 {
 			isSilent = false
-			if _, lost := to.Write(buf[:n]); lost != nil {
+			if _, writeErr := to.Write(buf[:n]); writeErr != nil {
 				return // the client is gone: closing from makes the server's next write fail
 			}
 		}
 		if err == nil {
 			continue
 		}
-		if !errors.Is(err, os.ErrDeadlineExceeded) || isSilent {
+		isDeadline := errors.Is(err, os.ErrDeadlineExceeded)
+		if !isDeadline || isSilent {
 			return
 		}
-		isSilent = true // the server has ended: wait for others that write
+		isSilent = true
 		_ = from.SetReadDeadline(t.factory.Now().Add(graceForOthers))
 	}
 }

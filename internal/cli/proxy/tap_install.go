@@ -181,28 +181,31 @@ func editConfiguration(f *cmdutil.Factory, old []byte, client target.Client, o i
 	return client.Wrap(unwrapped, o.server, prefix)
 }
 
-// installedPrefix returns the words that an installation has put before a server's command.
-func installedPrefix(self string, argv []string) []string {
-	words := []string{self, "tap"}
-	index := 2
-	for len(argv) > index+1 && (argv[index] == "--state" || argv[index] == "--redact-file") {
-		words = append(words, argv[index:index+2]...)
-		index += 2
+// installedPrefix returns the words that an installation has put before a server's command: mcpc
+// tap, its flags with a value, and --. Without an installation, it returns the words of a plain one.
+func installedPrefix(executable string, argv []string) []string {
+	words := []string{executable, "tap"}
+	next := len(words) // the index in argv of the first word that is not in words
+	for len(argv) > next+1 && (argv[next] == "--state" || argv[next] == "--redact-file") {
+		words = append(words, argv[next:next+2]...)
+		next += 2
 	}
-	if len(argv) <= index || argv[index] == "--" {
+	if len(argv) <= next || argv[next] == "--" {
 		words = append(words, "--")
 	}
 	return words
 }
 
 // stateWords returns --state if a program started by a client would record elsewhere: clients pass
-// on HOME and PATH, but hardly any other variable.
+// on HOME and PATH, but hardly any other variable. It returns nil if the default directory is used.
 func stateWords(f *cmdutil.Factory) []string {
+	isDefault := f.State == "" && f.Getenv("XDG_STATE_HOME") == ""
 	store, err := state.Open(f.State)
-	if err != nil || f.State == "" && f.Getenv("XDG_STATE_HOME") == "" {
+	if err != nil || isDefault {
 		return nil
 	}
-	if home := f.Getenv("HOME"); runtime.GOOS == "linux" && store.Dir() == filepath.Join(home, ".local", "state", "mcpc") {
+	home := f.Getenv("HOME")
+	if runtime.GOOS == "linux" && store.Dir() == filepath.Join(home, ".local", "state", "mcpc") {
 		return nil
 	}
 	return []string{"--state", store.Dir()}
@@ -271,27 +274,29 @@ func keepOriginal(backup string, old []byte) error {
 }
 
 // lineDiff returns the lines from the first to the last difference between two texts, with one line
-// of context.
-func lineDiff(old, changed []byte, shown func(string) string) string {
+// of context. format makes a line safe for the output.
+func lineDiff(old, changed []byte, format func(string) string) string {
 	a := strings.Split(string(old), "\n")
 	b := strings.Split(string(changed), "\n")
-	head := 0
-	tail := 0
-	for head < min(len(a), len(b)) && a[head] == b[head] {
+	shorter := min(len(a), len(b))
+	head := 0 // the number of equal lines at the start
+	for head < shorter && a[head] == b[head] {
 		head++
 	}
-	for tail < min(len(a), len(b))-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+	tail := 0 // the number of equal lines at the end
+	for tail < shorter-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
 		tail++
 	}
 	var out strings.Builder
 	write := func(mark string, lines []string) {
 		for _, line := range lines {
-			out.WriteString(mark + shown(strings.TrimSuffix(line, "\r")) + "\n")
+			out.WriteString(mark + format(strings.TrimSuffix(line, "\r")) + "\n")
 		}
 	}
+	afterDiff := len(a) - tail
 	write("  ", a[max(0, head-1):head])
-	write("- ", a[head:len(a)-tail])
+	write("- ", a[head:afterDiff])
 	write("+ ", b[head:len(b)-tail])
-	write("  ", a[len(a)-tail:min(len(a), len(a)-tail+1)])
+	write("  ", a[afterDiff:min(len(a), afterDiff+1)])
 	return out.String()
 }

@@ -13,8 +13,8 @@ import (
 // drawable reports whether the output is a terminal that a view can fill.
 func drawable(f *cmdutil.Factory) bool { return f.OutStyle.Terminal && f.IsTyped() }
 
-// serveWatched serves and shows the traffic from now on. The proxy ends when the user leaves a view at the
-// terminal, but not when a page is closed.
+// serveWatched serves and shows the traffic from now on. The proxy ends when the user leaves a view
+// at the terminal, but not when a page is closed.
 func (o *proxyOptions) serveWatched(
 	ctx context.Context,
 	f *cmdutil.Factory,

@@ -17,14 +17,14 @@ import (
 type answers struct {
 	selection *selection
 	mu        sync.Mutex
-	// questions maps each running request to its questions; nil maps to questions that may arrive at any
-	// time.
+	// questions maps each running request to its questions; nil maps to questions that may arrive
+	// at any time.
 	questions map[*rows.Row][]*question
 	// lastRoots is the last list of roots that was sent, for further requests.
 	lastRoots *question
 }
 
-// A question is a recorded request of the server. used is set once its answer was sent.
+// A question is a recorded request of the server. isUsed is set once its answer was sent.
 type question struct {
 	Question
 	isUsed bool

@@ -226,8 +226,8 @@ func (p *player) taskWish(m *wire.Message, x *wire.Exchange) *client.TaskWish {
 	return nil
 }
 
-// recordedLogLevel returns the log level of the recorded client when it sent the request: from the request,
-// or from an earlier logging/setLogLevel. It returns "" if there is none.
+// recordedLogLevel returns the log level of the recorded client when it sent the request: from the
+// request, or from an earlier logging/setLogLevel. It returns "" if there is none.
 func (p *player) recordedLogLevel(row *rows.Row, m *wire.Message) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -21,7 +21,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A named is a server as -s takes it, and the name under which mcpc serve offers it.
+// A namedServer is a server as -s takes it, and the name under which mcpc serve offers it.
 type namedServer struct{ name, id string }
 
 // membersOf returns the servers to serve: the servers in args, and with --all the known servers. It
@@ -93,8 +93,9 @@ func (o *options) checkPatterns(members []gateway.Member) error {
 	return nil
 }
 
-// knownServers returns all known servers that need no approval, or nil if all is false. A server has its
-// own name if no other server has the name, else its id. It reports the servers that need approval.
+// knownServers returns all known servers that need no approval, or nil if all is false. A server
+// has its own name if no other server has the name, else its id. It reports the servers that need
+// approval.
 func knownServers(f *cmdutil.Factory, all bool) (servers []namedServer) {
 	if !all {
 		return nil
@@ -122,8 +123,8 @@ func knownServers(f *cmdutil.Factory, all bool) (servers []namedServer) {
 // has other characters.
 const nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
-// parseServer parses [NAME=]SERVER. Without NAME, the name of a URL is its host, the name of CLIENT:NAME
-// is its second part, and any other server is named as in word.
+// parseServer parses [NAME=]SERVER. Without NAME, the name of a URL is its host, the name of
+// CLIENT:NAME is its second part, and any other server is named as in word.
 func parseServer(word string) namedServer {
 	if name, id, ok := strings.Cut(word, "="); ok && strings.Trim(name, nameCharacters) == "" && name != "" {
 		return namedServer{name, id}
@@ -148,8 +149,8 @@ func isCommand(f *cmdutil.Factory, word string) bool {
 var sessionHint = "a server's command is served as a session: " + wire.Run("init --as NAME -- COMMAND...") +
 	", then " + wire.Run("serve NAME")
 
-// servingVariable is the environment variable that mcpc serve sets for the servers that it starts. mcpc
-// serve refuses to run if it is set.
+// servingVariable is the environment variable that mcpc serve sets for the servers that it starts.
+// mcpc serve refuses to run if it is set.
 const servingVariable = "MCPC_SERVING"
 
 // invocation returns the environment of one connection to a server, which asks the user nothing and
@@ -179,7 +180,7 @@ func (q quiet) ShowChanges(level wire.Severity, headline string, changes []diff.
 	}
 }
 
-// lineWriter writes complete lines to a writer. It keeps an incomplete line in incomplete. mu guards incomplete and
+// lineWriter writes complete lines to a writer. It keeps an incomplete line. mu guards it and the
 // writes.
 type lineWriter struct {
 	to         io.Writer

@@ -92,8 +92,8 @@ Over stdio the command ends with exit code 0 when the client closes the input.`,
 	return cmd
 }
 
-// defaultIdle is the default of --timeout: how long a server may be silent during a request. It is long,
-// because agents have their own limits.
+// defaultIdle is the default of --timeout: how long a server may be silent during a request. It is
+// long, because agents have their own limits.
 const defaultIdle = 10 * time.Minute
 
 // validate returns a usage error for flags and arguments that make no sense for several servers.
@@ -179,9 +179,9 @@ func printNote(f *cmdutil.Factory, text string, stderr []string) {
 	_, _ = io.WriteString(f.Stderr(), b.String())
 }
 
-// readAdmission returns a function that returns the HTTP status and text with which a request without the
-// token is refused, or 0. Returns nil without --client-token-file. It fails if the file has no
-// token.
+// readAdmission returns a function that returns the HTTP status and text with which a request
+// without the token is refused, or 0. Returns nil without --client-token-file. It fails if the file
+// has no token.
 func (o *options) readAdmission(f *cmdutil.Factory) (func(*http.Request) (int, string), error) {
 	if o.tokenFile == "" {
 		return nil, nil

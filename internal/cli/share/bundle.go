@@ -80,8 +80,8 @@ func levelOf(strict bool) redact.Guess {
 type Bundle struct {
 	*bundle.Content
 	capture *rows.Capture
-	// originalNumbers are the numbers of the exchanges in the recording. added is how many exchanges were not
-	// selected.
+	// originalNumbers are the numbers of the exchanges in the recording. addedCount is how many
+	// exchanges were not selected.
 	originalNumbers []string
 	addedCount      int
 }
@@ -120,8 +120,8 @@ func (b *Bundle) Write(w io.Writer) error { return bundle.Write(w, *b.Content) }
 // WritePage writes only the page of the bundle.
 func (b *Bundle) WritePage(w io.Writer) error { return bundle.WritePage(w, *b.Content) }
 
-// copyWithoutSecrets makes the capture of the bundle: it hides the secrets in the exchanges of pick, and closes
-// their capture.
+// copyWithoutSecrets makes the capture of the bundle: it hides the secrets in the exchanges of
+// pick, and closes their capture.
 func copyWithoutSecrets(
 	ctx context.Context,
 	f *cmdutil.Factory,

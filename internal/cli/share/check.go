@@ -45,7 +45,7 @@ type leak struct {
 	text string
 }
 
-// checker searches files for secrets. from has the source of each known value.
+// A checker searches files for secrets. sources has the source of each known value.
 type checker struct {
 	factory *cmdutil.Factory
 	sources map[string]string
@@ -90,8 +90,8 @@ func CheckFile(f *cmdutil.Factory, name string, strict bool) error {
 	return nil
 }
 
-// findLeaksInFile returns the secrets in a file, or in each member of a bundle. A bundle is checked more
-// strictly than a recording, because it leaves the machine.
+// findLeaksInFile returns the secrets in a file, or in each member of a bundle. A bundle is checked
+// more strictly than a recording, because it leaves the machine.
 func (c *checker) findLeaksInFile(name string, strict bool) (leaks []leak, err error) {
 	if strict {
 		c.factory.Secrets.Guess = redact.GuessStrict

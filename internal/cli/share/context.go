@@ -56,13 +56,13 @@ func (s *surroundings) addOpening(r *rows.Row, index int, hasOneConnection bool)
 	}
 }
 
-// An around has the rows that are added to the listed rows of one conversation. last is the index
-// of the last listed row in the capture.
+// surroundings are the rows that are added to the listed rows of one conversation. lastIndex is the
+// index of the last listed row in the capture.
 type surroundings struct {
 	lastIndex int
 	openings  []*rows.Row
-	// lists are the pages of each tools/list. early is how many lists began before the last listed
-	// row.
+	// lists are the pages of each tools/list. earlyLists is how many lists began before the last
+	// listed row.
 	lists      [][]*rows.Row
 	earlyLists int
 }

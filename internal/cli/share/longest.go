@@ -73,8 +73,8 @@ func Longest(c *rows.Capture) (words []string, err error) {
 // A longest collects the longest words.
 type longestWords struct{ words []string }
 
-// addMessage collects the words of the strings in JSON. It skips the members in protocolMembers and invalid
-// JSON.
+// addMessage collects the words of the strings in JSON. It skips the members in protocolMembers and
+// invalid JSON.
 func (l *longestWords) addMessage(raw json.RawMessage) {
 	if members, err := jsonraw.Object(raw); err == nil {
 		for _, m := range members {

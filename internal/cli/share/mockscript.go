@@ -33,10 +33,10 @@ type mockScript struct {
 	describeServer func(response []byte) string
 }
 
-// writeMockScript writes rows as a script. named returns the description of the server in a
+// writeMockScript writes rows as a script. describeServer returns the description of the server in a
 // response, for a comment.
-func writeMockScript(w io.Writer, rows []*rows.Row, named func(response []byte) string) error {
-	s := &mockScript{requestCounts: map[string]int{}, describeServer: named, out: bufio.NewWriterSize(w, 64<<10)}
+func writeMockScript(w io.Writer, rows []*rows.Row, describeServer func(response []byte) string) error {
+	s := &mockScript{requestCounts: map[string]int{}, describeServer: describeServer, out: bufio.NewWriterSize(w, 64<<10)}
 	for _, row := range rows {
 		if err := s.learn(row); err != nil {
 			return err
@@ -132,8 +132,8 @@ func (s *mockScript) writeRow(row *rows.Row) error {
 	return nil
 }
 
-// learnOpening takes the session id, the capabilities and the description of the server from an opening
-// request and its result.
+// learnOpening takes the session id, the capabilities and the description of the server from an
+// opening request and its result.
 func (s *mockScript) learnOpening(row *rows.Row, x *wire.Exchange) {
 	if isWord(row.Session()) {
 		s.session = row.Session()

@@ -36,8 +36,8 @@ const (
 	MostRows      = 10_000
 	maxPageBodies = 16 << 20
 	maxPageBody   = 256 << 10
-	// maxPageReport bounds the report in the page, in bytes. rowsAtOnce is how many exchanges are read at
-	// a time.
+	// maxPageReport bounds the report in the page, in bytes. rowsAtOnce is how many exchanges are
+	// read at a time.
 	maxPageReport = 1 << 20
 	rowsAtOnce    = 1000
 )

@@ -153,8 +153,8 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 	return cmdutil.Join(printed, cmdutil.Exit(broken))
 }
 
-// planExport returns the export of a skill with its folder. It fails if a path in the entry cannot be a
-// file on every system, or if two paths collide.
+// planExport returns the export of a skill with its folder. It fails if a path in the entry cannot
+// be a file on every system, or if two paths collide.
 func planExport(c *connect.Conn, e *skill.Entry) (export, error) {
 	folder, err := e.Folder()
 	if err == nil {

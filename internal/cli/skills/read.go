@@ -317,7 +317,7 @@ func verifySkill(
 	return files, wire.Outcome{}
 }
 
-// maxFolders bounds the folders of a skill that walk lists, maxPages the requests for it.
+// maxFolders bounds the folders of a skill that listFolderFiles lists, maxPages the requests for it.
 const (
 	maxFolders = 256
 	maxPages   = 1024

@@ -160,9 +160,9 @@ func listSkills(ctx context.Context, c *connect.Conn) (all []skill.Entry, list c
 	return all, list, broken, out
 }
 
-// findSkill returns the skill that a word names: with skills/get if the word is a URI, which need not be
-// listed, else from skills/list by name, which may begin with folders. It fails if several skills
-// have the name.
+// findSkill returns the skill that a word names: with skills/get if the word is a URI, which need
+// not be listed, else from skills/list by name, which may begin with folders. It fails if several
+// skills have the name.
 func findSkill(ctx context.Context, c *connect.Conn, word string) (skill.Entry, wire.Outcome) {
 	if strings.Contains(word, "://") {
 		if !strings.HasSuffix(word, "/SKILL.md") {

@@ -149,8 +149,8 @@ type tracedRun struct {
 	root otlp.Span
 }
 
-// startOptions returns the options for the head of a run. A command that recorded no span gets one with
-// ids that are the same for each export.
+// startOptions returns the options for the head of a run. A command that recorded no span gets one
+// with ids that are the same for each export.
 func (r *tracedRun) startOptions(h capture.Head) telemetry.Options {
 	o := telemetry.Options{IsRelay: h.By != capture.ByCommand, Target: h.Target}
 	o.Seed = fmt.Sprint(h.Started.UnixNano(), " ", h.Pid, " ", h.Run, " ", h.Mark, " ", h.Target)

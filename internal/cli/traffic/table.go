@@ -14,12 +14,12 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
-// wideTerminal is the width from which a table has the columns SIZE, EXIT and NOTES. mcpc show has their
-// contents too.
+// wideTerminal is the width from which a table has the columns SIZE, EXIT and NOTES. mcpc show has
+// their contents too.
 const wideTerminal = 100
 
-// logTable writes rows as a table at a terminal, or as uncut lines into a pipe. It writes nothing if there
-// are no rows.
+// logTable writes rows as a table at a terminal, or as uncut lines into a pipe. It writes nothing
+// if there are no rows.
 func logTable(w io.Writer, style term.Style, all []*rows.Row, now time.Time) error {
 	if len(all) == 0 {
 		return nil
@@ -47,8 +47,8 @@ func pipeCells(all []*rows.Row, now time.Time) [][]string {
 	})
 }
 
-// logColumns returns the columns for the width of the terminal; foreign adds the column BY. If grows is
-// set, the columns have minimum widths, because later rows are unknown.
+// logColumns returns the columns for the width of the terminal; hasForeign adds the column BY. If
+// grows is set, the columns have minimum widths, because later rows are unknown.
 func logColumns(style term.Style, hasForeign, grows bool) []term.Column {
 	isWide := style.Width >= wideTerminal
 	whatWidth := 20
