@@ -203,16 +203,18 @@ func reportFaults(ctx context.Context, f *cmdutil.Factory, word string) error {
 	return cmdutil.Show(ctx, f, faulty.Outcome(verdicts), answer)
 }
 
-// judgeFaults returns the verdicts of each run of a recording.
-func judgeFaults(eachFrame func(look func(run int, f wire.Frame) error) error) (verdicts []proxy.Verdict, err error) {
-	judges := map[int]*proxy.Judge{}
-	err = eachFrame(func(run int, f wire.Frame) error {
+// judgeFaults returns the verdicts on the faults of all runs of a recording, sorted by time. eachFrame
+// calls its argument with each frame and the index of its run.
+func judgeFaults(eachFrame func(handle func(run int, f wire.Frame) error) error) ([]proxy.Verdict, error) {
+	judges := map[int]*proxy.Judge{} // by run
+	err := eachFrame(func(run int, f wire.Frame) error {
 		if judges[run] == nil {
 			judges[run] = &proxy.Judge{}
 		}
 		judges[run].Add(f)
 		return nil
 	})
+	var verdicts []proxy.Verdict
 	for _, judge := range judges {
 		verdicts = append(verdicts, judge.Verdicts()...)
 	}

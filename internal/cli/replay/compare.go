@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+	"strings"
 	"time"
 
 	"mcpc/internal/jsonraw"
@@ -257,7 +258,10 @@ func keepsShape(d match.Difference) bool {
 	case match.Changed, match.HiddenOther, match.Spelled:
 		return true
 	case match.Added, match.Removed:
-		return len(d.Path) > 0 && d.Path[len(d.Path)-1] == ']' && len(d.Path) > 1 && d.Path[len(d.Path)-2] != '"'
+		// The path of an item ends in [0]; ["a b"] is the quoted name of a member.
+		isIndexed := strings.HasSuffix(d.Path, "]")
+		isQuotedName := strings.HasSuffix(d.Path, `"]`)
+		return isIndexed && !isQuotedName && len(d.Path) > 1
 	}
 	return false
 }

@@ -213,14 +213,15 @@ func (p *player) checkTool(ctx context.Context, it item, call *client.Call, x *w
 	return it, false
 }
 
-// taskWish returns the wish for a task if the recorded call became a task or could have. It returns
-// nil for other calls.
+// taskWish returns the wish for a task if the recorded call became a task or could have: a stateless
+// server decides itself, if the client declares the extension. It returns nil for other calls.
 func (p *player) taskWish(m *wire.Message, x *wire.Exchange) *client.TaskWish {
 	if m.Method != "tools/call" {
 		return nil
 	}
-	declared := jsonraw.First(jsonraw.First(clientCapabilities(m), "extensions"), mcp.TasksExtension) != nil
-	if becameTask(m, x) || declared && client.Stateless(p.conn.Revision()) {
+	hasDeclared := jsonraw.First(jsonraw.First(clientCapabilities(m), "extensions"), mcp.TasksExtension) != nil
+	couldBecomeTask := hasDeclared && client.Stateless(p.conn.Revision())
+	if becameTask(m, x) || couldBecomeTask {
 		return &client.TaskWish{}
 	}
 	return nil

@@ -215,8 +215,15 @@ func (p *player) presentSide(x *wire.Exchange, out wire.Outcome, c match.Compari
 // endsReplay reports whether no further request can be sent after the outcome, unless the recorded
 // request ended the same way. A response with an HTTP status shows that the server is available.
 func endsReplay(row *rows.Row, out wire.Outcome) bool {
-	isUnavailable := out.Kind == wire.Transport && out.HTTP == nil || out.Kind == wire.Auth || out.Kind == wire.Signal
-	return isUnavailable && row.Channel != string(out.Kind)
+	isAsRecorded := row.Channel == string(out.Kind)
+	switch out.Kind {
+	case wire.Auth, wire.Signal:
+		return !isAsRecorded
+	case wire.Transport:
+		return out.HTTP == nil && !isAsRecorded
+	default:
+		return false
+	}
 }
 
 // resultOf returns the result of a response, nil if there is none.

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -109,18 +108,24 @@ func (w *reporter) buildReport(out wire.Outcome, ruleOf func(row) string) *verdi
 
 // headline returns the first difference from the recording as one line.
 func (r row) headline() string {
-	text := map[Verdict]string{Missing: "answer missing"}[Verdict(r.Verdict)]
-	text = cmp.Or(text, r.Verdict)
+	text := r.Verdict
+	if Verdict(r.Verdict) == Missing {
+		text = "answer missing"
+	}
 	if r.Why != "" {
 		return text + ": " + r.Why
 	}
 	if len(r.Differences) == 0 {
 		return text
 	}
-	d := r.Differences[0]
-	text += ": " + cmp.Or(d.Pointer, d.Path) + ": was " + orNothing(d.Was) + ", is " + orNothing(d.Is)
-	if more := len(r.Differences) - 1 + r.More; more > 0 {
-		text += fmt.Sprintf("; and %d more", more)
+	first := r.Differences[0]
+	place := first.Pointer
+	if place == "" {
+		place = first.Path
+	}
+	text += ": " + place + ": was " + orNothing(first.Was) + ", is " + orNothing(first.Is)
+	if others := len(r.Differences) - 1 + r.More; others > 0 {
+		text += fmt.Sprintf("; and %d more", others)
 	}
 	return text
 }

@@ -90,35 +90,42 @@ type conversation struct {
 func conversationOf(row *rows.Row) conversation { return conversation{row.RunID(), row.Conn} }
 
 // readContext reads what a replay needs before it begins: the server's requests, the capabilities
-// of the clients, and the tools.
+// of the clients, and the tools. all are the rows of the whole recording.
 func (s *selection) readContext(all []*rows.Row) error {
-	replayed := map[conversation]bool{}
+	isReplayed := map[conversation]bool{}
 	for _, row := range s.rows {
-		replayed[conversationOf(row)] = true
+		isReplayed[conversationOf(row)] = true
 	}
-	declared := map[conversation]bool{}
+	hasDeclared := map[conversation]bool{}
 	for _, row := range all {
-		key := conversationOf(row)
-		switch {
-		case row.ListedElsewhere || row.IsSeparate:
-		case rows.IsByServer(row) && row.Method == "roots/list":
-			s.serverRequests[nil] = append(s.serverRequests[nil], row) // during any request
-		case rows.IsByServer(row):
-			s.serverRequests[row.Within] = append(s.serverRequests[row.Within], row)
-		case row.Method == "tools/list", replayed[key] && !declared[key]:
-			x, err := row.Exchange()
-			if err != nil {
-				return err
-			}
-			if x == nil {
-				continue
-			}
-			if replayed[key] && !declared[key] && x.Request.Raw != nil {
-				declared[key] = true
-				s.addCapabilities(wire.ParseMessage(x.Request.Raw))
-			}
-			s.recordTools(x)
+		if row.ListedElsewhere || row.IsSeparate {
+			continue
 		}
+		if rows.IsByServer(row) {
+			during := row.Within
+			if row.Method == "roots/list" {
+				during = nil // it may arrive during any request
+			}
+			s.serverRequests[during] = append(s.serverRequests[during], row)
+			continue
+		}
+		key := conversationOf(row)
+		needsCapabilities := isReplayed[key] && !hasDeclared[key]
+		if row.Method != "tools/list" && !needsCapabilities {
+			continue
+		}
+		x, err := row.Exchange()
+		if err != nil {
+			return err
+		}
+		if x == nil {
+			continue
+		}
+		if needsCapabilities && x.Request.Raw != nil {
+			hasDeclared[key] = true
+			s.addCapabilities(wire.ParseMessage(x.Request.Raw))
+		}
+		s.recordTools(x)
 	}
 	return nil
 }
