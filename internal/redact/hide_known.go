@@ -2,7 +2,6 @@ package redact
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 
 	"mcpc/internal/jsonraw"
@@ -231,10 +230,12 @@ func (s *Secrets) learnEdit(e edit) {
 // mergeSightings sorts sightings by place and joins overlapping ones. A joined sighting has the
 // secret and the kind of the longest.
 func mergeSightings(each []sighting) (all []sighting) {
-	slices.SortStableFunc(
-		each,
-		func(a, b sighting) int { return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(b.end, a.end)) },
-	)
+	slices.SortStableFunc(each, func(a, b sighting) int {
+		if a.begin != b.begin {
+			return a.begin - b.begin
+		}
+		return b.end - a.end // the longer one first
+	})
 	length := 0 // of the longest sighting joined into the last one
 	for _, p := range each {
 		last := len(all) - 1

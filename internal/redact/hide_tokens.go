@@ -30,7 +30,7 @@ const (
 const escape = stringEscape | percentEscape | entityEscape | brokenLine
 
 // classes has the classes of each byte. It is a table because every recorded byte is looked up.
-var classes = func() (of [256]class) {
+var classes = func() (table [256]class) {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./"
 	for members, c := range map[string]class{
 		letters: nameByte, letters + "+=~": tokenByte, jsonraw.WhiteSpace: space,
@@ -39,10 +39,10 @@ var classes = func() (of [256]class) {
 		"%": percentEscape, "&": entityEscape, "\r\n": brokenLine, ":=": assigns, "\x00": zero,
 	} {
 		for _, b := range []byte(members) {
-			of[b] |= c
+			table[b] |= c
 		}
 	}
-	return of
+	return table
 }()
 
 // isNameByte reports whether c can be a part of a name.

@@ -2,7 +2,6 @@ package redact
 
 import (
 	"bytes"
-	"cmp"
 	"regexp"
 	"strings"
 	"sync"
@@ -39,7 +38,11 @@ func (k *knownValues) add(value string) bool {
 	if k.index.values[value] {
 		return true
 	}
-	if len(k.index.values) >= cmp.Or(k.limit, maxKnown) || k.index.size+len(value) > maxKnownBytes {
+	limit := maxKnown
+	if k.limit > 0 {
+		limit = k.limit
+	}
+	if len(k.index.values) >= limit || k.index.size+len(value) > maxKnownBytes {
 		return false
 	}
 	k.index.add(value)

@@ -29,7 +29,7 @@ func findUnresolved(f *cmdutil.Factory, file *runFile, given map[string]saved.Va
 	}
 	slices.Sort(known)
 	known = slices.Compact(known)
-	check := func(pointer string, raw json.RawMessage) {
+	checkReferences := func(pointer string, raw json.RawMessage) {
 		saved.EachReference(raw, pointer, func(pointer, name string) {
 			if variable, ok := strings.CutPrefix(name, saved.Environment); ok {
 				if _, isSet := lookupEnvironment(f, variable); !isSet {
@@ -45,22 +45,22 @@ func findUnresolved(f *cmdutil.Factory, file *runFile, given map[string]saved.Va
 			}
 		})
 	}
-	query := func(pointer, expr string) {
+	checkQuery := func(pointer, expr string) {
 		names := slices.DeleteFunc(slices.Clone(known), func(name string) bool { return !saved.IsName(name) })
-		null := func(name string) jq.Variable { return jq.Variable{Name: name, Value: json.RawMessage("null")} }
-		if _, err := jq.Compile(expr, sliceutil.Map(names, null)...); err != nil {
+		asNull := func(name string) jq.Variable { return jq.Variable{Name: name, Value: json.RawMessage("null")} }
+		if _, err := jq.Compile(expr, sliceutil.Map(names, asNull)...); err != nil { // values do not matter yet
 			// gojq exports no type for this error, so only its text distinguishes it.
 			isUndefined := strings.Contains(err.Error(), "variable not defined")
 			all = append(all, saved.Problem{At: pointer, Unset: isUndefined, Text: err.Error()})
 		}
 	}
-	check("/server", jsonraw.Quote(file.Server))
-	check("/command", jsonraw.Quote(strings.Join(file.Command, " ")))
+	checkReferences("/server", jsonraw.Quote(file.Server))
+	checkReferences("/command", jsonraw.Quote(strings.Join(file.Command, " ")))
 	for _, h := range file.Headers {
-		check(jsonraw.Pointer("/headers", h.Name), jsonraw.Quote(h.Value))
+		checkReferences(jsonraw.Pointer("/headers", h.Name), jsonraw.Quote(h.Value))
 	}
 	if file.Answer != nil {
-		check("/answer", file.Answer)
+		checkReferences("/answer", file.Answer)
 	}
 	if file.Protocol != "" && !slices.Contains(client.Revisions(), file.Protocol) {
 		all = append(all, saved.Problem{
@@ -69,22 +69,22 @@ func findUnresolved(f *cmdutil.Factory, file *runFile, given map[string]saved.Va
 		})
 	}
 	for _, s := range file.Steps {
-		check(s.At+"/"+string(s.Verb), jsonraw.Quote(s.Subject))
+		checkReferences(s.At+"/"+string(s.Verb), jsonraw.Quote(s.Subject))
 		if s.Args != nil {
-			check(s.ArgsAt, s.Args)
+			checkReferences(s.ArgsAt, s.Args)
 		}
 		for _, c := range s.Capture {
-			query(c.At, c.Query)
+			checkQuery(c.At, c.Query)
 			known = append(known, c.Name)
 		}
 		for _, w := range s.Expect.Queries {
-			query(w.At, w.Text)
+			checkQuery(w.At, w.Text)
 		}
 		if s.Expect.Result != nil {
-			check(s.Expect.ResultAt, s.Expect.Result)
+			checkReferences(s.Expect.ResultAt, s.Expect.Result)
 		}
 		for _, w := range s.Expect.Texts {
-			check(w.At, jsonraw.Quote(w.Text))
+			checkReferences(w.At, jsonraw.Quote(w.Text))
 		}
 		if _, ok := connect.KindNamed(s.Subject); !ok && s.Verb == saved.List && s.Subject != "" {
 			all = append(all, saved.Problem{
