@@ -7,7 +7,7 @@
 #     --only REGEXP    only the rows whose key in the history matches, and the start
 #     --flat           measure instead whether mcpc's memory is the same for small and large
 #                      answers; takes long
-#     --docs           write the tables into docs/speed.md
+#     --docs           write the tables into docs/dev/speed.md
 #     --no-history     append nothing
 #     --bin FILE       measure this mcpc and build none
 #     --against FILE   measure another mcpc in the same rounds, as mcpc-b
@@ -31,7 +31,7 @@ main() {
       install) only_install=1 ;;
       --no-node) with_node= ;;
       --flat) args+=(-flat) ;;
-      --docs) docs=$root/docs/speed.md ;;
+      --docs) docs=$root/docs/dev/speed.md ;;
       --no-history) history= ;;
       --rounds) args+=(-rounds "${2:?$1 needs a value}"); shift ;;
       --only) only=${2:?$1 needs a value}; shift ;;

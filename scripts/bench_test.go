@@ -8,10 +8,10 @@ import (
 )
 
 // The bench is a module of its own, which go test ./... does not enter: its tests compare
-// docs/speed.md to the tables of the program.
+// docs/dev/speed.md to the tables of the program.
 func TestBenchModule(t *testing.T) {
 	// What is read here is a reason to run the test again.
-	for _, pattern := range []string{"../docs/speed.md", "bench/run/*.go", "bench/plan/*.go"} {
+	for _, pattern := range []string{"../docs/dev/speed.md", "bench/run/*.go", "bench/plan/*.go"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil || len(names) == 0 {
 			t.Fatalf("%s: %v", pattern, err)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the pictures of docs/pictures.md and of docs/inspect.md: runs mcpc in real terminal
+# Makes the pictures of docs/dev/pictures.md and of docs/inspect.md: runs mcpc in real terminal
 # emulators, and in Chromium, on a display in memory, in dark and in light, and photographs it.
 #
 #   pictures.sh [--out DIR] [SCENE...]     SCENE as 1-list; all of them without one

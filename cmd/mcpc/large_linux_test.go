@@ -181,7 +181,7 @@ func TestLargeResults(t *testing.T) {
 			if err := cmd.Wait(); err != nil || !bytes.Equal(got.Sum(nil), want.Sum(nil)) {
 				t.Errorf("%s %s: %v, or another result", kind, flag, err)
 			}
-			if peak > 48<<20 { // the goal of docs/speed.md
+			if peak > 48<<20 { // the goal of docs/dev/speed.md
 				t.Errorf("%s %s: a peak of %d MB", kind, flag, peak>>20)
 			}
 			nothingLeft(t, state, flag != "--no-record")
@@ -212,7 +212,7 @@ func TestLargeBlobs(t *testing.T) {
 		if ended := cmd.Wait(); err != nil || ended != nil || base64.StdEncoding.EncodeToString(got) != strings.Repeat(largeBlob, largeText/len(largeBlob)) {
 			t.Errorf("%s: %v, %v, or another blob", flag, err, ended)
 		}
-		if peak > 48<<20 { // the goal of docs/speed.md
+		if peak > 48<<20 { // the goal of docs/dev/speed.md
 			t.Errorf("%s: a peak of %d MB", flag, peak>>20)
 		}
 		nothingLeft(t, state, flag != "--no-record")

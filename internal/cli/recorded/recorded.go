@@ -338,11 +338,11 @@ func Unreadable(path string, err error) wire.Outcome {
 			"recordings are captures (.jsonl), bundles (.mcpcz.html) and HTTP archives (.har)"))
 	}
 	if errors.Is(err, packed.ErrNone) || errors.Is(err, packed.ErrTooLarge) || errors.As(err, &damage) {
-		return usage.Outcome(usage.New(path+": "+err.Error(), "docs/capture.md describes compressed recordings"))
+		return usage.Outcome(usage.New(path+": "+err.Error(), "docs/reference/capture-format.md describes compressed recordings"))
 	}
 	if errors.As(err, &version) {
 		return usage.Outcome(usage.New(path+": "+err.Error(),
-			"docs/capture.md describes the format; "+wire.Run("log")+" lists mcpc's own recordings"))
+			"docs/reference/capture-format.md describes the format; "+wire.Run("log")+" lists mcpc's own recordings"))
 	}
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok && pathErr.Op == "write" {
 		return usage.LocalIO("writing a temporary copy of "+path+" in "+filepath.Dir(pathErr.Path), pathErr.Err)

@@ -51,7 +51,7 @@ func NewRun(f *cmdutil.Factory) *cobra.Command {
 		Short: "run saved calls and check the results: *.mcpc.yaml",
 		Long: `Run the steps of files of saved calls, over one connection per file, and compare
 the results with the expectations. A FOLDER stands for all *.mcpc.yaml in it.
-docs/saved-calls.md describes the files, and mcpc export --as mcpc-yaml writes
+docs/many-calls.md describes the files, and mcpc export --as mcpc-yaml writes
 one from recorded calls. This is smoke.mcpc.yaml of the examples below:
 
 ` + smokeSteps + `

@@ -53,7 +53,7 @@ them; after a NUMBER it selects from all exchanges of that NUMBER's run.
              is never run by mcpc
   mcpc       equivalent mcpc commands; each does its own handshake
   mcpc-yaml  saved calls for mcpc run, which expect the same kind of outcome
-  jsonl      a capture file, as described in docs/capture.md
+  jsonl      a capture file, as described in docs/reference/capture-format.md
   markdown   a report, for an issue
   bundle     one redacted file for a colleague: a web page that needs no
              network, and an archive that every mcpc command takes as a FILE; it

@@ -48,7 +48,7 @@ import (
 //
 // Any other file is put into the directory.
 
-var updateFaults = flag.Bool("faults", false, "write docs/faults.md anew")
+var updateFaults = flag.Bool("faults", false, "write docs/reference/faults.md anew")
 
 type faultCase struct {
 	name, head string

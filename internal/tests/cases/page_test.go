@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// docs/faults.md is made from the cases: what is wrong, what mcpc says, and how
+// docs/reference/faults.md is made from the cases: what is wrong, what mcpc says, and how
 // it ends. go test -run TestFaultsPage ./internal/tests/cases -faults writes it anew.
 func TestFaultsPage(t *testing.T) {
-	name := filepath.Join("..", "..", "..", "docs", "faults.md")
+	name := filepath.Join("..", "..", "..", "docs", "reference", "faults.md")
 	want := faultsPage(readCases(t))
 	if *updateFaults {
 		if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
@@ -20,7 +20,7 @@ func TestFaultsPage(t *testing.T) {
 	}
 	got, err := os.ReadFile(name)
 	if err != nil || string(got) != want {
-		t.Errorf("docs/faults.md is not what the cases say; write it with\ngo test -run TestFaultsPage ./internal/tests/cases -faults (%v)", err)
+		t.Errorf("docs/reference/faults.md is not what the cases say; write it with\ngo test -run TestFaultsPage ./internal/tests/cases -faults (%v)", err)
 	}
 }
 

@@ -11,9 +11,9 @@ import (
 	"mcpc/internal/tests/module"
 )
 
-// docs/capture.md describes each member of a line. The lines of the format's own test have them.
+// docs/reference/capture-format.md describes each member of a line. The lines of the format's own test have them.
 func TestCaptureMembersAreDescribed(t *testing.T) {
-	page := readPage(t, "docs/capture.md")
+	page := readPage(t, "docs/reference/capture-format.md")
 	lines := strings.TrimSpace(readPage(t, "internal/capture/rows/testdata/format.jsonl"))
 	members := map[string]bool{}
 	for line := range strings.SplitSeq(lines, "\n") {
@@ -30,7 +30,7 @@ func TestCaptureMembersAreDescribed(t *testing.T) {
 	}
 	for name := range members {
 		if !strings.Contains(page, "`"+name+"`") {
-			t.Errorf("docs/capture.md does not describe the member %q", name)
+			t.Errorf("docs/reference/capture-format.md does not describe the member %q", name)
 		}
 	}
 }
@@ -38,7 +38,7 @@ func TestCaptureMembersAreDescribed(t *testing.T) {
 // The texts that say how long a message is held agree with the limit.
 func TestHoldTimeIsDescribed(t *testing.T) {
 	limit := strconv.Itoa(int(proxy.MaxHold.Minutes())) + " minutes"
-	for _, name := range []string{"docs/intercept.md"} {
+	for _, name := range []string{"docs/inspect.md"} {
 		if !strings.Contains(readPage(t, name), limit) {
 			t.Errorf("%s does not say that a message is held for %s (proxy.MaxHold)", name, limit)
 		}

@@ -4,14 +4,15 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"mcpc/internal/tests/module"
 )
 
-// The walk in docs/architecture.md names files; they must be there.
+// The walk in docs/dev/architecture.md names files; they must be there.
 func TestArchitectureNamesRealFiles(t *testing.T) {
-	text, err := os.ReadFile(module.Path(t, "docs/architecture.md"))
+	text, err := os.ReadFile(module.Path(t, "docs/dev/architecture.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +22,7 @@ func TestArchitectureNamesRealFiles(t *testing.T) {
 	}
 	for _, name := range names {
 		if _, err := os.Stat(module.Path(t, name[1])); err != nil {
-			t.Errorf("docs/architecture.md names %s: %v", name[1], err)
+			t.Errorf("docs/dev/architecture.md names %s: %v", name[1], err)
 		}
 	}
 }
@@ -40,8 +41,12 @@ func TestDocumentedPagesStandInTheIndex(t *testing.T) {
 		}
 	}
 	for _, page := range documents(t) {
-		name := filepath.Base(page)
-		if filepath.Base(filepath.Dir(page)) == "docs" && name != "README.md" && !listed[name] {
+		name, err := filepath.Rel(module.Path(t, "docs"), page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name = filepath.ToSlash(name)
+		if !strings.HasPrefix(name, "../") && name != "README.md" && !listed[name] {
 			t.Errorf("docs/%s does not stand in docs/README.md", name)
 		}
 	}
@@ -49,9 +54,13 @@ func TestDocumentedPagesStandInTheIndex(t *testing.T) {
 
 func documents(t *testing.T) []string {
 	t.Helper()
-	docs, err := filepath.Glob(module.Path(t, "docs/*.md"))
-	if err != nil || len(docs) == 0 {
-		t.Fatalf("no documents: %v", err)
+	var docs []string
+	for _, pattern := range []string{"docs/*.md", "docs/*/*.md"} {
+		found, err := filepath.Glob(module.Path(t, pattern))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no documents match %s: %v", pattern, err)
+		}
+		docs = append(docs, found...)
 	}
 	for _, name := range []string{"README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"} {
 		docs = append(docs, module.Path(t, name))

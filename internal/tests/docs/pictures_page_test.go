@@ -13,7 +13,7 @@ import (
 	"mcpc/internal/tests/program"
 )
 
-// The page of pictures, with README.md and inspect.md, shows each picture that there is, in dark and in light, with a
+// docs/dev/pictures.md, with README.md and docs/inspect.md, shows each picture that there is, in dark and in light, with a
 // text alternative, and all of them together stay small.
 func TestPicturesPage(t *testing.T) {
 	docs := module.Path(t, "docs")
@@ -21,7 +21,8 @@ func TestPicturesPage(t *testing.T) {
 	if !strings.Contains(readme, "<picture>") {
 		t.Error("the first 30 lines of README.md show no picture")
 	}
-	page := program.Read(t, filepath.Join(docs, "pictures.md")) + program.Read(t, filepath.Join(docs, "inspect.md")) + strings.ReplaceAll(readme, "docs/pictures/", "pictures/")
+	page := strings.ReplaceAll(program.Read(t, filepath.Join(docs, "dev", "pictures.md")), "../pictures/", "pictures/") +
+		program.Read(t, filepath.Join(docs, "inspect.md")) + strings.ReplaceAll(readme, "docs/pictures/", "pictures/")
 	var shown []string
 	for _, m := range regexp.MustCompile(`srcset="pictures/([^"]*)-dark\.png"><img src="pictures/([^"]*)-light\.png" alt="[^"]{20,}"></picture>`).FindAllStringSubmatch(page, -1) {
 		if m[1] != m[2] {

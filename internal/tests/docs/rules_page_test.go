@@ -28,10 +28,10 @@ import (
 //
 // The numbers of the rules are those of testdata/rules.txt, those of authorization, which
 // is the way to a token step by step, of testdata/authorization.txt, and those of the
-// surprises, which are what real servers were seen to do, of testdata/surprises.txt. docs/rules.md is made from all of it:
-// go test -run TestRulesPage ./internal/tests/docs -rules
+// surprises, which are what real servers were seen to do, of testdata/surprises.txt. docs/dev/rules.md is made
+// from all of it: go test -run TestRulesPage ./internal/tests/docs -rules
 
-var updateRules = flag.Bool("rules", false, "write docs/rules.md anew")
+var updateRules = flag.Bool("rules", false, "write docs/dev/rules.md anew")
 
 // numbered is one line of rules.txt or surprises.txt. without replaces the tests
 // where there can be none.
@@ -44,7 +44,7 @@ type numbered struct {
 // A holder is a test that names numbers: where it stands, and what it is called.
 type holder struct{ path, name string }
 
-func (h holder) link() string { return fmt.Sprintf("[%s](../%s)", h.name, h.path) }
+func (h holder) link() string { return fmt.Sprintf("[%s](../../%s)", h.name, h.path) }
 
 // rulesParts are the parts of the page: the word by which tests name a number, which
 // is also the name of the list, and the last number.
@@ -61,7 +61,7 @@ var rulesParts = []struct {
 }
 
 func TestRulesPage(t *testing.T) {
-	name := module.Path(t, "docs/rules.md")
+	name := module.Path(t, "docs/dev/rules.md")
 	var b strings.Builder
 	for _, p := range rulesParts {
 		b.WriteString(p.intro)
@@ -75,7 +75,7 @@ func TestRulesPage(t *testing.T) {
 	}
 	got, err := os.ReadFile(name)
 	if err != nil || string(got) != want {
-		t.Errorf("docs/rules.md is not what the tests say; write it with\ngo test -run TestRulesPage ./internal/tests/docs -rules (%v)", err)
+		t.Errorf("docs/dev/rules.md is not what the tests say; write it with\ngo test -run TestRulesPage ./internal/tests/docs -rules (%v)", err)
 	}
 }
 

@@ -129,7 +129,7 @@ func TestCommentsHaveNoBannedPhrase(t *testing.T) {
 
 func TestPagesHaveNoBannedPhrase(t *testing.T) {
 	pages := []string{module.Path(t, "internal/glossary/words.txt")}
-	for _, glob := range []string{"*.md", "docs/*.md", "docs/ci/*"} {
+	for _, glob := range []string{"*.md", "docs/*.md", "docs/*/*.md", "docs/ci/*"} {
 		found, _ := filepath.Glob(module.Path(t, glob))
 		if len(found) == 0 {
 			t.Fatalf("no %s", glob)

@@ -14,7 +14,7 @@ import (
 
 // The rules of the tree: which package may import which, where each third-party module
 // is imported, and which names only certain files may use.
-// docs/architecture.md has the reasons.
+// docs/dev/architecture.md has the reasons.
 
 // floors are the packages below internal/ from the bottom up. A package imports packages of
 // lower floors, and of its own floor as floorRules say.

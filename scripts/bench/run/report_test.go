@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-var page = filepath.Join("..", "..", "..", "docs", "speed.md")
+var page = filepath.Join("..", "..", "..", "docs", "dev", "speed.md")
 
 // shape is a table without what was measured: in each line only the cells of these columns.
 func shape(lines []string, columns ...int) (out []string) {
