@@ -49,9 +49,9 @@ func TestTerminalsPage(t *testing.T) {
 
 const terminalIntro = `# At a terminal
 
-This page shows what mcpc prints at a terminal. The examples are real runs against the built-in demo
-server (` + "`mcpc demo`" + `), without colors; a test repeats each run and compares the output. In a pipe
-mcpc prints no prompts and no progress; the result is the same.
+After this page you know what mcpc shows at a terminal: forms, progress and notifications. The examples are
+real runs against the built-in demo server (` + "`mcpc demo`" + `), without colors; a test repeats each run and
+compares the output. In a pipe mcpc prints no prompts and no progress; the result is the same.
 `
 
 // typedAt is what a person answers to a prompt.
