@@ -338,7 +338,8 @@ func Unreadable(path string, err error) wire.Outcome {
 			"recordings are captures (.jsonl), bundles (.mcpcz.html) and HTTP archives (.har)"))
 	}
 	if errors.Is(err, packed.ErrNone) || errors.Is(err, packed.ErrTooLarge) || errors.As(err, &damage) {
-		return usage.Outcome(usage.New(path+": "+err.Error(), "docs/reference/capture-format.md describes compressed recordings"))
+		return usage.Outcome(usage.New(path+": "+err.Error(),
+			"docs/reference/capture-format.md describes compressed recordings"))
 	}
 	if errors.As(err, &version) {
 		return usage.Outcome(usage.New(path+": "+err.Error(),
