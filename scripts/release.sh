@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Everything that is given to users, into dist/: archives for eight platforms,
-# deb, rpm, npm packages, a Homebrew formula, a Scoop manifest, a container file,
-# bills of materials and checksums.
+# deb, rpm, npm packages, descriptions for Homebrew, Scoop, winget, the AUR, the MCP
+# registry and development containers, a container file, bills of materials and
+# checksums.
 #
 #   scripts/release.sh                         a snapshot of this commit
-#   scripts/release.sh --version 1.2.3 --downloads URL
+#   scripts/release.sh --version 1.2.3 --downloads URL --publisher NAME
 #                                              a release; below URL/v1.2.3/ the
 #                                              files will be found by the formula,
-#                                              the manifest and the packages
+#                                              the manifests and the packages; NAME
+#                                              is the account in the registries
 #     --only linux/amd64,windows/arm64         fewer platforms
 #     --out DIR                                in place of dist
 #     --twice                                  build again elsewhere, from a copy,
@@ -20,7 +22,7 @@ cd "$root"
 # The time of the commit is the time of all that is made of it. Away from git a
 # snapshot has neither.
 if commit=$(git rev-parse HEAD); then
-	[[ -z $(git status --porcelain -- cmd internal scripts docs go.mod README.md) ]] || commit+=+
+	[[ -z $(git status --porcelain -- cmd internal scripts docs go.mod flake.nix README.md) ]] || commit+=+
 	MCPC_COMMIT=${MCPC_COMMIT:-$commit}
 	SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 else

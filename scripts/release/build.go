@@ -195,7 +195,7 @@ func (r *release) makeAgainAndCompare() error {
 	defer os.RemoveAll(dir)
 	second := *r
 	second.root, second.out = filepath.Join(dir, "elsewhere"), filepath.Join(dir, "dist")
-	for _, name := range append([]string{"cmd", "internal", "go.mod", "go.sum"}, documents...) {
+	for _, name := range append([]string{"cmd", "internal", "go.mod", "go.sum", "flake.nix"}, documents...) {
 		if err := copyTo(filepath.Join(second.root, name), filepath.Join(r.root, name)); err != nil {
 			return err
 		}

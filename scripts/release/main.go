@@ -22,9 +22,11 @@ type release struct {
 	// version has no leading v. downloads is the URL below which the files will be published, in
 	// downloads/vVERSION/.
 	version, downloads string
-	commit             string
-	time               time.Time
-	targets            []target
+	// publisher is the account under which winget and the MCP registry list mcpc.
+	publisher string
+	commit    string
+	time      time.Time
+	targets   []target
 	// extra is a folder with the man pages and the completions.
 	extra string
 	// notices are the licences of all linked modules as one text.
@@ -35,6 +37,9 @@ type release struct {
 
 // placeholder is the download URL of a snapshot. It does not exist.
 const placeholder = "https://downloads.example/mcpc"
+
+// placeholderPublisher is the publisher of a snapshot.
+const placeholderPublisher = "example"
 
 func main() {
 	if err := run(); err != nil {
@@ -51,6 +56,7 @@ func run() error {
 	flag.StringVar(&r.out, "out", "dist", "the folder that is filled")
 	flag.StringVar(&r.version, "version", "", "X.Y.Z; nothing is a snapshot")
 	flag.StringVar(&r.downloads, "downloads", "", "URL below which v(version)/ will have the files")
+	flag.StringVar(&r.publisher, "publisher", "", "account in the registries of winget and MCP")
 	flag.StringVar(&only, "only", "", "os/arch,...; nothing is all of them")
 	flag.BoolVar(&twice, "twice", false, "build again elsewhere and compare")
 	flag.Parse()
@@ -80,11 +86,16 @@ func (r *release) readSettings(only string) (err error) {
 		r.version = "0.0.0-snapshot." + strings.TrimSuffix("g"+r.commit[:min(7, len(r.commit))], "+")
 	case r.downloads == "":
 		return fmt.Errorf("a release wants --downloads URL")
+	case r.publisher == "":
+		return fmt.Errorf("a release wants --publisher NAME")
 	case strings.HasSuffix(r.commit, "+"), r.commit == "unknown":
 		return fmt.Errorf("a release is made of a clean checkout of a commit: git status")
 	}
 	if r.downloads == "" {
 		r.downloads = placeholder
+	}
+	if r.publisher == "" {
+		r.publisher = placeholderPublisher
 	}
 	r.targets, err = selectTargets(only)
 	if !filepath.IsAbs(r.out) {
@@ -99,7 +110,7 @@ func (r *release) makeAll() error {
 	if err := os.RemoveAll(r.out); err != nil {
 		return err
 	}
-	for _, step := range []func() error{r.build, r.collectLicences, r.writeExtras, r.writeArchives, r.writeBills, r.writePackages, r.writeNPM, r.writeRecipes, r.writeChecksums} {
+	for _, step := range []func() error{r.checkFlake, r.build, r.collectLicences, r.writeExtras, r.writeArchives, r.writeBills, r.writePackages, r.writeNPM, r.writeRecipes, r.writeChecksums} {
 		if err := step(); err != nil {
 			return err
 		}

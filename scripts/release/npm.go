@@ -35,13 +35,17 @@ type manifest struct {
 	CPU         []string          `json:"cpu,omitempty"`
 	Engines     map[string]string `json:"engines,omitempty"`
 	Optional    map[string]string `json:"optionalDependencies,omitempty"`
+	// MCPName proves to the MCP registry that the package belongs to server.json.
+	MCPName string `json:"mcpName,omitempty"`
 }
 
 // writeNPM writes a package for each target, and the package mcpc, which starts the program. npm
 // installs only the package for its platform. The packages run no scripts at installation.
 func (r *release) writeNPM() error {
 	whole := r.manifest("mcpc", "mcpc.js")
-	whole.Bin, whole.Optional = map[string]string{"mcpc": "mcpc.js"}, map[string]string{}
+	whole.Bin = map[string]string{"mcpc": "mcpc.js", secondName: "mcpc.js"}
+	whole.Optional = map[string]string{}
+	whole.MCPName = r.serverName()
 	whole.Engines = map[string]string{"node": ">=18"}
 	for _, t := range r.targets {
 		whole.Optional[npmName(t)] = r.version

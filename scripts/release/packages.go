@@ -15,6 +15,8 @@ import (
 const (
 	summary     = "a client for the Model Context Protocol, and an inspector of its traffic"
 	maintainers = "the mcpc authors"
+	// secondName is a name of the program beside mcpc, for users of the npm package of that name.
+	secondName = "mcpcli"
 )
 
 // completionsOf are the paths of shell completions in each distribution.
@@ -86,6 +88,12 @@ func (r *release) packageFiles(t target, format string) (all files.Contents, err
 		)
 	}
 	add(r.binary(t), "/usr/bin/mcpc", 0o755)
+	all = append(all, &files.Content{
+		Source:      "mcpc",
+		Destination: "/usr/bin/" + secondName,
+		Type:        files.TypeSymlink,
+		FileInfo:    &files.ContentFileInfo{MTime: r.time, Owner: "root", Group: "root"},
+	})
 	for name, to := range completionsOf[format] {
 		add(filepath.Join(r.extra, "completions", name), to, 0o644)
 	}

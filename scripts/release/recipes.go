@@ -29,30 +29,58 @@ func (r *release) describeArchive(os, arch string) file {
 	return file{r.downloads + "/v" + r.version + "/" + name, sum, r.baseName(t)}
 }
 
-// writeRecipes writes the Homebrew formula, the Scoop manifest and the container file.
+// writeRecipes writes the container files and a description of the release for each package manager and
+// registry: Homebrew, Scoop, winget, the AUR, the MCP registry and development containers.
 func (r *release) writeRecipes() error {
-	for _, name := range []string{"mcpc.rb", "mcpc.scoop.json"} {
-		raw, err := r.renderRecipe(name)
+	winget := "winget/" + r.publisher + ".mcpc"
+	for _, recipe := range []struct{ template, file string }{
+		{"mcpc.rb", "mcpc.rb"},
+		{"mcpc.scoop.json", "mcpc.scoop.json"},
+		{"winget.yaml", winget + ".yaml"},
+		{"winget.installer.yaml", winget + ".installer.yaml"},
+		{"winget.locale.en-US.yaml", winget + ".locale.en-US.yaml"},
+		{"PKGBUILD", "aur/PKGBUILD"},
+		{"SRCINFO", "aur/.SRCINFO"},
+		{"server.json", "server.json"},
+		{"devcontainer-feature.json", "devcontainer/devcontainer-feature.json"},
+		{"devcontainer-install.sh", "devcontainer/install.sh"},
+	} {
+		raw, err := r.renderRecipe(recipe.template)
 		if err != nil {
 			return err
 		}
-		if strings.HasSuffix(name, ".json") && !json.Valid(raw) {
-			return fmt.Errorf("%s is not JSON", name)
+		if strings.HasSuffix(recipe.file, ".json") && !json.Valid(raw) {
+			return fmt.Errorf("%s is not JSON", recipe.file)
 		}
-		if err := r.write(name, raw); err != nil {
+		if err := r.write(recipe.file, raw); err != nil {
 			return err
 		}
 	}
 	return r.writeContainer()
 }
 
+// serverName returns the name of mcpc in the MCP registry.
+func (r *release) serverName() string { return "io.github." + r.publisher + "/mcpc" }
+
+// renderRecipe returns a recipe with the version, the URLs and the hashes of this release.
 func (r *release) renderRecipe(name string) ([]byte, error) {
 	t, err := template.New(name).Funcs(template.FuncMap{"file": r.describeArchive}).ParseFS(recipes, "recipes/"+name)
 	if err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
-	err = t.Execute(&out, map[string]string{"Version": r.version, "Homepage": r.downloads, "Summary": summary})
+	err = t.Execute(&out, map[string]any{
+		"Version":    r.version,
+		"Homepage":   r.downloads,
+		"Downloads":  r.downloads + "/v" + r.version,
+		"Summary":    summary,
+		"Publisher":  r.publisher,
+		"ServerName": r.serverName(),
+		// A version of Arch Linux has no hyphen.
+		"ArchVersion": strings.ReplaceAll(r.version, "-", "_"),
+		// Go's architectures, and their names in winget.
+		"WindowsArchs": map[string]string{"amd64": "x64", "arm64": "arm64"},
+	})
 	return out.Bytes(), err
 }
 

@@ -27,6 +27,7 @@ class Mcpc < Formula
 
   def install
     bin.install "mcpc"
+    bin.install_symlink "mcpc" => "mcpcli"
     man1.install Dir["man/man1/*.1"]
     man7.install Dir["man/man7/*.7"]
     bash_completion.install "completions/mcpc.bash" => "mcpc"
