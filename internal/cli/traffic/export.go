@@ -43,6 +43,29 @@ var ExportFormats = []string{
 // formatNames are other names of formats that are too different to be suggested by similarity.
 var formatNames = map[string]string{"md": "markdown", "yaml": "mcpc-yaml", "yml": "mcpc-yaml"}
 
+// suffixFormats are the formats of files whose names end with a suffix. The first suffix that fits
+// counts.
+var suffixFormats = []struct{ suffix, format string }{
+	{".har", "har"},
+	{".jsonl", "jsonl"},
+	{".md", "markdown"},
+	{".mcpc.yaml", "mcpc-yaml"},
+	{".mcpc.yml", "mcpc-yaml"},
+	{".mcpcz", "bundle"},
+	{".mcpcz.html", "bundle"},
+	{".sh", "curl"},
+}
+
+// formatOfFile returns the format that the suffix of a file name stands for; "" if it stands for none.
+func formatOfFile(name string) string {
+	for _, s := range suffixFormats {
+		if strings.HasSuffix(strings.ToLower(name), s.suffix) {
+			return s.format
+		}
+	}
+	return ""
+}
+
 const exportHelp = `Export recorded exchanges. A NUMBER from mcpc log is one exchange; a FILE, or -
 for stdin, is all exchanges in it. A FILTER (mcpc help filters) selects some of
 them; after a NUMBER it selects from all exchanges of that NUMBER's run.
@@ -65,6 +88,9 @@ them; after a NUMBER it selects from all exchanges of that NUMBER's run.
   k6         a load test for k6: a directory (-o) with a script and the calls,
              which are made in their order. Streamable HTTP only
 
+Without --as, the name of -o FILE decides: .har, .jsonl, .md, .mcpc.yaml, .sh for
+curl, .mcpcz or .mcpcz.html for a bundle.
+
 Secrets are not recorded. Commands have variables in their place, with a comment
 that says how to set them.
 
@@ -81,14 +107,17 @@ func NewExport(f *cmdutil.Factory) *cobra.Command {
 		Short: "export recorded exchanges: HAR, curl, a bundle, Markdown",
 		Long:  exportHelp,
 		Example: `  mcpc export last --as curl
-  mcpc export 1 --as har -o call.har
+  mcpc export 1 -o call.har
   mcpc -s demo call echo message=hi && mcpc export last --as mcpc-yaml
   mcpc export last --as markdown
   mcpc export last --as har | mcpc export --check -
-  mcpc export last --as bundle -o bug.mcpcz.html --yes`,
+  mcpc export last -o bug.mcpcz.html --yes`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.check != "" && len(args) == 0 && o.format == "" {
 				return share.CheckFile(f, o.check, o.bundle.Strict)
+			}
+			if o.format == "" {
+				o.format = formatOfFile(f.Output)
 			}
 			if err := o.validate(f, args); err != nil {
 				return err
@@ -121,7 +150,8 @@ func (o *exportOptions) validate(f *cmdutil.Factory, args []string) error {
 	case o.format == "" && len(args) == 1 && slices.Contains(ExportFormats, args[0]):
 		return usage.New("export needs --as FORMAT", "did you mean "+wire.Run("export last --as "+args[0])+"?")
 	case o.format == "":
-		return usage.New("export needs --as FORMAT", wire.Hint("--as "+strings.Join(ExportFormats, ", --as ")))
+		return usage.New("export needs --as FORMAT, or -o FILE with a suffix that names the format",
+			wire.Hint("--as "+strings.Join(ExportFormats, ", --as ")))
 	case !slices.Contains(ExportFormats, o.format):
 		if whole, ok := formatNames[strings.ToLower(o.format)]; ok {
 			return usage.New(fmt.Sprintf("unknown format %q", o.format), "did you mean --as "+wire.Hint(whole)+"?")
