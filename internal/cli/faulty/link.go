@@ -51,7 +51,8 @@ func (s *Faults) ServeBehind(
 	}
 	end := s.serveProxy(ctx, &proxy.Proxy{
 		Routes:  []proxy.Route{{To: &url.URL{Scheme: "http", Host: inner.Addr().String()}}},
-		Address: listener.Addr().String(), Watcher: NewWatcher(s.factory, name, capture.ByProxy, s), Desk: s.Desk, KeepHost: true,
+		Address: listener.Addr().String(), Watcher: NewWatcher(s.factory, name, capture.ByProxy, s),
+		Desk: s.Desk, KeepHost: true,
 	}, listener)
 	err = serve(inner)
 	end()

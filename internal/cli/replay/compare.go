@@ -128,7 +128,10 @@ func Compare(recorded, current Side, o Options) Report {
 	}
 	if r.Verdict != Same {
 		r.Differences = []match.Difference{
-			{Path: "outcome", Was: jsonraw.Quote(recordedOutcome.describe()), Is: jsonraw.Quote(currentOutcome.describe()), How: match.Changed},
+			{
+				Path: "outcome", How: match.Changed,
+				Was: jsonraw.Quote(recordedOutcome.describe()), Is: jsonraw.Quote(currentOutcome.describe()),
+			},
 		}
 		return r
 	}
@@ -210,7 +213,8 @@ func (a sideOutcome) describe() string {
 func (r *Report) compareResponses(recorded, current sideOutcome, c match.Comparison, level Level) {
 	switch {
 	case recorded.err != nil && current.err != nil && level == Status:
-		r.mergePart("error", match.Compare(numberJSON(recorded.err.Code), numberJSON(current.err.Code), match.Comparison{}), level)
+		codes := match.Compare(numberJSON(recorded.err.Code), numberJSON(current.err.Code), match.Comparison{})
+		r.mergePart("error", codes, level)
 	case level == Status || recorded.kind == string(wire.InputRequired): // compareServerRequests compares them
 	case recorded.err != nil && current.err != nil:
 		c.Part = match.Error

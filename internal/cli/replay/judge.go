@@ -91,7 +91,9 @@ func (o *options) readRules(f *cmdutil.Factory) (*match.Rules, error) {
 // name of the source. It reports whether source is new.
 func (j *judgement) addBinding(source, target jsonvalue.Path) (isNew bool) {
 	kind := source.String()
-	existing := slices.IndexFunc(j.bindings, func(b match.Binding) bool { return b.Kind == kind && b.Part == match.Result })
+	existing := slices.IndexFunc(j.bindings, func(b match.Binding) bool {
+		return b.Kind == kind && b.Part == match.Result
+	})
 	isNew = existing < 0
 	if isNew {
 		j.bindings = append(j.bindings, match.Binding{

@@ -81,7 +81,8 @@ func learn(ctx context.Context, f *cmdutil.Factory, o options, s *selection, jud
 			return cmdutil.Exit(usage.LocalIO("writing "+o.writeMatch, usage.Bare(err)))
 		}
 		f.Note(
-			"written to " + o.writeMatch + "; nothing was applied: " + f.HintText(wire.Run("replay --match-file "+o.writeMatch)) + " does",
+			"written to " + o.writeMatch + "; nothing was applied: " +
+				f.HintText(wire.Run("replay --match-file "+o.writeMatch)) + " does",
 		)
 	}
 	return f.WriteOut(func(w io.Writer) error {

@@ -192,7 +192,7 @@ func summarizeKinds(texts []string) (kinds []string) {
 	return append([]string{text}, kinds...)
 }
 
-// isLess reports whether a is less than b, as JSON numbers. It returns false if one is no number.
+// isLess reports whether a is less than b, as JSON numbers. It returns false if one is not a number.
 func isLess(a, b string) bool {
 	x, errA := strconv.ParseFloat(a, 64)
 	y, errB := strconv.ParseFloat(b, 64)

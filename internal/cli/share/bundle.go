@@ -250,7 +250,9 @@ func listsJSON(c *rows.Capture) ([]byte, error) {
 		if i < 0 {
 			none := []json.RawMessage{}
 			i = len(all)
-			all = append(all, &serverLists{Server: row.Target, Tools: none, Prompts: none, Resources: none, ResourceTemplates: none})
+			all = append(all, &serverLists{
+				Server: row.Target, Tools: none, Prompts: none, Resources: none, ResourceTemplates: none,
+			})
 		}
 		if opens {
 			all[i].Info = jsonraw.OrNull(recorded.ServerInfo(x.Response.Raw))

@@ -187,7 +187,8 @@ func (h *Hider) Draft(c *rows.Capture, rows []*rows.Row) (*bundle.Content, error
 		"private keys, and texts of 32 characters or more that look random, but for ids, digests and pictures",
 	}
 	if h.Level == redact.GuessStrict {
-		content.Manifest.Rules = append(content.Manifest.Rules, "--strict: e-mail addresses, names of home directories, IPv4 addresses")
+		content.Manifest.Rules = append(content.Manifest.Rules,
+			"--strict: e-mail addresses, names of home directories, IPv4 addresses")
 	}
 	for _, r := range h.Rules {
 		content.Manifest.Rules = append(content.Manifest.Rules, "--redact "+s.Text(r.text))
