@@ -74,7 +74,8 @@ func (f Filter) Match(r *rows.Row) (bool, error) {
 	return f.match(c), c.err
 }
 
-// MayMatch reports whether the filter may select a row of a page. It does not unpack the page.
+// MayMatch reports whether the filter may select a row of a page. It does not unpack the page, so
+// it may be true for a page without a match. It is true for a page that is not packed.
 func (f Filter) MayMatch(p rows.Page) bool {
 	samples := p.Samples()
 	var least, most rows.Row
@@ -82,6 +83,7 @@ func (f Filter) MayMatch(p rows.Page) bool {
 		least, most = p.Bounds()
 	}
 	return f.root == nil || samples == nil || slices.ContainsFunc(samples, func(r rows.Row) bool {
+		// The sample has no traffic: any text may be in that of a row.
 		found := func(search) (bool, error) { return true, nil }
 		return f.match(&candidate{row: &r, isSample: true, least: &least, most: &most, findInTraffic: found})
 	})
@@ -153,7 +155,7 @@ type group struct {
 }
 
 // newGroup returns a group of terms. It merges groups of the same kind. A single term is returned
-// as it is.
+// as it is. There is at least one term.
 func newGroup(or bool, terms []node) node {
 	if len(terms) == 1 {
 		return terms[0]
@@ -166,9 +168,10 @@ func newGroup(or bool, terms []node) node {
 			g.terms = append(g.terms, t)
 		}
 	}
-	for _, deep := range []bool{false, true} {
+	// The terms that need no traffic come first, as they may decide.
+	for _, needsTraffic := range []bool{false, true} {
 		for _, t := range g.terms {
-			if t.readsTraffic() == deep {
+			if t.readsTraffic() == needsTraffic {
 				g.order = append(g.order, t)
 			}
 		}
@@ -176,6 +179,7 @@ func newGroup(or bool, terms []node) node {
 	return g
 }
 
+// match stops at the first term that decides: a match in an "or", a mismatch in an "and".
 func (g *group) match(c *candidate) bool {
 	for _, t := range g.order {
 		if t.match(c) == g.or {
@@ -198,6 +202,7 @@ func negate(n node) node {
 	return negation{n}
 }
 
+// match is true for a sample if the sample cannot tell: its row may lack what another row has.
 func (n negation) match(c *candidate) bool {
 	return c.isSample && (n.readsTraffic() || usesField(n.node, unsampledFields)) || !n.node.match(c)
 }
@@ -223,6 +228,7 @@ type fieldTerm struct {
 // A value reports whether the candidate's field has one of the values that a filter names.
 type value func(c *candidate) bool
 
+// match is true for a sample if the sample does not have the field.
 func (t *fieldTerm) match(c *candidate) bool {
 	return c.isSample && !t.field.hasBounds && slices.Contains(unsampledFields, t.field.name) ||
 		slices.ContainsFunc(t.values, func(v value) bool { return v(c) })

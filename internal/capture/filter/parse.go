@@ -71,13 +71,15 @@ func (p *parser) parseConjunction() (node, error) {
 			return nil, err
 		}
 		terms = append(terms, n)
+		// After "and" a term has to follow; without it one may.
 		if !p.skipKeyword("and") && (p.offset == len(p.text) || p.text[p.offset] == ')' || p.isAtKeyword("or")) {
 			return newGroup(false, terms), nil
 		}
 	}
 }
 
-// parseOne parses one term, negated term or parenthesis.
+// parseOne parses one term, negated term or parenthesis. It returns an error if there is none, or
+// if something follows it without a blank.
 func (p *parser) parseOne() (node, error) {
 	p.depth++
 	if p.depth > maxNesting {
@@ -160,6 +162,7 @@ func (p *parser) parseTerm() (node, error) {
 		if strings.HasPrefix(rest, "~/") {
 			return p.parsePattern(name)
 		}
+		// dur>500ms instead of dur:>500ms
 		if rest != "" && strings.ContainsRune("<>=!", rune(rest[0])) && isField(strings.ToLower(name)) {
 			return nil, p.missingColon(start, name)
 		}
@@ -175,6 +178,7 @@ func (p *parser) parseTerm() (node, error) {
 // suggests the term with the colon or, if the field cannot have the value, the term that can.
 func (p *parser) missingColon(start int, field string) error {
 	rest := p.parseWord("")[len(field):]
+	// = and == are left out after the colon.
 	value := strings.TrimPrefix(strings.TrimPrefix(rest, "="), "=")
 	suggestion := suggestTerm(strings.ToLower(field), value)
 	f, _ := p.findField(field)
@@ -191,16 +195,17 @@ func (p *parser) missingColon(start int, field string) error {
 	}
 }
 
-// findField returns the field with a name, which begins at p.at.
+// findField returns the field with a name, in any case, which begins at p.offset. It returns an
+// *Error for an unknown field, and for one that a live message does not have.
 func (p *parser) findField(name string) (*field, error) {
-	lower := strings.ToLower(name)
-	lower = cmp.Or(otherNames[lower], lower)
+	canonical := strings.ToLower(name)
+	canonical = cmp.Or(otherNames[canonical], canonical)
 	for i := range fields {
-		if fields[i].name == lower && p.onlyLive && !slices.Contains(liveFields, lower) {
-			return nil, p.errorAt(p.offset, "%s is not known while a message is on its way: use %s", lower,
+		if fields[i].name == canonical && p.onlyLive && !slices.Contains(liveFields, canonical) {
+			return nil, p.errorAt(p.offset, "%s is not known while a message is on its way: use %s", canonical,
 				strings.Join(liveFields, ", "))
 		}
-		if fields[i].name == lower {
+		if fields[i].name == canonical {
 			return &fields[i], nil
 		}
 	}
@@ -209,12 +214,13 @@ func (p *parser) findField(name string) (*field, error) {
 		known = liveFields
 	}
 	return nil, &Error{
-		Filter: p.text, Offset: p.offset, Word: lower, Known: known,
+		Filter: p.text, Offset: p.offset, Word: canonical, Known: known,
 		Text: fmt.Sprintf("unknown field %q; quote it to search for the text", name),
 	}
 }
 
-// parseFieldTerm parses a field with the values after its colon. The field has this name.
+// parseFieldTerm parses a field with the values after its colon. The field has this name. The error
+// for an unknown field suggests a term with the value.
 func (p *parser) parseFieldTerm(name string) (node, error) {
 	f, err := p.findField(name)
 	p.offset += len(name) + 1
@@ -235,6 +241,7 @@ func (p *parser) parseFieldTerm(name string) (node, error) {
 		if err != nil {
 			return nil, err
 		}
+		// has:finding asks the Judge too.
 		isHasFinding := f.traits != nil && strings.EqualFold(strings.Trim(p.text[start:p.offset], `"`), hasFinding)
 		t.asksJudge = t.asksJudge || isHasFinding
 		t.values = append(t.values, v)
@@ -314,13 +321,14 @@ func (p *parser) parsePattern(name string) (node, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Numbers, traits and hashes of secrets are not matched with expressions.
 	if f.text == nil && (!f.inTraffic || f.matchesLine != nil) {
 		return nil, p.errorAt(p.offset, "%s takes %s, and no regular expression", f.name, f.valueHint)
 	}
-	start := p.offset + len(name) + 2
+	start := p.offset + len(name) + 2 // after ~/
 	end := start
 	for end < len(p.text) && p.text[end] != '/' {
-		if p.text[end] == '\\' {
+		if p.text[end] == '\\' { // an escaped slash does not end the expression
 			end++
 		}
 		end++
@@ -350,7 +358,8 @@ func Quote(value string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", " ").Replace(value) + `"`
 }
 
-// parseQuoted parses a text in quotes.
+// parseQuoted parses a text in quotes, and returns it without quotes and escapes. Empty quotes are
+// an error.
 func (p *parser) parseQuoted() (string, error) {
 	start := p.offset
 	var b strings.Builder

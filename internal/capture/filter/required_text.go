@@ -28,6 +28,7 @@ const (
 )
 
 // requiredTexts returns the required texts of an expression, as a line of a capture spells them.
+// The result is empty, so that every line is searched, if none are known or one is too short.
 func requiredTexts(re *regexp.Regexp) (r required) {
 	tree, err := syntax.Parse(re.String(), syntax.Perl)
 	if err != nil {
@@ -75,6 +76,7 @@ func shortestLength(literals []literal) int {
 }
 
 // literalsIn returns texts of which every match of n contains at least one; nil if none are known.
+// Several texts are those of alternatives.
 func literalsIn(n *syntax.Regexp) (best []literal) {
 	switch n.Op {
 	case syntax.OpLiteral, syntax.OpConcat:
@@ -97,15 +99,20 @@ func literalsIn(n *syntax.Regexp) (best []literal) {
 	return best
 }
 
-// bestLiterals returns the longest required texts of a sequence.
+// bestLiterals returns texts of which every match of a sequence contains at least one. Each part of
+// the sequence may give such texts; the best are those whose shortest text is the longest, and then
+// the fewest.
 func bestLiterals(n *syntax.Regexp) (best []literal) {
 	consider := func(literals []literal) {
-		if w, b := shortestLength(literals), shortestLength(best); w > b || w == b && len(literals) < len(best) {
+		length := shortestLength(literals)
+		bestLength := shortestLength(best)
+		if length > bestLength || length == bestLength && len(literals) < len(best) {
 			best = literals
 		}
 	}
+	// run is the text of the current parts that match exactly one text.
 	var run literal
-	end := func() {
+	endRun := func() {
 		consider([]literal{run})
 		run = literal{}
 	}
@@ -117,22 +124,22 @@ func bestLiterals(n *syntax.Regexp) (best []literal) {
 		case syntax.OpLiteral:
 			anyCase := part.Flags&syntax.FoldCase != 0
 			if run.anyCase != anyCase {
-				end()
+				endRun()
 			}
 			for _, r := range part.Rune {
-				if !hasOneSpelling(r, anyCase) {
-					end()
+				if !hasOneSpelling(r, anyCase) { // a line may spell it in another way
+					endRun()
 					continue
 				}
 				run.anyCase = anyCase
 				run.text += string(r)
 			}
 		default:
-			end()
+			endRun()
 			consider(literalsIn(part))
 		}
 	}
-	end()
+	endRun()
 	return best
 }
 

@@ -27,7 +27,8 @@ type form struct {
 	rareIndex    int // the byte that is searched for first
 }
 
-// newNeedle returns the needle for a text.
+// newNeedle returns the needle for a text. A line of a capture contains a message as a JSON string,
+// so a text in it may be escaped up to twice.
 func newNeedle(text string) needle {
 	texts := []string{text, jsonEscaped(text), jsonEscaped(jsonEscaped(text))}
 	n := needle{text: text}
@@ -91,24 +92,25 @@ func (f form) isIn(b []byte) bool {
 	lower := f.lower[f.rareIndex]
 	upper := f.upper[f.rareIndex]
 	after := len(f.lower) - f.rareIndex
-	for from := f.rareIndex; len(b)-from >= after; {
-		rest := b[from : len(b)-after+1]
-		i := bytes.IndexByte(rest, lower)
+	for start := f.rareIndex; len(b)-start >= after; {
+		candidates := b[start : len(b)-after+1]
+		i := bytes.IndexByte(candidates, lower)
 		if upper != lower {
+			// Look for the other case only before the first one.
 			if i >= 0 {
-				rest = rest[:i]
+				candidates = candidates[:i]
 			}
-			if j := bytes.IndexByte(rest, upper); j >= 0 {
+			if j := bytes.IndexByte(candidates, upper); j >= 0 {
 				i = j
 			}
 		}
 		if i < 0 {
 			return false
 		}
-		if f.matchesStart(b[from+i-f.rareIndex:]) {
+		if f.matchesStart(b[start+i-f.rareIndex:]) {
 			return true
 		}
-		from += i + 1
+		start += i + 1
 	}
 	return false
 }

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// newValue returns the test for one value of the field. Its errors have no offset yet.
+// newValue returns the test for one value of the field, of which op is the comparison, "" if there
+// is none. Its errors are *Error without an offset.
 func (f *field) newValue(op string, a atom, now time.Time, j Judge) (value, error) {
 	switch {
 	case f.byJudge:
@@ -19,6 +20,7 @@ func (f *field) newValue(op string, a atom, now time.Time, j Judge) (value, erro
 		v, err := f.newTraitValue(a)
 		return func(c *candidate) bool { return v(c) || c.hasFinding(j, func(string) bool { return true }) }, err
 	case f.matchesLine != nil:
+		// Every hidden secret has this word: do not parse other lines.
 		secretSearch := search{
 			matches: func(line []byte) bool {
 				return bytes.Contains(line, []byte("sha256")) && f.matchesLine(a.text, string(line))
@@ -114,8 +116,9 @@ func (f *field) newTraitValue(a atom) (value, error) {
 	return nil, f.unknownValue(a)
 }
 
-// newNumberValue returns the test for a number. A value can cover a range, as 4xx and a day do: a row
-// is greater if it is greater than the whole range.
+// newNumberValue returns the test for a number. A value can cover a range, as 4xx and a day do: a
+// row is greater if it is greater than the whole range. For a sample of a page, the test is whether
+// a number between the page's bounds may satisfy the comparison.
 func (f *field) newNumberValue(op string, a atom, now time.Time) (value, error) {
 	low, high, ok := f.parseRange(a, now)
 	if !ok || op != "" && strings.Contains(a.text, "..") {
@@ -153,7 +156,7 @@ func compare(op string, least, most, low, high int64) bool {
 	return most >= low && least <= high
 }
 
-// parseRange parses a value, or a range of values with at least one end.
+// parseRange parses a value, or a range of values with at least one end: a missing end is no limit.
 func (f *field) parseRange(a atom, now time.Time) (low, high int64, ok bool) {
 	from, to, ranged := strings.Cut(a.text, "..")
 	if !ranged {
@@ -237,7 +240,8 @@ var timeLayouts = []struct {
 	{"15:04:05", time.Second},
 }
 
-// timeBounds parses a day, a minute or an instant. It returns nanoseconds since 1970.
+// timeBounds parses a day, a minute, a second or an instant. It returns the first and the last
+// nanosecond of it, since 1970.
 func timeBounds(text string, now time.Time) (low, high int64, ok bool) {
 	for _, l := range timeLayouts {
 		from, err := time.ParseInLocation(l.layout, strings.ToUpper(text), now.Location())

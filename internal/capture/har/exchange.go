@@ -73,7 +73,8 @@ func (c *entryTraffic) makeRequest() request {
 	return r
 }
 
-// makeResponse returns the response of the entry.
+// makeResponse returns the response of the entry. Without a response, as after a cut, its status is
+// 0.
 func (c *entryTraffic) makeResponse() response {
 	r := response{Cookies: []pair{}, Headers: []pair{}, HeadersSize: -1, BodySize: totalBytes(c.received)}
 	body := joinLines(c.received)
@@ -92,11 +93,13 @@ func (c *entryTraffic) makeResponse() response {
 	} else if len(c.received) > 0 {
 		r.Status = http.StatusOK // stdio has no status, and a stream was opened before
 	}
+	// Events, or a part of a stream that is none.
 	if len(c.received) > 0 && c.received[0].Kind != wire.Body {
 		body = eventStream(c.received)
 		r.BodySize = -1 // the recording has the events, not the bytes
 		r.Content.MimeType = cmp.Or(r.Content.MimeType, "text/event-stream")
 	}
+	// The head of a stream that was opened before is in another entry.
 	if c.responseHead == nil && !c.isStdio && len(c.received) > 0 {
 		r.Content.MimeType = "text/event-stream"
 	}
@@ -127,7 +130,9 @@ func (c *entryTraffic) makeEvents() (all []event) {
 	return all
 }
 
-// makeTimings returns the timings by the times of the frames, or those that the client measured.
+// makeTimings returns the timings by the times of the frames. The client's own measurements, if
+// any, take precedence. A phase that is not known is -1, or 0 for Wait and Receive, which HAR
+// requires.
 func (c *entryTraffic) makeTimings() timings {
 	t := timings{Blocked: -1, DNS: -1, Connect: -1, SSL: -1}
 	var begin, head, end time.Time

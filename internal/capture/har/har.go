@@ -157,13 +157,14 @@ type writer struct {
 	buf     []byte
 }
 
-// writeRow writes an entry for each HTTP request of a row, unless another row wrote it.
+// writeRow writes an entry for each HTTP request of a row, unless another row of the same batch
+// wrote it.
 func (h *writer) writeRow(row *rows.Row) error {
 	frames, err := row.Frames()
 	if err != nil {
 		return err
 	}
-	link := ""
+	link := "" // the URL of the row's first request
 	for _, part := range groupByStream(frames) {
 		first := part[0]
 		key := requestKey{row.RunID(), first.Conn, first.Stream}
@@ -195,6 +196,7 @@ func (h *writer) writeEntry(e entry) error {
 		return err
 	}
 	h.entries++
+	// The marks occur in the order of the texts.
 	rest := bytes.TrimRight(b.Bytes(), "\n")
 	for _, text := range e.long.texts {
 		before, after, _ := bytes.Cut(rest, []byte(e.long.mark))
@@ -295,6 +297,7 @@ func makeEntry(row *rows.Row, frames []wire.Frame, link string) entry {
 	if u, err := url.Parse(e.Request.URL); err != nil || !u.IsAbs() {
 		e.Request.URL = "about:invalid#" + url.PathEscape(e.Request.URL) // readers refuse an invalid URL
 	}
+	// HAR requires a method.
 	e.Request.Method = cmp.Or(e.Request.Method, http.MethodPost)
 	t := e.Timings
 	e.Time = max(t.DNS, 0) + max(t.Connect, 0) + t.Send + t.Wait + t.Receive

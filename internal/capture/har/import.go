@@ -83,7 +83,7 @@ func Import(w io.Writer, r io.Reader, creator string, secrets *redact.Secrets) (
 	if IsUTF16(begin) {
 		return Imported{}, &ArchiveError{UTF16: true}
 	}
-	if bytes.HasPrefix(begin, []byte(sse.ByteOrderMark)) {
+	if bytes.HasPrefix(begin, []byte(sse.ByteOrderMark)) { // some programs write one
 		_, _ = in.Discard(len(sse.ByteOrderMark))
 	}
 	x := importer{
@@ -100,7 +100,7 @@ func Import(w io.Writer, r io.Reader, creator string, secrets *redact.Secrets) (
 	if err == nil {
 		err = x.endRuns()
 	}
-	return x.Imported, cmp.Or(err, x.w.Flush())
+	return x.Imported, cmp.Or(err, x.w.Flush()) // after an error the entries before it are kept
 }
 
 // endRuns writes the End of each run: nothing follows the archive.
@@ -136,8 +136,9 @@ func (r *partReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// eachEntry calls look for each element of log.entries.
-func eachEntry(in *partReader, look func(raw json.RawMessage) error) error {
+// eachEntry calls visit for each element of log.entries. It returns an error of visit as it is, and
+// an *ArchiveError if the archive cannot be read or has no log.entries.
+func eachEntry(in *partReader, visit func(raw json.RawMessage) error) error {
 	found := false
 	d := json.NewDecoder(in)
 	err := in.eachMember(d, "log", func() error {
@@ -152,7 +153,7 @@ func eachEntry(in *partReader, look func(raw json.RawMessage) error) error {
 				if err := d.Decode(&raw); err != nil {
 					return err
 				}
-				if err := look(raw); err != nil {
+				if err := visit(raw); err != nil {
 					return writeError{err}
 				}
 			}
@@ -164,6 +165,7 @@ func eachEntry(in *partReader, look func(raw json.RawMessage) error) error {
 	if errors.As(err, &failed) {
 		return failed.error
 	}
+	// The archive ends before its JSON does.
 	if errors.Is(err, io.EOF) {
 		return &ArchiveError{Err: io.ErrUnexpectedEOF}
 	}
@@ -176,7 +178,7 @@ func eachEntry(in *partReader, look func(raw json.RawMessage) error) error {
 	return nil
 }
 
-// A writeError is an error of look, to distinguish it from errors of reading.
+// A writeError is an error of visit, to distinguish it from errors of reading.
 type writeError struct{ error }
 
 // eachMember reads the next value, an object, and calls found at the value of the member with a
@@ -218,7 +220,7 @@ type readEntry struct {
 		Data string `json:"data"`
 	} `json:"_webSocketMessages"`
 	Facts *mcpFacts `json:"_mcp"`
-	// Started is StartedAt as a time, or the time of the entry before if timeless is set.
+	// Started is StartedAt as a time, or the time of the entry before if hasNoTime is set.
 	Started   time.Time `json:"-"`
 	hasNoTime bool
 	// unreadRequest and unreadResponse are the reasons for which a body could not be decoded, or is not there.
@@ -278,7 +280,8 @@ func (n *looseNumber) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// unmarshalEntry parses an entry. A member of a wrong type counts as missing.
+// unmarshalEntry parses an entry. A member of a wrong type counts as missing. It reports false for
+// an entry that is not JSON, or that has a wrong type and no URL.
 func unmarshalEntry(raw json.RawMessage) (e readEntry, ok bool) {
 	err := json.Unmarshal(raw, &e)
 	_, wrongType := errors.AsType[*json.UnmarshalTypeError](err)
@@ -308,8 +311,8 @@ var errNotInArchive = errors.New("the archive does not have the body")
 // errNoResponse is the reason why the body of a missing response cannot be read.
 var errNoResponse = fmt.Errorf("%w: the entry has no response", errNotInArchive)
 
-// readBodies decodes the bodies of an entry. It sets unreadRequest and unreadResponse to the reasons
-// why a body cannot be read.
+// readBodies decodes the bodies of an entry, and returns those of the request and of the response.
+// It sets unreadRequest and unreadResponse to the reasons why a body cannot be read.
 func (e *readEntry) readBodies() (sent, received []byte) {
 	if post := e.Request.Post; post != nil {
 		encoding := cmp.Or(post.Encoding, post.OthersEncoding)
@@ -401,7 +404,8 @@ func (x *importer) addEntry(raw json.RawMessage) error {
 	return nil
 }
 
-// flush writes the waiting entries.
+// flush writes the waiting entries, by time unless entries are written in the order of the archive.
+// All later entries are.
 func (x *importer) flush() error {
 	if !x.writesAtOnce {
 		sliceutil.Sort(x.waiting, func(a, b *readEntry) int { return a.Started.Compare(b.Started) })
@@ -433,7 +437,8 @@ type run struct {
 	requestIDs map[string]string
 }
 
-// writeEntry writes the frames of an entry, or counts an entry that is no MCP.
+// writeEntry writes the frames of an entry, or counts an entry that is no MCP. An entry that mcpc
+// wrote becomes a part of a recording of the same kind as it was exported from.
 func (x *importer) writeEntry(e *readEntry) error {
 	sent, received := e.readBodies()
 	if len(e.Messages) > 0 && isMessage([]byte(e.Messages[0].Data)) {
@@ -471,6 +476,7 @@ func (x *importer) writeEntry(e *readEntry) error {
 	if err != nil {
 		return err
 	}
+	// The entry of a pipe has what belongs to no request: only what no other entry has is new.
 	if isStdio && e.Facts != nil && e.Facts.Method == rows.MethodPipe {
 		err = x.writeStdio(r, e, lines, r.removeSeen(linesOf(received)))
 	} else if isStdio {
@@ -486,7 +492,7 @@ func (x *importer) writeEntry(e *readEntry) error {
 
 // writeEnd writes the outcome of a command's request if its messages do not show it.
 func (x *importer) writeEnd(r *run, facts *mcpFacts, request *wire.Message) error {
-	if request.ID == nil || slices.Contains(exchange.OtherChannels, facts.Channel) {
+	if request.ID == nil || slices.Contains(exchange.OtherChannels, facts.Channel) { // no failure
 		return nil
 	}
 	end := capture.End{
@@ -514,6 +520,7 @@ func (x *importer) isMCP(e *readEntry, sent, received []byte) bool {
 			return true
 		}
 	}
+	// A GET or DELETE of an endpoint is MCP, a preflight request of a browser is not.
 	if e.Facts != nil || x.endpoints[endpoint] && e.Request.Method != "OPTIONS" {
 		return true
 	}
@@ -550,8 +557,9 @@ func isStream(e *readEntry) bool {
 	return wire.MediaType(kind) == "text/event-stream" || len(e.Events) > 0
 }
 
-// findRun returns the run of a target. It writes the head of a new run.
-func (x *importer) findRun(target, by string, at time.Time) (*run, error) {
+// findRun returns the run of a target that was recorded in the way of by. It writes the head of a
+// new run, which began at a time.
+func (x *importer) findRun(target, by string, began time.Time) (*run, error) {
 	r := x.runs[by+target]
 	if r != nil {
 		return r, nil
@@ -565,7 +573,7 @@ func (x *importer) findRun(target, by string, at time.Time) (*run, error) {
 		requestIDs:         map[string]string{},
 	}
 	x.runs[by+target] = r
-	head := capture.Head{Mcpc: x.creator, Started: at, Target: x.secrets.Text(target), Mark: r.mark, By: by}
+	head := capture.Head{Mcpc: x.creator, Started: began, Target: x.secrets.Text(target), Mark: r.mark, By: by}
 	_, err := x.w.Write(capture.AppendHead(nil, head))
 	return r, err
 }
@@ -607,7 +615,8 @@ func (x *importer) writeHTTP(r *run, e *readEntry, sent, received []byte) error 
 	return nil
 }
 
-// requestFrames returns the head and the body of the request.
+// requestFrames returns the head and the body of the request. A body that cannot be read is Noise
+// with the reason.
 func (r *run) requestFrames(e *readEntry, sent []byte) []wire.Frame {
 	head := &wire.HTTPHead{
 		Method: e.Request.Method,
@@ -629,7 +638,9 @@ func (r *run) requestFrames(e *readEntry, sent []byte) []wire.Frame {
 	})
 }
 
-// responseFrames returns the head, the body or the events, and the end of the response.
+// responseFrames returns the head, the body or the events, and the end of the response. A body that
+// cannot be read is Noise with the reason. Frames without a time of their own have the time of the
+// head or of the end.
 func (e *readEntry) responseFrames(received []byte) []wire.Frame {
 	var frames []wire.Frame
 	headTime, endTime := e.responseTimes()

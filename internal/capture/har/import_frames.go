@@ -42,6 +42,7 @@ func (r *run) connOf(e *readEntry, sent, received []byte) int {
 		r.lastConn++
 		r.conns[key] = r.lastConn
 	}
+	// Only the next attempt continues the conversation.
 	delete(r.refused, server)
 	if opens && (e.Response.Status >= http.StatusBadRequest || wire.ParseMessage(received).Error != nil) {
 		r.refused[server] = r.conns[key]
@@ -50,17 +51,17 @@ func (r *run) connOf(e *readEntry, sent, received []byte) int {
 }
 
 // repeatedID returns the id of the request that an entry sends again, after an earlier entry of the
-// same exchange; "" if there is none.
+// same exchange; "" if there is none. It remembers the id of this one.
 func (r *run) repeatedID(e *readEntry, sent []byte) string {
 	m := wire.ParseMessage(sent)
 	if e.Facts == nil || e.Facts.Exchange == "" || m.Kind != wire.Request {
 		return ""
 	}
-	again := r.requestIDs[e.Facts.Exchange]
+	previous := r.requestIDs[e.Facts.Exchange]
 	if len(r.requestIDs) < maxNoted {
 		r.requestIDs[e.Facts.Exchange] = string(m.ID)
 	}
-	return again
+	return previous
 }
 
 // responseTimes returns when the response began and ended. Without timings both are the end of the
@@ -81,6 +82,8 @@ func duration(milliseconds float64) time.Duration {
 }
 
 // eventsOf returns the frames of a stream, from its text or else from the browser's list of events.
+// The text has no times: its events get those of the list, in order, or else the end of the
+// response.
 func eventsOf(e *readEntry, received []byte, head, end time.Time) (frames []wire.Frame) {
 	if len(received) == 0 {
 		for _, v := range e.Events {
@@ -150,7 +153,8 @@ func (r *run) noteNotifications(lines [][]byte) {
 const maxNoted = 100_000
 
 // writeStdio writes the lines of one exchange over stdio. The archive does not have their order:
-// the request is written first, its response last.
+// the request is written first, its response last. If the server sent the request, all received
+// lines come before the client's response.
 func (x *importer) writeStdio(r *run, e *readEntry, sent, received [][]byte) error {
 	if e.Facts != nil && e.Facts.Method != rows.MethodPipe {
 		r.noteNotifications(received)
@@ -198,7 +202,7 @@ var magicCodings = []struct{ coding, begin string }{{"gzip", "\x1F\x8B\x08"}, {"
 
 // bodyOf returns the decoded body of a request or response. Most programs write it decoded; some
 // write it in base64 as it was sent, with the codings of its header fields or of its first bytes.
-// unread says why it cannot be decoded.
+// unread says why it cannot be decoded; raw is nil then.
 func bodyOf(text, encoding string, fields []pair) (raw []byte, unread error) {
 	raw = decodeText(text, encoding)
 	if encoding != "base64" || jsonraw.ValidUTF8(raw) {

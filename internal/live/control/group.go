@@ -155,7 +155,7 @@ func (g *Group) Intercepting() (on bool, text string) {
 
 // Intercept makes all commands hold messages that match a filter; the empty filter matches every
 // message. If on is false, they stop and release all messages. An invalid filter is an error of
-// filter.ParseLive and changes nothing.
+// filter.ParseLive and changes nothing. Intercept waits for the commands for at most a second.
 func (g *Group) Intercept(ctx context.Context, on bool, text string) error {
 	if on {
 		if _, err := filter.ParseLive(text, g.o.Now()); err != nil {
@@ -190,8 +190,9 @@ func (g *Group) livingLocked() (living []*peer) {
 }
 
 // Decide sends an order about a held message to the command that holds it: "release", "edit",
-// "drop" or "answer". The bytes of an edited message need not be valid. An answered request is not
-// passed on.
+// "drop" or "answer". id is that of a Held; the order needs no Number. The bytes of an edited
+// message need not be valid. An answered request is not passed on. It returns ErrGone if the
+// message is not held any more or its command has ended.
 func (g *Group) Decide(ctx context.Context, id string, order Order) error {
 	pid, number, _ := strings.Cut(id, ":")
 	var target *peer

@@ -35,7 +35,7 @@ type peer struct {
 	isOver bool
 }
 
-// scan connects to new sockets.
+// scan connects to new sockets, and forgets the deleted ones that the Group could not use.
 func (g *Group) scan(ctx context.Context) {
 	g.scanning.Lock()
 	defer g.scanning.Unlock()
@@ -44,14 +44,15 @@ func (g *Group) scan(ctx context.Context) {
 	for _, dir := range g.dirs() {
 		entries, _ := os.ReadDir(dir)
 		for _, e := range entries {
-			if pid, ok := strings.CutSuffix(e.Name(), socketExt); !ok || strings.Trim(pid, "0123456789") != "" {
+			pid, isSocket := strings.CutSuffix(e.Name(), socketExt)
+			if !isSocket || strings.Trim(pid, "0123456789") != "" { // unreadyExt, or another file
 				continue
 			}
 			path := filepath.Join(dir, e.Name())
 			present[path] = true
 			g.mu.Lock()
 			if g.peers[path] == nil {
-				g.peers[path] = &peer{}
+				g.peers[path] = &peer{} // no other scan dials it
 				joining = append(joining, func() { g.join(path) })
 			}
 			g.mu.Unlock()
@@ -82,7 +83,8 @@ func runAll(ctx context.Context, all []func()) {
 	<-ctx.Done()
 }
 
-// join connects to a socket and adds the connection to peers.
+// join connects to a socket and adds the connection to peers. Then the command sends its held
+// messages, and holds what the Group intercepts.
 func (g *Group) join(path string) {
 	ctx := g.ctx
 	conn, err := keepalive.Dial(ctx, path)
@@ -109,6 +111,7 @@ func (g *Group) join(path string) {
 		p = &peer{}
 	}
 	g.peers[path] = p
+	// A later Intercept finds the peer in peers.
 	on := g.intercepts
 	text := g.filter
 	g.mu.Unlock()
@@ -130,7 +133,9 @@ func (g *Group) forget(path string) {
 	}
 }
 
-// send sends an order and waits for the reply. It returns ErrGone if the connection ends.
+// send sends an order and waits for the reply. It returns ErrGone if the connection ends or the
+// message of the order is not held any more, and other errors of the reply as they are. After a
+// timeout it closes the connection.
 func (p *peer) send(ctx context.Context, order Order) (Reply, error) {
 	p.sending.Lock()
 	defer p.sending.Unlock()
@@ -159,7 +164,8 @@ func (p *peer) send(ctx context.Context, order Order) (Reply, error) {
 	}
 }
 
-// read reads replies and events until the connection ends.
+// read reads replies and events until the connection ends, and then removes the peer, with its held
+// messages, from the Group. path is the socket.
 func (p *peer) read(path string) {
 	lines := bufio.NewReaderSize(p.conn, 64<<10)
 	for {
@@ -202,7 +208,8 @@ func (p *peer) apply(e Event) {
 	p.group.signalChange()
 }
 
-// readLine reads a line of at most maxLine bytes and decodes its JSON.
+// readLine reads a line of at most maxLine bytes and decodes its JSON into to. A longer line is
+// io.ErrShortBuffer.
 func readLine(from *bufio.Reader, to any) error {
 	var line []byte
 	for {

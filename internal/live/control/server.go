@@ -58,6 +58,7 @@ func (s *Server) Listen(path string) (done func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	// The socket gets its name once only this user can use it.
 	err = os.Chmod(path+unreadyExt, 0o600)
 	if err == nil {
 		err = os.Rename(path+unreadyExt, path)
@@ -66,6 +67,7 @@ func (s *Server) Listen(path string) (done func(), err error) {
 		l.Close() // also removes the file
 		return nil, err
 	}
+	// The listener knows only the old name; done removes the file.
 	l.SetUnlinkOnClose(false)
 	go func() {
 		for {
@@ -122,7 +124,7 @@ func (s *Server) serve(conn net.Conn) {
 		if c.write(reply) != nil {
 			return
 		}
-		_ = conn.SetReadDeadline(time.Time{})
+		_ = conn.SetReadDeadline(time.Time{}) // a view may send no order for hours
 	}
 }
 
@@ -165,12 +167,13 @@ func (c *client) obey(order Order) (Reply, error) {
 		return Reply{}, nil
 	}
 	if !s.Live {
-		return Reply{}, fmt.Errorf("unknown order %q", order.Do)
+		return Reply{}, fmt.Errorf("unknown order %q", order.Do) // as an mcpc without these orders replies
 	}
 	return Reply{}, c.obeyHold(order)
 }
 
-// obeyRules changes and lists the fault rules.
+// obeyRules changes and lists the fault rules: the reply has all active ones after any of the three
+// orders. An invalid rule adds none.
 func (s *Server) obeyRules(order Order) (reply Reply, err error) {
 	switch order.Do {
 	case "add":
@@ -222,7 +225,8 @@ func (c *client) obeyHold(order Order) error {
 	return fmt.Errorf("unknown order %q", order.Do)
 }
 
-// writeEvents writes events until over is closed or the client does not read.
+// writeEvents writes the differences between two states of the Desk as events, first all that is
+// held, until done is closed or the client does not read.
 func (c *client) writeEvents(done <-chan struct{}) {
 	changed, end := c.server.Desk.Changes()
 	defer end()
