@@ -47,22 +47,24 @@ func changingActions() []action {
 	}
 }
 
-// target returns the exchange that actions apply to. row is nil if only its key is known.
+// target returns the exchange that actions apply to: that of the detail if it has the focus, else
+// the selected one. row is nil if only its key is known, and key is "" if there is none.
 func (m *model) target() (key string, row *view.Row) {
 	if m.focus == paneDetail && m.detail.doc != nil {
 		return m.detail.key, &m.detail.doc.Row
 	}
-	it := m.list().selected()
-	if it == nil {
+	item := m.list().selected()
+	if item == nil {
 		return "", nil
 	}
 	if m.view == viewTime {
 		return m.list().selectedBarKey(), nil
 	}
+	// The documents of these views have only the key of an exchange.
 	if m.view > viewTime {
-		return it.key, nil
+		return item.key, nil
 	}
-	return it.key, &it.row
+	return item.key, &item.row
 }
 
 func (m *model) showNoTarget() tea.Cmd { return m.showMessage("select an exchange first") }
@@ -93,16 +95,16 @@ func (m *model) editNote() tea.Cmd {
 	})
 }
 
-// likeMenu offers filter terms made from the exchange. sign is excludeSign for terms that exclude it,
-// or else "".
+// likeMenu offers filter terms made from the exchange, the line under the cursor and the selected
+// document. sign is excludeSign for terms that exclude it, or else "".
 func (m *model) likeMenu(sign string) tea.Cmd {
-	d := &menu{title: "add to the filter"}
+	dialog := &menu{title: "add to the filter"}
 	add := func(key, field, value string) {
 		if value == "" {
 			return
 		}
 		term := sign + field + filter.Quote(value)
-		d.choices = append(d.choices, newChoice(key, term, "", func(m *model) tea.Cmd {
+		dialog.choices = append(dialog.choices, newChoice(key, term, "", func(m *model) tea.Cmd {
 			return m.setFilter(toggleTerm(m.query.line.Text(), term))
 		}))
 	}
@@ -129,10 +131,10 @@ func (m *model) likeMenu(sign string) tea.Cmd {
 			add("s", "secret:", doc.Hash)
 		}
 	}
-	if len(d.choices) == 0 {
+	if len(dialog.choices) == 0 {
 		return m.showNoTarget()
 	}
-	m.dialog = d
+	m.dialog = dialog
 	return nil
 }
 
@@ -175,7 +177,7 @@ func (m *model) sortMenu() tea.Cmd {
 	return nil
 }
 
-// sortBy sorts the list. The same order again reverses it. A "-" before an order reverses it.
+// sortBy sorts the list. The same order again reverses it. An order with a "-" is descending.
 func (m *model) sortBy(order string) tea.Cmd {
 	l := m.list()
 	if m.view > viewTable {
@@ -234,25 +236,26 @@ func (m *model) showEverything() tea.Cmd {
 // helpMenu opens a searchable menu of all keys.
 func (m *model) helpMenu() tea.Cmd {
 	in := newInput("")
-	d := &menu{title: "keys: type to search, Enter does it", search: &in}
+	dialog := &menu{title: "keys: type to search, Enter does it", search: &in}
 	for _, a := range actions() {
 		keys := a.keys
 		if m.w < 60 {
-			keys = keys[:1]
+			keys = keys[:1] // no room for the others
 		}
-		d.choices = append(d.choices, newChoice(strings.Join(keys, " "), a.help, ":"+a.name, a.run))
+		dialog.choices = append(dialog.choices, newChoice(strings.Join(keys, " "), a.help, ":"+a.name, a.run))
 	}
-	d.choices = append(
-		d.choices,
+	dialog.choices = append(
+		dialog.choices,
 		newChoice("← →", "in the detail: the next tab", "", nil),
 		newChoice("+ - 0", "in Time: zoom in, out, all", "", nil),
 		newChoice("ctrl+z", "suspend; fg comes back", "", func(*model) tea.Cmd { return tea.Suspend }),
 	)
-	m.dialog = d
+	m.dialog = dialog
 	return nil
 }
 
-// commandLine runs an action by its name or the start of it. "filter TEXT" sets the filter.
+// commandLine asks for an action and runs it, by its name or an unambiguous start of it. "filter
+// TEXT" sets the filter.
 func (m *model) commandLine() tea.Cmd {
 	const title = "command: a name of the list of keys (?), or filter TEXT"
 	return m.promptLine(title, "", func(m *model, text string) tea.Cmd {
@@ -287,7 +290,7 @@ func (m *model) compareMenu() tea.Cmd {
 	}
 	selected := *compared // the list may change before the user chooses
 	clock := m.screenClock()
-	d := &menu{
+	dialog := &menu{
 		title: "compare " + conversationTitle(&selected) + " (" + clock.formatTime(selected.Began) + ") with",
 	}
 	all := slices.Clone(m.conversations.all)
@@ -307,12 +310,12 @@ func (m *model) compareMenu() tea.Cmd {
 		}
 		compare := func(m *model) tea.Cmd { return m.compare(&selected, &c) }
 		rows := countNoun(c.Rows, "row", "rows")
-		d.choices = append(d.choices, newChoice(clock.formatTime(c.Began), conversationTitle(&c), rows, compare))
+		dialog.choices = append(dialog.choices, newChoice(clock.formatTime(c.Began), conversationTitle(&c), rows, compare))
 	}
-	if len(d.choices) == 0 {
+	if len(dialog.choices) == 0 {
 		return m.showMessage("there is no other conversation to compare with")
 	}
-	m.dialog = d
+	m.dialog = dialog
 	return nil
 }
 
@@ -341,27 +344,27 @@ func (m *model) compare(earlier, later *view.Conversation) tea.Cmd {
 	if later.Began.Before(earlier.Began) {
 		earlier, later = later, earlier
 	}
-	d := &page{title: "comparing…"}
-	m.dialog = d
+	dialog := &page{title: "comparing…"}
+	m.dialog = dialog
 	reader := m.opt.Reader
 	width := max(m.w-4, 20)
 	return m.loader.restart(subjectDialog, func(ctx context.Context) change {
 		differences, err := reader.Compare(ctx, earlier.ID, later.ID)
 		return func(m *model) tea.Cmd {
-			if m.dialog != d {
+			if m.dialog != dialog { // the user closed it
 				return nil
 			}
 			if err != nil {
 				m.dialog = nil
 				return m.showError(err)
 			}
-			d.title = "what differs in B"
+			dialog.title = "what differs in B"
 			sides := [2]comparedSide{
 				{title: conversationTitle(earlier), conversation: earlier},
 				{title: conversationTitle(later), conversation: later},
 			}
 			for _, l := range drawComparison(m.screenClock(), &differences, sides, width) {
-				d.lines = append(d.lines, drawn{Line: l})
+				dialog.lines = append(dialog.lines, drawn{Line: l})
 			}
 			return nil
 		}

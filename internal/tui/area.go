@@ -38,7 +38,7 @@ func (a *area) Text() string {
 	return b.String()
 }
 
-// Key handles a key by its name, or types text.
+// Key handles a key by its name, or types text if the key has no meaning here.
 func (a *area) Key(name, text string) {
 	line := &a.lines[a.cursorLine]
 	switch {
@@ -73,7 +73,8 @@ func (a *area) Type(text string) {
 	}
 }
 
-// move moves the cursor by rows.
+// move moves the cursor by drawn rows, of which a long line has several. It keeps the column if the
+// row is long enough, and stops at the first and the last row.
 func (a *area) move(rows int) {
 	starts := a.lines[a.cursorLine].rowStarts(a.width)
 	row := rowAt(starts, a.lines[a.cursorLine].cursor)
@@ -94,6 +95,7 @@ func (a *area) move(rows int) {
 			row = len(starts) - 1
 		}
 	}
+	// The end of a row within a line belongs to the next row.
 	last := len(a.lines[a.cursorLine].text)
 	if row < len(starts)-1 {
 		last = starts[row+1] - 1
@@ -125,7 +127,7 @@ func (a *area) join(index int) {
 // An areaRow is the row with an index of a line: its runes from start to end.
 type areaRow struct{ line, row, start, end int }
 
-// Lines draws h rows of w columns around the cursor.
+// Lines draws at most h rows of w columns, and scrolls so that the cursor is visible.
 func (a *area) Lines(w, h int) (lines []cells.Line) {
 	if h < 1 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"mcpc/internal/tui/cells"
 )
 
-// A screenClock has the current time and the time when the documents were read. If still is set,
+// A screenClock has the current time and the time when the documents were read. If isStopped is set,
 // open exchanges do not count up.
 type screenClock struct {
 	now, loadedAt time.Time
@@ -31,7 +31,8 @@ func formatTimer(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", d/time.Minute, d/time.Second%60)
 }
 
-// stateMark returns the role and the mark of an exchange. The marks differ even without colours.
+// stateMark returns the role and the mark of an exchange, by the most important of its properties.
+// The marks differ even without colours.
 func stateMark(r *view.Row) (cells.Role, string) {
 	switch {
 	case r.State == "held":
@@ -50,19 +51,20 @@ func stateMark(r *view.Row) (cells.Role, string) {
 	return cells.Plain, " "
 }
 
-// barParts returns the parts of an exchange's bar.
+// barParts returns the parts of an exchange's bar, which took seconds by now. The time that no
+// phase has is a part of its own.
 func barParts(r *view.Row, seconds float64) (parts []cells.BarPart) {
-	left := seconds
+	rest := seconds
 	for _, p := range r.Phases {
 		parts = append(parts, cells.BarPart{Name: p.Name, Size: p.Seconds})
-		left -= p.Seconds
+		rest -= p.Seconds
 	}
-	if left > 0 {
+	if rest > 0 {
 		name := "wait"
 		if len(parts) > 0 {
 			name = "events"
 		}
-		parts = append(parts, cells.BarPart{Name: name, Size: left})
+		parts = append(parts, cells.BarPart{Name: name, Size: rest})
 	}
 	return parts
 }

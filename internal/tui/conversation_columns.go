@@ -20,9 +20,9 @@ const (
 	minTitle  = 12 // the smallest width of a title beside a time
 )
 
-// conversationColumnsFor computes the layout of the list for w columns. sum has the total counts.
-// Without room for column names the counts are narrow. Titles are cut to show the times if
-// conversations have equal titles.
+// conversationColumnsFor computes the layout of the list for w columns. titles are those of the
+// conversations, and sum has the total counts. Without room for column names the counts are narrow.
+// Titles are cut to show the times if conversations have equal titles.
 func conversationColumnsFor(
 	all []view.Conversation,
 	titles []string,
@@ -31,13 +31,13 @@ func conversationColumnsFor(
 ) (c conversationColumns) {
 	title := len("conversations")
 	revision := len("revision")
-	same := false
+	hasEqualTitles := false
 	seen := map[string]bool{}
 	for i := range all {
-		text := titles[i]
-		same = same || seen[text]
-		seen[text] = true
-		title = max(title, 2+cells.TextLine(cells.Plain, text).Width())
+		own := titles[i]
+		hasEqualTitles = hasEqualTitles || seen[own]
+		seen[own] = true
+		title = max(title, 2+cells.TextLine(cells.Plain, own).Width())
 		revision = max(revision, cells.TextLine(cells.Plain, all[i].Revision).Width())
 	}
 	c.rows = 1 + len(english.Thousands(sum.Rows))
@@ -45,13 +45,17 @@ func conversationColumnsFor(
 	if sum.Failed > 0 {
 		c.failed = 2 + len(english.Thousands(sum.Failed))
 	}
+	// These are the widths with names above the counts.
 	rows := max(c.rows, 2+len("rows"))
 	failed := max(c.failed, 2+len("failed"))
 	if w-rows-failed-timeWidth-1 >= title {
 		c = conversationColumns{time: timeWidth + 1, failed: failed, rows: rows, hasHeads: true}
 	}
 	c.title = w - c.time - c.rows - c.failed
-	if room := c.title - timeWidth; !c.hasHeads && len(all) > 0 && (room >= title || same && room >= minTitle) {
+	// The times are shown if all titles fit beside them, or to distinguish equal titles.
+	room := c.title - timeWidth
+	needsTimes := hasEqualTitles && room >= minTitle
+	if !c.hasHeads && len(all) > 0 && (room >= title || needsTimes) {
 		c.time = timeWidth
 		c.title = room
 	}

@@ -116,7 +116,8 @@ func (t *conversationList) chooseSelected() (filter string) {
 }
 
 // draw draws the conversations in w columns and h lines. hasFocus is set if the pane has the keys,
-// shownID is the ID of the shown conversation, and terms are the terms of the filter.
+// shownID is the ID of the shown conversation, and terms are the terms of the filter. If there is
+// no room, it leaves out conversations, and at last lines at the top.
 func (t *conversationList) draw(clock screenClock, hasFocus bool, shownID string, terms []string, w, h int) []drawn {
 	isSelected := func(line int) bool { return hasFocus && t.sel == line }
 	total := view.Conversation{} // the counts of the line "all"
@@ -139,6 +140,7 @@ func (t *conversationList) draw(clock screenClock, hasFocus bool, shownID string
 	if len(t.all) > room {
 		room = max(1, room-1) // one line for the number of hidden conversations
 	}
+	// The selected conversation is in the middle.
 	first := max(0, min(t.sel-1-room/2, len(t.all)-room))
 	for i := first; i < min(first+room, len(t.all)); i++ {
 		c := &t.all[i]
@@ -154,6 +156,7 @@ func (t *conversationList) draw(clock screenClock, hasFocus bool, shownID string
 	}
 	lines = slices.Concat(lines, facts, filters)
 	selected := slices.IndexFunc(lines, func(d drawn) bool { return d.Selected })
+	// The selected line stays visible.
 	return lines[max(0, min(len(lines)-h, selected)):]
 }
 

@@ -46,8 +46,9 @@ func (m *model) showDetail(key string, tab int) tea.Cmd {
 	return m.loadDetail(true)
 }
 
-// loadDetail reads the shown exchange. keyChanged is set for a different exchange than before: then a
-// running read is cancelled.
+// loadDetail reads the shown exchange. keyChanged is set for a different exchange than before: then
+// a running read is cancelled. Without it, an exchange that is done is not read again, and
+// loadDetail returns nil.
 func (m *model) loadDetail(keyChanged bool) tea.Cmd {
 	key := m.detail.key
 	reader := m.opt.Reader
@@ -68,7 +69,7 @@ func (m *model) loadDetail(keyChanged bool) tea.Cmd {
 			d.request, d.response, d.err = reader.Diff(ctx, d.otherKey, key)
 		}
 		return func(m *model) tea.Cmd {
-			if m.detail.key == key {
+			if m.detail.key == key { // the user may have opened another one meanwhile
 				m.detail.doc = &doc
 				m.detail.err = err
 				m.detail.diff = d
@@ -90,7 +91,8 @@ func comparisonKey(key, marked string, doc *view.Detail) string {
 	return doc.Before
 }
 
-// drawDetail draws the title, the names of the tabs and the lines of the open tab.
+// drawDetail draws the title, the names of the tabs and the lines of the open tab, in w columns and
+// h lines. It scrolls so that the selected line is visible.
 func (m *model) drawDetail(w, h int) (lines []drawn) {
 	d := &m.detail
 	lines = append(lines, drawn{Line: d.drawTitle(m.screenClock())}, drawn{Line: d.drawTabs(w, m.focus == paneDetail)})
@@ -152,7 +154,7 @@ func (m *model) findNext(step int) tea.Cmd {
 	}
 	wanted := strings.ToLower(m.statusLine.search)
 	for distance := 1; distance <= len(d.lines); distance++ {
-		index := (d.sel + step*distance + len(d.lines)*2) % len(d.lines)
+		index := (d.sel + step*distance + len(d.lines)*2) % len(d.lines) // not negative
 		if strings.Contains(strings.ToLower(d.lines[index].line.String()), wanted) {
 			d.sel = index
 			return nil

@@ -54,6 +54,7 @@ func (d *menu) matchingChoices() (all []choice) {
 }
 
 // key handles a key: a letter chooses its entry, unless the user types words to search.
+// An entry without an effect cannot be chosen.
 func (d *menu) key(name, text string) (change, bool) {
 	all := d.matchingChoices()
 	if d.search == nil {

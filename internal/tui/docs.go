@@ -69,11 +69,12 @@ func docCell(clock screenClock, doc any, head string) cells.Span {
 	return cells.Blank(0)
 }
 
-// toolCell returns the text of a tool's column.
+// toolCell returns the text of the column of a tool with this head.
 func toolCell(t *view.Tool, head string) cells.Span {
+	dash := cells.Text(cells.Faint, "–")
 	dashIfZero := func(n int, text string) cells.Span {
 		if n == 0 {
-			return cells.Text(cells.Faint, "–")
+			return dash
 		}
 		return cells.Text(cells.Plain, text)
 	}
@@ -93,6 +94,7 @@ func toolCell(t *view.Tool, head string) cells.Span {
 	case "listed":
 		return goodOrWarn(t.Listed, "yes")
 	case "page":
+		// "1 of 2 or more" is too long for the column.
 		return cells.Text(cells.Faint, strings.Replace(t.Page, " or more", "+", 1))
 	case "schema":
 		return goodOrWarn(t.Schema, "usable")
@@ -102,7 +104,7 @@ func toolCell(t *view.Tool, head string) cells.Span {
 		if t.Failed > 0 {
 			return cells.Text(cells.Bad, strconv.Itoa(t.Failed))
 		}
-		return dashIfZero(0, "")
+		return dash
 	case "p50":
 		return dashIfZero(t.Called, formatSeconds(t.P50))
 	case "p95":
@@ -110,7 +112,7 @@ func toolCell(t *view.Tool, head string) cells.Span {
 	case "size":
 		return cells.Text(cells.Faint, term.Size(t.Bytes))
 	}
-	return cells.Text(cells.Warn, t.Changed)
+	return cells.Text(cells.Warn, t.Changed) // the column "changed"
 }
 
 // goodOrWarn returns a text as good if it is the one that a working tool has, or else as a warning.
@@ -152,7 +154,7 @@ func streamCell(clock screenClock, s *view.Stream, head string) cells.Span {
 	if s.Problem {
 		role = cells.Bad
 	}
-	return cells.Text(role, s.Text)
+	return cells.Text(role, s.Text) // the column "how it went"
 }
 
 // secretCell returns the text of a secret's column.
@@ -176,7 +178,7 @@ func secretCell(s *view.Secret, head string) cells.Span {
 	if len(s.Servers) > 1 {
 		role = cells.Bad
 	}
-	return cells.Text(role, strings.Join(s.Servers, ", "))
+	return cells.Text(role, strings.Join(s.Servers, ", ")) // the column "servers"
 }
 
 // docText describes a document in whole sentences.

@@ -35,52 +35,54 @@ type screenLayout struct {
 	mainHeight, detailTop int // lines of the list, and the first line of a detail below it
 }
 
-// layout computes the layout of the screen from its size, the focus and the open panes.
-func (m *model) layout() (p screenLayout) {
-	p.head = 1
+// layout computes the layout of the screen from its size, the focus and the open panes. On a narrow
+// screen one pane has it all.
+func (m *model) layout() (screen screenLayout) {
+	screen.head = 1
 	if m.h >= headWithFilterMinHeight || m.focus == paneFilter || m.query.line.Text() != "" {
-		p.head = 2
+		screen.head = 2
 	}
 	if m.h >= headWithRuleMinHeight {
-		p.head++
+		screen.head++
 	}
-	p.head += m.alarmLines()
-	p.body = max(0, m.h-p.head-1)
-	p.main = m.w
-	p.mainHeight = p.body
+	screen.head += m.alarmLines()
+	// The footer has the last line.
+	screen.body = max(0, m.h-screen.head-1)
+	screen.main = m.w
+	screen.mainHeight = screen.body
 	if !m.isWide() {
 		if m.detail.key != "" && m.focus == paneDetail {
-			p.main = 0
-			p.detail = m.w
+			screen.main = 0
+			screen.detail = m.w
 		} else if m.focus == paneConversations {
-			p.main = 0
-			p.left = m.w
+			screen.main = 0
+			screen.left = m.w
 		}
-		return p
+		return screen
 	}
-	p.left = conversationsWidth
+	screen.left = conversationsWidth
 	if m.w >= detailBesideMinWidth {
-		p.left = widestConversations
+		screen.left = widestConversations
 	} else if m.w >= widerMinWidth {
-		p.left = widerConversationsWidth
+		screen.left = widerConversationsWidth
 	}
-	p.main -= p.left + 1
+	screen.main -= screen.left + 1
 	if m.detail.key == "" {
-		return p
+		return screen
 	}
 	switch {
 	case m.w >= detailBesideMinWidth:
-		p.detail = p.main * 9 / 20
-		p.main -= p.detail + 1
+		screen.detail = screen.main * 9 / 20
+		screen.main -= screen.detail + 1
 	case m.h >= detailBelowMinHeight:
-		p.detail = p.main
-		p.mainHeight = p.body * 2 / 5
-		p.detailTop = p.mainHeight + 1
+		screen.detail = screen.main
+		screen.mainHeight = screen.body * 2 / 5
+		screen.detailTop = screen.mainHeight + 1
 	default:
-		p.detail = p.main
-		p.main = 0
+		screen.detail = screen.main
+		screen.main = 0
 	}
-	return p
+	return screen
 }
 
 // inDetail reports whether a position below the head is in the detail.
@@ -102,17 +104,17 @@ func (m *model) frame() string {
 	if m.w < 20 || m.h < 4 {
 		return "too small"
 	}
-	p := m.layout()
+	layout := m.layout()
 	rows := make([][]drawn, 0, m.h)
-	for _, l := range m.drawHeader(p) {
+	for _, l := range m.drawHeader(layout) {
 		rows = append(rows, []drawn{{Line: l.FitTo(m.w)}})
 	}
 	if m.dialog != nil {
-		for _, d := range cells.Fill(m.dialog.draw(m.w, p.body), m.w, p.body) {
-			rows = append(rows, []drawn{d})
+		for _, line := range cells.Fill(m.dialog.draw(m.w, layout.body), m.w, layout.body) {
+			rows = append(rows, []drawn{line})
 		}
 	} else {
-		rows = append(rows, m.drawPanes(p)...)
+		rows = append(rows, m.drawPanes(layout)...)
 	}
 	rows = append(rows, []drawn{{Line: m.drawFooter().FitTo(m.w)}})
 	var b strings.Builder
@@ -120,8 +122,8 @@ func (m *model) frame() string {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		for _, d := range row {
-			d.Line.Write(&b, m.palette, d.Selected)
+		for _, part := range row {
+			part.Line.Write(&b, m.palette, part.Selected)
 		}
 	}
 	return b.String()

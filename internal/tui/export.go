@@ -13,9 +13,9 @@ import (
 // copyMenu opens the menu for copying to the clipboard of the terminal (OSC 52).
 func (m *model) copyMenu() tea.Cmd {
 	d := &menu{title: "copy"}
-	if f := m.lineUnderCursor(); f != nil {
-		pointer := f.pointer
-		value := f.value
+	if line := m.lineUnderCursor(); line != nil {
+		pointer := line.pointer
+		value := line.value
 		if pointer != "" {
 			d.choices = append(d.choices, newChoice("p", "path", pointer, func(m *model) tea.Cmd { return m.copyText(pointer) }))
 		}
@@ -170,7 +170,8 @@ func (m *model) export(e view.Export) tea.Cmd {
 	})
 }
 
-// exportHead says how many secrets an export hides, and which words may still be secrets.
+// exportHead returns the lines that say how many secrets an export hides, and which words may still
+// be secrets, at most maxDoubts.
 func exportHead(preview *view.Exported, width int) (lines []cells.Line) {
 	hidden := countNoun(preview.Hidden, "secret is hidden", "secrets are hidden")
 	lines = append(lines, cells.TextLine(cells.Plain, hidden))

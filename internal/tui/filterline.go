@@ -41,7 +41,8 @@ func (m *model) setFilter(text string) tea.Cmd {
 	return m.applyFilter()
 }
 
-// applyFilter applies the text of the filter line.
+// applyFilter applies the text of the filter line: it reads the lists, and suggestions while the
+// user types.
 func (m *model) applyFilter() tea.Cmd {
 	m.query.filter = strings.TrimSpace(m.query.line.Text())
 	m.query.suggestions = nil
@@ -71,7 +72,8 @@ func (m *model) openFilter() tea.Cmd {
 	return m.loadSuggestions()
 }
 
-// filterKey handles a key in the filter line.
+// filterKey handles a key in the filter line. Esc goes back to the last valid filter, Enter keeps
+// the text or completes the picked word.
 func (m *model) filterKey(k tea.KeyPressMsg) tea.Cmd {
 	q := &m.query
 	switch k.String() {
@@ -82,6 +84,7 @@ func (m *model) filterKey(k tea.KeyPressMsg) tea.Cmd {
 		}
 		return m.setFilter(q.lastValid)
 	case "enter":
+		// The error may be that the last word is incomplete.
 		if q.err != nil && q.picked == 0 && q.canCompleteWord() {
 			q.picked = 1
 		}
@@ -149,14 +152,14 @@ func (m *model) drawFilter(w int) cells.Line {
 		right = right.FitTo(w * 2 / 3)
 	}
 	room := w - right.Width() - 4
-	left := cells.Line{cells.Text(cells.Faint, " / ")}
+	line := cells.Line{cells.Text(cells.Faint, " / ")}
 	if q.line.Text() == "" && m.focus != paneFilter {
 		hint := "type / to filter: all of some words, is:error, name:search, a or b"
-		left = append(left, cells.Fit(cells.Faint, hint, room))
+		line = append(line, cells.Fit(cells.Faint, hint, room))
 	} else {
-		left = append(left, q.line.Line(room, m.focus == paneFilter, errorStart)...)
+		line = append(line, q.line.Line(room, m.focus == paneFilter, errorStart)...)
 	}
-	return cells.Justify(left, right, w)
+	return cells.Justify(line, right, w)
 }
 
 // drawSuggestions draws the suggestions over the top of the list.

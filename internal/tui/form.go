@@ -41,6 +41,7 @@ const noChoice = -1
 
 // newForm returns a form for a schema. Its fields have the given values, or else the defaults.
 func newForm(schema, given json.RawMessage, buttons ...string) *form {
+	// ParseForm reads the params of a question. Without a schema the form has no fields.
 	params := jsonraw.With(json.RawMessage("{}"), "requestedSchema", schema)
 	parsed, _ := question.ParseForm(params)
 	f := &form{form: parsed, Buttons: buttons}
@@ -57,31 +58,31 @@ func newForm(schema, given json.RawMessage, buttons ...string) *form {
 
 // newField returns the field of a question, with value as its content.
 func newField(q question.Field, value json.RawMessage) field {
-	f := field{Field: q, choice: noChoice, checked: make([]bool, len(q.Options))}
+	result := field{Field: q, choice: noChoice, checked: make([]bool, len(q.Options))}
 	text, isText := jsonraw.Text(value)
 	if !isText {
 		text = string(value)
 	}
 	switch q.Kind {
 	case question.Boolean:
-		if f.Options == nil {
-			f.Options = []question.Option{{Value: "false", Title: "no"}, {Value: "true", Title: "yes"}}
+		if result.Options == nil {
+			result.Options = []question.Option{{Value: "false", Title: "no"}, {Value: "true", Title: "yes"}}
 		}
-		f.choice = slices.IndexFunc(f.Options, func(o question.Option) bool { return o.Value == text })
+		result.choice = slices.IndexFunc(result.Options, func(o question.Option) bool { return o.Value == text })
 	case question.Choice:
-		f.choice = slices.IndexFunc(f.Options, func(o question.Option) bool { return o.Value == text })
+		result.choice = slices.IndexFunc(result.Options, func(o question.Option) bool { return o.Value == text })
 	case question.Choices:
 		values, _ := jsonraw.Array(value)
-		for i, o := range f.Options {
-			f.checked[i] = slices.ContainsFunc(values, func(v json.RawMessage) bool {
+		for i, o := range result.Options {
+			result.checked[i] = slices.ContainsFunc(values, func(v json.RawMessage) bool {
 				checked, _ := jsonraw.Text(v)
 				return checked == o.Value
 			})
 		}
 	default:
-		f.input = newInput(text)
+		result.input = newInput(text)
 	}
-	return f
+	return result
 }
 
 // Key handles a key. It returns the pressed button, or "".
@@ -101,7 +102,7 @@ func (f *form) Key(name, text string) string {
 	default:
 		if f.focused < len(f.fields) {
 			f.fields[f.focused].key(name, text)
-		} else if step := map[string]int{"left": -1, "right": 1}[name]; step != 0 {
+		} else if step := map[string]int{"left": -1, "right": 1}[name]; step != 0 { // between the buttons
 			f.focused = max(len(f.fields), min(f.focused+step, len(f.fields)+len(f.Buttons)-1))
 		}
 	}
@@ -115,7 +116,8 @@ func (f *form) Paste(text string) {
 	}
 }
 
-// key handles a key in the field.
+// key handles a key in the field, and removes its error. In a choice the arrows choose an option;
+// in Choices they move, and space checks the option.
 func (f *field) key(name, text string) {
 	f.err = ""
 	step := map[string]int{"right": 1, "left": -1, "space": 1}[name]
@@ -146,7 +148,7 @@ func (f *field) key(name, text string) {
 }
 
 // Content returns the values of the fields. It reports false if a value is missing or invalid, and
-// marks these fields.
+// marks these fields. It then selects the last one of them.
 func (f *form) Content() (content json.RawMessage, ok bool) {
 	values := map[string]json.RawMessage{}
 	ok = true
@@ -166,6 +168,7 @@ func (f *form) Content() (content json.RawMessage, ok bool) {
 		ok = false
 	}
 	findings := f.form.Check(content)
+	// The schema may have more rules than a form knows. A schema that does not compile has none.
 	if schema, _, err := validate.Compile(f.form.Schema); ok && err == nil {
 		schemaFindings, _ := schema.Check(content)
 		findings = append(findings, schemaFindings...)
@@ -191,7 +194,8 @@ func (f *form) markError(name, text string) {
 // Values returns the values of the fields, valid or not.
 func (f *form) Values() json.RawMessage { content, _ := f.Content(); return content }
 
-// jsonValue returns the JSON value of the field, or nil if it is empty.
+// jsonValue returns the JSON value of the field, or nil if it is empty. It returns an error for a
+// typed text that is not of the field's kind.
 func (f *field) jsonValue() (json.RawMessage, error) {
 	switch f.Kind {
 	case question.Boolean:
@@ -223,7 +227,7 @@ func (f *field) jsonValue() (json.RawMessage, error) {
 	if f.Kind == question.Other && jsonraw.Valid([]byte(text)) != nil {
 		return nil, errors.New("is not JSON")
 	}
-	return f.ParseTyped(text, false)
+	return f.ParseTyped(text, false) // options are not numbered here
 }
 
 // Lines draws the form in w columns and at most h lines, and keeps the focused field or button

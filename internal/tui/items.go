@@ -86,7 +86,8 @@ type listPart struct {
 	total  int // the number of all items
 }
 
-// replace replaces the loaded part. The selected exchange stays selected if its index changed.
+// replace replaces the loaded part. The selected exchange stays selected if its index changed; a
+// list that follows selects the newest item.
 func (l *list) replace(p listPart) {
 	selectedKey := ""
 	if it := l.selected(); it != nil {
@@ -149,11 +150,11 @@ func (l *list) needsLoading(height int) bool {
 
 // readList reads a part of the list of a view. window limits the lanes of the Time view.
 func readList(
-	ctx context.Context, r view.Reader, viewIndex int, q view.Query, window timeWindow,
+	ctx context.Context, reader view.Reader, viewIndex int, q view.Query, window timeWindow,
 ) (listPart, error) {
 	switch viewIndex {
 	case viewTalk:
-		blocks, page, err := r.Talk(ctx, q)
+		blocks, page, err := reader.Talk(ctx, q)
 		page.Rows = nil // the blocks have the rows
 		p := partFromPage(page)
 		for _, b := range blocks {
@@ -161,10 +162,10 @@ func readList(
 		}
 		return p, err
 	case viewTable:
-		page, err := r.Rows(ctx, q)
+		page, err := reader.Rows(ctx, q)
 		return partFromPage(page), err
 	case viewTime:
-		lanes, err := r.Lanes(ctx, q, window.start, window.end)
+		lanes, err := reader.Lanes(ctx, q, window.start, window.end)
 		p := listPart{}
 		for _, l := range levels(lanes) {
 			p.items = append(p.items, item{doc: l})
@@ -172,13 +173,13 @@ func readList(
 		p.total = len(p.items)
 		return p, err
 	case viewTools:
-		tools, err := r.Tools(ctx, q)
+		tools, err := reader.Tools(ctx, q)
 		return partFromDocs(tools, func(t *view.Tool) string { return t.LastRow }), err
 	case viewStreams:
-		streams, err := r.Streams(ctx, q)
+		streams, err := reader.Streams(ctx, q)
 		return partFromDocs(streams, func(s *view.Stream) string { return s.Row }), err
 	}
-	secrets, err := r.Secrets(ctx, q)
+	secrets, err := reader.Secrets(ctx, q)
 	return partFromDocs(secrets, func(s *view.Secret) string {
 		if len(s.Rows) == 0 {
 			return ""

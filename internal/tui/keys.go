@@ -18,8 +18,8 @@ type action struct {
 }
 
 // handleKey handles a key: by the open dialog, the focused pane, or a global action.
-func (m *model) handleKey(k tea.KeyPressMsg) tea.Cmd {
-	name := k.String()
+func (m *model) handleKey(press tea.KeyPressMsg) tea.Cmd {
+	name := press.String()
 	switch name {
 	case "ctrl+c":
 		return tea.Quit
@@ -29,11 +29,11 @@ func (m *model) handleKey(k tea.KeyPressMsg) tea.Cmd {
 	m.statusLine.flash = ""
 	switch {
 	case m.dialog != nil:
-		return m.dialogKey(k)
+		return m.dialogKey(press)
 	case m.focus == paneFilter:
-		return m.filterKey(k)
+		return m.filterKey(press)
 	case m.focus == paneForm:
-		return m.formKey(k)
+		return m.formKey(press)
 	case m.focus == paneDetail && m.detailKey(name):
 		return nil
 	case m.view == viewTime && m.focus == paneMain:
@@ -157,18 +157,18 @@ func (m *model) moveSelection(step int) tea.Cmd {
 		m.act.sel = max(0, min(m.act.sel+step, len(m.act.held)-1))
 		return nil
 	}
-	l := m.list()
-	l.selectIndex(min(max(l.sel+step, 0), max(l.total-1, 0)))
+	list := m.list()
+	list.selectIndex(min(max(list.sel+step, 0), max(list.total-1, 0)))
 	if step >= farStep {
-		l.follow = true
+		list.follow = true
 	}
 	var cmds []tea.Cmd
-	if l.needsLoading(m.h) || l.follow {
+	if list.needsLoading(m.h) || list.follow {
 		cmds = append(cmds, m.loadList(false))
 	}
 	detailIsBeside := m.detail.key != "" && m.isWide() // it follows the selection
-	if it := l.selected(); it != nil && it.key != "" && detailIsBeside {
-		cmds = append(cmds, m.showDetail(it.key, m.detail.tab))
+	if item := list.selected(); item != nil && item.key != "" && detailIsBeside {
+		cmds = append(cmds, m.showDetail(item.key, m.detail.tab))
 	}
 	return tea.Batch(cmds...)
 }
@@ -219,8 +219,8 @@ func (m *model) closeDetail() {
 	m.detail.doc = nil
 }
 
-// paneAfter returns the pane that is step panes away. While a detail is open, Tab moves from it
-// back to the list and skips the conversations.
+// paneAfter returns the pane that is step panes away, among those on the screen. While a detail is
+// open, Tab moves from it back to the list and skips the conversations.
 func (m *model) paneAfter(step int) pane {
 	panes := []pane{paneMain}
 	if m.detail.key == "" || step < 0 {
@@ -278,26 +278,26 @@ func (m *model) nextMatchOrNote() tea.Cmd {
 	return m.editNote()
 }
 
-// click selects the item under the mouse.
+// click selects the item under the mouse, or opens it if it is selected already.
 func (m *model) click(mouse tea.Mouse) tea.Cmd {
-	p := m.layout()
+	layout := m.layout()
 	if m.dialog != nil || mouse.Button != tea.MouseLeft {
 		return nil
 	}
-	y := mouse.Y - p.head // within the panes
+	y := mouse.Y - layout.head // within the panes
 	switch {
 	case mouse.Y == 0:
 		return m.clickTab(mouse.X)
-	case y < 0 && (mouse.Y == p.head-1 || mouse.Y == 1):
+	case y < 0 && (mouse.Y == layout.head-1 || mouse.Y == 1): // the filter line
 		return m.openFilter()
-	case y < 0 || y >= p.body:
+	case y < 0 || y >= layout.body:
 		return nil
-	case p.left > 0 && mouse.X < p.left:
-		return m.clickConversations(y, p)
-	case p.inDetail(mouse.X, y):
-		return m.clickDetail(y, p)
+	case layout.left > 0 && mouse.X < layout.left:
+		return m.clickConversations(y, layout)
+	case layout.inDetail(mouse.X, y):
+		return m.clickDetail(y, layout)
 	}
-	lines := m.drawMain(p.main, p.mainHeight)
+	lines := m.drawMain(layout.main, layout.mainHeight)
 	if y >= len(lines) || lines[y].Item == 0 {
 		return nil
 	}
@@ -312,8 +312,8 @@ func (m *model) click(mouse tea.Mouse) tea.Cmd {
 // clickTab switches to the view with its name at column x.
 func (m *model) clickTab(x int) tea.Cmd {
 	end := 0
-	for i, name := range m.drawTabs() {
-		end += (cells.Line{name}).Width()
+	for i, tab := range m.drawTabs() {
+		end += (cells.Line{tab}).Width()
 		if x < end {
 			return m.switchView(i)
 		}
@@ -356,11 +356,11 @@ func (m *model) wheel(mouse tea.Mouse) tea.Cmd {
 	if mouse.Button == tea.MouseWheelUp {
 		step = -wheelLines
 	}
-	p := m.layout()
+	layout := m.layout()
 	focus := m.focus
-	if p.left > 0 && mouse.X < p.left {
+	if layout.left > 0 && mouse.X < layout.left {
 		m.focus = paneConversations
-	} else if p.inDetail(mouse.X, mouse.Y-p.head) {
+	} else if layout.inDetail(mouse.X, mouse.Y-layout.head) {
 		m.focus = paneDetail
 	} else {
 		m.focus = paneMain

@@ -13,14 +13,15 @@ type level struct {
 	bars  []view.Bar
 }
 
-// levels returns the levels of lanes. The first one of a lane has its title.
+// levels returns the levels of lanes. The first one of a lane has its title. Bars beyond the last
+// level that is drawn share it.
 func levels(lanes []view.Lane) (all []*level) {
 	for _, lane := range lanes {
-		most := 0
+		highest := 0
 		for _, b := range lane.Bars {
-			most = max(most, b.Level)
+			highest = max(highest, b.Level)
 		}
-		levels := make([]level, min(most, 63)+1)
+		levels := make([]level, min(highest, 63)+1)
 		levels[0].title = lane.Title
 		for _, b := range lane.Bars {
 			l := &levels[min(b.Level, len(levels)-1)]
@@ -50,7 +51,7 @@ const noBar = -1
 // column; a bar without room is left out. selected is an index, or noBar.
 func drawBars(bars []view.Bar, period timeWindow, width, selected int) (line cells.Line) {
 	seconds := period.end.Sub(period.start).Seconds()
-	if seconds <= 0 {
+	if seconds <= 0 { // a single moment: avoid a division by 0
 		seconds = 1
 	}
 	columnOf := func(t time.Time) int {
@@ -73,7 +74,7 @@ func drawBars(bars []view.Bar, period timeWindow, width, selected int) (line cel
 	return append(line, cells.Blank(width-used))
 }
 
-// drawBar draws a bar in width columns.
+// drawBar draws a bar in width columns. A bar without phases has one pattern.
 func drawBar(b *view.Bar, width int, isSelected bool) cells.Line {
 	var parts []cells.BarPart
 	for _, p := range b.Phases {
@@ -103,7 +104,7 @@ type timeWindow struct{ start, end time.Time }
 
 // window returns the shown period. Without a zoom it lasts from the first bar to the end of the
 // last finished exchange. Open exchanges extend it by at most a tenth, so that one that is open for
-// hours leaves room for the others.
+// hours leaves room for the others. Without bars the result is the zero value.
 func (l *list) window() timeWindow {
 	if !l.zoomed.start.IsZero() {
 		return l.zoomed
@@ -231,11 +232,11 @@ func (l *list) drawTime(clock screenClock, w, h int) (lines []drawn) {
 	h -= 3 // the axis, the legend, and the description of the selected bar
 	l.scrollToSelected(h, oneLine)
 	for n := l.top; n < min(l.top+h, l.total); n++ {
-		it := l.itemAt(n)
-		if it == nil {
+		item := l.itemAt(n)
+		if item == nil {
 			continue
 		}
-		lane, _ := it.doc.(*level)
+		lane, _ := item.doc.(*level)
 		line := cells.Line{cells.Fit(cells.Plain, lane.title, titleWidth), cells.Blank(2)}
 		selected := noBar
 		if n == l.sel {

@@ -55,12 +55,13 @@ func (m *model) loadList(queryChanged bool) tea.Cmd {
 	})
 }
 
-// applyList applies a part of the list of a view, or the error of the read with the query q. The
-// view need not be shown any more.
+// applyList applies a part of the list of a view, or the error of the read with the query q and the
+// window. The view need not be shown any more. It returns the command for another read if this one
+// does not suffice, or nil.
 func (m *model) applyList(viewIndex int, part listPart, err error, q view.Query, window timeWindow) tea.Cmd {
 	if filterError, ok := errors.AsType[*filter.Error](err); ok {
 		m.query.err = filterError
-		m.query.filter = m.query.lastValid
+		m.query.filter = m.query.lastValid // its rows stay on the screen
 		return nil
 	}
 	if errors.Is(err, context.Canceled) {
@@ -70,7 +71,7 @@ func (m *model) applyList(viewIndex int, part listPart, err error, q view.Query,
 		return m.showError(err)
 	}
 	m.query.pending = part.pending
-	if q.Filter == strings.TrimSpace(m.query.line.Text()) {
+	if q.Filter == strings.TrimSpace(m.query.line.Text()) { // the text may have changed meanwhile
 		m.query.err = nil
 		m.query.lastValid = q.Filter
 	}
@@ -145,9 +146,9 @@ func (m *model) drawMain(w, h int) []drawn {
 	}
 	client := "CLIENT"
 	server := "SERVER"
-	if t := m.shownConversation(); t != nil {
-		client = cmp.Or(t.Client, client)
-		server = cmp.Or(t.Server, t.Target, server)
+	if conversation := m.shownConversation(); conversation != nil {
+		client = cmp.Or(conversation.Client, client)
+		server = cmp.Or(conversation.Server, conversation.Target, server)
 	}
 	return append(words, m.list().draw(m.view, m.screenClock(), client, server, w, h-len(words))...)
 }

@@ -36,7 +36,8 @@ type readResult struct {
 	apply      change
 }
 
-// restart starts a read, and cancels a running read of the same subject.
+// restart starts a read, and cancels a running read of the same subject. The returned command runs
+// it outside of the drawing loop.
 func (l *loader) restart(about subject, read func(context.Context) change) tea.Cmd {
 	s := &l.slots[about]
 	if s.isRunning {
@@ -54,7 +55,8 @@ func (l *loader) restart(about subject, read func(context.Context) change) tea.C
 	}
 }
 
-// refresh starts a read. If a read of the same subject is running, it runs again afterwards.
+// refresh starts a read. If a read of the same subject is running, it returns nil, and that read
+// runs again afterwards.
 func (l *loader) refresh(about subject, read func(context.Context) change) tea.Cmd {
 	if l.slots[about].isRunning {
 		l.slots[about].mustRepeat = true
@@ -63,7 +65,8 @@ func (l *loader) refresh(about subject, read func(context.Context) change) tea.C
 	return l.restart(about, read)
 }
 
-// accept reports whether a result is that of the newest read, and whether to read again.
+// accept reports whether a result is that of the newest read, and whether to read again because the
+// data changed meanwhile. Other results must not be applied.
 func (l *loader) accept(r readResult) (isNewest, readAgain bool) {
 	s := &l.slots[r.subject]
 	if r.generation != s.generation {

@@ -45,7 +45,8 @@ func messageSummary(doc *view.Detail) (facts []summaryFact) {
 	return append(facts, summaryFact{name, text, role, maxLines, tabNames[tabResponse]})
 }
 
-// requestSummary returns the part of the request that its method and name do not show.
+// requestSummary returns the part of the request that its method and name do not show, and the name
+// of that part. text is "" if there is none.
 func requestSummary(doc *view.Detail) (name, text string) {
 	params := jsonraw.First(messageOf(doc.Request), "params")
 	if doc.Row.Method == "tools/call" {
@@ -54,7 +55,8 @@ func requestSummary(doc *view.Detail) (name, text string) {
 	return "params", compactWithout(params, "_meta")
 }
 
-// responseSummary returns the text of a tool's result, or else the members of the result or the error.
+// responseSummary returns the text of a tool's result, or else the members of the result or the
+// error, and a name for it: "answer", "error" or "result".
 func responseSummary(doc *view.Detail) (name, text string) {
 	message := messageOf(doc.Response)
 	if message == nil && doc.Response != nil {

@@ -103,7 +103,8 @@ func (m *model) awaitChange(after uint64) tea.Cmd {
 	}
 }
 
-// Update handles one message.
+// Update handles one message of the terminal or the result of a command, and returns the next
+// command. The model is always m.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -115,6 +116,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.ResumeMsg:
 		return m, tea.Batch(tea.ClearScreen, m.reload())
 	case recordingsChanged:
+		// The wait for the next change begins after a gap, so that reads are not too frequent.
 		again := tea.Tick(m.status.Gap(), func(time.Time) tea.Msg { return gapPassed(msg) })
 		if m.statusLine.isPaused {
 			m.statusLine.hasChanged = true
@@ -162,7 +164,8 @@ func (m *model) reload() tea.Cmd {
 	return tea.Batch(m.loadStatus(), m.loadConversations(), m.loadList(false), m.loadWaiting(), m.loadDetail(false))
 }
 
-// loadAgain repeats a read whose data may have changed while it ran.
+// loadAgain repeats a read whose data may have changed while it ran. Suggestions and dialogs are
+// not read again.
 func (m *model) loadAgain(about subject) tea.Cmd {
 	switch about {
 	case subjectStatus:

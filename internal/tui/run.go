@@ -57,10 +57,11 @@ func Run(ctx context.Context, o Options) error {
 	program := tea.NewProgram(m, tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(o.Env),
 		tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler())
 	// tea.WithContext would close the terminal while a goroutine reads from it.
-	defer context.AfterFunc(ctx, program.Quit)()
+	stopQuitting := context.AfterFunc(ctx, program.Quit)
+	defer stopQuitting()
 	_, err := program.Run()
 	if errors.Is(err, tea.ErrInterrupted) {
-		return context.Canceled
+		return context.Canceled // the user pressed Ctrl-C
 	}
 	if ctx.Err() != nil && !errors.Is(err, tea.ErrProgramPanic) {
 		return context.Cause(ctx)

@@ -147,7 +147,7 @@ func (m *model) reveal() tea.Cmd {
 }
 
 // editText gets a JSON text and lets the user edit it, in the view or in the user's editor. Then it
-// calls run with the text and whether the user changed it.
+// calls run with the text and whether the user changed it. name is the title of the view's editor.
 func (m *model) editText(
 	name string,
 	get func(context.Context, view.Actor) (string, error),
@@ -170,6 +170,7 @@ func (m *model) editText(
 				return m.showError(err)
 			}
 			area := newArea(indented(text, m.w-2))
+			// Compare with the text as it is shown, in which tabs and indents may differ.
 			shown := area.Text()
 			edited := func(m *model, current string) tea.Cmd {
 				return run(m, current, strings.TrimSpace(current) != strings.TrimSpace(shown))

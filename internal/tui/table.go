@@ -38,7 +38,7 @@ func drawTableLine(clock screenClock, r *view.Row, widths []int, whole float64) 
 	})
 }
 
-// tableCell returns the text of a column.
+// tableCell returns the text of the column with a head. role and mark are those of stateMark.
 func tableCell(clock screenClock, head string, r *view.Row, role cells.Role, mark string) cells.Span {
 	faint := func(text string) cells.Span { return cells.Text(cells.Faint, text) }
 	emptyIfZero := func(n int64, text string) cells.Span {
@@ -77,7 +77,7 @@ func tableCell(clock screenClock, head string, r *view.Row, role cells.Role, mar
 	case "tokens":
 		return emptyIfZero(r.Tokens, strconv.FormatInt(r.Tokens, 10))
 	}
-	return faint(notes(r))
+	return faint(notes(r)) // the column "notes"
 }
 
 // notes returns further facts about an exchange in a few words.
@@ -138,31 +138,31 @@ func (l *list) drawTable(clock screenClock, w, h int) (lines []drawn) {
 
 // drawTalk draws blocks of arrows between client and server.
 func (l *list) drawTalk(clock screenClock, client, server string, w, h int) (lines []drawn) {
-	c := talkColumnsFor(w)
+	columns := talkColumnsFor(w)
 	if h >= 8 {
-		lines = append(lines, drawn{Line: drawTalkHead(c, client, server, w)})
+		lines = append(lines, drawn{Line: drawTalkHead(columns, client, server, w)})
 		h--
 	}
 	l.scrollToSelected(h, func(n int) int {
-		if it := l.itemAt(n); it != nil {
-			return len(blockArrows(&it.row, it.lines, l.unfolded[it.key], c))
+		if item := l.itemAt(n); item != nil {
+			return len(blockArrows(&item.row, item.lines, l.unfolded[item.key], columns))
 		}
 		return 1
 	})
 	whole := l.longestDuration(clock, h)
 	for n := l.top; n < l.total && h > 0; n++ {
-		it := l.itemAt(n)
-		if it == nil {
+		item := l.itemAt(n)
+		if item == nil {
 			lines = append(lines, drawn{Line: cells.TextLine(cells.Faint, "  …"), Item: n + 1})
 			h = h - 1
 			continue
 		}
-		for _, arrow := range blockArrows(&it.row, it.lines, l.unfolded[it.key], c) {
+		for _, arrow := range blockArrows(&item.row, item.lines, l.unfolded[item.key], columns) {
 			h--
 			if h < 0 {
 				break
 			}
-			line := drawTalkLine(clock, &it.row, arrow, c, whole)
+			line := drawTalkLine(clock, &item.row, arrow, columns, whole)
 			lines = append(lines, drawn{Line: line, Selected: n == l.sel, Item: n + 1})
 		}
 	}
@@ -173,8 +173,8 @@ func (l *list) drawTalk(clock screenClock, client, server string, w, h int) (lin
 func (l *list) drawDocs(columns []cells.Column, clock screenClock, w, h int) (lines []drawn) {
 	widths := cells.Widths(columns, w)
 	var foot []cells.Line
-	if it := l.selected(); it != nil && h >= 8 {
-		foot = docText(it.doc, w-2)
+	if item := l.selected(); item != nil && h >= 8 {
+		foot = docText(item.doc, w-2)
 		foot = foot[:min(len(foot), h/3)]
 	}
 	lines = append(lines, drawn{Line: cells.Head(columns, widths, l.sort)})
@@ -184,14 +184,14 @@ func (l *list) drawDocs(columns []cells.Column, clock screenClock, w, h int) (li
 	}
 	l.scrollToSelected(room, oneLine)
 	for n := l.top; n < min(l.top+room, l.total); n++ {
-		it := l.itemAt(n)
-		if it == nil {
+		item := l.itemAt(n)
+		if item == nil {
 			continue
 		}
 		line := cells.Row(
 			columns,
 			widths,
-			func(i, _ int) cells.Line { return cells.Line{docCell(clock, it.doc, columns[i].Head)} },
+			func(i, _ int) cells.Line { return cells.Line{docCell(clock, item.doc, columns[i].Head)} },
 		)
 		lines = append(lines, drawn{Line: line, Selected: n == l.sel, Item: n + 1})
 	}
@@ -230,8 +230,9 @@ func (l *list) longestDuration(clock screenClock, height int) float64 {
 	return longestDone
 }
 
-// scrollToSelected scrolls the list in height lines so that the selected item is visible and no lines
-// stay empty while items are above. linesOf returns the number of lines of the item with an index.
+// scrollToSelected scrolls the list in height lines so that the selected item is visible and no
+// lines stay empty while items are above. linesOf returns the number of lines of the item with an
+// index. An item with more lines than fit begins at the top.
 func (l *list) scrollToSelected(height int, linesOf func(index int) int) {
 	l.top = max(0, min(l.top, l.sel))
 	used := 0
@@ -242,6 +243,7 @@ func (l *list) scrollToSelected(height int, linesOf func(index int) int) {
 			return
 		}
 	}
+	// If lines are left after the last item, show items above.
 	for n := l.sel + 1; n < l.total && used <= height; n++ {
 		used += linesOf(n)
 	}

@@ -298,7 +298,8 @@ func (d *detail) drawTitle(clock screenClock) cells.Line {
 	}
 }
 
-// drawTabs draws the names of the tabs in w columns, as many as fit around the open one.
+// drawTabs draws the names of the tabs, beginning with the first from which the open one fits into
+// w columns.
 func (d *detail) drawTabs(w int, active bool) (line cells.Line) {
 	label := func(i int) string {
 		text := tabNames[i]

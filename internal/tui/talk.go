@@ -37,17 +37,17 @@ func talkColumnsFor(w int) talkColumns {
 	if w < talkTimeMinWidth {
 		c.time = 0
 	}
-	left := w - 2 - c.time - c.took - 2
+	room := w - 2 - c.time - c.took - 2 // the mark, and blanks before the duration
 	if c.time > 0 {
-		left -= 2
+		room -= 2
 	}
 	if c.bar > 0 {
-		left -= c.bar + 2
+		room -= c.bar + 2
 	}
-	c.lane = left
-	if left >= talkAnswerMinWidth {
-		c.lane = left * 11 / 20
-		c.answer = left - c.lane - 1
+	c.lane = room
+	if room >= talkAnswerMinWidth {
+		c.lane = room * 11 / 20
+		c.answer = room - c.lane - 1
 	}
 	return c
 }

@@ -18,7 +18,8 @@ const (
 	maxTreeDepth = 200
 )
 
-// bodyLines returns a body as a foldable tree of JSON, or as text.
+// bodyLines returns a body as a foldable tree of JSON, or as text if the user wants that or the
+// body is no complete JSON.
 func bodyLines(d *detail, b *view.Body, w int) []tabLine {
 	if b == nil {
 		return nil
@@ -94,8 +95,8 @@ func (t *tree) addLine(pointer string, line cells.Line, raw json.RawMessage, can
 	t.lines = append(t.lines, tabLine{line: line, pointer: pointer, value: string(raw), fold: canFold})
 }
 
-// addBranch adds an object or array of n members: one line if it is empty or folded, or else the lines
-// that inside adds.
+// addBranch adds an object or array of n members between the brackets open and shut: one line if it
+// is empty or folded, or else the lines that inside adds.
 func (t *tree) addBranch(
 	pointer string, head cells.Line, raw json.RawMessage, n int, open, shut string, inside func(),
 ) {
@@ -110,7 +111,8 @@ func (t *tree) addBranch(
 	}
 }
 
-// addText adds a string, below its name if it is long or has several lines.
+// addText adds a string on the line of its name, or below it if it is long or has several lines. Of
+// long base64 it adds only the size.
 func (t *tree) addText(pointer string, head cells.Line, raw json.RawMessage) {
 	text, _ := jsonraw.Text(raw)
 	if !strings.Contains(text, "\n") && head.Width()+term.Width(text)+2 <= t.width {
