@@ -33,7 +33,8 @@ type Plan struct {
 // IsOpen reports whether the plan is of the open model.
 func (p Plan) IsOpen() bool { return p.Rate > 0 }
 
-// Calls returns the number of planned calls, or 0 if it depends on the server.
+// Calls returns the number of planned calls, or 0 if it depends on the server: in the closed model
+// with a Duration.
 func (p Plan) Calls() int {
 	byTime := int(p.Rate * p.Duration.Seconds())
 	if p.Requests > 0 && byTime > 0 {
@@ -56,7 +57,7 @@ const (
 // A Call makes one call. It ends early when ctx is done.
 type Call func(ctx context.Context) CallOutcome
 
-// An Ending is the outcome of one call.
+// A CallOutcome is the outcome of one call.
 type CallOutcome struct {
 	// Channel is OK or the kind of failure; "" is an interrupted call, which is not counted.
 	Channel string

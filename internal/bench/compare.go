@@ -30,49 +30,59 @@ const (
 	widenTo99 = 2.576 / 1.96
 )
 
-// Compare compares two results. A number has changed if its 99 % intervals do not overlap and the
-// shift is more than 5 %.
+// Compare compares two results: the quantiles that both have, the rate in the closed model, and the
+// error rate. A number has changed if its 99 % intervals do not overlap and the shift is more than
+// 5 %.
 func Compare(before, after *Result) (changes []Change) {
-	earlier := before.MainLatency()
-	current := after.MainLatency()
+	beforeLatency := before.MainLatency()
+	afterLatency := after.MainLatency()
 	for _, name := range Quantiles {
-		x, inA := earlier.Quantiles[name]
-		y, inB := current.Quantiles[name]
-		if inA && inB {
-			changes = append(changes, compareValues(name, x, y, true))
+		beforeValue, inBefore := beforeLatency.Quantiles[name]
+		afterValue, inAfter := afterLatency.Quantiles[name]
+		if inBefore && inAfter {
+			changes = append(changes, compareValues(name, beforeValue, afterValue, lessIsBetter))
 		}
 	}
 	if before.Response == nil { // in the open model the plan determines the rate
-		changes = append(changes, compareValues(callRate, before.Channels[OK].value(), after.Channels[OK].value(), false))
+		beforeRate := before.Channels[OK].value()
+		afterRate := after.Channels[OK].value()
+		changes = append(changes, compareValues(callRate, beforeRate, afterRate, moreIsBetter))
 	}
-	return append(changes, compareValues(errorRate, before.Errors, after.Errors, true))
+	return append(changes, compareValues(errorRate, before.Errors, after.Errors, lessIsBetter))
 }
 
 // value returns the rate of the channel with its interval.
 func (c Channel) value() Value {
-	if c.High == 0 {
+	if c.High == 0 { // the run was too short for an interval
 		return Value{Value: c.Rate}
 	}
 	return Value{Value: c.Rate, Low: &c.Low, High: &c.High}
 }
 
-// compareValues compares one number. If lessIsBetter is set, a smaller number is better.
-func compareValues(metric string, before, after Value, lessIsBetter bool) Change {
+// The directions in which a number is better.
+const (
+	lessIsBetter = true
+	moreIsBetter = false
+)
+
+// compareValues compares one number. A smaller one is better if isLessBetter is set. The verdict is
+// Unknown if a value has no interval.
+func compareValues(metric string, before, after Value, isLessBetter bool) Change {
 	c := Change{Metric: metric, Before: before, After: after, Verdict: Same}
 	if before.Value != after.Value {
-		c.Shift = math.Min(after.Value/max(before.Value, 1e-9)-1, 1000)
+		c.Shift = math.Min(after.Value/max(before.Value, 1e-9)-1, 1000) // finite if before is 0
 	}
-	x, inA := before.widened(widenTo99)
-	y, inB := after.widened(widenTo99)
-	if !inA || !inB {
+	beforeInterval, hasBefore := before.widened(widenTo99)
+	afterInterval, hasAfter := after.widened(widenTo99)
+	if !hasBefore || !hasAfter {
 		c.Verdict = Unknown
 		return c
 	}
-	if x.overlaps(y) || math.Abs(c.Shift) <= minShift {
+	if beforeInterval.overlaps(afterInterval) || math.Abs(c.Shift) <= minShift {
 		return c
 	}
 	c.Verdict = Worse
-	if (after.Value < before.Value) == lessIsBetter {
+	if (after.Value < before.Value) == isLessBetter {
 		c.Verdict = Better
 	}
 	return c

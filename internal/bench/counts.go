@@ -17,7 +17,8 @@ const (
 // digits.
 type counts map[int64]int64
 
-// roundToUnit rounds a time down to microseconds and three digits.
+// roundToUnit rounds a time down to microseconds and three digits, within the range of the
+// histogram.
 func roundToUnit(d time.Duration) int64 {
 	v := min(max(d, time.Microsecond), maxLatency).Microseconds()
 	if shift := bits.Len64(uint64(v)) - exactBits; shift > 0 {
@@ -75,7 +76,7 @@ type Bar struct {
 }
 
 // histogram counts the calls by times in steps of 1, 2, 5, from the first bar with a call to the
-// last.
+// last. Bars without calls in between are included.
 func (c counts) histogram() (bars []Bar) {
 	steps := []int64{1, 2, 5}
 	step := 0

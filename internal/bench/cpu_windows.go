@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// cpuTime returns the processor time that this process has used.
+// cpuTime returns the processor time that this process has used, or 0 if it is unknown.
 func cpuTime() time.Duration {
 	process, err := syscall.GetCurrentProcess()
 	var created, exited, kernel, user syscall.Filetime

@@ -54,7 +54,8 @@ func ParseExpectation(text string) (Expectation, error) {
 	return e, err
 }
 
-// parseLimit parses the value that the metric is compared with. A time needs a unit, unless it is 0.
+// parseLimit parses the value that the metric is compared with. A time needs a unit, unless it is
+// 0. It returns the limit in the unit of Expectation.Limit.
 func (e Expectation) parseLimit(value string) (float64, error) {
 	var limit float64
 	var err error
@@ -100,7 +101,9 @@ func (r *Result) countCalls() (n int64) {
 	return n
 }
 
-// Judge returns the expectation with its outcome for a result.
+// Judge returns the expectation with its outcome for a result. If the result has too few calls to
+// tell, Met is false and UnknownReason says so. "<" and "<=" are judged alike, and so are ">" and
+// ">=".
 func (e Expectation) Judge(r *Result) Expectation {
 	var got float64
 	limit := e.Limit

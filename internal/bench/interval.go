@@ -31,12 +31,14 @@ type statistic struct {
 	cost int
 }
 
-// intervals returns the intervals of the numbers, or nil if there are too few blocks.
+// intervals returns the intervals of the numbers, or nil if there are too few blocks. Each resample
+// draws as many blocks as the run has, with repetition.
 func (s statistic) intervals() (found []*Interval) {
 	blocks := len(s.series)
 	if blocks < minBlocks {
 		return nil
 	}
+	// Large statistics get fewer resamples.
 	resamples := min(maxResamples, max(minResamples, maxWork/max(1, s.cost)))
 	random := rand.New(rand.NewPCG(1, 2)) // the same run gives the same intervals
 	times := make([]int64, blocks)
@@ -50,13 +52,14 @@ func (s statistic) intervals() (found []*Interval) {
 		for range blocks {
 			times[random.IntN(blocks)]++
 		}
-		for i, v := range s.evaluate(times) {
-			all[i] = append(all[i], v)
+		for i, resampled := range s.evaluate(times) {
+			all[i] = append(all[i], resampled)
 		}
 	}
 	widen := smallSampleFactor(blocks) * correlationFactor(s.series)
 	for i, estimate := range estimates {
 		slices.Sort(all[i])
+		// 95 % of the resamples are between these two. Widen both sides around the estimate.
 		low := all[i][resamples*25/1000]
 		high := all[i][resamples*975/1000]
 		found = append(found, &Interval{max(0, estimate-max(0, estimate-low)*widen), estimate + max(0, high-estimate)*widen})
@@ -103,7 +106,9 @@ func correlationFactor(series []float64) float64 {
 	return math.Sqrt((1 + r) / (1 - r))
 }
 
-// newQuantileStatistic returns the statistic of quantiles, which are in ascending order.
+// newQuantileStatistic returns the statistic of quantiles, which are in ascending order. Its
+// evaluate computes the quantiles of a sample in which block i occurs times[i] times; its series
+// has the logarithm of each block's median.
 func newQuantileStatistic(blocks []counts, quantiles []float64) (s statistic) {
 	all := counts{}
 	for _, block := range blocks {
@@ -114,6 +119,8 @@ func newQuantileStatistic(blocks []counts, quantiles []float64) (s statistic) {
 	for i, v := range values {
 		places[v] = i
 	}
+	// The cells of a block are its counts by the place of the value in values, which is faster to
+	// add up than maps.
 	type cell struct {
 		place int
 		n     int64
@@ -136,14 +143,15 @@ func newQuantileStatistic(blocks []counts, quantiles []float64) (s statistic) {
 	s.evaluate = func(times []int64) (found []float64) {
 		clear(sums)
 		total := int64(0)
-		for i, k := range times {
+		for i, repeats := range times {
 			for _, c := range cells[i] {
-				sums[c.place] += k * c.n
-				total += k * c.n
+				sums[c.place] += repeats * c.n
+				total += repeats * c.n
 			}
 		}
 		place := 0
 		before := int64(0)
+		// The next quantile is not before the last one: continue from its place.
 		for _, q := range quantiles {
 			for place < len(sums)-1 && before+sums[place] < quantileRank(q, total) {
 				before += sums[place]
@@ -159,19 +167,19 @@ func newQuantileStatistic(blocks []counts, quantiles []float64) (s statistic) {
 // A tally is a part of a whole, counted in one block.
 type tally struct{ part, whole float64 }
 
-// newRatioStatistic returns the statistic sum of parts / sum of wholes. Its evaluate computes the ratio of a sample in
-// which block i occurs draws[i] times.
+// newRatioStatistic returns the statistic sum of parts / sum of wholes. Its evaluate computes the
+// ratio of a sample in which block i occurs draws[i] times; its series has the ratio of each block.
 func newRatioStatistic(blocks []tally) (s statistic) {
-	ratio := func(t tally) float64 { return t.part / max(t.whole, 1e-9) }
+	ratio := func(t tally) float64 { return t.part / max(t.whole, 1e-9) } // not divided by 0
 	for _, b := range blocks {
 		s.series = append(s.series, ratio(b))
 	}
 	s.cost = len(blocks)
 	s.evaluate = func(draws []int64) []float64 {
 		var sum tally
-		for i, k := range draws {
-			sum.part += float64(k) * blocks[i].part
-			sum.whole += float64(k) * blocks[i].whole
+		for i, repeats := range draws {
+			sum.part += float64(repeats) * blocks[i].part
+			sum.whole += float64(repeats) * blocks[i].whole
 		}
 		return []float64{ratio(sum)}
 	}

@@ -95,11 +95,12 @@ func (r *Recorder) startRun(open bool) time.Time {
 	return r.runStart
 }
 
-// finishRun ends a run. It counts the run as at least as long as least.
-func (r *Recorder) finishRun(least time.Duration) {
+// finishRun ends a run. It counts the run as lasting minDuration at least: in the open model, no
+// call may be planned near the end.
+func (r *Recorder) finishRun(minDuration time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.earlierRuns += max(r.Now().Sub(r.runStart), least)
+	r.earlierRuns += max(r.Now().Sub(r.runStart), minDuration)
 	r.generator.cpu += cpuTime() - r.generator.cpuAtStart
 }
 
@@ -142,6 +143,7 @@ func (r *Recorder) add(s Sample) (stop bool) {
 		r.generator.pauses++
 		r.resumeTime = laterOf(r.resumeTime, s.End.Add(s.Pause))
 	}
+	// The time of another failure says nothing about how fast the server responds.
 	if s.Channel == OK || s.Channel == Timeout {
 		if r.isOpen {
 			b.response.add(s.response())
@@ -184,7 +186,7 @@ func (l *minLatencies) include(s Sample) {
 	l.service = min(l.service, service)
 }
 
-// blockAt returns the block of a planned start.
+// blockAt returns the block of a planned start, and adds the blocks up to it. r.mu is locked.
 func (r *Recorder) blockAt(start time.Time) *block {
 	i := r.firstBlock + int(start.Sub(r.runStart)/blockTime)
 	for len(r.blocks) <= i {
@@ -229,12 +231,13 @@ type window struct {
 // failed.
 func (w *window) countCall(end time.Time, failed bool) bool {
 	second := int64(end.Sub(w.began) / time.Second)
+	// Forget the calls of the seconds that leave the window.
 	for ; w.second < second; w.second++ {
 		next := (w.second + 1) % failingSeconds
 		w.all[next] = 0
 		w.failing[next] = 0
 	}
-	current := max(second, 0) % failingSeconds
+	current := max(second, 0) % failingSeconds // a clock may go backwards
 	w.all[current]++
 	if !failed {
 		return false

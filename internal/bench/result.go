@@ -197,7 +197,8 @@ var quantiles = []float64{0.5, 0.9, 0.95, 0.99, 0.999}
 // minCallsBeyond is how many calls must exceed a quantile that is shown.
 const minCallsBeyond = 10
 
-// NeededCalls returns the number of calls that a metric needs.
+// NeededCalls returns the number of calls that a metric needs. For a quantile these are enough that
+// minCallsBeyond calls exceed it; any other metric needs one.
 func NeededCalls(name string) int64 {
 	for i, n := range Quantiles {
 		if n == name {
@@ -296,8 +297,9 @@ func newChannel(calls int64, seconds float64, perSecond []tally) Channel {
 // noTimeout is the minTimeout of a run in which no call timed out.
 const noTimeout = 0
 
-// newLatency returns the distribution of the calls in blocks of a second. minTimeout is the shortest
-// time of a call that timed out, or noTimeout: no latency from there on is known exactly.
+// newLatency returns the distribution of the calls in blocks of a second, with the quantiles for
+// which there are enough calls. minTimeout is the shortest time of a call that timed out, or
+// noTimeout: no latency from there on is known exactly.
 func newLatency(seconds []counts, minTimeout int64) *Latency {
 	l := &Latency{raw: counts{}, Quantiles: map[string]Value{}}
 	for _, second := range seconds {
@@ -317,6 +319,7 @@ func newLatency(seconds []counts, minTimeout int64) *Latency {
 		return v
 	}
 	intervals := newQuantileStatistic(seconds, quantiles).intervals()
+	// Later quantiles need more calls.
 	for i, name := range Quantiles {
 		if l.Calls < NeededCalls(name) {
 			break
@@ -356,9 +359,9 @@ const (
 	maxLate   = 0.01
 )
 
-// GeneratorLimit returns the reason why the result describes the generator and not the server, or "". inside
-// is set if the server runs in this process; the CPU time is not checked then. Up to Beyond late
-// calls are always allowed.
+// GeneratorLimit returns the reason why the result describes the generator and not the server, or
+// "". isInProcess is set if the server runs in this process; the CPU time is not checked then. Up
+// to minCallsBeyond late calls are always allowed.
 func (r *Result) GeneratorLimit(isInProcess bool) string {
 	calls := r.Generator.Missed
 	for _, c := range r.Channels {
@@ -408,7 +411,8 @@ func (r *Result) MainLatency() *Latency {
 	return r.Service
 }
 
-// ReadDocument parses the result of an earlier run.
+// ReadDocument parses the result of an earlier run. It returns an error for any other document, and
+// for another format.
 func ReadDocument(raw []byte) (*Document, error) {
 	var d Document
 	err := json.Unmarshal(raw, &d)

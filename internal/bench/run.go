@@ -28,6 +28,7 @@ func Run(ctx context.Context, p Plan, r *Recorder, call Call) {
 		run.runClosed(ctx)
 	}
 	run.calls.Wait()
+	// Only a whole run of the open model lasts as long as planned, whatever its last call took.
 	if !p.IsOpen() || ctx.Err() != nil {
 		p.Duration = 0
 	}
@@ -87,7 +88,7 @@ func (r *planRun) runOpen(ctx context.Context) {
 		if r.sleepUntil(ctx, intended) != nil {
 			return
 		}
-		if intended.Before(r.rec.acceptsFrom()) {
+		if intended.Before(r.rec.acceptsFrom()) { // the server asked for a pause
 			r.rec.countGenerated(func(g *generator) { g.heldBack++ })
 			continue
 		}
@@ -99,11 +100,12 @@ func (r *planRun) runOpen(ctx context.Context) {
 			lastDelayed = r.rec.Now()
 			r.rec.countGenerated(func(g *generator) { g.waited++ })
 		}
-		if r.Duration > 0 && r.rec.Now().Sub(r.began) > r.Duration+overtime {
+		if r.Duration > 0 && r.rec.Now().Sub(r.began) > r.Duration+overtime { // too late to be sent
 			<-slots
 			r.rec.countGenerated(func(g *generator) { g.missed++ })
 			continue
 		}
+		// Lag is the fault of this machine: the time that a call waited for a slot does not count.
 		delayedUntil := lastDelayed
 		r.calls.Go(func() {
 			defer func() { <-slots }()
@@ -130,10 +132,11 @@ func takeSlot(ctx context.Context, slots chan<- struct{}) (hasWaited bool, err e
 	}
 }
 
-// sleepUntil waits until a time, or until ctx is done.
+// sleepUntil waits until a time, or until ctx is done; then it returns an error. Sleep may return
+// early.
 func (r *planRun) sleepUntil(ctx context.Context, wake time.Time) error {
-	for left := wake.Sub(r.rec.Now()); left > 0; left = wake.Sub(r.rec.Now()) {
-		if err := r.rec.Sleep(ctx, left); err != nil {
+	for remaining := wake.Sub(r.rec.Now()); remaining > 0; remaining = wake.Sub(r.rec.Now()) {
+		if err := r.rec.Sleep(ctx, remaining); err != nil {
 			return err
 		}
 	}
@@ -147,9 +150,11 @@ func laterOf(a, b time.Time) time.Time {
 	return b
 }
 
-// runClosed lets each user make one call after another.
+// runClosed lets each user make one call after another, until the time or the number of calls is
+// used up.
 func (r *planRun) runClosed(ctx context.Context) {
 	var started atomic.Int64
+	// mayCall also takes one of the Requests, so it is called once for each call.
 	mayCall := func() bool {
 		return ctx.Err() == nil && (r.Duration == 0 || r.rec.Now().Sub(r.began) < r.Duration) &&
 			(r.Requests == 0 || started.Add(1) <= int64(r.Requests))
@@ -170,7 +175,7 @@ func (r *planRun) runClosed(ctx context.Context) {
 }
 
 // nextStarts returns a function that returns when the next call of any user may start, limited by
-// Most.
+// MaxRate. The function may be called concurrently.
 func (r *planRun) nextStarts() func() time.Time {
 	var mu sync.Mutex
 	next := r.began

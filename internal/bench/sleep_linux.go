@@ -18,8 +18,8 @@ func Sleep(ctx context.Context, d time.Duration) error {
 		return pause.For(ctx, d-timerGrain)
 	}
 	if d > 0 { // nanosleep does not end with ctx
-		left := syscall.NsecToTimespec(d.Nanoseconds())
-		_ = syscall.Nanosleep(&left, nil)
+		remaining := syscall.NsecToTimespec(d.Nanoseconds())
+		_ = syscall.Nanosleep(&remaining, nil)
 	}
 	return context.Cause(ctx)
 }

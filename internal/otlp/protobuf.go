@@ -35,6 +35,7 @@ func cutField(message []byte) (number uint64, kind byte, value, rest []byte, ok 
 	}
 	message = message[n:]
 	size := uint64(0)
+	// Find the size of the value, and where it begins.
 	switch kind {
 	case varintType:
 		_, n = binary.Uvarint(message)

@@ -82,7 +82,7 @@ func (w *writer) writeFixed32(n int, name string, v uint32) {
 		return
 	}
 	if w.isJSON {
-		w.writeUint32(n, name, v)
+		w.writeUint32(n, name, v) // the same number in JSON
 		return
 	}
 	w.b = binary.LittleEndian.AppendUint32(appendTag(w.b, n, fixed32Type), v)
@@ -178,7 +178,8 @@ func (w *writer) writeDoubles(n int, name string, vs []float64) {
 	writePacked(w, n, name, vs, w.writeDoubleElement, math.Float64bits)
 }
 
-// writePacked writes a list of 8-byte numbers. It omits an empty list.
+// writePacked writes a list of 8-byte numbers. It omits an empty list. element writes a number as
+// JSON, bits returns it for protobuf.
 func writePacked[T any](w *writer, n int, name string, vs []T, element func(T), bits func(T) uint64) {
 	if len(vs) == 0 {
 		return

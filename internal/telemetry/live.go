@@ -72,7 +72,7 @@ func (l *Live) Tap(f wire.Frame) {
 		return
 	}
 	size := int64(len(f.Raw))
-	if waiting := l.bytes.Add(size); waiting > maxWaitingBytes && waiting > size {
+	if waiting := l.bytes.Add(size); waiting > maxWaitingBytes && waiting > size { // one frame always fits
 		l.drop(size)
 		return
 	}
@@ -137,7 +137,7 @@ func (l *Live) Fail(id json.RawMessage, kind wire.Kind, text string, at time.Tim
 func (l *Live) Gap() { l.hasGap.Store(true) }
 
 // Close waits for the queued frames and ends all open requests. It returns the number of requests
-// without a span because frames were lost.
+// without a span because frames were lost. Later calls of Tap and Fail do nothing.
 func (l *Live) Close(at time.Time) (lost int) {
 	l.mu.Lock()
 	if !l.isClosed {

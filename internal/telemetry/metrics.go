@@ -64,7 +64,8 @@ type Metrics struct {
 	points [len(instruments)]map[string]*otlp.HistogramPoint
 }
 
-// observe adds a duration that ended at the time at. A negative duration counts as 0.
+// observe adds a duration that ended at the time end. A negative duration counts as 0. Equal sets
+// of attributes count in one point, whatever their order.
 func (m *Metrics) observe(metric instrument, attributes []otlp.Attribute, end time.Time, duration time.Duration) {
 	attributes = slices.Clone(attributes)
 	slices.SortFunc(attributes, func(a, b otlp.Attribute) int { return strings.Compare(a.Key, b.Key) })
@@ -100,28 +101,28 @@ func appendValue(key []byte, value any) []byte {
 	return fmt.Appendf(key, "%v;", value)
 }
 
-// point returns the point for a set of attributes, and creates it if needed. Beyond maxSets it
-// returns the overflow point.
+// point returns the point for a set of attributes, which setKey identifies, and creates it if
+// needed. Beyond maxSets it returns the overflow point. m.mu is locked.
 func (m *Metrics) point(metric instrument, setKey []byte, attributes []otlp.Attribute) *otlp.HistogramPoint {
 	all := m.points[metric]
 	if all == nil {
 		all = map[string]*otlp.HistogramPoint{}
 		m.points[metric] = all
 	}
-	if p := all[string(setKey)]; p != nil {
-		return p
+	if found := all[string(setKey)]; found != nil {
+		return found
 	}
 	key := string(setKey)
 	if len(all) >= maxSets {
 		key = overflow
 		attributes = []otlp.Attribute{{Key: overflow, Value: true}}
 	}
-	p := all[key]
-	if p == nil {
-		p = &otlp.HistogramPoint{Attributes: attributes, Bounds: boundaries, Counts: make([]uint64, len(boundaries)+1)}
-		all[key] = p
+	found := all[key]
+	if found == nil {
+		found = &otlp.HistogramPoint{Attributes: attributes, Bounds: boundaries, Counts: make([]uint64, len(boundaries)+1)}
+		all[key] = found
 	}
-	return p
+	return found
 }
 
 // Collect returns the counts since the last Collect if delta is set, else since Start. delta must
@@ -140,7 +141,7 @@ func (m *Metrics) Collect(now time.Time, delta bool) (all []otlp.Histogram) {
 			copied.Counts = slices.Clone(p.Counts)
 			copied.Start = m.Start
 			copied.Time = now
-			if copied.Start.After(now) {
+			if copied.Start.After(now) { // the clocks of frames and of now may differ
 				copied.Start = now
 			}
 			h.Points = append(h.Points, copied)

@@ -68,7 +68,7 @@ func (b *Builder) readOperation(p part) operation {
 }
 
 // addContent sets the arguments or variables from the params of a tool call or prompt, without
-// secrets.
+// secrets. It drops variables beyond maxVariables, and any with the key of an earlier one.
 func (o *operation) addContent(method string, arguments []byte) {
 	if arguments == nil {
 		return
@@ -91,7 +91,8 @@ func (o *operation) addContent(method string, arguments []byte) {
 	}
 }
 
-// spanName returns the name of the spans.
+// spanName returns the name of the spans: the method with the tool, the prompt or, with withURI,
+// the URI.
 func (o *operation) spanName(withURI bool) string {
 	if o.tool != "" {
 		return o.method + " " + o.tool

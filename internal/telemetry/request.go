@@ -47,12 +47,13 @@ type part struct {
 	conn *conn
 }
 
-// apply adds a frame to its request and returns the request, or nil if there is none.
+// apply adds a frame to its request and returns the request, or nil if there is none. The request
+// may have ended with the frame.
 func (b *Builder) apply(p part) *request {
 	r := b.open[p.Exchange]
 	switch p.Role {
 	case wire.RoleBeginning:
-		b.streams.Put(p.Exchange, true)
+		b.streams.Put(p.Exchange, true) // not a request
 		return nil
 	case wire.RoleRequest, wire.RoleRepeat, wire.RoleContinuation:
 		return b.addRequest(r, p)
@@ -90,9 +91,10 @@ func (r *request) addToState(p part) {
 	r.state.ID = ""
 }
 
-// addRequest adds a request: a new one, a repeated one, or the request of the next round. It returns the
-// request that the message belongs to.
+// addRequest adds a request: a new one, a repeated one, or the request of the next round. r is the
+// exchange's open request, or nil. It returns the request that the message belongs to.
 func (b *Builder) addRequest(r *request, p part) *request {
+	// The spans of a repeated request may have been emitted already: then it is a new one.
 	if r == nil || p.Role == wire.RoleRequest { // exchange numbers are unique
 		return b.openRequest(p)
 	}
@@ -178,6 +180,7 @@ func (b *Builder) addResponse(r *request, p part, wasCancelled bool) {
 		return // Fail reports why mcpc cancelled the request
 	}
 	r.hasFailed = false
+	// outcomeOf takes the end from failedAt.
 	r.failedAt = p.Frame.Time
 	end := b.outcomeOf(r)
 	b.readResponse(r, p.Message, &end)
@@ -254,10 +257,12 @@ func (b *Builder) outcomeOf(r *request) outcome {
 	case s.Open(), s.Channel == exchange.ChannelUnreadable:
 		end = outcome{at: r.failedAt, incomplete: true}
 	case s.Channel == exchange.ChannelOK, s.Channel == string(wire.InputRequired):
+	// Without a JSON-RPC response the HTTP status is the reason.
 	case s.Unanswered && s.Status >= 300 && s.Text == "":
 		end.kind = strconv.Itoa(s.Status)
 		end.status = s.Status
 		end.message = fmt.Sprintf("HTTP status %d", s.Status)
+	// Only a message that cannot be read as a response leaves no text.
 	case s.Unanswered && s.Text == "":
 		end.kind = s.Channel
 		end.message = "received invalid JSON-RPC message"
@@ -306,7 +311,7 @@ func (b *Builder) addFrameEvent(r *request, f *wire.Frame) {
 // addHold adds the event and the duration of a hold that ended.
 func (b *Builder) addHold(r *request, f *wire.Frame) {
 	h := f.Held
-	if h.How == "waiting" {
+	if h.How == "waiting" { // the hold begins
 		return
 	}
 	duration := exchange.HeldFor(h)

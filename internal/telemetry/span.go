@@ -34,8 +34,8 @@ type root struct {
 	start   time.Time
 }
 
-// beginRound starts a round and determines its parent. With Options.Own, the context in a sent
-// request is its own span.
+// beginRound starts a round and determines its parent. With Options.ContextIsOwnSpan, the context
+// in a sent request is its own span, unless an earlier request had the same one.
 func (b *Builder) beginRound(req *request, p part) {
 	r := &req.round
 	r.start = p.Frame.Time
@@ -80,7 +80,8 @@ func linkTo(to Context) otlp.Link {
 	return otlp.Link{Trace: to.Trace, Span: to.Span, TraceState: to.State}
 }
 
-// digest returns the hash from which the ids of an exchange derive. Neither of its halves is zero.
+// digest returns the hash from which the ids of an exchange derive. Neither of its halves is zero,
+// because an id of zeros is invalid.
 func (b *Builder) digest(req *request, round int, side string) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	var n [24]byte
@@ -194,8 +195,9 @@ const (
 	lastRound  = false
 )
 
-// endRound emits the spans of the current round. hasMore is set if the response requires
-// another round.
+// endRound emits the spans of the current round, which share its events in the outer one. hasMore
+// is set if the response requires another round. Metrics leave out a round of which the outcome is
+// unknown.
 func (b *Builder) endRound(req *request, end outcome, hasMore bool) {
 	r := &req.round
 	trace, sampled := b.traceOf(req)
@@ -282,7 +284,7 @@ func (b *Builder) endRoot(req *request, end outcome) {
 	if s.End.Before(s.Start) {
 		s.End = s.Start
 	}
-	end.result = ""
+	end.result = "" // the span of the last round has it
 	s.Attributes = append(
 		append(req.operation.sharedAttributes(req.conn, otlp.Internal, req.dir), end.sharedAttributes(otlp.Internal)...),
 		req.operation.spanAttributes(otlp.Internal)...)

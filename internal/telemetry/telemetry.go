@@ -131,6 +131,7 @@ func (b *Builder) Add(ref int64, f wire.Frame) {
 			item := exchange.FactsOf(p.Message)
 			p.Facts = &item
 		}
+		// The place before has the message in its own exchange.
 		if place.Role == wire.RoleRelated {
 			b.setParent(previous, p)
 		} else {
@@ -146,7 +147,8 @@ func (b *Builder) Add(ref int64, f wire.Frame) {
 }
 
 // Settle emits the spans of failed requests after their grace period. Add calls it with the time of
-// each frame. If there are no frames for a while, the caller must call it.
+// each frame. If there are no frames for a while, the caller must call it. Requests end in the
+// order in which they failed: one with a longer period delays the later ones.
 func (b *Builder) Settle(now time.Time) {
 	if now.After(b.now) {
 		b.now = now
@@ -177,7 +179,7 @@ func (b *Builder) Fail(id json.RawMessage, kind wire.Kind, text string, at time.
 		}
 		failed := outcome{at: at, kind: string(kind), message: safeText(text)}
 		if req.hasFailed && req.failedAt.Before(at) {
-			failed.at = req.failedAt
+			failed.at = req.failedAt // the frames know the time better
 		}
 		b.finish(req, failed)
 	}
@@ -233,6 +235,7 @@ func (b *Builder) openRequest(p part) *request {
 		}
 		b.openOrder = b.openOrder[1:]
 	}
+	// Remove exchanges that have ended, so that the list does not grow.
 	if len(b.openOrder) > 2*maxOpen {
 		seen := map[int]bool{}
 		b.openOrder = slices.DeleteFunc(b.openOrder, func(n int) bool {

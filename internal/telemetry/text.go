@@ -18,14 +18,15 @@ const (
 	maxSearched = 64 << 10
 )
 
-// cutText returns text as valid UTF-8 of at most n bytes, cut at a character. The result is a copy.
-func cutText(text string, max int) string {
-	if len(text) > max {
-		text = text[:jsonraw.RuneStart([]byte(text[:min(len(text), max+utf8.UTFMax)]), max)]
+// cutText returns text as valid UTF-8 of at most maxBytes bytes, cut at a character. The result is
+// a copy, so that a long text can be freed.
+func cutText(text string, maxBytes int) string {
+	if len(text) > maxBytes {
+		text = text[:jsonraw.RuneStart([]byte(text[:min(len(text), maxBytes+utf8.UTFMax)]), maxBytes)]
 	}
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) > max { // U+FFFD may be longer than the invalid bytes
-		text = text[:jsonraw.RuneStart([]byte(text), max)]
+	if len(text) > maxBytes { // U+FFFD may be longer than the invalid bytes
+		text = text[:jsonraw.RuneStart([]byte(text), maxBytes)]
 	}
 	return strings.Clone(text)
 }
@@ -55,8 +56,8 @@ func idText(id json.RawMessage) string {
 	return cutText(string(id), maxName)
 }
 
-// firstHash returns the hash that recordings have in place of a secret, or other if the text has no
-// hash.
+// firstHash returns the hash that recordings have in place of a secret, or fallback if the text has
+// no hash.
 func firstHash(text, fallback string) string {
 	if all := redact.HashesIn(text); len(all) > 0 {
 		return all[0]
