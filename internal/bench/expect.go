@@ -102,10 +102,10 @@ func (r *Result) countCalls() (n int64) {
 }
 
 // Judge returns the expectation with its outcome for a result. If the result has too few calls to
-// tell, Met is false and UnknownReason says so. "<" and "<=" are judged alike, and so are ">" and
-// ">=".
+// tell, Met is false and UnknownReason says so.
 func (e Expectation) Judge(r *Result) Expectation {
 	var got float64
+	isAtLeast := false // the true value may be higher than got
 	limit := e.Limit
 	if r.countCalls() == 0 {
 		e.UnknownReason = "there were no calls"
@@ -128,16 +128,23 @@ func (e Expectation) Judge(r *Result) Expectation {
 		}
 		got = v.Value
 		e.Got = (time.Duration(got) * time.Microsecond).String()
-		if v.AtLeast {
+		isAtLeast = v.AtLeast
+		if isAtLeast {
 			e.Got = "at least " + e.Got
 			// The latency is rounded down, so the limit is too: a call with a timeout of a second did not
 			// take less than a second.
 			limit = float64(roundToUnit(time.Duration(limit) * time.Microsecond))
 		}
 	}
-	e.Met = got > limit
-	if e.Operator[0] == '<' {
+	switch e.Operator {
+	case "<":
 		e.Met = got < limit
+	case "<=":
+		e.Met = got < limit || got == limit && !isAtLeast
+	case ">":
+		e.Met = got > limit
+	case ">=":
+		e.Met = got >= limit
 	}
 	return e
 }

@@ -133,8 +133,8 @@ func TestExpectations(t *testing.T) {
 		Service: &Latency{Calls: 990, Quantiles: map[string]Value{"p50": {Value: 20_000}, "p90": {Value: 40_000}, "max": {Value: 1e6}}},
 	}
 	for text, want := range map[string]string{
-		"p50<200ms": "held", "p50 < 20.1ms": "held", "p50<20ms": "missed", "p90<=50ms": "held", "max<1s": "missed", "max<2s": "held", "p50>1ms": "held",
-		"error_rate<0.1%": "missed", "error_rate<2%": "held", "error_rate<0.02": "held", "rate>50": "held", "rate>100/s": "missed", "rate<100": "held",
+		"p50<200ms": "held", "p50 < 20.1ms": "held", "p50<20ms": "missed", "p90<=50ms": "held", "p50<=20ms": "held", "p50>=20ms": "held", "p50>20ms": "missed", "max<1s": "missed", "max<2s": "held", "p50>1ms": "held",
+		"error_rate<0.1%": "missed", "error_rate<2%": "held", "error_rate<1%": "missed", "error_rate<=1%": "held", "error_rate<0.02": "held", "rate>50": "held", "rate>100/s": "missed", "rate<100": "held",
 		"p99<1s": "p99 needs 1000 calls that succeed or time out, and there were 990",
 	} {
 		e, err := ParseExpectation(text)
