@@ -482,7 +482,7 @@ func (e *eventRewriter) holdEvent(event []byte, ev sse.Event, m *wire.Message) (
 
 // respondToServer sends the server a response to its request, in place of the client: to the URL of
 // the client's requests, or to the endpoint of the old transport. An endpoint of "" is the former.
-// A failure is only recorded, as nobody waits for it.
+// A failure is only recorded: the client does not know about the response.
 func (f *faultedRequest) respondToServer(endpoint, session string, response []byte) {
 	target, err := f.req.URL.Parse(endpoint)
 	if err != nil {

@@ -202,7 +202,8 @@ func negate(n node) node {
 	return negation{n}
 }
 
-// match is true for a sample if the sample cannot tell: its row may lack what another row has.
+// match reports whether the term does not match. It returns true for a sample that cannot tell: a row of
+// its page may lack what the sample has.
 func (n negation) match(c *candidate) bool {
 	return c.isSample && (n.readsTraffic() || usesField(n.node, unsampledFields)) || !n.node.match(c)
 }
@@ -228,7 +229,8 @@ type fieldTerm struct {
 // A value reports whether the candidate's field has one of the values that a filter names.
 type value func(c *candidate) bool
 
-// match is true for a sample if the sample does not have the field.
+// match reports whether the field has one of the values. It returns true for a sample that does not
+// have the field.
 func (t *fieldTerm) match(c *candidate) bool {
 	return c.isSample && !t.field.hasBounds && slices.Contains(unsampledFields, t.field.name) ||
 		slices.ContainsFunc(t.values, func(v value) bool { return v(c) })

@@ -227,9 +227,9 @@ func frameOf(n int, f wire.Frame) Frame {
 	return out
 }
 
-// bodyIn returns the body of a message of an exchange, or nil if there is no message. For a batch
-// it is only the one message. Its Frame is the number of the message among frames; 0 if they do not
-// have it.
+// bodyIn returns the body of a message of an exchange, or nil if the exchange lacks the message.
+// For a batch it is only the one message. Its Frame is the number of the message among frames; 0 if
+// they do not have it.
 func bodyIn(frames []wire.Frame, message wire.Frame) *Body {
 	if message.Raw == nil {
 		return nil
