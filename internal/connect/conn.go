@@ -72,8 +72,8 @@ type Conn struct {
 	negotiatedKey string
 	// recalledCapabilities are the capabilities that the server declared to an earlier run.
 	recalledCapabilities json.RawMessage
-	// Box caches the tools of a connection of many calls. It is nil for other connections.
-	Box *toolCache
+	// toolCache caches the tools of a connection of many calls. It is nil for other connections.
+	toolCache *toolCache
 
 	Dialed   bool // the command tried to reach the server
 	reopened bool // the session was opened again
@@ -146,10 +146,10 @@ func Dial(ctx context.Context, e *host.Env, how Options) (*Conn, wire.Outcome) {
 	host.TuneGC(e, how.MultiCall)
 	c := &Conn{Env: e, OnNotification: how.OnNotification}
 	if how.MultiCall {
-		c.Box = &toolCache{opened: e.Now()}
+		c.toolCache = &toolCache{opened: e.Now()}
 	}
 	if how.FewLists {
-		c.Box.recentEnough = recentEnoughForBatch
+		c.toolCache.recentEnough = recentEnoughForBatch
 	}
 	var o wire.Outcome
 	if how.Card != nil {

@@ -99,7 +99,7 @@ func (b *toolCache) fill(all Catalogue, now time.Time) {
 // definitions.
 func (c *Conn) dropCachedTools(k Kind) {
 	if k == ToolKind {
-		c.Box.empty()
+		c.toolCache.empty()
 	}
 }
 
@@ -127,12 +127,12 @@ func (b *toolCache) recentList(now time.Time) *Catalogue {
 // DefineOnce does what Define does, but parallel calls ask the server once, and not again while the
 // list is recent.
 func (c *Conn) DefineOnce(ctx context.Context, name string) (*Definition, wire.Outcome) {
-	if c.Box == nil {
+	if c.toolCache == nil {
 		return c.Define(ctx, name)
 	}
-	c.Box.fetching.Lock()
-	defer c.Box.fetching.Unlock()
-	if all := c.Box.recentList(c.Env.Now()); all != nil {
+	c.toolCache.fetching.Lock()
+	defer c.toolCache.fetching.Unlock()
+	if all := c.toolCache.recentList(c.Env.Now()); all != nil {
 		return c.selectTool(name, *all)
 	}
 	return c.Define(ctx, name)

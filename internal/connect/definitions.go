@@ -222,7 +222,7 @@ func (c *Conn) listKey(k Kind) string {
 
 // ForgetTools drops the cached tools.
 func (c *Conn) ForgetTools() {
-	c.Box.empty()
+	c.toolCache.empty()
 	c.Forget(ToolKind)
 }
 
@@ -271,17 +271,17 @@ func (c *Conn) Remembered(name string) *Definition {
 	if c.Env.Index > 0 {
 		return nil // the index refers to a fresh list
 	}
-	tool := c.Box.tool(name)
+	tool := c.toolCache.tool(name)
 	if tool == nil && !c.StartsServer() {
 		tool = c.LastKnown(name)
-		if tool != nil && c.Box != nil {
-			tool.Fresh = !tool.fetched.Before(c.Box.opened)
+		if tool != nil && c.toolCache != nil {
+			tool.Fresh = !tool.fetched.Before(c.toolCache.opened)
 		}
 	}
 	if tool == nil || !c.Env.Now().Before(tool.Until) || c.headerProblem(tool.Tool) != "" {
 		return nil
 	}
-	return c.Box.add(tool)
+	return c.toolCache.add(tool)
 }
 
 // StartsServer reports whether this command starts the server's process, unlike a server over HTTP
@@ -294,7 +294,7 @@ func (c *Conn) StartsServer() bool {
 // JustFetched reports whether the definition is so recent that it is not fetched again after a
 // failed call.
 func (c *Conn) JustFetched(tool *Definition) bool {
-	return tool.Fresh && (c.Box == nil || c.Box.recentList(c.Env.Now()) != nil)
+	return tool.Fresh && (c.toolCache == nil || c.toolCache.recentList(c.Env.Now()) != nil)
 }
 
 // Doubt makes the next call fetch the definition of a tool again if a call failed that used the
@@ -307,7 +307,7 @@ func (c *Conn) Doubt(ctx context.Context, tool *Definition) {
 
 // ExpireTools makes the cached list of tools stale. Completion still uses it.
 func (c *Conn) ExpireTools(ctx context.Context) {
-	c.Box.empty()
+	c.toolCache.empty()
 	if !c.cachesKind(ToolKind) {
 		return
 	}
@@ -362,7 +362,7 @@ func (c *Conn) cachedEntry(k Kind, name string) (json.RawMessage, *state.ToolLis
 // pages until one has the tool.
 func (c *Conn) Define(ctx context.Context, name string) (*Definition, wire.Outcome) {
 	var enough func([]json.RawMessage) bool
-	if c.Saved == nil && c.Box == nil && c.Env.Index == 0 {
+	if c.Saved == nil && c.toolCache == nil && c.Env.Index == 0 {
 		enough = func(items []json.RawMessage) bool {
 			return slices.ContainsFunc(items, func(raw json.RawMessage) bool {
 				listed, ok := ToolKind.NameIn(raw)
@@ -374,7 +374,7 @@ func (c *Conn) Define(ctx context.Context, name string) (*Definition, wire.Outco
 	if !o.OK() {
 		return nil, o
 	}
-	c.Box.fill(all, c.Env.Now())
+	c.toolCache.fill(all, c.Env.Now())
 	return c.selectTool(name, all)
 }
 
@@ -382,7 +382,7 @@ func (c *Conn) Define(ctx context.Context, name string) (*Definition, wire.Outco
 // name.
 func (c *Conn) selectTool(name string, all Catalogue) (*Definition, wire.Outcome) {
 	index := c.Env.Index
-	if tool := c.Box.tool(name); tool != nil && tool.Fresh && index == 0 {
+	if tool := c.toolCache.tool(name); tool != nil && tool.Fresh && index == 0 {
 		return tool, wire.Outcome{}
 	}
 	found := slices.DeleteFunc(slices.Clone(all.Tools), func(tool mcp.Tool) bool { return tool.Name != name })

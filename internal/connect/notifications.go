@@ -24,7 +24,7 @@ func (c *Conn) showNotification(e *host.Env, m *wire.Message) {
 	}
 	switch m.Method {
 	case "notifications/progress":
-		if c.Box == nil && e.UI.ShowsProgress() {
+		if c.toolCache == nil && e.UI.ShowsProgress() {
 			e.UI.ShowProgress(withoutSecrets(e, params))
 		}
 	case "notifications/message":

@@ -152,7 +152,7 @@ func (s *State) Add(p *PlacedFrame) {
 	if isFirstItem && (isMessage || p.Frame.Kind == wire.Noise) {
 		s.AddSize(p.Frame.Dir, p.Size)
 	}
-	isOpen := (s.Open() || s.IsSeparate) && p.Role != wire.RoleRelated
+	isOpen := (s.IsOpen() || s.IsSeparate) && p.Role != wire.RoleRelated
 	isResponse := p.Role == wire.RoleResponse && !s.Reported && s.Cancel == nil
 	if isOpen || isResponse || s.Unanswered {
 		s.Duration = max(s.Duration, p.Frame.Time.Sub(s.Time)-s.Held)
@@ -275,7 +275,7 @@ func (s *State) SetOutcome(kind wire.Kind) {
 // FailIfOpen sets the outcome of an open exchange without a response. The response may still come. Fail
 // does nothing if the exchange is not open.
 func (s *State) FailIfOpen(kind wire.Kind, text string) {
-	if !s.Open() {
+	if !s.IsOpen() {
 		return
 	}
 	s.Unanswered = true
@@ -333,7 +333,7 @@ func (s *State) addAccompanying(p *PlacedFrame) {
 	}
 	if p.Facts.Traits.IsReply {
 		s.Orphan = true
-		s.WrongID = s.WrongID || s.Open()
+		s.WrongID = s.WrongID || s.IsOpen()
 	}
 	switch p.Facts.Traits.Kind {
 	case wire.Notification:
@@ -436,7 +436,7 @@ func (s *State) addHold(f *wire.Frame) {
 	s.Waiting = max(s.Waiting-1, 0)
 	s.Edited = s.Edited || h.How != "released"
 	startedAfter := s.Dir == wire.Received && h.Kind == "request"
-	if (s.Open() || s.IsSeparate) && !startedAfter {
+	if (s.IsOpen() || s.IsSeparate) && !startedAfter {
 		s.Held += HeldFor(h)
 	}
 	if f.Drops(s.Dir) && !s.IsSeparate {
@@ -490,7 +490,7 @@ func (s *State) endConnection(p *PlacedFrame) {
 // addUnreadable ends an open exchange because its response could not be decoded. The response may
 // still come on a different stream.
 func (s *State) addUnreadable(f *wire.Frame) {
-	if s.Open() && (f.Dir != s.Dir || s.IsHTTPOnly) {
+	if s.IsOpen() && (f.Dir != s.Dir || s.IsHTTPOnly) {
 		s.Channel = ChannelUnreadable
 		s.Exit = -1
 		s.Text = f.DecodeError
@@ -501,13 +501,13 @@ func (s *State) addUnreadable(f *wire.Frame) {
 // FinishSeparate finishes a stream or pipe that is Apart, after its last message. It does nothing to an
 // exchange.
 func (s *State) FinishSeparate() {
-	if s.IsSeparate && s.Open() {
+	if s.IsSeparate && s.IsOpen() {
 		s.SetOutcome(wire.OK)
 	}
 }
 
-// Open reports whether the exchange has no outcome.
-func (s *State) Open() bool { return s.Channel == ChannelOpen }
+// IsOpen reports whether the exchange has no outcome.
+func (s *State) IsOpen() bool { return s.Channel == ChannelOpen }
 
 // Failed reports whether the outcome is a failure. A cancelled request, a probe and a result that
 // requires input are not failures.
@@ -666,7 +666,7 @@ func (s *State) cancel(c Cancel, at time.Time) {
 			s.Cancel.Why = c.Why
 		}
 		s.Cancel.ByClosedStream = false
-	} else if s.Open() {
+	} else if s.IsOpen() {
 		c.After = max(at.Sub(s.Time), 0)
 		s.Channel = ChannelCancelled
 		s.Duration = c.After

@@ -149,7 +149,7 @@ func TestOutcomesOfExchanges(t *testing.T) {
 		var got []string
 		for _, s := range states(c.steps) {
 			exit := "-"
-			if s.Exit >= 0 && !s.Open() && s.Cancel == nil && s.Channel != ChannelUnreadable {
+			if s.Exit >= 0 && !s.IsOpen() && s.Cancel == nil && s.Channel != ChannelUnreadable {
 				exit = fmt.Sprint(s.Exit)
 			}
 			text := strings.TrimSpace(s.Channel + " " + exit + " " + s.Text)
@@ -172,7 +172,7 @@ func TestResumedStreamIsOpen(t *testing.T) {
 		t.Fatalf("after the cut: %s", s.Channel)
 	}
 	again := step{Kind: wire.Head, Stream: 2, HTTP: &wire.HTTPHead{Method: "GET", URL: "http://x/mcp", Fields: []wire.Field{{Name: "Last-Event-ID", Value: id}}}}
-	if s := states(append(steps, again))[0]; !s.Open() || s.Notes.Resumed != 1 {
+	if s := states(append(steps, again))[0]; !s.IsOpen() || s.Notes.Resumed != 1 {
 		t.Fatalf("taken up again: %s, %+v", s.Channel, s.Notes)
 	}
 	answer := step{Kind: wire.Event, Dir: wire.Received, Stream: 2, SSE: &sse.Facts{}, Raw: []byte(good)}

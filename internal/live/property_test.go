@@ -164,7 +164,7 @@ func same(t testing.TB, s *Store) {
 		c := want[TalkOf(r)]
 		for _, c := range []*counts{&c, &all} {
 			c.rows++
-			if r.Open() {
+			if r.IsOpen() {
 				c.open++
 			}
 			if r.Failed() {

@@ -534,7 +534,7 @@ func (t *Tail) resolveParts(c *rows.Capture) (rows []*rows.Row) {
 	}
 	old.capture.ResolveCarried(t.carried)
 	for _, r := range old.capture.Rows() {
-		if r.Open() || r.Cancel != nil {
+		if r.IsOpen() || r.Cancel != nil {
 			rows = append(rows, r)
 		}
 	}

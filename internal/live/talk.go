@@ -85,8 +85,8 @@ type talk struct {
 	// doc summarizes entries if current is set.
 	doc     Conversation
 	current bool
-	// hasWork reports whether a request other than the handshake exists.
-	hasWork bool
+	// hasRequests reports whether a request other than the handshake exists.
+	hasRequests bool
 }
 
 // update adds new and changed entries to their conversations and removes entries that are no longer
@@ -158,10 +158,10 @@ func (x *talk) refresh() {
 		Talk: x.doc.Talk, Client: last.Client(), Server: last.Server(), Target: last.Target, By: last.By,
 		Began: first.Time, Rows: len(x.entries), Over: x.doc.Over,
 	}
-	x.hasWork = false
+	x.hasRequests = false
 	for _, e := range x.entries {
 		r := e.row
-		if r.Open() {
+		if r.IsOpen() {
 			doc.Open++
 		}
 		if r.Failed() {
@@ -173,8 +173,8 @@ func (x *talk) refresh() {
 		doc.Revision = cmp.Or(r.Revision, doc.Revision)
 		doc.Client = cmp.Or(r.Client(), doc.Client)
 		doc.Server = cmp.Or(r.Server(), doc.Server)
-		if r.Dir == wire.Sent && !r.IsSeparate && !r.Opens() {
-			x.hasWork = true
+		if r.Dir == wire.Sent && !r.IsSeparate && !r.OpensConversation() {
+			x.hasRequests = true
 		}
 	}
 	x.doc = doc
@@ -193,7 +193,7 @@ func (s *Store) Conversations() []Conversation {
 	for id, t := range s.talks.all {
 		t.refresh()
 		all = append(all, t.doc)
-		ofOthers[id] = t.hasWork && t.doc.By != capture.ByCommand
+		ofOthers[id] = t.hasRequests && t.doc.By != capture.ByCommand
 	}
 	sliceutil.Sort(all, func(x, y Conversation) int {
 		return cmp.Or(x.Began.Compare(y.Began), x.Talk.Run-y.Talk.Run, x.Talk.Conn-y.Talk.Conn)

@@ -119,7 +119,8 @@ func (b *Binder) Learn(c Comparison, recorded, current json.RawMessage) {
 	if current == nil || err != nil {
 		currentNode = &jsonvalue.Node{} // has no handles
 	}
-	b.learnProtocolHandles(recordedNode, currentNode, compile(nil, c.Part, c.Method, "", c.WasRevision, c.IsRevision))
+	protocolRules := compile(nil, c.Part, c.Method, "", c.RecordedRevision, c.CurrentRevision)
+	b.learnProtocolHandles(recordedNode, currentNode, protocolRules)
 	for _, binding := range b.bindings {
 		if binding.Part != c.Part {
 			continue
@@ -292,7 +293,7 @@ func (b *Binder) replace(c Comparison, raw json.RawMessage, direction *handles) 
 		}
 	}
 	b.mu.Lock()
-	r.collect(n, compile(nil, c.Part, c.Method, "", c.WasRevision, c.IsRevision))
+	r.collect(n, compile(nil, c.Part, c.Method, "", c.RecordedRevision, c.CurrentRevision))
 	if direction == &b.toCurrent {
 		for _, kind := range r.kinds {
 			b.used[kind] = true

@@ -38,7 +38,7 @@ func Propose(values []json.RawMessage, c Comparison) ([]Rule, error) {
 	if len(nodes) < 2 {
 		return nil, nil
 	}
-	scope := compile(c.Rules, c.Part, c.Method, c.Name, c.WasRevision, c.IsRevision)
+	scope := compile(c.Rules, c.Part, c.Method, c.Name, c.RecordedRevision, c.CurrentRevision)
 	p := proposer{weakestFit: c.weakestFit()}
 	var rules []Rule
 	for _, proposal := range p.propose(nodes, scope, 0) {

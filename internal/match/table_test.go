@@ -49,7 +49,7 @@ func TestEachLineOfTheTableDecides(t *testing.T) {
 			method = v.methods[0]
 		}
 		same := func(part Part, method, revision string) bool {
-			c := Comparison{Part: part, Method: method, WasRevision: revision, IsRevision: revision}
+			c := Comparison{Part: part, Method: method, RecordedRevision: revision, CurrentRevision: revision}
 			return Compare(json.RawMessage(was), json.RawMessage(is), c).Same()
 		}
 		line := fmt.Sprint(v.part, " ", v.methods, " ", v.path)
@@ -92,7 +92,7 @@ func TestMembersOfLaterRevisionAreIgnored(t *testing.T) {
 			was, is string
 			same    bool
 		}{{old, now, true}, {now, now, false}, {old, old, true}, {"", "", false}, {"", now, true}, {now, "", true}, {"", old, true}} {
-			got := Compare(was, is, Comparison{Part: Result, Method: method, WasRevision: c.was, IsRevision: c.is})
+			got := Compare(was, is, Comparison{Part: Result, Method: method, RecordedRevision: c.was, CurrentRevision: c.is})
 			if c.was == c.is && c.was == old {
 				c.same = false // no part of the revision: ordinary data
 			}

@@ -165,7 +165,7 @@ func (pb *playback) bindTaskID(raw []byte) []byte {
 	}
 	m := wire.ParseMessage(raw)
 	params, n := pb.task.binder.ToIs(
-		match.Comparison{Part: match.Params, Method: m.Method, WasRevision: pb.recorded.Revision}, m.Params)
+		match.Comparison{Part: match.Params, Method: m.Method, RecordedRevision: pb.recorded.Revision}, m.Params)
 	if n == 0 {
 		return raw
 	}
@@ -308,10 +308,10 @@ func (pb *playback) composeResponse(m *wire.Message) []byte {
 	result := bridge.ConvertResult(pb.caller.Stateless, pb.isRecordedModern(), pb.live.Method, m.Result)
 	if pb.task != nil {
 		result, _ = pb.task.binder.ToIs(match.Comparison{
-			Part:        match.Result,
-			Method:      pb.live.Method,
-			WasRevision: pb.recorded.Revision,
-			IsRevision:  pb.caller.Revision,
+			Part:             match.Result,
+			Method:           pb.live.Method,
+			RecordedRevision: pb.recorded.Revision,
+			CurrentRevision:  pb.caller.Revision,
 		}, result)
 	}
 	return wire.ComposeResult(pb.live.ID, result)

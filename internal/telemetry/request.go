@@ -254,7 +254,7 @@ func (b *Builder) outcomeOf(r *request) outcome {
 	case s.Channel == exchange.ChannelCancelled:
 		end.kind = cancelled
 		end.message = "cancelled by the " + s.Cancel.Side()
-	case s.Open(), s.Channel == exchange.ChannelUnreadable:
+	case s.IsOpen(), s.Channel == exchange.ChannelUnreadable:
 		end = outcome{at: r.failedAt, incomplete: true}
 	case s.Channel == exchange.ChannelOK, s.Channel == string(wire.InputRequired):
 	// Without a JSON-RPC response the HTTP status is the reason.
@@ -275,7 +275,7 @@ func (b *Builder) outcomeOf(r *request) outcome {
 // markFailed marks r as failed if the frame ended it without a response. The spans are emitted later,
 // because a response may follow or the request may be sent again.
 func (b *Builder) markFailed(r *request, f *wire.Frame) {
-	hasEnded := !r.state.Open() && (r.state.Unanswered || r.state.Cancel != nil)
+	hasEnded := !r.state.IsOpen() && (r.state.Unanswered || r.state.Cancel != nil)
 	if r.hasFailed || r.awaitsRound || !hasEnded {
 		return
 	}

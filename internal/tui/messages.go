@@ -50,9 +50,9 @@ func messageSummary(doc *view.Detail) (facts []summaryFact) {
 func requestSummary(doc *view.Detail) (name, text string) {
 	params := jsonraw.First(messageOf(doc.Request), "params")
 	if doc.Row.Method == "tools/call" {
-		return "arguments", compactWithout(jsonraw.First(params, "arguments"))
+		return "arguments", compactObject(jsonraw.First(params, "arguments"))
 	}
-	return "params", compactWithout(params, "_meta")
+	return "params", compactObject(params, "_meta")
 }
 
 // responseSummary returns the text of a tool's result, or else the members of the result or the
@@ -63,7 +63,7 @@ func responseSummary(doc *view.Detail) (name, text string) {
 		return "answer", doc.Response.Text // not JSON, or only the start of it
 	}
 	if failure := jsonraw.First(message, "error"); failure != nil {
-		return "error", compactWithout(failure)
+		return "error", compactObject(failure)
 	}
 	result := jsonraw.First(message, "result")
 	blocks, _ := jsonraw.Array(jsonraw.First(result, "content"))
@@ -79,10 +79,10 @@ func responseSummary(doc *view.Detail) (name, text string) {
 	if texts != nil {
 		return "result", strings.Join(texts, "\n")
 	}
-	if structured := compactWithout(jsonraw.First(result, "structuredContent")); structured != "" {
+	if structured := compactObject(jsonraw.First(result, "structuredContent")); structured != "" {
 		return "result", structured
 	}
-	return "result", compactWithout(result, "_meta")
+	return "result", compactObject(result, "_meta")
 }
 
 // messageOf returns the JSON of a body, or nil if it is not complete JSON.
@@ -93,8 +93,8 @@ func messageOf(b *view.Body) json.RawMessage {
 	return json.RawMessage(b.Text)
 }
 
-// compactWithout returns an object on one line without some members; "" if nothing is left.
-func compactWithout(raw json.RawMessage, names ...string) string {
+// compactObject returns an object on one line without some members; "" if nothing is left.
+func compactObject(raw json.RawMessage, names ...string) string {
 	for _, name := range names {
 		raw = jsonraw.Without(raw, name)
 	}

@@ -110,8 +110,8 @@ func (f *Correlator) Add(ref int64, frame *Frame, t *Traits) []Place {
 type thread struct {
 	// number is the number of the Exchange, or unlisted.
 	number int
-	// heldFrames are the frames to place once the number is known.
-	heldFrames []heldFrame
+	// deferredFrames are the frames to place once the number is known.
+	deferredFrames []deferredFrame
 	// method and name are the request's; name is a tool, a prompt or a URI.
 	method, name string
 	// parent is the client's request that a server's request belongs to. isGuess is set if parent
@@ -163,7 +163,7 @@ type connState struct {
 func (c *connState) place(t *thread, role Role, ref int64, item int) {
 	if t.number == unlisted {
 		if role != RoleOtherMessage || t.isRefused {
-			t.holdFrame(role, ref)
+			t.deferFrame(role, ref)
 			return
 		}
 		c.beginExchange(t, ref)
@@ -312,7 +312,7 @@ func (c *connState) bindStream(t *thread, frame *Frame) {
 	if before == nil || before.number == unlisted {
 		c.streams.Put(frame.Stream, t)
 		c.carriers.Delete(frame.Stream)
-		t.placeHeldFrames(c, before)
+		t.placeDeferredFrames(c, before)
 	}
 }
 
@@ -388,7 +388,7 @@ func (c *connState) placeOther(ref int64, frame *Frame, m *Traits, item int) {
 		c.carriers.Put(frame.Stream, t)
 	}
 	if t.number == unlisted && frame.Dir == Sent && frame.Stream > 0 && c.latestRequest == nil {
-		t.holdFrame(role, ref) // a POST by itself, and no conversation
+		t.deferFrame(role, ref) // a POST by itself, and no conversation
 		return
 	}
 	c.place(t, role, ref, item)

@@ -15,18 +15,18 @@ import (
 // message and need none.
 const unlisted = -1
 
-// A heldFrame is a frame that is placed later, with the first message of its stream.
-type heldFrame struct {
+// A deferredFrame is a frame that is placed later, with the first message of its stream.
+type deferredFrame struct {
 	role Role
 	ref  int64
 }
 
-// maxHeldFrames suffices for the heads, the event that names an endpoint, and the end.
-const maxHeldFrames = 4
+// maxDeferredFrames suffices for the heads, the event that names an endpoint, and the end.
+const maxDeferredFrames = 4
 
-func (t *thread) holdFrame(role Role, ref int64) {
-	if len(t.heldFrames) < maxHeldFrames {
-		t.heldFrames = append(t.heldFrames, heldFrame{role, ref})
+func (t *thread) deferFrame(role Role, ref int64) {
+	if len(t.deferredFrames) < maxDeferredFrames {
+		t.deferredFrames = append(t.deferredFrames, deferredFrame{role, ref})
 	}
 }
 
@@ -34,20 +34,20 @@ func (t *thread) holdFrame(role Role, ref int64) {
 func (c *connState) beginExchange(t *thread, ref int64) {
 	t.number = *c.count
 	*c.count++
-	if len(t.heldFrames) > 0 {
-		ref = t.heldFrames[0].ref
+	if len(t.deferredFrames) > 0 {
+		ref = t.deferredFrames[0].ref
 	}
 	c.place(t, RoleBeginning, ref, -1)
-	for _, h := range t.heldFrames {
+	for _, h := range t.deferredFrames {
 		c.place(t, h.role, h.ref, -1)
 	}
-	t.heldFrames = nil
+	t.deferredFrames = nil
 }
 
-// placeHeldFrames places the held frames of a stream with the stream's request.
-func (t *thread) placeHeldFrames(c *connState, stream *thread) {
+// placeDeferredFrames places the held frames of a stream with the stream's request.
+func (t *thread) placeDeferredFrames(c *connState, stream *thread) {
 	if stream != nil {
-		for _, h := range stream.heldFrames {
+		for _, h := range stream.deferredFrames {
 			c.place(t, h.role, h.ref, -1)
 		}
 	}
@@ -65,7 +65,7 @@ func (c *connState) threadOfStream(f *Frame) *thread {
 	case f.Stream > 0 && f.Dir == Received:
 		t = &thread{number: unlisted, isSeparate: true}
 		if head, ok := c.waitingHeads[f.Stream]; ok {
-			t.holdFrame(RoleHead, head)
+			t.deferFrame(RoleHead, head)
 			delete(c.waitingHeads, f.Stream)
 		}
 		c.streams.Put(f.Stream, t)

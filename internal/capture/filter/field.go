@@ -215,7 +215,7 @@ var hasTraits = []trait{
 }
 
 var isTraits = []trait{
-	{"open", func(r *rows.Row) bool { return r.Open() }},
+	{"open", func(r *rows.Row) bool { return r.IsOpen() }},
 	{"error", (*rows.Row).Failed},
 	{"cancelled", func(r *rows.Row) bool { return r.Cancel != nil }},
 	{"late", func(r *rows.Row) bool { return r.Cancel != nil && r.Cancel.IsLate }},

@@ -280,7 +280,7 @@ func (c *Capture) Main() *Row {
 		if r.ListedElsewhere || r.IsSeparate {
 			return unrelated
 		}
-		if r.Dir == wire.Sent && !r.Opens() && !r.IsHTTPOnly {
+		if r.Dir == wire.Sent && !r.OpensConversation() && !r.IsHTTPOnly {
 			return request
 		}
 		return other

@@ -63,7 +63,7 @@ func (c *Capture) carry(w io.Writer) (carried int, err error) {
 	var lines []span
 	openings := 0
 	for _, nth := range slices.Backward(maker.openings) {
-		if row := c.rowAt(int(nth)); !row.Open() && openings < maxRepeatedOpenings { // open ones follow below
+		if row := c.rowAt(int(nth)); !row.IsOpen() && openings < maxRepeatedOpenings { // open ones follow below
 			openings++
 			lines = append(lines, row.linesToRepeat()...)
 		}
@@ -89,7 +89,7 @@ func (x *rowMaker) unfinishedRows() (rows []*Row) {
 		row := x.capture.rowAt(int(nth))
 		if row.Cancel != nil && !row.Cancel.IsLate && cancelled < maxRepeatedOpenings {
 			cancelled++
-		} else if !row.Open() {
+		} else if !row.IsOpen() {
 			continue
 		}
 		rows = append(rows, row)

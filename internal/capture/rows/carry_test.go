@@ -188,7 +188,7 @@ func beginningAfter(t *testing.T, path, next string) []byte {
 	defer behind.Close()
 	c.newestMaker.openings, c.newestMaker.waiting = nil, map[int32]struct{}{}
 	for _, row := range c.Rows() {
-		if row.Opens() {
+		if row.OpensConversation() {
 			c.newestMaker.openings = append(c.newestMaker.openings, int32(row.fileIndex))
 		}
 		c.newestMaker.waiting[int32(row.fileIndex)] = struct{}{}

@@ -113,7 +113,7 @@ func (r *Row) Size() int64 { return r.Sent + r.Received }
 // or is still recording.
 func (r *Row) LacksEnd() bool {
 	_, ended := r.capture.endSpans[r.headIndex]
-	return r.Open() && !ended && !r.ListedElsewhere
+	return r.IsOpen() && !ended && !r.ListedElsewhere
 }
 
 // IsRunOver reports whether the row's run has ended. It does not notice that the recorder was killed.
@@ -122,7 +122,7 @@ func (r *Row) IsRunOver() bool { return r.capture.closedRuns[r.headIndex] }
 // IsWaiting reports whether a response, or another message of a stream, may still be received: the run
 // has not ended and its recorder seems to run.
 func (r *Row) IsWaiting() bool {
-	if !r.Open() || r.IsRunOver() || r.Method == MethodPipe || r.capture.IsBundled() {
+	if !r.IsOpen() || r.IsRunOver() || r.Method == MethodPipe || r.capture.IsBundled() {
 		return false
 	}
 	if pid := r.Head().Pid; pid > 0 {
@@ -144,7 +144,7 @@ func processExists(pid int) bool {
 // EndTime returns when the row ended. For an open row it returns when it began, so that a row that
 // waits for ever is not the newest.
 func (r *Row) EndTime() time.Time {
-	if r.Open() {
+	if r.IsOpen() {
 		return r.Time
 	}
 	return r.LastFrameTime()
@@ -154,7 +154,7 @@ func (r *Row) EndTime() time.Time {
 func (r *Row) LastFrameTime() time.Time { return r.Time.Add(r.Duration + r.Held) }
 
 // IsFinal reports whether the row will not change: it has an outcome, or a command recorded it.
-func (r *Row) IsFinal() bool { return r.By == capture.ByCommand || !r.Open() }
+func (r *Row) IsFinal() bool { return r.By == capture.ByCommand || !r.IsOpen() }
 
 // LaterThan reports whether r ended after other. A final row is later than one that is not. other
 // may be nil.

@@ -386,7 +386,7 @@ func (x *rowMaker) findRowOfEnd(e *capture.End) *Row {
 		if r.IsSeparate || r.Dir == wire.Received {
 			continue
 		}
-		if e.Method == r.Method || e.Method == "" && !r.Opens() {
+		if e.Method == r.Method || e.Method == "" && !r.OpensConversation() {
 			return r
 		}
 		if fallback < 0 {
@@ -399,8 +399,8 @@ func (x *rowMaker) findRowOfEnd(e *capture.End) *Row {
 	return x.capture.rowAt(fallback)
 }
 
-// Opens reports whether the request opens a conversation. Clients send such requests by themselves.
-func (r *Row) Opens() bool { return exchange.IsOpeningMethod(r.Method) }
+// OpensConversation reports whether the request opens a conversation. Clients send such requests by themselves.
+func (r *Row) OpensConversation() bool { return exchange.IsOpeningMethod(r.Method) }
 
 // relateTo notes that a message of the row belongs, or may belong, to the request of the row other
 // too. A separate row may have several such requests, its Guesses; any other row has one, its
@@ -471,10 +471,10 @@ func (h *pendingFrames) remove(places []wire.Place, line span) {
 // trackRow notes whether a row waits for a response, or was cancelled and may still get one. It
 // also notes a row that opens a conversation.
 func (x *rowMaker) trackRow(r *Row, role wire.Role) {
-	if role == wire.RoleRequest && r.Opens() {
+	if role == wire.RoleRequest && r.OpensConversation() {
 		x.openings = append(x.openings, int32(r.fileIndex))
 	}
-	if r.Open() || r.Cancel != nil && !r.Cancel.IsLate {
+	if r.IsOpen() || r.Cancel != nil && !r.Cancel.IsLate {
 		x.waiting[int32(r.fileIndex)] = struct{}{}
 	} else {
 		delete(x.waiting, int32(r.fileIndex))
@@ -489,7 +489,7 @@ func (x *rowMaker) waitingRows() (numbers []int32) {
 	}
 	for _, p := range x.capture.Pages() {
 		p.Select(func(r *Row) bool {
-			if r.headIndex == x.headIndex && (r.Open() || r.Cancel != nil) {
+			if r.headIndex == x.headIndex && (r.IsOpen() || r.Cancel != nil) {
 				numbers = append(numbers, int32(r.fileIndex))
 			}
 			return false
@@ -502,7 +502,7 @@ func (x *rowMaker) waitingRows() (numbers []int32) {
 func (x *rowMaker) openRows() iter.Seq[*Row] {
 	return func(yield func(*Row) bool) {
 		for _, nth := range x.waitingRows() {
-			if row := x.capture.rowAt(int(nth)); row.Open() && !yield(row) {
+			if row := x.capture.rowAt(int(nth)); row.IsOpen() && !yield(row) {
 				return
 			}
 		}

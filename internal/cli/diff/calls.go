@@ -166,7 +166,7 @@ func compareAnswers(before, after answeredCall) []diff.Change {
 	var changes []diff.Change
 	found := match.Compare(before.result, after.result, match.Comparison{
 		Part: match.Result, Method: after.Method,
-		Name: match.NameOf(after.Method, after.Params), WasRevision: before.Revision, IsRevision: after.Revision,
+		Name: match.NameOf(after.Method, after.Params), RecordedRevision: before.Revision, CurrentRevision: after.Revision,
 		HiddenUnknown: true,
 	})
 	for i, d := range found.Differences {

@@ -66,7 +66,7 @@ var errFound = errors.New("found")
 
 // exchangeOf returns a row as a recorded exchange.
 func exchangeOf(row *rows.Row) mock.Recorded {
-	open := row.Open() || row.Channel == exchange.ChannelCancelled
+	open := row.IsOpen() || row.Channel == exchange.ChannelCancelled
 	return mock.Recorded{
 		Number:    row.Number(),
 		Method:    row.Method,

@@ -67,7 +67,7 @@ func Took(r *rows.Row, now time.Time) string {
 	if r.IsWaiting() && r.Head().Pid > 0 { // without a process id it is unknown whether it still runs
 		return term.Duration(max(now.Sub(r.Time)-r.Held, r.Duration))
 	}
-	if r.Open() && r.Duration == 0 {
+	if r.IsOpen() && r.Duration == 0 {
 		return ""
 	}
 	return term.Duration(r.Duration)

@@ -45,10 +45,10 @@ func (p *player) sendAgain(ctx context.Context, row *rows.Row, x *wire.Exchange)
 		return it
 	}
 	paramsComparison := match.Comparison{
-		Part:        match.Params,
-		Method:      row.Method,
-		WasRevision: row.Revision,
-		IsRevision:  p.conn.Revision(),
+		Part:             match.Params,
+		Method:           row.Method,
+		RecordedRevision: row.Revision,
+		CurrentRevision:  p.conn.Revision(),
 	}
 	it.sentRecordedHandle = p.binder.Lacks(paramsComparison, recordedParams)
 	call := client.Call{
@@ -98,12 +98,12 @@ func (p *player) sendCall(
 func (p *player) compareOutcome(it item, x, current *wire.Exchange, out wire.Outcome) item {
 	row := it.row
 	c := match.Comparison{
-		Part:        match.Result,
-		Method:      row.Method,
-		Name:        row.Name,
-		WasRevision: row.Revision,
-		IsRevision:  p.conn.Revision(),
-		Rules:       p.judge.Rules,
+		Part:             match.Result,
+		Method:           row.Method,
+		Name:             row.Name,
+		RecordedRevision: row.Revision,
+		CurrentRevision:  p.conn.Revision(),
+		Rules:            p.judge.Rules,
 	}
 	p.binder.Learn(c, resultOf(x), resultOf(current))
 	present, boundCount := p.presentSide(current, out, c, resultOf(x))

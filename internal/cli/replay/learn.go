@@ -167,7 +167,7 @@ func (l *learner) propose(given *match.Rules) (*match.Rules, int, error) {
 // a rule only if it is a time or a UUID on all sides; else it may be a fault.
 func proposeFor(recorded json.RawMessage, answers []json.RawMessage, c match.Comparison) ([]match.Rule, error) {
 	now := c
-	now.WasRevision = c.IsRevision
+	now.RecordedRevision = c.CurrentRevision
 	varied, err := match.Propose(answers, now)
 	if err != nil {
 		return nil, err

@@ -36,11 +36,11 @@ type shellRun struct {
 	// values of these flags.
 	own map[string]bool
 	// last is the result of the previous line, mostSevere the most severe outcome of all lines.
-	last       json.RawMessage
-	mostSevere wire.Outcome
-	ended      bool
-	stop       bool
-	lists      cmdutil.ShellLists
+	last         json.RawMessage
+	mostSevere   wire.Outcome
+	ended        bool
+	stopsOnError bool
+	lists        cmdutil.ShellLists
 	// number is the line number of a script at which the current command begins, from 1; 0 if a
 	// user types the lines.
 	number int
@@ -109,7 +109,7 @@ func openShell(ctx context.Context, f *cmdutil.Factory, cmd *cobra.Command, argv
 	c.StopTicking()
 	c.Lent = true
 	c.StopTicking = nil
-	s := &shellRun{f: f, c: c, own: map[string]bool{}, stop: stop && !typed}
+	s := &shellRun{f: f, c: c, own: map[string]bool{}, stopsOnError: stop && !typed}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { s.own[host.EnvName(f.Name)] = true })
 	f.Shell = s
 	words := map[string]bool{}
@@ -122,7 +122,7 @@ func openShell(ctx context.Context, f *cmdutil.Factory, cmd *cobra.Command, argv
 	if typed && f.OutStyle.Terminal && canEdit() {
 		s.interact(ctx)
 	} else {
-		s.script(ctx, typed)
+		s.runLines(ctx, typed)
 	}
 	return nil
 }
@@ -147,9 +147,9 @@ func (s *shellRun) close(ctx context.Context) error {
 	return cmdutil.Join(&cmdutil.ExitError{Outcome: s.mostSevere, Reported: true}, closed)
 }
 
-// script runs the lines of a pipe or a file, or lines that a user types without the line editor. It
+// runLines runs the lines of a pipe or a file, or lines that a user types without the line editor. It
 // returns when the lines end or ctx ends.
-func (s *shellRun) script(ctx context.Context, typed bool) {
+func (s *shellRun) runLines(ctx context.Context, typed bool) {
 	in := bufio.NewReader(s.f.In)
 	if !typed {
 		// A command that reads standard input would read the following lines of the script.
@@ -195,7 +195,7 @@ func (s *shellRun) script(ctx context.Context, typed bool) {
 			head = ""
 			unfinished = ""
 			s.line(ctx, text)
-			s.ended = s.ended || l.Err != nil || s.stop && !s.mostSevere.OK()
+			s.ended = s.ended || l.Err != nil || s.stopsOnError && !s.mostSevere.OK()
 		case <-ctx.Done():
 			return
 		}
@@ -211,7 +211,7 @@ func (s *shellRun) interact(ctx context.Context) {
 	f := s.f
 	e, err := openEditor(s.history(), s.complete)
 	if err != nil {
-		s.script(ctx, true)
+		s.runLines(ctx, true)
 		return
 	}
 	defer e.Close()

@@ -198,13 +198,13 @@ func (f *follower) takeEnded(waiting []*rows.Row, touched map[rows.RowKey]bool) 
 		}
 		isUntouched := touched != nil && !touched[key]
 		isQuiet := isUntouched || f.factory.Now().Sub(row.LastFrameTime()) > quietTime
-		hasEnded := row.IsRunOver() || !row.Open() && isQuiet
+		hasEnded := row.IsRunOver() || !row.IsOpen() && isQuiet
 		if f.waiting[key] == nil || !hasEnded {
 			continue
 		}
 		delete(f.waiting, key)
 		f.printed[key] = row
-		if row.Open() && f.printedOpen[openKeyOf(row)] {
+		if row.IsOpen() && f.printedOpen[openKeyOf(row)] {
 			continue
 		}
 		ended = append(ended, row)

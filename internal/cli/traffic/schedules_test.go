@@ -697,7 +697,7 @@ func (w *world) printed(side *sideReaders, rows []*rows.Row, want []wanted) {
 			w.errorf(side.path, "follow", "printed %s %s, which is %q", r.ID, r.Channel, channel)
 		}
 		times := side.ended
-		if r.Open() {
+		if r.IsOpen() {
 			times = side.open
 		}
 		if times[r.ID]++; times[r.ID] > 1 {

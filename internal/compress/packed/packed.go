@@ -125,7 +125,7 @@ type Reader struct {
 }
 
 // A place is the offset of a frame in the file and the offset of its text.
-type place struct{ file, text int64 }
+type place struct{ fileOffset, textOffset int64 }
 
 // A slot holds the text of one frame: the last one that was read with this index modulo slots. It
 // has no text if no such frame was read.
@@ -147,7 +147,7 @@ func Open(src io.ReaderAt, size int64) (*Reader, error) {
 }
 
 // Size returns the length of the text that can be read.
-func (r *Reader) Size() int64 { return r.last().text }
+func (r *Reader) Size() int64 { return r.last().textOffset }
 
 // last returns the end of the last frame.
 func (r *Reader) last() place { return r.frames[len(r.frames)-1] }
@@ -155,7 +155,7 @@ func (r *Reader) last() place { return r.frames[len(r.frames)-1] }
 // add adds a frame, given by its length in the file and the length of its text.
 func (r *Reader) add(length, text int64) {
 	last := r.last()
-	r.frames = append(r.frames, place{last.file + length, last.text + text})
+	r.frames = append(r.frames, place{last.fileOffset + length, last.textOffset + text})
 }
 
 // readTable reads the table at the end of the file, and reports whether it is valid.
@@ -193,14 +193,14 @@ func (r *Reader) readTable(size int64) bool {
 		}
 		r.add(length, text)
 	}
-	return r.last().file == begin
+	return r.last().fileOffset == begin
 }
 
 // findFrames finds the frames by their headers, one after the other. The text ends after the last
 // complete frame.
 func (r *Reader) findFrames(size int64) error {
-	for r.last().file < size {
-		text, length, err := r.frameAt(r.last().file, size)
+	for r.last().fileOffset < size {
+		text, length, err := r.frameAt(r.last().fileOffset, size)
 		first := len(r.frames) == 1
 		if len(r.frames) > maxFrames || first && errors.Is(err, ErrTooLarge) {
 			return ErrTooLarge
@@ -268,7 +268,7 @@ func (r *Reader) ReadAt(p []byte, off int64) (n int, err error) {
 	}
 	for n < len(p) {
 		at := off + int64(n)
-		i := sort.Search(len(r.frames)-1, func(i int) bool { return r.frames[i+1].text > at })
+		i := sort.Search(len(r.frames)-1, func(i int) bool { return r.frames[i+1].textOffset > at })
 		if i == len(r.frames)-1 {
 			return n, r.end
 		}
@@ -295,15 +295,15 @@ func (r *Reader) copyFrom(i int, p []byte, at int64) (int, error) {
 		}
 		s.frame = i
 	}
-	return copy(p, s.text[at-from.text:]), nil
+	return copy(p, s.text[at-from.textOffset:]), nil
 }
 
 // read decompresses a frame into the slot.
 func (s *slot) read(src io.ReaderAt, from, to place) error {
-	s.raw = resize(s.raw, to.file-from.file)
-	s.text = resize(s.text, to.text-from.text)
+	s.raw = resize(s.raw, to.fileOffset-from.fileOffset)
+	s.text = resize(s.text, to.textOffset-from.textOffset)
 	length := len(s.text)
-	_, err := src.ReadAt(s.raw, from.file)
+	_, err := src.ReadAt(s.raw, from.fileOffset)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
@@ -311,7 +311,7 @@ func (s *slot) read(src io.ReaderAt, from, to place) error {
 		s.text, err = decoder().DecodeAll(s.raw, s.text[:0:length])
 	}
 	if err != nil || len(s.text) != length {
-		return &DamagedError{from.text}
+		return &DamagedError{from.textOffset}
 	}
 	return nil
 }

@@ -118,8 +118,8 @@ func TestCutFileIsReadUpToTheCut(t *testing.T) {
 		whole := int64(0)
 		atEnd := cut == 0
 		for _, end := range ends {
-			if end.file <= int64(cut) {
-				whole, atEnd = end.text, atEnd || end.file == int64(cut)
+			if end.fileOffset <= int64(cut) {
+				whole, atEnd = end.textOffset, atEnd || end.fileOffset == int64(cut)
 			}
 		}
 		var damage *DamagedError

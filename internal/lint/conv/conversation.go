@@ -99,14 +99,14 @@ func State[T any](c *Conversation, name string) *T {
 // OpenCalls returns the number of the client's requests without a response.
 func (c *Conversation) OpenCalls() int { return c.tables.openCalls }
 
-// Call returns the client's request with an id key, or nil.
-func (c *Conversation) Call(key string) *Call {
+// CallWithID returns the client's request with an id key, or nil.
+func (c *Conversation) CallWithID(key string) *Call {
 	call, _ := c.tables.calls.Lookup(key)
 	return call
 }
 
-// CallOf returns the client's request with a progress token key, or nil.
-func (c *Conversation) CallOf(token string) *Call {
+// CallWithToken returns the client's request with a progress token key, or nil.
+func (c *Conversation) CallWithToken(token string) *Call {
 	call, _ := c.tables.tokens.Lookup(token)
 	return call
 }

@@ -56,7 +56,7 @@ func (c *Conversation) readSent(f *wire.Frame, s *Stream, m *wire.Message) {
 	case m.Method == "notifications/initialized":
 		c.Initialized = true
 	case m.Method == "notifications/cancelled":
-		if call := c.Call(Key(Inside(m.Params, "requestId"))); call != nil && call.Answers == 0 {
+		if call := c.CallWithID(Key(Inside(m.Params, "requestId"))); call != nil && call.Answers == 0 {
 			call.CancelledAt = f.Seq
 			call.Cancelled = f.Time
 			e.Call = call
@@ -129,7 +129,7 @@ func (c *Conversation) findCall(m *wire.Message, s *Stream) *Call {
 	if s != nil && s.Call != nil && s.Call.key == key {
 		return s.Call
 	}
-	call := c.Call(key)
+	call := c.CallWithID(key)
 	if call != nil && c.mayAnswer(s, call) {
 		return call
 	}
@@ -149,7 +149,7 @@ func (c *Conversation) mayAnswer(s *Stream, call *Call) bool {
 
 // CallWithOtherIDType returns the request whose id equals a response's id except for the JSON type, or nil.
 func (c *Conversation) CallWithOtherIDType(id json.RawMessage) *Call {
-	return c.Call(keyInOtherType(id))
+	return c.CallWithID(keyInOtherType(id))
 }
 
 // isReply reports whether a message is a result or an error, also an invalid one.
@@ -174,9 +174,9 @@ func (c *Conversation) readReceived(f *wire.Frame, s *Stream, m *wire.Message) {
 	e.Value = m.Params
 	e.Pointer = "/params"
 	if m.Kind == wire.Notification && s == nil {
-		e.Call = c.CallOf(Key(Inside(m.Params, "progressToken")))
+		e.Call = c.CallWithToken(Key(Inside(m.Params, "progressToken")))
 		if id := Inside(m.Params, "_meta", MetaPrefix+"subscriptionId"); id != nil {
-			e.Call = c.Call(Key(id))
+			e.Call = c.CallWithID(Key(id))
 		}
 		if e.Call != nil && e.Call.StatesRevision && c.PerRequest {
 			e.Rev = e.Call.Rev

@@ -29,7 +29,7 @@ const (
 )
 
 // A Datum is one requirement of a host.
-type Datum struct {
+type Requirement struct {
 	Kind      string
 	Words     []string
 	Certainty Certainty
@@ -41,7 +41,7 @@ type Host struct {
 	ID, Title string
 	// Date is when the data were true; Source is where they were found.
 	Date, Source string
-	Data         []Datum
+	Data         []Requirement
 }
 
 //go:embed hosts.txt
@@ -90,7 +90,7 @@ func (h *Host) parseLine(word, rest string) (err error) {
 		h.Source = rest
 	default:
 		words, mark, _ := strings.Cut(rest, " @")
-		d := Datum{Kind: word, Words: strings.Fields(words), Certainty: Certainty(mark)}
+		d := Requirement{Kind: word, Words: strings.Fields(words), Certainty: Certainty(mark)}
 		isCertainty := slices.Contains([]Certainty{Read, Second, Unsure}, d.Certainty)
 		if !slices.Contains(kinds, word) || !isCertainty || len(d.Words) == 0 {
 			return fmt.Errorf("no datum: %s %s", word, rest)
@@ -199,7 +199,7 @@ func IsOwnProperty(n *schema.Node) bool {
 type reporter func(verdict Verdict, at, format string, args ...any)
 
 // checkNode compares one subschema with a datum.
-func (d *Datum) checkNode(n *schema.Node, report reporter) {
+func (d *Requirement) checkNode(n *schema.Node, report reporter) {
 	at := "/inputSchema" + n.Pointer
 	switch d.Kind {
 	case "property":
@@ -239,7 +239,7 @@ func (d *Datum) checkNode(n *schema.Node, report reporter) {
 }
 
 // checkTree compares the whole schema with a datum.
-func (d *Datum) checkTree(tree *schema.Tree, report reporter) {
+func (d *Requirement) checkTree(tree *schema.Tree, report reporter) {
 	if d.Kind != "need" || len(tree.Nodes) == 0 {
 		return
 	}
@@ -285,7 +285,7 @@ func Booleans(tree *schema.Tree) (nodes []schema.Node) {
 }
 
 // checkLimit compares the schema with a limit: of levels, properties, or optional properties.
-func checkLimit(d Datum, tree *schema.Tree, report reporter) {
+func checkLimit(d Requirement, tree *schema.Tree, report reporter) {
 	if len(d.Words) < 2 {
 		return
 	}

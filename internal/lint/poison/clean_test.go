@@ -22,7 +22,7 @@ func FuzzIsClean(f *testing.F) {
 	} {
 		f.Add(text)
 	}
-	for _, phrase := range []phrases{instructions, secretRequests, orderWords, urls} {
+	for _, phrase := range []phrases{instructions, secretRequests, commandWords, urls} {
 		for _, stem := range phrase.stems {
 			f.Add("a " + strings.ToUpper(stem) + " b")
 		}
@@ -33,7 +33,7 @@ func FuzzIsClean(f *testing.F) {
 			return
 		}
 		for _, text := range []string{text, strings.ToUpper(text), strings.ReplaceAll(text, " ", "\n"), strings.ReplaceAll(text, " ", "  ")} {
-			for _, p := range []phrases{instructions, secretRequests, orderWords, urls} {
+			for _, p := range []phrases{instructions, secretRequests, commandWords, urls} {
 				for _, stem := range p.stems {
 					if strings.Contains(strings.ToLower(text), stem) && !mayContain(p.index(), strings.ToLower(text)) {
 						t.Errorf("%q has %q, which was not found", text, stem)

@@ -91,7 +91,7 @@ func scanTexts(definition json.RawMessage, own Names) (marks []Mark) {
 		joined := joinWords(p.text)
 		if words := instructions.findFirst(joined); words != "" {
 			marks = append(marks, Mark{Instruction, p.pointer, words})
-		} else if words := findToolOrder(p.text, own, definition); words != "" {
+		} else if words := findToolCommand(p.text, own, definition); words != "" {
 			marks = append(marks, Mark{OtherTool, p.pointer, words})
 		}
 		if found := findSecretRequests(p.pointer, joined); len(found) > 0 {
@@ -247,7 +247,7 @@ func mayContain[T []byte | string](s *stemIndex, lower T) bool {
 // allStems are the stems of all phrases that Scan looks for.
 var allStems = sync.OnceValue(func() *stemIndex {
 	return newStemIndex(instructions.stems, secretRequests.stems,
-		orderWords.stems)
+		commandWords.stems)
 })
 
 // IsClean reports whether Scan finds nothing in a definition, whatever the names of the server's
@@ -301,12 +301,12 @@ func (p phrases) findFirst(text string) string {
 	return p.pattern().FindString(text)
 }
 
-// findAll returns the matches in a text, at most maxSigns.
+// findAll returns the matches in a text, at most maxMatches.
 func (p phrases) findAll(text string) []string {
 	if !mayContain(p.index(), strings.ToLower(text)) {
 		return nil
 	}
-	return p.pattern().FindAllString(text, maxSigns)
+	return p.pattern().FindAllString(text, maxMatches)
 }
 
 // instructions match text that tells a model how to behave.
@@ -364,7 +364,7 @@ func findSecretRequests(at, text string) (found []string) {
 		return nil
 	}
 	text = withoutDefaults(at, text)
-	for _, span := range secretRequests.pattern().FindAllStringIndex(text, maxSigns) {
+	for _, span := range secretRequests.pattern().FindAllStringIndex(text, maxMatches) {
 		before := text[:span[0]]
 		after := text[span[1]:]
 		if !isNegated(before) && !isRefused(before, after) {
@@ -446,8 +446,8 @@ func NamesOf(names []string) Names {
 	return own
 }
 
-// orderWords match words that order or discourage something.
-var orderWords = newPhrases(
+// commandWords match words that order or discourage something.
+var commandWords = newPhrases(
 	[]string{
 		"must", "always", "never", "do not", "don't", "stop using", "has been replaced", "is unsafe",
 		"is deprecated", "is broken",
@@ -467,19 +467,19 @@ var toolStatements = sync.OnceValue(func() *regexp.Regexp {
 		`\bstop using (?:the )?(?:tool )?` + name)
 })
 
-// findToolOrder returns the first sentence that orders what to do with another server's tool: a
+// findToolCommand returns the first sentence that orders what to do with another server's tool: a
 // name that is neither a tool of this server nor a text of the definition. It returns "" if own is
 // nil.
-func findToolOrder(text string, own Names, definition json.RawMessage) string {
-	if own == nil || orderWords.findFirst(text) == "" {
+func findToolCommand(text string, own Names, definition json.RawMessage) string {
+	if own == nil || commandWords.findFirst(text) == "" {
 		return ""
 	}
 	for _, sentence := range strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '!' || r == ';' }) {
 		for _, part := range strings.Split(sentence, ". ") {
-			if orderWords.findFirst(part) == "" {
+			if commandWords.findFirst(part) == "" {
 				continue
 			}
-			for _, found := range toolStatements().FindAllStringSubmatch(part, maxSigns) {
+			for _, found := range toolStatements().FindAllStringSubmatch(part, maxMatches) {
 				name := strings.Trim(found[1]+found[2], "`'\"")
 				if isToolName(name) && !own[name] && !bytes.Contains(definition, jsonraw.Quote(name)) {
 					return strings.TrimSpace(part)

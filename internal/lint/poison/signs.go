@@ -11,8 +11,8 @@ import (
 	"mcpc/internal/sanitize"
 )
 
-// maxSigns bounds the signs of one kind in one text.
-const maxSigns = 50
+// maxMatches bounds the signs of one kind in one text.
+const maxMatches = 50
 
 var urls = newPhrases(
 	[]string{"://"},
@@ -28,7 +28,7 @@ func Signs(text string) (signs []string) {
 	seen := map[string]bool{}
 	add := func(kind, found string) {
 		sign := kind + " " + found
-		if !seen[sign] && count[kind] < maxSigns {
+		if !seen[sign] && count[kind] < maxMatches {
 			seen[sign] = true
 			count[kind]++
 			signs = append(signs, sign)

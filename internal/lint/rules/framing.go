@@ -156,7 +156,7 @@ func repliesToNotification(e *conv.Event) bool {
 		return e.Stream.Sent == wire.Notification || e.Stream.Sent == wire.Response
 	}
 	hasOnlyNotification := e.LastSent == wire.Notification && e.OpenCalls() == 0
-	hasRequestID := e.Conversation.Call(conv.Key(e.Message.ID)) != nil || e.CallWithOtherIDType(e.Message.ID) != nil
+	hasRequestID := e.Conversation.CallWithID(conv.Key(e.Message.ID)) != nil || e.CallWithOtherIDType(e.Message.ID) != nil
 	return hasOnlyNotification && !hasRequestID
 }
 

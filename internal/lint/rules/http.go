@@ -152,7 +152,7 @@ func checkRelated(e *conv.Event) {
 		if token == call.Token {
 			return
 		}
-		if other := e.CallOf(token); other == nil || other.Stream == e.Stream {
+		if other := e.CallWithToken(token); other == nil || other.Stream == e.Stream {
 			return
 		}
 		want = "progress of this request"

@@ -72,7 +72,7 @@ var notificationChecks = []Check{
 		})
 	}},
 	{ID: "L182", Kind: conv.OnNotice, Methods: []string{"notifications/cancelled"}, Do: func(e *conv.Event) {
-		if call := e.Conversation.Call(conv.Key(e.Raw("requestId"))); call == nil || call.Method != listenMethod {
+		if call := e.Conversation.CallWithID(conv.Key(e.Raw("requestId"))); call == nil || call.Method != listenMethod {
 			e.Find("/requestId", e.Got("requestId"), "the id of a listen request")
 		}
 	}},
@@ -112,7 +112,7 @@ func progressCall(e *conv.Event) *conv.Call {
 	if s := e.Stream; s != nil && s.Call != nil && s.Call.Token == token {
 		return s.Call
 	}
-	return e.CallOf(token)
+	return e.CallWithToken(token)
 }
 
 // parseNumber returns the value of a JSON number, or nil.

@@ -78,7 +78,7 @@ func (v *Views) readSide(talk string) (*side, error) {
 			return true
 		}
 		s.stats.Add(r)
-		if !r.Open() {
+		if !r.IsOpen() {
 			keys = append(keys, live.KeyOf(r))
 		}
 		return true

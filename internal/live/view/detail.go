@@ -37,7 +37,7 @@ func (v *Views) Detail(_ context.Context, key string) (Detail, error) {
 	m := v.maker() // calls the Actor, which is not allowed in a callback of the store
 	err := v.withRow(key, func(r *rows.Row) (err error) {
 		d, err = m.makeDetail(r)
-		same = comparedRequest{r.Target, r.Method, r.Name, live.KeyOf(r), r.Time, r.Duration, !r.Open()}
+		same = comparedRequest{r.Target, r.Method, r.Name, live.KeyOf(r), r.Time, r.Duration, !r.IsOpen()}
 		return err
 	})
 	if err == nil {
@@ -345,7 +345,7 @@ func (v *Views) compareWithOthers(d *Detail, request comparedRequest) error {
 			return true
 		}
 		// A cancelled exchange says nothing about the server's speed.
-		if !r.Open() && r.Cancel == nil {
+		if !r.IsOpen() && r.Cancel == nil {
 			others = append(others, r.Duration)
 		}
 		if !r.Time.After(request.time) && !r.Time.Before(before) {

@@ -377,7 +377,7 @@ func (l *liner) addOutcome(waits bool) {
 		line.Text = cancelWords(r)
 	case l.exchange.Response.Raw != nil || r.IsSeparate || waits || r.Cancel != nil:
 		return
-	case r.Open():
+	case r.IsOpen():
 		line.Level = levelWarning
 		line.Text = "no answer was recorded"
 	case l.markCut(r.Text):

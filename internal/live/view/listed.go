@@ -74,7 +74,7 @@ func (l *Lists) Page(r *rows.Row) *ListPage {
 		return nil
 	}
 	params, _ := request.ParamMembers()
-	p := &ListPage{Cursor: params.Text("cursor"), Next: result.Text("nextCursor"), hasEnded: !r.Open()}
+	p := &ListPage{Cursor: params.Text("cursor"), Next: result.Text("nextCursor"), hasEnded: !r.IsOpen()}
 	for _, raw := range items {
 		d := l.definition(raw)
 		p.Tools = append(p.Tools, d)
@@ -128,7 +128,7 @@ func (l *Lists) Tool(call *rows.Row) (best *Definition) {
 	)
 	bestRank := 0
 	for _, r := range call.Capture().Rows() {
-		if r.Method != ToolsList || r.Dir != wire.Sent || r.Target != call.Target || r.Open() {
+		if r.Method != ToolsList || r.Dir != wire.Sent || r.Target != call.Target || r.IsOpen() {
 			continue
 		}
 		rank := beforeCall

@@ -208,7 +208,7 @@ func roughPhases(r Row, held float64) (phases []Phase) {
 
 // hasOpenQuestions reports whether the server waits for a response to a request of its own.
 func hasOpenQuestions(r *rows.Row) bool {
-	return slices.ContainsFunc(questions(r), (*rows.Row).Open)
+	return slices.ContainsFunc(questions(r), (*rows.Row).IsOpen)
 }
 
 // questions returns the requests of the server that belong to a row, including guesses.

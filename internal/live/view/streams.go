@@ -55,7 +55,7 @@ func isStream(r *rows.Row) bool {
 	if r.Notes.Cuts+r.Notes.Resumed > 0 { // no stream began if the server was not reached
 		return r.Status > 0 || !wire.SaysUnreached(r.Text)
 	}
-	return r.Open() && r.Kinds.Has(wire.Event)
+	return r.IsOpen() && r.Kinds.Has(wire.Event)
 }
 
 func isSubscription(r *rows.Row) bool { return strings.HasPrefix(r.Method, "subscriptions/") }

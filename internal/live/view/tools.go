@@ -36,7 +36,7 @@ func (v *Views) Tools(_ context.Context, q Query) ([]Tool, error) {
 	}
 	if err == nil {
 		err = v.eachRow(Query{Talk: q.Talk}, func(r *rows.Row) bool {
-			if r.Method == ToolsList && r.Dir == wire.Sent && !r.Open() {
+			if r.Method == ToolsList && r.Dir == wire.Sent && !r.IsOpen() {
 				lists = append(lists, live.KeyOf(r))
 			} else if r.IsSeparate || r.Notes.Notifications > 0 {
 				heard = append(heard, live.KeyOf(r))

@@ -36,10 +36,10 @@ func align(recorded, current *jsonvalue.Node) (a, b json.RawMessage) {
 	if recorded.Kind == jsonvalue.Array && current.Kind == jsonvalue.Array {
 		return alignItems(recorded.Kids, current.Kids)
 	}
-	if Unknown(recorded, current) && recorded.Hidden {
+	if MayBeEqual(recorded, current) && recorded.Hidden {
 		return recorded.Raw, recorded.Raw
 	}
-	if Unknown(recorded, current) {
+	if MayBeEqual(recorded, current) {
 		return current.Raw, current.Raw
 	}
 	return recorded.Raw, current.Raw
@@ -97,9 +97,9 @@ func alignItems(recorded, current []*jsonvalue.Node) (a, b json.RawMessage) {
 	return jsonraw.List(before), jsonraw.List(after)
 }
 
-// Unknown reports whether two values cannot be compared because one has placeholders, and the other
+// MayBeEqual reports whether two values cannot be compared because one has placeholders, and the other
 // has the same text around them. A value that was hidden as a whole may have been of any type.
-func Unknown(recorded, current *jsonvalue.Node) bool {
+func MayBeEqual(recorded, current *jsonvalue.Node) bool {
 	return Compare(recorded, current) != None || isWhole(recorded) || isWhole(current)
 }
 
