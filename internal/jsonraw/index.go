@@ -32,10 +32,12 @@ type Index struct {
 const MaxIndexed = 500
 
 // Envelope parses a message with at most MaxParts members. It uses room as the memory of the members
-// if they fit, and fills index with the members of params or result. index.IsComplete is false if
-// the message has both, or one of them twice. hasUnpaired reports whether a string has an unpaired
+// if they fit, and replaces index by the members of params or result. index.IsComplete is false if
+// the message has neither, both, or one of them twice, or if its value is no object or has more than
+// MaxIndexed members. hasUnpaired reports whether a string has an unpaired
 // surrogate.
 func Envelope(raw []byte, index *Index, room Members) (members Members, hasUnpaired bool, err *SyntaxError) {
+	*index = Index{}
 	s := scanner{raw: raw}
 	if s.skipSpace() != '{' {
 		return nil, false, wrongType(raw, "not_object", "not a JSON object")

@@ -9,10 +9,10 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Unfinished reports whether a command goes on in the next line, because the text ends in a backslash or
-// within quotes. head is what the next line is appended to: the text without that backslash or, if a quote is
-// open, with a line end. Backslashes and quotes in a
-// # comment do not count.
+// Unfinished reports whether a command goes on in the next line, because the text ends in a
+// backslash or within quotes. head is what the next line is appended to: the text without that
+// backslash or, if a quote is open, with a line end. Backslashes and quotes in a comment, which
+// begins with #, do not count.
 func Unfinished(text string) (head string, more bool) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
 	var quote byte      // ' or ", or $ for $'...'
@@ -22,6 +22,7 @@ func Unfinished(text string) (head string, more bool) {
 		switch {
 		case c == '\\' && quote != '\'':
 			i++
+			// In $'...' a last backslash does not join lines: the quote is still open.
 			if i == len(text) && quote != '$' {
 				return text[:len(text)-1], true
 			}
@@ -30,7 +31,7 @@ func Unfinished(text string) (head string, more bool) {
 			if end < 0 {
 				return text, false
 			}
-			i += end
+			i += end - 1 // the line end is read next: a word begins after it
 		case quote == 0 && c == '\'' && i > 0 && text[i-1] == '$':
 			quote = '$'
 		case quote == 0 && (c == '\'' || c == '"'):

@@ -29,6 +29,9 @@ func TestUnfinished(t *testing.T) {
 		{`call x $'it\'s`, "call x $'it\\'s\n", true},
 		{`# it's`, `# it's`, false},
 		{`list # it's \`, `list # it's \`, false},
+		{"# it's\n# it's", "# it's\n# it's", false},
+		{"list # it's\n  # it's \\", "list # it's\n  # it's \\", false},
+		{"# it's\nread 'a", "# it's\nread 'a\n", true},
 		{`read a#b'c`, "read a#b'c\n", true},
 	} {
 		if head, more := Unfinished(c.text); head != c.head || more != c.more {
