@@ -106,7 +106,8 @@ func (f *filler) inputValues(id string, m jsonraw.Members) []string {
 	in := f.readInput(id, m)
 	fixed := m.Value("value")
 	if fixed == nil || string(fixed) == "null" {
-		return f.variableValues(in, string(memberByName(m, "isRepeated")) == "true")
+		isRepeated := string(memberByName(m, "isRepeated")) == "true" // or is_repeated, in an older file
+		return f.variableValues(in, isRepeated)
 	}
 	value, ok := f.expandVariables(plainText(fixed), m.Value("variables"))
 	if ok && in.Secret && value != "" && !strings.Contains(value, referencePrefix) {

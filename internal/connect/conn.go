@@ -109,7 +109,7 @@ type Options struct {
 	UseKept bool
 	// MultiCall is set for a connection of many calls, such as a batch.
 	MultiCall bool
-	// FewLists is set with MultiCall if calls follow each other quickly. The tools are then listed
+	// FewLists is set only with MultiCall, if calls follow each other quickly. The tools are then listed
 	// at most once a minute, even if the server gave no ttlMs.
 	FewLists bool
 	// OneAnswer is set if the process ends after printing one answer. A large answer is kept in a
@@ -172,7 +172,7 @@ func Dial(ctx context.Context, e *host.Env, how Options) (*Conn, wire.Outcome) {
 	}
 	// A revision that the user asked for is verified unless SkipNegotiation is set.
 	opt.SkipDiscover = how.SkipNegotiation || !how.RequireServerInfo && e.Protocol == ""
-	opt.LeaveSoon = !how.MultiCall && e.Verbose == 0 // -v shows the response to the last request
+	opt.LeaveSoon = !how.MultiCall && e.Verbose == 0 // only -v shows the response to the last request
 	e.IsConnected.Store(true)
 	c.Dialed = true
 	session, o := client.Open(ctx, opt)

@@ -378,8 +378,9 @@ func (c *Conn) Define(ctx context.Context, name string) (*Definition, wire.Outco
 	return c.selectTool(name, all)
 }
 
-// selectTool finds a tool in a fresh list by its name, and by --index if several tools have the
-// name.
+// selectTool finds a tool in a fresh list by its name, and by --index if several tools have the name.
+// Without --index it returns the definition of the connection's tool cache if that is fresh, so that
+// its compiled schemas are used again.
 func (c *Conn) selectTool(name string, all Catalogue) (*Definition, wire.Outcome) {
 	index := c.Env.Index
 	if tool := c.toolCache.tool(name); tool != nil && tool.Fresh && index == 0 {

@@ -106,7 +106,8 @@ func (c *comparison) compareInputSchema(s Subject, a, b json.RawMessage) {
 	}
 }
 
-// compareOutputSchema compares the outputSchemas of a tool, which are nil if missing.
+// compareOutputSchema compares two outputSchemas of a tool that differ. At most one is nil: it is
+// missing then.
 func (c *comparison) compareOutputSchema(s Subject, a, b json.RawMessage) {
 	if a == nil {
 		c.add(s, "output-schema-added", "/outputSchema", nil, b, detail{})
@@ -118,7 +119,7 @@ func (c *comparison) compareOutputSchema(s Subject, a, b json.RawMessage) {
 	}
 	for _, d := range schema.Compare(a, b, schema.Options{Compile: c.options.Compile, Budget: &c.budget}) {
 		place := "the result"
-		if strings.HasPrefix(d.Name, "[") {
+		if strings.HasPrefix(d.Name, "[") { // the result is an array, and this is an item
 			place = "result" + displayText(d.Name)
 		} else if d.Name != "" {
 			place = "output member " + displayText(d.Name)

@@ -128,41 +128,49 @@ func normalize(word string) string {
 // an exit code, an HTTP status or a JSON-RPC code; 32601 can be -32601.
 func candidates(typed string) []string {
 	word := strings.TrimSuffix(normalize(typed), ":")
-	all := []string{word}
+	only := []string{word}
 	if name, reserved := strings.CutPrefix(word, "io.modelcontextprotocol/"); reserved {
 		return []string{word, name}
 	}
 	if strings.HasPrefix(word, "mcp-param-") {
 		return []string{word, "mcp-param"}
 	}
-	kind, number, _ := strings.Cut(strings.NewReplacer("code ", "", "status ", "").Replace(word), " ")
-	if number == "" {
-		number = kind
-		kind = ""
-	}
-	if strings.HasPrefix(word, "code ") {
-		kind = "code"
-	}
+	kind, number := splitNumber(word)
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
-		return all
+		return only
 	}
 	if kind == "" {
 		kind = kindOfNumber(n)
 	}
 	switch {
 	case kind == "exit" && isSignalExit(n):
-		return append(all, "exit 128+n")
+		return append(only, "exit 128+n")
 	case kind == "exit":
-		return append(all, "exit "+strconv.FormatInt(n, 10))
+		return append(only, "exit "+strconv.FormatInt(n, 10))
 	case kind == "http":
-		return append(all, "http "+number, "http "+strconv.FormatInt(n/100, 10)+"xx")
+		return append(only, "http "+number, "http "+strconv.FormatInt(n/100, 10)+"xx")
 	case kind == "negated code":
-		return append(all, "-"+number, codeRange(-n))
+		return append(only, "-"+number, codeRange(-n))
 	case kind == "code":
-		return append(all, number, codeRange(n))
+		return append(only, number, codeRange(n))
 	}
-	return all
+	return only
+}
+
+// splitNumber splits a word into the kind of a number and the number: "exit 3" into "exit" and "3",
+// "code 32601" into "code" and "32601", "http status 404" into "http" and "404". The kind is "" for
+// "status 404" and "404".
+func splitNumber(word string) (kind, number string) {
+	if rest, isCode := strings.CutPrefix(word, "code "); isCode {
+		return "code", rest
+	}
+	short := strings.NewReplacer("code ", "", "status ", "").Replace(word)
+	kind, number, hasKind := strings.Cut(short, " ")
+	if !hasKind {
+		return "", short
+	}
+	return kind, number
 }
 
 // kindOfNumber returns the kind of a number that was typed without one: "exit", "http", "code", or

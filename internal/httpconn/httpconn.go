@@ -22,8 +22,9 @@ import (
 	"syscall"
 )
 
-// Prepare makes the connections of std checkable: when one is reused, GotConn has its next write check
-// whether the server has closed it. It returns std.
+// Prepare wraps the connections of std in a type that can check, before the first write to a reused
+// connection, whether the server has closed it. GotConn turns the check on. Prepare modifies std and
+// returns it.
 func Prepare(std *http.Transport) *http.Transport {
 	dial := std.DialContext
 	if dial == nil {

@@ -74,7 +74,8 @@ func appendSkeleton(b []byte, name string) []byte {
 // seed is the seed of all hashes of looks.
 var seed = maphash.MakeSeed()
 
-// Lookalikes returns for each name the name that it looks like, or "" for most names.
+// Lookalikes returns for each name the name that it looks like: its spelling in ASCII, which may be no
+// name of the list, or another name of the list. It returns "" for most names.
 func Lookalikes(names []string) []string {
 	// original has by hash the index of the name that names with this look imitate: the first ASCII
 	// name, else the first. There may be many names: only the hashes of their looks are kept.

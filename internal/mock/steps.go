@@ -44,19 +44,21 @@ type serverRequest struct {
 // stepsOf returns the steps of an exchange. It omits retries and their answers.
 func stepsOf(x *wire.Exchange) []step {
 	s := stepWriter{requestsByID: map[string]*serverRequest{}, previous: x.Request.Time}
-	isEnded := x.Response.Raw == nil
+	isPending := x.Response.Raw != nil // there is a response, and it was not added
 	addResponse := func() {
-		s.add(wire.ParseMessage(x.Response.Raw), x.Response, false, true)
-		isEnded = true
+		const isGuessed, isResponse = false, true
+		s.add(wire.ParseMessage(x.Response.Raw), x.Response, isGuessed, isResponse)
+		isPending = false
 		s.isEnded = true
 	}
 	for _, f := range x.OtherMessages {
-		if !isEnded && f.Seq > x.Response.Seq {
+		if isPending && f.Seq > x.Response.Seq {
 			addResponse()
 		}
-		s.add(wire.ParseMessage(f.Raw), f, x.IsGuess(f), false)
+		const isResponse = false
+		s.add(wire.ParseMessage(f.Raw), f, x.IsGuess(f), isResponse)
 	}
-	if !isEnded {
+	if isPending {
 		addResponse()
 	}
 	return s.steps
@@ -74,7 +76,8 @@ type stepWriter struct {
 	isEnded bool
 }
 
-// add appends the step for a message. last is set if the message is the response.
+// add appends the step for a message. isGuessed is set if the message is only assumed to belong to the
+// exchange, isResponse if it is the response that ends the exchange.
 func (s *stepWriter) add(m *wire.Message, f wire.Frame, isGuessed, isResponse bool) {
 	wait := max(0, f.Time.Sub(s.previous))
 	s.previous = f.Time
@@ -92,20 +95,26 @@ func (s *stepWriter) add(m *wire.Message, f wire.Frame, isGuessed, isResponse bo
 	case m.Kind == wire.Request:
 		s.addRequest(m, wait, f.Time, isGuessed)
 	case m.Kind == wire.Response && wire.RequiresInput(m.Result):
-		asks := []*serverRequest{}
-		members, _ := jsonraw.Object(jsonraw.First(m.Result, "inputRequests"))
-		for _, r := range members {
-			asks = append(asks, &serverRequest{
-				key:    r.Name,
-				method: jsonraw.TextOrRaw(jsonraw.First(r.Value, "method")),
-				params: jsonraw.First(r.Value, "params"),
-			})
-		}
-		s.steps = append(s.steps, step{wait: wait, at: f.Time, requests: asks, round: m.Result})
+		s.steps = append(s.steps, step{wait: wait, at: f.Time, requests: inputRequests(m.Result), round: m.Result})
 		s.isAsking = false
 	case isResponse && (m.Kind == wire.Response || m.Kind == wire.ErrorResponse):
 		s.steps = append(s.steps, step{wait: wait, at: f.Time, response: m})
 	}
+}
+
+// inputRequests returns the requests in an input_required result. They have no ids: the client
+// answers them by their keys.
+func inputRequests(result json.RawMessage) []*serverRequest {
+	requests := []*serverRequest{}
+	members, _ := jsonraw.Object(jsonraw.First(result, "inputRequests"))
+	for _, r := range members {
+		requests = append(requests, &serverRequest{
+			key:    r.Name,
+			method: jsonraw.TextOrRaw(jsonraw.First(r.Value, "method")),
+			params: jsonraw.First(r.Value, "params"),
+		})
+	}
+	return requests
 }
 
 // isReplayed reports whether a recorded notification is sent again: mcpserver sends its own acknowledgements.

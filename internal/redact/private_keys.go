@@ -71,26 +71,28 @@ func hideKeys(raw []byte, _ bool) edit {
 
 // keyStart returns the place where a key begins, not before done. before is the text up to the word
 // PRIVATE in the key's first line. It reports false if the line is not the first line of a key.
-func keyStart(before []byte, done int) (from int, ok bool) {
+func keyStart(before []byte, done int) (place int, ok bool) {
 	searched := max(done, len(before)-maxKeyName)
 	offset := bytes.LastIndex(before[searched:], []byte("BEGIN"))
 	if offset < 0 {
 		return 0, false
 	}
-	from = searched + offset
-	for _, c := range before[from+len("BEGIN"):] {
-		if c != ' ' && c != '+' && !capitals[c] {
+	word := searched + offset
+	for _, c := range before[word+len("BEGIN"):] {
+		isSpace := c == ' ' || c == '+' // + is a space in a form-encoded text
+		if !isSpace && !capitals[c] {
 			return 0, false
 		}
 	}
-	if from > done && (before[from-1] == ' ' || before[from-1] == '+') {
-		from-- // SSH2 has a space after the dashes
+	dashesEnd := word
+	if word > done && (before[word-1] == ' ' || before[word-1] == '+') {
+		dashesEnd-- // SSH2 has a space after the dashes
 	}
-	dashes := from
+	dashes := dashesEnd
 	for dashes > done && before[dashes-1] == '-' {
 		dashes--
 	}
-	return dashes, from-dashes >= 4
+	return dashes, dashesEnd-dashes >= 4
 }
 
 // keyEnd returns the place where a key ends. offset is the place after the word PRIVATE in the key's

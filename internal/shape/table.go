@@ -295,18 +295,19 @@ func (k *kind) matchesDiscriminator(name string, mark json.RawMessage, revision 
 	return k.members == nil && k.items == nil
 }
 
-// discriminatorKind returns a kind with the values that the discriminator name may have.
+// discriminatorKind returns a kind with all values that a member called name, the discriminator of
+// the kinds, may have in a revision.
 func (k kinds) discriminatorKind(name string, revision int) *kind {
-	all := &kind{}
+	merged := &kind{}
 	for _, o := range k {
 		for _, m := range o.members {
 			if m.name == name && m.contains(revision) {
-				all.alternatives = append(all.alternatives, m.kind)
-				all.spans = append(all.spans, m.span)
+				merged.alternatives = append(merged.alternatives, m.kind)
+				merged.spans = append(merged.spans, m.span)
 			}
 		}
 	}
-	return all
+	return merged
 }
 
 // isLiteral reports whether k is a quoted string.

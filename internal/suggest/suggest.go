@@ -110,7 +110,7 @@ func lastWord(name string) string {
 			return name[i+1:]
 		}
 		if isUpper(name[i]) && !isUpper(name[i-1]) {
-			if isSeparator(name[i-1]) {
+			if isSeparator(name[i-1]) { // before the only word it begins no second one: _Bar
 				continue
 			}
 			return name[i:]

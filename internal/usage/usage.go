@@ -14,14 +14,15 @@ func LocalIO(doing string, err error) wire.Outcome {
 	return wire.Outcome{Kind: wire.LocalIO, Text: doing + ": " + err.Error(), Err: err, Phase: "output"}
 }
 
-// Outcome returns the outcome of a command with a usage error.
+// Outcome returns the outcome of a command with a usage error. Its kind is Timeout if the error is a
+// Late: an input could not be read in time.
 func Outcome(err error) wire.Outcome {
 	o := wire.Outcome{Kind: wire.Usage, Text: err.Error(), Phase: "arguments"}
-	if with, ok := err.(interface{ Hint() wire.Hint }); ok {
-		o.Hint = with.Hint()
+	if hinted, ok := err.(interface{ Hint() wire.Hint }); ok {
+		o.Hint = hinted.Hint()
 	}
-	if with, ok := errors.AsType[Error](err); ok {
-		o.Hint = with.Hint
+	if failure, ok := errors.AsType[Error](err); ok {
+		o.Hint = failure.Hint
 	}
 	if several, ok := errors.AsType[*Errors](err); ok {
 		o.Findings = several.Findings
@@ -31,9 +32,9 @@ func Outcome(err error) wire.Outcome {
 		o.Kind = wire.Timeout
 		o.Hint = "--max-time TIME waits longer"
 	}
-	if typed, ok := errors.AsType[*JSONError](err); ok {
-		o.Hint = typed.Hint
-		o.Input = &typed.Facts
+	if invalid, ok := errors.AsType[*JSONError](err); ok {
+		o.Hint = invalid.Hint
+		o.Input = &invalid.Facts
 	}
 	return o
 }
@@ -75,7 +76,7 @@ func NotRead(what string, err error, hint string) error {
 	return New(what+": "+Bare(err).Error(), wire.Hint(hint))
 }
 
-// IsLate reports whether err is a Late.
+// IsLate reports whether err is a Late: an input could not be read in time.
 func IsLate(err error) bool {
 	_, late := errors.AsType[Late](err)
 	return late

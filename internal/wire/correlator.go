@@ -366,9 +366,10 @@ func (c *connState) threadWithoutID(stream int) *thread {
 // names, or else with its stream's.
 func (c *connState) placeOther(ref int64, frame *Frame, m *Traits, item int) {
 	stream := c.streams.Get(frame.Stream)
-	// All on the stream of an answer belongs to its request. The body of a 202 is no answer.
-	ofAnswer := stream != nil && !stream.isSeparate && !stream.isAccepted && frame.Dir == Received
-	if m.IsBlank || m.Kind == Invalid && !m.IsReply && !ofAnswer {
+	// Everything in the HTTP response to a request belongs to the request, even if it is no valid
+	// message. The body of a 202 is not the response.
+	isInResponse := stream != nil && !stream.isSeparate && !stream.isAccepted && frame.Dir == Received
+	if m.IsBlank || m.Kind == Invalid && !m.IsReply && !isInResponse {
 		c.placeNonMessage(ref, frame) // an event that says nothing but its id, bytes that are no message
 		return
 	}
@@ -384,20 +385,30 @@ func (c *connState) placeOther(ref int64, frame *Frame, m *Traits, item int) {
 		role = RoleResponse
 		t.isOpen = false
 	}
-	if frame.Dir == Sent && frame.Stream > 0 && stream == nil {
+	if frame.Dir == Sent && frame.Stream > 0 && stream == nil { // later frames of this POST belong to t too
 		c.carriers.Put(frame.Stream, t)
 	}
 	if t.number == unlisted && frame.Dir == Sent && frame.Stream > 0 && c.latestRequest == nil {
-		t.deferFrame(role, ref) // a POST by itself, and no conversation
+		// The client has not sent any request: this POST may be all there is. The frame is placed
+		// when a message of the thread follows, so that a single POST becomes no exchange.
+		t.deferFrame(role, ref)
 		return
 	}
 	c.place(t, role, ref, item)
 	c.placeRelated(t, ref, item)
 	if t.isSeparate && frame.Dir == Received && m.mayConcernAnyRequest() {
-		if to := c.unanswered.onlyRequest(); to != nil {
-			c.places = append(c.places, Place{Exchange: to.number, Role: RoleRelated, Ref: ref, Item: item, IsGuess: true})
-		}
+		c.placeGuess(ref, item)
 	}
+}
+
+// placeGuess also places a message with the only request that waits for a response, if there is
+// exactly one, and marks the place as a guess.
+func (c *connState) placeGuess(ref int64, item int) {
+	waiting := c.unanswered.onlyRequest()
+	if waiting == nil {
+		return
+	}
+	c.places = append(c.places, Place{Exchange: waiting.number, Role: RoleRelated, Ref: ref, Item: item, IsGuess: true})
 }
 
 // mayConcernAnyRequest reports whether a notification may belong to any request: it names none, and is not

@@ -96,13 +96,13 @@ func (r *Row) AnyLine(match func([]byte) bool) (found bool, err error) {
 	return found, err
 }
 
-// eachLine calls look for the row's lines in the order of the file. raw is valid during the call
-// only.
-func (r *Row) eachLine(look func(raw []byte) error) error {
+// eachLine calls visit with each of the row's lines, without its line feed, in the order of the file.
+// It stops at the first error. raw is valid during the call only.
+func (r *Row) eachLine(visit func(raw []byte) error) error {
 	if r.capture == nil {
 		return nil
 	}
-	return r.capture.eachLine(r.spans(), func(raw []byte) error { return look(bytes.TrimRight(raw, "\r\n")) })
+	return r.capture.eachLine(r.spans(), func(raw []byte) error { return visit(bytes.TrimRight(raw, "\r\n")) })
 }
 
 // exchange builds the exchange from the row's frames. It returns nil if the row has none. A line

@@ -148,8 +148,8 @@ func AppendTo(name string, text []byte) error {
 // send anything.
 func CheckOutput(name string) wire.Outcome { return CheckWritable("-o", name) }
 
-// CheckWritable does what CheckOutput does for the file of the named flag. It accepts an empty
-// name.
+// CheckWritable returns a failure if a file can be neither created nor replaced. flag is the flag that
+// names the file, for the text of the failure. An empty name is OK.
 func CheckWritable(flag, name string) wire.Outcome {
 	if name == "" {
 		return wire.Outcome{}
@@ -164,8 +164,8 @@ func CheckWritable(flag, name string) wire.Outcome {
 	}
 	folder := filepath.Dir(name)
 	info, err := os.Stat(folder)
-	isOtherFile := err == nil && !info.IsDir()
-	if errors.Is(err, fs.ErrNotExist) || isOtherFile {
+	isNoFolder := err == nil && !info.IsDir()
+	if errors.Is(err, fs.ErrNotExist) || isNoFolder {
 		return failure("no such directory: "+folder, nil)
 	}
 	if err := tryReplacing(name); err != nil {

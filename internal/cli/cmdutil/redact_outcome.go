@@ -73,7 +73,8 @@ func (f *Factory) HideSecretsIn(c *rows.Capture) {
 	c.Hide(&f.Secrets)
 }
 
-// HideSecretsInRows hides the secrets in table rows if --redact-file lists any.
+// HideSecretsInRows hides the secrets in table rows if --redact-file lists any. It modifies the rows
+// and returns them.
 func (f *Factory) HideSecretsInRows(rows []*rows.Row) []*rows.Row {
 	if len(f.redactions) > 0 {
 		for _, row := range rows {

@@ -178,6 +178,7 @@ func (l *loader) loadFile(ctx context.Context, src source) (side, error) {
 func (l *loader) loadBytes(ctx context.Context, src source) (side, error) {
 	var raw []byte
 	var err error
+	// A file has no more revisions than it lists: like a probed server, it lacks none.
 	s := side{name: src.text, file: src.text, isProbed: true}
 	switch src.kind {
 	case gitSource:

@@ -114,6 +114,8 @@ func (o *Options) StartLive(f *cmdutil.Factory, link proxy.Link) (*Faults, error
 	return s, err
 }
 
+// start reads the rules into a new Desk, checks that the report can be written, and listens on the
+// control socket if there is one. live is set if views may hold messages.
 func (o *Options) start(f *cmdutil.Factory, link proxy.Link, live bool) (*Faults, error) {
 	if !o.HasRules() && (o.report != "" || o.seed != "") {
 		return nil, usage.New("there are no fault rules to report on, or to seed",

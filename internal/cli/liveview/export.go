@@ -102,7 +102,7 @@ func (a *Actor) Export(ctx context.Context, e view.Export) (view.Exported, error
 		out.Type = f.media
 		if !a.ActorOptions.Powers.Files {
 			var b bytes.Buffer
-			out.File = a.fileName(f, 1)
+			out.File = a.fileName(f, firstTry) // no file is written, so the name need not be new
 			err := write(&b)
 			out.Data = b.Bytes()
 			return err
@@ -120,10 +120,14 @@ func (a *Actor) Export(ctx context.Context, e view.Export) (view.Exported, error
 	})
 }
 
-// fileName returns a file name made from the current time.
+// firstTry is the number of the first name that newFile tries.
+const firstTry = 1
+
+// fileName returns a file name made from the current time, with the number of the try after the first
+// one.
 func (a *Actor) fileName(f form, try int) string {
 	name := "mcpc-" + a.Factory.Now().Format("20060102-150405")
-	if try > 1 {
+	if try > firstTry {
 		name += fmt.Sprint("-", try)
 	}
 	return name + f.extension
@@ -131,7 +135,7 @@ func (a *Actor) fileName(f form, try int) string {
 
 // newFile creates a file under a new name.
 func (a *Actor) newFile(f form) (*os.File, error) {
-	for try := 1; ; try++ {
+	for try := firstTry; ; try++ {
 		file, err := os.OpenFile(a.fileName(f, try), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if !errors.Is(err, fs.ErrExist) || try == 1000 {
 			return file, err

@@ -275,7 +275,11 @@ func deleteOnServer(ctx context.Context, f *cmdutil.Factory, store *state.Store,
 			return nil
 		}
 		isConfirmed := host.StandingOf(f.Env.Trusts(store), *c.Origin) == host.Confirmed
-		if !isConfirmed || !c.SettleOrigin(ctx, false).OK() {
+		if !isConfirmed {
+			return nil // the user did not confirm the server, and is not asked here
+		}
+		const isDraft = false
+		if out := c.SettleOrigin(ctx, isDraft); !out.OK() {
 			return nil
 		}
 		fields = c.WithFields(fields)

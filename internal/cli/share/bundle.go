@@ -286,11 +286,11 @@ func (b *Bundle) Confirm(ctx context.Context, f *cmdutil.Factory, yes bool) wire
 	if m.Hidden == 0 {
 		hidden = english.Plural(m.Exchanges, "exchange") + ", nothing hidden"
 	}
-	others := b.renumbered()
+	renumbered := b.renumbered()
 	if yes {
 		f.Note(hidden)
-		if others != "" {
-			f.Note(others)
+		if renumbered != "" {
+			f.Note(renumbered)
 		}
 		return wire.Outcome{}
 	}
@@ -311,8 +311,8 @@ func (b *Bundle) Confirm(ctx context.Context, f *cmdutil.Factory, yes bool) wire
 	}
 	w := f.Stderr()
 	fmt.Fprintf(w, "%s: %s; from %s\n", term.Line(f.Output), hidden, strings.Join(servers, ", "))
-	if others != "" {
-		fmt.Fprintf(w, "  %s\n", others)
+	if renumbered != "" {
+		fmt.Fprintf(w, "  %s\n", renumbered)
 	}
 	for _, kind := range slices.Sorted(maps.Keys(m.Now)) {
 		fmt.Fprintf(w, "  hidden by this export: %d, %s\n", m.Now[kind], kind)

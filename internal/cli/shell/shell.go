@@ -167,8 +167,10 @@ func (s *shellRun) runLines(ctx context.Context, typed bool) {
 			lines <- console.TypedLine{Text: text, Err: err}
 		}
 	}()
-	var head, unfinished string // the start of a command of several lines, parsed and as typed
-	read := 0
+	// head and unfinished are the lines so far of a command of several lines: with the last continuation
+	// mark removed, and with it.
+	var head, unfinished string
+	count := 0 // lines that were read
 	for !s.ended && ctx.Err() == nil {
 		if typed && unfinished != "" {
 			fmt.Fprint(s.f.Stderr(), continuation)
@@ -178,9 +180,9 @@ func (s *shellRun) runLines(ctx context.Context, typed bool) {
 		next <- struct{}{}
 		select {
 		case l := <-lines:
-			read++
+			count++
 			if !typed && unfinished == "" {
-				s.number = read
+				s.number = count
 			}
 			text := head + strings.TrimPrefix(l.Text, "\uFEFF")
 			rest, more := shellwords.Unfinished(text)

@@ -135,7 +135,8 @@ func runLog(ctx context.Context, f *cmdutil.Factory, o logOptions) error {
 		rows = rows[len(rows)-fewRows:]
 		f.Note(fmt.Sprintf("only the last %d rows are shown: -n 0 shows all", fewRows))
 	}
-	if len(f.HideSecretsInRows(rows)) == 0 {
+	rows = f.HideSecretsInRows(rows)
+	if len(rows) == 0 {
 		f.Note("no recorded exchange matches")
 	}
 	if o.lines {

@@ -136,9 +136,10 @@ type supervisor struct {
 	wake *sync.Cond
 }
 
-// Run starts a server and keeps it running until a command stops it, the opener exits without
-// keeping it, no command has used it for the idle time, ctx ends, the server exits, or it no longer
-// reads its stdin. It then removes the socket and ends the process.
+// Run starts a server and keeps it running until a command stops it, the command that opened the
+// session exits without having asked to keep it (markKeep), no command has used it for the idle
+// time, ctx ends, the server exits, or it no longer reads its stdin. It then removes the socket and
+// ends the process.
 func Run(ctx context.Context, opt Options) {
 	s := &supervisor{
 		Options: opt, since: opt.Now(), outputEnded: make(chan struct{}), stopping: make(chan struct{}),
@@ -155,14 +156,16 @@ func Run(ctx context.Context, opt Options) {
 		}
 	})
 	s.idle.timer.Stop()
-	if f := s.start(); f != nil {
-		_ = writeMarked(opt.Opener, markOver, jsonOf(endMessage{Kind: f.Kind, Text: f.Text, Hint: wire.Hint(f.Hint)}))
+	if failure := s.start(); failure != nil {
+		end := endMessage{Kind: failure.Kind, Text: failure.Text, Hint: wire.Hint(failure.Hint)}
+		_ = writeMarked(opt.Opener, markOver, jsonOf(end))
 		opt.Opener.Close()
 		return
 	}
 	go s.read()
 	s.child.Watch(func(line []byte) { s.broadcast(markErr, line) }, s.outputEnded)
-	s.join(opt.Opener, true)
+	const isOpener = true
+	s.join(opt.Opener, isOpener)
 	go s.accept()
 	s.wait(ctx)
 }

@@ -118,13 +118,15 @@ func (s *supervisor) accept() {
 			conn.Close()
 			continue
 		}
-		s.join(conn, false)
+		const isOpener = false
+		s.join(conn, isOpener)
 	}
 }
 
-// join greets a new connection and serves it. After sendEnding it closes the connection.
-func (s *supervisor) join(conn net.Conn, opener bool) {
-	u := &user{conn: conn, isOpener: opener, wake: make(chan struct{}, 1), questions: map[string]string{}}
+// join greets a new connection and serves it. isOpener is set for the connection of the command that
+// opened the session. After sendEnding it closes the connection.
+func (s *supervisor) join(conn net.Conn, isOpener bool) {
+	u := &user{conn: conn, isOpener: isOpener, wake: make(chan struct{}, 1), questions: map[string]string{}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.isClosed {

@@ -268,6 +268,7 @@ func (r *Reader) ReadAt(p []byte, off int64) (n int, err error) {
 	}
 	for n < len(p) {
 		at := off + int64(n)
+		// The last element of frames is no frame: it is where the text ends.
 		i := sort.Search(len(r.frames)-1, func(i int) bool { return r.frames[i+1].textOffset > at })
 		if i == len(r.frames)-1 {
 			return n, r.end
@@ -298,7 +299,7 @@ func (r *Reader) copyFrom(i int, p []byte, at int64) (int, error) {
 	return copy(p, s.text[at-from.textOffset:]), nil
 }
 
-// read decompresses a frame into the slot.
+// read decompresses the frame between two places into the slot.
 func (s *slot) read(src io.ReaderAt, from, to place) error {
 	s.raw = resize(s.raw, to.fileOffset-from.fileOffset)
 	s.text = resize(s.text, to.textOffset-from.textOffset)

@@ -256,22 +256,23 @@ func (g Given) Joined(findings []wire.Finding) string {
 	return ""
 }
 
-// Unreported returns the findings of a schema check that are not consequences of reported ones. The
-// check has seen a word that does not fit as a string.
+// Unreported returns the findings of a schema check that are not consequences of reported ones: in
+// the value that was checked, a typed word that does not fit its schema is a string, which causes more
+// findings. It edits findings.
 func Unreported(findings, reported []wire.Finding) []wire.Finding {
 	isConsequence := func(f wire.Finding) bool {
 		name, _ := jsonraw.Text(json.RawMessage(f.Want))
 		return slices.ContainsFunc(reported, func(s wire.Finding) bool {
-			pointer, _, _ := strings.Cut(s.Pointer, "/-")
+			pointer, _, _ := strings.Cut(s.Pointer, "/-") // - is an item to append: its array counts
 			if isWithin(f.Pointer, pointer) {
 				return true
 			}
 			switch f.Rule {
-			case "required":
+			case "required": // the missing member is the one with the wrong word, or contains it
 				return isWithin(pointer, jsonraw.Pointer(f.Pointer, name))
 			case "additionalProperties", "dependentRequired", wire.RuleMore:
-				return false
-			default:
+				return false // these depend on the names of members, not on the word
+			default: // an object or array can be wrong because of a word inside it
 				return isWithin(pointer, f.Pointer)
 			}
 		})

@@ -106,7 +106,9 @@ func storedForm(c *connect.Conn, tool *connect.Definition) json.RawMessage {
 	return definition
 }
 
-// compare returns the standing of a definition, and shows what changed since the approved one.
+// compare returns the standing of a definition, and shows what changed since the approved one. If
+// the approved definitions cannot be read, it warns and returns Approved: a broken state directory
+// does not prevent calls.
 func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, definition json.RawMessage) Standing {
 	pins, err := c.Store.Pins(storeKey(c)).Of(tool.Name)
 	if err != nil {
@@ -116,7 +118,7 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 		c.Env.WarnOfState("the approved definitions cannot be read: " + err.Error())
 		return Approved
 	}
-	if len(pins) == 0 {
+	if len(pins) == 0 { // the tool was never called
 		for _, mark := range poison.Scan(tool.Raw, nil) {
 			if mark.Kind != poison.Size {
 				c.Env.UI.Warn("the definition of " + tool.Name + " has " + c.Env.Secrets.Text(mark.String()))
@@ -140,7 +142,7 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 	if isSameRevision && isUnchanged {
 		return Approved
 	}
-	isHash := func(d json.RawMessage) bool { return bytes.HasPrefix(d, []byte(`"`)) } // see storedForm
+	isHash := func(d json.RawMessage) bool { return bytes.HasPrefix(d, []byte(`"`)) } // see storedForm: a large definition
 	if isHash(old.Definition) || isHash(definition) {
 		return showChanged(c, tool, old.At, ", and is too large for a comparison", nil, hasModelText(tool))
 	}
@@ -148,6 +150,7 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 	if !isSameRevision { // another revision of the protocol has other members
 		changes = diff.AsModel(changes)
 	}
+	// A harmless change is shown only if isQuestion finds a reason to ask the user all the same.
 	isQuiet := func(ch diff.Change) bool { return harmlessRules[ch.Rule] && !isQuestion(ch) }
 	shown := raiseQuestions(slices.DeleteFunc(slices.Clone(changes), isQuiet))
 	if diff.Failing(shown, diff.Risky) > 0 {

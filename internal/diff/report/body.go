@@ -192,8 +192,8 @@ func collapseRun(equal []Pair, isFirst, isLast bool) []Pair {
 	return slices.Concat(equal[:begin], []Pair{dimPair("… %d lines", end-begin)}, equal[end:])
 }
 
-// Unified returns the value of a change as lines that begin with -, + or a space. It returns nil
-// if the sentence of the change already has the value.
+// Unified returns the value of a change as lines that begin with -, + or a space. It returns nil if
+// the sentence that describes the change already quotes the value: Sides is empty then.
 func Unified(c diff.Change) (lines []Line) {
 	pairs := Sides(c)
 	for i := 0; i < len(pairs); {

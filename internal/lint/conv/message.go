@@ -190,6 +190,8 @@ func (c *Conversation) readReceived(f *wire.Frame, s *Stream, m *wire.Message) {
 		e.Kind = OnNotice
 		c.send(e)
 	case wire.Request:
+		// OnAsk is for checks of the request as a message. OnQuestion, which sendQuestion emits, is for
+		// checks of its question; an input_required result has questions too.
 		e.Kind = OnAsk
 		c.send(e)
 		sendQuestion(e, m.Method, e.Value, e.Pointer)

@@ -1,6 +1,6 @@
 // Package hosts says which definitions of tools the model interfaces of hosts accept: names,
-// keywords, references, formats, sizes. The knowledge is data (hosts.txt); each datum has its source
-// and how sure it is. MCP itself allows more: a definition that a host refuses is no fault of the
+// keywords, references, formats, sizes. The requirements are in hosts.txt, with their sources and how
+// certain they are. MCP itself allows more: a definition that a host refuses is no fault of the
 // server, but the reason why the tool is missing in the host.
 package hosts
 
@@ -18,17 +18,19 @@ import (
 	"mcpc/internal/schema"
 )
 
-// A Mark says how sure a datum is.
+// A Certainty is how certain a requirement is.
 type Certainty string
 
-// The marks: read in the host's own code or reference, reported by others, contradictory.
+// The certainties: read in the host's own code or reference, reported by others, contradictory.
 const (
 	Read   Certainty = "read"
 	Second Certainty = "second"
 	Unsure Certainty = "unsure"
 )
 
-// A Datum is one requirement of a host.
+// A Requirement is something that a host requires of the definitions of tools. Kind is one of kinds;
+// the meaning of Words depends on it: a regular expression for names (name, property), keywords (refuse,
+// change), known formats (format), conditions on schemas (need), a size and its name (limit).
 type Requirement struct {
 	Kind      string
 	Words     []string
@@ -198,7 +200,7 @@ func IsOwnProperty(n *schema.Node) bool {
 
 type reporter func(verdict Verdict, at, format string, args ...any)
 
-// checkNode compares one subschema with a datum.
+// checkNode reports where a subschema does not meet the requirement.
 func (d *Requirement) checkNode(n *schema.Node, report reporter) {
 	at := "/inputSchema" + n.Pointer
 	switch d.Kind {

@@ -467,9 +467,9 @@ var toolStatements = sync.OnceValue(func() *regexp.Regexp {
 		`\bstop using (?:the )?(?:tool )?` + name)
 })
 
-// findToolCommand returns the first sentence that orders what to do with another server's tool: a
-// name that is neither a tool of this server nor a text of the definition. It returns "" if own is
-// nil.
+// findToolCommand returns the first sentence that tells a model what to do with another server's
+// tool: a name that is no tool of this server and is not quoted in the definition. It returns "" if
+// there is no such sentence, or if own is nil.
 func findToolCommand(text string, own Names, definition json.RawMessage) string {
 	if own == nil || commandWords.findFirst(text) == "" {
 		return ""

@@ -25,7 +25,8 @@ func Align(recorded, current json.RawMessage) (_, _ json.RawMessage) {
 	return align(a, b)
 }
 
-// align implements Align for two nodes.
+// align implements Align for two nodes. If a hidden part may be the only difference between two values,
+// it returns the value that has the hidden part for both.
 func align(recorded, current *jsonvalue.Node) (a, b json.RawMessage) {
 	if !redact.HasHiddenParts(string(recorded.Raw)) && !redact.HasHiddenParts(string(current.Raw)) {
 		return recorded.Raw, current.Raw
@@ -36,13 +37,13 @@ func align(recorded, current *jsonvalue.Node) (a, b json.RawMessage) {
 	if recorded.Kind == jsonvalue.Array && current.Kind == jsonvalue.Array {
 		return alignItems(recorded.Kids, current.Kids)
 	}
-	if MayBeEqual(recorded, current) && recorded.Hidden {
+	if !MayBeEqual(recorded, current) {
+		return recorded.Raw, current.Raw
+	}
+	if recorded.Hidden {
 		return recorded.Raw, recorded.Raw
 	}
-	if MayBeEqual(recorded, current) {
-		return current.Raw, current.Raw
-	}
-	return recorded.Raw, current.Raw
+	return current.Raw, current.Raw
 }
 
 // alignMembers aligns the members of two objects, which are sorted by name.
@@ -97,8 +98,8 @@ func alignItems(recorded, current []*jsonvalue.Node) (a, b json.RawMessage) {
 	return jsonraw.List(before), jsonraw.List(after)
 }
 
-// MayBeEqual reports whether two values cannot be compared because one has placeholders, and the other
-// has the same text around them. A value that was hidden as a whole may have been of any type.
+// MayBeEqual reports whether two values may have been equal before parts of them were hidden: one has
+// placeholders, and the other has the same text around them. A value that was hidden as a whole may have been of any type.
 func MayBeEqual(recorded, current *jsonvalue.Node) bool {
 	return Compare(recorded, current) != None || isWhole(recorded) || isWhole(current)
 }

@@ -322,7 +322,8 @@ func probeUnsupportedVersion(ctx context.Context, b *bench) (misses []miss) {
 	return misses
 }
 
-// probeMissingMeta sends requests without _meta or without a required member of it.
+// probeMissingMeta sends requests without _meta or without a required member of it. It returns a
+// miss for each request that the server does not refuse as the specification requires.
 func probeMissingMeta(ctx context.Context, b *bench) (misses []miss) {
 	withoutMeta := func(b *bench) probeRequest {
 		raw := jsonraw.Without(b.compose(b.plainMethod(), nil), "params")
@@ -331,7 +332,7 @@ func probeMissingMeta(ctx context.Context, b *bench) (misses []miss) {
 	requests := []struct {
 		subject string
 		request func(*bench) probeRequest
-		// hasNoVersion is set for a request that names its revision in no member.
+		// hasNoVersion is set if no member of the request has its protocol revision.
 		hasNoVersion bool
 	}{
 		{"no _meta", withoutMeta, true},
@@ -339,8 +340,10 @@ func probeMissingMeta(ctx context.Context, b *bench) (misses []miss) {
 		{"no clientCapabilities", withoutMetaMembers("clientCapabilities"), false},
 	}
 	for _, r := range requests {
-		isValidInOlder := r.hasNoVersion && !b.isHTTP() && b.acceptsHandshake
-		if isValidInOlder {
+		// Over stdio no header field has the revision either: a server that also accepts a handshake
+		// may take the request for one of an older revision.
+		mayBeOlder := r.hasNoVersion && !b.isHTTP() && b.acceptsHandshake
+		if mayBeOlder {
 			continue
 		}
 		a := b.sendRough(ctx, r.request(b))
