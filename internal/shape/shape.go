@@ -64,6 +64,10 @@ func (c *checker) checkWhole(k *kind, raw []byte, known func() (jsonraw.Members,
 	c.check(k, raw)
 }
 
+// revisionOfTasks is the number in shapes.txt of the only revision in which a result has its task as
+// a member.
+const revisionOfTasks = 4
+
 // resultShape returns the shape of a result, which depends on its content for some methods. revision is the
 // number of the revision in shapes.txt, from 1.
 func (t *shapes) resultShape(method string, revision int, m *wire.Message) *kind {
@@ -75,8 +79,7 @@ func (t *shapes) resultShape(method string, revision int, m *wire.Message) *kind
 		return t.kinds["TaskResult"]
 	}
 	_, hasTask := members.Get("task")
-	isRevisionOfTasks := t.revisions[revision-1] == "2025-11-25" // no other has the task as a member
-	if hasTask && method == "tools/call" && isRevisionOfTasks {
+	if hasTask && method == "tools/call" && revision == revisionOfTasks {
 		return t.kinds["CreateTaskResult"]
 	}
 	return t.shapeOf("result", method, revision)
