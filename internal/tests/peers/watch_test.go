@@ -227,7 +227,7 @@ func rowsByMethod(t *testing.T, record string) (all map[string]int, notes exchan
 	t.Helper()
 	recorded := openCapture(t, record)
 	for deadline := time.Now().Add(program.Patience); time.Now().Before(deadline); {
-		if !slices.ContainsFunc(recorded.Rows(), (*rows.Row).Open) {
+		if !slices.ContainsFunc(recorded.Rows(), (*rows.Row).IsOpen) {
 			break
 		}
 		recorded.Close()
@@ -237,7 +237,7 @@ func rowsByMethod(t *testing.T, record string) (all map[string]int, notes exchan
 	defer recorded.Close()
 	all = map[string]int{}
 	for _, r := range recorded.Rows() {
-		if r.Open() || r.Orphan {
+		if r.IsOpen() || r.Orphan {
 			t.Errorf("%s %s %s: %s, orphan %v", r.Number(), r.Method, r.Name, r.Channel, r.Orphan)
 		}
 		if !r.IsSeparate && r.Dir == wire.Sent {
