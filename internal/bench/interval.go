@@ -99,7 +99,7 @@ func correlationFactor(series []float64) float64 {
 		}
 	}
 	if sum == 0 {
-		return 1
+		return 1 // equal blocks show no correlation
 	}
 	r := neighbours / sum
 	r = min(max(0, r+2*(1+4*r)/n), maxCorrelation)

@@ -155,7 +155,8 @@ func appendPieces(b []byte, f wire.Frame, flush func(b []byte) []byte) []byte {
 	return append(b, '}')
 }
 
-// appendMembers appends the beginning of a line: all members of a frame except its bytes.
+// appendMembers appends the beginning of a line: all members of a frame except its bytes, and no
+// closing brace. It omits members with a zero value.
 func appendMembers(b []byte, f wire.Frame) []byte {
 	b = append(b, `{"seq":`...)
 	b = strconv.AppendUint(b, f.Seq, 10)
@@ -207,7 +208,8 @@ func appendLine(b []byte, value any) []byte {
 	return line.Bytes()
 }
 
-// appendHTTP appends the JSON of an HTTP head.
+// appendHTTP appends the JSON of an HTTP head. It omits empty members, except "proto", which begins
+// the object, and "fields".
 func appendHTTP(b []byte, h *wire.HTTPHead) []byte {
 	b = append(b, `{"proto":`...)
 	b = appendQuoted(b, h.Proto)

@@ -47,7 +47,8 @@ func (r *Ring) Rotation(carry Carry) Rotation {
 }
 
 // rotateLocked begins the next part. If that fails, the current part continues until it has grown
-// by as much again.
+// by as much again. It deletes the oldest part if there are too many. r.writing is locked, and
+// r.buf is empty.
 func (r *Recorder) rotateLocked() {
 	oldRun := r.run
 	rotation := r.options.Rotation

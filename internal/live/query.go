@@ -143,6 +143,7 @@ func (s *Store) Find(ctx context.Context, q Query) (Found, error) {
 		for _, key := range q.Only {
 			only[key] = true
 		}
+		// The keys of the cached query stay as they are.
 		found.Keys = slices.DeleteFunc(slices.Clone(x.keys), func(k Key) bool { return !only[k] })
 	}
 	return found, nil

@@ -98,6 +98,7 @@ func begin(o Options) (*Store, error) {
 	tail.readsInSteps = true
 	s := newStore(o, tail)
 	if o.Path != "" {
+		// An error about a file is that of New.
 		c, _, err := tail.OpenOlder()
 		if err != nil {
 			return nil, err

@@ -284,7 +284,7 @@ func (t *Tail) begin(f *file) (*rows.Capture, error) {
 		return c, nil
 	}
 	c.Close()
-	if errors.Is(err, rows.ErrNoCapture) {
+	if errors.Is(err, rows.ErrNoCapture) { // a bundle or an HTTP archive
 		return t.options.Open(f.path)
 	}
 	return nil, err
@@ -488,7 +488,8 @@ func (t *Tail) reopen(f *file) (*rows.Capture, func(*file) Changed) {
 	return c, func(*file) Changed { return changed }
 }
 
-// readOn reads the next part of a recording.
+// readOn reads the next part of a recording, of about stepBytes bytes, and returns the change. An
+// error is a warning the first time.
 func (t *Tail) readOn(f *file) Changed {
 	changed := Changed{Path: f.path}
 	ended := f.capture.HasEnded()

@@ -32,8 +32,8 @@ func AppendMetrics(dst []byte, f Format, r Resource, s Scope, ms []Histogram) []
 // listNames are the JSON names of the lists around the items of a request.
 type listNames struct{ ofResources, ofScopes, items string }
 
-// appendRequest appends a request with one resource and one scope. The requests of all signals
-// have the same field numbers.
+// appendRequest appends a request with one resource and one scope, as three nested lists. The
+// requests of all signals have the same field numbers.
 func appendRequest[T any](
 	dst []byte,
 	f Format,
@@ -55,6 +55,7 @@ func appendRequest[T any](
 		w.writeText(3, "schemaUrl", r.SchemaURL)
 	}
 	writeRequest := func() { writeMessages(w, 1, lists.ofResources, []Resource{r}, writeResourceList) }
+	// A protobuf message has no brackets of its own.
 	if w.isJSON {
 		w.writeObject(writeRequest)
 	} else {

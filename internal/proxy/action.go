@@ -398,7 +398,7 @@ func readStatus(w *ruleScanner, a *Action) error {
 		if err != nil {
 			return err
 		}
-		a.Text = strconv.FormatInt(seconds, 10)
+		a.Text = strconv.FormatInt(seconds, 10) // the value of Retry-After
 	}
 	return nil
 }
@@ -447,7 +447,7 @@ func readCount(w *ruleScanner, a *Action) error {
 	return nil
 }
 
-// readCut reads "after N bytes" or "after event N [fin|rst]".
+// readCut reads "after N bytes" or "after event N", and [fin|rst]; fin is the default.
 func readCut(w *ruleScanner, a *Action) error {
 	if w.next() != "after" {
 		return w.errorHere("cut takes: after N bytes, or after event N")

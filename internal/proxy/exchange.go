@@ -47,7 +47,8 @@ type exchange struct {
 	introduction Introduction
 }
 
-// newExchange returns the exchange of a request that is about to be forwarded to a target.
+// newExchange returns the exchange of a request that is about to be forwarded to a target. It reads
+// the head at once and looks for its conversation on the Watcher's goroutine.
 func (p *Proxy) newExchange(target int, req *http.Request) *exchange {
 	x := &exchange{p: p, target: target, stream: int(p.streams.Add(1))}
 	x.uri = req.URL.RequestURI()
@@ -64,7 +65,7 @@ func (p *Proxy) newExchange(target int, req *http.Request) *exchange {
 		x.conn = p.conns.findByHead(target, head, x.uri, x.clientAddr)
 		x.isStandalone = x.conn == 0
 		x.userAgent = head.Field("User-Agent")
-		x.isProbe = x.isStandalone && head.Field("Mcp-Method") != ""
+		x.isProbe = x.isStandalone && head.Field("Mcp-Method") != "" // only stateless requests have it
 	})
 	return x
 }
@@ -130,7 +131,7 @@ func (x *exchange) seeRequest(f wire.Frame) {
 		x.body = f.Raw
 		if len(f.Raw) > capture.MaxCopied || mayHaveState(f.Raw) {
 			t = wire.ParseMessage(f.Raw).Traits()
-			x.body = nil
+			x.body = nil // stateKey is computed below, so a long body is not kept
 		}
 		if bytes.Contains(f.Raw, []byte(`"initialize"`)) {
 			x.opensSession = wire.ParseMessage(f.Raw).Method == "initialize"
@@ -246,7 +247,8 @@ func (x *exchange) seeResponse(f wire.Frame) {
 	x.emit(f)
 }
 
-// seeEvent handles one event of a response.
+// seeEvent handles one event of a response: it remembers what later requests may refer to, and
+// emits its frame. The bytes of a broken event are noise.
 func (x *exchange) seeEvent(ev sse.Event) {
 	if len(ev.Dropped) > 0 {
 		x.emit(wire.Frame{Dir: wire.Received, Kind: wire.Noise, Raw: ev.Dropped})

@@ -197,7 +197,7 @@ func replaceData(event, data []byte) []byte {
 }
 
 // readEvent returns the next event with the blank line after it. After an event of more than maxMessage
-// bytes it returns the rest of the stream in pieces. With an error it returns no event, and buf holds
+// bytes it returns the rest of the stream in pieces. With an error it returns no event, and unread has
 // the rest of the stream.
 func (e *eventRewriter) readEvent() ([]byte, error) {
 	for searched := 0; ; {

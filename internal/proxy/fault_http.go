@@ -280,7 +280,8 @@ func uncompress(resp *http.Response) {
 	resp.Header.Del("Content-Length")
 }
 
-// applyToHead applies the rule to the head of the response, or delays or cuts it.
+// applyToHead applies the rule to the head of the response, or delays or cuts it. An error means
+// that the client receives no response.
 func (f *faultedRequest) applyToHead(resp *http.Response) error {
 	d := f.fired
 	if d == nil {
@@ -451,8 +452,9 @@ func (f *faultedRequest) rowForMessage(m *wire.Message, session string) *rows.Ro
 	return f.p.Desk.Row(f.target(), session, wire.Received, nil, m)
 }
 
-// holdEvent lets a user decide about an event. It returns the event that passes and its data, or false
-// if the client receives no event.
+// holdEvent lets a user decide about an event. It returns the event that passes and its data, or
+// false if the client receives no event. Without a filter, and for what is no single message, the
+// event passes.
 func (e *eventRewriter) holdEvent(event []byte, ev sse.Event, m *wire.Message) (passed, data []byte, ok bool) {
 	f := e.request
 	if !f.p.Desk.MayHold() || m.Kind == wire.Invalid || m.Kind == wire.Batch {

@@ -238,7 +238,7 @@ func (j *Judge) startWatch(f wire.Frame) {
 	case r.answered:
 		w.record(TookResponse, f.Time)
 	case w.hasAction(refusingActions...):
-		w.endedAt = f.Time
+		w.endedAt = f.Time // the client has the refusal
 	}
 	if w.Did != "" {
 		j.finish(w)

@@ -99,7 +99,7 @@ func (p *Proxy) Handler(connect time.Duration) http.Handler {
 	forward := &httputil.ReverseProxy{
 		Rewrite:       p.rewrite,
 		Transport:     p,
-		FlushInterval: -1,
+		FlushInterval: -1, // after each write
 		BufferPool:    &buffers{},
 		ErrorHandler:  func(w http.ResponseWriter, r *http.Request, err error) { p.writeError(w, r, err) },
 		ErrorLog:      log.New(io.Discard, "", 0), // errors are recorded

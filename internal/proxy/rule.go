@@ -127,7 +127,8 @@ func endsFilter(word string) bool {
 		strings.HasPrefix(word, "seed=")
 }
 
-// readCondition reads one condition.
+// readCondition reads one condition. It returns an error for any other word, as the action must
+// follow.
 func (r *Rule) readCondition(w *ruleScanner) (err error) {
 	word := w.next()
 	switch {

@@ -180,7 +180,8 @@ func (r *Rule) fires(now time.Time) bool {
 	return true
 }
 
-// decide returns the decision to apply the rule's action to the subject.
+// decide returns the decision to apply the rule's action to the subject, with the random numbers
+// that the action may need.
 func (r *Rule) decide(c subject) *decision {
 	d := &decision{
 		Action:  r.Action,

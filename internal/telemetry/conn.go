@@ -86,7 +86,7 @@ func (b *Builder) addHead(c *conn, f *wire.Frame) {
 		b.headContexts.Delete(key)
 	}
 	if h.Method == "DELETE" {
-		b.endSession(c, f.Time, false)
+		b.endSession(c, f.Time, false) // DELETE ends the session, whatever the server responds
 	}
 }
 

@@ -29,6 +29,7 @@ func ParseContext(traceparent, tracestate string) (Context, bool) {
 	if len(traceparent) < traceparentLength || traceparent[2] != '-' || traceparent[35] != '-' || traceparent[52] != '-' {
 		return Context{}, false
 	}
+	// VERSION-TRACE-SPAN-FLAGS
 	version := traceparent[:2]
 	rest := traceparent[traceparentLength:]
 	var number, flags [1]byte

@@ -201,7 +201,7 @@ const (
 	withoutWords = true
 )
 
-// drawCounts draws the counts, the most important last.
+// drawCounts draws the counts, the most important last. isShort is withWords or withoutWords.
 func (m *model) drawCounts(isShort bool) (line cells.Line) {
 	s := m.status
 	add := func(r cells.Role, text string) { line = append(line, cells.Text(r, text), cells.Blank(1)) }
@@ -325,6 +325,7 @@ func (m *model) listHints() []string {
 	if !m.isWide() {
 		esc = "Esc conversations"
 	}
+	// hints[0], Enter, opens the detail, which is open already.
 	if m.detail.key != "" {
 		return slices.Concat([]string{"Tab " + paneNames[m.paneAfter(1)], esc}, hints[1:])
 	}

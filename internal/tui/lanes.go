@@ -177,6 +177,7 @@ func (l *list) timeKey(name string) (used, windowChanged bool) {
 	}
 	switch name {
 	case "left", "h":
+		// l.bar may be that of a longer lane.
 		l.bar = max(0, min(l.bar, barCount-1)-1)
 	case "right", "l":
 		l.bar = max(0, min(l.bar+1, barCount-1))

@@ -153,7 +153,8 @@ func (m *model) drawMain(w, h int) []drawn {
 	return append(words, m.list().draw(m.view, m.screenClock(), client, server, w, h-len(words))...)
 }
 
-// drawEmpty draws the reason why the list is empty, and a hint for the user.
+// drawEmpty draws the reason why the list is empty, and a hint for the user. The first reason that
+// applies counts.
 func (m *model) drawEmpty(w int) (lines []drawn) {
 	head := ""
 	hint := ""

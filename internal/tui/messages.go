@@ -3,6 +3,7 @@ package tui
 import (
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live/view"
@@ -104,11 +105,12 @@ func compactObject(raw json.RawMessage, names ...string) string {
 	return ""
 }
 
-// draw draws a fact in width columns: its name in nameWidth columns, followed by its text.
+// draw draws a fact in width columns: its name in nameWidth columns, followed by its text. A text
+// of more than maxLines lines is cut, and the last line names the tab with the whole text.
 func (f *summaryFact) draw(width, nameWidth int) (lines []tabLine) {
 	hasLimit := f.maxLines > 0
 	text := f.text
-	if maxBytes := f.maxLines * width * 4; hasLimit && len(text) > maxBytes {
+	if maxBytes := f.maxLines * width * utf8.UTFMax; hasLimit && len(text) > maxBytes {
 		text = strings.ToValidUTF8(text[:maxBytes], "") // a text of megabytes is not wrapped
 	}
 	textLines := cells.Wrap(f.role, text, width-nameWidth-2)

@@ -127,7 +127,8 @@ func drawTalkLine(clock screenClock, r *view.Row, a arrow, c talkColumns, whole 
 	return line
 }
 
-// drawArrow draws the arrow itself in the columns lane and answer.
+// drawArrow draws the arrow itself in the columns lane and answer. A request ends at the right of
+// the lane, a response begins there; other lines have the whole width.
 func drawArrow(a arrow, c talkColumns) cells.Line {
 	width := c.lane
 	if c.answer > 0 {

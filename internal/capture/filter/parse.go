@@ -266,6 +266,7 @@ func (p *parser) parseValue(f *field) (value, error) {
 			break
 		}
 	}
+	// Only numbers and times have bounds.
 	if op != "" && f.bounds == nil {
 		return nil, p.errorAt(start, "%s cannot be compared; -%s:… negates, and quotes make this text", f.name, f.name)
 	}

@@ -65,7 +65,7 @@ func newForm(text string) form {
 	for i, r := range text {
 		size := utf8.RuneLen(r)
 		if r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD") {
-			size = 1 // no character, but a byte
+			size = 1 // an invalid byte, not the character U+FFFD
 		}
 		letter := text[i : i+size]
 		lower := string(unicode.ToLower(r))

@@ -38,7 +38,8 @@ func (f *field) newValue(op string, a atom, now time.Time, j Judge) (value, erro
 	return f.newTextValue(a)
 }
 
-// newTextValue returns the test for a text. A value in quotes must equal the whole text.
+// newTextValue returns the test for a text, a glob unless it is in quotes: then it must equal the
+// whole text. It returns an error if the field has known values, and none matches.
 func (f *field) newTextValue(a atom) (value, error) {
 	test := func(text string) bool { return MatchGlob(a.text, text) }
 	if a.quoted {

@@ -24,7 +24,7 @@ type entryTraffic struct {
 	long                      *longTexts
 }
 
-// addFrame sorts a frame into the traffic.
+// addFrame sorts a frame into the traffic. It ignores kinds that HAR cannot have.
 func (c *entryTraffic) addFrame(f *wire.Frame) {
 	switch f.Kind {
 	case wire.Head:
@@ -38,7 +38,7 @@ func (c *entryTraffic) addFrame(f *wire.Frame) {
 		}
 	case wire.Body, wire.Event, wire.Noise:
 		c.hidden += f.Hidden
-		if c.isStdio && f.Kind == wire.Noise {
+		if c.isStdio && f.Kind == wire.Noise { // not a message, though on standard output
 			return
 		}
 		if f.Dir == wire.Sent {
@@ -51,7 +51,8 @@ func (c *entryTraffic) addFrame(f *wire.Frame) {
 	}
 }
 
-// makeRequest returns the request of the entry.
+// makeRequest returns the request of the entry. Without a head, as over stdio, makeEntry sets the
+// method and the URL.
 func (c *entryTraffic) makeRequest() request {
 	r := request{Cookies: []pair{}, Headers: []pair{}, Query: []pair{}, HeadersSize: -1}
 	text := joinLines(c.sent)
@@ -251,7 +252,7 @@ func eventStream(frames []*wire.Frame) []byte {
 	var b bytes.Buffer
 	for _, f := range frames {
 		if f.Kind == wire.Noise {
-			b.Write(f.Raw)
+			b.Write(f.Raw) // bytes of the stream that are no event
 			continue
 		}
 		facts := f.SSE

@@ -182,7 +182,7 @@ func eachEntry(in *partReader, visit func(raw json.RawMessage) error) error {
 type writeError struct{ error }
 
 // eachMember reads the next value, an object, and calls found at the value of the member with a
-// name. It skips other members.
+// name; found must read it. It skips other members.
 func (r *partReader) eachMember(d *json.Decoder, name string, found func() error) error {
 	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
 		return cmp.Or(err, errors.New("a JSON object was expected"))

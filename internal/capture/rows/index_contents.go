@@ -362,6 +362,7 @@ func (c *codec) codeRelations(r *Row, s *rowStore) {
 	if !related || c.err != nil {
 		return
 	}
+	// Few rows have relations: one flag for all of them keeps the others short.
 	within := r.Within != nil
 	same := r.SameAs != nil
 	c.codeFlags(&within, &same)

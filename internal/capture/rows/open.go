@@ -166,7 +166,7 @@ func openLines(path string) (lines, error) {
 		f.Close()
 		return nil, err
 	}
-	return packedLines{io.NewSectionReader(text, 0, math.MaxInt64), f}, nil
+	return packedLines{io.NewSectionReader(text, 0, math.MaxInt64), f}, nil // up to the end, which text reports
 }
 
 // openPacked returns a reader of the lines in a compressed file.

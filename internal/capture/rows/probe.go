@@ -25,7 +25,8 @@ type probes struct {
 }
 
 // detectProbe makes the row a probe if the added frame shows that it is one. It does the same for
-// earlier rows of the conversation.
+// earlier rows of the conversation. A row that may be a probe is kept in refusedRows until a later
+// response decides.
 func (x *rowMaker) detectProbe(r *Row, added *placedPart) {
 	if r.Reported { // the command knows the outcome
 		return

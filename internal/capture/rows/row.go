@@ -68,6 +68,7 @@ const (
 )
 
 // Remarks returns the relations of the row to other rows, and its Notes, as a person reads them.
+// Returns "" if there are none.
 func (r *Row) Remarks() string {
 	var parts []string
 	switch {

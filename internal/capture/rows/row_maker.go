@@ -248,11 +248,13 @@ func (x *rowMaker) newExchangeRow(f *wire.Frame, place wire.Place) *Row {
 	if place.Role == wire.RoleRequest {
 		return row
 	}
+	// RoleBeginning: no request begins it.
 	row.IsSeparate = true
 	row.Method = MethodPipe
 	if f.Stream > 0 && f.Dir == wire.Received {
 		row.Method = MethodStream
 	}
+	// The stream began with an earlier frame, such as its head.
 	if first := x.pending.frames[place.Ref].frame; first != nil {
 		row.Time = first.Time
 	}
@@ -287,7 +289,7 @@ func (x *rowMaker) addEnd(e *capture.End, line span) {
 	}
 	x.capture.endSpans[x.headIndex] = line
 	x.capture.closedRuns[x.headIndex] = true
-	defer x.freezeOldRuns()
+	defer x.freezeOldRuns() // after the rows below were changed
 	x.endStreams()
 	if e.Many && len(x.rows) > 0 {
 		if e.Kind == wire.Signal || e.Kind == wire.Timeout {
@@ -386,6 +388,7 @@ func (x *rowMaker) findRowOfEnd(e *capture.End) *Row {
 		if r.IsSeparate || r.Dir == wire.Received {
 			continue
 		}
+		// Without a method, a request that the client sent by itself is not meant.
 		if e.Method == r.Method || e.Method == "" && !r.OpensConversation() {
 			return r
 		}

@@ -83,12 +83,13 @@ func (v *Views) readSide(talk string) (*side, error) {
 		}
 		return true
 	})
-	if err == nil && (!found || talk == "") {
+	if err == nil && (!found || talk == "") { // "" would select the rows of all conversations
 		err = ErrGone
 	}
 	if err != nil {
 		return nil, err
 	}
+	// Exchanges are read in parts, so that the store is not locked for long.
 	for part := range slices.Chunk(keys[:min(len(keys), maxCompared)], defaultRows) {
 		v.store.Look(part, func(_ int, r *rows.Row) {
 			if r != nil {
@@ -165,7 +166,7 @@ func (a *side) compareTools(b *side, out *Comparison) {
 			if c.Level != diff.Harmless {
 				text += " (" + c.Level.String() + ")"
 			}
-			if strings.Contains(c.Pointer, "Schema") {
+			if strings.Contains(c.Pointer, "Schema") { // inputSchema or outputSchema
 				out.Schemas = append(out.Schemas, text)
 			} else {
 				out.Tools = append(out.Tools, text)

@@ -179,7 +179,7 @@ func addOriginal(all []Frame, f wire.Frame) {
 	}
 }
 
-// frameOf returns frame n of an exchange as a document.
+// frameOf returns frame n of an exchange as a document. Its body is cut after maxFrameBody bytes.
 func frameOf(n int, f wire.Frame) Frame {
 	out := Frame{N: n, Dir: f.Dir.String(), Kind: f.Kind.String(), Time: f.Time}
 	if h := f.HTTP; h != nil {

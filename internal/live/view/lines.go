@@ -136,7 +136,8 @@ func (l *liner) add(line Line) {
 	l.lines = append(l.lines, line)
 }
 
-// addMessage adds the line of a message.
+// addMessage adds the line of a message. A message that is neither the request nor the response may
+// be a notification, a question or its answer, a round, or a repeated request.
 func (l *liner) addMessage(f wire.Frame) {
 	m := wire.ParseMessage(f.Raw)
 	line := Line{Dir: f.Dir.String(), Time: f.Time}
@@ -167,11 +168,11 @@ func (l *liner) addMessage(f wire.Frame) {
 		l.askedAt[m.Traits().ID] = f.Time
 	case isReply && isOwn:
 		l.fillAnswer(&line, m, f)
-	case isReply && m.Traits().RequiresInput:
+	case isReply && m.Traits().RequiresInput: // the client has to send the next round
 		line.Kind = lineRound
 		line.Text = responseWords(l.row.Method, f)
 		l.askedAt[""] = f.Time
-	case isReply:
+	case isReply: // the exchange has another response
 		line.Kind = lineRemark
 		line.Level = levelWarning
 		line.Text = "a second answer: " + responseWords(l.row.Method, f)
@@ -375,6 +376,7 @@ func (l *liner) addOutcome(waits bool) {
 		line.Level = levelWarning
 		line.Time = r.Time.Add(r.Cancel.After)
 		line.Text = cancelWords(r)
+	// A line has the outcome, or there is none yet.
 	case l.exchange.Response.Raw != nil || r.IsSeparate || waits || r.Cancel != nil:
 		return
 	case r.IsOpen():

@@ -118,27 +118,28 @@ func firstMessage(x *wire.Exchange) *wire.Frame {
 	return nil
 }
 
-// findSpecialPeriods returns the periods in which messages were held, and the periods in which the server
-// waited for a response to a request of its own or for the next round.
+// findSpecialPeriods returns the periods in which messages were held, and the periods in which the
+// server waited for a response to a request of its own or for the next round. Such a period lasts
+// until end if no response came.
 func findSpecialPeriods(x *wire.Exchange, end time.Time) (all []period) {
 	for _, f := range x.NonMessages {
 		if f.Held != nil && f.Held.Milliseconds > 0 {
 			all = append(all, period{phaseHeld, f.Time.Add(-time.Duration(f.Held.Milliseconds) * time.Millisecond), f.Time})
 		}
 	}
-	open := map[string]int{}
+	questions := map[string]int{}
 	round := -1
 	for _, f := range x.OtherMessages {
 		t := wire.ParseMessage(f.Raw).Traits()
 		switch {
 		case f.Dir != x.Request.Dir && t.Kind == wire.Request:
-			open[t.ID] = len(all)
+			questions[t.ID] = len(all)
 			all = append(all, period{phasePerson, f.Time, end})
 		case f.Dir != x.Request.Dir && t.IsReply && t.RequiresInput:
 			round = len(all)
 			all = append(all, period{phasePerson, f.Time, end})
 		case f.Dir == x.Request.Dir && t.IsReply:
-			if i, asked := open[t.ID]; asked {
+			if i, asked := questions[t.ID]; asked {
 				all[i].to = f.Time
 			}
 		case f.Dir == x.Request.Dir && t.Kind == wire.Request && round >= 0:

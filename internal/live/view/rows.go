@@ -234,7 +234,7 @@ func questions(r *rows.Row) (all []*rows.Row) {
 }
 
 // Talk returns a part of the rows that a query selects, each with its lines. It reads bodies, so a
-// part has at most 200 rows.
+// part has at most 200 rows. The lines of a row that cannot be read say why.
 func (v *Views) Talk(ctx context.Context, q Query) ([]Block, Page, error) {
 	page, keys, err := v.page(ctx, q, maxTalks)
 	if err != nil {

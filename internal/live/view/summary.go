@@ -86,7 +86,8 @@ func requestWords(m *wire.Message) string {
 	return cutText(m.Method, maxShort)
 }
 
-// questionText describes a request of the server: `elicitation/create "Which repo?"`.
+// questionText describes a request of the server with its message, or the last message to sample,
+// and its URL: `elicitation/create "Which repo?"`.
 func questionText(method string, params json.RawMessage) string {
 	members, _ := jsonraw.Object(params)
 	text := cutText(method, maxShort)
