@@ -277,7 +277,7 @@ func (b *Binder) replace(c Comparison, raw json.RawMessage, direction *handles) 
 		return raw, 0
 	}
 	r := handleReplacer{handles: direction, bound: map[*jsonvalue.Node]string{}, data: map[*jsonvalue.Node]bool{}}
-	if c.Part == Params && direction == &b.toCurrent {
+	if c.Part == Params && direction == &b.toCurrent { // a request that is about to be sent
 		for _, kid := range n.Kids {
 			r.data[kid] = slices.Contains(dataMembers, kid.Name)
 		}
@@ -307,7 +307,8 @@ func (b *Binder) replace(c Comparison, raw json.RawMessage, direction *handles) 
 }
 
 // collect collects the replacements in a value and the values below it. scope has the branches of
-// the value.
+// the value. It looks for the handle of a scalar in this order: as a handle of the protocol or a
+// Binding, as the same handle in the other type, as a named handle in data, as a long text.
 func (r *handleReplacer) collect(n *jsonvalue.Node, scope branches) {
 	for i, kid := range n.Kids {
 		if r.data[n] {
@@ -328,7 +329,7 @@ func (r *handleReplacer) collect(n *jsonvalue.Node, scope branches) {
 		isBound = kind != ""
 	}
 	counterpart, known := r.byKind[[2]string{kind, token(n)}]
-	known = known && isBound
+	known = known && isBound // kind is "" for a value that is not declared as a handle
 	value := counterpart.value
 	kinds := []string{kind}
 	if !known && r.bound[n] != "" { // a Binding declares the value as a handle
@@ -345,7 +346,7 @@ func (r *handleReplacer) collect(n *jsonvalue.Node, scope branches) {
 	if !known && n.Kind == jsonvalue.String {
 		counterpart, known = r.byText[n.Text]
 		value = counterpart.value
-		kinds = nil
+		kinds = nil // byText does not tell the kind
 	}
 	if known && !bytes.Equal(value, n.Raw) {
 		r.edits = append(r.edits, replacement{n, value})

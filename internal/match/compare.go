@@ -150,7 +150,7 @@ func compareBytes(recorded, current json.RawMessage, a, b *jsonvalue.Node) Repor
 		return Report{}
 	}
 	r := compareNodes(a, b, nil, hidden.ByHash)
-	r.Counts = nil
+	r.Counts = nil // no differing value is accepted
 	r.Notes = nil
 	if r.Same() {
 		r.Differences = []Difference{{Path: ".", Was: recorded, Is: current, How: Spelled}}
@@ -259,7 +259,8 @@ func (c *comparer) recordRule(rule *Rule) {
 	}
 }
 
-// compare compares the values at a place. scope has the branches of the values.
+// compare compares the values at a place. scope has the branches of the values. A matcher is asked
+// before the types are compared, because some accept values of two types.
 func (c *comparer) compare(recorded, current *jsonvalue.Node, place *frame, scope branches) {
 	rule := scope.rule()
 	c.recordRule(rule)
@@ -305,7 +306,7 @@ func (c *comparer) compareWhole(recorded, current *jsonvalue.Node, place *frame,
 	if recorded.Kind == jsonvalue.String && current.Kind == jsonvalue.String {
 		cost = 1 - jsonvalue.Alike(recorded.Text, current.Text)/2
 	}
-	if hidden.Comparable(recorded, current) {
+	if hidden.Comparable(recorded, current) { // the difference is in a secret that is hidden on one side
 		how = HiddenOther
 	}
 	c.addDifference(place, recorded, current, how, cost)
@@ -315,7 +316,7 @@ func (c *comparer) compareWhole(recorded, current *jsonvalue.Node, place *frame,
 func (c *comparer) compareMembers(recorded, current *jsonvalue.Node, place *frame, scope branches) {
 	left := recorded.Kids
 	right := current.Kids
-	if c.weakestFit == hidden.ByPlace {
+	if c.weakestFit == hidden.ByPlace { // a hidden name then matches every name that fits
 		left, right = hidden.Names(left, right)
 	}
 	i := 0

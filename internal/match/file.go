@@ -48,13 +48,13 @@ func ParseRules(text []byte) (*Rules, error) {
 	doc, err := yaml.Parse(text)
 	r := ruleReader{doc: doc, lines: strings.Split(string(text), "\n")}
 	if syntax, ok := errors.AsType[*yaml.Error](err); ok && len(doc.Problems) == 0 {
-		return nil, Problems{*syntax}
+		return nil, Problems{*syntax} // the document has no list of problems, only this error
 	}
 	for _, problem := range doc.Problems {
 		r.problems = append(r.problems, problem.Error)
 	}
 	rules := &Rules{}
-	if string(doc.JSON) != "null" {
+	if string(doc.JSON) != "null" { // an empty file has no rules
 		for _, m := range r.parseObject(doc.JSON, "", "the file has sections, as in tools/call get-sum:") {
 			if s, ok := r.parseSection(m); ok {
 				rules.Sections = append(rules.Sections, s)
@@ -123,27 +123,27 @@ func (r *ruleReader) parseObject(raw json.RawMessage, pointer, what string) json
 // parseSection reads one section. It reports false if the section's name is invalid.
 func (r *ruleReader) parseSection(m jsonraw.Member) (s Section, ok bool) {
 	sectionPointer := jsonraw.Pointer("", m.Name)
-	s.Method, s.Name, _ = strings.Cut(m.Name, " ")
+	s.Method, s.Name, _ = strings.Cut(m.Name, " ") // a name may contain blanks, a method does not
 	if problem := methodProblem(s.Method, s.Name); problem != "" {
 		r.addNameProblem(sectionPointer, "%s", problem)
 		return s, false
 	}
 	const what = "a section has paths and matchers, as in .structuredContent.id: uuid"
-	for _, m := range r.parseObject(m.Value, sectionPointer, what) {
-		pointer := jsonraw.Pointer(sectionPointer, m.Name)
+	for _, entry := range r.parseObject(m.Value, sectionPointer, what) {
+		pointer := jsonraw.Pointer(sectionPointer, entry.Name)
 		switch {
-		case strings.HasPrefix(m.Name, "."):
-			s.Rules = r.appendRule(s.Rules, Result, m, pointer)
-		case slices.Contains(parts, m.Name):
-			for _, inner := range r.parseObject(m.Value, pointer, m.Name+" has paths and matchers") {
-				s.Rules = r.appendRule(s.Rules, Part(m.Name), inner, jsonraw.Pointer(pointer, inner.Name))
+		case strings.HasPrefix(entry.Name, "."): // a path outside of a part is for the result
+			s.Rules = r.appendRule(s.Rules, Result, entry, pointer)
+		case slices.Contains(parts, entry.Name):
+			for _, inner := range r.parseObject(entry.Value, pointer, entry.Name+" has paths and matchers") {
+				s.Rules = r.appendRule(s.Rules, Part(entry.Name), inner, jsonraw.Pointer(pointer, inner.Name))
 			}
 		default:
 			text := fmt.Sprintf(
 				`unknown part %q; a section has paths, which begin with ".", and the parts params, result and error`,
-				m.Name,
+				entry.Name,
 			)
-			r.addNameProblem(pointer, "%s", suggest.OrMeant(text, m.Name, parts))
+			r.addNameProblem(pointer, "%s", suggest.OrMeant(text, entry.Name, parts))
 		}
 	}
 	return s, true
@@ -160,6 +160,7 @@ func methodProblem(method, name string) string {
 	if !isKnown && suggest.Nearest(method, methods) != "" {
 		return suggest.OrMeant(fmt.Sprintf("unknown method %q", method), method, methods)
 	}
+	// volatile.txt has a row "name" for each method whose requests have a name.
 	hasNames := slices.ContainsFunc(table().rows, func(v volatile) bool {
 		return v.action == "name" && v.appliesTo(Params, method)
 	})

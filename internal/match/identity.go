@@ -64,7 +64,7 @@ func (x *Index) identify(r Request) identity {
 	n, err := jsonvalue.Parse(r.Params)
 	h := jsonvalue.NewHash()
 	jsonvalue.WriteName(&h, r.Method)
-	if err != nil || x.options.Level == Exact {
+	if err != nil || x.options.Level == Exact { // compared by their bytes
 		h.Write(r.Params)
 	}
 	if err == nil {
@@ -109,7 +109,7 @@ func sketchOf(n *jsonvalue.Node, scope branches) sketch {
 				add(kid, scope.item(i, i), path+"\xff[]")
 			}
 		}
-		if len(n.Kids) == 0 && !n.Hidden {
+		if len(n.Kids) == 0 && !n.Hidden { // the other side may have the secret itself, with another hash
 			all = append(all, crc32.ChecksumIEEE([]byte(path+"\xff"+token(n))))
 		}
 	}
@@ -124,7 +124,7 @@ const maxLikeness = 1000
 
 // likeness estimates the share of values that two requests have in common, from 0 to maxLikeness.
 func (s sketch) likeness(other sketch) int {
-	shared := 0
+	shared := 0 // hashes in both sketches, which are sorted
 	for i, j := 0, 0; i < len(s) && j < len(other); {
 		switch {
 		case s[i] < other[j]:

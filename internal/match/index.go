@@ -144,7 +144,8 @@ func (x *Index) Compare(live Request, candidate int) Report {
 // them, unless the rules have a section for the name. It is safe for concurrent use.
 func (x *Index) compiledRules(method, name, recordedRevision, currentRevision string) branches {
 	sections := x.options.Rules.sectionsFor(method, name)
-	if len(sections) == 0 || sections[len(sections)-1].Name == "" {
+	hasOwnSection := len(sections) > 0 && sections[len(sections)-1].Name != "" // the most specific is last
+	if !hasOwnSection {
 		name = ""
 	}
 	x.mu.Lock()
@@ -211,7 +212,7 @@ func (s *search) findSameKey() {
 				break
 			}
 			if report, _ := s.compare(candidate); !report.Same() {
-				continue
+				continue // the hashes are equal by chance, or a matcher rejects the values
 			}
 		}
 		hits = append(hits, candidate)
@@ -229,7 +230,7 @@ func (s *search) addHits(candidates []int32) {
 			}
 		}
 	}
-	if len(s.Hits) > 0 {
+	if len(s.Hits) > 0 { // not every candidate was compared, and only the first has a report
 		s.Report, _ = s.compare(int32(s.Hits[0]))
 	}
 }
@@ -248,6 +249,7 @@ func (s *search) findNearest() {
 	}
 	var all []Near
 	comparedBytes := 0
+	// compareRanked adds the most similar of some candidates to all.
 	compareRanked := func(candidates []int32, limit int) {
 		for _, candidate := range s.mostSimilar(candidates, limit) {
 			if comparedBytes > maxComparedBytes && len(all) >= maxNear {
@@ -274,7 +276,7 @@ func (s *search) findNearest() {
 				others = append(others, int32(i))
 			}
 		}
-		compareRanked(others, maxCompared/4)
+		compareRanked(others, maxCompared/4) // rarely Hits: a few suffice for Near
 	}
 	// On the level Strict, a hidden secret can make the keys of equal requests differ.
 	var hits []int32

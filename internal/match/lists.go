@@ -8,7 +8,7 @@ func (c *comparer) compareItems(recorded, current *jsonvalue.Node, place *frame,
 	a := recorded.Kids
 	b := current.Kids
 	shorter := min(len(a), len(b))
-	equalStart := 0
+	equalStart := 0 // only limits equalEnd: an item must not be in both
 	equalEnd := 0
 	if len(a) != len(b) {
 		same := func(i, j int) bool { return maskedHash(a[i], scope.item(i, j)) == maskedHash(b[j], scope.item(i, j)) }
@@ -25,6 +25,7 @@ func (c *comparer) compareItems(recorded, current *jsonvalue.Node, place *frame,
 	for i := range shorter - equalEnd {
 		pair(i, i)
 	}
+	// Between the paired start and the equal end, the longer list has items without a counterpart.
 	for i := shorter - equalEnd; i < len(a)-equalEnd; i++ {
 		c.addDifference(place.item(i, i), a[i], nil, Removed, float64(a[i].Leaves))
 	}
@@ -52,7 +53,7 @@ func (c *comparer) compareUnordered(recorded, current *jsonvalue.Node, place *fr
 		key := itemKey(item, rule.Matcher.Arg, inner)
 		places[key] = append(places[key], j)
 	}
-	paired := make([]bool, len(b))
+	paired := make([]bool, len(b)) // by index in b
 	moved := false
 	for i, item := range a {
 		key := itemKey(item, rule.Matcher.Arg, inner)
@@ -71,13 +72,15 @@ func (c *comparer) compareUnordered(recorded, current *jsonvalue.Node, place *fr
 			c.addDifference(place.item(j, j), nil, item, Added, float64(item.Leaves))
 		}
 	}
+	// In lists of different lengths the added or removed item alone can have moved the others.
 	if moved && len(a) == len(b) {
 		c.accept(place, Unordered, rule)
 	}
 }
 
 // itemKey returns the hash of an item's key, which is the value at pointer. It returns 0 if the item
-// has no key. If pointer is "", the key is the whole item without the values that matchers ignore.
+// has no key: all items without one share it. If pointer is "", the key is the whole item without the
+// values that matchers ignore.
 func itemKey(item *jsonvalue.Node, pointer string, scope branches) uint64 {
 	if pointer == "" {
 		return maskedHash(item, scope)

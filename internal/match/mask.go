@@ -55,7 +55,7 @@ func (m *mask) hashParts(n *jsonvalue.Node, scope branches, isUnordered bool) ui
 			under := scope.member(kid.Name)
 			kind := under.kind()
 			equalsMissing := kind == Ignore || kind == Protocol || under.allowsEmpty() && isHollow(kid, under)
-			if equalsMissing {
+			if equalsMissing { // the same hash with and without the member
 				continue
 			}
 			jsonvalue.WriteName(&h, kid.Name)
@@ -71,7 +71,7 @@ func (m *mask) hashParts(n *jsonvalue.Node, scope branches, isUnordered bool) ui
 			hashes[i] = m.hash(kid, scope.item(index, index))
 		}
 		if isUnordered {
-			m.hasMatcher = true
+			m.hasMatcher = true // items with one key are paired in order, which the hash ignores
 			slices.Sort(hashes)
 		}
 		for _, hash := range hashes {

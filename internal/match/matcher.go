@@ -171,7 +171,7 @@ func (m Matcher) Accepts(recorded, current []byte) bool {
 func (m Matcher) accepts(recorded, current *jsonvalue.Node) bool {
 	if m.Kind == Ignore || m.Kind == Protocol {
 		isInPair := func(n *jsonvalue.Node) bool { return slices.Contains(m.pair, string(n.Raw)) }
-		return m.pair == nil || isInPair(recorded) && isInPair(current)
+		return m.pair == nil || isInPair(recorded) && isInPair(current) // Ignore has no pair
 	}
 	if m.Kind == Bound { // 7 and "a" may be ids of one request
 		return recorded.IsLeaf() && current.IsLeaf()
@@ -186,8 +186,11 @@ func (m Matcher) accepts(recorded, current *jsonvalue.Node) bool {
 		matches := func(n *jsonvalue.Node) bool { return m.expression.MatchString(n.Text) }
 		return recorded.Kind == jsonvalue.String && matches(recorded) && matches(current)
 	case Number:
-		if recorded.Kind != jsonvalue.Number || m.tolerance == nil {
-			return recorded.Kind == jsonvalue.Number
+		if recorded.Kind != jsonvalue.Number {
+			return false
+		}
+		if m.tolerance == nil {
+			return true
 		}
 		difference := jsonvalue.Apart(recorded.Text, current.Text)
 		return difference != nil && difference.Cmp(m.tolerance) <= 0
@@ -235,7 +238,8 @@ func timeFormat(n *jsonvalue.Node) int {
 }
 
 // epochFormat returns the form of seconds or of milliseconds since 1970, with or without a fraction,
-// or 0 for other numbers.
+// or 0 for other numbers. text is a jsonvalue.Decimal: digits, "e" and a power of ten. The forms of
+// numbers follow the indexes of timeFormats.
 func epochFormat(text string) int {
 	digits, power, _ := strings.Cut(text, "e")
 	exponent, err := strconv.Atoi(power)

@@ -219,6 +219,7 @@ func (h namedHandles) equalsAfterReplacing(want, n *jsonvalue.Node) bool {
 	if n.Kind != jsonvalue.String || want.Kind != jsonvalue.String {
 		return false
 	}
+	// Short handles are replaced, too: want shows whether the result is right.
 	text, _ := h.replaceInText(n.Text, func(namedHandle, string, bool) bool { return true })
 	return text == want.Text
 }
@@ -232,6 +233,7 @@ func (h namedHandles) replaceInRequest(n *jsonvalue.Node) (json.RawMessage, []st
 	if n.Kind != jsonvalue.String {
 		return nil, nil
 	}
+	// A short word can be in a text by chance, but hardly as a whole segment of a URI.
 	isURI := strings.Contains(n.Text, "://")
 	text, kinds := h.replaceInText(n.Text, func(_ namedHandle, word string, isSegment bool) bool {
 		return isURI && isSegment || utf8.RuneCountInString(word) >= minHandle
@@ -266,6 +268,7 @@ func (h namedHandles) replaceInText(
 		}
 		out.WriteString(word)
 		offset += length
+		// The character after the word separates words; at the end of the text its size is 0.
 		_, size := utf8.DecodeRuneInString(text[offset:])
 		out.WriteString(text[offset : offset+size])
 		offset += size

@@ -64,11 +64,12 @@ func (p *proposer) propose(all []*jsonvalue.Node, scope branches, depth int) []p
 	if slices.Contains(all, nil) {
 		kind := scope.kind()
 		isEmpty := func(n *jsonvalue.Node) bool { return n == nil || isHollow(n, scope) }
-		isIgnored := kind == Ignore || kind == Protocol || scope.allowsEmpty() && allMatch(all, isEmpty)
-		if isIgnored {
+		isIgnored := kind == Ignore || kind == Protocol
+		emptyEqualsMissing := scope.allowsEmpty() && allMatch(all, isEmpty)
+		if isIgnored || emptyEqualsMissing {
 			return nil
 		}
-		return []proposal{{matcher: Matcher{Kind: Ignore}}}
+		return []proposal{{matcher: Matcher{Kind: Ignore}}} // no other matcher accepts a missing value
 	}
 	needsNoRule := func(n *jsonvalue.Node) bool {
 		if n.Is(first) {
@@ -83,7 +84,7 @@ func (p *proposer) propose(all []*jsonvalue.Node, scope branches, depth int) []p
 	isOneKind := allMatch(all, func(n *jsonvalue.Node) bool { return n.Kind == first.Kind })
 	var parts []proposal
 	switch {
-	case !isOneKind || depth == jsonvalue.MostSteps || first.IsLeaf():
+	case !isOneKind || depth == jsonvalue.MostSteps || first.IsLeaf(): // no rule can be for a part
 		return []proposal{{matcher: narrowest(all)}}
 	case first.Kind == jsonvalue.Object:
 		parts = p.proposeMembers(all, scope, depth+1)
@@ -106,7 +107,7 @@ func narrowest(all []*jsonvalue.Node) Matcher {
 	first := all[0]
 	for _, kind := range []Kind{UUID, Time, Type} {
 		m := Matcher{Kind: kind}
-		if kind == Type && first.Kind == jsonvalue.Number {
+		if kind == Type && first.Kind == jsonvalue.Number { // a tolerance is narrower than the type
 			m = toleranceMatcher(all)
 		}
 		if allMatch(all, func(n *jsonvalue.Node) bool { return n.Is(first) || m.accepts(first, n) }) {
@@ -136,7 +137,7 @@ func toleranceMatcher(all []*jsonvalue.Node) Matcher {
 			largest = distance
 		}
 	}
-	text := largest.FloatString(2 * jsonvalue.MostScale)
+	text := largest.FloatString(2 * jsonvalue.MostScale) // more digits than any distance has
 	if m := numberMatcher(strings.TrimSuffix(strings.TrimRight(text, "0"), ".")); m.Kind != "" {
 		return m
 	}
@@ -209,7 +210,7 @@ func (p *proposer) proposeInOrder(all []*jsonvalue.Node, scope branches, depth i
 		for _, other := range group {
 			widest.matcher = wider(widest.matcher, other.matcher)
 		}
-		widest.path[len(widest.path)-1] = jsonvalue.Step{All: true}
+		widest.path[len(widest.path)-1] = jsonvalue.Step{All: true} // the path is reversed: its last step is the index
 		proposals = append(proposals, widest)
 	}
 	return proposals
@@ -256,7 +257,7 @@ func (p *proposer) proposeReordered(all []*jsonvalue.Node, scope branches, depth
 	sliceutil.Sort(keys, func(a, b string) int { return rank(a) - rank(b) })
 	for _, key := range keys {
 		places, moved := pairByKey(all, key, scope.item(anyIndex, anyIndex))
-		if places != nil && !moved {
+		if places != nil && !moved { // a worse key could only find an order by chance
 			return nil, false
 		}
 		if places != nil {
@@ -267,8 +268,9 @@ func (p *proposer) proposeReordered(all []*jsonvalue.Node, scope branches, depth
 	return nil, false
 }
 
-// pairByKey returns, for each list, the places of the first list's items. It returns nil if the keys
-// differ or are not unique. moved is set if an item has a different place.
+// pairByKey returns, for each list, the places of the first list's items. It returns nil if an item
+// has no key, or if the keys differ or are not unique. moved is set if an item has a different place
+// than in the first list.
 func pairByKey(all []*jsonvalue.Node, key string, scope branches) (places [][]int, moved bool) {
 	var wanted map[uint64]int
 	for _, list := range all {
@@ -279,10 +281,11 @@ func pairByKey(all []*jsonvalue.Node, key string, scope branches) (places [][]in
 			}
 			indexes[itemKey(item, key, scope)] = i
 		}
-		if wanted == nil {
+		if wanted == nil { // the first list
 			wanted = indexes
 		}
-		if len(indexes) < len(list.Kids) || len(indexes) < len(wanted) {
+		isUnique := len(indexes) == len(list.Kids)
+		if !isUnique || len(indexes) < len(wanted) {
 			return nil, false
 		}
 		place := make([]int, len(list.Kids))

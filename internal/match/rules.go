@@ -147,13 +147,14 @@ func (b branches) item(i, j int) (next branches) {
 }
 
 // compile returns the branches for a part of a message: first of the rules, then of volatile.txt.
-// recordedRevision and currentRevision are the revisions of the two messages.
+// recordedRevision and currentRevision are the revisions of the two messages. It returns nil if no
+// rule is for this part.
 func compile(rules *Rules, part Part, method, name, recordedRevision, currentRevision string) (scope branches) {
 	root := &branch{}
 	for _, s := range rules.sectionsFor(method, name) {
 		for i, rule := range s.Rules {
 			if rule.Part == part {
-				root.atPath(rule.Path).rule = &s.Rules[i]
+				root.atPath(rule.Path).rule = &s.Rules[i] // replaces the rule of a less specific section
 				scope = branches{root}
 			}
 		}
@@ -191,6 +192,7 @@ func protocolRules(part Part, method, recordedRevision, currentRevision string) 
 	var scope branches
 	root := &branch{}
 	for _, v := range t.rows {
+		// Every row applies to an unknown revision.
 		inRecorded := v.appliesToRevision(recordedRevision)
 		inCurrent := v.appliesToRevision(currentRevision)
 		if v.appliesTo(part, method) && (inRecorded || inCurrent) {
@@ -204,7 +206,8 @@ func protocolRules(part Part, method, recordedRevision, currentRevision string) 
 	return scope
 }
 
-// addProtocolRule adds a line of volatile.txt. isInBoth is set if both revisions have the member.
+// addProtocolRule adds a line of volatile.txt, which explains the actions. isInBoth is set if both
+// revisions have the member.
 func (b *branch) addProtocolRule(v volatile, isInBoth bool) {
 	action, argument, _ := strings.Cut(v.action, ":")
 	matcher := Matcher{Kind: Protocol}
@@ -216,7 +219,7 @@ func (b *branch) addProtocolRule(v volatile, isInBoth bool) {
 		return // compared like every other member
 	case action == "was":
 		matcher.pair = strings.Split(argument, ",")
-		argument = ""
+		argument = "" // it is no kind of a handle
 	case action == "time":
 		matcher.Kind = Time
 	case action == "bind":

@@ -64,7 +64,8 @@ func readTable(text string) *volatileTable {
 	return t
 }
 
-// parseRow parses the words of a row. It panics on errors.
+// parseRow parses the words of a row: part, methods, revisions, path, action and source. It panics on
+// errors.
 func (t *volatileTable) parseRow(words []string) volatile {
 	path, err := jsonvalue.ParsePath(words[3])
 	if err != nil || len(words) != 6 || !slices.Contains(parts, words[0]) {
@@ -74,7 +75,7 @@ func (t *volatileTable) parseRow(words []string) volatile {
 	if words[1] != "*" {
 		v.methods = strings.Split(words[1], ",")
 	}
-	first, last, ranged := strings.Cut(words[2], "..")
+	first, last, ranged := strings.Cut(words[2], "..") // one revision alone applies from there on
 	if first != "all" && first != "" {
 		v.from = t.revisionIndex(first)
 	}

@@ -25,8 +25,8 @@ func Align(recorded, current json.RawMessage) (_, _ json.RawMessage) {
 	return align(a, b)
 }
 
-// align implements Align for two nodes. If a hidden part may be the only difference between two values,
-// it returns the value that has the hidden part for both.
+// align returns the JSON of two nodes. If a hidden part may be the reason for a difference, both
+// results are the value with the hidden part.
 func align(recorded, current *jsonvalue.Node) (a, b json.RawMessage) {
 	if !redact.HasHiddenParts(string(recorded.Raw)) && !redact.HasHiddenParts(string(current.Raw)) {
 		return recorded.Raw, current.Raw
@@ -46,7 +46,8 @@ func align(recorded, current *jsonvalue.Node) (a, b json.RawMessage) {
 	return current.Raw, current.Raw
 }
 
-// alignMembers aligns the members of two objects, which are sorted by name.
+// alignMembers aligns the members of two objects, which are sorted by name, and returns both
+// objects. A member without a counterpart stays as it is.
 func alignMembers(recorded, current []*jsonvalue.Node) (a, b json.RawMessage) {
 	var before, after jsonraw.Members
 	add := func(members *jsonraw.Members, name string, value json.RawMessage) {
@@ -69,9 +70,9 @@ func alignMembers(recorded, current []*jsonvalue.Node) (a, b json.RawMessage) {
 			add(&after, current[j].Name, current[j].Raw)
 			j++
 		default:
-			x, y := align(recorded[i], current[j])
-			add(&before, recorded[i].Name, x)
-			add(&after, current[j].Name, y)
+			recordedValue, currentValue := align(recorded[i], current[j])
+			add(&before, recorded[i].Name, recordedValue)
+			add(&after, current[j].Name, currentValue)
 			i++
 			j++
 		}
@@ -80,7 +81,8 @@ func alignMembers(recorded, current []*jsonvalue.Node) (a, b json.RawMessage) {
 	return jsonraw.Append(empty, before...), jsonraw.Append(empty, after...)
 }
 
-// alignItems aligns the items of two lists by their indexes.
+// alignItems aligns the items of two lists by their indexes, and returns both lists. The lengths
+// stay different.
 func alignItems(recorded, current []*jsonvalue.Node) (a, b json.RawMessage) {
 	var before, after []json.RawMessage
 	for i := range max(len(recorded), len(current)) {
@@ -90,9 +92,9 @@ func alignItems(recorded, current []*jsonvalue.Node) (a, b json.RawMessage) {
 		case i >= len(recorded):
 			after = append(after, current[i].Raw)
 		default:
-			x, y := align(recorded[i], current[i])
-			before = append(before, x)
-			after = append(after, y)
+			recordedItem, currentItem := align(recorded[i], current[i])
+			before = append(before, recordedItem)
+			after = append(after, currentItem)
 		}
 	}
 	return jsonraw.List(before), jsonraw.List(after)
@@ -113,8 +115,8 @@ func isWhole(n *jsonvalue.Node) bool {
 	return len(places) == 1 && places[0][0] == 0 && places[0][1] == len(n.Text)
 }
 
-// Lists aligns two lists of entries as Align does. It pairs the entries by their names. key is the
-// member with the name.
+// Lists returns two lists of entries, with the parts that are hidden in one entry hidden in its
+// counterpart, too. It pairs the entries by their names. key is the member with the name.
 func Lists(recorded, current []json.RawMessage, key string) (_, _ []json.RawMessage) {
 	hides := func(raw json.RawMessage) bool { return redact.HasHiddenParts(string(raw)) }
 	if !slices.ContainsFunc(recorded, hides) && !slices.ContainsFunc(current, hides) {
@@ -124,6 +126,7 @@ func Lists(recorded, current []json.RawMessage, key string) (_, _ []json.RawMess
 	after := slices.Clone(current)
 	left := namesOf(before, key)
 	right := namesOf(after, key)
+	// An entry with the same name on both sides is no candidate for a name with a hidden part.
 	used := map[int]bool{}
 	for name := range left.first {
 		if index, exists := right.first[name]; exists {
@@ -133,7 +136,7 @@ func Lists(recorded, current []json.RawMessage, key string) (_, _ []json.RawMess
 	for i, raw := range before {
 		name := left.names[i]
 		if first, ok := left.first[name]; !ok || first != i {
-			continue
+			continue // without a name, or with the name of an earlier entry
 		}
 		index, exists := right.first[name]
 		if !exists {
@@ -175,7 +178,7 @@ func namesOf(all []json.RawMessage, key string) entryNames {
 // findFitting returns the place of the first unused entry whose name fits name, if at least one of
 // the names has a placeholder. It returns -1 if there is no such entry.
 func (n entryNames) findFitting(name string, used map[int]bool) int {
-	if !redact.HasHiddenParts(name) {
+	if !redact.HasHiddenParts(name) { // then the other name must have the placeholder
 		for _, i := range n.hidden {
 			if !used[i] && fitHidden(n.names[i], name) != None {
 				return i
@@ -212,7 +215,7 @@ func Places(raw json.RawMessage) (pointers []string) {
 				visit(kid, below)
 			}
 		}
-		if len(n.Kids) == 0 && n.Hidden {
+		if len(n.Kids) == 0 && n.Hidden { // Hidden of an object or array is about its parts
 			pointers = append(pointers, pointer)
 		}
 	}

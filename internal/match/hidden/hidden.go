@@ -61,7 +61,7 @@ func fitHidden(hidden, text string) Fit {
 	if !strings.HasPrefix(text, begin) {
 		return None
 	}
-	marks := map[int]int{} // the beginning and end of each placeholder in text
+	marks := map[int]int{} // the end of each placeholder in text, by its beginning
 	for _, place := range redact.HiddenPartsIn(text) {
 		marks[place[0]] = place[1]
 	}
@@ -74,6 +74,7 @@ func fitHidden(hidden, text string) Fit {
 		}
 		m := parseMark(hidden[place[0]:place[1]])
 		after := hidden[place[1]:end]
+		// Without a placeholder at offset, marks has 0 and the second argument is not positive.
 		length := m.secretLength(text[offset:], marks[offset]-offset, after, i+1 == len(places))
 		if length < 0 {
 			return None
@@ -86,8 +87,7 @@ func fitHidden(hidden, text string) Fit {
 
 // secretLength returns the length of the secret at the beginning of text, or -1 if after does not
 // follow it. hidden is the length of a placeholder at the beginning of text, if it is positive.
-// isLast is set for the last placeholder: after must then be the end of text. An escaped secret is
-// longer than m.length.
+// isLast is set for the last placeholder: after must then be the end of text.
 func (m mark) secretLength(text string, hidden int, after string, isLast bool) int {
 	if isLast {
 		if !strings.HasSuffix(text, after) {
@@ -103,14 +103,14 @@ func (m mark) secretLength(text string, hidden int, after string, isLast bool) i
 	case after == "": // nothing shows where the secret ends
 		return -1
 	}
-	return strings.Index(text, after)
+	return strings.Index(text, after) // an escaped secret is longer than m.length
 }
 
 // compareText compares a placeholder with a text, and with the text after decoding the escapes of a
-// JSON string or of a URL.
+// JSON string or of a URL. It returns the best fit, which is at least ByPlace.
 func (m mark) compareText(text string) Fit {
 	if places := redact.HiddenIn(text); len(places) == 1 && places[0][0] == 0 && places[0][1] == len(text) {
-		return m.compare(parseMark(text))
+		return m.compare(parseMark(text)) // text is a placeholder, too
 	}
 	spellings := []string{text}
 	add := func(spelling string, ok bool) {
@@ -120,7 +120,7 @@ func (m mark) compareText(text string) Fit {
 	}
 	once, ok := jsonraw.Text([]byte(`"` + text + `"`))
 	add(once, ok)
-	twice, ok := jsonraw.Text([]byte(`"` + once + `"`))
+	twice, ok := jsonraw.Text([]byte(`"` + once + `"`)) // JSON in a string of JSON is escaped twice
 	add(twice, ok)
 	for _, unescape := range []func(string) (string, error){url.QueryUnescape, url.PathUnescape} {
 		plain, err := unescape(text)
@@ -182,13 +182,13 @@ func Names(recorded, current []*jsonvalue.Node) (_, _ []*jsonvalue.Node) {
 		renamed := all
 		for _, other := range others {
 			if !redact.HasHiddenParts(other.Name) || hasName(all, other.Name) {
-				continue
+				continue // all has a member with the same placeholder already
 			}
 			for i, n := range renamed {
 				if hasName(others, n.Name) || fitHidden(other.Name, n.Name) == None {
 					continue
 				}
-				if &renamed[0] == &all[0] {
+				if &renamed[0] == &all[0] { // the first change: all belongs to the caller
 					renamed = slices.Clone(all)
 				}
 				renamedNode := *n
@@ -197,7 +197,7 @@ func Names(recorded, current []*jsonvalue.Node) (_, _ []*jsonvalue.Node) {
 				break
 			}
 		}
-		if len(all) > 0 && &renamed[0] != &all[0] {
+		if len(all) > 0 && &renamed[0] != &all[0] { // new names have new places in the order
 			slices.SortStableFunc(renamed, func(a, b *jsonvalue.Node) int { return jsonvalue.CompareNames(a.Name, b.Name) })
 		}
 		return renamed
