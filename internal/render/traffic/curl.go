@@ -33,7 +33,7 @@ func (s *Script) CurlSession(p HTTPRequest, session string) error {
 	if err != nil {
 		return err
 	}
-	lines[0] += " -D - -o /dev/null" // print the head of the response, not its body
+	lines[0] += " -D - -o /dev/null" // the first line has the flags: print the head, not the body
 	s.Command(session + "=$(" + s.withBody(p.Body, strings.Join(lines, " \\\n  ")) +
 		" |\n  tr -d '\\r' | awk -F': ' 'tolower($1) == \"mcp-session-id\" { print $2 }')")
 	return nil
@@ -81,7 +81,7 @@ func (s *Script) curlLines(p HTTPRequest, session string) ([]string, error) {
 		}
 	}
 	for _, name := range curlDefaults(p) {
-		lines = append(lines, "-H '"+name+":'")
+		lines = append(lines, "-H '"+name+":'") // a name without a value removes the field
 	}
 	if len(p.Body) == 0 {
 		return lines, nil
@@ -98,7 +98,7 @@ func (s *Script) withBody(body []byte, command string) string {
 	if len(body) == 0 || fitsInWord(string(body)) {
 		return command
 	}
-	return s.Print(body, false) + " | " + command
+	return s.Print(body, bytesOnly) + " | " + command
 }
 
 // redactedUser replaces a URL's name and password in a recording.
@@ -107,7 +107,7 @@ const redactedUser = "://redacted@"
 // URL returns a URL as one word of a command.
 func (s *Script) URL(link string) string {
 	before, after, found := strings.Cut(link, redactedUser)
-	if !found || strings.ContainsAny(before, "/?#") {
+	if !found || strings.ContainsAny(before, "/?#") { // only the scheme can precede a user
 		return s.Word(link, InURL)
 	}
 	variable := s.variableFor(redactedUser, inUser)
@@ -176,8 +176,9 @@ func curlDefaults(p HTTPRequest) (names []string) {
 func (s *Script) CommandStdio(messages [][]byte, server string) {
 	var lines []string
 	for _, raw := range messages {
-		lines = append(lines, s.Print(raw, true))
+		lines = append(lines, s.Print(raw, withLineEnd))
 	}
+	// The pause gives the server time to respond before its stdin is closed.
 	s.Command("{ " + strings.Join(append(lines, "sleep 2"), "\n  ") + "; } | " + server)
 }
 

@@ -47,9 +47,9 @@ func WithoutRepeats(exchanges []*wire.Exchange) []*wire.Exchange {
 	}
 	for _, x := range exchanges {
 		if x.IsFromServer() && shown[x.Request.Seq] {
-			continue
+			continue // it is shown with the client's request
 		}
-		if x.Request.Raw == nil {
+		if x.Request.Raw == nil { // messages that belong to no request
 			isShown := func(f wire.Frame) bool { return shown[f.Seq] }
 			unshown := slices.DeleteFunc(slices.Clone(x.OtherMessages), isShown)
 			if len(unshown) == 0 {
@@ -141,6 +141,7 @@ func orderedFrames(x *wire.Exchange) (frames []wire.Frame, omitted int) {
 	if x.Response.Raw != nil {
 		frames = append(frames, x.Response)
 	}
+	// The sort is stable: frames without a number keep this order.
 	sliceutil.Sort(frames, func(a, b wire.Frame) int { return cmp.Compare(a.Seq, b.Seq) })
 	return frames, len(x.OtherMessages) - shown
 }
@@ -211,6 +212,7 @@ func (e *explainer) addMessage(f wire.Frame, followsHead bool) {
 	if e.role == "request" {
 		e.request = e.current // the last one of several rounds
 	}
+	// Then it came on the HTTP request of another message, such as a notification.
 	e.isUnrequested = e.role == "response" && len(e.x.HeadsOf(f)) > 0
 	e.addBlank()
 	if f.Kind == wire.Event {
@@ -221,7 +223,7 @@ func (e *explainer) addMessage(f wire.Frame, followsHead bool) {
 		if e.role == "response" {
 			text += e.elapsed(f)
 		}
-		if f.Stream == 0 {
+		if f.Stream == 0 { // stdio
 			note = e.noteOnce("pipe", pipeNote)
 		}
 		e.addLine(text, term.Bold, note)

@@ -39,6 +39,7 @@ func (e *explainer) noteColumn() int {
 	limit := e.maxLeftWidth()
 	widest := 0
 	for _, r := range e.lines {
+		// A longer line does not move the column: its note begins below it.
 		if n := term.Width(r.text); r.note != "" && n <= limit {
 			widest = max(widest, n)
 		}

@@ -61,7 +61,7 @@ func (e *explainer) matches(row noteRow, path []string, raw json.RawMessage) boo
 		return false
 	}
 	method := e.current.Method
-	if e.role == "response" {
+	if e.role == "response" { // a response names no method
 		method = e.request.Method
 	}
 	prefix, isPrefix := strings.CutSuffix(row.method, "*")
@@ -86,7 +86,7 @@ func (e *explainer) matches(row noteRow, path []string, raw json.RawMessage) boo
 // valueNote returns the note that depends on the value at path, or "".
 func (e *explainer) valueNote(path []string, raw json.RawMessage) string {
 	switch path[len(path)-1] {
-	case "id":
+	case "id": // of a response
 		if e.isUnrequested {
 			return "it was sent for a message that is not a request, so it responds to nothing"
 		}

@@ -29,7 +29,7 @@ func (e *explainer) addValue(raw json.RawMessage, path []string, lead, tail stri
 	case len(members) > 0 && isTooDeep:
 		e.isCut = true
 		e.addLine(fmt.Sprintf("%s{ %s %s }%s", lead, e.st.Ellipsis(), english.Plural(len(members), "member"), tail), "", note)
-	case compact != "":
+	case compact != "": // compact begins with lead
 		e.addLine(compact+tail, "", note)
 	case len(members) > 0:
 		e.addLine(lead+"{", "", note)
@@ -42,7 +42,7 @@ func (e *explainer) addValue(raw json.RawMessage, path []string, lead, tail stri
 		e.addLine(lead+"[", "", note)
 		e.addItems(items, path, indent+"  ")
 		e.addLine(indent+"]"+tail, "", "")
-	case hasChildren(raw): // only white space
+	case hasChildren(raw): // an empty object or array with white space
 		e.addLine(lead+string(jsonraw.Compact(raw))+tail, "", note)
 	default:
 		e.addLine(lead+e.scalarText(raw, term.Width(lead))+tail, "", note)
@@ -148,7 +148,7 @@ func comma(i, n int) string {
 // maxScalar is how many bytes of a value are read to show its start.
 const maxScalar = 4 << 10
 
-// scalarText returns a JSON value on one line that begins in column from. It cuts a long value.
+// scalarText returns a JSON value on one line that begins in a column. It cuts a long value.
 func (e *explainer) scalarText(raw []byte, column int) string {
 	if len(raw) <= maxScalar {
 		return e.cutText(string(term.EscapeHidden(raw)), column, 0)
@@ -164,7 +164,7 @@ func (e *explainer) cutLine(text string) string { return e.cutText(text, 0, 0) }
 // longer text if missing, the number of bytes after it, is not 0.
 func (e *explainer) cutText(text string, column, missing int) string {
 	room := max(16, e.st.Columns()-column-18) // 18 columns for the mark and the tail
-	if missing == 0 && term.Width(text) <= room+12 {
+	if missing == 0 && term.Width(text) <= room+12 { // a mark would need most of these columns
 		return text
 	}
 	e.isCut = true
@@ -174,7 +174,7 @@ func (e *explainer) cutText(text string, column, missing int) string {
 		cut = strings.TrimRight(cut[:i], `\`)
 	}
 	tail := e.st.Ellipsis()
-	if text[0] == '"' {
+	if text[0] == '"' { // the closing quote was cut
 		tail += `"`
 	}
 	return fmt.Sprintf("%s%s +%d bytes", cut, tail, len(text)-len(cut)+missing)

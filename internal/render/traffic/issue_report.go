@@ -52,7 +52,7 @@ func WriteIssueReport(w io.Writer, r IssueReport) error {
 		m.writeBetween(x.OtherMessages)
 		if x.Response.Raw != nil {
 			m.writeMessage("Response", x.Response)
-		} else if x.Request.Raw != nil || len(x.Heads) == 1 {
+		} else if x.Request.Raw != nil || len(x.Heads) == 1 { // one head is a request without a message, such as GET
 			m.writeParagraph("No " + missingResponse(x) + " came.")
 		}
 		m.writeDrawing("Events", func(v *exchangeWriter) { v.writeEvents(x) })
@@ -101,7 +101,7 @@ func (m *issueWriter) writeMessage(name string, f wire.Frame) {
 	if jsonraw.Valid(f.Raw) == nil {
 		language = "json"
 		shown = nil
-		_ = render.PrettyJSON(&shown, reportStyle, f.Raw)
+		_ = render.PrettyJSON(&shown, reportStyle, f.Raw) // fails if shown is full, which is cut below
 	}
 	text := strings.TrimRight(string(shown), "\r\n")
 	if len(text) > maxReported {

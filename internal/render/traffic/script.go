@@ -53,15 +53,17 @@ func (s *Script) Space() { s.b.WriteByte('\n') }
 // place, see Variable.
 func (s *Script) Word(text, what string) string {
 	var b strings.Builder
-	s.eachPart(text, what, func(part string) { b.WriteString(quotedLines(part)) },
-		func(variable string) { b.WriteString(`"$` + variable + `"`) })
+	addPlain := func(part string) { b.WriteString(quotedLines(part)) }
+	addVariable := func(variable string) { b.WriteString(`"$` + variable + `"`) }
+	s.eachPart(text, what, addPlain, addVariable)
 	if b.Len() == 0 {
 		return "''"
 	}
 	return b.String()
 }
 
-// quotedLines quotes text as shellwords.Quote does, but keeps line ends.
+// quotedLines quotes text as one word of a shell. A text of several lines keeps its line ends, so that
+// it stays readable; shellwords.Quote would write them in octal for printf.
 func quotedLines(text string) string {
 	if strings.Contains(text, "\n") && term.Block(text) == text {
 		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
@@ -100,7 +102,7 @@ func (s *Script) variableFor(shown, what string) string {
 		if IsSameSecret(v.shown, shown) {
 			otherForm = v.variable
 		}
-		if v.variable == name || strings.HasPrefix(v.variable, name+"_") {
+		if v.variable == name || strings.HasPrefix(v.variable, name+"_") { // the same kind
 			number++
 		}
 	}
@@ -184,9 +186,16 @@ const maxWord = 100_000
 
 // fitsInWord reports whether a text can be a word of a command without a change.
 func fitsInWord(text string) bool {
-	ends := strings.HasSuffix(text, "\n") || strings.Contains(text, "\n•") // $(…) drops line ends at the end
-	return len(text) <= maxWord && utf8.ValidString(text) && !ends && strings.IndexByte(text, 0) < 0
+	// $(…) drops line ends at the end, also before a hidden secret, which begins with •.
+	losesLineEnds := strings.HasSuffix(text, "\n") || strings.Contains(text, "\n•")
+	return len(text) <= maxWord && utf8.ValidString(text) && !losesLineEnds && strings.IndexByte(text, 0) < 0
 }
+
+// The last argument of Print.
+const (
+	bytesOnly   = false
+	withLineEnd = true
+)
 
 // Print returns a command that prints exactly these bytes, and a line end if line is true.
 func (s *Script) Print(raw []byte, line bool) string {
@@ -210,7 +219,7 @@ func (s *Script) Print(raw []byte, line bool) string {
 		commands = append(commands, printWord+`"$`+variable+`"`)
 	}
 	s.eachPart(string(raw), InBody, printPlain, printVariable)
-	if len(commands) == 1 {
+	if len(commands) == 1 { // one word: the line end fits into its format
 		if word, ok := strings.CutPrefix(commands[0], printWord); ok {
 			return "printf '%s" + end + "' " + word
 		}
@@ -224,13 +233,14 @@ func (s *Script) Print(raw []byte, line bool) string {
 	return "{ " + strings.Join(append(commands, "}"), "; ")
 }
 
-// Run adds a command with an input as one of its words. If the input does not fit in a word, the
-// command gets "-" and reads its standard input.
+// Run adds a command with an input as one of its words, before the words in more. If the input does
+// not fit in a word, the command gets "-" and reads its standard input. If input is nil, the command
+// has no such word.
 func (s *Script) Run(words []string, input []byte, more ...string) {
 	if fitsInWord(string(input)) && input != nil {
 		words = append(words, s.Word(string(input), InBody))
 	} else if input != nil {
-		words = append([]string{s.Print(input, false), "|"}, append(words, "-")...)
+		words = append([]string{s.Print(input, bytesOnly), "|"}, append(words, "-")...)
 	}
 	s.Command(append(words, more...)...)
 }

@@ -36,6 +36,7 @@ func (s *Script) CurlStream(p HTTPRequest) error {
 		"  done",
 		"}",
 		endpoint + "=$(heard .) || exit 1",
+		// A path is relative to the server; a URL must be of the same server.
 		"case $" + endpoint + " in",
 		"/*) " + endpoint + "=" + origin + "$" + endpoint + " ;;",
 		origin + "/*) ;;",
@@ -54,7 +55,7 @@ func (s *Script) CurlEndpoint(p HTTPRequest) error {
 	if err != nil {
 		return err
 	}
-	lines[0] = `curl -sSN -g -o /dev/null "$` + endpoint + `"`
+	lines[0] = `curl -sSN -g -o /dev/null "$` + endpoint + `"` // instead of the recorded URL
 	s.Command(s.withBody(p.Body, strings.Join(lines, " \\\n  ")))
 	return nil
 }
@@ -62,7 +63,7 @@ func (s *Script) CurlEndpoint(p HTTPRequest) error {
 // AwaitResponse adds the command that waits for the response to a request's id, and prints it if
 // printed is true.
 func (s *Script) AwaitResponse(id json.RawMessage, printed bool) {
-	var pattern strings.Builder
+	var pattern strings.Builder // a basic regular expression of grep that matches the id only
 	for _, c := range string(id) {
 		if strings.ContainsRune(`\.*[]^$`, c) {
 			pattern.WriteByte('\\')

@@ -36,7 +36,7 @@ type View struct {
 func Show(w io.Writer, st term.Style, view View) error {
 	v := &exchangeWriter{st: st, b: bufio.NewWriterSize(w, 64<<10)}
 	v.b.WriteString(st.Paint(term.Bold, st.Line(view.Title)) + "\n")
-	layout := term.Style{Terminal: true, Color: st.Color, Width: st.Width}
+	layout := term.Style{Terminal: true, Color: st.Color, Width: st.Width} // aligned, also in a pipe
 	if !st.Terminal {
 		layout.Width = math.MaxInt32 // a command stays on one line, so that it can be copied
 	}
@@ -87,7 +87,7 @@ func (v *exchangeWriter) writeExchange(x *wire.Exchange, headsOnly bool) {
 			v.writeLine(v.st.Paint(term.Yellow, "! ") + sessionLostNote)
 		}
 	}
-	if headsOnly {
+	if headsOnly { // with the heads of HTTP requests for other messages, which are shown below otherwise
 		for _, f := range x.Carriers {
 			v.writeHead(f)
 		}
@@ -211,7 +211,8 @@ func (v *exchangeWriter) writeEvents(x *wire.Exchange) {
 	}
 	for i, f := range frames {
 		afterResponse := x.Response.Raw != nil && f.Seq > x.Response.Seq
-		if afterResponse && (i == 0 || frames[i-1].Seq < x.Response.Seq) {
+		isFirstAfter := afterResponse && (i == 0 || frames[i-1].Seq < x.Response.Seq)
+		if isFirstAfter {
 			v.writeSection("afterwards")
 		} else if i == 0 {
 			v.writeSection("events")
@@ -268,6 +269,7 @@ func heldText(s term.Style, f wire.Frame) string {
 	text := "held: " + f.Held.Kind + " " + f.Held.Method + " " + f.Held.Name
 	text = strings.TrimRight(text, " ")
 	if f.Held.How != "waiting" {
+		// A recording of another program may have any number.
 		waited := time.Duration(min(max(f.Held.Milliseconds, 0), 1e9)) * time.Millisecond
 		text += fmt.Sprintf(": %s after %s", f.Held.How, waited)
 	}

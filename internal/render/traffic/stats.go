@@ -99,7 +99,7 @@ func writeStatsTable(s term.Style, b *bytes.Buffer, figures []StatsRow) {
 	for _, row := range rows {
 		if name := s.Line(row[0]); term.Width(name) > g.Width(0) {
 			b.WriteString(s.Cut(name, s.Columns()) + "\n")
-			row[0] = ""
+			row[0] = "" // the numbers follow on the next line
 		}
 		_ = g.Rows([][]string{row})
 	}
@@ -126,7 +126,8 @@ func writeFailures(s term.Style, b *bytes.Buffer, figures []StatsRow) {
 	for _, f := range all {
 		rows = append(rows, []string{"", strconv.Itoa(f.Count), f.Channel, f.what})
 	}
-	_ = term.NewGrid(b, s, []term.Column{{}, {Right: true}, {}, {CutTo: 12, Cut: s.CutCell}}, rows).Rows(rows)
+	columns := []term.Column{{}, {Right: true}, {}, {CutTo: 12, Cut: s.CutCell}} // the empty first one indents
+	_ = term.NewGrid(b, s, columns, rows).Rows(rows)
 }
 
 // writeHistogram draws a bar for each range of durations. A range with any exchange has a visible bar.
@@ -141,6 +142,7 @@ func writeHistogram(s term.Style, b *bytes.Buffer, bars []HistogramBar) {
 		durations := fmt.Sprintf("%6s to %6s", stepEnd(s, bar.From), stepEnd(s, bar.To))
 		rows = append(rows, []string{"", durations, strconv.Itoa(bar.Count), ""})
 	}
+	// The bars get the room that the other columns leave, so their widths are computed first.
 	g := term.NewGrid(b, s, []term.Column{{}, {}, {Right: true}, {}}, rows)
 	room := max(min(s.Columns(), term.MaxProse)-g.Width(1)-g.Width(2)-3*len(term.Gap), 4)
 	for i, bar := range bars {
@@ -169,7 +171,7 @@ func drawBar(s term.Style, count, largest, room int) string {
 
 // stepEnd formats the end of a range, "more" for the last.
 func stepEnd(s term.Style, d time.Duration) string {
-	if d >= time.Hour*24*365 {
+	if d >= time.Hour*24*365 { // the last range has no end
 		return "more"
 	}
 	return term.FineDuration(s, d)

@@ -77,7 +77,7 @@ func phasesOf(x *wire.Exchange) (phases []phase) {
 		}
 		phases = append(phases, httpPhases(sent[h.Stream], since(h), h.HTTP)...)
 	}
-	if len(phases) == 0 && x.Response.Raw != nil {
+	if len(phases) == 0 && x.Response.Raw != nil { // without HTTP
 		phases = append(phases, phase{"wait", since(x.Request), since(x.Response)})
 	}
 	if n := len(phases); n > 0 && x.Response.Raw != nil && len(x.Heads) > 0 {
@@ -103,14 +103,15 @@ func phasesOf(x *wire.Exchange) (phases []phase) {
 	return phases
 }
 
-// httpPhases returns the phases from a request's head to the first byte of its response.
+// httpPhases returns the phases from a request's head to the first byte of its response, or nil if h,
+// the head of the response, is nil.
 func httpPhases(from, to time.Duration, h *wire.HTTPHead) (phases []phase) {
 	if h == nil {
 		return nil
 	}
 	if t := h.Timing; t != nil {
 		for _, p := range []phase{{"dns", 0, t.DNS}, {"connect", 0, t.Connect}, {"tls", 0, t.TLS}} {
-			if p.to > 0 && from+p.to <= to {
+			if p.to > 0 && from+p.to <= to { // a phase of length 0 did not happen: the connection was open
 				phases = append(phases, phase{p.name, from, from + p.to})
 				from += p.to
 			}

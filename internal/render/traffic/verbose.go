@@ -92,7 +92,8 @@ func (v *verbose) writeFrameLocked(f wire.Frame) {
 	}
 	head, hasHead := v.heads[f.Stream]
 	delete(v.heads, f.Stream)
-	if hasHead && (f.Kind != wire.Body || f.Dir != wire.Sent) {
+	isItsBody := f.Kind == wire.Body && f.Dir == wire.Sent
+	if hasHead && !isItsBody { // the POST has no body: its head gets a line of its own
 		v.writeHeadLocked(head)
 		hasHead = false
 	}
@@ -239,7 +240,7 @@ func (v *verbose) messageText(f wire.Frame) string {
 	isOverHTTP := f.Stream > 0
 	if f.Dir == wire.Sent && isOverHTTP && !mayHaveRequest {
 		if len(v.unrequested) > maxPending {
-			clear(v.unrequested)
+			clear(v.unrequested) // a wrong match in the text is better than memory that only grows
 		}
 		v.unrequested[f.Stream] = true
 	}
@@ -278,7 +279,7 @@ func (v *verbose) responseText(f wire.Frame, m *wire.Message) string {
 	key := requestKey(1-f.Dir, m) // the request was sent in the other direction
 	request, matches := v.pending[key]
 	if f.Dir == wire.Received && v.unrequested[f.Stream] {
-		matches = false
+		matches = false // the HTTP request of this stream had no request, so the id is a coincidence
 	}
 	if matches {
 		delete(v.pending, key)
@@ -362,7 +363,7 @@ func (v *verbose) indentedStart(raw []byte) (text string, omitted int) {
 	if len(text) <= maxPretty {
 		return text, 0
 	}
-	end := strings.LastIndexByte(text[:maxPretty], '\n')
+	end := strings.LastIndexByte(text[:maxPretty], '\n') // whole lines only, if there is a line end
 	if end <= 0 {
 		end = jsonraw.RuneStart([]byte(text), maxPretty)
 	}
