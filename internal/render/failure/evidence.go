@@ -67,14 +67,14 @@ func (r *writer) writeRPC(o wire.Outcome) {
 	} else {
 		r.writeLine("%s", errorMeaning(o))
 	}
-	if _, _, cut := strings.Cut(e.Message, "\n"); cut {
+	if _, _, hasMoreLines := strings.Cut(e.Message, "\n"); hasMoreLines { // the headline has the first only
 		r.writeLine("message:")
 		r.writeText(r.st.Excerpt([]byte(e.Message), maxMessage))
 	}
 	if e.Data != nil {
 		r.writeLine("data: %s", r.st.Excerpt(jsonraw.Compact(e.Data), maxData))
 	}
-	if o.HTTP != nil && o.HTTP.Status >= 300 {
+	if o.HTTP != nil && o.HTTP.Status >= 300 { // 200 says nothing about the error
 		r.writeLine("received with %s", HTTPStatus(o.HTTP.Status))
 		for _, f := range o.HTTP.Fields {
 			if f.Name == "Retry-After" {
@@ -132,7 +132,8 @@ func (r *writer) writeBody(o wire.Outcome) {
 // pageTitle matches the title of an HTML page.
 var pageTitle = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?is)<title>\s*(.*?)\s*</title>`) })
 
-// writeBadResponse shows where the bytes stop being a message.
+// writeBadResponse shows where the bytes stop being a message: the position of a syntax error, the JSON
+// with the problems of the message, or the start of a body that is not JSON.
 func (r *writer) writeBadResponse(o wire.Outcome) {
 	if o.HTTP != nil {
 		r.writeLine("%s", strings.TrimRight(HTTPStatus(o.HTTP.Status)+", "+o.HTTP.ContentType, ", "))
@@ -142,7 +143,7 @@ func (r *writer) writeBadResponse(o wire.Outcome) {
 		r.writeBody(o)
 		return
 	}
-	for _, p := range m.Problems {
+	for _, p := range m.Problems { // those that the headline does not name already
 		if p.Severity == wire.Error && !strings.Contains(o.Text, p.Text) {
 			r.writeLine("%s", Finding(r.st, p))
 		}

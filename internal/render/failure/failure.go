@@ -90,7 +90,7 @@ func (r *writer) writeText(s string) {
 // writeFindings adds at most maxFindings findings.
 func (r *writer) writeFindings(findings []wire.Finding) {
 	for i, f := range findings {
-		if f.Rule == wire.RuleMore {
+		if f.Rule == wire.RuleMore { // the last: Got is the number of violations that the validation left out
 			r.writeLine("%s and %s more", r.st.Ellipsis(), f.Got)
 			return
 		}
@@ -176,7 +176,7 @@ func headline(o wire.Outcome) string {
 	}
 	texts := kindTexts[o.Kind]
 	text := o.Text
-	if text == "" && o.HTTP != nil && o.Kind != wire.OutputInvalid {
+	if text == "" && o.HTTP != nil && o.Kind != wire.OutputInvalid { // its status is 200
 		text = "the server returned " + HTTPStatus(o.HTTP.Status)
 	}
 	if text == "" {
@@ -214,6 +214,7 @@ func shortHeadline(st term.Style, o wire.Outcome) string {
 	if !hasMoreLines {
 		return headline(o)
 	}
+	// A bracket at the end begins the JSON of the next lines.
 	return protocolError(o.RPCError().Code, strings.TrimRight(first, " \t\r[{")+" "+st.Ellipsis())
 }
 

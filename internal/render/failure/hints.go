@@ -121,9 +121,11 @@ func CodeMeaning(code int64) string {
 // HintFor returns the outcome's hint, or one for its kind; "" if no hint is certain to help. It
 // omits clauses about flags -v that are set already.
 func HintFor(s term.Style, o wire.Outcome) wire.Hint {
-	clauses := slices.DeleteFunc(strings.Split(string(hintWithAlternative(o)), "; "), func(clause string) bool {
+	hint := string(hintWithAlternative(o))
+	usedFlag := "-" + strings.Repeat("v", s.Verbose) // -vv includes -v
+	clauses := slices.DeleteFunc(strings.Split(hint, "; "), func(clause string) bool {
 		flag, _, shows := strings.Cut(clause, " shows ")
-		return shows && strings.HasPrefix("-"+strings.Repeat("v", s.Verbose), flag)
+		return shows && strings.HasPrefix(usedFlag, flag)
 	})
 	return wire.Hint(strings.Join(clauses, "; "))
 }
@@ -172,12 +174,12 @@ func hintOrDefault(o wire.Outcome) wire.Hint {
 			return hint
 		}
 		isFirst := mcp.IsOpening(o.Method) || o.Method == "ping"
-		if isFirst && o.Process != nil && strings.TrimSpace(o.Process.Stderr) == "" {
+		if isFirst && o.Process != nil && strings.TrimSpace(o.Process.Stderr) == "" { // it gave no reason
 			return "run the server's command alone to see why it exits"
 		}
 		return httpHint(o)
 	case wire.Timeout:
-		if o.Reached == wire.Unsent && o.Phase != "send" {
+		if o.Reached == wire.Unsent && o.Phase != "send" { // no connection was made
 			return "check the URL, and that the host is up"
 		}
 	}
@@ -213,7 +215,7 @@ func rpcHint(o wire.Outcome) wire.Hint {
 	if e == nil {
 		return ""
 	}
-	if e.BlamesResult() {
+	if e.BlamesResult() { // the hints of the codes are about the request
 		return ""
 	}
 	for _, row := range codeRows {
@@ -301,7 +303,8 @@ func flagsForCapabilities(data []byte) wire.Hint {
 	return wire.Hint(strings.Join(hints, "; "))
 }
 
-// argumentsHint returns the hint for arguments that do not match the schema.
+// argumentsHint returns the hint for arguments that do not match the schema: the command that describes
+// them, or the list of tools if no argument was checked.
 func argumentsHint(o wire.Outcome) wire.Hint {
 	describe := nextCommands[o.Method].describe
 	skipCheck := wire.Hint("")
@@ -326,8 +329,10 @@ func httpHint(o wire.Outcome) wire.Hint {
 		if o.HTTP.Status < row.from || o.HTTP.Status > row.to {
 			continue
 		}
-		suggestsPath := row.path == always || row.path == withoutPath && hasNoPath(o.HTTP.URL)
-		if suggestsPath {
+		if row.path == withoutPath && hasNoPath(o.HTTP.URL) {
+			return pathHint(o.HTTP.URL)
+		}
+		if row.path == always {
 			return pathHint(o.HTTP.URL)
 		}
 		return row.hint

@@ -26,7 +26,8 @@ func errorDocument(st term.Style, o wire.Outcome) []byte {
 	return outer.Bytes()
 }
 
-// JSON returns o as a JSON object: the value of "error" in errorDocument.
+// JSON returns o as a JSON object: the value of "error" in the document that WriteJSON writes. st is for
+// the commands in the hint.
 func JSON(st term.Style, o wire.Outcome) []byte {
 	j := &jsonraw.Builder{}
 	j.Text("kind", string(o.Kind))
@@ -83,7 +84,7 @@ func httpJSON(o wire.Outcome) []byte {
 		fields = append(fields, field.Bytes())
 	}
 	j.ListIfAny("fields", fields)
-	body := string(h.Body)
+	body := string(h.Body) // the start of a message that could not be parsed, if there is no body
 	if body == "" && o.Message != nil && o.Message.Kind == wire.Invalid {
 		body = jsonraw.Excerpt(o.Message.Raw, term.MaxExcerpt)
 	}

@@ -113,7 +113,7 @@ func (r *Report) JUnit(w io.Writer) error {
 			c.Failure = &JUnitText{Message: term.Line(rung.Text), Type: "ladder", Text: term.Line(rung.Fix)}
 		case NotReached, Skipped:
 			c.Skipped = &JUnitText{Message: term.Line(strings.TrimSpace(rung.State + " " + rung.Text))}
-		}
+		} // OK and Warning pass
 		s.Add(c)
 	}
 	if r.Incomplete != "" {

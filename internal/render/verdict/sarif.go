@@ -209,12 +209,13 @@ func serverPath(server string) string {
 func escapedPath(name string) string {
 	segments := strings.Split(name, "/")
 	for i, segment := range segments {
-		segments[i] = strings.ReplaceAll(url.PathEscape(segment), ":", "%3A")
+		segments[i] = strings.ReplaceAll(url.PathEscape(segment), ":", "%3A") // PathEscape keeps colons
 	}
 	return strings.Join(segments, "/")
 }
 
-// subjectLine returns the line of text that has a subject's name in quotes; 0 if there is none.
+// subjectLine returns the first line of text that has a subject's name in quotes, such as "get-sum" for the
+// subject "tool get-sum"; 0 if there is none.
 func subjectLine(text []byte, subject string) int {
 	_, name, ok := strings.Cut(subject, " ")
 	if !ok {

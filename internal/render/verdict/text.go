@@ -29,7 +29,7 @@ func (r *Report) Text(w io.Writer, st term.Style) error {
 	}
 	if r.Recording != "" {
 		evidence := "evidence in " + r.Recording
-		if number, ok := strings.CutPrefix(r.Recording, "run "); ok {
+		if number, ok := strings.CutPrefix(r.Recording, "run "); ok { // else it is a file
 			evidence += " (mcpc log run:" + number + ")"
 		}
 		about = append(about, evidence)

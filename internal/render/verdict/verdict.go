@@ -142,7 +142,7 @@ func (r *Report) Judge() {
 	}
 	for i := range r.Rules {
 		rule := &r.Rules[i]
-		if severity := worst[rule.ID]; severity != "" {
+		if severity := worst[rule.ID]; severity != "" { // a finding counts, also if the rule is marked as not run
 			rule.Verdict = severity
 		} else if rule.Verdict != NotApplicable && rule.Verdict != NotRun {
 			rule.Verdict = Pass
@@ -186,7 +186,7 @@ func (r *Report) JSON() json.RawMessage {
 	raw, _ := jsonraw.Marshal(struct {
 		Summary string         `json:"summary"`
 		Counts  map[string]int `json:"counts"`
-		*Report
+		*Report // its members follow in the same object
 	}{r.Summary(), counts, &report})
 	return raw
 }
