@@ -14,7 +14,7 @@ func (b *block) decode() ([]byte, error) {
 	if b.quoted == nil {
 		return decodeBase64(b.data)
 	}
-	text := b.quoted[1:]
+	text := b.quoted[1:] // the address of the text, by which spool finds the bytes decoded before
 	if data, ok := spool.Annotation(text).([]byte); ok {
 		return data, nil
 	}
@@ -34,7 +34,7 @@ func decodeLong(quoted []byte) ([]byte, error) {
 	for piece := range jsonraw.Unescaped(quoted) {
 		d.add(piece)
 	}
-	d.decode(len(d.undecoded))
+	d.decode(len(d.undecoded)) // the last group can have fewer than four characters
 	data, err := out.Bytes()
 	err = errors.Join(d.err, err)
 	if err != nil {

@@ -68,7 +68,7 @@ func listOrOne(raw json.RawMessage) (items []json.RawMessage, ok bool) {
 }
 
 // parseBlock parses a content block. A bare text is a text block. The members of a block without a
-// type imply its type.
+// type imply its type. The kind is unknownBlock if the members of its type are missing.
 func parseBlock(raw json.RawMessage, path string) block {
 	if len(raw) > 0 && raw[0] == '"' {
 		b := block{raw: raw, kind: unknownBlock, path: path, name: "text"}
@@ -117,7 +117,7 @@ func impliedBlockType(members jsonraw.Members) string {
 // readText reads the member text. It reports whether m has one.
 func (b *block) readText(m jsonraw.Members) bool {
 	raw, _ := m.Get("text")
-	if len(raw) > spool.Memory && raw[0] == '"' {
+	if len(raw) > spool.Memory && raw[0] == '"' { // decoded in pieces when it is written
 		b.kind = textBlock
 		b.quoted = raw
 		return true

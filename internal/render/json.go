@@ -62,9 +62,9 @@ const longJSON = 8 << 20
 // are not JSON as text, with the reason.
 func writeLong(w io.Writer, s term.Style, raw []byte) error {
 	clean := sanitize.NewWriter(w, sanitize.JSON)
-	invalid := jsonraw.Valid(raw)
+	invalid := jsonraw.Valid(raw) // an error or nil
 	if invalid != nil {
-		clean = s.Sanitizer(w)
+		clean = s.Sanitizer(w) // \u escapes would be wrong outside of JSON
 	}
 	out := bufio.NewWriterSize(clean, 64<<10)
 	for piece := range slices.Chunk(raw, 64<<10) {
@@ -78,7 +78,8 @@ func writeLong(w io.Writer, s term.Style, raw []byte) error {
 	return term.WriteLine(w, []byte(s.Paint(term.Dim, "[not JSON: "+invalid.Error()+"]")))
 }
 
-// IndentJSON returns valid JSON with one member to a line. It must not get invalid JSON, because
+// IndentJSON returns valid JSON with one member to a line, or unchanged if it is nested so deeply that
+// the indentation would be far longer than the JSON. It must not get invalid JSON, because
 // pretty.Pretty repairs it.
 func IndentJSON(s term.Style, raw []byte) []byte {
 	if indentCost(raw) > 4*len(raw)+maxColored {

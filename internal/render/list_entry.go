@@ -227,7 +227,8 @@ func writeNarrowEntry(s term.Style, b *bytes.Buffer, e entry) {
 	width := s.Columns()
 	name := s.Cut(e.name, width)
 	line := s.Paint(term.Bold, name)
-	if room := width - term.Width(name) - len(term.Gap); len(e.params) > 0 && room >= 8 {
+	const minSignature = 8 // columns; less is not worth reading
+	if room := width - term.Width(name) - len(term.Gap); len(e.params) > 0 && room >= minSignature {
 		line += term.Gap + s.Paint(term.Cyan, signature(s, e.params, room))
 	}
 	b.WriteString(line + "\n")

@@ -19,8 +19,8 @@ type Rows struct {
 	long  bool
 	dir   spool.Dir
 	lines *spool.Buffer
-	// tools has the names of all tools. specialNames and specialNumbers have the result of
-	// Names.Special; they are valid if isComplete is true.
+	// tools has the names of all tools. specialNames and specialNumbers, the numbers of these tools,
+	// have the result of Names.Special; they are valid if isComplete is true.
 	tools          *mcp.Names
 	specialNames   []string
 	specialNumbers []int
@@ -75,7 +75,8 @@ func (r *Rows) Warn(i int, words []string) {
 // ToolCount returns the number of tools added so far.
 func (r *Rows) ToolCount() int { return r.tools.Count() }
 
-// Special returns the names that Names.Special returns. No tool can be added after it.
+// Special returns the names of tools that can get a hint about other tools of the list: names that occur
+// several times, look like another name, or are not ASCII. No tool can be added after it.
 func (r *Rows) Special() []string {
 	if !r.isComplete && r.err == nil {
 		r.isComplete = true
@@ -98,7 +99,7 @@ func (r *Rows) add(e entry) {
 		if i > 0 {
 			r.line = append(r.line, ", "...)
 		}
-		r.line = append(r.line, p[0]...)
+		r.line = append(r.line, p[wholeForm]...)
 	}
 	r.line = append(r.line, '\t')
 	for i, hint := range e.hints {
@@ -173,11 +174,12 @@ func (r *Rows) hints() map[int][]string {
 		}
 	}
 	names := r.Special()
-	index := indexes(names)
+	index := indexes(names) // for --index
 	lookalikes := mcp.Lookalikes(names)
 	for i, name := range names {
 		number := r.specialNumbers[i]
-		if hints := listHints(r.st, name, lookalikes[i], r.warnings[number], index[i]); hints != nil {
+		hints := listHints(r.st, name, lookalikes[i], r.warnings[number], index[i])
+		if hints != nil { // they include the warnings, which they replace
 			all[number] = hints
 		}
 	}

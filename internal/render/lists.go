@@ -10,8 +10,8 @@ import (
 	"mcpc/internal/render/term"
 )
 
-// Prompts writes one entry for each prompt, as Tools does: its name, its arguments, and the first
-// line of its description.
+// Prompts writes one entry for each prompt: its name, its arguments, and the first line of its
+// description; with long, the whole description. In a pipe the entries are Rows.
 func Prompts(w io.Writer, st term.Style, prompts []mcp.Prompt, long bool) error {
 	if !st.Pretty() {
 		rows := NewRows(st, long, "")
@@ -30,13 +30,14 @@ func promptEntry(st term.Style, p mcp.Prompt) entry {
 		if !a.Required {
 			name += "?"
 		}
-		e.params = append(e.params, parameter{name, name, name})
+		e.params = append(e.params, parameter{name, name, name}) // it has no type and no default
 	}
 	return withDescription(st, e, p.Description, p.Title)
 }
 
-// Resources writes one entry for each resource or template, as Tools does: its URI, its name, its
-// type and size, and the first line of its description.
+// Resources writes one entry for each resource or template: its URI, its name, its type and size,
+// and the first line of its description; with long, the whole description. In a pipe the entries are
+// Rows.
 func Resources(w io.Writer, st term.Style, resources []mcp.Resource, long bool) error {
 	if !st.Pretty() {
 		rows := NewRows(st, long, "")
@@ -46,7 +47,8 @@ func Resources(w io.Writer, st term.Style, resources []mcp.Resource, long bool) 
 	return writeEntries(w, st, len(resources), func(i int) entry { return resourceEntry(st, resources[i]) }, long)
 }
 
-// resourceEntry returns the entry of a resource or template.
+// resourceEntry returns the entry of a resource or template. The URI is the entry's name, and the
+// name has the place of the arguments.
 func resourceEntry(st term.Style, r mcp.Resource) entry {
 	e := entry{name: st.Line(r.URI), title: st.Line(r.Title)}
 	if name := st.Line(r.Name); name != "" {

@@ -60,7 +60,8 @@ func (b *block) isDataURL() bool {
 // maxDataURLHead is the longest media type of a data: URL, in bytes.
 const maxDataURLHead = 200
 
-// inDataURL returns the base64 text in a data: URL; false for any other text.
+// inDataURL returns the base64 text in a data: URL; false for any other text. It looks for the comma
+// only where a media type can end, because other texts can be long.
 func inDataURL(text string) (data string, ok bool) {
 	head, data, ok := strings.Cut(text[:min(len(text), maxDataURLHead)], ",")
 	head = strings.ToLower(head)
@@ -86,6 +87,7 @@ func decodeBase64(text string) ([]byte, error) {
 	if err == nil {
 		return data, nil
 	}
+	// err keeps the error of the standard alphabet, because it has the position.
 	unpadded := strings.TrimRight(strings.NewReplacer("-", "+", "_", "/").Replace(text), "=")
 	if data, e := base64.RawStdEncoding.DecodeString(unpadded); e == nil {
 		return data, nil
@@ -97,8 +99,9 @@ func decodeBase64(text string) ([]byte, error) {
 	return nil, errors.New("invalid base64")
 }
 
-// describeMismatch says how the bytes differ from their declared type, or returns "". It ignores types
-// without a signature, and zip: a .docx is a zip, too.
+// describeMismatch says how the bytes differ from their declared type, or returns "". found is the type
+// that their signature shows, or "". It ignores types without a signature, and archives: a .docx is a
+// zip, too.
 func describeMismatch(mime, found string) string {
 	declared, _, _ := strings.Cut(strings.ToLower(mime), ";")
 	declared = mcp.CanonicalMedia(strings.TrimSpace(declared))

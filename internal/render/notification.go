@@ -18,7 +18,7 @@ func Notification(w io.Writer, st term.Style, at time.Time, m *wire.Message) err
 	line := at.Format("2006-01-02T15:04:05.000Z07:00") + "\t" + st.Line(kind) + "\t" + st.Line(content)
 	if st.Pretty() {
 		clock := st.Paint(term.Dim, at.Format(time.TimeOnly))
-		paddedKind := st.Paint(term.Bold, term.Pad(st.Line(kind), len("resources")))
+		paddedKind := st.Paint(term.Bold, term.Pad(st.Line(kind), len("resources"))) // the longest common kind
 		line = clock + term.Gap + paddedKind + term.Gap + st.Line(st.Excerpt([]byte(content), term.MaxExcerpt))
 	}
 	_, err := io.WriteString(w, line+"\n")

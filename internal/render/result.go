@@ -234,7 +234,8 @@ func (p *resultWriter) writeContents(result json.RawMessage) {
 	}
 }
 
-// writeFile writes the bytes of a resource unchanged, for a pipe.
+// writeFile writes the bytes of a resource unchanged, for a pipe: no line end is added. Invalid base64
+// is a PayloadError in p.err.
 func (p *resultWriter) writeFile(b block) {
 	if b.kind == textBlock {
 		p.writeVerbatim(b)

@@ -27,8 +27,8 @@ const (
 // optional is the argument required of writeField for fields other than properties.
 const optional = false
 
-// writeSchema writes a schema as lines. It writes empty for an object without members.
-func writeSchema(s *term.Outline, raw json.RawMessage, empty string) {
+// writeSchema writes a schema as lines. noMembers is the line for an object without members.
+func writeSchema(s *term.Outline, raw json.RawMessage, noMembers string) {
 	doc := schema.New(raw)
 	root := doc.Schema()
 	f := fields{Outline: s, doc: doc}
@@ -37,10 +37,10 @@ func writeSchema(s *term.Outline, raw json.RawMessage, empty string) {
 	if !isObject {
 		f.writeField("", root, optional, 1)
 	} else if hasMembers := f.writeMembers(root, 1); !hasMembers {
-		if string(root.Get("additionalProperties")) != "false" {
-			empty += " declared"
+		if string(root.Get("additionalProperties")) != "false" { // it may have any members
+			noMembers += " declared"
 		}
-		s.Line(1, empty)
+		s.Line(1, noMembers)
 	}
 	if doc.Exhausted() {
 		s.Line(1, "(the schema is too large to show in full: use --json)")
@@ -126,11 +126,12 @@ func (f *fields) writeNested(s schema.Schema, depth int) {
 
 // writeItem writes the items of an array if they have more than a type.
 func (f *fields) writeItem(item schema.Schema, depth int) {
-	if item.IsCircular() || item.Unresolved != "" || haveDetails(item.Alternatives()) ||
-		item.Text("description") != "" || len(f.constraints(item)) > 0 {
-		f.writeField("[each]", item, false, depth+1)
+	cannotFollow := item.IsCircular() || item.Unresolved != ""
+	hasText := item.Text("description") != "" || len(f.constraints(item)) > 0
+	if cannotFollow || hasText || haveDetails(item.Alternatives()) {
+		f.writeField("[each]", item, optional, depth+1)
 	} else {
-		f.writeMembers(item, depth+1)
+		f.writeMembers(item, depth+1) // the type of the array names the type of the items
 	}
 }
 
@@ -189,7 +190,7 @@ func (f *fields) valueText(raw json.RawMessage) string { return valueLine(f.Styl
 
 // rangeText returns a lower and an upper count in words, or "".
 func (f *fields) rangeText(s schema.Schema, low, high, noun string) string {
-	least := s.First(low) // nil if there is no such keyword
+	least := s.First(low) // nil if there is no such keyword; "0" limits nothing
 	most := s.First(high)
 	if least != nil && string(least) == string(most) {
 		return f.countText(least, noun)

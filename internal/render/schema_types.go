@@ -18,7 +18,7 @@ const maxChoices = 100
 
 // typeText returns the type of a value that s accepts, in a common notation: number, string[],
 // "a"|"b", string|null. It names at most choices values of an enum. depth counts the types around it,
-// 0 for a whole field.
+// 0 for a whole field; a type below maxTypeDepth is "any".
 func typeText(st term.Style, s schema.Schema, choices, depth int) string {
 	if string(s.Raw) == "false" {
 		return "nothing"
@@ -46,11 +46,12 @@ func typeText(st term.Style, s schema.Schema, choices, depth int) string {
 	return strings.Join(types, "|")
 }
 
-// impliedTypes returns the types of a schema without a type keyword.
+// impliedTypes returns the types of a schema without a type keyword: the types of its alternatives, else
+// the type to which its keywords apply, else "any".
 func impliedTypes(st term.Style, s schema.Schema, choices, depth int) []string {
 	var types []string
 	for _, option := range s.Alternatives() {
-		if option.IsCircular() {
+		if option.IsCircular() { // it adds no type that the other alternatives do not have
 			continue
 		}
 		if t := typeText(st, option, choices, depth+1); !slices.Contains(types, t) {
@@ -89,7 +90,7 @@ func arrayOf(text string) string {
 	if text == "any" {
 		return "array"
 	}
-	if strings.ContainsAny(text, "| ") && !strings.HasSuffix(text, ")[]") {
+	if strings.ContainsAny(text, "| ") && !strings.HasSuffix(text, ")[]") { // (a|b)[] has its brackets already
 		return "(" + text + ")[]"
 	}
 	return text + "[]"

@@ -155,7 +155,7 @@ func (n *valueNode) size(textLength int) int {
 // maxTextLength returns the longest length of texts with which the value fits into limit characters.
 // It returns less than minTextLength if it never fits.
 func (n *valueNode) maxTextLength(limit int) int {
-	low := minTextLength - 1
+	low := minTextLength - 1 // the result if no length fits
 	high := limit
 	for low < high {
 		middle := (low + high + 1) / 2
@@ -180,9 +180,10 @@ func (n *valueNode) shortenLists(limit int) {
 		if longest == nil {
 			return
 		}
+		// Lists in a removed item are gone, too, so the largest list is looked up again after this.
 		for over > 0 && longest.keptCount > 1 {
 			longest.keptCount--
-			over -= longest.children[longest.keptCount].size(fairTextLength) + 1
+			over -= longest.children[longest.keptCount].size(fairTextLength) + 1 // with its comma
 		}
 	}
 }

@@ -74,7 +74,7 @@ func (c Context) Text(h wire.Hint) (text string, hasCommand bool) {
 			text += c.Command(part.Text)
 		}
 		if part.NeedsServer && len(c.ServerCommand) > longCommand {
-			c.ServerCommand = Elsewhere
+			c.ServerCommand = Elsewhere // for the next commands of this hint: c is a copy
 		}
 		hasCommand = true
 	}

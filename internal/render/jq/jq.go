@@ -61,12 +61,14 @@ func Compile(expr string, variables ...Variable) (*Program, error) {
 		return nil, fmt.Errorf("compiling the jq expression: %w", err)
 	}
 	if left := leftOperand(query); left != nil {
+		// If the left side does not compile alone, Holds returns the values of the whole.
 		p.left, _ = gojq.Compile(left, gojq.WithVariables(names))
 	}
 	return p, nil
 }
 
-// leftOperand returns the left side of a comparison at the end of a pipe, or nil.
+// leftOperand returns the left side of a comparison at the end of a pipe, with the pipe before it, or
+// nil: a | b == 3 becomes a | b.
 func leftOperand(q *gojq.Query) *gojq.Query {
 	switch q.Op {
 	case gojq.OpEq, gojq.OpNe, gojq.OpGt, gojq.OpLt, gojq.OpGe, gojq.OpLe:

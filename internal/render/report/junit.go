@@ -39,7 +39,7 @@ func JUnit(w io.Writer, files []File) error {
 func junitCase(path string, s Step) verdict.JUnitCase {
 	c := verdict.JUnitCase{Name: term.Line(s.Name), Class: term.Line(path), Time: formatSeconds(s.Took)}
 	text := &verdict.JUnitText{Type: failure.KindName(s.Kind), Message: term.Line(s.Why)}
-	if s.Kind == wire.OK {
+	if s.Kind == wire.OK { // the request succeeded, but an expectation did not hold
 		text.Type = "expectation"
 	}
 	var lines []string

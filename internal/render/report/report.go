@@ -121,7 +121,7 @@ func WriteStep(w io.Writer, st term.Style, path string, s Step) error {
 		b.WriteString(missIndent + line)
 	}
 	for _, advice := range s.advice(st.Hints) {
-		if len(s.Misses) > 0 && advice.text != "" {
+		if len(s.Misses) > 0 && advice.text != "" { // a step that passed needs no advice
 			text := st.WrapIndented(st.Line(advice.text), len(missIndent)+len(advice.name)+2, len(missIndent)+2)
 			b.WriteString(missIndent + st.Paint(term.Cyan, advice.name+":") + " " + text + "\n")
 		}

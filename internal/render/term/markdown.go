@@ -22,6 +22,7 @@ func LooksLikeMarkdown(text string) bool {
 		heading = heading || level > 0 && isBlankAt(lines, i-1) && isBlankAt(lines, i+1)
 		fence = fence || parseFence(line) != ""
 		table = table || i > 0 && isTableRule(line) && strings.Contains(lines[i-1], "|")
+		// "(**" is Python's f(**arguments).
 		if before, rest, ok := strings.Cut(line, "**"); ok && !strings.HasSuffix(before, "(") {
 			inner, _, closed := strings.Cut(rest, "**")
 			strong = strong || closed && inner != "" && strings.TrimSpace(inner) == inner
@@ -136,7 +137,7 @@ func (d *markdownWriter) paragraphLines(lines []string) int {
 			return n
 		}
 	}
-	d.fittingLines = n - 1
+	d.fittingLines = n - 1 // so that the paragraph is measured once
 	return 1
 }
 

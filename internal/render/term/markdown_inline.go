@@ -63,7 +63,7 @@ func parseSpanAt(line string, i int, sgr string) (spans []span, n int) {
 			n = len(code) + 2*len(mark)
 			return []span{{rest[:n], addStyle(sgr, Cyan)}}, n
 		}
-		return []span{{mark, sgr}}, len(mark)
+		return []span{{mark, sgr}}, len(mark) // without an end the marks are text
 	case '*', '_':
 		return parseEmphasis(line, i, sgr)
 	case '[':
@@ -94,7 +94,7 @@ func parseEmphasis(line string, i int, sgr string) ([]span, int) {
 		return nil, 0
 	}
 	hasThirdMark := strings.HasPrefix(inner, mark[:1]) || strings.HasPrefix(after, mark[:1])
-	if hasThirdMark {
+	if hasThirdMark { // ***a*** has no certain inner end
 		return nil, 0
 	}
 	next, _ := utf8.DecodeRuneInString(after)

@@ -197,6 +197,7 @@ func (c Canvas) draw(out *bytes.Buffer, img image.Image, columns int) error {
 	case Sixel:
 		var b bytes.Buffer
 		err := (&sixel.Encoder{}).Encode(&b, scaled)
+		// The 1 keeps the background under transparent pixels; the zeros are the defaults.
 		out.WriteString(ansi.SixelGraphics(0, 1, 0, b.Bytes()) + "\n")
 		return err
 	}
@@ -231,7 +232,7 @@ const (
 // fitCells returns the cells for a picture of a size in pixels, and its size in pixels there.
 func (c Canvas) fitCells(size image.Point, columns int) (cells, scaled image.Point) {
 	most := image.Pt(max(1, min(columns-1, maxCells))*c.CellWidth, max(1, c.Rows*2/3)*c.CellHeight)
-	if c.Method != HalfBlocks {
+	if c.Method != HalfBlocks { // the factor of a picture that is not small is 1
 		size = size.Mul(max(1, min(maxMagnifiedRows*c.CellHeight/size.Y, most.X/size.X)))
 	}
 	size = shrinkTo(size, most)
@@ -273,7 +274,7 @@ func (c Canvas) drawHalfBlocks(out *bytes.Buffer, img *image.NRGBA) {
 		for x := range img.Rect.Dx() {
 			upper := c.pixelColor(img, x, y)
 			lower := c.pixelColor(img, x, y+1)
-			sgr := "0;3" + upper + ";4" + lower
+			sgr := "0;3" + upper + ";4" + lower // 0 resets, 3… is the colour of the mark, 4… the background
 			mark := "▀"
 			switch {
 			case upper == "" && lower == "":

@@ -167,7 +167,7 @@ func (w wrapped) Write(b []byte) (int, error) { return w.p.writeTo(w.w, b) }
 func (p *Progress) writeTo(w io.Writer, b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.heldText != nil && w == p.w {
+	if p.heldText != nil && w == p.w { // other streams, such as the pager's, are not held
 		return p.heldText.Write(b)
 	}
 	p.clearLocked()

@@ -153,6 +153,7 @@ const MaxExcerpt = 2 << 10
 // Excerpt returns jsonraw.Excerpt with the style's ellipsis.
 func (s Style) Excerpt(raw []byte, n int) string {
 	text := jsonraw.Excerpt(raw, n)
+	// If raw is cut, the last … is the mark; one before it belongs to the text.
 	if i := strings.LastIndex(text, "…"); s.ASCII && len(raw) > n && i >= 0 {
 		text = text[:i] + s.Ellipsis() + text[i+len("…"):]
 	}
