@@ -163,7 +163,7 @@ func (e *explainer) cutLine(text string) string { return e.cutText(text, 0, 0) }
 // cutText cuts text that begins in a column, and adds how many bytes are omitted. text is the start of a
 // longer text if missing, the number of bytes after it, is not 0.
 func (e *explainer) cutText(text string, column, missing int) string {
-	room := max(16, e.st.Columns()-column-18) // 18 columns for the mark and the tail
+	room := max(16, e.st.Columns()-column-18)        // 18 columns for the mark and the tail
 	if missing == 0 && term.Width(text) <= room+12 { // a mark would need most of these columns
 		return text
 	}

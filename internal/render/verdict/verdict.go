@@ -186,7 +186,7 @@ func (r *Report) JSON() json.RawMessage {
 	raw, _ := jsonraw.Marshal(struct {
 		Summary string         `json:"summary"`
 		Counts  map[string]int `json:"counts"`
-		*Report // its members follow in the same object
+		*Report                // its members follow in the same object
 	}{r.Summary(), counts, &report})
 	return raw
 }
