@@ -83,11 +83,11 @@ const (
 	observeEvery = 100 * time.Millisecond
 )
 
-// startRun starts a run, which has its own blocks.
-func (r *Recorder) startRun(open bool) time.Time {
+// startRun starts a run, which has its own blocks, and returns when it began.
+func (r *Recorder) startRun(isOpen bool) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.isOpen = open
+	r.isOpen = isOpen
 	r.firstBlock = len(r.blocks)
 	r.runStart = r.Now()
 	r.generator.cpuAtStart = cpuTime()

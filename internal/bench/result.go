@@ -169,7 +169,7 @@ func (l *Latency) WriteHistogram(w io.Writer) error {
 			return err
 		}
 	}
-	_, err := h.PercentilesPrint(w, 5, 1000)
+	_, err := h.PercentilesPrint(w, 5, 1000) // 5 steps in each half of the rest; 1000 µs in a ms
 	return err
 }
 
@@ -338,7 +338,7 @@ func newLatency(seconds []counts, minTimeout int64) *Latency {
 // lateThreshold is how much later than planned a call may begin.
 const lateThreshold = 5 * time.Millisecond
 
-// summarize returns the numbers for the result.
+// summarize returns the numbers for the result of runs that took so long in all.
 func (g *generator) summarize(took time.Duration) GeneratorStats {
 	made := GeneratorStats{
 		LagUS: g.lag.quantile(0.99), Missed: g.missed, Held: g.heldBack, Waited: g.waited, Pauses: g.pauses,

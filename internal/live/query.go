@@ -251,12 +251,12 @@ func (x *query) decideAll(s *Store) {
 
 // decideChanged decides about the changed entries, or adds them to todo if the filter needs bodies.
 func (x *query) decideChanged(s *Store) {
-	deep := x.filter.ReadsTraffic()
+	readsTraffic := x.filter.ReadsTraffic()
 	for e := range x.changedEntries {
 		switch {
 		case !s.kept.has(e):
 			x.decided[e] = false
-		case deep:
+		case readsTraffic:
 			x.todo = append(x.todo, e)
 		default:
 			x.decided[e] = x.matches(e)

@@ -509,6 +509,7 @@ func readHeader(w *ruleScanner, a *Action) error {
 	}
 	name, value, ok := strings.Cut(w.rest(), ":")
 	value = strings.TrimSpace(value)
+	// A control character could end the field and begin another one.
 	if !ok || !wire.IsToken(name) || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return w.errorHere("header takes NAME: VALUE")
 	}

@@ -316,7 +316,8 @@ func (d *Desk) enqueue(m Candidate) *heldMessage {
 	return held
 }
 
-// Decide ends the hold of the message with number n.
+// Decide ends the hold of the message with number n. It returns ErrNotHeld if the message is not
+// held, and another error for an answer to a message that is no request.
 func (d *Desk) Decide(n int, ruling Ruling) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -339,7 +340,7 @@ func (d *Desk) decideLocked(held *heldMessage, ruling Ruling) {
 	}
 	d.waiting = slices.Delete(d.waiting, i, i+1)
 	d.waitingBytes -= len(held.Message)
-	held.ruling <- ruling
+	held.ruling <- ruling // does not wait: a message gets one ruling, for which the channel has room
 	d.notifyLocked()
 }
 

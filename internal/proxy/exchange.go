@@ -371,7 +371,7 @@ func (c *conns) find(key connKey, client string) int {
 
 // put stores a conversation under a key. Only keys of states and user agents can have several.
 func (c *conns) put(key connKey, conn int, client string) {
-	if key.text == "" {
+	if key.text == "" { // without an id or a user agent it identifies nothing
 		return
 	}
 	all := []namedConn{{conn, client}}

@@ -23,6 +23,8 @@ type pieces struct {
 	err  error
 }
 
+// Read returns the current piece, or as much of it as fits, and calls next when all of it was
+// returned.
 func (b *pieces) Read(to []byte) (int, error) {
 	for len(b.buf) == 0 {
 		if b.err != nil {
@@ -225,7 +227,7 @@ func (e *eventRewriter) readEvent() ([]byte, error) {
 	}
 }
 
-// applyPace cuts or slows down the body of the response.
+// applyPace cuts or slows down the body of the response, if the rule's action does that.
 func (f *faultedRequest) applyPace(resp *http.Response) {
 	d := f.fired
 	src := resp.Body

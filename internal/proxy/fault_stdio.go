@@ -117,7 +117,8 @@ func (p *Pipe) mayIntervene() bool {
 	return len(p.pending) > 0
 }
 
-// parseLine returns the message of a line that rules and filters apply to, or nil.
+// parseLine returns the message of a line that rules and filters apply to, or nil if the line
+// passes unchanged. whole is false for a line without a line end.
 func (p *Pipe) parseLine(line []byte, whole bool) *wire.Message {
 	if !whole || !p.mayIntervene() {
 		return nil

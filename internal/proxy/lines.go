@@ -44,7 +44,7 @@ func (o *outlet) writeLines(lines ...[]byte) error {
 	o.Lock()
 	defer o.Unlock()
 	for _, line := range lines {
-		if len(line) == 0 {
+		if len(line) == 0 { // nothing is sent in place of a message
 			continue
 		}
 		if err := o.writeWhole(slices.Concat(line, o.delayed.advance())); err != nil {

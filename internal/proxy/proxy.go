@@ -156,7 +156,8 @@ type inFlightKey struct{}
 
 func inFlightOf(ctx context.Context) *inFlight { return ctx.Value(inFlightKey{}).(*inFlight) }
 
-// rewrite sets the server's URL, and undoes the changes of ReverseProxy that are not required.
+// rewrite sets the server's URL, and undoes the changes of ReverseProxy that are not required: it
+// removes the Forwarded fields.
 func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	to := inFlightOf(r.In.Context()).to
 	r.Out.URL = to.serverURL
@@ -350,7 +351,7 @@ func (b *requestBody) readLocked(to []byte) (int, error) {
 	n, err := b.readSource(to)
 	b.ended = errors.Is(err, io.EOF)
 	if b.ended {
-		b.x.request.writeLast(to[:n], false)
+		b.x.request.writeLast(to[:n], copiesBytes)
 	} else {
 		b.x.request.write(to[:n])
 	}
@@ -390,7 +391,7 @@ func (b *requestBody) readShort(req *http.Request) []byte {
 	}
 	b.read = true
 	b.ended = true
-	b.x.request.writeLast(whole, true)
+	b.x.request.writeLast(whole, keepsBytes)
 	return whole
 }
 
@@ -424,6 +425,7 @@ type responseBody struct {
 	ended bool
 }
 
+// Read copies to the exchange what it returns, and reports the end of the body or the error once.
 func (b *responseBody) Read(to []byte) (int, error) {
 	n, err := b.ReadCloser.Read(to)
 	if !b.ended && errors.Is(err, io.EOF) {

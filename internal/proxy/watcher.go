@@ -253,8 +253,13 @@ func (s *halfStream) write(b []byte) {
 // end ends the half-stream.
 func (s *halfStream) end() { s.w.schedule(s.finish) }
 
-// writeLast adds the last bytes and ends the half-stream. With noCopy set, b is not copied and the
-// caller must not use it afterwards.
+// Whether writeLast keeps the bytes without a copy. The caller must not use them afterwards then.
+const (
+	copiesBytes = false
+	keepsBytes  = true
+)
+
+// writeLast adds the last bytes and ends the half-stream. noCopy is copiesBytes or keepsBytes.
 func (s *halfStream) writeLast(b []byte, noCopy bool) {
 	s.w.enqueue(chunk{stream: s, bytes: b, noCopy: noCopy, after: s.finish})
 }

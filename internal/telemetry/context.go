@@ -103,6 +103,7 @@ func isTraceState(text string) bool {
 // by "@".
 func isStateKey(key string) bool {
 	tenant, system, isMultiTenant := strings.Cut(key, "@")
+	// The lengths are those of W3C Trace Context.
 	if isMultiTenant && (len(tenant) > 241 || len(system) > 14 || system == "" || !isLower(system[0])) {
 		return false
 	}

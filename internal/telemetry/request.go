@@ -164,7 +164,7 @@ func (b *Builder) setParent(serverRequest *request, p part) {
 	if !isServerRequest || p.IsGuess { // a guessed place must not decide the parent
 		return
 	}
-	if serverRequest.round.hasContext || serverRequest.round.number > 0 {
+	if serverRequest.round.hasContext || serverRequest.round.number > 0 { // later rounds have the root as parent
 		return
 	}
 	serverRequest.round.parent = b.innermostContext(clientRequest)

@@ -113,7 +113,7 @@ func (b *Builder) traceOf(req *request) (trace otlp.TraceID, sampled bool) {
 	case parent.IsValid():
 		trace = parent.Trace
 	default:
-		sum := b.digest(req, 0, "trace")
+		sum := b.digest(req, 0, "trace") // the span begins a trace
 		trace = otlp.TraceID(sum[:16])
 		parent = Context{}
 	}
@@ -179,7 +179,7 @@ func (b *Builder) addEvent(req *request, at time.Time, name string, attributes .
 
 // finish emits the remaining spans of an exchange and removes it.
 func (b *Builder) finish(req *request, end outcome) {
-	if !req.awaitsRound {
+	if !req.awaitsRound { // else the last round has ended already
 		b.endRound(req, end, lastRound)
 	}
 	if req.root != nil {

@@ -163,7 +163,7 @@ type prompt struct {
 	run   func(*model, string) tea.Cmd
 }
 
-// key handles a key.
+// key handles a key: Enter accepts the line, Esc leaves it, and others edit it.
 func (d *prompt) key(name, text string) (change, bool) {
 	switch name {
 	case "esc":
@@ -201,7 +201,8 @@ type editor struct {
 	run        func(*model, string) tea.Cmd
 }
 
-// key handles a key.
+// key handles a key: Ctrl-S accepts the text, Esc leaves it, and others edit it. A text with an
+// error is accepted after the user has seen the error.
 func (d *editor) key(name, text string) (change, bool) {
 	switch name {
 	case "esc":

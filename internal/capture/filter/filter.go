@@ -154,6 +154,12 @@ type group struct {
 	order []node
 }
 
+// The two kinds of groups.
+const (
+	anyTerm  = true
+	allTerms = false
+)
+
 // newGroup returns a group of terms. It merges groups of the same kind. A single term is returned
 // as it is. There is at least one term.
 func newGroup(or bool, terms []node) node {

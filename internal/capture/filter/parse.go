@@ -57,7 +57,7 @@ func (p *parser) parseAlternatives() (node, error) {
 		}
 		terms = append(terms, n)
 		if !p.skipKeyword("or") {
-			return newGroup(true, terms), nil
+			return newGroup(anyTerm, terms), nil
 		}
 	}
 }
@@ -73,7 +73,7 @@ func (p *parser) parseConjunction() (node, error) {
 		terms = append(terms, n)
 		// After "and" a term has to follow; without it one may.
 		if !p.skipKeyword("and") && (p.offset == len(p.text) || p.text[p.offset] == ')' || p.isAtKeyword("or")) {
-			return newGroup(false, terms), nil
+			return newGroup(allTerms, terms), nil
 		}
 	}
 }
@@ -135,7 +135,7 @@ func (p *parser) parseParenthesis() (node, error) {
 // parseNegation parses a term after "-" or "not".
 func (p *parser) parseNegation() (node, error) {
 	if !p.skipKeyword("not") {
-		p.offset++
+		p.offset++ // the minus
 	}
 	n, err := p.parseOne()
 	if err != nil {
@@ -307,13 +307,13 @@ func (p *parser) parseAtom(f *field) (atom, error) {
 	start := p.offset
 	if strings.HasPrefix(p.text[p.offset:], `"`) {
 		text, err := p.parseQuoted()
-		return atom{text, true}, err
+		return atom{text: text, quoted: true}, err
 	}
 	word := p.parseWord(",")
 	if word == "" {
 		return atom{}, p.errorAt(start, "%s takes %s", f.name, f.valueHint)
 	}
-	return atom{word, false}, nil
+	return atom{text: word}, nil
 }
 
 // parsePattern parses a field with a regular expression: name~/RE2/.

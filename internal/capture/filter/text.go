@@ -128,6 +128,7 @@ func (f form) matchesStart(b []byte) bool {
 
 // rarestByte returns the index of the byte that is rarest in messages and names.
 func rarestByte(text []byte) int {
+	// The most frequent bytes come first; all others are rarer.
 	const frequent = ` etaoinsrhl"dcumfp,:gw{}0y12_b.3/456789[]vk-`
 	best := 0
 	rank := -1

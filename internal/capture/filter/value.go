@@ -140,7 +140,7 @@ func (f *field) newNumberValue(op string, a atom, now time.Time) (value, error) 
 }
 
 // compare reports whether a number between least and most may satisfy a comparison with the range
-// from low to high.
+// from low to high. No comparison is equality.
 func compare(op string, least, most, low, high int64) bool {
 	switch op {
 	case ">":
@@ -211,11 +211,12 @@ func sizeBounds(text string, _ time.Time) (low, high int64, ok bool) {
 	return n, n, ok
 }
 
-// Size parses a number of bytes: 10kb, 1.5mib, 300.
+// Size parses a number of bytes: 10kb, 1.5mib, 300. It reports false for other texts, and for 2^60
+// bytes or more.
 func Size(text string) (bytes int64, ok bool) {
 	for _, u := range sizeUnits {
 		number, found := strings.CutSuffix(strings.ToLower(text), u.suffix)
-		if !found {
+		if !found { // the last unit, "", fits any text
 			continue
 		}
 		n, err := strconv.ParseFloat(number, 64)

@@ -170,7 +170,7 @@ func (t *timings) setMeasured(m wire.Timing) {
 		t.DNS = milliseconds(m.DNS)
 	}
 	if m.Connect > 0 {
-		t.Connect = milliseconds(m.Connect + max(m.TLS, 0))
+		t.Connect = milliseconds(m.Connect + max(m.TLS, 0)) // HAR counts TLS in Connect too
 	}
 	if m.TLS > 0 {
 		t.SSL = milliseconds(m.TLS)

@@ -198,7 +198,7 @@ func (s *rowStore) packPage(p *page) {
 
 // readSamples reads the samples at the beginning of a page.
 func (c *codec) readSamples(s *rowStore) []Row {
-	samples := make([]Row, c.codeLength(0, minSampleBytes))
+	samples := make([]Row, c.codeLength(0, minSampleBytes)) // a reader ignores the 0
 	for i := range samples {
 		c.codeSharedValues(&samples[i], s)
 		if secrets := s.owner.secrets; secrets != nil {

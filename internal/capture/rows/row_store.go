@@ -122,7 +122,7 @@ func (s *rowStore) rereadPages() {
 	s.reread = true
 	reread := newCapture(s.owner.Path)
 	reread.bundled = s.owner.bundled
-	reread.progress.mark = s.owner.progress.mark
+	reread.progress.mark = s.owner.progress.mark // rows of a different file are not read
 	_, _ = reread.readOn(int(s.owner.progress.offset))
 	reread.stopReading()
 	for i, p := range reread.packAll() {
@@ -257,7 +257,7 @@ func (s *rowStore) packOld() {
 	for len(s.unpacked) > maxUnpackedPages {
 		p := s.unpacked[0]
 		s.unpacked = s.unpacked[1:]
-		if p.recentlyUsed {
+		if p.recentlyUsed { // it stays until it was not used for a whole round
 			p.recentlyUsed = false
 			s.unpacked = append(s.unpacked, p)
 			continue
@@ -387,8 +387,8 @@ func (p Page) Samples() []Row {
 	return unpack(p.store.loadPacked(p.page)).readSamples(p.store)
 }
 
-// Bounds returns rows with the least and the greatest Time, Duration, First and Size in a packed
-// page. Time and First stay zero if no row has them.
+// Bounds returns rows with the least and the greatest Time, Duration, TimeToFirst and Size in a
+// packed page. Time and TimeToFirst stay zero if no row has them.
 func (p Page) Bounds() (least, most Row) {
 	bounds := p.page
 	if bounds.lowest.time <= bounds.highest.time {
@@ -401,7 +401,7 @@ func (p Page) Bounds() (least, most Row) {
 	}
 	least.Duration = time.Duration(bounds.lowest.duration)
 	most.Duration = time.Duration(bounds.highest.duration)
-	least.Received = bounds.lowest.size
+	least.Received = bounds.lowest.size // Size is the sum of Sent and Received
 	most.Received = bounds.highest.size
 	return least, most
 }

@@ -353,7 +353,8 @@ func rowResponse(r *rows.Row, f wire.Frame) string {
 	return text
 }
 
-// wrongText returns a text about the error of an invalid response, or "" for other outcomes.
+// wrongText returns a text about the error of an invalid response, with the first finding, or ""
+// for other outcomes.
 func wrongText(r *rows.Row) string {
 	if r.Channel != string(wire.BadResponse) && r.Channel != string(wire.OutputInvalid) {
 		return ""

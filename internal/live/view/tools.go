@@ -330,13 +330,13 @@ func (t *toolTable) makeTool(s *serverTools, name string, f *toolFacts) Tool {
 
 // describeChanges describes how the definition of a tool changed since it was first listed.
 func describeChanges(was, is *Definition) string {
-	const most = 3
+	const maxTexts = 3
 	all := diff.CompareTool(was.Raw, is.Raw, diff.Options{})
 	var texts []string
-	for _, c := range all[:min(len(all), most)] {
+	for _, c := range all[:min(len(all), maxTexts)] {
 		texts = append(texts, c.Text)
 	}
-	if more := len(all) - most; more > 0 {
+	if more := len(all) - maxTexts; more > 0 {
 		texts = append(texts, "and "+english.Plural(more, "more change"))
 	}
 	return cmp.Or(strings.Join(texts, "; "), "its text changed")
@@ -430,17 +430,17 @@ func (s *serverTools) unfetchedPage() []Tool {
 // addErrors adds the last error of each tool, for which it reads the responses.
 func (t *toolTable) addErrors(tools []Tool) {
 	var keys []live.Key
-	var at []int
+	var toolIndexes []int
 	for i, tool := range tools {
 		if s := t.servers[tool.Target]; s.tools[tool.Name] != nil && s.tools[tool.Name].lastFailed != nil {
 			keys = append(keys, *s.tools[tool.Name].lastFailed)
-			at = append(at, i)
+			toolIndexes = append(toolIndexes, i)
 		}
 	}
 	t.v.store.Look(keys, func(i int, r *rows.Row) {
 		if r == nil {
 			return
 		}
-		tools[at[i]].LastError = outcomeWords(r)
+		tools[toolIndexes[i]].LastError = outcomeWords(r)
 	})
 }
