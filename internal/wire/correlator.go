@@ -63,7 +63,7 @@ type Place struct {
 	// Ref is the reference with which the frame was added. A request's head is placed together
 	// with the body that follows it.
 	Ref int64
-	// Item is the index in a batch, or -1.
+	// Item is the index in a batch, or -1 if the frame is not part of a batch.
 	Item int
 	// IsGuess is set if a message concerns a request only because no other request was waiting.
 	IsGuess bool
@@ -71,15 +71,18 @@ type Place struct {
 	FailedBefore int
 }
 
+// noItem is the Item of a frame that is not part of a batch.
+const noItem = -1
+
 // Remember sets the minimum number of conversations to remember; the maximum is twice that. The
 // default is 20,000.
 func (f *Correlator) Remember(conns int) { f.conns.MinEntries = conns }
 
-// Add places one frame. t are the traits of its message; they are ignored for a frame without one.
-// A frame that belongs to no exchange has no place; a batch may have several. The result is valid
-// until the next call.
+// Add returns the places of one frame. t are the traits of its message; they are ignored for a frame
+// without one. A frame that belongs to no exchange has no place; a batch, or a head that had to wait
+// for its body, may have several. The result is valid until the next call.
 func (f *Correlator) Add(ref int64, frame *Frame, t *Traits) []Place {
-	c := f.last
+	c := f.last // most frames belong to the conversation of the frame before
 	if c == nil || f.lastConn != frame.Conn {
 		c = f.conns.Get(frame.Conn)
 		if c == nil {
@@ -94,9 +97,9 @@ func (f *Correlator) Add(ref int64, frame *Frame, t *Traits) []Place {
 	case frame.Kind == Head:
 		c.placeHead(ref, frame)
 	case frame.Kind == Body, frame.Kind == Event && frame.SSE.MayCarryMessage():
-		c.placeMessage(ref, frame, t, -1)
+		c.placeMessage(ref, frame, t, noItem)
 	default:
-		c.noteBookmark(frame)
+		c.noteBookmark(frame) // an event without a message can have an id, too
 		c.placeNonMessage(ref, frame)
 	}
 	if f.exchangeBySentID != nil && frame.Dir == Sent {
@@ -159,7 +162,9 @@ type connState struct {
 	pipe           *thread // messages of a pipe, and of the client's POSTs, that name no request
 }
 
-// place adds a place of the current frame. It holds the frame if the thread has no exchange yet.
+// place adds a place in the thread's exchange. A thread without an exchange gets one with its first
+// message, unless the server refused its stream; until then its frames are held. item is the index
+// in a batch, or noItem.
 func (c *connState) place(t *thread, role Role, ref int64, item int) {
 	if t.number == unlisted {
 		if role != RoleOtherMessage || t.isRefused {
@@ -171,36 +176,40 @@ func (c *connState) place(t *thread, role Role, ref int64, item int) {
 	c.places = append(c.places, Place{Exchange: t.number, Role: role, Ref: ref, Item: item})
 }
 
-// placeNonMessage places a frame that is not a message with its stream's request, or on a pipe with
-// the last request.
+// placeNonMessage places a frame that is not a message with its stream's request. On a pipe it
+// places it with the request that it names, or else with the client's last request. A frame of an
+// unknown stream gets no place.
 func (c *connState) placeNonMessage(ref int64, frame *Frame) {
 	if c.placeCarrier(ref, frame) {
 		return
 	}
-	t := c.streams.Get(frame.Stream)
+	isOnPipe := frame.Stream == 0
+	owner := c.streams.Get(frame.Stream)
 	if frame.Held != nil {
-		c.placeHeld(ref, frame, t)
+		c.placeHeld(ref, frame, owner)
 		return
 	}
-	if frame.Stream == 0 && frame.Fault != nil && frame.Fault.ID != "" {
-		t = c.clientRequests.byID.Get(idKey([]byte(frame.Fault.ID)))
+	if isOnPipe && frame.Fault != nil && frame.Fault.ID != "" {
+		owner = c.clientRequests.byID.Get(idKey([]byte(frame.Fault.ID)))
 	}
-	if t == nil && frame.Stream == 0 {
-		t = c.latestRequest
+	if owner == nil && isOnPipe {
+		owner = c.latestRequest
 	}
 	isPlaced := false
 	if frame.Kind == Closed {
-		isPlaced = c.endStream(ref, frame, t)
+		isPlaced = c.endStream(ref, frame, owner) // it places the end with each request that it ends
 	}
-	if t != nil && !isPlaced {
-		c.place(t, RoleNonMessage, ref, -1)
+	if owner != nil && !isPlaced {
+		c.place(owner, RoleNonMessage, ref, noItem)
 	}
 }
 
-// placeHeld places the record of a held message with the message's request, and with its stream's.
+// placeHeld places the record of a held message with the message's request, and also with the
+// thread of its stream, if the two differ. stream may be nil.
 func (c *connState) placeHeld(ref int64, frame *Frame, stream *thread) {
 	requests := &c.clientRequests
 	if (frame.Held.Kind == "request") != (frame.Dir == Sent) {
+		// A request that was received, or a response that was sent.
 		requests = &c.serverRequests
 	}
 	var request *thread
@@ -208,13 +217,15 @@ func (c *connState) placeHeld(ref int64, frame *Frame, stream *thread) {
 		request = requests.byID.Get(idKey([]byte(frame.Held.ID)))
 	}
 	if request != nil {
-		c.place(request, RoleNonMessage, ref, -1)
+		c.place(request, RoleNonMessage, ref, noItem)
 	}
 	if stream != nil && stream != request {
-		c.place(stream, RoleNonMessage, ref, -1)
+		c.place(stream, RoleNonMessage, ref, noItem)
 	}
 }
 
+// placeMessage places a message by its kind, and a batch by each of its messages. item is the
+// message's index in a batch, or noItem.
 func (c *connState) placeMessage(ref int64, frame *Frame, m *Traits, item int) {
 	c.noteBookmark(frame)
 	switch {
@@ -231,57 +242,68 @@ func (c *connState) placeMessage(ref int64, frame *Frame, m *Traits, item int) {
 	default:
 		c.placeOther(ref, frame, m, item)
 	}
-	if head, ok := c.waitingHeads[frame.Stream]; ok && item < 0 && c.carriers.Get(frame.Stream) != nil {
-		c.placeCarried(c.carriers.Get(frame.Stream), head)
+	head, isWaiting := c.waitingHeads[frame.Stream]
+	if !isWaiting || item != noItem {
+		return
+	}
+	// The head waited for the message, which is no request: place it with what the POST carried.
+	if carried := c.carriers.Get(frame.Stream); carried != nil {
+		c.placeCarried(carried, head)
 		delete(c.waitingHeads, frame.Stream)
 	}
 }
 
+// placeRequest places a client's request with the exchange that it repeats or continues, or else
+// begins an exchange.
 func (c *connState) placeRequest(ref int64, frame *Frame, m *Traits, item int) {
 	role := RoleRepeat
 	failedBefore := 0
-	t := c.clientRequests.byID.Get(m.ID)
-	if t == nil || !t.isOpen || t.bytesHash != m.BytesHash {
-		t = c.findRepeated(frame.PreviousID, item)
+	request := c.clientRequests.byID.Get(m.ID)
+	isRetry := request != nil && request.isOpen && request.bytesHash == m.BytesHash
+	if !isRetry {
+		request = c.findRepeated(frame.PreviousID, item)
 	}
-	if t == nil {
-		t = c.rounds.removeContinued(m)
+	if request == nil {
+		request = c.rounds.removeContinued(m)
 		role = RoleContinuation
 	}
-	if t == nil {
-		t = &thread{number: *c.count, method: m.Method, name: m.Name}
+	if request == nil {
+		request = &thread{number: *c.count, method: m.Method, name: m.Name}
 		role = RoleRequest
 		failedBefore = c.takeFailedBefore(m)
 		*c.count++
-		c.latestRequest = t
+		c.latestRequest = request
 	}
 	if m.Method == "initialize" {
-		c.openingRequest = t
+		c.openingRequest = request
 	}
-	t.id = m.ID
-	t.bytesHash = m.BytesHash
-	t.isOpen = true
-	t.contentHash = m.ContentHash
-	t.isAccepted = false
-	c.clientRequests.put(t, m)
-	c.unanswered.add(t)
-	c.place(t, role, ref, item)
+	request.id = m.ID
+	request.bytesHash = m.BytesHash
+	request.isOpen = true
+	request.contentHash = m.ContentHash
+	request.isAccepted = false // the status for this POST is still to come
+	c.clientRequests.put(request, m)
+	c.unanswered.add(request)
+	c.place(request, role, ref, item)
 	if failedBefore > 0 {
 		c.places[len(c.places)-1].FailedBefore = failedBefore
 	}
-	c.bindStream(t, frame)
+	c.bindStream(request, frame)
 }
 
 // findRepeated returns the exchange of the earlier request that, by the recorder's note, is repeated
-// under a new id, or nil. Without the note, a request with a new id is always a new request.
-func (c *connState) findRepeated(again string, item int) *thread {
-	if again == "" || item >= 0 {
+// under a new id, or nil. previousID is the note: the earlier id as JSON, or "". Without the note, a
+// request with a new id is always a new request; so is a request in a batch.
+func (c *connState) findRepeated(previousID string, item int) *thread {
+	if previousID == "" || item >= 0 {
 		return nil
 	}
-	t := c.clientRequests.byID.Get(idKey([]byte(again)))
+	t := c.clientRequests.byID.Get(idKey([]byte(previousID)))
 	if t == nil || !t.isOpen {
 		return nil
 	}
+	// The exchange goes on under the new id: no later request may be linked to its failure, or
+	// found by its old id.
 	c.failedByContent.Delete(t.contentHash)
 	c.clientRequests.byID.Delete(t.id)
 	return t
@@ -298,21 +320,22 @@ func (c *connState) takeFailedBefore(m *Traits) int {
 	return t.number + 1
 }
 
-// bindStream places the waiting head of a request, and assigns the stream to its thread.
+// bindStream places the head and the held frames of a request's stream with the request, and assigns
+// the stream to it.
 func (c *connState) bindStream(t *thread, frame *Frame) {
 	if ref, ok := c.waitingHeads[frame.Stream]; ok {
-		c.place(t, RoleHead, ref, -1)
+		c.place(t, RoleHead, ref, noItem)
 		delete(c.waitingHeads, frame.Stream)
 	}
-	// A batch is one HTTP request: it belongs to the first of its requests.
-	if frame.Stream == 0 {
+	if frame.Stream == 0 { // a pipe belongs to no single request
 		return
 	}
-	before := c.streams.Get(frame.Stream)
-	if before == nil || before.number == unlisted {
+	// A batch is one HTTP request: it belongs to the first of its requests.
+	previous := c.streams.Get(frame.Stream)
+	if previous == nil || previous.number == unlisted {
 		c.streams.Put(frame.Stream, t)
 		c.carriers.Delete(frame.Stream)
-		t.placeDeferredFrames(c, before)
+		t.placeDeferredFrames(c, previous)
 	}
 }
 
@@ -320,38 +343,39 @@ func (c *connState) bindStream(t *thread, frame *Frame) {
 // because some clients use the same id for all requests, and else by its id. A reply to no request
 // is placed like any other message.
 func (c *connState) placeResponse(ref int64, frame *Frame, m *Traits, item int) {
-	if c.carriers.Get(frame.Stream) != nil {
+	if c.carriers.Get(frame.Stream) != nil { // the POST carried no request, so this is no response to one
 		c.placeOther(ref, frame, m, item)
 		return
 	}
-	t := c.streams.Get(frame.Stream)
-	if t != nil && t.isAccepted && c.sse != nil { // the answer comes on the stream of HTTP+SSE
+	request := c.streams.Get(frame.Stream)
+	if request != nil && request.isAccepted && c.sse != nil {
+		// Over HTTP+SSE the response comes on the stream of events: this is the body of the 202.
 		c.placeNonMessage(ref, frame)
 		return
 	}
-	if t == nil || !t.isOpen || t.id != m.ID {
-		t = c.clientRequests.byID.Get(m.ID)
+	if request == nil || !request.isOpen || request.id != m.ID {
+		request = c.clientRequests.byID.Get(m.ID)
 	}
-	if t == nil || !t.isOpen {
-		t = c.clientRequests.byID.Get(keyOfOtherType(m.ID)) // clients take an id of the other type
+	if request == nil || !request.isOpen {
+		request = c.clientRequests.byID.Get(keyOfOtherType(m.ID)) // clients accept an id of the other type
 	}
-	if m.LacksID && (t == nil || !t.isOpen) {
-		t = c.threadWithoutID(frame.Stream)
+	if m.LacksID && (request == nil || !request.isOpen) {
+		request = c.threadWithoutID(frame.Stream)
 	}
-	if t == nil || !t.isOpen {
+	if request == nil || !request.isOpen {
 		c.placeOther(ref, frame, m, item)
 		return
 	}
-	t.isOpen = false
-	c.unanswered.remove(t)
-	c.place(t, RoleResponse, ref, item)
+	request.isOpen = false
+	c.unanswered.remove(request)
+	c.place(request, RoleResponse, ref, item)
 	if m.RequiresInput {
-		c.rounds.add(t, m)
+		c.rounds.add(request, m) // a later request may continue it
 	}
 }
 
-// threadWithoutID returns the exchange that a response without an id may belong to: the stream's, or on
-// a pipe the only open one.
+// threadWithoutID returns the exchange that a response without an id may belong to: the stream's if it is
+// open, or on a pipe the only open one. It returns nil if there is none, or on a pipe several.
 func (c *connState) threadWithoutID(stream int) *thread {
 	if stream > 0 {
 		if t := c.streams.Get(stream); t != nil && t.isOpen {
@@ -366,11 +390,12 @@ func (c *connState) threadWithoutID(stream int) *thread {
 // names, or else with its stream's.
 func (c *connState) placeOther(ref int64, frame *Frame, m *Traits, item int) {
 	stream := c.streams.Get(frame.Stream)
-	// Everything in the HTTP response to a request belongs to the request, even if it is no valid
+	// Everything in the HTTP response to a request belongs to the request, even if it is not a valid
 	// message. The body of a 202 is not the response.
 	isInResponse := stream != nil && !stream.isSeparate && !stream.isAccepted && frame.Dir == Received
-	if m.IsBlank || m.Kind == Invalid && !m.IsReply && !isInResponse {
-		c.placeNonMessage(ref, frame) // an event that says nothing but its id, bytes that are no message
+	isNoMessage := m.Kind == Invalid && !m.IsReply && !isInResponse
+	if m.IsBlank || isNoMessage { // blank: an event that has only an id
+		c.placeNonMessage(ref, frame)
 		return
 	}
 	t := c.findNamedThread(frame, m)
@@ -385,10 +410,11 @@ func (c *connState) placeOther(ref int64, frame *Frame, m *Traits, item int) {
 		role = RoleResponse
 		t.isOpen = false
 	}
-	if frame.Dir == Sent && frame.Stream > 0 && stream == nil { // later frames of this POST belong to t too
+	isPosted := frame.Dir == Sent && frame.Stream > 0
+	if isPosted && stream == nil { // later frames of this POST belong to t too
 		c.carriers.Put(frame.Stream, t)
 	}
-	if t.number == unlisted && frame.Dir == Sent && frame.Stream > 0 && c.latestRequest == nil {
+	if isPosted && t.number == unlisted && c.latestRequest == nil {
 		// The client has not sent any request: this POST may be all there is. The frame is placed
 		// when a message of the thread follows, so that a single POST becomes no exchange.
 		t.deferFrame(role, ref)
@@ -396,6 +422,7 @@ func (c *connState) placeOther(ref int64, frame *Frame, m *Traits, item int) {
 	}
 	c.place(t, role, ref, item)
 	c.placeRelated(t, ref, item)
+	// A message that names no request may belong to the only request that is waiting.
 	if t.isSeparate && frame.Dir == Received && m.mayConcernAnyRequest() {
 		c.placeGuess(ref, item)
 	}
@@ -418,15 +445,16 @@ func (t *Traits) mayConcernAnyRequest() bool {
 		!strings.HasSuffix(t.Method, "/list_changed") && t.Method != "notifications/resources/updated"
 }
 
-// findNamedThread returns the exchange that a message names, or nil.
+// findNamedThread returns the exchange that a message names by an id or a progress token, or nil.
 func (c *connState) findNamedThread(frame *Frame, m *Traits) *thread {
+	// A reply and a progress report name a request of the other side, a cancellation one of the sender.
 	requests := &c.clientRequests
 	if frame.Dir == Sent && (m.IsReply || m.ReportedToken != "") || frame.Dir == Received && m.CancelledID != "" {
 		requests = &c.serverRequests
 	}
 	switch {
 	case m.IsReply && frame.Dir == Received && c.carriers.Get(frame.Stream) != nil:
-		return nil // what it came for is no request
+		return nil // its POST carried no request
 	case m.IsReply:
 		if t := c.streams.Get(frame.Stream); t != nil && t.id == m.ID && m.ID != "" {
 			return t
@@ -445,7 +473,7 @@ func (c *connState) findNamedThread(frame *Frame, m *Traits) *thread {
 	case m.SubscriptionID != "" && frame.Dir == Received:
 		return c.clientRequests.byID.Get(m.SubscriptionID)
 	case m.Method == "notifications/initialized" && frame.Dir == Sent:
-		return c.openingRequest // which it completes
+		return c.openingRequest // the notification completes it
 	}
 	return nil
 }

@@ -13,20 +13,20 @@ type Exchange struct {
 	// OtherMessages are the other messages that belong to the request, in both directions: notifications,
 	// the server's requests and the responses to them, retries, earlier rounds and late messages.
 	OtherMessages []Frame
-	// guessed are the messages in Between that name no request, and belong to this one only because
-	// no other request was waiting.
+	// guessed are the Seq of the OtherMessages that name no request, and belong to this one only
+	// because no other request was waiting.
 	guessed map[uint64]bool
 	// Heads are the HTTP heads of the request, of its retries and of the streams with its response.
 	Heads []Frame
-	// Carriers are the HTTP frames of the client's messages in Between that have their own HTTP
-	// request.
+	// Carriers are the HTTP frames of those OtherMessages that the client sent in an HTTP request of
+	// their own.
 	Carriers []Frame
 	// NonMessages are the frames that are not messages: the ends of streams, lines on standard error.
 	NonMessages []Frame
 }
 
-// HeadsOf returns the heads of the HTTP request that carried a message in Between, or nil if the
-// message had no HTTP request of its own.
+// HeadsOf returns the heads of the HTTP request that carried one of the OtherMessages, and of its
+// response. It returns nil if the message had no HTTP request of its own.
 func (e *Exchange) HeadsOf(message Frame) (heads []Frame) {
 	for _, f := range e.Carriers {
 		if f.Kind == Head && f.HTTP != nil && f.Stream == message.Stream && f.Conn == message.Conn {
@@ -36,8 +36,8 @@ func (e *Exchange) HeadsOf(message Frame) (heads []Frame) {
 	return heads
 }
 
-// IsGuess reports whether a message in Between belongs to the request only because no other request
-// was waiting.
+// IsGuess reports whether one of the OtherMessages belongs to the request only because no other
+// request was waiting.
 func (e *Exchange) IsGuess(message Frame) bool { return e.guessed[message.Seq] }
 
 // IsFromServer reports whether the server sent the request.
@@ -46,7 +46,7 @@ func (e *Exchange) IsFromServer() bool { return e.Request.Raw != nil && e.Reques
 // GroupFrames groups frames into exchanges, in the order of their first frames. It leaves out frames that
 // are not messages and belong to no exchange.
 func GroupFrames(frames []Frame) (all []*Exchange) {
-	var folder Correlator
+	var correlator Correlator
 	for i := range frames {
 		var t Traits
 		var m *Message
@@ -54,9 +54,9 @@ func GroupFrames(frames []Frame) (all []*Exchange) {
 			m = ParseMessage(frames[i].Raw)
 			t = m.Traits()
 		}
-		for _, p := range folder.Add(int64(i), &frames[i], &t) {
+		for _, p := range correlator.Add(int64(i), &frames[i], &t) {
 			if p.Role == RoleRequest || p.Role == RoleBeginning {
-				all = append(all, &Exchange{})
+				all = append(all, &Exchange{}) // its index is p.Exchange
 			}
 			frame := frames[p.Ref]
 			if p.Item >= 0 {
@@ -68,7 +68,8 @@ func GroupFrames(frames []Frame) (all []*Exchange) {
 	return all
 }
 
-// Add adds a frame at its place. Frames must be added in the order in which they were sent.
+// Add adds a frame at its place. Frames must be added in the order in which they were sent. It ignores
+// RoleBeginning: the frame has a second place in the exchange.
 func (e *Exchange) Add(frame Frame, p Place) {
 	if p.IsGuess {
 		if e.guessed == nil {
@@ -80,6 +81,7 @@ func (e *Exchange) Add(frame Frame, p Place) {
 	case RoleRequest:
 		e.Request = frame
 	case RoleContinuation:
+		// The result that required input is no longer the response: the next round has one.
 		e.OtherMessages = append(e.OtherMessages, e.Response, frame)
 		e.Response = Frame{}
 	case RoleResponse:

@@ -1,6 +1,6 @@
 package wire
 
-// A Level is the severity of a Finding.
+// A Severity says how serious a Finding is.
 type Severity int
 
 // The severities of a Finding, lightest first.
@@ -12,10 +12,10 @@ const (
 
 func (l Severity) String() string { return [...]string{"info", "warning", "error"}[l] }
 
-// MarshalText returns the name of the level.
+// MarshalText returns the name of the severity.
 func (l Severity) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
-// UnmarshalText reads the name of a level; an unknown name is Info.
+// UnmarshalText reads the name of a severity; an unknown name is Info.
 func (l *Severity) UnmarshalText(name []byte) error {
 	*l = map[string]Severity{"warning": Warning, "error": Error}[string(name)]
 	return nil

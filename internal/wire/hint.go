@@ -23,7 +23,8 @@ func Run(words string) Hint { return Hint(runMark + words + endMark) }
 // command line.
 func RunOnServer(words string) Hint { return Hint(serverMark + words + endMark) }
 
-// A HintPart is text, or the words of a command. There is set for a command of RunOnServer.
+// A HintPart is text, or the words of a command without "mcpc". NeedsServer is set for a command of
+// RunOnServer.
 type HintPart struct {
 	Text                   string
 	IsCommand, NeedsServer bool
@@ -34,7 +35,7 @@ func (h Hint) Parts() (parts []HintPart) {
 	for piece := range strings.SplitAfterSeq(string(h), endMark) {
 		text, marked := strings.CutSuffix(piece, endMark)
 		at := strings.IndexAny(text, runMark+serverMark)
-		if !marked || at < 0 {
+		if !marked || at < 0 { // no command: all of the piece is text
 			text = piece
 			at = len(piece)
 		}

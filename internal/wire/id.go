@@ -29,18 +29,25 @@ func OtherID(id json.RawMessage) json.RawMessage {
 	return nil
 }
 
-// keyOfOtherType returns the idKey of OtherID for the id with this idKey, or "".
+// keyOfOtherType returns the key of the id of the other JSON type: of "20" for the key of 20, and the
+// reverse. It returns "" if there is none.
 func keyOfOtherType(key string) string {
-	digits, power, isNumber := strings.Cut(key, "e")
+	if !jsonraw.IsNumber([]byte(key)) {
+		if other := OtherID([]byte(key)); other != nil {
+			return idKey(other)
+		}
+		return ""
+	}
+	digits, power, _ := strings.Cut(key, "e") // the key of 20 is 2e1
 	zeros, err := strconv.Atoi(power)
-	if isNumber && jsonraw.IsNumber([]byte(key)) && err == nil && zeros >= 0 && zeros < 20 {
-		return `"` + digits + strings.Repeat("0", zeros) + `"`
+	if err != nil || zeros < 0 || zeros >= maxZeros {
+		return ""
 	}
-	if other := OtherID([]byte(key)); !jsonraw.IsNumber([]byte(key)) && other != nil {
-		return idKey(other)
-	}
-	return ""
+	return `"` + digits + strings.Repeat("0", zeros) + `"`
 }
+
+// maxZeros bounds the length of the text that is made from an id such as 1e999999999.
+const maxZeros = 20
 
 // HasID reports whether the message has an id that is not null.
 func (m *Message) HasID() bool { return m.ID != nil && string(m.ID) != "null" }

@@ -110,7 +110,7 @@ func (m *Message) Parse(raw []byte) {
 		m.parseBatch(text)
 		return
 	}
-	var room [4]jsonraw.Member
+	var room [4]jsonraw.Member // most messages have at most four members
 	members, unpaired, err := jsonraw.Envelope(text, &m.index, room[:])
 	if err != nil {
 		m.addSyntaxError(text, err)
@@ -170,7 +170,8 @@ func (m *Message) parseBatch(text []byte) {
 	}
 }
 
-// parseEnvelope reads the members of a message, and sets Kind and Problems.
+// parseEnvelope sets the fields of m from the members of the message, and its Kind and Problems. The
+// fields are set even if the message is Invalid.
 func (m *Message) parseEnvelope(members jsonraw.Members) {
 	var version, method, failure json.RawMessage
 	for i := len(members) - 1; i >= 0; i-- { // of duplicates the first counts
@@ -201,11 +202,11 @@ func (m *Message) parseEnvelope(members jsonraw.Members) {
 	}
 	if !isVersion2(version) {
 		text := "not a JSON-RPC 2.0 message: \"jsonrpc\" is " + excerptOrMissing(version)
-		if !m.reply || m.ID == nil || string(m.ID) == "null" {
+		if !m.reply || !m.HasID() {
 			m.addError("jsonrpc", "%s", text)
 			return
 		}
-		m.HasOtherVersion = true
+		m.HasOtherVersion = true // clients accept a response that names their request
 		m.addWarning("jsonrpc", "%s", text)
 	}
 	switch {
@@ -250,6 +251,8 @@ func excerptOrMissing(raw json.RawMessage) string {
 	return jsonraw.Excerpt(raw, 40)
 }
 
+// parseCall sets the method and the Kind of a request or notification. A method that is no string
+// makes m Invalid.
 func (m *Message) parseCall(method json.RawMessage) {
 	name, ok := jsonraw.Text(method)
 	if !ok {
@@ -300,7 +303,7 @@ func (m *Message) checkID() {
 		}
 		return
 	}
-	if m.ID[0] == '"' {
+	if m.ID[0] == '"' { // any string is allowed
 		return
 	}
 	switch {

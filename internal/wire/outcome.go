@@ -91,8 +91,8 @@ func (o Outcome) WithPart(part Part) Outcome {
 	o.Part = part
 	switch part {
 	case BeforeOperation:
-		broke := o.Kind == Transport || o.Kind == Timeout
-		o.Retryable = o.Retryable || broke && o.Reached == Unknown
+		isUndecided := (o.Kind == Transport || o.Kind == Timeout) && o.Reached == Unknown
+		o.Retryable = o.Retryable || isUndecided
 	case AfterOperation:
 		o.Retryable = false
 	}
@@ -131,8 +131,9 @@ const (
 	maxErrorLines    = 5
 )
 
-// MainLines returns the lines of stderr to show, and the number of all lines: the first and last
-// lines, some lines with errors between them, and a line in place of each gap.
+// MainLines returns the lines of stderr to show, and the number of all lines. It shows the first and
+// last lines, the first lines with "error:" between them, and "… n lines" in place of each gap. It
+// returns nil and 0 if there is only white space.
 func (p *ProcessFacts) MainLines() (shown []string, total int) {
 	stderr := strings.TrimRight(p.Stderr, "\r\n")
 	if strings.TrimSpace(stderr) == "" {
@@ -142,12 +143,10 @@ func (p *ProcessFacts) MainLines() (shown []string, total int) {
 	gap := []string{}
 	errors := 0
 	endGap := func() {
-		switch len(gap) {
-		case 0:
-		case 1:
-			shown = append(shown, gap[0])
-		default:
+		if len(gap) > 1 {
 			shown = append(shown, fmt.Sprintf("… %d lines", len(gap)))
+		} else { // a line in place of a single line saves nothing
+			shown = append(shown, gap...)
 		}
 		gap = nil
 	}
@@ -164,7 +163,7 @@ func (p *ProcessFacts) MainLines() (shown []string, total int) {
 		endGap()
 		shown = append(shown, line)
 	}
-	return shown, len(lines)
+	return shown, len(lines) // the last line is shown, so that no gap is left
 }
 
 // EndInParentheses returns how the process ended, in parentheses after a blank, or "".

@@ -7,7 +7,8 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// ParamMembers returns the members of Params.
+// ParamMembers returns the members of Params, or an error if Params is missing or no object. Parse
+// has indexed them already unless they were too many.
 func (m *Message) ParamMembers() (jsonraw.Members, *jsonraw.SyntaxError) {
 	if m.index.IsComplete && m.Params != nil {
 		return m.index.Members, nil
@@ -15,7 +16,8 @@ func (m *Message) ParamMembers() (jsonraw.Members, *jsonraw.SyntaxError) {
 	return jsonraw.Object(m.Params)
 }
 
-// ResultMembers returns the members of Result.
+// ResultMembers returns the members of Result, or an error if Result is missing or no object. Parse
+// has indexed them already unless they were too many.
 func (m *Message) ResultMembers() (jsonraw.Members, *jsonraw.SyntaxError) {
 	if m.index.IsComplete && m.Result != nil {
 		return m.index.Members, nil

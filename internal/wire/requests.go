@@ -20,8 +20,8 @@ func (r *requests) put(t *thread, m *Traits) {
 	}
 }
 
-// FindSent returns the exchange of the client's last request with an id. The first call searches all
-// conversations and prefers the exchange that began last.
+// FindSent returns the exchange of the client's last request with an id, in any conversation. The
+// first call builds the index that noteSent then updates; it prefers the exchange that began last.
 func (f *Correlator) FindSent(id []byte) (exchange int, known bool) {
 	if f.exchangeBySentID == nil {
 		numbers := map[string]int{}
@@ -31,6 +31,7 @@ func (f *Correlator) FindSent(id []byte) (exchange int, known bool) {
 			}
 		}
 		f.exchangeBySentID = &recent.Map[string, int]{}
+		// The map forgets the oldest entries first, so the newest exchange is put last.
 		byNumber := func(a, b string) int { return cmp.Compare(numbers[a], numbers[b]) }
 		for _, id := range slices.SortedFunc(maps.Keys(numbers), byNumber) {
 			f.exchangeBySentID.Put(id, numbers[id]+1)
@@ -40,8 +41,8 @@ func (f *Correlator) FindSent(id []byte) (exchange int, known bool) {
 	return number - 1, number > 0
 }
 
-// noteSent records the requests in a frame for Sent. It stores the number of the exchange plus 1, because 0
-// means unknown.
+// noteSent records the requests in a frame for FindSent. It stores the number of the exchange plus 1,
+// because 0 means unknown.
 func (f *Correlator) noteSent(t *Traits, places []Place) {
 	for _, p := range places {
 		if p.Role > RoleContinuation { // not a request
@@ -79,7 +80,7 @@ func (u *unanswered) add(t *thread) {
 // remove forgets a request, answered or not.
 func (u *unanswered) remove(t *thread) { delete(u.all, t) }
 
-// maxSingleSearch bounds the requests that single reads.
+// maxSingleSearch bounds the requests that onlyRequest reads.
 const maxSingleSearch = 100
 
 // onlyRequest returns the only waiting request, or nil. It ignores subscriptions, which wait forever and

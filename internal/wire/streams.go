@@ -30,16 +30,17 @@ func (t *thread) deferFrame(role Role, ref int64) {
 	}
 }
 
-// beginExchange begins the exchange of a stream or pipe, at its first message.
+// beginExchange begins the exchange of a stream or pipe at its first message, and places the frames
+// that were held for it. The exchange begins with the first of these, or with ref if there is none.
 func (c *connState) beginExchange(t *thread, ref int64) {
 	t.number = *c.count
 	*c.count++
 	if len(t.deferredFrames) > 0 {
 		ref = t.deferredFrames[0].ref
 	}
-	c.place(t, RoleBeginning, ref, -1)
+	c.place(t, RoleBeginning, ref, noItem)
 	for _, h := range t.deferredFrames {
-		c.place(t, h.role, h.ref, -1)
+		c.place(t, h.role, h.ref, noItem)
 	}
 	t.deferredFrames = nil
 }
@@ -48,7 +49,7 @@ func (c *connState) beginExchange(t *thread, ref int64) {
 func (t *thread) placeDeferredFrames(c *connState, stream *thread) {
 	if stream != nil {
 		for _, h := range stream.deferredFrames {
-			c.place(t, h.role, h.ref, -1)
+			c.place(t, h.role, h.ref, noItem)
 		}
 	}
 }
@@ -101,15 +102,17 @@ func (c *connState) placeRelated(t *thread, ref int64, item int) {
 	}
 }
 
-// endStream handles the end of a stream. The end of a pipe, or of the stream of HTTP+SSE, ends all
-// requests that wait for a response on it. It reports whether t is one of them.
+// endStream handles the end of a stream; t is the stream's thread, or nil. The end of a pipe, or of
+// the stream of HTTP+SSE, ends all requests that wait for a response on it. It reports whether t is
+// one of them, so that the end already has its place in t.
 func (c *connState) endStream(ref int64, frame *Frame, t *thread) (ended bool) {
 	isPipe := frame.Stream == 0
-	if isPipe || t != nil && t == c.sse {
+	isSSE := t != nil && t == c.sse
+	if isPipe || isSSE {
 		byNumber := func(a, b *thread) int { return cmp.Compare(a.number, b.number) }
 		for _, waiting := range slices.SortedFunc(maps.Keys(c.unanswered.all), byNumber) {
-			if isPipe || waiting.isAccepted {
-				c.place(waiting, RoleStreamEnd, ref, -1)
+			if isPipe || waiting.isAccepted { // over HTTP+SSE, a request with a 202 waits on the stream
+				c.place(waiting, RoleStreamEnd, ref, noItem)
 				c.unanswered.remove(waiting)
 				ended = ended || waiting == t
 			}

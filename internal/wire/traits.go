@@ -19,7 +19,7 @@ type Traits struct {
 	ID string
 	// LacksID is set for a reply without an id.
 	LacksID bool
-	// ProgressToken is the progress token in a request, Progress the token in a notification.
+	// ProgressToken is the progress token in a request, ReportedToken the token in a notification.
 	ProgressToken, ReportedToken string
 	// CancelledID is the id of the request that a notification cancels.
 	CancelledID string
@@ -28,7 +28,8 @@ type Traits struct {
 	SubscriptionID string
 	// RequestState is the requestState of a result or of the request that continues it.
 	RequestState string
-	// HasInputResponses is set for a request with inputResponses, More for a result that requires input.
+	// HasInputResponses is set for a request with inputResponses, RequiresInput for a result that
+	// requires input.
 	HasInputResponses, RequiresInput bool
 	// IsBlank is set for a message that consists of white space.
 	IsBlank bool
@@ -72,14 +73,15 @@ func (m *Message) Traits() Traits {
 	return t
 }
 
-// readRequest reads the parameters of a request once.
+// readRequest sets the traits that the params of a request determine. It reads the params only once;
+// of duplicate members the first counts.
 func (t *Traits) readRequest(m *Message) {
 	var token, name, uri, state, answers []byte
-	meta := false
+	hasMeta := false
 	read := func(memberName string, value []byte) {
 		switch {
-		case memberName == "_meta" && !meta:
-			meta = true
+		case memberName == "_meta" && !hasMeta:
+			hasMeta = true
 			if mayName(value, "progressToken") {
 				token = jsonraw.First(value, "progressToken")
 			}
@@ -121,7 +123,8 @@ func mayName(object []byte, name string) bool {
 	return bytes.Contains(object, []byte(name)) || bytes.IndexByte(object, '\\') >= 0
 }
 
-// hashContent returns the hash of a request without its progress token.
+// hashContent returns the hash of a request's method and params without its progress token, which
+// clients change in each attempt. token is the token's JSON in the params, or nil.
 func hashContent(m *Message, token []byte) uint64 {
 	before := []byte(m.Params)
 	after := []byte(nil)
@@ -129,10 +132,12 @@ func hashContent(m *Message, token []byte) uint64 {
 		var buffer [64]byte
 		before, after, _ = bytes.Cut(before, append(append(buffer[:0], `"progressToken":`...), token...))
 	}
+	// The factors make the order of the three parts count.
 	sum := maphash.String(sumSeed, m.Method)
 	return (sum*31+maphash.Bytes(sumSeed, before))*31 + maphash.Bytes(sumSeed, after)
 }
 
+// keyAt returns the idKey of the value in raw under the path of names, or "".
 func keyAt(raw []byte, names ...string) string {
 	if id := valueAt(raw, names...); id != nil {
 		return idKey(id)
