@@ -58,7 +58,7 @@ type headFacts struct {
 // AddHead updates c with the head of a request. A head that names a method belongs to the modern
 // era; a head with only the revision belongs to the legacy era.
 func (c *Conversation) AddHead(h *wire.HTTPHead) {
-	if c.head != h {
+	if c.head != h { // most requests have the same head
 		c.head = h
 		c.facts = parseHead(h)
 	}
@@ -73,7 +73,8 @@ func (c *Conversation) AddHead(h *wire.HTTPHead) {
 	}
 }
 
-// parseHead returns the facts of a request head.
+// parseHead returns the facts of a request head. A session id or a method in the head proves that
+// the transport is Streamable HTTP; HTTP+SSE has neither.
 func parseHead(h *wire.HTTPHead) headFacts {
 	facts := headFacts{revision: h.Field("Mcp-Protocol-Version"), era: "legacy"}
 	facts.target, _, _ = strings.Cut(h.URL, "?")
@@ -89,7 +90,8 @@ func parseHead(h *wire.HTTPHead) headFacts {
 	return facts
 }
 
-// HashOrText returns the hash that replaces a secret in text, or text itself if it has none.
+// HashOrText returns the first of the hashes that replace secrets in text, or text itself if there
+// is none.
 func HashOrText(text string) string {
 	if !strings.Contains(text, "sha256") {
 		return text
@@ -110,10 +112,10 @@ func (c *Conversation) addRequest(method string, m *wire.Message) {
 	params, _ := m.ParamMembers()
 	meta, _ := params.Get("_meta")
 	if method == "initialize" {
-		c.Revision = ""
-		c.Era = "legacy" // an earlier initialize may have tried a different revision
-		who, _ := params.Get("clientInfo")
-		c.Client = parseImplementation(who)
+		c.Revision = "" // the response states it; an earlier initialize may have tried a different one
+		c.Era = "legacy"
+		info, _ := params.Get("clientInfo")
+		c.Client = parseImplementation(info)
 	}
 	if c.Client == (Implementation{}) {
 		c.Client = parseImplementation(jsonraw.First(meta, metaPrefix+"clientInfo"))
@@ -148,8 +150,8 @@ func NameOf(m *wire.Message) string {
 			return text
 		}
 	}
-	ref, there := params.Get("ref")
-	if !there {
+	ref, isCompletion := params.Get("ref") // completion/complete names a prompt or a resource
+	if !isCompletion {
 		return ""
 	}
 	members, _ := jsonraw.Object(ref)

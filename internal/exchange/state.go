@@ -76,8 +76,8 @@ type State struct {
 	Duration time.Duration
 	// TimeToFirst is the time from the request to the first frame of the response, or 0 before that frame.
 	TimeToFirst time.Duration
-	// Held is the time for which messages were held for a user before the response. Duration and First
-	// exclude it. Waiting is the number of messages held now. Edited is set if a user changed, dropped
+	// Held is the time for which messages were held for a user before the response. Duration and
+	// TimeToFirst exclude it. Waiting is the number of messages held now. Edited is set if a user changed, dropped
 	// or answered a message.
 	Held    time.Duration
 	Waiting int
@@ -110,7 +110,7 @@ type State struct {
 // MaxNotified bounds State.Notified.
 const MaxNotified = 16
 
-// A Part is a frame that belongs to an exchange.
+// A PlacedFrame is a frame that belongs to an exchange.
 type PlacedFrame struct {
 	wire.Place
 	Frame *wire.Frame
@@ -134,7 +134,9 @@ func (s *State) Add(p *PlacedFrame) {
 	if p.Role != wire.RoleCarrier {
 		s.Kinds = s.Kinds.With(p.Frame.Kind)
 	}
-	if p.Message != nil && p.Item <= 0 && p.Role < wire.RoleHead {
+	// Message is the whole batch for each of its items: its problems and its size count once.
+	isFirstItem := p.Item <= 0
+	if p.Message != nil && isFirstItem && p.Role < wire.RoleHead { // the roles before it are messages
 		s.Findings = append(s.Findings, p.Message.Problems...)
 	}
 	if p.Message != nil && p.Message.Kind == wire.Notification && p.Role != wire.RoleRelated {
@@ -142,16 +144,16 @@ func (s *State) Add(p *PlacedFrame) {
 	}
 	s.addByRole(p)
 	if s.TimeToFirst == 0 && s.belongsToResponse(p) {
-		s.TimeToFirst = max(p.Frame.Time.Sub(s.Time)-s.Held, 1)
+		s.TimeToFirst = max(p.Frame.Time.Sub(s.Time)-s.Held, 1) // 0 would mean no such frame yet
 	}
 	if p.Frame.SSE != nil && p.Frame.SSE.ID != nil {
 		s.Resumable = true
 	}
 	isMessage := p.Role < wire.RoleHead || p.Role == wire.RoleCancellation
-	isFirstItem := p.Item <= 0 // the size of a batch counts once
 	if isFirstItem && (isMessage || p.Frame.Kind == wire.Noise) {
 		s.AddSize(p.Frame.Dir, p.Size)
 	}
+	// The exchange lasts as long as its response may come, and a separate stream until its last frame.
 	isOpen := (s.IsOpen() || s.IsSeparate) && p.Role != wire.RoleRelated
 	isResponse := p.Role == wire.RoleResponse && !s.Reported && s.Cancel == nil
 	if isOpen || isResponse || s.Unanswered {
@@ -209,7 +211,8 @@ func (s *State) addByRole(p *PlacedFrame) {
 	case wire.RoleResumption:
 		s.LastSent = 0 // the following frames do not concern that message
 		s.Notes.Resumed++
-		if s.Unanswered || s.Cancel != nil && s.Cancel.ByClosedStream {
+		isStreamClosed := s.Cancel != nil && s.Cancel.ByClosedStream
+		if s.Unanswered || isStreamClosed { // the response may come on the new stream
 			s.reopen()
 		}
 	case wire.RoleNonMessage:
@@ -272,7 +275,7 @@ func (s *State) SetOutcome(kind wire.Kind) {
 	s.Text = ""
 }
 
-// FailIfOpen sets the outcome of an open exchange without a response. The response may still come. Fail
+// FailIfOpen sets the outcome of an open exchange without a response. The response may still come. It
 // does nothing if the exchange is not open.
 func (s *State) FailIfOpen(kind wire.Kind, text string) {
 	if !s.IsOpen() {
@@ -283,12 +286,13 @@ func (s *State) FailIfOpen(kind wire.Kind, text string) {
 	s.Text = text
 }
 
-// addResponse sets the outcome by the response. The response to the request that opens a
-// conversation also sets the server and the revision of the conversation.
+// addResponse sets the outcome by the response. A good response also sets the conversation's server,
+// if that is unknown, and the response to initialize its revision.
 func (s *State) addResponse(p *PlacedFrame) {
 	m := p.Message
 	fault := s.resultFault(p)
 	s.Unanswered = false
+	// The message is nil if it was not parsed: its facts say enough then.
 	switch {
 	case m != nil && (s.Status == 401 || s.Status == 403):
 		s.SetOutcome(wire.Auth)
@@ -302,7 +306,7 @@ func (s *State) addResponse(p *PlacedFrame) {
 	case m.Kind == wire.ErrorResponse:
 		s.Code = m.Error.Code
 		s.SetOutcome(wire.RPCFailed)
-	case m.Kind == wire.Invalid && s.Status >= 300:
+	case m.Kind == wire.Invalid && s.Status >= 300: // the body of an HTTP error need not be JSON-RPC
 		s.SetOutcome(wire.Transport)
 	case m.Kind == wire.Invalid:
 		s.SetOutcome(wire.BadResponse)
@@ -315,7 +319,8 @@ func (s *State) addResponse(p *PlacedFrame) {
 	if s.Channel != ChannelOK || m == nil {
 		return
 	}
-	if s.Dir == wire.Sent && p.Conversation.Server == (Implementation{}) {
+	isServerUnknown := p.Conversation.Server == (Implementation{})
+	if s.Dir == wire.Sent && isServerUnknown {
 		p.Conversation.Server = ParseServer(s.Method, m)
 	}
 	if s.Method == "initialize" {
@@ -326,14 +331,14 @@ func (s *State) addResponse(p *PlacedFrame) {
 }
 
 // addAccompanying updates the state with a message of the exchange that is neither its request nor
-// its response. An invalid message fails an open exchange.
+// its response. An invalid message of the server fails an open exchange.
 func (s *State) addAccompanying(p *PlacedFrame) {
 	if p.Frame.Dir == wire.Sent {
 		return
 	}
 	if p.Facts.Traits.IsReply {
 		s.Orphan = true
-		s.WrongID = s.WrongID || s.IsOpen()
+		s.WrongID = s.WrongID || s.IsOpen() // it may have been meant for this request
 	}
 	switch p.Facts.Traits.Kind {
 	case wire.Notification:
@@ -356,7 +361,7 @@ func (s *State) closeStream(f *wire.Frame, c *Conversation) {
 		return
 	}
 	if f.Close.By == wire.Sent && f.Close.How == "cancelled" {
-		if s.Status != http.StatusAccepted {
+		if s.Status != http.StatusAccepted { // after a 202 the response comes on a different stream
 			s.cancel(Cancel{Why: "the client closed the stream", ByClosedStream: true}, f.Time)
 		}
 		return
@@ -366,7 +371,7 @@ func (s *State) closeStream(f *wire.Frame, c *Conversation) {
 		return
 	}
 	isWithoutBody := s.Status == http.StatusAccepted || s.Status == http.StatusNoContent
-	if c.IsStreamable && isWithoutBody {
+	if c.IsStreamable && isWithoutBody { // over HTTP+SSE both are allowed
 		s.FailIfOpen(wire.BadResponse, fmt.Sprintf("HTTP %d instead of the response", s.Status))
 		return
 	}
@@ -397,7 +402,7 @@ func (s *State) addCut(end *wire.CloseFacts) {
 const textStreamEnded = "the stream ended before the response"
 
 // addResponseHead updates the state with the head of a response. A status of 300 or more fails an
-// open exchange. h may be nil.
+// open exchange. h may be nil. A head without any fields says nothing about the media type.
 func (s *State) addResponseHead(h *wire.HTTPHead) {
 	if h == nil {
 		return
@@ -435,6 +440,7 @@ func (s *State) addHold(f *wire.Frame) {
 	}
 	s.Waiting = max(s.Waiting-1, 0)
 	s.Edited = s.Edited || h.How != "released"
+	// The time of a server's request begins when it was released: the hold was before it.
 	startedAfter := s.Dir == wire.Received && h.Kind == "request"
 	if (s.IsOpen() || s.IsSeparate) && !startedAfter {
 		s.Held += HeldFor(h)
@@ -444,7 +450,8 @@ func (s *State) addHold(f *wire.Frame) {
 	}
 }
 
-// HeldFor returns how long a message was held.
+// HeldFor returns how long a message was held. It limits the time to 0 to 1e9 ms, so that a damaged
+// recording cannot make sums overflow.
 func HeldFor(h *wire.HeldFacts) time.Duration {
 	return time.Duration(min(max(h.Milliseconds, 0), 1e9)) * time.Millisecond
 }
@@ -462,7 +469,8 @@ func (s *State) countRelated(p *PlacedFrame) {
 	}
 }
 
-// endConnection ends an open exchange, because the pipe or stream for its response ended.
+// endConnection ends an open exchange, because the pipe or stream for its response ended. It does
+// nothing at the end of a pipe that the recorder reports in another way.
 func (s *State) endConnection(p *PlacedFrame) {
 	f := p.Frame
 	if f.Close == nil {
@@ -490,7 +498,8 @@ func (s *State) endConnection(p *PlacedFrame) {
 // addUnreadable ends an open exchange because its response could not be decoded. The response may
 // still come on a different stream.
 func (s *State) addUnreadable(f *wire.Frame) {
-	if s.IsOpen() && (f.Dir != s.Dir || s.IsHTTPOnly) {
+	isOfResponse := f.Dir != s.Dir || s.IsHTTPOnly // in an HTTPOnly exchange every body counts
+	if s.IsOpen() && isOfResponse {
 		s.Channel = ChannelUnreadable
 		s.Exit = -1
 		s.Text = f.DecodeError
@@ -498,7 +507,7 @@ func (s *State) addUnreadable(f *wire.Frame) {
 	}
 }
 
-// FinishSeparate finishes a stream or pipe that is Apart, after its last message. It does nothing to an
+// FinishSeparate sets the outcome of an open separate stream or pipe to OK. It does nothing to an
 // exchange.
 func (s *State) FinishSeparate() {
 	if s.IsSeparate && s.IsOpen() {
@@ -552,15 +561,16 @@ var requiredArrays = map[string]string{
 // arraysOrItems are the members for which clients accept a single item in place of an array.
 var arraysOrItems = []string{"content", "contents", "messages"}
 
-// lastBatchRevision sorts before 2025-06-18, the first revision without arrays of messages.
+// lastBatchRevision sorts before 2025-06-18, the first revision without batches, and after the
+// earlier ones.
 const lastBatchRevision = "2025-06"
 
 // resultFault returns why every client must reject the response, or "" if it is valid. It adds a
 // finding for a fault that some clients accept.
 func (s *State) resultFault(p *PlacedFrame) string {
 	m := p.Message
-	isInArray := p.Item >= 0 && p.Conversation.Revision > lastBatchRevision
-	if isInArray && p.BatchSize == 1 { // some clients accept it
+	isInArray := p.Item >= 0 && p.Conversation.Revision > lastBatchRevision // a batch is not allowed
+	if isInArray && p.BatchSize == 1 {                                      // some clients accept it
 		s.Findings = append(s.Findings,
 			wire.Finding{Rule: "batch", Severity: wire.Warning, Text: "the response is in an array"})
 	}
@@ -584,12 +594,13 @@ func (s *State) resultFault(p *PlacedFrame) string {
 	if kind := result.Text("resultType"); kind == "" || kind == "complete" {
 		return s.shapeFault(result)
 	}
-	return ""
+	return "" // only a complete result has required members
 }
 
 // shapeFault returns the fault of a complete result that lacks a required member or has it with the
-// wrong type, or "". It adds a finding for a fault that some clients accept. A tool result needs no
-// content if it has structuredContent, or if it is a task.
+// wrong type, or a tool result with an isError of no clear meaning, or "". It adds a finding for a
+// fault that some clients accept. A result needs no member if it has structuredContent, or if it is
+// a task.
 func (s *State) shapeFault(result jsonraw.Members) string {
 	required := requiredArrays[s.Method]
 	if mcp.IsServerList(s.Method) {
@@ -610,7 +621,7 @@ func (s *State) shapeFault(result jsonraw.Members) string {
 		return s.missingMember(required)
 	}
 	text := "in the result of " + s.Method + " " + required + " is not an array"
-	isItem := value[0] == '{' || isTool && value[0] == '"'
+	isItem := value[0] == '{' || isTool && value[0] == '"' // a text stands for an item of text
 	if isItem && slices.Contains(arraysOrItems, required) {
 		s.Findings = append(s.Findings, wire.Finding{Rule: "content", Severity: wire.Warning, Text: text})
 		return ""
@@ -645,7 +656,7 @@ type Cancel struct {
 	By wire.Direction
 	// Why is the reason in the cancellation, or a description of what the side did.
 	Why string
-	// After is the time from the request to the Cancel.
+	// After is the time from the request to the cancellation.
 	After time.Duration
 	// IsLate is set if a response was received after the cancellation.
 	IsLate bool
@@ -658,21 +669,23 @@ type Cancel struct {
 func (c *Cancel) Side() string { return [...]string{"client", "server"}[c.By] }
 
 // cancel ends an open exchange, because its sender ignores the response from now on. A client that
-// closed the stream may give its reason in a later message.
+// closed the stream may give its reason in a later message. In any other case cancel does nothing to
+// an exchange that has an outcome.
 func (s *State) cancel(c Cancel, at time.Time) {
 	isReason := s.Cancel != nil && s.Cancel.ByClosedStream && !c.ByClosedStream
+	if !isReason && !s.IsOpen() {
+		return
+	}
 	if isReason {
 		if c.Why != "" {
 			s.Cancel.Why = c.Why
 		}
 		s.Cancel.ByClosedStream = false
-	} else if s.IsOpen() {
+	} else {
 		c.After = max(at.Sub(s.Time), 0)
 		s.Channel = ChannelCancelled
 		s.Duration = c.After
 		s.Cancel = &c
-	} else {
-		return
 	}
 	s.Text = "cancelled by the " + s.Cancel.Side()
 	if s.Cancel.Why != "" {
