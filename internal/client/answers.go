@@ -12,7 +12,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// An Asking is a request for input from the server: a request of its own up to 2025-11-25, an entry
+// An InputRequest is a request for input from the server: a request of its own up to 2025-11-25, an entry
 // of inputRequests in a result since then (client/elicitation, client/sampling, client/roots).
 type InputRequest struct {
 	// Method is elicitation/create, sampling/createMessage or roots/list.
@@ -37,7 +37,7 @@ type Answer struct {
 	Outcome wire.Outcome
 }
 
-// An Asker answers for the user. It is called for one Asking at a time, and returns when ctx ends.
+// An Asker answers for the user. It is called for one InputRequest at a time, and returns when ctx ends.
 type Asker func(ctx context.Context, q InputRequest) Answer
 
 // UnansweredOutcome returns the outcome of a request whose input request got no answer, for example
@@ -46,7 +46,8 @@ func UnansweredOutcome(method string) wire.Outcome {
 	return wire.Outcome{Kind: wire.InputRequired, Text: "the server requested " + method + ", and there was no answer"}
 }
 
-// ask passes q to the Asker and pauses the idle timers until it returns.
+// ask returns the Asker's answer to q, and pauses the idle timers until then. The answer has no result
+// if there is no Asker, or if ctx or the session ends before the Asker is called.
 func (s *Session) ask(ctx context.Context, q InputRequest) Answer {
 	if s.opt.Asker == nil {
 		return Answer{Outcome: UnansweredOutcome(q.Method)}
@@ -94,16 +95,16 @@ func parseSupport(capabilities json.RawMessage) clientSupport {
 
 // MayAsk reports whether capabilities allow the server to request any input.
 func MayAsk(capabilities json.RawMessage) bool {
-	return !parseSupport(nil).covers(parseSupport(capabilities))
+	return !parseSupport(nil).covers(parseSupport(capabilities)) // nil allows nothing
 }
 
 // Covers reports whether the declared capabilities allow each request that the wanted ones allow,
 // and declare the same extensions.
 func Covers(declared, wanted json.RawMessage) bool {
-	theirs := jsonraw.First(declared, "extensions")
-	extensions, _ := jsonraw.Object(jsonraw.First(wanted, "extensions"))
-	for _, m := range extensions {
-		if !bytes.Equal(jsonraw.Compact(jsonraw.First(theirs, m.Name)), jsonraw.Compact(m.Value)) {
+	declaredExtensions := jsonraw.First(declared, "extensions")
+	wantedExtensions, _ := jsonraw.Object(jsonraw.First(wanted, "extensions"))
+	for _, m := range wantedExtensions {
+		if !bytes.Equal(jsonraw.Compact(jsonraw.First(declaredExtensions, m.Name)), jsonraw.Compact(m.Value)) {
 			return false
 		}
 	}
@@ -123,7 +124,7 @@ func (o clientSupport) covers(wanted clientSupport) bool {
 // "invalid params".
 func (o clientSupport) rejection(method string, params json.RawMessage) (code int64, what string) {
 	members, _ := jsonraw.Object(params)
-	isOffered := false
+	var isOffered bool // the method as such
 	switch method {
 	case "elicitation/create":
 		isOffered = o.form || o.url
@@ -192,7 +193,7 @@ func invalidSampling(method string, params json.RawMessage) string {
 // the number of other blocks.
 func toolBlocks(content json.RawMessage) (uses, results []string, others int) {
 	blocks, err := jsonraw.Array(content)
-	if err != nil {
+	if err != nil { // the content is a single block
 		blocks = []json.RawMessage{content}
 	}
 	for _, raw := range blocks {

@@ -48,7 +48,7 @@ type connectionState struct {
 	switchedVersion bool
 	// isLost is set when the server no longer knows the session.
 	isLost bool
-	// getStreamFields is the GET stream for messages that belong to no request. It is nil before
+	// getStream is the GET stream for messages that belong to no request. It is nil before
 	// openGetStream, and if era or transport have none.
 	getStream *transport.GetStream
 	// rootsSettled is closed when the server has had time to process the roots that it requested
@@ -64,8 +64,10 @@ type connectionState struct {
 	sentAt time.Time
 }
 
-// openConnection opens a connection. If it fails, the connection is closed; closing does not count in the
-// outcome's duration.
+// openConnection opens a connection. known is the revision that an earlier connection or run used,
+// or "". resume is the session to continue, or nil. probed is a reply that replaces the first probe,
+// or nil. If it fails, the connection is closed and nil; closing does not count in the outcome's
+// duration.
 func (s *Session) openConnection(
 	ctx context.Context,
 	known string,
@@ -88,7 +90,8 @@ func (s *Session) openConnection(
 	}
 	o.Took = s.opt.Now().Sub(began)
 	if !o.OK() {
-		c.close(context.WithoutCancel(ctx), true)
+		const endSession = true // the server may have opened a session before the failure
+		c.close(context.WithoutCancel(ctx), endSession)
 		return nil, o
 	}
 	if s.opt.GetStream {
@@ -106,15 +109,15 @@ func (c *connection) openGetStream(ctx context.Context) *transport.GetStream {
 	if !ok || fields == nil {
 		return nil
 	}
-	var g *transport.GetStream
+	var stream *transport.GetStream
 	c.update(func(f *connectionState) {
 		if f.getStream == nil {
 			f.getStream = httpTransport.OpenGetStream(c.s.lifetime, fields, &c.s.subscriptions)
 		}
-		g = f.getStream
+		stream = f.getStream
 	})
-	g.WaitOpen(ctx)
-	return g
+	stream.WaitOpen(ctx)
+	return stream
 }
 
 // close closes the connection and reports the counted findings. endSession also asks the server to
@@ -125,7 +128,7 @@ func (c *connection) close(ctx context.Context, endSession bool) {
 		return
 	}
 	now.getStream.Close()
-	if endSession && now.era != nil && !c.load().isLost {
+	if endSession && now.era != nil && !c.load().isLost { // the server no longer knows a lost session
 		now.era.endSession(ctx, c)
 	}
 	now.transport.Close()
@@ -182,8 +185,8 @@ func (c *connection) request(ctx context.Context, e era, call *Call, idle time.D
 	return c.requestWithPrevious(ctx, e, call, idle, nil)
 }
 
-// requestWithPrevious does what request does for a call that may have been sent before: previousID
-// is the id of that request, or nil.
+// requestWithPrevious composes a request for a call, sends it and waits for its response. previousID
+// is the id of the request that this one repeats, for the recorder, or nil.
 func (c *connection) requestWithPrevious(ctx context.Context, e era, call *Call, idle time.Duration,
 	previousID json.RawMessage,
 ) reply {
@@ -239,7 +242,7 @@ func (c *connection) Receive(m *wire.Message) (free bool) {
 		for _, item := range m.Items {
 			c.Receive(item)
 		}
-	case wire.Response, wire.ErrorResponse:
+	case wire.Response, wire.ErrorResponse: // the transport found no request that waits for it
 		c.reportOrphan(m.ID)
 	default:
 		text := "received an invalid JSON-RPC message: " + m.Problem()
@@ -266,7 +269,7 @@ func (c *connection) serveRequest(m *wire.Message) {
 		return
 	}
 	for _, p := range m.Problems {
-		if p.Rule == "id" {
+		if p.Rule == "id" { // an answer must repeat an id that JSON-RPC allows
 			c.reportUnanswerable(m, p.Text)
 			return
 		}
@@ -303,7 +306,7 @@ type answerPool struct {
 }
 
 // start runs f in a goroutine. It reports false if maxAnswering functions are running. After finish
-// it does nothing and reports true.
+// it does nothing and reports true, so that the caller does not report an overload.
 func (a *answerPool) start(f func(context.Context)) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -333,7 +336,8 @@ func (a *answerPool) finish() {
 }
 
 // deliverNotification passes a notification to Options.Notified. It drops progress of requests that
-// are not pending (basic/utilities/progress). It reports whether m may be reused, as Receive does.
+// are not pending (basic/utilities/progress). free reports whether m may be reused, which is true only
+// for progress that Options.Passing releases.
 func (s *Session) deliverNotification(m *wire.Message) (free bool) {
 	isProgress := m.Method == "notifications/progress"
 	isExpected := !isProgress || s.pending.noteProgress(m)

@@ -16,6 +16,7 @@ type Draft struct {
 // Compose returns the request that Do would send first in a session with memory m. It opens no
 // connection and starts no process. It returns an error if the server's URL is invalid.
 func Compose(opt Options, m Memory, call Call) (Draft, error) {
+	// A session and a connection that are never opened: stamp reads their options and the era.
 	s := &Session{opt: opt.withDefaults()}
 	c := &connection{s: s}
 	e := eraFor(&m)
@@ -32,7 +33,8 @@ func Compose(opt Options, m Memory, call Call) (Draft, error) {
 		&transport.Recorder{Secrets: opt.Secrets},
 	)
 	via.SetCookieField(opt.Server.URL, m.Cookies)
-	head, err := transport.NewHTTP(opt.Server.URL, via, 0, opt.Fields, nil).Draft(&out.Outgoing)
+	const nothingReceived = transport.MaxSize(0) // nor is there an inbox
+	head, err := transport.NewHTTP(opt.Server.URL, via, nothingReceived, opt.Fields, nil).Draft(&out.Outgoing)
 	if err != nil {
 		return d, err
 	}

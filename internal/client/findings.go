@@ -30,7 +30,8 @@ type repeatedFinding struct {
 	previousCount int
 }
 
-// add counts f and reports whether it is the first of its kind. summary is as in repeatedFinding.
+// add counts f and reports whether it is the first of its kind. summary, as in repeatedFinding,
+// identifies the kind. After maxRepeated kinds, findings of other kinds are not counted or reported.
 func (r *repeatedFindings) add(f wire.Finding, summary string) (first bool) {
 	for _, row := range r.rows {
 		if row.summary == summary {
@@ -102,9 +103,9 @@ func (fs *findings) restartCounts() {
 
 // Repeated counts f and reports it if it is the first of its kind. summary names several of the
 // kind.
-func (fs *findings) Repeated(f wire.Finding, what string) {
+func (fs *findings) Repeated(f wire.Finding, summary string) {
 	fs.repeatedMu.Lock()
-	first := fs.repeated.add(f, what)
+	first := fs.repeated.add(f, summary)
 	fs.repeatedMu.Unlock()
 	if first {
 		fs.Finding(f)
@@ -158,7 +159,7 @@ func (c *connection) reportOrphan(id json.RawMessage) {
 		Text:     "received a response to no open request, with id " + transport.IDText(id),
 	}
 	switch {
-	case givenUp:
+	case givenUp: // the server may have sent it before it read the cancellation
 		f.Severity = wire.Info
 		c.Finding(f)
 	case known:

@@ -34,20 +34,21 @@ func SendHTTP(ctx context.Context, s *Session, req HTTPRequest) wire.Outcome {
 	m := wire.ParseMessage(req.Body)
 	call := &Call{Method: m.Method, Params: m.Params, Bare: req.Bare}
 	out := &outgoing{Outgoing: transport.Outgoing{ID: m.ID, Method: m.Method, AcceptsAny: true}}
-	c.stamp(e, call, out)
+	c.stamp(e, call, out) // only for the header fields: the body is sent as it is
 	out.Raw = req.Body
 	if req.Method == "" {
 		req.Method = http.MethodPost
 	}
 	limit := transport.TimeoutError{Flag: "--timeout", What: "no response", After: s.opt.Limits.Idle}
-	ctx, stop := withLimit(ctx, limit, 0)
+	const spent = 0 // the limit is for this request alone
+	ctx, stop := withLimit(ctx, limit, spent)
 	defer stop()
 	r := httpTransport.Exchange(ctx, req.Method, &out.Outgoing, req.Edits)
 	if r.Fault != nil && ctx.Err() != nil {
 		r.Fault.EndBy(context.Cause(ctx))
 	}
 	o := c.outcome(e, call, reply{Reply: r, id: m.ID, name: out.name})
-	if r.Message != nil && r.Message.Kind == wire.Batch {
+	if r.Message != nil && r.Message.Kind == wire.Batch { // the response to a batch, which the caller judges
 		o.Kind = wire.OK
 		o.Text = ""
 	}

@@ -43,7 +43,7 @@ func (r *inputRounds) answerRounds(ctx context.Context, o wire.Outcome) wire.Out
 	)
 	defer stop()
 	began := r.s.opt.Now()
-	first := o.Took
+	tookFirst := o.Took
 	for n := 1; r.s.requestsInput(o); n++ {
 		if n == maxRounds {
 			o = withFailure(o, wire.BadResponse, fmt.Sprintf("the server still requests input after %d rounds", maxRounds))
@@ -55,11 +55,12 @@ func (r *inputRounds) answerRounds(ctx context.Context, o wire.Outcome) wire.Out
 			break
 		}
 		o, _ = r.s.doRound(ctx, &next)
-		if !o.OperationSent() { // the request of the first round was sent
-			o = withPart(&r.call, o, true)
+		if !o.OperationSent() {
+			const mayHaveArrived = true // the request of the first round
+			o = withPart(&r.call, o, mayHaveArrived)
 		}
 	}
-	o.Took = first + r.s.opt.Now().Sub(began)
+	o.Took = tookFirst + r.s.opt.Now().Sub(began)
 	return r.firstDecline.applyTo(o)
 }
 
@@ -88,12 +89,12 @@ type inputRounds struct {
 	firstDecline     *unansweredRequest
 }
 
-// nextCall returns the request of the next round. If ok is false there is none, and end is the
-// outcome of the request.
+// nextCall returns the request of the next round after the outcome o, with the answers to the input
+// requests in o. If ok is false there is none, and end is the outcome of the request.
 func (r *inputRounds) nextCall(ctx context.Context, o wire.Outcome) (next Call, end wire.Outcome, ok bool) {
 	next = r.call
 	r.firstDecline = nil
-	if o.RPCError() != nil {
+	if o.RPCError() != nil { // the error -32042; the request is then repeated unchanged
 		end, ok = r.visitPages(ctx, o)
 		return next, end, ok
 	}
@@ -108,6 +109,7 @@ func (r *inputRounds) nextCall(ctx context.Context, o wire.Outcome) (next Call, 
 			text := fmt.Sprintf("the server requested %d more rounds without an input request", r.emptyRounds)
 			return next, withFailure(o, wire.BadResponse, text), false
 		}
+		// A state alone means "later": a wait keeps the client from asking without a pause.
 		if !hasRequests && !transport.Sleep(ctx, firstEmptyWait<<(r.emptyRounds-1)) {
 			return next, abandoned(ctx, o), false
 		}
@@ -125,8 +127,8 @@ func (r *inputRounds) nextCall(ctx context.Context, o wire.Outcome) (next Call, 
 	return next, o, true
 }
 
-// answerAll answers every input request of a round. If one gets no answer, ok is false and end is
-// the outcome: a part of the answers must not be sent.
+// answerAll answers every input request of a round, and returns the inputResponses object. If one gets
+// no answer, ok is false and end is the outcome: a part of the answers must not be sent.
 func (r *inputRounds) answerAll(
 	ctx context.Context,
 	o wire.Outcome,
@@ -140,7 +142,7 @@ func (r *inputRounds) answerAll(
 		return nil, withFailure(o, wire.InputRequired, "the server repeats a request that was declined"), false
 	}
 	answers = json.RawMessage("{}")
-	anyAccepted := len(requests) == 0
+	anyAccepted := len(requests) == 0 // nothing was declined
 	for _, request := range requests {
 		a, end, ok := answerInput(ctx, r.s, o, newInputRequest(request, true), ", so the request was not sent again")
 		if !ok {
@@ -159,11 +161,12 @@ func (r *inputRounds) answerAll(
 	return answers, o, true
 }
 
-// newInputRequest returns the Asking for an entry of inputRequests.
-func newInputRequest(request jsonraw.Member, again bool) InputRequest {
+// newInputRequest returns the InputRequest for an entry of inputRequests. willRetry is as in
+// InputRequest.
+func newInputRequest(request jsonraw.Member, willRetry bool) InputRequest {
 	method, _ := jsonraw.Text(jsonraw.First(request.Value, "method"))
 	params := jsonraw.First(request.Value, "params")
-	return InputRequest{Method: method, Params: params, Key: request.Name, WillRetry: again}
+	return InputRequest{Method: method, Params: params, Key: request.Name, WillRetry: willRetry}
 }
 
 // answerInput gets the answer to one input request. If ok is false there is none, and end is the
@@ -229,8 +232,10 @@ func (r *inputRounds) visitPages(ctx context.Context, o wire.Outcome) (end wire.
 		if ctx.Err() != nil {
 			return abandoned(ctx, o), false
 		}
-		if a.Outcome.Kind != wire.OK && (a.Result != nil || a.Outcome.Kind != wire.InputRequired) {
-			o.Result = o.RPCError().Data
+		hasReason := a.Outcome.Kind != wire.OK // the Asker says why the user did not accept
+		isOnlyUnanswered := a.Result == nil && a.Outcome.Kind == wire.InputRequired
+		if hasReason && !isOnlyUnanswered {
+			o.Result = o.RPCError().Data // shows the pages to visit
 			return a.applyTo(o), false
 		}
 		if a.Result == nil || !isAccepted(a.Result) {

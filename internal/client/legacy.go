@@ -70,7 +70,8 @@ func (e *legacy) open(ctx context.Context, c *connection) wire.Outcome {
 // the server lists a stateless revision, which needs no handshake.
 func alternativeRevision(c *connection, offered string, o wire.Outcome) string {
 	theirs := supportedIn(o.RPCError())
-	if o.Kind != wire.RPCFailed || c.s.opt.Protocol != "" || newestCommon(theirs, Stateless) != "" {
+	isPinned := c.s.opt.Protocol != ""
+	if o.Kind != wire.RPCFailed || isPinned || newestCommon(theirs, Stateless) != "" {
 		return ""
 	}
 	if other := newestCommon(theirs, hasHandshake); other != offered {
@@ -107,7 +108,7 @@ func (e *legacy) initialize(ctx context.Context, c *connection) wire.Outcome {
 		sessionID = h.Get("Mcp-Session-Id")
 		if isSessionID(sessionID) {
 			e.update(func(a *agreement) { *a = agreement{sessionID: sessionID, declared: capabilities} })
-			out.Fields = e.headerFields()
+			out.Fields = e.headerFields() // for a resumption of the response's stream
 		}
 	}
 	o := c.outcome(e, call, c.exchange(ctx, e, out, c.s.opt.Limits.Idle))
@@ -117,7 +118,9 @@ func (e *legacy) initialize(ctx context.Context, c *connection) wire.Outcome {
 	return e.acceptResult(c, o, sessionID)
 }
 
-// acceptResult validates the result of initialize and stores the agreement.
+// acceptResult validates the result of initialize in o, and stores the agreement and the server's
+// Info. session is the id in the response's header, or "". It returns o, or a failure if the result is
+// invalid or the server chose a revision that mcpc or --protocol does not accept.
 func (e *legacy) acceptResult(c *connection, o wire.Outcome, session string) wire.Outcome {
 	members, _ := jsonraw.Object(o.Result)
 	version, _ := members.Get("protocolVersion")
@@ -125,7 +128,7 @@ func (e *legacy) acceptResult(c *connection, o wire.Outcome, session string) wir
 	if version == nil || string(version) == `""` {
 		return withFailure(o, wire.BadResponse, "the response to initialize has no protocolVersion")
 	}
-	if agreed == "" {
+	if agreed == "" { // Text returns "" for a value that is no string
 		return withFailure(
 			o,
 			wire.BadResponse,
@@ -135,6 +138,7 @@ func (e *legacy) acceptResult(c *connection, o wire.Outcome, session string) wir
 	if !isSessionID(session) {
 		return withFailure(o, wire.BadResponse, "the server's session id is not visible ASCII, or too long")
 	}
+	// Stored even if the revision is rejected below: the session is then ended with its id.
 	e.update(func(a *agreement) {
 		a.revision = agreed
 		a.sessionID = session
@@ -337,7 +341,11 @@ func (e *legacy) sessionStateAfter(r reply, unconfirmed bool) sessionState {
 	if e.sessionID() != "" && r.HTTP.Status == http.StatusNotFound {
 		return stateAfterNotFound(r.Message)
 	}
-	if (unconfirmed || e.sessionID() != "") && lacksRequestID(r) || e.sessionID() != "" && mayRefuseSession(r) {
+	hasSession := e.sessionID() != ""
+	if (unconfirmed || hasSession) && lacksRequestID(r) {
+		return sessionSuspect
+	}
+	if hasSession && mayRefuseSession(r) {
 		return sessionSuspect
 	}
 	return sessionValid
@@ -357,8 +365,8 @@ func stateAfterNotFound(m *wire.Message) sessionState {
 
 // mayRefuseSession reports whether an error with the request's id may be about the session.
 func mayRefuseSession(r reply) bool {
-	return wire.IsRefusal(r.HTTP.Status) && (hasVagueCode(r.Message) ||
-		r.Message != nil && r.Message.Error != nil && r.Message.Error.Code == codeInvalidRequest)
+	isInvalidRequest := r.Message != nil && r.Message.Error != nil && r.Message.Error.Code == codeInvalidRequest
+	return wire.IsRefusal(r.HTTP.Status) && (hasVagueCode(r.Message) || isInvalidRequest)
 }
 
 // codeInvalidRequest is the JSON-RPC code for "invalid request".
@@ -378,7 +386,8 @@ func lacksRequestID(r reply) bool {
 func (e *legacy) isSessionValid(ctx context.Context, c *connection, refusal *reply, unconfirmed bool) bool {
 	r := c.request(ctx, e, &Call{Method: "ping"}, c.s.opt.Limits.Idle)
 	isRefused := r.HTTP != nil && r.HTTP.Status/100 != 2
-	if isModernError(r.Message) || refusal != nil && isRefused && isSameRefusal(*refusal, r) {
+	isRefusedAlike := refusal != nil && isRefused && isSameRefusal(*refusal, r)
+	if isModernError(r.Message) || isRefusedAlike {
 		return false
 	}
 	if isRefused && !unconfirmed {
@@ -387,8 +396,8 @@ func (e *legacy) isSessionValid(ctx context.Context, c *connection, refusal *rep
 	return r.Message != nil && r.Message.HasID()
 }
 
-// isSameRefusal reports whether two requests were refused with the same status, and with the same
-// error or body.
+// isSameRefusal reports whether two requests were refused with the same HTTP status, and with the same
+// error or body. b has an HTTP response; a has none over another transport.
 func isSameRefusal(a, b reply) bool {
 	if a.HTTP == nil || a.HTTP.Status != b.HTTP.Status {
 		return false
@@ -399,11 +408,12 @@ func isSameRefusal(a, b reply) bool {
 	return bytes.Equal(a.HTTP.Body, b.HTTP.Body)
 }
 
-// cancel sends notifications/cancelled. It is not called for initialize, which is sent as lasting
-// because it must not be cancelled (basic/utilities/cancellation).
+// cancel sends notifications/cancelled. It is not called for initialize, which must not be cancelled
+// (basic/utilities/cancellation).
 func (e *legacy) cancel(c *connection, out *outgoing) { sendCancelled(c, out, e.headerFields()) }
 
-// sendCancelled sends notifications/cancelled for a request.
+// sendCancelled sends notifications/cancelled for a request. It waits at most graceForCancel, and
+// ignores errors: the request is over for the client in any case.
 func sendCancelled(c *connection, out *outgoing, fields []wire.Field) {
 	ctx, stop := context.WithTimeout(context.Background(), graceForCancel)
 	defer stop()
@@ -424,6 +434,8 @@ const (
 	graceForAnswer = 10 * time.Second
 )
 
+// endSession sends the HTTP DELETE that ends a session. It does nothing over other transports, or if
+// the server assigned no session id.
 func (e *legacy) endSession(ctx context.Context, c *connection) {
 	httpTransport, ok := c.transport().(*transport.HTTP)
 	if !ok || e.sessionID() == "" {

@@ -58,7 +58,7 @@ func (s *Session) ListUntil(
 	var items []json.RawMessage
 	var pages []*wire.Message
 	l, o := s.Walk(ctx, method, opt, func(p *Page) bool {
-		if p == nil {
+		if p == nil { // the list starts again
 			items = nil
 			pages = nil
 			return false
@@ -79,17 +79,20 @@ type WalkOptions struct {
 	Shape ShapeCheck
 }
 
-// Walk does what ListUntil does without storing pages: it calls handle with each page, and ends if
-// handle reports that it has enough. handle may keep the page. handle(nil) means that the list starts
-// again and the previous pages do not count.
+// Walk requests the pages of a list and stores none of them: it calls handle with each page, until the
+// last page, a limit, or a page after which handle reports that it has enough. handle may keep the
+// page. handle(nil) means that the list starts again and the previous pages do not count: Walk starts
+// once more with the first page if the server no longer accepts its cursor, or lost the session. The
+// outcome is that of the last page; if a limit ended the list, it is BadResponse.
 func (s *Session) Walk(
 	ctx context.Context, method string, opt WalkOptions, handle func(p *Page) (isEnough bool),
 ) (List, wire.Outcome) {
 	began := s.opt.Now()
+	const spent = 0 // nothing was requested before
 	ctx, stop := withLimit(
 		ctx,
 		transport.TimeoutError{Flag: "--max-time", What: "the list did not end", After: s.opt.Limits.Hard},
-		0,
+		spent,
 	)
 	defer stop()
 	l, o, restart := requestPages(ctx, s, method, opt, handle)
@@ -139,7 +142,8 @@ func requestPages(
 		}
 		current.countRepeats(previous)
 		hasRepeats = hasRepeats || current.sameCount == 2 // three pages in a row
-		if string(cursor) == `""` && l.isKnownPage(current) {
+		isAfterEmptyCursor := string(cursor) == `""`      // which some servers send on their last page
+		if isAfterEmptyCursor && l.isKnownPage(current) {
 			l.endBefore(current)
 			return l, o, false
 		}
@@ -214,14 +218,15 @@ type fingerprint struct {
 
 var seed = maphash.MakeSeed()
 
-// countRepeats sets the counts of p from the previous page.
-func (p *page) countRepeats(last page) {
-	if p.items != last.items {
+// countRepeats sets the counts of p from the previous page. They stay 0 if its items differ; the zero
+// page before the first differs from every page.
+func (p *page) countRepeats(previous page) {
+	if p.items != previous.items {
 		return
 	}
-	p.sameCount = last.sameCount + 1
-	if p.count > 0 && bytes.Equal(p.nextCursor, last.nextCursor) {
-		p.stuckCount = last.stuckCount + 1
+	p.sameCount = previous.sameCount + 1
+	if p.count > 0 && bytes.Equal(p.nextCursor, previous.nextCursor) {
+		p.stuckCount = previous.stuckCount + 1
 	}
 }
 
@@ -238,7 +243,7 @@ func (l *List) addPage(o wire.Outcome) (p page, items []json.RawMessage) {
 	if err != nil {
 		return p, nil
 	}
-	if items == nil {
+	if items == nil { // an empty array, in contrast to none
 		items = []json.RawMessage{}
 	}
 	p.items = fingerprint{maphash.Bytes(seed, array), len(array)}
@@ -279,7 +284,7 @@ func (l *List) readTTL(result jsonraw.Members) {
 // limitReached returns a text about the limit that the list has reached, or "". hint says how to
 // raise the limit, if that can help.
 func (l *List) limitReached(limits Limits, p page) (text, hint string) {
-	if p.stuckCount+1 >= maxCopies {
+	if p.stuckCount+1 >= maxCopies { // the first copy is not counted
 		text = "the list does not advance: the same page was returned %d times in a row, with the same cursor"
 		hint = "the error is in the server: it does not continue from its own cursor; -vv shows the pages"
 		return fmt.Sprintf(text, maxCopies), hint
@@ -322,8 +327,8 @@ func (l *List) Result() json.RawMessage {
 	return b.Bytes()
 }
 
-// WriteJSON writes the Result of a list of Walk, and a newline. first is the first page, and items
-// are the items of all pages separated by commas.
+// WriteJSON writes the list of a Walk as one result, and a newline. first is the first page, and items
+// are the items of all pages separated by commas. A list of one page is written as the server sent it.
 func (l *List) WriteJSON(to io.Writer, first *wire.Message, items []byte) error {
 	if l.pages > 1 {
 		return l.writeResult(to, first, func(w *bufio.Writer) { _, _ = spool.WriteAll(w, items) }, "\n")
@@ -332,9 +337,9 @@ func (l *List) WriteJSON(to io.Writer, first *wire.Message, items []byte) error 
 	return err
 }
 
-// writeResult writes first's result with the array that items writes, and without nextCursor. The
-// bufio.Writer keeps errors until Flush.
-func (l *List) writeResult(dst io.Writer, first *wire.Message, items func(*bufio.Writer), end string) error {
+// writeResult writes the result of the page first to dst, without nextCursor and with the array that
+// writeItems writes, and then end. The bufio.Writer keeps errors until Flush.
+func (l *List) writeResult(dst io.Writer, first *wire.Message, writeItems func(*bufio.Writer), end string) error {
 	w := bufio.NewWriterSize(dst, 64<<10)
 	parts, _ := first.ResultMembers()
 	before := "{"
@@ -348,7 +353,7 @@ func (l *List) writeResult(dst io.Writer, first *wire.Message, items func(*bufio
 		before = ","
 		if part.Name == l.member {
 			w.WriteByte('[')
-			items(w)
+			writeItems(w)
 			w.WriteByte(']')
 		} else {
 			w.Write(part.Value)

@@ -76,14 +76,20 @@ func (s *Session) Listen(ctx context.Context, l ListenRequest) wire.Outcome {
 	for attempt := 1; ; attempt++ {
 		since := s.opt.Now()
 		o, next := s.listenOnce(ctx, sub)
-		if s.opt.Now().Sub(since) >= transport.MaxBackoff {
+		if s.opt.Now().Sub(since) >= transport.MaxBackoff { // the subscription lasted: wait briefly again
 			attempt = 1
 		}
-		if next == noRetry || ctx.Err() != nil || !sub.load().wasActive && (next != reconnect || attempt > 1) {
+		if next == noRetry || ctx.Err() != nil {
+			return o
+		}
+		// Before the first success only a lost session is worth another attempt, once and at once.
+		wasActive := sub.load().wasActive
+		mayTryFirst := next == reconnect && attempt == 1
+		if !wasActive && !mayTryFirst {
 			return o
 		}
 		sub.markInactive(o.Text)
-		if sub.load().wasActive && !transport.Sleep(ctx, transport.Backoff(attempt)) {
+		if wasActive && !transport.Sleep(ctx, transport.Backoff(attempt)) {
 			return s.connection().notSent(context.Cause(ctx))
 		}
 	}
@@ -94,7 +100,8 @@ func (s *Session) Listen(ctx context.Context, l ListenRequest) wire.Outcome {
 func (s *Session) listenOnce(ctx context.Context, sub *subscription) (wire.Outcome, retryAction) {
 	c := s.connection()
 	if c.load().isLost || pause.IsOver(c.transport().Gone()) {
-		fresh, o := s.reconnect(ctx, c, nextRevision(c, reply{}))
+		noReply := reply{} // nothing says that the revision has changed
+		fresh, o := s.reconnect(ctx, c, nextRevision(c, noReply))
 		switch {
 		case o.OK():
 			c = fresh
@@ -187,16 +194,16 @@ func (sub *subscription) markInactive(why string) {
 
 // missingFrom returns descriptions of the changes that f selects and other does not.
 func (f SubscriptionFilter) missingFrom(other SubscriptionFilter) (names []string) {
-	for _, kind := range []struct {
-		name     string
-		has, not bool
+	for _, list := range []struct {
+		name            string
+		inThis, inOther bool
 	}{
 		{"the list of tools", f.Tools, other.Tools},
 		{"the list of prompts", f.Prompts, other.Prompts},
 		{"the list of resources", f.Resources, other.Resources},
 	} {
-		if kind.has && !kind.not {
-			names = append(names, kind.name)
+		if list.inThis && !list.inOther {
+			names = append(names, list.name)
 		}
 	}
 	for _, uri := range f.URIs {

@@ -17,7 +17,7 @@ func (e *legacy) handleNotification(*connection, *wire.Message) bool { return tr
 // changes need no subscription; updates are subscribed per resource (2025-11-25 server/resources,
 // "Subscriptions").
 func (e *legacy) listen(ctx context.Context, c *connection, sub *subscription) (wire.Outcome, retryAction) {
-	stream := c.openGetStream(ctx)
+	stream := c.openGetStream(ctx) // nil over stdio and HTTP+SSE: it is never gone
 	if pause.IsOver(stream.Gone()) {
 		return e.streamClosed(ctx, c, stream)
 	}
@@ -46,27 +46,28 @@ func (e *legacy) listen(ctx context.Context, c *connection, sub *subscription) (
 func (e *legacy) subscribe(
 	ctx context.Context, c *connection, sub *subscription,
 ) (accepted SubscriptionFilter, o wire.Outcome, next retryAction) {
-	isRefused := func() bool { return next == noRetry && o.RPCError() != nil }
-	accepted = sub.SubscriptionFilter
+	isRefused := func(o wire.Outcome, next retryAction) bool { return next == noRetry && o.RPCError() != nil }
+	accepted = sub.SubscriptionFilter // list changes are reported without a request
 	accepted.URIs = nil
 	for _, uri := range sub.URIs {
 		o, next = e.sendSetup(ctx, c, sub, "resources/subscribe", "uri", uri)
 		if o.OK() {
 			accepted.URIs = append(accepted.URIs, uri)
-		} else if !isRefused() {
+		} else if !isRefused(o, next) {
 			return accepted, o, next
 		}
 	}
-	if sub.LogLevel != "" {
+	if sub.LogLevel != "" { // the level is no part of the filter
 		o, next = e.sendSetup(ctx, c, sub, "logging/setLevel", "level", sub.LogLevel)
-		if !o.OK() && !isRefused() {
+		if !o.OK() && !isRefused(o, next) {
 			return accepted, o, next
 		}
 	}
 	return accepted, wire.Outcome{}, noRetry
 }
 
-// sendSetup sends one of the requests that start a subscription. It reports a refusal as a finding.
+// sendSetup sends one of the requests that start a subscription, with one member in its params. It
+// reports a refusal as a finding. The retryAction says how Listen continues after a failure.
 func (e *legacy) sendSetup(
 	ctx context.Context,
 	c *connection,
@@ -96,13 +97,17 @@ func (e *legacy) streamClosed(
 		return wire.Outcome{Kind: wire.Transport, Text: "the session has ended"}, reconnect
 	}
 	o := c.outcome(e, &Call{}, failedReply(f))
-	if f.Kind == wire.Transport && f.Status/100 != 3 {
+	if f.Kind == wire.Transport && f.Status/100 != 3 { // the hint is about the URL, which is known to be right
 		o.Hint = ""
 	}
 	if f.Status == http.StatusConflict {
 		o.Hint = "use a session with its own stream: " + wire.Run("listen -s URL")
 	}
-	if e.mayHaveLostSession(c, stream) && !e.isSessionValid(ctx, c, nil, true) && ctx.Err() == nil {
+	if !e.mayHaveLostSession(c, stream) {
+		return o, noRetry
+	}
+	const unconfirmed = true // only a response proves that the session is valid
+	if !e.isSessionValid(ctx, c, nil, unconfirmed) && ctx.Err() == nil {
 		o.Text = "the server no longer knows this session"
 		return o, reconnect
 	}
@@ -119,7 +124,8 @@ func (e *legacy) mayHaveLostSession(c *connection, stream *transport.GetStream) 
 	if status == http.StatusNotFound {
 		return true
 	}
-	return stream.WasOpen() || status != http.StatusMethodNotAllowed && c.load().unconfirmed
+	mayBeForeign := status != http.StatusMethodNotAllowed && c.load().unconfirmed // 405: it has no such stream
+	return stream.WasOpen() || mayBeForeign
 }
 
 // unsubscribe removes the resource subscriptions. It stops at the first failure.

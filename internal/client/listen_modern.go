@@ -33,7 +33,7 @@ func (e *modern) listen(ctx context.Context, c *connection, sub *subscription) (
 	})
 	r := c.requestWithPrevious(ctx, e, call, sub.acknowledgementLimit(c.s.opt.Limits.Idle), previousID)
 	o := c.outcome(e, call, r)
-	if context.Cause(ctx) == errServerClosed {
+	if context.Cause(ctx) == errServerClosed { // handleNotification received the cancellation
 		return wire.Outcome{Method: call.Method, ServerName: o.ServerName, Reached: wire.Answered}, noRetry
 	}
 	if ctx.Err() != nil {
@@ -131,7 +131,7 @@ func (e *modern) handleAcknowledgement(c *connection, sub *subscription, id, not
 		return
 	}
 	var agreed SubscriptionFilter
-	if json.Unmarshal(notifications, &agreed) != nil {
+	if json.Unmarshal(notifications, &agreed) != nil { // agreed stays empty
 		c.warnOnce("subscription", "the acknowledgement does not list its notifications: "+transport.IDText(notifications))
 	}
 	sub.reportMissing(c, agreed)

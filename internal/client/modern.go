@@ -141,13 +141,14 @@ var inputMethods = []string{"elicitation/create", "sampling/createMessage", "roo
 // validateInputRequired checks that an input_required result has input requests or a state to send
 // back, and that each request is allowed (2026-07-28 basic/patterns/mrtr).
 func validateInputRequired(result jsonraw.Members) (wire.Kind, string) {
-	asks, ok := result.Get("inputRequests")
-	if _, state := result.Get("requestState"); !ok && !state {
+	rawRequests, hasRequests := result.Get("inputRequests")
+	_, hasState := result.Get("requestState")
+	if !hasRequests && !hasState {
 		return wire.BadResponse, "the result is input_required and has neither inputRequests nor requestState"
 	}
-	requests, err := jsonraw.Object(asks)
-	if ok && err != nil {
-		return wire.BadResponse, "inputRequests is not an object: " + jsonraw.Excerpt(asks, 40)
+	requests, err := jsonraw.Object(rawRequests)
+	if hasRequests && err != nil {
+		return wire.BadResponse, "inputRequests is not an object: " + jsonraw.Excerpt(rawRequests, 40)
 	}
 	for _, r := range requests {
 		method := jsonraw.First(r.Value, "method")
@@ -194,11 +195,14 @@ func (e *modern) sessionStateAfter(r reply, unconfirmed bool) sessionState {
 	if r.Message != nil && r.Message.Error != nil {
 		code = r.Message.Error.Code
 	}
-	switch {
-	case code == codeUnsupportedVersion:
+	if code == codeUnsupportedVersion {
 		return sessionExpired
-	case r.HTTP == nil:
-	case lacksRequestID(r), code == -32600, code == -32601 && r.HTTP.Status != http.StatusNotFound:
+	}
+	if r.HTTP == nil {
+		return sessionValid
+	}
+	isUnknownMethod := code == -32601 && r.HTTP.Status != http.StatusNotFound
+	if lacksRequestID(r) || code == codeInvalidRequest || isUnknownMethod {
 		return sessionSuspect
 	}
 	return sessionValid
@@ -208,7 +212,8 @@ func (e *modern) sessionStateAfter(r reply, unconfirmed bool) sessionState {
 // reply is stored as the probe of the next connection.
 func (e *modern) isSessionValid(ctx context.Context, c *connection, _ *reply, _ bool) bool {
 	r := c.request(ctx, e, &Call{Method: "server/discover"}, c.s.opt.Limits.Idle)
-	found := classifyProbe(r, false)
+	const overStdio = false // a suspect connection has a reply over HTTP
+	found := classifyProbe(r, overStdio)
 	if found.kind == speaksModern && found.revision == e.version {
 		return true
 	}
@@ -271,9 +276,9 @@ func (c *connection) switchVersion(e *wire.RPCError) bool {
 	return switched
 }
 
-// IsHeaderMismatch reports whether the server found that header fields differ from the body. The tool
-// definitions that the fields Mcp-Param-* are derived from are then outdated (2026-07-28
-// basic/transports/streamable-http).
+// IsHeaderMismatch reports whether the server rejected a request because its header fields differ from
+// its body. The tool definitions that the fields Mcp-Param-* are derived from are then outdated
+// (2026-07-28 basic/transports/streamable-http).
 func IsHeaderMismatch(o wire.Outcome) bool {
 	return o.RPCError() != nil && o.RPCError().Code == codeHeaderMismatch
 }

@@ -21,14 +21,15 @@ import (
 // known is the revision of an earlier run, or "": it is used until the server contradicts it.
 func (c *connection) open(ctx context.Context, known string, resume *Memory) wire.Outcome {
 	pinned := c.s.opt.Protocol
-	if o := c.connectTransport(ctx, pinned != "" && Stateless(pinned), resume); !o.OK() {
+	isPinnedModern := pinned != "" && Stateless(pinned) // such a revision is never spoken over HTTP+SSE
+	if o := c.connectTransport(ctx, isPinnedModern, resume); !o.OK() {
 		return o
 	}
 	switch {
 	case c.canResume(resume):
 		c.resume(resume)
 		return wire.Outcome{}
-	case pinned != "" && Stateless(pinned):
+	case isPinnedModern:
 		return c.openModern(ctx, pinned, "set by --protocol", c.s.opt.SkipDiscover)
 	case pinned != "":
 		c.update(func(f *connectionState) { f.revisionSource = "set by --protocol" })
@@ -36,7 +37,7 @@ func (c *connection) open(ctx context.Context, known string, resume *Memory) wir
 	case known != "" && Stateless(known) && c.s.opt.SkipDiscover && slices.Contains(revisions, known):
 		c.assumeEra(&modern{version: known}, "remembered from an earlier run")
 		return wire.Outcome{}
-	case known == "" || Stateless(known):
+	case known == "" || Stateless(known): // the probe is the first request of a stateless server anyway
 		return c.negotiate(ctx)
 	}
 	c.update(func(f *connectionState) { f.revisionSource = "remembered from an earlier run" })
@@ -85,34 +86,35 @@ func eraFor(m *Memory) era {
 	return &legacy{offered: m.Revision, guarded: guarded[agreement]{value: agreement{m.Revision, m.SessionID, m.Declared}}}
 }
 
-// connectTransport opens the transport. For a URL this sends nothing, except over HTTP+SSE, which begins
-// with a stream; if the server has no such stream any more, connect continues as for any URL. A
-// session that is resumed at a kept server gets its era before the first read, since the supervisor
-// passes on waiting requests from the server at once.
+// connectTransport opens the transport; noSSE excludes HTTP+SSE. For a URL this sends nothing, except
+// over HTTP+SSE, which begins with a stream; if the server has no such stream any more, the URL is
+// used for Streamable HTTP. A session that is resumed at a kept server gets its era before the first
+// read, since the supervisor passes on waiting requests from the server at once.
 func (c *connection) connectTransport(ctx context.Context, noSSE bool, resume *Memory) wire.Outcome {
 	server := c.s.opt.Server
 	if server.Transport == transport.HTTPSSE && !noSSE && server.URL != "" {
 		f := c.connectSSE(ctx)
-		noStream := f != nil && (f.Kind == wire.BadResponse || wire.IsRefusal(f.Status)) // there is no event stream
-		if !noStream {
+		isNoEventStream := f != nil && (f.Kind == wire.BadResponse || wire.IsRefusal(f.Status))
+		if !isNoEventStream {
 			return c.connectOutcome(f)
 		}
 	}
-	line, f := c.openTransport(ctx, server)
-	if f == nil {
-		if pipe, ok := line.(interface{ KeepIn(spool.Dir) }); ok {
-			pipe.KeepIn(c.s.opt.Spool)
-		}
-		c.update(func(f *connectionState) { f.transport = line })
-		if server.Keepalive != nil && c.canResume(resume) {
-			c.resume(resume)
-		}
-		line.Listen()
+	opened, f := c.openTransport(ctx, server)
+	if f != nil {
+		return c.connectOutcome(f)
 	}
-	return c.connectOutcome(f)
+	if pipe, ok := opened.(interface{ KeepIn(spool.Dir) }); ok { // HTTP has its directory already
+		pipe.KeepIn(c.s.opt.Spool)
+	}
+	c.update(func(state *connectionState) { state.transport = opened })
+	if server.Keepalive != nil && c.canResume(resume) {
+		c.resume(resume)
+	}
+	opened.Listen()
+	return wire.Outcome{}
 }
 
-// connectOutcome returns the outcome of connect for f, which may be nil.
+// connectOutcome returns the outcome of connecting: a failure because of f, or OK if f is nil.
 func (c *connection) connectOutcome(f *transport.Fault) wire.Outcome {
 	if f != nil {
 		return c.outcome(nil, &Call{Method: "initialize"}, failedReply(f))
@@ -126,7 +128,7 @@ func (c *connection) openTransport(ctx context.Context, server Server) (transpor
 	rec := c.s.recorder
 	if server.Pipe != nil {
 		in, out := server.Pipe()
-		return transport.NewPipe(in, out, limit, rec, c, nil), nil
+		return transport.NewPipe(in, out, limit, rec, c, nil), nil // nil: no child process
 	}
 	if server.Keepalive != nil {
 		return keepalive.Open(ctx, server.Keepalive, c.s.opt.Limits.Connect, limit, rec, c)
@@ -148,23 +150,26 @@ func (c *connection) newHTTP() *transport.HTTP {
 
 // connectSSE opens an HTTP+SSE transport within the connect limit.
 func (c *connection) connectSSE(ctx context.Context) *transport.Fault {
+	const spent = 0 // the limit begins now
 	ctx, stop := withLimit(
 		ctx,
 		transport.TimeoutError{Flag: "--connect-timeout", What: "no endpoint event", After: c.s.opt.Limits.Connect},
-		0,
+		spent,
 	)
 	defer stop()
-	line, f := transport.OpenHTTPSSE(ctx, c.newHTTP())
-	if f == nil {
-		c.update(func(f *connectionState) { f.transport = line })
-		line.Listen()
+	opened, f := transport.OpenHTTPSSE(ctx, c.newHTTP())
+	if f != nil {
+		return f
 	}
-	return f
+	c.update(func(state *connectionState) { state.transport = opened })
+	opened.Listen()
+	return nil
 }
 
-// negotiate finds the era by sending server/discover as a probe, never a request with an effect.
+// negotiate finds the era by sending server/discover as a probe, never a request with an effect, and
+// opens the session. It repeats the probe once if the server names another stateless revision.
 func (c *connection) negotiate(ctx context.Context) wire.Outcome {
-	if c.transport().Name() == transport.HTTPSSE {
+	if c.transport().Name() == transport.HTTPSSE { // the transport of 2024-11-05 needs no probe
 		c.update(func(f *connectionState) {
 			f.revisionSource = "the URL is known to be an event stream that begins with an endpoint event"
 		})
@@ -174,7 +179,7 @@ func (c *connection) negotiate(ctx context.Context) wire.Outcome {
 	for attempt := 0; ; attempt++ {
 		e := &modern{version: revision}
 		call := &Call{Method: "server/discover"}
-		r := c.takeProbeReply()
+		r := c.takeProbeReply() // the previous connection may have sent the probe already
 		if r == nil {
 			fresh := c.request(ctx, probing{e}, call, c.probeTimeout())
 			r = &fresh
@@ -264,7 +269,7 @@ func (c *connection) mayAcceptInitialize(o wire.Outcome) bool {
 }
 
 // fallBackToInitialize opens the session with initialize after a probe that the server did not
-// understand. It restarts a process that exited on the probe, or that refuses initialize after it:
+// understand. found is the result of the probe. It restarts a process that exited on the probe, or that refuses initialize after it:
 // some bridges (supergateway) initialize their own server on any first message, and then refuse to
 // do so again.
 func (c *connection) fallBackToInitialize(ctx context.Context, found probeResult) wire.Outcome {
@@ -272,7 +277,8 @@ func (c *connection) fallBackToInitialize(ctx context.Context, found probeResult
 		c.update(func(f *connectionState) { f.revisionSource = found.why })
 		o := c.openLegacy(ctx, newestCommon(revisions, hasHandshake), &found)
 		wasRefused := o.Kind == wire.RPCFailed || isHTTPRefusal(o)
-		if found.silent && wasRefused && c.transport().Name() == transport.StreamableHTTP {
+		isStreamable := c.transport().Name() == transport.StreamableHTTP
+		if found.silent && wasRefused && isStreamable {
 			return c.probeAgain(ctx, o)
 		}
 		if !c.mayBeSpoiltByProbe(ctx, o) {
@@ -281,7 +287,8 @@ func (c *connection) fallBackToInitialize(ctx context.Context, found probeResult
 		found.why += ", and so was initialize after it: the server was restarted without it"
 	}
 	c.transport().Close()
-	if o := c.connectTransport(ctx, false, nil); !o.OK() {
+	const noSSE = false // without effect: the transport is a process
+	if o := c.connectTransport(ctx, noSSE, nil); !o.OK() {
 		return o
 	}
 	c.update(func(f *connectionState) { f.revisionSource = found.why })
@@ -306,9 +313,11 @@ func (c *connection) probeAgain(ctx context.Context, refusal wire.Outcome) wire.
 // mayBeSpoiltByProbe reports whether o, the outcome of initialize over stdio, may be an effect of
 // the probe: the process exited, or refused initialize without naming a revision.
 func (c *connection) mayBeSpoiltByProbe(ctx context.Context, o wire.Outcome) bool {
-	refused := o.Kind == wire.RPCFailed && o.RPCError() != nil && len(supportedIn(o.RPCError())) == 0
-	return c.transport().Name() == transport.Stdio && o.Method == "initialize" && (refused || o.Kind == wire.Transport) &&
-		ctx.Err() == nil
+	if c.transport().Name() != transport.Stdio || o.Method != "initialize" || ctx.Err() != nil {
+		return false
+	}
+	wasRefused := o.Kind == wire.RPCFailed && o.RPCError() != nil && len(supportedIn(o.RPCError())) == 0
+	return wasRefused || o.Kind == wire.Transport
 }
 
 // openLegacy opens the session with initialize. If a server refuses that over HTTP, openLegacy
@@ -319,9 +328,11 @@ func (c *connection) openLegacy(ctx context.Context, revision string, probe *pro
 	if o.OK() {
 		return o
 	}
-	again := newestCommon(supportedIn(o.RPCError()), Stateless)
-	if again != "" && c.s.opt.Protocol == "" && rpcCode(o) == codeUnsupportedVersion {
-		return c.openModern(ctx, again, "initialize was refused with -32022", false)
+	stateless := newestCommon(supportedIn(o.RPCError()), Stateless)
+	isPinned := c.s.opt.Protocol != ""
+	if stateless != "" && !isPinned && rpcCode(o) == codeUnsupportedVersion {
+		const quick = false
+		return c.openModern(ctx, stateless, "initialize was refused with -32022", quick)
 	}
 	if c.transport().Name() == transport.StreamableHTTP && isHTTPRefusal(o) && o.Method == "initialize" {
 		return c.trySSE(ctx, revision, probe, o)
@@ -329,8 +340,9 @@ func (c *connection) openLegacy(ctx context.Context, revision string, probe *pro
 	return o
 }
 
-// trySSE opens the session over the HTTP+SSE transport. If there is no such stream either, the
-// outcome describes all attempts, since initialize was refused first.
+// trySSE opens the session over the HTTP+SSE transport after refusal, the outcome of initialize. probe
+// is the result of the probe before that, or nil. If there is no such stream either, the outcome
+// describes all attempts.
 func (c *connection) trySSE(
 	ctx context.Context,
 	revision string,
@@ -339,6 +351,7 @@ func (c *connection) trySSE(
 ) wire.Outcome {
 	old := c.transport()
 	if f := c.connectSSE(ctx); f != nil {
+		// These say more than the attempts: mcpc, the server or the user forbids the connection.
 		if f.Kind == wire.Refused || f.Kind == wire.Auth || f.Kind == wire.Signal {
 			return c.outcome(nil, &Call{Method: "initialize"}, failedReply(f))
 		}
@@ -398,8 +411,8 @@ func (c *connection) openModern(ctx context.Context, revision, why string, quick
 // explainHandshake adds to a refused server/discover that the server may speak a revision with
 // initialize.
 func explainHandshake(o wire.Outcome, revision string) wire.Outcome {
-	refused := o.Kind == wire.RPCFailed || o.Kind == wire.Transport && isHTTPRefusal(o)
-	if code := rpcCode(o); !refused || slices.Contains(modernCodes, code) {
+	wasRefused := o.Kind == wire.RPCFailed || o.Kind == wire.Transport && isHTTPRefusal(o)
+	if !wasRefused || slices.Contains(modernCodes, rpcCode(o)) { // a modern code: it speaks the era
 		return o
 	}
 	o.Text = fmt.Sprintf("the server does not speak %s (server/discover: %s)", revision, o.Text)

@@ -12,7 +12,8 @@ import (
 // codeInternal is the JSON-RPC code for "internal error".
 const codeInternal = -32603
 
-// outcome returns the outcome for a reply. e is nil if the era is not known.
+// outcome returns the outcome for a reply. e is nil if the era is not known; the result is not
+// validated then. It also reports problems of an accepted response as findings.
 func (c *connection) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 	o = wire.Outcome{
 		Method: call.Method, Name: r.name, ID: r.id, ServerName: c.s.opt.Server.Name,
@@ -25,10 +26,11 @@ func (c *connection) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 		return o
 	}
 	c.reportResponseProblems(r.Message)
+	// Applied last: an input request without an answer may be the cause of the failure.
 	defer func() { o = r.unanswered.applyTo(o) }()
 	m := r.Message
 	switch {
-	case m == nil:
+	case m == nil: // a message without a response was accepted
 	case m.Error != nil && m.Kind == wire.ErrorResponse:
 		o.Kind = wire.RPCFailed
 		o.Text = m.Error.Message
@@ -115,7 +117,9 @@ func validateCompleteResult(method string, members jsonraw.Members) (wire.Kind, 
 	return wire.OK, ""
 }
 
-// requireArrayOrObject checks that name is an array or a single object; checkShape reports an object.
+// requireArrayOrObject checks raw, the member called name that the result of method must have: it
+// returns OK for an array or a single object, and else BadResponse with a text. checkShape reports an
+// object.
 func requireArrayOrObject(raw json.RawMessage, method, name string) (wire.Kind, string) {
 	if len(raw) > 0 && raw[0] == '{' {
 		return wire.OK, ""
@@ -123,8 +127,9 @@ func requireArrayOrObject(raw json.RawMessage, method, name string) (wire.Kind, 
 	return requireArray(raw, method, name)
 }
 
-// requireArray checks that the array name, which the result of method must have, is an array
-// (server/resources, server/prompts, server/utilities/completion).
+// requireArray checks raw, the member called name that the result of method must have: it returns OK
+// for an array, and else BadResponse with a text (server/resources, server/prompts,
+// server/utilities/completion).
 func requireArray(raw json.RawMessage, method, name string) (wire.Kind, string) {
 	if len(raw) == 0 {
 		return wire.BadResponse, "the result of " + method + " has no " + name
@@ -145,7 +150,8 @@ func validateToolResult(members jsonraw.Members) (wire.Kind, string) {
 	if len(content) == 0 && !structured {
 		return wire.BadResponse, "the result of the tool call has no content"
 	}
-	if len(content) > 0 && !strings.ContainsRune(`[{"`, rune(content[0])) && !structured {
+	isUsable := len(content) > 0 && strings.ContainsRune(`[{"`, rune(content[0])) // array, block, string
+	if !isUsable && !structured {
 		return wire.BadResponse, "the content of the tool call is not an array"
 	}
 	flag, _ := members.Get("isError")

@@ -15,7 +15,8 @@ import (
 type probeResult struct {
 	kind     probeKind
 	revision string
-	why      string
+	// why says for the user what the server replied.
+	why string
 	// text replaces the text of the outcome if kind is probeFailed; "" keeps it.
 	text string
 	// respawn says that the server's process exited and has to be started again.
@@ -60,11 +61,13 @@ func classifyProbe(r reply, overStdio bool) probeResult {
 	return probeResult{kind: tryHandshake, why: "server/discover got a non-response"}
 }
 
-// classifyFault does what classifyProbe does, for a reply without a message.
+// classifyFault returns what a probe without a response message means for the era. The kind is
+// probeFailed for a fault that says nothing about it, such as a failed connection.
 func classifyFault(r reply, overStdio bool) probeResult {
 	f := r.Fault
 	_, isLimit := f.Err.(transport.TimeoutError) // the limit of the probe, not of the connection
-	if f.Kind == wire.Timeout && (overStdio || isLimit || f.Reached != wire.Unsent) {
+	mayHaveReached := overStdio || isLimit || f.Reached != wire.Unsent
+	if f.Kind == wire.Timeout && mayHaveReached {
 		return probeResult{kind: tryHandshake, why: "server/discover was not answered in time", silent: true}
 	}
 	if overStdio && f.Kind == wire.Transport {
@@ -76,7 +79,7 @@ func classifyFault(r reply, overStdio bool) probeResult {
 	if r.HTTP != nil && (wire.IsRefusal(r.HTTP.Status) || rejectsProbe(r.HTTP, r.HTTP.Body)) {
 		return probeResult{kind: tryHandshake, why: fmt.Sprintf("server/discover got HTTP %d", r.HTTP.Status)}
 	}
-	return probeResult{}
+	return probeResult{kind: probeFailed}
 }
 
 // rejectsProbe reports whether a response with status 500 or 501 contains the method or the
@@ -91,7 +94,8 @@ func rejectsProbe(http *wire.HTTPFacts, text []byte) bool {
 }
 
 // classifyVersions returns what a list of revisions means. found is the kind if the list has a
-// stateless revision of mcpc; otherwise a handshake is tried. If the list has only unknown
+// stateless revision of mcpc; otherwise a handshake is tried. how is the beginning of the result's
+// why. If the list has only unknown
 // stateless revisions, the session cannot be opened, since the server would refuse a handshake,
 // too.
 func classifyVersions(theirs []string, found probeKind, how string) probeResult {
@@ -99,12 +103,15 @@ func classifyVersions(theirs []string, found probeKind, how string) probeResult 
 		return probeResult{kind: found, revision: revision, why: how + joinOrNone(theirs)}
 	}
 	if newestCommon(theirs, hasHandshake) == "" && slices.ContainsFunc(theirs, Stateless) {
-		return probeResult{text: "the server speaks " + joinOrNone(theirs) + "; mcpc speaks " + joinOrNone(revisions)}
+		text := "the server speaks " + joinOrNone(theirs) + "; mcpc speaks " + joinOrNone(revisions)
+		return probeResult{kind: probeFailed, text: text}
 	}
 	return probeResult{kind: tryHandshake, why: how + joinOrNone(theirs)}
 }
 
-// classifyError does what classifyProbe does, for an error response.
+// classifyError returns what an error response to a probe means for the era. Most errors mean that a
+// handshake should be tried; the kind is probeFailed for an error of the modern era that lists no
+// revisions, and for a failure of the server.
 func classifyError(r reply) probeResult {
 	e := r.Message.Error
 	theirs := supportedIn(e)
@@ -112,10 +119,11 @@ func classifyError(r reply) probeResult {
 		return classifyVersions(theirs, askAgain, fmt.Sprintf("server/discover got the error %d, which lists ", e.Code))
 	}
 	if slices.Contains(modernCodes, e.Code) {
-		return probeResult{}
+		return probeResult{kind: probeFailed}
 	}
-	if r.HTTP != nil && r.HTTP.Status/100 == 5 && !rejectsProbe(r.HTTP, r.Message.Raw) {
-		return probeResult{}
+	isServerFailure := r.HTTP != nil && r.HTTP.Status/100 == 5
+	if isServerFailure && !rejectsProbe(r.HTTP, r.Message.Raw) {
+		return probeResult{kind: probeFailed}
 	}
 	return probeResult{kind: tryHandshake, why: fmt.Sprintf("server/discover got the error %d", e.Code)}
 }

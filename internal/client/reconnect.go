@@ -18,13 +18,14 @@ const maxResends = 2
 // reports that the session was reopened.
 func (s *Session) doRound(ctx context.Context, call *Call) (o wire.Outcome, renewed bool) {
 	c := s.connection()
-	if settled := c.load().rootsSettled; settled != nil {
+	if settled := c.load().rootsSettled; settled != nil { // the server requested roots
 		c.waitForRoots(ctx, settled)
 	}
 	began := s.opt.Now()
 	defer func() { o.Took = s.opt.Now().Sub(began) }()
 	isClosed := pause.IsOver(c.transport().Gone())
-	if isClosed && !call.Bare && s.opt.Server.Keepalive == nil {
+	mayReopen := !call.Bare && s.opt.Server.Keepalive == nil // a kept server has lost its state
+	if isClosed && mayReopen {
 		c, o = s.reconnect(ctx, c, c.revision())
 		if !o.OK() {
 			return o.WithPart(wire.BeforeOperation), false
@@ -45,7 +46,7 @@ func (s *Session) doRound(ctx context.Context, call *Call) (o wire.Outcome, rene
 		if next == resend {
 			continue
 		}
-		if next == noRetry || renewed {
+		if next == noRetry || renewed { // the session is reopened once only
 			if next == reconnect {
 				c.markLost()
 			}
@@ -58,6 +59,7 @@ func (s *Session) doRound(ctx context.Context, call *Call) (o wire.Outcome, rene
 			return withPart(call, o, mayHaveArrived), false
 		}
 		renewed = true
+		// A server that has never accepted the session has not executed the request either.
 		mayTakeEffectTwice := !now.unconfirmed && !isRepeatable(call.Method)
 		if call.Once || call.sessionOnly || mayTakeEffectTwice {
 			return notResent(lost.outcome(now.era, call, r), s.opt.Resume != nil), true
@@ -91,9 +93,9 @@ func (c *connection) noteLastReply(r reply) {
 	}
 }
 
-// withPart marks which part of the call an outcome belongs to: a connection before the request, the
-// request itself, or a later attempt. mayHaveArrived says that an earlier attempt may have reached
-// the server.
+// withPart returns o marked with the part of the call that it belongs to: a connection before the
+// request, the request itself (unmarked), or a later attempt. mayHaveArrived says that an earlier
+// attempt may have reached the server. An outcome that is OK is returned unchanged.
 func withPart(call *Call, o wire.Outcome, mayHaveArrived bool) wire.Outcome {
 	isRequestItself := o.Method == call.Method && (!mayHaveArrived || o.Reached != wire.Unsent)
 	if o.OK() || isRequestItself {
@@ -138,7 +140,7 @@ func (c *connection) retryAction(ctx context.Context, call *Call, r reply, uncon
 			return noRetry // a kept server has lost its state
 		}
 		isConnectionLost := r.Fault.Kind == wire.Transport && r.Fault.Reached == wire.Unknown && r.Fault.Status == 0
-		if isConnectionLost && mayRepeat {
+		if isConnectionLost && mayRepeat { // the connection may have been an idle one that the server closed
 			c.addFinding(wire.Info, "sent_again", r.Fault.Text+"; "+call.Method+" is read-only and was sent again")
 			return resend
 		}
@@ -168,7 +170,8 @@ func hasVagueCode(m *wire.Message) bool {
 		return false
 	}
 	code := m.Error.Code
-	return code == 0 || wire.RangeOfCode(code) == wire.ServerCodes && code != codeNoResource && code != codeDraftVersion
+	isDefined := code == codeNoResource || code == codeDraftVersion
+	return code == 0 || wire.RangeOfCode(code) == wire.ServerCodes && !isDefined
 }
 
 // isRepeatable reports whether requests of the method have no effect, or the same effect if they
@@ -190,8 +193,9 @@ func nextRevision(old *connection, r reply) string {
 	return old.revision()
 }
 
-// reconnect reopens the session. Several callers that found old to be lost share one new
-// connection. known is the revision to use, or "".
+// reconnect replaces the lost connection old with a new one, and returns it. Several callers that
+// found old to be lost share one new connection. known is the revision to use, or "" to negotiate. The
+// connection is nil if the outcome is not OK.
 func (s *Session) reconnect(ctx context.Context, old *connection, known string) (*connection, wire.Outcome) {
 	select {
 	case s.reconnecting <- struct{}{}:
@@ -205,15 +209,16 @@ func (s *Session) reconnect(ctx context.Context, old *connection, known string) 
 	if c := s.connection(); c != old {
 		return c, wire.Outcome{}
 	}
-	ended := pause.IsOver(old.transport().Gone())
+	ended := pause.IsOver(old.transport().Gone()) // read before close, which ends the transport
 	old.markLost()
-	old.close(ctx, false)
+	const endSession = true
+	old.close(ctx, !endSession)
 	c, o := s.openConnection(ctx, known, nil, old.takeProbeReply())
 	if !o.OK() {
 		return nil, o
 	}
 	if !s.setConnection(c) {
-		c.close(ctx, true)
+		c.close(ctx, endSession)
 		return nil, old.notSent(transport.ErrClosed)
 	}
 	if s.opt.Reconnected != nil {

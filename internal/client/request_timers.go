@@ -60,17 +60,20 @@ func failedReply(f *transport.Fault) reply { return reply{Reply: transport.Faile
 // idle, the hard limit is reached or ctx ends, exchange first cancels the request at the server, as
 // the era requires, and then ends the wait.
 func (c *connection) exchange(ctx context.Context, e era, out *outgoing, idle time.Duration) reply {
+	// The end of ctx must not end the call before the request is cancelled at the server.
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
-	c.recordRequest(out, false)
+	const givenUp = true
+	c.recordRequest(out, !givenUp)
 	now := c.s.opt.Now()
-	first := c.update(func(f *connectionState) { f.sentAt = now }).sentAt.IsZero()
-	if first && idle > 0 && c.transport().Name() == transport.Stdio {
+	before := c.update(func(f *connectionState) { f.sentAt = now })
+	isFirst := before.sentAt.IsZero()
+	if isFirst && idle > 0 && c.transport().Name() == transport.Stdio {
 		idle = max(idle, c.s.opt.Limits.Start) // the process may still be starting
 	}
 	pending := c.s.pending.watch(ctx, out, idle, func(cause error) {
-		c.recordRequest(out, true)
-		if !out.mustNotCancel && out.ID != nil && cause != errServerClosed {
+		c.recordRequest(out, givenUp)
+		if !out.mustNotCancel && out.ID != nil && cause != errServerClosed { // else the server has cancelled it
 			e.cancel(c, out)
 		}
 		cancel(cause)
@@ -100,13 +103,13 @@ func (c *connection) recordRequest(out *outgoing, givenUp bool) {
 	}
 }
 
-// addDiagnostics adds to the fault of a request without a response what the server sent instead:
-// its standard error, and m or an unfinished line.
-func addDiagnostics(line transport.Transport, f *transport.Fault, m transport.Diagnostic) {
-	if child, ok := line.(transport.StderrSource); ok {
+// addDiagnostics adds to f, the fault of a request without a response, what the server sent instead:
+// its standard error, and m or, if m is empty, an unfinished line.
+func addDiagnostics(opened transport.Transport, f *transport.Fault, m transport.Diagnostic) {
+	if child, ok := opened.(transport.StderrSource); ok {
 		f.Process = child.StderrTail()
 	}
-	if pipe, ok := line.(interface{ Pending() transport.Diagnostic }); ok && m.Text == "" {
+	if pipe, ok := opened.(interface{ Pending() transport.Diagnostic }); ok && m.Text == "" {
 		m = pipe.Pending()
 	}
 	if m.Text != "" {
@@ -142,20 +145,20 @@ type pendingRequests struct {
 	holds int
 }
 
-// newPendingRequests returns an empty set of requests. The end of life gives up all requests that
+// newPendingRequests returns an empty set of requests. The end of lifetime gives up all requests that
 // are added later.
-func newPendingRequests(life context.Context, limits Limits) *pendingRequests {
+func newPendingRequests(lifetime context.Context, limits Limits) *pendingRequests {
 	p := &pendingRequests{
-		lifetime: life,
+		lifetime: lifetime,
 		limits:   limits,
 		requests: map[*pendingRequest]bool{},
 		byToken:  map[string]*pendingRequest{},
 	}
-	context.AfterFunc(life, func() {
+	context.AfterFunc(lifetime, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for r := range p.requests {
-			go r.giveUp(transport.ErrClosed)
+			go r.giveUp(transport.ErrClosed) // giveUp takes the mutex
 		}
 	})
 	return p
@@ -187,12 +190,13 @@ type pendingRequest struct {
 	diagnostic transport.Diagnostic
 }
 
-// watch starts the timers of a request. It calls end once if the request is given up: when ctx or
-// the session ends, or at a time limit.
+// watch starts the timers of a request. It calls onGiveUp once if the request is given up: when ctx or
+// the session ends, or at a time limit. The caller must call stop.
 func (p *pendingRequests) watch(
-	ctx context.Context, out *outgoing, idle time.Duration, end func(error),
+	ctx context.Context, out *outgoing, idle time.Duration, onGiveUp func(cause error),
 ) *pendingRequest {
-	r := &pendingRequest{all: p, out: out, idle: idle, onGiveUp: end, progress: math.Inf(-1)}
+	// Any first progress value is an advance.
+	r := &pendingRequest{all: p, out: out, idle: idle, onGiveUp: onGiveUp, progress: math.Inf(-1)}
 	if hard := p.limits.Hard; hard > 0 && !out.hasNoTimers && out.isAcknowledged == nil {
 		r.hard = time.AfterFunc(hard, func() {
 			r.giveUp(transport.TimeoutError{Flag: "--max-time", What: "the call did not end", After: hard})
@@ -211,7 +215,7 @@ func (p *pendingRequests) watch(
 	}
 	p.mu.Unlock()
 	r.stopAfterFunc = context.AfterFunc(ctx, func() { r.giveUp(context.Cause(ctx)) })
-	if p.lifetime.Err() != nil {
+	if p.lifetime.Err() != nil { // the session may have ended before r was in p.requests
 		go r.giveUp(transport.ErrClosed)
 	}
 	return r
@@ -248,7 +252,7 @@ func (r *pendingRequest) giveUp(cause error) {
 	}
 }
 
-// stop ends the watch. It waits for a running end; afterwards the request is not cancelled any more
+// stop ends the watch. It waits for a running onGiveUp; afterwards the request is not cancelled any more
 // (basic/utilities/cancellation: only requests "believed to be still in-progress").
 func (r *pendingRequest) stop() {
 	r.stopAfterFunc()

@@ -16,7 +16,8 @@ import (
 func (c *connection) composeAnswer(ctx context.Context, m *wire.Message) []byte {
 	ctx, withdraw := context.WithCancel(ctx)
 	defer withdraw()
-	defer c.questions.add(string(m.ID), withdraw)()
+	removeQuestion := c.questions.add(string(m.ID), withdraw)
+	defer removeQuestion()
 	answer, withdrawn := c.askUser(ctx, m)
 	if withdrawn {
 		return nil
@@ -106,7 +107,7 @@ func (c *connection) handleCancelled(m *wire.Message) {
 	}
 }
 
-// An unanswered is a request from the server that got no answer, or an answer that declines.
+// An unansweredRequest is a request from the server that got no answer, or an answer that declines.
 type unansweredRequest struct {
 	answer  Answer
 	request *wire.Message
@@ -136,7 +137,7 @@ func (u *unansweredRequest) applyTo(o wire.Outcome) wire.Outcome {
 		return o
 	}
 	isToolError := o.Kind == wire.ToolError
-	if u.undeclared != "" {
+	if u.undeclared != "" { // a likely cause of a failure, but not a missing answer
 		if o.Kind == wire.RPCFailed || isToolError {
 			o.Findings = append(slices.Clip(o.Findings), wire.Finding{
 				Rule: wire.RuleUndeclared, Severity: wire.Info, Got: u.undeclared,
@@ -159,11 +160,11 @@ func (u *unansweredRequest) applyTo(o wire.Outcome) wire.Outcome {
 	if !hasResult && o.Kind != wire.RPCFailed {
 		return o
 	}
-	failure := o.RPCError()
+	failure := o.RPCError() // of the original response, before o gets another message
 	o = u.answer.applyTo(o)
 	o.Message = u.request
 	o.Result = u.request.Raw
-	if u.request.Kind == wire.Response {
+	if u.request.Kind == wire.Response { // the input request was part of a result
 		o.Result = u.request.Result
 	}
 	if failure != nil {

@@ -133,7 +133,8 @@ func (c *connection) runAsTask(ctx context.Context, m *wire.Message, send func([
 	if task == nil {
 		return wire.ComposeError(m.ID, -32603, "Internal error: too many tasks at a time")
 	}
-	defer c.questions.add(task.id, withdraw)()
+	removeQuestion := c.questions.add(task.id, withdraw)
+	defer removeQuestion()
 	send(wire.ComposeResult(m.ID, withRelatedTask(jsonraw.With(nil, "task", c.serverTasks.object(task)), m)))
 	answer, withdrawn := c.askUser(ctx, m)
 	status := TaskCompleted
@@ -143,7 +144,7 @@ func (c *connection) runAsTask(ctx context.Context, m *wire.Message, send func([
 	} else if answer.Result == nil {
 		status = TaskFailed
 	}
-	c.serverTasks.end(task, status, answer, c.s.opt.Now())
+	c.serverTasks.end(task, status, answer, c.s.opt.Now()) // without effect after tasks/cancel
 	return nil
 }
 
@@ -170,7 +171,7 @@ func (c *connection) answerTaskRequest(ctx context.Context, m *wire.Message) []b
 	if m.Method == "tasks/cancel" && !c.serverTasks.end(e, TaskCancelled, cancelledAnswer, c.s.opt.Now()) {
 		return wire.ComposeError(m.ID, -32602, "Invalid params: the task has ended already")
 	}
-	if m.Method == "tasks/cancel" {
+	if m.Method == "tasks/cancel" { // the condition above has ended the task
 		c.addFinding(wire.Info, "withdrawn", "the server cancelled its request")
 		e.withdraw()
 	}
@@ -182,7 +183,8 @@ func (c *connection) answerTaskRequest(ctx context.Context, m *wire.Message) []b
 func (c *connection) taskResult(ctx context.Context, m *wire.Message, e *serverTask) []byte {
 	ctx, withdraw := context.WithCancel(ctx)
 	defer withdraw()
-	defer c.questions.add(string(m.ID), withdraw)()
+	removeQuestion := c.questions.add(string(m.ID), withdraw)
+	defer removeQuestion()
 	select {
 	case <-e.over:
 	case <-ctx.Done():

@@ -169,13 +169,13 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// idleTimeout returns the error for a request that was silent for the time of after. what says
-// what is missing.
+// idleTimeout returns the error for a request that was silent for the time of after. what says what is
+// missing. The error names the flag that the user gave, and its time.
 func (l Limits) idleTimeout(what string, after time.Duration) transport.TimeoutError {
 	if l.Wait <= 0 {
 		return transport.TimeoutError{Flag: "--timeout", What: what, After: after}
 	}
-	if after == l.Idle {
+	if after == l.Idle { // the rest of Wait; any other time is a limit of its own
 		after = l.Wait
 	}
 	return transport.TimeoutError{Flag: "--wait", What: what, After: after}
@@ -254,6 +254,7 @@ func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 		reconnecting: make(chan struct{}, 1),
 		askingUser:   make(chan struct{}, 1),
 	}
+	// ctx limits the opening only: the session lasts until Close.
 	lifetime, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.lifetime = lifetime
 	s.answerTasks.lifetime = lifetime
@@ -278,7 +279,8 @@ func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 	if !o.OK() {
 		s.connector.SuggestTLS(ctx, opt.Server.URL, &o)
 		s.connector.SuggestLoopback(ctx, opt.Server.URL, &o)
-		s.Close(ctx, false)
+		const endSession = false // openConnection has closed the connection
+		s.Close(ctx, endSession)
 		return s, o
 	}
 	s.setConnection(c)
@@ -323,12 +325,12 @@ func (s *Session) Memory() Memory {
 // session. Close takes up to 5 s if it has to stop a process.
 func (s *Session) Close(ctx context.Context, endSession bool) {
 	s.mu.Lock()
-	endSession = endSession && !s.closed
+	endSession = endSession && !s.closed // once only
 	s.closed = true
 	c := s.current
 	s.mu.Unlock()
 	if c != nil {
-		c.questions.withdrawAll()
+		c.questions.withdrawAll() // their answers end, and finish need not wait for the user
 	}
 	s.answerTasks.finish()
 	if c != nil {
@@ -379,12 +381,13 @@ func (s *Session) Do(ctx context.Context, call Call) wire.Outcome {
 }
 
 // requestsInput reports whether the server requests input in o, so that the request needs another
-// round.
+// round: with a result, or up to 2025-11-25 with an error that lists pages to visit.
 func (s *Session) requestsInput(o wire.Outcome) bool {
 	if o.Kind == wire.InputRequired {
-		return o.Message != nil && o.Message.Kind == wire.Response
+		return o.Message != nil && o.Message.Kind == wire.Response // else it is a request of its own
 	}
-	return o.RPCError() != nil && o.RPCError().Code == codeURLElicitation && s.opt.Asker != nil && !Stateless(s.Revision())
+	listsPages := rpcCode(o) == codeURLElicitation && !Stateless(s.Revision())
+	return listsPages && s.opt.Asker != nil
 }
 
 // Notify sends a notification with the era's metadata.
@@ -407,10 +410,10 @@ func (s *Session) Raw(ctx context.Context, raw []byte, bare bool) wire.Outcome {
 	m := wire.ParseMessage(raw)
 	call := &Call{Method: m.Method, Params: m.Params, Bare: bare}
 	out := &outgoing{Outgoing: transport.Outgoing{ID: m.ID, Method: m.Method, AcceptsAny: true}}
-	c.stamp(e, call, out)
+	c.stamp(e, call, out) // only for the header fields: raw is sent as it is
 	out.Raw = raw
 	out.Resumable = false
-	out.token = nil
+	out.token = nil // progress is shown like any notification, and extends no limit
 	out.mustNotCancel = out.mustNotCancel || m.Kind != wire.Request
 	var r reply
 	if m.Kind == wire.Notification || m.Kind == wire.Response || m.Kind == wire.ErrorResponse {
@@ -422,7 +425,8 @@ func (s *Session) Raw(ctx context.Context, raw []byte, bare bool) wire.Outcome {
 		r.Fault.NoteReachable()
 	}
 	o := c.outcome(e, call, r)
-	if r.Message != nil && r.Message.Kind == wire.Batch && e.allowsBatches() {
+	isBatch := r.Message != nil && r.Message.Kind == wire.Batch
+	if isBatch && e.allowsBatches() { // a response to a batch, which no single request can have
 		o.Kind = wire.OK
 		o.Phase = "result"
 		o.Text = ""

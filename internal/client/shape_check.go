@@ -22,7 +22,7 @@ func checkShape(c *connection, e era, call *Call, o *wire.Outcome) {
 	if check != nil && call.shape != nil {
 		check = call.shape
 	}
-	if check == nil || o.Kind != wire.OK && o.Kind != wire.ToolError && o.Kind != wire.InputRequired {
+	if check == nil || !isAcceptedResult(*o) {
 		return
 	}
 	revision := e.revision()
@@ -39,13 +39,19 @@ func checkShape(c *connection, e era, call *Call, o *wire.Outcome) {
 	reportShape(c, "the result of "+call.Method+" does not conform to "+revision, findings)
 }
 
+// isAcceptedResult reports whether o has a result of the server that was accepted so far. A result
+// that reports a failed tool, or requires input, is one.
+func isAcceptedResult(o wire.Outcome) bool {
+	return o.Kind == wire.OK || o.Kind == wire.ToolError || o.Kind == wire.InputRequired
+}
+
 // isStrict reports whether results with problems are rejected.
 func (o *Options) isStrict() bool { return o.Strict != nil && o.Strict() }
 
 // checkNoise rejects an accepted result, with Strict, if the server sent something else than a
 // message before it. On a transport that stays open, the result that opens the session is not
-// rejected here: connect rejects the whole opening, since a single rejected result would only start
-// another attempt.
+// rejected here: openConnection rejects the whole opening, since a single rejected result would only
+// start another attempt.
 func checkNoise(c *connection, r reply, o *wire.Outcome) {
 	noise := r.Noise
 	if noise == nil && transport.HasByteOrderMark(r.Message.Raw) {
@@ -64,7 +70,7 @@ func checkNoise(c *connection, r reply, o *wire.Outcome) {
 // rejectNoise makes an accepted outcome a BadResponse because of noise, which becomes its finding;
 // nil changes nothing.
 func rejectNoise(c *connection, noise []byte, o *wire.Outcome) {
-	if noise == nil || o.Kind != wire.OK && o.Kind != wire.ToolError && o.Kind != wire.InputRequired {
+	if noise == nil || !isAcceptedResult(*o) {
 		return
 	}
 	rule := "stream_noise"
@@ -80,7 +86,7 @@ func rejectNoise(c *connection, noise []byte, o *wire.Outcome) {
 		o.Text = "the server sent an event that is not JSON-RPC"
 		o.Hint = `on an event stream, send a comment to keep the connection alive: a line that begins with ":"`
 	}
-	o.Message = nil
+	o.Message = nil // the fault is not in the response
 	o.Kind = wire.BadResponse
 	shown := fmt.Sprintf("%q", jsonraw.Excerpt(noise, maxNoiseShown))
 	o.Findings = []wire.Finding{{Rule: rule, Severity: wire.Error, Text: shown}}
@@ -92,23 +98,31 @@ func rejectNoise(c *connection, noise []byte, o *wire.Outcome) {
 func checkOdd(c *connection, r reply, o *wire.Outcome) {
 	odd := r.Irregularity
 	for _, p := range r.Message.Problems {
-		switch {
-		case odd != nil || p.Severity == wire.Error:
-		case p.Rule == "shape":
+		if odd != nil { // the first problem is enough
+			break
+		}
+		if p.Severity == wire.Error { // it makes the message Invalid, and is the outcome already
+			continue
+		}
+		switch p.Rule {
+		case "shape":
 			odd = &wire.Finding{Rule: p.Rule, Severity: wire.Warning, Text: "the response has an unexpected member: " + p.Text}
-		case p.Rule == "jsonrpc":
+		case "jsonrpc":
 			odd = &wire.Finding{Rule: p.Rule, Severity: wire.Warning, Text: "the response is " + p.Text}
 		}
 	}
-	switch {
-	case odd == nil:
-	case c.s.opt.isStrict():
-		if o.Kind == wire.OK || o.Kind == wire.ToolError || o.Kind == wire.InputRequired {
-			o.Kind = wire.BadResponse
-			o.Text = odd.Text
+	if odd == nil {
+		return
+	}
+	if !c.s.opt.isStrict() {
+		if c.once.markReported("odd " + odd.Rule) {
+			c.Finding(*odd)
 		}
-	case c.once.markReported("odd " + odd.Rule):
-		c.Finding(*odd)
+		return
+	}
+	if isAcceptedResult(*o) {
+		o.Kind = wire.BadResponse
+		o.Text = odd.Text
 	}
 }
 
@@ -118,10 +132,13 @@ const maxNoiseShown = 80
 // checkUnasked checks the shape of a notification or of a request from the server, and reports
 // problems once per method.
 func checkUnasked(c *connection, m *wire.Message) {
-	if check := c.s.opt.Shape; check != nil {
-		if findings := check(c.revision(), m.Method, m); len(findings) > 0 && c.once.markReported("shape "+m.Method) {
-			reportShape(c, "the params of "+m.Method+" break "+c.revision(), findings)
-		}
+	check := c.s.opt.Shape
+	if check == nil {
+		return
+	}
+	findings := check(c.revision(), m.Method, m)
+	if len(findings) > 0 && c.once.markReported("shape "+m.Method) {
+		reportShape(c, "the params of "+m.Method+" break "+c.revision(), findings)
 	}
 }
 

@@ -22,7 +22,7 @@ type params struct {
 
 // readParams parses raw. members are its members if the caller knows them, otherwise nil.
 func readParams(raw json.RawMessage, members jsonraw.Members) *params {
-	p := &params{raw: raw, members: slices.Clip(members)}
+	p := &params{raw: raw, members: slices.Clip(members)} // add must not write into the caller's array
 	if members == nil && len(raw) > 0 {
 		var err *jsonraw.SyntaxError
 		p.members, err = jsonraw.Object(raw)
@@ -51,30 +51,30 @@ func (p *params) add(name string, value json.RawMessage) {
 
 // addMeta adds members to _meta, except those that the caller wrote. It changes nothing if p or
 // _meta is not an object.
-func (p *params) addMeta(marks ...jsonraw.Member) {
-	if p.isBroken || p.isMetaBroken || len(marks) == 0 {
+func (p *params) addMeta(added ...jsonraw.Member) {
+	if p.isBroken || p.isMetaBroken || len(added) == 0 {
 		return
 	}
 	own, hasMeta := p.members.Get("_meta")
 	if len(p.meta) > 0 {
-		marks = slices.DeleteFunc(slices.Clone(marks), func(mark jsonraw.Member) bool {
-			_, isOwn := p.meta.Get(mark.Name)
+		added = slices.DeleteFunc(slices.Clone(added), func(member jsonraw.Member) bool {
+			_, isOwn := p.meta.Get(member.Name)
 			return isOwn
 		})
 	}
-	meta := jsonraw.Append(jsonraw.OrEmpty(own), marks...)
+	meta := jsonraw.Append(jsonraw.OrEmpty(own), added...)
 	if hasMeta {
 		p.raw = jsonraw.With(p.raw, "_meta", meta)
 	} else {
 		p.add("_meta", meta)
 	}
-	p.meta = append(p.meta, marks...)
+	p.meta = append(p.meta, added...)
 }
 
-// withMeta returns a result with members added to _meta, as addMeta does.
-func withMeta(result json.RawMessage, marks ...jsonraw.Member) json.RawMessage {
+// withMeta returns a result with members added to its _meta, except those that are there already.
+func withMeta(result json.RawMessage, added ...jsonraw.Member) json.RawMessage {
 	p := readParams(result, nil)
-	p.addMeta(marks...)
+	p.addMeta(added...)
 	return p.raw
 }
 
@@ -95,11 +95,11 @@ func (c *connection) stamp(e era, call *Call, out *outgoing) json.RawMessage {
 	p := readParams(call.Params, call.Members)
 	out.name, _ = p.name(call.Method)
 	if !call.Bare {
-		marks := e.stamp(c, call, p, out)
-		if call.Progress {
-			marks = append(marks, jsonraw.Member{Name: "progressToken", Value: out.ID})
+		metaMembers := e.stamp(c, call, p, out)
+		if call.Progress { // the id is unique, and so serves as the token
+			metaMembers = append(metaMembers, jsonraw.Member{Name: "progressToken", Value: out.ID})
 		}
-		p.addMeta(append(marks, c.trace(p)...)...)
+		p.addMeta(append(metaMembers, c.trace(p)...)...)
 	}
 	out.token = p.meta.Value("progressToken")
 	return p.raw

@@ -123,6 +123,7 @@ func (s *Session) ParseTask(raw json.RawMessage) (Task, bool) {
 	if err != nil {
 		return Task{}, false
 	}
+	// An entry has the form of a result of tasks/get.
 	task, problem, ok := s.connection().era().readTask(&Call{Method: "tasks/get"}, members)
 	return task, ok && problem == ""
 }
@@ -159,7 +160,7 @@ func millisecondsIn(members jsonraw.Members, name string) time.Duration {
 	const longest = 100 * 365 * 24 * time.Hour
 	raw, _ := members.Get(name)
 	ms, err := strconv.ParseFloat(string(raw), 64)
-	if err != nil || !(ms > 0) {
+	if err != nil || !(ms > 0) { // not ms <= 0, which is false for NaN
 		return 0
 	}
 	return time.Duration(math.Min(ms, float64(longest/time.Millisecond))) * time.Millisecond
@@ -192,19 +193,22 @@ type AwaitOptions struct {
 // at the server.
 func (s *Session) Await(ctx context.Context, task Task, w AwaitOptions) wire.Outcome {
 	began := s.opt.Now()
+	const spent = 0 // the limit begins now
 	ctx, stop := withLimit(
 		ctx,
 		transport.TimeoutError{Flag: "--max-time", What: "the task did not end", After: s.opt.Limits.Hard},
-		0,
+		spent,
 	)
 	defer stop()
-	defer s.pending.keepToken(task.token)()
+	forgetToken := s.pending.keepToken(task.token)
+	defer forgetToken()
 	o := s.await(ctx, task, &w)
 	o.Took = s.opt.Now().Sub(began)
 	return o
 }
 
-// await does what Await does, without the time limit.
+// await polls a task until it has ended, without a time limit of its own, and returns the outcome that
+// the call would have had. If ctx ends, the outcome is that of an abandoned request.
 func (s *Session) await(ctx context.Context, task Task, w *AwaitOptions) wire.Outcome {
 	asked := wire.Outcome{Method: "tasks/get", Name: task.ID, ServerName: s.opt.Server.Name}
 	// Only a task that is known to be working is worth a wait before the first request.
@@ -216,7 +220,7 @@ func (s *Session) await(ctx context.Context, task Task, w *AwaitOptions) wire.Ou
 		if wait && !transport.Sleep(ctx, pause) {
 			return abandoned(ctx, asked)
 		}
-		token := task.token
+		token := task.token // a status does not contain it
 		task, asked = s.Task(ctx, task.ID)
 		if !asked.OK() {
 			return asked

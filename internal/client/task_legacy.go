@@ -42,8 +42,9 @@ func (e *legacy) taskOffer(capabilities json.RawMessage, support string) TaskOff
 	return offer
 }
 
-// withTasks adds to capabilities that the client runs the server's requests as tasks, if offered is
-// the revision with such tasks.
+// withTasks returns capabilities with the member tasks added: the client runs the requests that they
+// allow as tasks. It returns them unchanged if they allow no such request, or if offered is not the
+// revision with such tasks.
 func withTasks(capabilities json.RawMessage, offered string) json.RawMessage {
 	var requests json.RawMessage
 	if jsonraw.First(capabilities, "elicitation") != nil {
@@ -107,7 +108,8 @@ func (e *legacy) readTask(call *Call, result jsonraw.Members) (task Task, proble
 	switch call.Method {
 	case "tools/call":
 		raw, nested := result.Get("task")
-		if !nested || call.Task == nil && jsonraw.First(call.Params, "task") == nil {
+		isWanted := call.Task != nil || jsonraw.First(call.Params, "task") != nil
+		if !nested || !isWanted { // without the wish, task is a member like any other
 			return Task{}, "", false
 		}
 		inner, err := jsonraw.Object(raw)
@@ -141,7 +143,7 @@ func (e *legacy) advanceTask(
 	switch {
 	case out.Message == nil: // the failure of tasks/result itself
 		return out, true
-	case out.RPCError() != nil && !task.Status.Ended():
+	case out.RPCError() != nil && !task.Status.Ended(): // the task may have been cancelled in the meantime
 		if now, o := s.Task(ctx, task.ID); now.Status == TaskCancelled {
 			return cancelledOutcome(o, now), true
 		}

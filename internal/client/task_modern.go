@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// taskOffer returns an offer without Asked: the server decides which calls become tasks, for
+// taskOffer returns an offer without ByClient: the server decides which calls become tasks, for
 // clients that declare support. The server's capabilities may be unknown (nil), since no request
 // depends on them.
 func (e *modern) taskOffer(capabilities json.RawMessage, _ string) TaskOffer {
@@ -55,8 +55,8 @@ func missingObject(status TaskStatus, result jsonraw.Members) string {
 	return ""
 }
 
-// advanceTask returns the outcome that an ended task contains, or answers the task's input
-// requests.
+// advanceTask returns the outcome that an ended task contains, or answers the task's input requests.
+// over is false if the task goes on; end has no meaning then.
 func (e *modern) advanceTask(
 	ctx context.Context, s *Session, task Task, o wire.Outcome, w *AwaitOptions,
 ) (end wire.Outcome, over bool) {
@@ -84,7 +84,7 @@ func (e *modern) advanceTask(
 // own. Its resultType may be absent and must be complete. Message.Raw stays that of tasks/get.
 func withTaskResult(e *modern, o wire.Outcome, raw []byte) wire.Outcome {
 	m := wire.ParseMessage(raw)
-	crossed := o.Message.Raw
+	received := o.Message.Raw // the bytes that were sent, for the user
 	o.Message = m
 	o.Result = m.Result
 	switch {
@@ -102,13 +102,14 @@ func withTaskResult(e *modern, o wire.Outcome, raw []byte) wire.Outcome {
 			o.Text = "the result of the task has the type input_required, but must be complete"
 		}
 	}
-	m.Raw = crossed
+	m.Raw = received
 	return o
 }
 
-// answerInputs answers the input requests of a task that are not in w.Answered. A part of the
-// answers may be sent; each key is answered once in the life of a task (extension, "Input
-// Requests").
+// answerInputs answers the input requests of a task that are not in w.Answered, and adds their keys to
+// it. A part of the answers may be sent; each key is answered once in the life of a task (extension,
+// "Input Requests"). over reports that the task cannot go on, because an input request got no answer
+// or the server refused the answers; end is the outcome then.
 func (e *modern) answerInputs(
 	ctx context.Context,
 	s *Session,
@@ -124,7 +125,8 @@ func (e *modern) answerInputs(
 		if slices.Contains(w.Answered, request.Name) {
 			continue
 		}
-		q := newInputRequest(request, false)
+		const willRetry = false // the task goes on without another call
+		q := newInputRequest(request, willRetry)
 		if s.opt.Asker == nil {
 			end = withFailure(o, wire.InputRequired, UnansweredOutcome(q.Method).Text)
 			over = true
