@@ -269,9 +269,9 @@ func (c *connection) mayAcceptInitialize(o wire.Outcome) bool {
 }
 
 // fallBackToInitialize opens the session with initialize after a probe that the server did not
-// understand. found is the result of the probe. It restarts a process that exited on the probe, or that refuses initialize after it:
-// some bridges (supergateway) initialize their own server on any first message, and then refuse to
-// do so again.
+// understand. found is the result of the probe. It restarts a process that exited on the probe, or
+// that refuses initialize after it: some bridges (supergateway) initialize their own server on any
+// first message, and then refuse to do so again.
 func (c *connection) fallBackToInitialize(ctx context.Context, found probeResult) wire.Outcome {
 	if !found.respawn {
 		c.update(func(f *connectionState) { f.revisionSource = found.why })

@@ -41,14 +41,15 @@ func (c *cookies) store(u *url.URL, resp *http.Response, now func() time.Time) {
 		// Paths are not compared, because SetCookieField does not know them.
 		isReplaced := func(old cookie) bool { return old.name == received.name && old.origin == received.origin }
 		c.kept = slices.DeleteFunc(c.kept, isReplaced)
-		if set.MaxAge > 0 {
+		if set.MaxAge > 0 { // it takes precedence over Expires
 			received.expires = now().Add(time.Duration(set.MaxAge) * time.Second)
 		} else if set.MaxAge == 0 && !set.Expires.IsZero() {
 			received.expires = set.Expires
 		}
+		isDeletion := set.MaxAge < 0 || received.isExpired(now)
 		isForTLS := set.Secure && u.Scheme != "https"
-		isTooLarge := len(received.name)+len(received.value) > maxCookieSize || len(c.kept) == maxCookies
-		if set.MaxAge < 0 || received.isExpired(now) || isForTLS || isTooLarge {
+		isTooMuch := len(received.name)+len(received.value) > maxCookieSize || len(c.kept) == maxCookies
+		if isDeletion || isForTLS || isTooMuch {
 			continue
 		}
 		c.kept = append(c.kept, received)
@@ -86,11 +87,12 @@ func (c *Connector) CookieField(address string) string {
 	return c.cookies.field(u, c.rec.Now)
 }
 
-// SetCookieField stores the cookies of an earlier run for the origin of a URL.
+// SetCookieField stores the cookies of an earlier run for the origin of a URL, and any path. It ignores
+// a field or a URL that is not valid.
 func (c *Connector) SetCookieField(address, field string) {
 	u, err := url.Parse(address)
-	pairs, bad := http.ParseCookie(field)
-	if err != nil || bad != nil {
+	pairs, fieldErr := http.ParseCookie(field)
+	if err != nil || fieldErr != nil {
 		return
 	}
 	c.cookies.mu.Lock()

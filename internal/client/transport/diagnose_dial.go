@@ -67,10 +67,10 @@ func (c *Connector) SuggestTLS(ctx context.Context, server string, o *wire.Outco
 	defer stop()
 	// The certificate need not be valid: no data is sent over this connection.
 	err := tls.Client(conn, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(ctx)
-	var alert tls.AlertError
+	var alert tls.AlertError // only a TLS server sends one
 	if err == nil || errors.As(err, &alert) {
 		o.Hint = "that port speaks TLS: try https:// instead of http://"
-		o.TryRevision = ""
+		o.TryRevision = "" // no revision works at an http:// URL
 	}
 }
 
@@ -92,7 +92,8 @@ func (c *Connector) directURL(server string) *url.URL {
 	return u
 }
 
-// dialProbe opens a connection to the host of u. It returns nil if that takes longer than probeTimeout.
+// dialProbe opens a connection to the host of u. It returns nil if that fails or takes longer than
+// probeTimeout.
 func (c *Connector) dialProbe(ctx context.Context, u *url.URL) net.Conn {
 	ctx, stop := context.WithTimeout(ctx, probeTimeout)
 	defer stop()

@@ -44,7 +44,7 @@ func (f *Fault) describeEnd() string {
 func (f *Fault) EndBy(cause error) {
 	f.Err = cause
 	timeout, ok := cause.(TimeoutError)
-	switch {
+	switch { // any other cause is a signal to mcpc
 	case ok:
 		f.Kind = wire.Timeout
 		f.Text = timeout.Error()
@@ -74,5 +74,5 @@ func (f *Fault) ApplyTo(o wire.Outcome) wire.Outcome {
 	return o
 }
 
-// Failed returns the reply with that fault.
+// Failed returns the reply to a message that got no response because of f.
 func Failed(f *Fault) Reply { return Reply{Fault: f} }

@@ -37,9 +37,9 @@ type StreamListeners interface {
 }
 
 // OpenGetStream opens the stream in the background. fields returns the header fields each time the
-// stream is opened. The stream ends with life, or when Close is called.
-func (t *HTTP) OpenGetStream(life context.Context, fields func() []wire.Field, listeners StreamListeners) *GetStream {
-	life, cancel := context.WithCancel(life)
+// stream is opened. The stream ends with ctx, or when Close is called.
+func (t *HTTP) OpenGetStream(ctx context.Context, fields func() []wire.Field, listeners StreamListeners) *GetStream {
+	ctx, cancel := context.WithCancel(ctx)
 	g := &GetStream{
 		http:      t,
 		fields:    fields,
@@ -48,7 +48,7 @@ func (t *HTTP) OpenGetStream(life context.Context, fields func() []wire.Field, l
 		done:      make(chan struct{}),
 		listeners: listeners,
 	}
-	go g.run(life)
+	go g.run(ctx)
 	return g
 }
 
@@ -78,7 +78,8 @@ func (g *GetStream) Close() {
 	}
 }
 
-// run opens the stream and reopens it whenever it ends.
+// run opens the stream and reopens it whenever it ends, until ctx is done or the server refuses it for
+// good. A first attempt that fails is not repeated.
 func (g *GetStream) run(ctx context.Context) {
 	defer close(g.done)
 	pos := &streamPosition{seen: NewRecentIDs()}
@@ -90,11 +91,11 @@ func (g *GetStream) run(ctx context.Context) {
 	close(g.opened)
 	for attempt := 1; f == nil; {
 		var alive bool
-		alive, f = g.deliver(ctx, rt, pos)
+		alive, f = g.deliver(ctx, rt, pos) // never nil: it says how the stream ended
 		if alive {
 			attempt = 1
 		}
-		if f.Kind != wire.BadResponse && ctx.Err() == nil {
+		if f.Kind != wire.BadResponse && ctx.Err() == nil { // a bad response would only be repeated
 			missed := g.reportBreak(f, pos)
 			rt, attempt, f = g.reopen(ctx, pos, attempt)
 			if f == nil && missed {
@@ -105,9 +106,10 @@ func (g *GetStream) run(ctx context.Context) {
 	g.reportClosed(ctx, f)
 }
 
-// reopen requests the stream until the server opens it or refuses it permanently. It retries after
-// network errors, and after a 409 of a server that has not noticed the interruption; only the time
-// between attempts grows. It returns the number of the next attempt.
+// reopen requests the stream until the server opens it, refuses it permanently or ctx is done. It
+// retries after network errors, and after a 409 of a server that has not noticed the interruption;
+// their number is not limited, but the time between them grows with attempt. It returns the opened
+// stream, or a fault, and the number of the next attempt.
 func (g *GetStream) reopen(ctx context.Context, pos *streamPosition, attempt int) (*roundTrip, int, *Fault) {
 	for ; pos.pause(ctx, attempt); attempt++ {
 		rt, f := g.http.openStream(ctx, g.fields(), pos.id)
@@ -115,7 +117,7 @@ func (g *GetStream) reopen(ctx context.Context, pos *streamPosition, attempt int
 			return rt, attempt + 1, f
 		}
 	}
-	return nil, attempt, cutFault(ctx, 0, ctx.Err())
+	return nil, attempt, cutFault(ctx, 0, ctx.Err()) // 0 bytes were read
 }
 
 // RuleGetNoise is the rule of a finding about an event on a GET stream that is not JSON.
@@ -130,7 +132,7 @@ func (g *GetStream) deliver(ctx context.Context, rt *roundTrip, pos *streamPosit
 			alive = true
 			g.handle(wire.ParseMessage(ev.Data))
 		}
-		return false
+		return false // go on: no message ends this stream
 	})
 	return alive || g.http.rec.Now().Sub(began) >= MaxBackoff, f
 }
@@ -165,6 +167,7 @@ func (g *GetStream) reportRefusal(ctx context.Context, f *Fault) {
 		// The server is not reachable: the request next to the stream reports that.
 		finding.Text = "the GET stream for notifications could not be opened: " + f.describeResponse()
 	case f.Kind == wire.Auth || !IsPermanent(f) || f.Status < 400:
+		// The server may have a stream: it wants a login, is overloaded or broken, or redirects.
 		finding.Severity = wire.Warning
 		finding.Text = "the GET stream for notifications could not be opened: " + f.describeResponse()
 	}
@@ -194,7 +197,8 @@ func (g *GetStream) finish(ctx context.Context, f *Fault, finding wire.Finding) 
 
 // reportBreak reports that the stream ended: to the listeners if a message may have been missed,
 // else as a finding. Servers may close the stream at any time, and many do to save a connection
-// (2025-11-25 basic/transports); if their events have ids, no message is missed then.
+// (2025-11-25 basic/transports); if their events have ids, no message is missed then. It reports
+// whether a message may have been missed.
 func (g *GetStream) reportBreak(f *Fault, pos *streamPosition) (missed bool) {
 	why := "the GET stream for notifications " + HowEnded(f)
 	level := wire.Info
@@ -227,7 +231,8 @@ func (f *Fault) describeResponse() string {
 	return f.Text
 }
 
-// IsPermanent reports whether the server's refusal will not change with another attempt.
+// IsPermanent reports whether the server's refusal will not change with another attempt. It is false
+// without an HTTP status, and for an overloaded or failing server.
 func IsPermanent(f *Fault) bool {
 	switch f.Status {
 	case 0, http.StatusConflict, http.StatusTooManyRequests, http.StatusRequestTimeout:
@@ -244,8 +249,9 @@ func (g *GetStream) Gone() <-chan struct{} {
 	return g.done
 }
 
-// openStream requests a stream with GET: a new stream, or, if lastID is not "", the continuation
-// after the event with that id.
+// openStream requests a stream with GET: a new stream, or, if lastID is not "", the continuation after
+// the event with that id. It returns a fault for any response that is not a stream of events. The
+// caller closes the body.
 func (t *HTTP) openStream(ctx context.Context, fields []wire.Field, lastID string) (*roundTrip, *Fault) {
 	if lastID != "" {
 		fields = append(append([]wire.Field{}, fields...), wire.Field{Name: "Last-Event-ID", Value: lastID})

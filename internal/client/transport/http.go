@@ -88,7 +88,7 @@ func (t *HTTP) Send(ctx context.Context, out *Outgoing) Reply {
 	if mediaType(rt.resp) == "text/event-stream" {
 		return Reply{HTTP: rt.facts(nil)} // no event can answer this message
 	}
-	body, _ := io.ReadAll(io.LimitReader(rt.resp.Body, shortBody))
+	body, _ := io.ReadAll(io.LimitReader(rt.resp.Body, shortBody)) // the status alone is the acknowledgement
 	rt.record(wire.Body, body)
 	r := Reply{HTTP: rt.facts(body)}
 	if m := wire.ParseMessage(body); m.Kind == wire.ErrorResponse && !m.HasID() {
@@ -106,7 +106,9 @@ func faultReply(rt *roundTrip, f *Fault) Reply {
 	return Reply{Fault: f, HTTP: rt.facts(nil)}
 }
 
-// roundTrip sends one HTTP request and waits for the response's header.
+// roundTrip sends one HTTP request and waits for the response's header. It returns a fault if there is
+// no usable header; the roundTrip is then nil, or has the response if its header is too large. The
+// caller closes the body if there is no fault.
 func (t *HTTP) roundTrip(ctx context.Context, method string, out *Outgoing) (*roundTrip, *Fault) {
 	rt := &roundTrip{
 		connector: t.connector, redactedURL: t.redactedURL, stream: t.rec.nextStream(),
@@ -167,7 +169,8 @@ func (t *HTTP) setFields(req *http.Request, out *Outgoing) {
 	for _, f := range t.edits {
 		setExtra(req, f)
 		canonical := textproto.CanonicalMIMEHeaderKey(f.Name)
-		if f.Value != "" && canonical != f.Name && canonical != "Host" { // send the name as it is written
+		isWrittenOtherwise := canonical != f.Name && canonical != "Host" // net/http writes Host itself
+		if f.Value != "" && isWrittenOtherwise {                         // Set would change the name's case
 			req.Header.Del(f.Name)
 			req.Header[f.Name] = []string{f.Value}
 		}
@@ -207,11 +210,12 @@ func mediaType(resp *http.Response) string {
 	return wire.MediaType(resp.Header.Get("Content-Type"))
 }
 
-// recordCut records that the response is incomplete and which side ended it.
+// recordCut records that the response is incomplete and which side ended it: this side if ctx is done,
+// with its cause as the text, else the server, with err.
 func (rt *roundTrip) recordCut(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		text := ""
-		if why := context.Cause(ctx); why != ctx.Err() {
+		if why := context.Cause(ctx); why != ctx.Err() { // "context canceled" tells a user nothing
 			text = why.Error()
 		}
 		rt.connector.rec.recordClosed(rt.stream, wire.Sent, "cancelled", text)

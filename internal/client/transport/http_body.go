@@ -24,7 +24,7 @@ const (
 	longRefusal = 256 << 10
 )
 
-// readResponse reads the response to a request.
+// readResponse reads the response to a request: a refusal, a stream of events or a single body.
 func (t *HTTP) readResponse(ctx context.Context, rt *roundTrip, out *Outgoing) Reply {
 	if rt.resp.StatusCode/100 != 2 {
 		return t.readRefusal(rt, out)
@@ -67,7 +67,8 @@ func charsetOf(resp *http.Response) string {
 	}
 }
 
-// readSingleBody reads a response that is one body of media type kind.
+// readSingleBody reads a response that is one body of media type kind, and returns the response to out
+// in it. Everything else becomes a fault; with AcceptsAny, the body is the reply whatever it is.
 func (t *HTTP) readSingleBody(ctx context.Context, rt *roundTrip, kind string, out *Outgoing) Reply {
 	body, f := t.readBody(ctx, rt)
 	if f != nil {
@@ -105,9 +106,9 @@ func (t *HTTP) readSingleBody(ctx context.Context, rt *roundTrip, kind string, o
 func (t *HTTP) pickResponse(m *wire.Message, out *Outgoing) (answer *wire.Message, odd *wire.Finding) {
 	if m.Kind == wire.Batch && out.AllowsBatch {
 		for _, item := range m.Items {
-			if a, o := t.pickResponse(item, out); a != nil {
-				answer = a
-				odd = o
+			if itemAnswer, itemOdd := t.pickResponse(item, out); itemAnswer != nil {
+				answer = itemAnswer
+				odd = itemOdd
 			} else if isReply(item) {
 				t.inbox.Receive(item)
 			}
@@ -126,8 +127,9 @@ func (t *HTTP) pickResponse(m *wire.Message, out *Outgoing) (answer *wire.Messag
 	return nil, nil
 }
 
-// readRefusal reads a response whose status is not 2xx. If the body is a JSON-RPC error, that error
-// is the reply, except for 401 and 403.
+// readRefusal reads a response whose status is not 2xx. If the body is a JSON-RPC error for this
+// request, that error is the reply. For 401 and 403 the reply is a fault in any case, because the
+// status decides what the user has to do; the error becomes part of its text.
 func (t *HTTP) readRefusal(rt *roundTrip, out *Outgoing) Reply {
 	body := t.refusalBody(rt)
 	rt.record(wire.Body, body)
@@ -154,10 +156,10 @@ func (t *HTTP) refusalBody(rt *roundTrip) []byte {
 		limit = max(int64(t.maxSize), longRefusal)
 	}
 	src, f := decodedBody(rt.resp)
-	if f != nil {
+	if f != nil { // an unknown encoding: show the bytes as they are
 		src = rt.resp.Body
 	}
-	body, _ := io.ReadAll(io.LimitReader(src, limit))
+	body, _ := io.ReadAll(io.LimitReader(src, limit)) // a part explains the refusal, too
 	return body
 }
 
@@ -174,7 +176,8 @@ func describeType(resp *http.Response, kind string) string {
 	return fmt.Sprintf("a Content-Type that is not one media type: %q", field)
 }
 
-// readBody reads and decodes a whole body. The message limit applies to the decoded size.
+// readBody reads and decodes a whole body. The message limit applies to the decoded size. A body with an
+// encoding that mcpc cannot decode is returned as it was sent, together with a fault.
 func (t *HTTP) readBody(ctx context.Context, rt *roundTrip) ([]byte, *Fault) {
 	if t.maxSize.isExceededBy(int(rt.resp.ContentLength)) {
 		return nil, TooLarge(int64(t.maxSize))
@@ -184,8 +187,9 @@ func (t *HTTP) readBody(ctx context.Context, rt *roundTrip) ([]byte, *Fault) {
 		src = rt.resp.Body
 	}
 	decoder := src
-	if t.maxSize > 0 && (rt.resp.ContentLength < 0 || src != io.Reader(rt.resp.Body)) {
-		src = io.LimitReader(src, int64(t.maxSize)+1)
+	isDecoded := decoder != io.Reader(rt.resp.Body)
+	if t.maxSize > 0 && (rt.resp.ContentLength < 0 || isDecoded) { // else Content-Length bounds the size
+		src = io.LimitReader(src, int64(t.maxSize)+1) // one more byte shows that the limit is exceeded
 	}
 	// The server declares the length, so it is trusted only up to 256 MiB.
 	buffer := t.Spool.New(min(max(rt.resp.ContentLength, 0), 256<<20))
@@ -201,7 +205,6 @@ func (t *HTTP) readBody(ctx context.Context, rt *roundTrip) ([]byte, *Fault) {
 	if readErr != nil {
 		rt.record(wire.Noise, body)
 		rt.recordCut(ctx, readErr)
-		isDecoded := decoder != io.Reader(rt.resp.Body)
 		return nil, incompleteBody(ctx, rt.resp, body, isDecoded, readErr)
 	}
 	if t.maxSize.isExceededBy(len(body)) {
@@ -221,8 +224,8 @@ func (t *HTTP) readBody(ctx context.Context, rt *roundTrip) ([]byte, *Fault) {
 	return body, unread
 }
 
-// incompleteBody returns the fault for a body whose reading failed after these bytes. If their JSON is
-// complete, the server declared a wrong length.
+// incompleteBody returns the fault for a body whose reading failed with err after these bytes.
+// isDecoded says that they were decoded. If their JSON is complete, the server declared a wrong length.
 func incompleteBody(ctx context.Context, resp *http.Response, body []byte, isDecoded bool, err error) *Fault {
 	f := cutFault(ctx, int64(len(body)), err)
 	if context.Cause(ctx) != nil {

@@ -28,8 +28,9 @@ const (
 var errNotAwaited = errors.New("the response was not waited for")
 
 // DeleteSession ends a session with DELETE; out has its header fields. A server may refuse (405) or
-// not know the session (404, some servers 400); after any other status it may keep the session,
-// which is reported. If noWait is set, DeleteSession returns shortly after the request was written.
+// not know the session (404, some servers 400); after any other status it may keep the session, which
+// is reported, like a failure of the request. If noWait is set, DeleteSession returns shortly after the
+// request was written, and a response that is still missing is not reported.
 func (t *HTTP) DeleteSession(ctx context.Context, out *Outgoing, noWait bool) {
 	if noWait {
 		var stop func()
@@ -65,7 +66,7 @@ func endSoonAfterWriting(ctx context.Context, out *Outgoing) (_ context.Context,
 	ctx, stopTimeout := context.WithTimeoutCause(ctx, writeLimit,
 		TimeoutError{What: "the request was not written", After: writeLimit})
 	var mark atomic.Pointer[httpconn.Mark] // before the request was written
-	var timer *time.Timer
+	var timer *time.Timer                  // runs only from WroteRequest on
 	timer = time.AfterFunc(writeLimit, func() {
 		if !mark.Load().IsPassed() {
 			timer.Reset(responseGrace) // the request is still in a buffer of net/http

@@ -50,6 +50,7 @@ func connectFault(ctx context.Context, rt *roundTrip, err error) *Fault {
 	default:
 		describeConnect(f, host, err)
 	}
+	// Without the certificate, some servers send an alert and some hang up.
 	if rt.connector.certMissing.Load() && (f.Phase == "tls" || isHangUp(err)) {
 		f.Hint = "the server asked for a certificate: --cert FILE --key FILE"
 	}
@@ -65,7 +66,8 @@ func isAlert(rt *roundTrip, err error) bool {
 		return false
 	}
 	state := rt.currentState()
-	return !state.isWritten || !state.isReused && rt.connector.certRequested.Load()
+	isCertificateRefused := !state.isReused && rt.connector.certRequested.Load()
+	return !state.isWritten || isCertificateRefused
 }
 
 // isHangUp reports whether the other side closed the connection without a response.
@@ -114,8 +116,8 @@ func describeConnect(f *Fault, host string, err error) {
 	}
 }
 
-// describeTLS describes a TLS error, such as which check of the certificate failed. It reports
-// whether err is a TLS error.
+// describeTLS sets the text, hint and phase of f for a TLS error, such as which check of the certificate
+// failed. It reports false, and changes nothing, if err is not a TLS error.
 func describeTLS(f *Fault, host string, err error) bool {
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError
@@ -162,8 +164,8 @@ func aboutCertificate(c *x509.Certificate) string {
 		c.NotBefore.Format(time.DateOnly), c.NotAfter.Format(time.DateOnly))
 }
 
-// refusal returns the fault for a response whose status is not 2xx and that contains no
-// JSON-RPC response. A 404 means that the URL is wrong only if no POST to it was answered before.
+// refusal returns the fault for a response that is refused because of its status, with body as the
+// received bytes. A 404 means that the URL is wrong only if no POST to it was answered before.
 func (rt *roundTrip) refusal(body []byte) *Fault {
 	f := statusFault(rt.resp, body)
 	if f.Status == http.StatusNotFound {
@@ -209,7 +211,7 @@ func statusFault(resp *http.Response, body []byte) *Fault {
 	case IsOverloaded(code):
 		f.retryable = true
 		if after := resp.Header.Get("Retry-After"); after != "" {
-			if strings.Trim(after, "0123456789") == "" {
+			if strings.Trim(after, "0123456789") == "" { // else it is a date
 				after += " s"
 			}
 			f.Text += ", retry after " + after
@@ -242,8 +244,8 @@ func (f *Fault) addToResponse(detail string) {
 	f.response += detail
 }
 
-// redirectHint returns a hint for a redirect: a login page is no endpoint, and a redirect may point
-// to the same URL.
+// redirectHint returns a hint for a redirect with a valid Location: a login page is no endpoint, and a
+// redirect may point to the same URL.
 func redirectHint(resp *http.Response) string {
 	to, _ := resp.Location()
 	path := strings.ToLower(to.Path)
@@ -258,7 +260,7 @@ func redirectHint(resp *http.Response) string {
 	}
 	// Users run the command of a hint, so the URL from the server must need no quotes and contain no secret.
 	whole := to.String()
-	isRelative := !strings.Contains(resp.Header.Get("Location"), "//")
+	isRelative := !strings.Contains(resp.Header.Get("Location"), "//") // it stays on the same server
 	if isRelative && shellwords.Quote(whole) == whole && redact.RedactURL(whole) == whole {
 		return "if you trust it: -s " + whole
 	}

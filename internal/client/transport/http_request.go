@@ -31,7 +31,7 @@ func (t *HTTP) Exchange(ctx context.Context, method string, out *Outgoing, edits
 	if mediaType(rt.resp) != "text/event-stream" {
 		r.HTTP.Body, _ = io.ReadAll(io.LimitReader(rt.resp.Body, shortBody))
 		rt.record(wire.Body, r.HTTP.Body)
-	} else {
+	} else { // a stream may never end, and its header is enough
 		t.rec.recordClosed(rt.stream, wire.Sent, "cancelled", "")
 	}
 	return r

@@ -26,7 +26,7 @@ import (
 type httpSSE struct {
 	*router
 	// http posts to the URL of the endpoint event.
-	http *HTTP // posts to the second URL
+	http *HTTP
 	// streamCtx is the context of the stream; cancel ends it.
 	streamCtx context.Context
 	cancel    context.CancelFunc
@@ -40,6 +40,7 @@ type httpSSE struct {
 // OpenHTTPSSE opens the stream at t's URL and waits for the endpoint event. After that t posts to
 // the URL of the event. The stream outlives ctx; Close ends it.
 func OpenHTTPSSE(ctx context.Context, t *HTTP) (Transport, *Fault) {
+	// Until the endpoint event, ctx ends the stream; unhook releases it from ctx.
 	streamCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	unhook := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 	s := &httpSSE{router: newRouter(t.inbox), http: t, streamCtx: streamCtx, cancel: func() { cancel(nil) }}
@@ -49,7 +50,7 @@ func OpenHTTPSSE(ctx context.Context, t *HTTP) (Transport, *Fault) {
 	if f == nil {
 		f = s.readEndpoint()
 	}
-	if !unhook() {
+	if !unhook() { // ctx has ended the stream
 		if f == nil {
 			f = &Fault{Phase: "connect"}
 		}
@@ -101,7 +102,7 @@ func (t *httpSSE) readEndpoint() *Fault {
 			return f
 		}
 		m := wire.ParseMessage(ev.Data)
-		if !ev.HasData {
+		if !ev.HasData { // a comment or an id
 			continue
 		}
 		if !ev.MayCarryMessage() {
@@ -116,15 +117,16 @@ func (t *httpSSE) readEndpoint() *Fault {
 	}
 }
 
-// resolveEndpoint returns the absolute URL of an endpoint event. It refuses another origin than the
-// stream's: messages and header fields with secrets would go to another server.
-func resolveEndpoint(sse, endpoint string) (string, *Fault) {
-	base, err := url.Parse(sse)
+// resolveEndpoint returns the absolute URL of an endpoint event, relative to the URL of its stream. It
+// refuses another origin than the stream's: messages and header fields with secrets would go to
+// another server.
+func resolveEndpoint(stream, endpoint string) (string, *Fault) {
+	base, err := url.Parse(stream)
 	if err != nil {
 		return "", &Fault{
 			Kind:  wire.Usage,
 			Phase: "connect",
-			Text:  "not a URL: " + redact.RedactURL(sse),
+			Text:  "not a URL: " + redact.RedactURL(stream),
 			Err:   withoutURL(err),
 		}
 	}
@@ -173,12 +175,12 @@ func (t *httpSSE) Call(ctx context.Context, out *Outgoing) Reply {
 	}
 	if !t.startPost(post) {
 		cancelPost(nil)
-		<-t.done
+		<-t.done // endedReply needs the reason
 		return t.endedReply(wire.Unsent)
 	}
 	select {
 	case r := <-posted:
-		if r.Fault != nil || r.Message != nil {
+		if r.Fault != nil || r.Message != nil { // refused: no response will come on the stream
 			return r
 		}
 		// Some servers send the response on the stream as well, so a response in the body does not end the call.
@@ -190,7 +192,7 @@ func (t *httpSSE) Call(ctx context.Context, out *Outgoing) Reply {
 			})
 		}
 	case r := <-w.answer:
-		unhook()
+		unhook() // the end of ctx must not cancel the POST
 		time.AfterFunc(postGrace, func() { cancelPost(nil) })
 		return r
 	case <-t.done:
@@ -243,8 +245,8 @@ func (t *httpSSE) nameEndpoint(f *Fault) {
 	}
 }
 
-// lostPrefix returns the directory of the stream's path if the endpoint's path is outside of it,
-// else "".
+// lostPrefix returns the directory of the stream's path, which a proxy may have stripped, if the
+// endpoint's path is outside of it. It returns "" otherwise, or if a URL is not valid.
 func lostPrefix(stream, endpoint string) string {
 	from, err := url.Parse(stream)
 	if err != nil {

@@ -37,15 +37,20 @@ type streamPosition struct {
 	noiseHasID bool
 	// dropped is the beginning of the bytes of this connection that belong to no event.
 	dropped []byte
-	// spareMessage is a message for reuse, or nil. free is set if the data of the latest event can be reused.
+	// spareMessage is a message for reuse, or nil. canReuse is set if the data of the latest event can
+	// be reused.
 	spareMessage *wire.Message
 	canReuse     bool
 }
 
 const (
-	maxResumes  = 5
-	firstRetry  = 500 * time.Millisecond
-	shortRetry  = 100 * time.Millisecond
+	// maxResumes limits the attempts to resume a stream without a new event between them.
+	maxResumes = 5
+	// firstRetry is the wait before the first attempt if the server names none; minRetry is the shortest
+	// wait that a server can ask for.
+	firstRetry = 500 * time.Millisecond
+	minRetry   = 100 * time.Millisecond
+	// drainWithin is how long the end of a stream is waited for after the response.
 	drainWithin = 10 * time.Millisecond
 )
 
@@ -65,7 +70,7 @@ func (t *HTTP) readEvents(ctx context.Context, rt *roundTrip, out *Outgoing) Rep
 		return r.Message == nil && r.Fault.Kind == wire.Transport && pos.seen != nil && pos.id != ""
 	}
 	for attempt := 1; canResume(); attempt++ {
-		if pos.advanced {
+		if pos.advanced { // the last attempt brought a new event
 			pos.advanced = false
 			attempt = 1
 		}
@@ -78,7 +83,7 @@ func (t *HTTP) readEvents(ctx context.Context, rt *roundTrip, out *Outgoing) Rep
 			continue
 		}
 		r = Failed(resumeFault(f))
-		isRefused := f.Status != 0 && f.Status/100 != 5
+		isRefused := f.Status != 0 && f.Status/100 != 5 // a 5xx may pass
 		if isRefused {
 			break
 		}
@@ -89,7 +94,7 @@ func (t *HTTP) readEvents(ctx context.Context, rt *roundTrip, out *Outgoing) Rep
 			})
 		}
 	}
-	if pos.strayResponse != nil {
+	if pos.strayResponse != nil { // it explains no failure
 		t.inbox.Receive(pos.strayResponse)
 	}
 	return r
@@ -112,7 +117,7 @@ func resumeFault(f *Fault) *Fault {
 func (pos *streamPosition) pause(ctx context.Context, attempt int) bool {
 	wait := Backoff(attempt)
 	if pos.retry != nil {
-		wait = min(max(*pos.retry, shortRetry), MaxBackoff)
+		wait = min(max(*pos.retry, minRetry), MaxBackoff)
 	}
 	return Sleep(ctx, wait)
 }
@@ -153,12 +158,13 @@ func (pos *streamPosition) advance(ev sse.Event) bool {
 	}
 	id := *ev.ID
 	event := fmt.Sprintf("%x %s", maphash.Bytes(eventSeed, ev.Data), id)
-	earlier, known := pos.seen.Lookup(event)
-	if earlier {
+	isOfEarlier, isKnown := pos.seen.Lookup(event)
+	if isOfEarlier {
 		return true
 	}
-	if id != "" && !known {
-		pos.seen.Put(event, false)
+	if id != "" && !isKnown {
+		const ofEarlier = false // startConnection marks it when this connection is over
+		pos.seen.Put(event, ofEarlier)
 	}
 	pos.advanced = true
 	pos.id = id
@@ -170,11 +176,12 @@ var eventSeed = maphash.MakeSeed()
 // Backoff returns how long to wait before an attempt; the time doubles with each attempt, up to
 // MaxBackoff.
 func Backoff(attempt int) time.Duration {
-	return min(firstRetry<<(min(attempt, 10)-1), MaxBackoff)
+	const maxDoublings = 9 // 256 s, over MaxBackoff and far from an overflow
+	return min(firstRetry<<min(attempt-1, maxDoublings), MaxBackoff)
 }
 
 // readReply reads the events of one HTTP response up to the response to out, or up to the end of the
-// stream.
+// stream, which is a fault. With AcceptsAny, the bytes that are no message are then the reply.
 func (t *HTTP) readReply(ctx context.Context, rt *roundTrip, out *Outgoing, pos *streamPosition) (r Reply) {
 	f := t.eachEvent(ctx, rt, pos, func(ev sse.Event) (answered bool) {
 		if ev.IsMessage() {
@@ -195,6 +202,7 @@ func (t *HTTP) readReply(ctx context.Context, rt *roundTrip, out *Outgoing, pos 
 	defer drainTimer.Stop()
 	_, _ = io.Copy(io.Discard, io.LimitReader(rt.resp.Body, shortBody))
 	rt.resp.Body.Close()
+	// With AcceptsAny, handleEvent did not report the noise, which might have been the only reply.
 	if out.AcceptsAny && pos.noise != nil && !bytes.Equal(pos.noise, r.Message.Raw) {
 		reportNonJSONEvent(t.inbox, wire.ParseMessage(pos.noise))
 	}
@@ -208,7 +216,7 @@ func (t *HTTP) readReply(ctx context.Context, rt *roundTrip, out *Outgoing, pos 
 // ended.
 func (t *HTTP) eachEvent(ctx context.Context, rt *roundTrip, pos *streamPosition, handle func(sse.Event) bool) *Fault {
 	src, f := decodedBody(rt.resp)
-	if f != nil {
+	if f != nil { // an unknown encoding: keep the beginning of the bytes
 		start := make([]byte, maxDropped)
 		n, _ := rt.resp.Body.Read(start)
 		rt.resp.Body.Close()
@@ -226,11 +234,12 @@ func (t *HTTP) eachEvent(ctx context.Context, rt *roundTrip, pos *streamPosition
 			rt.record(wire.Noise, ev.Dropped)
 			f := rt.streamEnd(ctx, err)
 			pos.keepDropped(ev)
-			pos.explainDropped(f, len(ev.Dropped) > 0)
+			isUnended := len(ev.Dropped) > 0
+			pos.explainDropped(f, isUnended)
 			return f
 		}
 		rt.recordEvent(ev)
-		if pos.dropped == nil {
+		if pos.dropped == nil { // the first such bytes
 			pos.keepDropped(ev)
 		}
 		if pos.advance(ev) {
@@ -273,8 +282,9 @@ func (pos *streamPosition) keepDropped(ev sse.Event) {
 }
 
 // explainDropped adds to the fault of a stream that ended without a response what the stream contained
-// instead. unended says that the last event is incomplete. Comments are not mentioned.
-func (pos *streamPosition) explainDropped(f *Fault, unended bool) {
+// instead. isUnended says that the last event is incomplete. Comments are not mentioned. f stays as it
+// is if it has a cause of its own.
+func (pos *streamPosition) explainDropped(f *Fault, isUnended bool) {
 	text := bytes.TrimSpace(pos.dropped)
 	if len(text) == 0 || f.Err != nil || f.Kind != wire.Transport {
 		return
@@ -283,9 +293,9 @@ func (pos *streamPosition) explainDropped(f *Fault, unended bool) {
 	case text[0] == '{' || text[0] == '[':
 		f.Text += `: it contained JSON without "data: " before it`
 		f.Hint = `a server must write "data: " before each line of a message, and a blank line after the last`
-	case !unended:
+	case !isUnended:
 		f.Text += ": it contained lines that are not events"
-	case text[0] != ':':
+	case text[0] != ':': // a comment needs no blank line
 		f.Text += ": its last event does not end with a blank line"
 	}
 }
@@ -294,13 +304,14 @@ func (pos *streamPosition) explainDropped(f *Fault, unended bool) {
 // resumed, or a non-JSON event had an id, a stray response or a non-JSON event explains the failure
 // better than f; otherwise it returns f.
 func (pos *streamPosition) faultWithoutResponse(f *Fault, out *Outgoing) *Fault {
-	ended := f.Kind == wire.Transport && f.Err == nil
-	if !ended || pos.id != "" && !pos.noiseHasID {
+	isPlainEnd := f.Kind == wire.Transport && f.Err == nil
+	mayResume := pos.id != "" && !pos.noiseHasID
+	if !isPlainEnd || mayResume {
 		return f
 	}
 	if pos.strayResponse != nil {
 		wrong := mismatchFault(out, pos.strayResponse)
-		pos.strayResponse = nil
+		pos.strayResponse = nil // the fault reports it
 		return wrong
 	}
 	if pos.noise != nil && !isJSON(pos.noise) {
@@ -315,7 +326,8 @@ func invalidEventFault(m *wire.Message) *Fault {
 }
 
 // reportNonJSONEvent reports an event that is not JSON. Some servers send such events to keep a connection
-// open, so it is no reason to stop.
+// open, so it is no reason to stop. An event that looks like a broken message also becomes a
+// diagnostic of the open requests, because it may have been the response.
 func reportNonJSONEvent(in Inbox, m *wire.Message) {
 	text := "an event on the stream is not JSON" + ignoredText(m)
 	in.Repeated(wire.Finding{Rule: "stream_noise", Severity: wire.Warning, Text: text},
@@ -377,8 +389,8 @@ func (t *HTTP) handleEvent(ev sse.Event, out *Outgoing, pos *streamPosition) (r 
 		if pos.noise == nil && string(m.Raw) != "{}" { // some servers repeat priming events as {}
 			pos.noise = m.Raw
 		}
-		pos.noiseHasID = pos.noiseHasID || ev.ID != nil && !isJSON(ev.Data)
 		if !isJSON(ev.Data) {
+			pos.noiseHasID = pos.noiseHasID || ev.ID != nil
 			if !out.AcceptsAny { // else this event may be the only reply
 				reportNonJSONEvent(t.inbox, m)
 			}
@@ -409,14 +421,17 @@ func (t *HTTP) handleEvent(ev sse.Event, out *Outgoing, pos *streamPosition) (r 
 	if answer, odd := t.pickResponse(m, out); answer != nil {
 		return Reply{Message: answer, Irregularity: odd}, true
 	}
-	if isReply(m) && pos.id != "" {
-		reportStray(t.inbox, m)
-	} else if isReply(m) {
-		if pos.strayResponse != nil {
-			t.inbox.Receive(pos.strayResponse)
-		}
-		pos.strayResponse = m
+	if !isReply(m) {
+		return Reply{}, false
 	}
+	if pos.id != "" { // the stream can be resumed, and may still bring the response
+		reportStray(t.inbox, m)
+		return Reply{}, false
+	}
+	if pos.strayResponse != nil { // only the latest is kept
+		t.inbox.Receive(pos.strayResponse)
+	}
+	pos.strayResponse = m
 	return Reply{}, false
 }
 
@@ -462,7 +477,7 @@ func (rt *roundTrip) streamEnd(ctx context.Context, err error) *Fault {
 		}
 	}
 	rt.recordCut(ctx, err)
-	f := cutFault(ctx, 0, err)
+	f := cutFault(ctx, 0, err) // the number of bytes is not known, so the text is replaced
 	if ctx.Err() == nil && f.Kind == wire.Transport {
 		f.Text = fmt.Sprintf("the connection was closed before the response: %s", withoutURL(err))
 	}

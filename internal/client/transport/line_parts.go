@@ -34,6 +34,7 @@ func SplitLine(line []byte, isAwaited func(*wire.Message) bool) []LinePart {
 	if !slices.ContainsFunc(s.parts, isText) {
 		return s.parts
 	}
+	// Beside text, start again with the awaited responses only; the rest becomes text.
 	found := s.parts
 	s.parts = nil
 	s.end = 0
@@ -80,12 +81,12 @@ func (s *lineSplitter) split(isAwaited func(*wire.Message) bool) {
 			continue
 		}
 		notJSON++
-		if at > 0 && isAwaited(wire.ParseMessage(s.line[at:])) {
+		if at > 0 && isAwaited(wire.ParseMessage(s.line[at:])) { // a broken response: it takes the rest
 			s.addMessage(at, len(s.line))
 			break
 		}
 		size := objectSize(s.line[at:])
-		if size == 0 {
+		if size == 0 { // everything after the brace may be in the object
 			break
 		}
 		at += size

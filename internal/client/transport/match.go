@@ -56,7 +56,8 @@ func isReply(m *wire.Message) bool {
 	return m.Kind == wire.Response || m.Kind == wire.ErrorResponse
 }
 
-// Mismatch returns why m does not answer the request with that id.
+// Mismatch returns why m, which arrived instead of the response, does not answer the request with that
+// id.
 func Mismatch(m *wire.Message, id json.RawMessage) string {
 	if problem := m.Problem(); problem != "" {
 		return problem
@@ -78,8 +79,8 @@ func IDText(id json.RawMessage) string {
 // isBrokenResponse reports whether m is a broken response to the request with that id, after which no better
 // response will arrive. A message with neither result nor error must look like JSON-RPC, unlike a
 // logger's line. If m is not JSON, its id must be before the position of the error; if m only ends
-// too early, it counts only if whole is set, because the next line may continue it.
-func isBrokenResponse(m *wire.Message, id json.RawMessage, whole bool) bool {
+// too early, it counts only if isWhole is set, because the next line may continue it.
+func isBrokenResponse(m *wire.Message, id json.RawMessage, isWhole bool) bool {
 	if m.Kind != wire.Invalid || len(id) == 0 {
 		return false
 	}
@@ -87,12 +88,14 @@ func isBrokenResponse(m *wire.Message, id json.RawMessage, whole bool) bool {
 		return true
 	}
 	members, err := jsonraw.Object(m.Raw)
-	given, _ := members.Get("id")
+	given, _ := members.Get("id") // Object returns the members before a syntax error
 	if !bytes.Equal(given, id) || members.Text("jsonrpc") == "" {
 		return false
 	}
-	if err != nil { // the error may be before the method of a request
-		return (whole || int(err.Offset) < len(m.Raw)) && !bytes.Contains(m.Raw, []byte(`"method"`))
+	if err != nil {
+		endsTooEarly := int(err.Offset) >= len(m.Raw)
+		mayBeRequest := bytes.Contains(m.Raw, []byte(`"method"`)) // also after the error
+		return (isWhole || !endsTooEarly) && !mayBeRequest
 	}
 	_, called := members.Get("method")
 	return !called

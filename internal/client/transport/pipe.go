@@ -75,6 +75,7 @@ func (p *Pipe) Close() {
 		p.hungUp.Store(true)
 	}
 	p.out.Close()
+	// The server ends its output when its input has ended; a reader that is blocked is closed below.
 	pause.Within(p.done, process.GraceAfterEOF)
 	if in, ok := p.in.(io.Closer); ok {
 		in.Close()
@@ -102,14 +103,15 @@ func (p *Pipe) Send(ctx context.Context, out *Outgoing) Reply {
 	case <-ctx.Done():
 		return Failed(unsentFault(ctx, wire.Unsent))
 	}
-	if pause.IsOver(p.done) {
+	if pause.IsOver(p.done) { // select chooses at random if both are ready
 		<-p.writing
 		return p.endedReply(wire.Unsent)
 	}
-	p.rec.RecordSent(0, out.Raw, out.PreviousID)
+	p.rec.RecordSent(pipeStream, out.Raw, out.PreviousID)
 	n := 0
 	wrote := make(chan error, 1)
 	go func() {
+		// One write for the line and its end, so that the server never reads a part.
 		written, err := p.out.Write(append(append(make([]byte, 0, len(out.Raw)+1), out.Raw...), '\n'))
 		n = written
 		<-p.writing
@@ -150,20 +152,24 @@ func (p *Pipe) afterWrite(n int, err error) Reply {
 	})
 }
 
+// pipeStream is the Stream of the frames of a pipe: they belong to no HTTP request.
+const pipeStream = 0
+
 // Listen starts delivering received messages.
 func (p *Pipe) Listen() { go p.readAll() }
 
 // Leave notes that this side is about to disconnect while the server continues to run.
 func (p *Pipe) Leave() { p.isLeaving.Store(true) }
 
-// readAll handles lines until the stream ends. It owns p.in.
+// readAll handles lines until the stream ends, or until it is clear that the server does not speak MCP.
+// It owns p.in.
 func (p *Pipe) readAll() {
 	lines := bufio.NewReaderSize(io.TeeReader(p.in, readBytes{p}), 64<<10)
 	for {
 		line, err := p.readLine(lines)
 		if f, ok := errors.AsType[*Fault](err); ok {
 			if len(line) > 0 {
-				p.rec.RecordBody(wire.Received, wire.Noise, 0, line, nil)
+				p.rec.RecordBody(wire.Received, wire.Noise, pipeStream, line, nil)
 			}
 			p.giveUp(f)
 			return
@@ -175,9 +181,9 @@ func (p *Pipe) readAll() {
 				p.giveUp(f)
 				return
 			}
-		} else if f := p.framedMessage(lines.Buffered()); f != nil {
+		} else if f := p.framedMessage(lines.Buffered()); f != nil { // the message after the empty line
 			message, _ := lines.Peek(lines.Buffered())
-			p.rec.RecordBody(wire.Received, wire.Noise, 0, bytes.Clone(message), nil)
+			p.rec.RecordBody(wire.Received, wire.Noise, pipeStream, bytes.Clone(message), nil)
 			p.giveUp(f)
 			return
 		}
@@ -205,29 +211,30 @@ func (p *Pipe) finishReading(err error) {
 		endedBy = wire.Sent
 		text = f.describeEnd()
 	}
-	p.rec.recordClosed(0, endedBy, "end", text)
+	p.rec.recordClosed(pipeStream, endedBy, "end", text)
 	p.end(f)
 }
 
 // giveUp stops reading from a server that does not speak MCP. It closes the stream, so that the
 // server does not block while writing.
 func (p *Pipe) giveUp(f *Fault) {
-	p.rec.recordClosed(0, wire.Sent, "cancelled", f.Text)
+	p.rec.recordClosed(pipeStream, wire.Sent, "cancelled", f.Text)
 	p.end(f)
 	if in, ok := p.in.(io.Closer); ok {
 		in.Close()
 	}
 }
 
-// readLine reads a line of any length within the limit. The caller owns the bytes.
+// readLine reads a line within the size limit, with its line end. The caller owns the bytes. The error is
+// a *Fault if reading must stop; at the end of the stream the bytes before it come with the error.
 func (p *Pipe) readLine(lines *bufio.Reader) ([]byte, error) {
-	line := p.spool.New(0)
+	line := p.spool.New(0) // 0: the size is not known
 	for {
 		part, err := lines.ReadSlice('\n')
 		if _, err := line.Write(part); err != nil {
 			return nil, spoolFault(err)
 		}
-		if p.maxSize.isExceededBy(int(line.Len()) - 1) {
+		if p.maxSize.isExceededBy(int(line.Len()) - 1) { // the line end does not count
 			return nil, TooLarge(int64(p.maxSize))
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
@@ -241,28 +248,30 @@ func (p *Pipe) readLine(lines *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// handleLine handles one line.
+// handleLine delivers the messages of one line that is not blank, or reports the line if it has none.
+// It returns a fault if the server does not seem to speak MCP at all.
 func (p *Pipe) handleLine(line []byte) *Fault {
 	m := wire.ParseMessage(line)
 	// cat echoes, and a terminal in between. A request with AcceptsAny accepts its echo as the response.
 	isEcho := func(out *Outgoing) bool { return bytes.Equal(out.Raw, line) && !out.AcceptsAny }
 	if m.Kind == wire.Request && p.hasWaiter(isEcho) {
-		p.rec.RecordBody(wire.Received, wire.Body, 0, line, nil)
+		p.rec.RecordBody(wire.Received, wire.Body, pipeStream, line, nil)
 		return &Fault{
 			Kind: wire.BadResponse, Phase: "read", raw: line,
 			Text: "the command echoes its input",
 			Hint: "check that it is an MCP server; a terminal in between also echoes: use docker run -i and ssh without -t",
 		}
 	}
-	if m.Kind == wire.Invalid && p.noise.multiline == nil {
+	if m.Kind == wire.Invalid && p.noise.multiline == nil { // a line of a longer value is not split
 		if parts := SplitLine(line, p.isResponse); parts != nil {
 			p.handleParts(line, parts)
 			return nil
 		}
 	}
-	if m.Kind != wire.Invalid && !m.HasOtherVersion || p.isIrregularResponse(m) {
+	isMessage := m.Kind != wire.Invalid && !m.HasOtherVersion // without "2.0" it may be a line of a log
+	if isMessage || p.isIrregularResponse(m) {
 		p.noise.multiline = nil
-		p.rec.RecordBody(wire.Received, wire.Body, 0, line, nil)
+		p.rec.RecordBody(wire.Received, wire.Body, pipeStream, line, nil)
 		if HasByteOrderMark(line) {
 			p.noteNoise(line)
 			p.inbox.Repeated(wire.Finding{Rule: "bom", Severity: wire.Warning, Text: byteOrderMarkText}, byteOrderMarkSummary)
@@ -270,12 +279,12 @@ func (p *Pipe) handleLine(line []byte) *Fault {
 		p.deliver(m)
 		return nil
 	}
-	p.rec.RecordBody(wire.Received, wire.Noise, 0, line, nil)
+	p.rec.RecordBody(wire.Received, wire.Noise, pipeStream, line, nil)
 	return p.handleNonMessage(m)
 }
 
 // handleParts delivers the messages of a line with several parts. It records each part, so that the
-// messages can be found in the recording.
+// messages can be found in the recording, and all of them before any response is sent.
 func (p *Pipe) handleParts(line []byte, parts []LinePart) {
 	p.noteNoise(line)
 	p.reportParts(parts)
@@ -284,7 +293,7 @@ func (p *Pipe) handleParts(line []byte, parts []LinePart) {
 		if part.Message == nil {
 			kind = wire.Noise
 		}
-		p.rec.RecordBody(wire.Received, kind, 0, part.Raw, nil)
+		p.rec.RecordBody(wire.Received, kind, pipeStream, part.Raw, nil)
 	}
 	for _, part := range parts {
 		if part.Message != nil {
@@ -295,13 +304,18 @@ func (p *Pipe) handleParts(line []byte, parts []LinePart) {
 
 // isResponse reports whether m is a response to an open request, also a broken one.
 func (p *Pipe) isResponse(m *wire.Message) bool {
-	return p.hasWaiter(func(out *Outgoing) bool { return m.IsResponseTo(out.ID) || isBrokenResponse(m, out.ID, false) })
+	const isWhole = false // the next line may continue it
+	return p.hasWaiter(func(out *Outgoing) bool {
+		return m.IsResponseTo(out.ID) || isBrokenResponse(m, out.ID, isWhole)
+	})
 }
 
 // isIrregularResponse reports whether m answers an open request although it is not a message of JSON-RPC 2.0.
 func (p *Pipe) isIrregularResponse(m *wire.Message) bool {
+	const isWhole = false // the next line may continue it
 	return p.hasWaiter(func(out *Outgoing) bool {
 		hasOtherVersion := m.HasOtherVersion && m.IsResponseTo(out.ID)
-		return hasOtherVersion || isBrokenResponse(m, out.ID, false) || out.AcceptsAny && isJSON(m.Raw)
+		isAccepted := out.AcceptsAny && isJSON(m.Raw)
+		return hasOtherVersion || isAccepted || isBrokenResponse(m, out.ID, isWhole)
 	})
 }

@@ -59,11 +59,12 @@ func (r *Recorder) RecordBody(dir wire.Direction, kind wire.FrameKind, stream in
 	r.record(wire.Frame{Dir: dir, Kind: kind, Stream: stream, Raw: raw[:len(raw):len(raw)], SSE: facts})
 }
 
-// RecordSent records a message of the client. again is the id of the request that it repeats, or nil.
-func (r *Recorder) RecordSent(stream int, raw []byte, again json.RawMessage) {
+// RecordSent records a message of the client. previousID is the id of the request that it repeats, or
+// nil.
+func (r *Recorder) RecordSent(stream int, raw []byte, previousID json.RawMessage) {
 	r.record(wire.Frame{
 		Dir: wire.Sent, Kind: wire.Body, Stream: stream, Raw: raw[:len(raw):len(raw)],
-		PreviousID: string(again),
+		PreviousID: string(previousID),
 	})
 }
 

@@ -29,7 +29,7 @@ type roundTripKey struct{}
 func (t recordedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	rt := req.Context().Value(roundTripKey{}).(*roundTrip)
 	rt.sent++
-	if rt.sent > 1 {
+	if rt.sent > 1 { // the first has its number already
 		rt.stream = t.rec.nextStream()
 		rt.recorded = t.rec.isRecording()
 	}
@@ -45,7 +45,7 @@ func (t recordedTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	}
 	rt.started = rt.clock()
 	resp, err := t.base.RoundTrip(req)
-	for err != nil && rt.isUnsent() && req.Context().Err() == nil {
+	for err != nil && rt.isUnsent() && req.Context().Err() == nil { // ends with a new connection
 		req = req.Clone(req.Context())
 		req.Close = true
 		if req.GetBody != nil {
@@ -172,7 +172,7 @@ func (rt *roundTrip) endPhase(phase string, took *time.Duration) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	from, ok := rt.phases[phase]
-	if !ok {
+	if !ok { // the phase ""
 		from = rt.started
 	}
 	*took = rt.clock().Sub(from)
@@ -200,7 +200,7 @@ func headerSize(h http.Header) int {
 	size := 0
 	for name, values := range h {
 		for _, value := range values {
-			size += len(name) + len(value) + 4
+			size += len(name) + len(value) + len(": \r\n")
 		}
 	}
 	return size

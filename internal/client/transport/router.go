@@ -15,8 +15,8 @@ type router struct {
 	inbox Inbox
 	// hasWholeMessages is set if a message that ends too early is never continued by the next one.
 	hasWholeMessages bool
-	// done is closed when no message can arrive any more. ended is the reason, which may be read after
-	// that.
+	// done is closed when no message can arrive any more. endReason is the reason, which may be read
+	// after that.
 	done      chan struct{}
 	endReason *Fault
 
@@ -91,7 +91,11 @@ func (r *router) deliver(m *wire.Message) {
 		r.deliverItems(m)
 		return
 	}
-	if r.deliverOtherID(m) || m.Kind == wire.ErrorResponse && !m.HasID() && r.failAmbiguous(m) {
+	if r.deliverOtherID(m) {
+		return
+	}
+	isErrorWithoutID := m.Kind == wire.ErrorResponse && !m.HasID()
+	if isErrorWithoutID && r.failAmbiguous(m) {
 		return
 	}
 	r.inbox.Receive(m)
@@ -147,6 +151,7 @@ func (r *router) waiterFor(m *wire.Message) *waiter {
 		r.removeLocked(w)
 		return w
 	}
+	// The most certain relation comes first: it may belong to any of the waiters.
 	for _, fits := range []func(*Outgoing) bool{
 		func(out *Outgoing) bool {
 			isInArray := !out.AllowsBatch && containsResponse(m, out.ID)

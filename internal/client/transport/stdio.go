@@ -29,12 +29,14 @@ func StartStdio(command process.Command, limit MaxSize, rec *Recorder, to Inbox)
 	return s, nil
 }
 
-// StartFault returns the fault for a server that could not be started.
+// StartFault returns the fault for a server that could not be started because of err. Its text and hint
+// name the likely mistake: the folder, the name of the command or its permissions.
 func StartFault(command process.Command, err error) *Fault {
 	if errors.Is(err, process.ErrPipe) {
 		return &Fault{Kind: wire.LocalIO, Phase: "connect", Text: err.Error(), Err: err}
 	}
 	name := command.Args[0]
+	// The error for a missing folder looks like that for a missing command.
 	if _, statErr := os.Stat(command.Dir); command.Dir != "" && statErr != nil {
 		return &Fault{
 			Kind:  wire.Transport,
@@ -49,7 +51,7 @@ func StartFault(command process.Command, err error) *Fault {
 		f.Hint = "check that it is installed and on the PATH; many servers start with npx -y NAME or uvx NAME"
 		program, _, hasSpace := strings.Cut(name, " ")
 		_, lookErr := exec.LookPath(program)
-		if variable, _, assigns := strings.Cut(name, "="); assigns {
+		if variable, _, assigns := strings.Cut(name, "="); assigns { // the value may be a secret
 			f.Text = "no such command: " + variable + "=..."
 			f.Hint = "set a variable with env: -- env " + variable + "=... COMMAND"
 		} else if hasSpace && lookErr == nil {
@@ -68,7 +70,7 @@ func StartFault(command process.Command, err error) *Fault {
 // Listen starts delivering received messages and recording standard error.
 func (s *StdioProcess) Listen() {
 	s.Pipe.Listen()
-	s.Watch(func(line []byte) { s.rec.RecordBody(wire.Received, wire.Stderr, 0, line, nil) }, s.done)
+	s.Watch(func(line []byte) { s.rec.RecordBody(wire.Received, wire.Stderr, pipeStream, line, nil) }, s.done)
 }
 
 // endFault returns the fault for the end of the server's output.

@@ -47,19 +47,19 @@ type lengthFrame struct {
 	isComplete bool
 }
 
-// add adds a line without its line end.
+// add adds a line without its line end. Any line that does not continue a header ends it.
 func (h *lengthFrame) add(line []byte) {
 	field, value, _ := bytes.Cut(line, []byte(":"))
 	switch {
 	case isLengthHeader(line):
 		length, err := strconv.Atoi(string(bytes.TrimSpace(value)))
-		if err != nil {
+		if err != nil { // too large for an int
 			length = 0
 		}
 		*h = lengthFrame{length: length}
 	case h.length > 0 && !h.isComplete && len(bytes.TrimSpace(line)) == 0:
 		h.isComplete = true
-	case h.isComplete || !bytes.EqualFold(field, []byte("Content-Type")):
+	case h.isComplete || !bytes.EqualFold(field, []byte("Content-Type")): // the only other field
 		*h = lengthFrame{}
 	}
 }
@@ -69,7 +69,8 @@ func (h *lengthFrame) add(line []byte) {
 // servers. after is the number of bytes after the header. Only readAll may call it.
 func (p *Pipe) framedMessage(after int) *Fault {
 	size, begin := p.tail.pending()
-	if !p.noise.frame.isComplete || size != after || size != p.noise.frame.length || !looksLikeMessage(begin) {
+	isWhole := size == after && size == p.noise.frame.length
+	if !p.noise.frame.isComplete || !isWhole || !looksLikeMessage(begin) {
 		return nil
 	}
 	return &Fault{
@@ -80,7 +81,8 @@ func (p *Pipe) framedMessage(after int) *Fault {
 	}
 }
 
-// readBytes is a writer that sees the bytes of a pipe before they are split into lines.
+// readBytes is a writer that sees the bytes of a pipe before they are split into lines. A framed message
+// has no line end, so that the reader of lines would wait for one forever.
 type readBytes struct{ p *Pipe }
 
 // Write returns a *Fault if the server does not speak MCP.
@@ -89,7 +91,7 @@ func (r readBytes) Write(b []byte) (int, error) {
 	if !r.p.noise.frame.isComplete || bytes.IndexByte(b, '\n') >= 0 {
 		return n, nil
 	}
-	size, _ := r.p.tail.pending()
+	size, _ := r.p.tail.pending() // all bytes after the last line end, which ended the header
 	if f := r.p.framedMessage(size); f != nil {
 		return n, f
 	}
@@ -117,7 +119,7 @@ func (p *Pipe) handleNonMessage(m *wire.Message) *Fault {
 	if p.noise.lines > maxNoise {
 		return bad(fmt.Sprintf("the server wrote more than %d non-JSON-RPC lines", maxNoise))
 	}
-	if isUTF16(line) && bytes.ContainsAny(line[:4], "{[") {
+	if isUTF16(line) && bytes.ContainsAny(line[:4], "{[") { // not a banner, but a message
 		return bad("the server writes UTF-16 instead of UTF-8")
 	}
 	if whole := p.noise.addLine(line, p.maxSize); whole != nil {
@@ -144,30 +146,30 @@ func (p *Pipe) reportParts(parts []LinePart) {
 }
 
 // addLine adds a line to a JSON value that may extend over several lines. It returns the value with
-// its last line, else nil.
+// its last line, else nil. It forgets a value that is over the limit or that turns out to be text.
 func (n *stdoutNoise) addLine(line []byte, limit MaxSize) *multilineJSON {
-	s := n.multiline
-	if s == nil {
+	value := n.multiline
+	if value == nil {
 		if c := bytes.TrimSpace(line)[0]; c != '{' && c != '[' {
 			return nil
 		}
-		s = &multilineJSON{}
+		value = &multilineJSON{}
 	} else {
-		s.add('\n')
+		value.add('\n')
 	}
 	n.multiline = nil
 	for i, c := range line {
-		s.add(c)
-		if s.depth == 0 && len(bytes.TrimSpace(line[i+1:])) > 0 {
+		value.add(c)
+		if value.depth == 0 && len(bytes.TrimSpace(line[i+1:])) > 0 {
 			return nil // text follows the last bracket, as in "[info] ready"
 		}
 	}
-	if s.depth == 0 && s.lines > 0 {
-		return s
+	if value.depth == 0 && value.lines > 0 { // a value in one line is no response either
+		return value
 	}
-	if s.depth > 0 && !limit.isExceededBy(len(s.raw)) {
-		s.lines++
-		n.multiline = s
+	if value.depth > 0 && !limit.isExceededBy(len(value.raw)) {
+		value.lines++
+		n.multiline = value
 	}
 	return nil
 }
@@ -178,7 +180,8 @@ type multilineJSON struct {
 	raw []byte
 	// mended is raw with the line ends in strings escaped.
 	mended []byte
-	lines  int
+	// lines counts the lines before the last.
+	lines int
 	bracketDepth
 }
 
@@ -241,6 +244,7 @@ func isUTF16(line []byte) bool {
 	if bytes.HasPrefix(line, []byte("\xFF\xFE")) || bytes.HasPrefix(line, []byte("\xFE\xFF")) {
 		return true
 	}
+	// The beginning is enough. Bytes at even positions must be alike, and those at odd ones.
 	for i, c := range line[:min(len(line), 64)&^1] {
 		if (c == 0) != (line[i%2] == 0) {
 			return false
