@@ -88,7 +88,7 @@ func (r *Reader) Next() (Event, error) {
 			}
 			continue
 		}
-		// A blank line ends the event.
+		// A blank line ends the event. Blank lines without an event before them are skipped.
 		r.size = 0
 		r.eventStart = r.start
 		r.earlierBytes = r.earlierBytes[:0]
@@ -105,11 +105,12 @@ func (r *Reader) Next() (Event, error) {
 // Release marks the data of one event of Next as no longer used.
 func (r *Reader) Release() { r.unreleased-- }
 
-// addField adds one non-empty line to the current event.
+// addField adds one non-empty line to the current event. It returns a TooLargeError if the event
+// exceeds the limit, for which comments do not count.
 func (r *Reader) addField(line []byte) error {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
-	if len(name) == 0 {
+	if len(name) == 0 { // a comment
 		r.event.IsComment = r.event.IsComment || !r.hasField
 		r.hasField = true
 		return nil
@@ -126,14 +127,14 @@ func (r *Reader) addField(line []byte) error {
 	case "data":
 		if r.event.HasData {
 			r.event.Data = append(append(r.event.Data, '\n'), value...)
-		} else {
+		} else { // not copied; the capacity keeps the append above from overwriting the buffer
 			r.event.Data = value[:len(value):len(value)]
 			r.event.HasData = true
 		}
 	case "event":
 		r.event.Event = string(value)
 	case "id":
-		if bytes.IndexByte(value, 0) < 0 {
+		if bytes.IndexByte(value, 0) < 0 { // the specification ignores an id with NUL
 			id := string(value)
 			r.event.ID = &id
 		}
@@ -151,9 +152,10 @@ func (r *Reader) addField(line []byte) error {
 	return nil
 }
 
-// takeUnfinished returns the bytes after the last blank line at the end of the stream.
+// takeUnfinished returns the bytes after the last blank line at the end of the stream. It returns nil
+// before the end, and for a second call.
 func (r *Reader) takeUnfinished() []byte {
-	if r.err == nil {
+	if r.err == nil { // readLine found a line over the limit
 		return nil
 	}
 	rest := r.earlierBytes
@@ -191,12 +193,16 @@ func (r *Reader) readLine() ([]byte, error) {
 		if r.err != nil {
 			return nil, r.err
 		}
-		if r.limit > 0 && int64(len(r.buf)-r.start) > r.limit+64 {
+		if r.limit > 0 && int64(len(r.buf)-r.start) > r.limit+maxFieldName {
 			return nil, TooLargeError{r.limit}
 		}
 		r.fill()
 	}
 }
+
+// maxFieldName is how much longer than the limit of an event a line may be: the name of its field does
+// not count. No field that is used has a longer name.
+const maxFieldName = 64
 
 // bufferedLine returns the next complete line in the buffer, and reports whether there is one.
 func (r *Reader) bufferedLine() ([]byte, bool) {
@@ -243,32 +249,48 @@ func (r *Reader) fill() {
 	if r.buf == nil {
 		r.buf = make([]byte, 0, firstBlock)
 	} else if isFull || isTooLarge {
-		room := maxEarlierBytes - len(r.earlierBytes)
-		r.earlierBytes = append(r.earlierBytes, r.buf[r.eventStart:min(r.start, r.eventStart+room)]...)
+		r.keepEarlierBytes()
 		if len(rest) > spool.Memory && r.Spool != "" {
-			r.fillSpool(rest)
+			r.fillSpool(rest) // it reads, too
 			return
 		}
-		block := r.buf[:0]
-		if size := r.blockSize(len(rest)); r.unreleased > 0 || r.event.HasData || cap(block) != size {
-			block = make([]byte, 0, size)
-		}
-		r.buf = append(block, rest...)
-		r.start = 0
-		r.eventStart = 0
-		r.unreleased = 0
+		r.startBlock(rest)
 	}
 	n, err := r.src.Read(r.buf[len(r.buf):cap(r.buf)])
 	r.buf = r.buf[:len(r.buf)+n]
 	r.err = err
 }
 
-// fillSpool reads the rest of a long line, which begins with rest, into a file.
+// keepEarlierBytes keeps the lines of the current event that are about to leave the buffer, for
+// takeUnfinished.
+func (r *Reader) keepEarlierBytes() {
+	room := maxEarlierBytes - len(r.earlierBytes)
+	r.earlierBytes = append(r.earlierBytes, r.buf[r.eventStart:min(r.start, r.eventStart+room)]...)
+}
+
+// startBlock makes a block that begins with rest, the bytes not yet consumed, the buffer. It uses the
+// old block again only if no event refers to it: neither one that was returned and not released, nor
+// the current one by its data.
+func (r *Reader) startBlock(rest []byte) {
+	block := r.buf[:0]
+	size := r.blockSize(len(rest))
+	isInUse := r.unreleased > 0 || r.event.HasData
+	if isInUse || cap(block) != size {
+		block = make([]byte, 0, size)
+	}
+	r.buf = append(block, rest...)
+	r.start = 0
+	r.eventStart = 0
+	r.unreleased = 0
+}
+
+// fillSpool reads the rest of a long line, which begins with rest, into a file, and makes the file's
+// bytes the buffer. After an error of the file the buffer is empty and r.err is set.
 func (r *Reader) fillSpool(rest []byte) {
 	line := r.Spool.New(int64(len(rest)))
 	from := &lineReader{r: r, remaining: math.MaxInt64}
 	if r.limit > 0 {
-		from.remaining = r.limit + 64 - int64(len(rest))
+		from.remaining = r.limit + maxFieldName - int64(len(rest))
 	}
 	_, err := line.Write(rest)
 	if err == nil {
@@ -279,8 +301,8 @@ func (r *Reader) fillSpool(rest []byte) {
 	}
 	r.start = 0
 	r.eventStart = 0
-	r.unreleased = 1 // not 0, so that fill does not use the block of the file again
-	r.scanned = len(rest) + from.earlier
+	r.unreleased = 1                     // not 0, so that fill does not use the block of the file again
+	r.scanned = len(rest) + from.earlier // only the last piece can have a line end
 	if err != nil {
 		line.Close()
 		r.buf = nil
@@ -292,13 +314,16 @@ func (r *Reader) fillSpool(rest []byte) {
 // A lineReader reads up to and including the first piece with a line end, or until the line is too
 // long.
 type lineReader struct {
-	r         *Reader
+	r *Reader
+	// remaining is the number of bytes until the line is too long.
 	remaining int64
-	// earlier is the number of bytes before the last piece.
+	// last is the size of the last piece, earlier the number of bytes before it.
 	earlier, last int
 	hasLineEnd    bool
 }
 
+// Read reads one piece from the source of the Reader. It returns io.EOF after the line, also for an
+// error of the source, which it stores in the Reader.
 func (l *lineReader) Read(p []byte) (n int, err error) {
 	if l.hasLineEnd || l.r.err != nil || l.remaining < 0 {
 		return 0, io.EOF // the reader returns its own error later
