@@ -28,7 +28,7 @@ func Indent(raw json.RawMessage) json.RawMessage {
 // A canonicalWriter writes values in one form.
 type canonicalWriter struct {
 	b []byte
-	// normalizes rewrites numbers and strings. lines adds line ends and indentation.
+	// normalizes rewrites numbers and strings. indents adds line ends and indentation.
 	normalizes, indents bool
 }
 
@@ -69,23 +69,23 @@ func (w *canonicalWriter) writeValue(raw json.RawMessage, depth int) {
 	}
 }
 
-// writeList writes n parts between two brackets.
-func (w *canonicalWriter) writeList(begin, end byte, n, depth int, part func(i int)) {
+// writeList writes n parts between two brackets, each with writePart.
+func (w *canonicalWriter) writeList(begin, end byte, n, depth int, writePart func(i int)) {
 	w.b = append(w.b, begin)
 	for i := range n {
 		if i > 0 {
 			w.b = append(w.b, ',')
 		}
 		w.startLine(depth + 1)
-		part(i)
+		writePart(i)
 	}
-	if n > 0 {
+	if n > 0 { // an empty list stays on one line
 		w.startLine(depth)
 	}
 	w.b = append(w.b, end)
 }
 
-// startLine begins a line at a depth, if lines is set.
+// startLine begins a line at a depth, if indents is set.
 func (w *canonicalWriter) startLine(depth int) {
 	if w.indents {
 		w.b = append(w.b, '\n')

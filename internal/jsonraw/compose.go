@@ -45,12 +45,12 @@ func With(object json.RawMessage, name string, value json.RawMessage) json.RawMe
 			out = append(append(out, object[copied:from]...), value...)
 			copied = to
 		}
-		return true
+		return true // go on: there may be duplicates
 	})
 	if err != nil {
 		return object
 	}
-	if copied == 0 {
+	if copied == 0 { // the object has no such member
 		copied = bytes.LastIndexByte(object, '}')
 		out = append(out, object[:copied]...)
 		if members > 0 {
@@ -61,8 +61,9 @@ func With(object json.RawMessage, name string, value json.RawMessage) json.RawMe
 	return append(out, object[copied:]...)
 }
 
-// Append returns object with appended members. Unlike With it reads nothing: the caller guarantees
-// that object is an object without members of these names.
+// Append returns object with appended members; an empty value becomes null. Unlike With it reads
+// nothing: the caller guarantees that object is an object without members of these names. It returns
+// object itself if there are no members to append, or if it is too short for an object.
 func Append(object json.RawMessage, members ...Member) json.RawMessage {
 	end := bytes.LastIndexByte(object, '}')
 	inner := bytes.Trim(object, WhiteSpace)
@@ -74,12 +75,12 @@ func Append(object json.RawMessage, members ...Member) json.RawMessage {
 		size += len(m.Name) + len(m.Value) + len(`"":,`)
 	}
 	out := append(make(json.RawMessage, 0, size), object[:end]...)
-	comma := len(bytes.Trim(inner[1:len(inner)-1], WhiteSpace)) > 0
+	needsComma := len(bytes.Trim(inner[1:len(inner)-1], WhiteSpace)) > 0
 	for _, m := range members {
-		if comma {
+		if needsComma {
 			out = append(out, ',')
 		}
-		comma = true
+		needsComma = true
 		out = append(append(appendQuote(out, m.Name), ':'), OrNull(m.Value)...)
 	}
 	return append(out, object[end:]...)

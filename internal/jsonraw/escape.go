@@ -8,14 +8,15 @@ import (
 // EscapedCharacter decodes one \u escape, or two that are a surrogate pair. size is their length in
 // bytes, or 0 if raw does not begin with either.
 func EscapedCharacter(raw []byte) (r rune, size int) {
+	const escapeSize = len(`\uFFFF`)
 	r, ok := EscapedRune(raw)
 	if ok && !utf16.IsSurrogate(r) {
-		return r, 6
+		return r, escapeSize
 	}
-	if low, paired := EscapedRune(raw[min(6, len(raw)):]); ok && paired {
-		r = utf16.DecodeRune(r, low)
+	if low, isFollowed := EscapedRune(raw[min(escapeSize, len(raw)):]); ok && isFollowed {
+		r = utf16.DecodeRune(r, low) // RuneError if they are not a pair
 		if r != utf8.RuneError {
-			return r, 12
+			return r, 2 * escapeSize
 		}
 	}
 	return 0, 0
@@ -27,9 +28,9 @@ func EscapedRune(raw []byte) (rune, bool) {
 	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
 		return 0, false
 	}
-	high, ok := HexByte(raw[2:])
-	low, whole := HexByte(raw[4:])
-	return rune(high)<<8 | rune(low), ok && whole
+	high, isHighValid := HexByte(raw[2:])
+	low, isLowValid := HexByte(raw[4:])
+	return rune(high)<<8 | rune(low), isHighValid && isLowValid
 }
 
 // HexByte decodes two hexadecimal digits at the beginning of raw, which must have at least two

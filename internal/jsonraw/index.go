@@ -32,10 +32,10 @@ type Index struct {
 const MaxIndexed = 500
 
 // Envelope parses a message with at most MaxParts members. It uses room as the memory of the members
-// if they fit, and replaces index by the members of params or result. index.IsComplete is false if
-// the message has neither, both, or one of them twice, or if its value is no object or has more than
-// MaxIndexed members. hasUnpaired reports whether a string has an unpaired
-// surrogate.
+// if they fit, and replaces index by the members of params or result. index.IsComplete is false if the
+// message has neither, both, or one of them twice, and if the value is not an object or has more than
+// MaxIndexed members. hasUnpaired reports whether a string has an unpaired surrogate. After an error
+// index is empty.
 func Envelope(raw []byte, index *Index, room Members) (members Members, hasUnpaired bool, err *SyntaxError) {
 	*index = Index{}
 	s := scanner{raw: raw}
@@ -50,16 +50,16 @@ func Envelope(raw []byte, index *Index, room Members) (members Members, hasUnpai
 			payloads++
 		}
 		from := s.offset
-		fine := false
+		isValid := false
 		if isPayload && payloads == 1 && s.nextIs('{') {
 			index.IsComplete = true
 			index.Members = index.room[:0]
-			fine = s.readObject(func(name string) bool { return index.readMember(&s, name) })
+			isValid = s.readObject(func(name string) bool { return index.readMember(&s, name) })
 		} else {
-			fine = s.readValue()
+			isValid = s.readValue()
 		}
 		members = append(members, s.newMember(name, from))
-		return fine && len(members) <= MaxParts
+		return isValid && len(members) <= MaxParts
 	})
 	switch {
 	case len(members) > MaxParts:
@@ -78,32 +78,33 @@ func Envelope(raw []byte, index *Index, room Members) (members Members, hasUnpai
 	return members, s.hasUnpaired, nil
 }
 
-// readMember reads one member of params or result and adds it to the index.
+// readMember reads one member of params or result and adds it to the index. It reports false if its
+// value is not valid JSON.
 func (n *Index) readMember(s *scanner, name string) bool {
 	from := s.offset
-	fine := false
+	isValid := false
 	var items []json.RawMessage
-	whole := s.nextIs('[')
-	if whole {
-		fine = s.readArray(func() bool {
+	hasAllItems := s.nextIs('[') // an array of at most MaxIndexed items
+	if hasAllItems {
+		isValid = s.readArray(func() bool {
 			start := s.offset
-			fine := s.readValue()
-			whole = whole && len(items) < MaxIndexed
-			if whole {
+			isItemValid := s.readValue()
+			hasAllItems = hasAllItems && len(items) < MaxIndexed
+			if hasAllItems {
 				items = append(items, s.raw[start:s.offset:s.offset])
 			}
-			return fine
+			return isItemValid
 		})
 	} else {
-		fine = s.readValue()
+		isValid = s.readValue()
 	}
-	n.addMember(s.newMember(name, from), items, whole)
-	return fine
+	n.addMember(s.newMember(name, from), items, hasAllItems)
+	return isValid
 }
 
-// addMember remembers one member, and its items if whole is set. It drops everything if there are more
-// than MaxIndexed members.
-func (n *Index) addMember(member Member, items []json.RawMessage, whole bool) {
+// addMember remembers one member, and its items if hasAllItems is set. It drops everything if there are
+// more than MaxIndexed members.
+func (n *Index) addMember(member Member, items []json.RawMessage, hasAllItems bool) {
 	n.IsComplete = n.IsComplete && len(n.Members) < MaxIndexed
 	if !n.IsComplete {
 		n.Members = nil
@@ -111,7 +112,7 @@ func (n *Index) addMember(member Member, items []json.RawMessage, whole bool) {
 		n.ListPositions = nil
 		return
 	}
-	if whole {
+	if hasAllItems {
 		n.Lists = append(n.Lists, items)
 		n.ListPositions = append(n.ListPositions, len(n.Members))
 	}

@@ -47,7 +47,8 @@ func (m Members) Text(name string) string {
 	return s
 }
 
-// Words returns the strings in the array value of the member called name.
+// Words returns the set of strings in the array value of the first member called name. It is empty if
+// the value is no array.
 func (m Members) Words(name string) map[string]bool {
 	items, _ := Array(m.Value(name))
 	words := make(map[string]bool, len(items))
@@ -62,7 +63,7 @@ func (m Members) Words(name string) map[string]bool {
 // Duplicate returns the first name that occurs twice, which may be "". It reports false if there is
 // none.
 func (m Members) Duplicate() (name string, twice bool) {
-	if len(m) <= 8 {
+	if len(m) <= 8 { // faster than a map
 		for i := range m {
 			if slices.ContainsFunc(m[:i], func(o Member) bool { return o.Name == m[i].Name }) {
 				return m[i].Name, true
@@ -83,7 +84,7 @@ func (m Members) Duplicate() (name string, twice bool) {
 // Valid returns nil if raw is one JSON value in UTF-8 with a depth of at most MaxDepth, or else the
 // error.
 func Valid(raw []byte) *SyntaxError {
-	s := scanner{raw: raw, mayHaveDuplicates: true}
+	s := scanner{raw: raw, mayHaveDuplicates: true} // compares no names
 	if !s.readValue() {
 		return s.syntaxError()
 	}
@@ -100,7 +101,8 @@ func Prefix(text []byte) (value, rest []byte) {
 	return text[:s.offset:s.offset], text[s.offset:]
 }
 
-// wrongType returns the error for raw that is not an object, or not an array.
+// wrongType returns the error for raw that is not an object, or not an array: with rule and text if it
+// is another JSON value, else its syntax error.
 func wrongType(raw []byte, rule, text string) *SyntaxError {
 	if len(raw) == 0 { // such as a missing member
 		return &SyntaxError{Rule: "syntax", Text: "the JSON ends too early"}
@@ -116,7 +118,7 @@ func wrongType(raw []byte, rule, text string) *SyntaxError {
 func Object(raw []byte) (Members, *SyntaxError) {
 	var room [16]Member // most objects have at most 16 members
 	members, err := AppendMembers(room[:0], raw)
-	return append(make(Members, 0, len(members)), members...), err
+	return append(make(Members, 0, len(members)), members...), err // one allocation of the exact size
 }
 
 // AppendMembers parses a JSON object as Object does, and appends the members to members.
@@ -159,27 +161,28 @@ func First(raw []byte, name string) (value json.RawMessage) {
 }
 
 // EachMember calls f for each member of the object raw until f returns false. i is the index of the
-// member, and raw[from:to] is its value.
+// member, and raw[from:to] is its value. It returns an error if raw is not a valid object; the bytes
+// after a member at which f returned false are not checked.
 func EachMember(raw []byte, f func(i int, name string, from, to int) bool) *SyntaxError {
 	s := scanner{raw: raw, mayHaveDuplicates: true}
 	if s.skipSpace() != '{' {
 		return wrongType(raw, "not_object", "not a JSON object")
 	}
 	i := 0
-	enough := false
-	whole := s.readObject(func(name string) bool {
+	isStopped := false
+	isValid := s.readObject(func(name string) bool {
 		from := s.offset
 		if !s.readValue() {
 			return false
 		}
-		enough = !f(i, name, from, s.offset)
+		isStopped = !f(i, name, from, s.offset)
 		i++
-		return !enough
+		return !isStopped
 	})
-	if enough {
+	if isStopped {
 		return nil
 	}
-	if !whole {
+	if !isValid {
 		return s.syntaxError()
 	}
 	return s.checkEnd()
@@ -189,24 +192,25 @@ func EachMember(raw []byte, f func(i int, name string, from, to int) bool) *Synt
 // error.
 func Array(raw []byte) ([]json.RawMessage, *SyntaxError) { return ArrayUpTo(raw, math.MaxInt) }
 
-// ArrayUpTo parses a JSON array as Array does, but returns an error if it has more than most items.
-func ArrayUpTo(raw []byte, most int) (items []json.RawMessage, err *SyntaxError) {
+// ArrayUpTo parses a JSON array of at most maxItems items. The items alias raw. With an error, it returns
+// the items before the error.
+func ArrayUpTo(raw []byte, maxItems int) (items []json.RawMessage, err *SyntaxError) {
 	s := scanner{raw: raw, mayHaveDuplicates: true}
 	if s.skipSpace() != '[' {
 		return nil, wrongType(raw, "not_array", "not a JSON array")
 	}
-	whole := s.readArray(func() bool {
+	isValid := s.readArray(func() bool {
 		from := s.offset
 		if !s.readValue() {
 			return false
 		}
 		items = append(items, raw[from:s.offset:s.offset])
-		return len(items) <= most
+		return len(items) <= maxItems
 	})
-	if len(items) > most {
+	if len(items) > maxItems { // only batches have a limit
 		return items, &SyntaxError{Rule: "too_many", Text: "more messages than any batch has"}
 	}
-	if !whole {
+	if !isValid {
 		return items, s.syntaxError()
 	}
 	return items, s.checkEnd()
@@ -215,7 +219,7 @@ func ArrayUpTo(raw []byte, most int) (items []json.RawMessage, err *SyntaxError)
 // Text decodes a JSON string, and reports false if raw is not one. It decodes an unpaired surrogate
 // as U+FFFD.
 func Text(raw []byte) (string, bool) {
-	if len(raw) == 0 || raw[0] != '"' || raw[len(raw)-1] != '"' {
+	if len(raw) == 0 || raw[0] != '"' || raw[len(raw)-1] != '"' { // else there is no white space around it
 		raw = bytes.Trim(raw, WhiteSpace)
 	}
 	if len(raw) < 2 || raw[0] != '"' {
@@ -260,7 +264,7 @@ func appendQuote(b []byte, s string) []byte {
 		return append(append(append(b, '"'), s...), '"')
 	}
 	quoted, err := jsontext.AppendQuote(b, s)
-	if err != nil {
+	if err != nil { // s is not UTF-8
 		quoted, _ = jsontext.AppendQuote(b, string(bytes.ToValidUTF8([]byte(s), []byte("\uFFFD"))))
 	}
 	return quoted

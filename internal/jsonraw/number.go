@@ -21,7 +21,8 @@ func PlainNumber(number string) string {
 	return plainAny(number)
 }
 
-// plainAny implements PlainNumber for all numbers.
+// plainAny returns any JSON number as digits and a power of ten, see PlainNumber. It returns a number
+// with an exponent of more than 32 bits unchanged.
 func plainAny(number string) string {
 	digits, exponent, _ := strings.Cut(strings.ToLower(number), "e")
 	digits, negative := strings.CutPrefix(digits, "-")
@@ -35,7 +36,7 @@ func plainAny(number string) string {
 			return number // too large an exponent for a real id; it equals only itself
 		}
 	}
-	power -= int64(len(fraction))
+	power -= int64(len(fraction)) // the digits have lost their decimal point
 	trimmed := strings.TrimRight(digits, "0")
 	power += int64(len(digits) - len(trimmed))
 	if trimmed == "" {
@@ -47,14 +48,14 @@ func plainAny(number string) string {
 	return trimmed + "e" + strconv.FormatInt(power, 10)
 }
 
-// plainWhole implements PlainNumber for most numbers: positive whole numbers with few digits. It
-// reports false for others.
+// plainWhole returns a positive whole number of at most 20 digits as digits and a power of ten, see
+// PlainNumber. It reports false for other numbers; most numbers are such ones, and it is faster.
 func plainWhole(number string) (plain string, ok bool) {
-	const most = 20
-	if len(number) == 0 || len(number) > most || number[0] < '1' {
+	const maxDigits = 20
+	if len(number) == 0 || len(number) > maxDigits || number[0] < '1' {
 		return "", false
 	}
-	zeros := 0
+	zeros := 0 // at the end
 	for i := range len(number) {
 		c := number[i]
 		switch {
@@ -66,14 +67,16 @@ func plainWhole(number string) (plain string, ok bool) {
 			zeros = 0
 		}
 	}
-	var room [most + 3]byte
+	var room [maxDigits + len("e20")]byte
 	b := append(append(room[:0], number[:len(number)-zeros]...), 'e')
 	return string(strconv.AppendInt(b, int64(zeros), 10)), true
 }
 
-// Float parses a JSON number. It reports false for other values and for numbers out of range.
+// Float parses a JSON number. It reports false for other values, for numbers out of range and for
+// numbers of more than 400 bytes.
 func Float(raw json.RawMessage) (float64, bool) {
-	if !IsNumber(raw) || len(raw) > 400 {
+	const maxLength = 400 // the largest float has 309 digits; a longer number costs time
+	if !IsNumber(raw) || len(raw) > maxLength {
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(string(raw), 64)

@@ -27,7 +27,7 @@ func At(raw []byte, pointer string) (value json.RawMessage, ok bool) {
 	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		name := pointerUnescaper.Replace(part)
 		items, err := Array(value)
-		if err != nil {
+		if err != nil { // an object, or a value without parts
 			value = First(value, name)
 		} else if i, err := strconv.Atoi(name); err == nil && i >= 0 && i < len(items) {
 			value = items[i]

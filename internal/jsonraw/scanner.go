@@ -46,19 +46,24 @@ func (s *scanner) syntaxError() *SyntaxError {
 		return &SyntaxError{Offset: int64(s.offset), Rule: "depth", Text: fmt.Sprintf("nested more than %d deep", MaxDepth)}
 	}
 	at := firstInvalidUTF8(s.raw)
+	// A character that is cut off at the end of a truncated value is no error of its own.
 	if at < len(s.raw) && (utf8.FullRune(s.raw[at:]) || !s.isCut()) {
 		return &SyntaxError{Offset: int64(at), Rule: "utf8", Text: "not UTF-8"}
 	}
-	d := jsontext.NewDecoder(bytes.NewBuffer(s.raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	err := d.SkipValue()
-	out := &SyntaxError{Offset: d.InputOffset(), Rule: "syntax", Text: "invalid JSON"}
-	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		out.Offset = syntactic.ByteOffset
+	decoder := jsontext.NewDecoder(
+		bytes.NewBuffer(s.raw),
+		jsontext.AllowDuplicateNames(true),
+		jsontext.AllowInvalidUTF8(true),
+	)
+	decodeErr := decoder.SkipValue()
+	syntaxErr := &SyntaxError{Offset: decoder.InputOffset(), Rule: "syntax", Text: "invalid JSON"}
+	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](decodeErr); ok {
+		syntaxErr.Offset = syntactic.ByteOffset
 	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		out.Text = "the JSON ends too early"
+	if errors.Is(decodeErr, io.EOF) || errors.Is(decodeErr, io.ErrUnexpectedEOF) {
+		syntaxErr.Text = "the JSON ends too early"
 	}
-	return out
+	return syntaxErr
 }
 
 // isCut reports whether raw is a truncated JSON value. It may end within a character.
@@ -96,13 +101,14 @@ func (s *scanner) readOpening() bool {
 	return true
 }
 
-// readObject reads an object. It calls each at the value of every member, which each must read. If each
-// is nil, object reads the values itself.
+// readObject reads an object; its opening brace is next. It calls each at the value of every member,
+// which each must read; if each returns false, readObject stops and reports false. If each is nil,
+// readObject reads the values itself.
 func (s *scanner) readObject(each func(name string) bool) bool {
 	if !s.readOpening() {
 		return false
 	}
-	outer := s.nameCount
+	outer := s.nameCount // the names of the objects around this one
 	for s.skipSpace() != '}' {
 		quoted, escaped, ok := s.readName(outer)
 		if !ok {
@@ -119,7 +125,7 @@ func (s *scanner) readObject(each func(name string) bool) bool {
 	}
 	s.offset++
 	s.depth--
-	s.nameCount = outer
+	s.nameCount = outer // forgets the names of this object
 	return true
 }
 
@@ -132,7 +138,7 @@ func (s *scanner) readName(outer int) (quoted []byte, escaped, ok bool) {
 		return nil, false, false
 	}
 	quoted = s.raw[from:s.offset]
-	if escaped {
+	if escaped { // names are compared as bytes, and one name can be escaped in several ways
 		s.mayHaveDuplicates = true
 	} else {
 		s.rememberName(outer, from+1, s.offset-1)
@@ -145,8 +151,9 @@ func (s *scanner) readName(outer int) (quoted []byte, escaped, ok bool) {
 	return quoted, escaped, true
 }
 
-// rememberName remembers a name of the innermost open object, and sets twice if the object has it already
-// or there are too many names. The names of the object begin at outer.
+// rememberName remembers raw[from:to] as a name of the innermost open object. It sets mayHaveDuplicates
+// if the object has the name already, or if there are too many names. The names of the object begin at
+// outer.
 func (s *scanner) rememberName(outer, from, to int) {
 	if s.mayHaveDuplicates {
 		return
@@ -165,8 +172,9 @@ func (s *scanner) rememberName(outer, from, to int) {
 	}
 }
 
-// readArray reads an array. It calls each at every item, which each must read. If each is nil, array
-// reads the items itself.
+// readArray reads an array; its opening bracket is next. It calls each at every item, which each must
+// read; if each returns false, readArray stops and reports false. If each is nil, readArray reads the
+// items itself.
 func (s *scanner) readArray(each func() bool) bool {
 	if !s.readOpening() {
 		return false
@@ -190,13 +198,14 @@ func (s *scanner) readArray(each func() bool) bool {
 // readSeparator reads the comma after a member or an item. It reports true before the closing bracket and
 // before the next part, and false if neither follows. The closing bracket must not follow a comma.
 func (s *scanner) readSeparator(closes byte) bool {
+	// The bytes of a large message are in a file; those that were read need no memory any more.
 	s.releasedTo = spool.ReleasePassed(s.raw, s.releasedTo, s.offset)
 	switch s.skipSpace() {
 	case closes:
 		return true
 	case ',':
 		s.offset++
-		return s.skipSpace() != closes
+		return s.skipSpace() != closes // the end of raw is found by the next read
 	}
 	return false
 }
@@ -241,8 +250,9 @@ func (s *scanner) readString() (escaped, ok bool) {
 	return s.readPieces(end)
 }
 
-// readPieces reads a string whose first bytes, up to offset, are bare ASCII. It remembers the length
-// of a string of several pieces in a file, so that it reads the string only once.
+// readPieces reads a string that begins at s.offset and whose first bytes, up to offset, are bare ASCII.
+// It reads pieces of spool.Piece bytes, so that a long string in a file is never in memory as a whole.
+// It annotates a string of several pieces with the result, so that later scanners skip it.
 func (s *scanner) readPieces(offset int) (escaped, ok bool) {
 	raw := s.raw
 	text := textReader{}
@@ -261,6 +271,7 @@ func (s *scanner) readPieces(offset int) (escaped, ok bool) {
 			s.hasUnpaired = s.hasUnpaired || text.hasUnpaired
 			return text.hasEscape, true
 		}
+		// The string has several pieces. An earlier scanner may have read it already.
 		known, isKnown := spool.Annotation(raw[s.offset:]).(longText)
 		if isFirst && isKnown && s.offset+known.length <= len(raw) {
 			s.offset += known.length

@@ -61,7 +61,8 @@ var usualNames = func() (names [256]string) {
 	return names
 }()
 
-// nameSlot hashes a name by its length and two of its letters.
+// nameSlot hashes a name by its length and two of its letters. The factors were chosen so that few of
+// the usual names share a slot.
 func nameSlot(name string) byte {
 	if name == "" {
 		return 0
@@ -89,7 +90,7 @@ func firstInvalidUTF8(raw []byte) int {
 func ValidUTF8(raw []byte) bool {
 	for from := 0; from < len(raw); {
 		to := len(raw)
-		if from+spool.Piece < len(raw) {
+		if from+spool.Piece < len(raw) { // a piece ends before a character that it would cut off
 			to = lastRune(raw[:from+spool.Piece+1])
 		}
 		if !utf8.Valid(raw[from:to]) {

@@ -10,9 +10,10 @@ import (
 // A textReader reads the content of a string in pieces.
 type textReader struct{ hasEscape, hasUnpaired bool }
 
-// read reads a piece of the string and returns the number of bytes read. It stops at the closing
-// quote and sets ended, or at the end of p. Unless last is set, it stops before a character or an
-// escape that p cuts off. ok is false if p is not valid within a string.
+// read reads a piece of the string and returns the number of bytes read. It stops after the closing
+// quote and sets isEnded, or at the end of the piece. Unless isLast is set, it stops before a character
+// or an escape that the piece cuts off. ok is false if the piece is not valid within a string, or is the
+// last one and has no closing quote.
 func (t *textReader) read(piece []byte, isLast bool) (n int, isEnded, ok bool) {
 	quote := -1
 	escape := -1
@@ -33,15 +34,15 @@ func (t *textReader) read(piece []byte, isLast bool) (n int, isEnded, ok bool) {
 			ok = true
 			break
 		}
-		size := 2
+		size := 2 // a backslash and one character
 		if n+1 == len(piece) || unescapes[piece[n+1]] == 0 {
 			ok = !isLast && len(piece)-n < longestEscape
-			if ok {
+			if ok { // the next piece may complete the escape
 				break
 			}
 			_, size = EscapedCharacter(piece[n:])
 			if size == 0 {
-				_, ok = EscapedRune(piece[n:])
+				_, ok = EscapedRune(piece[n:]) // half of a surrogate pair, or no escape at all
 				if !ok {
 					break
 				}
@@ -64,8 +65,8 @@ func (t *textReader) read(piece []byte, isLast bool) (n int, isEnded, ok bool) {
 	return n, isEnded, ok
 }
 
-// nextByte returns the index of the first c in p[from:], counted in p, or len(p). known is the
-// result of the previous call, or -1.
+// nextByte returns the index in p of the first c from the offset from on, or len(p). known is the result
+// of the previous call for a smaller from, which may still be valid, or -1.
 func nextByte(p []byte, from, known int, c byte) int {
 	if known >= from {
 		return known
@@ -82,7 +83,7 @@ func hasControl(p []byte) bool {
 	const each, high = 0x0101010101010101, 0x8080808080808080
 	for ; len(p) >= 8; p = p[8:] {
 		x := binary.LittleEndian.Uint64(p)
-		if (x-' '*each)&^x&high != 0 {
+		if (x-' '*each)&^x&high != 0 { // &^x: bytes that had the highest bit before do not count
 			return true
 		}
 	}

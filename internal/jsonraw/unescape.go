@@ -12,7 +12,8 @@ import (
 // at the same time. A piece is valid until the next one. An unpaired surrogate is decoded as U+FFFD.
 func Unescaped(quoted []byte) iter.Seq[[]byte] { return unescaped(quoted, spool.Piece) }
 
-// unescaped implements Unescaped for pieces of about size bytes.
+// unescaped decodes the valid JSON string quoted in pieces of about size bytes; a piece may be longer by
+// the rest of one character.
 func unescaped(quoted []byte, size int) iter.Seq[[]byte] {
 	rest := quoted[1 : len(quoted)-1]
 	return prefetch(make([]byte, 2*(size+utf8.UTFMax)), func(piece []byte) []byte {
@@ -36,7 +37,7 @@ func unescaped(quoted []byte, size int) iter.Seq[[]byte] {
 
 // prefetch returns an iterator over pieces that fill produces one ahead, in a separate goroutine. fill
 // appends the next piece to the empty p, or nothing after the last piece. A piece is valid until the
-// next one; room is the memory of both. The goroutine ends before the loop does.
+// next one; each half of room is the memory of one piece. The goroutine ends before the loop does.
 func prefetch(room []byte, fill func(p []byte) []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		free := make(chan []byte, 2)
@@ -60,6 +61,7 @@ func prefetch(room []byte, fill func(p []byte) []byte) iter.Seq[[]byte] {
 			}
 			free <- p[:0]
 		}
+		// Empty both channels, so that the goroutine fills no more pieces; full is closed when it ends.
 		close(free)
 		for range free {
 		}
