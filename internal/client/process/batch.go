@@ -24,13 +24,15 @@ func isBatch(program string) bool {
 	return false
 }
 
-// batchCommandLine returns the command line with which cmd.exe runs a batch file so that the file
-// gets the arguments unchanged.
+// batchCommandLine returns the command line with which cmd.exe runs a batch file so that the file gets
+// the arguments unchanged. It returns an error for a path or an argument that cmd.exe cannot pass on.
 func batchCommandLine(file string, args []string) (string, error) {
 	if strings.ContainsAny(file, "\"%\r\n\x00") {
 		return "", errors.New("the path of a batch file cannot have a quote, a percent sign or a line end")
 	}
 	var b strings.Builder
+	// cmd.exe removes the first and the last quote of what follows /c. /e:ON allows %cd:~,%, /v:OFF
+	// gives ! no meaning, and /d skips the commands that the user runs at each start.
 	b.WriteString(`cmd.exe /e:ON /v:OFF /d /c ""` + file + `"`)
 	for _, arg := range args {
 		if strings.ContainsAny(arg, "\r\n\x00") {

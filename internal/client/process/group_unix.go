@@ -17,7 +17,8 @@ type Group struct{ ID int }
 
 // startGroup starts the child in its own session and process group. A Ctrl-C at the terminal then
 // reaches only mcpc, which shuts the child down in order. The server has no terminal either, so it
-// cannot write over the output or ask for a password.
+// cannot write over the output or ask for a password. The caller calls afterServerEnd when the group has
+// ended.
 func startGroup(cmd *exec.Cmd) (*Group, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	dieWithParent(cmd.SysProcAttr)

@@ -35,7 +35,8 @@ var servers struct {
 	ended chan os.Signal
 }
 
-// beforeServerStart counts a server that is about to start. The first one makes mcpc a subreaper.
+// beforeServerStart counts a server that is about to start. The first one makes mcpc a subreaper, for
+// good. While servers run, reapOrphans handles the end of orphans.
 func beforeServerStart() {
 	servers.mu.Lock()
 	defer servers.mu.Unlock()
@@ -76,7 +77,7 @@ func afterServerEnd() {
 	}
 	inTime, stop := context.WithTimeout(context.Background(), orphanTime)
 	defer stop()
-	for ; inTime.Err() == nil; time.Sleep(orphanInterval) {
+	for ; inTime.Err() == nil; time.Sleep(orphanInterval) { // a killed process ends only after a while
 		left := slices.DeleteFunc(listOrphans(), func(o orphan) bool { return servers.before[o.pid] })
 		if len(left) == 0 {
 			return
@@ -118,7 +119,8 @@ func (o orphan) reap() {
 	_, _ = syscall.Wait4(o.pid, nil, syscall.WNOHANG, nil)
 }
 
-// listOrphans returns the children of mcpc that are in other sessions.
+// listOrphans returns the children of mcpc that are in other sessions, running servers among them. It
+// returns nil if the system does not list them.
 func listOrphans() (all []orphan) {
 	lists, _ := filepath.Glob("/proc/self/task/*/children")
 	own, err := unix.Getsid(0)
@@ -132,6 +134,7 @@ func listOrphans() (all []orphan) {
 			stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 			// After the name in brackets: the state, the parent, the group, the session.
 			facts := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+			// The process may have ended, and its id may belong to another one, since the list was read.
 			if len(facts) < 4 || facts[1] != strconv.Itoa(os.Getpid()) {
 				continue
 			}

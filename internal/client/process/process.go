@@ -55,7 +55,8 @@ type Process struct {
 	endOnce  sync.Once
 }
 
-// Start starts the command. The server's output is read after Watch only.
+// Start starts the command. Nothing reads the server's output, or notices its end, before Watch is
+// called. The error is ErrPipe, or that of os/exec.
 func Start(command Command) (*Process, error) {
 	argv := command.Args
 	p := &Process{
@@ -73,8 +74,10 @@ func Start(command Command) (*Process, error) {
 		return nil, err
 	}
 	p.Group = group
-	for _, f := range []any{p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr} {
-		f.(io.Closer).Close()
+	// The child has copies of its ends of the pipes. Only when mcpc's copies are closed do the streams
+	// end with the child.
+	for _, childEnd := range []any{p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr} {
+		childEnd.(io.Closer).Close()
 	}
 	return p, nil
 }
@@ -99,6 +102,7 @@ func (p *Process) openPipes() error {
 		}
 		p.pipeEnds = append(p.pipeEnds, r, w)
 	}
+	// The child reads its standard input and writes the other two.
 	p.cmd.Stdin, p.Stdin = p.pipeEnds[0], p.pipeEnds[1]
 	p.Stdout, p.cmd.Stdout = p.pipeEnds[2], p.pipeEnds[3]
 	p.stderrPipe, p.cmd.Stderr = p.pipeEnds[4], p.pipeEnds[5]
@@ -107,8 +111,8 @@ func (p *Process) openPipes() error {
 
 // closePipes closes all ends of the pipes.
 func (p *Process) closePipes() {
-	for _, c := range p.pipeEnds {
-		c.Close()
+	for _, pipeEnd := range p.pipeEnds {
+		pipeEnd.Close()
 	}
 }
 
@@ -196,7 +200,8 @@ func (p *Process) readStderr() {
 
 // End shuts the process down (2025-11-25 basic/lifecycle, "stdio"): it closes the standard input,
 // sends SIGTERM if the server does not exit in time, and then SIGKILL. The signals go to the whole
-// group.
+// group. End then waits until the group is reaped and the output was read. It may be called again, and
+// only waits then.
 func (p *Process) End() {
 	p.endOnce.Do(func() {
 		close(p.closing)
@@ -213,6 +218,7 @@ func (p *Process) End() {
 	if !pause.Within(p.reaped, reapTime) {
 		p.closePipes() // the process cannot be killed
 	}
+	// The closed pipes end both readers.
 	pause.Within(p.outputEnded, StderrGrace)
 	pause.Within(p.stderrEnded, StderrGrace)
 }

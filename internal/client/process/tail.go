@@ -32,7 +32,7 @@ func (t *Tail) Add(line []byte) {
 	t.total += len(line)
 	t.first = append(t.first, line[:min(len(line), maxFirst-len(t.first))]...)
 	t.buf = append(t.buf, line...)
-	if over := len(t.buf) - t.limit; over > t.limit {
+	if over := len(t.buf) - t.limit; over > t.limit { // rarely, because it copies the end
 		t.buf = append(t.buf[:0], t.buf[over:]...)
 	}
 }
@@ -47,8 +47,8 @@ func (t *Tail) Text() string {
 // endLocked returns the end of the stream.
 func (t *Tail) endLocked() string { return string(t.buf[max(0, len(t.buf)-t.limit):]) }
 
-// BothEnds returns the whole stream, or its first lines, a line with the number of omitted bytes,
-// and its last lines.
+// BothEnds returns the whole stream, or its first lines, a line with the number of omitted bytes, and
+// its last lines. Without a whole first line it returns the end only.
 func (t *Tail) BothEnds() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -57,8 +57,8 @@ func (t *Tail) BothEnds() string {
 	if t.total == len(end) || len(first) == 0 {
 		return end
 	}
-	_, last, isCut := strings.Cut(end, "\n")
-	if !isCut {
+	_, last, hasLineEnd := strings.Cut(end, "\n") // the first line of end may be cut off
+	if !hasLineEnd {
 		last = end
 	}
 	return fmt.Sprintf("%s… %d bytes\n%s", first, t.total-len(first)-len(last), last)
