@@ -52,8 +52,8 @@ type Conn struct {
 	ending        *endMessage
 }
 
-// Open opens a transport to the server of a supervisor. The supervisor's greeting must arrive
-// within the time of connect.
+// Open opens a transport to the server of a supervisor. The supervisor's greeting must arrive within the
+// time of connect; 0 or less is no limit.
 func Open(
 	ctx context.Context,
 	by *Dialer,
@@ -78,11 +78,13 @@ func Open(
 		return nil, f
 	}
 	c.Pipe = transport.NewPipe(c, lineWriter{conn}, limit, rec, to, c.endFault)
-	_ = writeMarked(conn, markUse, nil) // if this fails, Read returns the reason
+	noText := []byte(nil)
+	_ = writeMarked(conn, markUse, noText) // if this fails, Read returns the reason
 	return c, nil
 }
 
-// newDialFault returns the fault for an error of Dialer.Dial.
+// newDialFault returns the fault for an error of Dialer.Dial: LocalIO, unless ctx ended, the supervisor
+// has exited or the socket belongs to another user.
 func newDialFault(ctx context.Context, err error) *transport.Fault {
 	f := &transport.Fault{
 		Kind:  wire.LocalIO,
@@ -102,7 +104,8 @@ func newDialFault(ctx context.Context, err error) *transport.Fault {
 	return f
 }
 
-// readGreeting reads the supervisor's greeting and stores it in c.Status.
+// readGreeting reads the supervisor's greeting and stores it in c.Status. It returns a fault if none
+// arrives within limit, or if the supervisor ends the connection or is of another version of mcpc.
 func (c *Conn) readGreeting(limit time.Duration) *transport.Fault {
 	if limit > 0 {
 		timer := time.AfterFunc(limit, func() { c.conn.Close() })
@@ -113,7 +116,7 @@ func (c *Conn) readGreeting(limit time.Duration) *transport.Fault {
 	if end != nil {
 		return end.fault(nil)
 	}
-	if errors.Is(err, net.ErrClosed) {
+	if errors.Is(err, net.ErrClosed) { // by the timer
 		return &transport.Fault{
 			Kind: wire.Timeout, Phase: "connect", Err: err, Hint: "--connect-timeout TIME waits longer",
 			Text: "the keep process did not respond within " + limit.String(),
@@ -151,9 +154,9 @@ func readHello(r *bufio.Reader) (facts Status, end *endMessage, err error) {
 	return facts, end, err
 }
 
-// fault returns the fault for an ended connection. err is the error of the read.
+// fault returns the fault for an ended connection. err is the error of the read, or nil.
 func (e *endMessage) fault(err error) *transport.Fault {
-	if e.Kind != "" {
+	if e.Kind != "" { // the server could not be started
 		return &transport.Fault{Kind: e.Kind, Phase: "connect", Text: e.Text, Hint: string(e.Hint), Err: err}
 	}
 	if e.Text != "" {
@@ -176,7 +179,8 @@ func (c *Conn) endFault(err error) *transport.Fault {
 	}
 }
 
-// Read returns the server's standard output. It processes the other messages of the supervisor.
+// Read returns the server's standard output without marks, and processes the other messages of the
+// supervisor. It returns io.EOF after the supervisor's last message.
 func (c *Conn) Read(b []byte) (int, error) {
 	for len(c.pendingOutput) == 0 {
 		if !c.isInLine {
@@ -188,7 +192,7 @@ func (c *Conn) Read(b []byte) (int, error) {
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return 0, err
 		}
-		c.pendingOutput = part
+		c.pendingOutput = part // valid until the next read, which is after it was returned
 		c.isInLine = err != nil
 	}
 	n := copy(b, c.pendingOutput)
@@ -196,7 +200,8 @@ func (c *Conn) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// nextLine processes messages until the next line of the server's output.
+// nextLine processes messages until the next line of the server's output, and reads its mark. It returns
+// io.EOF after the supervisor's last message.
 func (c *Conn) nextLine() error {
 	for {
 		mark, err := c.reader.ReadByte()
@@ -258,7 +263,7 @@ type lineWriter struct{ net.Conn }
 // Write sends one line to the supervisor.
 func (w lineWriter) Write(line []byte) (int, error) {
 	n, err := w.Conn.Write(append(append(make([]byte, 0, len(line)+1), markLine), line...))
-	return max(0, n-1), err
+	return max(0, n-1), err // the mark is no byte of the line
 }
 
 // ErrOtherUser is the error for a socket of another user.
@@ -283,14 +288,16 @@ func Dial(ctx context.Context, socket string) (net.Conn, error) {
 	return conn, nil
 }
 
-// ReadStatus returns the status of a supervisor. It does not count as a use of the server.
+// ReadStatus returns the status of a supervisor, or ErrGone if it has exited or is about to. It does not
+// count as a use of the server.
 func ReadStatus(ctx context.Context, socket string) (Status, error) {
 	conn, err := Dial(ctx, socket)
 	if err != nil {
 		return Status{}, err
 	}
 	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	stopClosing := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stopClosing()
 	facts, end, err := readHello(bufio.NewReader(conn))
 	if end != nil {
 		return facts, ErrGone
@@ -298,7 +305,8 @@ func ReadStatus(ctx context.Context, socket string) (Status, error) {
 	return facts, err
 }
 
-// Stop stops a kept server and waits until it has exited, at most stopGrace.
+// Stop stops a kept server and waits until it has exited, at most stopGrace. It returns the status before
+// that; the error is nil if the server was about to end anyway.
 func Stop(ctx context.Context, socket string) (Status, error) {
 	conn, err := Dial(ctx, socket)
 	if err != nil {
@@ -307,16 +315,17 @@ func Stop(ctx context.Context, socket string) (Status, error) {
 	defer conn.Close()
 	ctx, stop := context.WithTimeout(ctx, stopGrace)
 	defer stop()
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	stopClosing := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stopClosing()
 	from := bufio.NewReader(conn)
 	facts, end, err := readHello(from)
 	if end != nil || err != nil {
 		return facts, err
 	}
 	if err := writeMarked(conn, markEnd, nil); err != nil {
-		return facts, nil
+		return facts, nil // the supervisor has exited in the meantime
 	}
-	_, _ = io.Copy(io.Discard, from)
+	_, _ = io.Copy(io.Discard, from) // until the supervisor closes the connection
 	if ctx.Err() != nil {
 		return facts, ctx.Err()
 	}
@@ -336,7 +345,7 @@ func listen(socket string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.SetUnlinkOnClose(false)
+	l.SetUnlinkOnClose(false) // stopListening removes the socket by its final name
 	err = os.Chmod(socket+unreadyExt, 0o600)
 	if err == nil {
 		err = os.Rename(socket+unreadyExt, socket)
@@ -362,6 +371,7 @@ func RemoveStaleSockets(dir string) (removed int) {
 		if err == nil {
 			conn.Close()
 		}
+		// A stream socket with a listener refuses a datagram with another error.
 		if errors.Is(err, network.ConnRefused) && os.Remove(path) == nil {
 			removed++
 		}

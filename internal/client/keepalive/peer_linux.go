@@ -18,11 +18,11 @@ func sameUser(conn net.Conn) error {
 		return err
 	}
 	var peer *syscall.Ucred
-	var failed error
+	var peerErr error
 	err = raw.Control(func(fd uintptr) {
-		peer, failed = syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED)
+		peer, peerErr = syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED)
 	})
-	err = errors.Join(err, failed)
+	err = errors.Join(err, peerErr)
 	if err != nil {
 		return err
 	}

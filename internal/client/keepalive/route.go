@@ -54,14 +54,15 @@ func (s *supervisor) admit(u *user, m *wire.Message) bool {
 	if m.Kind == wire.Request && s.stopReason != "" {
 		return false
 	}
-	if isCancellation && u.unqueue(string(mcp.CancelledID(m))) {
+	if isCancellation && u.unqueue(string(mcp.CancelledID(m))) { // the server has not seen the request
 		return false
 	}
-	if len(u.queued) > 0 && !overtakes || !s.maySendLocked(u, m) {
+	keepsOrder := len(u.queued) > 0 && !overtakes
+	if keepsOrder || !s.maySendLocked(u, m) {
 		u.queued = append(u.queued, m)
 		u.queuedBytes += len(m.Raw)
 		if u.queuedBytes > maxUnread {
-			u.conn.Close()
+			u.conn.Close() // ends serve, which removes the user
 		}
 		s.wake.Broadcast()
 		return false
@@ -90,7 +91,7 @@ func (s *supervisor) sendQueued(u *user) {
 			s.write(m.Raw)
 			u.order.Unlock()
 		default:
-			u.order.Unlock()
+			u.order.Unlock() // before the wait, so that forward can queue messages
 			s.wake.Wait()
 			s.mu.Unlock()
 		}
@@ -128,9 +129,9 @@ func (s *supervisor) maySendLocked(u *user, m *wire.Message) bool {
 	if m.Kind != wire.Request {
 		return true
 	}
-	waitsForAll := s.mayAsk && m.Method != "ping"
+	waitsForAll := s.mayAsk && m.Method != "ping" // a ping causes no request of the server
 	for id, other := range s.pending {
-		if other.user == u || other.isCancelled {
+		if other.user == u || other.isCancelled { // a cancelled request may never be answered
 			continue
 		}
 		if waitsForAll || id == string(m.ID) {
@@ -170,7 +171,7 @@ func (s *supervisor) abandonLocked(u *user) (messages [][]byte) {
 		}
 	}
 	for id, method := range u.questions {
-		if s.initialized {
+		if s.initialized { // without a handshake the server must not ask, and gets no answers
 			messages = append(messages, substituteAnswer(method, json.RawMessage(id)))
 		}
 	}
@@ -186,7 +187,8 @@ func substituteAnswer(method string, id json.RawMessage) []byte {
 	return mcp.NoAnswer(method).Compose(id)
 }
 
-// deliverStoredLocked sends a user the messages that were stored while no user was connected.
+// deliverStoredLocked sends a user the messages that were stored while no user was connected, and forgets
+// them: standard error, list changes and the server's requests, which this user has to answer.
 func (s *supervisor) deliverStoredLocked(u *user) {
 	for line := range strings.Lines(s.storedStderr.Text()) {
 		u.appendLocked(markErr, []byte(strings.TrimSuffix(line, "\n")))
@@ -208,7 +210,7 @@ func (s *supervisor) write(line []byte) {
 	s.writing.Lock()
 	_, err := s.child.Stdin.Write(append(append(make([]byte, 0, len(line)+1), line...), '\n'))
 	s.writing.Unlock()
-	if err != nil && !pause.Within(s.outputEnded, time.Second) {
+	if err != nil && !pause.Within(s.outputEnded, time.Second) { // else the server has exited
 		s.end("it no longer reads its stdin")
 	}
 }
@@ -217,8 +219,8 @@ func (s *supervisor) write(line []byte) {
 func (s *supervisor) read() {
 	defer close(s.outputEnded)
 	for lines := bufio.NewReaderSize(s.child.Stdout, 64<<10); ; {
-		line, large, err := s.readLine(lines)
-		if large {
+		line, isTooLarge, err := s.readLine(lines)
+		if isTooLarge {
 			s.broadcast(markLarge, strconv.AppendInt(nil, s.Message, 10))
 		} else if len(line) > 0 {
 			s.route(line)
@@ -229,23 +231,23 @@ func (s *supervisor) read() {
 	}
 }
 
-// readLine reads a line without its newline. It returns no line, and large, if the line exceeds the
-// limit.
-func (s *supervisor) readLine(lines *bufio.Reader) (line []byte, large bool, err error) {
+// readLine reads a line without its newline. It returns no line, and isTooLarge, if the line exceeds the
+// limit; it has read the whole line in any case. The last line may come with the error.
+func (s *supervisor) readLine(lines *bufio.Reader) (line []byte, isTooLarge bool, err error) {
 	for {
 		part, err := lines.ReadSlice('\n')
-		if !large {
+		if !isTooLarge {
 			line = append(line, part...)
 		}
-		if s.Message > 0 && int64(len(line)-1) > s.Message {
+		if s.Message > 0 && int64(len(line)-1) > s.Message { // the newline does not count
 			line = nil
-			large = true
+			isTooLarge = true
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			if n := len(line); n > 0 && line[n-1] == '\n' {
 				line = line[:n-1]
 			}
-			return line, large, err
+			return line, isTooLarge, err
 		}
 	}
 }
@@ -270,8 +272,8 @@ func (s *supervisor) route(line []byte) {
 	}
 }
 
-// receiversLocked returns the users that a message is for. A batch, or a line with several
-// messages, is for the users of each message.
+// receiversLocked returns the users that a message is for, and removes the requests that it answers. A
+// batch, or a line with several messages, is for the users of each message.
 func (s *supervisor) receiversLocked(m *wire.Message) []*user {
 	switch m.Kind {
 	case wire.Invalid:
@@ -294,8 +296,8 @@ func (s *supervisor) receiversOfAllLocked(messages []*wire.Message) []*user {
 	for _, m := range messages {
 		receivers = append(receivers, s.receiversLocked(m)...)
 	}
-	isNoReceiver := func(u *user) bool { return !slices.Contains(receivers, u) }
-	return slices.DeleteFunc(slices.Clone(s.users), isNoReceiver)
+	isOther := func(u *user) bool { return !slices.Contains(receivers, u) }
+	return slices.DeleteFunc(slices.Clone(s.users), isOther)
 }
 
 // messagesLocked returns the messages that users find in a line that is not one message.
@@ -311,8 +313,8 @@ func (s *supervisor) messagesLocked(line []byte) (items []*wire.Message) {
 	return items
 }
 
-// ownerLocked returns the user whose request m answers; none if that user has gone away. A response
-// to an unknown request is for all users, because its id may be wrong.
+// ownerLocked returns the user whose request m answers, and removes the request; none if that user has
+// gone away. A response to an unknown request is for all users, because its id may be wrong.
 func (s *supervisor) ownerLocked(m *wire.Message) []*user {
 	id := string(m.ID)
 	if other := wire.OtherID(m.ID); s.pending[id] == nil && other != nil { // users accept it, too
@@ -320,7 +322,7 @@ func (s *supervisor) ownerLocked(m *wire.Message) []*user {
 	}
 	if req := s.pending[id]; req != nil && len(m.ID) > 0 {
 		delete(s.pending, id)
-		if req.isInitialize && m.Kind == wire.Response {
+		if req.isInitialize && m.Kind == wire.Response { // later commands get it with the greeting
 			s.opening = jsonraw.Compact(m.Result)
 		}
 		s.wake.Broadcast()
@@ -345,17 +347,17 @@ func (s *supervisor) notificationReceiversLocked(m *wire.Message) []*user {
 			}
 		}
 	}
-	if len(s.users) == 0 &&
-		(m.Method == "notifications/tools/list_changed" || m.Method == "notifications/prompts/list_changed") {
+	isCachedList := m.Method == "notifications/tools/list_changed" || m.Method == "notifications/prompts/list_changed"
+	if len(s.users) == 0 && isCachedList {
 		s.storedChanges[m.Method] = m.Raw
 	}
 	return s.users
 }
 
-// assignRequestLocked returns the user that has to answer a request from the server: the one with
-// the latest pending request, or else the one that connected first. Without users, after a
-// handshake, it stores the request for the next user; reply is the answer to a ping, or to a
-// request beyond maxStoredRequests.
+// assignRequestLocked returns the user that has to answer a request from the server: the one with the
+// latest pending request, or else the one that connected first. Without users it returns none: after a
+// handshake it then stores the request for the next user, except that it returns a reply to a ping, and
+// to a request beyond maxStoredRequests.
 func (s *supervisor) assignRequestLocked(m *wire.Message) (to []*user, reply []byte) {
 	if len(s.users) == 0 {
 		if s.initialized && (m.Method == "ping" || len(s.storedRequests) >= maxStoredRequests) {
@@ -366,14 +368,14 @@ func (s *supervisor) assignRequestLocked(m *wire.Message) (to []*user, reply []b
 		}
 		return nil, nil
 	}
-	u := s.users[0]
-	last := 0
+	receiver := s.users[0]
+	latest := 0
 	for _, req := range s.pending {
-		if req.number > last && !req.isCancelled {
-			u = req.user
-			last = req.number
+		if req.number > latest && !req.isCancelled {
+			receiver = req.user
+			latest = req.number
 		}
 	}
-	u.questions[string(m.ID)] = m.Method
-	return []*user{u}, nil
+	receiver.questions[string(m.ID)] = m.Method
+	return []*user{receiver}, nil
 }

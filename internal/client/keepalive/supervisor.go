@@ -70,7 +70,7 @@ type Status struct {
 	Opening json.RawMessage `json:"opening,omitempty"`
 }
 
-// An ending says why the server has ended.
+// An endMessage says why the server has ended.
 type endMessage struct {
 	// Kind, Text and Hint describe a server that could not be started. For other servers, Text says
 	// why the supervisor stopped the server, or is "".
@@ -151,7 +151,7 @@ func Run(ctx context.Context, opt Options) {
 	s.idle.timer = time.AfterFunc(time.Hour, func() { // it is started when no command uses the server
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if len(s.users) == 0 && s.idleLeftLocked() <= 0 {
+		if len(s.users) == 0 && s.idleLeftLocked() <= 0 { // a command may have connected in the meantime
 			s.endLocked("it was idle for " + english.Duration(s.Idle))
 		}
 	})
@@ -170,7 +170,7 @@ func Run(ctx context.Context, opt Options) {
 	s.wait(ctx)
 }
 
-// start opens the socket and starts the server.
+// start opens the socket and starts the server. After a fault the socket is removed.
 func (s *supervisor) start() *transport.Fault {
 	var err error
 	s.listener, err = listen(s.Socket)
@@ -216,7 +216,7 @@ func (s *supervisor) end(why string) {
 	s.endLocked(why)
 }
 
-// endLocked does what end does, with mu held.
+// endLocked stops the server: wait notices the reason. The first reason is kept. The caller holds mu.
 func (s *supervisor) endLocked(why string) {
 	if s.stopReason == "" {
 		s.stopReason = why
@@ -231,7 +231,7 @@ func (s *supervisor) stopListening() {
 	s.listener.Close()
 }
 
-// idleLeftLocked returns the rest of the idle time.
+// idleLeftLocked returns the rest of the idle time, which is all of it while a command uses the server.
 func (s *supervisor) idleLeftLocked() time.Duration {
 	if len(s.users) > 0 {
 		return s.Idle
@@ -251,12 +251,13 @@ func (s *supervisor) broadcast(mark byte, text []byte) {
 	}
 }
 
-// sendEnding sends end to all connections and closes them.
+// sendEnding sends end to all connections and closes them: after the output was written, or after
+// SessionEndGrace if the command does not read. Later connections are closed at once.
 func (s *supervisor) sendEnding(end endMessage) {
 	raw := jsonOf(end)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.endLocked("it has ended")
+	s.endLocked("it has ended") // without effect if it was stopped; ends sendQueued
 	s.isClosed = true
 	for u := range s.connections {
 		u.appendLocked(markOver, raw)

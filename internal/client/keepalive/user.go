@@ -57,7 +57,7 @@ func (u *user) appendLocked(mark byte, text []byte) {
 		return
 	}
 	line := marked(mark, text)
-	if u.outputBytes > 0 && u.outputBytes+len(line) > maxUnread {
+	if u.outputBytes > 0 && u.outputBytes+len(line) > maxUnread { // a single line may have any length
 		u.noMoreOutput = true
 		u.output = nil
 		u.conn.Close()
@@ -74,7 +74,7 @@ func (u *user) finishLocked() {
 	u.wakeLocked()
 }
 
-// wakeLocked wakes write.
+// wakeLocked wakes write. A second wake before write has run would tell it nothing new, and is dropped.
 func (u *user) wakeLocked() {
 	select {
 	case u.wake <- struct{}{}:
@@ -82,13 +82,14 @@ func (u *user) wakeLocked() {
 	}
 }
 
-// write writes the user's output until finishLocked. mu is the supervisor's mutex.
+// write writes the user's output, and closes the connection after finishLocked or an error. mu is the
+// supervisor's mutex, which is not held while writing.
 func (u *user) write(mu *sync.Mutex) {
 	defer u.conn.Close()
 	for range u.wake {
 		mu.Lock()
 		lines := u.output
-		over := u.noMoreOutput
+		isLast := u.noMoreOutput
 		u.output = nil
 		mu.Unlock()
 		wrote := 0
@@ -101,7 +102,7 @@ func (u *user) write(mu *sync.Mutex) {
 		mu.Lock()
 		u.outputBytes -= wrote
 		mu.Unlock()
-		if over {
+		if isLast {
 			return
 		}
 	}
@@ -123,8 +124,9 @@ func (s *supervisor) accept() {
 	}
 }
 
-// join greets a new connection and serves it. isOpener is set for the connection of the command that
-// opened the session. After sendEnding it closes the connection.
+// join greets a new connection and serves it in the background. isOpener is set for the connection of
+// the command that opened the session. The connection counts as a user once it sends markUse. After
+// sendEnding, join only closes the connection.
 func (s *supervisor) join(conn net.Conn, isOpener bool) {
 	u := &user{conn: conn, isOpener: isOpener, wake: make(chan struct{}, 1), questions: map[string]string{}}
 	s.mu.Lock()
@@ -143,11 +145,11 @@ func (s *supervisor) join(conn net.Conn, isOpener bool) {
 	go s.serve(u)
 }
 
-// serve reads the lines of a user until the connection ends.
+// serve handles the lines of a connection until it ends, and then removes the user.
 func (s *supervisor) serve(u *user) {
-	sent := make(chan struct{})
+	queueEnded := make(chan struct{})
 	go func() {
-		defer close(sent)
+		defer close(queueEnded)
 		s.sendQueued(u)
 	}()
 	for r := bufio.NewReader(u.conn); ; {
@@ -176,7 +178,7 @@ func (s *supervisor) serve(u *user) {
 	u.isGone = true
 	s.wake.Broadcast()
 	s.mu.Unlock()
-	<-sent
+	<-queueEnded // later, no message of the user is recorded any more
 	s.leave(u)
 }
 
@@ -191,11 +193,11 @@ func (s *supervisor) leave(u *user) {
 	if len(s.users) == 0 && s.Idle > 0 {
 		s.idle.timer.Reset(s.idleLeftLocked())
 	}
-	ended := s.stopReason != ""
+	isStopping := s.stopReason != ""
 	s.wake.Broadcast()
 	s.mu.Unlock()
 	for _, line := range messages {
-		if !ended {
+		if !isStopping { // the server will get no more input
 			s.write(line)
 		}
 	}
