@@ -128,7 +128,7 @@ func (e *legacy) acceptResult(c *connection, o wire.Outcome, session string) wir
 	if version == nil || string(version) == `""` {
 		return withFailure(o, wire.BadResponse, "the response to initialize has no protocolVersion")
 	}
-	if agreed == "" { // Text returns "" for a value that is no string
+	if agreed == "" { // Text returns "" for a value that is not a string
 		return withFailure(
 			o,
 			wire.BadResponse,

@@ -48,7 +48,7 @@ func (m Members) Text(name string) string {
 }
 
 // Words returns the set of strings in the array value of the first member called name. It is empty if
-// the value is no array.
+// the value is not an array.
 func (m Members) Words(name string) map[string]bool {
 	items, _ := Array(m.Value(name))
 	words := make(map[string]bool, len(items))

@@ -251,7 +251,7 @@ func excerptOrMissing(raw json.RawMessage) string {
 	return jsonraw.Excerpt(raw, 40)
 }
 
-// parseCall sets the method and the Kind of a request or notification. A method that is no string
+// parseCall sets the method and the Kind of a request or notification. A method that is not a string
 // makes m Invalid.
 func (m *Message) parseCall(method json.RawMessage) {
 	name, ok := jsonraw.Text(method)

@@ -32,7 +32,7 @@ func (flow *Flow) assertion(c Client, s *Server) (string, error) {
 		audience = s.Issuer
 	}
 	signing := jwt.GetSigningMethod(algorithm)
-	if signing == nil || signing == jwt.SigningMethodNone {
+	if signing == nil || signing == jwt.SigningMethodNone { // an unsigned assertion proves nothing
 		return "", keyError(fmt.Sprintf("unsupported signature algorithm %q", algorithm), nil)
 	}
 	now := flow.now()
@@ -52,7 +52,7 @@ func (flow *Flow) assertion(c Client, s *Server) (string, error) {
 	if err != nil {
 		return "", keyError("the key of "+c.KeyFile+" does not sign with "+algorithm, err)
 	}
-	flow.addSecrets(signed)
+	flow.addSecrets(signed) // it is as good as the key while it is valid
 	return signed, nil
 }
 
@@ -74,7 +74,8 @@ func readKey(flow *Flow, path string) (crypto.Signer, error) {
 	return nil, keyError(path+" contains no supported private key in PEM, or it is encrypted", nil)
 }
 
-// usualAlgorithm returns the default signature algorithm for a type of key, or "".
+// usualAlgorithm returns the default signature algorithm for a type of key, or "" for an unknown type or
+// curve.
 func usualAlgorithm(key crypto.Signer) string {
 	switch key := key.(type) {
 	case *ecdsa.PrivateKey:

@@ -26,9 +26,13 @@ const (
 
 // CheckRedirect returns an error for a redirect URI that does not lead to this machine.
 func CheckRedirect(uri string) error {
+	const text = "it must begin with http://127.0.0.1 or http://localhost"
 	u, err := url.Parse(uri)
-	if err != nil || u.Scheme != "http" || u.Hostname() != callbackHost && u.Hostname() != "localhost" {
-		return errors.New("it must begin with http://127.0.0.1 or http://localhost")
+	if err != nil || u.Scheme != "http" {
+		return errors.New(text)
+	}
+	if u.Hostname() != callbackHost && u.Hostname() != "localhost" {
+		return errors.New(text)
 	}
 	if u.User != nil || strings.ContainsAny(uri, "?#") {
 		return errors.New("it must have no user, query or fragment")
@@ -119,7 +123,7 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		_, _ = io.WriteString(w, pageNot)
 		return
 	}
-	c.waiting = nil
+	c.waiting = nil // accepts no second response, so that answers, of size 1, never blocks
 	_, _ = io.WriteString(w, pageDone)
 	c.answers <- query
 }
@@ -137,7 +141,9 @@ const loginTime = 5 * time.Minute
 // deviceTime is how long the user may take at another machine, where a code has to be entered.
 const deviceTime = 15 * time.Minute
 
-// wait waits for the browser's redirect, or for the user to paste its URL.
+// wait waits for the browser's redirect, or for the user to paste its URL, and returns the query of that
+// URL. It returns an error after loginTime, if parent ends, if no browser could be started, or if the
+// user pastes no usable URL.
 func (c *callback) wait(parent context.Context, a *authorization, req Request) (url.Values, error) {
 	ctx, stop := context.WithTimeoutCause(parent, loginTime, usage.Late("the time of a login is over"))
 	defer stop()
@@ -158,7 +164,7 @@ func (c *callback) wait(parent context.Context, a *authorization, req Request) (
 	case p := <-typed:
 		return p.answer, p.err
 	case err := <-req.NoBrowser:
-		if len(c.answers) > 0 {
+		if len(c.answers) > 0 { // select chooses at random if both are ready
 			return <-c.answers, nil
 		}
 		return nil, &Error{
@@ -177,8 +183,9 @@ func (c *callback) wait(parent context.Context, a *authorization, req Request) (
 // maxPastes is how often the user may paste a URL.
 const maxPastes = 3
 
-// readPasted reads the URL of the browser's redirect from the user. The URL is checked as if the
-// browser had sent it.
+// readPasted reads the URL of the browser's redirect from the user, and returns its query. The URL is
+// checked as if the browser had sent it. After a wrong URL it asks again, up to maxPastes times in all;
+// its error then is what was wrong with the last one.
 func readPasted(
 	ctx context.Context, a *authorization, paste func(context.Context, *Error) (string, error),
 ) (url.Values, error) {

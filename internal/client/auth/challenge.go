@@ -45,6 +45,7 @@ func compiled(pattern string) func() *regexp.Regexp {
 // ParseChallenges parses the values of WWW-Authenticate. Servers forget commas and quotes, so it
 // skips what is neither a scheme nor a parameter, one character at a time.
 func ParseChallenges(values []string) (all []Challenge) {
+	// skip returns rest without n bytes and the separators after them.
 	skip := func(rest string, n int) string { return strings.TrimLeft(rest[n:], blanks+",") }
 	for _, value := range values {
 		for rest := skip(value, 0); rest != ""; {
@@ -57,8 +58,9 @@ func ParseChallenges(values []string) (all []Challenge) {
 			rest = skip(rest, len(found[0]))
 			for p := paramIn().FindStringSubmatch(rest); p != nil; p = paramIn().FindStringSubmatch(rest) {
 				name := strings.ToLower(p[1])
+				// Only one of the three forms of a value has matched; the others are "".
 				text := escapedIn().ReplaceAllString(p[2], "$1") + p[3] + p[4]
-				if _, twice := c.Params[name]; !twice {
+				if _, isRepeated := c.Params[name]; !isRepeated {
 					c.Params[name] = text
 				} else if name == "resource_metadata" {
 					c.MoreMetadata = append(c.MoreMetadata, text)
@@ -71,8 +73,9 @@ func ParseChallenges(values []string) (all []Challenge) {
 	return all
 }
 
-// SelectChallenge returns the challenge that a token answers; of several the one with the most information.
-// It adds the resource metadata of the others. It reports whether there is such a challenge.
+// SelectChallenge returns the challenge that a token answers: the first one that names resource metadata
+// or an error, or else the last one. It adds the resource metadata of the others. It reports whether
+// there is such a challenge.
 func SelectChallenge(all []Challenge) (best Challenge, ok bool) {
 	var named []string
 	for _, c := range all {
@@ -80,7 +83,8 @@ func SelectChallenge(all []Challenge) (best Challenge, ok bool) {
 			continue
 		}
 		named = append(named, c.metadata()...)
-		if !ok || best.Params["resource_metadata"] == "" && best.Params["error"] == "" {
+		saysNothing := best.Params["resource_metadata"] == "" && best.Params["error"] == ""
+		if !ok || saysNothing {
 			best = c
 			ok = true
 		}

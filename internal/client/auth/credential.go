@@ -28,8 +28,8 @@ func (g *Transport) prover(c credential) prover {
 	return prover{base: g.Base, key: c.key, now: g.Now, nonces: &g.nonces, access: c.secret}
 }
 
-// HeaderFields returns the header fields that authorize a POST to the endpoint, or nil without a token. It
-// neither prompts the user nor renews the token.
+// HeaderFields returns the header fields that authorize a POST to the endpoint, or nil without a token
+// that can be read. It neither prompts the user nor renews the token.
 func (g *Transport) HeaderFields() []wire.Field {
 	c := credential{secret: g.Fixed}
 	if g.Fixed == "" && g.Store != nil {

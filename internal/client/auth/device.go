@@ -18,7 +18,8 @@ const usualInterval = 5 * time.Second
 // runDevice gets a token while the user opens a browser on another machine and enters a code there
 // (RFC 8628).
 func (l *login) runDevice(ctx context.Context) error {
-	p, err := l.clientWithSecret(ctx, "")
+	const noRedirect = "" // the browser does not return to mcpc
+	p, err := l.clientWithSecret(ctx, noRedirect)
 	if err != nil {
 		return err
 	}
@@ -48,6 +49,7 @@ func (l *login) runDevice(ctx context.Context) error {
 	ctx, stop := context.WithTimeoutCause(ctx, limit, cause)
 	defer stop()
 	t, err := l.pollToken(ctx, &p, code.DeviceCode, interval)
+	// The time was over, whatever error the last request had.
 	if late, ok := errors.AsType[usage.Late](context.Cause(ctx)); ok && err != nil {
 		return &Error{
 			Rule: NoResponse,
@@ -62,7 +64,8 @@ func (l *login) runDevice(ctx context.Context) error {
 	return l.storeToken(ctx, p.client, t)
 }
 
-// deviceCode requests a code and the URL where the user enters it.
+// deviceCode requests a code and the URL where the user enters it. It returns an error if the response
+// lacks one of them.
 func (l *login) deviceCode(ctx context.Context, p *clientAt) (*tokenResponse, error) {
 	form := l.token.withResource(url.Values{"client_id": {p.client.ID}})
 	if len(l.scopes) > 0 {
@@ -80,7 +83,8 @@ func (l *login) deviceCode(ctx context.Context, p *clientAt) (*tokenResponse, er
 		&Error{Rule: TokenRefused, Text: hostOf(p.server.Device) + " sent an invalid device authorization response"})
 }
 
-// pollToken requests the token until the user has entered the code (RFC 8628, section 3.4).
+// pollToken requests the token until the user has entered the code (RFC 8628, section 3.4), the server
+// refuses it, or ctx ends. It waits for interval before each request, the first one too.
 func (l *login) pollToken(
 	ctx context.Context, p *clientAt, code string, interval time.Duration,
 ) (*tokenResponse, error) {
@@ -96,7 +100,7 @@ func (l *login) pollToken(
 			interval += usualInterval
 			continue
 		}
-		if !errors.Is(err, errPending) && !HasRule(err, Unavailable) {
+		if !errors.Is(err, errPending) && !HasRule(err, Unavailable) { // both may pass
 			return t, err
 		}
 	}

@@ -21,7 +21,8 @@ type Fetched struct {
 	TooLarge bool
 }
 
-// Fetch fetches a document from a URL that a server named. The error is an [*Error].
+// Fetch fetches a document from a URL that a server named, whatever its status. The error is an
+// [*Error].
 func (n *Net) Fetch(ctx context.Context, where, accept string) (Fetched, error) {
 	u, err := SafeURL(where)
 	if err != nil {
@@ -37,7 +38,7 @@ func (n *Net) Fetch(ctx context.Context, where, accept string) (Fetched, error) 
 // Permit returns an error if the host of a URL that a document names has an address in a network
 // that the server may not name. It permits a host that cannot be resolved, as behind a proxy.
 func (n *Net) Permit(ctx context.Context, u *url.URL) error {
-	if n.route.Pinned(network.HostPort(u)) {
+	if n.route.Pinned(network.HostPort(u)) { // the user chose the address
 		return nil
 	}
 	ctx, stop := context.WithTimeout(ctx, fetchTime)

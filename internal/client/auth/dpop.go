@@ -143,7 +143,7 @@ func (p prover) proof(method string, u *url.URL) (string, error) {
 	if err != nil {
 		return "", keyError("the DPoP proof failed", err)
 	}
-	half := (len(point) + 1) / 2
+	half := (len(point) + 1) / 2 // the index of y
 	token := jwt.NewWithClaims(jwt.GetSigningMethod(proofAlgorithm), claims)
 	token.Header["typ"] = "dpop+jwt"
 	token.Header["jwk"] = map[string]string{
@@ -170,6 +170,7 @@ func (p prover) wantsNonce(resp *http.Response) bool {
 		return false
 	}
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxDocument))
+	// The caller reads the same bytes again, and then the rest.
 	resp.Body = struct {
 		io.Reader
 		io.Closer
@@ -180,5 +181,5 @@ func (p prover) wantsNonce(resp *http.Response) bool {
 	return err == nil && json.Unmarshal(raw, &body) == nil && body.Error == wanted
 }
 
-// originOf returns scheme, host and port of u.
+// originOf returns the scheme, host and port of u, as they are written in u.
 func originOf(u *url.URL) string { return u.Scheme + "://" + u.Host }

@@ -32,7 +32,7 @@ func (flow *Flow) findOwnServer(ctx context.Context, endpoint *url.URL, n needs)
 		Methods:       []string{"none"},
 		Assumed:       true,
 	}
-	if !n.grant.IsUnattended() {
+	if !n.grant.IsUnattended() { // only a login of a user opens the page
 		if err := flow.checkLoginPage(ctx, s.Authorization); err != nil {
 			return nil, err
 		}

@@ -100,7 +100,7 @@ func (flow *Flow) fetchDocument(
 	if status == http.StatusOK {
 		return raw, status, nil
 	}
-	if status/100 == 4 && status != http.StatusTooManyRequests {
+	if status/100 == 4 && status != http.StatusTooManyRequests { // there is no document: try the next place
 		return nil, status, nil
 	}
 	return nil, status, &Error{

@@ -32,7 +32,8 @@ func (b *Records) Forget(endpoint, account string) (f Forgotten) {
 		isIssuer := func(t Token) bool { return t.Issuer == c.Issuer }
 		isForServer := c.Endpoint == endpoint || slices.ContainsFunc(f.Tokens, isIssuer)
 		mayBeUnknown := c.Origin == Registered && (c.Untried || len(f.Tokens) == 0)
-		if !isForServer || c.Proof() == "" && !mayBeUnknown {
+		isWorthKeeping := c.Proof() == "" && !mayBeUnknown // it saves a registration, and gets no token alone
+		if !isForServer || isWorthKeeping {
 			return false
 		}
 		isNeeded := slices.ContainsFunc(b.Tokens, c.owns)

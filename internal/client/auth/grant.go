@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"crypto/ecdsa"
 	"net/url"
 	"strings"
 
@@ -53,8 +54,9 @@ type IDP struct {
 	IDTokenFile string `json:"id_token_file"`
 }
 
-// unattendedForm returns the request for a token that needs no user. It reads files each time,
-// because a platform replaces them.
+// unattendedForm returns the form of a request for a token that needs no user, by the grant of t. It
+// reads files each time, because a platform replaces them. For an ID-JAG it first gets the assertion
+// from the identity provider.
 func (flow *Flow) unattendedForm(ctx context.Context, store *Store, c Client, t Token) (url.Values, error) {
 	form := t.withResource(url.Values{})
 	if len(t.Requested) > 0 {
@@ -67,6 +69,7 @@ func (flow *Flow) unattendedForm(ctx context.Context, store *Store, c Client, t 
 		form.Set("assertion", assertion)
 		return form, err
 	case IDJAG:
+		// The assertion names the resource and the scopes itself.
 		assertion, err := flow.exchangeIDToken(ctx, store, c, t)
 		return url.Values{"grant_type": {jwtBearerType}, "assertion": {assertion}}, err
 	}
@@ -77,7 +80,7 @@ func (flow *Flow) unattendedForm(ctx context.Context, store *Store, c Client, t 
 // exchangeIDToken exchanges the person's ID token at the identity provider for an assertion to one
 // authorization server (enterprise-managed-authorization, "Token Exchange").
 func (flow *Flow) exchangeIDToken(ctx context.Context, store *Store, c Client, t Token) (string, error) {
-	if c.IDP == nil {
+	if c.IDP == nil { // readSecretFile reports that there is no file
 		c.IDP = &IDP{}
 	}
 	idToken, err := readSecretFile(flow, c.IDP.IDTokenFile)
@@ -102,14 +105,16 @@ func (flow *Flow) exchangeIDToken(ctx context.Context, store *Store, c Client, t
 		form.Set("scope", strings.Join(t.Requested, " "))
 	}
 	p := &clientAt{Client{ID: c.IDP.ClientID}, secret, &Server{Token: c.IDP.TokenEndpoint}}
-	assertion, err := idpFlow.requestAnyToken(ctx, p, form, nil)
+	noKey := (*ecdsa.PrivateKey)(nil) // only the token for the MCP server is bound to a key
+	assertion, err := idpFlow.requestAnyToken(ctx, p, form, noKey)
 	if err != nil {
 		return "", err
 	}
 	return assertion.Access, nil
 }
 
-// readSecretFile reads a token from a file.
+// readSecretFile reads a token from a file, without the white space around it. It returns an error if
+// name is "" or the file is empty.
 func readSecretFile(flow *Flow, name string) (string, error) {
 	if name == "" {
 		return "", &Error{

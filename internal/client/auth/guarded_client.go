@@ -54,11 +54,11 @@ const (
 	Special
 )
 
-// NewNet returns a Net for a server with that nearness. Settings of the user, such as a proxy, do
-// not change the nearness.
-func NewNet(near Nearness, way Network) *Net {
-	n := &Net{near: near, route: way.withDefaults()}
-	var proxies sync.Map // host:port of the proxies in use
+// NewNet returns a Net for a server with that nearness, which reaches hosts as route says. Settings of
+// the user, such as a proxy, do not change the nearness.
+func NewNet(near Nearness, route Network) *Net {
+	n := &Net{near: near, route: route.withDefaults()}
+	var proxies sync.Map // host:port of the proxies in use, to which Dial connects without a check
 	guarded := &net.Dialer{Timeout: fetchTime, Control: func(_, address string, _ syscall.RawConn) error {
 		// address is the resolved address, right before the connection.
 		resolved, err := netip.ParseAddrPort(address)
@@ -69,7 +69,7 @@ func NewNet(near Nearness, way Network) *Net {
 	}}
 	transport := &http.Transport{
 		ForceAttemptHTTP2: true, MaxIdleConns: 4, IdleConnTimeout: idleTime,
-		MaxResponseHeaderBytes: 256 << 10, TLSClientConfig: way.TLS,
+		MaxResponseHeaderBytes: 256 << 10, TLSClientConfig: route.TLS,
 		Proxy: func(req *http.Request) (*url.URL, error) {
 			u, err := n.route.Proxy(req)
 			if u != nil {
@@ -84,14 +84,14 @@ func NewNet(near Nearness, way Network) *Net {
 			return guarded.DialContext(ctx, network, address)
 		},
 	}
-	through := byServer{server: way.Server, serverOnly: transport.Clone(), others: transport}
-	through.serverOnly.TLSClientConfig = way.ServerTLS
+	through := byServer{server: route.Server, serverOnly: transport.Clone(), others: transport}
+	through.serverOnly.TLSClientConfig = route.ServerTLS
 	n.web = &http.Client{
-		Transport: through, Timeout: way.within(tokenTime),
+		Transport: through, Timeout: route.within(tokenTime),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	n.reader = &http.Client{
-		Transport: through, Timeout: way.within(fetchTime),
+		Transport: through, Timeout: route.within(fetchTime),
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
 			if len(via) > maxRedirects {
 				return blockedError("more than three metadata redirects")
@@ -102,8 +102,8 @@ func NewNet(near Nearness, way Network) *Net {
 	return n
 }
 
-// NearnessOf resolves the host of a URL and returns its nearness. A host that cannot be resolved, as
-// behind a proxy, counts as public.
+// NearnessOf resolves the host of a URL and returns its nearness, the farthest one if the host has
+// several addresses. A host that cannot be resolved, as with a proxy, counts as public.
 func NearnessOf(ctx context.Context, endpoint string) Nearness {
 	u, err := url.Parse(endpoint)
 	if err != nil {
@@ -167,10 +167,10 @@ func nearness(ip netip.Addr) Nearness {
 	if within(privateNets) {
 		return Private
 	}
-	for _, e := range embeddingNets {
-		if e.prefix.Contains(ip) {
+	for _, embedding := range embeddingNets {
+		if embedding.prefix.Contains(ip) {
 			raw := ip.As16()
-			return nearness(netip.AddrFrom4([4]byte(raw[e.offset : e.offset+4])))
+			return nearness(netip.AddrFrom4([4]byte(raw[embedding.offset : embedding.offset+4])))
 		}
 	}
 	return Public
@@ -185,7 +185,8 @@ func blockedError(text string) *Error {
 	return &Error{Rule: URLBlocked, Text: text}
 }
 
-// checkURL checks a URL without resolving its host.
+// checkURL returns an error for a URL that must not be used. It does not resolve the host: the dialer
+// checks the address of a name.
 func (n *Net) checkURL(raw string) error {
 	u, err := SafeURL(raw)
 	if err != nil {
@@ -236,7 +237,8 @@ func IsLocal(endpoint string) bool {
 	return err == nil && loopback.IsHere(u.Hostname())
 }
 
-// send sends a request to a URL that a server named and reads the response, at most 1 MiB.
+// send sends a request to a URL that a server named and returns the response's body, without a byte order
+// mark, and its status. A body of more than 1 MiB is an error. fields may be nil.
 func (n *Net) send(
 	ctx context.Context, web *http.Client, method, where string, fields http.Header, body []byte,
 ) (raw []byte, status int, err error) {
@@ -251,7 +253,7 @@ func (n *Net) send(
 }
 
 // exchange checks a URL, sends a request to it and reads the response. It cuts a body that is too
-// large. Errors contain nothing of the body.
+// large, and sets TooLarge. Errors contain nothing of the body. It changes fields, which may be nil.
 func (n *Net) exchange(
 	ctx context.Context, web *http.Client, method, where string, fields http.Header, body []byte,
 ) (Fetched, error) {
@@ -275,7 +277,7 @@ func (n *Net) exchange(
 	}
 	defer resp.Body.Close()
 	d := Fetched{URL: resp.Request.URL.String(), Status: resp.StatusCode, Type: resp.Header.Get("Content-Type")}
-	d.Raw, err = io.ReadAll(io.LimitReader(resp.Body, maxDocument+1))
+	d.Raw, err = io.ReadAll(io.LimitReader(resp.Body, maxDocument+1)) // one more byte shows that it is too large
 	if err != nil {
 		return d, unreachableError(where, err)
 	}

@@ -120,7 +120,7 @@ func (l *login) chooseClient(ctx context.Context, s *Server, redirect string) (C
 // knownRegistration returns the newest client that registered itself for all scopes of the login and
 // that the server seems to know.
 func (l *login) knownRegistration() (newest Client, ok bool) {
-	for _, c := range l.known.Clients {
+	for _, c := range l.known.Clients { // the newest is the last
 		isSame := c.Issuer == l.found.Server.Issuer && c.Origin == Registered && c.Grant == l.req.Grant
 		isExpired := !c.SecretExpires.IsZero() && !l.flow.now().Before(c.SecretExpires)
 		hasScopes := len(difference(l.scopes, l.known.scopesOf(c))) == 0
@@ -153,7 +153,8 @@ func (l *login) checkClientIssuer(id, issuer string) error {
 	})
 }
 
-// reportClient reports the client that the login uses, and returns it.
+// reportClient reports the client that the login uses, and returns it. The error is always nil, so that
+// chooseClient can return both.
 func (l *login) reportClient(c Client, how string) (Client, error) {
 	l.flow.report(Step{Text: "client " + c.ID + ": " + how})
 	return c, nil
@@ -185,7 +186,8 @@ func (l *login) registrationRequest(s *Server, redirect string) []byte {
 // errInvalidRedirect is the cause of an error for a registration whose redirect URI was rejected.
 var errInvalidRedirect = errors.New("invalid_redirect_uri")
 
-// register registers a client.
+// register registers a client with a redirect URI, or with none if redirect is "", and returns it. It
+// does not store the client. The error wraps errInvalidRedirect if the server rejected the redirect URI.
 func (l *login) register(ctx context.Context, s *Server, redirect string) (Client, error) {
 	fields := http.Header{"Content-Type": {"application/json"}}
 	if l.req.RegistrationToken != "" {
@@ -199,10 +201,12 @@ func (l *login) register(ctx context.Context, s *Server, redirect string) (Clien
 		return Client{}, err
 	}
 	var answer registrationResponse
-	m, bad := readMetadata(raw, &answer, "registration response", RegistrationFailed)
+	m, parseErr := readMetadata(raw, &answer, "registration response", RegistrationFailed)
 	l.flow.addSecrets(string(answer.Secret))
-	if err := l.checkRegistration(answer, m, bad, status); err != nil {
-		if failed, ok := err.(*Error); ok && s.Assumed && failed.Rule == RegistrationFailed && answer.Error == "" {
+	if err := l.checkRegistration(answer, m, parseErr, status); err != nil {
+		failed, ok := err.(*Error)
+		isNoEndpoint := s.Assumed && answer.Error == "" // no metadata, and no OAuth error either
+		if ok && isNoEndpoint && failed.Rule == RegistrationFailed {
 			failed.Text += "; the server has no metadata, so that it may have no authorization server"
 			failed.Hint += "; " + operatorToken
 		}
@@ -213,7 +217,7 @@ func (l *login) register(ctx context.Context, s *Server, redirect string) (Clien
 		Issuer: s.Issuer, ID: string(answer.ID), Origin: Registered, Grant: l.req.Grant, Secret: secret,
 		Method: answer.Method, Redirects: answer.Redirects, Scopes: l.scopes,
 	}
-	if redirect != "" {
+	if redirect != "" { // some servers do not repeat it in the response
 		c.Redirects = union(c.Redirects, []string{redirect})
 	}
 	if answer.Expires > 0 {
@@ -233,9 +237,9 @@ type registrationResponse struct {
 	Description string     `json:"error_description"`
 }
 
-// checkRegistration returns an error if a registration response contains no usable client. bad is
+// checkRegistration returns an error if a registration response contains no usable client. parseErr is
 // the error of parsing the response, or nil.
-func (l *login) checkRegistration(a registrationResponse, m metadata, bad *Error, status int) error {
+func (l *login) checkRegistration(a registrationResponse, m metadata, parseErr *Error, status int) error {
 	failed := &Error{Rule: RegistrationFailed, Hint: "use a registered client: --client-id ID"}
 	details := errorDetails(a.Error, a.Description, status)
 	kind := m.kind("client_id")
@@ -257,13 +261,13 @@ func (l *login) checkRegistration(a registrationResponse, m metadata, bad *Error
 					"get another one from the server's operator, or a client for --client-id ID"
 			}
 		}
-	case bad != nil:
-		failed.Text = bad.Text
+	case parseErr != nil:
+		failed.Text = parseErr.Text
 	case a.ID == "" && kind == "":
 		failed.Text = "the registration response has no client_id"
 	case a.ID == "":
 		failed.Text = "the registration response has a client_id of type " + kind + ", which is none"
-	case len(a.ID) > maxURL/4:
+	case len(a.ID) > maxURL/4: // it becomes a part of a URL
 		failed.Text = fmt.Sprintf("the registration response has a client_id of %d bytes", len(a.ID))
 	case a.Method != "" && !slices.Contains(registrableMethods, a.Method):
 		failed.Text = fmt.Sprintf("unsupported client authentication method %q", a.Method)

@@ -10,7 +10,8 @@ import (
 
 // chooseIssuers returns the issuers to try, the best first. A server may name several independent
 // authorization servers, and the client selects one (RFC 9728, section 7.6). last is the issuer that
-// the user named at the last login, or "".
+// the user named at the last login, or "". It returns an error if the user names an issuer that the
+// server does not, or chooses none.
 func (flow *Flow) chooseIssuers(
 	ctx context.Context, req Request, r *Resource, known Records, last string,
 ) ([]string, error) {
@@ -27,7 +28,7 @@ func (flow *Flow) chooseIssuers(
 		return []string{last}, nil
 	}
 	all, isKnown := orderIssuers(r, known)
-	if len(all) == 1 || isKnown {
+	if len(all) == 1 || isKnown { // nothing to choose, or chosen at an earlier login
 		return all, nil
 	}
 	if req.Choose == nil {

@@ -46,10 +46,11 @@ func (k *Keyring) isReachable() bool {
 		return true
 	}
 	if address := k.Getenv("DBUS_SESSION_BUS_ADDRESS"); address != "" {
-		path, ok := strings.CutPrefix(address, "unix:path=")
+		path, isSocket := strings.CutPrefix(address, "unix:path=")
 		path, _, _ = strings.Cut(path, ",")
-		return !ok || exists(path)
+		return !isSocket || exists(path) // another kind of address cannot be checked without the bus
 	}
+	// Without the variable, libraries look for the socket in its usual place.
 	dir := k.Getenv("XDG_RUNTIME_DIR")
 	return dir != "" && exists(filepath.Join(dir, "bus"))
 }
@@ -90,8 +91,8 @@ func keyringError(err error) error {
 	}
 }
 
-// cipher returns the cipher with the keyring's key. If create is set and the keyring has no key, it
-// creates one.
+// cipher returns the cipher with the keyring's key, which it keeps. If the keyring has no key, it creates
+// one if create is set, else it returns an error.
 func (k *Keyring) cipher(create bool) (cipher.AEAD, error) {
 	if k.key == nil {
 		if !k.isReachable() {
@@ -122,16 +123,20 @@ func (k *Keyring) cipher(create bool) (cipher.AEAD, error) {
 
 // seal encrypts a text with the keyring's key, creating the key if there is none.
 func (k *Keyring) seal(text string) (string, error) {
-	box, err := k.cipher(true)
+	const create = true
+	box, err := k.cipher(create)
 	if err != nil {
 		return "", err
 	}
-	return base64.RawURLEncoding.EncodeToString(box.Seal(nil, nil, []byte(text), nil)), nil
+	// The cipher chooses the nonce itself and writes it before the text.
+	sealed := box.Seal(nil, nil, []byte(text), nil)
+	return base64.RawURLEncoding.EncodeToString(sealed), nil
 }
 
-// open decrypts what seal returned.
+// open decrypts what seal returned. It returns an error if the keyring has no key or another key.
 func (k *Keyring) open(sealed string) (string, error) {
-	box, err := k.cipher(false)
+	const create = false // a new key would decrypt nothing
+	box, err := k.cipher(create)
 	if err != nil {
 		return "", err
 	}

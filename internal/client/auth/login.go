@@ -86,7 +86,9 @@ func (r Request) needs(known Records, endpoint *url.URL) needs {
 // maxIssuers is how many authorization servers of one MCP server are tried.
 const maxIssuers = 10
 
-// Discover finds the authorization server of an MCP server. The error is an [Error].
+// Discover finds the authorization server of an MCP server: from the server's resource metadata, else
+// the one that the user named, else at the server's own origin. It returns an error if the server did
+// not require a token and has no metadata. The error is an [Error].
 func (flow *Flow) Discover(ctx context.Context, req Request, known Records) (Found, error) {
 	endpoint, err := Canonical(req.Endpoint)
 	if err != nil {
@@ -95,6 +97,7 @@ func (flow *Flow) Discover(ctx context.Context, req Request, known Records) (Fou
 	last := known.namedIssuer(endpoint.String(), req.Account)
 	needs := req.needs(known, endpoint)
 	r, err := flow.findResource(ctx, endpoint, req.Challenge, cmp.Or(req.Issuer, last))
+	// An issuer that the user names replaces metadata that cannot be read, but not invalid metadata.
 	if err != nil && (req.Issuer == "" || !isUnreadable(err)) {
 		return Found{}, err
 	}
@@ -159,8 +162,9 @@ type login struct {
 	key    *ecdsa.PrivateKey // nil for a bearer token
 }
 
-// Login obtains a token and stores it in place of the account's earlier token. The error is an
-// [Error].
+// Login obtains a token and stores it in place of the account's earlier token. A grant, a key and
+// settings that req does not set are those of the last login. The error is an [Error]; the returned token
+// then has no secrets.
 func (flow *Flow) Login(ctx context.Context, store *Store, req Request) (Token, error) {
 	known, err := store.Load()
 	if err != nil {
@@ -216,8 +220,9 @@ func (l *login) newToken(endpoint *url.URL) Token {
 	}
 }
 
-// forgetClient deletes the registered client that the server does not know any more, so that the
-// next login registers again. It returns why, with a hint.
+// forgetClient deletes the registered client that the server does not know any more, so that the next
+// login registers again. It returns why, with a hint if a registered client was used, or the error of the
+// store.
 func (l *login) forgetClient(ctx context.Context, why error) error {
 	isRegistration := func(c Client) bool {
 		return c.Issuer == l.found.Server.Issuer && c.Origin == Registered && c.Grant == l.req.Grant
@@ -254,7 +259,8 @@ func (l *login) chooseScopes(endpoint string) {
 
 // runUnattended gets a token for a program that acts without a user.
 func (l *login) runUnattended(ctx context.Context) error {
-	p, err := l.clientWithSecret(ctx, "")
+	const noRedirect = "" // no browser
+	p, err := l.clientWithSecret(ctx, noRedirect)
 	if err != nil {
 		return err
 	}
@@ -325,6 +331,7 @@ func (l *login) runBrowser(ctx context.Context) error {
 		back.host = "localhost" // chooseClient registered this name
 	}
 	code, a, err := l.authorize(ctx, p.client, back)
+	// A browser that did not return may show that the server does not know the client any more.
 	authErr, ok := errors.AsType[*Error](err)
 	isUnanswered := ok && (authErr.Kind() == wire.Timeout || ctx.Err() != nil)
 	if isUnanswered && p.client.Origin == Registered {
@@ -367,7 +374,7 @@ func (l *login) listen() (*callback, error) {
 			if err != nil || CheckRedirect(redirect) != nil || u.EscapedPath() != path {
 				continue
 			}
-			if u.Hostname() != host && l.req.Redirect != "" {
+			if u.Hostname() != host && l.req.Redirect != "" { // the user chose the host
 				continue
 			}
 			port, _ := strconv.Atoi(u.Port())
@@ -376,10 +383,12 @@ func (l *login) listen() (*callback, error) {
 			}
 		}
 	}
-	return listenOn(host, 0, path)
+	const anyPort = 0
+	return listenOn(host, anyPort, path)
 }
 
-// authorize requests a code (authorization, "Authorization Request"). It returns the code and the
+// authorize requests a code (authorization, "Authorization Request"): it sends the user to the
+// authorization server's page, waits for the response at back and checks it. It returns the code and the
 // request.
 func (l *login) authorize(ctx context.Context, c Client, back *callback) (string, *authorization, error) {
 	s := l.found.Server
@@ -436,8 +445,8 @@ func (l *login) storeToken(ctx context.Context, c Client, t *tokenResponse) (err
 	return l.save(ctx, c)
 }
 
-// save stores the token, its client and the settings, and deletes the challenge that the token
-// answers.
+// save stores the token, its client, which has now succeeded, and the settings. It deletes the challenge
+// that the token answers.
 func (l *login) save(ctx context.Context, c Client) error {
 	c.Endpoint = l.token.Endpoint
 	c.Untried = false

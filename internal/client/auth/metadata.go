@@ -56,6 +56,7 @@ func (l *looseText) UnmarshalJSON(raw []byte) error {
 
 // A metadata is a metadata document with its members as they were sent.
 type metadata struct {
+	// what names the document in errors, rule is their rule.
 	what    string
 	rule    Rule
 	members jsonraw.Members
@@ -67,7 +68,7 @@ func readMetadata(raw []byte, into any, what string, rule Rule) (metadata, *Erro
 	m := metadata{what: what, rule: rule}
 	err := json.Unmarshal(raw, into)
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
-	if ok && wrong.Field != "" {
+	if ok && wrong.Field != "" { // without a field, the document itself is not an object
 		return m, &Error{
 			Rule: rule,
 			Text: fmt.Sprintf("the %s has a %q of type %s, not %s", what, wrong.Field, wrong.Value, wrong.Type),
@@ -97,7 +98,8 @@ func (m metadata) checkLists(flow *Flow, section string, names ...string) error 
 	return nil
 }
 
-// describeType describes a member that should be a list of texts.
+// describeType returns what is wrong with a member that should be a list of texts: its type, or that it
+// is an array without a text.
 func (m metadata) describeType(name string) string {
 	if m.kind(name) == "array" {
 		return fmt.Sprintf("a %q without a text in it", name)

@@ -35,11 +35,14 @@ func (flow *Flow) Renew(ctx context.Context, store *Store, old Token, refused bo
 		return Token{}, err
 	}
 	now, ok := records.Token(old.Endpoint, old.Account)
-	if !ok || !now.IsRenewable() && now.Access == old.Access {
+	if !ok {
 		return Token{}, nil
 	}
-	if now.Access != old.Access {
+	if now.Access != old.Access { // another process renewed it
 		return now, nil
+	}
+	if !now.IsRenewable() {
+		return Token{}, nil
 	}
 	if refused {
 		if moved, err := flow.issuerChanged(ctx, now); moved || err != nil {
@@ -47,7 +50,7 @@ func (flow *Flow) Renew(ctx context.Context, store *Store, old Token, refused bo
 		}
 	}
 	fresh, method, err := flow.requestRenewal(ctx, store, records, now)
-	if errors.Is(err, errInvalidGrant) || errors.Is(err, errInvalidClient) {
+	if errors.Is(err, errInvalidGrant) || errors.Is(err, errInvalidClient) { // the token is not valid any more
 		return Token{}, store.Change(ctx, func(b *Records) {
 			b.Drop(func(t Token) bool { return t.Access == now.Access })
 			if errors.Is(err, errInvalidClient) { // the issuer deleted the client: the next login registers again
@@ -83,8 +86,9 @@ func (flow *Flow) issuerChanged(ctx context.Context, t Token) (bool, error) {
 	return !offersIssuer(r, t.Issuer), nil
 }
 
-// requestRenewal requests a new token from the token's issuer. It returns the token and the
-// authentication method that worked.
+// requestRenewal requests a new token from the token's issuer, with its refresh token or else as at the
+// login. It tries once more if the server could not handle the request. It returns the token, which it
+// does not store, and the authentication method that worked.
 func (flow *Flow) requestRenewal(
 	ctx context.Context, store *Store, records Records, t Token,
 ) (_ Token, method string, err error) {

@@ -67,14 +67,14 @@ func (flow *Flow) findResource(ctx context.Context, endpoint *url.URL, c Challen
 		}
 		r, err := readResource(flow, raw, endpoint, issuer)
 		if !errors.Is(err, errNoObject) {
-			return r, err
+			return r, err // invalid metadata is an error, and no reason to look elsewhere
 		}
 		if firstErr == nil {
 			firstErr = err
 		}
 	}
 	if firstErr == nil && len(named) > 0 {
-		answers := strings.Join(refused[:min(len(refused), len(named))], ", ")
+		answers := strings.Join(refused[:min(len(refused), len(named))], ", ") // those of the named URLs are first
 		firstErr = &Error{
 			Rule: ResourceMissing,
 			Text: "the resource metadata that the challenge names cannot be read: " + answers,
@@ -148,19 +148,21 @@ func readResource(flow *Flow, raw []byte, endpoint *url.URL, issuer string) (*Re
 	return &r, nil
 }
 
-// Covers reports whether a token for resource may be sent to a URL: the URL has the same origin, and
-// the same path or one below it.
+// Covers reports whether a token for resource may be sent to the URL at: the URL has the same origin, the
+// same path or one below it, and the resource's query if that has one.
 func Covers(resource, at string) bool {
 	r, err := url.Parse(resource)
 	if err != nil || r.Host == "" || r.User != nil || r.Fragment != "" {
 		return false
 	}
 	u, err := url.Parse(at)
-	if err != nil || !sameOrigin(r, u) || r.RawQuery != "" && r.RawQuery != u.RawQuery {
+	hasOtherQuery := err == nil && r.RawQuery != "" && r.RawQuery != u.RawQuery
+	if err != nil || !sameOrigin(r, u) || hasOtherQuery {
 		return false
 	}
 	path := strings.TrimSuffix(r.EscapedPath(), "/")
-	return u.EscapedPath() == path || strings.HasPrefix(u.EscapedPath(), path+"/") || u.EscapedPath() == r.EscapedPath()
+	isBelow := strings.HasPrefix(u.EscapedPath(), path+"/")
+	return isBelow || u.EscapedPath() == path || u.EscapedPath() == r.EscapedPath()
 }
 
 // sameOrigin reports whether two URLs have the same scheme, host and port.

@@ -25,6 +25,9 @@ func (a *authorization) matches(answer url.Values) bool {
 // clientErrors maps the error codes for a client that the server does not know as registered.
 var clientErrors = map[string]error{"invalid_client": errInvalidClient, "unauthorized_client": errInvalidClient}
 
+// noStatus is the status of a response that came through the browser's redirect.
+const noStatus = 0
+
 // checkResponse checks an authorization response and returns its code. It follows the order of the
 // specification: nothing of the response is used or shown before its issuer is checked (RFC 9207,
 // section 2.4).
@@ -34,7 +37,8 @@ func (flow *Flow) checkResponse(a *authorization, answer url.Values) (string, er
 	if err != nil {
 		return "", err
 	}
-	isIssuer := slices.Equal(answer["iss"], []string{a.issuer}) || !answer.Has("iss") && !a.issRequired
+	mayLackIssuer := !answer.Has("iss") && !a.issRequired
+	isIssuer := mayLackIssuer || slices.Equal(answer["iss"], []string{a.issuer}) // exactly one
 	err = flow.check(`"iss" names the issuer, where it must be there (RFC 9207 section 2.4)`, isIssuer,
 		&Error{
 			Rule: ResponseIssuer, Text: "the browser's response is not from " + a.issuer,
@@ -50,7 +54,7 @@ func (flow *Flow) checkResponse(a *authorization, answer url.Values) (string, er
 		}
 		text := answer.Get("error_description")
 		return "", &Error{
-			Rule: rule, Text: "the authorization server denied the request" + errorDetails(code, text, 0),
+			Rule: rule, Text: "the authorization server denied the request" + errorDetails(code, text, noStatus),
 			Err: clientErrors[code], Hint: hintFor(code, text, a.namesResource),
 		}
 	}

@@ -20,7 +20,7 @@ func (flow *Flow) Revoke(ctx context.Context, store *Store, records Records, t T
 		hint   string
 		stored Secret
 	}{{"refresh_token", t.Refresh}, {"access_token", t.Access}} {
-		if kind.stored == "" {
+		if kind.stored == "" { // there is no such token
 			continue
 		}
 		text, err := store.Open(kind.stored)

@@ -30,8 +30,8 @@ type Server struct {
 	Assumed bool `json:"-"`
 }
 
-// findServer fetches an authorization server's metadata from the well-known URLs of its issuer, in
-// order, and returns the first valid document.
+// findServer fetches an authorization server's metadata from the well-known URLs of its issuer, in order,
+// and returns the first valid document. If none is valid, it returns the error of the last invalid one.
 func (flow *Flow) findServer(ctx context.Context, issuer string, n needs) (*Server, error) {
 	places, err := serverURLs(issuer)
 	if err != nil {
@@ -78,7 +78,8 @@ func serverURLs(issuer string) ([]string, error) {
 	return []string{urlOf(oauth + path), urlOf(openID + path), urlOf(path + openID)}, nil
 }
 
-// readServer parses and checks the metadata of an issuer.
+// readServer parses and checks the metadata of an issuer: its form, that it names this issuer, the
+// endpoints that the grant needs and, for a login with a browser, PKCE.
 func readServer(flow *Flow, raw []byte, issuer string, n needs) (*Server, error) {
 	var s Server
 	m, err := readMetadata(raw, &s, "authorization server metadata", ServerInvalid)
@@ -112,8 +113,9 @@ func readServer(flow *Flow, raw []byte, issuer string, n needs) (*Server, error)
 	return &s, checkPKCE(flow, &s, n)
 }
 
-// checkPKCE checks that the server declares PKCE. A server that declares nothing may still check it,
-// so the user can assume that; a server that declares only another method does not.
+// checkPKCE returns an error if the server does not declare PKCE with S256. A server that declares
+// nothing may still check it, so the user can assume that; a server that declares only another method
+// does not.
 func checkPKCE(flow *Flow, s *Server, n needs) error {
 	hint := "a token in MCPC_TOKEN needs no PKCE"
 	if s.Device != "" {
@@ -137,7 +139,8 @@ func checkPKCE(flow *Flow, s *Server, n needs) error {
 // A namedEndpoint is an endpoint with its name in the metadata.
 type namedEndpoint struct{ name, url string }
 
-// checkEndpoints checks the endpoints that a grant needs, and the registration endpoint.
+// checkEndpoints returns an error if an endpoint that a grant needs is missing, or if the URL of one of
+// them or of the registration endpoint cannot be used.
 func checkEndpoints(flow *Flow, s *Server, g Grant) error {
 	needed := []namedEndpoint{{"token_endpoint", s.Token}}
 	if g.UsesBrowser() {
@@ -157,7 +160,7 @@ func checkEndpoints(flow *Flow, s *Server, g Grant) error {
 			continue
 		}
 		_, err := SafeURL(e.url)
-		broken, _ := err.(*Error)
+		broken, _ := err.(*Error) // nil if err is nil
 		if broken != nil {
 			broken.Text = fmt.Sprintf("the authorization server's %q cannot be used: %s", e.name, broken.Text)
 		}

@@ -106,7 +106,8 @@ func (s *Store) Load() (Records, error) {
 	return readRecords(raw)
 }
 
-// readRecords parses the file's contents.
+// readRecords parses the file's contents; an empty file has empty Records. It returns an error for a
+// damaged file, or a file of a newer version.
 func readRecords(raw []byte) (b Records, err error) {
 	if len(raw) == 0 {
 		return Records{}, nil
@@ -140,7 +141,7 @@ func (s *Store) Change(ctx context.Context, change func(*Records)) error {
 		change(&b)
 		b.Version = recordsVersion
 		raw, err := json.MarshalIndent(b, "", "\t")
-		if len(raw) > max(maxRecordsSize, len(old)) {
+		if len(raw) > max(maxRecordsSize, len(old)) { // a file that is too large may still be reduced
 			return nil, &Error{
 				Rule: StoreFailed,
 				Text: "the token file would be larger than 4 MiB; it was not changed",
@@ -175,7 +176,9 @@ func storeError(err error) error {
 // the one with the narrowest resource, and of several for the same resource the newest.
 func (b *Records) Token(at, account string) (best Token, ok bool) {
 	for _, t := range b.Tokens {
-		if t.Account == account && Covers(t.Resource, at) && (!ok || Covers(best.Resource, t.Resource)) {
+		isCandidate := t.Account == account && Covers(t.Resource, at)
+		isBetter := !ok || Covers(best.Resource, t.Resource) // narrower, or the same and newer
+		if isCandidate && isBetter {
 			best = t
 			ok = true
 		}
@@ -220,7 +223,8 @@ func (b *Records) scopesOf(c Client) []string {
 	return all
 }
 
-// clientOf returns the client that a token was issued to.
+// clientOf returns the client that a token was issued to. A client that is not stored, such as one with a
+// metadata document, has no secret.
 func (b *Records) clientOf(t Token) Client {
 	i := slices.IndexFunc(b.Clients, func(c Client) bool { return c.owns(t) })
 	if i < 0 {
@@ -236,8 +240,9 @@ func (b *Records) putClient(c Client) {
 		return
 	}
 	b.Clients = slices.DeleteFunc(b.Clients, func(old Client) bool {
-		return old.Issuer == c.Issuer && old.Origin == c.Origin && old.Grant == c.Grant &&
-			(old.ID == c.ID || !slices.ContainsFunc(b.Tokens, old.owns))
+		isAlike := old.Issuer == c.Issuer && old.Origin == c.Origin && old.Grant == c.Grant
+		hasToken := slices.ContainsFunc(b.Tokens, old.owns)
+		return isAlike && (old.ID == c.ID || !hasToken)
 	})
 	b.Clients = append(b.Clients, c)
 }

@@ -57,8 +57,9 @@ func (flow *Flow) requestToken(
 	return t, checkToken(flow, t, key)
 }
 
-// requestAnyToken requests a token of any type. If key is not nil, the request proves possession of
-// it.
+// requestAnyToken requests a token of any type. If key is not nil, the request proves possession of it.
+// It returns an error if the response has no access token, or a token with characters that a header
+// field cannot contain.
 func (flow *Flow) requestAnyToken(
 	ctx context.Context, p *clientAt, form url.Values, key *ecdsa.PrivateKey,
 ) (*tokenResponse, error) {
@@ -103,7 +104,8 @@ func (flow *Flow) post(
 	return second, secondErr
 }
 
-// postOnce sends a form to an endpoint and reads the response. It adds a hint to an error.
+// postOnce sends a form to an endpoint and reads the response. It returns an error, with a hint, if the
+// server rejected the request.
 func (flow *Flow) postOnce(
 	ctx context.Context, web *http.Client, where string, p clientAt, form url.Values,
 ) (*tokenResponse, error) {
@@ -128,8 +130,9 @@ func (flow *Flow) postOnce(
 // canSendSecretInBody reports whether mcpc chose to send the client's secret in the header and the
 // server may accept it in the body.
 func (p clientAt) canSendSecretInBody() bool {
-	return p.client.Method == "" && authMethod(p.client, p.secret, p.server.Methods) == secretInHeader &&
-		(len(p.server.Methods) == 0 || slices.Contains(p.server.Methods, secretInBody))
+	isChosenHere := p.client.Method == "" && authMethod(p.client, p.secret, p.server.Methods) == secretInHeader
+	mayAccept := len(p.server.Methods) == 0 || slices.Contains(p.server.Methods, secretInBody)
+	return isChosenHere && mayAccept
 }
 
 // isTokenText reports whether a text consists of visible ASCII characters, so that a header field
@@ -154,18 +157,19 @@ func (flow *Flow) clientOf(store *Store, records Records, t Token) (*clientAt, e
 }
 
 // submit sends a form to an endpoint of an authorization server, with the client's authentication
-// (RFC 6749, section 2.3.1), and reports it.
+// (RFC 6749, section 2.3.1), and reports the request. It returns the response's body and status, whatever
+// the status is. It does not change form.
 func (flow *Flow) submit(
 	ctx context.Context, web *http.Client, where string, p clientAt, form url.Values,
 ) (raw []byte, status int, err error) {
-	if err := flow.Net.checkURL(where); err != nil {
+	if err := flow.Net.checkURL(where); err != nil { // before an assertion is made and reported
 		return nil, 0, err
 	}
 	form = maps.Clone(form)
 	fields := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
 	switch how := authMethod(p.client, p.secret, p.server.Methods); how {
 	case secretInHeader:
-		basic := http.Request{Header: fields}
+		basic := http.Request{Header: fields} // it writes into fields
 		basic.SetBasicAuth(url.QueryEscape(p.client.ID), url.QueryEscape(p.secret))
 	case secretInBody:
 		form.Set("client_id", p.client.ID)
@@ -205,8 +209,9 @@ type tokenResponse struct {
 	Interval   seconds `json:"interval"`
 }
 
-// readTokenResponse parses a response. Some servers respond with a form. If the error is not nil,
-// the returned response has the server's error code, if any.
+// readTokenResponse parses a response. Some servers respond with a form. It returns an error if the
+// server rejected the request or could not handle it, or if the response cannot be read; the returned
+// response is not nil then either, and has the server's error code, if any.
 func readTokenResponse(where string, raw []byte, status int) (*tokenResponse, error) {
 	var a tokenResponse
 	jsonErr := json.Unmarshal(raw, &a)
@@ -274,11 +279,11 @@ func (l *lifetime) UnmarshalJSON(raw []byte) error {
 	*l = lifetime{}
 	_ = l.seconds.UnmarshalJSON(raw)
 	text := strings.Trim(string(raw), `"`)
-	if l.seconds > 0 || text == "null" {
+	if l.seconds > 0 || text == "null" { // null means that the server names no time
 		return nil
 	}
 	l.odd = "not a number"
-	if jsonraw.IsNumber([]byte(text)) && len(text) < 20 {
+	if jsonraw.IsNumber([]byte(text)) && len(text) < 20 { // short enough to be shown
 		l.odd = text
 	}
 	return nil
@@ -287,7 +292,8 @@ func (l *lifetime) UnmarshalJSON(raw []byte) error {
 // duration returns the time as a duration.
 func (s seconds) duration() time.Duration { return time.Duration(s) * time.Second }
 
-// checkToken checks the type of a token: DPoP if key is not nil, else Bearer.
+// checkToken returns an error if the type of a token is not DPoP, if key is not nil, or else not Bearer. A
+// missing type counts as Bearer unless the flow is strict.
 func checkToken(flow *Flow, t *tokenResponse, key *ecdsa.PrivateKey) error {
 	if key != nil {
 		return flow.check(`"token_type" is DPoP (RFC 9449 section 5)`, strings.EqualFold(t.Type, "dpop"),
@@ -347,28 +353,29 @@ func hintFor(code, description string, resource bool) wire.Hint {
 	return hints[code]
 }
 
-// tokenOf returns into with the secrets, expiry and scopes of a token response that arrived at now.
-// If the response names no scope, the server granted the requested scopes (RFC 6749, section 5.1).
-func (s *Store) tokenOf(t *tokenResponse, into Token, now time.Time) (Token, error) {
+// tokenOf returns base with the secrets, expiry and scopes of a token response that arrived at now. It
+// keeps base's refresh token if the response has none. If the response names no scope, the server granted
+// the requested scopes (RFC 6749, section 5.1).
+func (s *Store) tokenOf(t *tokenResponse, base Token, now time.Time) (Token, error) {
 	access, err := s.Seal(t.Access)
 	if err != nil {
 		return Token{}, err
 	}
-	into.Access = access
-	into.Expires = time.Time{}
-	into.OddExpiry = t.Expires.odd
-	into.Scopes = into.Requested
+	base.Access = access
+	base.Expires = time.Time{}
+	base.OddExpiry = t.Expires.odd
+	base.Scopes = base.Requested
 	if t.Expires.seconds > 0 {
-		into.Expires = now.Add(t.Expires.duration()).UTC().Truncate(time.Second)
+		base.Expires = now.Add(t.Expires.duration()).UTC().Truncate(time.Second)
 	}
 	if granted, ok := t.Scope.(string); ok {
-		into.Scopes = strings.Fields(granted)
+		base.Scopes = strings.Fields(granted)
 	}
 	if t.Refresh != "" {
-		into.Refresh, err = s.Seal(t.Refresh)
+		base.Refresh, err = s.Seal(t.Refresh)
 		if err != nil {
 			return Token{}, err
 		}
 	}
-	return into, nil
+	return base, nil
 }

@@ -38,7 +38,8 @@ type Transfer struct {
 // obtained them.
 var transferable = []Grant{AuthorizationCode, DeviceCode, ClientCredentials}
 
-// ReadTransfer parses and checks a file for [Import].
+// ReadTransfer parses and checks a file for [Import]. A missing grant_type is authorization_code, a
+// missing token_type Bearer.
 func ReadTransfer(raw []byte) (Transfer, error) {
 	var t Transfer
 	damaged := func(text string) error {
@@ -123,6 +124,7 @@ func Import(ctx context.Context, flow *Flow, store *Store, req Request, from Tra
 	if err := checkToken(flow, response, l.key); err != nil {
 		return Token{}, err
 	}
+	// A Document client is not stored: without a secret, its id in the token is all that is needed.
 	c := Client{Issuer: found.Server.Issuer, ID: from.ClientID, Origin: Document, Grant: req.Grant}
 	if from.ClientSecret != "" {
 		c.Origin = Given
@@ -137,7 +139,7 @@ func Import(ctx context.Context, flow *Flow, store *Store, req Request, from Tra
 		return Token{}, err
 	}
 	l.token.Expires = from.ExpiresAt.UTC()
-	if from.AccessToken == "" {
+	if from.AccessToken == "" { // the first use renews it
 		l.token.Expires = flow.now().UTC()
 	}
 	release, err := store.File.Lock(ctx)
@@ -198,9 +200,10 @@ func (s *Store) Export(ctx context.Context, endpoint, account string) (t Transfe
 			return Transfer{}, false, err
 		}
 	}
-	if !slices.Contains(transferable, t.GrantType) {
+	if !slices.Contains(transferable, t.GrantType) { // ReadTransfer accepts no other grant
 		t.GrantType = AuthorizationCode
 	}
 	isRenewable := t.RefreshToken != "" || token.Grant == ClientCredentials && c.Secret != ""
-	return t, !isRenewable || c.KeyFile != "", nil
+	needsKeyFile := c.KeyFile != ""
+	return t, !isRenewable || needsKeyFile, nil
 }

@@ -25,7 +25,7 @@ type Refusal struct {
 	// Grant is how the sent token was obtained.
 	Grant Grant
 	// Scopes are the scopes that the challenge requires and that were not requested for the token.
-	// Again is set if all of them were requested, so that another login does not help.
+	// HasAllScopes is set if all of them were requested, so that another login does not help.
 	Scopes       []string
 	HasAllScopes bool
 	// Err is why the token could not be renewed, or why the login failed. It is nil otherwise.
@@ -107,10 +107,11 @@ func (g *Transport) OtherAccounts() (names []string) {
 // can get a better token, because the server did not act on the request (authorization, "Error
 // Handling").
 func (g *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Header.Get("Authorization") != "" {
+	if req.Header.Get("Authorization") != "" { // the user's own field
 		resp, err := g.Base.RoundTrip(req)
 		if err == nil {
-			g.noteRefusal(resp, Token{}, true)
+			const isOwn = true
+			g.noteRefusal(resp, Token{}, isOwn)
 		}
 		return resp, err
 	}
@@ -120,8 +121,12 @@ func (g *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		refusal := g.noteRefusal(resp, t, g.Fixed != "" && c.secret != "")
-		if refusal == nil || !g.isOwnOrigin(req.URL) || !g.replaceToken(req.Context(), refusal, &t, &c) {
+		isOwn := g.Fixed != "" && c.secret != ""
+		refusal := g.noteRefusal(resp, t, isOwn)
+		if refusal == nil || !g.isOwnOrigin(req.URL) {
+			return resp, nil
+		}
+		if !g.replaceToken(req.Context(), refusal, &t, &c) {
 			return resp, nil
 		}
 		drain(resp)
@@ -182,7 +187,8 @@ func (g *Transport) tokenFor(ctx context.Context, u *url.URL) (t Token, c creden
 	}
 	isStale := !t.Expires.IsZero() && !g.Now().Add(renewBefore).Before(t.Expires)
 	if isStale && t.IsRenewable() && !g.Now().Before(g.renewAfter) {
-		if fresh, err := g.renewLocked(ctx, t, false); err == nil {
+		const refused = false
+		if fresh, err := g.renewLocked(ctx, t, refused); err == nil { // else the server decides about t
 			t = fresh
 		}
 	}
@@ -242,12 +248,14 @@ func (g *Transport) credentialLocked(t Token) (credential, error) {
 // wait for a token endpoint that does not answer.
 const renewRetryDelay = time.Minute
 
-// renewLocked renews a token. The store is read again at the next use. The caller holds mu.
+// renewLocked renews a token. refused says that the server rejected it. The store is read again at the
+// next use. It returns the zero Token if only a new login helps. The caller holds mu.
 func (g *Transport) renewLocked(ctx context.Context, t Token, refused bool) (Token, error) {
 	flow := g.NewFlow(ctx)
 	defer flow.Net.Close()
 	if g.Pause != nil {
-		defer g.Pause(ctx)()
+		resume := g.Pause(ctx)
+		defer resume()
 	}
 	fresh, err := flow.Renew(ctx, g.Store, t, refused)
 	if err != nil {
@@ -299,7 +307,9 @@ func (g *Transport) replaceToken(ctx context.Context, r *Refusal, t *Token, c *c
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.reloadLocked(t) && !g.renewRefusedLocked(ctx, r, t) && !g.loginLocked(ctx, r, t) {
+	// The cheapest way first. Each changes t if it succeeds.
+	isReplaced := g.reloadLocked(t) || g.renewRefusedLocked(ctx, r, t) || g.loginLocked(ctx, r, t)
+	if !isReplaced {
 		return false
 	}
 	*c, r.Err = g.credentialLocked(*t)
@@ -326,8 +336,9 @@ func (g *Transport) reloadLocked(t *Token) bool {
 	return true
 }
 
-// renewRefusedLocked renews a refused token. It does so only once: a server that refuses a new token
-// will refuse the next one too. The caller holds mu.
+// renewRefusedLocked replaces t, a refused token, with a renewed one, and reports whether it did. It sets
+// r.Err if the renewal failed. It renews only once until the server accepts a token: a server that
+// refuses a new token will refuse the next one too. The caller holds mu.
 func (g *Transport) renewRefusedLocked(ctx context.Context, r *Refusal, t *Token) bool {
 	if r.Status != http.StatusUnauthorized || g.renewed.Load() || !t.IsRenewable() {
 		return false
@@ -338,7 +349,7 @@ func (g *Transport) renewRefusedLocked(ctx context.Context, r *Refusal, t *Token
 	}
 	g.renewed.Store(true)
 	fresh, err := g.renewLocked(ctx, *t, true)
-	if IsTransient(err) {
+	if IsTransient(err) { // it may be tried again, after renewRetryDelay
 		g.renewed.Store(false)
 	}
 	if err != nil || fresh.Access == "" {
@@ -349,13 +360,14 @@ func (g *Transport) renewRefusedLocked(ctx context.Context, r *Refusal, t *Token
 	return true
 }
 
-// loginLocked lets the user log in, unless the token can be renewed later. The caller holds mu.
+// loginLocked lets the user log in, unless the token can be renewed later, and replaces t with the token
+// of the login. It reports whether it did, and sets r.Err if the login failed. The caller holds mu.
 func (g *Transport) loginLocked(ctx context.Context, r *Refusal, t *Token) bool {
 	if g.Login == nil || g.logins >= maxLogins || IsTransient(r.Err) {
 		return false
 	}
 	g.logins++
-	var done bool
-	done, r.Err = g.Login(ctx, *r)
-	return r.Err == nil && done && g.reloadLocked(t)
+	hasLoggedIn, err := g.Login(ctx, *r)
+	r.Err = err
+	return err == nil && hasLoggedIn && g.reloadLocked(t)
 }
