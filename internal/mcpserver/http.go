@@ -44,7 +44,8 @@ func (s *Server) Handler(ctx context.Context) http.Handler {
 	return http.HandlerFunc(e.serve)
 }
 
-// serve answers one HTTP request.
+// serve answers one HTTP request: a POST with messages, a GET for the stream of a session, or a DELETE
+// that ends a session. The stateless era has no sessions, and accepts POST only.
 func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	if reason := loopback.RejectionReason(r.Host, r.Header); reason != "" {
 		http.Error(w, e.Name+": "+reason, http.StatusForbidden)
@@ -59,12 +60,13 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	namesSession := e.Eras.HasSessions() && r.Header.Get("Mcp-Session-Id") != ""
 	switch {
 	case r.Method == http.MethodPost:
 		e.post(w, r)
-	case r.Method == http.MethodGet && e.Eras.HasSessions() && r.Header.Get("Mcp-Session-Id") != "":
+	case r.Method == http.MethodGet && namesSession:
 		e.servePushed(w, r)
-	case r.Method == http.MethodDelete && e.Eras.HasSessions() && r.Header.Get("Mcp-Session-Id") != "":
+	case r.Method == http.MethodDelete && namesSession:
 		if s := e.findSession(w, r); s != nil {
 			e.endSession(s.id)
 			w.WriteHeader(http.StatusOK)
@@ -90,7 +92,7 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
 	if err != nil {
-		if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		if _, isTooLarge := errors.AsType[*http.MaxBytesError](err); isTooLarge {
 			refuse(w, http.StatusRequestEntityTooLarge, nil, Failure(-32600, "the message is too large", nil))
 		} else {
 			refuse(w, http.StatusBadRequest, nil, Failure(-32700, "the body of the request cannot be read", nil))
@@ -110,10 +112,14 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// isStateless reports whether a message is served without a session.
+// isStateless reports whether a message is served without a session. If both eras are served, the message
+// or its header fields must show that it belongs to the stateless era.
 func (e *endpoint) isStateless(r *http.Request, m *wire.Message) bool {
-	if !e.Eras.HasStateless() || !e.Eras.HasSessions() {
-		return !e.Eras.HasSessions()
+	if !e.Eras.HasSessions() {
+		return true
+	}
+	if !e.Eras.HasStateless() {
+		return false
 	}
 	return standsAlone(m) || r.Header.Get("Mcp-Method") != "" ||
 		bridge.IsStateless(r.Header.Get("Mcp-Protocol-Version"))
@@ -126,7 +132,8 @@ func refuse(w http.ResponseWriter, status int, id, failed json.RawMessage) {
 	_, _ = w.Write(ComposeError(id, failed))
 }
 
-// answerStateless answers a message without a session.
+// answerStateless answers a message without a session. It refuses everything but a single request, and
+// a request whose header fields or _meta are not valid. Notifications have no effect.
 func (e *endpoint) answerStateless(w http.ResponseWriter, r *http.Request, m *wire.Message) {
 	if m.Kind == wire.Notification {
 		w.WriteHeader(http.StatusAccepted)
@@ -138,7 +145,7 @@ func (e *endpoint) answerStateless(w http.ResponseWriter, r *http.Request, m *wi
 	}
 	c := statelessCaller(m)
 	failed := e.checkCaller(c, m)
-	if m.Method == "initialize" && !e.Eras.HasSessions() {
+	if m.Method == "initialize" && !e.Eras.HasSessions() { // a client of the other era: name the revisions
 		failed = e.UnsupportedVersion(jsonraw.TextOrRaw(jsonraw.First(m.Params, "protocolVersion")))
 	} else if fault := headerFault(r.Header, c, m); fault != "" && c.Revision != "" {
 		failed = Failure(-32020, fault, nil)
@@ -161,7 +168,7 @@ func headerFault(h http.Header, c Caller, m *wire.Message) string {
 		}
 	}
 	name := mcp.NameMember(m.Method)
-	if name == "" {
+	if name == "" { // the method has no name to repeat
 		return ""
 	}
 	got := h.Values("Mcp-Name")
@@ -174,11 +181,12 @@ func headerFault(h http.Header, c Caller, m *wire.Message) string {
 // maxShown limits the bytes of a header field in an error.
 const maxShown = 200
 
-// decodeField returns the value of a header field, decoded if it is in base64.
+// decodeField returns the value of a header field, decoded if it is in base64. It returns a value that
+// cannot be decoded to UTF-8 unchanged.
 func decodeField(value string) string {
-	inner, begins := strings.CutPrefix(value, "=?base64?")
-	inner, ends := strings.CutSuffix(inner, "?=")
-	if !begins || !ends {
+	inner, hasStart := strings.CutPrefix(value, "=?base64?")
+	inner, hasEnd := strings.CutSuffix(inner, "?=")
+	if !hasStart || !hasEnd {
 		return value
 	}
 	raw, err := base64.StdEncoding.Strict().DecodeString(inner)
@@ -188,7 +196,8 @@ func decodeField(value string) string {
 	return string(raw)
 }
 
-// answerInSession answers a message or a batch in a session. initialize begins a new session.
+// answerInSession answers a message or a batch in a session, one after the other. initialize begins a new
+// session. Only the revision that has batches gets them.
 func (e *endpoint) answerInSession(w http.ResponseWriter, r *http.Request, m *wire.Message) {
 	if m.Kind == wire.Request && m.Method == "initialize" {
 		s := e.addSession()
@@ -213,9 +222,9 @@ func (e *endpoint) answerInSession(w http.ResponseWriter, r *http.Request, m *wi
 		c := s.Caller()
 		switch item.Kind {
 		case wire.Request:
-			ctx, done := s.trackRequest(r.Context(), item.ID)
+			ctx, endRequest := s.trackRequest(r.Context(), item.ID)
 			e.runJob(ctx, o, e.h.Prepare(c, item))
-			done()
+			endRequest()
 		case wire.Notification:
 			s.applyCancellation(item)
 			e.h.Notified(c, item)
@@ -226,7 +235,8 @@ func (e *endpoint) answerInSession(w http.ResponseWriter, r *http.Request, m *wi
 	o.finish()
 }
 
-// addSession adds a new session. If there are too many sessions, it ends the least recently used one.
+// addSession adds a new session. If there are too many sessions, it ends the least recently used one. A
+// message for a session is dropped if maxPushed messages wait for its GET stream.
 func (e *endpoint) addSession() *httpSession {
 	pushed := make(chan []byte, maxPushed)
 	s := &httpSession{pushed: pushed}
@@ -257,7 +267,7 @@ func (e *endpoint) endSession(id string) {
 	if s := e.sessions[id]; s != nil {
 		s.End()
 		delete(e.sessions, id)
-		e.order = slices.DeleteFunc(e.order, func(one string) bool { return one == id })
+		e.order = slices.DeleteFunc(e.order, func(other string) bool { return other == id })
 	}
 }
 
@@ -268,7 +278,7 @@ func (e *endpoint) findSession(w http.ResponseWriter, r *http.Request) *httpSess
 	e.mu.Lock()
 	s := e.sessions[id]
 	if s != nil { // it becomes the most recently used session
-		e.order = append(slices.DeleteFunc(e.order, func(one string) bool { return one == id }), id)
+		e.order = append(slices.DeleteFunc(e.order, func(other string) bool { return other == id }), id)
 	}
 	e.mu.Unlock()
 	version := r.Header.Get("Mcp-Protocol-Version")
@@ -305,7 +315,7 @@ func (e *endpoint) servePushed(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// runJob runs a job and writes its response.
+// runJob runs a job until ctx or the server ends, writes its response, if there is one, and runs After.
 func (e *endpoint) runJob(ctx context.Context, o *responder, job Job) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -37,8 +37,9 @@ var listKinds = []struct{ member, method, capability string }{
 }
 
 // Listen serves one subscription until ctx is done or the client has disconnected. It acknowledges
-// the subscriptions that the server declares, calls begun once the subscription is open, and
-// returns the final response, or nil if ctx is done.
+// the subscriptions that the server declares, calls opened once the subscription is open, and
+// returns the final response, or nil if ctx is done. declares reports whether the server declares a
+// capability or a member of one.
 func (h *Hub) Listen(
 	ctx context.Context,
 	c Caller,
@@ -49,11 +50,11 @@ func (h *Hub) Listen(
 ) []byte {
 	filter := jsonraw.First(m.Params, "notifications")
 	l := &listener{id: m.ID, kinds: map[string]bool{}, pushed: make(chan []byte, maxPushed)}
-	granted := json.RawMessage("{}")
-	for _, k := range listKinds {
-		if string(jsonraw.First(filter, k.member)) == "true" && declares(k.capability, "listChanged") {
-			l.kinds[k.method] = true
-			granted = jsonraw.With(granted, k.member, json.RawMessage("true"))
+	granted := json.RawMessage("{}") // the part of the filter that the server declares
+	for _, kind := range listKinds {
+		if string(jsonraw.First(filter, kind.member)) == "true" && declares(kind.capability, "listChanged") {
+			l.kinds[kind.method] = true
+			granted = jsonraw.With(granted, kind.member, json.RawMessage("true"))
 		}
 	}
 	if uris := jsonraw.First(filter, "resourceSubscriptions"); uris != nil && declares("resources", "subscribe") {
@@ -89,7 +90,7 @@ func (h *Hub) Listen(
 	if ctx.Err() != nil {
 		return nil
 	}
-	for len(l.pushed) > 0 {
+	for len(l.pushed) > 0 { // no longer in h.open, it gets no more messages
 		send(<-l.pushed)
 	}
 	return wire.ComposeResult(m.ID,

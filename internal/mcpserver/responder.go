@@ -13,7 +13,7 @@ import (
 // nothing precedes it, else an event stream.
 type responder struct {
 	w http.ResponseWriter
-	// isStateless maps errors to HTTP statuses. batch collects the responses to an array.
+	// isStateless maps errors to HTTP statuses. isBatch collects the responses to an array.
 	isStateless, isBatch bool
 
 	mu         sync.Mutex
@@ -44,7 +44,7 @@ func (o *responder) writeHeadLocked() {
 	h := o.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-cache")
-	h.Set("X-Accel-Buffering", "no")
+	h.Set("X-Accel-Buffering", "no") // nginx would collect the events
 	o.w.WriteHeader(http.StatusOK)
 	o.flush()
 }
@@ -75,7 +75,8 @@ func (o *responder) writeRepliesLocked() {
 	o.replies = nil
 }
 
-// reply writes or collects a response.
+// reply writes a response: as an event if a stream has begun, else as the JSON body. It collects the
+// responses to a batch, which finish writes.
 func (o *responder) reply(raw []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -104,7 +105,7 @@ func (o *responder) writeJSONLocked(raw []byte) {
 	_, _ = o.w.Write(raw)
 }
 
-// statusOf returns the HTTP status of a response.
+// statusOf returns the HTTP status of a response. It is 200 for all but some errors of the stateless era.
 func (o *responder) statusOf(raw []byte) int {
 	m := wire.ParseMessage(raw)
 	if !o.isStateless || m.Error == nil {
@@ -126,7 +127,7 @@ func (o *responder) finish() {
 	switch {
 	case !o.headDone && len(o.replies) > 0:
 		o.writeJSONLocked(jsonraw.List(o.replies))
-	case o.headDone:
+	case o.headDone: // responses that were collected before the stream began
 		o.writeRepliesLocked()
 	case !o.hasReplied:
 		o.w.WriteHeader(http.StatusAccepted)

@@ -78,8 +78,8 @@ type Caller struct {
 	Over <-chan struct{}
 }
 
-// Declares reports whether the client declares a capability or a member of one. It reports true for
-// "", which needs no capability.
+// Declares reports whether the client declares a capability ("elicitation") or a member of one
+// ("extensions", "x"). It reports true if a name is "": no capability is needed then.
 func (c Caller) Declares(names ...string) bool {
 	value := c.Capabilities
 	for _, name := range names {
@@ -108,8 +108,9 @@ func statelessCaller(m *wire.Message) Caller {
 	}
 }
 
-// checkCaller returns the error for a request that lacks a required member or has an unsupported
-// revision. It returns nil for a valid request.
+// checkCaller returns the error object for a request of an era that is not served, or for a stateless
+// request that lacks a required member or has an unsupported revision. It returns nil for a valid
+// request.
 func (s *Server) checkCaller(c Caller, m *wire.Message) json.RawMessage {
 	switch {
 	case !c.Stateless && !s.Eras.HasSessions() && m.Method == "initialize":

@@ -123,7 +123,8 @@ func (s *Session) applyCancellation(m *wire.Message) {
 	}
 }
 
-// Subscribe adds a subscription to a resource, or removes it if on is false.
+// Subscribe adds a subscription to a resource, or removes it if subscribe is false. It ignores a
+// subscription beyond the limit of maxPushed.
 func (s *Session) Subscribe(uri string, subscribe bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +147,7 @@ func (s *Session) Wants(m *wire.Message) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch m.Method {
-	case "notifications/message":
+	case "notifications/message": // all, until the client sets a level
 		return s.level == "" || bridge.IsLoudEnough(m.Params, s.level)
 	case "notifications/resources/updated":
 		return covers(s.subscribed, jsonraw.TextOrRaw(jsonraw.First(m.Params, "uri")))
@@ -157,7 +158,8 @@ func (s *Session) Wants(m *wire.Message) bool {
 // covers reports whether the subscriptions contain a resource or a resource that it is part of.
 func covers(subscribed map[string]bool, uri string) bool {
 	for subscription := range subscribed {
-		if uri == subscription || strings.HasPrefix(uri, strings.TrimRight(subscription, "/")+"/") {
+		isPart := strings.HasPrefix(uri, strings.TrimRight(subscription, "/")+"/") // such as a file in a folder
+		if uri == subscription || isPart {
 			return true
 		}
 	}

@@ -34,7 +34,7 @@ func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 		line = bytes.TrimSpace(line)
 		if jsonraw.Valid(line) == nil {
 			pipe.handle(ctx, wire.ParseMessage(line))
-		} else if len(line) > 0 {
+		} else if len(line) > 0 { // blank lines are ignored
 			write(wire.ComposeError(nil, -32700, "Parse error"))
 		}
 		if errors.Is(err, io.EOF) || ctx.Err() != nil {
@@ -46,7 +46,8 @@ func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 }
 
-// readLine reads one line of at most maxMessage bytes.
+// readLine reads one line of at most maxMessage bytes, with its line end. The last line may come with
+// io.EOF.
 func readLine(in *bufio.Reader) (line []byte, err error) {
 	for {
 		part, err := in.ReadSlice('\n')
@@ -69,41 +70,41 @@ type pipe struct {
 }
 
 // handle answers one message, or each message of a batch.
-func (q *pipe) handle(ctx context.Context, m *wire.Message) {
+func (p *pipe) handle(ctx context.Context, m *wire.Message) {
 	switch m.Kind {
 	case wire.Batch:
 		for _, item := range m.Items {
-			q.handle(ctx, item)
+			p.handle(ctx, item)
 		}
 	case wire.Request:
-		q.answerRequest(ctx, m)
+		p.answerRequest(ctx, m)
 	case wire.Notification:
-		q.session.applyCancellation(m)
-		if q.Eras.HasSessions() {
-			q.h.Notified(q.session.Caller(), m)
+		p.session.applyCancellation(m)
+		if p.Eras.HasSessions() { // without sessions, a client sends no other notification than a cancellation
+			p.h.Notified(p.session.Caller(), m)
 		}
 	case wire.Response, wire.ErrorResponse:
-		q.session.Deliver(m)
+		p.session.Deliver(m)
 	default:
-		q.write(wire.ComposeError(m.ID, -32600, "Invalid Request"))
+		p.write(wire.ComposeError(m.ID, -32600, "Invalid Request"))
 	}
 }
 
 // answerRequest answers one request, in its own goroutine if the job waits.
-func (q *pipe) answerRequest(ctx context.Context, m *wire.Message) {
-	c := q.session.Caller()
-	if q.Eras.HasStateless() && standsAlone(m) {
+func (p *pipe) answerRequest(ctx context.Context, m *wire.Message) {
+	c := p.session.Caller()
+	if p.Eras.HasStateless() && standsAlone(m) {
 		c = statelessCaller(m)
-		c.Over = q.session.ctx.Done()
+		c.Over = p.session.ctx.Done()
 	}
-	if failed := q.checkCaller(c, m); failed != nil {
-		q.write(ComposeError(m.ID, failed))
+	if failed := p.checkCaller(c, m); failed != nil {
+		p.write(ComposeError(m.ID, failed))
 		return
 	}
-	job := q.h.Prepare(c, m)
+	job := p.h.Prepare(c, m)
 	run := func(ctx context.Context) {
-		if reply := job.Run(ctx, q.write); reply != nil {
-			q.write(reply)
+		if reply := job.Run(ctx, p.write); reply != nil {
+			p.write(reply)
 		}
 		if job.After != nil {
 			job.After()
@@ -113,9 +114,9 @@ func (q *pipe) answerRequest(ctx context.Context, m *wire.Message) {
 		run(ctx)
 		return
 	}
-	ctx, done := q.session.trackRequest(ctx, m.ID)
-	q.running.Go(func() {
-		defer done()
+	ctx, endRequest := p.session.trackRequest(ctx, m.ID)
+	p.running.Go(func() {
+		defer endRequest()
 		run(ctx)
 	})
 }
