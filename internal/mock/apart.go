@@ -15,9 +15,11 @@ func concernsServer(method string) bool {
 	return true
 }
 
-// sendUnrequested sends messages that belong to no request, as far as the client can get them.
-func (p *Player) sendUnrequested(all []Unrequested, c mcpserver.Caller) {
-	for _, u := range all {
+// sendUnrequested sends messages that belong to no request, as far as the client can get them. It reports
+// a request that a stateless client cannot get, and leaves out notifications that the client does not
+// want.
+func (p *Player) sendUnrequested(messages []Unrequested, c mcpserver.Caller) {
+	for _, u := range messages {
 		m := u.Message
 		switch {
 		case m.Kind == wire.Request && c.Stateless:
@@ -27,7 +29,7 @@ func (p *Player) sendUnrequested(all []Unrequested, c mcpserver.Caller) {
 			go p.askUnrequested(u, c.Session)
 		case c.Stateless:
 			p.hub.Publish(m)
-		case c.Session != nil && c.Session.Wants(m) && m.Method != "notifications/tasks":
+		case c.Session != nil && c.Session.Wants(m) && m.Method != "notifications/tasks": // stateless clients only
 			c.Session.Push(wire.ComposeNotification(m.Method, bridge.WithoutMeta(m.Params, bridge.MetaSubscription)))
 		}
 	}
@@ -36,7 +38,8 @@ func (p *Player) sendUnrequested(all []Unrequested, c mcpserver.Caller) {
 // maxUnanswered limits the requests that a client may leave unanswered: a goroutine waits for each answer.
 const maxUnanswered = 64
 
-// askUnrequested sends a request that belongs to no request of the client, if the client can answer it.
+// askUnrequested sends a request that belongs to no request of the client, if the client can answer it,
+// and waits for the answer, which it compares with the recorded one.
 func (p *Player) askUnrequested(u Unrequested, s *mcpserver.Session) {
 	m := u.Message
 	if name := bridge.ClientCapability(m.Method); name != "" && !s.Caller().Declares(name) {
@@ -59,7 +62,8 @@ func (p *Player) askUnrequested(u Unrequested, s *mcpserver.Session) {
 	p.compareLater(s.Caller(), "after "+p.library.describePlace(u.After), a, answer)
 }
 
-// compareLater waits for an answer and compares it with the recorded one.
+// compareLater waits for an answer and compares it with the recorded one, a. It compares nothing if the
+// client disconnects first. where names the place in the recording for a report.
 func (p *Player) compareLater(c mcpserver.Caller, where string, a *serverRequest, answer <-chan *wire.Message) {
 	select {
 	case got := <-answer:

@@ -65,12 +65,14 @@ func (s *Script) discover(m *wire.Message) answer {
 		`"resultType":"complete","ttlMs":0,"cacheScope":"private"}`)
 }
 
-// initialize answers initialize with the requested revision, or with the oldest supported one.
+// initialize answers initialize with the requested revision, or with the first revision with sessions in
+// Speaks. It refuses if there is none.
 func (s *Script) initialize(m *wire.Message) answer {
 	revision := ""
 	params, _ := jsonraw.Object(m.Params)
 	for _, served := range s.Speaks {
-		if !isStateless(served) && (revision == "" || served == params.Text("protocolVersion")) {
+		isRequested := served == params.Text("protocolVersion")
+		if !isStateless(served) && (revision == "" || isRequested) {
 			revision = served
 		}
 	}
@@ -89,7 +91,7 @@ func (s *Script) callTool(m *wire.Message) answer {
 	params, _ := jsonraw.Object(m.Params)
 	name := params.Text("name")
 	for _, raw := range s.Tools {
-		if tool, bad := mcp.ParseTool(raw); bad == nil && tool.Name == name {
+		if tool, err := mcp.ParseTool(raw); err == nil && tool.Name == name {
 			text := string(jsonraw.Quote(string(params.Value("arguments"))))
 			newest := s.ifModern(`,"resultType":"complete"`)
 			return s.composeResult(m, `{"content":[{"type":"text","text":`+text+`}]`+newest+`}`)
@@ -111,7 +113,8 @@ func (s *Script) composeResult(m *wire.Message, result string) answer {
 	return answer{message: wire.ComposeResult(m.ID, json.RawMessage(result)), status: 200}
 }
 
-// composeRefusal answers a request with an error. data is JSON, or "" for an error without data.
+// composeRefusal answers a request with an error. data is JSON, or "" for an error without data. Over HTTP
+// an unsupported revision has the status 400 and, in the stateless era, an unknown method 404.
 func (s *Script) composeRefusal(m *wire.Message, code int64, message, data string) answer {
 	status := 200
 	if code == -32022 {

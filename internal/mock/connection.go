@@ -18,11 +18,11 @@ func (h *httpServer) playAccept(ctx context.Context, conn net.Conn) bool {
 	h.mu.Lock()
 	r := h.script.countEvent(h.counts, "accept")
 	h.mu.Unlock()
-	if r == nil || r.event != "accept" {
+	if r == nil || r.event != "accept" { // a rule for "*" is for messages
 		return true
 	}
-	if t, ok := conn.(*tls.Conn); ok {
-		conn = t.NetConn()
+	if tlsConn, ok := conn.(*tls.Conn); ok {
+		conn = tlsConn.NetConn()
 	}
 	x := &exchange{
 		conn:    conn,
@@ -42,7 +42,7 @@ func (h *httpServer) playAccept(ctx context.Context, conn net.Conn) bool {
 // speaks plain HTTP to a TLS port.
 func rejectBytes(conn net.Conn, err error) {
 	var record tls.RecordHeaderError
-	if errors.As(err, &record) && record.Conn != nil {
+	if errors.As(err, &record) && record.Conn != nil { // the connection below TLS
 		_, _ = io.WriteString(record.Conn,
 			"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n")
 	} else if !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
@@ -51,7 +51,8 @@ func rejectBytes(conn net.Conn, err error) {
 }
 
 // addReceived adds m to the received messages. It returns a function that waits for a later message of a
-// method, and returns nil if ctx ends first.
+// method, on any connection, and returns nil if ctx ends first. Each call of that function looks for a
+// message after the one that it returned last.
 func (h *httpServer) addReceived(m *wire.Message) func(ctx context.Context, method string) *wire.Message {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -23,7 +23,8 @@ type handshake struct {
 	isDerived bool
 }
 
-// learn stores the result of exchange n if it is a handshake. A later one replaces an earlier one.
+// learn stores the result of exchange n if it is a successful handshake. A later one replaces an earlier
+// one. It returns the error of reading the recording.
 func (h *handshake) learn(x Recorded, n int) error {
 	if !mcp.IsOpening(x.Method) || !x.Answered {
 		return nil
@@ -33,7 +34,8 @@ func (h *handshake) learn(x Recorded, n int) error {
 		return err
 	}
 	result := wire.ParseMessage(e.Response.Raw).Result
-	if members, bad := jsonraw.Object(result); bad != nil || members.Value("capabilities") == nil {
+	members, parseErr := jsonraw.Object(result)
+	if parseErr != nil || members.Value("capabilities") == nil { // an error, or not a valid result
 		return nil
 	}
 	if x.Method == "initialize" {
@@ -53,6 +55,7 @@ func (h *handshake) complete(all []Recorded) {
 	if recorded == nil {
 		recorded = h.discover
 	}
+	// Object(nil) has no members.
 	members, _ := jsonraw.Object(recorded)
 	h.capabilities = members.Value("capabilities")
 	h.instructions = members.Value("instructions")
@@ -63,6 +66,7 @@ func (h *handshake) complete(all []Recorded) {
 	if recorded == nil {
 		h.isDerived = true
 		for _, x := range all {
+			// tasks needs members that the recorded methods do not show.
 			if name := bridge.ServerCapability(x.Method); name != "" && name != "tasks" {
 				h.capabilities = jsonraw.With(h.capabilities, name, json.RawMessage("{}"))
 			}
@@ -84,7 +88,8 @@ func (h *handshake) declares(names ...string) bool {
 	return value != nil && string(value) != "false"
 }
 
-// initializeResult returns the result of initialize.
+// initializeResult returns the result of initialize for a revision: the recorded one with that revision,
+// or else one that is composed of what is known about the server.
 func (p *Player) initializeResult(revision string) json.RawMessage {
 	h := &p.handshake
 	if h.initialize != nil {
@@ -95,7 +100,7 @@ func (p *Player) initializeResult(revision string) json.RawMessage {
 		return jsonraw.With(h.initialize, "protocolVersion", jsonraw.Quote(revision))
 	}
 	capabilities := h.capabilities
-	if extensions := jsonraw.First(capabilities, "extensions"); extensions != nil {
+	if extensions := jsonraw.First(capabilities, "extensions"); extensions != nil { // of the stateless era
 		capabilities = jsonraw.With(capabilities, "extensions", jsonraw.Without(extensions, mcp.TasksExtension))
 	}
 	var b jsonraw.Builder
@@ -106,8 +111,9 @@ func (p *Player) initializeResult(revision string) json.RawMessage {
 	return b.Bytes()
 }
 
-// discoverResult returns the result of server/discover. It keeps the recorded versions if all of them
-// are served.
+// discoverResult returns the result of server/discover: the recorded one, or else one that is composed of
+// what is known about the server. It keeps the recorded versions if all of them are served and the
+// stateless revision is among them.
 func (p *Player) discoverResult() json.RawMessage {
 	h := &p.handshake
 	served := p.options.Eras.Revisions()
@@ -125,7 +131,7 @@ func (p *Player) discoverResult() json.RawMessage {
 	var b jsonraw.Builder
 	b.Text("resultType", "complete")
 	b.Raw("supportedVersions", versions)
-	b.Raw("capabilities", jsonraw.Without(h.capabilities, "tasks"))
+	b.Raw("capabilities", jsonraw.Without(h.capabilities, "tasks")) // the tasks of 2025-11-25
 	b.Raw("instructions", h.instructions)
 	b.Number("ttlMs", 0)
 	b.Text("cacheScope", "private")

@@ -100,14 +100,15 @@ func (h *httpServer) answer(ctx context.Context, x *exchange, req *http.Request)
 	if h.seen != nil {
 		h.seen(Request{req.Method, req.Header, x.message})
 	}
-	asProxy := !strings.HasPrefix(req.RequestURI, "/") // an absolute URI addresses a proxy
-	if reason := loopback.RejectionReason(req.Host, req.Header); reason != "" && !asProxy {
+	isForProxy := !strings.HasPrefix(req.RequestURI, "/") // an absolute URI addresses a proxy, with any host
+	if reason := loopback.RejectionReason(req.Host, req.Header); reason != "" && !isForProxy {
 		fields := []string{"Content-Type: text/plain; charset=utf-8"}
 		return x.writeResponse(http.StatusForbidden, fields, []byte("mcpc mock: "+reason+"\n"))
 	}
-	names := []string{x.message.Method, req.Method}
-	if req.Method != http.MethodPost {
-		names = names[1:]
+	// A rule can name the JSON-RPC method of a POST, or the HTTP method.
+	names := []string{req.Method}
+	if req.Method == http.MethodPost {
+		names = []string{x.message.Method, req.Method}
 	}
 	h.mu.Lock()
 	r := h.script.countEvent(h.counts, names...)
@@ -209,7 +210,8 @@ func (x *exchange) play(ctx context.Context, a action) bool {
 		_, _ = io.Copy(io.Discard, x.in) // until the client closes the connection
 		return false
 	case "close":
-		return x.writeHead() && false
+		_ = x.writeHead()
+		return false
 	case "reset":
 		x.reset()
 		return false
@@ -251,7 +253,7 @@ func hasField(fields []string, name string) bool {
 }
 
 // writeHead writes the status line and the header fields, once. It writes nothing for a rule without
-// status and fields: the bytes of such a rule are the whole response.
+// status and fields: the bytes of such a rule are the whole response. It reports false if writing fails.
 func (x *exchange) writeHead() bool {
 	isEmpty := x.status == "" && len(x.fields) == 0
 	if x.headDone || isEmpty {
@@ -267,12 +269,13 @@ func (x *exchange) writeHead() bool {
 	if n, err := strconv.Atoi(code); err == nil && reason == "" {
 		reason = http.StatusText(n)
 	}
+	// The empty last field ends the line of the field before it.
 	text := "HTTP/1.1 " + code + " " + reason + "\r\n" + strings.Join(append(x.fields, ""), "\r\n") + "\r\n"
 	_, err := io.WriteString(x.conn, text)
 	return err == nil
 }
 
-// write writes the head, if it was not written yet, and text.
+// write writes the head, if it was not written yet, and text. It reports false if writing fails.
 func (x *exchange) write(text string) bool {
 	if !x.writeHead() {
 		return false
@@ -281,13 +284,14 @@ func (x *exchange) write(text string) bool {
 	return err == nil
 }
 
-// writeRepeated writes the text of N BYTES, N times, in blocks of about 64 KiB.
+// writeRepeated writes the text of the action "repeat N BYTES", N times, in blocks of about 64 KiB. It
+// reports false if writing fails.
 func (x *exchange) writeRepeated(rest string) bool {
 	times, text, _ := strings.Cut(rest, " ")
 	n, _ := strconv.Atoi(times)
 	text = unescape(text)
 	block := strings.Repeat(text, max(1, min(n, 64<<10/max(1, len(text)))))
-	textsPerBlock := len(block) / max(1, len(text))
+	textsPerBlock := len(block) / max(1, len(text)) // 0 for an empty text
 	for ; n >= textsPerBlock && textsPerBlock > 0; n -= textsPerBlock {
 		if !x.write(block) {
 			return false
@@ -296,7 +300,8 @@ func (x *exchange) writeRepeated(rest string) bool {
 	return x.write(strings.Repeat(text, n))
 }
 
-// writeSlowly writes the text of TIME BYTES byte by byte, with a pause after each byte.
+// writeSlowly writes the text of the action "drip TIME BYTES" byte by byte, with a pause after each byte.
+// It reports false if writing fails or ctx ends.
 func (x *exchange) writeSlowly(ctx context.Context, rest string) bool {
 	pause, text, _ := strings.Cut(rest, " ")
 	text = unescape(text)
@@ -343,11 +348,11 @@ func (x *exchange) pause(ctx context.Context, d time.Duration) bool {
 // reset closes the connection with a TCP reset instead of an orderly end.
 func (x *exchange) reset() {
 	conn := x.conn
-	if t, ok := conn.(*tls.Conn); ok {
-		conn = t.NetConn()
+	if tlsConn, ok := conn.(*tls.Conn); ok { // TLS would send its own end
+		conn = tlsConn.NetConn()
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0)
+		_ = tcp.SetLinger(0) // Close then sends a reset
 	}
 	conn.Close()
 	x.isReset = true
@@ -356,9 +361,9 @@ func (x *exchange) reset() {
 // gzipText returns the content of src in gzip format, or "" if reading fails.
 func gzipText(src io.Reader) string {
 	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	_, err := io.Copy(z, src)
-	err = errors.Join(err, z.Close())
+	zipper := gzip.NewWriter(&b)
+	_, err := io.Copy(zipper, src)
+	err = errors.Join(err, zipper.Close())
 	if err != nil {
 		return ""
 	}

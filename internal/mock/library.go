@@ -58,7 +58,7 @@ func (l *library) learn(m, got *wire.Message, revision string) int {
 		Name:     match.NameOf(m.Method, m.Params),
 		Revision: revision,
 		Answered: true,
-		Run:      math.MaxInt,
+		Run:      math.MaxInt, // newer than all recorded runs
 		Request:  func() (*wire.Message, error) { return m, nil },
 		Load:     func() (*wire.Exchange, error) { return x, nil },
 	}, m)
@@ -99,8 +99,8 @@ func (l *library) describePlace(n int) string {
 	return "#" + l.exchange(n).Number
 }
 
-// find returns the index of the exchange that answers a live request. If no exchange matches, it
-// returns -1 and the nearest candidates.
+// find returns the index of the exchange that answers a live request, and counts that the request was
+// answered. If no exchange matches, it returns -1 and the nearest candidates.
 func (l *library) find(revision string, m *wire.Message) (n int, near []match.Near) {
 	params, wantsTask := withoutTask(m.Method, m.Params)
 	l.mu.RLock()
@@ -124,6 +124,7 @@ func (l *library) find(revision string, m *wire.Message) (n int, near []match.Ne
 		}
 		return -1, []match.Near{{Candidate: found.Hits[0], Distance: 1, Differences: 1, First: first}}
 	}
+	// Prepare answers handshakes itself.
 	isHandshake := func(n match.Near) bool { return mcp.IsOpening(l.exchanges[n.Candidate].Method) }
 	return -1, slices.DeleteFunc(slices.Clone(found.Near), isHandshake)
 }
@@ -133,7 +134,7 @@ func (l *library) find(revision string, m *wire.Message) (n int, near []match.Ne
 // exchanges with the same wish for a task, and exchanges that were answered.
 func (l *library) choose(m *wire.Message, hits []int, wantsTask bool) []int {
 	hits = slices.Clone(hits)
-	if l.level == match.Loose && len(hits) > 0 {
+	if l.level == match.Loose && len(hits) > 0 { // the hits may differ; only those that equal the first are repeats
 		first := l.checksum(hits[0])
 		hits = slices.DeleteFunc(hits, func(n int) bool { return l.checksum(n) != first })
 	}
@@ -155,7 +156,7 @@ func (l *library) choose(m *wire.Message, hits []int, wantsTask bool) []int {
 	return hits
 }
 
-// preferred returns the exchanges that satisfy ok, or all exchanges if no exchange satisfies it.
+// preferred returns the exchanges for which isPreferred returns true, or all exchanges if there is none.
 func preferred(all []int, isPreferred func(int) bool) []int {
 	selected := slices.DeleteFunc(slices.Clone(all), func(n int) bool { return !isPreferred(n) })
 	if len(selected) == 0 {
@@ -168,11 +169,12 @@ func preferred(all []int, isPreferred func(int) bool) []int {
 // caller holds mu.
 func (l *library) checksum(n int) uint64 {
 	r := l.loadRequest(n)
-	return wire.ParseMessage(wire.ComposeRequest(json.RawMessage("0"), r.Method, r.Params)).Traits().ContentHash
+	anyID := json.RawMessage("0") // the hash leaves the id out
+	return wire.ParseMessage(wire.ComposeRequest(anyID, r.Method, r.Params)).Traits().ContentHash
 }
 
-// answeredRuns returns the runs of the exchanges with hits, by the checksums of their requests. The
-// caller holds mu.
+// answeredRuns returns the runs of the exchanges with hits, by the checksums of their requests. hits has
+// the number of hits by the index of the exchange. The caller holds mu.
 func (l *library) answeredRuns(hits map[int]int) map[uint64]map[int]bool {
 	all := map[uint64]map[int]bool{}
 	for n := range hits {
@@ -192,7 +194,8 @@ func (l *library) compare(live match.Request, n int) match.Report {
 	return l.index.Compare(live, n)
 }
 
-// describeNear describes a candidate as JSON and as text.
+// describeNear returns a candidate, with its first difference from the live request, as JSON and as text.
+// Neither contains secrets.
 func (l *library) describeNear(n match.Near) (json.RawMessage, string) {
 	x := l.exchange(n.Candidate)
 	method := showStart(x.Method)
@@ -223,9 +226,10 @@ func (l *library) parseRoundState(state string) (number, step int, ok bool) {
 	if len(parts) != 3 || parts[0] != "mcpc-mock" {
 		return 0, 0, false
 	}
-	number, err1 := strconv.Atoi(parts[1])
-	step, err2 := strconv.Atoi(parts[2])
+	number, numberErr := strconv.Atoi(parts[1])
+	step, stepErr := strconv.Atoi(parts[2])
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return number, step, err1 == nil && err2 == nil && number >= 0 && number < len(l.exchanges) && step > 0
+	isExchange := numberErr == nil && number >= 0 && number < len(l.exchanges)
+	return number, step, isExchange && stepErr == nil && step > 0
 }

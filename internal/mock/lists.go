@@ -16,8 +16,8 @@ import (
 // Clients look up a tool before they call it. The recording of a client that already had the list,
 // or that stopped at the page with its tool, has no list or only a part of it.
 
-// rememberLastPage remembers the cursor in a result whose next page was not recorded. answerPageAfterLast answers
-// the request for that page.
+// rememberLastPage remembers the cursor in a result whose next page was not recorded, so that
+// answerPageAfterLast can end the list there. It ignores results without a cursor.
 func (pb *playback) rememberLastPage(result json.RawMessage) {
 	l := pb.player.library
 	cursor := jsonraw.First(result, "nextCursor")
@@ -44,7 +44,8 @@ func (p *Player) answerPageAfterLast(c mcpserver.Caller, m *wire.Message) []byte
 	}
 	p.tally.reportOnce("the recording has no further page of " + showStart(m.Method) + ": the list ends there")
 	empty := fmt.Appendf(nil, `{%q:[]}`, mcp.ListMember(m.Method))
-	return wire.ComposeResult(m.ID, bridge.ConvertResult(c.Stateless, false, m.Method, empty))
+	const isModern = false // the result has only the members of the older era
+	return wire.ComposeResult(m.ID, bridge.ConvertResult(c.Stateless, isModern, m.Method, empty))
 }
 
 // A listPage identifies a page of a list.
@@ -52,6 +53,7 @@ type listPage struct{ method, cursor string }
 
 // derivedLists describes how the entries of a list follow from requests that name an entry.
 var derivedLists = map[string]struct {
+	// by is the method of the requests, entry returns the list's entry for a name in one of them.
 	by    string
 	entry func(name json.RawMessage) string
 }{
@@ -84,7 +86,8 @@ func (p *Player) answerListFromRequests(c mcpserver.Caller, m *wire.Message) []b
 	p.tally.reportOnce(fmt.Sprintf("%s was not recorded: it has the %s of the recorded %s requests",
 		m.Method, english.Plural(len(names), "name"), list.by))
 	result := fmt.Appendf(nil, `{%q:[%s]}`, mcp.ListMember(m.Method), strings.Join(entries, ","))
-	return wire.ComposeResult(m.ID, bridge.ConvertResult(c.Stateless, false, m.Method, result))
+	const isModern = false // the result has only the members of the older era
+	return wire.ComposeResult(m.ID, bridge.ConvertResult(c.Stateless, isModern, m.Method, result))
 }
 
 // names returns the distinct names in the recorded requests of a method, in recorded order.

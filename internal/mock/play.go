@@ -32,7 +32,8 @@ type playback struct {
 	send func(raw []byte)
 }
 
-// newPlayback loads exchange n for a live request.
+// newPlayback loads exchange n for a live request. It returns the error of reading the recording. The
+// playback has no steps if the recording has no messages of the exchange.
 func (p *Player) newPlayback(n int, c mcpserver.Caller, m *wire.Message) (*playback, error) {
 	x := p.library.exchange(n)
 	e, err := x.Load()
@@ -66,14 +67,15 @@ func (pb *playback) takesTime() bool {
 // at any pace. The TypeScript SDKs lose progress that they read together with the response.
 const minNotificationGap = 10 * time.Millisecond
 
-// pauseBefore returns the pause before step i.
+// pauseBefore returns the pause before step i: the one of the pace, but after a notification at least the
+// recorded time, up to minNotificationGap.
 func (pb *playback) pauseBefore(i int) time.Duration {
 	s := pb.steps[i]
-	d := pb.player.options.Pace.PauseBefore(s.wait, s.response != nil)
+	wait := pb.player.options.Pace.PauseBefore(s.wait, s.response != nil)
 	if i > 0 && pb.steps[i-1].notification != nil {
-		d = max(d, min(s.wait, minNotificationGap))
+		wait = max(wait, min(s.wait, minNotificationGap))
 	}
-	return d
+	return wait
 }
 
 // run plays the steps from an index on and returns the response. It returns nil if the live client
@@ -98,7 +100,7 @@ func (pb *playback) run(ctx context.Context, first int, send func([]byte)) []byt
 			return pb.composeResponse(s.response)
 		}
 	}
-	if pb.recorded.Cancelled {
+	if pb.recorded.Cancelled { // the recorded server did not respond: wait for the live client
 		select {
 		case <-ctx.Done():
 		case <-pb.caller.Over:
@@ -150,6 +152,7 @@ func (pb *playback) notify(s step) {
 	case pb.caller.Stateless:
 		return
 	case s.isGuessed && pb.caller.Session != nil && concernsServer(m.Method):
+		// It came on the recorded client's separate stream.
 		if pb.caller.Session.Wants(m) {
 			pb.caller.Session.Push(pb.bindTaskID(wire.ComposeNotification(m.Method, params)))
 		}
@@ -158,7 +161,8 @@ func (pb *playback) notify(s step) {
 	pb.send(pb.bindTaskID(wire.ComposeNotification(m.Method, params)))
 }
 
-// bindTaskID replaces the recorded task's id in a notification by the live id.
+// bindTaskID returns a notification with the recorded task's id replaced by the live id. It returns raw
+// itself if the request is about no task, or if the notification does not name the task.
 func (pb *playback) bindTaskID(raw []byte) []byte {
 	if pb.task == nil {
 		return raw
@@ -177,7 +181,7 @@ func (pb *playback) bindTaskID(raw []byte) []byte {
 // answer. A nil response means that the client cancelled the request.
 func (pb *playback) ask(ctx context.Context, s step, index int) (reply []byte, stop bool) {
 	requests := pb.playableRequests(s)
-	for _, a := range requests {
+	for _, a := range requests { // before any is sent
 		if name := bridge.ClientCapability(a.method); !pb.caller.Declares(name) {
 			return pb.refuseToAsk(a, name), true
 		}
@@ -192,11 +196,12 @@ func (pb *playback) ask(ctx context.Context, s step, index int) (reply []byte, s
 	answers := make([]chan *wire.Message, len(s.requests))
 	for i, a := range s.requests {
 		var raw []byte
-		raw, answers[i] = pb.caller.Session.Ask(a.method, bridge.ConvertQuestion(false, a.method, a.params, "mock"))
+		const toModern = false
+		raw, answers[i] = pb.caller.Session.Ask(a.method, bridge.ConvertQuestion(toModern, a.method, a.params, "mock"))
 		pb.send(raw)
 	}
 	for i, a := range s.requests {
-		if a.isLate {
+		if a.isLate { // the recorded server did not wait for it either
 			go pb.player.compareLater(pb.caller, "#"+pb.recorded.Number, a, answers[i])
 			continue
 		}
@@ -254,14 +259,15 @@ func (pb *playback) composeRound(s step, index int) ([]byte, bool) {
 	}
 	// The state has all that the next round needs, so that a restarted mock can continue.
 	state := jsonraw.Quote(fmt.Sprintf("mcpc-mock:%d:%d", pb.index, index+1))
-	if s.round != nil {
+	if s.round != nil { // the recorded server asked in a round, too
 		return wire.ComposeResult(pb.live.ID, jsonraw.With(s.round, "requestState", state)), true
 	}
 	var requests jsonraw.Builder
 	for _, a := range s.requests {
 		var one jsonraw.Builder
 		one.Text("method", a.method)
-		one.Raw("params", bridge.ConvertQuestion(true, a.method, a.params, "mock"))
+		const toModern = true
+		one.Raw("params", bridge.ConvertQuestion(toModern, a.method, a.params, "mock"))
 		requests.Raw(a.key, one.Bytes())
 	}
 	var b jsonraw.Builder
@@ -271,8 +277,9 @@ func (pb *playback) composeRound(s step, index int) ([]byte, bool) {
 	return wire.ComposeResult(pb.live.ID, b.Bytes()), true
 }
 
-// resume compares the client's answers in a new round with the recorded ones. It reports false if
-// the step does not ask, or the method differs.
+// resume compares the client's answers in a new round with the recorded ones. step is the index of the
+// step to play next; the step before it has asked. It reports false if that step does not ask, or the
+// method differs: the state is not from this exchange then.
 func (pb *playback) resume(step int) bool {
 	if step > len(pb.steps) || pb.steps[step-1].requests == nil || pb.recorded.Method != pb.live.Method {
 		return false
@@ -317,7 +324,8 @@ func (pb *playback) composeResponse(m *wire.Message) []byte {
 	return wire.ComposeResult(pb.live.ID, result)
 }
 
-// supportsTasks reports whether the client supports tasks as the recorded server made them.
+// supportsTasks reports whether the client supports tasks as the recorded server made them: the tasks of
+// the two eras have different protocols.
 func (pb *playback) supportsTasks() bool {
 	if pb.caller.Stateless {
 		return pb.isRecordedModern() && pb.caller.Declares("extensions", mcp.TasksExtension)

@@ -170,7 +170,7 @@ func (t *tally) describeRequest(m *wire.Message) string {
 
 // replyMiss counts and reports a request that was not recorded, and returns its error response.
 func (p *Player) replyMiss(m *wire.Message, near []match.Near) []byte {
-	items := make([]json.RawMessage, 0, len(near))
+	items := make([]json.RawMessage, 0, len(near)) // an empty list, not null
 	line := "nothing near"
 	for i, n := range near {
 		item, text := p.library.describeNear(n)
@@ -185,8 +185,8 @@ func (p *Player) replyMiss(m *wire.Message, near []match.Near) []byte {
 	data := jsonraw.With(nil, "nearest", jsonraw.List(items))
 	failure := mcpserver.Failure(-32602, "the recording has no such request", data)
 	capability := bridge.ServerCapability(m.Method)
-	declared := capability != "" && p.handshake.declares(capability)
-	if !declared && !p.library.hasMethod(m.Method) {
+	isDeclared := capability != "" && p.handshake.declares(capability)
+	if !isDeclared && !p.library.hasMethod(m.Method) { // the recorded server does not have the method
 		failure = mcpserver.Failure(-32601, "Method not found", data)
 	}
 	return mcpserver.ComposeError(m.ID, failure)
@@ -224,9 +224,9 @@ func ParsePace(text string) (Pace, error) {
 func (p Pace) HasPauses() bool { return p.Factor > 0 || p.Fixed > 0 }
 
 // PauseBefore returns the pause before a message. recorded is the time since the preceding message in the
-// recording. response is set if the message is the response.
-func (p Pace) PauseBefore(recorded time.Duration, response bool) time.Duration {
-	if p.Fixed > 0 && response {
+// recording. isResponse is set if the message is the response. A fixed time is for responses only.
+func (p Pace) PauseBefore(recorded time.Duration, isResponse bool) time.Duration {
+	if p.Fixed > 0 && isResponse {
 		return p.Fixed
 	}
 	return time.Duration(float64(recorded) * p.Factor)

@@ -34,14 +34,15 @@ func (p *Player) Prepare(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 			}}
 		}
 	}
+	// A request with either member continues a round; tasks/update has inputResponses, too.
 	state := jsonraw.First(m.Params, "requestState")
-	resumes := state != nil || jsonraw.First(m.Params, "inputResponses") != nil
-	if c.Stateless && resumes && requestedTask(m) == "" {
+	isNextRound := state != nil || jsonraw.First(m.Params, "inputResponses") != nil
+	if c.Stateless && isNextRound && requestedTask(m) == "" {
 		number, step, ok := p.library.parseRoundState(jsonraw.TextOrRaw(state))
 		if !ok {
 			return mcpserver.Replying(mcpserver.ComposeError(m.ID, mcpserver.Failure(-32602, "unknown requestState", nil)))
 		}
-		return p.playJob(number, c, m, step, nil)
+		return p.playJob(number, c, m, step, noTask)
 	}
 	if id := requestedTask(m); id != "" {
 		return p.taskJob(c, m, id)
@@ -51,8 +52,14 @@ func (p *Player) Prepare(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 		return p.unrecordedJob(c, m, near)
 	}
 	p.applySettings(c, m)
-	return p.playJob(n, c, m, 0, nil)
+	return p.playJob(n, c, m, firstStep, noTask)
 }
+
+// firstStep is the index of the step with which playing an exchange begins.
+const firstStep = 0
+
+// noTask is the task of a request that is about no task.
+var noTask *task
 
 // Notified sends the messages that the recorded server sent before the first request, once the
 // client is initialized.
@@ -62,8 +69,8 @@ func (p *Player) Notified(c mcpserver.Caller, m *wire.Message) {
 	}
 }
 
-// playJob returns the job that plays exchange n from a step. about is the task of the request, or
-// nil.
+// playJob returns the job that plays exchange n from the step first on. about is the task of the request,
+// or noTask. The job answers with an error if the recording cannot be read any more.
 func (p *Player) playJob(n int, c mcpserver.Caller, m *wire.Message, first int, about *task) mcpserver.Job {
 	pb, err := p.newPlayback(n, c, m)
 	if err != nil {
@@ -72,10 +79,10 @@ func (p *Player) playJob(n int, c mcpserver.Caller, m *wire.Message, first int, 
 			mcpserver.ComposeError(m.ID, mcpserver.Failure(-32603, "the recording cannot be read", nil)),
 		)
 	}
-	if first > 0 && !pb.resume(first) {
+	if first > firstStep && !pb.resume(first) {
 		return p.unrecordedJob(c, m, nil)
 	}
-	if first == 0 {
+	if first == firstStep { // rounds of one exchange are one hit
 		p.tally.countHit(n)
 	}
 	pb.task = about
@@ -86,7 +93,9 @@ func (p *Player) playJob(n int, c mcpserver.Caller, m *wire.Message, first int, 
 	}
 }
 
-// taskJob returns the job for a request about a task.
+// taskJob returns the job for a request about the task with an id: it plays the next recorded exchange
+// about that task, and reports a request that differs from the recorded one. The request is a miss if the
+// task is unknown or was recorded in the other era.
 func (p *Player) taskJob(c mcpserver.Caller, m *wire.Message, id string) mcpserver.Job {
 	t := p.tasks.find(id)
 	n := -1
@@ -100,12 +109,12 @@ func (p *Player) taskJob(c mcpserver.Caller, m *wire.Message, id string) mcpserv
 	p.tally.learnSecrets(m.Raw)
 	r := p.library.compare(match.Request{Revision: c.Revision, Method: m.Method, Params: m.Params}, n)
 	if !r.Same() {
-		d := r.Differences[0]
+		first := r.Differences[0]
 		p.tally.reportNearMiss(fmt.Sprintf("#%s %s at %s: recorded %s, live %s",
-			x.Number, p.tally.describeRequest(m), showStart(d.Pointer),
-			p.tally.showValue(d.Pointer, d.Was), p.tally.showValue(d.Pointer, d.Is)))
+			x.Number, p.tally.describeRequest(m), showStart(first.Pointer),
+			p.tally.showValue(first.Pointer, first.Was), p.tally.showValue(first.Pointer, first.Is)))
 	}
-	return p.playJob(n, c, m, 0, t)
+	return p.playJob(n, c, m, firstStep, t)
 }
 
 // applySettings stores the log level or subscription that a request sets in the client's session.
@@ -129,11 +138,11 @@ func (p *Player) unrecordedJob(c mcpserver.Caller, m *wire.Message, near []match
 		p.applySettings(c, m)
 		return mcpserver.Replying(wire.ComposeResult(m.ID, json.RawMessage("{}")))
 	}
-	p.tally.learnSecrets(m.Raw)
-	if p.options.Nearest && len(near) > 0 && near[0].Distance < 2 {
+	p.tally.learnSecrets(m.Raw)                                     // before the reports below
+	if p.options.Nearest && len(near) > 0 && near[0].Distance < 2 { // 2: another method
 		_, text := p.library.describeNear(near[0])
 		p.tally.reportNearMiss(p.tally.describeRequest(m) + " is answered as the nearest: " + text)
-		return p.playJob(near[0].Candidate, c, m, 0, nil)
+		return p.playJob(near[0].Candidate, c, m, firstStep, noTask)
 	}
 	if p.options.Pass != nil {
 		return p.passJob(c, m, near)
@@ -160,8 +169,8 @@ func (p *Player) hasEmptyAnswer(method string) bool {
 	return false
 }
 
-// passJob returns a job that asks a real server and adds its response to the library, so that the
-// next such request finds it.
+// passJob returns a job that asks a real server and adds its response to the library, so that the next
+// such request finds it. If that fails, the request is a miss; near are its nearest candidates.
 func (p *Player) passJob(c mcpserver.Caller, m *wire.Message, near []match.Near) mcpserver.Job {
 	return mcpserver.Job{MayWait: true, Run: func(ctx context.Context, send func([]byte)) []byte {
 		got, revision, err := p.options.Pass(ctx, m.Method, bridge.WithoutRequestMeta(m.Params))
@@ -171,6 +180,6 @@ func (p *Player) passJob(c mcpserver.Caller, m *wire.Message, near []match.Near)
 		}
 		p.tally.reportMiss("passed on: " + p.tally.describeRequest(m))
 		n := p.library.learn(m, got, revision)
-		return p.playJob(n, c, m, 0, nil).Run(ctx, send)
+		return p.playJob(n, c, m, firstStep, noTask).Run(ctx, send)
 	}}
 }

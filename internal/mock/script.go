@@ -123,7 +123,8 @@ func (s *Script) CheckTransport(transport string) (idle []ScriptError, err error
 	return idle, nil
 }
 
-// Parse parses a script. The error is a *ScriptError.
+// Parse parses a script: statements at the beginning of a line, and the indented actions of the rule
+// before them. The error is a *ScriptError.
 func Parse(text string) (*Script, error) {
 	s := &Script{Speaks: []string{revisions[0]}}
 	var current *rule
@@ -133,9 +134,9 @@ func Parse(text string) (*Script, error) {
 		if trimmed == "" || strings.HasPrefix(trimmed, "#") {
 			continue
 		}
-		indented := line[0] == ' ' || line[0] == '\t'
+		isIndented := line[0] == ' ' || line[0] == '\t'
 		word, rest, _ := strings.Cut(trimmed, " ")
-		if indented && current != nil {
+		if isIndented && current != nil { // without a rule before it, it is read as a statement
 			if _, known := actionTransport(word); !known {
 				return nil, &ScriptError{number, fmt.Sprintf("unknown action %q", word)}
 			}
@@ -158,22 +159,25 @@ func Parse(text string) (*Script, error) {
 // with a rule that does not respond "method not found".
 func (s *Script) declareDefaults() {
 	s.Capabilities = json.RawMessage(`{"tools":{}}`)
-	unknown := func(a action) bool { return a.name == "error" && strings.HasPrefix(a.text, "-32601") }
+	isUnknownMethod := func(a action) bool { return a.name == "error" && strings.HasPrefix(a.text, "-32601") }
 	for _, r := range s.rules {
-		family, _, ok := strings.Cut(r.event, "/")
-		if family == "completion" {
-			family = "completions"
+		capability, _, isMethod := strings.Cut(r.event, "/")
+		if capability == "completion" { // the only method whose capability has another name
+			capability = "completions"
 		}
-		if ok && slices.Contains(ruleCapabilities, family) && !slices.ContainsFunc(r.actions, unknown) {
-			s.Capabilities = jsonraw.With(s.Capabilities, family, json.RawMessage("{}"))
+		if !isMethod || !slices.Contains(ruleCapabilities, capability) {
+			continue
+		}
+		if !slices.ContainsFunc(r.actions, isUnknownMethod) {
+			s.Capabilities = jsonraw.With(s.Capabilities, capability, json.RawMessage("{}"))
 		}
 	}
 }
 
 var ruleCapabilities = []string{"prompts", "resources", "completions", "logging"}
 
-// parseStatement parses a line that is not indented. It returns the new rule of an "on" statement,
-// else nil.
+// parseStatement parses a line that is not indented: word is its first word, rest the others, line its
+// number. It returns the new rule of an "on" statement, else nil.
 func (s *Script) parseStatement(word, rest string, line int) (*rule, error) {
 	switch word {
 	case "speaks":
@@ -239,7 +243,7 @@ func (s *Script) addRule(rest string, line int) (*rule, error) {
 	return r, nil
 }
 
-// A count maps the name of an event to the number of its occurrences.
+// An eventCounts maps the name of an event to the number of its occurrences.
 type eventCounts map[string]int
 
 // countEvent counts an event under each of its names and returns its rule, or nil. A rule for this
@@ -249,7 +253,7 @@ func (s *Script) countEvent(seen eventCounts, names ...string) *rule {
 	for _, name := range names {
 		seen[name]++
 	}
-	for _, name := range append(names, "*") {
+	for _, name := range append(names, "*") { // "*" has no count: rules for it are for every occurrence
 		for _, r := range s.rules {
 			if r.event != name {
 				continue
@@ -278,15 +282,16 @@ func unescape(text string) string {
 			text = text[1:]
 			continue
 		}
-		r, multibyte, tail, err := strconv.UnquoteChar(text, 0)
+		const noQuote = 0 // neither ' nor " can be escaped
+		char, isMultibyte, tail, err := strconv.UnquoteChar(text, noQuote)
 		switch {
 		case err != nil:
 			b.WriteByte(text[0])
 			tail = text[1:]
-		case multibyte:
-			b.WriteRune(r)
-		default:
-			b.WriteByte(byte(r))
+		case isMultibyte:
+			b.WriteRune(char)
+		default: // \xNN is a byte, which need not be UTF-8
+			b.WriteByte(byte(char))
 		}
 		text = tail
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,7 +42,7 @@ func (s *Script) Stdio(ctx context.Context, p Process) error {
 		}
 		if err != nil {
 			server.playEvent(ctx, "eof")
-			if server.ignoreEOF {
+			if server.ignoreEOF { // an action "ignore eof"
 				<-ctx.Done()
 			}
 			if errors.Is(err, io.EOF) {
@@ -112,9 +113,10 @@ func (s *stdioServer) play(ctx context.Context, r *rule, m *wire.Message) {
 	}
 }
 
-// playAction executes one action.
+// playAction executes one action for a message. It does nothing for an action that works over HTTP only.
 func (s *stdioServer) playAction(ctx context.Context, a action, m *wire.Message) {
-	text := expandVariables(a.text, m, nil)
+	noHeader := http.Header(nil)
+	text := expandVariables(a.text, m, noHeader)
 	switch a.name {
 	case "result":
 		s.write(string(wire.ComposeResult(m.ID, []byte(text))) + "\n")

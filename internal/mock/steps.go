@@ -76,8 +76,9 @@ type stepWriter struct {
 	isEnded bool
 }
 
-// add appends the step for a message. isGuessed is set if the message is only assumed to belong to the
-// exchange, isResponse if it is the response that ends the exchange.
+// add appends the step for a message that the server sent, or stores an answer of the client. isGuessed is
+// set if the message is only assumed to belong to the exchange, isResponse if it is the response that
+// ends the exchange. After the response it adds no more steps.
 func (s *stepWriter) add(m *wire.Message, f wire.Frame, isGuessed, isResponse bool) {
 	wait := max(0, f.Time.Sub(s.previous))
 	s.previous = f.Time
@@ -96,28 +97,29 @@ func (s *stepWriter) add(m *wire.Message, f wire.Frame, isGuessed, isResponse bo
 		s.addRequest(m, wait, f.Time, isGuessed)
 	case m.Kind == wire.Response && wire.RequiresInput(m.Result):
 		s.steps = append(s.steps, step{wait: wait, at: f.Time, requests: inputRequests(m.Result), round: m.Result})
-		s.isAsking = false
+		s.isAsking = false // a later request of the server does not join the round
 	case isResponse && (m.Kind == wire.Response || m.Kind == wire.ErrorResponse):
 		s.steps = append(s.steps, step{wait: wait, at: f.Time, response: m})
 	}
 }
 
 // inputRequests returns the requests in an input_required result. They have no ids: the client
-// answers them by their keys.
+// answers them by their keys. The list is not nil, so that its step asks even without a request.
 func inputRequests(result json.RawMessage) []*serverRequest {
 	requests := []*serverRequest{}
 	members, _ := jsonraw.Object(jsonraw.First(result, "inputRequests"))
-	for _, r := range members {
+	for _, member := range members {
 		requests = append(requests, &serverRequest{
-			key:    r.Name,
-			method: jsonraw.TextOrRaw(jsonraw.First(r.Value, "method")),
-			params: jsonraw.First(r.Value, "params"),
+			key:    member.Name,
+			method: jsonraw.TextOrRaw(jsonraw.First(member.Value, "method")),
+			params: jsonraw.First(member.Value, "params"),
 		})
 	}
 	return requests
 }
 
-// isReplayed reports whether a recorded notification is sent again: mcpserver sends its own acknowledgements.
+// isReplayed reports whether a recorded notification is sent again. mcpserver sends its own
+// acknowledgements, and a live client's requests are not those that were cancelled.
 func isReplayed(method string) bool {
 	return method != "notifications/cancelled" && method != "notifications/subscriptions/acknowledged"
 }
@@ -151,10 +153,11 @@ func (s *stepWriter) addAnswer(m *wire.Message) {
 		a.isLate = s.isEnded
 		return
 	}
-	answers, _ := jsonraw.Object(jsonraw.First(m.Params, "inputResponses"))
 	if len(s.steps) == 0 || m.Kind != wire.Request {
 		return
 	}
+	// The request of the next round answers the last step.
+	answers, _ := jsonraw.Object(jsonraw.First(m.Params, "inputResponses"))
 	for _, a := range s.steps[len(s.steps)-1].requests {
 		if value := answers.Value(a.key); value != nil {
 			a.result = value
@@ -166,6 +169,7 @@ func (s *stepWriter) addAnswer(m *wire.Message) {
 // the steps and the messages that followed the response.
 func insertUnrequested(steps []step, unrequested []Unrequested) (all []step, after []Unrequested) {
 	for _, s := range steps {
+		// Directly before the response is early enough: nothing depends on them.
 		for s.response != nil && len(unrequested) > 0 && unrequested[0].Time.Before(s.at) {
 			all = append(all, step{at: unrequested[0].Time, unrequested: &unrequested[0]})
 			unrequested = unrequested[1:]

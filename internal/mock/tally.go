@@ -25,14 +25,15 @@ type tally struct {
 	hits       map[int]int
 	misses     int
 	nearMisses int
-	// reported holds the lines that once has reported.
+	// reported holds the lines that reportOnce has reported.
 	reported map[string]bool
 }
 
-// maxReported limits the lines that once remembers.
+// maxReported limits the lines that reportOnce remembers.
 const maxReported = 10_000
 
-// nextOf returns which of the exchanges of one repeated request is played next.
+// nextOf returns which of the exchanges of one repeated request is played next, and counts it. hits has
+// at least one exchange. After the last exchange it is repeated, unless Repeat is Cycle.
 func (t *tally) nextOf(hits []int) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -54,7 +55,7 @@ func (t *tally) countHit(n int) {
 	t.hits[n]++
 }
 
-// reportOnce reports a line unless it was reported before.
+// reportOnce reports a line unless it was reported before. After maxReported lines it reports nothing.
 func (t *tally) reportOnce(line string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -90,6 +91,7 @@ func (t *tally) showValue(pointer string, raw []byte) string {
 	if raw == nil {
 		return ""
 	}
+	// Hide sees the value as a member, as in the message.
 	named := string(jsonraw.Quote(pointer[strings.LastIndexByte(pointer, '/')+1:])) + ":"
 	return showStart(strings.TrimPrefix(t.hide(named+string(raw)), named))
 }
@@ -122,9 +124,9 @@ func (t *tally) compareAnswer(where string, a *serverRequest, got *wire.Message)
 	if r.Same() {
 		return
 	}
-	d := r.Differences[0]
-	t.reportNearMiss(fmt.Sprintf("%s at %s: recorded %s, live %s",
-		line, t.showText(d.Pointer), t.showValue(d.Pointer, d.Was), t.showValue(d.Pointer, d.Is)))
+	first := r.Differences[0]
+	t.reportNearMiss(fmt.Sprintf("%s at %s: recorded %s, live %s", line, t.showText(first.Pointer),
+		t.showValue(first.Pointer, first.Was), t.showValue(first.Pointer, first.Is)))
 }
 
 // Coverage describes how much of the recording was played.
@@ -157,9 +159,10 @@ func (p *Player) Coverage() Coverage {
 	for i, x := range p.library.exchanges {
 		hits := p.tally.hits[i]
 		runs := answered[p.library.checksum(i)]
-		played := hits > 0 || len(runs) > 1 || len(runs) == 1 && !runs[x.Run]
-		c.Exchanges = append(c.Exchanges, Covered{x.Number, showStart(x.Method), p.tally.showText(x.Name), played, hits})
-		if played {
+		isAnsweredByOtherRun := len(runs) > 1 || len(runs) == 1 && !runs[x.Run]
+		isPlayed := hits > 0 || isAnsweredByOtherRun
+		c.Exchanges = append(c.Exchanges, Covered{x.Number, showStart(x.Method), p.tally.showText(x.Name), isPlayed, hits})
+		if isPlayed {
 			c.Played++
 		} else {
 			c.NeverPlayed++

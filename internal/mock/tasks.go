@@ -73,8 +73,8 @@ func createdTask(result json.RawMessage) string {
 	return id
 }
 
-// start starts a live task for a recorded one. at is when the recorded task was made. The live id
-// is the recorded id, with a number appended from the second time on.
+// start starts a live task for a recorded one. recordedAt is when the recorded task was made. The live
+// id is the recorded id, with a number appended from the second time on.
 func (t *tasks) start(recordedID string, recordedAt time.Time) *task {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,7 +86,8 @@ func (t *tasks) start(recordedID string, recordedAt time.Time) *task {
 	return t.add(id, recordedID, recordedAt)
 }
 
-// add adds a live task. The caller holds mu.
+// add adds a live task, and returns it even if it cannot be remembered because there are maxTasks. The
+// caller holds mu.
 func (t *tasks) add(id, recordedID string, recordedAt time.Time) *task {
 	added := &task{
 		recordedID: recordedID,
@@ -104,8 +105,8 @@ func (t *tasks) add(id, recordedID string, recordedAt time.Time) *task {
 	return added
 }
 
-// find returns the live task with the id, or nil. An id of the recording counts as begun, because
-// the mock may have been restarted since.
+// find returns the live task with the id, or nil. It begins the task for an id of the recording, because
+// the mock may have been restarted since the client got the id.
 func (t *tasks) find(id string) *task {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -123,11 +124,12 @@ func (t *tasks) find(id string) *task {
 func (t *tasks) nextExchange(live *task, method string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	updates := 0
+	updates := 0 // recorded before exchange n
 	var candidates []int
 	for _, n := range t.recorded[live.recordedID] {
 		recordedMethod := t.library.exchange(n).Method
-		if recordedMethod == method && (updates <= live.updates || len(candidates) == 0) {
+		isReached := updates <= live.updates
+		if recordedMethod == method && (isReached || len(candidates) == 0) { // at least the first
 			candidates = append(candidates, n)
 		}
 		if changesTask(recordedMethod) {
@@ -137,8 +139,8 @@ func (t *tasks) nextExchange(live *task, method string) int {
 	if len(candidates) == 0 {
 		return -1
 	}
-	position := min(live.played[method], len(candidates)-1)
-	if t.pace.Factor > 0 && method == "tasks/get" {
+	position := min(live.played[method], len(candidates)-1) // the last one again, once all were played
+	if t.pace.Factor > 0 && method == "tasks/get" {         // a poll gets the status of its time
 		position = t.lastPollReached(live, candidates)
 	}
 	live.played[method]++
@@ -151,11 +153,13 @@ func (t *tasks) nextExchange(live *task, method string) int {
 // changesTask reports whether requests of the method change a task.
 func changesTask(method string) bool { return method == "tasks/update" || method == "tasks/cancel" }
 
-// lastPollReached returns the position in polls of the last poll whose recorded time has passed.
+// lastPollReached returns the position in polls of the last poll whose recorded time has passed, at the
+// pace, or 0.
 func (t *tasks) lastPollReached(live *task, polls []int) int {
 	last := 0
 	for i, n := range polls {
-		offset := time.Duration(float64(t.library.exchange(n).Time.Sub(live.recordedAt)) * t.pace.Factor)
+		recordedOffset := t.library.exchange(n).Time.Sub(live.recordedAt)
+		offset := time.Duration(float64(recordedOffset) * t.pace.Factor)
 		if t.now().Sub(live.started) >= offset {
 			last = i
 		}
@@ -179,6 +183,7 @@ func (t *tasks) finalResponse(recordedID string) (*wire.Message, int) {
 		if x.Method == "tasks/result" {
 			return got, n
 		}
+		// tasks/get of the stateless era contains the result or the error. The caller replaces the id.
 		if result := jsonraw.First(got.Result, "result"); result != nil {
 			return wire.ParseMessage(wire.ComposeResult(json.RawMessage("0"), result)), n
 		}

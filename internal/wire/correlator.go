@@ -163,7 +163,7 @@ type connState struct {
 }
 
 // place adds a place in the thread's exchange. A thread without an exchange gets one with its first
-// message, unless the server refused its stream; until then its frames are held. item is the index
+// message, unless the server refused its stream; until then its frames are deferred. item is the index
 // in a batch, or noItem.
 func (c *connState) place(t *thread, role Role, ref int64, item int) {
 	if t.number == unlisted {
@@ -320,7 +320,7 @@ func (c *connState) takeFailedBefore(m *Traits) int {
 	return t.number + 1
 }
 
-// bindStream places the head and the held frames of a request's stream with the request, and assigns
+// bindStream places the head and the deferred frames of a request's stream with the request, and assigns
 // the stream to it.
 func (c *connState) bindStream(t *thread, frame *Frame) {
 	if ref, ok := c.waitingHeads[frame.Stream]; ok {

@@ -31,7 +31,7 @@ func (t *thread) deferFrame(role Role, ref int64) {
 }
 
 // beginExchange begins the exchange of a stream or pipe at its first message, and places the frames
-// that were held for it. The exchange begins with the first of these, or with ref if there is none.
+// that were deferred for it. The exchange begins with the first of these, or with ref if there is none.
 func (c *connState) beginExchange(t *thread, ref int64) {
 	t.number = *c.count
 	*c.count++
@@ -45,7 +45,7 @@ func (c *connState) beginExchange(t *thread, ref int64) {
 	t.deferredFrames = nil
 }
 
-// placeDeferredFrames places the held frames of a stream with the stream's request.
+// placeDeferredFrames places the deferred frames of a stream with the stream's request.
 func (t *thread) placeDeferredFrames(c *connState, stream *thread) {
 	if stream != nil {
 		for _, h := range stream.deferredFrames {
