@@ -54,8 +54,9 @@ func expandValue(value string) (string, error) {
 }
 
 // replacePath writes value at each place that path selects, with the previous value in place of
-// {old}. If value is "" it removes the member or item. A missing member is added to its object. It
-// returns the new message and whether it differs; raw is returned if it is not JSON.
+// {old}. If value is "" it removes a member; of an item it removes the text but not the comma. A
+// missing member is added to its object. It returns the new message and whether it differs; raw is
+// returned if it is not JSON.
 func replacePath(raw []byte, path jsonvalue.Path, value string) ([]byte, bool) {
 	tree, err := jsonvalue.Parse(raw)
 	if err != nil {
@@ -72,7 +73,7 @@ func replacePath(raw []byte, path jsonvalue.Path, value string) ([]byte, bool) {
 	places := find(path)
 	last := len(path) - 1
 	endsWithMember := last >= 0 && !path[last].Item && !path[last].All
-	// To remove or add a member, edit the objects around it; items of arrays are only replaced.
+	// To remove or add a member, edit the objects around it.
 	if endsWithMember && (value == "" || len(places) == 0) {
 		return splice(raw, find(path[:last]), func(object []byte) []byte {
 			// The place above the member may be an array or a leaf.
