@@ -15,8 +15,8 @@ type Call struct {
 	Method string
 	// Name is params.name, params.uri or params.taskId.
 	Name string
-	// Rev is the revision that the request states, or else the session's. Stamped is set if the
-	// request states one in _meta.
+	// Rev is the revision that the request states, or else the session's. StatesRevision is set
+	// if the request states one in _meta.
 	Rev            Rev
 	StatesRevision bool
 	// Token is the key of the progress token, or "".
@@ -44,7 +44,7 @@ func (c *Call) Meta(name string) json.RawMessage {
 // dropParams drops the params except for _meta, which later messages are compared with.
 func (c *Call) dropParams() {
 	if c.Method == "subscriptions/listen" || c.Params == nil {
-		return
+		return // the filter of a subscription is compared with its notifications
 	}
 	if meta := Inside(c.Params, "_meta"); meta != nil {
 		c.Params = append(append([]byte(`{"_meta":`), meta...), '}')

@@ -51,7 +51,11 @@ func isDate(text string) bool {
 		return false
 	}
 	for i, c := range []byte(text) {
-		if dash := i == 4 || i == 7; dash != (c == '-') || !dash && (c < '0' || c > '9') {
+		isValid := c >= '0' && c <= '9'
+		if i == 4 || i == 7 {
+			isValid = c == '-'
+		}
+		if !isValid {
 			return false
 		}
 	}

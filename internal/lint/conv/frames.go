@@ -15,7 +15,7 @@ func (c *Conversation) Add(f wire.Frame) {
 	}
 	s := c.findStream(&f)
 	if f.Kind != wire.Noise && f.Stream == 0 && f.Dir == wire.Received {
-		c.noise.flush()
+		c.noise.flush() // the lines before a message do not continue after it
 	}
 	switch f.Kind {
 	case wire.Head:
@@ -45,6 +45,7 @@ func (c *Conversation) findStream(f *wire.Frame) *Stream {
 	key := streamKey{f.Conn, f.Stream}
 	s, ok := c.tables.streams.Lookup(key)
 	if !ok {
+		// Without a head nothing shows that the exchange is not of the protocol.
 		s = &Stream{Number: f.Stream, MCP: f.Kind != wire.Head}
 		c.tables.streams.Put(key, s)
 	}
@@ -113,7 +114,7 @@ func (c *Conversation) readBody(f *wire.Frame, s *Stream) {
 		return
 	}
 	// Over HTTP+SSE the answer is in the stream, not in the response to a POST.
-	isReceipt := c.SSE && s.Sent != wire.Invalid
+	isReceipt := c.SSE && s.Sent != wire.Invalid // s has a message from the client
 	isErrorPage := s.Status() >= 300 && !isJSONRPC
 	if !isReceipt && !isErrorPage {
 		c.readMessage(f, s)

@@ -88,6 +88,7 @@ func (c *Conversation) recordCall(f *wire.Frame, s *Stream, m *wire.Message) *Ca
 		call.StatesRevision = true
 		c.lastOffered = version
 	} else if c.Session == Unknown && s != nil {
+		// A request without a revision in _meta is of an older revision, whatever its header says.
 		call.Rev = min(ParseRev(s.Request.Field("MCP-Protocol-Version")), Rev20251125)
 	}
 	if token := Inside(m.Params, "_meta", "progressToken"); token != nil {
@@ -95,7 +96,7 @@ func (c *Conversation) recordCall(f *wire.Frame, s *Stream, m *wire.Message) *Ca
 		c.tables.tokens.Put(call.Token, call)
 	}
 	c.Opened = c.Opened || mcp.IsOpening(m.Method)
-	if m.Method == "initialize" {
+	if m.Method == "initialize" { // a new session
 		c.Client.declare(Inside(m.Params, "capabilities"), TextInside(m.Params, "protocolVersion"))
 		c.lastOffered = ParseRev(c.Client.Version)
 		c.Server = Peer{}
@@ -173,7 +174,7 @@ func (c *Conversation) readReceived(f *wire.Frame, s *Stream, m *wire.Message) {
 	e.Rev = c.revOf(s)
 	e.Value = m.Params
 	e.Pointer = "/params"
-	if m.Kind == wire.Notification && s == nil {
+	if m.Kind == wire.Notification && s == nil { // over stdio only its members name its request
 		e.Call = c.CallWithToken(Key(Inside(m.Params, "progressToken")))
 		if id := Inside(m.Params, "_meta", MetaPrefix+"subscriptionId"); id != nil {
 			e.Call = c.CallWithID(Key(id))
@@ -194,6 +195,7 @@ func (c *Conversation) readReceived(f *wire.Frame, s *Stream, m *wire.Message) {
 		// checks of its question; an input_required result has questions too.
 		e.Kind = OnAsk
 		c.send(e)
+		// OnQuestion is also for input requests in a result, which are no JSON-RPC requests.
 		sendQuestion(e, m.Method, e.Value, e.Pointer)
 	default:
 	}
@@ -202,7 +204,7 @@ func (c *Conversation) readReceived(f *wire.Frame, s *Stream, m *wire.Message) {
 }
 
 // readReply reads a result or an error. It emits the events of the message, then of its parts, and
-// last OnDone.
+// after a result of a known request OnDone.
 func (c *Conversation) readReply(e Event) {
 	m := e.Message
 	s := e.Stream
@@ -245,7 +247,7 @@ func (c *Conversation) readReply(e Event) {
 	}
 	if call := e.Call; call != nil {
 		call.Answers++
-		if call.Answers == 1 && call.CancelledAt == 0 {
+		if call.Answers == 1 && call.CancelledAt == 0 { // a cancelled request is closed already
 			c.closeCall(call)
 		}
 		call.dropParams()
@@ -260,6 +262,7 @@ func (c *Conversation) recordDeclarations(call *Call, m *wire.Message) {
 		c.Session = min(ParseRev(version), Rev20251125)
 		c.Server.declare(Inside(m.Result, "capabilities"), version)
 	case "server/discover":
+		// A server of an open session keeps what it declared there, unless it supports 2026-07-28.
 		if c.PerRequest || c.Session == Unknown {
 			if caps, _ := jsonraw.Object(Inside(m.Result, "capabilities")); caps != nil {
 				c.Server.declare(Inside(m.Result, "capabilities"), c.Server.Version)

@@ -55,7 +55,7 @@ func sendParts(e Event) {
 			part.Pointer = "/result/" + l.member + "/" + strconv.Itoa(i)
 			if l.nameMember != "" {
 				if !e.IsFirstSighting(l.subjectPrefix+e.Rev.Short(), item) {
-					continue
+					continue // judged before, when the list was read
 				}
 				part.Subject = l.subjectPrefix + TextInside(item, l.nameMember)
 			}
