@@ -148,6 +148,7 @@ func recordRefusals(e *conv.Event) {
 		traffic.redirects = append(traffic.redirects, redirect{e.Spot(), u.Query().Get("iss")})
 	}
 	field := head.Field("WWW-Authenticate")
+	// A redirect can lead to a page to log in, in place of 401.
 	isRefusal := field != "" || slices.Contains([]int{401, 403, 302, 303, 307}, head.Status)
 	if isRefusal && e.Stream.MCP && len(traffic.refusals) < maxRefusals {
 		traffic.refusals = append(traffic.refusals, refusal{
@@ -166,7 +167,7 @@ func parseChallenge(field string) map[string]string {
 		if !ok {
 			break
 		}
-		name = name[strings.LastIndexAny(name, " ,")+1:]
+		name = name[strings.LastIndexAny(name, " ,")+1:] // after the scheme or the parameter before it
 		var value string
 		if rest, quoted := strings.CutPrefix(strings.TrimLeft(rest, " "), `"`); quoted {
 			value, field, _ = strings.Cut(rest, `"`)

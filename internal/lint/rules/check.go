@@ -95,7 +95,8 @@ func (p *listPage) repeatsCursor() bool {
 // maxPages bounds the pages of a list that are compared.
 const maxPages = 500
 
-// pageOf returns the page that a result is. All checks of the result share it.
+// pageOf returns the recorded page of a result of a list. All checks of the result share it. The cursor of
+// the request leads to the page before it; a request without a cursor begins the list again.
 func pageOf(e *conv.Event) *listPage {
 	type pageState struct {
 		spot    conv.Spot
@@ -123,7 +124,7 @@ func pageOf(e *conv.Event) *listPage {
 	if cursor := e.Raw("nextCursor"); cursor != nil && string(cursor) != "null" && page.number < maxPages {
 		page.cursor = string(cursor)
 		if state.byCursor == nil || len(state.byCursor) >= maxPages {
-			state.byCursor = map[string]*listPage{}
+			state.byCursor = map[string]*listPage{} // bounds the memory: the next pages look like first ones
 		}
 		state.byCursor[e.Method+page.cursor] = page
 	}

@@ -97,7 +97,7 @@ const maxCompletions = 100
 // strict: it expects hosts of the internet, and URIs of resources have others.
 func isURI(text string) bool {
 	scheme, rest, ok := strings.Cut(text, ":")
-	if !ok || scheme == "" || !isAlnum(scheme[0]) || scheme[0] <= '9' {
+	if !ok || scheme == "" || !isAlnum(scheme[0]) || scheme[0] <= '9' { // it begins with a letter
 		return false
 	}
 	for i := range len(scheme) {
@@ -126,8 +126,8 @@ func hasStructured(e *conv.Event) bool { return isFinal(e) && e.Raw("structuredC
 // maxMirror is the number of bytes up to which texts are compared with structuredContent.
 const maxMirror = 1 << 20
 
-// checkMirror looks for a text block with the JSON of structuredContent, for clients that do not
-// know structuredContent.
+// checkMirror reports a result without a text block that has the JSON of structuredContent, for clients
+// that do not know structuredContent.
 func checkMirror(e *conv.Event) {
 	want := e.Raw("structuredContent")
 	if len(want) > maxMirror {

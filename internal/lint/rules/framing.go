@@ -137,6 +137,7 @@ func checkIDType(e *conv.Event) {
 		return
 	}
 	severity := conv.Severity("")
+	// JSON-RPC has the id null in an error about a request that could not be read.
 	if string(e.Message.ID) == "null" && e.Message.Error != nil && e.Rev < conv.Rev20251125 {
 		severity = conv.Warn
 	}
@@ -286,7 +287,8 @@ func isReservedPrefix(prefix string, rev conv.Rev) bool {
 // isTraceparent reports whether text is a W3C traceparent: version, trace id, parent id and flags.
 func isTraceparent(text string) bool {
 	parts := strings.Split(text, "-")
-	if len(parts) < 4 || len(parts) > 4 && parts[0] == "00" {
+	isVersion0 := parts[0] == "00" // later versions may add parts
+	if len(parts) < 4 || len(parts) > 4 && isVersion0 {
 		return false
 	}
 	for i, size := range []int{2, 32, 16, 2} {

@@ -76,7 +76,7 @@ var httpChecks = []Check{
 		When: func(e *conv.Event) bool { return e.Stream.Response.Field("Access-Control-Allow-Origin") != "" },
 		Do: func(e *conv.Event) {
 			h := e.Stream.Response
-			isLocal := false
+			isLocal := false // then any web page could call a server on the user's machine
 			if e.Stream.Request != nil {
 				u, err := url.Parse(e.Stream.Request.URL)
 				isLocal = err == nil && loopback.IsHere(u.Hostname())
@@ -153,7 +153,7 @@ func checkRelated(e *conv.Event) {
 			return
 		}
 		if other := e.CallWithToken(token); other == nil || other.Stream == e.Stream {
-			return
+			return // L169 judges unknown tokens; a batch has several requests on one stream
 		}
 		want = "progress of this request"
 	case !subscriptionMethods[e.Method]: // a notification of an extension

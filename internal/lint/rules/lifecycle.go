@@ -57,11 +57,13 @@ var lifecycleChecks = []Check{
 	},
 }
 
+// checkInitializeResult reports the required members of a result of initialize that are missing or have
+// another type.
 func checkInitializeResult(e *conv.Event) {
 	for path, want := range map[string]string{
 		"protocolVersion": "a string", "capabilities": "an object", "serverInfo": "an object",
 	} {
-		if !strings.HasSuffix(want, conv.TypeOf(e.Raw(path))) {
+		if !strings.HasSuffix(want, conv.TypeOf(e.Raw(path))) { // want ends in the type
 			e.Find("/"+path, e.Got(path), want)
 		}
 	}

@@ -147,6 +147,7 @@ func checkCacheHints(e *conv.Event) {
 	}
 	capability, _, _ := strings.Cut(e.Method, "/")
 	announcesChanges := !e.Server.Declared || e.Server.Has(capability, "listChanged")
+	// With neither a time nor an announcement a client must read the list before each use.
 	if ttl.Sign() == 0 && slices.Contains(listMethods, e.Method) && !announcesChanges {
 		e.Find("/ttlMs", "0, and no listChanged", "a time for which the list holds")
 	}
@@ -170,11 +171,11 @@ func checkChangedWithinTTL(e *conv.Event) {
 	last := conv.State[fetchedList](e.Conversation, "fetched "+e.Method+user)
 	member, _ := conv.ListOf(e.Method)
 	if conv.Inside(e.Call.Params, "cursor") != nil || member == "" {
-		return
+		return // only first pages are compared
 	}
 	sum := conv.Sum("", e.Raw(member))
 	hasChanged := last.checksum != 0 && last.checksum != sum && e.Frame.Time.Before(last.validUntil)
-	forAllUsers := conv.State[fetchedList](e.Conversation, "fetched "+e.Method)
+	forAllUsers := conv.State[fetchedList](e.Conversation, "fetched "+e.Method) // a list_changed names no user
 	if hasChanged && !forAllUsers.announced && hasSubscription(e, e.Method) {
 		e.Find("/"+member, "a changed list within its ttlMs", "list_changed first")
 	}

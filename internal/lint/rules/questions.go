@@ -132,7 +132,7 @@ func checkState(e *conv.Event) {
 		base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding,
 	} {
 		if data, err := coding.DecodeString(text); err == nil {
-			plain = data
+			plain = data // all encodings that accept a text agree on its bytes
 		}
 	}
 	if !conv.IsObject(plain) || jsonraw.Valid(plain) != nil {
@@ -153,7 +153,7 @@ func isFormMode(e *conv.Event) bool { return !isURLMode(e) }
 
 // formTypes are the members that a field of each type may have.
 var formTypes = map[string][]string{
-	"string":  {"minLength", "maxLength", "format", "default", "enum", "enumNames", "oneOf", "pattern"},
+	"string":  {"minLength", "maxLength", "format", "default", "enum", "enumNames", "oneOf"},
 	"number":  {"minimum", "maximum", "default"},
 	"integer": {"minimum", "maximum", "default"},
 	"boolean": {"default"},
@@ -189,12 +189,13 @@ func checkField(e *conv.Event, at string, field json.RawMessage) {
 	members, _ := jsonraw.Object(field)
 	for _, m := range members {
 		isAllowed := slices.Contains(allowed, m.Name) || isOneOf(m.Name, "type", "title", "description", "$schema")
-		if !isAllowed || m.Name == "pattern" {
+		if !isAllowed {
 			e.Find(jsonraw.Pointer(at, m.Name), m.Name, "the keywords of a form")
 		}
 	}
 }
 
+// checkSecretFields reports each field of a form that asks for a secret by its name, title or description.
 func checkSecretFields(e *conv.Event) {
 	fields, _ := jsonraw.Object(e.Raw("requestedSchema", "properties"))
 	for _, f := range fields {
@@ -210,6 +211,7 @@ func checkSecretFields(e *conv.Event) {
 
 var linkPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\bhttps?://[^\s"<>]+`) })
 
+// checkLinks reports URLs in the texts of a form, one for each text.
 func checkLinks(e *conv.Event) {
 	if link := linkPattern().FindString(e.Text("message")); link != "" {
 		e.Find("/message", link, "a text without URLs")
@@ -261,7 +263,8 @@ func checkPersonalURL(e *conv.Event) {
 			isLogin := slices.Contains(loginParams, name) && value != ""
 			isToken := len(value) > maxPlainValue && !strings.ContainsAny(value, " /")
 			isHarmless := slices.Contains(harmlessParams, name)
-			if isEmail || !isHarmless && (isLogin || isToken) {
+			identifies := isLogin || isToken
+			if isEmail || identifies && !isHarmless {
 				e.Find("/url", "parameter "+name+"="+e.Show([]byte(value)), "a URL that says nothing of the user")
 				return
 			}

@@ -50,9 +50,10 @@ func suggestFix(root json.RawMessage, at string) string {
 		return suggestType(text)
 	case keyword == "required" && isText:
 		return `"required":[` + string(jsonraw.Quote(text)) + "]"
-	case keyword == "required" && schema.TypeOf(value) == schema.Boolean:
+	case keyword == "required" && schema.TypeOf(value) == schema.Boolean: // as in draft 3
 		return `"required", an array of names, beside the "properties" that has this one`
 	case (keyword == "exclusiveMinimum" || keyword == "exclusiveMaximum") && schema.TypeOf(value) == schema.Boolean:
+		// In draft 4 it is a flag beside minimum or maximum.
 		plain := strings.ToLower(strings.TrimPrefix(keyword, "exclusive"))
 		limit := jsonraw.First(parent, plain)
 		if string(value) == "false" {

@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// All returns the checks of all rules. A check whose tools are missing has Lacks set.
+// All returns the checks of all rules. A check whose tools are missing has MissingTool set.
 func All(t Tools) []Check {
 	return slices.Concat(
 		recorders, framingChecks, codeChecks, stdioChecks, lifecycleChecks, capabilityChecks, versionChecks, httpChecks,
@@ -39,6 +39,7 @@ func shapeCheck(t Tools) Check {
 		SkipsReported: true,
 		When:          func(e *conv.Event) bool { return e.Rev != conv.Unknown },
 		Do: func(e *conv.Event) {
+			// An entry of a list that was judged before is skipped.
 			isKnown := func(entry []byte) bool { return !e.IsFirstSighting("shape "+e.Rev.Short(), entry) }
 			for _, f := range t.Shape(isKnown, e.Rev.String(), e.Method, e.Message) {
 				severity := conv.Severity("")

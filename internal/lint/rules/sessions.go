@@ -129,7 +129,7 @@ func areConsecutive(a, b string) bool {
 	for common < len(a) && a[common] == b[common] {
 		common++
 	}
-	for common > 0 && a[common-1] >= '0' && a[common-1] <= '9' {
+	for common > 0 && a[common-1] >= '0' && a[common-1] <= '9' { // the whole number at the end, not its last digits
 		common--
 	}
 	x, isHexA := new(big.Int).SetString(a[common:], 16)
@@ -159,7 +159,9 @@ func checkDuplicate(e *conv.Event) {
 	key := conv.Sum(e.Stream.Session(), m.Raw)
 	before, isSeen := seen.Lookup(key)
 	isDuplicate := isSeen && before.stream != e.Stream.Number && e.Frame.Time.Sub(before.time) < maxDuplicateDelay
-	if isDuplicate && (e.Stream.IsGet() || m.Kind == wire.Request || m.Kind == wire.Notification) {
+	isResponse := m.Kind != wire.Request && m.Kind != wire.Notification
+	mayBeChance := isResponse && !e.Stream.IsGet() // two POSTs with the same id have equal responses
+	if isDuplicate && !mayBeChance {
 		e.FindMessage("message", "on two streams: "+e.Show(m.Raw), "on one stream")
 	}
 	seen.Put(key, sighting{e.Stream.Number, e.Frame.Time})

@@ -63,7 +63,7 @@ func checkSkillsDeclared(e *conv.Event) {
 	}
 }
 
-// A listedSkill is an entry of skills/list, or the entry of skills/get; at is its JSON pointer.
+// A listedSkill is an entry of skills/list, or the entry of skills/get; pointer is its JSON pointer.
 type listedSkill struct {
 	jsonraw.Members
 	pointer, uri, name string

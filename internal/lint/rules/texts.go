@@ -55,7 +55,8 @@ func poisonMarks(e *conv.Event) []poison.Mark {
 	return c.marks
 }
 
-// toolNames returns the names of the server's tools; nil if the page has only some of them.
+// toolNames returns the names of the server's tools; nil if the page has only some of them: if a page
+// precedes or follows it. The tools of the page share the result.
 func toolNames(e *conv.Event) poison.Names {
 	type cache struct {
 		spot conv.Spot

@@ -32,8 +32,8 @@ var toolChecks = []Check{
 			e.Find("/outputSchema/type", e.Show(conv.Inside(s, "type")), `"object"`)
 		}
 	}},
-	{ID: "L110", Kind: conv.OnTool, Do: forEachSchema(checkRefs(true, "a definition in the same schema"))},
-	{ID: "L111", Kind: conv.OnTool, Do: forEachSchema(checkRefs(false, "a definition that is there"))},
+	{ID: "L110", Kind: conv.OnTool, Do: forEachSchema(checkRefs(externalRefs, "a definition in the same schema"))},
+	{ID: "L111", Kind: conv.OnTool, Do: forEachSchema(checkRefs(localRefs, "a definition that is there"))},
 	{ID: "L112", Kind: conv.OnTool, Do: forEachSchema(checkSize)},
 	{ID: "L113", Kind: conv.OnTool, Do: func(e *conv.Event) {
 		if !mcp.IsToolName(e.Text("name")) {
@@ -74,7 +74,7 @@ func whenMentions(text string) func(*conv.Event) bool {
 	return func(e *conv.Event) bool { return strings.Contains(string(e.Value), text) }
 }
 
-// A walkedSchema is the schema of a tool's input or output; at is its JSON pointer.
+// A walkedSchema is the schema of a tool's input or output; pointer is its JSON pointer.
 type walkedSchema struct {
 	pointer string
 	tree    *schema.Tree
@@ -117,6 +117,12 @@ func checkDialect(e *conv.Event, w walkedSchema) {
 		e.Find(w.pointer+"/$schema", e.Show(raw), dialects[0])
 	}
 }
+
+// The references that checkRefs judges.
+const (
+	externalRefs = true
+	localRefs    = false
+)
 
 // checkRefs returns a check of the references that do not resolve, either only the external or only
 // the others.
@@ -328,12 +334,13 @@ func schemaChecks(t Tools) []Check {
 			_, _, fault := t.Compile(raw)
 			isInvalid := fault != nil && isOneOf(fault.Reason, "not_a_schema", "not_json")
 			hasDialect := e.Rev >= conv.Rev20251125 // older revisions name no dialect
+			// findBadTypes may have reported this place already.
 			if isInvalid && hasDialect && !slices.Contains(reported, fault.Where) {
 				e.Find(w.pointer+fault.Where, fault.Text, cmp.Or(suggestFix(raw, fault.Where), "a valid JSON Schema"))
 			}
 		})},
 		{ID: "L112", Kind: conv.OnTool, Do: forEachSchema(func(e *conv.Event, w walkedSchema) {
-			if t.Compile == nil {
+			if t.Compile == nil { // checkSize still judges the rule
 				return
 			}
 			_, warnings, fault := t.Compile(w.tree.Nodes[0].Raw)
@@ -363,8 +370,8 @@ func schemaChecks(t Tools) []Check {
 	}
 }
 
-// An outputSchema is the outputSchema of a tool, compiled at its first use. bad is set if it cannot
-// be compiled.
+// An outputSchema is the outputSchema of a tool, compiled at its first use. isInvalid is set if it
+// cannot be compiled.
 type outputSchema struct {
 	raw       json.RawMessage
 	schema    Schema
@@ -393,7 +400,7 @@ func checkOutput(t Tools, e *conv.Event) {
 		return
 	}
 	found, err := o.schema.Check(value)
-	if err != nil {
+	if err != nil { // the validator cannot decide
 		return
 	}
 	for _, f := range found[:min(len(found), 5)] {
