@@ -72,7 +72,7 @@ type findingList struct {
 func (f *findingList) add(r *Rule, run string, e *conv.Event, h conv.Hit) Finding {
 	severity := cmp.Or(h.Severity, r.Severity)
 	spot := e.Spot()
-	if h.Spot.Seq != 0 {
+	if h.Spot.Seq != 0 { // the violation is in an earlier frame than the event
 		spot = h.Spot
 	}
 	subject := cmp.Or(h.Subject, e.Subject, e.Method)
@@ -99,7 +99,7 @@ func (f *findingList) add(r *Rule, run string, e *conv.Event, h conv.Hit) Findin
 		if len(f.findings) < maxFindings {
 			f.addNew(key, finding)
 		}
-		return finding
+		return finding // also beyond the limit: the caller of Found gets it
 	}
 	if weight(severity) > weight(earlier.Severity) {
 		earlier.Severity = severity

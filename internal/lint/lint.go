@@ -113,7 +113,7 @@ func New(o Options) *Linter {
 		}
 	}
 	for _, c := range rules.All(o.Tools) {
-		if c.ID == "" {
+		if c.ID == "" { // it only records state
 			l.checksByKind[c.Kind] = append(l.checksByKind[c.Kind], boundCheck{noRule, c})
 			continue
 		}
@@ -224,7 +224,10 @@ func (l *Linter) judgeEvent(e *conv.Event) {
 	for i := range l.checksByKind[e.Kind] {
 		bound := &l.checksByKind[e.Kind][i]
 		isOtherMethod := len(bound.check.Methods) > 0 && !slices.Contains(bound.check.Methods, e.Method)
-		if isOtherMethod || bound.check.When != nil && !bound.check.When(e) {
+		if isOtherMethod {
+			continue
+		}
+		if bound.check.When != nil && !bound.check.When(e) {
 			continue
 		}
 		if bound.ruleIndex == noRule {
@@ -237,7 +240,7 @@ func (l *Linter) judgeEvent(e *conv.Event) {
 			continue
 		}
 		if bound.check.NeedsEnd && l.isTruncated {
-			if state.judged > 0 {
+			if state.judged > 0 { // else the rule had nothing to judge, with or without the end
 				state.skipReason = "the recording has no end"
 			}
 			continue
@@ -316,8 +319,8 @@ func (l *Linter) hideSecrets(text string) string {
 	return string(l.options.Hide([]byte(text)))
 }
 
-// A broken is the place of a violation. whole is set if the violation covers everything inside of
-// the place, unlike advice such as that a text is long.
+// A violation is the place of a reported violation. coversInside is set if the report covers everything
+// inside of the place, unlike advice such as that a text is long.
 type violation struct {
 	pointer      string
 	coversInside bool
@@ -325,13 +328,17 @@ type violation struct {
 
 // covers reports whether a second violation needs no finding: its place is the same as the place of v,
 // or encloses it, or is inside of it and v has coversInside.
-func (b violation) covers(at string) bool {
-	return isAtOrInside(b.pointer, at) || b.coversInside && isAtOrInside(at, b.pointer)
+func (v violation) covers(at string) bool {
+	if isAtOrInside(v.pointer, at) {
+		return true
+	}
+	return v.coversInside && isAtOrInside(at, v.pointer)
 }
 
-// isAtOrInside reports whether a JSON pointer equals around or extends it.
+// isAtOrInside reports whether the JSON pointer at equals the pointer around or extends it.
 func isAtOrInside(at, around string) bool {
-	return len(at) >= len(around) && at[:len(around)] == around && (len(at) == len(around) || at[len(around)] == '/')
+	rest, isPrefix := strings.CutPrefix(at, around)
+	return isPrefix && (rest == "" || rest[0] == '/')
 }
 
 // applies reports whether a rule applies to an event, and records the reason if not.
@@ -383,7 +390,7 @@ func Frames(exchanges []*wire.Exchange) (frames []wire.Frame) {
 	add := func(some ...wire.Frame) {
 		for _, f := range some {
 			p := place{f.Conn, f.Seq}
-			if f.Seq == 0 {
+			if f.Seq == 0 { // a missing message, such as a response that was not received
 				continue
 			}
 			i, isKnown := indexes[p]

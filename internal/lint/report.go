@@ -56,11 +56,16 @@ func (l *Linter) Report() Report {
 // Sort orders findings by severity, then by rule, then by place.
 func (l *Linter) Sort(findings []Finding) {
 	sliceutil.Sort(findings, func(a, b Finding) int {
-		x := a.Evidence[0]
-		y := b.Evidence[0]
-		return cmp.Or(weight(b.Severity)-weight(a.Severity), l.ruleIndex[a.Rule]-l.ruleIndex[b.Rule],
-			cmp.Compare(x.Conn, y.Conn), cmp.Compare(x.Seq, y.Seq), cmp.Compare(x.Pointer, y.Pointer),
-			cmp.Compare(a.Fingerprint, b.Fingerprint))
+		placeA := a.Evidence[0]
+		placeB := b.Evidence[0]
+		return cmp.Or(
+			weight(b.Severity)-weight(a.Severity),
+			l.ruleIndex[a.Rule]-l.ruleIndex[b.Rule],
+			cmp.Compare(placeA.Conn, placeB.Conn),
+			cmp.Compare(placeA.Seq, placeB.Seq),
+			cmp.Compare(placeA.Pointer, placeB.Pointer),
+			cmp.Compare(a.Fingerprint, b.Fingerprint),
+		)
 	})
 }
 
@@ -100,8 +105,8 @@ func (l *Linter) SkipAll(why string) {
 	}
 }
 
-// Exempt records why a rule that the caller's probe would judge does not apply. It does not change
-// a rule that was judged.
+// Exempt records why a rule that the caller's probe would judge does not apply. The reason has no effect
+// on a rule that was judged or skipped.
 func (l *Linter) Exempt(id, why string) {
 	if i, ok := l.ruleIndex[id]; ok {
 		l.states[i].exemptReason = why
@@ -126,7 +131,7 @@ func (l *Linter) judgeRule(i int) Judgement {
 	case t.isOff:
 		j.Verdict = NotRun
 		j.Why = "switched off"
-	case len(t.findings) > 0:
+	case len(t.findings) > 0: // even if some events could not be judged
 		j.Verdict = verdictOf(t.findings)
 	case t.exemptReason != "" && t.judged == 0 && t.skipReason == "":
 		j.Verdict = NotApplicable

@@ -185,10 +185,10 @@ func (r Rule) describeRange() string {
 func (r Rule) Page(rev conv.Rev) string {
 	pages := strings.Split(r.Source, "; ")
 	if rev == conv.Unknown {
-		rev = r.To
+		rev = r.To // the newest page
 	}
 	general := pages[0]
-	for _, page := range slices.Backward(pages) {
+	for _, page := range slices.Backward(pages) { // so that the first page with * remains
 		if strings.HasPrefix(page, rev.String()+"/") {
 			return page
 		}

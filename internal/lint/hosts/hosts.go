@@ -224,23 +224,26 @@ func (d *Requirement) checkNode(n *schema.Node, report reporter) {
 		}
 	case "need":
 		if n.Members.Value("properties") == nil && n.Members.Text("type") != "object" {
-			return
+			return // the needs are about schemas of objects
 		}
 		properties, _ := jsonraw.Object(n.Members.Value("properties"))
 		required := n.Members.Words("required")
 		if slices.Contains(d.Words, "closed") && string(n.Members.Value("additionalProperties")) != "false" {
 			report(Refused, at, "additionalProperties is not false")
 		}
+		if !slices.Contains(d.Words, "all-required") {
+			return
+		}
 		for _, p := range properties {
-			if slices.Contains(d.Words, "all-required") && !required[p.Name] {
+			if !required[p.Name] {
 				report(Refused, at+"/required", "%s is optional", jsonraw.Excerpt([]byte(p.Name), 40))
-				break
+				break // one is enough
 			}
 		}
 	}
 }
 
-// checkTree compares the whole schema with a datum.
+// checkTree reports where a schema breaks a requirement for the whole of it.
 func (d *Requirement) checkTree(tree *schema.Tree, report reporter) {
 	if d.Kind != "need" || len(tree.Nodes) == 0 {
 		return
@@ -266,6 +269,7 @@ func (d *Requirement) checkTree(tree *schema.Tree, report reporter) {
 		case "no-recursion":
 			for _, n := range tree.Nodes {
 				target := n.Members.Text("$ref")
+				// The target contains the reference.
 				isInside := strings.HasPrefix(n.Pointer+"/", strings.TrimPrefix(target, "#")+"/")
 				if target != "" && (target == "#" || isInside) {
 					report(Refused, "/inputSchema"+n.Pointer+"/$ref", "a reference to itself")

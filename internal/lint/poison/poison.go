@@ -83,7 +83,7 @@ func scanTexts(definition json.RawMessage, own Names) (marks []Mark) {
 		}
 		scanned += len(p.text)
 		if len(marks) >= maxMarks || scanned > maxScanned {
-			continue
+			continue // total still counts all texts
 		}
 		if words := HiddenIn(p.text); words != "" {
 			marks = append(marks, Mark{Hidden, p.pointer, words})
@@ -125,7 +125,8 @@ func appendTexts(all []place, raw json.RawMessage, at place, depth int) []place 
 	members, _ := jsonraw.Object(raw)
 	for _, m := range members {
 		below := place{pointer: jsonraw.Pointer(at.pointer, m.Name), isProse: prose[m.Name]}
-		all = append(all, place{below.pointer, m.Name, strings.HasSuffix(at.pointer, "/properties")})
+		isArgument := strings.HasSuffix(at.pointer, "/properties") // m is named after an argument
+		all = append(all, place{below.pointer, m.Name, isArgument})
 		all = appendTexts(all, m.Value, below, depth+1)
 	}
 	items, _ := jsonraw.Array(raw)
@@ -404,7 +405,8 @@ func withoutDefaults(at, text string) string {
 // isNegated reports whether the text before a match makes it a warning: "do not include your
 // password".
 func isNegated(before string) bool {
-	before = strings.ToLower(before[max(0, len(before)-30):])
+	const maxNegation = 30 // bytes between the negation and the match
+	before = strings.ToLower(before[max(0, len(before)-maxNegation):])
 	return strings.Contains(before, "not ") || strings.Contains(before, "never ") || strings.Contains(before, "n't ")
 }
 
