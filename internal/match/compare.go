@@ -126,7 +126,8 @@ func Compare(recorded, current json.RawMessage, c Comparison) Report {
 	if name == "" && c.Part == Params {
 		name = NameOf(c.Method, recorded)
 	}
-	return compareNodes(a, b, compile(c.Rules, c.Part, c.Method, name, c.RecordedRevision, c.CurrentRevision), c.weakestFit())
+	rules := compile(c.Rules, c.Part, c.Method, name, c.RecordedRevision, c.CurrentRevision)
+	return compareNodes(a, b, rules, c.weakestFit())
 }
 
 // compareAbsent compares two parts if at least one is missing.

@@ -135,7 +135,12 @@ func Compare(recorded, current Side, o Options) Report {
 		}
 		return r
 	}
-	c := match.Comparison{Rules: o.Rules, RecordedRevision: recorded.Revision, CurrentRevision: current.Revision, Bytes: o.Bytes}
+	c := match.Comparison{
+		Rules:            o.Rules,
+		RecordedRevision: recorded.Revision,
+		CurrentRevision:  current.Revision,
+		Bytes:            o.Bytes,
+	}
 	request := wire.ParseMessage(recorded.Exchange.Request.Raw)
 	c.Method, c.Name = request.Method, match.NameOf(request.Method, request.Params)
 	r.compareResponses(recordedOutcome, currentOutcome, c, o.Level)

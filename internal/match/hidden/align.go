@@ -101,7 +101,8 @@ func alignItems(recorded, current []*jsonvalue.Node) (a, b json.RawMessage) {
 }
 
 // MayBeEqual reports whether two values may have been equal before parts of them were hidden: one has
-// placeholders, and the other has the same text around them. A value that was hidden as a whole may have been of any type.
+// placeholders, and the other has the same text around them. A value that was hidden as a whole may
+// have been of any type.
 func MayBeEqual(recorded, current *jsonvalue.Node) bool {
 	return Compare(recorded, current) != None || isWhole(recorded) || isWhole(current)
 }
