@@ -79,10 +79,11 @@ func NewActor(o ActorOptions) *Actor {
 }
 
 // Start starts the server of a command, so that views can call its tools. It may run while the
-// views are shown. Requests to the server are recorded like those of the command of f.
+// views are shown. Requests to the server are recorded in the recording of the command itself. If
+// the server cannot be started, the outcome says why.
 func (a *Actor) Start(ctx context.Context, argv []string) wire.Outcome {
 	f := a.Factory.Invocation()
-	f.Record.Many = true
+	f.Record.Many = true // the view may call many tools
 	a.detachTerminal(f)
 	c, out := connect.Dial(ctx, &f.Env, connect.Options{Argv: argv, RequireServerInfo: true, MultiCall: true})
 	if !out.OK() {
@@ -90,6 +91,7 @@ func (a *Actor) Start(ctx context.Context, argv []string) wire.Outcome {
 		return out
 	}
 	a.ownServer.Store(c)
+	// The recorded tools/list makes the tools appear in the view.
 	_, out = c.Listed(ctx, connect.ToolKind, nil)
 	if out.Kind == wire.Signal {
 		return out
@@ -110,7 +112,8 @@ func (a *Actor) Close(ctx context.Context) wire.Outcome {
 	return wire.Outcome{}
 }
 
-// Powers returns the actions that the user allowed.
+// Powers returns the actions that the user allowed. The tools of the view's own server can be
+// called without --allow, because the user gave its command.
 func (a *Actor) Powers() view.Powers {
 	p := a.ActorOptions.Powers
 	p.Call = p.Call || a.ownServer.Load() != nil
@@ -126,11 +129,11 @@ func (a *Actor) Mark(key string, mark bool, note string) error {
 	return a.Marks.Mark(k, mark, note)
 }
 
-// separateInvocation returns a separate invocation with its own recording. It has none of the credentials that
-// the user gave for one server.
+// separateInvocation returns an invocation with a recording of its own. It has none of the credentials that
+// the user gave for one server, because its requests may go to another server.
 func (a *Actor) separateInvocation() *cmdutil.Factory {
 	g := a.Factory.Separate()
-	g.Known = a.Factory.Known
+	g.Known = a.Factory.Known // the configuration files are not read again
 	g.Getenv = func(name string) string {
 		if name == "MCPC_TOKEN" || name == host.EnvName("server") {
 			return ""
@@ -141,7 +144,7 @@ func (a *Actor) separateInvocation() *cmdutil.Factory {
 	g.HeaderFiles = nil
 	g.Auth.TokenFile = ""
 	g.Auth.Account = ""
-	g.Record.Quiet.Store(true)
+	g.Record.Quiet.Store(true) // no warning may appear over the view
 	a.detachTerminal(g)
 	return g
 }
@@ -155,19 +158,20 @@ func (a *Actor) detachTerminal(g *cmdutil.Factory) {
 	g.Output = ""
 	g.Explain = false
 	g.Verbose = 0
-	g.OutStyle = term.Style{Width: 80}
+	g.OutStyle = term.Style{Width: 80} // no terminal: no color, no control sequences
 	g.ErrStyle = term.Style{Width: 80}
 	g.Typist = &console.Typist{In: strings.NewReader("")}
 	g.Progress = term.NewProgress(io.Discard, g.ErrStyle, g.Now)
 	g.UI = a.user
 	if g.Answers.Sampling == "" && g.Answers.OnSampling == "" {
-		g.Answers.Sampling = "-"
+		g.Answers.Sampling = "-" // the user answers in place of a model
 	}
 }
 
-// openRow opens the current capture of a row. The caller must close it.
-func (a *Actor) openRow(g *cmdutil.Factory, text string) (*rows.Capture, *rows.Row, error) {
-	key, ok := live.ParseKey(text)
+// openRow opens the current capture of a row, given by its key, and finds the row in it. The caller
+// must close the capture. The error is view.ErrGone if there is no such row (any more).
+func (a *Actor) openRow(g *cmdutil.Factory, rowKey string) (*rows.Capture, *rows.Row, error) {
+	key, ok := live.ParseKey(rowKey)
 	if !ok {
 		return nil, nil, view.ErrGone
 	}
@@ -202,17 +206,17 @@ func userError(g *cmdutil.Factory, out wire.Outcome) error {
 	return errors.New(term.Line(text))
 }
 
-// notAllowed returns the error for an action that the user did not allow.
+// notAllowed returns the error for an action that the user did not allow. power is its value of --allow.
 func notAllowed(power string) error {
 	return fmt.Errorf("not allowed: start mcpc inspect with --allow=%s", power)
 }
 
 // userErrorOf converts an error of a command to one for the user.
 func userErrorOf(g *cmdutil.Factory, err error) error {
-	if ended, ok := errors.AsType[*cmdutil.ExitError](err); ok {
-		return userError(g, ended.Outcome)
-	} else if wrong, ok := errors.AsType[usage.Error](err); ok {
-		return userError(g, usage.Outcome(wrong))
+	if exit, ok := errors.AsType[*cmdutil.ExitError](err); ok {
+		return userError(g, exit.Outcome)
+	} else if usageError, ok := errors.AsType[usage.Error](err); ok {
+		return userError(g, usage.Outcome(usageError))
 	}
 	return errors.New(term.Line(g.Secrets.Text(err.Error())))
 }

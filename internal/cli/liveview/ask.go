@@ -41,7 +41,7 @@ type pendingQuestion struct {
 	answer chan view.Answer
 }
 
-// FillForm asks the user to fill in a form.
+// FillForm asks the user to fill in a form. An accepted answer fits the form's schema and passes check.
 func (u *user) FillForm(ctx context.Context, q client.InputRequest, from string, check host.FormCheck) client.Answer {
 	form, err := question.ParseForm(q.Params)
 	if err != nil {
@@ -61,6 +61,7 @@ func (u *user) FillForm(ctx context.Context, q client.InputRequest, from string,
 				if answer.Action != "accept" {
 					return nil
 				}
+				// The view shows one error at a time, so the first finding is enough.
 				findings := append(form.Check(answer.Content), check(form.Schema, answer.Content)...)
 				if len(findings) > 0 {
 					return errors.New(findings[0].Pointer + " " + findings[0].Text)
@@ -95,7 +96,7 @@ func (u *user) VisitPage(ctx context.Context, q client.InputRequest, from string
 			Question: view.Question{Server: from, Method: q.Method, Message: page.Message, URL: page.URL, Params: q.Params},
 		},
 	)
-	answer.Content = nil
+	answer.Content = nil // the answer to a page has no content
 	return toClientAnswer(answer)
 }
 
@@ -124,11 +125,13 @@ func (u *user) WriteMessage(ctx context.Context, q client.InputRequest, from str
 		declined := wire.Outcome{Kind: wire.InputRequired, Text: "you declined " + q.Method}
 		return client.Answer{Declined: true, Outcome: declined}
 	}
-	raw, _ := modelMessage(q.Params, answer.Content) // it was checked
+	raw, _ := modelMessage(q.Params, answer.Content) // no error: check accepted the answer
 	return client.Answer{Result: raw}
 }
 
-// modelMessage returns a model's message from the user's text or whole message.
+// modelMessage returns the result of sampling/createMessage with the request's params. content is
+// what the user entered: a JSON string with the text or with the JSON of the message, or the
+// message itself.
 func modelMessage(params, content json.RawMessage) (json.RawMessage, error) {
 	text, ok := jsonraw.Text(content)
 	if !ok {
@@ -185,8 +188,8 @@ func (a *Actor) Questions() []view.Question {
 // errAnswered is returned for a question that was already answered or cancelled.
 var errAnswered = errors.New("the question was answered or cancelled")
 
-// Answer answers a question. After an invalid answer it returns an error, and the question still
-// waits.
+// Answer answers a question, which may be the question of a held message. After an invalid answer
+// it returns an error, and the question still waits.
 func (a *Actor) Answer(ctx context.Context, id string, answer view.Answer) error {
 	if !slices.Contains([]string{"accept", "decline", "cancel"}, answer.Action) {
 		return errors.New("an answer is accept, decline or cancel, not " + answer.Action)
@@ -209,7 +212,7 @@ func (a *Actor) Answer(ctx context.Context, id string, answer view.Answer) error
 	if a.removeQuestion(id) == nil { // answered or cancelled during the check
 		return errAnswered
 	}
-	q.answer <- answer
+	q.answer <- answer // never blocks: the channel has room for the only answer
 	return nil
 }
 

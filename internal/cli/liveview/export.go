@@ -24,7 +24,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Copy returns an exchange as text.
+// Copy returns an exchange as text in a form: mcpc or curl (a shell command), markdown, json (the
+// exchange), or request (only the request's message).
 func (a *Actor) Copy(_ context.Context, key, form string) (string, error) {
 	g := a.separateInvocation()
 	c, row, err := a.openRow(g, key)
@@ -44,7 +45,7 @@ func (a *Actor) Copy(_ context.Context, key, form string) (string, error) {
 		} else if err == nil && x != nil {
 			_, err = b.Write(x.Request.Raw)
 		}
-		// The user may paste the text into a terminal.
+		// The user may paste the text into a terminal, so control characters are escaped.
 		b.text = sanitize.Bytes(b.text, sanitize.JSON)
 	default:
 		err = errors.New("no such form: " + form)
@@ -120,11 +121,14 @@ func (a *Actor) Export(ctx context.Context, e view.Export) (view.Exported, error
 	})
 }
 
-// firstTry is the number of the first name that newFile tries.
-const firstTry = 1
+// newFile tries file names from firstTry to maxTries.
+const (
+	firstTry = 1
+	maxTries = 1000
+)
 
-// fileName returns a file name made from the current time, with the number of the try after the first
-// one.
+// fileName returns a file name made from the current time, with the number of the try if it is not
+// the first.
 func (a *Actor) fileName(f form, try int) string {
 	name := "mcpc-" + a.Factory.Now().Format("20060102-150405")
 	if try > firstTry {
@@ -133,17 +137,19 @@ func (a *Actor) fileName(f form, try int) string {
 	return name + f.extension
 }
 
-// newFile creates a file under a new name.
+// newFile creates a file in the current directory under a name that no file has. It never overwrites one.
 func (a *Actor) newFile(f form) (*os.File, error) {
 	for try := firstTry; ; try++ {
 		file, err := os.OpenFile(a.fileName(f, try), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if !errors.Is(err, fs.ErrExist) || try == 1000 {
+		if !errors.Is(err, fs.ErrExist) || try == maxTries {
 			return file, err
 		}
 	}
 }
 
-// export copies the selected exchanges into a capture, and calls use with a function that writes them.
+// export copies the selected exchanges into a temporary capture, and calls use with a function that
+// writes them in the chosen form. use may complete the description, which export returns: the
+// number of rows, hidden values and possible secrets.
 func (a *Actor) export(
 	ctx context.Context,
 	e view.Export,
@@ -180,7 +186,8 @@ func (a *Actor) export(
 	return out, nil
 }
 
-// exportAs exports in a form other than a bundle.
+// exportAs exports c in a form other than a bundle. It sets the doubts and the number of hidden
+// values in out.
 func exportAs(
 	g *cmdutil.Factory,
 	c *rows.Capture,
@@ -198,13 +205,16 @@ func exportAs(
 		return err
 	}
 	rows := c.Rows()
+	// jsonl and markdown can describe a row that has no message, such as a failed connection; the
+	// others cannot.
 	if f.shareName != "jsonl" && f.shareName != "markdown" {
 		rows = share.WithMessages(rows)
 	}
 	return use(out, f, func(w io.Writer) error { return share.WriteAs(g, f.shareName, w, c, rows) })
 }
 
-// exportBundle exports as a bundle, which hides more than other forms.
+// exportBundle exports c as a bundle or as the page of a bundle, which hide more than other forms.
+// It sets the doubts and the number of hidden values in out.
 func exportBundle(
 	ctx context.Context,
 	g *cmdutil.Factory,
@@ -235,11 +245,13 @@ func exportBundle(
 	return use(out, f, b.Write)
 }
 
-// selectedRows returns the keys of the rows of an export, and the notes of the marked rows.
+// selectedRows returns the keys of the rows of an export, and the notes of the marked rows, one
+// line for each.
 func (a *Actor) selectedRows(ctx context.Context, e view.Export) (keys []live.Key, notes string, err error) {
 	_, err = view.EachRow(ctx, a.Reader, e.Query, func(row view.Row) {
 		key, ok := live.ParseKey(row.Key)
-		if !ok || e.Marked && !row.Mark {
+		isExcluded := e.Marked && !row.Mark
+		if !ok || isExcluded {
 			return
 		}
 		keys = append(keys, key)
@@ -247,7 +259,7 @@ func (a *Actor) selectedRows(ctx context.Context, e view.Export) (keys []live.Ke
 			notes += strings.TrimSpace("* "+row.Key+" "+row.Note) + "\n"
 		}
 	})
-	return keys, notes, cmp.Or(err, ctx.Err())
+	return keys, notes, cmp.Or(err, ctx.Err()) // EachRow returns no error if ctx ended: some rows would be missing
 }
 
 // copyRows copies exchanges into a new capture, which the caller must close. If withContext is set, it
@@ -262,6 +274,7 @@ func (a *Actor) copyRows(
 	if err != nil {
 		return nil, 0, err
 	}
+	// copyRuns needs the keys of a run next to each other.
 	sliceutil.Sort(keys, func(x, y live.Key) int { return cmp.Or(x.Run-y.Run, x.Index-y.Index) })
 	added, err = a.copyRuns(ctx, g, file, keys, withContext)
 	if err == nil {
@@ -274,13 +287,14 @@ func (a *Actor) copyRows(
 	return c, added, nil
 }
 
-// copyRuns copies exchanges of several runs, whose keys are sorted.
+// copyRuns copies exchanges of several runs. The keys are sorted by run. added is the number of
+// exchanges that were copied in addition to those of keys.
 func (a *Actor) copyRuns(
 	ctx context.Context, g *cmdutil.Factory, to io.Writer, keys []live.Key, withContext bool,
 ) (added int, err error) {
 	for len(keys) > 0 {
 		count := slices.IndexFunc(keys, func(k live.Key) bool { return k.Run != keys[0].Run })
-		if count < 0 {
+		if count < 0 { // all remaining keys are of one run
 			count = len(keys)
 		}
 		addedToRun, err := a.copyRun(g, to, keys[:count], withContext)
@@ -296,7 +310,8 @@ func (a *Actor) copyRuns(
 	return added, nil
 }
 
-// copyRun copies exchanges of one run.
+// copyRun copies exchanges of one run to a writer. added is the number of exchanges copied for
+// their context.
 func (a *Actor) copyRun(g *cmdutil.Factory, to io.Writer, keys []live.Key, withContext bool) (added int, err error) {
 	c, err := a.Open(keys[0])
 	if err != nil {

@@ -32,6 +32,7 @@ type Page struct {
 // A pageReader is the view.Reader of the page: a View that adds to tools how they are called.
 type pageReader struct{ *View }
 
+// Tools returns the tools of a query. If the page may call tools, each has the command that calls it.
 func (p pageReader) Tools(ctx context.Context, q view.Query) ([]view.Tool, error) {
 	tools, err := p.View.Tools(ctx, q)
 	if p.Actor.Powers().Call {
@@ -40,7 +41,8 @@ func (p pageReader) Tools(ctx context.Context, q view.Query) ([]view.Tool, error
 	return tools, err
 }
 
-// Web serves the page until ctx ends, or until no page was open for half an hour.
+// Web serves the page until ctx ends, or until no page was open for half an hour. It returns nil
+// only in the second case; a ctx that ended is a signal to the command.
 func Web(ctx context.Context, f *cmdutil.Factory, v *View, p Page) error {
 	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(p.Port)))
 	if err != nil {
@@ -76,15 +78,16 @@ func Web(ctx context.Context, f *cmdutil.Factory, v *View, p Page) error {
 // serve prints an address that admits one page, and a new one each time Enter is pressed at the
 // terminal.
 func (p Page) serve(ctx context.Context, f *cmdutil.Factory, s *web.Server) error {
+	// When Serve returns, stop ends the goroutine that reads the terminal, and Wait waits for its end.
 	ctx, stop := context.WithCancel(ctx)
-	var typed sync.WaitGroup
-	defer typed.Wait()
+	var keyReader sync.WaitGroup
+	defer keyReader.Wait()
 	defer stop()
 	url := p.printURL(f, s)
 	const note = "this address lets one page in, within a minute; "
 	if f.Interactive() {
 		f.Note(note + "Enter prints a new address, Ctrl-C ends")
-		typed.Go(func() {
+		keyReader.Go(func() {
 			for _, err := f.Typist.Line(ctx); err == nil; _, err = f.Typist.Line(ctx) {
 				p.printURL(f, s)
 			}
@@ -116,7 +119,8 @@ func (p Page) openBrowser(f *cmdutil.Factory, url string) {
 	}
 }
 
-// Terminal shows the view at the terminal until the user quits.
+// Terminal shows the view at the terminal until the user quits, which returns nil, or ctx ends,
+// which counts as a signal.
 func Terminal(ctx context.Context, f *cmdutil.Factory, v *View, filter string) error {
 	o := tui.Options{
 		Reader:  v,
@@ -147,11 +151,11 @@ func Terminal(ctx context.Context, f *cmdutil.Factory, v *View, filter string) e
 // Quieten keeps the output of f from the screen until restore is called. restore prints the last
 // part of it. No other goroutine may be using f.
 func Quieten(f *cmdutil.Factory) (restore func()) {
-	before := f.Progress
+	progress := f.Progress
 	output := &lastBytes{}
 	f.Progress = term.NewProgress(output, f.ErrStyle, f.Now)
 	return func() {
-		f.Progress = before
+		f.Progress = progress
 		_, _ = f.Stderr().Write(output.text)
 	}
 }
@@ -166,6 +170,7 @@ func (l *lastBytes) Write(text []byte) (int, error) {
 	l.text = append(l.text, text...)
 	if over := len(l.text) - maxLastBytes; over > 0 {
 		l.text = l.text[over:]
+		// The first line may have lost its beginning: drop the rest of it.
 		l.text = l.text[bytes.IndexByte(l.text, '\n')+1:]
 	}
 	return len(text), nil

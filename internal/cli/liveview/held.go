@@ -25,14 +25,14 @@ func (a *Actor) group() *control.Group {
 	return a.peers
 }
 
-// Held returns the held messages with their secrets hidden.
+// Held returns the held messages with their secrets hidden; an empty slice if there are none.
 func (a *Actor) Held() []view.Held {
-	all := []view.Held{}
+	messages := []view.Held{}
 	a.eachHeld(func(h control.Held) {
 		text, masked := a.Factory.Secrets.Bytes(h.Message)
 		safe := a.Factory.Secrets.Text
-		all = append(
-			all,
+		messages = append(
+			messages,
 			view.Held{
 				ID:     h.ID,
 				Client: safe(h.Client),
@@ -47,7 +47,7 @@ func (a *Actor) Held() []view.Held {
 			},
 		)
 	})
-	return all
+	return messages
 }
 
 // serverName returns the name of a held message's server, or its target if it has no name.
@@ -58,11 +58,11 @@ func serverName(h control.Held) string {
 	return h.Server
 }
 
-// eachHeld calls do for each held message.
-func (a *Actor) eachHeld(do func(control.Held)) {
+// eachHeld calls visit for each held message.
+func (a *Actor) eachHeld(visit func(control.Held)) {
 	if g := a.group(); g != nil {
 		for _, h := range g.Held() {
-			do(h)
+			visit(h)
 		}
 	}
 }
@@ -81,6 +81,7 @@ func (a *Actor) heldQuestions() (all []view.Question) {
 // heldQuestion returns a held message as a question. It reports false unless the message is a
 // request of a server that a user can answer.
 func (a *Actor) heldQuestion(h control.Held) (q view.Question, ok bool) {
+	// The user answers in place of the client, so the request must have been received from the server.
 	isServerRequest := h.Kind == "request" && h.Dir == wire.Received.String()
 	answerable := []string{"elicitation/create", "sampling/createMessage", "roots/list"}
 	if !isServerRequest || !slices.Contains(answerable, h.Method) {
@@ -97,9 +98,9 @@ func (a *Actor) heldQuestion(h control.Held) (q view.Question, ok bool) {
 		Params:  params,
 		Since:   h.Since,
 		Until:   h.Until,
-		Watched: true,
+		Watched: true, // the server asked a client, not mcpc
 	}
-	if members.Text("mode") == "url" {
+	if members.Text("mode") == "url" { // asks to visit a page; every other elicitation is a form
 		q.URL = members.Text("url")
 	} else {
 		q.Schema, _ = members.Get("requestedSchema")
@@ -107,7 +108,8 @@ func (a *Actor) heldQuestion(h control.Held) (q view.Question, ok bool) {
 	return q, true
 }
 
-// answerHeld answers a request in place of a watched client.
+// answerHeld answers a held request in place of the client for which it is. It returns errAnswered
+// if the request is no longer held.
 func (a *Actor) answerHeld(ctx context.Context, id string, answer view.Answer) error {
 	questions := a.heldQuestions()
 	i := slices.IndexFunc(questions, func(q view.Question) bool { return q.ID == id })
@@ -121,7 +123,8 @@ func (a *Actor) answerHeld(ctx context.Context, id string, answer view.Answer) e
 	return a.group().Decide(ctx, id, control.Order{Do: "answer", Raw: result})
 }
 
-// resultForServer returns the result of a server's request for an answer of the user.
+// resultForServer converts the user's answer to the result of the server's request. Only an
+// elicitation can be declined: the results of the other methods cannot say so.
 func resultForServer(q view.Question, answer view.Answer) (json.RawMessage, error) {
 	isElicitation := q.Method == "elicitation/create"
 	switch {
@@ -136,7 +139,7 @@ func resultForServer(q view.Question, answer view.Answer) (json.RawMessage, erro
 	case q.Method == "sampling/createMessage":
 		return modelMessage(q.Params, answer.Content)
 	}
-	return answer.Content, nil
+	return answer.Content, nil // roots/list: the user enters the whole result
 }
 
 // Intercepting reports whether messages are held, and returns the filter.
@@ -147,7 +150,8 @@ func (a *Actor) Intercepting() (on bool, filter string) {
 	return false, ""
 }
 
-// Intercept starts or stops holding messages that match a filter.
+// Intercept starts or stops holding messages that match a filter. The first start connects to the
+// running taps and proxies.
 func (a *Actor) Intercept(ctx context.Context, on bool, filter string) error {
 	if !a.ActorOptions.Powers.Intercept {
 		return notAllowed("intercept")
@@ -160,14 +164,15 @@ func (a *Actor) Intercept(ctx context.Context, on bool, filter string) error {
 		}
 		g = a.setGroup(control.Dial(control.Options{Dirs: store.SocketDirs(state.LiveSockets), Now: a.Factory.Now}))
 	}
-	if g == nil {
+	if g == nil { // nothing to stop, or the view has ended
 		return nil
 	}
 	defer a.Changed()
 	return g.Intercept(ctx, on, filter)
 }
 
-// setGroup stores the first group and closes any later one. It returns the stored group.
+// setGroup stores g and returns it. If another call stored a group first, or the view has ended, it
+// closes g and returns the stored group, which is nil if there is none.
 func (a *Actor) setGroup(g *control.Group) *control.Group {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -176,6 +181,7 @@ func (a *Actor) setGroup(g *control.Group) *control.Group {
 		return a.peers
 	}
 	a.peers = g
+	// Until the view ends, tell it about changes of the held messages.
 	go func() {
 		for {
 			select {
@@ -201,7 +207,7 @@ func (a *Actor) decide(ctx context.Context, id string, order control.Order) erro
 
 // Release sends a held message, replaced by text unless text is empty.
 func (a *Actor) Release(ctx context.Context, id, text string) error {
-	if len(redact.HiddenIn(text)) > 0 {
+	if len(redact.HiddenIn(text)) > 0 { // the receiver would get the placeholder in place of the secret
 		return errors.New("a secret in it is masked: reveal it before you edit the message")
 	}
 	if text == "" {
@@ -215,9 +221,9 @@ func (a *Actor) Drop(ctx context.Context, id string) error {
 	return a.decide(ctx, id, control.Order{Do: "drop"})
 }
 
-// Reveal returns a held message with its secrets.
+// Reveal returns a held message with its secrets, or control.ErrGone if it is no longer held.
 func (a *Actor) Reveal(_ context.Context, id string) (text string, err error) {
-	err = control.ErrGone
+	err = control.ErrGone // unless the message is found
 	a.eachHeld(func(h control.Held) {
 		if h.ID == id {
 			text = string(h.Message)

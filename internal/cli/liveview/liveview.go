@@ -40,18 +40,18 @@ type View struct {
 	store *live.Store
 }
 
-// Open opens a View. The caller must close it.
+// Open opens a View. The caller must close it. If the outcome is not OK, the View is nil.
 func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 	debug.SetGCPercent(25) // saves memory, because the rows stay as long as the view is open
-	judge := &recorded.RowFindings{Live: true}
+	ruleFindings := &recorded.RowFindings{Live: true}
 	v := &View{}
 	storeOptions := live.Options{
-		Path: o.Path, Now: f.Now, Judge: judge,
+		Path: o.Path, Now: f.Now, Judge: ruleFindings,
 		Open: func(path string) (*rows.Capture, error) { return recorded.OpenFile(f, path) },
 		Hide: func(c *rows.Capture) { f.HideSecretsIn(c) },
 	}
 	title := "all recordings"
-	cannotGrow := false
+	cannotGrow := false // the folder of recordings and a capture can get new exchanges
 	var out wire.Outcome
 	if o.Path != "" {
 		cannotGrow, out = checkFile(f, &storeOptions)
@@ -69,6 +69,7 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 	if o.Title != "" {
 		title = o.Title
 	}
+	// Without the state folder, marks are kept only as long as the view is open.
 	if st, err := state.Open(f.State); err == nil {
 		storeOptions.Marks = st.Private("marks")
 	}
@@ -92,8 +93,8 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 		Title:        title,
 		Hint:         o.Hint,
 		File:         cannotGrow,
-		Findings:     judge.ViewFindings,
-		Words:        judge.Words(),
+		Findings:     ruleFindings.ViewFindings,
+		Words:        ruleFindings.Words(),
 		Held:         v.Actor.Held,
 		Questions:    v.Actor.Questions,
 		Intercepting: v.Actor.Intercepting,
@@ -112,11 +113,12 @@ func (v *View) markOf(rowKey string) (isMarked bool, note string) {
 }
 
 // checkFile opens the file of o, so that errors are found before the view appears, and reports
-// whether the file cannot grow. It reads only the beginning of a capture, which may be large. The
-// store gets the opened file from o.Open once, so that it is not read twice.
+// whether the file cannot grow, as a bundle and an HTTP archive cannot. It reads only the beginning
+// of a capture, which may be large. Other files are read whole: checkFile replaces o.Open, so that
+// the store gets the opened file at its first call.
 func checkFile(f *cmdutil.Factory, o *live.Options) (cannotGrow bool, out wire.Outcome) {
 	if isCapture(o.Path) {
-		if ring, err := f.Env.Ring(); err == nil {
+		if ring, err := f.Env.Ring(); err == nil { // without indexes, opening only takes longer
 			o.Indexes = ring.Indexes()
 		}
 		return false, wire.Outcome{}
@@ -145,13 +147,13 @@ func isCapture(path string) bool {
 		return false
 	}
 	defer c.Close()
-	_, _, err = c.ReadOn(1)
+	_, _, err = c.ReadOn(1) // one byte: stops after the first line
 	return err == nil && len(c.Heads) > 0
 }
 
 // open opens the current capture of a key. It returns view.ErrGone if the recording was deleted.
 func (v *View) open(f *cmdutil.Factory, o live.Options, key live.Key) (*rows.Capture, error) {
-	if o.Path != "" {
+	if o.Path != "" { // all rows are of this file
 		return recorded.OpenFile(f, o.Path)
 	}
 	run, err := o.Ring.Find(key.Run)

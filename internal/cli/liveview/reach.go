@@ -14,10 +14,10 @@ import (
 )
 
 // Describe sets for each tool the shell command that calls it, and the reason why a view cannot
-// call it.
+// call it. It changes tools in place.
 func (a *Actor) Describe(tools []view.Tool) {
 	g := a.separateInvocation()
-	byTarget := map[string]callForm{}
+	byTarget := map[string]callForm{} // computed once for each target: it may read files
 	for i := range tools {
 		t := &tools[i]
 		form, known := byTarget[t.Target]
@@ -34,7 +34,8 @@ func (a *Actor) Describe(tools []view.Tool) {
 // arguments, and why a view cannot call them; "" if it can.
 type callForm struct{ beforeName, afterArguments, refused string }
 
-// callFormOf returns how the tools of a recorded target are called.
+// callFormOf returns how the tools of a recorded target are called: with -s if the target is an
+// address or a name that -s accepts, else by its command after --.
 func (a *Actor) callFormOf(g *cmdutil.Factory, recordedTarget string) callForm {
 	form := callForm{beforeName: "mcpc call ", afterArguments: " -- " + recordedTarget}
 	address := addressOf(recordedTarget)
@@ -82,13 +83,15 @@ func isKnownName(g *cmdutil.Factory, name string) bool {
 // isReachable reports whether requests may be sent to a server. It must have a complete address, or
 // be known to mcpc; one that needs a command also needs Exec.
 func (a *Actor) isReachable(g *cmdutil.Factory, name string) bool {
-	isWholeAddress := recorded.IsAddress(name) && recorded.RejectHidden("", name).OK() // without a hidden secret
+	// A recorded address can have a placeholder in place of a secret; then it is not complete.
+	isWholeAddress := recorded.IsAddress(name) && recorded.RejectHidden("", name).OK()
 	if name == connect.DemoEndpoint || isWholeAddress {
 		return true
 	}
 	if slices.Contains(g.SessionNames(""), name) {
 		_, st, err := g.Env.LoadState()
 		saved, _ := st.Session(name)
+		// A session with a command would start it.
 		return err == nil && (len(saved.Command) == 0 || a.Exec)
 	}
 	if !slices.Contains(g.Env.ConfiguredNames(), name) {

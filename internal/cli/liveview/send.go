@@ -30,8 +30,9 @@ const (
 	toDestructiveCall                       // call a tool that may change something
 )
 
-// consentsFor returns the consents for a server or a request, given by its key. If confirmed is set,
-// it first adds the consents that requestConsent requested last.
+// consentsFor returns the consents that the user gave for a server or a request, which key
+// identifies. confirmed is set if the user just confirmed a question: then the consent that
+// requestConsent asked for last is given too. It is asked for no longer in any case.
 func (a *Actor) consentsFor(key string, confirmed bool) consents {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -42,11 +43,12 @@ func (a *Actor) consentsFor(key string, confirmed bool) consents {
 	return a.consented[key]
 }
 
-// requestConsent requests a consent from the user: the view shows the question.
-func (a *Actor) requestConsent(key string, c consents, question string) view.Sent {
+// requestConsent returns what makes the view ask a question, and remembers the consent that a
+// confirmation gives.
+func (a *Actor) requestConsent(key string, missing consents, question string) view.Sent {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.toConfirm[key] = c
+	a.toConfirm[key] = missing
 	return view.Sent{Confirm: question}
 }
 
@@ -60,7 +62,8 @@ type outgoing struct {
 	send func(ctx context.Context, c *connect.Conn, given consents) (wire.Outcome, consents)
 }
 
-// Resend sends a recorded request again, or message in its place if message is not nil.
+// Resend sends a recorded request again, or message in its place if message is not nil. confirmed
+// is set if the user confirmed the question that the previous call returned.
 func (a *Actor) Resend(ctx context.Context, key string, message json.RawMessage, confirmed bool) (view.Sent, error) {
 	if !a.ActorOptions.Powers.Resend {
 		return view.Sent{}, notAllowed("resend")
@@ -82,6 +85,7 @@ func (a *Actor) Resend(ctx context.Context, key string, message json.RawMessage,
 			return view.Sent{}, err
 		}
 	}
+	// A recorded secret is only a placeholder, which no server accepts.
 	if out := recorded.RejectHidden("edit it, and enter the secret again", string(call.Params)); !out.OK() {
 		return view.Sent{}, userError(g, out)
 	}
@@ -92,7 +96,7 @@ func (a *Actor) Resend(ctx context.Context, key string, message json.RawMessage,
 	}
 	r.send = func(ctx context.Context, c *connect.Conn, given consents) (wire.Outcome, consents) {
 		out := recorded.Send(ctx, c, call, given&toDestructiveCall != 0)
-		if call.Method != "tools/call" {
+		if call.Method != "tools/call" { // only calls of tools need a consent
 			return out, 0
 		}
 		return out, missingConsent(out)
@@ -123,7 +127,7 @@ func parseEdited(message json.RawMessage) (method string, params json.RawMessage
 	return m.Method, recorded.ParamsWithoutMeta(m), nil
 }
 
-// Call calls a tool.
+// Call calls a tool. The view.Sent has a question if the user must confirm the call first.
 func (a *Actor) Call(ctx context.Context, call view.Call) (view.Sent, error) {
 	g := a.separateInvocation()
 	r := outgoing{method: "tools/call", consentKey: call.Tool + "\n" + string(call.Arguments)}
@@ -132,6 +136,7 @@ func (a *Actor) Call(ctx context.Context, call view.Call) (view.Sent, error) {
 	if err != nil {
 		return view.Sent{}, err
 	}
+	// The arguments are one JSON object; nothing is given by --args ("") or as flat names (false).
 	given, err := arguments.Parse(&g.Env, []string{string(jsonraw.OrEmpty(call.Arguments))}, "", false)
 	if err != nil {
 		return view.Sent{}, userErrorOf(g, err)
@@ -148,8 +153,9 @@ func (a *Actor) Call(ctx context.Context, call view.Call) (view.Sent, error) {
 	return a.send(ctx, g, r, call.Confirmed)
 }
 
-// serverOf returns the server of a recorded request in the form of -s. It refuses the servers of a
-// bundle and recorded commands.
+// serverOf returns the server of a recorded request in the form of -s, or "" for the server that
+// the view started. It returns an error for the servers of a bundle, which may come from anyone,
+// and for recorded commands.
 func (a *Actor) serverOf(g *cmdutil.Factory, found recorded.Request) (string, error) {
 	if own := a.ownServer.Load(); own != nil && found.Row.Target == own.Where {
 		return "", nil
@@ -164,10 +170,12 @@ func (a *Actor) serverOf(g *cmdutil.Factory, found recorded.Request) (string, er
 	return address, nil
 }
 
-// send sends a request after the user has given all the consents that it needs.
+// send sends a request. If a consent is missing, it sends nothing, and the view.Sent has the
+// question for the user; the view then repeats the action with confirmed set.
 func (a *Actor) send(ctx context.Context, g *cmdutil.Factory, r outgoing, confirmed bool) (view.Sent, error) {
-	ctx, done := a.contextOfView(ctx)
-	defer done()
+	ctx, release := a.contextOfView(ctx)
+	defer release()
+	// The user started the view's own server, and the demo server is part of mcpc.
 	needsConsent := r.server != "" && r.server != connect.DemoEndpoint
 	if needsConsent && a.consentsFor(r.server, confirmed)&toServer == 0 {
 		return a.requestConsent(r.server, toServer, "Send requests to "+r.server+"?"), nil
@@ -196,7 +204,7 @@ func (a *Actor) send(ctx context.Context, g *cmdutil.Factory, r outgoing, confir
 	return s, err
 }
 
-// consentQuestion returns the question for the consent without which a call was not sent.
+// consentQuestion returns the question for the missing consent of a call with the outcome out, on one line.
 func consentQuestion(g *cmdutil.Factory, out wire.Outcome) string {
 	question := g.WithoutSecrets(out).Text
 	if reason, ok := errors.AsType[*toolcall.NotConfirmed](out.Err); ok {
@@ -209,7 +217,9 @@ func consentQuestion(g *cmdutil.Factory, out wire.Outcome) string {
 }
 
 // sentResult returns what a view shows after a request: its outcome and the key of its row, or the
-// question for a missing consent. key is the key of the request's consents, which end with it.
+// question for a missing consent. key is the key of the request's consents: they apply to one
+// request only, so it deletes them once the request was sent. The error is the failure of a request
+// without a row.
 func (a *Actor) sentResult(
 	g *cmdutil.Factory, method, key string, out wire.Outcome, missing consents,
 ) (view.Sent, error) {
@@ -236,7 +246,7 @@ func (a *Actor) sentResult(
 	}
 	if key := live.KeyOf(row); !a.RecordsElsewhere && key.Run > 0 {
 		s.Key = key.String()
-	} else if s.Text == "" {
+	} else if s.Text == "" { // the view does not have this row
 		s.Text = "recorded as " + recorded.NameOf(row)
 	}
 	return s, nil
