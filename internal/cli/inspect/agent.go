@@ -49,9 +49,10 @@ func (a *tools) instructions() string {
 	return instructions + "\nThe user limited all tools to the exchanges that fit this filter: " + a.filter
 }
 
-// serveAgent serves the recordings until the client closes the connection.
-func serveAgent(ctx context.Context, f *cmdutil.Factory, v *liveview.View, filters string) error {
-	a := &tools{reader: v, filter: filters, now: f.Now, limit: maxSearching}
+// serveAgent serves the recordings until the client closes the connection, which returns nil.
+// commandFilter is the filter of the command line.
+func serveAgent(ctx context.Context, f *cmdutil.Factory, v *liveview.View, commandFilter string) error {
+	a := &tools{reader: v, filter: commandFilter, now: f.Now, limit: maxSearching}
 	f.IsConnected.Store(true)
 	err := demo.ServeReader(ctx, f.In, f.Out, demo.Reader{
 		Name: "mcpc-inspect", Title: "mcpc inspect", Version: f.Version,
@@ -101,7 +102,9 @@ type handler func(ctx context.Context, q toolArguments) (string, json.RawMessage
 
 // definitions returns the tools with their descriptions and input schemas.
 func (a *tools) definitions() []demo.Reading {
-	add := func(name, title, description, input string, do handler) demo.Reading {
+	// tool returns a tool whose calls wait for the recordings at first, and end after a.limit at
+	// the latest.
+	tool := func(name, title, description, input string, handle handler) demo.Reading {
 		return demo.Reading{
 			Name:        name,
 			Title:       title,
@@ -115,8 +118,8 @@ func (a *tools) definitions() []demo.Reading {
 				limited, cancel := context.WithTimeout(ctx, a.limit)
 				defer cancel()
 				a.awaitLoaded(limited)
-				text, structured, err := do(limited, q)
-				if ctx.Err() != nil {
+				text, structured, err := handle(limited, q)
+				if ctx.Err() != nil { // the client cancelled the call; the end of limited is no error
 					err = ctx.Err()
 				}
 				if err != nil {
@@ -126,12 +129,13 @@ func (a *tools) definitions() []demo.Reading {
 			},
 		}
 	}
-	pages := func(do func(ctx context.Context, q toolArguments) (*page, error)) handler {
+	// paged returns a handler that writes the page of a list.
+	paged := func(listEntries func(ctx context.Context, q toolArguments) (*page, error)) handler {
 		return func(ctx context.Context, q toolArguments) (string, json.RawMessage, error) {
 			if err := a.checkConversation(ctx, q); err != nil {
 				return "", nil, err
 			}
-			p, err := do(ctx, q)
+			p, err := listEntries(ctx, q)
 			if err != nil {
 				return "", nil, err
 			}
@@ -141,7 +145,7 @@ func (a *tools) definitions() []demo.Reading {
 		}
 	}
 	return []demo.Reading{
-		add(
+		tool(
 			"find",
 			"Find exchanges",
 			"Lists recorded exchanges that fit a filter, the newest first: key, time, client and server, method, name, "+
@@ -150,9 +154,9 @@ func (a *tools) definitions() []demo.Reading {
 				filterInput+","+talkInput+`,"sort":{"type":"string","enum":["-time","time","-took","took","-size","size"],`+
 					`"default":"-time","description":"the order; - is from the greatest"},`+partInput,
 			),
-			pages(a.find),
+			paged(a.find),
 		),
-		add(
+		tool(
 			"show",
 			"Show an exchange",
 			"Shows one exchange by its key: facts, why it failed or took long, request, response, events, findings. The "+
@@ -165,34 +169,34 @@ func (a *tools) definitions() []demo.Reading {
 				`many bytes of it"}},"required":["key"],"additionalProperties":false}`,
 			a.show,
 		),
-		add(
+		tool(
 			"conversations",
 			"List conversations",
 			"Lists the conversations of clients with servers, the newest first.",
 			inputSchema(partInput),
-			pages(a.conversations),
+			paged(a.conversations),
 		),
-		add(
+		tool(
 			"tools",
 			"Why a client does not see a tool",
 			"Lists the tools that servers listed or clients called: listed or not, on which page, whether the schema is "+
 				"usable, how often called and failed, and what keeps a client from seeing or calling it.",
 			inputSchema(filterInput+","+talkInput+","+partInput),
-			pages(a.listTools),
+			paged(a.listTools),
 		),
-		add(
+		tool(
 			"stats",
 			"Count exchanges",
 			"Counts exchanges by server, method and name: calls, failures, and durations (median, 95 %, longest).",
 			inputSchema(filterInput+","+talkInput+","+partInput),
-			pages(a.stats),
+			paged(a.stats),
 		),
-		add(
+		tool(
 			"findings",
 			"List broken rules",
 			"Lists exchanges that break a rule of the protocol, with the rules and how to mend them.",
 			inputSchema(filterInput+","+talkInput+","+partInput),
-			pages(a.findings),
+			paged(a.findings),
 		),
 	}
 }
@@ -205,12 +209,13 @@ const (
 )
 
 // safeJSON returns v as JSON without control characters and invisible characters.
-func safeJSON(v any, err error) (json.RawMessage, error) {
-	raw, failed := jsonraw.Marshal(v)
-	return sanitize.Bytes(raw, sanitize.JSON), cmp.Or(err, failed)
+func safeJSON(v any) (json.RawMessage, error) {
+	raw, err := jsonraw.Marshal(v)
+	return sanitize.Bytes(raw, sanitize.JSON), err
 }
 
-// shortenTexts shortens the texts in JSON.
+// shortenTexts shortens the strings in JSON that have more than maxWord bytes. Everything else, and
+// the order of members, stays as it is.
 func shortenTexts(raw json.RawMessage) json.RawMessage {
 	out := make([]byte, 0, min(len(raw), maxItem))
 	for i := 0; i < len(raw); {
@@ -223,22 +228,22 @@ func shortenTexts(raw json.RawMessage) json.RawMessage {
 		i = len(raw) - len(rest)
 		if len(text) > maxWord {
 			word, _ := jsonraw.Text(text)
-			text = jsonraw.Quote(term.Shorten(word, maxWord/3))
+			text = jsonraw.Quote(term.Shorten(word, maxWord/3)) // in characters, each of several bytes at times
 		}
 		out = append(out, text...)
 	}
 	return out
 }
 
-// agentError rewrites an error for an agent.
+// agentError rewrites an error for an agent: it says what to do next, and has no control characters.
 func agentError(err error) error {
-	if wrong, ok := errors.AsType[*filter.Error](err); ok {
-		text := fmt.Sprintf("the filter, column %d: %s", wrong.Column(), wrong.Text)
-		if wrong.Suggestion != "" {
-			text += "; did you mean " + wrong.Suggestion + "?"
+	if filterError, ok := errors.AsType[*filter.Error](err); ok {
+		text := fmt.Sprintf("the filter, column %d: %s", filterError.Column(), filterError.Text)
+		if filterError.Suggestion != "" {
+			text += "; did you mean " + filterError.Suggestion + "?"
 		}
 		err = errors.New(text)
-	} else if errors.Is(err, errOutsideFilter) {
+	} else if errors.Is(err, errOutsideFilter) { // before ErrGone, which it wraps
 		err = errors.New("no exchange within the filter of the command line has this key; find lists keys")
 	} else if errors.Is(err, view.ErrGone) {
 		err = errors.New("no exchange has this key; find lists keys")
@@ -251,7 +256,7 @@ func agentError(err error) error {
 func (a *tools) query(q toolArguments, furtherFilters ...string) (view.Query, error) {
 	filters := []string{}
 	for _, text := range append([]string{a.filter, q.Filter}, furtherFilters...) {
-		if strings.TrimSpace(text) == "" {
+		if strings.TrimSpace(text) == "" { // matches everything
 			continue
 		}
 		if _, err := filter.Parse(text, a.now(), &recorded.RowFindings{}); err != nil {
@@ -260,7 +265,7 @@ func (a *tools) query(q toolArguments, furtherFilters ...string) (view.Query, er
 		filters = append(filters, "("+text+")")
 	}
 	return view.Query{
-		Filter: strings.Join(filters, " "),
+		Filter: strings.Join(filters, " "), // a row must match all of them
 		Sort:   q.Sort,
 		Talk:   q.Conversation,
 		From:   q.From,
@@ -287,16 +292,19 @@ type page struct {
 	pending, rows int
 }
 
-// add adds an entry as a line and as JSON. It reports false if the page is full.
+// add adds an entry as a line and as JSON. It reports false, and adds nothing, if the entry does
+// not fit. The page is full from then on, so that no entry is missing in the middle.
 func (p *page) add(line string, item any) bool {
-	raw, err := safeJSON(item, nil)
+	raw, err := safeJSON(item)
 	line = term.Block(line)
 	if len(raw) > maxItem || len(line) > maxItem {
 		raw = shortenTexts(raw)
 		line = term.Shorten(line, maxItem/4)
 	}
 	isTooLong := p.lines.Len()+len(line) > maxText || p.size+len(raw) > maxText
-	p.isFull = p.isFull || err != nil || isTooLong
+	if err != nil || isTooLong {
+		p.isFull = true
+	}
 	if p.isFull {
 		return false
 	}
@@ -311,7 +319,8 @@ func (p *page) result() (string, json.RawMessage, error) {
 	text := p.lines.String()
 	next := p.from + len(p.items)
 	complete := !p.loading && p.pending == 0
-	out := map[string]any{p.name: append([]json.RawMessage{}, p.items...), "complete": complete}
+	entries := append([]json.RawMessage{}, p.items...) // [] instead of null if there are none
+	out := map[string]any{p.name: entries, "complete": complete}
 	switch {
 	case !complete:
 		text += p.describeMissing(out)
@@ -324,21 +333,22 @@ func (p *page) result() (string, json.RawMessage, error) {
 	default:
 		text += fmt.Sprintf("%d of %d %s.\n", len(p.items), p.total, p.name)
 	}
-	if complete {
+	if complete { // otherwise the total is not known yet
 		out["total"] = p.total
 	}
-	if next < p.total && len(p.items) > 0 {
+	if next < p.total && len(p.items) > 0 { // an empty page would continue with itself
 		out["next"] = next
 	}
 	if p.filter != "" {
 		out["within"] = p.filter
 		text += term.Line("Only within the filter of the command line: "+p.filter) + "\n"
 	}
-	raw, err := safeJSON(out, nil)
+	raw, err := safeJSON(out)
 	return text, raw, err
 }
 
-// describeMissing says how much was searched, and adds the same to out.
+// describeMissing returns a sentence about how much was searched, and adds the same to out, the
+// JSON of the page.
 func (p *page) describeMissing(out map[string]any) string {
 	text := fmt.Sprintf("NOT COMPLETE: %d %s so far", p.total, p.name)
 	if p.pending > 0 {
@@ -353,11 +363,12 @@ func (p *page) describeMissing(out map[string]any) string {
 	return text + ". This says nothing about the rest; ask the same again to continue.\n"
 }
 
-// setUnsearched sets the number of unsearched rows of a page.
+// setUnsearched sets the number of unsearched rows of a page, and the number of all rows if there
+// are any. It returns p.
 func (a *tools) setUnsearched(p *page, pending int) *page {
 	if pending > 0 {
 		p.pending = pending
-		p.rows = max(a.reader.Status().Rows, pending)
+		p.rows = max(a.reader.Status().Rows, pending) // rows may have been deleted since the search
 	}
 	return p
 }
@@ -374,11 +385,12 @@ func (a *tools) checkConversation(ctx context.Context, q toolArguments) error {
 	return err
 }
 
-// pageOf returns a page with the part of a list that q selects.
-func pageOf[T any](name string, all []T, q toolArguments, line func(T) string) *page {
+// pageOf returns a page with the part of a list that q selects. name is the name of the entries,
+// and describe returns the line of an entry.
+func pageOf[T any](name string, all []T, q toolArguments, describe func(T) string) *page {
 	p := &page{name: name, from: min(q.From, len(all)), total: len(all)}
 	for _, item := range all[p.from:min(len(all), p.from+max(0, q.Count))] {
-		if !p.add(line(item), item) {
+		if !p.add(describe(item), item) {
 			break
 		}
 	}
@@ -404,18 +416,19 @@ func (a *tools) find(ctx context.Context, q toolArguments) (*page, error) {
 	return p, nil
 }
 
-// conversations implements the tool conversations.
+// conversations implements the tool conversations. With a filter of the command line it lists only
+// the conversations with an exchange that matches.
 func (a *tools) conversations(ctx context.Context, q toolArguments) (*page, error) {
 	all := a.reader.Conversations()
 	pending := 0
 	if a.filter != "" {
-		within := map[string]bool{}
+		hasMatch := map[string]bool{} // by the ID of the conversation
 		var err error
-		pending, err = a.eachRow(ctx, toolArguments{}, func(r view.Row) { within[r.Talk] = true })
+		pending, err = a.eachRow(ctx, toolArguments{}, func(r view.Row) { hasMatch[r.Talk] = true })
 		if err != nil {
 			return nil, err
 		}
-		all = slices.DeleteFunc(all, func(c view.Conversation) bool { return !within[c.ID] })
+		all = slices.DeleteFunc(all, func(c view.Conversation) bool { return !hasMatch[c.ID] })
 	}
 	sliceutil.Sort(all, func(x, y view.Conversation) int { return y.Last.Compare(x.Last) })
 	return a.setUnsearched(pageOf("conversations", all, q, func(c view.Conversation) string {
@@ -436,13 +449,15 @@ func (a *tools) listTools(ctx context.Context, q toolArguments) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	query.From = 0
+	query.From = 0 // q.From and q.Count select tools, not rows
 	query.Count = 0
-	found, err := view.Searched(ctx, a.reader, query) // Tools waits for this search without a limit
+	// The Reader's Tools waits without a limit until all rows are searched, so search first, within
+	// the limit of ctx.
+	found, err := view.Searched(ctx, a.reader, query)
 	if err != nil {
 		return nil, err
 	}
-	if found.Pending > 0 {
+	if found.Pending > 0 { // no tools yet: the reason why one is missing could be wrong
 		return a.setUnsearched(&page{name: "tools"}, found.Pending), nil
 	}
 	all, err := a.reader.Tools(ctx, query)
@@ -464,29 +479,29 @@ func (a *tools) listTools(ctx context.Context, q toolArguments) (*page, error) {
 			t.Called,
 			t.Failed,
 		)
-		for _, more := range []struct{ name, text string }{
+		for _, detail := range []struct{ name, text string }{
 			{"why not", t.Reason},
 			{"changed", t.Changed},
 			{"last error", term.Shorten(t.LastError, 160)},
 			{"last", t.LastRow},
 		} {
-			if more.text != "" {
-				line += "  " + more.name + ": " + more.text
+			if detail.text != "" {
+				line += "  " + detail.name + ": " + detail.text
 			}
 		}
 		return term.Line(line)
 	}), nil
 }
 
-// eachRow calls do with all rows of a query that are found in time. It returns the number of rows
-// not searched.
-func (a *tools) eachRow(ctx context.Context, q toolArguments, do func(view.Row)) (pending int, err error) {
+// eachRow calls visit with all rows that match the filter of q and are found in time, the oldest
+// first. It returns the number of rows not searched.
+func (a *tools) eachRow(ctx context.Context, q toolArguments, visit func(view.Row)) (pending int, err error) {
 	query, err := a.query(q)
 	if err != nil {
 		return 0, err
 	}
 	query.Sort = "time"
-	return view.EachRow(ctx, a.reader, query, do)
+	return view.EachRow(ctx, a.reader, query, visit)
 }
 
 // A statsRow has the statistics of the exchanges with the same server, method and name. Durations are
@@ -504,7 +519,7 @@ type statsRow struct {
 	seconds []float64
 }
 
-// stats implements the tool stats.
+// stats implements the tool stats. The groups with the most exchanges are first.
 func (a *tools) stats(ctx context.Context, q toolArguments) (*page, error) {
 	type group struct{ server, method, name string }
 	byGroup := map[group]*statsRow{}
@@ -520,7 +535,7 @@ func (a *tools) stats(ctx context.Context, q toolArguments) (*page, error) {
 			c.Failed++
 		}
 		c.seconds = append(c.seconds, r.Seconds)
-		if r.Seconds >= c.Longest {
+		if r.Seconds >= c.Longest { // or equal: the first row sets the key even if it took no time
 			c.Longest = r.Seconds
 			c.Key = r.Key
 		}
@@ -566,7 +581,7 @@ type rowFindings struct {
 	Findings []view.Finding `json:"findings"`
 }
 
-// findings implements the tool findings.
+// findings implements the tool findings. It shows at most maxFindings of each exchange.
 func (a *tools) findings(ctx context.Context, q toolArguments) (*page, error) {
 	query, err := a.query(q, "has:finding")
 	if err != nil {
@@ -580,7 +595,7 @@ func (a *tools) findings(ctx context.Context, q toolArguments) (*page, error) {
 	p := a.setUnsearched(&page{name: "exchanges", from: found.From, total: found.Total}, found.Pending)
 	for _, row := range found.Rows {
 		d, err := a.reader.Detail(ctx, row.Key)
-		if errors.Is(err, view.ErrGone) {
+		if errors.Is(err, view.ErrGone) { // deleted since the search
 			continue
 		} else if err != nil {
 			return nil, err

@@ -94,6 +94,7 @@ func completeFile(_ *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 // parse sets the options from the arguments, and returns an error for flags that cannot be
 // combined.
 func (o *options) parse(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
+	// Users who want to watch a server may forget the --, or give its URL.
 	if o.argv == nil && o.filter == "" {
 		if err := misplacedServer(f, args); err != nil {
 			return err
@@ -107,20 +108,21 @@ func (o *options) parse(f *cmdutil.Factory, cmd *cobra.Command, args []string) e
 	if o.filter != "" {
 		o.words = append([]string{o.filter}, args...)
 	}
+	// Only checked here: the view parses it again.
 	if _, err := recorded.Filter(o.words, f.Now(), &recorded.RowFindings{}); err != nil {
 		return err
 	}
 	o.filter = strings.Join(o.words, " ")
-	changed := cmd.Flags().Changed
+	isSet := cmd.Flags().Changed
 	switch {
 	case o.file == recorded.Stdin:
 		return usage.New("inspect takes no recording on stdin",
 			"cat > FILE saves it, and "+wire.Run("inspect FILE")+" shows it; "+wire.Run("log -")+" lists it")
 	case o.web && o.mcp:
 		return usage.New("--web and --mcp cannot be combined", "use only one of them")
-	case !o.web && (changed("port") || o.noOpen):
+	case !o.web && (isSet("port") || o.noOpen):
 		return usage.New("--port and --no-open are for --web", wire.Run("inspect --web"))
-	case o.mcp && (changed("allow") || o.argv != nil):
+	case o.mcp && (isSet("allow") || o.argv != nil):
 		return usage.New("--mcp only reads, so it takes no --allow and no command", wire.Run("inspect --mcp"))
 	case o.port < 0 || o.port > 65535:
 		return usage.New("--port must be from 1 to 65535; 0 selects a free port", "")
@@ -134,7 +136,8 @@ func (o *options) parse(f *cmdutil.Factory, cmd *cobra.Command, args []string) e
 	return o.parseAllow()
 }
 
-// misplacedServer returns an error if words name a server instead of a recording or a filter.
+// misplacedServer returns an error if words name a server, as a command or a URL, instead of a
+// recording or a filter; else nil.
 func misplacedServer(f *cmdutil.Factory, words []string) error {
 	if argv := meant.ServerCommand(words); argv != nil {
 		return usage.New(
@@ -154,7 +157,7 @@ func misplacedServer(f *cmdutil.Factory, words []string) error {
 	)
 }
 
-// parseAllow sets the powers of the view from --allow.
+// parseAllow sets the powers of the view from --allow. It returns an error for an unknown value.
 func (o *options) parseAllow() error {
 	for _, word := range o.allow {
 		if !slices.Contains(Allowed, word) {
@@ -164,6 +167,7 @@ func (o *options) parseAllow() error {
 			)
 		}
 	}
+	// At the terminal the user acts, so everything is allowed; a page could be driven by another program.
 	allows := func(word string) bool { return !o.web || slices.Contains(o.allow, word) }
 	o.allowed = view.Powers{
 		Resend:    allows("resend"),
@@ -171,7 +175,7 @@ func (o *options) parseAllow() error {
 		Intercept: allows("intercept"),
 		Mark:      true,
 		Export:    true,
-		Files:     !o.web,
+		Files:     !o.web, // a page offers exports as downloads
 	}
 	return nil
 }
@@ -182,7 +186,7 @@ func noTerminal(instead wire.Hint) error {
 	return usage.New("inspect needs a terminal, and there is none", instead+"; --web shows it in a browser")
 }
 
-// run opens the view and shows it until the user quits.
+// run opens the view and shows it until the user quits, at the terminal, as a page, or to an agent.
 func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 	isAtTerminal := f.OutStyle.Terminal && f.IsTyped()
 	lacksTerminal := !o.web && !o.mcp && !isAtTerminal
@@ -191,12 +195,14 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 	}
 	v, out := liveview.Open(
 		f,
+		// A page never starts commands.
 		liveview.Options{Path: o.file, Powers: o.allowed, Exec: !o.web && slices.Contains(o.allow, "call")},
 	)
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
 	f.IsConnected.Store(true)
+	// Close works also after a signal, which ends ctx.
 	defer func() { err = cmdutil.Join(err, cmdutil.Exit(v.Close(context.WithoutCancel(ctx)))) }()
 	if lacksTerminal { // reported only after the file was found to be readable
 		return noTerminal(wire.Run("log "+shellwords.Quote(o.file)) + " prints lines")
@@ -243,10 +249,11 @@ func showWhileStarting(ctx context.Context, f *cmdutil.Factory, v *liveview.View
 		started <- out
 	}()
 	err := liveview.Terminal(ctx, f, v, o.filter)
-	ended := ctx.Err() != nil
-	stop() // the user may leave before the server has answered
-	if out := <-started; ended && !out.OK() && out.Kind != wire.Signal {
-		return cmdutil.Exit(out)
+	hasEnded := ctx.Err() != nil // by a failed start or a signal; false if the user quit
+	stop()                       // the user may leave before the server has answered
+	out := <-started
+	if hasEnded && !out.OK() && out.Kind != wire.Signal {
+		return cmdutil.Exit(out) // the reason why the view ended
 	}
 	return err
 }

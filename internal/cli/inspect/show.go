@@ -40,6 +40,8 @@ type piece struct {
 }
 
 const (
+	// maxPiece limits the bytes of a piece. JSON may need two bytes for one, as for a quotation mark.
+	maxPiece = maxText / 2
 	// briefBody limits the bytes of each body in a summary.
 	briefBody = 3 << 10
 	// briefLines limits the lines in a summary.
@@ -48,7 +50,8 @@ const (
 	maxFindings = 10
 )
 
-// pieceOf returns at most limit bytes of a text from an offset on. It never cuts a character.
+// pieceOf returns at most limit bytes of a text from an offset on. It never cuts a character: both
+// ends move back to the start of one.
 func pieceOf(text string, offset, limit int) *piece {
 	start := jsonraw.RuneStart([]byte(text), min(offset, len(text)))
 	end := jsonraw.RuneStart([]byte(text), min(start+limit, len(text)))
@@ -59,7 +62,7 @@ func pieceOf(text string, offset, limit int) *piece {
 	return p
 }
 
-// show implements the tool show.
+// show implements the tool show. It returns the result as text and as JSON.
 func (a *tools) show(ctx context.Context, q toolArguments) (string, json.RawMessage, error) {
 	if err := a.checkFilter(ctx, q.Key); err != nil {
 		return "", nil, err
@@ -78,27 +81,31 @@ func (a *tools) show(ctx context.Context, q toolArguments) (string, json.RawMess
 	case "response":
 		out.Response, err = a.readBody(ctx, q, d.Response)
 	case "frames":
-		raw, failed := jsonraw.Marshal(d.Frames)
-		out.Frames = pieceOf(string(raw), q.From, min(q.Count, maxText/2))
-		err = failed
+		var frames json.RawMessage
+		frames, err = jsonraw.Marshal(d.Frames)
+		out.Frames = pieceOf(string(frames), q.From, min(q.Count, maxPiece))
 	default:
 		out, err = a.summary(d)
 	}
 	if err != nil {
 		return "", nil, err
 	}
-	raw, err := safeJSON(out, nil)
+	raw, err := safeJSON(out)
 	return out.text(), raw, err
 }
 
-// checkFilter returns an error unless the row matches the filter of the command line.
+// checkFilter returns nil if the row with a key matches the filter of the command line. Otherwise
+// it returns errOutsideFilter, or errUnsearched if that is not known yet.
 func (a *tools) checkFilter(ctx context.Context, key string) error {
 	if a.filter == "" {
 		return nil
 	}
 	found, err := view.Searched(ctx, a.reader, view.Query{Filter: a.filter, Only: []string{key}, Count: 1})
-	if err != nil || found.Total > 0 {
+	if err != nil {
 		return err
+	}
+	if found.Total > 0 {
+		return nil
 	}
 	if found.Pending > 0 {
 		return errUnsearched
@@ -113,7 +120,8 @@ var (
 	errOutsideFilter = fmt.Errorf("%w within the filter of the command line", view.ErrGone)
 )
 
-// readBody returns a piece of a body.
+// readBody returns the piece of a body that q selects; an empty one if b is nil, as for a response
+// that did not come.
 func (a *tools) readBody(ctx context.Context, q toolArguments, b *view.Body) (*piece, error) {
 	if b == nil {
 		return &piece{}, nil
@@ -122,17 +130,17 @@ func (a *tools) readBody(ctx context.Context, q toolArguments, b *view.Body) (*p
 	if err != nil {
 		return nil, err
 	}
-	return pieceOf(strings.ToValidUTF8(string(raw), "\uFFFD"), q.From, min(q.Count, maxText/2)), nil
+	return pieceOf(strings.ToValidUTF8(string(raw), "\uFFFD"), q.From, min(q.Count, maxPiece)), nil
 }
 
-// summary returns the summary of an exchange.
+// summary returns the summary of an exchange: shortened lists and texts, and the beginnings of its bodies.
 func (a *tools) summary(d view.Detail) (showResult, error) {
-	body := func(b *view.Body) *piece {
+	beginning := func(b *view.Body) *piece {
 		if b == nil {
 			return nil
 		}
 		p := pieceOf(b.Text, 0, briefBody)
-		p.Bytes = b.Bytes
+		p.Bytes = b.Bytes // b.Text may itself be cut
 		if len(p.Text) < b.Bytes {
 			p.Next = len(p.Text)
 		}
@@ -147,52 +155,53 @@ func (a *tools) summary(d view.Detail) (showResult, error) {
 		Findings: d.Findings[:min(len(d.Findings), maxFindings)],
 		Wrong:    d.Wrong[:min(len(d.Wrong), maxFindings)],
 		Before:   d.Before,
-		Stderr:   d.Stderr[max(0, len(d.Stderr)-10):],
+		Stderr:   d.Stderr[max(0, len(d.Stderr)-10):], // the last lines, which often have the reason
 	}
 	for _, fact := range d.Facts {
 		if fact[1] != "" {
 			out.Facts = append(out.Facts, fact)
 		}
 	}
+	// Shorten all long texts, except the bodies, which are added afterwards.
 	raw, err := jsonraw.Marshal(out)
 	if err == nil {
 		out = showResult{}
 		err = json.Unmarshal(shortenTexts(raw), &out)
 	}
-	out.Request = body(d.Request)
-	out.Response = body(d.Response)
+	out.Request = beginning(d.Request)
+	out.Response = beginning(d.Response)
 	return out, err
 }
 
-// text returns the result as text for a model.
+// text returns the result as text for a model: a line for each fact, followed by the pieces of the bodies.
 func (s showResult) text() string {
 	var b strings.Builder
-	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	writeLine := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	if s.Row != nil {
-		say("%s", liveview.RowLine(*s.Row))
+		writeLine("%s", liveview.RowLine(*s.Row))
 	}
 	for _, line := range []string{s.Why, s.Cut, s.Group} {
 		if line != "" {
-			say("%s", term.Line(line))
+			writeLine("%s", term.Line(line))
 		}
 	}
 	for _, fact := range s.Facts {
-		say("%s: %s", term.Line(fact[0]), term.Line(fact[1]))
+		writeLine("%s: %s", term.Line(fact[0]), term.Line(fact[1]))
 	}
 	for _, l := range s.Lines {
-		say("  %s %-8s %s %s", l.Time.Format("15:04:05.000"), l.Dir, l.Kind, term.Line(l.Text))
+		writeLine("  %s %-8s %s %s", l.Time.Format("15:04:05.000"), l.Dir, l.Kind, term.Line(l.Text))
 	}
 	for _, w := range s.Wrong {
-		say("wrong argument %s: %s", term.Line(w.Pointer), term.Line(w.Text))
+		writeLine("wrong argument %s: %s", term.Line(w.Pointer), term.Line(w.Text))
 	}
 	for _, f := range s.Findings {
-		say("%s", term.Line(strings.Join([]string{f.Severity, f.Rule + ":", f.Text, f.Fix}, " ")))
+		writeLine("%s", term.Line(strings.Join([]string{f.Severity, f.Rule + ":", f.Text, f.Fix}, " ")))
 	}
 	for _, line := range s.Stderr {
-		say("stderr: %s", term.Line(line))
+		writeLine("stderr: %s", term.Line(line))
 	}
 	if s.Before != "" {
-		say("the same was asked before in %s", term.Line(s.Before))
+		writeLine("the same was asked before in %s", term.Line(s.Before))
 	}
 	for _, part := range []struct {
 		name string
@@ -201,9 +210,9 @@ func (s showResult) text() string {
 		if part.piece == nil {
 			continue
 		}
-		say("%s (%d bytes):\n%s", part.name, part.Bytes, term.Block(part.Text))
+		writeLine("%s (%d bytes):\n%s", part.name, part.Bytes, term.Block(part.Text))
 		if part.Next > 0 {
-			say("… cut; part:%s from:%d continues", part.name, part.Next)
+			writeLine("… cut; part:%s from:%d continues", part.name, part.Next)
 		}
 	}
 	return b.String()
