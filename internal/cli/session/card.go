@@ -84,10 +84,10 @@ func initCard(ctx context.Context, f *cmdutil.Factory, o initOptions) error {
 		f.Note(fmt.Sprintf("this is one of %d ways to use the server; --pick chooses another", n))
 	}
 	if o.card.dryRun {
-		values.Ask = nil
+		values.Ask = nil // the plan then shows which inputs are required
 	}
 	d.plan, err = card.Resolve(d.choice, values)
-	if ctx.Err() != nil || errors.Is(err, context.Canceled) {
+	if ctx.Err() != nil || errors.Is(err, context.Canceled) { // interrupted while it asked for an input
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal, Text: "interrupted"})
 	}
 	if err != nil {
@@ -104,7 +104,7 @@ func initCard(ctx context.Context, f *cmdutil.Factory, o initOptions) error {
 		return d.show(ctx, f, server)
 	}
 	_ = term.Facts(f.Stderr(), f.ErrStyle, d.facts(f))
-	if o.card.yes { // otherwise the question shows it
+	if o.card.yes { // without --yes, runInit shows the server when it asks for approval
 		_ = f.WriteServer(f.Stderr(), f.ErrStyle, asConfigured(server))
 	}
 	return runInit(ctx, f, o, connect.Options{Card: server}, d)
@@ -127,7 +127,8 @@ func (o *cardOptions) values(ctx context.Context, f *cmdutil.Factory) (card.Valu
 	return v, nil
 }
 
-// list shows the list to choose from. It is an error unless --dry-run asked for the list. isValid is
+// list shows the servers, or ways to use a server, to choose from. It prints them and returns nil
+// with --dry-run; otherwise it shows them on standard error and returns a usage error. isValid is
 // false if --pick has a number that is not in the list.
 func (o *cardOptions) list(ctx context.Context, f *cmdutil.Factory, found FoundCard, isValid bool) error {
 	rows := make([][]string, len(found.Several))
@@ -152,7 +153,8 @@ func (o *cardOptions) list(ctx context.Context, f *cmdutil.Factory, found FoundC
 	return usage.New(found.From+" has several servers, or several ways to use one", "choose one with --pick NUMBER")
 }
 
-// server returns the selected server as a session stores it.
+// server returns the selected server as a session stores it, with the values that the user gave for
+// inputs. Relative paths of its command belong to the current directory.
 func (d *described) server(values card.Values, approved bool) (*connect.CardServer, error) {
 	folder, err := os.Getwd()
 	if err != nil {
@@ -167,7 +169,7 @@ func (d *described) server(values card.Values, approved bool) (*connect.CardServ
 	}
 	for _, in := range d.plan.Inputs {
 		if given := values.Given[in.ID]; len(given) > 0 {
-			s.Given[in.ID] = given[0]
+			s.Given[in.ID] = given[0] // an input that the plan refers to has one value
 		}
 	}
 	return s, nil
@@ -207,7 +209,7 @@ func (d *described) facts(f *cmdutil.Factory) [][]string {
 		rows = append(rows, []string{"to do by hand", text})
 	}
 	for _, row := range rows {
-		row[1] = f.Secrets.Text(row[1])
+		row[1] = f.Secrets.Text(row[1]) // with secrets hidden
 	}
 	return rows
 }
@@ -217,11 +219,11 @@ func asConfigured(s *connect.CardServer) target.Server {
 	return target.Servers(target.CardClient, s.File, s.Folder, s.Entry)[0]
 }
 
-// show prints the plan without running it.
+// show prints the server of the card, and how mcpc would use it, without running or contacting it.
 func (d *described) show(ctx context.Context, f *cmdutil.Factory, s *connect.CardServer) error {
 	server := asConfigured(s)
 	rows := d.facts(f)
-	f.Env.LearnServer(server)
+	f.Env.LearnServer(server) // its secrets are hidden in the JSON below
 	raw, err := jsonraw.Marshal(struct {
 		Name         string       `json:"name"`
 		Version      string       `json:"version,omitempty"`
@@ -260,8 +262,8 @@ func (d *described) show(ctx context.Context, f *cmdutil.Factory, s *connect.Car
 	}))
 }
 
-// compare reports differences between the card and the running server. With --strict the first one
-// fails the command.
+// compare warns of differences between the card and the running server. With --strict it returns the
+// first difference as an error and warns of the others.
 func (d *described) compare(f *cmdutil.Factory, name, version, revision string) error {
 	var out wire.Outcome
 	for _, text := range d.Server.Drift(d.choice, name, version, revision) {

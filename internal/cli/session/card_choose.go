@@ -10,14 +10,15 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
-// Choose returns the way to use the server that pick selects, or else the only usable one. It
-// prefers remote endpoints, because they install no package. It returns the list to choose from if
-// there are several, or if pick is not in the list.
+// Choose returns the way to use the server that pick, one number, selects. If pick is empty, it
+// returns the only usable way: of the remote endpoints if there is one, because they install no
+// package. lines is nil after a choice; otherwise it is the list to choose from, of at most maxLines
+// if pick is empty.
 func (f FoundCard) Choose(pick []int) (choice card.Choice, lines []string) {
 	all := f.Server.Choices
 	var usable []card.Choice
 	for i, c := range all {
-		plan, err := card.Resolve(c, card.Values{})
+		plan, err := card.Resolve(c, card.Values{}) // without values: inputs stay references
 		words := sliceutil.Map(plan.Command, host.ShownWord)
 		line := strings.TrimSpace(plan.Kind + " " + plan.URL + strings.Join(words, " "))
 		if err != nil {
@@ -33,7 +34,7 @@ func (f FoundCard) Choose(pick []int) (choice card.Choice, lines []string) {
 	if len(pick) == 1 && pick[0] <= len(all) {
 		return all[pick[0]-1], nil
 	}
-	if len(pick) > 0 {
+	if len(pick) > 0 { // no way has this number, or a way has no list of its own to pick from
 		return choice, lines
 	}
 	if len(all) == 1 { // if it cannot be used, its own error says why

@@ -102,7 +102,8 @@ var hostPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(localhost|[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+|\[[0-9a-fA-F:]+\])(:\d+)?$`)
 })
 
-// read reads the document that the user names, and returns its file or URL.
+// read reads the document that the user names. from is its absolute path, or the URL that it was
+// fetched from. A word that is the name of a host is a host unless there is such a file.
 func (l *loader) read(ctx context.Context, source string) (raw []byte, from string, out wire.Outcome) {
 	_, statErr := os.Stat(source)
 	if strings.HasPrefix(source, "http://") || strings.HasPrefix(source, "https://") {
@@ -141,8 +142,9 @@ func (l *loader) fetchFromHost(ctx context.Context, name string) (raw []byte, fr
 		if !out.OK() {
 			return nil, "", out
 		}
-		if got.Status == http.StatusNotFound || got.Status == http.StatusGone || !strings.Contains(got.Type, "json") {
-			continue // many sites answer every address with a page
+		isMissing := got.Status == http.StatusNotFound || got.Status == http.StatusGone
+		if isMissing || !strings.Contains(got.Type, "json") { // many sites answer every address with a page
+			continue
 		}
 		if got.Status != http.StatusOK {
 			return nil, "", missingDocument(got.URL, fmt.Sprintf("the host returned HTTP %d", got.Status))
@@ -156,14 +158,14 @@ func (l *loader) fetchFromHost(ctx context.Context, name string) (raw []byte, fr
 }
 
 // fetch fetches a URL. It refuses a URL that was fetched before, because the catalog contains itself
-// then.
+// then. The outcome is OK for each HTTP status: the caller has to check it.
 func (l *loader) fetch(ctx context.Context, where string) (auth.Fetched, wire.Outcome) {
-	if l.net == nil {
-		w, err := l.env.NetworkFor(where, nil)
+	if l.net == nil { // the first URL decides which networks the whole catalog may name
+		w, err := l.env.NetworkFor(where, nil) // nil: no session has stored network settings
 		if err != nil {
 			return auth.Fetched{}, usage.Outcome(err)
 		}
-		nearness := auth.Loopback
+		nearness := auth.Loopback // the user's own file may name each network
 		if !l.fromFile {
 			nearness = auth.NearnessOf(ctx, where)
 		}
@@ -197,7 +199,8 @@ func (l *loader) fetch(ctx context.Context, where string) (auth.Fetched, wire.Ou
 	return got, wire.Outcome{}
 }
 
-// unusableDocument returns the outcome for a document without a usable server.
+// unusableDocument returns the outcome of that kind for a document at from without a usable server.
+// A document in a file is a part of the arguments.
 func unusableDocument(from, text string, kind wire.Kind) wire.Outcome {
 	o := wire.Outcome{
 		Kind:       kind,
@@ -206,7 +209,7 @@ func unusableDocument(from, text string, kind wire.Kind) wire.Outcome {
 		Phase:      "card",
 	}
 	switch kind {
-	case wire.Usage:
+	case wire.Usage: // a file of the user, or --pick
 		o.Phase = "arguments"
 	case wire.BadResponse:
 		o.Hint = "it must be a server card, a registry entry or an AI catalog, of at most 1 MiB"
@@ -214,7 +217,8 @@ func unusableDocument(from, text string, kind wire.Kind) wire.Outcome {
 	return o
 }
 
-// missingDocument returns the outcome for a response without a document.
+// missingDocument returns the outcome for a URL or host that responded without a document. text says
+// how. The failure is of the step before the command's operation, which was not sent.
 func missingDocument(from, text string) wire.Outcome {
 	o := unusableDocument(from, text, wire.Transport)
 	o.Reached = wire.Answered
@@ -231,14 +235,15 @@ func CardFailed(from string, err error) wire.Outcome {
 	if failed.Refused {
 		return unusableDocument(from, failed.Text, wire.Refused)
 	}
-	if strings.Contains(from, "://") {
+	if strings.Contains(from, "://") { // a server sent it
 		return unusableDocument(from, failed.Text, wire.BadResponse)
 	}
 	return unusableDocument(from, failed.Text, wire.Usage)
 }
 
-// resolve parses a document and follows its catalog's entries to a server. If --pick has no number
-// for a list, it returns the list.
+// resolve parses the document raw, which was read from a file or URL, and follows its catalog's
+// entries to a server. If --pick has no number for a list, or one that is not in the list, the
+// FoundCard has the list in Several and no Server. depth counts the nested documents, from 1.
 func (l *loader) resolve(ctx context.Context, raw []byte, from string, depth int) (FoundCard, wire.Outcome) {
 	f := FoundCard{From: redact.RedactURL(from)}
 	if depth > maxDepth {
@@ -260,7 +265,7 @@ func (l *loader) resolve(ctx context.Context, raw []byte, from string, depth int
 		return f, CardFailed(from, &card.Error{Text: "the catalog has no MCP server, and " + others + " of other types"})
 	}
 	picked := 0
-	if len(lines) > 1 {
+	if len(lines) > 1 { // a list of one uses up no number of --pick
 		var out wire.Outcome
 		picked, out = l.nextPick(from, lines)
 		if picked < 0 {
@@ -275,7 +280,7 @@ func (l *loader) resolve(ctx context.Context, raw []byte, from string, depth int
 		return f, wire.Outcome{}
 	}
 	e := doc.Entries[picked]
-	if e.Data != nil {
+	if e.Data != nil { // the catalog contains the entry's document
 		return l.resolve(ctx, e.Data, from, depth+1)
 	}
 	got, out := l.fetch(ctx, e.URL)
@@ -288,8 +293,8 @@ func (l *loader) resolve(ctx context.Context, raw []byte, from string, depth int
 	return l.resolve(ctx, got.Raw, got.URL, depth+1)
 }
 
-// nextPick returns the next number of --pick as an index, or -1 if there is none or it is not in the
-// list.
+// nextPick takes the next number of --pick and returns it as an index of lines. It returns -1 and OK
+// if no number is left, and -1 and a failure if the number is not in the list.
 func (l *loader) nextPick(from string, lines []string) (int, wire.Outcome) {
 	if len(l.picks) == 0 {
 		return -1, wire.Outcome{}

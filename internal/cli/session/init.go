@@ -84,7 +84,8 @@ These formats are drafts, so --card needs --experimental (mcpc help targets).`,
 	return cmd
 }
 
-// check returns an error for arguments and flags that exclude each other, and sets the target.
+// check returns an error for arguments and flags that exclude each other or are invalid. It sets the
+// server of f if own names one.
 func (o *initOptions) check(f *cmdutil.Factory, own, argv []string) error {
 	if len(own) > 1 {
 		return usage.New("init takes one target", meant.ServerCommandHint(f, "init", own))
@@ -103,7 +104,8 @@ func (o *initOptions) check(f *cmdutil.Factory, own, argv []string) error {
 	return target.ValidName(o.name)
 }
 
-// runInit opens the session and stores it. fromCard is the server of a card, or nil.
+// runInit opens the session, stores it, and prints what was negotiated. fromCard is the server of a
+// card, which it compares with the running server, or nil.
 func runInit(
 	ctx context.Context,
 	f *cmdutil.Factory,
@@ -169,15 +171,16 @@ func showSessionID(f *cmdutil.Factory, c *connect.Conn) {
 	failure.Note(f.Stderr(), f.ErrStyle, text)
 }
 
-// keepSession stores the connection as a session and makes it the current one. It replaces a
-// session of the same name. A session that is opened again under its own name continues its request
-// ids.
+// keepSession stores the connection as a session and makes it the current one. The session is called
+// name, or, if that is "", as before or by its target. It replaces a session of the same name and
+// stops the server that mcpc kept for that. It also lets the keep process of this connection outlive
+// the command. An error is of the state, or keepalive.ErrGone if the kept server exited.
 func keepSession(ctx context.Context, c *connect.Conn, name string) error {
-	if c.Store == nil {
+	if c.Store == nil { // the state could not be opened: a second attempt returns why
 		_, err := state.Open(c.Env.State)
 		return err
 	}
-	place := *cmp.Or(c.Saved, c.OneOff)
+	place := *cmp.Or(c.Saved, c.OneOff) // a copy
 	place.Reach = c.Env.Route.Kept()
 	place.Account = c.Env.Auth.Account
 	if c.Origin != nil { // the configuration is not copied, because it may contain secrets
@@ -213,7 +216,7 @@ func keepSession(ctx context.Context, c *connect.Conn, name string) error {
 			place.Answering = &c.Answering
 		}
 		place.OpenedAt = c.Env.Now()
-		place.NextID = c.LastID() + 1
+		place.NextID = c.LastID() + 1 // later commands of this session continue its request ids
 		previous, _ := st.Session(place.Name)
 		replaced = previous.Held
 		stored := st.Put(place)
@@ -227,6 +230,7 @@ func keepSession(ctx context.Context, c *connect.Conn, name string) error {
 	c.ForgetLists() // the name may belong to another server now
 	connect.StopKept(ctx, c.Env, replaced)
 	err = c.Keep()
+	// The other mcpc init has stopped this connection's server, so Keep may have failed because of it.
 	if c.Saved.Held != nil && wasReplaced(c) {
 		c.Env.UI.Warn("another mcpc init used the name " + c.Saved.Name + " at the same time; this server was stopped")
 		return nil
@@ -234,7 +238,9 @@ func keepSession(ctx context.Context, c *connect.Conn, name string) error {
 	return err
 }
 
-// wasReplaced reports whether another process has stored a session under the name meanwhile.
+// wasReplaced reports whether another process has stored a session under the name meanwhile: the
+// stored session then has another kept server, or none. c.Saved.Held must not be nil. It returns
+// false if the state cannot be read.
 func wasReplaced(c *connect.Conn) bool {
 	st, err := c.Store.Load()
 	if err != nil {
@@ -244,7 +250,8 @@ func wasReplaced(c *connect.Conn) bool {
 	return ok && (now.Held == nil || now.Held.Socket != c.Saved.Held.Socket)
 }
 
-// samePlace reports whether two sessions have the same server and account.
+// samePlace reports whether two sessions have the same server and account. Servers of a
+// configuration file are compared by their entry in it, others by URL and command.
 func samePlace(a, b state.Session) bool {
 	if a.From != nil && b.From != nil {
 		isSameFile := a.From.File == b.From.File && a.From.Folder == b.From.Folder
@@ -257,7 +264,7 @@ func samePlace(a, b state.Session) bool {
 // maxInstructionLines is how many lines of the instructions mcpc init shows.
 const maxInstructionLines = 4
 
-// writeSummary writes what was negotiated.
+// writeSummary writes what was negotiated, for people.
 func writeSummary(c *connect.Conn, w io.Writer, st term.Style) error {
 	info := c.Info()
 	rows := [][]string{
@@ -275,7 +282,8 @@ func writeSummary(c *connect.Conn, w io.Writer, st term.Style) error {
 	return term.Facts(w, st, rows)
 }
 
-// firstLines returns the first n lines of a text, and how many lines follow.
+// firstLines returns the first n lines of a text, with a last line that says how many lines follow.
+// A text of at most n lines is returned as it is.
 func firstLines(text string, n int) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if len(lines) <= n {
@@ -284,7 +292,8 @@ func firstLines(text string, n int) string {
 	return strings.Join(lines[:n], "\n") + fmt.Sprintf("\n+%d lines (--json shows them)", len(lines)-n)
 }
 
-// capabilities returns the names of declared capabilities, each with its options that are set.
+// capabilities returns the names of declared capabilities, each with its options in brackets unless
+// they are false. It returns nil if raw is not an object.
 func capabilities(raw json.RawMessage) []string {
 	members, err := jsonraw.Object(raw)
 	if err != nil {

@@ -32,7 +32,7 @@ func queryKept(ctx context.Context, sessions []state.Session) map[string]*keepal
 	var queries sync.WaitGroup
 	slots := make(chan struct{}, maxQueries)
 	for _, s := range sessions {
-		if s.Held == nil || state.CheckHeld(s.Held.Socket) != nil {
+		if s.Held == nil || state.CheckHeld(s.Held.Socket) != nil { // another user could own the socket
 			continue
 		}
 		slots <- struct{}{}
@@ -61,7 +61,8 @@ func keptCell(s state.Session, facts *keepalive.Status) string {
 	return fmt.Sprintf("%s, process %d", remainingText(*facts), facts.PID)
 }
 
-// remainingText returns how long a server will be kept.
+// remainingText returns how long a server will be kept: until mcpc close if it has no idle time, and
+// otherwise until the idle time has passed, which starts when no command uses the server.
 func remainingText(f keepalive.Status) string {
 	if f.Idle == 0 {
 		return "until mcpc close"
@@ -98,16 +99,18 @@ func keptRowOf(s state.Session, f *keepalive.Status) *keptRow {
 	return &keptRow{true, f.PID, f.Server, f.Since, f.Idle.Seconds(), f.Left.Seconds(), f.Users}
 }
 
-// removeStaleSockets deletes the sockets of keep processes that have exited.
+// removeStaleSockets deletes the sockets of keep processes that have exited. It skips directories
+// that another user could write to.
 func removeStaleSockets(store *state.Store) {
 	for _, dir := range store.SocketDirs(state.HeldSockets) {
-		if state.CheckHeld(filepath.Join(dir, "any")) == nil {
+		if state.CheckHeld(filepath.Join(dir, "any")) == nil { // "any": CheckHeld checks the parent of a path
 			keepalive.RemoveStaleSockets(dir)
 		}
 	}
 }
 
-// closeKept stops the kept server of a closed session.
+// closeKept stops the kept server of a closed session, whose s.Held is not nil. It returns no error
+// if the server has exited already.
 func closeKept(ctx context.Context, f *cmdutil.Factory, store *state.Store, s state.Session) error {
 	err := state.CheckHeld(s.Held.Socket)
 	var facts keepalive.Status
@@ -120,7 +123,7 @@ func closeKept(ctx context.Context, f *cmdutil.Factory, store *state.Store, s st
 		f.Note("closed " + s.Name + ", whose server had exited already")
 	case err != nil:
 		pid := facts.PID
-		if pid == 0 {
+		if pid == 0 { // the keep process did not say it
 			pid = s.Held.PID
 		}
 		return cmdutil.Exit(wire.Outcome{

@@ -70,11 +70,13 @@ type serverRow struct {
 	Problem  string           `json:"problem,omitempty"`
 	standing host.Standing    `json:"-"`
 	server   *target.Server   `json:"-"`
-	place    string           `json:"-"`
+	// place is the URL or command line without secrets, or "" if the server has neither.
+	place string `json:"-"`
 }
 
 // listServers returns the servers of all configuration files sorted by name, so that servers of the
-// same name are adjacent.
+// same name are adjacent. The rows contain no secrets. If the state cannot be opened, no server
+// counts as trusted.
 func listServers(f *cmdutil.Factory) []serverRow {
 	var trusts []state.Trust
 	if store, err := state.Open(f.State); err == nil {
@@ -96,7 +98,8 @@ func listServers(f *cmdutil.Factory) []serverRow {
 		rows = append(rows, r)
 	}
 	sliceutil.Sort(rows, func(x, y serverRow) int {
-		return cmp.Or(cmp.Compare(strings.ToLower(x.Name), strings.ToLower(y.Name)), cmp.Compare(x.Name, y.Name))
+		byFold := cmp.Compare(strings.ToLower(x.Name), strings.ToLower(y.Name))
+		return cmp.Or(byFold, cmp.Compare(x.Name, y.Name))
 	})
 	return rows
 }
@@ -118,12 +121,12 @@ func (r serverRow) note() string {
 	return ""
 }
 
-// runServers lists the configured servers, or shows the servers with that name.
+// runServers lists the configured servers, or shows the servers with that name or id in full. name
+// is "" for the list.
 func runServers(ctx context.Context, f *cmdutil.Factory, name string) error {
 	rows := listServers(f)
 	if name != "" {
-		all := rows
-		rows = slices.DeleteFunc(slices.Clone(all), func(r serverRow) bool { return r.Name != name && r.ID != name })
+		rows = slices.DeleteFunc(rows, func(r serverRow) bool { return r.Name != name && r.ID != name })
 		if len(rows) == 0 {
 			return cmdutil.Exit(unknownServer(f, "servers", name))
 		}
@@ -140,7 +143,9 @@ func runServers(ctx context.Context, f *cmdutil.Factory, name string) error {
 	return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(serversJSON(f, rows), write))
 }
 
-// unknownServer returns the outcome for a name that no configuration has.
+// unknownServer returns the outcome for a name that no configuration has. command is the mcpc command
+// that got the name. The hint is a command that the user may have meant, or a server with a similar
+// name.
 func unknownServer(f *cmdutil.Factory, command, name string) wire.Outcome {
 	hint := meant.Synonym(f, command, name)
 	if hint == "" {
@@ -180,16 +185,13 @@ func writeServers(f *cmdutil.Factory, w io.Writer, st term.Style, rows []serverR
 	return term.Table(w, st, []string{"FROM", "FILE"}, files)
 }
 
-// writeEntries writes each server with all its settings.
+// writeEntries writes each server with all its settings, separated by empty lines.
 func writeEntries(f *cmdutil.Factory, w io.Writer, st term.Style, rows []serverRow) error {
 	for i, r := range rows {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		head := [][]string{{"server", r.ID}, {"program", r.Title}, {"kind", string(r.Kind)}, {"", ""}}
-		if remark := r.note(); remark != "" {
-			head[3] = []string{"now", remark}
-		}
+		head := [][]string{{"server", r.ID}, {"program", r.Title}, {"kind", string(r.Kind)}, {"now", r.note()}}
 		if err := term.Facts(w, st, append(head, host.ServerFacts(&f.Env, *r.server)...)); err != nil {
 			return err
 		}

@@ -91,7 +91,7 @@ func sessionRows(f *cmdutil.Factory, all []state.Session, current string, store 
 			mark = "*"
 		}
 		used := store.LastUsed(s)
-		if used.IsZero() {
+		if used.IsZero() { // only mcpc init has used it
 			used = s.OpenedAt
 		}
 		server := f.Secrets.Text(serverText(s))
@@ -135,7 +135,7 @@ func sessionsJSON(
 	rows := []row{}
 	for _, s := range all {
 		from := s.From
-		if from != nil && from.Entry != "" {
+		if from != nil && from.Entry != "" { // the entry of a server card is not shown
 			copied := *from
 			copied.Entry = ""
 			from = &copied
@@ -186,8 +186,8 @@ func NewClose(f *cmdutil.Factory) *cobra.Command {
 	return cmd
 }
 
-// closeSessions closes the named session, the current one if name is "", or all of them. It
-// continues if a kept server cannot be stopped.
+// closeSessions closes the named session, the current one if name is "", or all of them. If a kept
+// server cannot be stopped, it continues with the other sessions and returns that error at the end.
 func closeSessions(ctx context.Context, f *cmdutil.Factory, name string, all bool) error {
 	store, st, err := f.Env.LoadState()
 	if err != nil {
@@ -207,6 +207,7 @@ func closeSessions(ctx context.Context, f *cmdutil.Factory, name string, all boo
 			return cmdutil.Join(unstopped, cmdutil.Exit(noSession(name, st.Names())))
 		}
 		err := closeOne(ctx, f, store, s)
+		// An ExitError is of the server. Another error is of the state, which fails for the other sessions, too.
 		if _, isExit := errors.AsType[*cmdutil.ExitError](err); err != nil && !isExit {
 			return cmdutil.Join(unstopped, cmdutil.Exit(connect.StateFailed(err)))
 		}
@@ -218,11 +219,11 @@ func closeSessions(ctx context.Context, f *cmdutil.Factory, name string, all boo
 	return unstopped
 }
 
-// setCloseAuth makes the client send the session's token. It disables the login prompt, because the
-// request only ends a session.
+// setCloseAuth makes the client send the token of the session's account, or of --account if that is
+// set. It disables the login prompt, because the request only ends a session.
 func setCloseAuth(c *connect.Conn, opt *client.Options) error {
 	account := c.Env.Auth.Account
-	defer func() { c.Env.Auth.Account = account }()
+	defer func() { c.Env.Auth.Account = account }() // close --all has other sessions with other accounts
 	if account == "" {
 		c.Env.Auth.Account = c.Saved.Account
 	}
@@ -242,7 +243,9 @@ func noSession(name string, known []string) wire.Outcome {
 	return usage.Outcome(usage.New(fmt.Sprintf("no session is named %q", name), hint))
 }
 
-// closeOne deletes a session from the state, and then on the server, which may not be reachable.
+// closeOne deletes a session from the state, and then on the server, which may not be reachable. A
+// kept server is stopped instead. The error is of the state or of the user's settings, or an
+// ExitError if a kept server cannot be stopped.
 func closeOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s state.Session) error {
 	err := store.Update(ctx, func(st *state.State) error {
 		st.Remove(s.Name)
@@ -302,7 +305,7 @@ func deleteOnServer(ctx context.Context, f *cmdutil.Factory, store *state.Store,
 	if err := setCloseAuth(c, &opt); err != nil {
 		return err
 	}
-	opt.Resume = &client.Memory{
+	opt.Resume = &client.Memory{ // no handshake: Open only sets up the client
 		Revision:  s.Revision,
 		Transport: transport.StreamableHTTP,
 		SessionID: string(s.SessionID),

@@ -45,7 +45,8 @@ func NewState(f *cmdutil.Factory) *cobra.Command {
 	return cmd
 }
 
-// runRepair replaces damaged state and token files, and keeps backups.
+// runRepair replaces damaged state and token files, and keeps backups. It leaves readable files as
+// they are.
 func runRepair(ctx context.Context, f *cmdutil.Factory) error {
 	store, err := state.Open(f.State)
 	if err != nil {
@@ -56,7 +57,7 @@ func runRepair(ctx context.Context, f *cmdutil.Factory) error {
 		return store.Private(host.TokensName).Repair(ctx, auth.IsDamaged)
 	}
 	for _, repair := range []func(context.Context) (string, error){store.Repair, repairTokens} {
-		backup, err := repair(ctx)
+		backup, err := repair(ctx) // backup is "" if the file is not damaged
 		if err != nil {
 			return cmdutil.Exit(connect.StateFailed(err))
 		}

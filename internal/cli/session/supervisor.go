@@ -36,8 +36,8 @@ func NewSupervisor(f *cmdutil.Factory) *cobra.Command {
 			if err != nil {
 				return notByHand
 			}
-			_ = in.Close()
-			f.IsConnected.Store(true)
+			_ = in.Close()            // opener has a copy of it
+			f.IsConnected.Store(true) // a signal then ends the context, and Run stops the server
 			defer f.IsConnected.Store(false)
 			keepalive.Run(cmd.Context(), keepalive.Options{
 				Command: process.Command{Args: argv},

@@ -83,8 +83,9 @@ URL): the next call approves their definitions again.`,
 	return cmd
 }
 
-// trustAll approves, or with --revoke revokes, each of the names. It approves none if a name is
-// unknown.
+// trustAll approves, or with --revoke revokes, each of the names. It first looks up all names and
+// approves none if one is unknown or cannot be used. The user may refuse one server and approve the
+// next; the error then is of the one refused.
 func trustAll(ctx context.Context, f *cmdutil.Factory, o trustOptions) (err error) {
 	store, err := state.Open(f.State)
 	if err != nil {
@@ -110,7 +111,7 @@ func trustAll(ctx context.Context, f *cmdutil.Factory, o trustOptions) (err erro
 		err = cmdutil.Join(err, cmdutil.Exit(out))
 	}
 	for _, s := range servers {
-		if err == nil || cmdutil.KindOf(err) == wire.Refused {
+		if err == nil || cmdutil.KindOf(err) == wire.Refused { // not after an interrupt or a failure
 			err = cmdutil.Join(err, trustOne(ctx, f, store, s, o.yes))
 		}
 	}
@@ -122,7 +123,8 @@ func trustAll(ctx context.Context, f *cmdutil.Factory, o trustOptions) (err erro
 	return err
 }
 
-// readLock reads a lock file.
+// readLock reads the lock file at path. It returns a usage error if the file cannot be read or is
+// not a valid lock file.
 func readLock(f *cmdutil.Factory, path string) (*pin.Lock, error) {
 	l, err := pin.ReadLock(&f.Env, path)
 	if failed, ok := errors.AsType[*lockfile.Error](err); ok {
@@ -164,7 +166,8 @@ func trustLock(ctx context.Context, f *cmdutil.Factory, store *state.Store, l *p
 	return nil
 }
 
-// usableServer returns the configured server of that name, if it can be used.
+// usableServer returns the configured server of that name. The outcome is a usage error if no
+// configuration has the name, several servers share it, or its entry cannot be used.
 func usableServer(f *cmdutil.Factory, name string) (target.Server, wire.Outcome) {
 	if !slices.Contains(f.Env.ConfiguredNames(), name) {
 		f.Env.ConfiguredServers() // reports files that cannot be read
@@ -177,7 +180,8 @@ func usableServer(f *cmdutil.Factory, name string) (target.Server, wire.Outcome)
 	return s, out
 }
 
-// trustOne shows a server, asks, and stores the approval.
+// trustOne shows a server, asks, and stores the approval. It does not ask about a server that is
+// already trusted as it is.
 func trustOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s target.Server, yes bool) error {
 	w := f.Stdout()
 	st := f.OutStyle
@@ -186,7 +190,7 @@ func trustOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s tar
 		st = f.ErrStyle
 	}
 	if err := f.WriteServer(w, st, s); err != nil {
-		return f.StdoutError()
+		return f.StdoutError() // nil if the failure was on standard error
 	}
 	if host.StandingOf(f.Env.Trusts(store), s) == host.Confirmed {
 		f.Note(s.ID() + " is already trusted as configured in " + f.Env.Tilde(s.File))
@@ -230,7 +234,7 @@ func trustTools(ctx context.Context, f *cmdutil.Factory, o trustOptions) error {
 	if err := f.SetServer(o.names[0], nil); err != nil {
 		return err
 	}
-	f.Fresh = true
+	f.Fresh = true // a cached list has old definitions
 	c, out := f.Open(ctx, connect.Options{})
 	if !out.OK() {
 		return cmdutil.Exit(out)
@@ -257,12 +261,12 @@ func trustTools(ctx context.Context, f *cmdutil.Factory, o trustOptions) error {
 	return nil
 }
 
-// revokeTrust deletes the approvals of a server by its name or id, also of a server that is not
-// configured any more.
+// revokeTrust deletes the approvals of a server by its name or id, and of its tools. The server need
+// not be configured any more. A path of a lock file revokes the approvals of all lock files.
 func revokeTrust(ctx context.Context, f *cmdutil.Factory, store *state.Store, name string) error {
 	var ids []string
-	for _, f := range f.Env.ConfigFiles() {
-		for _, s := range f.Servers {
+	for _, file := range f.Env.ConfigFiles() {
+		for _, s := range file.Servers {
 			if s.Name == name {
 				ids = append(ids, s.ID())
 			}

@@ -32,7 +32,7 @@ request is sent.`,
 	}
 }
 
-// useSession makes a session the current one.
+// useSession makes a session the current one. It fails if no session has the name.
 func useSession(ctx context.Context, f *cmdutil.Factory, name string) error {
 	store, st, err := f.Env.LoadState()
 	if err != nil {
