@@ -84,14 +84,14 @@ type Surveyed struct {
 func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
 	all, skipped := f.KnownServers()
 	asked := sliceutil.Map(all, func(s *cmdutil.KnownServer) *Surveyed { return &Surveyed{KnownServer: s} })
-	host.TuneGC(&f.Env, false)
-	f.IsConnected.Store(true) // Ctrl-C closes the connections in order
+	host.TuneGC(&f.Env, false) // false: each connection has few requests
+	f.IsConnected.Store(true)  // Ctrl-C closes the connections in order
 	defer f.IsConnected.Store(false)
 	stop := f.StartSpinner()
 	surveyAll(ctx, f, o, asked)
 	stop()
 	f.Progress.Done()
-	for _, s := range asked {
+	for _, s := range asked { // after all have ended, in the order of the servers
 		fmt.Fprint(f.Stderr(), s.messages)
 	}
 	f.NoteSkipped(skipped)
@@ -113,13 +113,14 @@ func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
 		}
 	}
 	switch {
-	case len(o.words) > 0: // a failure reports it
+	case len(o.words) > 0: // a search without a match fails, see below
 	case len(asked)+len(skipped) == 0:
 		f.Note("no known servers: mcpc init TARGET opens a session, mcpc servers lists other programs' servers")
 	case found == 0 && answered > 0:
 		f.Note("no match")
 	}
 	out, isReported := ReportFailures(ctx, f, asked, skipped)
+	// If servers failed, their failure decides the exit code, and that nothing was found is a note.
 	if len(o.words) > 0 && found == 0 {
 		if nothing := nothingFound(o.words, answered); out.OK() {
 			return cmdutil.Exit(nothing)
@@ -128,7 +129,7 @@ func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
 		}
 	}
 	var err error
-	if out.Kind != wire.Signal {
+	if out.Kind != wire.Signal { // after Ctrl-C nothing is printed; else what the other servers have is
 		err = cmdutil.Print(ctx, f, ans)
 		if len(o.words) == 0 && !o.bill && len(asked) > 1 && !f.JSON && f.Jq == "" {
 			for _, s := range asked {
@@ -162,10 +163,11 @@ func nothingFound(words []string, answered int) wire.Outcome {
 	}
 }
 
-// surveyAll asks all servers, a limited number at once, and shows the progress.
+// surveyAll asks all servers, o.parallel at once, and shows how many have been asked and the names of
+// those that have not responded yet. It returns when all have been asked.
 func surveyAll(ctx context.Context, f *cmdutil.Factory, o surveyOptions, all []*Surveyed) {
 	var mu sync.Mutex
-	waiting := []string{}
+	pending := []string{}
 	done := 0
 	showProgress := func(change func()) {
 		mu.Lock()
@@ -177,7 +179,7 @@ func surveyAll(ctx context.Context, f *cmdutil.Factory, o surveyOptions, all []*
 				Value: json.RawMessage(fmt.Sprint(done)),
 			},
 			{Name: "total", Value: json.RawMessage(fmt.Sprint(len(all)))},
-			{Name: "message", Value: jsonraw.Quote(strings.Join(waiting, ", "))},
+			{Name: "message", Value: jsonraw.Quote(strings.Join(pending, ", "))},
 		})
 	}
 	slots := make(chan struct{}, o.parallel)
@@ -185,10 +187,10 @@ func surveyAll(ctx context.Context, f *cmdutil.Factory, o surveyOptions, all []*
 	for _, s := range all {
 		slots <- struct{}{}
 		group.Go(func() {
-			showProgress(func() { waiting = append(waiting, s.ID) })
+			showProgress(func() { pending = append(pending, s.ID) })
 			surveyOne(ctx, f, o, s)
 			showProgress(func() {
-				waiting = slices.DeleteFunc(waiting, func(id string) bool { return id == s.ID })
+				pending = slices.DeleteFunc(pending, func(id string) bool { return id == s.ID })
 				done++
 			})
 			<-slots
@@ -210,7 +212,7 @@ func surveyOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surv
 			}
 		}
 		s.Out = b.WithoutSecrets(s.Out)
-		b.Record.Many = s.Out.OK() // else it names the list that failed
+		b.Record.Many = s.Out.OK() // after a failure the recording names the list that failed
 		b.Env.EndRecording(s.Out, s.Out.ExitCode())
 		s.messages = messages.String()
 	}()
@@ -219,7 +221,7 @@ func surveyOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surv
 		return
 	}
 	c, out := b.Open(ctx, connect.Options{RequireServerInfo: true})
-	defer func() {
+	defer func() { // also after a failed Open, which may have started a process
 		if closed := c.Close(ctx); s.Out.OK() {
 			s.Out = closed
 		}
@@ -230,10 +232,11 @@ func surveyOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surv
 	}
 	s.revision = c.Revision()
 	for _, k := range c.Declared(o.kinds) {
-		list, out := c.Listed(ctx, k, nil)
-		if client.IsUnknownMethod(out) {
+		list, out := c.Listed(ctx, k, nil) // nil: all pages
+		if client.IsUnknownMethod(out) {   // the server declares the capability, but only some of its methods
 			continue
 		}
+		// A list that failed has the pages that were received before.
 		list.Items = matchingEntries(list.Items, o.words)
 		if len(list.Items) > 0 {
 			s.lists = append(s.lists, connect.Sorted{Kind: k, List: list, Entries: c.SortEntries(k, list)})

@@ -21,8 +21,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// matchingEntries returns the entries that contain all words in their names, titles, descriptions
-// or names of arguments.
+// matchingEntries returns the entries that contain all words in their names, titles, descriptions,
+// URIs or names of arguments, ignoring case. It returns all entries if words is empty. It does not
+// change items.
 func matchingEntries(items []json.RawMessage, words []string) []json.RawMessage {
 	if len(words) == 0 {
 		return items
@@ -33,7 +34,8 @@ func matchingEntries(items []json.RawMessage, words []string) []json.RawMessage 
 	})
 }
 
-// textsOf returns the texts of an entry that a search for words covers. Texts may be "".
+// textsOf returns the texts of an entry, of any kind, that a search for words covers. A text is "" if
+// the entry does not have the member.
 func textsOf(raw json.RawMessage) (texts []string) {
 	m, _ := jsonraw.Object(raw)
 	for _, name := range []string{"name", "title", "description", "uri", "uriTemplate"} {
@@ -44,7 +46,7 @@ func textsOf(raw json.RawMessage) (texts []string) {
 	for _, p := range schema.New(m.Value("inputSchema")).Schema().Properties() {
 		texts = append(texts, p.Name)
 	}
-	arguments, _ := m.Get("arguments")
+	arguments, _ := m.Get("arguments") // of a prompt
 	list, _ := jsonraw.Array(arguments)
 	for _, argument := range list {
 		texts = append(texts, toolcall.TextOf(jsonraw.First(argument, "name")))
@@ -52,7 +54,9 @@ func textsOf(raw json.RawMessage) (texts []string) {
 	return texts
 }
 
-// sectionsOf returns the entries of each server for people, below its name.
+// sectionsOf returns a section for each list of each server. At a terminal its heading is the
+// server's name; in a pipe each line begins with the name. If several kinds are listed, the kind is
+// added.
 func sectionsOf(all []*Surveyed, st term.Style, o surveyOptions) (parts []render.Section) {
 	for _, s := range all {
 		for _, l := range s.lists {
@@ -90,10 +94,12 @@ func (s *Surveyed) summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// surveyJSON returns each server with its lists, whose entries are the server's bytes, or with the
-// bill of its tools.
+// surveyJSON returns the JSON document of a survey: each server with its lists, whose entries are the
+// server's bytes, or, if bills is set, with the bill of its tools, and the sum of the bills. Skipped
+// servers follow with the reason.
 func surveyJSON(all []*Surveyed, skipped []cmdutil.SkippedServer, bills bool) json.RawMessage {
 	var rows []json.RawMessage
+	// text returns row with a member of that name, or row itself if the value is "".
 	text := func(row json.RawMessage, name, value string) json.RawMessage {
 		if value == "" {
 			return row
@@ -115,7 +121,7 @@ func surveyJSON(all []*Surveyed, skipped []cmdutil.SkippedServer, bills bool) js
 			)
 		}
 		for _, l := range s.lists {
-			if bills {
+			if bills { // of the list of tools, the only list
 				b, _ := json.Marshal(billOf(l.List))
 				row = jsonraw.With(row, "bill", b)
 				continue
@@ -137,9 +143,10 @@ func surveyJSON(all []*Surveyed, skipped []cmdutil.SkippedServer, bills bool) js
 	return raw
 }
 
-// ReportFailures reports the failure of each of several servers, and returns the outcome of the
-// command, whose kind is the most severe one. isReported is false if the caller has to report the
-// outcome. It is a failure if all known servers wait for approval.
+// ReportFailures returns the outcome of a command that asked several servers: OK if none failed, else
+// a failure of the most severe kind. If more than one was asked and some failed, it writes each failure
+// to standard error; isReported is then true, and the outcome is a summary. Otherwise the caller has
+// to report the outcome. It is also a failure if no server was asked and one waits for approval.
 func ReportFailures(
 	ctx context.Context,
 	f *cmdutil.Factory,

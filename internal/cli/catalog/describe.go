@@ -79,8 +79,8 @@ resource the exit code is 1.`,
 	return cmd
 }
 
-// parseDescribeArgs parses the arguments: a name with its kind before it, or alone. A URI alone is
-// that of a resource, a template or a skill.
+// parseDescribeArgs parses the arguments: a name with its kind before it, or alone. Without a kind, a
+// URI with a { is of a template, another URI of a resource, and any other name of a tool.
 func parseDescribeArgs(words []string) (o describeOptions, err error) {
 	if len(words) == 2 {
 		k, ok := connect.KindNamed(words[0])
@@ -112,8 +112,8 @@ func parseDescribeArgs(words []string) (o describeOptions, err error) {
 	return describeOptions{kind: connect.ResourceKind, name: words[0]}, nil
 }
 
-// runDescribe prints the definition. If there is no tool of that name, the hint names an entry of a
-// different kind.
+// runDescribe prints the definition. If there is no tool of that name, the hint of the error names an
+// entry of a different kind that has it.
 func runDescribe(ctx context.Context, f *cmdutil.Factory, o describeOptions) error {
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv})
 	if !out.OK() {
@@ -128,11 +128,11 @@ func runDescribe(ctx context.Context, f *cmdutil.Factory, o describeOptions) err
 	if !out.OK() {
 		out.Method = o.kind.Method
 		if out.Kind == wire.InvalidArguments {
-			out.Reached = wire.Answered // no request but the list was needed
+			out.Reached = wire.Answered // the server responded to the only request, of the list
 			if hint := otherKindHint(ctx, c, o); hint != "" {
 				out.Hint = hint
 			}
-			if cmdutil.IsURL(o.name) {
+			if cmdutil.IsURL(o.name) { // perhaps meant as the server
 				out.Hint += "; name a server with -s"
 			}
 		}
@@ -141,8 +141,9 @@ func runDescribe(ctx context.Context, f *cmdutil.Factory, o describeOptions) err
 	return cmdutil.Show(ctx, f, out, cmdutil.Document(found.raw, found.human), o.kind.Method)
 }
 
-// otherKindHint returns the hint for a prompt, a resource or a skill that has the name, if the user
-// asked for a tool; "" if there is none.
+// otherKindHint returns the hint for a prompt, a resource or a skill that has the name of the tool
+// that the user asked for. It returns "" if there is none, or if the user named another kind. It may
+// request the lists of these kinds.
 func otherKindHint(ctx context.Context, c *connect.Conn, o describeOptions) wire.Hint {
 	if o.kind != connect.ToolKind {
 		return ""
@@ -152,11 +153,8 @@ func otherKindHint(ctx context.Context, c *connect.Conn, o describeOptions) wire
 			continue
 		}
 		if _, out := c.Entry(ctx, k, o.name); out.OK() {
-			return "there is a " + wire.Hint(
-				k.One,
-			) + " of that name: " + wire.RunOnServer(
-				"describe "+k.One+" "+shellwords.Quote(o.name),
-			)
+			return "there is a " + wire.Hint(k.One) + " of that name: " +
+				wire.RunOnServer("describe "+k.One+" "+shellwords.Quote(o.name))
 		}
 	}
 	if settings, _ := c.Extension(skill.Extension); settings != nil {
@@ -173,8 +171,8 @@ type described struct {
 	human func(w io.Writer, st term.Style) error
 }
 
-// describeTool returns the definition of a tool. It reads the tool's page if withApp is set. The
-// text for people also has suspicious parts of the definition.
+// describeTool returns the definition of a tool. The text for people also has suspicious parts of the
+// definition, and, if withApp is set, the tool's UI resource, which is read from the server.
 func describeTool(ctx context.Context, c *connect.Conn, name string, withApp bool) (described, wire.Outcome) {
 	tool, out := c.Define(ctx, name)
 	if !out.OK() {
@@ -187,7 +185,7 @@ func describeTool(ctx context.Context, c *connect.Conn, name string, withApp boo
 	return described{tool.Raw, func(w io.Writer, st term.Style) error {
 		var suspicious []string
 		for _, mark := range poison.Scan(tool.Raw, nil) {
-			if mark.Kind != poison.Hidden {
+			if mark.Kind != poison.Hidden { // render.Describe warns of hidden characters itself
 				suspicious = append(suspicious, mark.String())
 			}
 		}
@@ -195,13 +193,14 @@ func describeTool(ctx context.Context, c *connect.Conn, name string, withApp boo
 	}}, out
 }
 
-// readApp reads the page of a tool. It warns if the page cannot be read; the App then has no page.
+// readApp reads the UI resource of a tool, which must have one. If that fails, it warns, and the App
+// has only what the tool's definition says.
 func readApp(ctx context.Context, c *connect.Conn, tool mcp.Tool) *mcp.App {
 	out := toolcall.ReadResource(ctx, c, tool.UI)
 	var contents []json.RawMessage
 	if out.OK() {
 		items, _ := out.Message.ResultItems("contents")
-		contents = append([]json.RawMessage{}, items...)
+		contents = append([]json.RawMessage{}, items...) // not nil, which means that it could not be read
 	} else {
 		c.Env.UI.Warn("the tool's UI resource " + tool.UI + " could not be read: " + out.Text)
 	}
@@ -209,8 +208,8 @@ func readApp(ctx context.Context, c *connect.Conn, tool mcp.Tool) *mcp.App {
 	return &app
 }
 
-// showApp prints the App of a tool as one line of JSON. It returns exit code 1 for a tool without a
-// page.
+// showApp prints what a tool and its UI resource declare, as one line of JSON. It fails with exit code
+// 1 if the tool has no UI resource.
 func showApp(ctx context.Context, f *cmdutil.Factory, name string, argv []string) error {
 	c, out := f.Open(ctx, connect.Options{Argv: argv})
 	if !out.OK() {
@@ -243,8 +242,8 @@ func showApp(ctx context.Context, f *cmdutil.Factory, name string, argv []string
 	)
 }
 
-// describeSkill finds a skill by its URI, the URI of its folder, or its name. It fails if several
-// skills have the name.
+// describeSkill returns the entry of a skill, found by its URI, the URI of its folder, or its name. It
+// fails if no skill or several skills have the name.
 func describeSkill(ctx context.Context, c *connect.Conn, name string) (described, wire.Outcome) {
 	list, out := c.Listed(ctx, connect.SkillKind, nil)
 	if !out.OK() {
@@ -280,7 +279,8 @@ func describeSkill(ctx context.Context, c *connect.Conn, name string) (described
 	}, out
 }
 
-// describeEntry returns the definition of an entry that is not a tool.
+// describeEntry returns the definition of a skill, prompt, resource or template. It fails if the entry
+// is invalid and cannot be shown.
 func describeEntry(ctx context.Context, c *connect.Conn, k connect.Kind, name string) (described, wire.Outcome) {
 	if k == connect.SkillKind {
 		return describeSkill(ctx, c, name)
@@ -305,8 +305,8 @@ func describeEntry(ctx context.Context, c *connect.Conn, k connect.Kind, name st
 	return described{raw, human}, out
 }
 
-// parseEntry parses an entry, and returns a function that shows it to people. The Finding is nil if
-// the entry is valid.
+// parseEntry parses an entry, and returns a function that shows it to people. If the entry is
+// invalid, it returns the reason as a Finding, and the function must not be used.
 func parseEntry[T any](raw json.RawMessage, parse func(json.RawMessage) (T, *wire.Finding),
 	show func(io.Writer, term.Style, T) error,
 ) (func(io.Writer, term.Style) error, *wire.Finding) {

@@ -45,13 +45,15 @@ server/discover or initialize unchanged.`,
 	return cmd
 }
 
-// runInfo prints the info of the server. It does not open a new connection if one is already open.
+// runInfo prints the info of the server: the result of the handshake that the command does, or, if
+// the connection of a shell or a kept server is already open, of a new request on it.
 func runInfo(ctx context.Context, f *cmdutil.Factory, argv []string) error {
 	c, out := f.Open(ctx, connect.Options{Argv: argv, RequireServerInfo: true, NoResume: true, UseKept: true})
 	if !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	if c.IsKept() && !c.Passing || f.Shell != nil {
+	usesKept := c.IsKept() && !c.Passing
+	if usesKept || f.Shell != nil { // Open did no handshake
 		out = requestInfo(ctx, c)
 	}
 	ans := cmdutil.AnswerOf(out)
@@ -59,13 +61,14 @@ func runInfo(ctx context.Context, f *cmdutil.Factory, argv []string) error {
 	return cmdutil.Show(ctx, f, out, ans, "server/discover", "initialize")
 }
 
-// requestInfo returns the info of a server whose connection is already open. If only initialize
-// returns the info, it sends a ping, and returns the result that the server gave to initialize.
+// requestInfo returns the info of a server whose connection is already open. It sends
+// server/discover. In revisions without that method it sends a ping, to see that the server still
+// responds, and the result is rebuilt from what the client keeps of initialize.
 func requestInfo(ctx context.Context, c *connect.Conn) wire.Outcome {
 	method := client.PingMethod(c.Revision())
 	out := c.Do(ctx, client.Call{Method: method})
 	if method == "ping" && client.IsUnknownMethod(out) {
-		out = wire.Outcome{Took: out.Took, Reached: out.Reached} // a server without ping answers, too
+		out = wire.Outcome{Took: out.Took, Reached: out.Reached} // the error is a response, too
 	}
 	if !out.OK() || method != "ping" {
 		return out
@@ -87,13 +90,15 @@ func requestInfo(ctx context.Context, c *connect.Conn) wire.Outcome {
 	return out
 }
 
-// writeInfo writes all facts that a server declares about itself, for people.
+// writeInfo writes what a server declares about itself, and how mcpc is connected to it, for people.
+// result is the result of server/discover or initialize.
 func writeInfo(c *connect.Conn, w io.Writer, st term.Style, result json.RawMessage) error {
 	info := c.Info()
 	server, _ := jsonraw.Object(info.ServerInfo)
 	members, _ := jsonraw.Object(result)
 	why := c.Why()
-	if c.Saved != nil && c.Saved.Pinned && c.Env.Protocol == "" && c.Revision() == c.Saved.Revision {
+	isPinned := c.Saved != nil && c.Saved.Pinned && c.Env.Protocol == "" // unless a flag overrides it
+	if isPinned && c.Revision() == c.Saved.Revision {
 		why = "set by --protocol at mcpc init"
 	}
 	rows := [][]string{
@@ -123,7 +128,7 @@ func writeInfo(c *connect.Conn, w io.Writer, st term.Style, result json.RawMessa
 // nothing if the output is empty.
 func writeSeparated(w io.Writer, st term.Style, write func(io.Writer) error) error {
 	var b strings.Builder
-	if err := write(&b); err != nil || b.Len() == 0 {
+	if err := write(&b); err != nil || b.Len() == 0 { // err is nil if the output is empty
 		return err
 	}
 	text := b.String()
@@ -145,8 +150,8 @@ func otherRevisions(result jsonraw.Members, negotiated string) []string {
 	)
 }
 
-// writeDeclarations writes the rows of declarations, without shortening them. At a terminal it
-// writes each kind once.
+// writeDeclarations writes rows of a kind, a name and options, without shortening them. At a terminal
+// it writes a kind only once for adjacent rows.
 func writeDeclarations(w io.Writer, st term.Style, rows [][]string) error {
 	if !st.Terminal {
 		return term.Table(w, st, nil, rows)
@@ -163,14 +168,14 @@ func writeDeclarations(w io.Writer, st term.Style, rows [][]string) error {
 	return term.Facts(w, st, kinds)
 }
 
-// declarations returns the rows of the table of capabilities. Each member of extensions
-// and experimental is a row of its own, known or not, with its capabilityText.
+// declarations returns the declared capabilities as rows of a kind, a name and options. The kind is
+// "capability", or "extension" or "experimental" for each member of these two objects.
 func declarations(capabilities json.RawMessage) (rows [][]string) {
 	members, _ := jsonraw.Object(capabilities)
 	for _, m := range members {
 		inner, err := jsonraw.Object(m.Value)
 		what := map[string]string{"extensions": "extension", "experimental": "experimental"}[m.Name]
-		if what == "" || err != nil {
+		if what == "" || err != nil { // a member that is not an object is shown as it is
 			rows = append(rows, []string{"capability", m.Name, capabilityText(m.Value)})
 			continue
 		}
@@ -181,8 +186,8 @@ func declarations(capabilities json.RawMessage) (rows [][]string) {
 	return rows
 }
 
-// capabilityText returns the names of the options that a capability sets. It returns the JSON if an
-// option is not a boolean or an empty object.
+// capabilityText returns the names of the options that a capability sets, "" if none. It returns the
+// JSON of the capability if it is not an object, or if an option is not a boolean or an empty object.
 func capabilityText(raw json.RawMessage) string {
 	members, err := jsonraw.Object(raw)
 	if err != nil {
@@ -193,7 +198,7 @@ func capabilityText(raw json.RawMessage) string {
 		switch string(m.Value) {
 		case "true", "{}":
 			set = append(set, m.Name)
-		case "false":
+		case "false": // the same as a missing option
 		default:
 			return string(jsonraw.Compact(raw))
 		}

@@ -103,7 +103,7 @@ func listAs(ctx context.Context, f *cmdutil.Factory, o listOptions, named bool) 
 	if err := o.watch.check(f); err != nil {
 		return err
 	}
-	onlyTools := !named || slices.Equal(o.kinds, connect.Kinds[:1])
+	onlyTools := !named || slices.Equal(o.kinds, connect.Kinds[:1]) // the first kind is tools
 	if o.bill && (o.watch.on || !onlyTools) {
 		return usage.New("--bill applies to tools only, without --watch, --json or --jq", wire.RunOnServer("list --bill"))
 	}
@@ -135,9 +135,10 @@ func kindsOf(f *cmdutil.Factory, words []string) ([]connect.Kind, error) {
 		return []connect.Kind{k}, nil
 	}
 	hint := meant.ServerCommandHint(f, "list", words)
-	if words[0] == "demo" {
+	if words[0] == "demo" { // the built-in server's name, which other commands take as an argument
 		return nil, usage.New("name a server with -s", wire.Run("list -s "+shellwords.Quote(words[0])))
 	}
+	// A file is more likely the server's command than a kind with a typing error.
 	if near := suggest.Nearest(words[0], connect.KindWords()); near != "" && !cmdutil.IsFile(words[0]) {
 		hint = "did you mean " + wire.RunOnServer("list "+near) + "?"
 	}
@@ -159,9 +160,9 @@ func listAll(ctx context.Context, f *cmdutil.Factory, o listOptions) error {
 	return runSurvey(ctx, f, o.survey)
 }
 
-// runList lists the entries of one server once: it opens a session, fetches the lists, prints the
-// part of a list that failed, and reports the outcome. The error is the first failure of writing,
-// or the outcome as an exit code.
+// runList lists the entries of one server once. If a list fails, it still prints what was received,
+// of that list and the others. The error is the first failure of writing, or the outcome as an exit
+// code.
 func runList(ctx context.Context, f *cmdutil.Factory, o listOptions) error {
 	all := len(o.kinds) > 1
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: all})
@@ -176,9 +177,10 @@ func runList(ctx context.Context, f *cmdutil.Factory, o listOptions) error {
 	ans := f.ListAnswer(l, all, o.long)
 	// A list that a limit cut is shown as far as it was received, and so are the other lists if one
 	// fails. Neither is a success.
-	isPart := out.Kind == wire.BadResponse || all && !out.OK() && out.Kind != wire.Signal
+	hasOtherLists := all && !out.OK() && out.Kind != wire.Signal
+	isPart := out.Kind == wire.BadResponse || hasOtherLists
 	var printErr error
-	if len(ans.Messages) > 0 && isPart && !f.HasAnswer(out) {
+	if len(ans.Messages) > 0 && isPart && !f.HasAnswer(out) { // else Show prints it
 		printErr = cmdutil.Print(ctx, f, ans)
 	}
 	if out.OK() && l.Shown == 0 {
@@ -193,15 +195,15 @@ func runList(ctx context.Context, f *cmdutil.Factory, o listOptions) error {
 	return err
 }
 
-// addLists adds the lists to l. It returns the outcome of the first list that failed, OK if none
-// failed, and warns of further failures. It continues after a failure that does not affect the
-// other lists.
+// addLists fetches the lists of o.kinds and adds them to l. It returns the outcome of the first list
+// that failed, OK if none failed, and warns of further failures. It continues after a failure that
+// does not affect the other lists. all is set if the user asked for all kinds.
 func addLists(
 	ctx context.Context, f *cmdutil.Factory, l *connect.Listing, c *connect.Conn, o listOptions, all bool,
 ) (out wire.Outcome) {
 	for _, k := range o.kinds {
 		one, left := cmdutil.AddList(ctx, f, l, c, k, all, o.long)
-		if left {
+		if left { // the server declares the kind but has no such method: no failure
 			continue
 		}
 		if out.OK() {
@@ -216,8 +218,9 @@ func addLists(
 	return out
 }
 
-// nothing returns the name of the kinds that a server does not have, with "usable" before it if the
-// server has only entries that mcpc cannot use.
+// nothing returns what a server with empty lists does not have, such as "tools", for a note. If only
+// some kinds were asked for, asked has one kind. unusable is set if the server has only entries that
+// mcpc cannot use; the text is then "usable tools".
 func nothing(asked []connect.Kind, unusable bool) string {
 	what := strings.Join(connect.KindWords(), ", ")
 	if len(asked) == 1 {

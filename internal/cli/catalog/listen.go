@@ -125,12 +125,12 @@ func runListen(ctx context.Context, f *cmdutil.Factory, o listenOptions) (err er
 		ctx, f, c, queue, selected.listenRequest(f, c, o.until), o.until,
 		func(n cmdutil.Notice) (int, error) {
 			if !selected.includes(n.Method) {
-				return 0, nil
+				return 0, nil // it does not count for --count
 			}
 			return 1, printNotice(ctx, f, o, n)
 		},
 	)
-	if out.OK() && out.Method != "" {
+	if out.OK() && out.Method != "" { // the outcome of --for and --count has no method
 		f.Note("the server closed the subscription")
 	}
 	f.Record.SetOutcome(out)
@@ -180,6 +180,7 @@ func selectNotifications(c *connect.Conn, o listenOptions) (selection, wire.Outc
 	s.Tools = isSelected(o.tools, "tools", "listChanged", changesOf("tools"))
 	s.Prompts = isSelected(o.prompts, "prompts", "listChanged", changesOf("prompts"))
 	s.Resources = isSelected(o.resources, "resources", "listChanged", changesOf("resources"))
+	// Without a URI there is nothing to subscribe to, even if all kinds are selected.
 	if len(o.uris) > 0 && isSelected(true, "resources", "subscribe", "updates of resources") {
 		s.URIs = o.uris
 	}
@@ -190,7 +191,7 @@ func selectNotifications(c *connect.Conn, o listenOptions) (selection, wire.Outc
 		s.logs = isSelected(o.logs != "", "logging", "", "log messages")
 	}
 	if s.level == anyLevel {
-		s.level = ""
+		s.level = "" // no level is requested: the server decides
 	}
 	if len(missing) > 0 {
 		c.Env.UI.Note("not supported by the server: " + strings.Join(missing, ", "))
@@ -261,7 +262,7 @@ func (s selection) listenRequest(f *cmdutil.Factory, c *connect.Conn, until cmdu
 				c.Env.UI.Note("reconnected; changes in between were not reported")
 				return
 			}
-			accepted := s
+			accepted := s // the server may have accepted only a part
 			accepted.SubscriptionFilter = agreed
 			c.Env.UI.Note("listening to " + cmp.Or(strings.Join(accepted.names(), ", "), "nothing") + "; Ctrl-C stops")
 		},

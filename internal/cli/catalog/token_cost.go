@@ -59,7 +59,7 @@ func billOf(list client.List) bill {
 			continue
 		}
 		one := billed{Name: members.Text("name")}
-		model := json.RawMessage("{}")
+		model := json.RawMessage("{}") // the entry as a client gives it to a model
 		for _, name := range []string{"name", "description", "inputSchema"} {
 			if value, ok := members.Get(name); ok {
 				model = jsonraw.With(model, name, jsonraw.Compact(value))
@@ -76,9 +76,9 @@ func billOf(list client.List) bill {
 		meta, _ := members.Get("_meta")
 		one.AppOnly = mcp.AppOnly(meta)
 		if one.AppOnly {
-			one.Bytes.Model = 0
+			one.Bytes.Model = 0 // no model gets it
 		}
-		one.Tokens = (one.Bytes.Model + bytesPerToken - 1) / bytesPerToken
+		one.Tokens = (one.Bytes.Model + bytesPerToken - 1) / bytesPerToken // rounded up
 		b.Tools = append(b.Tools, one)
 		b.add(one)
 	}
@@ -148,7 +148,7 @@ var billHead = []string{"TOKENS", "SHARE", "DESCRIPTION", "SCHEMA", "ENTRY"}
 func (b bill) sum() billed { return billed{Tokens: b.Tokens, Bytes: b.Bytes} }
 
 // cells returns the cells of a row of the table: the cost of one, and its share of the bill in
-// percent.
+// percent, 100 in a bill without a cost.
 func (b bill) cells(one billed) []string {
 	share := 100
 	if b.Bytes.Model > 0 {
@@ -176,7 +176,8 @@ type serverBill struct {
 	bill
 }
 
-// billOfServers returns the bill for the lists of a survey. It leaves Rows nil.
+// billOfServers returns the bill for the lists of a survey, which must be lists of tools. It leaves
+// Rows nil.
 func billOfServers(asked []*Surveyed) billOfAll {
 	var sum bill
 	all := billOfAll{BytesPerToken: bytesPerToken}

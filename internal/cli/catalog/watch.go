@@ -103,12 +103,17 @@ func watchLists(ctx context.Context, f *cmdutil.Factory, o listOptions) error {
 func (w *watcher) filter() (f client.SubscriptionFilter, out wire.Outcome) {
 	var missing []string
 	for _, k := range w.o.kinds {
-		there := w.c.Offers(k.Capability, "listChanged")
-		f.Tools = f.Tools || there && k == connect.ToolKind
-		f.Prompts = f.Prompts || there && k == connect.PromptKind
-		f.Resources = f.Resources || there && (k == connect.ResourceKind || k == connect.TemplateKind)
-		if !there {
+		if !w.c.Offers(k.Capability, "listChanged") {
 			missing = append(missing, k.Many)
+			continue
+		}
+		switch k {
+		case connect.ToolKind:
+			f.Tools = true
+		case connect.PromptKind:
+			f.Prompts = true
+		case connect.ResourceKind, connect.TemplateKind: // one notification is for both lists
+			f.Resources = true
 		}
 	}
 	text := "the server does not report changes of its " + strings.Join(missing, ", ")
@@ -137,7 +142,7 @@ func (w *watcher) follow(ctx context.Context, filter client.SubscriptionFilter) 
 			Began: func(client.SubscriptionFilter) { w.mark(w.o.kinds...) },
 			Lost:  func(why string) { f.Note(why + "; retrying") },
 		},
-		cmdutil.ListenLimits{},
+		cmdutil.ListenLimits{}, // none: this loop counts the changes and starts the timer
 	)
 	defer subscription.Stop()
 	stdoutPoll := time.NewTicker(cmdutil.StdoutPollInterval)
@@ -147,10 +152,10 @@ func (w *watcher) follow(ctx context.Context, filter client.SubscriptionFilter) 
 		case <-stdoutPoll.C:
 			w.printErr = cmp.Or(w.printErr, f.StdoutClosed())
 			if w.printErr != nil {
-				subscription.Stop()
+				subscription.Stop() // Ended then reports the end
 			}
 		case <-w.wake:
-			isFirst := w.known == nil
+			isFirst := w.known == nil // the first read only shows the lists
 			changes, out := w.reread(ctx, subscription.Ctx)
 			if !out.OK() && subscription.Ctx.Err() == nil {
 				return out
@@ -203,47 +208,48 @@ func (w *watcher) takeStale() map[connect.Kind]bool {
 	return stale
 }
 
-// reread reads the lists that have changed, prints the changes, and returns their number. It waits
-// until minReadInterval has passed since the last read. A list that cannot be read is only a
-// warning, unless it is the first read. It reads until ctx ends, and prints changes until whole
-// ends.
-func (w *watcher) reread(whole, ctx context.Context) (changes int, out wire.Outcome) {
+// reread reads the lists that are marked as changed, prints the changes, and returns their number. It
+// waits until minReadInterval has passed since the last read. A list that cannot be read is only a
+// warning, unless it is the first read. It reads until subscribed is done, which is when the
+// subscription ends, and prints until command is done.
+func (w *watcher) reread(command, subscribed context.Context) (changes int, out wire.Outcome) {
 	if wait := minReadInterval - w.f.Now().Sub(w.read); wait > 0 {
 		select {
 		case <-time.After(wait):
-		case <-ctx.Done():
+		case <-subscribed.Done():
 			return 0, wire.Outcome{}
 		}
 	}
 	w.read = w.f.Now()
 	if w.known == nil {
-		return 0, w.first(ctx)
+		return 0, w.first(subscribed)
 	}
 	stale := w.takeStale()
 	for _, k := range w.o.kinds {
-		if _, listed := w.known[k]; !listed || !stale[k] {
+		if _, listed := w.known[k]; !listed || !stale[k] { // not listed: the server has no such method
 			continue
 		}
-		list, out := w.c.Listed(ctx, k, nil)
+		list, out := w.c.Listed(subscribed, k, nil) // nil: all pages
 		switch {
-		case ctx.Err() != nil:
+		case subscribed.Err() != nil:
 			return changes, out
 		case !out.OK():
 			w.f.Warn("the list of " + k.Many + " could not be read again: " + out.Text)
 		default:
 			old := w.known[k]
 			w.known[k] = itemsOf(k, list)
-			changes += w.compare(whole, k, old, w.known[k])
+			changes += w.compare(command, k, old, w.known[k])
 		}
 	}
 	return changes, wire.Outcome{}
 }
 
-// first reads and prints all lists, as list does without --watch.
+// first reads and prints all lists, as list does without --watch, and sets w.known. It leaves w.known
+// nil if a list fails.
 func (w *watcher) first(ctx context.Context) wire.Outcome {
 	var l connect.Listing
 	several := len(w.o.kinds) > 1
-	w.takeStale()
+	w.takeStale() // all lists are read now; the marks of later notifications stay
 	for _, k := range w.o.kinds {
 		if out, left := l.Add(ctx, w.c, k, several, w.f.ShowsTables()); !out.OK() && !left {
 			return out
@@ -276,17 +282,19 @@ func itemsOf(k connect.Kind, list client.List) (items []item) {
 	return items
 }
 
-// compare prints the items that were added, removed or changed between two lists, and returns their
-// number. Items with the same name are compared by their JSON.
+// compare prints the items that were added, removed or changed between two lists of kind k, and
+// returns their number. Items with the same name are compared by their JSON. A failure to print is
+// stored in w.printErr.
 func (w *watcher) compare(ctx context.Context, k connect.Kind, old, now []item) int {
 	var changes []render.Change
+	// show prints a change as JSON at once, and keeps it for the text for people.
 	show := func(sign, change, about string, it item, was json.RawMessage) {
 		changes = append(changes, render.Change{Sign: sign, Kind: k.One, Name: it.name, About: about})
 		w.line(ctx, change, k, it.name, was, it.raw)
 	}
 	for _, it := range old {
 		if !slices.ContainsFunc(now, it.isNamed) {
-			show("-", "removed", "", item{name: it.name}, it.raw)
+			show("-", "removed", "", item{name: it.name}, it.raw) // the item has no JSON now, only before
 		}
 	}
 	for _, it := range now {
@@ -307,7 +315,8 @@ func (w *watcher) compare(ctx context.Context, k connect.Kind, old, now []item) 
 
 func (it item) isNamed(other item) bool { return it.name == other.name }
 
-// differing returns the names of the members that are different in two objects.
+// differing returns the names of the members that are different in two objects, or missing in one.
+// White space makes no difference.
 func differing(a, b json.RawMessage) (names []string) {
 	left, _ := jsonraw.Object(a)
 	right, _ := jsonraw.Object(b)
