@@ -14,7 +14,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// FillForm lets the user fill in a form.
+// FillForm lets the user fill in the form of the request q, and returns what the user sends, or that
+// the user declined or cancelled. from names the server, check checks the values. A form that cannot
+// be shown is answered with its error.
 func (c *Console) FillForm(
 	ctx context.Context, q client.InputRequest, from string, check host.FormCheck,
 ) client.Answer {
@@ -31,7 +33,8 @@ func (c *Console) FillForm(
 	return client.Answer{Result: asked.Run()}
 }
 
-// FillArguments asks for the arguments of a tool. Returns nil if the user gives up.
+// FillArguments asks for the arguments of a tool that the fields of form describe. It returns nil if
+// the user gives up.
 func (c *Console) FillArguments(
 	ctx context.Context,
 	tool string,
@@ -42,8 +45,9 @@ func (c *Console) FillArguments(
 	return d.Arguments()
 }
 
-// WriteMessage lets the user act as the model: it shows the request, and returns what the user
-// types, unless the user declines (client/sampling, "Human in the loop").
+// WriteMessage lets the user act as the model: it shows the sampling request q of the server from, and
+// returns what the user types as the model's message, or that the user declined (client/sampling,
+// "Human in the loop").
 func (c *Console) WriteMessage(ctx context.Context, q client.InputRequest, from string) client.Answer {
 	d := c.Dialog(ctx)
 	d.Say("%s requests a model's answer (sampling):", d.Line(from))
@@ -57,7 +61,8 @@ func (c *Console) WriteMessage(ctx context.Context, q client.InputRequest, from 
 	}
 	for {
 		text, err := d.Ask("")
-		if text == "." || errors.Is(err, io.EOF) && len(lines) > 0 {
+		endsAnswer := errors.Is(err, io.EOF) && len(lines) > 0 // Ctrl-D before any line declines
+		if text == "." || endsAnswer {
 			break
 		}
 		if err != nil {
@@ -84,7 +89,7 @@ func (c *Console) Dialog(ctx context.Context) *Dialog {
 	d.Next = func() (string, error) {
 		text, err := c.Typist.Line(ctx)
 		if err != nil {
-			d.Say("")
+			d.Say("") // the user typed no line end after the prompt
 		}
 		c.Progress.Newline()
 		return text, err

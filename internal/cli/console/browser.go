@@ -41,7 +41,7 @@ func (c *Console) VisitPage(ctx context.Context, q client.InputRequest, from str
 	if err := Browse(c, page.URL, nil); err != nil {
 		d.Say("  cannot start a browser (%s): open the URL yourself", d.Line(err.Error()))
 	}
-	if q.WillRetry {
+	if q.WillRetry { // the request is sent again after this answer, so the page must be done by then
 		if _, err := d.Ask("Press Enter when you are done there, Ctrl-D to cancel"); err != nil {
 			return client.Answer{Result: question.Cancel()}
 		}
@@ -62,7 +62,7 @@ func Browse(c *Console, address string, onFailure func(error)) error {
 	if preferred := strings.Fields(c.env.Getenv("BROWSER")); len(preferred) > 0 {
 		argv = preferred
 	}
-	process.KeepOrphans()
+	process.KeepOrphans() // orphans may be of the browser from now on
 	cmd := exec.Command(argv[0], append(argv[1:len(argv):len(argv)], address)...)
 	if err := cmd.Start(); err != nil {
 		return err
@@ -75,7 +75,8 @@ func Browse(c *Console, address string, onFailure func(error)) error {
 	return nil
 }
 
-// ShowCode returns a function that shows the code that the user enters in a browser on any machine.
+// ShowCode returns a function that shows, for a login with --grant device, the address of a page and
+// the code to enter there, in a browser on any machine.
 func ShowCode(c *Console) func(ctx context.Context, address, code string) {
 	return func(_ context.Context, address, code string) {
 		shown := c.ErrStyle.Line(jsonraw.Excerpt([]byte(code), host.MostSaid))
@@ -84,7 +85,8 @@ func ShowCode(c *Console) func(ctx context.Context, address, code string) {
 	}
 }
 
-// ChooseIssuer returns a function that asks the user which authorization server to log in to.
+// ChooseIssuer returns a function that asks the user which authorization server to log in to, until
+// the user types its number. Its error is that of reading the answer.
 func ChooseIssuer(c *Console) func(ctx context.Context, issuers []string) (string, error) {
 	return func(ctx context.Context, issuers []string) (string, error) {
 		d := c.Dialog(ctx)
@@ -107,8 +109,9 @@ func ChooseIssuer(c *Console) func(ctx context.Context, issuers []string) (strin
 	}
 }
 
-// Visitor returns a function that shows where to log in, and opens it. If no browser can be
-// started, it tells the user at a terminal; without a terminal it sends the error to unopened.
+// Visitor returns a function that shows the address of the login page and opens it in a browser. If no
+// browser can be started, it tells the user at a terminal. Without a terminal it sends the error to
+// unopened, so that the login can end, unless unopened is nil.
 func Visitor(c *Console, unopened chan<- error) func(context.Context, string) {
 	noBrowser := func(err error) {
 		if !c.ErrStyle.Terminal && unopened != nil {
@@ -119,7 +122,7 @@ func Visitor(c *Console, unopened chan<- error) func(context.Context, string) {
 			"): open the URL yourself, or run mcpc login with --no-browser or --grant device")
 	}
 	failedLater := func(err error) {
-		if c.env.IsConnected.Load() { // otherwise the login has ended already
+		if c.env.IsConnected.Load() { // not after the login has ended
 			noBrowser(err)
 		}
 	}

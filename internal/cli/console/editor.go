@@ -25,13 +25,14 @@ import (
 var errEmptied = errors.New("the params are empty; nothing was sent")
 
 // EditRequest opens params in the user's editor and returns the edited params. Unchanged params
-// keep their bytes. Text that is not JSON stays in its file.
+// keep their bytes. It fails if the user empties the file. Text that is not JSON is an error and stays
+// in its file, which the hint names; otherwise the file is deleted.
 func (c *Console) EditRequest(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	editor := c.editorWords()
 	if len(editor) == 0 {
 		return nil, usage.New("--edit needs an editor", "set EDITOR, as in EDITOR=vi")
 	}
-	var before bytes.Buffer
+	var before bytes.Buffer // indented, as at a terminal
 	if err := render.JSON(&before, term.Style{Terminal: true, Width: 80}, jsonraw.OrEmpty(params)); err != nil {
 		return nil, err
 	}
@@ -69,12 +70,13 @@ func writeDraft(text []byte) (name string, err error) {
 	return f.Name(), errors.Join(err, f.Close())
 }
 
-// runEdit runs the editor without a shell, and reads the edited file.
+// runEdit runs the editor without a shell, and returns the content of the edited file, of at most the
+// size of a message.
 func (c *Console) runEdit(ctx context.Context, editor []string, name string) ([]byte, error) {
-	process.KeepOrphans()
+	process.KeepOrphans() // orphans may be of the editor from now on
 	cmd := exec.CommandContext(ctx, editor[0], append(editor[1:len(editor):len(editor)], name)...)
 	cmd.Stdin = c.In
-	cmd.Stdout = c.Err
+	cmd.Stdout = c.Err // standard output may be a pipe, which must get only the answer
 	cmd.Stderr = c.Err
 	if c.OutStyle.Terminal {
 		cmd.Stdout = c.Out
@@ -95,7 +97,8 @@ func (c *Console) runEdit(ctx context.Context, editor []string, name string) ([]
 	return raw, err
 }
 
-// NotEdited returns the outcome of an edit that failed with err.
+// NotEdited returns the outcome of an edit that failed with err: Refused if the user emptied the file
+// to send nothing, a usage error for text that is not JSON or a missing editor, else a local failure.
 func NotEdited(err error) wire.Outcome {
 	_, isUsage := errors.AsType[usage.Error](err)
 	_, notJSON := errors.AsType[*usage.JSONError](err)
@@ -108,7 +111,8 @@ func NotEdited(err error) wire.Outcome {
 	return usage.LocalIO("editing", err)
 }
 
-// EditText opens text in the user's editor, and returns the saved text.
+// EditText opens text in the user's editor, and returns the saved text. The caller must have checked
+// HasEditor.
 func (c *Console) EditText(ctx context.Context, text string) (string, error) {
 	name, err := writeDraft([]byte(text))
 	if err != nil {

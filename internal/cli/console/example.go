@@ -8,8 +8,8 @@ import (
 	"mcpc/internal/validate"
 )
 
-// ValidExample returns a small value that satisfies a schema, or nil if it finds none. If raw is
-// not a schema, calls are not checked either, and it returns {}.
+// ValidExample returns a small value that satisfies the schema raw, or nil if it finds none. If raw is
+// not a schema at all, it returns {}: calls are then not checked either.
 func ValidExample(raw json.RawMessage) json.RawMessage {
 	example := schema.Example(raw)
 	schema, warnings, err := validate.Compile(raw)
@@ -18,7 +18,7 @@ func ValidExample(raw json.RawMessage) json.RawMessage {
 	if isNoSchema && string(example) == "{}" {
 		return example
 	}
-	if err != nil || len(warnings) > 0 {
+	if err != nil || len(warnings) > 0 { // with a warning, a part of the schema is not checked
 		return nil
 	}
 	if findings, err := schema.Check(example); err != nil || len(findings) > 0 {

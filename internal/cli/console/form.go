@@ -46,13 +46,14 @@ func (f *Form) Run() json.RawMessage {
 		}
 		content := f.Form.Content(values)
 		f.showSummary(content)
+		// The first check is of the rules for forms, the second of the whole schema.
 		findings := append(f.Form.Check(content), f.Broken(f.Form.Schema, content)...)
 		for _, finding := range findings {
 			f.Say("  %s", f.Style.Alert(f.Line(strings.TrimSpace(finding.Pointer+" "+finding.Text))))
 		}
 		prompt := "[s]end (Enter), [e]dit, [d]ecline, [c]ancel"
 		words := []string{"send", "edit", "decline", "cancel"}
-		if len(findings) > 0 {
+		if len(findings) > 0 { // invalid content cannot be sent
 			prompt = "[e]dit (Enter), [d]ecline, [c]ancel"
 			words = words[1:]
 		}
@@ -68,10 +69,13 @@ func (f *Form) Run() json.RawMessage {
 		case "cancel":
 			return question.Cancel()
 		}
+		// After "edit", all fields are asked for again, with the typed values as defaults.
 	}
 }
 
-// askFields asks for every field. A value that was typed before is the default.
+// askFields asks for every field and stores the values, by field name, in values. A value that is
+// there already is the default; a nil value omits the field. The error is errDeclined if the user
+// declines, otherwise that of reading a line.
 func (f *Form) askFields(values map[string]json.RawMessage) error {
 	for _, field := range f.Form.Fields {
 		current, given := values[field.Name]
@@ -111,7 +115,9 @@ func (f *Form) introduce(field question.Field) {
 	}
 }
 
-// askField asks for a field until the typed value is valid.
+// askField asks for a field until the typed value is valid, and returns it. An empty line means
+// current, the default, which may be nil. A nil value omits the field. The errors are those of
+// askFields.
 func (f *Form) askField(field question.Field, current json.RawMessage) (json.RawMessage, error) {
 	prompt := hints[field.Kind]
 	if field.Kind == question.Other {
@@ -138,7 +144,7 @@ func (f *Form) askField(field question.Field, current json.RawMessage) (json.Raw
 			return current, nil
 		}
 		if word == "-" && !field.Required {
-			return nil, nil
+			return nil, nil // the field is omitted
 		}
 		if word == "" {
 			asker := "server"
@@ -148,7 +154,7 @@ func (f *Form) askField(field question.Field, current json.RawMessage) (json.Raw
 			f.Say("  %s", f.Style.Alert("required by the "+asker))
 			continue
 		}
-		value, err := field.ParseTyped(text, true)
+		value, err := field.ParseTyped(text, true) // true: the number of an option stands for it
 		if err == nil {
 			if findings := f.Broken(field.Schema, value); len(findings) > 0 {
 				err = errors.New(findings[0].Text)
@@ -170,7 +176,7 @@ var hints = map[question.Kind]string{
 	question.Choices: "several, separated by commas", question.Other: "JSON",
 }
 
-// typedForm returns a value as a user would type it.
+// typedForm returns the JSON value of a field as a user would type it.
 func (f *Form) typedForm(field question.Field, value json.RawMessage) string {
 	text, isText := jsonraw.Text(value)
 	if isText {
@@ -207,7 +213,8 @@ func (f *Form) showSummary(content json.RawMessage) {
 	}
 }
 
-// Arguments asks for the arguments of the tool Asker. Returns nil if the user gives up.
+// Arguments asks for the arguments of the tool Asker, and returns them by name; the value of an
+// omitted argument is nil. It returns nil if the user gives up.
 func (f *Form) Arguments() map[string]json.RawMessage {
 	f.isForTool = true
 	f.Say("%s needs more arguments. Ctrl-D cancels; nothing is sent.", f.Line(f.Asker))

@@ -14,8 +14,9 @@ import (
 	"mcpc/internal/usage"
 )
 
-// Input returns the text that an argument denotes: @FILE, - for standard input, or the argument
-// itself. It removes a byte order mark from input that is read.
+// Input returns the text that an argument denotes: @FILE, - or @- for standard input, or the argument
+// itself. from names the source, arguments.FromArgv for the argument itself. Errors are usage errors.
+// It removes a byte order mark from text that is read.
 func (c *Console) Input(arg string) (raw []byte, from string, err error) {
 	raw, from, err = c.InputBytes(arg)
 	if from != arguments.FromArgv {
@@ -24,7 +25,8 @@ func (c *Console) Input(arg string) (raw []byte, from string, err error) {
 	return raw, from, err
 }
 
-// InputBytes does what Input does, but keeps a byte order mark.
+// InputBytes returns the bytes that an argument denotes: @FILE, - or @- for standard input, or the
+// argument itself. It keeps a byte order mark. Results and errors are those of Input.
 func (c *Console) InputBytes(arg string) (raw []byte, from string, err error) {
 	switch {
 	case arg == "-" || arg == "@-":
@@ -70,8 +72,9 @@ func (c *Console) Ask(ctx context.Context, question string) bool {
 // CanAsk reports whether the user may be asked in the middle of a command.
 func (c *Console) CanAsk() bool { return c.Interactive() && c.env.Getenv("CI") == "" }
 
-// AskAlways asks a question and returns "yes", "no" or, for a user who types it, "always". always
-// is the text for that choice, or "".
+// AskAlways asks a question and returns "yes", "no" or "always". always is the text of the prompt for
+// that choice; if it is "", the choice is not offered, but "always" is returned to a user who types
+// it. Anything else, a failure to read and the end of ctx mean "no".
 func (c *Console) AskAlways(ctx context.Context, question, always string) string {
 	fmt.Fprintf(c.Stderr(), "%s ", c.ErrStyle.WrapLine(question+" [y/N"+always+"]"))
 	line, err := c.Typist.Line(ctx)
@@ -89,7 +92,8 @@ func (c *Console) AskAlways(ctx context.Context, question, always string) string
 	return "no"
 }
 
-// TypedLine asks the user for a line. A secret line is not echoed.
+// TypedLine asks the user for a line. A secret line is not echoed; it fails if the echo cannot be
+// turned off. Other errors are those of reading.
 func (c *Console) TypedLine(ctx context.Context, prompt string, secret bool) (string, error) {
 	if secret {
 		c.IsEchoOff.Store(true)

@@ -29,7 +29,7 @@ func (d *Dialog) ShowMessages(params json.RawMessage) {
 // blockTexts returns the texts of a message's content. Content that is not text becomes its type in
 // parentheses.
 func blockTexts(content json.RawMessage) (texts []string) {
-	items := []json.RawMessage{content}
+	items := []json.RawMessage{content} // content is one block, or a list of blocks
 	if list, err := jsonraw.Array(content); err == nil {
 		items = list
 	}

@@ -27,14 +27,14 @@ func (c *Console) Pager() []string {
 	return nil
 }
 
-// ShowPaged shows a text in a pager if it is longer than the screen. If it returns false, the
-// caller must write the text.
+// ShowPaged shows a text in a pager if it is longer than the screen. It returns false if the text is
+// short, or there is no pager, or it cannot be started: the caller must then write the text.
 func (c *Console) ShowPaged(text []byte) bool {
 	argv := c.Pager()
 	if argv == nil || c.OutStyle.Rows(text) < c.OutStyle.Height {
 		return false
 	}
-	c.env.Record.WriteWaiting()
+	c.env.Record.WriteWaiting() // the result is recorded even if mcpc is killed while the pager runs
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Stdin = bytes.NewReader(text)
 	cmd.Stdout = c.Out
@@ -59,11 +59,12 @@ func (c *Console) ShowPaged(text []byte) bool {
 		return true
 	}
 	if errors.As(err, &ended) {
-		if ended.Exited() {
+		if ended.Exited() { // not if a signal ended it, such as the user's Ctrl-C
 			c.Warn("the pager " + argv[0] + " ended with " + ended.String() + "; --no-pager prints without a pager")
 		}
 		return true
 	}
+	// It was not started. That less is missing is no problem of the user.
 	if c.env.Getenv("MCPC_PAGER") != "" || c.env.Getenv("PAGER") != "" {
 		c.Warn("the pager " + argv[0] + " cannot be started: " + usage.Bare(err).Error())
 	}

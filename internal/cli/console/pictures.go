@@ -14,11 +14,12 @@ import (
 // package term.
 var Drawings = []string{"auto", "none", "blocks", "kitty", "iterm2", "sixel"}
 
-// Canvas returns how the pictures of an answer are drawn. Only this function asks the terminal, so
-// that answers without pictures cost no question.
+// Canvas returns how the pictures of an answer are drawn; without a Method they are not drawn. It
+// sends queries to the terminal, so it is called only for an answer with pictures.
 func (c *Console) Canvas(ctx context.Context) term.Canvas {
-	kind := c.env.Getenv("COLORTERM")
-	trueColor := kind == "truecolor" || kind == "24bit" || strings.Contains(c.env.Getenv("TERM"), "direct")
+	declared := c.env.Getenv("COLORTERM")
+	hasDirectColor := strings.Contains(c.env.Getenv("TERM"), "direct")
+	trueColor := declared == "truecolor" || declared == "24bit" || hasDirectColor
 	canvas := term.Canvas{Rows: c.OutStyle.Height, TrueColor: trueColor}
 	if c.noImages || c.images == "none" {
 		return term.Canvas{}
@@ -37,7 +38,7 @@ func (c *Console) Canvas(ctx context.Context) term.Canvas {
 	hasColors := canvas.TrueColor || strings.Contains(c.env.Getenv("TERM"), "256") || facts.Name != ""
 	switch {
 	case c.images != "auto":
-		canvas.Method = slices.Index(Drawings, c.images) - 1
+		canvas.Method = slices.Index(Drawings, c.images) - 1 // the constants have no value for "auto"
 	case facts.Kitty:
 		canvas.Method = term.Kitty
 	case hasInlineImages(facts.Name):
@@ -63,8 +64,9 @@ func (c *Console) isRemote() bool {
 	return c.env.Getenv("SSH_CONNECTION") != "" || c.env.Getenv("SSH_TTY") != ""
 }
 
-// terminalFacts asks the terminal what it can show. It does not ask Apple's terminal and the console
-// of Linux, because they print queries that they do not know.
+// terminalFacts asks the terminal what it can show. It returns no facts if the terminal does not
+// respond, or must not be asked: Apple's terminal and the console of Linux print queries that they do
+// not know, and while the user types, the response would be read as typed text.
 func (c *Console) terminalFacts(ctx context.Context) tty.Facts {
 	if c.env.Getenv("TERM_PROGRAM") == "Apple_Terminal" || c.env.Getenv("TERM") == "linux" || c.Typist.Busy() {
 		return tty.Facts{}
@@ -74,7 +76,7 @@ func (c *Console) terminalFacts(ctx context.Context) tty.Facts {
 		return tty.Facts{}
 	}
 	c.terminal.Store(t)
-	patience := 1
+	patience := 1 // a factor of the time that the terminal may take
 	if c.isRemote() {
 		patience = 2
 	}
@@ -84,7 +86,7 @@ func (c *Console) terminalFacts(ctx context.Context) tty.Facts {
 	if facts.Interrupted {
 		// The terminal was in raw mode, so Ctrl-C was read as a byte: raise the signal.
 		go Raise(syscall.SIGINT)
-		<-ctx.Done()
+		<-ctx.Done() // the signal ends ctx
 	}
 	return facts
 }

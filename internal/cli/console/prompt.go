@@ -55,6 +55,7 @@ func (t *Typist) Line(ctx context.Context) (string, error) {
 		t.stopReading()
 		return strings.TrimRight(l.Text, "\r\n"), l.Err
 	case <-ctx.Done():
+		// The read of a file ends with ctx, too. Another read goes on, and reading stays set.
 		if _, ok := t.In.(*os.File); ok && tty.CanCancelRead {
 			<-t.lines
 			t.stopReading()
@@ -80,7 +81,7 @@ func (t *Typist) Busy() bool {
 // read reads a line and sends it to t.lines.
 func (t *Typist) read() {
 	text, err := host.ReadLine(t.from)
-	if text != "" && t.ctx.Err() == nil {
+	if text != "" && t.ctx.Err() == nil { // a last line without a line end is a line
 		err = nil
 	}
 	t.lines <- TypedLine{text, err}

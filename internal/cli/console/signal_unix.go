@@ -40,8 +40,9 @@ var Relayed = []os.Signal{
 	syscall.SIGCONT,
 }
 
-// StartGroup starts a child in its own process group, so that it gets each signal from mcpc and not
-// again from the terminal. send sends SIGINT and SIGQUIT to the whole group, as a terminal does.
+// StartGroup starts cmd in its own process group, so that it gets each signal from mcpc and not again
+// from the terminal. The returned function sends a signal: SIGINT and SIGQUIT to the whole group, as a
+// terminal does, others to the process only.
 func StartGroup(cmd *exec.Cmd) (send func(os.Signal), err error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	dieWithParent(cmd.SysProcAttr)

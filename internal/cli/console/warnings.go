@@ -14,7 +14,8 @@ type RepeatedWarnings struct {
 	suppressed int
 }
 
-// Again reports whether a warning must not be shown, and counts it then.
+// Again reports whether a warning must not be shown, because it was shown before or the limit is
+// reached, and counts it then. The first time it stores the text as shown.
 func (r *RepeatedWarnings) Again(text string) bool {
 	if r == nil {
 		return false

@@ -28,14 +28,15 @@ func IsName(word string) bool {
 	return !startsWithDigit && !strings.ContainsAny(word, " ./:@%+,=")
 }
 
-// UnnamedArguments returns err, the error of arguments without names, with a hint that names them.
-// It returns err unchanged if the arguments of the hint would be invalid too, or read a file.
-// before has the words of the command, as "call NAME", args the words after them.
+// UnnamedArguments returns err, the error of arguments without names, with a hint that is the command
+// line with names. It returns err unchanged if the arguments of the hint would be invalid too, or
+// would be read from a file. before has the command and the name, such as call and get-sum; args are
+// the words after them.
 func UnnamedArguments(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, before, args []string, err error) error {
 	line := func(words []string) string {
 		return strings.Join(connect.QuotedWords(slices.Concat(before, words)), " ")
 	}
-	if words := arguments.BrokenObject(args); len(words) > 0 {
+	if words := arguments.BrokenObject(args); len(words) > 0 { // a JSON object whose quotes a shell removed
 		return withHint(err, "did you mean "+wire.RunOnServer(line(words))+"?")
 	}
 	for _, arg := range args { // an editor made a dash of the hyphens of a flag
@@ -48,12 +49,13 @@ func UnnamedArguments(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, be
 		return err
 	}
 	names := argumentNames(f, cmd, k, before[1])
-	namesCommand := "list " + k.Many
+	namesCommand := "list " + k.Many // without a cached definition the name of the tool may be wrong, too
 	if len(names) > 0 {
 		namesCommand = "describe " + k.One + " " + shellwords.Quote(before[1])
 	}
 	words, isGuessed, unnamed := namedWords(args, names)
 	mayNameServer := len(names) == 0 && !f.ServerGiven && f.Shell == nil
+	// A URL is then the server.
 	if i := slices.IndexFunc(args, cmdutil.IsURL); i >= 0 && mayNameServer {
 		others := slices.Delete(slices.Clone(args), i, i+1)
 		return withHint(err, "did you mean "+wire.Run("-s "+shellwords.Quote(args[i])+" "+line(others))+"?")
@@ -74,8 +76,8 @@ func UnnamedArguments(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, be
 	return withHint(err, "did you mean "+wire.RunOnServer(command)+"?")
 }
 
-// withHint returns a usage error with its hint replaced. An error that shows the invalid bytes or
-// has several texts keeps them.
+// withHint returns a usage error with the text of err and the hint. If err shows invalid bytes or has
+// several texts, it changes err in place, so that they are kept, and returns it.
 func withHint(err error, hint wire.Hint) error {
 	if notJSON, ok := errors.AsType[*usage.JSONError](err); ok {
 		notJSON.Hint = hint // the error still shows the invalid bytes
@@ -95,6 +97,7 @@ func withHint(err error, hint wire.Hint) error {
 func namedWords(args, names []string) (words []string, isGuessed bool, unnamed []string) {
 	joined, unnamed := joinAssignments(args, names)
 	isGiven := func(name string) bool {
+		// The first word may be an object with arguments.
 		object, _ := jsonraw.Object(json.RawMessage(strings.Join(joined[:min(1, len(joined))], "")))
 		_, isMember := object.Get(name)
 		isAssigned := func(word string) bool { return strings.HasPrefix(word, name+"=") }
@@ -121,8 +124,10 @@ func namedWords(args, names []string) (words []string, isGuessed bool, unnamed [
 func joinAssignments(args, names []string) (words, unnamed []string) {
 	for i := 0; i < len(args); i++ {
 		word := args[i]
+		// isNextUnnamed reports whether the word after the words joined so far is no assignment.
 		isNextUnnamed := func() bool { return i+1 < len(args) && arguments.IsUnnamed(args[i+1]) }
-		if arguments.IsUnnamed(word) && i+1 < len(args) && strings.HasPrefix(args[i+1], "=") {
+		isNextOperator := i+1 < len(args) && strings.HasPrefix(args[i+1], "=")
+		if arguments.IsUnnamed(word) && isNextOperator { // "a =", "a =1"
 			i++
 			word += args[i]
 		}
@@ -132,16 +137,17 @@ func joinAssignments(args, names []string) (words, unnamed []string) {
 			word += args[i]
 		}
 		name, value, hasColon := strings.Cut(word, ":")
-		isAssignment := slices.Contains(names, name) || len(names) == 0 && mayBeAssignment(name, value)
+		mayBeName := len(names) == 0 && mayBeAssignment(name, value) // if the names are unknown
+		isAssignment := slices.Contains(names, name) || mayBeName
 		if hasColon && arguments.IsUnnamed(word) && isAssignment {
 			word = name + "=" + value
-			if value == "" && isNextUnnamed() {
+			if value == "" && isNextUnnamed() { // "a: 1"
 				i++
 				word += args[i]
 			}
 		}
 		if arguments.IsUnnamed(word) && isNextUnnamed() {
-			if slices.Contains(names, word) {
+			if slices.Contains(names, word) { // "a 1"
 				i++
 				word += "=" + args[i]
 			} else if len(names) == 0 && IsName(word) { // perhaps a name and its value
@@ -162,14 +168,15 @@ func mayBeAssignment(name, value string) bool {
 }
 
 // argumentNames returns the names of the arguments of a cached tool or prompt, the required
-// arguments first, without names that a shell would have to quote. Returns nil if the tool is not
-// cached.
+// arguments first, without names that a shell would have to quote. It returns nil if the tool or
+// prompt is not cached: no request is sent for a hint.
 func argumentNames(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, name string) (names []string) {
 	entry := f.EntryOf(cmd, k, name)
 	if entry == nil {
 		return nil
 	}
 	var required, others []string
+	// A tool has an inputSchema, a prompt has a list of arguments.
 	for _, p := range schema.New(jsonraw.First(entry.Raw, "inputSchema")).Schema().Properties() {
 		if p.Required {
 			required = append(required, p.Name)

@@ -45,7 +45,7 @@ func UnknownCommand(f *cmdutil.Factory, cmd *cobra.Command, args []string) error
 	if len(args) == 0 {
 		return nil
 	}
-	if !cmd.HasParent() && cmdutil.IsURL(args[0]) {
+	if !cmd.HasParent() && cmdutil.IsURL(args[0]) { // cmd is mcpc itself
 		url := shellwords.Quote(args[0])
 		hint := wire.Run("init "+url) + " opens a session, " + wire.Run("list "+url) + " shows its tools"
 		if len(args) > 1 && slices.Contains(cmdutil.CommandNames(cmd), args[1]) {
@@ -60,15 +60,17 @@ func UnknownCommand(f *cmdutil.Factory, cmd *cobra.Command, args []string) error
 }
 
 // wordsHint returns the hint for args if args[0] is not a subcommand of cmd; "" if mcpc does not
-// know the words as a command line of a different program either.
+// know the words as a command line of a different program either. It tries the most certain
+// guess first.
 func wordsHint(f *cmdutil.Factory, cmd *cobra.Command, args []string) wire.Hint {
 	hinter := newHinter(f, cmd)
 	words, argv := cmdutil.SplitDash(cmd, args)
-	if at := slices.IndexFunc(words, func(w string) bool { return len(w) > 1 && w[0] == '-' }); at > 0 {
+	isFlag := func(word string) bool { return len(word) > 1 && word[0] == '-' }
+	if at := slices.IndexFunc(words, isFlag); at > 0 {
 		words = words[:at]
 		argv = nil // the line was not parsed, as with --help
 	}
-	if len(words) == 0 {
+	if len(words) == 0 { // args begins with --
 		words = args[:1]
 	}
 	near := suggest.Nearest(args[0], cmdutil.CommandNames(cmd))
@@ -100,6 +102,7 @@ func wordsHint(f *cmdutil.Factory, cmd *cobra.Command, args []string) wire.Hint 
 	if hint != "" {
 		return hint
 	}
+	// A single word that happens to be a program on the path is no server's command.
 	if command != nil && (len(args) > 1 || slices.Contains(runners, args[0])) {
 		return "did you mean " + StartHint(f, "list", command) + "?"
 	}
@@ -123,15 +126,16 @@ func callHint(words []string, other wire.Hint) wire.Hint {
 }
 
 // serverHint returns the hint for words that begin with the host of a server, or with the name
-// of a server before a command; "" for other words.
+// of a server before a command, or with @NAME; "" for other words. If it returns a hint, it may have
+// set the server of f to that server.
 func serverHint(f *cmdutil.Factory, cmd *cobra.Command, words []string) wire.Hint {
 	url := urlOfHost(words[0])
 	rest := words[1:]
 	server := cmp.Or(url, strings.TrimPrefix(words[0], "@"))
-	if !shellwords.Inert(server) || redact.RedactURL(server) != server {
+	if !shellwords.Inert(server) || redact.RedactURL(server) != server { // a hint must not repeat a secret
 		return ""
 	}
-	isNamed := server != words[0]
+	isNamed := server != words[0] // a host or @NAME; any other word may be no server
 	if len(rest) == 0 && isNamed {
 		rest = []string{"list"}
 	} else if len(rest) == 0 {
@@ -142,6 +146,7 @@ func serverHint(f *cmdutil.Factory, cmd *cobra.Command, words []string) wire.Hin
 	}
 	before := f.Server
 	given := f.ServerGiven
+	// If there is a hint, f keeps the server: the hint is rendered later.
 	f.Server = server
 	f.ServerGiven = true // the commands in the hint ask this server
 	hint := newHinter(f, cmd).commandHint(rest, nil)
@@ -162,7 +167,7 @@ func dashHint(words []string) wire.Hint {
 		return ""
 	}
 	flag := strings.TrimLeft(words[at], "–—-")
-	if flag != "" && !shellwords.Inert(flag) {
+	if flag != "" && !shellwords.Inert(flag) { // the hint does not repeat special characters
 		flag = ""
 	}
 	return wire.Hint("write two hyphens: --" + flag)

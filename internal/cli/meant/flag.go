@@ -30,7 +30,7 @@ func UnknownFlag(f *cmdutil.Factory, cmd *cobra.Command, err error) error {
 	words := cmd.Flags().Args()
 	if len(words) > 0 && !cmd.HasParent() { // the flags belong to another command, or to a server's command
 		isSynonym := !slices.Contains(runners, words[0]) && newHinter(f, cmd).commandHint(words, nil) != ""
-		if isSynonym || FindServerCommand(f, cmd) == nil {
+		if isSynonym || FindServerCommand(f, cmd) == nil { // the command is unknown, too: that is the error
 			return UnknownCommand(f, cmd, words)
 		}
 	}
@@ -49,7 +49,7 @@ func flagHint(f *cmdutil.Factory, cmd *cobra.Command, name string, isShort bool)
 	if argv := FindServerCommand(f, cmd); argv != nil {
 		return "a server's command goes after --: " + StartHint(f, cmd.Name(), argv)
 	}
-	isErrorCode := func(word string) bool {
+	isErrorCode := func(word string) bool { // such as -32602, which is parsed as short flags
 		digits, negative := strings.CutPrefix(word, "-")
 		return negative && len(digits) == 5 && strings.Trim(digits, "0123456789") == ""
 	}
@@ -58,7 +58,7 @@ func flagHint(f *cmdutil.Factory, cmd *cobra.Command, name string, isShort bool)
 	}
 	var hint wire.Hint
 	var use string
-	if isShort == (len(name) == 1) {
+	if isShort == (len(name) == 1) { // not for -ab, several short flags, or --a
 		hint, use = newHinter(f, cmd).flagSynonymHint(cmd, name)
 	}
 	near := suggest.Nearest(name, names)
@@ -72,12 +72,8 @@ func flagHint(f *cmdutil.Factory, cmd *cobra.Command, name string, isShort bool)
 	case !cmd.HasParent() && slices.Contains(cmdutil.CommandNames(cmd), name):
 		return "did you mean " + wire.Run(name) + "?"
 	case takesArguments:
-		return "arguments have no dashes: " + wire.Hint(
-			name,
-		) + "=VALUE; " + cmdutil.CommandHint(
-			cmd,
-			" --help",
-		) + " shows the flags"
+		return "arguments have no dashes: " + wire.Hint(name) + "=VALUE; " +
+			cmdutil.CommandHint(cmd, " --help") + " shows the flags"
 	}
 	return cmdutil.CommandHint(cmd, " --help") + " shows the flags"
 }

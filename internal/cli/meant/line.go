@@ -57,8 +57,8 @@ func isTerm(word string) bool {
 	})
 }
 
-// Execute runs a command line and returns its error. An unknown command is an error even with
-// --help.
+// Execute runs the command line words and returns its error. An unknown command is an error even with
+// --help, for which cobra would show the help of mcpc.
 func Execute(ctx context.Context, f *cmdutil.Factory, root *cobra.Command, words []string) error {
 	var unknown error
 	help := root.HelpFunc()
@@ -70,5 +70,5 @@ func Execute(ctx context.Context, f *cmdutil.Factory, root *cobra.Command, words
 		help(cmd, args)
 	})
 	root.SetArgs(EscapeCodes(EscapeNegations(words)))
-	return cmp.Or(root.ExecuteContext(ctx), unknown)
+	return cmp.Or(root.ExecuteContext(ctx), unknown) // cobra returns nil after the help
 }

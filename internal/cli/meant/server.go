@@ -76,6 +76,7 @@ func commandFrom(words []string) []string {
 	case cmdutil.IsFile(first) && run != nil:
 		return slices.Concat(run, words)
 	case cmdutil.IsFile(first) && filepath.Base(first) == first && isProgram("."+string(filepath.Separator)+first):
+		// A program of the current directory runs only with its path.
 		return slices.Concat([]string{"." + string(filepath.Separator) + first}, words[1:])
 	case isProgram(first):
 		return words
@@ -115,7 +116,7 @@ func ServerCommand(words []string) []string {
 // word may be the name of a tool.
 func FindServerCommand(f *cmdutil.Factory, cmd *cobra.Command) []string {
 	first := cmd.Flags().Arg(0)
-	at := slices.Index(f.Args, first)
+	at := slices.Index(f.Args, first) // f.Args also has the flags of the server's command
 	takesNoServer := cmd.HasParent() &&
 		!f.CommandHasTrait(cmd.Name(), cmdutil.OnlyTakesServer|cmdutil.OnlyStartsServer)
 	if first == "" || at < 0 || takesNoServer {
@@ -128,6 +129,7 @@ func FindServerCommand(f *cmdutil.Factory, cmd *cobra.Command) []string {
 // uses the last word of argv as the command of mcpc if it is one, else verb, else list. It replaces
 // the arguments with ... if they may contain a secret.
 func StartHint(f *cmdutil.Factory, verb string, argv []string) wire.Hint {
+	// As in "mcpc npx SERVER info".
 	if last := argv[len(argv)-1]; len(argv) > 1 && f.CommandHasTrait(last, cmdutil.OnlyTakesServer) {
 		verb = last
 		argv = argv[:len(argv)-1]
@@ -151,34 +153,36 @@ func DescribePath(f *cmdutil.Factory, text string) (what string, hint wire.Hint)
 	if text == "" || strings.Contains(text, "://") {
 		return "", ""
 	}
-	behind := func(command string) wire.Hint {
+	afterDashes := func(command string) wire.Hint {
 		return "a server's command goes after --: " + wire.Run("list -- "+command)
 	}
 	info, err := os.Stat(text)
 	words := strings.Fields(text)
 	switch {
 	case err == nil && info.IsDir():
-		return "a folder", behind("COMMAND")
+		return "a folder", afterDashes("COMMAND")
 	case err == nil:
 		return "a file", cmp.Or(fileHint(text), ServerCommandHint(f, "list", []string{text}))
 	case len(words) > 0 && commandFrom(words) != nil:
-		hint = behind(shellwords.Quote(commandFrom(words)[0]))
+		program := shellwords.Quote(commandFrom(words)[0])
 		if len(words) > 1 {
-			return "a command", behind(shellwords.Quote(commandFrom(words)[0]) + " ...") // the other words may contain a secret
+			return "a command", afterDashes(program + " ...") // the other words may contain a secret
 		}
+		hint = afterDashes(program)
 	case strings.HasPrefix(text, "/"), strings.HasPrefix(text, "."), strings.HasPrefix(text, "~"):
-		return "a path that does not exist", behind("COMMAND")
+		return "a path that does not exist", afterDashes("COMMAND")
 	}
 	return "", hint
 }
 
-// CheckMisplaced returns a usage error if the first word after a command that takes a name seems to
-// be the server, or if the arguments of a tool or prompt follow --. Returns nil otherwise.
+// CheckMisplaced returns a usage error if the first word after the command verb, which takes a name,
+// seems to be the server, or if the arguments of a tool or prompt follow --. It returns nil
+// otherwise. words are the words before --; argv those after it, nil without --.
 func CheckMisplaced(f *cmdutil.Factory, verb string, words, argv []string) error {
 	const where = " takes a name; name the server with -s"
 	takesWords := verb == "call" || verb == "prompt"
-	isOther := func(word string) bool { at, _ := arguments.Operator(word); return at < 1 }
-	if takesWords && len(argv) > 0 && !slices.ContainsFunc(argv, isOther) {
+	isNoAssignment := func(word string) bool { at, _ := arguments.Operator(word); return at < 1 }
+	if takesWords && len(argv) > 0 && !slices.ContainsFunc(argv, isNoAssignment) {
 		f.NameServer(nil) // the words after -- are not a server's command
 		return usage.New(
 			"a server's command goes after --, and these are arguments",
@@ -192,8 +196,9 @@ func CheckMisplaced(f *cmdutil.Factory, verb string, words, argv []string) error
 		return nil
 	case len(words) == 1 && takesWords && cmdutil.IsURL(words[0]):
 		return usage.New(verb+where, wire.Run("list "+shellwords.Quote(words[0]))+" shows the tools")
-	case len(words) == 1 || !arguments.IsUnnamed(words[1]):
+	case len(words) == 1 || !arguments.IsUnnamed(words[1]): // the first word is the name
 		return nil
+	// npx, uvx and the like run a package, the other programs a file.
 	case slices.Contains(runners, words[0]) && (cmdutil.IsFile(words[1]) || strings.HasSuffix(words[0], "x")),
 		cmdutil.IsFile(words[0]):
 		return usage.New(
@@ -231,8 +236,8 @@ func NoteFlagsAfterDashes(f *cmdutil.Factory, cmd *cobra.Command, argv []string)
 	}
 }
 
-// ServerCommandHint returns the hint for words that the command verb does not take. words is not
-// empty.
+// ServerCommandHint returns the hint for words that the command verb does not take: how to name the
+// server that they may mean. It is never "". words is not empty.
 func ServerCommandHint(f *cmdutil.Factory, verb string, words []string) wire.Hint {
 	if hint := dashHint(words); hint != "" {
 		return hint
@@ -250,12 +255,15 @@ func ServerCommandHint(f *cmdutil.Factory, verb string, words []string) wire.Hin
 func urlOfHost(word string) string {
 	host, _, _ := strings.Cut(word, "/")
 	name, port, hasPort := strings.Cut(host, ":")
+	isPort := hasPort && port != "" && strings.Trim(port, "0123456789") == ""
 	at := strings.LastIndexByte(name, '.')
-	isName := hasPort && port != "" && strings.Trim(port, "0123456789") == "" || name == "localhost" ||
-		at > 0 && slices.Contains([]string{"com", "org", "net", "io", "dev", "ai", "app", "cloud", "local"}, name[at+1:])
-	if !isName || interpreters[strings.ToLower(filepath.Ext(word))] != nil {
+	hasKnownDomain := at > 0 &&
+		slices.Contains([]string{"com", "org", "net", "io", "dev", "ai", "app", "cloud", "local"}, name[at+1:])
+	isHost := isPort || name == "localhost" || hasKnownDomain
+	if !isHost || interpreters[strings.ToLower(filepath.Ext(word))] != nil { // a file such as node.io/x.js
 		return ""
 	}
+	// The error of a target without a scheme has the URL as its hint.
 	_, err := target.Parse(target.Input{Flag: word, FlagGiven: true})
 	if bad, ok := errors.AsType[*target.Error](err); ok && cmdutil.IsURL(string(bad.Hint())) {
 		return string(bad.Hint())

@@ -20,7 +20,7 @@ import (
 // not. words is not empty. argv is the command of a server after --; nil if there is no --.
 func (h hinter) commandHint(words, argv []string) wire.Hint {
 	first := strings.TrimSpace(plainWord(h.path) + " " + plainWord(words[0]))
-	keys := []string{first}
+	keys := []string{first} // the most specific key first
 	rest := words[1:]
 	if len(rest) > 0 {
 		keys = []string{first + " " + plainWord(rest[0]), first + " " + classOf(rest), first}
@@ -32,7 +32,7 @@ func (h hinter) commandHint(words, argv []string) wire.Hint {
 		if s == nil {
 			continue
 		}
-		if len(rest) > 0 && key == first+" "+plainWord(rest[0]) {
+		if len(rest) > 0 && key == first+" "+plainWord(rest[0]) { // the second word is of the synonym
 			rest = rest[1:]
 		}
 		return h.synonymHint(s.Hint, rest, argv)
@@ -113,8 +113,8 @@ func newHinter(f *cmdutil.Factory, cmd *cobra.Command) hinter {
 	}
 }
 
-// synonymHint returns the hint of a synonym with its placeholders filled: rest are the words after
-// the command, argv is the command of a server.
+// synonymHint returns the hint of a synonym, text, with its placeholders filled. rest are the words
+// after the command; argv is the command of a server after --, or nil.
 func (h hinter) synonymHint(text string, rest, argv []string) wire.Hint {
 	words := quoteSafely(rest)
 	typed := words
@@ -124,9 +124,10 @@ func (h hinter) synonymHint(text string, rest, argv []string) wire.Hint {
 		argv = commandFrom(rest)
 		typed = "-- " + quoteSafely(argv)
 	}
+	// h is a copy. A hint that has a server of its own gets no -s.
 	h.namesServer = h.namesServer && argv == nil && !slices.ContainsFunc(rest, cmdutil.IsURL)
 	return h.hint(text, func(name string) string {
-		if name == "WORD" {
+		if name == "WORD" { // a word for a search, not a server's command
 			return cmp.Or(words, name)
 		}
 		if name != "@" {
@@ -157,7 +158,7 @@ func quoteSafely(words []string) string {
 // one.
 func (h hinter) hint(text string, fill func(string) string) (hint wire.Hint) {
 	braces := regexp.MustCompile(`\{[^{}"]*\}`)
-	for i, part := range strings.Split(text, "`") {
+	for i, part := range strings.Split(text, "`") { // each second part is a command line
 		part = braces.ReplaceAllStringFunc(part, func(name string) string { return fill(name[1 : len(name)-1]) })
 		if i%2 == 0 {
 			hint += wire.Hint(part)
@@ -181,9 +182,9 @@ func (h hinter) flagSynonymHint(cmd *cobra.Command, flag string) (hint wire.Hint
 	command := cmp.Or(h.path, "mcpc")
 	for _, s := range FlagSynonyms {
 		commands := strings.Fields(s.Commands)
-		isFor := len(commands) == 0 || slices.Contains(commands, command) ||
-			cmd.Flags().NArg() == 0 && slices.Contains(commands, command+"/")
-		if !hasWord(s.Flags, flag) || !isFor {
+		isForWordless := cmd.Flags().NArg() == 0 && slices.Contains(commands, command+"/")
+		isForCommand := len(commands) == 0 || slices.Contains(commands, command) || isForWordless
+		if !hasWord(s.Flags, flag) || !isForCommand {
 			continue
 		}
 		if name, isFlag := strings.CutPrefix(s.Use, "--"); isFlag && cmd.Flags().Lookup(name) == nil {
@@ -215,7 +216,8 @@ func typedValue(args []string, flag string) string {
 			return ""
 		}
 		value, found := strings.CutPrefix(word, dashes+flag)
-		if !found || len(flag) > 1 && value != "" && value[0] != '=' {
+		isLonger := len(flag) > 1 && value != "" && value[0] != '=' // another flag with the same beginning
+		if !found || isLonger {
 			continue
 		}
 		if value == "" && i+1 < len(args) {

@@ -14,8 +14,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// OnlyURL returns the command of a server after --. It takes a URL among the words before -- as the
-// server, and returns a usage error for other words.
+// OnlyURL returns argv, the command of a server after --, or nil. It takes a URL among the words
+// before -- as the server, and returns a usage error for other words.
 func OnlyURL(f *cmdutil.Factory, cmd *cobra.Command, args []string) (argv []string, err error) {
 	words, argv := cmdutil.SplitDash(cmd, args)
 	words, err = f.UseURL(words, argv)
@@ -25,7 +25,8 @@ func OnlyURL(f *cmdutil.Factory, cmd *cobra.Command, args []string) (argv []stri
 	return argv, NoArguments(f, cmd, words)
 }
 
-// NoArguments returns a usage error if args is not empty.
+// NoArguments returns a usage error if args is not empty. Its hint says where the first word may
+// belong: to another program's command, to a server, or to a flag of cmd.
 func NoArguments(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
