@@ -30,9 +30,10 @@ var parts = []struct {
 	{"calls", "calls", func(s *side) bool { return len(s.calls) > 0 }},
 }
 
-// compareShared compares the calls of two recordings, and notes the parts that are not compared
-// because only one side has them. compared has the names of the other parts, nil if all parts are
-// compared. It is an error if no part can be compared: a report without changes would mislead.
+// compareShared compares the calls of two recordings and returns their changes. It notes the parts
+// that are not compared because only one side has them. compared has the names of the parts that are
+// compared, nil if that is all. only selects sections; none means all. It is an error if no part can
+// be compared: a report without changes would mislead.
 func compareShared(f *cmdutil.Factory, a, b side, only []string) (calls []diff.Change, compared []string, err error) {
 	calls, pairs, err := compareCalls(a.calls, b.calls)
 	if err != nil {
@@ -44,7 +45,8 @@ func compareShared(f *cmdutil.Factory, a, b side, only []string) (calls []diff.C
 		inA := p.isKnown(&a)
 		inB := p.isKnown(&b)
 		isSelected := len(only) == 0 || slices.Contains(only, p.section)
-		if !isSelected || !inA && !inB {
+		isInNeither := !inA && !inB
+		if !isSelected || isInNeither {
 			continue
 		}
 		if inA && inB && p.section == "calls" && pairs == 0 {
@@ -71,6 +73,7 @@ func compareShared(f *cmdutil.Factory, a, b side, only []string) (calls []diff.C
 	}
 	noteUnshared(f, a.name, onlyInA)
 	noteUnshared(f, b.name, onlyInB)
+	// Without pairs, a note has said that no call is compared.
 	if unpaired := len(a.calls) + len(b.calls) - 2*pairs; pairs > 0 && unpaired > 0 {
 		isPartial = true
 		f.Note(english.Plural(unpaired, "call") + " not compared: the other recording has no such request")
@@ -121,7 +124,8 @@ func joinNames(names []string) string {
 const maxPerCall = 20
 
 // compareCalls compares the responses to requests that both recordings have. It pairs equal
-// requests in order, and returns the number of pairs.
+// requests in order, each call at most once, and returns the changes and the number of pairs. The
+// error is of reading a recording.
 func compareCalls(a, b []recordedCall) (changes []diff.Change, pairs int, err error) {
 	if len(a) == 0 || len(b) == 0 {
 		return nil, 0, nil
@@ -132,6 +136,7 @@ func compareCalls(a, b []recordedCall) (changes []diff.Change, pairs int, err er
 		err = errors.Join(err, readErr)
 		return c
 	}
+	// The index keeps hashes and reads a request again with Load, since not all fit into memory.
 	index := match.NewIndex(match.Options{Load: func(candidate int) match.Request { return read(a[candidate]).Request }})
 	for _, call := range a {
 		index.Add(read(call).Request)
@@ -154,13 +159,15 @@ func compareCalls(a, b []recordedCall) (changes []diff.Change, pairs int, err er
 	return changes, pairs, err
 }
 
-// compareAnswers compares two responses to the same request.
+// compareAnswers returns the changes between two responses to the same request, nil if there are
+// none. If only one failed, or they failed differently, that is the only change. After maxPerCall
+// changes, one more counts the rest.
 func compareAnswers(before, after answeredCall) []diff.Change {
 	name := describeCall(after.Method, after.Params)
 	if before.failure != after.failure {
 		return []diff.Change{compareFailures(name, before.failure, after.failure)}
 	}
-	if before.result == nil {
+	if before.result == nil { // both have the same JSON-RPC error
 		return nil
 	}
 	var changes []diff.Change

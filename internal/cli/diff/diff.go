@@ -85,7 +85,7 @@ replaces an existing lock file only if that file is of the same server.`,
   mcpc diff demo -- mcpc demo --stdio`,
 		ValidArgsFunction: f.CompleteTarget,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.LearnsAtOnce = true
+			f.LearnsAtOnce = true // the report is made before everything is recorded
 			o.words, o.argv = cmdutil.SplitDash(cmd, args)
 			if err := o.check(f); err != nil {
 				return err
@@ -124,7 +124,7 @@ func (o *diffOptions) check(f *cmdutil.Factory) error {
 		expected = "one server"
 		maxWords = 1
 	}
-	if len(o.argv) > 0 || f.ServerGiven { // which name one of them
+	if len(o.argv) > 0 || f.ServerGiven { // -s or the command after -- names one of them
 		maxWords--
 	}
 	switch {
@@ -186,7 +186,7 @@ func (o *judgeOptions) failLevel() (diff.Level, bool) {
 	if o.failOn == anyLevel {
 		return diff.Harmless, true
 	}
-	return diff.ParseLevel(o.failOn)
+	return diff.ParseLevel(o.failOn) // false for neverFails
 }
 
 // runDiff loads both sides, compares them, and prints the report.
@@ -203,6 +203,7 @@ func runDiff(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 	if err != nil {
 		return err
 	}
+	// What only one side can know must not become a change.
 	agreeOnRevisions(&a, &b)
 	alignHidden(&a, &b)
 	calls, compared, err := compareShared(f, a, b, o.judge.only)
@@ -227,8 +228,8 @@ func runDiff(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 	return cmdutil.Join(a.listErr, b.listErr, err)
 }
 
-// loadBoth loads the two sides. B is the second word, the command after --, or the server that the
-// global flags select.
+// loadBoth loads the two sides. A is the first word. B is the second word, the command after --, or
+// the server that the global flags select. It reports a wrong word before it loads a side.
 func (l *loader) loadBoth(ctx context.Context, words, argv []string) (a, b side, err error) {
 	first := l.classify(words[0])
 	second := source{kind: serverSource, argv: argv}

@@ -30,7 +30,9 @@ type accepted struct {
 	text []byte
 }
 
-// readAccepted reads the files of accepted changes. It runs before any server is contacted.
+// readAccepted reads the files of --accept and --write-accept, and checks that the second, which need
+// not exist, can be written. It runs before any server is contacted. The entries are of --accept, or
+// of --write-accept if only that is given. The errors are usage errors.
 func readAccepted(f *cmdutil.Factory, o judgeOptions) (a accepted, err error) {
 	if o.accept != "" {
 		raw, err := f.Env.ReadFile(o.accept, maxAcceptFile)
@@ -59,7 +61,8 @@ func readAccepted(f *cmdutil.Factory, o judgeOptions) (a accepted, err error) {
 	return a, err
 }
 
-// parseAccepted parses a file. The error lists the problems with line and column.
+// parseAccepted parses a file of accepted changes; name is for the error, which lists the problems
+// with line and column.
 func parseAccepted(name string, raw []byte) ([]accept.Entry, error) {
 	entries, problems := accept.Parse(raw)
 	return entries, problemsError(name, problems)
@@ -86,8 +89,9 @@ func problemsError(name string, problems []accept.Problem) error {
 	return e
 }
 
-// apply marks the changes that are accepted today, and appends failing changes to the file of
-// --write-accept.
+// apply marks the changes of the report that are accepted today. With --write-accept it then appends
+// the failing changes to the file and marks them, too. It returns an error for invalid entries, or if
+// the file cannot be written.
 func (o *judgeOptions) apply(f *cmdutil.Factory, r *report.Report, a accepted) error {
 	file := o.accept
 	if file == "" {
@@ -109,7 +113,7 @@ func (o *judgeOptions) apply(f *cmdutil.Factory, r *report.Report, a accepted) e
 		return nil
 	}
 	level, fails := o.failLevel()
-	if !fails {
+	if !fails { // --fail-on none: harmless changes need no acceptance
 		level = diff.Risky
 	}
 	failing := slices.DeleteFunc(
@@ -139,11 +143,13 @@ func (o *judgeOptions) apply(f *cmdutil.Factory, r *report.Report, a accepted) e
 			r.Changes[i].Until = until
 		}
 	}
-	r.Expired = nil
+	r.Expired = nil // the new entries replace them
 	return nil
 }
 
-// verdict returns the outcome of the command for a report.
+// verdict returns the outcome of the command for a report: CheckFailed, with the numbers of failing
+// changes, if changes of the level of --fail-on or above are not accepted, or the tools grew too
+// much; else OK.
 func (o *judgeOptions) verdict(r report.Report) wire.Outcome {
 	var why []string
 	if level, fails := o.failLevel(); fails {

@@ -18,9 +18,10 @@ import (
 	"mcpc/internal/wire"
 )
 
-// loadServer asks a server for all that it declares, in an invocation of its own. The connection is
-// a new one, since what a remembered session knows may be out of date; a kept server is asked
-// as it runs.
+// loadServer asks a server for all that it declares, in an invocation of its own, so that two servers
+// can be asked. The connection is a new one, since what a remembered session knows may be out of
+// date; a kept server is asked as it runs. If only some lists fail, the error is nil, and listErr of
+// the side is set.
 func (l *loader) loadServer(ctx context.Context, src source) (side, error) {
 	f := l.f.Invocation()
 	if src.text != "" {
@@ -31,11 +32,11 @@ func (l *loader) loadServer(ctx context.Context, src source) (side, error) {
 	s := side{name: cmp.Or(displayName(src.text), c.Where), isProbed: true, isLive: true}
 	if out.OK() {
 		readOpening(&s.Snapshot, out.Result)
-		readConnection(&s.Snapshot, c)
+		readConnection(&s.Snapshot, c) // a kept server's connection has no result of initialize
 		var failed []wire.Outcome
 		failed, out = fetchLists(ctx, c, &s.Snapshot)
 		for i, o := range failed {
-			if i == 0 {
+			if i == 0 { // the first failure decides the exit code, the others are warnings
 				s.listErr = cmdutil.Exit(connect.Explain(&f.Env, o))
 			} else {
 				f.Warn(o.Method + " failed: " + failure.Headline(o))
@@ -43,7 +44,7 @@ func (l *loader) loadServer(ctx context.Context, src source) (side, error) {
 		}
 	}
 	if out.OK() {
-		f.Record.Many = s.listErr == nil
+		f.Record.Many = s.listErr == nil // otherwise the recording names the list that failed
 	} else {
 		out = connect.Explain(&f.Env, out)
 	}
@@ -73,7 +74,9 @@ func fetchLists(ctx context.Context, c *connect.Conn, s *diff.Snapshot) (failed 
 	return failed, wire.Outcome{}
 }
 
-// readConnection copies the server info, capabilities and instructions of a connection.
+// readConnection copies the server info, capabilities and instructions of a connection to s. A server
+// without instructions gets null, because nil means that they are unknown. It sets the revisions only
+// if they are unknown.
 func readConnection(s *diff.Snapshot, c *connect.Conn) {
 	info := c.Info()
 	s.Implementation = info.ServerInfo
@@ -87,15 +90,16 @@ func readConnection(s *diff.Snapshot, c *connect.Conn) {
 	}
 }
 
-// fetchList fetches one list. The list is empty if the server does not declare the capability or
-// does not know the method.
+// fetchList fetches one list into its field of s. The list is empty, not nil, if the server does not
+// declare the capability or does not know the method. After a failure the field has the entries of
+// the pages before.
 func fetchList(ctx context.Context, c *connect.Conn, s *diff.Snapshot, k listKind) wire.Outcome {
 	entries := k.entries(s)
 	*entries = []json.RawMessage{}
 	if declared, known := c.Declares(k.Capability); known && !declared {
 		return wire.Outcome{}
 	}
-	list, out := c.Listed(ctx, k.Kind, nil)
+	list, out := c.Listed(ctx, k.Kind, nil) // nil: all pages
 	if client.IsUnknownMethod(out) {
 		return wire.Outcome{}
 	}
@@ -106,7 +110,9 @@ func fetchList(ctx context.Context, c *connect.Conn, s *diff.Snapshot, k listKin
 	return out
 }
 
-// readOpening copies the result of initialize or of server/discover.
+// readOpening copies the result of initialize or of server/discover to s. A result without
+// instructions sets null, because nil means that they are unknown. It changes nothing if the result
+// is not an object.
 func readOpening(s *diff.Snapshot, result json.RawMessage) {
 	members, err := jsonraw.Object(result)
 	if err != nil {
@@ -119,7 +125,7 @@ func readOpening(s *diff.Snapshot, result json.RawMessage) {
 		s.Instructions = json.RawMessage("null")
 	}
 	s.Revisions = nil
-	versions, err := jsonraw.Array(members.Value("supportedVersions"))
+	versions, err := jsonraw.Array(members.Value("supportedVersions")) // only server/discover has them
 	if err == nil {
 		for _, raw := range versions {
 			if text, ok := jsonraw.Text(raw); ok {

@@ -23,8 +23,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// runLock writes the lock file of one server. It replaces an existing lock file of the same server
-// and shows the changes. It returns an error if another file exists.
+// runLock writes the lock file of one server, or of a recording of it. It replaces an existing lock
+// file of the same server and shows the changes; it does not write it if nothing changed. It returns
+// an error if the existing file is anything else.
 func runLock(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 	name := cmp.Or(f.Output, lockfile.Name)
 	f.Output = "" // the report goes to stdout
@@ -50,7 +51,7 @@ func runLock(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 			"name a server, or a recording of mcpc list all",
 		)
 	}
-	keepFailedLists(f, &s, before, name)
+	keepFailedLists(f, &s, before, name) // before hideSecrets: what the file has is hidden already
 	hidden, out := hideSecrets(f, &s, name)
 	if !out.OK() {
 		return cmdutil.Exit(out)
@@ -85,14 +86,15 @@ func runLock(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 	return cmdutil.Join(s.listErr, err)
 }
 
-// keepFailedLists copies the lists that could not be fetched from the previous lock file, and warns
-// about each.
+// keepFailedLists copies to s the lists that could not be fetched from before, the previous lock file,
+// and warns about each. before is nil if there is no such file; the lists are then missing. name is
+// the name of the lock file.
 func keepFailedLists(f *cmdutil.Factory, s, before *side, name string) {
 	if s.listErr == nil {
 		return
 	}
 	for _, k := range lists {
-		if *k.entries(&s.Snapshot) != nil {
+		if *k.entries(&s.Snapshot) != nil { // it was fetched
 			continue
 		}
 		warning := name + " does not have the " + k.part + ", which could not be listed"
@@ -117,16 +119,16 @@ func hideSecrets(f *cmdutil.Factory, s *side, name string) (hidden int, out wire
 			Hint: wire.RunOnServer("list --json") + " shows them",
 		}
 	}
-	if f.Secrets.Withholds() {
+	if f.Secrets.Withholds() { // some secrets are no longer known
 		return 0, refused("more secrets were sent than can be recognized in the server's definitions")
 	}
 	hide := func(raw *json.RawMessage) {
-		if s.isLive && redact.HasHiddenParts(string(*raw)) {
+		if s.isLive && redact.HasHiddenParts(string(*raw)) { // in a recording, mcpc has hidden them
 			out = refused("the server's definitions have text like a hidden secret")
 		}
 		safe, n := f.Secrets.Bytes(*raw)
 		hidden += n
-		if n > 0 && jsonraw.Valid(safe) != nil {
+		if n > 0 && jsonraw.Valid(safe) != nil { // such as a secret that is a number
 			out = refused("the server's definitions contain a secret that cannot be hidden in JSON")
 		}
 		*raw = safe
@@ -146,8 +148,8 @@ func hideSecrets(f *cmdutil.Factory, s *side, name string) (hidden int, out wire
 	return hidden, out
 }
 
-// readExistingLock reads the lock file to replace. It returns nil if there is none, and an error if
-// the file is not a lock file.
+// readExistingLock reads the lock file to replace, as a side. It returns nil and no error if there is
+// no such file, and an error if the file cannot be read or is not a lock file.
 func readExistingLock(f *cmdutil.Factory, name string) (*side, error) {
 	if !cmdutil.IsFile(name) {
 		return nil, nil
@@ -167,7 +169,8 @@ func readExistingLock(f *cmdutil.Factory, name string) (*side, error) {
 	return &side{name: name, Snapshot: snapshot, isProbed: true, raw: raw}, nil
 }
 
-// checkSameServer returns an error if the lock file to replace belongs to another server.
+// checkSameServer returns an error if the lock file to replace belongs to another server, by the names
+// in the server info. A missing name agrees with each.
 func checkSameServer(name string, before diff.Snapshot, now side) error {
 	locked, _ := jsonraw.Text(jsonraw.First(before.Implementation, "name"))
 	current, _ := jsonraw.Text(jsonraw.First(now.Implementation, "name"))

@@ -32,7 +32,7 @@ func (l *loader) loadRecording(src source) (side, error) {
 	selected := []*rows.Row{row}
 	match := ringWord().FindStringSubmatch(src.text)
 	namesRun := match != nil && match[2] == "" // without the number of an exchange
-	if c.Path == src.text {
+	if c.Path == src.text {                    // a whole file
 		selected = c.Rows()
 	} else if namesRun {
 		isOfOtherRun := func(r *rows.Row) bool { return r.RunID() != row.RunID() }
@@ -40,7 +40,7 @@ func (l *loader) loadRecording(src source) (side, error) {
 	}
 	r := recordingReader{s: side{name: cmdutil.ShownFile(src.text)}, lists: map[pageKey]*pages{}}
 	for _, row := range selected {
-		if rows.IsByServer(row) || row.ListedElsewhere {
+		if rows.IsByServer(row) || row.ListedElsewhere { // another part of the recording has it, too
 			continue
 		}
 		if err := r.addRow(row); err != nil {
@@ -50,6 +50,7 @@ func (l *loader) loadRecording(src source) (side, error) {
 	r.s.partial = map[string]bool{}
 	for key, list := range r.lists {
 		kind, _ := findListKind(key.method)
+		// Another time, all pages of the same list may have been fetched.
 		lacksPages := list.next != "" && *kind.entries(&r.s.Snapshot) == nil
 		if lacksPages && !r.s.partial[kind.part] {
 			r.s.partial[kind.part] = true
@@ -124,7 +125,9 @@ type pages struct {
 	next  string
 }
 
-// addRow adds the description of the server in one exchange.
+// addRow adds what one exchange says about the server: the result of a handshake, the page of a list,
+// or a call. It skips exchanges without a response, and failures other than of calls. The error is of
+// reading the recording.
 func (r *recordingReader) addRow(row *rows.Row) error {
 	if row.Status == http.StatusUnauthorized {
 		r.s.Authorization = new(true)
@@ -141,6 +144,7 @@ func (r *recordingReader) addRow(row *rows.Row) error {
 		return err
 	}
 	if isCall {
+		// The call is only checked now, and read again when it is compared.
 		if _, ok := parseCall(row, request, response); ok {
 			r.s.calls = append(r.s.calls, func() (answeredCall, error) { return readCall(row) })
 		}
@@ -192,7 +196,8 @@ func parseCall(row *rows.Row, request, response *wire.Message) (c answeredCall, 
 	return c, true
 }
 
-// describeCall returns the name of a call for the report.
+// describeCall returns the name of a call for the report: the tool, prompt or URI, with the start of
+// the arguments.
 func describeCall(method string, params json.RawMessage) string {
 	name := match.NameOf(method, params)
 	if arguments := jsonraw.First(params, "arguments"); arguments != nil {
@@ -201,7 +206,8 @@ func describeCall(method string, params json.RawMessage) string {
 	return name
 }
 
-// addPage adds a page to its list. It copies the list to the snapshot after the last page.
+// addPage adds a page to its list: params are of the request, result of the response. A request
+// without a cursor begins the list again. After the last page it copies the list to the snapshot.
 func (r *recordingReader) addPage(row *rows.Row, k listKind, params, result json.RawMessage) {
 	items, err := jsonraw.Array(jsonraw.First(result, k.member()))
 	key := pageKey{row.RunID(), row.Conn, row.Method}

@@ -30,9 +30,10 @@ func (o *diffOptions) checkWritable(f *cmdutil.Factory) error {
 	return cmdutil.Exit(cmdutil.CheckWritable("--markdown", o.show.markdown))
 }
 
-// finish writes the report in all requested formats and returns the verdict as an error.
+// finish writes the report in all requested formats and returns the verdict as an error, nil with
+// --lock, which judges nothing. file is the path that annotations refer to.
 func (o *diffOptions) finish(ctx context.Context, f *cmdutil.Factory, r report.Report, file string) error {
-	redact.Within(&f.Secrets, &r)
+	redact.Within(&f.Secrets, &r) // in place
 	if name := o.show.markdown; name != "" && name != "-" {
 		if err := cmdutil.ReplaceFile(name, report.Markdown(r)); err != nil {
 			return cmdutil.Exit(usage.LocalIO("writing "+name, usage.Bare(err)))
@@ -58,7 +59,8 @@ func (o *diffOptions) finish(ctx context.Context, f *cmdutil.Factory, r report.R
 	return cmdutil.Show(ctx, f, out, ans)
 }
 
-// writeText writes the report for a terminal.
+// writeText writes the report for people. With --side it shows the changes side by side, but only
+// counts the harmless ones unless --long is set.
 func (o showOptions) writeText(b *bytes.Buffer, st term.Style, r report.Report) {
 	if !o.side {
 		_ = cmdutil.WriteLines(b, st, report.Text(r, o.long))
@@ -82,9 +84,10 @@ func (o showOptions) writeText(b *bytes.Buffer, st term.Style, r report.Report) 
 // minColumn is the narrowest column of a comparison side by side.
 const minColumn = 30
 
-// writeColumns writes two columns, each in half of the terminal's width.
+// writeColumns writes pairs of lines in two columns, each in half of the terminal's width, with a bar
+// between lines that differ. A long line takes several rows.
 func writeColumns(b *bytes.Buffer, st term.Style, pairs []report.Pair) {
-	width := max(minColumn, (st.Columns()-7)/2)
+	width := max(minColumn, (st.Columns()-7)/2) // 7: the indentation and the separator
 	for _, p := range pairs {
 		separator := " | "
 		if p.Same {
@@ -109,7 +112,7 @@ func writeColumns(b *bytes.Buffer, st term.Style, pairs []report.Pair) {
 	}
 }
 
-// cutLine splits a line at a width in columns.
+// cutLine splits a line at a width in columns: head fits into it, rest is nil if the whole line does.
 func cutLine(l report.Line, width int) (head, rest report.Line) {
 	for i, s := range l {
 		n := term.Width(s.Text)

@@ -112,6 +112,7 @@ func (l *loader) classify(text string) source {
 		src.kind = fileSource
 	case err == nil:
 		src.err = usage.New(text+" is a directory", "name a file in it, as "+wire.Hint(filepath.Join(text, lockfile.Name)))
+	// A word that looks like a file is not taken for a server.
 	case path != text || strings.HasSuffix(text, ".json") || capture.NamesRecording(text):
 		src.err = usage.New(
 			"no such file: "+path,
@@ -145,7 +146,7 @@ func (l *loader) load(ctx context.Context, src source) (side, error) {
 		return l.loadRecording(src)
 	case stdinSource:
 		in := bufio.NewReader(l.f.In)
-		l.f.In = in
+		l.f.In = in // it has what IsRecording reads ahead
 		if recorded.IsRecording(in) {
 			return l.loadRecording(src)
 		}
@@ -174,11 +175,13 @@ func (l *loader) loadFile(ctx context.Context, src source) (side, error) {
 	return l.loadRecording(src)
 }
 
-// loadBytes loads a lock file or a list of tools from a file, from stdin or from a commit.
+// loadBytes loads a lock file or a list of tools from a file, from stdin or from a commit. It returns
+// a usage error if the content is neither.
 func (l *loader) loadBytes(ctx context.Context, src source) (side, error) {
 	var raw []byte
 	var err error
 	// A file has no more revisions than it lists: like a probed server, it lacks none.
+	// isProbed: the revisions in a lock file are complete, and a list of tools has none.
 	s := side{name: src.text, file: src.text, isProbed: true}
 	switch src.kind {
 	case gitSource:
