@@ -10,19 +10,19 @@ import (
 )
 
 // capabilitiesFor returns the ClientCapabilities that the flags, and the user if person is set, can
-// honour.
+// honour. Without any it returns an empty object.
 func capabilitiesFor(f host.Answers, person bool) json.RawMessage {
 	modes := json.RawMessage("{}")
 	all := json.RawMessage("{}")
-	form := f.Elicits() || person
-	visits := f.Decline || f.OnElicit != "" || person
-	if form {
+	answersForms := f.Elicits() || person
+	answersPages := f.Decline || f.OnElicit != "" || person // implies answersForms
+	if answersForms {
 		modes = jsonraw.With(modes, "form", json.RawMessage("{}"))
 	}
-	if visits {
+	if answersPages {
 		modes = jsonraw.With(modes, "url", json.RawMessage("{}"))
 	}
-	if form {
+	if answersForms {
 		all = jsonraw.With(all, "elicitation", modes)
 	}
 	if f.Samples() {
@@ -63,7 +63,7 @@ func (c *Conn) setAsker(opt *client.Options, how Options) error {
 	if err != nil {
 		return err
 	}
-	if c.Env.Asker == nil {
+	if c.Env.Asker == nil { // this program cannot answer requests, so it declares nothing
 		return nil
 	}
 	person := c.Env.UI.CanAsk() && !how.SkipNegotiation
@@ -77,9 +77,10 @@ func (c *Conn) setAsker(opt *client.Options, how Options) error {
 }
 
 // openSeparateIfNeeded makes this command open a session of its own if the remembered session was
-// opened without capabilities that the flags need, and says so.
+// opened without capabilities that the flags need, and prints a note. A kept server process has only
+// one session: for it the note says how to start it again.
 func (c *Conn) openSeparateIfNeeded(opt *client.Options) {
-	offered := capabilitiesFor(c.Answering, false)
+	offered := capabilitiesFor(c.Answering, false) // what a user could answer is not required
 	// A session in a stateless revision declares its capabilities with each request.
 	if client.Stateless(c.Saved.Revision) || client.Covers(c.Saved.Declared, offered) {
 		return
@@ -90,7 +91,7 @@ func (c *Conn) openSeparateIfNeeded(opt *client.Options) {
 		return
 	}
 	if opt.Resume == nil || c.Saved.Transport != string(transport.StreamableHTTP) {
-		return
+		return // every command opens a session of its own anyway
 	}
 	opt.Resume = nil
 	c.Passing = true

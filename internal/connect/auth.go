@@ -22,7 +22,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// StepLine returns a step of a login as one line.
+// StepLine returns a step of a login as one line: a rule that passed or failed, a request with its
+// status, or a text.
 func StepLine(s auth.Step) string {
 	if s.Rule != "" && s.Broken {
 		return "fail  " + s.Rule + ": " + s.Text
@@ -58,7 +59,7 @@ func (c *Conn) SetAuthTransport(opt *client.Options) error {
 		return err
 	}
 	e.Secrets.Learn(fixed)
-	g := &auth.Transport{
+	authTransport := &auth.Transport{
 		Endpoint:  opt.Server.URL,
 		Fixed:     fixed,
 		Account:   e.Auth.Account,
@@ -67,17 +68,18 @@ func (c *Conn) SetAuthTransport(opt *client.Options) error {
 		Pause:     transport.Pause,
 		NewFlow:   func(ctx context.Context) *auth.Flow { return NewAuthFlow(ctx, e, opt.Server.URL) },
 	}
-	g.Store, _ = e.Tokens() // without a state directory there are no tokens
+	authTransport.Store, _ = e.Tokens() // without a state directory there are no tokens
 	if e.UI.CanAsk() && !e.Auth.NoPrompt {
-		g.Login = e.UI.OfferLogin
+		authTransport.Login = e.UI.OfferLogin
 	}
-	e.Guard = g
-	opt.Through = g.Wrap
-	opt.Extensions = g.Extensions()
+	e.Guard = authTransport
+	opt.Through = authTransport.Wrap
+	opt.Extensions = authTransport.Extensions()
 	return nil
 }
 
-// fixedToken returns the token of --token-file or MCPC_TOKEN, or "".
+// fixedToken returns the token of --token-file or MCPC_TOKEN, or "". The file replaces the variable.
+// It returns an error if the file cannot be read or is empty, or if the token is not one word.
 func fixedToken(e *host.Env) (string, error) {
 	token := e.Getenv("MCPC_TOKEN")
 	if name := e.Auth.TokenFile; name != "" {
@@ -127,7 +129,8 @@ func Explain(e *host.Env, o wire.Outcome) wire.Outcome {
 }
 
 // ExplainAuthFailure adds to the outcome of a refused request what the user can do. It stores the
-// challenge: mcpc login without arguments answers it.
+// challenge for mcpc login without arguments, unless a login would not help or the URL is secret. It
+// returns any other outcome unchanged.
 func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
 	if e.Guard != nil && o.Kind == wire.RPCFailed {
 		return explainRefusedByRPC(e, o)
@@ -136,6 +139,7 @@ func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
 		return o
 	}
 	r := e.Guard.Unsolved()
+	// These cases return: no refusal is open, or a login does not help.
 	switch {
 	case r == nil:
 		return o
@@ -206,7 +210,11 @@ var refusalWords = sync.OnceValue(func() *regexp.Regexp {
 // The message changes nothing but the hint.
 func explainRefusedByRPC(e *host.Env, o wire.Outcome) wire.Outcome {
 	rpc := o.RPCError()
-	if rpc == nil || o.Hint != "" || rpc.Code == -32601 || rpc.Code == -32602 || !refusalWords().MatchString(rpc.Message) {
+	if rpc == nil || o.Hint != "" {
+		return o
+	}
+	// An unknown method or invalid params: an argument may be called a token or a key.
+	if rpc.Code == -32601 || rpc.Code == -32602 || !refusalWords().MatchString(rpc.Message) {
 		return o
 	}
 	if e.Guard.Fixed != "" || slices.ContainsFunc(e.Headers, isAuthorization) {
@@ -225,8 +233,9 @@ func isAuthorization(field string) bool {
 }
 
 // composeLogin returns the command that logs in to the server. It does not show a URL with a
-// secret: if the challenge is stored, the command needs no target. more is appended.
-func composeLogin(e *host.Env, stored bool, more string) wire.Hint {
+// secret: if the challenge is stored, the command needs no target. flags, which begin with a space,
+// are appended.
+func composeLogin(e *host.Env, stored bool, flags string) wire.Hint {
 	command := "login"
 	switch {
 	case e.FromFile != "":
@@ -239,7 +248,7 @@ func composeLogin(e *host.Env, stored bool, more string) wire.Hint {
 	if e.Auth.Account != "" && !e.AccountTyped { // the account of the session
 		command += " --account " + shellwords.Quote(e.Auth.Account)
 	}
-	return wire.Run(command + more)
+	return wire.Run(command + flags)
 }
 
 // AuthFailed returns the outcome of a failed authorization; o has what else is known. A host that
@@ -254,6 +263,8 @@ func AuthFailed(err error, o wire.Outcome) wire.Outcome {
 	if kind == wire.Transport || kind == wire.Timeout {
 		o.Retryable = true
 	}
+	// An authorization server that cannot be reached is a failed authorization. A timeout is one only
+	// if a refused request needed the token: mcpc login reports it as a timeout.
 	if kind == wire.Transport || kind == wire.Timeout && o.Kind == wire.Auth {
 		kind = wire.Auth
 	}
@@ -262,7 +273,7 @@ func AuthFailed(err error, o wire.Outcome) wire.Outcome {
 	o.Err = failed.Err
 	o.Phase = cmp.Or(o.Phase, "authorization")
 	o.Hint = cmp.Or(failed.Hint, o.Hint)
-	if auth.IsLocal(failed.At) {
+	if auth.IsLocal(failed.At) { // the user's proxy may pass on the metadata of the server behind it
 		if server, err := auth.SafeURL(failed.Other); err == nil {
 			login := wire.Run("login " + shellwords.Quote(server.String()))
 			o.Hint = "if " + wire.Hint(redact.RedactURL(failed.At)) + " is your proxy: run " + login +

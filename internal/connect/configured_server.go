@@ -28,7 +28,8 @@ func (c *Conn) askConsent(ctx context.Context) wire.Outcome {
 			wire.Run("servers "+shellwords.Quote(s.ID()))+" shows its entry"))
 	}
 	standing := host.StandingOf(c.Env.Trusts(c.Store), s)
-	c.Trusted = standing == host.Confirmed || c.card != nil && c.card.Approved
+	isApprovedCard := c.card != nil && c.card.Approved
+	c.Trusted = standing == host.Confirmed || isApprovedCard
 	if c.Trusted || !host.AsksFirst(s, standing) {
 		return wire.Outcome{}
 	}
@@ -67,20 +68,21 @@ func (c *Conn) askConsent(ctx context.Context) wire.Outcome {
 		}
 		return wire.Outcome{}
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil { // Ctrl-C at the question is no answer
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 	}
 	refused.Text = "the server was not approved"
-	refused.Hint = ""
+	refused.Hint = "" // the user has just decided
 	return refused
 }
 
-// FindOrigin reads the configured server of a session from its file, each time it is used. It does
-// not replace the variables in it.
+// FindOrigin sets c.Origin to the configured server of a session, which it reads from its file each
+// time the session is used. It does not replace the variables in it. It fails if the file cannot be
+// read or has no such server any more.
 func (c *Conn) FindOrigin(from *state.Origin) wire.Outcome {
 	missing := usage.Outcome(usage.New(fmt.Sprintf("%s is no longer in %s", from.Name, c.Env.Tilde(from.File)),
 		wire.Run("close")+" removes the session; "+wire.Run("servers")+" lists configured servers"))
-	if from.Entry != "" {
+	if from.Entry != "" { // the server of a card: the session has its configuration
 		servers := target.Servers(target.CardClient, from.File, from.Folder, json.RawMessage(from.Entry))
 		if len(servers) != 1 {
 			return missing
@@ -92,16 +94,16 @@ func (c *Conn) FindOrigin(from *state.Origin) wire.Outcome {
 	if !ok {
 		return missing
 	}
-	f := host.ConfigFile{Client: owner, Path: from.File}
-	f.Read(from.Folder)
-	if f.Err != nil {
-		return usage.LocalIO("reading "+c.Env.Tilde(from.File), f.Err)
+	config := host.ConfigFile{Client: owner, Path: from.File}
+	config.Read(from.Folder)
+	if config.Err != nil {
+		return usage.LocalIO("reading "+c.Env.Tilde(from.File), config.Err)
 	}
-	i := slices.IndexFunc(f.Servers, func(s target.Server) bool { return s.Name == from.Name })
+	i := slices.IndexFunc(config.Servers, func(s target.Server) bool { return s.Name == from.Name })
 	if i < 0 {
 		return missing
 	}
-	c.Origin = &f.Servers[i]
+	c.Origin = &config.Servers[i]
 	return wire.Outcome{}
 }
 
@@ -130,7 +132,7 @@ type CardServer struct {
 	Approved bool
 }
 
-// findCard makes the server of a card the target.
+// findCard makes the server of a card the target. It works without the state directory.
 func (c *Conn) findCard(s *CardServer) wire.Outcome {
 	if store, err := state.Open(c.Env.State); err == nil {
 		c.Store = store
@@ -170,7 +172,7 @@ func (c *Conn) SettleOrigin(ctx context.Context, draft bool) wire.Outcome {
 		c.originResolved = true
 		c.Env.LearnServer(s)
 	}
-	session := *c.ServerSession()
+	session := *c.ServerSession() // a copy: the stored session keeps no resolved variables
 	session.Endpoint = s.URL
 	session.Command = s.Command
 	if s.URL != "" && !draft {
@@ -263,8 +265,8 @@ func (c *Conn) setProcess(opt *client.Options) {
 	}
 }
 
-// WithFields returns the header fields of the configured server and own, which replace fields of
-// the same name.
+// WithFields returns the header fields of the configured server, followed by own. Fields in own
+// replace the server's fields of the same name.
 func (c *Conn) WithFields(own []wire.Field) []wire.Field {
 	names := sliceutil.Map(own, func(f wire.Field) string { return f.Name })
 	return append(host.WithoutFields(c.originHeaders, names...), own...)

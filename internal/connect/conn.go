@@ -170,9 +170,12 @@ func Dial(ctx context.Context, e *host.Env, how Options) (*Conn, wire.Outcome) {
 	if !o.OK() {
 		return c, o
 	}
-	// A revision that the user asked for is verified unless SkipNegotiation is set.
-	opt.SkipDiscover = how.SkipNegotiation || !how.RequireServerInfo && e.Protocol == ""
-	opt.LeaveSoon = !how.MultiCall && e.Verbose == 0 // only -v shows the response to the last request
+	// server/discover verifies the revision that the user asked for, and returns the serverInfo.
+	isDiscoverNeeded := how.RequireServerInfo || e.Protocol != ""
+	opt.SkipDiscover = how.SkipNegotiation || !isDiscoverNeeded
+	// A command of one call does not wait long for the response to the request that ends the session,
+	// unless -v is to show that response.
+	opt.LeaveSoon = !how.MultiCall && e.Verbose == 0
 	e.IsConnected.Store(true)
 	c.Dialed = true
 	session, o := client.Open(ctx, opt)
@@ -180,6 +183,7 @@ func Dial(ctx context.Context, e *host.Env, how Options) (*Conn, wire.Outcome) {
 		if c.Target.Source == target.FromDefault && o.Kind == wire.Transport && o.Reached == wire.Unsent {
 			o.Hint = c.defaultURLHint()
 		}
+		// For a command with NoResume, such as init, opening the session is the operation itself.
 		if !how.NoResume {
 			o = o.WithPart(wire.BeforeOperation)
 		}
@@ -204,7 +208,8 @@ func (c *Conn) defaultURLHint() wire.Hint {
 }
 
 // ClientOptions returns what the client needs to open or resume the connection. It asks for consent
-// to run a configured server.
+// to run a configured server, and sets the fields of c that follow from how, such as Fields and
+// Passing. A usage error or a refused consent is a failed outcome.
 func (c *Conn) ClientOptions(ctx context.Context, how Options) (client.Options, wire.Outcome) {
 	e := c.Env // the callbacks keep this Env, even if the Conn serves another invocation later
 	fields, err := e.Fields()
@@ -256,11 +261,13 @@ func (c *Conn) ClientOptions(ctx context.Context, how Options) (client.Options, 
 	if err := c.setAsker(&opt, how); err != nil {
 		return opt, usage.Outcome(err)
 	}
+	usesKept := how.UseKept && c.IsKept() && c.canResume()
 	switch {
-	case how.NoResume && !(how.UseKept && c.IsKept() && c.canResume()):
-		opt.Server.Transport = ""
+	case how.NoResume && !usesKept:
+		opt.Server.Transport = "" // the new session negotiates its transport
 		c.Passing = true
-		if (how.UseKept || how.KeepRevision && c.Env.Protocol == "") && c.Saved != nil {
+		keepsRevision := how.UseKept || how.KeepRevision && c.Env.Protocol == ""
+		if keepsRevision && c.Saved != nil {
 			opt.KnownRevision = c.Saved.Revision
 		}
 		if how.Keep != nil {
@@ -278,7 +285,8 @@ func (c *Conn) ClientOptions(ctx context.Context, how Options) (client.Options, 
 }
 
 // resumeFrom sets opt to resume the remembered session, unless --protocol asks for another
-// revision. It reserves request ids that no other process uses.
+// revision. It reserves request ids that no other process uses, and fails if it cannot store the
+// reservation.
 func (c *Conn) resumeFrom(ctx context.Context, opt *client.Options) wire.Outcome {
 	saved := c.Saved
 	if c.canResume() {
@@ -331,7 +339,7 @@ func (c *Conn) recallNegotiated(opt *client.Options, draft bool) {
 	if overStdio && client.Stateless(verdict.Revision) && !draft {
 		return // probing is free over stdio, while a wrong revision costs a process
 	}
-	c.recalledCapabilities = verdict.Capabilities
+	c.recalledCapabilities = verdict.Capabilities // the server is not asked for them again
 	opt.KnownRevision = verdict.Revision
 	opt.Server.Transport = transport.Name(verdict.Transport)
 }
@@ -343,8 +351,14 @@ const rememberFor = 24 * time.Hour
 // rememberNegotiated stores the negotiated revision and transport for recall. It ignores errors:
 // the command itself does not need them.
 func (c *Conn) rememberNegotiated(ctx context.Context, opt client.Options) {
-	same := opt.KnownRevision == c.Revision() && opt.Server.Transport == c.Transport()
-	if c.Saved != nil || c.negotiatedKey == "" || c.Store == nil || same || c.Env.Protocol != "" {
+	if c.Saved != nil || c.negotiatedKey == "" || c.Store == nil {
+		return // a session has its own record, and the demo server needs none
+	}
+	if c.Env.Protocol != "" {
+		return // the user chose the revision: nothing was negotiated
+	}
+	isRemembered := opt.KnownRevision == c.Revision() && opt.Server.Transport == c.Transport()
+	if isRemembered {
 		return
 	}
 	_ = c.Store.SaveVerdict(ctx, c.negotiatedKey, state.Verdict{
@@ -375,7 +389,7 @@ func (c *Conn) Close(ctx context.Context) wire.Outcome {
 	if c.Session == nil || c.Lent {
 		return out
 	}
-	if c.reopened {
+	if c.reopened { // the server may have changed: empty options make it store the result in any case
 		c.rememberNegotiated(ctx, client.Options{})
 	}
 	// With --protocol this may be another session than the remembered one.
@@ -386,8 +400,8 @@ func (c *Conn) Close(ctx context.Context) wire.Outcome {
 	return out
 }
 
-// updateSaved stores the reopened session in place of the remembered one, unless another process
-// has closed or replaced that.
+// updateSaved stores the reopened session in place of the remembered one. It stores nothing and
+// returns nil if another process has closed or replaced that one.
 func (c *Conn) updateSaved(ctx context.Context) error {
 	memory := c.Memory()
 	memory.Info = SafeInfo(c.Env, memory.Info)
@@ -415,7 +429,7 @@ func FillSession(s *state.Session, m client.Memory) {
 }
 
 // SafeInfo returns what a server said about itself without secrets: it may repeat what was sent to
-// it.
+// it. A member that is not JSON any more without its secrets becomes nil.
 func SafeInfo(e *host.Env, info client.Info) client.Info {
 	for _, raw := range []*json.RawMessage{&info.Capabilities, &info.ServerInfo} {
 		if safe, n := e.Secrets.Bytes(*raw); n > 0 {

@@ -16,7 +16,7 @@ import (
 )
 
 // Unique returns the tools whose names no other tool has. The others cannot be called by name.
-func Unique(tools []mcp.Tool) (some []mcp.Tool) {
+func Unique(tools []mcp.Tool) []mcp.Tool {
 	count := map[string]int{}
 	for _, t := range tools {
 		count[t.Name]++
@@ -80,7 +80,7 @@ func (b *toolCache) fill(all Catalogue, now time.Time) {
 		return
 	}
 	until := state.ToolList{FetchedAt: now, TTLms: all.TTL}.FreshUntil()
-	if !now.Before(until) {
+	if !now.Before(until) { // no ttlMs, or 0: each call of a batch would list the tools again
 		until = now.Add(b.recentEnough)
 	}
 	tools := make(map[string]*Definition, len(all.Tools))
@@ -124,8 +124,8 @@ func (b *toolCache) recentList(now time.Time) *Catalogue {
 	return b.list
 }
 
-// DefineOnce does what Define does, but parallel calls ask the server once, and not again while the
-// list is recent.
+// DefineOnce fetches a tool's definition from the server, see Define. On a connection of many calls
+// parallel callers send one request, and a list that is still recent is used without a request.
 func (c *Conn) DefineOnce(ctx context.Context, name string) (*Definition, wire.Outcome) {
 	if c.toolCache == nil {
 		return c.Define(ctx, name)
@@ -151,8 +151,8 @@ func (c *Conn) toolsKey(declared json.RawMessage) string {
 	for _, f := range c.Fields {
 		key += "\n" + f.Name + ": " + f.Value
 	}
-	if g := c.Env.Guard; g != nil && g.Account+g.Fixed != "" {
-		key += "\naccount " + g.Account + " token " + g.Fixed
+	if auth := c.Env.Guard; auth != nil && auth.Account+auth.Fixed != "" {
+		key += "\naccount " + auth.Account + " token " + auth.Fixed
 	}
 	return key + c.loginKey()
 }
@@ -168,7 +168,7 @@ func (c *Conn) loginKey() string {
 	if err != nil {
 		return ""
 	}
-	records, _ := tokens.Load()
+	records, _ := tokens.Load() // after an error it has no token, and none is sent either
 	token, ok := records.Token(endpoint, c.Env.Auth.Account)
 	if !ok {
 		return ""

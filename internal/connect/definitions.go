@@ -44,7 +44,7 @@ type Definition struct {
 }
 
 // ListsArguments reports whether the inputSchema has properties, and whether it explicitly allows
-// any others.
+// any others. It reads the schema once.
 func (d *Definition) ListsArguments() (lists, takesAny bool) {
 	d.listsOnce.Do(func() {
 		d.listsArguments = jsonraw.First(d.InputSchema, "properties") != nil
@@ -110,15 +110,19 @@ func (c *Conn) Listed(ctx context.Context, k Kind, enough func([]json.RawMessage
 	return c.listWith(ctx, k, client.WalkOptions{}, enough)
 }
 
-// listWith does what Listed does, with options for the list.
+// listWith lists kind k with the given options, and stops at the first page for which enough returns
+// true; a nil enough reads all pages. It caches a complete list, and for a server without a session
+// also one that enough has cut short.
 func (c *Conn) listWith(
 	ctx context.Context, k Kind, opt client.WalkOptions, enough func([]json.RawMessage) bool,
 ) (client.List, wire.Outcome) {
 	list, o := c.ListUntil(ctx, k.Method, opt, enough)
-	if o.OK() && (list.IsComplete || c.Saved == nil && enough != nil) {
+	// Without a session the next command probably wants the same entry: a part of the list helps it.
+	isPartUseful := c.Saved == nil && enough != nil
+	if o.OK() && (list.IsComplete || isPartUseful) {
 		cache := c.newListCache(k)
 		for _, raw := range list.Items {
-			cache.add(raw, "")
+			cache.add(raw, "") // "": add reads the name from raw
 		}
 		defer cache.save(ctx, list.TTL)
 	}
@@ -175,7 +179,8 @@ func (c *Conn) parseTools(items []json.RawMessage, first int) (usable []mcp.Tool
 	return usable, leftOut
 }
 
-// Ambiguous returns a warning for each name that several tools have.
+// Ambiguous returns a warning for each name that several tools have, and nil if there is no such
+// name.
 func Ambiguous(names []string) (texts []string) {
 	count := make(map[string]int, len(names))
 	for _, name := range names {
@@ -236,14 +241,14 @@ func (c *Conn) ForgetLists() {
 // Forget drops the cached list of kind k. It may be called at any time, from the handler of a
 // notification.
 func (c *Conn) Forget(k Kind) {
-	c.Mu.Lock()
-	known := c.cachesKind(k)
+	c.Mu.Lock() // SaveAs may change the session, which the key depends on
+	isCached := c.cachesKind(k)
 	key := ""
-	if known {
+	if isCached {
 		key = c.listKey(k)
 	}
 	c.Mu.Unlock()
-	if known {
+	if isCached {
 		_ = c.Store.DropTools(key)
 	}
 }
@@ -275,6 +280,7 @@ func (c *Conn) Remembered(name string) *Definition {
 	if tool == nil && !c.StartsServer() {
 		tool = c.LastKnown(name)
 		if tool != nil && c.toolCache != nil {
+			// This connection may have stored the list itself, and emptied its own cache since.
 			tool.Fresh = !tool.fetched.Before(c.toolCache.opened)
 		}
 	}
@@ -316,7 +322,7 @@ func (c *Conn) ExpireTools(ctx context.Context) {
 	if err != nil || list == nil {
 		return
 	}
-	list.TTLms = new(int64)
+	list.TTLms = new(int64)                // 0: stale at once
 	_ = c.Store.SaveTools(ctx, key, *list) // if that fails, the list is used until it is stale
 }
 
@@ -361,7 +367,7 @@ func (c *Conn) cachedEntry(k Kind, name string) (json.RawMessage, *state.ToolLis
 // returns a failure: nothing has to be sent. It fetches the whole list if that is cached, otherwise
 // pages until one has the tool.
 func (c *Conn) Define(ctx context.Context, name string) (*Definition, wire.Outcome) {
-	var enough func([]json.RawMessage) bool
+	var enough func([]json.RawMessage) bool // nil fetches all pages
 	if c.Saved == nil && c.toolCache == nil && c.Env.Index == 0 {
 		enough = func(items []json.RawMessage) bool {
 			return slices.ContainsFunc(items, func(raw json.RawMessage) bool {
@@ -386,8 +392,8 @@ func (c *Conn) selectTool(name string, all Catalogue) (*Definition, wire.Outcome
 	if tool := c.toolCache.tool(name); tool != nil && tool.Fresh && index == 0 {
 		return tool, wire.Outcome{}
 	}
-	found := slices.DeleteFunc(slices.Clone(all.Tools), func(tool mcp.Tool) bool { return tool.Name != name })
-	n := len(found)
+	sameName := slices.DeleteFunc(slices.Clone(all.Tools), func(tool mcp.Tool) bool { return tool.Name != name })
+	n := len(sameName)
 	switch {
 	case n == 0:
 		return nil, c.noSuchTool(name, all)
@@ -397,19 +403,19 @@ func (c *Conn) selectTool(name string, all Catalogue) (*Definition, wire.Outcome
 		return nil, c.RefusedCall(name, fmt.Sprintf("the server lists %s called %q", english.Plural(n, "tool"), name),
 			wire.Hint(fmt.Sprintf("--index selects one, from 1 to %d; only the name is sent to the server", n)))
 	}
-	return &Definition{Tool: found[index-1], Fresh: true}, wire.Outcome{}
+	return &Definition{Tool: sameName[index-1], Fresh: true}, wire.Outcome{}
 }
 
 // noSuchTool returns the failure for a name that a fresh list does not have, with a hint at the
 // tool that was probably meant.
 func (c *Conn) noSuchTool(name string, all Catalogue) wire.Outcome {
 	var names []string
-	for _, out := range all.LeftOut {
-		if out.tool == name {
-			return c.RefusedCall(name, out.text("tools/list"), "")
+	for _, omitted := range all.LeftOut {
+		if omitted.tool == name { // the reason why it is omitted replaces a hint
+			return c.RefusedCall(name, omitted.text("tools/list"), "")
 		}
-		if out.tool != "" {
-			names = append(names, out.tool)
+		if omitted.tool != "" {
+			names = append(names, omitted.tool)
 		}
 	}
 	for _, tool := range all.Tools {
@@ -419,7 +425,8 @@ func (c *Conn) noSuchTool(name string, all Catalogue) wire.Outcome {
 	similar := similarName(ToolKind, name, names)
 	hint := cmp.Or(otherKind, c.hintForSyntax(name, names), hintForName(ToolKind, name, names))
 	isUnknown := otherKind == "" && similar == ""
-	if isUnknown && len(names) > maxNamesInHint && string(c.Promised) == "{}" {
+	declaresNothing := string(c.Promised) == "{}"
+	if isUnknown && len(names) > maxNamesInHint && declaresNothing {
 		hint += "; some tools are listed only for clients that support elicitation: " + wire.Run("help answering")
 	}
 	if isUnknown {
@@ -440,12 +447,12 @@ func (c *Conn) hintForSyntax(name string, names []string) wire.Hint {
 // SuggestServer returns the hint for a tool's name that begins with the name of a known server, or
 // "".
 func (c *Conn) SuggestServer(name string) wire.Hint {
-	at := strings.IndexAny(name, "./:")
-	if at < 1 || at == len(name)-1 {
+	separator := strings.IndexAny(name, "./:")
+	if separator < 1 || separator == len(name)-1 { // none, or nothing before or after it
 		return ""
 	}
-	server := name[:at]
-	tool := name[at+1:]
+	server := name[:separator]
+	tool := name[separator+1:]
 	known := server == DemoEndpoint || slices.Contains(c.Env.ConfiguredNames(), server)
 	if _, st, err := c.Env.LoadState(); err == nil {
 		known = known || slices.Contains(st.Names(), server)
@@ -469,15 +476,14 @@ func (c *Conn) Unsent(method, name, text string, hint wire.Hint) wire.Outcome {
 	}
 }
 
-// Entry finds an entry of kind k by the name or URI that requests it, otherwise by its name. If the
-// list does not have it, it returns a failure.
+// Entry finds an entry of kind k by the name or URI that requests it, otherwise by its member name.
+// It reads pages until one has the name or URI, or the whole list if that is cached. If the list does
+// not have the entry, it returns a failure.
 func (c *Conn) Entry(ctx context.Context, k Kind, name string) (json.RawMessage, wire.Outcome) {
-	find := func(items []json.RawMessage, members ...string) json.RawMessage {
+	find := func(items []json.RawMessage, member string) json.RawMessage {
 		for _, raw := range items {
-			for _, member := range members {
-				if text, ok := jsonraw.Text(jsonraw.First(raw, member)); ok && text == name {
-					return raw
-				}
+			if text, ok := jsonraw.Text(jsonraw.First(raw, member)); ok && text == name {
+				return raw
 			}
 		}
 		return nil

@@ -61,17 +61,20 @@ func (c *Conn) checkKeepable(server client.Server) wire.Outcome {
 // startKept makes opt start a process that starts the server and keeps it.
 func (c *Conn) startKept(opt *client.Options, how *Keeping) {
 	opt.Server.Keepalive = &keepalive.Dialer{Starts: true, Dial: func(context.Context) (net.Conn, error) {
-		socket, err := c.Store.Socket(state.HeldSockets, strings.ToLower(rand.Text()[:13]))
+		name := strings.ToLower(rand.Text()[:13]) // 65 random bits; the path of a socket must be short
+		socket, err := c.Store.Socket(state.HeldSockets, name)
 		if err != nil {
 			return nil, err
 		}
 		keepalive.RemoveStaleSockets(filepath.Dir(socket))
+		// Keeping has 0 for the default and a negative time for no limit, KeptServer has 0 for no limit.
 		c.keptProcess = &state.KeptServer{Socket: socket, Idle: max(0, cmp.Or(how.Idle, defaultIdle))}
 		return startKeeper(c.Env, opt.Server, *c.keptProcess)
 	}}
 }
 
-// dialKept makes opt connect to the kept server of the session.
+// dialKept makes opt connect to the kept server of the session. It stores in c.Env what
+// explainLostServer needs if that server has exited.
 func (c *Conn) dialKept(opt *client.Options) {
 	socket := c.Saved.Held.Socket
 	c.Env.Held = c.Saved

@@ -42,13 +42,13 @@ func startKeeper(env *host.Env, server client.Server, held state.KeptServer) (ne
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	_ = cmd.Process.Release()
+	_ = cmd.Process.Release() // nobody waits for it: it outlives this process
 	return net.FileConn(opener)
 }
 
 // socketPair returns two connected sockets that child processes do not inherit.
 func socketPair() (ours, theirs *os.File, err error) {
-	syscall.ForkLock.RLock()
+	syscall.ForkLock.RLock() // no child is started before the sockets are close-on-exec
 	defer syscall.ForkLock.RUnlock()
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 	if err != nil {

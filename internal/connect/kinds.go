@@ -99,7 +99,7 @@ func (c *Conn) Extension(id string) (settings json.RawMessage, known bool) {
 }
 
 // Declared returns the kinds that the server may have: it leaves out kinds whose capability the
-// server does not declare.
+// server does not declare. It returns all kinds if the server's capabilities are unknown.
 func (c *Conn) Declared(all []Kind) []Kind {
 	var declaredKinds []Kind
 	for _, k := range all {
@@ -132,7 +132,11 @@ func (c *Conn) ExplainUnsupported(out wire.Outcome, capability string) wire.Outc
 // declare. Clients that respect the declaration never use it.
 func (c *Conn) WarnUndeclared(out wire.Outcome, capability string) {
 	declared, known := c.Declares(capability)
-	if declared || !known || !out.OK() && out.Message == nil {
+	if declared || !known {
+		return
+	}
+	hasResponse := out.OK() || out.Message != nil
+	if !hasResponse { // nothing shows that the server supports it
 		return
 	}
 	c.Mu.Lock()
@@ -159,15 +163,16 @@ func (c *Conn) NoteListLength(ctx context.Context, list Sorted, reports bool) {
 	length := list.Count
 	person := c.Env.UI.CanAsk()
 	now := c.Env.Now()
-	remembered := func(person bool, maxAge time.Duration) (number int, at time.Time) {
+	remembered := func(person bool, maxAge time.Duration) (length int, at time.Time) {
 		list, err := c.Store.Tools(key(person))
 		if err != nil || list == nil || len(list.Tools) != 1 || now.Sub(list.FetchedAt) > maxAge {
 			return unknownLength, now
 		}
-		number, _ = strconv.Atoi(list.Tools[0].Name)
-		return number, list.FetchedAt
+		length, _ = strconv.Atoi(list.Tools[0].Name)
+		return length, list.FetchedAt
 	}
-	if n, _ := remembered(person, rememberFor/2); n != length {
+	// An equal length is stored again only when half of its time is over, to save writes.
+	if storedLength, _ := remembered(person, rememberFor/2); storedLength != length {
 		list := state.ToolList{FetchedAt: now, Tools: []state.Tool{{Name: strconv.Itoa(length)}}}
 		_ = c.Store.SaveTools(ctx, key(person), list) // losing it costs a note only
 	}
@@ -175,20 +180,20 @@ func (c *Conn) NoteListLength(ctx context.Context, list Sorted, reports bool) {
 	if otherLength == unknownLength || !reports {
 		return
 	}
-	before := "with"
+	earlierList := "with"
 	if person {
-		before = "without"
+		earlierList = "without"
 	}
 	// Only the list without elicitation can be shorter because of it.
 	isShorterWithout := person && otherLength < length || !person && otherLength > length
 	if isShorterWithout {
 		c.Env.UI.Note(fmt.Sprintf("%s elicitation, which mcpc declares at a terminal, the server listed %s (%s)",
-			before, english.Plural(otherLength, "tool"), english.Ago(now, at)))
+			earlierList, english.Plural(otherLength, "tool"), english.Ago(now, at)))
 	}
 }
 
-// checkListShape checks a message against its schema. It skips entries that cannot be used: each of
-// them is reported as omitted.
+// checkListShape checks a response to a list request against its schema, and returns what is wrong.
+// It skips entries that cannot be used: each of them is reported as omitted.
 func checkListShape(revision, method string, m *wire.Message) []wire.Finding {
 	return shape.CheckBut(func(raw []byte) bool {
 		var bad *wire.Finding
@@ -224,9 +229,9 @@ func similarName(k Kind, name string, names []string) string {
 // hintForName returns a hint at the name that was probably meant, or at the names that exist. It
 // sorts names.
 func hintForName(k Kind, name string, names []string) wire.Hint {
-	near := similarName(k, name, names)
-	if near != "" {
-		return wire.Hint("did you mean " + near + "?")
+	similar := similarName(k, name, names)
+	if similar != "" {
+		return wire.Hint("did you mean " + similar + "?")
 	}
 	if len(names) == 0 {
 		return wire.Hint("the server lists no " + k.Many)
@@ -238,8 +243,8 @@ func hintForName(k Kind, name string, names []string) wire.Hint {
 	return wire.RunOnServer("list "+k.Many) + " shows the server's " + wire.Hint(k.Many)
 }
 
-// Offers reports whether a capability is declared and its member is true. It returns true if the
-// server's capabilities are unknown.
+// Offers reports whether a capability is declared and its member is true. With member "" the
+// declaration is enough. It returns true if the server's capabilities are unknown.
 func (c *Conn) Offers(capability, member string) bool {
 	declared, known := c.Declares(capability)
 	if !known || member == "" {

@@ -49,16 +49,16 @@ type Rows interface {
 	Special() []string
 }
 
-// Add lists kind k. With reports it omits entries that cannot be used, with a warning for each. If
-// several kinds are listed, a kind that the server declares but refuses is left out: left is then
-// true.
-func (l *Listing) Add(ctx context.Context, c *Conn, k Kind, several, reports bool) (out wire.Outcome, left bool) {
-	list, out := c.listWith(ctx, k, c.walkOptions(reports), nil)
+// Add lists kind k and adds its list to l. With reports it omits entries that cannot be used, with a
+// warning for each. If several kinds are listed, a kind that the server declares but refuses is left
+// out: isOmitted is then true. A failure after the first page adds the pages that were received.
+func (l *Listing) Add(ctx context.Context, c *Conn, k Kind, several, reports bool) (out wire.Outcome, isOmitted bool) {
+	list, out := c.listWith(ctx, k, c.walkOptions(reports), nil) // nil: all pages
 	if several && client.IsUnknownMethod(out) {
 		c.warnOmitted(k)
 		return out, true
 	}
-	if len(list.Pages) == 0 {
+	if len(list.Pages) == 0 { // nothing was received
 		return out, false
 	}
 	s := Sorted{Kind: k, List: list}
@@ -107,8 +107,8 @@ func (s Sorted) WriteJSON(w io.Writer) error {
 
 // warn warns about omitted entries and about names that several tools have.
 func (l *Listing) warn(c *Conn, k Kind, leftOut []LeftOut, names []string, out wire.Outcome) {
-	for _, left := range leftOut {
-		c.Env.UI.Warn(left.text(k.Method))
+	for _, entry := range leftOut {
+		c.Env.UI.Warn(entry.text(k.Method))
 	}
 	if out.OK() { // otherwise a page may have been received twice
 		for _, text := range Ambiguous(names) {

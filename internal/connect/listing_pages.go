@@ -30,7 +30,9 @@ type pageReader struct {
 // manyPages is the number of pages from which the heap is kept small: pages become garbage at once.
 const manyPages = 4
 
-// Take lists kind k as Add does, but keeps no page: it passes the entries to destination.
+// Take lists kind k and passes its entries to destination, page by page. Unlike Add it keeps no page
+// but the first. If several kinds are listed, a kind that the server refuses is left out: isOmitted
+// is then true.
 func (l *Listing) Take(
 	ctx context.Context,
 	c *Conn,
@@ -68,7 +70,7 @@ func (l *Listing) Take(
 }
 
 // readPage starts reading a page, after the previous one was read. p is nil if the list starts
-// again.
+// again. It always returns false, because all pages are wanted.
 func (t *pageReader) readPage(p *client.Page) (enough bool) {
 	t.wait()
 	if p == nil {
@@ -110,7 +112,8 @@ func (t *pageReader) reset() {
 	*t = pageReader{conn: t.conn, kind: t.kind, destination: t.destination, cache: t.conn.newListCache(t.kind)}
 }
 
-// read parses the entries of a page and stores them.
+// read parses the entries of a page if there are Rows, and passes them to the destination and the
+// cache.
 func (t *pageReader) read(p *client.Page) {
 	var e Entries
 	if t.destination.Rows != nil {
@@ -121,7 +124,8 @@ func (t *pageReader) read(p *client.Page) {
 		if t.destination.JSON == nil && t.cache.isDisabled {
 			break
 		}
-		name := "" // of a tool that parseItems has parsed
+		name := "" // unless parseItems has parsed the item
+		// tools has the usable items in their order: the same memory means the same item.
 		if len(tools) > 0 && &tools[0].Raw[0] == &item[0] {
 			name = tools[0].Name
 			tools = tools[1:]

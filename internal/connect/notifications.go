@@ -24,7 +24,7 @@ func (c *Conn) showNotification(e *host.Env, m *wire.Message) {
 	}
 	switch m.Method {
 	case "notifications/progress":
-		if c.toolCache == nil && e.UI.ShowsProgress() {
+		if c.toolCache == nil && e.UI.ShowsProgress() { // parallel calls would mix their progress
 			e.UI.ShowProgress(withoutSecrets(e, params))
 		}
 	case "notifications/message":
@@ -62,7 +62,8 @@ func withoutSecrets(e *host.Env, params jsonraw.Members) jsonraw.Members {
 	return safe
 }
 
-// reportFinding shows a finding as a warning. saved is the session that the command found, or nil.
+// reportFinding shows a finding as a warning. It omits repeated ones, and those of severity Info
+// without -v. saved is the session that the command found, or nil.
 func (c *Conn) reportFinding(e *host.Env, saved *state.Session, f wire.Finding) {
 	if (f.Rule == client.RuleShape || f.Rule == transport.RuleGetNoise) && !c.isFirstMalformed(f) {
 		return
@@ -100,14 +101,14 @@ func (c *Conn) isKnownNoise(saved *state.Session, f wire.Finding) bool {
 func (c *Conn) rememberNoise(ctx context.Context) {
 	c.Mu.Lock()
 	noise := c.newNoise
-	c.newNoise = nil
+	c.newNoise = nil // a second Close stores nothing again
 	c.Mu.Unlock()
 	if len(noise) == 0 || c.Store == nil || c.Saved == nil {
 		return
 	}
 	err := c.Store.Update(context.WithoutCancel(ctx), func(st *state.State) error {
 		saved, ok := st.Session(c.Saved.Name)
-		if !ok || saved.Key != c.Saved.Key {
+		if !ok || saved.Key != c.Saved.Key { // closed, or opened again for another server
 			return nil
 		}
 		saved.Noise = append(saved.Noise, noise...)
@@ -139,7 +140,7 @@ func (c *Conn) malformedOutcome() wire.Outcome {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
 	failed := len(c.malformedTexts) > 0 && c.Env.Strict
-	c.malformedTexts = nil
+	c.malformedTexts = nil // the next line of a shell starts without them
 	if !failed {
 		return wire.Outcome{}
 	}

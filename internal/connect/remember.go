@@ -38,7 +38,7 @@ func (c *Conn) newListCache(k Kind) *listCache {
 }
 
 // add appends an entry. name is the name that requests it; if it is "", add reads it from the
-// entry.
+// entry, and skips an entry without one. A list that is too large or has a secret disables the cache.
 func (k *listCache) add(raw json.RawMessage, name string) {
 	if k.isDisabled {
 		return
@@ -63,7 +63,8 @@ func (k *listCache) add(raw json.RawMessage, name string) {
 	}
 }
 
-// save stores the added entries and releases the buffer.
+// save stores the added entries and releases the buffer. It stores nothing if one has a secret. It
+// warns about errors only with -v, because the list itself was received.
 func (k *listCache) save(ctx context.Context, ttl *int64) {
 	defer k.entries.Close()
 	if k.dropsPrevious {

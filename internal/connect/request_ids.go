@@ -49,7 +49,7 @@ func (b *requestIDs) next() int64 {
 	if b.nextFree == b.blockEnd {
 		if err := b.reserveBlock(); err != nil {
 			b.warn("request ids could not be reserved: " + err.Error())
-			b.blockEnd++
+			b.blockEnd++ // the block grows by this id: the next call tries to reserve again
 		}
 	}
 	id := b.nextFree

@@ -8,7 +8,8 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// ServerName returns title, name and version of an Implementation for people.
+// ServerName returns "TITLE (NAME) VERSION" of an Implementation, or what it has of them. It returns
+// "(not given)" if raw is no object.
 func ServerName(raw json.RawMessage) string {
 	info, err := jsonraw.Object(raw)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // SuggestKind returns a hint if a thing of another kind has this name, as far as cached lists tell,
 // or if the name is a URI. Returns "" otherwise.
 func (c *Conn) SuggestKind(k Kind, name string) wire.Hint {
-	for i, command := range []string{"call ", "prompt ", "read ", "read "} {
+	for i, command := range []string{"call ", "prompt ", "read ", "read "} { // in the order of Kinds
 		if Kinds[i] == k {
 			continue
 		}

@@ -27,7 +27,7 @@ func (c *Conn) LearnSecrets(fields []wire.Field) {
 
 // Tap returns the function that receives every frame: it passes them to the recorder, to telemetry,
 // to -v and to --explain. -v and --explain get frames without secrets. Without them the recorder
-// hides the secrets when it writes.
+// hides the secrets when it writes. Tap starts the recording.
 func (c *Conn) Tap() wire.Tap {
 	command := c.ServerSession().Command
 	if slices.Contains(c.Env.Args, "--") || c.Origin != nil {
@@ -36,7 +36,7 @@ func (c *Conn) Tap() wire.Tap {
 	e := c.Env
 	e.StartRecording(c.Where, capture.ByCommand, command)
 	recorder := e.Record.Recorder
-	conn := max(0, e.Record.Conns-1)
+	conn := max(0, e.Record.Conns-1) // the number of this connection in the recording, from 0
 	return func(f wire.Frame) {
 		f.Conn = conn
 		e.Record.HasTraffic.Store(true)

@@ -21,7 +21,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Find sets the target that argv, -s, the environment or the current session names.
+// Find sets the target that argv, -s, the environment or the current session names. It opens the
+// state directory, and reads a saved session or a configured server. It fails if the target is
+// unknown, or if it is a session and the state directory cannot be read.
 func (c *Conn) Find(argv []string) wire.Outcome {
 	store, err := state.Open(c.Env.State)
 	var remembered state.State
@@ -135,7 +137,7 @@ func DemoPipe() (io.Reader, io.WriteCloser) {
 // configuration files that could not be read: one of them may define the target.
 func unknownTarget(e *host.Env, err error) wire.Outcome {
 	o := usage.Outcome(err)
-	unknown, ok := errors.AsType[*target.UnknownError](err)
+	unknown, isUnknown := errors.AsType[*target.UnknownError](err)
 	from := ""
 	text := e.Server
 	if !e.ServerGiven {
@@ -147,7 +149,7 @@ func unknownTarget(e *host.Env, err error) wire.Outcome {
 		o.Text = from + "the server is neither a URL nor a name, but " + what
 		o.Hint = hint
 	}
-	if !ok || what != "" {
+	if !isUnknown || what != "" {
 		return o
 	}
 	var hints []string
@@ -157,7 +159,7 @@ func unknownTarget(e *host.Env, err error) wire.Outcome {
 	if near := suggest.Nearest(unknown.Name, unknown.Known); near != "" {
 		hints = append(hints, "did you mean "+near+"?")
 	}
-	if unknown.Source != target.FromSession {
+	if unknown.Source != target.FromSession { // sessions are in no configuration file
 		hints = append(hints, e.UnreadableFiles()...)
 	}
 	if len(hints) > 0 {
