@@ -67,14 +67,15 @@ func (o *Request) addDefaults(schema *validate.Schema) bool {
 	return o.Filled
 }
 
-// ClientCall returns the request for the server. tool may be nil.
+// ClientCall returns the request for the server: o.Params if they are set, otherwise name and
+// arguments. tool may be nil; then the request has no header fields from the tool's schema.
 func (o Request) ClientCall(tool *connect.Definition) client.Call {
 	var members jsonraw.Members
 	params := o.Params
 	if params == nil {
 		members = jsonraw.Members{{Name: "name", Value: jsonraw.Quote(o.Name)}, {Name: "arguments", Value: o.Arguments}}
 		params = jsonraw.Append(json.RawMessage("{}"), members...)
-	} else if o.Filled {
+	} else if o.Filled { // o.Params have the arguments without the defaults
 		params = jsonraw.With(params, "arguments", o.Arguments)
 	}
 	call := client.Call{Method: "tools/call", Params: params, Members: members, Progress: true}
@@ -92,8 +93,9 @@ func showNotes(c *connect.Conn, o *Request) {
 	}
 }
 
-// Prepare checks a call as CallTool does and returns the request, for callers that send it many
-// times and check the results themselves.
+// Prepare checks the arguments of a call, asks for confirmation, and returns the request with the
+// tool's definition, for callers that send it many times and check the results themselves. The
+// definition is nil if it is unknown and was not needed.
 func Prepare(ctx context.Context, c *connect.Conn, o *Request) (client.Call, *connect.Definition, wire.Outcome) {
 	tool, out := checkCall(ctx, c, o)
 	if out.OK() {
@@ -108,10 +110,13 @@ func Prepare(ctx context.Context, c *connect.Conn, o *Request) (client.Call, *co
 }
 
 // checkCall returns the tool's definition after checking the arguments against it. It fetches a new
-// definition before a remembered one rejects arguments or if that one does not list an argument.
+// definition before a remembered one rejects arguments or if that one does not list an argument. With
+// NoValidate it only reads the arguments, and the definition is nil if there is none.
 func checkCall(ctx context.Context, c *connect.Conn, o *Request) (*connect.Definition, wire.Outcome) {
 	tool := c.Remembered(o.Name)
-	if o.NoValidate && (tool != nil || !needsDefinition(c) && o.Task == 0 && len(o.Given.Words) == 0) {
+	// Only the header fields, a task and the types of words come from a definition.
+	canDoWithout := !needsDefinition(c) && o.Task == 0 && len(o.Given.Words) == 0
+	if o.NoValidate && (tool != nil || canDoWithout) {
 		out := Unchecked(c, tool, o)
 		if tool == nil || !Unlisted(tool, o) {
 			return tool, out
@@ -136,7 +141,8 @@ func checkCall(ctx context.Context, c *connect.Conn, o *Request) (*connect.Defin
 }
 
 // Unchecked reads the arguments with the types of the tool's schema, without checking them. A value
-// that does not fit is sent as a string. tool may be nil.
+// that does not fit is sent as a string. tool may be nil. It fails only if a word's path does not
+// fit the other arguments.
 func Unchecked(c *connect.Conn, tool *connect.Definition, o *Request) wire.Outcome {
 	var schema *validate.Schema
 	var hint wire.Hint
@@ -145,12 +151,12 @@ func Unchecked(c *connect.Conn, tool *connect.Definition, o *Request) wire.Outco
 	} else if len(o.Given.Words) > 0 {
 		schema = tool.Input.Types(tool.InputSchema)
 	}
-	o.Reading = o.Given.Read(schema, true)
+	o.Reading = o.Given.Read(schema, true) // true: lenient
 	return invalidArguments(c, o, o.Findings, hint)
 }
 
 // Unlisted reports whether an argument is missing in a definition that lists arguments: the server
-// may have added it since.
+// may have added it since. An argument that a pattern of the schema describes is not missing.
 func Unlisted(tool *connect.Definition, o *Request) bool {
 	if o.Unlisted {
 		return true
@@ -161,11 +167,13 @@ func Unlisted(tool *connect.Definition, o *Request) bool {
 		return false
 	}
 	root := schema.Expected()
-	listed := sync.OnceValue(root.Names)
+	listed := sync.OnceValue(root.Names) // not needed for most calls
 	given, _ := jsonraw.Object(o.Arguments)
 	return slices.ContainsFunc(given, func(m jsonraw.Member) bool {
-		_, described := schema.Member(root, m.Name)
-		return (!described || takesAny) && !slices.Contains(listed(), m.Name)
+		_, isDescribed := schema.Member(root, m.Name)
+		// additionalProperties: true describes every name, so it says nothing about this one.
+		isDescribedByName := isDescribed && !takesAny
+		return !isDescribedByName && !slices.Contains(listed(), m.Name)
 	})
 }
 
@@ -181,15 +189,18 @@ func needsDefinition(c *connect.Conn) bool {
 func CheckArguments(c *connect.Conn, tool *connect.Definition, o *Request) wire.Outcome {
 	refuse := func(text string, hint wire.Hint) wire.Outcome { return c.RefusedCall(o.Name, text, hint) }
 	schema, warnings, err := tool.Input.Of(tool.InputSchema)
-	o.Reading = o.Given.Read(tool.Input.Types(tool.InputSchema), false)
+	o.Reading = o.Given.Read(tool.Input.Types(tool.InputSchema), false) // false: reports what does not fit
 	findings := o.Findings
 	if err == nil && len(findings) == 0 {
 		findings, err = schema.Check(o.Arguments)
 	} else if err == nil {
+		// The words that do not fit are reported. A lenient reading has them too, so that the check
+		// also finds what is wrong with the others.
 		others, _ := schema.Check(o.Given.Read(schema, true).Arguments)
 		findings = slices.Concat(findings, arguments.Unreported(others, findings))
 	}
-	if err == nil && len(o.Findings) == 0 && len(findings) > 0 && o.addDefaults(schema) {
+	canAddDefaults := err == nil && len(o.Findings) == 0 && len(findings) > 0
+	if canAddDefaults && o.addDefaults(schema) {
 		findings, err = schema.Check(o.Arguments)
 	}
 	if failed, ok := errors.AsType[*validate.Error](err); ok {
@@ -264,19 +275,22 @@ func send(ctx context.Context, c *connect.Conn, tool *connect.Definition, o Requ
 	}
 	out := c.Do(ctx, call)
 	if client.IsHeaderMismatch(out) && tool != nil && !c.JustFetched(tool) {
-		fresh, defined := c.Define(ctx, o.Name)
+		fresh, defined := c.Define(ctx, o.Name) // the outcome of listing the tools
 		if defined.OK() && pin.Check(ctx, c, fresh) == pin.Changed {
 			defined = Confirmed(ctx, c, fresh, o)
 		}
 		if !defined.OK() {
-			return defined.WithPart(wire.AfterOperation), nil
+			return defined.WithPart(wire.AfterOperation), nil // a request was sent already
 		}
 		tool = fresh
 		call.Schema = fresh.InputSchema
 		out = c.Do(ctx, call)
 	}
-	if client.DeniesTool(out) && tool != nil && (c.JustFetched(tool) || !refetchDenied(ctx, c, &out, o.Name)) {
-		addDescribeHint(&out, "describe "+shellwords.Quote(o.Name))
+	if client.DeniesTool(out) && tool != nil {
+		isListed := c.JustFetched(tool) || !refetchDenied(ctx, c, &out, o.Name)
+		if isListed { // so the server objects to the arguments
+			addDescribeHint(&out, "describe "+shellwords.Quote(o.Name))
+		}
 	}
 	c.WarnUndeclared(out, connect.ToolKind.Capability)
 	if call.Task != nil || o.Params != nil { // any other call cannot become a task
@@ -293,51 +307,57 @@ func send(ctx context.Context, c *connect.Conn, tool *connect.Definition, o Requ
 	if out.Kind == wire.ToolError || out.Kind == wire.RPCFailed && !client.DeniesTool(out) {
 		c.Doubt(ctx, tool) // the server may have changed, and some report unknown tools in this way
 	}
-	if !out.OK() || tool == nil || o.NoValidate {
+	if !out.OK() || tool == nil || o.NoValidate { // there is nothing to check, or no schema
 		return out, nil
 	}
 	return JudgeResult(ctx, c, tool, out), nil
 }
 
-// JudgeResult checks a result against the tool's definition. Before a remembered definition rejects
-// it, it fetches a new one.
+// JudgeResult checks a result against the tool's definition, and returns out, or out as
+// wire.OutputInvalid. Before a remembered definition rejects the result, it fetches a new one.
 func JudgeResult(ctx context.Context, c *connect.Conn, tool *connect.Definition, out wire.Outcome) wire.Outcome {
 	judged := CheckResult(c, tool, out)
 	if judged.Kind != wire.OutputInvalid || c.JustFetched(tool) {
 		return judged
 	}
-	if fresh, again := c.Define(ctx, tool.Name); again.OK() {
+	if fresh, listing := c.Define(ctx, tool.Name); listing.OK() {
 		return CheckResult(c, fresh, out)
 	}
 	return judged
 }
 
 // addDescribeHint adds the hint to run the command in words to a server's error about the params.
-// The server must list the thing: only then it can be described.
+// The server must list the thing: only then it can be described. It changes no other outcome, and
+// none that has a hint.
 func addDescribeHint(out *wire.Outcome, words string) {
-	if out.Hint == "" && out.Kind == wire.RPCFailed && out.RPCError().Code == -32602 && !out.RPCError().BlamesResult() {
+	if out.Hint != "" || out.Kind != wire.RPCFailed {
+		return
+	}
+	if rpc := out.RPCError(); rpc.Code == -32602 && !rpc.BlamesResult() {
 		out.Hint = wire.RunOnServer(words) + " shows its arguments"
 	}
 }
 
 // refetchDenied fetches the tools again after the server denied one, and reports whether the server
-// no longer lists it. The hint of out then suggests a listed name.
+// no longer lists it, or gave no list. If the tool is not listed, the hint of out suggests a listed
+// name.
 func refetchDenied(ctx context.Context, c *connect.Conn, out *wire.Outcome, name string) bool {
 	c.ForgetTools()
-	_, fresh := c.Define(ctx, name)
-	if fresh.Kind == wire.InvalidArguments {
-		out.Hint = fresh.Hint
+	_, listing := c.Define(ctx, name)
+	if listing.Kind == wire.InvalidArguments { // a fresh list does not have the tool
+		out.Hint = listing.Hint
 	}
-	return !fresh.OK()
+	return !listing.OK()
 }
 
-// CheckResult checks structuredContent against the tool's outputSchema, in revisions that have one.
+// CheckResult checks structuredContent against the tool's outputSchema, in revisions that have one. It
+// returns out, or out as wire.OutputInvalid. A schema that cannot be used only causes a warning.
 func CheckResult(c *connect.Conn, tool *connect.Definition, out wire.Outcome) wire.Outcome {
 	if tool.OutputSchema == nil || !client.HasOutputSchemas(c.Revision()) {
 		return out
 	}
 	result, err := out.Message.ResultMembers()
-	if err != nil {
+	if err != nil { // not an object, so it has no structuredContent to check
 		return out
 	}
 	structured, found := result.Get("structuredContent")

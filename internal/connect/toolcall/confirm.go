@@ -22,11 +22,13 @@ var ConfirmWords = []string{"auto", "always", "never"}
 
 // Confirmed asks the user before a call of a tool that is marked as destructive, that changed since
 // it was approved, or whose server is from another program's file and not trusted. What a tool
-// declares may add a question, but never removes one. A call that is confirmed approves the tool.
+// declares may add a question, but never removes one. A call that is confirmed approves the tool. It
+// returns an empty outcome if the tool may be called, otherwise why not. tool may be nil.
 func Confirmed(ctx context.Context, c *connect.Conn, tool *connect.Definition, o Request) wire.Outcome {
 	out := askConfirmation(ctx, c, tool, o)
-	unasked := c.Env.Confirm == "never" && !o.Yes && pin.Check(ctx, c, tool) == pin.Changed
-	if out.OK() && !unasked {
+	// --confirm never allows the call, but the user has not approved the change.
+	isUnapproved := c.Env.Confirm == "never" && !o.Yes && pin.Check(ctx, c, tool) == pin.Changed
+	if out.OK() && !isUnapproved {
 		pin.Approve(ctx, c, tool)
 	}
 	return out
@@ -74,13 +76,14 @@ func notConfirmedOutcome(c *connect.Conn, o Request, why string, isChanged bool,
 	return refused
 }
 
-// askConfirmation asks the user whether the tool may be called, if that is necessary.
+// askConfirmation asks the user whether the tool may be called, if that is necessary, and returns an
+// empty outcome if it may be called. The answer "always" is stored.
 func askConfirmation(ctx context.Context, c *connect.Conn, tool *connect.Definition, o Request) wire.Outcome {
-	changed := pin.Check(ctx, c, tool) == pin.Changed
+	changed := pin.Check(ctx, c, tool) == pin.Changed // shows what changed, also with --yes
 	if o.Yes {
 		return wire.Outcome{}
 	}
-	why, always := confirmReason(c, tool)
+	why, canStore := confirmReason(c, tool)
 	var lock *pin.Lock
 	asksForChange := changed && c.Env.Confirm != "never"
 	if asksForChange {
@@ -95,7 +98,7 @@ func askConfirmation(ctx context.Context, c *connect.Conn, tool *connect.Definit
 		return refused
 	}
 	action := "Call it"
-	if changed {
+	if changed { // also with --confirm never
 		action = "Approve it as it is now, and call it"
 	}
 	shown := c.Env.Secrets.Text(jsonraw.Excerpt(jsonraw.Compact(o.Arguments), 400))
@@ -103,7 +106,7 @@ func askConfirmation(ctx context.Context, c *connect.Conn, tool *connect.Definit
 	offered := ""
 	if lock != nil {
 		offered = "/always for all tools of this " + lockfile.Name
-	} else if always {
+	} else if canStore {
 		offered = "/always for exactly this tool"
 	}
 	answer := c.Env.UI.AskAlways(ctx, question, offered)
@@ -116,7 +119,7 @@ func askConfirmation(ctx context.Context, c *connect.Conn, tool *connect.Definit
 		}
 		return wire.Outcome{}
 	}
-	if answer == "always" && always {
+	if answer == "always" && canStore {
 		trustTool(ctx, c, tool)
 		return wire.Outcome{}
 	}
@@ -124,13 +127,13 @@ func askConfirmation(ctx context.Context, c *connect.Conn, tool *connect.Definit
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 	}
 	refused.Text = "the call was not confirmed"
-	refused.Hint = ""
+	refused.Hint = "" // the user has just decided
 	return refused
 }
 
-// confirmReason returns why a call has to be confirmed, or "". always reports whether the answer may
-// be stored.
-func confirmReason(c *connect.Conn, tool *connect.Definition) (why string, always bool) {
+// confirmReason returns why a call has to be confirmed, or "". canStore reports whether the user may
+// answer for later calls too. tool may be nil. A change of the tool is no reason here.
+func confirmReason(c *connect.Conn, tool *connect.Definition) (why string, canStore bool) {
 	if c.Env.Confirm == "never" {
 		return "", false
 	}

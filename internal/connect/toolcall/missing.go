@@ -20,8 +20,9 @@ func TextOf(value json.RawMessage) string {
 	return text
 }
 
-// askForMissing asks the user at the terminal for required arguments that are missing. out is the
-// outcome without them: it returns out if a form cannot ask for them or the user stops.
+// askForMissing asks the user at the terminal for required arguments that are missing, adds them to
+// o.Given, and checks the arguments again. out is the outcome without them: it returns out if nothing
+// is missing, if a form cannot ask for it, or if the user enters nothing.
 func askForMissing(
 	ctx context.Context,
 	c *connect.Conn,
@@ -36,9 +37,9 @@ func askForMissing(
 	if !ok {
 		return out
 	}
-	r := &elicit.Answerer{A: c.Env, C: c}
-	values := c.Env.UI.FillArguments(ctx, o.Name, form, r.Broken)
-	if ctx.Err() != nil {
+	checker := &elicit.Answerer{A: c.Env, C: c}
+	values := c.Env.UI.FillArguments(ctx, o.Name, form, checker.Broken)
+	if ctx.Err() != nil { // Ctrl-C is not the same as an empty form
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 	}
 	if values == nil {
@@ -72,8 +73,9 @@ func missingForm(input, arguments json.RawMessage) (question.Form, bool) {
 		jsonraw.With(jsonraw.With(nil, "properties", properties), "required", jsonraw.List(required))))
 	for _, field := range form.Fields {
 		kind, _ := jsonraw.Text(jsonraw.First(field.Schema, "type"))
-		if bytes.Contains(field.Schema, []byte(`"$ref"`)) ||
-			field.Kind == question.Other && kind != "array" && kind != "object" {
+		hasReference := bytes.Contains(field.Schema, []byte(`"$ref"`)) // into the tool's schema, not the form's
+		isTypedAsJSON := kind == "array" || kind == "object"
+		if hasReference || field.Kind == question.Other && !isTypedAsJSON {
 			return form, false
 		}
 	}

@@ -25,7 +25,8 @@ type PromptOptions struct {
 	NoValidate bool
 }
 
-// GetPrompt checks the arguments of a prompt, and requests it.
+// GetPrompt checks the arguments of a prompt, and requests it. If the server denies a prompt that was
+// only remembered, it lists the prompts for a hint.
 func GetPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) wire.Outcome {
 	remembered := false
 	if !o.NoValidate {
@@ -37,16 +38,16 @@ func GetPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) wire.Outco
 	}
 	params := jsonraw.With(jsonraw.With(nil, "name", jsonraw.Quote(o.Name)), "arguments", o.Arguments)
 	out := c.Do(ctx, client.Call{Method: "prompts/get", Params: params})
-	listed := !o.NoValidate
+	isListed := !o.NoValidate // checkPrompt has found it
 	if remembered && client.DeniesTool(out) {
 		c.Forget(connect.PromptKind)
-		_, fresh := c.Entry(ctx, connect.PromptKind, o.Name)
-		listed = fresh.OK()
-		if fresh.Kind == wire.InvalidArguments {
-			out.Hint = fresh.Hint
+		_, listing := c.Entry(ctx, connect.PromptKind, o.Name)
+		isListed = listing.OK()
+		if listing.Kind == wire.InvalidArguments { // a fresh list does not have the prompt
+			out.Hint = listing.Hint
 		}
 	}
-	if listed && client.DeniesTool(out) {
+	if isListed && client.DeniesTool(out) { // so the server objects to the arguments
 		addDescribeHint(&out, "describe prompt "+shellwords.Quote(o.Name))
 	}
 	return c.ExplainUnsupported(out, connect.PromptKind.Capability)
@@ -56,6 +57,7 @@ func GetPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) wire.Outco
 // it, otherwise a new one. remembered reports which one was used.
 func checkPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) (remembered bool, out wire.Outcome) {
 	if raw := c.RememberedEntry(connect.PromptKind, o.Name); raw != nil {
+		// Otherwise the server may have changed the prompt since.
 		if out, unlisted := checkDefinition(c, raw, o); out.OK() && len(unlisted) == 0 {
 			return true, out
 		}
@@ -91,13 +93,13 @@ func checkDefinition(c *connect.Conn, raw json.RawMessage, o PromptOptions) (out
 	unknown := sliceutil.Map(given, func(m jsonraw.Member) string { return m.Name })
 	unknown = slices.DeleteFunc(unknown, func(name string) bool { return slices.Contains(names, name) })
 	for _, a := range prompt.Arguments {
-		if _, there := given.Get(a.Name); a.Required && !there {
+		if _, isGiven := given.Get(a.Name); a.Required && !isGiven {
 			text := "is required and missing"
 			if near := suggest.Nearest(a.Name, unknown); near != "" {
 				text += fmt.Sprintf("; %q is not an argument of this prompt", near)
 			}
-			where := jsonraw.Pointer("", a.Name)
-			findings = append(findings, wire.Finding{Rule: "required", Severity: wire.Error, Pointer: where, Text: text})
+			pointer := jsonraw.Pointer("", a.Name)
+			findings = append(findings, wire.Finding{Rule: "required", Severity: wire.Error, Pointer: pointer, Text: text})
 		}
 	}
 	findings = append(findings, NotStrings(given)...)

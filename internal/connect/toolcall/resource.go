@@ -30,14 +30,17 @@ func UnknownVariable(t mcp.URITemplate, values jsonraw.Members) error {
 	return nil
 }
 
-// ReadResource requests one resource.
+// ReadResource requests one resource. If the server refuses uri, a hint says that it is a template
+// without values, or names a similar resource.
 func ReadResource(ctx context.Context, c *connect.Conn, uri string) wire.Outcome {
 	out := c.Do(ctx, client.Call{Method: "resources/read", Params: jsonraw.With(nil, "uri", jsonraw.Quote(uri))})
 	if t, err := mcp.ParseURITemplate(uri); out.Kind == wire.RPCFailed && err == nil && t.Variables() != nil {
 		values := strings.Join(t.Variables(), "=VALUE ") + "=VALUE"
 		out.Hint = "a template needs values: " + wire.RunOnServer("read "+shellwords.Quote(uri)+" "+values)
 	}
-	if rpc := out.RPCError(); rpc != nil && (rpc.Code == -32602 || rpc.Code == -32002) && out.Hint == "" {
+	rpc := out.RPCError()
+	isNotFound := rpc != nil && (rpc.Code == -32602 || rpc.Code == -32002) // -32002 in older revisions
+	if isNotFound && out.Hint == "" {
 		if near := suggest.Nearest(uri, c.RememberedNames(connect.ResourceKind)); near != "" && near != uri {
 			out.Hint = wire.Hint("did you mean " + near + "?")
 		}

@@ -14,9 +14,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// askForTask asks the server to make the call a task if the user wants one, if the tool requires
-// it, or if only the server decides. Returns a failure if the user wants a task that is not
-// possible.
+// askForTask sets call.Task, so that the server makes the call a task, if the user wants one, if the
+// tool requires it, or if only the server decides. Returns a failure if the user wants a task that is
+// not possible. tool may be nil.
 func askForTask(c *connect.Conn, call *client.Call, tool *connect.Definition, o Request) wire.Outcome {
 	support := ""
 	if tool != nil {
@@ -33,7 +33,7 @@ func askForTask(c *connect.Conn, call *client.Call, tool *connect.Definition, o 
 	}
 	serverDecides := !offer.ByClient && offer.Why == ""
 	if o.Task != 0 || offer.IsRequired || serverDecides {
-		call.Task = &client.TaskWish{TTL: max(0, o.Task)}
+		call.Task = &client.TaskWish{TTL: max(0, o.Task)} // below 0 the user wants any lifetime, which is 0 here
 	}
 	if o.Task > 0 && !offer.ByClient {
 		c.Env.UI.Note("in this revision the server sets the task's lifetime")
@@ -54,7 +54,8 @@ func endsWithCommand(c *connect.Conn) (why string, hint wire.Hint) {
 	if c.Transport() != transport.StreamableHTTP {
 		return "the session ends with this command, and the task with it", wait
 	}
-	if c.Memory().SessionID != "" && (c.Saved == nil || c.Passing) {
+	isSessionOfCommand := c.Saved == nil || c.Passing
+	if c.Memory().SessionID != "" && isSessionOfCommand {
 		return "the task would belong to a session that ends with this command",
 			wire.RunOnServer("init") + " opens a session that is kept; " + wait
 	}
@@ -76,7 +77,7 @@ func followTask(ctx context.Context, c *connect.Conn, task client.Task, out wire
 	if o.Task != 0 {
 		return out
 	}
-	out = AwaitTask(ctx, c, task, stored, false)
+	out = AwaitTask(ctx, c, task, stored, false) // false: until it has ended
 	if !out.OK() {
 		out = out.WithPart(wire.AfterOperation)
 	}
@@ -93,20 +94,20 @@ func AwaitTask(ctx context.Context, c *connect.Conn, task client.Task, stored st
 	if endsHere {
 		ctrlC = "cancels it"
 	}
-	status := ""
+	lastText := ""
 	show := func(task client.Task) {
 		text := cmp.Or(task.Message, string(task.Status))
 		c.Env.UI.Waiting("task: "+text, ctrlC)
-		if c.Env.Verbose > 0 && text != status {
+		if c.Env.Verbose > 0 && text != lastText {
 			note := fmt.Sprintf("task %s is %s", task.ID, task.Status)
 			if task.Message != "" {
 				note += ": " + task.Message
 			}
 			c.Env.UI.Note(note)
 		}
-		status = text
+		lastText = text
 	}
-	if task.Status != "" {
+	if task.Status != "" { // "" if an earlier command started the task
 		show(task)
 	}
 	out := c.Await(ctx, task, client.AwaitOptions{
@@ -132,7 +133,8 @@ func AwaitTask(ctx context.Context, c *connect.Conn, task client.Task, stored st
 	return out
 }
 
-// isFinished reports whether the task's result was received, so that nothing is left to fetch.
+// isFinished reports whether the task's result was received, so that nothing is left to fetch. An
+// error is the result only if it is the error of the call, not of a request about the task.
 func isFinished(out wire.Outcome) bool {
 	switch out.Kind {
 	case wire.OK, wire.ToolError, wire.OutputInvalid:
@@ -143,14 +145,15 @@ func isFinished(out wire.Outcome) bool {
 	return false
 }
 
-// resumeHint returns the hint of a command that left its task running.
+// resumeHint returns the hint of a command that left its task running: out.Hint if the outcome says
+// nothing about the task.
 func resumeHint(stored state.Task, out wire.Outcome) wire.Hint {
-	back := wire.Run("tasks wait " + shellwords.Quote(stored.ID))
+	waitCommand := wire.Run("tasks wait " + shellwords.Quote(stored.ID))
 	switch out.Kind {
 	case wire.Signal, wire.Timeout, wire.Transport, wire.CheckFailed:
-		return "the task continues on the server: " + back
+		return "the task continues on the server: " + waitCommand
 	case wire.InputRequired:
-		return back + " continues the task; " + cmp.Or(out.Hint, "see "+wire.Run("help answering"))
+		return waitCommand + " continues the task; " + cmp.Or(out.Hint, "see "+wire.Run("help answering"))
 	}
 	return out.Hint
 }

@@ -23,13 +23,13 @@ func PlaceTask(c *connect.Conn, stored *state.Task) {
 
 // IsOfServer reports whether a stored task belongs to the server of this connection.
 func IsOfServer(c *connect.Conn, stored state.Task) bool {
-	here := state.Task{ID: stored.ID}
-	PlaceTask(c, &here)
-	return here.Key == stored.Key && here.Endpoint == stored.Endpoint
+	ofConnection := state.Task{ID: stored.ID}
+	PlaceTask(c, &ofConnection)
+	return ofConnection.Key == stored.Key && ofConnection.Endpoint == stored.Endpoint
 }
 
-// KeepTask stores a task that a later command can use. If that fails, it warns with the task's id,
-// without which the task is lost.
+// KeepTask stores a task that a later command can use. It does nothing for a task that ends with this
+// command. If storing fails, it warns with the task's id, without which the task is lost.
 func KeepTask(ctx context.Context, c *connect.Conn, stored state.Task) {
 	if why, _ := endsWithCommand(c); why != "" {
 		return
