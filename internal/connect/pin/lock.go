@@ -28,7 +28,8 @@ type Lock struct {
 	hash  string
 }
 
-// ReadLock reads a lock file. An error about its contents is a *lockfile.Error.
+// ReadLock reads a lock file. An error about its contents is a *lockfile.Error. It does not look
+// whether the user has confirmed the file.
 func ReadLock(e *host.Env, path string) (*Lock, error) {
 	raw, err := e.ReadFile(path, maxLockFile)
 	if err != nil {
@@ -42,12 +43,13 @@ func ReadLock(e *host.Env, path string) (*Lock, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The prefix keeps this hash apart from the hashes of servers, which are stored beside it.
 	sum := sha256.Sum256(append([]byte(lockfile.Name+"\n"), raw...))
 	return &Lock{Path: absolute, Tools: snapshot.Tools, hash: hex.EncodeToString(sum[:])}, nil
 }
 
 // LockWith returns the lock file of the current directory if it contains the tool's present
-// definition, or nil.
+// definition. Otherwise it returns nil, with a warning if the file is invalid.
 func LockWith(c *connect.Conn, tool *connect.Definition) *Lock {
 	if info, err := os.Stat(lockfile.Name); err != nil || !info.Mode().IsRegular() || c.Store == nil {
 		return nil

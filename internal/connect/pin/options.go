@@ -17,8 +17,8 @@ func Options() diff.Options {
 			return nil, err
 		}
 		return func(value []byte) (bool, error) {
-			found, err := compiled.Check(value)
-			return len(found) == 0, err
+			findings, err := compiled.Check(value)
+			return len(findings) == 0, err
 		}, nil
 	}}
 }

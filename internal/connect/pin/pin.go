@@ -56,7 +56,7 @@ func Check(ctx context.Context, c *connect.Conn, tool *connect.Definition) Stand
 }
 
 // ChangedTools returns the tools that the user has to approve again, and shows what changed in
-// them.
+// them. It returns nil without a state directory.
 func ChangedTools(ctx context.Context, c *connect.Conn, tools []mcp.Tool) (changed []*connect.Definition) {
 	for _, t := range tools {
 		if c.Store == nil {
@@ -106,9 +106,9 @@ func storedForm(c *connect.Conn, tool *connect.Definition) json.RawMessage {
 	return definition
 }
 
-// compare returns the standing of a definition, and shows what changed since the approved one. If
-// the approved definitions cannot be read, it warns and returns Approved: a broken state directory
-// does not prevent calls.
+// compare returns the standing of a definition, and shows what changed since the approved one. For a
+// tool that was never called it shows text that is addressed to a model. definition is the stored
+// form of tool. If the approved definitions cannot be read, it warns and returns Approved.
 func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, definition json.RawMessage) Standing {
 	pins, err := c.Store.Pins(storeKey(c)).Of(tool.Name)
 	if err != nil {
@@ -116,25 +116,13 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 			r.Flush() // the recording may fail for the same reason: its warning always comes first
 		}
 		c.Env.WarnOfState("the approved definitions cannot be read: " + err.Error())
-		return Approved
+		return Approved // a damaged store blocks no call, and nothing is written to it
 	}
-	if len(pins) == 0 { // the tool was never called
-		for _, mark := range poison.Scan(tool.Raw, nil) {
-			if mark.Kind != poison.Size {
-				c.Env.UI.Warn("the definition of " + tool.Name + " has " + c.Env.Secrets.Text(mark.String()))
-			}
-		}
+	if len(pins) == 0 { // never called
+		warnOfModelText(c, tool)
 		return New
 	}
-	// The approved definition is the one of this protocol revision, else the newest.
-	old := pins[len(pins)-1]
-	isSameRevision := false
-	for _, p := range pins {
-		if p.Revision == c.Revision() {
-			old = p
-			isSameRevision = true
-		}
-	}
+	old, isSameRevision := approvedPin(pins, c.Revision())
 	// A difference that consists only of the client's own hidden secrets is no change. A server
 	// cannot abuse this: text that looks like a hidden secret makes every difference count.
 	isUnchanged := bytes.Equal(old.Definition, definition) ||
@@ -142,12 +130,13 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 	if isSameRevision && isUnchanged {
 		return Approved
 	}
-	isHash := func(d json.RawMessage) bool { return bytes.HasPrefix(d, []byte(`"`)) } // see storedForm: a large definition
+	// A definition is an object; a too large one was replaced by a string with its hash.
+	isHash := func(definition json.RawMessage) bool { return bytes.HasPrefix(definition, []byte(`"`)) }
 	if isHash(old.Definition) || isHash(definition) {
 		return showChanged(c, tool, old.At, ", and is too large for a comparison", nil, hasModelText(tool))
 	}
 	changes := diff.CompareTool(old.Definition, definition, Options())
-	if !isSameRevision { // another revision of the protocol has other members
+	if !isSameRevision { // another revision has other members: compare what a model sees of the tool
 		changes = diff.AsModel(changes)
 	}
 	// A harmless change is shown only if isQuestion finds a reason to ask the user all the same.
@@ -157,13 +146,33 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 		addsModelText := slices.ContainsFunc(shown, func(ch diff.Change) bool { return modelTextRules[ch.Rule] })
 		return showChanged(c, tool, old.At, ":", shown, addsModelText)
 	}
-	if !isSameRevision {
+	if !isSameRevision { // the call stores the definition of this revision too
 		return New
 	}
 	if len(shown) > 0 {
 		noteChanges(ctx, c, old, shown)
 	}
 	return Approved
+}
+
+// warnOfModelText warns about each text in a definition that is addressed to a model.
+func warnOfModelText(c *connect.Conn, tool *connect.Definition) {
+	for _, mark := range poison.Scan(tool.Raw, nil) {
+		if mark.Kind != poison.Size { // a large definition is no such text
+			c.Env.UI.Warn("the definition of " + tool.Name + " has " + c.Env.Secrets.Text(mark.String()))
+		}
+	}
+}
+
+// approvedPin returns the pin to compare a definition with: the last one of this protocol revision,
+// otherwise the newest, and whether it is of this revision. There must be at least one pin.
+func approvedPin(pins []state.Pin, revision string) (pin state.Pin, isSameRevision bool) {
+	for _, p := range slices.Backward(pins) {
+		if p.Revision == revision {
+			return p, true
+		}
+	}
+	return pins[len(pins)-1], false
 }
 
 // maxNewText is how many bytes of new text a title or a note in a schema may have without a
@@ -188,8 +197,9 @@ func isQuestion(ch diff.Change) bool {
 // maxShownValue limits how many bytes of a new value are shown.
 const maxShownValue = 300
 
-// raiseQuestions sets the level of each change that the user has to confirm to at least Risky. To
-// changes of two rules it adds the text that a model would read. It modifies changes.
+// raiseQuestions sets the level of each change that the user has to confirm to at least Risky, and
+// returns the changes, sorted again. To the text of a new argument or a changed note it adds what a
+// model would read. It modifies changes.
 func raiseQuestions(changes []diff.Change) []diff.Change {
 	for i, ch := range changes {
 		if !isQuestion(ch) {
@@ -213,15 +223,15 @@ func hasModelText(tool *connect.Definition) bool {
 	return slices.ContainsFunc(poison.Scan(tool.Raw, nil), func(m poison.Mark) bool { return m.Kind != poison.Size })
 }
 
-// showChanged shows the changes of a tool and returns its standing. It is New if the server is the
-// user's own and the tool has no text for a model (hasText), or if a confirmed lock file has the
-// present definition. suffix ends the headline, and changes may be nil.
-// approved is when the former definition was approved. For the user's own server, whose tools need
-// no approval, that is the last call.
+// showChanged shows the changes of a tool and returns its standing. New lets the call go on without a
+// question: the server is the user's own and the tool has no text that is addressed to a model
+// (hasText), or a confirmed lock file has the present definition. Otherwise it returns Changed.
+// storedAt is when the former definition was stored, by the user's approval or, for the user's own
+// server, by a call. suffix ends the headline. changes may be nil.
 func showChanged(
 	c *connect.Conn,
 	tool *connect.Definition,
-	approved time.Time,
+	storedAt time.Time,
 	suffix string,
 	changes []diff.Change,
 	hasText bool,
@@ -235,7 +245,7 @@ func showChanged(
 		c.Env.UI.Note(tool.Name + " changed since it was approved; " + lockfile.Name + " has it as it is now")
 		return New
 	}
-	c.Env.UI.ShowChanges(wire.Warning, headline+"approved ("+english.Ago(c.Env.Now(), approved)+")"+suffix, changes)
+	c.Env.UI.ShowChanges(wire.Warning, headline+"approved ("+english.Ago(c.Env.Now(), storedAt)+")"+suffix, changes)
 	return Changed
 }
 
@@ -265,16 +275,17 @@ var harmlessRules = map[string]bool{
 	"header-removed":       true,
 }
 
-// noteChanges prints a note about harmless changes, once.
+// noteChanges prints a note about harmless changes, once: the pin old stores the fingerprints of the
+// changes that were noted, but keeps the approved definition.
 func noteChanges(ctx context.Context, c *connect.Conn, old state.Pin, changes []diff.Change) {
-	var prints, texts []string
+	var fingerprints, texts []string
 	for _, ch := range changes {
-		prints = append(prints, ch.Fingerprint)
+		fingerprints = append(fingerprints, ch.Fingerprint)
 		if !slices.Contains(texts, ch.Text) {
 			texts = append(texts, ch.Text)
 		}
 	}
-	if noted := strings.Join(prints, " "); noted != old.Noted {
+	if noted := strings.Join(fingerprints, " "); noted != old.Noted {
 		old.Noted = noted
 		c.Env.UI.Note(old.Tool + " has harmless changes: " + strings.Join(texts, "; "))
 		savePin(ctx, c, old)
@@ -303,7 +314,7 @@ func storeKey(c *connect.Conn) string {
 	}
 	parts = append(parts, "account "+c.Env.Auth.Account)
 	for _, f := range c.Fields {
-		if redact.RedactField(f) == f {
+		if redact.RedactField(f) == f { // not secret
 			parts = append(parts, f.Name+": "+f.Value)
 		} else {
 			parts = append(parts, f.Name)

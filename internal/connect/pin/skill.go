@@ -21,8 +21,9 @@ func Server(c *connect.Conn) string {
 // pinName returns the name of a skill's pin. No tool can have it.
 func pinName(e *skill.Entry) string { return "skill " + e.URI }
 
-// Skill returns the standing of a skill's files, and what changed since they were approved. A
-// dynamic skill is always New.
+// Skill returns the standing of a skill's files, and what changed since they were approved. It is New
+// if they were never approved or nothing can be stored; a dynamic skill, whose files have no hashes,
+// is always New.
 func Skill(c *connect.Conn, e *skill.Entry) (standing Standing, changes []string) {
 	fingerprint := e.Print()
 	if c.Store == nil || fingerprint == nil {
@@ -36,10 +37,11 @@ func Skill(c *connect.Conn, e *skill.Entry) (standing Standing, changes []string
 	if len(pins) == 0 {
 		return New, nil
 	}
-	if bytes.Equal(pins[len(pins)-1].Definition, fingerprint) {
+	approved := pins[len(pins)-1].Definition // the newest
+	if bytes.Equal(approved, fingerprint) {
 		return Approved, nil
 	}
-	return Changed, skill.Changed(pins[len(pins)-1].Definition, fingerprint)
+	return Changed, skill.Changed(approved, fingerprint)
 }
 
 // ApproveSkill stores the files of a skill as approved, in place of the previous ones.
