@@ -23,11 +23,11 @@ func (r *Answerer) runCommand(
 	flag, command string,
 	params json.RawMessage,
 ) ([]byte, *client.Answer) {
-	process.KeepOrphans()
+	process.KeepOrphans() // processes of the command are no orphans of a server
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Stdin = bytes.NewReader(append(bytes.Clone(jsonraw.OrEmpty(params)), '\n'))
 	cmd.Stderr = r.A.UI.Stderr()
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = time.Second // a process that the command leaves behind may hold the pipe open
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, &client.Answer{
@@ -40,7 +40,8 @@ func (r *Answerer) runCommand(
 	return bytes.TrimSpace(out), nil
 }
 
-// elicitByCommand answers a form or a page with the command of --on-elicit.
+// elicitByCommand answers a form or a page with the command of --on-elicit. If its output is no valid
+// answer, the outcome of the answer is the failure.
 func (r *Answerer) elicitByCommand(ctx context.Context, q client.InputRequest, isPage bool) client.Answer {
 	out, failed := r.runCommand(ctx, "--on-elicit", r.OnElicit, q.Params)
 	if failed != nil {
@@ -62,7 +63,7 @@ func (r *Answerer) elicitByCommand(ctx context.Context, q client.InputRequest, i
 		return client.Answer{Result: jsonraw.With(nil, "action", jsonraw.Quote(action))}
 	case action != "accept":
 		return invalid("its output has no action: "+jsonraw.Excerpt(out, maxQuoted), nil)
-	case isPage:
+	case isPage: // the answer to a page has no content
 		return client.Answer{Result: question.Accept(nil)}
 	case !hasContent:
 		content = json.RawMessage("{}")
@@ -78,14 +79,15 @@ func (r *Answerer) elicitByCommand(ctx context.Context, q client.InputRequest, i
 	return client.Answer{Result: question.Accept(content)}
 }
 
-// sample answers a sampling request with a command, with a file, or by the user.
+// sample answers a sampling request with a command, with a file, or by the user. Without any of them
+// the answer's outcome says that the request was not answered.
 func (r *Answerer) sample(ctx context.Context, q client.InputRequest) client.Answer {
 	var output []byte
 	var failed *client.Answer
 	switch {
 	case r.OnSampling != "":
 		output, failed = r.runCommand(ctx, "--on-sampling", r.OnSampling, q.Params)
-	case r.Sampling == "-" && r.canAskUser:
+	case r.Sampling == "-" && r.canAskUser: // at a terminal, "-" is the user
 		return r.A.UI.WriteMessage(ctx, q, r.C.Label())
 	case r.Sampling != "":
 		output, failed = r.samplingFile()

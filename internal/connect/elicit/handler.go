@@ -60,7 +60,8 @@ func (r *Answerer) respond(ctx context.Context, q client.InputRequest) client.An
 	return client.Answer{Outcome: client.UnansweredOutcome(q.Method)}
 }
 
-// elicit answers a form or a page.
+// elicit answers a form or a page: by --decline, --on-elicit, --answer, or the user, in this order.
+// Without any of them the answer's outcome says that the request was not answered.
 func (r *Answerer) elicit(ctx context.Context, q client.InputRequest) client.Answer {
 	members, _ := jsonraw.Object(q.Params)
 	isPage := members.Text("mode") == "url"
@@ -79,7 +80,8 @@ func (r *Answerer) elicit(ctx context.Context, q client.InputRequest) client.Ans
 		return r.recordUserAnswer(what, r.A.UI.VisitPage(ctx, q, r.C.Label()))
 	}
 	if !isPage && r.Answers.Scripted() {
-		if a, ok := r.answerFromScript(q); ok || !r.canAskUser {
+		a, applies := r.answerFromScript(q)
+		if applies || !r.canAskUser {
 			return a
 		}
 	}
@@ -99,7 +101,7 @@ func (r *Answerer) recordUserAnswer(what string, a client.Answer) client.Answer 
 // error with which the server then ends the call may not say so. It returns other answers unchanged.
 func Refusal(who, what string, a client.Answer) client.Answer {
 	action, _ := jsonraw.Text(jsonraw.First(a.Result, "action"))
-	if a.Outcome.Kind != wire.OK {
+	if a.Outcome.Kind != wire.OK { // it failed
 		return a
 	}
 	switch action {
@@ -134,7 +136,7 @@ func (r *Answerer) listRoots() client.Answer {
 // fileURI returns an absolute path as a percent-encoded file URI (RFC 8089).
 func fileURI(path string) string {
 	path = filepath.ToSlash(path)
-	if path[0] != '/' {
+	if path[0] != '/' { // C:/… on Windows
 		path = "/" + path
 	}
 	return (&url.URL{Scheme: "file", Path: path}).String()

@@ -32,7 +32,8 @@ type script struct {
 	used int
 }
 
-// readScript parses the values of --answer.
+// readScript parses the values of --answer. Each is FIELD=VALUE, JSON, or @FILE with JSON. It returns
+// an error for any other value, and if fields and JSON are mixed.
 func readScript(e *host.Env, texts []string) (script, error) {
 	s := script{byName: map[string]jsonraw.Members{}}
 	for _, text := range texts {
@@ -47,6 +48,7 @@ func readScript(e *host.Env, texts []string) (script, error) {
 		}
 		name, value, isField := strings.Cut(text, "=")
 		trimmed := bytes.TrimSpace(raw)
+		// No name of a field begins with a bracket, so text that does is JSON.
 		isJSON := bytes.HasPrefix(trimmed, []byte("{")) || bytes.HasPrefix(trimmed, []byte("["))
 		switch {
 		case isJSON:
@@ -99,10 +101,12 @@ func allObjects(members jsonraw.Members) bool {
 	return !slices.ContainsFunc(members, func(m jsonraw.Member) bool { return m.Value[0] != '{' })
 }
 
-// takeContent returns the content for the request with this key. It returns false if none is left.
+// takeContent returns the content for the request with this key: the one with this name, otherwise the
+// next unnamed one, which it marks as used. A single unnamed content is used for every request. It
+// returns false if none is left.
 func (s *script) takeContent(key string) (content jsonraw.Members, ok bool) {
 	content, ok = s.byName[key]
-	if ok && key != "" {
+	if ok && key != "" { // in older revisions requests have no name
 		return content, true
 	}
 	if len(s.contents) == 1 {
@@ -130,7 +134,7 @@ func (r *Answerer) answerFromScript(q client.InputRequest) (client.Answer, bool)
 	case hasContent:
 		for _, m := range content {
 			values[m.Name] = m.Value
-			if string(m.Value) == "null" {
+			if string(m.Value) == "null" { // leaves the field out, also if it has a default
 				values[m.Name] = nil
 			}
 			findings = append(findings, form.Check(jsonraw.With(nil, m.Name, m.Value))...)
@@ -141,6 +145,7 @@ func (r *Answerer) answerFromScript(q client.InputRequest) (client.Answer, bool)
 	case !r.Defaults:
 		return client.Answer{Outcome: r.script.unansweredOutcome(q)}, false
 	}
+	// Without content and fields all values are the form's defaults.
 	answer := form.Content(values)
 	onlyDefaults := !hasContent && !hasFields
 	if missing := form.Missing(answer); onlyDefaults && len(missing) > 0 {
@@ -162,8 +167,8 @@ func (r *Answerer) answerFromScript(q client.InputRequest) (client.Answer, bool)
 	return client.Answer{Result: question.Accept(answer)}, true
 }
 
-// unansweredOutcome returns the outcome for a request that --answer does not apply to. It names the
-// requests that --answer is for.
+// unansweredOutcome returns the outcome for a request that --answer does not apply to. If its contents
+// have names, it says which requests they are for.
 func (s *script) unansweredOutcome(q client.InputRequest) wire.Outcome {
 	out := client.UnansweredOutcome(q.Method)
 	names := strings.Join(slices.Sorted(maps.Keys(s.byName)), ", ")
@@ -178,7 +183,9 @@ func (s *script) unansweredOutcome(q client.InputRequest) wire.Outcome {
 	return out
 }
 
-// parseFields parses the fields with the types of the form. Repeated fields make a list of choices.
+// parseFields parses the fields with the types of the form. Repeated fields make a list of choices. A
+// nil value leaves the field out: its text is empty or invalid. Findings report the invalid ones and
+// the names that are no fields of the form.
 func (s *script) parseFields(form question.Form) (map[string]json.RawMessage, []wire.Finding) {
 	texts := map[string]string{}
 	values := map[string]json.RawMessage{}
@@ -195,14 +202,14 @@ func (s *script) parseFields(form question.Form) (map[string]json.RawMessage, []
 			continue
 		}
 		if previous := texts[name]; field.Kind == question.Choices && previous != "" {
-			text = previous + "," + text
+			text = previous + "," + text // as a user types several choices
 		}
 		texts[name] = text
 		values[name] = nil
 		if text == "" {
 			continue
 		}
-		value, err := field.ParseTyped(text, false)
+		value, err := field.ParseTyped(text, false) // false: options have no numbers here
 		if err != nil {
 			addFinding(name, err.Error())
 			continue
