@@ -16,7 +16,7 @@ import (
 )
 
 // SettleAnswers checks the flags of this run, makes their paths absolute, and adds what the session
-// remembers for flags that are not set.
+// remembers for flags that are not set. saved may be nil. Its errors are about the flags.
 func SettleAnswers(flags Answers, saved *Answers) (Answers, error) {
 	if err := checkConflicts(flags); err != nil {
 		return flags, err
@@ -62,13 +62,13 @@ func checkExtension(text string) error {
 
 // checkConflicts returns an error for flags that exclude each other.
 func checkConflicts(f Answers) error {
-	ways := 0
-	for _, set := range []bool{f.Scripted(), f.Decline, f.OnElicit != ""} {
-		if set {
-			ways++
+	formAnswers := 0
+	for _, isSet := range []bool{f.Scripted(), f.Decline, f.OnElicit != ""} {
+		if isSet {
+			formAnswers++
 		}
 	}
-	if ways > 1 {
+	if formAnswers > 1 {
 		return usage.New(
 			"a form has one answer: --answer and --answer-defaults, --decline, or --on-elicit",
 			"use only one of them",
@@ -81,24 +81,24 @@ func checkConflicts(f Answers) error {
 }
 
 // makeAbsolute makes the paths in f absolute, so that a session can use them in every folder.
-// Returns an error if a root is not a directory.
+// Returns an error if a root is not a directory. "-", which is standard input, is no path.
 func makeAbsolute(f *Answers) error {
-	var failed error
-	path := func(name string) string {
-		full, err := filepath.Abs(name)
+	var failed error // of the first path that cannot be made absolute
+	absolute := func(name string) string {
+		path, err := filepath.Abs(name)
 		failed = cmp.Or(failed, err)
-		return full
+		return path
 	}
 	f.Answers = sliceutil.Map(f.Answers, func(text string) string {
 		if name, ok := strings.CutPrefix(text, "@"); ok && name != "-" {
-			return "@" + path(name)
+			return "@" + absolute(name)
 		}
 		return text
 	})
 	if f.Sampling != "" && f.Sampling != "-" {
-		f.Sampling = path(f.Sampling)
+		f.Sampling = absolute(f.Sampling)
 	}
-	f.Roots = sliceutil.Map(f.Roots, path)
+	f.Roots = sliceutil.Map(f.Roots, absolute)
 	for _, dir := range f.Roots {
 		if info, err := os.Stat(dir); failed == nil && (err != nil || !info.IsDir()) {
 			return usage.New(fmt.Sprintf("--root: there is no directory %s", dir), "")

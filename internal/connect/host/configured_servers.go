@@ -44,7 +44,7 @@ func (e *Env) ConfigFiles() []ConfigFile {
 	}
 	here, err := os.Getwd()
 	if err != nil {
-		here = ""
+		here = "" // no project's file is found then
 	}
 	var all []ConfigFile
 	for _, c := range target.Clients {
@@ -56,6 +56,7 @@ func (e *Env) ConfigFiles() []ConfigFile {
 		isListed := slices.ContainsFunc(all, func(f ConfigFile) bool {
 			return f.Path == path && slices.Equal(f.Client.Member, c.Member)
 		})
+		// Without an absolute path the client has no file on this system, or the project has none.
 		if !filepath.IsAbs(path) || isListed {
 			continue
 		}
@@ -69,7 +70,7 @@ func (e *Env) ConfigFiles() []ConfigFile {
 	}
 	markDisabled(e, all)
 	for i := range all {
-		all[i].doc = nil
+		all[i].doc = nil // only markDisabled needs it
 	}
 	e.Known = &all
 	return all
@@ -82,7 +83,7 @@ func markDisabled(e *Env, all []ConfigFile) {
 	if i < 0 {
 		return
 	}
-	folder := all[i].Servers[0].Folder
+	folder := all[i].Servers[0].Folder // all servers of the file are of one project
 	var disabled []string
 	for _, f := range all {
 		if f.Client.Name == "claude-code-user" {
@@ -95,7 +96,7 @@ func markDisabled(e *Env, all []ConfigFile) {
 		filepath.Join(folder, ".claude", "settings.local.json"),
 		filepath.Join(home, ".claude", "settings.json"),
 	} {
-		if raw, err := readRegular(name); err == nil {
+		if raw, err := readRegular(name); err == nil { // most of these files do not exist
 			doc, _ := decodeConfig(name, raw)
 			disabled = append(disabled, target.SwitchedOff(doc, folder)...)
 		}
@@ -123,8 +124,8 @@ func findUpwards(start, name string) (path, folder string) {
 	return "", ""
 }
 
-// Read reads the file, and reports whether it exists and applies to folder. A file that cannot be
-// read applies: Err is set.
+// Read reads the servers of the file, and reports whether it exists and applies to folder. A file that
+// cannot be read applies: Err is set.
 func (f *ConfigFile) Read(folder string) bool {
 	if f.doc == nil {
 		raw, err := readRegular(f.Path)
@@ -140,6 +141,7 @@ func (f *ConfigFile) Read(folder string) bool {
 		}
 	}
 	f.Servers = target.Servers(f.Client, f.Path, folder, f.doc)
+	// A file with the servers of several projects may list them under a folder above.
 	for f.Client.OfProjects() && len(f.Servers) == 0 && filepath.Dir(folder) != folder {
 		folder = filepath.Dir(folder)
 		f.Servers = target.Servers(f.Client, f.Path, folder, f.doc)
@@ -147,7 +149,8 @@ func (f *ConfigFile) Read(folder string) bool {
 	return len(f.Servers) > 0 || !f.Client.OfProjects()
 }
 
-// readRegular reads a regular file of at most maxConfigFile bytes. Reading a pipe could block.
+// readRegular reads a regular file of at most maxConfigFile bytes. It returns an error for any other
+// file, because reading a pipe could block.
 func readRegular(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -223,33 +226,34 @@ func (e *Env) ConfiguredNames() (names []string) {
 	return slices.Compact(names)
 }
 
-// ServerNamed returns the configured server with this name. Several servers may share it if they
-// are identical, or if all but one are disabled.
+// ServerNamed returns the configured server with this name or id. Several servers may share the name
+// if those that are not disabled are identical; it then returns the first. Otherwise it returns a
+// usage failure, and also if no server has the name.
 func (e *Env) ServerNamed(name string) (target.Server, wire.Outcome) {
 	for _, f := range e.ConfigFiles() { // an exact id needs no warnings about other files
 		if i := slices.IndexFunc(f.Servers, func(s target.Server) bool { return s.ID() == name }); i >= 0 {
 			return f.Servers[i], wire.Outcome{}
 		}
 	}
-	found := slices.DeleteFunc(e.ConfiguredServers(), func(s target.Server) bool { return s.Name != name })
-	enabled := slices.DeleteFunc(slices.Clone(found), func(s target.Server) bool { return s.Disabled })
-	if len(enabled) > 0 {
-		found = enabled
+	candidates := slices.DeleteFunc(e.ConfiguredServers(), func(s target.Server) bool { return s.Name != name })
+	enabled := slices.DeleteFunc(slices.Clone(candidates), func(s target.Server) bool { return s.Disabled })
+	if len(enabled) > 0 { // a disabled server can be used if there is no other
+		candidates = enabled
 	}
-	if len(found) == 0 {
+	if len(candidates) == 0 {
 		err := usage.New(fmt.Sprintf("the server %q is no longer configured", name), wire.Run("servers")+" lists them")
 		return target.Server{}, usage.Outcome(err)
 	}
 	var ids []string
-	same := true
-	for _, s := range found {
-		same = same && s.Same(found[0])
+	areIdentical := true
+	for _, s := range candidates {
+		areIdentical = areIdentical && s.Same(candidates[0])
 		ids = append(ids, s.ID())
 	}
-	if !same {
+	if !areIdentical {
 		err := usage.New(fmt.Sprintf("%q names %d different servers: %s", name, len(ids), strings.Join(ids, ", ")),
 			"-s "+wire.Hint(ids[0])+" selects one; "+wire.Run("servers "+name)+" shows them")
 		return target.Server{}, usage.Outcome(err)
 	}
-	return found[0], wire.Outcome{}
+	return candidates[0], wire.Outcome{}
 }

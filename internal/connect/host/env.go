@@ -190,7 +190,7 @@ func (e *Env) Executable() (string, error) {
 // process makes spans, otherwise the context in TRACEPARENT, TRACESTATE and BAGGAGE. Returns nil
 // without a context.
 func TraceMeta(e *Env) func() []jsonraw.Member {
-	if e.Trace.Meta != nil || e.Getenv == nil {
+	if e.Trace.Meta != nil || e.Getenv == nil { // without an environment only spans have a context
 		return e.Trace.Meta
 	}
 	parent, ok := telemetry.ParseContext(e.Getenv("TRACEPARENT"), e.Getenv("TRACESTATE"))
@@ -201,7 +201,8 @@ func TraceMeta(e *Env) func() []jsonraw.Member {
 	return func() []jsonraw.Member { return members }
 }
 
-// LoadState opens the state directory and reads the sessions.
+// LoadState opens the state directory and reads the sessions. The store is nil if the directory
+// cannot be opened.
 func (e *Env) LoadState() (*state.Store, state.State, error) {
 	store, err := state.Open(e.State)
 	if err != nil {

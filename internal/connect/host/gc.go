@@ -22,16 +22,18 @@ func TuneGC(e *Env, many bool) {
 		size = 8 << 20
 	}
 	debug.SetGCPercent(400)
-	first := new(*byte) // a value without pointers might share its allocation
-	runtime.AddCleanup(first, func(percent int) { debug.SetGCPercent(percent) }, 100)
+	// The first collection frees this garbage, and so runs the cleanup. It is a pointer, because values
+	// without pointers may share an allocation with others.
+	garbage := new(*byte)
+	runtime.AddCleanup(garbage, func(percent int) { debug.SetGCPercent(percent) }, 100)
 	e.Ballast = make([]byte, size)
 }
 
 // KeepHeapSmall undoes TuneGC for commands whose data becomes garbage at once: little is in use, so
 // a collection is cheap.
 func KeepHeapSmall(e *Env) {
-	if e.Getenv("GOGC") == "" {
-		e.Ballast = []byte{}
+	if e.Getenv("GOGC") == "" { // the user has not chosen a percentage
+		e.Ballast = []byte{} // not nil, so that TuneGC does nothing later
 		debug.SetGCPercent(100)
 	}
 }

@@ -26,7 +26,7 @@ type NetworkFlags struct {
 }
 
 // complete returns the flags with absolute paths, completed by those of the session. saved may be
-// nil.
+// nil. Flags that exclude each other, or a key without a certificate, are a usage error.
 func (o NetworkFlags) complete(saved *state.Reach) (state.Reach, error) {
 	merged := o.Reach
 	for _, path := range []*string{&merged.CACert, &merged.Cert, &merged.Key, &merged.Socket} {
@@ -51,14 +51,14 @@ func (o NetworkFlags) complete(saved *state.Reach) (state.Reach, error) {
 	return merged, nil
 }
 
-// fillMissing returns typed with the missing settings of saved. A certificate and its key belong
-// together. A proxy excludes a socket.
+// fillMissing returns typed with the missing settings of saved. A saved key is used only with its
+// certificate, and a saved proxy or socket only if the user typed neither.
 func fillMissing(typed, saved state.Reach) state.Reach {
 	if typed.Cert == "" && typed.Key == "" {
 		typed.Cert = saved.Cert
 		typed.Key = saved.Key
-	} else {
-		typed.Cert = cmp.Or(typed.Cert, saved.Cert)
+	} else if typed.Cert == "" { // the user replaces only the key
+		typed.Cert = saved.Cert
 	}
 	if typed.Proxy == "" {
 		typed.Socket = cmp.Or(typed.Socket, saved.Socket)
@@ -83,7 +83,8 @@ type Network struct {
 	ProxyFunc    network.ProxyFunc
 }
 
-// NetworkFor returns how a server is reached, and sets e.Route. Its errors are usage errors.
+// NetworkFor returns how a server is reached, and sets e.Route. It reads the files that the flags
+// name. saved has the settings of the session, or is nil. Its errors are usage errors.
 func (e *Env) NetworkFor(endpoint string, saved *state.Reach) (*Network, error) {
 	reach, err := e.Network.complete(saved)
 	if err != nil {
@@ -102,7 +103,7 @@ func (e *Env) NetworkFor(endpoint string, saved *state.Reach) (*Network, error) 
 	if u, err := url.Parse(endpoint); err == nil {
 		route.server = network.HostPort(u)
 		if reach.Socket != "" {
-			route.Pins[route.server] = []string{reach.Socket}
+			route.Pins[route.server] = []string{reach.Socket} // a path in place of an address
 		}
 	}
 	proxy, err := network.ProxyFor(string(reach.Proxy), e.Getenv)
@@ -110,7 +111,7 @@ func (e *Env) NetworkFor(endpoint string, saved *state.Reach) (*Network, error) 
 		return nil, usage.New("--proxy: "+err.Error(), "--proxy http://127.0.0.1:8080")
 	}
 	route.ProxyFunc = route.Pins.WrapProxy(proxy)
-	if e.Network.Insecure && e.Route == nil {
+	if e.Network.Insecure && e.Route == nil { // warn once
 		e.UI.Warn("--insecure: the server's certificate is NOT verified; " +
 			"an attacker in between can read and change everything, tokens included")
 	}
@@ -118,32 +119,34 @@ func (e *Env) NetworkFor(endpoint string, saved *state.Reach) (*Network, error) 
 	return route, nil
 }
 
-// readCertificates reads the files of certificates and sets the TLS configurations of w.
+// readCertificates reads the files of certificates and sets the TLS configurations of w. Its errors
+// name the flag.
 func readCertificates(e *Env, w *Network) (err error) {
 	certificates := network.Certificates{Insecure: e.Network.Insecure}
-	for _, f := range []struct {
+	for _, file := range []struct {
 		flag, name string
-		into       *[]byte
+		content    *[]byte
 	}{
 		{"--cacert", w.CACert, &certificates.CACert},
 		{"--cert", w.Cert, &certificates.Cert},
 		{"--key", w.Key, &certificates.Key},
 	} {
-		if f.name == "" {
+		if file.name == "" {
 			continue
 		}
-		*f.into, err = e.ReadFile(f.name, MostSecret)
+		*file.content, err = e.ReadFile(file.name, MostSecret)
 		if err != nil {
-			return usage.NotRead(f.flag+" "+f.name, err, f.flag+" must be a PEM file")
+			return usage.NotRead(file.flag+" "+file.name, err, file.flag+" must be a PEM file")
 		}
-		if len(*f.into) == 0 {
-			return usage.New(f.flag+" "+f.name+": the file is empty", wire.Hint(f.flag+" must be a PEM file"))
+		if len(*file.content) == 0 {
+			return usage.New(file.flag+" "+file.name+": the file is empty", wire.Hint(file.flag+" must be a PEM file"))
 		}
 	}
 	w.TLS, err = certificates.TLS()
 	if err != nil {
 		return w.certificateError(err)
 	}
+	// Authorization servers get neither the client certificate nor --insecure: the server names them.
 	w.authTLS, err = network.Certificates{CACert: certificates.CACert}.TLS()
 	return err
 }
@@ -174,7 +177,8 @@ func (w *Network) Kept() *state.Reach {
 	return &w.Reach
 }
 
-// Options returns the settings as options of curl, each a name and a value or "".
+// Options returns the settings as options of curl, each a name and a value or "". It omits settings
+// that are not set. w may be nil.
 func (w *Network) Options(insecure bool) (all [][2]string) {
 	if w == nil {
 		return nil
@@ -182,29 +186,30 @@ func (w *Network) Options(insecure bool) (all [][2]string) {
 	if insecure {
 		all = append(all, [2]string{"--insecure"})
 	}
+	proxy := [2]string{"--proxy", redact.RedactURL(string(w.Proxy))}
+	if w.Proxy == network.NoProxy {
+		proxy = [2]string{"--noproxy", "*"}
+	}
 	named := [][2]string{
 		{"--cacert", w.CACert},
 		{"--cert", w.Cert},
 		{"--key", w.Key},
-		{"--proxy", redact.RedactURL(string(w.Proxy))},
+		proxy,
 		{"--unix-socket", w.Socket},
-	}
-	if w.Proxy == network.NoProxy {
-		named[3] = [2]string{"--noproxy", "*"}
 	}
 	for _, text := range w.Resolve {
 		named = append(named, [2]string{"--resolve", text})
 	}
-	for _, o := range named {
-		if o[1] != "" {
-			all = append(all, o)
+	for _, option := range named {
+		if option[1] != "" {
+			all = append(all, option)
 		}
 	}
 	return all
 }
 
-// RememberNetwork sets e.Route for a server to which this command opened no connection, from a
-// session with the same endpoint.
+// RememberNetwork sets e.Route for a server to which this command opened no connection, from the flags
+// and a session with the same endpoint. It does nothing if e.Route is set.
 func (e *Env) RememberNetwork(endpoint string) error {
 	if e.Route != nil {
 		return nil

@@ -30,7 +30,8 @@ type TooMuch int64
 
 func (most TooMuch) Error() string { return fmt.Sprintf("it has more than %d bytes", int64(most)) }
 
-// ReadFile reads a file of at most limit bytes. The error is usage.Late if --max-time is over.
+// ReadFile reads a file of at most limit bytes. The error is a TooMuch for a larger file, and
+// usage.Late if --max-time is over.
 func (e *Env) ReadFile(name string, limit int64) ([]byte, error) {
 	return e.InTime(func() ([]byte, error) {
 		f, err := os.Open(name)
@@ -56,7 +57,7 @@ func (e *Env) InTime(read func() ([]byte, error)) ([]byte, error) {
 		raw []byte
 		err error
 	}
-	done := make(chan result, 1)
+	done := make(chan result, 1) // a read that ends too late does not block
 	go func() {
 		raw, err := read()
 		done <- result{raw, err}
@@ -81,14 +82,15 @@ func ReadUpTo(r io.Reader, limit int64) ([]byte, error) {
 			b.Grow(int(info.Size()) + bytes.MinRead)
 		}
 	}
-	_, err := b.ReadFrom(io.LimitReader(r, limit+1))
+	_, err := b.ReadFrom(io.LimitReader(r, limit+1)) // the last byte shows that r is too long
 	if err == nil && int64(b.Len()) > limit {
 		return nil, TooMuch(limit)
 	}
 	return b.Bytes(), err
 }
 
-// ReadLine reads a line that is typed or pasted, with its line end.
+// ReadLine reads a line that is typed or pasted, with its line end. At the end of the input it returns
+// what is left, and io.EOF. A line of more than maxTypedLine bytes is an error.
 func ReadLine(r *bufio.Reader) (string, error) {
 	var line strings.Builder
 	for {

@@ -62,16 +62,17 @@ const TrafficDir = "traffic"
 // pruneEvery is the number of runs between two checks of the ring's limits.
 const pruneEvery = 64
 
-// StartRecording starts the recording with the first connection. where names the server for the
-// user, by the kind of recorder. command is the server's command if a file names it, otherwise nil.
+// StartRecording counts a connection, and starts the recording with the first one unless the user has
+// disabled it. where names the server for the user, by is the kind of recorder. command is the
+// server's command if the command line does not show it, otherwise nil.
 func (e *Env) StartRecording(where, by string, command []string) {
 	e.Record.Conns++
 	if e.Record.Conns > 1 || e.NoRecord || e.RecordTo == OffWord {
 		return
 	}
 	open := capture.File(e.RecordTo)
-	maxBytes := int64(0)
-	rotation := capture.Rotation{}
+	maxBytes := int64(0)           // no limit
+	rotation := capture.Rotation{} // one file
 	// A client may start a server twice: then two runs record to one file and need a mark.
 	e.Record.runMark = strings.ToLower(rand.Text()[:8])
 	if e.RecordTo == "" {
@@ -83,7 +84,7 @@ func (e *Env) StartRecording(where, by string, command []string) {
 		e.Record.runMark = ""
 		open = ring.Create
 		maxBytes = e.Record.Most
-		if by != capture.ByCommand || e.Record.Lasts {
+		if by != capture.ByCommand || e.Record.Lasts { // it may run for days
 			rotation = ring.Rotation(rows.Carry)
 		}
 	}
@@ -134,9 +135,9 @@ func (e *Env) Ring() (*capture.Ring, error) {
 // shownArgs returns the command line without secrets.
 func shownArgs(e *Env) []string {
 	words := e.Secrets.Command(append([]string{"mcpc"}, e.Args...))
-	for i, f := range fieldsIn(e.Args) {
-		f = redact.RedactField(f)
-		words[i+1] = e.Secrets.Text(f.Name + ": " + f.Value)
+	for i, field := range fieldsIn(e.Args) {
+		field = redact.RedactField(field)
+		words[i+1] = e.Secrets.Text(field.Name + ": " + field.Value) // words begin with "mcpc"
 	}
 	return words
 }
@@ -183,8 +184,8 @@ func (e *Env) WarnOfState(text string) {
 
 // Reason returns the operating system's text for err, if it has one.
 func Reason(err error) string {
-	if number, ok := errors.AsType[syscall.Errno](err); ok {
-		return number.Error()
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		return errno.Error()
 	}
 	return err.Error()
 }
@@ -192,8 +193,9 @@ func Reason(err error) string {
 // SetOutcome sets the outcome that EndRecording writes for a command that succeeds.
 func (r *Recording) SetOutcome(o wire.Outcome) { r.outcome = o }
 
-// EndRecording writes how the command ended, and closes the recording. A command with a usage error
-// or a signal before the first frame leaves no recording.
+// EndRecording writes how the command ended, and closes the recording. A command without traffic
+// leaves no recording, unless it failed for another reason than a usage error or a signal. Later calls
+// do nothing.
 func (e *Env) EndRecording(o wire.Outcome, exit int) {
 	r := &e.Record
 	if r.Recorder == nil || r.ended {
@@ -209,14 +211,15 @@ func (e *Env) EndRecording(o wire.Outcome, exit int) {
 	if o.Phase == "state" && r.Ring != nil {
 		r.Quiet.Store(true) // the outcome already names the folder
 	}
-	if r.HasTraffic.Load() || o.Kind != wire.Usage && o.Kind != wire.Signal && !o.OK() {
+	isFailure := !o.OK() && o.Kind != wire.Usage && o.Kind != wire.Signal
+	if r.HasTraffic.Load() || isFailure {
 		end := composeEnd(e, o, exit)
 		end.Many = o.IsSummary || r.Many
 		r.End(end)
 	}
 	_ = r.Close() // OnError has reported failures
-	if n := r.Run(); r.Ring != nil && n > 0 && n%pruneEvery == 0 {
-		_, _ = r.Ring.Prune(capture.DefaultLimits, e.Now())
+	if run := r.Run(); r.Ring != nil && run > 0 && run%pruneEvery == 0 {
+		_, _ = r.Ring.Prune(capture.DefaultLimits, e.Now()) // a later run tries again
 	}
 }
 
@@ -233,8 +236,9 @@ func composeEnd(e *Env, o wire.Outcome, exit int) capture.End {
 // late response is then not taken for the outcome.
 func (e *Env) GaveUp(o wire.Outcome, exit int) {
 	unanswered := []wire.Kind{wire.Signal, wire.Timeout, wire.Transport, wire.BadResponse}
-	exited := o.Reached == wire.Unsent && o.Process != nil // before the request was sent and recorded
-	if o.ID == nil || exited || !slices.Contains(unanswered, o.Kind) {
+	// The server exited before the request was sent, so no recording has the request.
+	isUnsent := o.Reached == wire.Unsent && o.Process != nil
+	if o.ID == nil || isUnsent || !slices.Contains(unanswered, o.Kind) {
 		return
 	}
 	if e.Trace.Fail != nil {
@@ -259,7 +263,7 @@ func (r *Recording) LastRow(file, method string) (last *rows.Row) {
 	if file != "" {
 		row = func(n int) *rows.Row { return r.capture.RowIn(r.runMark, n) }
 	}
-	for n := 1; row(n) != nil; n++ {
+	for n := 1; row(n) != nil; n++ { // rows are numbered from 1
 		next := row(n)
 		isBetter := last == nil || next.Method == method || last.Method != method
 		if !rows.IsByServer(next) && isBetter {

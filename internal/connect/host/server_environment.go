@@ -37,7 +37,7 @@ func (e *Env) LearnServer(s target.Server) {
 }
 
 // LearnValue makes a value known as a secret, unless it is plainly not secret: a word in lower
-// case, a number or a path.
+// case, a number or a path. Of a URL it learns only the secret parts.
 func (e *Env) LearnValue(value string) {
 	isWord := strings.IndexFunc(value, func(r rune) bool { return !unicode.IsLower(r) }) < 0
 	isNumber := strings.Trim(value, "0123456789.:") == ""
@@ -62,7 +62,8 @@ func InputEnv(id string) string {
 	}, id))
 }
 
-// InputValue returns the value of an input: from its environment variable, or asked from the user.
+// InputValue returns the value of an input: from its environment variable, or as the user types it. It
+// returns an error if neither gives a value, or if the value is none of the input's options.
 func (e *Env) InputValue(ctx context.Context, in target.ClientInput) (string, error) {
 	value := e.Getenv(InputEnv(in.ID))
 	if value == "" {
@@ -127,7 +128,10 @@ var inheritedOnWindows = []string{
 	"PROCESSOR_ARCHITECTURE",
 }
 
-// ServerEnvironment returns the environment of a configured server's process.
+// ServerEnvironment returns the environment of a configured server's process: what programs need to
+// run, the variables that the entry names, those of its env file, and its own. A later variable
+// replaces an earlier one. It warns about named variables that are not set. An error is about the env
+// file.
 func (e *Env) ServerEnvironment(s target.Server) ([]string, error) {
 	var all []string
 	put := func(name, value string) { all = append(all, name+"="+value) }
@@ -168,14 +172,14 @@ func (e *Env) ServerEnvironment(s target.Server) ([]string, error) {
 			put(setting.Name, setting.Value)
 		}
 	}
-	for _, e := range s.Env {
-		put(e.Name, e.Value)
+	for _, setting := range s.Env {
+		put(setting.Name, setting.Value)
 	}
 	return all, nil
 }
 
 // Dotenv parses lines of NAME=VALUE as editors do. It removes quotes and a leading "export", and
-// expands no variables.
+// expands no variables. It skips comments and lines without a name.
 func Dotenv(text string) (all []target.Setting) {
 	for _, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
@@ -185,8 +189,11 @@ func Dotenv(text string) (all []target.Setting) {
 		if !ok || name == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		if n := len(value); n > 1 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
-			value = value[1 : n-1]
+		if n := len(value); n > 1 {
+			isQuote := value[0] == '"' || value[0] == '\''
+			if isQuote && value[n-1] == value[0] {
+				value = value[1 : n-1]
+			}
 		}
 		all = append(all, target.Setting{Name: name, Value: value})
 	}

@@ -41,7 +41,8 @@ func readHeaderFiles(e *Env) error {
 		if err != nil {
 			return usage.NotRead("--header-file "+name, err, "")
 		}
-		for i, line := range strings.Split(string(bytes.TrimPrefix(raw, []byte("\xEF\xBB\xBF"))), "\n") {
+		text := string(bytes.TrimPrefix(raw, []byte("\xEF\xBB\xBF"))) // editors write a byte order mark
+		for i, line := range strings.Split(text, "\n") {
 			line = strings.TrimSpace(line)
 			if line == "" || line[0] == '#' {
 				continue
@@ -56,7 +57,7 @@ func readHeaderFiles(e *Env) error {
 		}
 	}
 	e.Headers = append(lines, e.Headers...)
-	e.HeaderFiles = nil
+	e.HeaderFiles = nil // a second call reads no file again: it may be a pipe
 	return nil
 }
 
@@ -73,15 +74,15 @@ func (e *Env) TypedFields() ([]wire.Field, error) {
 	return fields, nil
 }
 
-// headerField parses "Name: value".
-func headerField(h string) (wire.Field, error) {
-	name, value, ok := strings.Cut(h, ":")
+// headerField parses "Name: value". The value may be empty.
+func headerField(line string) (wire.Field, error) {
+	name, value, ok := strings.Cut(line, ":")
 	name = strings.TrimSpace(name)
 	if !ok || name == "" || strings.ContainsAny(name, " \t") {
-		return wire.Field{}, usage.New(fmt.Sprintf("not a header field: %q", h), "write it as 'Name: value'")
+		return wire.Field{}, usage.New(fmt.Sprintf("not a header field: %q", line), "write it as 'Name: value'")
 	}
-	if strings.ContainsAny(h, "\r\n\x00") {
-		return wire.Field{}, fmt.Errorf("a header field contains a line break: %q", h)
+	if strings.ContainsAny(line, "\r\n\x00") { // would begin another field
+		return wire.Field{}, fmt.Errorf("a header field contains a line break: %q", line)
 	}
 	return wire.Field{Name: name, Value: strings.TrimSpace(value)}, nil
 }

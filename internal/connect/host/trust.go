@@ -30,7 +30,7 @@ const (
 
 // StandingOf returns the standing of s according to the stored approvals.
 func StandingOf(trusts []state.Trust, s target.Server) Standing {
-	found := unseen
+	standing := unseen
 	fingerprint := s.Fingerprint()
 	for _, t := range trusts {
 		if t.Tool != "" {
@@ -40,10 +40,10 @@ func StandingOf(trusts []state.Trust, s target.Server) Standing {
 			return Confirmed
 		}
 		if t.Server == s.ID() && t.File == s.File {
-			found = Changed
+			standing = Changed // unless a later approval has this fingerprint
 		}
 	}
-	return found
+	return standing
 }
 
 // AsksFirst reports whether the user must confirm a server before it is used: a command, a server
@@ -67,7 +67,7 @@ func (e *Env) Trusts(store *state.Store) []state.Trust {
 // Trust stores the approval of a server as it is now.
 func (e *Env) Trust(ctx context.Context, store *state.Store, s target.Server) error {
 	if store == nil {
-		_, err := state.Open(e.State)
+		_, err := state.Open(e.State) // the reason why there is no store
 		return err
 	}
 	return store.Trusts().Save(ctx, state.Trust{Fingerprint: s.Fingerprint(), Server: s.ID(), File: s.File, At: e.Now()})
@@ -101,7 +101,8 @@ func commandFolder(s target.Server) string {
 	if s.Kind != target.Stdio {
 		return ""
 	}
-	if s.Cwd != "" && !filepath.IsAbs(s.Cwd) && !strings.HasPrefix(s.Cwd, "$") {
+	beginsWithVariable := strings.HasPrefix(s.Cwd, "$") // its value may be an absolute path
+	if s.Cwd != "" && !filepath.IsAbs(s.Cwd) && !beginsWithVariable {
 		return filepath.Join(s.Folder, s.Cwd)
 	}
 	if s.Cwd != "" {
@@ -117,7 +118,7 @@ func commandFolder(s target.Server) string {
 // the screen.
 const wideBlank = 4
 
-// ShownWord returns a quoted word of a command, with each wide gap replaced by its length.
+// ShownWord returns a word of a command, quoted for a shell, with each wide gap replaced by its length.
 func ShownWord(word string) string {
 	quoted := shellwords.Quote(word)
 	var b strings.Builder
