@@ -28,8 +28,9 @@ type Given struct {
 	Words    []Word
 }
 
-// Parse parses the words of a command line and the value of --args in flag. With flat, a word has a
-// name instead of a path. Problems that need no schema are returned as one error.
+// Parse parses the words of a command line and the value of --args in flag, or "". Without flag, the
+// first word may be the JSON object. With flat, a word has a name instead of a path. Problems that need
+// no schema are returned as one error.
 func Parse(e *host.Env, args []string, flag string, flat bool) (g Given, err error) {
 	if flag == "" && len(args) > 0 && isJSONInput(args[0]) && !IsScalar(args[0]) {
 		flag = args[0]
@@ -48,7 +49,7 @@ func Parse(e *host.Env, args []string, flag string, flat bool) (g Given, err err
 	var unnamed []string
 	assigned := newAssignments(flat)
 	for _, typed := range args {
-		if IsUnnamed(typed) {
+		if IsUnnamed(typed) { // one problem for all of them
 			unnamed = append(unnamed, Shortened(typed))
 			continue
 		}
@@ -57,14 +58,14 @@ func Parse(e *host.Env, args []string, flag string, flat bool) (g Given, err err
 			problems = append(problems, usage.New("not NAME=VALUE: "+Shortened(typed), hint))
 			continue
 		}
-		w, err := ParseWord(e, typed, flat)
+		word, err := ParseWord(e, typed, flat)
 		if err == nil {
-			err = assigned.add(w)
+			err = assigned.add(word)
 		}
 		if err != nil {
 			problems = append(problems, err)
 		}
-		g.Words = append(g.Words, w)
+		g.Words = append(g.Words, word)
 	}
 	if len(unnamed) > 0 {
 		problems = append(
@@ -80,7 +81,7 @@ func Parse(e *host.Env, args []string, flag string, flat bool) (g Given, err err
 func isJSONInput(text string) bool {
 	isSource := text == "-" || strings.HasPrefix(text, "@")
 	first := firstByte(text)
-	looksLikeJSON := first == "" || strings.Contains("{[\"", first)
+	looksLikeJSON := first == "" || strings.Contains("{[\"", first) // also if it is not valid
 	return isSource || looksLikeJSON || jsonraw.Valid([]byte(text)) == nil
 }
 
@@ -91,8 +92,8 @@ func IsScalar(text string) bool {
 
 // IsUnnamed reports whether text is a value without a name.
 func IsUnnamed(text string) bool {
-	at, _ := Operator(text)
-	return at < 0 && (!isJSONInput(text) || IsScalar(text))
+	pathEnd, _ := Operator(text)
+	return pathEnd < 0 && (!isJSONInput(text) || IsScalar(text))
 }
 
 // firstByte returns the first byte of text that is not a space, or "".
@@ -101,13 +102,13 @@ func firstByte(text string) string {
 	return text[:min(1, len(text))]
 }
 
-// Operator returns where the path of a word ends and where its value begins. It returns -1 if text
-// has no = or :=.
+// Operator returns where the path of a word ends and where its value begins. Both are -1 if text has
+// no = or :=.
 func Operator(text string) (pathEnd, valueStart int) {
 	for i := 0; i < len(text); i++ {
 		switch {
 		case text[i] == '\\':
-			i++
+			i++ // the next byte belongs to the name
 		case text[i] == '=':
 			return i, i + 1
 		case text[i] == ':' && strings.HasPrefix(text[i:], ":="):
@@ -117,7 +118,8 @@ func Operator(text string) (pathEnd, valueStart int) {
 	return -1, -1
 }
 
-// Arguments reads the JSON object that arg is or names. Its bytes are sent unchanged.
+// Arguments reads the JSON object that arg is or names (@FILE, or - for standard input). Its bytes are
+// sent unchanged. It returns an error for any other JSON, and for an object with a duplicate member.
 func Arguments(e *host.Env, arg string) (json.RawMessage, error) {
 	raw, source, err := e.UI.Input(arg)
 	if err != nil {
@@ -155,7 +157,8 @@ func EachOnce(members jsonraw.Members, source string) error {
 	return nil
 }
 
-// joinProblems returns one error for several, with the first hint. Returns nil for none.
+// joinProblems returns one error for several, with the first hint. Returns nil for none. An input that
+// came too late is returned alone, because it has its own exit code.
 func joinProblems(problems []error) error {
 	all := &usage.Errors{Text: fmt.Sprintf("%d problems with the arguments", len(problems))}
 	for _, err := range problems {
@@ -177,8 +180,9 @@ func joinProblems(problems []error) error {
 func checkStdinOnce(document string, words []string) error {
 	uses := 0
 	for _, text := range append([]string{document}, words...) {
-		_, value := Operator(text)
-		if text == "-" || text == "@-" || value > 0 && !isJSONInput(text) && text[value:] == "@-" {
+		_, valueStart := Operator(text)
+		isWord := valueStart > 0 && !isJSONInput(text)
+		if text == "-" || text == "@-" || isWord && text[valueStart:] == "@-" {
 			uses++
 		}
 	}
@@ -206,8 +210,8 @@ type Reading struct {
 	hasAlternatives bool
 }
 
-// Otherwise returns the hint for a word that was read as a string and does not fit the schema, or
-// "".
+// Otherwise returns the hint for a word that was read as a string and, according to findings, does not
+// fit the schema, or "".
 func (r Reading) Otherwise(findings []wire.Finding) string {
 	for _, w := range r.doubtful {
 		if slices.ContainsFunc(findings, func(f wire.Finding) bool { return f.Pointer == w.pointer() }) {
@@ -221,15 +225,15 @@ func (r Reading) Otherwise(findings []wire.Finding) string {
 // Split returns the hint for words that were probably meant for one item of a list but make
 // several, or "".
 func (g Given) Split() string {
-	appended := map[string]string{}
+	firstMembers := map[string]string{} // by the path of the list
 	for _, w := range g.Words {
-		list, member, found := strings.Cut(w.Key(), "[].")
-		first := appended[list]
-		if !found {
+		list, member, isOfItem := strings.Cut(w.Key(), "[].")
+		if !isOfItem {
 			continue
 		}
+		first := firstMembers[list]
 		if first == "" {
-			appended[list] = member
+			firstMembers[list] = member
 		} else if first != member {
 			return fmt.Sprintf("each [] makes an item: %s[0].%s= and %s[0].%s= are of one", list, first, list, member)
 		}
@@ -247,8 +251,9 @@ func (g Given) Joined(findings []wire.Finding) string {
 		words := strings.FieldsFunc(w.Typed, func(r rune) bool {
 			return strings.ContainsRune(",;&", r) || unicode.IsSpace(r)
 		})
-		hasNoName := func(word string) bool { at, _ := Operator(word); return at <= 0 }
-		if len(words) == 0 || words[0] == w.Typed || slices.ContainsFunc(words, hasNoName) {
+		hasNoName := func(word string) bool { pathEnd, _ := Operator(word); return pathEnd <= 0 }
+		isOneWord := len(words) == 0 || words[0] == w.Typed
+		if isOneWord || slices.ContainsFunc(words, hasNoName) { // a text with commas or spaces
 			continue
 		}
 		return "each argument is a word of its own: " + strings.Join(sliceutil.Map(words, shellwords.Quote), " ")
@@ -302,13 +307,13 @@ func (g Given) Read(schema *validate.Schema, lenient bool) Reading {
 	if !r.hasAlternatives {
 		return r
 	}
-	// Only all words together may show which alternative is meant.
+	// Only all words together may show which alternative is meant. The lenient reading has all of them.
 	all := g.read(schema, true, nil)
 	return g.read(schema, lenient, all.Arguments)
 }
 
 // read builds the arguments. all are the arguments of a first reading, or nil: they select the
-// alternatives of the schema.
+// alternatives of the schema. A word with a problem is a finding and not in the arguments.
 func (g Given) read(schema *validate.Schema, lenient bool, all json.RawMessage) Reading {
 	r := Reading{Arguments: g.Document}
 	for _, w := range g.Words {
@@ -316,7 +321,7 @@ func (g Given) read(schema *validate.Schema, lenient bool, all json.RawMessage) 
 		place := schema.Narrowed(schema.Expected(), given)
 		for i, p := range w.Path {
 			r.hasAlternatives = r.hasAlternatives || place.HasAlternatives()
-			if p.index == appendIndex && p.isItem {
+			if p.index == appendIndex && p.isItem { // the schema may describe items by their number
 				items, _ := jsonraw.Array(valueAt(r.Arguments, w.Path[:i]))
 				p.index = len(items)
 			}
@@ -334,7 +339,7 @@ func (g Given) read(schema *validate.Schema, lenient bool, all json.RawMessage) 
 		if value == nil {
 			value, problem, note = typedValue(w, place)
 		}
-		if problem != "" && lenient {
+		if lenient { // value is then a string
 			problem = ""
 		}
 		object := r.Arguments
@@ -366,7 +371,8 @@ func (g Given) read(schema *validate.Schema, lenient bool, all json.RawMessage) 
 	return r
 }
 
-// Texts builds arguments that are all strings, as those of a prompt.
+// Texts builds arguments that are all strings, as a prompt takes them. The words must have been parsed
+// with flat. Values given as JSON stay as they are.
 func (g Given) Texts() json.RawMessage {
 	object := g.Document
 	for _, w := range g.Words {
@@ -379,10 +385,10 @@ func (g Given) Texts() json.RawMessage {
 	return object
 }
 
-// Below returns the schema of a part of a path, and whether the schema lists it.
+// Below returns the schema of a part of a path inside of place, and whether the schema describes it.
 func Below(schema *validate.Schema, place validate.Expected, p Part) (validate.Expected, bool) {
 	if p.isItem {
-		return schema.Item(place, max(p.index, 0))
+		return schema.Item(place, max(p.index, 0)) // an appended item may be the first
 	}
 	return schema.Member(place, p.Name)
 }
@@ -403,12 +409,16 @@ func valueAt(value json.RawMessage, path []Part) json.RawMessage {
 	return value
 }
 
-// noteUnknown adds a warning if the schema neither lists nor forbids a name. A forbidden name is a
-// finding of the later check.
+// noteUnknown sets Unlisted if the schema at place lists names, but not the name at depth in the path
+// of w. It adds a warning if the schema does not forbid the name; a forbidden one is a finding of the
+// later check.
 func (r *Reading) noteUnknown(w Word, depth int, place validate.Expected) {
 	names := place.Names()
-	r.Unlisted = r.Unlisted || len(names) > 0 && !slices.Contains(names, w.Path[depth].Name)
-	if len(names) == 0 || place.Closed() || slices.Contains(names, w.Path[depth].Name) {
+	if len(names) == 0 || slices.Contains(names, w.Path[depth].Name) {
+		return
+	}
+	r.Unlisted = true
+	if place.Closed() {
 		return
 	}
 	text := "the inputSchema has no argument " + strconv.Quote(Written(w.Path[:depth+1]))
@@ -421,10 +431,10 @@ func (r *Reading) noteUnknown(w Word, depth int, place validate.Expected) {
 // similarName returns the name that was probably meant: a listed name that contains dots, or one
 // with a similar spelling. Returns "" if there is none.
 func similarName(path []Part, names []string) string {
-	var whole []string
+	var parts []string
 	for _, p := range path {
-		whole = append(whole, p.Name)
-		if dotted := strings.Join(whole, "."); len(whole) > 1 && slices.Contains(names, dotted) {
+		parts = append(parts, p.Name)
+		if dotted := strings.Join(parts, "."); len(parts) > 1 && slices.Contains(names, dotted) {
 			return EscapedName(dotted)
 		}
 	}
@@ -470,8 +480,8 @@ func (w Word) pointer() (where string) {
 	return where
 }
 
-// putAt sets a value inside another one, and keeps its other bytes. problem says why it cannot be
-// set.
+// putAt sets the value at path inside container, and keeps the other bytes of container. A nil
+// container becomes an object or a list. problem says why the value cannot be set, or is "".
 func putAt(container json.RawMessage, path []Part, value json.RawMessage) (out json.RawMessage, problem string) {
 	if len(path) == 0 {
 		return value, ""
@@ -496,7 +506,8 @@ func putAt(container json.RawMessage, path []Part, value json.RawMessage) (out j
 	return jsonraw.With(container, path[0].Name, inner), ""
 }
 
-// putItem does what putAt does for a path that begins with an item of a list.
+// putItem sets the value at a path that begins with an item of a list: it replaces the item, or
+// appends it if it is the next one. problem says why the value cannot be set, or is "".
 func putItem(container json.RawMessage, path []Part, value json.RawMessage) (out json.RawMessage, problem string) {
 	if container == nil {
 		container = json.RawMessage("[]")
@@ -512,7 +523,7 @@ func putItem(container json.RawMessage, path []Part, value json.RawMessage) (out
 		return nil, fmt.Sprintf("item [%d] would leave a gap after %d items", index, len(items))
 	}
 	if index == len(items) {
-		items = append(items, nil)
+		items = append(items, nil) // putAt fills it
 	}
 	items[index], problem = putAt(items[index], path[1:], value)
 	if problem != "" {

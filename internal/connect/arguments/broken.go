@@ -17,19 +17,22 @@ func BrokenObject(args []string) (words []string) {
 		return nil
 	}
 	text = strings.NewReplacer(`\"`, `"`, "“", `"`, "”", `"`, "‘", "'", "’", "'").Replace(text)
-	inner, isObject := strings.CutPrefix(strings.TrimSpace(strings.Trim(text, "'")), "{")
-	inner = strings.TrimSuffix(strings.TrimSpace(inner), "}")
-	if !isObject || strings.ContainsAny(inner, "{}[]") {
+	members, isObject := strings.CutPrefix(strings.TrimSpace(strings.Trim(text, "'")), "{")
+	members = strings.TrimSuffix(strings.TrimSpace(members), "}") // it may be missing
+	if !isObject || strings.ContainsAny(members, "{}[]") {
 		return nil
 	}
-	for _, part := range splitOutsideQuotes(inner, ',') {
-		if strings.TrimSpace(part) == "" {
+	for _, member := range splitOutsideQuotes(members, ',') {
+		if strings.TrimSpace(member) == "" {
 			continue // an extra comma
 		}
-		pair := splitOutsideQuotes(part, ':')
+		pair := splitOutsideQuotes(member, ':')
 		name, ok := unquote(pair[0])
-		if !ok || len(pair) < 2 || strings.Trim(name, "-_") == "" || strings.ContainsFunc(name, isNotNameRune) {
+		if !ok || len(pair) < 2 {
 			return nil
+		}
+		if strings.Trim(name, "-_") == "" || strings.ContainsFunc(name, isNotNameRune) {
+			return nil // text in braces that is no object
 		}
 		value, ok := unquote(strings.Join(pair[1:], ":"))
 		if !ok {
@@ -63,12 +66,12 @@ func splitOutsideQuotes(text string, separator rune) []string {
 	inQuotes := false
 	var parts []string
 	start := 0
-	for at, r := range text {
+	for i, r := range text {
 		if r == '"' {
 			inQuotes = !inQuotes
 		} else if r == separator && !inQuotes {
-			parts = append(parts, text[start:at])
-			start = at + 1
+			parts = append(parts, text[start:i])
+			start = i + 1
 		}
 	}
 	return append(parts, text[start:])

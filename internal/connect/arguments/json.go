@@ -15,7 +15,7 @@ import (
 // hintForArgs returns the hint for a value of --args that is NAME=VALUE, an object without its
 // quotes, or the name of a file. Returns "" for any other value.
 func hintForArgs(arg string) wire.Hint {
-	if pathEnd, _ := Operator(arg); pathEnd > 0 && !strings.ContainsAny(arg[:pathEnd], "{[") {
+	if pathEnd, _ := Operator(arg); pathEnd > 0 && !strings.ContainsAny(arg[:pathEnd], "{[") { // not JSON with a =
 		return "arguments that are words need no --args: " + wire.Hint(shellwords.Quote(arg))
 	}
 	if words := BrokenObject([]string{arg}); len(words) > 0 {
@@ -31,7 +31,8 @@ func hintForArgs(arg string) wire.Hint {
 // FromArgv names JSON from the command line in messages. A shell may have removed its quotes.
 const FromArgv = "the argument"
 
-// NotJSON returns the usage error for raw, which is not JSON. from names its source.
+// NotJSON returns the usage error for raw, which is not JSON. source names where it is from. The error
+// has a hint only if the shell has probably removed quotes.
 func NotJSON(raw []byte, source string, bad *jsonraw.SyntaxError) error {
 	var hint wire.Hint
 	isQuoted := bytes.Contains(raw, []byte(`"`))

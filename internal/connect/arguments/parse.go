@@ -43,7 +43,8 @@ func (w Word) Key() string {
 	return w.Typed[:pathEnd]
 }
 
-// ParseWord parses one word. With flat, it has a name instead of a path.
+// ParseWord parses one word, and reads the file that it names. With flat, it has a name instead of a
+// path. After an error the result has only Typed, and perhaps Path.
 func ParseWord(e *host.Env, typed string, flat bool) (Word, error) {
 	w := Word{Typed: typed}
 	pathEnd, valueStart := Operator(typed)
@@ -63,11 +64,11 @@ func ParseWord(e *host.Env, typed string, flat bool) (Word, error) {
 	source := "the value of " + w.Key()
 	if strings.HasPrefix(value, "@") {
 		raw, name, err := e.UI.Input(value)
-		known, ok := errors.AsType[usage.Error](err)
-		if err != nil && (!ok || known.Hint != "") {
+		usageError, isUsage := errors.AsType[usage.Error](err)
+		if err != nil && (!isUsage || usageError.Hint != "") {
 			return w, err
 		}
-		if err != nil {
+		if err != nil { // the user may have meant the string "@…", not a file
 			return w, usage.New(
 				err.Error(),
 				wire.Hint(shellwords.Quote(w.Key()+":="+string(jsonraw.Quote(value)))+" sends this string"),
@@ -78,7 +79,7 @@ func ParseWord(e *host.Env, typed string, flat bool) (Word, error) {
 		}
 		value = string(raw)
 		source = name
-		w.Raw = jsonraw.Quote(value)
+		w.Raw = jsonraw.Quote(value) // PATH=@FILE is a string, whatever the schema says
 	}
 	w.Text = value
 	if isJSON {
@@ -98,7 +99,7 @@ func ParseWord(e *host.Env, typed string, flat bool) (Word, error) {
 // the name. With flat, the whole text is one name.
 func ReadPath(text string, flat bool) (path []Part, err error) {
 	name := []byte(nil)
-	hasName := false
+	hasName := false // a name has begun; a \ may make it of any character
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		switch {
@@ -131,7 +132,7 @@ func ReadPath(text string, flat bool) (path []Part, err error) {
 				return nil, bad
 			}
 			path = append(path, item)
-			i = i + length - 1
+			i += length - 1 // to the ]
 			if i+1 < len(text) && text[i+1] != '.' && text[i+1] != '[' {
 				return nil, errors.New("only a dot or a [ can follow ]")
 			}
@@ -144,7 +145,8 @@ func ReadPath(text string, flat bool) (path []Part, err error) {
 	return path, nil
 }
 
-// appendName appends the name to the path if it is complete, and empties it.
+// appendName appends the name to the path if there is one, and empties it. After an item such as [0]
+// there is none.
 func appendName(path []Part, name *[]byte, hasName bool) []Part {
 	if hasName {
 		path = append(path, Part{Name: string(*name)})
@@ -153,10 +155,10 @@ func appendName(path []Part, name *[]byte, hasName bool) []Part {
 	return path
 }
 
-// readIndex parses [] or [3]. length is the number of bytes.
+// readIndex parses the [] or [3] with which text begins. length is its number of bytes.
 func readIndex(text string) (item Part, length int, err error) {
 	inner, _, closed := strings.Cut(text[1:], "]")
-	item = (Part{isItem: true, index: appendIndex})
+	item = Part{isItem: true, index: appendIndex}
 	if closed && inner == "" {
 		return item, 2, nil
 	}
@@ -184,25 +186,27 @@ func newAssignments(flat bool) *assignments {
 	return &assignments{flat: flat, set: map[string]string{}, entered: map[string]string{}, appends: map[string]bool{}}
 }
 
-// add records a word. Returns an error that names an earlier word for the same place.
+// add records a word. Returns an error that names an earlier word for the same place or a place inside
+// of it, or if a list has both [] and numbers. A place inside of an earlier word's value is no error
+// here: putAt reports it if the value is no object or list.
 func (p *assignments) add(w Word) error {
 	var place strings.Builder
-	for i, s := range w.Path {
-		if s.isItem {
-			isAppending, known := p.appends[place.String()]
-			if known && isAppending != (s.index == appendIndex) {
+	for i, part := range w.Path {
+		if part.isItem {
+			isAppending, isKnown := p.appends[place.String()]
+			if isKnown && isAppending != (part.index == appendIndex) {
 				return usage.New(Shortened(w.Typed)+": use [] or numbers, not both", wire.Run("help arguments"))
 			}
-			p.appends[place.String()] = s.index == appendIndex
+			p.appends[place.String()] = part.index == appendIndex
 		}
 		switch {
-		case !s.isItem:
-			place.WriteString("." + strconv.Quote(s.Name))
-		case s.index == appendIndex:
+		case !part.isItem:
+			place.WriteString("." + strconv.Quote(part.Name))
+		case part.index == appendIndex: // each [] is a place of its own
 			p.appended++
 			fmt.Fprintf(&place, "[+%d]", p.appended)
 		default:
-			fmt.Fprintf(&place, "[%d]", s.index)
+			fmt.Fprintf(&place, "[%d]", part.index)
 		}
 		if i < len(w.Path)-1 {
 			if p.entered[place.String()] == "" {

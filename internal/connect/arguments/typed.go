@@ -16,8 +16,8 @@ import (
 
 // typedValue returns the value of a word with the type that the schema wants. If a string is
 // allowed, the value is a string, even for 01234 or null; := sends other types. Digits are kept as
-// typed. problem says what would be right; value is then the string. note says what the user may
-// have meant.
+// typed. problem says what would be right, or is ""; value is then sent only with lenient. note says
+// what the user may have meant, or is "".
 func typedValue(w Word, place validate.Expected) (value json.RawMessage, problem, note string) {
 	if values := place.Values(); values != nil {
 		return enumValue(w, values)
@@ -26,32 +26,35 @@ func typedValue(w Word, place validate.Expected) (value json.RawMessage, problem
 	text := json.RawMessage(jsonraw.Quote(w.Text))
 	kind := kindOfJSON(w.Text)
 	if types == nil || slices.Contains(types, "string") {
-		if kind != "string" && allows(types, kind) && len(types) != 1 {
+		isAmbiguous := kind != "string" && allows(types, kind) && len(types) != 1
+		if isAmbiguous {
 			note = fmt.Sprintf("%s is sent as the text %s; %s:=%s sends the %s",
 				jsonraw.Excerpt([]byte(w.Typed), 60), jsonraw.Excerpt(text, 60),
 				w.Key(), jsonraw.Excerpt([]byte(w.Text), 60), kind)
 		}
 		return text, "", note
 	}
-	if kind == "number" && slices.Contains(types, "integer") && !slices.Contains(types, "number") && !isWhole(w.Text) {
+	wantsInteger := slices.Contains(types, "integer") && !slices.Contains(types, "number")
+	if kind == "number" && wantsInteger && !isWhole(w.Text) {
 		return json.RawMessage(strings.TrimSpace(w.Text)), "must be " + describeTypes(types, w.Key()), ""
 	}
 	if kind != "string" && allows(types, kind) {
 		return json.RawMessage(strings.TrimSpace(w.Text)), "", ""
 	}
-	if bare := withoutZeros(w.Text); bare != "" && allows(types, "number") {
+	if bare := withoutZeros(w.Text); bare != "" && allows(types, "number") { // 007 is not JSON
 		return text, "must be a number without leading zeros: " + w.Key() + "=" + bare, ""
 	}
 	return text, "must be " + describeTypes(types, w.Key()), ""
 }
 
-// isWhole reports whether a JSON number is an integer, as 5 and 5.0 are.
+// isWhole reports whether a JSON number is an integer, as 5 and 5.0 are. It returns true for a number
+// that is too large to tell: the schema check decides.
 func isWhole(text string) bool {
 	number, ok := new(big.Float).SetString(strings.TrimSpace(text))
 	return !ok || number.IsInf() || number.IsInt()
 }
 
-// withoutZeros returns a number without its leading zeros, or "" for any other text.
+// withoutZeros returns a number without its leading zeros, or "" if text has none or is no number.
 func withoutZeros(text string) string {
 	digits, negative := strings.CutPrefix(text, "-")
 	bare := strings.TrimLeft(digits, "0")
@@ -83,9 +86,9 @@ func kindOfJSON(text string) string {
 	return types.Names()[0]
 }
 
-// describeTypes describes the values that the types allow, with examples.
+// describeTypes describes the values that the types allow, with examples for the word with this key.
 func describeTypes(types []string, key string) string {
-	shown := map[string]string{
+	descriptions := map[string]string{
 		"null":    "null",
 		"boolean": "true or false",
 		"number":  "a number, such as " + key + "=1",
@@ -95,7 +98,7 @@ func describeTypes(types []string, key string) string {
 	}
 	var all []string
 	for _, name := range types {
-		all = append(all, shown[name])
+		all = append(all, descriptions[name])
 	}
 	if all == nil {
 		return "no value: the schema allows none"
@@ -104,7 +107,8 @@ func describeTypes(types []string, key string) string {
 }
 
 // enumValue returns the value of an enum that is written like the word's text. A string precedes
-// a number that looks the same.
+// a number that looks the same. If there is none, problem lists the values, and value is a string. note
+// is always "".
 func enumValue(w Word, values []json.RawMessage) (value json.RawMessage, problem, note string) {
 	for _, v := range values {
 		if text, isText := jsonraw.Text(v); isText && text == w.Text {
