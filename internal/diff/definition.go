@@ -91,7 +91,7 @@ func dropNulls(raw json.RawMessage, levels int) json.RawMessage {
 // wholeInput names the root of an inputSchema in sentences.
 const wholeInput = "the object of arguments"
 
-// compareInputSchema compares the inputSchemas of a tool, which are nil if missing.
+// compareInputSchema compares the inputSchemas of a tool, which differ. A missing one is nil.
 func (c *comparison) compareInputSchema(s Subject, a, b json.RawMessage) {
 	if a == nil || b == nil {
 		c.add(s, "input-undecided", "/inputSchema", a, b, detail{place: wholeInput})
@@ -193,7 +193,7 @@ func (c *comparison) addDifference(s Subject, direction, base, place string, d s
 	}
 	was := d.Was
 	is := d.Is
-	if strings.HasPrefix(d.Kind, "type-") {
+	if strings.HasPrefix(d.Kind, "type-") { // the sentence names both types
 		was = typeOrAny(was)
 		is = typeOrAny(is)
 	}
@@ -287,7 +287,7 @@ func (c *comparison) compareExecution(s Subject, a, b json.RawMessage) {
 		}
 		c.add(s, rule, pointer, was, is, detail{})
 	})
-	if len(c.changes) == before {
+	if len(c.changes) == before { // only the notation of a default differs
 		c.add(s, "meta-changed", "/execution", a, b, detail{})
 	}
 }

@@ -61,6 +61,7 @@ func Grown(a, b Snapshot) (tools []Growth, sum Growth) {
 	}
 	byName := map[string]*Growth{}
 	var names []string
+	// addCosts adds the cost of each tool to one side, Was or Is, of its growth and of the sum.
 	addCosts := func(items []json.RawMessage, field func(g *Growth) *Cost) {
 		named, _ := parseEntries(Tool, items)
 		for _, e := range named {

@@ -89,7 +89,7 @@ func (c *comparison) compareUnnamed(kind string, a, b []json.RawMessage) {
 	}
 	for _, raw := range b {
 		if key := string(jsonraw.Canonical(raw)); count[key] > 0 {
-			count[key]--
+			count[key]-- // an equal entry is in both
 		} else {
 			c.add(Subject{kind, ""}, "entry-unreadable", "", nil, raw, detail{})
 		}
@@ -149,7 +149,7 @@ func (c *comparison) findRenames(kind string, removed, added []entry) map[int]in
 	}
 	renamed := map[int]int{}
 	taken := map[int]bool{}
-	for _, byName := range []bool{true, false} {
+	for _, byName := range []bool{true, false} { // pairs with similar names first
 		for i, e := range removed {
 			_, isFound := renamed[i]
 			hasNothingToCompare := !byName && e.members.Text("description") == ""
@@ -176,7 +176,7 @@ func (c *comparison) mostSimilar(
 	var names []string // of the best candidates
 	indexes := map[string]int{}
 	for _, j := range candidates {
-		c.cellsUsed++
+		c.cellsUsed++ // also a candidate that is not compared takes time
 		if c.cellsUsed > maxCells {
 			break
 		}

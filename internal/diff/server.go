@@ -159,7 +159,8 @@ func (c *comparison) compareTTL(a, b Snapshot) {
 	names := maps.Clone(a.TTL)
 	maps.Copy(names, b.TTL)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if inA[name] != inB[name] || a.TTL[name] == b.TTL[name] {
+		isInBoth := inA[name] == inB[name] // or unknown in both
+		if !isInBoth || a.TTL[name] == b.TTL[name] {
 			continue
 		}
 		rule := "ttl-lengthened"
@@ -188,8 +189,9 @@ func (c *comparison) compareText(s Subject, what, pointer string, was, is json.R
 	}
 	a, okA := jsonraw.Text(was)
 	b, okB := jsonraw.Text(is)
-	isNoText := !okA && isDeclared(was) || !okB && isDeclared(is)
-	if isNoText {
+	wasOther := !okA && isDeclared(was) // a value that is neither a text nor absent
+	isOther := !okB && isDeclared(is)
+	if wasOther || isOther {
 		c.add(s, "definition-changed", pointer, was, is, detail{note: what})
 		return
 	}

@@ -71,8 +71,8 @@ func (c *comparison) addPoison(s Subject, a, b json.RawMessage) {
 func (c *comparison) collectSigns(texts map[string]text) map[sign]bool {
 	signs := map[sign]bool{}
 	for _, t := range texts {
-		for _, is := range c.findSigns(t) {
-			signs[is] = true
+		for _, found := range c.findSigns(t) {
+			signs[found] = true
 		}
 	}
 	return signs
@@ -133,7 +133,7 @@ func joinTexts(raw json.RawMessage) string {
 	walkTexts(raw, text{}, 0, func(t text) bool {
 		pointer := strings.TrimRight(t.pointer, "/0123456789") // an item belongs to the member with its list
 		name := pointer[strings.LastIndexByte(pointer, '/')+1:]
-		isName := name == t.words
+		isName := name == t.words // walkTexts visits the name of a member with the member's pointer
 		if name != "type" && !isName {
 			texts = append(texts, t.words)
 		}

@@ -58,7 +58,8 @@ func isMoved(a, b string) bool {
 	return share == 0 && !slices.Equal(strings.Fields(a), strings.Fields(b))
 }
 
-// Align aligns two lists. It returns each common item once and keeps the order of both lists.
+// Align aligns two lists. It returns each common item once and keeps the order of both lists. The equal
+// items at both ends need no table.
 func Align(a, b []string) (pieces []Piece) {
 	begin := 0
 	for begin < len(a) && begin < len(b) && a[begin] == b[begin] {
@@ -77,7 +78,7 @@ func Align(a, b []string) (pieces []Piece) {
 }
 
 // alignByLCS aligns two lists by their longest common subsequence. Between common items, the items
-// of a come before the items of b.
+// of a come before the items of b. Lists that are too long for a table have no common items.
 func alignByLCS(a, b []string) (pieces []Piece) {
 	i := 0
 	j := 0

@@ -51,7 +51,7 @@ func (p Problem) String() string { return p.Place.String() + ": " + p.Text }
 // Parse parses a file. If it returns problems, the entries must not be used.
 func Parse(text []byte) ([]Entry, []Problem) {
 	doc, err := yaml.Parse(text)
-	if err != nil && len(doc.Problems) == 0 {
+	if err != nil && len(doc.Problems) == 0 { // the error is the only problem
 		if e, ok := err.(*yaml.Error); ok {
 			return nil, []Problem{{e.Place, e.Text}}
 		}
@@ -252,10 +252,10 @@ func Append(text []byte, changes []diff.Change, reason, until string) ([]byte, e
 			jsonraw.Member{Name: "subject", Value: jsonraw.Quote(c.Subject.String())},
 			jsonraw.Member{Name: "reason", Value: jsonraw.Quote(reason)},
 			jsonraw.Member{Name: "until", Value: jsonraw.Quote(until)})
-		current := slices.Concat(text, appended)
+		current := slices.Concat(text, appended) // the file with the changes before this one
 		doc, err := yaml.Parse(current)
 		hasNoList := err == nil && jsonraw.First(doc.JSON, "accept") == nil
-		if hasNoList {
+		if hasNoList { // the first change brings the list; the next ones are appended to it
 			list, err := yaml.Write(jsonraw.With(nil, "accept", jsonraw.List([]json.RawMessage{item})))
 			if err != nil {
 				return nil, err

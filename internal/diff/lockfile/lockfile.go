@@ -116,7 +116,7 @@ func Write(s diff.Snapshot) []byte {
 	if len(members) == 0 {
 		return []byte(head + "\n}\n")
 	}
-	return slices.Concat([]byte(head+","), text[1:], []byte("\n"))
+	return slices.Concat([]byte(head+","), text[1:], []byte("\n")) // head has the brace that text begins with
 }
 
 // withHash returns a definition with its hash. It writes invisible characters as \u escapes, so
@@ -136,7 +136,7 @@ func sortByName(items []json.RawMessage, key string) []json.RawMessage {
 		return text
 	}
 	sliceutil.Sort(items, func(x, y json.RawMessage) int {
-		if name(x) == "" && name(y) == "" {
+		if name(x) == "" && name(y) == "" { // no client uses them, so their order has no meaning
 			return bytes.Compare(x, y)
 		}
 		return cmp.Compare(name(x), name(y))

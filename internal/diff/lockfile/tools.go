@@ -26,8 +26,8 @@ func ParseTools(raw []byte) (diff.Snapshot, error) {
 			NotJSON, "", "fix the JSON", "the file is not JSON: %v at byte %d", err.Text, err.Offset,
 		)
 	}
-	pointer := "" // of list
-	list := json.RawMessage(raw)
+	pointer := ""                // of list
+	list := json.RawMessage(raw) // a bare array, unless raw is an object
 	s := diff.Snapshot{}
 	if members, err := jsonraw.Object(raw); err == nil {
 		result, hasResult := members.Get("result")

@@ -63,8 +63,8 @@ type Pair struct {
 }
 
 // Sides returns the value of a change in two columns, before and after, with the differing words
-// marked and a few equal lines around each difference. It returns nil if the sentence of the
-// change already has the value. The caller cuts and pads the columns.
+// marked and a few equal lines around each difference. It returns nil if c.Text already has the value
+// as a whole. The caller cuts and pads the columns.
 func Sides(c diff.Change) []Pair {
 	if isInSentence(c) {
 		return nil
@@ -128,7 +128,7 @@ func alignLines(a, b []string) []Pair {
 	return pairs
 }
 
-// markWords returns two lines with the differing words marked.
+// markWords returns a removed line and the added line that replaces it, with the differing words marked.
 func markWords(a, b string) (left, right Line) {
 	for _, p := range diff.Align(diff.SplitWords(a), diff.SplitWords(b)) {
 		text := displayText(p.Text)

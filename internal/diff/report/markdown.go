@@ -46,6 +46,7 @@ func Markdown(r Report) []byte {
 				text.WriteString(l.String() + "\n")
 			}
 			fence := sanitize.MarkdownFence(text.String())
+			// The word "diff" after the fence is the language of the block.
 			fmt.Fprintf(
 				&b,
 				"\n<details><summary><code>%s</code></summary>\n\n%sdiff\n",
