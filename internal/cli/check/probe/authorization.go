@@ -37,7 +37,7 @@ type authDiscovery struct {
 	err *auth.Error
 }
 
-// A document is metadata with its URL; raw is nil if it was not found.
+// A metadataDocument is metadata with its URL; raw is nil if it was not found.
 type metadataDocument struct {
 	url string
 	raw json.RawMessage
@@ -59,7 +59,7 @@ func (j *judge) discoverAuth(ctx context.Context, endpoint string) *authDiscover
 		if showStep != nil {
 			showStep(s)
 		}
-		switch {
+		switch { // the well-known path tells the two documents apart
 		case s.Document != nil && strings.Contains(s.URL, "oauth-protected-resource"):
 			d.resource = metadataDocument{s.URL, s.Document}
 		case s.Document != nil:

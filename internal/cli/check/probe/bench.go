@@ -91,7 +91,7 @@ func (b *bench) fetchLists(ctx context.Context) wire.Outcome {
 			return out
 		}
 	}
-	if !b.ladder.hasStep("schemas") {
+	if !b.ladder.hasStep("schemas") { // a revision judged before has added both steps
 		text := "the server declares none"
 		if len(counts) > 0 {
 			text = commaJoin(counts...)
@@ -173,13 +173,15 @@ func (b *bench) revive(ctx context.Context, during string) bool {
 		return true
 	}
 	isSilent := func(a answer) bool { return a.isBroken() || a.Kind == wire.Timeout }
-	pinging, stop := withPatience(ctx, max(b.cleanSession.options.Limits.Idle, maxPatience))
+	// As long as any probe may wait, or longer if the user's --timeout is longer.
+	patience := max(b.cleanSession.options.Limits.Idle, maxPatience)
+	pinging, stop := withPatience(ctx, patience)
 	defer stop()
 	oldPing := answer{Outcome: b.ping(pinging, b.cleanSession)}
 	if !isSilent(oldPing) {
 		return true
 	}
-	opening, stop := withPatience(ctx, max(b.cleanSession.options.Limits.Idle, maxPatience))
+	opening, stop := withPatience(ctx, patience)
 	defer stop()
 	s, out := b.openLike(opening, b.cleanSession)
 	if out.OK() { // without a handshake, opening sends nothing
@@ -394,7 +396,7 @@ func (b *bench) sendRough(ctx context.Context, q probeRequest) answer {
 		return b.newAnswer(out, s)
 	}
 	raw := q.raw
-	if raw == nil && q.verb == "" {
+	if raw == nil && q.verb == "" { // a GET or DELETE has no body
 		raw = b.compose(q.method, q.params)
 	}
 	a, hung := b.doPatiently(ctx, s, q.method, func(ctx context.Context) wire.Outcome {

@@ -113,7 +113,7 @@ func judgeToolAnswers(_ context.Context, b *bench) []miss {
 			continue
 		}
 		m := newMiss("tool-answers", "tool "+c.Name, a, want)
-		m.skip = b.pacer.whyStopped() != "" && !a.hasEndedServer()
+		m.skip = b.pacer.whyStopped() != "" && !a.hasEndedServer() // the call was perhaps not sent
 		misses = append(misses, m)
 	}
 	return misses
@@ -215,7 +215,7 @@ func probeParamHeaders(ctx context.Context, b *bench) (misses []miss) {
 	for _, c := range b.called {
 		for _, f := range mcp.HeaderFields(c.schema, c.Args) {
 			subject := "tool " + c.Name + ", " + f.Name
-			for _, value := range []string{"mcpc-other", ""} {
+			for _, value := range []string{"mcpc-other", ""} { // another value, and no field
 				q := c.request(c.Args)
 				q.edits = append(q.edits, field(f.Name, value))
 				if a := b.sendRough(ctx, q); !headerMismatch.accepts(a) {

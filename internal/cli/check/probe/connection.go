@@ -36,7 +36,7 @@ func addConnectionSteps(j *judge, s *session, opened wire.Outcome) {
 	if endpoint != "" {
 		names = httpSteps
 	}
-	names = names[:slices.Index(names, "revision")+1]
+	names = names[:slices.Index(names, "revision")+1] // addAuthStep and fetchLists add the others
 	for _, name := range names {
 		if name == failed {
 			l.add(name, verdict.Failed, failure.Headline(opened), j.fixFor(opened))
@@ -114,7 +114,7 @@ func addAuthStep(ctx context.Context, j *judge, s *session, opened wire.Outcome)
 		return
 	}
 	if !facts.Unauthorized && (l.hasFailed() || l.hasStep("auth")) {
-		return
+		return // nothing new: the step was not reached, or an earlier revision added it
 	}
 	l.steps = slices.DeleteFunc(l.steps, func(r verdict.Rung) bool { return r.Name == "auth" })
 	if !facts.Unauthorized || guard == nil {

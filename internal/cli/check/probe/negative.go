@@ -322,7 +322,8 @@ func probeUnsupportedVersion(ctx context.Context, b *bench) (misses []miss) {
 	return misses
 }
 
-// probeMissingMeta sends requests without _meta or without a required member of it. It returns a
+// probeMissingMeta sends requests without _meta or without a required member of it, and returns a miss
+// for each that the server does not refuse with -32602. It returns a
 // miss for each request that the server does not refuse as the specification requires.
 func probeMissingMeta(ctx context.Context, b *bench) (misses []miss) {
 	withoutMeta := func(b *bench) probeRequest {
@@ -391,7 +392,7 @@ func probeMissingHeaders(ctx context.Context, b *bench) (misses []miss) {
 		if !ok {
 			continue
 		}
-		q.edits = []wire.Field{field(name, "")}
+		q.edits = []wire.Field{field(name, "")} // removes the field
 		if a := b.sendRough(ctx, q); !headerMismatch.accepts(a) {
 			misses = append(misses, lessSevereIfRefused(newMiss("L061", "no "+name, a, headerMismatch.text), a))
 		}
@@ -409,7 +410,7 @@ func lessSevereIfRefused(m miss, a answer) miss {
 
 // probeWrongHeaders sends requests with a header field that differs from the body.
 func probeWrongHeaders(ctx context.Context, b *bench) (misses []miss) {
-	other := "ping"
+	other := "ping" // no revision at all, if there is only one
 	for _, revision := range client.Revisions() {
 		if revision != b.cleanSession.Revision() {
 			other = revision

@@ -78,6 +78,8 @@ type pacedTransport struct {
 	base http.RoundTripper
 }
 
+// RoundTrip waits for the time of the request, sends it, and records what its response shows. It returns
+// an error without sending if no more requests may be sent.
 func (t pacedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	wait, err := t.reserve()
 	if err == nil && wait > 0 && !transport.Sleep(req.Context(), wait) {

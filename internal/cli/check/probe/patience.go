@@ -74,7 +74,7 @@ func (j *judge) await(
 	pinging, stop := withPatience(ctx, max(beforePing, maxPatience))
 	hung = ping(pinging).Kind == wire.Timeout
 	stop()
-	afterPing := time.Duration(0)
+	afterPing := time.Duration(0) // the user's limit has passed, or the server is silent
 	if userLimit <= 0 && !hung {
 		afterPing = j.patience(method, j.f.Now().Sub(pinged))
 	}
@@ -84,7 +84,7 @@ func (j *judge) await(
 			waited = max(j.f.Now().Sub(began).Round(time.Second), minPatience)
 		}
 		giveUp(transport.TimeoutError{Flag: "--timeout", What: "no response", After: waited})
-		<-done
+		<-done // the request returns with this error, and sets out
 	}
 	return out, hung && out.Kind == wire.Timeout
 }

@@ -167,8 +167,8 @@ func (b *bench) runProbe(ctx context.Context, p probe, rules []string) {
 	if !p.sendsNothing {
 		misses = confirmMisses(ctx, b, p, misses)
 	}
-	why := b.whyNoMore()
-	if ctx.Err() != nil {
+	why := b.whyNoMore()  // takes mu, which reportMisses needs to be held
+	if ctx.Err() != nil { // the answers may be errors of the ended context
 		b.skipAll(rules, b.whyStopped(ctx))
 		return
 	}
@@ -238,7 +238,7 @@ func confirmMisses(ctx context.Context, b *bench, p probe, misses []miss) []miss
 	}
 	var repeats [][]miss
 	for i := range 2 {
-		if b.whyNoMore() != "" {
+		if b.whyNoMore() != "" { // the misses stay as they are: not confirmed, but not refuted
 			return misses
 		}
 		repeatBench, out := b.repeatBench(ctx, i)

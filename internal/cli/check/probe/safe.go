@@ -314,7 +314,7 @@ func probeUninitialized(ctx context.Context, b *bench) []miss {
 
 // exemptIfHandshakes exempts servers that also have sessions: there GET and DELETE are valid.
 func exemptIfHandshakes(b *bench) string {
-	if b.acceptsHandshake || len(b.supported) == 0 {
+	if b.acceptsHandshake || len(b.supported) == 0 { // without a list of revisions it may have sessions
 		return "the server also speaks revisions with sessions"
 	}
 	return ""

@@ -139,7 +139,7 @@ func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 	for i, pin := range pins {
 		f.Protocol = pin
 		s, out := j.dial(ctx)
-		if s == nil && ctx.Err() != nil {
+		if s == nil && ctx.Err() != nil { // interrupted: the report has the revisions judged before
 			break
 		}
 		if out.Kind == wire.Usage || s == nil {
@@ -223,7 +223,7 @@ func (j *judge) open(
 	tap wire.Tap,
 ) (*session, wire.Outcome) {
 	s := &session{connNumber: connNumber, options: opt, connection: c}
-	s.options.Through = nil
+	s.options.Through = nil                                // opt may have the transport of another session
 	if err := c.SetAuthTransport(&s.options); err != nil { // each session has its own
 		return s, usage.Outcome(err)
 	}
