@@ -36,6 +36,7 @@ func (e *Entry) Collision() error {
 	}
 	for _, f := range e.Files {
 		name := strings.ToLower(f.URI)
+		// Check each folder above the file.
 		for at := strings.LastIndexByte(name, '/'); at > len(e.Root); at = strings.LastIndexByte(name[:at], '/') {
 			if other, isFile := seen[name[:at]]; isFile {
 				return fmt.Errorf("%s is a file, and the folder of %s", other, f.URI)
@@ -69,7 +70,7 @@ func checkPath(p string) error {
 		return bad("it is too long")
 	}
 	for _, s := range segments {
-		stem, _, _ := strings.Cut(strings.ToLower(s), ".")
+		stem, _, _ := strings.Cut(strings.ToLower(s), ".") // Windows takes "con.txt" for the device too
 		switch {
 		case s == "" || s == "." || s == "..":
 			return bad("it leaves its folder, or has an empty part")

@@ -118,7 +118,7 @@ func (e *Entry) readFiles(files []json.RawMessage) error {
 		if _, twice := e.File(f.URI); twice {
 			return fmt.Errorf("it lists %s twice", f.URI)
 		}
-		total += min(size, MostBytes+1)
+		total += min(size, MostBytes+1) // cannot overflow
 		if len(e.Files) == MostFiles || total > MostBytes {
 			return fmt.Errorf("it has more than %d files or %d MiB", MostFiles, MostBytes>>20)
 		}
@@ -130,8 +130,8 @@ func (e *Entry) readFiles(files []json.RawMessage) error {
 	return nil
 }
 
-// hasForbiddenRune reports whether a URI has a character that URIs must not have: a space, a control character
-// or an invisible character.
+// hasForbiddenRune reports whether a URI has a character that URIs must not have: a space, a
+// control character or an invisible character.
 func hasForbiddenRune(uri string) bool {
 	return strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r == 0x7f || !unicode.IsPrint(r) })
 }

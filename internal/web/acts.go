@@ -85,7 +85,7 @@ var acts = sync.OnceValue(func() map[string]act {
 		"resend": {
 			func(p view.Powers) bool { return p.Resend }, "resend", callsServer,
 			func(ctx context.Context, a view.Actor, p actionInput) (any, error) {
-				if string(p.Message) == "null" {
+				if string(p.Message) == "null" { // the recorded request is sent unchanged
 					p.Message = nil
 				}
 				return a.Resend(ctx, p.Key, p.Message, p.Confirmed)
@@ -127,8 +127,8 @@ func (s *Server) powers() view.Powers {
 	return s.Actor.Powers()
 }
 
-// serveAct carries out an action if it is allowed. An export is written as a file if the browser has
-// to save it.
+// serveAct carries out an action if it is allowed, and writes its result as JSON. The data of an export is
+// written as a file instead, which the browser saves.
 func (s *Server) serveAct(w http.ResponseWriter, r *http.Request, action act) error {
 	var input actionInput
 	if err := s.readJSON(w, r, &input); err != nil {

@@ -33,7 +33,8 @@ func (s *Server) writeJSON(w http.ResponseWriter, v any) error {
 	return s.write(w, "application/json", raw)
 }
 
-// write writes a body. It drops the connection of a page that does not read.
+// write writes a body. It drops the connection of a page that does not read. The error is always
+// nil, so that handlers can return it.
 func (s *Server) write(w http.ResponseWriter, kind string, data []byte) error {
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
@@ -42,7 +43,7 @@ func (s *Server) write(w http.ResponseWriter, kind string, data []byte) error {
 }
 
 // writePieces writes data in pieces with a write deadline for each. It aborts the connection after an
-// error.
+// error, by a panic that net/http expects.
 func (s *Server) writePieces(w http.ResponseWriter, data []byte) {
 	control := http.NewResponseController(w)
 	for len(data) > 0 {
@@ -77,7 +78,7 @@ func (s *Server) writeError(w http.ResponseWriter, err error) {
 	}
 	raw, _ := json.Marshal(body)
 	head := w.Header()
-	head.Del("Content-Disposition")
+	head.Del("Content-Disposition") // the error is no file to save
 	head.Set("Content-Type", "application/json")
 	head.Set("Content-Length", strconv.Itoa(len(raw)))
 	w.WriteHeader(status)

@@ -41,7 +41,8 @@ func setFileName(w http.ResponseWriter, name string) {
 	w.Header().Set("Content-Disposition", `attachment; filename="`+safe+`"`)
 }
 
-// imageAt returns as PNG the image at a JSON pointer, given as base64 or as a data URL.
+// imageAt returns as PNG the image at a JSON pointer, given as base64 or as a data URL. It returns
+// an error if there is no string, no base64 or no image.
 func imageAt(body []byte, pointer string) ([]byte, error) {
 	value, _ := jsonraw.At(body, pointer)
 	text, ok := jsonraw.Text(value)
@@ -55,5 +56,6 @@ func imageAt(body []byte, pointer string) ([]byte, error) {
 	if err != nil {
 		return nil, refusal{text: "it is not base64"}
 	}
+	// The declared media type is the server's word; the page gets only pixels that were decoded.
 	return term.PNG(http.DetectContentType(data), data)
 }

@@ -66,6 +66,7 @@ func joinModules(files fs.FS, first string) (string, error) {
 	// The first module is not wrapped in a function, so that it can use await.
 	j.out.WriteString(imports + text + "})();\n")
 	script := j.out.String()
+	// A browser would end the script element at such a text, even in a string.
 	if strings.Contains(strings.ToLower(script), "</script") || strings.Contains(script, "<!--") {
 		return "", fmt.Errorf("the page's script has text that ends a script")
 	}
@@ -92,6 +93,7 @@ func (j *joiner) addModule(name string) (string, error) {
 // readModule writes the imports of a module. It returns the statements that declare the imported
 // names, the text without imports and exports, and the exports as members of an object.
 func (j *joiner) readModule(name string) (imports, text, exports string, err error) {
+	// The constant has its name before the imports are read, so that modules may import each other.
 	j.constants[name] = fmt.Sprint("module", len(j.constants), "$")
 	raw, err := fs.ReadFile(j.files, name)
 	if err != nil {
@@ -109,6 +111,7 @@ func (j *joiner) readModule(name string) (imports, text, exports string, err err
 		switch {
 		case list != "" && !j.written[module]:
 			// The modules import each other, so the imported functions are looked up when called.
+			// Only functions can be imported this way.
 			imports += fmt.Sprintf("const %s;\n", formatNames(list, "%[2]s = (...a) => "+constant+".%[1]s(...a)"))
 		case defaultName != "":
 			imports += fmt.Sprintf("const %s = %s.default;\n", defaultName, constant)
@@ -142,11 +145,12 @@ func splitExports(text string) (rest, members string) {
 	return text, strings.Join(all, ", ")
 }
 
-// formatNames formats each "a as b" or "a" of a list with a format for a and b.
+// formatNames formats each "a as b" or "a" of a list with a format for a and b, which are equal in
+// the second form.
 func formatNames(list, format string) string {
 	var all []string
 	for item := range strings.SplitSeq(list, ",") {
-		switch words := strings.Fields(item); len(words) {
+		switch words := strings.Fields(item); len(words) { // 0 after a comma at the end
 		case 1:
 			all = append(all, fmt.Sprintf(format, words[0], words[0]))
 		case 3:

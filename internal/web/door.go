@@ -83,7 +83,7 @@ func (d *door) enter(token string) (key string, err error) {
 	if len(d.pages) >= maxPages && !d.removeInactiveLocked() {
 		return "", errPages
 	}
-	d.validUntil = time.Time{}
+	d.validUntil = time.Time{} // a token admits one page only
 	key = d.secret()
 	d.pages[digestOf(key)] = &page{lastSeen: d.now()}
 	return key, nil
@@ -95,7 +95,10 @@ func (d *door) removeInactiveLocked() bool {
 	var oldest *page
 	var oldestKey digest
 	for key, p := range d.pages {
-		if p.streams == 0 && (oldest == nil || p.lastSeen.Before(oldest.lastSeen)) {
+		if p.streams > 0 { // the page is open
+			continue
+		}
+		if oldest == nil || p.lastSeen.Before(oldest.lastSeen) {
 			oldest = p
 			oldestKey = key
 		}

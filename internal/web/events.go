@@ -10,8 +10,9 @@ import (
 	"mcpc/internal/pause"
 )
 
-// serveEvents streams the status after each change, and a comment after a quiet interval. It waits
-// Status.Gap between two events.
+// serveEvents streams the status after each change, and a comment after a quiet interval, until the
+// page leaves. It waits Status.Gap between two events. It returns an error only before the stream
+// begins.
 func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request, key string) error {
 	ctx := r.Context()
 	done, err := s.door.openStream(key)
@@ -21,7 +22,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request, key string)
 	defer done()
 	defer s.recordActivity()
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Time{})
+	_ = control.SetReadDeadline(time.Time{}) // none: the stream has no end
 	w.Header().Set("Content-Type", "text/event-stream")
 	send := func(text string) bool {
 		_ = control.SetWriteDeadline(s.Now().Add(s.Stuck))
@@ -32,9 +33,9 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request, key string)
 	}
 	status := view.Status{}
 	sentSeq := uint64(0) // the newest change that the page knows
-	hasChanged := true
+	hasChanged := true   // a new page needs the status at once
 	for {
-		event := ":\n\n" // a comment
+		event := ":\n\n" // a comment, which shows that the page still reads
 		if hasChanged {
 			status = s.Reader.Status()
 			raw, err := json.Marshal(status)

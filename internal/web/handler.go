@@ -55,19 +55,21 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.writeError(w, err)
 		return
 	}
-	if err := s.route(w, r); err != nil && r.Context().Err() == nil {
+	err := s.route(w, r)
+	if err != nil && r.Context().Err() == nil { // nobody reads the error after the request ended
 		s.writeError(w, err)
 	}
 }
 
-// refuseForeign returns an error if a request cannot be from the page. Browsers set Sec-Fetch-Site and
-// Origin, and a page cannot forge them.
+// refuseForeign returns an error if a request cannot be from the page, or else nil. Browsers set
+// Sec-Fetch-Site and Origin, and a page cannot forge them.
 func (s *Server) refuseForeign(r *http.Request) error {
 	if !slices.Contains(s.hosts, r.Host) {
 		return refusal{http.StatusForbidden, "the Host field has another host"}
 	}
 	site := r.Header.Values("Sec-Fetch-Site")
 	if r.Method == http.MethodGet {
+		// The field may be missing: curl and old browsers do not set it. The key protects the data.
 		if slices.Contains(site, "cross-site") {
 			return refusal{http.StatusForbidden, "another site may not ask this page"}
 		}
@@ -80,6 +82,7 @@ func (s *Server) refuseForeign(r *http.Request) error {
 	if !hasOwnOrigin || !slices.Equal(site, []string{"same-origin"}) {
 		return refusal{http.StatusForbidden, "only the page itself may send this"}
 	}
+	// A page of another site can send this type only after a preflight request, which fails.
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
 		return refusal{http.StatusUnsupportedMediaType, "only application/json is read"}
 	}
@@ -145,7 +148,8 @@ func (s *Server) hasCookie(r *http.Request) bool {
 	return false
 }
 
-// withSlot waits for a free slot and handles a request.
+// withSlot waits for a free slot and handles a request in it. It returns the error of the request's
+// context if the request ends first.
 func (s *Server) withSlot(
 	slots chan struct{},
 	w http.ResponseWriter,
@@ -187,13 +191,14 @@ func (s *Server) serveEnter(w http.ResponseWriter, r *http.Request) error {
 	}{key, s.powers(), s.Reader.Status().Title, s.MaxHold.Seconds()})
 }
 
-// readJSON decodes the JSON body of a request.
+// readJSON decodes the JSON body of a request. It returns a refusal if the body is too large or not
+// the JSON of into.
 func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, into any) error {
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPosted))
 	if err == nil { // the body is read, so the handler may take long: a deadline would end the request
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	}
-	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+	if _, isTooLarge := errors.AsType[*http.MaxBytesError](err); isTooLarge {
 		return refusal{http.StatusRequestEntityTooLarge, "more than 8 MiB were sent"}
 	}
 	if err == nil {

@@ -69,7 +69,7 @@ func (a params) rowQuery() (view.Query, error) {
 		return q, err
 	}
 	q.From = from
-	q.Count = max(0, min(count, maxRows))
+	q.Count = max(0, min(count, maxRows)) // From may be negative: it then counts from the end
 	return q, nil
 }
 

@@ -127,17 +127,18 @@ func (s *Server) Serve(ctx context.Context) error {
 		ErrorLog:          log.New(io.Discard, "", 0),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 	}
-	ended := make(chan struct{})
+	ended := make(chan struct{}) // closed after the shutdown
 	go func() {
 		defer close(ended)
 		s.watch(ctx, stop)
+		// ctx has ended, so the shutdown needs a context of its own.
 		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 		defer cancel()
 		_ = server.Shutdown(limit)
 		_ = server.Close()
 	}()
 	err := server.Serve(netutil.LimitListener(s.Listener, maxConnections))
-	stop(nil)
+	stop(nil) // if Serve failed, watch still runs
 	<-ended
 	if errors.Is(context.Cause(ctx), ErrIdle) {
 		return ErrIdle
