@@ -59,7 +59,8 @@ func (a *answers) addFor(row *rows.Row, x *wire.Exchange) (hasHidden bool, err e
 	return slices.ContainsFunc(all, func(q *question) bool { return redact.HasHiddenParts(string(q.Answer)) }), nil
 }
 
-// recordedQuestions reads the server's requests that arrived during a row, with their answers.
+// recordedQuestions reads the server's requests that arrived during a row, or, for nil, at any time,
+// with their answers.
 func (a *answers) recordedQuestions(row *rows.Row) (all []*question, err error) {
 	for _, serverRequest := range a.selection.serverRequests[row] {
 		x, err := serverRequest.Exchange()
@@ -89,7 +90,7 @@ func (a *answers) respond(_ context.Context, q client.InputRequest) client.Answe
 	defer a.mu.Unlock()
 	found := a.findQuestion(q)
 	if found == nil || found.Answer == nil || redact.HasHiddenParts(string(found.Answer)) {
-		if q.Method == "roots/list" && q.Key == "" {
+		if q.Method == "roots/list" && q.Key == "" { // a message of its own
 			// A server may ask for the roots at any time, so this ends no request: it gets an error.
 			return client.Answer{}
 		}
@@ -138,7 +139,7 @@ func (a *answers) findQuestion(q client.InputRequest) *question {
 		}
 	}
 	if q.Method == "roots/list" {
-		return a.lastRoots
+		return a.lastRoots // the roots are the same each time
 	}
 	return nil
 }

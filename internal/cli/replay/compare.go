@@ -106,13 +106,14 @@ type Report struct {
 	Met map[*match.Rule]bool
 }
 
-// Compare compares a recorded exchange with the present one.
+// Compare compares a recorded exchange with the present one. If their outcomes are of different kinds,
+// that is the only difference.
 func Compare(recorded, current Side, o Options) Report {
 	recordedOutcome := outcomeOf(recorded)
 	currentOutcome := outcomeOf(current)
 	r := Report{Verdict: Same, Counts: match.Counts{}, Met: map[*match.Rule]bool{}}
 	switch {
-	case recordedOutcome.kind == "" && currentOutcome.kind == "":
+	case recordedOutcome.kind == "" && currentOutcome.kind == "": // neither has a response
 		return r
 	case recordedOutcome.kind == "":
 		r.Verdict = New
@@ -169,7 +170,8 @@ type sideOutcome struct {
 }
 
 // outcomeOf derives the outcome from the response alone: the command that recorded it may have
-// checked more.
+// checked more, and its outcome may be a failure for that. Without a response, the outcome is that of
+// the client.
 func outcomeOf(s Side) sideOutcome {
 	if s.Exchange == nil || s.Exchange.Response.Raw == nil {
 		return sideOutcome{kind: string(s.Failed)}
@@ -181,7 +183,7 @@ func outcomeOf(s Side) sideOutcome {
 	}
 	asks := wire.RequiresInput(m.Result)
 	switch {
-	case s.Failed == wire.InputRequired && !asks:
+	case s.Failed == wire.InputRequired && !asks: // a request of the server was not answered
 		a.kind = string(wire.InputRequired)
 	case m.Error != nil:
 		a.kind = string(wire.RPCFailed)
@@ -214,7 +216,8 @@ func (a sideOutcome) describe() string {
 	return a.kind
 }
 
-// compareResponses compares two results, or two errors.
+// compareResponses adds the differences between two results, or two errors. At the level Status only
+// the codes of errors are compared.
 func (r *Report) compareResponses(recorded, current sideOutcome, c match.Comparison, level Level) {
 	switch {
 	case recorded.err != nil && current.err != nil && level == Status:
@@ -235,7 +238,9 @@ func (r *Report) compareResponses(recorded, current sideOutcome, c match.Compari
 // numberJSON returns n as JSON.
 func numberJSON(n int64) json.RawMessage { return strconv.AppendInt(nil, n, 10) }
 
-// mergePart merges the report of one part.
+// mergePart adds the report of one part to r. The paths of the part "error" begin with it; the part
+// of the result is "". At the level Schema, a difference that leaves the types the same only counts
+// as accepted.
 func (r *Report) mergePart(part string, report match.Report, level Level) {
 	r.Counts.Add(report.Counts)
 	maps.Copy(r.Met, report.Met)
@@ -279,8 +284,8 @@ func keepsShape(d match.Difference) bool {
 // machine decides.
 const minSlowdown = 50 * time.Millisecond
 
-// compareDuration adds a difference if the present exchange took more than max times the recorded
-// time.
+// compareDuration adds a difference if the present exchange took more than maxSlowdown times the
+// recorded time, and at least minSlowdown longer.
 func (r *Report) compareDuration(recorded, current time.Duration, maxSlowdown float64) {
 	if maxSlowdown <= 0 || recorded <= 0 {
 		return // no limit, or nothing to compare with

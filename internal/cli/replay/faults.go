@@ -12,16 +12,18 @@ import (
 	"mcpc/internal/wire"
 )
 
-// startFaults inserts the fault rules between the replay and its server: by mcpc tap for a command,
-// by a proxy on this machine for a URL. end stops them and writes their report.
+// startFaults inserts the fault rules, if there are any, between the replay and its server: by mcpc
+// tap for a command, by a proxy on this machine for a URL, in mcpc demo itself for demo. It changes
+// the server in o or f to that. end is never nil; it stops the proxy and writes the report of the
+// faults.
 func (o *options) startFaults(ctx context.Context, f *cmdutil.Factory) (end func() error, err error) {
 	end = func() error { return nil }
-	if !o.faults.HasRules() || o.Argv != nil || f.Server == connect.DemoEndpoint {
-		if o.faults.HasRules() {
-			return end, o.startWithFaults(f)
-		}
+	if !o.faults.HasRules() {
 		_, err := o.faults.Start(f, proxy.LinkHTTP) // refuses a report on nothing
 		return end, err
+	}
+	if o.Argv != nil || f.Server == connect.DemoEndpoint {
+		return end, o.startWithFaults(f)
 	}
 	serverURL, err := url.Parse(f.Server)
 	if err != nil || serverURL.Scheme != "http" && serverURL.Scheme != "https" {

@@ -36,17 +36,18 @@ func watchFrames(f *cmdutil.Factory) *frameCollector {
 func (c *frameCollector) add(frame wire.Frame) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for list, bytes := range c.sizes {
-		bytes += len(frame.Raw)
-		if bytes <= maxFrames {
+	for list, size := range c.sizes {
+		size += len(frame.Raw)
+		if size <= maxFrames { // frames beyond it are left out, not an error
 			*list = append(*list, frame)
-			c.sizes[list] = bytes
+			c.sizes[list] = size
 		}
 	}
 }
 
-// collect collects frames for one request until end is called. gathered returns the exchange of the
-// request with the method and id, or nil.
+// collect collects frames for one request until end is called. findExchange returns the exchange of
+// the request with the method and id among the frames so far, or nil. If the client sent the request
+// again with other ids, as after input, id may be any of them.
 func (c *frameCollector) collect() (findExchange func(method string, id []byte) *wire.Exchange, end func()) {
 	list := &[]wire.Frame{}
 	c.mu.Lock()

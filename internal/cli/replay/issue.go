@@ -23,8 +23,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// sendAgain sends a recorded request again, unless there is a reason not to, and compares the
-// exchanges.
+// sendAgain sends the recorded request of row, whose exchange is x, again and compares the exchanges.
+// If there is a reason not to send it, the item is Skipped, or what checkTool says, with the reason in
+// Why.
 func (p *player) sendAgain(ctx context.Context, row *rows.Row, x *wire.Exchange) item {
 	it := item{row: row, Report: Report{Verdict: Skipped}}
 	m := wire.ParseMessage(x.Request.Raw)
@@ -53,11 +54,11 @@ func (p *player) sendAgain(ctx context.Context, row *rows.Row, x *wire.Exchange)
 	it.sentRecordedHandle = p.binder.Lacks(paramsComparison, recordedParams)
 	call := client.Call{
 		Method:   row.Method,
-		Once:     true,
+		Once:     true, // a second attempt would be another exchange
 		Progress: jsonraw.First(jsonraw.First(m.Params, "_meta"), "progressToken") != nil,
 		Task:     p.taskWish(m, x),
 	}
-	call.Params, _ = p.binder.ToIs(paramsComparison, recordedParams)
+	call.Params, _ = p.binder.ToIs(paramsComparison, recordedParams) // with the handles of the present server
 	if row.Method == "tools/call" {
 		if it, stop := p.checkTool(ctx, it, &call, x); stop {
 			p.missHandles(row, x)
@@ -69,7 +70,8 @@ func (p *player) sendAgain(ctx context.Context, row *rows.Row, x *wire.Exchange)
 	return p.compareOutcome(it, x, current, p.factory.WithoutSecrets(out))
 }
 
-// missHandles records that the handles in a recorded result have no counterpart in the replay.
+// missHandles records that the handles in a recorded result have no counterpart in the replay, because
+// the request was not sent.
 func (p *player) missHandles(row *rows.Row, x *wire.Exchange) {
 	p.binder.Miss(match.Comparison{Part: match.Result, Method: row.Method}, resultOf(x))
 }
@@ -92,11 +94,12 @@ func (p *player) sendCall(
 	return current, out
 }
 
-// compareOutcome returns it with the verdict on the present exchange, current, whose outcome is out.
-// It learns the handles of both results, and notes an outcome that ends the replay. A worse response
-// to a request that still has a recorded handle is Unmatched, not Worse: the handle explains it.
-func (p *player) compareOutcome(it item, x, current *wire.Exchange, out wire.Outcome) item {
-	row := it.row
+// compareOutcome returns the item with the verdict on the present exchange, current, whose outcome is
+// out; x is the recorded one. It learns which handles (ids that the server issued) in the two results
+// belong together, and stores an outcome that ends the replay. A worse response to a request that was
+// sent with a recorded handle is Unmatched, not Worse: the handle explains it.
+func (p *player) compareOutcome(played item, recordedExchange, current *wire.Exchange, out wire.Outcome) item {
+	row := played.row
 	c := match.Comparison{
 		Part:             match.Result,
 		Method:           row.Method,
@@ -105,28 +108,29 @@ func (p *player) compareOutcome(it item, x, current *wire.Exchange, out wire.Out
 		CurrentRevision:  p.conn.Revision(),
 		Rules:            p.judge.Rules,
 	}
-	p.binder.Learn(c, resultOf(x), resultOf(current))
-	present, boundCount := p.presentSide(current, out, c, resultOf(x))
+	// Before presentSide, which replaces the handles that are learned here.
+	p.binder.Learn(c, resultOf(recordedExchange), resultOf(current))
+	present, boundCount := p.presentSide(current, out, c, resultOf(recordedExchange))
 	if endsReplay(row, out) {
 		p.connectionEnd.CompareAndSwap(nil, &out)
 	}
-	it.Report = Compare(recordedSide(row, x), present, p.judge)
+	played.Report = Compare(recordedSide(row, recordedExchange), present, p.judge)
 	if boundCount > 0 {
-		it.Counts[match.Bound] += boundCount
+		played.Counts[match.Bound] += boundCount
 	}
-	it.took = out.Took
-	it.result = present.Result
-	it.comparison = c
-	failsWithoutExchange := present.Exchange == nil && it.Verdict.Fails()
-	if it.Verdict == Missing || failsWithoutExchange {
-		it.Why = out.Text
+	played.took = out.Took
+	played.result = present.Result
+	played.comparison = c
+	failsWithoutExchange := present.Exchange == nil && played.Verdict.Fails()
+	if played.Verdict == Missing || failsWithoutExchange {
+		played.Why = out.Text
 	}
-	hasRecordedHandle := it.sentRecordedHandle || hasHandle(wire.ParseMessage(x.Request.Raw))
-	if it.Verdict == Worse && hasRecordedHandle {
-		it.Verdict = Unmatched
-		it.Why = "the recorded handle was sent, because no answer gave another one"
+	hasRecordedHandle := played.sentRecordedHandle || hasHandle(wire.ParseMessage(recordedExchange.Request.Raw))
+	if played.Verdict == Worse && hasRecordedHandle {
+		played.Verdict = Unmatched
+		played.Why = "the recorded handle was sent, because no answer gave another one"
 	}
-	return it
+	return played
 }
 
 // hasHandle reports whether a request names a cursor or a task of an earlier answer.
@@ -145,7 +149,7 @@ func isHarmless(method string) bool {
 	return mcp.OnlyReads(method) || slices.Contains(connectionMethods, method) || method == "tools/call"
 }
 
-// skipReason returns the reason not to send a request, or "".
+// skipReason returns the reason not to send the request m of a row, or "". x is its recorded exchange.
 func (p *player) skipReason(row *rows.Row, m *wire.Message, x *wire.Exchange) string {
 	recordedRevision := cmp.Or(row.Revision, p.conn.Revision())
 	currentRevision := p.conn.Revision()
@@ -174,14 +178,15 @@ func (p *player) skipReason(row *rows.Row, m *wire.Message, x *wire.Exchange) st
 // mayChange is the reason to skip a request without --yes.
 const mayChange = "may change something"
 
-// checkTool checks the tool of a call. It reports true if the call must not be sent, because the
-// tool may change something or was not confirmed.
+// checkTool checks the tool of a call, and sets the call's schema. It reports true if the call must not
+// be sent, because the tool may change something or was not confirmed; the returned item then has the
+// verdict and the reason.
 func (p *player) checkTool(ctx context.Context, it item, call *client.Call, x *wire.Exchange) (item, bool) {
 	params, _ := jsonraw.Object(call.Params)
 	name := params.Text("name")
 	given, _ := params.Get("arguments")
 	tool, out := p.conn.DefineOnce(ctx, name)
-	if !out.OK() && out.Kind != wire.InvalidArguments {
+	if !out.OK() && out.Kind != wire.InvalidArguments { // InvalidArguments: the list does not have the tool
 		if endsReplay(it.row, out) {
 			p.connectionEnd.CompareAndSwap(nil, &out)
 		}
@@ -189,6 +194,7 @@ func (p *player) checkTool(ctx context.Context, it item, call *client.Call, x *w
 		it.Why = "the tools could not be listed: " + out.Text
 		return it, true
 	}
+	// With --yes the call is sent, and the server decides.
 	if tool == nil && !p.options.yes && it.row.Channel == exchange.ChannelOK {
 		it.Verdict = Worse
 		it.Why = "the server does not list the tool"
@@ -254,8 +260,8 @@ func taskStatus(raw json.RawMessage) client.TaskStatus {
 	return client.TaskStatus(text)
 }
 
-// setLogLevel sets the server's log level: in the request itself if it is stateless, else with
-// logging/setLogLevel.
+// setLogLevel sets the server's log level for the call: in the params of the call if it is stateless,
+// else with logging/setLevel if the level is not set already. "" leaves the level as it is.
 func (p *player) setLogLevel(ctx context.Context, level string, call *client.Call) {
 	p.mu.Lock()
 	previous := p.currentLogLevel
@@ -286,7 +292,9 @@ const (
 	maxInputWait = 10 * time.Second
 )
 
-// awaitTask polls a task until it reaches the recorded status or ends.
+// awaitTask polls a task until it reaches the recorded status or ends, and returns the last outcome.
+// out is the outcome of the first tasks/get, call; x is the recorded exchange. It gives up after
+// maxTaskWait, or after maxInputWait if the task waits for input.
 func (p *player) awaitTask(ctx context.Context, call client.Call, out wire.Outcome, x *wire.Exchange) wire.Outcome {
 	began := p.factory.Now()
 	want := taskStatus(resultOf(x))
@@ -299,7 +307,8 @@ func (p *player) awaitTask(ctx context.Context, call client.Call, out wire.Outco
 			return out
 		}
 		waited := p.factory.Now().Sub(began)
-		if waited > maxTaskWait || reached == client.TaskNeedsYou && waited > maxInputWait {
+		lacksInput := reached == client.TaskNeedsYou && waited > maxInputWait
+		if waited > maxTaskWait || lacksInput {
 			return out
 		}
 		if !transport.Sleep(ctx, pollTask) { // interrupted

@@ -39,7 +39,7 @@ func (o *options) readJudgement(f *cmdutil.Factory) (judgement, error) {
 		Bytes: o.match.level == "exact",
 		Level: Level(o.match.compare),
 	}}
-	if o.parallel > 1 {
+	if o.parallel > 1 { // they may belong to any of the concurrent requests
 		j.Notifications = Ignored
 	} else if o.match.inOrder {
 		j.Notifications = InOrder

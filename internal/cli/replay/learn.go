@@ -91,7 +91,8 @@ func learn(ctx context.Context, f *cmdutil.Factory, o options, s *selection, jud
 	})
 }
 
-// addItem adds one answer of a run.
+// addItem adds one answer of a run, unless an equal one was added before. It sets l.failed if the
+// answers become too large.
 func (l *learner) addItem(it item) {
 	if l.failed != nil || it.Verdict == Skipped {
 		return
@@ -102,10 +103,10 @@ func (l *learner) addItem(it item) {
 		l.answered[it.row], l.order = a, append(l.order, it.row)
 	}
 	differences := it.Differences
-	if len(differences) == 0 {
+	if len(differences) == 0 { // a verdict may fail without a difference
 		differences = []match.Difference{{Path: "outcome"}}
 	}
-	for _, d := range differences {
+	for _, d := range differences { // paths in the result begin with a dot
 		if it.Verdict.Fails() && !strings.HasPrefix(d.Path, ".") && !slices.Contains(a.otherPaths, d.Path) {
 			a.otherPaths = append(a.otherPaths, d.Path)
 		}
@@ -122,7 +123,8 @@ func (l *learner) addItem(it item) {
 	}
 }
 
-// propose returns the rules by method and name, and their number. It fills l.unproposed.
+// propose returns the proposed rules, in a section for each method and name, and their number. given
+// are the rules of the user. It fills l.unproposed. The error is of reading the recording.
 func (l *learner) propose(given *match.Rules) (*match.Rules, int, error) {
 	sections := map[[2]string]*match.Section{}
 	rules := &match.Rules{}
@@ -134,7 +136,7 @@ func (l *learner) propose(given *match.Rules) (*match.Rules, int, error) {
 		}
 		a := l.answered[row]
 		proposed, err := proposeFor(resultOf(x), a.results, a.comparison)
-		if err != nil || len(proposed) == 0 {
+		if err != nil || len(proposed) == 0 { // err: the answers cannot be compared
 			continue
 		}
 		key := [2]string{row.Method, a.comparison.Name}
@@ -166,9 +168,9 @@ func (l *learner) propose(given *match.Rules) (*match.Rules, int, error) {
 // that vary between the answers. A value that differs from the recording in all answers alike gets
 // a rule only if it is a time or a UUID on all sides; else it may be a fault.
 func proposeFor(recorded json.RawMessage, answers []json.RawMessage, c match.Comparison) ([]match.Rule, error) {
-	now := c
-	now.RecordedRevision = c.CurrentRevision
-	varied, err := match.Propose(answers, now)
+	amongAnswers := c
+	amongAnswers.RecordedRevision = c.CurrentRevision // all answers are of the present revision
+	varied, err := match.Propose(answers, amongAnswers)
 	if err != nil {
 		return nil, err
 	}
@@ -178,6 +180,7 @@ func proposeFor(recorded json.RawMessage, answers []json.RawMessage, c match.Com
 	}
 	var rules []match.Rule
 	for _, rule := range all {
+		// A rule for a varying value also covers what is below it, unless it only says that a list is unordered.
 		varies := slices.ContainsFunc(varied, func(v match.Rule) bool {
 			n := len(v.Path)
 			return n <= len(rule.Path) && v.Path.Covers(rule.Path[:n]) &&

@@ -27,8 +27,9 @@ type Question struct {
 // Questions returns the questions of an exchange in order, each once.
 func Questions(x *wire.Exchange) []Question { return questions(x, false) }
 
-// questions returns the questions of an exchange. If apart is set, it includes requests of the
-// server that arrived over HTTP on a different stream meanwhile.
+// questions returns the questions of an exchange in order, each once, with the client's answers; nil
+// for a nil exchange. If includeOtherStreams is set, it includes requests of the server that arrived
+// over HTTP on a different stream meanwhile.
 func questions(x *wire.Exchange, includeOtherStreams bool) (all []Question) {
 	if x == nil {
 		return nil
@@ -41,8 +42,10 @@ func questions(x *wire.Exchange, includeOtherStreams bool) (all []Question) {
 		}
 		m := wire.ParseMessage(f.Raw)
 		switch {
-		case m.Kind == wire.Request && f.Dir == wire.Received && isOnOtherStream(x, f) && !includeOtherStreams:
 		case m.Kind == wire.Request && f.Dir == wire.Received:
+			if isOnOtherStream(x, f) && !includeOtherStreams {
+				continue
+			}
 			all = append(all, Question{Method: m.Method, Params: m.Params, isGuessed: x.IsGuess(f)})
 			ids = append(ids, string(m.ID))
 		case m.Kind == wire.Response && f.Dir == wire.Received:
@@ -57,7 +60,7 @@ func questions(x *wire.Exchange, includeOtherStreams bool) (all []Question) {
 			if index := slices.Index(ids, string(m.ID)); index >= 0 {
 				all[index].Answer = m.Result
 			}
-		case f.Dir == wire.Sent && m.Kind == wire.Request:
+		case f.Dir == wire.Sent && m.Kind == wire.Request: // the request again, with answers to input requests
 			answers := jsonraw.First(m.Params, "inputResponses")
 			for _, index := range unanswered {
 				all[index].Answer = jsonraw.First(answers, all[index].Key)
@@ -83,8 +86,9 @@ func (r *Report) compareServerRequests(recorded, current Side, c match.Compariso
 	c.Name = ""
 	c.HiddenUnknown = true
 	for i := range max(len(a), len(b)) {
+		isGuessOfOneSide := i >= len(a) && b[i].isGuessed || i >= len(b) && a[i].isGuessed
 		switch {
-		case transportsDiffer && (i >= len(a) && b[i].isGuessed || i >= len(b) && a[i].isGuessed):
+		case transportsDiffer && isGuessOfOneSide: // no difference
 		case i >= len(a):
 			r.addDifference("server request", nil, jsonraw.Quote(b[i].Method), match.Added)
 		case i >= len(b):
@@ -109,7 +113,8 @@ func (r *Report) addDifference(path string, recorded, current json.RawMessage, h
 // aboutRequest are the notifications that belong to a request. All others may arrive at any time.
 var aboutRequest = []string{"notifications/progress", "notifications/message"}
 
-// compareNotifications compares the notifications of two exchanges.
+// compareNotifications adds a difference if the notifications of two exchanges differ: all of them in
+// order for InOrder, their kinds and the range of the progress for Kinds.
 func (r *Report) compareNotifications(recorded, current *wire.Exchange, mode Notifications) {
 	includeLogs := mode == InOrder || comparesLogs(recorded, current)
 	recordedTexts := notificationTexts(recorded, includeLogs)
@@ -142,8 +147,9 @@ func comparesLogs(recorded, current *wire.Exchange) bool {
 	return recorded != nil && current != nil && recorded.Request.Stream != 0 && current.Request.Stream != 0
 }
 
-// notificationTexts returns the notifications of an exchange as texts, with log messages if logs is
-// set.
+// notificationTexts returns the notifications of an exchange in order, as texts such as "progress 3"
+// or "message info". It leaves out log messages unless includeLogs is set, and notifications that may
+// belong to another request.
 func notificationTexts(x *wire.Exchange, includeLogs bool) (all []string) {
 	if x == nil {
 		return nil

@@ -59,8 +59,9 @@ type player struct {
 	connectionEnd atomic.Pointer[wire.Outcome]
 }
 
-// play replays the selection over a new connection and calls take with each item in the recorded
-// order. It returns a failed outcome if the server is not available. The connection stays open.
+// play replays the selection over a new connection and calls handle with each item in the recorded
+// order. The outcome is a failure if the server is or becomes unavailable, or after Ctrl-C; the items
+// that were not sent are then NotRun. The connection is never nil and stays open.
 func (s *selection) play(
 	ctx context.Context,
 	f *cmdutil.Factory,
@@ -94,11 +95,11 @@ func (s *selection) play(
 		FewLists:          true,
 		NoResume:          true,
 		RequireServerInfo: true,
-		OnNotification:    func(*wire.Message) {},
+		OnNotification:    func(*wire.Message) {}, // they are in the frames; nothing shows them
 		As:                &connect.Stand{Capabilities: s.capabilities, Asker: answers.respond, Renewed: onRenewal},
 	})
 	switch {
-	case out.Kind == wire.Usage:
+	case out.Kind == wire.Usage: // of the command line, so no item is reported
 		return c, out
 	case !out.OK():
 		if o.To != "" {
@@ -130,6 +131,8 @@ func (s *selection) play(
 // sendAll sends the requests, up to --parallel at a time. A request that may depend on an earlier
 // one waits for all before it.
 func (p *player) sendAll(ctx context.Context, handle func(item)) {
+	// The queue has the items in the recorded order, also if they are ready in another order. Its length
+	// limits the requests that run at a time.
 	queue := make(chan chan item, p.options.parallel-1)
 	var running sync.WaitGroup
 	go func() {
@@ -160,7 +163,8 @@ const (
 	unreached   = "the server was not reached"
 )
 
-// replayRow replays one request.
+// replayRow replays one request. The item is NotRun without a connection or after Ctrl-C, and Skipped
+// if the recording has no request to send.
 func (p *player) replayRow(ctx context.Context, row *rows.Row) item {
 	notRun := func(why string) item {
 		return item{row: row, Report: Report{Verdict: NotRun}, Why: why}
@@ -173,7 +177,8 @@ func (p *player) replayRow(ctx context.Context, row *rows.Row) item {
 		return notRun("the server was no longer available")
 	}
 	if p.options.pace == "as-recorded" {
-		transport.Sleep(ctx, row.Time.Sub(p.rows[0].Time)-p.factory.Now().Sub(p.began))
+		sinceFirst := row.Time.Sub(p.rows[0].Time) // when it was recorded
+		transport.Sleep(ctx, sinceFirst-p.factory.Now().Sub(p.began))
 	}
 	if ctx.Err() != nil {
 		return notRun(interrupted)
@@ -189,7 +194,8 @@ func (p *player) replayRow(ctx context.Context, row *rows.Row) item {
 	return p.sendAgain(ctx, row, x)
 }
 
-// recordedSide returns the recorded side of an exchange.
+// recordedSide returns the recorded side of an exchange. An exchange whose end was not recorded has no
+// outcome.
 func recordedSide(row *rows.Row, x *wire.Exchange) Side {
 	s := Side{Exchange: x, Revision: row.Revision, Took: row.Duration}
 	if row.Channel != exchange.ChannelOpen {

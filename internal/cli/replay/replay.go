@@ -95,7 +95,7 @@ Exit code 0: all are same, better or new; 1: one is not; 12: all were skipped;
   mcpc replay smoke.jsonl --to demo --ignore '.content[0].text'
   mcpc replay smoke.jsonl --to demo --learn 2 --write-match demo.mcpc-match.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.LearnsAtOnce = true
+			f.LearnsAtOnce = true // the reports are made before everything is recorded
 			args, o.Argv = cmdutil.SplitDash(cmd, args)
 			if len(args) == 0 {
 				return usage.New("replay takes a recording: a file, the number of a run, or last",
@@ -196,7 +196,8 @@ func (r reports) files() cmdutil.ReportFiles {
 	}
 }
 
-// run replays, and writes the reports.
+// run opens the recording, selects the server, replays, and writes the reports. What can be checked
+// without the server is checked before anything is sent.
 func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	judge, err := o.readJudgement(f)
 	if err != nil {
@@ -218,8 +219,8 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	if out := s.selectServer(f, &o); !out.OK() {
 		return cmdutil.Exit(out)
 	}
-	f.NoInput = true // the recording answers, not a person
-	f.Record.Many = true
+	f.NoInput = true     // the recording answers, not a person
+	f.Record.Many = true // the outcome is not that of one exchange
 	if o.update != "" {
 		f.RecordTo = o.update
 	}

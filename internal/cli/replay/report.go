@@ -62,7 +62,9 @@ func fixFor(v Verdict) string {
 	return fixEnd
 }
 
-// buildReport returns the verdict report. id returns the rule of a row.
+// buildReport returns the report for JUnit or SARIF, with a finding for each difference that fails.
+// ruleOf returns the id of a row's rule: the number of the row, or a name that several rows share. out
+// is the outcome of the connection.
 func (w *reporter) buildReport(out wire.Outcome, ruleOf func(row) string) *verdict.Report {
 	r := &verdict.Report{
 		Command:   "replay",
@@ -84,7 +86,7 @@ func (w *reporter) buildReport(out wire.Outcome, ruleOf func(row) string) *verdi
 			Severity: verdict.Error,
 			Verdict:  verdict.Pass,
 		}
-		if ruleOf(row) != row.Number {
+		if ruleOf(row) != row.Number { // the rule is the verdict, not the exchange
 			rule.Title = verdictTexts[v]
 		}
 		if v == Skipped || v == NotRun {
@@ -96,7 +98,7 @@ func (w *reporter) buildReport(out wire.Outcome, ruleOf func(row) string) *verdi
 		}
 		seen[rule.ID] = true
 		if v.Fails() {
-			if ruleOf(row) == row.Number {
+			if ruleOf(row) == row.Number { // a rule of its own, which was just added
 				r.Rules[len(r.Rules)-1].Why = row.headline()
 			}
 			r.Findings = append(r.Findings, findingsOf(row, rule.ID, verdictTexts[v])...)
@@ -130,7 +132,8 @@ func (r row) headline() string {
 	return text
 }
 
-// findingsOf returns the findings of one exchange, one for each difference.
+// findingsOf returns the findings of one exchange that fails: one for each difference, or one for the
+// outcome if there is no difference. The fingerprint is the same for each replay, whatever the values.
 func findingsOf(r row, rule, title string) (all []verdict.Finding) {
 	subject := strings.TrimSpace(r.Method + " " + r.Name)
 	add := func(d difference) {
@@ -158,7 +161,8 @@ func findingsOf(r row, rule, title string) (all []verdict.Finding) {
 	return all
 }
 
-// writeMarkdown writes the differences for a comment or a job summary.
+// writeMarkdown writes the summary, and a table of the exchanges that fail, for a comment or a job
+// summary. out is the outcome of the connection. Without such exchanges there is no table.
 func (w *reporter) writeMarkdown(to io.Writer, out wire.Outcome) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## mcpc replay: %s\n\n%s\n", sanitize.MarkdownCode(w.factory.Secrets.Text(w.target)),
@@ -172,7 +176,7 @@ func (w *reporter) writeMarkdown(to io.Writer, out wire.Outcome) error {
 			continue
 		}
 		differences := r.Differences
-		if len(differences) == 0 {
+		if len(differences) == 0 { // a row with the reason
 			differences = []difference{{Path: r.Why}}
 		}
 		for _, d := range differences {

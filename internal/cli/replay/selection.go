@@ -31,8 +31,9 @@ type selection struct {
 	capabilities json.RawMessage
 }
 
-// openSelection opens the recording and selects its requests of clients. The caller closes the
-// recording.
+// openSelection opens the recording and selects its requests of clients: the one that the word of the
+// user names, or all that match the filter and --only. The caller closes the recording if the outcome
+// is OK. It is a usage error if no request is selected.
 func openSelection(f *cmdutil.Factory, o options, matches func(*rows.Row) bool) (*selection, wire.Outcome) {
 	c, out := recorded.Open(f, o.Word)
 	if !out.OK() {
@@ -60,7 +61,7 @@ func openSelection(f *cmdutil.Factory, o options, matches func(*rows.Row) bool) 
 			s.rows = append(s.rows, row)
 		}
 	}
-	err := s.readContext(c.Rows())
+	err := s.readContext(c.Rows()) // of the whole recording, not only the selected rows
 	if err != nil {
 		out = usage.LocalIO("reading "+c.Path, usage.Bare(err))
 	} else if len(s.rows) == 0 {
@@ -73,8 +74,9 @@ func openSelection(f *cmdutil.Factory, o options, matches func(*rows.Row) bool) 
 	return s, out
 }
 
-// isReplayable reports whether a row is a client's request that a replay sends: it is not part of a
-// handshake.
+// isReplayable reports whether a row is a client's request that a replay may send. It returns false for
+// handshakes, which the new connection does itself, for messages without a request, and for rows that
+// another part of the recording lists.
 func isReplayable(row *rows.Row) bool {
 	return !rows.IsByServer(row) && !row.IsSeparate && !row.ListedElsewhere && !row.Orphan && row.Method != "" &&
 		row.HasConn() && !mcp.IsOpening(row.Method)
@@ -130,7 +132,8 @@ func (s *selection) readContext(all []*rows.Row) error {
 	return nil
 }
 
-// addCapabilities adds the capabilities that a client declared.
+// addCapabilities adds the capabilities that a client declared in m to those of the selection. The
+// first client that declared a capability counts. It leaves out tasks: mcpc declares them itself.
 func (s *selection) addCapabilities(m *wire.Message) {
 	members, _ := jsonraw.Object(clientCapabilities(m))
 	for _, member := range members {
@@ -192,7 +195,8 @@ func (s *selection) reportRevisions(f *cmdutil.Factory) {
 	}
 }
 
-// selectServer selects the server, and the recorded revision unless the user names one.
+// selectServer selects the server, and the revision of the first selected request unless the user
+// names one. The recorded server is taken from that request, too, if the user allows it.
 func (s *selection) selectServer(f *cmdutil.Factory, o *options) wire.Outcome {
 	row := s.rows[0]
 	x, err := row.Exchange()

@@ -75,7 +75,8 @@ type reporter struct {
 	metRules map[*match.Rule]bool
 }
 
-// newReporter returns a reporter for the options.
+// newReporter returns a reporter for the options. The lines for people go to standard output or the
+// file of -o; to standard error if a report is on standard output; and nowhere with JSON.
 func newReporter(f *cmdutil.Factory, o options, s *selection, rules *match.Rules) *reporter {
 	w := &reporter{
 		factory:   f,
@@ -102,7 +103,8 @@ func newReporter(f *cmdutil.Factory, o options, s *selection, rules *match.Rules
 	return w
 }
 
-// addItem writes one item.
+// addItem counts one item, writes its line for people if there are any, and keeps its row if a report
+// needs it. Once the kept rows have maxReported differences, it keeps further rows without theirs.
 func (w *reporter) addItem(it item) {
 	w.counts[it.Verdict]++
 	w.accepted.Add(it.Counts)
@@ -112,7 +114,7 @@ func (w *reporter) addItem(it item) {
 	}
 	r := rowOf(it)
 	redact.Within(&w.factory.Secrets, &r)
-	if w.out != nil && r.Why != interrupted && r.Why != unreached {
+	if w.out != nil && r.Why != interrupted && r.Why != unreached { // not a line for each request after Ctrl-C
 		w.writeRow(r)
 	}
 	if !w.keepsRows {
@@ -140,7 +142,7 @@ func rowOf(it item) row {
 		More:    it.More,
 	}
 	for kind, n := range it.Counts {
-		if n > 0 && kind != match.Protocol {
+		if n > 0 && kind != match.Protocol { // members of the protocol are not of the answer
 			if r.Counts == nil {
 				r.Counts = match.Counts{}
 			}
@@ -235,7 +237,8 @@ func orNothing(value string) string {
 	return value
 }
 
-// summary returns the last line.
+// summary returns the last line: how many requests were replayed, how many have each verdict, and the
+// accepted differences.
 func (w *reporter) summary() string {
 	var sent, unsent []string
 	for _, v := range Verdicts {
@@ -301,8 +304,8 @@ func (w *reporter) countAll() (n int) {
 // countSent returns the number of requests that were sent.
 func (w *reporter) countSent() int { return w.countAll() - w.counts[Skipped] - w.counts[NotRun] }
 
-// finish writes the summary and the reports, and returns the exit. out is the outcome of the
-// connection.
+// finish writes the notes, the summary and the reports, and returns the error for the exit code. out
+// is the outcome of the connection.
 func (w *reporter) finish(ctx context.Context, out wire.Outcome) error {
 	w.factory.Progress.Done()
 	for why, n := range w.skipped {
@@ -316,6 +319,7 @@ func (w *reporter) finish(ctx context.Context, out wire.Outcome) error {
 		_, _ = io.WriteString(w.out, term.Line(text)+"\n")
 	}
 	files := w.reportFiles(out)
+	// SARIF without findings would close alerts, which is wrong if the replay did not take place.
 	if end := w.outcome(out); !end.OK() && end.Kind != wire.CheckFailed {
 		files = files.WithholdSARIF(w.factory)
 	}
@@ -335,7 +339,8 @@ func (w *reporter) finish(ctx context.Context, out wire.Outcome) error {
 	return cmdutil.Join(w.factory.StdoutError(), err, cmdutil.Exit(w.outcome(out)))
 }
 
-// outcome returns the outcome of the command. out is the outcome of the connection.
+// outcome returns the outcome of the command. out is the outcome of the connection; if it failed, that
+// is the outcome. Otherwise the command fails if a verdict does, or if all requests were skipped.
 func (w *reporter) outcome(out wire.Outcome) wire.Outcome {
 	failed := 0
 	for v, n := range w.counts {

@@ -187,15 +187,17 @@ func (o *exportOptions) filterHint(f *cmdutil.Factory, args []string) wire.Hint 
 		wire.Run("inspect "+shellwords.Quote(args[0])) + " the key x exports from all"
 }
 
-// isFilter reports whether an argument begins with a field of the filter language and is no file.
+// isFilter reports whether an argument begins with a field of the filter language, as method:, -is: or
+// (run:, and is no file.
 func isFilter(word string) bool {
 	field, _, found := strings.Cut(strings.TrimLeft(word, "-("), ":")
 	return found && slices.Contains(filter.Fields(), field) && !recorded.NamesTraffic(word)
 }
 
-// runExport writes the selected exchanges.
+// runExport writes the selected exchanges in the format, to standard output or the file of -o, or
+// sends them as spans with --otlp.
 func runExport(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
-	switch out := cmdutil.CheckOutput(f.Output); {
+	switch out := cmdutil.CheckOutput(f.Output); { // before anything is read; for k6 it is a directory
 	case o.format == "k6" && f.Output == "":
 		return usage.New("a load test is a directory: --as k6 needs -o DIR",
 			wire.Run("export "+shellwords.Quote(o.word)+" --as k6 -o load"))
@@ -227,8 +229,9 @@ func runExport(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
 	return nil
 }
 
-// selectExchanges returns the exchanges to export: the exchange that a number names, or all that
-// match. The caller closes the capture, unless the outcome is a failure.
+// selectExchanges returns the exchanges to export: the exchange that a number names, or, for a file or
+// with a filter, all that match. It leaves out exchanges that the format cannot hold. It is a usage
+// error if none is left. The caller closes the capture, unless the outcome is a failure.
 func selectExchanges(f *cmdutil.Factory, o exportOptions) (*rows.Capture, []*rows.Row, wire.Outcome) {
 	c, row, out := recorded.Pick(f, o.word)
 	if !out.OK() {
@@ -237,7 +240,7 @@ func selectExchanges(f *cmdutil.Factory, o exportOptions) (*rows.Capture, []*row
 	selected := []*rows.Row{row}
 	isWholeFile := o.word == c.Path
 	if o.hasFilter || isWholeFile {
-		selected = lastMatching(c.Rows(), recorded.Matching(f, o.filter), 0)
+		selected = lastMatching(c.Rows(), recorded.Matching(f, o.filter), 0) // 0: all
 	}
 	canHoldEmpty := o.format == "jsonl" || o.format == "markdown" || o.format == "bundle"
 	if !canHoldEmpty {
@@ -259,7 +262,8 @@ func selectExchanges(f *cmdutil.Factory, o exportOptions) (*rows.Capture, []*row
 		wire.Run("log")+" lists recorded exchanges"))
 }
 
-// exportBundle writes the selected exchanges as a bundle.
+// exportBundle writes the selected exchanges as a bundle, after the user has confirmed what it
+// contains.
 func exportBundle(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
 	if f.Output == "" {
 		return usage.New("a bundle is a file: --as bundle needs -o FILE",

@@ -30,7 +30,7 @@ func resolveLast(f *cmdutil.Factory, words []string) []string {
 		return words
 	}
 	ring, err := f.Env.Ring()
-	if err != nil {
+	if err != nil { // without recordings "last" is a text
 		return words
 	}
 	if number, err := strconv.Atoi(words[0]); err == nil {

@@ -89,7 +89,9 @@ func runFollow(ctx context.Context, f *cmdutil.Factory, o logOptions) error {
 	return err
 }
 
-// openAll opens the existing captures and returns the rows to print first.
+// openAll opens the existing captures, newest first, and returns the rows to print first: the last
+// --count rows that match, oldest first. It stops early if ctx ends. A capture of the ring that cannot
+// be read is a warning, the file of --file a failure.
 func (f *follower) openAll(ctx context.Context) ([]*rows.Row, wire.Outcome) {
 	ring, err := f.factory.Env.Ring()
 	if err != nil && f.options.file == "" {
@@ -137,7 +139,8 @@ func (f *follower) printFirst(ctx context.Context, rows []*rows.Row) error {
 	return f.print(ctx, rows)
 }
 
-// nextRows returns the rows to print since the last look.
+// nextRows looks for new frames and returns the rows to print since the last look: matching exchanges
+// that ended or hang.
 func (f *follower) nextRows() []*rows.Row {
 	touched := map[rows.RowKey]bool{}
 	f.tail.Step(new(sync.Mutex), func(c live.Changed) { // the mutex is never contended
@@ -154,13 +157,14 @@ func (f *follower) nextRows() []*rows.Row {
 	})
 	waiting := slices.Collect(maps.Values(f.waiting))
 	all := lastMatching(append(f.takeEnded(waiting, touched), f.takeHanging(waiting)...), f.matches, 0)
-	if f.options.file == "" {
+	if f.options.file == "" { // a file has one set of rows, the ring gets new runs for ever
 		f.forgetEnded()
 	}
 	return all
 }
 
-// forgetEnded replaces the printed rows of ended runs by their last offset.
+// forgetEnded replaces the printed rows of ended runs by their last offset, so that memory does not
+// grow with each run.
 func (f *follower) forgetEnded() {
 	maps.DeleteFunc(f.printed, func(key rows.RowKey, row *rows.Row) bool {
 		if !row.IsRunOver() {
@@ -177,8 +181,8 @@ func (f *follower) addWaiting(rows []*rows.Row) {
 		key := row.Key()
 		endOffset, isEnded := f.endedOffsets[key.Run]
 		switch {
-		case isEnded && key.Offset <= endOffset:
-		case f.printed[key] != nil:
+		case isEnded && key.Offset <= endOffset: // printed before its run ended
+		case f.printed[key] != nil: // keeps the newer row, without printing it again
 			f.printed[key] = row
 		default:
 			f.waiting[key] = row
@@ -204,7 +208,7 @@ func (f *follower) takeEnded(waiting []*rows.Row, touched map[rows.RowKey]bool) 
 		}
 		delete(f.waiting, key)
 		f.printed[key] = row
-		if row.IsOpen() && f.printedOpen[openKeyOf(row)] {
+		if row.IsOpen() && f.printedOpen[openKeyOf(row)] { // it ended without a response: nothing new
 			continue
 		}
 		ended = append(ended, row)
@@ -230,8 +234,8 @@ func (f *follower) takeHanging(waiting []*rows.Row) (hanging []*rows.Row) {
 	return hanging
 }
 
-// abandonedRequests returns the server requests of a capture without an end to which nothing was
-// added for abandonTime.
+// abandonedRequests returns the open server requests of a capture to which nothing was added for
+// abandonTime. takeHanging leaves them out, because a server may wait long for an answer.
 func (f *follower) abandonedRequests(c *rows.Capture) (abandoned []*rows.Row) {
 	for _, row := range c.Rows() {
 		isOpenServerRequest := row.IsSeparate && row.LacksEnd()

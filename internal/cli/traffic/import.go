@@ -41,7 +41,7 @@ did not store is missing.`,
 	}
 }
 
-// runImport writes the archive as a capture.
+// runImport writes the archive in the file name, or standard input for -, as a capture.
 func runImport(f *cmdutil.Factory, name string) error {
 	if out := cmdutil.CheckOutput(f.Output); !out.OK() {
 		return cmdutil.Exit(out)

@@ -86,7 +86,7 @@ func (s selection) each(c *rows.Capture, visit func(*rows.Row)) {
 // newest returns the last limit matching rows of a capture, or all if limit is 0, sorted by time. It
 // reads pages from the end, and twice as many each time: the first page often has enough rows.
 func (s selection) newest(c *rows.Capture, limit int) []*rows.Row {
-	if c.Count() <= fewPages*batchSize {
+	if c.Count() <= fewPages*batchSize { // reading all rows is cheaper than reading pages
 		return lastMatching(c.Rows(), s.matches, limit)
 	}
 	var found []*rows.Row
@@ -111,7 +111,9 @@ func (s selection) newest(c *rows.Capture, limit int) []*rows.Row {
 // fewPages is the number of pages up to which all rows are read at once.
 const fewPages = 8
 
-// matchingIn returns the matching rows of each page. It uses all processors.
+// matchingIn returns the rows of each page for which matches returns true, in the order of the pages.
+// It skips pages that cannot match, and rows that another part of the recording lists. It uses all
+// processors, so matches must be safe for concurrent use.
 func (s selection) matchingIn(pages []rows.Page, matches func(*rows.Row) bool) [][]*rows.Row {
 	found := make([][]*rows.Row, len(pages))
 	runParallel(len(pages), func(i int) {
@@ -161,8 +163,8 @@ func (n *newestRows) sorted() []*rows.Row {
 	return n.rows
 }
 
-// lastMatching returns the last limit rows that match, or all if limit is 0, sorted by time. It
-// skips rows that continue in another file.
+// lastMatching returns the last limit rows of all that match, or all that match if limit is 0, sorted
+// by time. It skips rows that another part of the recording lists.
 func lastMatching(all []*rows.Row, matches func(*rows.Row) bool, limit int) []*rows.Row {
 	var found []*rows.Row // the last row first
 	needsMore := func() bool { return limit == 0 || len(found) < limit }

@@ -71,7 +71,8 @@ func oneWordHint(verb string, args []string) wire.Hint {
 	return wire.Run("log") + " lists them"
 }
 
-// showRow shows one exchange as a view, as JSON, or as raw bytes.
+// showRow shows the exchange that o.word names as a view, as JSON, as raw bytes, or, with --explain,
+// with notes. With --json, --explain adds the broken rules to the document.
 func showRow(ctx context.Context, f *cmdutil.Factory, o showOptions) error {
 	c, row, out := recorded.Pick(f, o.word)
 	if !out.OK() {

@@ -29,8 +29,8 @@ func findingsOf(row *rows.Row) ([]verdict.Finding, error) {
 	return findings, err
 }
 
-// explainRow writes an exchange with notes, and below it the rules it broke. Word names it in
-// hints.
+// explainRow writes an exchange with notes, and below it the rules that it broke. word is what the
+// user calls the exchange, for the hint.
 func explainRow(f *cmdutil.Factory, word string, x *wire.Exchange, findings []verdict.Finding) {
 	var b bytes.Buffer
 	if traffic.Explain(&b, f.OutStyle, []*wire.Exchange{x}) {

@@ -41,7 +41,8 @@ func writeSpans(o *cmdutil.TraceOptions, f *cmdutil.Factory, w io.Writer, c *row
 	})
 }
 
-// sendSpans sends the spans of exchanges to the collector of --otlp.
+// sendSpans sends the spans of exchanges to the collector of --otlp, batch by batch. It stops at the
+// first failure, whose error says how many spans were accepted before.
 func sendSpans(
 	ctx context.Context,
 	o *cmdutil.TraceOptions,
@@ -83,7 +84,9 @@ func sendSpans(
 	return err
 }
 
-// eachBatch calls handle with the spans of exchanges in batches, in the order in which they ended.
+// eachBatch calls handle with the spans of the rows all, in batches of about maxBatchSpans, in the
+// order in which they ended. The spans of the commands come last. It stops at the first error, of
+// handle or of reading the capture.
 func eachBatch(
 	o *cmdutil.TraceOptions,
 	f *cmdutil.Factory,
@@ -95,7 +98,7 @@ func eachBatch(
 	wanted := frameOffsets(c, all)
 	runs := make([]*tracedRun, len(c.Heads))
 	emit := func(r *tracedRun) func(int64, otlp.Span) {
-		return func(ref int64, s otlp.Span) {
+		return func(ref int64, s otlp.Span) { // ref is the offset of the request's frame
 			if wanted == nil || wanted[ref] {
 				pending = append(pending, s)
 				if s.End.After(r.root.End) { // the command's span includes all spans of the run
@@ -171,11 +174,13 @@ func (r *tracedRun) startOptions(h capture.Head) telemetry.Options {
 	return o
 }
 
-// failUnanswered ends requests without a response with the recorded outcome.
+// failUnanswered ends the spans of requests without a response with the recorded outcome. runs are by
+// the index of the run; a run is nil if it has no frames.
 func failUnanswered(runs []*tracedRun, rows []*rows.Row) {
 	for _, row := range rows {
 		r := runs[row.RunIndex()]
-		if r == nil || row.Channel != string(wire.Timeout) && row.Channel != string(wire.Transport) {
+		isUnanswered := row.Channel == string(wire.Timeout) || row.Channel == string(wire.Transport)
+		if r == nil || !isUnanswered {
 			continue
 		}
 		id := json.RawMessage(row.ID)

@@ -99,9 +99,9 @@ func logCells(columns []term.Column, all []*rows.Row, now time.Time) [][]string 
 	return cells
 }
 
-// describeRow returns what was requested, and whether the server asked. In a table without notes it
-// also says that a request was sent again: with another id ("again"), or within its exchange
-// ("retried").
+// describeRow returns what was requested, with "asks" before it if the server requested it during a
+// request of the client. In a table without notes it also says that a request was sent again: with
+// another id ("again"), or within its exchange ("retried").
 func describeRow(r *rows.Row, hasNotes bool) string {
 	what := describeRequest(r.Method, r.Name)
 	if rows.IsByServer(r) && !r.IsSeparate {
