@@ -99,9 +99,9 @@ func (f *Factory) NoteSkipped(skipped []SkippedServer) {
 func (f *Factory) WithoutPrompts(progress io.Writer, id string) *Factory {
 	b := f.Separate()
 	b.Known = f.Known
-	b.Ballast = []byte{}
+	b.Ballast = []byte{} // f has tuned the garbage collector of this process already
 	b.Getenv = func(name string) string {
-		if name == "MCPC_TOKEN" || name == host.EnvName("server") {
+		if name == "MCPC_TOKEN" || name == host.EnvName("server") { // they are for one server
 			return ""
 		}
 		return f.Getenv(name)

@@ -101,7 +101,7 @@ func End(ctx context.Context, f *Factory, err error) ExitError {
 	if e.Outcome.OK() {
 		e = finalExit(ctx, f, closeErr)
 		f.report(e)
-	} else {
+	} else { // e decides the exit code, so the failure to close is only a warning
 		f.report(ExitError{Reported: true, Also: []wire.Outcome{exitErrorOf(closeErr).Outcome}})
 	}
 	return e

@@ -158,7 +158,7 @@ func (f *Factory) Open(ctx context.Context, options connect.Options) (*connect.C
 		f.forgetListsIfFresh(c, o)
 		return c, o
 	}
-	if f.Output != "" {
+	if f.Output != "" { // before anything is sent: an answer that cannot be written is lost
 		if o := CheckOutput(f.Output); !o.OK() {
 			return &connect.Conn{Env: &f.Env}, o
 		}
@@ -169,7 +169,7 @@ func (f *Factory) Open(ctx context.Context, options connect.Options) (*connect.C
 	c.StopTicking = stopSpinner
 	f.conn = c
 	f.forgetListsIfFresh(c, o)
-	if !o.OK() && c.Dialed {
+	if !o.OK() && c.Dialed { // no answer follows that would print it
 		PrintExplanation(ctx, f)
 	}
 	return c, o

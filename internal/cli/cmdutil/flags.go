@@ -277,7 +277,7 @@ func (s *Seconds) String() string {
 
 func (s *Seconds) Set(text string) error {
 	d, err := time.ParseDuration(text)
-	if seconds, notNumber := strconv.ParseFloat(text, 64); notNumber == nil {
+	if seconds, floatErr := strconv.ParseFloat(text, 64); floatErr == nil {
 		d = time.Duration(seconds * float64(time.Second))
 		err = nil
 	}
@@ -285,7 +285,7 @@ func (s *Seconds) Set(text string) error {
 		return fmt.Errorf("%q is not a duration: use 5, 500ms or 2m", text)
 	}
 	*s = Seconds(d)
-	if d == 0 {
+	if d == 0 { // the user wants no limit
 		*s = unlimited
 	}
 	return nil

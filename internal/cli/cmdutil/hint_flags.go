@@ -43,7 +43,7 @@ func (f *Factory) hideSecretsInHints() {
 	hasSecret := func(text string) bool { return f.Secrets.Text(text) != text }
 	if f.hintFlags != nil && hasSecret(f.hintFlags.All+f.hintFlags.Server) {
 		hidden := *f.hintFlags
-		if hasSecret(hidden.All) {
+		if hasSecret(hidden.All) { // the path of --state
 			hidden.All = ""
 		}
 		hidden.Server = f.typedWords()

@@ -16,13 +16,13 @@ import (
 	"mcpc/internal/wire"
 )
 
-// ListenLoopback listens on a loopback address, for servers without authentication. flag is the
-// flag that has the address, for the outcome of a failure.
+// ListenLoopback listens on a loopback address HOST:PORT, for servers without authentication. It
+// fails for any other address. flag is the flag that has the address, for the outcome of a failure.
 func ListenLoopback(flag, address string) (net.Listener, wire.Outcome) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		hint := flag + " 127.0.0.1:3001"
-		if _, err := strconv.ParseUint(address, 10, 16); err == nil {
+		if _, err := strconv.ParseUint(address, 10, 16); err == nil { // only a port was typed
 			hint = flag + " 127.0.0.1:" + address
 		}
 		return nil, usage.Outcome(usage.New(fmt.Sprintf("%s must be HOST:PORT, not %q", flag, address), wire.Hint(hint)))
