@@ -42,7 +42,7 @@ func startKeeper(env *host.Env, server client.Server, held state.KeptServer) (ne
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	_ = cmd.Process.Release() // nobody waits for it: it outlives this process
+	_ = cmd.Process.Release() // it outlives this process, which never waits for it
 	return net.FileConn(opener)
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // ServerName returns "TITLE (NAME) VERSION" of an Implementation, or what it has of them. It returns
-// "(not given)" if raw is no object.
+// "(not given)" if raw is not an object.
 func ServerName(raw json.RawMessage) string {
 	info, err := jsonraw.Object(raw)
 	if err != nil {

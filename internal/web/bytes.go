@@ -56,6 +56,6 @@ func imageAt(body []byte, pointer string) ([]byte, error) {
 	if err != nil {
 		return nil, refusal{text: "it is not base64"}
 	}
-	// The declared media type is the server's word; the page gets only pixels that were decoded.
+	// The declared media type comes from the server; the page gets only pixels that were decoded.
 	return term.PNG(http.DetectContentType(data), data)
 }

@@ -56,7 +56,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	err := s.route(w, r)
-	if err != nil && r.Context().Err() == nil { // nobody reads the error after the request ended
+	if err != nil && r.Context().Err() == nil { // after the request ended there is no reader
 		s.writeError(w, err)
 	}
 }

@@ -112,7 +112,7 @@ func (l *loader) classify(text string) source {
 		src.kind = fileSource
 	case err == nil:
 		src.err = usage.New(text+" is a directory", "name a file in it, as "+wire.Hint(filepath.Join(text, lockfile.Name)))
-	// A word that looks like a file is not taken for a server.
+	// A word that looks like a file does not name a server.
 	case path != text || strings.HasSuffix(text, ".json") || capture.NamesRecording(text):
 		src.err = usage.New(
 			"no such file: "+path,

@@ -32,7 +32,7 @@ func BrokenObject(args []string) (words []string) {
 			return nil
 		}
 		if strings.Trim(name, "-_") == "" || strings.ContainsFunc(name, isNotNameRune) {
-			return nil // text in braces that is no object
+			return nil // text in braces that cannot be read as an object
 		}
 		value, ok := unquote(strings.Join(pair[1:], ":"))
 		if !ok {

@@ -187,8 +187,8 @@ func newAssignments(flat bool) *assignments {
 }
 
 // add records a word. Returns an error that names an earlier word for the same place or a place inside
-// of it, or if a list has both [] and numbers. A place inside of an earlier word's value is no error
-// here: putAt reports it if the value is no object or list.
+// of it, or if a list has both [] and numbers. A place inside of an earlier word's value does not count as an error
+// here: putAt reports it if the value is neither an object nor a list.
 func (p *assignments) add(w Word) error {
 	var place strings.Builder
 	for i, part := range w.Path {

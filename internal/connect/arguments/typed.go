@@ -54,7 +54,7 @@ func isWhole(text string) bool {
 	return !ok || number.IsInf() || number.IsInt()
 }
 
-// withoutZeros returns a number without its leading zeros, or "" if text has none or is no number.
+// withoutZeros returns a number without its leading zeros, or "" if text has none or is not a number.
 func withoutZeros(text string) string {
 	digits, negative := strings.CutPrefix(text, "-")
 	bare := strings.TrimLeft(digits, "0")
