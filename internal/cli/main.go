@@ -55,6 +55,7 @@ func Run(f *cmdutil.Factory, args []string, signals <-chan os.Signal) (code int,
 				continue
 			}
 			f.LeaveTerminal()
+			// The command has ended, and only its output is left to be written.
 			if e := f.Exiting.Load(); e != nil {
 				return e.ExitCode(), nil
 			}

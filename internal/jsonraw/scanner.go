@@ -195,8 +195,8 @@ func (s *scanner) readArray(each func() bool) bool {
 	return true
 }
 
-// readSeparator reads the comma after a member or an item. It reports true before the closing bracket and
-// before the next part, and false if neither follows. The closing bracket must not follow a comma.
+// readSeparator reads the comma after a member or an item. It returns false if the text is invalid: if
+// neither the closing bracket follows, which it does not read, nor a comma and another part.
 func (s *scanner) readSeparator(closes byte) bool {
 	// The bytes of a large message are in a file; those that were read need no memory any more.
 	s.releasedTo = spool.ReleasePassed(s.raw, s.releasedTo, s.offset)

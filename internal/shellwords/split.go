@@ -15,7 +15,7 @@ import (
 // begins with #, do not count.
 func Unfinished(text string) (head string, more bool) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
-	var quote byte      // ' or ", or $ for $'...'
+	var quote byte      // the open quote: ' or ", $ for $'...', or 0
 	atWordStart := true // a word begins here
 	for i := 0; i < len(text); i++ {
 		c := text[i]
@@ -36,7 +36,11 @@ func Unfinished(text string) (head string, more bool) {
 			quote = '$'
 		case quote == 0 && (c == '\'' || c == '"'):
 			quote = c
-		case c == quote || quote == '$' && c == '\'':
+		case quote == '$':
+			if c == '\'' {
+				quote = 0
+			}
+		case c == quote:
 			quote = 0
 		}
 		atWordStart = quote == 0 && strings.IndexByte(" \t\n", c) >= 0
@@ -47,10 +51,9 @@ func Unfinished(text string) (head string, more bool) {
 	return text, false
 }
 
-// Split takes a line apart as a POSIX shell would: blanks part words, quotes and
-// backslashes keep them together, $NAME stands for what lookup gives, and # begins a
-// comment. Nothing is ever run: a substitution, a pipe or a redirection is an error,
-// and so is a quote that is not closed.
+// Split splits a line into words as a POSIX shell would: at blanks that are neither quoted nor
+// escaped. $NAME is replaced by what lookup returns, and # begins a comment. Nothing is run: a
+// substitution, a pipe or a redirection is an error, as is a quote that is not closed.
 func Split(line string, lookup func(name string) string) ([]string, error) {
 	words, err := shell.Fields(line, lookup)
 	if err == nil {

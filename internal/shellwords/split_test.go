@@ -27,6 +27,8 @@ func TestUnfinished(t *testing.T) {
 		{`call x \'a`, `call x \'a`, false},
 		{`call x $'it\'s'`, `call x $'it\'s'`, false},
 		{`call x $'it\'s`, "call x $'it\\'s\n", true},
+		{`call x $'a$b'`, `call x $'a$b'`, false},
+		{`call x $'a$`, "call x $'a$\n", true},
 		{`# it's`, `# it's`, false},
 		{`list # it's \`, `list # it's \`, false},
 		{"# it's\n# it's", "# it's\n# it's", false},

@@ -238,7 +238,7 @@ func (s *Server) readURL(m jsonraw.Members) {
 	}
 	for _, helper := range []string{"headersHelper", "http_headers_helper"} {
 		if firstValue(m, helper) != nil {
-			s.Helper = helper
+			s.Helper = helper // only the member's name, for a message: a helper is never run
 		}
 	}
 	if name := firstText(m, "bearer_token_env_var"); name != "" {

@@ -29,8 +29,9 @@ func OtherID(id json.RawMessage) json.RawMessage {
 	return nil
 }
 
-// keyOfOtherType returns the key of the id of the other JSON type: of "20" for the key of 20, and the
-// reverse. It returns "" if there is none.
+// keyOfOtherType returns, for the key of the number 20, the key of the string "20", and the reverse: the
+// two ids are different. It returns "" if the key is of a string that is not a number in this sense, or
+// of too large a number.
 func keyOfOtherType(key string) string {
 	if !jsonraw.IsNumber([]byte(key)) {
 		if other := OtherID([]byte(key)); other != nil {

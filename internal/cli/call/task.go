@@ -171,18 +171,18 @@ func runTaskGet(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, rememb
 
 // taskFacts returns the rows that describe a task.
 func taskFacts(c *connect.Conn, task client.Task, remembered state.Task) [][]string {
-	rows := [][]string{
+	begun := ""
+	if at := cmp.Or(remembered.BegunAt, task.Created); !at.IsZero() {
+		begun = english.Ago(c.Env.Now(), at)
+	}
+	return [][]string{
 		{"task", task.ID},
 		{"status", string(task.Status)},
 		{"message", task.Message},
 		{"tool", remembered.Tool},
-		{"begun", english.Ago(c.Env.Now(), cmp.Or(remembered.BegunAt, task.Created))},
+		{"begun", begun},
 		{"kept for", timeLeft(c, task, remembered)},
 	}
-	if remembered.BegunAt.IsZero() && task.Created.IsZero() {
-		rows[4][1] = ""
-	}
-	return rows
 }
 
 // timeLeft returns how long the server still keeps a task, or "" if that is unknown. It uses this

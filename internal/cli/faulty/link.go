@@ -62,9 +62,9 @@ func (s *Faults) ServeBehind(
 	return err
 }
 
-// StartProxy starts a proxy with the faults on loopback. One of mcpc's own clients sends its requests
-// to the URL at instead of to. end stops the proxy. For a stdio server, mcpc tap with Options.Words
-// is used instead.
+// StartProxy starts a proxy with the faults on loopback, in front of the server at the URL to. One of
+// mcpc's own clients then sends its requests to the URL at. end stops the proxy. For a stdio server,
+// mcpc tap with Options.Words is used instead.
 func (s *Faults) StartProxy(ctx context.Context, to *url.URL) (at *url.URL, end func() error, out wire.Outcome) {
 	network, err := s.factory.Env.NetworkFor(to.String(), nil)
 	if err != nil {

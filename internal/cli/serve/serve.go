@@ -105,7 +105,8 @@ func (o *options) validate(f *cmdutil.Factory, args []string) error {
 		return usage.New("serve takes servers as arguments, not with -s", sessionHint)
 	case f.ServerGiven:
 		return usage.New("serve takes servers as arguments, not with -s", wire.Run("serve "+shellwords.Quote(f.Server)))
-	case f.Getenv(servingVariable) != "": // else an entry for mcpc serve among those of --all starts itself
+	// A configuration may contain mcpc serve itself: with --all it would start itself again and again.
+	case f.Getenv(servingVariable) != "":
 		return usage.New("mcpc serve was started by another mcpc serve", "give the other one the servers of this one")
 	case o.all && len(args) > 0:
 		return usage.New("--all and the names of servers exclude each other", "")
