@@ -88,8 +88,8 @@ them; after a NUMBER it selects from all exchanges of that NUMBER's run.
   k6         a load test for k6: a directory (-o) with a script and the calls,
              which are made in their order. Streamable HTTP only
 
-Without --as, the name of -o FILE decides: .har, .jsonl, .md, .mcpc.yaml, .sh for
-curl, .mcpcz or .mcpcz.html for a bundle.
+Without --as, the name of -o FILE decides: .har, .jsonl, .md, .mcpc.yaml, .sh
+for curl, .mcpcz or .mcpcz.html for a bundle.
 
 Secrets are not recorded. Commands have variables in their place, with a comment
 that says how to set them.
