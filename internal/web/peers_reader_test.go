@@ -79,6 +79,9 @@ func (f *dummy) fill(v reflect.Value, name string) {
 			return
 		}
 		for i := range v.NumField() {
+			if !v.Type().Field(i).IsExported() {
+				continue // it is not in the JSON
+			}
 			tag, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
 			f.fill(v.Field(i), tag)
 		}
