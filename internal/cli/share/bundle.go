@@ -98,7 +98,8 @@ func NewBundle(
 	if err != nil {
 		return nil, err
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(25)) // the rows of a large recording stay in memory
+	// A large recording's rows stay in memory while it is copied, so collect more often until then.
+	defer debug.SetGCPercent(debug.SetGCPercent(25))
 	b, err := copyWithoutSecrets(ctx, f, o, &Hider{Factory: f, Rules: rules, Level: levelOf(o.Strict)}, pick)
 	if err != nil {
 		return nil, err
@@ -120,8 +121,8 @@ func (b *Bundle) Write(w io.Writer) error { return bundle.Write(w, *b.Content) }
 // WritePage writes only the page of the bundle.
 func (b *Bundle) WritePage(w io.Writer) error { return bundle.WritePage(w, *b.Content) }
 
-// copyWithoutSecrets makes the capture of the bundle: it hides the secrets in the exchanges of
-// pick, and closes their capture.
+// copyWithoutSecrets returns a bundle that has only its capture: a copy, without secrets, of the
+// exchanges that pick returns and of those that explain them. It closes the capture of pick.
 func copyWithoutSecrets(
 	ctx context.Context,
 	f *cmdutil.Factory,
@@ -129,20 +130,20 @@ func copyWithoutSecrets(
 	hider *Hider,
 	pick func() (*rows.Capture, []*rows.Row, wire.Outcome),
 ) (*Bundle, error) {
+	// The checker is only used to add the known values to f.Secrets, before a row is read.
 	known := &checker{factory: f, sources: map[string]string{}}
 	known.learnEnvironment()
 	if err := known.learnState(); err != nil {
 		return nil, cmdutil.Exit(connect.StateFailed(err))
 	}
-	c, all, out := pick()
+	c, selected, out := pick()
 	if !out.OK() {
 		return nil, cmdutil.Exit(out)
 	}
 	defer c.Close()
 	recorded.WarnDamage(f, c)
-	selectedCount := len(all)
-	all = WithContext(c, all)
-	added := len(all) - selectedCount + o.Added
+	all := WithContext(c, selected)
+	addedCount := len(all) - len(selected) + o.Added
 	if err := hider.Learn(ctx, c, all); err != nil {
 		return nil, err
 	}
@@ -150,11 +151,13 @@ func copyWithoutSecrets(
 	if err != nil {
 		return nil, cmdutil.Exit(usage.LocalIO("making the bundle", usage.Bare(err)))
 	}
-	return &Bundle{Content: content, originalNumbers: sliceutil.Map(all, (*rows.Row).Number), addedCount: added}, nil
+	numbers := sliceutil.Map(all, (*rows.Row).Number)
+	return &Bundle{Content: content, originalNumbers: numbers, addedCount: addedCount}, nil
 }
 
-// addDocuments makes the other parts of the bundle from its capture, which has no secrets: the
-// manifest, the lists of the servers, the report, the notes and the page.
+// addDocuments makes the other parts of the bundle: the manifest, the lists of the servers, the
+// report, the notes and the page. It makes them from the bundle's capture, so that they have no
+// secrets either; only the note is the user's text, and is hidden here.
 func (b *Bundle) addDocuments(f *cmdutil.Factory, o BundleOptions) error {
 	c, err := rows.OpenFrom(bundle.CaptureName, b.Content.Capture)
 	if err != nil {
@@ -213,9 +216,11 @@ func (b *Bundle) fillManifest(f *cmdutil.Factory, o BundleOptions) {
 		manifest.Notes = append(manifest.Notes, english.Plural(b.addedCount, "exchange")+
 			" added to those that were chosen: handshakes and lists of tools of their conversations")
 	}
+	// Exchanges are numbered by their position in the file, so a copy of some has other numbers.
+	// The old ones are left out of the manifest of a very large bundle.
 	numbers := sliceutil.Map(b.capture.Rows(), (*rows.Row).Number)
-	isComparable := len(numbers) == len(b.originalNumbers) && len(numbers) <= MostRows
-	if isComparable && !slices.Equal(numbers, b.originalNumbers) {
+	canListNumbers := len(numbers) == len(b.originalNumbers) && len(numbers) <= MostRows
+	if canListNumbers && !slices.Equal(numbers, b.originalNumbers) {
 		manifest.Was = b.originalNumbers
 	}
 }
@@ -223,7 +228,7 @@ func (b *Bundle) fillManifest(f *cmdutil.Factory, o BundleOptions) {
 // maxReported bounds the exchanges in a bundle's report.
 const maxReported = 100
 
-// A listing has the last lists of a server.
+// serverLists has the description of a server and the last list of each kind from it.
 type serverLists struct {
 	Server string `json:"server"`
 	// Info is serverInfo, or null if it was not recorded.
@@ -234,44 +239,50 @@ type serverLists struct {
 	ResourceTemplates []json.RawMessage `json:"resourceTemplates"`
 }
 
-// listsJSON returns the last lists of each server as JSON, with all pages.
+// listsJSON returns the last lists of each server as JSON, with all pages. A list that was not
+// recorded is empty.
 func listsJSON(c *rows.Capture) ([]byte, error) {
-	all := []*serverLists{}
+	servers := []*serverLists{}
 	for _, row := range c.Rows() {
-		opens := mcp.IsOpening(row.Method)
-		if row.Channel != exchange.ChannelOK || !opens && !mcp.IsServerList(row.Method) {
+		isOpening := mcp.IsOpening(row.Method)
+		isListing := mcp.IsServerList(row.Method)
+		if row.Channel != exchange.ChannelOK || !isOpening && !isListing {
 			continue
 		}
 		x, err := row.Exchange()
 		if err != nil || x == nil {
 			return nil, err
 		}
-		i := slices.IndexFunc(all, func(l *serverLists) bool { return l.Server == row.Target })
+		i := slices.IndexFunc(servers, func(s *serverLists) bool { return s.Server == row.Target })
 		if i < 0 {
 			none := []json.RawMessage{}
-			i = len(all)
-			all = append(all, &serverLists{
+			i = len(servers)
+			servers = append(servers, &serverLists{
 				Server: row.Target, Tools: none, Prompts: none, Resources: none, ResourceTemplates: none,
 			})
 		}
-		if opens {
-			all[i].Info = jsonraw.OrNull(recorded.ServerInfo(x.Response.Raw))
-			continue
+		if isOpening {
+			servers[i].Info = jsonraw.OrNull(recorded.ServerInfo(x.Response.Raw))
+		} else {
+			servers[i].addPage(mcp.ListMember(row.Method), x)
 		}
-		member := mcp.ListMember(row.Method)
-		items, _ := jsonraw.Array(jsonraw.First(wire.ParseMessage(x.Response.Raw).Result, member))
-		l := all[i]
-		list := map[string]*[]json.RawMessage{
-			"tools": &l.Tools, "prompts": &l.Prompts, "resources": &l.Resources,
-			"resourceTemplates": &l.ResourceTemplates,
-		}[member]
-		if jsonraw.First(wire.ParseMessage(x.Request.Raw).Params, "cursor") == nil {
-			*list = []json.RawMessage{}
-		}
-		*list = append(*list, items...)
 	}
-	raw, err := json.MarshalIndent(all, "", "  ")
+	raw, err := json.MarshalIndent(servers, "", "  ")
 	return append(raw, '\n'), err
+}
+
+// addPage adds the items of a page to the list named member. A request without a cursor begins the
+// list again, so its page replaces the earlier items.
+func (l *serverLists) addPage(member string, x *wire.Exchange) {
+	list := map[string]*[]json.RawMessage{
+		"tools": &l.Tools, "prompts": &l.Prompts, "resources": &l.Resources,
+		"resourceTemplates": &l.ResourceTemplates,
+	}[member]
+	if jsonraw.First(wire.ParseMessage(x.Request.Raw).Params, "cursor") == nil {
+		*list = []json.RawMessage{}
+	}
+	items, _ := jsonraw.Array(jsonraw.First(wire.ParseMessage(x.Response.Raw).Result, member))
+	*list = append(*list, items...)
 }
 
 // Confirm shows what is in the bundle and asks the user to write it. With yes set it asks
@@ -349,8 +360,8 @@ func (b *Bundle) renumbered() string {
 	return text
 }
 
-// printRemaining prints what may be private in the bundle: the longest words, and what only --strict
-// hides.
+// printRemaining prints to stderr what may be private in the bundle: its longest words, and how many
+// values --strict would have hidden.
 func (b *Bundle) printRemaining(f *cmdutil.Factory) error {
 	w := f.Stderr()
 	words, err := Longest(b.capture)
@@ -364,8 +375,9 @@ func (b *Bundle) printRemaining(f *cmdutil.Factory) error {
 		fmt.Fprintf(w, "  %s\n", term.Shorten(term.Line(word), max(20, f.ErrStyle.Width-4)))
 	}
 	c := &checker{factory: f, sources: map[string]string{}}
-	defer func(before redact.Guess) { f.Secrets.Guess = before }(f.Secrets.Guess)
-	f.Secrets.Guess = redact.GuessStrict
+	previousGuess := f.Secrets.Guess
+	defer func() { f.Secrets.Guess = previousGuess }()
+	f.Secrets.Guess = redact.GuessStrict // a bundle made with --strict then has none of these values
 	leaks, err := c.findLeaksByLine(io.NewSectionReader(b.Content.Capture, 0, math.MaxInt64), maxCheckedLine)
 	if err != nil {
 		return err

@@ -73,25 +73,23 @@ func CheckFile(f *cmdutil.Factory, name string, strict bool) error {
 	if err := f.WriteOut(func(w io.Writer) error { return writeLeaks(w, f.JSON, name, leaks) }); err != nil {
 		return f.WriteError("writing what was found", usage.Bare(err))
 	}
-	switch n := len(leaks); n {
-	case 0:
+	if len(leaks) == 0 {
 		f.Note("no secret was found in " + term.Line(name))
-	default:
-		return cmdutil.Exit(
-			wire.Outcome{
-				Kind:  wire.CheckFailed,
-				Phase: "result",
-				Text:  fmt.Sprintf("%s contains %s", name, english.Plural(n, "secret")),
-				Hint: "for a recording, " + wire.Run("export FILE --as jsonl") +
-					" writes a copy without these secrets (--redact-file adds more)",
-			},
-		)
+		return nil
 	}
-	return nil
+	return cmdutil.Exit(
+		wire.Outcome{
+			Kind:  wire.CheckFailed,
+			Phase: "result",
+			Text:  fmt.Sprintf("%s contains %s", name, english.Plural(len(leaks), "secret")),
+			Hint: "for a recording, " + wire.Run("export FILE --as jsonl") +
+				" writes a copy without these secrets (--redact-file adds more)",
+		},
+	)
 }
 
 // findLeaksInFile returns the secrets in a file, or in each member of a bundle. A bundle is checked
-// more strictly than a recording, because it leaves the machine.
+// more strictly than a recording, because it leaves the machine. The name "-" is standard input.
 func (c *checker) findLeaksInFile(name string, strict bool) (leaks []leak, err error) {
 	if strict {
 		c.factory.Secrets.Guess = redact.GuessStrict
@@ -112,6 +110,7 @@ func (c *checker) findLeaksInFile(name string, strict bool) (leaks []leak, err e
 		if err == nil {
 			return dropDerived(leaks), nil
 		}
+		// Any other error means that the file is no bundle. It is then read as it is.
 	}
 	if strings.HasSuffix(name, packed.Extension) {
 		return c.findLeaksInPacked(name)
@@ -159,7 +158,7 @@ const (
 	// line.
 	checkBatch = 1 << 20
 	// maxCheckedLine is how many bytes of one line are checked together. The last recheckedBytes of
-	// them are checked again with the bytes that follow. Columns then count from there.
+	// these are checked again with the bytes that follow. Columns then count from there.
 	maxCheckedLine = 64 << 20
 	recheckedBytes = 64 << 10
 )
@@ -170,7 +169,7 @@ func (c *checker) findLeaksByLine(r io.Reader, maxLine int) ([]leak, error) {
 	var leaks []leak
 	reader := bufio.NewReaderSize(r, 64<<10)
 	var pending []byte // read, and not checked yet
-	linesBefore := 0   // the lines before pending
+	linesBefore := 0   // the number of lines before pending
 	for {
 		text, err := reader.ReadSlice('\n')
 		pending = append(pending, text...)
@@ -179,9 +178,11 @@ func (c *checker) findLeaksByLine(r io.Reader, maxLine int) ([]leak, error) {
 		if err != nil && !isPartOfLine && !isEnd {
 			return nil, err
 		}
-		canReadMore := isPartOfLine && len(pending) < maxLine || err == nil && len(pending) < checkBatch
-		if canReadMore {
-			continue
+		if isPartOfLine && len(pending) < maxLine {
+			continue // read the rest of the line
+		}
+		if err == nil && len(pending) < checkBatch {
+			continue // read another line: one search in many lines is faster than many searches
 		}
 		for _, l := range c.findLeaks(pending) {
 			l.Line += linesBefore
@@ -216,16 +217,16 @@ func (c *checker) learnEnvironment() {
 	}
 	for _, entry := range c.factory.Environ() {
 		name, value, _ := strings.Cut(entry, "=")
-		before := new(redact.Secrets)
-		before.LearnEnvironment([]string{entry})
-		if before.Knows(value) {
+		only := new(redact.Secrets) // shows whether this entry is a secret, whatever else is known
+		only.LearnEnvironment([]string{entry})
+		if only.Knows(value) {
 			c.learn("the variable "+name, value)
 		}
 	}
 }
 
-// learnState learns the tokens of the store, and the ids and cookies of sessions. It warns about
-// secrets that cannot be opened.
+// learnState learns the ids and cookies of remembered sessions, and the tokens of the store. It
+// warns about tokens that cannot be decrypted. The error is about the state's files.
 func (c *checker) learnState() error {
 	store, err := state.Open(c.factory.State)
 	if err != nil {
@@ -246,7 +247,8 @@ func (c *checker) learnState() error {
 	return c.learnTokens()
 }
 
-// learnTokens learns the secrets of the token store. It warns about secrets that cannot be opened.
+// learnTokens learns the tokens and client secrets of the token store. It warns about those that
+// cannot be decrypted.
 func (c *checker) learnTokens() error {
 	tokens, err := c.factory.Env.Tokens()
 	if err != nil {
@@ -313,10 +315,11 @@ func (c *checker) findLeaksInText(raw []byte) []leak {
 	return leaks
 }
 
-// reasonFor returns the reason why a finding is a secret.
+// reasonFor returns the reason why a finding is a secret: the source of a known value, or else how
+// its text gave it away.
 func (c *checker) reasonFor(f redact.Found) string {
-	if from := c.sources[f.Secret]; from != "" {
-		return from
+	if source := c.sources[f.Secret]; source != "" {
+		return source
 	}
 	if line := c.factory.RedactionFor(f.Secret); f.Kind == redact.FoundKnown && line > 0 {
 		return fmt.Sprintf("line %d of %s", line, c.factory.RedactFile)

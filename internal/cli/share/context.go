@@ -21,7 +21,7 @@ func WithContext(c *rows.Capture, listed []*rows.Row) []*rows.Row {
 	byTalk := map[live.Talk]*surroundings{}
 	for i, r := range c.Rows() {
 		if included[r] {
-			byTalk[live.TalkOf(r)] = &surroundings{lastIndex: i}
+			byTalk[live.TalkOf(r)] = &surroundings{lastIndex: i} // replaces an entry with a lower index
 		}
 	}
 	pages := view.NewLists()
@@ -32,7 +32,8 @@ func WithContext(c *rows.Capture, listed []*rows.Row) []*rows.Row {
 			continue // no listed row is of this conversation
 		}
 		if mcp.IsOpening(r.Method) {
-			s.addOpening(r, i, talk.Conn >= 0)
+			hasOneConnection := talk.Conn >= 0 // a negative number stands for a group of connections
+			s.addOpening(r, i, hasOneConnection)
 		} else if r.Method == view.ToolsList {
 			s.addListPage(pages.Page(r), r, i)
 		}

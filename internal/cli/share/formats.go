@@ -43,7 +43,8 @@ func WriteAs(f *cmdutil.Factory, format string, w io.Writer, c *rows.Capture, al
 		withoutHandshakes := slices.DeleteFunc(slices.Clone(all), func(row *rows.Row) bool {
 			return mcp.IsOpening(row.Method)
 		})
-		if len(withoutHandshakes) > 0 && len(withoutHandshakes) < len(all) {
+		hasHandshakes := len(withoutHandshakes) < len(all)
+		if hasHandshakes && len(withoutHandshakes) > 0 {
 			all = withoutHandshakes
 			script.Comment("handshakes are omitted: each command does its own handshake")
 			script.Space()
@@ -100,6 +101,7 @@ func writeReports(f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows
 				return err
 			}
 		}
+		// The facts are pairs of a name and a value.
 		facts := [][]string{{"recorded by", "mcpc " + row.Head().Mcpc}, {"reported by", "mcpc " + f.Version}}
 		if server := recorded.ServerName(c, row); server != "" {
 			facts = append(facts, []string{"server version", server})
@@ -111,10 +113,11 @@ func writeReports(f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows
 			},
 		}
 		if exchange != nil {
-			var s traffic.Script
+			var script traffic.Script
 			request := recorded.Request{Row: row, Exchange: exchange, Capture: c, Version: f.Version}
-			if recorded.AddMcpcCommand(&s, request) == nil {
-				report.Reproduce = s.String()
+			err := recorded.AddMcpcCommand(&script, request)
+			if err == nil { // an exchange without a command is reported without it
+				report.Reproduce = script.String()
 			}
 		}
 		if err := traffic.WriteIssueReport(w, report); err != nil {

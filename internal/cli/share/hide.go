@@ -1,12 +1,12 @@
 package share
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"mcpc/internal/capture/bundle"
@@ -26,13 +26,14 @@ type Rule struct {
 	pattern *regexp.Regexp
 }
 
-// ReadRules parses the values of --redact. The error is a usage error.
+// ReadRules parses the values of --redact: /regular expression/, or else a jq expression. The error
+// is a usage error.
 func ReadRules(texts []string) (rules []Rule, err error) {
 	for _, text := range texts {
 		r := Rule{text: text}
 		if len(text) > 2 && text[0] == '/' && strings.HasSuffix(text, "/") {
 			r.pattern, err = regexp.Compile(text[1 : len(text)-1])
-			if err == nil && r.pattern.MatchString("") {
+			if err == nil && r.pattern.MatchString("") { // it would match everywhere
 				return nil, usage.New("--redact: the pattern also matches the empty text", "")
 			}
 		} else {
@@ -63,10 +64,11 @@ var HiddenAs = map[redact.FoundKind]string{
 	redact.FoundMail: "e-mail addresses", redact.FoundHome: "names of home directories", redact.FoundIP: "IPv4 addresses",
 }
 
-// Learn learns the secrets of all exchanges of a capture. A value with a secret name in one place
-// may occur in another place before it, or without its name. The expressions of --redact apply to
-// the rows in all.
-func (h *Hider) Learn(ctx context.Context, c *rows.Capture, all []*rows.Row) error {
+// Learn learns the secrets of all exchanges of a capture, before any of them is copied: a value that
+// is named as a secret in one place may occur earlier, or elsewhere without its name. The jq
+// expressions of --redact apply to the selected rows only. The error is ready to be returned by a
+// command.
+func (h *Hider) Learn(ctx context.Context, c *rows.Capture, selected []*rows.Row) error {
 	s := &h.Factory.Secrets
 	s.Guess = h.Level
 	for _, r := range h.Rules {
@@ -79,13 +81,13 @@ func (h *Hider) Learn(ctx context.Context, c *rows.Capture, all []*rows.Row) err
 		s.LearnCommand(head.Argv)
 		s.LearnCommand(head.Command)
 	}
-	selected := map[*rows.Row]bool{}
-	for _, row := range all {
-		selected[row] = true
+	isSelected := map[*rows.Row]bool{}
+	for _, row := range selected {
+		isSelected[row] = true
 	}
 	for _, row := range c.Rows() {
 		err := row.EachFrame(func(f wire.Frame) error {
-			if !selected[row] {
+			if !isSelected[row] {
 				return nil // reading the frame has hidden and learned its secrets
 			}
 			return h.learnSelected(ctx, f.Raw)
@@ -106,7 +108,7 @@ func (h *Hider) Learn(ctx context.Context, c *rows.Capture, all []*rows.Row) err
 const minRedacted = 4
 
 // learnSelected learns the values that the expressions of --redact select in a message. It returns a
-// usage error for a value that is too short.
+// usage error for a value that is too short. It ignores bytes that are no JSON.
 func (h *Hider) learnSelected(ctx context.Context, raw []byte) error {
 	if len(raw) == 0 || jsonraw.Valid(raw) != nil {
 		return nil
@@ -118,23 +120,34 @@ func (h *Hider) learnSelected(ctx context.Context, raw []byte) error {
 		values, _ := r.values.Values(ctx, raw) // many messages do not have the values
 		for _, value := range values {
 			for _, text := range appendTexts(value, nil) {
-				switch {
-				case len(redact.HiddenIn(text)) > 0:
-				case len(text) >= 2*minRedacted:
-					h.Factory.Secrets.Learn(text)
-				case len(text) >= minRedacted:
-					h.Factory.Secrets.Hide(regexp.MustCompile(regexp.QuoteMeta(text)))
-				case text != "":
-					return usage.New(
-						fmt.Sprintf(
-							"--redact %s gives a value of fewer than %d characters, which also occurs within other texts",
-							r.text, minRedacted,
-						),
-						"--redact '/regular expression/' selects the right places",
-					)
+				if err := h.learnText(r, text); err != nil {
+					return err
 				}
 			}
 		}
+	}
+	return nil
+}
+
+// learnText learns a text that the expression of a rule selected. It skips an empty text, and a text
+// whose secret is hidden already. It returns a usage error for a text that is too short.
+func (h *Hider) learnText(r Rule, text string) error {
+	if text == "" || len(redact.HiddenIn(text)) > 0 {
+		return nil
+	}
+	if len(text) < minRedacted {
+		return usage.New(
+			fmt.Sprintf(
+				"--redact %s gives a value of fewer than %d characters, which also occurs within other texts",
+				r.text, minRedacted,
+			),
+			"--redact '/regular expression/' selects the right places",
+		)
+	}
+	if len(text) >= 2*minRedacted {
+		h.Factory.Secrets.Learn(text)
+	} else { // Learn ignores values as short as this
+		h.Factory.Secrets.Hide(regexp.MustCompile(regexp.QuoteMeta(text)))
 	}
 	return nil
 }
@@ -153,11 +166,13 @@ func appendTexts(value json.RawMessage, all []string) []string {
 		}
 		return all
 	}
-	text, ok := jsonraw.Text(value)
-	if ok || jsonraw.IsNumber(value) {
-		return append(all, cmp.Or(text, strings.Trim(string(value), `"`)))
+	if text, ok := jsonraw.Text(value); ok {
+		return append(all, text)
 	}
-	return all
+	if jsonraw.IsNumber(value) {
+		return append(all, string(value))
+	}
+	return all // true, false or null
 }
 
 // Draft copies the exchanges without their secrets into a temporary capture. It returns a bundle
@@ -170,16 +185,16 @@ func (h *Hider) Draft(c *rows.Capture, rows []*rows.Row) (*bundle.Content, error
 	s := &h.Factory.Secrets
 	h.counts = map[string]int{}
 	s.Tally = func(kind redact.FoundKind) { h.counts[HiddenAs[kind]]++ }
-	left := placeholders{values: map[string]bool{}}
-	err = c.Copy(io.MultiWriter(file, &left), rows)
+	written := placeholders{values: map[string]bool{}}
+	err = c.Copy(io.MultiWriter(file, &written), rows)
 	s.Tally = nil
 	if err != nil {
 		file.Close()
 		return nil, err
 	}
 	content := &bundle.Content{Capture: file}
-	content.Manifest.Hidden = left.hidden
-	content.Manifest.Values = len(left.values)
+	content.Manifest.Hidden = written.hidden
+	content.Manifest.Values = len(written.values)
 	content.Manifest.Now = h.counts
 	content.Manifest.Rules = []string{
 		"values that mcpc knows: stored tokens, session ids, secrets of the environment, --redact-file",
@@ -205,14 +220,18 @@ func (h *Hider) Draft(c *rows.Capture, rows []*rows.Row) (*bundle.Content, error
 // placeholders counts the placeholders in the written lines of a capture, and the values they hide.
 type placeholders struct {
 	hidden int
+	// values has a key for each hidden value. The values themselves are not in the lines.
 	values map[string]bool
 }
 
-// Write counts the placeholders in a line.
+// Write counts the placeholders in a line. A value is identified by the hash in its placeholder, and
+// by the placeholder's length, since some placeholders have no hash.
 func (p *placeholders) Write(line []byte) (int, error) {
 	for _, span := range redact.HiddenIn(string(line)) {
 		p.hidden++
-		p.values[strings.Join(redact.HashesIn(string(line[span[0]:span[1]])), "")+fmt.Sprint(span[1]-span[0])] = true
+		placeholder := string(line[span[0]:span[1]])
+		hash := strings.Join(redact.HashesIn(placeholder), "")
+		p.values[hash+strconv.Itoa(len(placeholder))] = true
 	}
 	return len(line), nil
 }

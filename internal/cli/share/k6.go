@@ -35,6 +35,7 @@ func WriteK6(f *cmdutil.Factory, c *rows.Capture, rows []*rows.Row) error {
 		}
 	}
 	if len(l.plan.Calls) == 0 {
+		// Explain the transport if there is a call that only the transport excludes.
 		for _, reason := range []string{overStdio, overSSE} {
 			if l.omitted[reason] > 0 {
 				return usage.New("not exported: "+refusals[reason][0], wire.Hint(refusals[reason][1]))
@@ -92,16 +93,17 @@ var refusals = map[string][2]string{
 
 // omittedText returns a text with the numbers of omitted exchanges and the reasons.
 func (l *load) omittedText() string {
-	var all []string
-	n := 0
+	var parts []string
+	total := 0
 	for _, reason := range slices.Sorted(maps.Keys(l.omitted)) {
-		n += l.omitted[reason]
-		all = append(all, fmt.Sprintf("%d %s", l.omitted[reason], reason))
+		total += l.omitted[reason]
+		parts = append(parts, fmt.Sprintf("%d %s", l.omitted[reason], reason))
 	}
-	return english.Plural(n, "exchange") + " left out: " + strings.Join(all, ", ")
+	return english.Plural(total, "exchange") + " left out: " + strings.Join(parts, ", ")
 }
 
-// add adds the call of a row, or counts the reason for omitting it.
+// add adds the call of a row, or counts the reason for omitting it. The first added call decides the
+// server and the era of the load test. The error is a failure to read the row.
 func (l *load) add(row *rows.Row) error {
 	if reason := whyUnrepeatable(row); reason != "" {
 		l.omitted[reason]++
@@ -132,6 +134,7 @@ func (l *load) add(row *rows.Row) error {
 	if len(l.plan.Calls) == 0 {
 		l.startPlan(request)
 	}
+	// Values that an earlier response contained, such as ids, are taken from that response again.
 	call.Bound = l.binder.Bind(call, wire.ParseMessage(x.Response.Raw).Result)
 	l.boundCount += len(call.Bound)
 	for _, field := range request.UserFields() {
@@ -150,26 +153,29 @@ var traceFields = []string{"traceparent", "tracestate", "baggage"}
 func (l *load) startPlan(request recorded.Request) {
 	l.address = request.Address()
 	l.fields = map[string][]wire.Field{}
-	l.plan = k6.Plan{Version: l.version, URL: l.address, Revision: revisionOf(request), Duration: loadTime}
+	l.plan = k6.Plan{Version: l.version, URL: l.address, Revision: revisionOrNewest(request), Duration: loadTime}
 	l.plan.Stateless = client.Stateless(l.plan.Revision)
 	if request.Capture.IsBundled() {
 		l.plan.URL = "" // the server's name may come from a stranger
 	}
 }
 
-// revisionOf returns the protocol revision of a request, or the newest stateful one if the recording
-// does not have it.
-func revisionOf(request recorded.Request) string {
-	revision := request.Revision()
-	for _, known := range client.Revisions() {
-		if revision == "" && !client.Stateless(known) {
-			revision = known
+// revisionOrNewest returns the protocol revision of a request, or the newest revision with sessions
+// if the recording does not have it.
+func revisionOrNewest(request recorded.Request) string {
+	if revision := request.Revision(); revision != "" {
+		return revision
+	}
+	for _, known := range client.Revisions() { // the newest first
+		if !client.Stateless(known) {
+			return known
 		}
 	}
-	return revision
+	return ""
 }
 
-// whyUnrepeatable returns the reason why a row cannot be repeated as an independent call, or "".
+// whyUnrepeatable returns the reason why a row cannot be repeated as an independent call, or "" if it
+// can. The reason follows a count, as in "3 requested by the server".
 func whyUnrepeatable(row *rows.Row) string {
 	switch {
 	case mcp.IsOpening(row.Method):
@@ -188,18 +194,21 @@ func whyUnrepeatable(row *rows.Row) string {
 	return ""
 }
 
-// whyUnsendable returns the reason why the script cannot send a request, or "".
+// whyUnsendable returns the reason why the script cannot send a request, or "" if it can. The script
+// has one server and one era, which the first call decided. The reason follows a count, as in "3
+// over stdio".
 func (l *load) whyUnsendable(request recorded.Request) string {
+	hasPlan := len(l.plan.Calls) > 0
 	switch {
-	case request.Exchange.Request.Stream == 0:
+	case request.Exchange.Request.Stream == 0: // only HTTP requests have a number
 		return overStdio
 	case request.OnOtherStream():
 		return overSSE
 	case !recorded.IsAddress(request.Address()):
 		return "whose URL was not recorded"
-	case len(l.plan.Calls) > 0 && request.Address() != l.address:
+	case hasPlan && request.Address() != l.address:
 		return "to another server"
-	case len(l.plan.Calls) > 0 && client.Stateless(revisionOf(request)) != l.plan.Stateless:
+	case hasPlan && client.Stateless(revisionOrNewest(request)) != l.plan.Stateless:
 		return "in another revision (the filter protocol:" + request.Revision() + " selects them)"
 	}
 	return ""
@@ -212,8 +221,9 @@ func (l *load) commonHeaders() (all []wire.Field) {
 	for _, name := range slices.Sorted(maps.Keys(l.fields)) {
 		fields := l.fields[name]
 		last := fields[len(fields)-1]
-		same := !slices.ContainsFunc(fields, func(f wire.Field) bool { return f.Value != last.Value })
-		if name == "authorization" || same && len(fields) == len(l.plan.Calls) {
+		hasOneValue := !slices.ContainsFunc(fields, func(f wire.Field) bool { return f.Value != last.Value })
+		isInAllCalls := len(fields) == len(l.plan.Calls)
+		if name == "authorization" || hasOneValue && isInAllCalls {
 			all = append(all, last)
 		}
 	}

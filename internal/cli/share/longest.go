@@ -15,8 +15,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// maxLongest is the number of words that Longest returns.
 const (
+	// maxLongest is the maximum number of words that Longest returns.
 	maxLongest = 10
 	// maxWordLength is the maximum length of a returned word. Longer words are cut.
 	maxWordLength = 1 << 10
@@ -70,7 +70,7 @@ func Longest(c *rows.Capture) (words []string, err error) {
 	return l.words, nil
 }
 
-// A longest collects the longest words.
+// longestWords collects the longest words, the longest first.
 type longestWords struct{ words []string }
 
 // addMessage collects the words of the strings in JSON. It skips the members in protocolMembers and
@@ -103,7 +103,8 @@ func (l *longestWords) addText(text []byte) {
 // addWord adds a word if it is among the longest and not in the list yet.
 func (l *longestWords) addWord(word []byte) {
 	n := len(l.words)
-	if n == maxLongest && len(word) <= len(l.words[n-1]) || slices.Contains(l.words, string(word)) {
+	isTooShort := n == maxLongest && len(word) <= len(l.words[n-1])
+	if isTooShort || slices.Contains(l.words, string(word)) {
 		return
 	}
 	l.words = append(l.words, string(word))

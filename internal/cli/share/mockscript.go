@@ -16,15 +16,17 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A script writes a script for `mcpc mock --script`: the server first, then a rule for each
+// A mockScript writes a script for `mcpc mock --script`: the server first, then a rule for each
 // recorded request. It writes a comment for anything that a script cannot express.
 type mockScript struct {
+	// revisions, session, capabilities, server and tools are what the recorded server declared.
+	// server is its description, for a comment.
 	revisions    []string
 	session      string
 	capabilities []byte
 	server       string
 	tools        [][]byte
-	// onlyHTTP is set if a rule has an action that only HTTP has.
+	// onlyHTTP is set if a rule has an action that exists over HTTP only.
 	onlyHTTP bool
 	out      *bufio.Writer
 	// requestCounts are the numbers of requests so far, by method.
@@ -37,6 +39,7 @@ type mockScript struct {
 // response, for a comment.
 func writeMockScript(w io.Writer, rows []*rows.Row, describeServer func(response []byte) string) error {
 	s := &mockScript{requestCounts: map[string]int{}, describeServer: describeServer, out: bufio.NewWriterSize(w, 64<<10)}
+	// The head of the script describes the server in all rows, so they are read twice.
 	for _, row := range rows {
 		if err := s.learn(row); err != nil {
 			return err
@@ -107,8 +110,8 @@ func (s *mockScript) learn(row *rows.Row) error {
 // writeRow writes the rule of a row. It skips opening requests and successful lists of tools, which
 // writeHead has written.
 func (s *mockScript) writeRow(row *rows.Row) error {
-	isInHead := mcp.IsOpening(row.Method) || row.Method == "tools/list" && row.Channel == exchange.ChannelOK
-	if isInHead {
+	isToolList := row.Method == "tools/list" && row.Channel == exchange.ChannelOK
+	if isToolList || mcp.IsOpening(row.Method) {
 		return nil
 	}
 	x, err := row.Exchange()
@@ -157,7 +160,9 @@ func (s *mockScript) learnTools(x *wire.Exchange) {
 	}
 }
 
-// writeRule writes the rule for one request: the server's notifications and its response.
+// writeRule writes the rule for one request: the server's notifications and its response. The rule
+// applies to the same request by its number among the requests with its method. A request without a
+// response gets its HTTP error status, or hangs.
 func (s *mockScript) writeRule(row *rows.Row, x *wire.Exchange) {
 	s.requestCounts[row.Method]++
 	fmt.Fprintf(s.out, "\non %s #%d\n", row.Method, s.requestCounts[row.Method])
@@ -181,7 +186,7 @@ func (s *mockScript) writeRule(row *rows.Row, x *wire.Exchange) {
 	case response.Result != nil:
 		s.writeRuleLine("result " + safeText(response.Result))
 	case response.Error != nil:
-		failure := jsonraw.First(x.Response.Raw, "error")
+		failure := jsonraw.First(x.Response.Raw, "error") // as received: response.Error is decoded
 		s.writeRuleLine(`json {"jsonrpc":"2.0","id":$ID,"error":` + safeText(failure) + "}")
 	default:
 		s.writeRuleLine("# the response is not a JSON-RPC response")
@@ -214,8 +219,8 @@ func (s *mockScript) writeEarlierMessages(x *wire.Exchange, isHTTP bool) {
 	}
 }
 
-// markToken returns a notification of the server with tokenMark in the place of its progress
-// token.
+// markToken returns a notification of the server with tokenMark in the place of its progress token:
+// the mock's clients will choose other tokens than the recorded client.
 func markToken(m *wire.Message) []byte {
 	if jsonraw.First(m.Params, "progressToken") == nil {
 		return m.Raw
@@ -241,10 +246,13 @@ func (s *mockScript) writeComment(row *rows.Row, text string) {
 	fmt.Fprintf(s.out, "\n# %s: %s\n", commentText(row.Number()+" "+row.Method), text)
 }
 
-// isWord reports whether a script can contain text as one word.
+// isWord reports whether a script can contain text as one word: ASCII without spaces, backslashes
+// and control characters that does not begin a comment.
 func isWord(text string) bool {
-	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }) &&
-		text[0] != '#'
+	if text == "" || text[0] == '#' {
+		return false
+	}
+	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' })
 }
 
 // isObject reports whether raw is a JSON object.

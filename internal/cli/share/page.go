@@ -42,7 +42,8 @@ const (
 	rowsAtOnce    = 1000
 )
 
-// JSON returns the page with the exchanges of a capture as JSON. Ages are relative to the time at.
+// JSON returns the page with the exchanges of a capture as JSON. Ages are relative to the time
+// modified, so that the same capture always gives the same page.
 func (page Page) JSON(c *rows.Capture, modified time.Time) ([]byte, error) {
 	page.Report = page.Report[:jsonraw.RuneStart([]byte(page.Report), min(len(page.Report), maxPageReport))]
 	now := func() time.Time { return modified }
@@ -65,7 +66,8 @@ func (page Page) JSON(c *rows.Capture, modified time.Time) ([]byte, error) {
 	return jsonraw.Marshal(page)
 }
 
-// fill adds the exchanges and all other documents of the views.
+// fill adds the exchanges and all other documents of the views. It adds at most about MostRows
+// exchanges, and cuts their bodies once they have maxPageBodies bytes in total.
 func (d *Page) fill(ctx context.Context, v *view.Views) (err error) {
 	d.Rows = []view.Row{}
 	d.Blocks = map[string][]view.Line{}
@@ -89,7 +91,7 @@ func (d *Page) fill(ctx context.Context, v *view.Views) (err error) {
 		d.Left = ""
 	}
 	remaining := maxPageBodies
-	cut := func(b *view.Body) { // cut shortens a body to the remaining room
+	cut := func(b *view.Body) { // shortens a body to the remaining bytes; some messages have no body
 		if b == nil {
 			return
 		}

@@ -12,15 +12,20 @@ import (
 	"mcpc/internal/yaml"
 )
 
-// exportSaved writes rows as a file for mcpc run. It omits lists that other requests were checked
-// with, unless there is nothing else.
+// exportSaved writes rows as a file for mcpc run. It omits the lists that a client requests to check
+// its calls, unless the rows have nothing else. It returns a ScriptError if there is nothing to save.
 func exportSaved(f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows.Row) error {
-	s, err := savedSteps(f, c, rows, false)
-	if err == nil && len(s.File.Steps)+len(s.WithoutOutcome) == 0 && s.Lists > 0 {
-		s, err = savedSteps(f, c, rows, true)
-	}
+	const keepLists = true
+	s, err := savedSteps(f, c, rows, !keepLists)
 	if err != nil {
 		return err
+	}
+	hasOnlyLists := len(s.File.Steps)+len(s.WithoutOutcome) == 0 && s.Lists > 0
+	if hasOnlyLists {
+		s, err = savedSteps(f, c, rows, keepLists)
+		if err != nil {
+			return err
+		}
 	}
 	if len(s.WithoutOutcome) > 0 {
 		f.Warn("the file omits " + strings.Join(s.WithoutOutcome, ", ") + ": its outcome cannot be expected again")
@@ -44,7 +49,7 @@ func exportSaved(f *cmdutil.Factory, w io.Writer, c *rows.Capture, rows []*rows.
 	return err
 }
 
-// savedSteps makes steps of rows. If lists is set, every list becomes a step.
+// savedSteps makes steps of rows. If keepLists is set, every list becomes a step.
 func savedSteps(f *cmdutil.Factory, c *rows.Capture, rows []*rows.Row, keepLists bool) (*recorded.ExportSaver, error) {
 	s := &recorded.ExportSaver{KeepLists: keepLists}
 	for _, row := range rows {
@@ -56,9 +61,8 @@ func savedSteps(f *cmdutil.Factory, c *rows.Capture, rows []*rows.Row, keepLists
 			s.Omit("not sent")
 			continue
 		}
-		if err := s.Add(
-			recorded.Request{Row: row, Exchange: exchange, Capture: c, Version: f.Version}, len(rows) > 1,
-		); err != nil {
+		request := recorded.Request{Row: row, Exchange: exchange, Capture: c, Version: f.Version}
+		if err := s.Add(request, len(rows) > 1); err != nil {
 			return nil, err
 		}
 	}
