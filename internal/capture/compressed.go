@@ -19,7 +19,7 @@ import (
 // Runs of a Ring are compressed after their end. Readers see the same lines at the same offsets, so the
 // index of a run stays valid.
 
-// CompressFrom is the size in bytes from which a run is compressed. Tests set a smaller size.
+// CompressFrom is the minimum size in bytes of a run that is compressed. Tests set a smaller size.
 var CompressFrom int64 = 1 << 20
 
 // maxCompressedBytes is about how many bytes one command compresses. Compression takes 2 ms for
@@ -47,7 +47,7 @@ func (r *Ring) CompressEnded(runs []Run, now time.Time) {
 
 // compress replaces a run with its compressed file, if the run has ended and is large enough, and
 // reports whether it did. It gives up with errClosed once stop is set; stop may be nil. Several
-// processes may compress the same run, because each writes to a temporary file of its own.
+// processes may compress the same run, because each writes to a different temporary file.
 func (r *Ring) compress(run int, stop *atomic.Bool) (done bool, err error) {
 	path := r.Path(run)
 	plain, err := openEnded(path)

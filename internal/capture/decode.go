@@ -136,7 +136,7 @@ func (p *Parser) parseFrame(m jsonraw.Members) (*wire.Frame, error) {
 	return f, parseRaw(f, m)
 }
 
-// parseRaw sets the bytes of a frame. It leaves them nil if the line has none.
+// parseRaw sets the bytes of a frame. It leaves them nil if the line has no bytes.
 func parseRaw(f *wire.Frame, m jsonraw.Members) error {
 	if raw, ok := m.Get("raw"); ok {
 		text, ok := jsonraw.Text(raw)
@@ -207,7 +207,7 @@ func parseClose(raw []byte) *wire.CloseFacts {
 	return &wire.CloseFacts{By: by, How: m.Text("how"), Text: m.Text("text")}
 }
 
-// member returns the value of a member; nil if there is none.
+// member returns the value of a member; nil if the member is missing.
 func member(m jsonraw.Members, name string) json.RawMessage {
 	raw, _ := m.Get(name)
 	return raw
@@ -226,8 +226,8 @@ func parseTime(text string) time.Time {
 }
 
 // FrameBytes returns the bytes of the frame in a line, without parsing the line as JSON. It reports
-// false for a line that is not spelled as a Recorder writes it; ParseLine reads such a line. The
-// result uses the memory of buf.
+// false if a Recorder would spell the line differently; ParseLine reads such a line. The result
+// uses the memory of buf.
 func FrameBytes(line, buf []byte) (raw []byte, ok bool) {
 	at := bytes.Index(line[:min(len(line), maxPrefix)], rawPrefix)
 	if at < 0 {

@@ -36,15 +36,15 @@ type Head struct {
 	Run int `json:"run,omitempty"`
 	// Mark marks each line of the run; "" if no other run is recorded into the file at the same time.
 	Mark string `json:"in,omitempty"`
-	// By says what recorded: ByCommand, ByTap, ByProxy or ByImport.
+	// By names the recorder: ByCommand, ByTap, ByProxy or ByImport.
 	By string `json:"by,omitempty"`
 	// Pid is the process that recorded; 0 if it is unknown.
 	Pid int `json:"pid,omitempty"`
-	// ReplayOf names the exchange that this run replays, as in "42.3"; "" for other runs.
+	// ReplayOf names the exchange that this run replays, as in "42.3"; "" if this run is no replay.
 	ReplayOf string `json:"of,omitempty"`
-	// PreviousRun is the run that this one continues; 0 if it continues none.
+	// PreviousRun is the run that this one continues; or 0.
 	PreviousRun int `json:"after,omitempty"`
-	// FirstRun is the run that began the recording that this one continues; 0 if it continues none.
+	// FirstRun is the run that began the recording that this one continues; or 0.
 	FirstRun int `json:"first,omitempty"`
 	// Trace and Span are the hexadecimal ids of the command's span, the parent of the span of each
 	// request; "" if the command made no spans.
@@ -76,12 +76,13 @@ type End struct {
 	// Exit is the exit status of the process.
 	Exit int       `json:"exit"`
 	Time time.Time `json:"time,omitzero"`
-	// ID is the id of a request that was given up while the run continued; nil if the End is that of the run.
+	// ID is the id of a request that was given up while the run continued; nil if the run itself
+	// ended.
 	ID   json.RawMessage `json:"id,omitempty"`
 	Kind wire.Kind       `json:"kind,omitempty"`
 	// Many is set if the outcome summarizes many exchanges.
 	Many bool `json:"many,omitempty"`
-	// Method and Name are those of the request: "tools/call", "get-sum".
+	// Method and Name are the request's: "tools/call", "get-sum".
 	Method string `json:"method,omitempty"`
 	Name   string `json:"name,omitempty"`
 	// Took is the time from sending the request to its outcome; 0 if nothing was sent.
@@ -135,7 +136,7 @@ func WriteFrame(w io.Writer, f wire.Frame) error {
 
 // appendPieces appends a frame as a line without its line feed. It calls flush after each piece of
 // the frame's bytes; flush may write b, and returns the buffer to continue with. Afterwards the
-// memory of the piece may be released, if it is that of a spool.
+// memory of the piece may be released, if a spool owns it.
 func appendPieces(b []byte, f wire.Frame, flush func(b []byte) []byte) []byte {
 	b = appendMembers(b, f)
 	if f.Raw != nil { // not nil but empty: the frame has a body of 0 bytes
@@ -322,7 +323,7 @@ func appendRFC3339(b []byte, t time.Time) []byte {
 }
 
 // AddMark returns a line with the mark of its run, for a file with lines of several runs. The line
-// must not be that of a head, which has the mark already.
+// must not be a head's, which already has the mark.
 func AddMark(line []byte, mark string) []byte {
 	return append([]byte(MarkPrefix+mark+`",`), line[1:]...)
 }

@@ -200,7 +200,7 @@ func (q *queue) hasRoom(bytes int) bool {
 }
 
 // MaxCopied is the largest frame in bytes that a Recorder copies. After Tap the caller may reuse
-// the memory of such a frame, but not that of a longer one, which the Recorder keeps.
+// the memory of such a frame, but not the memory of a longer frame, which the Recorder keeps.
 const MaxCopied = 4 << 10
 
 const (

@@ -14,8 +14,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// An Opener opens the destination of a recording and returns the number of its run, or 0 if it has
-// none.
+// An Opener opens the destination of a recording and returns the number of its run, or 0 if the
+// recording has no number.
 type Opener func() (w io.WriteCloser, run int, err error)
 
 // A Recording configures a Recorder.
@@ -36,8 +36,8 @@ type Recording struct {
 }
 
 // A Recorder writes frames to a capture. It never makes its caller fail. Tap does not wait for the
-// disk unless many or large frames are queued. The first frame creates the file, in a goroutine of
-// its own. Methods may be called from several goroutines. A nil Recorder records nothing.
+// disk unless many or large frames are queued. The first frame creates the file, in a separate
+// goroutine. Methods may be called from several goroutines. A nil Recorder records nothing.
 type Recorder struct {
 	options Recording
 	queue   queue
@@ -95,9 +95,10 @@ const (
 // frames. Tests set a smaller limit.
 var maxQueuedBytes = 64 << 20
 
-// LongFrame is the size in bytes from which a frame is written in pieces, so that its line is not
-// held in memory as a whole. A Recorder that shares its file writes each line at once, whatever its
-// size: only one write is never mixed with the lines of other recorders. Tests set a smaller size.
+// LongFrame is the minimum size in bytes of a frame that is written in pieces, so that its line is
+// not held in memory as a whole. A Recorder that shares its file writes each line at once, whatever
+// its size: only one write is never mixed with the lines of other recorders. Tests set a smaller
+// size.
 var LongFrame = 8 << 20
 
 // NewRecorder begins a recording. The caller closes it.
@@ -365,8 +366,8 @@ func (r *Recorder) Close() error {
 
 var errClosed = errors.New("the recording is closed")
 
-// Run returns the number of the run. It returns 0 if the run has none or nothing was recorded yet.
-// After the first frame it waits until the file is open.
+// Run returns the number of the run. It returns 0 if the run has no number or nothing was recorded
+// yet. After the first frame it waits until the file is open.
 func (r *Recorder) Run() int {
 	begun := r.queue.hasBegun()
 	r.writing.Lock()

@@ -22,14 +22,14 @@ import (
 // between calls. Many processes may use it at the same time.
 type Ring struct{ dir string }
 
-// Limits bound a Ring. A limit of 0 is none.
+// Limits bound a Ring. A limit of 0 has no effect.
 type Limits struct {
 	Runs  int
 	Bytes int64
 	Age   time.Duration
 }
 
-// DefaultLimits are the limits of the ring in which every command is recorded.
+// DefaultLimits are the limits of the ring that records every command.
 var DefaultLimits = Limits{Runs: 2000, Bytes: 512 << 20, Age: 30 * 24 * time.Hour}
 
 const (
@@ -46,8 +46,8 @@ const (
 // recordingExtensions end the names of recordings: captures, HTTP archives and bundles.
 var recordingExtensions = []string{Extension, ".har", ".html", ".mcpcz"}
 
-// NamesRecording reports whether a file name is that of a recording, compressed or not. The file
-// need not exist.
+// NamesRecording reports whether a file name has the extension of a recording, compressed or not.
+// The file need not exist.
 func NamesRecording(name string) bool {
 	name = strings.TrimSuffix(strings.ToLower(name), packed.Extension)
 	return slices.Contains(recordingExtensions, filepath.Ext(name))
@@ -117,8 +117,8 @@ func (r *Ring) openCounter(flag int) (*os.File, error) {
 	return OpenPlain(filepath.Join(r.dir, counterName), flag)
 }
 
-// lastNumber returns the number in the counter, or that of the newest run if the counter cannot be
-// read. It returns 0 if there is no run.
+// lastNumber returns the number in the counter, or the newest run's if the counter cannot be read.
+// It returns 0 if there is no run.
 func (r *Ring) lastNumber() int {
 	if f, err := r.openCounter(os.O_RDONLY); err == nil {
 		raw, err := io.ReadAll(io.LimitReader(f, 32))
@@ -142,7 +142,8 @@ type Run struct {
 	Modified time.Time
 }
 
-// Runs returns the runs in the ring, oldest first. It returns none if the directory does not exist.
+// Runs returns the runs in the ring, oldest first. It returns no runs if the directory does not
+// exist.
 func (r *Ring) Runs() ([]Run, error) {
 	entries, err := os.ReadDir(r.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -217,8 +218,8 @@ func IndexPath(path string) string {
 }
 
 // remove deletes a run and its index. The run may have a plain file, a compressed one or, while it
-// is compressed, both. It returns an error if it deleted neither file or could not delete one that
-// exists.
+// is compressed, both. It returns an error if it deleted neither file or could not delete a file
+// that exists.
 func (r *Ring) remove(run int) error {
 	os.Remove(IndexPath(r.Path(run)))
 	err := os.Remove(r.Path(run) + packed.Extension)

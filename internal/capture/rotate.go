@@ -13,7 +13,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A long recording is kept in parts, each a run of its own in the ring. A part begins with lines
+// A long recording is kept in parts, each a separate run in the ring. A part begins with lines
 // repeated from the part before it: the frames of exchanges that wait for their response or were
 // cancelled, and the frames that opened conversations and streams of HTTP+SSE. So each part can be
 // read alone, and an exchange is listed once, in the part where it ended.
@@ -29,9 +29,9 @@ type Rotation struct {
 	Carry Carry
 }
 
-// A Carry writes to w the lines of a part that the next part repeats, and returns their number. The
-// part is given by its path. The spans, the first of which is the head, contain all lines that may
-// have to be repeated.
+// A Carry writes to w the lines of a part that the next part repeats, and returns their number.
+// part is the path of the part. The spans contain all lines that may have to be repeated; the first
+// span is the head.
 type Carry func(w io.Writer, part string, spans []Span) (lines int, err error)
 
 const (
@@ -87,7 +87,7 @@ func (r *Recorder) rotateLocked() {
 }
 
 // writeBeginning writes the head and the repeated lines of the part that follows head.PreviousRun,
-// and returns their length in bytes. The spans are the lines from which Carry picks.
+// and returns their length in bytes. The spans are the lines that Carry chooses from.
 func (r *Rotation) writeBeginning(w io.Writer, head Head, spans []Span) (int64, error) {
 	counted := &countingWriter{Writer: w}
 	if _, err := counted.Write(AppendHead(nil, head)); err != nil {
@@ -115,9 +115,9 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 // A Span is the place of some consecutive lines in a file, in bytes.
 type Span struct{ Offset, Length int64 }
 
-// A repeatTracker notes, while a part of a recording is written, the lines from which Carry picks
-// those that the next part repeats. It leaves out conversations of one HTTP request and its
-// response: they are complete, and no other row depends on them.
+// A repeatTracker notes the lines that the next part may have to repeat, while a part of a
+// recording is written; Carry chooses from them. It leaves out conversations of one HTTP request
+// and its response: they are complete, and no other row depends on them.
 type repeatTracker struct {
 	// conns are the conversations of the part; a conversation that is left out is nil.
 	conns map[int]*trackedConn

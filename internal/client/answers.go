@@ -12,25 +12,26 @@ import (
 	"mcpc/internal/wire"
 )
 
-// An InputRequest is a request for input from the server: a request of its own up to 2025-11-25, an entry
-// of inputRequests in a result since then (client/elicitation, client/sampling, client/roots).
+// An InputRequest is a request for input from the server: a separate request up to 2025-11-25, an
+// entry of inputRequests in a result since then (client/elicitation, client/sampling,
+// client/roots).
 type InputRequest struct {
 	// Method is elicitation/create, sampling/createMessage or roots/list.
 	Method string
-	// Params are the bytes that the server sent; nil if there are none.
+	// Params are the bytes that the server sent; nil if the request has no params.
 	Params json.RawMessage
-	// Key is the key in inputRequests; "" for a request of the server's own.
+	// Key is the key in inputRequests; "" if the server sent a separate request.
 	Key string
-	// WillRetry says that the client repeats its request once all input is given: an action elsewhere,
-	// such as in a browser, must then be complete.
+	// WillRetry reports whether the client repeats its request once all input is given: an action
+	// elsewhere, such as in a browser, must then be complete.
 	WillRetry bool
 }
 
 // An Answer is the result of an Asker.
 type Answer struct {
-	// Result is the result object without its JSON-RPC envelope; nil if there is none.
+	// Result is the result object without its JSON-RPC envelope; nil without a result.
 	Result json.RawMessage
-	// Declined says that there is no Result because the user declined.
+	// Declined reports whether Result is nil because the user declined.
 	Declined bool
 	// Outcome explains an answer without Result, or a Result that declines. It becomes the outcome
 	// of the client's request if the request fails because of this answer.
@@ -118,9 +119,9 @@ func (o clientSupport) covers(wanted clientSupport) bool {
 	return coversElicitation && coversSampling && (o.roots || !wanted.roots)
 }
 
-// rejection returns the JSON-RPC code with which a request is rejected, and a description of the
-// missing capability; the code is 0 if the request is allowed. A method without its capability gets
-// -32601 "method not found"; an undeclared elicitation mode or undeclared sampling tools get -32602
+// rejection returns the JSON-RPC error code for a rejected request and a description of the missing
+// capability; the code is 0 if the request is allowed. A method without its capability gets -32601
+// "method not found"; an undeclared elicitation mode or undeclared sampling tools get -32602
 // "invalid params".
 func (o clientSupport) rejection(method string, params json.RawMessage) (code int64, what string) {
 	members, _ := jsonraw.Object(params)
@@ -158,7 +159,7 @@ func (o clientSupport) rejection(method string, params json.RawMessage) (code in
 }
 
 // invalidSampling returns why the messages of a sampling request are invalid, or "". It returns ""
-// for other methods. Each tool use must be followed by its results, alone in the next message
+// for any other method. Each tool use must be followed by its results, alone in the next message
 // (2025-11-25 client/sampling, "Message Content Constraints").
 func invalidSampling(method string, params json.RawMessage) string {
 	if method != "sampling/createMessage" {

@@ -49,13 +49,13 @@ type connectionState struct {
 	// isLost is set when the server no longer knows the session.
 	isLost bool
 	// getStream is the GET stream for messages that belong to no request. It is nil before
-	// openGetStream, and if era or transport have none.
+	// openGetStream, and if the era or the transport has no GET stream.
 	getStream *transport.GetStream
 	// rootsSettled is closed when the server has had time to process the roots that it requested
-	// last; nil if it requested none.
+	// last; nil if it requested no roots.
 	rootsSettled chan struct{}
 	// probeReply is the reply to a probe that contradicted the memory of an earlier run. The next
-	// connection uses it instead of a probe of its own. It is nil otherwise.
+	// connection uses it instead of sending a probe. It is nil otherwise.
 	probeReply *reply
 	// noise is the first non-message that was received before the responses that opened the
 	// connection.

@@ -28,7 +28,7 @@ var revisions = []string{rev20260728, rev20251125, rev20250618, rev20250326, rev
 func Revisions() []string { return slices.Clone(revisions) }
 
 // Stateless reports whether the requests of a revision are independent of each other, without a
-// handshake and a session. It reports false for "".
+// handshake and a session. It reports false if revision is "".
 func Stateless(revision string) bool { return revision >= rev20260728 }
 
 // PingMethod returns the method that checks whether a server responds: ping, or server/discover
@@ -48,8 +48,8 @@ func CompletesInContext(revision string) bool { return revision >= rev20250618 }
 // must match (since 2025-06-18).
 func HasOutputSchemas(revision string) bool { return revision >= rev20250618 }
 
-// newestCommon returns the newest revision of mcpc that is among theirs and for which want returns true;
-// "" if there is none.
+// newestCommon returns the newest revision of mcpc that is among theirs and that want accepts, or
+// "" without such a revision.
 func newestCommon(theirs []string, want func(string) bool) string {
 	for _, revision := range revisions {
 		if want(revision) && slices.Contains(theirs, revision) {

@@ -20,7 +20,7 @@ import (
 const (
 	// maxRounds limits the rounds of one request.
 	maxRounds = 10
-	// maxEmptyRounds limits the consecutive rounds in which the server requests no input.
+	// maxEmptyRounds limits the consecutive rounds without a request for input.
 	maxEmptyRounds = 3
 	// firstEmptyWait is the wait before the first round without input; it doubles each time.
 	firstEmptyWait = 500 * time.Millisecond
@@ -31,7 +31,7 @@ const codeURLElicitation = -32042
 
 // answerRounds answers the input requests in o and sends the request again, until the server
 // responds with a result, an input request gets no answer, or maxRounds is reached. The hard limit
-// applies to all rounds together.
+// bounds the total time of all rounds.
 func (r *inputRounds) answerRounds(ctx context.Context, o wire.Outcome) wire.Outcome {
 	if !r.canContinue() {
 		return o
@@ -90,7 +90,7 @@ type inputRounds struct {
 }
 
 // nextCall returns the request of the next round after the outcome o, with the answers to the input
-// requests in o. If ok is false there is none, and end is the outcome of the request.
+// requests in o. If ok is false, there is no next round, and end is the outcome of the request.
 func (r *inputRounds) nextCall(ctx context.Context, o wire.Outcome) (next Call, end wire.Outcome, ok bool) {
 	next = r.call
 	r.firstDecline = nil
@@ -169,9 +169,9 @@ func newInputRequest(request jsonraw.Member, willRetry bool) InputRequest {
 	return InputRequest{Method: method, Params: params, Key: request.Name, WillRetry: willRetry}
 }
 
-// answerInput gets the answer to one input request. If ok is false there is none, and end is the
-// outcome: an answer without a result ends the request, because sampling and roots cannot express a
-// refusal. consequence is appended to the text of a refusal.
+// answerInput gets the answer to one input request. If ok is false, there is no answer, and end is
+// the outcome: an answer without a result ends the request, because sampling and roots cannot
+// express a refusal. consequence is appended to the text of a refusal.
 func answerInput(
 	ctx context.Context,
 	s *Session,

@@ -28,7 +28,7 @@ type legacy struct {
 type agreement struct {
 	// revision is the revision that the server chose; "" before the handshake.
 	revision string
-	// sessionID is the Mcp-Session-Id; "" if the server assigned none.
+	// sessionID is the Mcp-Session-Id; "" if the server did not assign an id.
 	sessionID string
 	// declared are the client capabilities that initialize declared.
 	declared json.RawMessage
@@ -128,7 +128,7 @@ func (e *legacy) acceptResult(c *connection, o wire.Outcome, session string) wir
 	if version == nil || string(version) == `""` {
 		return withFailure(o, wire.BadResponse, "the response to initialize has no protocolVersion")
 	}
-	if agreed == "" { // Text returns "" for a value that is not a string
+	if agreed == "" { // Text returns "" if the value is not a string
 		return withFailure(
 			o,
 			wire.BadResponse,
@@ -262,8 +262,8 @@ func (e *legacy) handleRequest(c *connection, m *wire.Message) {
 }
 
 // chooseAnswer returns a function that composes the answer to a request from the server, or nil if
-// none is to be sent, and a function to call after the answer was sent. It reports a request that is
-// rejected.
+// no answer is to be sent, and a function to call after the answer was sent. It reports a request
+// that is rejected.
 func (e *legacy) chooseAnswer(
 	c *connection, m *wire.Message,
 ) (compose func(context.Context) []byte, afterSending func()) {
@@ -396,8 +396,8 @@ func (e *legacy) isSessionValid(ctx context.Context, c *connection, refusal *rep
 	return r.Message != nil && r.Message.HasID()
 }
 
-// isSameRefusal reports whether two requests were refused with the same HTTP status, and with the same
-// error or body. b has an HTTP response; a has none over another transport.
+// isSameRefusal reports whether two requests were refused with the same HTTP status, and with the
+// same error or body. b has an HTTP response; a has none over a different transport.
 func isSameRefusal(a, b reply) bool {
 	if a.HTTP == nil || a.HTTP.Status != b.HTTP.Status {
 		return false

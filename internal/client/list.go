@@ -45,9 +45,9 @@ type Page struct {
 	Items   []json.RawMessage
 }
 
-// ListUntil requests the pages of a list until the last page, a limit, or a page for whose items
-// enough reports true; enough may be nil. The outcome is that of the last page; if a limit ended
-// the list, it is BadResponse and the list has the pages before the limit. If the server no longer
+// ListUntil requests the pages of a list until the last page, a limit, or a page whose items are
+// enough: enough reports true; it may be nil. The outcome is the last page's; if a limit ended the
+// list, it is BadResponse and the list has the pages before the limit. If the server no longer
 // accepts its cursor, or lost the session, ListUntil starts once more with the first page.
 func (s *Session) ListUntil(
 	ctx context.Context,
@@ -79,11 +79,11 @@ type WalkOptions struct {
 	Shape ShapeCheck
 }
 
-// Walk requests the pages of a list and stores none of them: it calls handle with each page, until the
+// Walk requests the pages of a list without storing them: it calls handle with each page, until the
 // last page, a limit, or a page after which handle reports that it has enough. handle may keep the
-// page. handle(nil) means that the list starts again and the previous pages do not count: Walk starts
-// once more with the first page if the server no longer accepts its cursor, or lost the session. The
-// outcome is that of the last page; if a limit ended the list, it is BadResponse.
+// page. handle(nil) means that the list starts again and the previous pages do not count: Walk
+// starts once more with the first page if the server no longer accepts its cursor, or lost the
+// session. The outcome is the last page's; if a limit ended the list, it is BadResponse.
 func (s *Session) Walk(
 	ctx context.Context, method string, opt WalkOptions, handle func(p *Page) (isEnough bool),
 ) (List, wire.Outcome) {
@@ -205,8 +205,8 @@ type page struct {
 	items      fingerprint
 	count      int
 	nextCursor json.RawMessage
-	// sameCount counts the previous pages in a row with the same items. stuckCount counts those of
-	// them that were not empty and had the same next cursor, too.
+	// sameCount counts the previous pages in a row with the same items. stuckCount counts only the
+	// pages that also had the same next cursor and were not empty.
 	sameCount, stuckCount int
 }
 
@@ -243,7 +243,7 @@ func (l *List) addPage(o wire.Outcome) (p page, items []json.RawMessage) {
 	if err != nil {
 		return p, nil
 	}
-	if items == nil { // an empty array, in contrast to none
+	if items == nil { // an empty array, not a missing one
 		items = []json.RawMessage{}
 	}
 	p.items = fingerprint{maphash.Bytes(seed, array), len(array)}
@@ -313,7 +313,7 @@ func countOf(n int, one string) string {
 }
 
 // Result returns the list as one result: the server's bytes if the list has one page, otherwise the
-// first page's result with all items and without nextCursor. It returns nil for a list without
+// first page's result with all items and without nextCursor. It returns nil if the list has no
 // pages.
 func (l *List) Result() json.RawMessage {
 	if len(l.Pages) == 0 {

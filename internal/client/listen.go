@@ -100,7 +100,7 @@ func (s *Session) Listen(ctx context.Context, l ListenRequest) wire.Outcome {
 func (s *Session) listenOnce(ctx context.Context, sub *subscription) (wire.Outcome, retryAction) {
 	c := s.connection()
 	if c.load().isLost || pause.IsOver(c.transport().Gone()) {
-		noReply := reply{} // nothing says that the revision has changed
+		noReply := reply{} // no reply reported that the revision has changed
 		fresh, o := s.reconnect(ctx, c, nextRevision(c, noReply))
 		switch {
 		case o.OK():

@@ -66,7 +66,7 @@ func (e *legacy) subscribe(
 	return accepted, wire.Outcome{}, noRetry
 }
 
-// sendSetup sends one of the requests that start a subscription, with one member in its params. It
+// sendSetup sends a request that helps to start a subscription, with one member in its params. It
 // reports a refusal as a finding. The retryAction says how Listen continues after a failure.
 func (e *legacy) sendSetup(
 	ctx context.Context,

@@ -158,8 +158,8 @@ var changeNotifications = map[string]func(SubscriptionFilter) bool{
 	"notifications/resources/updated":      func(f SubscriptionFilter) bool { return len(f.URIs) > 0 },
 }
 
-// isRequested reports whether the filter selects a notification. It reports false for notifications
-// that belong to requests.
+// isRequested reports whether the filter selects a notification. For notifications that belong to
+// requests, it reports false.
 func (sub *subscription) isRequested(method string) bool {
 	if isAsked := changeNotifications[method]; isAsked != nil {
 		return isAsked(sub.SubscriptionFilter)

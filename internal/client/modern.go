@@ -176,7 +176,7 @@ func (e *modern) handleRequest(c *connection, m *wire.Message) {
 
 // failedToSendRequest reports whether a tool failed because the server tried to send a request,
 // which this era forbids. mcp-go and the TypeScript SDK write these texts into the tool's result;
-// their errors have no code of their own, so only the text tells. It only selects a hint.
+// their errors have no specific code, so only the text can be checked. It only selects a hint.
 func failedToSendRequest(m *wire.Message) bool {
 	text := bytes.ToLower(m.Raw)
 	return bytes.Contains(text, []byte("server-initiated requests are not")) ||
@@ -185,8 +185,8 @@ func failedToSendRequest(m *wire.Message) bool {
 
 // sessionStateAfter judges an unconfirmed connection: only the revision can be outdated, since the
 // era has no session. A server that requires a handshake refuses a request with an HTTP status and
-// no request id, or with -32600, or with -32601 unless the status is 404, by which servers of this
-// era refuse a method.
+// no request id, or with -32600, or with -32601 unless the status is 404, which servers of this era
+// use to refuse a method.
 func (e *modern) sessionStateAfter(r reply, unconfirmed bool) sessionState {
 	if !unconfirmed || r.Message == nil && r.HTTP == nil {
 		return sessionValid

@@ -227,7 +227,7 @@ func (c *connection) negotiate(ctx context.Context) wire.Outcome {
 const graceToStart = 2 * time.Second
 
 // graceToConnect is how much longer than Limits.Connect a probe waits: the error of a failed
-// connection is more useful than that of a probe without a response.
+// connection is more useful than a probe's timeout.
 const graceToConnect = time.Second
 
 // probeTimeout returns the limit for the probe: at most the limit of any request, except for a
@@ -251,8 +251,8 @@ func (c *connection) probeTimeout() time.Duration {
 }
 
 // mayAcceptInitialize reports whether a server that failed a probe with o might respond to
-// initialize: some servers and gateways fail on unknown methods. It reports false for an
-// authorization challenge, which already says what to do.
+// initialize: some servers and gateways fail on unknown methods. For an authorization challenge it
+// reports false: the challenge already names the next step.
 func (c *connection) mayAcceptInitialize(o wire.Outcome) bool {
 	switch o.Kind {
 	case wire.Auth:
@@ -365,8 +365,8 @@ func (c *connection) trySSE(
 	return c.era().open(ctx, c)
 }
 
-// combineRefusals returns o, the outcome of initialize, with the texts of all attempts: any of them
-// may be the one that the server should have accepted.
+// combineRefusals returns o, the outcome of initialize, with the texts of all attempts: the server
+// should perhaps have accepted an earlier attempt.
 func combineRefusals(o wire.Outcome, probe *probeResult, sse *transport.Fault) wire.Outcome {
 	var tried []string
 	if probe != nil {

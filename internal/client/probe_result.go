@@ -19,9 +19,9 @@ type probeResult struct {
 	why string
 	// text replaces the text of the outcome if kind is probeFailed; "" keeps it.
 	text string
-	// respawn says that the server's process exited and has to be started again.
+	// respawn is set if the server's process exited and has to be started again.
 	respawn bool
-	// silent says that there was no response.
+	// silent is set if there was no response.
 	silent bool
 }
 
@@ -84,7 +84,7 @@ func classifyFault(r reply, overStdio bool) probeResult {
 
 // rejectsProbe reports whether a response with status 500 or 501 contains the method or the
 // revision of the probe: the server failed because it does not know them. Frameworks of servers
-// write such pages for an exception. They have no code for it, so only their text tells.
+// write such pages for an exception. They have no code for it, so only the text can be checked.
 func rejectsProbe(http *wire.HTTPFacts, text []byte) bool {
 	if http.Status != 500 && http.Status != 501 {
 		return false

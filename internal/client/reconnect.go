@@ -94,8 +94,8 @@ func (c *connection) noteLastReply(r reply) {
 }
 
 // withPart returns o marked with the part of the call that it belongs to: a connection before the
-// request, the request itself (unmarked), or a later attempt. mayHaveArrived says that an earlier
-// attempt may have reached the server. An outcome that is OK is returned unchanged.
+// request, the request itself (unmarked), or a later attempt. mayHaveArrived reports whether an
+// earlier attempt may have reached the server. An outcome that is OK is returned unchanged.
 func withPart(call *Call, o wire.Outcome, mayHaveArrived bool) wire.Outcome {
 	isRequestItself := o.Method == call.Method && (!mayHaveArrived || o.Reached != wire.Unsent)
 	if o.OK() || isRequestItself {
@@ -124,8 +124,8 @@ const (
 )
 
 // retryAction returns how a call continues after the reply r. It asks the server whether a suspect
-// session is still valid. unconfirmed says that the session was resumed and that no request of it
-// has succeeded yet.
+// session is still valid. unconfirmed reports whether the session was resumed and none of its
+// requests has succeeded yet.
 func (c *connection) retryAction(ctx context.Context, call *Call, r reply, unconfirmed bool) retryAction {
 	if !call.Once && r.Message != nil && c.switchVersion(r.Message.Error) {
 		return resend
@@ -140,7 +140,7 @@ func (c *connection) retryAction(ctx context.Context, call *Call, r reply, uncon
 			return noRetry // a kept server has lost its state
 		}
 		isConnectionLost := r.Fault.Kind == wire.Transport && r.Fault.Reached == wire.Unknown && r.Fault.Status == 0
-		if isConnectionLost && mayRepeat { // the connection may have been an idle one that the server closed
+		if isConnectionLost && mayRepeat { // the server may have closed an idle connection
 			c.addFinding(wire.Info, "sent_again", r.Fault.Text+"; "+call.Method+" is read-only and was sent again")
 			return resend
 		}
@@ -184,7 +184,7 @@ func isRepeatable(method string) bool {
 	return mcp.OnlyReads(method)
 }
 
-// nextRevision returns the revision to reopen the session with; "" negotiates, because r says that
+// nextRevision returns the revision to reopen the session with; "" negotiates, because r shows that
 // the server has changed.
 func nextRevision(old *connection, r reply) string {
 	if Stateless(old.revision()) || isModernError(r.Message) {
@@ -241,8 +241,8 @@ type Renewal struct {
 	Process *wire.ProcessFacts
 }
 
-// newRenewal returns why old was replaced with fresh. ended says that the transport of old had
-// ended.
+// newRenewal returns why old was replaced with fresh. ended reports whether the transport of old
+// had ended.
 func newRenewal(old, fresh *connection, ended bool) Renewal {
 	t := old.transport()
 	if ended && t.Name() == transport.Stdio {

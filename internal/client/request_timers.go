@@ -33,7 +33,7 @@ type outgoing struct {
 	// mustNotCancel forbids to cancel the request.
 	mustNotCancel bool
 	// isAcknowledged is set for subscriptions/listen, whose response ends the subscription: the
-	// idle timer has no effect once isAcknowledged reports true. It is nil for other requests.
+	// idle timer has no effect once isAcknowledged reports true. Other requests have nil.
 	isAcknowledged func() bool
 	// hasNoTimers is set for a request whose response may take long, such as tasks/result: it has no
 	// timers, and the caller limits the time.
@@ -45,7 +45,7 @@ type outgoing struct {
 // A reply is the transport's reply to a message, and what the session knows about the exchange.
 type reply struct {
 	transport.Reply
-	// id and name are those of the request.
+	// id and name belong to the request.
 	id   json.RawMessage
 	name string
 	// unansweredRequest is the first request from the server during the exchange that got no answer,

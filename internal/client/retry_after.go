@@ -42,8 +42,8 @@ func waitRetryAfter(ctx context.Context, c *connection, r reply, attempt int) bo
 	return transport.Sleep(ctx, wait)
 }
 
-// RequestedPause returns how long an overloaded server (HTTP 429 or 503) asks for no requests; 0 for
-// any other outcome.
+// RequestedPause returns how long an overloaded server (HTTP 429 or 503) asks the client to send no
+// requests, or 0 after any other outcome.
 func RequestedPause(o wire.Outcome, now time.Time) time.Duration {
 	if o.HTTP == nil || !transport.IsOverloaded(o.HTTP.Status) {
 		return 0
@@ -51,9 +51,9 @@ func RequestedPause(o wire.Outcome, now time.Time) time.Duration {
 	return retryAfter(o.HTTP, 1, now)
 }
 
-// retryAfter returns the wait in the Retry-After field. Without a valid field it returns a random time
-// that grows with attempt, the number of attempts: 200 to 400 ms for each, so that clients that failed
-// together do not return together.
+// retryAfter returns the wait in the Retry-After field. Without a valid field it returns a random
+// time that grows with attempt, the number of attempts: 200 to 400 ms for each, so that clients
+// that failed at the same time do not all retry at the same time.
 func retryAfter(facts *wire.HTTPFacts, attempt int, now time.Time) time.Duration {
 	for _, f := range facts.Fields {
 		if f.Name != "Retry-After" {

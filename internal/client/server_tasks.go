@@ -18,7 +18,7 @@ import (
 // at once with the task, and the server gets the user's answer later (2025-11-25
 // basic/utilities/tasks).
 
-// maxServerTasks limits the tasks of a connection. Each open task occupies one of maxAnswering,
+// maxServerTasks limits the tasks of a connection. Each open task counts towards maxAnswering,
 // which must leave room for the requests about the tasks.
 const maxServerTasks = 16
 
@@ -44,8 +44,8 @@ type serverTask struct {
 	answer  mcp.Answer
 }
 
-// add adds a task. If there are too many, it removes the oldest ended task; it returns nil if none
-// has ended.
+// add adds a task. If there are too many, it removes the oldest ended task. It returns nil if all
+// tasks are still open.
 func (es *serverTasks) add(params json.RawMessage, now time.Time, withdraw func()) *serverTask {
 	es.mu.Lock()
 	defer es.mu.Unlock()
@@ -56,7 +56,8 @@ func (es *serverTasks) add(params json.RawMessage, now time.Time, withdraw func(
 		}
 		es.all = slices.Delete(es.all, at, at+1)
 	}
-	// The ttl is that of the request; null, without an end, if it is not a number of milliseconds.
+	// The ttl is taken from the request. It is null, without a limit, if the request's is not a
+	// number of milliseconds.
 	ttl := jsonraw.First(jsonraw.First(params, "task"), "ttl")
 	if ms, err := strconv.ParseInt(string(ttl), 10, 64); err != nil || ms < 0 {
 		ttl = json.RawMessage("null")

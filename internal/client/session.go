@@ -31,8 +31,7 @@ type Server struct {
 	Pipe func() (io.Reader, io.WriteCloser)
 	// Keepalive connects to the process that keeps Command running; nil starts Command as a child.
 	Keepalive *keepalive.Dialer
-	// Env and Dir are the command's environment and working directory; nil and "" are those of
-	// mcpc.
+	// Env and Dir are the command's environment and working directory; nil and "" mean mcpc's.
 	Env []string
 	Dir string
 	// Transport is the transport that an earlier run found; "" detects it.
@@ -64,7 +63,8 @@ type Options struct {
 	// request, or when a session is opened. A resumed session is used even if it was opened without
 	// them.
 	Extensions []string
-	// Asker answers the server's requests for input that Capabilities allow; nil answers none.
+	// Asker answers the server's requests for input that Capabilities allow; if nil, none is
+	// answered.
 	Asker Asker
 	// LogLevel asks for log messages with each request, in the era that has this parameter; "" does
 	// not ask.
@@ -84,7 +84,7 @@ type Options struct {
 	// Dial.
 	Dial network.DialFunc
 	Pins network.Pins
-	// Proxy returns the proxy of a request; nil uses none.
+	// Proxy returns the proxy of a request; if nil, no proxy is used.
 	Proxy network.ProxyFunc
 	// TLS configures HTTPS; nil trusts the authorities of the system.
 	TLS *tls.Config
@@ -93,8 +93,8 @@ type Options struct {
 	Through func(http.RoundTripper) http.RoundTripper
 	// NextID returns the id of the next request; nil counts from 1.
 	NextID func() int64
-	// Trace returns the members of _meta that put a request into a distributed trace (SEP-414); nil
-	// adds none.
+	// Trace returns the members of _meta that put a request into a distributed trace (SEP-414); if
+	// nil, no members are added.
 	Trace func() []jsonraw.Member
 	// Now is the clock; nil records no times.
 	Now func() time.Time
@@ -137,12 +137,12 @@ func (o Options) withDefaults() Options {
 // Limits bound the time and size of a session. Zero means the default; a negative duration or size
 // means no limit.
 type Limits struct {
-	// Connect bounds DNS, TCP and TLS together.
+	// Connect bounds the total time of DNS, TCP and TLS.
 	Connect time.Duration
 	// Idle bounds the silence while a request waits; a progress notification restarts it.
 	Idle time.Duration
-	// Wait is the time of ping --wait, of which Idle is the rest. Timeouts then name --wait and
-	// this time in place of --timeout and Idle. It is 0 for other commands.
+	// Wait is the time of ping --wait, whose remaining time is in Idle. Timeouts then name --wait
+	// and this time in place of --timeout and Idle. Other commands leave it 0.
 	Wait time.Duration
 	// Hard bounds one request in total, even with progress.
 	Hard time.Duration
@@ -169,13 +169,13 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// idleTimeout returns the error for a request that was silent for the time of after. what says what is
-// missing. The error names the flag that the user gave, and its time.
+// idleTimeout returns the error for a request that was silent for the time of after. what names
+// what is missing. The error names the flag that the user gave, and its time.
 func (l Limits) idleTimeout(what string, after time.Duration) transport.TimeoutError {
 	if l.Wait <= 0 {
 		return transport.TimeoutError{Flag: "--timeout", What: what, After: after}
 	}
-	if after == l.Idle { // the rest of Wait; any other time is a limit of its own
+	if after == l.Idle { // the rest of Wait; any other time is a separate limit
 		after = l.Wait
 	}
 	return transport.TimeoutError{Flag: "--wait", What: what, After: after}
@@ -214,7 +214,7 @@ type Session struct {
 // A Call is one request or notification.
 type Call struct {
 	Method string
-	// Params are sent with the era's metadata added; nil sends none.
+	// Params are sent with the era's metadata added; nil if the caller has no params.
 	Params json.RawMessage
 	// Members are the members of Params without _meta, if the caller knows them; nil parses Params.
 	Members jsonraw.Members
@@ -235,7 +235,7 @@ type Call struct {
 	Once bool
 	// OneRound returns the server's input requests as the outcome instead of answering them.
 	OneRound bool
-	// sessionOnly says that the params are valid in the current session only, such as a cursor.
+	// sessionOnly is set if the params are valid in the current session only, such as a cursor.
 	sessionOnly bool
 	// shape is as in WalkOptions.
 	shape ShapeCheck
@@ -384,7 +384,7 @@ func (s *Session) Do(ctx context.Context, call Call) wire.Outcome {
 // round: with a result, or up to 2025-11-25 with an error that lists pages to visit.
 func (s *Session) requestsInput(o wire.Outcome) bool {
 	if o.Kind == wire.InputRequired {
-		return o.Message != nil && o.Message.Kind == wire.Response // else it is a request of its own
+		return o.Message != nil && o.Message.Kind == wire.Response // else it is a separate request
 	}
 	listsPages := rpcCode(o) == codeURLElicitation && !Stateless(s.Revision())
 	return listsPages && s.opt.Asker != nil

@@ -49,7 +49,7 @@ func (p *params) add(name string, value json.RawMessage) {
 	p.members = append(p.members, member)
 }
 
-// addMeta adds members to _meta, except those that the caller wrote. It changes nothing if p or
+// addMeta adds members to _meta, except members that the caller wrote. It changes nothing if p or
 // _meta is not an object.
 func (p *params) addMeta(added ...jsonraw.Member) {
 	if p.isBroken || p.isMetaBroken || len(added) == 0 {
@@ -71,7 +71,7 @@ func (p *params) addMeta(added ...jsonraw.Member) {
 	p.meta = append(p.meta, added...)
 }
 
-// withMeta returns a result with members added to its _meta, except those that are there already.
+// withMeta returns a result with members added to its _meta, except members that are already there.
 func withMeta(result json.RawMessage, added ...jsonraw.Member) json.RawMessage {
 	p := readParams(result, nil)
 	p.addMeta(added...)
@@ -105,8 +105,8 @@ func (c *connection) stamp(e era, call *Call, out *outgoing) json.RawMessage {
 	return p.raw
 }
 
-// trace returns the members of _meta that put a request into a distributed trace (SEP-414); none if
-// the caller wrote them.
+// trace returns the members of _meta that put a request into a distributed trace (SEP-414); or nil
+// if the caller wrote them.
 func (c *connection) trace(p *params) []jsonraw.Member {
 	if _, isTraced := p.meta.Get("traceparent"); isTraced || c.s.opt.Trace == nil {
 		return nil

@@ -33,7 +33,7 @@ func (s TaskStatus) Ended() bool {
 	return s == TaskCompleted || s == TaskFailed || s == TaskCancelled
 }
 
-// isKnown reports whether s is one of the constants.
+// isKnown reports whether s is a declared constant.
 func (s TaskStatus) isKnown() bool { return s == TaskWorking || s == TaskNeedsYou || s.Ended() }
 
 // A Task is a call that the server runs without a pending request.
@@ -42,14 +42,15 @@ type Task struct {
 	Status TaskStatus
 	// Message is the server's text about the status, or "".
 	Message string
-	// Created is the time by the server's clock; zero if the server sent none.
+	// Created is the time by the server's clock; zero if the server did not send it.
 	Created time.Time
 	// TTL is how long after Created the server keeps the task; 0 if there is no limit.
 	TTL time.Duration
-	// Poll is the minimum interval between two requests for the status; 0 if the server names none.
+	// Poll is the minimum interval between two requests for the status; 0 if the server names no
+	// interval.
 	Poll time.Duration
 	// token is the progress token of the call, valid until the task has ended; nil if the call had
-	// none.
+	// no token.
 	token json.RawMessage
 }
 
@@ -62,10 +63,10 @@ type TaskWish struct {
 
 // A TaskOffer says how calls can become tasks in a session.
 type TaskOffer struct {
-	// ByClient says that the client requests a task for each call. Otherwise the server decides, and
-	// the client declares that it supports tasks.
+	// ByClient reports whether the client requests a task for each call. Otherwise the server
+	// decides, and the client declares that it supports tasks.
 	ByClient bool
-	// IsRequired says that the tool can only run as a task.
+	// IsRequired reports whether the tool can only run as a task.
 	IsRequired bool
 	// CanList and Cancels say whether tasks can be listed and cancelled.
 	CanList, CanCancel bool
@@ -160,7 +161,7 @@ func millisecondsIn(members jsonraw.Members, name string) time.Duration {
 	const longest = 100 * 365 * 24 * time.Hour
 	raw, _ := members.Get(name)
 	ms, err := strconv.ParseFloat(string(raw), 64)
-	if err != nil || !(ms > 0) { // not ms <= 0, which is false for NaN
+	if err != nil || !(ms > 0) { // not ms <= 0, which a NaN would pass
 		return 0
 	}
 	return time.Duration(math.Min(ms, float64(longest/time.Millisecond))) * time.Millisecond
@@ -207,8 +208,8 @@ func (s *Session) Await(ctx context.Context, task Task, w AwaitOptions) wire.Out
 	return o
 }
 
-// await polls a task until it has ended, without a time limit of its own, and returns the outcome that
-// the call would have had. If ctx ends, the outcome is that of an abandoned request.
+// await polls a task until it has ended, without a time limit, and returns the outcome that the
+// call would have had. If ctx ends, it returns the outcome of an abandoned request.
 func (s *Session) await(ctx context.Context, task Task, w *AwaitOptions) wire.Outcome {
 	asked := wire.Outcome{Method: "tasks/get", Name: task.ID, ServerName: s.opt.Server.Name}
 	// Only a task that is known to be working is worth a wait before the first request.

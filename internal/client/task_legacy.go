@@ -10,7 +10,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// AskingRevision is the only revision in which a client requests tasks.
+// AskingRevision is the only revision with tasks that the client requests.
 const AskingRevision = rev20251125
 
 // metaRelatedTask is the member of _meta that names the task that a message belongs to.

@@ -80,8 +80,9 @@ func (e *modern) advanceTask(
 	return o, false
 }
 
-// withTaskResult returns the outcome as if raw, the task's result or error, were a response of its
-// own. Its resultType may be absent and must be complete. Message.Raw stays that of tasks/get.
+// withTaskResult returns the outcome as if raw, the task's result or error, were a separate
+// response. Its resultType may be absent and must be complete. Message.Raw remains the response to
+// tasks/get.
 func withTaskResult(e *modern, o wire.Outcome, raw []byte) wire.Outcome {
 	m := wire.ParseMessage(raw)
 	received := o.Message.Raw // the bytes that were sent, for the user

@@ -90,8 +90,8 @@ func parseHead(h *wire.HTTPHead) headFacts {
 	return facts
 }
 
-// HashOrText returns the first of the hashes that replace secrets in text, or text itself if there
-// is none.
+// HashOrText returns the first of the hashes that replace secrets in text, or text itself if it has
+// no hash.
 func HashOrText(text string) string {
 	if !strings.Contains(text, "sha256") {
 		return text
@@ -142,7 +142,8 @@ func IsOpeningMethod(method string) bool {
 	return mcp.IsOpening(method) || method == "logging/setLevel"
 }
 
-// NameOf returns the name, URI or task that a request concerns, or "" if it names none.
+// NameOf returns the name, URI or task that a request concerns, or "" if it concerns nothing with a
+// name.
 func NameOf(m *wire.Message) string {
 	params, _ := m.ParamMembers()
 	for _, name := range []string{"name", "uri", "taskId"} {

@@ -32,7 +32,7 @@ const (
 	ChannelUnreadable = "unreadable"
 )
 
-// OtherChannels are the channels that no wire.Kind has. None of them is a failure.
+// OtherChannels are the channels that no wire.Kind has. They are not failures.
 var OtherChannels = []string{ChannelOK, ChannelOpen, ChannelCancelled, ChannelProbe, ChannelUnreadable}
 
 // A State is the state of an exchange after the frames added until now.
@@ -50,8 +50,8 @@ type State struct {
 	// failed HTTP request without a JSON-RPC message. Neither is an exchange.
 	IsSeparate, IsHTTPOnly bool
 
-	// Channel is the name of a wire.Kind or one of OtherChannels. Cancel describes a cancellation; it
-	// is nil if the exchange was not cancelled.
+	// Channel is the name of a wire.Kind or an element of OtherChannels. Cancel describes a
+	// cancellation; it is nil if the exchange was not cancelled.
 	Channel string
 	Cancel  *Cancel
 	// Exit is the exit status of the channel, and of the process if a command made the exchange. It is
@@ -76,9 +76,9 @@ type State struct {
 	Duration time.Duration
 	// TimeToFirst is the time from the request to the first frame of the response, or 0 before that frame.
 	TimeToFirst time.Duration
-	// Held is the time for which messages were held for a user before the response. Duration and
-	// TimeToFirst exclude it. Waiting is the number of messages held now. Edited is set if a user changed, dropped
-	// or answered a message.
+	// Held is how long messages were held for a user before the response. Duration and TimeToFirst
+	// exclude it. Waiting is the number of messages held now. Edited is set if a user changed,
+	// dropped or answered a message.
 	Held    time.Duration
 	Waiting int
 	Edited  bool
@@ -558,7 +558,7 @@ var requiredArrays = map[string]string{
 	"tools/call": "content", "resources/read": "contents", "prompts/get": "messages",
 }
 
-// arraysOrItems are the members for which clients accept a single item in place of an array.
+// arraysOrItems are the members that clients accept with a single item in place of an array.
 var arraysOrItems = []string{"content", "contents", "messages"}
 
 // lastBatchRevision sorts before 2025-06-18, the first revision without batches, and after the

@@ -13,8 +13,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Link is a set of ways in which client and server are connected: the ways an action works over,
-// or the way of a Desk.
+// A Link is a set of ways to connect client and server: the ways an action works over, or the way
+// of a Desk.
 type Link uint8
 
 // LinkHTTP and LinkStdio are the transports.
@@ -97,7 +97,7 @@ type actionKind struct {
 	description string
 	link        Link
 	messages    messageSet // the messages the action applies to
-	// read reads the parameters; nil if there are none.
+	// read reads the parameters; nil if the action has no parameters.
 	read func(w *ruleScanner, a *Action) error
 }
 

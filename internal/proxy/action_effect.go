@@ -151,9 +151,8 @@ func (d *decision) pace() pace {
 	return pace{}
 }
 
-// changeForClient returns the messages that the client receives in place of raw: none, one or
-// several. changed is false if the action does not change this message; then the only message is
-// raw.
+// changeForClient returns the messages that the client receives in place of raw, possibly none.
+// changed is false if the action does not change this message; then the only message is raw.
 func (d *decision) changeForClient(raw []byte) (messages [][]byte, changed bool) {
 	message := raw
 	changed = true
@@ -178,7 +177,7 @@ func (d *decision) changeForClient(raw []byte) (messages [][]byte, changed bool)
 	case actionBadUTF8:
 		message = badUTF8(raw)
 	case actionReplace:
-		// The decision about a request also sees the response; replace changes one of them.
+		// The decision about a request also sees the response; replace changes either.
 		changed = !d.OfRequest || d.dir == wire.Received
 		if changed {
 			message, changed = replacePath(raw, d.Path, d.Text)

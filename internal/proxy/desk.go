@@ -20,7 +20,7 @@ const (
 	// MaxHold is how long a message is held before it passes unchanged.
 	MaxHold = 10 * time.Minute
 	// A message that would exceed one of these limits is not held: the number of held messages,
-	// their bytes together, and the bytes of the message.
+	// their total bytes, and the bytes of the message.
 	maxWaiting        = 256
 	maxWaitingBytes   = 64 << 20
 	maxWaitingMessage = 16 << 20
@@ -39,8 +39,8 @@ type Desk struct {
 	Encode func(string) string
 	// Link is how client and server are connected.
 	Link Link
-	// Seed is the seed of rules that have none. The random numbers of a rule depend only on its seed
-	// and its number.
+	// Seed is the seed of rules without a seed. The random numbers of a rule depend only on its
+	// seed and its number.
 	Seed uint64
 	// HoldLimit is how long a message is held; 0 means MaxHold.
 	HoldLimit time.Duration
@@ -88,7 +88,7 @@ type Held struct {
 	// Dir is "sent" by the client or "received", Kind "request", "response" or "notification".
 	Dir  string `json:"dir"`
 	Kind string `json:"kind"`
-	// Method and Name are those of the request, also for a response. Request is its id as JSON.
+	// Method and Name are the request's, also for a response. Request is its id as JSON.
 	Method  string `json:"method,omitempty"`
 	Name    string `json:"name,omitempty"`
 	Request string `json:"request,omitempty"`
@@ -157,9 +157,9 @@ func (d *Desk) StopIntercept(owner any, why string) {
 	}
 }
 
-// setFilterLocked replaces the filter of an owner; added is the new one, nil for none. After the
-// last filter was removed, it forgets the pending requests, which only filters need. d.mu is
-// locked.
+// setFilterLocked replaces the filter of an owner; added is the new filter, or nil to only remove
+// the old one. After the last filter was removed, it forgets the pending requests, which only
+// filters need. d.mu is locked.
 func (d *Desk) setFilterLocked(owner any, added *viewFilter) {
 	var filters []viewFilter
 	if previous := d.filters.Load(); previous != nil {
@@ -201,7 +201,7 @@ func (d *Desk) Hold(ctx context.Context, m Candidate) Ruling {
 		d.mu.Lock()
 		d.decideLocked(held, Ruling{How: Released, Why: why})
 		d.mu.Unlock()
-		ruling = <-held.ruling // the one of Decide, if that came first
+		ruling = <-held.ruling // Decide's ruling, if Decide was first
 	}
 	facts.How = ruling.How
 	facts.Why = ruling.Why
@@ -235,8 +235,8 @@ func (d *Desk) holdTime() time.Duration {
 }
 
 // Row returns the row that filters are matched with for a message. Key names the conversation, as
-// in rows.Live. The row of a response is that of its request, with the response's direction;
-// requests that were forwarded while no filter was set are unknown.
+// in rows.Live. A response has the row of its request, with the response's direction; requests that
+// were forwarded while no filter was set are unknown.
 func (d *Desk) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, m *wire.Message) *rows.Row {
 	isResponse := m != nil && m.Method == "" && len(m.ID) > 0
 	pendingKey := func(requestDir wire.Direction) string {
@@ -340,7 +340,7 @@ func (d *Desk) decideLocked(held *heldMessage, ruling Ruling) {
 	}
 	d.waiting = slices.Delete(d.waiting, i, i+1)
 	d.waitingBytes -= len(held.Message)
-	held.ruling <- ruling // does not wait: a message gets one ruling, for which the channel has room
+	held.ruling <- ruling // does not wait: a message gets one ruling, and the channel has room for it
 	d.notifyLocked()
 }
 

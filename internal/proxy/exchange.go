@@ -31,7 +31,7 @@ type exchange struct {
 	conn int
 	// isStandalone is set if nothing in the head connects the request to earlier ones.
 	isStandalone bool
-	// head waits for the body, which may say to which conversation the request belongs.
+	// head waits for the body, which may name the request's conversation.
 	head *wire.HTTPHead
 	// body is the body of a standalone request; nil if stateKey was computed already.
 	body     []byte
@@ -123,8 +123,8 @@ func (x *exchange) undecodable(raw []byte, reason error) wire.Frame {
 	return f
 }
 
-// seeRequest handles the body of the request; f.Raw is nil if it has none. The body of a standalone
-// request is parsed only if it may contain a state or responses to server requests.
+// seeRequest handles the body of the request; f.Raw is nil if the request has no body. The body of
+// a standalone request is parsed only if it may contain a state or responses to server requests.
 func (x *exchange) seeRequest(f wire.Frame) {
 	var t wire.Traits
 	if f.Kind == wire.Body && f.Raw != nil && x.isStandalone {
@@ -158,7 +158,7 @@ func (x *exchange) assignConversation(t wire.Traits) {
 	if x.head == nil {
 		return
 	}
-	// A request that returns a state continues the conversation in which the server gave it.
+	// A request that returns a state continues the conversation that the server gave it in.
 	if x.conn == 0 && (t.RequestState != "" || t.HasInputResponses) {
 		x.conn = x.p.conns.find(connKey{x.target, byState, stateKeyOf(t) + t.RequestState}, x.clientAddr)
 	}
@@ -310,11 +310,11 @@ func (x *exchange) reportEndAfter(last []byte, by wire.Direction, how, text stri
 	}})
 }
 
-// conns assigns requests to conversations, which have numbers from 1. Requests belong together if
-// they name the same session, or the endpoint of the same event stream. Any other request begins a
-// conversation, with these exceptions: it returns a state that an earlier response contained, it
-// resumes after an event, or it opens a session on the connection on which a server refused the
-// client's probe. Requests of a conversation without a session belong to the newest conversation of
+// conns assigns requests to conversations, which have numbers from 1. Requests belong to the same
+// conversation if they name the same session, or the endpoint of the same event stream. Any other
+// request begins a conversation, with these exceptions: it returns a state that an earlier response
+// contained, it resumes after an event, or it opens a session on the connection of a probe that the
+// server refused. Requests of a conversation without a session belong to the newest conversation of
 // the same connection, or else of the same user agent.
 type conns struct {
 	last int
@@ -354,8 +354,8 @@ func (c *conns) new() int {
 	return c.last
 }
 
-// find returns the conversation of a key, or 0 if there is none. Of several it returns the newest
-// of the same client, or else the newest. The key of a state or a probe is used up.
+// find returns the conversation of a key, or 0 without such a conversation. Of several it returns
+// the newest of the same client, or else the newest. The key of a state or a probe is used up.
 func (c *conns) find(key connKey, client string) int {
 	all := c.byKey.Get(key)
 	if len(all) == 0 {
@@ -401,8 +401,8 @@ func (c *conns) findByHead(target int, head *wire.HTTPHead, uri, client string) 
 	return c.find(connKey{target, byEvent, head.Field("Last-Event-ID")}, client)
 }
 
-// findByUserAgent returns the conversation of the client's connection, or else the newest of its user
-// agent; 0 if there is none. It assigns the connection to that conversation.
+// findByUserAgent returns the conversation of the client's connection, or else the newest of its
+// user agent; or 0 if neither exists. It assigns the connection to that conversation.
 func (c *conns) findByUserAgent(target int, agent, client string) int {
 	key := connKey{target, byAgent, agent}
 	conn := c.find(key, client)

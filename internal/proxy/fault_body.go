@@ -63,8 +63,8 @@ func (e *eventRewriter) flushPassed() {
 	}
 }
 
-// next returns what the client receives in place of the next event, "" for nothing. With the last
-// bytes it returns the error that ends the stream.
+// next returns what the client receives in place of the next event, or "" if the client receives
+// nothing. With the last bytes it returns the error that ends the stream.
 func (e *eventRewriter) next() ([]byte, error) {
 	f := e.request
 	d := f.fired
@@ -101,8 +101,8 @@ func (e *eventRewriter) next() ([]byte, error) {
 	return append(out, due...), err
 }
 
-// rewrite returns what the client receives in place of an event, nil for nothing. An error closes
-// the connection.
+// rewrite returns what the client receives in place of an event, or nil if the client receives
+// nothing. An error closes the connection.
 func (e *eventRewriter) rewrite(event []byte, ev sse.Event) ([]byte, error) {
 	f := e.request
 	d := f.fired
@@ -120,7 +120,7 @@ func (e *eventRewriter) rewrite(event []byte, ev sse.Event) ([]byte, error) {
 	m = wire.ParseMessage(data) // the user may have edited it
 	ev.Data = data
 	f.learnServer(m, e.session)
-	request := f.subject.Message // nil for a GET stream
+	request := f.subject.Message // nil on a GET stream
 	isResponse := request != nil && request.Kind == wire.Request && m.IsResponseTo(request.ID)
 	isFromServer := !isResponse && (m.Kind == wire.Request || m.Kind == wire.Notification)
 	if isFromServer && f.p.Desk.hasRules.Load() {
@@ -153,7 +153,7 @@ func (e *eventRewriter) rewrite(event []byte, ev sse.Event) ([]byte, error) {
 	return e.applyRule(d, event, ev.Data)
 }
 
-// applyRule returns what the client receives in place of an event to which a rule applies.
+// applyRule returns what the client receives in place of an event that a rule applies to.
 func (e *eventRewriter) applyRule(d *decision, event, data []byte) ([]byte, error) {
 	isForEvent := d != e.request.fired       // the rule fired for this event, not for the request
 	if isForEvent && d.Name == actionDelay { // the head of a response to a request is delayed instead

@@ -30,7 +30,7 @@ type faultedRequest struct {
 }
 
 // cutConnection returns the error that makes the server close the connection. It has the connection
-// reset if the rule says so.
+// reset if the rule requires a reset.
 func (f *faultedRequest) cutConnection() error {
 	if tcp, ok := f.req.Context().Value(clientKey{}).(*net.TCPConn); ok && f.fired.Reset {
 		_ = tcp.SetLinger(0) // a close with no linger time is a reset
@@ -148,7 +148,7 @@ func setField(h http.Header, field wire.Field) {
 }
 
 // composeResponse returns the response of a rule that does not forward the request to the server,
-// or nil for a rule that does.
+// or nil if the rule forwards it.
 func (f *faultedRequest) composeResponse() *http.Response {
 	d := f.fired
 	h := http.Header{"Content-Type": {"text/plain; charset=utf-8"}}
@@ -368,7 +368,7 @@ func (f *faultedRequest) learnServer(m *wire.Message, session string) {
 
 // holdRecorder returns the function that records a held message. If the user answers a server
 // request, the client does not receive it, so the function first calls seen, which records the
-// request. Seen is nil for messages that are recorded anyway.
+// request. Seen is nil if the message is recorded anyway.
 func (f *faultedRequest) holdRecorder(dir wire.Direction, seen func()) func(wire.HeldFacts, []byte) {
 	return func(facts wire.HeldFacts, raw []byte) {
 		f.p.Watcher.schedule(func() {

@@ -118,7 +118,7 @@ func (p *Pipe) mayIntervene() bool {
 }
 
 // parseLine returns the message of a line that rules and filters apply to, or nil if the line
-// passes unchanged. whole is false for a line without a line end.
+// passes unchanged. whole reports whether the line has a line end.
 func (p *Pipe) parseLine(line []byte, whole bool) *wire.Message {
 	if !whole || !p.mayIntervene() {
 		return nil
@@ -221,7 +221,7 @@ func (p *Pipe) handleReceived(line []byte, whole bool) error {
 }
 
 // takeDecision returns and removes the pending decision about the request that m responds to or,
-// for list-changed, about the subscription that m names. It returns nil if there is none.
+// for list-changed, about the subscription that m names. It returns nil if no decision is pending.
 func (p *Pipe) takeDecision(m *wire.Message) *decision {
 	t := m.Traits()
 	p.mu.Lock()
@@ -319,7 +319,7 @@ func (p *Pipe) recordFault(d *decision, dir wire.Direction, text string) {
 }
 
 // holdLine lets a user decide about a message, which later lines wait for. It returns the line that
-// passes, nil for none, and the message that rules apply to, nil for none.
+// passes and the message that rules apply to. Either may be nil.
 func (p *Pipe) holdLine(line []byte, m *wire.Message, row *rows.Row) ([]byte, *wire.Message) {
 	if !p.Desk.MayHold() {
 		return line, m
@@ -369,7 +369,8 @@ func (p *Pipe) respond(dir wire.Direction, response []byte) {
 	_ = to.writeLines(append(bytes.Clone(response), '\n')) // a failed write ends the pipe elsewhere
 }
 
-// parseSingle returns the message if rules can apply to it, or nil for a batch or invalid JSON.
+// parseSingle returns the message if rules can apply to it, or nil if raw is a batch or invalid
+// JSON.
 func parseSingle(raw []byte) *wire.Message {
 	if m := wire.ParseMessage(raw); m.Kind != wire.Batch && m.Kind != wire.Invalid {
 		return m

@@ -21,7 +21,7 @@ import (
 type Verdict struct {
 	wire.FaultFacts
 	Time time.Time `json:"time"`
-	// Did is one of the constants below. After is the time since the fault in seconds.
+	// Did is a constant below. After is the time since the fault in seconds.
 	Did   string  `json:"did"`
 	After float64 `json:"after,omitempty"`
 	// Bad is set if a client should not behave like that.
@@ -65,7 +65,7 @@ var sentences = map[string]string{
 	Unjudged:           "not judged: the fault was about no request",
 }
 
-// String returns the sentence that tells a user what the client did.
+// String returns the sentence that describes to a user what the client did.
 func (v Verdict) String() string {
 	hasNoTime := slices.Contains([]string{GotChangedResponse, IgnoredChange, Stopped, Unjudged}, v.Did)
 	if hasNoTime || v.Did == TookResponse && v.After == 0 {

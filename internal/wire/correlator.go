@@ -60,8 +60,8 @@ type Place struct {
 	// Exchange counts the exchanges of all conversations from 0.
 	Exchange int
 	Role     Role
-	// Ref is the reference with which the frame was added. A request's head is placed together
-	// with the body that follows it.
+	// Ref is the reference that Add was called with. A request's head gets its place with the body
+	// that follows it.
 	Ref int64
 	// Item is the index in a batch, or -1 if the frame is not part of a batch.
 	Item int
@@ -374,8 +374,9 @@ func (c *connState) placeResponse(ref int64, frame *Frame, m *Traits, item int) 
 	}
 }
 
-// threadWithoutID returns the exchange that a response without an id may belong to: the stream's if it is
-// open, or on a pipe the only open one. It returns nil if there is none, or on a pipe several.
+// threadWithoutID returns the exchange that a response without an id may belong to: the stream's if
+// it is open, or on a pipe the only open one. It returns nil without an open exchange, or if
+// several are open on a pipe.
 func (c *connState) threadWithoutID(stream int) *thread {
 	if stream > 0 {
 		if t := c.streams.Get(stream); t != nil && t.isOpen {
@@ -438,8 +439,8 @@ func (c *connState) placeGuess(ref int64, item int) {
 	c.places = append(c.places, Place{Exchange: waiting.number, Role: RoleRelated, Ref: ref, Item: item, IsGuess: true})
 }
 
-// mayConcernAnyRequest reports whether a notification may belong to any request: it names none, and is not
-// about the server's lists, which belong to the session.
+// mayConcernAnyRequest reports whether a notification may belong to any request: it names no
+// request, and is not about the server's lists, which belong to the session.
 func (t *Traits) mayConcernAnyRequest() bool {
 	return t.Kind == Notification && t.ReportedToken == "" && t.CancelledID == "" && t.SubscriptionID == "" &&
 		!strings.HasSuffix(t.Method, "/list_changed") && t.Method != "notifications/resources/updated"
@@ -447,7 +448,8 @@ func (t *Traits) mayConcernAnyRequest() bool {
 
 // findNamedThread returns the exchange that a message names by an id or a progress token, or nil.
 func (c *connState) findNamedThread(frame *Frame, m *Traits) *thread {
-	// A reply and a progress report name a request of the other side, a cancellation one of the sender.
+	// A reply and a progress report name a request of the other side, a cancellation names a
+	// request of the sender.
 	requests := &c.clientRequests
 	if frame.Dir == Sent && (m.IsReply || m.ReportedToken != "") || frame.Dir == Received && m.CancelledID != "" {
 		requests = &c.serverRequests

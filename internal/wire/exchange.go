@@ -2,13 +2,13 @@ package wire
 
 // An Exchange is a request and all frames that belong to it, including retries, resumed streams and
 // later rounds. A request of the server is an exchange in which the request was received and the
-// response sent. Messages that name no request form an Exchange without one: those of a separate
-// stream, and those of a pipe.
+// response sent. Messages that name no request form an Exchange without a request: one for each
+// separate stream, and one for a pipe.
 type Exchange struct {
-	// Request is the first message. Its Raw is nil for an Exchange without a request.
+	// Request is the first message. Its Raw is nil if the Exchange has no request.
 	Request Frame
-	// Response is the response. Its Raw is nil if none was received. From a batch, Request and
-	// Response contain only their own message.
+	// Response is the response. Its Raw is nil if no response was received. From a batch, Request
+	// and Response contain only their own message.
 	Response Frame
 	// OtherMessages are the other messages that belong to the request, in both directions: notifications,
 	// the server's requests and the responses to them, retries, earlier rounds and late messages.
@@ -18,15 +18,15 @@ type Exchange struct {
 	guessed map[uint64]bool
 	// Heads are the HTTP heads of the request, of its retries and of the streams with its response.
 	Heads []Frame
-	// Carriers are the HTTP frames of those OtherMessages that the client sent in an HTTP request of
-	// their own.
+	// Carriers are the HTTP frames of those OtherMessages that the client sent in a separate HTTP
+	// request.
 	Carriers []Frame
 	// NonMessages are the frames that are not messages: the ends of streams, lines on standard error.
 	NonMessages []Frame
 }
 
-// HeadsOf returns the heads of the HTTP request that carried one of the OtherMessages, and of its
-// response. It returns nil if the message had no HTTP request of its own.
+// HeadsOf returns the heads of the HTTP request that carried a message of OtherMessages, and of its
+// response. It returns nil if the message had no separate HTTP request.
 func (e *Exchange) HeadsOf(message Frame) (heads []Frame) {
 	for _, f := range e.Carriers {
 		if f.Kind == Head && f.HTTP != nil && f.Stream == message.Stream && f.Conn == message.Conn {
@@ -36,7 +36,7 @@ func (e *Exchange) HeadsOf(message Frame) (heads []Frame) {
 	return heads
 }
 
-// IsGuess reports whether one of the OtherMessages belongs to the request only because no other
+// IsGuess reports whether a message of OtherMessages belongs to the request only because no other
 // request was waiting.
 func (e *Exchange) IsGuess(message Frame) bool { return e.guessed[message.Seq] }
 
@@ -68,7 +68,7 @@ func GroupFrames(frames []Frame) (all []*Exchange) {
 	return all
 }
 
-// Add adds a frame at its place. Frames must be added in the order in which they were sent. It ignores
+// Add adds a frame at its place. Frames must be added in the order they were sent in. It ignores
 // RoleBeginning: the frame has a second place in the exchange.
 func (e *Exchange) Add(frame Frame, p Place) {
 	if p.IsGuess {

@@ -35,7 +35,7 @@ type ExitCode struct {
 	Channel string
 	// Sent answers "did my request reach the server?".
 	Sent string
-	// Stdout says what is on standard output.
+	// Stdout describes what is written to standard output.
 	Stdout string
 }
 
@@ -68,8 +68,8 @@ var ExitCodes = []ExitCode{
 	{128, Signal, "ended by signal n (128+n); Ctrl-C is 130", "unknown", "-"},
 }
 
-// Precedence orders kinds for a command in which several kinds occurred: the first counts. The
-// other kinds end a command before another can occur, or judge its result.
+// Precedence orders kinds for a command with outcomes of several kinds: the first counts. The other
+// kinds end a command before another can occur, or judge its result.
 var Precedence = []Kind{
 	Signal, Refused, Auth, Timeout, Transport, BadResponse, RPCFailed, InputRequired, OutputInvalid, ToolError,
 }

@@ -37,7 +37,7 @@ type Finding struct {
 	Severity Severity `json:"level"`
 	// Pointer is a JSON pointer (RFC 6901) into the value; "" is the whole value.
 	Pointer string `json:"where,omitempty"`
-	// Text says what is wrong, in lower case and without a full stop.
+	// Text describes the fault, in lower case and without a full stop.
 	Text string `json:"text,omitempty"`
 	// Want is what the rule requires and Got the actual value, as short JSON or words. Either may be
 	// empty.

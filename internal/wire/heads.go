@@ -65,8 +65,8 @@ func (c *connState) noteFailure(t *thread) {
 	}
 }
 
-// noteBookmark records the thread of an event's id, with which its stream can be resumed, and the
-// stream of HTTP+SSE.
+// noteBookmark records the thread of an event's id, which can resume its stream, and the stream of
+// HTTP+SSE.
 func (c *connState) noteBookmark(frame *Frame) {
 	if frame.SSE == nil {
 		return

@@ -4,9 +4,9 @@ import (
 	"strings"
 )
 
-// A Hint says what to do next. It is text in which Run and RunOnServer mark commands of mcpc. The
-// code that shows the hint adds the flags that a command needs. A constant text is a Hint without
-// a command.
+// A Hint suggests the next step. Run and RunOnServer mark the commands of mcpc in its text. The
+// code that shows the hint adds the flags that a command needs. A constant text is a Hint without a
+// command.
 type Hint string
 
 // The marks before and after the words of a command.

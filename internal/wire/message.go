@@ -17,7 +17,7 @@ import (
 // A MessageKind says which of JSON-RPC's shapes a Message has.
 type MessageKind int
 
-// The shapes of a message. Invalid is everything that is none of the others.
+// The shapes of a message. Invalid is everything else.
 const (
 	Invalid MessageKind = iota
 	Request
@@ -76,8 +76,8 @@ func (e *RPCError) HasOwnText() bool {
 }
 
 // BlamesResult reports whether the error is about the server's own invalid result, which some SDKs
-// report as invalid params. It is false for the results that a client sends (sampling, elicitation,
-// roots).
+// report as invalid params. It reports false for an error about a result that the client sent
+// (sampling, elicitation, roots).
 func (e *RPCError) BlamesResult() bool {
 	return e.Code == -32602 && invalidResult().MatchString(e.Message)
 }
@@ -339,7 +339,7 @@ func ParseIsError(flag json.RawMessage) (isError, ok bool) {
 	return false, false
 }
 
-// IsToolError reports whether a tool's result says that the tool failed.
+// IsToolError reports whether a tool's result has isError set, so that the tool failed.
 func IsToolError(result json.RawMessage) bool {
 	isError, _ := ParseIsError(jsonraw.First(result, "isError"))
 	return isError

@@ -15,7 +15,7 @@ type Outcome struct {
 	Signal int
 	// Method and Name are the request's, such as "tools/call" and "get-sum".
 	Method, Name string
-	// ID is the id of the last request, or nil if none was sent.
+	// ID is the id of the last request, or nil if no request was sent.
 	ID json.RawMessage
 	// IsSummary is set for the summary of many exchanges: Kind is the worst, Text the summary.
 	IsSummary bool
@@ -23,14 +23,14 @@ type Outcome struct {
 	ServerName string
 	// Line is the line of the script with the request, from 1, or 0.
 	Line int
-	// Text says what happened, in lower case and without a full stop.
+	// Text describes the outcome, in lower case and without a full stop.
 	Text string
 	// Hint is a command or sentence with the next step, or "".
 	Hint Hint
 	// TryRevision is a revision to try with --protocol if only the probe for the revision failed, or "".
 	// With --protocol the probe is not sent.
 	TryRevision string
-	// Phase is the phase in which the exchange ended: "arguments", "connect", "discover",
+	// Phase is the phase that the exchange ended in: "arguments", "connect", "discover",
 	// "initialize", "send", "wait", "read", "result", "close".
 	Phase string
 	// Reached says whether the exchange's request may have reached the server.
@@ -178,7 +178,7 @@ func (p *ProcessFacts) EndInParentheses() string {
 type InputFacts struct {
 	Raw    []byte
 	Offset int64
-	// IsCommandLine is set for command words, for which Offset has no meaning.
+	// IsCommandLine is set for command words. Offset then has no meaning.
 	IsCommandLine bool
 }
 

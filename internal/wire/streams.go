@@ -12,7 +12,7 @@ import (
 // one request is waiting, the message is also placed with it, marked as a guess.
 
 // unlisted is the number of a thread without an exchange. Most separate streams never carry a
-// message and need none.
+// message and need no exchange.
 const unlisted = -1
 
 // A deferredFrame is a frame that is placed later, with the first message of its stream.
@@ -31,7 +31,8 @@ func (t *thread) deferFrame(role Role, ref int64) {
 }
 
 // beginExchange begins the exchange of a stream or pipe at its first message, and places the frames
-// that were deferred for it. The exchange begins with the first of these, or with ref if there is none.
+// that were deferred for it. The exchange begins with the first of these, or with ref if no frame
+// was deferred.
 func (c *connState) beginExchange(t *thread, ref int64) {
 	t.number = *c.count
 	*c.count++

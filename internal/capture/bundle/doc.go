@@ -3,6 +3,6 @@
 // at the same time a zip archive, which mcpc opens as the capture in it. docs/capture.md
 // describes the format.
 //
-// A bundle may come from an untrusted source: only members of known names are read, up to
-// limits, and none is written to a path that the bundle names.
+// A bundle may come from an untrusted source: only members of known names are read, up to limits,
+// and no path that the bundle names is written to.
 package bundle

@@ -1,6 +1,6 @@
 package bundle
 
-// A Manifest is what MANIFEST.json says of a bundle.
+// A Manifest is the description of a bundle in MANIFEST.json.
 type Manifest struct {
 	Version int `json:"mcpc-bundle"`
 	// Mcpc is the version of the program that wrote the bundle, Recorded are the versions of the
@@ -13,7 +13,7 @@ type Manifest struct {
 	Exchanges int      `json:"exchanges"`
 	// Was are the numbers that the exchanges had in the recording, if they have different ones now.
 	Was []string `json:"was,omitempty"`
-	// Rules are the rules by which secrets were hidden.
+	// Rules are the rules that secrets were hidden by.
 	Rules []string `json:"rules"`
 	// Hidden is the number of placeholders in the capture, Values the number of different ones. Now
 	// counts the placeholders that this export added, by the rule that found the secret.

@@ -55,8 +55,8 @@ type Error struct{ Text, Hint, Changed string }
 
 func (e *Error) Error() string { return e.Text }
 
-// Open opens the capture in a bundle. The errors are those of the file, ErrNoBundle, *Error, and
-// those of rows.Open. The capture is unpacked to a file without a name.
+// Open opens the capture in a bundle. It returns errors of the file and of rows.Open, ErrNoBundle
+// and *Error. The capture is unpacked to a file without a name.
 func Open(path string) (*rows.Capture, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -329,7 +329,7 @@ const deleteOnClose = 0x04000000
 
 // EachMember calls look for each member of a bundle, and before that for the page in front of the
 // archive, under the name of the page's member. It removes the script and the style of a page,
-// which have no data. The errors are those of Open and of look.
+// which have no data. It returns the errors of Open and of look.
 func EachMember(path string, look func(name string, r io.Reader) error) error {
 	a, err := openArchive(path)
 	if err != nil {

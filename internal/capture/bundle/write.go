@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A Content has the parts of a bundle. Its secrets are hidden already: Write hides none.
+// A Content has the parts of a bundle. Its secrets are already hidden: Write does not hide them.
 type Content struct {
 	// Manifest has all but its version and members, which Write adds.
 	Manifest Manifest

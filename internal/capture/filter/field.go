@@ -13,8 +13,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A field is a property of rows that a filter can ask for. One of text, number, traits, inTraffic
-// and byJudge is set.
+// A field is a property of rows that a filter can ask for. Exactly one member of text, number,
+// traits, inTraffic and byJudge is set.
 type field struct {
 	name string
 	// valueHint describes a value for error messages.
@@ -35,7 +35,7 @@ type field struct {
 	bounds func(text string, now time.Time) (low, high int64, ok bool)
 	// hasBounds is set if rows.Page.Bounds bounds the numbers of a page.
 	hasBounds bool
-	// defaultOperator is the comparison if the filter has none; "" is equality.
+	// defaultOperator is the comparison if the filter names no operator; "" is equality.
 	defaultOperator string
 	// traits are the possible values if each is a property of rows.
 	traits []trait
@@ -152,7 +152,7 @@ func Fields() (names []string) {
 	return append(names, slices.Sorted(maps.Keys(otherNames))...)
 }
 
-// isField reports whether a lower-case name is that of a field, in mcpc or in another program.
+// isField reports whether a lower-case name names a field, in mcpc or in another program.
 func isField(name string) bool { return slices.Contains(Fields(), name) || foreignNames[name] != "" }
 
 // suggestTerm returns the term that a lower-case name and a value probably mean. The value includes
@@ -200,7 +200,7 @@ func kindTraits() (traits []trait) {
 	return traits
 }
 
-// hasFinding is the trait of rows with a finding. The Judge is asked if the listing has none.
+// hasFinding is the trait of rows with a finding. The Judge is asked if the listing has no finding.
 const hasFinding = "finding"
 
 var hasTraits = []trait{

@@ -11,7 +11,7 @@ import (
 
 // A Filter selects rows. The zero Filter selects every row.
 //
-// The grammar, for which `mcpc help filters` shows examples:
+// The grammar (`mcpc help filters` shows examples):
 //
 //	filter  = every { "or" every }
 //	every   = one { ["and"] one }
@@ -31,14 +31,14 @@ type Error struct {
 	Filter string
 	// Offset is the byte in Filter at which the error is.
 	Offset int
-	// Text says what is wrong, in lower case and without a full stop.
+	// Text describes the fault, in lower case and without a full stop.
 	Text string
 	// Word is an unknown word, and Known are the words that are allowed in its place. Both are empty for
 	// any other error.
 	Word  string
 	Known []string
-	// Suggestion is a term that was probably meant, as in "channel:tool_error" for "is:tool_error"; "" if none
-	// is known.
+	// Suggestion is a term that was probably meant, as in "channel:tool_error" for "is:tool_error";
+	// "" if no such term is known.
 	Suggestion string
 }
 
@@ -63,7 +63,7 @@ func Parse(text string, now time.Time, j Judge) (Filter, error) {
 }
 
 // Match reports whether the filter selects r. It reads the traffic, or asks the Judge, only if the
-// row alone does not decide. The error is that of reading.
+// row alone does not decide. The error is from reading.
 func (f Filter) Match(r *rows.Row) (bool, error) {
 	c := &candidate{row: r, findInTraffic: func(s search) (bool, error) {
 		if s.mayMatchLine == nil {
@@ -83,7 +83,7 @@ func (f Filter) MayMatch(p rows.Page) bool {
 		least, most = p.Bounds()
 	}
 	return f.root == nil || samples == nil || slices.ContainsFunc(samples, func(r rows.Row) bool {
-		// The sample has no traffic: any text may be in that of a row.
+		// The sample has no traffic: any text may be in a row's traffic.
 		found := func(search) (bool, error) { return true, nil }
 		return f.match(&candidate{row: &r, isSample: true, least: &least, most: &most, findInTraffic: found})
 	})
@@ -100,14 +100,14 @@ type candidate struct {
 	row           *rows.Row
 	findInTraffic func(search) (bool, error)
 	err           error
-	// isSample is set if the row is a sample of a page. Then a match means that a row of the page may match:
-	// every value of unsampledFields and every text may be there, and the values of measured fields are
-	// between those of least and most.
+	// isSample is set if the row is a sample of a page. Then a match means that a row of the page
+	// may match: every value of unsampledFields and every text may be there, and the values of
+	// measured fields are between the values of least and most.
 	isSample    bool
 	least, most *rows.Row
 }
 
-// hasFinding reports whether test accepts one of the words for the findings about the row.
+// hasFinding reports whether test accepts a word for a finding about the row.
 func (c *candidate) hasFinding(j Judge, test func(word string) bool) bool {
 	if c.err != nil || j == nil {
 		return false
@@ -224,7 +224,7 @@ func (t fullText) match(c *candidate) bool {
 
 func (t fullText) readsTraffic() bool { return true }
 
-// A fieldTerm matches if a field has one of several values.
+// A fieldTerm matches if a field has any of several values.
 type fieldTerm struct {
 	field  *field
 	values []value
@@ -232,10 +232,10 @@ type fieldTerm struct {
 	asksJudge bool
 }
 
-// A value reports whether the candidate's field has one of the values that a filter names.
+// A value reports whether the candidate's field has any of the values that a filter names.
 type value func(c *candidate) bool
 
-// match reports whether the field has one of the values. It returns true for a sample that does not
+// match reports whether the field has any of the values. It returns true for a sample that does not
 // have the field.
 func (t *fieldTerm) match(c *candidate) bool {
 	return c.isSample && !t.field.hasBounds && slices.Contains(unsampledFields, t.field.name) ||

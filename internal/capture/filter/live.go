@@ -23,10 +23,10 @@ func (f Filter) MatchLive(r *rows.Row, message []byte) bool {
 	return f.match(&candidate{row: r, findInTraffic: func(s search) (bool, error) { return s.matches(message), nil }})
 }
 
-// Names reports whether the filter uses one of these fields.
+// Names reports whether the filter uses any of these fields.
 func (f Filter) Names(fields ...string) bool { return f.root != nil && usesField(f.root, fields) }
 
-// usesField reports whether a node uses one of these fields.
+// usesField reports whether a node uses any of these fields.
 func usesField(n node, fields []string) bool {
 	switch n := n.(type) {
 	case *group:

@@ -47,7 +47,7 @@ func (p *parser) errorAt(at int, format string, args ...any) error {
 	return &Error{Filter: p.text, Offset: at, Text: fmt.Sprintf(format, args...)}
 }
 
-// parseAlternatives parses terms of which at least one has to match: a or b.
+// parseAlternatives parses alternatives, a or b: at least one term has to match.
 func (p *parser) parseAlternatives() (node, error) {
 	var terms []node
 	for {
@@ -78,8 +78,8 @@ func (p *parser) parseConjunction() (node, error) {
 	}
 }
 
-// parseOne parses one term, negated term or parenthesis. It returns an error if there is none, or
-// if something follows it without a blank.
+// parseOne parses one term, negated term or parenthesis. It returns an error if the term is
+// missing, or if something follows it without a blank.
 func (p *parser) parseOne() (node, error) {
 	p.depth++
 	if p.depth > maxNesting {
@@ -196,7 +196,7 @@ func (p *parser) missingColon(start int, field string) error {
 }
 
 // findField returns the field with a name, in any case, which begins at p.offset. It returns an
-// *Error for an unknown field, and for one that a live message does not have.
+// *Error for an unknown field, and for a field that a live message does not have.
 func (p *parser) findField(name string) (*field, error) {
 	canonical := strings.ToLower(name)
 	canonical = cmp.Or(otherNames[canonical], canonical)
@@ -286,7 +286,7 @@ func (p *parser) parseValue(f *field) (value, error) {
 }
 
 // findingTerm returns the term for a rule that was given to another field, as in "has:L106" or
-// "has:finding=L106"; "" for any other value.
+// "has:finding=L106"; or "" if the value is no rule.
 func (p *parser) findingTerm(value string) string {
 	value = value[strings.LastIndexByte(value, '=')+1:]
 	if p.judge == nil ||
@@ -382,7 +382,7 @@ func (p *parser) parseQuoted() (string, error) {
 	return "", p.errorAt(start, "unclosed quote")
 }
 
-// parseWord parses the rest of a word, up to one of the characters in stop.
+// parseWord parses the rest of a word, up to a character in stop.
 func (p *parser) parseWord(stop string) string {
 	start := p.offset
 	for p.offset < len(p.text) && !endsWord(p.text[p.offset:]) && !strings.ContainsRune(stop, rune(p.text[p.offset])) {

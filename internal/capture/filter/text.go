@@ -122,7 +122,7 @@ func (f form) matchesStart(b []byte) bool {
 			return false
 		}
 	}
-	// Of a character of several bytes all have to be of one of the two forms.
+	// All bytes of a multi-byte character have to come from the same form.
 	return bytes.EqualFold(b[:len(f.lower)], f.lower)
 }
 

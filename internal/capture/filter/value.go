@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// newValue returns the test for one value of the field, of which op is the comparison, "" if there
-// is none. Its errors are *Error without an offset.
+// newValue returns the test for one value of the field. op is the comparison, or "" if the filter
+// names no operator. Its errors are *Error without an offset.
 func (f *field) newValue(op string, a atom, now time.Time, j Judge) (value, error) {
 	switch {
 	case f.byJudge:
@@ -39,7 +39,7 @@ func (f *field) newValue(op string, a atom, now time.Time, j Judge) (value, erro
 }
 
 // newTextValue returns the test for a text, a glob unless it is in quotes: then it must equal the
-// whole text. It returns an error if the field has known values, and none matches.
+// whole text. It returns an error if the field has known values and the text matches no value.
 func (f *field) newTextValue(a atom) (value, error) {
 	test := func(text string) bool { return MatchGlob(a.text, text) }
 	if a.quoted {
@@ -211,8 +211,8 @@ func sizeBounds(text string, _ time.Time) (low, high int64, ok bool) {
 	return n, n, ok
 }
 
-// Size parses a number of bytes: 10kb, 1.5mib, 300. It reports false for other texts, and for 2^60
-// bytes or more.
+// Size parses a number of bytes: 10kb, 1.5mib, 300. It reports false if the text is no size, or
+// 2^60 bytes or more.
 func Size(text string) (bytes int64, ok bool) {
 	for _, u := range sizeUnits {
 		number, found := strings.CutSuffix(strings.ToLower(text), u.suffix)

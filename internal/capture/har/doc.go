@@ -1,3 +1,3 @@
-// Package har writes the rows of a capture as an HTTP archive (HAR 1.2), which browsers and
-// HTTP tools can load. Exchanges over stdio become entries with a URL of their own.
+// Package har writes the rows of a capture as an HTTP archive (HAR 1.2), which browsers and HTTP
+// tools can load. Exchanges over stdio become entries with an artificial URL.
 package har

@@ -16,10 +16,10 @@ import (
 // An entryTraffic is the traffic of one HTTP request, or of one exchange over stdio.
 type entryTraffic struct {
 	isStdio bool
-	// requestHead and responseHead are nil if the frames have none.
+	// requestHead and responseHead are nil if the frames have no such head.
 	requestHead, responseHead *wire.Frame
 	sent, received            []*wire.Frame
-	closed                    *wire.Frame // the end of the stream; nil if it has none
+	closed                    *wire.Frame // the end of the stream; nil without an end
 	hidden                    int         // the secrets hidden in the messages
 	long                      *longTexts
 }
@@ -94,7 +94,7 @@ func (c *entryTraffic) makeResponse() response {
 	} else if len(c.received) > 0 {
 		r.Status = http.StatusOK // stdio has no status, and a stream was opened before
 	}
-	// Events, or a part of a stream that is none.
+	// Events, or a part of a stream that is not an event.
 	if len(c.received) > 0 && c.received[0].Kind != wire.Body {
 		body = eventStream(c.received)
 		r.BodySize = -1 // the recording has the events, not the bytes
@@ -132,8 +132,8 @@ func (c *entryTraffic) makeEvents() (all []event) {
 }
 
 // makeTimings returns the timings by the times of the frames. The client's own measurements, if
-// any, take precedence. A phase that is not known is -1, or 0 for Wait and Receive, which HAR
-// requires.
+// any, take precedence. An unknown phase is -1. Wait and Receive are then 0, because HAR requires
+// them.
 func (c *entryTraffic) makeTimings() timings {
 	t := timings{Blocked: -1, DNS: -1, Connect: -1, SSL: -1}
 	var begin, head, end time.Time

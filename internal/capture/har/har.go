@@ -30,7 +30,7 @@ type entry struct {
 	Cache    struct{} `json:"cache"`
 	Timings  timings  `json:"timings"`
 	Comment  string   `json:"comment,omitempty"`
-	// Resource is the type under which Chrome lists the entry. Events are the events of a stream.
+	// Resource is the type that Chrome lists the entry under. Events are the events of a stream.
 	Resource string   `json:"_resourceType"`
 	Events   []event  `json:"_eventSourceMessages,omitempty"`
 	Facts    mcpFacts `json:"_mcp"`
@@ -67,7 +67,8 @@ type response struct {
 	RedirectURL string  `json:"redirectURL"`
 	HeadersSize int     `json:"headersSize"`
 	BodySize    int     `json:"bodySize"`
-	// Error says how the stream ended, such as "cut TEXT"; "" for a regular end.
+	// Error describes how the stream ended, such as "cut TEXT". It is "" if the stream ended
+	// regularly.
 	Error string `json:"_error,omitempty"`
 }
 
@@ -215,10 +216,10 @@ func (h *writer) writeEntry(e entry) error {
 	return err
 }
 
-// pieceBytes is the length of the pieces in which a long text is written.
+// pieceBytes is the length of the pieces that a long text is written in.
 const pieceBytes = 192 << 10
 
-// longTextBytes is the size from which a text is written in pieces.
+// longTextBytes is the minimum size of a text that is written in pieces.
 const longTextBytes = 8 << 20
 
 // longTexts are texts that are too long to be encoded with their entry. Until it is written, a mark
@@ -248,7 +249,7 @@ func (l *longTexts) encode(raw []byte) (text, encoding string) {
 	return base64.StdEncoding.EncodeToString(raw), "base64"
 }
 
-// groupByStream groups frames by their HTTP request, in the order in which the requests began.
+// groupByStream groups frames by their HTTP request, in the order of the requests' beginnings.
 func groupByStream(frames []wire.Frame) (parts [][]wire.Frame) {
 	indexes := map[int]int{}
 	for _, f := range frames {

@@ -29,8 +29,8 @@ import (
 
 // Imported counts the entries of an archive.
 type Imported struct {
-	// Entries counts the entries that became frames. The other entries became none: NotMCP are no MCP,
-	// WebSockets have messages of MCP on a WebSocket, and Unreadable are no entries of HAR.
+	// Entries counts the entries that became frames. The other entries became no frames: NotMCP are
+	// no MCP, WebSockets have messages of MCP on a WebSocket, and Unreadable are no entries of HAR.
 	Entries, NotMCP, WebSockets, Unreadable int
 	// WithoutRequestBody and WithoutResponseBody count the Entries whose body is missing or incomplete
 	// in the archive. WithoutTime counts the Entries without a readable time; they got the time of the
@@ -73,7 +73,7 @@ func isFlowFile(begin []byte) bool {
 
 // Import reads an archive entry by entry, and writes the entries that are MCP as a capture without
 // secrets. HTTP entries become the recording of a proxy, stdio entries, as Write writes them, the
-// recording of a tap. creator is the version of mcpc. The errors are *ArchiveError and those of w.
+// recording of a tap. creator is the version of mcpc. It returns *ArchiveError and the errors of w.
 func Import(w io.Writer, r io.Reader, creator string, secrets *redact.Secrets) (Imported, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	begin, _ := in.Peek(16)
@@ -223,7 +223,8 @@ type readEntry struct {
 	// Started is StartedAt as a time, or the time of the entry before if hasNoTime is set.
 	Started   time.Time `json:"-"`
 	hasNoTime bool
-	// unreadRequest and unreadResponse are the reasons for which a body could not be decoded, or is not there.
+	// unreadRequest and unreadResponse are the reasons why a body could not be decoded, or is
+	// missing.
 	unreadRequest, unreadResponse error
 }
 
@@ -233,7 +234,7 @@ type readRequest struct {
 	URL         string `json:"url"`
 	HTTPVersion string `json:"httpVersion"`
 	Headers     []pair `json:"headers"`
-	// BodySize is 0 for a request without a body, -1 for one of unknown size.
+	// BodySize is 0 without a body, and -1 if the size is unknown.
 	BodySize looseNumber `json:"bodySize"`
 	Post     *struct {
 		Text looseText `json:"text"`
@@ -280,8 +281,8 @@ func (n *looseNumber) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// unmarshalEntry parses an entry. A member of a wrong type counts as missing. It reports false for
-// an entry that is not JSON, or that has a wrong type and no URL.
+// unmarshalEntry parses an entry. A member of a wrong type counts as missing. It reports false if
+// the entry is not JSON, or has a wrong type and no URL.
 func unmarshalEntry(raw json.RawMessage) (e readEntry, ok bool) {
 	err := json.Unmarshal(raw, &e)
 	_, wrongType := errors.AsType[*json.UnmarshalTypeError](err)
@@ -291,8 +292,8 @@ func unmarshalEntry(raw json.RawMessage) (e readEntry, ok bool) {
 // startLayouts are the forms of a time: of RFC 3339, and without a zone, which is taken for UTC.
 var startLayouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04:05.999999999-0700"}
 
-// setStart sets the time when the entry began. An entry without a readable time gets that of the
-// entry before.
+// setStart sets the time when the entry began. An entry without a readable time gets the time of
+// the entry before.
 func (x *importer) setStart(e *readEntry) {
 	for _, layout := range startLayouts {
 		if at, err := time.Parse(layout, e.StartedAt); err == nil {
@@ -311,8 +312,8 @@ var errNotInArchive = errors.New("the archive does not have the body")
 // errNoResponse is the reason why the body of a missing response cannot be read.
 var errNoResponse = fmt.Errorf("%w: the entry has no response", errNotInArchive)
 
-// readBodies decodes the bodies of an entry, and returns those of the request and of the response.
-// It sets unreadRequest and unreadResponse to the reasons why a body cannot be read.
+// readBodies decodes the bodies of an entry, and returns the request's and the response's. It sets
+// unreadRequest and unreadResponse to the reasons why a body cannot be read.
 func (e *readEntry) readBodies() (sent, received []byte) {
 	if post := e.Request.Post; post != nil {
 		encoding := cmp.Or(post.Encoding, post.OthersEncoding)
@@ -372,7 +373,7 @@ type importer struct {
 	secrets  *redact.Secrets
 	runs     map[string]*run
 	runCount int
-	// endpoints are the URLs to which messages were sent.
+	// endpoints are the URLs that messages were sent to.
 	endpoints map[string]bool
 	// lastStart is when the last entry began.
 	lastStart time.Time
@@ -508,7 +509,7 @@ func (x *importer) writeEnd(r *run, facts *mcpFacts, request *wire.Message) erro
 }
 
 // isMCP reports whether an entry is MCP: its messages are JSON-RPC, or its header fields or its URL
-// are those of MCP.
+// belong to MCP.
 func (x *importer) isMCP(e *readEntry, sent, received []byte) bool {
 	endpoint, _, _ := strings.Cut(e.Request.URL, "?")
 	if isMessage(sent) {
@@ -639,8 +640,8 @@ func (r *run) requestFrames(e *readEntry, sent []byte) []wire.Frame {
 }
 
 // responseFrames returns the head, the body or the events, and the end of the response. A body that
-// cannot be read is Noise with the reason. Frames without a time of their own have the time of the
-// head or of the end.
+// cannot be read is Noise with the reason. Frames without a recorded time have the time of the head
+// or of the end.
 func (e *readEntry) responseFrames(received []byte) []wire.Frame {
 	var frames []wire.Frame
 	headTime, endTime := e.responseTimes()

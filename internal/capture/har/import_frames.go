@@ -51,7 +51,7 @@ func (r *run) connOf(e *readEntry, sent, received []byte) int {
 }
 
 // repeatedID returns the id of the request that an entry sends again, after an earlier entry of the
-// same exchange; "" if there is none. It remembers the id of this one.
+// same exchange; "" if no earlier entry is known. It remembers the id of this one.
 func (r *run) repeatedID(e *readEntry, sent []byte) string {
 	m := wire.ParseMessage(sent)
 	if e.Facts == nil || e.Facts.Exchange == "" || m.Kind != wire.Request {
@@ -82,7 +82,7 @@ func duration(milliseconds float64) time.Duration {
 }
 
 // eventsOf returns the frames of a stream, from its text or else from the browser's list of events.
-// The text has no times: its events get those of the list, in order, or else the end of the
+// The text has no times: its events get the times of the list, in order, or else the end of the
 // response.
 func eventsOf(e *readEntry, received []byte, head, end time.Time) (frames []wire.Frame) {
 	if len(received) == 0 {
@@ -119,7 +119,8 @@ func eventsOf(e *readEntry, received []byte, head, end time.Time) (frames []wire
 	}
 }
 
-// at returns when an event was received. Without a time of its own that is when the response began.
+// at returns when an event was received. An event without a time gets the time when the response
+// began.
 func (v event) at(head time.Time) time.Time {
 	if v.Time <= 0 || v.Time > 1e11 {
 		return head

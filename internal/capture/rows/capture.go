@@ -56,14 +56,15 @@ type Capture struct {
 	// secrets hides secrets in everything that the Capture returns; nil hides nothing.
 	secrets *redact.Secrets
 
-	// file is the open file from which the bytes of rows are read.
+	// file is the open file that the bytes of rows are read from.
 	file openFile
-	// bundled has the lines of a capture that is a member of another file; nil for a file of its own.
+	// bundled has the lines of a capture that is a member of another file; nil if the capture is a
+	// separate file.
 	bundled *os.File
 
-	// indexPath is the path of the index file; "" if the capture has none.
+	// indexPath is the path of the index file; "" if the capture has no index file.
 	indexPath string
-	// indexHead is the head of the index file that was read or written; nil if there is none.
+	// indexHead is the head of the index file that was read or written; nil without an index file.
 	indexHead *indexHead
 	// writer writes the index file; nil if the index exists or is not wanted.
 	writer *indexWriter
@@ -92,7 +93,7 @@ func (c *Capture) noteRepeated() {
 	c.runNumbers[run] = true
 }
 
-// newCapture returns a Capture of which nothing was read yet.
+// newCapture returns an unread Capture.
 func newCapture(path string) *Capture {
 	c := &Capture{Path: path, endSpans: map[int]span{}, makersByMark: map[string]*rowMaker{}}
 	c.runNumbers = map[int]bool{}
@@ -138,7 +139,7 @@ func (c *Capture) Close() {
 	c.CloseIdle()
 }
 
-// CloseIdle closes the file from which the bytes of rows are read, once no goroutine reads from it.
+// CloseIdle closes the file that the bytes of rows are read from, once no goroutine reads from it.
 // It may be called at any time.
 func (c *Capture) CloseIdle() { c.file.closeIdle() }
 
@@ -194,9 +195,9 @@ func roomFor(length int) []byte {
 	return make([]byte, length)
 }
 
-// Copy writes the lines of some rows as a capture of their own, with the heads of their runs. It
-// adds the End of a command's run if the command's own exchange is among the rows, and always that
-// of a tap or a proxy.
+// Copy writes the lines of some rows as a separate capture, with the heads of their runs. It adds
+// the End of a command's run if the command's own exchange is among the rows, and always the End of
+// a tap or a proxy.
 func (c *Capture) Copy(w io.Writer, rows []*Row) error {
 	var lines []span
 	partial := map[int64]bool{} // heads of runs that begin with lines of another run
@@ -226,7 +227,7 @@ func (c *Capture) Copy(w io.Writer, rows []*Row) error {
 }
 
 // StreamBefore returns the head of the last GET in the conversation of the row before a request of
-// the row; nil if there is none. It reads the whole file.
+// the row; nil if there is no GET. It reads the whole file.
 func (c *Capture) StreamBefore(r *Row, request wire.Frame) (*wire.HTTPHead, error) {
 	f, err := c.openVerified(0)
 	if err != nil {
@@ -262,10 +263,10 @@ func (c *Capture) StreamBefore(r *Row, request wire.Frame) (*wire.HTTPHead, erro
 	}
 }
 
-// Main returns the exchange that a command shows if the user names none. It prefers the command's
-// own exchange, then a request of the client that opened no conversation, then any other exchange
-// of this conversation, then anything else; of equals the latest by LaterThan. Returns nil if there
-// is no row.
+// Main returns the exchange that a command shows if the user names no exchange. It prefers the
+// command's own exchange, then a request of the client that opened no conversation, then any other
+// exchange of this conversation, then anything else; of equals the latest by LaterThan. Returns nil
+// if there is no row.
 func (c *Capture) Main() *Row {
 	const (
 		unrelated = iota
@@ -314,8 +315,8 @@ func (c *Capture) Main() *Row {
 	return best
 }
 
-// RowIn returns the row with a number, from 1, in the run whose lines have a mark; nil if there is
-// none.
+// RowIn returns the row with a number, from 1, in the run whose lines have a mark; or nil without
+// such a row.
 func (c *Capture) RowIn(mark string, n int) *Row {
 	x := c.makersByMark[mark]
 	if x == nil || n < 1 || n > len(x.rowNumbers()) {
@@ -326,7 +327,7 @@ func (c *Capture) RowIn(mark string, n int) *Row {
 
 // Freeze drops the state that only ReadOn needs, and the rows that isKept rejects; nil keeps all.
 // It is for a finished capture of one run. Row and RowIn do not work afterwards: RowIn returns nil,
-// and the numbers of Row are those of the kept rows.
+// and Row counts only the kept rows.
 func (c *Capture) Freeze(isKept func(*Row) bool) {
 	c.newestMaker = nil
 	c.makersByMark = nil

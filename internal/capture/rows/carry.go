@@ -148,8 +148,8 @@ type partID struct {
 
 // ResolveCarried decides which of two parts lists the unfinished rows while the recorder is
 // rotating: the newer part does once it has all repeated lines. The newer part has to be read
-// first. carried says so for the newer parts, and ResolveCarried adds what this part says about the
-// one before it.
+// first. carried has this for the parts whose newer part was read before, and ResolveCarried adds
+// it for the part before this one.
 func (c *Capture) ResolveCarried(carried Carried) {
 	maker := c.newestMaker
 	if maker == nil {
@@ -168,7 +168,7 @@ func (c *Capture) ResolveCarried(carried Carried) {
 	}
 }
 
-// Forget forgets a run that was deleted or replaced. after is the run that it continued; 0 if none.
+// Forget forgets a run that was deleted or replaced. after is the run that it continued; or 0.
 func (all Carried) Forget(run, after int) {
 	maps.DeleteFunc(all, func(id partID, _ bool) bool { return id.run == run || id.run == after })
 }

@@ -36,8 +36,8 @@ func (r *FrameReader) Restart() *FrameReader { return r.capture.FrameReader() }
 // IsBehind reports whether the capture has been read further than this reader.
 func (r *FrameReader) IsBehind() bool { return r.offset < r.capture.progress.offset }
 
-// Each calls visit for the frames after those of the last call, as far as the capture has been
-// read. It stops at an error of visit and returns it; the next call continues after that frame.
+// Each calls visit for the frames that follow the last call's, as far as the capture has been read.
+// It stops at an error of visit and returns it; the next call continues after that frame.
 func (r *FrameReader) Each(visit func(at FramePlace, f wire.Frame) error) error {
 	f, err := r.capture.openVerified(r.offset)
 	if err != nil {
@@ -68,8 +68,8 @@ func (r *FrameReader) Each(visit func(at FramePlace, f wire.Frame) error) error 
 	return nil
 }
 
-// frameIn returns the frame of a line, without secrets, and the index of its run. It returns nil
-// for a line without a frame, or of a run whose head is missing.
+// frameIn returns the frame of a line, without secrets, and the index of its run. It returns nil if
+// the line has no frame, or if the head of its run is missing.
 func (r *FrameReader) frameIn(raw []byte) (run int, frame *wire.Frame) {
 	if len(raw) >= capture.LongFrame { // ParseLine overwrites it
 		raw = bytes.Clone(raw)
@@ -121,7 +121,7 @@ func (r *Row) Lines() iter.Seq[int64] {
 }
 
 // RunEnded reports whether a run, given by its index in Heads, has an End. A run that continues in
-// another part has none, and a run whose recorder was killed has none.
+// another part has no End, and neither has a run whose recorder was killed.
 func (c *Capture) RunEnded(run int) bool {
 	_, ended := c.endSpans[run]
 	return ended

@@ -24,7 +24,7 @@ func (x *rowMaker) addToHTTPOnly(f *wire.Frame, m *wire.Message, line span, plac
 		return
 	}
 	for _, place := range places {
-		// Roles before RoleResponse are those of requests.
+		// Roles before RoleResponse belong to requests.
 		isBeginning := place.Role == wire.RoleBeginning && f.Dir == wire.Received
 		if place.Role < wire.RoleResponse || place.Role == wire.RoleResumption || isBeginning {
 			delete(x.httpOnly, f.Stream) // the request belongs to an exchange
@@ -63,7 +63,7 @@ func (x *rowMaker) beginHTTPOnly(f *wire.Frame, line span) {
 		return
 	}
 	if len(x.httpOnly) > maxPendingFrames {
-		clear(x.httpOnly) // a damaged recording may end none of them
+		clear(x.httpOnly) // a damaged recording may never end them
 	}
 	c := x.conns[f.Conn]
 	row := x.makeRow(f.Time)

@@ -10,7 +10,7 @@ import (
 )
 
 // codeContents writes or reads the values of a capture, with the places of its pages but without
-// the rows in them. pages are the pages to write, nil for a reader. The runs that it reads are
+// the rows in them. pages are the pages to write, or nil if c reads. The runs that it reads are
 // finished: no frames can be added to them.
 func (c *codec) codeContents(capture *Capture, pages []*page) {
 	codeNumber(c, &capture.progress.offset)
@@ -126,7 +126,7 @@ func (c *codec) codeConns(capture *Capture) {
 	}
 }
 
-// A packing is the memory in which pages are packed, one after the other.
+// A packing is the memory that pages are packed in, one after the other.
 type packing struct {
 	codec codec
 	// sample is the encoded sample of the current row.
@@ -254,7 +254,7 @@ func (c *codec) codeSharedValues(r *Row, s *rowStore) {
 		return
 	}
 	conn := 0
-	// In a run without gaps Index and fileIndex grow together: rows share their difference.
+	// In a run without gaps Index and fileIndex grow in step: rows share their difference.
 	indexOffset := r.Index - r.fileIndex
 	if c.writing && r.conn != nil {
 		conn = r.conn.number

@@ -25,8 +25,8 @@ type indexWriter struct {
 }
 
 // beginIndex begins to write the index of a capture that is at rest; info describes its file, dir
-// is that of OpenIndexed. It does nothing if the index cannot be written. Pages that are packed
-// from now on go to the index.
+// is the directory that OpenIndexed got. It does nothing if the index cannot be written. Pages that
+// are packed from now on go to the index.
 func (c *Capture) beginIndex(info fs.FileInfo, dir string) {
 	file, err := openLines(c.Path)
 	if err != nil {

@@ -20,7 +20,7 @@ type indexHead struct {
 	Magic [8]byte
 	// Pages and Contents are the lengths in bytes of the pages and of the contents.
 	Pages, Contents int64
-	// Size and Modified are those of the capture when it was opened.
+	// Size and Modified are the size and the time of the capture when it was opened.
 	Size, Modified int64
 	// Offset is how far the capture was read.
 	Offset int64
@@ -35,7 +35,8 @@ var indexMagic = [8]byte{'m', 'c', 'p', 'c', 'i', 'd', 'x', 10}
 
 var indexHeadSize = int64(binary.Size(indexHead{}))
 
-// minIndexedBytes is the size in bytes from which a file gets an index. Tests set a smaller size.
+// minIndexedBytes is the minimum size in bytes of a file that gets an index. Tests set a smaller
+// size.
 var minIndexedBytes int64 = 256 << 10
 
 const (
@@ -127,7 +128,7 @@ func openIndex(path string) (*os.File, indexHead, error) {
 	return f, head, nil
 }
 
-// isValid reports whether the head is that of an index file with a size.
+// isValid reports whether the head belongs to an index file of that size.
 func (h indexHead) isValid(size int64) bool {
 	if h.Magic != indexMagic || h.Pages < 0 || h.Contents < 0 || h.Offset < 0 {
 		return false
@@ -138,7 +139,7 @@ func (h indexHead) isValid(size int64) bool {
 	return indexHeadSize+h.Pages+h.Contents == size
 }
 
-// castagnoli returns the table of CRC-32C, for which processors have an instruction.
+// castagnoli returns the table of CRC-32C, which processors have an instruction for.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
 // sumContents returns the checksum of the head and the contents.
@@ -149,8 +150,8 @@ func (h indexHead) sumContents(contents []byte) uint32 {
 	return crc32.Update(crc32.Checksum(head.Bytes(), castagnoli()), castagnoli(), contents)
 }
 
-// Sizes are the size in bytes from which a file is indexed, the one from which it is compressed,
-// and the number of rows in a page.
+// Sizes are the minimum sizes in bytes of an indexed and of a compressed file, and the number of
+// rows in a page.
 type Sizes struct {
 	IndexFrom, CompressFrom int64
 	PageRows                int

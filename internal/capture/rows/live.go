@@ -19,7 +19,7 @@ type Live struct {
 const maxLiveConns = 10_000
 
 // Row returns the row of a message. target and key identify the conversation; key is the id of its
-// session, or "". head and m may be nil. It remembers the names that the message tells.
+// session, or "". head and m may be nil. It remembers the names in the message.
 func (l *Live) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, m *wire.Message) *Row {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Open reads a capture and lists its rows. The errors are those of the file, ErrNoCapture and
+// Open reads a capture and lists its rows. It returns errors of the file, ErrNoCapture and
 // *capture.VersionError.
 func Open(path string) (*Capture, error) {
 	c := newCapture(path)
@@ -38,7 +38,7 @@ func OpenFrom(path string, lines *os.File) (*Capture, error) {
 	return c, nil
 }
 
-// Begin returns a capture without reading it; ReadOn reads it. The error is that of the file.
+// Begin returns a capture without reading it; ReadOn reads it. It returns the error of the file.
 func Begin(path string) (*Capture, error) {
 	if _, err := Stat(path); err != nil {
 		return nil, err
@@ -66,8 +66,7 @@ func (c *Capture) openAt(offset int64) (f lines, err error) {
 	return f, nil
 }
 
-// openVerified opens the lines at an offset. It returns ErrReplaced if the file is not the one that
-// was read.
+// openVerified opens the lines at an offset. It returns ErrReplaced if a different file was read.
 func (c *Capture) openVerified(offset int64) (lines, error) {
 	f, err := c.openAt(offset)
 	if err != nil {
@@ -212,8 +211,9 @@ func Stat(path string) (fs.FileInfo, error) {
 	return packedInfo{info, text.Size()}, nil
 }
 
-// noteDamage adds a finding if err says that a compressed file is damaged, so that the lines before
-// the damage are shown. It reports false for any other error, and if nothing of the file was read.
+// noteDamage adds a finding if err means that a compressed file is damaged, so that the lines
+// before the damage are shown. It reports false for any other error, and if nothing of the file was
+// read.
 func noteDamage(c *Capture, err error) bool {
 	damage, ok := errors.AsType[*packed.DamagedError](err)
 	if !ok || len(c.Heads) == 0 {
@@ -247,7 +247,7 @@ func openIndexed(path, dir string, minBytes int64) (*Capture, error) {
 }
 
 // BeginIndexed returns a capture with the rows of its index, without reading the file; ReadOn reads
-// on. Once ReadOn has reached the end, it writes an index if there was none.
+// on. Once ReadOn has reached the end, it writes an index if the file had no index.
 func BeginIndexed(path, dir string) (*Capture, error) {
 	return beginIndexed(path, dir, minIndexedBytes)
 }
@@ -264,7 +264,7 @@ func beginIndexed(path, dir string, minBytes int64) (*Capture, error) {
 		return c, nil
 	}
 	c.indexPath = indexPath(path, dir)
-	// Without a valid index, or with one that lacks many lines, a new one is written.
+	// Without a valid index, or if many lines are missing from it, a new index is written.
 	if !c.readIndex(info) || c.indexHead.hasGrown(info) {
 		c.beginIndex(info, dir)
 	}
@@ -284,7 +284,7 @@ func indexPath(path, dir string) string {
 	return filepath.Join(dir, hex.EncodeToString(sum[:16])+capture.IndexExtension)
 }
 
-// hasGrown reports whether the file has so many lines after those of its index that a new index is
+// hasGrown reports whether the file has so many lines that its index lacks that a new index is
 // worthwhile.
 func (h *indexHead) hasGrown(info fs.FileInfo) bool {
 	added := info.Size() - h.Offset

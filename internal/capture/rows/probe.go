@@ -15,7 +15,7 @@ import (
 // revisions define, and an internal error.
 var notRefusing = []int64{-32020, -32021, -32603}
 
-// probes is the state with which a rowMaker distinguishes probes from failures.
+// probes is the state that a rowMaker needs to distinguish probes from failures.
 type probes struct {
 	// refusedRows are the numbers of the rows that may be probes: an older server may have refused their
 	// requests for their revision, or because they were sent by POST.
@@ -52,7 +52,7 @@ func (x *rowMaker) detectProbe(r *Row, added *placedPart) {
 		// The server exited. An initialize request to the next server process decides.
 		x.probes.refusedRows = append(x.probes.refusedRows, int32(r.fileIndex))
 	case added.Role == wire.RoleStreamEnd || !r.Failed() || !r.looksRefused():
-		if added.Role == wire.RoleResponse { // the status looked like a refusal, the response is none
+		if added.Role == wire.RoleResponse { // the status looked like a refusal, the response does not
 			x.resolveRefused(false, func(refused *Row) bool { return refused.fileIndex == r.fileIndex })
 		}
 	case discovers:
@@ -77,8 +77,8 @@ func (x *rowMaker) sameConversation(r *Row, c *conn) bool {
 	return x.head.Between() && isNamed && r.Target == c.Target && r.conn.Client == c.Client
 }
 
-// looksRefused reports whether the outcome is an error with which an older server may refuse a request
-// of a newer revision.
+// looksRefused reports whether the outcome is an error that an older server may refuse a request of
+// a newer revision with.
 func (r *Row) looksRefused() bool {
 	if r.Channel == string(wire.RPCFailed) {
 		// A 5xx is a fault of the server, not a refusal.
@@ -90,7 +90,7 @@ func (r *Row) looksRefused() bool {
 // markAsProbe makes the row a probe in place of a failure.
 func (r *Row) markAsProbe() {
 	r.Exit = -1
-	if r.Channel != string(wire.Transport) || r.Status > 0 { // otherwise the text says that the server exited
+	if r.Channel != string(wire.Transport) || r.Status > 0 { // otherwise the text reports that the server exited
 		r.Text = "answered like a server of an older revision"
 	}
 	r.Channel = exchange.ChannelProbe

@@ -184,7 +184,7 @@ func (c *Capture) Refresh() (changed []*Row, err error) {
 	return changed, err
 }
 
-// ReadOn reads new lines like Refresh, but in steps: it stops after the line with which it has read
+// ReadOn reads new lines like Refresh, but in steps: it stops at the end of a line once it has read
 // at least maxBytes bytes, and then returns true for more. It returns the errors of Open.
 func (c *Capture) ReadOn(maxBytes int) (changed []*Row, more bool, err error) {
 	c.changed = nil
@@ -192,7 +192,7 @@ func (c *Capture) ReadOn(maxBytes int) (changed []*Row, more bool, err error) {
 		c.Rows() // from now on each row keeps its address
 		c.changed = map[*Row]bool{}
 	}
-	// Without c.changed the first call returns all rows, those of the index too.
+	// Without c.changed the first call returns all rows, also the index's.
 	c.indexUnreported = false
 	more, err = c.readOn(maxBytes)
 	if c.changed == nil {
@@ -258,8 +258,8 @@ func (c *Capture) readAgain(maxBytes int) (more bool, err error) {
 	return more, nil
 }
 
-// adopt replaces the contents of the capture by those of another reading of the same file. Rows
-// that the caller has keep their address: each gets the contents of the row with the same key.
+// adopt replaces the contents of the capture by the contents of another reading of the same file.
+// Rows that the caller has keep their address: each gets the contents of the row with the same key.
 // other must not be used afterwards.
 func (c *Capture) adopt(other *Capture) {
 	rows := c.allRows
@@ -425,7 +425,7 @@ type scanner struct {
 	capture *Capture
 	// hasHead is set once a head was read.
 	hasHead bool
-	// maker is the rowMaker of the current line's run; nil if there is none.
+	// maker is the rowMaker of the current line's run; nil if the run is unknown.
 	maker *rowMaker
 }
 

@@ -67,8 +67,8 @@ func (r *Row) HideAgain() {
 	}
 }
 
-// safeLine returns a line with its secrets hidden, or raw itself if it has none. It replaces a line
-// that cannot be parsed.
+// safeLine returns a line with its secrets hidden, or raw itself if it has no secrets. It replaces
+// a line that cannot be parsed.
 func (c *Capture) safeLine(raw []byte) []byte {
 	if c.secrets == nil || c.secrets.Guess == redact.GuessNone && len(c.secrets.Find(raw)) == 0 {
 		return raw

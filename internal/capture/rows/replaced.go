@@ -63,8 +63,8 @@ func (m ContentMark) Compare(path string) (same, grown bool) {
 	return true, n > 0
 }
 
-// A FileState is what the system says about the file of a capture. The zero value says that there
-// is no file.
+// A FileState is the system's information about the file of a capture. The zero value means that
+// there is no file.
 type FileState struct{ info fs.FileInfo }
 
 // StateOf returns the state of a file, or of its compressed file if only that exists.

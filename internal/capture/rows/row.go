@@ -26,20 +26,20 @@ type Row struct {
 
 	// Target is the URL or the command of the server.
 	Target string
-	// Guesses are requests to which messages of a separate row may belong: each was the only open
+	// Guesses are requests that messages of a separate row may belong to: each was the only open
 	// request at the time of a message.
 	Guesses []*Row
-	// Within is the request on whose stream the server sent this one; nil if there is none. If Guess is
-	// set, it is the only request that was open then.
+	// Within is the request on whose stream the server sent this one, or nil. If Guess is set, it
+	// is the only request that was open then.
 	Within *Row
-	// SameAs is an earlier identical request that failed in transport; nil if there is none. It has only
-	// the fields for its Number, so that the rows of a client that retries for ever can be freed.
+	// SameAs is an earlier identical request that failed in transport; or nil. It has only the
+	// fields for its Number, so that the rows of a client that retries for ever can be freed.
 	SameAs *Row
 	// Conn is the number of the conversation in its run.
 	Conn int
 	// By is the By of the run's head: what recorded it.
 	By string
-	// ReplayOf names the exchange that this one replays; "" if it replays none.
+	// ReplayOf names the exchange that this one replays; or "".
 	ReplayOf string
 	// IsMain is set on the exchange that the command was about.
 	IsMain bool
@@ -67,8 +67,8 @@ const (
 	MethodPipe   = "(conversation)"
 )
 
-// Remarks returns the relations of the row to other rows, and its Notes, as a person reads them.
-// Returns "" if there are none.
+// Remarks returns the relations of the row to other rows, and its Notes, as a person reads them. It
+// returns "" if the row has neither.
 func (r *Row) Remarks() string {
 	var parts []string
 	switch {
@@ -157,8 +157,8 @@ func (r *Row) LastFrameTime() time.Time { return r.Time.Add(r.Duration + r.Held)
 // IsFinal reports whether the row will not change: it has an outcome, or a command recorded it.
 func (r *Row) IsFinal() bool { return r.By == capture.ByCommand || !r.IsOpen() }
 
-// LaterThan reports whether r ended after other. A final row is later than one that is not. other
-// may be nil.
+// LaterThan reports whether r ended after other. A final row is later than a row that is not final.
+// other may be nil.
 func (r *Row) LaterThan(other *Row) bool {
 	if other == nil {
 		return true
@@ -252,14 +252,14 @@ func (r *Row) ClientName() string { return r.connValue(func(c *conn) string { re
 // ServerName returns the name of the row's server, without its version.
 func (r *Row) ServerName() string { return r.connValue(func(c *conn) string { return c.Server.Name }) }
 
-// Session returns the hash of the row's session id, or the id itself if it is not hidden; "" if
-// there is none.
+// Session returns the hash of the row's session id, or the id itself if it is not hidden; ""
+// without a session.
 func (r *Row) Session() string { return r.connValue(func(c *conn) string { return c.Session }) }
 
 // HasConn reports whether the row has a conversation, so that Conn is its number.
 func (r *Row) HasConn() bool { return r.conn != nil }
 
-// connValue returns a value of the row's conversation; "" if it has none.
+// connValue returns a value of the row's conversation; "" if the row has no conversation.
 func (r *Row) connValue(value func(c *conn) string) string {
 	if r.conn == nil {
 		return ""

@@ -11,7 +11,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Frames reads the frames of a row in their order. It returns none if nothing was sent or received.
+// Frames reads the frames of a row in their order. It returns no frames if nothing was sent or
+// received.
 func (r *Row) Frames() ([]wire.Frame, error) {
 	frames := make([]wire.Frame, 0, r.lines.count())
 	err := r.EachFrame(func(f wire.Frame) error {
@@ -105,8 +106,8 @@ func (r *Row) eachLine(visit func(raw []byte) error) error {
 	return r.capture.eachLine(r.spans(), func(raw []byte) error { return visit(bytes.TrimRight(raw, "\r\n")) })
 }
 
-// exchange builds the exchange from the row's frames. It returns nil if the row has none. A line
-// may have several places in the row: those of the messages in a batch.
+// exchange builds the exchange from the row's frames. It returns nil if the row has no frames. A
+// line may have several places in the row: one for each message of a batch.
 func (r *Row) exchange() (*wire.Exchange, error) {
 	lines := slices.Collect(r.lines.all())
 	slices.SortStableFunc(lines, func(a, b rowLine) int { return cmp.Compare(a.offset, b.offset) })
@@ -237,7 +238,7 @@ func (l rowLines) lineAt(offset int, first int64) (line rowLine, next int) {
 	return line, next + size
 }
 
-// all returns the lines in the order in which they were added.
+// all returns the lines in the order they were added in.
 func (l rowLines) all() iter.Seq[rowLine] {
 	return func(yield func(rowLine) bool) {
 		var first int64

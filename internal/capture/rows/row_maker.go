@@ -47,7 +47,7 @@ type conn struct {
 	exchange.Conversation
 	// number is the number of the conversation in its Capture, from 1.
 	number int
-	// sseStream is the conversation's stream of HTTP+SSE; 0 if it has none.
+	// sseStream is the conversation's stream of HTTP+SSE; 0 if there is no such stream.
 	sseStream int
 	// openingLines are the lines that opened the stream; nil once it is closed.
 	openingLines []span
@@ -86,8 +86,8 @@ func (c *Capture) beginRun(head capture.Head, headSpan span) {
 // of a reader.
 const maxRemembered = 1000
 
-// makerFor returns the rowMaker of the run whose lines have a mark, or that of the newest run if
-// mark is empty. It returns nil if there is no such run.
+// makerFor returns the rowMaker of the run whose lines have a mark, or of the newest run if mark is
+// empty. It returns nil if there is no such run.
 func (c *Capture) makerFor(mark []byte) *rowMaker {
 	if len(mark) == 0 || c.newestMaker != nil && c.newestMaker.head.Mark == string(mark) {
 		return c.newestMaker
@@ -132,8 +132,8 @@ func (x *rowMaker) addRow(row Row) *Row {
 	return r
 }
 
-// addFrame adds a frame to the rows it belongs to. m is the frame's message; nil if it has none.
-// line is the line of the frame.
+// addFrame adds a frame to the rows it belongs to. m is the frame's message; nil if it has no
+// message. line is the line of the frame.
 func (x *rowMaker) addFrame(f *wire.Frame, m *wire.Message, line span) {
 	c := x.connFor(f)
 	facts := &exchange.NoFacts
@@ -195,9 +195,9 @@ func (x *rowMaker) connFor(f *wire.Frame) *conn {
 	return c
 }
 
-// resolvePlace replaces the frame and the message of a part by those that its place names: an
-// earlier frame, or one message of a batch. It reports false if the earlier frame is not known any
-// more.
+// resolvePlace replaces the frame and the message of a part by the frame and the message that its
+// place names: an earlier frame, or one message of a batch. It reports false if the earlier frame
+// is not known any more.
 func (x *rowMaker) resolvePlace(part *placedPart) bool {
 	if part.Ref != part.line.offset {
 		earlier := x.pending.frames[part.Ref]
@@ -208,7 +208,7 @@ func (x *rowMaker) resolvePlace(part *placedPart) bool {
 		part.Frame = earlier.frame
 		part.Size = earlier.size
 		if part.Item < 0 {
-			part.Message = nil // the message is that of the later frame
+			part.Message = nil // the message belongs to the later frame
 			part.Facts = &exchange.NoFacts
 		}
 	}
@@ -378,9 +378,9 @@ func (r *Row) setOutcome(e *capture.End) {
 	}
 }
 
-// findRowOfEnd returns the row that a command's End is about: the last request with its method, or with
-// any method if the End has none. It falls back to the last request, if that has no response or the
-// End has no method. Returns nil if there is no such row.
+// findRowOfEnd returns the row that a command's End is about: the last request with its method, or
+// with any method if the End names no method. It falls back to the last request, if that has no
+// response or the End has no method. Returns nil if there is no such row.
 func (x *rowMaker) findRowOfEnd(e *capture.End) *Row {
 	fallback := -1
 	for _, nth := range slices.Backward(x.rows) {
@@ -433,7 +433,7 @@ type pendingFrame struct {
 	size  int
 }
 
-// pendingFrames are the frames that may get a place together with a later frame.
+// pendingFrames are the frames that may get their place with a later frame.
 type pendingFrames struct {
 	// frames has the frames by the offset of their line.
 	frames map[int64]pendingFrame
@@ -457,8 +457,8 @@ func (h *pendingFrames) add(f *wire.Frame, line span, size int) {
 	h.frames[line.offset] = pendingFrame{line, bare, size}
 }
 
-// remove forgets the frames that got a place together with the frame of the line at, such as the
-// head of its request.
+// remove forgets the frames that got their place with the frame of the given line, such as the head
+// of its request.
 func (h *pendingFrames) remove(places []wire.Place, line span) {
 	for _, place := range places {
 		if place.Ref == line.offset {

@@ -19,7 +19,7 @@ type rowStore struct {
 	count int
 	// allRows are the rows, once Rows was called. From then on there are no pages.
 	allRows []*Row
-	// unpacked are the pages that are not packed, in the order in which they were unpacked.
+	// unpacked are the pages that are not packed, in the order they were unpacked in.
 	unpacked []*page
 	// freeBlocks are the memory of packed pages, to be reused.
 	freeBlocks [][]Row
@@ -42,7 +42,7 @@ type pageFile struct {
 	end int64
 }
 
-// begin sets the file and the offset to which pages are written. A nil file ends the writing.
+// begin sets the file and the offset that pages are written to. A nil file ends the writing.
 func (f *pageFile) begin(file *os.File, offset int64) {
 	f.file = file
 	f.end = offset
@@ -207,7 +207,7 @@ func (s *rowStore) add(r Row) *Row {
 	return own
 }
 
-// retain keeps the memory of a row to which another row refers.
+// retain keeps the memory of a row that another row refers to.
 func (s *rowStore) retain(r *Row) {
 	if s.allRows == nil {
 		s.pages[r.fileIndex/pageRows].retained = true
@@ -272,8 +272,8 @@ func (s *rowStore) packOld() {
 	}
 }
 
-// packAll packs all rows and returns the pages. After a call of Rows, the pages are new ones, as
-// the store has none.
+// packAll packs all rows and returns the pages. After a call of Rows the store has no pages, so
+// they are new.
 func (s *rowStore) packAll() []*page {
 	for _, p := range s.unpacked {
 		s.packPage(p)
@@ -322,7 +322,7 @@ func (s *rowStore) Rows() []*Row {
 // Count returns the number of rows.
 func (s *rowStore) Count() int { return s.count }
 
-// Row returns the row with a number in the file, from 1; nil if there is none.
+// Row returns the row with a number in the file, from 1; or nil without such a row.
 func (s *rowStore) Row(n int) *Row {
 	if n < 1 || n > s.count || s.allRows != nil && n > len(s.allRows) {
 		return nil
@@ -338,8 +338,8 @@ type Page struct {
 	rows []*Row
 }
 
-// Pages returns all rows in their order. Several goroutines may read pages, as long as none calls
-// another method of the Capture that returns rows.
+// Pages returns all rows in their order. Several goroutines may read pages, as long as no goroutine
+// calls another method of the Capture that returns rows.
 func (s *rowStore) Pages() (pages []Page) {
 	for part := range slices.Chunk(s.allRows, pageRows) {
 		pages = append(pages, Page{rows: part})
@@ -377,9 +377,9 @@ func (p Page) Select(accept func(*Row) bool) (selected []*Row) {
 	return selected
 }
 
-// Samples returns rows that together have every combination of values in the page's rows, except
-// Time, ID, Duration, TimeToFirst, Sent, Received, Guesses, Within and SameAs. It returns nil if the page
-// is not packed.
+// Samples returns rows with every combination of values in the page's rows, except Time, ID,
+// Duration, TimeToFirst, Sent, Received, Guesses, Within and SameAs. It returns nil if the page is
+// not packed.
 func (p Page) Samples() []Row {
 	if p.rows != nil {
 		return nil

@@ -20,8 +20,8 @@ type Stats struct {
 
 // A Group counts the rows with one method and name.
 type Group struct {
-	// Method and Name are those of the requests: "tools/call", "get-sum". Both are empty in the group
-	// of all rows.
+	// Method and Name are the requests': "tools/call", "get-sum". Both are empty in the group of
+	// all rows.
 	Method, Name string
 	// Count is the number of rows.
 	Count int
@@ -108,7 +108,7 @@ func (g *Group) Failures() (all []Failure) {
 	return all
 }
 
-// Timed returns how many rows have a duration: those that were sent and ended.
+// Timed returns how many rows have a duration: rows of requests that were sent and ended.
 func (g *Group) Timed() int { return len(g.durations) }
 
 // Percentile returns the shortest duration that at least p percent of the rows did not exceed (the

@@ -74,8 +74,8 @@ func readKey(flow *Flow, path string) (crypto.Signer, error) {
 	return nil, keyError(path+" contains no supported private key in PEM, or it is encrypted", nil)
 }
 
-// usualAlgorithm returns the default signature algorithm for a type of key, or "" for an unknown type or
-// curve.
+// usualAlgorithm returns the default signature algorithm for a type of key, or "" if the type or
+// curve is unknown.
 func usualAlgorithm(key crypto.Signer) string {
 	switch key := key.(type) {
 	case *ecdsa.PrivateKey:

@@ -73,9 +73,9 @@ func ParseChallenges(values []string) (all []Challenge) {
 	return all
 }
 
-// SelectChallenge returns the challenge that a token answers: the first one that names resource metadata
-// or an error, or else the last one. It adds the resource metadata of the others. It reports whether
-// there is such a challenge.
+// SelectChallenge returns the challenge that a token answers: the first one that names resource
+// metadata or an error, or else the last one. It adds the resource metadata of the other
+// challenges. It reports whether a challenge with a scheme for tokens was found.
 func SelectChallenge(all []Challenge) (best Challenge, ok bool) {
 	var named []string
 	for _, c := range all {
@@ -105,5 +105,5 @@ func (c Challenge) metadata() (named []string) {
 // challenges do since 2025-06-18.
 func (c Challenge) NamesMetadata() bool { return len(c.metadata()) > 0 }
 
-// Scopes returns the scopes that the challenge requires, or nil if it names none.
+// Scopes returns the scopes that the challenge requires, or nil if it names no scope.
 func (c Challenge) Scopes() []string { return strings.Fields(c.Params["scope"]) }

@@ -11,8 +11,8 @@ import (
 	"mcpc/internal/usage"
 )
 
-// usualInterval is the time between two requests if the server names none (RFC 8628, section 3.2).
-// It is added after slow_down (section 3.5).
+// usualInterval is the time between two requests if the server names no interval (RFC 8628, section
+// 3.2). It is added after slow_down (section 3.5).
 const usualInterval = 5 * time.Second
 
 // runDevice gets a token while the user opens a browser on another machine and enters a code there
@@ -64,8 +64,8 @@ func (l *login) runDevice(ctx context.Context) error {
 	return l.storeToken(ctx, p.client, t)
 }
 
-// deviceCode requests a code and the URL where the user enters it. It returns an error if the response
-// lacks one of them.
+// deviceCode requests a code and the URL where the user enters it. It returns an error if the
+// response lacks the device code, the user code or the URL.
 func (l *login) deviceCode(ctx context.Context, p *clientAt) (*tokenResponse, error) {
 	form := l.token.withResource(url.Values{"client_id": {p.client.ID}})
 	if len(l.scopes) > 0 {

@@ -63,7 +63,7 @@ func newKey(flow *Flow, store *Store) (*ecdsa.PrivateKey, Secret, error) {
 	return key, stored, err
 }
 
-// key returns the key that a token is bound to, or nil for "".
+// key returns the key that a token is bound to, or nil if stored is "".
 func (s *Store) key(stored Secret) (*ecdsa.PrivateKey, error) {
 	if stored == "" {
 		return nil, nil
@@ -97,7 +97,7 @@ type prover struct {
 	// nonces are the latest nonces of servers, by origin. The next proof for an origin contains its
 	// nonce.
 	nonces *sync.Map
-	// access is the token that is sent, or "" for a request to a token endpoint.
+	// access is the token that is sent, or "" if the request goes to a token endpoint.
 	access string
 }
 
@@ -153,9 +153,9 @@ func (p prover) proof(method string, u *url.URL) (string, error) {
 	return token.SignedString(p.key)
 }
 
-// wantsNonce reports whether a response requires the nonce that it contains. An authorization server
-// says so in the body (RFC 9449, section 8), an MCP server in its challenge (section 9). The body
-// can still be read afterwards.
+// wantsNonce reports whether a response requires the nonce that it contains. An authorization
+// server requires it in the body (RFC 9449, section 8), an MCP server in its challenge (section 9).
+// The body can still be read afterwards.
 func (p prover) wantsNonce(resp *http.Response) bool {
 	const wanted = "use_dpop_nonce"
 	if resp.Header.Get("DPoP-Nonce") == "" {

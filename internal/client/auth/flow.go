@@ -13,8 +13,8 @@ type Step struct {
 	Status int
 	// Document is the fetched metadata, or nil. It contains no secret.
 	Document []byte
-	// Rule says what the specification requires, and where. It is "" for a request or a remark. Broken
-	// is set if the rule is broken; Text says how.
+	// Rule is the specification's requirement and its section. It is "" if the step is a request or
+	// a remark. Broken is set if the rule is broken; Text describes how.
 	Rule   string
 	Broken bool
 	// Tolerated is set if a rule is broken and the login continues.

@@ -58,7 +58,7 @@ const (
 // the user, such as a proxy, do not change the nearness.
 func NewNet(near Nearness, route Network) *Net {
 	n := &Net{near: near, route: route.withDefaults()}
-	var proxies sync.Map // host:port of the proxies in use, to which Dial connects without a check
+	var proxies sync.Map // host:port of the proxies in use, where Dial connects without a check
 	guarded := &net.Dialer{Timeout: fetchTime, Control: func(_, address string, _ syscall.RawConn) error {
 		// address is the resolved address, right before the connection.
 		resolved, err := netip.ParseAddrPort(address)
@@ -131,8 +131,7 @@ var specialNets = prefixes("0.0.0.0/8", "169.254.0.0/16", "192.0.0.0/24", "192.0
 	"198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3", "::/128", "fe80::/10", "fec0::/10", "ff00::/8", "100::/64",
 	"2001:db8::/32")
 
-// embeddingNets contain an IPv4 address in their last or middle bytes, to which packets are
-// forwarded.
+// embeddingNets contain an IPv4 address in their last or middle bytes. Packets are forwarded to it.
 var embeddingNets = []struct {
 	prefix netip.Prefix
 	// offset is the index of the first byte of the IPv4 address.

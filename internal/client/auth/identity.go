@@ -13,8 +13,8 @@ import (
 
 // A Client is mcpc's identity at one authorization server.
 type Client struct {
-	// Issuer is the authorization server that knows the client. It is "" for a client with a metadata
-	// document, which any server can read.
+	// Issuer is the authorization server that knows the client. It is "" if the client has a
+	// metadata document, which any server can read.
 	Issuer string `json:"issuer,omitempty"`
 	ID     string `json:"id"`
 	// Origin says how the server came to know the client.
@@ -41,8 +41,8 @@ type Client struct {
 	SecretExpires time.Time `json:"secret_expires,omitzero"`
 	// Untried is set by the registration, and by a login that timed out, until a login succeeds.
 	Untried bool `json:"untried,omitempty"`
-	// Unanswered is set by a login to which the browser did not return: the server's page may have
-	// reported an unknown client.
+	// Unanswered is set by a login whose redirect the browser did not open: the server's page may
+	// have reported an unknown client.
 	Unanswered bool `json:"unanswered,omitempty"`
 }
 
@@ -186,8 +186,9 @@ func (l *login) registrationRequest(s *Server, redirect string) []byte {
 // errInvalidRedirect is the cause of an error for a registration whose redirect URI was rejected.
 var errInvalidRedirect = errors.New("invalid_redirect_uri")
 
-// register registers a client with a redirect URI, or with none if redirect is "", and returns it. It
-// does not store the client. The error wraps errInvalidRedirect if the server rejected the redirect URI.
+// register registers a client with a redirect URI, or without a redirect URI if redirect is "", and
+// returns it. It does not store the client. The error wraps errInvalidRedirect if the server
+// rejected the redirect URI.
 func (l *login) register(ctx context.Context, s *Server, redirect string) (Client, error) {
 	fields := http.Header{"Content-Type": {"application/json"}}
 	if l.req.RegistrationToken != "" {
@@ -248,7 +249,8 @@ func (l *login) checkRegistration(a registrationResponse, m metadata, parseErr *
 		return &Error{Rule: Unavailable, Text: "the authorization server could not handle the registration" + details}
 	case status/100 != 2 || a.Error != "":
 		failed.Text = "the authorization server rejected the registration" + details
-		// Servers that send another code than that of RFC 7591 name the redirect URI only in their text.
+		// Servers that send a different code than RFC 7591 defines name the redirect URI only in
+		// their text.
 		if a.Error == "invalid_redirect_uri" || strings.Contains(strings.ToLower(a.Error+a.Description), "redirect") {
 			failed.Err = errInvalidRedirect
 			failed.Hint = "--redirect-uri URI registers another one; a registered client needs none: --client-id ID"

@@ -9,9 +9,9 @@ import (
 )
 
 // chooseIssuers returns the issuers to try, the best first. A server may name several independent
-// authorization servers, and the client selects one (RFC 9728, section 7.6). last is the issuer that
-// the user named at the last login, or "". It returns an error if the user names an issuer that the
-// server does not, or chooses none.
+// authorization servers, and the client selects one (RFC 9728, section 7.6). last is the issuer
+// that the user named at the last login, or "". It returns an error if the user names an issuer
+// that the server does not name, or does not choose one.
 func (flow *Flow) chooseIssuers(
 	ctx context.Context, req Request, r *Resource, known Records, last string,
 ) ([]string, error) {
@@ -57,8 +57,8 @@ func differBySlash(a, b string) bool {
 	return a != b && strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/")
 }
 
-// orderIssuers returns the server's issuers, first the issuers for which mcpc has a client or a
-// token. It reports whether there is such an issuer. An issuer that only differs in a trailing slash
+// orderIssuers returns the server's issuers, first the issuers that mcpc has a client or a token
+// for. It reports whether there is such an issuer. An issuer that only differs in a trailing slash
 // from a stored one is returned as stored.
 func orderIssuers(r *Resource, known Records) (all []string, isKnown bool) {
 	isKnownIssuer := func(issuer string) bool {

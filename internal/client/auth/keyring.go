@@ -121,7 +121,7 @@ func (k *Keyring) cipher(create bool) (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// seal encrypts a text with the keyring's key, creating the key if there is none.
+// seal encrypts a text with the keyring's key, creating the key if it is missing.
 func (k *Keyring) seal(text string) (string, error) {
 	const create = true
 	box, err := k.cipher(create)

@@ -17,7 +17,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Request says for which server a token is wanted, and how to get it.
+// A Request names the server that a token is wanted for, and how to get the token.
 type Request struct {
 	// Endpoint is the MCP server's URL.
 	Endpoint string
@@ -28,8 +28,8 @@ type Request struct {
 	// Grant is how to obtain the token. If it is "", the grant of the stored token is used, else
 	// AuthorizationCode.
 	Grant Grant
-	// Client is the user's client. Its ID is "" if the user has none. ClientSecret is its secret,
-	// IDPSecret the secret of its IDP.
+	// Client is the user's client. Its ID is "" if the user has no client. ClientSecret is its
+	// secret, IDPSecret the secret of its IDP.
 	Client       Client
 	ClientSecret string
 	IDPSecret    string
@@ -64,7 +64,7 @@ type Request struct {
 
 // A Found is the authorization server of an MCP server.
 type Found struct {
-	// Resource is nil for a server without resource metadata.
+	// Resource is nil if the server has no resource metadata.
 	Resource *Resource
 	Server   *Server
 }
@@ -86,9 +86,9 @@ func (r Request) needs(known Records, endpoint *url.URL) needs {
 // maxIssuers is how many authorization servers of one MCP server are tried.
 const maxIssuers = 10
 
-// Discover finds the authorization server of an MCP server: from the server's resource metadata, else
-// the one that the user named, else at the server's own origin. It returns an error if the server did
-// not require a token and has no metadata. The error is an [Error].
+// Discover finds the authorization server of an MCP server: from the server's resource metadata,
+// else the authorization server that the user named, else at the server's own origin. It returns an
+// error if the server did not require a token and has no metadata. The error is an [Error].
 func (flow *Flow) Discover(ctx context.Context, req Request, known Records) (Found, error) {
 	endpoint, err := Canonical(req.Endpoint)
 	if err != nil {
@@ -163,8 +163,8 @@ type login struct {
 }
 
 // Login obtains a token and stores it in place of the account's earlier token. A grant, a key and
-// settings that req does not set are those of the last login. The error is an [Error]; the returned token
-// then has no secrets.
+// settings that req does not set are taken from the last login. The error is an [Error]; the
+// returned token then has no secrets.
 func (flow *Flow) Login(ctx context.Context, store *Store, req Request) (Token, error) {
 	known, err := store.Load()
 	if err != nil {

@@ -22,8 +22,8 @@ func (t Token) IsRenewable() bool { return t.Refresh != "" || t.Grant.IsUnattend
 
 // Renew requests a new token in place of old and stores it. It holds the store's lock, because a
 // refresh token may be valid only once; if another process renewed the token meanwhile, Renew
-// returns that token. refused says that the server rejected old; Renew then checks that the server
-// still names the token's issuer. It returns the zero Token if only a new login helps.
+// returns that token. refused reports whether the server rejected old; Renew then checks that the
+// server still names the token's issuer. It returns the zero Token if only a new login helps.
 func (flow *Flow) Renew(ctx context.Context, store *Store, old Token, refused bool) (Token, error) {
 	release, err := store.File.Lock(ctx)
 	if err != nil {

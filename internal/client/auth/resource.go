@@ -38,7 +38,7 @@ func Canonical(endpoint string) (*url.URL, error) {
 
 // findResource fetches the metadata of a server: from the URLs that the challenge names, then from
 // the well-known URLs, first the URL with the endpoint's path. It stops at the first JSON object,
-// and returns nil if there is none. issuer is the issuer that the user named, or "".
+// and returns nil if no URL has one. issuer is the issuer that the user named, or "".
 func (flow *Flow) findResource(ctx context.Context, endpoint *url.URL, c Challenge, issuer string) (*Resource, error) {
 	origin := (&url.URL{Scheme: endpoint.Scheme, Host: endpoint.Host}).String()
 	named := c.metadata()
@@ -74,7 +74,7 @@ func (flow *Flow) findResource(ctx context.Context, endpoint *url.URL, c Challen
 		}
 	}
 	if firstErr == nil && len(named) > 0 {
-		answers := strings.Join(refused[:min(len(refused), len(named))], ", ") // those of the named URLs are first
+		answers := strings.Join(refused[:min(len(refused), len(named))], ", ") // the named URLs' answers first
 		firstErr = &Error{
 			Rule: ResourceMissing,
 			Text: "the resource metadata that the challenge names cannot be read: " + answers,

@@ -5,9 +5,9 @@ import (
 	"net/url"
 )
 
-// Revoke revokes a token at its issuer (RFC 7009): first the refresh token, with which new tokens
-// could be requested. It reports false if the issuer has no revocation endpoint. It does not change
-// the store.
+// Revoke revokes a token at its issuer (RFC 7009): first the refresh token, which could still get
+// new tokens. It reports false if the issuer has no revocation endpoint. It does not change the
+// store.
 func (flow *Flow) Revoke(ctx context.Context, store *Store, records Records, t Token) (revoked bool, err error) {
 	if t.Revocation == "" {
 		return false, nil

@@ -3,9 +3,9 @@ package auth
 import "slices"
 
 // selectScopes returns the scopes to request (authorization, "Scope Selection Strategy"): the
-// user's, else the challenge's, else all scopes of the resource, else none, so that the parameter is
-// omitted. It keeps the scopes that were requested before (SEP-2350), so that a token does not lose
-// access.
+// user's, else the challenge's, else all scopes of the resource, else no scopes, so that the
+// parameter is omitted. It keeps the scopes that were requested before (SEP-2350), so that a token
+// does not lose access.
 func selectScopes(asked []string, c Challenge, r *Resource, before []string) (chosen []string) {
 	switch {
 	case len(asked) > 0:

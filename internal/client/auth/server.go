@@ -30,8 +30,9 @@ type Server struct {
 	Assumed bool `json:"-"`
 }
 
-// findServer fetches an authorization server's metadata from the well-known URLs of its issuer, in order,
-// and returns the first valid document. If none is valid, it returns the error of the last invalid one.
+// findServer fetches an authorization server's metadata from the well-known URLs of its issuer, in
+// order, and returns the first valid document. If no document is valid, it returns the error of the
+// last invalid one.
 func (flow *Flow) findServer(ctx context.Context, issuer string, n needs) (*Server, error) {
 	places, err := serverURLs(issuer)
 	if err != nil {
@@ -139,8 +140,8 @@ func checkPKCE(flow *Flow, s *Server, n needs) error {
 // A namedEndpoint is an endpoint with its name in the metadata.
 type namedEndpoint struct{ name, url string }
 
-// checkEndpoints returns an error if an endpoint that a grant needs is missing, or if the URL of one of
-// them or of the registration endpoint cannot be used.
+// checkEndpoints returns an error if an endpoint that a grant needs is missing, or if the URL of a
+// needed endpoint or of the registration endpoint cannot be used.
 func checkEndpoints(flow *Flow, s *Server, g Grant) error {
 	needed := []namedEndpoint{{"token_endpoint", s.Token}}
 	if g.UsesBrowser() {
@@ -187,8 +188,8 @@ var ownParameters = append([]string{
 // replaces them.
 var replacedParameters = []string{"scope", "resource"}
 
-// checkEndpointURL checks that an endpoint's URL has no fragment and, for the authorization
-// endpoint, none of the client's parameters.
+// checkEndpointURL checks that an endpoint's URL has no fragment and that the authorization
+// endpoint's query has no parameter that the client sets.
 func checkEndpointURL(flow *Flow, e namedEndpoint) error {
 	u, err := url.Parse(e.url)
 	if err != nil {

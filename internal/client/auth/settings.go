@@ -14,8 +14,8 @@ type Settings struct {
 	DocumentURL string `json:"client_metadata_url,omitempty"`
 	// Port is the port of the redirect URI; 0 is any.
 	Port *int `json:"callback_port,omitempty"`
-	// Redirect is the redirect URI on this machine, or "" for the default. If it has no port, Port
-	// counts.
+	// Redirect is the redirect URI on this machine, or "" to use the default. If it has no port,
+	// Port counts.
 	Redirect string `json:"redirect_uri,omitempty"`
 	// AssumePKCE is set if the user trusts the server to check PKCE although it does not declare that.
 	AssumePKCE *bool `json:"assume_pkce,omitempty"`

@@ -13,7 +13,7 @@ import (
 
 // A File stores bytes that no other user may read, with mode 0600. It is replaced as a whole.
 type File interface {
-	// Read returns the bytes of the last Update, or nil if there was none.
+	// Read returns the bytes of the last Update, or nil if there was no Update.
 	Read() ([]byte, error)
 	// Update replaces the bytes under a lock.
 	Update(ctx context.Context, change func(old []byte) ([]byte, error)) error
@@ -64,7 +64,7 @@ type Token struct {
 	Since   time.Time `json:"since,omitzero"`
 	Access  Secret    `json:"access"`
 	Refresh Secret    `json:"refresh,omitempty"`
-	// Key is the key that the token is bound to, or "" for a bearer token.
+	// Key is the key that the token is bound to, or "" if the token is a bearer token.
 	Key Secret `json:"dpop_key,omitempty"`
 	// Expires is zero if the server named no time. OddExpiry is the server's value if it is not a time,
 	// such as 0.
@@ -159,8 +159,8 @@ func (s *Store) Reset(ctx context.Context) error {
 	return storeError(s.File.Update(ctx, empty))
 }
 
-// storeError returns err as an [Error] with the hint of the file, if it has one. It returns nil for
-// nil.
+// storeError returns err as an [Error] with the hint of the file, if it has one. It returns nil if
+// err is nil.
 func storeError(err error) error {
 	if _, own := err.(*Error); err == nil || own {
 		return err
@@ -258,7 +258,7 @@ const (
 // IsSealed reports whether the secret is encrypted with the keyring's key.
 func (s Secret) IsSealed() bool { return strings.HasPrefix(string(s), sealedMark) }
 
-// Seal returns the stored form of a secret, or "" for "".
+// Seal returns the stored form of a secret, or "" if text is "".
 func (s *Store) Seal(text string) (Secret, error) {
 	if text == "" {
 		return "", nil

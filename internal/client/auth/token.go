@@ -267,8 +267,7 @@ func (s *seconds) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// A lifetime is the time for which a token is valid. odd is the server's value if it is no such
-// time.
+// A lifetime is how long a token is valid. odd is the server's value if it is no such time.
 type lifetime struct {
 	seconds
 	odd string
@@ -341,9 +340,9 @@ var hints = map[string]wire.Hint{
 
 const wrongClient = "the client ID or secret is wrong: --client-id ID --client-secret-file FILE"
 
-// hintFor returns what the user can do about an error code, or "". resource says that the request
-// named the resource, which Entra ID rejects unless it is an Application ID URI of the server. Entra ID
-// has no code of its own for that, so that only its description tells.
+// hintFor returns what the user can do about an error code, or "". resource reports whether the
+// request named the resource, which Entra ID rejects unless it is an Application ID URI of the
+// server. Entra ID has no separate code for that, so hintFor looks for the word in the description.
 func hintFor(code, description string, resource bool) wire.Hint {
 	about := strings.ToLower(code + " " + description)
 	if resource && (code == "invalid_target" || strings.Contains(about, "resource")) {
@@ -353,9 +352,9 @@ func hintFor(code, description string, resource bool) wire.Hint {
 	return hints[code]
 }
 
-// tokenOf returns base with the secrets, expiry and scopes of a token response that arrived at now. It
-// keeps base's refresh token if the response has none. If the response names no scope, the server granted
-// the requested scopes (RFC 6749, section 5.1).
+// tokenOf returns base with the secrets, expiry and scopes of a token response that arrived at now.
+// It keeps base's refresh token if the response has no refresh token. If the response names no
+// scope, the server granted the requested scopes (RFC 6749, section 5.1).
 func (s *Store) tokenOf(t *tokenResponse, base Token, now time.Time) (Token, error) {
 	access, err := s.Seal(t.Access)
 	if err != nil {

@@ -151,8 +151,8 @@ func Import(ctx context.Context, flow *Flow, store *Store, req Request, from Tra
 }
 
 // Export returns a stored token and its client for another machine, under the lock of [Flow.Renew].
-// The files with a client's key and assertion stay on this machine. final says that the token cannot
-// be renewed there.
+// The files with a client's key and assertion stay on this machine. final reports that the token
+// cannot be renewed there.
 func (s *Store) Export(ctx context.Context, endpoint, account string) (t Transfer, final bool, err error) {
 	release, err := s.File.Lock(ctx)
 	if err != nil {

@@ -133,7 +133,8 @@ func (g *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// send sends a request with a credential. isRetry says that the request's body was read before.
+// send sends a request with a credential. isRetry reports whether the request's body was read
+// before.
 func (g *Transport) send(req *http.Request, c credential, isRetry bool) (*http.Response, error) {
 	if !isRetry && c.secret == "" && c.key == nil {
 		return g.Base.RoundTrip(req)
@@ -171,7 +172,7 @@ func drain(resp *http.Response) {
 }
 
 // tokenFor returns the token for u and its credential, renewed if it expires soon. It returns zero
-// values if there is none or it cannot be read: perhaps the server requires none.
+// values if no token is stored or it cannot be read: perhaps the server requires no token.
 func (g *Transport) tokenFor(ctx context.Context, u *url.URL) (t Token, c credential) {
 	if !g.isOwnOrigin(u) || g.Fixed == "" && g.Store == nil {
 		return Token{}, credential{}
@@ -248,8 +249,8 @@ func (g *Transport) credentialLocked(t Token) (credential, error) {
 // wait for a token endpoint that does not answer.
 const renewRetryDelay = time.Minute
 
-// renewLocked renews a token. refused says that the server rejected it. The store is read again at the
-// next use. It returns the zero Token if only a new login helps. The caller holds mu.
+// renewLocked renews a token. refused reports whether the server rejected it. The store is read
+// again at the next use. It returns the zero Token if only a new login helps. The caller holds mu.
 func (g *Transport) renewLocked(ctx context.Context, t Token, refused bool) (Token, error) {
 	flow := g.NewFlow(ctx)
 	defer flow.Net.Close()
@@ -268,8 +269,8 @@ func (g *Transport) renewLocked(ctx context.Context, t Token, refused bool) (Tok
 }
 
 // noteRefusal returns and keeps the refusal of a response, or nil if a token would not change the
-// response. A 403 without insufficient_scope is the server's policy, not a challenge (authorization,
-// "Error Handling"). own says that the user provided the token.
+// response. A 403 without insufficient_scope is the server's policy, not a challenge
+// (authorization, "Error Handling"). own reports whether the user provided the token.
 func (g *Transport) noteRefusal(resp *http.Response, t Token, own bool) *Refusal {
 	if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
 		if resp.StatusCode/100 == 2 && t.Access != "" {

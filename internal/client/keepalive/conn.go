@@ -26,7 +26,7 @@ import (
 type Dialer struct {
 	// Dial returns a connection, or ErrGone if the supervisor has exited.
 	Dial func(context.Context) (net.Conn, error)
-	// Starts says that Dial starts the supervisor, for a new session.
+	// Starts reports whether Dial starts the supervisor, for a new session.
 	Starts bool
 }
 
@@ -39,13 +39,13 @@ type Conn struct {
 	Status   Status
 	// stderr is the server's standard error during this run.
 	stderr *process.Tail
-	// isKept says that the server continues to run after Close.
+	// isKept reports whether the server continues to run after Close.
 	isKept    bool
 	closeOnce sync.Once
 
 	// The following fields belong to Read. reader reads from the supervisor. pendingOutput is
-	// output of the server that Read has not returned yet, and isInLine says that its line is not
-	// complete. ending is the last message of the supervisor.
+	// output of the server that Read has not returned yet, and isInLine reports whether its last
+	// line is incomplete. ending is the last message of the supervisor.
 	reader        *bufio.Reader
 	pendingOutput []byte
 	isInLine      bool
@@ -104,8 +104,9 @@ func newDialFault(ctx context.Context, err error) *transport.Fault {
 	return f
 }
 
-// readGreeting reads the supervisor's greeting and stores it in c.Status. It returns a fault if none
-// arrives within limit, or if the supervisor ends the connection or is of another version of mcpc.
+// readGreeting reads the supervisor's greeting and stores it in c.Status. It returns a fault if no
+// greeting arrives within limit, or if the supervisor ends the connection or is of another version
+// of mcpc.
 func (c *Conn) readGreeting(limit time.Duration) *transport.Fault {
 	if limit > 0 {
 		timer := time.AfterFunc(limit, func() { c.conn.Close() })

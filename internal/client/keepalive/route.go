@@ -25,7 +25,7 @@ type request struct {
 	token string
 	// number counts the requests of all users.
 	number int
-	// isLasting forbids to cancel the request. isCancelled says that its user cancelled it.
+	// isLasting forbids to cancel the request. isCancelled is set if its user cancelled it.
 	isLasting, isCancelled, isInitialize bool
 }
 
@@ -313,8 +313,9 @@ func (s *supervisor) messagesLocked(line []byte) (items []*wire.Message) {
 	return items
 }
 
-// ownerLocked returns the user whose request m answers, and removes the request; none if that user has
-// gone away. A response to an unknown request is for all users, because its id may be wrong.
+// ownerLocked returns the user whose request m answers, and removes the request. It returns no user
+// if that user has disconnected. A response to an unknown request is for all users, because its id
+// may be wrong.
 func (s *supervisor) ownerLocked(m *wire.Message) []*user {
 	id := string(m.ID)
 	if other := wire.OtherID(m.ID); s.pending[id] == nil && other != nil { // users accept it, too
@@ -354,10 +355,10 @@ func (s *supervisor) notificationReceiversLocked(m *wire.Message) []*user {
 	return s.users
 }
 
-// assignRequestLocked returns the user that has to answer a request from the server: the one with the
-// latest pending request, or else the one that connected first. Without users it returns none: after a
-// handshake it then stores the request for the next user, except that it returns a reply to a ping, and
-// to a request beyond maxStoredRequests.
+// assignRequestLocked returns the user that has to answer a request from the server: the user with
+// the latest pending request, or else the user that connected first. Without users it returns nil:
+// after a handshake it then stores the request for the next user, except that it returns a reply to
+// a ping, and to a request beyond maxStoredRequests.
 func (s *supervisor) assignRequestLocked(m *wire.Message) (to []*user, reply []byte) {
 	if len(s.users) == 0 {
 		if s.initialized && (m.Method == "ping" || len(s.storedRequests) >= maxStoredRequests) {

@@ -55,7 +55,7 @@ type Options struct {
 // Status describes a supervisor.
 type Status struct {
 	Format int `json:"format"`
-	// PID is the process id of the supervisor, Server that of the server.
+	// PID is the process id of the supervisor, Server is the server's.
 	PID    int       `json:"pid"`
 	Server int       `json:"server"`
 	Since  time.Time `json:"since"`
@@ -129,7 +129,7 @@ type supervisor struct {
 	// end of the standard error of that time.
 	storedChanges map[string][]byte
 	storedStderr  *process.Tail
-	// users are the commands that use the server, in the order in which they connected.
+	// users are the commands that use the server, in the order they connected in.
 	users []*user
 	// wake wakes sendQueued when a message may be sent, its user has gone away or the server is
 	// being stopped.

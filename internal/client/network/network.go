@@ -18,13 +18,13 @@ import (
 	"mcpc/internal/jsonraw"
 )
 
-// A ProxyFunc returns the proxy for a request, or nil for none.
+// A ProxyFunc returns the proxy for a request, or nil if the request needs no proxy.
 type ProxyFunc func(*http.Request) (*url.URL, error)
 
 // Certificates are the certificates of both sides in PEM. Empty fields use the defaults of the
 // system.
 type Certificates struct {
-	// CACert are the trusted authorities, in place of those of the system.
+	// CACert are the trusted authorities, in place of the system's.
 	CACert []byte
 	// Cert is the client certificate, and Key its key. Key may be empty if Cert contains it.
 	Cert, Key []byte
@@ -68,7 +68,7 @@ func (p Certificates) TLS() (*tls.Config, error) {
 }
 
 // isEncrypted reports whether raw has an encrypted key, in the format of PKCS #8 or in the older
-// one of OpenSSL.
+// format of OpenSSL.
 func isEncrypted(raw []byte) bool {
 	for {
 		var block *pem.Block
@@ -104,7 +104,7 @@ func WithCertificateHook(config *tls.Config, asked func(shown bool)) *tls.Config
 const NoProxy = "none"
 
 // ProxyFor returns the function that finds proxies. given is a URL for all requests, NoProxy, or ""
-// for the proxies of the environment variables, which exclude NO_PROXY and addresses of this
+// to use the proxies of the environment variables, which exclude NO_PROXY and addresses of this
 // machine.
 func ProxyFor(given string, getenv func(string) string) (ProxyFunc, error) {
 	switch given {

@@ -15,7 +15,7 @@ var errBatchArgument = errors.New(
 	"an argument of a batch file cannot have a line end or a zero byte: start the program that it starts",
 )
 
-// isBatch reports whether the name of a program is that of a batch file.
+// isBatch reports whether a program's name has the extension of a batch file.
 func isBatch(program string) bool {
 	switch strings.ToLower(filepath.Ext(program)) {
 	case ".bat", ".cmd":
@@ -24,8 +24,9 @@ func isBatch(program string) bool {
 	return false
 }
 
-// batchCommandLine returns the command line with which cmd.exe runs a batch file so that the file gets
-// the arguments unchanged. It returns an error for a path or an argument that cmd.exe cannot pass on.
+// batchCommandLine returns the command line that makes cmd.exe run a batch file so that the file
+// gets the arguments unchanged. It returns an error for a path or an argument that cmd.exe cannot
+// pass on.
 func batchCommandLine(file string, args []string) (string, error) {
 	if strings.ContainsAny(file, "\"%\r\n\x00") {
 		return "", errors.New("the path of a batch file cannot have a quote, a percent sign or a line end")

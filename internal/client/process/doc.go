@@ -1,3 +1,3 @@
 // Package process runs a stdio server as a child process in its own process group, or job on
-// Windows, and ends it together with the processes that it started.
+// Windows, and ends it and the processes that it started.
 package process

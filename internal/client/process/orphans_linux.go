@@ -19,11 +19,11 @@ import (
 // dieWithParent makes the kernel kill the child if mcpc dies without stopping it.
 func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 
-// servers tracks the running servers, to end their orphans. A server may start a process in
-// another session, which signals to the server's group do not reach and which outlives the
-// server. Such an orphan becomes a child of mcpc, because mcpc is a subreaper. It is killed
-// when no server of mcpc runs any more: its session, which is not that of mcpc, shows that a
-// server started it, but not which one.
+// servers tracks the running servers, to end their orphans. A server may start a process in another
+// session, which signals to the server's group do not reach and which outlives the server. Such an
+// orphan becomes a child of mcpc, because mcpc is a subreaper. It is killed when no server of mcpc
+// runs any more: its session, which differs from mcpc's, shows that a server started it, but not
+// which one.
 var servers struct {
 	mu      sync.Mutex
 	running int

@@ -19,7 +19,7 @@ import (
 // A Command is the command line of a server.
 type Command struct {
 	Args []string
-	// Env and Dir are the environment and working directory; nil and "" are those of mcpc.
+	// Env and Dir are the environment and working directory; nil and "" mean mcpc's.
 	Env []string
 	Dir string
 }
@@ -28,7 +28,7 @@ type Command struct {
 var ErrPipe = errors.New("opening a pipe for the server")
 
 // A Process is a server in its own process group, or job on Windows, so that wrappers such as npx
-// end together with the processes that they started.
+// and the processes that they started end at the same time.
 type Process struct {
 	cmd   *exec.Cmd
 	Group *Group
@@ -56,7 +56,7 @@ type Process struct {
 }
 
 // Start starts the command. Nothing reads the server's output, or notices its end, before Watch is
-// called. The error is ErrPipe, or that of os/exec.
+// called. The error wraps ErrPipe, or is from os/exec.
 func Start(command Command) (*Process, error) {
 	argv := command.Args
 	p := &Process{
@@ -92,7 +92,7 @@ func (p *Process) Watch(onStderr func(line []byte), outputEnded <-chan struct{})
 }
 
 // openPipes creates the pipes of the child's three streams. They are files, so that os/exec does
-// not wait for a grandchild that keeps one of them open.
+// not wait for a grandchild that keeps a pipe open.
 func (p *Process) openPipes() error {
 	for range 3 {
 		r, w, err := os.Pipe()

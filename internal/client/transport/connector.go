@@ -30,7 +30,7 @@ type Clock interface {
 
 // ConnectorOptions configure a Connector.
 type ConnectorOptions struct {
-	// Connect limits the time for DNS, TCP and TLS together.
+	// Connect limits the total time of DNS, TCP and TLS.
 	Connect time.Duration
 	// Dial opens connections; nil uses the machine's network. Pins replaces the address of some hosts.
 	Dial network.DialFunc
@@ -53,7 +53,8 @@ type Connector struct {
 	sender http.RoundTripper
 	rec    *Recorder
 	clock  Clock
-	// certRequested is set when the server requests a client certificate, certMissing when mcpc had none to send.
+	// certRequested is set when the server requests a client certificate, certMissing when mcpc had
+	// no certificate to send.
 	certRequested, certMissing atomic.Bool
 	// closesConnections is set when the server closes a connection that was to be reused. No connection is
 	// reused after that.

@@ -16,7 +16,7 @@ type Fault struct {
 	// sent again without taking effect twice.
 	Reached   wire.Reached
 	retryable bool
-	// Status is the status of the HTTP response, 0 if there was none.
+	// Status is the status of the HTTP response, 0 if there was no response.
 	Status int
 	// response is the status in words, and for a redirect where it leads; "" unless the status is
 	// the fault.
@@ -58,7 +58,7 @@ func (f *Fault) EndBy(cause error) {
 	}
 }
 
-// ApplyTo returns o with the fields of the fault. It sets the message only if o has none.
+// ApplyTo returns o with the fields of the fault. It sets the message only if o has no message.
 func (f *Fault) ApplyTo(o wire.Outcome) wire.Outcome {
 	o.Kind = f.Kind
 	o.Text = f.Text

@@ -190,7 +190,7 @@ func (t *HTTP) Draft(out *Outgoing) (wire.HTTPHead, error) {
 	return wire.HTTPHead{Method: req.Method, URL: t.redactedURL, Fields: t.rec.fieldsOf(req.Header)}, nil
 }
 
-// setExtra sets one of the user's header fields; an empty value removes the field.
+// setExtra sets a header field of the user; an empty value removes the field.
 func setExtra(req *http.Request, f wire.Field) {
 	switch {
 	case strings.EqualFold(f.Name, "Host"):
@@ -215,7 +215,7 @@ func mediaType(resp *http.Response) string {
 func (rt *roundTrip) recordCut(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		text := ""
-		if why := context.Cause(ctx); why != ctx.Err() { // "context canceled" tells a user nothing
+		if why := context.Cause(ctx); why != ctx.Err() { // "context canceled" does not help a user
 			text = why.Error()
 		}
 		rt.connector.rec.recordClosed(rt.stream, wire.Sent, "cancelled", text)

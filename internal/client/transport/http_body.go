@@ -51,8 +51,9 @@ func (t *HTTP) reportCharset(rt *roundTrip) {
 	}
 }
 
-// isUTF8 reports whether a body is UTF-8 without zero bytes: JSON has none, and UTF-16 has many. It
-// reads the whole body, so call it only if the response declares a charset.
+// isUTF8 reports whether a body is UTF-8 without zero bytes: JSON text contains no zero byte, and
+// UTF-16 contains many. It reads the whole body, so call it only if the response declares a
+// charset.
 func isUTF8(body []byte) bool { return utf8.Valid(body) && bytes.IndexByte(body, 0) < 0 }
 
 // charsetOf returns the charset that a response declares, or "" if it is compatible with UTF-8 or
@@ -176,8 +177,8 @@ func describeType(resp *http.Response, kind string) string {
 	return fmt.Sprintf("a Content-Type that is not one media type: %q", field)
 }
 
-// readBody reads and decodes a whole body. The message limit applies to the decoded size. A body with an
-// encoding that mcpc cannot decode is returned as it was sent, together with a fault.
+// readBody reads and decodes a whole body. The message limit applies to the decoded size. A body
+// with an encoding that mcpc cannot decode is returned as it was sent, with a fault.
 func (t *HTTP) readBody(ctx context.Context, rt *roundTrip) ([]byte, *Fault) {
 	if t.maxSize.isExceededBy(int(rt.resp.ContentLength)) {
 		return nil, TooLarge(int64(t.maxSize))
@@ -225,7 +226,8 @@ func (t *HTTP) readBody(ctx context.Context, rt *roundTrip) ([]byte, *Fault) {
 }
 
 // incompleteBody returns the fault for a body whose reading failed with err after these bytes.
-// isDecoded says that they were decoded. If their JSON is complete, the server declared a wrong length.
+// isDecoded reports whether they were decoded. If their JSON is complete, the server declared a
+// wrong length.
 func incompleteBody(ctx context.Context, resp *http.Response, body []byte, isDecoded bool, err error) *Fault {
 	f := cutFault(ctx, int64(len(body)), err)
 	if context.Cause(ctx) != nil {

@@ -147,8 +147,8 @@ func describeTLS(f *Fault, host string, err error) bool {
 	return true
 }
 
-// aboutCertificate returns subject, names and validity of a certificate in parentheses, or "" for
-// nil.
+// aboutCertificate returns subject, names and validity of a certificate in parentheses, or "" if c
+// is nil.
 func aboutCertificate(c *x509.Certificate) string {
 	if c == nil {
 		return ""

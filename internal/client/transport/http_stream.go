@@ -46,8 +46,8 @@ type streamPosition struct {
 const (
 	// maxResumes limits the attempts to resume a stream without a new event between them.
 	maxResumes = 5
-	// firstRetry is the wait before the first attempt if the server names none; minRetry is the shortest
-	// wait that a server can ask for.
+	// firstRetry is the wait before the first attempt if the server names no wait; minRetry is the
+	// shortest wait that a server can ask for.
 	firstRetry = 500 * time.Millisecond
 	minRetry   = 100 * time.Millisecond
 	// drainWithin is how long the end of a stream is waited for after the response.
@@ -281,9 +281,9 @@ func (pos *streamPosition) keepDropped(ev sse.Event) {
 	}
 }
 
-// explainDropped adds to the fault of a stream that ended without a response what the stream contained
-// instead. isUnended says that the last event is incomplete. Comments are not mentioned. f stays as it
-// is if it has a cause of its own.
+// explainDropped adds to the fault of a stream that ended without a response what the stream
+// contained instead. isUnended reports whether the last event is incomplete. Comments are not
+// mentioned. f stays as it is if it already has a cause.
 func (pos *streamPosition) explainDropped(f *Fault, isUnended bool) {
 	text := bytes.TrimSpace(pos.dropped)
 	if len(text) == 0 || f.Err != nil || f.Kind != wire.Transport {

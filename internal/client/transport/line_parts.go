@@ -11,7 +11,7 @@ import (
 // A LinePart is a part of a line that is not one message: a message in it, or text.
 type LinePart struct {
 	Raw []byte
-	// Message is nil for text.
+	// Message is nil if the part is text.
 	Message *wire.Message
 }
 

@@ -68,7 +68,7 @@ func Mismatch(m *wire.Message, id json.RawMessage) string {
 	return "a " + m.Kind.String() + " was received instead of the response"
 }
 
-// IDText returns an id for display, or "none" for nil.
+// IDText returns an id for display, or "none" if id is nil.
 func IDText(id json.RawMessage) string {
 	if id == nil {
 		return "none"

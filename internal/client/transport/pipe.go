@@ -248,8 +248,8 @@ func (p *Pipe) readLine(lines *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// handleLine delivers the messages of one line that is not blank, or reports the line if it has none.
-// It returns a fault if the server does not seem to speak MCP at all.
+// handleLine delivers the messages of one line that is not blank, or reports the line if it has no
+// message. It returns a fault if the server does not seem to speak MCP at all.
 func (p *Pipe) handleLine(line []byte) *Fault {
 	m := wire.ParseMessage(line)
 	// cat echoes, and a terminal in between. A request with AcceptsAny accepts its echo as the response.

@@ -88,7 +88,7 @@ func (r *Recorder) recordResponse(stream int, resp *http.Response, timing *wire.
 	}
 }
 
-// recordClosed records the end of a stream: by which side, how, and a text for people.
+// recordClosed records the end of a stream: the side that ended it, how, and a text for people.
 func (r *Recorder) recordClosed(stream int, by wire.Direction, how, text string) {
 	r.record(wire.Frame{
 		Dir: by, Kind: wire.Closed, Stream: stream,

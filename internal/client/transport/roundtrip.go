@@ -14,7 +14,7 @@ import (
 )
 
 // A recordedTransport records each request when it is sent, and the header of its response. A
-// request that is sent again gets a number of its own.
+// request that is sent again gets a new number.
 type recordedTransport struct {
 	base *http.Transport
 	rec  *Recorder

@@ -142,8 +142,8 @@ func (r *router) deliverItems(m *wire.Message) {
 }
 
 // waiterFor removes and returns the waiter for m: the waiter with its id, or the only waiter that m
-// can belong to. It returns nil if there is none. An array with a response belongs to the request as
-// a whole if the request does not allow arrays.
+// can belong to. It returns nil if no waiter fits. An array with a response belongs to the request
+// as a whole if the request does not allow arrays.
 func (r *router) waiterFor(m *wire.Message) *waiter {
 	r.mu.Lock()
 	defer r.mu.Unlock()

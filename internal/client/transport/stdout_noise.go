@@ -64,9 +64,9 @@ func (h *lengthFrame) add(line []byte) {
 	}
 }
 
-// framedMessage returns the fault for a server that frames its messages with Content-Length: the
-// bytes after the header are exactly one message without a line end. It returns nil for other
-// servers. after is the number of bytes after the header. Only readAll may call it.
+// framedMessage returns the fault if the server frames its messages with Content-Length: the bytes
+// after the header are exactly one message without a line end. Otherwise it returns nil. after is
+// the number of bytes after the header. Only readAll may call it.
 func (p *Pipe) framedMessage(after int) *Fault {
 	size, begin := p.tail.pending()
 	isWhole := size == after && size == p.noise.frame.length
@@ -322,7 +322,7 @@ func (u *partialLine) pending() (n int, begin []byte) {
 }
 
 // Pending describes the output that still lacks its line end, for a request without a response. It
-// returns the zero value if there is none.
+// returns the zero value if the output ends with a complete line.
 func (p *Pipe) Pending() (m Diagnostic) {
 	u := &p.tail
 	u.mu.Lock()

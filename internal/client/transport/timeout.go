@@ -12,7 +12,7 @@ import (
 // Sleep waits for d. It reports false if ctx ended first.
 func Sleep(ctx context.Context, d time.Duration) bool { return pause.For(ctx, d) == nil }
 
-// A TimeoutError is the cause of a context that one of mcpc's timers ended.
+// A TimeoutError is the cause of a context that a timer of mcpc ended.
 type TimeoutError struct {
 	Flag  string
 	What  string

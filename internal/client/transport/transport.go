@@ -49,11 +49,11 @@ const (
 // An Outgoing is a message to send, and what the transport has to know about it.
 type Outgoing struct {
 	Raw []byte
-	// ID is nil for a message that has no response.
+	// ID is nil if the message has no response.
 	ID     json.RawMessage
 	Method string
-	// PreviousID is the id of the request that this request repeats, for the recording. It is nil for other
-	// messages.
+	// PreviousID is the id of the request that this request repeats, for the recording. It is nil
+	// if the message repeats no request.
 	PreviousID json.RawMessage
 	// Fields are the HTTP header fields that the revision requires. Stdio ignores them.
 	Fields []wire.Field
@@ -72,7 +72,7 @@ type Outgoing struct {
 	AcceptsAny bool
 }
 
-// A Reply is the response to a message, or the fault that explains why there is none.
+// A Reply is the response to a message, or the fault that explains why there is no response.
 type Reply struct {
 	Message *wire.Message
 	// HTTP has the facts of the HTTP response. It is nil if there was no HTTP response.
@@ -80,7 +80,7 @@ type Reply struct {
 	Fault *Fault
 	// Noise is a line before the message that is not a message, or nil.
 	Noise []byte
-	// Irregularity says which rule the response breaks. It is nil if the response breaks none.
+	// Irregularity names the rule that the response breaks, or is nil.
 	Irregularity *wire.Finding
 }
 
