@@ -163,6 +163,18 @@ func TestMatchersAreWrittenAsTheyAreRead(t *testing.T) {
 	}
 }
 
+func TestMatcherErrorsPointAtTheArgument(t *testing.T) {
+	for text, want := range map[string]int{
+		"type  e": 6, "number u": 7, "regex": 0, "regex  ": 0, "regex (": 6, "unordered  o": 11, "rege x": 0,
+	} {
+		_, err := ParseMatcher(text)
+		problem, ok := errors.AsType[*jsonvalue.SyntaxError](err)
+		if !ok || problem.Offset != want {
+			t.Errorf("%q: got %v, want byte %d", text, err, want)
+		}
+	}
+}
+
 func TestMatcherAccepts(t *testing.T) {
 	for _, c := range []struct {
 		matcher, was, is string

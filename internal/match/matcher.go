@@ -70,7 +70,10 @@ type Matcher struct {
 func ParseMatcher(text string) (Matcher, error) {
 	word, arg, _ := strings.Cut(text, " ")
 	arg = strings.TrimSpace(arg)
-	offset := strings.Index(text, arg)
+	offset := 0 // of arg, or of the word if arg is missing
+	if arg != "" {
+		offset = strings.LastIndex(text, arg) // only blanks follow arg
+	}
 	m := Matcher{Kind: Kind(word)}
 	bad := func(offset int, format string, args ...any) (Matcher, error) {
 		return Matcher{}, &jsonvalue.SyntaxError{Offset: offset, Text: fmt.Sprintf(format, args...)}
