@@ -82,7 +82,10 @@ func headerField(line string) (wire.Field, error) {
 		return wire.Field{}, usage.New(fmt.Sprintf("not a header field: %q", line), "write it as 'Name: value'")
 	}
 	if strings.ContainsAny(line, "\r\n\x00") { // would begin another field
-		return wire.Field{}, fmt.Errorf("a header field contains a line break: %q", line)
+		return wire.Field{}, usage.New(
+			fmt.Sprintf("a header field contains a line break: %q", line),
+			"write each field as its own -H 'Name: value'",
+		)
 	}
 	return wire.Field{Name: name, Value: strings.TrimSpace(value)}, nil
 }

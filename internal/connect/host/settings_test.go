@@ -72,6 +72,9 @@ func TestHeaderFieldsOfFileAndFlags(t *testing.T) {
 		if !says(err, c.says) || strings.Join(got, " ") != c.want {
 			t.Errorf("%q %q: got %q, %v", c.headers, c.files, got, err)
 		}
+		if _, isUsage := errors.AsType[usage.Error](err); err != nil && !isUsage {
+			t.Errorf("%q %q: %v is no usage error", c.headers, c.files, err)
+		}
 		if len(c.files) > 0 && err == nil && strings.Contains(env.Secrets.Text("it is s3cretvalue"), "s3cretvalue") {
 			t.Error("the value of a file is shown")
 		}
