@@ -54,9 +54,8 @@ func expandValue(value string) (string, error) {
 }
 
 // replacePath writes value at each place that path selects, with the previous value in place of
-// {old}. If value is "" it removes a member; of an item it removes the text but not the comma. A
-// missing member is added to its object. It returns the new message and whether it differs; raw is
-// returned if it is not JSON.
+// {old}. If value is "" it removes the members or items. A missing member is added to its object. It
+// returns the new message and whether it differs; raw is returned if it is not JSON.
 func replacePath(raw []byte, path jsonvalue.Path, value string) ([]byte, bool) {
 	tree, err := jsonvalue.Parse(raw)
 	if err != nil {
@@ -72,7 +71,11 @@ func replacePath(raw []byte, path jsonvalue.Path, value string) ([]byte, bool) {
 	}
 	places := find(path)
 	last := len(path) - 1
-	endsWithMember := last >= 0 && !path[last].Item && !path[last].All
+	endsWithItem := last >= 0 && (path[last].Item || path[last].All)
+	if endsWithItem && value == "" {
+		return splice(raw, find(path[:last]), func(array []byte) []byte { return withoutItem(array, path[last]) })
+	}
+	endsWithMember := last >= 0 && !endsWithItem
 	// To remove or add a member, edit the objects around it.
 	if endsWithMember && (value == "" || len(places) == 0) {
 		return splice(raw, find(path[:last]), func(object []byte) []byte {
@@ -87,6 +90,31 @@ func replacePath(raw []byte, path jsonvalue.Path, value string) ([]byte, bool) {
 		})
 	}
 	return splice(raw, places, func(old []byte) []byte { return []byte(strings.ReplaceAll(value, oldValue, string(old))) })
+}
+
+// withoutItem returns array without the item of a step, or without all items if step.All is set. All
+// other bytes stay, except for the comma beside the item. It returns array unchanged if it has no such
+// item or is not an array.
+func withoutItem(array []byte, step jsonvalue.Step) []byte {
+	tree, err := jsonvalue.Parse(array)
+	if err != nil || tree.Kind != jsonvalue.Array || step.Index >= len(tree.Kids) {
+		return array
+	}
+	items := tree.Kids
+	endOf := func(i int) int { return items[i].At + len(items[i].Raw) }
+	first := step.Index // 0 for all items
+	last := step.Index
+	if step.All {
+		last = len(items) - 1
+	}
+	start := items[first].At
+	end := endOf(last)
+	if last < len(items)-1 {
+		end = items[last+1].At
+	} else if first > 0 {
+		start = endOf(first - 1)
+	}
+	return slices.Concat(array[:start], array[end:])
 }
 
 // splice replaces the nodes at places by the results of change. It reports whether the message has

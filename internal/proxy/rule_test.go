@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture/rows"
+	"mcpc/internal/match/jsonvalue"
 	"mcpc/internal/wire"
 )
 
@@ -250,6 +251,33 @@ func TestRowsOfTheFaultTable(t *testing.T) {
 	}
 	if _, err := ParseRules("x", "when do replace . {99999999*aaaaaaaa*}", noon); err == nil {
 		t.Error("a value of 800 MB")
+	}
+}
+
+func TestReplaceWithoutValueDeletesItems(t *testing.T) {
+	for path, want := range map[string]string{
+		".a[0]":    `{"a":[ {"b": 2}, [3]], "c":[[4],[5,6]]}`,
+		".a[1]":    `{"a":[ 1, [3]], "c":[[4],[5,6]]}`,
+		".a[2]":    `{"a":[ 1, {"b": 2}], "c":[[4],[5,6]]}`,
+		".a[]":     `{"a":[ ], "c":[[4],[5,6]]}`,
+		".c[][0]":  `{"a":[ 1, {"b": 2}, [3]], "c":[[],[6]]}`,
+		".c[0][0]": `{"a":[ 1, {"b": 2}, [3]], "c":[[],[5,6]]}`,
+		".a[3]":    "",
+		".a[1][0]": "",
+		".[0]":     "",
+	} {
+		const raw = `{"a":[ 1, {"b": 2}, [3]], "c":[[4],[5,6]]}`
+		parsed, err := jsonvalue.ParsePath(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		isChanged := want != ""
+		if !isChanged {
+			want = raw
+		}
+		if got, changed := replacePath([]byte(raw), parsed, ""); string(got) != want || changed != isChanged {
+			t.Errorf("%s: got %s, %t, want %s", path, got, changed, want)
+		}
 	}
 }
 
