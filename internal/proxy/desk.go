@@ -31,8 +31,8 @@ const (
 )
 
 // A Desk decides about the messages of one link: fault rules change them, and filters of views hold
-// them until a user decides. Without rules and filters all messages pass. Its methods may be called
-// concurrently.
+// them until a user decides. Without rules and filters all messages pass, except those of a session
+// that a rule has expired. Its methods may be called concurrently.
 type Desk struct {
 	Now func() time.Time
 	// Encode encodes a text for a header field.
@@ -47,8 +47,10 @@ type Desk struct {
 	// Live makes the rows that filters are matched with.
 	Live rows.Live
 
-	filters  atomic.Pointer[[]viewFilter]
-	hasRules atomic.Bool // set by Add and Remove, with mu locked
+	filters atomic.Pointer[[]viewFilter]
+	// mayFire is set if there is a rule, or a session that a removed rule has expired. Add and Remove
+	// store it with mu locked.
+	mayFire atomic.Bool
 	// mu guards the fields below. Filters are stored with mu locked.
 	mu           sync.Mutex
 	waiting      []*heldMessage
@@ -130,7 +132,7 @@ type heldMessage struct {
 func (d *Desk) MayHold() bool { return d.filters.Load() != nil }
 
 // mayIntervene reports whether messages may be held or changed.
-func (d *Desk) mayIntervene() bool { return d.MayHold() || d.hasRules.Load() }
+func (d *Desk) mayIntervene() bool { return d.MayHold() || d.mayFire.Load() }
 
 // Intercept sets the filter of an owner; matching messages are held from now on. It replaces the
 // owner's previous filter. A message may be held before Intercept returns.

@@ -123,7 +123,7 @@ func (e *eventRewriter) rewrite(event []byte, ev sse.Event) ([]byte, error) {
 	request := f.subject.Message // nil on a GET stream
 	isResponse := request != nil && request.Kind == wire.Request && m.IsResponseTo(request.ID)
 	isFromServer := !isResponse && (m.Kind == wire.Request || m.Kind == wire.Notification)
-	if isFromServer && f.p.Desk.hasRules.Load() {
+	if isFromServer && f.p.Desk.mayFire.Load() {
 		row := f.p.Desk.Row(f.target(), e.session, wire.Received, nil, m)
 		if serverDecision := f.p.Desk.fireRule(subject{Row: row, Message: m}); serverDecision != nil {
 			return e.applyRule(serverDecision, event, ev.Data)

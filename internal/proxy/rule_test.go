@@ -202,6 +202,27 @@ func TestActionsThatTransportLacksAreRefused(t *testing.T) {
 	}
 }
 
+func TestSessionStaysExpiredWithoutRules(t *testing.T) {
+	s := newSet(t, 1, LinkHTTP, "when method:tools/call do expire-session\nwhen name:other do hang")
+	m := wire.ParseMessage([]byte(echoCall))
+	isRefused := func(session string) bool {
+		row := s.Live.Row("demo", session, wire.Sent, nil, m)
+		d := s.fireRule(subject{Row: row, Message: m, Session: session})
+		return d != nil && d.Name == actionExpireSession
+	}
+	if !isRefused("a") {
+		t.Fatal("the rule did not fire")
+	}
+	s.Remove(1)
+	if !isRefused("a") || isRefused("b") {
+		t.Errorf("with another rule: a is expired %t, b %t", isRefused("a"), isRefused("b"))
+	}
+	s.Remove(0)
+	if !isRefused("a") || isRefused("b") || !s.mayIntervene() {
+		t.Errorf("without rules: a is expired %t, b %t", isRefused("a"), isRefused("b"))
+	}
+}
+
 // TestRowsOfTheFaultTable has a rule for what a server can do wrong in JSON and JSON-RPC.
 func TestRowsOfTheFaultTable(t *testing.T) {
 	const answer = `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","ttlMs":5,"content":[{"type":"text","text":"Zürich"}],"tools":[{"name":"a"}]}}`

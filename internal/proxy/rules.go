@@ -59,7 +59,7 @@ func (d *Desk) Add(rules []*Rule) error {
 		r.random = rand.New(rand.NewPCG(r.Seed, uint64(r.Number)))
 		r.addedAt = d.Now()
 		d.rules = append(d.rules, r)
-		d.hasRules.Store(true)
+		d.mayFire.Store(true)
 	}
 	return nil
 }
@@ -69,15 +69,16 @@ func (d *Desk) Add(rules []*Rule) error {
 func (d *Desk) Remove(number int) (removed int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	anyLeft := false
+	mayFire := false
 	for _, r := range d.rules {
 		if !r.Removed && (number == 0 || r.Number == number) {
 			r.Removed = true
 			removed++
 		}
-		anyLeft = anyLeft || !r.Removed
+		hasExpired := r.Action.Name == actionExpireSession && r.Fired > 0
+		mayFire = mayFire || !r.Removed || hasExpired
 	}
-	d.hasRules.Store(anyLeft)
+	d.mayFire.Store(mayFire)
 	return removed
 }
 
@@ -105,9 +106,9 @@ func (r *Rule) isRandom() bool {
 }
 
 // fireRule returns the decision of the first rule that fires, or nil if none does. A session that a
-// rule has expired stays expired as long as the Desk has rules, even if that rule was removed.
+// rule has expired stays expired, even if that rule was removed.
 func (d *Desk) fireRule(c subject) *decision {
-	if !d.hasRules.Load() {
+	if !d.mayFire.Load() {
 		return nil
 	}
 	d.mu.Lock()
