@@ -57,6 +57,13 @@ func TestYesOrNo(t *testing.T) {
 			!strings.HasPrefix(screen.String(), "Sure? [y/N/a] ") {
 			t.Errorf("%q: got %s, %q", typed, got, screen.String())
 		}
+		if want == "always" {
+			want = "no"
+		}
+		c, _ = at(typed, nil)
+		if got := c.AskAlways(t.Context(), "Sure?", ""); got != want {
+			t.Errorf("%q without the choice always: got %s", typed, got)
+		}
 		c, _ = at(typed, nil)
 		if got := c.Ask(t.Context(), "Sure?"); got != (want == "yes") {
 			t.Errorf("%q: got %v", typed, got)

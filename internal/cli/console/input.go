@@ -73,8 +73,8 @@ func (c *Console) Ask(ctx context.Context, question string) bool {
 func (c *Console) CanAsk() bool { return c.Interactive() && c.env.Getenv("CI") == "" }
 
 // AskAlways asks a question and returns "yes", "no" or "always". always is the text of the prompt for
-// that choice; if it is "", the choice is not offered, but "always" is returned to a user who types
-// it. Anything else, a failure to read and the end of ctx mean "no".
+// that choice, or "" if the choice is not offered. Anything else, a failure to read and the end of ctx
+// mean "no".
 func (c *Console) AskAlways(ctx context.Context, question, always string) string {
 	fmt.Fprintf(c.Stderr(), "%s ", c.ErrStyle.WrapLine(question+" [y/N"+always+"]"))
 	line, err := c.Typist.Line(ctx)
@@ -87,7 +87,9 @@ func (c *Console) AskAlways(ctx context.Context, question, always string) string
 	case "y", "yes":
 		return "yes"
 	case "a", "always":
-		return "always"
+		if always != "" {
+			return "always"
+		}
 	}
 	return "no"
 }
