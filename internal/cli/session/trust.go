@@ -262,7 +262,7 @@ func trustTools(ctx context.Context, f *cmdutil.Factory, o trustOptions) error {
 }
 
 // revokeTrust deletes the approvals of a server by its name or id, and of its tools. The server need
-// not be configured any more. A path of a lock file revokes the approvals of all lock files.
+// not be configured any more. A path of a lock file revokes the approvals of that file.
 func revokeTrust(ctx context.Context, f *cmdutil.Factory, store *state.Store, name string) error {
 	var ids []string
 	for _, file := range f.Env.ConfigFiles() {
@@ -273,10 +273,13 @@ func revokeTrust(ctx context.Context, f *cmdutil.Factory, store *state.Store, na
 		}
 	}
 	ids = append(ids, name)
+	var n int
+	var err error
 	if filepath.Base(name) == lockfile.Name {
-		ids = append(ids, lockfile.Name)
+		n, err = pin.RevokeLock(ctx, &f.Env, store, name)
+	} else {
+		n, err = store.Trusts().Drop(ctx, func(t state.Trust) bool { return slices.Contains(ids, t.Server) })
 	}
-	n, err := store.Trusts().Drop(ctx, func(t state.Trust) bool { return slices.Contains(ids, t.Server) })
 	tools := 0
 	if err == nil {
 		tools, err = state.DropPins(ctx, store, ids)

@@ -561,3 +561,44 @@ func TestHeadlineNamesTimeOfApproval(t *testing.T) {
 		t.Errorf("of the user's own server: shown %q, want %q", shown, want)
 	}
 }
+
+func TestRevokedLockFileLeavesOthersApproved(t *testing.T) {
+	env, _ := connecttest.Env(t, "")
+	store, err := state.Open(env.State)
+	if err != nil {
+		t.Fatal(err)
+	}
+	contents := map[string]string{"a": adds, "b": `"title":"B"`, "copy of a": adds}
+	locks := map[string]*pin.Lock{}
+	for name, members := range contents {
+		path := filepath.Join(t.TempDir(), lockfile.Name)
+		text := lockfile.Write(diff.Snapshot{Tools: []json.RawMessage{definition(members).Raw}})
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		locks[name], err = pin.ReadLock(env, path)
+		if err == nil {
+			err = locks[name].Confirm(t.Context(), env, store)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	revoke := func(name string, want int) {
+		t.Helper()
+		if n, err := pin.RevokeLock(t.Context(), env, store, locks[name].Path); n != want || err != nil {
+			t.Errorf("%s: %d approvals were deleted, want %d: %v", name, n, want, err)
+		}
+		if locks[name].IsConfirmed(env, store) {
+			t.Errorf("%s is still approved", name)
+		}
+	}
+	revoke("a", 2)
+	if !locks["b"].IsConfirmed(env, store) {
+		t.Error("b is not approved any more")
+	}
+	if err := os.Remove(locks["b"].Path); err != nil {
+		t.Fatal(err)
+	}
+	revoke("b", 1)
+}

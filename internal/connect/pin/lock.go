@@ -83,3 +83,20 @@ func (l *Lock) IsConfirmed(e *host.Env, store *state.Store) bool {
 func (l *Lock) Confirm(ctx context.Context, e *host.Env, store *state.Store) error {
 	return store.Trusts().Save(ctx, state.Trust{Fingerprint: l.hash, Server: lockfile.Name, File: l.Path, At: e.Now()})
 }
+
+// RevokeLock deletes the approvals of the lock file at path, and those of other lock files with the
+// same contents, which would approve it too. The file need not exist any more. It returns the number
+// of deleted approvals.
+func RevokeLock(ctx context.Context, e *host.Env, store *state.Store, path string) (int, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return 0, err
+	}
+	hash := ""
+	if l, err := ReadLock(e, path); err == nil {
+		hash = l.hash
+	}
+	return store.Trusts().Drop(ctx, func(t state.Trust) bool {
+		return t.Server == lockfile.Name && (t.File == absolute || t.Fingerprint == hash)
+	})
+}
